@@ -66,35 +66,6 @@ func TestTopOnATerminal(t *testing.T) {
 	m.until("the shell", "ready:")
 }
 
-func TestTopCountsGoroutinesThatWait(t *testing.T) {
-	t.Parallel()
-	target := testtargets.Run(t, "go", testtargets.Options{})
-	pid := strconv.Itoa(target.PID)
-	m := newTmux(t, 80, 24)
-	m.types("./prywalk top --interval 0.3 -p " + pid)
-	m.until("the line", "goroutines wait (", "to see", "prywalk dump -p", "q quit")
-	m.keys("q")
-	text, err := exec.Command(binary, "top", "--once", "--window", "0.5", "-p", pid).Output()
-	if err != nil || strings.Count(string(text), "goroutines wait (") != 1 {
-		t.Errorf("top --once: want \"goroutines wait (\" once: %v\n%s", err, text)
-	}
-	text, err = exec.Command(binary, "top", "--once", "--window", "0.5", "--json", "-p", pid).Output()
-	var table struct {
-		Waiting []struct {
-			PID, Count int
-			Reasons    map[string]int `json:"by_reason"`
-		} `json:"goroutines_waiting"`
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &table)
-	}
-	if err != nil || len(table.Waiting) != 1 || table.Waiting[0].PID != target.PID || table.Waiting[0].Count == 0 ||
-		len(table.Waiting[0].Reasons) == 0 {
-		t.Errorf("top --once --json: want goroutines_waiting of the process with a count and reasons: %v\n%s", err,
-			text)
-	}
-}
-
 func TestTopNamesTheOptionThatGivesNames(t *testing.T) {
 	t.Parallel()
 	target := testtargets.Run(t, "c-stripped", testtargets.Options{})

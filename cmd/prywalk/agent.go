@@ -87,7 +87,6 @@ func newAgent() *cobra.Command {
 	fl.Var(commandline.Seconds(&f.to.Window), "window", "time between two exports")
 	fl.Var(commandline.Address(&f.to.MetricsAddr), "metrics",
 		"serve the agent's metrics at this address: /metrics and /healthz")
-	fl.BoolVar(&f.to.SendMetrics, "otlp-metrics", true, "send the agent's metrics to the receiver, too, each minute")
 	fl.StringVar(&f.to.Resource.Service, "service-name", "", "`NAME` of the service that all processes are of")
 	fl.BoolVar(&f.to.Resource.Environment, "service-from-environment", false,
 		"read OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of each process's environment")
@@ -103,7 +102,6 @@ func newAgent() *cobra.Command {
 	fl.Var(commandline.Seconds(&f.to.Timeout), "timeout", "how long sending one message may take")
 	fl.Var(commandline.Seconds(&f.to.Flush), "flush", "how long sending the last messages may take at the end")
 	fl.BoolVar(&f.to.Aggregate, "aggregate", false, "sums of each window without time stamps, as Pyroscope takes them")
-	fl.BoolVar(&f.to.Parca, "parca", false, "send profiles as Parca reads them: each function twice, numbers as text")
 	f.addRate(fl)
 	fl.VarP(commandline.Seconds(&f.Duration), "duration", "d",
 		"how long: seconds (30) or with a unit (30s, 2m); until Ctrl-C otherwise")

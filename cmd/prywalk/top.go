@@ -47,12 +47,10 @@ what sleepers wait in, for the last 2, 10 or 60 seconds, or since the beginning.
 tab goes to the next table, enter opens the selected row (a function's stacks, a
 thread's or a wait's functions), esc goes back, c changes the clock (cpu,
 runqueue, blocked, wall), space pauses the display while the sampling goes on,
-/ filters, [ and ] change the window, w writes what is shown to a file, ? lists the
-keys, q ends.
+/ filters, [ and ] change the window, ? lists the keys, q ends.
 
-▲ and ▼ mark shares that have changed by more than sampling noise. In a pipe, or with
---once, the table is plain text. With -o the whole becomes a recording, as that of
-prywalk record. The overhead is that of prywalk record, with the same limits.
+In a pipe, or with --once, the table is plain text. With -o the whole becomes a recording,
+as that of prywalk record. The overhead is that of prywalk record, with the same limits.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.`,
 		RunE: f.run,

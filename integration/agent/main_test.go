@@ -129,9 +129,6 @@ service:
     profiles:
       receivers: [otlp]
       exporters: [sums]
-    metrics:
-      receivers: [otlp]
-      exporters: [sums]
 `, c.grpc, lines("        "), c.http, lines("        "), c.file())
 	if err := os.WriteFile(filepath.Join(c.dir, "config.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"regexp"
@@ -13,47 +12,6 @@ import (
 
 	"prywalk/internal/testtargets"
 )
-
-func TestOwnMetricsArriveAsOTLP(t *testing.T) {
-	t.Parallel()
-	c := newCollector(t, "").start()
-	for _, args := range testtargets.First([][]string{
-		{"--endpoint", "http://" + c.grpc}, {"--endpoint", "http://" + c.http, "--protocol", "http"},
-	}) {
-		_ = os.Remove(c.file() + ".metrics")
-		l := startLoad(t)
-		a := startAgent(t, l, args...)
-		l.compute()
-		eventually(t, "a window is sent", func() bool { return a.metric("sent_messages_total") >= 1 })
-		a.end()
-		text, err := os.ReadFile(c.file() + ".metrics")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got map[string]struct {
-			Kind, Unit, Service string
-			Values              map[string]float64
-			Times               bool
-		}
-		if err := json.Unmarshal(text, &got); err != nil {
-			t.Fatal(err)
-		}
-		for name, kind := range map[string]string{
-			"prywalk.sent_messages": "Counter Cumulative", "prywalk.ticks": "Counter Cumulative", "prywalk.threads": "Gauge",
-			"prywalk.rate_asked_hertz": "Gauge", "prywalk.process_memory_bytes": "Gauge",
-		} {
-			if m := got[name]; m.Kind != kind || m.Values[""] < 1 || m.Service != "prywalk" || !m.Times {
-				t.Errorf("metric %s is %+v, want a %s of prywalk, above 0, with times", name, m, kind)
-			}
-		}
-		if lost := got["prywalk.lost_intervals"]; len(lost.Values) < 5 || lost.Values["shutdown"] != 0 {
-			t.Errorf("lost_intervals are %+v, want five reasons, none lost at shutdown", lost)
-		}
-		if messages := a.stderr.String(); strings.Contains(messages, "cannot") {
-			t.Errorf("the agent reports that it cannot do something: %q", messages)
-		}
-	}
-}
 
 func TestRefusedMessagesAreDroppedAndReportedOnce(t *testing.T) {
 	t.Parallel()

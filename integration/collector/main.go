@@ -48,8 +48,7 @@ func factories() (f otelcol.Factories, err error) {
 		return f, err
 	}
 	sums := xexporter.NewFactory(component.MustNewType("sums"), func() component.Config { return &config{} },
-		xexporter.WithProfiles(newSums, component.StabilityLevelDevelopment),
-		xexporter.WithMetrics(newNumbers, component.StabilityLevelDevelopment))
+		xexporter.WithProfiles(newSums, component.StabilityLevelDevelopment))
 	f.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](sums)
 	f.Telemetry = telemetry.NewFactory(func() component.Config { return &struct{}{} })
 	return f, err

@@ -26,10 +26,7 @@ type Options struct {
 	// Flush limits the sending in Finish.
 	Flush       time.Duration
 	MetricsAddr string
-	SendMetrics bool
 	Resource    ResourceOptions
-	// Parca selects the form of otlp.ForParca.
-	Parca bool
 	// Aggregate sends sums of a window, without times.
 	Aggregate bool
 	Version   string
@@ -42,14 +39,12 @@ type Agent struct {
 
 	opts        Options
 	sender      *sender
-	reporter    *reporter // nil: metrics are not sent
 	resources   *resources
 	windows     *windowBuilder
 	builder     *profile.Builder
 	stopServer  func()
 	ended       atomic.Bool
 	exporting   sync.WaitGroup
-	reporting   sync.WaitGroup
 	stopping    chan struct{} // closed when the sender is to end
 	senderEnded chan struct{} // closed when it has ended
 	abort       context.CancelFunc
@@ -57,12 +52,9 @@ type Agent struct {
 
 // New checks the options and opens the spool. Messages that an earlier agent left there are sent too.
 func New(o Options) (*Agent, error) {
-	c, err := newClient(o.Receiver, profileSignal)
+	c, err := newClient(o.Receiver)
 	if err != nil {
 		return nil, err
-	}
-	if o.Parca {
-		c = parcaClient{c}
 	}
 	if o.MaxMessage < minMessage || o.MaxMessage > maxMessage {
 		return nil, exit.Usage("--max-message: give from %d to %d bytes", minMessage, maxMessage)
@@ -76,11 +68,6 @@ func New(o Options) (*Agent, error) {
 	a := &Agent{
 		opts: o, resources: newResources(o.Resource), stopping: make(chan struct{}),
 		senderEnded: make(chan struct{}),
-	}
-	if o.SendMetrics {
-		if a.reporter, err = newReporter(o, &a.Metrics, a.resources.host); err != nil {
-			return nil, err
-		}
 	}
 	a.sender = newSender(c, &a.Metrics, s, int(o.MaxMessage), o.Receiver, o.Logf)
 	return a, nil
@@ -110,7 +97,7 @@ func (a *Agent) healthy() error {
 	return nil
 }
 
-// Start begins the first window of b's recording, and starts the goroutines that encode, send and report. fileNames
+// Start begins the first window of b's recording, and starts the goroutines that encode and send. fileNames
 // names the locations in files, generatedNames those in modules for which describesItself is true (generated code), on
 // the goroutine of the intervals. period is the time between ticks.
 func (a *Agent) Start(
@@ -131,9 +118,6 @@ func (a *Agent) Start(
 	ctx, cancel := context.WithCancel(context.Background())
 	a.abort = cancel
 	go a.resources.run(a.senderEnded)
-	if a.reporter != nil {
-		a.reporting.Go(func() { a.reporter.run(ctx, a.stopping) })
-	}
 	a.exporting.Go(func() { a.export(e) })
 	go func() {
 		defer close(a.senderEnded)
@@ -191,10 +175,6 @@ func (a *Agent) Finish(at time.Time) (lost int) {
 	}
 	a.abort()
 	lost = a.sender.finish(ctx)
-	if a.reporter != nil {
-		a.reporting.Wait()
-		a.reporter.send(ctx)
-	}
 	if a.stopServer != nil {
 		a.stopServer()
 	}

@@ -84,16 +84,6 @@ type client interface {
 	send(ctx context.Context, body []byte) (reply, *failure)
 }
 
-type parcaClient struct{ client }
-
-func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
-	m, err := otlp.ForParca(body)
-	if err != nil {
-		return reply{}, &failure{kind: refused, err: err}
-	}
-	return c.client.send(ctx, m)
-}
-
 // poster sends compressed bodies to a URL.
 type poster struct {
 	*Receiver
@@ -130,17 +120,7 @@ func (p *poster) post(ctx context.Context, body []byte, header map[string]string
 	return answer, text, nil
 }
 
-type otlpSignal struct {
-	procedure string // of gRPC
-	path      string // of HTTP, relative to the endpoint
-}
-
-var (
-	profileSignal = otlpSignal{profilesProcedure, profilesPath}
-	metricSignal  = otlpSignal{"/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "v1/metrics"}
-)
-
-func newClient(to Receiver, signal otlpSignal) (client, error) {
+func newClient(to Receiver) (client, error) {
 	u, err := url.Parse(to.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, exit.Usage("--endpoint %s: give a URL, such as http://localhost:4317 or https://collector:4317",
@@ -156,9 +136,9 @@ func newClient(to Receiver, signal otlpSignal) (client, error) {
 	}
 	switch to.Protocol {
 	case GRPC:
-		return grpcClient{poster{&to, c, strings.TrimSuffix(u.String(), "/") + signal.procedure}}, nil
+		return grpcClient{poster{&to, c, strings.TrimSuffix(u.String(), "/") + profilesProcedure}}, nil
 	case HTTP:
-		return httpClient{poster{&to, c, httpURL(u, signal)}}, nil
+		return httpClient{poster{&to, c, httpURL(u)}}, nil
 	}
 	return nil, exit.Usage("--protocol %s: give grpc or http", to.Protocol)
 }

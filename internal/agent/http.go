@@ -18,15 +18,10 @@ const maxReply = 1 << 16
 
 type httpClient struct{ poster }
 
-// httpURL replaces the profiles' path in the endpoint by other signals' paths.
-func httpURL(u *url.URL, signal otlpSignal) string {
-	switch base, whole := strings.CutSuffix(u.Path, "/"+profilesPath); {
-	case whole:
-		root := *u
-		root.Path = base
-		u = root.JoinPath(signal.path)
-	case signal != profileSignal || !strings.HasSuffix(u.Path, "/profiles"):
-		u = u.JoinPath(signal.path)
+// httpURL takes an endpoint that ends in the profiles' path as it is.
+func httpURL(u *url.URL) string {
+	if !strings.HasSuffix(u.Path, "/profiles") {
+		u = u.JoinPath(profilesPath)
 	}
 	return u.String()
 }

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/httpserver"
-	"prywalk/internal/otlp"
 )
 
 // Reasons of lost intervals, as metrics name them.
@@ -84,7 +83,7 @@ func (m *Metrics) Lost() (n int64) {
 func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load(), m.messages.Load() }
 
 // list returns names without prefix and suffix.
-func (m *Metrics) list() []otlp.Metric {
+func (m *Metrics) list() []metric {
 	l := metricList{}
 	l.count("windows", "Windows that were encoded.", m.windows.Load())
 	l.count("sent_intervals", "Intervals of threads' time that the receiver has taken.", m.intervals.Load())
@@ -95,29 +94,27 @@ func (m *Metrics) list() []otlp.Metric {
 	l.count("rejected_profiles", "Profiles that the receiver rejected of messages that it took.", m.rejected.Load())
 	l.count("evictions", "How often stacks that are not needed were forgotten.", m.evictions.Load())
 	m.mu.Lock()
-	lost := make([]otlp.MetricPoint, len(reasons))
+	lost := make([]metricPoint, len(reasons))
 	for i, why := range reasons {
-		lost[i] = otlp.MetricPoint{Key: "reason", Value: why, Number: float64(m.lost[why])}
+		lost[i] = metricPoint{reason: why, value: float64(m.lost[why])}
 	}
 	m.mu.Unlock()
-	l = append(l, otlp.Metric{
-		Name: "lost_intervals", Help: "Intervals that were dropped.", Unit: "1", Counter: true, Points: lost,
-	})
-	l.gauge("waiting_messages", "Messages that wait to be sent.", "1", float64(m.waiting.Load()))
-	l.gauge("waiting_bytes", "Bytes of these messages, in memory or in files.", "By", float64(m.waitingBytes.Load()))
-	l.gauge("message_limit_bytes", "Size that a message is divided beyond, before compression.", "By",
+	l = append(l, metric{"lost_intervals", "Intervals that were dropped.", true, lost})
+	l.gauge("waiting_messages", "Messages that wait to be sent.", float64(m.waiting.Load()))
+	l.gauge("waiting_bytes", "Bytes of these messages, in memory or in files.", float64(m.waitingBytes.Load()))
+	l.gauge("message_limit_bytes", "Size that a message is divided beyond, before compression.",
 		float64(m.limit.Load()))
-	l.gauge("last_sent_timestamp_seconds", "When a message was last taken (Unix epoch); 0: none was.", "s",
+	l.gauge("last_sent_timestamp_seconds", "When a message was last taken (Unix epoch); 0: none was.",
 		float64(m.lastSent.Load())/1e9)
 	if m.Sampling != nil {
 		l.sampling(m.Sampling())
 	}
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
-		l.add("process_cpu_seconds", "CPU time of the agent itself.", "s", true,
+		l.add("process_cpu_seconds", "CPU time of the agent itself.", true,
 			float64(ru.Utime.Nano()+ru.Stime.Nano())/1e9)
 	}
-	l.gauge("process_memory_bytes", "Memory that the agent's run-time system holds.", "By", heldMemory())
+	l.gauge("process_memory_bytes", "Memory that the agent's run-time system holds.", heldMemory())
 	return l
 }
 
@@ -131,36 +128,44 @@ func heldMemory() float64 {
 	return float64(list[0].Value.Uint64() - list[1].Value.Uint64())
 }
 
-type metricList []otlp.Metric
-
-func (l *metricList) add(name, help, unit string, counter bool, v float64) {
-	*l = append(*l, otlp.Metric{
-		Name: name, Help: help, Unit: unit, Counter: counter, Points: []otlp.MetricPoint{{Number: v}},
-	})
+// metric is a number with its meaning, or several with reasons.
+type metric struct {
+	name, help string
+	counter    bool // only grows, from the process's start; else a current value
+	points     []metricPoint
 }
 
-func (l *metricList) count(name, help string, v int64) { l.add(name, help, "1", true, float64(v)) }
+type metricPoint struct {
+	reason string // "": the metric has no reasons
+	value  float64
+}
 
-func (l *metricList) gauge(name, help, unit string, v float64) { l.add(name, help, unit, false, v) }
+type metricList []metric
+
+func (l *metricList) add(name, help string, counter bool, v float64) {
+	*l = append(*l, metric{name, help, counter, []metricPoint{{value: v}}})
+}
+
+func (l *metricList) count(name, help string, v int64) { l.add(name, help, true, float64(v)) }
+
+func (l *metricList) gauge(name, help string, v float64) { l.add(name, help, false, v) }
 
 func (l *metricList) sampling(s Sampling) {
-	l.gauge("threads", "Threads that are sampled.", "1", float64(s.Threads))
+	l.gauge("threads", "Threads that are sampled.", float64(s.Threads))
 	l.count("ticks", "Ticks of the sampling.", s.Ticks)
 	l.count("missed_ticks", "Ticks that were left out because the agent had no CPU or was behind.", s.MissedTicks)
 	l.count("withheld_ticks", "Ticks that were left out because targets had lost more than --max-overhead.",
 		s.WithheldTicks)
-	l.gauge("rate_hertz", "Ticks a second that --max-overhead allows now.", "Hz", s.Rate)
-	l.gauge("rate_asked_hertz", "Ticks a second that were asked for.", "Hz", s.RateAsked)
+	l.gauge("rate_hertz", "Ticks a second that --max-overhead allows now.", s.Rate)
+	l.gauge("rate_asked_hertz", "Ticks a second that were asked for.", s.RateAsked)
 	l.count("observations", "Observations of threads that were due.", s.Observations)
 	l.count("stops", "Observations that stopped their thread.", s.Stops)
 	l.count("failed_observations", "Observations that failed.", s.Failed)
-	l.gauge("known_stacks", "Different stacks that are remembered.", "1", float64(s.Stacks))
-	l.gauge("known_locations", "Different locations that are remembered.", "1", float64(s.Locations))
-	refused := otlp.Metric{
-		Name: "refused_processes", Help: "Selected processes that may not be read.", Unit: "1", Counter: true,
-	}
+	l.gauge("known_stacks", "Different stacks that are remembered.", float64(s.Stacks))
+	l.gauge("known_locations", "Different locations that are remembered.", float64(s.Locations))
+	refused := metric{name: "refused_processes", help: "Selected processes that may not be read.", counter: true}
 	for _, why := range slices.Sorted(maps.Keys(s.Refused)) {
-		refused.Points = append(refused.Points, otlp.MetricPoint{Key: "reason", Value: why, Number: float64(s.Refused[why])})
+		refused.points = append(refused.points, metricPoint{why, float64(s.Refused[why])})
 	}
 	*l = append(*l, refused)
 }
@@ -168,16 +173,16 @@ func (l *metricList) sampling(s Sampling) {
 // WriteText writes Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats).
 func (m *Metrics) WriteText(w io.Writer) {
 	for _, a := range m.list() {
-		name, kind := "prywalk_"+a.Name, "gauge"
-		if a.Counter {
+		name, kind := "prywalk_"+a.name, "gauge"
+		if a.counter {
 			name, kind = name+"_total", "counter"
 		}
-		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, a.Help, name, kind)
-		for _, p := range a.Points {
-			if p.Key != "" {
-				fmt.Fprintf(w, "%s{%s=%q} %v\n", name, p.Key, p.Value, p.Number)
+		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, a.help, name, kind)
+		for _, p := range a.points {
+			if p.reason != "" {
+				fmt.Fprintf(w, "%s{reason=%q} %v\n", name, p.reason, p.value)
 			} else {
-				fmt.Fprintf(w, "%s %v\n", name, p.Number)
+				fmt.Fprintf(w, "%s %v\n", name, p.value)
 			}
 		}
 	}

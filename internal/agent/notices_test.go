@@ -3,7 +3,6 @@
 package agent
 
 import (
-	"context"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -116,7 +115,7 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 			if c.to.Timeout == 0 {
 				c.to.Timeout = time.Minute
 			}
-			client, err := newClient(c.to, profileSignal)
+			client, err := newClient(c.to)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,68 +130,6 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 			}
 			checkOrder(t, got[0], c.to.Endpoint, c.wants)
 		})
-	}
-}
-
-func TestMetricsWithoutAnAnswerAreReported(t *testing.T) {
-	r := &slowReceiver{came: make(chan struct{}, 9)}
-	var got said
-	m := &reporter{client: r, receiver: "http://there", metrics: &Metrics{}, timeout: time.Millisecond, logf: got.say}
-	for range 3 {
-		m.send(t.Context())
-	}
-	if len(got) != 1 {
-		t.Fatalf("%q", got)
-	}
-	checkOrder(t, got[0], "", []string{"cannot send metrics to http://there", "no answer in time"})
-}
-
-func TestMetricsWaitAsLongAsTheReceiverAsksFor(t *testing.T) {
-	for asked, want := range map[time.Duration]time.Duration{0: 0, time.Hour: time.Hour, 2 * time.Hour: time.Hour} {
-		c := metricsReceiver(func() *failure { return &failure{kind: retryable, notBefore: asked, err: errors.New("busy")} })
-		var got said
-		m := &reporter{client: c, receiver: "http://there", metrics: &Metrics{}, timeout: time.Minute, logf: got.say}
-		if pause := m.send(t.Context()); pause != want {
-			t.Errorf("the pause is %v, want %v", pause, want)
-		}
-		next := "in a minute"
-		if want > 0 {
-			next = "after 1h0m0s"
-		}
-		if pause := m.send(t.Context()); pause != want || len(got) != 1 {
-			t.Errorf("the second pause is %v, want %v; %q", pause, want, got)
-		}
-		checkOrder(t, got[0], "", []string{"cannot send metrics to http://there, the next are sent " + next + ": busy"})
-	}
-}
-
-type metricsReceiver func() *failure
-
-func (r metricsReceiver) send(context.Context, []byte) (reply, *failure) { return reply{}, r() }
-
-// A receiver may refuse metrics for a time only, as during its restart.
-func TestMetricsAreSentAgainAfterARefusal(t *testing.T) {
-	for _, why := range []string{lostUnauthorized, lostNotFound, ""} {
-		n := 0
-		c := metricsReceiver(func() *failure {
-			if n++; n > 3 {
-				return nil
-			}
-			return &failure{kind: refused, why: why, err: errors.New("no")}
-		})
-		var got said
-		m := &reporter{client: c, receiver: "http://there", metrics: &Metrics{}, timeout: time.Minute, logf: got.say}
-		for range 3 {
-			m.send(t.Context())
-		}
-		if n != 3 || len(got) != 1 || !strings.Contains(got[0], "the next are sent in a minute") {
-			t.Errorf("%q: %d attempts, want 3; %q", why, n, got)
-		}
-		m.send(t.Context())
-		m.send(t.Context())
-		if len(got) != 2 || got[1] != "http://there takes metrics again" {
-			t.Errorf("%q: %q", why, got)
-		}
 	}
 }
 
@@ -327,7 +264,7 @@ func TestUnusableSpoolsAreRefusedWithTheRemedy(t *testing.T) {
 func TestAnEndpointThatIsNoURLIsShownWithoutItsPassword(t *testing.T) {
 	for _, begin := range []string{"http://", "http//", ""} {
 		endpoint := begin + "user:secret@host:port"
-		_, err := newClient(Receiver{Endpoint: endpoint}, profileSignal)
+		_, err := newClient(Receiver{Endpoint: endpoint})
 		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "host:port") {
 			t.Errorf("error %v, want one with the host and without the password", err)
 		}

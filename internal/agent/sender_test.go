@@ -325,25 +325,6 @@ func (r *slowReceiver) send(ctx context.Context, _ []byte) (reply, *failure) {
 	}
 }
 
-func TestProfilesForParca(t *testing.T) {
-	var got []byte
-	r := parcaClient{&receiver{answer: func(body []byte) (reply, *failure) {
-		got = body
-		return reply{}, nil
-	}}}
-	body := messageOf(3)
-	want, err := otlp.ForParca(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, f := r.send(t.Context(), body); f != nil || !bytes.Equal(got, want) || len(got) <= len(body) {
-		t.Errorf("%v: %d bytes for a message of %d", f, len(got), len(body))
-	}
-	if _, f := r.send(t.Context(), body[:len(body)-1]); f == nil || f.kind != refused {
-		t.Errorf("a damaged message: %v", f)
-	}
-}
-
 func TestAMessageUnderWayAtTheEndIsSentOnce(t *testing.T) {
 	r := &slowReceiver{came: make(chan struct{}, 9), release: make(chan struct{})}
 	s, m := newTestSender(r, nil, 1<<20)
@@ -378,7 +359,7 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 			w.Header().Set("Retry-After", "3")
 			http.Error(w, "because\x1b", status)
 		}))
-		c, err := newClient(Receiver{Endpoint: server.URL + "/base", Protocol: HTTP}, profileSignal)
+		c, err := newClient(Receiver{Endpoint: server.URL + "/base", Protocol: HTTP})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -403,7 +384,7 @@ func TestConnectionToAReceiverThatIsSilentInTLSIsClosed(t *testing.T) {
 	defer l.Close()
 	for _, protocol := range []string{HTTP, GRPC} {
 		c, err := newClient(Receiver{Endpoint: "https://" + l.Addr().String(), Protocol: protocol,
-			Timeout: 50 * time.Millisecond}, profileSignal)
+			Timeout: 50 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -434,7 +415,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 		server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
 		server.Config.ErrorLog = log.New(io.Discard, "", 0)
 		server.StartTLS()
-		c, err := newClient(Receiver{Endpoint: server.URL, Protocol: HTTP, Timeout: time.Minute}, profileSignal)
+		c, err := newClient(Receiver{Endpoint: server.URL, Protocol: HTTP, Timeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -505,7 +486,7 @@ func TestRepliesOfAHostileGRPCReceiverAreBounded(t *testing.T) {
 			server.Config.Protocols.SetUnencryptedHTTP2(true)
 			server.Start()
 			defer server.Close()
-			client, err := newClient(Receiver{Endpoint: server.URL, Protocol: GRPC, Timeout: time.Minute}, profileSignal)
+			client, err := newClient(Receiver{Endpoint: server.URL, Protocol: GRPC, Timeout: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -555,7 +536,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
 	server.Start()
 	defer server.Close()
-	c, err := newClient(Receiver{Endpoint: server.URL, Protocol: GRPC}, profileSignal)
+	c, err := newClient(Receiver{Endpoint: server.URL, Protocol: GRPC})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -611,7 +592,7 @@ func TestAcceptedMessagesAreNotSentAgain(t *testing.T) {
 			server.Config.Protocols.SetHTTP1(true)
 			server.Config.Protocols.SetUnencryptedHTTP2(true)
 			server.Start()
-			c, err := newClient(Receiver{Endpoint: server.URL, Protocol: protocol}, profileSignal)
+			c, err := newClient(Receiver{Endpoint: server.URL, Protocol: protocol})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -631,7 +612,7 @@ func TestAnAcceptedMessageWhoseReplyIsCutOffIsNotSentAgain(t *testing.T) {
 		_, _ = w.Write([]byte("half"))
 	}))
 	defer server.Close()
-	c, err := newClient(Receiver{Endpoint: server.URL, Protocol: HTTP}, profileSignal)
+	c, err := newClient(Receiver{Endpoint: server.URL, Protocol: HTTP})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,6 @@ type Shown uint8
 // Values of Shown.
 const (
 	NotShown Shown = iota
-	InTable        // now
 	Recorded       // until the end of the recording
 )
 
@@ -89,8 +88,6 @@ func (w *WaitingGoroutines) text(shown Shown, pid int) string {
 		advice = fmt.Sprintf("to see their stacks: prywalk dump -p %d", pid)
 	}
 	switch shown {
-	case InTable:
-		return count + " " + wait + w.reasons() + "; " + advice
 	case Recorded:
 		return count + " waited at the end" + w.reasons() + "; what they waited for: prywalk report --by wait FILE"
 	}

@@ -23,7 +23,7 @@ type Names struct {
 	queue            []Named // Frames are not set
 	queued           map[LocID]bool
 	unnamedGenerated []Named // Frames are not set
-	changes, renamed int64   // new names; those that replaced others
+	renamed          int64   // names that replaced others
 	evictions        int     // as of the locations here
 	wake             chan struct{}
 }
@@ -119,11 +119,8 @@ func (n *Names) resolve(r Resolver, l Named) []Frame {
 		return fs
 	}
 	before, known := n.known[l.ID]
-	if !known || !slices.Equal(before, fs) {
-		n.changes++
-		if known {
-			n.renamed++
-		}
+	if known && !slices.Equal(before, fs) {
+		n.renamed++
 	}
 	if len(n.known) >= maxKnownNames {
 		clear(n.known)
@@ -241,9 +238,9 @@ func (n *Names) Pending() int {
 	return len(n.queued)
 }
 
-// Changes counts new names, and those that replaced earlier ones.
-func (n *Names) Changes() (named, renamed int64) {
+// Renamed counts names that replaced earlier ones.
+func (n *Names) Renamed() int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.changes, n.renamed
+	return n.renamed
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"strings"
@@ -45,7 +44,6 @@ type topRun struct {
 	trouble          string
 	refusedAtTrouble int64
 	begun            time.Time
-	goroutineCounts  atomic.Pointer[[]top.Goroutines]
 	obstructionsNow  atomic.Pointer[string]
 }
 
@@ -68,18 +66,12 @@ func newTopRun(o Options, display TopOptions) *topRun {
 func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process) error {
 	sampling, end := context.WithCancel(ctx)
 	defer end()
-	var goPIDs []int
-	if hung := selfhang.Watched(func() { goPIDs = t.storeGoroutineCounts(procs) }); hung != nil {
-		t.hung = true
-		return hung
-	}
 	t.begun = time.Now()
 	t.store = top.NewStore(t.begun, t.notify)
 	t.setTarget(procs)
 	t.liveNames = profile.NewNames(t.builder, t.notify)
 	t.functions = top.NewFunctionTable(t.liveNames)
 	stopNames := t.nameInBackground()
-	stopCounts := t.countInBackground(goPIDs)
 	go func() {
 		defer close(t.done)
 		t.failure = t.sample(sampling)
@@ -89,18 +81,13 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 	shown := t.show(ctx, end)
 	end()
 	<-t.done
-	t.stopBackground(stopNames, stopCounts)
+	t.stopBackground(stopNames)
 	return t.finish(shown)
 }
 
 // stopBackground does not wait for a read that hangs.
-func (t *topRun) stopBackground(stops ...func()) {
-	hung := selfhang.Watched(func() {
-		for _, stop := range stops {
-			stop()
-		}
-	})
-	if hung != nil {
+func (t *topRun) stopBackground(stop func()) {
+	if hung := selfhang.Watched(stop); hung != nil {
 		t.hung, t.failure = true, cmp.Or(t.failure, hung)
 	}
 }
@@ -191,7 +178,7 @@ func (t *topRun) finishStore() {
 
 // snapshot reuses the memory of the last one.
 func (t *topRun) snapshot(window time.Duration) *top.Snapshot {
-	t.lastSnapshot = t.store.Snapshot(t.functions, window, t.display.Clock, t.lastSnapshot)
+	t.lastSnapshot = t.store.Snapshot(t.functions, window, t.lastSnapshot)
 	return t.lastSnapshot
 }
 
@@ -219,24 +206,12 @@ func (t *topRun) State() top.State {
 	if line := t.obstructionsNow.Load(); line != nil && !st.Ended {
 		st.Obstructions = *line
 	}
-	if list := t.goroutineCounts.Load(); list != nil {
-		st.Goroutines = *list
-	}
 	return st
 }
 
 // Snapshot implements top.Source.
-func (t *topRun) Snapshot(window time.Duration, c top.Clock, used *top.Snapshot) *top.Snapshot {
-	return t.store.Snapshot(t.functions, window, c, used)
-}
-
-// Write implements top.Source.
-func (t *topRun) Write(text string) (string, error) {
-	name := expandPath("prywalk-top-%p-%t.txt", t.pids[0], time.Now().Format(timeFormat))
-	return name, profile.WriteFileAtomic(name, func(w io.Writer) error {
-		_, err := io.Copy(w, strings.NewReader(text))
-		return err
-	})
+func (t *topRun) Snapshot(window time.Duration, used *top.Snapshot) *top.Snapshot {
+	return t.store.Snapshot(t.functions, window, used)
 }
 
 // Suspend implements top.Source.

@@ -15,9 +15,9 @@
 //
 // # Algorithm
 //
-//	Request ──► openat2 or walk (resolve.go): O_PATH ──► checks: kind, owner, age, size ──► reopen ──► File
+//	Request ──► walk, element by element (resolve.go): O_PATH ──► checks: kind, owner, age, size ──► reopen ──► File
 //	                │ a FUSE mount on the way
 //	                └──► Copier: another process reads the file into a memfd (copy.go)
 //
-// Sources: openat2(2); proc_pid_mountinfo(5); fs/fuse/dev.c.
+// Sources: path_resolution(7); proc_pid_mountinfo(5); fs/fuse/dev.c.
 package safeopen

@@ -12,9 +12,8 @@ import (
 
 // resolve opens a file with O_PATH, which has no effect on it. It returns errFUSE instead of an access to FUSE.
 func resolve(r *Request, m *mounts) (int, error) {
-	flags := uint64(unix.O_PATH | unix.O_CLOEXEC)
 	if r.Kernel {
-		fd, err := unix.Open(r.Path, int(flags), 0)
+		fd, err := unix.Open(r.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err == nil {
 			if err = m.check(fd); err != nil {
 				unix.Close(fd)
@@ -27,33 +26,17 @@ func resolve(r *Request, m *mounts) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(dir)
-	if m != nil && m.anyFUSE {
-		return walk(dir, r, m)
+	if m != nil && !m.anyFUSE {
+		m = nil
 	}
-	how := unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	if r.Beneath {
-		how.Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
-	}
-	if r.NoLink {
-		how.Flags |= unix.O_NOFOLLOW // opens the link itself, which open refuses
-	}
-	for range 8 { // EAGAIN: a ".." raced with a rename (openat2(2))
-		fd, err := unix.Openat2(dir, r.Path, &how)
-		if err == unix.ENOSYS || err == unix.EPERM { // before Linux 5.6, or a filter
-			return walk(dir, r, m)
-		}
-		if err != unix.EAGAIN {
-			return fd, err
-		}
-	}
-	return -1, unix.EAGAIN
+	return walk(dir, r, m)
 }
 
 // maxLinks is the kernel's MAXSYMLINKS.
 const maxLinks = 40
 
-// walk does openat2's work in single steps. ".." returns to the open directory from which it came: a concurrent rename
-// has no effect.
+// walk opens one element of the path after the other, and reads links itself. ".." returns to the open directory from
+// which it came: a concurrent rename has no effect.
 func walk(root int, r *Request, m *mounts) (int, error) {
 	if r.Beneath && path.IsAbs(r.Path) {
 		return -1, unix.EXDEV

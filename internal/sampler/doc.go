@@ -92,7 +92,6 @@
 //	perf maps                                         1/20     perfmap.mapShare; until first read whole 1/4
 //	searches for processes                            1/50     sampler.discoverShare; in the agent 1/200
 //	control groups of targets                         1/400    recording.groupsShare
-//	counts of goroutines in top                       1/50     recording.countShare
 //
 // # Invariants
 //

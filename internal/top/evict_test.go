@@ -76,7 +76,7 @@ func TestOnlyStacksOfCellsAreKept(t *testing.T) {
 	if most > 50_000 || evictions < 2 {
 		t.Errorf("up to %d stacks in %d evictions, of 80000", most, evictions)
 	}
-	rows := f.snapshot(0, CPU).Functions(wholeProgram)
+	rows := f.snapshot(0).Functions(wholeProgram)
 	sortFunctions(rows, CPU, BySelf)
 	i := slices.IndexFunc(rows, func(r FunctionRow) bool { return r.Name == "serve" })
 	if i < 0 || rows[i].Self.CPU != 400*10e6 {

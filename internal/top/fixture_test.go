@@ -103,10 +103,10 @@ func (f *fixture) refresh() {
 
 func (f *fixture) goesOn() iter.Seq[profile.Interval] { return slices.Values(f.open) }
 
-func (f *fixture) snapshot(window time.Duration, c Clock) *Snapshot {
-	f.store.Snapshot(f.of, window, c, nil)
+func (f *fixture) snapshot(window time.Duration) *Snapshot {
+	f.store.Snapshot(f.of, window, nil)
 	f.names.ResolveNow(f)
-	return f.store.Snapshot(f.of, window, c, nil)
+	return f.store.Snapshot(f.of, window, nil)
 }
 
 func (f *fixture) busy(seconds int) {

@@ -34,7 +34,6 @@ type FunctionTable struct {
 	paths      []string
 	knownPaths map[string]bool
 	buf        []profile.Named
-	changes    int64
 	renamed    int64
 }
 
@@ -48,11 +47,11 @@ func NewFunctionTable(names *profile.Names) *FunctionTable {
 }
 
 func (t *FunctionTable) update() {
-	changes, renamed := t.names.Changes()
+	renamed := t.names.Renamed()
 	if renamed != t.renamed {
 		clear(t.whole)
 	}
-	t.changes, t.renamed = changes, renamed
+	t.renamed = renamed
 }
 
 // functionsOf returns modules in place of missing names, innermost first. Precondition: t.mu is held.

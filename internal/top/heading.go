@@ -20,7 +20,6 @@ type State struct {
 	Trouble string
 	// Obstructions describes what control groups do to the targets now, such as freezing them, or "".
 	Obstructions string
-	Goroutines   []Goroutines
 	// Ended: the sampling is over.
 	Ended bool
 }

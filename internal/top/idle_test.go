@@ -18,7 +18,7 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	f.add(f.slept(3, f.at("__futex_abstimed_wait_common64", "pthread_cond_wait", "compress", "main"),
 		"futex", 800))
 	f.refresh()
-	snap := f.snapshot(0, CPU)
+	snap := f.snapshot(0)
 	got := map[string]string{}
 	for _, of := range []func(Scope, Clock) []GroupRow{snap.Waits, snap.Threads} {
 		rows := of(wholeProgram, Wall)
@@ -72,7 +72,7 @@ func TestASemaphoreWithATypeIsAWaitForWork(t *testing.T) {
 	iv.WaitsFor = "semaphore 0x10 (threading.Lock)"
 	f.add(iv)
 	f.refresh()
-	rows := f.snapshot(0, CPU).Waits(wholeProgram, Wall)
+	rows := f.snapshot(0).Waits(wholeProgram, Wall)
 	if len(rows) != 1 || rows[0].Name() != "futex: threading.Lock (semaphore 0x10)" || rows[0].Idle != waits.IdlePool {
 		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].Name(), rows[0].Idle)
 	}

@@ -14,16 +14,15 @@ var keyHelp = [][2]string{
 	{"tab", "functions, threads, waits; also 1, 2, 3"},
 	{"c", "clock: cpu, runqueue, blocked, wall"}, {"space", "pause; the sampling goes on"},
 	{"/", "filter by a regular expression"},
-	{"[ ]", "shorter or longer window"}, {"s", "sort by self, total, name"}, {"w", "write what is shown to a file"},
+	{"[ ]", "shorter or longer window"}, {"s", "sort by self, total, name"},
 	{"?", "this help"},
 }
 
 var shortHelp = []string{"q quit", "tab view", "enter open", "esc back", "c clock", "space pause", "/ filter",
-	"[ ] window", "s sort", "w write", "? help"}
+	"[ ] window", "s sort", "? help"}
 
 func (m *Model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
-	m.message = ""
 	switch {
 	case name == "ctrl+c":
 		return tea.Quit
@@ -108,7 +107,6 @@ func (m *Model) runCommand(name string) tea.Cmd {
 	case "c":
 		all := Clocks()
 		m.clock = all[(slices.Index(all, m.clock)+1)%len(all)]
-		m.takeSnapshot()
 	case "[":
 		m.window = max(0, m.window-1)
 		m.takeSnapshot()
@@ -127,8 +125,6 @@ func (m *Model) runCommand(name string) tea.Cmd {
 	case escTwice:
 		m.goBack()
 		m.goBack()
-	case "w":
-		m.write()
 	case "?":
 		m.help = true
 	}
@@ -178,17 +174,4 @@ func (m *Model) goBack() {
 	}
 	m.position, m.history = m.history[n-1], m.history[:n-1]
 	m.follow = -1
-}
-
-func (m *Model) write() {
-	color := m.screen.Color
-	m.screen.Color = false
-	text := m.Text()
-	m.screen.Color = color
-	name, err := m.source.Write(text + "\n")
-	if err != nil {
-		m.message = err.Error()
-		return
-	}
-	m.message = "written to " + name
 }

@@ -3,21 +3,11 @@
 package top
 
 import (
-	"fmt"
 	"strings"
 
-	"prywalk/internal/goroutinecount"
 	"prywalk/internal/tabular"
 	"prywalk/internal/unnamedcode"
 )
-
-// Goroutines are a process's waiting ones, which no row shows.
-type Goroutines struct {
-	// PID is the number of the process.
-	PID int `json:"pid"`
-	*goroutinecount.WaitingGoroutines
-	Text string `json:"-"`
-}
 
 // Unnamed rows of at least 1/largeRow of the time get a note.
 const largeRow = 20
@@ -56,26 +46,11 @@ func (snap *Snapshot) onePID() (pid int) {
 	return pid
 }
 
-func (snap *Snapshot) notes(st *State, c Clock) (notes []string) {
-	for i := range st.Goroutines {
-		g := &st.Goroutines[i]
-		if g.Text == "" {
-			continue
-		}
-		text := g.Text
-		if len(st.Goroutines) > 1 {
-			text = fmt.Sprintf("process %d: %s", g.PID, text)
-		}
-		notes = append(notes, text)
-	}
-	return append(notes, snap.nameNotes(c)...)
-}
-
 const noteLinesDivisor = 4
 
 func (m *Model) noteLines() []string {
 	var lines []string
-	for _, n := range m.snapshot.notes(&m.state, m.clock) {
+	for _, n := range m.snapshot.nameNotes(m.clock) {
 		lines = append(lines, strings.Split(string(tabular.Paragraph(m.screen.Width, "  ", n)), "\n")...)
 	}
 	if most := max(1, m.screen.Height/noteLinesDivisor); m.screen.Height > 0 && len(lines) > most {

@@ -36,8 +36,8 @@ func (m *Model) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// linesAroundHelp are its title, a note, the way back, and two empty lines.
-const linesAroundHelp = 5
+// linesAroundHelp are its title, the way back, and two empty lines.
+const linesAroundHelp = 4
 
 func (m *Model) helpLines() []string {
 	var lines []string
@@ -48,8 +48,7 @@ func (m *Model) helpLines() []string {
 		return lines
 	}
 	lines = append([]string{m.screen.paint(bold, m.screen.cut("prywalk top: keys")), ""}, lines...)
-	return append(lines, "", m.screen.cut("  ▲▼ the share has changed by more than sampling noise"),
-		m.screen.cut("  any key: back"))
+	return append(lines, "", m.screen.cut("  any key: back"))
 }
 
 func (m *Model) tableLines() []string {
@@ -97,7 +96,7 @@ func (m *Model) placeCursor() {
 	m.top = max(m.top, m.cursor-m.page.visibleRows+1)
 }
 
-// selected replaces the first cell without colours: that of marks.
+// selected replaces the first cell, a space, without colours.
 func (s Screen) selected(row string) string {
 	if s.Width > 0 {
 		row = tabular.Pad(row, s.Width)
@@ -154,13 +153,9 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 		for i := range rows {
 			m.page.ids = append(m.page.ids, rows[i].id)
 		}
-		changes := make([]Change, len(rows))
-		if m.scope == wholeProgram && !m.paused && clock == m.clock {
-			changes = snap.Changes(rows, m.order == ByTotal)
-		}
 		wide := widthOf(rows)
 		return len(rows), func(from, to int) (string, []string) {
-			return s.functionLines(rows[from:to], changes[from:to], clock, prec, wide)
+			return s.functionLines(rows[from:to], clock, prec, wide)
 		}
 	}
 	what, list := "thread", snap.Threads(m.scope, clock)
@@ -184,9 +179,6 @@ func (m *Model) status(rows int) string {
 		return s.paint(bold, s.cut(text))
 	}
 	var parts []string
-	if m.message != "" {
-		parts = append(parts, printable.Line(m.message))
-	}
 	if m.paused {
 		parts = append(parts, "PAUSED (sampling goes on)")
 	}
@@ -217,7 +209,7 @@ func (m *Model) status(rows int) string {
 		parts = append(parts, printable.Line(cure))
 	}
 	line := s.joined(" · ", parts...)
-	if m.paused || m.state.Ended || m.message != "" {
+	if m.paused || m.state.Ended {
 		return s.paint(bold, line)
 	}
 	return line

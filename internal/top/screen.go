@@ -19,8 +19,6 @@ const (
 	resetStyle = "\x1b[0m"
 )
 
-var marks = map[Change]string{unchanged: " ", rising: "▲", falling: "▼"}
-
 // Screen is a table's format.
 type Screen struct {
 	// In columns and lines; 0: unlimited.
@@ -78,7 +76,7 @@ func widthOf(rows []FunctionRow) width {
 }
 
 func (s Screen) functionLines(
-	rows []FunctionRow, changes []Change, c Clock, prec tabular.Precision, w width,
+	rows []FunctionRow, c Clock, prec tabular.Precision, w width,
 ) (head string, lines []string) {
 	var cells [4][]string
 	for i := range rows {
@@ -109,7 +107,7 @@ func (s Screen) functionLines(
 		title = tabular.Pad(title, wide.Name) + "  module"
 	}
 	for i := range rows {
-		lines = append(lines, s.cut(marks[changes[i]]+figures(i+1)+s.names(&rows[i].Frame, wide)))
+		lines = append(lines, s.cut(" "+figures(i+1)+s.names(&rows[i].Frame, wide)))
 	}
 	return s.cut(head + title), lines
 }

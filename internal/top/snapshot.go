@@ -28,7 +28,6 @@ type Snapshot struct {
 	threads       []thread
 	waits         []wait
 	paths         []string
-	sliceShares   []*shares // of the last slices, oldest first
 	// PendingNames is the number of addresses without a name yet.
 	PendingNames int
 	// Whole: the window is the whole recording.
@@ -37,9 +36,9 @@ type Snapshot struct {
 	idleRules map[idleKey]waits.Idleness
 }
 
-// Snapshot returns a window of at least this length, or all there is; 0: all. Changes are by clock. It reuses the
-// memory of used, which may be nil.
-func (s *Store) Snapshot(functions *FunctionTable, window time.Duration, clock Clock, used *Snapshot) *Snapshot {
+// Snapshot returns a window of at least this length, or all there is; 0: all. It reuses the memory of used, which
+// may be nil.
+func (s *Store) Snapshot(functions *FunctionTable, window time.Duration, used *Snapshot) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	functions.mu.Lock()
@@ -47,7 +46,7 @@ func (s *Store) Snapshot(functions *FunctionTable, window time.Duration, clock C
 	functions.update()
 	out := &Snapshot{At: time.Now()}
 	if used != nil {
-		out.Cells, out.sliceShares, out.scratch = used.Cells[:0], used.sliceShares[:0], used.scratch
+		out.Cells, out.scratch = used.Cells[:0], used.scratch
 		*used = Snapshot{}
 	}
 	if k := len(s.timeSlices); k > 0 {
@@ -65,7 +64,6 @@ func (s *Store) Snapshot(functions *FunctionTable, window time.Duration, clock C
 	} else {
 		s.sum(out, functions, window)
 	}
-	out.sliceShares = s.shares(out.sliceShares, functions, clock)
 	out.frames = functions.frames[:len(functions.frames):len(functions.frames)]
 
 	out.PendingNames, out.paths = functions.names.Pending(), functions.paths[:len(functions.paths):len(functions.paths)]

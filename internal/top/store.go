@@ -16,8 +16,6 @@ import (
 const (
 	// maxSliceAge is the longest limited window.
 	maxSliceAge = 60 * time.Second
-	// minSlices stay at any age, for changes.
-	minSlices = recentSlices + baseSlices
 )
 
 // thread is one thread, or several if tid is 0. Tasks with the same first function are one thread: task is their kind,
@@ -77,7 +75,6 @@ type delta struct {
 type timeSlice struct {
 	from, to int64 // Unix epoch, ns
 	deltas   []delta
-	shares   *shares
 }
 
 // Store sums intervals. It is a profile.Watcher, safe for concurrent use, except HeldStacks: on Add's goroutine only.
@@ -281,7 +278,7 @@ func (s *Store) newDeltas(n int) []delta {
 func (s *Store) dropOld() {
 	last := s.timeSlices[len(s.timeSlices)-1].to
 	old := 0
-	for len(s.timeSlices)-old > minSlices && s.timeSlices[old].to < last-int64(maxSliceAge) {
+	for len(s.timeSlices)-old > 1 && s.timeSlices[old].to < last-int64(maxSliceAge) {
 		s.freeDeltas = append(s.freeDeltas, s.timeSlices[old].deltas)
 		old++
 	}

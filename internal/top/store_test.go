@@ -42,7 +42,7 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 	for seed := range uint64(20) {
 		f := newFixture(t)
 		f.random(rand.New(rand.NewPCG(seed, 1)), 8)
-		snap := f.snapshot(0, CPU)
+		snap := f.snapshot(0)
 		want := f.reported("cpu")
 		if got := snap.Total(wholeProgram).json(); got != want.Total {
 			t.Fatalf("seed %d: %+v, report has %+v", seed, got, want.Total)
@@ -76,7 +76,7 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 	f := newFixture(t)
 	f.busy(30)
 	for _, seconds := range []int64{2, 10, 30} {
-		snap := f.snapshot(time.Duration(seconds)*time.Second, CPU)
+		snap := f.snapshot(time.Duration(seconds)*time.Second)
 		if snap.Length != time.Duration(seconds)*time.Second {
 			t.Errorf("%d s: %s", seconds, snap.Length)
 		}
@@ -115,7 +115,7 @@ func TestDaysTakeBoundedMemory(t *testing.T) {
 	if most > 2*(used+1000) || len(f.store.threads) > most {
 		t.Errorf("up to %d cells, %d threads; the slices have %d", most, len(f.store.threads), used)
 	}
-	snap := f.snapshot(0, CPU)
+	snap := f.snapshot(0)
 	if got := snap.Total(wholeProgram).CPU; got != cpu {
 		t.Errorf("cpu %d, want %d", got, cpu)
 	}
@@ -139,7 +139,7 @@ func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
 		}
 		f.refresh()
 	}
-	snap := f.snapshot(0, CPU)
+	snap := f.snapshot(0)
 	if got := snap.Total(wholeProgram).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.timeSlices)) {
 		t.Errorf("cpu %d of %d in %d cells", got, cpu, len(f.store.cells))
 	}
@@ -164,7 +164,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	go f.names.Run(f, quit)
 	defer close(quit)
 	f.busy(1)
-	snap := f.store.Snapshot(f.of, 0, CPU, nil)
+	snap := f.store.Snapshot(f.of, 0, nil)
 	rows := snap.Functions(wholeProgram)
 	sortFunctions(rows, CPU, BySelf)
 	if snap.PendingNames == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
@@ -173,7 +173,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	close(goOn)
 	for snap.PendingNames > 0 {
 		<-described
-		snap = f.store.Snapshot(f.of, 0, CPU, nil)
+		snap = f.store.Snapshot(f.of, 0, nil)
 	}
 	rows = snap.Functions(wholeProgram)
 	sortFunctions(rows, CPU, BySelf)
@@ -194,23 +194,23 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	}
 	f.add(f.ran(101, f.builder.Intern([]profile.Loc{{Module: jit, Addr: 0x1100}}), 100))
 	f.refresh()
-	if r := f.snapshot(0, CPU).Functions(wholeProgram); r[0].Name != "[anon]" || !r[0].Nameless {
+	if r := f.snapshot(0).Functions(wholeProgram); r[0].Name != "[anon]" || !r[0].Nameless {
 		t.Fatalf("%+v", r)
 	}
 	known = true
 	f.names.NameSomeGenerated(f)
-	if r := f.snapshot(0, CPU).Functions(wholeProgram); r[0].Name != "compiled" {
+	if r := f.snapshot(0).Functions(wholeProgram); r[0].Name != "compiled" {
 		t.Errorf("%+v: not by who knows its own names", r)
 	}
 	known = false
 	f.add(f.ran(101, f.builder.Intern([]profile.Loc{{Module: jit, Addr: 0x1200}}), 500))
 	f.refresh()
-	f.snapshot(0, CPU)
+	f.snapshot(0)
 	known = true
 	for range 5 {
 		f.refresh()
 	}
-	if snap := f.snapshot(0, CPU); fmt.Sprint(len(snap.Functions(wholeProgram))) != "1" {
+	if snap := f.snapshot(0); fmt.Sprint(len(snap.Functions(wholeProgram))) != "1" {
 		t.Errorf("%+v: not after some seconds", snap.Functions(wholeProgram))
 	}
 }
@@ -225,7 +225,7 @@ func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 	f.add(f.ran(102, f.builder.Intern([]profile.Loc{loop}), 50))
 	f.refresh()
 	f.store.Finish(f.now)
-	snap := f.snapshot(0, CPU)
+	snap := f.snapshot(0)
 	rows := map[string]FunctionRow{}
 	for _, r := range snap.Functions(wholeProgram) {
 		rows[r.Name+" "+r.Module] = r
@@ -256,7 +256,7 @@ func TestPackagesAndBoundedFunctionsAreThoseOfReport(t *testing.T) {
 	for _, w := range f.reported("cpu").Functions {
 		want[w.Name+" "+w.Module] = true
 	}
-	for _, r := range f.snapshot(0, CPU).Functions(wholeProgram) {
+	for _, r := range f.snapshot(0).Functions(wholeProgram) {
 		if name := r.Name + " " + r.Module; !want[name] || r.Nameless != (r.Name == "app+0x1f0") {
 			t.Errorf("%s (nameless: %v), report has %v", name, r.Nameless, want)
 		}
@@ -272,7 +272,7 @@ func TestTimeWithoutAThreadIsApartByName(t *testing.T) {
 	}
 	f.refresh()
 	got := map[string]time.Duration{}
-	for _, row := range f.snapshot(0, CPU).Threads(wholeProgram, CPU) {
+	for _, row := range f.snapshot(0).Threads(wholeProgram, CPU) {
 		got[row.Name()] += time.Duration(row.Values.CPU)
 	}
 	for name, ms := range map[string]int64{"[children: cc1]": 300, "[children: as]": 200, "[exited]": 100} {
@@ -300,7 +300,7 @@ func TestWaitsAreBounded(t *testing.T) {
 		t.Errorf("%d waits, want at most %d", len(f.store.waits), maxWaits+2)
 	}
 	total, rest := int64(0), int64(0)
-	for _, row := range f.snapshot(0, Wall).Waits(wholeProgram, Wall) {
+	for _, row := range f.snapshot(0).Waits(wholeProgram, Wall) {
 		total += row.Values.Wall
 		if row.Name() == "futex: mutex" {
 			rest = row.Values.Wall

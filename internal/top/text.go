@@ -39,7 +39,7 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	if st.Obstructions != "" {
 		put(s.cut(printable.Line(st.Obstructions)))
 	}
-	notes := snap.notes(&st, c)
+	notes := snap.nameNotes(c)
 	width := s.Width
 	if width == 0 {
 		s.Width = pipeWidth
@@ -47,7 +47,7 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	rows := withTime(snap.Functions(wholeProgram), c)
 	sortFunctions(rows, c, BySelf)
 	rows = firstRows(rows, functions)
-	table(s.functionLines(rows, snap.Changes(rows, false), c, snap.precision(wholeProgram, c), widthOf(rows)))
+	table(s.functionLines(rows, c, snap.precision(wholeProgram, c), widthOf(rows)))
 	if len(rows) == 0 {
 		put(s.cut("  no " + string(c) + " time in this window"))
 	}
@@ -96,8 +96,6 @@ type jsonFunction struct {
 	Self jsonValues `json:"self"`
 	// Total is the time in the function and in all that it called, by clock.
 	Total jsonValues `json:"total"`
-	// Change is 1 if the share has grown (▲), -1 if it has fallen (▼); absent without a mark.
-	Change int `json:"change,omitempty"`
 }
 
 type jsonGroup struct {
@@ -138,8 +136,6 @@ type jsonTable struct {
 	// Obstructions says which cgroups of targets were frozen at the last reading, or used up their CPU quota since the
 	// one before. Readings are at most once a second, more rarely with many processes.
 	Obstructions string `json:"held_up,omitempty"`
-	// Goroutines counts the waiting goroutines of each Go process.
-	Goroutines []Goroutines `json:"goroutines_waiting,omitempty"`
 	// Ended reports that the sampling is over: no target is left, -d has passed, a signal came, or it failed.
 	Ended bool `json:"ended,omitempty"`
 	// Waiting is the number of addresses without a name yet.
@@ -159,7 +155,7 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 	t := jsonTable{
 		Target: st.Target, Time: float64(snap.At.UnixMilli()) / 1e3,
 		Seconds: snap.Length.Seconds(), Since: snap.Since.Seconds(),
-		Threads: st.Threads, Trouble: st.Trouble, Obstructions: st.Obstructions, Goroutines: st.Goroutines, Ended: st.Ended,
+		Threads: st.Threads, Trouble: st.Trouble, Obstructions: st.Obstructions, Ended: st.Ended,
 		Waiting: snap.PendingNames, Total: snap.Total(wholeProgram).json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}
@@ -173,10 +169,9 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 	rows := snap.Functions(wholeProgram)
 	sortFunctions(rows, c, BySelf)
 	rows = firstRows(rows, rowsOfEach)
-	changes := snap.Changes(rows, false)
 	for i := range rows {
 		r := &rows[i]
-		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json(), int(changes[i])})
+		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json()})
 	}
 	for _, r := range firstRows(snap.Threads(wholeProgram, c), rowsOfEach) {
 		th := &snap.threads[r.index]
