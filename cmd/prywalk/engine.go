@@ -22,6 +22,8 @@ import (
 type engineFlags struct {
 	engine   string
 	noKernel bool
+	// context is --context: contexts are copied in stops.
+	context bool
 }
 
 const (
@@ -47,7 +49,7 @@ func (f *engineFlags) openEngine(o *sampler.Options) error {
 		Children: o.Children, Selected: o.Threads != nil,
 		MayAsk: checkPerfEvents, LowMemory: o.LimitOwnCPU,
 	}
-	only := needsPtrace(o)
+	only := f.needsPtrace(o)
 	var source *perfengine.Source
 	var err error
 	switch {
@@ -87,12 +89,14 @@ func (f *recordFlags) closeEngine() {
 }
 
 // needsPtrace returns a flag that needs stops of running threads, or "".
-func needsPtrace(o *sampler.Options) string {
+func (f *engineFlags) needsPtrace(o *sampler.Options) string {
 	switch {
 	case o.Mode != observe.ModeAuto:
 		return "--rung"
 	case o.Subset > 0:
 		return "--subset"
+	case f.context:
+		return "--context"
 	}
 	return ""
 }

@@ -96,6 +96,8 @@ func (f *recordFlags) addTo(fl *pflag.FlagSet) {
 	fl.BoolP("call-graph", "g", false, "accepted and ignored: stacks are always on")
 	fl.StringVar(&f.mode, "rung", "auto", "force one sampling method, for measurements: auto, passive, no-reuse, stop")
 	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
+	fl.BoolVar(&f.Context, "context", false, "label samples with the request: trace_id, span_id and attributes as "+
+		"OpenTelemetry's libraries publish them (OTEP 4947); running threads are stopped, as with --engine ptrace")
 	f.addEngine(fl)
 	fl.BoolVar(&f.Control, "control", false, "obey hold and go on standard input, for measurements")
 	fl.StringVar(&f.eventLog, "event-log", "", "write the events that time is attributed by to this file, to replay them")
@@ -187,6 +189,7 @@ func (f *recordFlags) open() error {
 	if f.ByRule {
 		f.Sampler.Select = func() []int { return f.finder.Find(procmem.BootTicks()) }
 	}
+	f.context = f.Context
 	return f.openEngine(&f.Sampler)
 }
 

@@ -88,7 +88,7 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		{"--blame --value cpu", "--blame is about blocked time; leave out --value cpu or --blame"},
 		{"-n 0", "--rows 0: give at least 1, or -1 for all"},
 		{"-n -2", "--rows -2: give at least 1, or -1 for all"},
-		{"--by color", `--by "color": choose thread, process, command, role, state, wait, lock, module or label:NAME`},
+		{"--by color", `--by "color": choose thread, process, command, role, state, wait, lock, module, trace or label:NAME`},
 		{"--value beauty", `no values of type "beauty"; it has samples, wall, runqueue, cpu, blocked`},
 		{"--thread (", "not a regular expression"},
 	} {

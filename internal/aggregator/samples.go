@@ -97,11 +97,14 @@ func programOf(p *target.Program) string {
 	return cmp.Or(name, attribute.UnknownProgram)
 }
 
+// labelsOf returns the labels of the thread's request, else those of its task.
 func (a *Aggregator) labelsOf(th *target.Thread, s *observe.RawSample) string {
-	if !a.opts.Tasks || s.How != observe.ByStop {
-		return ""
-	}
 	a.ownership.beginRead()
 	defer a.ownership.endRead()
-	return profile.LabelText(th.Proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
+	runtimes := th.Proc.Target.Runtimes()
+	labels := runtimes.Context(th.Walk.InnerTID, &s.Regs, &s.Mem)
+	if labels == nil && a.opts.Tasks && s.How == observe.ByStop {
+		labels = runtimes.Labels(&s.Regs, &s.Mem)
+	}
+	return profile.LabelText(labels)
 }

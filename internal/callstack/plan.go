@@ -14,7 +14,7 @@ import (
 func FirstPlans(sources []managed.FrameSource) *[]*managed.Plan {
 	var plans []*managed.Plan
 	for _, n := range sources {
-		if plan := n.Plan(); plan != nil && len(plan.FindAnchor) > 0 {
+		if plan := n.Plan(); plan != nil && (len(plan.FindAnchor) > 0 || plan.FromThreadPointer) {
 			plans = append(plans, plan)
 		}
 	}

@@ -66,6 +66,7 @@ type otlpResource struct {
 
 type otlpRow struct {
 	stack      int64
+	link       int64
 	attributes []int64
 	samples    []*profile.Sample
 }
@@ -82,8 +83,8 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 	}
 	type row struct {
 		process
-		stack      int64
-		attributes string
+		stack, link int64
+		attributes  string
 	}
 	known := map[process]*otlpResource{}
 	rows := map[row]*otlpRow{}
@@ -98,10 +99,10 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 			known[p] = r
 			all = append(all, r)
 		}
-		stack, attributes := e.tables.stack(s), e.attributes(s)
-		key := row{p, stack, fmt.Sprint(attributes)}
+		stack, link, attributes := e.tables.stack(s), e.tables.link(s), e.attributes(s)
+		key := row{p, stack, link, fmt.Sprint(attributes)}
 		if rows[key] == nil {
-			rows[key] = &otlpRow{stack: stack, attributes: attributes}
+			rows[key] = &otlpRow{stack: stack, link: link, attributes: attributes}
 			r.rows = append(r.rows, rows[key])
 		}
 		rows[key].samples = append(rows[key].samples, s)
@@ -116,7 +117,7 @@ func (e *otlpEncoder) attributes(s *profile.Sample) []int64 {
 		Owner: rec.OwnerText(int(view.LockOwner(s))), Role: view.Label(s, rec.LabelRole), Task: view.Label(s, rec.LabelTask),
 	})
 	for _, key := range slices.Sorted(maps.Keys(s.Label)) {
-		if !rec.IsOwnLabel(key) { // the program's own
+		if !rec.IsOwnLabel(key) && key != rec.LabelTrace && key != rec.LabelSpan { // the program's own
 			list = append(list, e.tables.Attribute(key, view.Label(s, key)))
 		}
 	}
@@ -175,7 +176,9 @@ func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) 
 		if len(times) != len(values) {
 			times, values = nil, []int64{sum(values)}
 		}
-		s := (&otlp.Sample{Stack: row.stack, Attributes: row.attributes, Values: values, Times: times}).Message()
+		s := (&otlp.Sample{
+			Stack: row.stack, Link: row.link, Attributes: row.attributes, Values: values, Times: times,
+		}).Message()
 		if !e.take(int64(4 * len(s))) {
 			return nil
 		}

@@ -3,9 +3,13 @@
 package export
 
 import (
+	"encoding/hex"
+
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/otlp"
+	rec "prywalk/internal/profile"
+	"prywalk/internal/view"
 )
 
 type otlpTables struct {
@@ -39,6 +43,16 @@ func (d *otlpTables) location(l *profile.Location) int64 {
 	i = d.Location(mapping, l.Address, lines, kind)
 	d.locations[l] = i
 	return i
+}
+
+// link is 0 unless the sample has the ids of a span.
+func (d *otlpTables) link(s *profile.Sample) int64 {
+	trace, err := hex.DecodeString(view.Label(s, rec.LabelTrace))
+	span, err2 := hex.DecodeString(view.Label(s, rec.LabelSpan))
+	if err != nil || err2 != nil || len(trace) != 16 || len(span) != 8 {
+		return 0
+	}
+	return d.Link(trace, span)
 }
 
 func (d *otlpTables) stack(s *profile.Sample) int64 {

@@ -3,7 +3,9 @@
 package export
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -55,5 +57,28 @@ func TestOwnersOfLocksAreAttributes(t *testing.T) {
 		if got := e.attributes(p.Sample[i]); !slices.Equal(got, e.tables.ThreadAttributes(want)) {
 			t.Errorf("sample %d has not the attributes %+v", i, *want)
 		}
+	}
+}
+
+func TestRequestsAreLinksToSpans(t *testing.T) {
+	of := func(trace, span string) *profile.Sample {
+		return &profile.Sample{Value: []int64{1}, Label: map[string][]string{rec.LabelTrace: {trace}, rec.LabelSpan: {span}}}
+	}
+	trace, span := strings.Repeat("0a", 16), strings.Repeat("0b", 8)
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: rec.TypeCPU, Unit: "nanoseconds"}},
+		Sample: []*profile.Sample{of(trace, span), of(trace, span), of(trace, "0b"), of("x", span)}}
+	d, err := view.New(p, view.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Memory.Close()
+	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
+	rows := e.resources()[0].rows
+	if len(rows) != 2 || rows[0].link != 1 || len(rows[0].samples) != 2 || rows[1].link != 0 {
+		t.Fatalf("%d rows, of which the first has link %d; want two samples with the first link, and two without one",
+			len(rows), rows[0].link)
+	}
+	if want := append([]byte{10, 16}, bytes.Repeat([]byte{10}, 16)...); !bytes.Contains(e.tables.Message(), want) {
+		t.Error("the dictionary's links lack the trace id")
 	}
 }

@@ -3,8 +3,12 @@
 package loadedcode
 
 import (
+	"slices"
+	"strings"
+
 	"prywalk/frames"
 	"prywalk/heuristics"
+	"prywalk/internal/elffile"
 	"prywalk/internal/managed"
 )
 
@@ -91,4 +95,37 @@ func (h *runtimeHost) Section(m *frames.Module, name string) (addr uint64, conte
 	}
 	addr, content, ok = img.section(name)
 	return addr + m.Bias, content, ok
+}
+
+// ReadsContexts implements [managed.ContextHost].
+func (h *runtimeHost) ReadsContexts() bool { return h.Images().ReadContexts }
+
+// NamedMapping implements [managed.ContextHost].
+func (h *runtimeHost) NamedMapping(prefixes ...string) (start, end uint64, ok bool) {
+	if !h.ReadsContexts() {
+		return 0, 0, false
+	}
+	_ = h.Mappings(func(m *RawMapping) {
+		name, _ := m.name()
+		if !ok && slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			start, end, ok = m.Start, m.End, true
+		}
+	})
+	return start, end, ok
+}
+
+// ThreadLocalBlock implements [managed.ContextHost].
+func (h *runtimeHost) ThreadLocalBlock(m *frames.Module) (size, align uint64, ok bool) {
+	img := elfImage(m)
+	if img == nil {
+		return 0, 0, false
+	}
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	for i := range img.ELF.Segments {
+		if s := &img.ELF.Segments[i]; s.Type == elffile.SegTLS {
+			return s.MemSize, max(s.Align, 1), true
+		}
+	}
+	return 0, 0, false
 }

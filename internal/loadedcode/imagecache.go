@@ -17,6 +17,9 @@ type fileKey struct {
 // file's by now, or that are read from a process's memory, are dropped ([ImageCache.CloseUnused]). Not safe for
 // concurrent use.
 type ImageCache struct {
+	// ReadContexts: what a program publishes of the request on which a thread works is read. It is set before Open.
+	ReadContexts bool
+
 	files    *filePool
 	byName   map[fileKey]*Image // nil: not ELF or unreadable
 	byFile   map[safeopen.ID]*Image

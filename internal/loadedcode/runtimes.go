@@ -117,6 +117,16 @@ func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frame
 	return out
 }
 
+// Context returns the labels of the request on which a thread worked, or nil.
+func (r *Runtimes) Context(innerTID int, regs *frames.Regs, mem frames.Memory) map[string]string {
+	for _, s := range r.FrameSources() {
+		if c, ok := s.(managed.ContextSource); ok {
+			return c.Context(innerTID, regs, mem)
+		}
+	}
+	return nil
+}
+
 // Labels returns the labels of the task that a stopped thread ran, or nil.
 func (r *Runtimes) Labels(regs *frames.Regs, mem frames.Memory) map[string]string {
 	for _, s := range r.Schedulers() {

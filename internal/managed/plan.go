@@ -7,6 +7,8 @@ type Plan struct {
 	Steps []Step
 	// FindAnchor fills [SlotAnchor] for a thread without a known anchor.
 	FindAnchor []Step
+	// FromThreadPointer: without a known anchor it is the thread pointer.
+	FromThreadPointer bool
 	// Skip has the objects that CopyTargets skips.
 	Skip *SkipSet
 	// GlobalLock is the address range of the runtime's global lock.

@@ -62,7 +62,7 @@ func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 	if plans := t.processPlans(); plan == nil && len(plans) > 0 {
 		plan, anchor = plans[0], 0
 	}
-	if plan == nil || anchor == 0 && len(plan.FindAnchor) == 0 {
+	if plan == nil || anchor == 0 && len(plan.FindAnchor) == 0 && !plan.FromThreadPointer {
 		return nil, 0
 	}
 	return plan, anchor

@@ -110,6 +110,14 @@ func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameTyp
 	return d.add(tableLocations, m)
 }
 
+// Link is the number of a link to a span, of trace (16 bytes) and span id (8 bytes).
+func (d *Dictionary) Link(trace, span []byte) int64 {
+	var m protobuf.Message
+	m.Bytes(1, trace)
+	m.Bytes(2, span)
+	return d.add(tableLinks, m)
+}
+
 // Stack is a stack's number. The innermost location is first.
 func (d *Dictionary) Stack(locations []int64) int64 {
 	var m protobuf.Message

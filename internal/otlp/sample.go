@@ -8,6 +8,7 @@ import "prywalk/internal/protobuf"
 type Sample struct {
 	Stack      int64
 	Attributes []int64
+	Link       int64 // 0: none
 	Values     []int64
 	Times      []uint64 // of each value, Unix ns; nil: none
 }
@@ -16,6 +17,7 @@ type Sample struct {
 func (s *Sample) Message() (m protobuf.Message) {
 	m.Int(1, s.Stack)
 	m.Ints(2, s.Attributes)
+	m.Int(3, s.Link)
 	m.Ints(4, s.Values)
 	m.Fixeds(5, s.Times)
 	return m

@@ -122,6 +122,9 @@ const (
 	LabelTask = "task"
 	// Of an asyncio task, among [Interval.Labels].
 	LabelTaskName = "task name"
+	// Of the request on which the thread works, among [Interval.Labels]: hexadecimal, by W3C Trace Context.
+	LabelTrace = "trace_id"
+	LabelSpan  = "span_id"
 	// End of the interval, Unix epoch, ns.
 	LabelEnd = "end_timestamp_ns"
 )

@@ -26,6 +26,8 @@ type Options struct {
 	// beside the one being written; 0: all.
 	Rotate time.Duration
 	Keep   int
+	// Context labels samples with the requests that programs publish (package threadcontext).
+	Context bool
 	// Aggregate keeps sums without times.
 	Aggregate bool
 	// Stats is the path of the counts as JSON; "": none.

@@ -121,6 +121,7 @@ func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 		defer debug.SetGCPercent(percent)
 	}
 	r.images = loadedcode.NewImageCache(0)
+	r.images.ReadContexts = r.options.Context
 	var procs []*loadedcode.Process
 	for _, pid := range pids {
 		p, err := r.images.Open(pid)

@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/runtimes/hotspot"
 	"prywalk/internal/runtimes/php"
 	"prywalk/internal/runtimes/ruby"
+	"prywalk/internal/runtimes/threadcontext"
 	"prywalk/internal/runtimes/v8"
 )
 
@@ -45,6 +46,7 @@ var Registered = []Registration{
 	{Detect: v8.Detect, Symbols: v8.Symbols, Builtins: v8.BuiltinsOf, PerfMapPosition: v8.PerfMapPosition},
 	{Detect: gdbjit.Detect, Symbols: gdbjit.Symbols},
 	{Detect: fixedframe.Detect, Symbols: fixedframe.Symbols},
+	{Detect: threadcontext.Detect, Symbols: threadcontext.Symbols},
 	{Detect: golang.Detect, Table: golang.TableOf, HasTable: golang.HasTable},
 }
 

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-var groupings = []string{"thread", "process", "command", "role", "state", "wait", "lock", "module"}
+var groupings = []string{"thread", "process", "command", "role", "state", "wait", "lock", "module", "trace"}
 
 const byLabel = "label"
 
@@ -81,6 +81,8 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 	case "module":
 		f := g.stacks.Frames[g.stacks.Stack(s)[0]]
 		return cmp.Or(f.Module, "[none]")
+	case "trace":
+		return cmp.Or(Label(s, rec.LabelTrace), "[no trace]")
 	}
 	if key, ok := strings.CutPrefix(by, byLabel); ok {
 		return labelGroup(s, strings.TrimPrefix(key, ":"))

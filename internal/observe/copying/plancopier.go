@@ -101,7 +101,9 @@ func (c *PlanCopier) carryOut(regs *frames.Regs) {
 		managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
 		managed.SlotInnerTID: c.innerTID,
 	}
-	if c.anchor == 0 && !c.reuseFoundAnchor() {
+	if c.anchor == 0 && c.plan.FromThreadPointer {
+		c.slots[managed.SlotAnchor] = regs.TLS
+	} else if c.anchor == 0 && !c.reuseFoundAnchor() {
 		c.runSteps(c.plan.FindAnchor)
 		if c.foundAnchor != nil {
 			*c.foundAnchor = c.slots[managed.SlotAnchor]

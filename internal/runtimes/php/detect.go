@@ -132,7 +132,7 @@ func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 		return errors.New("how its threads find their globals is not known")
 	}
 	r.threadSafe = true
-	r.threads.find(r.host)
+	r.threads.Find(r.host)
 	return nil
 }
 

@@ -5,7 +5,7 @@
 // # The path of one frame
 //
 //	program       detect.go       version, layout.go, executor globals; cold.go: execute_ex.cold
-//	thread        threads.go      thread pointer, in thread-safe builds (threadlocal_*.go)
+//	thread        threadpointers  thread pointer, in thread-safe builds (threadlocal_*.go)
 //	copy          runtime.go      the plan of what a stop copies
 //	calls         walk.go         execute data, and runs of them; generators, fibers
 //	  native      merge.go        which run belongs to a native frame; jit.go: compiled code

@@ -48,7 +48,7 @@ func (img *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
 		{Name: symExecute, Addr: img.at + 1<<20, Size: 1 << 12}, {Name: symOffset, Addr: img.at + 8},
 		{Name: symCache, Addr: img.at + 64}, {Name: symModule, Addr: img.at + 16},
 	}
-	for i, name := range []string{symUsed, symUser, symList, symTID, symSize, symRtld} {
+	for i, name := range []string{"_thread_db_rtld_global__dl_stack_used", "_rtld_global"} {
 		symbols = append(symbols, managed.Symbol{Name: name, Addr: img.at + 16*uint64(i)})
 	}
 	if len(img.bytes)%3 == 0 {
@@ -82,11 +82,7 @@ func walkAll(r *Runtime, m *image) {
 			r.Symbolize(ref, m, nil)
 		}
 	}
-	r.threads.find(m)
-	for range 2 {
-		r.threads.pointerOf(m, 7)
-		r.threads.next = 0
-	}
+	r.threads.Find(m)
 	r.Anchor(7, 0)
 	r.Anchor(7, m.at)
 	r.module.Calls, r.jit.runtime = oddCalls{}, r
@@ -107,10 +103,6 @@ func FuzzWalk(f *testing.F) {
 	}
 	binary.LittleEndian.PutUint64(user[1024:], typeUser)
 	f.Add(user, []byte("X-Powered-By: PHP/X-Powered-By: PHP/8.4.0"), uint64(1<<32), uint8(4))
-	l := newListed()
-	l.put(listedAt+80+usedHead-rtld, pthread(1)+listOff)
-	l.put(pthread(1)+listOff+8, listedAt+80+usedHead-rtld)
-	f.Add(l.bytes, version, l.at, uint8(2))
 	f.Fuzz(func(_ *testing.T, b, text []byte, at uint64, release uint8) {
 		m := &image{at, b, text}
 		if rt, err := Detect(m); err == nil && rt != nil {

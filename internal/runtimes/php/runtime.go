@@ -5,6 +5,7 @@ package php
 import (
 	"prywalk/frames"
 	"prywalk/internal/managed"
+	"prywalk/internal/runtimes/threadpointers"
 )
 
 // Runtime is PHP in a process. It implements [managed.FrameSource].
@@ -18,7 +19,7 @@ type Runtime struct {
 	threadSafe         bool
 	tls                int64 // from the thread pointer to the pointer to a thread's globals
 	executorOffset     uint64
-	threads            threads
+	threads            threadpointers.Threads
 	oneRequest         bool  // declared functions are not freed
 	dataReg, oplineReg uint8 // DWARF numbers
 	signedChar         bool
@@ -65,7 +66,7 @@ func (r *Runtime) Anchor(tid int, threadPointer uint64) (uint64, bool) {
 	}
 	if threadPointer == 0 {
 		var ok bool
-		if threadPointer, ok = r.threads.pointerOf(r.host, tid); !ok {
+		if threadPointer, ok = r.threads.PointerOf(r.host, tid); !ok {
 			return 0, false
 		}
 	}

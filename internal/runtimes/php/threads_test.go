@@ -10,145 +10,44 @@ import (
 	"prywalk/internal/managed"
 )
 
-type listed struct {
-	image
-	arch    frames.Arch
-	without string
-}
+// sleeper is a process with one thread in the C library's list (package threadpointers).
+type sleeper struct{ image }
 
 const (
-	listedAt   = 1 << 32
-	rtld       = listedAt + 0x400
-	usedHead   = rtld + 0x10
-	userHead   = rtld + 0x20
-	listOff    = 704
-	tidOff     = 720
-	pthreadLen = 2304
+	sleeperAt  = 1 << 32
+	sleeperTID = 102
 )
 
-func (l *listed) Arch() frames.Arch { return l.arch }
-
-func (l *listed) Modules() []*frames.Module {
-	return []*frames.Module{{Name: "/usr/bin/php"}, {Name: "/lib/x86_64-linux-gnu/libc.so.6"},
-		{Name: "/lib64/ld-linux-x86-64.so.2"}}
-}
-
-func (l *listed) OwnSymbols(m *frames.Module, _ ...string) (list []managed.Symbol) {
-	switch m.Name {
-	case "/lib/x86_64-linux-gnu/libc.so.6":
-		for i, name := range []string{symUsed, symUser, symList, symTID, symSize} {
-			if name != l.without {
-				list = append(list, managed.Symbol{Name: name, Addr: listedAt + 16*uint64(i)})
-			}
-		}
-	case "/lib64/ld-linux-x86-64.so.2":
-		list = append(list, managed.Symbol{Name: symRtld, Addr: rtld})
+func (*sleeper) OwnSymbols(_ *frames.Module, names ...string) (list []managed.Symbol) {
+	for i, name := range names { // in the order of the structures below
+		list = append(list, managed.Symbol{Name: name, Addr: sleeperAt + 16*uint64(i)})
 	}
 	return list
 }
 
-func (l *listed) put(at, v uint64) { binary.LittleEndian.PutUint64(l.bytes[at-listedAt:], v) }
-
-func pthread(i uint64) uint64 { return listedAt + 0x1000*i }
-
-func (l *listed) link(head uint64, numbers ...uint64) {
-	last := head
-	for _, i := range append(numbers, 0) {
-		at := pthread(i) + listOff
-		if i == 0 {
-			at = head
-		}
-		l.put(last, at)
-		l.put(at+8, last)
-		last = at
-	}
-}
-
-func newListed() *listed {
-	l := &listed{image: image{at: listedAt, bytes: make([]byte, 0x6000)}, arch: frames.X86_64}
-	for i, offset := range []uint64{usedHead - rtld, userHead - rtld, listOff, tidOff} {
-		binary.LittleEndian.PutUint32(l.bytes[16*i+8:], uint32(offset))
-	}
-	l.put(listedAt+64, pthreadLen)
-	l.link(usedHead, 1, 4, 2)
-	l.link(userHead, 3)
-	for i := range uint64(3) {
-		l.put(pthread(i+1)+tidOff, 101+i)
-	}
-	return l
-}
-
-func (t *threads) pointers(h managed.Host) (at [3]uint64) {
-	for i := range at {
-		at[i], _ = t.pointerOf(h, 101+i)
-	}
-	return at
-}
-
-func TestThreadsAreFoundInTheListsOfTheCLibrary(t *testing.T) {
-	all := [3]uint64{pthread(1), pthread(2), pthread(3)}
-	for _, c := range []struct {
-		name   string
-		change func(*listed)
-		want   [3]uint64
-	}{
-		{"all", func(*listed) {}, all},
-		{"arm64", func(l *listed) { l.arch = frames.ARM64 },
-			[3]uint64{pthread(1) + pthreadLen, pthread(2) + pthreadLen, pthread(3) + pthreadLen}},
-		{"no descriptor", func(l *listed) { l.without = symTID }, [3]uint64{}},
-		{"no size", func(l *listed) { l.without = symSize }, [3]uint64{}},
-		{"fields far apart", func(l *listed) { binary.LittleEndian.PutUint32(l.bytes[48+8:], 4000) }, [3]uint64{}},
-		{"a changed list", func(l *listed) { l.put(pthread(2)+listOff+8, usedHead) }, [3]uint64{all[0], 0, all[2]}},
-		{"a circle", func(l *listed) { l.put(pthread(2)+listOff, pthread(1)+listOff) }, all},
-		{"a circle of one", func(l *listed) {
-			l.put(pthread(2)+listOff, pthread(2)+listOff)
-			l.put(pthread(2)+listOff+8, pthread(2)+listOff)
-		}, [3]uint64{all[0], 0, all[2]}},
-		{"unreadable", func(l *listed) { l.put(pthread(1)+listOff, 1<<40) }, [3]uint64{all[0], 0, all[2]}},
-		{"an empty list", func(l *listed) { l.link(usedHead) }, [3]uint64{0, 0, all[2]}},
-	} {
-		l := newListed()
-		c.change(l)
-		var th threads
-		th.find(l)
-		if got := th.pointers(l); got != c.want {
-			t.Errorf("%s: %#x, want %#x", c.name, got, c.want)
-		}
-	}
-}
-
-// The lists are not read again at once.
-func TestEndedThreadsAreDropped(t *testing.T) {
-	l := newListed()
-	var th threads
-	th.find(l)
-	th.pointers(l)
-	l.put(pthread(1)+tidOff, 0)
-	l.put(pthread(2)+tidOff, 101)
-	if got := th.pointers(l); got != [3]uint64{0, 0, pthread(3)} {
-		t.Errorf("at once: %#x", got)
-	}
-	th.next = 0
-	if got := th.pointers(l); got != [3]uint64{pthread(2), 0, pthread(3)} {
-		t.Errorf("after a while: %#x", got)
-	}
-	if _, ok := th.pointerOf(l, 0); ok {
-		t.Error("the ID 0 has a thread")
-	}
-}
-
 func TestUnstoppedSleepersHaveTheirGlobals(t *testing.T) {
-	l := newListed()
-	r := &Runtime{host: l, threadSafe: true, tls: -8, executorOffset: 0x100}
-	r.threads.find(l)
-	l.put(pthread(2)-8, 0x7000)
+	const head, thread = sleeperAt + 0x200, sleeperAt + 0x400
+	m := &sleeper{image{at: sleeperAt, bytes: make([]byte, 0x1000)}}
+	put := func(at, v uint64) { binary.LittleEndian.PutUint64(m.bytes[at-sleeperAt:], v) }
+	// The descriptors' last words: of both lists in _rtld_global, of the list and the number in a thread's structure.
+	for i, offset := range []uint64{head - sleeperAt, head - sleeperAt, 16, 32} {
+		binary.LittleEndian.PutUint32(m.bytes[16*(i+1)+8:], uint32(offset))
+	}
+	put(sleeperAt+16*5, 64) // the structure's size
+	put(head, thread+16)
+	put(thread+16, head)
+	put(thread+24, head)
+	put(thread+32, sleeperTID)
+	put(thread-8, 0x7000)
+	r := &Runtime{host: m, threadSafe: true, tls: -8, executorOffset: 0x100}
+	r.threads.Find(m)
 	for _, c := range []struct {
 		tid     int
-		pthread uint64
+		pointer uint64
 		want    uint64
-	}{{102, 0, 0x7100}, {102, pthread(2), 0x7100}, {103, 0, 0}, {7, 0, 0}, {7, pthread(2), 0x7100}} {
-		if at, ok := r.Anchor(c.tid, c.pthread); ok != (c.want != 0) || ok && at != c.want {
-			t.Errorf("thread %d, %#x: %#x, %v", c.tid, c.pthread, at, ok)
+	}{{sleeperTID, 0, 0x7100}, {7, thread, 0x7100}, {7, 0, 0}} {
+		if at, ok := r.Anchor(c.tid, c.pointer); ok != (c.want != 0) || ok && at != c.want {
+			t.Errorf("thread %d, %#x: %#x, %v", c.tid, c.pointer, at, ok)
 		}
 	}
 }

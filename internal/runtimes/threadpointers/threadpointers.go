@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package php
+// Package threadpointers finds threads' pointers (fs base, TPIDR_EL0) by thread ID, for threads that were not stopped.
+package threadpointers
 
 import (
 	"encoding/binary"
@@ -12,14 +13,14 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threads finds thread pointers by thread ID, for threads that were not stopped. glibc (2.34 on) exports to debuggers
-// the list heads in _rtld_global and descriptors of its structures (nptl_db/structs.def, nptl_db/db_info.c; list_t in
+// Threads has the thread pointers of a process; the zero value has none. glibc (2.34 on) exports to debuggers the list
+// heads in _rtld_global and descriptors of its structures (nptl_db/structs.def, nptl_db/db_info.c; list_t in
 // include/list_t.h).
 //
 //	_rtld_global            struct pthread
 //	_dl_stack_used ───────► list next, prev ──► the next one's list
 //	_dl_stack_user          tid
-type threads struct {
+type Threads struct {
 	heads   [2]uint64 // of the lists; 0: unknown
 	list    int64
 	tid     int64
@@ -47,7 +48,8 @@ const (
 	shareOfTime = 50       // least ratio of pause and reading
 )
 
-func (t *threads) find(h managed.Host) {
+// Find finds the lists; without them no thread is known.
+func (t *Threads) Find(h managed.Host) {
 	at := map[string]uint64{}
 	for _, m := range h.Modules() {
 		if m.Generated || !hasThreads.MatchString(path.Base(m.Name)) {
@@ -81,7 +83,8 @@ func (t *threads) find(h managed.Host) {
 	t.heads = [2]uint64{at[symRtld] + uint64(used), at[symRtld] + uint64(user)}
 }
 
-func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
+// PointerOf returns a thread's pointer; tid is in the process's pid namespace. The lists are read at most each 15 ms.
+func (t *Threads) PointerOf(h managed.Host, tid int) (uint64, bool) {
 	if t.heads[0] == 0 || tid <= 0 {
 		return 0, false
 	}
@@ -102,7 +105,7 @@ func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 	return p + t.pointer, ok
 }
 
-func (t *threads) readLists(h managed.Host) {
+func (t *Threads) readLists(h managed.Host) {
 	t.byTID = map[int]uint64{}
 	from := min(t.list, t.tid)
 	var buf [maxListSpan]byte
