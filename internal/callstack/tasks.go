@@ -14,6 +14,11 @@ func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList
 		all.Tasks = append(all.Tasks, list.Tasks...)
 		all.Changed += list.Changed
 		all.More += list.More
+		all.Unproven += list.Unproven
+		all.Mounted += list.Mounted
+		all.Unlisted += list.Unlisted
+		all.Examined = all.Examined || list.Examined
+		all.Untracked = all.Untracked || list.Untracked
 	}
 	return all
 }

@@ -150,6 +150,26 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
 	return r.javaFrames().waiting(q)
 }
 
+// Coroutines implements [managed.Threads].
+func (r *Runtime) Coroutines(managed.Watch) (list managed.TaskList) {
+	if v := r.virtualThreads(); v != nil {
+		list = v.list()
+	}
+	return list
+}
+
+// virtualThreads may return nil.
+func (r *Runtime) virtualThreads() *virtualThreads {
+	j := r.javaFrames()
+	if !j.threadsReady() || !j.waiters.ready() {
+		return nil
+	}
+	if j.virtual == nil {
+		j.virtual = &virtualThreads{waiters: &j.waiters, java: j}
+	}
+	return j.virtual
+}
+
 // Postponed implements [managed.Threads].
 func (r *Runtime) Postponed() (postponed bool) {
 	if j := r.javaFrames(); j != nil {
