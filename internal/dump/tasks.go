@@ -54,7 +54,7 @@ func newTask(t *managed.Task, depth int) stacks.Task {
 	for j := range t.Frames {
 		if f := &t.Frames[j]; depth < 0 || j < depth {
 			d.Frames = append(d.Frames, stacks.Frame{Place: &stacks.Place{Function: f.Function, File: f.File, Line: f.Line,
-				Inlined: f.Inlined, Kind: managed.Kind(t.Runtime), Module: "[" + t.Runtime + "]"}})
+				Kind: managed.Kind(t.Runtime), Module: "[" + t.Runtime + "]"}})
 		}
 	}
 	return d

@@ -4,6 +4,7 @@ package hotspot
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 
 	"prywalk/frames"
@@ -120,12 +121,27 @@ func (v *virtualThreads) stackOf(t *virtualThread) (*virtualStack, virtualResult
 	if len(list) == 0 || !strings.HasPrefix(list[len(list)-1].Function, firstFunction) {
 		return nil, virtualUnproven
 	}
-	if len(v.known) >= maxKnown || v.known == nil {
-		v.known = map[string]*virtualStack{}
-	}
-	s := newVirtualStack(list)
+	s := v.intern(list)
 	v.known[string(key)] = s
 	return s, virtualRead
+}
+
+// intern returns one stack for equal functions and lines, however they are compiled.
+func (v *virtualThreads) intern(list []managed.Frame) *virtualStack {
+	if len(v.known) >= maxKnown || v.known == nil {
+		v.known, v.byFrames = map[string]*virtualStack{}, map[string]*virtualStack{}
+	}
+	var text []byte
+	for i := range list {
+		list[i].Type, list[i].Inlined = "", false
+		text = fmt.Appendf(text, "%s\x00%s\x00%d\x00", list[i].Function, list[i].File, list[i].Line)
+	}
+	s := v.byFrames[string(text)]
+	if s == nil {
+		s = newVirtualStack(list)
+		v.byFrames[string(text)] = s
+	}
+	return s
 }
 
 // walkChunk appends a chunk's frames; false: an address is not after a call in known code.

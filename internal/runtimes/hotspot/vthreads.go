@@ -50,10 +50,11 @@ type virtualThreads struct {
 	pcAt     uint64
 	stackAt  uint64
 	colours  colours
-	objects  map[uint64]uint64 // by thread's number
-	lost     int               // sets and links that were not readable
-	names    bool              // also read names
-	known    map[string]*virtualStack
+	objects  map[uint64]uint64        // by thread's number
+	lost     int                      // sets and links that were not readable
+	names    bool                     // also read names
+	known    map[string]*virtualStack // by Refs
+	byFrames map[string]*virtualStack
 	pending  []uint64
 	untraced bool // the program runs with jdk.trackAllThreads=false
 }
