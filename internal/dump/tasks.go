@@ -41,6 +41,11 @@ func setTasks(p *stacks.Process, list managed.TaskList, depth int, owners waits.
 			Mounted: list.Mounted, Changed: list.Changed, Unproven: list.Unproven, Unlisted: list.Unlisted,
 			Untracked: list.Untracked, Waiting: m.waiting,
 		}
+		for i := range p.Threads {
+			if w := p.Threads[i].WaitsFor; w != nil && w.OwnerTask != 0 {
+				w.OwnerName = m.names[w.OwnerTask]
+			}
+		}
 		p.TasksChanged = 0
 	}
 }
@@ -68,6 +73,8 @@ type mergedTasks struct {
 	owners  waits.ThreadFinder
 	names   map[uint64]string
 	at      map[mergedKey]int
+	first   int      // of the process's tasks
+	places  []string // by task, from first on
 	waiting []stacks.VirtualWait
 }
 
@@ -103,17 +110,21 @@ func (m *mergedTasks) add(t *managed.Task) {
 		} else if wait.OwnerTask != 0 {
 			wait.OwnerName = m.names[wait.OwnerTask]
 		}
-		if wait.Kind.IsSynchronization() {
-			m.waiting = append(m.waiting, stacks.VirtualWait{ID: t.ID, Name: t.Name, Wait: *wait})
-		}
 	}
 	tasks := &m.process.Tasks
+	if m.n == 1 {
+		m.first = len(*tasks)
+	}
 	i, has := m.at[k]
 	if !has {
 		i = len(*tasks)
 		d := newTask(t, m.depth)
 		d.Kind, d.Awaits, d.WaitsFor, d.Count = virtualThreadKind, "", wait, 0
 		m.at[k], *tasks = i, append(*tasks, d)
+		m.places = append(m.places, (&stacks.Thread{Frames: d.Frames, WaitsFor: wait}).OwnPlace())
+	}
+	if wait != nil && wait.Kind.IsSynchronization() {
+		m.waiting = append(m.waiting, stacks.VirtualWait{ID: t.ID, Name: t.Name, In: m.places[i-m.first], Wait: *wait})
 	}
 	d := &(*tasks)[i]
 	d.Count++

@@ -215,6 +215,7 @@ func (v *VirtualThreads) LeftOut() int { return v.Changed + v.Unproven + v.Unlis
 type VirtualWait struct {
 	ID   uint64
 	Name string
+	In   string // the program's function, with line
 	waits.Wait
 }
 

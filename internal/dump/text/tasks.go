@@ -32,60 +32,6 @@ func taskKey(t *stacks.Task) string {
 	return key
 }
 
-func writeVirtualThreads(b *strings.Builder, p *stacks.Process) {
-	for i := range p.Tasks {
-		t := &p.Tasks[i]
-		switch {
-		case t.ID == 0:
-			continue
-		case t.Count == 1:
-			printable.Fprintf(b, "\n%s virtual thread #%d %s (%s)\n", t.State, t.ID, t.Name, howText(t.How))
-		default:
-			printable.Fprintf(b, "\n%d %s virtual threads (%s)\n", t.Count, t.State, howText(t.How))
-			printable.Fprintf(b, "  %s\n", namesText(t))
-		}
-		if t.WaitsFor != nil {
-			printable.Fprintf(b, "      waits for %s\n", t.WaitsFor)
-		}
-		for j := range t.Frames {
-			writeFrame(b, j, &t.Frames[j])
-		}
-	}
-	if text := VirtualThreadsText(p.VirtualThreads); text != "" {
-		printable.Fprintf(b, "\n%s\n", text)
-	}
-}
-
-func namesText(t *stacks.Task) string {
-	text := strings.Join(t.Names, ", ")
-	if more := t.Count - len(t.Names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// VirtualThreadsText says how many virtual threads there are, and which are not shown and why; "": there are none.
-func VirtualThreadsText(v *stacks.VirtualThreads) string {
-	if v == nil || v.Total+v.LeftOut() == 0 && !v.Untracked {
-		return ""
-	}
-	parts := []string{count(v.Total, "virtual thread")}
-	add := func(n int, why string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, why))
-		}
-	}
-	add(v.Mounted, pluralForm(v.Mounted, "has its", "have their")+" frames on a thread's stack above")
-	add(v.Changed, "changed during each reading, and "+pluralForm(v.Changed, "is", "are")+" not shown")
-	add(v.Unproven, pluralForm(v.Unproven, "has a stack", "have stacks")+" that cannot be proven, and "+
-		pluralForm(v.Unproven, "is", "are")+" not shown")
-	add(v.Unlisted, "parts of the lists of virtual threads could not be read: repeat the dump")
-	if v.Untracked {
-		parts = append(parts, "only those of executors are listed, as the program runs with -Djdk.trackAllThreads=false")
-	}
-	return strings.Join(parts, "; ")
-}
-
 func writeTasks(b *strings.Builder, p *stacks.Process) {
 	tasks := slices.Clone(p.Tasks)
 	tasks = slices.DeleteFunc(tasks, func(t stacks.Task) bool { return t.ID != 0 })

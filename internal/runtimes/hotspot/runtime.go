@@ -3,6 +3,7 @@
 package hotspot
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -156,6 +157,28 @@ func (r *Runtime) Coroutines(managed.Watch) (list managed.TaskList) {
 		list = v.list()
 	}
 	return list
+}
+
+// TaskPlaces implements [managed.Threads]: a place is a virtual thread's number.
+func (r *Runtime) TaskPlaces() []uint64 {
+	v := r.virtualThreads()
+	if v == nil || !v.begin() {
+		return nil
+	}
+	v.find()
+	return slices.Collect(maps.Keys(v.objects))
+}
+
+// TaskAt implements [managed.Threads].
+func (r *Runtime) TaskAt(place uint64, _ managed.Watch) (task managed.Task, ok bool) {
+	if v := r.virtualThreads(); v != nil && v.learnt {
+		v.readBatch([]uint64{place}, func(_ uint64, t *managed.Task, result virtualResult) {
+			if ok = result == virtualRead || result == virtualEnded; ok && result == virtualRead {
+				task = *t
+			}
+		})
+	}
+	return task, ok
 }
 
 // virtualThreads may return nil.
