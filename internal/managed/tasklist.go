@@ -37,6 +37,8 @@ type Task struct {
 	State TaskState
 	// Wait is the awaited operation, as "asyncio.Queue.get".
 	Wait string
+	// Entry is the program's first function; "": that of the outermost frame.
+	Entry string
 	// Awaits is the class of the awaited object, AwaitsTasks the names of awaited tasks.
 	Awaits      string
 	AwaitsTasks []string

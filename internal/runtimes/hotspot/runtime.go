@@ -27,7 +27,7 @@ type Runtime struct {
 	refused bool
 }
 
-var _ managed.Threads = (*Runtime)(nil)
+var _ managed.TaskBatches = (*Runtime)(nil)
 
 const maxTries = 8
 
@@ -171,14 +171,24 @@ func (r *Runtime) TaskPlaces() []uint64 {
 
 // TaskAt implements [managed.Threads].
 func (r *Runtime) TaskAt(place uint64, _ managed.Watch) (task managed.Task, ok bool) {
-	if v := r.virtualThreads(); v != nil && v.learnt {
-		v.readBatch([]uint64{place}, func(_ uint64, t *managed.Task, result virtualResult) {
-			if ok = result == virtualRead || result == virtualEnded; ok && result == virtualRead {
-				task = *t
+	r.TasksAt([]uint64{place}, func(_ uint64, t managed.Task, read bool) { task, ok = t, read })
+	return task, ok
+}
+
+// TasksAt implements [managed.TaskBatches].
+func (r *Runtime) TasksAt(places []uint64, yield func(place uint64, t managed.Task, ok bool)) {
+	v := r.virtualThreads()
+	if v == nil || !v.learnt {
+		return
+	}
+	for batch := range slices.Chunk(places, virtualBatch) {
+		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
+			if result == virtualEnded {
+				*t = managed.Task{}
 			}
+			yield(id, *t, result == virtualRead || result == virtualEnded)
 		})
 	}
-	return task, ok
 }
 
 // virtualThreads may return nil.

@@ -273,7 +273,7 @@ func (v *virtualThreads) task(r *virtualThread) (t managed.Task, result virtualR
 	if result != virtualRead {
 		return t, result
 	}
-	t.Frames, t.Wait = stack.frames, stack.wait
+	t.Frames, t.Wait, t.Entry = stack.frames, stack.wait, stack.entry
 	if t.State == managed.TaskWaiting {
 		t.WaitsFor = v.waitOf(r, name, stack)
 		t.Awaits = t.WaitsFor.Class
@@ -300,12 +300,18 @@ func (v *virtualThreads) waitOf(r *virtualThread, state string, stack *virtualSt
 // virtualStack is of all threads with equal frames.
 type virtualStack struct {
 	frames        []managed.Frame
+	entry         string // the program's first function
 	wait          string // function of the library that the program called
 	sleeps, timed bool
 }
 
 func newVirtualStack(list []managed.Frame) *virtualStack {
 	s := &virtualStack{frames: list}
+	for i := range list {
+		if name := list[i].Function; !languages.JavaLibrary(name) {
+			s.entry = name
+		}
+	}
 	for i := range list {
 		name := list[i].Function
 		if !languages.JavaLibrary(name) {
