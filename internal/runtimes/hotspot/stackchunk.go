@@ -5,6 +5,7 @@ package hotspot
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"prywalk/frames"
@@ -69,11 +70,11 @@ func (v *virtualThreads) readChunks(cont uint64, t *virtualThread) bool {
 				return false
 			}
 			from := c.sp - 8*metadataWords
-			b := make([]byte, start+8*size-from)
-			if !m.bytes(from, b) {
+			t.words = slices.Grow(t.words, int(start+8*size-from))[:c.from+int(start+8*size-from)]
+			if !m.bytes(from, t.words[c.from:]) {
 				return false
 			}
-			t.words, t.chunks = append(t.words, b...), append(t.chunks, c)
+			t.chunks = append(t.chunks, c)
 		}
 		chunk, ok = v.reference(chunk + v.field(classChunk+".parent"))
 	}
@@ -93,18 +94,20 @@ func (v *virtualThreads) stackOf(t *virtualThread) (*virtualStack, virtualResult
 	}
 	j := v.java
 	j.validity.sample.Mem, j.deoptimizing = mem, false
-	var refs []managed.Ref
+	refs := v.refs[:0]
 	for i := range t.chunks {
 		var ok bool
 		if refs, ok = v.walkChunk(&t.chunks[i], mem, refs); !ok {
 			return nil, virtualUnproven
 		}
 	}
-	key := make([]byte, 0, 25*len(refs))
+	v.refs = refs
+	key := v.key[:0]
 	for _, r := range refs {
 		key = binary.LittleEndian.AppendUint64(append(key, r.Kind), r.Object)
 		key = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(key, r.Position), r.Cookie)
 	}
+	v.key = key
 	if s := v.known[string(key)]; s != nil {
 		return s, virtualRead
 	}

@@ -34,7 +34,7 @@ const (
 
 const (
 	maxVirtual   = 1 << 17 // threads of a list
-	virtualBatch = 16      // threads between two looks at collections
+	virtualBatch = 64      // threads between two looks at collections
 	virtualTries = 4
 	maxKnown     = 1 << 14 // stacks with names
 )
@@ -54,8 +54,11 @@ type virtualThreads struct {
 	lost     int                      // sets and links that were not readable
 	names    bool                     // also read names
 	known    map[string]*virtualStack // by Refs
+	kinds    map[uint64]*blockerKind  // by class
 	byFrames map[string]*virtualStack
 	pending  []uint64
+	refs     []managed.Ref // of one stack
+	key      []byte
 	untraced bool // the program runs with jdk.trackAllThreads=false
 }
 
@@ -64,14 +67,24 @@ type virtualThread struct {
 	object, id, carrier uint64
 	state               uint32
 	name                string
-	blocker             uint64
+	blocker             uint64 // object waited for
+	kind                *blockerKind
+	owner               int
+	ownerTask           uint64
 	chunks              []stackChunk
 	words               []byte // of all chunks, from the stack pointers on
 }
 
 func (a *virtualThread) equal(b *virtualThread) bool {
 	return a.object == b.object && a.id == b.id && a.carrier == b.carrier && a.state == b.state && a.name == b.name &&
-		a.blocker == b.blocker && slices.Equal(a.chunks, b.chunks) && bytes.Equal(a.words, b.words)
+		a.blocker == b.blocker && a.kind == b.kind && a.owner == b.owner && a.ownerTask == b.ownerTask &&
+		slices.Equal(a.chunks, b.chunks) && bytes.Equal(a.words, b.words)
+}
+
+// blockerKind is a class of objects waited for.
+type blockerKind struct {
+	class   string
+	ownable bool
 }
 
 // field is class + "." + name.
@@ -177,11 +190,33 @@ func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 	if t.blocker, ok = v.reference(object + v.field("java/lang/Thread.parkBlocker")); !ok {
 		return t, false
 	}
+	if t.blocker != 0 {
+		if t.kind = v.kindOf(t.blocker); t.kind == nil {
+			return t, false
+		}
+		if t.kind.ownable {
+			t.owner, t.ownerTask = v.exclusiveOwner(t.blocker)
+		}
+	}
 	cont, ok := v.reference(object + v.field(classVirtual+".cont"))
 	if !ok || cont == 0 {
 		return t, false
 	}
 	return t, v.readChunks(cont, &t)
+}
+
+// kindOf returns nil if the object's class is unreadable.
+func (v *virtualThreads) kindOf(object uint64) *blockerKind {
+	klass := v.klassOf(object, v.oops.header)
+	if k := v.kinds[klass]; k != nil || klass == 0 {
+		return k
+	}
+	k := &blockerKind{class: v.classOf(object), ownable: v.isOwnableSynchronizer(klass)}
+	if len(v.kinds) >= maxKnown || v.kinds == nil {
+		v.kinds = map[uint64]*blockerKind{}
+	}
+	v.kinds[klass] = k
+	return k
 }
 
 func (v *virtualThreads) nameOf(thread uint64) string {
@@ -291,8 +326,7 @@ func (v *virtualThreads) waitOf(r *virtualThread, state string, stack *virtualSt
 	case stack.sleeps:
 		w.Kind = waits.Sleep
 	case r.blocker != 0:
-		w.Address, w.Class = r.blocker, v.classOf(r.blocker)
-		w.Owner, w.OwnerTask = v.exclusiveOwner(r.blocker)
+		w.Address, w.Class, w.Owner, w.OwnerTask = r.blocker, r.kind.class, r.owner, r.ownerTask
 	}
 	return w
 }
