@@ -118,11 +118,14 @@ func (f *dumpFlags) writeLocks(w io.Writer, l *locks.Locks) error {
 }
 
 func deadlocked(l *locks.Locks) error {
-	if len(l.Deadlocks)+len(l.GoroutineDeadlocks) == 0 {
+	if len(l.Deadlocks)+len(l.GoroutineDeadlocks)+len(l.TaskDeadlocks) == 0 {
 		return nil
 	}
 	n, noun := 0, "threads"
 	for _, c := range l.Deadlocks {
+		n += len(c)
+	}
+	for _, c := range l.TaskDeadlocks {
 		n += len(c)
 	}
 	if n == 0 {

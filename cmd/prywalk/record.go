@@ -27,11 +27,15 @@ import (
 type recordFlags struct {
 	processFlags
 	recording.Options
-	mode, goroutines, eventLog string
+	mode, goroutines, tasks, eventLog string
 	engineFlags
 }
 
-const goroutinesUsage = "`on|off`: record goroutines that wait as blocked time, and the labels of those that run"
+const (
+	goroutinesUsage = "`on|off`: record goroutines that wait as blocked time, and the labels of those that run; " +
+		"off: no other tasks either"
+	tasksUsage = "`on|off`: record waiting virtual threads and asyncio tasks as blocked time"
+)
 
 const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted " +
 	"(such a call may return EINTR); sleeping threads are never stopped"
@@ -98,6 +102,7 @@ func (f *recordFlags) addTo(fl *pflag.FlagSet) {
 	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
 	fl.BoolVar(&f.Context, "context", false, "label samples with the request: trace_id, span_id and attributes as "+
 		"OpenTelemetry's libraries publish them (OTEP 4947); running threads are stopped, as with --engine ptrace")
+	fl.StringVar(&f.tasks, "tasks", "on", tasksUsage)
 	f.addEngine(fl)
 	fl.BoolVar(&f.Control, "control", false, "obey hold and go on standard input, for measurements")
 	fl.StringVar(&f.eventLog, "event-log", "", "write the events that time is attributed by to this file, to replay them")
@@ -263,10 +268,12 @@ func (f *recordFlags) setSampling() (err error) {
 	switch {
 	case f.goroutines != "on" && f.goroutines != "off":
 		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
+	case f.tasks != "on" && f.tasks != "off" && f.tasks != "":
+		return exit.Usage("--tasks %s: give on or off", printable.Line(f.tasks))
 	case f.Sampler.MaxDepth < 1:
 		return exit.Usage("--max-depth %d: give at least 1", f.Sampler.MaxDepth)
 	}
-	f.Sampler.Tasks = f.goroutines == "on" && f.Threads == ""
+	f.Sampler.Tasks, f.Sampler.OnlyGoroutines = f.goroutines == "on" && f.Threads == "", f.tasks == "off"
 	if f.Sampler.Threads, err = view.Compile("threads", f.Threads); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type Options struct {
 	StandsFor          int64          // CPU time, ns, that a sample stands for; 0: unknown
 	SampledFromStart   bool           // the kernel samples each thread from its first instruction on
 	Tasks              bool           // observe waiting tasks, and read labels of running ones
+	OnlyGoroutines     bool           // of waiting tasks
 	KernelStacks       bool           // the sleepers' samples have kernel stacks
 	SaveCheckpoint     func()         // writes a checkpoint, and handles events meanwhile; nil: none
 	Sinks              []profile.Sink // beside the Builder

@@ -14,7 +14,8 @@ import (
 const (
 	// pollEvery is the mean least time between two readings of a task, ns, drawn from 1/2 to 3/2 of it against
 	// aliasing.
-	pollEvery = 100e6
+	pollEvery        = 100e6
+	pollVirtualEvery = 1e9
 	// restRatio is rest ÷ slice: lower in the first round, then higher until the whole share equals it.
 	restRatio, firstRestRatio, laterRestRatio = 99, 9, 199
 	// restPerWalk is the rest after a walk, ns.

@@ -19,6 +19,7 @@ type taskRuntime struct {
 	batchSize int    // the most places of one Poll
 	label     string // value of the recording's label task
 	totals    *taskTotals
+	every     int64 // mean time between two readings of a task, ns
 }
 
 // taskSource reads tasks. Places are those of [managed.Scheduler].
@@ -39,15 +40,20 @@ const (
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	for _, scheduler := range p.Target.Runtimes().Schedulers() {
 		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p}
-		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
+		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines,
+			pollEvery})
 	}
 	for _, n := range p.Target.Runtimes().FrameSources() {
-		if lister, is := n.(managed.Threads); is {
+		if lister, is := n.(managed.Threads); is && !a.opts.OnlyGoroutines {
 			source := &coroutines{
 				lister: lister, source: n, stacks: a.stacks, process: p, places: map[uint64]int{},
 				awaiters: map[uint64]awaiters{},
 			}
-			out = append(out, taskRuntime{source, lister, 1 << 4, languages.CoroutineTask, &a.out.totals.coroutines})
+			r := taskRuntime{source, lister, 1 << 4, languages.CoroutineTask, &a.out.totals.coroutines, pollEvery}
+			if source.batches, is = n.(managed.TaskBatches); is {
+				r.batchSize, r.label, r.every = 1<<8, languages.VirtualThreadTask, pollVirtualEvery
+			}
+			out = append(out, r)
 		}
 	}
 	return out
@@ -89,6 +95,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 
 type coroutines struct {
 	lister  managed.Threads
+	batches managed.TaskBatches // lister, or nil
 	source  managed.FrameSource
 	stacks  *stackBuilder
 	process *processState
@@ -115,6 +122,7 @@ type coroutineSlot struct {
 
 const (
 	maxCoroutines = managed.MostTasks
+	maxBatched    = 1 << 17
 	maxLinks      = 2 * maxCoroutines
 	maxTaskFrames = 256 // of a task and its awaiters
 	maxReadFirst  = 100 // new tasks of a round, read before all others, with what each awaits
@@ -126,14 +134,24 @@ func (c *coroutines) Places() (int, error) {
 	c.freeEnded(now)
 	var first []int
 	for _, task := range now {
-		if _, known := c.places[task]; !known && task != 0 && len(c.places) < maxCoroutines {
+		if _, known := c.places[task]; !known && task != 0 && len(c.places) < c.most() {
 			i := c.freePlace()
 			c.slots[i], c.places[task] = coroutineSlot{task: task}, i
 			first = append(first, i)
 		}
 	}
-	c.readFirst(first[:min(len(first), maxReadFirst)])
+	if c.batches == nil {
+		c.readFirst(first[:min(len(first), maxReadFirst)])
+	}
 	return len(c.slots), nil
+}
+
+// most bounds the tasks: of batches, equal stacks are in memory once.
+func (c *coroutines) most() int {
+	if c.batches != nil {
+		return maxBatched
+	}
+	return maxCoroutines
 }
 
 func (c *coroutines) readFirst(places []int) {
@@ -225,14 +243,12 @@ func (c *coroutines) soleAwaiter(s *coroutineSlot) uint64 {
 
 // Poll implements [taskSource]. A task is unchanged if it and its awaiters wait at the same place for the same object.
 func (c *coroutines) Poll(from, to int, changed []int) []int {
-	watch := c.process.Target.WatchThreads()
-	defer watch.Close()
+	read := c.read(c.slots[from:min(to, len(c.slots))])
 	for i := from; i < min(to, len(c.slots)); i++ {
-		var t managed.Task
-		s, ok := &c.slots[i], true
-		if s.task != 0 {
-			t, ok = c.lister.TaskAt(s.task, watch)
-		}
+		s := &c.slots[i]
+		r, ok := read[s.task]
+		t := r.task
+		ok = ok && r.ok || s.task == 0
 		was := s.last
 		c.note(s, t)
 		s.ran = !ok
@@ -243,6 +259,34 @@ func (c *coroutines) Poll(from, to int, changed []int) []int {
 		}
 	}
 	return changed
+}
+
+type coroutineRead struct {
+	task managed.Task
+	ok   bool
+}
+
+func (c *coroutines) read(slots []coroutineSlot) map[uint64]coroutineRead {
+	out := make(map[uint64]coroutineRead, len(slots))
+	if c.batches != nil {
+		var places []uint64
+		for i := range slots {
+			if slots[i].task != 0 {
+				places = append(places, slots[i].task)
+			}
+		}
+		c.batches.TasksAt(places, func(place uint64, t managed.Task, ok bool) { out[place] = coroutineRead{t, ok} })
+		return out
+	}
+	watch := c.process.Target.WatchThreads()
+	defer watch.Close()
+	for i := range slots {
+		if task := slots[i].task; task != 0 {
+			t, ok := c.lister.TaskAt(task, watch)
+			out[task] = coroutineRead{t, ok}
+		}
+	}
+	return out
 }
 
 func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReason) {
@@ -264,10 +308,11 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		id := c.stacks.builder.Loc(&profile.Loc{Module: module, FramesID: description})
 		c.stacks.stack = append(c.stacks.stack, id)
 	}
-	return taskWaits, taskKind{
-		firstFunction: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t),
-		labels: profile.LabelText(map[string]string{profile.LabelTaskName: t.Name}),
-	}, frames.StopRoot
+	kind := taskKind{firstFunction: cmp.Or(t.Entry, t.Frames[len(t.Frames)-1].Function), wait: waitOf(t)}
+	if c.batches == nil {
+		kind.labels = profile.LabelText(map[string]string{profile.LabelTaskName: t.Name})
+	}
+	return taskWaits, kind, frames.StopRoot
 }
 
 const waitsForLoop = "ready"

@@ -2,7 +2,11 @@
 
 package callstack
 
-import "prywalk/internal/managed"
+import (
+	"slices"
+
+	"prywalk/internal/managed"
+)
 
 // Tasks returns a process's tasks without a thread.
 func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList) {
@@ -14,8 +18,26 @@ func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList
 		all.Tasks = append(all.Tasks, list.Tasks...)
 		all.Changed += list.Changed
 		all.More += list.More
+		all.Unproven += list.Unproven
+		all.Mounted += list.Mounted
+		all.Unlisted += list.Unlisted
+		all.Examined = all.Examined || list.Examined
+		all.Untracked = all.Untracked || list.Untracked
 	}
 	return all
+}
+
+// TaskWait is what the task with a number ([managed.Task.ID]) waits for now; nil: unknown, or it went on.
+func TaskWait(sources []managed.FrameSource, id uint64) *managed.WaitAnswer {
+	for t := range threadsOf(sources) {
+		if !slices.Contains(t.TaskPlaces(), id) {
+			continue
+		}
+		if task, ok := t.TaskAt(id, CoreWatch{}); ok && task.ID == id {
+			return task.WaitsFor
+		}
+	}
+	return nil
 }
 
 // CoreWatch is the [managed.Watch] of a core, in which nothing runs.

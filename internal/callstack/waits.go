@@ -16,11 +16,16 @@ func WaitOf(sources []managed.FrameSource, q *managed.WaitQuery) (w waits.Wait, 
 		if !ok || answer.Kind == waits.NoWait {
 			continue
 		}
-		w := waits.ManagedWait(answer.Kind, answer.Class, answer.Address, answer.Owner, answer.Timed)
-		w.OwnerName = answer.OwnerName
-		return w, true, later
+		return WaitFrom(&answer), true, later
 	}
 	return w, false, later
+}
+
+// WaitFrom is the wait of a runtime's answer.
+func WaitFrom(a *managed.WaitAnswer) waits.Wait {
+	w := waits.ManagedWait(a.Kind, a.Class, a.Address, a.Owner, a.Timed)
+	w.OwnerName, w.OwnerTask = a.OwnerName, a.OwnerTask
+	return w
 }
 
 // HeldLocks returns the locks held by the last walk's frames.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"prywalk/internal/callstack"
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
@@ -108,6 +109,37 @@ func (e *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sl
 		return nil, nil
 	}
 	return s, sl
+}
+
+// ConfirmTaskDeadlocks implements [locks.Checker]: each member still waits for the next, and its stack is unchanged.
+func (e *lockExaminer) ConfirmTaskDeadlocks(cycles [][]locks.Waiter) [][]locks.Waiter {
+	time.Sleep(confirmDelay)
+	proven := slices.DeleteFunc(cycles, func(c []locks.Waiter) bool {
+		return slices.ContainsFunc(c, func(w locks.Waiter) bool { return !e.stillWaits(&w) })
+	})
+	if len(proven) > 0 {
+		e.locks.UnchangedFor = confirmDelay
+	}
+	return proven
+}
+
+func (e *lockExaminer) stillWaits(w *locks.Waiter) bool {
+	proc := e.byPID[w.PID]
+	if w.TID != 0 {
+		s, sl := e.sampleAsleep(w.TID)
+		if s == nil {
+			return false
+		}
+		now := proc.explainer.WaitWith(sl, s.FutexCopy())
+		return now.Owner == w.Wait.Owner && now.OwnerTask == w.Wait.OwnerTask
+	}
+	now := callstack.TaskWait(proc.target.Runtimes().FrameSources(), w.Task)
+	if now == nil {
+		return false
+	}
+	wait := callstack.WaitFrom(now)
+	wait.ResolveOwner(proc.explainer.Owners)
+	return wait.Owner == w.Wait.Owner && wait.OwnerTask == w.Wait.OwnerTask && wait.Symbol == w.Wait.Symbol
 }
 
 // ConfirmGoroutineCycles implements [locks.Checker]: it keeps cycles whose goroutines did not run.

@@ -45,7 +45,7 @@ func Core(c *core.Core, o Options) *stacks.Process {
 	addCoreGoroutines(p, c, o, w)
 	p.Program = programOf(c.Space(), c.Runtimes().FrameSources(), c.PID)
 	p.Program.Ended = true
-	setTasks(p, callstack.Tasks(c.Runtimes().FrameSources(), callstack.CoreWatch{}), o.MaxDepth)
+	setTasks(p, callstack.Tasks(c.Runtimes().FrameSources(), callstack.CoreWatch{}), o.MaxDepth, explain.Owners)
 	for i := range p.Tasks {
 		p.Tasks[i].How = observe.FromCore.String()
 	}

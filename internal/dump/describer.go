@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
 	"prywalk/internal/goroutinecount"
+	"prywalk/internal/languages"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
@@ -91,7 +92,7 @@ func (partial *partialProcess) describeSamples(t *loadedcode.Process, o Options,
 	}
 	d.renameThreads()
 	tasks := tasksOf(t)
-	partial.update(func(p *stacks.Process) { setTasks(p, tasks, o.MaxDepth) })
+	partial.update(func(p *stacks.Process) { setTasks(p, tasks, o.MaxDepth, d.explainer.Owners) })
 	d.addProgram()
 	if o.Goroutines && !partial.hasEnded() {
 		d.addGoroutines()
@@ -180,7 +181,8 @@ func (d *describer) addProgram() {
 	if m := t.Main(); m != nil && loadedcode.DisplayName(m) != m.Name {
 		link = m.Name
 	}
-	unexamined := (&stacks.Process{Threads: d.threads()}).Unexamined()
+	var unexamined []*languages.Language
+	d.update(func(p *stacks.Process) { unexamined = p.Unexamined() })
 	clients := 0
 	if len(unexamined) > 0 {
 		clients = waits.NewOpenFiles(t.PID).Clients()

@@ -21,8 +21,9 @@ var java = Language{
 	Package:    javaModule,
 	ThreadFile: regexp.MustCompile(`^libjvm\.so$`),
 	Role:       JVMThread,
+	Task: VirtualThreadTask,
 	// The class starts VirtualThread-unblocker and -unparker.
-	Unthreaded: "virtual threads", UnthreadedNext: "jcmd PID Thread.dump_to_file FILE lists them",
+	Unthreaded: VirtualThreads, UnthreadedNext: "jcmd PID Thread.dump_to_file FILE lists them",
 	Schedules: func(thread, function, _, _ string) bool {
 		return strings.HasPrefix(thread, "VirtualThread-") || strings.HasPrefix(function, "java.lang.VirtualThread.")
 	},
@@ -71,6 +72,9 @@ var java = Language{
 		Launcher: regexp.MustCompile(`^libjli\.so$`),
 	},
 }
+
+// JavaLibrary reports whether a method is of the JDK or of a language's library.
+func JavaLibrary(method string) bool { return javaLibrary.MatchString(method) }
 
 func javaStub(function string) bool {
 	return function == "call_stub" || strings.HasPrefix(function, "StubRoutines")

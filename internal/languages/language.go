@@ -67,6 +67,9 @@ const (
 const (
 	GoroutineTask = "goroutine"
 	CoroutineTask = "asyncio task"
+	// VirtualThreadTask is of Java, VirtualThreads its [Language].Unthreaded.
+	VirtualThreadTask = "virtual thread"
+	VirtualThreads    = VirtualThreadTask + "s"
 )
 
 // Waits classifies functions in stacks of waiting threads.

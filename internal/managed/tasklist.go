@@ -11,6 +11,11 @@ type TaskList struct {
 	// Changed counts the tasks that changed at each reading, More those beyond [MostTasks], or beyond the frames that a
 	// list may have.
 	Changed, More int
+	// Examined: the list is of tasks that can hold locks (virtual threads). Mounted are on a thread's stack; the stacks
+	// of Unproven do not end at a first function; Unlisted are sets and links of the list that could not be read.
+	// Untracked: the program's options keep its tasks from being listed.
+	Examined, Untracked         bool
+	Mounted, Unproven, Unlisted int
 }
 
 // TaskState is a task's state.
@@ -27,12 +32,18 @@ const (
 type Task struct {
 	// Family is the library ("asyncio"). Runtime is set by callstack.Tasks.
 	Name, Family, Runtime string
-	State                 TaskState
+	// ID is the program's number of the task; 0: none.
+	ID    uint64
+	State TaskState
 	// Wait is the awaited operation, as "asyncio.Queue.get".
 	Wait string
+	// Entry is the program's first function; "": that of the outermost frame.
+	Entry string
 	// Awaits is the class of the awaited object, AwaitsTasks the names of awaited tasks.
 	Awaits      string
 	AwaitsTasks []string
+	// WaitsFor is what a virtual thread waits for; nil: unknown.
+	WaitsFor *WaitAnswer
 	// AwaitsAt and AwaitedBy are addresses of tasks; AwaitedBy only from Python 3.14 on.
 	AwaitsAt, AwaitedBy []uint64
 	// Frames are its coroutines, innermost first; of a running one only the outermost.

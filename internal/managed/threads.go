@@ -25,6 +25,13 @@ type Threads interface {
 	TaskAt(place uint64, w Watch) (t Task, ok bool)
 }
 
+// TaskBatches is a Threads that reads several tasks in fewer calls than by TaskAt. Places are their numbers.
+type TaskBatches interface {
+	Threads
+	// TasksAt yields each task once, as TaskAt.
+	TasksAt(places []uint64, yield func(place uint64, t Task, ok bool))
+}
+
 // BaseThreads implements [Threads] for a runtime without knowledge of its threads.
 type BaseThreads struct{}
 

@@ -38,6 +38,8 @@ type WaitAnswer struct {
 	Address uint64
 	// Owner is the owning thread's ID at the query.
 	Owner int
+	// OwnerTask is [Task].ID of the owner without a thread.
+	OwnerTask uint64
 	// OwnerName is the owner's name in the runtime (CPython).
 	OwnerName string
 	Timed     bool

@@ -58,6 +58,8 @@ type Options struct {
 	JITFuncBounds func(pid int) func(pc uint64) (start, end uint64, ok bool)
 	// Tasks records waiting tasks without a thread, such as goroutines, and labels of running ones.
 	Tasks bool
+	// OnlyGoroutines leaves out tasks other than goroutines.
+	OnlyGoroutines bool
 	// Engine, if set, observes running threads in place of stops. The Sampler owns it during Run. Its frequency should
 	// be Freq. Without it, WhyNoEngine is the reason to display.
 	Engine      engine.Source
@@ -103,7 +105,7 @@ func (o *Options) aggregatorOptions() aggregator.Options {
 	options := aggregator.Options{
 		MaxDepth: o.MaxDepth, ThreadsFiltered: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
 		KernelStacks: o.KernelStacks, Sinks: o.Sinks, Walked: o.Walked, Events: o.EventLog,
-		Tasks: o.Tasks,
+		Tasks: o.Tasks, OnlyGoroutines: o.OnlyGoroutines,
 	}
 	options.StandsFor = int64(float64(time.Second) / o.Freq)
 	if s := o.Engine; s != nil && s.Period() > 0 {

@@ -12,6 +12,8 @@ type Ownership struct {
 	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace; 0:
 	// unknown.
 	Owner int `json:"owner,omitempty"`
+	// OwnerTask is the number of the virtual thread that holds the lock; 0: none.
+	OwnerTask uint64 `json:"owner_task,omitempty"`
 	// OwnerName is the name of the owner, or of OwnerProcess.
 	OwnerName string `json:"owner_name,omitempty"`
 	// OwnerGone is the ID in the lock, as the target sees it, of an owner that is no live thread of the process: it has

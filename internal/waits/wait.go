@@ -69,7 +69,7 @@ func (w *Wait) IsLock() bool {
 	case Semaphore:
 		return w.Type != "" && w.Type != languages.PythonCondition
 	case Park:
-		return w.Owner != 0
+		return w.Owner != 0 || w.OwnerTask != 0
 	}
 	return false
 }
@@ -163,6 +163,8 @@ func (w *Wait) ownerText() string {
 		return strings.TrimRight(fmt.Sprintf(" thread %d %s", w.Owner, w.OwnerName), " ")
 	case w.Owner != 0:
 		return strings.TrimRight(fmt.Sprintf(", held by thread %d %s", w.Owner, w.OwnerName), " ")
+	case w.OwnerTask != 0:
+		return strings.TrimRight(fmt.Sprintf(", held by virtual thread #%d %s", w.OwnerTask, w.OwnerName), " ")
 	case w.OwnerProcess != 0:
 		return ", " + w.OwnerProcessText()
 	case w.OwnerGone != 0:

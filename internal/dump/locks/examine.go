@@ -25,6 +25,7 @@ type Checker interface {
 	SampleOwners(l *Locks)
 	// ConfirmDeadlocks and ConfirmGoroutineCycles return the cycles that stand.
 	ConfirmDeadlocks(cycles [][]int) [][]int
+	ConfirmTaskDeadlocks(cycles [][]Waiter) [][]Waiter
 	ConfirmGoroutineCycles(cycles []GoroutineCycle) []GoroutineCycle
 	// ConfirmAsleep returns the groups whose threads all wait at one moment.
 	ConfirmAsleep(groups [][]int) [][]int
@@ -39,6 +40,8 @@ func (l *Locks) Examine(c Checker) {
 	l.Deadlocks = append(l.Deadlocks, c.ConfirmDeadlocks(l.Cycles())...)
 	l.addLikelyOwners()
 	l.PossibleDeadlocks = append(l.PossibleDeadlocks, c.ConfirmAsleep(l.possibleCycles())...)
+	l.collectTaskLocks()
+	l.TaskDeadlocks = l.taskCycles(c)
 	l.collectGoroutineLocks()
 	l.GoroutineDeadlocks = l.goroutineDeadlocks()
 	l.PossibleGoroutineDeadlocks = c.ConfirmGoroutineCycles(l.goroutineCycles())
@@ -69,6 +72,9 @@ func (AsRead) SampleOwners(l *Locks) {
 
 // ConfirmDeadlocks implements [Checker].
 func (AsRead) ConfirmDeadlocks(cycles [][]int) [][]int { return cycles }
+
+// ConfirmTaskDeadlocks implements [Checker].
+func (AsRead) ConfirmTaskDeadlocks(cycles [][]Waiter) [][]Waiter { return cycles }
 
 // ConfirmGoroutineCycles implements [Checker].
 func (AsRead) ConfirmGoroutineCycles(cycles []GoroutineCycle) []GoroutineCycle { return cycles }

@@ -50,6 +50,11 @@ type Locks struct {
 	// GoroutineLocks are what goroutines wait for, PossibleGoroutineDeadlocks their cycles through likely owners.
 	GoroutineLocks             []GoroutineLock  `json:"goroutine_locks,omitempty"`
 	PossibleGoroutineDeadlocks []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
+	// TaskLocks are what virtual threads wait for; of TasksWithoutOwner no owner is known. TaskDeadlocks are cycles with
+	// a virtual thread.
+	TaskLocks         []TaskLock `json:"task_locks,omitempty"`
+	TaskDeadlocks     [][]Waiter `json:"task_deadlocks,omitempty"`
+	TasksWithoutOwner int        `json:"task_owner_unknown,omitempty"`
 	// GoProcesses are the processes with goroutines; no owner of what these wait for is proven.
 	GoProcesses []int `json:"go_processes,omitempty"`
 	// ThreadlessTasks are the kinds of tasks, other than goroutines, that can wait for each other without a thread that

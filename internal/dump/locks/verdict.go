@@ -39,7 +39,7 @@ func (l *Locks) conclude() {
 	}
 	for _, lang := range languages.All {
 		runs := func(p *stacks.Process) bool { return p.Schedules(lang) }
-		if lang.Unthreaded != "" && slices.ContainsFunc(l.Processes, runs) {
+		if lang.Unthreaded != "" && slices.ContainsFunc(l.Processes, runs) && !l.examines(lang) {
 			l.ThreadlessTasks = append(l.ThreadlessTasks, lang.Unthreaded)
 		}
 	}
@@ -50,6 +50,7 @@ func (l *Locks) conclude() {
 //
 //	Deadlocks                   proven cycles of threads                                         VerdictDeadlock
 //	GoroutineDeadlocks          goroutines that nothing can wake                                 VerdictDeadlock
+//	TaskDeadlocks               proven cycles with a virtual thread                              VerdictDeadlock
 //	PossibleDeadlocks           cycles of threads through a likely owner                         VerdictPossible
 //	PossibleGoroutineDeadlocks  cycles of goroutines through likely owners                       VerdictPossible
 //	StarvedPools                pools whose threads all wait for results                         VerdictPossible
@@ -59,12 +60,14 @@ func (l *Locks) conclude() {
 //	GILCycles                   cycles through an interpreter's lock, which cannot be proven     VerdictUnknown
 //	GoProcesses                 processes with goroutines, whose locks store no owner            VerdictUnknown
 //	ThreadlessTasks             kinds of tasks that wait without a thread that shows it          VerdictUnknown
+//	TasksWithoutOwner           virtual threads that wait for what has no known owner            VerdictUnknown
+//	tasksLeftOut                virtual threads that were not read                               VerdictUnknown
 //	none of these                                                                                VerdictNone
 func (l *Locks) verdict() Verdict {
-	proven := len(l.Deadlocks) + len(l.GoroutineDeadlocks)
+	proven := len(l.Deadlocks) + len(l.GoroutineDeadlocks) + len(l.TaskDeadlocks)
 	likely := len(l.PossibleDeadlocks) + len(l.PossibleGoroutineDeadlocks) + len(l.StarvedPools)
 	unknown := len(l.WaitersWithoutOwner) + l.UnsampledOwners + l.ThreadsWithUnknownWait + len(l.GILCycles) +
-		len(l.GoProcesses) + len(l.ThreadlessTasks)
+		len(l.GoProcesses) + len(l.ThreadlessTasks) + l.TasksWithoutOwner + l.tasksLeftOut()
 	switch {
 	case proven > 0:
 		return VerdictDeadlock
@@ -99,7 +102,7 @@ func (l *Locks) addUnknownOwners() {
 
 func lacksOwner(t *stacks.Thread) bool {
 	w := t.WaitsFor
-	return w != nil && w.Idle == "" && !w.Free && w.Owner == 0 && w.Kind.IsSynchronization()
+	return w != nil && w.Idle == "" && !w.Free && !hasOwner(w) && w.Kind.IsSynchronization()
 }
 
 func threadsWithUnknownWait(p *stacks.Process) int {
@@ -128,7 +131,7 @@ func isStopped(t *stacks.Thread) bool { return strings.EqualFold(t.State, "T") }
 func (l *Locks) atKnownLocks() map[int]bool {
 	out := map[int]bool{}
 	for i := range l.Locks {
-		if lock := &l.Locks[i]; lock.Owner != 0 || lock.Free || lock.Why == WhyChangedEachSample {
+		if lock := &l.Locks[i]; hasOwner(&lock.Wait) || lock.Free || lock.Why == WhyChangedEachSample {
 			for _, tid := range lock.Waiters {
 				out[tid] = true
 			}

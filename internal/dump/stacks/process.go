@@ -38,6 +38,8 @@ type Process struct {
 	Tasks        []Task `json:"tasks,omitempty"`
 	TasksChanged int    `json:"tasks_changed,omitempty"`
 	TasksMore    int    `json:"tasks_more,omitempty"`
+	// VirtualThreads is what is known of Java's; nil: they are not examined.
+	VirtualThreads *VirtualThreads `json:"virtual_threads,omitempty"`
 	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
 	// is unknown.
 	Frozen string `json:"frozen_cgroup,omitempty"`
@@ -96,11 +98,16 @@ func (p *Process) Schedules(l *languages.Language) bool {
 // Unexamined returns the languages of tasks that a dump does not show.
 func (p *Process) Unexamined() (out []*languages.Language) {
 	for _, l := range languages.All {
-		if l.Unthreaded != "" && l.Task == "" && p.Schedules(l) {
+		if l.Unthreaded != "" && (l.Task == "" || l.Unthreaded == languages.VirtualThreads) && !p.Examines(l) && p.Schedules(l) {
 			out = append(out, l)
 		}
 	}
 	return out
+}
+
+// Examines reports whether the locks of a language's tasks were all read.
+func (p *Process) Examines(l *languages.Language) bool {
+	return l.Unthreaded == languages.VirtualThreads && p.VirtualThreads != nil
 }
 
 // NothingRuns reports that no thread runs or waits for a CPU.
@@ -165,17 +172,51 @@ func (p *Process) Goroutine(runtime string, id uint64) *Goroutine {
 
 // Task is a task, as of asyncio, whether a thread runs it or not.
 type Task struct {
-	Name   string `json:"name"`
-	Family string `json:"family"`
+	// Kind is what the library is called ("asyncio"), or virtual-thread.
+	Kind string `json:"kind"`
+	// ID is the program's number of a virtual thread, Name its name; of several the first's.
+	ID   uint64 `json:"id,omitempty"`
+	Name string `json:"name"`
+	// Count is the number of virtual threads with this state, wait and stack; 1 for others. Names are some of them.
+	Count int      `json:"count"`
+	Names []string `json:"-"`
 	// State is waiting, ready or running.
 	State string `json:"state"`
 	// Awaits is the class of what it waits for, AwaitsTasks are the names of the tasks in that.
 	Awaits      string   `json:"awaits,omitempty"`
 	AwaitsTasks []string `json:"awaits_tasks,omitempty"`
+	// WaitsFor is what a virtual thread waits for.
+	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
 	// How is passive if no thread of the interpreter ran during the read, twice if two readings agree, or core.
 	How string `json:"how"`
 	// Frames are its coroutines, innermost first; of a running one only the outermost.
 	Frames []Frame `json:"frames"`
+}
+
+// VirtualThreads counts a program's virtual threads.
+type VirtualThreads struct {
+	// Total are those that were found, Mounted of them are on a thread's stack. Unproven have an invalid stack, Changed
+	// changed during each reading. Unlisted are the parts of the lists that could not be read. Untracked: the program
+	// runs with -Djdk.trackAllThreads=false, and lists only those of executors.
+	Total     int  `json:"total"`
+	Mounted   int  `json:"mounted"`
+	Changed   int  `json:"changed"`
+	Unproven  int  `json:"unproven"`
+	Unlisted  int  `json:"unlisted"`
+	Untracked bool `json:"untracked,omitempty"`
+
+	Waiting []VirtualWait `json:"-"`
+}
+
+// LeftOut counts what was not read.
+func (v *VirtualThreads) LeftOut() int { return v.Changed + v.Unproven + v.Unlisted }
+
+// VirtualWait is a virtual thread that waits for others.
+type VirtualWait struct {
+	ID   uint64
+	Name string
+	In   string // the program's function, with line
+	waits.Wait
 }
 
 // ReadTwice is [Task].How if two readings agree.

@@ -33,6 +33,7 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 	for _, c := range l.PossibleDeadlocks {
 		writePossibleDeadlock(&b, l, c)
 	}
+	writeTaskLocks(&b, l)
 	writeGoroutineLocks(&b, l)
 	for i := range l.StarvedPools {
 		writeStarvedPool(&b, l, &l.StarvedPools[i])
@@ -62,6 +63,9 @@ func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
 	switch {
 	case lock.OwnerProcess != 0:
 		writeOwnerProcess(b, l, lock.OwnerProcess)
+		return
+	case lock.OwnerTask != 0:
+		writeOwnerTask(b, l, lock.PID, &lock.Wait)
 		return
 	case lock.Owner == 0:
 		return

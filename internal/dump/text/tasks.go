@@ -4,6 +4,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"prywalk/internal/dump/stacks"
@@ -23,7 +24,7 @@ func awaitsText(t *stacks.Task) string {
 }
 
 func taskKey(t *stacks.Task) string {
-	key := t.State + "\x00" + t.Family + "\x00" + t.How + "\x00" + awaitsText(t)
+	key := t.State + "\x00" + t.Kind + "\x00" + t.How + "\x00" + awaitsText(t)
 	for i := range t.Frames {
 		f := &t.Frames[i]
 		key += fmt.Sprintf("\x00%s\x00%s\x00%d", f.Function, f.File, f.Line)
@@ -32,16 +33,18 @@ func taskKey(t *stacks.Task) string {
 }
 
 func writeTasks(b *strings.Builder, p *stacks.Process) {
-	for _, group := range groupBy(p.Tasks, taskKey) {
+	tasks := slices.Clone(p.Tasks)
+	tasks = slices.DeleteFunc(tasks, func(t stacks.Task) bool { return t.ID != 0 })
+	for _, group := range groupBy(tasks, taskKey) {
 		first, how := group[0], howText(group[0].How)
 		if len(group) == 1 {
-			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Family, how, awaitsText(first))
+			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Kind, how, awaitsText(first))
 		} else {
 			var names []string
 			for _, t := range group {
 				names = append(names, t.Name)
 			}
-			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Family, how, awaitsText(first))
+			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Kind, how, awaitsText(first))
 			printable.Fprintf(b, "  %s\n", enumerate(names))
 		}
 		for i := range first.Frames {

@@ -33,6 +33,13 @@ func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
 	if goroutines > 0 {
 		parts = append(parts, fmt.Sprintf("%s for %s", waiting(goroutines, "goroutine"), count(lockCount, "lock")))
 	}
+	virtual := 0
+	for i := range l.TaskLocks {
+		virtual += len(l.TaskLocks[i].Waiters)
+	}
+	if virtual > 0 {
+		parts = append(parts, waiting(virtual, "virtual thread"))
+	}
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
@@ -70,7 +77,7 @@ func problemsText(l *locks.Locks) string {
 		n          int
 		one, other string
 	}{
-		{len(l.Deadlocks) + len(l.GoroutineDeadlocks), "DEADLOCK", "DEADLOCKS"},
+		{len(l.Deadlocks) + len(l.GoroutineDeadlocks) + len(l.TaskDeadlocks), "DEADLOCK", "DEADLOCKS"},
 		{len(l.PossibleDeadlocks) + len(l.PossibleGoroutineDeadlocks), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
 		{len(l.StarvedPools), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
 	} {
@@ -103,6 +110,14 @@ func unknownTexts(l *locks.Locks) (why []string) {
 		why = append(why, goroutinesText(l))
 	}
 	why = append(why, threadlessTexts(l)...)
+	if n := l.TasksWithoutOwner; n > 0 {
+		why = append(why, fmt.Sprintf("what can wake %s is not known", count(n, "virtual thread")))
+	}
+	for _, p := range l.Processes {
+		if v := p.VirtualThreads; v != nil && (v.LeftOut() > 0 || v.Untracked) {
+			why = append(why, VirtualThreadsText(v))
+		}
+	}
 	// the owners of what only idle threads wait for, as for the main thread of Java, are not shown
 	if slices.ContainsFunc(l.Locks, func(lock locks.Lock) bool { return lock.Owner != 0 && len(lock.Blocked()) > 0 }) {
 		other := ""

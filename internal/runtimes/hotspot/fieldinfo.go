@@ -6,13 +6,11 @@ import "encoding/binary"
 
 const maxFieldInfo = 1 << 12 // elements: bytes, or u2 with field tuples
 
-func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
+func (t *threads) fieldOffset(klass uint64, name, typ string) (at uint64, found bool) {
 	m, l := t.vm.memory(), t.layout
 	pool := m.word(klass + l.offset("InstanceKlass::_constants"))
-	list := m.word(klass + l.offset(l.fieldInfo[0]))
-	size := uint64(uint32(m.int32(list + l.offset("Array<int>::_length"))))
 	count := uint64(uint32(m.int32(pool + l.offset("ConstantPool::_length"))))
-	if m.failed || pool%8 != 0 || size > maxFieldInfo {
+	if m.failed || pool%8 != 0 {
 		return 0, false
 	}
 	is := func(index uint32, want string) bool {
@@ -27,7 +25,36 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 		got, ok := t.methods.symbolText(symbol)
 		return ok && got == want
 	}
-	at, found := uint64(0), false
+	t.eachField(klass, func(f fieldInfo) bool {
+		if !f.injected && is(f.name, name) && is(f.typ, typ) {
+			at, found = uint64(f.offset), f.offset >= 8 && f.offset < maxInObject
+			return false
+		}
+		return true
+	})
+	return at, found
+}
+
+// injectedOffset is of the field that the JVM has added at an index; 0: none.
+func (t *threads) injectedOffset(klass uint64, index int) (at uint64) {
+	t.eachField(klass, func(f fieldInfo) bool {
+		if f.injected {
+			if index--; index < 0 {
+				at = uint64(f.offset)
+			}
+		}
+		return at == 0
+	})
+	return at
+}
+
+func (t *threads) eachField(klass uint64, f func(fieldInfo) bool) {
+	m, l := t.vm.memory(), t.layout
+	list := m.word(klass + l.offset(l.fieldInfo[0]))
+	size := uint64(uint32(m.int32(list + l.offset("Array<int>::_length"))))
+	if m.failed || size > maxFieldInfo {
+		return
+	}
 	each := eachFieldInfo
 	unit, data := uint64(1), "Array<u1>::_data"
 	if len(l.fieldInfo) == 2 {
@@ -37,20 +64,15 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 		size = min(size, fieldTuple*uint64(binary.LittleEndian.Uint16(b[:])))
 	}
 	b := make([]byte, unit*size)
-	if !m.bytes(list+l.offset(data), b) {
-		return 0, false
+	if m.bytes(list+l.offset(data), b) {
+		each(b, t.vm.nameLayout.excludedCodes, t.vm.nameLayout.major, f)
 	}
-	each(b, t.vm.nameLayout.excludedCodes, t.vm.nameLayout.major, func(f fieldInfo) bool {
-		if is(f.name, name) && is(f.typ, typ) {
-			at, found = uint64(f.offset), f.offset >= 8 && f.offset < maxInObject
-			return false
-		}
-		return true
-	})
-	return at, found
 }
 
-type fieldInfo struct{ name, typ, offset uint32 }
+type fieldInfo struct {
+	name, typ, offset uint32
+	injected          bool // by the JVM; name and typ are no constants
+}
 
 // Until JDK 20 a field has 16-bit values (fieldInfo.hpp): flags, name, type, value, offset low and high, with a
 // two-bit tag.
@@ -62,7 +84,7 @@ func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
 		if u(4)&3 != 1 {
 			continue
 		}
-		if !f(fieldInfo{u(1), u(2), (u(5)<<16 | u(4)) >> 2}) {
+		if !f(fieldInfo{u(1), u(2), (u(5)<<16 | u(4)) >> 2, false}) {
 			return
 		}
 	}
@@ -83,9 +105,9 @@ const (
 func eachFieldInfo(b []byte, excluded byte, major int, f func(fieldInfo) bool) {
 	s := &unsigned5Reader{b: b, excluded: excluded}
 	own := s.number()
-	s.number()
-	for i := uint32(0); i < own && !s.failed; i++ {
-		info := fieldInfo{s.number(), s.number(), s.number()}
+	all := own + s.number()
+	for i := uint32(0); i < all && !s.failed; i++ {
+		info := fieldInfo{s.number(), s.number(), s.number(), i >= own}
 		s.number()
 		flags := s.number()
 		unknown := false

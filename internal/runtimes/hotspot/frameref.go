@@ -19,6 +19,7 @@ type javaFrames struct {
 	compiled *compiledCode
 	threads  threads
 	waiters  waiters
+	virtual  *virtualThreads // nil: not asked for yet
 
 	err          error // why there are no names
 	deoptimizing bool  // a frame of deoptimization was passed

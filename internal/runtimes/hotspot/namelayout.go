@@ -159,7 +159,7 @@ func nameFields() (out []string) {
 		out = append(out, slices.Concat(sets...)...)
 	}
 	out = append(out, slices.Concat(wantThreads...)...)
-	out = append(out, forwardingLayout()...)
+	out = append(append(out, forwardingLayout()...), wantClasses...)
 	return append(out, slices.Concat(wantWaits...)...)
 }
 

@@ -34,7 +34,8 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 		}
 		return t.ownerByWord(ownerWord)
 	case w.kind == waits.Park && w.object != 0:
-		return t.exclusiveOwner(w.object), false
+		tid, w.ownerTask = t.exclusiveOwner(w.object)
+		return tid, false
 	}
 	return 0, false
 }
@@ -154,24 +155,30 @@ func (t *waiters) movedFrom(address uint64) uint64 {
 	return 0
 }
 
-// exclusiveOwner returns the kernel id of the thread that owns a synchronizer, 0 if there is none, or it is unproven.
-func (t *waiters) exclusiveOwner(object uint64) int {
+// exclusiveOwner returns the kernel id of the thread that owns a synchronizer, or the number of a virtual thread; 0 if
+// there is none, or it is unproven.
+func (t *waiters) exclusiveOwner(object uint64) (tid int, virtual uint64) {
 	f := &t.fields
 	if !t.isOwnableSynchronizer(t.klassOf(object, t.oops.header)) {
-		return 0
+		return 0, 0
 	}
 	owner, ok := t.readReference(object + f.exclusiveOwner)
 	if !ok || owner == 0 || !t.isThread(owner) {
-		return 0
+		return 0, 0
 	}
-	id, ok := t.identify(t.vm.memory().word(owner + f.thread))
+	m := t.vm.memory()
+	thread, number := m.word(owner+f.thread), m.word(owner+f.number)
+	if thread == 0 && f.number != 0 && !m.failed && t.className(t.klassOf(owner, t.oops.header)) == classVirtual {
+		return 0, number
+	}
+	id, ok := t.identify(thread)
 	if !ok || t.byTID[id.tid].thread != id.thread {
-		return 0
+		return 0, 0
 	}
 	if object, ok := t.threadObject(id); !ok || object != owner {
-		return 0
+		return 0, 0
 	}
-	return id.tid
+	return id.tid, 0
 }
 
 func (t *waiters) isOwnableSynchronizer(klass uint64) bool {

@@ -77,6 +77,7 @@ func (t *waiters) learnFields(object uint64) bool {
 	if f.thread, ok = t.fieldOffset(t.oops.thread, "eetop", "J"); !ok {
 		return false
 	}
+	f.number, _ = t.fieldOffset(t.oops.thread, "tid", "J")
 	if f.status, ok = t.fieldOffset(t.oops.thread, "threadStatus", "I"); ok {
 		return true
 	}

@@ -3,6 +3,7 @@
 package hotspot
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -26,7 +27,7 @@ type Runtime struct {
 	refused bool
 }
 
-var _ managed.Threads = (*Runtime)(nil)
+var _ managed.TaskBatches = (*Runtime)(nil)
 
 const maxTries = 8
 
@@ -148,6 +149,58 @@ func (r *Runtime) Role(tid int, name string) (string, bool) { return r.javaFrame
 // Waiting implements [managed.Threads].
 func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
 	return r.javaFrames().waiting(q)
+}
+
+// Coroutines implements [managed.Threads].
+func (r *Runtime) Coroutines(managed.Watch) (list managed.TaskList) {
+	if v := r.virtualThreads(); v != nil {
+		list = v.list()
+	}
+	return list
+}
+
+// TaskPlaces implements [managed.Threads]: a place is a virtual thread's number.
+func (r *Runtime) TaskPlaces() []uint64 {
+	v := r.virtualThreads()
+	if v == nil || !v.begin() {
+		return nil
+	}
+	v.find()
+	return slices.Collect(maps.Keys(v.objects))
+}
+
+// TaskAt implements [managed.Threads].
+func (r *Runtime) TaskAt(place uint64, _ managed.Watch) (task managed.Task, ok bool) {
+	r.TasksAt([]uint64{place}, func(_ uint64, t managed.Task, read bool) { task, ok = t, read })
+	return task, ok
+}
+
+// TasksAt implements [managed.TaskBatches].
+func (r *Runtime) TasksAt(places []uint64, yield func(place uint64, t managed.Task, ok bool)) {
+	v := r.virtualThreads()
+	if v == nil || !v.learnt {
+		return
+	}
+	for batch := range slices.Chunk(places, virtualBatch) {
+		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
+			if result == virtualEnded {
+				*t = managed.Task{}
+			}
+			yield(id, *t, result == virtualRead || result == virtualEnded)
+		})
+	}
+}
+
+// virtualThreads may return nil.
+func (r *Runtime) virtualThreads() *virtualThreads {
+	j := r.javaFrames()
+	if !j.threadsReady() || !j.waiters.ready() {
+		return nil
+	}
+	if j.virtual == nil {
+		j.virtual = &virtualThreads{waiters: &j.waiters, java: j}
+	}
+	return j.virtual
 }
 
 // Postponed implements [managed.Threads].

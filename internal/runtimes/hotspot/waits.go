@@ -60,6 +60,7 @@ type waitFields struct {
 	holder          uint64 // of Thread$FieldHolder; 0: its fields are in the thread (until JDK 18)
 	status, blocker uint64
 	thread          uint64 // eetop: the JavaThread
+	number          uint64 // tid; 0: it has another name
 	// AbstractOwnableSynchronizer, and its field exclusiveOwnerThread.
 	ownableSynchronizer, exclusiveOwner uint64
 }
@@ -71,6 +72,8 @@ type waitState struct {
 	class   string
 	timed   bool
 	owner   int
+	// ownerTask is the number of a virtual thread.
+	ownerTask uint64
 	// anonymous: the owner was found by addresses of objects.
 	anonymous bool
 }
@@ -101,7 +104,8 @@ func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 		return managed.WaitAnswer{Later: true}, false
 	}
 	answer = managed.WaitAnswer{
-		Kind: w.kind, Class: w.class, Address: w.monitor, Owner: w.owner, Timed: w.timed, Later: later,
+		Kind: w.kind, Class: w.class, Address: w.monitor, Owner: w.owner, OwnerTask: w.ownerTask, Timed: w.timed,
+		Later: later,
 	}
 	if answer.Address == 0 {
 		answer.Address = w.object
@@ -149,7 +153,7 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	}
 	w.object, w.class = 0, "" // the kind remains valid
 	if w.kind == waits.Park || w.anonymous {
-		w.owner = 0
+		w.owner, w.ownerTask = 0, 0
 	}
 	return w, true, true
 }

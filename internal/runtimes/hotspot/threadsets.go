@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+// # Sets of virtual threads
+//
+// jdk.internal.vm.ThreadContainers knows the root container's threads and the executors; threads know the scopes that
+// they have opened (StackableScope). A container has a key set of a ConcurrentHashMap:
+//
+//	KeySetView ─► map ─► table │ Node │ TreeBin │ ForwardingNode │ …    Node ─► key, next
+
+const (
+	classContainers = "jdk/internal/vm/ThreadContainers"
+	classTracking   = classContainers + "$RootContainer$TrackingRootContainer"
+	classCounting   = classContainers + "$RootContainer$CountingRootContainer" // jdk.trackAllThreads=false
+	classScope      = "jdk/internal/vm/StackableScope"
+	classMap        = "java/util/concurrent/ConcurrentHashMap"
+	classReference  = "java/lang/ref/Reference"
+	classFlock      = "jdk/internal/misc/ThreadFlock"
+	nodes           = "[L" + classMap + "$Node;"
+	aSet            = "Ljava/util/Set;"
+)
+
+var containerFields = map[string][][2]string{
+	classTracking:                 {{"VTHREADS", aSet}, {"THREADS", aSet}},
+	classContainers:               {{"CONTAINER_REGISTRY", aSet}},
+	classScope:                    {{"previous", "L" + classScope + ";"}},
+	classReference:                {{"referent", "Ljava/lang/Object;"}},
+	classMap:                      {{"table", nodes}, {"nextTable", nodes}},
+	classMap + "$CollectionView":  {{"map", "L" + classMap + ";"}},
+	classMap + "$Node":            {{"key", "Ljava/lang/Object;"}, {"next", "L" + classMap + "$Node;"}},
+	classMap + "$TreeBin":         {{"first", "L" + classMap + "$TreeNode;"}},
+	classMap + "$ForwardingNode":  {{"nextTable", nodes}},
+	classExecutor:                 {{"threads", aSet}},
+	classShared:                   {{"virtualThreads", aSet}},
+	classFlock:                    {{"threads", aSet}},
+	classFlock + flockOfContainer: {{"flock", "L" + classFlock + ";"}},
+}
+
+const (
+	classExecutor    = "java/util/concurrent/ThreadPerTaskExecutor"
+	classShared      = "jdk/internal/vm/SharedThreadContainer"
+	flockOfContainer = "$ThreadContainerImpl"
+)
+
+var wantClasses = []string{
+	"Klass::_class_loader_data", "Klass::_next_link", "Klass::_java_mirror", "ClassLoaderData::_klasses",
+}
+
+const (
+	maxClasses  = 1 << 18
+	maxScopes64 = 64
+	maxTable    = 1 << 22
+	maxChain    = 1 << 12
+)
+
+// findClasses looks for the classes in the list of the first loader, which grows at its head; false: not all that are
+// needed are there.
+func (v *virtualThreads) findClasses() bool {
+	m, l := v.vm.memory(), v.layout
+	next := l.offset("Klass::_next_link")
+	head := m.word(m.word(v.oops.thread+l.offset("Klass::_class_loader_data")) + l.offset("ClassLoaderData::_klasses"))
+	if m.failed {
+		return false
+	}
+	if v.classes == nil {
+		v.classes = map[string]uint64{}
+	}
+	found := false
+	for k, n := head, 0; k != 0 && k != v.newest && n < maxClasses; n++ {
+		name := v.className(k)
+		if virtualFields[name] != nil || containerFields[name] != nil || name == classCounting {
+			v.classes[name], found = k, true
+		}
+		m := v.vm.memory()
+		if k = m.word(k + next); m.failed {
+			return false
+		}
+	}
+	v.newest = head
+	v.learnt = v.learnt && !found
+	v.untraced = v.classes[classTracking] == 0 && v.classes[classCounting] != 0
+	return v.classes[classVirtual] != 0 && v.classes[classContinuation] != 0 && v.classes[classChunk] != 0 &&
+		v.classes[classContainers] != 0
+}
+
+func (v *virtualThreads) mirrorOf(class string) (uint64, bool) {
+	m, l := v.vm.memory(), v.layout
+	ref := m.word(v.classes[class] + l.offset("Klass::_java_mirror"))
+	if l.fields["Klass::_java_mirror"].handle {
+		ref = m.word(ref)
+	}
+	if m.failed || v.classes[class] == 0 {
+		return 0, false
+	}
+	return v.current(v.resolve(v.colours, ref))
+}
+
+// reference is 0 for null; false: it is unreadable, or stale and not resolved.
+func (v *virtualThreads) reference(at uint64) (uint64, bool) {
+	m := v.vm.memory()
+	var to uint64
+	ok := true
+	if v.oops.wide {
+		if to, ok = v.resolve(v.colours, m.word(at)); m.failed {
+			return 0, false
+		}
+	} else if narrow := uint64(uint32(m.int32(at))); narrow != 0 {
+		to = v.widen(m, narrow, v.layout.oops)
+	}
+	if m.failed || !ok || to == 0 || to%8 != 0 {
+		return 0, !m.failed && ok && to == 0
+	}
+	return v.current(to, true)
+}
+
+// current follows an object that a collector has moved to its new place, which its mark then has.
+func (v *virtualThreads) current(object uint64, ok bool) (uint64, bool) {
+	if !ok || object == 0 {
+		return object, ok
+	}
+	m := v.vm.memory()
+	if mark := m.word(object); mark&markMarkedValue == markMarkedValue {
+		object = mark &^ markMarkedValue
+	}
+	return object, !m.failed && object != 0 && object%8 == 0
+}
+
+// find sets objects and lost.
+func (v *virtualThreads) find() {
+	v.vm.cached.begin(0)
+	defer v.vm.cached.bypass()
+	v.objects, v.lost, v.pending = map[uint64]uint64{}, 0, v.pending[:0]
+	for _, field := range []string{"VTHREADS", "THREADS"} {
+		if at := v.field(classTracking + "." + field); at != 0 {
+			if mirror, ok := v.mirrorOf(classTracking); ok {
+				v.set(mirror+at, v.addThread)
+			} else {
+				v.lost++
+			}
+		}
+	}
+	if mirror, ok := v.mirrorOf(classContainers); ok {
+		v.set(mirror+v.field(classContainers+".CONTAINER_REGISTRY"), func(ref uint64) {
+			v.container(v.follow(ref + v.field(classReference+".referent")))
+		})
+	} else {
+		v.lost++
+	}
+	for _, id := range v.byTID {
+		if object, ok := v.threadObject(id); ok {
+			v.learnFields(object)
+			v.scopes(object)
+		}
+	}
+	for len(v.pending) > 0 {
+		object := v.pending[0]
+		v.pending = v.pending[1:]
+		v.scopes(object)
+	}
+}
+
+// follow reads a reference, and counts one that is unknown.
+func (v *virtualThreads) follow(at uint64) uint64 {
+	to, ok := v.reference(at)
+	if !ok {
+		v.lost++
+	}
+	return to
+}
+
+func (v *virtualThreads) addThread(object uint64) {
+	m := v.vm.memory()
+	id := m.word(object + v.field("java/lang/Thread.tid"))
+	if m.failed || v.klassOf(object, v.oops.header) != v.classes[classVirtual] || v.objects[id] != 0 {
+		return
+	}
+	v.objects[id] = object
+	v.pending = append(v.pending, object)
+}
+
+// scopes adds the threads of the scopes that a thread has opened.
+func (v *virtualThreads) scopes(thread uint64) {
+	at := v.field("java/lang/Thread.headStackableScopes")
+	if at == 0 {
+		return
+	}
+	scope := v.follow(thread + at)
+	for n := 0; scope != 0 && n < maxScopes64; n++ {
+		v.container(scope)
+		scope = v.follow(scope + v.field(classScope+".previous"))
+	}
+}
+
+func (v *virtualThreads) container(object uint64) {
+	if object == 0 {
+		return
+	}
+	v.searchSupers(v.klassOf(object, v.oops.header), func(klass uint64) bool {
+		switch klass {
+		case 0:
+		case v.classes[classExecutor]:
+			v.set(object+v.field(classExecutor+".threads"), v.addThread)
+		case v.classes[classShared]:
+			v.set(object+v.field(classShared+".virtualThreads"), v.addThread)
+		case v.classes[classFlock+flockOfContainer]:
+			if flock := v.follow(object + v.field(classFlock+flockOfContainer+".flock")); flock != 0 {
+				v.set(flock+v.field(classFlock+".threads"), v.addThread)
+			}
+		}
+		return false
+	})
+}
+
+// set yields the keys of the set that a field refers to.
+func (v *virtualThreads) set(at uint64, each func(object uint64)) {
+	view := v.follow(at)
+	if view == 0 {
+		return
+	}
+	m := v.follow(view + v.field(classMap+"$CollectionView.map"))
+	if m == 0 {
+		return
+	}
+	v.table(v.follow(m+v.field(classMap+".table")), each)
+	v.table(v.follow(m+v.field(classMap+".nextTable")), each) // while the map grows
+}
+
+func (v *virtualThreads) table(array uint64, each func(object uint64)) {
+	if array == 0 {
+		return
+	}
+	m := v.vm.memory()
+	n := uint64(uint32(m.int32(array + v.oops.lengthAt())))
+	klass := v.klassOf(array, v.oops.header)
+	m = v.vm.memory()
+	helper := uint32(m.int32(klass + v.layout.offset("Klass::_layout_helper")))
+	if m.failed || klass == 0 || n > maxTable {
+		v.lost++
+		return
+	}
+	content, size := array+uint64(helper>>16&0xff), uint64(4)
+	if v.oops.wide {
+		size = 8
+	}
+	for i := range n {
+		if node := v.follow(content + size*i); node != 0 {
+			v.bin(node, each)
+		}
+	}
+}
+
+func (v *virtualThreads) bin(node uint64, each func(object uint64)) {
+	switch v.klassOf(node, v.oops.header) {
+	case v.classes[classMap+"$ForwardingNode"]: // its nodes are in nextTable, which may be the map's table by now
+		return
+	case v.classes[classMap+"$TreeBin"]:
+		node = v.follow(node + v.field(classMap+"$TreeBin.first"))
+	}
+	for n := 0; node != 0 && n < maxChain; n++ {
+		if key := v.follow(node + v.field(classMap+"$Node.key")); key != 0 {
+			each(key)
+		}
+		node = v.follow(node + v.field(classMap+"$Node.next"))
+	}
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/languages"
+	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
+	"prywalk/internal/waits"
+)
+
+// # Virtual threads (JDK 21 on)
+//
+//	ThreadContainers ─► sets of virtual threads                 threadsets.go
+//	VirtualThread    ─► state, carrier thread, object waited for
+//	Continuation     ─► StackChunk ─► parent ─► …               stackchunk.go
+//
+// A thread without a carrier has its whole stack in chunks of the heap. It is read twice; equal readings without a
+// collection that stops the threads prove that it did not run, and that no object was moved between. Concurrent
+// collectors' references are resolved (zgc.go), or lead to the new place (current).
+
+const (
+	classVirtual      = "java/lang/VirtualThread"
+	classContinuation = "jdk/internal/vm/Continuation"
+	classChunk        = "jdk/internal/vm/StackChunk"
+)
+
+const (
+	maxVirtual   = 1 << 17 // threads of a list
+	virtualBatch = 64      // threads between two looks at collections
+	virtualTries = 4
+	maxKnown     = 1 << 14 // stacks with names
+)
+
+type virtualThreads struct {
+	*waiters
+	java     *javaFrames
+	classes  map[string]uint64
+	newest   uint64 // class of the last search
+	fields   map[string]uint64
+	learnt   bool
+	states   map[uint32]string // of VirtualThread's constants
+	pcAt     uint64
+	stackAt  uint64
+	colours  colours
+	objects  map[uint64]uint64        // by thread's number
+	lost     int                      // sets and links that were not readable
+	names    bool                     // also read names
+	known    map[string]*virtualStack // by Refs
+	kinds    map[uint64]*blockerKind  // by class
+	byFrames map[string]*virtualStack
+	pending  []uint64
+	refs     []managed.Ref // of one stack
+	key      []byte
+	untraced bool // the program runs with jdk.trackAllThreads=false
+}
+
+// virtualThread is one reading.
+type virtualThread struct {
+	object, id, carrier uint64
+	state               uint32
+	name                string
+	blocker             uint64 // object waited for
+	kind                *blockerKind
+	owner               int
+	ownerTask           uint64
+	chunks              []stackChunk
+	words               []byte // of all chunks, from the stack pointers on
+}
+
+func (a *virtualThread) equal(b *virtualThread) bool {
+	return a.object == b.object && a.id == b.id && a.carrier == b.carrier && a.state == b.state && a.name == b.name &&
+		a.blocker == b.blocker && a.kind == b.kind && a.owner == b.owner && a.ownerTask == b.ownerTask &&
+		slices.Equal(a.chunks, b.chunks) && bytes.Equal(a.words, b.words)
+}
+
+// blockerKind is a class of objects waited for.
+type blockerKind struct {
+	class   string
+	ownable bool
+}
+
+// field is class + "." + name.
+func (v *virtualThreads) field(name string) uint64 { return v.fields[name] }
+
+// virtualFields are by class: name and type. Of "bottom" and "argsize" a release has one.
+var virtualFields = map[string][][2]string{
+	"java/lang/Thread": {
+		{"tid", "J"}, {"name", "Ljava/lang/String;"}, {"parkBlocker", "Ljava/lang/Object;"},
+		{"headStackableScopes", "Ljdk/internal/vm/StackableScope;"},
+	},
+	classVirtual: {
+		{"state", "I"}, {"carrierThread", "Ljava/lang/Thread;"}, {"cont", "Ljdk/internal/vm/Continuation;"},
+	},
+	classContinuation: {{"tail", "Ljdk/internal/vm/StackChunk;"}},
+	classChunk: {
+		{"parent", "Ljdk/internal/vm/StackChunk;"}, {"size", "I"}, {"sp", "I"}, {"bottom", "I"}, {"argsize", "I"},
+	},
+}
+
+var optionalFields = []string{
+	"bottom", "argsize", "headStackableScopes", "VTHREADS", "THREADS", "threads", "virtualThreads", "flock",
+}
+
+// stateNames are constants of VirtualThread: whether a thread waits, or is ready to run. The others are transitions, or
+// states with a carrier.
+var stateNames = map[string]managed.TaskState{
+	"PARKED": managed.TaskWaiting, "TIMED_PARKED": managed.TaskWaiting, "BLOCKED": managed.TaskWaiting,
+	"WAIT": managed.TaskWaiting, "TIMED_WAIT": managed.TaskWaiting,
+	"RUNNABLE": managed.TaskReady, "UNPARKED": managed.TaskReady, "YIELDED": managed.TaskReady,
+	"UNBLOCKED": managed.TaskReady, "STARTED": managed.TaskReady,
+}
+
+const suspended = 1 << 8 // VirtualThread.SUSPENDED
+
+// begin looks for the classes; false: there are no virtual threads, or the tables lack fields.
+func (v *virtualThreads) begin() bool {
+	if !v.layout.has(wantClasses) {
+		return false
+	}
+	v.beginQuery(0)
+	v.vm.cached.begin(0)
+	defer v.vm.cached.bypass()
+	if !v.oops.known && !v.learnOops() {
+		return false
+	}
+	var ok bool
+	if v.colours, ok = v.readColours(); !ok || !v.findClasses() {
+		return false
+	}
+	if !v.learnt {
+		v.learnt = v.learn()
+	}
+	return v.learnt
+}
+
+func (v *virtualThreads) learn() bool {
+	fields := map[string]uint64{}
+	for _, of := range []map[string][][2]string{virtualFields, containerFields} {
+		for class, list := range of {
+			klass := v.classes[class]
+			for _, f := range list {
+				at, ok := v.fieldOffset(klass, f[0], f[1])
+				if klass != 0 && !ok && !slices.Contains(optionalFields, f[0]) {
+					return false
+				}
+				if ok {
+					fields[class+"."+f[0]] = at
+				}
+			}
+		}
+	}
+	v.states = map[uint32]string{}
+	mirror, ok := v.mirrorOf(classVirtual)
+	for _, name := range slices.Sorted(maps.Keys(stateNames)) {
+		if at, has := v.fieldOffset(v.classes[classVirtual], name, "I"); has && ok {
+			m := v.vm.memory()
+			v.states[uint32(m.int32(mirror+at))] = name
+		}
+	}
+	v.fields = fields
+	return ok && v.learnChunk()
+}
+
+// read reads a thread once; false: it is none, has ended, or is not readable.
+func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
+	if v.klassOf(object, v.oops.header) != v.classes[classVirtual] {
+		return t, false
+	}
+	m := v.vm.memory()
+	t.object, t.id = object, m.word(object+v.field("java/lang/Thread.tid"))
+	t.state = uint32(m.int32(object+v.field(classVirtual+".state"))) &^ suspended
+	if m.failed {
+		return t, false
+	}
+	t.carrier, ok = v.reference(object + v.field(classVirtual+".carrierThread"))
+	if !ok || t.carrier != 0 {
+		return t, ok
+	}
+	if v.names {
+		t.name = v.nameOf(object)
+	}
+	if t.blocker, ok = v.reference(object + v.field("java/lang/Thread.parkBlocker")); !ok {
+		return t, false
+	}
+	if t.blocker != 0 {
+		if t.kind = v.kindOf(t.blocker); t.kind == nil {
+			return t, false
+		}
+		if t.kind.ownable {
+			t.owner, t.ownerTask = v.exclusiveOwner(t.blocker)
+		}
+	}
+	cont, ok := v.reference(object + v.field(classVirtual+".cont"))
+	if !ok || cont == 0 {
+		return t, false
+	}
+	return t, v.readChunks(cont, &t)
+}
+
+// kindOf returns nil if the object's class is unreadable.
+func (v *virtualThreads) kindOf(object uint64) *blockerKind {
+	klass := v.klassOf(object, v.oops.header)
+	if k := v.kinds[klass]; k != nil || klass == 0 {
+		return k
+	}
+	k := &blockerKind{class: v.classOf(object), ownable: v.isOwnableSynchronizer(klass)}
+	if len(v.kinds) >= maxKnown || v.kinds == nil {
+		v.kinds = map[uint64]*blockerKind{}
+	}
+	v.kinds[klass] = k
+	return k
+}
+
+func (v *virtualThreads) nameOf(thread uint64) string {
+	w := namePath{colours: v.colours}
+	var ok bool
+	if w.str, ok = v.reference(thread + v.field("java/lang/Thread.name")); !ok || !v.isString(w.str) {
+		return ""
+	}
+	if w.text, ok = v.reference(w.str + v.oops.value); !ok || !v.isText(w.text) {
+		return ""
+	}
+	name, _ := v.readCharacters(&w)
+	return name
+}
+
+type virtualResult uint8
+
+const (
+	virtualEnded virtualResult = iota
+	virtualRead
+	virtualChanged
+	virtualUnproven // its stack does not end at the thread's first function
+)
+
+// readBatch yields the tasks of some threads, by their numbers.
+func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *managed.Task, result virtualResult)) {
+	defer v.vm.cached.bypass()
+	left := slices.Clone(ids)
+	for try := range virtualTries {
+		v.vm.cached.bypass()
+		collected, noPause := v.readCollections()
+		v.colours, _ = v.readColours()
+		v.vm.cached.drop()
+		v.vm.cached.begin(0)
+		first := make([]virtualThread, len(left))
+		had := make([]bool, len(left))
+		for i, id := range left {
+			first[i], had[i] = v.read(v.objects[id])
+			had[i] = had[i] && first[i].id == id
+		}
+		v.vm.cached.reread()
+		for i := range first {
+			again, ok := v.read(first[i].object)
+			had[i] = had[i] && ok && first[i].equal(&again)
+		}
+		v.vm.cached.bypass()
+		after, still := v.readCollections()
+		colours, _ := v.readColours()
+		quiet := noPause && still && after == collected && colours == v.colours
+		v.java.begin(&managed.Sample{Regs: &frames.Regs{}, At: procmem.Now()})
+		var changed []uint64
+		for i, id := range left {
+			result := virtualChanged
+			var t managed.Task
+			if quiet && had[i] {
+				t, result = v.task(&first[i])
+			}
+			if result == virtualChanged && try < virtualTries-1 {
+				changed = append(changed, id)
+				continue
+			}
+			yield(id, &t, result)
+		}
+		if left = changed; len(left) == 0 {
+			return
+		}
+	}
+}
+
+// task describes a proven reading.
+func (v *virtualThreads) task(r *virtualThread) (t managed.Task, result virtualResult) {
+	t = managed.Task{Family: languages.VirtualThreadTask, ID: r.id, Name: r.name}
+	if r.carrier != 0 {
+		t.State = managed.TaskRunning
+		return t, virtualRead
+	}
+	name, known := v.states[r.state]
+	if !known {
+		return t, virtualChanged
+	}
+	t.State = stateNames[name]
+	if len(r.chunks) == 0 {
+		if name == "STARTED" {
+			return t, virtualRead
+		}
+		return t, virtualEnded
+	}
+	stack, result := v.stackOf(r)
+	if result != virtualRead {
+		return t, result
+	}
+	t.Frames, t.Wait, t.Entry = stack.frames, stack.wait, stack.entry
+	if t.State == managed.TaskWaiting {
+		t.WaitsFor = v.waitOf(r, name, stack)
+		t.Awaits = t.WaitsFor.Class
+	}
+	return t, virtualRead
+}
+
+func (v *virtualThreads) waitOf(r *virtualThread, state string, stack *virtualStack) *managed.WaitAnswer {
+	w := &managed.WaitAnswer{Kind: waits.Park, Timed: stack.timed || strings.HasPrefix(state, "TIMED_")}
+	switch {
+	case state == "BLOCKED":
+		w.Kind = waits.Monitor
+	case strings.HasSuffix(state, "WAIT"):
+		w.Kind = waits.ObjectWait
+	case stack.sleeps:
+		w.Kind = waits.Sleep
+	case r.blocker != 0:
+		w.Address, w.Class, w.Owner, w.OwnerTask = r.blocker, r.kind.class, r.owner, r.ownerTask
+	}
+	return w
+}
+
+// virtualStack is of all threads with equal frames.
+type virtualStack struct {
+	frames        []managed.Frame
+	entry         string // the program's first function
+	wait          string // function of the library that the program called
+	sleeps, timed bool
+}
+
+func newVirtualStack(list []managed.Frame) *virtualStack {
+	s := &virtualStack{frames: list}
+	for i := range list {
+		if name := list[i].Function; !languages.JavaLibrary(name) {
+			s.entry = name
+		}
+	}
+	for i := range list {
+		name := list[i].Function
+		if !languages.JavaLibrary(name) {
+			break
+		}
+		s.wait = name
+		s.sleeps = s.sleeps || strings.HasPrefix(name, "java.lang.Thread.sleep")
+		s.timed = s.timed || name == "java.lang.VirtualThread.parkNanos"
+	}
+	return s
+}
+
+// list is [managed.Threads].Coroutines.
+func (v *virtualThreads) list() (list managed.TaskList) {
+	if !v.begin() {
+		return list
+	}
+	v.find()
+	list.Unlisted, list.Untracked = v.lost, v.untraced
+	v.names = true
+	defer func() { v.names = false }()
+	ids := slices.Sorted(maps.Keys(v.objects))
+	list.More = max(len(ids)-maxVirtual, 0)
+	for batch := range slices.Chunk(ids[:len(ids)-list.More], virtualBatch) {
+		v.readBatch(batch, func(_ uint64, t *managed.Task, result virtualResult) {
+			switch {
+			case result == virtualChanged:
+				list.Changed++
+			case result == virtualUnproven:
+				list.Unproven++
+			case result == virtualRead && t.State == managed.TaskRunning:
+				list.Mounted++
+			case result == virtualRead:
+				list.Tasks = append(list.Tasks, *t)
+			}
+		})
+	}
+	list.Examined = true
+	slices.SortStableFunc(list.Tasks, func(a, b managed.Task) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
