@@ -90,13 +90,14 @@ const times = (() => {
   const row = new Int32Array(t.count), begin = new Float64Array(t.count), end = new Float64Array(t.count);
   for (let i = 0; i < t.count; i++) row[i] = next();
   for (let i = 0; i < t.count; i++) begin[i] = next();
-  for (let i = 0, before = 0; i < t.count; i++) { begin[i] += before; before = end[i] = begin[i] + next(); }
+  const length = new Float64Array(t.count);
+  for (let i = 0, before = 0; i < t.count; i++) { begin[i] += before; length[i] = next(); before = end[i] = begin[i] + length[i]; }
   const running = data.strings.indexOf("running"), values = new Float64Array(t.count * types);
   for (let type = 0; type < types; type++) {
     for (let i = 0; i < t.count; i++) {
       const v = i * types;
       let expected = 0;
-      if (type === wall) expected = end[i] - begin[i];
+      if (type === wall) expected = length[i];
       else if (type === cpu && data.contexts[4 * contexts[row[i]] + 1] === running) expected = values[v + wall] - values[v + queue];
       else if (type === blocked) expected = values[v + wall] - values[v + queue] - values[v + cpu];
       values[v + type] = expected + next();
@@ -130,7 +131,9 @@ function sumsBetween(range) {
         const from = Math.max(b, range[0]) - b, until = Math.min(e, range[1]) - b;
         if (from >= until) continue;
         for (let k = 0; k < types; k++) part[k] = portion(values[v + k], until, w) - portion(values[v + k], from, w);
-        if (blocked >= 0 && w >= values[v + cpu] + values[v + queue]) part[blocked] = part[wall] - part[cpu] - part[queue];
+        const slept = w - values[v + cpu] - values[v + queue]; // the clocks of a part add up as well: view.clip
+        if (slept === 0) part[queue] = part[wall] - part[cpu];
+        if (slept >= 0 && blocked >= 0) part[blocked] = part[wall] - part[cpu] - part[queue];
         for (let k = 0; k < types; k++) sums[to + k] += part[k];
         continue;
       }

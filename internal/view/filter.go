@@ -130,13 +130,18 @@ func (sel *Selection) clipToWindow() error {
 			tabular.Nanos(sel.Profile.DurationNanos), sel.Options.From)
 	}
 	sel.Filters = append(sel.Filters, "--from and --to")
-	clocks, _ := ClocksOf(sel.Profile)
+	clocks, isRecording := ClocksOf(sel.Profile)
 	blocked, hasBlocked := sel.TypeIndex(TypeBlocked)
 	var kept []*profile.Sample
 	for _, s := range sel.Profile.Sample {
 		if c := clip(s, s.Value[wall], begin, end); c != nil {
-			if hasBlocked && c != s && clocks.Blocked(s) >= 0 { // its clocks add up, so do those of its parts
-				c.Value[blocked] = clocks.Blocked(c)
+			if slept := clocks.Blocked(s); isRecording && c != s && slept >= 0 { // the clocks of a part add up as well
+				if slept == 0 {
+					c.Value[clocks.RunQueue] = c.Value[wall] - c.Value[clocks.CPU]
+				}
+				if hasBlocked {
+					c.Value[blocked] = clocks.Blocked(c)
+				}
 			}
 			kept = append(kept, c)
 		}
