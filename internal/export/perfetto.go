@@ -179,7 +179,7 @@ func (t *perfetto) thread(g *view.Group) {
 		kind = 4
 		m.Int(1, view.NumLabel(first, rec.LabelPID))
 		m.Int(2, tid)
-		m.Bytes(5, []byte(g.Name))
+		m.Bytes(5, []byte(cmp.Or(view.Label(first, rec.LabelThread), view.Label(first, rec.LabelComm))))
 	}
 	stacks := perfettoSlices{track: t.track(parent, g.Name, kind, m)}
 	states := perfettoSlices{track: t.track(stacks.track, "state", 0, nil)}
