@@ -59,6 +59,13 @@ func TestRecordingsOfEachReleaseOpen(t *testing.T) {
 				t.Errorf("%s: report with %q printed %q", file, form, out)
 			}
 		}
+		traced, code := command{dir: dir, args: []string{"report", path, "--perfetto", "p.pftrace"}}.run(t), 0
+		if strings.Contains(file, "aggregate") {
+			code = 1
+		}
+		if out := traced.must(t, code).stderr; (code == 1) != strings.Contains(out, "recording of prywalk without --aggregate") {
+			t.Errorf("%s: report --perfetto printed %q", file, out)
+		}
 		if out := run("diff", "--all", absolute(t, files[0]), path); !strings.Contains(out, "old: ") {
 			t.Errorf("diff with %s: %s", file, out)
 		}

@@ -98,7 +98,9 @@ func TestPageInABrowser(t *testing.T) {
 	wants(t, "head", text(ctx, t, "header"), "kvd (pid 100)")
 	wants(t, "first function", text(ctx, t, "#functions tbody tr"), "50% 500 ms 50% 500 ms compress kvd")
 	wants(t, "hostile name", text(ctx, t, "#functions tbody"), `evil</script><b onclick="x">&;name`)
+	run(ctx, t, chromedp.Click(chromedp.CSS("#view-tracks")))
 	wants(t, "threads", text(ctx, t, "#tlist"), "worker-1 (101)")
+	run(ctx, t, chromedp.Click(chromedp.CSS("#view-flame")))
 
 	run(ctx, t, chromedp.KeyEvent("/"))
 	if id := value[string](ctx, t, "document.activeElement.id"); id != "search" {

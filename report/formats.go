@@ -16,6 +16,9 @@ func Firefox(w io.Writer, p *profile.Profile, o Options) error { return export.F
 // Speedscope writes the profile for speedscope.app ([export.Speedscope]).
 func Speedscope(w io.Writer, p *profile.Profile, o Options) error { return export.Speedscope(w, p, o) }
 
+// Perfetto writes a trace for ui.perfetto.dev ([export.Perfetto]).
+func Perfetto(w io.Writer, p *profile.Profile, o Options) error { return export.Perfetto(w, p, o) }
+
 // OTLP writes the profile as OpenTelemetry's ProfilesData ([export.OTLP]).
 func OTLP(w io.Writer, p *profile.Profile, o Options) error { return export.OTLP(w, p, o) }
 

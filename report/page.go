@@ -42,13 +42,15 @@ type page struct {
 	// Effective is, for each type of values, the number of independent samples that would be as exact; 0 if unknown.
 	Effective []float64 `json:"effective"`
 	Strings   []string  `json:"strings"`
-	Frames    []int     `json:"frames"`   // name, module, file, line, synthetic (0 or 1)
+	Frames    []int     `json:"frames"`   // name, module, file, line, flags (1: synthetic, 2: not the program's)
 	Nodes     []int32   `json:"nodes"`    // parent, frame; the root is not listed: the first is node 1
 	Threads   []int     `json:"threads"`  // name, comm, tid, pid
-	Contexts  []int     `json:"contexts"` // thread, state, wait
+	Contexts  []int     `json:"contexts"` // thread, state, wait, owner
 	Rows      []int64   `json:"rows"`     // node, context, a value per type
 	Note      string    `json:"note"`     // which boxes are merged, or ""
 	Diff      *pageDiff `json:"diff,omitempty"`
+	// Times is nil for a profile without time stamps.
+	Times *pageTimes `json:"times,omitempty"`
 }
 
 type pageBuilder struct {
@@ -58,26 +60,36 @@ type pageBuilder struct {
 	magnitudes []int64 // per node and type: sums of absolute values
 	strings    map[string]int
 	threads    map[pageThread]int
-	contexts   map[[3]int]int
-	rows       map[[2]int32][]int64
-	order      [][2]int32
+	contexts   map[[4]int]int
+	rowAt      map[[2]int32]int32
+	rows       []pageRow
+	intervals  []pageInterval
 	merge      bool
+}
+
+type pageRow struct {
+	node, context int32
+	values        []int64
 }
 
 func (d *data) page() *page {
 	b := &pageBuilder{data: d, tree: d.NewCallTree(),
-		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[3]int]int{}, rows: map[[2]int32][]int64{}}
+		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[4]int]int{}, rowAt: map[[2]int32]int32{}}
 	b.head()
 	b.magnitudes = make([]int64, len(d.Profile.SampleType))
+	timed := b.isTimed()
 	for _, s := range d.Profile.Sample {
-		b.sample(s)
+		b.sample(s, timed)
 	}
 	if b.Memory.Err() != nil { // memory was refused
 		return &b.page
 	}
 	kept := b.prune()
-	b.writeRows(kept)
+	numbers := b.writeRows(kept)
 	b.writeFrames()
+	if timed {
+		b.writeTimes(numbers)
+	}
 	b.Strings = tabular.Printables(b.Strings)
 	return &b.page
 }
@@ -153,7 +165,7 @@ func (b *pageBuilder) completeFacts() (f [][2]string) {
 	return f
 }
 
-func (b *pageBuilder) sample(s *profile.Sample) {
+func (b *pageBuilder) sample(s *profile.Sample, timed bool) {
 	if !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 }) {
 		return
 	}
@@ -164,16 +176,19 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 		b.addMagnitudes(node, s)
 	}
 	k := [2]int32{node, int32(b.contextIndex(s))}
-	row := b.rows[k]
-	if row == nil {
+	row, ok := b.rowAt[k]
+	if !ok {
 		if !b.Memory.Take(int64(pageRowCost + pageValueCost*len(s.Value))) {
 			return
 		}
-		row = make([]int64, len(s.Value))
-		b.rows[k] = row
-		b.order = append(b.order, k)
+		row = int32(len(b.rows))
+		b.rowAt[k] = row
+		b.rows = append(b.rows, pageRow{k[0], k[1], make([]int64, len(s.Value))})
 	}
-	add(row, s.Value)
+	add(b.rows[row].values, s.Value)
+	if timed {
+		b.addInterval(row, s)
+	}
 }
 
 func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {
@@ -190,7 +205,8 @@ func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {
 }
 
 func (b *pageBuilder) contextIndex(s *profile.Sample) int {
-	k := [3]int{b.threadIndex(s), b.stringIndex(view.Label(s, rec.LabelState)), b.stringIndex(b.waitName(s))}
+	k := [4]int{b.threadIndex(s), b.stringIndex(view.Label(s, rec.LabelState)), b.stringIndex(b.waitName(s)),
+		b.stringIndex(view.Label(s, rec.LabelOwner))}
 	i, ok := b.contexts[k]
 	if !ok {
 		i = len(b.contexts)

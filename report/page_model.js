@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 "use strict";
+const byId = (id) => document.getElementById(id);
+
+function element(tag, text, attributes = {}) {
+  const e = document.createElement(tag);
+  if (text !== undefined) e.textContent = text;
+  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
+  return e;
+}
+
 // The data of the page as typed arrays, and what is computed from them.
-const data = JSON.parse(document.getElementById("data").textContent);
 
 const model = (() => {
   const list = (flat, stride) => (flat ? flat.length / stride : 0);
@@ -14,28 +22,34 @@ const model = (() => {
     frame[i] = nodes[2 * i - 1];
   }
   const text = (i) => data.strings[i];
+  const row = (node, context, i) => ({ node, context, at: i * types });
+  const given = () => Float64Array.from({ length: list(rows, stride) * types }, (_, i) => rows[Math.floor(i / types) * stride + 2 + (i % types)]);
+  const whole = times ? sumsBetween(null) : given();
   return {
+    whole, sums: whole, // of each row, what is selected by time
     count, parent, frame, types, diff: data.diff || null,
     frames: Array.from({ length: list(frames, 5) }, (_, i) => ({
       name: text(frames[5 * i]), module: text(frames[5 * i + 1]), file: text(frames[5 * i + 2]),
-      line: frames[5 * i + 3], synthetic: frames[5 * i + 4] === 1,
+      line: frames[5 * i + 3], synthetic: (frames[5 * i + 4] & 1) === 1, support: frames[5 * i + 4] > 1,
     })),
     threads: Array.from({ length: list(data.threads, 4) }, (_, i) => ({
       name: text(data.threads[4 * i]), comm: text(data.threads[4 * i + 1]), tid: data.threads[4 * i + 2], pid: data.threads[4 * i + 3],
     })),
-    contexts: Array.from({ length: list(data.contexts, 3) }, (_, i) => ({
-      thread: data.contexts[3 * i], state: text(data.contexts[3 * i + 1]), wait: text(data.contexts[3 * i + 2]),
+    contexts: Array.from({ length: list(data.contexts, 4) }, (_, i) => ({
+      thread: data.contexts[4 * i], state: text(data.contexts[4 * i + 1]), wait: text(data.contexts[4 * i + 2]), owner: text(data.contexts[4 * i + 3]),
     })),
-    rows: Array.from({ length: list(rows, stride) }, (_, i) => ({
-      node: rows[i * stride], context: rows[i * stride + 1], at: i * stride + 2,
-    })),
-    value: (row, type) => rows[row.at + type],
+    rows: times ? Array.from(times.nodes, (n, i) => row(n, times.contexts[i], i)) :
+      Array.from({ length: list(rows, stride) }, (_, i) => row(rows[i * stride], rows[i * stride + 1], i)),
+    value: (row, type) => model.sums[row.at + type],
     type: (name) => data.types.findIndex((t) => t[0] === name),
   };
 })();
 
 // What the reader has chosen.
-const choice = { value: data.value, inverted: false, state: "all", group: "none", thread: -1, search: "", zoom: 0, focus: -1, folded: true };
+const choice = {
+  value: data.value, inverted: false, state: "all", group: "none", thread: "", search: "", zoom: 0, focus: -1, folded: true,
+  view: "flame", range: null, // [from, to] in ns of the recording
+};
 
 function threadName(t) {
   if (!t.tid && !t.name) return t.pid ? `[no thread] ${processName(t)}` : "[no thread]";
@@ -45,6 +59,18 @@ function threadName(t) {
 
 function processName(t) {
   return t.pid ? `${t.comm || "process"} (${t.pid})` : t.comm || "process";
+}
+
+// stem is a thread's name without its numbers.
+const stem = (t) => (t.name || t.comm || "thread").replace(/\d+/g, "*");
+
+// threadTest is of a thread's name, number, or name without numbers; else of any part of the name.
+function threadTest(text) {
+  if (!text) return null;
+  const is = (t) => t.name === text || threadName(t) === text || String(t.tid) === text || stem(t) === text;
+  if (model.threads.some(is)) return model.threads.map(is);
+  const matches = matcher(text);
+  return model.threads.map((t) => matches({ name: threadName(t), module: "" }));
 }
 
 // groupName names the group that a context belongs to, null without grouping.
@@ -60,7 +86,7 @@ function groupName(c) {
 }
 
 function chosen(c) {
-  if (choice.thread >= 0 && c.thread !== choice.thread) return false;
+  if (choice.threads && !choice.threads[c.thread]) return false;
   if (choice.state === "all") return true;
   return (c.state === "running") === (choice.state === "running");
 }

@@ -4,7 +4,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
@@ -47,8 +46,8 @@ func (b *pageBuilder) prune() []int32 {
 
 func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 	leaf := map[view.Edge]int32{}
-	for _, k := range b.order {
-		old := k[0]
+	for i := range b.rows {
+		old := b.rows[i].node
 		if !isSmall[to[old]] {
 			continue
 		}
@@ -77,22 +76,25 @@ func (b *pageBuilder) isLarge(n int) bool {
 	return false
 }
 
-func (b *pageBuilder) writeRows(to []int32) {
-	types := len(b.Profile.SampleType)
-	sums := map[[2]int32]int{}
-	for _, k := range b.order {
-		row := b.rows[k]
-		k[0] = to[k[0]]
-		begin, ok := sums[k]
+// writeRows returns the number of each row in the page's list.
+func (b *pageBuilder) writeRows(to []int32) []int32 {
+	stride := 2 + len(b.Profile.SampleType)
+	at := map[[2]int32]int32{}
+	numbers := make([]int32, len(b.rows))
+	for i := range b.rows {
+		row := &b.rows[i]
+		k := [2]int32{to[row.node], row.context}
+		n, ok := at[k]
 		if !ok {
-			begin = len(b.Rows)
-			sums[k] = begin
+			n = int32(len(at))
+			at[k] = n
 			b.Rows = append(b.Rows, int64(k[0]), int64(k[1]))
-			b.Rows = slices.Grow(b.Rows, types)[:begin+2+types]
-			clear(b.Rows[begin+2:])
+			b.Rows = append(b.Rows, make([]int64, stride-2)...)
 		}
-		add(b.Rows[begin+2:], row)
+		add(b.Rows[int(n)*stride+2:], row.values)
+		numbers[i] = n
 	}
+	return numbers
 }
 
 func (b *pageBuilder) writeFrames() {
@@ -101,12 +103,15 @@ func (b *pageBuilder) writeFrames() {
 		if b.Memory.Err() != nil {
 			return
 		}
-		synthetic := 0
+		flags := 0
 		if f.Synthetic() {
-			synthetic = 1
+			flags = 1
+		}
+		if f.IsSupport() {
+			flags |= 2
 		}
 		p := places[int32(i)]
 		b.Frames = append(b.Frames, b.stringIndex(f.DisplayName()), b.stringIndex(f.Module), b.stringIndex(p.File),
-			p.Line, synthetic)
+			p.Line, flags)
 	}
 }

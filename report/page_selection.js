@@ -58,9 +58,9 @@ function framesOf(node) {
   return frames.slice(0, frames.lastIndexOf(choice.focus) + 1).reverse();
 }
 
-// zoomed gives the values that the zoom shows.
-function zoomed(groups) {
-  if (choice.zoom === 0) return groups;
+// zoomTest tells of a group and a node whether the zoom shows them.
+function zoomTest() {
+  if (choice.zoom === 0) return () => true;
   const { path, group } = zoomPath(), known = new Map();
   const begins = (node) => {
     if (!known.has(node)) {
@@ -69,15 +69,20 @@ function zoomed(groups) {
     }
     return known.get(node);
   };
-  return keep(groups, (name, node) => (group === null || name === group) && begins(node));
+  return (name, node) => (group === null || name === group) && begins(node);
 }
+
+// zoomed gives the values that the zoom shows.
+const zoomed = (groups) => (choice.zoom === 0 ? groups : keep(groups, zoomTest()));
 
 // totals sums the types of values of the selected stacks.
 function totals() {
-  const sums = data.types.map(() => 0);
-  data.types.forEach((_, type) => {
-    for (const values of zoomed(focused(selfValues(type))).values()) for (const v of values.values()) sums[type] += v;
-  });
+  const sums = data.types.map(() => 0), has = choice.focus >= 0 ? stackHas(choice.focus) : null, shown = zoomTest();
+  for (const row of model.rows) {
+    const c = model.contexts[row.context];
+    if (!chosen(c) || (has && !has[row.node]) || !shown(groupName(c), row.node)) continue;
+    for (let type = 0; type < sums.length; type++) sums[type] += model.value(row, type);
+  }
   return sums;
 }
 

@@ -1,30 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controls around the graph. All text goes in as text, never as markup.
-const byId = (id) => document.getElementById(id);
-
-function element(tag, text, attributes = {}) {
-  const e = document.createElement(tag);
-  if (text !== undefined) e.textContent = text;
-  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
-  return e;
-}
-
 let table = { rows: [], total: 0 };
 const sorting = { key: model.diff ? "change" : "self", down: true, limit: 200 };
 
 // refresh computes everything anew after a choice other than zoom or search.
 function refresh() {
+  const path = graph.tree && choice.zoom ? zoomPath().path : [];
+  choice.threads = threadTest(choice.thread);
+  if (times) model.sums = choice.range ? sumsBetween(choice.range) : model.whole;
   graph.groups = focused(selfValues());
   graph.others = model.diff && focused(selfValues(1 - choice.value));
   graph.tree = buildTree(graph.groups, graph.others);
-  choice.zoom = 0;
+  choice.zoom = zoomAlong(path);
   graph.hover = -1;
   graph.view.scrollTop = 0;
+  for (const v of views) {
+    byId("view-" + v).setAttribute("aria-selected", String(v === choice.view));
+  }
+  const flame = choice.view === "flame";
+  byId("view").hidden = !flame;
+  for (const id of ["direction", "fold"]) byId(id).hidden = !flame;
+  byId("group").parentElement.hidden = !flame || model.contexts.length < 2;
+  byId("functions-section").hidden = !flame && choice.view !== "functions";
+  if (flame) fit();
   tabulate();
-  fit();
   search();
   crumbs();
-  threadList();
+  if (times) { showRange(); drawOverview(); }
+}
+
+// zoomAlong finds the box of a path of frames again, as far as it is there.
+function zoomAlong(path) {
+  let n = 0;
+  for (const f of path) {
+    const next = graph.tree.children[n].find((c) => graph.tree.frame[c] === f);
+    if (next === undefined) break;
+    n = next;
+  }
+  return n;
 }
 
 // tabulate adds up what is selected.
@@ -35,8 +48,45 @@ function tabulate() {
   showAround(groups);
   const box = byId("totals"), sums = totals();
   data.types.forEach(([name], i) => box.setAttribute("data-" + name.replace(/[^a-z0-9_-]/gi, "-"), String(sums[i])));
-  box.textContent = data.types.map(([name], i) => `${name} ${show(sums[i], i)}`).join(" · ");
+  box.textContent = totalsText(sums);
+  byId("truth").textContent = truth();
 }
+
+// totalsText shows that the clocks add up.
+function totalsText(sums) {
+  const [cpu, queue, blocked, wall] = ["cpu", "runqueue", "blocked", "wall"].map((name) => sums[model.type(name)]);
+  const named = data.types.map(([name], i) => [name, `${name} ${show(sums[i], i)}`]);
+  if ([cpu, queue, blocked, wall].includes(undefined)) return named.map((n) => n[1]).join(" · ");
+  const text = Object.fromEntries(named), rest = cpu + queue + blocked - wall;
+  const others = named.filter(([name]) => !["cpu", "runqueue", "blocked", "wall"].includes(name)).map((n) => " · " + n[1]).join("");
+  return `${text.cpu} + ${text.runqueue} + ${text.blocked} = ${text.wall}` + (rest > 0 ? ` + ${show(rest, model.type("cpu"))} of CPU time without wall time, of threads that ended unseen` : "") + others;
+}
+
+// truth says how far the selection can be believed: the rate, the stacks, the CPU time that was not observed.
+function truth() {
+  const [cpu, wall, samples] = ["cpu", "wall", "samples"].map(model.type), sum = { cpu: 0, wall: 0, samples: 0, incomplete: 0, unseen: 0 };
+  if (cpu < 0 || wall < 0 || samples < 0) return "";
+  for (const row of model.rows) {
+    if (!chosen(model.contexts[row.context])) continue;
+    const v = model.value(row, cpu);
+    sum.wall += model.value(row, wall); sum.samples += model.value(row, samples); sum.cpu += v;
+    if (incompleteNodes[row.node]) sum.incomplete += v;
+    if (unseenNodes[row.node]) sum.unseen += v;
+  }
+  if (!sum.wall) return "";
+  const rate = (sum.samples / sum.wall) * 1e9;
+  return `${rate.toFixed(rate < 10 ? 1 : 0)} looks a second and thread` + (sum.cpu ? `; of the CPU time ${(100 - (100 * sum.incomplete) / sum.cpu).toFixed(1)}% has complete stacks, ${show(sum.unseen, cpu)} was not observed` : "; no CPU time");
+}
+
+// Nodes below the mark of an incomplete stack, and those of time that no sample has.
+const [incompleteNodes, unseenNodes] = [/^\[incomplete/, /^\[(not observed|exited unseen|short-lived children|ran between ticks)/].map((name) => {
+  const marked = new Uint8Array(model.count);
+  for (let i = 1; i < model.count; i++) {
+    const f = model.frames[model.frame[i]];
+    marked[i] = marked[model.parent[i]] || (f.synthetic && name.test(f.name)) ? 1 : 0;
+  }
+  return marked;
+});
 
 // fit makes the graph as high as it needs, half of the window at most, unless the
 // reader has dragged it to another height.
@@ -55,9 +105,14 @@ function search() {
     const v = foundValue();
     found.textContent = `${share(v, graph.tree.total[0])} (${part(v, graph.tree.total[0])}) on matching stacks`;
   }
-  layout();
+  if (choice.view === "flame") layout();
   functions();
+  showWaits();
+  showTracks();
+  writeState();
 }
+
+const pressed = []; // what shows the choice of each group
 
 // A group of buttons of which one is pressed.
 function buttons(id, options, get, set) {
@@ -71,6 +126,7 @@ function buttons(id, options, get, set) {
   }
   const press = () => { for (const b of box.children) b.setAttribute("aria-pressed", String(b.dataset.value === String(get()))); };
   press();
+  pressed.push(press);
   return press;
 }
 
@@ -103,7 +159,7 @@ function controls() {
   const rank = (i) => (order.indexOf(data.types[i][0]) + order.length + 1) % (order.length + 1);
   const types = data.types.map((t, i) => [i, t[0], valueHints[t[0]]]).sort((a, b) => rank(a[0]) - rank(b[0]));
   if (types.length > 1) buttons("values", types, () => choice.value, (v) => { choice.value = v; });
-  graph.press = buttons("direction", [[false, "callees", "outermost functions on top"], [true, "callers", "innermost functions on top"]],
+  buttons("direction", [[false, "callees", "outermost functions on top"], [true, "callers", "innermost functions on top"]],
     () => choice.inverted, (v) => { choice.inverted = v; });
   byId("fold").setAttribute("aria-pressed", String(choice.folded));
   byId("fold").addEventListener("click", (e) => {
@@ -120,12 +176,24 @@ function controls() {
   select.addEventListener("change", () => { choice.group = select.value; refresh(); });
 }
 
+// showChoices sets the controls to what is chosen.
+function showChoices() {
+  for (const press of pressed) press();
+  byId("group").value = choice.group;
+  byId("search").value = choice.search;
+}
+
+function showView(view) {
+  choice.view = view;
+  refresh();
+}
+
 // crumbs shows the way to the zoomed node.
 function crumbs() {
   const box = byId("crumbs");
   box.replaceChildren();
-  if (choice.zoom === 0 && choice.thread < 0 && choice.focus < 0) { box.textContent = "all stacks"; return; }
-  if (choice.thread >= 0) crumb(box, `✕ only ${threadName(model.threads[choice.thread])}`, () => { choice.thread = -1; refresh(); });
+  if (choice.zoom === 0 && !choice.thread && choice.focus < 0) { box.textContent = "all stacks"; return; }
+  if (choice.thread) crumb(box, `✕ only ${choice.thread}`, () => { choice.thread = ""; refresh(); });
   if (choice.focus >= 0) crumb(box, `✕ only stacks with ${model.frames[choice.focus].name}`, () => focus(-1));
   const path = ancestors(choice.zoom);
   if (path.length < 2) return;
@@ -149,6 +217,8 @@ function zoom(n) {
   crumbs();
   layout();
   functions();
+  showWaits();
+  writeState();
   graph.view.scrollTop = Math.max(0, ancestors(n).length - 3) * rowHeight; // below two of its callers
 }
 
@@ -165,6 +235,12 @@ function tip(event) {
   if (!choice.inverted) lines.push(element("div", `self ${part(tree.self[n], tree.total[0])} · ${share(tree.self[n], tree.total[0])}`));
   if (model.diff) lines.push(element("div", changeText(n)));
   box.replaceChildren(...lines);
+  place(box, event);
+}
+
+// place puts the hint beside the pointer.
+function place(box, event) {
+  box.hidden = false;
   const w = box.offsetWidth, h = box.offsetHeight;
   box.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - w - 8)) + "px";
   box.style.top = Math.max(4, event.clientY + 18 + h > innerHeight ? event.clientY - h - 10 : event.clientY + 18) + "px";
@@ -207,7 +283,7 @@ function sortRows(rows) {
 }
 
 function tableHead() {
-  document.querySelector("#functions table").className = model.diff ? "both" : "plain";
+  byId("functions").className = model.diff ? "both" : "plain";
   const row = element("tr");
   for (const [key, title, , kind] of columns) {
     const th = element("th", title + (sorting.key === key && !(title === "self" || title === "total") ? (sorting.down ? " ▾" : " ▴") : ""), { tabindex: "0" });
@@ -252,47 +328,6 @@ function setSearch(text) {
   search();
 }
 
-// threadTimes adds up the three clocks of each thread, or the chosen value.
-function threadTimes() {
-  const [cpu, queue, wall] = ["cpu", "runqueue", "wall"].map(model.type), own = cpu >= 0 && queue >= 0 && wall >= 0;
-  const times = model.threads.map((t, i) => ({ t, i, cpu: 0, queue: 0, blocked: 0 }));
-  for (const row of model.rows) {
-    const x = times[model.contexts[row.context].thread];
-    if (!own) { x.cpu += model.value(row, choice.value); continue; }
-    x.cpu += model.value(row, cpu);
-    x.queue += model.value(row, queue);
-    x.blocked += model.value(row, wall) - model.value(row, cpu) - model.value(row, queue);
-  }
-  for (const x of times) x.blocked = Math.max(0, x.blocked);
-  return { times, own, type: own ? cpu : choice.value };
-}
-
-function threadList() {
-  if (!model.threads.some((t) => t.name || t.tid)) return;
-  const { times, own, type } = threadTimes();
-  byId("threads").hidden = false;
-  const longest = Math.max(1, ...times.map((x) => x.cpu + x.queue + x.blocked));
-  times.sort((a, b) => b.cpu - a.cpu || b.queue - a.queue || b.blocked - a.blocked);
-  byId("tlist").replaceChildren(...times.slice(0, 500).map((x) => threadRow(x, longest, type, own)));
-  const legend = byId("legend");
-  legend.replaceChildren(element("span", `${times.length}${times.length > 500 ? ", first 500 shown" : ""}`));
-  if (own) for (const [c, text] of [["cpu", "on a CPU"], ["queue", "waiting for a CPU"], ["blocked", "blocked"]]) legend.append(element("i", "", { class: c }), text);
-}
-
-function threadRow(x, longest, type, own) {
-  const b = element("button", undefined, { type: "button", class: "thread", "aria-pressed": String(choice.thread === x.i) });
-  const bar = element("span", undefined, { class: "bar" });
-  for (const part of ["cpu", "queue", "blocked"]) {
-    const i = element("i", undefined, { class: part });
-    i.style.width = (100 * x[part]) / longest + "%";
-    bar.append(i);
-  }
-  b.append(element("span", threadName(x.t)), bar, element("span", show(x.cpu, type)));
-  b.title = `${threadName(x.t)} in ${processName(x.t)}` + (own ? `: CPU ${show(x.cpu, type)}, waiting for a CPU ${show(x.queue, type)}, blocked ${show(x.blocked, type)}` : "");
-  b.addEventListener("click", () => { choice.thread = choice.thread === x.i ? -1 : x.i; refresh(); });
-  return b;
-}
-
 function keys(event) {
   const field = byId("search"), typing = document.activeElement === field;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -300,7 +335,8 @@ function keys(event) {
     if (choice.search) setSearch("");
     else if (choice.zoom) zoom(0);
     else if (choice.focus >= 0) focus(-1);
-    else if (choice.thread >= 0) { choice.thread = -1; refresh(); }
+    else if (choice.thread) { choice.thread = ""; refresh(); }
+    else if (choice.range) selectTime(null);
     field.blur();
   } else if (event.key === "/" && !typing) {
     event.preventDefault();
@@ -308,7 +344,7 @@ function keys(event) {
     field.select();
   } else if (event.key === "i" && !typing && document.activeElement.tagName !== "SELECT") {
     choice.inverted = !choice.inverted;
-    graph.press();
+    showChoices();
     refresh();
   }
 }
@@ -322,10 +358,17 @@ function listen() {
   byId("more").addEventListener("click", () => { sorting.limit *= 5; functions(); });
   document.addEventListener("keydown", keys);
   darkQuery.addEventListener("change", draw);
-  new ResizeObserver(layout).observe(graph.view);
+  new ResizeObserver(() => { if (choice.view === "flame") layout(); }).observe(graph.view);
+  window.addEventListener("hashchange", () => { readState(); showChoices(); refresh(); });
+  darkQuery.addEventListener("change", () => { drawOverview(); drawTracks(); });
+  for (const v of views) byId("view-" + v).addEventListener("click", () => showView(v));
 }
 
 head();
 controls();
+startOverview();
+startTracks();
+readState();
+showChoices();
 refresh();
 listen();

@@ -182,6 +182,11 @@ func pageData(t testing.TB, html string) (d page) {
 	if err := json.Unmarshal([]byte(raw), &d); err != nil {
 		t.Fatal(err)
 	}
+	if d.Times != nil {
+		for _, i := range intervalsOf(t, &d) {
+			add(d.Rows[int(i.row)*(2+len(d.Types))+2:], i.values)
+		}
+	}
 	return d
 }
 

@@ -57,7 +57,7 @@ func (s shape) of() *profile.Profile {
 func allForms(p *profile.Profile) map[string]func(io.Writer) error {
 	all := map[string]func(io.Writer) error{}
 	for name, f := range map[string]form{"table": Table, "tree": Tree, "folded": Folded, "html": HTML,
-		"speedscope": Speedscope, "firefox": Firefox, "account": Account, "pgo": PGO, "otlp": OTLP} {
+		"speedscope": Speedscope, "firefox": Firefox, "account": Account, "pgo": PGO, "otlp": OTLP, "perfetto": Perfetto} {
 		for lines, o := range map[string]Options{"": {}, " lines": {Lines: true, N: -1}, " by": {By: "thread", Width: 80}} {
 			all[name+lines] = func(w io.Writer) error { return f(w, p, o) }
 		}

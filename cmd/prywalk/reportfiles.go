@@ -24,6 +24,8 @@ var fileForms = [...]fileForm{
 		report.HTML, profile.WriteFileAtomic},
 	{"speedscope", "write a file for speedscope", true, false, report.Speedscope, profile.WriteFileAtomic},
 	{"firefox", "write a file for the Firefox Profiler", true, false, report.Firefox, profile.WriteFileAtomic},
+	{"perfetto", "write a trace for ui.perfetto.dev: each thread's stacks and states, each process's clocks", false, false,
+		report.Perfetto, profile.WriteFileAtomic},
 	{"otlp", "write an OpenTelemetry profile (OTLP, v1development, binary protobuf)", false, false,
 		report.OTLP, profile.WriteFileAtomic},
 	{"pgo", "write a profile for go build -pgo", false, false, report.PGO, profile.WritePGO},

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package export writes profiles for Firefox Profiler, Speedscope, OpenTelemetry and Go's compiler.
+// Package export writes profiles for Firefox Profiler, Speedscope, Perfetto, OpenTelemetry and Go's compiler.
 package export

@@ -130,9 +130,19 @@ func (sel *Selection) clipToWindow() error {
 			tabular.Nanos(sel.Profile.DurationNanos), sel.Options.From)
 	}
 	sel.Filters = append(sel.Filters, "--from and --to")
+	clocks, isRecording := ClocksOf(sel.Profile)
+	blocked, hasBlocked := sel.TypeIndex(TypeBlocked)
 	var kept []*profile.Sample
 	for _, s := range sel.Profile.Sample {
 		if c := clip(s, s.Value[wall], begin, end); c != nil {
+			if slept := clocks.Blocked(s); isRecording && c != s && slept >= 0 { // the clocks of a part add up as well
+				if slept == 0 {
+					c.Value[clocks.RunQueue] = c.Value[wall] - c.Value[clocks.CPU]
+				}
+				if hasBlocked {
+					c.Value[blocked] = clocks.Blocked(c)
+				}
+			}
 			kept = append(kept, c)
 		}
 	}
@@ -161,7 +171,7 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	c := *s
 	c.Value = make([]int64, len(s.Value))
 	for i, v := range s.Value {
-		c.Value[i] = portion(v, to-first, wall) - portion(v, from-first, wall)
+		c.Value[i] = Portion(v, to-first, wall) - Portion(v, from-first, wall)
 	}
 	if !slices.ContainsFunc(c.Value, func(v int64) bool { return v != 0 }) {
 		return nil
@@ -172,8 +182,8 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	return &c
 }
 
-// portion is v × part ÷ whole, at most v, for any v of a file.
-func portion(v, part, whole int64) int64 {
+// Portion returns v × part ÷ whole, at most v, for any v of a file.
+func Portion(v, part, whole int64) int64 {
 	if whole <= 0 || part >= whole {
 		return v
 	}

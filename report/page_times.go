@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
+	"prywalk/internal/view"
+)
+
+const (
+	// Of more intervals, those of a row within a cell of time are merged: 800,000 are about 10 MB of the page.
+	maxPageIntervals = 800_000
+	pageIntervalCost = 160
+	// noPageTime, ns since the recording's beginning, is of samples without a time stamp: no part of the time has them.
+	noPageTime = -1 << 50
+)
+
+// pageGrids are the lengths of cells that are tried, in ns; 0: nothing is merged.
+var pageGrids = [...]int64{0, 10e6, 100e6, 1e9, 10e9, 60e9, 600e9, 3600e9}
+
+// pageTimes has the intervals of the rows, by thread and time.
+type pageTimes struct {
+	Begin  int64 `json:"begin"`  // since the recording's beginning, ns
+	Length int64 `json:"length"` // ns
+	Grid   int64 `json:"grid"`   // selections begin and end at multiples of it, ns; 0: anywhere
+	Rows   int   `json:"rows"`   // page.Rows is empty
+	Count  int   `json:"count"`
+	// Columns is deflated: of all rows the difference of the node from the row before, then of the context; of all
+	// intervals the row, then the time since the end of the one before, then the length, then
+	// for each type of values the differences from [pageBuilder.predict]; each number as a zigzag varint.
+	Columns []byte `json:"columns"`
+	Size    int    `json:"size"` // of Columns inflated, in bytes
+}
+
+type pageInterval struct {
+	row        int32 // first of pageBuilder.rows, then of page.Rows
+	begin, end int64 // since the recording's beginning, ns
+	values     []int64
+}
+
+func (b *pageBuilder) isTimed() bool {
+	c, ok := view.ClocksOf(b.Profile)
+	return ok && c.Wall < c.RunQueue && c.RunQueue < c.CPU && b.Profile.TimeNanos != 0 && b.Profile.DurationNanos > 0 &&
+		slices.ContainsFunc(b.Profile.Sample, func(s *profile.Sample) bool { return view.NumLabel(s, rec.LabelEnd) != 0 })
+}
+
+func (b *pageBuilder) addInterval(row int32, s *profile.Sample) {
+	clocks, _ := view.ClocksOf(b.Profile)
+	if !b.Memory.Take(pageIntervalCost) {
+		return
+	}
+	i := pageInterval{row, noPageTime, noPageTime, s.Value}
+	if end := view.NumLabel(s, rec.LabelEnd); end != 0 {
+		i.end = end + int64(b.Options.From) - b.Profile.TimeNanos
+		i.begin = i.end - s.Value[clocks.Wall]
+	}
+	b.intervals = append(b.intervals, i)
+}
+
+func (b *pageBuilder) writeTimes(numbers []int32) {
+	for i := range b.intervals {
+		b.intervals[i].row = numbers[b.intervals[i].row]
+	}
+	b.Times = &pageTimes{Begin: int64(b.Options.From), Length: b.Profile.DurationNanos}
+	list := b.intervals
+	for _, grid := range pageGrids {
+		if b.Times.Grid = grid; grid > 0 {
+			list = mergeInCells(list, grid)
+		}
+		if len(list) <= maxPageIntervals {
+			break
+		}
+	}
+	if grid := b.Times.Grid; grid > 0 {
+		b.Note += fmt.Sprintf(" A part of the time begins and ends at a multiple of %s, as the recording has %s",
+			tabular.Nanos(grid), tabular.Plural(int64(len(b.intervals)), "interval"))
+	}
+	thread := func(i *pageInterval) int { return b.Contexts[4*b.Rows[int(i.row)*b.stride()+1]] }
+	slices.SortStableFunc(list, func(x, y pageInterval) int {
+		return cmp.Or(cmp.Compare(thread(&x), thread(&y)), cmp.Compare(x.begin, y.begin))
+	})
+	b.Times.Rows, b.Times.Count = len(b.Rows)/b.stride(), len(list)
+	columns := b.columns(list)
+	b.Rows, b.Times.Size = nil, len(columns)
+	var packed bytes.Buffer
+	w, _ := flate.NewWriter(&packed, flate.DefaultCompression) // the level is valid, and a buffer takes all
+	_, _ = w.Write(columns)
+	_ = w.Close()
+	b.Times.Columns = packed.Bytes()
+}
+
+func (b *pageBuilder) stride() int { return 2 + len(b.Profile.SampleType) }
+
+// mergeInCells merges a row's intervals that lie in one cell of time.
+func mergeInCells(list []pageInterval, grid int64) (merged []pageInterval) {
+	slices.SortStableFunc(list, func(x, y pageInterval) int {
+		return cmp.Or(cmp.Compare(x.row, y.row), cmp.Compare(x.end, y.end))
+	})
+	cell := func(i *pageInterval) int64 { return (i.end - 1) / grid } // a moment belongs to the cell that it ends
+	for _, i := range list {
+		if n := len(merged) - 1; n >= 0 && merged[n].row == i.row && cell(&merged[n]) == cell(&i) &&
+			min(i.begin, merged[n].begin) >= cell(&i)*grid {
+			last := &merged[n]
+			last.begin, last.end = min(last.begin, i.begin), max(last.end, i.end)
+			last.values = slices.Clone(last.values)
+			add(last.values, i.values)
+			continue
+		}
+		merged = append(merged, i)
+	}
+	return merged
+}
+
+func (b *pageBuilder) columns(list []pageInterval) (out []byte) {
+	put := func(v int64) { out = binary.AppendVarint(out, v) }
+	for field := range 2 {
+		before := int64(0)
+		for at := field; at < len(b.Rows); at += b.stride() {
+			put(b.Rows[at] - before)
+			before = b.Rows[at]
+		}
+	}
+	for i := range list {
+		put(int64(list[i].row))
+	}
+	end := int64(0)
+	for i := range list {
+		put(list[i].begin - end)
+		end = list[i].end
+	}
+	for i := range list {
+		put(list[i].end - list[i].begin)
+	}
+	for n := range b.Profile.SampleType {
+		for i := range list {
+			put(list[i].values[n] - b.predict(&list[i], n))
+		}
+	}
+	return out
+}
+
+// predict is the value that the length and the values before it let expect.
+func (b *pageBuilder) predict(i *pageInterval, value int) int64 {
+	clocks, _ := view.ClocksOf(b.Profile)
+	context := b.Rows[int(i.row)*b.stride()+1]
+	switch v := i.values; b.Profile.SampleType[value].Type {
+	case rec.TypeWall:
+		return i.end - i.begin
+	case rec.TypeCPU:
+		if b.Strings[b.Contexts[4*context+1]] == "running" {
+			return v[clocks.Wall] - v[clocks.RunQueue]
+		}
+	case view.TypeBlocked:
+		return v[clocks.Wall] - v[clocks.RunQueue] - v[clocks.CPU]
+	}
+	return 0
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/profile"
+	"prywalk/internal/view"
+)
+
+// intervalsOf reads pageTimes.Columns, and fills page.Rows.
+func intervalsOf(t testing.TB, d *page) []pageInterval {
+	t.Helper()
+	b, err := io.ReadAll(flate.NewReader(bytes.NewReader(d.Times.Columns)))
+	if err != nil || len(b) != d.Times.Size {
+		t.Fatalf("%d bytes of %d: %v", len(b), d.Times.Size, err)
+	}
+	next := func() int64 {
+		v, n := binary.Varint(b)
+		b = b[max(n, 0):]
+		return v
+	}
+	stride := 2 + len(d.Types)
+	d.Rows = make([]int64, d.Times.Rows*stride)
+	for field := range 2 {
+		before := int64(0)
+		for at := field; at < len(d.Rows); at += stride {
+			before += next()
+			d.Rows[at] = before
+		}
+	}
+	list := make([]pageInterval, d.Times.Count)
+	for i := range list {
+		list[i] = pageInterval{row: int32(next()), values: make([]int64, len(d.Types))}
+	}
+	for i := range list {
+		list[i].begin = next()
+	}
+	end := int64(0)
+	for i := range list {
+		list[i].begin += end
+		end = list[i].begin + next()
+		list[i].end = end
+	}
+	p := &profile.Profile{}
+	for _, k := range d.Types {
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: k[0], Unit: k[1]})
+	}
+	decoder := &pageBuilder{page: *d, data: &data{Data: &view.Data{Selection: view.Selection{Profile: p}}}}
+	for n := range d.Types {
+		for i := range list {
+			list[i].values[n] = next() + decoder.predict(&list[i], n)
+		}
+	}
+	if len(b) > 0 {
+		t.Fatalf("%d bytes are left", len(b))
+	}
+	return list
+}
+
+// A server for ten seconds: two workers that compute, one of which holds a lock from 3.1 s to 3.5 s while the other
+// waits for it; a thread that sleeps; many that do the same; one that is busy from 7 s to 8 s only.
+func timedFixture(tb testing.TB) *profile.Profile {
+	const second = int64(time.Second)
+	start := time.Unix(1_700_000_000, 0)
+	b := rec.NewBuilder(rec.Meta{Start: start, Period: 10 * time.Millisecond, Main: app})
+	rng := rand.New(rand.NewPCG(1, 2))
+	clone := at(libc, 0x30)
+	put := func(tid int, thread string, stack []rec.Loc, iv rec.Interval, from, to int64) {
+		iv.Stack, iv.PID, iv.TID, iv.Comm, iv.Thread = b.Intern(stack), 100, tid, "kvd", thread
+		iv.End, iv.Wall = start.UnixNano()+to, to-from
+		if iv.State == "running" {
+			iv.RunQueue = rng.Int64N(iv.Wall / 3)
+			iv.CPU = iv.Wall - iv.RunQueue
+		}
+		b.Add(iv)
+	}
+	run := func(tid int, thread string, stack []rec.Loc, from, to int64) {
+		for t := from; t < to; {
+			next := min(to, t+9e6+rng.Int64N(2e6))
+			put(tid, thread, stack, rec.Interval{State: "running", Samples: 1}, t, next)
+			t = next
+		}
+	}
+	sleep := func(tid int, thread, wait, what string, owner int, stack []rec.Loc, from, to int64) {
+		put(tid, thread, stack, rec.Interval{State: "sleeping", Wait: wait, WaitsFor: what, Owner: owner,
+			Samples: max(1, (to-from)/1e7)}, from, to)
+	}
+	worker := func(offsets ...uint64) []rec.Loc { return join(at(app, append(offsets, 0x50)...), clone) }
+	run(101, "worker-1", worker(0x40), 0, 3100e6)
+	run(101, "worker-1", worker(0x70, 0x60), 3100e6, 3500e6) // with the lock
+	run(101, "worker-1", worker(0x40), 3500e6, 10*second)
+	run(102, "worker-2", worker(0x30, 0x20), 0, 3102e6)
+	sleep(102, "worker-2", "futex", "mutex cache_mu", 101, join(at(libc, 0x20), worker(0x20)), 3102e6, 3504e6)
+	run(102, "worker-2", worker(0x30, 0x20), 3504e6, 6*second)
+	run(102, "worker-2", worker(0x30, 0x30, 0x20), 6*second, 10*second)
+	sleep(100, "kvd", "epoll_wait", "", 0, join(at(libc, 0x10), at(app, 0x10)), 0, 10*second)
+	sleep(103, "spike", "nanosleep", "", 0, worker(0x10), 0, 7*second)
+	run(103, "spike", worker(0x80), 7*second, 8*second)
+	sleep(103, "spike", "nanosleep", "", 0, worker(0x10), 8*second, 10*second)
+	for tid := 200; tid < 230; tid++ {
+		sleep(tid, fmt.Sprint("pool-", tid), "futex", "", 0, join(at(libc, 0x20), worker()), 0, 10*second)
+	}
+	b.SetWindow(start, start.Add(10*time.Second))
+	return parsed(tb, b, fixtureNames)
+}
+
+// shown is the page's state, read in one evaluation.
+type shown struct {
+	Hash   string
+	Totals map[string]string
+	Rows   map[string][2]string
+	Waits  map[string]string
+	Tracks []string
+	Views  []string // the sections that are seen
+}
+
+const shownScript = `({hash: location.hash, totals: {...byId("totals").dataset},
+	rows: Object.fromEntries([...byId("functions").querySelectorAll("[data-name]")].map((r) =>
+		[r.dataset.name, [r.dataset.self, r.dataset.total]])),
+	waits: Object.fromEntries([...byId("waits").querySelectorAll("[data-name]")].map((r) => [r.dataset.name, r.dataset.blocked])),
+	tracks: [...document.querySelectorAll("#threads:not([hidden]) [data-thread]")].map((r) => r.dataset.thread),
+	views: ["view", "functions-section", "waits-section", "threads"].filter((id) => !byId(id).hidden)})`
+
+// show sets the fragment, and returns the state when the page has taken it.
+func show(ctx context.Context, t *testing.T, fragment string) shown {
+	t.Helper()
+	s, err := chromedp.Run(ctx, chromedp.Evaluate[shown](fmt.Sprintf(`new Promise((done) => {
+		addEventListener("hashchange", () => done(%s), {once: true}); location.hash = ""; location.hash = %q; })`,
+		shownScript, fragment),
+		chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: %v", fragment, err)
+	}
+	return s
+}
+
+func TestAPartOfTheTimeIsThatOfTheReportInABrowser(t *testing.T) {
+	p := timedFixture(t)
+	ctx := browser(t, p)
+	for _, r := range [][2]time.Duration{
+		{2 * time.Second, 3 * time.Second}, {0, 10 * time.Second}, {3123456789, 3400000001}, {7999999999, 8000000001},
+		{9500 * time.Millisecond, 10 * time.Second}, {1, 2}, {3301 * time.Millisecond, 3302 * time.Millisecond},
+	} {
+		s := show(ctx, t, fmt.Sprintf("from=%s&to=%s&view=functions&value=wall", r[0], r[1]))
+		var out bytes.Buffer
+		if err := JSON(&out, p, false, Options{From: r[0], To: r[1], Value: "wall"}); err != nil {
+			t.Fatal(err)
+		}
+		var want jsonReport
+		if err := json.Unmarshal(out.Bytes(), &want); err != nil {
+			t.Fatal(err)
+		}
+		for clock, v := range want.Total {
+			if got := s.Totals[clock]; got != fmt.Sprint(v) {
+				t.Errorf("%v: %s: the page has %s, the report %d", r, clock, got, v)
+			}
+		}
+		if c := want.Total; c["cpu"]+c["runqueue"]+c["blocked"] != c["wall"] || c["wall"] == 0 {
+			t.Errorf("%v: the clocks do not add up: %v", r, c)
+		}
+		for _, f := range want.Functions {
+			if f.Total["wall"] == 0 {
+				continue
+			}
+			if got := s.Rows[f.Name]; got != [2]string{fmt.Sprint(f.Self["wall"]), fmt.Sprint(f.Total["wall"])} {
+				t.Errorf("%v: %s: the page has %v, the report %d, %d", r, f.Name, got, f.Self["wall"], f.Total["wall"])
+			}
+		}
+		if len(s.Rows) == 0 || len(s.Rows) > len(want.Functions) {
+			t.Errorf("%v: %d functions in the page, %d in the report", r, len(s.Rows), len(want.Functions))
+		}
+	}
+}
+
+func TestTheAddressHasTheStateOfThePageInABrowser(t *testing.T) {
+	ctx := browser(t, timedFixture(t))
+	for view, section := range map[string]string{"flame": "view functions-section", "functions": "functions-section",
+		"waits": "waits-section", "tracks": "threads"} {
+		if s := show(ctx, t, "view="+view); strings.Join(s.Views, " ") != section {
+			t.Errorf("%s shows %q", view, s.Views)
+		}
+	}
+	const given = "#from=2s&to=3.5s&view=waits&search=futex&thread=worker-2"
+	s := show(ctx, t, given)
+	if s.Hash != given {
+		t.Errorf("%s became %s", given, s.Hash)
+	}
+	if len(s.Waits) != 1 || s.Totals["wall"] != "1500000000" {
+		t.Errorf("%v", s)
+	}
+	run(ctx, t, chromedp.Reload())
+	again := value[shown](ctx, t, shownScript)
+	if fmt.Sprint(again) != fmt.Sprint(s) {
+		t.Errorf("after a reload:\n%v, want\n%v", again, s)
+	}
+	for _, bad := range []string{"#from=x&to=-3s&view=none&thread=(", "#from=9s&to=2s", "#view=%E0%A4%A", "#from=1e99s&to=99h"} {
+		if s := show(ctx, t, bad); len(s.Totals) != 5 {
+			t.Errorf("%s: %v", bad, s)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"prywalk/internal/protobuf"
+)
+
+// fields reads a message by its field numbers; of a repeated field all.
+func fields(t *testing.T, m []byte) map[int][]protobuf.Field {
+	t.Helper()
+	all := map[int][]protobuf.Field{}
+	for len(m) > 0 {
+		f, rest, err := protobuf.Next(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[f.Number], m = append(all[f.Number], f), rest
+	}
+	return all
+}
+
+// traced is what a reader of perfetto_trace.proto finds: of each track the slices' lengths by name, and the last value of
+// each counter.
+type traced struct {
+	slices   map[string]map[string]int64 // by track; "state" of a thread is "NAME state"
+	counters map[string]int64
+}
+
+func readTrace(t *testing.T, trace []byte) traced {
+	t.Helper()
+	type open struct {
+		name  string
+		begin int64
+	}
+	got := traced{map[string]map[string]int64{}, map[string]int64{}}
+	tracks, names := map[uint64]string{}, map[uint64]string{}
+	stacks, last := map[uint64][]open{}, map[uint64]int64{}
+	for i, packet := range fields(t, trace)[1] {
+		p := fields(t, packet.Body)
+		if flags := p[13][0].Value; (flags == 1) != (i == 0) || p[10][0].Value != 1 {
+			t.Fatalf("packet %d: sequence %d, flags %d", i, p[10][0].Value, flags)
+		}
+		for _, interned := range p[12] {
+			for _, name := range fields(t, interned.Body)[2] {
+				e := fields(t, name.Body)
+				names[e[1][0].Value] = string(e[2][0].Body)
+			}
+		}
+		for _, d := range p[60] {
+			track := fields(t, d.Body)
+			name := ""
+			if len(track[2]) > 0 {
+				name = string(track[2][0].Body)
+			}
+			if name == "state" {
+				name = tracks[track[5][0].Value] + " state"
+			}
+			tracks[track[1][0].Value] = name
+			got.slices[name] = map[string]int64{}
+		}
+		for _, event := range p[11] {
+			e := fields(t, event.Body)
+			track, time := e[11][0].Value, int64(p[8][0].Value)
+			if _, known := tracks[track]; !known {
+				t.Fatalf("packet %d is of track %d", i, track)
+			}
+			switch e[9][0].Value {
+			case 1:
+				stacks[track] = append(stacks[track], open{names[e[10][0].Value], time})
+			case 2:
+				n := len(stacks[track]) - 1
+				s := stacks[track][n]
+				stacks[track] = stacks[track][:n]
+				got.slices[tracks[track]][s.name] += time - s.begin
+			case 4:
+				got.counters[tracks[track]] = int64(e[30][0].Value)
+			}
+			if time < last[track] {
+				t.Fatalf("packet %d is before the one before it", i)
+			}
+			last[track] = time
+		}
+	}
+	for track, s := range stacks {
+		if len(s) > 0 {
+			t.Errorf("slices of %s are open: %v", tracks[track], s)
+		}
+	}
+	return got
+}
+
+func TestATraceHasEachThreadsStacksAndStates(t *testing.T) {
+	var b bytes.Buffer
+	if err := Perfetto(&b, timedFixture(t), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	got := readTrace(t, b.Bytes())
+	for _, want := range []struct {
+		track, slice string
+		ns           int64
+	}{
+		{"worker-2 (tid 102)", "pthread_cond_wait", 402e6}, {"worker-2 (tid 102)", "worker", 10e9},
+		{"worker-2 (tid 102)", "lookup", 10e9 - 402e6}, // twice of it by recursion, from 6 s
+		{"worker-2 (tid 102) state", "futex: mutex cache_mu", 402e6}, {"worker-2 (tid 102) state", "running", 10e9 - 402e6},
+		{"worker-1 (tid 101)", "compress", 9600e6}, {"worker-1 (tid 101)", "visit", 400e6}, {"spike (tid 103)", "main", 9e9},
+		{"kvd (tid 100) state", "epoll_wait [idle: event-loop]", 10e9},
+	} {
+		ns := got.slices[want.track][want.slice]
+		if want.slice == "lookup" {
+			ns -= 4e9
+		}
+		if ns != want.ns {
+			t.Errorf("%s: %s has %d, want %d: %v", want.track, want.slice, ns, want.ns, got.slices[want.track])
+		}
+	}
+	d, err := prepare(timedFixture(t), Options{Value: "blocked"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for clock, v := range d.values(d.sums(d.Profile.Sample)) {
+		if sum, ok := got.counters[clock]; ok && sum != v || !ok && clock != "wall" && clock != "samples" {
+			t.Errorf("the counter %s ends at %d, want %d", clock, sum, v)
+		}
+	}
+}
+
+func TestATraceNeedsTimeStamps(t *testing.T) {
+	p := timedFixture(t)
+	for _, s := range p.Sample {
+		s.NumLabel = nil
+	}
+	if err := Perfetto(io.Discard, p, Options{}); !errors.Is(err, ErrNoTime) {
+		t.Errorf("%v", err)
+	}
+}
