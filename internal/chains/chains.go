@@ -123,6 +123,8 @@ type Interval struct {
 	// idle.
 	ID, PID int
 	Idle    string
+	// Passed: no chain starts here.
+	Passed bool
 	// From and To are in ns. Running, Queued and Blocked are parts of that time, in any unit that a dump likes.
 	From, To                 int64
 	Running, Queued, Blocked int64
@@ -136,6 +138,8 @@ type Next struct {
 	Thread    int
 	Processes []waits.Peer
 	End       End
+	// Descriptor is the link of the descriptor that the thread waits at, OtherEnd that of the other end.
+	Descriptor, OtherEnd string
 	// Lock is equal for all waiters of one lock, whose later waits may show another owner; "": not known.
 	Lock string
 	// Final: the wait has no time-out, and the thread did not run any more.
@@ -171,6 +175,8 @@ func NextOf(w *waits.Wait) (n Next) {
 		return unknown("which child is waited for is not known")
 	case w.Why != "":
 		return unknown(w.Why)
+	case w.Type != "":
+		return unknown("a " + w.Type + " stores no owner")
 	case w.Kind.HasOwner() || w.IsLock():
 		return unknown("the owner of the lock is not known")
 	case w.Kind.IsSynchronization():

@@ -29,6 +29,9 @@ type builder struct {
 	byPID     map[int][]int     // intervals of threads
 	members   map[int][]int     // threads by PID
 	locks     map[lockKey][]int // intervals, in order of time
+	atEnd     map[lockKey]int   // the only thread that waits at a descriptor; 0: there are several
+	waiting   []int             // 1 + links by interval, of blocked and of other time; 0: not known yet
+	active    []int
 	links     []Link
 	numbers   map[linkKey]int
 	nodes     map[node]int
@@ -55,7 +58,8 @@ type node struct{ parent, link int }
 
 type endKey struct {
 	node int
-	end  End
+	kind Kind
+	why  string
 }
 
 type leaf struct {
@@ -72,7 +76,7 @@ type piece struct {
 
 // maxSteps bounds the time for all chains, maxLaterWaits that for one wait.
 const (
-	maxSteps      = 1 << 27
+	maxSteps      = 1 << 25
 	maxLaterWaits = 1 << 12
 )
 
@@ -85,7 +89,7 @@ func Build(all []Interval, period int64) (*Report, error) {
 	b := newBuilder(all, period)
 	starts := make([]int, 0, len(all))
 	for i := range all {
-		if all[i].Blocked > 0 && all[i].Idle == "" {
+		if all[i].starts() {
 			starts = append(starts, i)
 		}
 	}
@@ -105,9 +109,11 @@ func Build(all []Interval, period int64) (*Report, error) {
 	return b.report(), nil
 }
 
+func (iv *Interval) starts() bool { return iv.Blocked > 0 && iv.Idle == "" && !iv.Passed }
+
 func newBuilder(all []Interval, period int64) *builder {
-	b := &builder{all: all, period: period, threads: map[int][]segment{}, processes: map[int][]segment{},
-		byPID: map[int][]int{}, members: map[int][]int{}, locks: map[lockKey][]int{}, numbers: map[linkKey]int{}, nodes: map[node]int{},
+	b := &builder{all: all, period: period, waiting: make([]int, len(all)), active: make([]int, len(all)), threads: map[int][]segment{}, processes: map[int][]segment{},
+		byPID: map[int][]int{}, members: map[int][]int{}, locks: map[lockKey][]int{}, atEnd: map[lockKey]int{}, numbers: map[linkKey]int{}, nodes: map[node]int{},
 		parents: []node{{}}, ends: map[endKey]*leaf{}}
 	order := make([]int, len(all))
 	for i := range order {
@@ -123,6 +129,13 @@ func newBuilder(all []Interval, period int64) *builder {
 			}
 		}
 		b.threads[iv.ID] = append(b.threads[iv.ID], segment{from: iv.From, to: iv.To, interval: i, threads: 1})
+		if d := iv.Next.Descriptor; d != "" {
+			if id, ok := b.atEnd[lockKey{iv.PID, d}]; !ok || id == iv.ID {
+				b.atEnd[lockKey{iv.PID, d}] = iv.ID
+			} else {
+				b.atEnd[lockKey{iv.PID, d}] = 0
+			}
+		}
 		if iv.Next.Lock != "" {
 			k := lockKey{iv.PID, iv.Next.Lock}
 			b.locks[k] = append(b.locks[k], i)
@@ -138,15 +151,15 @@ func (b *builder) follow(pieces []piece, n int) []piece {
 	next := &iv.Next
 	switch {
 	case p.depth >= MaxLinks:
-		b.end(b.child(p.node, iv.Link), End{Kind: Unknown, Why: "the chain has more links than are followed"}, p.value)
+		b.end(b.asleep(p.node, p.interval), End{Kind: Unknown, Why: "the chain has more links than are followed"}, p.value)
 	case next.Lock != "":
 		pieces = b.followOwners(pieces, n)
 	case next.Thread != 0:
-		pieces = b.enter(pieces, n, b.child(p.node, iv.Link), b.threads[next.Thread], p, "the owner was not seen then")
+		pieces = b.enter(pieces, n, b.asleep(p.node, p.interval), b.threads[next.Thread], p, "the owner was not seen then")
 	case len(next.Processes) > 0:
 		pieces = b.followProcess(pieces, n)
 	default:
-		b.end(b.child(p.node, iv.Link), next.End, p.value)
+		b.end(b.asleep(p.node, p.interval), next.End, p.value)
 	}
 	return pieces
 }
@@ -155,7 +168,7 @@ func (b *builder) follow(pieces []piece, n int) []piece {
 func (b *builder) followOwners(pieces []piece, n int) []piece {
 	p := pieces[n]
 	iv := &b.all[p.interval]
-	at := b.child(p.node, iv.Link)
+	at := b.asleep(p.node, p.interval)
 	given, whole := int64(0), max(1, p.to-p.from)
 	part := func(of *Interval, from, to int64) {
 		if to <= from && p.to > p.from {
@@ -204,6 +217,10 @@ func (b *builder) followProcess(pieces []piece, n int) []piece {
 	case threads == 1:
 		line := b.threads[b.members[peer.PID][0]]
 		pieces = b.enter(pieces, n, b.child(p.node, link), line, p, "the process was not seen then")
+	case b.atEnd[lockKey{peer.PID, iv.Next.OtherEnd}] > 0:
+		id := b.atEnd[lockKey{peer.PID, iv.Next.OtherEnd}]
+		link.Guess = "the only thread that was seen to wait at the other end"
+		pieces = b.enter(pieces, n, b.child(p.node, link), b.threads[id], p, "the thread was not seen then")
 	default:
 		line := b.process(peer.PID)
 		if slices.ContainsFunc(line, func(s segment) bool { return s.guess && s.from < p.to && s.to > p.from }) {
@@ -296,19 +313,20 @@ func (b *builder) through(pieces []piece, n, at int, p piece) []piece {
 	iv := &b.all[p.interval]
 	total := iv.Running + iv.Queued + iv.Blocked
 	if total <= 0 {
-		b.end(b.child(at, iv.Link), End{Kind: Unknown, Why: "what the thread does is not known"}, p.value)
+		b.end(b.asleep(at, p.interval), End{Kind: Unknown, Why: "what the thread does is not known"}, p.value)
 		return pieces
 	}
-	awake := iv.Link
-	awake.WaitsFor = nil
 	part := func(of int64) int64 { return int64(float64(p.value) * (float64(of) / float64(total))) }
 	running, queued := part(iv.Running), part(iv.Queued)
 	blocked := p.value - running - queued
 	if iv.Blocked == 0 {
 		running, blocked = running+blocked, 0
 	}
-	b.end(b.child(at, awake), End{Kind: Running}, running)
-	b.end(b.child(at, awake), End{Kind: Queued}, queued)
+	if running+queued > 0 {
+		awake := b.awake(at, p.interval)
+		b.end(awake, End{Kind: Running}, running)
+		b.end(awake, End{Kind: Queued}, queued)
+	}
 	if p.value = blocked; blocked <= 0 {
 		return pieces
 	}
@@ -318,7 +336,7 @@ func (b *builder) through(pieces []piece, n, at int, p piece) []piece {
 		return pieces
 	}
 	if iv.Idle != "" {
-		b.end(b.child(at, iv.Link), End{Kind: Unknown, Why: "it is idle: " + iv.Idle}, blocked)
+		b.end(b.asleep(at, p.interval), End{Kind: Unknown, Why: "it is idle: " + iv.Idle}, blocked)
 		return pieces
 	}
 	final := iv.Next.Final && !b.isGuess(at)
@@ -330,7 +348,7 @@ func (b *builder) through(pieces []piece, n, at int, p piece) []piece {
 			if !final {
 				end = End{Kind: Unknown, Why: "a cycle of waits, which is not proven to be a deadlock"}
 			}
-			b.end(b.child(at, iv.Link), end, blocked)
+			b.end(b.asleep(at, p.interval), end, blocked)
 			return pieces
 		}
 		final = final && !b.isGuess(pieces[q].node)
@@ -348,7 +366,25 @@ func (l *Link) key() linkKey {
 
 func (b *builder) isGuess(at int) bool { return at != 0 && b.links[b.parents[at].link].Guess != "" }
 
-func (b *builder) child(parent int, l Link) int {
+// asleep and awake return the nodes of an interval below another node, for its blocked and its other time.
+func (b *builder) asleep(parent, interval int) int { return b.cached(parent, interval, b.waiting) }
+
+func (b *builder) awake(parent, interval int) int { return b.cached(parent, interval, b.active) }
+
+func (b *builder) cached(parent, interval int, numbers []int) int {
+	if numbers[interval] == 0 {
+		l := b.all[interval].Link
+		if &numbers[0] == &b.active[0] {
+			l.WaitsFor, l.Guess = nil, ""
+		}
+		numbers[interval] = 1 + b.number(l)
+	}
+	return b.node(parent, numbers[interval]-1)
+}
+
+func (b *builder) child(parent int, l Link) int { return b.node(parent, b.number(l)) }
+
+func (b *builder) number(l Link) int {
 	k := l.key()
 	link, ok := b.numbers[k]
 	if !ok {
@@ -357,6 +393,10 @@ func (b *builder) child(parent int, l Link) int {
 	} else if b.links[link].TID != l.TID {
 		b.links[link].TID = 0
 	}
+	return link
+}
+
+func (b *builder) node(parent, link int) int {
 	at, ok := b.nodes[node{parent, link}]
 	if !ok {
 		at = len(b.parents)
@@ -370,9 +410,7 @@ func (b *builder) end(at int, e End, value int64) {
 	if value <= 0 {
 		return
 	}
-	last := b.links[b.parents[at].link]
-	e.PID, e.Comm, e.Function = last.PID, last.Comm, last.Function
-	k := endKey{at, e}
+	k := endKey{at, e.Kind, e.Why}
 	if b.ends[k] == nil {
 		b.ends[k] = &leaf{}
 		b.order = append(b.order, k)

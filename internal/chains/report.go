@@ -12,7 +12,9 @@ func (b *builder) report() *Report {
 	r := &Report{Chains: []Chain{}, Ends: []EndShare{}, Links: []LinkShare{}}
 	for _, k := range b.order {
 		l := b.ends[k]
-		c := Chain{Threads: l.threads, End: k.end, value: l.value}
+		last := &b.links[b.parents[k.node].link]
+		c := Chain{Threads: l.threads, value: l.value,
+			End: End{Kind: k.kind, PID: last.PID, Comm: last.Comm, Function: last.Function, Why: k.why}}
 		for at := k.node; at != 0; at = b.parents[at].parent {
 			c.Links = append(c.Links, b.links[b.parents[at].link])
 		}
@@ -21,7 +23,7 @@ func (b *builder) report() *Report {
 	}
 	seen := map[int]bool{}
 	for i := range b.all {
-		if iv := &b.all[i]; iv.Blocked > 0 && iv.Idle == "" {
+		if iv := &b.all[i]; iv.starts() {
 			r.value += iv.Blocked
 			seen[iv.ID] = true
 		}
@@ -112,13 +114,20 @@ func (r *Report) conclude(timed bool) string {
 		}
 		return fmt.Sprintf("%s of the blocked time of %s", percent(float64(ends[e])/float64(byPID[of.PID])), name)
 	}
+	verb := func(e End) string {
+		if !timed && ends[e] > 1 {
+			return " end "
+		}
+		return " ends "
+	}
 	top := order[0]
 	if top.Kind != Unknown {
-		return whose(top) + ": the chain ends " + top.phrase()
+		return whose(top) + verb(top) + top.phrase()
 	}
-	text := whose(top) + ": the end of the chain is not known, " + top.Why
-	if i := slices.IndexFunc(order, func(e End) bool { return e.Kind != Unknown }); i > 0 {
-		text += "; " + whose(order[i]) + ": it ends " + order[i].phrase()
+	text := "where " + whose(top) + verb(top) + "is not known: " + top.Why
+	i := slices.IndexFunc(order, func(e End) bool { return e.Kind != Unknown })
+	if i > 0 && float64(ends[order[i]]) >= minShare*float64(byPID[of.PID]) {
+		text += "; " + whose(order[i]) + verb(order[i]) + order[i].phrase()
 	}
 	return text
 }

@@ -79,6 +79,9 @@ func object(w *waits.Wait) string {
 	return text
 }
 
+// minShare is the least share of a row, unless all are shown.
+const minShare = 0.005
+
 // Text writes the conclusion, then shares by end and by link, and the chains: at most rows of each; negative: all.
 func (r *Report) Text(w io.Writer, rows int) error {
 	out := printable.NewWriter(w)
@@ -91,41 +94,49 @@ func (r *Report) Text(w io.Writer, rows int) error {
 		blocked = "blocked " + tabular.Nanos(r.Blocked) + " in " + tabular.Plural(int64(r.Threads), "thread")
 	}
 	out.Printf("%s, without idle waits\n\nshare  the chain ends\n", blocked)
-	limit := func(n int) int {
+	limit := func(n int, share func(i int) float64) int {
 		if rows < 0 {
 			return n
 		}
-		return min(n, rows)
+		shown := 0
+		for shown < min(n, rows) && share(shown) >= minShare {
+			shown++
+		}
+		return max(shown, min(n, 1))
 	}
 	more := func(n int, noun string) {
-		if rest := n - limit(n); rest > 0 {
-			out.Printf("       and %s (-n -1 shows all)\n", tabular.Plural(int64(rest), noun))
+		if n > 0 {
+			out.Printf("       and %s\n", tabular.Plural(int64(n), noun))
 		}
 	}
-	for i := range r.Ends[:limit(len(r.Ends))] {
+	ends := limit(len(r.Ends), func(i int) float64 { return r.Ends[i].Share })
+	for i := range r.Ends[:ends] {
 		out.Printf("%5s  %s\n", percent(r.Ends[i].Share), r.Ends[i].End.phrase())
 	}
-	more(len(r.Ends), "more end")
+	more(len(r.Ends)-ends, "more end")
 	if len(r.Links) > 0 {
 		out.Printf("\nshare  the chain passes through\n")
 	}
-	for i := range r.Links[:limit(len(r.Links))] {
+	links := limit(len(r.Links), func(i int) float64 { return r.Links[i].Share })
+	for i := range r.Links[:links] {
 		out.Printf("%5s  %s\n", percent(r.Links[i].Share), r.Links[i].Link.text())
 	}
-	more(len(r.Links), "more link")
+	more(len(r.Links)-links, "more link")
 	out.Printf("\nshare  chains\n")
-	for i := range r.Chains[:limit(len(r.Chains))] {
+	share := func(i int) float64 { return float64(r.Chains[i].value) / float64(r.value) }
+	all := limit(len(r.Chains), share)
+	for i := range r.Chains[:all] {
 		c := &r.Chains[i]
 		size := tabular.Plural(int64(c.Threads), "thread")
 		if c.Blocked > 0 {
 			size += ", " + tabular.Nanos(c.Blocked)
 		}
-		out.Printf("%5s  %s\n", percent(float64(c.value)/float64(r.value)), size)
+		out.Printf("%5s  %s\n", percent(share(i)), size)
 		for j := range c.Links {
 			out.Printf("         %s\n", c.Links[j].text())
 		}
 		out.Printf("         → %s\n", c.End.phrase())
 	}
-	more(len(r.Chains), "more chain")
+	more(len(r.Chains)-all, "more chain")
 	return out.Err()
 }

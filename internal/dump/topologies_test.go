@@ -98,7 +98,7 @@ func connection(t *testing.T, kind string) (waiter, other *os.File) {
 
 // start starts the processes from the last one on, so that none inherits another's descriptors; a child is started by
 // its parent. PIDs are in the order of the chain, 0 for a child.
-func (t *topology) start(tt *testing.T, node string) []int {
+func (t *topology) start(tt *testing.T, node, python string) []int {
 	tt.Helper()
 	n := len(t.python)
 	inputs, outputs := make([]*os.File, n), make([]*os.File, n) // of process i: what it reads, what its waiter reads
@@ -129,10 +129,6 @@ func (t *topology) start(tt *testing.T, node string) []int {
 		}
 		command = append([]string{node}, own...)
 		if t.python[i] {
-			python, err := exec.LookPath("python3")
-			if err != nil {
-				tt.Fatal(err)
-			}
 			command = append([]string{python, "testdata/node.py"}, own...)
 		}
 		if i > 0 && t.links[i-1] == "child" {
@@ -185,15 +181,16 @@ func (t *topology) addChildren(pids []int) (complete bool) {
 
 // Each dump, also of processes that still start, may have only links of the topology; in the end it has the whole chain.
 func TestChainsOfRandomTopologies(t *testing.T) {
-	testtargets.NeedProgram(t, "python3")
+	all := pythons(t)
+	python := all[len(all)-1]
 	node := compile(t, "node.c", "-pthread", "-O1")
 	for seed := range testtargets.Times(uint64(6), 100) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkTopology(t, randomTopology(rand.New(rand.NewPCG(seed, 1))), node) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkTopology(t, randomTopology(rand.New(rand.NewPCG(seed, 1))), node, python) })
 	}
 }
 
-func checkTopology(t *testing.T, top topology, node string) {
-	pids := top.start(t, node)
+func checkTopology(t *testing.T, top topology, node, python string) {
+	pids := top.start(t, node, python)
 	index := map[int]int{}
 	testtargets.Eventually(t, "all processes run", func() bool { return top.addChildren(pids) })
 	for i, pid := range pids {
@@ -214,6 +211,9 @@ func checkTopology(t *testing.T, top topology, node string) {
 			var shown []string
 			for j := range c.Links {
 				l := &c.Links[j]
+				if _, ok := index[l.PID]; !ok {
+					t.Fatalf("a false link to process %d", l.PID)
+				}
 				shown = append(shown, fmt.Sprint(index[l.PID], " ", l.Function))
 				if j > 0 {
 					top.checkLink(t, index[c.Links[j-1].PID], index[l.PID])
