@@ -109,10 +109,10 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 			owned[lockOf(s)] = true
 		}
 	}
-	isIdle := view.IdleWaits(p)
+	waiting := view.NewWaiting(p)
 	for _, s := range p.Sample {
 		blocked := clocks.Blocked(s)
-		if blocked > 0 && !isIdle(s) && view.IsSynchronization(s) && (view.WaitKind(s).HasOwner() || owned[lockOf(s)]) {
+		if blocked > 0 && waiting.IdleRule(s) == "" && view.IsSynchronization(s) && (view.WaitKind(s).HasOwner() || owned[lockOf(s)]) {
 			b.addWait(s, blocked)
 		}
 		if b.err != nil {

@@ -39,6 +39,7 @@ type dumpFlags struct {
 	maxPause   time.Duration
 	native     bool
 	locks      bool
+	chains     bool
 	goroutines string
 	coreFlags
 
@@ -53,6 +54,7 @@ func newDump() *cobra.Command {
 		Long: `  prywalk dump -p 4711
   prywalk dump -p 4711 --merge
   prywalk dump -p 4711 --locks
+  prywalk dump -p 4711,4712 --chains
   prywalk dump --unit postgresql
   prywalk dump -p 4711 --json | jq '.threads[].wait'
   prywalk dump --core core.4711 --sysroot /srv/images/web
@@ -89,6 +91,7 @@ read, 5 --locks found a deadlock.`,
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
 	fl.BoolVar(&f.locks, "locks", false, "show locks with their waiters and owners, and deadlocks (exit code 5)")
+	fl.BoolVar(&f.chains, "chains", false, "follow what threads wait for, across processes, to its end")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
@@ -131,7 +134,7 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	}
 	defer console.ReportUnusedFiles()
 	defer recording.EndAfterDetach()()
-	if f.locks {
+	if f.locks || f.chains {
 		return console.Paged(f.json, f.dumpLocks)
 	}
 	return console.Paged(f.json, f.dumpAll)
@@ -207,7 +210,8 @@ func (f *dumpFlags) options() dump.Options {
 		depth = -1
 	}
 	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
-		Goroutines: f.goroutines == "on", MaxPause: f.maxPause, Prywalk: release()}
+		Goroutines: f.goroutines == "on", MaxPause: f.maxPause, Chains: f.chains,
+		Prywalk: release()}
 }
 
 func (f *dumpFlags) dumpProcess(pid int) (*stacks.Process, error) {

@@ -59,7 +59,7 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	for _, w := range c.Warnings() {
 		console.Infof("%s: %s", f.core, printable.Line(w))
 	}
-	if f.locks {
+	if f.locks || f.chains {
 		return f.dumpCoreLocks(w, c)
 	}
 	defer func() { f.printNotes(w) }()

@@ -19,11 +19,17 @@ import (
 	"prywalk/internal/selfhang"
 )
 
+// maxChains bounds the rows of each table of chains, without -n.
+const maxChains = 20
+
 var errDeadlock = errors.New("deadlock")
 
 func (f *dumpFlags) checkLocks() error {
 	if f.locks && (f.merge || f.atomic) {
 		return exit.Usage("--locks cannot be combined with --merge or --atomic")
+	}
+	if f.chains && (f.locks || f.merge || f.atomic) {
+		return exit.Usage("--chains cannot be combined with --locks, --merge or --atomic")
 	}
 	return nil
 }
@@ -51,7 +57,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 		err = nil
 	}
 	failed := exit.Join(first, err)
-	if len(l.Processes) == 0 {
+	if len(l.Processes) == 0 || f.chains && l.Followed == nil {
 		return cmp.Or(failed, unread.report(false))
 	}
 	if err := f.writeLocks(w, l); err != nil {
@@ -63,7 +69,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 			failed = exit.Join(failed, f.reportFailedThreads(p))
 		}
 	}
-	if err := deadlocked(l); err != nil {
+	if err := deadlocked(l); err != nil && f.locks {
 		if failed != nil {
 			printError(failed, f.json)
 		}
@@ -106,12 +112,20 @@ func (f *dumpFlags) dumpCoreLocks(w io.Writer, c *core.Core) error {
 	if err := f.writeLocks(w, l); err != nil {
 		return err
 	}
+	if f.chains {
+		return nil
+	}
 	return deadlocked(l)
 }
 
 func (f *dumpFlags) writeLocks(w io.Writer, l *locks.Locks) error {
 	defer console.ReportOmitted()
-	if f.json {
+	switch {
+	case f.chains && f.json:
+		return printable.WriteJSON(w, l.Followed)
+	case f.chains:
+		return l.Followed.Text(w, maxChains)
+	case f.json:
 		return printable.WriteJSON(w, l)
 	}
 	return text.WriteLocks(w, l)

@@ -28,7 +28,7 @@ type reportFlags struct {
 	opts                        report.Options
 	from, to                    commandline.Moment
 	tree, folded, json, account bool
-	blame                       bool
+	blame, chains               bool
 	files                       [len(fileForms)]string // paths, "" for none
 	callers, callees            string
 	source, sourceDir           string
@@ -48,6 +48,8 @@ type textForm struct {
 
 // textForms are in the order of precedence: --json --tree is JSON.
 var textForms = [...]textForm{
+	{"chains", "rows",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Chains(w, p, f.json, f.opts) }},
 	{"json", "rows by sort value ci lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.JSON(w, p, f.tree, f.opts) }},
 	{"tree", "full-names value lines",
@@ -82,7 +84,7 @@ func newReport() *cobra.Command {
 		Long: `  prywalk report
   prywalk report --html page.html
   prywalk report --by wait server.pb.gz
-  prywalk report --blame server.pb.gz
+  prywalk report --chains server.pb.gz
   prywalk report --callers malloc
   prywalk report --folded | flamegraph.pl > graph.svg
 
@@ -134,6 +136,7 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 	fl.StringVar(&f.opts.Sort, "sort", "", "order of the functions: self or total (self unless given; of sleepers, the "+
 		"program's functions come first)")
 	fl.BoolVar(&f.blame, "blame", false, "what lock owners did while other threads waited")
+	fl.BoolVar(&f.chains, "chains", false, "follow what threads waited for, across processes, to its end; also with --json")
 	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: do not sort idle waits last")
 	fl.BoolVar(&f.opts.Intervals, "ci", false, "shares with their 95% confidence interval: 25.0% ±1.6")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "one row per source line instead of per function")

@@ -106,8 +106,10 @@ func (f *reportFlags) forms() ([]string, error) {
 	switch {
 	case len(texts) > 0 && len(files) > 0:
 		return nil, exit.Usage("--%s goes to stdout and --%s to a file: choose one", texts[0], files[0])
-	case len(texts) > 1 && !(len(texts) == 2 && f.json && f.tree):
+	case len(texts) > 1 && !(len(texts) == 2 && f.json && (f.tree || f.chains)):
 		return nil, exit.Usage("choose one of --%s", strings.Join(texts, " and --"))
+	case len(texts) == 2 && f.chains:
+		return texts[:1], nil
 	case len(texts) == 2:
 		return []string{"json"}, nil
 	case len(texts)+len(files) == 0:

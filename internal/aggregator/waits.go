@@ -29,6 +29,7 @@ type waitExplainer struct {
 	ownership *recordingOwnership
 	runs      func() *callstack.RunCounts       // proves that a thread still sleeps
 	peers     map[string]*waits.RemoteAddresses // by network namespace
+	ends      waits.Peers
 }
 
 func (e *waitExplainer) peersOf(files *waits.OpenFiles) *waits.RemoteAddresses {
@@ -63,6 +64,7 @@ type waitState struct {
 	variables            map[schema.Hex]waits.Variable
 	files                *waits.OpenFiles
 	peers                *waits.RemoteAddresses
+	ends                 *waits.Peers
 	otherThreads         *waits.LiveThreads // those not in byInnerTID
 	otherThreadsListedAt int64              // CLOCK_MONOTONIC ns
 	walker               frames.Walker
@@ -73,7 +75,7 @@ func (e *waitExplainer) add(p *processState, th *target.Thread) {
 		files := waits.NewOpenFiles(p.Target.PID)
 		p.waitState = &waitState{
 			byInnerTID: map[int]*target.Thread{}, names: map[sample.StackID][]waits.StackFunction{},
-			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files),
+			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files), ends: &e.ends,
 			otherThreads: waits.NewLiveThreads(p.Target.PID, nil),
 		}
 		p.waitState.walker.MaxDepth = waits.MaxFunctions
@@ -141,6 +143,14 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 		return found.Label(), found.Owner
 	case found.Kind == waits.FileLock && found.FD != nil:
 		return string(found.Kind) + " " + p.waitState.describeFile(th, found.FD.FD, s.At), 0
+	case found.Kind == waits.Child:
+		child := waits.ChildWaitedFor(p.Target.PID, found.Child)
+		if !e.live(th, s).Unchanged() {
+			return "", 0
+		}
+		return "", child.PID
+	case found.Kind == waits.Sleep && !strings.HasSuffix(sl.Reason, "nanosleep"):
+		return string(found.Kind), 0
 	case found.FD != nil:
 		return p.waitState.describeFile(th, found.FD.FD, s.At), 0
 	case found.Kind == waits.Descriptor:
@@ -221,12 +231,14 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 func (w *waitState) describeFile(th *target.Thread, fd int, now int64) string {
 	f := &th.Walk.File
 	if f.Text == "" || f.FD != fd || now-f.At > procCacheLifetime {
-		text := w.files.Link(fd)
+		link := w.files.Link(fd)
+		text := link
 		if kind, ok := strings.CutPrefix(text, "anon_inode:"); ok {
 			text = strings.Trim(kind, "[]")
 		} else if peer := w.peers.Of(w.files, text, procmem.Now); peer != "" {
 			text += " " + peer
 		}
+		text += w.ends.Of(w.files, w.peers, link, fd, procmem.Now)
 		*f = target.LastFile{FD: fd, Text: text, At: now}
 	}
 	return f.Text

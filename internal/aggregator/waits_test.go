@@ -40,6 +40,12 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	comm, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, inode, _ := strings.Cut(link, ":")
+	link += fmt.Sprintf(" = %s %s (pid %d)", inode, strings.TrimSpace(string(comm)), os.Getpid())
 	counts := callstack.NewRunCounts()
 	defer counts.Close()
 	e := waitExplainer{ownership: &recordingOwnership{}, runs: func() *callstack.RunCounts { return counts }}
@@ -66,7 +72,7 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 		{"one that poll ignores", array + 8, 1, 0, ""},
 		{"one beside one that poll ignores", array, 2, 0, link},
 		{"two", array, 3, 0, ""},
-		{"none", array, 0, 0, ""},
+		{"none", array, 0, 0, "sleep"},
 		{"one that was not copied", heap, 1, runs, link},
 		{"one that was not copied, of a thread that ran since", heap, 1, runs - 1, ""},
 		{"one that cannot be read", 0x10, 1, runs, ""},

@@ -9,6 +9,8 @@ import (
 
 	"prywalk/internal/callstack"
 	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/sleepers"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
 	"prywalk/internal/waits"
@@ -158,4 +160,13 @@ func (e *lockExaminer) ConfirmGoroutineCycles(cycles []locks.GoroutineCycle) []l
 			return g == nil || g.Unchanged == nil || !g.Unchanged()
 		})
 	})
+}
+
+// HasRun implements [locks.Checker]. A sample by a stop makes the thread run: it may only be in another call since.
+func (e *lockExaminer) HasRun(t *stacks.Thread) bool {
+	if t.How == observe.ByStop.String() {
+		s, sl := e.sampleAsleep(t.TID)
+		return s == nil || s.Call.Args != sl.Args
+	}
+	return sleepers.RunsOf(e.byThread[t.TID].target.PID, t.TID) != t.RunCount
 }

@@ -74,5 +74,8 @@ func LocksOfCore(c *core.Core, o Options) *locks.Locks {
 	o.goroutineLocks = true
 	out.Processes = []*stacks.Process{Core(c, o)}
 	out.Examine(locks.AsRead{})
+	if o.Chains {
+		_ = out.FollowChains(locks.AsRead{}) // a moment has not too many waits
+	}
 	return out
 }

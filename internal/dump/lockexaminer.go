@@ -56,9 +56,16 @@ func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err
 		out.Collect()
 		return out, failed
 	}
-	if hung := selfhang.Watched(func() { e.resampleAwakeOwners(); out.Examine(e) }); hung != nil {
+	if hung := selfhang.Watched(func() {
+		e.resampleAwakeOwners()
+		out.Examine(e)
+		if o.Chains {
+			err = out.FollowChains(e)
+		}
+	}); hung != nil {
 		return out, hung
 	}
+	failed = cmp.Or(failed, err)
 	return out, failed
 }
 

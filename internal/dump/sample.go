@@ -29,7 +29,9 @@ type Options struct {
 	// Native makes texts show the native frames that run managed ones.
 	Native bool
 	// Goroutines adds the stacks of goroutines without a thread.
-	Goroutines     bool
+	Goroutines bool
+	// Chains makes [ExamineLocks] follow what threads wait for.
+	Chains         bool
 	goroutineLocks bool
 	others         []int // processes that may hold locks in shared memory
 	// Names is for one call at a time; nil: each call makes its own. After [ErrHung] it may still be in use.

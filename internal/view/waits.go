@@ -229,12 +229,24 @@ func LockOwner(s *profile.Sample) int64 {
 	return max(0, NumLabel(s, rec.LabelOwner))
 }
 
-// IdleWaits returns a function that reports whether a sample of the profile is an idle wait.
-func IdleWaits(p *profile.Profile) func(s *profile.Sample) bool {
+// Waiting tells what the samples of a profile do that wait.
+type Waiting struct{ groups *waitGroups }
+
+// NewWaiting is for the samples of p.
+func NewWaiting(p *profile.Profile) *Waiting {
 	w := newGroups(nil, true).waiting
 	w.samples = p.Sample
-	return func(s *profile.Sample) bool { return w.idleness(s).Idle != "" }
+	return &Waiting{&w}
 }
+
+// IdleRule returns the rule by which a sample's wait is idle, or "".
+func (w *Waiting) IdleRule(s *profile.Sample) string { return w.groups.idleness(s).Idle }
+
+// Function returns the program's innermost function.
+func (w *Waiting) Function(s *profile.Sample) string { return w.groups.waiterFunction(s) }
+
+// IsSleep reports whether a wait for a condition is a sleep in the language's terms.
+func (w *Waiting) IsSleep(s *profile.Sample) bool { return w.groups.inSleep(s) }
 
 // idleness is zero also for a thread that waits for others and is joined.
 func (w *waitGroups) idleness(s *profile.Sample) waits.Idleness {

@@ -11,6 +11,7 @@ import "strings"
 //	file-lock FILE             file-lock /run/lock/a
 //	FILE                       /srv/a; pipe:[7]; anon_inode:[eventpoll]
 //	socket:[INODE] PEER        socket:[7] 10.0.0.1:80
+//	… = [INODE] PROCESSES      socket:[7] 127.0.0.1:80 = [8] nginx (pid 9), nginx (pid 10)
 type ParsedLabel struct {
 	// Kind is of synchronization.
 	Kind   Kind
@@ -21,6 +22,10 @@ type ParsedLabel struct {
 	File string
 	// Peer is the other end of a socket.
 	Peer string
+	// Processes have the other end of a socket or pipe ([ParsedLabel.Peers]).
+	Processes string
+	// Other is the link of that other end.
+	Other string
 }
 
 // ParseLabel parses [Wait.Label] of synchronization, or a file.
@@ -34,6 +39,7 @@ func ParseLabel(label string) (l ParsedLabel) {
 		return l
 	}
 	file, inode, isLink := strings.Cut(label, ":[")
+	inode, others, _ := strings.Cut(inode, " = ")
 	switch {
 	case strings.HasPrefix(label, "/"):
 		l.File = "file"
@@ -41,6 +47,12 @@ func ParseLabel(label string) (l ParsedLabel) {
 		l.File = file
 	default:
 		l.Object = label
+	}
+	if isLink {
+		other, processes, _ := strings.Cut(others, "] ")
+		if l.Processes = processes; other != "" {
+			l.Other = file + ":" + other + "]"
+		}
 	}
 	if l.File == "socket" {
 		_, l.Peer, _ = strings.Cut(inode, "] ")

@@ -15,18 +15,7 @@ type endpoint struct {
 }
 
 func (f *OpenFiles) addPipePeers(d *OpenFile) {
-	ends := f.endpoints(d.Path)
-	reads := true
-	for _, e := range ends {
-		if e.PID == f.pid && e.FD == d.FD {
-			reads = !e.writes
-		}
-	}
-	for _, e := range ends {
-		if e.writes == reads {
-			d.Peers = append(d.Peers, e.Peer)
-		}
-	}
+	d.addPeers(f.pid, f.endpoints(d.Path), true)
 	if len(d.Peers) == 0 {
 		d.State = "no process found at the other end"
 	}
@@ -51,9 +40,7 @@ func (f *OpenFiles) addSocketPeer(d *OpenFile) {
 	if inode == "" || inode == "0" {
 		return
 	}
-	for _, e := range f.endpoints("socket:[" + inode + "]") {
-		d.Peers = append(d.Peers, e.Peer)
-	}
+	d.addPeers(f.pid, f.endpoints("socket:["+inode+"]"), false)
 }
 
 func inodeOf(link string) string {

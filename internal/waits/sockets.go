@@ -70,8 +70,9 @@ func (s *socket) listener() string {
 
 // RemoteAddresses returns the remote addresses of a network namespace's sockets. Not safe for concurrent use.
 type RemoteAddresses struct {
-	sockets  map[string]socket
-	nextRead int64 // next reading of the tables, CLOCK_MONOTONIC ns
+	sockets   map[string]socket
+	connected map[[2]string]string // inodes by local and remote address
+	nextRead  int64                // next reading of the tables, CLOCK_MONOTONIC ns
 }
 
 // Of returns a socket's remote address by its link ([OpenFiles.Link]), or "". It reads the tables again for an unknown
@@ -85,7 +86,12 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 	_, known := a.sockets[inode]
 	if at := now(); !known && at >= a.nextRead {
 		if all := f.readSockets(); len(all) > 0 { // the process may have ended
-			a.sockets = all
+			a.sockets, a.connected = all, map[[2]string]string{}
+			for inode, s := range all {
+				if s.remote != "" {
+					a.connected[[2]string{s.local, s.remote}] = inode
+				}
+			}
 		}
 		end := now()
 		a.nextRead = end + max(peersEvery, 200*(end-at))

@@ -29,6 +29,8 @@ type Checker interface {
 	ConfirmGoroutineCycles(cycles []GoroutineCycle) []GoroutineCycle
 	// ConfirmAsleep returns the groups whose threads all wait at one moment.
 	ConfirmAsleep(groups [][]int) [][]int
+	// HasRun reports whether a sleeping thread has run since its sample.
+	HasRun(t *stacks.Thread) bool
 }
 
 // Examine lists the locks of l.Processes, and finds their owners, cycles, starved pools, and the verdict.
@@ -81,3 +83,6 @@ func (AsRead) ConfirmGoroutineCycles(cycles []GoroutineCycle) []GoroutineCycle {
 
 // ConfirmAsleep implements [Checker].
 func (AsRead) ConfirmAsleep(groups [][]int) [][]int { return groups }
+
+// HasRun implements [Checker].
+func (AsRead) HasRun(*stacks.Thread) bool { return false }

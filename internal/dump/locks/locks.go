@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"prywalk/internal/chains"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/schema"
 	"prywalk/internal/waits"
@@ -66,6 +67,8 @@ type Locks struct {
 	UnchangedFor time.Duration `json:"-"`
 
 	Processes []*stacks.Process `json:"-"`
+	// Followed are the chains of all waits, if they are asked for.
+	Followed *chains.Report `json:"-"`
 }
 
 // Blocked returns the waiters that are not idle.

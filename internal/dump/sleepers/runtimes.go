@@ -50,7 +50,7 @@ func (e *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 	q := managed.WaitQuery{Word: word, Mem: mem, Timed: timed}
 	return func() (waits.Wait, bool) {
 		if !first && runs != 0 {
-			runs, q.Mem = runsOf(e.pid, tid), nil
+			runs, q.Mem = RunsOf(e.pid, tid), nil
 		}
 		first = false
 		w, ok, later := e.managed(tid, q, runs)
@@ -59,7 +59,8 @@ func (e *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 	}
 }
 
-func runsOf(pid, tid int) uint64 {
+// RunsOf returns a thread's run count, 0 if it has ended.
+func RunsOf(pid, tid int) uint64 {
 	f := procmem.OpenThread(pid, tid, nil)
 	defer f.Close()
 	sched, err := f.SchedStat()

@@ -18,6 +18,17 @@ func (t *Thread) OwnPlace() string {
 	return ""
 }
 
+// OwnFunction returns the program's innermost function, else the stack's; "": unknown.
+func (t *Thread) OwnFunction() string {
+	if f := innermostOwn(t); f != nil {
+		return f.Function
+	}
+	if len(t.Frames) == 0 {
+		return ""
+	}
+	return t.Frames[waits.WaitingFunction(t.WaitsFrames())].Function
+}
+
 func innermostOwn(t *Thread) *Frame {
 	if i := waits.ApplicationFunction(t.WaitsFrames()); i >= 0 {
 		return &t.Frames[i]

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Peers finds the processes at the other ends of pipes and of connections on this machine, for a recorder. Not safe for
+// concurrent use.
+type Peers struct {
+	ends     map[string][]endpoint // by link
+	unix     map[string]string     // links of Unix sockets' other ends
+	nextScan int64                 // CLOCK_MONOTONIC ns
+}
+
+// Of returns " = ", the inode of the other end of a descriptor's link, and the processes that have it, or "". It lists the descriptors of all
+// processes again if the link is unknown or has changed its owner, in at most 1/200 of the time.
+func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now func() int64) string {
+	other := p.otherLink(f, a, link)
+	if other == "" {
+		return ""
+	}
+	ends := p.ends[other]
+	known := len(ends) > 0 && !slices.ContainsFunc(ends, func(e endpoint) bool {
+		return NewOpenFiles(e.PID).Link(e.FD) != other
+	})
+	if at := now(); !known && at >= p.nextScan {
+		p.ends, p.unix = f.listEndpoints(), nil
+		end := now()
+		p.nextScan = end + max(peersEvery, 200*(end-at))
+		ends = p.ends[other]
+	} else if !known {
+		return ""
+	}
+	d := OpenFile{FD: fd, Path: link}
+	d.addPeers(f.pid, ends, other == link)
+	if len(d.Peers) == 0 {
+		return ""
+	}
+	return " = [" + inodeOf(other) + "] " + d.peerNames()
+}
+
+func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) string {
+	inode, isSocket := strings.CutPrefix(link, "socket:[")
+	inode = strings.TrimSuffix(inode, "]")
+	s, known := a.sockets[inode]
+	switch {
+	case strings.HasPrefix(link, "pipe:["):
+		return link
+	case !isSocket || !known:
+		return ""
+	case !strings.HasPrefix(s.local, "unix"):
+		inode = a.connected[[2]string{s.remote, s.local}]
+	case p.unix[link] != "":
+		return p.unix[link]
+	case f.Network() != NewOpenFiles(os.Getpid()).Network():
+		return ""
+	default:
+		inode = unixPeer(inode)
+	}
+	if inode == "" || inode == "0" {
+		return ""
+	}
+	other := "socket:[" + inode + "]"
+	if strings.HasPrefix(s.local, "unix") {
+		if p.unix == nil {
+			p.unix = map[string]string{}
+		}
+		p.unix[link] = other
+	}
+	return other
+}
+
+// addPeers adds the ends of a socket's other end, or of a pipe those that read where d writes, or write.
+func (d *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
+	reads := true
+	for _, e := range ends {
+		if e.PID == pid && e.FD == d.FD {
+			reads = !e.writes
+		}
+	}
+	for _, e := range ends {
+		if !pipe || e.writes == reads {
+			d.Peers = append(d.Peers, e.Peer)
+		}
+	}
+}
+
+var peerText = regexp.MustCompile(`(.*?) \(pid (\d+)\)(?:, | and \d+ more$|$)`)
+
+// Peers returns the processes with the other end of a socket or pipe.
+func (l *ParsedLabel) Peers() (list []Peer) {
+	for _, m := range peerText.FindAllStringSubmatch(l.Processes, -1) {
+		pid, _ := strconv.Atoi(m[2])
+		list = append(list, Peer{PID: pid, Name: m[1]})
+	}
+	return list
+}

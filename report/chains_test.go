@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/chains"
+	rec "prywalk/internal/profile"
+)
+
+// did adds what a thread of a process did: "run", "queue", or a wait's call and label.
+func (c *contention) did(pid, tid int64, comm, function string, from, to int64, what string, owner int64) *profile.Sample {
+	lock := what
+	if what == "run" || what == "queue" {
+		lock = ""
+	}
+	c.add(tid, function, from*1e6, to*1e6, lock, owner)
+	s := c.p.Sample[len(c.p.Sample)-1]
+	s.NumLabel[rec.LabelPID], s.Label[rec.LabelComm] = []int64{pid}, []string{comm}
+	if what == "queue" {
+		s.Value[2], s.Value[3] = s.Value[3], 0
+	}
+	return s
+}
+
+func chainsText(t *testing.T, c *contention) (text string, r chains.Report) {
+	t.Helper()
+	var b strings.Builder
+	if err := Chains(&b, c.p, false, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text = b.String()
+	b.Reset()
+	if err := Chains(&b, c.p, true, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(b.String()), &r); err != nil {
+		t.Fatal(err)
+	}
+	sum := int64(0)
+	for i := range r.Chains {
+		sum += r.Chains[i].Blocked
+	}
+	if sum != r.Blocked {
+		t.Errorf("the chains have %d ns, want the blocked time, %d ns", sum, r.Blocked)
+	}
+	return text, r
+}
+
+const toDB = "socket:[7] 127.0.0.1:5432 = [8] postgres (pid 9)"
+
+func TestBlockedTimeIsDividedAmongWhatTheOtherEndDid(t *testing.T) {
+	c := newContention()
+	c.did(4, 4, "web", "handle", 0, 1000, toDB, 0)
+	c.did(9, 9, "postgres", "slow_query", 0, 710, "run", 0)
+	c.did(9, 9, "postgres", "slow_query", 710, 800, "queue", 0)
+	s := c.did(9, 9, "postgres", "log", 800, 1000, "x", 0)
+	s.Label[rec.LabelWait], s.Label[rec.LabelWaitsFor] = []string{"clock_nanosleep"}, nil
+	text, r := chainsText(t, c)
+	first, _, _ := strings.Cut(text, "\n")
+	if want := "59 % of the blocked time of web (pid 4)"; r.Conclusion != first || strings.HasPrefix(first, want) {
+		t.Errorf("%s", text)
+	}
+	if want := "71 % of the blocked time of web (pid 4) ends in slow_query of postgres (pid 9), which runs"; first != want {
+		t.Errorf("%q, want %q", first, want)
+	}
+	got := map[string]int64{}
+	for i := range r.Chains {
+		var links []string
+		for j := range r.Chains[i].Links {
+			links = append(links, fmt.Sprint(r.Chains[i].Links[j].PID))
+		}
+		got[strings.Join(links, " ")+" "+string(r.Chains[i].End.Kind)] = r.Chains[i].Blocked / 1e6
+	}
+	want := map[string]int64{"4 9 running": 710, "4 9 queued": 90, "4 9 timer": 200, "9 timer": 200}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestChainsThroughLocksFollowChangingOwners(t *testing.T) {
+	c := newContention()
+	c.did(4, 10, "web", "wait", 0, 1000, "mutex a", 11)
+	c.did(4, 11, "web", "first", 0, 400, "run", 0)
+	c.did(4, 11, "web", "wait", 400, 1000, "mutex a", 12)
+	c.did(4, 12, "web", "second", 0, 1000, "socket:[3] 10.0.0.1:80", 0)
+	_, r := chainsText(t, c)
+	got := map[string]int64{}
+	for _, e := range r.Ends {
+		got[string(e.End.Kind)+" "+e.End.Function+" "+e.End.Why] = e.Blocked / 1e6
+	}
+	want := map[string]int64{"running first ": 400, "outside second 10.0.0.1:80": 600 + 600 + 1000}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestOnlyACycleThatNeverEndedIsADeadlock(t *testing.T) {
+	for end, want := range map[int64]chains.Kind{1000: chains.Deadlock, 700: chains.Unknown} {
+		c := newContention()
+		c.did(4, 10, "web", "one", 0, end, "mutex a", 11)
+		c.did(5, 11, "app", "two", 0, 1000, "pipe:[6] = [6] web (pid 4)", 0)
+		c.p.Sample[0].NumLabel[rec.LabelPID] = []int64{4}
+		if end != 1000 {
+			c.did(4, 10, "web", "one", end, 1000, "run", 0)
+		}
+		_, r := chainsText(t, c)
+		for i := range r.Chains {
+			if c := &r.Chains[i]; c.Links[0].PID == 4 && c.End.Kind != want {
+				t.Errorf("a wait until %d ms ends in %+v, want %s", end, c.End, want)
+			}
+		}
+	}
+}
+
+func TestWhichThreadServesIsUnknownUnlessItIsInferred(t *testing.T) {
+	for _, seen := range []bool{false, true} {
+		c := newContention()
+		c.did(4, 4, "web", "handle", 0, 1000, toDB, 0)
+		c.did(9, 20, "postgres", "one", 0, 1000, "run", 0)
+		c.did(9, 21, "postgres", "two", 0, 1000, "run", 0)
+		if seen {
+			c.did(4, 4, "web", "think", 1000, 1100, "run", 0)
+			c.did(9, 21, "postgres", "next", 1000, 1100, "socket:[8] 127.0.0.1:999 = [7] web (pid 4)", 0)
+		}
+		_, r := chainsText(t, c)
+		for i := range r.Chains {
+			c := &r.Chains[i]
+			switch {
+			case c.Links[0].PID != 4:
+			case seen && (c.End.Function != "two" || c.Links[0].Guess == ""), !seen && c.End.Kind != chains.Unknown:
+				t.Errorf("seen %t: %+v", seen, c)
+			}
+		}
+	}
+}
+
+// A convoy of 1,000 threads behind one owner that was sampled 1,000 times.
+func TestManyWaitersAreFollowedInTime(t *testing.T) {
+	c := newContention()
+	for i := range int64(1000) {
+		c.did(4, 10, "web", fmt.Sprint("f", i%7), i, i+1, "run", 0)
+		c.did(4, 100+i, "web", "wait", 0, 1000, "mutex a", 10)
+	}
+	if _, r := chainsText(t, c); len(r.Chains) != 7 || r.Threads != 1000 {
+		t.Errorf("%d chains of %d threads", len(r.Chains), r.Threads)
+	}
+}
