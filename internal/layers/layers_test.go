@@ -35,7 +35,7 @@ var order = [][]string{
 	{"internal/loadedcode", "internal/callstack"},
 	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants", "internal/goroutinecount"},
 	{"internal/observe", "internal/dump/stacks"},
-	{"internal/dump/walk", "internal/dump/locks"},
+	{"internal/dump/walk", "internal/dump/locks", "internal/dump/changes"},
 	{"internal/profile", "internal/schedule", "internal/selfruntime"},
 	{"internal/view", "internal/profilenames", "internal/dump/sleepers", "internal/dump/goroutines", "internal/dump/text"},
 	{"internal/backoff", "internal/export"},
