@@ -42,7 +42,7 @@ var order = [][]string{
 	{"internal/target"},
 	{"internal/engine"},
 	{"internal/tracer", "internal/perfengine", "internal/aggregator"},
-	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump", "internal/top", "internal/agent"},
+	{"internal/condition", "report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump", "internal/top", "internal/agent"},
 	{"internal/commandline", "internal/mcpserver"},
 	{"internal/recording"},
 	{"cmd/prywalk"},
