@@ -42,6 +42,7 @@ type dumpFlags struct {
 	chains     bool
 	goroutines string
 	coreFlags
+	changeFlags
 
 	notes []string
 }
@@ -49,7 +50,8 @@ type dumpFlags struct {
 func newDump() *cobra.Command {
 	f := &dumpFlags{}
 	cmd := &cobra.Command{
-		Use:   "dump {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | --core FILE}",
+		Use: "dump {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | --core FILE | " +
+			"--diff FILE FILE}",
 		Short: "print the stacks of all threads, once",
 		Long: `  prywalk dump -p 4711
   prywalk dump -p 4711 --merge
@@ -57,6 +59,7 @@ func newDump() *cobra.Command {
   prywalk dump -p 4711,4712 --chains
   prywalk dump --unit postgresql
   prywalk dump -p 4711 --json | jq '.threads[].wait'
+  prywalk dump -p 4711 --watch 5s
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
 Reads every thread once and prints the stacks, innermost frame first. A running thread
@@ -73,13 +76,18 @@ thread waits for work; [idle? …] is a guess. [incomplete: REASON]: prywalk hel
 With --atomic all threads are stopped together, so that the stacks are those of one
 moment. A thread in a call that a stop would interrupt is read without a stop.
 
+--since, --diff and --watch show what has changed between two dumps of a process: which
+threads have not run at all (equal run counts prove it), and which moved, started, ended
+or wait now; locks that are held as before; and what grew.
+
 Waiting tasks of Python's asyncio follow the threads, and the goroutines of a Go program,
 read without a stop: those with equal stacks together, the rarest first.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `, 4 no thread could be
 read, 5 --locks found a deadlock.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := noArgs(cmd, f.takeArgument(cmd, args)); err != nil {
+			args = f.takeLater(args)
+			if err := cmp.Or(noArgs(cmd, f.takeArgument(cmd, args)), f.checkChanges(cmd.Flags().Changed)); err != nil {
 				return err
 			}
 			return f.run(cmd.Flags().Changed("max-pause"))
@@ -101,7 +109,8 @@ read, 5 --locks found a deadlock.`,
 			"for it")
 	fl.BoolVar(&f.native, "native", false, nativeUsage)
 	fl.StringVar(&f.goroutines, "goroutines", "on", "`on|off`: show the goroutines of Go programs that no thread has")
-	f.addTo(fl)
+	f.coreFlags.addTo(fl)
+	f.changeFlags.addTo(fl)
 	fl.SortFlags = false
 	return cmd
 }
@@ -123,19 +132,27 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	if err := f.checkLocks(); err != nil {
 		return err
 	}
+	if f.diff != "" {
+		return console.Paged(f.json, f.dumpDiff)
+	}
 	if f.core != "" || f.sysroot != "" {
 		return console.Paged(f.json, f.dumpCore)
 	}
 	if err := f.setTargets(); err != nil {
 		return err
 	}
-	if len(f.pids) == 0 {
+	if len(f.pids) == 0 && f.since == "" {
 		return exit.Usage("no target: give -p PID, -n NAME or --core FILE")
 	}
 	defer console.ReportUnusedFiles()
 	defer recording.EndAfterDetach()()
-	if f.locks || f.chains {
+	switch {
+	case f.locks || f.chains:
 		return console.Paged(f.json, f.dumpLocks)
+	case f.since != "":
+		return console.Paged(f.json, f.dumpSince)
+	case f.watch != 0:
+		return f.dumpWatch()
 	}
 	return console.Paged(f.json, f.dumpAll)
 }

@@ -38,11 +38,21 @@ func (f *dumpFlags) checkCore() error {
 	return checkDirectory("sysroot", f.sysroot, "give the one that holds usr and lib of the machine that wrote the core")
 }
 
-func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
+func (f *dumpFlags) dumpCore(w io.Writer) error {
 	if err := f.checkCore(); err != nil {
 		return err
 	}
-	file, err := openCore(f.core)
+	return f.withCore(f.core, func(c *core.Core) error {
+		if f.locks || f.chains {
+			return f.dumpCoreLocks(w, c)
+		}
+		defer func() { f.printNotes(w) }()
+		return f.write(w, dump.Core(c, f.options()))
+	})
+}
+
+func (f *dumpFlags) withCore(name string, use func(*core.Core) error) (err error) {
+	file, err := openCore(name)
 	if err != nil {
 		return err
 	}
@@ -53,17 +63,13 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	}
 	c, err := core.Open(file, st.Size(), f.sysroot)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.core, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer func() { err = exit.Join(err, c.Close()) }()
 	for _, w := range c.Warnings() {
-		console.Infof("%s: %s", f.core, printable.Line(w))
+		console.Infof("%s: %s", name, printable.Line(w))
 	}
-	if f.locks || f.chains {
-		return f.dumpCoreLocks(w, c)
-	}
-	defer func() { f.printNotes(w) }()
-	return f.write(w, dump.Core(c, f.options()))
+	return use(c)
 }
 
 // openCore requires a regular file, which is read at random offsets.

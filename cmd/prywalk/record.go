@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prywalk/internal/commandline"
+	"prywalk/internal/condition"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/observe"
@@ -28,6 +29,7 @@ type recordFlags struct {
 	processFlags
 	recording.Options
 	mode, goroutines, tasks, eventLog string
+	on                                []string
 	engineFlags
 }
 
@@ -139,15 +141,46 @@ func (f *recordFlags) addLimits(fl *pflag.FlagSet) {
 func (f *recordFlags) addRotation(fl *pflag.FlagSet) {
 	fl.Var(commandline.Seconds(&f.Rotate), "rotate",
 		"begin another recording after each such time, such as 1h: -o names them, with the time")
-	fl.IntVar(&f.Keep, "keep", 0, "with --rotate: keep so many of them and remove the oldest (default all)")
+	fl.IntVar(&f.Keep, "keep", 0,
+		"with --rotate or --ring: keep so many files and remove the oldest (default all; with --ring 10)")
+	fl.Var(commandline.Seconds(&f.Ring), "ring",
+		"keep only the last such time, as 60s, and write it when a condition of --on begins to hold, at SIGUSR1 and at the end")
+	fl.StringArrayVar(&f.on, "on", nil, "with --ring, repeatable: a `CONDITION`: "+condition.Forms)
+}
+
+// defaultRings is the number of files that --ring keeps.
+const defaultRings = 10
+
+func (f *recordFlags) checkRing(changed func(flag string) bool) error {
+	switch {
+	case len(f.on) > 0 && f.Ring == 0:
+		return exit.Usage("--on is for --ring: give both")
+	case !changed("ring"):
+		return nil
+	case f.Ring < time.Second:
+		return exit.Usage("--ring %s: give at least 1s", f.Ring)
+	case f.Rotate != 0 || f.Aggregate || f.Page != "" || console.IsStdout(f.Output):
+		return exit.Usage("--ring cannot be combined with --rotate, --aggregate, --html or -o -")
+	}
+	if !changed("keep") {
+		f.Keep = defaultRings
+	}
+	for _, text := range f.on {
+		c, err := condition.Parse(text)
+		if err != nil {
+			return exit.Usage("--on %s: %v", printable.Line(text), err)
+		}
+		f.On = append(f.On, c)
+	}
+	return nil
 }
 
 func (f *recordFlags) checkRotation(changed func(flag string) bool) error {
 	switch {
 	case changed("rotate") && f.Rotate < time.Second:
 		return exit.Usage("--rotate %s: give at least 1s", f.Rotate)
-	case changed("keep") && !changed("rotate"):
-		return exit.Usage("--keep is for --rotate: give both")
+	case changed("keep") && !changed("rotate") && !changed("ring"):
+		return exit.Usage("--keep is for --rotate and --ring: give one of them")
 	case changed("keep") && f.Keep < 1:
 		return exit.Usage("--keep %d: give at least 1", f.Keep)
 	case changed("rotate") && console.IsStdout(f.Output):
@@ -243,7 +276,7 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 	case cmd.Flags().Changed("subset") && f.Sampler.Subset < 1:
 		return exit.Usage("--subset %d: give at least 1", f.Sampler.Subset)
 	}
-	if err := f.checkRotation(cmd.Flags().Changed); err != nil {
+	if err := cmp.Or(f.checkRotation(cmd.Flags().Changed), f.checkRing(cmd.Flags().Changed)); err != nil {
 		return err
 	}
 	if console.IsStdout(f.Output) {

@@ -50,7 +50,7 @@ type Attribution struct {
 	threads map[sample.ThreadID]*threadAccount
 	procs   map[sample.ProcessID]*processAccount
 
-	tree   *cutimeTree                       // nil: children's time is not attributed
+	tree   *cutimeTree                     // nil: children's time is not attributed
 	byNode map[*cutimeNode]*processAccount // those whose account in tree is open
 
 	out Interval

@@ -61,7 +61,8 @@ func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 		return nil, &process.Error{PID: t.PID, Kind: refusal.Exited, Cause: "it ended before its threads were read",
 			Next: "if it was started again, dump the new process"}
 	}
-	partial := &partialProcess{err: err, process: stacks.Process{Origin: origin, PID: t.PID, Name: t.Comm,
+	partial := &partialProcess{err: err, process: stacks.Process{Origin: origin, PID: t.PID, Start: t.StartTime,
+		Name:    t.Comm,
 		Threads: []stacks.Thread{},
 		Frozen:  cgroup.Root("/").Frozen(t.PID),
 		Failed:  raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, Budget: o.account(t.PID)}}

@@ -43,6 +43,7 @@ var mayOpen = map[string]string{
 	"internal/agent/resource.go":                "/proc/PID/comm, cgroup and environ",
 	"internal/mcpserver/lists.go open":          "a recording below the directory that the user names; no link leads out",
 	"internal/safeopen/mounts.go read":          "/proc/PID/mountinfo",
+	"internal/dump/changes/file.go Read":        "a dump that the user names",
 	"internal/outfile":                          "it is the one way to write",
 	"internal/safeopen":                         "it is the one way to open",
 }

@@ -112,7 +112,9 @@ func (e *encoder) samples() {
 		e.sample(&e.sums[i], false)
 	}
 	err := eachRecord(e.chunks, e.beginGeneration, func(r *record) error {
-		e.sample(r, true)
+		if e.meta.Ring == 0 || r.clip(e.meta.Start.UnixNano()) {
+			e.sample(r, true)
+		}
 		return e.out.err
 	})
 	if lost, ok := errors.AsType[*lostError](err); ok {

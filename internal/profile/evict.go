@@ -11,19 +11,19 @@ import (
 	"prywalk/internal/sample"
 )
 
-// A discarding Builder evicts at these sizes, or twice those after the last eviction if larger. Precondition: each sink
+// A Builder that discards intervals, or keeps a ring of them, evicts at these sizes, or twice those after the last eviction if larger. Precondition: each sink
 // is a [StackHolder].
 const (
 	maxStacks    = 1 << 15
 	maxLocations = 1 << 16
 )
 
-// NeedsEviction reports whether an eviction is due: after a part was written, or for large tables of a discarding
-// Builder.
+// NeedsEviction reports whether an eviction is due: after a part was written, or for large tables of a Builder that
+// discards intervals or keeps a ring of them.
 func (b *Builder) NeedsEviction() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.rotated || !b.meta.Discard {
+	if b.rotated || !b.meta.Discard && b.meta.Ring == 0 {
 		return b.rotated
 	}
 	n := b.sizes()

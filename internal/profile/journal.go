@@ -27,9 +27,12 @@ type journal struct {
 	generations generations
 	spill       spill
 	spilled     int
+	ring        ring
 }
 
-func newJournal(m *Meta) journal { return journal{spill: spill{dir: m.SpillTo, failed: m.SpillFailed}} }
+func newJournal(m *Meta) journal {
+	return journal{spill: spill{dir: m.SpillTo, failed: m.SpillFailed}, ring: ring{length: int64(m.Ring)}}
+}
 
 func (j *journal) intervals(f func(*Interval)) error {
 	var labels []labelSet
@@ -51,6 +54,7 @@ func (j *journal) append(iv *Interval) {
 	n := len(j.chunks)
 	if n == 0 || began || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
 		j.spillOldest()
+		j.dropOld()
 		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize), generation: len(j.generations.all) - 1})
 		j.last = 0
 		n++
@@ -65,6 +69,7 @@ func (j *journal) append(iv *Interval) {
 	c = binary.AppendVarint(c, iv.CPU)
 	j.chunks[n-1].bytes = c
 	j.chunks[n-1].records++
+	j.chunks[n-1].newest = max(j.chunks[n-1].newest, iv.End)
 	j.last = iv.End
 }
 

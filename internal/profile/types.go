@@ -124,6 +124,9 @@ type Meta struct {
 	Discard bool
 	// Rotates is set for a recording in parts ([Builder.Rotate]).
 	Rotates bool
+	// Ring, if positive, is for how long intervals are kept. A write begins at Start at the earliest
+	// ([Builder.SetWindow]): of an interval that began before, it has the part since then.
+	Ring time.Duration
 	// SpillTo is the directory of an unnamed file for a long journal's older part; "": memory.
 	SpillTo string
 	// SpillFailed, if not nil, is called when that file cannot be written: the older part stays in memory. It must not

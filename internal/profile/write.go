@@ -36,6 +36,9 @@ func (b *Builder) freeze() *frozenTables {
 		chunks:      slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
 		main: main, evictions: b.evicted,
 	}
+	if lost := time.Unix(0, b.journal.ring.lost); b.journal.ring.lost != 0 && lost.After(v.meta.Start) {
+		v.meta.Start = lost
+	}
 	v.modules, v.finalNames = slices.Clone(v.modules), slices.Clone(v.finalNames)
 	if v.end.IsZero() {
 		v.end = time.Now()

@@ -17,20 +17,27 @@ func (r *recording) findDeadlocks() error {
 	if len(pids) == 0 {
 		return nil
 	}
+	found, err := r.deadlocksOf(r.images, pids)
+	r.deadlocks = found
+	return err
+}
+
+// deadlocksOf returns a sentence for each deadlock. It fails if a read hangs.
+func (r *recording) deadlocksOf(images *loadedcode.ImageCache, pids []int) ([]string, error) {
 	var targets []*loadedcode.Process
 	hung := selfhang.Watched(func() {
-		targets = openAll(r.images, pids)
+		targets = openAll(images, pids)
 	})
 	if hung != nil || len(targets) == 0 {
-		return hung
+		return nil, hung
 	}
-	l, err := dump.ExamineLocks(targets, dump.Options{MaxDepth: r.samplerOpts.MaxDepth, ReadOnly: r.samplerOpts.ReadOnly})
+	l, err := dump.ExamineLocks(targets, dump.Options{MaxDepth: r.samplerOpts.MaxDepth, ReadOnly: r.samplerOpts.ReadOnly,
+		MaxPause: r.samplerOpts.MaxPause})
 	if errors.Is(err, dump.ErrHung) {
-		return err
+		return nil, err
 	}
 	for _, t := range targets {
 		t.Close()
 	}
-	r.deadlocks = text.Sentences(l)
-	return nil
+	return text.Sentences(l), nil
 }

@@ -5,6 +5,7 @@ package recording
 import (
 	"time"
 
+	"prywalk/internal/condition"
 	"prywalk/internal/sampler"
 	"prywalk/internal/top"
 )
@@ -28,6 +29,10 @@ type Options struct {
 	Keep   int
 	// Context labels samples with the requests that programs publish (package threadcontext).
 	Context bool
+	// Ring, if positive, is the time that is kept and written by On's conditions, SIGUSR1 and at the end, not more often
+	// for one condition. Keep is then the number of files.
+	Ring time.Duration
+	On   []condition.Condition
 	// Aggregate keeps sums without times.
 	Aggregate bool
 	// Stats is the path of the counts as JSON; "": none.

@@ -41,6 +41,7 @@ type recording struct {
 	// fileNames are those of what is written.
 	fileNames *backgroundResolver
 	output    output
+	ring      *ring // nil: all is kept
 	signals   signalHandler
 
 	stats          runstats.Stats
@@ -62,6 +63,10 @@ func (r *recording) run(body func(context.Context, []*loadedcode.Process) error)
 	}
 	if err := r.setOutput(pid); err != nil {
 		return err
+	}
+	if r.options.Ring > 0 {
+		r.ring = newRing(r)
+		r.signals.onUser1 = func() { r.ring.ask("SIGUSR1 came", "", time.Now().UnixNano()) }
 	}
 	ctx, stop := r.signals.handle(&r.output.state)
 	defer stop()
@@ -158,7 +163,7 @@ func (r *recording) prepare(procs []*loadedcode.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.samplerOpts.Freq), Aggregate: r.options.Aggregate,
 		SpillTo: os.TempDir(), SpillFailed: r.reportSpillFailure,
-		Discard: r.live && r.output.path == "", Rotates: r.output.rotation != nil,
+		Discard: r.live && r.output.path == "", Rotates: r.output.rotation != nil, Ring: r.options.Ring,
 	})
 	r.setNames()
 	r.names.ReadPerfMapsInSteps()
@@ -166,6 +171,9 @@ func (r *recording) prepare(procs []*loadedcode.Process) {
 	r.samplerOpts.JITFuncBounds = r.names.JITFuncBounds
 	if r.output.path == "" || outfile.Replaceable(r.output.path) {
 		r.samplerOpts.CheckpointEvery = checkpointEvery
+	}
+	if r.ring != nil {
+		r.ring.prepare()
 	}
 	r.sampler = sampler.New(r.samplerOpts, r.builder, r.images, procs)
 	if r.samplerOpts.CheckpointEvery > 0 {
@@ -209,10 +217,14 @@ func (r *recording) runSampler(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	if r.output.rotation != nil {
+	if r.options.Rotate > 0 {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		go r.output.rotation.run(ctx, r.signals.checkpointNow)
+	}
+	endRing := func() error { return nil }
+	if r.ring != nil {
+		ctx, endRing = r.ring.begin(ctx)
 	}
 	if r.options.Control {
 		go serveControl(r.sampler, os.Stdin, os.Stdout)
@@ -225,6 +237,9 @@ func (r *recording) runSampler(ctx context.Context) error {
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)
+	if hung := endRing(); hung != nil && !r.hung {
+		r.hung, err = true, hung
+	}
 	groups.end(&r.stats)
 	for why, n := range r.stats.Refused {
 		r.refused[why] += n
@@ -249,10 +264,14 @@ func (r *recording) setTimes() {
 	}
 	if !r.stats.Begun.IsZero() {
 		begun := r.stats.Begun
-		if r.output.rotation != nil && r.output.rotation.written > 0 {
+		end := begun.Add(time.Duration((r.stats.Seconds + r.stats.Suspended) * 1e9))
+		switch {
+		case r.ring != nil:
+			begun = r.ring.from(end)
+		case r.output.rotation != nil && r.output.rotation.written > 0:
 			begun = r.builder.PartStart()
 		}
-		r.builder.SetWindow(begun, r.stats.Begun.Add(time.Duration((r.stats.Seconds+r.stats.Suspended)*1e9)))
+		r.builder.SetWindow(begun, end)
 	}
 }
 

@@ -49,6 +49,12 @@ func (r *recording) checkpoint(c checkpointing) {
 	if r.output.rotation != nil {
 		r.builder.BeginEpoch()
 	}
+	if r.ring != nil {
+		r.ring.watch.NoteCut()
+		if !r.ring.isDue() {
+			return
+		}
+	}
 	r.names.SetYield(c.Yield)
 	defer r.names.SetYield(nil)
 	r.checkpoints.Add(1)
@@ -65,6 +71,10 @@ func (r *recording) checkpoint(c checkpointing) {
 }
 
 func (r *recording) writeCheckpoint() {
+	if r.ring != nil {
+		r.writeRing()
+		return
+	}
 	if r.output.rotation != nil && r.rotateIfDue() {
 		return
 	}
@@ -93,7 +103,11 @@ func (r *recording) save(whole bool) error {
 func (r *recording) write() error {
 	r.signals.samplingOver.Store(true)
 	r.checkpoints.Wait() // after a hang or a panic one may still be written
-	r.builder.SetComments(slices.Concat([]string{runstats.CommentLine(&r.stats)}, r.deadlocks,
+	var ring []string
+	if r.ring != nil {
+		ring = r.ring.beginLast()
+	}
+	r.builder.SetComments(slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks,
 		runstats.TargetGroups(&r.stats), r.goroutines)...)
 	r.names.Refresh()
 	return exit.Join(r.writeLast(), r.writeStats())
@@ -247,7 +261,7 @@ func (o *output) setPath(options *Options, pid int) {
 	switch {
 	case console.IsStdout(o.path):
 		o.path = "-"
-	case options.Rotate > 0 && o.path != "":
+	case (options.Rotate > 0 || options.Ring > 0) && o.path != "":
 		o.rotation = newRotation(expandPath(options.Output, pid, timeMark), options.Rotate, options.Keep)
 		o.path = o.rotation.path(time.Now())
 	}

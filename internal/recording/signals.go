@@ -44,7 +44,8 @@ const (
 
 // signalHandler runs a goroutine from handle until stop.
 type signalHandler struct {
-	launches bool // set before handle
+	launches bool   // set before handle
+	onUser1  func() // called at SIGUSR1 before the checkpoint, if set before handle
 	command  atomic.Pointer[launch.Launched]
 	pending  atomic.Int32                    // for the command; 0: none
 	sampler  atomic.Pointer[sampler.Sampler] // nil: no checkpoints
@@ -60,7 +61,7 @@ type signalHandler struct {
 //	                          Ctrl-C ([sameInterruptTime]), and any later than [sameRequestTime], exits at once
 //	SIGQUIT                   the same, but with a launched command only sent to that (a JVM prints its threads), and
 //	                          a checkpoint
-//	SIGUSR1                   a checkpoint
+//	SIGUSR1                   a checkpoint, or onUser1
 func (h *signalHandler) handle(output *outputState) (_ context.Context, stop func()) {
 	activeHandlers.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -80,6 +81,10 @@ func (h *signalHandler) handle(output *outputState) (_ context.Context, stop fun
 			passedOn := sig == unix.SIGQUIT && h.launches
 			if passedOn {
 				h.forward(sig)
+			}
+			if sig == unix.SIGUSR1 && h.onUser1 != nil {
+				h.onUser1()
+				continue
 			}
 			if passedOn || sig == unix.SIGUSR1 {
 				h.checkpointNow()

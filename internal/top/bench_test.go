@@ -18,7 +18,7 @@ func crowd(b testing.TB, threads int) (*fixture, sample.StackID) {
 	for range 80 {
 		f.wakeSome(asleep, threads)
 	}
-	f.snapshot(10*time.Second)
+	f.snapshot(10 * time.Second)
 	return f, asleep
 }
 

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 type source struct {
 	*fixture
-	state   State
+	state State
 }
 
 func (s *source) Snapshot(window time.Duration, used *Snapshot) *Snapshot {

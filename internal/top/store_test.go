@@ -76,7 +76,7 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 	f := newFixture(t)
 	f.busy(30)
 	for _, seconds := range []int64{2, 10, 30} {
-		snap := f.snapshot(time.Duration(seconds)*time.Second)
+		snap := f.snapshot(time.Duration(seconds) * time.Second)
 		if snap.Length != time.Duration(seconds)*time.Second {
 			t.Errorf("%d s: %s", seconds, snap.Length)
 		}

@@ -30,7 +30,9 @@ type Origin struct {
 // Process has the stacks of a process.
 type Process struct {
 	Origin
-	PID     int      `json:"pid"`
+	PID int `json:"pid"`
+	// Start is when the process started, in clock ticks after boot: with the PID it names the process. 0: of a core.
+	Start   uint64   `json:"start_ticks,omitempty"`
 	Name    string   `json:"-"`
 	Threads []Thread `json:"threads"`
 	// Tasks are those of interpreters. TasksChanged counts those that changed during each reading, TasksMore those

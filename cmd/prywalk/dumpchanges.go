@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"prywalk/internal/commandline"
+	"prywalk/internal/console"
+	"prywalk/internal/core"
+	"prywalk/internal/dump"
+	"prywalk/internal/dump/changes"
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/dump/text"
+	"prywalk/internal/exit"
+	"prywalk/internal/printable"
+	"prywalk/internal/refusal"
+)
+
+// changeFlags compare two dumps.
+type changeFlags struct {
+	since, diff string
+	later       string // the second file of --diff
+	watch       time.Duration
+}
+
+func (f *changeFlags) addTo(fl *pflag.FlagSet) {
+	fl.StringVar(&f.since, "since", "", "show what has changed since this `FILE` of dump --json")
+	fl.StringVar(&f.diff, "diff", "", "compare this `FILE` with the one that follows: two of dump --json, or cores")
+	fl.Var(commandline.Seconds(&f.watch), "watch", "show again and again what has changed in this time, until Ctrl-C")
+}
+
+// takeLater takes the second file of --diff, and returns the other arguments.
+func (f *changeFlags) takeLater(args []string) []string {
+	if f.diff == "" || len(args) == 0 {
+		return args
+	}
+	f.later = args[0]
+	return args[1:]
+}
+
+func (f *dumpFlags) checkChanges(changed func(flag string) bool) error {
+	n := 0
+	for _, name := range []string{"since", "diff", "watch"} {
+		if changed(name) {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return nil
+	case n > 1:
+		return exit.Usage("give one of --since, --diff and --watch")
+	case f.locks || f.chains || f.merge || f.core != "":
+		return exit.Usage("--since, --diff and --watch cannot be combined with --locks, --merge or --core")
+	case changed("diff") && f.later == "":
+		return exit.Usage("--diff takes two files: prywalk dump --diff EARLIER LATER")
+	case changed("watch") && f.watch < time.Second/10:
+		return exit.Usage("--watch %s: give at least 0.1s", f.watch)
+	case f.sysroot != "" && !changed("diff"):
+		return exit.Usage("--sysroot is for cores: give --diff with a core")
+	}
+	return nil
+}
+
+// dumpDiff compares two files.
+func (f *dumpFlags) dumpDiff(w io.Writer) error {
+	a, err := f.readDump(f.diff)
+	if err != nil {
+		return err
+	}
+	b, err := f.readDump(f.later)
+	if err != nil {
+		return err
+	}
+	return f.writeChanges(w, a, b)
+}
+
+// readDump reads a core, or a file of dump --json with one process, or that of -p.
+func (f *dumpFlags) readDump(name string) (*stacks.Process, error) {
+	pid := 0
+	if len(f.pids) > 0 {
+		pid = f.pids[0]
+	}
+	p, err := changes.Read(name, pid)
+	if !errors.Is(err, changes.ErrELF) {
+		return p, err
+	}
+	err = f.withCore(name, func(c *core.Core) error {
+		p = dump.Core(c, f.options())
+		return nil
+	})
+	return p, err
+}
+
+// dumpSince compares the dump of a file with one that it makes.
+func (f *dumpFlags) dumpSince(w io.Writer) (first error) {
+	if len(f.pids) == 0 {
+		p, err := changes.Read(f.since, 0)
+		if err != nil {
+			return err
+		}
+		f.pids = []int{p.PID}
+	}
+	for _, pid := range f.pids {
+		before, err := changes.Read(f.since, pid)
+		if err == nil {
+			err = f.compareNow(w, before)
+		}
+		if first = exit.Join(first, err); err != nil && len(f.pids) == 1 {
+			break
+		}
+	}
+	return first
+}
+
+func (f *dumpFlags) compareNow(w io.Writer, before *stacks.Process) error {
+	now, err := f.dumpProcess(before.PID)
+	if err != nil {
+		return err
+	}
+	defer now.Close()
+	return f.writeChanges(w, before, now)
+}
+
+// dumpWatch ends with the last process, which is no error, or with prywalk by a signal.
+func (f *dumpFlags) dumpWatch() error {
+	before := map[int]*stacks.Process{}
+	for _, pid := range f.pids {
+		p, err := f.dumpProcess(pid)
+		if err != nil {
+			return err
+		}
+		before[pid] = p
+	}
+	for again := time.NewTicker(f.watch); ; <-again.C {
+		for pid, earlier := range before {
+			if time.Since(earlier.Time) < f.watch/2 {
+				continue
+			}
+			now, err := f.dumpProcess(pid)
+			switch {
+			case refusal.Of(err) == refusal.Exited:
+				console.Infof("process %d has ended", pid)
+				if delete(before, pid); len(before) == 0 {
+					return nil
+				}
+				continue
+			case err != nil:
+				return err
+			}
+			if !f.json {
+				printable.Fprintf(os.Stdout, "\n%s: ", now.Time.Format(time.TimeOnly))
+			}
+			err = f.writeChanges(os.Stdout, earlier, now)
+			earlier.Close()
+			if before[pid] = now; err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (f *dumpFlags) writeChanges(w io.Writer, a, b *stacks.Process) error {
+	defer console.ReportOmitted()
+	c, err := changes.Compare(a, b)
+	if err != nil {
+		return fmt.Errorf("cannot compare: %w", err)
+	}
+	if f.json {
+		return printable.WriteJSON(w, c)
+	}
+	return text.WriteChanges(w, c)
+}

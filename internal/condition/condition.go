@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package condition finds out from a recording's intervals when a condition begins to hold.
+//
+// # Algorithm
+//
+// [Watch] is a sink of intervals. Add only adds two clocks up; all else is in Refresh, about once a second, with the
+// open intervals: an interval asleep of a second or more is a sleep in which the thread has not run, so its length is
+// that of the wait. A condition is reported when it begins to hold, and again after it has ceased to, but not within the
+// pause. For a deadlock the threads' owners of locks are only a suspicion, which the caller examines.
+package condition
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Condition is one parsed condition.
+type Condition struct {
+	text     string
+	kind     string
+	limit    float64 // threads, or a share
+	time     time.Duration
+	function *regexp.Regexp
+}
+
+// String returns the condition as it was given.
+func (c *Condition) String() string { return c.text }
+
+// Time is the least length of a wait; 0: the condition has none.
+func (c *Condition) Time() time.Duration { return c.time }
+
+// The kinds of conditions.
+const (
+	deadlock = "deadlock"
+	waiters  = "waiters"
+	runQueue = "runqueue"
+	cpu      = "cpu"
+	blocked  = "blocked"
+)
+
+// Forms lists the conditions, for messages.
+const Forms = "deadlock, waiters>10, runqueue>20%, cpu>90% or \"blocked>2s under FUNC\""
+
+// minBlocked is the least time of blocked: only sleeps of a second have no runs in them.
+const minBlocked = time.Second
+
+var errForm = errors.New("give " + Forms)
+
+// Parse parses a condition. The error says what to give.
+func Parse(text string) (Condition, error) {
+	c := Condition{text: strings.TrimSpace(text)}
+	name, limit, compares := strings.Cut(c.text, ">")
+	c.kind, limit = strings.TrimSpace(name), strings.TrimSpace(limit)
+	var err error
+	switch {
+	case c.kind == deadlock && !compares:
+		return c, nil
+	case !compares:
+		return c, errForm
+	case c.kind == waiters:
+		var n int
+		n, err = strconv.Atoi(limit)
+		c.limit = float64(n)
+	case c.kind == runQueue, c.kind == cpu:
+		c.limit, err = strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
+		c.limit /= 100
+	case c.kind == blocked:
+		return c, c.parseBlocked(limit)
+	default:
+		return c, errForm
+	}
+	if err != nil || !(c.limit >= 0) || c.kind == runQueue && c.limit >= 1 {
+		return c, errForm
+	}
+	return c, nil
+}
+
+func (c *Condition) parseBlocked(text string) (err error) {
+	limit, function, ok := strings.Cut(text, " under ")
+	if c.time, err = time.ParseDuration(strings.TrimSpace(limit)); err != nil || !ok {
+		return errForm
+	}
+	if c.time < minBlocked {
+		return fmt.Errorf("give a time of at least %v", minBlocked)
+	}
+	if c.function, err = regexp.Compile(strings.TrimSpace(function)); err != nil {
+		return errors.New("give a regular expression after under")
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package changes
+
+import (
+	"bufio"
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/schema"
+)
+
+const remake = "make a dump with prywalk dump -p PID --json > FILE"
+
+// ErrELF means that a file may be a core.
+var ErrELF = errors.New("an ELF file; give one of dump --json")
+
+// Read reads the dump of a process from a file of dump --json; pid 0: of the only one. Errors: of reading the file;
+// [ErrELF]; it is no dump, or of another version; it lacks the process, or for pid 0 has several.
+func Read(path string, pid int) (*stacks.Process, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w; %s", err, remake)
+	}
+	defer file.Close()
+	p, err := read(file, pid)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+func read(from io.Reader, pid int) (found *stacks.Process, err error) {
+	var pids []int
+	buffered := bufio.NewReader(from)
+	if magic, _ := buffered.Peek(len(elf.ELFMAG)); string(magic) == elf.ELFMAG {
+		return nil, ErrELF
+	}
+	for d := json.NewDecoder(buffered); ; {
+		var text json.RawMessage
+		if err = d.Decode(&text); err != nil {
+			break
+		}
+		var head struct {
+			Version *int             `json:"schema_version"`
+			PID     int              `json:"pid"`
+			Threads *json.RawMessage `json:"threads"`
+		}
+		if json.Unmarshal(text, &head) != nil || head.Version == nil || head.PID == 0 || head.Threads == nil {
+			return nil, fmt.Errorf("no dump of threads; %s", remake)
+		}
+		if *head.Version != schema.Number {
+			return nil, fmt.Errorf("a dump with schema_version %d, and this prywalk reads %d; make both dumps with one version",
+				*head.Version, schema.Number)
+		}
+		pids = append(pids, head.PID)
+		if found != nil || pid != 0 && head.PID != pid {
+			continue
+		}
+		found = &stacks.Process{}
+		if err := json.Unmarshal(text, found); err != nil {
+			return nil, fmt.Errorf("no dump of threads (%w); %s", err, remake)
+		}
+		complete(found)
+	}
+	switch {
+	case !errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("no complete dump of threads (%w); %s", err, remake)
+	case len(pids) == 0:
+		return nil, fmt.Errorf("it is empty; %s", remake)
+	case found == nil:
+		return nil, fmt.Errorf("it has no process %d, but %d; give another file, or another process with -p", pid, pids)
+	case pid == 0 && len(pids) > 1:
+		return nil, fmt.Errorf("it has the processes %d; give one of them with -p", pids)
+	}
+	return found, nil
+}
+
+// complete sets the places that the text lacks.
+func complete(p *stacks.Process) {
+	place := func(frames []stacks.Frame) {
+		for i := range frames {
+			if frames[i].Place == nil {
+				frames[i].Place = &stacks.Place{}
+			}
+		}
+	}
+	for i := range p.Threads {
+		place(p.Threads[i].Frames)
+	}
+	for i := range p.GoroutineStacks {
+		place(p.GoroutineStacks[i].Frames)
+	}
+	for i := range p.Tasks {
+		place(p.Tasks[i].Frames)
+	}
+}

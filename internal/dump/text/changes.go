@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"prywalk/internal/dump/changes"
+	"prywalk/internal/printable"
+)
+
+// What the groups of threads are called.
+var changeTitles = map[changes.Change]string{
+	changes.NotRun: "not run (proven by equal run counts)", changes.Moved: "moved",
+	changes.Ran: "ran, and back at the same stack", changes.SameStack: "the same stack, not proven that they have not run",
+	changes.New: "new", changes.Ended: "ended",
+}
+
+// WriteChanges writes the conclusion, and the threads by what became of them.
+func WriteChanges(w io.Writer, c *changes.Changes) error {
+	var b strings.Builder
+	printable.Fprintf(&b, "%s\nprocess %d%s\n", c.Conclusion, c.PID, withSeparator(" ", c.Name))
+	for _, cycle := range c.Cycles {
+		printable.Fprintf(&b, "\nDEADLOCK: %s\n", cycleText(len(cycle), "thread", "holds"))
+		for _, tid := range cycle {
+			printable.Fprintf(&b, "  %s\n", threadOf(c, tid))
+		}
+	}
+	for _, change := range changes.All {
+		writeChange(&b, c.Of(change), changeTitles[change])
+	}
+	writeEdges(&b, c, "wait for another thread now, and did not before", c.NewWaiters)
+	writeEdges(&b, c, "waited for the same thing, with the same owner, both times", c.StayedEdges)
+	writeGrowth(&b, c.Grew)
+	if c.Unread > 0 {
+		printable.Fprintf(&b, "\n%s could not be read: what is called ended may be among them\n", count(c.Unread, "thread"))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeChange(b *strings.Builder, list []*changes.Thread, title string) {
+	if len(list) == 0 {
+		return
+	}
+	printable.Fprintf(b, "\n%s: %s\n", title, count(len(list), "thread"))
+	for _, group := range groupBy(list, func(t **changes.Thread) string { return changeText(*t) }) {
+		var names []string
+		for _, t := range group {
+			names = append(names, threadName(*t))
+		}
+		printable.Fprintf(b, "  %s: %s\n", enumerate(names), changeText(*group[0]))
+	}
+}
+
+func threadName(t *changes.Thread) string {
+	return strings.TrimRight(fmt.Sprintf("%d %s", t.TID, t.Name), " ")
+}
+
+func threadOf(c *changes.Changes, tid int) string {
+	if t := c.Thread(tid); t != nil {
+		return "thread " + threadName(t)
+	}
+	return fmt.Sprintf("thread %d", tid)
+}
+
+const noPlace = "a place without a name"
+
+func changeText(t *changes.Thread) string {
+	at := func(place string) string {
+		if place == "" {
+			return noPlace
+		}
+		return place
+	}
+	text := "in " + at(t.To)
+	switch {
+	case t.Change == changes.Ended:
+		text = "was in " + at(t.From)
+	case t.Change == changes.Moved && t.From == t.To:
+		text += ", by other callers or at another instruction"
+	case t.Change == changes.Moved:
+		text = "from " + at(t.From) + " to " + at(t.To)
+	}
+	if t.Runs > 0 {
+		text += ", put on a CPU " + count(int(t.Runs), "time")
+	}
+	if t.Change != changes.Ended {
+		text += withSeparator(", waits for ", t.WaitsFor)
+	}
+	if t.Idle != "" {
+		text += " [idle: " + t.Idle + "]"
+	}
+	return text
+}
+
+func writeEdges(b *strings.Builder, c *changes.Changes, title string, edges []changes.Edge) {
+	if len(edges) == 0 {
+		return
+	}
+	printable.Fprintf(b, "\n%s: %s\n", title, count(len(edges), "thread"))
+	for _, e := range edges {
+		owner, ran := "", ""
+		if e.Owner != 0 {
+			owner = ", held by " + threadOf(c, e.Owner)
+		}
+		if e.NotRun {
+			ran = "; neither has run"
+		}
+		printable.Fprintf(b, "  %s waits for %s%s%s%s\n", threadOf(c, e.Waiter), e.Object, owner,
+			withSeparator(", in ", e.Place), ran)
+	}
+}
+
+func writeGrowth(b *strings.Builder, grew []changes.Growth) {
+	if len(grew) == 0 {
+		return
+	}
+	printable.Fprintf(b, "\nmore than before, by stack:\n")
+	for _, g := range grew[:min(len(grew), maxShown)] {
+		printable.Fprintf(b, "  %d → %s in %s%s\n", g.Before, count(g.After, g.Kind), printable.Line(g.Place),
+			withSeparator(", created by ", g.CreatedBy))
+	}
+	if n := len(grew) - maxShown; n > 0 {
+		printable.Fprintf(b, "  … %s\n", count(n, "other stack"))
+	}
+}
