@@ -31,7 +31,10 @@ func (d *data) heading(out *printable.Writer, below string) {
 
 func (d *data) title(out *printable.Writer) (view.Summary, view.SymbolCoverage) {
 	s, c := d.Summary(), d.Coverage()
-	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, " · ", s.Parts(d.CoverageText(&c))...)),
+	if line := d.Conclusion(); line != "" {
+		out.Printf("%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, "; ", strings.Split(line, "; ")...)))
+	}
+	out.Printf("%s\n%s\n", tabular.Wrap(d.Options.Width, " · ", s.Parts(d.CoverageText(&c))...),
 		tabular.Wrap(d.Options.Width, " · ", d.totals(&s)...))
 	return s, c
 }

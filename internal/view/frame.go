@@ -26,8 +26,8 @@ type Frame struct {
 	Script bool
 	// Nameless marks code without a function; Name is then its place.
 	Nameless bool
-	// Library marks code of the language's or the system's libraries.
-	Library bool
+	// Library marks code of the language's or the system's libraries, Installed that of installed packages.
+	Library, Installed bool
 }
 
 // Synthetic reports an entry in brackets that is no code.
@@ -53,6 +53,34 @@ func (f *Frame) supportRank() int {
 		return 1
 	}
 	return 0
+}
+
+// ownRank orders frames by how much they are the program's own: functions of scripts, others, those of installed
+// packages, code without functions, and all else.
+func (f *Frame) ownRank() int {
+	switch {
+	case f.IsSupport():
+		return 0
+	case !f.isFunction():
+		return 1
+	case f.Installed:
+		return 2
+	case !f.Script:
+		return 3
+	}
+	return 4
+}
+
+// OwnFrame returns the index of a stack's innermost frame of those that are most the program's own, and the reason:
+// IsOwn reports whether another frame is as much its own.
+func OwnFrame(stack []int32, frame func(int32) *Frame) (index int, isOwn func(*Frame) bool) {
+	best := 0
+	for i, n := range stack {
+		if rank := frame(n).ownRank(); rank > best {
+			best, index = rank, i
+		}
+	}
+	return index, func(f *Frame) bool { return best > 1 && f.ownRank() == best }
 }
 
 // Label is the name with file and line if set.

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conclusion
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Summary adds up samples. The zero value is not ready: use [New].
+type Summary struct {
+	duration                int64
+	cpu, queue              int64
+	unexplained, incomplete int64           // CPU time
+	ticks                   int64           // with CPU time
+	self, total             map[int32]int64 // by number of the function
+	numbers                 map[Function]int32
+	list                    []Function
+	blocked                 [stopped + 1]int64
+	in                      map[inClass]*group
+	waits                   map[waitKey]*group
+	threads                 map[Thread]*threadTime
+	awake                   map[holder]int64 // time of a thread under a function, without waits for locks
+	rules                   map[string]int64 // idle time
+	onlyValues              string           // of which type; "": of all clocks
+	notes                   []string
+}
+
+type inClass struct{ class }
+
+type waitKey struct{ call, object, guess string }
+
+type threadTime struct {
+	name        string
+	wall, ready int64
+}
+
+type holder struct {
+	thread   Thread
+	function int32
+}
+
+// group is the time of threads that wait for one thing, or sleep in one way.
+type group struct {
+	key       waitKey
+	lock      bool
+	time      int64
+	threads   map[Thread]int64
+	tasks     int64 // time
+	task      string
+	functions map[int32]int64
+	owners    map[Thread]int64
+}
+
+// New begins with the recording's duration in ns, 0 if it is unknown, and its comments, which tell of deadlocks and
+// frozen groups.
+func New(duration int64, notes []string) *Summary {
+	return &Summary{duration: duration, notes: notes, self: map[int32]int64{}, total: map[int32]int64{},
+		numbers: map[Function]int32{},
+		in:      map[inClass]*group{}, waits: map[waitKey]*group{}, threads: map[Thread]*threadTime{},
+		awake: map[holder]int64{}, rules: map[string]int64{}}
+}
+
+// OnlyValues sets that the samples have values of one type, as their CPU time.
+func (s *Summary) OnlyValues(name string) { s.onlyValues = name }
+
+// Add adds a sample.
+func (s *Summary) Add(x *Sample) {
+	s.cpu, s.queue = s.cpu+x.CPU, s.queue+x.Queue
+	if x.CPU > 0 {
+		s.addCPU(x)
+	}
+	c := x.class()
+	if x.Blocked > 0 {
+		s.blocked[c] += x.Blocked
+		s.groupOf(c, x).add(x)
+		if c == idle {
+			s.rules[x.Wait.Idle] += x.Blocked
+		}
+	}
+	if x.Task == "" && x.Thread != (Thread{}) {
+		t := s.threads[x.Thread]
+		if t == nil {
+			t = &threadTime{}
+			s.threads[x.Thread] = t
+		}
+		t.name = cmp.Or(t.name, x.Name)
+		t.wall, t.ready = t.wall+x.CPU+x.Queue+x.Blocked, t.ready+x.CPU+x.Queue
+	}
+	if c != within || !isLock(&x.Wait) {
+		for i, f := range x.Stack {
+			if !slices.Contains(x.Stack[:i], f) {
+				s.awake[holder{x.Thread, f}] += x.CPU + x.Queue + x.Blocked
+			}
+		}
+	}
+}
+
+func (s *Summary) addCPU(x *Sample) {
+	s.ticks += x.Ticks
+	switch {
+	case x.Unexplained:
+		s.unexplained += x.CPU
+		return
+	case x.Incomplete:
+		s.incomplete += x.CPU
+	}
+	for i, f := range x.Stack {
+		if i == 0 {
+			s.self[f] += x.CPU
+		}
+		if !slices.Contains(x.Stack[:i], f) {
+			s.total[f] += x.CPU
+		}
+	}
+}
+
+func (s *Summary) groupOf(c class, x *Sample) *group {
+	var g *group
+	k := waitKey{x.Wait.Call, x.Wait.Object, x.Wait.IdleGuess}
+	if c == within {
+		g = s.waits[k]
+	} else {
+		g = s.in[inClass{c}]
+	}
+	if g != nil {
+		return g
+	}
+	g = &group{key: k, lock: isLock(&x.Wait), threads: map[Thread]int64{}, functions: map[int32]int64{},
+		owners: map[Thread]int64{}}
+	if c == within {
+		s.waits[k] = g
+	} else {
+		s.in[inClass{c}] = g
+	}
+	return g
+}
+
+func (g *group) add(x *Sample) {
+	g.time += x.Blocked
+	if x.Task != "" {
+		g.tasks, g.task = g.tasks+x.Blocked, x.Task
+	} else {
+		g.threads[x.Thread] += x.Blocked
+	}
+	if len(x.Stack) > 0 {
+		g.functions[x.Stack[0]] += x.Blocked
+	}
+	if x.Wait.Owner > 0 {
+		g.owners[Thread{x.Thread.PID, x.Wait.Owner}] += x.Blocked
+	}
+}
+
+// largest returns the key with the largest value, of equal ones by order.
+func largest[K comparable](m map[K]int64, order func(a, b K) int) (best K, value int64) {
+	for k, v := range m {
+		if v > value || v == value && v > 0 && order(k, best) < 0 {
+			best, value = k, v
+		}
+	}
+	return best, value
+}
+
+// Number returns the number of a function in stacks.
+func (s *Summary) Number(f Function) int32 {
+	n, ok := s.numbers[f]
+	if !ok {
+		n = int32(len(s.list))
+		s.numbers[f], s.list = n, append(s.list, f)
+	}
+	return n
+}
+
+func byNumber(a, b Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.TID, b.TID)) }
+
+func (s *Summary) waitsByTime() []*group {
+	return slices.SortedFunc(maps.Values(s.waits), func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.time, a.time), cmp.Compare(a.key.object, b.key.object),
+			cmp.Compare(a.key.call, b.key.call), cmp.Compare(a.key.guess, b.key.guess))
+	})
+}
+
+// length is the recording's, or at least that of the thread with most time.
+func (s *Summary) length() float64 {
+	length := s.duration
+	if length <= 0 {
+		for _, t := range s.threads {
+			length = max(length, t.wall)
+		}
+	}
+	return float64(max(1, length))
+}
