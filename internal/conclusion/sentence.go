@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxWidth     = 100 // of the sentence
+	maxWidth     = 120 // of the sentence with its last clauses
 	maxNameWidth = 40
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
@@ -37,7 +37,10 @@ func (s *Summary) Sentence() string {
 	case cpu+queue+wait == 0 && len(s.in) == 0:
 		return ""
 	case queue >= cpu && queue >= wait && queue >= 2*small:
-		clauses = append([]string{s.queued()}, s.busyClauses(cpu, true)...)
+		clauses = []string{s.queued()}
+		if where := s.where(); where != "" {
+			clauses = append(clauses, "its CPU time: "+where)
+		}
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
 		clauses = append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		clauses = append(clauses, s.busyClauses(cpu, true)...)
@@ -114,7 +117,7 @@ func (s *Summary) queued() string {
 			n++
 		}
 	}
-	return fmt.Sprintf("waiting for a CPU: %s ran %s and waited %s for a turn", tabular.Plural(n, "thread"),
+	return fmt.Sprintf("waiting for a CPU: %s ran %s and queued %s", tabular.Plural(n, "thread"),
 		tabular.Nanos(s.cpu), tabular.Nanos(s.queue))
 }
 

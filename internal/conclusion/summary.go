@@ -21,7 +21,7 @@ type Summary struct {
 	in                      map[inClass]*group
 	waits                   map[waitKey]*group
 	threads                 map[Thread]*threadTime
-	awake                   map[holder]int64 // time of a thread under a function, without waits for locks
+	awake                   map[activity]int64
 	rules                   map[string]int64 // idle time
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
@@ -34,11 +34,6 @@ type waitKey struct{ call, object, guess string }
 type threadTime struct {
 	name        string
 	wall, ready int64
-}
-
-type holder struct {
-	thread   Thread
-	function int32
 }
 
 // group is the time of threads that wait for one thing, or sleep in one way.
@@ -59,7 +54,7 @@ func New(duration int64, notes []string) *Summary {
 	return &Summary{duration: duration, notes: notes, self: map[int32]int64{}, total: map[int32]int64{},
 		numbers: map[Function]int32{},
 		in:      map[inClass]*group{}, waits: map[waitKey]*group{}, threads: map[Thread]*threadTime{},
-		awake: map[holder]int64{}, rules: map[string]int64{}}
+		awake: map[activity]int64{}, rules: map[string]int64{}}
 }
 
 // OnlyValues sets that the samples have values of one type, as their CPU time.
@@ -88,13 +83,7 @@ func (s *Summary) Add(x *Sample) {
 		t.name = cmp.Or(t.name, x.Name)
 		t.wall, t.ready = t.wall+x.CPU+x.Queue+x.Blocked, t.ready+x.CPU+x.Queue
 	}
-	if c != within || !isLock(&x.Wait) {
-		for i, f := range x.Stack {
-			if !slices.Contains(x.Stack[:i], f) {
-				s.awake[holder{x.Thread, f}] += x.CPU + x.Queue + x.Blocked
-			}
-		}
-	}
+	s.addActivity(x, c)
 }
 
 func (s *Summary) addCPU(x *Sample) {
@@ -174,9 +163,17 @@ func (s *Summary) Number(f Function) int32 {
 
 func byNumber(a, b Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.TID, b.TID)) }
 
+// weight prefers locks: what waits for their owners waits in other ways.
+func (g *group) weight() int64 {
+	if g.lock {
+		return 2 * g.time
+	}
+	return g.time
+}
+
 func (s *Summary) waitsByTime() []*group {
 	return slices.SortedFunc(maps.Values(s.waits), func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.time, a.time), cmp.Compare(a.key.object, b.key.object),
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.key.object, b.key.object),
 			cmp.Compare(a.key.call, b.key.call), cmp.Compare(a.key.guess, b.key.guess))
 	})
 }

@@ -68,7 +68,7 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 	if len(stack) == 0 {
 		return
 	}
-	first, isOwn := OwnFrame(stack, frame)
+	first, rank := OwnFrame(stack, frame)
 	switch leaf := frame(stack[0]); {
 	case leaf.Name == attribute.RanBetweenTicks, leaf.Name == attribute.NotObserved,
 		leaf.Name == attribute.ExitedUnseen, leaf.Name == attribute.ShortLivedChildren:
@@ -76,7 +76,7 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
 	for i, n := range stack[first:] {
-		if f := frame(n); i == 0 && !f.Synthetic() || isOwn(f) {
+		if f := frame(n); i == 0 && !f.Synthetic() || rank > 1 && f.OwnRank() == rank {
 			x.Stack = append(x.Stack, o.number(n, f))
 		}
 	}

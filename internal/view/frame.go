@@ -55,9 +55,9 @@ func (f *Frame) supportRank() int {
 	return 0
 }
 
-// ownRank orders frames by how much they are the program's own: functions of scripts, others, those of installed
-// packages, code without functions, and all else.
-func (f *Frame) ownRank() int {
+// OwnRank orders frames by how much they are the program's own: 4 functions of scripts, 3 others, 2 those of installed
+// packages, 1 code without functions, 0 all else.
+func (f *Frame) OwnRank() int {
 	switch {
 	case f.IsSupport():
 		return 0
@@ -71,16 +71,14 @@ func (f *Frame) ownRank() int {
 	return 4
 }
 
-// OwnFrame returns the index of a stack's innermost frame of those that are most the program's own, and the reason:
-// IsOwn reports whether another frame is as much its own.
-func OwnFrame(stack []int32, frame func(int32) *Frame) (index int, isOwn func(*Frame) bool) {
-	best := 0
+// OwnFrame returns the index and the rank of a stack's innermost frame of those that are most the program's own.
+func OwnFrame(stack []int32, frame func(int32) *Frame) (index, rank int) {
 	for i, n := range stack {
-		if rank := frame(n).ownRank(); rank > best {
-			best, index = rank, i
+		if r := frame(n).OwnRank(); r > rank {
+			index, rank = i, r
 		}
 	}
-	return index, func(f *Frame) bool { return best > 1 && f.ownRank() == best }
+	return index, rank
 }
 
 // Label is the name with file and line if set.

@@ -299,6 +299,17 @@ func waitStack(s *profile.Sample) (out []waits.Frame) {
 	return out
 }
 
+// BlockedTotals returns the blocked time, and the idle part, if waits are shown.
+func (d *Data) BlockedTotals() []string {
+	var short []string
+	for _, text := range d.blockedTotals() {
+		by, of, _ := strings.Cut(text, " by the rules ")
+		_, of, _ = strings.Cut(of, ": ")
+		short = append(short, strings.TrimSuffix(by+": "+of, ": "))
+	}
+	return short
+}
+
 func (d *Data) blockedTotals() []string {
 	if _, ok := d.TypeIndex(TypeBlocked); ok || !d.groupsWaits() {
 		return nil
