@@ -123,11 +123,15 @@ func (s *Summary) queued() string {
 
 // busyClauses say how much CPU time there is, and where. second: they end a sentence on something else.
 func (s *Summary) busyClauses(cpus float64, second bool) (clauses []string) {
-	if second && cpus < small {
+	if second && cpus < 2*small {
 		return nil
 	}
 	where := s.where()
-	load := fmt.Sprintf("%.2g CPUs", cpus)
+	load := strings.TrimSuffix(fmt.Sprintf("%.2f", cpus), "0") + " CPUs"
+	load = strings.Replace(load, ".0 CPUs", " CPUs", 1)
+	if load == "1 CPUs" {
+		load = "1 CPU"
+	}
 	switch {
 	case second:
 		clauses = []string{strings.TrimSuffix("busy on "+load+", "+where, ", ")}
@@ -186,6 +190,14 @@ func (g *group) who(length float64) string {
 		return tasks
 	}
 	return text + ", " + tasks
+}
+
+// verb has the form for one or several.
+func (g *group) verb(text string) string {
+	if len(g.threads) == 1 && g.tasks == 0 {
+		return text + "s"
+	}
+	return text
 }
 
 // intensity is the share of its threads' time that a group has.
@@ -271,18 +283,19 @@ func (s *Summary) asleep(length float64) string {
 				what = append(what, name)
 			}
 		}
-		waitFor := " wait for " + strings.Join(what, " or ")
+		purpose := " for " + strings.Join(what, " or ")
 		if len(what) == 0 {
-			waitFor = " of the run-time system wait"
+			purpose = " in the run-time system"
 		}
-		parts = append(parts, g.who(length)+waitFor)
+		parts = append(parts, g.who(length)+g.verb(" wait")+purpose)
 	}
 	for _, c := range []struct {
-		of   class
-		says string
-	}{{sleep, " sleep"}, {others, " wait for threads or child processes"}, {unknown, " slept, for what is not known"}} {
+		of         class
+		verb, what string
+	}{{sleep, " sleep", ""}, {others, " wait", ", for threads or child processes"},
+		{unknown, " sleep", ", for what is not known"}} {
 		if g := s.in[inClass{c.of}]; g != nil && float64(g.time) >= 0.1*length {
-			parts = append(parts, g.who(length)+c.says+s.within(g, "in"))
+			parts = append(parts, g.who(length)+g.verb(c.verb)+s.within(g, "in")+c.what)
 		}
 	}
 	return strings.Join(parts, ", ")
