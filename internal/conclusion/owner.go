@@ -12,10 +12,12 @@ import (
 	"prywalk/internal/tabular"
 )
 
+const runs, sleeps = "runs", "sleeps"
+
 // activity is what a thread, or tasks, do under a function.
 type activity struct {
 	holder
-	doing string
+	doing string // runs, sleeps, or the call of a wait
 }
 
 type holder struct {
@@ -25,18 +27,18 @@ type holder struct {
 
 const anywhere = -1
 
-// addActivity adds what is not a wait for a lock.
+// addActivity adds what is not a wait for a lock, a thread or work: in these, locks are rarely held.
 func (s *Summary) addActivity(x *Sample, c class) {
 	doing := ""
 	switch {
-	case c == within && isLock(&x.Wait):
+	case c == idle, c == others, c == within && isLock(&x.Wait):
 		return
 	case x.Blocked == 0:
-		doing = "runs"
+		doing = runs
 	case c == sleep:
-		doing = "sleeps"
-	case x.Wait.Call != "":
-		doing = "in " + x.Wait.Call
+		doing = sleeps
+	default:
+		doing = x.Wait.Call
 	}
 	time := x.CPU + x.Queue + x.Blocked
 	if x.Task == "" {
@@ -63,7 +65,7 @@ func (s *Summary) heldBy(g *group) string {
 
 func (s *Summary) name(t Thread) string {
 	known := s.threads[t]
-	if known == nil || known.name == "" {
+	if known.name == "" {
 		return fmt.Sprintf("thread %d", t.TID)
 	}
 	for other, x := range s.threads {
@@ -82,10 +84,12 @@ func (s *Summary) doing(h holder) string {
 			times[a.doing] += v
 		}
 	}
-	if text, _ := largest(times, strings.Compare); text != "" {
-		return " (" + text + ")"
+	switch text, _ := largest(times, strings.Compare); text {
+	case "", runs, sleeps:
+		return strings.TrimSuffix(" ("+text+")", " ()")
+	default:
+		return " (in " + text + ")"
 	}
-	return ""
 }
 
 // likelyHeldBy guesses an owner: a thread, or tasks, in a function that takes the lock, without a wait for it, for a
@@ -105,7 +109,7 @@ func (s *Summary) likelyHeldBy(g *group) string {
 	if _, next := largest(times, order); float64(time) < 0.3*s.length() || time < 2*next {
 		return ""
 	}
-	if best.thread == (Thread{}) || s.threads[best.thread] == nil {
+	if best.thread == (Thread{}) || s.threads[best.thread].name == "" {
 		return ", likely held in " + s.list[best.function].String() + s.doing(best)
 	}
 	return ", likely held by " + s.name(best.thread) + s.doing(best)

@@ -33,14 +33,15 @@ func (s *Summary) Sentence() string {
 	case s.onlyValues != "":
 		return s.valuesIn()
 	case s.blocked[stopped] > 0 && s.blocked[stopped] >= s.cpu+s.queue+s.blocked[within]:
-		return "stopped: " + s.in[inClass{stopped}].who(length) + " by a signal or a debugger"
-	case cpu+queue+wait == 0 && len(s.in) == 0:
+		return "stopped: " + s.of(stopped).who(length) + " by a signal or a debugger"
+	case cpu+queue == 0 && s.blocked == [stopped + 1]int64{}:
 		return ""
 	case queue >= cpu && queue >= wait && queue >= 2*small:
 		clauses = []string{s.queued()}
 		if where := s.where(); where != "" {
 			clauses = append(clauses, "its CPU time: "+where)
 		}
+		clauses = append(clauses, s.doubts(false)...)
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
 		clauses = append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		clauses = append(clauses, s.busyClauses(cpu, true)...)
@@ -140,6 +141,11 @@ func (s *Summary) busyClauses(cpus float64, second bool) (clauses []string) {
 	default:
 		clauses = []string{"busy: " + where, load}
 	}
+	return append(clauses, s.doubts(second)...)
+}
+
+// doubts say what of the CPU time is not certain.
+func (s *Summary) doubts(second bool) (clauses []string) {
 	switch {
 	case s.unexplained >= int64(muchDoubt*float64(s.cpu)):
 		clauses = append(clauses, percent(s.unexplained, s.cpu)+" of CPU time has no sample")
@@ -270,7 +276,7 @@ var idleFor = map[string]string{
 // asleep describes threads outside of work; "": there is none.
 func (s *Summary) asleep(length float64) string {
 	var parts []string
-	if g := s.in[inClass{idle}]; g != nil {
+	if g := s.of(idle); g != nil {
 		var what []string
 		rules := map[string]int64{}
 		for rule, v := range s.rules {
@@ -294,7 +300,7 @@ func (s *Summary) asleep(length float64) string {
 		verb, what string
 	}{{sleep, " sleep", ""}, {others, " wait", ", for threads or child processes"},
 		{unknown, " sleep", ", for what is not known"}} {
-		if g := s.in[inClass{c.of}]; g != nil && float64(g.time) >= 0.1*length {
+		if g := s.of(c.of); g != nil && float64(g.time) >= 0.1*length {
 			parts = append(parts, g.who(length)+g.verb(c.verb)+s.within(g, "in")+c.what)
 		}
 	}

@@ -4,7 +4,6 @@ package conclusion
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
@@ -18,18 +17,19 @@ type Summary struct {
 	numbers                 map[Function]int32
 	list                    []Function
 	blocked                 [stopped + 1]int64
-	in                      map[inClass]*group
-	waits                   map[waitKey]*group
-	threads                 map[Thread]*threadTime
+	groups                  map[groupKey]*group
+	threads                 map[Thread]threadTime
 	awake                   map[activity]int64
 	rules                   map[string]int64 // idle time
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
 }
 
-type inClass struct{ class }
-
-type waitKey struct{ call, object, guess string }
+// groupKey has texts only of waits within work.
+type groupKey struct {
+	class               class
+	call, object, guess string
+}
 
 type threadTime struct {
 	name        string
@@ -38,7 +38,7 @@ type threadTime struct {
 
 // group is the time of threads that wait for one thing, or sleep in one way.
 type group struct {
-	key       waitKey
+	key       groupKey
 	lock      bool
 	time      int64
 	threads   map[Thread]int64
@@ -51,10 +51,36 @@ type group struct {
 // New begins with the recording's duration in ns, 0 if it is unknown, and its comments, which tell of deadlocks and
 // frozen groups.
 func New(duration int64, notes []string) *Summary {
-	return &Summary{duration: duration, notes: notes, self: map[int32]int64{}, total: map[int32]int64{},
-		numbers: map[Function]int32{},
-		in:      map[inClass]*group{}, waits: map[waitKey]*group{}, threads: map[Thread]*threadTime{},
-		awake: map[activity]int64{}, rules: map[string]int64{}}
+	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
+		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
+		rules: map[string]int64{}}
+	s.duration, s.notes = duration, notes
+	return s
+}
+
+// maxKeptGroups bounds the groups that Reset keeps.
+const maxKeptGroups = 1000
+
+// Reset begins again, in the same memory.
+func (s *Summary) Reset(duration int64) {
+	for _, g := range s.groups {
+		clear(g.threads)
+		clear(g.functions)
+		clear(g.owners)
+		*g = group{key: g.key, lock: g.lock, threads: g.threads, functions: g.functions, owners: g.owners}
+	}
+	if len(s.groups) > maxKeptGroups {
+		clear(s.groups)
+	}
+	for _, m := range []map[int32]int64{s.self, s.total} {
+		clear(m)
+	}
+	clear(s.numbers)
+	clear(s.threads)
+	clear(s.awake)
+	clear(s.rules)
+	*s = Summary{duration: duration, self: s.self, total: s.total, numbers: s.numbers, list: s.list[:0], groups: s.groups,
+		threads: s.threads, awake: s.awake, rules: s.rules}
 }
 
 // OnlyValues sets that the samples have values of one type, as their CPU time.
@@ -76,12 +102,9 @@ func (s *Summary) Add(x *Sample) {
 	}
 	if x.Task == "" && x.Thread != (Thread{}) {
 		t := s.threads[x.Thread]
-		if t == nil {
-			t = &threadTime{}
-			s.threads[x.Thread] = t
-		}
 		t.name = cmp.Or(t.name, x.Name)
 		t.wall, t.ready = t.wall+x.CPU+x.Queue+x.Blocked, t.ready+x.CPU+x.Queue
+		s.threads[x.Thread] = t
 	}
 	s.addActivity(x, c)
 }
@@ -106,24 +129,25 @@ func (s *Summary) addCPU(x *Sample) {
 }
 
 func (s *Summary) groupOf(c class, x *Sample) *group {
-	var g *group
-	k := waitKey{x.Wait.Call, x.Wait.Object, x.Wait.IdleGuess}
+	k := groupKey{class: c}
 	if c == within {
-		g = s.waits[k]
-	} else {
-		g = s.in[inClass{c}]
+		k = groupKey{c, x.Wait.Call, x.Wait.Object, x.Wait.IdleGuess}
 	}
-	if g != nil {
-		return g
-	}
-	g = &group{key: k, lock: isLock(&x.Wait), threads: map[Thread]int64{}, functions: map[int32]int64{},
-		owners: map[Thread]int64{}}
-	if c == within {
-		s.waits[k] = g
-	} else {
-		s.in[inClass{c}] = g
+	g := s.groups[k]
+	if g == nil {
+		g = &group{key: k, lock: isLock(&x.Wait), threads: map[Thread]int64{}, functions: map[int32]int64{},
+			owners: map[Thread]int64{}}
+		s.groups[k] = g
 	}
 	return g
+}
+
+// of returns the group of a class other than within; nil: it has no time.
+func (s *Summary) of(c class) *group {
+	if s.blocked[c] == 0 {
+		return nil
+	}
+	return s.groups[groupKey{class: c}]
 }
 
 func (g *group) add(x *Sample) {
@@ -171,11 +195,17 @@ func (g *group) weight() int64 {
 	return g.time
 }
 
-func (s *Summary) waitsByTime() []*group {
-	return slices.SortedFunc(maps.Values(s.waits), func(a, b *group) int {
+func (s *Summary) waitsByTime() (list []*group) {
+	for _, g := range s.groups {
+		if g.key.class == within && g.time > 0 {
+			list = append(list, g)
+		}
+	}
+	slices.SortFunc(list, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.key.object, b.key.object),
 			cmp.Compare(a.key.call, b.key.call), cmp.Compare(a.key.guess, b.key.guess))
 	})
+	return list
 }
 
 // length is the recording's, or at least that of the thread with most time.

@@ -12,7 +12,11 @@ import (
 
 // conclusion says in one line where the window's time is; "" without time.
 func (snap *Snapshot) conclusion(scope Scope) string {
-	s := conclusion.New(snap.Length.Nanoseconds(), nil)
+	if snap.scratch.summary == nil {
+		snap.scratch.summary = conclusion.New(0, nil)
+	}
+	s := snap.scratch.summary
+	s.Reset(snap.Length.Nanoseconds())
 	names := view.NewOwnNames(s, snap.programModule())
 	frame := func(n int32) *view.Frame { return &snap.frames[n].Frame }
 	var x conclusion.Sample
