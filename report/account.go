@@ -15,11 +15,14 @@ import (
 // Account writes all comments, which say how a recording was made.
 func Account(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
-		s, _ := d.title(out)
+		s := d.title(out)
 		for _, comment := range s.Comments {
 			for _, line := range accountLines(comment) {
 				out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 			}
+		}
+		if hint := d.taskHint(); hint != "" {
+			out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", hint))
 		}
 		if len(s.Comments) == 0 {
 			out.Printf("the profile has no comments on how it was recorded\n")

@@ -66,7 +66,7 @@ func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o O
 			}
 		}
 		t.SortChildren()
-		d.heading(out, "")
+		d.heading(out)
 		d.writeTree(out, t, title, "all of "+function)
 		return nil
 	})

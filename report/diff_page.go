@@ -41,7 +41,7 @@ func (d *Difference) HTML(w io.Writer) error {
 	page := joined.page()
 	page.Title = fmt.Sprintf("%s: old and new", cmp.Or(d.opts.Title, d.new.sum.Summary().Target))
 	page.Facts = d.facts()
-	page.Comments = nil
+	page.Comments, page.conclusion = nil, ""
 	for _, line := range append([]string{d.verdict()}, d.notes()...) {
 		if line != "" {
 			page.Comments = append(page.Comments, pageComment{Text: line})

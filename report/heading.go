@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,27 +14,89 @@ import (
 	"prywalk/internal/view"
 )
 
-func (d *data) heading(out *printable.Writer, below string) {
-	width := d.Options.Width
-	s, c := d.title(out)
-	for _, line := range s.Comments {
-		if first, _ := divideComment(line); first != "" {
-			out.Printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", first)))
-		}
+// headWidth is of each line above the table.
+const headWidth = 100
+
+// heading writes the conclusion and at most two lines; [Account] writes all.
+func (d *data) heading(out *printable.Writer) {
+	width := headWidth
+	if d.Options.Width > 0 {
+		width = min(width, d.Options.Width)
 	}
-	for _, line := range []string{d.hiddenIntervals(), d.UnnamedTimeText(&c, below), d.WhyIncomplete()} {
-		if line != "" {
-			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
-		}
+	if line := d.Conclusion(); line != "" {
+		out.Printf("%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, "; ", strings.Split(line, "; ")...)))
 	}
-	out.Printf("\n")
+	s, c := d.Summary(), d.Coverage()
+	parts := append([]string{d.span(&s)}, d.hiddenIntervals())
+	if when, age, ok := strings.Cut(strings.TrimSuffix(s.Recorded(now()), ")"), " ("); ok {
+		parts = append(parts, when, age)
+	}
+	target := tabular.Shorten(printable.String(s.Target), width/2)
+	out.Printf("%s\n%s\n\n", printable.Raw(fit(width, append([]string{target}, parts...))),
+		printable.Raw(fit(width, d.sumParts(&s, &c))))
 }
 
-func (d *data) title(out *printable.Writer) (view.Summary, view.SymbolCoverage) {
+// fit joins parts from the first one on that fit into a line.
+func fit(width int, parts []string) (line string) {
+	for _, p := range parts {
+		switch {
+		case p == "":
+		case line == "":
+			line = tabular.Cut(p, width)
+		case tabular.Fits(line+" · "+p, width):
+			line += " · " + p
+		}
+	}
+	return line
+}
+
+// span is the length of the recording, and by what it is multiplied in its wall time.
+func (d *data) span(s *view.Summary) string {
+	var who []string
+	if n := s.Threads + s.Hidden; n > 0 {
+		who = append(who, tabular.Plural(int64(n), "thread"))
+	}
+	if n, kind := d.Tasks(); n > 0 {
+		who = append(who, "about "+tabular.Plural(n, kind))
+	}
+	text, rate := "", ""
+	if s.Duration > 0 {
+		text = tabular.Nanos(s.Duration.Nanoseconds())
+	}
+	if s.Duration > 0 && s.Rate > 0 {
+		rate = " at " + tabular.TrimFloat(s.Rate) + " Hz"
+	}
+	switch {
+	case len(who) == 0:
+		return text + rate
+	case text == "":
+		return strings.Join(who, " and ")
+	case len(who) > 1:
+		return text + " × (" + strings.Join(who, " + ") + ")" + rate
+	}
+	return text + " × " + who[0] + rate
+}
+
+// sumParts are the sums, first of the type that the percentages are of.
+func (d *data) sumParts(s *view.Summary, c *view.SymbolCoverage) []string {
+	all := d.Values()
+	named := ""
+	switch {
+	case c.Negligible():
+		named = "almost no CPU time"
+	case c.Share() >= 0:
+		named = view.Percent(c.Share()) + " named"
+	}
+	parts := append([]string{all[d.ValueIndex], named}, slices.Delete(slices.Clone(all), d.ValueIndex, d.ValueIndex+1)...)
+	return append(parts, append(d.BlockedTotals(), tabular.Plural(s.Samples, "sample"))...)
+}
+
+// title writes all that is known of the selection.
+func (d *data) title(out *printable.Writer) view.Summary {
 	s, c := d.Summary(), d.Coverage()
 	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, " · ", s.Parts(d.CoverageText(&c))...)),
 		tabular.Wrap(d.Options.Width, " · ", d.totals(&s)...))
-	return s, c
+	return s
 }
 
 var now = time.Now
@@ -45,8 +108,6 @@ func (d *data) totals(s *view.Summary) []string {
 	}
 	return parts
 }
-
-const seeBelow = " (see below)"
 
 func (d *data) hiddenIntervals() string {
 	if d.Dropped == 0 {
@@ -81,17 +142,33 @@ func suggest(flags string, o *Options) string {
 	return "prywalk report " + flags + " " + o.File
 }
 
+// maxNotes is for a reader: the rest is in report --account.
+const maxNotes = 2
+
+// footnotes writes the first notes with something to do: those of the recording, then those of the stacks.
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
-	above := len(shown) > 0 || d.Options.By != ""
-	for _, n := range append(d.Notes(shown), d.waitHint(), d.taskHint()) {
-		if n != "" {
-			if above {
-				out.Printf("\n")
-			}
-			out.Printf("%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
-			above = true
+	var notes []string
+	for _, comment := range d.Profile.Comments {
+		if !strings.HasPrefix(comment, "prywalk: ") {
+			notes = append(notes, comment)
 		}
 	}
+	c := d.Coverage()
+	notes = append(notes, d.waitHint(), d.WhyIncomplete(), d.UnnamedTimeText(&c))
+	notes = append(notes, d.Notes(shown)...)
+	above := len(shown) > 0 || d.Options.By != ""
+	for _, n := range firstNotes(notes) {
+		if above {
+			out.Printf("\n")
+		}
+		out.Printf("%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
+		above = true
+	}
+}
+
+func firstNotes(notes []string) []string {
+	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
+	return notes[:min(len(notes), maxNotes)]
 }
 
 // taskHint returns the time of threads that their tasks have instead.

@@ -57,7 +57,7 @@ func (d *data) writePage(w io.Writer, page *page) error {
 	}
 	buf := bufio.NewWriter(d.Memory.Writer(w))
 	err = pageTemplate.Execute(buf, map[string]any{
-		"Title": page.Title, "Style": pageStyle, "Script": script, "Data": template.JS(raw),
+		"Title": page.Title, "Conclusion": page.conclusion, "Style": pageStyle, "Script": script, "Data": template.JS(raw),
 	})
 	if err != nil {
 		return fmt.Errorf("page: %w", err)

@@ -98,6 +98,8 @@ type jsonGroup struct {
 // entry.
 type jsonReport struct {
 	schema.Head
+	// Conclusion says in one line where the time is, and what it waits for; absent without time.
+	Conclusion string `json:"conclusion,omitempty"`
 	// Target is what was recorded: a process, processes or a command.
 	Target string `json:"target"`
 	// Recorded is when the recording began: RFC 3339, UTC.
@@ -143,7 +145,7 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	d.jsonRoom = filememory.Process().Total() / jsonShare
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
-		Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.Profile.SampleType[d.ValueIndex].Type,
+		Conclusion: d.Conclusion(), Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.Profile.SampleType[d.ValueIndex].Type,
 		Total: d.values(d.sums(d.Profile.Sample)),
 	}
 	if !s.Start.IsZero() {

@@ -34,11 +34,12 @@ const (
 // page is the data of the HTML page. Records are flat lists of numbers in the order of the comments; texts are indices
 // of Strings.
 type page struct {
-	Title    string        `json:"title"`
-	Facts    [][2]string   `json:"facts"`
-	Comments []pageComment `json:"comments"`
-	Types    [][2]string   `json:"types"` // name, unit
-	Value    int           `json:"value"` // index of the type that is shown first
+	Title      string `json:"title"`
+	conclusion string
+	Facts      [][2]string   `json:"facts"`
+	Comments   []pageComment `json:"comments"`
+	Types      [][2]string   `json:"types"` // name, unit
+	Value      int           `json:"value"` // index of the type that is shown first
 	// Effective is, for each type of values, the number of independent samples that would be as exact; 0 if unknown.
 	Effective []float64 `json:"effective"`
 	Strings   []string  `json:"strings"`
@@ -98,7 +99,7 @@ func (b *pageBuilder) head() {
 	s := b.Summary()
 	b.merge = s.Threads > maxPageThreads
 	b.Title = printable.String(cmp.Or(b.Options.Title, s.Target))
-	b.Value = b.ValueIndex
+	b.Value, b.conclusion = b.ValueIndex, b.Conclusion()
 	for i, t := range b.Profile.SampleType {
 		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
 		b.Effective = append(b.Effective, b.PrecisionOf(i).N)
@@ -109,7 +110,7 @@ func (b *pageBuilder) head() {
 	c := b.Coverage()
 	b.Facts = append(facts(&s, &c), b.completeFacts()...)
 	notes := b.Notes(b.data.Rows(b.Profile.Sample))
-	for _, line := range append([]string{b.hiddenIntervals(), b.UnnamedTimeText(&c, ""), b.WhyIncomplete()}, notes...) {
+	for _, line := range append([]string{b.hiddenIntervals(), b.UnnamedTimeText(&c), b.WhyIncomplete()}, notes...) {
 		if line != "" {
 			b.Comments = append(b.Comments, pageComment{Text: printable.String(line)})
 		}

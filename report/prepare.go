@@ -63,3 +63,14 @@ func writeForm(w io.Writer, p *profile.Profile, o Options, write func(*data, *pr
 	out := printable.NewWriter(d.Memory.Writer(w))
 	return cmp.Or(write(d, out), d.Memory.Err(), out.Err())
 }
+
+// Conclusion says in one line where the time is, and what it waits for; "" without time.
+func Conclusion(p *profile.Profile, o Options) (string, error) {
+	d, err := prepare(p, o)
+	if err != nil {
+		return "", err
+	}
+	defer d.Memory.Close()
+	line := d.Conclusion()
+	return line, d.Memory.Err()
+}

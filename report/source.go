@@ -34,7 +34,7 @@ func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) er
 			return fmt.Errorf("no function with line numbers matches %q; lines need debug information (prywalk doctor "+
 				"-p PID)", function)
 		}
-		d.heading(out, "")
+		d.heading(out)
 		for i, f := range funcs {
 			if i > 0 {
 				out.Printf("\n")

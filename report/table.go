@@ -17,7 +17,7 @@ import (
 // Table writes functions with self and total values, largest first.
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
-		d.heading(out, seeBelow)
+		d.heading(out)
 		if o.By == "" {
 			d.footnotes(out, d.table(out, d.Profile.Sample, d.Limit(30), ""))
 		} else {

@@ -23,7 +23,7 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
 		t := d.CallTree()
 		t.SortChildren()
-		d.heading(out, seeBelow)
+		d.heading(out)
 		d.writeTree(out, t, "call tree", "all")
 		d.footnotes(out, d.Rows(d.Profile.Sample))
 		return nil

@@ -69,8 +69,8 @@ var quiet atomic.Bool
 // Quiet suppresses progress and messages other than errors.
 func Quiet(yes bool) { quiet.Store(yes) }
 
-// isQuiet reports what [Quiet] set.
-func isQuiet() bool { return quiet.Load() }
+// IsQuiet reports what [Quiet] set.
+func IsQuiet() bool { return quiet.Load() }
 
 // Infof writes a message to stderr, unless quiet. Strings and errors in args are made printable.
 func Infof(format string, args ...any) {

@@ -28,7 +28,7 @@ const progressInterval = 500 * time.Millisecond
 // StartProgress shows the results of text, which may be "", on a terminal that can clear a line.
 func StartProgress(quiet bool, text func() string) *Progress {
 	p := &Progress{quit: make(chan struct{}), done: make(chan struct{})}
-	if quiet || isQuiet() || isDumb() || !IsTerminal(os.Stderr) {
+	if quiet || IsQuiet() || isDumb() || !IsTerminal(os.Stderr) {
 		close(p.done)
 		return p
 	}

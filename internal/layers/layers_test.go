@@ -30,7 +30,7 @@ var order = [][]string{
 	{"internal/elffile", "internal/procmem", "internal/cgroup"},
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents", "internal/launch", "internal/waits",
 		"internal/runstats"},
-	{"internal/managed", "internal/console", "internal/sourcelines", "internal/selfhang",
+	{"internal/managed", "internal/console", "internal/conclusion", "internal/sourcelines", "internal/selfhang",
 		"internal/chains"},
 	{"internal/runtimes", "internal/selection"},
 	{"internal/loadedcode", "internal/callstack"},

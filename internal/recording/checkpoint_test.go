@@ -136,7 +136,7 @@ func TestStacksThatLackManagedFramesAsTheirProcessHasEndedAreCounted(t *testing.
 	}
 	want := fmt.Sprintf("note: %d stacks without functions of the program's language: the process had ended, or called "+
 		"exec, before they were read", r.stats.WalkedAfterEnd)
-	if notes := runstats.Notes(&r.stats); !slices.Contains(notes, want) {
+	if notes := runstats.Losses(&r.stats); !slices.Contains(notes, want) {
 		t.Errorf("%q", notes)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -45,6 +44,7 @@ type recording struct {
 	signals   signalHandler
 
 	stats          runstats.Stats
+	conclusion     string // of what was written; "": unknown
 	deadlocks      []string
 	goroutines     []string         // a line per Go process
 	refused        map[string]int64 // by reason
@@ -304,7 +304,10 @@ func (r *recording) reportResult() error {
 		console.Errorf("not all threads were sampled: %v", refused)
 	}
 	console.ReportUnusedFiles()
-	for _, text := range slices.Concat(r.deadlocks, runstats.Notes(&r.stats), runstats.TargetGroups(&r.stats),
+	if r.conclusion != "" {
+		console.Infof("%s", r.conclusion)
+	}
+	for _, text := range runstats.FirstNotes(r.deadlocks, runstats.Losses(&r.stats), runstats.TargetGroups(&r.stats),
 		r.goroutines) {
 		console.Infof("%s", text)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,8 +108,12 @@ func (r *recording) write() error {
 	if r.ring != nil {
 		ring = r.ring.beginLast()
 	}
-	r.builder.SetComments(slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks,
-		runstats.TargetGroups(&r.stats), r.goroutines)...)
+	comments := slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks, runstats.Losses(&r.stats),
+		runstats.TargetGroups(&r.stats))
+	for _, line := range r.goroutines { // for report --account
+		comments = append(comments, "prywalk: "+line)
+	}
+	r.builder.SetComments(comments...)
 	r.names.Refresh()
 	return exit.Join(r.writeLast(), r.writeStats())
 }
@@ -123,7 +128,7 @@ func (r *recording) writeLast() error {
 		return fmt.Errorf("%w; %s", err, &r.output.state)
 	}
 	r.reportLost()
-	if err := r.writePage(); err != nil {
+	if err := r.readBack(); err != nil {
 		return fmt.Errorf("--html: %w; %s", err, &r.output.state)
 	}
 	if r.output.rotation != nil {
@@ -132,12 +137,23 @@ func (r *recording) writeLast() error {
 	return nil
 }
 
-// writePage writes no page of a recording without samples.
-func (r *recording) writePage() error {
-	if r.output.page == "" || r.stats.Samples == 0 {
+// maxConcludedBytes bounds the recordings that are read for their conclusion.
+const maxConcludedBytes = 8 << 20
+
+// readBack reads the recording for its conclusion and its page, if it has samples.
+func (r *recording) readBack() error {
+	info, err := os.Stat(r.output.path)
+	small := err == nil && info.Mode().IsRegular() && info.Size() <= maxConcludedBytes && r.output.rotation == nil
+	if r.stats.Samples == 0 || r.output.page == "" && (!small || console.IsQuiet()) {
 		return nil
 	}
 	p, err := profile.ReadFile(r.output.path)
+	if err == nil {
+		r.conclusion, err = report.Conclusion(p, report.Options{})
+	}
+	if r.output.page == "" {
+		return nil // the recording is whole without a conclusion
+	}
 	if err != nil {
 		return err
 	}

@@ -4,19 +4,26 @@ package runstats
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // maxNotes is for a reader: the rest is in report --account.
 const maxNotes = 2
 
-// Notes are record's remarks, the most important first, at most maxNotes.
-func Notes(s *Stats) (notes []string) {
+// FirstNotes returns the first notes of lists.
+func FirstNotes(lists ...[]string) []string {
+	all := slices.Concat(lists...)
+	return all[:min(len(all), maxNotes)]
+}
+
+// Losses are remarks on what a recording lacks or did to its targets, the most important first.
+func Losses(s *Stats) (notes []string) {
 	for _, text := range []string{
-		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), quotaLoweredRate(s, ""), endedUnobserved(s, ""),
-		timeBetweenSamples(s), whyIncomplete(s), walkedAfterEnd(s), lostSamples(s), engineNote(s),
+		disturbedCalls(s), unobserved(s, ""), unopened(s), failuresToMention(s), longStopNote(s), quotaLoweredRate(s, ""),
+		endedUnobserved(s, ""), timeBetweenSamples(s), whyIncomplete(s), walkedAfterEnd(s), lostSamples(s),
 	} {
-		if text != "" && len(notes) < maxNotes {
+		if text != "" {
 			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))
 		}
 	}
@@ -49,6 +56,20 @@ func failures(s *Stats) (text string) {
 	if failed := UnexpectedFailures(s.Failed); len(failed) > 0 {
 		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
 	}
+	return text + unopened(s)
+}
+
+// Fewer failures than one in fewFailures observations are not mentioned.
+const fewFailures = 100
+
+func failuresToMention(s *Stats) string {
+	if failed := UnexpectedFailures(s.Failed); fewFailures*Sum(failed) >= s.Attempted+s.KernelSampled && len(failed) > 0 {
+		return fmt.Sprintf("%s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
+	}
+	return ""
+}
+
+func unopened(s *Stats) (text string) {
 	if n := s.Unopened; n > 0 {
 		text += fmt.Sprintf(", %s not opened (too many open files in prywalk: raise its limit, ulimit -n 4096; or too many "+
 			"processes started at once)", Plural(n, "started process"))
@@ -80,13 +101,6 @@ func quotaLoweredRate(s *Stats, before string) string {
 	}
 	return fmt.Sprintf("%srate lowered (CPU quota of prywalk's cgroup is %s of a CPU: %s skipped)",
 		before, percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
-}
-
-func engineNote(s *Stats) string {
-	if s.FallbackNote == "" || s.Engine == "ptrace" {
-		return ""
-	}
-	return ", " + s.FallbackNote
 }
 
 const minEndedUnobservedShare = 0.02

@@ -87,7 +87,7 @@ func TestTheClosingLine(t *testing.T) {
 		"overhead: stops ≤ 110 µs (p99 102 µs), prywalk used 0.23 s CPU → p.pb.gz"
 	const sampled = "4848 samples of up to 5 threads in 10.0 s at 98.8/s, 100% of CPU time with complete stacks; " +
 		"overhead: no thread was stopped, prywalk used 0.23 s CPU → p.pb.gz"
-	if notes := Notes(s); len(notes) != 0 {
+	if notes := FirstNotes(Losses(s)); len(notes) != 0 {
 		t.Errorf("a run like most has notes: %q", notes)
 	}
 	if got := ClosingLine(s, "p.pb.gz"); got != sampled {
@@ -104,7 +104,7 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 	s.Stops, s.StopTime.Max, s.LongestStop.TID, s.Scheduling = 417, 49_000_000, 7, "nice"
 	s.LongStops = Causes{"preempted": {N: 1, Max: 800_000_000}, "copy": {N: 2, Max: 90_000_000},
 		"turn": {N: 1, Max: 70_000_000}, "lock": {N: 1, Max: 65_000_000}, "stolen": {N: 1, Max: 55_000_000}}
-	if notes := Notes(s); len(notes) != 0 {
+	if notes := FirstNotes(Losses(s)); len(notes) != 0 {
 		t.Errorf("a stop of 49 ms: %q", notes)
 	}
 	for _, c := range []struct {
@@ -125,7 +125,7 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 		{60_000_000, "nice", "60 ms (thread 7, cause: not known); prywalk report --account counts long stops by cause"},
 	} {
 		s.StopTime.Max, s.Scheduling = c.ns, c.scheduling
-		if notes := Notes(s); len(notes) != 1 || notes[0] != "note: longest stop "+c.want {
+		if notes := FirstNotes(Losses(s)); len(notes) != 1 || notes[0] != "note: longest stop "+c.want {
 			t.Errorf("%q, want %q", notes, c.want)
 		}
 		_, cause, _ := strings.Cut(c.want, "cause: ")
@@ -135,14 +135,14 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 		}
 	}
 	s.StopTime.Max, s.LongestGap = 65_000_000, 0.06
-	if note := Notes(s)[0]; !strings.HasSuffix(note, "; prywalk was stopped by SIGSTOP (use Ctrl-Z or kill -TSTP, which "+
+	if note := FirstNotes(Losses(s))[0]; !strings.HasSuffix(note, "; prywalk was stopped by SIGSTOP (use Ctrl-Z or kill -TSTP, which "+
 		"release threads first), or the target's mappings were locked, as by mmap") {
 		t.Errorf("a gap as long as the stop: %q", note)
 	}
 	s.MaxPause, s.LongestGap = 1e6, 0
 	for _, ns := range []Nanos{90_000_000, 65_000_000} {
-		if s.StopTime.Max = ns; !strings.HasSuffix(Notes(s)[0], "; prywalk report --account counts long stops by cause") {
-			t.Errorf("with --max-pause: %q", Notes(s))
+		if s.StopTime.Max = ns; !strings.HasSuffix(FirstNotes(Losses(s))[0], "; prywalk report --account counts long stops by cause") {
+			t.Errorf("with --max-pause: %q", FirstNotes(Losses(s)))
 		}
 	}
 }
@@ -153,15 +153,15 @@ func TestTheSlowestThreadHasANumber(t *testing.T) {
 	s.Rates = []ThreadRate{{TID: 6, Name: "main", Rate: 99}, {TID: 7, Name: "worker", Rate: 12.3}}
 	const want = "fastest 99.0/s, thread 7 (worker) was sampled least, 12.3 times a second"
 	head, account, _ := strings.Cut(CommentLine(s), " | ")
-	if len(Notes(s)) != 0 || strings.Contains(head, "least") || !strings.Contains(account, want) {
-		t.Errorf("%q, %q, %q, want %q", Notes(s), head, account, want)
+	if len(FirstNotes(Losses(s))) != 0 || strings.Contains(head, "least") || !strings.Contains(account, want) {
+		t.Errorf("%q, %q, %q, want %q", FirstNotes(Losses(s)), head, account, want)
 	}
 }
 
 func TestARunHasAtMostTwoNotes(t *testing.T) {
 	s := filled()
 	s.ProfiledCPU = 100
-	if notes := Notes(s); len(notes) != maxNotes {
+	if notes := FirstNotes(Losses(s)); len(notes) != maxNotes {
 		t.Errorf("%d notes: %q", len(notes), notes)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"prywalk/internal/printable"
-	"prywalk/internal/unnamedcode"
+	"prywalk/internal/view"
 	"prywalk/internal/waits"
 )
 
@@ -150,23 +150,10 @@ func (snap *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order,
 	return t.order, ends
 }
 
-// programFunction is the program's innermost function, or, without a named one, its innermost file; without either the
-// innermost frame.
+// programFunction is the stack's function that is most the program's own, else its innermost frame.
 func (snap *Snapshot) programFunction(stack []int32) int32 {
-	unnamed := int32(-1)
-	for _, f := range stack {
-		switch fr := &snap.frames[f]; {
-		case fr.IsSupport():
-		case !fr.Nameless && !unnamedcode.IsPlaceholder(fr.Name):
-			return f
-		case unnamed < 0:
-			unnamed = f
-		}
-	}
-	if unnamed >= 0 {
-		return unnamed
-	}
-	return stack[0]
+	i, _ := view.OwnFrame(stack, func(n int32) *view.Frame { return &snap.frames[n].Frame })
+	return stack[i]
 }
 
 // heaviest clears the sums.

@@ -4,6 +4,8 @@ package top
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"prywalk/internal/printable"
@@ -54,7 +56,8 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
+// headLines begins with the conclusion.
+func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) (lines []string) {
 	v := snap.Total(scope)
 	first := []string{printable.String(st.Target), snap.window()}
 	if st.Threads > 0 && !st.Ended {
@@ -71,5 +74,9 @@ func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 	if snap.PendingNames > 0 {
 		second = append(second, fmt.Sprintf("looking up %d symbols", snap.PendingNames))
 	}
-	return []string{s.joined(" · ", first...), s.joined(" · ", second...)}
+	lines = []string{s.joined(" · ", first...), s.joined(" · ", second...)}
+	if line := snap.conclusion(scope); line != "" {
+		lines = slices.Insert(lines, 0, s.joined("; ", strings.Split(line, "; ")...))
+	}
+	return lines
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 
+	"prywalk/internal/conclusion"
 	"prywalk/internal/incomplete"
 )
 
@@ -37,6 +38,7 @@ type scratch struct {
 	stamps   []int32
 	touched  []int32
 	rows     [2][]GroupRow
+	summary  *conclusion.Summary
 }
 
 func zeroed[T any](s []T, n int) []T {

@@ -29,7 +29,8 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 		put(lines...)
 	}
 	above := snap.headLines(s, &st, wholeProgram)
-	put(s.paint(bold, above[0]), above[1])
+	put(s.paint(bold, above[0]))
+	put(above[1:]...)
 	if st.Trouble != "" {
 		put(s.cut(printable.Line(st.Trouble)))
 	}
@@ -117,6 +118,8 @@ type jsonGroup struct {
 // jsonTable is one refresh. Fields may be added; existing ones keep their meaning.
 type jsonTable struct {
 	schema.Head
+	// Conclusion says in one line where the window's time is, and what it waits for; absent without time.
+	Conclusion string `json:"conclusion,omitempty"`
 	// Target is what is sampled.
 	Target string `json:"target"`
 	// Time is when the window ends: seconds since the Unix epoch.
@@ -153,7 +156,8 @@ type jsonTable struct {
 // WriteJSON writes a line of JSON with at most rowsOfEach functions, threads and waits each (0: all).
 func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) error {
 	t := jsonTable{
-		Target: st.Target, Time: float64(snap.At.UnixMilli()) / 1e3,
+		Conclusion: snap.conclusion(wholeProgram),
+		Target:     st.Target, Time: float64(snap.At.UnixMilli()) / 1e3,
 		Seconds: snap.Length.Seconds(), Since: snap.Since.Seconds(),
 		Threads: st.Threads, Trouble: st.Trouble, Obstructions: st.Obstructions, Ended: st.Ended,
 		Waiting: snap.PendingNames, Total: snap.Total(wholeProgram).json(),

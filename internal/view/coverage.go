@@ -24,7 +24,8 @@ const minTicksToReport = 5
 
 // SymbolCoverage is the share of CPU time with a named function, and the rest by kind.
 type SymbolCoverage struct {
-	valueIndex    int // of cpu, else of the chosen type
+	Type          string // what is divided: "CPU time", or the chosen type
+	valueIndex    int    // of cpu, else of the chosen type
 	named, Total  int64
 	bounded       int64 // functions known by their bounds only
 	unnamed       []*unnamedFrame
@@ -67,7 +68,11 @@ func (d *Data) Coverage() SymbolCoverage {
 	c.unnamed = slices.SortedFunc(maps.Values(unnamed), func(a, b *unnamedFrame) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.frame.Name, b.frame.Name))
 	})
-	cpu := d.Profile.SampleType[c.valueIndex].Type == rec.TypeCPU
+	c.Type = d.Profile.SampleType[c.valueIndex].Type
+	cpu := c.Type == rec.TypeCPU
+	if cpu {
+		c.Type = "CPU time"
+	}
 	if t := d.Profile.PeriodType; t != nil && t.Unit == rec.Nanoseconds && cpu {
 		c.TooLittleTime = c.Total/minTicksToReport < d.Profile.Period // no product, which might overflow
 	}
@@ -115,20 +120,15 @@ func (d *Data) CoverageText(c *SymbolCoverage) string {
 	case c.Negligible():
 		return "almost no CPU time"
 	}
-	what := "CPU time"
-	if name := d.Profile.SampleType[c.valueIndex].Type; name != rec.TypeCPU {
-		what = name
-	}
-	text := fmt.Sprintf("%s of %s is attributed to a named function", Percent(c.Share()), what)
+	text := fmt.Sprintf("%s of %s is attributed to a named function", Percent(c.Share()), c.Type)
 	if c.bounded > 0 {
 		text += fmt.Sprintf(", %s to functions known by address only (FILE+0x…)", Percent(c.AddressOnly()))
 	}
 	return text
 }
 
-// UnnamedTimeText returns the kinds of time without a function, and next steps; "" if there is little. below says where
-// details are.
-func (d *Data) UnnamedTimeText(c *SymbolCoverage, below string) string {
+// UnnamedTimeText returns the kinds of time without a function, and next steps; "" if there is little.
+func (d *Data) UnnamedTimeText(c *SymbolCoverage) string {
 	if !c.isLow() || c.Negligible() {
 		return ""
 	}
@@ -138,7 +138,7 @@ func (d *Data) UnnamedTimeText(c *SymbolCoverage, below string) string {
 		if 100*m.value < c.Total {
 			break
 		}
-		p, why := tabular.Precision{N: d.Precision.N, Total: float64(c.Total)}, unnamedCause(&m.frame, below)
+		p, why := tabular.Precision{N: d.Precision.N, Total: float64(c.Total)}, unnamedCause(&m.frame)
 		if shares[why] == nil {
 			causes = append(causes, why)
 		}
@@ -148,25 +148,25 @@ func (d *Data) UnnamedTimeText(c *SymbolCoverage, below string) string {
 	for _, why := range causes {
 		parts = append(parts, strings.Join(shares[why], ", ")+why)
 	}
-	return "The rest: " + strings.Join(parts, "; ")
+	return "Time without a function: " + strings.Join(parts, "; ")
 }
 
-func unnamedCause(f *Frame, below string) string {
+func unnamedCause(f *Frame) string {
 	switch {
 	case f.Nameless && f.Module == KernelModule:
 		return ": code that /proc/kallsyms does not list, or hides"
 	case f.Nameless && strings.HasPrefix(f.Module, "["):
-		return ": code without symbols" + below
+		return ": code without symbols"
 	case unnamedcode.IsAddressName(f.Name, f.Module):
-		return ": functions known by address only" + below
+		return ": functions known by address only"
 	case f.Nameless:
-		return ": functions without symbols" + below
+		return ": functions without symbols"
 	case f.Name == languages.FreedFunction:
-		return ": functions whose names could not be proven, mostly as they were freed" + below
+		return ": functions whose names could not be proven, mostly as they were freed"
 	case f.Name == languages.MovedFunction:
-		return ": functions that the collector moved before their names were read" + below
+		return ": functions that the collector moved before their names were read"
 	case unnamedcode.IsPlaceholder(f.Name):
-		return ": code without symbols" + below
+		return ": code without symbols"
 	case f.Name == attribute.ExitedUnseen:
 		return ": threads that started and exited between two samples (a higher -F catches more of them)"
 	case f.Name == attribute.ShortLivedChildren:

@@ -22,9 +22,9 @@ func TestTimeWithoutAFunctionIsListedByKind(t *testing.T) {
 	if c.Share() != 0.8 || c.AddressOnly() != 0.1 || c.TooLittleTime {
 		t.Errorf("%v named, %v by address, too little %v; want 0.8, 0.1", c.Share(), c.AddressOnly(), c.TooLittleTime)
 	}
-	want := "The rest: 10.00% [app]: functions known by address only; 6.00% [libz.so]: functions without symbols; " +
+	want := "Time without a function: 10.00% [app]: functions known by address only; 6.00% [libz.so]: functions without symbols; " +
 		"4.00% [exited unseen]: threads that started and exited between two samples (a higher -F catches more of them)"
-	if got := d.UnnamedTimeText(&c, ""); got != want {
+	if got := d.UnnamedTimeText(&c); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -39,7 +39,7 @@ func TestNamelessCodeOfAScriptCountsAsNamed(t *testing.T) {
 }
 
 func TestUnnamedKernelCodeIsNotReferredBelow(t *testing.T) {
-	got := unnamedCause(&Frame{Nameless: true, Module: KernelModule}, " (see below)")
+	got := unnamedCause(&Frame{Nameless: true, Module: KernelModule})
 	if got != ": code that /proc/kallsyms does not list, or hides" {
 		t.Errorf("%q", got)
 	}
@@ -58,10 +58,10 @@ func TestPlaceholdersAreNoNamedFunctions(t *testing.T) {
 	if c.Share() != 0.175 {
 		t.Errorf("%v of the time is named, want 0.175", c.Share())
 	}
-	want := "The rest: 50.00% [php]: functions without symbols (below); 20.00% [freed]: functions whose names could not " +
+	want := "Time without a function: 50.00% [php]: functions without symbols (below); 20.00% [freed]: functions whose names could not " +
 		"be proven, mostly as they were freed (below); 10.00% [moved]: functions that the collector moved before their " +
 		"names were read (below); 2.50% [unknown]: code without symbols (below)"
-	if got := d.UnnamedTimeText(&c, " (below)"); got != want {
+	if got := d.UnnamedTimeText(&c); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

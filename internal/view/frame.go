@@ -26,8 +26,8 @@ type Frame struct {
 	Script bool
 	// Nameless marks code without a function; Name is then its place.
 	Nameless bool
-	// Library marks code of the language's or the system's libraries.
-	Library bool
+	// Library marks code of the language's or the system's libraries, Installed that of installed packages.
+	Library, Installed bool
 }
 
 // Synthetic reports an entry in brackets that is no code.
@@ -53,6 +53,32 @@ func (f *Frame) supportRank() int {
 		return 1
 	}
 	return 0
+}
+
+// OwnRank orders frames by how much they are the program's own: 4 functions of scripts, 3 others, 2 those of installed
+// packages, 1 code without functions, 0 all else.
+func (f *Frame) OwnRank() int {
+	switch {
+	case f.IsSupport():
+		return 0
+	case !f.isFunction():
+		return 1
+	case f.Installed:
+		return 2
+	case !f.Script:
+		return 3
+	}
+	return 4
+}
+
+// OwnFrame returns the index and the rank of a stack's innermost frame of those that are most the program's own.
+func OwnFrame(stack []int32, frame func(int32) *Frame) (index, rank int) {
+	for i, n := range stack {
+		if r := frame(n).OwnRank(); r > rank {
+			index, rank = i, r
+		}
+	}
+	return index, rank
 }
 
 // Label is the name with file and line if set.

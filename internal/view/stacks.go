@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -85,10 +86,14 @@ func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 	return fs
 }
 
+// installed matches source files of packages: of Python, Node, Ruby, PHP, Go and Rust.
+var installed = regexp.MustCompile(`(?:-packages|/node_modules|/gems|/vendor|/pkg/mod|/\.cargo/registry)/|@v\d`)
+
 // FrameOf returns a named function's frame. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
 	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && unnamedcode.IsScript(file),
-		Library: waits.IsLibrary(waits.Frame{Function: name, Module: file, File: source})}
+		Library:   waits.IsLibrary(waits.Frame{Function: name, Module: file, File: source}),
+		Installed: installed.MatchString(source)}
 	// so do recordings name code without a function
 	f.Nameless = f.Module != "" && name == unnamedcode.Bracketed(f.Module) || unnamedcode.IsAddressName(name, f.Module)
 	if !f.Nameless {

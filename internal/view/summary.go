@@ -162,13 +162,25 @@ func Percent(share float64) string {
 // Totals returns the sums of all types of values.
 func (d *Data) Totals(s *Summary) []string {
 	parts := []string{d.samplesText(s.Samples)}
-	for i, t := range d.Profile.SampleType {
-		if t.Type != rec.TypeSamples {
-			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit)+d.completeNote(i))
+	for i, text := range d.Values() {
+		if text != "" {
+			parts = append(parts, text)
 		}
-		if t.Type == rec.TypeWall {
+		if d.Profile.SampleType[i].Type == rec.TypeWall {
 			parts = append(parts, d.taskTime(i)...)
 		}
 	}
 	return append(parts, d.blockedTotals()...)
+}
+
+// Values returns the sum of each type of values; "" for the number of samples.
+func (d *Data) Values() (list []string) {
+	for i, t := range d.Profile.SampleType {
+		text := ""
+		if t.Type != rec.TypeSamples {
+			text = t.Type + " " + tabular.Format(d.Total(i), t.Unit) + d.completeNote(i)
+		}
+		list = append(list, text)
+	}
+	return list
 }

@@ -91,17 +91,14 @@ func (d *Data) samplesText(n int64) string {
 	return tabular.Thousands(n) + " of " + all + " (the others: threads asleep in " + in + ")"
 }
 
-// taskTime names the part of a total that is the time of waiting tasks, if there is one. It is in addition to the time
-// of threads.
-func (d *Data) taskTime(value int) []string {
+// Tasks returns the mean number of tasks at a time, 0 for none, and what they are called.
+func (d *Data) Tasks() (n int64, kind string) {
 	var tasks []*profile.Sample
-	sum, kind := int64(0), ""
 	for _, s := range d.Profile.Sample {
 		if !IsTask(s) {
 			continue
 		}
 		tasks = append(tasks, s)
-		sum += s.Value[value]
 		switch task := Label(s, rec.LabelTask); kind {
 		case "", task:
 			kind = task
@@ -109,11 +106,23 @@ func (d *Data) taskTime(value int) []string {
 			kind = "task"
 		}
 	}
+	return MeanTasks(d.Profile, tasks), kind
+}
+
+// taskTime names the part of a total that is the time of waiting tasks, if there is one. It is in addition to the time
+// of threads.
+func (d *Data) taskTime(value int) []string {
+	sum := int64(0)
+	for _, s := range d.Profile.Sample {
+		if IsTask(s) {
+			sum += s.Value[value]
+		}
+	}
 	if sum == 0 {
 		return nil
 	}
-	return []string{tabular.Nanos(sum) + " of it in about " +
-		tabular.Plural(MeanTasks(d.Profile, tasks), "waiting "+kind)}
+	n, kind := d.Tasks()
+	return []string{tabular.Nanos(sum) + " of it in about " + tabular.Plural(n, "waiting "+kind)}
 }
 
 func isSleepingThread(s *profile.Sample) bool {

@@ -44,7 +44,10 @@ func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	}
 	name := wait
 	if what := Label(s, rec.LabelWaitsFor); what != "" {
-		name += ": " + w.waitObject(s, what)
+		object, within := w.waitObject(s, what)
+		if name += ": " + object; within != "" {
+			name += " in " + within
+		}
 	}
 	if mark := idle.Mark(); mark != "" {
 		name += " " + mark
@@ -52,29 +55,26 @@ func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	return name
 }
 
-// A lock with an owner is named by its address, if that is known, other objects by kind and the function that
+// A lock with an owner is named by its address, if that is known, other objects by kind and within, the function that
 // represents the wait, a socket by its peer.
-func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
+func (w *waitGroups) waitObject(s *profile.Sample, what string) (name, within string) {
 	if w.inSleep(s) {
-		return string(waits.Sleep)
+		return string(waits.Sleep), ""
 	}
 	l := waits.ParseLabel(what)
 	anonymous := l.Object == "" && (l.Kind == waits.Mutex || l.Kind == waits.RWLock || l.Kind == waits.Condition)
 	switch {
 	case l.Peer != "":
-		return l.Peer
+		return l.Peer, ""
 	case anonymous: // each waiter has a word of its own
 	case l.Kind.HasOwner() || !strings.HasPrefix(l.Object, "0x"):
-		return l.String()
+		return l.String(), ""
 	}
-	kind := string(l.Kind)
+	name = string(l.Kind)
 	if l.Type != "" {
-		kind = w.lockWithin(s, l.Type)
+		name = w.lockWithin(s, l.Type)
 	}
-	if function := w.waiterFunction(s); function != "" {
-		return kind + " in " + function
-	}
-	return kind
+	return name, w.waiterFunction(s)
 }
 
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
@@ -309,6 +309,17 @@ func waitStack(s *profile.Sample) (out []waits.Frame) {
 		}
 	}
 	return out
+}
+
+// BlockedTotals returns the blocked time, and the idle part, if waits are shown.
+func (d *Data) BlockedTotals() []string {
+	var short []string
+	for _, text := range d.blockedTotals() {
+		by, of, _ := strings.Cut(text, " by the rules ")
+		_, of, _ = strings.Cut(of, ": ")
+		short = append(short, strings.TrimSuffix(by+": "+of, ": "))
+	}
+	return short
 }
 
 func (d *Data) blockedTotals() []string {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package conclusion says in one sentence where the time of threads is, and what they wait for.
+//
+// Algorithm: time on a CPU is that of the program's innermost own function; blocked time is divided into waits within
+// work, by what is waited for, and idle waits, sleeps and waits for threads and children, which say nothing themselves.
+// The largest of time on a CPU, time in the run queue and waits within work makes the sentence, the next one its end:
+//
+//	queued ≥ CPU, ≥ 10 % of the duration      waiting for a CPU: …
+//	waits > CPU + queued                      mostly waiting: …
+//	CPU                                       busy: …
+//	neither, or only for a small part         mostly asleep: …
+//
+// What is not certain is part of the sentence: CPU time without samples, incomplete stacks, few samples, guessed owners
+// and guessed idle waits.
+package conclusion

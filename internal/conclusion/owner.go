@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conclusion
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"prywalk/internal/tabular"
+)
+
+const runs, sleeps = "runs", "sleeps"
+
+// activity is what a thread, or tasks, do under a function.
+type activity struct {
+	holder
+	doing string // runs, sleeps, or the call of a wait
+}
+
+type holder struct {
+	thread   Thread
+	function int32 // of the program's; anywhere: all
+}
+
+const anywhere = -1
+
+// addActivity adds what is not a wait for a lock, a thread or work: in these, locks are rarely held.
+func (s *Summary) addActivity(x *Sample, c class) {
+	doing := ""
+	switch {
+	case c == idle, c == others, c == within && isLock(&x.Wait):
+		return
+	case x.Blocked == 0:
+		doing = runs
+	case c == sleep:
+		doing = sleeps
+	default:
+		doing = x.Wait.Call
+	}
+	time := x.CPU + x.Queue + x.Blocked
+	if x.Task == "" {
+		s.awake[activity{holder{x.Thread, anywhere}, doing}] += time
+	}
+	for i, f := range x.Stack {
+		if !slices.Contains(x.Stack[:i], f) {
+			s.awake[activity{holder{x.Thread, f}, doing}] += time
+		}
+	}
+}
+
+// heldBy names a lock's owner, or a likely one; "": neither.
+func (s *Summary) heldBy(g *group) string {
+	owner, most := largest(g.owners, byNumber)
+	switch {
+	case 2*most > g.time || len(g.owners) == 1:
+		return ", held by " + s.name(owner) + s.doing(holder{owner, anywhere})
+	case len(g.owners) > 1:
+		return ", held by " + tabular.Plural(int64(len(g.owners)), "thread") + " in turn"
+	}
+	return s.likelyHeldBy(g)
+}
+
+func (s *Summary) name(t Thread) string {
+	known := s.threads[t]
+	if known.name == "" {
+		return fmt.Sprintf("thread %d", t.TID)
+	}
+	for other, x := range s.threads {
+		if other != t && x.name == known.name {
+			return fmt.Sprintf("%s (tid %d)", known.name, t.TID)
+		}
+	}
+	return known.name
+}
+
+// doing says in brackets what a holder does most.
+func (s *Summary) doing(h holder) string {
+	times := map[string]int64{}
+	for a, v := range s.awake {
+		if a.holder == h && a.doing != "" {
+			times[a.doing] += v
+		}
+	}
+	switch text, _ := largest(times, strings.Compare); text {
+	case "", runs, sleeps:
+		return strings.TrimSuffix(" ("+text+")", " ()")
+	default:
+		return " (in " + text + ")"
+	}
+}
+
+// likelyHeldBy guesses an owner: a thread, or tasks, in a function that takes the lock, without a wait for it, for a
+// third of the time, and twice as long as any other thread.
+func (s *Summary) likelyHeldBy(g *group) string {
+	times := map[holder]int64{}
+	for a, v := range s.awake {
+		if _, takes := g.functions[a.function]; takes {
+			times[a.holder] += v
+		}
+	}
+	order := func(a, b holder) int {
+		return cmp.Or(byNumber(a.thread, b.thread), cmp.Compare(a.function, b.function))
+	}
+	best, time := largest(times, order)
+	maps.DeleteFunc(times, func(h holder, _ int64) bool { return h.thread == best.thread })
+	if _, next := largest(times, order); float64(time) < 0.3*s.length() || time < 2*next {
+		return ""
+	}
+	if best.thread == (Thread{}) || s.threads[best.thread].name == "" {
+		return ", likely held in " + s.list[best.function].String() + s.doing(best)
+	}
+	return ", likely held by " + s.name(best.thread) + s.doing(best)
+}

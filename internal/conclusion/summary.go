@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conclusion
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Summary adds up samples. The zero value is not ready: use [New].
+type Summary struct {
+	duration                int64
+	cpu, queue              int64
+	unexplained, incomplete int64           // CPU time
+	ticks                   int64           // with CPU time
+	self, total             map[int32]int64 // by number of the function
+	numbers                 map[Function]int32
+	list                    []Function
+	blocked                 [stopped + 1]int64
+	groups                  map[groupKey]*group
+	threads                 map[Thread]threadTime
+	awake                   map[activity]int64
+	rules                   map[string]int64 // idle time
+	onlyValues              string           // of which type; "": of all clocks
+	notes                   []string
+}
+
+// groupKey has texts only of waits within work.
+type groupKey struct {
+	class               class
+	call, object, guess string
+}
+
+type threadTime struct {
+	name        string
+	wall, ready int64
+}
+
+// group is the time of threads that wait for one thing, or sleep in one way.
+type group struct {
+	key       groupKey
+	lock      bool
+	time      int64
+	threads   map[Thread]int64
+	tasks     int64 // time
+	task      string
+	functions map[int32]int64
+	owners    map[Thread]int64
+}
+
+// New begins with the recording's duration in ns, 0 if it is unknown, and its comments, which tell of deadlocks and
+// frozen groups.
+func New(duration int64, notes []string) *Summary {
+	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
+		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
+		rules: map[string]int64{}}
+	s.duration, s.notes = duration, notes
+	return s
+}
+
+// maxKeptGroups bounds the groups that Reset keeps.
+const maxKeptGroups = 1000
+
+// Reset begins again, in the same memory.
+func (s *Summary) Reset(duration int64) {
+	for _, g := range s.groups {
+		clear(g.threads)
+		clear(g.functions)
+		clear(g.owners)
+		*g = group{key: g.key, lock: g.lock, threads: g.threads, functions: g.functions, owners: g.owners}
+	}
+	if len(s.groups) > maxKeptGroups {
+		clear(s.groups)
+	}
+	for _, m := range []map[int32]int64{s.self, s.total} {
+		clear(m)
+	}
+	clear(s.numbers)
+	clear(s.threads)
+	clear(s.awake)
+	clear(s.rules)
+	*s = Summary{duration: duration, self: s.self, total: s.total, numbers: s.numbers, list: s.list[:0], groups: s.groups,
+		threads: s.threads, awake: s.awake, rules: s.rules}
+}
+
+// OnlyValues sets that the samples have values of one type, as their CPU time.
+func (s *Summary) OnlyValues(name string) { s.onlyValues = name }
+
+// Add adds a sample.
+func (s *Summary) Add(x *Sample) {
+	s.cpu, s.queue = s.cpu+x.CPU, s.queue+x.Queue
+	if x.CPU > 0 {
+		s.addCPU(x)
+	}
+	c := x.class()
+	if x.Blocked > 0 {
+		s.blocked[c] += x.Blocked
+		s.groupOf(c, x).add(x)
+		if c == idle {
+			s.rules[x.Wait.Idle] += x.Blocked
+		}
+	}
+	if x.Task == "" && x.Thread != (Thread{}) {
+		t := s.threads[x.Thread]
+		t.name = cmp.Or(t.name, x.Name)
+		t.wall, t.ready = t.wall+x.CPU+x.Queue+x.Blocked, t.ready+x.CPU+x.Queue
+		s.threads[x.Thread] = t
+	}
+	s.addActivity(x, c)
+}
+
+func (s *Summary) addCPU(x *Sample) {
+	s.ticks += x.Ticks
+	switch {
+	case x.Unexplained:
+		s.unexplained += x.CPU
+		return
+	case x.Incomplete:
+		s.incomplete += x.CPU
+	}
+	for i, f := range x.Stack {
+		if i == 0 {
+			s.self[f] += x.CPU
+		}
+		if !slices.Contains(x.Stack[:i], f) {
+			s.total[f] += x.CPU
+		}
+	}
+}
+
+func (s *Summary) groupOf(c class, x *Sample) *group {
+	k := groupKey{class: c}
+	if c == within {
+		k = groupKey{c, x.Wait.Call, x.Wait.Object, x.Wait.IdleGuess}
+	}
+	g := s.groups[k]
+	if g == nil {
+		g = &group{key: k, lock: isLock(&x.Wait), threads: map[Thread]int64{}, functions: map[int32]int64{},
+			owners: map[Thread]int64{}}
+		s.groups[k] = g
+	}
+	return g
+}
+
+// of returns the group of a class other than within; nil: it has no time.
+func (s *Summary) of(c class) *group {
+	if s.blocked[c] == 0 {
+		return nil
+	}
+	return s.groups[groupKey{class: c}]
+}
+
+func (g *group) add(x *Sample) {
+	g.time += x.Blocked
+	if x.Task != "" {
+		g.tasks, g.task = g.tasks+x.Blocked, x.Task
+	} else {
+		g.threads[x.Thread] += x.Blocked
+	}
+	if len(x.Stack) > 0 {
+		g.functions[x.Stack[0]] += x.Blocked
+	}
+	if x.Wait.Owner > 0 {
+		g.owners[Thread{x.Thread.PID, x.Wait.Owner}] += x.Blocked
+	}
+}
+
+// largest returns the key with the largest value, of equal ones by order.
+func largest[K comparable](m map[K]int64, order func(a, b K) int) (best K, value int64) {
+	for k, v := range m {
+		if v > value || v == value && v > 0 && order(k, best) < 0 {
+			best, value = k, v
+		}
+	}
+	return best, value
+}
+
+// Number returns the number of a function in stacks.
+func (s *Summary) Number(f Function) int32 {
+	n, ok := s.numbers[f]
+	if !ok {
+		n = int32(len(s.list))
+		s.numbers[f], s.list = n, append(s.list, f)
+	}
+	return n
+}
+
+func byNumber(a, b Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.TID, b.TID)) }
+
+// weight prefers locks: what waits for their owners waits in other ways.
+func (g *group) weight() int64 {
+	if g.lock {
+		return 2 * g.time
+	}
+	return g.time
+}
+
+func (s *Summary) waitsByTime() (list []*group) {
+	for _, g := range s.groups {
+		if g.key.class == within && g.time > 0 {
+			list = append(list, g)
+		}
+	}
+	slices.SortFunc(list, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.key.object, b.key.object),
+			cmp.Compare(a.key.call, b.key.call), cmp.Compare(a.key.guess, b.key.guess))
+	})
+	return list
+}
+
+// length is the recording's, or at least that of the thread with most time.
+func (s *Summary) length() float64 {
+	length := s.duration
+	if length <= 0 {
+		for _, t := range s.threads {
+			length = max(length, t.wall)
+		}
+	}
+	return float64(max(1, length))
+}
