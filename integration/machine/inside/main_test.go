@@ -24,7 +24,7 @@ func program(t *testing.T, name string) string {
 	t.Helper()
 	dir := os.Getenv("PRYWALK_PROGRAMS")
 	if dir == "" {
-		t.Skip("needs an emulated machine: make test-arm64")
+		t.Skip("needs an emulated machine: make test-arm64, make test-kernels")
 	}
 	return filepath.Join(dir, name)
 }
