@@ -23,6 +23,7 @@ const (
 	watchedFor   = 1 << 10 // stops after a wait
 	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock
 	lockWait     = 1e6     // longest wait for the lock in an observation, ns
+	lockWaitLong = 100e6   // the same if the length of stops has no limit
 )
 
 type lockedReads struct {
@@ -54,6 +55,9 @@ func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 		threads = nil
 	}
 	m.SetSyscallThreads(threads)
+	if r.limit.limit == 0 {
+		return m.BeginReads(lockWaitLong)
+	}
 	return m.BeginReads(lockWait)
 }
 

@@ -12,15 +12,15 @@ set -eu
 dir=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/prywalk/kernels
 [ $# -gt 0 ] || set -- 5.10 6.1 6.1-rt 6.12 newest
 
-wanted='' suites=bookworm
+wanted='' suites=''
 for release in "$@"; do
 	[ ! -s "$dir/$release/version" ] || continue
 	wanted="$wanted $release"
 	case $release in
 	5.10) suites="$suites bullseye" ;;
-	6.1 | 6.1-rt) ;;
+	6.1 | 6.1-rt) suites="$suites bookworm" ;;
 	6.12) suites="$suites trixie" ;;
-	newest) suites="$suites sid" ;;
+	newest) suites="$suites trixie-backports" ;;
 	*)
 		echo "fetch.sh: $release is none of 5.10 6.1 6.1-rt 6.12 newest" >&2
 		exit 2
@@ -48,7 +48,9 @@ mkdir -p "$tmp/lists/partial" "$tmp/cache/archives/partial"
 # what is fetched runs in an emulated machine only, which has no network and none of this machine's files.
 archive=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep '/debian/*$' | head -n 1)
 archive=${archive:-http://deb.debian.org/debian}
-for suite in $suites; do
+# busybox is in any suite but that of the newest kernel.
+[ -s "$dir/busybox" ] || [ "$suites" != ' trixie-backports' ] || suites="bookworm$suites"
+for suite in $(printf '%s\n' $suites | sort -u); do
 	echo "deb [trusted=yes] $archive $suite main"
 done >"$tmp/sources.list"
 
@@ -67,7 +69,7 @@ apt apt-get update >"$tmp/log" 2>&1 || true # whether a suite that does not answ
 
 # image PACKAGE VERSION: the kernel's package that the newest metapackage of that version depends on.
 image() {
-	apt apt-cache show "$1" 2>/dev/null | sed -n 's/^Version: /V /p; s/^Depends: \(linux-image-[^ ,]*\).*/D \1/p' |
+	apt apt-cache show "$1" 2>/dev/null | sed -n 's/^Version: /V /p; s/^Depends:.* \(linux-image-[^ ,]*\).*/D \1/p' |
 		awk -v want="$2" '$1 == "V" { v = $2 } $1 == "D" && index(v, want) == 1 { print v, $2 }' |
 		sort -V | tail -n 1 | cut -d ' ' -f 2
 }
@@ -93,9 +95,11 @@ for release in $wanted; do
 	package=$(image "$meta" "${version:+$version.}")
 	[ -n "$package" ] || lacking "no kernel $release at $archive"
 	unpack "$package"
+	# Newer ones have the kernel in a package of its own.
+	ls "$tmp"/root/boot/vmlinuz-* >/dev/null 2>&1 || unpack "linux-binary-${package#linux-image-}"
 	# Each is put there whole, or not at all: version comes last.
 	mkdir -p "$dir/$release"
-	mv "$tmp"/root/boot/vmlinuz-* "$dir/$release/vmlinuz"
+	mv "$(find "$tmp/root" -name 'vmlinuz*' -type f | head -n 1)" "$dir/$release/vmlinuz"
 	echo "${package#linux-image-}" >"$tmp/version"
 	mv "$tmp/version" "$dir/$release/version"
 	echo "kernels: $release is ${package#linux-image-}" >&2
