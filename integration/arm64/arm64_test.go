@@ -54,7 +54,7 @@ var tests = []struct {
 
 func emulated(from string) *machine.Machine {
 	return &machine.Machine{Emulator: "qemu-system-aarch64", Args: []string{"-machine", "virt", "-cpu", cpu, "-m", "1536"},
-		Kernel: filepath.Join(from, "vmlinuz"), Console: "ttyAMA0"}
+		Kernel: filepath.Join(from, "vmlinuz"), Console: "ttyAMA0", Log: os.Getenv(logFile)}
 }
 
 func updates() string {
@@ -84,7 +84,6 @@ func TestProductInAnEmulatedMachine(t *testing.T) {
 	b := machine.NewBuilder(t, "arm64", filepath.Join(from, "busybox"))
 	jobs := fill(b, from)
 	c := emulated(from).Boot(b, jobs)
-	c.Write(t, os.Getenv(logFile))
 	for _, j := range jobs {
 		t.Run(j.Name, func(t *testing.T) { c.CheckJob(t, j) })
 	}

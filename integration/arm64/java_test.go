@@ -56,7 +56,6 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 		"-test.run=TestJavaStacksMatchTheSourceByName/./"+only)
 	jobs := []machine.Job{{Name: "java", Limit: javaLimit, Dir: "/tests", Args: args}}
 	c := emulated(from).Boot(b, jobs)
-	c.Write(t, os.Getenv(logFile))
 	c.CheckJob(t, jobs[0])
 	for _, line := range c.Jobs["java"].Output {
 		if counted.MatchString(line) {

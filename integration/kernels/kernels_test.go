@@ -4,6 +4,7 @@ package kernels
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,11 +43,11 @@ func testOn(t *testing.T, from, release string) {
 	fill(b)
 	run := "-test.run=" + os.Getenv(onlyRun)
 	jobs := []machine.Job{{Name: "inside", Limit: jobTime, Dir: "/tests",
-		Args: []string{"/tests/inside", "-test.v", "-test.timeout=" + jobTime.String(), run}}}
+		Args: []string{"env", "PRYWALK_KERNEL_TESTS=1", "/tests/inside", "-test.v", "-test.timeout=" + jobTime.String(), run}}}
 	m := machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "1024"},
-		Kernel: filepath.Join(from, release, "vmlinuz"), Console: "ttyS0"}
+		Kernel: filepath.Join(from, release, "vmlinuz"), Console: "ttyS0",
+		Log: os.Getenv(logFile)}
 	c := m.Boot(b, jobs)
-	c.Write(t, os.Getenv(logFile))
 	c.CheckJob(t, jobs[0])
 }
 
@@ -56,7 +57,30 @@ func fill(b *machine.Builder) {
 	b.GoBuild("tests/inside", root, "test", "-c", inside)
 	b.GoBuild("programs/busy", root, "build", inside+"/testdata/busy")
 	b.Compile("gcc", "programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
-	b.Compile("gcc", "programs/chain", "-O2", "-static", filepath.Join(root, inside, "testdata/chain.c"))
-	b.Compile("gcc", "programs/chain-nocfi", "-O2", "-static", "-fno-omit-frame-pointer",
-		"-fno-asynchronous-unwind-tables", "-fno-unwind-tables", filepath.Join(root, inside, "testdata/chain.c"))
+	const noCFI = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
+	for name, flags := range map[string]string{
+		"chain":            "-O2 -static",
+		"chain-O0":         "-O0 -static",
+		"chain-dynamic":    "-O2 -pie -fPIE",
+		"chain-nocfi":      "-O2 -static -fno-omit-frame-pointer " + noCFI,
+		"chain-nocfi-nofp": "-O2 -static -fomit-frame-pointer " + noCFI,
+	} {
+		b.Compile("gcc", "programs/"+name, append(strings.Fields(flags), filepath.Join(root, inside, "testdata/chain.c"))...)
+	}
+	b.Compile("gcc", "programs/deadlock", "-O1", "-static", filepath.Join(root, inside, "testdata/deadlock.c"))
+	for _, dir := range []string{"lib", "lib64"} {
+		b.Img.Directory(dir)
+	}
+	b.Put("lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2")
+	b.Put("lib64/libc.so.6", libc(b.T))
+}
+
+// libc is the path of this machine's C library.
+func libc(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("gcc", "-print-file-name=libc.so.6").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }

@@ -30,7 +30,6 @@ type Console struct {
 	Rest     []string // lines of no job
 	Up, Down bool     // it began, and switched itself off
 
-	all   []string
 	files map[string]*strings.Builder
 }
 
@@ -41,17 +40,7 @@ type Machine struct {
 	Kernel   string
 	Console  string // the kernel's name of the serial line
 	Append   string // further boot parameters, or ""
-}
-
-// Write writes all of the console into a file, if there is one.
-func (c *Console) Write(t *testing.T, file string) {
-	t.Helper()
-	if file == "" {
-		return
-	}
-	if err := os.WriteFile(file, []byte(strings.Join(c.all, "\n")+"\n"), 0o644); err != nil {
-		t.Error(err)
-	}
+	Log      string // a file that gets what the machine writes, or ""
 }
 
 // Boot puts the jobs into the file system, runs the machine with it until it switches itself off, and judges that it
@@ -84,9 +73,18 @@ func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console
 		"-kernel", m.Kernel, "-initrd", initrd,
 		"-append", strings.TrimSpace("console=" + m.Console + " quiet panic=-1 rdinit=/init " + m.Append),
 		"-display", "none", "-monitor", "none", "-serial", "stdio", "-nic", "none", "-no-reboot"})...)
-	out, err := cmd.StdoutPipe()
+	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
+	}
+	out := io.Reader(pipe)
+	if m.Log != "" {
+		f, err := os.Create(m.Log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		out = io.TeeReader(pipe, f)
 	}
 	var errs strings.Builder
 	cmd.Stderr = &errs
@@ -140,7 +138,6 @@ func listen(r io.Reader) *Console {
 			c.piece(words[2], words[3])
 			continue
 		}
-		c.all = append(c.all, line)
 		if len(words) < 2 || words[0] != "@@" {
 			if cur != nil {
 				cur.Output = append(cur.Output, line)

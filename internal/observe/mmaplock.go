@@ -55,10 +55,15 @@ func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 		threads = nil
 	}
 	m.SetSyscallThreads(threads)
+	return m.BeginReads(r.longestWait())
+}
+
+// longestWait is in an observation, in ns. On emulated CPUs 1 ms is seldom enough.
+func (r *lockedReads) longestWait() int64 {
 	if r.limit.limit == 0 {
-		return m.BeginReads(lockWaitLong)
+		return lockWaitLong
 	}
-	return m.BeginReads(lockWait)
+	return lockWait
 }
 
 // end returns false if a read was late: no byte read since begin may be used.
