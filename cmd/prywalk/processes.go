@@ -20,6 +20,7 @@ import (
 
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
+	"prywalk/internal/container"
 	"prywalk/internal/exit"
 	"prywalk/internal/printable"
 	"prywalk/internal/procmem"
@@ -56,6 +57,7 @@ type processFlags struct {
 
 	systemWide                bool
 	cgroup, unit, user, match string
+	container, pod            string
 	finder                    *selection.Finder // may be nil
 }
 
@@ -75,27 +77,81 @@ func (f *processFlags) addRule(fl *pflag.FlagSet) {
 	fl.BoolVarP(&f.systemWide, "system-wide", "a", false, "every process that may be read, instead of -p")
 	fl.StringVar(&f.cgroup, "cgroup", "", "the processes of a cgroup and of those below it: `PATH`, or a pattern")
 	fl.StringVar(&f.unit, "unit", "", "the processes of a systemd unit of this `NAME`, or pattern")
+	fl.StringVar(&f.container, "container", "", "the processes of the container of this `NAME` or id")
+	fl.StringVar(&f.pod, "pod", "", "the processes of the Kubernetes pod of this `NAME`, or NAMESPACE/NAME")
 	fl.StringVar(&f.user, "user", "", "the processes that run as this `USER`, a name or a number")
 	fl.StringVar(&f.match, "match", "", "the processes with a name that matches this `REGEXP`")
 }
 
 func (f *processFlags) hasRule() bool {
-	return f.systemWide || f.cgroup != "" || f.unit != "" || f.user != "" || f.match != ""
+	return f.systemWide || f.cgroup != "" || f.unit != "" || f.user != "" || f.match != "" ||
+		f.container != "" || f.pod != ""
+}
+
+// isGroup reports whether new processes of what is selected stay in it.
+func (f *processFlags) isGroup() bool {
+	return f.cgroup != "" || f.unit != "" || f.container != "" || f.pod != ""
 }
 
 func (f *processFlags) findByRule() error {
 	if len(f.pids) > 0 || f.name != "" {
-		return exit.Usage("give either -p or -n, or what selects processes (-a, --cgroup, --unit, --user, --match)")
+		return exit.Usage("give either -p or -n, or what selects processes (-a, --cgroup, --unit, --container, --pod, " +
+			"--user, --match)")
 	}
 	rule, err := selection.New(f.systemWide, f.cgroup, f.unit, f.user, f.match)
 	if err != nil {
 		return exit.Usage("%v", err)
 	}
+	rule.Container, rule.Pod = f.container, f.pod
 	f.finder = selection.NewFinder(rule)
 	if f.pids = f.finder.Find(procmem.BootTicks()); len(f.pids) == 0 && !f.allowsNone {
+		if f.container != "" || f.pod != "" {
+			return fmt.Errorf("no process is selected by %s; %s", rule, containersFound(f.finder.Containers(nil)))
+		}
 		return fmt.Errorf("no process is selected by %s; ps -eo pid,user,comm,cgroup lists what there is", rule)
 	}
-	return nil
+	return f.oneContainer()
+}
+
+// oneContainer fails if a name is of several containers or pods.
+func (f *processFlags) oneContainer() error {
+	if f.container == "" && f.pod == "" {
+		return nil
+	}
+	found, several := f.finder.Containers(f.pids), map[string]bool{}
+	for _, c := range found {
+		key := c.Namespace + "/" + c.Pod
+		if f.container != "" {
+			key = c.ID
+		}
+		several[key] = true
+	}
+	if len(several) < 2 {
+		return nil
+	}
+	next := "an id, or more of it"
+	if f.container == "" {
+		next = "NAMESPACE/NAME"
+	}
+	return &exit.Error{Code: exit.WrongUsage, Err: ambiguousNameError(printable.String(fmt.Sprintf(
+		"several are selected by %s; give %s: ", strings.TrimSpace("--container "+f.container+" --pod "+f.pod), next)) +
+		containersFound(found))}
+}
+
+// containersFound is a list, of at most maxListedProcesses.
+func containersFound(list []container.Container) string {
+	if len(list) == 0 {
+		return "no process that may be seen here is in a container (one in another pid namespace is not seen)"
+	}
+	var b strings.Builder
+	b.WriteString("containers with processes:")
+	for i := range list[:min(len(list), maxListedProcesses)] {
+		b.WriteString("\n  " + printable.String(list[i].String()))
+	}
+	if more := len(list) - maxListedProcesses; more > 0 {
+		fmt.Fprintf(&b, "\n  … %d more", more)
+	}
+	return b.String()
 }
 
 func (f *processFlags) mayBeProcess(cmd *cobra.Command, args []string) bool {

@@ -214,7 +214,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 // setWhatIsSampled turns --children on unless given, for a command and rules that select a group.
 func (f *recordFlags) setWhatIsSampled(cmd *cobra.Command, launches bool) {
 	if !cmd.Flags().Changed("children") {
-		f.Sampler.Children = launches || f.systemWide || f.cgroup != "" || f.unit != ""
+		f.Sampler.Children = launches || f.systemWide || f.isGroup()
 	}
 	f.Sampler.KernelStacks = !f.noKernel
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"prywalk/integration/machine"
 )
 
 const (
@@ -27,6 +29,11 @@ const root = "../.."
 // pauth-impdef signs by a cheaper function than the architecture's.
 const cpu = "max,pauth-impdef=on"
 
+const (
+	gcc = "aarch64-linux-gnu-gcc"
+	gxx = "aarch64-linux-gnu-g++"
+)
+
 const jobTime = 4 * time.Minute
 
 // Tests that make system calls, decode data of the kernel, or depend on the processor.
@@ -35,7 +42,7 @@ var tests = []struct {
 	env      string // NAME=VALUE, separated by spaces
 	limit    time.Duration
 }{
-	{pkg: "./integration/arm64/inside", run: "-test.run=.", limit: jobTime},
+	{pkg: "./integration/machine/inside", run: "-test.run=.", limit: jobTime},
 	// No compiler is there for the program of TestAThreadReplacedByExecHasNoOtherTracer.
 	{pkg: "./ptrace", run: "-test.skip=Storm|Fuzz|ReplacedByExec", limit: jobTime},
 	{pkg: "./internal/procmem", run: "-test.run=Test", limit: jobTime},
@@ -43,6 +50,11 @@ var tests = []struct {
 	{pkg: "./integration/oracle", run: "-test.run=Exact|ColdParts",
 		env: oracleSteps + "=" + steps() + " ORACLE_TIME=" + oracleTime().String() + " ORACLE_SECTIONS=" +
 			os.Getenv("ORACLE_SECTIONS"), limit: oracleTime() + jobTime},
+}
+
+func emulated(from string) *machine.Machine {
+	return &machine.Machine{Emulator: "qemu-system-aarch64", Args: []string{"-machine", "virt", "-cpu", cpu, "-m", "1536"},
+		Kernel: filepath.Join(from, "vmlinuz"), Console: "ttyAMA0", Log: os.Getenv(logFile)}
 }
 
 func updates() string {
@@ -69,68 +81,23 @@ func TestProductInAnEmulatedMachine(t *testing.T) {
 	if from == "" {
 		t.Skip("left to make test-all: boots an emulated machine")
 	}
-	b := &builder{t: t, dir: t.TempDir()}
+	b := machine.NewBuilder(t, "arm64", filepath.Join(from, "busybox"))
 	jobs := fill(b, from)
-	initrd := filepath.Join(b.dir, "initrd")
-	f, err := os.Create(initrd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.img.finish(f); err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	limit := time.Minute
+	c := emulated(from).Boot(b, jobs)
 	for _, j := range jobs {
-		limit += j.limit
+		t.Run(j.Name, func(t *testing.T) { c.CheckJob(t, j) })
 	}
-	c := boot(t, limit, filepath.Join(from, "vmlinuz"), initrd, cpu)
-	c.write(t, os.Getenv(logFile))
-	if !c.up || !c.down {
-		t.Errorf("the machine did not boot and shut down:\n%s", strings.Join(c.rest, "\n"))
-	}
-	for _, j := range jobs {
-		t.Run(j.name, func(t *testing.T) { c.checkJob(t, j) })
-	}
-	c.checkCores(t, b.sysroot())
+	checkCores(c, t, b.Sysroot())
 	if os.Getenv(newCounts) != "" {
-		c.keepBaseline(t)
+		keepBaseline(c, t)
 	}
 }
 
-func (c *console) checkJob(t *testing.T, j job) {
-	r := c.jobs[j.name]
-	if r == nil {
-		t.Fatal("the job did not begin")
-	}
-	out := strings.Join(r.output, "\n")
-	if r.status != "ok" || !strings.Contains(out, "\nPASS") {
-		t.Fatalf("status %s after %s s, want ok and PASS\n%s", r.status, r.seconds, out)
-	}
-	t.Logf("%d tests in %s s%s", strings.Count(out, "--- PASS: "), r.seconds, r.table())
-}
-
-func (r *result) table() string {
-	var s strings.Builder
-	for _, line := range r.output {
-		if strings.Contains(line, " %  ") || strings.Contains(line, "(wrong)") {
-			s.WriteString("\n" + line)
-		}
-	}
-	return s.String()
-}
-
-func fill(b *builder, from string) (jobs []job) {
-	for _, dir := range []string{"bin", "dev", "programs", "tests", "proc", "sys", "tmp"} {
-		b.img.dir(dir)
-	}
-	b.img.add("dev/console", modeChar|0o600, 5, 1, nil)
-	b.put("bin/busybox", filepath.Join(from, "busybox"))
+func fill(b *machine.Builder, from string) (jobs []machine.Job) {
 	for _, compiler := range []string{"cc", "c++", "go"} {
-		b.put("bin/"+compiler, "testdata/cc")
+		b.Put("bin/"+compiler, "testdata/cc")
 	}
-	b.goBuild("init", root, "build", "./integration/arm64/init")
-	b.goBuild("programs/prywalk", root, "build", "./cmd/prywalk")
+	b.GoBuild("programs/prywalk", root, "build", "./cmd/prywalk")
 	programs(b)
 	libraries(b, from)
 	only := regexp.MustCompile(os.Getenv(onlyJobs))
@@ -143,41 +110,40 @@ func fill(b *builder, from string) (jobs []job) {
 		if in, ok := strings.CutPrefix(pkg, "./benchmarks/"); ok {
 			dir, pkg = filepath.Join(root, "benchmarks"), "./"+in
 		}
-		b.goBuild("tests/"+name, dir, "test", "-c", pkg)
+		b.GoBuild("tests/"+name, dir, "test", "-c", pkg)
 		args := append([]string{"/tests/" + name, "-test.v", "-test.timeout=" + p.limit.String()}, strings.Fields(p.run)...)
 		if p.env != "" {
 			args = slices.Concat([]string{"env"}, strings.Fields(p.env), args)
 		}
-		jobs = append(jobs, job{name, p.limit, "/tests", args})
+		jobs = append(jobs, machine.Job{Name: name, Limit: p.limit, Dir: "/tests", Args: args})
 	}
-	b.img.dir("tests/testdata")
-	b.putBaseline()
-	b.goBuild("tests/cores", root, "build", "./integration/arm64/cores")
+	b.Img.Directory("tests/testdata")
+	putBaseline(b)
+	b.GoBuild("tests/cores", root, "build", "./integration/arm64/cores")
 	for _, j := range coreJobs(b) {
-		if only.MatchString(j.name) {
+		if only.MatchString(j.Name) {
 			jobs = append(jobs, j)
 		}
 	}
-	b.img.file("jobs", jobList(jobs))
 	return jobs
 }
 
-func programs(b *builder) {
+func programs(b *machine.Builder) {
 	for _, name := range []string{"crowd", "nursery"} {
-		b.cc("programs/"+name, "-O2", filepath.Join(root, "benchmarks/counts/testdata", name+".c"))
+		b.Compile(gcc, "programs/"+name, "-O2", filepath.Join(root, "benchmarks/counts/testdata", name+".c"))
 	}
-	b.cc("programs/vfork", "-O2", filepath.Join(root, "internal/testtargets/src/vfork.c"))
-	b.cc("programs/execloop", "-O1", "-static", filepath.Join(root, "internal/testtargets/src/execloop.c"))
-	b.cc("programs/execs", "-O1", "-pthread", filepath.Join(root, "internal/testtargets/src/execs.c"))
-	b.cc("programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
+	b.Compile(gcc, "programs/vfork", "-O2", filepath.Join(root, "internal/testtargets/src/vfork.c"))
+	b.Compile(gcc, "programs/execloop", "-O1", "-static", filepath.Join(root, "internal/testtargets/src/execloop.c"))
+	b.Compile(gcc, "programs/execs", "-O1", "-pthread", filepath.Join(root, "internal/testtargets/src/execs.c"))
+	b.Compile(gcc, "programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
 	oracle := filepath.Join(root, "integration/oracle/testdata")
-	b.cc("programs/libc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", oracle+"/libc.c", "-lm")
-	b.cc("programs/split", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+	b.Compile(gcc, "programs/libc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", oracle+"/libc.c", "-lm")
+	b.Compile(gcc, "programs/split", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
 		"-freorder-blocks-and-partition", oracle+"/split.c")
-	b.cc("programs/libs", "-w", "-O2", "-Wl,-z,lazy", oracle+"/libs.c", "-ldl")
-	b.cxx("programs/cpp", "-w", "-std=c++17", "-O2", "-Wl,-z,lazy", oracle+"/cpp.cc")
-	b.goBuild("programs/goprog", root, "build", "./integration/oracle/testdata/goprog")
-	b.goBuild("programs/busy", root, "build", "./integration/arm64/inside/testdata/busy")
+	b.Compile(gcc, "programs/libs", "-w", "-O2", "-Wl,-z,lazy", oracle+"/libs.c", "-ldl")
+	b.Compile(gxx, "programs/cpp", "-w", "-std=c++17", "-O2", "-Wl,-z,lazy", oracle+"/cpp.cc")
+	b.GoBuild("programs/goprog", root, "build", "./integration/oracle/testdata/goprog")
+	b.GoBuild("programs/busy", root, "build", "./integration/machine/inside/testdata/busy")
 	const noCFI = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
 	for name, flags := range map[string]string{
 		"chain":            "-O2 -static",
@@ -188,12 +154,12 @@ func programs(b *builder) {
 		"chain-nocfi-nofp": "-O2 -static -fomit-frame-pointer " + noCFI,
 		"chain-nocfi-pac":  "-O2 -static -fomit-frame-pointer -mbranch-protection=standard " + noCFI,
 	} {
-		b.cc("programs/"+name, append(strings.Fields(flags), "inside/testdata/chain.c")...)
+		b.Compile(gcc, "programs/"+name, append(strings.Fields(flags), "../machine/inside/testdata/chain.c")...)
 	}
 	for name, flags := range casesOf {
-		b.cc("programs/"+name, append(strings.Fields(flags), "testdata/cases.c")...)
+		b.Compile(gcc, "programs/"+name, append(strings.Fields(flags), "testdata/cases.c")...)
 	}
-	b.goBuild("programs/gocase", root, "build", "./integration/arm64/testdata/gocase")
+	b.GoBuild("programs/gocase", root, "build", "./integration/arm64/testdata/gocase")
 }
 
 var casesOf = map[string]string{
@@ -203,12 +169,12 @@ var casesOf = map[string]string{
 	"cases-plt":   "-O2 -no-pie -fno-pie -fno-builtin -Wl,-z,lazy",
 }
 
-func libraries(b *builder, from string) {
-	b.img.dir("lib")
+func libraries(b *machine.Builder, from string) {
+	b.Img.Directory("lib")
 	for _, name := range []string{"ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"} {
-		b.put("lib/"+name, filepath.Join("/usr/aarch64-linux-gnu/lib", name))
+		b.Put("lib/"+name, filepath.Join("/usr/aarch64-linux-gnu/lib", name))
 	}
 	for _, name := range []string{"libz.so.1", "libcrypto.so.3", "libsqlite3.so.0"} {
-		b.put("lib/"+name, filepath.Join(from, "lib", name))
+		b.Put("lib/"+name, filepath.Join(from, "lib", name))
 	}
 }

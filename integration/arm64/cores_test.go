@@ -16,21 +16,24 @@ import (
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/stacks"
+
+	"prywalk/integration/machine"
 )
 
 const recordTo = "ARM64_RECORD"
 
 var lives = []string{"chain-pac", "chain-dynamic"}
 
-func coreJobs(b *builder) (jobs []job) {
+func coreJobs(b *machine.Builder) (jobs []machine.Job) {
 	add := func(name string, args ...string) {
-		jobs = append(jobs, job{"core-" + name, time.Minute, "/tests", append([]string{"/tests/cores"}, args...)})
+		jobs = append(jobs, machine.Job{Name: "core-" + name, Limit: time.Minute, Dir: "/tests",
+			Args: append([]string{"/tests/cores"}, args...)})
 	}
 	images := map[string]*image{}
 	for i := range stops {
 		s := &stops[i]
 		if images[s.program] == nil {
-			images[s.program] = openImage(b.t, b.from["programs/"+s.program])
+			images[s.program] = openImage(b.T, b.From["programs/"+s.program])
 		}
 		at := s.at(images[s.program])
 		add(s.name, "stop", s.name, "0x"+strconv.FormatUint(at, 16), "/programs/"+s.program)
@@ -41,24 +44,24 @@ func coreJobs(b *builder) (jobs []job) {
 	return jobs
 }
 
-func (c *console) checkCores(t *testing.T, sysroot string) {
+func checkCores(c *machine.Console, t *testing.T, sysroot string) {
 	for i := range stops {
 		s := &stops[i]
-		if c.jobs["core-"+s.name] == nil {
+		if c.Jobs["core-"+s.name] == nil {
 			continue
 		}
-		t.Run("stopped-"+s.name, func(t *testing.T) { s.checkCore(t, c.file(t, s.name), sysroot) })
+		t.Run("stopped-"+s.name, func(t *testing.T) { s.checkCore(t, c.File(t, s.name), sysroot) })
 	}
 	for _, name := range lives {
-		if c.jobs["core-"+name] == nil {
+		if c.Jobs["core-"+name] == nil {
 			continue
 		}
 		t.Run("live-"+name, func(t *testing.T) {
 			var live stacks.Process
-			if err := json.Unmarshal(c.file(t, name+".json"), &live); err != nil {
+			if err := json.Unmarshal(c.File(t, name+".json"), &live); err != nil {
 				t.Fatal(err)
 			}
-			sameAsLive(t, &live, c.file(t, name), sysroot)
+			sameAsLive(t, &live, c.File(t, name), sysroot)
 		})
 	}
 }

@@ -10,27 +10,29 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"prywalk/integration/machine"
 )
 
 const baseline = "testdata/baseline_arm64.json"
 
-func (b *builder) putBaseline() {
-	b.t.Helper()
+func putBaseline(b *machine.Builder) {
+	b.T.Helper()
 	from := filepath.Join(root, "benchmarks/counts", baseline)
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	b.put("tests/"+baseline, from)
+	b.Put("tests/"+baseline, from)
 }
 
-func (c *console) keepBaseline(t *testing.T) {
+func keepBaseline(c *machine.Console, t *testing.T) {
 	t.Helper()
-	r := c.jobs["benchmarks-counts"]
+	r := c.Jobs["benchmarks-counts"]
 	if r == nil {
 		t.Fatal("the job of the counts did not begin")
 	}
 	text := regexp.MustCompile(`(?s)` + regexp.QuoteMeta(baseline) +
-		`\n(\{\n.*?\n\}\n)`).FindStringSubmatch(strings.Join(r.output, "\n") + "\n")
+		`\n(\{\n.*?\n\}\n)`).FindStringSubmatch(strings.Join(r.Output, "\n") + "\n")
 	if text == nil {
 		t.Fatal("no counts in the output of the job")
 	}

@@ -7,8 +7,7 @@
 // as long.
 // scripts/arm64/fetch.sh gets the kernel, a static busybox and some libraries.
 //
-//   - init is the machine's first program: it mounts file systems and runs the jobs.
-//   - inside has tests made for the machine: stacks of Go and C programs with known call chains.
+//   - Package machine is the machine itself, and has tests made for it.
 //   - cores makes core files, which the test then walks on this machine; package recorded keeps some.
 //   - The other jobs are tests of the product's packages, built for arm64.
 package arm64

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"prywalk/internal/testtargets"
+
+	"prywalk/integration/machine"
 )
 
 const (
@@ -33,21 +35,17 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 	home := filepath.Join(from, "java")
 	_, err := os.Stat(filepath.Join(home, "bin/java"))
 	testtargets.Need(t, err == nil, "a Java runtime for arm64 in "+home, "scripts/arm64/fetch.sh")
-	b := &builder{t: t, dir: t.TempDir()}
-	for _, dir := range []string{"bin", "dev", "programs", "tests", "proc", "sys", "tmp", "usr", "usr/lib",
-		"usr/lib/jvm"} {
-		b.img.dir(dir)
+	b := machine.NewBuilder(t, "arm64", filepath.Join(from, "busybox"))
+	for _, dir := range []string{"usr", "usr/lib", "usr/lib/jvm"} {
+		b.Img.Directory(dir)
 	}
-	b.img.add("dev/console", modeChar|0o600, 5, 1, nil)
-	b.put("bin/busybox", filepath.Join(from, "busybox"))
-	b.goBuild("init", root, "build", "./integration/arm64/init")
 	libraries(b, from)
 	for _, name := range []string{"libpthread.so.0", "libdl.so.2", "librt.so.1"} {
-		b.put("lib/"+name, filepath.Join("/usr/aarch64-linux-gnu/lib", name))
+		b.Put("lib/"+name, filepath.Join("/usr/aarch64-linux-gnu/lib", name))
 	}
-	b.tree("usr/lib/jvm/java", home)
-	b.javac("classes", "Known")
-	b.goBuild("tests/java", root, "test", "-c", "./integration/oracle")
+	tree(b, "usr/lib/jvm/java", home)
+	javac(b, "classes", "Known")
+	b.GoBuild("tests/java", root, "test", "-c", "./integration/oracle")
 	only := os.Getenv(javaOnly)
 	if only == "" {
 		only = "^(int|c1|c2)$"
@@ -56,24 +54,10 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 		"ORACLE_JAVA_SAMPLES=" + cmp.Or(os.Getenv(javaSamples), fewSamples)}
 	args = append(args, "/tests/java", "-test.v", "-test.timeout="+javaLimit.String(),
 		"-test.run=TestJavaStacksMatchTheSourceByName/./"+only)
-	jobs := []job{{"java", javaLimit, "/tests", args}}
-	b.img.file("jobs", jobList(jobs))
-	initrd := filepath.Join(b.dir, "initrd")
-	f, err := os.Create(initrd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.img.finish(f); err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	c := boot(t, javaLimit+2*time.Minute, filepath.Join(from, "vmlinuz"), initrd, cpu)
-	c.write(t, os.Getenv(logFile))
-	if !c.up || !c.down {
-		t.Errorf("the machine did not boot and shut down:\n%s", strings.Join(c.rest, "\n"))
-	}
-	c.checkJob(t, jobs[0])
-	for _, line := range c.jobs["java"].output {
+	jobs := []machine.Job{{Name: "java", Limit: javaLimit, Dir: "/tests", Args: args}}
+	c := emulated(from).Boot(b, jobs)
+	c.CheckJob(t, jobs[0])
+	for _, line := range c.Jobs["java"].Output {
 		if counted.MatchString(line) {
 			t.Log(strings.TrimSpace(line))
 		}
@@ -82,8 +66,8 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 
 var counted = regexp.MustCompile(`\d+ samples, |--- `)
 
-func (b *builder) tree(name, from string) {
-	b.t.Helper()
+func tree(b *machine.Builder, name, from string) {
+	b.T.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -93,30 +77,30 @@ func (b *builder) tree(name, from string) {
 			return err
 		}
 		if d.IsDir() {
-			b.img.dir(filepath.Join(name, rel))
+			b.Img.Directory(filepath.Join(name, rel))
 			return nil
 		}
-		return b.img.copy(filepath.Join(name, rel), path)
+		return b.Img.Copy(filepath.Join(name, rel), path)
 	})
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 }
 
-func (b *builder) javac(name, class string) {
-	b.t.Helper()
+func javac(b *machine.Builder, name, class string) {
+	b.T.Helper()
 	source, err := testtargets.Source(class + ".java")
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	dir := filepath.Join(b.dir, name)
+	dir := filepath.Join(b.Dir, name)
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	file := filepath.Join(b.dir, class+".java")
+	file := filepath.Join(b.Dir, class+".java")
 	if err := os.WriteFile(file, source, 0o600); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	b.run("", nil, "javac", "--release", "8", "-Xlint:-options", "-d", dir, file)
-	b.tree(name, dir)
+	b.Run("", nil, "javac", "--release", "8", "-Xlint:-options", "-d", dir, file)
+	tree(b, name, dir)
 }

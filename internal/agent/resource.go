@@ -11,12 +11,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"prywalk/internal/container"
 	"prywalk/internal/otlp"
 	"prywalk/internal/process"
 	"prywalk/internal/protobuf"
@@ -59,8 +59,9 @@ type ResourceOptions struct {
 // resources reads attributes soon, since a process may end early.
 type resources struct {
 	ResourceOptions
-	root string
-	host []attribute
+	root       string
+	host       []attribute
+	containers container.Names
 
 	mu     sync.Mutex
 	known  map[processKey]processAttributes
@@ -168,9 +169,8 @@ func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 		add("process.executable.path", exe)
 	}
 	if groups, err := os.ReadFile(dir + "/cgroup"); err == nil {
-		if id := containerID(string(groups)); id != "" {
-			add("container.id", id)
-		}
+		c := r.containers.Of(string(groups))
+		c.Attributes(func(key, value string) { add(key, value) })
 	}
 	if r.Environment && r.Service == "" {
 		if env, err := readUpTo(dir+"/environ", maxEnvironment); err == nil {
@@ -199,25 +199,6 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, limit))
-}
-
-// container matches an id of 64 hexadecimal digits, under systemd between the engine's name and .scope.
-var container = regexp.MustCompile(`(?:^|[-/:])([0-9a-f]{64})(?:\.scope)?$`)
-
-// containerID returns the innermost container in a /proc/PID/cgroup (cgroups(7)), or "".
-func containerID(text string) string {
-	for line := range strings.Lines(text) {
-		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
-		if len(fields) != 3 {
-			continue
-		}
-		for at := path.Clean("/" + fields[2]); at != "/"; at = path.Dir(at) {
-			if m := container.FindStringSubmatch(path.Base(at)); m != nil {
-				return m[1]
-			}
-		}
-	}
-	return ""
 }
 
 // fromEnvironment prefers OTEL_SERVICE_NAME to OTEL_RESOURCE_ATTRIBUTES, which is percent-encoded

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/container"
 	"prywalk/internal/process"
 	"prywalk/internal/testtargets"
 )
@@ -30,26 +31,6 @@ func running(t *testing.T, pid int) processKey {
 }
 
 const id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-
-func TestContainersAreFoundInTheirControlGroups(t *testing.T) {
-	for text, want := range map[string]string{
-		"0::/system.slice/docker-" + id + ".scope\n":                               id,
-		"12:cpu,cpuacct:/docker/" + id + "\n0::/\n":                                id,
-		"0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope\n": id,
-		"0::/kubepods/burstable/pod1/" + id + "\n":                                 id,
-		"0::/machine.slice/libpod-" + id + ".scope/container\n":                    id,
-		"0::/kubepods.slice/x.slice:cri-containerd:" + id + "\n":                   id,
-		"0::/user.slice/user-1000.slice/session-2.scope\n":                         "",
-		"0::/" + id[:63] + "\n":                                                    "",
-		"0::/a" + id + "\n":                                                        "",
-		"":                                                                         "",
-		"0:/" + id:                                                                 "",
-	} {
-		if got := containerID(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
 
 func TestServiceIsNamedByTheEnvironmentOnlyIfAsked(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "echo ready; read x")
@@ -187,7 +168,7 @@ func FuzzEnvironment(f *testing.F) {
 		if n := len(fromEnvironment(env)); n > maxEnvironmentAttributes {
 			t.Errorf("%d attributes", n)
 		}
-		got := containerID(groups)
+		got := container.ID(groups)
 		if got != "" && (len(got) != 64 || !utf8.ValidString(got) || !strings.Contains(groups, got)) {
 			t.Errorf("%q", got)
 		}

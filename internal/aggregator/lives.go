@@ -7,12 +7,14 @@ import (
 
 	"prywalk/internal/attribute"
 	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
 	"prywalk/internal/target"
 )
 
 func (a *Aggregator) beginProcess(p *processState, started *attribute.ProcessStarted) {
 	p.Comm = p.Target.Comm
 	p.innerPID = procmem.InnerTID(p.Target.PID)
+	p.container = profile.LabelText(a.containers.Labels(p.Target.PID))
 	started.ChildrenFromStart = a.opts.Launched && p.Parent == 0
 	a.attribute(started)
 }

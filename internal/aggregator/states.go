@@ -5,6 +5,7 @@ package aggregator
 import (
 	"prywalk/frames"
 	"prywalk/internal/callstack"
+	"prywalk/internal/container"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -15,7 +16,8 @@ import (
 
 type processState struct {
 	*target.Process
-	innerPID int // in its own pid namespace
+	innerPID  int    // in its own pid namespace
+	container string // as [profile.Interval]'s
 	// [loadedcode.Process.AddressSpaceNumber] of the program for which the rest was made
 	addressSpace uint64
 	modules      map[*frames.Module]*profile.ModuleInfo
@@ -37,10 +39,13 @@ type states struct {
 	threads   map[sample.ThreadID]*target.Thread
 	procs     map[sample.ProcessID]*processState
 	histories programHistories
+
+	containers container.Names
 }
 
 func newStates() *states {
-	return &states{map[sample.ThreadID]*target.Thread{}, map[sample.ProcessID]*processState{}, programHistories{}}
+	return &states{threads: map[sample.ThreadID]*target.Thread{}, procs: map[sample.ProcessID]*processState{},
+		histories: programHistories{}}
 }
 
 func (s *states) process(p *target.Process) *processState {

@@ -211,7 +211,8 @@ func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 		Stack: s.stack, PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID), Start: p.Target.StartTime,
 		Comm:   p.Comm,
 		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait, Task: t.runtime.label, Labels: k.labels,
-		End: t.aggregator.out.unix.Of(s.seen), Wall: s.seen - s.from,
+		Container: p.container,
+		End:       t.aggregator.out.unix.Of(s.seen), Wall: s.seen - s.from,
 	}
 }
 

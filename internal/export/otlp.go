@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/container"
 	"prywalk/internal/otlp"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/protobuf"
@@ -61,6 +62,7 @@ type otlpEncoder struct {
 type otlpResource struct {
 	pid  int64 // 0: unknown
 	comm string
+	in   map[string][]string // labels of a sample
 	rows []*otlpRow
 }
 
@@ -95,7 +97,7 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 		p := process{view.NumLabel(s, rec.LabelPID), view.Label(s, rec.LabelComm)}
 		r := known[p]
 		if r == nil {
-			r = &otlpResource{pid: p.pid, comm: p.comm}
+			r = &otlpResource{pid: p.pid, comm: p.comm, in: s.Label}
 			known[p] = r
 			all = append(all, r)
 		}
@@ -117,7 +119,7 @@ func (e *otlpEncoder) attributes(s *profile.Sample) []int64 {
 		Owner: rec.OwnerText(int(view.LockOwner(s))), Role: view.Label(s, rec.LabelRole), Task: view.Label(s, rec.LabelTask),
 	})
 	for _, key := range slices.Sorted(maps.Keys(s.Label)) {
-		if !rec.IsOwnLabel(key) && key != rec.LabelTrace && key != rec.LabelSpan { // the program's own
+		if !rec.IsOwnLabel(key) && !rec.IsContainerLabel(key) && key != rec.LabelTrace && key != rec.LabelSpan {
 			list = append(list, e.tables.Attribute(key, view.Label(s, key)))
 		}
 	}
@@ -135,6 +137,11 @@ func (e *otlpEncoder) resource(r *otlpResource) (m protobuf.Message) {
 	attribute("service.name", service)
 	if r.pid != 0 {
 		attribute("process.pid", r.pid)
+	}
+	for _, key := range container.Keys {
+		for _, value := range r.in[key] {
+			attribute(key, value)
+		}
 	}
 	m.Bytes(1, about)
 	var scope, producer protobuf.Message

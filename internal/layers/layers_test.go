@@ -27,7 +27,7 @@ var order = [][]string{
 	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/exit", "internal/refusal",
 		"internal/httpserver"},
 	{"internal/fdlimit", "internal/schema", "internal/attribute", "internal/symbolized"},
-	{"internal/elffile", "internal/procmem", "internal/cgroup"},
+	{"internal/elffile", "internal/procmem", "internal/cgroup", "internal/container"},
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents", "internal/launch", "internal/waits",
 		"internal/runstats"},
 	{"internal/managed", "internal/console", "internal/conclusion", "internal/sourcelines", "internal/selfhang",

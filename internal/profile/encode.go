@@ -180,6 +180,7 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 		e.numLabel(&m, LabelOwner, int64(l.owner), "")
 	}
 	e.label(&m, LabelTask, l.task)
+	eachPair(l.container, func(key, value string) { e.label(&m, key, value) })
 	eachLabel(l.labels, func(key, value string) { e.label(&m, key, value) })
 	return m
 }

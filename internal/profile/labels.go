@@ -64,8 +64,8 @@ func (l *labelSet) numbers() [5]*int {
 	return [...]*int{&l.pid, &l.tid, &l.innerPID, &l.innerTID, &l.owner}
 }
 
-func (l *labelSet) texts() [8]*string {
-	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor, &l.role, &l.task, &l.labels}
+func (l *labelSet) texts() [9]*string {
+	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor, &l.role, &l.task, &l.labels, &l.container}
 }
 
 func pack(list []labelSet) (b []byte) {

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+
+	"prywalk/internal/container"
 )
 
 // ownLabels are prywalk's labels. A program's label (pprof.Do) of such a name gets a prefix.
@@ -33,7 +35,22 @@ func LabelText(labels map[string]string) string {
 	return string(b)
 }
 
+// IsContainerLabel reports whether a label names the process's container or pod.
+func IsContainerLabel(key string) bool { return slices.Contains(container.Keys[:], key) }
+
+// eachLabel yields a program's labels.
 func eachLabel(text string, f func(key, value string)) {
+	eachPair(text, func(key, value string) {
+		if IsOwnLabel(key) || IsContainerLabel(key) {
+			key = programLabel + key
+		}
+		if key != "" {
+			f(key, value)
+		}
+	})
+}
+
+func eachPair(text string, f func(key, value string)) {
 	b := []byte(text)
 	take := func() string {
 		n, size := binary.Uvarint(b)
@@ -47,11 +64,6 @@ func eachLabel(text string, f func(key, value string)) {
 	}
 	for len(b) > 0 {
 		key, value := take(), take()
-		if IsOwnLabel(key) {
-			key = programLabel + key
-		}
-		if key != "" {
-			f(key, value)
-		}
+		f(key, value)
 	}
 }

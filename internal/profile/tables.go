@@ -22,7 +22,7 @@ type labelSet struct {
 	pid, tid, innerPID, innerTID int
 	comm, thread, state, wait    string
 	waitsFor, role               string
-	task, labels                 string
+	task, labels, container      string
 	owner                        int
 }
 
@@ -196,13 +196,14 @@ func (t *tables) internKey() sample.StackID {
 
 func labelsOf(iv *Interval) labelSet {
 	return labelSet{iv.PID, iv.TID, iv.InnerPID, iv.InnerTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Role,
-		iv.Task, iv.Labels, iv.Owner}
+		iv.Task, iv.Labels, iv.Container, iv.Owner}
 }
 
 func (l *labelSet) interval() Interval {
 	return Interval{
 		PID: l.pid, TID: l.tid, InnerPID: l.innerPID, InnerTID: l.innerTID, Comm: l.comm, Thread: l.thread, State: l.state,
-		Wait: l.wait, WaitsFor: l.waitsFor, Role: l.role, Task: l.task, Labels: l.labels, Owner: l.owner,
+		Wait: l.wait, WaitsFor: l.waitsFor, Role: l.role, Task: l.task, Labels: l.labels,
+		Container: l.container, Owner: l.owner,
 	}
 }
 

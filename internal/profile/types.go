@@ -102,8 +102,8 @@ type Interval struct {
 	Owner int
 	// Task is languages.GoroutineTask or languages.CoroutineTask; Thread is then its first function.
 	Task string
-	// Labels are the program's, as [LabelText].
-	Labels string
+	// Labels are the program's, Container those of [container.Keys], as [LabelText].
+	Labels, Container string
 	// End is in Unix epoch ns; the interval begins Wall earlier. Aggregating drops it.
 	End int64
 	// Samples is the number of ticks, or of kernel samples.

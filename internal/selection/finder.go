@@ -3,6 +3,7 @@
 package selection
 
 import (
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"prywalk/internal/container"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 )
@@ -29,6 +31,8 @@ type Finder struct {
 	self int
 	seen map[int]candidate
 	turn int
+
+	containers container.Names
 }
 
 type candidate struct {
@@ -91,6 +95,23 @@ func (f *Finder) Find(now uint64) (pids []int) {
 	return pids
 }
 
+// Containers returns the containers of processes, or of all for nil, each once, in the order of their ids.
+func (f *Finder) Containers(pids []int) []container.Container {
+	all := map[string]container.Container{}
+	if pids == nil {
+		for pid := range f.seen {
+			pids = append(pids, pid)
+		}
+	}
+	for _, pid := range pids {
+		groups, err := os.ReadFile(filepath.Join(f.root, strconv.Itoa(pid), "cgroup"))
+		if c := f.containers.Of(string(groups)); err == nil && c.ID != "" {
+			all[c.ID] = c
+		}
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b container.Container) int { return strings.Compare(a.ID, b.ID) })
+}
+
 // start is in clock ticks after boot; 0: it has ended.
 func (f *Finder) start(pid int) uint64 {
 	var s procmem.Stat
@@ -112,10 +133,15 @@ func (f *Finder) read(pid int) (c candidate, ok bool) {
 	if !hasProgram || f.rule.UID >= 0 && s.UID[1] != f.rule.UID {
 		return c, true
 	}
-	if f.rule.Cgroup != "" || f.rule.Unit != "" {
+	if f.rule.Cgroup != "" || f.rule.Unit != "" || f.rule.hasContainer() {
 		groups, err := os.ReadFile(filepath.Join(f.root, strconv.Itoa(pid), "cgroup"))
 		if err != nil || !f.rule.inGroups(string(groups)) {
 			return c, true
+		}
+		if f.rule.hasContainer() {
+			if of := f.containers.Of(string(groups)); !f.rule.inContainer(&of) {
+				return c, true
+			}
 		}
 	}
 	c.selected = f.rule.Match == nil || f.rule.Match.MatchString(p.Name) ||

@@ -12,6 +12,8 @@ import (
 	"regexp/syntax"
 	"strconv"
 	"strings"
+
+	"prywalk/internal/container"
 )
 
 // Rule selects processes that satisfy all set fields.
@@ -22,7 +24,10 @@ type Rule struct {
 	Cgroup string
 	// Unit is a systemd unit's name, or a pattern. A user's units count only for UID, else for the user who runs prywalk.
 	Unit string
-	UID  int // effective user; −1: any
+	// Container is a container's name, its id or the beginning of that; Pod a pod's name, also with its namespace before
+	// a slash.
+	Container, Pod string
+	UID            int // effective user; −1: any
 	// Match selects by the names of [Process]; nil: any.
 	Match *regexp.Regexp
 }
@@ -89,7 +94,13 @@ func userID(name string) (int, error) {
 }
 
 func (r *Rule) selectsAny() bool {
-	return r.Cgroup == "" && r.Unit == "" && r.UID < 0 && r.Match == nil
+	return r.Cgroup == "" && r.Unit == "" && !r.hasContainer() && r.UID < 0 && r.Match == nil
+}
+
+func (r *Rule) hasContainer() bool { return r.Container != "" || r.Pod != "" }
+
+func (r *Rule) inContainer(c *container.Container) bool {
+	return (r.Container == "" || c.HasName(r.Container)) && (r.Pod == "" || c.InPod(r.Pod))
 }
 
 // String returns flags.
@@ -103,6 +114,8 @@ func (r Rule) String() string {
 	add(r.All, "-a")
 	add(r.Cgroup != "", "--cgroup "+r.Cgroup)
 	add(r.Unit != "", "--unit "+r.Unit)
+	add(r.Container != "", "--container "+r.Container)
+	add(r.Pod != "", "--pod "+r.Pod)
 	add(r.UID >= 0, "--user "+strconv.Itoa(r.UID))
 	if r.Match != nil {
 		add(true, "--match "+r.Match.String())

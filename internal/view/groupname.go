@@ -145,7 +145,7 @@ func labelGroup(s *profile.Sample, key string) string {
 	}
 	var parts []string
 	for name, list := range s.Label {
-		if !rec.IsOwnLabel(name) {
+		if !rec.IsOwnLabel(name) && !rec.IsContainerLabel(name) {
 			parts = append(parts, name+"="+strings.Join(list, ","))
 		}
 	}

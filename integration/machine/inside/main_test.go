@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -24,7 +25,7 @@ func program(t *testing.T, name string) string {
 	t.Helper()
 	dir := os.Getenv("PRYWALK_PROGRAMS")
 	if dir == "" {
-		t.Skip("needs an emulated machine: make test-arm64")
+		t.Skip("needs an emulated machine: make test-arm64, make test-kernels")
 	}
 	return filepath.Join(dir, name)
 }
@@ -37,7 +38,12 @@ type running struct {
 
 func start(t *testing.T, name string, args ...string) *running {
 	t.Helper()
-	cmd := exec.Command(program(t, name), args...)
+	return started(t, exec.Command(program(t, name), args...), nil)
+}
+
+func started(t *testing.T, cmd *exec.Cmd, attr *syscall.SysProcAttr) *running {
+	t.Helper()
+	cmd.SysProcAttr = attr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +58,7 @@ func start(t *testing.T, name string, args ...string) *running {
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	r := &running{pid: cmd.Process.Pid, out: bufio.NewReader(out), in: in}
 	if line, err := r.out.ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready") {
-		t.Fatalf("%s printed %q, want ready: %v", name, line, err)
+		t.Fatalf("%s printed %q, want ready: %v", cmd.Path, line, err)
 	}
 	return r
 }

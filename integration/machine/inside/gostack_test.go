@@ -12,7 +12,7 @@ import (
 )
 
 var goRoots = []string{"runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.mcall", "runtime.morestack",
-	"runtime.systemstack", "runtime.clone", "_rt0_arm64_linux", "gogo", "runtime.gogo"}
+	"runtime.systemstack", "runtime.clone", "_rt0_arm64_linux", "_rt0_amd64_linux", "gogo", "runtime.gogo"}
 
 func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 	p := start(t, "busy")

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Result is what a job wrote and how it ended.
+type Result struct {
+	Status  string // "ok", as [os.ProcessState] says, or "timeout"; empty if it did not end
+	Seconds string
+	Output  []string
+}
+
+// Console is what a machine wrote.
+type Console struct {
+	Jobs     map[string]*Result
+	Rest     []string // lines of no job
+	Up, Down bool     // it began, and switched itself off
+
+	files map[string]*strings.Builder
+}
+
+// Machine is an emulated machine with two processors.
+type Machine struct {
+	Emulator string   // a program of qemu
+	Args     []string // what depends on the architecture, such as -machine
+	Kernel   string
+	Console  string // the kernel's name of the serial line
+	Append   string // further boot parameters, or ""
+	Log      string // a file that gets what the machine writes, or ""
+}
+
+// Boot puts the jobs into the file system, runs the machine with it until it switches itself off, and judges that it
+// did. It is ended a minute after the limits of all jobs.
+func (m *Machine) Boot(b *Builder, jobs []Job) *Console {
+	t := b.T
+	t.Helper()
+	b.Img.File("jobs", JobList(jobs))
+	initrd := filepath.Join(b.Dir, "initrd")
+	f, err := os.Create(initrd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Img.Finish(f); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	limit := time.Minute
+	for _, j := range jobs {
+		limit += j.Limit
+	}
+	return m.run(t, initrd, limit)
+}
+
+func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, m.Emulator, slices.Concat(m.Args, []string{"-smp", "2",
+		"-kernel", m.Kernel, "-initrd", initrd,
+		"-append", strings.TrimSpace("console=" + m.Console + " quiet panic=-1 rdinit=/init " + m.Append),
+		"-display", "none", "-monitor", "none", "-serial", "stdio", "-nic", "none", "-no-reboot"})...)
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := io.Reader(pipe)
+	if m.Log != "" {
+		f, err := os.Create(m.Log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		out = io.TeeReader(pipe, f)
+	}
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%s: %v", m.Emulator, err)
+	}
+	c := listen(out)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("qemu: %v %v\n%s", err, ctx.Err(), errs.String())
+	}
+	if !c.Up || !c.Down {
+		t.Errorf("the machine did not boot and shut down:\n%s", strings.Join(c.Rest, "\n"))
+	}
+	return c
+}
+
+func (c *Console) piece(name, text string) {
+	if c.files[name] == nil {
+		c.files[name] = &strings.Builder{}
+	}
+	c.files[name].WriteString(text)
+}
+
+// File returns a file that a job has sent.
+func (c *Console) File(t *testing.T, name string) []byte {
+	t.Helper()
+	text := c.files[name]
+	if text == nil {
+		t.Fatalf("the machine did not send the file %s", name)
+	}
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text.String())))
+	if err != nil {
+		t.Fatalf("file %s: %v", name, err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatalf("file %s: %v", name, err)
+	}
+	return b
+}
+
+func listen(r io.Reader) *Console {
+	c := &Console{Jobs: map[string]*Result{}, files: map[string]*strings.Builder{}}
+	var cur *Result
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, 1<<20)
+	for sc.Scan() {
+		line := strings.TrimRight(sc.Text(), "\r")
+		words := strings.Fields(line)
+		if len(words) == 4 && words[0] == "@@" && words[1] == "file" {
+			c.piece(words[2], words[3])
+			continue
+		}
+		if len(words) < 2 || words[0] != "@@" {
+			if cur != nil {
+				cur.Output = append(cur.Output, line)
+			} else {
+				c.Rest = append(c.Rest, line)
+			}
+			continue
+		}
+		switch {
+		case words[1] == "up":
+			c.Up = true
+		case words[1] == "down":
+			c.Down = true
+		case words[1] == "job" && len(words) == 3:
+			cur = &Result{}
+			c.Jobs[words[2]] = cur
+		case words[1] == "end" && len(words) == 5 && c.Jobs[words[2]] == cur && cur != nil:
+			cur.Status, cur.Seconds = words[3], words[4]
+			cur = nil
+		default:
+			c.Rest = append(c.Rest, line)
+		}
+	}
+	return c
+}
+
+// CheckJob judges a job that is a test binary.
+func (c *Console) CheckJob(t *testing.T, j Job) {
+	r := c.Jobs[j.Name]
+	if r == nil {
+		t.Fatal("the job did not begin")
+	}
+	out := strings.Join(r.Output, "\n")
+	if r.Status != "ok" || !strings.Contains(out, "\nPASS") {
+		t.Fatalf("status %s after %s s, want ok and PASS\n%s", r.Status, r.Seconds, out)
+	}
+	t.Logf("%d tests in %s s%s", strings.Count(out, "--- PASS: "), r.Seconds, r.table())
+}
+
+func (r *Result) table() string {
+	var s strings.Builder
+	for _, line := range r.Output {
+		if strings.Contains(line, " %  ") || strings.Contains(line, "(wrong)") {
+			s.WriteString("\n" + line)
+		}
+	}
+	return s.String()
+}
