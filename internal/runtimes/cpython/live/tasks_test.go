@@ -59,8 +59,8 @@ func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p 
 		d := &p.Tasks[i]
 		k := truth[d.Name]
 		switch {
-		case how != "" && d.How != how || d.Family != "asyncio":
-			t.Errorf("%s: %s of %s, read as %s, want %s", what, d.Name, d.Family, d.How, how)
+		case how != "" && d.How != how || d.Kind != "asyncio":
+			t.Errorf("%s: %s of %s, read as %s, want %s", what, d.Name, d.Kind, d.How, how)
 		case d.Name == "ready":
 			if d.State != "ready" || len(d.Frames) != 1 || d.Frames[0].Function != "leaf" {
 				t.Errorf("%s: %+v", what, d)
