@@ -78,7 +78,7 @@ func New(o Options, with *target.Common) *Aggregator {
 	a.tasks.aggregator = a
 	a.stacks.images, a.stacks.walked = o.Images, o.Walked
 	a.out = &intervalSink{
-		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(),
+		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)},
 	}
 	a.explainer = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts}
 	options := attribute.Options{
@@ -136,10 +136,10 @@ func (a *Aggregator) handleEvent(e *target.Event) {
 		a.refresh(what.At)
 	case *attribute.NotObservedFor:
 		a.attribute(what)
-		a.tasks.noteGap(what.At + what.Length)
+		a.tasks.eachPoller(func(t *taskPoller) { t.pauseEnd = what.At + what.Length })
 	case *target.Resumed:
 		a.attribute(&what.Cut)
-		a.tasks.addIntervals()
+		a.tasks.eachPoller((*taskPoller).addIntervals)
 		a.out.unix.Resumed(what.At, what.Length)
 	default:
 		a.attribute(what)

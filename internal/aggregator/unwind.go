@@ -28,7 +28,6 @@ type stackBuilder struct {
 
 	locations locationCache
 	kernel    kernelFrames
-	leaves    leafStacks
 
 	// Of the present walk:
 	walker         frames.Walker
@@ -45,8 +44,7 @@ type methodCounts [frames.NumMethods]int64
 
 func newStackBuilder(recording *profile.Builder, maxDepth int, ownership *recordingOwnership) *stackBuilder {
 	b := &stackBuilder{
-		builder: recording, ownership: ownership, kernel: newKernelFrames(recording),
-		leaves: leafStacks{builder: recording, known: map[leafKey]sample.StackID{}},
+		builder: recording, ownership: ownership, kernel: kernelFrames{recording, map[string]profile.LocID{}},
 	}
 	b.walker.MaxDepth = maxDepth
 	return b

@@ -45,7 +45,7 @@ type provenQueue struct {
 
 // Begin sets the reading from which time counts.
 func (l *Ledger) Begin(r sample.Reading) {
-	l.clocks.begin(r)
+	l.clocks.first, l.clocks.last = r, r
 	l.started = true
 }
 

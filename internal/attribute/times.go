@@ -73,8 +73,6 @@ type threadClocks struct {
 	blockedDebt int64
 }
 
-func (c *threadClocks) begin(r sample.Reading) { c.first, c.last = r, r }
-
 // growth leaves out queue time before the first reading: it is charged at its end.
 func (c *threadClocks) growth(now sample.Reading) (t times) {
 	t.cpu = max(now.CPU-c.last.CPU, 0)
