@@ -182,7 +182,7 @@ func TestOtherMemoryIsReadWhileStopped(t *testing.T) {
 	})
 }
 
-type textReader struct{}
+type textReader struct{ Wrapped }
 
 func (textReader) Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int {
 	out[0].Addr = regs.PC
@@ -205,7 +205,7 @@ func TestPanicInOtherMemoryDetachesTheThread(t *testing.T) {
 	})
 }
 
-type panicker struct{}
+type panicker struct{ Wrapped }
 
 func (panicker) Regions(*frames.Regs, *Reader, []frames.Region) int { panic("on purpose") }
 

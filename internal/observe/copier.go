@@ -151,9 +151,7 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	s.Regs.TLS = t.threadPointer()
 	c.reader.Reset(t.TID, t.Memory)
 	if plan, _ := t.plan(); s.outline != nil || plan != nil {
-		if m, ok := other.(ptrace.ReadLimiter); ok {
-			c.reader.AllowReads(m.ReadLimit())
-		}
+		c.reader.AllowReads(other.ReadLimit())
 		c.reader.SetStack(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
 	if hints.Plan != nil && t.Memory != nil {
