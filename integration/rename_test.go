@@ -28,7 +28,7 @@ import (
 func main() {
 	_, err := dwarfunwind.New(dwarfunwind.Config{Arch: frames.X86_64})
 	source := heuristics.New(heuristics.Options{Arch: frames.X86_64})
-	own := ptrace.Reason(ptrace.ErrSelf)
+	own := ptrace.ErrSelf
 	fmt.Println(err, source != nil, own, report.Groupings()[0])
 }
 `

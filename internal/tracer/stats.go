@@ -14,7 +14,10 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	t.newChildren.stats(s)
 	t.counts.stats(s)
 	t.pace.stats(s)
-	t.gaps.stats(s)
+	s.ObservationGaps = runstats.ObservationGaps{
+		NotObserved: seconds(t.gaps.Total), LongestGap: seconds(t.gaps.Longest), Gaps: t.gaps.Gaps,
+		Suspended: seconds(t.gaps.Suspended),
+	}
 	t.listings.stats(s)
 	t.backlog.stats(s)
 	t.run.stats(s)
