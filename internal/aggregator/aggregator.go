@@ -171,7 +171,9 @@ func (a *Aggregator) SaveIfAsked() {
 
 func (a *Aggregator) releaseUnused() {
 	a.Pool.Trim()
-	a.explainer.closeUnused()
+	if a.explainer.names != nil {
+		a.explainer.names.DropUnused()
+	}
 	if a.stacks.images != nil {
 		a.stacks.images.CloseUnused()
 	}

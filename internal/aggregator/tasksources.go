@@ -264,17 +264,12 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		id := c.stacks.builder.Loc(&profile.Loc{Module: module, FramesID: description})
 		c.stacks.stack = append(c.stacks.stack, id)
 	}
+	wait := cmp.Or(t.Wait, "[not known]")
+	if t.State == managed.TaskReady {
+		wait = "ready" // it waits for the loop
+	}
 	return taskWaits, taskKind{
-		firstFunction: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t),
+		firstFunction: t.Frames[len(t.Frames)-1].Function, wait: wait,
 		labels: profile.LabelText(map[string]string{profile.LabelTaskName: t.Name}),
 	}, frames.StopRoot
-}
-
-const waitsForLoop = "ready"
-
-func waitOf(t *managed.Task) string {
-	if t.State == managed.TaskReady {
-		return waitsForLoop
-	}
-	return cmp.Or(t.Wait, "[not known]")
 }

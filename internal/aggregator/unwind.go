@@ -3,6 +3,8 @@
 package aggregator
 
 import (
+	"cmp"
+
 	"prywalk/frames"
 	"prywalk/internal/attribute"
 	"prywalk/internal/callstack"
@@ -98,7 +100,7 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
 	end := b.walkWithRecords(p, th, s)
 	for range maxNewMappings {
-		if !p.addMappingAt(b.addressWithoutCode(), s.At) {
+		if !p.addMappingAt(cmp.Or(b.firstUnmapped, b.walker.UnmappedPC()), s.At) {
 			break
 		}
 		end = b.walkWithRecords(p, th, s)
@@ -122,13 +124,6 @@ func (b *stackBuilder) walkWithRecords(p *processState, th *target.Thread, s *ob
 }
 
 const maxNewMappings = 4 // of one stack
-
-func (b *stackBuilder) addressWithoutCode() frames.Addr {
-	if b.firstUnmapped != 0 {
-		return b.firstUnmapped
-	}
-	return b.walker.UnmappedPC()
-}
 
 func (b *stackBuilder) beginStack() { b.stack, b.walkMethods = b.stack[:0], methodCounts{} }
 

@@ -296,7 +296,8 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 func (l *Ledger) Flush() {
 	l.attributePending()
 	l.settleKernelTime(l.clocks.last.Wall)
-	l.sleep.flush(l.Emit)
+	l.sleep.emitSoFar(l.Emit)
+	l.sleep.Samples, l.sleep.Wall = 0, 0
 }
 
 // EmitOpen emits the same as Flush, and changes nothing.

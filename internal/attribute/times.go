@@ -130,11 +130,6 @@ func (s *sleepSpan) close(emit func(Span)) {
 	s.open = false
 }
 
-func (s *sleepSpan) flush(emit func(Span)) {
-	s.emitSoFar(emit)
-	s.Samples, s.Wall = 0, 0
-}
-
 func (s *sleepSpan) emitSoFar(emit func(Span)) {
 	if s.open && (s.Samples > 0 || s.Wall > 0) {
 		emit(s.Span)

@@ -106,12 +106,6 @@ func (c *childSamples) processTracked(p *process) {
 	}
 }
 
-func (c *childSamples) processEnded(p *process) {
-	if c.table != nil {
-		c.table.Forget(p.Target.PID, p.Process)
-	}
-}
-
 // end reports the waiting samples if the recording continues.
 func (c *childSamples) end(recordingContinues bool) {
 	if c.table == nil {

@@ -24,17 +24,14 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	s.Calls = t.counts.calls(t.run.brokenCalls, t.run.repeatedCalls)
 	s.FreqAsked, s.MaxOverhead, s.Subset = t.opts.Freq, t.opts.MaxOverhead, t.opts.Subset
 	s.MaxPause = runstats.Nanos(t.opts.MaxPause)
-	s.Seconds = seconds(t.runLength())
+	length := t.run.length
+	if begun := t.control.FirstTick(); length == 0 && begun != 0 {
+		length = procmem.Now() - begun
+	}
+	s.Seconds = seconds(length)
 	if s.Seconds > 0 {
 		s.Freq = float64(s.Ticks) / s.Seconds
 	}
-}
-
-func (t *Tracer) runLength() int64 {
-	if begun := t.control.FirstTick(); t.run.length == 0 && begun != 0 {
-		return procmem.Now() - begun
-	}
-	return t.run.length
 }
 
 func (t *Tracer) publish() {

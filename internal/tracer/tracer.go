@@ -47,7 +47,8 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: pace.NewPolicy[*target.Thread](uint64(start)),
 		Out: target.NewOutbox(common.Queue),
 	}
-	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: openTaskCreations()}
+	creations, _ := procmem.OpenPIDCounter()
+	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: &taskCreations{file: creations}}
 	if o.Engine != nil {
 		t.engine = o.Engine.Start(s, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}

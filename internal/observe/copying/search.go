@@ -73,11 +73,6 @@ type arena struct {
 	keptUnused uint64 // least length of forChain
 }
 
-func (a *arena) reset() {
-	a.free = a.buffer
-	a.limitChains(a.free)
-}
-
 func (a *arena) limitChains(free []byte) { a.keptUnused = uint64(max(len(free)-maxFollowed, 0)) }
 
 func (a *arena) keepChain() { a.free = a.forChain }
@@ -202,7 +197,8 @@ func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 // followTop follows all chains that begin in the top. ok: one succeeded. Otherwise reached is the highest place of all,
 // or the top's end.
 func (s *search) followTop() (reached frames.Addr, ok bool) {
-	s.reset()
+	s.free = s.buffer
+	s.limitChains(s.free)
 	s.attempts = attempts{framesLeft: maxSearch}
 	top := &s.memory.Stack
 	ok = s.followAll(top.Addr+RedZone, top.Bytes[RedZone:])
