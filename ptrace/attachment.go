@@ -47,9 +47,6 @@ const (
 	KindGroup                     // group stop (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU)
 )
 
-// TID returns the thread's id.
-func (attachment *Attachment) TID() int { return attachment.tid }
-
 // ClocksBefore returns the clocks read just before the interrupt, or at the Begin that continues a cancelled stop;
 // false if none were read.
 func (attachment *Attachment) ClocksBefore() (SchedStat, bool) {

@@ -73,7 +73,7 @@ func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 func (c *capture) readOtherMemory(attachment *Attachment, req *Request, out *Stop) int {
 	out.Regs = c.regs.decode()
 	c.reader = Reader{
-		tid: attachment.tid, memory: req.Memory, readsLeft: readLimit(req.OtherMemory), vectors: &c.vectors,
+		tid: attachment.tid, memory: req.Memory, readsLeft: min(max(req.OtherMemory.ReadLimit(), defaultReads), MaxReads), vectors: &c.vectors,
 		deadline: &c.stack.deadline,
 	}
 	if !c.copyPrefetchedAndStack(attachment.tid, req, out) {
@@ -89,11 +89,7 @@ func (c *capture) readOtherMemory(attachment *Attachment, req *Request, out *Sto
 
 // copyPrefetchedAndStack reads nothing of the stack if it returns false.
 func (c *capture) copyPrefetchedAndStack(tid int, req *Request, out *Stop) bool {
-	f, ok := req.OtherMemory.(Prefetcher)
-	if !ok {
-		return false
-	}
-	places := f.Prefetch(&out.Regs)
+	places := req.OtherMemory.Prefetch(&out.Regs)
 	if len(places) == 0 || len(places) >= maxParts {
 		return false
 	}
@@ -103,7 +99,7 @@ func (c *capture) copyPrefetchedAndStack(tid int, req *Request, out *Stop) bool 
 	}
 	c.stack.plan(req, rawSP(&c.regs.raw))
 	if req.Memory != nil {
-		return c.copyPrefetchedThenStack(tid, f, req, &out.Regs, n, want)
+		return c.copyPrefetchedThenStack(tid, req, &out.Regs, n, want)
 	}
 	got := &c.stack.copied
 	c.parts[n] = frames.Region{Addr: got.StackAddr, Bytes: c.stack.buffer(req)}
@@ -116,16 +112,14 @@ func (c *capture) copyPrefetchedAndStack(tid int, req *Request, out *Stop) bool 
 	return true
 }
 
-// copyPrefetchedThenStack reads the n places (want bytes), then the stack up to the end that f finds. It returns false
+// copyPrefetchedThenStack reads the n places (want bytes), then the stack up to the end that they show. It returns false
 // if the places are not all readable.
-func (c *capture) copyPrefetchedThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
+func (c *capture) copyPrefetchedThenStack(tid int, req *Request, regs *frames.Regs, n, want int) bool {
 	if copyParts(req.Memory, tid, c.parts[:n], &c.stack.deadline) != want {
 		return false
 	}
 	got := &c.stack.copied
-	if e, ok := f.(StackEnder); ok {
-		got.StackAsked = bytesUpTo(e.StackEnd(regs, &c.reader), got.StackAddr, got.StackAsked)
-	}
+	got.StackAsked = bytesUpTo(req.OtherMemory.StackEnd(regs, &c.reader), got.StackAddr, got.StackAsked)
 	got.StackLen = c.stack.deadline.read(req.Memory, tid, got.StackAddr, c.stack.buffer(req))
 	c.reader.prefetched = true
 	return true

@@ -51,10 +51,13 @@ func TestCauseOfALongStopIsWhatTookMostOfTheTime(t *testing.T) {
 	}
 }
 
-type doing func(rd *Reader)
+type doing struct {
+	Wrapped
+	do func(rd *Reader)
+}
 
 func (d doing) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
-	d(rd)
+	d.do(rd)
 	return 0
 }
 
@@ -67,7 +70,7 @@ func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do f
 	for range 100 {
 		var s Stop
 		Pin()
-		err := c.StopThread(tid, soon(), &Request{OtherMemory: doing(do), Regions: []frames.Region{{}}}, &s)
+		err := c.StopThread(tid, soon(), &Request{OtherMemory: doing{do: do}, Regions: []frames.Region{{}}}, &s)
 		Unpin()
 		if err != nil {
 			t.Error(err)
@@ -128,10 +131,10 @@ func TestWaitsBeforeALateStopAreNotItsCause(t *testing.T) {
 				return
 			}
 			var s Stop
-			busy := doing(func(*Reader) {
+			busy := doing{do: func(*Reader) {
 				for end := procmem.Now() + 1e6; procmem.Now() < end; {
 				}
-			})
+			}}
 			if err := c.Finish(attachment, &Request{OtherMemory: busy, Regions: []frames.Region{{}}}, &s); err != nil {
 				t.Error(err)
 				return

@@ -4,6 +4,7 @@ package ptrace
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -68,7 +69,7 @@ func NewController(opts Options) *Controller {
 	}
 	c := &Controller{}
 	c.tid = unix.Gettid()
-	c.rescuer = newRescuer(opts.MaxPending)
+	c.rescuer = &rescuer{tids: make([]atomic.Int32, opts.MaxPending), end: make(chan struct{})}
 	c.attachments = attachmentTable{list: make([]Attachment, opts.MaxPending), rescuer: c.rescuer}
 	c.repairs = repairer{regs: &c.captured.regs, readOnly: opts.ReadOnly}
 	controllers.add(c)
@@ -126,7 +127,7 @@ func (c *Controller) Close() int {
 			c.firstOfPending((*waiter).checkOne)
 		}
 	}
-	c.rescuer.close()
+	c.rescuer.once.Do(func() { close(c.rescuer.end) })
 	c.endSleeps()
 	c.priority.restore()
 	controllers.remove(c)

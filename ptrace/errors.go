@@ -28,14 +28,6 @@ var (
 	ErrNotStopped         = errors.New("the thread has not stopped")
 )
 
-// Reason returns one word for an error, "other" if it is unknown.
-func Reason(err error) string {
-	if errors.Is(err, ErrPending) {
-		return refusal.Busy.Word()
-	}
-	return refusal.Of(err).Word()
-}
-
 // errNotRefusedNow: another tracer was attached and has detached, or the thread was being replaced by an exec.
 var errNotRefusedNow = errors.New("the seizure was refused for a reason that is gone")
 

@@ -44,8 +44,6 @@ func Suspending() bool { return controllers.suspending.Load() }
 // AcknowledgeSuspend acknowledges [Suspending]: WaitAny waits again.
 func (w *waiter) AcknowledgeSuspend() { w.suspendAcknowledged = true }
 
-func (w *waiter) mustDetach() bool { return !w.suspendAcknowledged && Suspending() }
-
 func (r *controllerSet) add(c *Controller) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

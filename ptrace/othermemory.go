@@ -9,43 +9,24 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// OtherMemory reads further memory of a stopped thread, such as a goroutine's stack. Its methods, and those of the
-// optional interfaces below, must not allocate or block.
+// OtherMemory reads further memory of a stopped thread, such as a goroutine's stack. Its methods must not allocate or
+// block. [Wrapped] has the last three.
 type OtherMemory interface {
 	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and returns their number.
 	Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int
-}
-
-// Prefetcher is an OtherMemory with places known beforehand.
-type Prefetcher interface {
-	// Prefetch returns at most [MaxPrefetch] places, whose Bytes are read together with the stack.
+	// Prefetch returns at most [MaxPrefetch] places, known beforehand, whose Bytes are read together with the stack.
 	Prefetch(regs *frames.Regs) []frames.Region
-}
-
-// StackEnder is a Prefetcher that finds the end of the stack in its places.
-type StackEnder interface {
-	// StackEnd returns the end of the copy of the stack, 0 if unknown. The places have been read.
+	// StackEnd returns the end of the copy of the stack, 0 if unknown. The places of Prefetch have been read.
 	StackEnd(regs *frames.Regs, rd *Reader) uint64
-}
-
-// ReadLimiter is an OtherMemory that may need more than the default of 32 reads.
-type ReadLimiter interface {
-	// ReadLimit returns at most [MaxReads]; 0: the default.
+	// ReadLimit returns the most reads, up to [MaxReads]; 32 are always permitted.
 	ReadLimit() int
 }
 
-// A read takes about 3 µs. MaxReads is the largest [ReadLimiter.ReadLimit].
+// A read takes about 3 µs. MaxReads is the largest ReadLimit of an [OtherMemory].
 const (
 	defaultReads = 32
 	MaxReads     = 256
 )
-
-func readLimit(e OtherMemory) int {
-	if m, ok := e.(ReadLimiter); ok {
-		return min(max(m.ReadLimit(), defaultReads), MaxReads)
-	}
-	return defaultReads
-}
 
 // Wrapped is embedded in an [OtherMemory] that extends Inner, which may be nil.
 type Wrapped struct{ Inner OtherMemory }
@@ -58,30 +39,28 @@ func (w Wrapped) InnerRegions(regs *frames.Regs, rd *Reader, out []frames.Region
 	return w.Inner.Regions(regs, rd, out)
 }
 
-// Prefetch implements [Prefetcher].
+// Prefetch implements [OtherMemory].
 func (w Wrapped) Prefetch(regs *frames.Regs) []frames.Region {
-	if f, ok := w.Inner.(Prefetcher); ok {
-		return f.Prefetch(regs)
+	if w.Inner == nil {
+		return nil
 	}
-	return nil
+	return w.Inner.Prefetch(regs)
 }
 
-// StackEnd implements [StackEnder].
+// StackEnd implements [OtherMemory].
 func (w Wrapped) StackEnd(regs *frames.Regs, rd *Reader) uint64 {
-	if e, ok := w.Inner.(StackEnder); ok {
-		return e.StackEnd(regs, rd)
+	if w.Inner == nil {
+		return 0
 	}
-	return 0
+	return w.Inner.StackEnd(regs, rd)
 }
 
-var _ ReadLimiter = Wrapped{}
-
-// ReadLimit implements [ReadLimiter].
+// ReadLimit implements [OtherMemory].
 func (w Wrapped) ReadLimit() int {
-	if m, ok := w.Inner.(ReadLimiter); ok {
-		return m.ReadLimit()
+	if w.Inner == nil {
+		return defaultReads
 	}
-	return 0
+	return w.Inner.ReadLimit()
 }
 
 // Reader reads memory of a thread's process. One that a stop passes is valid during that call.
@@ -102,7 +81,7 @@ func (r *Reader) Stack() (addr uint64, n int) { return r.stackAt, len(r.stack) }
 // StackBytes returns the copy of the stack.
 func (r *Reader) StackBytes() []byte { return r.stack }
 
-// Prefetched reports whether a [Prefetcher]'s places were read.
+// Prefetched reports whether the places of Prefetch were read.
 func (r *Reader) Prefetched() bool { return r.prefetched }
 
 // ReadsLeft returns the number of reads left.
@@ -118,7 +97,7 @@ func (r *Reader) Read(addr uint64, buf []byte) int {
 }
 
 // Prefetch reads the places of f, as a stop does.
-func (r *Reader) Prefetch(f Prefetcher, regs *frames.Regs) {
+func (r *Reader) Prefetch(f OtherMemory, regs *frames.Regs) {
 	places, want := f.Prefetch(regs), 0
 	for i := range places {
 		want += len(places[i].Bytes)
@@ -137,7 +116,7 @@ func (r *Reader) MappingStart(addr uint64) uint64 {
 // UIO_MAXIOV is 1024.
 const maxParts = 64
 
-// MaxPrefetch is the most places of a [Prefetcher].
+// MaxPrefetch is the most places of Prefetch of an [OtherMemory].
 const MaxPrefetch = maxParts - 1
 
 // ReadAll reads len(Bytes) bytes at each Addr of the first [MaxPrefetch]+1 parts, as one read. It ends at an incomplete

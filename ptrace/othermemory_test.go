@@ -10,6 +10,7 @@ import (
 )
 
 type prefetcher struct {
+	Wrapped
 	places     []frames.Region
 	prefetched bool
 }

@@ -66,11 +66,11 @@ func TestStopBeyondItsTimeReadsNoMemory(t *testing.T) {
 		for _, longest := range []int64{1, 0, int64(patience)} {
 			var s Stop
 			got := 0
-			other := doing(func(rd *Reader) {
+			other := doing{do: func(rd *Reader) {
 				var b [64]byte
 				got += rd.Read(p.lo, b[:])
 				got += rd.ReadAll([]frames.Region{{Addr: p.lo, Bytes: b[:]}})
-			})
+			}}
 			for _, e := range []OtherMemory{nil, other} {
 				stack := make([]byte, 256)
 				req := Request{Stack: stack, OtherMemory: e, Regions: []frames.Region{{}}, MaxStop: longest}

@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/launch"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 
 	"golang.org/x/sys/unix"
 )
@@ -300,7 +301,7 @@ int main(int n, char **v) {
 				case err == nil:
 					seen["ok"]++
 				case errors.Is(err, ErrGone), errors.Is(err, ErrZombie), errors.Is(err, ErrBusy), errors.Is(err, ErrPending):
-					seen[Reason(err)]++
+					seen[refusal.Of(err).Word()]++
 				default:
 					t.Errorf("thread %d of %v: %v", tid, tids, err)
 					return

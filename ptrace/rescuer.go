@@ -27,12 +27,6 @@ const (
 	seizeBlockedAfter = 5 * time.Millisecond // usual: 2 µs
 )
 
-func newRescuer(n int) *rescuer {
-	return &rescuer{tids: make([]atomic.Int32, n), end: make(chan struct{})}
-}
-
-func (r *rescuer) close() { r.once.Do(func() { close(r.end) }) }
-
 func (r *rescuer) run(a *alarm) {
 	every := reapEvery
 	timer := time.NewTimer(every)

@@ -3,7 +3,6 @@
 package ptrace
 
 import (
-	"errors"
 	"slices"
 	"syscall"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/procmem"
 
-	"golang.org/x/sys/unix"
 )
 
 func TestStopsOfASpinningThreadHaveItsRegistersAndStack(t *testing.T) {
@@ -73,8 +71,8 @@ func TestWaitAnyReturnsEachOfManyThreads(t *testing.T) {
 					t.Error("WaitAny returns nothing before the deadline")
 					return
 				}
-				if ps[l.Tag].tid != l.TID() || seen[l.Tag] {
-					t.Errorf("tag %d for thread %d, a second time or another thread's", l.Tag, l.TID())
+				if ps[l.Tag].tid != l.tid || seen[l.Tag] {
+					t.Errorf("tag %d for thread %d, a second time or another thread's", l.Tag, l.tid)
 				}
 				seen[l.Tag] = true
 				var s Stop
@@ -182,7 +180,7 @@ func TestOtherMemoryIsReadWhileStopped(t *testing.T) {
 	})
 }
 
-type textReader struct{}
+type textReader struct{ Wrapped }
 
 func (textReader) Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int {
 	out[0].Addr = regs.PC
@@ -205,7 +203,7 @@ func TestPanicInOtherMemoryDetachesTheThread(t *testing.T) {
 	})
 }
 
-type panicker struct{}
+type panicker struct{ Wrapped }
 
 func (panicker) Regions(*frames.Regs, *Reader, []frames.Region) int { panic("on purpose") }
 
@@ -297,14 +295,4 @@ func TestContinuedStopHasTheClocksOfItsOwnBegin(t *testing.T) {
 			l.cancelled = true
 		}
 	})
-}
-
-func TestReasonsOfErrors(t *testing.T) {
-	for err, want := range map[error]string{ErrGone: "exited", ErrTraced: "traced", ErrDenied: "denied",
-		ErrTimeout: "timeout", ErrKernelThread: "kernel-thread", ErrZombie: "zombie", Err32Bit: "32-bit",
-		errors.New("x"): "other", unix.EIO: "other"} {
-		if got := Reason(err); got != want {
-			t.Errorf("Reason(%v) = %q, want %q", err, got, want)
-		}
-	}
 }

@@ -78,7 +78,7 @@ func (w *waiter) WaitAny(deadline int64) *Attachment {
 		switch {
 		case attachment != nil:
 			return attachment
-		case now >= deadline || w.mustDetach():
+		case now >= deadline || !w.suspendAcknowledged && Suspending():
 			return nil
 		case now < spin:
 			spinPause(now)
@@ -122,13 +122,15 @@ func spinPause(since int64) {
 // findStopped returns nil and the time if no thread has stopped.
 func (w *waiter) findStopped() (attachment *Attachment, now int64) {
 	pollBegan := procmem.Now() // later stops may not be seen
-	if attachment = w.waitAll(); attachment != nil {
+	if attachment = w.attachmentOfReport(waitid(unix.P_ALL, 0, waitFlags, &w.info)); attachment != nil {
 		return attachment, 0
 	}
 	now = procmem.Now()
 	w.lastEmptyPoll = pollBegan
 	if now >= w.nextCheckAll {
-		w.interruptRenumbered()
+		if w.mayTraceUnknown && w.renumbered != 0 {
+			_ = ptrace(unix.PTRACE_INTERRUPT, w.renumbered, 0, 0)
+		}
 		attachment = w.firstOfPending((*waiter).checkOne)
 		w.nextCheckAll = now + max(checkAllEvery, (procmem.Now()-now)*checkAllShare)
 	}
@@ -156,10 +158,6 @@ func (w *waiter) Poll(attachment *Attachment) bool {
 		w.poll(attachment)
 	}
 	return attachment.state == attachmentStopped || attachment.state == attachmentGone
-}
-
-func (w *waiter) waitAll() *Attachment {
-	return w.attachmentOfReport(waitid(unix.P_ALL, 0, waitFlags, &w.info))
 }
 
 // attachmentOfReport handles a report. One without a pending Attachment hides others: each is then polled.
@@ -232,12 +230,6 @@ func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 		return w.transit(attachment, attachment.tid, reportNone, 0)
 	}
 	return nil
-}
-
-func (w *waiter) interruptRenumbered() {
-	if w.mayTraceUnknown && w.renumbered != 0 {
-		_ = ptrace(unix.PTRACE_INTERRUPT, w.renumbered, 0, 0)
-	}
 }
 
 func (w *waiter) awaitUnknown() {

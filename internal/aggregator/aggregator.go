@@ -79,7 +79,7 @@ func New(o Options, with *target.Common) *Aggregator {
 	a.tasks.aggregator = a
 	a.stacks.images, a.stacks.walked = o.Images, o.Walked
 	a.out = &intervalSink{
-		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(),
+		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)},
 	}
 	a.explainer = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts}
 	options := attribute.Options{
@@ -137,10 +137,10 @@ func (a *Aggregator) handleEvent(e *target.Event) {
 		a.refresh(what.At)
 	case *attribute.NotObservedFor:
 		a.attribute(what)
-		a.tasks.noteGap(what.At + what.Length)
+		a.tasks.eachPoller(func(t *taskPoller) { t.pauseEnd = what.At + what.Length })
 	case *target.Resumed:
 		a.attribute(&what.Cut)
-		a.tasks.addIntervals()
+		a.tasks.eachPoller((*taskPoller).addIntervals)
 		a.out.unix.Resumed(what.At, what.Length)
 	default:
 		a.attribute(what)
@@ -172,7 +172,9 @@ func (a *Aggregator) SaveIfAsked() {
 
 func (a *Aggregator) releaseUnused() {
 	a.Pool.Trim()
-	a.explainer.closeUnused()
+	if a.explainer.names != nil {
+		a.explainer.names.DropUnused()
+	}
 	if a.stacks.images != nil {
 		a.stacks.images.CloseUnused()
 	}

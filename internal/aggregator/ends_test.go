@@ -88,7 +88,7 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	th := &target.Thread{Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
 	p.Ended = true
 	s := deepSample(1)
-	a.attributeSample(&target.Event{Thread: th, RawSample: s})
+	a.attributeObservation(&target.Event{Thread: th, RawSample: s})
 	if got, want := a.sampled.Place, a.opts.Builder.Intern([]profile.Loc{
 		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
 	}); got.Stack != want || got.WalkEnd != frames.StopBadMemory {

@@ -18,21 +18,7 @@ var kernelModule = &profile.ModuleInfo{
 // kernelFrames numbers kernel frames: by address in samples of running threads, by name in those of sleepers.
 type kernelFrames struct {
 	builder   *profile.Builder
-	addresses map[uint64]profile.LocID
 	functions map[string]profile.LocID
-}
-
-func newKernelFrames(builder *profile.Builder) kernelFrames {
-	return kernelFrames{builder, map[uint64]profile.LocID{}, map[string]profile.LocID{}}
-}
-
-func (k *kernelFrames) location(addr uint64) profile.LocID {
-	id, ok := k.addresses[addr]
-	if !ok {
-		id = k.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr})
-		keep(k.addresses, addr, id)
-	}
-	return id
 }
 
 func (k *kernelFrames) function(name []byte) profile.LocID {
@@ -45,18 +31,13 @@ func (k *kernelFrames) function(name []byte) profile.LocID {
 	return id
 }
 
-func (k *kernelFrames) forget() {
-	clear(k.addresses)
-	clear(k.functions)
-}
-
 func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
 	for i, addr := range s.Kernel {
 		if i > 0 {
 			addr-- // the call may be the function's last instruction
 		}
 		if addr >= kernelModule.Start {
-			b.stack = append(b.stack, b.kernel.location(addr))
+			b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr}))
 		}
 	}
 	for name, rest := procmem.NextKernelFrame(s.KernelText); len(name) > 0; name, rest = procmem.NextKernelFrame(rest) {

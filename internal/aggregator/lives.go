@@ -69,7 +69,10 @@ func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) 
 func (a *Aggregator) CloseAccounts(now int64) {
 	if !a.ownership.isTakenOver() {
 		a.ownership.reading(a.readNames)
-		a.stacks.managedWalk.close()
+		if counts := &a.stacks.managedWalk.counts; *counts != nil {
+			(*counts).Close()
+			*counts = nil
+		}
 		a.explainer.close()
 	}
 	a.tasks.eachPoller((*taskPoller).addLast)

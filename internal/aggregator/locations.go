@@ -24,12 +24,8 @@ type cachedLocation struct {
 	loc       profile.LocID
 }
 
-func (c *locationCache) slot(addr frames.Addr) *cachedLocation {
-	return &c[addr*0x9e3779b97f4a7c15>>(64-locationBits)] // Fibonacci hashing
-}
-
 func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
-	cached := b.locations.slot(addr)
+	cached := &b.locations[addr*0x9e3779b97f4a7c15>>(64-locationBits)] // Fibonacci hashing
 	if m == nil || cached.module != m || cached.addr != addr || cached.machinery != machinery {
 		loc := b.builder.Loc(&profile.Loc{Module: b.module(p, m), Addr: addr, Machinery: machinery})
 		*cached = cachedLocation{m, addr, machinery, loc}
@@ -45,30 +41,6 @@ func keep[K comparable, V any](cache map[K]V, key K, value V) {
 		clear(cache)
 	}
 	cache[key] = value
-}
-
-// leafStacks are those with a synthetic innermost frame.
-type leafStacks struct {
-	builder *profile.Builder
-	known   map[leafKey]sample.StackID
-}
-
-type leafKey struct {
-	stack sample.StackID
-	leaf  string
-}
-
-func (l *leafStacks) stackOf(id sample.StackID, leaf string) sample.StackID {
-	if leaf == "" {
-		return id
-	}
-	key := leafKey{id, leaf}
-	if with, ok := l.known[key]; ok {
-		return with
-	}
-	with := l.builder.InternLeaf(id, leaf)
-	keep(l.known, key, with)
-	return with
 }
 
 // module describes a module. The description is dropped with the mapping, as rule sources hold copies of code.

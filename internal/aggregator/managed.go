@@ -99,15 +99,11 @@ func (b *stackBuilder) addMerged(p *processState, arch frames.Arch, end frames.S
 		named = named || entries[i].Source != nil
 		b.stack = append(b.stack, b.entryLocation(p, &entries[i], arch))
 	}
-	if (!named || b.managedWalk.freed) && memoryIsGone(p) {
-		b.walkedAfterEnd++
+	if !named || b.managedWalk.freed {
+		if main := p.Target.Main(); main == nil || p.Target.Read(main.Start, make([]byte, 1)) < 1 {
+			b.walkedAfterEnd++ // the process has ended, or called exec
+		}
 	}
-}
-
-// memoryIsGone reports whether a process has ended, or called exec.
-func memoryIsGone(p *processState) bool {
-	main := p.Target.Main()
-	return main == nil || p.Target.Read(main.Start, make([]byte, 1)) < 1
 }
 
 func (w *managedWalk) runCounts() *callstack.RunCounts {
@@ -115,13 +111,6 @@ func (w *managedWalk) runCounts() *callstack.RunCounts {
 		w.counts = callstack.NewRunCounts()
 	}
 	return w.counts
-}
-
-func (w *managedWalk) close() {
-	if w.counts != nil {
-		w.counts.Close()
-		w.counts = nil
-	}
 }
 
 func newManagedNames(p *processState) managedNames {

@@ -20,10 +20,6 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 		a.attribute(&a.unchanged)
 		return
 	}
-	a.attributeSample(e)
-}
-
-func (a *Aggregator) attributeSample(e *target.Event) {
 	p, th, s := a.process(e.Thread.Proc), a.thread(e.Thread), e.RawSample
 	a.beginThread(p, th)
 	id, end := a.stacks.stackOfSample(p, th, e.Program, s)

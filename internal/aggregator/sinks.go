@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
@@ -85,7 +84,10 @@ func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 	case attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren, attribute.InKernel:
 		return out.recording.Intern([]profile.Loc{{Synthetic: s.Leaf}})
 	}
-	return out.stacks.leaves.stackOf(s.Stack, s.Leaf)
+	if s.Leaf == "" {
+		return s.Stack
+	}
+	return out.recording.InternLeaf(s.Stack, s.Leaf)
 }
 
 // refresh shows the sinks the time so far, with open intervals: an unchanged thread can have one for days.
@@ -152,9 +154,8 @@ func (a *Aggregator) evict() {
 
 func (out *intervalSink) forgetEvicted() {
 	stacks := out.stacks
-	clear(stacks.leaves.known)
 	clear(stacks.locations[:])
-	stacks.kernel.forget()
+	clear(stacks.kernel.functions)
 	for _, p := range out.states.procs {
 		p.managedNames.forgetFrames()
 	}
@@ -166,8 +167,6 @@ type unixTime struct {
 }
 
 type wakeUp struct{ at, length int64 }
-
-func newUnixTime() unixTime { return unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)} }
 
 // Resumed notes a suspension of length ns until at; earlier moments keep their Unix time.
 func (u *unixTime) Resumed(at, length int64) { u.slept = append(u.slept, wakeUp{at, length}) }

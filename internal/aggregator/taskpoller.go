@@ -31,7 +31,7 @@ type taskPoller struct {
 	roundBegan int64
 	due        int64 // CLOCK_MONOTONIC ns
 	lastAdded  int64 // CLOCK_MONOTONIC ns
-	pauseEnd   int64
+	pauseEnd   int64 // end of the last gap: a task that changed in it gets only the time after it
 	failures   int   // consecutive
 	cpu        int64 // ns
 	walked     int64 // in this slice
@@ -180,7 +180,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 		return
 	}
 	s.stack, _ = t.aggregator.stacks.endStack(end)
-	s.kind = t.kinds.number(kind)
+	s.kind = profile.NumberIn(&t.kinds.list, t.kinds.by, kind)
 	s.parked, s.from = true, before
 	t.walked++
 	t.totals.Observations++
@@ -266,5 +266,3 @@ type taskKinds struct {
 	list []taskKind
 	by   map[taskKind]uint32
 }
-
-func (t *taskKinds) number(k taskKind) uint32 { return profile.NumberIn(&t.list, t.by, k) }

@@ -132,13 +132,6 @@ func (r *taskRecorder) checkpoint() {
 	})
 }
 
-// noteGap records a gap: a task that changed in it gets only the time after it.
-func (r *taskRecorder) noteGap(until int64) {
-	r.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
-}
-
-func (r *taskRecorder) addIntervals() { r.eachPoller((*taskPoller).addIntervals) }
-
 // finish adds the last intervals of a process's tasks. Tasks that are not read in time count as unchanged.
 func (r *taskRecorder) finish(p *processState, now int64) {
 	alive := !r.aggregator.ownership.isTakenOver() && p.Target.Alive()

@@ -308,18 +308,13 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		id := c.stacks.builder.Loc(&profile.Loc{Module: module, FramesID: description})
 		c.stacks.stack = append(c.stacks.stack, id)
 	}
-	kind := taskKind{firstFunction: cmp.Or(t.Entry, t.Frames[len(t.Frames)-1].Function), wait: waitOf(t)}
+	wait := cmp.Or(t.Wait, "[not known]")
+	if t.State == managed.TaskReady {
+		wait = "ready" // it waits for the loop
+	}
+	kind := taskKind{firstFunction: cmp.Or(t.Entry, t.Frames[len(t.Frames)-1].Function), wait: wait}
 	if c.batches == nil {
 		kind.labels = profile.LabelText(map[string]string{profile.LabelTaskName: t.Name})
 	}
 	return taskWaits, kind, frames.StopRoot
-}
-
-const waitsForLoop = "ready"
-
-func waitOf(t *managed.Task) string {
-	if t.State == managed.TaskReady {
-		return waitsForLoop
-	}
-	return cmp.Or(t.Wait, "[not known]")
 }

@@ -3,6 +3,8 @@
 package aggregator
 
 import (
+	"cmp"
+
 	"prywalk/frames"
 	"prywalk/internal/attribute"
 	"prywalk/internal/callstack"
@@ -28,7 +30,6 @@ type stackBuilder struct {
 
 	locations locationCache
 	kernel    kernelFrames
-	leaves    leafStacks
 
 	// Of the present walk:
 	walker         frames.Walker
@@ -45,8 +46,7 @@ type methodCounts [frames.NumMethods]int64
 
 func newStackBuilder(recording *profile.Builder, maxDepth int, ownership *recordingOwnership) *stackBuilder {
 	b := &stackBuilder{
-		builder: recording, ownership: ownership, kernel: newKernelFrames(recording),
-		leaves: leafStacks{builder: recording, known: map[leafKey]sample.StackID{}},
+		builder: recording, ownership: ownership, kernel: kernelFrames{recording, map[string]profile.LocID{}},
 	}
 	b.walker.MaxDepth = maxDepth
 	return b
@@ -100,7 +100,7 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
 	end := b.walkWithRecords(p, th, s)
 	for range maxNewMappings {
-		if !p.addMappingAt(b.addressWithoutCode(), s.At) {
+		if !p.addMappingAt(cmp.Or(b.firstUnmapped, b.walker.UnmappedPC()), s.At) {
 			break
 		}
 		end = b.walkWithRecords(p, th, s)
@@ -124,13 +124,6 @@ func (b *stackBuilder) walkWithRecords(p *processState, th *target.Thread, s *ob
 }
 
 const maxNewMappings = 4 // of one stack
-
-func (b *stackBuilder) addressWithoutCode() frames.Addr {
-	if b.firstUnmapped != 0 {
-		return b.firstUnmapped
-	}
-	return b.walker.UnmappedPC()
-}
 
 func (b *stackBuilder) beginStack() { b.stack, b.walkMethods = b.stack[:0], methodCounts{} }
 

@@ -43,12 +43,6 @@ func (e *waitExplainer) peersOf(files *waits.OpenFiles) *waits.RemoteAddresses {
 	return e.peers[network]
 }
 
-func (e *waitExplainer) closeUnused() {
-	if e.names != nil {
-		e.names.DropUnused()
-	}
-}
-
 func (e *waitExplainer) close() {
 	if e.names != nil {
 		_ = e.names.Close()

@@ -133,7 +133,7 @@ func (a *Attribution) attributeSampled(e *Sampled) {
 }
 
 func (a *Attribution) extend(t *threadAccount, u sample.Unchanged) {
-	t.attributeDeferred()
+	t.attributeDeferredAs(false)
 	t.extend(u)
 }
 
@@ -161,7 +161,7 @@ func (a *Attribution) endThread(e *ThreadEnded) {
 func (a *Attribution) finishThread(t *threadAccount) {
 	if t.begun {
 		t.proc.finishThread(t)
-		a.sink.ThreadDone(t.id, t.samples, t.observedFor())
+		a.sink.ThreadDone(t.id, t.samples, t.lastAt-t.firstAt)
 	}
 	delete(a.threads, t.id)
 }

@@ -197,10 +197,6 @@ func (n *cutimeNode) unobserved(cutime int64) int64 {
 	return cutime - n.cutimeAtStart - n.fromObserved - n.attributed
 }
 
-func (n *cutimeNode) childrenCPU() int64 {
-	return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed)
-}
-
 // close requires that all processes have left.
 func (t *cutimeTree) close() {
 	t.closeEnded(func(n *cutimeNode) bool { return n.openChildren == 0 })
@@ -232,7 +228,7 @@ func (t *cutimeTree) exists(n *cutimeNode) bool {
 
 func (t *cutimeTree) closeNode(n *cutimeNode) {
 	t.readNode(n)
-	total := n.childrenCPU()
+	total := max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed)
 	n.distribute(n.unobserved(total), n.endedAt, atEnd)
 	if t.byPID[n.pid] == n {
 		delete(t.byPID, n.pid)

@@ -340,7 +340,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 		l.sample(th, s)
 	}
 	l.finish(now)
-	th.attributeDeferred()
+	th.attributeDeferredAs(false)
 	l.used += th.ledger.clocks.last.CPU - th.ledger.carried.cpu
 	th.releaseWithheld()
 	return l

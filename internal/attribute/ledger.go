@@ -45,7 +45,7 @@ type provenQueue struct {
 
 // Begin sets the reading from which time counts.
 func (l *Ledger) Begin(r sample.Reading) {
-	l.clocks.begin(r)
+	l.clocks.first, l.clocks.last = r, r
 	l.started = true
 }
 
@@ -296,7 +296,8 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 func (l *Ledger) Flush() {
 	l.attributePending()
 	l.settleKernelTime(l.clocks.last.Wall)
-	l.sleep.flush(l.Emit)
+	l.sleep.emitSoFar(l.Emit)
+	l.sleep.Samples, l.sleep.Wall = 0, 0
 }
 
 // EmitOpen emits the same as Flush, and changes nothing.

@@ -49,12 +49,9 @@ type threadAccount struct {
 	skidded       skidded
 	activeSamples int64 // on a CPU or queued
 	lastStandsFor int64 // of the last sample that has it, ns
-	firstAt       int64 // CLOCK_MONOTONIC ns
+	firstAt       int64 // first sample, CLOCK_MONOTONIC ns
 	lastAt        int64
 }
-
-// observedFor returns the time from the first sample to the last, ns.
-func (t *threadAccount) observedFor() int64 { return t.lastAt - t.firstAt }
 
 // begin begins the account at the thread's creation, or at its first sample, with clocks r.
 func (t *threadAccount) begin(r sample.Reading) {
@@ -95,11 +92,6 @@ func (t *threadAccount) add(s *Sample) {
 	t.attribute(s)
 }
 
-// attributeDeferred attributes deferred samples as with few system calls.
-func (t *threadAccount) attributeDeferred() {
-	t.attributeDeferredAs(false)
-}
-
 func (t *threadAccount) attributeDeferredAs(manyCalls bool) {
 	deferred := t.deferred
 	t.deferred = nil
@@ -116,7 +108,9 @@ func (t *threadAccount) attribute(s *Sample) {
 	t.extend(s.UnchangedBefore)
 	t.countSamples(1, s.At.Wall)
 	if t.ledger.started {
-		t.skipGaps(s.At, s.Place.State)
+		if length := t.gaps.Within(t.ledger.KnownUntil(), s.At.Wall); length > 0 {
+			t.ledger.MarkNotObserved(length, s.At, s.Place.State)
+		}
 	}
 	t.attributeInterval(s)
 }
@@ -176,12 +170,6 @@ func (t *threadAccount) releaseWithheld() {
 	}
 }
 
-func (t *threadAccount) skipGaps(now sample.Reading, state sample.State) {
-	if length := t.gaps.Within(t.ledger.KnownUntil(), now.Wall); length > 0 {
-		t.ledger.MarkNotObserved(length, now, state)
-	}
-}
-
 // extend attributes the time up to the last unchanged tick. Precondition: no sample is deferred.
 func (t *threadAccount) extend(u sample.Unchanged) {
 	if last := u.Last; u.Ticks > 0 && last.Wall != 0 {
@@ -206,7 +194,7 @@ func (t *threadAccount) attributeNotStopped(n *sample.NotStopped) {
 	if !n.Suppressed() {
 		return
 	}
-	t.attributeDeferred()
+	t.attributeDeferredAs(false)
 	if n.InCall.Wall != 0 {
 		t.ledger.AttributeNotStopped(n.InCall, true)
 	}
@@ -234,13 +222,13 @@ func (t *threadAccount) endAlive(e *End) {
 
 // cut attributes open time for a checkpoint.
 func (t *threadAccount) cut() {
-	t.attributeDeferred()
+	t.attributeDeferredAs(false)
 	t.releaseWithheld()
 	t.ledger.Flush()
 }
 
 func (t *threadAccount) finish() {
-	t.attributeDeferred()
+	t.attributeDeferredAs(false)
 	t.releaseWithheld()
 	t.ledger.Finish()
 }

@@ -73,8 +73,6 @@ type threadClocks struct {
 	blockedDebt int64
 }
 
-func (c *threadClocks) begin(r sample.Reading) { c.first, c.last = r, r }
-
 // growth leaves out queue time before the first reading: it is charged at its end.
 func (c *threadClocks) growth(now sample.Reading) (t times) {
 	t.cpu = max(now.CPU-c.last.CPU, 0)
@@ -130,11 +128,6 @@ func (s *sleepSpan) observe(now int64, place Place, ran bool, blocked int64, emi
 func (s *sleepSpan) close(emit func(Span)) {
 	s.emitSoFar(emit)
 	s.open = false
-}
-
-func (s *sleepSpan) flush(emit func(Span)) {
-	s.emitSoFar(emit)
-	s.Samples, s.Wall = 0, 0
 }
 
 func (s *sleepSpan) emitSoFar(emit func(Span)) {

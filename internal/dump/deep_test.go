@@ -47,7 +47,10 @@ func TestRecursionOf100000CallsIsWhole(t *testing.T) {
 	wholeRecursion(t, Core(dead, Options{MaxDepth: -1}))
 }
 
-type endsProcess struct{ process *exec.Cmd }
+type endsProcess struct {
+	ptrace.Wrapped
+	process *exec.Cmd
+}
 
 func (e endsProcess) Regions(*frames.Regs, *ptrace.Reader, []frames.Region) int {
 	testtargets.Kill(e.process)
@@ -77,7 +80,7 @@ func TestAFurtherSampleThatFailsLeavesTheOneBefore(t *testing.T) {
 	if first == nil || err != nil {
 		t.Fatalf("sample %v: %v", first, err)
 	}
-	deep.OtherMemory = endsProcess{cmd}
+	deep.OtherMemory = endsProcess{process: cmd}
 	w := walk.New(target.PID, names, nil)
 	w.MaxDepth = -1
 	th, s, err := completeStack(target, w, Options{}, deep, first, func() bool { return false })

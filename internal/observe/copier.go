@@ -84,7 +84,11 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	s.buffers.reserveOthers(t.copies.otherBytes)
 	s.outline = hints.Outline
 	if s.outline == nil {
-		s.buffers.reserveStack(hints.ToReserve(t.expectedOtherBytes()))
+		others := t.copies.otherBytes
+		if t.OtherMemory != nil {
+			others = max(others, expectedTaskBytes)
+		}
+		s.buffers.reserveStack(hints.ToReserve(others))
 		s.buffers.touch(t.copies.stackBytes)
 		if c.larger == nil {
 			c.larger = make([]byte, copying.WholeBytes)
@@ -101,13 +105,6 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 
 // Least expected other memory of a thread with tasks, in bytes.
 const expectedTaskBytes = 24 << 10
-
-func (t *Thread) expectedOtherBytes() int {
-	if t.OtherMemory != nil {
-		return max(t.copies.otherBytes, expectedTaskBytes)
-	}
-	return t.copies.otherBytes
-}
 
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	if s.outline != nil || t.hints().Changing {
@@ -151,9 +148,7 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	s.Regs.TLS = t.threadPointer()
 	c.reader.Reset(t.TID, t.Memory)
 	if plan, _ := t.plan(); s.outline != nil || plan != nil {
-		if m, ok := other.(ptrace.ReadLimiter); ok {
-			c.reader.AllowReads(m.ReadLimit())
-		}
+		c.reader.AllowReads(other.ReadLimit())
 		c.reader.SetStack(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
 	}
 	if hints.Plan != nil && t.Memory != nil {
@@ -199,7 +194,8 @@ func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptra
 
 func (s *RawSample) copyTopOrStack(t *Thread, sp, below frames.Addr) error {
 	if outline := t.hints().outlineFor(sp); outline != nil {
-		return s.copyTop(t, sp, outline)
+		s.copyShape = copyShape{outline: outline}
+		return s.copyBytes(t, t.copyStart(sp, copying.RedZone), copying.TopBytes)
 	}
 	return s.copyStack(t, sp, below)
 }
@@ -213,11 +209,6 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 		s.Limit, asked = copying.LimitCopyEnd, int(end-from)
 	}
 	return s.copyBytes(t, from, asked)
-}
-
-func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *copying.Outline) error {
-	s.copyShape = copyShape{outline: o}
-	return s.copyBytes(t, t.copyStart(sp, copying.RedZone), copying.TopBytes)
 }
 
 func (t *Thread) copyStart(sp, below frames.Addr) frames.Addr {

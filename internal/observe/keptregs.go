@@ -112,14 +112,6 @@ func (sites *missingRegisterSites) slot(key uint64) *uint64 {
 	return &sites[key*0x9e3779b97f4a7c15>>54%uint64(len(sites))]
 }
 
-func (sites *missingRegisterSites) note(key uint64) {
-	if key != 0 {
-		*sites.slot(key) = key
-	}
-}
-
-func (sites *missingRegisterSites) has(key uint64) bool { return *sites.slot(key) == key }
-
 func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
 	if s.How != ByPassiveRead || !Interruptible(feedback.id, &s.Call, &s.Mem) {
 		return

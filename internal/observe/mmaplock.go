@@ -78,12 +78,6 @@ func (r *lockedReads) end(t *Thread) bool {
 	return !m.TimedOut()
 }
 
-func (r *lockedReads) close() {
-	if r.threads != nil {
-		r.threads.Close()
-	}
-}
-
 func (t *Thread) watchMmapLock(c ptrace.Cause) {
 	if c == ptrace.CauseLock && t.Memory != nil {
 		t.Memory.WatchMmapLock(watchedFor)

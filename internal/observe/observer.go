@@ -114,7 +114,7 @@ func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 // tryConfirmUnchanged reports whether the thread is unchanged, and not to be read again: for new hints
 // ([Observer.takeHints]), in some modes, and sometimes while its stack is incomplete ([retryBackoff]).
 func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool {
-	if o.takeHints(t) || o.mode.rereadsUnchanged() {
+	if o.takeHints(t) || o.mode == ModeAlwaysRead || o.mode == ModeAlwaysStop {
 		return false
 	}
 	return t.sleep.confirmUnchanged(sched, t.files, t.hints().Incomplete)
@@ -127,7 +127,9 @@ func (o *Observer) takeHints(t *Thread) (again bool) {
 		return false
 	}
 	hints := t.hints()
-	o.missingRegisters.note(hints.MissingRegisterSite)
+	if key := hints.MissingRegisterSite; key != 0 {
+		*o.missingRegisters.slot(key) = key
+	}
 	again = hints.Retries != t.copies.seenRetries
 	t.copies.seenRetries = hints.Retries
 	if kept := &t.sleep.kept; hints.Root != root && kept.awaitsRoot {
@@ -221,7 +223,7 @@ func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 // tryStopForRegister reports whether to stop a sleeper for a missing register. If one is missing and the stop is not
 // allowed, it sets s.stopRefused.
 func (o *Observer) tryStopForRegister(t *Thread, s *RawSample) bool {
-	if s.recalled || !o.missingRegisters.has(siteKey(t.TID, s)) {
+	if key := siteKey(t.TID, s); s.recalled || *o.missingRegisters.slot(key) != key {
 		return false
 	}
 	s.stoppedForRegister = o.mayStopForRegister(t, s)
@@ -259,7 +261,9 @@ func (o *Observer) checkWasOnCPU(t *Thread, s *RawSample, cpu int) bool {
 // Close closes the observer's files.
 func (o *Observer) Close() {
 	o.preemption.detector.Close()
-	o.reads.close()
+	if o.reads.threads != nil {
+		o.reads.threads.Close()
+	}
 }
 
 // Reason classifies an error.

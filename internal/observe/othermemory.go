@@ -48,7 +48,7 @@ type plannedMemory struct {
 	copying.PlanCopier
 }
 
-// ReadLimit implements [ptrace.ReadLimiter].
+// ReadLimit implements [ptrace.OtherMemory].
 func (*plannedMemory) ReadLimit() int { return copying.MaxPlanReads }
 
 // Regions implements [ptrace.OtherMemory].

@@ -74,8 +74,6 @@ var modeNames = [...]string{"auto", "passive", "no-reuse", "stop"}
 // String returns the name on the command line.
 func (m Mode) String() string { return modeNames[m] }
 
-func (m Mode) rereadsUnchanged() bool { return m == ModeAlwaysRead || m == ModeAlwaysStop }
-
 // ParseMode parses a name.
 func ParseMode(name string) (Mode, error) {
 	for i, n := range modeNames {

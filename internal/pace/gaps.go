@@ -18,10 +18,12 @@ const (
 
 // GapDetector detects gaps. Moments are CLOCK_MONOTONIC, all times ns.
 type GapDetector struct {
+	Report func(from, length int64) // takes each gap; or nil
 	// Gaps is the number of gaps, Total their sum and Longest the longest. Suspended is how long the machine was
 	// suspended since sampling began.
 	Gaps, Total, Longest int64
 	Suspended            int64
+	LastEnd              int64 // of the last gap; 0: none
 
 	lastObservation int64
 	lastTick        int64
@@ -33,7 +35,7 @@ type GapDetector struct {
 
 // Begin begins detection. suspended is the suspensions since boot, ns.
 func (g *GapDetector) Begin(now, suspended int64) {
-	*g = GapDetector{lastObservation: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
+	*g = GapDetector{Report: g.Report, lastObservation: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
 // BeginTick records the start of a tick, also of a withheld one, at now. period is the present mean distance of ticks,
@@ -66,6 +68,10 @@ func (g *GapDetector) EndGap(now int64) (from, length int64) {
 	g.Gaps++
 	g.Total += length
 	g.Longest = max(g.Longest, length)
+	g.LastEnd = from + length
+	if g.Report != nil {
+		g.Report(from, length)
+	}
 	return from, length
 }
 

@@ -38,10 +38,6 @@ type childSample struct {
 
 func (c *childSamples) enabled() bool { return c.table != nil }
 
-func (c *childSamples) isUntracked(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
-
-func (c *childSamples) begin() { c.table = descendants.New[*target.Process, childSample]() }
-
 func (c *childSamples) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	if c.table == nil {
 		r.Drain(take)
@@ -107,12 +103,6 @@ func (c *childSamples) processTracked(p *process) {
 		} else {
 			c.report(p.Process, kept, false)
 		}
-	}
-}
-
-func (c *childSamples) processEnded(p *process) {
-	if c.table != nil {
-		c.table.Forget(p.Target.PID, p.Process)
 	}
 }
 

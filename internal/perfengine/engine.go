@@ -3,6 +3,7 @@
 package perfengine
 
 import (
+	"prywalk/internal/descendants"
 	"prywalk/internal/engine"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
@@ -63,24 +64,18 @@ func (e *Engine) begin(from *Source) {
 	followed := e.opts.Children && !e.opts.Selected
 	if r := e.stream.reader; r != nil {
 		e.requestedRate = r.Freq()
-		r.ParseOnly(e.wantsSamplesOf)
-		r.SetTargets(e.isTarget)
+		r.ParseOnly(func(pid int) bool { return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() })
+		r.SetTargets(func(pid int) bool {
+			return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() && e.childSamples.table.Find(pid) != nil
+		})
 		if followed && e.scope.fromStart() {
-			e.childSamples.begin()
+			e.childSamples.table = descendants.New[*target.Process, childSample]()
 		}
 		r.Resume()
 	}
 	if followed && !e.childSamples.enabled() {
 		e.childClocks.begin(from.Descendants, from.launched)
 	}
-}
-
-func (e *Engine) wantsSamplesOf(pid int) bool {
-	return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled()
-}
-
-func (e *Engine) isTarget(pid int) bool {
-	return e.procs.sampledByPID[pid] != nil || e.childSamples.isUntracked(pid)
 }
 
 // Track implements [engine.Engine].
@@ -152,7 +147,9 @@ func (e *Engine) DrainAll(now int64) {
 	if e.scope.fromStart() && !e.childSamples.enabled() {
 		e.samples.adaptCopyLength(now)
 	}
-	e.modes.checkIfDue(now)
+	if now-e.modes.checkedAt >= checkEvery {
+		e.modes.check(now)
+	}
 }
 
 // DrainIfDue implements [engine.Engine]. The first tick of 5,000 threads takes 0.3 s.

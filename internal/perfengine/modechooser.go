@@ -126,14 +126,8 @@ func (c *modeChooser) switchAllToStops() {
 	}
 }
 
-func (c *modeChooser) checkIfDue(now int64) {
-	if now-c.checkedAt >= checkEvery {
-		c.checkedAt = now
-		c.check(now)
-	}
-}
-
 func (c *modeChooser) check(now int64) {
+	c.checkedAt = now
 	if !c.stream.reader.ReopenIfCPUsChanged() {
 		c.giveUp("the list of CPUs cannot be read, or the kernel refuses samples after it changed")
 		return

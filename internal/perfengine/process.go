@@ -54,9 +54,12 @@ func (p *process) TrackThread(of *target.Thread) target.ThreadPart {
 // Ended implements [target.ProcessPart].
 func (p *process) Ended(end *attribute.ProcessEnd) {
 	e := p.engine
-	e.procs.remove(p)
+	e.procs.all = slices.DeleteFunc(e.procs.all, func(other *process) bool { return other == p })
+	e.procs.dropSampled(p)
 	p.mode = modeEnded
-	e.childSamples.processEnded(p)
+	if table := e.childSamples.table; table != nil {
+		table.Forget(p.Target.PID, p.Process)
+	}
 	e.unassigned.reportProcess(p)
 	e.childClocks.processEnded(p, end)
 }
@@ -128,11 +131,6 @@ func (th *thread) Ended(alive bool) {
 type processes struct {
 	all          []*process
 	sampledByPID map[int]*process
-}
-
-func (p *processes) remove(gone *process) {
-	p.all = slices.DeleteFunc(p.all, func(other *process) bool { return other == gone })
-	p.dropSampled(gone)
 }
 
 func (p *processes) dropSampled(gone *process) {

@@ -28,10 +28,10 @@
 //	object                      made by                    dropped by                   at an exec
 //	loadedcode.Process          caller of New, openFound   Sampler.closeTarget          Refresh reads mappings, runtimes
 //	target.Process              Sampler.add                tracer's, aggregator's end   ResetForProgram, execs.detect
-//	  pace.ProcessState      tracked.trackProcess       tracked.dropEnded            stays
+//	  pace.ProcessState         tracked.trackProcess       tracked.dropEnded            stays
 //	  engine part (perfengine)  Engine.Track               ProcessPart.Ended            is chosen again (SampleLack)
 //	aggregator.processState     states.process             intervalSink.ProcessDone     renewProgram renews it
-//	attribute.accountedProcess  Attribution.process        Attribution.closeProcess     stays: one account
+//	attribute.processAccount    Attribution.process        Attribution.closeProcess     stays: one account
 //
 // Before a child is tracked, its observations are kept by tracer.newChildren or, with kernel samples, by the engine.
 //
@@ -59,9 +59,9 @@
 //	object                      made by                    dropped by                   at an exec
 //	target.Thread               tracked.track              with its last event          passAccountOn, handleExec
 //	  observe.Thread            procOpens.takeOrMake       tracked.dropThread           WalkFeedback.DiscardFormerProgram
-//	  pace.ThreadState       tracked.track              tracked.dropThread           as target.Thread
+//	  pace.ThreadState          tracked.track              tracked.dropThread           as target.Thread
 //	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as target.Thread
-//	attribute.accountedThread   Attribution.thread         Attribution.finishThread     moveAccount to the first
+//	attribute.threadAccount     Attribution.thread         Attribution.finishThread     moveAccount to the first
 //
 // Besides, the threads are listed again, and the thread pointer is unknown until the next stop (observe.Thread).
 //

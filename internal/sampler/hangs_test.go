@@ -32,6 +32,7 @@ const hangVariable = "PRYWALK_TEST_HANGS"
 
 // hanging hangs in reads while a thread is stopped, from the twentieth sample on.
 type hanging struct {
+	ptrace.Wrapped
 	addr         uint64
 	observations int
 	buf          [8]byte

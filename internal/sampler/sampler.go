@@ -130,7 +130,12 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	undo := selfruntime.DisableAutoGC(s.opts.LowOverhead)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, procmem.BootTicks())
 	defer selfruntime.RelaxMonitor()()
-	producer := s.newProducer(start, boot)
+	var producer target.Producer
+	if s.opts.NewProducer != nil {
+		producer = s.opts.NewProducer(s.common, s.control.Arriving())
+	} else {
+		producer = tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
+	}
 	var discovery sync.WaitGroup
 	aggregatorDone, tracerDone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -158,15 +163,6 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	cancel()
 	discovery.Wait()
 	return s.stats(producer), s.common.Failure.Get()
-}
-
-// newProducer returns the tracer, or a test's producer. The recording begins at start, CLOCK_MONOTONIC ns; boot is the
-// launch of the command, or without one the same moment, in clock ticks after boot.
-func (s *Sampler) newProducer(start int64, boot uint64) target.Producer {
-	if s.opts.NewProducer != nil {
-		return s.opts.NewProducer(s.common, s.control.Arriving())
-	}
-	return tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
 }
 
 // runAggregator runs until the tracer has ended. After a failure it discards the rest, so that the tracer can end.

@@ -97,14 +97,14 @@ func (o *Outbox) Due(now int64) bool {
 
 // maxWait returns how old, in ns, the last handover may be while this event is held; 0: it is handed over at once.
 func (e *Event) maxWait(now int64) int64 {
-	if e.What != nil || e.IsSample() && (e.WalkAtOnce || isNew(e.Thread, now)) {
+	if e.What != nil {
+		return 0
+	}
+	unnamed := e.IsSample() && now-e.Thread.FirstListedAt < NameEvery && !e.Thread.NamedByRuntime.Load()
+	if e.IsSample() && e.WalkAtOnce || unnamed {
 		return 0
 	}
 	return handOverAfter
-}
-
-func isNew(t *Thread, now int64) bool {
-	return now-t.FirstListedAt < NameEvery && !t.NamedByRuntime.Load()
 }
 
 // HandOver hands the events over if there is room. tick is CLOCK_MONOTONIC ns. Sending may make the goroutine yield;

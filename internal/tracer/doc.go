@@ -21,7 +21,6 @@
 //
 //	pace          when ticks are made, how many threads they observe: rate, budget, CPU quota, subset
 //	counts        outcomes of observations, lengths of stops
-//	gaps          long times without observations, suspensions of the machine
 //	taskCreations whether a task was created on this machine since the last tick
 //	stops         begins observations, finishes pending stops in every wait, chooses the CPU on which the tracer sleeps
 //	backlog       hands events over, and bounds the copies that wait for their walks

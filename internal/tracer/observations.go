@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -18,7 +19,7 @@ type observations struct {
 	shared  *engine.SharedState
 	pace    *pacer
 	counts  *counts
-	gaps    *gaps
+	gaps    *pace.GapDetector
 	engine  engine.Engine
 	stops   *stops
 	backlog *backlog
@@ -48,7 +49,7 @@ func (o *observations) observe(th *target.Thread) {
 		}
 		return
 	}
-	o.gaps.noteObservation(procmem.Now())
+	o.gaps.NoteObservation(procmem.Now())
 	if th.Engine != nil {
 		th.Engine.BeforeObservation()
 	}
@@ -188,7 +189,7 @@ func (o *observations) report(th *target.Thread, s *observe.RawSample) {
 	}
 	o.stops.countObservation(th.Observed, s)
 	o.preferCPUIfHidden(th, s)
-	o.gaps.endGap(s.At)
+	o.gaps.EndGap(s.At)
 	th.ObservedTick = o.shared.Tick.Number
 	o.shared.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
 	if th.Engine != nil {

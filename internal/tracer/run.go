@@ -101,7 +101,7 @@ func (t *Tracer) beginOnce() {
 	start := procmem.Now()
 	if t.control.firstTick.CompareAndSwap(0, start) {
 		t.pace.begin(start, t.opts.Freq)
-		t.gaps.begin(start)
+		t.gaps.Begin(start, procmem.Suspended())
 		t.requests.begin(start)
 	}
 }

@@ -14,24 +14,24 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	t.newChildren.stats(s)
 	t.counts.stats(s)
 	t.pace.stats(s)
-	t.gaps.stats(s)
+	s.ObservationGaps = runstats.ObservationGaps{
+		NotObserved: seconds(t.gaps.Total), LongestGap: seconds(t.gaps.Longest), Gaps: t.gaps.Gaps,
+		Suspended: seconds(t.gaps.Suspended),
+	}
 	t.listings.stats(s)
 	t.backlog.stats(s)
 	t.run.stats(s)
 	s.Calls = t.counts.calls(t.run.brokenCalls, t.run.repeatedCalls)
 	s.FreqAsked, s.MaxOverhead, s.Subset = t.opts.Freq, t.opts.MaxOverhead, t.opts.Subset
 	s.MaxPause = runstats.Nanos(t.opts.MaxPause)
-	s.Seconds = seconds(t.runLength())
+	length := t.run.length
+	if begun := t.control.FirstTick(); length == 0 && begun != 0 {
+		length = procmem.Now() - begun
+	}
+	s.Seconds = seconds(length)
 	if s.Seconds > 0 {
 		s.Freq = float64(s.Ticks) / s.Seconds
 	}
-}
-
-func (t *Tracer) runLength() int64 {
-	if begun := t.control.FirstTick(); t.run.length == 0 && begun != 0 {
-		return procmem.Now() - begun
-	}
-	return t.run.length
 }
 
 func (t *Tracer) publish() {

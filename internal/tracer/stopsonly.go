@@ -39,10 +39,10 @@ func (stopsOnly) Stats(o *runstats.Observed) { o.Engine = "ptrace" }
 type host struct{ t *Tracer }
 
 // NoteObservation implements [engine.Host].
-func (h host) NoteObservation(now int64) { h.t.gaps.noteObservation(now) }
+func (h host) NoteObservation(now int64) { h.t.gaps.NoteObservation(now) }
 
 // GapEnd implements [engine.Host].
-func (h host) GapEnd() int64 { return h.t.gaps.lastGapEnd() }
+func (h host) GapEnd() int64 { return h.t.gaps.LastEnd }
 
 // ReadClocks implements [engine.Host].
 func (h host) ReadClocks(now int64) { h.t.tracked.readClocks(now) }

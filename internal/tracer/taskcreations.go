@@ -11,11 +11,6 @@ type taskCreations struct {
 	tick  int64
 }
 
-func openTaskCreations() *taskCreations {
-	file, _ := procmem.OpenPIDCounter()
-	return &taskCreations{file: file}
-}
-
 func (c *taskCreations) countUntil(tick int64) int64 {
 	if tick != c.tick {
 		c.tick = tick

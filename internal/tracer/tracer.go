@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"prywalk/internal/attribute"
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
 	"prywalk/internal/pace"
@@ -18,7 +19,7 @@ type Tracer struct {
 	engine       engine.Engine // in place of stops
 	pace         *pacer
 	counts       *counts
-	gaps         *gaps
+	gaps         *pace.GapDetector
 	creations    *taskCreations
 	stops        *stops
 	backlog      *backlog
@@ -46,13 +47,16 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: pace.NewPolicy[*target.Thread](uint64(start)),
 		Out: target.NewOutbox(common.Queue),
 	}
-	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: openTaskCreations()}
+	creations, _ := procmem.OpenPIDCounter()
+	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: &taskCreations{file: creations}}
 	if o.Engine != nil {
 		t.engine = o.Engine.Start(s, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
 	t.pace = newPacer(s, &o, start)
 	t.counts = &counts{}
-	t.gaps = &gaps{out: &s.Out}
+	t.gaps = &pace.GapDetector{Report: func(from, length int64) {
+		s.Out.Add(target.Event{What: &attribute.NotObservedFor{At: from, Length: length}})
+	}}
 	t.stops = &stops{
 		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &pace.CPUChooser{}, finished: t.stopFinished,
 	}

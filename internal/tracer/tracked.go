@@ -24,7 +24,7 @@ type tracked struct {
 	counts       *counts
 	stops        *stops
 	opens        *procOpens
-	gaps         *gaps
+	gaps         *pace.GapDetector
 	newChildren  *newChildren
 	endedThreads *endedThreads
 	finished     func(*target.Thread, *observe.RawSample, error) // [observations.stopFinished]
@@ -215,7 +215,7 @@ func (t *tracked) endThread(th *target.Thread) {
 	}
 	end := &th.End
 	t.dropThread(th, end.Alive)
-	end.GapThreshold = t.gaps.gapThreshold()
+	end.GapThreshold = t.gaps.Threshold()
 	observedAtEnd := th.ObservedTick == t.shared.Tick.Number
 	if !end.Alive || observedAtEnd {
 		end.AtEnd = sample.Reading{}

@@ -68,7 +68,7 @@ func (c *DeepCopier) Use(s DeepStack, inner ptrace.OtherMemory) {
 // OutlineFailed reports whether the last outline did not lead to the outermost frame.
 func (c *DeepCopier) OutlineFailed() bool { return c.outlineFailed }
 
-// Prefetch implements [ptrace.Prefetcher].
+// Prefetch implements [ptrace.OtherMemory].
 func (c *DeepCopier) Prefetch(regs *frames.Regs) []frames.Region {
 	c.first = copy(c.places[:], c.Wrapped.Prefetch(regs))
 	c.placeCount, c.bufUsed = c.first, 0
@@ -109,7 +109,7 @@ func (c *DeepCopier) addPiece(from, end frames.Addr) bool {
 	return true
 }
 
-// ReadLimit implements [ptrace.ReadLimiter].
+// ReadLimit implements [ptrace.OtherMemory].
 func (c *DeepCopier) ReadLimit() int { return max(c.Wrapped.ReadLimit(), pieceReads) }
 
 // Regions implements [ptrace.OtherMemory].

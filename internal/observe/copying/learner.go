@@ -32,8 +32,6 @@ type Hints struct {
 	OutlineHints
 }
 
-func firstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd: true}} }
-
 // WalkedCopy is what a walk has read of a thread's stack.
 type WalkedCopy struct {
 	Stack                frames.Region
@@ -79,7 +77,7 @@ type Learner struct {
 
 // NewLearner returns a learner of a thread without a walk.
 func NewLearner() *Learner {
-	l := &Learner{Hints: firstHints()}
+	l := &Learner{Hints: Hints{StackSize: StackSize{Bytes: First, ToEnd: true}}}
 	l.depth.shallowFirst = minDeepStops
 	l.size.fall = fall
 	l.size.StackSize, l.others.OtherStacks, l.depth.SampleDepth = &l.StackSize, &l.OtherStacks, &l.SampleDepth
@@ -113,7 +111,9 @@ func (l *Learner) Walked(
 }
 
 // SetRate sets the number of observations per second. Precondition: no walk was made.
-func (l *Learner) SetRate(hz float64) { l.depth.setRate(hz) }
+func (l *Learner) SetRate(hz float64) {
+	l.depth.shallowFirst = max(int(hz*deepSeconds), minDeepStops)
+}
 
 // SetBytes sets the size of the next copies, from [MinWhole] to most.
 func (l *Learner) SetBytes(n, most uint64) { l.Bytes = int(min(max(n, MinWhole), most)) }

@@ -100,7 +100,10 @@ func (f *frameSizes) learn(pc, size frames.Addr) bool {
 	switch {
 	case at.pc.Load() == 0:
 		if f.count == maxSizes {
-			f.clear()
+			for i := range f.table {
+				f.table[i].pc.Store(0)
+			}
+			f.count = 0
 			at = &f.table[f.slot(pc)]
 		}
 		f.count++
@@ -118,13 +121,6 @@ func (f *frameSizes) learn(pc, size frames.Addr) bool {
 	}
 	at.size.Store(sizeVaries)
 	return true
-}
-
-func (f *frameSizes) clear() {
-	for i := range f.table {
-		f.table[i].pc.Store(0)
-	}
-	f.count = 0
 }
 
 // Outline guesses where a deep stack's frame ends are. It is immutable, but for sizes.

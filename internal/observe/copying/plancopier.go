@@ -298,7 +298,8 @@ func (c *PlanCopier) readNode(at frames.Addr, size, with uint64) bool {
 func (c *PlanCopier) copyTargets(s *managed.Step) {
 	n := 0
 	for i := range c.nodeCount {
-		if c.skipsTarget(c.nodes[i]+uint64(int64(s.At)), s) {
+		at := c.nodes[i] + uint64(int64(s.At))
+		if s.OnlyZero && c.word(at) != 0 || s.Mask != 0 && (c.word(at)&s.Mask == s.Value) == s.Except {
 			continue
 		}
 		to := c.word(c.nodes[i]+uint64(s.Off)) &^ 7
@@ -316,10 +317,6 @@ func (c *PlanCopier) copyTargets(s *managed.Step) {
 		}
 	}
 	c.nodeCount = copy(c.nodes[:], c.targets[:n])
-}
-
-func (c *PlanCopier) skipsTarget(at frames.Addr, s *managed.Step) bool {
-	return s.OnlyZero && c.word(at) != 0 || s.Mask != 0 && (c.word(at)&s.Mask == s.Value) == s.Except
 }
 
 const (

@@ -73,18 +73,9 @@ type arena struct {
 	keptUnused uint64 // least length of forChain
 }
 
-func (a *arena) reset() {
-	a.free = a.buffer
-	a.limitChains(a.free)
-}
-
 func (a *arena) limitChains(free []byte) { a.keptUnused = uint64(max(len(free)-maxFollowed, 0)) }
 
-func (a *arena) beginChain() { a.forChain = a.free }
-
 func (a *arena) keepChain() { a.free = a.forChain }
-
-func (a *arena) hasForChain(n uint64) bool { return uint64(len(a.forChain)) >= n+a.keptUnused }
 
 func (a *arena) take(n int) (taken []byte) {
 	taken, a.free = a.free[:n], a.free[n:]
@@ -206,7 +197,8 @@ func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 // followTop follows all chains that begin in the top. ok: one succeeded. Otherwise reached is the highest place of all,
 // or the top's end.
 func (s *search) followTop() (reached frames.Addr, ok bool) {
-	s.reset()
+	s.free = s.buffer
+	s.limitChains(s.free)
 	s.attempts = attempts{framesLeft: maxSearch}
 	top := &s.memory.Stack
 	ok = s.followAll(top.Addr+RedZone, top.Bytes[RedZone:])
@@ -281,7 +273,7 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 }
 
 func (s *search) followChain(pc, sp frames.Addr) (c chain) {
-	s.beginChain()
+	s.forChain = s.free
 	c.inTop = s.topFrames[:0]
 	for ; s.framesLeft > 0; s.framesLeft-- {
 		if sp-s.memory.Stack.Addr < TopBytes && len(c.inTop) < len(s.topFrames) {
@@ -322,7 +314,7 @@ func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	}
 	from := s.memory.beyondLast(end-below, end)
 	bytes := end + above - from
-	if !s.memory.hasRoom() || !s.hasForChain(bytes) || s.memory.rd.ReadsLeft() <= readsKept {
+	if !s.memory.hasRoom() || uint64(len(s.forChain)) < bytes+s.keptUnused || s.memory.rd.ReadsLeft() <= readsKept {
 		return 0, false
 	}
 	b := s.forChain[:bytes]

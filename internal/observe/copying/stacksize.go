@@ -151,10 +151,6 @@ const (
 	maxDeepStops = 1 << 16
 )
 
-func (learner *depthLearner) setRate(hz float64) {
-	learner.shallowFirst = max(int(hz*deepSeconds), minDeepStops)
-}
-
 // SampleDepth says whether the kernel's samples of a thread are used.
 type SampleDepth struct {
 	// TooDeepForSamples: the thread must be stopped.

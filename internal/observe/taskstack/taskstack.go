@@ -15,6 +15,7 @@ import (
 
 // stacks is of one runtime. In Go, g is the running task, m its worker, curg the worker's task, g0 its scheduler.
 type stacks struct {
+	ptrace.Wrapped
 	layout managed.TaskOffsets
 
 	slot, g, m, curg, g0 []byte
@@ -47,7 +48,7 @@ const (
 
 // New returns what copies the stacks of the tasks that a process's threads have left; nil without tasks.
 func New(p *loadedcode.Process) ptrace.OtherMemory {
-	var s several
+	var all []*stacks
 	for _, t := range p.Runtimes().TaskOffsets() {
 		t := &stacks{
 			layout: *t, slot: make([]byte, 8), g: make([]byte, t.TaskSize), m: make([]byte, t.WorkerSize),
@@ -55,29 +56,32 @@ func New(p *loadedcode.Process) ptrace.OtherMemory {
 			stack: make([]byte, stackCopy), outer: make([]byte, schedulerCopy),
 		}
 		procmem.Touch(t.stack[:touchedBytes])
-		s = append(s, t)
+		all = append(all, t)
 	}
-	switch len(s) {
+	switch len(all) {
 	case 0:
 		return nil
 	case 1:
-		return s[0]
+		return all[0]
 	}
-	return s
+	return &several{all: all}
 }
 
-type several []*stacks
+type several struct {
+	ptrace.Wrapped
+	all []*stacks
+}
 
 // Regions implements [ptrace.OtherMemory]. It begins with the runtime whose task the thread runs.
-func (s several) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
+func (s *several) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
-	for i, t := range s {
+	for i, t := range s.all {
 		if g, _, _ := t.readRunning(regs, rd, out); g != 0 && t.isOnStack(t.g, regs.SP()) {
 			first, n = i, t.Regions(regs, rd, out)
 			break
 		}
 	}
-	for i, t := range s {
+	for i, t := range s.all {
 		if i != first {
 			n += t.Regions(regs, rd, out[n:])
 		}
@@ -85,7 +89,7 @@ func (s several) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	return n
 }
 
-// Prefetch implements [ptrace.Prefetcher], by the hint.
+// Prefetch implements [ptrace.OtherMemory], by the hint.
 func (s *stacks) Prefetch(regs *frames.Regs) []frames.Region {
 	slot := regs.TLS + uint64(s.layout.TLS)
 	hint := s.hintOf(slot)
@@ -96,7 +100,7 @@ func (s *stacks) Prefetch(regs *frames.Regs) []frames.Region {
 	return s.parts[:]
 }
 
-// StackEnd implements [ptrace.StackEnder] for a thread on its goroutine's stack.
+// StackEnd implements [ptrace.OtherMemory] for a thread on its goroutine's stack.
 func (s *stacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	hint := s.hintOf(regs.TLS + uint64(s.layout.TLS))
 	if !s.hintHolds(hint) && !s.correctHint(hint, rd) {
