@@ -21,7 +21,7 @@ var java = Language{
 	Package:    javaModule,
 	ThreadFile: regexp.MustCompile(`^libjvm\.so$`),
 	Role:       JVMThread,
-	Task: VirtualThreadTask,
+	Task:       VirtualThreadTask,
 	// The class starts VirtualThread-unblocker and -unparker.
 	Unthreaded: VirtualThreads, UnthreadedNext: "jcmd PID Thread.dump_to_file FILE lists them",
 	Schedules: func(thread, function, _, _ string) bool {
