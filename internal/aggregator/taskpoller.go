@@ -75,7 +75,7 @@ func (t *taskPoller) planNext(now, rest int64) {
 	case t.failures > 0:
 		t.due = now + int64(searchEvery)<<min(t.failures, 6)
 	case t.endRoundIfDone():
-		t.due = max(now+rest, t.roundBegan+t.runtime.every/2+rand.Int64N(t.runtime.every))
+		t.due = max(now+rest, t.roundBegan+t.runtime.every()/2+rand.Int64N(t.runtime.every()))
 	default:
 		t.due = now + rest
 	}

@@ -19,7 +19,14 @@ type taskRuntime struct {
 	batchSize int    // the most places of one Poll
 	label     string // value of the recording's label task
 	totals    *taskTotals
-	every     int64 // mean time between two readings of a task, ns
+}
+
+// every is the mean time between two readings of a task, ns.
+func (r *taskRuntime) every() int64 {
+	if r.label == languages.VirtualThreadTask {
+		return pollVirtualEvery
+	}
+	return pollEvery
 }
 
 // taskSource reads tasks. Places are those of [managed.Scheduler].
@@ -40,8 +47,7 @@ const (
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	for _, scheduler := range p.Target.Runtimes().Schedulers() {
 		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p}
-		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines,
-			pollEvery})
+		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
 	for _, n := range p.Target.Runtimes().FrameSources() {
 		if lister, is := n.(managed.Threads); is && !a.opts.OnlyGoroutines {
@@ -49,9 +55,9 @@ func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 				lister: lister, source: n, stacks: a.stacks, process: p, places: map[uint64]int{},
 				awaiters: map[uint64]awaiters{},
 			}
-			r := taskRuntime{source, lister, 1 << 4, languages.CoroutineTask, &a.out.totals.coroutines, pollEvery}
+			r := taskRuntime{source, lister, 1 << 4, languages.CoroutineTask, &a.out.totals.coroutines}
 			if source.batches, is = n.(managed.TaskBatches); is {
-				r.batchSize, r.label, r.every = 1<<8, languages.VirtualThreadTask, pollVirtualEvery
+				r.batchSize, r.label = 1<<8, languages.VirtualThreadTask
 			}
 			out = append(out, r)
 		}

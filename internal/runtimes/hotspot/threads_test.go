@@ -253,7 +253,7 @@ func TestFieldsAreReadAsTheReleaseHasThem(t *testing.T) {
 			got = append(got, i)
 			return true
 		})
-		if len(got) != 2 || got[0] != (fieldInfo{15, 16, 120}) || got[1] != (fieldInfo{11, 12, 8}) {
+		if len(got) != 2 || got[0] != (fieldInfo{15, 16, 120, false}) || got[1] != (fieldInfo{11, 12, 8, false}) {
 			t.Errorf("JDK %d: %v", major, got)
 		}
 	}
