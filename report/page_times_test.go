@@ -296,7 +296,7 @@ func TestFivePeoplesQuestionsInABrowser(t *testing.T) {
 			t.Errorf("%s: %q", s.Hash, changed)
 		}
 		boxes := value[string](ctx, t, "graph.rects.slice(1).map((r) => signOf(r.n) + graph.tree.info(r.n).name).join(', ')")
-		wants(t, "the boxes", boxes, "≈ serve, + visit")
+		wants(t, "the boxes", boxes, "≈ clone3, + visit")
 	})
 	t.Run("Where did the CPU go in the spike?", func(t *testing.T) {
 		s := show(ctx, t, "from=7s&to=8s&thread=spike&view=functions")
