@@ -19,7 +19,7 @@ const (
 	maxPageNodes = 30_000
 	minPageShare = 0.0005
 	// In a profile with more threads, those of equal names in a process are merged.
-	maxPageThreads = 2000
+	maxPageThreads = 20_000
 )
 
 // Bytes of the page's parts with text.

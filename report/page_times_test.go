@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,7 +134,8 @@ type shown struct {
 const shownScript = `({hash: location.hash, totals: {...byId("totals").dataset},
 	rows: Object.fromEntries([...byId("functions").querySelectorAll("[data-name]")].map((r) =>
 		[r.dataset.name, [r.dataset.self, r.dataset.total]])),
-	waits: Object.fromEntries([...byId("waits").querySelectorAll("[data-name]")].map((r) => [r.dataset.name, r.dataset.blocked])),
+	waits: Object.fromEntries([...byId("waits").querySelectorAll("[data-name]")].map((r) =>
+		[r.dataset.name, r.dataset.blocked])),
 	tracks: [...document.querySelectorAll("#threads:not([hidden]) [data-thread]")].map((r) => r.dataset.thread),
 	views: ["view", "functions-section", "waits-section", "threads"].filter((id) => !byId(id).hidden)})`
 
@@ -209,7 +211,8 @@ func TestTheAddressHasTheStateOfThePageInABrowser(t *testing.T) {
 	if fmt.Sprint(again) != fmt.Sprint(s) {
 		t.Errorf("after a reload:\n%v, want\n%v", again, s)
 	}
-	for _, bad := range []string{"#from=x&to=-3s&view=none&thread=(", "#from=9s&to=2s", "#view=%E0%A4%A", "#from=1e99s&to=99h"} {
+	for _, bad := range []string{"#from=x&to=-3s&view=none&thread=(", "#from=9s&to=2s", "#view=%E0%A4%A",
+		"#from=1e99s&to=99h"} {
 		if s := show(ctx, t, bad); len(s.Totals) != 5 {
 			t.Errorf("%s: %v", bad, s)
 		}
@@ -256,7 +259,8 @@ func TestADragSelectsAPartOfTheTimeInABrowser(t *testing.T) {
 	if s := value[shown](ctx, t, shownScript); s.Hash != "#view=flame" || s.Totals["wall"] == "" {
 		t.Errorf("after Esc: %s", s.Hash)
 	}
-	run(ctx, t, chromedp.Focus(chromedp.CSS("#overview")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+	run(ctx, t, chromedp.Focus(chromedp.CSS("#overview")), chromedp.KeyEvent(kb.ArrowRight),
+		chromedp.KeyEvent(kb.ArrowRight))
 	if s := value[shown](ctx, t, shownScript); !strings.HasPrefix(s.Hash, "#from=0.5s&to=1.5s&") {
 		t.Errorf("the arrow keys select %s", s.Hash)
 	}
@@ -270,7 +274,7 @@ func TestFivePeoplesQuestionsInABrowser(t *testing.T) {
 		s := show(ctx, t, "from=3.2s&to=3.3s&view=tracks")
 		late := value[[]string](ctx, t, `tracks.shown.filter((r) => r.sums[2] > 0 && !isIdle(
 			{name: model.contexts[times.contexts[times.row[intervalAt(r.threads[0], 3.25e9)]]].wait})).map(trackThread)`)
-		if strings.Join(s.Tracks[:1], " ") != "worker-1 (101)" || !strings.Contains(strings.Join(late, " "), "worker-2 (102)") {
+		if s.Tracks[0] != "worker-1 (101)" || !slices.Contains(late, "worker-2 (102)") {
 			t.Errorf("tracks %q, late %q", s.Tracks, late)
 		}
 	})
@@ -283,16 +287,14 @@ func TestFivePeoplesQuestionsInABrowser(t *testing.T) {
 	t.Run("What did the lock's holder do?", func(t *testing.T) {
 		run(ctx, t, chromedp.Click(chromedp.CSS(`#waits [data-name="futex: mutex cache_mu"]`)))
 		got := value[string](ctx, t, detail)
-		for _, want := range []string{"owner: worker-1 (101) for 100 ms; meanwhile, for 100 ms, it was running", "visit", "walk"} {
-			wants(t, "the owner", got, want)
-		}
+		wants(t, "the owner", got, "owner: worker-1 (101) for 100 ms; meanwhile, for 100 ms, it was running\nvisit\nwalk")
 	})
 	t.Run("What changed after the deploy?", func(t *testing.T) {
 		s := show(ctx, t, "from=6s&to=9s&other=0s-1.5s&view=flame&thread=worker-2&value=wall")
-		changed := value[map[string]string](ctx, t, `Object.fromEntries([...byId("functions").querySelectorAll("[data-change]")]
-			.map((r) => [r.dataset.name, r.dataset.change]))`)
+		changed := value[map[string]string](ctx, t, `Object.fromEntries(
+			[...byId("functions").querySelectorAll("[data-change]")].map((r) => [r.dataset.name, r.dataset.change]))`)
 		if !strings.Contains(s.Hash, "other=0s-1.5s") || changed["visit"] != "+3.00 s (only here)" ||
-			changed["hash(std::string_view)"] != "−3.00 s (not here)" || changed["worker"] != "≈ 0 s" {
+			changed["hash(std::string_view)"] != "−3.00 s (not here)" || changed["worker"] != "0 s" {
 			t.Errorf("%s: %q", s.Hash, changed)
 		}
 		boxes := value[string](ctx, t, "graph.rects.slice(1).map((r) => signOf(r.n) + graph.tree.info(r.n).name).join(', ')")

@@ -274,7 +274,7 @@ const unless = (r, which) => {
 };
 
 // changeInTime writes a change between two parts of the time; what may be chance is marked, too.
-const changeInTime = (is, was) => `${changes.sureInTime(is, was) ? "" : "≈ "}${signed(is - was)}${!was && is ? " (only here)" : was && !is ? " (not here)" : ""}`;
+const changeInTime = (is, was) => is === was ? "0 s" : `${changes.sureInTime(is, was) ? "" : "≈ "}${signed(is - was)}${!was && is ? " (only here)" : was && !is ? " (not here)" : ""}`;
 
 const rangeColumns = [
   ["selfOld", "self compared", (r) => show(r.selfOld)], ["selfNew", "self here", (r) => show(r.selfNew)],
@@ -305,9 +305,9 @@ const columns = model.diff ? [
 function sortRows(rows) {
   // Incomplete stacks have no time of their own; from 2 % of the total on they stand where that would.
   const raised = (r) => (key === "self" && r.info.synthetic && r.info.name.startsWith("[incomplete") && r.total > 0.02 * table.total ? r.total : r[key]);
-  const { key, down } = sorting, get = (r) => (key === "name" || key === "module" ? r.info[key] : raised(r));
+  const { key, down } = sorting, get = (r) => (key === "name" || key === "module" ? r.info[key] : choice.other && key.endsWith("hange") ? Math.abs(r[key]) : raised(r));
   const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
-  const sure = (r) => (key.endsWith("hange") && !(unless(r, 0) && unless(r, 1)) ? 1 : 0);
+  const sure = (r) => (choice.other && key.endsWith("hange") ? (unless(r, key === "change" ? 0 : 1) ? 0 : 1) : key.endsWith("hange") && !(unless(r, 0) && unless(r, 1)) ? 1 : 0);
   return rows.sort((a, b) => sure(b) - sure(a) || (down ? -1 : 1) * compare(get(a), get(b)) || b.total - a.total);
 }
 

@@ -25,11 +25,11 @@ func fields(t *testing.T, m []byte) map[int][]protobuf.Field {
 	return all
 }
 
-// traced is what a reader of perfetto_trace.proto finds: of each track the slices' lengths by name, and the last value of
-// each counter.
+// traced is what a reader of perfetto_trace.proto finds.
 type traced struct {
-	slices   map[string]map[string]int64 // by track; "state" of a thread is "NAME state"
-	counters map[string]int64
+	// slices are the lengths by track and name, ns; the state's track of a thread is "NAME state".
+	slices   map[string]map[string]int64
+	counters map[string]int64 // last values
 }
 
 func readTrace(t *testing.T, trace []byte) traced {
