@@ -63,7 +63,7 @@ func TestRecordingsOfEachReleaseOpen(t *testing.T) {
 		if strings.Contains(file, "aggregate") {
 			code = 1
 		}
-		if out := traced.must(t, code).stderr; (code == 1) != strings.Contains(out, "recording of prywalk without --aggregate") {
+		if out := traced.must(t, code).stderr; (code == 1) != strings.Contains(out, "prywalk without --aggregate") {
 			t.Errorf("%s: report --perfetto printed %q", file, out)
 		}
 		if out := run("diff", "--all", absolute(t, files[0]), path); !strings.Contains(out, "old: ") {

@@ -19,7 +19,7 @@ const (
 	maxPageNodes = 30_000
 	minPageShare = 0.0005
 	// In a profile with more threads, those of equal names in a process are merged.
-	maxPageThreads = 2000
+	maxPageThreads = 20_000
 )
 
 // Bytes of the page's parts with text.
@@ -206,8 +206,9 @@ func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {
 }
 
 func (b *pageBuilder) contextIndex(s *profile.Sample) int {
+	owner := cmp.Or(view.Label(s, rec.LabelOwner), rec.OwnerText(int(max(0, view.NumLabel(s, rec.LabelOwner)))))
 	k := [4]int{b.threadIndex(s), b.stringIndex(view.Label(s, rec.LabelState)), b.stringIndex(b.waitName(s)),
-		b.stringIndex(view.Label(s, rec.LabelOwner))}
+		b.stringIndex(owner)}
 	i, ok := b.contexts[k]
 	if !ok {
 		i = len(b.contexts)

@@ -38,8 +38,9 @@ function changeOf(n) {
 // heat is the colour of a change: red is slower, blue is faster, grey what chance explains.
 function heat(n) {
   const dark = darkQuery.matches, { was, is } = changeOf(n), by = is - was;
+  if (!model.diff && !changes.sureInTime(is, was)) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
   const of = (which) => changes.verdict(graph.tree.frame[n], which, by);
-  if (!(of(0) || (of(1) ?? changes.sure(is, was, model.diff.boxes)))) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
+  if (model.diff && !(of(0) || (of(1) ?? changes.sure(is, was, model.diff.boxes)))) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
   const part = Math.min(1, Math.sqrt(Math.abs(by) / Math.max(is, was)));
   return `hsl(${by > 0 ? 8 : 212} ${40 + 45 * part}% ${dark ? 30 + 16 * part : 88 - 26 * part}%)`;
 }
@@ -157,16 +158,23 @@ function box(pen, n, x, w, depth, faint, single) {
   const last = single ? n : runEnd(n);
   graph.rects.push({ n, x, y, w, last });
   ctx.globalAlpha = faint || (graph.test && !hit) ? 0.42 : 1;
-  ctx.fillStyle = hit ? pen.mark : model.diff && n ? heat(n) : colour(f);
+  ctx.fillStyle = hit ? pen.mark : graph.others && n ? heat(n) : colour(f);
   const gap = w > 3 ? 1 : 0;
   ctx.fillRect(x, y, w - gap, rowHeight - 1);
   ctx.globalAlpha = faint ? 0.6 : 1;
-  caption(pen, last === n ? f.name : runName(n, last), x, y, w, hit);
+  caption(pen, signOf(n) + (last === n ? f.name : runName(n, last)), x, y, w, hit);
   ctx.globalAlpha = 1;
   if (n === graph.hover) {
     ctx.strokeStyle = pen.line;
     ctx.strokeRect(x + 0.5, y + 0.5, Math.max(1, w - gap - 1), rowHeight - 2);
   }
+}
+
+// signOf says without a colour what became of a box between two parts of the time.
+function signOf(n) {
+  if (!choice.other || !n) return "";
+  const { was, is } = changeOf(n);
+  return !changes.sureInTime(is, was) ? "≈ " : is > was ? "+ " : "− ";
 }
 
 // runName is what stands in the box of a run.

@@ -11,7 +11,7 @@ const precision = (() => {
   const samples = (part, type) => (data.effective && wholes[type] ? Math.max(1, data.effective[type] * part / wholes[type]) : 0);
   const known = (type) => data.effective && data.effective[type] > 0;
   return {
-    decade, error,
+    decade, error, samples,
     // digits is how many a share in per cent of so much has behind its point.
     digits(share, of) {
       const e = known(choice.value) ? error(share, samples(of, choice.value)) : 0;
@@ -66,6 +66,13 @@ const changes = (() => {
   };
   const verdicts = model.diff && model.diff.verdicts;
   return {
+    // sureInTime: between two parts of the time, the second scaled by timesLonger, the numbers of samples differ by more
+    // than three standard errors.
+    sureInTime(is, was) {
+      if (is === was) return false;
+      const by = timesLonger(), type = choice.value, n = is && precision.samples(is, type), m = was && precision.samples(was / by, type);
+      return data.effective?.[type] > 0 ? Math.abs(n - by * m) > 3 * Math.sqrt(n + by * by * m) : true;
+    },
     // margin of a box's change; 0: unknown.
     margin: (is, was) => (told && !verdicts ? margin(is, was, model.diff.boxes.bound) : 0),
     // sure: beyond what the samples explain if nothing has changed, also without the noise between runs.

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -17,9 +18,10 @@ import (
 	"prywalk/internal/view"
 )
 
+// Of more intervals, those of a row within a cell of time are merged: 800,000 are about 7 MB of the page.
+var maxPageIntervals = 800_000
+
 const (
-	// Of more intervals, those of a row within a cell of time are merged: 800,000 are about 10 MB of the page.
-	maxPageIntervals = 800_000
 	pageIntervalCost = 160
 	// noPageTime, ns since the recording's beginning, is of samples without a time stamp: no part of the time has them.
 	noPageTime = -1 << 50
@@ -82,8 +84,9 @@ func (b *pageBuilder) writeTimes(numbers []int32) {
 		}
 	}
 	if grid := b.Times.Grid; grid > 0 {
-		b.Note += fmt.Sprintf(" A part of the time begins and ends at a multiple of %s, as the recording has %s",
+		note := fmt.Sprintf("parts of the time begin and end at multiples of %s, as the recording has %s",
 			tabular.Nanos(grid), tabular.Plural(int64(len(b.intervals)), "interval"))
+		b.Note = strings.TrimPrefix(b.Note+"; "+note, "; ")
 	}
 	thread := func(i *pageInterval) int { return b.Contexts[4*b.Rows[int(i.row)*b.stride()+1]] }
 	slices.SortStableFunc(list, func(x, y pageInterval) int {

@@ -150,6 +150,9 @@ function onGrid([from, to]) {
   return range[0] < range[1] && (range[0] > times.from || range[1] < times.to) ? range : null;
 }
 
+// timesLonger is how many times longer the selected part is than the one that it is compared with.
+const timesLonger = () => (choice.range[1] - choice.range[0]) / (choice.other[1] - choice.other[0]);
+
 // Bins divide a range of time into equal parts, and add up in each, for each class, the time that intervals have there.
 // Of an interval over many bins only the ends are touched, until finish.
 class Bins {

@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
@@ -107,7 +109,7 @@ func timedFixture(tb testing.TB) *profile.Profile {
 	run(102, "worker-2", worker(0x30, 0x20), 0, 3102e6)
 	sleep(102, "worker-2", "futex", "mutex cache_mu", 101, join(at(libc, 0x20), worker(0x20)), 3102e6, 3504e6)
 	run(102, "worker-2", worker(0x30, 0x20), 3504e6, 6*second)
-	run(102, "worker-2", worker(0x30, 0x30, 0x20), 6*second, 10*second)
+	run(102, "worker-2", worker(0x70, 0x20), 6*second, 10*second)
 	sleep(100, "kvd", "epoll_wait", "", 0, join(at(libc, 0x10), at(app, 0x10)), 0, 10*second)
 	sleep(103, "spike", "nanosleep", "", 0, worker(0x10), 0, 7*second)
 	run(103, "spike", worker(0x80), 7*second, 8*second)
@@ -132,7 +134,8 @@ type shown struct {
 const shownScript = `({hash: location.hash, totals: {...byId("totals").dataset},
 	rows: Object.fromEntries([...byId("functions").querySelectorAll("[data-name]")].map((r) =>
 		[r.dataset.name, [r.dataset.self, r.dataset.total]])),
-	waits: Object.fromEntries([...byId("waits").querySelectorAll("[data-name]")].map((r) => [r.dataset.name, r.dataset.blocked])),
+	waits: Object.fromEntries([...byId("waits").querySelectorAll("[data-name]")].map((r) =>
+		[r.dataset.name, r.dataset.blocked])),
 	tracks: [...document.querySelectorAll("#threads:not([hidden]) [data-thread]")].map((r) => r.dataset.thread),
 	views: ["view", "functions-section", "waits-section", "threads"].filter((id) => !byId(id).hidden)})`
 
@@ -208,9 +211,99 @@ func TestTheAddressHasTheStateOfThePageInABrowser(t *testing.T) {
 	if fmt.Sprint(again) != fmt.Sprint(s) {
 		t.Errorf("after a reload:\n%v, want\n%v", again, s)
 	}
-	for _, bad := range []string{"#from=x&to=-3s&view=none&thread=(", "#from=9s&to=2s", "#view=%E0%A4%A", "#from=1e99s&to=99h"} {
+	for _, bad := range []string{"#from=x&to=-3s&view=none&thread=(", "#from=9s&to=2s", "#view=%E0%A4%A",
+		"#from=1e99s&to=99h"} {
 		if s := show(ctx, t, bad); len(s.Totals) != 5 {
 			t.Errorf("%s: %v", bad, s)
 		}
 	}
+}
+
+func TestManyIntervalsAreMergedInCellsOfTimeInABrowser(t *testing.T) {
+	before := maxPageIntervals
+	maxPageIntervals = 1000
+	t.Cleanup(func() { maxPageIntervals = before })
+	p := timedFixture(t)
+	d := pageData(t, render(t, HTML, p, Options{}))
+	if d.Times.Grid != 100e6 || d.Times.Count > 1000 || !strings.Contains(d.Note, "multiples of 100ms") {
+		t.Fatalf("%d intervals of %d, at multiples of %d: %q", d.Times.Count, len(p.Sample), d.Times.Grid, d.Note)
+	}
+	ctx := browser(t, p)
+	s := show(ctx, t, "from=3.101s&to=3.399s&view=functions")
+	if !strings.HasPrefix(s.Hash, "#from=3.1s&to=3.4s&") {
+		t.Errorf("not moved to the cells: %s", s.Hash)
+	}
+	x, err := prepare(view.WithBlocked(p), Options{From: 3100 * time.Millisecond, To: 3400 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for clock, v := range x.values(x.sums(x.Profile.Sample)) {
+		if s.Totals[clock] != fmt.Sprint(v) {
+			t.Errorf("%s: the page has %s, the report %d", clock, s.Totals[clock], v)
+		}
+	}
+}
+
+func TestADragSelectsAPartOfTheTimeInABrowser(t *testing.T) {
+	ctx := browser(t, timedFixture(t))
+	at := value[[]float64](ctx, t, `(() => { const r = overview.canvas.getBoundingClientRect();
+		return [r.left + 0.2 * r.width, r.left + 0.4 * r.width, r.top + 20]; })()`)
+	run(ctx, t, chromedp.DragAndDropXY(at[0], at[2], at[1], at[2]))
+	s := value[shown](ctx, t, shownScript)
+	var from, to float64
+	if _, err := fmt.Sscanf(s.Hash, "#from=%fs&to=%fs&view=flame", &from, &to); err != nil || from < 1.9 || from > 2.1 ||
+		to < 3.9 || to > 4.1 {
+		t.Errorf("a drag from 2 s to 4 s selects %s: %v", s.Hash, err)
+	}
+	run(ctx, t, chromedp.KeyEvent("\x1b"))
+	if s := value[shown](ctx, t, shownScript); s.Hash != "#view=flame" || s.Totals["wall"] == "" {
+		t.Errorf("after Esc: %s", s.Hash)
+	}
+	run(ctx, t, chromedp.Focus(chromedp.CSS("#overview")), chromedp.KeyEvent(kb.ArrowRight),
+		chromedp.KeyEvent(kb.ArrowRight))
+	if s := value[shown](ctx, t, shownScript); !strings.HasPrefix(s.Hash, "#from=0.5s&to=1.5s&") {
+		t.Errorf("the arrow keys select %s", s.Hash)
+	}
+}
+
+// What people ask, answered from the page alone.
+func TestFivePeoplesQuestionsInABrowser(t *testing.T) {
+	ctx := browser(t, timedFixture(t))
+	const detail = `byId("wait").innerText`
+	t.Run("Which thread was late at 3.2 s?", func(t *testing.T) {
+		s := show(ctx, t, "from=3.2s&to=3.3s&view=tracks")
+		late := value[[]string](ctx, t, `tracks.shown.filter((r) => r.sums[2] > 0 && !isIdle(
+			{name: model.contexts[times.contexts[times.row[intervalAt(r.threads[0], 3.25e9)]]].wait})).map(trackThread)`)
+		if s.Tracks[0] != "worker-1 (101)" || !slices.Contains(late, "worker-2 (102)") {
+			t.Errorf("tracks %q, late %q", s.Tracks, late)
+		}
+	})
+	t.Run("What did it wait for?", func(t *testing.T) {
+		s := show(ctx, t, "from=3.2s&to=3.3s&view=waits&thread=worker-2")
+		if len(s.Waits) != 1 || s.Waits["futex: mutex cache_mu"] != "100000000" {
+			t.Errorf("%v", s.Waits)
+		}
+	})
+	t.Run("What did the lock's holder do?", func(t *testing.T) {
+		run(ctx, t, chromedp.Click(chromedp.CSS(`#waits [data-name="futex: mutex cache_mu"]`)))
+		got := value[string](ctx, t, detail)
+		wants(t, "the owner", got, "owner: worker-1 (101) for 100 ms; meanwhile, for 100 ms, it was running\nvisit\nwalk")
+	})
+	t.Run("What changed after the deploy?", func(t *testing.T) {
+		s := show(ctx, t, "from=6s&to=9s&other=0s-1.5s&view=flame&thread=worker-2&value=wall")
+		changed := value[map[string]string](ctx, t, `Object.fromEntries(
+			[...byId("functions").querySelectorAll("[data-change]")].map((r) => [r.dataset.name, r.dataset.change]))`)
+		if !strings.Contains(s.Hash, "other=0s-1.5s") || changed["visit"] != "+3.00 s (only here)" ||
+			changed["hash(std::string_view)"] != "−3.00 s (not here)" || changed["worker"] != "0 s" {
+			t.Errorf("%s: %q", s.Hash, changed)
+		}
+		boxes := value[string](ctx, t, "graph.rects.slice(1).map((r) => signOf(r.n) + graph.tree.info(r.n).name).join(', ')")
+		wants(t, "the boxes", boxes, "≈ clone3, + visit")
+	})
+	t.Run("Where did the CPU go in the spike?", func(t *testing.T) {
+		s := show(ctx, t, "from=7s&to=8s&thread=spike&view=functions")
+		if r := s.Rows[`evil</script><b onclick="x">&;name`]; r[0] != s.Totals["cpu"] || r[0] == "" {
+			t.Errorf("%v of %v", s.Rows, s.Totals)
+		}
+	})
 }

@@ -5,6 +5,7 @@
 
 const tracks = { open: new Set(), limit: 60, shown: [] };
 const fewThreads = 24; // so many have a track each
+const fewAlike = 5; // so do fewer of one name
 
 // trackGroups are lists of threads.
 const trackGroups = (() => {
@@ -24,7 +25,8 @@ const trackGroups = (() => {
     if (!groups.has(key)) groups.set(key, { key: String(key), threads: [] });
     groups.get(key).threads.push(thread);
   }
-  return [...groups.values()];
+  const single = (g) => g.threads.length < fewAlike ? g.threads.map((t) => ({ key: String(t), threads: [t] })) : [g];
+  return [...groups.values()].flatMap(single);
 })();
 
 const shownRange = () => choice.range || [times.from, times.to];

@@ -9,7 +9,7 @@ function refresh() {
   choice.threads = threadTest(choice.thread);
   if (times) model.sums = choice.range ? sumsBetween(choice.range) : model.whole;
   graph.groups = focused(selfValues());
-  graph.others = model.diff && focused(selfValues(1 - choice.value));
+  graph.others = model.diff ? focused(selfValues(1 - choice.value)) : choice.other && comparedValues();
   graph.tree = buildTree(graph.groups, graph.others);
   choice.zoom = zoomAlong(path);
   graph.hover = -1;
@@ -27,6 +27,15 @@ function refresh() {
   search();
   crumbs();
   if (times) { showRange(); drawOverview(); }
+}
+
+// comparedValues are those of the part of the time to compare with, as if it were as long as the selected one.
+function comparedValues() {
+  const here = model.sums, by = timesLonger();
+  model.sums = sumsBetween(choice.other).map((v) => v * by);
+  const groups = focused(selfValues());
+  model.sums = here;
+  return groups;
 }
 
 // zoomAlong finds the box of a path of frames again, as far as it is there.
@@ -192,7 +201,8 @@ function showView(view) {
 function crumbs() {
   const box = byId("crumbs");
   box.replaceChildren();
-  if (choice.zoom === 0 && !choice.thread && choice.focus < 0) { box.textContent = "all stacks"; return; }
+  if (choice.other) box.append(element("span", "red + took more than in the compared part, blue − less, grey ≈ may be chance; scaled to one length. "));
+  if (choice.zoom === 0 && !choice.thread && choice.focus < 0) { box.append("all stacks"); return; }
   if (choice.thread) crumb(box, `✕ only ${choice.thread}`, () => { choice.thread = ""; refresh(); });
   if (choice.focus >= 0) crumb(box, `✕ only stacks with ${model.frames[choice.focus].name}`, () => focus(-1));
   const path = ancestors(choice.zoom);
@@ -233,7 +243,7 @@ function tip(event) {
   lines.push(element("div", `${choice.inverted ? "value" : "total"} ${part(tree.total[n], tree.total[0])} · ${share(tree.total[n], tree.total[0])} of all`));
   if (choice.zoom) lines.push(element("div", `${share(tree.total[n], tree.total[choice.zoom])} of what is zoomed to`));
   if (!choice.inverted) lines.push(element("div", `self ${part(tree.self[n], tree.total[0])} · ${share(tree.self[n], tree.total[0])}`));
-  if (model.diff) lines.push(element("div", changeText(n)));
+  if (graph.others) lines.push(element("div", changeText(n)));
   box.replaceChildren(...lines);
   place(box, event);
 }
@@ -252,14 +262,33 @@ const signed = (v) => (v > 0 ? "+" : v < 0 ? "−" : "") + show(Math.abs(v));
 // changeText says what became of a box.
 function changeText(n) {
   const { was, is } = changeOf(n), margin = changes.margin(is, was);
+  if (!model.diff) return `compared ${show(was)}, here ${show(is)}: ${changeInTime(is, was)}`;
   return `old ${show(was)}, new ${show(is)}: ${signed(is - was)}${margin ? ` ± ${show(margin)}` : ""}`;
 }
 
 // unless greys a change of self (0) or total time (1) that is not sure.
 const unless = (r, which) => {
   const [is, was] = which ? [r.totalNew, r.totalOld] : [r.selfNew, r.selfOld];
+  if (!model.diff) return changes.sureInTime(is, was) ? "" : "soft";
   return changes.verdict(r.frame, which, is - was) ?? changes.sure(is, was, model.diff.functions) ? "" : "soft";
 };
+
+// changeInTime writes a change between two parts of the time; what may be chance is marked, too.
+const changeInTime = (is, was) => is === was ? "0 s" : `${changes.sureInTime(is, was) ? "" : "≈ "}${signed(is - was)}${!was && is ? " (only here)" : was && !is ? " (not here)" : ""}`;
+
+const rangeColumns = [
+  ["selfOld", "self compared", (r) => show(r.selfOld)], ["selfNew", "self here", (r) => show(r.selfNew)],
+  ["change", "change", (r) => changeInTime(r.selfNew, r.selfOld), (r) => unless(r, 0)],
+  ["totalChange", "total change", (r) => changeInTime(r.totalNew, r.totalOld), (r) => unless(r, 1)],
+  ["name", "function", (r) => r.info.name, "text name"], ["module", "module", (r) => r.info.module, "text soft"],
+];
+
+// columnsNow has another order of the rows while two parts of the time are compared.
+function columnsNow() {
+  const now = choice.other ? rangeColumns : columns;
+  if (!now.some(([key]) => key === sorting.key)) Object.assign(sorting, { key: now[choice.other ? 2 : 0][0], down: true });
+  return now;
+}
 
 const columns = model.diff ? [
   ["selfOld", "self old", (r) => show(r.selfOld)], ["selfNew", "self new", (r) => show(r.selfNew)],
@@ -276,16 +305,16 @@ const columns = model.diff ? [
 function sortRows(rows) {
   // Incomplete stacks have no time of their own; from 2 % of the total on they stand where that would.
   const raised = (r) => (key === "self" && r.info.synthetic && r.info.name.startsWith("[incomplete") && r.total > 0.02 * table.total ? r.total : r[key]);
-  const { key, down } = sorting, get = (r) => (key === "name" || key === "module" ? r.info[key] : raised(r));
+  const { key, down } = sorting, get = (r) => (key === "name" || key === "module" ? r.info[key] : choice.other && key.endsWith("hange") ? Math.abs(r[key]) : raised(r));
   const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
-  const sure = (r) => (key.endsWith("hange") && !(unless(r, 0) && unless(r, 1)) ? 1 : 0);
+  const sure = (r) => (choice.other && key.endsWith("hange") ? (unless(r, key === "change" ? 0 : 1) ? 0 : 1) : key.endsWith("hange") && !(unless(r, 0) && unless(r, 1)) ? 1 : 0);
   return rows.sort((a, b) => sure(b) - sure(a) || (down ? -1 : 1) * compare(get(a), get(b)) || b.total - a.total);
 }
 
 function tableHead() {
-  byId("functions").className = model.diff ? "both" : "plain";
+  byId("functions").className = model.diff || choice.other ? "both" : "plain";
   const row = element("tr");
-  for (const [key, title, , kind] of columns) {
+  for (const [key, title, , kind] of columnsNow()) {
     const th = element("th", title + (sorting.key === key && !(title === "self" || title === "total") ? (sorting.down ? " ▾" : " ▴") : ""), { tabindex: "0" });
     if (typeof kind === "string" && kind.startsWith("text")) th.className = "text";
     const sort = () => {
@@ -311,7 +340,8 @@ function functions() {
 
 function tableRow(r) {
   const tr = element("tr", undefined, { "data-name": r.info.name, "data-self": r.self, "data-total": r.total });
-  columns.forEach(([key, , get, kind]) => {
+  if (choice.other) tr.dataset.change = changeInTime(r.selfNew, r.selfOld);
+  columnsNow().forEach(([key, , get, kind]) => {
     const td = element("td", get(r));
     if (kind) td.className = typeof kind === "function" ? kind(r) : kind;
     if (kind === "share") td.style.setProperty("--share", (table.total ? Math.min(100, 100 * r[key] / table.total) : 0) + "%");

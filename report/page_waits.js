@@ -74,6 +74,7 @@ const ownerThread = (c) => {
 
 function ownerText(c) {
   if (!c.owner) return "";
+  if (c.owner === "nobody") return "without an owner";
   const i = ownerThread(c);
   return `owner: ${i >= 0 ? threadName(model.threads[i]) : c.owner}`;
 }

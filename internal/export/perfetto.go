@@ -17,9 +17,9 @@ import (
 	"prywalk/internal/view"
 )
 
-// Perfetto writes a trace for ui.perfetto.dev: for each thread a track with its stacks and one with its states, as slices,
-// and for each process the sums of its clocks so far, as counters. Times are of the Unix epoch. The error is
-// [view.ErrNoTime] for a profile without time stamps.
+// Perfetto writes a trace for ui.perfetto.dev: for each thread a track with its stacks and one with its states, as
+// slices, and for each process the sums of its clocks so far, as counters, in ns. Times are of the Unix epoch. The error
+// is [view.ErrNoTime] for a profile without time stamps.
 func Perfetto(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
 	d, err := view.New(p, o)
@@ -51,9 +51,10 @@ const (
 
 // Fields and values of protos/perfetto/trace/perfetto_trace.proto.
 const (
-	perfettoTracePacket                                                                                = 1
+	// of a packet of the trace
 	perfettoTimestamp, perfettoSequence, perfettoEvent, perfettoInterned, perfettoFlags, perfettoTrack = 8, 10, 11, 12, 13, 60
-	perfettoBegin, perfettoEnd, perfettoCounter                                                        = 1, 2, 4 // TrackEvent.Type
+	// types of an event
+	perfettoBegin, perfettoEnd, perfettoCounter = 1, 2, 4
 )
 
 type perfetto struct {
@@ -69,7 +70,7 @@ type perfetto struct {
 	step      int64            // between the points of a counter, ns
 }
 
-// packet writes a TracePacket with a field, and a name that the field refers to for the first time.
+// packet writes a packet with a field, and a name that the field refers to for the first time.
 func (t *perfetto) packet(time int64, field int, body, interned protobuf.Message) {
 	var m, out protobuf.Message
 	m.Int(perfettoTimestamp, time)
@@ -84,13 +85,13 @@ func (t *perfetto) packet(time int64, field int, body, interned protobuf.Message
 	}
 	t.begun = true
 	m.Uint(perfettoFlags, flags)
-	out.Bytes(perfettoTracePacket, m)
+	out.Bytes(1, m)
 	if _, err := t.to.Write(out); err != nil && t.err == nil {
 		t.err = err
 	}
 }
 
-// track writes a TrackDescriptor; kind is its field of the process (3), the thread (4) or the counter (8), 0 for none.
+// track describes a track; kind is the field of its process (3), thread (4) or counter (8), 0 for none.
 func (t *perfetto) track(parent uint64, name string, kind int, about protobuf.Message) uint64 {
 	t.tracks++
 	var m protobuf.Message
@@ -126,7 +127,7 @@ func (t *perfetto) begin(track uint64, time int64, name string) {
 		t.Memory.Take(perfettoNameCost + int64(len(name)))
 		iid = uint64(len(t.names) + 1)
 		t.names[name] = iid
-		var entry protobuf.Message // EventName
+		var entry protobuf.Message
 		entry.Uint(1, iid)
 		entry.Bytes(2, []byte(name))
 		interned.Bytes(2, entry)
@@ -145,11 +146,11 @@ func (t *perfetto) end(track uint64, time int64) {
 	t.packet(time, perfettoEvent, m, nil)
 }
 
-// slices are the open slices of a track, outermost first.
+// perfettoSlices are the open slices of a track, outermost first.
 type perfettoSlices struct {
 	track uint64
 	names []string
-	until int64
+	until int64 // Unix epoch, ns
 }
 
 // show lets slices with these names last from begin to end; what goes on without a gap stays open.
