@@ -194,7 +194,8 @@ func (d *data) stayReport(list []*jsonStay, over time.Duration) *jsonStays {
 		Longest: list[n-1].Length}
 	first := n - max(1, n/100)
 	if over > 0 {
-		first, _ = slices.BinarySearchFunc(list, int64(over)+1, func(s *jsonStay, l int64) int { return cmp.Compare(s.Length, l) })
+		first, _ = slices.BinarySearchFunc(list, int64(over)+1,
+			func(s *jsonStay, l int64) int { return cmp.Compare(s.Length, l) })
 	}
 	slow, usual := list[first:], list[n/4:max(n/4+1, n-n/4)]
 	r.Slow, r.Usual = meanOf(slow), meanOf(usual)
@@ -277,8 +278,8 @@ func (c *jsonStayCause) text() string {
 }
 
 func (r *jsonStays) conclude() string {
-	text := fmt.Sprintf("%s in %s: median %s, 99 %% up to %s, longest %s", tabular.Plural(int64(r.Stays), "stay"), r.Function,
-		tabular.Nanos(r.Median), tabular.Nanos(r.P99), tabular.Nanos(r.Longest))
+	text := fmt.Sprintf("%s in %s: median %s, 99 %% up to %s, longest %s", tabular.Plural(int64(r.Stays), "stay"),
+		r.Function, tabular.Nanos(r.Median), tabular.Nanos(r.P99), tabular.Nanos(r.Longest))
 	if r.Slow.Stays == 0 {
 		return text + "; none is over the limit"
 	}
@@ -290,11 +291,11 @@ func (r *jsonStays) conclude() string {
 
 func (r *jsonStays) text(out *printable.Writer, rows int) {
 	out.Printf("%s\n", r.Conclusion)
-	out.Printf("each length is known to one tick, %s; stays shorter than that are often not seen, and two stays without a\n"+
-		"look between them count as one\n", tabular.Nanos(r.Tick))
+	out.Printf("each length is known to one tick, %s; stays shorter than that are often not seen,\n"+
+		"and two stays without a look between them count as one\n", tabular.Nanos(r.Tick))
 	if r.Short > 0 {
-		out.Printf("%s under %d ticks (%s): record with a higher --freq to measure them\n", tabular.Plural(int64(r.Short), "stay"),
-			shortStay, tabular.Nanos(shortStay*r.Tick))
+		out.Printf("%s under %d ticks (%s): record with a higher --freq to measure them\n",
+			tabular.Plural(int64(r.Short), "stay"), shortStay, tabular.Nanos(shortStay*r.Tick))
 	}
 	if r.CutOff > 0 {
 		out.Printf("%s cut off by the recording's begin or end, by a gap or by the thread's end: longer than shown\n",
@@ -324,6 +325,7 @@ func (r *jsonStays) text(out *printable.Writer, rows int) {
 	out.Printf("\nslowest\n")
 	for i := range r.Slowest[:min(rows, len(r.Slowest))] {
 		st := &r.Slowest[i]
-		out.Printf("%9s  from %s, thread %d of process %d\n", tabular.Nanos(st.Length), tabular.Nanos(st.Begin), st.TID, st.PID)
+		out.Printf("%9s  from %s, thread %d of process %d\n", tabular.Nanos(st.Length), tabular.Nanos(st.Begin), st.TID,
+			st.PID)
 	}
 }
