@@ -112,7 +112,8 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	waiting := view.NewWaiting(p)
 	for _, s := range p.Sample {
 		blocked := clocks.Blocked(s)
-		if blocked > 0 && waiting.IdleRule(s) == "" && view.IsSynchronization(s) && (view.WaitKind(s).HasOwner() || owned[lockOf(s)]) {
+		if blocked > 0 && waiting.IdleRule(s) == "" && view.IsSynchronization(s) &&
+			(view.WaitKind(s).HasOwner() || owned[lockOf(s)]) {
 			b.addWait(s, blocked)
 		}
 		if b.err != nil {

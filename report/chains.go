@@ -96,7 +96,8 @@ type chainBuilder struct {
 }
 
 func (b *chainBuilder) add(s *profile.Sample, clocks *view.ClockIndices) {
-	pid, tid, end := int(view.NumLabel(s, rec.LabelPID)), int(view.NumLabel(s, rec.LabelTID)), view.NumLabel(s, rec.LabelEnd)
+	pid, tid := int(view.NumLabel(s, rec.LabelPID)), int(view.NumLabel(s, rec.LabelTID))
+	end := view.NumLabel(s, rec.LabelEnd)
 	if tid == 0 && !view.IsTask(s) || s.Value[clocks.Wall] <= 0 {
 		return // time of no single thread
 	}

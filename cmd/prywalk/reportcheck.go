@@ -45,6 +45,9 @@ func (f *reportFlags) check() error {
 	if f.blame && f.changed("value") && f.opts.Value != "blocked" {
 		return exit.Usage("--blame is about blocked time; leave out --value %s or --blame", printable.Line(f.opts.Value))
 	}
+	if f.changed("over") && (f.slow == "" || f.over <= 0) {
+		return exit.Usage("--over %s: give --slow FUNCTION, and a time such as 200ms", f.over)
+	}
 	if f.opts.Sort != "" && !slices.Contains(report.Orders(), f.opts.Sort) {
 		return exit.Usage("--sort %q: choose %s", f.opts.Sort, joinWords(report.Orders()))
 	}
@@ -106,9 +109,9 @@ func (f *reportFlags) forms() ([]string, error) {
 	switch {
 	case len(texts) > 0 && len(files) > 0:
 		return nil, exit.Usage("--%s goes to stdout and --%s to a file: choose one", texts[0], files[0])
-	case len(texts) > 1 && !(len(texts) == 2 && f.json && (f.tree || f.chains)):
+	case len(texts) > 1 && !(len(texts) == 2 && f.json && (f.tree || f.chains || f.slow != "")):
 		return nil, exit.Usage("choose one of --%s", strings.Join(texts, " and --"))
-	case len(texts) == 2 && f.chains:
+	case len(texts) == 2 && !f.tree:
 		return texts[:1], nil
 	case len(texts) == 2:
 		return []string{"json"}, nil

@@ -23,6 +23,8 @@
 package chains
 
 import (
+	"net/netip"
+
 	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
@@ -192,6 +194,11 @@ func onlyFile(w *waits.Wait) *waits.OpenFile {
 	return w.FD
 }
 
+func isLoopback(address string) bool {
+	a, err := netip.ParseAddrPort(address)
+	return err == nil && a.Addr().IsLoopback()
+}
+
 func nextOfFile(f *waits.OpenFile) Next {
 	end := func(k Kind, why string) Next { return Next{End: End{Kind: k, Why: why}} }
 	switch {
@@ -199,6 +206,8 @@ func nextOfFile(f *waits.OpenFile) Next {
 		return Next{Processes: f.Peers}
 	case f.State == "LISTEN":
 		return end(Unknown, "waits for a connection")
+	case f.Type == "socket" && isLoopback(f.Remote):
+		return end(Unknown, "the process at "+f.Remote+" was not found; it may be another user's")
 	case f.Type == "socket" && f.Remote != "":
 		return end(Outside, f.Remote)
 	case f.Type == "timerfd":

@@ -112,8 +112,9 @@ func Build(all []Interval, period int64) (*Report, error) {
 func (iv *Interval) starts() bool { return iv.Blocked > 0 && iv.Idle == "" && !iv.Passed }
 
 func newBuilder(all []Interval, period int64) *builder {
-	b := &builder{all: all, period: period, waiting: make([]int, len(all)), active: make([]int, len(all)), threads: map[int][]segment{}, processes: map[int][]segment{},
-		byPID: map[int][]int{}, members: map[int][]int{}, locks: map[lockKey][]int{}, atEnd: map[lockKey]int{}, numbers: map[linkKey]int{}, nodes: map[node]int{},
+	b := &builder{all: all, period: period, waiting: make([]int, len(all)), active: make([]int, len(all)),
+		threads: map[int][]segment{}, processes: map[int][]segment{}, byPID: map[int][]int{}, members: map[int][]int{},
+		locks: map[lockKey][]int{}, atEnd: map[lockKey]int{}, numbers: map[linkKey]int{}, nodes: map[node]int{},
 		parents: []node{{}}, ends: map[endKey]*leaf{}}
 	order := make([]int, len(all))
 	for i := range order {

@@ -65,12 +65,15 @@ func (l *Link) text() string {
 // object names what is waited for, equal for several connections to one server.
 func object(w *waits.Wait) string {
 	f := onlyFile(w)
-	if w.Kind != waits.Descriptor || f == nil || f.Type != "socket" && f.Type != "pipe" || len(f.Peers) == 0 {
+	if w.Kind != waits.Descriptor || f == nil || f.Type != "socket" && f.Type != "pipe" {
 		return w.Label()
 	}
 	text := f.Type
 	if f.Remote != "" {
 		text += " " + f.Remote
+	}
+	if len(f.Peers) == 0 {
+		return text
 	}
 	text += " of " + processName(f.Peers[0].Name, f.Peers[0].PID)
 	if more := len(f.Peers) - 1; more > 0 {

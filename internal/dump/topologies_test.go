@@ -179,13 +179,16 @@ func (t *topology) addChildren(pids []int) (complete bool) {
 	return true
 }
 
-// Each dump, also of processes that still start, may have only links of the topology; in the end it has the whole chain.
+// Each dump, also of processes that still start, may have only links of the topology; in the end it has the whole
+// chain.
 func TestChainsOfRandomTopologies(t *testing.T) {
 	all := pythons(t)
 	python := all[len(all)-1]
 	node := compile(t, "node.c", "-pthread", "-O1")
 	for seed := range testtargets.Times(uint64(6), 100) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkTopology(t, randomTopology(rand.New(rand.NewPCG(seed, 1))), node, python) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			checkTopology(t, randomTopology(rand.New(rand.NewPCG(seed, 1))), node, python)
+		})
 	}
 }
 

@@ -26,12 +26,14 @@ var update = flag.Bool("update", false, "write docs/schema anew from the types")
 
 var forms = []struct{ name, pkg, of, title string }{
 	{"changes", "prywalk/internal/dump/changes", "Changes", "prywalk dump --since, --diff, --watch, with --json"},
+	{"chains", "prywalk/internal/chains", "Report", "prywalk report and dump --chains --json: one line"},
 	{"diff", "prywalk/report", "jsonDifference", "prywalk diff --json: one line"},
 	{"doctor", "prywalk/internal/doctor", "jsonFindings", "prywalk doctor --json"},
 	{"dump", "prywalk/internal/dump/stacks", "Process", "prywalk dump --json: a line for each process"},
 	{"error", "prywalk/internal/console", "jsonError", "an error of a command with --json: a line of standard error"},
 	{"locks", "prywalk/internal/dump/locks", "Locks", "prywalk dump --locks --json: one line"},
 	{"report", "prywalk/report", "jsonReport", "prywalk report --json: one line"},
+	{"slow", "prywalk/report", "jsonStays", "prywalk report --slow FUNCTION --json: one line"},
 	{"stats", "prywalk/internal/runstats", "Stats", "prywalk record --stats FILE"},
 	{"top", "prywalk/internal/top", "jsonTable", "prywalk top --json: a line for each refresh"},
 }

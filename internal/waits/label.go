@@ -11,7 +11,7 @@ import "strings"
 //	file-lock FILE             file-lock /run/lock/a
 //	FILE                       /srv/a; pipe:[7]; anon_inode:[eventpoll]
 //	socket:[INODE] PEER        socket:[7] 10.0.0.1:80
-//	… = [INODE] PROCESSES      socket:[7] 127.0.0.1:80 = [8] nginx (pid 9), nginx (pid 10)
+//	… = NUMBER PROCESSES       socket:[7] 127.0.0.1:80 = [8] nginx (pid 9), nginx (pid 10)
 type ParsedLabel struct {
 	// Kind is of synchronization.
 	Kind   Kind

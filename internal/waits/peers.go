@@ -18,8 +18,8 @@ type Peers struct {
 	nextScan int64                 // CLOCK_MONOTONIC ns
 }
 
-// Of returns " = ", the inode of the other end of a descriptor's link, and the processes that have it, or "". It lists the descriptors of all
-// processes again if the link is unknown or has changed its owner, in at most 1/200 of the time.
+// Of returns " = ", the inode of the other end of a descriptor's link, and the processes that have it, or "". It lists
+// the descriptors of all processes again if the link is unknown or has changed its owner, in at most 1/200 of the time.
 func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now func() int64) string {
 	other := p.otherLink(f, a, link)
 	if other == "" {

@@ -83,7 +83,9 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 		return ""
 	}
 	inode = strings.TrimSuffix(inode, "]")
-	_, known := a.sockets[inode]
+	s, known := a.sockets[inode]
+	// The other end's inode is 0 until the server accepts the connection.
+	known = known && (s.remote == "" || a.connected[[2]string{s.remote, s.local}] != "0")
 	if at := now(); !known && at >= a.nextRead {
 		if all := f.readSockets(); len(all) > 0 { // the process may have ended
 			a.sockets, a.connected = all, map[[2]string]string{}

@@ -86,7 +86,8 @@ func (b *chainsOf) addThread(p *stacks.Process, t *stacks.Thread, c Checker) {
 	}
 	iv.Next.Final = w != nil && !w.Timed
 	if iv.Idle == "" && w != nil && w.Kind != waits.GIL && c.HasRun(t) { // waiters for a GIL wake all the time
-		iv.Next = chains.Next{End: chains.End{Kind: chains.Unknown, Why: "it ran while the threads were read: dump again, or record"}}
+		iv.Next = chains.Next{End: chains.End{Kind: chains.Unknown,
+			Why: "it ran while the threads were read: dump again, or record"}}
 	}
 	b.all = append(b.all, iv)
 }
