@@ -137,7 +137,7 @@ func (f *recordFlags) addRotation(fl *pflag.FlagSet) {
 	fl.IntVar(&f.Keep, "keep", 0,
 		"with --rotate or --ring: keep so many files and remove the oldest (default all; with --ring 10)")
 	fl.Var(commandline.Seconds(&f.Ring), "ring",
-		"keep only the last such time, as 60s, and write it when a condition of --on begins to hold, at SIGUSR1 and at the end")
+		"keep only the last such time, as 60s, and write it by --on, at SIGUSR1 and at the end")
 	fl.StringArrayVar(&f.on, "on", nil, "with --ring, repeatable: a `CONDITION`: "+condition.Forms)
 }
 
