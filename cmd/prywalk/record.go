@@ -46,6 +46,7 @@ var recordHelp = `  prywalk record -p 4711 -d 10s
   prywalk record -n redis-server -d 10s --html page.html
   prywalk record --unit nginx -d 10s
   prywalk record -F 199 -o build.pb.gz -- make -j4
+  prywalk record --unit nginx --ring 60s --on 'waiters>10' --on deadlock
 
 Samples the stacks of all threads until -d is over, Ctrl-C, or the target exits, and
 writes a recording that prywalk report and go tool pprof open.
@@ -60,10 +61,14 @@ that would disturb its system call.
 which all that is given holds, as they come and go: the recording ends by -d or Ctrl-C.
 Those that may not be read are counted by reason.
 
+--ring keeps only the last time, and writes it when a condition of --on begins to hold:
+deadlock; waiters>10 (of one lock); cpu>90% (of one CPU); runqueue>20% (of the time in
+which threads want a CPU); 'blocked>2s under FUNC' (a regular expression).
+
 Ctrl-C stops and writes the recording; a second one exits at once. Ctrl-Z detaches from
-all threads and suspends prywalk. SIGUSR1 writes a checkpoint. Ctrl-\ is passed on to a
-command; with -p it ends the recording as Ctrl-C does. An existing recording is kept as
-NAME.old.
+all threads and suspends prywalk. SIGUSR1 writes a checkpoint, or the ring. Ctrl-\ is
+passed on to a command; with -p it ends the recording as Ctrl-C does. An existing
+recording is kept as NAME.old.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.
 With a command: its own status (128+N: signal N ended it), also if it may not be sampled
@@ -144,7 +149,7 @@ func (f *recordFlags) addRotation(fl *pflag.FlagSet) {
 	fl.IntVar(&f.Keep, "keep", 0,
 		"with --rotate or --ring: keep so many files and remove the oldest (default all; with --ring 10)")
 	fl.Var(commandline.Seconds(&f.Ring), "ring",
-		"keep only the last such time, as 60s, and write it when a condition of --on begins to hold, at SIGUSR1 and at the end")
+		"keep only the last such time, as 60s, and write it by --on, at SIGUSR1 and at the end")
 	fl.StringArrayVar(&f.on, "on", nil, "with --ring, repeatable: a `CONDITION`: "+condition.Forms)
 }
 

@@ -93,7 +93,8 @@ func TestClocksAreComparedBySeconds(t *testing.T) {
 	f.tick(1, 8, 1) // threads hardly want a CPU
 	f.tick(1, 80, 20)
 	f.tick(1, 79, 21)
-	f.wants(t, "4 cpu>90%: 91% of one CPU", "7 runqueue>20%: threads waited for a CPU for 21% of the time in which they wanted one")
+	f.wants(t, "4 cpu>90%: 91% of one CPU",
+		"7 runqueue>20%: threads waited for a CPU for 21% of the time in which they wanted one")
 }
 
 func TestAConditionIsReportedAgainOnlyAfterItCeasedAndThePauseIsOver(t *testing.T) {

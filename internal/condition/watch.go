@@ -213,7 +213,8 @@ func (m *moment) blocked(w *Watch, i int) string {
 		iv := &m.asleep[n]
 		limit := int64(w.Conditions[i].time)
 		// Names that are not known yet are looked up meanwhile.
-		if iv.Wall > limit/2 && (longest == nil || iv.Wall > longest.Wall) && w.matchesStack(i, iv.Stack) && iv.Wall > limit {
+		if iv.Wall > limit/2 && (longest == nil || iv.Wall > longest.Wall) && w.matchesStack(i, iv.Stack) &&
+			iv.Wall > limit {
 			longest = iv
 		}
 	}
@@ -243,8 +244,8 @@ func (w *Watch) matchesStack(condition int, id sample.StackID) bool {
 	return is
 }
 
-// suspect reports cycles of owners, and processes with two waiters for locks that store no owner, unless it has reported
-// the same threads already.
+// suspect reports cycles of owners, and processes with two waiters for locks that store no owner, unless it has
+// reported the same threads already.
 func (w *Watch) suspect(m *moment, at int64) {
 	owners, pids, unowned := map[int]int{}, map[int]bool{}, map[int]int{}
 	var who []string

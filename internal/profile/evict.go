@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// A Builder that discards intervals, or keeps a ring of them, evicts at these sizes, or twice those after the last eviction if larger. Precondition: each sink
-// is a [StackHolder].
+// A Builder that discards intervals, or keeps a ring of them, evicts at these sizes, or twice those after the last
+// eviction if larger. Precondition: each sink is a [StackHolder].
 const (
 	maxStacks    = 1 << 15
 	maxLocations = 1 << 16

@@ -57,7 +57,7 @@ func (j *journal) append(iv *Interval) {
 		j.dropOld()
 		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize), generation: len(j.generations.all) - 1})
 		j.last = 0
-		n++
+		n = len(j.chunks)
 	}
 	c := j.chunks[n-1].bytes
 	c = binary.AppendUvarint(c, uint64(iv.Stack))

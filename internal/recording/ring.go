@@ -22,6 +22,7 @@ type ring struct {
 	watch condition.Watch
 	names *profile.Names
 	begun time.Time
+	named time.Time // the time in the last file's name
 
 	mu       sync.Mutex
 	due      []reason
@@ -74,6 +75,9 @@ func (w *ring) prepare() {
 // begin names functions and examines suspected deadlocks in the background, until end, which fails if a read hangs. The
 // context ends then, too.
 func (w *ring) begin(ctx context.Context) (_ context.Context, end func() error) {
+	if w.isDue() { // since before there was a sampler
+		w.signals.checkpointNow()
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	done := make(chan error, 2)
 	go func() {
@@ -149,6 +153,15 @@ func (w *ring) takeDue() (due []reason) {
 	return due
 }
 
+// path names a file by its end, and later than the one before: a name that was removed is not used again.
+func (w *ring) path(end time.Time) string {
+	if next := w.named.Add(time.Second); end.Before(next) {
+		end = next
+	}
+	w.named = end
+	return w.output.rotation.path(end)
+}
+
 // from returns the begin of a write.
 func (w *ring) from(end time.Time) time.Time {
 	if from := end.Add(-w.options.Ring); from.After(w.begun) {
@@ -178,7 +191,7 @@ func (r *recording) writeRing() {
 	lines := r.ring.comments(due, from)
 	r.builder.SetWindow(from, end)
 	r.builder.SetComments(lines...)
-	path := o.rotation.path(end)
+	path := r.ring.path(end)
 	if err := r.builder.WriteFile(path, r.fileNames); err != nil {
 		console.Errorf("%v; it is tried again when the next condition holds, and at the end", err)
 		r.ring.mu.Lock()
@@ -197,7 +210,7 @@ func (r *recording) writeRing() {
 // beginLast names the last file, and returns its comments.
 func (w *ring) beginLast() []string {
 	end := time.Now()
-	w.output.path = w.output.rotation.path(end)
+	w.output.path = w.path(end)
 	w.output.state.setPath(w.output.path)
 	due := append(w.takeDue(), reason{what: "the recording ended", at: end.UnixNano()})
 	return w.comments(due, w.from(end))

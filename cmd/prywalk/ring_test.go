@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/exit"
+	"prywalk/internal/testtargets"
+)
+
+// rings are the recordings of a ring so far, the oldest first.
+func rings(t *testing.T, dir string) (all []*pprof.Profile) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "r-*.pb.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if f, err := os.Open(name); err == nil { // else it was just removed
+			p, err := pprof.Parse(f)
+			f.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func commentWith(p *pprof.Profile, text string) string {
+	if i := slices.IndexFunc(p.Comments, func(c string) bool { return strings.Contains(c, text) }); i >= 0 {
+		return p.Comments[i]
+	}
+	return ""
+}
+
+func TestARingIsWrittenAtSIGUSR1AndAtTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir, nil, "record", "-p", burner(t), "--ring", "1s", "--keep", "2", "-o", "r.pb.gz")
+	awaitSamples(t, p)
+	send(t, p, unix.SIGUSR1)
+	var first, last int64
+	testtargets.Eventually(t, "the ring has moved on", func() bool {
+		all := rings(t, dir)
+		if len(all) == 0 {
+			return false
+		}
+		newest := all[len(all)-1]
+		end := newest.TimeNanos + newest.DurationNanos
+		if end == last {
+			return false
+		}
+		if commentWith(newest, "written because SIGUSR1 came at ") == "" {
+			t.Fatalf("comments %q", newest.Comments)
+		}
+		if last = end; first == 0 {
+			first = end
+		}
+		send(t, p, unix.SIGUSR1)
+		return newest.TimeNanos > first+int64(time.Second)
+	})
+	send(t, p, unix.SIGINT)
+	if code := p.code(t); code != exit.OK {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+	all := rings(t, dir)
+	if len(all) != 2 {
+		t.Fatalf("%d recordings are left, want 2", len(all))
+	}
+	for _, p := range all {
+		if p.DurationNanos > int64(time.Second) || len(p.Sample) == 0 {
+			t.Errorf("%d samples of %v", len(p.Sample), time.Duration(p.DurationNanos))
+		}
+		for _, s := range p.Sample {
+			if end := s.NumLabel["end_timestamp_ns"][0]; end-s.Value[1] < p.TimeNanos {
+				t.Errorf("an interval begins %v before the recording", time.Duration(p.TimeNanos-end+s.Value[1]))
+			}
+		}
+	}
+	if commentWith(all[1], "written because the recording ended") == "" || commentWith(all[1], "prywalk: ") == "" {
+		t.Errorf("comments of the last one: %q", all[1].Comments)
+	}
+}
+
+func TestARingIsWrittenWhenAConditionBeginsToHold(t *testing.T) {
+	exe, err := testtargets.Compile("cycles.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "cycle", "12") // at each lock a member of the cycle and two more
+	_, lines := testtargets.Talk(t, cmd)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	p := start(t, dir, nil, "record", "-p", strconv.Itoa(cmd.Process.Pid), "--ring", "30s", "-o", "r.pb.gz",
+		"--on", "waiters>2", "--on", "waiters>3", "--on", "deadlock", "--on", "blocked>1s under ^member$")
+	wants := []string{"waiters>2 began to hold at ", "deadlock began to hold at ",
+		"blocked>1s under ^member$ began to hold at "}
+	details := []string{": 3 threads of process ", "DEADLOCK: ", " has waited for "}
+	testtargets.Eventually(t, "each condition is written", func() bool {
+		all := rings(t, dir)
+		return !slices.ContainsFunc(wants, func(want string) bool {
+			return !slices.ContainsFunc(all, func(p *pprof.Profile) bool { return commentWith(p, want) != "" })
+		})
+	})
+	send(t, p, unix.SIGINT)
+	if code := p.code(t); code != exit.OK {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+	for _, p := range rings(t, dir) {
+		for i, want := range wants {
+			if line := commentWith(p, want); line != "" && !strings.Contains(line, details[i]) {
+				t.Errorf("%q lacks %q", line, details[i])
+			}
+		}
+		if line := commentWith(p, "waiters>3"); line != "" {
+			t.Errorf("three threads are more than three: %q", line)
+		}
+	}
+}
+
+const spikes = `package main
+
+import (
+	"fmt"
+	"time"
+)
+
+//go:noinline
+func spike(until time.Time) (n int) {
+	for time.Now().Before(until) {
+		n++
+	}
+	return n
+}
+
+func main() {
+	for range time.Tick(3 * time.Second) {
+		begin := time.Now()
+		spike(begin.Add(300 * time.Millisecond))
+		fmt.Println(begin.UnixNano(), time.Now().UnixNano())
+	}
+}
+`
+
+func TestASpikeIsFoundInARing(t *testing.T) {
+	cmd := exec.Command(testtargets.BuildGoAs(t, spikes, "spikes"))
+	_, lines := testtargets.Talk(t, cmd)
+	dir := t.TempDir()
+	p := start(t, dir, nil, "record", "-p", strconv.Itoa(cmd.Process.Pid), "--ring", "10s", "-o", "r.pb.gz",
+		"--max-overhead", "off", "--max-pause", "off")
+	var begin, end int64
+	for range 2 { // prywalk samples before the second one
+		if _, err := fmt.Fscanln(lines, &begin, &end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(t, p, unix.SIGINT)
+	if code := p.code(t); code != exit.OK {
+		t.Fatalf("exit code %d: %s", code, p.err.String())
+	}
+	all := rings(t, dir)
+	const tick = int64(20 * time.Millisecond)
+	in, out := int64(0), int64(0)
+	for _, s := range all[len(all)-1].Sample {
+		if !slices.ContainsFunc(s.Location, func(l *pprof.Location) bool {
+			return len(l.Line) > 0 && l.Line[0].Function.Name == "main.spike"
+		}) {
+			continue
+		}
+		to := s.NumLabel["end_timestamp_ns"][0]
+		if from := to - s.Value[1]; from > begin-tick && to < end+tick {
+			in += s.Value[1]
+		} else if to > begin-int64(time.Second) {
+			out += s.Value[1]
+		}
+	}
+	if in < (end-begin)/2 || out > in/10 {
+		t.Errorf("main.spike has %v in the spike of %v, and %v after the one before", time.Duration(in),
+			time.Duration(end-begin), time.Duration(out))
+	}
+}
+
+func TestFlagsOfARing(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--on is for --ring":                {"--on", "deadlock"},
+		"give at least 1s":                  {"--ring", "0.5"},
+		"cannot be combined with --rotate":  {"--ring", "60s", "--rotate", "1h"},
+		"--on waiter>1: give deadlock":      {"--ring", "60s", "--on", "waiter>1"},
+		"--keep is for --rotate and --ring": {"--keep", "3"},
+	} {
+		p := start(t, t.TempDir(), nil, append([]string{"record", "-p", "1"}, args...)...)
+		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), want) {
+			t.Errorf("%v: exit code %d, %s; want %q", args, code, p.err.String(), want)
+		}
+	}
+}
