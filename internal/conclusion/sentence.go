@@ -111,6 +111,10 @@ func (f Function) String() string {
 	return name + " (" + f.Module + ")"
 }
 
+func (f Function) isMain() bool {
+	return strings.HasSuffix("."+f.Name, ".main") || strings.HasPrefix(f.Name, "<module>")
+}
+
 func (s *Summary) queued() string {
 	n := int64(0)
 	for _, t := range s.threads {
@@ -170,7 +174,7 @@ func (s *Summary) where() string {
 	}
 	under, least := int32(-1), s.cpu
 	for f, total := range s.total {
-		if 2*total >= s.cpu && 100*total <= 95*s.cpu && (total < least || total == least && f < under) {
+		if 2*total >= s.cpu && 100*total <= 95*s.cpu && !s.list[f].isMain() && (total < least || total == least && f < under) {
 			under, least = f, total
 		}
 	}

@@ -58,9 +58,9 @@ func TestPlaceholdersAreNoNamedFunctions(t *testing.T) {
 	if c.Share() != 0.175 {
 		t.Errorf("%v of the time is named, want 0.175", c.Share())
 	}
-	want := "Time without a function: 50.00% [php]: functions without symbols (below); 20.00% [freed]: functions whose names could not " +
-		"be proven, mostly as they were freed (below); 10.00% [moved]: functions that the collector moved before their " +
-		"names were read (below); 2.50% [unknown]: code without symbols (below)"
+	want := "Time without a function: 50.00% [php]: functions without symbols; 20.00% [freed]: functions whose names could not " +
+		"be proven, mostly as they were freed; 10.00% [moved]: functions that the collector moved before their " +
+		"names were read; 2.50% [unknown]: code without symbols"
 	if got := d.UnnamedTimeText(&c); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
