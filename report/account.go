@@ -22,7 +22,8 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 			}
 		}
 		c := d.Coverage()
-		for _, line := range append(d.Notes(d.Rows(d.Profile.Sample)), d.WhyIncomplete(), d.UnnamedTimeText(&c), d.taskHint()) {
+		notes := d.Notes(d.Rows(d.Profile.Sample))
+		for _, line := range append(notes, d.WhyIncomplete(), d.UnnamedTimeText(&c), d.taskHint()) {
 			if line != "" {
 				out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 			}

@@ -101,7 +101,8 @@ func TestAStrippedProgramsFunctionsAreRowsOfTheirOwn(t *testing.T) {
 	}
 	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_001, 0))
 	got := render(t, Table, parsed(t, b, names), Options{})
-	for _, want := range []string{" · 0.0% named · ", "[p]: functions known by address only", "--symbols FILE", "p+0x1600  p", "p+0x1700  p",
+	for _, want := range []string{" · 0.0% named · ", "[p]: functions known by address only", "--symbols FILE",
+		"p+0x1600  p", "p+0x1700  p",
 		"p+0x…: functions without symbols", "link it without -s"} {
 		if !strings.Contains(strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("%q is missing:\n%s", want, got)

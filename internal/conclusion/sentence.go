@@ -174,7 +174,8 @@ func (s *Summary) where() string {
 	}
 	under, least := int32(-1), s.cpu
 	for f, total := range s.total {
-		if 2*total >= s.cpu && 100*total <= 95*s.cpu && !s.list[f].isMain() && (total < least || total == least && f < under) {
+		smaller := total < least || total == least && f < under
+		if smaller && 2*total >= s.cpu && 100*total <= 95*s.cpu && !s.list[f].isMain() {
 			under, least = f, total
 		}
 	}

@@ -249,10 +249,10 @@ func TestConclusionsAreAnExperts(t *testing.T) {
 
 func TestWhatTimeDoesNotShowComesFirst(t *testing.T) {
 	for note, want := range map[string]string{
-		"DEADLOCK: a waits for b":                                                          "deadlock (below)",
-		"POSSIBLE DEADLOCK: a waits for b":                                                 "possible deadlock (below)",
-		"node (pid 7): unknown: promises are not examined":                                 "whether it hangs is unknown (below)",
-		"process 7: its cgroup / was frozen (as by docker pause) when the recording began": "its cgroup was frozen",
+		"DEADLOCK: a waits for b":                          "deadlock (below)",
+		"POSSIBLE DEADLOCK: a waits for b":                 "possible deadlock (below)",
+		"node (pid 7): unknown: promises are not examined": "whether it hangs is unknown (below)",
+		"process 7: its cgroup / was frozen (as by …":      "its cgroup was frozen",
 	} {
 		p := newProgram(note)
 		p.waits("main", "loop", 10, idleBy(waits.IdleEventLoop))
