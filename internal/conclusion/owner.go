@@ -110,6 +110,9 @@ func (s *Summary) likelyHeldBy(g *group) string {
 		return ""
 	}
 	if best.thread == (Thread{}) || s.threads[best.thread].name == "" {
+		if 10*g.functions[best.function] >= 9*g.time {
+			return ", likely held there" + s.doing(best)
+		}
 		return ", likely held in " + s.list[best.function].String() + s.doing(best)
 	}
 	return ", likely held by " + s.name(best.thread) + s.doing(best)

@@ -104,7 +104,11 @@ func percent(part, whole int64) string {
 }
 
 func (f Function) String() string {
-	name := tabular.Shorten(f.Name, maxNameWidth)
+	name, head := f.Name, strings.IndexAny(f.Name+"(", "([")
+	if i := strings.LastIndexByte(name[:head], '/'); i >= 0 { // of Go's package paths
+		name = name[i+1:]
+	}
+	name = tabular.Shorten(name, maxNameWidth)
 	if f.Module == "" || strings.Contains(f.Name, f.Module) {
 		return name
 	}

@@ -168,9 +168,9 @@ var conclusions = []struct {
 		workers(2, func(name string) { p.waits(name, "put", 9.5, heldBy(mutex, 100)) })
 	}, "mostly waiting: 2 threads for mutex cache_mu in put, held by pool (tid 100) (sleeps)"},
 	{"goroutines for a lock", func(p *program) {
-		p.task("goroutine", "main.save", 50, goMu)
-		p.task("goroutine", "main.save", 9, Wait{Call: "sleep"})
-	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in main.save, likely held in main.save (sleeps)"},
+		p.task("goroutine", "shop/internal/db.(*T).save", 50, goMu)
+		p.task("goroutine", "shop/internal/db.(*T).save", 9, Wait{Call: "sleep"})
+	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in db.(*T).save, likely held there (sleeps)"},
 	{"who waits for the lock's owners comes second", func(p *program) {
 		p.task("goroutine", "main.client", 60, Wait{Call: "select"})
 		p.task("goroutine", "main.save", 50, goMu)
