@@ -134,6 +134,12 @@ var conclusions = []struct {
 		p.waits("journal", "pay (pay.py)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })
 	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), likely held by journal (sleeps)"},
+	{"lock held over a slow call, in turn", func(p *program) {
+		workers(8, func(name string) {
+			p.waits(name, "price (shop.py)", 8.5, lock)
+			p.waits(name, "fetch_rate (shop.py), price (shop.py)", 1.2, reply)
+		})
+	}, "mostly waiting: 8 threads for threading.Lock in price (shop.py), likely held there in turn (in recvfrom)"},
 	{"lock with an owner that is not known", func(p *program) {
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })
 	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py)"},
