@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Account writes all comments, which say how a recording was made.
+// Account writes all comments, which say how a recording was made, and all notes.
 func Account(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
 		s := d.title(out)
@@ -21,8 +21,12 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 				out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 			}
 		}
-		if hint := d.taskHint(); hint != "" {
-			out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", hint))
+		c := d.Coverage()
+		notes := d.Notes(d.Rows(d.Profile.Sample))
+		for _, line := range append(notes, d.WhyIncomplete(), d.UnnamedTimeText(&c), d.taskHint()) {
+			if line != "" {
+				out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
+			}
 		}
 		if len(s.Comments) == 0 {
 			out.Printf("the profile has no comments on how it was recorded\n")

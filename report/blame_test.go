@@ -256,7 +256,7 @@ func TestWaitsAreGroupedByWhatTheyAreFor(t *testing.T) {
 	}
 	text := render(t, Table, c.p, Options{By: "wait"})
 	last := -1
-	for _, want := range []string{"blocked 9.0", "idle by the rules event-loop: 5.0", "read: socket",
+	for _, want := range []string{"blocked 9.0", "(idle: 5.0", "read: socket",
 		"futex: mutex cache_mu", "epoll_wait: eventpoll [idle: event-loop]"} {
 		at := strings.Index(text, want)
 		if at <= last {

@@ -87,7 +87,13 @@ func (d *data) sumParts(s *view.Summary, c *view.SymbolCoverage) []string {
 	case c.Share() >= 0:
 		named = view.Percent(c.Share()) + " named"
 	}
-	parts := append([]string{all[d.ValueIndex], named}, slices.Delete(slices.Clone(all), d.ValueIndex, d.ValueIndex+1)...)
+	parts := []string{all[d.ValueIndex], named}
+	slices.Reverse(all) // to CPU time, run queue, wall time
+	for _, text := range all {
+		if text != parts[0] {
+			parts = append(parts, text)
+		}
+	}
 	return append(parts, append(d.BlockedTotals(), tabular.Plural(s.Samples, "sample"))...)
 }
 
@@ -154,8 +160,8 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 		}
 	}
 	c := d.Coverage()
-	notes = append(notes, d.waitHint(), d.WhyIncomplete(), d.UnnamedTimeText(&c))
-	notes = append(notes, d.Notes(shown)...)
+	notes = append(append(notes, d.waitHint(), d.WhyIncomplete()), d.Notes(shown)...)
+	notes = append(notes, d.UnnamedTimeText(&c))
 	above := len(shown) > 0 || d.Options.By != ""
 	for _, n := range firstNotes(notes) {
 		if above {

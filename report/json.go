@@ -145,8 +145,8 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	d.jsonRoom = filememory.Process().Total() / jsonShare
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
-		Conclusion: d.Conclusion(), Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.Profile.SampleType[d.ValueIndex].Type,
-		Total: d.values(d.sums(d.Profile.Sample)),
+		Conclusion: d.Conclusion(), Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads,
+		Value: d.Profile.SampleType[d.ValueIndex].Type, Total: d.values(d.sums(d.Profile.Sample)),
 	}
 	if !s.Start.IsZero() {
 		r.Recorded = s.Start.UTC().Format(time.RFC3339)

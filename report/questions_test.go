@@ -140,7 +140,7 @@ func TestCommandsHaveTheTimeOfTheirShortLives(t *testing.T) {
 
 func TestAReportSaysHowOldItsRecordingIs(t *testing.T) {
 	if got := render(t, Table, fixture(t), Options{}); !strings.Contains(got,
-		"recorded 2023-11-14 22:13:20 UTC (3 minutes ago)") {
+		"recorded 2023-11-14 22:13:20 UTC · 3 minutes ago") {
 		t.Errorf("the head does not tell:\n%s", got)
 	}
 	s := view.Summary{Start: time.Unix(1_700_000_000, 0)}

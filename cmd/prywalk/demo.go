@@ -37,9 +37,9 @@ func newDemo() *cobra.Command {
 		Short: "record a built-in workload and show its report",
 		Long: `  prywalk demo
 
-Starts a small multi-threaded service, records it for some seconds, prints the
-report, and writes the recording and a page with a flame graph. It needs no set-up
-and no rights: the service is prywalk's own child.`,
+Starts a small service with a fault, which takes no CPU time, records it for some
+seconds, prints what its threads wait for, and writes the recording and a page with
+a flame graph. It needs no set-up and no rights: the service is prywalk's own child.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
@@ -79,13 +79,15 @@ func (f *demoFlags) run() error {
 
 func (f *demoFlags) record(self, path string) error {
 	o := recording.Options{
-		Sampler: sampler.Options{Freq: 199}, Output: strings.ReplaceAll(path, "%", "%%"),
+		Sampler: sampler.Options{Freq: sampler.DefaultFreq, MaxOverhead: defaultMaxOverhead, MaxPause: defaultMaxPause,
+			Tasks: true},
+		Output:   strings.ReplaceAll(path, "%", "%%"),
 		Duration: f.duration, Overwrite: true,
 	}
 	if err := recording.CheckOutput(o); err != nil {
 		return err
 	}
-	console.Infof("recording a built-in service with 12 threads for %s", o.Duration)
+	console.Infof("recording a built-in service for %s: why does it serve so few orders?", o.Duration)
 	l, err := launch.Start([]string{self, "demo-workload"})
 	if err != nil {
 		return err
@@ -107,7 +109,7 @@ func (f *demoFlags) show(path string) error {
 		return err
 	}
 	out := bufio.NewWriter(os.Stdout)
-	o := report.Options{N: 15, Color: console.UseColor(os.Stdout), Width: console.Width(os.Stdout)}
+	o := report.Options{By: "wait", N: 1, File: path, Color: console.UseColor(os.Stdout), Width: console.Width(os.Stdout)}
 	if err := report.Table(out, p, o); err != nil {
 		return err
 	}

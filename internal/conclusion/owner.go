@@ -56,7 +56,7 @@ func (s *Summary) heldBy(g *group) string {
 	owner, most := largest(g.owners, byNumber)
 	switch {
 	case 2*most > g.time || len(g.owners) == 1:
-		return ", held by " + s.name(owner) + s.doing(holder{owner, anywhere})
+		return ", held by " + s.name(owner) + s.doing(func(h holder) bool { return h == holder{owner, anywhere} })
 	case len(g.owners) > 1:
 		return ", held by " + tabular.Plural(int64(len(g.owners)), "thread") + " in turn"
 	}
@@ -76,11 +76,11 @@ func (s *Summary) name(t Thread) string {
 	return known.name
 }
 
-// doing says in brackets what a holder does most.
-func (s *Summary) doing(h holder) string {
+// doing says in brackets what holders do most.
+func (s *Summary) doing(is func(holder) bool) string {
 	times := map[string]int64{}
 	for a, v := range s.awake {
-		if a.holder == h && a.doing != "" {
+		if is(a.holder) && a.doing != "" {
 			times[a.doing] += v
 		}
 	}
@@ -107,10 +107,31 @@ func (s *Summary) likelyHeldBy(g *group) string {
 	best, time := largest(times, order)
 	maps.DeleteFunc(times, func(h holder, _ int64) bool { return h.thread == best.thread })
 	if _, next := largest(times, order); float64(time) < 0.3*s.length() || time < 2*next {
+		return s.likelyHeldInTurn(g)
+	}
+	doing := s.doing(func(h holder) bool { return h == best })
+	if best.thread == (Thread{}) || s.threads[best.thread].name == "" {
+		if 10*g.functions[best.function] >= 9*g.time {
+			return ", likely held there" + doing
+		}
+		return ", likely held in " + s.list[best.function].String() + doing
+	}
+	return ", likely held by " + s.name(best.thread) + doing
+}
+
+// likelyHeldInTurn guesses that about one thread at a time that is in the group's main function, and does not wait for
+// the lock, holds it.
+func (s *Summary) likelyHeldInTurn(g *group) string {
+	main, _ := largest(g.functions, cmp.Compare)
+	inside := func(h holder) bool { return h.function == main }
+	time := int64(0)
+	for a, v := range s.awake {
+		if inside(a.holder) {
+			time += v
+		}
+	}
+	if at := float64(time) / s.length(); at < 0.5 || at > 1.2 {
 		return ""
 	}
-	if best.thread == (Thread{}) || s.threads[best.thread].name == "" {
-		return ", likely held in " + s.list[best.function].String() + s.doing(best)
-	}
-	return ", likely held by " + s.name(best.thread) + s.doing(best)
+	return ", likely held there in turn" + s.doing(inside)
 }

@@ -104,11 +104,19 @@ func percent(part, whole int64) string {
 }
 
 func (f Function) String() string {
-	name := tabular.Shorten(f.Name, maxNameWidth)
+	name, head := f.Name, strings.IndexAny(f.Name+"(", "([")
+	if i := strings.LastIndexByte(name[:head], '/'); i >= 0 { // of Go's package paths
+		name = name[i+1:]
+	}
+	name = tabular.Shorten(name, maxNameWidth)
 	if f.Module == "" || strings.Contains(f.Name, f.Module) {
 		return name
 	}
 	return name + " (" + f.Module + ")"
+}
+
+func (f Function) isMain() bool {
+	return strings.HasSuffix("."+f.Name, ".main") || strings.HasPrefix(f.Name, "<module>")
 }
 
 func (s *Summary) queued() string {
@@ -170,7 +178,8 @@ func (s *Summary) where() string {
 	}
 	under, least := int32(-1), s.cpu
 	for f, total := range s.total {
-		if 2*total >= s.cpu && 100*total <= 95*s.cpu && (total < least || total == least && f < under) {
+		smaller := total < least || total == least && f < under
+		if smaller && 2*total >= s.cpu && 100*total <= 95*s.cpu && !s.list[f].isMain() {
 			under, least = f, total
 		}
 	}

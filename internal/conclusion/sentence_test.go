@@ -134,6 +134,12 @@ var conclusions = []struct {
 		p.waits("journal", "pay (pay.py)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })
 	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), likely held by journal (sleeps)"},
+	{"lock held over a slow call, in turn", func(p *program) {
+		workers(8, func(name string) {
+			p.waits(name, "price (shop.py)", 8.5, lock)
+			p.waits(name, "fetch_rate (shop.py), price (shop.py)", 1.2, reply)
+		})
+	}, "mostly waiting: 8 threads for threading.Lock in price (shop.py), likely held there in turn (in recvfrom)"},
 	{"lock with an owner that is not known", func(p *program) {
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })
 	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py)"},
@@ -168,9 +174,9 @@ var conclusions = []struct {
 		workers(2, func(name string) { p.waits(name, "put", 9.5, heldBy(mutex, 100)) })
 	}, "mostly waiting: 2 threads for mutex cache_mu in put, held by pool (tid 100) (sleeps)"},
 	{"goroutines for a lock", func(p *program) {
-		p.task("goroutine", "main.save", 50, goMu)
-		p.task("goroutine", "main.save", 9, Wait{Call: "sleep"})
-	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in main.save, likely held in main.save (sleeps)"},
+		p.task("goroutine", "shop/internal/db.(*T).save", 50, goMu)
+		p.task("goroutine", "shop/internal/db.(*T).save", 9, Wait{Call: "sleep"})
+	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in db.(*T).save, likely held there (sleeps)"},
 	{"who waits for the lock's owners comes second", func(p *program) {
 		p.task("goroutine", "main.client", 60, Wait{Call: "select"})
 		p.task("goroutine", "main.save", 50, goMu)
@@ -249,10 +255,10 @@ func TestConclusionsAreAnExperts(t *testing.T) {
 
 func TestWhatTimeDoesNotShowComesFirst(t *testing.T) {
 	for note, want := range map[string]string{
-		"DEADLOCK: a waits for b":                                                          "deadlock (below)",
-		"POSSIBLE DEADLOCK: a waits for b":                                                 "possible deadlock (below)",
-		"node (pid 7): unknown: promises are not examined":                                 "whether it hangs is unknown (below)",
-		"process 7: its cgroup / was frozen (as by docker pause) when the recording began": "its cgroup was frozen",
+		"DEADLOCK: a waits for b":                          "deadlock (below)",
+		"POSSIBLE DEADLOCK: a waits for b":                 "possible deadlock (below)",
+		"node (pid 7): unknown: promises are not examined": "whether it hangs is unknown (below)",
+		"process 7: its cgroup / was frozen (as by …":      "its cgroup was frozen",
 	} {
 		p := newProgram(note)
 		p.waits("main", "loop", 10, idleBy(waits.IdleEventLoop))

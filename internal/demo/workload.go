@@ -3,76 +3,73 @@
 package demo
 
 import (
-	"bytes"
-	"cmp"
-	"compress/flate"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"runtime"
-	"slices"
 	"sync"
 	"time"
 )
 
+const (
+	workers      = 8
+	slowCallTime = 20 * time.Millisecond
+)
+
 type order struct {
 	ID    int
-	Name  string
 	Items []item
 }
 
 type item struct {
 	SKU   string
-	Price float64
 	Count int
 }
 
-// Run serves requests until ctx ends: two busy workers, one that wakes periodically, and many threads that wait.
+// shop has the fault that the demo shows: its lock is held over a slow call.
+type shop struct {
+	mu     sync.Mutex
+	prices map[string]int
+}
+
+// Run serves orders until ctx ends. Each needs a price, which one worker at a time fetches.
 func Run(ctx context.Context) {
+	s := &shop{prices: map[string]int{}}
 	var wg sync.WaitGroup
-	requests := make(chan int)
-	start := func(f func()) { wg.Go(func() { runtime.LockOSThread(); f() }) }
-	for range 2 {
-		start(func() { serveOrders(requests) })
+	for range workers {
+		wg.Go(func() {
+			for id := 0; ctx.Err() == nil; id++ {
+				s.serveOrder(id)
+			}
+		})
 	}
-	start(func() { everyTick(ctx, 100*time.Millisecond, cleanUp) })
-	for range 8 {
-		start(func() { waitForWork(ctx) })
-	}
-	for id := 0; ctx.Err() == nil; id++ {
-		requests <- id
-	}
-	close(requests)
 	wg.Wait()
 }
 
-func serveOrders(requests <-chan int) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for id := range requests {
-		handleOrder(rng, id)
-	}
+func (s *shop) serveOrder(id int) {
+	o := makeOrder(id)
+	s.lookUpPrice(o.Items[0].SKU)
+	_ = encodeOrder(o)
 }
 
-func handleOrder(rng *rand.Rand, id int) {
-	o := makeOrder(rng, id)
-	sortByPrice(o.Items)
-	storeOrder(encodeOrder(o))
+func (s *shop) lookUpPrice(sku string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prices[sku] = fetchPrice(sku)
+	return s.prices[sku]
 }
 
-func makeOrder(rng *rand.Rand, id int) *order {
-	o := &order{ID: id, Name: fmt.Sprintf("order-%06d", id), Items: make([]item, 400)}
+// fetchPrice stands for a call of another service.
+func fetchPrice(sku string) int {
+	time.Sleep(slowCallTime)
+	return len(sku)
+}
+
+func makeOrder(id int) *order {
+	o := &order{ID: id, Items: make([]item, 400)}
 	for i := range o.Items {
-		o.Items[i] = item{SKU: fmt.Sprintf("sku-%04d", rng.IntN(5000)), Price: rng.Float64() * 100, Count: 1 + rng.IntN(9)}
+		o.Items[i] = item{SKU: fmt.Sprintf("sku-%04d", (id+i)%5000), Count: 1 + i%9}
 	}
 	return o
-}
-
-func sortByPrice(items []item) {
-	slices.SortFunc(items, func(a, b item) int {
-		return cmp.Compare(a.Price*float64(a.Count), b.Price*float64(b.Count))
-	})
 }
 
 func encodeOrder(o *order) []byte {
@@ -81,37 +78,4 @@ func encodeOrder(o *order) []byte {
 		panic(err)
 	}
 	return b
-}
-
-func storeOrder(b []byte) {
-	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
-	if err != nil {
-		panic(err)
-	}
-	_, _ = io.Copy(w, bytes.NewReader(b))
-	_ = w.Close()
-}
-
-func everyTick(ctx context.Context, every time.Duration, f func()) {
-	for ctx.Err() == nil {
-		time.Sleep(every)
-		f()
-	}
-}
-
-func cleanUp() {
-	seen := map[int]int{}
-	for i := range 20000 {
-		seen[i*7919%5000]++
-	}
-}
-
-// waitForWork blocks its thread in a read that never returns data.
-func waitForWork(ctx context.Context) {
-	r, w := pipe()
-	stop := context.AfterFunc(ctx, func() { closeFD(w) })
-	defer stop()
-	var b [1]byte
-	readFD(r, b[:])
-	closeFD(r)
 }

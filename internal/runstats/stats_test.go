@@ -135,13 +135,13 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 		}
 	}
 	s.StopTime.Max, s.LongestGap = 65_000_000, 0.06
-	if note := FirstNotes(Losses(s))[0]; !strings.HasSuffix(note, "; prywalk was stopped by SIGSTOP (use Ctrl-Z or kill -TSTP, which "+
+	if note := Losses(s)[0]; !strings.HasSuffix(note, "; prywalk was stopped by SIGSTOP (use Ctrl-Z or kill -TSTP, which "+
 		"release threads first), or the target's mappings were locked, as by mmap") {
 		t.Errorf("a gap as long as the stop: %q", note)
 	}
 	s.MaxPause, s.LongestGap = 1e6, 0
 	for _, ns := range []Nanos{90_000_000, 65_000_000} {
-		if s.StopTime.Max = ns; !strings.HasSuffix(FirstNotes(Losses(s))[0], "; prywalk report --account counts long stops by cause") {
+		if s.StopTime.Max = ns; !strings.HasSuffix(Losses(s)[0], "; prywalk report --account counts long stops by cause") {
 			t.Errorf("with --max-pause: %q", FirstNotes(Losses(s)))
 		}
 	}

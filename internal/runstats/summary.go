@@ -50,7 +50,7 @@ func withheld(s *Stats) string {
 	return b.String()
 }
 
-// ClosingLine is record's last line; [Notes] precede it.
+// ClosingLine is record's last line; [Losses] precede it.
 func ClosingLine(s *Stats, path string) string {
 	threads := Plural(s.ThreadsMax, "thread")
 	if s.ThreadsMax > 1 {

@@ -325,7 +325,7 @@ func TestAFrozenTargetHasALineAboveTheTable(t *testing.T) {
 	s.state.Obstructions = "the cgroup /a is frozen"
 	m.Update(Refreshed{})
 	lines := strings.Split(m.Text(), "\n")
-	if lines[2] != s.state.Obstructions || len(lines) != strings.Count(before, "\n")+1 {
+	if lines[3] != s.state.Obstructions || len(lines) != strings.Count(before, "\n")+1 {
 		t.Errorf("no line in\n%s", m.Text())
 	}
 	var text, line bytes.Buffer
