@@ -15,7 +15,7 @@ import (
 
 const (
 	fetched  = "PRYWALK_KERNELS" // the directory that scripts/kernels/fetch.sh prints
-	releases = "KERNELS"         // of it, separated by spaces; ""; the oldest and the newest
+	releases = "KERNELS"         // of it, separated by spaces; "": the oldest and the newest
 	onlyRun  = "KERNELS_RUN"     // a regular expression of tests
 	logFile  = "KERNELS_LOG"
 )
@@ -49,6 +49,9 @@ func testOn(t *testing.T, from, release string) {
 		Log: os.Getenv(logFile)}
 	c := m.Boot(b, jobs)
 	c.CheckJob(t, jobs[0])
+	if os.Getenv(onlyRun) == "" {
+		checkRow(t, release, c.Jobs["inside"])
+	}
 }
 
 func fill(b *machine.Builder) {
