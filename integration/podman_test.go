@@ -40,7 +40,8 @@ func TestContainersOfARealEngineAreSelectedByName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, err := exec.Command("cc", "-O1", "-static", "-pthread", "-o", root+"/server", "testdata/threads.c").CombinedOutput()
+	out, err := exec.Command("cc", "-O1", "-static", "-pthread", "-o", root+"/server",
+		"testdata/threads.c").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

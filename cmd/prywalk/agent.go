@@ -140,7 +140,8 @@ func (f *agentFlags) complete(args []string) (err error) {
 			"--pod, --user, --match, "+
 			"-p or -n", args[0])
 	case len(f.pids) == 0 && f.name == "" && !f.hasRule():
-		return exit.Usage("no target: give -a for all processes, or --cgroup, --unit, --container, --pod, --user, --match, -p or -n")
+		return exit.Usage("no target: give -a for all processes, or --cgroup, --unit, --container, --pod, " +
+			"--user, --match, -p or -n")
 	case to.Window < minAgentWindow:
 		return exit.Usage("--window %s: give at least %s", to.Window, minAgentWindow)
 	case to.SpoolSize < agent.MinSpool:

@@ -22,6 +22,9 @@ const (
 
 const root = "../.."
 
+// leftOut are tests for which make test-all has no time: it has four minutes for two kernels.
+const leftOut = "Launched|StacksOfCPrograms.*/chain-(O0|dynamic|nocfi-nofp)"
+
 const jobTime = 8 * time.Minute
 
 func TestProductOnDebiansKernels(t *testing.T) {
@@ -42,8 +45,12 @@ func testOn(t *testing.T, from, release string) {
 	b := machine.NewBuilder(t, "amd64", filepath.Join(from, "busybox"))
 	fill(b)
 	run := "-test.run=" + os.Getenv(onlyRun)
+	if os.Getenv(releases) == "" {
+		run += " -test.skip=" + leftOut
+	}
 	jobs := []machine.Job{{Name: "inside", Limit: jobTime, Dir: "/tests",
-		Args: []string{"env", "PRYWALK_KERNEL_TESTS=1", "/tests/inside", "-test.v", "-test.timeout=" + jobTime.String(), run}}}
+		Args: []string{"env", "PRYWALK_KERNEL_TESTS=1", "/tests/inside", "-test.v", "-test.timeout=" + jobTime.String()}}}
+	jobs[0].Args = append(jobs[0].Args, strings.Fields(run)...)
 	m := machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "1024"},
 		Kernel: filepath.Join(from, release, "vmlinuz"), Console: "ttyS0",
 		Log: os.Getenv(logFile)}

@@ -20,14 +20,15 @@ var page = filepath.Join(root, "docs/limits.md")
 
 // Columns of the table by the names of facts.
 var columns = []string{"PROCMAP_QUERY", "/proc/PID/sched", "perf_event_paranoid", "ptrace_scope", "engine of root",
-	"engine of a user", "cgroup v1", "cgroup v2"}
+	"engine of a user at 3", "cgroup v1", "cgroup v2"}
 
 var (
-	factLine    = regexp.MustCompile(`^@fact (.*) = (.*)$`)
-	majorMinor  = regexp.MustCompile(`^\d+\.\d+`)
-	anyDebRow   = regexp.MustCompile(`(?m)^\| \d+\.\d+[^|]*\(Debian[^\n]*\n`)
-	newestRow   = regexp.MustCompile(`(?m)^\| \d+\.\d+ \(Debian, newest\)[^\n]*\n`)
-	debianOf    = map[string]string{"5.10": "11", "6.1": "12", "6.1-rt": "12, PREEMPT_RT", "6.12": "13", "newest": ", newest"}
+	factLine   = regexp.MustCompile(`^@fact (.*) = (.*)$`)
+	majorMinor = regexp.MustCompile(`^\d+\.\d+`)
+	anyDebRow  = regexp.MustCompile(`(?m)^\| \d+\.\d+[^|]*\(Debian[^\n]*\n`)
+	newestRow  = regexp.MustCompile(`(?m)^\| \d+\.\d+ \(Debian, newest\)[^\n]*\n`)
+	debianOf   = map[string]string{"5.10": "11", "6.1": "12", "6.1-rt": "12, PREEMPT_RT", "6.12": "13",
+		"newest": ", newest"}
 	differsNote = "docs/limits.md has another row: KERNELS_UPDATE=1 make test-kernels writes it"
 )
 
