@@ -23,7 +23,7 @@ BENCHFLAGS ?=
 # The modules: the product and all of its tests, and what measures it.
 MODULES := . benchmarks
 
-.PHONY: all build setup setup-all check test test-all test-hard vet-arches test-arm64 test-race torture-stops go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
+.PHONY: all build setup setup-all check test test-all test-hard vet-arches test-arm64 test-kernels test-race torture-stops go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
 
 all: build
 
@@ -52,7 +52,7 @@ check:
 test: setup
 	@sh scripts/test.sh $(PACKAGES)
 
-## test-all: make test and the rest: all releases that are installed, oracle, torture, statistics, the emulated arm64 machine
+## test-all: make test and the rest: all releases that are installed, oracle, torture, statistics, the emulated machines of arm64 and of other kernels
 test-all: setup-all
 	@PRYWALK_TESTS=all sh scripts/test.sh $(PACKAGES)
 
@@ -72,6 +72,12 @@ vet-arches:
 test-arm64: setup-all
 	@dir=$$(sh scripts/arm64/fetch.sh) || exit; \
 	PRYWALK_ARM64=$$dir $(GO) test -timeout 30m -count=1 -v ./integration/arm64
+
+## test-kernels: prywalk on Debian's kernels 5.10, 6.1, 6.1-rt, 6.12 and the newest, in emulated machines (some 10 minutes; KERNELS: some of them)
+KERNELS ?= 5.10 6.1 6.1-rt 6.12 newest
+test-kernels: setup-all
+	@dir=$$(sh scripts/kernels/fetch.sh $(KERNELS)) || exit; \
+	PRYWALK_KERNELS=$$dir KERNELS='$(KERNELS)' CGO_ENABLED=0 $(GO) test -trimpath -timeout 60m -count=1 -v ./integration/kernels
 
 ## torture-stops: STOPS (1,000,000) forced stops of threads in every blocking call, against the table (some 10 to 30 minutes)
 STOPS ?= 1000000

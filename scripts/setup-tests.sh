@@ -56,6 +56,9 @@ aarch64-linux-gnu-gcc               gcc-aarch64-linux-gnu compiles test programs
 aarch64-linux-gnu-g++               g++-aarch64-linux-gnu compiles the one in C++
 /usr/aarch64-linux-gnu/lib/libc.a   libc6-dev-arm64-cross links them; its libc.so.6 is test data too
 qemu-system-aarch64                 qemu-system-arm      the machine of make test-arm64
+qemu-system-x86_64                  qemu-system-x86      the machine of make test-kernels
+podman                              podman               containers with names
+runc                                runc                 runs them
 qemu-aarch64                        qemu-user            test target: code made at run time that describes itself
 /usr/include/absl/synchronization/mutex.h libabsl-dev    test target: locks of C++ that store no owner
 /usr/share/cargo/registry/parking_lot-* librust-parking-lot-dev test target: locks of Rust that store no owner

@@ -72,7 +72,8 @@ func newAgent() *cobra.Command {
 		},
 	}
 	cmd := &cobra.Command{
-		Use: "agent {-a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | -p PID | -n NAME} " +
+		Use: "agent {-a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
+			"--match REGEXP | -p PID | -n NAME} " +
 			"[--endpoint URL]",
 		Short: "continuous profiles to an OpenTelemetry Collector",
 		Long:  agentHelp,
@@ -108,7 +109,7 @@ func newAgent() *cobra.Command {
 	f.addLimits(fl)
 	fl.Lookup("max-overhead").Usage += "; the agent uses at most this share of all CPUs' time"
 	fl.BoolVar(&f.Sampler.Children, "children", false,
-		"with -p, -n: child processes, too (on for -a, --cgroup and --unit)")
+		"with -p, -n: child processes, too (on for -a, --cgroup, --unit, --container and --pod)")
 	f.addEngine(fl)
 	fl.StringVarP(&f.Output, "output", "o", "",
 		"also write a recording to this `FILE`: without --rotate it grows without a limit")
@@ -133,10 +134,12 @@ func (f *agentFlags) complete(args []string) (err error) {
 	to := &f.to
 	switch {
 	case len(args) > 0:
-		return exit.Usage("agent takes no argument %q; give what selects processes: -a, --cgroup, --unit, --user, --match, "+
+		return exit.Usage("agent takes no argument %q; give what selects processes: -a, --cgroup, --unit, --container, "+
+			"--pod, --user, --match, "+
 			"-p or -n", args[0])
 	case len(f.pids) == 0 && f.name == "" && !f.hasRule():
-		return exit.Usage("no target: give -a for all processes, or --cgroup, --unit, --user, --match, -p or -n")
+		return exit.Usage("no target: give -a for all processes, or --cgroup, --unit, --container, --pod, " +
+			"--user, --match, -p or -n")
 	case to.Window < minAgentWindow:
 		return exit.Usage("--window %s: give at least %s", to.Window, minAgentWindow)
 	case to.SpoolSize < agent.MinSpool:

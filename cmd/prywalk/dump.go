@@ -50,8 +50,8 @@ type dumpFlags struct {
 func newDump() *cobra.Command {
 	f := &dumpFlags{}
 	cmd := &cobra.Command{
-		Use: "dump {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | --core FILE | " +
-			"--diff FILE FILE}",
+		Use: "dump {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
+			"--match REGEXP | --core FILE | --diff FILE FILE}",
 		Short: "print the stacks of all threads, once",
 		Long: `  prywalk dump -p 4711
   prywalk dump -p 4711 --merge

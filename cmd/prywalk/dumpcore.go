@@ -30,7 +30,7 @@ func (f *dumpFlags) checkCore() error {
 		return exit.Usage("--sysroot is for cores: give --core FILE")
 	case len(f.pids) > 0 || f.name != "" || f.all || f.hasRule():
 		return exit.Usage("give either --core FILE or what selects processes (-p, -n, --all, -a, --cgroup, --unit, " +
-			"--user, --match), not both")
+			"--container, --pod, --user, --match), not both")
 	}
 	if f.sysroot == "" {
 		return nil

@@ -106,7 +106,7 @@ func (f *processFlags) findByRule() error {
 	f.finder = selection.NewFinder(rule)
 	if f.pids = f.finder.Find(procmem.BootTicks()); len(f.pids) == 0 && !f.allowsNone {
 		if f.container != "" || f.pod != "" {
-			return fmt.Errorf("no process is selected by %s; %s", rule, containersFound(f.finder.Containers(nil)))
+			return fmt.Errorf("no process is selected by %s; %s", rule, containersFound(f.finder.Containers(nil), ", "))
 		}
 		return fmt.Errorf("no process is selected by %s; ps -eo pid,user,comm,cgroup lists what there is", rule)
 	}
@@ -118,40 +118,42 @@ func (f *processFlags) oneContainer() error {
 	if f.container == "" && f.pod == "" {
 		return nil
 	}
-	found, several := f.finder.Containers(f.pids), map[string]bool{}
+	return f.checkOne(f.finder.Containers(f.pids))
+}
+
+func (f *processFlags) checkOne(found []container.Container) error {
+	several := map[string]bool{}
 	for _, c := range found {
-		key := c.Namespace + "/" + c.Pod
 		if f.container != "" {
-			key = c.ID
+			several[c.ID] = true
+		} else {
+			several[c.Namespace+"/"+c.Pod] = true
 		}
-		several[key] = true
 	}
 	if len(several) < 2 {
 		return nil
 	}
-	next := "an id, or more of it"
+	what, next := "--container "+f.container, "more of an id, or --pod as well"
 	if f.container == "" {
-		next = "NAMESPACE/NAME"
+		what, next = "--pod "+f.pod, "NAMESPACE/NAME"
 	}
-	return &exit.Error{Code: exit.WrongUsage, Err: ambiguousNameError(printable.String(fmt.Sprintf(
-		"several are selected by %s; give %s: ", strings.TrimSpace("--container "+f.container+" --pod "+f.pod), next)) +
-		containersFound(found))}
+	return &exit.Error{Code: exit.WrongUsage, Err: ambiguousNameError(fmt.Sprintf("%d are selected by %s; give %s: %s",
+		len(several), printable.String(what), next, containersFound(found, "\n  ")))}
 }
 
-// containersFound is a list, of at most maxListedProcesses.
-func containersFound(list []container.Container) string {
+// containersFound lists at most maxListedProcesses.
+func containersFound(list []container.Container, separator string) string {
 	if len(list) == 0 {
 		return "no process that may be seen here is in a container (one in another pid namespace is not seen)"
 	}
-	var b strings.Builder
-	b.WriteString("containers with processes:")
+	var names []string
 	for i := range list[:min(len(list), maxListedProcesses)] {
-		b.WriteString("\n  " + printable.String(list[i].String()))
+		names = append(names, printable.String(list[i].String()))
 	}
 	if more := len(list) - maxListedProcesses; more > 0 {
-		fmt.Fprintf(&b, "\n  … %d more", more)
+		names = append(names, fmt.Sprintf("… %d more", more))
 	}
-	return b.String()
+	return "containers with processes: " + strings.TrimPrefix(separator, ", ") + strings.Join(names, separator)
 }
 
 func (f *processFlags) mayBeProcess(cmd *cobra.Command, args []string) bool {

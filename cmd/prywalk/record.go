@@ -57,8 +57,9 @@ they show complete stacks. Otherwise each is stopped for each sample (ptrace), m
 without a stop. If that lacks a register, the thread is stopped once per sleep, unless
 that would disturb its system call.
 
--a, --cgroup, --unit, --user and --match select processes of the whole host, those for
-which all that is given holds, as they come and go: the recording ends by -d or Ctrl-C.
+-a, --cgroup, --unit, --container, --pod, --user and --match select processes of the whole
+host, those for which all that is given holds, as they come and go: the recording ends by
+-d or Ctrl-C.
 Those that may not be read are counted by reason.
 
 --ring keeps only the last time, and writes it when a condition of --on begins to hold:
@@ -78,8 +79,8 @@ not found.`
 func newRecord() *cobra.Command {
 	f := &recordFlags{Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq}}}
 	cmd := &cobra.Command{
-		Use: "record {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP | " +
-			"-- COMMAND [ARG…]}",
+		Use: "record {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | " +
+			"--user USER | --match REGEXP | -- COMMAND [ARG…]}",
 		Short: "sample processes into a recording",
 		Long:  recordHelp,
 		RunE:  f.run,
@@ -262,7 +263,8 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 	case f.name != "" && launches:
 		return exit.Usage("give either -n or a command, not both%s", suggestDuration(args))
 	case f.hasRule() && launches:
-		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --user, --match) or a command, "+
+		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --container, --pod, --user, "+
+			"--match) or a command, "+
 			"not both%s", suggestDuration(args))
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.hasRule():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")

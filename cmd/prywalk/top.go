@@ -34,7 +34,8 @@ func newTop() *cobra.Command {
 		Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq, WatchEvery: refreshEvery}},
 		mode:    "auto"}}
 	cmd := &cobra.Command{
-		Use:   "top {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --user USER | --match REGEXP}",
+		Use: "top {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
+			"--match REGEXP}",
 		Short: "live table of functions, threads and waits in the terminal",
 		Long: `  prywalk top -p 4711
   prywalk top -n redis-server

@@ -138,8 +138,8 @@ func programs(b *machine.Builder) {
 	b.Compile(gcc, "programs/target", "-O1", "-g", "-static", filepath.Join(root, "ptrace/testdata/target.c"))
 	oracle := filepath.Join(root, "integration/oracle/testdata")
 	b.Compile(gcc, "programs/libc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", oracle+"/libc.c", "-lm")
-	b.Compile(gcc, "programs/split", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
-		"-freorder-blocks-and-partition", oracle+"/split.c")
+	b.Compile(gcc, "programs/split", "-w", "-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables",
+		"-fno-unwind-tables", "-freorder-blocks-and-partition", oracle+"/split.c")
 	b.Compile(gcc, "programs/libs", "-w", "-O2", "-Wl,-z,lazy", oracle+"/libs.c", "-ldl")
 	b.Compile(gxx, "programs/cpp", "-w", "-std=c++17", "-O2", "-Wl,-z,lazy", oracle+"/cpp.cc")
 	b.GoBuild("programs/goprog", root, "build", "./integration/oracle/testdata/goprog")

@@ -54,8 +54,8 @@ func TestNamesAreReadFromTheFilesOfEachEngine(t *testing.T) {
 		"podman without root": {filepath.Join(home, ".local/share/containers/storage/overlay-containers/containers.json"),
 			`[{"id":"` + id + `","names":["mine"]}]`, Container{ID: id, Name: "mine"}},
 		"containerd": {"/run/containerd/io.containerd.runtime.v2.task/k8s.io/" + id + "/config.json",
-			`{"ociVersion":"1.1.0","annotations":{"io.kubernetes.cri.container-name":"app","io.kubernetes.cri.sandbox-name":"shop-0",
-			"io.kubernetes.cri.sandbox-namespace":"prod","io.kubernetes.cri.sandbox-id":"ab"}}`,
+			`{"ociVersion":"1.1.0","annotations":{"io.kubernetes.cri.container-name":"app",
+			"io.kubernetes.cri.sandbox-name":"shop-0","io.kubernetes.cri.sandbox-namespace":"prod","io.kubernetes.cri.sandbox-id":"ab"}}`,
 			Container{id, "app", "shop-0", "prod"}},
 		"nerdctl": {"/run/containerd/io.containerd.runtime.v2.task/default/" + id + "/config.json",
 			`{"annotations":{"nerdctl/name":"cache"}}`, Container{ID: id, Name: "cache"}},
@@ -63,8 +63,10 @@ func TestNamesAreReadFromTheFilesOfEachEngine(t *testing.T) {
 			`{"annotations":{"io.kubernetes.container.name":"app","io.kubernetes.pod.name":"shop-1",
 			"io.kubernetes.pod.namespace":"prod"}}`, Container{id, "app", "shop-1", "prod"}},
 		"kubelet": {"/var/log/containers/shop-2_prod_app-" + id + ".log", "", Container{id, "app", "shop-2", "prod"}},
-		"host":    {"/proc/1/root/var/log/containers/shop-2_prod_app-" + id + ".log", "", Container{id, "app", "shop-2", "prod"}},
-		"nothing": {"/var/lib/docker/containers/" + strings.Repeat("e", 64) + "/config.v2.json", `{"Name":"/x"}`, Container{ID: id}},
+		"host": {"/proc/1/root/var/log/containers/shop-2_prod_app-" + id + ".log", "",
+			Container{id, "app", "shop-2", "prod"}},
+		"nothing": {"/var/lib/docker/containers/" + strings.Repeat("e", 64) + "/config.v2.json", `{"Name":"/x"}`,
+			Container{ID: id}},
 		"damaged": {"/var/lib/docker/containers/" + id + "/config.v2.json", `{"Name":`, Container{ID: id}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,8 +11,8 @@
 //
 //   - /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log, a link of the kubelet, of every engine.
 //   - config.json of the OCI runtime, whose annotations name pod and container (containerd, CRI-O).
-//   - config.v2.json of Docker, and containers.json of containers/storage (Podman), of root and of the user whose slice the
-//     control group is in.
+//   - config.v2.json of Docker, and containers.json of containers/storage (Podman), of root and of the user whose slice
+//     the control group is in.
 //
 // Sources: github.com/opencontainers/runtime-spec/config.md; containerd pkg/cri/annotations; cri-o pkg/annotations;
 // moby daemon/container; containers/storage containers.go; kubernetes pkg/kubelet/kuberuntime/legacy.go.

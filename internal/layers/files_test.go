@@ -17,9 +17,10 @@ var opens = regexp.MustCompile(`^(` +
 
 // mayOpen are the functions that open files otherwise, with the reason.
 var mayOpen = map[string]string{
-	"internal/doctor/check.go read":     "the kernel's files below /proc and /sys",
-	"internal/cgroup":                   "the kernel's files below /proc and of control groups",
-	"internal/profile/read.go readFile": "the recording that the user names, for a command of the user's",
+	"internal/doctor/check.go read":          "the kernel's files below /proc and /sys",
+	"internal/container/container.go Labels": "/proc/PID/cgroup",
+	"internal/cgroup":                        "the kernel's files below /proc and of control groups",
+	"internal/profile/read.go readFile":      "the recording that the user names, for a command of the user's",
 	"internal/profile/backup.go": "the recording that the user names and its second name, in one " +
 		"directory; no link is followed",
 	"internal/console/pipe.go AwaitReader":      "a pipe that the user names is opened, and nothing is written to it",

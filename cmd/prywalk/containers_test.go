@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"prywalk/internal/container"
+	"prywalk/internal/exit"
+)
+
+func TestSeveralContainersOfANameAreListed(t *testing.T) {
+	a, b := strings.Repeat("a", 64), strings.Repeat("b", 64)
+	app := container.Container{ID: a, Name: "app", Pod: "shop-0", Namespace: "prod"}
+	sidecar := container.Container{ID: b, Name: "log", Pod: "shop-0", Namespace: "prod"}
+	test := container.Container{ID: b, Name: "app", Pod: "shop-0", Namespace: "test"}
+	for name, c := range map[string]struct {
+		flags processFlags
+		found []container.Container
+		want  string
+	}{
+		"one container":               {processFlags{container: "app"}, []container.Container{app}, ""},
+		"two containers of one pod":   {processFlags{pod: "shop-0"}, []container.Container{app, sidecar}, ""},
+		"two containers":              {processFlags{container: "app"}, []container.Container{app, test}, "--pod"},
+		"pods of two namespaces":      {processFlags{pod: "shop-0"}, []container.Container{app, test}, "NAMESPACE/NAME"},
+		"two namespaces, one was set": {processFlags{pod: "prod/shop-0"}, []container.Container{app, sidecar}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.flags.checkOne(c.found)
+			if c.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var wrong *exit.Error
+			if !errors.As(err, &wrong) || wrong.Code != exit.WrongUsage || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "\n  app (bbbbbbbbbbbb) of pod test/shop-0") {
+				t.Error(err)
+			}
+		})
+	}
+}
