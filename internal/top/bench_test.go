@@ -18,7 +18,7 @@ func crowd(b testing.TB, threads int) (*fixture, sample.StackID) {
 	for range 80 {
 		f.wakeSome(asleep, threads)
 	}
-	f.snapshot(10*time.Second)
+	f.snapshot(10 * time.Second)
 	return f, asleep
 }
 
@@ -74,7 +74,7 @@ func (f *fixture) display(v tableView) *Model {
 
 func (f *fixture) displayed(m *Model) {
 	m.Update(Refreshed{})
-	m.Text()
+	m.text()
 }
 
 func TestARefreshLeavesLittleGarbage(t *testing.T) {
