@@ -165,8 +165,8 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 	return StopNone
 }
 
-// noteStackPointer follows changes of the stack. It returns false unless the stack pointer rises; a bounded number of
-// changes may keep or lower it.
+// noteStackPointer records a step of the stack pointer. It returns false where the walk must end: the stack pointer
+// does not rise, and the step may not keep or lower it, or maxStackChanges steps have done so.
 func (w *Walker) noteStackPointer(r *resolvedRule) bool {
 	from, to := w.regs.SP(), w.nextSP()
 	rises := to > from && r.Flags&(FlagExactPC|FlagStackSwitch) == 0

@@ -24,7 +24,8 @@ type comparison interface {
 	note() string
 }
 
-// decide requires a change of more than bound standard errors, and of as much beyond its part of the whole's change.
+// decide calls a change significant if it exceeds bound standard errors. If the value would change in the same
+// direction with the whole (partOfWholesChange), the change must exceed that part as well.
 func (v *ComparedValue) decide(bound float64) {
 	v.Margin = bound * v.errorIfEqual
 	if part := v.partOfWholesChange; part*v.Delta() > 0 {

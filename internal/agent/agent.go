@@ -81,7 +81,7 @@ func (a *Agent) Serve() (err error) {
 	if a.opts.MetricsAddr == "" {
 		return nil
 	}
-	addr, stop, err := a.Metrics.Serve(a.opts.MetricsAddr, a.healthy, a.opts.Logf)
+	addr, stop, err := a.Metrics.serve(a.opts.MetricsAddr, a.healthy, a.opts.Logf)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (a *Agent) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 // intervals dropped at this end, neither sent nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
-	a.windows.Finish(at)
+	a.windows.finish(at)
 	a.exporting.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Flush)
 	defer cancel()

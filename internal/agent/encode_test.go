@@ -22,7 +22,7 @@ func windowOf(list ...profile.Interval) *window {
 	for _, iv := range list {
 		s.Add(iv)
 	}
-	s.Finish(begun.Add(time.Second))
+	s.finish(begun.Add(time.Second))
 	return <-s.finished
 }
 
@@ -64,7 +64,7 @@ func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
 		began := s.offsetAtStart
 		s.unixOffset = func() int64 { return began + int64(set) }
 		s.Add(iv)
-		s.Finish(begun.Add(time.Second + set))
+		s.finish(begun.Add(time.Second + set))
 		m, _ := e.encode(<-s.finished)
 		want := begun.Add(set)
 		if set == time.Microsecond {

@@ -170,8 +170,8 @@ func (l *metricList) sampling(s Sampling) {
 	*l = append(*l, refused)
 }
 
-// WriteText writes Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats).
-func (m *Metrics) WriteText(w io.Writer) {
+// writeText writes Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats).
+func (m *Metrics) writeText(w io.Writer) {
 	for _, a := range m.list() {
 		name, kind := "prywalk_"+a.name, "gauge"
 		if a.counter {
@@ -190,8 +190,8 @@ func (m *Metrics) WriteText(w io.Writer) {
 
 const answerWithin = 10 * time.Second
 
-// Serve answers /metrics and /healthz until stop is called.
-func (m *Metrics) Serve(addr string, healthy func() error, logf func(format string, args ...any)) (
+// serve answers /metrics and /healthz until stop is called.
+func (m *Metrics) serve(addr string, healthy func() error, logf func(format string, args ...any)) (
 	at net.Addr, stop func(), err error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -200,7 +200,7 @@ func (m *Metrics) Serve(addr string, healthy func() error, logf func(format stri
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		m.WriteText(w)
+		m.writeText(w)
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := healthy(); err != nil {

@@ -637,7 +637,7 @@ func TestMetricsAreText(t *testing.T) {
 	m := &Metrics{Sampling: func() Sampling { return Sampling{Threads: 3, Refused: map[string]int64{"denied": 2}} }}
 	m.addLost(lostFull, 4)
 	var out bytes.Buffer
-	m.WriteText(&out)
+	m.writeText(&out)
 	types := map[string]bool{}
 	for line := range strings.Lines(out.String()) {
 		line = strings.TrimSpace(line)

@@ -184,8 +184,8 @@ func (b *windowBuilder) heldStacks() iter.Seq[sample.StackID] {
 	return maps.Keys(held)
 }
 
-// Finish hands over the last window. Precondition: all intervals were added.
-func (b *windowBuilder) Finish(at time.Time) {
+// finish hands over the last window. Precondition: all intervals were added.
+func (b *windowBuilder) finish(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.handOver(b.endWindow(at.UnixNano()-b.clockStep(), func(func(profile.Interval) bool) {}, true))

@@ -76,7 +76,7 @@ func nextWindow(s *windowBuilder, n int64, open ...profile.Interval) *window {
 }
 
 func lastWindow(s *windowBuilder, n int64) *window {
-	s.Finish(time.Unix(0, at(n)))
+	s.finish(time.Unix(0, at(n)))
 	return <-s.finished
 }
 
@@ -102,7 +102,7 @@ func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
 	b.Refresh(at(3), openOf(sleeper(1, 1, 40)))
 	next()
 	b.Add(sleeper(1, 1, 45))
-	b.Finish(time.Unix(0, at(4)))
+	b.finish(time.Unix(0, at(4)))
 	next()
 	if want := []int64{900, 1000, 640, 5}; !slices.Equal(got, want) {
 		t.Errorf("windows with %v ns of sleep, want %v", got, want)

@@ -17,7 +17,8 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// framesBesides bounds the frames that need no stack: the innermost, and interrupted leaf functions.
+// framesBesides bounds the frames of a walk that take no room on the stack: the innermost frame, and leaf functions
+// that a signal has interrupted.
 const framesBesides = 64
 
 // Core describes the threads of a core.

@@ -55,7 +55,7 @@ func TestDecompressedSectionsOfAFileShareABudget(t *testing.T) {
 	zip := chdr(compressZlib, size, deflated(t, data))
 	m := newImage()
 	for i := range 20 {
-		m.add(Section{Name: fmt.Sprintf(".debug_%d", i), Type: SecProgBits, Flags: SecCompressed}, zip)
+		m.add(Section{Name: fmt.Sprintf(".debug_%d", i), Type: secProgBits, Flags: SecCompressed}, zip)
 	}
 	mem := filememory.New(limit)
 	f := openWith(t, mem, m.bytes())
@@ -100,14 +100,14 @@ func TestBombsAreNotDecompressed(t *testing.T) {
 	const size = 40 << 20
 	zeros := make([]byte, size)
 	m := newImage()
-	m.add(Section{Name: ".zlib", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZlib, size, deflated(t, zeros)))
-	m.add(Section{Name: ".zstd", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZstd, size, zstandard(t, zeros)))
+	m.add(Section{Name: ".zlib", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, size, deflated(t, zeros)))
+	m.add(Section{Name: ".zstd", Type: secProgBits, Flags: SecCompressed}, chdr(compressZstd, size, zstandard(t, zeros)))
 	mem := filememory.New(1 << 40)
 	f := openWith(t, mem, m.bytes())
 	got := allocated(func() {
 		for _, name := range []string{".zlib", ".zstd"} {
-			if b, err := f.Data(f.Section(name)); !errors.Is(err, ErrTooBig) {
-				t.Errorf("%s: %d bytes, %v; want %v", name, len(b), err, ErrTooBig)
+			if b, err := f.Data(f.Section(name)); !errors.Is(err, errTooBig) {
+				t.Errorf("%s: %d bytes, %v; want %v", name, len(b), err, errTooBig)
 			}
 		}
 	})
@@ -119,7 +119,7 @@ func TestBombsAreNotDecompressed(t *testing.T) {
 func TestMiniDebugIsWithinTheBudget(t *testing.T) {
 	const limit = 16 << 20
 	m := newImage()
-	m.add(Section{Name: ".gnu_debugdata", Type: SecProgBits},
+	m.add(Section{Name: ".gnu_debugdata", Type: secProgBits},
 		xzOf(t, make([]byte, 24<<20), xz.WriterConfig{DictCap: 1 << 16}))
 	mem := filememory.New(limit)
 	f := openWith(t, mem, m.bytes())
@@ -147,8 +147,8 @@ func TestDictionariesOfManyBlocksAreBounded(t *testing.T) {
 	}
 	var out growingBuffer
 	got := allocated(func() {
-		if err := unxz(&out, b); !errors.Is(err, ErrTooBig) {
-			t.Errorf("error %v, want %v", err, ErrTooBig)
+		if err := unxz(&out, b); !errors.Is(err, errTooBig) {
+			t.Errorf("error %v, want %v", err, errTooBig)
 		}
 	})
 	if got > 2*maxXZDicts {
@@ -169,9 +169,9 @@ func (h holes) ReadAt(b []byte, off int64) (int, error) {
 func TestClaimedTablesAreWithinTheBudget(t *testing.T) {
 	const limit, claimed = 8 << 20, 180 << 20
 	m := newImage()
-	str := m.add(Section{Name: ".strtab", Type: SecStrTab}, []byte("\x00a\x00"))
-	m.add(Section{Name: ".symtab", Type: SecSymTab, Link: uint32(str), Off: 1 << 20, Size: claimed}, nil)
-	m.add(Section{Name: ".debug_abbrev", Type: SecProgBits, Off: 1 << 20, Size: claimed}, nil)
+	str := m.add(Section{Name: ".strtab", Type: secStrTab}, []byte("\x00a\x00"))
+	m.add(Section{Name: ".symtab", Type: secSymTab, Link: uint32(str), Off: 1 << 20, Size: claimed}, nil)
+	m.add(Section{Name: ".debug_abbrev", Type: secProgBits, Off: 1 << 20, Size: claimed}, nil)
 	mem := filememory.New(limit)
 	f, err := openIn(mem, holes{m.bytes()}, claimed*2)
 	if err != nil {
@@ -195,7 +195,7 @@ func TestClaimedTablesAreWithinTheBudget(t *testing.T) {
 func TestWindowsWorkWithoutACache(t *testing.T) {
 	data := dull(3 * blockSize)
 	m := newImage()
-	m.add(Section{Name: ".data", Type: SecProgBits}, data)
+	m.add(Section{Name: ".data", Type: secProgBits}, data)
 	mem := filememory.New(1 << 14) // less than a block
 	f := openWith(t, mem, m.bytes())
 	w, err := f.Window(f.Section(".data"))

@@ -16,7 +16,7 @@ type image struct {
 }
 
 func newImage() *image {
-	return &image{typ: uint16(TypeDyn), machine: machX86_64, secs: make([]Section, 1), data: make([][]byte, 1)}
+	return &image{typ: uint16(typeDyn), machine: machX86_64, secs: make([]Section, 1), data: make([][]byte, 1)}
 }
 
 func (img *image) add(s Section, data []byte) int {
@@ -32,7 +32,7 @@ func (img *image) bytes() []byte {
 		img.secs[i].nameOff = uint32(len(names))
 		names = append(append(names, img.secs[i].Name...), 0)
 	}
-	shstr := img.add(Section{Type: SecStrTab}, names)
+	shstr := img.add(Section{Type: secStrTab}, names)
 	out := make([]byte, headerSize)
 	for i := range img.segs {
 		out = appendSegment(out, &img.segs[i])

@@ -63,7 +63,7 @@ func TestZstdWindowMayExceedTheContents(t *testing.T) {
 		t.Fatalf("window %d, %v; want 8 MiB", frame.WindowSize, err)
 	}
 	m := newImage()
-	m.add(Section{Name: ".zstd", Type: SecProgBits, Flags: SecCompressed},
+	m.add(Section{Name: ".zstd", Type: secProgBits, Flags: SecCompressed},
 		chdr(compressZstd, uint64(len(sample)), out.Bytes()))
 	f := openBytes(t, m.bytes())
 	if got, err := f.Data(f.Section(".zstd")); err != nil || !bytes.Equal(got, sample) {
@@ -75,10 +75,10 @@ func TestCompressedSections(t *testing.T) {
 	n := uint64(len(sample))
 	old := binary.BigEndian.AppendUint64([]byte("ZLIB"), n)
 	m := newImage()
-	m.add(Section{Name: ".plain", Type: SecProgBits}, sample)
-	m.add(Section{Name: ".zlib", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZlib, n, deflated(t, sample)))
-	m.add(Section{Name: ".zstd", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZstd, n, zstandard(t, sample)))
-	m.add(Section{Name: ".zdebug_info", Type: SecProgBits}, append(old, deflated(t, sample)...))
+	m.add(Section{Name: ".plain", Type: secProgBits}, sample)
+	m.add(Section{Name: ".zlib", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, n, deflated(t, sample)))
+	m.add(Section{Name: ".zstd", Type: secProgBits, Flags: SecCompressed}, chdr(compressZstd, n, zstandard(t, sample)))
+	m.add(Section{Name: ".zdebug_info", Type: secProgBits}, append(old, deflated(t, sample)...))
 	f := openBytes(t, m.bytes())
 	for _, name := range []string{".plain", ".zlib", ".zstd", ".zdebug_info"} {
 		got, err := f.Data(f.Section(name))
@@ -106,11 +106,11 @@ func TestSectionIsDecompressedOnlyAsFarAsNeeded(t *testing.T) {
 	}
 	n, zip := uint64(len(big)), deflated(t, big)
 	m := newImage()
-	m.add(Section{Name: ".plain", Type: SecProgBits}, big)
-	m.add(Section{Name: ".zlib", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZlib, n, zip))
-	m.add(Section{Name: ".zstd", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZstd, n, zstandard(t, big)))
-	m.add(Section{Name: ".cut", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZlib, n, zip[:len(zip)*2/3]))
-	m.add(Section{Name: ".longer", Type: SecProgBits, Flags: SecCompressed}, chdr(compressZlib, n+1, zip))
+	m.add(Section{Name: ".plain", Type: secProgBits}, big)
+	m.add(Section{Name: ".zlib", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, n, zip))
+	m.add(Section{Name: ".zstd", Type: secProgBits, Flags: SecCompressed}, chdr(compressZstd, n, zstandard(t, big)))
+	m.add(Section{Name: ".cut", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, n, zip[:len(zip)*2/3]))
+	m.add(Section{Name: ".longer", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, n+1, zip))
 	m.add(Section{Name: ".bss", Type: SecNoBits, Flags: SecCompressed}, nil)
 	f := openBytes(t, m.bytes())
 	for _, name := range []string{".plain", ".zlib", ".zstd", ".cut", ".longer"} {
@@ -145,11 +145,11 @@ func TestSectionIsDecompressedOnlyAsFarAsNeeded(t *testing.T) {
 func TestDecompressionIsLimited(t *testing.T) {
 	m := newImage()
 	zip := deflated(t, sample)
-	m.add(Section{Name: ".huge", Flags: SecCompressed, Type: SecProgBits}, chdr(compressZlib, 1<<40, zip))
-	m.add(Section{Name: ".longer", Flags: SecCompressed, Type: SecProgBits}, chdr(compressZlib, maxData, zip))
-	m.add(Section{Name: ".cut", Flags: SecCompressed, Type: SecProgBits}, chdr(compressZlib, 100, zip)[:30])
-	m.add(Section{Name: ".header", Flags: SecCompressed, Type: SecProgBits}, []byte{1})
-	m.add(Section{Name: ".other", Flags: SecCompressed, Type: SecProgBits}, chdr(9, 100, zip))
+	m.add(Section{Name: ".huge", Flags: SecCompressed, Type: secProgBits}, chdr(compressZlib, 1<<40, zip))
+	m.add(Section{Name: ".longer", Flags: SecCompressed, Type: secProgBits}, chdr(compressZlib, maxData, zip))
+	m.add(Section{Name: ".cut", Flags: SecCompressed, Type: secProgBits}, chdr(compressZlib, 100, zip)[:30])
+	m.add(Section{Name: ".header", Flags: SecCompressed, Type: secProgBits}, []byte{1})
+	m.add(Section{Name: ".other", Flags: SecCompressed, Type: secProgBits}, chdr(9, 100, zip))
 	m.add(Section{Name: ".bss", Type: SecNoBits}, nil)
 	f := openBytes(t, m.bytes())
 	for _, name := range []string{".huge", ".longer", ".cut", ".header", ".other", ".bss", ".absent"} {
@@ -158,11 +158,11 @@ func TestDecompressionIsLimited(t *testing.T) {
 			t.Errorf("%s: %d bytes of a section with another size, want an error", name, len(b))
 		}
 	}
-	if _, err := f.Data(f.Section(".huge")); !errors.Is(err, ErrTooBig) {
-		t.Errorf("error %v, want %v", err, ErrTooBig)
+	if _, err := f.Data(f.Section(".huge")); !errors.Is(err, errTooBig) {
+		t.Errorf("error %v, want %v", err, errTooBig)
 	}
-	if _, err := f.Window(f.Section(".bss")); !errors.Is(err, ErrNoBits) {
-		t.Errorf("error %v, want %v", err, ErrNoBits)
+	if _, err := f.Window(f.Section(".bss")); !errors.Is(err, errNoBits) {
+		t.Errorf("error %v, want %v", err, errNoBits)
 	}
 	if _, err := f.Window(nil); !errors.Is(err, ErrNoSection) {
 		t.Errorf("error %v, want %v", err, ErrNoSection)
@@ -171,9 +171,9 @@ func TestDecompressionIsLimited(t *testing.T) {
 
 func TestSectionsBeyondTheFile(t *testing.T) {
 	m := newImage()
-	m.add(Section{Name: ".a", Type: SecProgBits, Off: 1 << 40, Size: 10}, nil)
-	m.add(Section{Name: ".b", Type: SecProgBits, Off: 64, Size: ^uint64(0)}, nil)
-	m.add(Section{Name: ".c", Type: SecProgBits, Off: 64, Size: 1 << 29}, nil)
+	m.add(Section{Name: ".a", Type: secProgBits, Off: 1 << 40, Size: 10}, nil)
+	m.add(Section{Name: ".b", Type: secProgBits, Off: 64, Size: ^uint64(0)}, nil)
+	m.add(Section{Name: ".c", Type: secProgBits, Off: 64, Size: 1 << 29}, nil)
 	f := openBytes(t, m.bytes())
 	for _, name := range []string{".a", ".b", ".c"} {
 		if _, err := f.Data(f.Section(name)); err == nil {
@@ -191,7 +191,7 @@ func TestViewsOfAWindowEqualTheData(t *testing.T) {
 		data[i] = byte(i * 7 >> 3)
 	}
 	m := newImage()
-	m.add(Section{Name: ".data", Type: SecProgBits, Addr: 0x1000}, data)
+	m.add(Section{Name: ".data", Type: secProgBits, Addr: 0x1000}, data)
 	f := openBytes(t, m.bytes())
 	w, err := f.Window(f.Section(".data"))
 	if err != nil || w.Addr() != 0x1000 {
@@ -225,7 +225,7 @@ func TestViewsStayValidWhenBlocksAreReplaced(t *testing.T) {
 	data := make([]byte, (windowBlocks+1)*blockSize)
 	data[0], data[windowBlocks*blockSize] = 1, 2
 	m := newImage()
-	m.add(Section{Name: ".data", Type: SecProgBits}, data)
+	m.add(Section{Name: ".data", Type: secProgBits}, data)
 	f := openBytes(t, m.bytes())
 	w, _ := f.Window(f.Section(".data"))
 	first, _ := w.View(0, 1)
@@ -240,7 +240,7 @@ func TestBuildID(t *testing.T) {
 	notes := append(note("Other", 3, []byte{1}), note("GNU", 1, []byte{2, 2, 2})...)
 	notes = append(notes, note("GNU", noteGNUBuildID, id)...)
 	m := newImage()
-	m.add(Section{Name: ".note.gnu.build-id", Type: SecNote}, notes)
+	m.add(Section{Name: ".note.gnu.build-id", Type: secNote}, notes)
 	f := openBytes(t, m.bytes())
 	if got := f.BuildID(); got != "deadbeef" {
 		t.Errorf("by section: build ID %q, want deadbeef", got)
@@ -254,7 +254,7 @@ func TestBuildID(t *testing.T) {
 	}
 	m = newImage()
 	m.segs = []Segment{{Type: SegNote, Off: headerSize + segmentSize + 8, FileSize: uint64(len(notes)), Align: 4}}
-	m.add(Section{Name: ".x", Type: SecProgBits}, notes)
+	m.add(Section{Name: ".x", Type: secProgBits}, notes)
 	b := m.bytes()
 	clear(b[40:48]) // no section headers
 	if got := openBytes(t, b).BuildID(); got != "deadbeef" {
@@ -265,8 +265,8 @@ func TestBuildID(t *testing.T) {
 func TestDebugLinks(t *testing.T) {
 	crc := crc32.ChecksumIEEE(sample)
 	m := newImage()
-	m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, appendNumbers([]byte("a.debug\x00"), crc))
-	m.add(Section{Name: ".gnu_debugaltlink", Type: SecProgBits}, []byte("/usr/lib/x\x00\xab\xcd"))
+	m.add(Section{Name: ".gnu_debuglink", Type: secProgBits}, appendNumbers([]byte("a.debug\x00"), crc))
+	m.add(Section{Name: ".gnu_debugaltlink", Type: secProgBits}, []byte("/usr/lib/x\x00\xab\xcd"))
 	f := openBytes(t, m.bytes())
 	headers := f.Memory().Used()
 	if name, got, ok := f.debugLink(); !ok || name != "a.debug" || got != crc {
@@ -280,7 +280,7 @@ func TestDebugLinks(t *testing.T) {
 	}
 	for _, bad := range []string{"", "name", "name\x00", "\x00\x00\x00\x001234", "../etc/x\x00\x00\x00\x001234"} {
 		m := newImage()
-		m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, []byte(bad))
+		m.add(Section{Name: ".gnu_debuglink", Type: secProgBits}, []byte(bad))
 		if name, _, ok := openBytes(t, m.bytes()).debugLink(); ok {
 			t.Errorf("section %q has the debug link %q, want none", bad, name)
 		}
@@ -291,7 +291,7 @@ func TestSymbolNamesAreBounded(t *testing.T) {
 	long := strings.Repeat("n", 3000)
 	names := append([]byte("\x00first\x00"+long+"\x00"), bytes.Repeat([]byte("x"), maxString+9)...)
 	m := newImage()
-	str := m.add(Section{Name: ".strtab", Type: SecStrTab}, names)
+	str := m.add(Section{Name: ".strtab", Type: secStrTab}, names)
 	entry := func(name uint32, value uint64) []byte {
 		return appendNumbers(nil, name, uint8(0x12), uint8(0), uint16(1), value, uint64(8))
 	}
@@ -299,7 +299,7 @@ func TestSymbolNamesAreBounded(t *testing.T) {
 	for i, off := range []uint32{1, 7, 7 + 3001, 1 << 30} {
 		tab = append(tab, entry(off, uint64(0x1000*i))...)
 	}
-	m.add(Section{Name: ".symtab", Type: SecSymTab, Link: uint32(str)}, append(tab, 1, 2, 3))
+	m.add(Section{Name: ".symtab", Type: secSymTab, Link: uint32(str)}, append(tab, 1, 2, 3))
 	f := openBytes(t, m.bytes())
 	syms, err := f.Symbols(SymTab)
 	if err != nil || len(syms) != 4 {
@@ -310,7 +310,7 @@ func TestSymbolNamesAreBounded(t *testing.T) {
 			t.Errorf("symbol %d: %d bytes, want %d", i, len(got), len(want))
 		}
 	}
-	if s := syms[1]; s.Value != 0x1000 || s.Size != 8 || s.Type() != SymFunc || s.Bind() != BindGlobal || s.Section != 1 {
+	if s := syms[1]; s.Value != 0x1000 || s.Size != 8 || s.Type() != SymFunc || s.Bind() != bindGlobal || s.Section != 1 {
 		t.Errorf("symbol %+v, want a global function of 8 bytes at 0x1000", s)
 	}
 	if _, err := f.Symbols(DynSym); !errors.Is(err, ErrNoSection) {
@@ -335,7 +335,7 @@ func xzOf(t testing.TB, b []byte, cfg xz.WriterConfig) []byte {
 
 func TestMiniDebug(t *testing.T) {
 	inner := newImage()
-	inner.add(Section{Name: ".inner", Type: SecProgBits}, sample)
+	inner.add(Section{Name: ".inner", Type: secProgBits}, sample)
 	for name, cfg := range map[string]xz.WriterConfig{
 		"crc64":     {},
 		"crc32":     {CheckSum: xz.CRC32},
@@ -344,7 +344,7 @@ func TestMiniDebug(t *testing.T) {
 		"blocks":    {BlockSize: 100_000},
 	} {
 		m := newImage()
-		m.add(Section{Name: ".gnu_debugdata", Type: SecProgBits}, xzOf(t, inner.bytes(), cfg))
+		m.add(Section{Name: ".gnu_debugdata", Type: secProgBits}, xzOf(t, inner.bytes(), cfg))
 		got, err := openBytes(t, m.bytes()).MiniDebug()
 		if err != nil {
 			t.Errorf("%s: MiniDebug: %v", name, err)

@@ -33,7 +33,7 @@ func (s *Section) compressed() bool {
 }
 
 // Data returns a section's contents, decompressed, counted until [File.Free]. The error is ErrNoSection (s is nil),
-// ErrNoBits, ErrTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
+// errNoBits, errTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
 func (f *sectionReader) Data(s *Section) ([]byte, error) { return f.data(s, maxData) }
 
 // Free releases contents from [File.Data].
@@ -44,10 +44,10 @@ func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 		return nil, ErrNoSection
 	}
 	if s.Type == SecNoBits {
-		return nil, fmt.Errorf("section %s: %w", s.Name, ErrNoBits)
+		return nil, fmt.Errorf("section %s: %w", s.Name, errNoBits)
 	}
 	if s.Size > limit {
-		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, ErrTooBig)
+		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, errTooBig)
 	}
 	if !f.inFile(s.Off, s.Size) {
 		return nil, &FormatError{"section " + s.Name + " beyond the end of the file", s.Off}
@@ -119,7 +119,7 @@ const (
 
 func checkSize(compressed, size, limit uint64) error {
 	if size > limit || size > anyRatio && size/maxRatio > compressed {
-		return fmt.Errorf("%d bytes decompressed to %d: %w", compressed, size, ErrTooBig)
+		return fmt.Errorf("%d bytes decompressed to %d: %w", compressed, size, errTooBig)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (f *File) OpenAlt(file string, open Opener, warn func(error)) (alt *DebugFi
 	}
 	sameBuild := func(d *File, _ io.ReaderAt, _ int64) error {
 		if d.BuildID() != id {
-			return ErrOtherBuild
+			return errOtherBuild
 		}
 		return nil
 	}

@@ -51,33 +51,33 @@ func (f *File) debugPaths(file string) []string {
 	return out
 }
 
-// ErrOtherBuild means a debug file of another build.
-var ErrOtherBuild = errors.New("it belongs to another build of the file; install the one that fits")
+// errOtherBuild means a debug file of another build.
+var errOtherBuild = errors.New("it belongs to another build of the file; install the one that fits")
 
 const maxChecksum = 4 << 30 // bytes
 
 // checkDebug checks that debug, the size bytes in r, is f's debug file, by build id, else by checksum. The error is
-// ErrOtherBuild or ErrTooBig, or comes from r.
+// errOtherBuild or errTooBig, or comes from r.
 func (f *File) checkDebug(debug *File, r io.ReaderAt, size int64) error {
 	if id, other := f.BuildID(), debug.BuildID(); id != "" && other != "" {
 		if id != other {
-			return ErrOtherBuild
+			return errOtherBuild
 		}
 		return nil
 	}
 	_, want, linked := f.debugLink()
 	if !linked {
-		return ErrOtherBuild
+		return errOtherBuild
 	}
 	if size > maxChecksum {
-		return fmt.Errorf("computing its CRC: %w", ErrTooBig)
+		return fmt.Errorf("computing its CRC: %w", errTooBig)
 	}
 	h := crc32.NewIEEE()
 	if _, err := io.Copy(h, io.NewSectionReader(r, 0, size)); err != nil {
 		return fmt.Errorf("computing its CRC: %w", err)
 	}
 	if h.Sum32() != want {
-		return ErrOtherBuild
+		return errOtherBuild
 	}
 	return nil
 }

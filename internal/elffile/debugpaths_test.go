@@ -15,7 +15,7 @@ func linked(t *testing.T, name string, crc uint32) *File {
 	m := newImage()
 	b := append([]byte(name), make([]byte, 4-len(name)%4)...)
 	b = append(b, byte(crc), byte(crc>>8), byte(crc>>16), byte(crc>>24))
-	m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, b)
+	m.add(Section{Name: ".gnu_debuglink", Type: secProgBits}, b)
 	return openBytes(t, m.bytes())
 }
 
@@ -50,8 +50,8 @@ func TestDebugFileWithoutBuildIDIsCheckedByItsCRC(t *testing.T) {
 		want error
 	}{
 		{linked(t, "d", crc32.ChecksumIEEE(data)), nil},
-		{linked(t, "d", crc32.ChecksumIEEE(data)+1), ErrOtherBuild},
-		{openBytes(t, newImage().bytes()), ErrOtherBuild},
+		{linked(t, "d", crc32.ChecksumIEEE(data)+1), errOtherBuild},
+		{openBytes(t, newImage().bytes()), errOtherBuild},
 	} {
 		if err := c.f.checkDebug(debug, bytes.NewReader(data), int64(len(data))); !errors.Is(err, c.want) {
 			t.Errorf("error %v, want %v", err, c.want)
@@ -61,10 +61,10 @@ func TestDebugFileWithoutBuildIDIsCheckedByItsCRC(t *testing.T) {
 
 func TestCompressedSectionBeyondTheLimitIsNotRead(t *testing.T) {
 	m := newImage()
-	m.add(Section{Name: ".debug_frame", Type: SecProgBits, Flags: SecCompressed},
+	m.add(Section{Name: ".debug_frame", Type: secProgBits, Flags: SecCompressed},
 		[]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0x78, 0x9c}) // zlib, of 16 MiB
 	f := openBytes(t, m.bytes())
-	if _, err := f.WindowUpTo(f.DebugSection("frame"), 1<<20); !errors.Is(err, ErrTooBig) {
-		t.Errorf("error %v, want %v", err, ErrTooBig)
+	if _, err := f.WindowUpTo(f.DebugSection("frame"), 1<<20); !errors.Is(err, errTooBig) {
+		t.Errorf("error %v, want %v", err, errTooBig)
 	}
 }

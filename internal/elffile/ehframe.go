@@ -12,7 +12,7 @@ const ehPtrPCRel4 = 0x1b
 func (f *File) EhFrame() (hdr, frame *Window) {
 	hdr, _ = f.Window(f.Section(".eh_frame_hdr"))
 	frame, _ = f.Window(f.Section(".eh_frame"))
-	if s := f.segment(SegEhFrame); s != nil && f.Section(".eh_frame_hdr") == nil {
+	if s := f.segment(segEhFrame); s != nil && f.Section(".eh_frame_hdr") == nil {
 		hdr, _ = f.windowAt(s.VAddr, s.FileSize)
 	}
 	if hdr == nil || f.Section(".eh_frame") != nil {

@@ -17,10 +17,10 @@ var (
 	ErrMachine = errors.New("ELF file for an unsupported processor")
 	// ErrNoSection means that there is no such section.
 	ErrNoSection = errors.New("no such section")
-	// ErrNoBits means that the contents are in another file, from which debug information was split.
-	ErrNoBits = errors.New("section without contents in this file")
-	// ErrTooBig means a size over a limit of this package.
-	ErrTooBig = errors.New("larger than the limit")
+	// errNoBits means that the contents are in another file, from which debug information was split.
+	errNoBits = errors.New("section without contents in this file")
+	// errTooBig means a size over a limit of this package.
+	errTooBig = errors.New("larger than the limit")
 )
 
 // FormatError is a violation of the ELF format.

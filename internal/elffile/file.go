@@ -18,7 +18,7 @@ type Type uint16
 // The kinds in use here.
 const (
 	TypeRel  Type = 1 // relocatable object
-	TypeDyn  Type = 3 // shared object or position-independent executable
+	typeDyn  Type = 3 // shared object or position-independent executable
 	TypeCore Type = 4 // memory image of a process
 )
 

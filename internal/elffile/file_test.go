@@ -84,7 +84,7 @@ func TestReadErrorsAreReturned(t *testing.T) {
 
 func TestTruncationAfterOpenIsAnError(t *testing.T) {
 	m := newImage()
-	m.add(Section{Name: ".big", Type: SecProgBits}, make([]byte, 100<<10))
+	m.add(Section{Name: ".big", Type: secProgBits}, make([]byte, 100<<10))
 	b := m.bytes()
 	r := &failing{b, int64(len(b))}
 	f, err := Open(r, int64(len(b)))
@@ -145,7 +145,7 @@ func TestImpossibleCountsAreErrors(t *testing.T) {
 func TestExtendedNumbering(t *testing.T) {
 	m := newImage()
 	m.segs = []Segment{{Type: SegLoad}, {Type: SegNote}}
-	m.add(Section{Name: ".one", Type: SecProgBits}, []byte{1})
+	m.add(Section{Name: ".one", Type: secProgBits}, []byte{1})
 	m.secs[0].Size, m.secs[0].Info, m.secs[0].Link = 3, 2, 2
 	b := m.bytes()
 	b[56], b[57] = 0xff, 0xff // PN_XNUM

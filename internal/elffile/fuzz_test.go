@@ -14,18 +14,18 @@ func FuzzOpen(f *testing.F) {
 	m.segs = []Segment{
 		{Type: SegLoad, Flags: SegExec, FileSize: 4096, MemSize: 4096, Align: 4096},
 		{Type: SegNote, Off: 400, FileSize: 100},
-		{Type: SegEhFrame, VAddr: 300, FileSize: 20},
+		{Type: segEhFrame, VAddr: 300, FileSize: 20},
 	}
-	str := m.add(Section{Name: ".strtab", Type: SecStrTab}, []byte("\x00name\x00"))
-	m.add(Section{Name: ".symtab", Type: SecSymTab, Link: uint32(str)}, make([]byte, 3*symbolSize))
-	m.add(Section{Name: ".dynsym", Type: SecDynSym, Link: uint32(str)}, make([]byte, 3*symbolSize))
-	m.add(Section{Name: ".note.gnu.build-id", Type: SecNote}, note("GNU", 3, []byte{1, 2}))
-	m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, []byte("x.debug\x00abcd"))
-	m.add(Section{Name: ".gnu_debugaltlink", Type: SecProgBits}, []byte("x\x00abcd"))
-	m.add(Section{Name: ".zdebug_line", Type: SecProgBits}, []byte("ZLIB\x00\x00\x00\x00\x00\x00\x00\x09xxxx"))
-	m.add(Section{Name: ".z", Type: SecProgBits, Flags: SecCompressed}, chdr(1, 20, deflated(f, []byte("hello"))))
-	m.add(Section{Name: ".s", Type: SecProgBits, Flags: SecCompressed}, chdr(2, 5, zstandard(f, []byte("hello"))))
-	m.add(Section{Name: ".gnu_debugdata", Type: SecProgBits}, xzOf(f, newImage().bytes(), xz.WriterConfig{}))
+	str := m.add(Section{Name: ".strtab", Type: secStrTab}, []byte("\x00name\x00"))
+	m.add(Section{Name: ".symtab", Type: secSymTab, Link: uint32(str)}, make([]byte, 3*symbolSize))
+	m.add(Section{Name: ".dynsym", Type: secDynSym, Link: uint32(str)}, make([]byte, 3*symbolSize))
+	m.add(Section{Name: ".note.gnu.build-id", Type: secNote}, note("GNU", 3, []byte{1, 2}))
+	m.add(Section{Name: ".gnu_debuglink", Type: secProgBits}, []byte("x.debug\x00abcd"))
+	m.add(Section{Name: ".gnu_debugaltlink", Type: secProgBits}, []byte("x\x00abcd"))
+	m.add(Section{Name: ".zdebug_line", Type: secProgBits}, []byte("ZLIB\x00\x00\x00\x00\x00\x00\x00\x09xxxx"))
+	m.add(Section{Name: ".z", Type: secProgBits, Flags: SecCompressed}, chdr(1, 20, deflated(f, []byte("hello"))))
+	m.add(Section{Name: ".s", Type: secProgBits, Flags: SecCompressed}, chdr(2, 5, zstandard(f, []byte("hello"))))
+	m.add(Section{Name: ".gnu_debugdata", Type: secProgBits}, xzOf(f, newImage().bytes(), xz.WriterConfig{}))
 	f.Add(m.bytes())
 	f.Add(newImage().bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -14,7 +14,7 @@ import (
 )
 
 // MiniDebug opens the xz-compressed ELF file in .gnu_debugdata (GDB manual, "MiniDebugInfo"). The error is as
-// [File.Data]'s; ErrTooBig also means more than 256 MiB. Memory is of f's account: the result is not released by
+// [File.Data]'s; errTooBig also means more than 256 MiB. Memory is of f's account: the result is not released by
 // itself.
 func (f *File) MiniDebug() (*File, error) {
 	raw, err := f.Data(f.Section(".gnu_debugdata"))
@@ -90,7 +90,7 @@ func unxz(out *growingBuffer, raw []byte) error {
 			return err
 		}
 		if dicts+int64(dict) > maxXZDicts {
-			return fmt.Errorf("dictionaries of xz blocks: %w", ErrTooBig)
+			return fmt.Errorf("dictionaries of xz blocks: %w", errTooBig)
 		}
 		if err := out.memory.Take(int64(dict), ".gnu_debugdata"); err != nil {
 			return err
@@ -105,7 +105,7 @@ func unxz(out *growingBuffer, raw []byte) error {
 			return err
 		}
 	}
-	return fmt.Errorf("number of xz blocks: %w", ErrTooBig)
+	return fmt.Errorf("number of xz blocks: %w", errTooBig)
 }
 
 // xzBlockHeader reads a block's header (§3.1) and returns the dictionary's size in bytes. last: the index begins
@@ -156,7 +156,7 @@ func unlzma2(out *growingBuffer, r *bytes.Reader, dict int) error {
 		return fmt.Errorf("xz block: %w", err)
 	}
 	if n > left {
-		return fmt.Errorf("xz data: %w", ErrTooBig)
+		return fmt.Errorf("xz data: %w", errTooBig)
 	}
 	return nil
 }

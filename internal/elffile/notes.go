@@ -46,7 +46,7 @@ func (f *File) Notes() iter.Seq[Note] {
 		}
 		for i := range f.Sections {
 			s := &f.Sections[i]
-			if seen || s.Type != SecNote {
+			if seen || s.Type != secNote {
 				continue
 			}
 			if !f.notesIn(s.Off, s.Size, s.Align, &left, yield) {

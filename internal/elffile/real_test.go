@@ -253,7 +253,7 @@ func checkBiases(t *testing.T, maps []mapping, first map[string]uint64) {
 			t.Errorf("%+v: bias %#x %v, want %#x", m, bias, ok, want)
 		} else if !seen {
 			first[m.name] = bias
-			if m.off == 0 && f.Type == TypeDyn && bias != m.start {
+			if m.off == 0 && f.Type == typeDyn && bias != m.start {
 				t.Errorf("%+v: bias %#x, want the start", m, bias)
 			}
 		}

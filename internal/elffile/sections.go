@@ -13,12 +13,12 @@ type SectionType uint32
 
 // Section types.
 const (
-	SecProgBits SectionType = 1
-	SecSymTab   SectionType = 2
-	SecStrTab   SectionType = 3
-	SecNote     SectionType = 7
+	secProgBits SectionType = 1
+	secSymTab   SectionType = 2
+	secStrTab   SectionType = 3
+	secNote     SectionType = 7
 	SecNoBits   SectionType = 8
-	SecDynSym   SectionType = 11
+	secDynSym   SectionType = 11
 )
 
 // SectionFlags is gABI's sh_flags.

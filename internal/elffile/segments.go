@@ -12,7 +12,7 @@ const (
 	SegLoad    SegmentType = 1
 	SegNote    SegmentType = 4
 	SegTLS     SegmentType = 7
-	SegEhFrame SegmentType = 0x6474e550 // PT_GNU_EH_FRAME: .eh_frame_hdr
+	segEhFrame SegmentType = 0x6474e550 // PT_GNU_EH_FRAME: .eh_frame_hdr
 )
 
 // SegmentFlags is gABI's p_flags.

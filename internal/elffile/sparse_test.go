@@ -58,8 +58,8 @@ func TestHolesAreNotReadAsNotes(t *testing.T) {
 
 func TestHolesAreNotSearchedForNames(t *testing.T) {
 	m := newImage()
-	str := m.add(Section{Name: ".strtab", Type: SecStrTab, Off: 1 << 20, Size: hole / 2}, nil)
-	m.add(Section{Name: ".symtab", Type: SecSymTab, Link: uint32(str)}, make([]byte, 3*symbolSize))
+	str := m.add(Section{Name: ".strtab", Type: secStrTab, Off: 1 << 20, Size: hole / 2}, nil)
+	m.add(Section{Name: ".symtab", Type: secSymTab, Link: uint32(str)}, make([]byte, 3*symbolSize))
 	f, s := openSparse(t, m, 2<<30)
 	f.EachNamed(SymTab, []string{"main"}, func(int, *Symbol) bool { return true })
 	if s.left < 0 {
@@ -69,20 +69,20 @@ func TestHolesAreNotSearchedForNames(t *testing.T) {
 
 func TestHolesHaveNoChecksum(t *testing.T) {
 	m := newImage()
-	m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, []byte("x.debug\x00abcd"))
+	m.add(Section{Name: ".gnu_debuglink", Type: secProgBits}, []byte("x.debug\x00abcd"))
 	f := openBytes(t, m.bytes())
 	debug, s := openSparse(t, newImage(), 1<<30)
-	if err := f.checkDebug(debug, s, s.size); !errors.Is(err, ErrTooBig) || s.left < 0 {
-		t.Errorf("error %v, want %v; %d bytes left to read, want some", err, ErrTooBig, s.left)
+	if err := f.checkDebug(debug, s, s.size); !errors.Is(err, errTooBig) || s.left < 0 {
+		t.Errorf("error %v, want %v; %d bytes left to read, want some", err, errTooBig, s.left)
 	}
 }
 
 func TestWindowLimitHoldsForPlainSections(t *testing.T) {
 	m := newImage()
-	m.add(Section{Name: ".debug_frame", Type: SecProgBits}, make([]byte, 100))
+	m.add(Section{Name: ".debug_frame", Type: secProgBits}, make([]byte, 100))
 	f := openBytes(t, m.bytes())
-	if _, err := f.WindowUpTo(f.DebugSection("frame"), 99); !errors.Is(err, ErrTooBig) {
-		t.Errorf("error %v, want %v", err, ErrTooBig)
+	if _, err := f.WindowUpTo(f.DebugSection("frame"), 99); !errors.Is(err, errTooBig) {
+		t.Errorf("error %v, want %v", err, errTooBig)
 	}
 	if _, err := f.WindowUpTo(f.DebugSection("frame"), 100); err != nil {
 		t.Error(err)
@@ -92,9 +92,9 @@ func TestWindowLimitHoldsForPlainSections(t *testing.T) {
 func TestNamesOfSectionsShareTheirTable(t *testing.T) {
 	const sections = 1 << 14
 	m := newImage()
-	m.add(Section{Name: strings.Repeat("x", maxName-1), Type: SecProgBits}, nil)
+	m.add(Section{Name: strings.Repeat("x", maxName-1), Type: secProgBits}, nil)
 	for range sections {
-		m.add(Section{Type: SecProgBits}, nil)
+		m.add(Section{Type: secProgBits}, nil)
 	}
 	b := m.bytes()
 	shoff := len(b) - len(m.secs)*sectionSize

@@ -36,7 +36,7 @@ type SymbolBind uint8
 // Bindings.
 const (
 	BindLocal  SymbolBind = 0
-	BindGlobal SymbolBind = 1
+	bindGlobal SymbolBind = 1
 )
 
 // SectionUndef is the section of a symbol that another file defines.
@@ -74,9 +74,9 @@ type symbolSource struct {
 }
 
 func (k SymbolKind) section(f *File) *Section {
-	want := SecSymTab
+	want := secSymTab
 	if k == DynSym {
-		want = SecDynSym
+		want = secDynSym
 	}
 	for i := range f.Sections {
 		if f.Sections[i].Type == want {
@@ -93,7 +93,7 @@ func (f *File) HasSymbols(kind SymbolKind) bool {
 }
 
 // Symbols returns a table in the file's order, without the null symbol, until [File.FreeSymbols]. The error is
-// ErrNoSection, ErrTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading. With an error
+// ErrNoSection, errTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading. With an error
 // the table ends before the unreadable part.
 func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	t, err := f.symbolTable(kind)
@@ -138,7 +138,7 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	}
 	n := w.size / symbolSize
 	if n > maxSymbols {
-		return symbolTable{}, fmt.Errorf("symbol table of %d entries: %w", n, ErrTooBig)
+		return symbolTable{}, fmt.Errorf("symbol table of %d entries: %w", n, errTooBig)
 	}
 	return symbolTable{w, n}, nil
 }

@@ -94,7 +94,7 @@ func (w *Window) load(b *block, num uint64) error {
 
 func (w *Window) copy(off uint64, n int) ([]byte, error) {
 	if n > maxView {
-		return nil, fmt.Errorf("view of %d bytes: %w", n, ErrTooBig)
+		return nil, fmt.Errorf("view of %d bytes: %w", n, errTooBig)
 	}
 	buf := make([]byte, n)
 	if got, err := w.r.ReadAt(buf, int64(w.off+off)); got < n {
@@ -103,10 +103,10 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// WindowUpTo is Window for at most limit bytes, compressed or not (ErrTooBig).
+// WindowUpTo is Window for at most limit bytes, compressed or not (errTooBig).
 func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s != nil && s.Size > limit {
-		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, ErrTooBig)
+		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, errTooBig)
 	}
 	return f.window(s, limit)
 }
@@ -119,7 +119,7 @@ func (f *sectionReader) window(s *Section, limit uint64) (*Window, error) {
 		return nil, ErrNoSection
 	}
 	if s.Type == SecNoBits {
-		return nil, fmt.Errorf("section %s: %w", s.Name, ErrNoBits)
+		return nil, fmt.Errorf("section %s: %w", s.Name, errNoBits)
 	}
 	if s.compressed() {
 		data, err := f.data(s, limit)

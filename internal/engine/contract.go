@@ -37,7 +37,8 @@ type Engine interface {
 	BeginTick(now int64, withheld bool)
 	// DrainAll takes the observations since the last call.
 	DrainAll(now int64)
-	// DrainIfDue is DrainAll if buffers may soon be full. buffers: there are some, so that it must be called every few ms.
+	// DrainIfDue takes the observations, as DrainAll does, if the buffers may be full soon. It reports whether the engine
+	// has buffers: then it must be called every few milliseconds.
 	DrainIfDue() (buffers bool)
 	EndTick()
 	Stats(*runstats.Observed)

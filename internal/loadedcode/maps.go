@@ -21,7 +21,7 @@ const (
 	PermRead Perm = 1 << iota
 	PermWrite
 	PermExec
-	PermShared
+	permShared
 )
 
 // MapsLine is a line of /proc/PID/maps (proc_pid_maps(5)).

@@ -35,7 +35,7 @@ func TestMapsLinesAreParsedByField(t *testing.T) {
 			Perm: PermRead | PermExec, Path: "/usr/bin/cat"},
 		3: {Start: 0x7f993bc9d000, End: 0x7f993bcbf000, Perm: PermRead | PermWrite},
 		4: {Start: 0x7f993bcbf000, End: 0x7f993bd16000, Offset: 0x1000, Dev: 0x103<<32 | 0xb, Inode: 316526,
-			Perm: PermRead | PermWrite | PermExec | PermShared, Path: "/tmp/a b\nc", Deleted: true},
+			Perm: PermRead | PermWrite | PermExec | permShared, Path: "/tmp/a b\nc", Deleted: true},
 		5: {Start: 0x7f993bd16000, End: 0x7f993bd17000, Path: "[anon:v8 code]"},
 		7: {Start: 0xffffffffff600000, End: 0xffffffffff601000, Perm: PermExec, Path: "[vsyscall]"},
 	}

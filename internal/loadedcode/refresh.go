@@ -120,7 +120,7 @@ func (m *RawMapping) span() procmem.Span {
 	s.Grows = name == "[stack]"
 	switch {
 	case m.Perm&PermRead == 0:
-	case m.Inode != 0 || m.Dev != 0 || m.Perm&PermShared != 0:
+	case m.Inode != 0 || m.Dev != 0 || m.Perm&permShared != 0:
 		s.Kind = procmem.FileBacked
 	case name == "" || s.Grows || name == "[heap]" || name == "[vdso]" || strings.HasPrefix(name, "[anon:"):
 		s.Kind = procmem.Anonymous

@@ -59,8 +59,8 @@ func (o *Objects[E]) Number(e E) {
 	o.bySerial[e.Entry().Serial] = e
 }
 
-// Walked notes that the walk of a copy made at a time used an object.
-func (o *Objects[E]) Walked(e E, at int64) {
+// walked notes that the walk of a copy made at a time used an object.
+func (o *Objects[E]) walked(e E, at int64) {
 	entry := e.Entry()
 	entry.LastWalked = max(entry.LastWalked, at)
 	if o.bySerial[entry.Serial] != e { // of equal objects the one in use stays
@@ -70,14 +70,14 @@ func (o *Objects[E]) Walked(e E, at int64) {
 
 // Drop drops an object; stops copy it again.
 func (o *Objects[E]) Drop(addr uint64) {
-	o.Skip.Drop(addr)
+	o.Skip.drop(addr)
 	delete(o.byAddr, addr)
 }
 
 // Forget drops all objects.
 func (o *Objects[E]) Forget() {
 	for addr := range o.byAddr {
-		o.Skip.Drop(addr)
+		o.Skip.drop(addr)
 	}
 	o.byAddr, o.bySerial = nil, nil
 }

@@ -69,7 +69,7 @@ func TestEqualObjectsShareASerialUntilNoneIsWalked(t *testing.T) {
 	if o.Of(first.Serial) != equal || o.At(8) != first {
 		t.Errorf("of the serial: %p, at 8: %p; want the newer, %p, and %p", o.Of(first.Serial), o.At(8), equal, first)
 	}
-	o.Walked(first, 2*evictionPeriod)
+	o.walked(first, 2*evictionPeriod)
 	o.Begin(2 * evictionPeriod)
 	if !o.Begin(3*evictionPeriod+1) || o.At(16) != nil || o.Of(equal.Serial) != first {
 		t.Errorf("of the serial: %p, want %p, which was walked last; at 16: %p", o.Of(equal.Serial), first, o.At(16))

@@ -32,14 +32,18 @@ type Step struct {
 	To   uint8
 	// End is the slot of the end address, or of FindNode's value; 0: none.
 	End uint8
-	// Max bounds the bytes of Copy and CopyArray, or the nodes. Size is a node's bytes, or AddScaled's factor.
-	Max, Size uint32
-	// Next is the offset of the link in a node; CopyTargets adds it to the address in the node. At is the offset of the
-	// tested word; OnlyZero: only nodes where it is 0.
-	Next     int32
-	At       int32
+	// Max bounds the number of nodes; of Copy and CopyArray it bounds the number of bytes.
+	Max uint32
+	// Size is the number of bytes of a node. AddScaled multiplies by it.
+	Size uint32
+	// Next is the offset of the link to the next node. CopyTargets adds it to the address that a node contains.
+	Next int32
+	// At is the offset of the word in a node that OnlyZero and Mask test.
+	At int32
+	// OnlyZero takes only the nodes whose tested word is 0.
 	OnlyZero bool
-	// Mask: only nodes whose word at At is Value under Mask, with Except only the others; Mask 0: no test.
+	// With a Mask that is not 0 only those nodes are taken whose tested word, under Mask, is Value; with Except, only the
+	// other nodes.
 	Mask, Value uint64
 	Except      bool
 	WholePage   bool

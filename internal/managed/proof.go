@@ -44,7 +44,7 @@ func Prove[ID comparable, E Identified[ID]](
 ) (e E, status ObjectStatus, live bool) {
 	var none E
 	if e, status, live = prove(o, v, addr, source); e != none {
-		o.Walked(e, v.Sample.At)
+		o.walked(e, v.Sample.At)
 	}
 	return e, status, live
 }

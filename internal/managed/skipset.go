@@ -22,5 +22,5 @@ func (s *SkipSet) Has(addr uint64) bool { return s != nil && s.slot(addr).Load()
 // Add adds an address.
 func (s *SkipSet) Add(addr uint64) { s.slot(addr).Store(addr) }
 
-// Drop removes an address.
-func (s *SkipSet) Drop(addr uint64) { s.slot(addr).CompareAndSwap(addr, 0) }
+// drop removes an address.
+func (s *SkipSet) drop(addr uint64) { s.slot(addr).CompareAndSwap(addr, 0) }

@@ -20,12 +20,12 @@ func NewVerifiedRule(find FindFrame, saved map[uint8]int64) *VerifiedRule {
 	p := &VerifiedRule{find: find}
 	p.Row.CFAExpr = p
 	p.Row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	p.Save(saved)
+	p.save(saved)
 	return p
 }
 
-// Save adds saved registers.
-func (r *VerifiedRule) Save(saved map[uint8]int64) {
+// save adds saved registers.
+func (r *VerifiedRule) save(saved map[uint8]int64) {
 	for reg, below := range saved {
 		r.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
 	}

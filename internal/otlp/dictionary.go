@@ -48,13 +48,13 @@ func (d *Dictionary) add(table int, entry []byte) int64 {
 	return i
 }
 
-// Text is a string's number.
-func (d *Dictionary) Text(s string) int64 { return d.add(tableStrings, []byte(valid(s))) }
+// text is a string's number.
+func (d *Dictionary) text(s string) int64 { return d.add(tableStrings, []byte(valid(s))) }
 
 // Attribute is an attribute's number. value is a string or an int64.
 func (d *Dictionary) Attribute(key string, value any) int64 {
 	var m protobuf.Message
-	m.Int(1, d.Text(key))
+	m.Int(1, d.text(key))
 	m.Bytes(2, anyValue(value))
 	return d.add(tableAttributes, m)
 }
@@ -71,7 +71,7 @@ func (d *Dictionary) Mapping(p *Mapping) int64 {
 	m.Int(1, int64(p.Start))
 	m.Int(2, int64(p.Limit))
 	m.Int(3, int64(p.Offset))
-	m.Int(4, d.Text(p.File))
+	m.Int(4, d.text(p.File))
 	if p.BuildID != "" {
 		m.Ints(5, []int64{d.Attribute("process.executable.build_id.gnu", p.BuildID)})
 	}
@@ -81,9 +81,9 @@ func (d *Dictionary) Mapping(p *Mapping) int64 {
 // Function is a function's number.
 func (d *Dictionary) Function(name, system, file string, startLine int64) int64 {
 	var m protobuf.Message
-	m.Int(1, d.Text(name))
-	m.Int(2, d.Text(system))
-	m.Int(3, d.Text(file))
+	m.Int(1, d.text(name))
+	m.Int(2, d.text(system))
+	m.Int(3, d.text(file))
 	m.Int(4, startLine)
 	return d.add(tableFunctions, m)
 }
@@ -127,8 +127,8 @@ func (d *Dictionary) Stack(locations []int64) int64 {
 
 // ValueType returns the message.
 func (d *Dictionary) ValueType(typ, unit string) (m protobuf.Message) {
-	m.Int(1, d.Text(typ))
-	m.Int(2, d.Text(unit))
+	m.Int(1, d.text(typ))
+	m.Int(2, d.text(unit))
 	return m
 }
 

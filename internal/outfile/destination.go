@@ -15,7 +15,7 @@ var (
 	ErrForeignLink = errors.New("it is another user's symbolic link in a directory that all users can write to")
 	ErrForeignFile = errors.New("it is another user's pipe or device in a directory that all users can write to")
 	ErrBlockDevice = errors.New("it is a block device") // a disk's contents would be lost
-	ErrChanged     = errors.New("it was replaced while being opened")
+	errChanged     = errors.New("it was replaced while being opened")
 )
 
 // maxLinks is MAXSYMLINKS (include/linux/namei.h).
@@ -100,7 +100,7 @@ func (d *destination) follow() (string, error) {
 		return "", err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFLNK {
-		return "", ErrChanged
+		return "", errChanged
 	}
 	if foreign, err := d.foreign(&st); err != nil || foreign {
 		return "", errors.Join(err, ErrForeignLink)

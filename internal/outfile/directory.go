@@ -162,7 +162,7 @@ func (d *Directory) Open(name string) (*os.File, error) {
 	switch err = unix.Fstat(fd, &st); {
 	case err != nil:
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		err = ErrNotRegular
+		err = errNotRegular
 	case !ownedHere(&st) || !onlyOwnerWrites(&st):
 		err = ErrShared
 	default:
@@ -172,8 +172,8 @@ func (d *Directory) Open(name string) (*os.File, error) {
 	return nil, &os.PathError{Op: "open", Path: d.path(name), Err: err}
 }
 
-// ErrNotRegular means a link, a directory, a pipe or a device.
-var ErrNotRegular = errors.New("it is no regular file")
+// errNotRegular means a link, a directory, a pipe or a device.
+var errNotRegular = errors.New("it is no regular file")
 
 // Write is [Write] for a file of the directory, which replaces whatever has the name.
 func (d *Directory) Write(name string, write func(io.Writer) error) error {

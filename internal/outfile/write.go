@@ -102,7 +102,7 @@ func (d *destination) into(path string, write func(io.Writer) error) error {
 	f := os.NewFile(uintptr(fd), path)
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil && !d.inProc && (st.Dev != d.st.Dev || st.Ino != d.st.Ino) {
-		err = ErrChanged
+		err = errChanged
 	}
 	if err == nil {
 		err = write(f)

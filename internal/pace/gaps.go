@@ -6,8 +6,9 @@ import "time"
 
 // # Gaps
 //
-// A long time without observations (prywalk is stopped, has no CPU, collects garbage) is a gap: the next observation is
-// not charged with it. Withheld ticks are no gap, nor is a low rate that lasts.
+// A gap is a long time without observations, as while prywalk is stopped, gets no CPU or collects garbage. Its time is
+// unobserved: it is not charged to the next observation. Ticks that the budget withholds make no gap, and neither does
+// a low rate that lasts.
 
 const (
 	gapTicks   = 4     // a gap is longer than so many usual distances of ticks

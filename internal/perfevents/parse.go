@@ -16,12 +16,12 @@ type Kind uint8
 const (
 	Other Kind = iota
 	Sampled
-	Lost // the ring was full
+	lost // the ring was full
 	Forked
 	Exited
 	CommSet // a thread's new name, also by exec
 	Mapped
-	Throttled // no samples until the next scheduler tick
+	throttled // no samples until the next scheduler tick
 	SwitchedIn
 	SwitchedOut
 )
@@ -111,13 +111,13 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	r.PID, r.TID, r.Time, r.CPU = int32At(id), int32At(id[4:]), int64(word(id[8:])), int32At(id[16:])
 	switch typ {
 	case typeLost:
-		r.Kind = Lost
+		r.Kind = lost
 		return count(body, 8, &r.Lost)
 	case typeLostSamples:
-		r.Kind = Lost
+		r.Kind = lost
 		return count(body, 0, &r.Lost)
 	case typeThrottle:
-		r.Kind = Throttled
+		r.Kind = throttled
 	case typeFork, typeExit:
 		return parseTask(typ, body, r)
 	case typeComm:

@@ -108,13 +108,13 @@ func TestRecordsOfTasksAndMappingsAreRead(t *testing.T) {
 		body []byte
 		want Record
 	}{
-		{typeLost, 0, words(5, 12), Record{Kind: Lost, PID: 7, TID: 8, Time: 1000, CPU: 3, Lost: 12}},
-		{typeLostSamples, 0, words(13), Record{Kind: Lost, PID: 7, TID: 8, Time: 1000, CPU: 3, Lost: 13}},
+		{typeLost, 0, words(5, 12), Record{Kind: lost, PID: 7, TID: 8, Time: 1000, CPU: 3, Lost: 12}},
+		{typeLostSamples, 0, words(13), Record{Kind: lost, PID: 7, TID: 8, Time: 1000, CPU: 3, Lost: 13}},
 		{typeFork, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Forked, PID: 7, PPID: 6, TID: 9, Time: 999,
 			CPU: 3}},
 		{typeExit, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Exited, PID: 7, PPID: 6, TID: 9, Time: 999,
 			CPU: 3}},
-		{typeThrottle, 0, words(1, 2, 3), Record{Kind: Throttled, PID: 7, TID: 8, Time: 1000, CPU: 3}},
+		{typeThrottle, 0, words(1, 2, 3), Record{Kind: throttled, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeSwitch, 0, nil, Record{Kind: SwitchedIn, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeSwitch, miscSwitchOut, nil, Record{Kind: SwitchedOut, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeComm, miscCommExec, append(words(7|9<<32), "ls\x00\x00\x00\x00\x00\x00"...),

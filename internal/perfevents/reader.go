@@ -191,13 +191,13 @@ func (r *Reader) Samples() int64 { return r.samples }
 // ParseOnly selects the processes whose samples are parsed; nil: all.
 func (r *Reader) ParseOnly(want func(pid int) bool) { r.rec.want = want }
 
-// Lost returns the number of lost records.
+// lost returns the number of lost records.
 func (r *Reader) Lost() int64 { return r.lost }
 
 // Broken returns the number of malformed records.
 func (r *Reader) Broken() int64 { return r.broken }
 
-// Throttled returns how often the kernel throttled sampling.
+// throttled returns how often the kernel throttled sampling.
 func (r *Reader) Throttled() int64 { return r.throttled }
 
 // Drain passes the records since the last call, in order per CPU.
@@ -235,11 +235,11 @@ func (r *Record) isTaskRecord() bool {
 
 func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	switch rec.Kind {
-	case Lost:
+	case lost:
 		r.lost += rec.Lost
 		r.missed.add(&g.share, rec.Lost)
 		return
-	case Throttled:
+	case throttled:
 		r.throttled++
 		return
 	case Sampled:

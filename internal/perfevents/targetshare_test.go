@@ -17,7 +17,7 @@ func TestTargetsShareOfLostSamplesIsThatOfOthers(t *testing.T) {
 			r.count(g, &rec, func(*Record) {})
 		}
 	}
-	lose := func(g *ring, n int64) { r.count(g, &Record{Kind: Lost, Lost: n}, nil) }
+	lose := func(g *ring, n int64) { r.count(g, &Record{Kind: lost, Lost: n}, nil) }
 	between := func(what string, low, high int64) {
 		t.Helper()
 		if got := r.LostOfTargets(); got < low || got > high {

@@ -79,13 +79,13 @@ const maxUncontendedRead = 200e3
 // SetSyscallThreads sets the threads that read. nil: the calling thread, once no call is pending.
 func (m *Memory) SetSyscallThreads(threads *SyscallThreads) {
 	r := &m.threadReads
-	if threads != r.threads && !(threads == nil && m.CallPending()) {
+	if threads != r.threads && !(threads == nil && m.callPending()) {
 		r.threads, r.thread, r.callPending, r.timedOut = threads, nil, false, false
 	}
 }
 
-// CallPending reports whether a late call is still pending.
-func (m *Memory) CallPending() bool {
+// callPending reports whether a late call is still pending.
+func (m *Memory) callPending() bool {
 	r := &m.threadReads
 	r.callPending = r.callPending && !r.thread.idle()
 	return r.callPending
@@ -109,7 +109,7 @@ func (m *Memory) BeginReads(ns int64) bool {
 	switch {
 	case r.threads == nil:
 		return true
-	case m.CallPending():
+	case m.callPending():
 		r.timedOut = true
 		return false
 	case r.thread != nil && r.thread.idle():

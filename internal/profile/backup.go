@@ -41,11 +41,11 @@ func CheckOld(path string) error {
 
 // oldName returns "" if nothing is to be kept.
 func oldName(path string) (string, error) {
-	if !IsRecording(path) || isEmpty(path) {
+	if !isRecording(path) || isEmpty(path) {
 		return "", nil
 	}
 	old := path + oldSuffix
-	if _, err := os.Lstat(old); err == nil && !IsRecording(old) {
+	if _, err := os.Lstat(old); err == nil && !isRecording(old) {
 		return "", errNotRecording
 	}
 	return old, nil
@@ -63,9 +63,9 @@ func keepAs(path, old string) error {
 	return os.Rename(tmp, old)
 }
 
-// IsRecording reports whether path is, or links to, a regular file that begins like a compressed profile. "-" is
+// isRecording reports whether path is, or links to, a regular file that begins like a compressed profile. "-" is
 // standard output.
-func IsRecording(path string) bool {
+func isRecording(path string) bool {
 	if path == "-" {
 		return false
 	}

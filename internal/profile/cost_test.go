@@ -197,7 +197,7 @@ func TestBombsAreRefusedBeforeTheyGrow(t *testing.T) {
 		if err == nil || peak > limit || got > limit+limit/4 {
 			t.Errorf("%s: %v, %d bytes allocated, %d taken", name, err, got, peak)
 		}
-		if !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrFormat) {
+		if !errors.Is(err, errTooLarge) && !errors.Is(err, ErrFormat) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -231,7 +231,7 @@ func TestMemoryIsInProportionToTheFile(t *testing.T) {
 	if err := os.WriteFile(sparse, file.Bytes()[:100], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(sparse, MaxSize); err != nil {
+	if err := os.Truncate(sparse, maxSize); err != nil {
 		t.Fatal(err)
 	}
 	st, err := os.Stat(sparse)
@@ -284,7 +284,7 @@ func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestEndlessInputIsRefused(t *testing.T) {
 	mem := filememory.New(8 << 20)
-	if _, err := readAll(endless{}, mem.AccountOfWhole("it")); !errors.Is(err, ErrTooLarge) || mem.Peak() > 8<<20 ||
+	if _, err := readAll(endless{}, mem.AccountOfWhole("it")); !errors.Is(err, errTooLarge) || mem.Peak() > 8<<20 ||
 		mem.Used() != 0 {
 		t.Errorf("%v, %d taken, %d left", err, mem.Peak(), mem.Used())
 	}

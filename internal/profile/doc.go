@@ -17,7 +17,7 @@
 //
 // # Bounds of a read
 //
-//	uncompressed bytes     MaxSize, maxLegacy of the old formats
+//	uncompressed bytes     maxSize, maxLegacy of the old formats
 //	fields of a sample     maxSampleFields
 //	memory                 the budget of [prywalk/internal/filememory.Process], which a file raises by memoryPerByte
 //

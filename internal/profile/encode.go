@@ -162,10 +162,10 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 		e.numLabel(&m, LabelTID, int64(l.tid), "")
 	}
 	if l.innerPID != 0 {
-		e.numLabel(&m, LabelNSPID, int64(l.innerPID), "")
+		e.numLabel(&m, labelNSPID, int64(l.innerPID), "")
 	}
 	if l.innerTID != 0 {
-		e.numLabel(&m, LabelNSTID, int64(l.innerTID), "")
+		e.numLabel(&m, labelNSTID, int64(l.innerTID), "")
 	}
 	e.label(&m, LabelComm, l.comm)
 	e.label(&m, LabelThread, l.thread)

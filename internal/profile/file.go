@@ -23,7 +23,7 @@ func (b *Builder) WriteFile(path string, r Resolver) error {
 
 // WriteFileAtomic is WriteFile for other contents. It refuses to replace a recording.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
-	if IsRecording(path) {
+	if isRecording(path) {
 		return errIsRecording(path)
 	}
 	return writeFile(path, "", write)

@@ -108,8 +108,8 @@ const (
 	LabelPID = "pid"
 	LabelTID = "tid"
 	// In the process's pid namespace, if different.
-	LabelNSPID  = "ns_pid"
-	LabelNSTID  = "ns_tid"
+	labelNSPID  = "ns_pid"
+	labelNSTID  = "ns_tid"
 	LabelComm   = "comm"
 	LabelThread = "thread"
 	LabelRole   = "role"

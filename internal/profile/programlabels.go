@@ -12,7 +12,7 @@ import (
 
 // ownLabels are prywalk's labels. A program's label (pprof.Do) of such a name gets a prefix.
 var ownLabels = []string{
-	LabelPID, LabelTID, LabelNSPID, LabelNSTID, LabelComm, LabelThread, LabelRole, LabelState, LabelWait, LabelWaitsFor,
+	LabelPID, LabelTID, labelNSPID, labelNSTID, LabelComm, LabelThread, LabelRole, LabelState, LabelWait, LabelWaitsFor,
 	LabelOwner, LabelTask, LabelEnd,
 }
 

@@ -19,8 +19,8 @@ import (
 	"prywalk/internal/filememory"
 )
 
-// MaxSize bounds an uncompressed profile, bytes: some 40 million intervals, if the budget has room for them.
-const MaxSize = 1 << 32
+// maxSize bounds an uncompressed profile, bytes: some 40 million intervals, if the budget has room for them.
+const maxSize = 1 << 32
 
 // maxLegacy bounds files in the old formats, bytes: they parse slowly.
 const maxLegacy = 1 << 24
@@ -29,12 +29,12 @@ const maxLegacy = 1 << 24
 const maxSampleFields = 1 << 16
 
 var (
-	// ErrEmpty reports a file of no bytes.
-	ErrEmpty = errors.New("the file is empty: the recording was not finished, or is elsewhere")
-	// ErrTruncated reports a file that ends early.
-	ErrTruncated = errors.New("the file is cut short: copy it again, or take an earlier checkpoint")
-	// ErrTooLarge reports a file over MaxSize, one that needs too much memory, or a sample with too many fields.
-	ErrTooLarge = errors.New("the profile is too large: record with --aggregate, or for a shorter time")
+	// errEmpty reports a file of no bytes.
+	errEmpty = errors.New("the file is empty: the recording was not finished, or is elsewhere")
+	// errTruncated reports a file that ends early.
+	errTruncated = errors.New("the file is cut short: copy it again, or take an earlier checkpoint")
+	// errTooLarge reports a file over maxSize, one that needs too much memory, or a sample with too many fields.
+	errTooLarge = errors.New("the profile is too large: record with --aggregate, or for a shorter time")
 	// ErrFormat reports a file that is not a pprof profile.
 	ErrFormat = errors.New("not a pprof profile")
 )
@@ -169,12 +169,12 @@ func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *pprof.P
 			return nil, err
 		}
 		if cut {
-			return nil, ErrTruncated
+			return nil, errTruncated
 		}
 	}
 	c := costOf(data)
 	if c.fieldsExceeded {
-		return nil, ErrTooLarge
+		return nil, errTooLarge
 	}
 	length := int64(len(data))
 	if c.ok {
@@ -194,7 +194,7 @@ func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *pprof.P
 	return parse(func() (*pprof.Profile, error) { return pprof.ParseData(data) })
 }
 
-func tooLarge(err error) error { return fmt.Errorf("%w; %w", ErrTooLarge, err) }
+func tooLarge(err error) error { return fmt.Errorf("%w; %w", errTooLarge, err) }
 
 // parse returns a decoder's panics and errors as [ErrFormat].
 func parse(read func() (*pprof.Profile, error)) (p *pprof.Profile, err error) {
@@ -252,13 +252,13 @@ func uncompressed(r *io.SectionReader, memory *filememory.Account) ([]byte, erro
 	n, err := r.ReadAt(magic[:], 0)
 	switch {
 	case n == 0 && (err == nil || errors.Is(err, io.EOF)):
-		return nil, ErrEmpty
+		return nil, errEmpty
 	case n == 0:
 		return nil, err
 	case magic != gzipMagic:
 		return exactly(r, r.Size(), memory)
 	}
-	room := min(MaxSize, memory.Left())
+	room := min(maxSize, memory.Left())
 	z, err := gunzip(r)
 	if err != nil {
 		return nil, err
@@ -268,9 +268,9 @@ func uncompressed(r *io.SectionReader, memory *filememory.Account) ([]byte, erro
 	case err != nil:
 		return nil, gzipError(err)
 	case size == 0:
-		return nil, ErrEmpty
-	case size > MaxSize:
-		return nil, ErrTooLarge
+		return nil, errEmpty
+	case size > maxSize:
+		return nil, errTooLarge
 	case size > room:
 		return nil, tooLarge(memory.Take(size, "contents"))
 	}
@@ -290,8 +290,8 @@ func gunzip(r *io.SectionReader) (io.Reader, error) {
 }
 
 func exactly(r io.Reader, size int64, memory *filememory.Account) ([]byte, error) {
-	if size > MaxSize {
-		return nil, ErrTooLarge
+	if size > maxSize {
+		return nil, errTooLarge
 	}
 	if err := memory.Take(size, "contents"); err != nil {
 		return nil, tooLarge(err)
@@ -306,8 +306,8 @@ func exactly(r io.Reader, size int64, memory *filememory.Account) ([]byte, error
 func gzipError(err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return ErrTruncated
-	case err == nil, errors.Is(err, ErrTooLarge):
+		return errTruncated
+	case err == nil, errors.Is(err, errTooLarge):
 		return err
 	}
 	return fmt.Errorf("%w: its compression is damaged (%w)", ErrFormat, err)

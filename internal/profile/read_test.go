@@ -70,18 +70,18 @@ func TestWrongFilesAreNamed(t *testing.T) {
 		err  error
 		text string
 	}{
-		"empty":           {nil, ErrEmpty, "empty"},
-		"nothing in gzip": {zipped(nil), ErrEmpty, "empty"},
-		"cut gzip":        {good[:len(good)/2], ErrTruncated, "cut short"},
-		"cut gzip header": {good[:5], ErrTruncated, "cut short"},
-		"cut message":     {plain[:len(plain)-3], ErrTruncated, "cut short"},
+		"empty":           {nil, errEmpty, "empty"},
+		"nothing in gzip": {zipped(nil), errEmpty, "empty"},
+		"cut gzip":        {good[:len(good)/2], errTruncated, "cut short"},
+		"cut gzip header": {good[:5], errTruncated, "cut short"},
+		"cut message":     {plain[:len(plain)-3], errTruncated, "cut short"},
 		"perf":            {[]byte("PERFILE2\x68\x00\x00\x00"), ErrFormat, "perf.data"},
 		"json":            {[]byte(`{"meta":{}}`), ErrFormat, "JSON"},
 		"elf":             {[]byte("\x7fELF\x02\x01"), ErrFormat, "program"},
 		"text":            {[]byte("hello world\n"), ErrFormat, "not a pprof profile"},
 		"bad gzip":        {append([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0}, 0xff, 0xff, 0xff), ErrFormat, "compression"},
-		"many entries":    {zipped(bytes.Repeat([]byte{0x12, 0}, 1<<25)), ErrTooLarge, "too large"},
-		"many labels":     {zipped(manyLabels()), ErrTooLarge, "too large"},
+		"many entries":    {zipped(bytes.Repeat([]byte{0x12, 0}, 1<<25)), errTooLarge, "too large"},
+		"many labels":     {zipped(manyLabels()), errTooLarge, "too large"},
 	} {
 		_, err := Read(bytes.NewReader(c.data))
 		if !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.text) {

@@ -45,7 +45,7 @@ func TestSeveralProfilesAreBoundedTogether(t *testing.T) {
 		defer memory.Close()
 	}
 	taken := filememory.Process().Used() - before
-	if !errors.Is(err, ErrTooLarge) || read < 2 || taken > filememory.Process().Limit() || taken < int64(read)*8000*100 {
+	if !errors.Is(err, errTooLarge) || read < 2 || taken > filememory.Process().Limit() || taken < int64(read)*8000*100 {
 		t.Errorf("%d were read, with %d bytes taken: %v", read, taken, err)
 	}
 }

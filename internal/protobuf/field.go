@@ -10,8 +10,8 @@ import (
 // Errors of [Next].
 var (
 	ErrKey    = errors.New("a key")
-	ErrNumber = errors.New("a number")
-	ErrType   = errors.New("a wire type")
+	errNumber = errors.New("a number")
+	errType   = errors.New("a wire type")
 	ErrCut    = errors.New("its end is missing")
 )
 
@@ -36,7 +36,7 @@ func Next(m []byte) (f Field, rest []byte, err error) {
 	case Varint, Bytes:
 		v, k := binary.Uvarint(m[n:])
 		if k <= 0 {
-			return f, nil, ErrNumber
+			return f, nil, errNumber
 		}
 		n += k
 		if f.Wire == Varint {
@@ -49,7 +49,7 @@ func Next(m []byte) (f Field, rest []byte, err error) {
 	case I32:
 		size = 4
 	default:
-		return f, nil, ErrType
+		return f, nil, errType
 	}
 	if size > uint64(len(m)-n) {
 		return f, nil, ErrCut

@@ -44,8 +44,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 
 func TestDamagedFieldsAreErrors(t *testing.T) {
 	for text, want := range map[string]error{
-		"\x80": ErrKey, "\xff\xff\xff\xff\xff\x01": ErrKey, "\x08": ErrNumber, "\x08\x80": ErrNumber, "\x0a\x80": ErrNumber,
-		"\x0b\x01": ErrType, "\x0f\x01": ErrType, "\x0a\x02x": ErrCut, "\x09\x01": ErrCut, "\x0d\x01": ErrCut,
+		"\x80": ErrKey, "\xff\xff\xff\xff\xff\x01": ErrKey, "\x08": errNumber, "\x08\x80": errNumber, "\x0a\x80": errNumber,
+		"\x0b\x01": errType, "\x0f\x01": errType, "\x0a\x02x": ErrCut, "\x09\x01": ErrCut, "\x0d\x01": ErrCut,
 		"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01x": ErrCut,
 	} {
 		if _, _, err := Next([]byte(text)); !errors.Is(err, want) {

@@ -48,7 +48,7 @@ type copyReply struct {
 	Errno syscall.Errno
 }
 
-var copyErrors = []error{ErrNotRegular, ErrNotTrusted, ErrOutdated, ErrTooLarge}
+var copyErrors = []error{errNotRegular, ErrNotTrusted, ErrOutdated, ErrTooLarge}
 
 // Copy opens the file of the request in in, and copies it to to, in a process that is abandoned if it hangs.
 func Copy(in io.Reader, to *os.File, out io.Writer) error {

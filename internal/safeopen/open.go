@@ -13,7 +13,7 @@ import (
 
 // Why a file is not opened.
 var (
-	ErrNotRegular = errors.New("not a regular file") // or in a kernel file system
+	errNotRegular = errors.New("not a regular file") // or in a kernel file system
 	ErrNotTrusted = errors.New("other users may have written it")
 	ErrOutdated   = errors.New("it is older than the process it describes") // than Request.Since
 	ErrTooLarge   = errors.New("the file is too large")                     // than Request.MaxSize
@@ -77,7 +77,7 @@ func open(o *Opener, r Request, m *mounts) (*File, error) {
 	}
 	switch {
 	case f.st.Mode&unix.S_IFMT != unix.S_IFREG, kernelFileSystems[fs.Type]:
-		return nil, ErrNotRegular
+		return nil, errNotRegular
 	case r.MaxSize > 0 && f.st.Size > r.MaxSize:
 		return nil, ErrTooLarge
 	}

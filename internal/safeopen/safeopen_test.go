@@ -82,7 +82,7 @@ func TestOpenNeverBlocksOnAFileThatBecomesAPipe(t *testing.T) {
 		case err == nil:
 			opened++
 			must(t, f.Close())
-		case errors.Is(err, ErrNotRegular):
+		case errors.Is(err, errNotRegular):
 			refused++
 		default:
 			t.Fatal(err)
@@ -169,7 +169,7 @@ func TestPathsStayBelowTheirRoot(t *testing.T) {
 	if _, err := contents(Request{Root: root, Path: "/abs/file", NoLink: true}); err != nil {
 		t.Error("NoLink refuses a link before the last component: ", err)
 	}
-	if _, err := contents(Request{Root: root, Path: "/out", NoLink: true}); !errors.Is(err, ErrNotRegular) {
+	if _, err := contents(Request{Root: root, Path: "/out", NoLink: true}); !errors.Is(err, errNotRegular) {
 		t.Error(err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 
 const watchEvery = 250 * time.Millisecond
 
-// Err means that a thread of this process hangs in a system call. Threads that it has stopped stay stopped until the
-// process ends.
+// Err is the error of a thread of prywalk that hangs in a system call. The target's threads that prywalk has stopped
+// stay stopped until prywalk ends.
 var Err = errors.New("a read does not come back")
 
 // Error returns an [Err] for a result of [Stalls].
@@ -25,7 +25,8 @@ func Error(what string) error {
 		"prywalk's end releases all threads, try again when that storage answers", Err, what)
 }
 
-// OnWatchedThread is [osthread.Run]. It returns [Err] if f hangs; f may continue later.
+// OnWatchedThread runs f on an OS thread of its own, as [osthread.Run] does. If f hangs in a system call, it returns
+// [Err] without waiting for f, which may continue later.
 func OnWatchedThread(f func()) error {
 	var tid atomic.Int32
 	done := make(chan struct{})

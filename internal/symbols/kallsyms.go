@@ -15,8 +15,8 @@ import (
 	"sync"
 )
 
-// ErrKernelHidden means that kernel.kptr_restrict hides the addresses from this user.
-var ErrKernelHidden = errors.New("kernel symbol addresses are hidden from this user (kernel.kptr_restrict)")
+// errKernelHidden means that kernel.kptr_restrict hides the addresses from this user.
+var errKernelHidden = errors.New("kernel symbol addresses are hidden from this user (kernel.kptr_restrict)")
 
 // KernelNames are the kernel's functions, some 100,000.
 type KernelNames struct {
@@ -75,7 +75,7 @@ func parseKernelNames(b []byte) (*KernelNames, error) {
 		k.text = append(append(k.text, name...), '\n')
 	}
 	if len(k.funcs) == 0 {
-		return nil, ErrKernelHidden
+		return nil, errKernelHidden
 	}
 	slices.SortStableFunc(k.funcs, func(a, b kernelFunc) int { return cmp.Compare(a.addr, b.addr) })
 	return k, nil

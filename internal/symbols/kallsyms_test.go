@@ -71,8 +71,8 @@ func TestKernelNamesAreReadOnce(t *testing.T) {
 
 func TestHiddenKernelSymbolsAreAnError(t *testing.T) {
 	for _, text := range []string{"", "0000000000000000 T _text\n0000000000000000 T f\n", "x y z\n"} {
-		if _, err := parseKernelNames([]byte(text)); !errors.Is(err, ErrKernelHidden) {
-			t.Errorf("%q: error %v, want %v", text, err, ErrKernelHidden)
+		if _, err := parseKernelNames([]byte(text)); !errors.Is(err, errKernelHidden) {
+			t.Errorf("%q: error %v, want %v", text, err, errKernelHidden)
 		}
 	}
 }

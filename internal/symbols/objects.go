@@ -26,8 +26,8 @@ type objects struct {
 
 const objectCost = 24 // bytes
 
-// Object returns the static variable at addr, a file address, and the offset in it.
-func (t *Table) Object(addr uint64) (name string, offset uint64, ok bool) {
+// object returns the static variable at addr, a file address, and the offset in it.
+func (t *Table) object(addr uint64) (name string, offset uint64, ok bool) {
 	if t.objects == nil {
 		t.objects = t.readObjects()
 	}
@@ -95,7 +95,7 @@ func isObject(s *elffile.Symbol) bool {
 // VariableAt returns the static variable at an address in process pid, or none with the name "".
 func (n *Namer) VariableAt(space *frames.Space, pid int, addr uint64) (v waits.Variable) {
 	if img, fileAddr := loadedcode.ImageAt(space, addr); img != nil {
-		v.Name, v.Offset, _ = n.table(img, pid).Object(fileAddr)
+		v.Name, v.Offset, _ = n.table(img, pid).object(fileAddr)
 	}
 	return v
 }

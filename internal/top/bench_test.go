@@ -74,7 +74,7 @@ func (f *fixture) display(v tableView) *Model {
 
 func (f *fixture) displayed(m *Model) {
 	m.Update(Refreshed{})
-	m.Text()
+	m.text()
 }
 
 // The conclusion's maps have another seed after each refresh, and may grow by it.

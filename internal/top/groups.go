@@ -87,7 +87,7 @@ func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key fu
 	}
 	*kept = rows
 	slices.SortFunc(rows, func(a, b GroupRow) int {
-		return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(b.Values.Of(clock), a.Values.Of(clock)),
+		return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(b.Values.of(clock), a.Values.of(clock)),
 			cmp.Compare(b.Values.Wall, a.Values.Wall), tieBreak(a.index, b.index))
 	})
 	return rows
@@ -108,7 +108,7 @@ func (r *GroupRow) addCells(cells []int32, clock Clock) {
 			r.Threads++
 		}
 		if len(c.stack) > 0 {
-			v := c.v.Of(clock)
+			v := c.v.of(clock)
 			if v == 0 {
 				v = c.v.Wall / 1e3 // a fallback of low weight
 			}

@@ -31,7 +31,7 @@ func (snap *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
 	var e tabular.Effective
 	for i := range snap.Cells {
 		cell := &snap.Cells[i]
-		if v := cell.v.Of(c); v != 0 && snap.contains(scope, cell) {
+		if v := cell.v.of(c); v != 0 && snap.contains(scope, cell) {
 			e.Add(v, cell.v.Samples)
 			p.Total += float64(v)
 		}
@@ -58,7 +58,7 @@ func clockTime(d time.Duration) string {
 
 // headLines begins with the conclusion.
 func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) (lines []string) {
-	v := snap.Total(scope)
+	v := snap.total(scope)
 	first := []string{printable.String(st.Target), snap.window()}
 	if st.Threads > 0 && !st.Ended {
 		first = append(first, tabular.Plural(int64(st.Threads), "thread"))
@@ -70,7 +70,7 @@ func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) (lines []strin
 	if snap.Length > 0 {
 		second[0] += fmt.Sprintf(" (%.2f CPUs)", float64(v.CPU)/float64(snap.Length))
 	}
-	second = append(second, "runqueue "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.Blocked()))
+	second = append(second, "runqueue "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.blocked()))
 	if snap.PendingNames > 0 {
 		second = append(second, fmt.Sprintf("looking up %d symbols", snap.PendingNames))
 	}

@@ -46,7 +46,7 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	}
 	inOrder(snap.Waits(wholeProgram, CPU), "[running], futex, epoll_wait")
 	inOrder(snap.Waits(wholeProgram, Wall), "futex, [running], epoll_wait")
-	inOrder(snap.Threads(wholeProgram, Blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
+	inOrder(snap.Threads(wholeProgram, blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
 	var text, object strings.Builder
 	if err := WriteText(&text, snap, State{}, Screen{}, Wall, 0); err != nil {
 		t.Fatal(err)

@@ -125,7 +125,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // View implements tea.Model.
 func (m *Model) View() tea.View {
-	v := tea.NewView(m.Text())
+	v := tea.NewView(m.text())
 	v.AltScreen = true
 	return v
 }

@@ -40,7 +40,7 @@ func display(t *testing.T, width, height int) (*Model, *source) {
 	s := &source{fixture: f, state: State{Target: "app (pid 7)", Threads: 13, Complete: 0.9991}}
 	m := NewModel(s, Options{Window: 10 * time.Second, Clock: CPU})
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
-	m.Text()
+	m.text()
 	return m, s
 }
 
@@ -65,7 +65,7 @@ func press(m *Model, keys ...string) (cmd tea.Cmd) {
 			msg = tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
 		}
 		_, cmd = m.Update(msg)
-		m.Text()
+		m.text()
 	}
 	return cmd
 }
@@ -84,7 +84,7 @@ func TestScreensAtTheUsualWidths(t *testing.T) {
 			}
 			m, _ := display(t, width, height)
 			press(m, keys...)
-			got := m.Text() + "\n"
+			got := m.text() + "\n"
 			path := filepath.Join("testdata", fmt.Sprintf("%s_%d.golden", name, width))
 			if *update {
 				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -128,7 +128,7 @@ func TestNothingIsWiderOrLongerThanTheTerminal(t *testing.T) {
 		for width := 1; width < 220; width += 7 {
 			for _, height := range []int{1, 3, 5, 6, 12, 50} {
 				m.Update(tea.WindowSizeMsg{Width: width, Height: height})
-				lines := strings.Split(m.Text(), "\n")
+				lines := strings.Split(m.text(), "\n")
 				if len(lines) > height {
 					t.Fatalf("%s at %dx%d: %d lines", name, width, height, len(lines))
 				}
@@ -145,11 +145,11 @@ func TestNothingIsWiderOrLongerThanTheTerminal(t *testing.T) {
 
 func TestThereAreNoEscapeSequencesWithoutColours(t *testing.T) {
 	m, _ := display(t, 80, 24)
-	if strings.Contains(m.Text(), "\x1b") {
-		t.Errorf("%q", m.Text())
+	if strings.Contains(m.text(), "\x1b") {
+		t.Errorf("%q", m.text())
 	}
 	m.screen.Color = true
-	if !strings.Contains(m.Text(), "\x1b[7m") {
+	if !strings.Contains(m.text(), "\x1b[7m") {
 		t.Error("the selected row is not marked")
 	}
 }
@@ -158,7 +158,7 @@ func TestTheSelectedRowIsMarkedWithoutColours(t *testing.T) {
 	m, _ := display(t, 80, 24)
 	for _, view := range []string{"functions", "stacks"} {
 		for row := range m.page.rows {
-			if text := m.Text(); m.cursor != row || strings.Count(text, "\n>") != 1 {
+			if text := m.text(); m.cursor != row || strings.Count(text, "\n>") != 1 {
 				t.Errorf("%s, row %d: the cursor is at %d in\n%s", view, row, m.cursor, text)
 			}
 			press(m, "down")
@@ -175,8 +175,8 @@ func TestHostileNamesAreMadePrintable(t *testing.T) {
 	s.refresh()
 	m.Update(Refreshed{})
 	for _, view := range []string{"1", "2", "3"} {
-		if press(m, view); strings.Contains(m.Text(), "\x1b") {
-			t.Errorf("view %s: %q", view, m.Text())
+		if press(m, view); strings.Contains(m.text(), "\x1b") {
+			t.Errorf("view %s: %q", view, m.text())
 		}
 	}
 }
@@ -188,11 +188,11 @@ func TestAPauseStopsTheDisplayAndNotTheSampling(t *testing.T) {
 	s.busy(5)
 	m.Update(Refreshed{})
 	press(m, "c", "c", "tab", "tab", "enter", "esc", "[", "]")
-	if m.snapshot != before || !strings.Contains(m.Text(), "PAUSED") {
-		t.Errorf("the display goes on:\n%s", m.Text())
+	if m.snapshot != before || !strings.Contains(m.text(), "PAUSED") {
+		t.Errorf("the display goes on:\n%s", m.text())
 	}
 	press(m, "space")
-	if got, want := m.snapshot.Total(wholeProgram).CPU, int64(35*788e6); got != want {
+	if got, want := m.snapshot.total(wholeProgram).CPU, int64(35*788e6); got != want {
 		t.Errorf("after the pause: cpu %d, want %d", got, want)
 	}
 }
@@ -202,8 +202,8 @@ func TestKeys(t *testing.T) {
 	shows := func(what string, want ...string) {
 		t.Helper()
 		for _, w := range want {
-			if !strings.Contains(m.Text(), w) {
-				t.Errorf("%s: no %q in\n%s", what, w, m.Text())
+			if !strings.Contains(m.text(), w) {
+				t.Errorf("%s: no %q in\n%s", what, w, m.text())
 			}
 		}
 	}
@@ -222,8 +222,8 @@ func TestKeys(t *testing.T) {
 	shows("esc", "functions · 3 of")
 	press(m, "tab", "enter")
 	shows("a thread", "functions of worker-101 (tid 101)")
-	if strings.Contains(m.Text(), "parse_request") {
-		t.Errorf("of another thread:\n%s", m.Text())
+	if strings.Contains(m.text(), "parse_request") {
+		t.Errorf("of another thread:\n%s", m.text())
 	}
 	press(m, "esc", "tab")
 	shows("waits", "futex", "epoll_wait", "waits · 1 of")
@@ -235,8 +235,8 @@ func TestKeys(t *testing.T) {
 	shows("no match", "no match", "filter /zz/")
 	press(m, "esc")
 	shows("esc", "compress")
-	if strings.Contains(m.Text(), "filter") && strings.Contains(m.Text(), "/zz/") {
-		t.Errorf("the filter stays:\n%s", m.Text())
+	if strings.Contains(m.text(), "filter") && strings.Contains(m.text(), "/zz/") {
+		t.Errorf("the filter stays:\n%s", m.text())
 	}
 	press(m, "1", "/", "p", "a", "r", "s", "enter", "enter")
 	shows("a function of the filter", "stacks with parse", "filter /pars/")
@@ -258,8 +258,8 @@ func TestTheSelectionStaysWithItsFunction(t *testing.T) {
 	}
 	m.Update(Refreshed{})
 	press(m, "enter")
-	if !strings.Contains(m.Text(), "stacks with parse_request") {
-		t.Errorf("%s", m.Text())
+	if !strings.Contains(m.text(), "stacks with parse_request") {
+		t.Errorf("%s", m.text())
 	}
 }
 
@@ -298,8 +298,8 @@ func TestWhyThereIsNothing(t *testing.T) {
 	m := NewModel(s, Options{Clock: CPU})
 	shows := func(want string) {
 		t.Helper()
-		if m.Update(Refreshed{}); !strings.Contains(m.Text(), want) {
-			t.Errorf("no %q in\n%s", want, m.Text())
+		if m.Update(Refreshed{}); !strings.Contains(m.text(), want) {
+			t.Errorf("no %q in\n%s", want, m.text())
 		}
 	}
 	shows("waiting for the first refresh")
@@ -321,12 +321,12 @@ func TestWhyThereIsNothing(t *testing.T) {
 
 func TestAFrozenTargetHasALineAboveTheTable(t *testing.T) {
 	m, s := display(t, 80, 24)
-	before := m.Text()
+	before := m.text()
 	s.state.Obstructions = "the cgroup /a is frozen"
 	m.Update(Refreshed{})
-	lines := strings.Split(m.Text(), "\n")
+	lines := strings.Split(m.text(), "\n")
 	if lines[3] != s.state.Obstructions || len(lines) != strings.Count(before, "\n")+1 {
-		t.Errorf("no line in\n%s", m.Text())
+		t.Errorf("no line in\n%s", m.text())
 	}
 	var text, line bytes.Buffer
 	if err := WriteText(&text, m.snapshot, s.state, Screen{}, CPU, 3); err != nil ||
@@ -338,8 +338,8 @@ func TestAFrozenTargetHasALineAboveTheTable(t *testing.T) {
 		t.Errorf("%v in %s", err, line.String())
 	}
 	s.state.Obstructions = ""
-	if m.Update(Refreshed{}); m.Text() != before {
-		t.Errorf("\n%s\nwant\n%s", m.Text(), before)
+	if m.Update(Refreshed{}); m.text() != before {
+		t.Errorf("\n%s\nwant\n%s", m.text(), before)
 	}
 }
 

@@ -24,10 +24,10 @@ func (snap *Snapshot) nameNotes(c Clock) []string {
 			p.Files = append(p.Files, path)
 		}
 	}
-	all := snap.Total(wholeProgram).Of(c)
+	all := snap.total(wholeProgram).of(c)
 	var rows []unnamedcode.Row
-	for _, r := range snap.Functions(wholeProgram) {
-		v := r.Total.Of(c)
+	for _, r := range snap.functions(wholeProgram) {
+		v := r.Total.of(c)
 		rows = append(rows, unnamedcode.Row{Name: r.Name, Module: r.Module, Large: v > 0 && largeRow*v >= all,
 			Nameless: r.Nameless})
 	}

@@ -21,8 +21,8 @@ type page struct {
 // reservedLines are the lines of columns' names, status and keys.
 const reservedLines = 3
 
-// Text returns the whole screen.
-func (m *Model) Text() string {
+// text returns the whole screen.
+func (m *Model) text() string {
 	s := m.screen
 	var lines []string
 	if m.help {
@@ -119,7 +119,7 @@ func (m *Model) emptyTableText() string {
 	case m.snapshot.Since == 0:
 		return "waiting for the first refresh …"
 	}
-	if v := m.snapshot.Total(m.scope); m.view != waitsView && m.clock == CPU && v.CPU == 0 && v.Blocked() > 0 {
+	if v := m.snapshot.total(m.scope); m.view != waitsView && m.clock == CPU && v.CPU == 0 && v.blocked() > 0 {
 		return "no cpu time in this window: the threads wait; 3 shows for what"
 	}
 	return "no " + string(m.clock) + " time in this window; c shows another clock"
@@ -128,7 +128,7 @@ func (m *Model) emptyTableText() string {
 // shownClock is wall time in place of CPU time for waits, and for a scope without CPU time.
 func (m *Model) shownClock() Clock {
 	waits := m.view == waitsView || m.scope.Wait >= 0
-	if m.clock == CPU && (waits || m.scope != wholeProgram && m.snapshot.Total(m.scope).CPU == 0) {
+	if m.clock == CPU && (waits || m.scope != wholeProgram && m.snapshot.total(m.scope).CPU == 0) {
 		return Wall
 	}
 	return m.clock
@@ -146,7 +146,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 		}
 	}
 	if m.view == functionsView {
-		rows := matching(snap.Functions(m.scope), m.filter,
+		rows := matching(snap.functions(m.scope), m.filter,
 			func(r *FunctionRow) string { return r.DisplayName() + " " + r.Module })
 		rows = withTime(rows, clock)
 		sortFunctions(rows, clock, m.order)

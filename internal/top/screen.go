@@ -81,7 +81,7 @@ func (s Screen) functionLines(
 	var cells [4][]string
 	for i := range rows {
 		r := &rows[i]
-		self, total := r.Self.Of(c), r.Total.Of(c)
+		self, total := r.Self.of(c), r.Total.of(c)
 		cells[0] = append(cells[0], prec.Share(self))
 		cells[1] = append(cells[1], prec.Value(self, profile.Nanoseconds))
 		cells[2] = append(cells[2], prec.Share(total))
@@ -171,10 +171,10 @@ func groupCells(rows []GroupRow, c Clock, prec tabular.Precision) (cells [groupC
 	}
 	for i := range rows {
 		v := rows[i].Values
-		cells[groupShare] = append(cells[groupShare], prec.Share(v.Of(c)))
+		cells[groupShare] = append(cells[groupShare], prec.Share(v.of(c)))
 		cells[groupCPU] = append(cells[groupCPU], tabular.Nanos(v.CPU))
 		cells[groupRunQueue] = append(cells[groupRunQueue], tabular.Nanos(v.RunQueue))
-		cells[groupBlocked] = append(cells[groupBlocked], tabular.Nanos(v.Blocked()))
+		cells[groupBlocked] = append(cells[groupBlocked], tabular.Nanos(v.blocked()))
 		cells[groupCount] = append(cells[groupCount], tabular.Thousands(int64(rows[i].Threads)))
 	}
 	cells[groupShare] = tabular.Aligned(cells[groupShare])
@@ -205,9 +205,9 @@ func (snap *Snapshot) stackLines(s Screen, rows []stackRow, function int32, c Cl
 			lines = append(lines, "")
 		}
 		v := r.Values
-		head := " " + prec.Share(v.Of(c)) + " " + prec.Value(v.Of(c), profile.Nanoseconds) + " " + string(c)
+		head := " " + prec.Share(v.of(c)) + " " + prec.Value(v.of(c), profile.Nanoseconds) + " " + string(c)
 		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, tabular.Plural(int64(r.Threads), "thread"),
-			"cpu " + tabular.Nanos(v.CPU), "runqueue " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.Blocked())},
+			"cpu " + tabular.Nanos(v.CPU), "runqueue " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.blocked())},
 			" · "), " ")))
 		wide := 0
 		for _, f := range r.Frames {

@@ -44,11 +44,11 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 		f.random(rand.New(rand.NewPCG(seed, 1)), 8)
 		snap := f.snapshot(0)
 		want := f.reported("cpu")
-		if got := snap.Total(wholeProgram).json(); got != want.Total {
+		if got := snap.total(wholeProgram).json(); got != want.Total {
 			t.Fatalf("seed %d: %+v, report has %+v", seed, got, want.Total)
 		}
 		rows := map[string]FunctionRow{}
-		for _, r := range snap.Functions(wholeProgram) {
+		for _, r := range snap.functions(wholeProgram) {
 			rows[r.Name+" "+r.Module] = r
 		}
 		for _, w := range want.Functions {
@@ -80,7 +80,7 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 		if snap.Length != time.Duration(seconds)*time.Second {
 			t.Errorf("%d s: %s", seconds, snap.Length)
 		}
-		v := snap.Total(wholeProgram)
+		v := snap.total(wholeProgram)
 		if v.CPU != seconds*788e6 {
 			t.Errorf("%d s: cpu %d", seconds, v.CPU)
 		}
@@ -116,10 +116,10 @@ func TestDaysTakeBoundedMemory(t *testing.T) {
 		t.Errorf("up to %d cells, %d threads; the slices have %d", most, len(f.store.threads), used)
 	}
 	snap := f.snapshot(0)
-	if got := snap.Total(wholeProgram).CPU; got != cpu {
+	if got := snap.total(wholeProgram).CPU; got != cpu {
 		t.Errorf("cpu %d, want %d", got, cpu)
 	}
-	for _, r := range snap.Functions(wholeProgram) {
+	for _, r := range snap.functions(wholeProgram) {
 		if r.Name == "main" && r.Total.CPU != cpu {
 			t.Errorf("main has %d of %d", r.Total.CPU, cpu)
 		}
@@ -140,11 +140,11 @@ func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
 		f.refresh()
 	}
 	snap := f.snapshot(0)
-	if got := snap.Total(wholeProgram).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.timeSlices)) {
+	if got := snap.total(wholeProgram).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.timeSlices)) {
 		t.Errorf("cpu %d of %d in %d cells", got, cpu, len(f.store.cells))
 	}
 	found := false
-	for _, r := range snap.Functions(wholeProgram) {
+	for _, r := range snap.functions(wholeProgram) {
 		found = found || r.Name == evictedName && r.Self.CPU > 0
 	}
 	if !found {
@@ -165,7 +165,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	defer close(quit)
 	f.busy(1)
 	snap := f.store.Snapshot(f.of, 0, nil)
-	rows := snap.Functions(wholeProgram)
+	rows := snap.functions(wholeProgram)
 	sortFunctions(rows, CPU, BySelf)
 	if snap.PendingNames == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
 		t.Errorf("%d to come, first %+v", snap.PendingNames, rows[0].Frame)
@@ -175,7 +175,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 		<-described
 		snap = f.store.Snapshot(f.of, 0, nil)
 	}
-	rows = snap.Functions(wholeProgram)
+	rows = snap.functions(wholeProgram)
 	sortFunctions(rows, CPU, BySelf)
 	if rows[0].Name != "compress" || rows[0].Nameless {
 		t.Errorf("first %+v", rows[0].Frame)
@@ -194,12 +194,12 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	}
 	f.add(f.ran(101, f.builder.Intern([]profile.Loc{{Module: jit, Addr: 0x1100}}), 100))
 	f.refresh()
-	if r := f.snapshot(0).Functions(wholeProgram); r[0].Name != "[anon]" || !r[0].Nameless {
+	if r := f.snapshot(0).functions(wholeProgram); r[0].Name != "[anon]" || !r[0].Nameless {
 		t.Fatalf("%+v", r)
 	}
 	known = true
 	f.names.NameSomeGenerated(f)
-	if r := f.snapshot(0).Functions(wholeProgram); r[0].Name != "compiled" {
+	if r := f.snapshot(0).functions(wholeProgram); r[0].Name != "compiled" {
 		t.Errorf("%+v: not by who knows its own names", r)
 	}
 	known = false
@@ -210,8 +210,8 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	for range 5 {
 		f.refresh()
 	}
-	if snap := f.snapshot(0); fmt.Sprint(len(snap.Functions(wholeProgram))) != "1" {
-		t.Errorf("%+v: not after some seconds", snap.Functions(wholeProgram))
+	if snap := f.snapshot(0); fmt.Sprint(len(snap.functions(wholeProgram))) != "1" {
+		t.Errorf("%+v: not after some seconds", snap.functions(wholeProgram))
 	}
 }
 
@@ -227,7 +227,7 @@ func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 	f.store.Finish(f.now)
 	snap := f.snapshot(0)
 	rows := map[string]FunctionRow{}
-	for _, r := range snap.Functions(wholeProgram) {
+	for _, r := range snap.functions(wholeProgram) {
 		rows[r.Name+" "+r.Module] = r
 	}
 	want := f.reported("cpu")
@@ -256,7 +256,7 @@ func TestPackagesAndBoundedFunctionsAreThoseOfReport(t *testing.T) {
 	for _, w := range f.reported("cpu").Functions {
 		want[w.Name+" "+w.Module] = true
 	}
-	for _, r := range f.snapshot(0).Functions(wholeProgram) {
+	for _, r := range f.snapshot(0).functions(wholeProgram) {
 		if name := r.Name + " " + r.Module; !want[name] || r.Nameless != (r.Name == "app+0x1f0") {
 			t.Errorf("%s (nameless: %v), report has %v", name, r.Nameless, want)
 		}

@@ -47,8 +47,8 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// Functions sums by function. In Total a function counts once per stack.
-func (snap *Snapshot) Functions(scope Scope) []FunctionRow {
+// functions sums by function. In Total a function counts once per stack.
+func (snap *Snapshot) functions(scope Scope) []FunctionRow {
 	rows := make([]FunctionRow, 0, 64)
 	scratch := &snap.scratch
 	scratch.at, scratch.seen = zeroed(scratch.at, len(snap.frames)), zeroed(scratch.seen, len(snap.frames))
@@ -100,8 +100,8 @@ func sortFunctions(rows []FunctionRow, c Clock, by Order) {
 	}
 	far := func(r *FunctionRow) float64 { return r.depth / max(1, float64(r.Total.Wall)) }
 	slices.SortFunc(rows, func(a, b FunctionRow) int {
-		self := cmp.Compare(b.Self.Of(c), a.Self.Of(c))
-		total := cmp.Compare(b.Total.Of(c), a.Total.Of(c))
+		self := cmp.Compare(b.Self.of(c), a.Self.of(c))
+		total := cmp.Compare(b.Total.of(c), a.Total.of(c))
 		name := cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Module, b.Module))
 		rest := cmp.Or(cmp.Compare(support(&a), support(&b)), cmp.Compare(far(&a), far(&b)), name)
 		switch by {
@@ -115,7 +115,7 @@ func sortFunctions(rows []FunctionRow, c Clock, by Order) {
 	})
 	if by == BySelf {
 		incomplete.Raise(rows, func(r *FunctionRow) (string, int64, int64) {
-			return r.Name, r.Self.Of(c), r.Total.Of(c)
+			return r.Name, r.Self.of(c), r.Total.of(c)
 		})
 	}
 }
@@ -155,13 +155,13 @@ func (snap *Snapshot) stacksOf(scope Scope, function int32, clock Clock) []stack
 		rows[i].Threads = len(members[i])
 	}
 	slices.SortStableFunc(rows, func(a, b stackRow) int {
-		return cmp.Or(cmp.Compare(b.Values.Of(clock), a.Values.Of(clock)), cmp.Compare(b.Values.Wall, a.Values.Wall))
+		return cmp.Or(cmp.Compare(b.Values.of(clock), a.Values.of(clock)), cmp.Compare(b.Values.Wall, a.Values.Wall))
 	})
 	return rows
 }
 
-// Total sums a scope.
-func (snap *Snapshot) Total(scope Scope) (v Values) {
+// total sums a scope.
+func (snap *Snapshot) total(scope Scope) (v Values) {
 	for i := range snap.Cells {
 		if c := &snap.Cells[i]; snap.contains(scope, c) {
 			v.add(c.v)
@@ -171,7 +171,7 @@ func (snap *Snapshot) Total(scope Scope) (v Values) {
 }
 
 func withTime(rows []FunctionRow, c Clock) []FunctionRow {
-	return slices.DeleteFunc(rows, func(r FunctionRow) bool { return r.Total.Of(c) <= 0 })
+	return slices.DeleteFunc(rows, func(r FunctionRow) bool { return r.Total.of(c) <= 0 })
 }
 
 func matching[R any](rows []R, re *regexp.Regexp, text func(*R) string) []R {

@@ -45,7 +45,7 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	if width == 0 {
 		s.Width = pipeWidth
 	}
-	rows := withTime(snap.Functions(wholeProgram), c)
+	rows := withTime(snap.functions(wholeProgram), c)
 	sortFunctions(rows, c, BySelf)
 	rows = firstRows(rows, functions)
 	table(s.functionLines(rows, c, snap.precision(wholeProgram, c), widthOf(rows)))
@@ -80,12 +80,12 @@ type jsonValues struct {
 	RunQueue int64 `json:"runqueue"`
 	// CPU is user and kernel time, in ns.
 	CPU int64 `json:"cpu"`
-	// Blocked is the rest of Wall, in ns: asleep or stopped.
+	// blocked is the rest of Wall, in ns: asleep or stopped.
 	Blocked int64 `json:"blocked"`
 }
 
 func (v Values) json() jsonValues {
-	return jsonValues{max(0, v.Samples), v.Wall, v.RunQueue, v.CPU, v.Blocked()}
+	return jsonValues{max(0, v.Samples), v.Wall, v.RunQueue, v.CPU, v.blocked()}
 }
 
 type jsonFunction struct {
@@ -160,7 +160,7 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 		Target:     st.Target, Time: float64(snap.At.UnixMilli()) / 1e3,
 		Seconds: snap.Length.Seconds(), Since: snap.Since.Seconds(),
 		Threads: st.Threads, Trouble: st.Trouble, Obstructions: st.Obstructions, Ended: st.Ended,
-		Waiting: snap.PendingNames, Total: snap.Total(wholeProgram).json(),
+		Waiting: snap.PendingNames, Total: snap.total(wholeProgram).json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}
 	if st.Complete >= 0 {
@@ -170,7 +170,7 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 		share := c.Share()
 		t.CompleteCPU = &share
 	}
-	rows := snap.Functions(wholeProgram)
+	rows := snap.functions(wholeProgram)
 	sortFunctions(rows, c, BySelf)
 	rows = firstRows(rows, rowsOfEach)
 	for i := range rows {

@@ -5,8 +5,8 @@ package top
 // Values are ticks, and the clocks in ns.
 type Values struct{ Samples, Wall, RunQueue, CPU int64 }
 
-// Blocked is the wall time neither on a CPU nor in the run queue.
-func (v Values) Blocked() int64 { return max(0, v.Wall-v.RunQueue-v.CPU) }
+// blocked is the wall time neither on a CPU nor in the run queue.
+func (v Values) blocked() int64 { return max(0, v.Wall-v.RunQueue-v.CPU) }
 
 func (v *Values) add(o Values) {
 	v.Samples += o.Samples
@@ -22,20 +22,20 @@ type Clock string
 const (
 	CPU      Clock = "cpu"
 	RunQueue Clock = "runqueue"
-	Blocked  Clock = "blocked"
+	blocked  Clock = "blocked"
 	Wall     Clock = "wall"
 )
 
 // Clocks returns all clocks.
-func Clocks() []Clock { return []Clock{CPU, RunQueue, Blocked, Wall} }
+func Clocks() []Clock { return []Clock{CPU, RunQueue, blocked, Wall} }
 
-// Of is the time by a clock.
-func (v Values) Of(c Clock) int64 {
+// of is the time by a clock.
+func (v Values) of(c Clock) int64 {
 	switch c {
 	case RunQueue:
 		return v.RunQueue
-	case Blocked:
-		return v.Blocked()
+	case blocked:
+		return v.blocked()
 	case Wall:
 		return v.Wall
 	default:

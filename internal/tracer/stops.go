@@ -31,7 +31,8 @@ type stops struct {
 	awakeSince int64 // CLOCK_MONOTONIC ns
 }
 
-// In a tick at most maxSpins busy-waits of [ptrace.SpinFor] may fail, in 1/spinShare of it.
+// After an interrupt the tracer first waits busily, for [ptrace.SpinFor]. In each tick at most maxSpins of these waits
+// may end without a stop, and these take at most 1/spinShare of the tick.
 const (
 	maxSpins  = 8
 	spinShare = 8

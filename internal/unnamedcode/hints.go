@@ -85,8 +85,8 @@ func IsScript(mapping string) bool {
 	return l != nil && !l.Native || MadeAtRunTime(mapping)
 }
 
-// Interprets reports whether a function is the language's interpreter.
-func (h *Hint) Interprets(function string) bool { return slices.Contains(h.Eval, function) }
+// interprets reports whether a function is the language's interpreter.
+func (h *Hint) interprets(function string) bool { return slices.Contains(h.Eval, function) }
 
 // Remedy says how to get names. pid is 0 if unknown; again is the next action, such as "record again".
 func (h *Hint) Remedy(pid int, again string) string {

@@ -63,7 +63,7 @@ func TestNamesAreFoundByTheMappingOfTheLanguage(t *testing.T) {
 	if h.HasNames([]string{"/usr/bin/python3.12"}) || !h.HasNames([]string{"/usr/bin/python3.12", "[CPython 3.12.1]"}) {
 		t.Error("the mapping of a language's own frames decides")
 	}
-	if !h.Interprets("_PyEval_EvalFrameDefault") || h.Interprets("main") {
+	if !h.interprets("_PyEval_EvalFrameDefault") || h.interprets("main") {
 		t.Error("which function interprets")
 	}
 }

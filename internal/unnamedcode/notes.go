@@ -87,7 +87,7 @@ func unnamedOf(rows []Row, hint *Hint) (u unnamed) {
 			u.freed = u.freed || r.Large
 		case r.Name == languages.MovedFunction:
 			u.moved = u.moved || r.Large
-		case hint.Interprets(r.Name):
+		case hint.interprets(r.Name):
 			u.interpreted = u.interpreted || r.Large
 		}
 	}

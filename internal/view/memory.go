@@ -23,7 +23,8 @@ const (
 )
 
 const (
-	// A profile whose stacks have more frames than fewFrames + inlinedMost × locations is refused.
+	// A profile is refused if its stacks have more frames than fewFrames + inlinedMost × locations: such a file has stacks
+	// that no compiler makes.
 	fewFrames   = 32 << 20
 	inlinedMost = 8
 	// longestText bounds a report's text, as a multiple of the memory's limit.
@@ -83,7 +84,7 @@ func (m *Memory) Err() error { return m.err }
 // Close returns all memory.
 func (m *Memory) Close() { m.account.Close() }
 
-// Writer fails after a refusal, and for texts over longestText.
+// Writer returns a writer to w that fails after a refusal, and for a text longer than longestText times the budget.
 func (m *Memory) Writer(w io.Writer) io.Writer {
 	return &limitedWriter{memory: m, to: w, remaining: longestText * filememory.Process().Total()}
 }

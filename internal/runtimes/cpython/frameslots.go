@@ -76,7 +76,8 @@ func (s *frameSlot) learn(f *evalFrame, object uint64, word managed.WordReader) 
 	s.noneFits = len(s.offsets) == 0
 }
 
-// keeps reports whether a native frame of the loop has the object in its slot; known: the slot is known.
+// keeps reports whether the loop's native frame with this CFA has the object in the slot where such frames keep it.
+// known is false before enoughFrames frames have shown which slot that is.
 func (s frameSlots) keeps(object, cfa uint64, word managed.WordReader) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]

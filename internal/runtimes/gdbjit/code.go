@@ -42,8 +42,8 @@ func New(h managed.Host) *Code {
 	return &Code{host: h, now: procmem.Now, images: map[entry]*image{}}
 }
 
-// Follow makes Code read the lists of these __jit_debug_descriptor variables only, at most eight.
-func (c *Code) Follow(descriptors []uint64) {
+// follow makes Code read the lists of these __jit_debug_descriptor variables only, at most eight.
+func (c *Code) follow(descriptors []uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := len(c.lists)

@@ -201,7 +201,7 @@ func TestManyImagesAreBounded(t *testing.T) {
 		f.register(node(i), imageAt+uint64(i), nil)
 		f.put(node(i)+24, maxImage)
 	}
-	c.Follow([]uint64{listAt})
+	c.follow([]uint64{listAt})
 	c.Refresh()
 	if read > maxCopied {
 		t.Errorf("%d bytes were copied at a time, want %d at most", read, maxCopied)
@@ -217,7 +217,7 @@ func TestCodeOfUnloadedLibrariesIsDropped(t *testing.T) {
 	f := newFake()
 	f.register(node(0), imageAt, absolute("f", codeAt, 0x100, 16))
 	c := f.code()
-	if c.Follow(nil); cfa(c, codeAt) != 0 {
+	if c.follow(nil); cfa(c, codeAt) != 0 {
 		t.Error("the code of a library that was unloaded is still believed")
 	}
 }

@@ -70,7 +70,7 @@ func (f *fake) unregister(at uint64) {
 
 func (f *fake) code() *Code {
 	c := New(listHost{fake: f})
-	c.Follow([]uint64{listAt})
+	c.follow([]uint64{listAt})
 	c.Refresh()
 	return c
 }

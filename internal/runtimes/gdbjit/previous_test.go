@@ -13,7 +13,7 @@ func (f *fake) dated() (c *Code, clock *int64) {
 	clock = new(int64)
 	c = New(listHost{fake: f})
 	c.now = func() int64 { *clock++; return *clock }
-	c.Follow([]uint64{listAt})
+	c.follow([]uint64{listAt})
 	c.Refresh()
 	return c, clock
 }

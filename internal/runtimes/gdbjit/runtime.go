@@ -40,7 +40,7 @@ func (r *Runtime) Name() string { return "GDB's JIT interface" }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
-	r.code.Follow(descriptors(h))
+	r.code.follow(descriptors(h))
 	r.code.Refresh()
 	for _, m := range managed.Unowned(h) {
 		managed.AddSource(m, r.code)

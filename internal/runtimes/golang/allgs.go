@@ -36,8 +36,8 @@ type allgs struct {
 	tries      uint
 }
 
-// Goroutines returns all live goroutines by ascending number, each as of its own moment.
-func (a *allgs) Goroutines() (out []Goroutine, err error) {
+// goroutines returns all live goroutines by ascending number, each as of its own moment.
+func (a *allgs) goroutines() (out []Goroutine, err error) {
 	for range goroutineTries {
 		var list []uint64
 		if list, err = a.addresses(); err != nil {

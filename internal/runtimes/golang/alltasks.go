@@ -9,7 +9,7 @@ const goidsTaken = 1 << 16
 
 // AllTasks implements [managed.Scheduler].
 func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
-	all, err := r.Goroutines()
+	all, err := r.goroutines()
 	r.forgetQueues() // were read for another list
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func haveParents(all []Goroutine) (found bool) {
 // Parked implements [managed.Scheduler].
 func (r *Runtime) Parked() (managed.Parked, error) {
 	p := managed.Parked{Reasons: map[string]int{}}
-	all, err := r.Goroutines()
+	all, err := r.goroutines()
 	for i := range all {
 		g := &all[i]
 		if g.Status != goroutineWaiting || r.isSystem(g) {

@@ -30,7 +30,7 @@ func TableOf(f *elffile.File) managed.FileTable {
 	}
 	defer f.Free(im.Rela)
 	t, err := New(im)
-	if errors.Is(err, ErrNoText) {
+	if errors.Is(err, errNoText) {
 		im.TextStart = symbolValue(f, "runtime.text")
 		t, err = New(im)
 	}

@@ -61,7 +61,7 @@ func TestTooManyGoroutinesOfAStrippedProgramAreNamed(t *testing.T) {
 	r.startFuncs.names = map[string]uint64{"runtime.main": 0x1000}
 	copy(r.table.img.Pclntab[72:], goroutineTable(false, false)[72:]) // the function names the list
 	for range 2 {
-		if _, err := r.Goroutines(); !errors.Is(err, errTooMany) {
+		if _, err := r.goroutines(); !errors.Is(err, errTooMany) {
 			t.Errorf("%v, want %v", err, errTooMany)
 		}
 	}
@@ -70,19 +70,19 @@ func TestTooManyGoroutinesOfAStrippedProgramAreNamed(t *testing.T) {
 func TestGoroutinesThatChangeAreNoUnknownLayout(t *testing.T) {
 	memory := waitingMemory()
 	r := hostileRuntime(t, memory)
-	if _, err := r.Goroutines(); err != nil {
+	if _, err := r.goroutines(); err != nil {
 		t.Fatal(err)
 	}
 	binary.LittleEndian.PutUint64(memory[0x300+0x38:], 0x1500) // sched.sp below the stack
-	if _, err := r.Goroutines(); !errors.Is(err, errChanging) {
+	if _, err := r.goroutines(); !errors.Is(err, errChanging) {
 		t.Errorf("a changing goroutine: %v, want %v", err, errChanging)
 	}
 	r.host = &memoryHost{memory: memory[:0x300], symbol: true}
-	if _, err := r.Goroutines(); !errors.Is(err, errUnreadable) {
+	if _, err := r.goroutines(); !errors.Is(err, errUnreadable) {
 		t.Errorf("a g that a core does not have: %v, want %v", err, errUnreadable)
 	}
 	r.host = &memoryHost{memory: memory[:0x108], symbol: true}
-	if _, err := r.Goroutines(); !errors.Is(err, errUnreadable) {
+	if _, err := r.goroutines(); !errors.Is(err, errUnreadable) {
 		t.Errorf("memory that is gone: %v, want %v", err, errUnreadable)
 	}
 }

@@ -40,7 +40,7 @@ const (
 func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 	var h header
 	if len(tab) < minHeader {
-		return h, fmt.Errorf("section of %d bytes: %w", len(tab), ErrNoTable)
+		return h, fmt.Errorf("section of %d bytes: %w", len(tab), errNoTable)
 	}
 	h.magic = binary.LittleEndian.Uint32(tab)
 	switch h.magic {
@@ -51,9 +51,9 @@ func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 	h.quantum = uint64(tab[6])
 	if tab[4] != 0 || tab[5] != 0 || tab[7] != 8 || h.quantum != quantum(arch) {
 		if h.foreign {
-			return h, fmt.Errorf("header % x: %w", tab[:8], ErrNoTable)
+			return h, fmt.Errorf("header % x: %w", tab[:8], errNoTable)
 		}
-		return h, fmt.Errorf("header % x for %v: %w", tab[:8], arch, ErrMalformed)
+		return h, fmt.Errorf("header % x for %v: %w", tab[:8], arch, errMalformed)
 	}
 	if h.magic == magic112 {
 		return h, h.whole(tab)
@@ -67,11 +67,11 @@ func (h *header) whole(tab []byte) error {
 	h.nfunc, h.ftabAt = binary.LittleEndian.Uint64(tab[8:]), minHeader112
 	end := h.ftabAt + h.nfunc*h.entrySize() + 8
 	if h.nfunc == 0 || h.nfunc > math.MaxInt32 || end+4 > uint64(len(tab)) {
-		return fmt.Errorf("%d functions in %d bytes: %w", h.nfunc, len(tab), ErrMalformed)
+		return fmt.Errorf("%d functions in %d bytes: %w", h.nfunc, len(tab), errMalformed)
 	}
 	files := uint64(binary.LittleEndian.Uint32(tab[end:]))
 	if files >= uint64(len(tab)) {
-		return fmt.Errorf("offset %#x beyond section of %#x bytes: %w", files, len(tab), ErrMalformed)
+		return fmt.Errorf("offset %#x beyond section of %#x bytes: %w", files, len(tab), errMalformed)
 	}
 	h.names, h.files, h.pctab, h.funcs, h.cus = tab, tab, tab, tab, tab[files:]
 	return nil
@@ -85,7 +85,7 @@ func (h *header) parts(tab []byte) error {
 	first := 2 // w(1) is nfiles
 	if h.magic != magic116 {
 		if len(tab) < 8+8*headerWords118 {
-			return fmt.Errorf("section of %d bytes: %w", len(tab), ErrMalformed)
+			return fmt.Errorf("section of %d bytes: %w", len(tab), errMalformed)
 		}
 		h.textStart = w(2)
 		first = 3
@@ -93,12 +93,12 @@ func (h *header) parts(tab []byte) error {
 	for i, p := range []*[]byte{&h.names, &h.cus, &h.files, &h.pctab, &h.funcs} {
 		off := w(first + i)
 		if off >= uint64(len(tab)) {
-			return fmt.Errorf("offset %#x beyond section of %#x bytes: %w", off, len(tab), ErrMalformed)
+			return fmt.Errorf("offset %#x beyond section of %#x bytes: %w", off, len(tab), errMalformed)
 		}
 		*p = tab[off:]
 	}
 	if h.nfunc == 0 || h.nfunc > math.MaxInt32 || h.nfunc*h.entrySize() > uint64(len(h.funcs)) {
-		return fmt.Errorf("%d functions in %d bytes: %w", h.nfunc, len(h.funcs), ErrMalformed)
+		return fmt.Errorf("%d functions in %d bytes: %w", h.nfunc, len(h.funcs), errMalformed)
 	}
 	return nil
 }

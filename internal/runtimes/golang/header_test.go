@@ -50,8 +50,8 @@ func TestATableWithAForeignMagicIsReadIfModuleDataReferToIt(t *testing.T) {
 			own.gofunc)
 	}
 	im.Data = nil
-	if _, err := New(im); !errors.Is(err, ErrNoTable) {
-		t.Errorf("without module data: %v, want %v", err, ErrNoTable)
+	if _, err := New(im); !errors.Is(err, errNoTable) {
+		t.Errorf("without module data: %v, want %v", err, errNoTable)
 	}
 }
 

@@ -110,8 +110,8 @@ func FuzzTable(f *testing.F) {
 		if arm {
 			im.Arch = frames.ARM64
 		}
-		if err := probe(im, text); err != nil && !errors.Is(err, ErrNoTable) && !errors.Is(err, ErrMalformed) &&
-			!errors.Is(err, ErrNoText) {
+		if err := probe(im, text); err != nil && !errors.Is(err, errNoTable) && !errors.Is(err, errMalformed) &&
+			!errors.Is(err, errNoText) {
 			t.Errorf("untyped error %v", err)
 		}
 	})

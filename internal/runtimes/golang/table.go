@@ -11,12 +11,12 @@ import (
 
 // Errors that [New] wraps.
 var (
-	// ErrNoTable means no header of Go 1.2 or later.
-	ErrNoTable = errors.New("no Go function table")
-	// ErrMalformed means a header that contradicts itself or the section.
-	ErrMalformed = errors.New("malformed Go function table")
-	// ErrNoText means that the start of the text is unknown.
-	ErrNoText = errors.New("start of the Go text not found")
+	// errNoTable means no header of Go 1.2 or later.
+	errNoTable = errors.New("no Go function table")
+	// errMalformed means a header that contradicts itself or the section.
+	errMalformed = errors.New("malformed Go function table")
+	// errNoText means that the start of the text is unknown.
+	errNoText = errors.New("start of the Go text not found")
 )
 
 // Range is a range of file addresses.
@@ -61,7 +61,7 @@ type Table struct {
 	bss     Range           // of variables with pointers, without initial value; empty if unknown
 }
 
-// New opens a table; errors wrap [ErrNoTable], [ErrMalformed] or [ErrNoText]. The table keeps im
+// New opens a table; errors wrap errNoTable, errMalformed or errNoText. The table keeps im
 // without Rela.
 func New(im Image) (*Table, error) {
 	h, err := parseHeader(im.Pclntab, im.Arch)
@@ -73,7 +73,7 @@ func New(im Image) (*Table, error) {
 	mod, _ := (&moduleScan{funcs: f}).findModuledata()
 	f.img.Rela = nil
 	if h.foreign && mod.text == 0 {
-		return nil, fmt.Errorf("magic % x, and no module data that refer to the table: %w", im.Pclntab[:4], ErrNoTable)
+		return nil, fmt.Errorf("magic % x, and no module data that refer to the table: %w", im.Pclntab[:4], errNoTable)
 	}
 	switch {
 	case im.TextStart != 0:
@@ -85,7 +85,7 @@ func New(im Image) (*Table, error) {
 	}
 	if t.text == 0 && !h.old() {
 		return nil, fmt.Errorf("table at %#x: %w; pass the data sections or the symbol runtime.text", im.PclntabAddr,
-			ErrNoText)
+			errNoText)
 	}
 	f.namesByID = h.foreign && f.knowsIDs()
 	if mod.ebss > mod.bss {

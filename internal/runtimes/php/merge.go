@@ -41,7 +41,8 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 		return r.appendRunsOf(f, leaf, out), true
 	}
 	if cfa == managed.Outermost && w.restIsOfFiber() {
-		out, replacesFrame = r.appendRest(out)
+		replacesFrame = w.nextRun < len(w.runs)
+		out = r.appendRuns(len(w.runs)-w.nextRun, out)
 	}
 	hidden := !lost && (managed.SameModule(f.Module, r.module) || r.isRegexCode(f))
 	return out, replacesFrame || hidden
@@ -63,16 +64,6 @@ func (w *walk) restIsOfFiber() bool {
 	return !w.incomplete && (w.nextRun == w.runsOnStack || w.executeFrames == 0)
 }
 
-func (r *Runtime) appendRest(out []managed.Ref) (refs []managed.Ref, added bool) {
-	w := &r.walk
-	for w.nextRun < len(w.runs) {
-		out = r.appendRun(&w.runs[w.nextRun], out)
-		w.nextRun++
-		added = true
-	}
-	return out, added
-}
-
 const (
 	maxFrameDistance = 1 << 20 // bytes
 	maxContext       = 1 << 10 // bytes up to a signal frame's registers (struct rt_sigframe)
@@ -91,11 +82,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	if n == 0 {
 		w.noteEmptyFrame()
 	}
-	for range n {
-		out = r.appendRun(&w.runs[w.nextRun], out)
-		w.nextRun++
-	}
-	return out
+	return r.appendRuns(n, out)
 }
 
 // countRunsOf returns how many of the next runs are of a frame of execute_ex with parts of the stack. The first row
@@ -116,7 +103,7 @@ func (r *Runtime) countRunsOf(f *frames.Frame, leaf bool, parts [2]managed.Span)
 	if leaf && known {
 		begins := f.PC-r.executeEx.Start < maxPrologue &&
 			w.InRegs(func(v uint64) bool { return v == current.user })
-		if begins || r.runsInnermost(data, current) {
+		if begins || w.runsInnermost(data, current) {
 			return 1
 		}
 		return 0
@@ -125,7 +112,7 @@ func (r *Runtime) countRunsOf(f *frames.Frame, leaf bool, parts [2]managed.Span)
 	switch {
 	case w.nextRun == 0 && kept && r.isEntering(current) && w.keeps(w.runs[1].user, parts):
 		return 2
-	case kept, w.executeFrames == 1 && r.hasInnerOnStack(current, parts):
+	case kept, w.executeFrames == 1 && w.hasInnerOnStack(current, parts):
 		return 1
 	case !known: // not in a stop, and saved by no function
 		w.pairedByOrder = true
@@ -158,8 +145,7 @@ func (r *Runtime) isEntering(current *run) bool {
 
 // runsInnermost reports whether the innermost native frame, with data in its register, runs the innermost run. A call
 // that begins or ends, or is inlined by the JIT, is only in the register or only in the globals.
-func (r *Runtime) runsInnermost(data uint64, current *run) bool {
-	w := &r.walk
+func (w *walk) runsInnermost(data uint64, current *run) bool {
 	switch {
 	case current.user == 0:
 		return false
@@ -190,8 +176,7 @@ func (w *walk) leadsTo(data, user uint64) bool {
 
 const maxInnerDistance = 16 << 10 // bytes
 
-func (r *Runtime) hasInnerOnStack(current *run, parts [2]managed.Span) bool {
-	w := &r.walk
+func (w *walk) hasInnerOnStack(current *run, parts [2]managed.Span) bool {
 	if current.user == 0 {
 		return false
 	}
@@ -213,17 +198,23 @@ func (w *walk) keeps(data uint64, parts [2]managed.Span) bool {
 	return data != 0 && (w.executeFrames == 1 && w.InRegs(isData) || w.isInParts(parts, isData))
 }
 
-func (r *Runtime) appendRun(current *run, out []managed.Ref) []managed.Ref {
+// appendRuns appends the calls of the next n runs.
+func (r *Runtime) appendRuns(n int, out []managed.Ref) []managed.Ref {
 	w := &r.walk
-	for i := range w.calls[current.from:current.to] {
-		c := &w.calls[current.from+i]
+	if n == 0 {
+		return out
+	}
+	first := w.runs[w.nextRun].from
+	w.nextRun += n
+	for i := first; i < w.runs[w.nextRun-1].to; i++ {
+		c := &w.calls[i]
 		if c.function == nil {
 			out = append(out, managed.Ref{Kind: kindFreed})
 			continue
 		}
 		ref := managed.Ref{Object: c.functionAt, Cookie: c.function.Serial, Kind: kindFunction}
 		if c.kind != typeInternal {
-			ref.Position = c.function.position(r.oplineOf(c, current.from+i))
+			ref.Position = c.function.position(r.oplineOf(c, i))
 		}
 		out = append(out, ref)
 	}
