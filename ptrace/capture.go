@@ -73,8 +73,8 @@ func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 func (c *capture) readOtherMemory(attachment *Attachment, req *Request, out *Stop) int {
 	out.Regs = c.regs.decode()
 	c.reader = Reader{
-		tid: attachment.tid, memory: req.Memory, readsLeft: min(max(req.OtherMemory.ReadLimit(), defaultReads), MaxReads), vectors: &c.vectors,
-		deadline: &c.stack.deadline,
+		tid: attachment.tid, memory: req.Memory, vectors: &c.vectors, deadline: &c.stack.deadline,
+		readsLeft: min(max(req.OtherMemory.ReadLimit(), defaultReads), MaxReads),
 	}
 	if !c.copyPrefetchedAndStack(attachment.tid, req, out) {
 		c.stack.read(attachment.tid, req, rawSP(&c.regs.raw))
@@ -112,8 +112,8 @@ func (c *capture) copyPrefetchedAndStack(tid int, req *Request, out *Stop) bool 
 	return true
 }
 
-// copyPrefetchedThenStack reads the n places (want bytes), then the stack up to the end that they show. It returns false
-// if the places are not all readable.
+// copyPrefetchedThenStack reads the n places (want bytes), then the stack up to the end that they show; false: the
+// places are not all readable.
 func (c *capture) copyPrefetchedThenStack(tid int, req *Request, regs *frames.Regs, n, want int) bool {
 	if copyParts(req.Memory, tid, c.parts[:n], &c.stack.deadline) != want {
 		return false

@@ -9,7 +9,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
-
 )
 
 func TestStopsOfASpinningThreadHaveItsRegistersAndStack(t *testing.T) {

@@ -79,7 +79,8 @@ func New(o Options, with *target.Common) *Aggregator {
 	a.tasks.aggregator = a
 	a.stacks.images, a.stacks.walked = o.Images, o.Walked
 	a.out = &intervalSink{
-		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)},
+		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks,
+		unix: unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)},
 	}
 	a.explainer = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts}
 	options := attribute.Options{
@@ -189,3 +190,35 @@ func (a *Aggregator) WhileReading(f func()) {
 // TakeOver takes the recording from an aggregator that is in a read, which then never returns; false: it is in none, or
 // was taken over. Precondition: the read hangs. Afterwards only the calling goroutine may call methods.
 func (a *Aggregator) TakeOver() bool { return a.ownership.takeOver() }
+
+const (
+	ownedByAggregator int32 = iota
+	aggregatorReads         // may hang
+	takenOver               // another goroutine may change the recording
+)
+
+// A recordingOwnership can be taken over only during a read of a target, which can hang for ever.
+type recordingOwnership struct{ state atomic.Int32 }
+
+// beginRead precedes a read of the target's memory or files. Reads do not nest.
+func (o *recordingOwnership) beginRead() { o.state.Store(aggregatorReads) }
+
+func (o *recordingOwnership) reading(f func()) {
+	o.beginRead()
+	defer o.endRead()
+	f()
+}
+
+// endRead follows that read. It blocks for ever after a takeover.
+func (o *recordingOwnership) endRead() {
+	if !o.state.CompareAndSwap(aggregatorReads, ownedByAggregator) {
+		select {}
+	}
+}
+
+func (o *recordingOwnership) isTakenOver() bool { return o.state.Load() == takenOver }
+
+// takeOver returns false if the aggregator is not in a read.
+func (o *recordingOwnership) takeOver() bool {
+	return o.state.CompareAndSwap(aggregatorReads, takenOver)
+}

@@ -11,12 +11,11 @@
 // # Files
 //
 //	states.go       the parts of processes and threads; mappings that are read again
-//	unwind.go       walks. locations.go, managed.go, kernelframes.go number their frames
+//	unwind.go       walks. locations.go and managed.go number their frames
 //	incompletewalks.go
 //	                what kernel samples lack; with what the next process of a program begins
 //	waits.go        what a thread waits for, and who holds it
 //	tasks.go        waiting goroutines and asyncio tasks, in slices between batches (taskpoller.go, tasksources.go)
 //	sinks.go        intervals for the Builder and the sinks; stacks that may be evicted
-//	recordingownership.go
-//	                if a read of a target hangs, another goroutine takes the recording over
+//	aggregator.go   events in; if a read of a target hangs, another goroutine takes the recording over
 package aggregator

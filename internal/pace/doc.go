@@ -7,7 +7,7 @@
 //	overheadbudget.go rate, ticks withheld, and threads of a tick for --max-overhead
 //	quota.go          ticks withheld for prywalk's own CPU quota
 //	gaps.go           time in which nothing was observed
-//	backoff.go        which sleeping threads are not observed at a tick (backofflength.go, timingwheel.go)
+//	backoff.go        which sleeping threads are not observed at a tick (for how long: backofflength.go)
 //	stopclassifier.go whether a stop shows where CPU time was spent (preemption.go, cpuchooser.go)
 //
 // # Back-off

@@ -78,9 +78,9 @@
 // reads mostly what the last one of its thread has read ([LastReads]): one call reads those of these places that were
 // present just before ([LastReads.CheckPresent]). The steps read what is missing.
 //
-// An example: a thread of CPython 3.13 runs a generator that f iterates, which the module calls. The frames of f and the
-// module are in the newest chunk of the thread's data stack, the generator's is in the generator object. The anchor, slot 0, is
-// the thread state, 0x7f3c18004000 (makePlan of package cpython):
+// An example: a thread of CPython 3.13 runs a generator that f iterates, which the module calls. The frames of f and
+// the module are in the newest chunk of the thread's data stack, the generator's is in the generator object. The
+// anchor, slot 0, is the thread state, 0x7f3c18004000 (makePlan of package cpython):
 //
 //	step                               reads                           gives
 //	Copy   slot 0, Max 0x100           0x100 bytes at 0x7f3c18004000   region 1: the thread state
