@@ -28,7 +28,7 @@ func (snap *Snapshot) conclusion(scope Scope) string {
 		th := &snap.threads[c.thread]
 		x = conclusion.Sample{
 			Thread: conclusion.Thread{PID: int64(th.pid), TID: int64(th.tid)}, Name: cmp.Or(th.name, th.comm), Task: th.task,
-			Ticks: c.v.Samples, CPU: c.v.CPU, Queue: c.v.RunQueue, Blocked: max(0, c.v.Blocked()), Stack: x.Stack[:0],
+			Ticks: c.v.Samples, CPU: c.v.CPU, Queue: c.v.RunQueue, Blocked: max(0, c.v.blocked()), Stack: x.Stack[:0],
 		}
 		if x.Blocked > 0 {
 			snap.setWait(&x, c)
