@@ -106,7 +106,7 @@ func useLine(cmd *cobra.Command) string {
 
 var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
-	"speedscope": "FILE", "firefox": "FILE", "otlp": "FILE", "pgo": "FILE",
+	"speedscope": "FILE", "firefox": "FILE", "perfetto": "FILE", "otlp": "FILE", "pgo": "FILE",
 	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "name": "NAME",
 	"callers": "FUNC", "callees": "FUNC", "source": "FUNC",
 	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP",

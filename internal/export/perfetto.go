@@ -18,8 +18,8 @@ import (
 )
 
 // Perfetto writes a trace for ui.perfetto.dev: for each thread a track with its stacks and one with its states, as
-// slices, and for each process the sums of its clocks so far, as counters, in ns. Times are of the Unix epoch. The error
-// is [view.ErrNoTime] for a profile without time stamps.
+// slices, and for each process the sums of its clocks so far, as counters, in ns. Times are of the Unix epoch. The
+// error is [view.ErrNoTime] for a profile without time stamps.
 func Perfetto(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
 	d, err := view.New(p, o)
@@ -52,7 +52,8 @@ const (
 // Fields and values of protos/perfetto/trace/perfetto_trace.proto.
 const (
 	// of a packet of the trace
-	perfettoTimestamp, perfettoSequence, perfettoEvent, perfettoInterned, perfettoFlags, perfettoTrack = 8, 10, 11, 12, 13, 60
+	perfettoTimestamp, perfettoSequence, perfettoEvent = 8, 10, 11
+	perfettoInterned, perfettoFlags, perfettoTrack     = 12, 13, 60
 	// types of an event
 	perfettoBegin, perfettoEnd, perfettoCounter = 1, 2, 4
 )
