@@ -71,7 +71,7 @@ thread waits for work; [idle? …] is a guess. [incomplete: REASON]: prywalk hel
 With --atomic all threads are stopped together, so that the stacks are those of one
 moment. A thread in a call that a stop would interrupt is read without a stop.
 
-Waiting tasks of Python's asyncio follow the threads, and the goroutines of a Go program,
+Waiting tasks of Python's asyncio and Java's virtual threads follow the threads, and the goroutines of a Go program,
 read without a stop: those with equal stacks together, the rarest first.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `, 4 no thread could be

@@ -33,10 +33,11 @@ const (
 )
 
 const (
-	maxVirtual   = 1 << 17 // threads of a list
-	virtualBatch = 64      // threads between two looks at collections
-	virtualTries = 4
-	maxKnown     = 1 << 14 // stacks with names
+	maxVirtual    = 1 << 17 // threads of a list
+	virtualBatch  = 64      // threads between two looks at collections
+	virtualTries  = 4
+	virtualPasses = 16
+	maxKnown      = 1 << 14 // stacks with names
 )
 
 type virtualThreads struct {
@@ -369,11 +370,26 @@ func (v *virtualThreads) list() (list managed.TaskList) {
 	defer func() { v.names = false }()
 	ids := slices.Sorted(maps.Keys(v.objects))
 	list.More = max(len(ids)-maxVirtual, 0)
-	for batch := range slices.Chunk(ids[:len(ids)-list.More], virtualBatch) {
-		v.readBatch(batch, func(_ uint64, t *managed.Task, result virtualResult) {
+	ids = ids[:len(ids)-list.More]
+	for pass := 0; pass < virtualPasses && len(ids) > 0; pass++ {
+		if pass > 0 {
+			v.find() // a collection may have moved them
+		}
+		ids = v.readPass(ids, &list)
+	}
+	list.Changed, list.Examined = len(ids), true
+	slices.SortStableFunc(list.Tasks, func(a, b managed.Task) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// readPass returns the numbers of the threads that changed during each reading.
+func (v *virtualThreads) readPass(ids []uint64, list *managed.TaskList) (changed []uint64) {
+	for batch := range slices.Chunk(ids, virtualBatch) {
+		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
 			switch {
+			case v.objects[id] == 0: // ended
 			case result == virtualChanged:
-				list.Changed++
+				changed = append(changed, id)
 			case result == virtualUnproven:
 				list.Unproven++
 			case result == virtualRead && t.State == managed.TaskRunning:
@@ -383,7 +399,5 @@ func (v *virtualThreads) list() (list managed.TaskList) {
 			}
 		})
 	}
-	list.Examined = true
-	slices.SortStableFunc(list.Tasks, func(a, b managed.Task) int { return cmp.Compare(a.ID, b.ID) })
-	return list
+	return changed
 }
