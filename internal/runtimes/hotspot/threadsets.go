@@ -128,7 +128,7 @@ func (v *virtualThreads) current(object uint64, ok bool) (uint64, bool) {
 
 // find sets objects and lost. A collection meanwhile, which may have moved the lists, makes it begin again.
 func (v *virtualThreads) find() {
-	for range virtualTries {
+	for range virtualPasses {
 		collected, noPause := v.readCollections()
 		v.colours, _ = v.readColours()
 		v.findOnce()

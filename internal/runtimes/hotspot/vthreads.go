@@ -186,7 +186,9 @@ func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 		return t, ok
 	}
 	if v.names {
-		t.name = v.nameOf(object)
+		if t.name, ok = v.nameOf(object); !ok {
+			return t, false
+		}
 	}
 	if t.blocker, ok = v.reference(object + v.field("java/lang/Thread.parkBlocker")); !ok {
 		return t, false
@@ -220,17 +222,17 @@ func (v *virtualThreads) kindOf(object uint64) *blockerKind {
 	return k
 }
 
-func (v *virtualThreads) nameOf(thread uint64) string {
+// nameOf returns "" for a thread without a name, or with one that is not printable.
+func (v *virtualThreads) nameOf(thread uint64) (name string, ok bool) {
 	w := namePath{colours: v.colours}
-	var ok bool
-	if w.str, ok = v.reference(thread + v.field("java/lang/Thread.name")); !ok || !v.isString(w.str) {
-		return ""
+	if w.str, ok = v.reference(thread + v.field("java/lang/Thread.name")); !ok || w.str == 0 || !v.isString(w.str) {
+		return "", ok && w.str == 0
 	}
 	if w.text, ok = v.reference(w.str + v.oops.value); !ok || !v.isText(w.text) {
-		return ""
+		return "", false
 	}
-	name, _ := v.readCharacters(&w)
-	return name
+	name, _ = v.readCharacters(&w)
+	return name, true
 }
 
 type virtualResult uint8
