@@ -113,7 +113,7 @@ func (e *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sl
 	return s, sl
 }
 
-// ConfirmTaskDeadlocks implements [locks.Checker]: each member still waits for the next, and its stack is unchanged.
+// ConfirmTaskDeadlocks implements [locks.Checker]: each member still waits for the next.
 func (e *lockExaminer) ConfirmTaskDeadlocks(cycles [][]locks.Waiter) [][]locks.Waiter {
 	time.Sleep(confirmDelay)
 	proven := slices.DeleteFunc(cycles, func(c []locks.Waiter) bool {

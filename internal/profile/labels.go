@@ -118,7 +118,7 @@ const (
 	// The object waited for, and its owner's tid at the sleep's first sample, or [OwnerNoneText].
 	LabelWaitsFor = "waits_for"
 	LabelOwner    = "owner"
-	// "goroutine" or "asyncio task" of a sample without a thread.
+	// "goroutine", "asyncio task" or "virtual thread" of a sample without a thread.
 	LabelTask = "task"
 	// Of an asyncio task, among [Interval.Labels].
 	LabelTaskName = "task name"

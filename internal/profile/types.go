@@ -100,7 +100,7 @@ type Interval struct {
 	WaitsFor string
 	// Owner held that object at the sleep's first sample; 0: unknown; [NoOwner]: free.
 	Owner int
-	// Task is languages.GoroutineTask or languages.CoroutineTask; Thread is then its first function.
+	// Task is of languages, as languages.GoroutineTask; Thread is then its first function.
 	Task string
 	// Labels are the program's, Container those of [container.Keys], as [LabelText].
 	Labels, Container string

@@ -100,7 +100,8 @@ func (p *Process) Schedules(l *languages.Language) bool {
 // Unexamined returns the languages of tasks that a dump does not show.
 func (p *Process) Unexamined() (out []*languages.Language) {
 	for _, l := range languages.All {
-		if l.Unthreaded != "" && (l.Task == "" || l.Unthreaded == languages.VirtualThreads) && !p.Examines(l) && p.Schedules(l) {
+		shown := l.Task != "" && l.Unthreaded != languages.VirtualThreads || p.Examines(l)
+		if l.Unthreaded != "" && !shown && p.Schedules(l) {
 			out = append(out, l)
 		}
 	}

@@ -113,8 +113,8 @@ func writeOwnerTask(b *strings.Builder, l *locks.Locks, pid int, w *waits.Wait) 
 		printable.Fprintf(b, "  held by %s\n", shownThreadName(l, w.Owner))
 		return
 	}
-	printable.Fprintf(b, "  held by %s\n", strings.TrimRight(fmt.Sprintf("virtual thread #%d %s", w.OwnerTask, w.OwnerName),
-		" "))
+	owner := locks.Waiter{Task: w.OwnerTask, Name: w.OwnerName}
+	printable.Fprintf(b, "  held by %s\n", waiterName(&owner))
 	p := l.Process(pid)
 	if p == nil {
 		return

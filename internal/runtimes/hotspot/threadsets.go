@@ -7,7 +7,7 @@ package hotspot
 // jdk.internal.vm.ThreadContainers knows the root container's threads and the executors; threads know the scopes that
 // they have opened (StackableScope). A container has a key set of a ConcurrentHashMap:
 //
-//	KeySetView ─► map ─► table │ Node │ TreeBin │ ForwardingNode │ …    Node ─► key, next
+//	key set ─► map ─► table │ Node │ TreeBin │ ForwardingNode │ …    Node ─► key, next
 
 const (
 	classContainers = "jdk/internal/vm/ThreadContainers"
@@ -126,8 +126,22 @@ func (v *virtualThreads) current(object uint64, ok bool) (uint64, bool) {
 	return object, !m.failed && object != 0 && object%8 == 0
 }
 
-// find sets objects and lost.
+// find sets objects and lost. A collection meanwhile, which may have moved the lists, makes it begin again.
 func (v *virtualThreads) find() {
+	for range virtualPasses {
+		collected, noPause := v.readCollections()
+		v.colours, _ = v.readColours()
+		v.findOnce()
+		after, still := v.readCollections()
+		if colours, _ := v.readColours(); noPause && still && after == collected && colours == v.colours {
+			return
+		}
+	}
+	v.lost++
+}
+
+func (v *virtualThreads) findOnce() {
+	v.vm.cached.drop()
 	v.vm.cached.begin(0)
 	defer v.vm.cached.bypass()
 	v.objects, v.lost, v.pending = map[uint64]uint64{}, 0, v.pending[:0]

@@ -33,10 +33,11 @@ const (
 )
 
 const (
-	maxVirtual   = 1 << 17 // threads of a list
-	virtualBatch = 64      // threads between two looks at collections
-	virtualTries = 4
-	maxKnown     = 1 << 14 // stacks with names
+	maxVirtual    = 1 << 17 // threads of a list
+	virtualBatch  = 64      // threads between two looks at collections
+	virtualTries  = 4
+	virtualPasses = 16
+	maxKnown      = 1 << 14 // stacks with names
 )
 
 type virtualThreads struct {
@@ -185,7 +186,9 @@ func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 		return t, ok
 	}
 	if v.names {
-		t.name = v.nameOf(object)
+		if t.name, ok = v.nameOf(object); !ok {
+			return t, false
+		}
 	}
 	if t.blocker, ok = v.reference(object + v.field("java/lang/Thread.parkBlocker")); !ok {
 		return t, false
@@ -219,17 +222,17 @@ func (v *virtualThreads) kindOf(object uint64) *blockerKind {
 	return k
 }
 
-func (v *virtualThreads) nameOf(thread uint64) string {
+// nameOf returns "" for a thread without a name, or with one that is not printable.
+func (v *virtualThreads) nameOf(thread uint64) (name string, ok bool) {
 	w := namePath{colours: v.colours}
-	var ok bool
-	if w.str, ok = v.reference(thread + v.field("java/lang/Thread.name")); !ok || !v.isString(w.str) {
-		return ""
+	if w.str, ok = v.reference(thread + v.field("java/lang/Thread.name")); !ok || w.str == 0 || !v.isString(w.str) {
+		return "", ok && w.str == 0
 	}
 	if w.text, ok = v.reference(w.str + v.oops.value); !ok || !v.isText(w.text) {
-		return ""
+		return "", false
 	}
-	name, _ := v.readCharacters(&w)
-	return name
+	name, _ = v.readCharacters(&w)
+	return name, true
 }
 
 type virtualResult uint8
@@ -369,11 +372,26 @@ func (v *virtualThreads) list() (list managed.TaskList) {
 	defer func() { v.names = false }()
 	ids := slices.Sorted(maps.Keys(v.objects))
 	list.More = max(len(ids)-maxVirtual, 0)
-	for batch := range slices.Chunk(ids[:len(ids)-list.More], virtualBatch) {
-		v.readBatch(batch, func(_ uint64, t *managed.Task, result virtualResult) {
+	ids = ids[:len(ids)-list.More]
+	for pass := 0; pass < virtualPasses && len(ids) > 0; pass++ {
+		if pass > 0 {
+			v.find() // a collection may have moved them
+		}
+		ids = v.readPass(ids, &list)
+	}
+	list.Changed, list.Examined = len(ids), true
+	slices.SortStableFunc(list.Tasks, func(a, b managed.Task) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// readPass returns the numbers of the threads that changed during each reading.
+func (v *virtualThreads) readPass(ids []uint64, list *managed.TaskList) (changed []uint64) {
+	for batch := range slices.Chunk(ids, virtualBatch) {
+		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
 			switch {
+			case v.objects[id] == 0: // ended
 			case result == virtualChanged:
-				list.Changed++
+				changed = append(changed, id)
 			case result == virtualUnproven:
 				list.Unproven++
 			case result == virtualRead && t.State == managed.TaskRunning:
@@ -383,7 +401,5 @@ func (v *virtualThreads) list() (list managed.TaskList) {
 			}
 		})
 	}
-	list.Examined = true
-	slices.SortStableFunc(list.Tasks, func(a, b managed.Task) int { return cmp.Compare(a.ID, b.ID) })
-	return list
+	return changed
 }
