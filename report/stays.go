@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/attribute"
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/schema"
@@ -152,7 +153,10 @@ func (d *data) stays(isIn func(int32) bool) (list []*jsonStay, err error) {
 		last := int64(0)
 		for _, s := range samples {
 			gap := last != 0 && begin(s) > last+period/2
-			in := slices.ContainsFunc(d.Stack(s), isIn)
+			stack := d.Stack(s)
+			unseen := d.Frames[stack[0]].Name == attribute.NotObserved
+			gap = gap || unseen
+			in := slices.ContainsFunc(stack, isIn)
 			if st != nil && (gap || !in) {
 				if st.High = 0; !gap {
 					st.High = st.Length + look(s)
@@ -172,6 +176,9 @@ func (d *data) stays(isIn func(int32) bool) (list []*jsonStay, err error) {
 				st.CPU += s.Value[clocks.CPU]
 				st.RunQueue += s.Value[clocks.RunQueue]
 				st.Blocked += max(0, clocks.Blocked(s))
+			}
+			if unseen {
+				last = 0
 			}
 		}
 	}

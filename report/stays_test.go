@@ -120,8 +120,12 @@ func TestAStayEndsAtAGap(t *testing.T) {
 	c.add(7, "handle", 300e6, 500e6, "", 0)
 	c.add(7, "handle", 600e6, 700e6, "", 0)
 	c.add(7, "other", 700e6, 800e6, "", 0)
+	c.add(7, "handle", 800e6, 900e6, "", 0)
+	c.add(7, "[not observed]", 900e6, 950e6, "", 0)
+	c.add(7, "handle", 950e6, 970e6, "", 0)
+	c.add(7, "other", 970e6, 1000e6, "", 0)
 	r := staysOf(t, c, 0, Options{})
-	if r.Stays != 2 || r.Longest != 400e6 || r.CutOff != 2 || r.Slowest[0].High != 0 {
+	if r.Stays != 4 || r.Longest != 400e6 || r.CutOff != 4 || r.Slowest[0].High != 0 {
 		t.Errorf("%+v", r)
 	}
 }

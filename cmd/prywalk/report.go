@@ -142,7 +142,7 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 	fl.StringVar(&f.opts.Sort, "sort", "", "order of the functions: self or total (self unless given; of sleepers, the "+
 		"program's functions come first)")
 	fl.BoolVar(&f.blame, "blame", false, "what lock owners did while other threads waited")
-	fl.BoolVar(&f.chains, "chains", false, "follow what threads waited for, across processes, to its end (or with --json)")
+	fl.BoolVar(&f.chains, "chains", false, "follow what threads waited for to its end, across processes")
 	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: do not sort idle waits last")
 	fl.BoolVar(&f.opts.Intervals, "ci", false, "shares with their 95% confidence interval: 25.0% ±1.6")
 	fl.BoolVar(&f.opts.Lines, "lines", false, "one row per source line instead of per function")
@@ -160,8 +160,8 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.tree, "tree", false, "the call tree")
 	fl.StringVar(&f.callers, "callers", "", "call tree of this function's callers")
 	fl.StringVar(&f.callees, "callees", "", "call tree of this function's callees")
-	fl.StringVar(&f.slow, "slow", "", "how long threads stayed in this function, and what slow stays did (or with --json)")
-	fl.DurationVar(&f.over, "over", 0, "with --slow: stays longer than this are slow (the longest 1% unless given)")
+	fl.StringVar(&f.slow, "slow", "", "how long threads stayed in this function, and what slow stays did")
+	fl.Var(commandline.Seconds(&f.over), "over", "with --slow: longer stays are slow (the longest 1% unless given)")
 	fl.StringVar(&f.source, "source", "", "the lines of the functions that match")
 	fl.StringVar(&f.sourceDir, "source-dir", "", "with --source: show the source files below this directory")
 	fl.StringArrayVar(&f.symbols, "symbols", nil, "names from this ELF file: the program before strip, or its debug file "+

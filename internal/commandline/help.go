@@ -108,7 +108,7 @@ var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
 	"speedscope": "FILE", "firefox": "FILE", "perfetto": "FILE", "otlp": "FILE", "pgo": "FILE",
 	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "name": "NAME",
-	"callers": "FUNC", "callees": "FUNC", "source": "FUNC",
+	"callers": "FUNC", "callees": "FUNC", "source": "FUNC", "slow": "FUNC",
 	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP",
 	"wait": "REGEXP",
 	"json": "FILE", "by": "WHAT", "value": "CLOCK", "engine": "HOW", "per": "WHAT",
