@@ -54,7 +54,7 @@ var messages = []struct {
 	{"prywalk record --user nobody.here", 2,
 		"--user nobody.here: there is no user of that name; getent passwd lists them"},
 	{"prywalk schema none", 2,
-		`no schema "none"; choose diff, doctor, dump, error, locks, report, stats or top`},
+		`no schema "none"; choose changes, diff, doctor, dump, error, locks, report, stats or top`},
 	{"prywalk dump -n redis-serve", 1,
 		`no process has the name "redis-serve"; do you mean redis-server? ps -e lists what there is`},
 	{"prywalk record -n nobody.here", 1,

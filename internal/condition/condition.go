@@ -4,8 +4,8 @@
 //
 // # Algorithm
 //
-// [Watch] is a sink of intervals. Add only adds two clocks up, and notes long sleeps; all else is in Refresh, about once
-// a second, with the open intervals: an interval asleep of a second or more is a sleep in which the thread has not run,
+// [Watch] is a sink of intervals. Add only adds two clocks up, and notes long sleeps; all else is in Refresh, once a
+// second, with the open intervals: an interval asleep of a second or more is a sleep in which the thread has not run,
 // so its length is that of the wait. A condition is reported when it begins to hold, and again after it has ceased to,
 // but not within the pause. For a deadlock the owners of locks are only a suspicion, which the caller examines.
 package condition

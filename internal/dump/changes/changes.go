@@ -110,7 +110,7 @@ type Growth struct {
 
 // Compare compares two dumps. It fails if they are not of one process, or in the wrong order.
 func Compare(a, b *stacks.Process) (*Changes, error) {
-	if err := comparable(a, b); err != nil {
+	if err := checkPair(a, b); err != nil {
 		return nil, err
 	}
 	c := &Changes{Origin: b.Origin, PID: b.PID, Name: b.Name, Unread: b.CountFailed(), Before: countsOf(a),
@@ -135,7 +135,7 @@ func Compare(a, b *stacks.Process) (*Changes, error) {
 	return c, nil
 }
 
-func comparable(a, b *stacks.Process) error {
+func checkPair(a, b *stacks.Process) error {
 	switch {
 	case a.PID != b.PID:
 		return fmt.Errorf("the dumps are of different processes, %d and %d: give two of one", a.PID, b.PID)
