@@ -40,7 +40,7 @@ func timeBetweenSamples(s *Stats) string {
 	if lost < minReportedTime || lost < incomplete.MuchUnsampled*s.ProfiledCPU {
 		return ""
 	}
-	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), whyBetweenSamples(s, lost))
+	return fmt.Sprintf("%s of CPU time has no function: %s", percentOf(lost/s.ProfiledCPU), whyBetweenSamples(s, lost))
 }
 
 // whyBetweenSamples takes lost in seconds.
@@ -51,10 +51,12 @@ func whyBetweenSamples(s *Stats, lost float64) string {
 	switch {
 	case s.MaxOverhead > 0 && s.Freq < ReachedRateShare*s.FreqAsked:
 		return "--max-overhead " + percentage(s.MaxOverhead) + " lowered the rate; " + limitRemedy(s, "--max-overhead")
-	case cpuNotObserved(s) >= lost/2 && s.Scheduling == "fifo":
-		return "prywalk was stopped or got no CPU; give it a spare CPU"
 	case cpuNotObserved(s) >= lost/2:
-		return "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE"
+		text := fmt.Sprintf("the host was too busy for prywalk for %.1f s; give it a spare CPU", s.NotObserved)
+		if s.Scheduling != "fifo" {
+			text += ", or CAP_SYS_NICE"
+		}
+		return text
 	}
 	return `prywalk report --by thread --focus '^\[(ran|not)' shows which threads; a higher -F samples more short runs`
 }

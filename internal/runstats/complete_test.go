@@ -57,16 +57,16 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 		maxOverhead float64
 		why         string
 	}{
-		{nil, 0, 0, "note: 90.0% of CPU time is between samples: prywalk report --by thread --focus"},
+		{nil, 0, 0, "note: 90.0% of CPU time has no function: prywalk report --by thread --focus"},
 		{map[string]int64{"traced": 31}, 0, 0,
-			"between samples: another tracer had threads (observations refused: 31); detach"},
-		{nil, 31, 0.01, "between samples: 31 sampling ticks left out, as the targets had lost 1% of their CPU time " +
+			"has no function: another tracer had threads (observations refused: 31); detach"},
+		{nil, 31, 0.01, "has no function: 31 sampling ticks left out, as the targets had lost 1% of their CPU time " +
 			"(--max-overhead); as root or with CAP_SYS_NICE stops are shorter"},
-		{nil, 0, 0.001, "between samples: --max-overhead 0.1% lowered the rate; as root"},
+		{nil, 0, 0.001, "has no function: --max-overhead 0.1% lowered the rate; as root"},
 		{map[string]int64{"max-pause": 1}, 0, 0,
-			"between samples: 1 stop left out, as expected to take over 1ms (--max-pause); as root or with CAP_SYS_NICE"},
-		{map[string]int64{"traced": 1}, 500, 0.01, "between samples: 500 sampling ticks left out"},
-		{map[string]int64{"traced": 1, "max-pause": 9}, 5, 0.01, "between samples: 9 stops left out"},
+			"has no function: 1 stop left out, as expected to take over 1ms (--max-pause); as root or with CAP_SYS_NICE"},
+		{map[string]int64{"traced": 1}, 500, 0.01, "has no function: 500 sampling ticks left out"},
+		{map[string]int64{"traced": 1, "max-pause": 9}, 5, 0.01, "has no function: 9 stops left out"},
 	} {
 		s.MaxPause = Nanos(time.Millisecond)
 		s.Failed, s.TicksWithheld, s.MaxOverhead = c.failed, c.withheld, c.maxOverhead
@@ -83,19 +83,19 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 		notObserved, seconds float64
 		scheduling, why      string
 	}{
-		{9, 10, "normal", "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE |"},
-		{9, 10, "fifo", "prywalk was stopped or got no CPU; give it a spare CPU |"},
-		{2, 4, "nice", "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE |"},
+		{9, 10, "normal", "the host was too busy for prywalk for 9.0 s; give it a spare CPU, or CAP_SYS_NICE |"},
+		{9, 10, "fifo", "the host was too busy for prywalk for 9.0 s; give it a spare CPU |"},
+		{2, 4, "nice", "the host was too busy for prywalk for 2.0 s; give it a spare CPU, or CAP_SYS_NICE |"},
 		{0.06, 10, "normal", "prywalk report --by thread --focus"},
 		{4, 10, "fifo", "prywalk report --by thread --focus"},
 	} {
 		s.NotObserved, s.Seconds, s.Scheduling = c.notObserved, c.seconds, c.scheduling
-		if line := said(s); !strings.Contains(line, "between samples: "+c.why) {
+		if line := said(s); !strings.Contains(line, "has no function: "+c.why) {
 			t.Errorf("%+v: %q", c, line)
 		}
 	}
 	s.ShortLivedCPU = 9
-	if line := said(s); strings.Contains(line, "between samples") {
+	if line := said(s); strings.Contains(line, "has no function") {
 		t.Errorf("%q", line)
 	}
 }

@@ -23,7 +23,8 @@ func TestTimeWithoutAFunctionIsListedByKind(t *testing.T) {
 		t.Errorf("%v named, %v by address, too little %v; want 0.8, 0.1", c.Share(), c.AddressOnly(), c.TooLittleTime)
 	}
 	want := "Time without a function: 10.00% [app]: functions known by address only; 6.00% [libz.so]: " +
-		"functions without symbols; 4.00% [exited unseen]: threads that started and exited between two samples (a higher -F catches more of them)"
+		"functions without symbols; 4.00% [exited unseen]: threads that started and exited " +
+		"between two samples (a higher -F catches more of them)"
 	if got := d.UnnamedTimeText(&c); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -59,8 +60,8 @@ func TestPlaceholdersAreNoNamedFunctions(t *testing.T) {
 		t.Errorf("%v of the time is named, want 0.175", c.Share())
 	}
 	want := "Time without a function: 50.00% [php]: functions without symbols; 20.00% [freed]: functions " +
-		"whose names could not be proven, mostly as they were freed; 10.00% [moved]: functions that the collector moved before their " +
-		"names were read; 2.50% [unknown]: code without symbols"
+		"whose names could not be proven, mostly as they were freed; 10.00% [moved]: functions that the " +
+		"collector moved before their names were read; 2.50% [unknown]: code without symbols"
 	if got := d.UnnamedTimeText(&c); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
