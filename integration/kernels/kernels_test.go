@@ -56,7 +56,7 @@ func testOn(t *testing.T, from, release string) {
 		Log: os.Getenv(logFile)}
 	c := m.Boot(b, jobs)
 	c.CheckJob(t, jobs[0])
-	if os.Getenv(onlyRun) == "" {
+	if os.Getenv(onlyRun) == "" || os.Getenv(update) != "" {
 		checkRow(t, release, c.Jobs["inside"])
 	}
 }

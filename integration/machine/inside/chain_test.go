@@ -33,7 +33,7 @@ var outer = []string{"__libc_start_call_main", "__libc_start_main", "__libc_star
 
 func withoutTimeEntries(names []string) []string {
 	for len(names) > 0 && (names[0] == "[ran between ticks]" || names[0] == "[blocked between ticks]" ||
-		names[0] == "[exited unseen]" || names[0] == "[not observed]") {
+		names[0] == "[exited unseen]" || names[0] == "[not observed]" || names[0] == "[kernel]") {
 		names = names[1:]
 	}
 	return names

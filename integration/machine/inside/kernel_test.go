@@ -183,7 +183,8 @@ func checkClocks(t *testing.T, uid, pid int, engine string) (got string) {
 	}
 	os.Chmod(dir, 0o777)
 	file, statsFile := filepath.Join(dir, "p.pb.gz"), filepath.Join(dir, "stats.json")
-	args := []string{"record", "-p", strconv.Itoa(pid), "-d", "4", "-F", "49", "-o", file, "--stats", statsFile}
+	args := []string{"record", "-p", strconv.Itoa(pid), "-d", "4", "-F", "49", "--no-kernel", "-o", file,
+		"--stats", statsFile}
 	runAs(t, uid, append(args, noLimits...)...).must(t, 0)
 	text, err := os.ReadFile(statsFile)
 	if err != nil {
