@@ -222,7 +222,7 @@ func checkTopology(t *testing.T, top topology, node, python string) {
 					top.checkLink(t, index[c.Links[j-1].PID], index[l.PID])
 				}
 			}
-			if c.Links[0].PID == c.Links[0].TID && c.Links[0].PID == pids[0] {
+			if first := &c.Links[0]; first.TID == pids[0] {
 				if got, why = fmt.Sprint(shown, c.End.Kind), c.End.Why; c.End.Kind == chains.Deadlock && end != chains.Deadlock {
 					t.Fatalf("a false deadlock: %s", got)
 				}

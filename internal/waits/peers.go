@@ -76,17 +76,17 @@ func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) string 
 	return other
 }
 
-// addPeers adds the ends of a socket's other end, or of a pipe those that read where d writes, or write.
-func (d *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
+// addPeers adds the ends of a socket's other end, or of a pipe those that read where f writes, or write.
+func (f *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
 	reads := true
 	for _, e := range ends {
-		if e.PID == pid && e.FD == d.FD {
+		if e.PID == pid && e.FD == f.FD {
 			reads = !e.writes
 		}
 	}
 	for _, e := range ends {
 		if !pipe || e.writes == reads {
-			d.Peers = append(d.Peers, e.Peer)
+			f.Peers = append(f.Peers, e.Peer)
 		}
 	}
 }
