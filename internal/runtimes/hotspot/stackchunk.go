@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// # Stack chunk (OpenJDK 25, runtime/stackChunkFrameStream.inline.hpp)
+// # Stack chunk (HotSpot, src/hotspot/share/runtime/continuation.cpp)
 //
 //	start                    sp                      bottom       size
 //	│ unused                 │ frames, as on a thread │ arguments │        sp, bottom and size are in words

@@ -80,7 +80,8 @@ type virtualThread struct {
 
 func (a *virtualThread) equal(b *virtualThread) bool {
 	return a.object == b.object && a.id == b.id && a.carrier == b.carrier && a.state == b.state && a.name == b.name &&
-		a.blocker == b.blocker && a.kind == b.kind && a.owner == b.owner && a.ownerTask == b.ownerTask && a.preempted == b.preempted &&
+		a.blocker == b.blocker && a.kind == b.kind && a.owner == b.owner && a.ownerTask == b.ownerTask &&
+		a.preempted == b.preempted &&
 		slices.Equal(a.chunks, b.chunks) && bytes.Equal(a.words, b.words)
 }
 
