@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// # Stack chunk (OpenJDK 25, runtime/stackChunkFrameStream.inline.hpp)
+// # Stack chunk (HotSpot, src/hotspot/share/runtime/continuation.cpp)
 //
 //	start                    sp                      bottom       size
 //	│ unused                 │ frames, as on a thread │ arguments │        sp, bottom and size are in words
@@ -29,10 +29,18 @@ const (
 	maxChunks     = 256
 	maxChunkBytes = 1 << 22
 	metadataWords = 2 // frame pointer and return address
-	injectedPC    = 2 // index (classfile/javaClasses.hpp, STACKCHUNK_INJECTED_FIELDS)
+	// Indices (classfile/javaClasses.hpp, STACKCHUNK_INJECTED_FIELDS), and a flag: a monitor stopped the thread.
+	injectedFlags = 1
+	injectedPC    = 2
+	flagPreempted = 64
 )
 
-const firstFunction = "jdk.internal.vm.Continuation.enter"
+// A thread without a carrier is in yieldFunction, or waits for a monitor. A running thread's chunks lack its innermost
+// frames, so these two prove that the state and the chunks are of one moment.
+const (
+	firstFunction = "jdk.internal.vm.Continuation.enter"
+	yieldFunction = "jdk.internal.vm.Continuation.yield"
+)
 
 func (v *virtualThreads) learnChunk() bool {
 	klass := v.classes[classChunk]
@@ -42,7 +50,8 @@ func (v *virtualThreads) learnChunk() bool {
 		return false
 	}
 	v.pcAt = v.injectedOffset(klass, injectedPC)
-	return v.pcAt != 0 && v.pcAt%8 == 0
+	v.flagsAt = v.injectedOffset(klass, injectedFlags)
+	return v.pcAt != 0 && v.pcAt%8 == 0 && v.flagsAt != 0
 }
 
 // readChunks reads the chunks with frames; false: one is not readable, or invalid.
@@ -73,6 +82,10 @@ func (v *virtualThreads) readChunks(cont uint64, t *virtualThread) bool {
 			t.words = slices.Grow(t.words, int(start+8*size-from))[:c.from+int(start+8*size-from)]
 			if !m.bytes(from, t.words[c.from:]) {
 				return false
+			}
+			if len(t.chunks) == 0 {
+				var flags [1]byte
+				t.preempted = m.bytes(chunk+v.flagsAt, flags[:]) && flags[0]&flagPreempted != 0
 			}
 			t.chunks = append(t.chunks, c)
 		}

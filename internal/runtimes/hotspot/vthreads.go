@@ -50,6 +50,7 @@ type virtualThreads struct {
 	states   map[uint32]string // of VirtualThread's constants
 	pcAt     uint64
 	stackAt  uint64
+	flagsAt  uint64
 	colours  colours
 	objects  map[uint64]uint64        // by thread's number
 	lost     int                      // sets and links that were not readable
@@ -72,6 +73,7 @@ type virtualThread struct {
 	kind                *blockerKind
 	owner               int
 	ownerTask           uint64
+	preempted           bool
 	chunks              []stackChunk
 	words               []byte // of all chunks, from the stack pointers on
 }
@@ -79,6 +81,7 @@ type virtualThread struct {
 func (a *virtualThread) equal(b *virtualThread) bool {
 	return a.object == b.object && a.id == b.id && a.carrier == b.carrier && a.state == b.state && a.name == b.name &&
 		a.blocker == b.blocker && a.kind == b.kind && a.owner == b.owner && a.ownerTask == b.ownerTask &&
+		a.preempted == b.preempted &&
 		slices.Equal(a.chunks, b.chunks) && bytes.Equal(a.words, b.words)
 }
 
@@ -308,8 +311,11 @@ func (v *virtualThreads) task(r *virtualThread) (t managed.Task, result virtualR
 		return t, virtualEnded
 	}
 	stack, result := v.stackOf(r)
-	if result != virtualRead {
+	switch {
+	case result != virtualRead:
 		return t, result
+	case !r.preempted && !strings.HasPrefix(stack.frames[0].Function, yieldFunction):
+		return t, virtualChanged
 	}
 	t.Frames, t.Wait, t.Entry = stack.frames, stack.wait, stack.entry
 	if t.State == managed.TaskWaiting {

@@ -48,10 +48,10 @@ public class Virtual {
             start("gets-" + i, Virtual::gets);
             start("deep-" + i, () -> deep(200, Virtual::takes));
             executor.submit(() -> { takes(); return null; });
-            // before JDK 24 a thread that waits for a monitor keeps its carrier
-            if (Runtime.version().feature() >= 24) start("enters-" + i, Virtual::enters);
         }
         synchronized (MONITOR) {
+            // before JDK 24 a thread that waits for a monitor keeps its carrier
+            for (int i = 0; i < n && Runtime.version().feature() >= 24; i++) start("enters-" + i, Virtual::enters);
             ready();
             Thread.sleep(FOR_EVER);
         }
