@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -77,5 +78,34 @@ func TestCollectionDoesNotWaitForTheEndOfAPinnedLookupOrRead(t *testing.T) {
 			}
 			<-collected
 		})
+	}
+}
+
+// Closing a file is such a call; on a slow or busy host it takes long enough.
+func TestAPinHoldsThoughASystemCallLosesTheProcessor(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var over atomic.Bool
+	defer over.Store(true)
+	for range 2 * runtime.GOMAXPROCS(0) { // take each P that a system call leaves
+		go func() {
+			for !over.Load() {
+				runtime.Gosched()
+			}
+		}()
+	}
+	for range 20 {
+		Pin()
+		_ = unix.Nanosleep(&unix.Timespec{Nsec: 1e6}, nil)
+		Unpin()
+		if n := ReleasePins(); n != 0 {
+			t.Fatalf("%d pins are left", n)
+		}
+		RestorePins(0)
+	}
+	for i := range pins {
+		if pins[i] != 0 {
+			t.Fatalf("thread %d has %d pins, which no goroutine has", i, pins[i])
+		}
 	}
 }

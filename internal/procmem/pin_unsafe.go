@@ -2,7 +2,12 @@
 
 package procmem
 
-import _ "unsafe" // for go:linkname
+import (
+	"syscall"
+	_ "unsafe" // for go:linkname
+
+	"golang.org/x/sys/unix"
+)
 
 // The Go runtime requests yields after 10 ms and for garbage collections. A pinned goroutine ignores them until its
 // next allocation or ordinary system call after the pin (runtime/runtime1.go, releasem; runtime/proc.go, exitsyscall).
@@ -15,23 +20,32 @@ func runtimePin() int
 //go:linkname runtimeUnpin runtime.procUnpin
 func runtimeUnpin()
 
-// pins counts the pins on each P. Only the pinned goroutine that runs on a P uses its count.
-var pins [maxProcs]uint8
+// pins counts the pins of each thread, by the runtime's m.locks. A pinned goroutine stays on its thread; its P it can
+// lose in an ordinary system call, such as the close of a file, that takes more than 20 µs (runtime/proc.go, retake).
+var pins [maxTID]uint8
 
-const maxProcs = 1 << 16 // beyond any kernel's CONFIG_NR_CPUS
+const maxTID = 1 << 22 // PID_MAX_LIMIT, include/linux/threads.h
+
+//go:nosplit
+func pinsOfThread() *uint8 {
+	tid, _, _ := syscall.RawSyscall(unix.SYS_GETTID, 0, 0, 0)
+	return &pins[tid%maxTID]
+}
 
 // Pin is ptrace.Pin.
 //
 //go:norace
-func Pin() { pins[runtimePin()]++ }
+func Pin() {
+	runtimePin()
+	*pinsOfThread()++
+}
 
 // Unpin is ptrace.Unpin.
 //
 //go:norace
 func Unpin() {
 	consumePreemption()
-	pins[runtimePin()]--
-	runtimeUnpin()
+	*pinsOfThread()--
 	runtimeUnpin()
 }
 
@@ -49,8 +63,9 @@ func Unpin() {
 //go:nosplit
 //go:norace
 func ReleasePins() (n uint8) {
-	p := runtimePin()
-	n, pins[p] = pins[p], 0
+	runtimePin()
+	count := pinsOfThread()
+	n, *count = *count, 0
 	for range n {
 		runtimeUnpin()
 	}
@@ -64,11 +79,11 @@ func ReleasePins() (n uint8) {
 //go:nosplit
 //go:norace
 func RestorePins(n uint8) {
-	p := runtimePin()
+	runtimePin()
 	for range n {
 		runtimePin()
 	}
-	pins[p] = n
+	*pinsOfThread() = n
 	consumePreemption()
 	runtimeUnpin()
 }
