@@ -25,8 +25,8 @@ import (
 var update = flag.Bool("update", false, "write docs/schema anew from the types")
 
 var forms = []struct{ name, pkg, of, title string }{
-	{"changes", "prywalk/internal/dump/changes", "Changes", "prywalk dump --since, --diff, --watch, with --json"},
 	{"chains", "prywalk/internal/chains", "Report", "prywalk report and dump --chains --json: one line"},
+	{"changes", "prywalk/internal/dump/changes", "Changes", "prywalk dump --since, --diff, --watch, with --json"},
 	{"diff", "prywalk/report", "jsonDifference", "prywalk diff --json: one line"},
 	{"doctor", "prywalk/internal/doctor", "jsonFindings", "prywalk doctor --json"},
 	{"dump", "prywalk/internal/dump/stacks", "Process", "prywalk dump --json: a line for each process"},

@@ -33,7 +33,8 @@ func TestARecorderNamesTheOtherEndOfAPipe(t *testing.T) {
 
 func TestPeersOfALabelAreParsed(t *testing.T) {
 	for label, want := range map[string]string{
-		"socket:[7] 127.0.0.1:80 = [8] nginx (pid 9), a, b (pid 10) and 3 more": "127.0.0.1:80 socket:[8] [{9 nginx 0} {10 a, b 0}]",
+		"socket:[7] 127.0.0.1:80 = [8] nginx (pid 9), a, b (pid 10) and 3 more": "127.0.0.1:80 socket:[8] " +
+			"[{9 nginx 0} {10 a, b 0}]",
 		"socket:[7] 10.0.0.1:80":       "10.0.0.1:80  []",
 		"socket:[7] = [9] app (pid 5)": " socket:[9] [{5 app 0}]",
 	} {
