@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -99,22 +100,18 @@ func (f *dumpFlags) readDump(name string) (*stacks.Process, error) {
 	return p, err
 }
 
-// dumpSince compares the dump of a file with one that it makes.
+// dumpSince compares the dump of a file with one that it makes. Without -p the file has one process.
 func (f *dumpFlags) dumpSince(w io.Writer) (first error) {
 	if len(f.pids) == 0 {
-		p, err := changes.Read(f.since, 0)
-		if err != nil {
-			return err
-		}
-		f.pids = []int{p.PID}
+		f.pids = []int{0}
 	}
 	for _, pid := range f.pids {
 		before, err := changes.Read(f.since, pid)
 		if err == nil {
 			err = f.compareNow(w, before)
 		}
-		if first = exit.Join(first, err); err != nil && len(f.pids) == 1 {
-			break
+		if first = exit.Join(first, err); errors.Is(err, dump.ErrHung) {
+			break // held threads are released when prywalk exits
 		}
 	}
 	return first
@@ -132,37 +129,32 @@ func (f *dumpFlags) compareNow(w io.Writer, before *stacks.Process) error {
 // dumpWatch ends with the last process, which is no error, or with prywalk by a signal.
 func (f *dumpFlags) dumpWatch() error {
 	before := map[int]*stacks.Process{}
-	for _, pid := range f.pids {
-		p, err := f.dumpProcess(pid)
-		if err != nil {
-			return err
-		}
-		before[pid] = p
-	}
-	for again := time.NewTicker(f.watch); ; <-again.C {
-		for pid, earlier := range before {
-			if time.Since(earlier.Time) < f.watch/2 {
-				continue
-			}
+	for ; ; <-time.After(f.watch) {
+		for _, pid := range slices.Clone(f.pids) {
 			now, err := f.dumpProcess(pid)
+			earlier := before[pid]
 			switch {
-			case refusal.Of(err) == refusal.Exited:
+			case earlier != nil && refusal.Of(err) == refusal.Exited:
 				console.Infof("process %d has ended", pid)
-				if delete(before, pid); len(before) == 0 {
-					return nil
-				}
+				f.pids = slices.DeleteFunc(f.pids, func(p int) bool { return p == pid })
 				continue
 			case err != nil:
 				return err
+			}
+			if before[pid] = now; earlier == nil {
+				continue
 			}
 			if !f.json {
 				printable.Fprintf(os.Stdout, "\n%s: ", now.Time.Format(time.TimeOnly))
 			}
 			err = f.writeChanges(os.Stdout, earlier, now)
 			earlier.Close()
-			if before[pid] = now; err != nil {
+			if err != nil {
 				return err
 			}
+		}
+		if len(f.pids) == 0 {
+			return nil
 		}
 	}
 }

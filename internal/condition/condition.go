@@ -23,8 +23,7 @@ import (
 type Condition struct {
 	text     string
 	kind     string
-	limit    float64 // threads, or a share
-	time     time.Duration
+	limit    float64 // threads, a share, or for blocked ns
 	function *regexp.Regexp
 }
 
@@ -32,7 +31,12 @@ type Condition struct {
 func (c *Condition) String() string { return c.text }
 
 // Time is the least length of a wait; 0: the condition has none.
-func (c *Condition) Time() time.Duration { return c.time }
+func (c *Condition) Time() time.Duration {
+	if c.kind != blocked {
+		return 0
+	}
+	return time.Duration(c.limit)
+}
 
 // The kinds of conditions.
 const (
@@ -54,42 +58,36 @@ var errForm = errors.New("give " + Forms)
 // Parse parses a condition. The error says what to give.
 func Parse(text string) (Condition, error) {
 	c := Condition{text: strings.TrimSpace(text)}
-	name, limit, compares := strings.Cut(c.text, ">")
+	name, limit, _ := strings.Cut(c.text, ">")
 	c.kind, limit = strings.TrimSpace(name), strings.TrimSpace(limit)
+	limit, function, under := strings.Cut(limit, " under ")
 	var err error
-	switch {
-	case c.kind == deadlock && !compares:
-		return c, nil
-	case !compares:
-		return c, errForm
-	case c.kind == waiters:
+	switch c.kind {
+	case deadlock:
+		if c.text != deadlock {
+			return c, errForm
+		}
+	case waiters:
 		var n int
 		n, err = strconv.Atoi(limit)
 		c.limit = float64(n)
-	case c.kind == runQueue, c.kind == cpu:
+	case runQueue, cpu:
 		c.limit, err = strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
 		c.limit /= 100
-	case c.kind == blocked:
-		return c, c.parseBlocked(limit)
+	case blocked:
+		var d time.Duration
+		if d, err = time.ParseDuration(strings.TrimSpace(limit)); err == nil && under && d < minBlocked {
+			return c, fmt.Errorf("give a time of at least %v", minBlocked)
+		}
+		c.limit = float64(d)
+		if c.function, _ = regexp.Compile(strings.TrimSpace(function)); c.function == nil {
+			return c, errors.New("give a regular expression after under")
+		}
 	default:
 		return c, errForm
 	}
-	if err != nil || !(c.limit >= 0) || c.kind == runQueue && c.limit >= 1 {
+	if err != nil || under != (c.kind == blocked) || !(c.limit >= 0) || c.kind == runQueue && c.limit >= 1 {
 		return c, errForm
 	}
 	return c, nil
-}
-
-func (c *Condition) parseBlocked(text string) (err error) {
-	limit, function, ok := strings.Cut(text, " under ")
-	if c.time, err = time.ParseDuration(strings.TrimSpace(limit)); err != nil || !ok {
-		return errForm
-	}
-	if c.time < minBlocked {
-		return fmt.Errorf("give a time of at least %v", minBlocked)
-	}
-	if c.function, err = regexp.Compile(strings.TrimSpace(function)); err != nil {
-		return errors.New("give a regular expression after under")
-	}
-	return nil
 }

@@ -3,6 +3,7 @@
 package condition
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -33,7 +34,6 @@ type Watch struct {
 	states            []state
 	suspects          string // as of the last call of Suspect
 	suspectedAt       int64
-	matches           map[match]bool // of stacks with final names
 
 	// Sleeps that a cut has divided go on: added since the last cut, and up to it.
 	added, cut map[int]sleep
@@ -45,14 +45,11 @@ type sleep struct {
 	begin, end int64
 }
 
+// state is that of a condition.
 type state struct {
 	held     bool
 	reported int64
-}
-
-type match struct {
-	condition int
-	stack     sample.StackID
+	matches  map[sample.StackID]bool // of stacks with final names
 }
 
 // SuspectPause is the least time between two calls of [Watch].Suspect.
@@ -106,15 +103,26 @@ func (w *Watch) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	if w.states == nil {
 		w.states = make([]state, len(w.Conditions))
 	}
-	now := w.read(open)
-	for i := range w.Conditions {
-		c := &w.Conditions[i]
-		if c.kind == deadlock {
-			w.suspect(now, at)
-			continue
+	var asleep []*profile.Interval
+	for iv := range open {
+		if isAsleep(&iv) {
+			iv.Wall = iv.End - w.begin(&iv)
+			asleep = append(asleep, &iv)
 		}
-		what := now.found(w, i, at-w.last)
-		s := &w.states[i]
+	}
+	slices.SortStableFunc(asleep, func(a, b *profile.Interval) int { return cmp.Compare(b.Wall, a.Wall) })
+	for i := range w.Conditions {
+		c, s, what := &w.Conditions[i], &w.states[i], ""
+		switch c.kind {
+		case deadlock:
+			w.suspect(asleep, at)
+		case waiters:
+			what = mostWaiters(asleep, int(c.limit))
+		case blocked:
+			what = w.longest(asleep, c, s)
+		default:
+			what = w.share(c, at-w.last)
+		}
 		switch {
 		case what == "":
 			s.held = false
@@ -126,12 +134,20 @@ func (w *Watch) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	w.cpu, w.queued, w.last = 0, 0, at
 }
 
-// moment is what threads wait for at one time.
-type moment struct {
-	asleep  []profile.Interval
-	waiters map[lock][]*profile.Interval
-	// byTID are the waiters for something with a known owner that have slept long enough.
-	byTID map[int]*profile.Interval
+// share describes a clock's share beyond the limit; "": it is within. elapsed is the time since the last Refresh, ns.
+func (w *Watch) share(c *Condition, elapsed int64) string {
+	part, whole, format := w.cpu, elapsed, "%.0f%% of one CPU"
+	if c.kind == runQueue {
+		part, whole = w.queued, w.cpu+w.queued
+		format = "threads waited for a CPU for %.0f%% of the time in which they wanted one"
+		if float64(whole) < minWanted*float64(elapsed) {
+			return ""
+		}
+	}
+	if w.last == 0 || elapsed <= 0 || float64(part) <= c.limit*float64(whole) {
+		return ""
+	}
+	return fmt.Sprintf(format, 100*float64(part)/float64(whole))
 }
 
 type lock struct {
@@ -139,59 +155,18 @@ type lock struct {
 	label string
 }
 
-func (w *Watch) read(open iter.Seq[profile.Interval]) *moment {
-	m := &moment{waiters: map[lock][]*profile.Interval{}, byTID: map[int]*profile.Interval{}}
-	for iv := range open {
-		if isAsleep(&iv) {
-			iv.Wall = iv.End - w.begin(&iv)
-			m.asleep = append(m.asleep, iv)
-		}
-	}
-	for i := range m.asleep {
-		iv := &m.asleep[i]
+func mostWaiters(asleep []*profile.Interval, limit int) string {
+	all := map[lock][]*profile.Interval{}
+	for _, iv := range asleep {
 		l := waits.ParseLabel(iv.WaitsFor)
-		if iv.Owner > 0 && iv.Wall >= minSuspect {
-			m.byTID[iv.TID] = iv
-		}
 		if as := (waits.Wait{Kind: l.Kind, Type: l.Type, Ownership: waits.Ownership{Owner: iv.Owner}}); as.IsLock() {
 			k := lock{iv.PID, iv.WaitsFor}
-			m.waiters[k] = append(m.waiters[k], iv)
+			all[k] = append(all[k], iv)
 		}
 	}
-	return m
-}
-
-// found describes what fulfils a condition, "" if nothing does. elapsed is the time since the last Refresh, ns.
-func (m *moment) found(w *Watch, i int, elapsed int64) string {
-	c := &w.Conditions[i]
-	switch c.kind {
-	case waiters:
-		return m.mostWaiters(int(c.limit))
-	case blocked:
-		return m.blocked(w, i)
-	}
-	if w.last == 0 || elapsed <= 0 {
-		return ""
-	}
-	wanted := w.cpu + w.queued
-	if c.kind == runQueue {
-		if float64(wanted) < minWanted*float64(elapsed) || float64(w.queued) <= c.limit*float64(wanted) {
-			return ""
-		}
-		return fmt.Sprintf("threads waited for a CPU for %.0f%% of the time in which they wanted one",
-			100*float64(w.queued)/float64(wanted))
-	}
-	share := float64(w.cpu) / float64(elapsed)
-	if share <= c.limit {
-		return ""
-	}
-	return fmt.Sprintf("%.0f%% of one CPU", 100*share)
-}
-
-func (m *moment) mostWaiters(limit int) string {
 	var most lock
 	n := limit
-	for l, list := range m.waiters {
+	for l, list := range all {
 		if len(list) > n || len(list) == n && n > limit && l.label < most.label {
 			most, n = l, len(list)
 		}
@@ -200,72 +175,70 @@ func (m *moment) mostWaiters(limit int) string {
 		return ""
 	}
 	text := fmt.Sprintf("%d threads of process %d wait for %s", n, most.pid, most.label)
-	if owner := m.waiters[most][0].Owner; owner > 0 {
+	if owner := all[most][0].Owner; owner > 0 {
 		text += fmt.Sprintf(", held by thread %d", owner)
 	}
 	return text
 }
 
-// blocked returns the longest wait.
-func (m *moment) blocked(w *Watch, i int) string {
-	var longest *profile.Interval
-	for n := range m.asleep {
-		iv := &m.asleep[n]
-		limit := int64(w.Conditions[i].time)
-		// Names that are not known yet are looked up meanwhile.
-		if iv.Wall > limit/2 && (longest == nil || iv.Wall > longest.Wall) && w.matchesStack(i, iv.Stack) &&
-			iv.Wall > limit {
-			longest = iv
+// longest describes the longest wait under the condition's function; asleep begins with the longest.
+func (w *Watch) longest(asleep []*profile.Interval, c *Condition, s *state) string {
+	for _, iv := range asleep {
+		// Names that are not known yet are looked up from half the time on.
+		if float64(iv.Wall) <= c.limit/2 {
+			break
 		}
+		if !w.matches(iv.Stack, c, s) || float64(iv.Wall) <= c.limit {
+			continue
+		}
+		what := fmt.Sprintf("thread %d", iv.TID)
+		if iv.Task != "" {
+			what = iv.Task
+		}
+		return fmt.Sprintf("%s %s of process %d has waited for %s", what, iv.Thread, iv.PID, tabular.Nanos(iv.Wall))
 	}
-	if longest == nil {
-		return ""
-	}
-	what := fmt.Sprintf("thread %d %s", longest.TID, longest.Thread)
-	if longest.Task != "" {
-		what = longest.Task + " " + longest.Thread
-	}
-	return fmt.Sprintf("%s of process %d has waited for %s", what, longest.PID, tabular.Nanos(longest.Wall))
+	return ""
 }
 
-func (w *Watch) matchesStack(condition int, id sample.StackID) bool {
-	key := match{condition, id}
-	if is, known := w.matches[key]; known {
+func (w *Watch) matches(id sample.StackID, c *Condition, s *state) bool {
+	if is, known := s.matches[id]; known {
 		return is
 	}
 	names, final := w.Functions(id)
-	is := slices.ContainsFunc(names, w.Conditions[condition].function.MatchString)
+	is := slices.ContainsFunc(names, c.function.MatchString)
 	if final {
-		if w.matches == nil || len(w.matches) >= maxMatches {
-			w.matches = map[match]bool{}
+		if s.matches == nil || len(s.matches) >= maxMatches {
+			s.matches = map[sample.StackID]bool{}
 		}
-		w.matches[key] = is
+		s.matches[id] = is
 	}
 	return is
 }
 
 // suspect reports cycles of owners, and processes with two waiters for locks that store no owner, unless it has
 // reported the same threads already.
-func (w *Watch) suspect(m *moment, at int64) {
-	owners, pids, unowned := map[int]int{}, map[int]bool{}, map[int]int{}
+func (w *Watch) suspect(asleep []*profile.Interval, at int64) {
+	owned, owners, pids, unowned := map[int]*profile.Interval{}, map[int]int{}, map[int]bool{}, map[int]int{}
 	var who []string
-	for tid, iv := range m.byTID {
-		owners[tid] = iv.Owner
+	for _, iv := range asleep {
+		if iv.Wall < minSuspect {
+			break
+		}
+		l := waits.ParseLabel(iv.WaitsFor)
+		switch as := (waits.Wait{Kind: l.Kind, Type: l.Type}); {
+		case iv.Owner > 0:
+			owned[iv.TID], owners[iv.TID] = iv, iv.Owner
+		case iv.Owner == 0 && l.Kind == waits.Semaphore && as.IsLock():
+			if unowned[iv.PID]++; unowned[iv.PID] > 1 {
+				pids[iv.PID] = true
+			}
+			who = append(who, fmt.Sprint(iv.TID, iv.WaitsFor))
+		}
 	}
 	for _, cycle := range waits.Cycles(owners) {
 		for _, tid := range cycle {
-			pids[m.byTID[tid].PID] = true
-			who = append(who, fmt.Sprint(tid, m.byTID[tid].WaitsFor))
-		}
-	}
-	for l, list := range m.waiters {
-		for _, iv := range list {
-			if waits.ParseLabel(l.label).Kind == waits.Semaphore && iv.Owner == 0 && iv.Wall >= minSuspect {
-				if unowned[l.pid]++; unowned[l.pid] > 1 {
-					pids[l.pid] = true
-				}
-				who = append(who, fmt.Sprint(iv.TID, l.label))
-			}
+			pids[owned[tid].PID] = true
+			who = append(who, fmt.Sprint(tid, owned[tid].WaitsFor))
 		}
 	}
 	if len(pids) == 0 {

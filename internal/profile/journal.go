@@ -31,7 +31,10 @@ type journal struct {
 }
 
 func newJournal(m *Meta) journal {
-	return journal{spill: spill{dir: m.SpillTo, failed: m.SpillFailed}, ring: ring{length: int64(m.Ring)}}
+	if m.Ring > 0 { // it is bounded, and a file would grow for ever
+		return journal{ring: ring{length: int64(m.Ring)}}
+	}
+	return journal{spill: spill{dir: m.SpillTo, failed: m.SpillFailed}}
 }
 
 func (j *journal) intervals(f func(*Interval)) error {

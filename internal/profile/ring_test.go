@@ -60,7 +60,7 @@ func TestARingHasTheLastTimeOnly(t *testing.T) {
 }
 
 func TestARingThatIsTooLargeBeginsLater(t *testing.T) {
-	b := NewBuilder(Meta{Ring: 1e6 * time.Second, Start: time.Unix(0, 0)})
+	b := NewBuilder(Meta{Ring: 1e6 * time.Second, Start: time.Unix(0, 0), SpillTo: t.TempDir()})
 	id := b.Intern(nil)
 	last := int64(0)
 	for len(b.journal.chunks) < maxRingChunks || b.journal.ring.lost == 0 {
@@ -69,6 +69,9 @@ func TestARingThatIsTooLargeBeginsLater(t *testing.T) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.journal.spill.file != nil {
+		t.Error("it is written to a file, which grows for ever")
+	}
 	if v := b.freeze(); v.meta.Start.UnixNano() != b.journal.ring.lost || len(v.chunks) > maxRingChunks+1 {
 		t.Errorf("it begins at %v and has %d chunks; what ended until %d is lost", v.meta.Start, len(v.chunks),
 			b.journal.ring.lost)

@@ -27,7 +27,7 @@ type chunk struct {
 	size       int // bytes
 	records    int
 	generation int
-	newest     int64 // latest end, Unix epoch ns
+	newest     int64 // of a ring: latest end, Unix epoch ns
 }
 
 func (s *spill) write(c *chunk) {
@@ -46,7 +46,7 @@ func (s *spill) write(c *chunk) {
 		return
 	}
 	n := len(c.bytes)
-	*c = chunk{file: s.file, at: s.size, size: n, records: c.records, generation: c.generation, newest: c.newest}
+	*c = chunk{file: s.file, at: s.size, size: n, records: c.records, generation: c.generation}
 	s.size += int64(n)
 }
 

@@ -5,6 +5,7 @@ package recording
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,19 +15,20 @@ import (
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/selfhang"
 )
 
 // ring keeps the last time only, and writes it when a condition begins to hold. Checkpoints write nothing else.
 type ring struct {
 	*recording
-	watch condition.Watch
-	names *profile.Names
-	begun time.Time
-	named time.Time // the time in the last file's name
+	watch    condition.Watch
+	names    *profile.Names
+	begun    time.Time
+	named    time.Time  // the time in the last file's name
+	suspects chan []int // processes with a possible deadlock
 
-	mu       sync.Mutex
-	due      []reason
-	suspects chan suspects
+	mu  sync.Mutex
+	due []reason
 }
 
 // reason is why the ring is written.
@@ -35,26 +37,20 @@ type reason struct {
 	at           int64 // Unix epoch, ns
 }
 
-type suspects struct {
-	pids []int
-	at   int64
-}
-
 const (
 	ringWatchEvery = time.Second
 	// A checkpoint cuts open intervals, and so the waits of which a condition waits for the length.
-	minRingCut   = time.Minute
-	waitsPerCut  = 10
-	deadlockName = "deadlock"
+	minRingCut  = time.Minute
+	waitsPerCut = 10
 )
 
 func newRing(r *recording) *ring {
-	w := &ring{recording: r, begun: time.Now(), suspects: make(chan suspects, 1)}
+	w := &ring{recording: r, begun: time.Now(), suspects: make(chan []int, 1)}
 	w.watch = condition.Watch{Conditions: r.options.On, Pause: r.options.Ring, Functions: w.functions,
 		Holds: func(c *condition.Condition, what string, at int64) { w.ask(c.String()+" began to hold", what, at) },
-		Suspect: func(pids []int, at int64) {
+		Suspect: func(pids []int, _ int64) {
 			select {
-			case w.suspects <- suspects{pids, at}:
+			case w.suspects <- pids:
 			default:
 			}
 		}}
@@ -78,43 +74,46 @@ func (w *ring) begin(ctx context.Context) (_ context.Context, end func() error) 
 	if w.isDue() { // since before there was a sampler
 		w.signals.checkpointNow()
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	done := make(chan error, 2)
-	go func() {
+	ctx, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	var hung error
+	running.Go(func() {
 		names := newBackgroundResolver()
 		defer names.close()
 		w.names.Run(names, ctx.Done())
-		done <- nil
-	}()
-	go func() {
-		err := w.examineSuspects(ctx)
-		stop(err)
-		done <- err
-	}()
-	return ctx, func() error {
-		stop(nil)
-		first := <-done
-		if second := <-done; first == nil {
-			return second
+	})
+	running.Go(func() {
+		if hung = w.examineSuspects(ctx); hung != nil {
+			stop()
 		}
-		return first
+	})
+	return ctx, func() error {
+		stop()
+		if waiting := selfhang.Watched(running.Wait); waiting != nil {
+			return waiting
+		}
+		return hung
 	}
 }
 
+// examineSuspects reports a deadlock once, although its process is examined again as others come to wait.
 func (w *ring) examineSuspects(ctx context.Context) error {
+	var known []string
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case s := <-w.suspects:
-			images := loadedcode.NewImageCache(0)
-			found, err := w.deadlocksOf(images, s.pids)
+		case pids := <-w.suspects:
+			at, images := time.Now().UnixNano(), loadedcode.NewImageCache(0)
+			found, err := w.deadlocksOf(images, pids)
 			if err != nil {
 				return err
 			}
 			_ = images.Close()
-			if len(found) > 0 {
-				w.ask(deadlockName+" began to hold", strings.Join(found, "; "), s.at)
+			isKnown := func(sentence string) bool { return slices.Contains(known, sentence) }
+			fresh := slices.DeleteFunc(slices.Clone(found), isKnown)
+			if known = found; len(fresh) > 0 {
+				w.ask("deadlock began to hold", strings.Join(fresh, "; "), at)
 			}
 		}
 	}
@@ -146,22 +145,6 @@ func (w *ring) isDue() bool {
 	return len(w.due) > 0
 }
 
-func (w *ring) takeDue() (due []reason) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	due, w.due = w.due, nil
-	return due
-}
-
-// path names a file by its end, and later than the one before: a name that was removed is not used again.
-func (w *ring) path(end time.Time) string {
-	if next := w.named.Add(time.Second); end.Before(next) {
-		end = next
-	}
-	w.named = end
-	return w.output.rotation.path(end)
-}
-
 // from returns the begin of a write.
 func (w *ring) from(end time.Time) time.Time {
 	if from := end.Add(-w.options.Ring); from.After(w.begun) {
@@ -170,48 +153,52 @@ func (w *ring) from(end time.Time) time.Time {
 	return w.begun
 }
 
-// comments say what was the case, and when, by the clock and since the begin.
-func (w *ring) comments(due []reason, from time.Time) (lines []string) {
-	for _, d := range due {
+// next returns what is due, and the path and comments of a file: what was the case, and when. A path is later than the
+// one before: a name that was removed is not used again.
+func (w *ring) next(end time.Time, more ...reason) (due []reason, path string, comments []string) {
+	w.mu.Lock()
+	due, w.due = w.due, nil
+	w.mu.Unlock()
+	for _, d := range slices.Concat(due, more) {
 		at := time.Unix(0, d.at)
 		line := fmt.Sprintf("written because %s at %s, %.1f s after the begin", d.what, at.Format(time.DateTime),
-			max(0, at.Sub(from).Seconds()))
+			max(0, at.Sub(w.from(end)).Seconds()))
 		if d.detail != "" {
 			line += ": " + d.detail
 		}
-		lines = append(lines, line)
+		comments = append(comments, line)
 	}
-	return lines
+	if w.named = w.named.Add(time.Second); w.named.Before(end) {
+		w.named = end
+	}
+	return due, w.output.rotation.path(w.named), comments
 }
 
-// writeRing writes what is kept. It stays, as another condition can begin to hold at once.
-func (r *recording) writeRing() {
-	due, o, end := r.ring.takeDue(), &r.output, time.Now()
-	from := r.ring.from(end)
-	lines := r.ring.comments(due, from)
-	r.builder.SetWindow(from, end)
-	r.builder.SetComments(lines...)
-	path := r.ring.path(end)
-	if err := r.builder.WriteFile(path, r.fileNames); err != nil {
+// writeKept writes what is kept. It stays, as another condition can begin to hold at once.
+func (w *ring) writeKept() {
+	end := time.Now()
+	due, path, comments := w.next(end)
+	w.builder.SetWindow(w.from(end), end)
+	w.builder.SetComments(comments...)
+	if err := w.builder.WriteFile(path, w.fileNames); err != nil {
 		console.Errorf("%v; it is tried again when the next condition holds, and at the end", err)
-		r.ring.mu.Lock()
-		r.ring.due = append(due, r.ring.due...)
-		r.ring.mu.Unlock()
+		w.mu.Lock()
+		w.due = append(due, w.due...)
+		w.mu.Unlock()
 		return
 	}
-	r.reportLost()
-	o.rotation.written++
-	o.rotation.prune()
-	for _, line := range lines {
+	w.reportLost()
+	w.output.rotation.written++
+	w.output.rotation.prune()
+	for _, line := range comments {
 		console.Infof("%s → %s", line, path)
 	}
 }
 
 // beginLast names the last file, and returns its comments.
-func (w *ring) beginLast() []string {
+func (w *ring) beginLast() (comments []string) {
 	end := time.Now()
-	w.output.path = w.path(end)
+	_, w.output.path, comments = w.next(end, reason{what: "the recording ended", at: end.UnixNano()})
 	w.output.state.setPath(w.output.path)
-	due := append(w.takeDue(), reason{what: "the recording ended", at: end.UnixNano()})
-	return w.comments(due, w.from(end))
+	return comments
 }

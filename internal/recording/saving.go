@@ -73,7 +73,7 @@ func (r *recording) checkpoint(c checkpointing) {
 
 func (r *recording) writeCheckpoint() {
 	if r.ring != nil {
-		r.writeRing()
+		r.ring.writeKept()
 		return
 	}
 	if r.output.rotation != nil && r.rotateIfDue() {

@@ -11,6 +11,7 @@
 package changes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -106,6 +107,8 @@ type Growth struct {
 	// Stack has the functions, innermost first.
 	Stack     []string `json:"stack"`
 	CreatedBy string   `json:"created_by,omitempty"`
+
+	hasNew bool // perhaps, of several virtual threads
 }
 
 // Compare compares two dumps. It fails if they are not of one process, or in the wrong order.
@@ -113,24 +116,15 @@ func Compare(a, b *stacks.Process) (*Changes, error) {
 	if err := checkPair(a, b); err != nil {
 		return nil, err
 	}
-	c := &Changes{Origin: b.Origin, PID: b.PID, Name: b.Name, Unread: b.CountFailed(), Before: countsOf(a),
-		After: countsOf(b), Threads: []Thread{}, NewWaiters: []Edge{}, StayedEdges: []Edge{}, Cycles: [][]int{},
+	was, is := itemsOf(a), itemsOf(b)
+	c := &Changes{Origin: b.Origin, PID: b.PID, Name: b.Name, Unread: b.CountFailed(), Before: countsOf(was),
+		After: countsOf(is), Threads: []Thread{}, NewWaiters: []Edge{}, StayedEdges: []Edge{}, Cycles: [][]int{},
 		Grew: []Growth{}}
 	if !a.Time.IsZero() && !b.Time.IsZero() {
 		c.Since, c.Seconds = a.Time, b.Time.Sub(a.Time).Seconds()
 	}
-	for i := range b.Threads {
-		t := &b.Threads[i]
-		c.addThread(sameThread(a, t), t)
-	}
-	for i := range a.Threads {
-		t := &a.Threads[i]
-		if now := b.Thread(t.TID); now == nil || !isSame(t, now) {
-			c.Threads = append(c.Threads, describe(t, Ended, place(t), ""))
-		}
-	}
-	c.addEdges(a, b)
-	c.addGrowth(a, b)
+	c.addThreads(a, b)
+	c.addGrowth(was, is)
 	c.Conclusion = c.conclude()
 	return c, nil
 }
@@ -151,74 +145,102 @@ func checkPair(a, b *stacks.Process) error {
 	return nil
 }
 
-func countsOf(p *stacks.Process) Counts {
-	return Counts{Threads: len(p.Threads), Tasks: len(p.Tasks), Goroutines: len(goroutines(p))}
-}
-
-func isSame(before, now *stacks.Thread) bool {
-	return now.RunCount == 0 || now.RunCount >= before.RunCount
-}
-
-func sameThread(a *stacks.Process, now *stacks.Thread) *stacks.Thread {
-	if before := a.Thread(now.TID); before != nil && isSame(before, now) {
-		return before
+func (c *Changes) addThreads(a, b *stacks.Process) {
+	earlier, notRun := map[int]*stacks.Thread{}, map[int]bool{}
+	for i := range a.Threads {
+		earlier[a.Threads[i].TID] = &a.Threads[i]
 	}
-	return nil
+	for i := range b.Threads {
+		now := &b.Threads[i]
+		before := earlier[now.TID]
+		if before != nil && now.RunCount != 0 && now.RunCount < before.RunCount {
+			before = nil // another thread has its ID
+		}
+		if before != nil {
+			delete(earlier, now.TID)
+		}
+		c.Threads = append(c.Threads, describe(before, now))
+		notRun[now.TID] = c.Threads[i].Change == NotRun
+		c.addEdge(before, now, notRun[now.TID])
+	}
+	for i := range a.Threads {
+		if t := &a.Threads[i]; earlier[t.TID] == t {
+			c.Threads = append(c.Threads, describe(t, nil))
+		}
+	}
+	graph := map[int]int{}
+	for i := range c.StayedEdges {
+		e := &c.StayedEdges[i]
+		if e.NotRun = notRun[e.Waiter] && notRun[e.Owner]; e.NotRun && !e.timed {
+			graph[e.Waiter] = e.Owner
+		}
+	}
+	c.Cycles = append(c.Cycles, waits.Cycles(graph)...)
 }
 
-func describe(t *stacks.Thread, change Change, from, to string) Thread {
-	d := Thread{TID: t.TID, Name: t.Name, Change: change, From: from, To: to}
-	w := t.WaitsFor
-	if w == nil {
-		return d
+// describe returns the change of a thread; nil: it is not in that dump.
+func describe(before, now *stacks.Thread) Thread {
+	t := cmp.Or(now, before)
+	d := Thread{TID: t.TID, Name: t.Name, Change: Moved}
+	switch {
+	case now == nil:
+		d.Change, d.From = Ended, place(before)
+	case before == nil:
+		d.Change, d.To = New, place(now)
+	default:
+		d.From, d.To = places(before, now)
+		known := before.RunCount != 0 && now.RunCount != 0
+		if known {
+			d.Runs = now.RunCount - before.RunCount
+		}
+		switch {
+		case known && d.Runs == 0:
+			d.Change, d.From = NotRun, d.To
+		case !equalStacks(before, now):
+		case known:
+			d.Change = Ran
+		default:
+			d.Change = SameStack
+		}
 	}
-	d.Idle = w.Idle
-	if w.Kind.IsSynchronization() || w.Kind == waits.Descriptor {
-		d.WaitsFor = w.Object()
+	if w := t.WaitsFor; w != nil {
+		d.Idle = w.Idle
+		if w.Kind.IsSynchronization() || w.Kind == waits.Descriptor {
+			d.WaitsFor = w.Object()
+		}
 	}
 	return d
 }
 
-func (c *Changes) addThread(before, now *stacks.Thread) {
-	if before == nil {
-		c.Threads = append(c.Threads, describe(now, New, "", place(now)))
+func (c *Changes) addEdge(before, now *stacks.Thread, notRun bool) {
+	w := now.WaitsFor
+	if w == nil || !w.Kind.IsSynchronization() {
 		return
 	}
-	from, to := places(before, now)
-	known := before.RunCount != 0 && now.RunCount != 0
-	change := Moved
+	e := Edge{Waiter: now.TID, Owner: w.Owner, Object: w.Object(), Place: place(now), timed: w.Timed}
 	switch {
-	case known && before.RunCount == now.RunCount:
-		change, from = NotRun, to
-	case !equalStacks(before, now):
-	case known:
-		change = Ran
-	default:
-		change = SameStack
+	case before == nil || before.WaitsFor == nil || before.WaitsFor.Object() != e.Object:
+		if w.Idle == "" && !notRun {
+			c.NewWaiters = append(c.NewWaiters, e)
+		}
+	case w.Owner != 0 && before.WaitsFor.Owner == w.Owner:
+		c.StayedEdges = append(c.StayedEdges, e)
 	}
-	t := describe(now, change, from, to)
-	if known {
-		t.Runs = now.RunCount - before.RunCount
-	}
-	c.Threads = append(c.Threads, t)
 }
 
 // Of returns the threads with a change, those that are idle last.
 func (c *Changes) Of(change Change) (list []*Thread) {
+	var idle []*Thread
 	for i := range c.Threads {
-		if c.Threads[i].Change == change {
-			list = append(list, &c.Threads[i])
+		switch t := &c.Threads[i]; {
+		case t.Change != change:
+		case t.Idle != "":
+			idle = append(idle, t)
+		default:
+			list = append(list, t)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *Thread) int { return rank(a) - rank(b) })
-	return list
-}
-
-func rank(t *Thread) int {
-	if t.Idle != "" {
-		return 1
-	}
-	return 0
+	return append(list, idle...)
 }
 
 // Thread returns a thread by its ID, or nil.
@@ -229,34 +251,36 @@ func (c *Changes) Thread(tid int) *Thread {
 	return nil
 }
 
-func (c *Changes) hasNotRun(tid int) bool {
-	t := c.Thread(tid)
-	return t != nil && t.Change == NotRun
+func innermost(t *stacks.Thread) string {
+	for i := range t.Frames {
+		if t.Frames[i].Function != "" {
+			return t.Frames[i].Location()
+		}
+	}
+	return ""
 }
 
-func (c *Changes) addEdges(a, b *stacks.Process) {
-	for i := range b.Threads {
-		t := &b.Threads[i]
-		w := t.WaitsFor
-		if w == nil || !w.Kind.IsSynchronization() {
-			continue
-		}
-		e := Edge{Waiter: t.TID, Owner: w.Owner, Object: w.Object(), Place: place(t), timed: w.Timed}
-		switch before := sameThread(a, t); {
-		case before == nil || before.WaitsFor == nil || before.WaitsFor.Object() != e.Object:
-			if w.Idle == "" && !c.hasNotRun(t.TID) {
-				c.NewWaiters = append(c.NewWaiters, e)
-			}
-		case w.Owner != 0 && before.WaitsFor.Owner == w.Owner:
-			e.NotRun = c.hasNotRun(e.Waiter) && c.hasNotRun(e.Owner)
-			c.StayedEdges = append(c.StayedEdges, e)
-		}
+func place(t *stacks.Thread) string { return cmp.Or(t.OwnPlace(), innermost(t)) }
+
+// places returns the innermost functions as well where the program's are equal.
+func places(before, now *stacks.Thread) (from, to string) {
+	from, to = place(before), place(now)
+	if x, y := innermost(before), innermost(now); from == to && x != y {
+		return x + ", in " + from, y + ", in " + to
 	}
-	graph := map[int]int{}
-	for _, e := range c.StayedEdges {
-		if e.NotRun && !e.timed {
-			graph[e.Waiter] = e.Owner
-		}
+	return from, to
+}
+
+// equalStacks compares the common part where one stack is incomplete.
+func equalStacks(a, b *stacks.Thread) bool {
+	x, y := a.Frames, b.Frames
+	if n := min(len(x), len(y)); n > 0 && !(a.Complete && b.Complete) {
+		x, y = x[:n], y[:n]
 	}
-	c.Cycles = append(c.Cycles, waits.Cycles(graph)...)
+	return slices.EqualFunc(x, y, func(f, g stacks.Frame) bool {
+		if f.Kind == "" && g.Kind == "" && f.PC != 0 && g.PC != 0 {
+			return f.PC == g.PC && f.Inlined == g.Inlined
+		}
+		return f.Function == g.Function && f.File == g.File && f.Line == g.Line
+	})
 }

@@ -10,51 +10,47 @@ import (
 )
 
 func (c *Changes) conclude() string {
-	total := tabular.Plural(int64(c.After.Threads), "thread")
-	in := ""
+	total, in := tabular.Plural(int64(c.After.Threads), "thread"), ""
 	if !c.Since.IsZero() {
 		in = fmt.Sprintf(" in %.1f s", c.Seconds)
 	}
-	var parts []string
-	if still := c.Of(NotRun); c.comparesRuns() {
-		idle := 0
-		for _, t := range still {
-			idle += rank(t)
-		}
-		part := fmt.Sprintf("%d of %s %s not run%s", len(still), total, form(len(still), "has", "have"), in)
-		if idle > 0 {
-			part += fmt.Sprintf(" (%d idle)", idle)
-		}
-		parts = append(parts, part)
-	} else {
-		parts = append(parts, fmt.Sprintf("%d of %s %s the same stack%s, without run counts that prove that they did not run",
-			len(c.Of(SameStack)), total, form(len(c.Of(SameStack)), "has", "have"), in))
+	still, format := c.Of(NotRun), "%d of %s %s not run%s"
+	if !c.comparesRuns() {
+		still = c.Of(SameStack)
+		format = "%d of %s %s the same stack%s, without run counts that prove that they did not run"
+	}
+	parts := []string{fmt.Sprintf(format, len(still), total, form(len(still), "has", "have"), in)}
+	if idle := countIdle(still); idle > 0 && still[0].Change == NotRun {
+		parts[0] += fmt.Sprintf(" (%d idle)", idle)
 	}
 	for _, s := range []struct {
-		n    int
-		text string
+		change           Change
+		one, other, rest string
 	}{
-		{len(c.Of(Moved)), "moved"}, {len(c.Of(Ran)), "ran and " + form(len(c.Of(Ran)), "has", "have") + " the same stack"},
-		{len(c.Of(New)), form(len(c.Of(New)), "is", "are") + " new"}, {len(c.Of(Ended)), "ended"},
+		{Moved, "", "", "moved"}, {Ran, "ran and has", "ran and have", " the same stack"}, {New, "is", "are", " new"},
+		{Ended, "", "", "ended"},
 	} {
-		if s.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", s.n, s.text))
+		if n := len(c.Of(s.change)); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s%s", n, form(n, s.one, s.other), s.rest))
 		}
 	}
 	for _, cycle := range c.Cycles {
-		parts = append(parts, fmt.Sprintf("DEADLOCK of %s", tabular.Plural(int64(len(cycle)), "thread")))
+		parts = append(parts, "DEADLOCK of "+tabular.Plural(int64(len(cycle)), "thread"))
 	}
-	parts = append(parts, grown("goroutines", c.Before.Goroutines, c.After.Goroutines, 1),
-		grown("tasks", c.Before.Tasks, c.After.Tasks, 0))
-	return strings.TrimRight(strings.ReplaceAll(strings.Join(parts, "; "), "; ; ", "; "), "; ")
+	if c.Before.Goroutines > 0 && c.After.Goroutines > c.Before.Goroutines { // 0: they were not read
+		parts = append(parts, fmt.Sprintf("goroutines grew from %d to %d", c.Before.Goroutines, c.After.Goroutines))
+	}
+	if c.After.Tasks > c.Before.Tasks {
+		parts = append(parts, fmt.Sprintf("tasks grew from %d to %d", c.Before.Tasks, c.After.Tasks))
+	}
+	return strings.Join(parts, "; ")
 }
 
-// grown returns "" for fewer before than least: these were not read.
-func grown(what string, before, after, least int) string {
-	if before < least || after <= before {
-		return ""
+func countIdle(list []*Thread) (n int) {
+	for _, t := range list {
+		n += min(len(t.Idle), 1)
 	}
-	return fmt.Sprintf("%s grew from %d to %d", what, before, after)
+	return n
 }
 
 // comparesRuns reports whether run counts of both dumps are known; no thread of a core has one.

@@ -36,15 +36,17 @@ func Read(path string, pid int) (*stacks.Process, error) {
 }
 
 func read(from io.Reader, pid int) (found *stacks.Process, err error) {
-	var pids []int
 	buffered := bufio.NewReader(from)
 	if magic, _ := buffered.Peek(len(elf.ELFMAG)); string(magic) == elf.ELFMAG {
 		return nil, ErrELF
 	}
+	var pids []int
 	for d := json.NewDecoder(buffered); ; {
 		var text json.RawMessage
-		if err = d.Decode(&text); err != nil {
-			break
+		if err := d.Decode(&text); errors.Is(err, io.EOF) {
+			return choose(found, pids, pid)
+		} else if err != nil {
+			return nil, fmt.Errorf("no complete dump of threads (%w); %s", err, remake)
 		}
 		var head struct {
 			Version *int             `json:"schema_version"`
@@ -58,19 +60,16 @@ func read(from io.Reader, pid int) (found *stacks.Process, err error) {
 			return nil, fmt.Errorf("a dump with schema_version %d, and this prywalk reads %d; make both dumps with one version",
 				*head.Version, schema.Number)
 		}
-		pids = append(pids, head.PID)
-		if found != nil || pid != 0 && head.PID != pid {
-			continue
+		if pids = append(pids, head.PID); found == nil && (pid == 0 || head.PID == pid) {
+			if err := json.Unmarshal(text, &found); err != nil {
+				return nil, fmt.Errorf("no dump of threads (%w); %s", err, remake)
+			}
 		}
-		found = &stacks.Process{}
-		if err := json.Unmarshal(text, found); err != nil {
-			return nil, fmt.Errorf("no dump of threads (%w); %s", err, remake)
-		}
-		complete(found)
 	}
+}
+
+func choose(found *stacks.Process, pids []int, pid int) (*stacks.Process, error) {
 	switch {
-	case !errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("no complete dump of threads (%w); %s", err, remake)
 	case len(pids) == 0:
 		return nil, fmt.Errorf("it is empty; %s", remake)
 	case found == nil:
@@ -78,25 +77,14 @@ func read(from io.Reader, pid int) (found *stacks.Process, err error) {
 	case pid == 0 && len(pids) > 1:
 		return nil, fmt.Errorf("it has the processes %d; give one of them with -p", pids)
 	}
-	return found, nil
-}
-
-// complete sets the places that the text lacks.
-func complete(p *stacks.Process) {
-	place := func(frames []stacks.Frame) {
-		for i := range frames {
-			if frames[i].Place == nil {
-				frames[i].Place = &stacks.Place{}
+	for _, list := range itemsOf(found) {
+		for _, it := range list {
+			for i := range it.stack.Frames {
+				if f := &it.stack.Frames[i]; f.Place == nil { // the text lacks it
+					f.Place = &stacks.Place{}
+				}
 			}
 		}
 	}
-	for i := range p.Threads {
-		place(p.Threads[i].Frames)
-	}
-	for i := range p.GoroutineStacks {
-		place(p.GoroutineStacks[i].Frames)
-	}
-	for i := range p.Tasks {
-		place(p.Tasks[i].Frames)
-	}
+	return found, nil
 }

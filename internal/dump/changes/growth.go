@@ -11,71 +11,74 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// item is a thread, goroutine or task.
+// item is a thread, a goroutine, or a task: of virtual threads perhaps several with one stack.
 type item struct {
 	id, createdBy string
-	stack         stacks.Thread
+	count         int
+	stack         *stacks.Thread
 }
 
-func threads(p *stacks.Process) (list []item) {
+// items are those of a dump by kind. Go's own goroutines are left out.
+type items map[string][]item
+
+var kinds = []string{"thread", "goroutine", "task"}
+
+func itemsOf(p *stacks.Process) items {
+	all := items{}
+	add := func(kind string, it item) { all[kind] = append(all[kind], it) }
 	for i := range p.Threads {
-		list = append(list, item{id: fmt.Sprint(p.Threads[i].TID), stack: p.Threads[i]})
+		add("thread", item{fmt.Sprint(p.Threads[i].TID), "", 1, &p.Threads[i]})
 	}
-	return list
-}
-
-func goroutines(p *stacks.Process) (list []item) {
 	for i := range p.GoroutineStacks {
 		if g := &p.GoroutineStacks[i]; !g.System {
-			list = append(list, item{fmt.Sprint(g.Runtime, g.ID), g.CreatedBy, *g.Stack()})
+			add("goroutine", item{fmt.Sprint(g.Runtime, g.ID), g.CreatedBy, 1, g.Stack()})
 		}
 	}
-	return list
-}
-
-func tasks(p *stacks.Process) (list []item) {
 	for i := range p.Tasks {
-		list = append(list, item{id: p.Tasks[i].Name, stack: stacks.Thread{Frames: p.Tasks[i].Frames}})
+		t := &p.Tasks[i]
+		add("task", item{fmt.Sprint(t.Name, t.ID), "", max(t.Count, 1), &stacks.Thread{Frames: t.Frames}})
 	}
-	return list
+	return all
 }
 
-// addGrowth does not compare goroutines where one dump has none: they were not read.
-func (c *Changes) addGrowth(a, b *stacks.Process) {
-	c.grow("thread", threads(a), threads(b))
-	if before, after := goroutines(a), goroutines(b); len(before) > 0 && len(after) > 0 {
-		c.grow("goroutine", before, after)
+func countsOf(all items) Counts {
+	count := func(kind string) (n int) {
+		for _, it := range all[kind] {
+			n += it.count
+		}
+		return n
 	}
-	c.grow("task", tasks(a), tasks(b))
+	return Counts{count("thread"), count("goroutine"), count("task")}
+}
+
+// addGrowth adds the stacks that more items have, one of which is new: others have only moved there. It does not
+// compare goroutines where one dump has none: they were not read.
+func (c *Changes) addGrowth(a, b items) {
+	for _, kind := range kinds {
+		if kind == "goroutine" && (len(a[kind]) == 0 || len(b[kind]) == 0) {
+			continue
+		}
+		counts, known, groups := map[string]int{}, map[string]bool{}, map[string]int{}
+		for _, it := range a[kind] {
+			counts[it.key()] += it.count
+			known[it.id] = true
+		}
+		for _, it := range b[kind] {
+			key := it.key()
+			n, ok := groups[key]
+			if !ok {
+				n = len(c.Grew)
+				groups[key] = n
+				c.Grew = append(c.Grew, Growth{Kind: kind, Before: counts[key], Place: place(it.stack),
+					Stack: it.functions(), CreatedBy: it.createdBy})
+			}
+			g := &c.Grew[n]
+			g.After += it.count
+			g.hasNew = g.hasNew || it.count > 1 || !known[it.id]
+		}
+	}
+	c.Grew = slices.DeleteFunc(c.Grew, func(g Growth) bool { return g.After <= g.Before || !g.hasNew })
 	slices.SortStableFunc(c.Grew, func(x, y Growth) int { return cmp.Compare(y.After-y.Before, x.After-x.Before) })
-}
-
-// grow adds the stacks of more items, one of which is new: others have only moved there.
-func (c *Changes) grow(kind string, before, after []item) {
-	counts, known := map[string]int{}, map[string]bool{}
-	for i := range before {
-		counts[before[i].key()]++
-		known[before[i].id] = true
-	}
-	groups := map[string]*Growth{}
-	fresh := map[string]bool{}
-	var order []string
-	for i := range after {
-		it := &after[i]
-		key := it.key()
-		if groups[key] == nil {
-			order = append(order, key)
-			groups[key] = &Growth{Kind: kind, Before: counts[key], Place: place(&it.stack), Stack: it.functions(),
-				CreatedBy: it.createdBy}
-		}
-		groups[key].After++
-		fresh[key] = fresh[key] || !known[it.id]
-	}
-	for _, key := range order {
-		if g := groups[key]; g.After > g.Before && fresh[key] {
-			c.Grew = append(c.Grew, *g)
-		}
-	}
 }
 
 func (it *item) functions() []string {

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -18,6 +19,8 @@ var changeTitles = map[changes.Change]string{
 	changes.New: "new", changes.Ended: "ended",
 }
 
+const noPlace = "a place without a name"
+
 // WriteChanges writes the conclusion, and the threads by what became of them.
 func WriteChanges(w io.Writer, c *changes.Changes) error {
 	var b strings.Builder
@@ -29,11 +32,29 @@ func WriteChanges(w io.Writer, c *changes.Changes) error {
 		}
 	}
 	for _, change := range changes.All {
-		writeChange(&b, c.Of(change), changeTitles[change])
+		list := c.Of(change)
+		writeCount(&b, changeTitles[change], len(list))
+		for _, group := range groupBy(list, func(t **changes.Thread) string { return changeText(*t) }) {
+			var names []string
+			for _, t := range group {
+				names = append(names, threadName(*t))
+			}
+			printable.Fprintf(&b, "  %s: %s\n", enumerate(names), changeText(*group[0]))
+		}
 	}
 	writeEdges(&b, c, "wait for another thread now, and did not before", c.NewWaiters)
 	writeEdges(&b, c, "waited for the same thing, with the same owner, both times", c.StayedEdges)
-	writeGrowth(&b, c.Grew)
+	for i, g := range c.Grew {
+		if i == 0 {
+			printable.Fprintf(&b, "\nmore than before, by stack:\n")
+		}
+		if i == maxShown {
+			printable.Fprintf(&b, "  … %s\n", count(len(c.Grew)-maxShown, "other stack"))
+			break
+		}
+		printable.Fprintf(&b, "  %d → %s in %s%s\n", g.Before, count(g.After, g.Kind), cmp.Or(g.Place, noPlace),
+			withSeparator(", created by ", g.CreatedBy))
+	}
 	if c.Unread > 0 {
 		printable.Fprintf(&b, "\n%s could not be read: what is called ended may be among them\n", count(c.Unread, "thread"))
 	}
@@ -41,17 +62,9 @@ func WriteChanges(w io.Writer, c *changes.Changes) error {
 	return err
 }
 
-func writeChange(b *strings.Builder, list []*changes.Thread, title string) {
-	if len(list) == 0 {
-		return
-	}
-	printable.Fprintf(b, "\n%s: %s\n", title, count(len(list), "thread"))
-	for _, group := range groupBy(list, func(t **changes.Thread) string { return changeText(*t) }) {
-		var names []string
-		for _, t := range group {
-			names = append(names, threadName(*t))
-		}
-		printable.Fprintf(b, "  %s: %s\n", enumerate(names), changeText(*group[0]))
+func writeCount(b *strings.Builder, title string, n int) {
+	if n > 0 {
+		printable.Fprintf(b, "\n%s: %s\n", title, count(n, "thread"))
 	}
 }
 
@@ -60,29 +73,19 @@ func threadName(t *changes.Thread) string {
 }
 
 func threadOf(c *changes.Changes, tid int) string {
-	if t := c.Thread(tid); t != nil {
-		return "thread " + threadName(t)
-	}
-	return fmt.Sprintf("thread %d", tid)
+	return "thread " + threadName(cmp.Or(c.Thread(tid), &changes.Thread{TID: tid}))
 }
 
-const noPlace = "a place without a name"
-
 func changeText(t *changes.Thread) string {
-	at := func(place string) string {
-		if place == "" {
-			return noPlace
-		}
-		return place
-	}
-	text := "in " + at(t.To)
+	from, to := cmp.Or(t.From, noPlace), cmp.Or(t.To, noPlace)
+	text := "in " + to
 	switch {
 	case t.Change == changes.Ended:
-		text = "was in " + at(t.From)
+		text = "was in " + from
 	case t.Change == changes.Moved && t.From == t.To:
 		text += ", by other callers or at another instruction"
 	case t.Change == changes.Moved:
-		text = "from " + at(t.From) + " to " + at(t.To)
+		text = "from " + from + " to " + to
 	}
 	if t.Runs > 0 {
 		text += ", put on a CPU " + count(int(t.Runs), "time")
@@ -97,10 +100,7 @@ func changeText(t *changes.Thread) string {
 }
 
 func writeEdges(b *strings.Builder, c *changes.Changes, title string, edges []changes.Edge) {
-	if len(edges) == 0 {
-		return
-	}
-	printable.Fprintf(b, "\n%s: %s\n", title, count(len(edges), "thread"))
+	writeCount(b, title, len(edges))
 	for _, e := range edges {
 		owner, ran := "", ""
 		if e.Owner != 0 {
@@ -111,19 +111,5 @@ func writeEdges(b *strings.Builder, c *changes.Changes, title string, edges []ch
 		}
 		printable.Fprintf(b, "  %s waits for %s%s%s%s\n", threadOf(c, e.Waiter), e.Object, owner,
 			withSeparator(", in ", e.Place), ran)
-	}
-}
-
-func writeGrowth(b *strings.Builder, grew []changes.Growth) {
-	if len(grew) == 0 {
-		return
-	}
-	printable.Fprintf(b, "\nmore than before, by stack:\n")
-	for _, g := range grew[:min(len(grew), maxShown)] {
-		printable.Fprintf(b, "  %d → %s in %s%s\n", g.Before, count(g.After, g.Kind), printable.Line(g.Place),
-			withSeparator(", created by ", g.CreatedBy))
-	}
-	if n := len(grew) - maxShown; n > 0 {
-		printable.Fprintf(b, "  … %s\n", count(n, "other stack"))
 	}
 }
