@@ -14,8 +14,8 @@
 //	app 21       │ runs fill          │                        web → app, which runs
 //
 // Where a process is waited for, the way continues if one thread of it is not idle at that time; in a process with
-// several threads that is a guess. Pieces are a list, so that nothing recurs; a way has at most [MaxLinks] links. A
-// thread that is on the way already closes a cycle, which is a deadlock only if each wait in it is final.
+// several threads that is a guess. A way has at most [MaxLinks] links. A thread that is on the way already closes a
+// cycle, which is a deadlock only if each wait in it is final.
 //
 // # Invariants
 //
@@ -83,7 +83,8 @@ type Chain struct {
 	Links   []Link `json:"links"`
 	End     End    `json:"end"`
 
-	value int64
+	way   *node
+	start int // the thread that was counted last
 }
 
 // EndShare is an end with all chains that lead to it.
@@ -115,8 +116,6 @@ type Report struct {
 	Chains []Chain     `json:"chains"`
 	Ends   []EndShare  `json:"ends"`
 	Links  []LinkShare `json:"links"`
-
-	value int64
 }
 
 // Interval is what a thread did for a time.
@@ -133,6 +132,8 @@ type Interval struct {
 	// Link.WaitsFor is of the blocked time.
 	Link Link
 	Next Next
+
+	asleep, awake *Link // nil until used
 }
 
 // Next is what an interval's blocked time leads to: a thread, else a process, else an end.

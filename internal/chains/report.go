@@ -8,126 +8,93 @@ import (
 	"slices"
 )
 
-func (b *builder) report() *Report {
-	r := &Report{Chains: []Chain{}, Ends: []EndShare{}, Links: []LinkShare{}}
-	for _, k := range b.order {
-		l := b.ends[k]
-		last := &b.links[b.parents[k.node].link]
-		c := Chain{Threads: l.threads, value: l.value,
-			End: End{Kind: k.kind, PID: last.PID, Comm: last.Comm, Function: last.Function, Why: k.why}}
-		for at := k.node; at != 0; at = b.parents[at].parent {
-			c.Links = append(c.Links, b.links[b.parents[at].link])
+func (b *builder) report(threads int) *Report {
+	r := &Report{Threads: threads, Chains: []Chain{}, Ends: []EndShare{}, Links: []LinkShare{}}
+	links := map[string]*Link{}
+	for _, c := range b.order {
+		last := c.way.link
+		c.End.PID, c.End.Comm, c.End.Function = last.PID, last.Comm, last.Function
+		for at := c.way; at != nil; at = at.parent {
+			c.Links = append(c.Links, *at.link)
+			links[at.link.text()] = at.link
 		}
 		slices.Reverse(c.Links)
-		r.Chains = append(r.Chains, c)
-	}
-	seen := map[int]bool{}
-	for i := range b.all {
-		if iv := &b.all[i]; iv.starts() {
-			r.value += iv.Blocked
-			seen[iv.ID] = true
+		if b.period == 0 {
+			c.Blocked = 0
 		}
+		r.Blocked += c.Blocked
+		r.Chains = append(r.Chains, *c)
 	}
-	r.Threads = len(seen)
-	slices.SortStableFunc(r.Chains, func(x, y Chain) int { return cmp.Compare(y.value, x.value) })
-	r.addShares()
-	r.Conclusion = r.conclude(b.period > 0)
-	if b.period > 0 {
-		r.Blocked = r.value
-		for i := range r.Chains {
-			r.Chains[i].Blocked = r.Chains[i].value
+	slices.SortStableFunc(r.Chains, func(x, y Chain) int { return cmp.Compare(y.weight(), x.weight()) })
+	ends, sums := sumBy(r.Chains, func(c *Chain) []End { return []End{c.End} })
+	for _, e := range ends {
+		r.Ends = append(r.Ends, EndShare{End: e, Share: r.share(sums[e]), Blocked: min(sums[e], r.Blocked)})
+	}
+	texts, through := sumBy(r.Chains, func(c *Chain) (texts []string) {
+		for i := range c.Links[1:] {
+			if text := c.Links[1+i].text(); !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
 		}
-		return r
+		return texts
+	})
+	for _, text := range texts {
+		n := through[text]
+		r.Links = append(r.Links, LinkShare{Link: *links[text], Share: r.share(n), Blocked: min(n, r.Blocked)})
 	}
-	for i := range r.Ends {
-		r.Ends[i].Blocked = 0
-	}
-	for i := range r.Links {
-		r.Links[i].Blocked = 0
-	}
+	r.Conclusion = r.conclude()
 	return r
 }
 
-// addShares adds up chains by end and by link. A chain counts once for each link, its first one aside.
-func (r *Report) addShares() {
-	ends, links := map[End]int{}, map[linkKey]int{}
-	for i := range r.Chains {
-		c := &r.Chains[i]
-		n, ok := ends[c.End]
-		if !ok {
-			n = len(r.Ends)
-			ends[c.End], r.Ends = n, append(r.Ends, EndShare{End: c.End})
-		}
-		r.Ends[n].Blocked += c.value
-		counted := map[int]bool{}
-		for j := range c.Links[1:] {
-			l := c.Links[1+j]
-			k := l.key()
-			n, ok := links[k]
-			if !ok {
-				n = len(r.Links)
-				links[k], r.Links = n, append(r.Links, LinkShare{Link: l})
+// weight is the blocked time; in a dump, the number of threads.
+func (c *Chain) weight() int64 { return cmp.Or(c.Blocked, int64(c.Threads)) }
+
+func (r *Report) share(weight int64) float64 {
+	return float64(weight) / float64(cmp.Or(r.Blocked, int64(r.Threads)))
+}
+
+// sumBy adds up the chains' weights by keys. The keys with the largest sums are the first.
+func sumBy[K comparable](list []Chain, keys func(*Chain) []K) (order []K, sums map[K]int64) {
+	sums = map[K]int64{}
+	for i := range list {
+		for _, k := range keys(&list[i]) {
+			if sums[k] == 0 {
+				order = append(order, k)
 			}
-			if !counted[n] {
-				counted[n] = true
-				r.Links[n].Blocked += c.value
-			}
+			sums[k] += list[i].weight()
 		}
 	}
-	slices.SortStableFunc(r.Ends, func(x, y EndShare) int { return cmp.Compare(y.Blocked, x.Blocked) })
-	slices.SortStableFunc(r.Links, func(x, y LinkShare) int { return cmp.Compare(y.Blocked, x.Blocked) })
-	for i := range r.Ends {
-		r.Ends[i].Share = float64(r.Ends[i].Blocked) / float64(r.value)
-	}
-	for i := range r.Links {
-		r.Links[i].Share = float64(r.Links[i].Blocked) / float64(r.value)
-	}
+	slices.SortStableFunc(order, func(x, y K) int { return cmp.Compare(sums[y], sums[x]) })
+	return order, sums
 }
 
 // conclude is about the process with most blocked time: where most of that ends.
-func (r *Report) conclude(timed bool) string {
-	byPID := map[int]int64{}
-	of := Link{}
-	for i := range r.Chains {
-		first := r.Chains[i].Links[0]
-		if byPID[first.PID] += r.Chains[i].value; byPID[first.PID] > byPID[of.PID] || of.PID == 0 {
-			of = first
-		}
-	}
-	ends, order := map[End]int64{}, []End{}
-	for i := range r.Chains {
-		if c := &r.Chains[i]; c.Links[0].PID == of.PID {
-			if ends[c.End] == 0 {
-				order = append(order, c.End)
-			}
-			ends[c.End] += c.value
-		}
-	}
-	if len(order) == 0 {
+func (r *Report) conclude() string {
+	processes, blocked := sumBy(r.Chains, func(c *Chain) []int { return []int{c.Links[0].PID} })
+	if len(processes) == 0 {
 		return "no thread was blocked, apart from idle ones"
 	}
-	slices.SortStableFunc(order, func(x, y End) int { return cmp.Compare(ends[y], ends[x]) })
-	whose := func(e End) string {
-		name := processName(of.Comm, of.PID)
-		if !timed {
-			return fmt.Sprintf("%d of %d blocked threads of %s", ends[e], byPID[of.PID], name)
+	pid := processes[0]
+	own := slices.DeleteFunc(slices.Clone(r.Chains), func(c Chain) bool { return c.Links[0].PID != pid })
+	name := processName(own[0].Links[0].Comm, pid)
+	order, sums := sumBy(own, func(c *Chain) []End { return []End{c.End} })
+	ends := func(e End) string { // "40 % of the blocked time of web (pid 7) ends"
+		switch n := sums[e]; {
+		case r.Blocked > 0:
+			return percent(float64(n)/float64(blocked[pid])) + " of the blocked time of " + name + " ends "
+		case n > 1:
+			return fmt.Sprintf("%d of %d blocked threads of %s end ", n, blocked[pid], name)
 		}
-		return fmt.Sprintf("%s of the blocked time of %s", percent(float64(ends[e])/float64(byPID[of.PID])), name)
-	}
-	verb := func(e End) string {
-		if !timed && ends[e] > 1 {
-			return " end "
-		}
-		return " ends "
+		return fmt.Sprintf("1 of %d blocked threads of %s ends ", blocked[pid], name)
 	}
 	top := order[0]
 	if top.Kind != Unknown {
-		return whose(top) + verb(top) + top.phrase()
+		return ends(top) + top.phrase()
 	}
-	text := "where " + whose(top) + verb(top) + "is not known: " + top.Why
+	text := "where " + ends(top) + "is not known: " + top.Why
 	i := slices.IndexFunc(order, func(e End) bool { return e.Kind != Unknown })
-	if i > 0 && float64(ends[order[i]]) >= minShare*float64(byPID[of.PID]) {
-		text += "; " + whose(order[i]) + verb(order[i]) + order[i].phrase()
+	if i > 0 && float64(sums[order[i]]) >= minShare*float64(blocked[pid]) {
+		text += "; " + ends(order[i]) + order[i].phrase()
 	}
 	return text
 }

@@ -89,57 +89,46 @@ const minShare = 0.005
 func (r *Report) Text(w io.Writer, rows int) error {
 	out := printable.NewWriter(w)
 	out.Printf("%s\n", r.Conclusion)
-	if r.value == 0 {
+	if r.Threads == 0 {
 		return out.Err()
 	}
 	blocked := tabular.Plural(int64(r.Threads), "blocked thread")
 	if r.Blocked > 0 {
 		blocked = "blocked " + tabular.Nanos(r.Blocked) + " in " + tabular.Plural(int64(r.Threads), "thread")
 	}
-	out.Printf("%s, without idle waits\n\nshare  the chain ends\n", blocked)
-	limit := func(n int, share func(i int) float64) int {
-		if rows < 0 {
-			return n
-		}
-		shown := 0
-		for shown < min(n, rows) && share(shown) >= minShare {
-			shown++
-		}
-		return max(shown, min(n, 1))
-	}
-	more := func(n int, noun string) {
+	out.Printf("%s, without idle waits\n", blocked)
+	table := func(title, noun string, n int, row func(i int) (share float64, lines []string)) {
 		if n > 0 {
-			out.Printf("       and %s\n", tabular.Plural(int64(n), noun))
+			out.Printf("\nshare  %s\n", title)
+		}
+		for i := range n {
+			share, lines := row(i)
+			if i > 0 && rows >= 0 && (i >= rows || share < minShare) {
+				out.Printf("       and %s\n", tabular.Plural(int64(n-i), "more "+noun))
+				return
+			}
+			out.Printf("%5s  %s\n", percent(share), lines[0])
+			for _, line := range lines[1:] {
+				out.Printf("         %s\n", line)
+			}
 		}
 	}
-	ends := limit(len(r.Ends), func(i int) float64 { return r.Ends[i].Share })
-	for i := range r.Ends[:ends] {
-		out.Printf("%5s  %s\n", percent(r.Ends[i].Share), r.Ends[i].End.phrase())
-	}
-	more(len(r.Ends)-ends, "more end")
-	if len(r.Links) > 0 {
-		out.Printf("\nshare  the chain passes through\n")
-	}
-	links := limit(len(r.Links), func(i int) float64 { return r.Links[i].Share })
-	for i := range r.Links[:links] {
-		out.Printf("%5s  %s\n", percent(r.Links[i].Share), r.Links[i].Link.text())
-	}
-	more(len(r.Links)-links, "more link")
-	out.Printf("\nshare  chains\n")
-	share := func(i int) float64 { return float64(r.Chains[i].value) / float64(r.value) }
-	all := limit(len(r.Chains), share)
-	for i := range r.Chains[:all] {
+	table("the chain ends", "end", len(r.Ends), func(i int) (float64, []string) {
+		return r.Ends[i].Share, []string{r.Ends[i].End.phrase()}
+	})
+	table("the chain passes through", "link", len(r.Links), func(i int) (float64, []string) {
+		return r.Links[i].Share, []string{r.Links[i].Link.text()}
+	})
+	table("chains", "chain", len(r.Chains), func(i int) (float64, []string) {
 		c := &r.Chains[i]
-		size := tabular.Plural(int64(c.Threads), "thread")
+		lines := []string{tabular.Plural(int64(c.Threads), "thread")}
 		if c.Blocked > 0 {
-			size += ", " + tabular.Nanos(c.Blocked)
+			lines[0] += ", " + tabular.Nanos(c.Blocked)
 		}
-		out.Printf("%5s  %s\n", percent(share(i)), size)
 		for j := range c.Links {
-			out.Printf("         %s\n", c.Links[j].text())
+			lines = append(lines, c.Links[j].text())
 		}
-		out.Printf("         → %s\n", c.End.phrase())
-	}
-	more(len(r.Chains)-all, "more chain")
+		return r.share(c.weight()), append(lines, "→ "+c.End.phrase())
+	})
 	return out.Err()
 }
