@@ -162,10 +162,12 @@ func (r *Runtime) Coroutines(managed.Watch) (list managed.TaskList) {
 // TaskPlaces implements [managed.Threads]: a place is a virtual thread's number.
 func (r *Runtime) TaskPlaces() []uint64 {
 	v := r.virtualThreads()
-	if v == nil || !v.begin() {
+	if v == nil {
 		return nil
 	}
-	v.find()
+	if v.begin() {
+		v.find()
+	}
 	return slices.Collect(maps.Keys(v.objects))
 }
 
@@ -181,12 +183,10 @@ func (r *Runtime) TasksAt(places []uint64, yield func(place uint64, t managed.Ta
 	if v == nil || !v.learnt {
 		return
 	}
+	v.patience = batchPatience
 	for batch := range slices.Chunk(places, virtualBatch) {
 		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
-			if result == virtualEnded {
-				*t = managed.Task{}
-			}
-			yield(id, *t, result == virtualRead || result == virtualEnded)
+			yield(id, *t, result == virtualRead)
 		})
 	}
 }

@@ -2,6 +2,11 @@
 
 package hotspot
 
+import (
+	"maps"
+	"time"
+)
+
 // # Sets of virtual threads
 //
 // jdk.internal.vm.ThreadContainers knows the root container's threads and the executors; threads know the scopes that
@@ -22,11 +27,14 @@ const (
 )
 
 var containerFields = map[string][][2]string{
-	classTracking:                 {{"VTHREADS", aSet}, {"THREADS", aSet}},
-	classContainers:               {{"CONTAINER_REGISTRY", aSet}},
-	classScope:                    {{"previous", "L" + classScope + ";"}},
-	classReference:                {{"referent", "Ljava/lang/Object;"}},
-	classMap:                      {{"table", nodes}, {"nextTable", nodes}},
+	classTracking:   {{"VTHREADS", aSet}, {"THREADS", aSet}},
+	classContainers: {{"CONTAINER_REGISTRY", aSet}},
+	classScope:      {{"previous", "L" + classScope + ";"}},
+	classReference:  {{"referent", "Ljava/lang/Object;"}},
+	classMap: {
+		{"table", nodes}, {"nextTable", nodes}, {"baseCount", "J"}, {"counterCells", "[L" + classMap + "$CounterCell;"},
+	},
+	classMap + "$CounterCell":     {{"value", "J"}},
 	classMap + "$CollectionView":  {{"map", "L" + classMap + ";"}},
 	classMap + "$Node":            {{"key", "Ljava/lang/Object;"}, {"next", "L" + classMap + "$Node;"}},
 	classMap + "$TreeBin":         {{"first", "L" + classMap + "$TreeNode;"}},
@@ -52,6 +60,10 @@ const (
 	maxScopes64 = 64
 	maxTable    = 1 << 22
 	maxChain    = 1 << 12
+	pauseStep   = 100 * time.Microsecond
+	// A list waits for collections for this time, the reading of a batch for less.
+	listPatience  = time.Second
+	batchPatience = 10 * time.Millisecond
 )
 
 // findClasses looks for the classes in the list of the first loader, which grows at its head; false: not all that are
@@ -126,25 +138,51 @@ func (v *virtualThreads) current(object uint64, ok bool) (uint64, bool) {
 	return object, !m.failed && object != 0 && object%8 == 0
 }
 
-// find sets objects and lost. A collection meanwhile, which may have moved the lists, makes it begin again.
-func (v *virtualThreads) find() {
-	for range virtualPasses {
-		collected, noPause := v.readCollections()
-		v.colours, _ = v.readColours()
-		v.findOnce()
-		after, still := v.readCollections()
-		if colours, _ := v.readColours(); noPause && still && after == collected && colours == v.colours {
-			return
-		}
+// undisturbed reports whether nothing was moved while read ran. It waits for the end of a collection, until patience,
+// which all readings of a list share, is used up.
+func (v *virtualThreads) undisturbed(read func()) bool {
+	v.vm.cached.bypass()
+	collected, noPause := v.readCollections()
+	for ; !noPause && v.patience > 0; v.patience -= pauseStep {
+		time.Sleep(pauseStep)
+		collected, noPause = v.readCollections()
 	}
-	v.lost++
-}
-
-func (v *virtualThreads) findOnce() {
+	if !noPause {
+		return false
+	}
+	v.colours, _ = v.readColours()
 	v.vm.cached.drop()
 	v.vm.cached.begin(0)
-	defer v.vm.cached.bypass()
-	v.objects, v.lost, v.pending = map[uint64]uint64{}, 0, v.pending[:0]
+	read()
+	v.vm.cached.bypass()
+	after, still := v.readCollections()
+	colours, ok := v.readColours()
+	return ok && still && after == collected && colours == v.colours
+}
+
+// find sets objects and lost. Until a reading is complete, threads that were known stay in objects.
+func (v *virtualThreads) find() {
+	found, lost, incomplete := maps.Clone(v.objects), 1, 0
+	for try := 0; try < virtualPasses && incomplete < virtualTries; try++ {
+		if !v.undisturbed(v.findOnce) {
+			continue
+		}
+		if v.lost == 0 {
+			return
+		}
+		if found == nil {
+			found = map[uint64]uint64{}
+		}
+		maps.Copy(found, v.objects)
+		lost = v.lost
+		incomplete++
+	}
+	v.objects, v.lost = found, lost
+}
+
+// findOnce counts in lost what it could not read, and the keys that the maps count besides those found.
+func (v *virtualThreads) findOnce() {
+	v.objects, v.lost, v.pending, v.maps = map[uint64]uint64{}, 0, v.pending[:0], v.maps[:0]
 	for _, field := range []string{"VTHREADS", "THREADS"} {
 		if at := v.field(classTracking + "." + field); at != 0 {
 			if mirror, ok := v.mirrorOf(classTracking); ok {
@@ -171,6 +209,14 @@ func (v *virtualThreads) findOnce() {
 		object := v.pending[0]
 		v.pending = v.pending[1:]
 		v.scopes(object)
+	}
+	v.vm.cached.bypass()
+	for _, had := range v.maps {
+		now := v.readMap(had.at)
+		if now.table != had.table || now.nextTable != had.nextTable {
+			v.lost++ // it grew: the table that was read may lack keys
+		}
+		v.lost += max(0, min(had.count, now.count)-had.found)
 	}
 }
 
@@ -226,21 +272,53 @@ func (v *virtualThreads) container(object uint64) {
 	})
 }
 
+// keyMap is one reading of a ConcurrentHashMap.
+type keyMap struct {
+	at, table, nextTable uint64 // nextTable: while it grows
+	count, found         int    // keys: by the map's own count, and read
+}
+
+func (v *virtualThreads) readMap(at uint64) keyMap {
+	k := keyMap{at: at, table: v.follow(at + v.field(classMap+".table"))}
+	k.nextTable = v.follow(at + v.field(classMap+".nextTable"))
+	m := v.vm.memory()
+	count := m.word(at + v.field(classMap+".baseCount"))
+	if m.failed {
+		v.lost++
+	}
+	v.elements(v.follow(at+v.field(classMap+".counterCells")), func(cell uint64) {
+		m := v.vm.memory()
+		count += m.word(cell + v.field(classMap+"$CounterCell.value"))
+	})
+	k.count = int(min(max(0, int64(count)), maxVirtual))
+	return k
+}
+
 // set yields the keys of the set that a field refers to.
 func (v *virtualThreads) set(at uint64, each func(object uint64)) {
 	view := v.follow(at)
 	if view == 0 {
 		return
 	}
-	m := v.follow(view + v.field(classMap+"$CollectionView.map"))
-	if m == 0 {
+	at = v.follow(view + v.field(classMap+"$CollectionView.map"))
+	if at == 0 {
 		return
 	}
-	v.table(v.follow(m+v.field(classMap+".table")), each)
-	v.table(v.follow(m+v.field(classMap+".nextTable")), each) // while the map grows
+	k, keys := v.readMap(at), map[uint64]bool{}
+	for _, table := range []uint64{k.table, k.nextTable} {
+		v.elements(table, func(node uint64) {
+			v.bin(node, func(key uint64) {
+				keys[key] = true
+				each(key)
+			})
+		})
+	}
+	k.found = len(keys)
+	v.maps = append(v.maps, k)
 }
 
-func (v *virtualThreads) table(array uint64, each func(object uint64)) {
+// elements yields the objects of an array.
+func (v *virtualThreads) elements(array uint64, each func(object uint64)) {
 	if array == 0 {
 		return
 	}
@@ -258,8 +336,8 @@ func (v *virtualThreads) table(array uint64, each func(object uint64)) {
 		size = 8
 	}
 	for i := range n {
-		if node := v.follow(content + size*i); node != 0 {
-			v.bin(node, each)
+		if object := v.follow(content + size*i); object != 0 {
+			each(object)
 		}
 	}
 }

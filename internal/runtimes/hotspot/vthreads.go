@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/languages"
@@ -52,8 +53,10 @@ type virtualThreads struct {
 	stackAt  uint64
 	flagsAt  uint64
 	colours  colours
-	objects  map[uint64]uint64        // by thread's number
-	lost     int                      // sets and links that were not readable
+	objects  map[uint64]uint64 // by thread's number
+	lost     int               // sets and links that were not readable, and keys not found
+	maps     []keyMap          // of the last reading
+	patience time.Duration
 	names    bool                     // also read names
 	known    map[string]*virtualStack // by Refs
 	kinds    map[uint64]*blockerKind  // by class
@@ -130,19 +133,16 @@ func (v *virtualThreads) begin() bool {
 		return false
 	}
 	v.beginQuery(0)
-	v.vm.cached.begin(0)
-	defer v.vm.cached.bypass()
-	if !v.oops.known && !v.learnOops() {
-		return false
+	v.vm.cached.bypass()
+	v.patience = listPatience
+	known, quiet := false, false
+	for try := 0; try < virtualPasses && !quiet; try++ {
+		quiet = v.undisturbed(func() {
+			known = (v.oops.known || v.learnOops()) && v.findClasses() && (v.learnt || v.learn())
+		})
 	}
-	var ok bool
-	if v.colours, ok = v.readColours(); !ok || !v.findClasses() {
-		return false
-	}
-	if !v.learnt {
-		v.learnt = v.learn()
-	}
-	return v.learnt
+	v.learnt = v.learnt || quiet && known
+	return quiet && known
 }
 
 func (v *virtualThreads) learn() bool {
@@ -241,8 +241,7 @@ func (v *virtualThreads) nameOf(thread uint64) (name string, ok bool) {
 type virtualResult uint8
 
 const (
-	virtualEnded virtualResult = iota
-	virtualRead
+	virtualRead virtualResult = iota
 	virtualChanged
 	virtualUnproven // its stack does not end at the thread's first function
 )
@@ -252,26 +251,19 @@ func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *manage
 	defer v.vm.cached.bypass()
 	left := slices.Clone(ids)
 	for try := range virtualTries {
-		v.vm.cached.bypass()
-		collected, noPause := v.readCollections()
-		v.colours, _ = v.readColours()
-		v.vm.cached.drop()
-		v.vm.cached.begin(0)
 		first := make([]virtualThread, len(left))
 		had := make([]bool, len(left))
-		for i, id := range left {
-			first[i], had[i] = v.read(v.objects[id])
-			had[i] = had[i] && first[i].id == id
-		}
-		v.vm.cached.reread()
-		for i := range first {
-			again, ok := v.read(first[i].object)
-			had[i] = had[i] && ok && first[i].equal(&again)
-		}
-		v.vm.cached.bypass()
-		after, still := v.readCollections()
-		colours, _ := v.readColours()
-		quiet := noPause && still && after == collected && colours == v.colours
+		quiet := v.undisturbed(func() {
+			for i, id := range left {
+				first[i], had[i] = v.read(v.objects[id])
+				had[i] = had[i] && first[i].id == id
+			}
+			v.vm.cached.reread()
+			for i := range first {
+				again, ok := v.read(first[i].object)
+				had[i] = had[i] && ok && first[i].equal(&again)
+			}
+		})
 		v.java.begin(&managed.Sample{Regs: &frames.Regs{}, At: procmem.Now()})
 		var changed []uint64
 		for i, id := range left {
@@ -305,10 +297,10 @@ func (v *virtualThreads) task(r *virtualThread) (t managed.Task, result virtualR
 	}
 	t.State = stateNames[name]
 	if len(r.chunks) == 0 {
-		if name == "STARTED" {
-			return t, virtualRead
+		if name != "STARTED" {
+			return t, virtualChanged
 		}
-		return t, virtualEnded
+		return t, virtualRead
 	}
 	stack, result := v.stackOf(r)
 	switch {
@@ -372,6 +364,7 @@ func (v *virtualThreads) list() (list managed.TaskList) {
 	if !v.begin() {
 		return list
 	}
+	v.patience = listPatience
 	v.find()
 	list.Unlisted, list.Untracked = v.lost, v.untraced
 	v.names = true
@@ -395,7 +388,7 @@ func (v *virtualThreads) readPass(ids []uint64, list *managed.TaskList) (changed
 	for batch := range slices.Chunk(ids, virtualBatch) {
 		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
 			switch {
-			case v.objects[id] == 0: // ended
+			case v.objects[id] == 0: // a complete list lacks it: it has ended
 			case result == virtualChanged:
 				changed = append(changed, id)
 			case result == virtualUnproven:
