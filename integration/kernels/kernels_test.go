@@ -70,11 +70,12 @@ func fill(b *machine.Builder) {
 		b.Compile("gcc", "programs/"+name, append(strings.Fields(flags), filepath.Join(root, inside, "testdata/chain.c"))...)
 	}
 	b.Compile("gcc", "programs/deadlock", "-O1", "-static", filepath.Join(root, inside, "testdata/deadlock.c"))
+	// Debian's linker searches lib, that of others lib64.
 	for _, dir := range []string{"lib", "lib64"} {
 		b.Img.Directory(dir)
+		b.Put(dir+"/libc.so.6", libc(b.T))
 	}
 	b.Put("lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2")
-	b.Put("lib64/libc.so.6", libc(b.T))
 }
 
 // libc is the path of this machine's C library.
