@@ -52,7 +52,7 @@ check:
 test: setup
 	@sh scripts/test.sh $(PACKAGES)
 
-## test-all: make test and the rest: all releases that are installed, oracle, torture, statistics, the emulated machines of arm64 and of other kernels
+## test-all: make test and the rest: all releases that are installed, oracle, torture, statistics, the emulated arm64 machine
 test-all: setup-all
 	@PRYWALK_TESTS=all sh scripts/test.sh $(PACKAGES)
 
@@ -73,11 +73,12 @@ test-arm64: setup-all
 	@dir=$$(sh scripts/arm64/fetch.sh) || exit; \
 	PRYWALK_ARM64=$$dir $(GO) test -timeout 30m -count=1 -v ./integration/arm64
 
-## test-kernels: prywalk on Debian's kernels 5.10, 6.1, 6.1-rt, 6.12 and the newest, in emulated machines (some 10 minutes; KERNELS: some of them)
+## test-kernels: prywalk on Debian's kernels 5.10, 6.1, 6.1-rt, 6.12 and the newest, in emulated machines (some 5 minutes each; KERNELS: some of them)
 KERNELS ?= 5.10 6.1 6.1-rt 6.12 newest
-test-kernels: setup-all
+test-kernels:
+	@sh scripts/setup-tests.sh kernels
 	@dir=$$(sh scripts/kernels/fetch.sh $(KERNELS)) || exit; \
-	PRYWALK_KERNELS=$$dir KERNELS='$(KERNELS)' CGO_ENABLED=0 $(GO) test -trimpath -timeout 60m -count=1 -v ./integration/kernels
+	PRYWALK_KERNELS=$$dir KERNELS='$(KERNELS)' CGO_ENABLED=0 $(GO) test -trimpath -timeout 90m -count=1 -v ./integration/kernels
 
 ## torture-stops: STOPS (1,000,000) forced stops of threads in every blocking call, against the table (some 10 to 30 minutes)
 STOPS ?= 1000000

@@ -47,9 +47,9 @@ events() {
 	if [ $# -gt 0 ]; then
 		tests . "$fresh $*"
 	else
-		# The emulated machines take a processor for minutes.
-		arm64=${PRYWALK_ARM64:-} kernels=${PRYWALK_KERNELS:-}
-		unset PRYWALK_ARM64 PRYWALK_KERNELS
+		# The emulated machine takes a processor for minutes.
+		arm64=${PRYWALK_ARM64:-}
+		unset PRYWALK_ARM64
 		others=$(go -C benchmarks list ./... | grep -v '/counts$\|/deadlocks$' | tr '\n' ' ')
 		tests . "$fresh $long ./..."
 		tests benchmarks "-p 2 ./nineprograms $others"
@@ -58,10 +58,6 @@ events() {
 		if [ -n "$arm64" ]; then
 			export PRYWALK_ARM64="$arm64"
 			tests . "$fresh ./integration/arm64"
-		fi
-		if [ -n "$kernels" ]; then
-			export PRYWALK_KERNELS="$kernels"
-			tests . "$fresh ./integration/kernels"
 		fi
 	fi
 	echo "$status" >"$kept/test.status"
@@ -79,14 +75,6 @@ if [ "${PRYWALK_TESTS:-}" = all ] && [ -z "${PRYWALK_ARM64:-}" ]; then
 	case $? in
 	0) export PRYWALK_ARM64 ;;
 	3) unset PRYWALK_ARM64 ;;
-	*) exit 1 ;;
-	esac
-fi
-if [ "${PRYWALK_TESTS:-}" = all ] && [ -z "${PRYWALK_KERNELS:-}" ]; then
-	PRYWALK_KERNELS=$(sh scripts/kernels/fetch.sh 5.10 newest)
-	case $? in
-	0) export PRYWALK_KERNELS ;;
-	3) unset PRYWALK_KERNELS ;;
 	*) exit 1 ;;
 	esac
 fi

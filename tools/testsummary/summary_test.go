@@ -162,12 +162,15 @@ a output TestD     a_test.go:4: left to make test-all: an hour
 a skip TestD
 a output TestE     a_test.go:7: on arm64
 a skip TestE
+a output TestF     needs.go:9: needs Debian's kernels in emulated machines: make test-kernels
+a skip TestF
 a pass
 `
 
 func TestSkippedTestsAreCountedByWhatBringsThem(t *testing.T) {
 	s, text := judged(t, stream(skipping), nil, nil)
-	want := `  needs php: sudo make setup-all (2 tests)
+	want := `  needs Debian's kernels in emulated machines: make test-kernels (1 test)
+  needs php: sudo make setup-all (2 tests)
   needs root to make a pid namespace: sudo make test (1 test)
   on arm64 (1 test)
 
@@ -176,11 +179,11 @@ Left to make test-all: 1 test
 	if !strings.Contains(text, want) {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
-	if len(s.failed) != 0 || !strings.HasSuffix(text, "\n0 passed, 0 failed, 5 skipped\n") {
+	if len(s.failed) != 0 || !strings.HasSuffix(text, "\n0 passed, 0 failed, 6 skipped\n") {
 		t.Errorf("failed %q:\n%s", s.failed, text)
 	}
 	names, err := os.ReadFile(filepath.Join(s.kept, "skipped.txt"))
-	if err != nil || strings.Count(string(names), "a Test") != 5 {
+	if err != nil || strings.Count(string(names), "a Test") != 6 {
 		t.Errorf("names are %q, %v", names, err)
 	}
 }
