@@ -127,6 +127,19 @@ func TestOnlyStacksOfNewTasksGrow(t *testing.T) {
 	}
 }
 
+func TestVirtualThreadsOfOneStackAreCounted(t *testing.T) {
+	a, b := process(0), process(time.Second)
+	task := stacks.Task{Name: "worker-1", Count: 3, Frames: thread(0, 0, "Shop.sell").Frames}
+	a.Tasks = []stacks.Task{task}
+	task.Count = 500
+	b.Tasks = []stacks.Task{task}
+	c := compared(t, a, b)
+	if len(c.Grew) != 1 || c.Grew[0].Before != 3 || c.Grew[0].After != 500 ||
+		!strings.HasSuffix(c.Conclusion, "; tasks grew from 3 to 500") {
+		t.Errorf("%q, %+v", c.Conclusion, c.Grew)
+	}
+}
+
 func TestDumpsThatCannotBeCompared(t *testing.T) {
 	a := process(0)
 	for text, change := range map[string]func(p *stacks.Process){
