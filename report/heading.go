@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/runstats"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
 )
@@ -137,9 +138,6 @@ func suggest(flags string, o *Options) string {
 	return "prywalk report " + flags + " " + o.File
 }
 
-// maxNotes is for a reader: the rest is in report --account.
-const maxNotes = 2
-
 // footnotes writes the first notes with something to do: those of the recording, then those of the stacks.
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	var notes []string
@@ -152,18 +150,13 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	notes = append(append(notes, d.waitHint(), d.WhyIncomplete()), d.Notes(shown)...)
 	notes = append(notes, d.UnnamedTimeText(&c))
 	above := len(shown) > 0 || d.Options.By != ""
-	for _, n := range firstNotes(notes) {
+	for _, n := range runstats.FirstNotes(notes) {
 		if above {
 			out.Printf("\n")
 		}
 		out.Printf("%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
 		above = true
 	}
-}
-
-func firstNotes(notes []string) []string {
-	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
-	return notes[:min(len(notes), maxNotes)]
 }
 
 // taskHint returns the time of threads that their tasks have instead.
