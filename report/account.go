@@ -4,6 +4,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -15,8 +16,10 @@ import (
 // Account writes all comments, which say how a recording was made, and all notes.
 func Account(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
-		s := d.title(out)
-		for _, comment := range s.Comments {
+		d.headingBy(out, maxTarget, func(parts []string) printable.Raw {
+			return tabular.Wrap(o.Width, " · ", slices.DeleteFunc(parts, func(p string) bool { return p == "" })...)
+		})
+		for _, comment := range p.Comments {
 			for _, line := range accountLines(comment) {
 				out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 			}
@@ -28,12 +31,15 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 				out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))
 			}
 		}
-		if len(s.Comments) == 0 {
+		if len(p.Comments) == 0 {
 			out.Printf("the profile has no comments on how it was recorded\n")
 		}
 		return nil
 	})
 }
+
+// maxTarget is the most columns of the target's names.
+const maxTarget = 200
 
 func accountLines(comment string) (lines []string) {
 	text, own := strings.CutPrefix(comment, "prywalk: ")

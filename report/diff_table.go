@@ -92,15 +92,17 @@ func (t *diffTable) heading() {
 
 func (s *side) heading(title string) []string {
 	summary, coverage := s.sum.Summary(), s.sum.Coverage()
-	parts := append([]string{title + ": " + summary.Target}, summary.Parts(s.sum.CoverageText(&coverage))[1:]...)
+	parts := []string{title + ": " + summary.Target}
+	for _, p := range []string{s.sum.span(&summary), namedText(&coverage)} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
 	parts = append(parts, tabular.Plural(summary.Samples, "sample"))
 	if n := len(s.runs); n > 1 {
 		parts = append(parts, "sum of "+tabular.Plural(int64(n), "run"))
 	}
-	if when := summary.Recorded(now()); when != "" {
-		parts = append(parts, when)
-	}
-	return parts
+	return append(parts, summary.Recorded(now())...)
 }
 
 func (t *diffTable) wholeText() string {

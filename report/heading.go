@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/runstats"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
 )
@@ -17,23 +18,25 @@ import (
 // headWidth is of each line above the table.
 const headWidth = 100
 
-// heading writes the conclusion and at most two lines; [Account] writes all.
+// heading writes the conclusion and at most two lines.
 func (d *data) heading(out *printable.Writer) {
 	width := headWidth
 	if d.Options.Width > 0 {
 		width = min(width, d.Options.Width)
 	}
-	if line := d.Conclusion(); line != "" {
-		out.Printf("%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, "; ", strings.Split(line, "; ")...)))
+	d.headingBy(out, width/2, func(parts []string) printable.Raw { return printable.Raw(fit(width, parts)) })
+	out.Printf("\n")
+}
+
+// headingBy writes the conclusion and two lines of parts, some of them "", with the target in so many columns.
+func (d *data) headingBy(out *printable.Writer, columns int, line func(parts []string) printable.Raw) {
+	if text := d.Conclusion(); text != "" {
+		out.Printf("%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, "; ", strings.Split(text, "; ")...)))
 	}
 	s, c := d.Summary(), d.Coverage()
-	parts := append([]string{d.span(&s)}, d.hiddenIntervals())
-	if when, age, ok := strings.Cut(strings.TrimSuffix(s.Recorded(now()), ")"), " ("); ok {
-		parts = append(parts, when, age)
-	}
-	target := tabular.Shorten(printable.String(s.Target), width/2)
-	out.Printf("%s\n%s\n\n", printable.Raw(fit(width, append([]string{target}, parts...))),
-		printable.Raw(fit(width, d.sumParts(&s, &c))))
+	target := tabular.Shorten(printable.String(s.Target), columns)
+	first := append([]string{target, d.span(&s), d.hiddenIntervals()}, s.Recorded(now())...)
+	out.Printf("%s\n%s\n", line(first), line(d.sumParts(&s, &c)))
 }
 
 // fit joins parts from the first one on that fit into a line.
@@ -48,6 +51,16 @@ func fit(width int, parts []string) (line string) {
 		}
 	}
 	return line
+}
+
+func namedText(c *view.SymbolCoverage) string {
+	switch {
+	case c.Negligible():
+		return "almost no CPU time"
+	case c.Share() >= 0:
+		return view.Percent(c.Share()) + " named"
+	}
+	return ""
 }
 
 // span is the length of the recording, and by what it is multiplied in its wall time.
@@ -80,14 +93,7 @@ func (d *data) span(s *view.Summary) string {
 // sumParts are the sums, first of the type that the percentages are of.
 func (d *data) sumParts(s *view.Summary, c *view.SymbolCoverage) []string {
 	all := d.Values()
-	named := ""
-	switch {
-	case c.Negligible():
-		named = "almost no CPU time"
-	case c.Share() >= 0:
-		named = view.Percent(c.Share()) + " named"
-	}
-	parts := []string{all[d.ValueIndex], named}
+	parts := []string{all[d.ValueIndex], namedText(c)}
 	slices.Reverse(all) // to CPU time, run queue, wall time
 	for _, text := range all {
 		if text != parts[0] {
@@ -97,23 +103,7 @@ func (d *data) sumParts(s *view.Summary, c *view.SymbolCoverage) []string {
 	return append(parts, append(d.BlockedTotals(), tabular.Plural(s.Samples, "sample"))...)
 }
 
-// title writes all that is known of the selection.
-func (d *data) title(out *printable.Writer) view.Summary {
-	s, c := d.Summary(), d.Coverage()
-	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, " · ", s.Parts(d.CoverageText(&c))...)),
-		tabular.Wrap(d.Options.Width, " · ", d.totals(&s)...))
-	return s
-}
-
 var now = time.Now
-
-func (d *data) totals(s *view.Summary) []string {
-	parts := d.Totals(s)
-	if when := s.Recorded(now()); when != "" {
-		parts = append(parts, when)
-	}
-	return parts
-}
 
 func (d *data) hiddenIntervals() string {
 	if d.Dropped == 0 {
@@ -148,9 +138,6 @@ func suggest(flags string, o *Options) string {
 	return "prywalk report " + flags + " " + o.File
 }
 
-// maxNotes is for a reader: the rest is in report --account.
-const maxNotes = 2
-
 // footnotes writes the first notes with something to do: those of the recording, then those of the stacks.
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	var notes []string
@@ -163,18 +150,13 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	notes = append(append(notes, d.waitHint(), d.WhyIncomplete()), d.Notes(shown)...)
 	notes = append(notes, d.UnnamedTimeText(&c))
 	above := len(shown) > 0 || d.Options.By != ""
-	for _, n := range firstNotes(notes) {
+	for _, n := range runstats.FirstNotes(notes) {
 		if above {
 			out.Printf("\n")
 		}
 		out.Printf("%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
 		above = true
 	}
-}
-
-func firstNotes(notes []string) []string {
-	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
-	return notes[:min(len(notes), maxNotes)]
 }
 
 // taskHint returns the time of threads that their tasks have instead.

@@ -120,7 +120,7 @@ func TestFormsOfAReport(t *testing.T) {
 		{"--callers compress", "all of compress"},
 		{"--callees main", "all of main"},
 		{"--source compress", "/src/kvd.c"},
-		{"--account", "100.0% of CPU time is attributed to a named function"},
+		{"--account", "100.0% named"},
 		{"--wait futex --value wall", "1 of 2 intervals hidden by --wait"},
 		{"--tree --from 0.5s", "500ms"},
 		{"--folded --to 0.5s", "main;compress 500000000"},

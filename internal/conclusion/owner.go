@@ -56,27 +56,30 @@ func (s *Summary) heldBy(g *group) string {
 	owner, most := largest(g.owners, byNumber)
 	switch {
 	case 2*most > g.time || len(g.owners) == 1:
-		return ", held by " + s.name(owner) + s.doing(func(h holder) bool { return h == holder{owner, anywhere} })
+		return ", held by " + s.name(owner, s.doing(func(h holder) bool { return h == holder{owner, anywhere} }))
 	case len(g.owners) > 1:
 		return ", held by " + tabular.Plural(int64(len(g.owners)), "thread") + " in turn"
 	}
 	return s.likelyHeldBy(g)
 }
 
-func (s *Summary) name(t Thread) string {
-	known := s.threads[t]
-	if known.name == "" {
-		return fmt.Sprintf("thread %d", t.TID)
+// name adds, in one pair of brackets, a thread's number, if others have its name, and what it does.
+func (s *Summary) name(t Thread, doing string) string {
+	name := s.threads[t].name
+	if name == "" {
+		return fmt.Sprintf("thread %d", t.TID) + inBrackets(doing)
 	}
 	for other, x := range s.threads {
-		if other != t && x.name == known.name {
-			return fmt.Sprintf("%s (tid %d)", known.name, t.TID)
+		if other != t && x.name == name {
+			return name + inBrackets(strings.TrimSuffix(fmt.Sprintf("tid %d, %s", t.TID, doing), ", "))
 		}
 	}
-	return known.name
+	return name + inBrackets(doing)
 }
 
-// doing says in brackets what holders do most.
+func inBrackets(text string) string { return strings.TrimSuffix(" ("+text+")", " ()") }
+
+// doing says what holders do most.
 func (s *Summary) doing(is func(holder) bool) string {
 	times := map[string]int64{}
 	for a, v := range s.awake {
@@ -84,12 +87,11 @@ func (s *Summary) doing(is func(holder) bool) string {
 			times[a.doing] += v
 		}
 	}
-	switch text, _ := largest(times, strings.Compare); text {
-	case "", runs, sleeps:
-		return strings.TrimSuffix(" ("+text+")", " ()")
-	default:
-		return " (in " + text + ")"
+	text, _ := largest(times, strings.Compare)
+	if text == "" || text == runs || text == sleeps {
+		return text
 	}
+	return "in " + text
 }
 
 // likelyHeldBy guesses an owner: a thread, or tasks, in a function that takes the lock, without a wait for it, for a
@@ -112,11 +114,11 @@ func (s *Summary) likelyHeldBy(g *group) string {
 	doing := s.doing(func(h holder) bool { return h == best })
 	if best.thread == (Thread{}) || s.threads[best.thread].name == "" {
 		if 10*g.functions[best.function] >= 9*g.time {
-			return ", likely held there" + doing
+			return ", likely held there" + inBrackets(doing)
 		}
-		return ", likely held in " + s.list[best.function].String() + doing
+		return ", likely held in " + s.function(best.function, doing)
 	}
-	return ", likely held by " + s.name(best.thread) + doing
+	return ", likely held by " + s.name(best.thread, doing)
 }
 
 // likelyHeldInTurn guesses that about one thread at a time that is in the group's main function, and does not wait for
@@ -133,5 +135,5 @@ func (s *Summary) likelyHeldInTurn(g *group) string {
 	if at := float64(time) / s.length(); at < 0.5 || at > 1.2 {
 		return ""
 	}
-	return ", likely held there in turn" + s.doing(inside)
+	return ", likely held there in turn" + inBrackets(s.doing(inside))
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"prywalk/internal/printable"
 	"prywalk/internal/tabular"
@@ -15,8 +14,7 @@ import (
 )
 
 const (
-	maxWidth     = 120 // of the sentence with its last clauses
-	maxNameWidth = 40
+	maxWidth = 120 // columns
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
 	muchDoubt = 0.2
@@ -24,62 +22,56 @@ const (
 	fewSamples = 20
 )
 
-// Sentence returns the conclusion, one line without a full stop; "" without samples.
-func (s *Summary) Sentence() string {
+// Sentence returns the conclusion, one line without a full stop; "" without samples. Names are shortened until it has
+// room for its main clause with all doubts.
+func (s *Summary) Sentence() (line string) {
+	for _, s.nameWidth = range []int{40, 24, 12} {
+		clauses := s.clauses()
+		if len(clauses) == 0 {
+			return ""
+		}
+		line = strings.Join(append(s.alarms(), clauses[0]), "; ")
+		for _, c := range clauses[1:] {
+			if tabular.Fits(line+"; "+c, maxWidth) {
+				line += "; " + c
+			}
+		}
+		if tabular.Fits(line, maxWidth) {
+			break
+		}
+	}
+	return printable.String(line)
+}
+
+// clauses begin with the main one; there is not always room for the others.
+func (s *Summary) clauses() []string {
 	length := s.length()
 	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, float64(s.blocked[within])/length
-	var clauses []string
+	asleep, where := s.asleep(length), s.where()
 	switch groups := s.waitsByTime(); {
+	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{}:
+		return nil
+	case s.onlyValues == "cpu":
+		return []string{"busy: " + where}
 	case s.onlyValues != "":
-		return s.valuesIn()
+		return []string{s.onlyValues + ": " + where}
 	case s.blocked[stopped] > 0 && s.blocked[stopped] >= s.cpu+s.queue+s.blocked[within]:
-		return "stopped: " + s.of(stopped).who(length) + " by a signal or a debugger"
-	case cpu+queue == 0 && s.blocked == [stopped + 1]int64{}:
-		return ""
+		return []string{"stopped: " + s.of(stopped).who(length) + " by a signal or a debugger"}
 	case queue >= cpu && queue >= wait && queue >= 2*small:
-		clauses = []string{s.queued()}
-		if where := s.where(); where != "" {
-			clauses = append(clauses, "its CPU time: "+where)
-		}
-		clauses = append(clauses, s.doubts(false)...)
+		return []string{s.queued(where) + s.doubts(false)}
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
-		clauses = append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
-		clauses = append(clauses, s.busyClauses(cpu, true)...)
-	case cpu >= 0.3 || cpu >= small && s.asleep(length) == "":
-		clauses = append(s.busyClauses(cpu, false), s.more(groups, length)...)
+		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
+		return append(clauses, s.busyToo(cpu, where)...)
+	case cpu >= 0.3 || cpu >= small && asleep == "":
+		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu) + s.doubts(false)
+		return append([]string{busy}, s.more(groups, length)...)
 	default:
-		clauses = []string{"mostly asleep: " + s.asleep(length)}
-		if s.asleep(length) == "" {
-			clauses[0] = "hardly any time"
+		main := "hardly any time"
+		if asleep != "" {
+			main = "mostly asleep: " + asleep
 		}
-		clauses = append(append(clauses, s.more(groups, length)...), s.busyClauses(cpu, true)...)
+		return append(append([]string{main}, s.more(groups, length)...), s.busyToo(cpu, where)...)
 	}
-	return printable.String(joined(append(s.alarms(), clauses...)))
-}
-
-// valuesIn is the sentence of a profile without clocks.
-func (s *Summary) valuesIn() string {
-	where, what := s.where(), s.onlyValues
-	if where == "" {
-		return ""
-	}
-	if what == "cpu" {
-		what = "busy"
-	}
-	return printable.String(what + ": " + where)
-}
-
-// joined omits clauses without room, but the first.
-func joined(clauses []string) (line string) {
-	for _, c := range clauses {
-		switch {
-		case line == "":
-			line = c
-		case utf8.RuneCountInString(line)+utf8.RuneCountInString(c)+len("; ") <= maxWidth:
-			line += "; " + c
-		}
-	}
-	return line
 }
 
 // alarms are what a time cannot show.
@@ -103,67 +95,70 @@ func percent(part, whole int64) string {
 	return fmt.Sprintf("%.0f %%", math.Floor(100*float64(part)/float64(max(1, whole))))
 }
 
-func (f Function) String() string {
+// function names a function with its module; more follows in the same brackets.
+func (s *Summary) function(number int32, more string) string {
+	f := s.list[number]
 	name, head := f.Name, strings.IndexAny(f.Name+"(", "([")
 	if i := strings.LastIndexByte(name[:head], '/'); i >= 0 { // of Go's package paths
 		name = name[i+1:]
 	}
-	name = tabular.Shorten(name, maxNameWidth)
-	if f.Module == "" || strings.Contains(f.Name, f.Module) {
-		return name
+	name = tabular.Shorten(name, s.nameWidth)
+	switch {
+	case f.Module == "" || strings.Contains(f.Name, f.Module):
+		return name + inBrackets(more)
+	case more == "":
+		return name + inBrackets(tabular.Shorten(f.Module, s.nameWidth))
 	}
-	return name + " (" + f.Module + ")"
+	return name + inBrackets(tabular.Shorten(f.Module, s.nameWidth)+", "+more)
 }
 
 func (f Function) isMain() bool {
 	return strings.HasSuffix("."+f.Name, ".main") || strings.HasPrefix(f.Name, "<module>")
 }
 
-func (s *Summary) queued() string {
+func (s *Summary) queued(where string) string {
 	n := int64(0)
 	for _, t := range s.threads {
 		if t.ready > 0 {
 			n++
 		}
 	}
-	return fmt.Sprintf("waiting for a CPU: %s ran %s and queued %s", tabular.Plural(n, "thread"),
+	text := fmt.Sprintf("waiting for a CPU: %s ran %s and queued %s", tabular.Plural(n, "thread"),
 		tabular.Nanos(s.cpu), tabular.Nanos(s.queue))
+	if where != "" {
+		text += "; its CPU time: " + where
+	}
+	return text
 }
 
-// busyClauses say how much CPU time there is, and where. second: they end a sentence on something else.
-func (s *Summary) busyClauses(cpus float64, second bool) (clauses []string) {
-	if second && cpus < 2*small {
+// busyToo ends a sentence on something else.
+func (s *Summary) busyToo(cpus float64, where string) []string {
+	if cpus < 2*small {
 		return nil
 	}
-	where := s.where()
-	load := strings.TrimSuffix(fmt.Sprintf("%.2f", cpus), "0") + " CPUs"
-	load = strings.Replace(load, ".0 CPUs", " CPUs", 1)
-	if load == "1 CPUs" {
-		load = "1 CPU"
+	return []string{strings.TrimSuffix("busy on "+load(cpus)+", "+where, ", ") + s.doubts(true)}
+}
+
+func load(cpus float64) string {
+	number := tabular.TrimFloat(cpus)
+	if number == "1" {
+		return "1 CPU"
 	}
-	switch {
-	case second:
-		clauses = []string{strings.TrimSuffix("busy on "+load+", "+where, ", ")}
-	case where == "":
-		clauses = []string{"busy: where is not known", load}
-	default:
-		clauses = []string{"busy: " + where, load}
-	}
-	return append(clauses, s.doubts(second)...)
+	return number + " CPUs"
 }
 
 // doubts say what of the CPU time is not certain.
-func (s *Summary) doubts(second bool) (clauses []string) {
+func (s *Summary) doubts(second bool) (text string) {
 	switch {
 	case s.unexplained >= int64(muchDoubt*float64(s.cpu)):
-		clauses = append(clauses, percent(s.unexplained, s.cpu)+" of CPU time has no sample")
+		text = "; " + percent(s.unexplained, s.cpu) + " of CPU time has no sample"
 	case s.incomplete >= int64(muchDoubt*float64(s.cpu)):
-		clauses = append(clauses, percent(s.incomplete, s.cpu)+" has incomplete stacks")
+		text = "; " + percent(s.incomplete, s.cpu) + " has incomplete stacks"
 	}
 	if s.ticks > 0 && s.ticks < fewSamples && !second {
-		clauses = append(clauses, "only "+tabular.Plural(s.ticks, "sample"))
+		text += "; only " + tabular.Plural(s.ticks, "sample")
 	}
-	return clauses
+	return text
 }
 
 // where names the innermost function that has most of the time, or, if that is spread, the smallest one above half of
@@ -174,7 +169,7 @@ func (s *Summary) where() string {
 		return ""
 	}
 	if 10*self >= 3*s.cpu {
-		return percent(self, s.cpu) + " in " + s.list[top].String()
+		return percent(self, s.cpu) + " in " + s.function(top, "")
 	}
 	under, least := int32(-1), s.cpu
 	for f, total := range s.total {
@@ -183,11 +178,11 @@ func (s *Summary) where() string {
 			under, least = f, total
 		}
 	}
-	most := "most in " + s.list[top].String() + " (" + percent(self, s.cpu) + ")"
+	most := ", most in " + s.function(top, percent(self, s.cpu))
 	if under >= 0 {
-		return percent(least, s.cpu) + " under " + s.list[under].String() + ", " + most
+		return percent(least, s.cpu) + " under " + s.function(under, "") + most
 	}
-	return fmt.Sprintf("spread over %s, %s", tabular.Plural(int64(len(s.self)), "function"), most)
+	return "spread over " + tabular.Plural(int64(len(s.self)), "function") + most
 }
 
 // who counts a group's threads and tasks.
@@ -228,9 +223,9 @@ func (s *Summary) within(g *group, preposition string) string {
 	f, most := largest(g.functions, cmp.Compare)
 	switch {
 	case 10*most >= 9*g.time:
-		return " " + preposition + " " + s.list[f].String()
+		return " " + preposition + " " + s.function(f, "")
 	case 2*most > g.time:
-		return ", mostly " + preposition + " " + s.list[f].String()
+		return ", mostly " + preposition + " " + s.function(f, "")
 	case len(g.functions) > 1:
 		return fmt.Sprintf(" %s %d functions", preposition, len(g.functions))
 	}
@@ -240,30 +235,30 @@ func (s *Summary) within(g *group, preposition string) string {
 func (s *Summary) waiting(g *group, length float64) string {
 	text := g.who(length)
 	if g.lock {
-		text += " for " + g.lockName() + s.within(g, "in") + s.heldBy(g)
+		text += " for " + s.lockName(g) + s.within(g, "in") + s.heldBy(g)
 	} else {
 		text += " in " + g.key.call
 		if g.key.object != "" {
-			text += " (" + g.key.object + ")"
+			text += " (" + tabular.Shorten(g.key.object, s.nameWidth) + ")"
 		}
 		text += s.within(g, "of")
 	}
 	if g.key.guess != "" {
-		text += " (idle? only that name says so)"
+		text += ", idle? only that name says so"
 	}
 	return text
 }
 
 func isLock(w *Wait) bool { return w.Kind.IsSynchronization() || strings.HasPrefix(w.Call, "sync.") }
 
-func (g *group) lockName() string {
+func (s *Summary) lockName(g *group) string {
 	switch name := g.key.object; name {
 	case "":
 		return g.key.call
 	case string(waits.GIL):
 		return "the GIL"
 	default:
-		return tabular.Shorten(name, maxNameWidth)
+		return tabular.Shorten(name, s.nameWidth)
 	}
 }
 

@@ -172,7 +172,7 @@ var conclusions = []struct {
 			p.Add(s)
 		}
 		workers(2, func(name string) { p.waits(name, "put", 9.5, heldBy(mutex, 100)) })
-	}, "mostly waiting: 2 threads for mutex cache_mu in put, held by pool (tid 100) (sleeps)"},
+	}, "mostly waiting: 2 threads for mutex cache_mu in put, held by pool (tid 100, sleeps)"},
 	{"goroutines for a lock", func(p *program) {
 		p.task("goroutine", "shop/internal/db.(*T).save", 50, goMu)
 		p.task("goroutine", "shop/internal/db.(*T).save", 9, Wait{Call: "sleep"})
@@ -208,7 +208,7 @@ var conclusions = []struct {
 	{"a guess is no all-clear", func(p *program) {
 		p.waits("a", "take_job", 10, Wait{Call: "futex", Kind: waits.Condition, Object: "condition",
 			Idleness: waits.Idleness{IdleGuess: "take_job"}})
-	}, "mostly waiting: 1 thread for condition in take_job (idle? only that name says so)"},
+	}, "mostly waiting: 1 thread for condition in take_job, idle? only that name says so"},
 	{"sleepers", func(p *program) { workers(7, func(name string) { p.waits(name, "nap", 10, nap) }) },
 		"mostly asleep: 7 threads sleep in nap"},
 	{"one joins what sleeps", func(p *program) {

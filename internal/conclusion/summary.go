@@ -23,6 +23,7 @@ type Summary struct {
 	rules                   map[string]int64 // idle time
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
+	nameWidth               int // columns of each name in the sentence
 }
 
 // groupKey has texts only of waits within work.

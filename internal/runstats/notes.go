@@ -11,16 +11,16 @@ import (
 // maxNotes is for a reader: the rest is in report --account.
 const maxNotes = 2
 
-// FirstNotes returns the first notes of lists.
+// FirstNotes returns the first notes of lists that are not "": all that record and report show.
 func FirstNotes(lists ...[]string) []string {
-	all := slices.Concat(lists...)
+	all := slices.DeleteFunc(slices.Concat(lists...), func(n string) bool { return n == "" })
 	return all[:min(len(all), maxNotes)]
 }
 
 // Losses are remarks on what a recording lacks or did to its targets, the most important first.
 func Losses(s *Stats) (notes []string) {
 	for _, text := range []string{
-		disturbedCalls(s), unobserved(s, ""), unopened(s), failuresToMention(s), longStopNote(s), quotaLoweredRate(s, ""),
+		disturbedCalls(s), unobserved(s), unopened(s), failuresToMention(s), longStopNote(s), quotaLoweredRate(s),
 		endedUnobserved(s, ""), timeBetweenSamples(s), whyIncomplete(s), walkedAfterEnd(s), lostSamples(s),
 	} {
 		if text != "" {
@@ -52,13 +52,6 @@ func slowestThread(s *Stats) string {
 	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
 }
 
-func failures(s *Stats) (text string) {
-	if failed := UnexpectedFailures(s.Failed); len(failed) > 0 {
-		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
-	}
-	return text + unopened(s)
-}
-
 // Fewer failures than one in fewFailures observations are not mentioned.
 const fewFailures = 100
 
@@ -83,24 +76,24 @@ func unopened(s *Stats) (text string) {
 // minReportedTime is in s.
 const minReportedTime = 0.05
 
-func unobserved(s *Stats, before string) string {
-	var b strings.Builder
+func unobserved(s *Stats) string {
+	var parts []string
 	if s.NotObserved >= minReportedTime {
-		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or got no CPU: %s, longest %.1f s)",
-			before, s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap)
+		parts = append(parts, fmt.Sprintf("%.1f s not observed (prywalk was stopped or got no CPU: %s, longest %.1f s)",
+			s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap))
 	}
 	if s.Suspended >= minReportedTime {
-		fmt.Fprintf(&b, "%s%.1f s not observed (the host was suspended)", before, s.Suspended)
+		parts = append(parts, fmt.Sprintf("%.1f s not observed (the host was suspended)", s.Suspended))
 	}
-	return b.String()
+	return strings.Join(parts, ", ")
 }
 
-func quotaLoweredRate(s *Stats, before string) string {
+func quotaLoweredRate(s *Stats) string {
 	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > ReachedRateShare*s.FreqAsked {
 		return ""
 	}
-	return fmt.Sprintf("%srate lowered (CPU quota of prywalk's cgroup is %s of a CPU: %s skipped)",
-		before, percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
+	return fmt.Sprintf("rate lowered (CPU quota of prywalk's cgroup is %s of a CPU: %s skipped)", percentage(s.Quota),
+		Plural(s.TicksWithheldByQuota, "sampling tick"))
 }
 
 const minEndedUnobservedShare = 0.02

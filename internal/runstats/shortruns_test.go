@@ -15,8 +15,8 @@ func TestShortRunsBoundTheErrorOfShares(t *testing.T) {
 	want := "shares may be off by up to 35 percentage points (threads ran 14000 times for 40µs on average, and " +
 		"samples can miss 14µs of each run)"
 	_, account, _ := strings.Cut(CommentLine(s), " | ") // for --account
-	if !strings.Contains(account, want) || strings.Contains(said(s)+summary(s), "shares") {
-		t.Errorf("%q is not in %q, or also in %q", want, account, said(s)+summary(s))
+	if !strings.Contains(account, want) || strings.Contains(said(s)+overhead(s), "shares") {
+		t.Errorf("%q is not in %q, or also in %q", want, account, said(s)+overhead(s))
 	}
 	s.SwitchCost = 50_000 // longer than the runs: they have no more than they used
 	if got := s.Unsampled(); got != 1 {

@@ -72,7 +72,7 @@ func TestTheEngineIsInTheAccountAlone(t *testing.T) {
 		if full := CommentLine(s); !strings.HasSuffix(full, "; "+want) {
 			t.Errorf("%q: %q", engine, full)
 		}
-		for _, line := range []string{summary(s), ClosingLine(s, "p.pb.gz")} {
+		for _, line := range []string{overhead(s), ClosingLine(s, "p.pb.gz")} {
 			if strings.Contains(line, "engine") || strings.Contains(line, "sampled by") || strings.Contains(line, note) {
 				t.Errorf("%q: %q", engine, line)
 			}

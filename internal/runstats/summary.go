@@ -10,11 +10,6 @@ import (
 	"prywalk/internal/refusal"
 )
 
-func summary(s *Stats) string {
-	return "overhead: " + overhead(s) + failures(s) + quotaLoweredRate(s, ", ") + unobserved(s, ", ") +
-		disturbedCalls(s) + lostSamples(s)
-}
-
 func overhead(s *Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", stopTimes(s), s.SelfCPU)
 }

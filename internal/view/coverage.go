@@ -4,7 +4,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,8 +23,7 @@ const minTicksToReport = 5
 
 // SymbolCoverage is the share of CPU time with a named function, and the rest by kind.
 type SymbolCoverage struct {
-	Type          string // what is divided: "CPU time", or the chosen type
-	valueIndex    int    // of cpu, else of the chosen type
+	valueIndex    int // of cpu, else of the chosen type
 	named, Total  int64
 	bounded       int64 // functions known by their bounds only
 	unnamed       []*unnamedFrame
@@ -68,11 +66,7 @@ func (d *Data) Coverage() SymbolCoverage {
 	c.unnamed = slices.SortedFunc(maps.Values(unnamed), func(a, b *unnamedFrame) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.frame.Name, b.frame.Name))
 	})
-	c.Type = d.Profile.SampleType[c.valueIndex].Type
-	cpu := c.Type == rec.TypeCPU
-	if cpu {
-		c.Type = "CPU time"
-	}
+	cpu := d.Profile.SampleType[c.valueIndex].Type == rec.TypeCPU
 	if t := d.Profile.PeriodType; t != nil && t.Unit == rec.Nanoseconds && cpu {
 		c.TooLittleTime = c.Total/minTicksToReport < d.Profile.Period // no product, which might overflow
 	}
@@ -111,21 +105,6 @@ func (c *SymbolCoverage) isLow() bool { return c.Total > 0 && c.Share() < highCo
 
 // Negligible reports that the named share is low, but of hardly any time.
 func (c *SymbolCoverage) Negligible() bool { return c.isLow() && c.TooLittleTime }
-
-// CoverageText returns the share for the first line, "" without time.
-func (d *Data) CoverageText(c *SymbolCoverage) string {
-	switch {
-	case c.Share() < 0:
-		return ""
-	case c.Negligible():
-		return "almost no CPU time"
-	}
-	text := fmt.Sprintf("%s of %s is attributed to a named function", Percent(c.Share()), c.Type)
-	if c.bounded > 0 {
-		text += fmt.Sprintf(", %s to functions known by address only (FILE+0x…)", Percent(c.AddressOnly()))
-	}
-	return text
-}
 
 // UnnamedTimeText returns the kinds of time without a function, and next steps; "" if there is little.
 func (d *Data) UnnamedTimeText(c *SymbolCoverage) string {

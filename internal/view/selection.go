@@ -36,7 +36,8 @@ type Selection struct {
 	// SchedulerBlocked and EventLoopBlocked are omitted blocked times, ns: of threads asleep in Go's scheduler, and in
 	// event loops of recorded tasks.
 	SchedulerBlocked, EventLoopBlocked int64
-	hidden                             hiddenSleepers
+	// hidden are the threads (PID, TID) with samples asleep in a scheduler or an event loop.
+	hidden map[[2]int64]bool
 }
 
 // Data is a selection with its stacks, for a report.

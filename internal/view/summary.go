@@ -52,7 +52,7 @@ func (d *Data) Summary() Summary {
 	}
 	s.Processes, s.Threads = len(procs), len(threads)
 	if len(d.Filters) == 0 {
-		for t := range d.hidden.threads {
+		for t := range d.hidden {
 			if !threads[t] {
 				s.Hidden++
 			}
@@ -107,34 +107,12 @@ func (d *Data) countComplete() (n int64, share float64) {
 	return n, 1 - float64(bad)/float64(n)
 }
 
-// Parts returns the first line's parts; covered is from [Data.CoverageText].
-func (s *Summary) Parts(covered string) []string {
-	parts := []string{s.Target}
-	if s.Duration > 0 {
-		d := tabular.Nanos(s.Duration.Nanoseconds())
-		if s.Rate > 0 {
-			d += fmt.Sprintf(" at %s Hz", tabular.TrimFloat(s.Rate))
-		}
-		parts = append(parts, d)
-	}
-	switch {
-	case s.Hidden > 0:
-		parts = append(parts, fmt.Sprintf("%d of %s", s.Threads, tabular.Plural(int64(s.Threads+s.Hidden), "thread")))
-	case s.Threads > 0:
-		parts = append(parts, tabular.Plural(int64(s.Threads), "thread"))
-	}
-	if covered != "" {
-		parts = append(parts, covered)
-	}
-	return parts
-}
-
-// Recorded returns the recording's start and age, or "".
-func (s *Summary) Recorded(now time.Time) string {
+// Recorded returns the recording's start and age; nil: unknown.
+func (s *Summary) Recorded(now time.Time) []string {
 	if s.Start.IsZero() {
-		return ""
+		return nil
 	}
-	return "recorded " + s.Start.UTC().Format("2006-01-02 15:04:05 UTC") + " (" + ago(now.Sub(s.Start)) + ")"
+	return []string{"recorded " + s.Start.UTC().Format("2006-01-02 15:04:05 UTC"), ago(now.Sub(s.Start))}
 }
 
 func ago(d time.Duration) string {
@@ -157,20 +135,6 @@ func ago(d time.Duration) string {
 // Percent formats a share; it never rounds up to 100 %.
 func Percent(share float64) string {
 	return fmt.Sprintf("%.1f%%", math.Floor(share*1000)/10)
-}
-
-// Totals returns the sums of all types of values.
-func (d *Data) Totals(s *Summary) []string {
-	parts := []string{d.samplesText(s.Samples)}
-	for i, text := range d.Values() {
-		if text != "" {
-			parts = append(parts, text)
-		}
-		if d.Profile.SampleType[i].Type == rec.TypeWall {
-			parts = append(parts, d.taskTime(i)...)
-		}
-	}
-	return append(parts, d.blockedTotals()...)
 }
 
 // Values returns the sum of each type of values; "" for the number of samples.

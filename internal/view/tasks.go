@@ -9,7 +9,6 @@ import (
 
 	"prywalk/internal/languages"
 	rec "prywalk/internal/profile"
-	"prywalk/internal/tabular"
 )
 
 // IsTask reports a sample of a task without a thread, such as a goroutine.
@@ -28,6 +27,7 @@ func (sel *Selection) hideSchedulers() {
 		return
 	}
 	schedulers := schedulerTasks{}
+	sel.hidden = map[[2]int64]bool{}
 	sel.Profile.Sample = slices.Clone(sel.Profile.Sample)
 	kept := sel.Profile.Sample[:0]
 	for _, s := range sel.Profile.Sample {
@@ -41,7 +41,7 @@ func (sel *Selection) hideSchedulers() {
 			kept = append(kept, s)
 			continue
 		}
-		sel.hidden.add(s, count)
+		sel.hidden[threadOf(s)] = true
 		if task == languages.GoroutineTask {
 			sel.SchedulerBlocked += idle
 		} else {
@@ -54,41 +54,8 @@ func (sel *Selection) hideSchedulers() {
 	sel.Profile.Sample = kept
 }
 
-// hiddenSleepers are the ticks and threads of samples asleep in a scheduler or an event loop.
-type hiddenSleepers struct {
-	samples int64
-	threads map[[2]int64]bool // PID, TID
-}
-
-// add counts a sample, the index of whose ticks is count.
-func (h *hiddenSleepers) add(s *profile.Sample, count int) {
-	if h.threads == nil {
-		h.threads = map[[2]int64]bool{}
-	}
-	h.samples += s.Value[count]
-	h.threads[threadOf(s)] = true
-}
-
 func threadOf(s *profile.Sample) [2]int64 {
 	return [2]int64{NumLabel(s, rec.LabelPID), NumLabel(s, rec.LabelTID)}
-}
-
-// samplesText names the samples, and those of [Selection.hideSchedulers]; with filters it is not known how many of
-// these they would exclude.
-func (d *Data) samplesText(n int64) string {
-	hidden := d.hidden.samples
-	if hidden == 0 || len(d.Filters) > 0 {
-		return tabular.Plural(n, "sample")
-	}
-	in := "Go's scheduler"
-	switch {
-	case d.SchedulerBlocked == 0:
-		in = "asyncio's event loop"
-	case d.EventLoopBlocked > 0:
-		in += " or asyncio's event loop"
-	}
-	all := tabular.Plural(n+hidden, "sample")
-	return tabular.Thousands(n) + " of " + all + " (the others: threads asleep in " + in + ")"
 }
 
 // Tasks returns the mean number of tasks at a time, 0 for none, and what they are called.
@@ -107,22 +74,6 @@ func (d *Data) Tasks() (n int64, kind string) {
 		}
 	}
 	return MeanTasks(d.Profile, tasks), kind
-}
-
-// taskTime names the part of a total that is the time of waiting tasks, if there is one. It is in addition to the time
-// of threads.
-func (d *Data) taskTime(value int) []string {
-	sum := int64(0)
-	for _, s := range d.Profile.Sample {
-		if IsTask(s) {
-			sum += s.Value[value]
-		}
-	}
-	if sum == 0 {
-		return nil
-	}
-	n, kind := d.Tasks()
-	return []string{tabular.Nanos(sum) + " of it in about " + tabular.Plural(n, "waiting "+kind)}
 }
 
 func isSleepingThread(s *profile.Sample) bool {

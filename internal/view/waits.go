@@ -313,38 +313,19 @@ func waitStack(s *profile.Sample) (out []waits.Frame) {
 
 // BlockedTotals returns the blocked time, and the idle part, if waits are shown.
 func (d *Data) BlockedTotals() []string {
-	var short []string
-	for _, text := range d.blockedTotals() {
-		by, of, _ := strings.Cut(text, " by the rules ")
-		_, of, _ = strings.Cut(of, ": ")
-		short = append(short, strings.TrimSuffix(by+": "+of, ": "))
-	}
-	return short
-}
-
-func (d *Data) blockedTotals() []string {
 	if _, ok := d.TypeIndex(TypeBlocked); ok || !d.groupsWaits() {
 		return nil
 	}
-	c, ok := d.Clocks(d.Profile.Sample)
+	all, ok := d.Clocks(d.Profile.Sample)
 	if !ok {
 		return nil
 	}
-	text := "blocked " + tabular.Nanos(c.Blocked)
-	var idle []*profile.Sample
-	var rules []string
-	for _, s := range d.Profile.Sample {
-		if rule := d.groups.waiting.idleness(s).Idle; rule != "" {
-			idle = append(idle, s)
-			if !slices.Contains(rules, rule) {
-				rules = append(rules, rule)
-			}
-		}
-	}
-	if len(idle) > 0 {
-		slices.Sort(rules)
-		c, _ := d.Clocks(idle)
-		text += fmt.Sprintf(" (idle by the rules %s: %s)", strings.Join(rules, ", "), tabular.Nanos(c.Blocked))
+	text := "blocked " + tabular.Nanos(all.Blocked)
+	idle := slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool {
+		return d.groups.waiting.idleness(s).Idle == ""
+	})
+	if c, _ := d.Clocks(idle); len(idle) > 0 {
+		text += fmt.Sprintf(" (idle: %s)", tabular.Nanos(c.Blocked))
 	}
 	return []string{text}
 }
