@@ -20,29 +20,34 @@ const (
 	classCounting   = classContainers + "$RootContainer$CountingRootContainer" // jdk.trackAllThreads=false
 	classScope      = "jdk/internal/vm/StackableScope"
 	classMap        = "java/util/concurrent/ConcurrentHashMap"
-	classReference  = "java/lang/ref/Reference"
 	classFlock      = "jdk/internal/misc/ThreadFlock"
 	nodes           = "[L" + classMap + "$Node;"
+	cells           = "[L" + classMap + "$CounterCell;"
 	aSet            = "Ljava/util/Set;"
 )
 
-var containerFields = map[string][][2]string{
-	classTracking:   {{"VTHREADS", aSet}, {"THREADS", aSet}},
-	classContainers: {{"CONTAINER_REGISTRY", aSet}},
-	classScope:      {{"previous", "L" + classScope + ";"}},
-	classReference:  {{"referent", "Ljava/lang/Object;"}},
-	classMap: {
-		{"table", nodes}, {"nextTable", nodes}, {"baseCount", "J"}, {"counterCells", "[L" + classMap + "$CounterCell;"},
-	},
-	classMap + "$CounterCell":     {{"value", "J"}},
-	classMap + "$CollectionView":  {{"map", "L" + classMap + ";"}},
-	classMap + "$Node":            {{"key", "Ljava/lang/Object;"}, {"next", "L" + classMap + "$Node;"}},
-	classMap + "$TreeBin":         {{"first", "L" + classMap + "$TreeNode;"}},
-	classMap + "$ForwardingNode":  {{"nextTable", nodes}},
-	classExecutor:                 {{"threads", aSet}},
-	classShared:                   {{"virtualThreads", aSet}},
-	classFlock:                    {{"threads", aSet}},
-	classFlock + flockOfContainer: {{"flock", "L" + classFlock + ";"}},
+// javaFields are the names and types of fields by class; an optional one follows "?".
+var javaFields = map[string]string{
+	"java/lang/Thread": "tid J name Ljava/lang/String; parkBlocker Ljava/lang/Object; " +
+		"?headStackableScopes L" + classScope + ";",
+	classVirtual:                  "state I carrierThread Ljava/lang/Thread; cont L" + classContinuation + ";",
+	classContinuation:             "tail L" + classChunk + ";",
+	classChunk:                    "parent L" + classChunk + "; size I sp I ?bottom I ?argsize I", // it has one of these
+	classTracking:                 "?VTHREADS " + aSet + " ?THREADS " + aSet,
+	classContainers:               "CONTAINER_REGISTRY " + aSet,
+	classScope:                    "previous L" + classScope + ";",
+	"java/lang/ref/Reference":     "referent Ljava/lang/Object;",
+	classMap:                      "table " + nodes + " nextTable " + nodes + " baseCount J counterCells " + cells,
+	classMap + "$CounterCell":     "value J",
+	classMap + "$CollectionView":  "map L" + classMap + ";",
+	classMap + "$Node":            "key Ljava/lang/Object; next L" + classMap + "$Node;",
+	classMap + "$TreeBin":         "first L" + classMap + "$TreeNode;",
+	classMap + "$ForwardingNode":  "",
+	classExecutor:                 "?threads " + aSet,
+	classShared:                   "?virtualThreads " + aSet,
+	classFlock:                    "?threads " + aSet,
+	classFlock + flockOfContainer: "?flock L" + classFlock + ";",
+	classCounting:                 "",
 }
 
 const (
@@ -81,7 +86,7 @@ func (v *virtualThreads) findClasses() bool {
 	found := false
 	for k, n := head, 0; k != 0 && k != v.newest && n < maxClasses; n++ {
 		name := v.className(k)
-		if virtualFields[name] != nil || containerFields[name] != nil || name == classCounting {
+		if _, wanted := javaFields[name]; wanted {
 			v.classes[name], found = k, true
 		}
 		m := v.vm.memory()
@@ -194,7 +199,7 @@ func (v *virtualThreads) findOnce() {
 	}
 	if mirror, ok := v.mirrorOf(classContainers); ok {
 		v.set(mirror+v.field(classContainers+".CONTAINER_REGISTRY"), func(ref uint64) {
-			v.container(v.follow(ref + v.field(classReference+".referent")))
+			v.container(v.follow(ref + v.field("java/lang/ref/Reference.referent")))
 		})
 	} else {
 		v.lost++
@@ -229,10 +234,27 @@ func (v *virtualThreads) follow(at uint64) uint64 {
 	return to
 }
 
-func (v *virtualThreads) addThread(object uint64) {
+func (v *virtualThreads) wordAt(at uint64) uint64 {
 	m := v.vm.memory()
-	id := m.word(object + v.field("java/lang/Thread.tid"))
-	if m.failed || v.klassOf(object, v.oops.header) != v.classes[classVirtual] || v.objects[id] != 0 {
+	word := m.word(at)
+	if m.failed {
+		v.lost++
+	}
+	return word
+}
+
+func (v *virtualThreads) numberAt(at uint64) uint64 {
+	m := v.vm.memory()
+	number := uint32(m.int32(at))
+	if m.failed {
+		v.lost++
+	}
+	return uint64(number)
+}
+
+func (v *virtualThreads) addThread(object uint64) {
+	id := v.wordAt(object + v.field("java/lang/Thread.tid"))
+	if v.klassOf(object, v.oops.header) != v.classes[classVirtual] || v.objects[id] != 0 {
 		return
 	}
 	v.objects[id] = object
@@ -281,14 +303,9 @@ type keyMap struct {
 func (v *virtualThreads) readMap(at uint64) keyMap {
 	k := keyMap{at: at, table: v.follow(at + v.field(classMap+".table"))}
 	k.nextTable = v.follow(at + v.field(classMap+".nextTable"))
-	m := v.vm.memory()
-	count := m.word(at + v.field(classMap+".baseCount"))
-	if m.failed {
-		v.lost++
-	}
+	count := v.wordAt(at + v.field(classMap+".baseCount"))
 	v.elements(v.follow(at+v.field(classMap+".counterCells")), func(cell uint64) {
-		m := v.vm.memory()
-		count += m.word(cell + v.field(classMap+"$CounterCell.value"))
+		count += v.wordAt(cell + v.field(classMap+"$CounterCell.value"))
 	})
 	k.count = int(min(max(0, int64(count)), maxVirtual))
 	return k
@@ -322,16 +339,13 @@ func (v *virtualThreads) elements(array uint64, each func(object uint64)) {
 	if array == 0 {
 		return
 	}
-	m := v.vm.memory()
-	n := uint64(uint32(m.int32(array + v.oops.lengthAt())))
-	klass := v.klassOf(array, v.oops.header)
-	m = v.vm.memory()
-	helper := uint32(m.int32(klass + v.layout.offset("Klass::_layout_helper")))
-	if m.failed || klass == 0 || n > maxTable {
+	n, klass := v.numberAt(array+v.oops.lengthAt()), v.klassOf(array, v.oops.header)
+	helper := v.numberAt(klass + v.layout.offset("Klass::_layout_helper"))
+	if klass == 0 || n > maxTable {
 		v.lost++
 		return
 	}
-	content, size := array+uint64(helper>>16&0xff), uint64(4)
+	content, size := array+(helper>>16&0xff), uint64(4)
 	if v.oops.wide {
 		size = 8
 	}
