@@ -101,46 +101,44 @@ func (v *virtualThreads) findClasses() bool {
 		v.classes[classContainers] != 0
 }
 
-func (v *virtualThreads) mirrorOf(class string) (uint64, bool) {
-	m, l := v.vm.memory(), v.layout
-	ref := m.word(v.classes[class] + l.offset("Klass::_java_mirror"))
-	if l.fields["Klass::_java_mirror"].handle {
-		ref = m.word(ref)
-	}
-	if m.failed || v.classes[class] == 0 {
-		return 0, false
+// mirrorOf returns a class's java.lang.Class, 0 if that is unknown, which it counts.
+func (v *virtualThreads) mirrorOf(class string) uint64 {
+	ref := v.wordAt(v.classes[class] + v.layout.offset("Klass::_java_mirror"))
+	if v.layout.fields["Klass::_java_mirror"].handle {
+		ref = v.wordAt(ref)
 	}
 	return v.current(v.resolve(v.colours, ref))
 }
 
-// reference is 0 for null; false: it is unreadable, or stale and not resolved.
-func (v *virtualThreads) reference(at uint64) (uint64, bool) {
-	m := v.vm.memory()
-	var to uint64
-	ok := true
+// follow reads a reference. It returns 0 for null, and for one that is unreadable, or stale and not resolved, which it
+// counts.
+func (v *virtualThreads) follow(at uint64) uint64 {
 	if v.oops.wide {
-		if to, ok = v.resolve(v.colours, m.word(at)); m.failed {
-			return 0, false
-		}
-	} else if narrow := uint64(uint32(m.int32(at))); narrow != 0 {
-		to = v.widen(m, narrow, v.layout.oops)
+		return v.current(v.resolve(v.colours, v.wordAt(at)))
 	}
-	if m.failed || !ok || to == 0 || to%8 != 0 {
-		return 0, !m.failed && ok && to == 0
+	narrow := v.numberAt(at)
+	if narrow == 0 {
+		return 0
 	}
-	return v.current(to, true)
+	m := v.vm.memory()
+	to := v.widen(m, narrow, v.layout.oops)
+	return v.current(to, !m.failed)
 }
 
 // current follows an object that a collector has moved to its new place, which its mark then has.
-func (v *virtualThreads) current(object uint64, ok bool) (uint64, bool) {
-	if !ok || object == 0 {
-		return object, ok
+func (v *virtualThreads) current(object uint64, ok bool) uint64 {
+	if ok && object == 0 {
+		return 0
 	}
 	m := v.vm.memory()
 	if mark := m.word(object); mark&markMarkedValue == markMarkedValue {
 		object = mark &^ markMarkedValue
 	}
-	return object, !m.failed && object != 0 && object%8 == 0
+	if !ok || m.failed || object == 0 || object%8 != 0 {
+		v.lost++
+		return 0
+	}
+	return object
 }
 
 // undisturbed reports whether nothing was moved while read ran. It waits for the end of a collection, until patience,
@@ -190,20 +188,12 @@ func (v *virtualThreads) findOnce() {
 	v.objects, v.lost, v.pending, v.maps = map[uint64]uint64{}, 0, v.pending[:0], v.maps[:0]
 	for _, field := range []string{"VTHREADS", "THREADS"} {
 		if at := v.field(classTracking + "." + field); at != 0 {
-			if mirror, ok := v.mirrorOf(classTracking); ok {
-				v.set(mirror+at, v.addThread)
-			} else {
-				v.lost++
-			}
+			v.set(v.mirrorOf(classTracking)+at, v.addThread)
 		}
 	}
-	if mirror, ok := v.mirrorOf(classContainers); ok {
-		v.set(mirror+v.field(classContainers+".CONTAINER_REGISTRY"), func(ref uint64) {
-			v.container(v.follow(ref + v.field("java/lang/ref/Reference.referent")))
-		})
-	} else {
-		v.lost++
-	}
+	v.set(v.mirrorOf(classContainers)+v.field(classContainers+".CONTAINER_REGISTRY"), func(ref uint64) {
+		v.container(v.follow(ref + v.field("java/lang/ref/Reference.referent")))
+	})
 	for _, id := range v.byTID {
 		if object, ok := v.threadObject(id); ok {
 			v.learnFields(object)
@@ -225,15 +215,7 @@ func (v *virtualThreads) findOnce() {
 	}
 }
 
-// follow reads a reference, and counts one that is unknown.
-func (v *virtualThreads) follow(at uint64) uint64 {
-	to, ok := v.reference(at)
-	if !ok {
-		v.lost++
-	}
-	return to
-}
-
+// wordAt and numberAt count what is unreadable.
 func (v *virtualThreads) wordAt(at uint64) uint64 {
 	m := v.vm.memory()
 	word := m.word(at)

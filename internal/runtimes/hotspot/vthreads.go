@@ -134,14 +134,14 @@ func (v *virtualThreads) learn() bool {
 		}
 	}
 	v.states = map[uint32]string{}
-	mirror, ok := v.mirrorOf(classVirtual)
+	mirror := v.mirrorOf(classVirtual)
 	for _, name := range slices.Sorted(maps.Keys(stateNames)) {
-		if at, has := v.fieldOffset(v.classes[classVirtual], name, "I"); has && ok {
+		if at, has := v.fieldOffset(v.classes[classVirtual], name, "I"); has {
 			v.states[uint32(v.numberAt(mirror+at))] = name
 		}
 	}
 	v.fields = fields
-	return ok && v.learnChunk()
+	return mirror != 0 && v.learnChunk()
 }
 
 // read reads a thread once; false: it is none, has ended, or is not readable.
