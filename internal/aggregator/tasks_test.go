@@ -99,8 +99,10 @@ type listedTasks struct {
 
 func (l *listedTasks) TaskPlaces() []uint64 { return l.places }
 
-func (l *listedTasks) TaskAt(place uint64, _ managed.Watch) (managed.Task, bool) {
-	return l.tasks[place], true
+func (l *listedTasks) TasksAt(places []uint64, _ managed.Watch, yield func(uint64, managed.Task, bool)) {
+	for _, place := range places {
+		yield(place, l.tasks[place], true)
+	}
 }
 
 func TestPlacesOfEndedTasksAreUsedAgain(t *testing.T) {

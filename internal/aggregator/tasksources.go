@@ -56,7 +56,8 @@ func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 				awaiters: map[uint64]awaiters{},
 			}
 			r := taskRuntime{source, lister, 1 << 4, languages.CoroutineTask, &a.out.totals.coroutines}
-			if source.batches, is = n.(managed.TaskBatches); is {
+			language := languages.OfSystem(lister.Name())
+			if source.virtual = language != nil && language.Unthreaded == languages.VirtualThreads; source.virtual {
 				r.batchSize, r.label = 1<<8, languages.VirtualThreadTask
 			}
 			out = append(out, r)
@@ -101,7 +102,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 
 type coroutines struct {
 	lister  managed.Threads
-	batches managed.TaskBatches // lister, or nil
+	virtual bool // they are virtual threads
 	source  managed.FrameSource
 	stacks  *stackBuilder
 	process *processState
@@ -146,26 +147,29 @@ func (c *coroutines) Places() (int, error) {
 			first = append(first, i)
 		}
 	}
-	if c.batches == nil {
+	if !c.virtual {
 		c.readFirst(first[:min(len(first), maxReadFirst)])
 	}
 	return len(c.slots), nil
 }
 
-// most bounds the tasks: of batches, equal stacks are in memory once.
+// most bounds the tasks: of virtual threads, equal stacks are in memory once.
 func (c *coroutines) most() int {
-	if c.batches != nil {
+	if c.virtual {
 		return maxBatched
 	}
 	return maxCoroutines
 }
 
 func (c *coroutines) readFirst(places []int) {
-	watch := c.process.Target.WatchThreads()
-	defer watch.Close()
+	slots := make([]coroutineSlot, len(places))
+	for i, place := range places {
+		slots[i].task = c.slots[place].task
+	}
+	read := c.read(slots)
 	for _, i := range places {
-		if t, ok := c.lister.TaskAt(c.slots[i].task, watch); ok {
-			c.note(&c.slots[i], t)
+		if r := read[c.slots[i].task]; r.ok {
+			c.note(&c.slots[i], r.task)
 		}
 	}
 }
@@ -273,25 +277,15 @@ type coroutineRead struct {
 }
 
 func (c *coroutines) read(slots []coroutineSlot) map[uint64]coroutineRead {
-	out := make(map[uint64]coroutineRead, len(slots))
-	if c.batches != nil {
-		var places []uint64
-		for i := range slots {
-			if slots[i].task != 0 {
-				places = append(places, slots[i].task)
-			}
+	out, places := map[uint64]coroutineRead{}, []uint64{}
+	for i := range slots {
+		if slots[i].task != 0 {
+			places = append(places, slots[i].task)
 		}
-		c.batches.TasksAt(places, func(place uint64, t managed.Task, ok bool) { out[place] = coroutineRead{t, ok} })
-		return out
 	}
 	watch := c.process.Target.WatchThreads()
 	defer watch.Close()
-	for i := range slots {
-		if task := slots[i].task; task != 0 {
-			t, ok := c.lister.TaskAt(task, watch)
-			out[task] = coroutineRead{t, ok}
-		}
-	}
+	c.lister.TasksAt(places, watch, func(place uint64, t managed.Task, ok bool) { out[place] = coroutineRead{t, ok} })
 	return out
 }
 
@@ -319,7 +313,7 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		wait = "ready" // it waits for the loop
 	}
 	kind := taskKind{firstFunction: cmp.Or(t.Entry, t.Frames[len(t.Frames)-1].Function), wait: wait}
-	if c.batches == nil {
+	if !c.virtual {
 		kind.labels = profile.LabelText(map[string]string{profile.LabelTaskName: t.Name})
 	}
 	return taskWaits, kind, frames.StopRoot

@@ -28,16 +28,18 @@ func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList
 }
 
 // TaskWait is what the task with a number ([managed.Task.ID]) waits for now; nil: unknown, or it went on.
-func TaskWait(sources []managed.FrameSource, id uint64) *managed.WaitAnswer {
+func TaskWait(sources []managed.FrameSource, id uint64) (wait *managed.WaitAnswer) {
 	for t := range threadsOf(sources) {
 		if !slices.Contains(t.TaskPlaces(), id) {
 			continue
 		}
-		if task, ok := t.TaskAt(id, CoreWatch{}); ok && task.ID == id {
-			return task.WaitsFor
-		}
+		t.TasksAt([]uint64{id}, CoreWatch{}, func(_ uint64, task managed.Task, ok bool) {
+			if ok && task.ID == id {
+				wait = task.WaitsFor
+			}
+		})
 	}
-	return nil
+	return wait
 }
 
 // CoreWatch is the [managed.Watch] of a core, in which nothing runs.

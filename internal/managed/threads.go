@@ -18,18 +18,11 @@ type Threads interface {
 	HeldLocks() []HeldLock
 	// Coroutines returns at most [MostTasks] tasks without a thread, each read consistently ([Task.Undisturbed]).
 	Coroutines(w Watch) TaskList
-	// TaskPlaces returns the addresses of all tasks, for TaskAt; some may have ended.
+	// TaskPlaces returns the addresses of all tasks, or their numbers, for TasksAt; some may have ended.
 	TaskPlaces() []uint64
-	// TaskAt reads the task at a place, without tasks that it gathers; an ended one has no frames. ok is false if it
-	// kept changing.
-	TaskAt(place uint64, w Watch) (t Task, ok bool)
-}
-
-// TaskBatches is a Threads that reads several tasks in fewer calls than by TaskAt. Places are their numbers.
-type TaskBatches interface {
-	Threads
-	// TasksAt yields each task once, as TaskAt.
-	TasksAt(places []uint64, yield func(place uint64, t Task, ok bool))
+	// TasksAt reads the tasks at places, without tasks that they gather, and yields each at most once; an ended one has
+	// no frames. ok is false if it kept changing.
+	TasksAt(places []uint64, w Watch, yield func(place uint64, t Task, ok bool))
 }
 
 // BaseThreads implements [Threads] for a runtime without knowledge of its threads.
@@ -56,8 +49,8 @@ func (BaseThreads) Coroutines(Watch) (list TaskList) { return list }
 // TaskPlaces implements [Threads].
 func (BaseThreads) TaskPlaces() []uint64 { return nil }
 
-// TaskAt implements [Threads].
-func (BaseThreads) TaskAt(uint64, Watch) (t Task, ok bool) { return t, true }
+// TasksAt implements [Threads].
+func (BaseThreads) TasksAt([]uint64, Watch, func(uint64, Task, bool)) {}
 
 // PthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), bytes.
 const PthreadTID = 720

@@ -37,15 +37,18 @@ func (r *Runtime) TaskPlaces() []uint64 {
 	return r.followed.allTasks()
 }
 
-// TaskAt implements [managed.Threads].
-func (r *Runtime) TaskAt(place uint64, w managed.Watch) (managed.Task, bool) {
-	if r.followed == nil {
-		return managed.Task{}, true
+// TasksAt implements [managed.Threads].
+func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uint64, t managed.Task, ok bool)) {
+	for _, place := range places {
+		if r.followed == nil {
+			yield(place, managed.Task{}, true)
+			continue
+		}
+		r.begin(r.followed, w)
+		task, status := r.followed.read(place)
+		if status != taskKnown {
+			task = managed.Task{}
+		}
+		yield(place, task, status == taskKnown || status == taskDone)
 	}
-	r.begin(r.followed, w)
-	task, status := r.followed.read(place)
-	if status != taskKnown {
-		return managed.Task{}, status == taskDone
-	}
-	return task, true
 }

@@ -27,8 +27,6 @@ type Runtime struct {
 	refused bool
 }
 
-var _ managed.TaskBatches = (*Runtime)(nil)
-
 const maxTries = 8
 
 const libjvm = "libjvm.so"
@@ -171,14 +169,8 @@ func (r *Runtime) TaskPlaces() []uint64 {
 	return slices.Collect(maps.Keys(v.objects))
 }
 
-// TaskAt implements [managed.Threads].
-func (r *Runtime) TaskAt(place uint64, _ managed.Watch) (task managed.Task, ok bool) {
-	r.TasksAt([]uint64{place}, func(_ uint64, t managed.Task, read bool) { task, ok = t, read })
-	return task, ok
-}
-
-// TasksAt implements [managed.TaskBatches].
-func (r *Runtime) TasksAt(places []uint64, yield func(place uint64, t managed.Task, ok bool)) {
+// TasksAt implements [managed.Threads].
+func (r *Runtime) TasksAt(places []uint64, _ managed.Watch, yield func(place uint64, t managed.Task, ok bool)) {
 	v := r.virtualThreads()
 	if v == nil || !v.learnt {
 		return

@@ -56,21 +56,20 @@ func (v *virtualThreads) learnChunk() bool {
 
 // readChunks reads the chunks with frames; false: one is not readable, or invalid.
 func (v *virtualThreads) readChunks(cont uint64, t *virtualThread) bool {
-	chunk, ok := v.reference(cont + v.field(classContinuation+".tail"))
-	for n := 0; ok && chunk != 0; n++ {
+	chunk := v.follow(cont + v.field(classContinuation+".tail"))
+	for n := 0; chunk != 0; n++ {
 		if n == maxChunks || v.klassOf(chunk, v.oops.header) != v.classes[classChunk] {
 			return false
 		}
-		m := v.vm.memory()
-		number := func(name string) uint64 { return uint64(uint32(m.int32(chunk + v.field(classChunk+"."+name)))) }
-		size, sp, bottom := number("size"), number("sp"), uint64(0)
+		number := func(name string) uint64 { return v.numberAt(chunk + v.field(classChunk+"."+name)) }
+		size, sp, pc := number("size"), number("sp"), v.wordAt(chunk+v.pcAt)
+		var bottom uint64
 		if v.field(classChunk+".bottom") != 0 {
 			bottom = number("bottom")
 		} else {
 			bottom = size - number("argsize")
 		}
-		pc := m.word(chunk + v.pcAt)
-		if m.failed || bottom > size || sp > size || 8*size > maxChunkBytes {
+		if v.lost > 0 || bottom > size || sp > size || 8*size > maxChunkBytes {
 			return false
 		}
 		if start := chunk + v.stackAt; sp < bottom {
@@ -78,7 +77,7 @@ func (v *virtualThreads) readChunks(cont uint64, t *virtualThread) bool {
 			if sp < metadataWords {
 				return false
 			}
-			from := c.sp - 8*metadataWords
+			from, m := c.sp-8*metadataWords, v.vm.memory()
 			t.words = slices.Grow(t.words, int(start+8*size-from))[:c.from+int(start+8*size-from)]
 			if !m.bytes(from, t.words[c.from:]) {
 				return false
@@ -89,9 +88,9 @@ func (v *virtualThreads) readChunks(cont uint64, t *virtualThread) bool {
 			}
 			t.chunks = append(t.chunks, c)
 		}
-		chunk, ok = v.reference(chunk + v.field(classChunk+".parent"))
+		chunk = v.follow(chunk + v.field(classChunk+".parent"))
 	}
-	return ok
+	return v.lost == 0
 }
 
 // stackOf names the frames of a proven reading.

@@ -20,29 +20,34 @@ const (
 	classCounting   = classContainers + "$RootContainer$CountingRootContainer" // jdk.trackAllThreads=false
 	classScope      = "jdk/internal/vm/StackableScope"
 	classMap        = "java/util/concurrent/ConcurrentHashMap"
-	classReference  = "java/lang/ref/Reference"
 	classFlock      = "jdk/internal/misc/ThreadFlock"
 	nodes           = "[L" + classMap + "$Node;"
+	cells           = "[L" + classMap + "$CounterCell;"
 	aSet            = "Ljava/util/Set;"
 )
 
-var containerFields = map[string][][2]string{
-	classTracking:   {{"VTHREADS", aSet}, {"THREADS", aSet}},
-	classContainers: {{"CONTAINER_REGISTRY", aSet}},
-	classScope:      {{"previous", "L" + classScope + ";"}},
-	classReference:  {{"referent", "Ljava/lang/Object;"}},
-	classMap: {
-		{"table", nodes}, {"nextTable", nodes}, {"baseCount", "J"}, {"counterCells", "[L" + classMap + "$CounterCell;"},
-	},
-	classMap + "$CounterCell":     {{"value", "J"}},
-	classMap + "$CollectionView":  {{"map", "L" + classMap + ";"}},
-	classMap + "$Node":            {{"key", "Ljava/lang/Object;"}, {"next", "L" + classMap + "$Node;"}},
-	classMap + "$TreeBin":         {{"first", "L" + classMap + "$TreeNode;"}},
-	classMap + "$ForwardingNode":  {{"nextTable", nodes}},
-	classExecutor:                 {{"threads", aSet}},
-	classShared:                   {{"virtualThreads", aSet}},
-	classFlock:                    {{"threads", aSet}},
-	classFlock + flockOfContainer: {{"flock", "L" + classFlock + ";"}},
+// javaFields are the names and types of fields by class; an optional one follows "?".
+var javaFields = map[string]string{
+	"java/lang/Thread": "tid J name Ljava/lang/String; parkBlocker Ljava/lang/Object; " +
+		"?headStackableScopes L" + classScope + ";",
+	classVirtual:                  "state I carrierThread Ljava/lang/Thread; cont L" + classContinuation + ";",
+	classContinuation:             "tail L" + classChunk + ";",
+	classChunk:                    "parent L" + classChunk + "; size I sp I ?bottom I ?argsize I", // it has one of these
+	classTracking:                 "?VTHREADS " + aSet + " ?THREADS " + aSet,
+	classContainers:               "CONTAINER_REGISTRY " + aSet,
+	classScope:                    "previous L" + classScope + ";",
+	"java/lang/ref/Reference":     "referent Ljava/lang/Object;",
+	classMap:                      "table " + nodes + " nextTable " + nodes + " baseCount J counterCells " + cells,
+	classMap + "$CounterCell":     "value J",
+	classMap + "$CollectionView":  "map L" + classMap + ";",
+	classMap + "$Node":            "key Ljava/lang/Object; next L" + classMap + "$Node;",
+	classMap + "$TreeBin":         "first L" + classMap + "$TreeNode;",
+	classMap + "$ForwardingNode":  "",
+	classExecutor:                 "?threads " + aSet,
+	classShared:                   "?virtualThreads " + aSet,
+	classFlock:                    "?threads " + aSet,
+	classFlock + flockOfContainer: "?flock L" + classFlock + ";",
+	classCounting:                 "",
 }
 
 const (
@@ -81,7 +86,7 @@ func (v *virtualThreads) findClasses() bool {
 	found := false
 	for k, n := head, 0; k != 0 && k != v.newest && n < maxClasses; n++ {
 		name := v.className(k)
-		if virtualFields[name] != nil || containerFields[name] != nil || name == classCounting {
+		if _, wanted := javaFields[name]; wanted {
 			v.classes[name], found = k, true
 		}
 		m := v.vm.memory()
@@ -96,46 +101,44 @@ func (v *virtualThreads) findClasses() bool {
 		v.classes[classContainers] != 0
 }
 
-func (v *virtualThreads) mirrorOf(class string) (uint64, bool) {
-	m, l := v.vm.memory(), v.layout
-	ref := m.word(v.classes[class] + l.offset("Klass::_java_mirror"))
-	if l.fields["Klass::_java_mirror"].handle {
-		ref = m.word(ref)
-	}
-	if m.failed || v.classes[class] == 0 {
-		return 0, false
+// mirrorOf returns a class's java.lang.Class, 0 if that is unknown, which it counts.
+func (v *virtualThreads) mirrorOf(class string) uint64 {
+	ref := v.wordAt(v.classes[class] + v.layout.offset("Klass::_java_mirror"))
+	if v.layout.fields["Klass::_java_mirror"].handle {
+		ref = v.wordAt(ref)
 	}
 	return v.current(v.resolve(v.colours, ref))
 }
 
-// reference is 0 for null; false: it is unreadable, or stale and not resolved.
-func (v *virtualThreads) reference(at uint64) (uint64, bool) {
-	m := v.vm.memory()
-	var to uint64
-	ok := true
+// follow reads a reference. It returns 0 for null, and for one that is unreadable, or stale and not resolved, which it
+// counts.
+func (v *virtualThreads) follow(at uint64) uint64 {
 	if v.oops.wide {
-		if to, ok = v.resolve(v.colours, m.word(at)); m.failed {
-			return 0, false
-		}
-	} else if narrow := uint64(uint32(m.int32(at))); narrow != 0 {
-		to = v.widen(m, narrow, v.layout.oops)
+		return v.current(v.resolve(v.colours, v.wordAt(at)))
 	}
-	if m.failed || !ok || to == 0 || to%8 != 0 {
-		return 0, !m.failed && ok && to == 0
+	narrow := v.numberAt(at)
+	if narrow == 0 {
+		return 0
 	}
-	return v.current(to, true)
+	m := v.vm.memory()
+	to := v.widen(m, narrow, v.layout.oops)
+	return v.current(to, !m.failed)
 }
 
 // current follows an object that a collector has moved to its new place, which its mark then has.
-func (v *virtualThreads) current(object uint64, ok bool) (uint64, bool) {
-	if !ok || object == 0 {
-		return object, ok
+func (v *virtualThreads) current(object uint64, ok bool) uint64 {
+	if ok && object == 0 {
+		return 0
 	}
 	m := v.vm.memory()
 	if mark := m.word(object); mark&markMarkedValue == markMarkedValue {
 		object = mark &^ markMarkedValue
 	}
-	return object, !m.failed && object != 0 && object%8 == 0
+	if !ok || m.failed || object == 0 || object%8 != 0 {
+		v.lost++
+		return 0
+	}
+	return object
 }
 
 // undisturbed reports whether nothing was moved while read ran. It waits for the end of a collection, until patience,
@@ -185,20 +188,12 @@ func (v *virtualThreads) findOnce() {
 	v.objects, v.lost, v.pending, v.maps = map[uint64]uint64{}, 0, v.pending[:0], v.maps[:0]
 	for _, field := range []string{"VTHREADS", "THREADS"} {
 		if at := v.field(classTracking + "." + field); at != 0 {
-			if mirror, ok := v.mirrorOf(classTracking); ok {
-				v.set(mirror+at, v.addThread)
-			} else {
-				v.lost++
-			}
+			v.set(v.mirrorOf(classTracking)+at, v.addThread)
 		}
 	}
-	if mirror, ok := v.mirrorOf(classContainers); ok {
-		v.set(mirror+v.field(classContainers+".CONTAINER_REGISTRY"), func(ref uint64) {
-			v.container(v.follow(ref + v.field(classReference+".referent")))
-		})
-	} else {
-		v.lost++
-	}
+	v.set(v.mirrorOf(classContainers)+v.field(classContainers+".CONTAINER_REGISTRY"), func(ref uint64) {
+		v.container(v.follow(ref + v.field("java/lang/ref/Reference.referent")))
+	})
 	for _, id := range v.byTID {
 		if object, ok := v.threadObject(id); ok {
 			v.learnFields(object)
@@ -220,19 +215,28 @@ func (v *virtualThreads) findOnce() {
 	}
 }
 
-// follow reads a reference, and counts one that is unknown.
-func (v *virtualThreads) follow(at uint64) uint64 {
-	to, ok := v.reference(at)
-	if !ok {
+// wordAt and numberAt count what is unreadable.
+func (v *virtualThreads) wordAt(at uint64) uint64 {
+	m := v.vm.memory()
+	word := m.word(at)
+	if m.failed {
 		v.lost++
 	}
-	return to
+	return word
+}
+
+func (v *virtualThreads) numberAt(at uint64) uint64 {
+	m := v.vm.memory()
+	number := uint32(m.int32(at))
+	if m.failed {
+		v.lost++
+	}
+	return uint64(number)
 }
 
 func (v *virtualThreads) addThread(object uint64) {
-	m := v.vm.memory()
-	id := m.word(object + v.field("java/lang/Thread.tid"))
-	if m.failed || v.klassOf(object, v.oops.header) != v.classes[classVirtual] || v.objects[id] != 0 {
+	id := v.wordAt(object + v.field("java/lang/Thread.tid"))
+	if v.klassOf(object, v.oops.header) != v.classes[classVirtual] || v.objects[id] != 0 {
 		return
 	}
 	v.objects[id] = object
@@ -281,14 +285,9 @@ type keyMap struct {
 func (v *virtualThreads) readMap(at uint64) keyMap {
 	k := keyMap{at: at, table: v.follow(at + v.field(classMap+".table"))}
 	k.nextTable = v.follow(at + v.field(classMap+".nextTable"))
-	m := v.vm.memory()
-	count := m.word(at + v.field(classMap+".baseCount"))
-	if m.failed {
-		v.lost++
-	}
+	count := v.wordAt(at + v.field(classMap+".baseCount"))
 	v.elements(v.follow(at+v.field(classMap+".counterCells")), func(cell uint64) {
-		m := v.vm.memory()
-		count += m.word(cell + v.field(classMap+"$CounterCell.value"))
+		count += v.wordAt(cell + v.field(classMap+"$CounterCell.value"))
 	})
 	k.count = int(min(max(0, int64(count)), maxVirtual))
 	return k
@@ -322,16 +321,13 @@ func (v *virtualThreads) elements(array uint64, each func(object uint64)) {
 	if array == 0 {
 		return
 	}
-	m := v.vm.memory()
-	n := uint64(uint32(m.int32(array + v.oops.lengthAt())))
-	klass := v.klassOf(array, v.oops.header)
-	m = v.vm.memory()
-	helper := uint32(m.int32(klass + v.layout.offset("Klass::_layout_helper")))
-	if m.failed || klass == 0 || n > maxTable {
+	n, klass := v.numberAt(array+v.oops.lengthAt()), v.klassOf(array, v.oops.header)
+	helper := v.numberAt(klass + v.layout.offset("Klass::_layout_helper"))
+	if klass == 0 || n > maxTable {
 		v.lost++
 		return
 	}
-	content, size := array+uint64(helper>>16&0xff), uint64(4)
+	content, size := array+(helper>>16&0xff), uint64(4)
 	if v.oops.wide {
 		size = 8
 	}

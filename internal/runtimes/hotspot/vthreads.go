@@ -59,7 +59,6 @@ type virtualThreads struct {
 	patience time.Duration
 	names    bool                     // also read names
 	known    map[string]*virtualStack // by Refs
-	kinds    map[uint64]*blockerKind  // by class
 	byFrames map[string]*virtualStack
 	pending  []uint64
 	refs     []managed.Ref // of one stack
@@ -69,52 +68,28 @@ type virtualThreads struct {
 
 // virtualThread is one reading.
 type virtualThread struct {
+	virtualState
+	chunks []stackChunk
+	words  []byte // of all chunks, from the stack pointers on
+}
+
+type virtualState struct {
 	object, id, carrier uint64
 	state               uint32
 	name                string
 	blocker             uint64 // object waited for
-	kind                *blockerKind
+	class               string // its class
 	owner               int
 	ownerTask           uint64
 	preempted           bool
-	chunks              []stackChunk
-	words               []byte // of all chunks, from the stack pointers on
 }
 
 func (a *virtualThread) equal(b *virtualThread) bool {
-	return a.object == b.object && a.id == b.id && a.carrier == b.carrier && a.state == b.state && a.name == b.name &&
-		a.blocker == b.blocker && a.kind == b.kind && a.owner == b.owner && a.ownerTask == b.ownerTask &&
-		a.preempted == b.preempted &&
-		slices.Equal(a.chunks, b.chunks) && bytes.Equal(a.words, b.words)
-}
-
-// blockerKind is a class of objects waited for.
-type blockerKind struct {
-	class   string
-	ownable bool
+	return a.virtualState == b.virtualState && slices.Equal(a.chunks, b.chunks) && bytes.Equal(a.words, b.words)
 }
 
 // field is class + "." + name.
 func (v *virtualThreads) field(name string) uint64 { return v.fields[name] }
-
-// virtualFields are by class: name and type. Of "bottom" and "argsize" a release has one.
-var virtualFields = map[string][][2]string{
-	"java/lang/Thread": {
-		{"tid", "J"}, {"name", "Ljava/lang/String;"}, {"parkBlocker", "Ljava/lang/Object;"},
-		{"headStackableScopes", "Ljdk/internal/vm/StackableScope;"},
-	},
-	classVirtual: {
-		{"state", "I"}, {"carrierThread", "Ljava/lang/Thread;"}, {"cont", "Ljdk/internal/vm/Continuation;"},
-	},
-	classContinuation: {{"tail", "Ljdk/internal/vm/StackChunk;"}},
-	classChunk: {
-		{"parent", "Ljdk/internal/vm/StackChunk;"}, {"size", "I"}, {"sp", "I"}, {"bottom", "I"}, {"argsize", "I"},
-	},
-}
-
-var optionalFields = []string{
-	"bottom", "argsize", "headStackableScopes", "VTHREADS", "THREADS", "threads", "virtualThreads", "flock",
-}
 
 // stateNames are constants of VirtualThread: whether a thread waits, or is ready to run. The others are transitions, or
 // states with a carrier.
@@ -147,30 +122,26 @@ func (v *virtualThreads) begin() bool {
 
 func (v *virtualThreads) learn() bool {
 	fields := map[string]uint64{}
-	for _, of := range []map[string][][2]string{virtualFields, containerFields} {
-		for class, list := range of {
-			klass := v.classes[class]
-			for _, f := range list {
-				at, ok := v.fieldOffset(klass, f[0], f[1])
-				if klass != 0 && !ok && !slices.Contains(optionalFields, f[0]) {
-					return false
-				}
-				if ok {
-					fields[class+"."+f[0]] = at
-				}
+	for class, list := range javaFields {
+		klass, words := v.classes[class], strings.Fields(list)
+		for i := 0; i < len(words) && klass != 0; i += 2 {
+			name, optional := strings.CutPrefix(words[i], "?")
+			at, ok := v.fieldOffset(klass, name, words[i+1])
+			if !ok && !optional {
+				return false
 			}
+			fields[class+"."+name] = at
 		}
 	}
 	v.states = map[uint32]string{}
-	mirror, ok := v.mirrorOf(classVirtual)
+	mirror := v.mirrorOf(classVirtual)
 	for _, name := range slices.Sorted(maps.Keys(stateNames)) {
-		if at, has := v.fieldOffset(v.classes[classVirtual], name, "I"); has && ok {
-			m := v.vm.memory()
-			v.states[uint32(m.int32(mirror+at))] = name
+		if at, has := v.fieldOffset(v.classes[classVirtual], name, "I"); has {
+			v.states[uint32(v.numberAt(mirror+at))] = name
 		}
 	}
 	v.fields = fields
-	return ok && v.learnChunk()
+	return mirror != 0 && v.learnChunk()
 }
 
 // read reads a thread once; false: it is none, has ended, or is not readable.
@@ -178,64 +149,39 @@ func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 	if v.klassOf(object, v.oops.header) != v.classes[classVirtual] {
 		return t, false
 	}
-	m := v.vm.memory()
-	t.object, t.id = object, m.word(object+v.field("java/lang/Thread.tid"))
-	t.state = uint32(m.int32(object+v.field(classVirtual+".state"))) &^ suspended
-	if m.failed {
-		return t, false
-	}
-	t.carrier, ok = v.reference(object + v.field(classVirtual+".carrierThread"))
-	if !ok || t.carrier != 0 {
-		return t, ok
+	v.lost = 0
+	t.object, t.id = object, v.wordAt(object+v.field("java/lang/Thread.tid"))
+	t.state = uint32(v.numberAt(object+v.field(classVirtual+".state"))) &^ suspended
+	t.carrier = v.follow(object + v.field(classVirtual+".carrierThread"))
+	if v.lost > 0 || t.carrier != 0 {
+		return t, v.lost == 0
 	}
 	if v.names {
-		if t.name, ok = v.nameOf(object); !ok {
-			return t, false
-		}
+		t.name = v.nameOf(object)
 	}
-	if t.blocker, ok = v.reference(object + v.field("java/lang/Thread.parkBlocker")); !ok {
+	if t.blocker = v.follow(object + v.field("java/lang/Thread.parkBlocker")); t.blocker != 0 {
+		t.class = v.classOf(t.blocker)
+		t.owner, t.ownerTask = v.exclusiveOwner(t.blocker)
+	}
+	cont := v.follow(object + v.field(classVirtual+".cont"))
+	if cont == 0 || t.blocker != 0 && t.class == "" {
 		return t, false
 	}
-	if t.blocker != 0 {
-		if t.kind = v.kindOf(t.blocker); t.kind == nil {
-			return t, false
-		}
-		if t.kind.ownable {
-			t.owner, t.ownerTask = v.exclusiveOwner(t.blocker)
-		}
-	}
-	cont, ok := v.reference(object + v.field(classVirtual+".cont"))
-	if !ok || cont == 0 {
-		return t, false
-	}
-	return t, v.readChunks(cont, &t)
-}
-
-// kindOf returns nil if the object's class is unreadable.
-func (v *virtualThreads) kindOf(object uint64) *blockerKind {
-	klass := v.klassOf(object, v.oops.header)
-	if k := v.kinds[klass]; k != nil || klass == 0 {
-		return k
-	}
-	k := &blockerKind{class: v.classOf(object), ownable: v.isOwnableSynchronizer(klass)}
-	if len(v.kinds) >= maxKnown || v.kinds == nil {
-		v.kinds = map[uint64]*blockerKind{}
-	}
-	v.kinds[klass] = k
-	return k
+	return t, v.readChunks(cont, &t) && v.lost == 0
 }
 
 // nameOf returns "" for a thread without a name, or with one that is not printable.
-func (v *virtualThreads) nameOf(thread uint64) (name string, ok bool) {
-	w := namePath{colours: v.colours}
-	if w.str, ok = v.reference(thread + v.field("java/lang/Thread.name")); !ok || w.str == 0 || !v.isString(w.str) {
-		return "", ok && w.str == 0
+func (v *virtualThreads) nameOf(thread uint64) (name string) {
+	w := namePath{colours: v.colours, str: v.follow(thread + v.field("java/lang/Thread.name"))}
+	if w.str == 0 {
+		return ""
 	}
-	if w.text, ok = v.reference(w.str + v.oops.value); !ok || !v.isText(w.text) {
-		return "", false
+	if w.text = v.follow(w.str + v.oops.value); !v.isString(w.str) || !v.isText(w.text) {
+		v.lost++
+		return ""
 	}
 	name, _ = v.readCharacters(&w)
-	return name, true
+	return name
 }
 
 type virtualResult uint8
@@ -327,7 +273,7 @@ func (v *virtualThreads) waitOf(r *virtualThread, state string, stack *virtualSt
 	case stack.sleeps:
 		w.Kind = waits.Sleep
 	case r.blocker != 0:
-		w.Address, w.Class, w.Owner, w.OwnerTask = r.blocker, r.kind.class, r.owner, r.ownerTask
+		w.Address, w.Class, w.Owner, w.OwnerTask = r.blocker, r.class, r.owner, r.ownerTask
 	}
 	return w
 }
