@@ -52,16 +52,14 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 	if !ok {
 		return nil, fmt.Errorf("%w; chains need a recording of prywalk", ErrNoTime)
 	}
-	b := &chainBuilder{waiting: view.NewWaiting(p), starts: map[*profile.Sample]bool{}, peers: map[string]string{},
-		others: map[string]string{},
-		names:  map[int]string{}, known: map[waitID]*waits.Wait{}, owned: map[lockID]bool{}}
-	for _, s := range starts {
-		b.starts[s] = true
-	}
+	b := &chainBuilder{waiting: view.NewWaiting(p), peers: map[string]string{}, names: map[int]string{},
+		known: map[waitID]knownWait{}, owned: map[lockID]bool{}}
+	passed := map[*profile.Sample]bool{}
 	for _, s := range p.Sample {
 		if view.NumLabel(s, rec.LabelEnd) == 0 {
 			return nil, fmt.Errorf("%w; chains need a recording without --aggregate", ErrNoTime)
 		}
+		passed[s] = true
 		b.names[int(view.NumLabel(s, rec.LabelPID))] = view.Label(s, rec.LabelComm)
 		if view.NumLabel(s, rec.LabelOwner) != 0 {
 			b.owned[lockOf(s)] = true
@@ -70,11 +68,22 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 			b.peers[link] = others
 		}
 	}
-	for _, s := range p.Sample {
-		b.add(s, &clocks)
+	for _, s := range starts {
+		passed[s] = false
 	}
-	b.setFinal()
-	return chains.Build(b.all, max(1, p.Period))
+	var all []chains.Interval
+	for _, s := range p.Sample {
+		tid := view.NumLabel(s, rec.LabelTID)
+		if tid == 0 && !view.IsTask(s) || s.Value[clocks.Wall] <= 0 {
+			continue // time of no single thread
+		}
+		iv := b.interval(s, int(tid), max(0, clocks.Blocked(s)))
+		iv.From, iv.Running, iv.Queued = iv.To-s.Value[clocks.Wall], s.Value[clocks.CPU], s.Value[clocks.RunQueue]
+		iv.Passed = passed[s]
+		all = append(all, iv)
+	}
+	setFinal(all)
+	return chains.Build(all, max(1, p.Period))
 }
 
 type waitID struct {
@@ -84,64 +93,51 @@ type waitID struct {
 	sleeps            bool
 }
 
+type knownWait struct {
+	wait *waits.Wait
+	next chains.Next
+}
+
 type chainBuilder struct {
 	waiting *view.Waiting
-	starts  map[*profile.Sample]bool
-	others  map[string]string // other ends by the link of a descriptor
 	peers   map[string]string // processes by the link of a descriptor, as the first thread that saw them has them
 	names   map[int]string    // of processes
-	known   map[waitID]*waits.Wait
+	known   map[waitID]knownWait
 	owned   map[lockID]bool // locks with an owner in some wait
-	all     []chains.Interval
 }
 
-func (b *chainBuilder) add(s *profile.Sample, clocks *view.ClockIndices) {
-	pid, tid := int(view.NumLabel(s, rec.LabelPID)), int(view.NumLabel(s, rec.LabelTID))
-	end := view.NumLabel(s, rec.LabelEnd)
-	if tid == 0 && !view.IsTask(s) || s.Value[clocks.Wall] <= 0 {
-		return // time of no single thread
-	}
-	iv := chains.Interval{ID: tid, PID: pid, From: end - s.Value[clocks.Wall], To: end, Running: s.Value[clocks.CPU],
-		Queued: s.Value[clocks.RunQueue], Blocked: max(0, clocks.Blocked(s)), Idle: b.waiting.IdleRule(s),
-		Passed: !b.starts[s],
-		Link:   chains.Link{PID: pid, TID: tid, Comm: b.names[pid], Function: b.waiting.Function(s)}}
+func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chains.Interval {
+	pid, wait := int(view.NumLabel(s, rec.LabelPID)), view.Label(s, rec.LabelWait)
+	iv := chains.Interval{ID: tid, PID: pid, To: view.NumLabel(s, rec.LabelEnd), Blocked: blocked,
+		Idle: b.waiting.IdleRule(s),
+		Link: chains.Link{PID: pid, TID: tid, Comm: b.names[pid], Function: b.waiting.Function(s)}}
 	if tid == 0 {
 		iv.ID = -pid
-		iv.Link.WaitsFor = &waits.Wait{Kind: waits.Other, Symbol: view.Label(s, rec.LabelWait)}
-		iv.Next.End = chains.End{Kind: chains.Unknown,
-			Why: fmt.Sprintf("the %s of a %s has no known owner", view.Label(s, rec.LabelWait), view.Label(s, rec.LabelTask))}
-		if view.Label(s, rec.LabelWait) == "sleep" {
-			iv.Next.End = chains.End{Kind: chains.Timer}
+		iv.Link.WaitsFor, iv.Next.End.Kind = &waits.Wait{Kind: waits.Other, Symbol: wait}, chains.Timer
+		if wait != "sleep" {
+			iv.Next.End = chains.End{Kind: chains.Unknown,
+				Why: fmt.Sprintf("the %s of a %s has no known owner", wait, view.Label(s, rec.LabelTask))}
 		}
-	} else if iv.Blocked > 0 {
-		iv.Link.WaitsFor = b.wait(s, pid)
-		iv.Next = chains.NextOf(iv.Link.WaitsFor)
-		if f := iv.Link.WaitsFor.FD; f != nil {
-			iv.Next.Descriptor, iv.Next.OtherEnd = f.Path, b.others[f.Path]
-		}
-		if view.Label(s, rec.LabelWait) == "" && iv.Next.End.Kind == chains.Unknown {
-			iv.Next.End.Why = "no look saw what it waited for"
-		}
-		if kind := iv.Link.WaitsFor.Kind; kind.HasOwner() || kind.IsSynchronization() && b.owned[lockOf(s)] {
-			iv.Next.Lock = view.Label(s, rec.LabelWaitsFor)
-		}
+		return iv
 	}
-	b.all = append(b.all, iv)
+	if blocked == 0 {
+		return iv
+	}
+	id := waitID{pid, view.LockOwner(s), view.Label(s, rec.LabelState), wait, view.Label(s, rec.LabelWaitsFor),
+		b.waiting.IsSleep(s)}
+	known, ok := b.known[id]
+	if !ok {
+		known = b.waitOf(&id)
+		b.known[id] = known
+	}
+	iv.Link.WaitsFor, iv.Next = known.wait, known.next
+	if kind := known.wait.Kind; kind.HasOwner() || kind.IsSynchronization() && b.owned[lockOf(s)] {
+		iv.Next.Lock = id.what
+	}
+	return iv
 }
 
-// wait returns what a sample waits for, by its labels.
-func (b *chainBuilder) wait(s *profile.Sample, pid int) *waits.Wait {
-	id := waitID{pid, view.LockOwner(s), view.Label(s, rec.LabelState), view.Label(s, rec.LabelWait),
-		view.Label(s, rec.LabelWaitsFor), b.waiting.IsSleep(s)}
-	w := b.known[id]
-	if w == nil {
-		w = b.waitOf(&id)
-		b.known[id] = w
-	}
-	return w
-}
-
-func (b *chainBuilder) waitOf(id *waitID) *waits.Wait {
+func (b *chainBuilder) waitOf(id *waitID) knownWait {
 	link, _, hasPeers := strings.Cut(id.what, " = ")
 	what := id.what
 	if others := b.peers[link]; !hasPeers && others != "" {
@@ -165,47 +161,46 @@ func (b *chainBuilder) waitOf(id *waitID) *waits.Wait {
 		}
 	case l.File != "":
 		path, _, _ := strings.Cut(link, " ")
-		b.others[path] = l.Other
 		w = &waits.Wait{Kind: waits.Descriptor,
 			FD: &waits.OpenFile{Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers()}}
 	case id.what == "" && id.owner > 0:
 		w = &waits.Wait{Kind: waits.Child, Child: int(id.owner)}
 		w.OwnerProcess, w.OwnerName = w.Child, b.names[w.Child]
 	}
-	return w
+	next := chains.NextOf(w)
+	if w.FD != nil {
+		next.Descriptor, next.OtherEnd = w.FD.Path, l.Other
+	}
+	if id.wait == "" && next.End.Kind == chains.Unknown {
+		next.End.Why = "no look saw what it waited for"
+	}
+	return knownWait{w, next}
 }
 
 // minFinal is the least time, in ns, that a wait at the end of a recording must have stood to be final.
 const minFinal = 100e6
 
 // setFinal marks the waits at the end of the recording in which their threads did not run.
-func (b *chainBuilder) setFinal() {
-	order := make([]int, len(b.all))
-	end := int64(0)
-	for i := range order {
-		order[i] = i
-		end = max(end, b.all[i].To)
+func setFinal(all []chains.Interval) {
+	slices.SortStableFunc(all, func(x, y chains.Interval) int { return cmp.Compare(x.To, y.To) })
+	waiting := map[int][]*chains.Interval{} // the last intervals of one wait, by thread
+	for i := range all {
+		iv := &all[i]
+		list := waiting[iv.ID]
+		if len(list) > 0 && (iv.Link.WaitsFor != list[0].Link.WaitsFor || iv.Link.Function != list[0].Link.Function) {
+			list = nil
+		}
+		if list = append(list, iv); iv.Running+iv.Queued > 0 {
+			list = nil
+		}
+		waiting[iv.ID] = list
 	}
-	slices.SortFunc(order, func(x, y int) int {
-		return cmp.Or(cmp.Compare(b.all[x].ID, b.all[y].ID), cmp.Compare(b.all[y].To, b.all[x].To))
-	})
-	for n := 0; n < len(order); {
-		last := &b.all[order[n]]
-		first := n
-		for n < len(order) && b.all[order[n]].ID == last.ID {
-			iv := &b.all[order[n]]
-			if iv.Link.WaitsFor != last.Link.WaitsFor || iv.Link.Function != last.Link.Function || iv.Running+iv.Queued > 0 {
-				break
+	for _, list := range waiting {
+		end := all[len(all)-1].To
+		if len(list) > 0 && end-list[0].From >= minFinal && end-list[len(list)-1].To < minFinal {
+			for _, iv := range list {
+				iv.Next.Final = true
 			}
-			n++
-		}
-		if n > first && end-b.all[order[n-1]].From >= minFinal && end-last.To < minFinal {
-			for _, i := range order[first:n] {
-				b.all[i].Next.Final = true
-			}
-		}
-		for n < len(order) && b.all[order[n]].ID == last.ID {
-			n++
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // FollowChains sets l.Followed: what threads and goroutines wait for, to the end. [Locks.Examine] has run before.
 func (l *Locks) FollowChains(c Checker) (err error) {
-	b := &chainsOf{locks: l, lockOf: map[int]*Lock{}, owners: map[int]*stacks.Thread{}, goroutines: map[goroutineKey]int{}}
+	b := &chainsOf{locks: l, lockOf: map[int]*Lock{}, owners: map[int]*stacks.Thread{}}
 	for i := range l.Locks {
 		lock := &l.Locks[i]
 		for _, tid := range lock.Waiters {
@@ -27,12 +27,10 @@ func (l *Locks) FollowChains(c Checker) (err error) {
 		for i := range p.Threads {
 			b.addThread(p, &p.Threads[i], c)
 		}
-		for n := range p.CountFailed() { // one of them may do what is waited for
-			b.all = append(b.all, chains.Interval{ID: math.MaxInt32 - n, PID: p.PID, To: 1, Idle: "not read", Blocked: 1})
+		for range p.CountFailed() { // one of them may do what is waited for
+			b.all = append(b.all,
+				chains.Interval{ID: math.MaxInt32 - len(b.all), PID: p.PID, To: 1, Idle: "not read", Blocked: 1})
 		}
-		b.numberGoroutines(p)
-	}
-	for _, p := range l.Processes {
 		b.addGoroutines(p)
 	}
 	b.setFinal(c)
@@ -40,25 +38,17 @@ func (l *Locks) FollowChains(c Checker) (err error) {
 	return err
 }
 
-type goroutineKey struct {
-	pid     int
-	runtime string
-	id      uint64
-}
-
 type chainsOf struct {
-	locks      *Locks
-	lockOf     map[int]*Lock
-	owners     map[int]*stacks.Thread // owners while they held the lock
-	goroutines map[goroutineKey]int   // threads, or negative numbers
-	all        []chains.Interval
+	locks  *Locks
+	lockOf map[int]*Lock
+	owners map[int]*stacks.Thread // owners while they held the lock
+	tasks  int                    // the number of the last goroutine without a thread, negative
+	all    []chains.Interval
 }
 
 func (b *chainsOf) addThread(p *stacks.Process, t *stacks.Thread, c Checker) {
 	if owner := b.owners[t.TID]; owner != nil {
-		name := t.Name
 		t = owner
-		t.Name = name
 	}
 	iv := chains.Interval{ID: t.TID, PID: p.PID, To: 1,
 		Link: chains.Link{PID: p.PID, TID: t.TID, Comm: p.Name, Function: t.OwnFunction(), WaitsFor: t.WaitsFor}}
@@ -110,25 +100,28 @@ func (b *chainsOf) setFinal(c Checker) {
 	}
 }
 
-func (b *chainsOf) numberGoroutines(p *stacks.Process) {
-	for i := range p.GoroutineStacks {
-		g := &p.GoroutineStacks[i]
-		k := goroutineKey{p.PID, g.Runtime, g.ID}
-		if b.goroutines[k] = g.Thread; g.Thread == 0 {
-			b.goroutines[k] = -1 - len(b.goroutines)
-		}
-	}
-}
-
 // addGoroutines adds those without a thread. Only likely owners are known of what they wait for.
 func (b *chainsOf) addGoroutines(p *stacks.Process) {
-	likely := map[uint64]GoroutineOwner{}
+	type key struct {
+		runtime string
+		id      uint64
+	}
+	ids, likely := map[key]int{}, map[key]GoroutineOwner{}
 	for i := range b.locks.GoroutineLocks {
 		if lock := &b.locks.GoroutineLocks[i]; lock.PID == p.PID && len(lock.Likely) == 1 {
 			for _, w := range lock.Waiters {
-				likely[w.Goroutine] = lock.Likely[0]
+				likely[key{lock.Runtime, w.Goroutine}] = lock.Likely[0]
 			}
 		}
+	}
+	for i := range p.GoroutineStacks {
+		g := &p.GoroutineStacks[i]
+		id := g.Thread
+		if id == 0 {
+			b.tasks--
+			id = b.tasks
+		}
+		ids[key{g.Runtime, g.ID}] = id
 	}
 	for i := range p.GoroutineStacks {
 		g := &p.GoroutineStacks[i]
@@ -136,22 +129,21 @@ func (b *chainsOf) addGoroutines(p *stacks.Process) {
 			continue
 		}
 		stack := g.Stack()
-		iv := chains.Interval{ID: b.goroutines[goroutineKey{p.PID, g.Runtime, g.ID}], PID: p.PID, To: 1, Blocked: 1,
+		iv := chains.Interval{ID: ids[key{g.Runtime, g.ID}], PID: p.PID, To: 1, Blocked: 1,
+			Idle: waits.Idle(g.Wait, waits.NoWait, stack.WaitsFrames()).Idle,
 			Link: chains.Link{PID: p.PID, Task: g.ID, Comm: p.Name, Function: stack.OwnFunction(),
 				WaitsFor: &waits.Wait{Kind: waits.Other, Symbol: g.Wait}}}
-		owner, known := likely[g.ID]
+		owner, known := likely[key{g.Runtime, g.ID}]
 		switch {
 		case g.Status == "runnable":
 			iv.Queued, iv.Blocked, iv.Link.WaitsFor = 1, 0, nil
 		case known:
-			iv.Next, iv.Link.Guess = chains.Next{Thread: b.goroutines[goroutineKey{p.PID, g.Runtime, owner.Goroutine}]},
-				owner.Evidence
+			iv.Next, iv.Link.Guess = chains.Next{Thread: ids[key{g.Runtime, owner.Goroutine}]}, owner.Evidence
 		case g.Wait == "sleep":
 			iv.Next.End.Kind = chains.Timer
 		default:
 			iv.Next.End = chains.End{Kind: chains.Unknown, Why: "a goroutine's " + g.Wait + " has no known owner"}
 		}
-		iv.Idle = waits.Idle(g.Wait, waits.NoWait, stack.WaitsFrames()).Idle
 		b.all = append(b.all, iv)
 	}
 }
