@@ -50,7 +50,10 @@ func trySampling(r *Reader) error {
 		}
 	}
 	self, got := os.Getpid(), false
-	for end := procmem.ThreadCPU() + tryFor; !got && procmem.ThreadCPU() < end; {
+	// The samples are read once more after the time, which passes at once where a virtual machine gets no processor.
+	end := procmem.ThreadCPU() + tryFor
+	for over := false; !got && !over; {
+		over = procmem.ThreadCPU() >= end
 		r.Drain(func(rec *Record) { got = got || rec.Kind == Sampled && rec.PID == self && rec.Usable() })
 	}
 	if !got {

@@ -236,8 +236,8 @@ func checkClocks(t *testing.T, uid, pid int, engine string) (got string) {
 	if len(seen) != len(sleptIn) {
 		t.Errorf("sleepers were seen in %v only", seen)
 	}
-	runAs(t, uid, "report", "--json", file).must(t, 0, `"step"`, `"nap_inner"`)
-	runAs(t, uid, "report", file).must(t, 0, "spin")
+	runAs(t, uid, "report", "--json", file).must(t, 0, `"main"`, `"nap_inner"`)
+	runAs(t, uid, "report", file).must(t, 0, "main")
 	return stats.Engine
 }
 
