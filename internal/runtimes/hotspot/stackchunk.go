@@ -125,12 +125,12 @@ func (v *virtualThreads) stackOf(t *virtualThread) (*virtualStack, virtualResult
 	}
 	var list []managed.Frame
 	for _, r := range refs {
-		had, certainty := len(list), managed.Freed
-		if list, certainty = j.symbolize(r, nil, list); certainty == managed.Freed {
+		more, certainty := j.symbolize(r, nil, list)
+		if certainty == managed.Freed {
 			return nil, virtualChanged
 		}
-		if list[had].Type == "stub" {
-			list = list[:had]
+		if more[len(list)].Type != "stub" {
+			list = more
 		}
 	}
 	if len(list) == 0 || !strings.HasPrefix(list[len(list)-1].Function, firstFunction) {
