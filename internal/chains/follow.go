@@ -325,19 +325,19 @@ func (n *node) isGuess() bool { return n != nil && n.link.Guess != "" }
 
 // asleep and awake return the nodes of an interval below another node, for its blocked and its other time.
 func (b *builder) asleep(p *piece) *node {
-	if p.Interval.asleep == nil {
-		p.Interval.asleep = b.link(p.Link)
+	if p.asleep == nil {
+		p.asleep = b.link(p.Link)
 	}
-	return b.node(p.way, p.Interval.asleep)
+	return b.node(p.way, p.asleep)
 }
 
 func (b *builder) awake(p *piece) *node {
-	if p.Interval.awake == nil {
+	if p.awake == nil {
 		l := p.Link
 		l.WaitsFor, l.Guess = nil, ""
-		p.Interval.awake = b.link(l)
+		p.awake = b.link(l)
 	}
-	return b.node(p.way, p.Interval.awake)
+	return b.node(p.way, p.awake)
 }
 
 func (b *builder) child(parent *node, l Link) *node { return b.node(parent, b.link(l)) }
