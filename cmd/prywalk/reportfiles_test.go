@@ -18,7 +18,7 @@ func twoLines() *pprof.Profile {
 	p := &pprof.Profile{
 		SampleType: []*pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}, {Type: "wall", Unit: "nanoseconds"},
 			{Type: "runqueue", Unit: "nanoseconds"}},
-		Mapping:    []*pprof.Mapping{m}, Function: []*pprof.Function{f}, TimeNanos: 1e18, DurationNanos: 1e9, Period: 1e7,
+		Mapping: []*pprof.Mapping{m}, Function: []*pprof.Function{f}, TimeNanos: 1e18, DurationNanos: 1e9, Period: 1e7,
 		PeriodType: &pprof.ValueType{Type: "cpu", Unit: "nanoseconds"}, DefaultSampleType: "cpu",
 	}
 	for i, values := range [][]int64{{3e7, 3e7, 0}, {2e7, 9e7, 0}} {
