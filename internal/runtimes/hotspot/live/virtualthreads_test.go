@@ -229,7 +229,7 @@ func TestStacksOfVirtualThreadsAreRightWhileTheyRunAndObjectsMove(t *testing.T) 
 				}
 				read += task.Count
 			}
-			return read >= testtargets.Times(300, 3000)
+			return read >= testtargets.Times(300, 900)
 		})
 	})
 }
