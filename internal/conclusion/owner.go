@@ -29,7 +29,7 @@ const anywhere = -1
 
 // addActivity adds what is not a wait for a lock, a thread or work: in these, locks are rarely held.
 func (s *Summary) addActivity(x *Sample, c class) {
-	doing := ""
+	var doing string
 	switch {
 	case c == idle, c == others, c == within && isLock(&x.Wait):
 		return

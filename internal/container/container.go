@@ -218,7 +218,7 @@ func (n *Names) readJSON(root, name string, to any) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	text, err := io.ReadAll(f.Reader())
 	return errors.Join(err, json.Unmarshal(text, to))
 }

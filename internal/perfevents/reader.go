@@ -191,13 +191,13 @@ func (r *Reader) Samples() int64 { return r.samples }
 // ParseOnly selects the processes whose samples are parsed; nil: all.
 func (r *Reader) ParseOnly(want func(pid int) bool) { r.rec.want = want }
 
-// lost returns the number of lost records.
+// Lost returns the number of lost records.
 func (r *Reader) Lost() int64 { return r.lost }
 
 // Broken returns the number of malformed records.
 func (r *Reader) Broken() int64 { return r.broken }
 
-// throttled returns how often the kernel throttled sampling.
+// Throttled returns how often the kernel throttled sampling.
 func (r *Reader) Throttled() int64 { return r.throttled }
 
 // Drain passes the records since the last call, in order per CPU.

@@ -69,9 +69,8 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 		return
 	}
 	first, rank := OwnFrame(stack, frame)
-	switch leaf := frame(stack[0]); {
-	case leaf.Name == attribute.RanBetweenTicks, leaf.Name == attribute.NotObserved,
-		leaf.Name == attribute.ExitedUnseen, leaf.Name == attribute.ShortLivedChildren:
+	switch leaf := frame(stack[0]); leaf.Name {
+	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
 		x.Unexplained = leaf.Synthetic()
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
