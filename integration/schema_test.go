@@ -203,7 +203,7 @@ func TestErrorsAreObjectsWithJSON(t *testing.T) {
 		{"report --json none.pb.gz", "1", "open none.pb.gz: no such file or directory",
 			"make a recording with prywalk record, or name its file"},
 		{"report --json --by color", "2", `--by "color"`,
-			"choose thread, process, command, role, state, wait, lock, module or label:NAME"},
+			"choose thread, process, command, role, state, wait, lock, module, trace or label:NAME"},
 		{"dump --json --durration 3", "2", "unknown flag: --durration", "see prywalk dump --help"},
 		{"dump --json", "2", "no target", "give -p PID, -n NAME or --core FILE"},
 		{"doctor --json -p 0", "2", "-p 0", "give a process number"},

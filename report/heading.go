@@ -36,7 +36,12 @@ func (d *data) headingBy(out *printable.Writer, columns int, line func(parts []s
 	s, c := d.Summary(), d.Coverage()
 	target := tabular.Shorten(printable.String(s.Target), columns)
 	first := append([]string{target, d.span(&s), d.hiddenIntervals()}, s.Recorded(now())...)
-	out.Printf("%s\n%s\n", line(first), line(d.sumParts(&s, &c)))
+	for _, parts := range [][]string{first, d.sumParts(&s, &c)} {
+		for i := range parts { // a foreign profile's names of types and units
+			parts[i] = printable.String(parts[i])
+		}
+		out.Printf("%s\n", line(parts))
+	}
 }
 
 // fit joins parts from the first one on that fit into a line.
