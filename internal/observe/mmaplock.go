@@ -23,7 +23,6 @@ const (
 	watchedFor   = 1 << 10 // stops after a wait
 	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock
 	lockWait     = 1e6     // longest wait for the lock in an observation, ns
-	lockWaitLong = 100e6   // the same if the length of stops has no limit
 )
 
 type lockedReads struct {
@@ -55,15 +54,7 @@ func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 		threads = nil
 	}
 	m.SetSyscallThreads(threads)
-	return m.BeginReads(r.longestWait())
-}
-
-// longestWait is in an observation, in ns. On emulated CPUs 1 ms is seldom enough.
-func (r *lockedReads) longestWait() int64 {
-	if r.limit.limit == 0 {
-		return lockWaitLong
-	}
-	return lockWait
+	return m.BeginReads(lockWait)
 }
 
 // end returns false if a read was late: no byte read since begin may be used.

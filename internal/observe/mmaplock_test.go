@@ -128,16 +128,6 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 	})
 }
 
-func TestWithoutALimitOfStopsTheLockIsAwaitedForLonger(t *testing.T) {
-	observing(NewPool(1), ModeAuto, func(o *Observer) {
-		for limit, want := range map[time.Duration]int64{time.Millisecond: 1e6, time.Second: 1e6, 0: 100e6} {
-			if o.LimitStops(limit); o.reads.longestWait() != want {
-				t.Errorf("limit %v: the lock is awaited for %d ns, want %d", limit, o.reads.longestWait(), want)
-			}
-		}
-	})
-}
-
 func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 	withMapChanger(t, func(o *Observer, th *Thread) {
 		o.LimitLockWait(true)
