@@ -57,9 +57,9 @@ they show complete stacks. Otherwise each is stopped for each sample (ptrace), m
 without a stop. If that lacks a register, the thread is stopped once per sleep, unless
 that would disturb its system call.
 
--a, --cgroup, --unit, --container, --pod, --user and --match select processes of the whole
-host, those for which all that is given holds, as they come and go: the recording ends by
--d or Ctrl-C.
+-a, --cgroup, --unit, --container, --pod, --user and --match select processes of the
+whole host, those for which all that is given holds, as they come and go: the recording
+ends by -d or Ctrl-C.
 Those that may not be read are counted by reason.
 
 --ring keeps only the last time, and writes it when a condition of --on begins to hold:

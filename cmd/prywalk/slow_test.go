@@ -80,7 +80,7 @@ func TestSlowReadOfARecordingIsAnnounced(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out := p.code(t), tty.Text()
-	if code != exit.OK || !strings.HasPrefix(strings.ReplaceAll(out, line, ""), "\r\x1b[Kkvd (pid 4711)") {
+	if code != exit.OK || !strings.HasPrefix(strings.ReplaceAll(out, line, ""), "\r\x1b[Kbusy: 100 % in compress; 1 CPU") {
 		t.Errorf("exit code %d, want 0 and the report only: %q", code, out)
 	}
 }

@@ -25,8 +25,8 @@ var chains = []struct {
 	{"chain-nocfi-pac", []string{"context", "cfi", "fp", "heuristic"}},
 }
 
-// withoutFramePointer are the methods of what finds its caller by the frame pointer (-O0 on x86-64): a read without a stop
-// does not have that register.
+// withoutFramePointer are the methods of what finds its caller by the frame pointer (-O0 on x86-64): a read without a
+// stop does not have that register.
 var withoutFramePointer = map[string][]string{
 	"amd64": {"context", "cfi", "heuristic"}, "arm64": {"context", "cfi"}}[runtime.GOARCH]
 
