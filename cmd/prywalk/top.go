@@ -51,7 +51,8 @@ runqueue, blocked, wall), space pauses the display while the sampling goes on,
 / filters, [ and ] change the window, ? lists the keys, q ends.
 
 In a pipe, or with --once, the table is plain text. With -o the whole becomes a
-recording, as that of prywalk record. The overhead is that of prywalk record, with the same limits.
+recording, as that of prywalk record. The overhead is that of prywalk record, with the
+same limits.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.`,
 		RunE: f.run,
