@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"prywalk/internal/core"
 	"prywalk/internal/dump"
@@ -26,7 +25,7 @@ var lives = []string{"chain-pac", "chain-dynamic"}
 
 func coreJobs(b *machine.Builder) (jobs []machine.Job) {
 	add := func(name string, args ...string) {
-		jobs = append(jobs, machine.Job{Name: "core-" + name, Limit: time.Minute, Dir: "/tests",
+		jobs = append(jobs, machine.Job{Name: "core-" + name, Limit: jobTime, Dir: "/tests",
 			Args: append([]string{"/tests/cores"}, args...)})
 	}
 	images := map[string]*image{}
