@@ -97,8 +97,8 @@ func TestCallsThatGiveUpSucceedUnderDefaultSampling(t *testing.T) {
 				if s.Restarted == 0 && c.call != "fuse-stat" {
 					t.Errorf("no call was restarted, so that nothing was tested: %+v", s)
 				}
-				if s.failures() != s.Failed["timeout"]+s.Failed["in-call"] {
-					t.Errorf("failures for other reasons than timeout and in-call: %v", s.Failed)
+				if s.failures() != s.Failed["timeout"]+s.Failed["in-call"]+s.Failed["map-lock"] {
+					t.Errorf("failures for other reasons than timeout, in-call and map-lock: %v", s.Failed)
 				}
 				if c.call != "bpf" {
 					return
@@ -158,20 +158,29 @@ func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 }
 
 func TestReadOnlySamplingLetsRetriedCallsSucceed(t *testing.T) {
-	p := startGivesUp(t, "bpf")
+	for range 10 { // until a stop broke a call
+		if p := startGivesUp(t, "bpf"); brokeReadOnly(t, p) {
+			return
+		}
+	}
+	t.Error("no call was broken, so that nothing was tested")
+}
+
+func brokeReadOnly(t *testing.T, p *target) bool {
+	t.Helper()
 	r := record(t, p.pid, "-F", "99", "--read-only")
 	r.awaitSamples(p.pid)
 	p.awaitProgress(3)
 	s := r.stop()
 	saw := p.finish()
 	t.Logf("the target's counts: %v; %+v", saw, s)
-	if saw["other"] != 0 || saw["eagain"] == 0 || saw["eagain"] > s.Broken ||
-		s.Broken > saw["calls"]+1+maxBroken(s.Seconds) {
+	if saw["other"] != 0 || saw["eagain"] > s.Broken || s.Broken > saw["calls"]+1+maxBroken(s.Seconds) {
 		t.Errorf("the target's counts are %v, %d broken calls were counted", saw, s.Broken)
 	}
-	if want := fmt.Sprintf("%d system call", s.Broken); !strings.Contains(r.stderr.String(), want) {
+	if want := fmt.Sprintf("%d system call", s.Broken); s.Broken > 0 && !strings.Contains(r.stderr.String(), want) {
 		t.Errorf("no %q in the closing line: %s", want, r.stderr.String())
 	}
+	return saw["eagain"] > 0
 }
 
 func TestNoMountOfTheTestsIsLeft(t *testing.T) {

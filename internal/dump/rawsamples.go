@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"prywalk/internal/callstack"
 	"prywalk/internal/dump/walk"
@@ -28,9 +29,10 @@ type rawSamples struct {
 	threads []*observe.Thread
 	pause   int64 // ns; of [Options].Atomic
 
-	mu     sync.Mutex
-	taken  map[*observe.Thread]*observe.RawSample
-	failed map[string]int64
+	mu      sync.Mutex
+	taken   map[*observe.Thread]*observe.RawSample
+	failed  map[string]int64
+	refused []*observe.Thread // they may be sampled at another moment
 }
 
 func newRawSamples(threads ...*observe.Thread) *rawSamples {
@@ -125,8 +127,38 @@ func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add
 	})
 }
 
+// A stop can be refused for what holds at one moment only, above all on a busy host.
+const (
+	maxRefusals = 5
+	refusalWait = 2 * time.Millisecond
+)
+
 func (raw *rawSamples) sampleEach(o Options, mode observe.Mode) error {
-	for todo := raw.threads; len(todo) > 0; {
+	todo := raw.threads
+	for n := 0; len(todo) > 0; n++ {
+		if err := raw.sampleOnce(o, mode, todo); err != nil || n == maxRefusals {
+			return err
+		}
+		if todo = raw.takeRefused(); len(todo) > 0 {
+			time.Sleep(refusalWait)
+		}
+	}
+	return nil
+}
+
+// takeRefused returns the threads to try again, which no longer count as failed.
+func (raw *rawSamples) takeRefused() []*observe.Thread {
+	raw.mu.Lock()
+	defer raw.mu.Unlock()
+	threads := raw.refused
+	raw.refused = nil
+	delete(raw.failed, refusal.MaxPause.Word())
+	delete(raw.failed, refusal.MapLock.Word())
+	return threads
+}
+
+func (raw *rawSamples) sampleOnce(o Options, mode observe.Mode, todo []*observe.Thread) error {
+	for len(todo) > 0 {
 		left := make(chan []*observe.Thread, 1)
 		err := onController(o, len(todo), func(c *ptrace.Controller, pool *observe.Pool) {
 			observer := observe.New(c, pool, mode)
@@ -180,7 +212,12 @@ func (raw *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error)
 		raw.taken[th] = s
 		return
 	}
-	if r := observe.Reason(err); r != refusal.Exited {
+	switch r := observe.Reason(err); r {
+	case refusal.Exited:
+	case refusal.MaxPause, refusal.MapLock:
+		raw.refused = append(raw.refused, th)
+		fallthrough
+	default:
 		raw.failed[r.Word()]++
 	}
 }
