@@ -46,9 +46,6 @@ func exercise(f *File) {
 			_, _ = w.View(0, int(min(w.Size(), 100)))
 			_, _ = w.View(w.Size()/2, int(min(w.Size()/2, 9000)))
 		}
-		if w, err := f.WindowFromStart(s); err == nil {
-			_, _ = w.View(w.Size()/2, int(min(w.Size()/2, 9000)))
-		}
 	}
 	for _, kind := range []SymbolKind{SymTab, DynSym} {
 		syms, _ := f.Symbols(kind)

@@ -22,8 +22,7 @@ const (
 type Window struct {
 	addr, off, size uint64
 	r               io.ReaderAt
-	whole           []byte
-	inflater        *inflater // nil: whole has everything
+	whole           []byte // nil: read on demand
 	memory          *filememory.Account
 	blocks          [windowBlocks]block
 	spare           block
@@ -50,9 +49,6 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 		return []byte{}, nil
 	}
 	if w.whole != nil {
-		if err := w.inflater.inflateTo(off + uint64(n)); err != nil {
-			return nil, err
-		}
 		return w.whole[off : off+uint64(n) : off+uint64(n)], nil
 	}
 	in := off & (blockSize - 1)

@@ -30,8 +30,6 @@ type Table struct {
 	syms      *symIndex
 	debug     debugFiles
 	dwarf     *dwarfinfo.Data
-	dwarfInfo dwarfinfo.Section
-	dwarfPath string
 	names     map[string]string
 	funcs     map[*dwarfinfo.Func]*funcName
 	calls     []dwarfinfo.Call
@@ -106,11 +104,7 @@ func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo
 	if t.dwarf == nil {
 		return out
 	}
-	calls = t.dwarf.Calls(addr, out)
-	if t.dropDamagedDwarf(); t.dwarf == nil {
-		return out
-	}
-	return calls
+	return t.dwarf.Calls(addr, out)
 }
 
 // frame describes a call; false: it has no name.
