@@ -68,7 +68,7 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 		s.Str = w
 	}
 	for name, to := range map[string]*[]byte{
-		"aranges": &s.Aranges, "line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
+		"line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
 		"addr": &s.Addr, "ranges": &s.Ranges, "rnglists": &s.Rnglists,
 	} {
 		*to, _ = f.Data(f.DebugSection(name)) // not necessary

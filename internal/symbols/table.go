@@ -26,15 +26,15 @@ type Options struct {
 
 // Table symbolizes addresses of one file. Not safe for concurrent use.
 type Table struct {
-	opt       Options
-	syms      *symIndex
-	debug     debugFiles
-	dwarf     *dwarfinfo.Data
-	names     map[string]string
-	funcs     map[*dwarfinfo.Func]*funcName
-	calls     []dwarfinfo.Call
-	objects   *objects // nil until first used
-	bounds    functionBounds
+	opt     Options
+	syms    *symIndex
+	debug   debugFiles
+	dwarf   *dwarfinfo.Data
+	names   map[string]string
+	funcs   map[*dwarfinfo.Func]*funcName
+	calls   []dwarfinfo.Call
+	objects *objects // nil until first used
+	bounds  functionBounds
 
 	dwarfTried bool
 	warnings   []error
