@@ -103,21 +103,6 @@ func (p *processState) prepareWalk(moment int64) {
 	}
 }
 
-// addMappingAt reads the mapping at pc if it is newer than the list.
-func (p *processState) addMappingAt(pc frames.Addr, moment int64) (found bool) {
-	if pc == 0 || !p.refreshBudget.mayQuery(moment) {
-		return false
-	}
-	cost := selfruntime.CPUTimeOf(func() { found = p.Target.AddMappingAt(pc) })
-	p.refreshBudget.addQueries(int64(cost))
-	if found {
-		p.remapped = true
-		p.MappingsChanged()
-		p.CodeChanged(procmem.Now())
-	}
-	return found
-}
-
 // thread returns th, whose first event begins the aggregator's part.
 func (s *states) thread(th *target.Thread) *target.Thread {
 	if s.threads[th.ID] == nil {

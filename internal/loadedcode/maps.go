@@ -42,9 +42,7 @@ type MapsLine struct {
 // Mapping is a mapping with its code.
 type Mapping struct {
 	MapsLine
-	// StartedAs is execve's path if it is another name of the file ([DisplayName]).
-	StartedAs string
-	Image     *Image
+	Image *Image
 	// Unresponsive: the file system did not respond; the file's memory is not read.
 	Unresponsive bool
 	// JIT: without a readable ELF file the code counts as made at run time; its module has the process's addresses.
