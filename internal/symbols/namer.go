@@ -8,8 +8,6 @@ import (
 	"os"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"prywalk/frames"
 	"prywalk/internal/elffile"
 	"prywalk/internal/filememory"
@@ -157,14 +155,6 @@ func readerOfMap(f *safeopen.File, err error) (io.ReadCloser, int64) {
 type mapReader struct {
 	*io.SectionReader
 	f *safeopen.File
-}
-
-// Seek implements io.Seeker, with unix.SEEK_DATA.
-func (m mapReader) Seek(off int64, whence int) (int64, error) {
-	if whence == unix.SEEK_DATA {
-		return m.f.NextData(off)
-	}
-	return m.SectionReader.Seek(off, whence)
 }
 
 // Stat describes the file.
