@@ -26,9 +26,11 @@ type Code struct {
 	keptBytes    int      // of images and unregistered
 	copied       uint64   // bytes, in this refresh
 	imageAdded   bool
-	previous     previous
-	choice       versionChoice
-	unchangedAt  int64 // ns
+	before       []span // spans before the last change
+
+	// Of the lists: last found as before the last change; last change found; last found unchanged. ns.
+	validBefore, changedAt, unchangedAt int64
+	copyAge                             age
 }
 
 type span struct {
@@ -82,9 +84,6 @@ func (c *Code) refreshAll() bool {
 
 // load returns false if the image is left to the next refresh.
 func (c *Code) load(e *entry) bool {
-	if c.keptBytes >= maxKept {
-		c.dropPrevious()
-	}
 	if _, ok := c.images[*e]; ok || c.keptBytes >= maxKept {
 		return true
 	}
@@ -101,7 +100,9 @@ func (c *Code) load(e *entry) bool {
 // reorder begins a new version.
 func (c *Code) reorder() {
 	live := map[entry]bool{}
-	c.retireVersion()
+	c.before, c.spans = c.spans, c.before[:0]
+	c.validBefore, c.changedAt = c.unchangedAt, c.now()
+	c.unchangedAt = c.changedAt
 	for _, l := range c.lists {
 		for age, e := range l.entries {
 			live[e] = true
@@ -115,7 +116,7 @@ func (c *Code) reorder() {
 	for e, img := range c.images {
 		if !live[e] {
 			delete(c.images, e)
-			c.previous.images = append(c.previous.images, img)
+			c.keepNames(img)
 		}
 	}
 	slices.SortStableFunc(c.spans, func(a, b span) int {
@@ -157,14 +158,14 @@ func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	pc := q.LookupPC(c.host.Arch())
-	now, before := find(c.spans, pc), find(c.previous.spans, pc)
-	switch c.choice {
-	case versionNow:
-		return now.rule(q)
-	case versionBefore:
-		return before.ruleUnless(now, q)
+	now := find(c.spans, pc)
+	if c.copyAge != current {
+		before := find(c.before, pc)
+		if before != now && (before != nil || c.copyAge == old) {
+			return none, nil, true
+		}
 	}
-	return either(now, before, q)
+	return now.rule(q)
 }
 
 // Name returns the symbol of the code that was registered last at pc. Earlier code there, of another name, gets it,
@@ -172,7 +173,7 @@ func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 func (c *Code) Name(pc uint64) (name string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, spans := range [...][]span{c.spans, c.previous.spans} {
+	for _, spans := range [...][]span{c.spans, c.before} {
 		if img := find(spans, pc); img != nil {
 			return img.name(pc)
 		}

@@ -44,8 +44,8 @@ func TestCopiesAreWalkedByTheListOfTheirTime(t *testing.T) {
 	f.unregister(node(0))
 	f.register(node(1), imageAt+0x1000, absolute("new", codeAt, 0x100, 48))
 	*clock = 3000
-	if got := at(c, 1995, codeAt); got != 16 {
-		t.Errorf("before the change was possible: rsp+%d, want 16", got)
+	if got := at(c, 1995, codeAt); got != -1 {
+		t.Errorf("code that is replaced by now has the rule rsp+%d", got)
 	}
 	if got := at(c, 2500, codeAt); got != -1 {
 		t.Errorf("it is not known which code ran, and yet: rsp+%d", got)
@@ -68,8 +68,8 @@ func TestCodeOfOneOfTwoVersionsIsOfThatVersion(t *testing.T) {
 	f.register(node(1), imageAt+0x1000, absolute("new", codeAt+0x100, 0x100, 48))
 	*clock = 2000
 	// It is unknown whether the copy was made before or after the change.
-	if got := at(c, 1500, codeAt); got != 16 {
-		t.Errorf("code that is gone: rsp+%d, want 16", got)
+	if got := at(c, 1500, codeAt); got != -1 {
+		t.Errorf("code that is gone by now has the rule rsp+%d", got)
 	}
 	if got := at(c, 1500, codeAt+0x100); got != 48 {
 		t.Errorf("code that has come: rsp+%d, want 48", got)
@@ -85,20 +85,6 @@ func TestCodeOfOneOfTwoVersionsIsOfThatVersion(t *testing.T) {
 	}
 }
 
-func TestRuleOfTwoVersionsThatAgreeHolds(t *testing.T) {
-	f := newFake()
-	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 32))
-	c, clock := f.dated()
-	*clock = 1000
-	c.SetTime(1000, true)
-	f.unregister(node(0))
-	f.register(node(1), imageAt+0x1000, absolute("new", codeAt, 0x80, 32))
-	*clock = 2000
-	if got := at(c, 1500, codeAt); got != 32 {
-		t.Errorf("rsp+%d, want 32", got)
-	}
-}
-
 func TestOlderVersionsAreForgotten(t *testing.T) {
 	f := newFake()
 	c, clock := f.dated()
@@ -110,8 +96,8 @@ func TestOlderVersionsAreForgotten(t *testing.T) {
 		}
 		c.SetTime(*clock, true)
 	}
-	if n := len(c.previous.images); n > 2 {
-		t.Errorf("%d images of before are kept", n)
+	if n := len(c.before); n > 1 {
+		t.Errorf("%d pieces of code of before are kept", n)
 	}
 	if got := at(c, 2500, codeAt); got != -1 {
 		t.Errorf("a copy of long ago: rsp+%d", got)
