@@ -15,7 +15,6 @@ const (
 	// A block reaches so far into the next one, in bytes.
 	overlap      = 4 << 10
 	windowBlocks = 64
-	maxView      = 64 << 20 // bytes
 )
 
 // Window reads a part of a file on demand, with a direct-mapped cache of blocks.
@@ -89,7 +88,7 @@ func (w *Window) load(b *block, num uint64) error {
 }
 
 func (w *Window) copy(off uint64, n int) ([]byte, error) {
-	if n > maxView {
+	if n > maxData {
 		return nil, fmt.Errorf("view of %d bytes: %w", n, errTooBig)
 	}
 	buf := make([]byte, n)
@@ -99,33 +98,25 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// WindowUpTo is Window for at most limit bytes, compressed or not (errTooBig).
-func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
-	if s != nil && s.Size > limit {
-		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, errTooBig)
+// Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
+func (f *sectionReader) Window(s *Section) (*Window, error) {
+	if s != nil && s.Flags&SecCompressed == 0 {
+		return f.WindowUpTo(s, s.Size)
 	}
-	return f.window(s, limit)
+	return f.WindowUpTo(s, maxData)
 }
 
-// Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
-func (f *sectionReader) Window(s *Section) (*Window, error) { return f.window(s, maxData) }
-
-func (f *sectionReader) window(s *Section, limit uint64) (*Window, error) {
-	if s == nil {
-		return nil, ErrNoSection
-	}
-	if s.Type == SecNoBits {
-		return nil, fmt.Errorf("section %s: %w", s.Name, errNoBits)
-	}
-	if s.compressed() {
+// WindowUpTo is Window for at most limit bytes, compressed or not (errTooBig).
+func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
+	if s != nil && s.Flags&SecCompressed != 0 {
 		data, err := f.data(s, limit)
 		if err != nil {
 			return nil, err
 		}
 		return &Window{addr: s.Addr, size: uint64(len(data)), whole: data}, nil
 	}
-	if !f.inFile(s.Off, s.Size) {
-		return nil, &FormatError{"section " + s.Name + " beyond the end of the file", s.Off}
+	if err := f.check(s, limit); err != nil {
+		return nil, err
 	}
 	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
 }
