@@ -100,7 +100,7 @@ type windowBuilder struct {
 	finished      chan *window
 	unencoded     atomic.Int32
 	onInterval    func(processKey)
-	onClose       func(*window) // called before a window is handed over
+	onClose       func() // called before a window is handed over
 	unixOffset    func() int64
 	offsetAtStart int64
 }
@@ -228,7 +228,7 @@ func (b *windowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], las
 	w.clockStep = b.clockStep()
 	b.beginWindow(w.to)
 	if b.onClose != nil {
-		b.onClose(&w)
+		b.onClose()
 	}
 	return &w
 }

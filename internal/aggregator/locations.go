@@ -94,7 +94,7 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 			info.File = profile.FileID(mapping.Image.ID)
 		}
 		if mapping.JIT {
-			info.Owner, info.Grows = pid, mapping.Names == nil // with names it may replace others at the same addresses
+			info.Owner, info.Grows = pid, true
 		}
 	}
 	return info

@@ -3,7 +3,6 @@
 package aggregator
 
 import (
-
 	"prywalk/frames"
 	"prywalk/internal/attribute"
 	"prywalk/internal/callstack"
@@ -78,7 +77,6 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 		if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
 			s.Mem.StackEnd = end
 		}
-		p.prepareWalk(s.At)
 		end = b.walkWithRefresh(p, th, s)
 		exec = !end.Complete() && inExec(s)
 	})

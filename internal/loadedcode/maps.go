@@ -46,9 +46,7 @@ type Mapping struct {
 	// Unresponsive: the file system did not respond; the file's memory is not read.
 	Unresponsive bool
 	// JIT: without a readable ELF file the code counts as made at run time; its module has the process's addresses.
-	JIT bool
-	// Names names code that describes itself, or is nil.
-	Names  Names
+	JIT    bool
 	closed *atomic.Bool
 }
 
@@ -63,11 +61,6 @@ func MappingOf(m *frames.Module) *Mapping {
 
 // ProcessClosed reports whether the process is closed: its code is not walked.
 func (m *Mapping) ProcessClosed() bool { return m.closed != nil && m.closed.Load() }
-
-// Names names functions made at run time.
-type Names interface {
-	Name(pc uint64) (name string, ok bool)
-}
 
 // ErrMaps means that the text is not a list of mappings.
 var ErrMaps = errors.New("malformed maps")

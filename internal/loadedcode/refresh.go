@@ -179,22 +179,6 @@ func (p *Process) useModules() {
 	p.space.SetLeftStacks(p.runtimes.LeftStacks())
 }
 
-// SetCodeTime prepares walks of stacks copied at a time (CLOCK_MONOTONIC, ns) for each [managed.CodeHistory], and
-// reports whether a walk can give another stack. mayRead permits reads of the process.
-func (p *Process) SetCodeTime(at int64, mayRead bool) (changed bool) {
-	if p.runtimes == nil {
-		return false
-	}
-	for _, c := range p.runtimes.detected.histories {
-		changed = c.SetTime(at, mayRead) || changed
-	}
-	if changed {
-		clear(p.jit.pages)
-		p.space.Forget()
-	}
-	return changed
-}
-
 // StackEnd returns the end of the writable mapping with sp, or of the first thread's stack if sp is less than
 // [procmem.MaxStackGrowth] below it; 0: none.
 func (p *Process) StackEnd(sp uint64) uint64 {

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 )
 
@@ -150,17 +149,5 @@ func BenchmarkRefreshUnchanged(b *testing.B) {
 		if _, err := p.Refresh(); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-func TestProcessesWithoutGeneratedCodeAreNotRead(t *testing.T) {
-	pid, _ := startWriter(t)
-	p := open(t, pid)
-	before := procmem.Calls()
-	if p.Runtimes().HasCodeHistory() || p.SetCodeTime(1e9, true) {
-		t.Error("a process without generated code is refreshed")
-	}
-	if n := procmem.Calls() - before; n != 0 {
-		t.Errorf("%d system calls, want 0", n)
 	}
 }

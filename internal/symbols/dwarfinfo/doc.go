@@ -5,8 +5,8 @@
 //
 // # Algorithm
 //
-// The first query traverses the unit headers of .debug_info (DWARF 5 §7.5.1) and decodes each unit's first entry for its
-// ranges. A unit is read once, on first use:
+// The first query traverses the unit headers of .debug_info (DWARF 5 §7.5.1), and decodes each unit's first entry for
+// its ranges. A unit is read once, on first use:
 //
 //   - its entries, of which only subprograms and inlined calls with code are kept (§3.3). Their nested ranges are
 //     flattened into one list, sorted by address, of the innermost calls; outer ones are found by links to parents;
