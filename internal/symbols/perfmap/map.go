@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 
 	"prywalk/internal/filememory"
 )
@@ -138,51 +139,33 @@ func (m *Map) drop() {
 func (m *Map) name(e *entry) string { return string(m.names[e.name : e.name+e.nameLen]) }
 
 func parseLine(line []byte) (e entry, name []byte, ok bool) {
-	start, n := parseHex(line)
-	size, n2 := parseHex(line[n:])
-	n += n2
-	name = bytes.TrimLeft(line[n:], " \t")
-	if n2 == 0 || len(name) == 0 || len(name) == len(line[n:]) || size == 0 || size > maxSize || start+size < start {
+	start, rest := cutField(line)
+	size, rest := cutField(rest)
+	var err, errSize error
+	e.start, err = parseHex(start)
+	e.end, errSize = parseHex(size)
+	name = bytes.TrimLeft(rest, " \t")
+	if err != nil || errSize != nil || len(name) == 0 || e.end == 0 || e.end > maxSize || e.start+e.end < e.start {
 		return e, nil, false
 	}
-	return entry{start: start, end: start + size}, name[:min(len(name), maxName)], true
+	e.end += e.start
+	return e, name[:min(len(name), maxName)], true
 }
 
-// parseHex reads a hexadecimal number after blanks, perhaps with "0x", and returns the bytes used; 0: no number of at
-// most 64 bits.
-func parseHex(b []byte) (v uint64, n int) {
-	i := 0
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
-		i++
+func cutField(b []byte) (field, rest []byte) {
+	b = bytes.TrimLeft(b, " \t")
+	end := bytes.IndexAny(b, " \t")
+	if end < 0 {
+		return b, nil
 	}
-	if i+2 < len(b) && b[i] == '0' && b[i+1]|0x20 == 'x' {
-		i += 2
-	}
-	first := i
-	for ; i < len(b); i++ {
-		d := hexDigit(b[i])
-		if d > 15 {
-			break
-		}
-		if v>>60 != 0 {
-			return 0, 0
-		}
-		v = v<<4 | uint64(d)
-	}
-	if i == first {
-		return 0, 0
-	}
-	return v, i
+	return b[:end], b[end:]
 }
 
-func hexDigit(c byte) byte {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0'
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return c | 0x20 - 'a' + 10
+func parseHex(b []byte) (uint64, error) {
+	if len(b) > 2 && b[0] == '0' && b[1]|0x20 == 'x' {
+		b = b[2:]
 	}
-	return 0xff
+	return strconv.ParseUint(string(b), 16, 64)
 }
 
 // Lookup returns the function at a run-time address, and its entry's range.
