@@ -72,14 +72,12 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	case !w.knowsNextSP() && !w.space.followsCall(w.next.PC): // nothing else proves it
 		return StopNoRule
 	case w.next.PC != 0 && to.mod == nil: // it is wrong, or its code is gone or newer than the modules
-		unmapped := w.next.PC - w.regs.Arch.CallLen()
 		if r.Method == MethodCFI && w.knowsSP() { // GCC's is wrong behind an inline retpoline
 			byCode := w.space.lookup(Query{PC: w.regs.PC, AfterCall: w.isAfterCall(), SPOnly: true, NoCFI: true})
 			if byCode.Flags&(FlagRoot|FlagNoRule) == 0 && w.stepByRule(&byCode) == StopNone {
 				return StopNone
 			}
 		}
-		w.unmappedPC = unmapped
 		return StopNoRule
 	}
 	return w.moveTo(r, &to)

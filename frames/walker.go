@@ -23,7 +23,6 @@ type Walker struct {
 type progress struct {
 	depth          int // calls of Next
 	stopReason     StopReason
-	unmappedPC     Addr
 	scanWasCut     bool
 	tookLeftStack  bool
 	stackChanges   int
@@ -97,9 +96,6 @@ func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 
 // ScanWasCut reports whether a scan ended with StopStackCut. The scan may not need the word.
 func (w *Walker) ScanWasCut() bool { return w.scanWasCut }
-
-// UnmappedPC returns the address in no module that ended the walk, or 0. Its code may be newer than the modules.
-func (w *Walker) UnmappedPC() Addr { return w.unmappedPC }
 
 // FoundRegs returns the number of registers found on the stack.
 func (w *Walker) FoundRegs() int { return w.registersFound }

@@ -97,20 +97,12 @@ func (a *Agent) healthy() error {
 	return nil
 }
 
-// Start begins the first window of b's recording, and starts the goroutines that encode and send. fileNames
-// names the locations in files, generatedNames those in modules for which describesItself is true (generated code), on
-// the goroutine of the intervals. period is the time between ticks.
-func (a *Agent) Start(
-	begin time.Time, period time.Duration, b *profile.Builder, fileNames profile.Resolver,
-	describesItself func(*profile.ModuleInfo) bool,
-	generatedNames profile.Resolver,
-) {
+// Start begins the first window of b's recording, and starts the goroutines that encode and send. fileNames names the
+// locations. period is the time between ticks.
+func (a *Agent) Start(begin time.Time, period time.Duration, b *profile.Builder, fileNames profile.Resolver) {
 	names := profile.NewNames(b, nil)
 	a.builder, a.windows = b, newWindowBuilder(begin, a.opts.Window, a.resources.readLater)
-	a.windows.onClose = func(w *window) {
-		names.NameGenerated(w.stacks, generatedNames, describesItself)
-		b.BeginEpoch()
-	}
+	a.windows.onClose = b.BeginEpoch
 	e := &encoder{
 		names: names, resolver: fileNames, resources: a.resources, aggregate: a.opts.Aggregate, period: period.Nanoseconds(),
 		version: a.opts.Version,

@@ -43,8 +43,7 @@ func TestFlushLimitsSendingAndNotNaming(t *testing.T) {
 		b := profile.NewBuilder(profile.Meta{Discard: true})
 		m := &profile.ModuleInfo{Path: "/bin/app", Start: 0x400000, End: 0x500000}
 		stack := b.Intern([]profile.Loc{{Module: m, Addr: 0x400030}})
-		none := func(*profile.ModuleInfo) bool { return false }
-		a.Start(time.Now(), time.Second, b, &slowResolver{2 * time.Second}, none, nil)
+		a.Start(time.Now(), time.Second, b, &slowResolver{2 * time.Second})
 		a.Add(profile.Interval{Stack: stack, PID: 1 << 30, Comm: "app", Wall: 5})
 		if lost := a.Finish(time.Now().Add(time.Second)); lost != 0 || r.messages != 1 {
 			t.Errorf("%d intervals are lost, %d messages came", lost, r.messages)

@@ -100,7 +100,7 @@ type windowBuilder struct {
 	finished      chan *window
 	unencoded     atomic.Int32
 	onInterval    func(processKey)
-	onClose       func(*window) // called before a window is handed over
+	onClose       func() // called before a window is handed over
 	unixOffset    func() int64
 	offsetAtStart int64
 }
@@ -159,14 +159,6 @@ func (b *windowBuilder) handOver(w *window) {
 }
 
 func (b *windowBuilder) encoded() { b.unencoded.Add(-1) }
-
-func (w *window) stacks(yield func(sample.StackID) bool) {
-	for r := range w.rows {
-		if !yield(r.stack) {
-			return
-		}
-	}
-}
 
 func (b *windowBuilder) heldStacks() iter.Seq[sample.StackID] {
 	b.mu.Lock()
@@ -228,7 +220,7 @@ func (b *windowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], las
 	w.clockStep = b.clockStep()
 	b.beginWindow(w.to)
 	if b.onClose != nil {
-		b.onClose(&w)
+		b.onClose()
 	}
 	return &w
 }

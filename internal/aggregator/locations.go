@@ -85,7 +85,7 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 	named := *m
 	named.Sources, named.Calls = nil, nil
 	info := &profile.ModuleInfo{
-		Start: m.Start, End: m.End, Bias: m.Bias, Path: loadedcode.DisplayName(m), BuildID: m.BuildID,
+		Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID,
 		Origin: profile.Origin{Module: &named, PID: pid},
 	}
 	if mapping := loadedcode.MappingOf(m); mapping != nil {
@@ -94,7 +94,7 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 			info.File = profile.FileID(mapping.Image.ID)
 		}
 		if mapping.JIT {
-			info.Owner, info.Grows = pid, mapping.Names == nil // with names it may replace others at the same addresses
+			info.Owner, info.Grows = pid, true
 		}
 	}
 	return info
@@ -144,7 +144,7 @@ func (b *stackBuilder) mmap2Code(ancestor *target.Process, program *target.Progr
 		}
 		b.lastMmap2Program = mmap2Program{
 			program: program,
-			code:    b.images.Mmap2Space(ancestor.Target.Arch, program.Maps, ancestor.Target.PID, program.Name),
+			code:    b.images.Mmap2Space(ancestor.Target.Arch, program.Maps, ancestor.Target.PID),
 			modules: map[*frames.Module]*profile.ModuleInfo{},
 		}
 	}

@@ -55,20 +55,3 @@ func TestMappingsAreReadAfterTwoSeconds(t *testing.T) {
 		}
 	}
 }
-
-func TestQueriesTakeAtMostTheirShare(t *testing.T) {
-	var r refreshBudget
-	spent := int64(0)
-	for now := int64(1e9); now < 61e9; now += 1e6 {
-		if r.mayQuery(now) {
-			spent += 300e3
-			r.addQueries(300e3)
-		}
-	}
-	if most := int64(60e9/refreshShare + queryCredit + 300e3); spent > most || spent < most/2 {
-		t.Errorf("queries took %d ms of a minute, want %d to %d", spent/1e6, most/2e6, most/1e6)
-	}
-	if !r.mayQuery(63e9) || !r.mayQuery(62e9) {
-		t.Error("no query is allowed after two seconds, or at an earlier time after that")
-	}
-}

@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/callstack"
 	"prywalk/internal/container"
 	"prywalk/internal/observe"
-	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 	"prywalk/internal/selfruntime"
@@ -91,33 +90,6 @@ func (p *processState) renewProgram() {
 	p.waitState.afterExec()
 }
 
-func (p *processState) prepareWalk(moment int64) {
-	if !p.Target.Runtimes().HasCodeHistory() {
-		return
-	}
-	changed, mayRead := false, p.refreshBudget.mayQuery(moment)
-	cost := selfruntime.CPUTimeOf(func() { changed = p.Target.SetCodeTime(moment, mayRead) })
-	p.refreshBudget.addQueries(int64(cost))
-	if changed {
-		p.CodeChanged(procmem.Now())
-	}
-}
-
-// addMappingAt reads the mapping at pc if it is newer than the list.
-func (p *processState) addMappingAt(pc frames.Addr, moment int64) (found bool) {
-	if pc == 0 || !p.refreshBudget.mayQuery(moment) {
-		return false
-	}
-	cost := selfruntime.CPUTimeOf(func() { found = p.Target.AddMappingAt(pc) })
-	p.refreshBudget.addQueries(int64(cost))
-	if found {
-		p.remapped = true
-		p.MappingsChanged()
-		p.CodeChanged(procmem.Now())
-	}
-	return found
-}
-
 // thread returns th, whose first event begins the aggregator's part.
 func (s *states) thread(th *target.Thread) *target.Thread {
 	if s.threads[th.ID] == nil {
@@ -173,22 +145,19 @@ func renameByKernel(th *target.Thread) {
 // refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a runtime starts.
 //
 // Readings that find new code do not delay the next: they take up to loadCredit ns of CPU time, and 1/refreshShare of a
-// CPU more. Queries have their own share, with a credit of queryCredit ns.
+// CPU more.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20
 	refreshEvery = 2e9
 	refreshStart = 5e6
 	loadCredit   = 500e6
-	queryCredit  = 20e6
 )
 
 type refreshBudget struct {
-	last      int64 // CLOCK_MONOTONIC ns
-	cost      int64 // that delays the next reading, ns
-	loadCost  int64 // of readings with new code, less the share since, ns
-	queryCost int64 // less the share since, ns
-	queriedAt int64 // CLOCK_MONOTONIC ns
+	last     int64 // CLOCK_MONOTONIC ns
+	cost     int64 // that delays the next reading, ns
+	loadCost int64 // of readings with new code, less the share since, ns
 }
 
 func (r *refreshBudget) mayRefresh(at int64) bool {
@@ -211,12 +180,3 @@ func (r *refreshBudget) noteRefresh(at, cost int64, loaded bool) {
 	}
 	r.cost = cost
 }
-
-func (r *refreshBudget) mayQuery(at int64) bool {
-	if at > r.queriedAt {
-		r.queryCost, r.queriedAt = max(r.queryCost-(at-r.queriedAt)/refreshShare, 0), at
-	}
-	return r.queryCost < queryCredit
-}
-
-func (r *refreshBudget) addQueries(cost int64) { r.queryCost += cost }

@@ -3,8 +3,6 @@
 package aggregator
 
 import (
-	"cmp"
-
 	"prywalk/frames"
 	"prywalk/internal/attribute"
 	"prywalk/internal/callstack"
@@ -39,7 +37,7 @@ type stackBuilder struct {
 	walkMethods    methodCounts
 	outline        copying.WalkedFrames // native
 	missingRecords []frames.Addr        // [managed.Scheduler]
-	firstUnmapped  frames.Addr          // in no module; 0: none
+	unmapped       bool                 // a frame is in no module
 }
 
 type methodCounts [frames.NumMethods]int64
@@ -79,7 +77,6 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 		if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
 			s.Mem.StackEnd = end
 		}
-		p.prepareWalk(s.At)
 		end = b.walkWithRefresh(p, th, s)
 		exec = !end.Complete() && inExec(s)
 	})
@@ -99,13 +96,7 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 
 func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
 	end := b.walkWithRecords(p, th, s)
-	for range maxNewMappings {
-		if !p.addMappingAt(cmp.Or(b.firstUnmapped, b.walker.UnmappedPC()), s.At) {
-			break
-		}
-		end = b.walkWithRecords(p, th, s)
-	}
-	if end.Complete() || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
+	if end.Complete() && !b.unmapped || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
 		return end
 	}
 	return b.walkWithRecords(p, th, s)
@@ -123,13 +114,11 @@ func (b *stackBuilder) walkWithRecords(p *processState, th *target.Thread, s *ob
 	return b.walkOnce(p, th, s)
 }
 
-const maxNewMappings = 4 // of one stack
-
 func (b *stackBuilder) beginStack() { b.stack, b.walkMethods = b.stack[:0], methodCounts{} }
 
 func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
 	b.beginStack()
-	b.firstUnmapped = 0
+	b.unmapped = false
 	b.addKernelFrames(s)
 	b.outline.Reset()
 	w := &b.walker
@@ -143,9 +132,7 @@ func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.R
 			b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: attribute.NoUserSpace}))
 			continue
 		}
-		if f.Module == nil && b.firstUnmapped == 0 {
-			b.firstUnmapped = f.LookupPC(s.Regs.Arch)
-		}
+		b.unmapped = b.unmapped || f.Module == nil
 		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(s.Regs.Arch), false))
 		b.outline.Add(&f)
 	}

@@ -13,17 +13,10 @@ import (
 	"prywalk/internal/elffile"
 )
 
-const (
-	pageBits  = 12
-	pageSize  = 1 << pageBits
-	pagesKept = 256
-)
-
 type memory struct {
 	r        io.ReaderAt
 	segs     []segment // by start, without overlaps
 	undumped func(addr uint64, b []byte) int
-	pages    [pagesKept]cachedPage
 }
 
 type segment struct {
@@ -32,13 +25,6 @@ type segment struct {
 	dumped     uint64 // bytes in the dump, of end − start
 	have       uint64 // bytes of dumped in the file; fewer if truncated
 	flags      elffile.SegmentFlags
-}
-
-// Bytes from lo to hi are valid.
-type cachedPage struct {
-	num    uint64 // page number plus one; 0: none
-	lo, hi int
-	bytes  [pageSize]byte
 }
 
 func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
@@ -98,31 +84,6 @@ func (m *memory) read(addr uint64, b []byte) int {
 
 // Word implements [frames.Memory].
 func (m *memory) Word(addr uint64) (uint64, bool) {
-	p := &m.pages[addr>>pageBits%pagesKept]
-	off := int(addr & (pageSize - 1))
-	if p.num != addr>>pageBits+1 || off < p.lo || off+8 > p.hi {
-		if off+8 > pageSize || !m.load(p, addr) {
-			return m.uncached(addr)
-		}
-	}
-	return binary.LittleEndian.Uint64(p.bytes[off:]), true
-}
-
-// load reads the page of addr; false if that lacks the word.
-func (m *memory) load(p *cachedPage, addr uint64) bool {
-	off := int(addr & (pageSize - 1))
-	for _, lo := range [...]int{0, off} { // a segment can start within the page
-		n := m.read(addr-uint64(off-lo), p.bytes[lo:])
-		if p.num, p.lo, p.hi = addr>>pageBits+1, lo, lo+n; off+8 <= p.hi {
-			return true
-		}
-	}
-	p.num = 0
-	return false
-}
-
-// uncached reads a word that crosses pages or is in a file.
-func (m *memory) uncached(addr uint64) (uint64, bool) {
 	var b [8]byte
 	n := m.read(addr, b[:])
 	if n < len(b) && m.undumped != nil {

@@ -177,10 +177,7 @@ func (d *describer) renameThreads() {
 func (d *describer) addProgram() {
 	t := d.target
 	waiting, parked := goroutinecount.Of(t.Runtimes(), t.PID, goroutinecount.NotShown)
-	program, link := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID), ""
-	if m := t.Main(); m != nil && loadedcode.DisplayName(m) != m.Name {
-		link = m.Name
-	}
+	program := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID)
 	var unexamined []*languages.Language
 	d.update(func(p *stacks.Process) { unexamined = p.Unexamined() })
 	clients := 0
@@ -189,7 +186,7 @@ func (d *describer) addProgram() {
 	}
 	d.update(func(p *stacks.Process) {
 		p.Clients = clients
-		p.WaitingGoroutines, p.WaitingText, p.Program, p.StartedAs = waiting, parked, program, link
+		p.WaitingGoroutines, p.WaitingText, p.Program = waiting, parked, program
 	})
 }
 

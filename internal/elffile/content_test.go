@@ -5,10 +5,8 @@ package elffile
 import (
 	"bytes"
 	"compress/zlib"
-	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -73,14 +71,12 @@ func TestZstdWindowMayExceedTheContents(t *testing.T) {
 
 func TestCompressedSections(t *testing.T) {
 	n := uint64(len(sample))
-	old := binary.BigEndian.AppendUint64([]byte("ZLIB"), n)
 	m := newImage()
 	m.add(Section{Name: ".plain", Type: secProgBits}, sample)
 	m.add(Section{Name: ".zlib", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, n, deflated(t, sample)))
 	m.add(Section{Name: ".zstd", Type: secProgBits, Flags: SecCompressed}, chdr(compressZstd, n, zstandard(t, sample)))
-	m.add(Section{Name: ".zdebug_info", Type: secProgBits}, append(old, deflated(t, sample)...))
 	f := openBytes(t, m.bytes())
-	for _, name := range []string{".plain", ".zlib", ".zstd", ".zdebug_info"} {
+	for _, name := range []string{".plain", ".zlib", ".zstd"} {
 		got, err := f.Data(f.Section(name))
 		if err != nil || !bytes.Equal(got, sample) {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
@@ -91,53 +87,6 @@ func TestCompressedSections(t *testing.T) {
 		}
 		if b, err := w.View(n-5, 5); err != nil || string(b) != "tion " || w.Size() != n {
 			t.Errorf("%s: view %q, %v", name, b, err)
-		}
-	}
-	if f.DebugSection("info") == nil {
-		t.Error("no .zdebug_info")
-	}
-}
-
-func TestSectionIsDecompressedOnlyAsFarAsNeeded(t *testing.T) {
-	big := make([]byte, 8*inflateStep)
-	r := rand.New(rand.NewPCG(7, 8))
-	for i := range big { // compressed to a half
-		big[i] = byte(r.Uint32() & 15)
-	}
-	n, zip := uint64(len(big)), deflated(t, big)
-	m := newImage()
-	m.add(Section{Name: ".plain", Type: secProgBits}, big)
-	m.add(Section{Name: ".zlib", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, n, zip))
-	m.add(Section{Name: ".zstd", Type: secProgBits, Flags: SecCompressed}, chdr(compressZstd, n, zstandard(t, big)))
-	m.add(Section{Name: ".cut", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, n, zip[:len(zip)*2/3]))
-	m.add(Section{Name: ".longer", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, n+1, zip))
-	m.add(Section{Name: ".bss", Type: SecNoBits, Flags: SecCompressed}, nil)
-	f := openBytes(t, m.bytes())
-	for _, name := range []string{".plain", ".zlib", ".zstd", ".cut", ".longer"} {
-		w, err := f.WindowFromStart(f.Section(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, at := range []uint64{5, 0, inflateStep - 2, 2 * inflateStep} {
-			if b, err := w.View(at, 9); err != nil || !bytes.Equal(b, big[at:at+9]) || w.Err() != nil {
-				t.Errorf("%s: view at %d: %v, %v, %v", name, at, b, err, w.Err())
-			}
-		}
-		if w.inflater != nil && w.inflater.have > 3*inflateStep {
-			t.Errorf("%s: %d bytes were decompressed, want at most three steps", name, w.inflater.have)
-		}
-		whole := name != ".cut" && name != ".longer"
-		b, err := w.View(w.Size()-9, 9)
-		if (err == nil) != whole || (w.Err() == nil) != whole || whole && !bytes.Equal(b, big[n-9:]) {
-			t.Errorf("%s: view of the end: %v, %v, %v", name, b, err, w.Err())
-		}
-		if b, err := w.View(5, 9); err != nil || !bytes.Equal(b, big[5:14]) {
-			t.Errorf("%s: second view of the beginning: %v, %v", name, b, err)
-		}
-	}
-	for _, name := range []string{".bss", ".absent"} {
-		if _, err := f.WindowFromStart(f.Section(name)); err == nil {
-			t.Errorf("%s: no error from WindowFromStart", name)
 		}
 	}
 }

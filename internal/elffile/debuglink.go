@@ -37,7 +37,7 @@ func (f *sectionReader) debugAltLink() (path, buildID string, ok bool) {
 
 func (f *sectionReader) linkData(name string) []byte {
 	s := f.Section(name)
-	if s == nil || s.Size > maxLink || s.compressed() {
+	if s == nil || s.Size > maxLink || s.Flags&SecCompressed != 0 {
 		return nil
 	}
 	data, err := f.Data(s)

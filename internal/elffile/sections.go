@@ -136,10 +136,5 @@ func (f *sectionReader) Section(name string) *Section {
 	return nil
 }
 
-// DebugSection returns .debug_NAME, or .zdebug_NAME (compressed, older).
-func (f *sectionReader) DebugSection(name string) *Section {
-	if s := f.Section(".debug_" + name); s != nil {
-		return s
-	}
-	return f.Section(".zdebug_" + name)
-}
+// DebugSection returns .debug_NAME.
+func (f *sectionReader) DebugSection(name string) *Section { return f.Section(".debug_" + name) }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"slices"
 )
 
 // SymbolKind selects a symbol table.
@@ -104,7 +103,7 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 		return nil, err
 	}
 	syms := make([]Symbol, 0, t.entries-1)
-	err = t.each(nil, func(s *Symbol) bool {
+	err = t.each(func(s *Symbol) bool {
 		syms = append(syms, *s)
 		return true
 	})
@@ -117,7 +116,20 @@ func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	if t.entries <= 1 {
 		return err
 	}
-	return t.each(nil, each)
+	return t.each(each)
+}
+
+// EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns false.
+// Unreadable entries are skipped.
+func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
+	index := make(map[string]int, len(names))
+	for i, name := range names {
+		index[name] = i
+	}
+	_ = f.EachSymbol(kind, func(s *Symbol) bool { // a damaged table: as far as readable
+		i, ok := index[string(f.NameBytes(kind, s))]
+		return !ok || each(i, s)
+	})
 }
 
 // CountSymbols returns the number by the table's size.
@@ -143,8 +155,8 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	return symbolTable{w, n}, nil
 }
 
-// each skips the null symbol, and, with names (sorted), symbols with another NameOff.
-func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
+// each skips the null symbol.
+func (t *symbolTable) each(f func(*Symbol) bool) error {
 	var buf []byte
 	for i := uint64(1); i < t.entries; i += symbolChunk {
 		step := min(t.entries-i, symbolChunk)
@@ -153,11 +165,6 @@ func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 			return err
 		}
 		for ; len(b) >= symbolSize; b = b[symbolSize:] {
-			if names != nil {
-				if _, ok := slices.BinarySearch(names, binary.LittleEndian.Uint32(b)); !ok {
-					continue
-				}
-			}
 			s := parseSymbol(b)
 			if !f(&s) {
 				return nil
@@ -194,57 +201,39 @@ func parseSymbol(b []byte) Symbol {
 func (f *File) FreeSymbols(syms []Symbol) { f.memory.Give(int64(cap(syms)) * symbolSize) }
 
 // SymbolName returns a name of that table, cut after 64 KiB; "" if none.
-func (f *File) SymbolName(kind SymbolKind, s *Symbol) string {
-	if w := f.names(kind); w != nil {
-		return w.stringAt(uint64(s.NameOff))
-	}
-	return ""
-}
+func (f *File) SymbolName(kind SymbolKind, s *Symbol) string { return string(f.NameBytes(kind, s)) }
 
-const maxNameBytes = overlap
+// In bytes. C++ templates reach tens of kilobytes.
+const maxString = 64 << 10
 
-// NameBytes is SymbolName without a copy, cut after 4 KiB, valid until the next call.
+// NameBytes is SymbolName without a copy, valid until the next call.
 func (f *File) NameBytes(kind SymbolKind, s *Symbol) []byte {
-	w := f.names(kind)
-	if off := uint64(s.NameOff); w != nil && off < w.size {
-		b, err := w.View(off, int(min(maxNameBytes, w.size-off)))
+	w, off := f.names(kind), uint64(s.NameOff)
+	if w == nil || off >= w.size {
+		return nil
+	}
+	for n := uint64(256); ; n *= 8 {
+		n = min(n, w.size-off, maxString)
+		b, err := w.View(off, int(n))
 		if err != nil {
 			return nil
 		}
 		if i := bytes.IndexByte(b, 0); i >= 0 {
 			return b[:i]
 		}
-		return b
+		if n == w.size-off || n == maxString {
+			return b
+		}
 	}
-	return nil
 }
-
-// KeepName is SymbolName, cut after 4 KiB, with memory taken; "" without memory.
-func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
-	name := f.NameBytes(kind, s)
-	if f.memory.Take(int64(len(name))+stringCost, "symbol names") != nil {
-		return ""
-	}
-	return string(name)
-}
-
-// stringCost is a kept string's memory beside its bytes.
-const stringCost = 48
 
 func (f *File) names(kind SymbolKind) *Window {
 	src := &f.symbols[kind&1]
 	if !src.tried {
 		src.tried = true
-		src.names, _ = f.WindowUpTo(f.NameTable(kind), maxData) // nil on error
+		if s := kind.section(f); s != nil && uint64(s.Link) < uint64(len(f.Sections)) {
+			src.names, _ = f.WindowUpTo(&f.Sections[s.Link], maxData) // nil on error
+		}
 	}
 	return src.names
-}
-
-// NameTable returns a symbol table's string table, or nil.
-func (f *File) NameTable(kind SymbolKind) *Section {
-	s := kind.section(f)
-	if s == nil || uint64(s.Link) >= uint64(len(f.Sections)) {
-		return nil
-	}
-	return &f.Sections[s.Link]
 }

@@ -15,15 +15,13 @@ const (
 	// A block reaches so far into the next one, in bytes.
 	overlap      = 4 << 10
 	windowBlocks = 64
-	maxView      = 64 << 20 // bytes
 )
 
 // Window reads a part of a file on demand, with a direct-mapped cache of blocks.
 type Window struct {
 	addr, off, size uint64
 	r               io.ReaderAt
-	whole           []byte
-	inflater        *inflater // nil: whole has everything
+	whole           []byte // nil: read on demand
 	memory          *filememory.Account
 	blocks          [windowBlocks]block
 	spare           block
@@ -50,9 +48,6 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 		return []byte{}, nil
 	}
 	if w.whole != nil {
-		if err := w.inflater.inflateTo(off + uint64(n)); err != nil {
-			return nil, err
-		}
 		return w.whole[off : off+uint64(n) : off+uint64(n)], nil
 	}
 	in := off & (blockSize - 1)
@@ -93,7 +88,7 @@ func (w *Window) load(b *block, num uint64) error {
 }
 
 func (w *Window) copy(off uint64, n int) ([]byte, error) {
-	if n > maxView {
+	if n > maxData {
 		return nil, fmt.Errorf("view of %d bytes: %w", n, errTooBig)
 	}
 	buf := make([]byte, n)
@@ -103,39 +98,31 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// WindowUpTo is Window for at most limit bytes, compressed or not (errTooBig).
-func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
-	if s != nil && s.Size > limit {
-		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, errTooBig)
+// Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
+func (f *sectionReader) Window(s *Section) (*Window, error) {
+	if s != nil && s.Flags&SecCompressed == 0 {
+		return f.WindowUpTo(s, s.Size)
 	}
-	return f.window(s, limit)
+	return f.WindowUpTo(s, maxData)
 }
 
-// Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
-func (f *sectionReader) Window(s *Section) (*Window, error) { return f.window(s, maxData) }
-
-func (f *sectionReader) window(s *Section, limit uint64) (*Window, error) {
-	if s == nil {
-		return nil, ErrNoSection
-	}
-	if s.Type == SecNoBits {
-		return nil, fmt.Errorf("section %s: %w", s.Name, errNoBits)
-	}
-	if s.compressed() {
+// WindowUpTo is Window for at most limit bytes, compressed or not (errTooBig).
+func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
+	if s != nil && s.Flags&SecCompressed != 0 {
 		data, err := f.data(s, limit)
 		if err != nil {
 			return nil, err
 		}
 		return &Window{addr: s.Addr, size: uint64(len(data)), whole: data}, nil
 	}
-	if !f.inFile(s.Off, s.Size) {
-		return nil, &FormatError{"section " + s.Name + " beyond the end of the file", s.Off}
+	if err := f.check(s, limit); err != nil {
+		return nil, err
 	}
 	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
 }
 
-// windowAt returns at most n bytes. ErrNoSection: no loaded segment has them.
-func (f *File) windowAt(vaddr, n uint64) (*Window, error) {
+// WindowAt returns at most n bytes. ErrNoSection: no loaded segment has them.
+func (f *File) WindowAt(vaddr, n uint64) (*Window, error) {
 	off, left, ok := f.locate(vaddr)
 	if !ok {
 		return nil, fmt.Errorf("address %#x: %w", vaddr, ErrNoSection)

@@ -81,11 +81,6 @@ func TestDebugFrameOfASeparateFileIsUsed(t *testing.T) {
 			tool(t, "strip", exe)
 			tool(t, "objcopy", "--add-gnu-debuglink="+debug, exe)
 		},
-		"zdebug": func(t *testing.T, exe, debug string) {
-			tool(t, "objcopy", "--only-keep-debug", "--compress-debug-sections=zlib-gnu", exe, debug)
-			tool(t, "strip", exe)
-			tool(t, "objcopy", "--add-gnu-debuglink="+debug, exe)
-		},
 		"eu-strip": func(t *testing.T, exe, debug string) { tool(t, "eu-strip", "-f", debug, exe) },
 	} {
 		t.Run(name, func(t *testing.T) {

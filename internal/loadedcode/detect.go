@@ -17,7 +17,6 @@ type detectedRuntimes struct {
 	detections   []detection
 	frameSources []managed.FrameSource
 	schedulers   []managed.Scheduler
-	histories    []managed.CodeHistory
 	images       map[*Image]struct{}
 	unowned      bool // some code belongs to none
 }
@@ -169,16 +168,13 @@ func (d *detectedRuntimes) starting() bool {
 }
 
 func (d *detectedRuntimes) listInterfaces() {
-	d.frameSources, d.schedulers, d.histories = nil, nil, nil
+	d.frameSources, d.schedulers = nil, nil
 	for r := range d.found {
 		if n, ok := r.(managed.FrameSource); ok {
 			d.frameSources = append(d.frameSources, n)
 		}
 		if s, ok := r.(managed.Scheduler); ok {
 			d.schedulers = append(d.schedulers, s)
-		}
-		if c, ok := r.(managed.CodeHistory); ok {
-			d.histories = append(d.histories, c)
 		}
 	}
 }

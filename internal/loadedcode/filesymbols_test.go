@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"prywalk/internal/runtimes/fixedframe"
-	"prywalk/internal/runtimes/gdbjit"
 	"prywalk/internal/runtimes/ruby"
 	"prywalk/internal/runtimes/v8"
 )
@@ -45,7 +44,7 @@ func TestNamesThatAllDetectorsAskForAreSearchedOnce(t *testing.T) {
 	}
 	img.symbols.ownSymbols(ruby.Symbols)
 	once := r.n
-	for _, asked := range [][]string{v8.Symbols, gdbjit.Symbols, fixedframe.Symbols} {
+	for _, asked := range [][]string{v8.Symbols, fixedframe.Symbols} {
 		img.symbols.ownSymbols(asked)
 	}
 	if r.n != once || once == 0 {

@@ -40,11 +40,7 @@ func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 func (x *funcIndex) build() {
 	x.built = true
 	x.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
-		syms, _ := f.Symbols(kind)
-		defer f.FreeSymbols(syms)
-		if x.elf.Memory().Take(int64(len(syms))*funcCost, "functions") == nil {
-			x.add(syms)
-		}
+		_ = f.EachSymbol(kind, x.add) // a damaged table: as far as readable
 	})
 	slices.SortFunc(x.funcs, compareRanges)
 	x.funcs = slices.CompactFunc(x.funcs, func(a, b funcRange) bool { return a.start == b.start })
@@ -67,19 +63,21 @@ func compareRanges(a, b funcRange) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
 }
 
-func (x *funcIndex) add(syms []elffile.Symbol) {
-	for i := range syms {
-		s := &syms[i]
-		t := s.Type()
-		if t != elffile.SymFunc && t != elffile.SymIFunc || s.Section == elffile.SectionUndef {
-			continue
-		}
-		f := funcRange{start: s.Value}
-		if s.Size != 0 {
-			if f.end = s.Value + s.Size; f.end < f.start {
-				continue
-			}
-		}
-		x.funcs = append(x.funcs, f)
+func (x *funcIndex) add(s *elffile.Symbol) bool {
+	t := s.Type()
+	if t != elffile.SymFunc && t != elffile.SymIFunc || s.Section == elffile.SectionUndef {
+		return true
 	}
+	f := funcRange{start: s.Value}
+	if s.Size != 0 {
+		if f.end = s.Value + s.Size; f.end < f.start {
+			return true
+		}
+	}
+	if x.elf.Memory().Take(funcCost, "functions") != nil {
+		x.funcs = nil // a part would have wrong ends
+		return false
+	}
+	x.funcs = append(x.funcs, f)
+	return true
 }

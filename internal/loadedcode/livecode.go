@@ -55,14 +55,6 @@ func (l *liveCode) page(num uint64) []byte {
 	return b
 }
 
-func (l *liveCode) drop(start, end uint64) {
-	for num := range l.pages {
-		if num >= start/codePageSize && num*codePageSize < end {
-			delete(l.pages, num)
-		}
-	}
-}
-
 func (l *liveCode) refresh() bool {
 	changed := l.lost
 	now := make([]byte, 0, codePageSize)

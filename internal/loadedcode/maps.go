@@ -42,15 +42,11 @@ type MapsLine struct {
 // Mapping is a mapping with its code.
 type Mapping struct {
 	MapsLine
-	// StartedAs is execve's path if it is another name of the file ([DisplayName]).
-	StartedAs string
-	Image     *Image
+	Image *Image
 	// Unresponsive: the file system did not respond; the file's memory is not read.
 	Unresponsive bool
 	// JIT: without a readable ELF file the code counts as made at run time; its module has the process's addresses.
-	JIT bool
-	// Names names code that describes itself, or is nil.
-	Names  Names
+	JIT    bool
 	closed *atomic.Bool
 }
 
@@ -65,11 +61,6 @@ func MappingOf(m *frames.Module) *Mapping {
 
 // ProcessClosed reports whether the process is closed: its code is not walked.
 func (m *Mapping) ProcessClosed() bool { return m.closed != nil && m.closed.Load() }
-
-// Names names functions made at run time.
-type Names interface {
-	Name(pc uint64) (name string, ok bool)
-}
 
 // ErrMaps means that the text is not a list of mappings.
 var ErrMaps = errors.New("malformed maps")

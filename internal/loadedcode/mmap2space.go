@@ -4,7 +4,6 @@ package loadedcode
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
 
@@ -23,8 +22,8 @@ type Mmap2Space struct {
 }
 
 // Mmap2Space makes the space of mappings; a later one replaces those that it overlaps. Paths are of the mount namespace
-// of process pid. A link called name beside the program's file names it ([DisplayName]).
-func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []MapsLine, pid int, name string) *Mmap2Space {
+// of process pid.
+func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []MapsLine, pid int) *Mmap2Space {
 	s := &Mmap2Space{cache: c, files: &TrustedFiles{PID: pid}, space: frames.NewSpace(arch)}
 	for _, m := range maps {
 		if m.Start >= m.End {
@@ -37,7 +36,6 @@ func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []MapsLine, pid int, name
 		s.first = maps[0].Start
 	}
 	slices.SortFunc(s.maps, func(a, b Mapping) int { return cmp.Compare(a.Start, b.Start) })
-	s.nameProgram(name)
 	mods := make([]*frames.Module, len(s.maps))
 	for i := range s.maps {
 		m := &s.maps[i]
@@ -48,33 +46,6 @@ func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []MapsLine, pid int, name
 	}
 	s.space.SetModules(mods)
 	return s
-}
-
-func (s *Mmap2Space) nameProgram(name string) {
-	i := slices.IndexFunc(s.maps, func(m Mapping) bool { return m.Start == s.first && m.Inode != 0 })
-	if i < 0 || name == "" || strings.Contains(name, "/") {
-		return
-	}
-	own := &s.maps[i]
-	if strings.HasPrefix(path.Base(own.Path), name) {
-		return
-	}
-	link := path.Join(path.Dir(own.Path), name)
-	f, err := s.files.opener.Open(s.files.requestInRoot(link))
-	if err != nil {
-		return
-	}
-	id := f.ID()
-	_ = f.Close()
-	if id.Dev != own.Dev || id.Inode != own.Inode {
-		return
-	}
-	dev, inode := own.Dev, own.Inode
-	for i := range s.maps {
-		if m := &s.maps[i]; m.Dev == dev && m.Inode == inode {
-			m.StartedAs = link
-		}
-	}
 }
 
 // Program returns the file that the process runs; false: unknown. Precondition: the list is complete since an exec, in

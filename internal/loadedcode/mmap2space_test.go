@@ -3,11 +3,8 @@
 package loadedcode
 
 import (
-	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -44,7 +41,7 @@ func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
 		}
 	}
 	stale := MapsLine{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
-	l := cache.Mmap2Space(p.Arch, append([]MapsLine{stale}, maps...), os.Getpid(), "")
+	l := cache.Mmap2Space(p.Arch, append([]MapsLine{stale}, maps...), os.Getpid())
 	for _, m := range maps {
 		was, is := p.Space().ModuleAt(m.Start), l.Space().ModuleAt(m.Start)
 		if was == nil || is == nil || was.Bias != is.Bias || was.Name != is.Name || was.BuildID != is.BuildID ||
@@ -68,7 +65,7 @@ func TestListedFileWithAnotherIdentityIsNotUsed(t *testing.T) {
 		{Start: 0x1000, End: 0x2000, Path: "[vdso]"},
 		{Start: 0x2000, End: 0x1000, Path: "/bin/sh"},
 	} {
-		for _, mod := range cache.Mmap2Space(frames.X86_64, []MapsLine{m}, os.Getpid(), "").Space().Modules() {
+		for _, mod := range cache.Mmap2Space(frames.X86_64, []MapsLine{m}, os.Getpid()).Space().Modules() {
 			if mod.BuildID != "" || len(mod.Sources) != 0 || mod.Calls != nil {
 				t.Errorf("%s: module %+v, want a blind one", m.Path, mod)
 			}
@@ -77,47 +74,6 @@ func TestListedFileWithAnotherIdentityIsNotUsed(t *testing.T) {
 }
 
 // awk can be a link to gawk.
-func TestListedProgramHasTheNameOfItsLink(t *testing.T) {
-	exe, err := testtargets.Compile("phases.c")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
-	if err := errors.Join(os.WriteFile(file, text, 0o755), os.Symlink(file, link),
-		os.Symlink("/bin/sh", filepath.Join(dir, "sh"))); err != nil {
-		t.Fatal(err)
-	}
-	cache := NewImageCache(0)
-	t.Cleanup(func() { _ = cache.Close() })
-	for name, want := range map[string]string{
-		"link": link, "file": file, "sh": file, "none": file, "": file, "../link": file, "fil": file,
-	} {
-		cmd := exec.Command(link, "8000", "1", "100000")
-		testtargets.Ready(t, cmd)
-		maps, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/maps")
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := ParseMaps(maps)
-		if err != nil {
-			t.Fatal(err)
-		}
-		code := slices.DeleteFunc(all, func(m MapsLine) bool { return m.Perm&PermExec == 0 || m.Inode == 0 })
-		own := slices.IndexFunc(code, func(m MapsLine) bool { return m.Path == file })
-		code[0], code[own] = code[own], code[0]
-		for i, m := range cache.Mmap2Space(frames.X86_64, code, os.Getpid(), name).Space().Modules() {
-			if m.Start == code[0].Start && DisplayName(m) != want {
-				t.Errorf("started as %q: module %d is named %s, want %s", name, i, DisplayName(m), want)
-			}
-		}
-	}
-}
-
 func TestImageOfARemovedFileServesProcessesThatWereNeverOpened(t *testing.T) {
 	cache := NewImageCache(0)
 	defer cache.Close()
@@ -139,7 +95,7 @@ func TestImageOfARemovedFileServesProcessesThatWereNeverOpened(t *testing.T) {
 	if err := os.Remove(exe); err != nil {
 		t.Fatal(err)
 	}
-	modules := cache.Mmap2Space(frames.X86_64, maps, os.Getpid(), "").Space().Modules()
+	modules := cache.Mmap2Space(frames.X86_64, maps, os.Getpid()).Space().Modules()
 	if len(maps) == 0 || len(modules) == 0 || imageOf(modules[0]) != img {
 		t.Errorf("%d modules of %d mappings, want one of the image that is kept", len(modules), len(maps))
 	}

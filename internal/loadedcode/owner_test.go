@@ -51,3 +51,7 @@ func TestCodeOfALostRuntimeIsReleased(t *testing.T) {
 		}
 	}
 }
+
+type noRules struct{}
+
+func (noRules) Rule(frames.Query) (frames.Rule, *frames.Row, bool) { return frames.Rule{}, nil, false }

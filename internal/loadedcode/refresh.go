@@ -153,7 +153,6 @@ func (p *Process) setMappings(next []codeMapping) {
 }
 
 func (p *Process) makeModules() (anonymous []*frames.Module) {
-	p.nameProgram()
 	for i := range p.code {
 		c := &p.code[i]
 		if c.mod != nil {

@@ -38,22 +38,6 @@ func (r *Runtimes) SetSources(mod *frames.Module) {
 func (r *Runtimes) Attach(o AddressSpace, mods []*frames.Module) {
 	r.host = runtimeHost{AddressSpace: o, arch: r.arch, mods: mods, analysis: r.code}
 	r.detected.detect(&r.host)
-	for _, m := range mods {
-		setNameLookup(m)
-	}
-}
-
-func setNameLookup(m *frames.Module) {
-	at := MappingOf(m)
-	if at == nil || !m.Generated {
-		return
-	}
-	for _, s := range m.Sources {
-		if names, ok := s.(Names); ok {
-			at.Names = names
-			return
-		}
-	}
 }
 
 // Starting reports whether a present runtime is not ready: [Process.Refresh] is worthwhile soon.
@@ -66,9 +50,6 @@ func (r *Runtimes) Incomplete() error {
 	}
 	return r.detected.unreadReason()
 }
-
-// HasCodeHistory reports whether there is a [managed.CodeHistory].
-func (r *Runtimes) HasCodeHistory() bool { return r != nil && len(r.detected.histories) > 0 }
 
 // FrameSources are the runtimes with managed frames.
 func (r *Runtimes) FrameSources() []managed.FrameSource {

@@ -30,7 +30,7 @@ func TestNodesRulesRemainBesideLLVM(t *testing.T) {
 		for _, s := range m.Sources {
 			got = append(got, reflect.TypeOf(s).String())
 		}
-		if want := []string{"*gdbjit.Code", "v8.jitRules", "*heuristics.Source"}; !reflect.DeepEqual(got, want) {
+		if want := []string{"v8.jitRules", "*heuristics.Source"}; !reflect.DeepEqual(got, want) {
 			t.Errorf("%#x: sources %v, want %v", m.Start, got, want)
 		}
 	}

@@ -15,7 +15,7 @@
 //
 //   - It becomes the Owner ([frames.Module]) and sets the sources, and NoFP where its code has no frame pointer. The
 //     first owner stays. HotSpot owns its code cache, and all generated code while it does not know the cache's bounds.
-//   - It adds rules for functions known by address ([AddSource]); the module keeps no owner: V8, GDB's JIT interface.
+//   - It adds rules for functions known by address ([AddSource]); the module keeps no owner: V8.
 //
 // A runtime may also own a file's module, to correct its call frame information. When [Runtime.Attach] reports that
 // the runtime is gone, its modules get their first sources again, and all other runtimes are attached again.

@@ -66,14 +66,6 @@ type Runtime interface {
 	Forget()
 }
 
-// CodeHistory is a Runtime that knows which code was present at a time.
-type CodeHistory interface {
-	Runtime
-	// SetTime sets the time of the walked copy, for which rules must hold. mayRead permits reads. changed: earlier
-	// rules are invalid.
-	SetTime(at int64, mayRead bool) (changed bool)
-}
-
 // Base has the usual answers of a [Runtime], and of a [FrameSource]'s Plan and Anchor.
 type Base struct{}
 

@@ -3,7 +3,6 @@
 package profile
 
 import (
-	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -202,32 +201,6 @@ func (n *Names) NameSomeGenerated(r Resolver) {
 		l := n.unnamedGenerated[0]
 		n.unnamedGenerated = n.unnamedGenerated[1:]
 		n.resolve(r, l)
-	}
-}
-
-// NameGenerated names at most maxUnnamedGenerated locations of the stacks in selected modules. Precondition: the
-// goroutine owns r's tables.
-func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, selected func(*ModuleInfo) bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	left := maxUnnamedGenerated
-	seen := map[sample.StackID]bool{}
-	for stack := range stacks {
-		if seen[stack] {
-			continue
-		}
-		seen[stack] = true
-		for _, l := range n.locations(stack, nil) {
-			if _, ok := n.known[l.ID]; ok || left == 0 {
-				continue
-			}
-			if l.Module != nil && l.FramesID == 0 && selected(l.Module) {
-				left--
-				if fs := r.Resolve(l.Module, l.Addr-l.Module.Bias); len(fs) > 0 {
-					n.known[l.ID] = fs
-				}
-			}
-		}
 	}
 }
 

@@ -58,7 +58,7 @@ func (a *agentRun) sampleAndSend(ctx context.Context, procs []*loadedcode.Proces
 	a.reportSelected(int64(len(procs)))
 	background := newBackgroundResolver()
 	period := time.Duration(float64(time.Second) / a.samplerOpts.Freq)
-	a.agent.Start(time.Now(), period, a.builder, background, namedByAggregator, a.names)
+	a.agent.Start(time.Now(), period, a.builder, background)
 	failure := a.sample(ctx)
 	return a.end(failure, background)
 }
@@ -139,15 +139,6 @@ func (a *agentRun) HeldStacks() (iter.Seq[sample.StackID], bool) { return a.agen
 
 // Timely implements [profile.TimelyWatcher].
 func (a *agentRun) Timely() bool { return true }
-
-// namedByAggregator reports whether the module's names belong to the aggregator's goroutine.
-func namedByAggregator(m *profile.ModuleInfo) bool {
-	if m.Origin.Module == nil {
-		return false
-	}
-	mapping := loadedcode.MappingOf(m.Origin.Module)
-	return mapping != nil && mapping.Names != nil
-}
 
 func (a *agentRun) progress() agent.Sampling {
 	g, sizes, refused := a.sampler.Progress(), a.builder.Sizes(), maps.Clone(a.refusedAtStart)

@@ -94,8 +94,6 @@ func withoutFile(m *profile.ModuleInfo) bool {
 	return mapping != nil && mapping.Image == nil
 }
 
-// privateModule leaves out code that its process describes, which is named on the aggregator's goroutine: by top with
-// [profile.Names.NameSomeGenerated], by the agent with [profile.Names.NameGenerated].
 func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
 	if m.Origin.Module == nil {
 		return m
@@ -105,7 +103,6 @@ func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.Modul
 		return m
 	}
 	module, mapping := *m.Origin.Module, *shared
-	mapping.Names = nil
 	if shared.Image != nil {
 		mapping.Image = r.image(shared.Image)
 	}

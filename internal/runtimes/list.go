@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes/cpython"
 	"prywalk/internal/runtimes/fixedframe"
-	"prywalk/internal/runtimes/gdbjit"
 	"prywalk/internal/runtimes/golang"
 	"prywalk/internal/runtimes/hotspot"
 	"prywalk/internal/runtimes/php"
@@ -44,7 +43,6 @@ var Registered = []Registration{
 	{Detect: php.Detect},
 	{Detect: ruby.Detect, Symbols: ruby.Symbols},
 	{Detect: v8.Detect, Symbols: v8.Symbols, Builtins: v8.BuiltinsOf, PerfMapPosition: v8.PerfMapPosition},
-	{Detect: gdbjit.Detect, Symbols: gdbjit.Symbols},
 	{Detect: fixedframe.Detect, Symbols: fixedframe.Symbols},
 	{Detect: threadcontext.Detect, Symbols: threadcontext.Symbols},
 	{Detect: golang.Detect, Table: golang.TableOf, HasTable: golang.HasTable},

@@ -71,15 +71,6 @@ func (f *File) stat(st *unix.Stat_t) error {
 	return errors.Join(failed, err)
 }
 
-// NextData returns the next written place from off on (lseek(2), SEEK_DATA), or unix.ENXIO. In a file that may wait for
-// another program all counts as written.
-func (f *File) NextData(off int64) (int64, error) {
-	if f.slow {
-		return off, nil
-	}
-	return f.f.Seek(off, unix.SEEK_DATA)
-}
-
 // Reopen opens the file by its name.
 func (f *File) Reopen() (*File, error) { return f.by.Open(f.req) }
 

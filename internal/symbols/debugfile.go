@@ -43,16 +43,7 @@ func (t *Table) loadDwarf() {
 		t.warn(fmt.Errorf("debug information of %s: %w", where, err))
 		return
 	}
-	t.dwarf, t.dwarfInfo, t.dwarfPath = dwarfinfo.New(s, t.supplement(f, where)), s.Info, where
-}
-
-func (t *Table) dropDamagedDwarf() {
-	w, ok := t.dwarfInfo.(*elffile.Window)
-	if !ok || w.Err() == nil {
-		return
-	}
-	t.warn(fmt.Errorf("debug information of %s: %w", t.dwarfPath, w.Err()))
-	t.dwarf, t.dwarfInfo = nil, nil
+	t.dwarf = dwarfinfo.New(s, t.supplement(f, where))
 }
 
 func hasDwarf(f *elffile.File) bool {
@@ -61,7 +52,7 @@ func hasDwarf(f *elffile.File) bool {
 }
 
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
-	info, err := f.WindowFromStart(f.DebugSection("info"))
+	info, err := f.Window(f.DebugSection("info"))
 	if err != nil {
 		return s, err
 	}
@@ -70,14 +61,14 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 		return s, err
 	}
 	s.Memory = f.Memory()
-	if w, err := f.WindowFromStart(f.DebugSection("line")); err == nil {
+	if w, err := f.Window(f.DebugSection("line")); err == nil {
 		s.Line = w
 	}
 	if w, err := f.Window(f.DebugSection("str")); err == nil {
 		s.Str = w
 	}
 	for name, to := range map[string]*[]byte{
-		"aranges": &s.Aranges, "line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
+		"line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
 		"addr": &s.Addr, "ranges": &s.Ranges, "rnglists": &s.Rnglists,
 	} {
 		*to, _ = f.Data(f.DebugSection(name)) // not necessary

@@ -8,8 +8,6 @@ import (
 	"os"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"prywalk/frames"
 	"prywalk/internal/elffile"
 	"prywalk/internal/filememory"
@@ -57,9 +55,8 @@ func NewCoreNamer(open func(path string) (*safeopen.File, error), perfMaps bool)
 	return n
 }
 
-// Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map, the
-// names of code that describes itself, or the mapping's name in brackets. addr is a module address within the
-// instruction.
+// Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map,
+// or the mapping's name in brackets. addr is a module address within the instruction.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
 	mapping := loadedcode.MappingOf(m)
 	if mapping == nil {
@@ -73,12 +70,6 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 			f := Frame{Name: name}
 			f.File, f.Line = runtimes.PerfMapPosition(name)
 			return append(out, f)
-		}
-	}
-	if mapping.Names != nil {
-		if system, ok := mapping.Names.Name(addr + m.Bias); ok {
-			name, _ := displayName(system)
-			return append(out, Frame{Name: name, System: system})
 		}
 	}
 	return append(out, Frame{Name: unnamedcode.Bracketed(m.Name)})
@@ -157,14 +148,6 @@ func readerOfMap(f *safeopen.File, err error) (io.ReadCloser, int64) {
 type mapReader struct {
 	*io.SectionReader
 	f *safeopen.File
-}
-
-// Seek implements io.Seeker, with unix.SEEK_DATA.
-func (m mapReader) Seek(off int64, whence int) (int64, error) {
-	if whence == unix.SEEK_DATA {
-		return m.f.NextData(off)
-	}
-	return m.SectionReader.Seek(off, whence)
 }
 
 // Stat describes the file.

@@ -24,7 +24,7 @@ type objects struct {
 	list []object
 }
 
-const objectCost = 24 // bytes
+const objectCost = 2 * 24 // bytes, in a growing list
 
 // object returns the static variable at addr, a file address, and the offset in it.
 func (t *Table) object(addr uint64) (name string, offset uint64, ok bool) {
@@ -64,22 +64,16 @@ func (t *Table) readObjects() *objects {
 }
 
 func objectsOf(f *elffile.File, kind elffile.SymbolKind) *objects {
-	syms, _ := f.Symbols(kind) // a damaged table: as far as readable
-	defer f.FreeSymbols(syms)
-	n := int64(0)
-	for i := range syms {
-		if isObject(&syms[i]) {
-			n++
+	o := &objects{file: f, kind: kind}
+	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool { // a damaged table: as far as readable
+		if !isObject(s) {
+			return true
 		}
-	}
-	if n == 0 || f.Memory().Take(n*objectCost, "symbols") != nil {
+		o.list = append(o.list, object{s.Value, s.Size, s.NameOff})
+		return f.Memory().Take(objectCost, "symbols") == nil
+	})
+	if len(o.list) == 0 {
 		return nil
-	}
-	o := &objects{file: f, kind: kind, list: make([]object, 0, n)}
-	for i := range syms {
-		if s := &syms[i]; isObject(s) {
-			o.list = append(o.list, object{s.Value, s.Size, s.NameOff})
-		}
 	}
 	slices.SortStableFunc(o.list, func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.addr, b.addr),

@@ -45,6 +45,9 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	return out
 }
 
+// nameCost is a kept name's memory beside its bytes.
+const nameCost = 48
+
 // relocSize is the size of Elf64_Rela (gABI, "Relocation"), bytes.
 const relocSize = 24
 
@@ -62,8 +65,9 @@ func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]strin
 			info := binary.LittleEndian.Uint64(rest[8:])
 			switch sym, typ := info>>32, uint32(info); {
 			case sym > 0 && sym <= uint64(len(syms)):
-				if isFunc(&syms[sym-1]) {
-					slots[slot] = f.KeepName(elffile.DynSym, &syms[sym-1])
+				name := f.NameBytes(elffile.DynSym, &syms[sym-1])
+				if isFunc(&syms[sym-1]) && f.Memory().Take(int64(len(name))+nameCost, "symbol names") == nil {
+					slots[slot] = string(name)
 				}
 			case typ == relocIRelativeX86 || typ == relocIRelativeARM64:
 				slots[slot] = resolve(binary.LittleEndian.Uint64(rest[16:]))

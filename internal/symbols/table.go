@@ -26,28 +26,20 @@ type Options struct {
 
 // Table symbolizes addresses of one file. Not safe for concurrent use.
 type Table struct {
-	opt       Options
-	syms      *symIndex
-	debug     debugFiles
-	dwarf     *dwarfinfo.Data
-	dwarfInfo dwarfinfo.Section
-	dwarfPath string
-	names     map[string]string
-	funcs     map[*dwarfinfo.Func]*funcName
-	calls     []dwarfinfo.Call
-	objects   *objects // nil until first used
-	bounds    functionBounds
+	opt     Options
+	syms    *symIndex
+	debug   debugFiles
+	dwarf   *dwarfinfo.Data
+	calls   []dwarfinfo.Call
+	objects *objects // nil until first used
+	bounds  functionBounds
 
 	dwarfTried bool
 	warnings   []error
 }
 
-type funcName struct{ name, system string }
-
 // New reads nothing yet.
-func New(o Options) *Table {
-	return &Table{opt: o, names: make(map[string]string), funcs: make(map[*dwarfinfo.Func]*funcName)}
-}
+func New(o Options) *Table { return &Table{opt: o} }
 
 // Frames appends the calls at addr, innermost inlined first. addr is a file address within the instruction: return
 // address − 1.
@@ -55,7 +47,7 @@ func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 	start := len(out)
 	if t.opt.Language != nil {
 		if out = t.opt.Language.Lines(addr, out); len(out) > start {
-			t.demangleAll(out[start:])
+			demangleAll(out[start:])
 			return out
 		}
 	}
@@ -106,11 +98,7 @@ func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo
 	if t.dwarf == nil {
 		return out
 	}
-	calls = t.dwarf.Calls(addr, out)
-	if t.dropDamagedDwarf(); t.dwarf == nil {
-		return out
-	}
-	return calls
+	return t.dwarf.Calls(addr, out)
 }
 
 // frame describes a call; false: it has no name.
@@ -120,12 +108,8 @@ func (t *Table) frame(c *dwarfinfo.Call, addr uint64) (Frame, bool) {
 		ok := !c.Inlined && t.fromSymbol(&f, addr)
 		return f, ok
 	}
-	n := t.funcs[c.Func]
-	if n == nil {
-		n = t.nameFunc(c, addr)
-		t.funcs[c.Func] = n
-	}
-	f.Name, f.System, f.StartLine = n.name, n.system, c.Func.Line
+	f.StartLine = c.Func.Line
+	t.nameFunc(&f, c, addr)
 	return f, true
 }
 
@@ -135,33 +119,31 @@ func (t *Table) fromSymbol(f *Frame, addr uint64) bool {
 		return false
 	}
 	f.System = cutVersion(t.syms.name(s.name))
-	f.Name = t.demangled(f.System)
+	f.Name, _ = displayName(f.System)
 	return f.Name != ""
 }
 
 // nameFunc prefers a demangled linkage name, then a better ELF symbol, then the source's name.
-func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
-	fn := c.Func
-	n := &funcName{fn.Name, fn.Name}
-	if fn.Linkage != "" {
-		name, demangled := displayName(fn.Linkage)
-		n.system = fn.Linkage
-		if demangled || fn.Name == "" {
-			n.name = name
+func (t *Table) nameFunc(f *Frame, c *dwarfinfo.Call, addr uint64) {
+	f.Name, f.System = c.Func.Name, c.Func.Name
+	if c.Func.Linkage != "" {
+		name, demangled := displayName(c.Func.Linkage)
+		f.System = c.Func.Linkage
+		if demangled || f.Name == "" {
+			f.Name = name
 		}
 		if demangled {
-			return n
+			return
 		}
 	}
 	if !c.Inlined {
-		t.preferSymbol(n, addr)
+		t.preferSymbol(f, addr)
 	}
-	return n
 }
 
 // preferSymbol takes the ELF symbol's name if it is better: debug information can lack the mangled name (GCC's copies
 // of C++ functions), or have an internal one (__libc_malloc).
-func (t *Table) preferSymbol(n *funcName, addr uint64) {
+func (t *Table) preferSymbol(f *Frame, addr uint64) {
 	s := t.symbols().find(addr)
 	if s == nil {
 		return
@@ -171,30 +153,21 @@ func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	name, demangled := displayName(system)
 	switch {
 	case base == "":
-	case base == n.name || strings.HasSuffix(n.name, "::"+base):
-		n.system = system
-	case demangled || !isMangled(base) && underscores(base) < underscores(n.name):
-		n.name, n.system = name, system
+	case base == f.Name || strings.HasSuffix(f.Name, "::"+base):
+		f.System = system
+	case demangled || !isMangled(base) && underscores(base) < underscores(f.Name):
+		f.Name, f.System = name, system
 	}
 }
 
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
-func (t *Table) demangleAll(calls []Frame) {
+func demangleAll(calls []Frame) {
 	for i := range calls {
 		if isMangled(calls[i].System) {
-			calls[i].Name = t.demangled(calls[i].System)
+			calls[i].Name, _ = displayName(calls[i].System)
 		}
 	}
-}
-
-func (t *Table) demangled(system string) string {
-	if n, ok := t.names[system]; ok {
-		return n
-	}
-	n, _ := displayName(system)
-	t.names[system] = n
-	return n
 }
 
 func (t *Table) symbols() *symIndex {

@@ -64,8 +64,6 @@ type Process struct {
 
 	// Program is for notes on code without names.
 	Program unnamedcode.Program `json:"-"`
-	// StartedAs is the program's file, if not the mapping's.
-	StartedAs string `json:"-"`
 	// Sleepers are the waiting threads by ID.
 	Sleepers map[int]*waits.Sleeper `json:"-"`
 	// Budget is the stacks' part of the process's budget.

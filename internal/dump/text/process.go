@@ -3,7 +3,6 @@
 package text
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -13,17 +12,10 @@ import (
 )
 
 func writeHeading(b *strings.Builder, p *stacks.Process, counts string) {
-	printable.Fprintf(b, "%s, %s\n", heading(p), counts)
+	printable.Fprintf(b, "process %d %s, %s\n", p.PID, p.Name, counts)
 	if p.Frozen != "" {
 		printable.Fprintf(b, "no thread runs: the cgroup %s is frozen (as by docker pause)\n", p.Frozen)
 	}
-}
-
-func heading(p *stacks.Process) string {
-	if p.StartedAs == "" {
-		return fmt.Sprintf("process %d %s", p.PID, p.Name)
-	}
-	return fmt.Sprintf("process %d %s (%s)", p.PID, p.Name, p.StartedAs)
 }
 
 // Write writes each thread with a line for each frame.

@@ -18,36 +18,11 @@ type abbrev struct {
 	code     uint64
 	tag      uint32
 	children bool
-	sibling  bool
 	fixed    int // bytes; −1: depends on the entry
 	specs    []spec
 }
 
-type abbrevTable struct {
-	dense  []abbrev          // code i at i−1, as compilers number
-	sparse map[uint64]abbrev // the rest
-}
-
-func (t *abbrevTable) find(code uint64) *abbrev {
-	if code-1 < uint64(len(t.dense)) {
-		return &t.dense[code-1]
-	}
-	if a, ok := t.sparse[code]; ok {
-		return &a
-	}
-	return nil
-}
-
-func (t *abbrevTable) add(a abbrev) {
-	if a.code == uint64(len(t.dense))+1 {
-		t.dense = append(t.dense, a)
-		return
-	}
-	if t.sparse == nil {
-		t.sparse = make(map[uint64]abbrev)
-	}
-	t.sparse[a.code] = a
-}
+type abbrevTable map[uint64]*abbrev // by code
 
 // readAbbrev returns false at the table's end. The specs are valid until the next call.
 func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
@@ -66,7 +41,6 @@ func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 			break
 		}
 		a.specs = append(a.specs, s)
-		a.sibling = a.sibling || s.attr == attrSibling
 	}
 	d.specs = a.specs
 	return a, !c.Bad
@@ -79,14 +53,14 @@ func clip16(v uint64) uint16 {
 	return uint16(v)
 }
 
-func (u *unit) abbrevsOf() *abbrevTable {
+func (u *unit) abbrevsOf() abbrevTable {
 	if u.abbrevs != nil {
 		return u.abbrevs
 	}
 	key := abbrevKey{u.abbrevOff, u.addrSize, u.offSize, u.version < 3}
 	t := u.d.abbrevs[key]
 	if t == nil {
-		t = new(abbrevTable)
+		t = abbrevTable{}
 		c := wire.At(u.d.s.Abbrev, u.abbrevOff)
 		for {
 			a, ok := u.d.readAbbrev(&c)
@@ -95,7 +69,7 @@ func (u *unit) abbrevsOf() *abbrevTable {
 			}
 			a.specs = slices.Clone(a.specs)
 			a.fixed = u.fixedSize(a.specs)
-			t.add(a)
+			t[a.code] = &a
 		}
 		u.d.abbrevs[key] = t
 	}
@@ -111,7 +85,7 @@ type abbrevKey struct {
 
 func (u *unit) rootAbbrev(code uint64) *abbrev {
 	if u.abbrevs != nil {
-		return u.abbrevs.find(code)
+		return u.abbrevs[code]
 	}
 	c := wire.At(u.d.s.Abbrev, u.abbrevOff)
 	for {

@@ -5,24 +5,16 @@ package dwarfinfo
 // DWARF 5 §7.5.3, table 7.3.
 const (
 	tagCompileUnit       = 0x11
-	tagClassType         = 0x02
-	tagEnumerationType   = 0x04
-	tagStructureType     = 0x13
-	tagUnionType         = 0x17
 	tagInlinedSubroutine = 0x1d
-	tagModule            = 0x1e
 	tagSubprogram        = 0x2e
-	tagNamespace         = 0x39
 )
 
 // DWARF 5 §7.5.4, table 7.5; 0x20xx and 0x21xx are vendors'.
 const (
-	attrSibling        = 0x01
 	attrName           = 0x03
 	attrStmtList       = 0x10
 	attrLowPC          = 0x11
 	attrHighPC         = 0x12
-	attrLanguage       = 0x13
 	attrCompDir        = 0x1b
 	attrAbstractOrigin = 0x31
 	attrDeclLine       = 0x3b
@@ -94,20 +86,3 @@ const (
 	unitType      = 2
 	unitSplitType = 6
 )
-
-// isCPlusPlus matches C++ 98 to 23 (DWARF 5 §7.12, table 7.17; since then dwarfstd.org/languages.html).
-func isCPlusPlus(lang uint64) bool {
-	switch lang {
-	case 0x04, 0x19, 0x1a, 0x21, 0x2a, 0x2b, 0x3a:
-		return true
-	}
-	return false
-}
-
-func isC(lang uint64) bool {
-	switch lang {
-	case 0x01, 0x02, 0x0c, 0x1d, 0x2c, 0x3e:
-		return true
-	}
-	return false
-}

@@ -14,7 +14,7 @@ import (
 type Sections struct {
 	Info, Line, Str Section
 
-	Abbrev, Aranges     []byte
+	Abbrev              []byte
 	LineStr, StrOffsets []byte
 	Addr                []byte
 	Ranges, Rnglists    []byte
@@ -28,18 +28,17 @@ type Data struct {
 	steps   int64
 	reserve int64 // bytes taken from the account and not yet used
 	units   []*unit
-	index   []unitRange[*unit]
+	index   []unitRange // by address
 	ready   bool
-	listed  *listedUnits // nil: not read
 	specs   []spec
-	abbrevs map[abbrevKey]*abbrevTable
+	abbrevs map[abbrevKey]abbrevTable
 	lines   map[uint64]*lineTable
 	names   map[uint64]*Func
 }
 
 // Func is a function in debug information.
 type Func struct {
-	// Name is DW_AT_name; without a linkage name qualified by namespaces and types (C++, Rust).
+	// Name is DW_AT_name.
 	Name string
 	// Linkage is DW_AT_linkage_name or "".
 	Linkage string
@@ -59,14 +58,14 @@ type Call struct {
 	Inlined bool
 }
 
-type unitRange[U any] struct {
+type unitRange struct {
 	lo, hi uint64
 	max    uint64
-	unit   U // or its offset in .debug_info
+	unit   *unit
 }
 
-func sortRanges[U any](list []unitRange[U]) {
-	slices.SortStableFunc(list, func(a, b unitRange[U]) int { return cmp.Compare(a.lo, b.lo) })
+func sortRanges(list []unitRange) {
+	slices.SortStableFunc(list, func(a, b unitRange) int { return cmp.Compare(a.lo, b.lo) })
 	var reach uint64
 	for i := range list {
 		reach = max(reach, list[i].hi)
@@ -78,10 +77,10 @@ const stepsFloor = 1 << 18
 
 // New keeps s; alt is the supplementary file's data (.gnu_debugaltlink, DWARF 5 §7.3.6), or nil.
 func New(s Sections, alt *Data) *Data {
-	d := &Data{s: s, alt: alt, abbrevs: make(map[abbrevKey]*abbrevTable), lines: make(map[uint64]*lineTable),
+	d := &Data{s: s, alt: alt, abbrevs: make(map[abbrevKey]abbrevTable), lines: make(map[uint64]*lineTable),
 		names: make(map[uint64]*Func)}
 	total := min(size(s.Info)+size(s.Line)+size(s.Str), 1<<50)
-	for _, b := range [][]byte{s.Abbrev, s.Aranges, s.StrOffsets, s.Addr, s.Ranges, s.Rnglists} {
+	for _, b := range [][]byte{s.Abbrev, s.StrOffsets, s.Addr, s.Ranges, s.Rnglists} {
 		total += uint64(len(b))
 	}
 	d.steps = stepsFloor + 2*int64(total)
@@ -126,9 +125,6 @@ const (
 // Calls appends the calls at addr, a file address: innermost inlined first, the function last. Results share Funcs.
 func (d *Data) Calls(addr uint64, out []Call) []Call {
 	start := len(out)
-	if got, ok := d.callsOfListed(addr, out); ok {
-		return got
-	}
 	d.load()
 	i := sort.Search(len(d.index), func(i int) bool { return d.index[i].lo > addr })
 	for range maxOverlap {
@@ -169,10 +165,7 @@ func (d *Data) load() {
 	}
 	d.ready = true
 	for off, end := uint64(0), size(d.s.Info); off < end && d.spendSteps(1); {
-		u := d.listed.unitFrom(off)
-		if u == nil {
-			u = d.readHeader(off)
-		}
+		u := d.readHeader(off)
 		if u == nil || !d.takeMemory(unitCost) {
 			break
 		}
@@ -181,32 +174,19 @@ func (d *Data) load() {
 			d.units = append(d.units, u)
 		}
 	}
-	var aranges map[uint64][]span
 	for _, u := range d.units {
 		spans := u.readRoot()
-		if len(spans) == 0 && u.hasCode {
-			if aranges == nil {
-				aranges = make(map[uint64][]span)
-				for _, a := range d.aranges() {
-					aranges[a.unit] = append(aranges[a.unit], span{lo: a.lo, hi: a.hi})
-				}
-			}
-			spans = aranges[u.off]
-		}
 		if !d.takeMemory(len(spans) * rangeCost) {
 			break
 		}
 		for _, s := range spans {
-			d.index = append(d.index, unitRange[*unit]{lo: s.lo, hi: s.hi, unit: u})
+			d.index = append(d.index, unitRange{lo: s.lo, hi: s.hi, unit: u})
 		}
 	}
 	sortRanges(d.index)
 }
 
 func (d *Data) unitAt(off uint64) *unit {
-	if u := d.listed.unitAround(off); u != nil {
-		return u
-	}
 	d.load()
 	i := sort.Search(len(d.units), func(i int) bool { return d.units[i].off > off })
 	if i == 0 || off >= d.units[i-1].end || off < d.units[i-1].dies {

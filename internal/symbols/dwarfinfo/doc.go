@@ -5,9 +5,8 @@
 //
 // # Algorithm
 //
-// With .debug_aranges (DWARF 5 §6.1.2) the first queries read one unit each (aranges.go). Else, or after these, a query
-// traverses the unit headers of .debug_info (§7.5.1) and decodes each unit's first entry for its ranges; those of a
-// unit without any are of .debug_aranges. A unit is read once, on first use:
+// The first query traverses the unit headers of .debug_info (DWARF 5 §7.5.1), and decodes each unit's first entry for
+// its ranges. A unit is read once, on first use:
 //
 //   - its entries, of which only subprograms and inlined calls with code are kept (§3.3). Their nested ranges are
 //     flattened into one list, sorted by address, of the innermost calls; outer ones are found by links to parents;

@@ -53,36 +53,29 @@ func (u *unit) funcsOf() *funcTable {
 	if u.funcs == nil {
 		u.funcs = new(funcTable)
 		r := funcReader{unit: u}
-		u.eachEntry(r.visit, nil)
+		r.readEntries()
 		u.funcs.segments = flatten(r.spans, u.funcs.scopes)
 	}
 	return u.funcs
 }
 
-// eachEntry calls visit, which reads or skips the entry and returns the scope of its children (−1: none). leave, if not
-// nil, is called with each scope and the offset of its end.
-func (u *unit) eachEntry(
-	visit func(c *wire.Cursor, a *abbrev, die uint64, parent int32) (inside int32), leave func(scope int32, end uint64),
-) {
-	table := u.abbrevsOf()
-	c := u.cursorAt(u.dies)
-	open := []int32{-1} // of the children of the unit and of each open entry
-	for !c.Done() && u.d.spendSteps(1) && len(open) <= maxNesting {
-		die, parent := u.dieAt(&c), open[len(open)-1]
+func (r *funcReader) readEntries() {
+	table := r.abbrevsOf()
+	c := r.cursorAt(r.dies)
+	open := []int32{-1} // scopes of the children of the unit and of each open entry
+	for !c.Done() && r.d.spendSteps(1) && len(open) <= maxNesting {
+		die := r.off + uint64(c.Pos)
 		if code := c.ULEB(); code != 0 {
-			a := table.find(code)
+			a := table[code]
 			if a == nil {
 				return
 			}
-			if inside := visit(&c, a, die, parent); a.children {
+			if inside := r.visit(&c, a, die, open[len(open)-1]); a.children {
 				open = append(open, inside)
 				continue
 			}
 		} else {
 			open = open[:len(open)-1]
-			if leave != nil && parent >= 0 && len(open) > 0 && open[len(open)-1] != parent {
-				leave(parent, die)
-			}
 		}
 		if len(open) <= 1 {
 			return
@@ -98,30 +91,9 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64, parent int32) 
 		if parent >= 0 && r.funcs.scopes[parent].depth < maxInline {
 			return r.readScope(c, a, die, parent)
 		}
-	case tagStructureType, tagClassType, tagUnionType, tagEnumerationType:
-		if a.sibling && a.children && (isC(r.lang) || isCPlusPlus(r.lang)) {
-			r.skipTree(c, a)
-			return parent
-		}
 	}
 	r.skipEntry(c, a)
 	return parent
-}
-
-// skipTree skips a type's children by DW_AT_sibling: C and C++ methods have their code elsewhere.
-func (r *funcReader) skipTree(c *wire.Cursor, a *abbrev) {
-	var to uint64
-	for _, s := range a.specs {
-		if s.attr != attrSibling {
-			r.skipForm(c, s.form)
-		} else if v := r.readForm(c, s); v.kind == kindRef {
-			to = v.u
-		}
-	}
-	// Before the sibling is the zero that ends the children.
-	if to -= r.off; to > uint64(c.Pos) && to <= uint64(len(c.Bytes)) && c.Bytes[to-1] == 0 {
-		c.Pos = int(to - 1)
-	}
 }
 
 func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {

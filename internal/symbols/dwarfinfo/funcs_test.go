@@ -15,14 +15,3 @@ func TestNestedRangesAreFlattened(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
-
-func TestEachStandardOfCPlusPlusIsKnown(t *testing.T) {
-	standards := map[int]uint64{
-		1998: 0x04, 2003: 0x19, 2011: 0x1a, 2014: 0x21, 2017: 0x2a, 2020: 0x2b, 2023: 0x3a,
-	}
-	for year, lang := range standards {
-		if !isCPlusPlus(lang) || isC(lang) {
-			t.Errorf("language %#x is not C++ %d", lang, year)
-		}
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"prywalk/internal/testtargets"
@@ -46,7 +45,7 @@ func compile(tb testing.TB, flags ...string) (s Sections, lo, hi uint64) {
 	var info, line, str []byte
 	defer func() { s.Info, s.Line, s.Str = Bytes(info), Bytes(line), Bytes(str) }()
 	for name, to := range map[string]*[]byte{
-		".debug_info": &info, ".debug_abbrev": &s.Abbrev, ".debug_aranges": &s.Aranges, ".debug_line": &line,
+		".debug_info": &info, ".debug_abbrev": &s.Abbrev, ".debug_line": &line,
 		".debug_str": &str, ".debug_line_str": &s.LineStr, ".debug_ranges": &s.Ranges, ".debug_rnglists": &s.Rnglists,
 	} {
 		if sec := f.Section(name); sec != nil {
@@ -78,7 +77,7 @@ func TestDamagedSectionsNeitherPanicNorLoop(t *testing.T) {
 			s := good
 			s.Info, s.Line, s.Str = Bytes(damage(r, s.Info.(Bytes))), Bytes(damage(r, s.Line.(Bytes))),
 				Bytes(damage(r, s.Str.(Bytes)))
-			for _, b := range []*[]byte{&s.Abbrev, &s.Aranges, &s.LineStr, &s.Ranges, &s.Rnglists} {
+			for _, b := range []*[]byte{&s.Abbrev, &s.LineStr, &s.Ranges, &s.Rnglists} {
 				*b = damage(r, *b)
 			}
 			lookUp(t, New(s, nil), lo, hi)
@@ -120,36 +119,6 @@ func TestInlinedCallsComeInnermostFirst(t *testing.T) {
 			if !chains[want] {
 				t.Errorf("%v: no address has the chain %q: %v", flags, want, chains)
 			}
-		}
-	}
-}
-
-func TestUnitsByArangesAgreeWithTheIndex(t *testing.T) {
-	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}, {"-g", "-gdwarf-5", "-gdwarf64"}} {
-		s, lo, hi := compile(t, flags...)
-		listed := New(s, nil)
-		if len(s.Aranges) == 0 {
-			t.Fatal("no .debug_aranges")
-		}
-		without := s
-		without.Aranges = nil
-		index := New(without, nil)
-		byAranges := 0
-		for a := lo; a < hi; a++ {
-			got, want := listed.Calls(a, nil), index.Calls(a, nil)
-			same := slices.EqualFunc(got, want, func(a, b Call) bool {
-				return (a.Func == nil) == (b.Func == nil) && (a.Func == nil || *a.Func == *b.Func) && a.File == b.File &&
-					a.Line == b.Line && a.Inlined == b.Inlined
-			})
-			if !same {
-				t.Errorf("%v: at %#x: %+v by .debug_aranges, %+v by the index", flags, a, got, want)
-			}
-			if fresh := New(s, nil); len(fresh.Calls(a, nil)) > 0 && !fresh.ready {
-				byAranges++
-			}
-		}
-		if byAranges == 0 {
-			t.Errorf("%v: no address was found by .debug_aranges", flags)
 		}
 	}
 }
@@ -204,11 +173,11 @@ func FuzzCalls(f *testing.F) {
 	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}} {
 		s, lo, hi := compile(f, flags...)
 		f.Add([]byte(s.Info.(Bytes)), s.Abbrev, []byte(s.Line.(Bytes)), []byte(s.Str.(Bytes)), s.LineStr, s.Ranges,
-			s.Rnglists, s.Aranges, (lo+hi)/2)
+			s.Rnglists, (lo+hi)/2)
 	}
-	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, ranges, rnglists, aranges []byte, addr uint64) {
+	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, ranges, rnglists []byte, addr uint64) {
 		s := Sections{Info: Bytes(info), Abbrev: abbrev, Line: Bytes(line), Str: Bytes(str), LineStr: lineStr, Ranges: ranges,
-			Rnglists: rnglists, Aranges: aranges}
+			Rnglists: rnglists}
 		d := New(s, New(s, nil))
 		lookUp(t, d, addr, addr+50)
 		for _, r := range d.index[:min(len(d.index), 16)] {

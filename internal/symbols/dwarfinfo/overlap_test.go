@@ -15,9 +15,9 @@ func underOneUnit(n int) *Data {
 			scopes: []scope{{fn: &Func{Name: name}, parent: -1}}, segments: []segment{{}}}}
 	}
 	small := unitOf("small")
-	d.index = append(d.index, unitRange[*unit]{lo: 0, hi: uint64(32 * (n + 1)), unit: unitOf("around")})
+	d.index = append(d.index, unitRange{lo: 0, hi: uint64(32 * (n + 1)), unit: unitOf("around")})
 	for i := range uint64(n) {
-		d.index = append(d.index, unitRange[*unit]{lo: 32 * i, hi: 32*i + 16, unit: small})
+		d.index = append(d.index, unitRange{lo: 32 * i, hi: 32*i + 16, unit: small})
 	}
 	sortRanges(d.index)
 	return d

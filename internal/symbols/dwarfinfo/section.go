@@ -24,8 +24,6 @@ func (b Bytes) View(off uint64, n int) ([]byte, error) {
 	return b[off:min(off+uint64(n), uint64(len(b)))], nil
 }
 
-const chunk = 16 << 20 // bytes
-
 func size(s Section) uint64 {
 	if s == nil {
 		return 0
@@ -38,31 +36,14 @@ func view(s Section, off, n uint64) []byte {
 	if off >= total {
 		return nil
 	}
-	n = min(n, total-off)
-	if n <= chunk {
-		b, _ := s.View(off, int(n))
-		return b
-	}
-	var out []byte
-	for n > 0 {
-		step := min(n, chunk)
-		b, err := s.View(off, int(step))
-		if err != nil {
-			break
-		}
-		out = append(out, b...)
-		off, n = off+step, n-step
-	}
-	return out
+	b, _ := s.View(off, int(min(n, total-off)))
+	return b
 }
 
 // smallView is in bytes; smaller views are seldom copies.
 const smallView = 64 << 10
 
 func (d *Data) takeViewMemory(n uint64) bool {
-	if n > chunk { // made of several
-		n *= 2
-	}
 	return n <= smallView || n < 1<<40 && d.takeMemory(int(n))
 }
 

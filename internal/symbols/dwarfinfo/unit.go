@@ -12,21 +12,18 @@ type unit struct {
 	version           uint16
 	addrSize, offSize uint8
 	kind              uint8
-	abbrevs           *abbrevTable
+	abbrevs           abbrevTable
 
 	// Of the first entry:
 	compDir              []byte
-	lang                 uint64
 	lowPC                uint64
 	stmtList             uint64
-	hasLines, hasCode    bool
+	hasLines             bool
 	addrBase, strOffBase uint64
 	rngBase              uint64
 
-	funcs  *funcTable
-	scopes []nameScope
-	lines  *lineTable
-	listed []span // its own ranges, if found by .debug_aranges
+	funcs *funcTable
+	lines *lineTable
 }
 
 // Bytes of the largest unit header, and of what is first read of a unit.
@@ -76,8 +73,6 @@ func (u *unit) cursorAt(off uint64) wire.Cursor {
 	return wire.At(u.data, off-u.off)
 }
 
-func (u *unit) dieAt(c *wire.Cursor) uint64 { return u.off + uint64(c.Pos) }
-
 func (u *unit) endsOutside(c wire.Cursor, a *abbrev) bool {
 	u.skipEntry(&c, &abbrev{specs: a.specs, fixed: -1})
 	return c.Bad
@@ -93,7 +88,6 @@ func (u *unit) readRoot() []span {
 		c = u.cursorAt(u.dies)
 		c.ULEB()
 	}
-	u.hasCode = a.tag == tagCompileUnit || a.tag == 0x4a // DW_TAG_skeleton_unit
 	if u.version >= 5 {
 		// Without a base: the section's first table, after its header (§7.26, §7.27, §7.28).
 		u.strOffBase, u.addrBase = uint64(u.offSize)*2, uint64(u.offSize)*2
@@ -105,8 +99,6 @@ func (u *unit) readRoot() []span {
 		switch s.attr {
 		case attrCompDir:
 			dir = v
-		case attrLanguage:
-			u.lang = v.u
 		case attrLowPC:
 			low = v
 		case attrHighPC:

@@ -7,31 +7,30 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 
 	"prywalk/internal/filememory"
 )
 
 // Map is a perf map. Not safe for concurrent use.
 type Map struct {
-	names       [][]byte
+	names       []byte // concatenated
 	entries     []entry
 	segments    []segment
 	indexed     int // of entries, in segments
 	order       []begin
-	newIndexes  []int32
+	buf         []byte // of a read
 	line        []byte
 	lineTooLong bool
-	skipsLine   bool // up to the next line feed: its beginning is unknown
 
 	memory *filememory.Account
 	room   int64 // bytes taken from memory and not yet used
-	full   bool  // no memory is left; the map is empty
+	full   bool  // too large: the map is empty, as without its newest lines it would have old names
 }
 
-// entry's name is the chunk's number above nameBits, and the offset in it.
 type entry struct {
 	start, end uint64
-	name       uint32
+	name       uint32 // offset in names
 	nameLen    uint32
 }
 
@@ -46,23 +45,25 @@ const (
 	maxEntries = 16 << 20
 	// maxSize is in bytes. Some V8 versions write one entry for all builtins.
 	maxSize = 1 << 32
-	// entryCost is in bytes: an entry in a doubling list, its place in the order, two segments, its new index.
-	entryCost = 2*24 + 16 + 36 + 4
-	nameBits  = 16
-	nameChunk = 1 << nameBits
-	readPiece = 64 << 10 // bytes
+	// In bytes: an entry in a doubling list, its place in the order, two segments; a byte of a name in a doubling list.
+	entryCost = 2*24 + 16 + 36
+	nameCost  = 2
+	roomStep  = 128 << 10
+	readPiece = 64 << 10
 )
 
 // readFrom reads up to limit bytes and returns their number. Malformed lines are skipped; a last line without a line
 // feed is kept for the next call. Of overlapping entries the later line holds. The error is r's or a *filememory.Error;
 // the Map has what was read until then.
 func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
-	buf := make([]byte, min(readPiece, limit))
+	if m.buf == nil {
+		m.buf = make([]byte, readPiece)
+	}
 	for n < limit && err == nil {
 		var k int
-		k, err = r.Read(buf[:min(int64(len(buf)), limit-n)])
+		k, err = r.Read(m.buf[:min(readPiece, limit-n)])
 		n += int64(k)
-		if e := m.feed(buf[:k]); e != nil && err == nil {
+		if e := m.feed(m.buf[:k]); e != nil && err == nil {
 			err = e
 		}
 	}
@@ -75,13 +76,6 @@ func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 func (m *Map) feed(b []byte) error {
 	for len(b) > 0 && !m.full {
 		n := bytes.IndexByte(b, '\n')
-		if m.skipsLine {
-			if n < 0 {
-				return nil
-			}
-			b, m.skipsLine = b[n+1:], false
-			continue
-		}
 		part, whole := b, n >= 0
 		if whole {
 			part, b = b[:n], b[n+1:]
@@ -102,15 +96,6 @@ func (m *Map) feed(b []byte) error {
 	return nil
 }
 
-func (m *Map) feedZeros(n int64) {
-	if m.skipsLine {
-		return
-	}
-	room := int64(maxLine - len(m.line))
-	m.line = append(m.line, make([]byte, min(n, room))...)
-	m.lineTooLong = m.lineTooLong || n > room
-}
-
 func (m *Map) endLine() error {
 	line := m.line
 	if !m.lineTooLong {
@@ -124,118 +109,63 @@ func (m *Map) endLine() error {
 }
 
 func (m *Map) add(e entry, name []byte) error {
-	need := int64(entryCost)
-	if !m.fits(name) && m.spareChunk() == nil {
-		need += nameChunk
-	}
-	if !m.hasRoom(need) {
-		if m.keepNewest(); m.room < need {
-			err := m.memory.Take(need, "functions")
-			*m = Map{memory: m.memory, full: true} // without its newest lines it would have old names
+	cost := int64(entryCost + nameCost*len(name))
+	if m.room < cost {
+		err := m.memory.Take(cost+roomStep, "functions")
+		if err != nil || len(m.entries) >= maxEntries {
+			m.drop()
 			return err
 		}
+		m.room += cost + roomStep
 	}
-	m.room -= entryCost
-	m.appendEntry(e, name)
-	return nil
-}
-
-// hasRoom takes memory if needed.
-func (m *Map) hasRoom(need int64) bool {
-	if len(m.entries) == maxEntries || len(m.names) == 1<<(32-nameBits)-1 {
-		return false
+	m.room -= cost
+	e.name, e.nameLen = uint32(len(m.names)), uint32(len(name))
+	if len(m.names)+len(name) > cap(m.names) { // append would grow by a quarter, with more garbage
+		m.names = slices.Grow(m.names, len(m.names)+len(name))
 	}
-	more := need + 1024*entryCost
-	if m.room >= need {
-		return true
+	if len(m.entries) == cap(m.entries) {
+		m.entries = slices.Grow(m.entries, len(m.entries)+1)
 	}
-	if m.memory != nil && m.memory.Left() < more || m.memory.Take(more, "functions") != nil {
-		return false
-	}
-	m.room += more
-	return true
-}
-
-func (m *Map) fits(name []byte) bool {
-	n := len(m.names)
-	return n > 0 && len(m.names[n-1])+len(name) <= nameChunk
-}
-
-// spareChunk returns the next chunk of an earlier, longer list, or nil.
-func (m *Map) spareChunk() []byte {
-	if n := len(m.names); n < cap(m.names) {
-		return m.names[: n+1 : n+1][n]
-	}
-	return nil
-}
-
-func (m *Map) appendEntry(e entry, name []byte) {
-	if !m.fits(name) {
-		chunk := m.spareChunk()
-		if chunk == nil {
-			m.room -= nameChunk
-			chunk = make([]byte, 0, nameChunk)
-		}
-		m.names = append(m.names, chunk[:0])
-	}
-	last := len(m.names) - 1
-	chunk := &m.names[last]
-	e.name, e.nameLen = uint32(last<<nameBits+len(*chunk)), uint32(len(name))
-	*chunk = append(*chunk, name...)
+	m.names = append(m.names, name...)
 	m.entries = append(m.entries, e)
+	return nil
 }
 
-func (m *Map) name(e *entry) string {
-	at := e.name & (nameChunk - 1)
-	return string(m.names[e.name>>nameBits][at : at+e.nameLen])
+func (m *Map) drop() {
+	m.memory.Close()
+	*m = Map{memory: m.memory, full: true}
 }
+
+func (m *Map) name(e *entry) string { return string(m.names[e.name : e.name+e.nameLen]) }
 
 func parseLine(line []byte) (e entry, name []byte, ok bool) {
-	start, n := parseHex(line)
-	size, n2 := parseHex(line[n:])
-	n += n2
-	name = bytes.TrimLeft(line[n:], " \t")
-	if n2 == 0 || len(name) == 0 || len(name) == len(line[n:]) || size == 0 || size > maxSize || start+size < start {
+	start, rest := cutField(line)
+	size, rest := cutField(rest)
+	var err, errSize error
+	e.start, err = parseHex(start)
+	e.end, errSize = parseHex(size)
+	name = bytes.TrimLeft(rest, " \t")
+	if err != nil || errSize != nil || len(name) == 0 || e.end == 0 || e.end > maxSize || e.start+e.end < e.start {
 		return e, nil, false
 	}
-	return entry{start: start, end: start + size}, name[:min(len(name), maxName)], true
+	e.end += e.start
+	return e, name[:min(len(name), maxName)], true
 }
 
-// parseHex reads a hexadecimal number after blanks, perhaps with "0x", and returns the bytes used; 0: no number of at
-// most 64 bits.
-func parseHex(b []byte) (v uint64, n int) {
-	i := 0
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
-		i++
+func cutField(b []byte) (field, rest []byte) {
+	b = bytes.TrimLeft(b, " \t")
+	end := bytes.IndexAny(b, " \t")
+	if end < 0 {
+		return b, nil
 	}
-	if i+2 < len(b) && b[i] == '0' && b[i+1]|0x20 == 'x' {
-		i += 2
-	}
-	first := i
-	for ; i < len(b); i++ {
-		d := hexDigit(b[i])
-		if d > 15 {
-			break
-		}
-		if v>>60 != 0 {
-			return 0, 0
-		}
-		v = v<<4 | uint64(d)
-	}
-	if i == first {
-		return 0, 0
-	}
-	return v, i
+	return b[:end], b[end:]
 }
 
-func hexDigit(c byte) byte {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0'
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return c | 0x20 - 'a' + 10
+func parseHex(b []byte) (uint64, error) {
+	if len(b) > 2 && b[0] == '0' && b[1]|0x20 == 'x' {
+		b = b[2:]
 	}
-	return 0xff
+	return strconv.ParseUint(string(b), 16, 64)
 }
 
 // Lookup returns the function at a run-time address, and its entry's range.

@@ -3,12 +3,9 @@
 package perfmap
 
 import (
-	"errors"
 	"io"
 	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"prywalk/internal/filememory"
 )
@@ -19,11 +16,9 @@ type Reader struct {
 	m      *Map
 	memory *filememory.Account
 	file   os.FileInfo // identity; nil: unknown
-	size   int64       // when last opened
 	read   int64       // bytes
 	whole  bool
 	next   time.Time
-	most   int64 // bytes read of a file at once
 }
 
 // A grown map is read at most every mapEvery. Reading takes at most 1/mapShare of the time, 1/stepShare until first
@@ -35,11 +30,11 @@ const (
 	// Step is the bytes read at a time, in some milliseconds.
 	Step     = 8 << 20
 	maxSteps = maxBytes/Step + 2
-	maxBytes = 256 << 20
+	maxBytes = 256 << 20 // of a file
 )
 
 // NewReader takes memory of an account.
-func NewReader(memory *filememory.Account) *Reader { return &Reader{memory: memory, most: maxBytes} }
+func NewReader(memory *filememory.Account) *Reader { return &Reader{memory: memory} }
 
 // Map returns the perf map, read further if due, or nil. open returns the file and its size. whole demands all of it;
 // between, which may be nil, is called between steps.
@@ -79,68 +74,37 @@ func (r *Reader) readStep(f io.ReadCloser, size int64) {
 		return
 	}
 	defer f.Close()
-	s, seeks := f.(io.Seeker)
-	end := size
-	if !seeks {
-		end = min(size, r.most)
+	if !r.continues(f, size) {
+		r.memory.Close()
+		*r = Reader{memory: r.memory}
 	}
-	if !r.continues(f, size) || end-r.read > r.most+1 {
-		r.reset()
-	}
-	if r.file == nil {
-		r.file = infoOf(f)
-	}
-	r.size = size
 	if r.m == nil {
-		r.m = &Map{memory: r.memory}
-		if end > r.most { // the newest lines, which hold; and the line feed before them
-			r.read, r.m.skipsLine = end-r.most-1, true
-		}
+		r.m, r.file = &Map{memory: r.memory}, infoOf(f)
 	}
-	if r.whole = r.read >= end || r.m.full; r.whole {
+	if size > maxBytes && !r.m.full {
+		_ = r.memory.Take(r.memory.Left()+1, "functions") // reports it
+		r.m.drop()
+	}
+	s, seeks := f.(io.Seeker)
+	if r.whole = r.read >= size || r.m.full || !seeks; r.whole {
 		return
 	}
-	if seeks {
-		r.skipHole(s, end)
-		if _, err := s.Seek(r.read, io.SeekStart); err != nil {
-			r.whole = true
-			return
-		}
+	if _, err := s.Seek(r.read, io.SeekStart); err != nil {
+		r.whole = true
+		return
 	}
-	limit := min(end-r.read, Step)
+	limit := min(size-r.read, Step)
 	got, err := r.m.readFrom(f, limit)
 	r.read += got
-	r.whole = got < limit || r.read >= end || err != nil // what is readable is used
+	r.whole = got < limit || r.read >= size || err != nil // what is readable is used
 	if r.whole || len(r.m.entries) >= 2*r.m.indexed {
 		r.m.index()
 	}
 }
 
-func (r *Reader) skipHole(f io.Seeker, end int64) {
-	data, err := f.Seek(r.read, unix.SEEK_DATA)
-	if errors.Is(err, unix.ENXIO) { // lseek(2)
-		data = end
-	} else if err != nil {
-		return
-	}
-	if hole := min(data, end) - r.read; hole > 0 {
-		r.m.feedZeros(hole)
-		r.read += hole
-	}
-}
-
-// continues reports whether a file is the one read before. One without seeking is read again when its size has changed.
 func (r *Reader) continues(f io.ReadCloser, size int64) bool {
-	if now := infoOf(f); r.file != nil && now != nil && !os.SameFile(r.file, now) {
-		return false
-	}
-	_, seeks := f.(io.Seeker)
-	return r.read == 0 || size == r.size && r.whole || seeks && size >= r.read
-}
-
-func (r *Reader) reset() {
-	r.memory.Close()
-	*r = Reader{memory: r.memory, most: r.most}
+	now := infoOf(f)
+	return size >= r.read && (r.file == nil || now == nil || os.SameFile(r.file, now))
 }
 
 func infoOf(f io.ReadCloser) os.FileInfo {
