@@ -24,7 +24,6 @@ type progress struct {
 	depth          int // calls of Next
 	stopReason     StopReason
 	unmappedPC     Addr
-	scanWasCut     bool
 	tookLeftStack  bool
 	stackChanges   int
 	tracker        stackTracker
@@ -94,9 +93,6 @@ func (w *Walker) Regs() *Regs { return &w.regs }
 
 // UnreadAddr returns the word that ended the walk, after StopStackCut or StopBadMemory.
 func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
-
-// ScanWasCut reports whether a scan ended with StopStackCut. The scan may not need the word.
-func (w *Walker) ScanWasCut() bool { return w.scanWasCut }
 
 // UnmappedPC returns the address in no module that ended the walk, or 0. Its code may be newer than the modules.
 func (w *Walker) UnmappedPC() Addr { return w.unmappedPC }

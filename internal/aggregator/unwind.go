@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
-	"prywalk/internal/observe/copying"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 	"prywalk/internal/target"
@@ -37,9 +36,8 @@ type stackBuilder struct {
 	taskMemory     callstack.TaskMemory
 	stack          []profile.LocID // innermost frame first
 	walkMethods    methodCounts
-	outline        copying.WalkedFrames // native
-	missingRecords []frames.Addr        // [managed.Scheduler]
-	firstUnmapped  frames.Addr          // in no module; 0: none
+	missingRecords []frames.Addr // [managed.Scheduler]
+	firstUnmapped  frames.Addr   // in no module; 0: none
 }
 
 type methodCounts [frames.NumMethods]int64
@@ -90,7 +88,7 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 	p.noteStackUse(s, end, &b.walker)
 	p.history.noteDeepest(th, s, &b.walker)
 	id, end := b.endStack(end)
-	th.Observed.Feedback().Walked(p.Target, &b.walker, s, &b.outline)
+	th.Observed.Feedback().Walked(p.Target, &b.walker, s)
 	if b.walked != nil {
 		b.walked(p.Process, s, id, &b.walker)
 	}
@@ -131,7 +129,6 @@ func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.R
 	b.beginStack()
 	b.firstUnmapped = 0
 	b.addKernelFrames(s)
-	b.outline.Reset()
 	w := &b.walker
 	if sources := p.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
 		return b.walkManaged(p, th, s, sources)
@@ -147,7 +144,6 @@ func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.R
 			b.firstUnmapped = f.LookupPC(s.Regs.Arch)
 		}
 		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(s.Regs.Arch), false))
-		b.outline.Add(&f)
 	}
 	return w.StopReason()
 }

@@ -84,9 +84,9 @@ func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error
 	if arch == frames.ARM64 {
 		s.Regs.PACMask = procmem.UserPACMask
 	}
-	err := s.copyTopOrStack(t, call.SP, below)
+	err := s.copyStack(t, call.SP, below)
 	if t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
-		err = s.copyTopOrStack(t, call.SP, below)
+		err = s.copyStack(t, call.SP, below)
 	}
 	return err
 }

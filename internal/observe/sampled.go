@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -73,7 +74,7 @@ func (s *RawSample) SetNoUserSpace() { s.Regs = frames.Regs{Arch: process.HostAr
 func (s *RawSample) setRunningInKernel(sched procmem.SchedStat) {
 	s.SetNoUserSpace()
 	s.setStack(0, 0, 0)
-	s.copyShape, s.KernelText = copyShape{}, s.KernelText[:0]
+	s.Limits, s.KernelText = copying.Limits{}, s.KernelText[:0]
 	s.Sched, s.At, s.How, s.State = sched, procmem.Now(), ByPassiveRead, sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.OnCPU, s.Basis = true, sample.Exact

@@ -13,14 +13,13 @@ import (
 func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	pool := NewPool(1)
 	s := pool.Get()
-	s.copyShape = copyShape{&copying.Outline{}, true,
-		copying.Shape{Limit: copying.LimitTime, TailAt: 0x1000, NotRoot: 0x1000}}
+	s.Limits = copying.Limits{OutOfTime: true, FullSampleBytes: 64}
 	pool.Put(s)
 	r := &perfevents.Record{Stack: make([]byte, 64)}
 	r.Regs.Arch = frames.X86_64
 	got := New(nil, pool, ModeAuto).FromKernelSample(r)
-	if got != s || got.copyShape != (copyShape{}) || got.OutlineFailed() {
-		t.Errorf("the same raw sample %v: %+v", got == s, got.copyShape)
+	if got != s || got.Limits != (copying.Limits{}) {
+		t.Errorf("the same raw sample %v: %+v", got == s, got.Limits)
 	}
 }
 
