@@ -179,28 +179,6 @@ func (p *weightedSamples) withProgram(program string) weightedSamples {
 	return out
 }
 
-// takeByProgram moves all samples to one part a program.
-func (p *weightedSamples) takeByProgram() map[string]*weightedSamples {
-	parts := map[string]*weightedSamples{}
-	for k, w := range p.byPlace {
-		part := parts[k.place.Program]
-		if part == nil {
-			part = &weightedSamples{byPlace: map[weightKey]weighted{}, bucketSeconds: p.bucketSeconds, mergeAt: p.mergeAt}
-			parts[k.place.Program] = part
-		}
-		part.byPlace[k] = w
-		part.weightSum += w.ns
-		part.sampleCount += w.count
-	}
-	for _, part := range parts {
-		if p.sampleCount > 0 {
-			part.distributed = sample.Portion(p.distributed, part.sampleCount, p.sampleCount)
-		}
-	}
-	*p = weightedSamples{}
-	return parts
-}
-
 type missedSamples struct {
 	weight, count divider
 	second        int64

@@ -50,8 +50,8 @@ type Options struct {
 	Programs   bool // records of creations and exits of threads, of names and of mapped code
 }
 
-// Reader reads the kernel's records: samples of all online CPUs ([Open]) or of single threads ([OpenPerThread]), or
-// switches and ends of descendants ([OpenDescendants]). Not safe for concurrent use.
+// Reader reads the kernel's records: samples of all online CPUs ([Open]) or of single threads ([OpenPerThread]). Not
+// safe for concurrent use.
 type Reader struct {
 	opts                  Options
 	rings                 []*ring
@@ -65,7 +65,6 @@ type Reader struct {
 	listCPUs              func() (string, error) // for tests
 
 	threads    map[int]sampledThread // nil: sampling by CPU
-	ringBytes  int                   // of descendants' records; 0: samples are taken
 	paused     bool
 	copyLength int // bytes; 0: the most
 
@@ -312,14 +311,11 @@ func (r *Reader) openAll() error {
 	}
 	online := string(list)
 	attr, pid := r.opts.attr(), -1
-	switch {
-	case r.ringBytes != 0:
-		attr, pid = r.opts.descendantsRingOwner(), os.Getpid()
-	case r.PerThread():
+	if r.PerThread() {
 		attr, pid = r.opts.ringOwner(), os.Getpid()
 	}
 	for _, cpu := range parseCPUs(online) {
-		g, err := openRing(&attr, pid, cpu, cmp.Or(r.ringBytes, ringSize(r.opts.Stack)))
+		g, err := openRing(&attr, pid, cpu, ringSize(r.opts.Stack))
 		if errors.Is(err, unix.ENODEV) {
 			continue
 		}

@@ -34,7 +34,7 @@ import (
 //	                     at the end of the run
 //
 // UnassignedSample shares the CPU time of the ancestor's children. CPU time by program name becomes a
-// [attribute.ChildCounted], also if the child stays untracked, unless the engine's records have it.
+// [attribute.ChildCounted], also if the child stays untracked.
 type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pacer
@@ -102,9 +102,7 @@ func (n *newChildren) observe(now int64) {
 		return
 	}
 	for found, over := range n.finder.Tick(now, n.mark) {
-		if part := found.Ancestor.Engine; part == nil || !part.ReportsChildTimes() {
-			n.reportUsed(found)
-		}
+		n.reportUsed(found)
 		if found.Value == nil {
 			continue
 		}

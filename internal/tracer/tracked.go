@@ -94,7 +94,7 @@ func (t *tracked) endProcess(p *target.Process) {
 	p.End.Charged, p.End.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
 	t.cpuOfEnded += p.End.Charged
 	if p.Engine != nil {
-		p.Engine.Ended(&p.End)
+		p.Engine.Ended()
 	}
 	t.newChildren.noteProcessEnded(p)
 	p.CloseTaskDir()
