@@ -18,14 +18,13 @@ const (
 
 type samplesWalked struct{ all, incomplete int64 }
 
-// countWalk counts the walk of a kernel sample; a copy that was too short is not incomplete if the next can be longer.
-// With too many incomplete walks the process is left to ptrace ([target.LacksOuterFrames]).
-func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason, onOtherStack bool) {
+// countWalk counts the walk of a kernel sample. With too many incomplete walks the process is left to ptrace
+// ([target.LacksOuterFrames]).
+func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason) {
 	if s.How != observe.ByKernelSample {
 		return
 	}
-	incomplete := !end.Complete() && end != frames.StopDepth &&
-		(end != frames.StopStackCut || onOtherStack || s.IsLongestSample())
+	incomplete := !end.Complete() && end != frames.StopDepth
 	p.walked.note(incomplete)
 	p.history.walked.note(incomplete)
 	if incomplete && (p.walked.tooManyIncomplete() || p.history.walked.tooManyIncomplete()) {
@@ -61,20 +60,6 @@ func (s *samplesWalked) note(incomplete bool) {
 func (s *samplesWalked) tooManyIncomplete() bool {
 	return s.incomplete >= minIncomplete && s.incomplete*incompleteShare >= s.all ||
 		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all
-}
-
-func (p *processState) noteStackUse(s *observe.RawSample, end frames.StopReason, w *frames.Walker) {
-	if s.How != observe.ByKernelSample {
-		return
-	}
-	used := int64(w.HighestSP() - s.Mem.Stack.Addr)
-	switch {
-	case end == frames.StopStackCut && !w.OnOtherStack():
-		used = target.DeeperThanSample
-	case used < 0 || used > int64(len(s.Mem.Stack.Bytes)):
-		return
-	}
-	p.NoteUsedStack(used)
 }
 
 const maxPrograms = 4096 // files

@@ -22,12 +22,12 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
 	judged := func(whole, incomplete int) target.SampleLack {
 		p := &processState{Process: &target.Process{}, history: &programHistory{}}
 		for range whole {
-			p.countWalk(sample, frames.StopRoot, false)
+			p.countWalk(sample, frames.StopRoot)
 		}
 		for range incomplete {
-			p.countWalk(sample, frames.StopBadMemory, false)
-			p.countWalk(sample, frames.StopStackCut, false) // the next copy is longer
-			p.countWalk(stopped, frames.StopNoRule, false)
+			p.countWalk(sample, frames.StopBadMemory)
+			p.countWalk(sample, frames.StopDepth) // the user's limit
+			p.countWalk(stopped, frames.StopNoRule)
 		}
 		return p.SampleLack()
 	}
@@ -45,7 +45,7 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
 	}
 	p := &processState{Process: &target.Process{}, history: &programHistory{}}
 	for range 8 {
-		p.countWalk(sample, frames.StopStackCut, true) // the cut stack is not the one that the kernel copies
+		p.countWalk(sample, frames.StopStackCut)
 	}
 	if p.SampleLack() != target.LacksOuterFrames {
 		t.Errorf("8 samples cut on another stack: %v, want %v", p.SampleLack(), target.LacksOuterFrames)
@@ -69,7 +69,7 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 		before := shared.SampleLack()
 		p := a.process(shared)
 		for range incomplete {
-			p.countWalk(&observe.RawSample{How: observe.ByKernelSample}, frames.StopBadMemory, false)
+			p.countWalk(&observe.RawSample{How: observe.ByKernelSample}, frames.StopBadMemory)
 		}
 		return before
 	}

@@ -84,8 +84,7 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 	if exec {
 		return b.kernelStack(s, frames.StopRoot)
 	}
-	p.countWalk(s, end, b.walker.OnOtherStack())
-	p.noteStackUse(s, end, &b.walker)
+	p.countWalk(s, end)
 	p.history.noteDeepest(th, s, &b.walker)
 	id, end := b.endStack(end)
 	th.Observed.Feedback().Walked(p.Target, &b.walker, s)

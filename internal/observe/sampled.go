@@ -51,9 +51,7 @@ func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	s := o.pool.Get()
 	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
-	if r.Longest {
-		s.FullSampleBytes = asked
-	}
+	s.FullSampleBytes = asked
 	s.Regs = r.Regs
 	s.At = r.Time
 	s.How = ByKernelSample
@@ -79,9 +77,6 @@ func (s *RawSample) setRunningInKernel(sched procmem.SchedStat) {
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.OnCPU, s.Basis = true, sample.Exact
 }
-
-// IsLongestSample reports whether it is a kernel sample with as much stack as possible.
-func (s *RawSample) IsLongestSample() bool { return s.How == ByKernelSample && s.FullSampleBytes > 0 }
 
 // # Frame records beyond the copied stack
 //

@@ -26,14 +26,14 @@ func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	pool := NewPool(1)
 	o := New(nil, pool, ModeAuto)
-	r := &perfevents.Record{Stack: make([]byte, 2<<10), Asked: perfevents.MaxStack, Longest: true}
+	r := &perfevents.Record{Stack: make([]byte, 2<<10), Asked: perfevents.MaxStack}
 	r.Regs.Arch = frames.X86_64
 	r.Regs.Set(frames.X86_64.SP(), 0x7000)
 	s := o.FromKernelSample(r)
 	if n := pool.bytesInUse.Load(); n > sampleRoom {
 		t.Errorf("%d bytes for %d", n, len(r.Stack))
 	}
-	if s.Copied() != int64(len(r.Stack)) || s.Mem.StackEnd != 0x7000+uint64(len(r.Stack)) || !s.IsLongestSample() {
+	if s.Copied() != int64(len(r.Stack)) || s.Mem.StackEnd != 0x7000+uint64(len(r.Stack)) {
 		t.Errorf("%d bytes up to %#x", s.Copied(), s.Mem.StackEnd)
 	}
 }

@@ -138,9 +138,6 @@ func (e *Engine) DrainAll(now int64) {
 	}
 	e.childSamples.handOver(now)
 	r.VaryPeriods(now)
-	if e.scope.fromStart() && !e.childSamples.enabled() {
-		e.samples.adaptCopyLength(now)
-	}
 	if now-e.modes.checkedAt >= checkEvery {
 		e.modes.check(now)
 	}

@@ -99,7 +99,6 @@ func (c *modeChooser) switchToSamples(p *process) {
 	p.mode = modeSamples
 	c.anySampled = true
 	c.procs.sampledByPID[p.Target.PID] = p
-	c.stream.reader.CopyLongest(&c.samples.length) // the stacks of a new process may be deep
 	p.ranBefore = p.Clock.CPUTime()
 	for _, th := range p.threads {
 		c.scope.begin(th)

@@ -43,7 +43,6 @@ type Record struct {
 	NoUser  bool        // never in user space
 	Stack   []byte      // the readable ones of the Asked bytes from the stack pointer on
 	Asked   int
-	Longest bool // Asked is the most that a sample can have
 
 	// Chain has the user's program counter and return addresses, found by frame pointers, innermost first, 8 bytes
 	// each.

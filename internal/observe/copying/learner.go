@@ -43,13 +43,11 @@ type WalkedCopy struct {
 // Limits say what bounded a copy.
 type Limits struct {
 	OutOfTime       bool // the time of the stop
-	FullSampleBytes int  // the kernel's copy in a sample with as much stack as possible, or 0
+	FullSampleBytes int  // asked for in a kernel sample
 }
 
-func (c *WalkedCopy) isLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
-
 func (c *WalkedCopy) isFullSample() bool {
-	return c.isLongestSample() && len(c.Stack.Bytes) >= c.FullSampleBytes
+	return c.KernelSample && len(c.Stack.Bytes) >= c.FullSampleBytes
 }
 
 // Learner learns from the walks of one thread. It belongs to the walking goroutine.

@@ -112,7 +112,7 @@ func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy
 
 func (learner *depthLearner) learnCutSample(c *WalkedCopy) {
 	switch {
-	case !c.isLongestSample():
+	case !c.KernelSample:
 	case c.isFullSample():
 		learner.stopForDepth(c.FullSampleBytes)
 	default:
