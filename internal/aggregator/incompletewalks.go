@@ -33,24 +33,6 @@ func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason) {
 	}
 }
 
-func (a *Aggregator) countUntrackedWalk(e *target.Event, end frames.StopReason) {
-	raw := e.RawSample
-	if raw.How != observe.ByKernelSample || e.Program == nil || e.Program.CodeOwner != nil ||
-		raw.Regs.Arch == frames.ArchUnknown {
-		return
-	}
-	history := a.histories.historyOf(a.stacks.mmap2Code(e.Proc, e.Program).code)
-	incomplete := end == frames.StopStackCut || end == frames.StopBadMemory
-	history.walked.note(incomplete)
-	a.untracked.note(incomplete)
-	if incomplete && history.walked.tooManyIncomplete() {
-		history.lack = max(history.lack, target.LacksOuterFrames)
-	}
-	if history.lack >= target.LacksOuterFrames || a.untracked.tooManyIncomplete() {
-		a.UntrackedLackOuterFrames.Store(true)
-	}
-}
-
 func (s *samplesWalked) note(incomplete bool) {
 	if s.all++; incomplete {
 		s.incomplete++

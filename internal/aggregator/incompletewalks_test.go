@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
-	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
@@ -89,46 +88,6 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 	}
 	if len(a.histories) != 2 {
 		t.Errorf("%d programs are kept, want 2", len(a.histories))
-	}
-}
-
-func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
-	pid, _ := testtargets.Threads(t, "sleepers", "1")
-	opened, err := loadedcode.Open(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.Close()
-	ancestor := target.NewProcess(opened, false, 0)
-	ancestor.TaskDir.Close()
-	var listing loadedcode.MappingList
-	if err := listing.Read(pid); err != nil {
-		t.Fatal(err)
-	}
-	file, _ := opened.Program()
-	own := slices.IndexFunc(listing.Code, func(m loadedcode.MapsLine) bool { return m.Inode == file.Inode })
-	ran := &target.Program{Name: "threads", Maps: slices.Concat(listing.Code[own:], listing.Code[:own])}
-	for _, c := range []struct {
-		known target.SampleLack
-		stops []frames.StopReason
-		want  bool
-	}{
-		{target.LacksNothing, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut}, false},
-		{target.LacksNothing, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut, frames.StopStackCut}, true},
-		{target.LacksNothing, slices.Repeat([]frames.StopReason{frames.StopNoRule}, 8), false},
-		{target.LacksOuterFrames, []frames.StopReason{frames.StopRoot}, true},
-	} {
-		options := Options{Builder: profile.NewBuilder(profile.Meta{}), Images: loadedcode.NewImageCache(0)}
-		a := New(options, target.NewCommon())
-		a.histories[file] = &programHistory{lack: c.known}
-		for _, stop := range c.stops {
-			raw := &observe.RawSample{How: observe.ByKernelSample}
-			raw.Regs.Arch = opened.Arch
-			a.countUntrackedWalk(&target.Event{Proc: ancestor, Program: ran, RawSample: raw}, stop)
-		}
-		if got := a.UntrackedLackOuterFrames.Load(); got != c.want {
-			t.Errorf("walks %v of a program known to lack %v: lack roots %v, want %v", c.stops, c.known, got, c.want)
-		}
 	}
 }
 

@@ -195,15 +195,3 @@ func (b *stackBuilder) kernelStack(s *observe.RawSample, end frames.StopReason) 
 	}
 	return b.endStack(end)
 }
-
-func (b *stackBuilder) execOrExitStack(state attribute.ChildState, wanted bool) sample.StackID {
-	loc := b.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit})
-	switch {
-	case !wanted:
-	case state == attribute.ChildInExit:
-		loc = b.kernel.function([]byte("do_exit"))
-	default:
-		loc = b.kernel.function([]byte("do_execveat_common"))
-	}
-	return b.builder.InternLocs([]profile.LocID{loc})
-}

@@ -86,13 +86,8 @@
 //
 //	weight = T
 //
-// Time of programs ([childTime.distributeKnown]) that reads of /proc have shown: the programs get what the samples leave
-// of it.
-//
-// Missed samples ([weightedSamples.divideMissed]), whose place is unknown by chance, give their weights to others of
-// their program:
-//
-//	weight = T + Σ weights of missed samples / number of samples with a known place
+// Time of programs ([childTime.distributeKnown]): what the samples leave of an observed child's passed-on time goes to
+// its program.
 //
 // Gaps ([Ledger.MarkNotObserved]) are times without any sample. For cpu and for runqueue of a thread that ran within
 // one:

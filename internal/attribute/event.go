@@ -99,13 +99,6 @@ type UnassignedSample struct {
 	OfChild   bool
 }
 
-// ChildCounted reports CPU time of an unobserved child.
-type ChildCounted struct {
-	Process sample.ProcessID
-	Program string
-	CPU     int64 `json:"Length"` // ns
-}
-
 // NotObservedFor reports a gap from At on, of Length ns of wall time.
 type NotObservedFor struct{ At, Length int64 }
 
@@ -148,12 +141,6 @@ func (e *UnassignedSample) apply(a *Attribution) {
 		p.addUnassignedOfChild(e.Place, e.At, e.StandsFor)
 	default:
 		p.addUnassigned(e.Place, e.At, e.StandsFor)
-	}
-}
-
-func (e *ChildCounted) apply(a *Attribution) {
-	if p := a.procs[e.Process]; p != nil { // else closed
-		p.children.add(e.Program, e.CPU)
 	}
 }
 

@@ -86,7 +86,7 @@ func (e *Engine) Track(of *target.Process) target.ProcessPart {
 // Coverage implements [engine.Engine].
 func (e *Engine) Coverage() engine.Coverage {
 	return engine.Coverage{
-		Complete: e.stream.on() && !e.modes.childrenFellBack && e.showsAllThreads(),
+		Complete: e.stream.on() && e.showsAllThreads(),
 		Children: e.childSamples.enabled(),
 	}
 }

@@ -19,8 +19,7 @@ type Event struct {
 	What   attribute.Event
 	Proc   *Process
 	Thread *Thread // of UnassignedSample: nil if it is not tracked
-	// RawSample is of an observation, or of an UnassignedSample; Program of these, if not that of Proc or Thread, and of
-	// a ChildCounted.
+	// RawSample is of an observation, or of an UnassignedSample; Program of these, if not that of Proc or Thread.
 	RawSample *observe.RawSample
 	Program   *Program
 

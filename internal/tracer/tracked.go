@@ -187,7 +187,6 @@ func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procm
 	if p.Engine != nil {
 		th.Engine = p.Engine.TrackThread(th)
 	}
-	t.newChildren.noteThreadTracked(th)
 	if !fromZero && t.opts.Threads != nil {
 		t.endedThreads.readThreadAtStart(th, now)
 	}
