@@ -27,7 +27,6 @@ func (w *Walker) applyScan(callee function) StopReason {
 		v, ok := w.word(at)
 		if !ok {
 			if stop := w.stopAtUnread(at); stop == StopStackCut {
-				w.scanWasCut = true
 				return stop
 			}
 			break

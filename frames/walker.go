@@ -23,7 +23,6 @@ type Walker struct {
 type progress struct {
 	depth          int // calls of Next
 	stopReason     StopReason
-	scanWasCut     bool
 	tookLeftStack  bool
 	stackChanges   int
 	tracker        stackTracker
@@ -94,8 +93,6 @@ func (w *Walker) Regs() *Regs { return &w.regs }
 // UnreadAddr returns the word that ended the walk, after StopStackCut or StopBadMemory.
 func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 
-// ScanWasCut reports whether a scan ended with StopStackCut. The scan may not need the word.
-func (w *Walker) ScanWasCut() bool { return w.scanWasCut }
 
 // FoundRegs returns the number of registers found on the stack.
 func (w *Walker) FoundRegs() int { return w.registersFound }

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/frames"
 	"prywalk/internal/procmem"
 )
 
@@ -63,28 +62,6 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	return int(n)
 }
 
-// readParts returns the number of bytes before the first unreadable part.
-//
-//go:nosplit
-func readParts(tid int, parts []frames.Region, v *vectors) int {
-	k := 0
-	for i := range parts {
-		if b := parts[i].Bytes; len(b) > 0 && k < maxParts {
-			v.local[k] = unix.Iovec{Base: unsafe.SliceData(b), Len: uint64(len(b))}
-			v.remote[k] = unix.RemoteIovec{Base: uintptr(parts[i].Addr), Len: len(b)}
-			k++
-		}
-	}
-	procmem.CountCall()
-	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(tid),
-		uintptr(unsafe.Pointer(&v.local)), uintptr(k), uintptr(unsafe.Pointer(&v.remote)), uintptr(k), 0)
-	if e != 0 {
-		return 0
-	}
-	procmem.CountCopied(int(n))
-	return int(n)
-}
-
 // link returns a descriptor's link, valid until the next call.
 //
 //go:nosplit
@@ -98,11 +75,6 @@ func (f *procFiles) link(tid int, fd uint64) []byte {
 		return nil
 	}
 	return f.buf[:got]
-}
-
-type vectors struct {
-	local  [maxParts]unix.Iovec
-	remote [maxParts]unix.RemoteIovec
 }
 
 type sigInfo struct {

@@ -16,9 +16,7 @@ type capture struct {
 	schedLen                   int
 	callsAtRegs, callsAtMemory int64
 
-	reader  Reader
-	parts   [maxParts]frames.Region
-	vectors vectors
+	reader Reader
 }
 
 func (c *capture) begin(lastRunning int64, req *Request) {
@@ -31,7 +29,7 @@ func (c *capture) begin(lastRunning int64, req *Request) {
 //go:nosplit
 func (c *capture) readState(attachment *Attachment, req *Request) syscall.Errno {
 	c.schedLen = -1
-	c.stack.reset()
+	c.stack.copied.StackLen = 0
 	if e := c.regs.read(attachment.tid); e != 0 || !c.regs.complete() {
 		return e
 	}
@@ -73,56 +71,15 @@ func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 func (c *capture) readOtherMemory(attachment *Attachment, req *Request, out *Stop) int {
 	out.Regs = c.regs.decode()
 	c.reader = Reader{
-		tid: attachment.tid, memory: req.Memory, vectors: &c.vectors, deadline: &c.stack.deadline,
+		tid: attachment.tid, memory: req.Memory, deadline: &c.stack.deadline,
 		readsLeft: min(max(req.OtherMemory.ReadLimit(), defaultReads), MaxReads),
 	}
-	if !c.copyPrefetchedAndStack(attachment.tid, req, out) {
-		c.stack.read(attachment.tid, req, rawSP(&c.regs.raw))
-	}
-	c.stack.readTail(attachment.tid, req)
+	c.stack.read(attachment.tid, req, rawSP(&c.regs.raw))
 	got := &c.stack.copied
-	c.reader.stackAt, c.reader.stack = got.StackAddr, c.stack.buffer(req)[:got.StackLen]
+	c.reader.stackAt, c.reader.stack = got.StackAddr, req.Stack[:got.StackLen]
 	n := req.OtherMemory.Regions(&out.Regs, &c.reader, req.Regions)
 	c.reader.readsLeft, c.reader.stack = 0, nil
 	return min(max(n, 0), len(req.Regions))
-}
-
-// copyPrefetchedAndStack reads nothing of the stack if it returns false.
-func (c *capture) copyPrefetchedAndStack(tid int, req *Request, out *Stop) bool {
-	places := req.OtherMemory.Prefetch(&out.Regs)
-	if len(places) == 0 || len(places) >= maxParts {
-		return false
-	}
-	n, want := copy(c.parts[:], places), 0
-	for i := range places {
-		want += len(places[i].Bytes)
-	}
-	c.stack.plan(req, rawSP(&c.regs.raw))
-	if req.Memory != nil {
-		return c.copyPrefetchedThenStack(tid, req, &out.Regs, n, want)
-	}
-	got := &c.stack.copied
-	c.parts[n] = frames.Region{Addr: got.StackAddr, Bytes: c.stack.buffer(req)}
-	read := readParts(tid, c.parts[:n+1], &c.vectors)
-	c.parts[n].Bytes = nil
-	if read <= want {
-		return false
-	}
-	c.reader.prefetched, got.StackLen = true, read-want
-	return true
-}
-
-// copyPrefetchedThenStack reads the n places (want bytes), then the stack up to the end that they show; false: the
-// places are not all readable.
-func (c *capture) copyPrefetchedThenStack(tid int, req *Request, regs *frames.Regs, n, want int) bool {
-	if copyParts(req.Memory, tid, c.parts[:n], &c.stack.deadline) != want {
-		return false
-	}
-	got := &c.stack.copied
-	got.StackAsked = bytesUpTo(req.OtherMemory.StackEnd(regs, &c.reader), got.StackAddr, got.StackAsked)
-	got.StackLen = c.stack.deadline.read(req.Memory, tid, got.StackAddr, c.stack.buffer(req))
-	c.reader.prefetched = true
-	return true
 }
 
 type registers struct {

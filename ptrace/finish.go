@@ -15,13 +15,6 @@ import (
 type Request struct {
 	// Stack receives bytes from a red zone below the stack pointer up (x86-64: 128 bytes, arm64: 16). Empty: none.
 	Stack []byte
-	// Larger, if longer, replaces Stack for a stack that by CopyEnd fits only there ([StackCopy.InLarger]). With Tail,
-	// it receives len(Larger)/2 bytes of a still larger one.
-	Larger       []byte
-	CopyEnd      uint64 // end of the copy, if above the stack pointer
-	ToMappingEnd bool   // set CopyEnd to the end of the stack's mapping, if Memory knows it
-	// Tail, with Memory, receives the last bytes below CopyEnd, the outermost frames ([StackCopy.TailAddr]).
-	Tail []byte
 	// Memory, if not nil, is the process's: reads end with the mapping and skip missing pages.
 	Memory *Memory
 	// Files, if not nil, are the thread's. An open schedstat is read in the stop, another just after.
@@ -125,7 +118,6 @@ func (s *stopper) readAndDetach(attachment *Attachment, req *Request) (read, det
 	read = got.readState(attachment, req)
 	if read == 0 && got.regs.complete() {
 		got.stack.read(attachment.tid, req, rawSP(&got.regs.raw))
-		got.stack.readTail(attachment.tid, req)
 	}
 	got.noteCopied(attachment)
 	return read, s.detach(attachment)

@@ -69,7 +69,6 @@ func TestStopBeyondItsTimeReadsNoMemory(t *testing.T) {
 			other := doing{do: func(rd *Reader) {
 				var b [64]byte
 				got += rd.Read(p.lo, b[:])
-				got += rd.ReadAll([]frames.Region{{Addr: p.lo, Bytes: b[:]}})
 			}}
 			for _, e := range []OtherMemory{nil, other} {
 				stack := make([]byte, 256)

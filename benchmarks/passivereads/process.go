@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
-	"prywalk/internal/observe/copying"
 	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
@@ -33,7 +32,6 @@ type processes struct {
 	names  *symbols.Namer
 	list   map[int]*process
 	walker frames.Walker
-	walked copying.WalkedFrames // of the last walk
 }
 
 func newProcesses() *processes {
@@ -113,17 +111,15 @@ func (ps *processes) walk(p *process, t *observe.Thread, s *observe.RawSample) c
 			c = ps.walkOnce(p, s)
 		}
 	}
-	t.Feedback().Walked(p.Process, &ps.walker, s, &ps.walked)
+	t.Feedback().Walked(p.Process, &ps.walker, s)
 	return c
 }
 
 func (ps *processes) walkOnce(p *process, s *observe.RawSample) chain {
 	var c chain
 	w := &ps.walker
-	ps.walked.Reset()
 	for w.Init(p.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
-		ps.walked.Add(&f)
 		c.pcs, c.sps = append(c.pcs, f.PC), append(c.sps, f.SP)
 	}
 	c.stop, c.proven = w.StopReason(), w.FoundRegs()

@@ -46,8 +46,7 @@ func wrongEngine(name string) error {
 func (f *engineFlags) openEngine(o *sampler.Options) error {
 	options := perfengine.Options{
 		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelAddressesVisible(),
-		Children: o.Children, Selected: o.Threads != nil,
-		MayAsk: checkPerfEvents, LowMemory: o.LimitOwnCPU,
+		Children: o.Children, MayAsk: checkPerfEvents, LowMemory: o.LimitOwnCPU,
 	}
 	only := f.needsPtrace(o)
 	var source *perfengine.Source
@@ -60,9 +59,7 @@ func (f *engineFlags) openEngine(o *sampler.Options) error {
 		}
 	case f.engine == engineAuto:
 		o.WhyNoEngine = only + " is about stops of running threads"
-		source = perfengine.DescendantsOnly(options)
 	case f.engine == enginePtrace:
-		source = perfengine.DescendantsOnly(options)
 	case f.engine == enginePerf && only != "":
 		return exit.Usage("--engine perf and %s: running threads are not stopped then; leave one of the two out", only)
 	case f.engine == enginePerf:

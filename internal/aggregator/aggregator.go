@@ -52,7 +52,6 @@ type Aggregator struct {
 	suspects  deadlockSuspects
 	counts    stackCounts
 
-	untracked   samplesWalked
 	attribution *attribute.Attribution
 	sampled     attribute.Sampled
 	unchanged   attribute.FoundUnchanged
@@ -119,9 +118,6 @@ func (a *Aggregator) handleEvent(e *target.Event) {
 		a.attribute(what)
 	case *attribute.UnassignedSample:
 		a.attributeUnassigned(e, what)
-	case *attribute.ChildCounted:
-		what.Program = programOf(e.Program)
-		a.attribute(what)
 	case *attribute.ThreadEnded:
 		a.endThread(a.thread(e.Thread), what)
 	case *attribute.ProcessEnded:

@@ -18,37 +18,18 @@ const (
 
 type samplesWalked struct{ all, incomplete int64 }
 
-// countWalk counts the walk of a kernel sample; a copy that was too short is not incomplete if the next can be longer.
-// With too many incomplete walks the process is left to ptrace ([target.LacksOuterFrames]).
-func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason, onOtherStack bool) {
+// countWalk counts the walk of a kernel sample. With too many incomplete walks the process is left to ptrace
+// ([target.LacksOuterFrames]).
+func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason) {
 	if s.How != observe.ByKernelSample {
 		return
 	}
-	incomplete := !end.Complete() && end != frames.StopDepth &&
-		(end != frames.StopStackCut || onOtherStack || s.IsLongestSample())
+	incomplete := !end.Complete() && end != frames.StopDepth
 	p.walked.note(incomplete)
 	p.history.walked.note(incomplete)
 	if incomplete && (p.walked.tooManyIncomplete() || p.history.walked.tooManyIncomplete()) {
 		p.NoteLack(target.LacksOuterFrames)
 		p.history.lack = max(p.history.lack, target.LacksOuterFrames)
-	}
-}
-
-func (a *Aggregator) countUntrackedWalk(e *target.Event, end frames.StopReason) {
-	raw := e.RawSample
-	if raw.How != observe.ByKernelSample || e.Program == nil || e.Program.CodeOwner != nil ||
-		raw.Regs.Arch == frames.ArchUnknown {
-		return
-	}
-	history := a.histories.historyOf(a.stacks.mmap2Code(e.Proc, e.Program).code)
-	incomplete := end == frames.StopStackCut || end == frames.StopBadMemory
-	history.walked.note(incomplete)
-	a.untracked.note(incomplete)
-	if incomplete && history.walked.tooManyIncomplete() {
-		history.lack = max(history.lack, target.LacksOuterFrames)
-	}
-	if history.lack >= target.LacksOuterFrames || a.untracked.tooManyIncomplete() {
-		a.UntrackedLackOuterFrames.Store(true)
 	}
 }
 
@@ -61,20 +42,6 @@ func (s *samplesWalked) note(incomplete bool) {
 func (s *samplesWalked) tooManyIncomplete() bool {
 	return s.incomplete >= minIncomplete && s.incomplete*incompleteShare >= s.all ||
 		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all
-}
-
-func (p *processState) noteStackUse(s *observe.RawSample, end frames.StopReason, w *frames.Walker) {
-	if s.How != observe.ByKernelSample {
-		return
-	}
-	used := int64(w.HighestSP() - s.Mem.Stack.Addr)
-	switch {
-	case end == frames.StopStackCut && !w.OnOtherStack():
-		used = target.DeeperThanSample
-	case used < 0 || used > int64(len(s.Mem.Stack.Bytes)):
-		return
-	}
-	p.NoteUsedStack(used)
 }
 
 const maxPrograms = 4096 // files

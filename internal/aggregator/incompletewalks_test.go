@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
-	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
@@ -22,12 +21,12 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
 	judged := func(whole, incomplete int) target.SampleLack {
 		p := &processState{Process: &target.Process{}, history: &programHistory{}}
 		for range whole {
-			p.countWalk(sample, frames.StopRoot, false)
+			p.countWalk(sample, frames.StopRoot)
 		}
 		for range incomplete {
-			p.countWalk(sample, frames.StopBadMemory, false)
-			p.countWalk(sample, frames.StopStackCut, false) // the next copy is longer
-			p.countWalk(stopped, frames.StopNoRule, false)
+			p.countWalk(sample, frames.StopBadMemory)
+			p.countWalk(sample, frames.StopDepth) // the user's limit
+			p.countWalk(stopped, frames.StopNoRule)
 		}
 		return p.SampleLack()
 	}
@@ -45,7 +44,7 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
 	}
 	p := &processState{Process: &target.Process{}, history: &programHistory{}}
 	for range 8 {
-		p.countWalk(sample, frames.StopStackCut, true) // the cut stack is not the one that the kernel copies
+		p.countWalk(sample, frames.StopStackCut)
 	}
 	if p.SampleLack() != target.LacksOuterFrames {
 		t.Errorf("8 samples cut on another stack: %v, want %v", p.SampleLack(), target.LacksOuterFrames)
@@ -69,7 +68,7 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 		before := shared.SampleLack()
 		p := a.process(shared)
 		for range incomplete {
-			p.countWalk(&observe.RawSample{How: observe.ByKernelSample}, frames.StopBadMemory, false)
+			p.countWalk(&observe.RawSample{How: observe.ByKernelSample}, frames.StopBadMemory)
 		}
 		return before
 	}
@@ -89,46 +88,6 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 	}
 	if len(a.histories) != 2 {
 		t.Errorf("%d programs are kept, want 2", len(a.histories))
-	}
-}
-
-func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
-	pid, _ := testtargets.Threads(t, "sleepers", "1")
-	opened, err := loadedcode.Open(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.Close()
-	ancestor := target.NewProcess(opened, false, 0)
-	ancestor.TaskDir.Close()
-	var listing loadedcode.MappingList
-	if err := listing.Read(pid); err != nil {
-		t.Fatal(err)
-	}
-	file, _ := opened.Program()
-	own := slices.IndexFunc(listing.Code, func(m loadedcode.MapsLine) bool { return m.Inode == file.Inode })
-	ran := &target.Program{Name: "threads", Maps: slices.Concat(listing.Code[own:], listing.Code[:own])}
-	for _, c := range []struct {
-		known target.SampleLack
-		stops []frames.StopReason
-		want  bool
-	}{
-		{target.LacksNothing, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut}, false},
-		{target.LacksNothing, []frames.StopReason{frames.StopBadMemory, frames.StopStackCut, frames.StopStackCut}, true},
-		{target.LacksNothing, slices.Repeat([]frames.StopReason{frames.StopNoRule}, 8), false},
-		{target.LacksOuterFrames, []frames.StopReason{frames.StopRoot}, true},
-	} {
-		options := Options{Builder: profile.NewBuilder(profile.Meta{}), Images: loadedcode.NewImageCache(0)}
-		a := New(options, target.NewCommon())
-		a.histories[file] = &programHistory{lack: c.known}
-		for _, stop := range c.stops {
-			raw := &observe.RawSample{How: observe.ByKernelSample}
-			raw.Regs.Arch = opened.Arch
-			a.countUntrackedWalk(&target.Event{Proc: ancestor, Program: ran, RawSample: raw}, stop)
-		}
-		if got := a.UntrackedLackOuterFrames.Load(); got != c.want {
-			t.Errorf("walks %v of a program known to lack %v: lack roots %v, want %v", c.stops, c.known, got, c.want)
-		}
 	}
 }
 

@@ -86,7 +86,6 @@ func (b *stackBuilder) mergeNative(p *processState, s *observe.RawSample) frames
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		b.walkMethods[f.Method]++
-		b.outline.Add(&f)
 		b.managedWalk.merger.Add(&f)
 	}
 	return w.StopReason()

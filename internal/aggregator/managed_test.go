@@ -60,7 +60,6 @@ func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	sources := []managed.FrameSource{f}
 	return f, p, func() {
 		u.stack = u.stack[:0]
-		u.outline.Reset()
 		if end := u.walkManaged(p, th, s, sources); !end.Complete() || len(u.stack) != 20 {
 			t.Fatalf("walk stops with %v after %d entries, want a root after 20", end, len(u.stack))
 		}

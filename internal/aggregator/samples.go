@@ -54,11 +54,8 @@ func (a *Aggregator) attributeUnassigned(e *target.Event, u *attribute.Unassigne
 	if u.OfChild {
 		u.Place.Program = programOf(e.Program)
 	}
-	switch {
-	case e.RawSample != nil:
+	if e.RawSample != nil {
 		a.walkUnassigned(e, &u.Place)
-	case u.Place.ChildState == attribute.ChildInExec, u.Place.ChildState == attribute.ChildInExit:
-		u.Place.Stack = a.stacks.execOrExitStack(u.Place.ChildState, a.opts.KernelStacks)
 	}
 	a.attribute(u)
 }
@@ -79,7 +76,6 @@ func (a *Aggregator) walkUnassigned(e *target.Event, place *attribute.Place) {
 	}
 	place.Stack, place.WalkEnd = a.stacks.stackOfSample(p, th, program, s)
 	a.out.totals.addStack(place.WalkEnd, s.How)
-	a.countUntrackedWalk(e, place.WalkEnd)
 	a.Pool.Put(s)
 	e.RawSample = nil
 }

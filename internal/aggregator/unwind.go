@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
-	"prywalk/internal/observe/copying"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 	"prywalk/internal/target"
@@ -35,9 +34,8 @@ type stackBuilder struct {
 	taskMemory     callstack.TaskMemory
 	stack          []profile.LocID // innermost frame first
 	walkMethods    methodCounts
-	outline        copying.WalkedFrames // native
-	missingRecords []frames.Addr        // [managed.Scheduler]
-	unmapped       bool                 // a frame is in no module
+	missingRecords []frames.Addr // [managed.Scheduler]
+	unmapped       bool          // a frame is in no module
 }
 
 type methodCounts [frames.NumMethods]int64
@@ -83,11 +81,10 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 	if exec {
 		return b.kernelStack(s, frames.StopRoot)
 	}
-	p.countWalk(s, end, b.walker.OnOtherStack())
-	p.noteStackUse(s, end, &b.walker)
+	p.countWalk(s, end)
 	p.history.noteDeepest(th, s, &b.walker)
 	id, end := b.endStack(end)
-	th.Observed.Feedback().Walked(p.Target, &b.walker, s, &b.outline)
+	th.Observed.Feedback().Walked(p.Target, &b.walker, s)
 	if b.walked != nil {
 		b.walked(p.Process, s, id, &b.walker)
 	}
@@ -120,7 +117,6 @@ func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.R
 	b.beginStack()
 	b.unmapped = false
 	b.addKernelFrames(s)
-	b.outline.Reset()
 	w := &b.walker
 	if sources := p.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
 		return b.walkManaged(p, th, s, sources)
@@ -134,7 +130,6 @@ func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.R
 		}
 		b.unmapped = b.unmapped || f.Module == nil
 		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(s.Regs.Arch), false))
-		b.outline.Add(&f)
 	}
 	return w.StopReason()
 }
@@ -186,16 +181,4 @@ func (b *stackBuilder) kernelStack(s *observe.RawSample, end frames.StopReason) 
 		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit}))
 	}
 	return b.endStack(end)
-}
-
-func (b *stackBuilder) execOrExitStack(state attribute.ChildState, wanted bool) sample.StackID {
-	loc := b.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit})
-	switch {
-	case !wanted:
-	case state == attribute.ChildInExit:
-		loc = b.kernel.function([]byte("do_exit"))
-	default:
-		loc = b.kernel.function([]byte("do_execveat_common"))
-	}
-	return b.builder.InternLocs([]profile.LocID{loc})
 }

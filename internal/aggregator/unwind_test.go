@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/attribute"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	procs "prywalk/internal/process"
@@ -102,28 +101,6 @@ func TestLocationsKeepTheirIDs(t *testing.T) {
 					t.Fatalf("location of %#x in %v is %d, want %d", addr, m, got, want)
 				}
 			}
-		}
-	}
-}
-
-func TestExecAndExitAreFunctionsOfTheKernel(t *testing.T) {
-	b := profile.NewBuilder(profile.Meta{})
-	u := newStackBuilder(b, 0, &recordingOwnership{})
-	described := func(name string) profile.Loc {
-		return profile.Loc{Module: kernelModule, FramesID: b.InternFrames([]profile.Frame{{Name: name, System: name}})}
-	}
-	for _, c := range []struct {
-		found  attribute.ChildState
-		wanted bool
-		want   profile.Loc
-	}{
-		{attribute.ChildInExit, true, described("do_exit")},
-		{attribute.ChildInExec, true, described("do_execveat_common")},
-		{attribute.ChildInExit, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
-		{attribute.ChildInExec, false, profile.Loc{Synthetic: attribute.ExecOrExit}},
-	} {
-		if got, want := u.execOrExitStack(c.found, c.wanted), b.Intern([]profile.Loc{c.want}); got != want {
-			t.Errorf("%+v: stack %d, want %d", c, got, want)
 		}
 	}
 }

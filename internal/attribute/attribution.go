@@ -201,10 +201,6 @@ func (a *Attribution) attributeExited(p *processAccount, e *ProcessEnded) {
 	unobserved := p.unobserved(e.EndedThreads)
 	a.totals.Target += p.attributed + unobserved
 	parent, program := a.observedParent(p), cmp.Or(e.Program, UnknownProgram)
-	// The exit after the threads' last clocks is in the parent's cutime.
-	if more := e.BySwitches - p.attributed - unobserved; parent != nil && more > 0 {
-		parent.addCountedChild(&ChildCounted{Program: program, CPU: more, AllCounted: true, ChildEnded: true})
-	}
 	if parent != nil && p.passUnobservedTo(parent, unobserved, a.opts.StandsFor, program) {
 		p.passedTo = parent
 	} else {

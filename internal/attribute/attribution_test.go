@@ -48,7 +48,6 @@ func TestLateEventsOfChildrenOpenNoAccount(t *testing.T) {
 	if len(a.procs) != 0 {
 		t.Fatal("the account is not closed")
 	}
-	a.Apply(&ChildCounted{Process: 1, Program: "sh", CPU: 1e6})
 	a.Apply(&UnassignedSample{Process: 1, StandsFor: 1e6, At: 2e9, OfChild: true})
 	a.Apply(&UnassignedSample{Process: 1, StandsFor: 1e6, At: 2e9})
 	if len(a.procs) != 0 {

@@ -98,7 +98,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 		for range 100 {
 			shell.addUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
-		shell.children.add("ls", programTime{knownCPU: c.ls})
+		shell.children.add("ls", c.ls)
 		if !kid.passUnobservedTo(shell, c.sort, 1000, "sort") {
 			t.Fatal("a child that used less than a period does not pass its time to its parent")
 		}
@@ -114,7 +114,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 func TestKnownProgramsAreBounded(t *testing.T) {
 	p, sum := &processAccount{}, int64(0)
 	for i := range 2 * maxPrograms {
-		p.children.add(strconv.Itoa(i), programTime{knownCPU: 10})
+		p.children.add(strconv.Itoa(i), 10)
 	}
 	if len(p.children.programs) != maxPrograms {
 		t.Errorf("%d programs are kept, want %d", len(p.children.programs), maxPrograms)
@@ -318,60 +318,5 @@ func TestWeightsOfSamplesThatSkidArePassedOn(t *testing.T) {
 	other.distributeChildren(0, 9e9)
 	if all, _ := b.sums(); b.under[1] != 100 || all != 100 {
 		t.Errorf("attributed %v, want 100 ns of stack 1", b)
-	}
-}
-
-// Two in five samples fail, but none of exiting children. Bound: six standard errors.
-func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
-	const n, period = 20000, 10
-	for _, counted := range []bool{false, true} {
-		random := rand.New(rand.NewPCG(13, 17))
-		p, under := &processAccount{}, map[string]int64{}
-		for i := range n {
-			where := Place{State: sample.Running, Program: "ls"}
-			switch x := random.Float64(); {
-			case x < 0.1:
-				where.Stack, where.ChildState = 3, ChildInExit
-			case random.Float64() < 0.4:
-				where.ChildState = ChildNotStopped
-			case x < 0.15:
-				where.Stack, where.ChildState = 3, ChildInExec
-			default:
-				where.Stack = sample.StackID(1)
-				if x > 0.75 {
-					where.Stack = 2
-				}
-			}
-			p.addUnassignedOfChild(where, int64(i)*1e6, period)
-		}
-		p.addUnassignedOfChild(Place{State: sample.Running, Program: "cat", ChildState: ChildNotStopped}, 1e9, period)
-		sum := int64(n * period)
-		if counted {
-			sum = n * period * 3
-			p.addCountedChild(lastOf("ls", sum))
-			p.addCountedChild(lastOf("cat", period))
-		}
-		p.emit = func(s Span) {
-			if under[fmt.Sprint(s.Program, s.Stack, s.Leaf)] += s.CPU; s.Program == "cat" && s.End < 1e9 {
-				t.Errorf("counted %v: time of a missed sample ends at %d, before the sample", counted, s.End)
-			}
-		}
-		p.distributeChildren(sum+period, 99e9)
-		for where, share := range map[string]float64{"ls1": 0.6, "ls2": 0.25, "ls3": 0.15} {
-			bound := 6 * math.Sqrt(share*(1-share)/(0.6*n))
-			if got := float64(under[where]) / float64(sum); math.Abs(got-share) > bound {
-				t.Errorf("counted %v: share of %s is %.4f, want %v ± %.4f", counted, where, got, share, bound)
-			}
-			delete(under, where)
-		}
-		lost := under["cat0"+ShortLivedChildren] - period
-		if delete(under, "cat0"+ShortLivedChildren); lost < -1 || lost > 20 {
-			t.Errorf("counted %v: program without stacks has %d ns too much, want -1 to 20", counted, lost)
-		}
-		for where, ns := range under {
-			if ns > n/100 {
-				t.Errorf("counted %v: %d ns under %q, want at most %d", counted, ns, where, n/100)
-			}
-		}
 	}
 }

@@ -61,8 +61,8 @@
 //
 //	part of a sample = min(time, Σ weights) × its weight / Σ weights
 //
-// Sampling error ([weightedSamples.samplingError]): in the last distribution, and always for a program with few samples
-// ([childTime.distributeCounted]), two standard errors are added to the weights, equally among the n samples:
+// Sampling error ([weightedSamples.samplingError]): in the last distribution, two standard errors are added to the
+// weights, equally among the n samples:
 //
 //	weight = weight before + (2 × Σ weights / √n) / n
 //
@@ -86,16 +86,8 @@
 //
 //	weight = T
 //
-// Time of programs ([childTime.timePerProgram]): recorded switches (package descendants) give each program's time,
-// which its samples share. The excess, mostly of exits, is divided in the last distribution only. It is at most all
-// counted time, less the weights of programs without known time:
-//
-//	time of a program = min(time, Σ known times) × its known time / Σ known times + excess × its ends / Σ ends
-//
-// Missed samples ([weightedSamples.divideMissed]), whose place is unknown by chance, give their weights to others of
-// their program:
-//
-//	weight = T + Σ weights of missed samples / number of samples with a known place
+// Time of programs ([childTime.distributeKnown]): what the samples leave of an observed child's passed-on time goes to
+// its program.
 //
 // Gaps ([Ledger.MarkNotObserved]) are times without any sample. For cpu and for runqueue of a thread that ran within
 // one:

@@ -80,7 +80,6 @@ type ProcessEnd struct {
 	CPUBefore int64 // before that
 	// Of threads that ended during sampling; below 0 only while the process lives.
 	EndedThreads int64
-	BySwitches   int64 // of its life; 0: unknown
 }
 
 // EndedSoFar reports [ProcessEnd.EndedThreads] of a living process.
@@ -98,15 +97,6 @@ type UnassignedSample struct {
 	StandsFor int64 `json:"Length"` // ns, T in the package comment
 	At        int64
 	OfChild   bool
-}
-
-// ChildCounted reports CPU time of an unobserved child.
-type ChildCounted struct {
-	Process    sample.ProcessID
-	Program    string
-	CPU        int64 `json:"Length"` // ns
-	AllCounted bool  // the records are of all unobserved children; lost ones are missing
-	ChildEnded bool
 }
 
 // NotObservedFor reports a gap from At on, of Length ns of wall time.
@@ -151,12 +141,6 @@ func (e *UnassignedSample) apply(a *Attribution) {
 		p.addUnassignedOfChild(e.Place, e.At, e.StandsFor)
 	default:
 		p.addUnassigned(e.Place, e.At, e.StandsFor)
-	}
-}
-
-func (e *ChildCounted) apply(a *Attribution) {
-	if p := a.procs[e.Process]; p != nil { // else closed
-		p.addCountedChild(e)
 	}
 }
 

@@ -87,17 +87,6 @@ func (p *processAccount) addUnassignedOfChild(where Place, at, standsFor int64) 
 	p.children.samples.addWeighted(where, at, standsFor)
 }
 
-func (p *processAccount) addCountedChild(e *ChildCounted) {
-	c, t := &p.children, programTime{knownCPU: e.CPU}
-	if c.programsComplete = e.AllCounted; e.AllCounted {
-		c.countedCPU += e.CPU
-		if e.ChildEnded {
-			t.ended = 1
-		}
-	}
-	c.add(e.Program, t)
-}
-
 // shortProcess is the CPU time, in multiples of T, from which a process's own samples suffice.
 const shortProcess = 16
 
@@ -113,7 +102,7 @@ func (p *processAccount) passUnobservedTo(parent *processAccount, unobserved, st
 	into.samples.merge(&named)
 	into.unknownWeight += from.skidded.weight
 	into.undistributed += unobserved + from.unattributed
-	into.add(program, programTime{knownCPU: unobserved + from.unattributed})
+	into.add(program, unobserved+from.unattributed)
 	from.proven, from.skidded, from.unattributed = weightedSamples{}, skidded{}, 0
 	return true
 }
@@ -127,17 +116,14 @@ func (p *processAccount) passChildrenTo(parent *processAccount, ns int64) {
 	for program, t := range from.programs {
 		into.add(program, t)
 	}
-	into.programsComplete = into.programsComplete || from.programsComplete
-	into.countedCPU += from.countedCPU
 	*from = childTime{}
 }
 
-// distributeChildren attributes ns to counted programs, samples, programs with known time, at last to
+// distributeChildren attributes ns to samples, programs with known time, at last to
 // [ShortLivedChildren].
 func (p *processAccount) distributeChildren(ns, now int64) {
 	c, emitWeight := &p.children, p.childEmitter(now)
-	rest := c.distributeCounted(ns+c.undistributed, now, atEnd, emitWeight)
-	rest = c.samples.distribute(rest, c.unknownWeight+c.samples.samplingError(), emitWeight)
+	rest := c.samples.distribute(ns+c.undistributed, c.unknownWeight+c.samples.samplingError(), emitWeight)
 	rest = c.distributeKnown(rest, now, emitWeight)
 	*c = childTime{}
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest)
@@ -145,20 +131,15 @@ func (p *processAccount) distributeChildren(ns, now int64) {
 
 // distributeChildrenSoFar attributes ns more, up to the weights.
 func (p *processAccount) distributeChildrenSoFar(ns, now int64) {
-	c, emitWeight := &p.children, p.childEmitter(now)
-	c.undistributed += ns
-	if c.programsComplete {
-		c.undistributed = c.distributeCounted(c.undistributed, now, soFar, emitWeight)
-	} else {
-		c.undistributed = c.samples.distribute(c.undistributed, 0, emitWeight)
-	}
+	c := &p.children
+	c.undistributed = c.samples.distribute(c.undistributed+ns, 0, p.childEmitter(now))
 }
 
 func (p *processAccount) childEmitter(now int64) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Place: k.place, Leaf: k.place.ChildState.leaf(), End: min((k.second+1)*1e9, now)}, ns)
 		if p.children.programs != nil {
-			p.children.add(k.place.Program, programTime{knownCPU: -ns})
+			p.children.add(k.place.Program, -ns)
 		}
 	}
 }

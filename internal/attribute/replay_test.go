@@ -83,7 +83,7 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 	for _, e := range []Event{
 		&ProcessStarted{}, &Sampled{}, &ThreadStarted{}, &FoundUnchanged{},
 		&ThreadEnded{}, &Execed{}, &ProcessEnded{}, &EndedSoFar{}, &UnassignedSample{},
-		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
+		&NotObservedFor{}, &Cut{}, &Tick{},
 	} {
 		if eventName(e) == name {
 			return e, strictDecoder(bytes.NewReader(value)).Decode(e)

@@ -36,26 +36,21 @@ func (p *Place) compare(o *Place) int {
 		cmp.Compare(p.Owner, o.Owner))
 }
 
-// ChildState is how a tick found an unobserved child on a CPU.
+// ChildState is what is known of an unobserved child's sample.
 type ChildState uint8
 
 // Values of [ChildState].
 const (
 	ChildWalked ChildState = iota
 	ChildProgramOnly
-	ChildNotStopped // its time goes to the program's walked samples
-	ChildInExec     // no user stack
-	ChildInExit     // not stopped
 )
 
 func (c ChildState) leaf() string {
-	if c == ChildProgramOnly || c == ChildNotStopped {
+	if c == ChildProgramOnly {
 		return ShortLivedChildren
 	}
 	return ""
 }
-
-func (c ChildState) placeKnown() bool { return c == ChildWalked || c == ChildInExec }
 
 // Span is a piece of a thread's time in one place; times in ns.
 type Span struct {

@@ -251,7 +251,7 @@ func FuzzReplay(f *testing.F) {
 		}
 		f.Add(stream[:min(len(stream), 4096)])
 	}
-	f.Add([]byte("{}\n{\"ChildCounted\":{\"Process\":1,\"Length\":-5}}\n{\"ProcessEnded\":{\"Process\":1}}\n"))
+	f.Add([]byte("{}\n{\"UnassignedSample\":{\"Process\":1,\"Length\":-5}}\n{\"ProcessEnded\":{\"Process\":1}}\n"))
 	f.Fuzz(func(_ *testing.T, stream []byte) {
 		_, _ = replay(bytes.NewReader(stream), newSums()) // must not panic
 	})

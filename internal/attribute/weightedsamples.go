@@ -111,7 +111,6 @@ func (p *weightedSamples) raiseWeights(more int64) {
 
 // distribute adds extraWeight to the weights, moves up to total of them to emit, and returns the rest of total.
 func (p *weightedSamples) distribute(total, extraWeight int64, emit func(weightKey, int64)) (left int64) {
-	p.divideMissed()
 	p.raiseWeights(extraWeight)
 	if total <= 0 || p.weightSum <= 0 {
 		return total
@@ -177,77 +176,4 @@ func (p *weightedSamples) withProgram(program string) weightedSamples {
 		out.add(k, w.ns, w.count)
 	}
 	return out
-}
-
-// takeByProgram moves all samples to one part a program.
-func (p *weightedSamples) takeByProgram() map[string]*weightedSamples {
-	parts := map[string]*weightedSamples{}
-	for k, w := range p.byPlace {
-		part := parts[k.place.Program]
-		if part == nil {
-			part = &weightedSamples{byPlace: map[weightKey]weighted{}, bucketSeconds: p.bucketSeconds, mergeAt: p.mergeAt}
-			parts[k.place.Program] = part
-		}
-		part.byPlace[k] = w
-		part.weightSum += w.ns
-		part.sampleCount += w.count
-	}
-	for _, part := range parts {
-		if p.sampleCount > 0 {
-			part.distributed = sample.Portion(p.distributed, part.sampleCount, p.sampleCount)
-		}
-	}
-	*p = weightedSamples{}
-	return parts
-}
-
-type missedSamples struct {
-	weight, count divider
-	second        int64
-}
-
-func (p *weightedSamples) divideMissed() {
-	byProgram := p.takeMissed()
-	if byProgram == nil {
-		return
-	}
-	for k, w := range p.byPlace {
-		if m := byProgram[k.place.Program]; m != nil && k.place.ChildState.placeKnown() {
-			m.weight.weightSum += w.count
-			m.count.weightSum += w.count
-		}
-	}
-	for _, k := range p.inOrder() {
-		if m := byProgram[k.place.Program]; m != nil && k.place.ChildState.placeKnown() {
-			n := p.byPlace[k].count
-			p.add(k, m.weight.next(n), m.count.next(n))
-		}
-	}
-	for program, m := range byProgram {
-		if m.weight.weightSum == 0 {
-			k := p.keyAt(Place{State: sample.Running, Program: program, ChildState: ChildProgramOnly}, m.second)
-			p.add(k, m.weight.total, m.count.total)
-		}
-	}
-}
-
-func (p *weightedSamples) takeMissed() (byProgram map[string]*missedSamples) {
-	for k, w := range p.byPlace {
-		if k.place.ChildState != ChildNotStopped {
-			continue
-		}
-		if byProgram == nil {
-			byProgram = map[string]*missedSamples{}
-		}
-		m := byProgram[k.place.Program]
-		if m == nil {
-			m = &missedSamples{}
-			byProgram[k.place.Program] = m
-		}
-		m.weight.total += w.ns
-		m.count.total += w.count
-		m.second = max(m.second, k.second)
-		delete(p.byPlace, k)
-	}
-	return byProgram
 }

@@ -30,14 +30,12 @@ const (
 // of a new one. Not safe for concurrent use.
 type ChildFinder[Owner comparable, Value any] struct {
 	tracked  map[int]Owner
-	forks    map[int]*forkCounts // of tracked processes
 	children map[int]*Child[Owner, Value]
 	last     int // last assigned number; 0: unknown
 
 	budget *procmem.FDBudget
 	stat   func(f *procmem.ThreadFiles, s *procmem.Stat) error
 	parent func(pid int) (parent int, ok bool)
-	clock  func(pid int) (uint64, error)
 
 	// BeforeRead is called before each read of /proc, which may wait for an exec. Pin and Unpin are called around reads
 	// of a known process, in which the caller must not yield.
@@ -50,28 +48,18 @@ type Child[Owner comparable, Value any] struct {
 	Ancestor Owner // nearest tracked ancestor when found; a parent that is tracked later replaces it
 	Files    *procmem.ThreadFiles
 	Value    Value
-	Times    []NameTime // up to the last read
 
-	parent    int
-	execKnown bool
-	start     uint64
-	since     int64 // discovery, CLOCK_MONOTONIC ns
-	readAt    int64 // CLOCK_MONOTONIC ns, as since
-	cpu       int64 // CPU time at readAt, ns
-	comm      procmem.Comm
-}
-
-// NameTime is a process's CPU time under one name, ns.
-type NameTime struct {
-	Name string
-	NS   int64
+	parent int
+	start  uint64
+	since  int64 // discovery, CLOCK_MONOTONIC ns
+	readAt int64 // CLOCK_MONOTONIC ns, as since
 }
 
 // NewChildFinder returns a finder that tracks no process, and opens files within the budget.
 func NewChildFinder[Owner comparable, Value any](budget *procmem.FDBudget) *ChildFinder[Owner, Value] {
 	return &ChildFinder[Owner, Value]{
-		tracked: map[int]Owner{}, forks: map[int]*forkCounts{}, children: map[int]*Child[Owner, Value]{},
-		budget: budget, stat: (*procmem.ThreadFiles).Stat, parent: parent, clock: procmem.ProcessCPU,
+		tracked: map[int]Owner{}, children: map[int]*Child[Owner, Value]{},
+		budget: budget, stat: (*procmem.ThreadFiles).Stat, parent: parent,
 		BeforeRead: func() {}, Pin: func() {}, Unpin: func() {},
 	}
 }
@@ -92,7 +80,6 @@ func (f *ChildFinder[Owner, Value]) Track(pid int, owner Owner) *Child[Owner, Va
 	}
 	f.tracked[pid] = owner
 	delete(f.children, pid)
-	delete(f.forks, pid)
 	for _, child := range f.children {
 		if child.parent == pid {
 			child.Ancestor = owner
@@ -105,7 +92,6 @@ func (f *ChildFinder[Owner, Value]) Track(pid int, owner Owner) *Child[Owner, Va
 func (f *ChildFinder[Owner, Value]) Forget(pid int, owner Owner) {
 	if f.tracked[pid] == owner {
 		delete(f.tracked, pid)
-		delete(f.forks, pid)
 	}
 }
 
@@ -169,7 +155,6 @@ func (f *ChildFinder[Owner, Value]) Tick(
 			child.readAt = now
 			f.BeforeRead()
 			f.Pin()
-			cpu, _ := f.clock(pid) // 0: it has ended
 			var s procmem.Stat
 			err := f.stat(child.Files, &s)
 			f.Unpin()
@@ -182,68 +167,11 @@ func (f *ChildFinder[Owner, Value]) Tick(
 				}
 				continue
 			}
-			f.noteExec(child, &s)
-			if child.addUse(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
+			if age <= markedFor && s.State == 'R' {
 				mark(child, &s)
 			}
 		}
 	}
-}
-
-// # Which processes call exec
-//
-// Children of a shell mostly do, those of a server mostly do not; PF_FORKNOEXEC shows it.
-
-type forkCounts struct {
-	never int // children that ended without exec
-	exec  bool
-}
-
-// After minForks children without exec, others are expected to be alike.
-const minForks = 8
-
-const beforeExec = 0x40 // PF_FORKNOEXEC (include/linux/sched.h)
-
-func (f *ChildFinder[Owner, Value]) noteExec(child *Child[Owner, Value], s *procmem.Stat) {
-	before := s.Flags&beforeExec != 0
-	stillBefore := before && !s.Exiting() && s.State != 'Z'
-	if _, tracked := f.tracked[child.parent]; child.execKnown || !tracked || stillBefore {
-		return
-	}
-	counts := f.forks[child.parent]
-	if counts == nil {
-		counts = &forkCounts{}
-		f.forks[child.parent] = counts
-	}
-	if child.execKnown = true; before {
-		counts.never++
-	} else {
-		counts.exec = true
-	}
-}
-
-// MayExec reports whether a process may be about to call exec: it has not, and its siblings may.
-func (f *ChildFinder[Owner, Value]) MayExec(child *Child[Owner, Value], s *procmem.Stat) bool {
-	counts := f.forks[child.parent]
-	return s.Flags&beforeExec != 0 && (counts == nil || counts.exec || counts.never < minForks)
-}
-
-// NoteExec notes that a tracked process runs another program.
-func (f *ChildFinder[Owner, Value]) NoteExec(pid int) { delete(f.forks, pid) }
-
-const maxNames = 8
-
-func (c *Child[Owner, Value]) addUse(name *procmem.Comm, cpu int64) {
-	ns := cpu - c.cpu
-	if ns <= 0 {
-		return
-	}
-	if last := len(c.Times) - 1; last >= 0 && (*name == c.comm || len(c.Times) == maxNames) {
-		c.Times[last].NS += ns
-	} else {
-		c.Times = append(c.Times, NameTime{name.String(), ns})
-	}
-	c.cpu, c.comm = cpu, *name
 }
 
 // Empty reports whether no new process is known.

@@ -4,11 +4,9 @@ package descendants
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 
 	"prywalk/internal/procmem"
@@ -27,7 +25,6 @@ func newChildrenOf(l listed) *ChildFinder[string, []int64] {
 		return nil
 	}
 	n.parent = func(pid int) (int, bool) { return l[pid].PPID, l[pid].PID == pid && l[pid].State != 'Z' }
-	n.clock = func(pid int) (uint64, error) { return l[pid].UTime * 1e6, nil }
 	n.Track(100, "shell")
 	n.Search(1000, 0)
 	return n
@@ -80,38 +77,6 @@ func TestRunningDescendantsAreSampled(t *testing.T) {
 	}
 	if allocs := testing.AllocsPerRun(10, func() { n.Search(n.last, 6) }); allocs != 0 {
 		t.Errorf("%.0f allocations without a new process, want 0", allocs)
-	}
-}
-
-func TestTimeOfANewProcessIsKnownByProgram(t *testing.T) {
-	l := listed{}
-	n := newChildrenOf(l)
-	at := func(now int64, state byte, name string, ms uint64) {
-		var p procmem.Stat
-		line := fmt.Sprintf("1001 (%s) %c 100 0 0 0 0 0 0 0 0 0 %d 0 0 0 0 0 1 0 7", name, state, ms)
-		if err := procmem.ParseStat([]byte(line), &p); err != nil {
-			t.Fatal(err)
-		}
-		l[1001] = p
-		n.Search(1001, now)
-		ended(n, now)
-	}
-	at(1, 'S', "sh", 0)
-	at(2, 'R', "sh", 1)
-	at(3, 'S', "ls", 3)
-	at(4, 'S', "ls", 3)
-	at(5, 'Z', "ls", 4)
-	delete(l, 1001)
-	got := ended(n, 6)
-	if want := []NameTime{{"sh", 1e6}, {"ls", 3e6}}; len(got) != 1 || !slices.Equal(got[0].Times, want) {
-		t.Fatalf("ended %+v, want one that used %v", got, want)
-	}
-	n.last = 1000
-	for i := range 3 * maxNames {
-		at(10, 'S', strings.Repeat("x", i+1), uint64(i+1))
-	}
-	if y := n.children[1001]; len(y.Times) != maxNames || y.cpu != 3*maxNames*1e6 {
-		t.Errorf("process %+v, want %d programs with %d ns", y, maxNames, int64(3*maxNames*1e6))
 	}
 }
 
@@ -253,51 +218,5 @@ func TestNewProcessIsFoundByItsPID(t *testing.T) {
 	}
 	if !found {
 		t.Error("none of 20 new processes was found")
-	}
-}
-
-func TestParentsOfChildrenWithoutExecAreKnown(t *testing.T) {
-	l := listed{}
-	n := newChildrenOf(l)
-	pid := 1000
-	lives := func(parent int, calls bool) {
-		pid++
-		s := process(pid, parent, 'R')
-		s.Flags = beforeExec
-		l[pid] = s
-		n.Search(pid, 1)
-		ended(n, 1)
-		if s.State = 'Z'; calls {
-			s.Flags = 0
-		}
-		l[pid] = s
-		ended(n, 2)
-		ended(n, 3)
-		delete(l, pid)
-		ended(n, 4)
-	}
-	may := func(parent int) bool {
-		s := procmem.Stat{Flags: beforeExec}
-		return n.MayExec(&Child[string, []int64]{parent: parent}, &s)
-	}
-	for i := range minForks {
-		if !may(100) {
-			t.Fatalf("MayExec is false after %d children", i)
-		}
-		lives(100, false)
-	}
-	if may(100) || n.MayExec(&Child[string, []int64]{parent: 7}, &procmem.Stat{}) || !may(7) {
-		t.Error("MayExec is true for the parent of children without exec, or false for another parent")
-	}
-	lives(100, true)
-	if !may(100) {
-		t.Error("MayExec is false after a child called exec")
-	}
-	if n.NoteExec(100); len(n.forks) != 0 {
-		t.Errorf("counts %v are kept after an exec of the parent, want none", n.forks)
-	}
-	lives(100, false)
-	if n.Forget(100, "shell"); len(n.forks) != 0 {
-		t.Errorf("counts %v are kept of a forgotten parent, want none", n.forks)
 	}
 }

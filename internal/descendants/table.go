@@ -3,6 +3,7 @@
 package descendants
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -26,7 +27,6 @@ type Table[Owner comparable, Sample any] struct {
 	ended     []*Untracked[Owner, Sample] // their numbers are reused
 	records   []record
 	names     []byte
-	clocks    clocks[Owner, Sample]
 }
 
 // Untracked is a process that is not tracked.
@@ -34,7 +34,6 @@ type Untracked[Owner comparable, Sample any] struct {
 	Ancestor Owner // nearest tracked ancestor at its creation
 	Samples  []Sample
 	Ended    bool
-	Times    []ProgramTime[Owner] // if switches are recorded ([Table.DrainClocks])
 
 	runs       *Program[Owner]
 	former     []formerProgram[Owner]
@@ -63,7 +62,7 @@ type formerProgram[Owner comparable] struct {
 type record struct {
 	Kind                       perfevents.Kind
 	Exec                       bool
-	PID, TID, PPID, CPU        int
+	PID, TID, PPID             int
 	Time                       int64
 	Addr, Len, Off, Dev, Inode uint64
 
@@ -75,7 +74,7 @@ func (t *Table[Owner, Sample]) add(r *perfevents.Record) {
 	from := len(t.names)
 	t.names = append(t.names, r.Name...)
 	t.records = append(t.records, record{
-		Kind: r.Kind, Exec: r.Exec, PID: r.PID, TID: r.TID, PPID: r.PPID, CPU: r.CPU, Time: r.Time,
+		Kind: r.Kind, Exec: r.Exec, PID: r.PID, TID: r.TID, PPID: r.PPID, Time: r.Time,
 		Addr: r.Addr, Len: r.Len, Off: r.Off, Dev: r.Dev, Inode: r.Inode, from: from, to: len(t.names),
 	})
 }
@@ -100,7 +99,7 @@ func (t *Table[Owner, Sample]) Drain(r *perfevents.Reader, take func(*perfevents
 }
 
 func (t *Table[Owner, Sample]) handleAll() {
-	slices.SortStableFunc(t.records, byTime)
+	slices.SortStableFunc(t.records, func(a, b record) int { return cmp.Compare(a.Time, b.Time) })
 	for i := range t.records {
 		t.handle(&t.records[i])
 	}
@@ -108,15 +107,11 @@ func (t *Table[Owner, Sample]) handleAll() {
 }
 
 func (t *Table[Owner, Sample]) handle(r *record) {
-	t.updateClocks(r)
 	if r.Kind == perfevents.Forked && r.PID != r.PPID {
 		t.created(r)
 		return
 	}
 	p := t.untracked[r.PID]
-	if p == nil {
-		p = t.clocks.nowTracked[r.PID]
-	}
 	if p == nil {
 		return
 	}
@@ -154,7 +149,6 @@ func (p *Untracked[Owner, Sample]) threadEnded(first bool) {
 
 // An earlier process with the child's number has ended unnoticed.
 func (t *Table[Owner, Sample]) created(r *record) {
-	delete(t.clocks.nowTracked, r.PID)
 	if before := t.untracked[r.PID]; before != nil {
 		before.Ended = true
 		t.ended = append(t.ended, before)

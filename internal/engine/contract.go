@@ -19,8 +19,6 @@ type Source interface {
 	Period() int64
 	// FromStart reports whether each thread is observed from its first instruction on.
 	FromStart() bool
-	// Launched passes the ID of a command that is held before its exec.
-	Launched(pid int)
 	Close()
 }
 

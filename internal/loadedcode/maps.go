@@ -6,11 +6,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"prywalk/frames"
-	"prywalk/internal/procmem"
 )
 
 // Perm is a set of access rights.
@@ -179,37 +177,4 @@ func (c *lineCursor) perm() Perm {
 	}
 	c.rest = c.rest[5:]
 	return p
-}
-
-// MappingList has a process's mappings.
-type MappingList struct {
-	text []byte
-	// Code has the executable mappings, Spans all, ascending.
-	Code  []MapsLine
-	Spans []procmem.Span
-}
-
-// Read reads the mappings of a process.
-func (l *MappingList) Read(pid int) error {
-	var err error
-	if l.text, err = procmem.ReadMaps(pid, l.text); err != nil {
-		return err
-	}
-	return l.parse()
-}
-
-// HasCode reports whether an address is in an executable mapping.
-func (l *MappingList) HasCode(addr uint64) bool {
-	return slices.ContainsFunc(l.Code, func(m MapsLine) bool { return m.Start <= addr && addr < m.End })
-}
-
-func (l *MappingList) parse() error {
-	l.Code, l.Spans = nil, nil
-	return eachMapping(l.text, func(m *RawMapping) {
-		l.Spans = append(l.Spans, m.span())
-		if m.Perm&PermExec != 0 {
-			m.Path, m.Deleted = m.name()
-			l.Code = append(l.Code, m.MapsLine)
-		}
-	})
 }

@@ -3,16 +3,11 @@
 package loadedcode
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
-
-	"prywalk/internal/procmem"
 )
 
 const sampleMaps = `55bfe1f80000-55bfe1f82000 r--p 00000000 fe:00 247026                     /usr/bin/cat
@@ -101,24 +96,5 @@ func BenchmarkMapsOf60000Lines(b *testing.B) {
 		if err := eachMapping(text, func(*RawMapping) { n++ }); err != nil || n != 60000 {
 			b.Fatal(n, err)
 		}
-	}
-}
-
-func TestListingOfAProcess(t *testing.T) {
-	var l MappingList
-	for range 2 {
-		if err := l.Read(os.Getpid()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	here := uint64(reflect.ValueOf(TestListingOfAProcess).Pointer())
-	if !l.HasCode(here) || l.HasCode(0) || len(l.Spans) <= len(l.Code) {
-		t.Errorf("%d mappings with code, %d in all; want the test's code among them", len(l.Code), len(l.Spans))
-	}
-	if !slices.IsSortedFunc(l.Spans, func(a, b procmem.Span) int { return cmp.Compare(a.Start, b.Start) }) {
-		t.Error("the mappings are not in ascending order")
-	}
-	if err := l.Read(1 << 30); err == nil {
-		t.Error("no error for a PID without process")
 	}
 }

@@ -17,7 +17,7 @@ func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 	writing.Go(func() {
 		for i := range uint64(n) {
 			hints := CopyHints{readHints: readHints{Retries: uint32(i + 1)}}
-			hints.StackSize = copying.StackSize{Bytes: int(i + 1), CopyEnd: i + 1, Root: i + 1}
+			hints.StackSize = copying.StackSize{Bytes: int(i + 1), Root: i + 1}
 			hints.StackPlaces[copying.MaxOtherStacks-1].At = i + 1
 			buffer.put(hints)
 		}
@@ -28,7 +28,7 @@ func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 			continue
 		}
 		got := *buffer.get()
-		if got.Root <= last || uint64(got.Bytes) != got.Root || got.CopyEnd != got.Root || uint64(got.Retries) != got.Root ||
+		if got.Root <= last || uint64(got.Bytes) != got.Root || uint64(got.Retries) != got.Root ||
 			got.StackPlaces[copying.MaxOtherStacks-1].At != got.Root {
 			t.Fatalf("after %d: %+v", last, got)
 		}

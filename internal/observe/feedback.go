@@ -26,12 +26,10 @@ func newFeedback(id ThreadID) *WalkFeedback {
 }
 
 // Walked learns from a finished walk of s. Precondition: p has the mappings as of then.
-func (feedback *WalkFeedback) Walked(
-	p *loadedcode.Process, w *frames.Walker, s *RawSample, walked *copying.WalkedFrames,
-) {
+func (feedback *WalkFeedback) Walked(p *loadedcode.Process, w *frames.Walker, s *RawSample) {
 	feedback.reads.Incomplete = mayGetFurther(w.StopReason())
 	c := s.stackCopy()
-	end, again := feedback.copies.Walked(p, w, &c, walked)
+	end, again := feedback.copies.Walked(p, w, &c)
 	if end == copying.EndNoTime {
 		return
 	}
@@ -51,7 +49,7 @@ func mayGetFurther(stop frames.StopReason) bool {
 func (s *RawSample) stackCopy() copying.WalkedCopy {
 	return copying.WalkedCopy{
 		Stack: s.Mem.Stack, StackEnd: s.Mem.StackEnd, Room: len(s.buffers.stack), ByStop: s.How == ByStop,
-		KernelSample: s.How == ByKernelSample, InPieces: s.outline != nil, Shape: s.Shape,
+		KernelSample: s.How == ByKernelSample, Limits: s.Limits,
 	}
 }
 
@@ -162,10 +160,3 @@ func (h *hintBuffer) take() bool {
 }
 
 func (h *hintBuffer) get() *CopyHints { return &h.slots[h.reader] }
-
-func (hints *CopyHints) outlineFor(sp frames.Addr) *copying.Outline {
-	if hints.Root == 0 || hints.Changing || hints.Root-sp >= copying.DeepFrom {
-		return hints.Outline
-	}
-	return nil
-}

@@ -14,76 +14,11 @@ import (
 	"prywalk/ptrace"
 )
 
-type futexStack struct {
-	op       uint64
-	wchan    [40]byte
-	wchanLen int // 0 if there is no stack
-	text     []byte
-}
-
-func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) {
-	f.wchanLen = 0
-	if len(name) == 0 || len(name) > len(f.wchan) || len(text) == 0 {
-		return
-	}
-	f.op, f.text = call.Args[1], append(f.text[:0], text...)
-	f.wchanLen = copy(f.wchan[:], name)
-}
-
-const maxFutexStacks = 8
-
-type futexStacks struct {
-	stacks    [maxFutexStacks]futexStack
-	next      uint8
-	candidate futexStack // the last one read, not proved yet
-}
-
-func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
-	var buf [len(futexStack{}.wchan) + 1]byte
-	var name []byte
-	for i := range f.stacks {
-		cached := &f.stacks[i]
-		if cached.wchanLen == 0 || cached.op != call.Args[1] {
-			continue
-		}
-		if name == nil {
-			var err error
-			if name, err = t.files.WchanOnce(buf[:]); err != nil {
-				return nil
-			}
-		}
-		if string(name) == string(cached.wchan[:cached.wchanLen]) {
-			return cached.text
-		}
-	}
-	return nil
-}
-
-func (f *futexStacks) keepCandidate(t *Thread, call *procmem.SyscallInfo, text []byte) {
-	var buf [len(f.candidate.wchan) + 1]byte
-	f.candidate.wchanLen = 0
-	if name, err := t.files.WchanOnce(buf[:]); err == nil {
-		f.candidate.set(call, name, text)
-	}
-}
-
-// Precondition: the thread has slept while its stack was read.
-func (f *futexStacks) confirm() {
-	if f.candidate.wchanLen == 0 {
-		return
-	}
-	oldest := &f.stacks[f.next%maxFutexStacks]
-	*oldest, f.candidate = f.candidate, *oldest
-	f.candidate.wchanLen = 0
-	f.next++
-}
-
 // kernelStacks needs CAP_SYS_ADMIN. After a passive read it reads no further stack before the thread was found
 // unchanged once.
 type kernelStacks struct {
 	wanted bool
 	failed int
-	futexStacks
 }
 
 const (
@@ -94,21 +29,13 @@ const (
 // ReadKernelStacks makes passive reads include [KernelStack.KernelText], if permitted.
 func (o *Observer) ReadKernelStacks() { o.passive.kernel.wanted = true }
 
-func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
-	k.candidate.wchanLen = 0
+func (k *kernelStacks) read(t *Thread, s *RawSample) {
 	s.KernelText = s.KernelText[:0]
 	if !k.wanted || t.sleep.unconfirmedSinceRead {
 		return
 	}
 	if cap(s.KernelText) == 0 {
 		s.KernelText = make([]byte, 0, maxKernelText)
-	}
-	inFutex := call.Nr == unix.SYS_FUTEX
-	if inFutex {
-		if text := k.kernelStackOf(t, call); text != nil {
-			s.KernelText = append(s.KernelText[:0], text...)
-			return
-		}
 	}
 	text, err := t.files.KernelStack(s.KernelText[:maxKernelText])
 	if err != nil {
@@ -117,9 +44,6 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 		return
 	}
 	s.KernelText, k.failed = text, 0
-	if inFutex {
-		k.keepCandidate(t, call, text)
-	}
 }
 
 type futexCopy struct {

@@ -20,7 +20,6 @@ import (
 //	Thread.OtherMemory  package taskstack  what is set for the thread: the stack of its goroutine
 //	plannedMemory       package copying   what a runtime's plan names: frames that are objects
 //	otherStacks                            around places on other stacks, where walks lacked memory
-//	copying.DeepCopier    package copying  pieces of a deep stack, instead of one piece
 
 // OtherMemory copies memory besides the thread's stack.
 type OtherMemory = ptrace.OtherMemory

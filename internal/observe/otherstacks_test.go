@@ -34,7 +34,7 @@ func TestAfterAnExecNothingIsCopiedOfTheFormerProgramsStacks(t *testing.T) {
 	const before, after = 0x7ffd00000000, 0x7ffe00000000
 	th := NewThread(1, 1, nil)
 	th.SetFirstStackEnd(before)
-	th.feedback.copies.CopyEnd, th.feedback.copies.Root = before, before-8
+	th.feedback.copies.Root = before - 8
 	th.feedback.AddOtherStack(1 << 30)
 	th.feedback.SetPlan(&managed.Plan{}, 1<<20)
 	th.feedback.handedOver.take()

@@ -63,7 +63,7 @@ func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.Syscal
 	s.recalled = t.sleep.kept.recallOrAwaitRoot(s, call, t.hints().Root)
 	r.copier.copyOtherMemory(t, s)
 	copyFutexWord(t, s, call)
-	r.kernel.read(t, s, call)
+	r.kernel.read(t, s)
 	return nil
 }
 
@@ -84,9 +84,9 @@ func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error
 	if arch == frames.ARM64 {
 		s.Regs.PACMask = procmem.UserPACMask
 	}
-	err := s.copyTopOrStack(t, call.SP, below)
+	err := s.copyStack(t, call.SP, below)
 	if t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
-		err = s.copyTopOrStack(t, call.SP, below)
+		err = s.copyStack(t, call.SP, below)
 	}
 	return err
 }
@@ -97,7 +97,6 @@ func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo,
 	s.How = ByPassiveRead
 	s.Call = *call
 	t.sleep.unconfirmedSinceRead = true // until it is found unchanged
-	r.kernel.confirm()
 	if call.Nr < 0 || isRestart(call.Nr) {
 		s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
 	}

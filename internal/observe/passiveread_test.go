@@ -14,7 +14,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe/copying"
 	"prywalk/internal/osthread"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -237,49 +236,6 @@ func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestSleeperWithADeepStackIsReadInPieces(t *testing.T) {
-	eachVariant(t, func(t *testing.T, variant string) {
-		s := startSleeper(t, variant, "read", "large")
-		pool := NewPool(4)
-		copied := 0
-		osthread.Run(func() {
-			ctl := ptrace.NewController(ptrace.Options{})
-			defer ctl.Close()
-			observer := New(ctl, pool, ModePassiveOnly)
-			for range 8 {
-				_, raw, err := observer.Begin(s.thread)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				o := s.walk(raw)
-				if copied = len(raw.Mem.Stack.Bytes) + len(raw.buffers.others); o.stop.Complete() {
-					if !slices.Equal(o.chain, chains["large"]) || o.how != ByPassiveRead {
-						t.Errorf("%+v", o)
-					}
-				}
-				s.learn(raw)
-				pool.Put(raw)
-				s.wake()
-			}
-		})
-		// The first reads learn where the frames end; the stack has 700 KiB.
-		if copied > copying.DeepFrom {
-			t.Errorf("%d bytes were copied at last", copied)
-		}
-	})
-}
-
-func (s *sleeper) learn(raw *RawSample) {
-	var walked copying.WalkedFrames
-	w := &s.walker
-	for w.Init(s.proc.Space(), &raw.Regs, &raw.Mem); w.Next(); {
-		f := w.Frame()
-		walked.Add(&f)
-	}
-	s.thread.feedback.Walked(s.proc, w, raw, &walked)
 }
 
 func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {

@@ -68,7 +68,7 @@ type RawSample struct {
 	StopCost
 	CallEffect
 	KernelStack
-	copyShape
+	copying.Limits
 	knownRegs
 	futexCopy futexCopy
 	chain     frameChain
@@ -106,12 +106,6 @@ type knownRegs struct {
 	stoppedForRegister bool
 }
 
-type copyShape struct {
-	outline       *copying.Outline // nil: one piece
-	outlineFailed bool             // it led to no outermost frame, or the walk by the last one was cut
-	copying.Shape
-}
-
 func (s *RawSample) reset() {
 	*s = RawSample{
 		Mem:         frames.Snapshot{Others: s.Mem.Others[:0]},
@@ -126,10 +120,7 @@ func (s *RawSample) reset() {
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
-// OutlineFailed reports whether the outline did not fit: the sample is to be walked before the next one.
-func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
-
-const maxRegions = 8 + copying.MaxRegions
+const maxRegions = 8 + copying.MaxOtherStacks + copying.MaxPlanRegions
 
 func (s *RawSample) keepOthers(rs []frames.Region) {
 	n := 0

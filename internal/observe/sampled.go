@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -50,9 +51,7 @@ func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	s := o.pool.Get()
 	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
-	if r.Longest {
-		s.FullSampleBytes = asked
-	}
+	s.FullSampleBytes = asked
 	s.Regs = r.Regs
 	s.At = r.Time
 	s.How = ByKernelSample
@@ -73,14 +72,11 @@ func (s *RawSample) SetNoUserSpace() { s.Regs = frames.Regs{Arch: process.HostAr
 func (s *RawSample) setRunningInKernel(sched procmem.SchedStat) {
 	s.SetNoUserSpace()
 	s.setStack(0, 0, 0)
-	s.copyShape, s.KernelText = copyShape{}, s.KernelText[:0]
+	s.Limits, s.KernelText = copying.Limits{}, s.KernelText[:0]
 	s.Sched, s.At, s.How, s.State = sched, procmem.Now(), ByPassiveRead, sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.OnCPU, s.Basis = true, sample.Exact
 }
-
-// IsLongestSample reports whether it is a kernel sample with as much stack as possible.
-func (s *RawSample) IsLongestSample() bool { return s.How == ByKernelSample && s.FullSampleBytes > 0 }
 
 // # Frame records beyond the copied stack
 //

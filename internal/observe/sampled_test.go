@@ -13,28 +13,27 @@ import (
 func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	pool := NewPool(1)
 	s := pool.Get()
-	s.copyShape = copyShape{&copying.Outline{}, true,
-		copying.Shape{Limit: copying.LimitTime, TailAt: 0x1000, NotRoot: 0x1000}}
+	s.Limits = copying.Limits{OutOfTime: true, FullSampleBytes: 64}
 	pool.Put(s)
 	r := &perfevents.Record{Stack: make([]byte, 64)}
 	r.Regs.Arch = frames.X86_64
 	got := New(nil, pool, ModeAuto).FromKernelSample(r)
-	if got != s || got.copyShape != (copyShape{}) || got.OutlineFailed() {
-		t.Errorf("the same raw sample %v: %+v", got == s, got.copyShape)
+	if got != s || got.Limits != (copying.Limits{}) {
+		t.Errorf("the same raw sample %v: %+v", got == s, got.Limits)
 	}
 }
 
 func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	pool := NewPool(1)
 	o := New(nil, pool, ModeAuto)
-	r := &perfevents.Record{Stack: make([]byte, 2<<10), Asked: perfevents.MaxStack, Longest: true}
+	r := &perfevents.Record{Stack: make([]byte, 2<<10), Asked: perfevents.MaxStack}
 	r.Regs.Arch = frames.X86_64
 	r.Regs.Set(frames.X86_64.SP(), 0x7000)
 	s := o.FromKernelSample(r)
 	if n := pool.bytesInUse.Load(); n > sampleRoom {
 		t.Errorf("%d bytes for %d", n, len(r.Stack))
 	}
-	if s.Copied() != int64(len(r.Stack)) || s.Mem.StackEnd != 0x7000+uint64(len(r.Stack)) || !s.IsLongestSample() {
+	if s.Copied() != int64(len(r.Stack)) || s.Mem.StackEnd != 0x7000+uint64(len(r.Stack)) {
 		t.Errorf("%d bytes up to %#x", s.Copied(), s.Mem.StackEnd)
 	}
 }

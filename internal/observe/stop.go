@@ -51,9 +51,6 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 func (st *requestedStops) prepare(t *Thread, s *RawSample) {
 	st.copier.prepareBuffers(t, s)
 	t.prepareFindAnchor()
-	if hints := t.hints(); hints.Plan != nil && t.Memory != nil {
-		t.copies.lastPlan.CheckPresent(t.Memory, hints.Plan, hints.Anchor)
-	}
 	t.files.KeepSchedstatOpen() // until the end of the stop, as interrupt and the stop read it
 }
 
@@ -154,7 +151,7 @@ func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	s.Calls = stop.Calls
 	s.AtCallEnd = stop.InSyscall
 	s.knownRegs = knownRegs{}
-	st.copier.keepCopy(t, s, &st.req, stop)
+	st.copier.keepCopy(t, s, stop)
 	t.copies.tls, t.copies.tlsSpace = stop.Regs.TLS, t.addressSpace()
 	t.stops.queuedSince = 0
 	st.setTimes(t, s)

@@ -212,7 +212,7 @@ func (s *stopAll) finish(m *member) {
 		}
 	case memberStopped:
 		s.req = ptrace.Request{Stack: m.raw.buffers.stack, Memory: m.thread.Memory, Files: m.thread.files,
-			OtherMemory: s.passive.copier.memoryWithoutOutline(m.thread, false),
+			OtherMemory: s.passive.copier.otherMemory(m.thread, false),
 			Regions:     s.passive.copier.regions[:]}
 		if m.stackCopied {
 			s.req.Stack = nil

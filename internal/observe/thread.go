@@ -7,7 +7,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
-	"prywalk/internal/observe/copying"
 	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
@@ -57,9 +56,9 @@ type copyState struct {
 	tls         uint64 // at the last stop
 	tlsSpace    uint64 // address space of tls
 	stackBytes  int
-	otherBytes  int // a maximum that decays
-	innerTID    int // in the innermost pid namespace; 0: not read yet
-	lastPlan    copying.LastReads
+	otherBytes  int         // a maximum that decays
+	innerTID    int         // in the innermost pid namespace; 0: not read yet
+	foundAnchor frames.Addr // by the last plan, or 0
 	seenRetries uint32
 }
 

@@ -55,7 +55,7 @@ func (p *Policy[T]) WakeDue(threads int) {
 func (p *Policy[T]) backoffExpired(th *ThreadState[T]) {
 	proc := th.proc
 	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < prolongedUpTo-maxBackoff {
-		p.wheel.put(th, p.now+prolongationLength(p.threads, p.rng))
+		p.wheel.put(th, p.now+randomized(pollingBackoff(p.threads, maxBackoff), p.rng))
 		return
 	}
 	p.setDue(th)
@@ -81,8 +81,7 @@ func (p *Policy[T]) NoteUnchanged(th *ThreadState[T]) (unobservedTicks int64) {
 	th.Unchanged.Last = procmem.ReadingAt(th.Observed.LastClocks(), p.now)
 	th.asleep = th.Observed.Asleep()
 	if th.asleep {
-		factor, share := th.backoffLimits(p.threads)
-		th.nextBackoff = backoffLength(p.now-th.unchangedSince, p.period, p.threads, factor, share, p.rng)
+		th.nextBackoff = backoffLength(p.now-th.unchangedSince, p.period, p.threads, th.Observed.IsKernelSampled(), p.rng)
 		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
 	}
 	if th.isFrequentWaker {
@@ -95,8 +94,6 @@ func (p *Policy[T]) NoteUnchanged(th *ThreadState[T]) (unobservedTicks int64) {
 // NoteChanged records that a thread has run, or could not be observed: it is due from now on.
 func (p *Policy[T]) NoteChanged(th *ThreadState[T]) (unobservedTicks int64) {
 	unobservedTicks = th.endBackoff(p.tick)
-	th.ranWhileBackedOff = th.ranWhileBackedOff || unobservedTicks > 0 && !th.isFrequentWaker
-	th.ranFirstTime = th.observedOnce && !th.hasRun
 	th.hasRun = th.observedOnce
 	th.observedOnce = true
 	th.asleep = false
@@ -125,14 +122,9 @@ func (p *Policy[T]) NoteObservation(th *ThreadState[T], asleep, created bool, s 
 	p.backOffFrequentWaker(th)
 	if th.cpuKnown || created {
 		th.proc.explainedCPU += used - th.cpuAtObservation
-		if th.ranWhileBackedOff {
-			th.sharedFactor().backedOffCPU += used - th.cpuAtObservation
-		}
 	}
 	th.cpuAtObservation = used
 	th.cpuKnown = true
-	th.ranWhileBackedOff = false
-	th.ranFirstTime = false
 }
 
 // BeginBackoffs begins back-offs, and removes ended threads from this tick's list.
@@ -258,10 +250,8 @@ type ThreadState[T any] struct {
 	cpuAtObservation   int64  // ns
 	cpuKnown           bool   // cpuAtObservation is valid
 	isFrequentWaker    bool   // it woke lately, and is backed off nevertheless
-	ranWhileBackedOff  bool   // not accounted yet
 	observedOnce       bool
 	hasRun             bool // after its first observation
-	ranFirstTime       bool // not accounted yet
 
 	inWheel    bool
 	slot       int
@@ -273,25 +263,6 @@ func (th *ThreadState[T]) BackedOff() bool { return th.backedOffAtTick != 0 }
 
 // HasRun reports whether the thread was found changed since its first observation.
 func (th *ThreadState[T]) HasRun() bool { return th.hasRun }
-
-func (th *ThreadState[T]) sharedFactor() *backoffFactor {
-	if th.hasRun && !th.ranFirstTime {
-		return &th.proc.haveRun
-	}
-	return &th.proc.notRunYet
-}
-
-// backoffLimits returns the factor and the share of a back-off. Among many, a kernel-sampled thread has the longest.
-func (th *ThreadState[T]) backoffLimits(threads int) (factor, share int64) {
-	factor, share = th.sharedFactor().factor(), sleepShare
-	if threads < manyThreads || !th.Observed.IsKernelSampled() {
-		return factor, share
-	}
-	if !th.hasRun {
-		share = notRunShare
-	}
-	return maxFactor, share
-}
 
 // TakeUnchanged returns and resets the unreported ticks.
 func (th *ThreadState[T]) TakeUnchanged() sample.Unchanged {
@@ -315,9 +286,6 @@ type ProcessState[T any] struct {
 	clockAtAllObserved uint64 // ns
 	explainedCPU       int64  // by observations since, ns
 	nextSearch         int64  // CLOCK_MONOTONIC ns
-
-	haveRun   backoffFactor // threads that have run since their first observation
-	notRunYet backoffFactor // the others
 }
 
 // NewProcessState returns the state of a process whose clock is cpu, ns.
@@ -330,10 +298,6 @@ func (p *ProcessState[T]) SetClock(at int64, cpu uint64, ok bool) {
 	p.clockAt = at
 	p.clock = cpu
 	p.clockKnown = ok
-	if ok {
-		p.haveRun.update(at, cpu)
-		p.notRunYet.update(at, cpu)
-	}
 }
 
 // AnyBackedOff reports whether a thread is backed off.

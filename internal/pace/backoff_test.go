@@ -16,21 +16,21 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const period = 10e6
 	for _, threads := range []int{1, 10, 100, 500, 5000} {
-		for _, factor := range []int64{1, 3, 8, 16} {
-			used := factor
-			if int64(threads)*256e3 < 120e6 {
-				used = min(factor, 8)
+		for _, sampled := range []bool{false, true} {
+			most := int64(120e6)
+			if sampled {
+				most *= 16
 			}
 			for asleep := int64(period); asleep < 1e12; asleep += asleep / 3 {
-				length := backoffLength(asleep, period, threads, factor, sleepShare, rng)
-				want := min(asleep/16, used*min(120e6, int64(threads)*256e3))
+				length := backoffLength(asleep, period, threads, sampled, rng)
+				want := min(asleep/16, most, int64(threads)*256e3)
 				if want < 2*period && length != 0 || want >= 2*period && (length < want*3/4 || length > want*5/4) {
-					t.Errorf("%d threads, asleep for %d, factor %d: backed off for %d", threads, asleep, factor, length)
+					t.Errorf("%d threads, asleep for %d, sampled %v: backed off for %d", threads, asleep, sampled, length)
 				}
 			}
 		}
 	}
-	if length := backoffLength(1e15, 100e6, 5000, 1, sleepShare, rng); length != 0 {
+	if length := backoffLength(1e15, 100e6, 5000, false, rng); length != 0 {
 		t.Errorf("at 10 Hz, %d: there is nothing to be saved", length)
 	}
 }
@@ -123,9 +123,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 	ledger := attribute.Ledger{Emit: o.emit}
 	cycle, asleep := int64(0), l.sleep
 	var cpu, bursts int64 // at the present cycle's beginning
-	var due, since, arrivals, before int64
-	skipped := false     // not observed at the last tick
-	var sl backoffFactor // of a process in which all threads live like this one
+	var due, since, arrivals int64
 	var last sample.State
 	for now := int64(0); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
 		for now >= cycle+asleep+l.burst {
@@ -135,9 +133,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 			asleep = l.sleep/2 + rng.Int64N(l.sleep)
 		}
 		ran := max(now-cycle-asleep, 0)
-		sl.update(now, uint64(cpu+ran))
 		if now < due {
-			skipped = true
 			continue
 		}
 		o.observations++
@@ -150,17 +146,12 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 		}
 		if o.observations > 1 && last != sample.Running && s.State != sample.Running && runs == arrivals {
 			ledger.ExtendUnchanged(at, 1)
-			skipped = false
-			if length := backoffLength(now-since, period, threads, sl.factor(), sleepShare, rng); length > 0 {
+			if length := backoffLength(now-since, period, threads, false, rng); length > 0 {
 				due = now + length
 			}
 			continue
 		}
 		ledger.Observe(at, s, s.State == sample.Running)
-		if skipped {
-			sl.backedOffCPU += cpu + ran - before
-		}
-		skipped, before = false, cpu+ran
 		last, since, arrivals = s.State, now, runs
 	}
 	ledger.Finish()

@@ -6,97 +6,45 @@ import "math/rand/v2"
 
 // Times and costs are in nanoseconds.
 const (
-	maxBackoff = 120e6 // mean, before the factor
-	// While the process's clock stands still, back-offs are prolonged to about this age of the observation; those of
-	// maxFactor are longer.
+	maxBackoff        = 120e6  // mean
+	maxSampledBackoff = 1920e6 // with kernel samples, which show the bursts
+	// While the process's clock stands still, back-offs are prolonged to about this age of the observation.
 	prolongedUpTo = 1e9
 
-	sleepShare  = 16 // a back-off is at most 1/16 of the thread's sleep so far
-	notRunShare = 1  // the same before its first run, with kernel samples and manyThreads
-	manyThreads = 80
+	sleepShare = 16 // a back-off is at most 1/16 of the thread's sleep so far
 
 	pollCost    = 1000 // of one observation of an unchanged thread
 	pollShare   = 256  // these observations take 1/256 of the time, if that needs two ticks to maxBackoff between them
 	searchShare = 64   // the same for searches of backed-off threads that have run
 
-	burstShare  = 1000 // back-offs grow while backed-off threads use at most 1/1000 of the process's CPU time
-	maxFactor   = 16   // by which back-offs grow at most
-	smallFactor = 8    // maxFactor with fewer than 469 threads
-	clockError  = 4e6  // of a process's clock for each running thread: a scheduler tick
+	clockError = 4e6 // of a process's clock for each running thread: a scheduler tick
 )
 
 // backoffLength returns the back-off of a thread found unchanged, ns; 0: none:
 //
-//	min(asleep / share, factor × min(maxBackoff, cost of observing all threads × pollShare)) ± 25 %
+//	min(asleep / sleepShare, maxBackoff, cost of observing all threads × pollShare) ± 25 %
 //
-// asleep is the length of its sleep, period the mean distance of ticks, ns; share is [sleepShare] or [notRunShare].
-func backoffLength(asleep, period int64, threads int, factor, share int64, rng *rand.Rand) int64 {
-	unscaled := pollingBackoff(threads)
-	if unscaled < maxBackoff { // few are cheap to observe
-		factor = min(factor, smallFactor)
+// asleep is the length of its sleep, period the mean distance of ticks, ns; sampled: the kernel samples the thread.
+func backoffLength(asleep, period int64, threads int, sampled bool, rng *rand.Rand) int64 {
+	most := int64(maxBackoff)
+	if sampled {
+		most = maxSampledBackoff
 	}
-	length := min(asleep/share, factor*unscaled)
+	length := min(asleep/sleepShare, pollingBackoff(threads, most))
 	if length < 2*period {
 		return 0
 	}
 	return randomized(length, rng)
 }
 
-// prolongationLength returns by how much a back-off is prolonged while the process's clock stands still, ns.
-func prolongationLength(threads int, rng *rand.Rand) int64 {
-	return randomized(pollingBackoff(threads), rng)
+// pollingBackoff returns the mean back-off, ns, with which observations of all threads take 1/pollShare of the time; at
+// most most.
+func pollingBackoff(threads int, most int64) int64 {
+	return min(most, int64(threads)*pollCost*pollShare)
 }
-
-// pollingBackoff returns the mean back-off, ns, before the factor, with which observations of all threads take
-// 1/pollShare of the time; at most maxBackoff.
-func pollingBackoff(threads int) int64 { return min(maxBackoff, int64(threads)*pollCost*pollShare) }
 
 // randomized returns length ± 25 %.
 func randomized(length int64, rng *rand.Rand) int64 { return length - length/4 + rng.Int64N(length/2) }
-
-const (
-	// decideEvery is the time between decisions about the factor, ns.
-	decideEvery = 1e9
-	// Sums fade by 1/factorDecay per decision, so that threads that wake twice a minute count.
-	factorDecay = 32
-)
-
-// backoffFactor lengthens back-offs by the part of the process's CPU time that backed-off threads used.
-type backoffFactor struct {
-	extraFactor     int64
-	decidedAt       int64  // CLOCK_MONOTONIC ns
-	clockAtDecision uint64 // of the process, ns
-	ran             int64  // recent CPU time of the process, ns
-	backedOffCPU    int64  // part of ran that backed-off threads used, ns
-}
-
-func (f *backoffFactor) factor() int64 { return f.extraFactor + 1 }
-
-func (f *backoffFactor) update(now int64, clock uint64) {
-	if now-f.decidedAt < decideEvery {
-		return
-	}
-	if f.decidedAt != 0 {
-		f.ran += int64(clock - f.clockAtDecision)
-	}
-	f.decidedAt, f.clockAtDecision = now, clock
-	switch {
-	case f.backedOffCPU*burstShare > f.ran:
-		f.extraFactor = 0
-	case f.ran > 0: // else the clock's standstill prolongs back-offs
-		f.extraFactor = min(2*f.extraFactor+1, maxFactor-1)
-	}
-	f.fade()
-}
-
-// fade ends both sums at once: of small ones the quotient would not be that of the times.
-func (f *backoffFactor) fade() {
-	f.ran -= f.ran / factorDecay
-	f.backedOffCPU -= f.backedOffCPU / factorDecay
-	if f.ran < burstShare*factorDecay {
-		f.ran, f.backedOffCPU = 0, 0
-	}
-}
 
 // A slot has slotLength ns.
 const (

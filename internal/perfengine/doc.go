@@ -21,7 +21,6 @@
 //	unassignedSamples  samples of untracked threads
 //	scope              which threads the kernel samples: systemWide, or perThread for an ordinary user
 //	childSamples       samples of untracked child processes
-//	childClocks        the CPU time of these, for an ordinary user
 //	samples            samples of tracked threads, until their clocks are read
 //	modeChooser        which processes are sampled; others are stopped
 package perfengine

@@ -24,7 +24,6 @@ type Engine struct {
 	unassigned   *unassignedSamples
 	scope        scope
 	childSamples *childSamples
-	childClocks  *childClocks
 	samples      *samples
 	modes        *modeChooser
 
@@ -50,7 +49,6 @@ func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from
 	}
 	counts := &sampleCounts{}
 	e.childSamples = &childSamples{shared: shared, stream: e.stream, unassigned: e.unassigned, counts: counts}
-	e.childClocks = &childClocks{shared: shared, host: h, threads: e.procs.recordedThreads}
 	e.samples = &samples{
 		shared: shared, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
 		scope: e.scope, childSamples: e.childSamples, counts: counts,
@@ -62,21 +60,17 @@ func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from
 	return e
 }
 
-func (e *Engine) begin(from *Source) {
-	followed := e.opts.Children && !e.opts.Selected
+func (e *Engine) begin() {
 	if r := e.stream.reader; r != nil {
 		e.requestedRate = r.Freq()
 		r.ParseOnly(func(pid int) bool { return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() })
 		r.SetTargets(func(pid int) bool {
 			return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() && e.childSamples.table.Find(pid) != nil
 		})
-		if followed && e.scope.fromStart() {
+		if e.opts.Children && !e.opts.Selected && e.scope.fromStart() {
 			e.childSamples.table = descendants.New[*target.Process, childSample]()
 		}
 		r.Resume()
-	}
-	if followed && !e.childSamples.enabled() {
-		e.childClocks.begin(from.Descendants, from.launched)
 	}
 }
 
@@ -86,14 +80,13 @@ func (e *Engine) Track(of *target.Process) target.ProcessPart {
 	e.procs.all = append(e.procs.all, p)
 	e.modes.chooseFor(p)
 	e.childSamples.processTracked(p)
-	e.childClocks.processTracked(p)
 	return p
 }
 
 // Coverage implements [engine.Engine].
 func (e *Engine) Coverage() engine.Coverage {
 	return engine.Coverage{
-		Complete: e.stream.on() && !e.modes.childrenFellBack && e.showsAllThreads(),
+		Complete: e.stream.on() && e.showsAllThreads(),
 		Children: e.childSamples.enabled(),
 	}
 }
@@ -128,7 +121,6 @@ func (e *Engine) BeginTick(now int64, withheld bool) {
 	if !withheld {
 		e.modes.chooseAll()
 	}
-	e.childClocks.report(now)
 }
 
 // DrainAll implements [engine.Engine].
@@ -146,9 +138,6 @@ func (e *Engine) DrainAll(now int64) {
 	}
 	e.childSamples.handOver(now)
 	r.VaryPeriods(now)
-	if e.scope.fromStart() && !e.childSamples.enabled() {
-		e.samples.adaptCopyLength(now)
-	}
 	if now-e.modes.checkedAt >= checkEvery {
 		e.modes.check(now)
 	}
@@ -175,16 +164,12 @@ func (e *Engine) DrainIfDue() (buffers bool) {
 func (e *Engine) EndTick() { e.unassigned.reportOverdue() }
 
 // Hold implements [engine.Holder].
-func (e *Engine) Hold() {
-	e.stream.hold()
-	e.childClocks.pause()
-}
+func (e *Engine) Hold() { e.stream.hold() }
 
 // Resume implements [engine.Holder].
 func (e *Engine) Resume(now int64) {
 	e.modes.restartSilence(now)
 	e.stream.release()
-	e.childClocks.resume()
 }
 
 // BeforeLastTick implements [engine.Ender]. It ensures that the recording has a stack.
@@ -199,7 +184,6 @@ func (e *Engine) End() {
 	if e.stream.reader != nil {
 		e.stream.reader.Pause()
 	}
-	e.childClocks.pause()
 }
 
 // Stats implements [engine.Engine].

@@ -17,7 +17,6 @@ import (
 //   - frames that are not on the stack (package managed): stopped, always;
 //   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.MayFallBack]);
 //   - incomplete stacks for another reason: the same, once a hundredth of the samples shows it;
-//   - the same for all untracked children: ticks find and stop them;
 //   - everything, as no sample can be walked (32-bit code): stopped.
 //
 // An exec renews the choice. If no samples come at all, all processes are stopped.
@@ -35,7 +34,6 @@ type modeChooser struct {
 	anySampled bool
 	// Processes by what their samples lack: stopped, or sampled nevertheless.
 	fellBack, sampledAnyway [target.NumSampleLacks]int64
-	childrenFellBack        bool
 
 	checkedAt      int64 // CLOCK_MONOTONIC ns
 	receivedBefore int64 // at the last check
@@ -51,10 +49,6 @@ func (c *modeChooser) chooseAll() {
 	}
 	for _, p := range c.procs.all {
 		c.chooseFor(p)
-	}
-	if c.childSamples.enabled() && c.mayFallBack && c.shared.UntrackedLackOuterFrames.Load() {
-		c.childSamples.end(true)
-		c.childrenFellBack = true
 	}
 	if c.stream.pauseUnless(len(c.procs.sampledByPID) > 0 || c.childSamples.enabled()) {
 		c.ranBefore = 0
@@ -99,7 +93,6 @@ func (c *modeChooser) switchToSamples(p *process) {
 	p.mode = modeSamples
 	c.anySampled = true
 	c.procs.sampledByPID[p.Target.PID] = p
-	c.stream.reader.CopyLongest(&c.samples.length) // the stacks of a new process may be deep
 	p.ranBefore = p.Clock.CPUTime()
 	for _, th := range p.threads {
 		c.scope.begin(th)
@@ -136,7 +129,7 @@ func (c *modeChooser) check(now int64) {
 		return
 	}
 	ran, received := c.host.ReadTargetCPU(now), c.samples.counts.received
-	all := c.procs.allSampled() && !c.childrenFellBack
+	all := c.procs.allSampled()
 	if received != c.receivedBefore || c.ranBefore == 0 || !all {
 		c.receivedBefore, c.ranBefore = received, max(ran, 1)
 		if !all {
@@ -226,9 +219,6 @@ func (c *modeChooser) sampledAnywayNote() string {
 
 func (c *modeChooser) fallbackNote(engine string) string {
 	parts := notes(&c.fellBack)
-	if c.childrenFellBack {
-		parts = append(parts, "short-lived children, whose stacks kernel samples do not show whole")
-	}
 	if n := c.samples.counts.deepThreads; n == 1 {
 		parts = append(parts, "1 thread with deep stacks")
 	} else if n > 1 {

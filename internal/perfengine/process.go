@@ -5,7 +5,6 @@ package perfengine
 import (
 	"slices"
 
-	"prywalk/internal/attribute"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
 	"prywalk/internal/target"
@@ -30,16 +29,10 @@ type process struct {
 	fellBackFor, sampledAnyway target.SampleLack
 	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are of the last check.
 	received, receivedBefore, ranBefore int64
-	childrenRecorded                    bool // by [childClocks]
 }
 
 // Observes implements [target.ProcessPart].
 func (p *process) Observes() bool { return p.mode == modeSamples }
-
-// ReportsChildTimes implements [target.ProcessPart].
-func (p *process) ReportsChildTimes() bool {
-	return p.childrenRecorded && p.engine.childClocks.reader != nil
-}
 
 // TrackThread implements [target.ProcessPart].
 func (p *process) TrackThread(of *target.Thread) target.ThreadPart {
@@ -52,7 +45,7 @@ func (p *process) TrackThread(of *target.Thread) target.ThreadPart {
 }
 
 // Ended implements [target.ProcessPart].
-func (p *process) Ended(end *attribute.ProcessEnd) {
+func (p *process) Ended() {
 	e := p.engine
 	e.procs.all = slices.DeleteFunc(e.procs.all, func(other *process) bool { return other == p })
 	e.procs.dropSampled(p)
@@ -61,15 +54,6 @@ func (p *process) Ended(end *attribute.ProcessEnd) {
 		table.Forget(p.Target.PID, p.Process)
 	}
 	e.unassigned.reportProcess(p)
-	e.childClocks.processEnded(p, end)
-}
-
-// childrenOwner returns nil if the process's children are not recorded.
-func (p *process) childrenOwner() *target.Process {
-	if p.childrenRecorded {
-		return p.Process
-	}
-	return nil
 }
 
 // thread implements [target.ThreadPart].
@@ -141,14 +125,4 @@ func (p *processes) dropSampled(gone *process) {
 
 func (p *processes) allSampled() bool {
 	return !slices.ContainsFunc(p.all, func(p *process) bool { return p.mode != modeSamples })
-}
-
-// recordedThreads returns the number of threads with events of [childClocks].
-func (p *processes) recordedThreads() (n int) {
-	for _, p := range p.all {
-		if p.childrenRecorded {
-			n += len(p.threads)
-		}
-	}
-	return n
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"testing"
 
-	"prywalk/internal/attribute"
 	"prywalk/internal/engine"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
@@ -123,7 +122,7 @@ func (r *rig) end() {
 		th.Engine.Ended(true)
 		th.Observed.Close()
 	}
-	r.of.Engine.Ended(&attribute.ProcessEnd{})
+	r.of.Engine.Ended()
 	r.End()
 	r.of.TaskDir.Close()
 }

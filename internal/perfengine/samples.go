@@ -25,7 +25,6 @@ type samples struct {
 	scope        scope
 	childSamples *childSamples
 
-	length    perfevents.StackLength
 	clocksDue []*thread // with clocksAfterSamples samples
 	counts    *sampleCounts
 }
@@ -65,9 +64,6 @@ func (s *samples) take(r *perfevents.Record) {
 		return
 	}
 	p.received++
-	if !kernelOnly {
-		s.length.CountSample(r)
-	}
 	switch {
 	case th == nil:
 		s.keepUnassigned(p, r)
@@ -191,13 +187,4 @@ func (s *samples) foundRunning(th *thread) {
 		s.shared.Out.Add(th.Started(now))
 	}
 	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastClocks())
-}
-
-func (s *samples) adaptCopyLength(now int64) {
-	for _, p := range s.procs.all {
-		if p.mode == modeSamples {
-			s.length.Deepest = max(s.length.Deepest, p.TakeUsedStack())
-		}
-	}
-	s.stream.reader.AdaptCopyLength(&s.length, now)
 }

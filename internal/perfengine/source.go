@@ -13,18 +13,14 @@ import (
 type Source struct {
 	// Events are the kernel's samples, paused until the recording begins, or nil.
 	Events *perfevents.Reader
-	// Descendants are the records of child processes, or nil.
-	Descendants *perfevents.Reader
 	// MayFallBack permits that a process whose samples lack something is stopped ([target.SampleLack.NeedsStops]).
 	MayFallBack bool
-
-	launched int // the command, if Descendants records it
 }
 
 // Start implements [engine.Source].
 func (s *Source) Start(shared *engine.SharedState, h engine.Host, o engine.Options) engine.Engine {
 	e := newEngine(shared, h, o, s)
-	e.begin(s)
+	e.begin()
 	return e
 }
 
@@ -39,19 +35,10 @@ func (s *Source) Period() int64 {
 // FromStart implements [engine.Source].
 func (s *Source) FromStart() bool { return s.Events != nil && !s.Events.PerThread() }
 
-// Launched implements [engine.Source].
-func (s *Source) Launched(pid int) {
-	if s.Descendants != nil && s.Descendants.OpenThread(pid) == nil { // on error ticks alone find its children
-		s.launched = pid
-	}
-}
-
 // Close implements [engine.Source].
 func (s *Source) Close() {
-	for _, r := range []*perfevents.Reader{s.Events, s.Descendants} {
-		if r != nil {
-			r.Close()
-		}
+	if s.Events != nil {
+		s.Events.Close()
 	}
 }
 
@@ -60,7 +47,6 @@ type Options struct {
 	Freq      float64 // samples per second of a running thread
 	NoKernel  bool    // without kernel functions
 	Children  bool
-	Selected  bool // only some threads of a process
 	LowMemory bool // less memory for samples
 	// MayAsk returns an error if a seccomp filter may kill callers of perf_event_open.
 	MayAsk func() error
@@ -73,7 +59,10 @@ func Auto(o Options) (s *Source, why error) {
 	if why = o.MayAsk(); why == nil {
 		why = s.openPermitted(o, perfevents.Try)
 	}
-	return s.withDescendants(o), why
+	if s.Events == nil {
+		return nil, why
+	}
+	return s, nil
 }
 
 // Forced is Auto without the trial of samples of all CPUs.
@@ -85,7 +74,7 @@ func Forced(o Options) (*Source, error) {
 	if err := s.openPermitted(o, func() error { return nil }); err != nil {
 		return nil, err
 	}
-	return s.withDescendants(o), nil
+	return s, nil
 }
 
 func (s *Source) openPermitted(o Options, try func() error) error {
@@ -98,9 +87,6 @@ func (s *Source) openPermitted(o Options, try func() error) error {
 	}
 	return err
 }
-
-// DescendantsOnly opens the records of children, or returns nil.
-func DescendantsOnly(o Options) *Source { return (&Source{}).withDescendants(o) }
 
 // lowMemoryRings, bytes, permit 30 KiB of stack in a sample with 32 CPUs, 6 KiB with 128.
 const lowMemoryRings = 32 << 20
@@ -121,15 +107,4 @@ func (s *Source) open(how func(perfevents.Options) (*perfevents.Reader, error), 
 		s.Events = r
 	}
 	return err
-}
-
-// withDescendants opens the records of children if needed and permitted, and returns nil if nothing is open.
-func (s *Source) withDescendants(o Options) *Source {
-	if o.Children && !o.Selected && !s.FromStart() && o.MayAsk() == nil && perfevents.TryDescendants() == nil {
-		s.Descendants, _ = perfevents.OpenDescendants() // on error ticks alone find children
-	}
-	if s.Events == nil && s.Descendants == nil {
-		return nil
-	}
-	return s
 }

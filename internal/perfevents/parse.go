@@ -22,8 +22,6 @@ const (
 	CommSet // a thread's new name, also by exec
 	Mapped
 	throttled // no samples until the next scheduler tick
-	SwitchedIn
-	SwitchedOut
 )
 
 // Record is one record. Its slices point into the ring, and are valid until the callback returns.
@@ -45,7 +43,6 @@ type Record struct {
 	NoUser  bool        // never in user space
 	Stack   []byte      // the readable ones of the Asked bytes from the stack pointer on
 	Asked   int
-	Longest bool // Asked is the most that a sample can have
 
 	// Chain has the user's program counter and return addresses, found by frame pointers, innermost first, 8 bytes
 	// each.
@@ -67,20 +64,17 @@ func (r *Record) ChainAt(i int) uint64 { return word(r.Chain[8*i:]) }
 
 // include/uapi/linux/perf_event.h, enum perf_event_type.
 const (
-	typeLost          = 2
-	typeComm          = 3
-	typeExit          = 4
-	typeThrottle      = 5
-	typeFork          = 7
-	typeSample        = 9
-	typeMmap2         = 10
-	typeLostSamples   = 13
-	typeSwitch        = 14
-	typeSwitchCPUWide = 15
+	typeLost        = 2
+	typeComm        = 3
+	typeExit        = 4
+	typeThrottle    = 5
+	typeFork        = 7
+	typeSample      = 9
+	typeMmap2       = 10
+	typeLostSamples = 13
 
-	miscSwitchOut = 1 << 13
-	miscCommExec  = 1 << 13
-	miscBuildID   = 1 << 14 // a build id in place of device and inode
+	miscCommExec = 1 << 13
+	miscBuildID  = 1 << 14 // a build id in place of device and inode
 )
 
 const (
@@ -124,10 +118,6 @@ func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 		return parseComm(misc, body, r)
 	case typeMmap2:
 		return parseMmap2(misc, body, r)
-	case typeSwitch, typeSwitchCPUWide:
-		if r.Kind = SwitchedIn; misc&miscSwitchOut != 0 {
-			r.Kind = SwitchedOut
-		}
 	}
 	return true
 }

@@ -115,8 +115,6 @@ func TestRecordsOfTasksAndMappingsAreRead(t *testing.T) {
 		{typeExit, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Exited, PID: 7, PPID: 6, TID: 9, Time: 999,
 			CPU: 3}},
 		{typeThrottle, 0, words(1, 2, 3), Record{Kind: throttled, PID: 7, TID: 8, Time: 1000, CPU: 3}},
-		{typeSwitch, 0, nil, Record{Kind: SwitchedIn, PID: 7, TID: 8, Time: 1000, CPU: 3}},
-		{typeSwitch, miscSwitchOut, nil, Record{Kind: SwitchedOut, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeComm, miscCommExec, append(words(7|9<<32), "ls\x00\x00\x00\x00\x00\x00"...),
 			Record{Kind: CommSet, PID: 7, TID: 9, Time: 1000, CPU: 3, Name: []byte("ls"), Exec: true}},
 		{typeMmap2, 2, append(words(7|9<<32, 0x1000, 0x2000, 0x3000, 8|1<<32, 77, 1, 5), "/bin/ls\x00"...),

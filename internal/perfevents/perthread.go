@@ -47,13 +47,11 @@ func (r *Reader) OpenThread(tid int) error {
 	if _, followed := r.threads[tid]; followed {
 		return nil
 	}
-	attr := r.threadAttr()
+	attr := r.opts.perThread()
 	if r.paused {
 		attr.Bits |= unix.PerfBitDisabled
 	}
-	if r.ringBytes == 0 {
-		attr.Sample /= firstSamples
-	}
+	attr.Sample /= firstSamples
 	fds := make([]int, 0, len(r.rings))
 	for _, g := range r.rings {
 		fd, err := unix.PerfEventOpen(&attr, tid, g.cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)

@@ -11,13 +11,10 @@ import (
 // A timer may be late, but not early: between two samples of a CPU there are at most the elapsed periods, and two. A
 // period is up to an eighth shorter than the mean.
 func TestSamplesComeAtTheSetRate(t *testing.T) {
-	for _, shorter := range []int{0, MinStack} {
-		r := open(t, Options{Freq: 997})
+	for _, stack := range []int{0, MinStack} {
+		r := open(t, Options{Freq: 997, Stack: stack})
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		if !r.setCopyLength(shorter) {
-			t.Fatal("setCopyLength fails")
-		}
 		for _, hz := range []float64{50, 400, 50} {
 			before := r.Period()
 			if !r.SetFreq(hz) || r.Freq() != hz {

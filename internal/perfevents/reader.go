@@ -50,8 +50,8 @@ type Options struct {
 	Programs   bool // records of creations and exits of threads, of names and of mapped code
 }
 
-// Reader reads the kernel's records: samples of all online CPUs ([Open]) or of single threads ([OpenPerThread]), or
-// switches and ends of descendants ([OpenDescendants]). Not safe for concurrent use.
+// Reader reads the kernel's records: samples of all online CPUs ([Open]) or of single threads ([OpenPerThread]). Not
+// safe for concurrent use.
 type Reader struct {
 	opts                  Options
 	rings                 []*ring
@@ -64,10 +64,8 @@ type Reader struct {
 	online                string                 // CPUs, as the kernel lists them
 	listCPUs              func() (string, error) // for tests
 
-	threads    map[int]sampledThread // nil: sampling by CPU
-	ringBytes  int                   // of descendants' records; 0: samples are taken
-	paused     bool
-	copyLength int // bytes; 0: the most
+	threads map[int]sampledThread // nil: sampling by CPU
+	paused  bool
 
 	freqSetAt, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period before it, ns
 	variedAt                int64 // last change of the periods, CLOCK_MONOTONIC ns
@@ -152,11 +150,7 @@ func (r *Reader) VaryPeriods(now int64) {
 func (r *Reader) setPeriods() bool {
 	ok := true
 	for _, g := range r.rings {
-		switch {
-		case r.PerThread():
-		case g.shortEvent >= 0:
-			ok = procmem.SetPeriod(g.shortEvent, r.opts.drawnPeriod()) == nil && ok
-		default:
+		if !r.PerThread() {
 			ok = procmem.SetPeriod(g.fd, r.opts.drawnPeriod()) == nil && ok
 		}
 	}
@@ -245,7 +239,6 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	case Sampled:
 		r.samples++
 		g.share.count(r.isTarget == nil || r.isTarget(rec.PID))
-		rec.Longest = r.longest(rec.Asked)
 	}
 	take(rec)
 }
@@ -256,12 +249,11 @@ func (r *Reader) ReopenIfCPUsChanged() bool {
 	if err != nil || string(online) == r.online {
 		return err == nil
 	}
-	tids, shorter := slices.Collect(maps.Keys(r.threads)), r.copyLength
+	tids := slices.Collect(maps.Keys(r.threads))
 	r.Close() // both would take twice the locked memory
 	if r.openAll() != nil {
 		return false
 	}
-	r.setCopyLength(shorter)
 	for _, tid := range tids {
 		if err := r.OpenThread(tid); err != nil && !errors.Is(err, unix.ESRCH) {
 			return false
@@ -283,9 +275,6 @@ func (r *Reader) control(request uint) {
 	r.paused = request == unix.PERF_EVENT_IOC_DISABLE
 	for _, g := range r.rings {
 		_ = unix.IoctlSetInt(g.fd, request, 0)
-		if g.shortEvent >= 0 {
-			_ = unix.IoctlSetInt(g.shortEvent, request, 0)
-		}
 	}
 	for _, thread := range r.threads {
 		for _, fd := range thread.events {
@@ -302,7 +291,7 @@ func (r *Reader) Close() {
 	for _, g := range r.rings {
 		g.close()
 	}
-	r.rings, r.online, r.copyLength = nil, "", 0
+	r.rings, r.online = nil, ""
 }
 
 func (r *Reader) openAll() error {
@@ -312,14 +301,11 @@ func (r *Reader) openAll() error {
 	}
 	online := string(list)
 	attr, pid := r.opts.attr(), -1
-	switch {
-	case r.ringBytes != 0:
-		attr, pid = r.opts.descendantsRingOwner(), os.Getpid()
-	case r.PerThread():
+	if r.PerThread() {
 		attr, pid = r.opts.ringOwner(), os.Getpid()
 	}
 	for _, cpu := range parseCPUs(online) {
-		g, err := openRing(&attr, pid, cpu, cmp.Or(r.ringBytes, ringSize(r.opts.Stack)))
+		g, err := openRing(&attr, pid, cpu, ringSize(r.opts.Stack))
 		if errors.Is(err, unix.ENODEV) {
 			continue
 		}

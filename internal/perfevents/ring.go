@@ -19,13 +19,11 @@ const (
 )
 
 type ring struct {
-	fd         int
-	shortEvent int // −1: none
-	cpu        int
-	mem        []byte // with its first page; nil: closed
-	data       []byte // a power of two
-	wrap       []byte // copy of a record that wraps
-	share      targetShare
+	fd, cpu int
+	mem     []byte // with its first page; nil: closed
+	data    []byte // a power of two
+	wrap    []byte // copy of a record that wraps
+	share   targetShare
 }
 
 // openRing maps size bytes, a power of two. pid −1: all threads.
@@ -40,12 +38,11 @@ func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("%w: %d KiB for processor %d: %w", errNoRoom, size>>10, cpu, err)
 	}
-	return &ring{fd: fd, shortEvent: -1, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
+	return &ring{fd: fd, cpu: cpu, mem: mem, data: mem[page:], wrap: make([]byte, largest)}, nil
 }
 
 func (g *ring) close() {
 	if g.mem != nil {
-		g.closeShortEvent()
 		_ = unix.Munmap(g.mem) // own memory
 		_ = unix.Close(g.fd)
 		g.mem, g.data = nil, nil

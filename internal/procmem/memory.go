@@ -22,9 +22,8 @@ import (
 // Without pagemap (CONFIG_PROC_PAGE_MONITOR) files and shared memory are not read, and a read of anonymous memory may
 // wait for swap.
 //
-// For one goroutine: [Memory.Copy], [Memory.MappingStart], [Memory.MappingEnd], [Memory.CheckPlaces],
-// [Memory.AwaitMmapLock], [Memory.Close], and the methods in syscallthread.go and mmaplockwatch.go. All others are safe
-// for concurrent use.
+// For one goroutine: [Memory.Copy], [Memory.MappingStart], [Memory.AwaitMmapLock], [Memory.Close], and the methods in
+// syscallthread.go and mmaplockwatch.go. All others are safe for concurrent use.
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted by address
@@ -165,17 +164,6 @@ func (m *Memory) MappingStart(addr uint64) uint64 {
 		return 0
 	}
 	return s.Start
-}
-
-// MappingEnd returns the end of addr's mapping, or 0 if unknown.
-//
-//go:nosplit
-func (m *Memory) MappingEnd(addr uint64) uint64 {
-	var s Span
-	if !m.lookup(addr, 1, &s) {
-		return 0
-	}
-	return s.End
 }
 
 // readAnonymous reads where missing pages have no provider. by: the threads that read, or nil.

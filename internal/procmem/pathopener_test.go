@@ -42,7 +42,7 @@ func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 			if _, err := held.SchedStat(); err != nil {
 				return err
 			}
-			if _, err := held.WchanOnce(make([]byte, 64)); err != nil {
+			if _, err := held.Wchan(make([]byte, 64)); err != nil {
 				return err
 			}
 			return held.Status(&status)

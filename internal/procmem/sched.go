@@ -6,41 +6,17 @@ import "bytes"
 
 // parseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns.
 func parseLastRun(b []byte) (int64, bool) {
-	var ns, digits int64
-	point := false
-	for _, ch := range schedField(b, "\nse.exec_start") {
-		switch {
-		case ch == ' ' && digits == 0:
-		case ch == '.' && !point && digits > 0:
-			point, digits = true, 0
-		case ch >= '0' && ch <= '9':
-			if ns > 1<<58 {
-				return 0, false
-			}
-			ns = 10*ns + int64(ch-'0')
-			digits++
-		case ch == '\n':
-			return ns, point && digits == 6
-		default:
-			return 0, false
-		}
-	}
-	return 0, false
+	c := cursor{b: schedField(b, "\nse.exec_start")}
+	ms, fraction, ok := bytes.Cut(c.word(), []byte{'.'})
+	ns := c.number(ms, 10)*1e6 + c.number(fraction, 10)
+	return int64(ns), ok && !c.bad && len(fraction) == 6 && len(c.b) > 0 && ns < 1<<62
 }
 
 // parseSwitches returns nr_switches of a sched file, the departures from a CPU.
 func parseSwitches(b []byte) (n uint64, ok bool) {
-	digits := 0
-	for _, ch := range schedField(b, "\nnr_switches") {
-		switch {
-		case ch == ' ' && digits == 0:
-		case ch >= '0' && ch <= '9' && digits < 19:
-			n, digits = 10*n+uint64(ch-'0'), digits+1
-		default:
-			return n, ch == '\n' && digits > 0
-		}
-	}
-	return 0, false
+	c := cursor{b: schedField(b, "\nnr_switches")}
+	n = c.uint()
+	return n, !c.bad && len(c.b) > 0
 }
 
 // schedField returns the text after a name and its colon. The last such name is the field's: the thread's name, any

@@ -2,8 +2,6 @@
 
 package procmem
 
-import "slices"
-
 // findSpan returns the span of a sorted table that has addr, or the next one, and reports whether it has addr.
 //
 //go:nosplit
@@ -113,74 +111,4 @@ func (r *recentSpans) add(s *Span) {
 	}
 	r.spans[r.end%uint8(len(r.spans))] = *s
 	r.end++
-}
-
-const checkedFor = 2e6 // ns
-
-// MaxPlaces bounds the places of [Memory.CheckPlaces]: package ptrace reads at most 64 parts.
-const MaxPlaces = 62
-
-// CheckPlaces checks before a stop which of at most [MaxPlaces] places, of size bytes each, are in present anonymous
-// memory. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is, or it cannot be known.
-func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (until int64) {
-	clear(present)
-	fd := m.pagemap.fd()
-	if fd < 0 || m.UsesSyscallThreads() || m.swapped.Load() || size == 0 || size > pageSize {
-		return 0
-	}
-	var buf [2 * MaxPlaces]uint64
-	pages, known := buf[:0], places[:min(len(places), MaxPlaces)]
-	var in Span
-	for _, place := range known {
-		if off := place - in.Start; off >= in.End-in.Start || in.End-place < size {
-			if !m.lookup(place, size, &in) || in.End-place < size {
-				in = Span{}
-				continue
-			}
-		}
-		if in.Kind == Anonymous {
-			for _, page := range pagesOf(place, size) {
-				if i, added := slices.BinarySearch(pages, page); !added {
-					pages = slices.Insert(pages, i, page)
-				}
-			}
-		}
-	}
-	pages = pages[:presentPages(fd, pages)]
-	for i, place := range known {
-		at := pagesOf(place, size)
-		_, first := slices.BinarySearch(pages, at[0])
-		_, last := slices.BinarySearch(pages, at[1])
-		present[i] = first && last
-	}
-	if len(pages) == 0 {
-		return 0
-	}
-	return Now() + checkedFor
-}
-
-// pagesOf returns the first and last page of at most a page's bytes.
-func pagesOf(place, size uint64) [2]uint64 {
-	return [2]uint64{place &^ (pageSize - 1), (place + size - 1) &^ (pageSize - 1)}
-}
-
-func presentPages(fd int, pages []uint64) (n int) {
-	const most = 64
-	var entries [most * 8]byte
-	for i := 0; i < len(pages); {
-		from, j := pages[i], i+1
-		for j < len(pages) && (pages[j]-from)/pageSize < most {
-			j++
-		}
-		want := ((pages[j-1]-from)/pageSize + 1) * 8
-		got, _ := pread(fd, entries[:want], from/pageSize*8)
-		for ; i < j; i++ {
-			off := (pages[i] - from) / pageSize * 8
-			if off+8 <= uint64(got) && isPresentMemory(entries[off:]) {
-				pages[n] = pages[i]
-				n++
-			}
-		}
-	}
-	return n
 }

@@ -40,7 +40,6 @@ type ThreadFiles struct {
 	identity      identity
 	arrivals      arrivals
 	schedstatKept bool // open by KeepSchedstatOpen
-	stackRead     bool
 }
 
 // OpenThread opens nothing: a missing thread shows at the first read. With a nil budget no file stays open.
@@ -256,20 +255,10 @@ func trimLine(b []byte) []byte { return bytes.TrimSuffix(b, []byte{'\n'}) }
 // Wchan reads into buf (64 bytes suffice) the kernel function that the thread sleeps in, or nothing.
 func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {
 	b, err := f.read(fileWchan, buf)
-	return wchan(b), err
-}
-
-// WchanOnce is [ThreadFiles.Wchan], but does not keep the file open.
-func (f *ThreadFiles) WchanOnce(buf []byte) ([]byte, error) {
-	b, err := f.readOnce(fileWchan, buf)
-	return wchan(b), err
-}
-
-func wchan(b []byte) []byte {
 	if b = trimLine(b); len(b) == 1 && b[0] == '0' {
-		return b[:0]
+		b = b[:0]
 	}
-	return b
+	return b, err
 }
 
 // LastRun returns when the scheduler last charged the thread, in ns of its CPU's scheduler clock: its departure or, if
@@ -354,17 +343,8 @@ func ReadComm(tid int, c *Comm) error {
 	return err
 }
 
-func (f *ThreadFiles) readOnce(which file, buf []byte) ([]byte, error) {
-	fd, e := f.open(which)
-	return readAndClose(fd, e, buf)
-}
-
 func readOnce(path, buf []byte) ([]byte, error) {
 	fd, e := open(path, 0)
-	return readAndClose(fd, e, buf)
-}
-
-func readAndClose(fd int, e syscall.Errno, buf []byte) ([]byte, error) {
 	if e != 0 {
 		return nil, classify(e)
 	}
@@ -374,14 +354,8 @@ func readAndClose(fd int, e syscall.Errno, buf []byte) ([]byte, error) {
 }
 
 // KernelStack reads the thread's kernel stack, for [NextKernelFrame]. It needs CAP_SYS_ADMIN (fs/proc/base.c,
-// proc_pid_stack). From the second read on the file stays open.
-func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) {
-	if f.stackRead {
-		return f.read(fileStack, buf)
-	}
-	f.stackRead = true
-	return f.readOnce(fileStack, buf)
-}
+// proc_pid_stack).
+func (f *ThreadFiles) KernelStack(buf []byte) ([]byte, error) { return f.read(fileStack, buf) }
 
 // NextKernelFrame returns the innermost function of a [ThreadFiles.KernelStack], and the rest of the text; "" at the
 // end. A line is "[<0>] do_wait+0x53/0x120 [module]"; an incomplete last one is ignored.

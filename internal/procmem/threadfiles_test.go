@@ -114,29 +114,6 @@ func TestClocksStayOpenBeyondTheBudget(t *testing.T) {
 	}
 }
 
-func TestKernelStackIsKeptOpenFromTheSecondTimeOn(t *testing.T) {
-	cmd := sleeper(t)
-	budget := NewFDBudget(100)
-	f := OpenThread(cmd.Process.Pid, cmd.Process.Pid, budget)
-	defer f.Close()
-	var buf [4096]byte
-	for i, want := range []int64{3, 2, 1, 1} {
-		before := Calls()
-		text, err := f.KernelStack(buf[:])
-		if err == refusal.Denied {
-			t.Skip("needs root to read kernel stacks: sudo make test")
-		}
-		if calls := Calls() - before; err != nil || len(text) == 0 || calls != want {
-			t.Errorf("read %d: %d bytes, %v, %d system calls, want %d", i, len(text), err, calls, want)
-		}
-	}
-	cmd.Process.Kill()
-	cmd.Wait()
-	if _, err := f.KernelStack(buf[:]); err != refusal.Exited {
-		t.Errorf("kernel stack of an ended thread: %v, want %v", err, refusal.Exited)
-	}
-}
-
 func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 	cmd := sleeper(t)
 	pid := cmd.Process.Pid

@@ -35,9 +35,6 @@ func (r *recording) launchAndRecord(args []string) error {
 	r.pids = []int{l.PID}
 	r.output.setPath(&r.options, l.PID)
 	r.samplerOpts.Launched = procmem.BootTicks()
-	if r.samplerOpts.Engine != nil {
-		r.samplerOpts.Engine.Launched(l.PID)
-	}
 	launched.Store(l) // from now on it must stop with prywalk
 	defer launched.Store(nil)
 	if err := l.Release(); err != nil {

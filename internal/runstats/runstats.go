@@ -68,8 +68,8 @@ type Observed struct {
 	FallbackNote string `json:"-"`
 	// KernelSampled are the kernel's samples of running threads; they are no part of Attempted.
 	KernelSampled int64 `json:"kernel_sampled"`
-	// UnassignedSamples are kernel samples of threads that ended before their clocks were read again, and of newborn
-	// processes that were never opened. They are not in the profile; they decide which stacks get the time of ended
+	// UnassignedSamples are kernel samples of threads that ended before their clocks were read again, and of processes
+	// that were never opened. They are not in the profile; they decide which stacks get the time of ended
 	// threads.
 	UnassignedSamples int64 `json:"unassigned_samples"`
 	// LostSamples are kernel samples, of all programs, that were dropped because a buffer was full.

@@ -19,8 +19,7 @@ type Event struct {
 	What   attribute.Event
 	Proc   *Process
 	Thread *Thread // of UnassignedSample: nil if it is not tracked
-	// RawSample is of an observation, or of an UnassignedSample; Program of these, if not that of Proc or Thread, and of
-	// a ChildCounted.
+	// RawSample is of an observation, or of an UnassignedSample; Program of these, if not that of Proc or Thread.
 	RawSample *observe.RawSample
 	Program   *Program
 
@@ -100,12 +99,9 @@ type Producer interface {
 type ProcessPart interface {
 	// Observes reports whether the engine, not stops, observes its running threads.
 	Observes() bool
-	// ReportsChildTimes reports whether the engine reports all CPU time of its untracked descendants, also after its end
-	// ([attribute.ChildCounted]).
-	ReportsChildTimes() bool
 	TrackThread(*Thread) ThreadPart
-	// Ended completes the report of the end. All threads have ended before.
-	Ended(*attribute.ProcessEnd)
+	// Ended is called after the end of all threads.
+	Ended()
 }
 
 // ThreadPart is an engine's part of a thread. The tracer calls it around each observation.

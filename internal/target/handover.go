@@ -133,9 +133,6 @@ type Common struct {
 	Garbage   *selfruntime.Collector
 	Failure   *selfruntime.Failure
 	QuotaGate CPUQuotaGate
-	// The aggregator sets UntrackedLackOuterFrames: kernel samples of untracked processes lack the outer ends of
-	// stacks.
-	UntrackedLackOuterFrames atomic.Bool
 }
 
 // NewCommon returns a recording's state.

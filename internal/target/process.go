@@ -32,10 +32,9 @@ type Process struct {
 	FromStart bool
 	Since     int64
 
-	// The aggregator writes these, and the producer reads them at any time, and resets otherMemory and usedStack.
+	// The aggregator writes these, and the producer reads them at any time, and resets otherMemory.
 	Plans         observe.Plans
 	otherMemory   atomic.Pointer[observe.OtherMemory] // nil: taken
-	usedStack     atomic.Int64                        // bytes; 0: taken
 	firstCopy     atomic.Int64
 	firstStackEnd atomic.Uint64
 	codeChangedAt atomic.Int64 // CLOCK_MONOTONIC ns; 0: never

@@ -62,15 +62,6 @@ func expectedLack(t *loadedcode.Process, furtherStacks bool) SampleLack {
 	return LacksNothing
 }
 
-// DeeperThanSample is for [Process.NoteUsedStack] of a walk cut by the end of a sample's copy: 1 TiB.
-const DeeperThanSample int64 = 1 << 40
-
-// NoteUsedStack records the bytes of stack in a sample's walk.
-func (p *Process) NoteUsedStack(n int64) { raise(&p.usedStack, n) }
-
-// TakeUsedStack returns the most since the last call.
-func (p *Process) TakeUsedStack() int64 { return p.usedStack.Swap(0) }
-
 func raise(greatest *atomic.Int64, n int64) {
 	for before := greatest.Load(); n > before && !greatest.CompareAndSwap(before, n); before = greatest.Load() {
 	}

@@ -107,16 +107,3 @@ func TestRequestIsOpenUntilItIsDone(t *testing.T) {
 		t.Errorf("done: open %v, took %d", r.Open(), r.Took())
 	}
 }
-
-func TestDeepestStackIsReportedOnce(t *testing.T) {
-	var p Process
-	for _, n := range []int64{100, 300, 200} {
-		p.NoteUsedStack(n)
-	}
-	if n := p.TakeUsedStack(); n != 300 {
-		t.Errorf("%d bytes", n)
-	}
-	if n := p.TakeUsedStack(); n != 0 {
-		t.Errorf("%d bytes, reported twice", n)
-	}
-}

@@ -16,7 +16,6 @@ type execs struct {
 	stops        *stops
 	tracked      *tracked
 	endedThreads *endedThreads
-	newChildren  *newChildren
 }
 
 // detect finds an exec. The account of the thread that called it goes on.
@@ -24,7 +23,6 @@ func (e *execs) detect(p *target.Process, now int64) {
 	if !p.HasExeced() {
 		return
 	}
-	e.newChildren.noteExec(p)
 	caller := p.ExecCaller()
 	if caller != nil && caller.IsFirst() {
 		e.tracked.reportUnchanged(caller)

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/target"
-	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
@@ -49,7 +48,7 @@ func withUntrackedChild(t *testing.T, f func(*childRig)) {
 		finder.Track(os.Getpid(), u.tracked)
 		finder.Search(u.cmd.Process.Pid-1, u.now)
 		finder.Search(u.cmd.Process.Pid, u.now)
-		if u.value() == nil && finder.Empty() {
+		if finder.Empty() {
 			t.Error("the child is not found")
 			return
 		}
@@ -64,58 +63,37 @@ func (u *childRig) kill() {
 	_ = u.cmd.Wait()
 }
 
-func (u *childRig) value() *untrackedChild {
-	for found := range u.c.newChildren.finder.All() {
-		if found.PID == u.cmd.Process.Pid {
-			return found.Value
-		}
-	}
-	return nil
-}
-
 func (u *childRig) tick() {
 	u.c.Tick.Number++
+	u.c.Tick.At, u.c.Tick.StandsFor = u.now, 10e6
 	u.c.newChildren.observe(u.now)
-	u.c.stops.finishUntil(procmem.Now() + 1e9)
 }
 
-// stopTimes ticks until n marks have a sample, if ok, and returns the number of those without.
-func (u *childRig) stopTimes(t *testing.T, n int) (without int, ok bool) {
+// markTimes ticks until the child has n marks.
+func (u *childRig) markTimes(t *testing.T, n int) {
 	t.Helper()
 	for range maxTries {
 		u.tick()
-		if child := u.value(); child != nil {
-			samples := 0
-			for i := range child.marks {
-				if child.marks[i].raw != nil {
-					samples++
-				}
-			}
-			if samples == n {
-				return len(child.marks) - n, true
+		for found := range u.c.newChildren.finder.All() {
+			if found.PID == u.cmd.Process.Pid && len(found.Value) == n {
+				return
 			}
 		}
 		procmem.SleepUntil(procmem.Now() + 1e6)
 	}
-	t.Errorf("%d samples of a child that computes are not reached", n)
-	return 0, false
+	t.Errorf("%d marks of a child that computes are not reached", n)
 }
 
-func (u *childRig) events() (samples, ofChildren, counted []target.Event) {
+func (u *childRig) events() (ofChildren []target.Event) {
 	u.c.backlog.handOver()
 	for len(u.c.Queue.Batches()) > 0 {
 		for _, e := range <-u.c.Queue.Batches() {
-			switch e.What.(type) {
-			case nil:
-				samples = append(samples, e)
-			case *attribute.UnassignedSample:
+			if _, ok := e.What.(*attribute.UnassignedSample); ok {
 				ofChildren = append(ofChildren, e)
-			case *attribute.ChildCounted:
-				counted = append(counted, e)
 			}
 		}
 	}
-	return samples, ofChildren, counted
+	return ofChildren
 }
 
 func (u *childRig) track(t *testing.T) {
@@ -129,90 +107,41 @@ func (u *childRig) track(t *testing.T) {
 	u.c.tracked.trackProcess(target.NewProcess(opened, true, os.Getpid()))
 }
 
-// The table of newChildren.
-func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
-	const stops = 2
+func TestMarksOfChildrenBecomeSamplesOfTheirAncestor(t *testing.T) {
+	const marks = 2
 	for name, c := range map[string]struct {
-		then                 func(*testing.T, *childRig)
-		ofThread, ofChildren int
-		reported             bool
+		then func(*testing.T, *childRig)
+		want int
 	}{
-		"tracked": {func(t *testing.T, u *childRig) {
-			u.track(t)
-			u.c.listings.refreshAll(procmem.Now())
-		}, stops, 0, true},
+		"tracked": {func(t *testing.T, u *childRig) { u.track(t) }, marks},
 		"ends untracked": {func(_ *testing.T, u *childRig) {
 			u.kill()
 			u.tick()
-		}, 0, stops, true},
-		"tracked, ends before its first thread is": {func(t *testing.T, u *childRig) {
-			u.track(t)
-			u.c.tracked.endProcess(u.c.tracked.processes()[0])
-		}, 0, 0, true},
+		}, marks},
 		"untracked for 10 s": {func(_ *testing.T, u *childRig) {
 			u.now += 10.1e9
 			u.tick()
-		}, 0, 0, false},
-		"untracked at the end": {func(_ *testing.T, u *childRig) { u.c.newChildren.end() }, 0, 0, false},
+		}, 0},
+		"untracked at the end": {func(_ *testing.T, u *childRig) { u.c.newChildren.end() }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withUntrackedChild(t, func(u *childRig) {
-				without, ok := u.stopTimes(t, stops)
-				if !ok {
-					return
-				}
-				without++ // below
-				child := u.value()
-				child.marks = append(child.marks, mark{
-					at: u.now, standsFor: 1, program: &target.Program{}, childState: attribute.ChildNotStopped,
-				})
-				u.events()
+				u.markTimes(t, marks)
 				c.then(t, u)
-				if !c.reported {
-					without = 0
+				got := u.events()
+				if len(got) != c.want {
+					t.Errorf("%d samples of children, want %d", len(got), c.want)
 				}
-				sampled, ofChildren, _ := u.events()
-				if len(sampled) != c.ofThread || len(ofChildren) != c.ofChildren+without {
-					t.Errorf("%d samples of its thread and %d of children, want %d and %d", len(sampled), len(ofChildren),
-						c.ofThread, c.ofChildren+without)
-				}
-				for _, e := range sampled {
-					if e.Thread.TID != u.cmd.Process.Pid || e.RawSample == nil || e.Program.Name != "sh" {
-						t.Errorf("a sample of thread %d, program %q", e.Thread.TID, e.Program.Name)
+				for _, e := range got {
+					what := e.What.(*attribute.UnassignedSample)
+					if e.Proc != u.tracked || !what.OfChild || what.Process != u.tracked.ID || what.StandsFor != 10e6 ||
+						what.Place.ChildState != attribute.ChildProgramOnly || e.Program.Name != "sh" {
+						t.Errorf("%+v, program %q", what, e.Program.Name)
 					}
-				}
-				for _, e := range ofChildren {
-					if e.Proc != u.tracked {
-						t.Error("a sample of another process's child")
-					}
-				}
-				if n := u.c.Pool.BytesInUse(); (n > 0) != (c.ofThread+c.ofChildren > 0) {
-					t.Errorf("%d bytes of samples are in use", n)
 				}
 			})
 		})
 	}
-}
-
-func TestAChildWhoseStopIsDeniedIsNotStoppedAgain(t *testing.T) {
-	withUntrackedChild(t, func(u *childRig) {
-		if _, ok := u.stopTimes(t, 1); !ok {
-			return
-		}
-		child := u.value()
-		u.c.newChildren.stopFinished(child, nil, ptrace.ErrDenied)
-		stops := u.c.counts.attempted
-		for n, tries := len(child.marks), 0; len(child.marks) < n+2; tries++ {
-			if tries == maxTries {
-				t.Fatal("the child is not marked again")
-			}
-			u.tick()
-			procmem.SleepUntil(procmem.Now() + 1e6)
-		}
-		if u.c.counts.attempted != stops {
-			t.Errorf("%d more observations were begun", u.c.counts.attempted-stops)
-		}
-	})
 }
 
 // Before, an agent kept the files of hundreds of ended processes: on a busy host each tick began a search.
@@ -250,31 +179,4 @@ func TestEndedChildIsForgottenWhileEachSearchLastsBeyondItsTick(t *testing.T) {
 				finder.Empty())
 		}
 	})
-}
-
-func TestTimeOfUntrackedChildrenIsReportedOnce(t *testing.T) {
-	for _, byEngine := range []bool{false, true} {
-		withUntrackedChild(t, func(u *childRig) {
-			u.tracked.Engine = toyProcess{childTimes: byEngine}
-			testtargets.Eventually(t, "it has CPU time", func() bool {
-				u.tick()
-				for found := range u.c.newChildren.finder.All() {
-					return len(found.Times) > 0
-				}
-				return false
-			})
-			u.kill()
-			u.tick()
-			_, _, counted := u.events()
-			if byEngine != (len(counted) == 0) {
-				t.Errorf("reported by the engine %v: the tracer reports %d times", byEngine, len(counted))
-			}
-			for _, e := range counted {
-				what := e.What.(*attribute.ChildCounted)
-				if what.Process != u.tracked.ID || e.Program.Name != "sh" || what.CPU <= 0 {
-					t.Errorf("%d ns of %q", what.CPU, e.Program.Name)
-				}
-			}
-		})
-	}
 }

@@ -201,7 +201,7 @@ func (o *observations) report(th *target.Thread, s *observe.RawSample) {
 	o.shared.AddSample(target.Event{
 		Thread: th, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		StandsFor:  o.standsFor(th, s),
-		WalkAtOnce: s.OutlineFailed() || s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
+		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
 	})
 }
 

@@ -5,7 +5,6 @@ package tracer
 import (
 	"testing"
 
-	"prywalk/internal/attribute"
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
 	"prywalk/internal/osthread"
@@ -32,7 +31,6 @@ func (e *toyRunning) Start(*engine.SharedState, engine.Host, engine.Options) eng
 }
 func (e *toyRunning) Period() int64   { return 0 }
 func (e *toyRunning) FromStart() bool { return false }
-func (e *toyRunning) Launched(int)    {}
 func (e *toyRunning) Close()          {}
 
 func (e *toyRunning) Track(*target.Process) target.ProcessPart { return toyProcess{e: e} }
@@ -44,14 +42,10 @@ func (e *toyRunning) DrainIfDue() (buffers bool)               { e.drained++; re
 func (e *toyRunning) EndTick()                                 { e.ticks++ }
 func (e *toyRunning) Stats(s *runstats.Observed)               { s.Engine = "toy" }
 
-type toyProcess struct {
-	e          *toyRunning
-	childTimes bool
-}
+type toyProcess struct{ e *toyRunning }
 
-func (toyProcess) Observes() bool              { return true }
-func (p toyProcess) ReportsChildTimes() bool   { return p.childTimes }
-func (toyProcess) Ended(*attribute.ProcessEnd) {}
+func (toyProcess) Observes() bool { return true }
+func (toyProcess) Ended()         {}
 func (p toyProcess) TrackThread(th *target.Thread) target.ThreadPart {
 	th.Observed.SetKernelSampleStack(1)
 	p.e.attached[th.Observed.TID]++

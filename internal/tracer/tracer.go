@@ -68,8 +68,7 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	t.opens = &procOpens{files: s.Files, stops: t.stops}
 	t.endedThreads = &endedThreads{out: &s.Out, opts: &o, stops: t.stops}
 	t.newChildren = &newChildren{
-		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, creations: t.creations, stops: t.stops,
-		backlog: t.backlog, opens: t.opens,
+		shared: s, engine: t.engine, creations: t.creations, stops: t.stops, opens: t.opens,
 	}
 	t.tracked = &tracked{
 		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
@@ -77,7 +76,7 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 		finished: func(th *target.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
 	}
 	t.execs = &execs{
-		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, endedThreads: t.endedThreads, newChildren: t.newChildren,
+		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, endedThreads: t.endedThreads,
 	}
 	t.listings = &listings{
 		out: &s.Out, tick: &s.Tick, engine: t.engine, opens: t.opens, endedThreads: t.endedThreads,
@@ -127,7 +126,6 @@ type Options struct {
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.engine.Stats(&s.Observed)
 	s.Ticks, s.KernelSampled, s.UnassignedSamples = t.Tick.Number, t.EngineSamples, t.Unassigned
-	t.newChildren.stats(s)
 	t.counts.stats(s)
 	t.pace.stats(s)
 	s.ObservationGaps = runstats.ObservationGaps{

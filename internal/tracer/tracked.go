@@ -94,7 +94,7 @@ func (t *tracked) endProcess(p *target.Process) {
 	p.End.Charged, p.End.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
 	t.cpuOfEnded += p.End.Charged
 	if p.Engine != nil {
-		p.Engine.Ended(&p.End)
+		p.Engine.Ended()
 	}
 	t.newChildren.noteProcessEnded(p)
 	p.CloseTaskDir()
@@ -187,7 +187,6 @@ func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procm
 	if p.Engine != nil {
 		th.Engine = p.Engine.TrackThread(th)
 	}
-	t.newChildren.noteThreadTracked(th)
 	if !fromZero && t.opts.Threads != nil {
 		t.endedThreads.readThreadAtStart(th, now)
 	}

@@ -29,7 +29,6 @@ type Hints struct {
 	StackSize
 	OtherStacks
 	SampleDepth
-	OutlineHints
 }
 
 // WalkedCopy is what a walk has read of a thread's stack.
@@ -38,32 +37,17 @@ type WalkedCopy struct {
 	StackEnd             frames.Addr // [frames.Snapshot.StackEnd]
 	Room                 int         // bytes of the buffer
 	ByStop, KernelSample bool
-	InPieces             bool // by an [Outline]
-	Shape
+	Limits
 }
 
-// Shape says what bounded a copy, and what it left out.
-type Shape struct {
-	Limit           Limit
-	FullSampleBytes int         // the kernel's copy in a sample with as much stack as possible, or 0
-	TailAt          frames.Addr // outermost frames behind a gap, or 0
-	NotRoot         frames.Addr // a stack that ends here or below is not the one of CopyEnd; 0: unknown
+// Limits say what bounded a copy.
+type Limits struct {
+	OutOfTime       bool // the time of the stop
+	FullSampleBytes int  // asked for in a kernel sample
 }
-
-// Limit bounded the copy of a stack.
-type Limit uint8
-
-// Limits.
-const (
-	LimitRoom    Limit = iota // the bytes asked for, or the mapping
-	LimitCopyEnd              // [StackSize.CopyEnd]
-	LimitTime
-)
-
-func (c *WalkedCopy) isLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
 
 func (c *WalkedCopy) isFullSample() bool {
-	return c.isLongestSample() && len(c.Stack.Bytes) >= c.FullSampleBytes
+	return c.KernelSample && len(c.Stack.Bytes) >= c.FullSampleBytes
 }
 
 // Learner learns from the walks of one thread. It belongs to the walking goroutine.
@@ -72,16 +56,13 @@ type Learner struct {
 	size   sizeLearner
 	others otherStackLearner
 	depth  depthLearner
-	deep   outlineLearner
 }
 
 // NewLearner returns a learner of a thread without a walk.
 func NewLearner() *Learner {
-	l := &Learner{Hints: Hints{StackSize: StackSize{Bytes: First, ToEnd: true}}}
+	l := &Learner{Hints: Hints{StackSize: StackSize{Bytes: First}}}
 	l.depth.shallowFirst = minDeepStops
-	l.size.fall = fall
 	l.size.StackSize, l.others.OtherStacks, l.depth.SampleDepth = &l.StackSize, &l.OtherStacks, &l.SampleDepth
-	l.deep.OutlineHints = &l.OutlineHints
 	return l
 }
 
@@ -94,19 +75,14 @@ func (l *Learner) Restarted() *Learner {
 
 // Walked learns from a finished walk of a copy. again: an unchanged thread is to be read again, as the copy lacked
 // something that the next one has. Precondition: p has the mappings as of then.
-func (l *Learner) Walked(
-	p *loadedcode.Process, w *frames.Walker, c *WalkedCopy, walked *WalkedFrames,
-) (end WalkEnd, again bool) {
-	end = classify(p, w, c, &l.size)
+func (l *Learner) Walked(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy) (end WalkEnd, again bool) {
+	end = classify(p, w, c)
 	if end == EndNoTime {
 		return end, false
 	}
 	l.depth.update(end, w, c)
 	newPlace := l.others.update(end, w, c)
 	longer := l.size.update(end, w, c)
-	if l.deep.update(end, w, c, walked) {
-		l.Bytes = max(l.Bytes, WholeBytes)
-	}
 	return end, newPlace || longer
 }
 
@@ -152,18 +128,16 @@ const (
 	EndComplete                  // at the outermost frame
 	EndNoTime                    // incomplete, and the limit of a stop cut the copy
 	EndCut                       // beyond the copy of the stack
-	EndBetween                   // as EndCut, between the pieces of an outline or a little beyond
-	EndPastRoot                  // as EndCut, in a scan beyond the known end of the stack
 	EndCutOther                  // beyond the copy of another stack
 	EndOtherStack                // in a stack that was not copied
 	EndNoRegister                // [frames.StopUnproven]
 )
 
-func classify(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy, size *sizeLearner) WalkEnd {
+func classify(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy) WalkEnd {
 	switch stop := w.StopReason(); {
 	case stop.Complete():
 		return EndComplete
-	case c.Limit == LimitTime:
+	case c.OutOfTime:
 		return EndNoTime
 	case stop == frames.StopUnproven:
 		return EndNoRegister
@@ -171,15 +145,8 @@ func classify(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy, size *size
 		return EndOtherStack
 	case stop != frames.StopStackCut:
 		return EndElse
-	case w.ScanWasCut() && size.reachesEnd(c):
-		return EndPastRoot
 	case w.OnOtherStack():
 		return EndCutOther
-	case c.InPieces:
-		return EndBetween
 	}
 	return EndCut
 }
-
-// IsCut reports whether a longer copy of the same stack helps.
-func (end WalkEnd) IsCut() bool { return end == EndCut || end == EndBetween || end == EndCutOther }

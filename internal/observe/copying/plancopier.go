@@ -13,11 +13,8 @@ import (
 // of one observation; a read takes 1 to 3 µs
 const (
 	MaxPlanReads   = 160
-	maxPlanRegions = 160
+	MaxPlanRegions = 160
 )
-
-// MaxRegions bounds the regions of both copiers.
-const MaxRegions = maxDeepRegions + maxPlanRegions
 
 const (
 	maxNodesSearched = 64 // nodes of one FindNode
@@ -32,7 +29,8 @@ type PlanCopier struct {
 	Asleep bool
 
 	assignment
-	memory
+	progress
+	buf           []byte
 	nodes         [managed.MaxNodes]frames.Addr // the first nodeCount are valid
 	savedNodesBuf [managed.MaxNodes]frames.Addr
 	targets       [managed.MaxNodes]frames.Addr
@@ -43,7 +41,6 @@ type assignment struct {
 	anchor      frames.Addr
 	foundAnchor *frames.Addr // or nil
 	innerTID    uint64
-	cache       *nodeCache // or nil
 	others      []*managed.Plan
 }
 
@@ -57,19 +54,15 @@ type progress struct {
 	slots       [managed.MaxSlots]frames.Addr
 	nodeCount   int
 	savedNodes  []frames.Addr // of the first list, or by SaveNodes
-	nextCount   int
 }
 
-// Use sets the plan of the next Copy, and the last reads of its thread. anchor is where the plan begins; 0: the plan
-// finds it. innerTID is the id in the process's pid namespace, 0: unknown.
-func (c *PlanCopier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last *LastReads) {
+// Use sets the plan of the next Copy. anchor is where the plan begins; 0: the plan finds it, first at *found, where it
+// found that of the thread last time. innerTID is the id in the process's pid namespace, 0: unknown.
+func (c *PlanCopier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, found *frames.Addr) {
 	if c.buf == nil {
 		c.buf = make([]byte, managed.MaxBytes)
 	}
-	c.assignment = assignment{
-		plan: plan, anchor: anchor, foundAnchor: &last.foundAnchor, innerTID: uint64(innerTID), cache: last.nodes,
-	}
-	c.ranges.cache = last.ranges
+	c.assignment = assignment{plan: plan, anchor: anchor, foundAnchor: found, innerTID: uint64(innerTID)}
 }
 
 // UseAlso sets plans that the next Copy carries out after that of [PlanCopier.Use]. They find their anchors.
@@ -78,20 +71,15 @@ func (c *PlanCopier) UseAlso(plans []*managed.Plan) { c.others = plans }
 // Copy adds regions to the n of out, and returns their new number. They are valid until the next call.
 func (c *PlanCopier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
 	c.progress = progress{rd: rd, out: out, regionCount: n, lastIndex: -1}
-	c.readRanges()
 	c.carryOut(regs)
-	if c.cache != nil {
-		c.cache.atCount, c.cache.until = copy(c.cache.at[:], c.cache.next[:c.nextCount]), 0
-	}
 	first := c.plan
 	for _, c.plan = range c.others {
 		if c.plan != first {
-			c.anchor, c.foundAnchor, c.cache, c.nodeCount, c.savedNodes = 0, nil, nil, 0, nil
+			c.anchor, c.foundAnchor, c.nodeCount, c.savedNodes = 0, nil, 0, nil
 			c.carryOut(regs)
 		}
 	}
-	c.ranges.updateCache()
-	c.assignment, c.ranges.cache = assignment{}, nil
+	c.assignment = assignment{}
 	c.rd, c.out, c.lastRegion = nil, nil, frames.Region{}
 	return c.regionCount
 }
@@ -128,14 +116,13 @@ func (c *PlanCopier) step(s *managed.Step) bool {
 		return true
 	}
 	at := c.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
-	c.ranges.sameEachTime = s.Op != managed.CopyList && s.Op != managed.FindNode && !s.WholePage
 	switch s.Op {
 	case managed.Load:
 		value := c.word(at)
 		c.slots[s.To%managed.MaxSlots] = value
 		return value != 0
 	case managed.Copy:
-		c.readMissing(at, c.length(at, s))
+		c.copyPart(at, c.length(at, s))
 	case managed.CopyArray:
 		c.copyArray(at, s)
 	case managed.AddScaled:
@@ -170,7 +157,7 @@ func (c *PlanCopier) length(at frames.Addr, s *managed.Step) uint64 {
 func (c *PlanCopier) copyArray(at frames.Addr, s *managed.Step) {
 	n, size := c.length(at, s), uint64(s.Size)
 	c.nodeCount = 0
-	if size == 0 || n < size || !c.readMissing(at, n) {
+	if size == 0 || n < size || !c.copyPart(at, n) {
 		return
 	}
 	for end := at + n; end-at >= size && c.nodeCount < len(c.nodes) && c.copyOf(at, size) != nil; at += size {
@@ -183,10 +170,9 @@ func (c *PlanCopier) copyList(at frames.Addr, s *managed.Step) {
 	if slices.Contains(c.savedNodes, at) {
 		return
 	}
-	size, most, firstRegion := uint64(s.Size), min(int(s.Max), len(c.nodes)), c.regionCount
+	size, most := uint64(s.Size), min(int(s.Max), len(c.nodes))
 	var d density
 	for c.nodeCount = 0; at != 0 && c.nodeCount < most && c.copyNode(at, size, &d); c.nodeCount++ {
-		c.cacheNode(at, size, firstRegion)
 		c.nodes[c.nodeCount] = at
 		at = c.word(at + uint64(int64(s.Next)))
 	}
@@ -198,7 +184,7 @@ func (c *PlanCopier) copyList(at frames.Addr, s *managed.Step) {
 // copyNode returns false if the node is unreadable.
 func (c *PlanCopier) copyNode(at frames.Addr, size uint64, d *density) bool {
 	switch {
-	case c.copyOf(at, size) != nil || c.readCachedNodes() && c.copyOf(at, size) != nil:
+	case c.copyOf(at, size) != nil:
 		d.noteFound(c.lastIndex)
 	case c.readNode(at, size, d.bytesAround(at)):
 		d.noteRead(c.lastIndex)

@@ -4,7 +4,6 @@ package copying
 
 import (
 	"encoding/binary"
-	"math"
 	"os"
 	"testing"
 	"unsafe"
@@ -38,7 +37,7 @@ func (c *PlanCopier) run(plan *managed.Plan, anchor uint64, out []frames.Region)
 }
 
 func newPlanned() (*PlanCopier, []frames.Region) {
-	return &PlanCopier{memory: memory{buf: make([]byte, managed.MaxBytes)}}, make([]frames.Region, maxPlanRegions)
+	return &PlanCopier{buf: make([]byte, managed.MaxBytes)}, make([]frames.Region, MaxPlanRegions)
 }
 
 // nodes links n nodes at a distance in bytes, each with an object 64 bytes behind it.
@@ -178,35 +177,6 @@ func TestNodesOfACutListAreSaved(t *testing.T) {
 	}
 }
 
-func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
-	a := newPlanArena(1 << 12)
-	p, out := newPlanned()
-	p.out, p.cache = out, &nodeCache{atCount: 1, pieceCount: 1}
-	try := func(until int64, at frames.Addr) {
-		rd := ptrace.NewReader(os.Getpid(), nil)
-		rd.AllowReads(MaxPlanReads)
-		p.cache.pieces[0] = memoryRange{at, at + 16}
-		p.rd, p.regionCount, p.bufUsed, p.cache.until = &rd, 0, 0, until
-		p.readCachedNodes()
-	}
-	for range 2 * maxFailures {
-		try(1, a.at)
-	}
-	if p.cache.failures != 0 {
-		t.Errorf("refused %d times", p.cache.failures)
-	}
-	later := procmem.Now() + 3600e9
-	for range maxFailures {
-		try(later, 64)
-	}
-	if p.cache.failures != maxFailures {
-		t.Errorf("refused %d times, want %d", p.cache.failures, maxFailures)
-	}
-	if try(later, a.at); p.cache.failures != 0 || p.regionCount != 1 {
-		t.Errorf("refused %d times and %d pieces, when it was read", p.cache.failures, p.regionCount)
-	}
-}
-
 func BenchmarkPlan(b *testing.B) {
 	a := newPlanArena(1 << 16)
 	a.nodes(4096, 30, 160)
@@ -260,63 +230,6 @@ func TestAChainThatJoinsTheFirstIsCopiedOnce(t *testing.T) {
 	}
 }
 
-// The memory is mapped: pages of Go's heap may be absent.
-func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
-	const n, distance, size = 14, 5000, 16
-	bytes, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = unix.Munmap(bytes) }()
-	a := &planArena{bytes, uint64(uintptr(unsafe.Pointer(&bytes[0])))}
-	a.nodes(4096, n, distance)
-	mem := procmem.OpenMemory(os.Getpid())
-	defer mem.Close()
-	p, out := newPlanned()
-	plan := &managed.Plan{Steps: []managed.Step{{Op: managed.CopyList, Size: size, Max: 100}}}
-	alone := &nodeCache{}
-	observe := func(first uint64) (reads int, nodes []frames.Addr, snap frames.Snapshot) {
-		if alone.checkPresent(mem, size); alone.until != 0 {
-			alone.until = math.MaxInt64 // not 2 ms
-		}
-		rd := ptrace.NewReader(os.Getpid(), mem)
-		rd.AllowReads(MaxPlanReads)
-		p.plan, p.anchor, p.cache = plan, first, alone
-		before, regs := rd.ReadsLeft(), frames.Regs{}
-		regions := p.Copy(&regs, &rd, out, 0)
-		return before - rd.ReadsLeft(), p.nodes[:p.nodeCount], frames.Snapshot{Others: out[:regions]}
-	}
-	first := a.at + 4096
-	if alone, nodes, _ := observe(first); len(nodes) != n || alone < n-2 {
-		t.Fatalf("%d nodes in %d reads, where none is foreseen", len(nodes), alone)
-	}
-	if alone.atCount != n {
-		t.Fatalf("%d nodes are kept", alone.atCount)
-	}
-	reads, nodes, _ := observe(first)
-	if mem.CheckPlaces(alone.at[:1], size, make([]bool, 1)) == 0 {
-		t.Skip("needs PAGEMAP_SCAN or pagemap: a kernel that shows which pages are present")
-	}
-	if reads != 1 || len(nodes) != n {
-		t.Errorf("%d nodes in %d reads", len(nodes), reads)
-	}
-	a.put(1<<19, a.at+1<<19+1<<16)
-	a.put(1<<19+1<<16, a.at+4096+4*distance)
-	reads, nodes, snap := observe(a.at + 1<<19)
-	if len(nodes) != 2+n-4 || reads > 3 {
-		t.Errorf("%d nodes in %d reads, with two that are new", len(nodes), reads)
-	}
-	for i, at := range nodes {
-		v, ok := snap.Word(at)
-		if next := append(nodes[i+1:len(nodes):len(nodes)], 0)[0]; !ok || v != next {
-			t.Errorf("node %d leads to %x, not to %x", i, v, next)
-		}
-	}
-	if alone.until = 0; alone.atCount != len(nodes) {
-		t.Errorf("%d nodes are kept of %d", alone.atCount, len(nodes))
-	}
-}
-
 // The example of doc.go.
 func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 	const (
@@ -366,21 +279,20 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 	}}
 	mem := procmem.OpenMemory(os.Getpid())
 	defer mem.Close()
-	var last LastReads
+	var found frames.Addr
 	p, out := newPlanned()
 	rd, regs := ptrace.NewReader(os.Getpid(), mem), frames.Regs{}
 	observe := func() (regions []frames.Region, reads int) {
 		rd.Reset(os.Getpid(), mem)
 		rd.AllowReads(MaxPlanReads)
 		rd.SetStack(stackAt, stack)
-		p.Use(plan, a.at+thread, 0, &last)
+		p.Use(plan, a.at+thread, 0, &found)
 		before := rd.ReadsLeft()
 		regions = out[:p.Copy(&regs, &rd, out, 0)]
 		return regions, before - rd.ReadsLeft()
 	}
-	last.CheckPresent(mem, plan, a.at+thread)
 	regions, reads := observe()
-	want := []memoryRange{
+	want := [][2]frames.Addr{
 		{thread, thread + 0x100}, {chunk, top}, {gen &^ (pageSize - 1), gen&^(pageSize-1) + pageSize}, {code, code + 0x90},
 	}
 	if reads != len(want) || len(regions) != len(want) {
@@ -388,20 +300,12 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 	}
 	for i, w := range want {
 		r := regions[i]
-		if got := (memoryRange{r.Addr - a.at, r.Addr + uint64(len(r.Bytes)) - a.at}); got != w {
+		if got := [2]frames.Addr{r.Addr - a.at, r.Addr + uint64(len(r.Bytes)) - a.at}; got != w {
 			t.Errorf("region %d: %#x, want %#x", i+1, got, w)
 		}
 	}
 	if len(p.savedNodes) != 4 || p.savedNodes[3] != stackAt+ofC {
 		t.Errorf("nodes %#x, want 4, the last one in the stack", p.savedNodes)
-	}
-	last.CheckPresent(mem, plan, a.at+thread)
-	if last.ranges.until == 0 || last.nodes.until == 0 {
-		t.Skip("needs PAGEMAP_SCAN or pagemap: a kernel that shows which pages are present")
-	}
-	last.ranges.until, last.nodes.until = math.MaxInt64, math.MaxInt64 // not 2 ms
-	if regions, reads = observe(); reads != 2 {
-		t.Errorf("the next observation: %d regions in %d reads, want 2 reads", len(regions), reads)
 	}
 	if n := testing.AllocsPerRun(10, func() { observe() }); n != 0 {
 		t.Errorf("%v allocations in an observation", n)

@@ -26,7 +26,7 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	k := NewLearner()
-	cut := &WalkedCopy{KernelSample: true, Shape: Shape{FullSampleBytes: 8 << 10}}
+	cut := &WalkedCopy{KernelSample: true, Limits: Limits{FullSampleBytes: 8 << 10}}
 	cut.Stack = frames.Region{Addr: 0x7000, Bytes: make([]byte, 3<<10)}
 	for _, want := range []int{1, 2, 4, 8, minDeepStops, minDeepStops} {
 		for range 3 {
@@ -44,7 +44,7 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 
 func TestAThreadWithoutPagesWhoseStackIsDeepOnceIsSampledAgain(t *testing.T) {
 	k := NewLearner()
-	cut := &WalkedCopy{KernelSample: true, Shape: Shape{FullSampleBytes: 8 << 10}}
+	cut := &WalkedCopy{KernelSample: true, Limits: Limits{FullSampleBytes: 8 << 10}}
 	k.depth.learnCutSample(cut)
 	k.depth.learnStop(8<<10 + 1)
 	stopped := 0

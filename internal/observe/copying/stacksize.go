@@ -8,11 +8,8 @@ import "prywalk/frames"
 type StackSize struct {
 	Bytes int
 	// bytes of the last walks, falling slowly; a lower bound after a kernel sample with too few
-	Used     int
-	CopyEnd  frames.Addr // no copy goes beyond; 0: unknown
-	Changing bool        // the thread changes stacks, and CopyEnd was another stack's
-	Root     frames.Addr // of the outermost frame in the last complete walk, or 0
-	ToEnd    bool        // assume that the stack ends with its mapping
+	Used int
+	Root frames.Addr // of the outermost frame in the last complete walk, or 0
 }
 
 // ToReserve returns the bytes of the next copy's buffer: a small stack shares [MinWhole] bytes with other memory.
@@ -23,14 +20,7 @@ func (s *StackSize) ToReserve(otherBytes int) int {
 	return min(s.Bytes, max(MinWhole-otherBytes-Margin, 2*s.Used+Margin, MinInnermost))
 }
 
-type sizeLearner struct {
-	*StackSize
-	copyEndInvalid bool // a walk passed CopyEnd; none has confirmed it since
-	passedEnd      frames.Addr
-	passed         int
-	walks          uint
-	fall           int
-}
+type sizeLearner struct{ *StackSize }
 
 // Parts of the difference by which sizes fall; slowly if the thread was at times on a stack that needs less.
 const (
@@ -38,33 +28,22 @@ const (
 	fallChanging = 64
 )
 
-// Walks without a complete one after which ToEnd is dropped.
-const maxWalksToEnd = 8
-
-// after which a CopyEnd is not set again
-const maxPassed = 16
-
 // update returns again = true if the copy was too short, and the next one is longer.
 func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
-	learner.fall = fall
-	if w.LeftFirstStack() {
-		learner.fall = fallChanging
-	}
-	learner.learnEnd(end, w, c)
 	from, reach := c.Stack.Addr, w.HighestSP()
+	if end == EndComplete && (w.OnOtherStack() || w.Frame().SP != 0) {
+		learner.Root = reach
+	}
 	if used := reach - from; used <= c.StackEnd-from {
 		cut := end == EndCut && !c.KernelSample
-		if cut || end == EndBetween {
-			used = max(used, learner.sizeToEnd(c))
+		if cut {
+			used = max(used, learner.sizeToRoot(c))
 		}
-		if end == EndBetween {
-			used = max(used, w.UnreadAddr()-from)
-			again = true
+		part := fall
+		if w.LeftFirstStack() {
+			part = fallChanging
 		}
-		again = learner.setSize(int(used)+16, max(c.Room, MinWhole), cut, c.Limit == LimitCopyEnd) || again
-	}
-	if end == EndComplete && reach <= c.NotRoot && reach-from < MinWhole {
-		learner.Changing = true
+		again = learner.setSize(int(used)+16, max(c.Room, MinWhole), part, cut)
 	}
 	if end == EndCut && c.isFullSample() {
 		learner.Used = c.FullSampleBytes + 1
@@ -72,73 +51,29 @@ func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy)
 	return again
 }
 
-func (learner *sizeLearner) learnEnd(end WalkEnd, w *frames.Walker, c *WalkedCopy) {
-	complete, reach := end == EndComplete, w.HighestSP()
-	if complete && (w.OnOtherStack() || w.Frame().SP != 0) {
-		learner.Root = reach
-	}
-	if complete && (reach-c.Stack.Addr < uint64(len(c.Stack.Bytes)) || c.TailAt != 0 && reach > c.TailAt) {
-		learner.setCopyEnd(reach)
-	}
-	learner.walks++
-	if complete || learner.walks == maxWalksToEnd {
-		learner.ToEnd = false
-	}
-}
-
-func (learner *sizeLearner) reachesEnd(c *WalkedCopy) bool {
+// sizeToRoot returns 0 if the outermost frame's place is unknown or too far away.
+func (learner *sizeLearner) sizeToRoot(c *WalkedCopy) uint64 {
 	from, root := c.Stack.Addr, learner.Root
-	return !learner.Changing && root > from && root-from <= uint64(len(c.Stack.Bytes))
-}
-
-// sizeToEnd returns 0 if the end is unknown or too far away.
-func (learner *sizeLearner) sizeToEnd(c *WalkedCopy) uint64 {
-	from, end := c.Stack.Addr, learner.Root
-	if end <= from || learner.Changing {
-		end = c.StackEnd
-	}
-	if size := end - from; end > from && size <= MaxToEnd {
-		return size
+	if root > from && root-from <= MaxToEnd {
+		return root - from
 	}
 	return 0
 }
 
-// setSize returns again = true if the next copy is longer. cut: the copy was too short; toCopyEnd: it went up to
-// CopyEnd.
-func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (again bool) {
+// setSize returns again = true if the next copy is longer. cut: the copy was too short; sizes fall by 1/part of the
+// difference.
+func (learner *sizeLearner) setSize(used, fullCopy, part int, cut bool) (again bool) {
 	old, want := learner.Bytes, used+Margin
 	switch {
-	case cut && toCopyEnd && learner.CopyEnd != 0:
-		learner.dropCopyEnd()
-		want = max(old, want)
 	case cut:
 		// each copy of a batch of walks must lead to the same size
 		want = max(old, 4*fullCopy, want)
 	case want < old:
-		want = old - (old-want)/learner.fall // depths vary
+		want = old - (old-want)/part // depths vary
 	}
 	learner.Bytes = min(max(want, MinWhole), MaxUsual)
-	learner.Used = max(used, learner.Used-(learner.Used-used)/learner.fall)
+	learner.Used = max(used, learner.Used-(learner.Used-used)/part)
 	return cut && old < MaxUsual
-}
-
-// dropCopyEnd is for a CopyEnd that has cut a copy.
-func (learner *sizeLearner) dropCopyEnd() {
-	learner.passedEnd, learner.CopyEnd = learner.CopyEnd, 0
-	learner.copyEndInvalid = true
-	learner.passed++
-}
-
-// setCopyEnd sets CopyEnd: other data may follow the end of a complete walk (goroutines). A passed CopyEnd is set again
-// at most maxPassed times.
-func (learner *sizeLearner) setCopyEnd(addr uint64) {
-	copyEnd := addr + Margin
-	if learner.copyEndInvalid && copyEnd == learner.passedEnd && learner.passed <= maxPassed {
-		learner.copyEndInvalid = false
-	}
-	if !learner.copyEndInvalid {
-		learner.CopyEnd = copyEnd
-	}
 }
 
 // # Threads that the kernel samples
@@ -177,7 +112,7 @@ func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy
 
 func (learner *depthLearner) learnCutSample(c *WalkedCopy) {
 	switch {
-	case !c.isLongestSample():
+	case !c.KernelSample:
 	case c.isFullSample():
 		learner.stopForDepth(c.FullSampleBytes)
 	default:

@@ -14,8 +14,7 @@
 //	curg           sched.sp 0xc00005be30    where that stack was left; stack.hi 0xc00005c000
 //	copy           0x1d0 bytes from 0xc00005be30
 //
-// On the goroutine's own stack only g, m and what lies beyond the copy of the stack are read. Most threads run the same
-// task as at their last observation: a hint then has all addresses, and one call reads all.
+// On the goroutine's own stack only g, m and what lies beyond the copy of the stack are read.
 //
 // The labels of a task (pprof.Do) are copied too (labels.go).
 //

@@ -61,21 +61,17 @@ func (s *stacks) readPairs(rd *ptrace.Reader) int {
 }
 
 func (s *stacks) readTexts(n int, rd *ptrace.Reader) int {
-	b, texts, want := s.labels[:], s.texts[:0], 0
+	b := s.labels[:]
 	end := labelsHead + labelsPair*n
 	for at := labelsHead; at < labelsHead+labelsPair*n; at += labelsPair / 2 {
 		size := word(b, int64(at)+8)
 		if size > maxLabel || end+int(size+7)&^7 > len(b) {
 			return 0
 		}
-		if size > 0 {
-			texts = append(texts, frames.Region{Addr: word(b, int64(at)), Bytes: b[end : end+int(size)]})
-			want += int(size)
+		if size > 0 && rd.Read(word(b, int64(at)), b[end:end+int(size)]) != int(size) {
+			return 0
 		}
 		end += int(size+7) &^ 7
-	}
-	if rd.ReadAll(texts) != want {
-		return 0
 	}
 	return end
 }

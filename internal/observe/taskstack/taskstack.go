@@ -23,18 +23,6 @@ type stacks struct {
 
 	labels [labelsCopy]byte
 	bucket [bucketBytes]byte
-	texts  [2 * maxLabels]frames.Region
-
-	parts [3]frames.Region
-	hints [1 << hintBits]taskHint
-}
-
-type taskHint struct{ slot, m, g uint64 }
-
-const hintBits = 10
-
-func (s *stacks) hintOf(slot uint64) *taskHint {
-	return &s.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
 
 // bytes of a task's stack from its saved stack pointer, else of its outer part, and of the scheduler's stack
@@ -87,40 +75,6 @@ func (s *several) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 		}
 	}
 	return n
-}
-
-// Prefetch implements [ptrace.OtherMemory], by the hint.
-func (s *stacks) Prefetch(regs *frames.Regs) []frames.Region {
-	slot := regs.TLS + uint64(s.layout.TLS)
-	hint := s.hintOf(slot)
-	if s.layout.InRegister || hint.slot != slot {
-		return nil
-	}
-	s.parts = [3]frames.Region{{Addr: hint.slot, Bytes: s.slot}, {Addr: hint.m, Bytes: s.m}, {Addr: hint.g, Bytes: s.g}}
-	return s.parts[:]
-}
-
-// StackEnd implements [ptrace.OtherMemory] for a thread on its goroutine's stack.
-func (s *stacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
-	hint := s.hintOf(regs.TLS + uint64(s.layout.TLS))
-	if !s.hintHolds(hint) && !s.correctHint(hint, rd) {
-		return 0
-	}
-	if word(s.m, s.layout.CurrentTask) != hint.g || !s.isOnStack(s.g, regs.SP()) {
-		return 0
-	}
-	return word(s.g, s.layout.StackHi)
-}
-
-// Precondition: the hint's m was read.
-func (s *stacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
-	g := word(s.slot, 0)
-	if g == 0 || g == hint.g || g != word(s.m, s.layout.CurrentTask) || rd.Read(g, s.g) != len(s.g) || word(s.g,
-		s.layout.Worker) != hint.m {
-		return false
-	}
-	hint.g = g
-	return true
 }
 
 // slot, g, m, labels, scheduler's stack, curg, its stack
@@ -217,10 +171,6 @@ func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 		return 0, 0, 0
 	}
 	out[0] = frames.Region{Addr: slot, Bytes: s.slot}
-	hint := s.hintOf(slot)
-	if hint.slot == slot && s.readHintedTask(hint, regs, rd) {
-		return hint.g, hint.m, 1
-	}
 	if rd.Read(slot, s.slot) != len(s.slot) {
 		return 0, 0, 0
 	}
@@ -228,7 +178,6 @@ func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	if m = s.readTask(g, rd); m == 0 {
 		return 0, 0, 0
 	}
-	*hint = taskHint{slot, m, g}
 	return g, m, 1
 }
 
@@ -242,15 +191,6 @@ func (s *stacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
 		return 0
 	}
 	return m
-}
-
-func (s *stacks) readHintedTask(hint *taskHint, regs *frames.Regs, rd *ptrace.Reader) bool {
-	read := rd.Prefetched() || rd.ReadAll(s.Prefetch(regs)) == len(s.slot)+len(s.m)+len(s.g)
-	return read && s.hintHolds(hint)
-}
-
-func (s *stacks) hintHolds(hint *taskHint) bool {
-	return word(s.slot, 0) == hint.g && word(s.g, s.layout.Worker) == hint.m && s.isRunning(hint.g)
 }
 
 func (s *stacks) isRunning(g uint64) bool {
