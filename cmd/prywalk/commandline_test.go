@@ -28,8 +28,8 @@ import (
 func TestTyposGetASuggestion(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"rceord -p 1", `unknown command "rceord" (do you mean prywalk record?)`},
-		{"rep", "do you mean prywalk report or top?"},
-		{"dmup --json", "do you mean prywalk demo or dump?"},
+		{"rep", "do you mean prywalk mcp or report or top?"},
+		{"dmup --json", "do you mean prywalk dump or mcp?"},
 		{"d", `unknown command "d"; prywalk --help lists the commands`},
 		{"frobnicate", `unknown command "frobnicate"; prywalk --help lists the commands`},
 		{"record --durration 3", "unknown flag: --durration; see prywalk record --help"},

@@ -23,7 +23,7 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 
 const (
 	suggestionDistance = 2 // letters; cobra's default
-	maxSuggestions     = 2
+	maxSuggestions     = 3
 )
 
 // UnknownCommand rejects a first argument that is no command, before its flags are parsed as prywalk's.
