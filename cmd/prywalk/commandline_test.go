@@ -110,27 +110,6 @@ func TestRecordingIsNotWrittenToATerminal(t *testing.T) {
 	}
 }
 
-func TestValuesAreCompleted(t *testing.T) {
-	pid := burner(t)
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"report", "--by", ""}, "thread\nprocess\ncommand\nrole\nstate\nwait\nlock\nmodule\n"},
-		{[]string{"report", "--value", ""}, "blocked\nsamples\n"},
-		{[]string{"report", "--state", ""}, "running\nsleeping\ndisk\nstopped\n"},
-		{[]string{"top", "--value", ""}, "cpu\nrunqueue\nblocked\nwall\n:"},
-		{[]string{"record", "-p", ""}, pid + "\tsh\n"},
-		{[]string{"record", "-n", ""}, "sh\n"},
-		{[]string{""}, "completion\t"},
-	} {
-		p := start(t, t.TempDir(), nil, append([]string{"__complete"}, c.args...)...)
-		if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), c.want) {
-			t.Errorf("%v: exit code %d, %q", c.args, code, &p.out)
-		}
-	}
-}
-
 func TestHelpIsAligned(t *testing.T) {
 	for _, c := range []string{"", "record", "report", "dump", "doctor", "top", "diff"} {
 		p := start(t, t.TempDir(), nil, strings.Fields(c+" --help")...)

@@ -250,7 +250,6 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	}
 	root.SetUsageFunc(commandline.Usage)
 	root.SetHelpCommand(commandline.NewHelp())
-	registerCompletions(root)
 	setCompletionCommand(root)
 	return root
 }
