@@ -16,7 +16,7 @@ import (
 )
 
 func (c *checker) goroutines() Finding {
-	_, text := goroutinecount.Of(c.opened.Runtimes(), c.opened.PID, goroutinecount.NotShown)
+	_, text := goroutinecount.Of(c.opened.Runtimes(), c.opened.PID)
 	return finding(OK, text, "")
 }
 

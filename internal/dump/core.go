@@ -56,7 +56,7 @@ func Core(c *core.Core, o Options) *stacks.Process {
 }
 
 func addCoreGoroutines(p *stacks.Process, c *core.Core, o Options, w *walk.Walker) {
-	p.WaitingGoroutines, p.WaitingText = goroutinecount.Of(c.Runtimes(), 0, goroutinecount.NotShown)
+	p.WaitingGoroutines, p.WaitingText = goroutinecount.Of(c.Runtimes(), 0)
 	systems := c.Runtimes().Schedulers()
 	if len(systems) == 0 || !o.Goroutines {
 		return

@@ -176,7 +176,7 @@ func (d *describer) renameThreads() {
 
 func (d *describer) addProgram() {
 	t := d.target
-	waiting, parked := goroutinecount.Of(t.Runtimes(), t.PID, goroutinecount.NotShown)
+	waiting, parked := goroutinecount.Of(t.Runtimes(), t.PID)
 	program, link := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID), ""
 	if m := t.Main(); m != nil && loadedcode.DisplayName(m) != m.Name {
 		link = m.Name

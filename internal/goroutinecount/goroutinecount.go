@@ -35,18 +35,9 @@ type WaitingGoroutines struct {
 	Longest float64 `json:"longest_s,omitempty"`
 }
 
-// Shown says where the output shows the counted goroutines.
-type Shown uint8
-
-// Values of Shown.
-const (
-	NotShown Shown = iota
-	Recorded       // until the end of the recording
-)
-
 // Of counts the waiting goroutines of process pid (0: a core's), with a text for users; nil if the number is unknown
 // or no program is of Go.
-func Of(r *loadedcode.Runtimes, pid int, shown Shown) (*WaitingGoroutines, string) {
+func Of(r *loadedcode.Runtimes, pid int) (*WaitingGoroutines, string) {
 	n, counted, unread, err := r.SumParked()
 	unknown := ""
 	if err != nil {
@@ -66,7 +57,7 @@ func Of(r *loadedcode.Runtimes, pid int, shown Shown) (*WaitingGoroutines, strin
 	if n.Waiting == 0 || unknown != "" {
 		return w, unknown
 	}
-	return w, w.text(shown, pid)
+	return w, w.text(pid)
 }
 
 func unknownText(whose string, err error, pid int) string {
@@ -78,7 +69,7 @@ func unknownText(whose string, err error, pid int) string {
 }
 
 // pid is 0 for a core.
-func (w *WaitingGoroutines) text(shown Shown, pid int) string {
+func (w *WaitingGoroutines) text(pid int) string {
 	count, are, wait := fmt.Sprintf("%d goroutines", w.Count), "are", "wait"
 	if w.Count == 1 {
 		count, are, wait = "1 goroutine", "is", "waits"
@@ -86,10 +77,6 @@ func (w *WaitingGoroutines) text(shown Shown, pid int) string {
 	advice := "to see their stacks: prywalk dump --core FILE"
 	if pid != 0 {
 		advice = fmt.Sprintf("to see their stacks: prywalk dump -p %d", pid)
-	}
-	switch shown {
-	case Recorded:
-		return count + " waited at the end" + w.reasons() + "; what they waited for: prywalk report --by wait FILE"
 	}
 	return count + " that " + wait + " " + are + " not shown" + w.reasons() + "; " + advice
 }

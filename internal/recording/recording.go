@@ -46,7 +46,6 @@ type recording struct {
 	stats          runstats.Stats
 	conclusion     string // of what was written; "": unknown
 	deadlocks      []string
-	goroutines     []string         // a line per Go process
 	refused        map[string]int64 // by reason
 	unopened       int64            // selected processes that could not be opened at the start
 	openError      error            // of the last one
@@ -205,7 +204,7 @@ func (r *recording) close() {
 func (r *recording) sample(ctx context.Context) error {
 	err := r.runSampler(ctx)
 	if err == nil && !r.live {
-		err = r.examine(r.findDeadlocks, r.findUnexamined, r.countGoroutines)
+		err = r.examine(r.findDeadlocks, r.findUnexamined)
 	}
 	r.setTimes()
 	return err
@@ -307,8 +306,7 @@ func (r *recording) reportResult() error {
 	if r.conclusion != "" {
 		console.Infof("%s", r.conclusion)
 	}
-	for _, text := range runstats.FirstNotes(r.deadlocks, runstats.Losses(&r.stats), runstats.TargetGroups(&r.stats),
-		r.goroutines) {
+	for _, text := range runstats.FirstNotes(r.deadlocks, runstats.Losses(&r.stats), runstats.TargetGroups(&r.stats)) {
 		console.Infof("%s", text)
 	}
 	console.Infof("%s", runstats.ClosingLine(&r.stats, r.output.paths()))
