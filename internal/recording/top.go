@@ -30,11 +30,10 @@ var _ profile.StackHolder = (*topRun)(nil) // else nothing is evicted
 
 type topRun struct {
 	*recording
-	display      TopOptions
-	store        *top.Store
-	functions    *top.FunctionTable
-	liveNames    *profile.Names
-	lastSnapshot *top.Snapshot // printed as plain text
+	display   TopOptions
+	store     *top.Store
+	functions *top.FunctionTable
+	liveNames *profile.Names
 
 	target           string
 	refreshed        chan struct{} // holds one
@@ -167,19 +166,13 @@ func (t *topRun) finish(shown error) error {
 
 func (t *topRun) printLast() error {
 	t.finishStore()
-	t.snapshot(0)
+	t.Snapshot(0)
 	t.liveNames.ResolveNow(t.names)
-	return t.print(t.snapshot(0), t.State())
+	return t.print(t.Snapshot(0), t.State())
 }
 
 func (t *topRun) finishStore() {
 	t.store.Finish(t.stats.Begun.Add(time.Duration((t.stats.Seconds + t.stats.Suspended) * 1e9)))
-}
-
-// snapshot reuses the memory of the last one.
-func (t *topRun) snapshot(window time.Duration) *top.Snapshot {
-	t.lastSnapshot = t.store.Snapshot(t.functions, window, t.lastSnapshot)
-	return t.lastSnapshot
 }
 
 // State implements top.Source.
@@ -210,8 +203,8 @@ func (t *topRun) State() top.State {
 }
 
 // Snapshot implements top.Source.
-func (t *topRun) Snapshot(window time.Duration, used *top.Snapshot) *top.Snapshot {
-	return t.store.Snapshot(t.functions, window, used)
+func (t *topRun) Snapshot(window time.Duration) *top.Snapshot {
+	return t.store.Snapshot(t.functions, window)
 }
 
 // Suspend implements top.Source.

@@ -27,10 +27,10 @@ type source struct {
 	state State
 }
 
-func (s *source) Snapshot(window time.Duration, used *Snapshot) *Snapshot {
-	used = s.store.Snapshot(s.of, window, used)
+func (s *source) Snapshot(window time.Duration) *Snapshot {
+	s.store.Snapshot(s.of, window)
 	s.names.ResolveNow(s)
-	return s.store.Snapshot(s.of, window, used)
+	return s.store.Snapshot(s.of, window)
 }
 func (s *source) State() State { return s.state }
 func (s *source) Suspend()     {}

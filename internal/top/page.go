@@ -164,7 +164,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 	}
 	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name() + " " + r.MainFunction() })
 	for i := range list {
-		m.page.ids = append(m.page.ids, list[i].id())
+		m.page.ids = append(m.page.ids, list[i].id)
 	}
 	return len(list), func(from, to int) (string, []string) { return s.groupLines(list[from:to], what, clock, prec) }
 }

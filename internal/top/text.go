@@ -178,7 +178,7 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json()})
 	}
 	for _, r := range firstRows(snap.Threads(wholeProgram, c), rowsOfEach) {
-		th := &snap.threads[r.index]
+		th := snap.threads[r.id]
 		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.MainFunction(),
 			Total: r.Values.json(), Idleness: r.Idleness})
 	}
