@@ -43,15 +43,14 @@ type recording struct {
 	ring      *ring // nil: all is kept
 	signals   signalHandler
 
-	stats          runstats.Stats
-	conclusion     string // of what was written; "": unknown
-	deadlocks      []string
-	refused        map[string]int64 // by reason
-	unopened       int64            // selected processes that could not be opened at the start
-	openError      error            // of the last one
-	hung           bool             // a read of a process hangs: prywalk must exit
-	checkpoints    sync.WaitGroup
-	onObstructions func([]obstruction) // for top and agent: called at each reading of the groups
+	stats       runstats.Stats
+	conclusion  string // of what was written; "": unknown
+	deadlocks   []string
+	refused     map[string]int64 // by reason
+	unopened    int64            // selected processes that could not be opened at the start
+	openError   error            // of the last one
+	hung        bool             // a read of a process hangs: prywalk must exit
+	checkpoints sync.WaitGroup
 }
 
 // run calls body with a context that ends with the first ending signal.
@@ -228,7 +227,7 @@ func (r *recording) runSampler(ctx context.Context) error {
 	if r.options.Control {
 		go serveControl(r.sampler, os.Stdin, os.Stdout)
 	}
-	groups := observeGroups(ctx, "/", r.sampler.PIDs, r.onObstructions)
+	groups := observeGroups(ctx, "/", r.sampler.PIDs)
 	begun := time.Now()
 	p := console.StartProgress(r.live || r.signals.command.Load() != nil, func() string {
 		return progressText(r.sampler.Progress(), time.Since(begun).Seconds())

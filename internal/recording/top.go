@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +42,6 @@ type topRun struct {
 	trouble          string
 	refusedAtTrouble int64
 	begun            time.Time
-	obstructionsNow  atomic.Pointer[string]
 }
 
 // RunTop shows live tables.
@@ -57,7 +55,6 @@ func newTopRun(o Options, display TopOptions) *topRun {
 	t := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
 		done: make(chan struct{})}
 	t.live = true
-	t.onObstructions = t.noteObstructions
 	t.samplerOpts.Sinks = append(t.samplerOpts.Sinks, t)
 	return t
 }
@@ -100,15 +97,6 @@ func (t *topRun) setTarget(procs []*loadedcode.Process) {
 	if n := len(procs); n > 1 {
 		t.target = fmt.Sprintf("%s and %s", t.target, runstats.Plural(int64(n-1), "other"))
 	}
-}
-
-func (t *topRun) noteObstructions(all []obstruction) {
-	var texts []string
-	for _, o := range all {
-		texts = append(texts, o.text)
-	}
-	line := strings.Join(texts, "; ")
-	t.obstructionsNow.Store(&line)
 }
 
 func (t *topRun) notify() {
@@ -196,9 +184,6 @@ func (t *topRun) State() top.State {
 		}
 	}
 	st.Trouble = t.trouble
-	if line := t.obstructionsNow.Load(); line != nil && !st.Ended {
-		st.Obstructions = *line
-	}
 	return st
 }
 

@@ -36,8 +36,8 @@ func unreadGoroutines(s *Stats) string {
 	if g == nil || g.Unread == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d goroutines were not read before the recording or their process ended (a process had up to %d); "+
-		"the time of these is missing; record longer (-d)", g.Unread, g.MostAtOnce)
+	return fmt.Sprintf("%d goroutines were not read before the recording or their process ended (a process had up to "+
+		"%d); the time of these is missing; record longer (-d)", g.Unread, g.MostAtOnce)
 }
 
 func walkedAfterEnd(s *Stats) string {

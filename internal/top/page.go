@@ -58,9 +58,6 @@ func (m *Model) tableLines() []string {
 	notes := m.noteLines()
 	lines := snap.headLines(s, &m.state, m.scope)
 	lines[0] = s.paint(bold, lines[0])
-	if m.state.Obstructions != "" {
-		lines = append(lines, s.paint(bold, s.cut(printable.Line(m.state.Obstructions))))
-	}
 	if s.Height > 0 {
 		m.page.visibleRows = max(1, s.Height-reservedLines-len(lines)-len(notes))
 	}
