@@ -46,7 +46,6 @@ type topRun struct {
 
 // RunTop shows live tables.
 func RunTop(o Options, display TopOptions) error {
-	console.NoteDiscarded()
 	t := newTopRun(o, display)
 	return t.run(t.sampleAndShow)
 }
