@@ -4,6 +4,7 @@ package dump
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +16,6 @@ import (
 	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
-	"prywalk/internal/goroutinecount"
 	"prywalk/internal/languages"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
@@ -176,7 +176,6 @@ func (d *describer) renameThreads() {
 
 func (d *describer) addProgram() {
 	t := d.target
-	waiting, parked := goroutinecount.Of(t.Runtimes(), t.PID)
 	program, link := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID), ""
 	if m := t.Main(); m != nil && loadedcode.DisplayName(m) != m.Name {
 		link = m.Name
@@ -189,7 +188,7 @@ func (d *describer) addProgram() {
 	}
 	d.update(func(p *stacks.Process) {
 		p.Clients = clients
-		p.WaitingGoroutines, p.WaitingText, p.Program, p.StartedAs = waiting, parked, program, link
+		p.Program, p.StartedAs = program, link
 	})
 }
 
@@ -204,8 +203,8 @@ func (d *describer) addGoroutines() {
 		Locks: d.options.goroutineLocks}
 	list, err := r.ReadAll(systems, threads)
 	d.update(func(p *stacks.Process) {
-		if p.Threads, p.GoroutineStacks = threads, list; err == nil { // else the line on their number has the reason
-			p.WaitingText = ""
+		if p.Threads, p.GoroutineStacks = threads, list; err != nil {
+			p.WaitingText = fmt.Sprintf("%v; %s", err, goroutines.Advice(p.PID))
 		}
 	})
 }
