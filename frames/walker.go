@@ -93,7 +93,6 @@ func (w *Walker) Regs() *Regs { return &w.regs }
 // UnreadAddr returns the word that ended the walk, after StopStackCut or StopBadMemory.
 func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 
-
 // FoundRegs returns the number of registers found on the stack.
 func (w *Walker) FoundRegs() int { return w.registersFound }
 

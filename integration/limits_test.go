@@ -121,20 +121,6 @@ func TestWithoutSysEverythingWorks(t *testing.T) {
 	}
 }
 
-// Python's DEVNULL, Node's "ignore" and daemon(3) open /dev/null for reading as well.
-func TestADiscardedOutputIsNoError(t *testing.T) {
-	t.Parallel()
-	for redirect, noted := range map[string]bool{"1<> /dev/null": true, ">&-": true, "> /dev/null": false} {
-		for _, args := range [][]string{{"dump", "-p", strconv.Itoa(os.Getpid())}, {"--version"}, {"schema", "dump"}} {
-			r := command{exe: "sh", args: append([]string{"-c", `exec "$@" ` + redirect, "sh", binary}, args...)}.run(t)
-			r.must(t, 0)
-			if strings.Contains(r.stderr, "the output is discarded") != noted {
-				t.Errorf("%s %v: want a note: %v; got %q", redirect, args, noted, r.stderr)
-			}
-		}
-	}
-}
-
 func memoryGroup(t *testing.T, limit string) string {
 	t.Helper()
 	for _, g := range []struct{ at, file string }{

@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"bufio"
 	"encoding/json"
 	"math"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"prywalk/internal/cgroup"
 	"prywalk/internal/testtargets"
@@ -129,54 +127,6 @@ func TestFrozenTargetsAreNamed(t *testing.T) {
 	if r := prywalk(t, "dump", "-p", pid).must(t, 0); strings.Contains(r.stdout, "frozen") {
 		t.Errorf("dump calls a process frozen that runs: %s", clip(r.stdout))
 	}
-}
-
-func TestTopAndAgentSayWhileATargetIsFrozen(t *testing.T) {
-	group, set := frozenGroup(t)
-	cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
-	pid := strconv.Itoa(cmd.Process.Pid)
-	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(pid), 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { set(false) })
-	lines := func(stderr bool, args ...string) (await func(what string, is func(line string) bool)) {
-		c := exec.CommandContext(t.Context(), binary, args...)
-		c.Dir = scratch(t, nil)
-		pipe, err := c.StdoutPipe()
-		if stderr {
-			pipe, err = c.StderrPipe()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		testtargets.Child(t, c)
-		hung := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
-		t.Cleanup(func() { hung.Stop() })
-		read := bufio.NewScanner(pipe)
-		read.Buffer(nil, 1<<20)
-		return func(what string, is func(line string) bool) {
-			t.Helper()
-			for read.Scan() {
-				if is(read.Text()) {
-					return
-				}
-			}
-			t.Fatalf("%s ended without a line that says that the target is %s: %v", args[0], what, read.Err())
-		}
-	}
-	said := "the cgroup " + group + " is frozen (as by docker pause): no thread of process " + pid + " runs"
-	top := lines(false, "top", "-p", pid, "--interval", "0.3", "--json")
-	frozen := func(line string) bool { return strings.Contains(line, `"held_up":"`+said+`"`) }
-	top("not frozen", func(line string) bool { return !frozen(line) })
-	agent := lines(true, "agent", "-p", pid, "--endpoint", "http://127.0.0.1:1")
-	set(true)
-	top("frozen", frozen)
-	agent("frozen", func(line string) bool { return line == "prywalk: "+said })
-	set(false)
-	top("not frozen", func(line string) bool { return !frozen(line) })
-	agent("not frozen", func(line string) bool {
-		return strings.HasPrefix(line, "prywalk: the cgroup "+group+" is not frozen any more")
-	})
 }
 
 // How often prywalk is throttled during a stop depends on the machine; that threads in the run queue are not

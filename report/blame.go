@@ -8,64 +8,19 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/filememory"
 	rec "prywalk/internal/profile"
-	"prywalk/internal/tabular"
 	"prywalk/internal/view"
-	"prywalk/internal/waits"
 )
 
 // ErrNoLocks reports a recording without waits for locks with known owners.
 var ErrNoLocks = errors.New("the recording has no wait for a lock whose owner prywalk records")
 
-func noLocks(p *profile.Profile, o *Options) error {
-	threads, pids, goroutines := map[int64]bool{}, map[int64]bool{}, []*profile.Sample{}
-	python, somePython := true, false
-	for _, s := range p.Sample {
-		wait, what := view.Label(s, rec.LabelWait), view.Label(s, rec.LabelWaitsFor)
-		switch {
-		case view.IsTask(s) && (strings.HasPrefix(wait, "sync.Mutex.") || strings.HasPrefix(wait, "sync.RWMutex.")):
-			goroutines = append(goroutines, s)
-		case !view.IsTask(s) && (view.WaitKind(s) == waits.Semaphore || view.WaitKind(s) == waits.Mutex):
-			threads[view.NumLabel(s, rec.LabelTID)] = true
-			ofPython := waits.ParseLabel(what).Type != ""
-			python, somePython = python && ofPython, somePython || ofPython
-		default:
-			continue
-		}
-		pids[view.NumLabel(s, rec.LabelPID)] = true
-	}
-	var parts []string
-	if n := int64(len(threads)); n > 0 {
-		where := "at semaphores"
-		if python {
-			where = "for locks of CPython"
-		}
-		parts = append(parts, tabular.Plural(n, "thread")+" waited "+where)
-	}
-	if n := view.MeanTasks(p, goroutines); n > 0 {
-		parts = append(parts, "about "+tabular.Plural(n, "goroutine")+" at a time for locks of Go")
-	}
-	if len(parts) == 0 {
-		return fmt.Errorf("%w; %s shows what threads waited for", ErrNoLocks, suggest("--by wait", o))
-	}
-	text := fmt.Errorf("%w: %s; %s shows the waits", ErrNoLocks, strings.Join(parts, ", "), suggest("--by wait", o))
-	if !somePython && len(goroutines) == 0 {
-		return text
-	}
-	pid := "PID"
-	for n := range pids {
-		if len(pids) == 1 && n != 0 {
-			pid = strconv.FormatInt(n, 10)
-		}
-	}
-	return fmt.Errorf("%w; of a live process, prywalk dump -p %s --locks infers likely owners of the locks of Python "+
-		"and Go", text, pid)
+func noLocks(o *Options) error {
+	return fmt.Errorf("%w; %s shows what threads waited for", ErrNoLocks, suggest("--by wait", o))
 }
 
 // Entries in place of an owner's stack.
@@ -99,7 +54,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	o.From, o.To = 0, 0
 	clocks, ok := view.ClocksOf(p)
 	if !ok {
-		return nil, noLocks(p, o)
+		return nil, noLocks(o)
 	}
 	b := newBlameBuilder(p, clocks.Wall)
 	defer b.memory.Close()
@@ -121,7 +76,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 		}
 	}
 	if len(b.out) == 0 {
-		return nil, noLocks(p, o)
+		return nil, noLocks(o)
 	}
 	return b.profile(p), nil
 }

@@ -42,8 +42,6 @@ strace                              strace               a tracer that stays
 eu-stack                            elfutils             second reference for stacks
 timeout                             coreutils            bounds every test program
 ip                                  iproute2             networks of their own for the agent and its receiver
-zsh                                 zsh                  completes commands of prywalk on a terminal
-/usr/share/bash-completion/bash_completion bash-completion what bash needs for the same
 tmux                                tmux                 the terminal in which prywalk top is looked at
 musl-gcc                            musl-tools           compiles test programs with another C library
 luajit                              luajit               test target: code made at run time that does not describe itself
@@ -59,7 +57,6 @@ LIST
 pgbench                             postgresql-contrib   load for PostgreSQL
 perf                                linux-perf           reference for the distribution of samples
 systemd-analyze                     systemd              checks the agent's unit
-fish                                fish                 completes commands of prywalk, too
 aarch64-linux-gnu-gcc               gcc-aarch64-linux-gnu compiles test programs for arm64
 aarch64-linux-gnu-g++               g++-aarch64-linux-gnu compiles the one in C++
 /usr/aarch64-linux-gnu/lib/libc.a   libc6-dev-arm64-cross links them; its libc.so.6 is test data too

@@ -65,7 +65,6 @@ func newWorkload() *cobra.Command {
 }
 
 func (f *demoFlags) run() error {
-	console.NoteDiscarded()
 	self, err := selfPath()
 	if err != nil {
 		return err

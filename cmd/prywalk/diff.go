@@ -225,7 +225,7 @@ func (f *diffFlags) write(d *report.Difference, progress *console.Progress) erro
 	if f.html != "" {
 		return flagError("html", profile.WriteFileAtomic(f.html, d.HTML))
 	}
-	return console.Paged(f.json || f.folded, func(w io.Writer) error {
+	return console.Print(func(w io.Writer) error {
 		w = console.BeforeFirstWrite(w, progress.Stop)
 		switch {
 		case f.json:

@@ -46,7 +46,6 @@ Exit codes: 0 no check failed, 1 a check failed for another reason than a right,
 			if len(c.pids) > 0 {
 				pid = c.pids[0]
 			}
-			console.NoteDiscarded()
 			var err error
 			found := doctor.Options{PID: pid, MayAsk: checkPerfEvents}.Check()
 			if asJSON {

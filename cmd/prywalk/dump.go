@@ -134,10 +134,10 @@ func (f *dumpFlags) run(limitsPause bool) error {
 		return err
 	}
 	if f.diff != "" {
-		return console.Paged(f.json, f.dumpDiff)
+		return console.Print(f.dumpDiff)
 	}
 	if f.core != "" || f.sysroot != "" {
-		return console.Paged(f.json, f.dumpCore)
+		return console.Print(f.dumpCore)
 	}
 	if err := f.setTargets(); err != nil {
 		return err
@@ -149,13 +149,13 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	defer recording.EndAfterDetach()()
 	switch {
 	case f.locks || f.chains:
-		return console.Paged(f.json, f.dumpLocks)
+		return console.Print(f.dumpLocks)
 	case f.since != "":
-		return console.Paged(f.json, f.dumpSince)
+		return console.Print(f.dumpSince)
 	case f.watch != 0:
 		return f.dumpWatch()
 	}
-	return console.Paged(f.json, f.dumpAll)
+	return console.Print(f.dumpAll)
 }
 
 func (f *dumpFlags) dumpAll(w io.Writer) error {

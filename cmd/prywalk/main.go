@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -61,7 +60,6 @@ func run(args []string) int {
 	root := newRoot()
 	err := commandline.UnknownCommand(root, args)
 	if err == nil {
-		root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrongFlag(cmd, err, args) })
 		root.SetArgs(args)
 		err = cmp.Or(root.Execute(), console.Stdout.Err())
 	}
@@ -104,29 +102,6 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 	}
 	flag := cmd.Flags().Lookup("json")
 	return flag != nil && flag.Value.Type() == "bool" && (slices.Contains(args, "--json") || flag.Value.String() == "true")
-}
-
-func wrongFlag(cmd *cobra.Command, err error, args []string) error {
-	_, isValue := errors.AsType[*pflag.InvalidValueError](err)
-	if cmd.Name() == "record" && !isValue {
-		after := args[slices.Index(args, "record")+1:]
-		if command := commandline.CommandBefore(cmd.Flags(), after); len(command) > 0 {
-			before := args[:len(args)-len(command)]
-			return exit.Usage("%v; to record the command %s, use --: prywalk %s -- %s", err, command[0],
-				shellWords(before), shellWords(command))
-		}
-	}
-	return commandline.WrongFlag(cmd, err)
-}
-
-func shellWords(words []string) string {
-	quoted := slices.Clone(words)
-	for i, word := range words {
-		if word == "" || unsafeInShells.MatchString(word) {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
 }
 
 func exitCode(err error) int {
@@ -275,7 +250,6 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	}
 	root.SetUsageFunc(commandline.Usage)
 	root.SetHelpCommand(commandline.NewHelp())
-	registerCompletions(root)
 	setCompletionCommand(root)
 	return root
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/console"
 	"prywalk/internal/mcpserver"
 )
 
@@ -34,7 +32,7 @@ read recordings. Nothing is written unless --allow-record is given. What targets
 limited as by prywalk record. Answers have at most 32 KB.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			err := cmp.Or(checkDirectory("dir", o.Dir, "give the directory of the recordings"), console.CheckStdout())
+			err := checkDirectory("dir", o.Dir, "give the directory of the recordings")
 			if err != nil {
 				return err
 			}

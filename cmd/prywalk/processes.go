@@ -236,16 +236,7 @@ func (f *processFlags) findByName(ctx context.Context) (commandline.PIDs, error)
 }
 
 func (f *processFlags) noSuchName() error {
-	var names []string
-	for _, p := range processes() {
-		if !slices.Contains(names, p.Name) {
-			names = append(names, p.Name)
-		}
-	}
 	next := "ps -e lists what there is"
-	if meant := commandline.ClosestMatch(f.name, names); meant != "" {
-		next = "do you mean " + meant + "? " + next
-	}
 	switch {
 	case f.mayWait:
 		next += ", --wait waits for one"

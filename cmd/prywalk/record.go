@@ -259,13 +259,13 @@ func (f *recordFlags) withEventLog(launches bool, run func() error) error {
 func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches bool) error {
 	switch {
 	case len(f.pids) > 0 && launches:
-		return exit.Usage("give either -p or a command, not both%s", suggestDuration(args))
+		return exit.Usage("give either -p or a command, not both")
 	case f.name != "" && launches:
-		return exit.Usage("give either -n or a command, not both%s", suggestDuration(args))
+		return exit.Usage("give either -n or a command, not both")
 	case f.hasRule() && launches:
-		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --container, --pod, --user, "+
-			"--match) or a command, "+
-			"not both%s", suggestDuration(args))
+		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --container, --pod, --user, " +
+			"--match) or a command, " +
+			"not both")
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.hasRule():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launches && console.IsStdout(f.Output):
@@ -283,25 +283,7 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 	case cmd.Flags().Changed("subset") && f.Sampler.Subset < 1:
 		return exit.Usage("--subset %d: give at least 1", f.Sampler.Subset)
 	}
-	if err := cmp.Or(f.checkRotation(cmd.Flags().Changed), f.checkRing(cmd.Flags().Changed)); err != nil {
-		return err
-	}
-	if console.IsStdout(f.Output) {
-		return console.CheckStdout()
-	}
-	return nil
-}
-
-// suggestDuration suggests -d for perf's "sleep 5", or "5s"; "": neither.
-func suggestDuration(args []string) string {
-	var d time.Duration
-	if len(args) == 2 && args[0] == "sleep" {
-		args = args[1:]
-	}
-	if len(args) != 1 || commandline.Seconds(&d).Set(args[0]) != nil {
-		return ""
-	}
-	return "; for a duration: -d " + args[0]
+	return cmp.Or(f.checkRotation(cmd.Flags().Changed), f.checkRing(cmd.Flags().Changed))
 }
 
 func (f *recordFlags) setSampling() (err error) {

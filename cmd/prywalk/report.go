@@ -97,8 +97,7 @@ func newReport() *cobra.Command {
 Shows where the time goes: for each function, its own time and that of everything
 it called. FILE is prywalk.pb.gz unless given; any pprof file will do, and - reads
 standard input. Several, such as those of record --rotate, are read as one. Values have
-as many digits as the number of samples supports. On a terminal a long report is shown
-by $PAGER (less -FRX unless set).
+as many digits as the number of samples supports.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `;
 without a sample that fits: 1.`,
@@ -222,7 +221,7 @@ func (f *reportFlags) writeText(p *pprof.Profile) error {
 	if !f.opts.FullNames {
 		f.opts.Width = console.Width(os.Stdout)
 	}
-	return console.Paged(f.json || f.folded, func(w io.Writer) error {
+	return console.Print(func(w io.Writer) error {
 		w = console.BeforeFirstWrite(w, f.progress.Stop)
 		i := slices.IndexFunc(textForms[:], func(form textForm) bool { return form.flag == "" || f.changed(form.flag) })
 		return textForms[i].write(f, w, p)

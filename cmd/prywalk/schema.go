@@ -23,9 +23,6 @@ func newSchema() *cobra.Command {
 
 Prints the JSON Schema (draft 2020-12) of what a command writes as JSON, such as dump
 --json. Without a name, lists the names. Every object begins with "schema_version".`,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return schemaNames(), cobra.ShellCompDirectiveNoFileComp
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return exit.Usage("schema takes one name, not %d; prywalk schema lists them", len(args))

@@ -72,7 +72,7 @@ func TestSlowReadOfARecordingIsAnnounced(t *testing.T) {
 	name := filepath.Base(path)
 	p := prepared(t, filepath.Dir(path), nil, "report", name)
 	p.Stdout, p.Stderr = tty.Slave, tty.Slave
-	p.Env = append(p.Env, "PAGER=cat", "NO_COLOR=1", "TERM=xterm")
+	p.Env = append(p.Env, "NO_COLOR=1", "TERM=xterm")
 	p.begin(t)
 	line := "\r\x1b[Kreading " + name + " (Ctrl-C ends)"
 	testtargets.Says(t, &tty.Out, line)

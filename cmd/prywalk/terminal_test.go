@@ -134,62 +134,17 @@ func TestFormsOfAReport(t *testing.T) {
 	}
 }
 
-func TestPagerIsForTerminalsOnly(t *testing.T) {
-	dir := smallRecording(t)
-	plain := []string{"TERM=xterm", "NO_COLOR=1"}
-	marked := append([]string{"PAGER=sed 's/^/paged:/'"}, plain...)
-	if text, stderr, code := onTerminal(t, dir, 80, marked, "report"); code != 0 ||
-		!strings.HasPrefix(text, "paged:busy: 100 % in compress; 1 CPU") || stderr != "" {
-		t.Errorf("on a terminal: exit code %d, want 0 and a paged report: %s%s", code, text, stderr)
-	}
-	for _, args := range [][]string{{"report", "--folded"}, {"report", "--json"}} {
-		if text, _, _ := onTerminal(t, dir, 80, marked, args...); strings.Contains(text, "paged:") {
-			t.Errorf("%v was paged, though it is for programs: %s", args, text)
-		}
-	}
-	for _, env := range []string{"PAGER=cat", "PAGER=", "PAGER=/no/such/pager", "PAGER=true"} {
-		text, _, code := onTerminal(t, dir, 80, append([]string{env}, plain...), "report")
-		if shown := strings.Contains(text, "compress"); code != 0 || shown == (env == "PAGER=true") {
-			t.Errorf("%s: exit code %d, want 0 and a report, except with the pager true: %s", env, code, text)
-		}
-	}
-	p := prepared(t, dir, nil, "report")
-	p.Env = append(p.Env, marked...)
-	p.begin(t)
-	if code := p.code(t); code != 0 || strings.Contains(p.out.String(), "paged:") {
-		t.Errorf("in a pipe: exit code %d, want 0 and no pager: %s", code, &p.out)
-	}
-}
-
 func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
 	dir := smallRecording(t)
 	for _, c := range []struct {
 		env     []string
 		colours bool
 	}{
-		{[]string{"TERM=xterm", "PAGER=cat", "NO_COLOR="}, true}, {[]string{"TERM=xterm", "PAGER=cat", "NO_COLOR=1"}, false},
+		{[]string{"TERM=xterm", "NO_COLOR="}, true}, {[]string{"TERM=xterm", "NO_COLOR=1"}, false},
 		{[]string{"TERM=dumb", "NO_COLOR="}, false},
 	} {
 		if text, _, _ := onTerminal(t, dir, 60, c.env, "report"); strings.Contains(text, "\x1b[") != c.colours {
 			t.Errorf("%v: colours wanted: %v: %q", c.env, c.colours, text)
-		}
-	}
-}
-
-func TestDumpIsPaged(t *testing.T) {
-	env := []string{"TERM=xterm", "NO_COLOR=1", "PAGER=sed 's/^/paged:/'"}
-	pid := burner(t)
-	for _, c := range []struct {
-		args  []string
-		paged int
-		code  int
-	}{
-		{[]string{"dump", "-p", pid}, 1, 0}, {[]string{"dump", "--merge", "-p", pid + ",999999999"}, 1, exit.Failed},
-		{[]string{"dump", "--json", "-p", pid}, 0, 0}, {[]string{"dump", "-p", "999999999"}, 0, exit.Failed},
-	} {
-		text, stderr, code := onTerminal(t, t.TempDir(), 80, env, c.args...)
-		if code != c.code || strings.Count(text, "paged:process ") != c.paged {
-			t.Errorf("%v: exit code %d, want %d and %d processes paged: %s%s", c.args, code, c.code, c.paged, text, stderr)
 		}
 	}
 }

@@ -33,7 +33,8 @@ type encoding struct {
 }
 
 // encode returns an ExportProfilesServiceRequest: a resource per process, a profile per clock.
-func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
+func (e *encoder) encode(w *window) (out encoded) {
+	var m protobuf.Message
 	rows := map[processKey][]row{}
 	for r := range w.rows {
 		rows[r.processKey] = append(rows[r.processKey], r)
@@ -43,42 +44,43 @@ func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	})
 	c := &encoding{e, otlp.NewDictionary(nil), map[sample.StackID]int64{}, map[profile.LocID]int64{}, nil}
 	for _, p := range processes {
-		if r := c.resource(p, w, rows[p]); r != nil {
+		if r, profiles := c.resource(p, w, rows[p]); r != nil {
 			m.Bytes(1, r)
+			out.profiles += profiles
 		}
 	}
 	for _, list := range w.rows {
 		for _, p := range list {
 			if p.values != (clockValues{}) {
-				intervals++
+				out.intervals++
 			}
 		}
 	}
-	e.resources.dropEnded(func(p processKey) bool { return rows[p] != nil })
-	if len(m) == 0 {
-		return nil, 0
+	if len(m) > 0 {
+		m.Bytes(2, c.Message())
+		out.body = m
 	}
-	m.Bytes(2, c.Message())
-	return m, intervals
+	return out
 }
 
-func (e *encoding) resource(process processKey, w *window, rows []row) (m protobuf.Message) {
+func (e *encoding) resource(process processKey, w *window, rows []row) (m protobuf.Message, profiles int) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
 	var scope protobuf.Message
 	about := resourceMessage(slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host))
 	scope.Bytes(1, scopeMessage(e.version))
-	list, empty := e.samplesOf(w, rows), len(scope)
+	list := e.samplesOf(w, rows)
 	for clock := range clocks {
 		if p := e.profile(w, list, clock); p != nil {
 			scope.Bytes(2, p)
+			profiles++
 		}
 	}
-	if len(scope) == empty {
-		return nil
+	if profiles == 0 {
+		return nil, 0
 	}
 	m.Bytes(1, about)
 	m.Bytes(2, scope)
-	return m
+	return m, profiles
 }
 
 type sampleKey struct {

@@ -27,11 +27,11 @@ type Groups struct {
 	limited []limitedGroup
 }
 
-// first is of the discovery, before and last of the last two calls of Read.
+// first is of the discovery, last of the last call of Read.
 type limitedGroup struct {
-	pid                 int
-	quota               CPUQuota
-	first, before, last CPUStat
+	pid         int
+	quota       CPUQuota
+	first, last CPUStat
 }
 
 // Groups prepares to observe groups.
@@ -46,7 +46,7 @@ func (g *Groups) Read(pids []int) (frozenBy []string) {
 	kept := g.limited[:0]
 	for _, l := range g.limited {
 		if now, ok := l.quota.readStat(); ok {
-			l.before, l.last = l.last, now
+			l.last = now
 			kept = append(kept, l)
 		}
 	}
@@ -82,7 +82,7 @@ func (g *Groups) findQuotas(pid int, groups groups, mounts []mount) {
 			continue
 		}
 		if first, ok := q.readStat(); ok {
-			g.limited = append(g.limited, limitedGroup{pid, q, first, first, first})
+			g.limited = append(g.limited, limitedGroup{pid, q, first, first})
 		}
 	}
 }
@@ -101,24 +101,14 @@ func visible(g groups, mounts []mount) (groups, []mount) {
 }
 
 // Throttled returns the groups throttled between their discovery and the last Read, without removed ones.
-func (g *Groups) Throttled() []Throttling {
-	return g.throttled(func(l *limitedGroup) CPUStat { return l.first })
-}
-
-// ThrottledNow returns the groups that were throttled between the last two calls of Read.
-func (g *Groups) ThrottledNow() []Throttling {
-	return g.throttled(func(l *limitedGroup) CPUStat { return l.before })
-}
-
-func (g *Groups) throttled(since func(*limitedGroup) CPUStat) (all []Throttling) {
+func (g *Groups) Throttled() (all []Throttling) {
 	for i := range g.limited {
 		l := &g.limited[i]
-		then := since(l)
-		if n := l.last.ThrottledPeriods - then.ThrottledPeriods; n > 0 {
+		if n := l.last.ThrottledPeriods - l.first.ThrottledPeriods; n > 0 {
 			all = append(all, Throttling{
 				PID: l.pid, Cgroup: g.root.nameOf(l.quota.Dir), CPUs: l.quota.Share(),
-				Periods: l.last.Periods - then.Periods, ThrottledPeriods: n,
-				Seconds: float64(l.last.ThrottledFor-then.ThrottledFor) / 1e9,
+				Periods: l.last.Periods - l.first.Periods, ThrottledPeriods: n,
+				Seconds: float64(l.last.ThrottledFor-l.first.ThrottledFor) / 1e9,
 			})
 		}
 	}

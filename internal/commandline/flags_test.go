@@ -3,8 +3,6 @@
 package commandline
 
 import (
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -64,22 +62,6 @@ func TestAddressesHaveAPort(t *testing.T) {
 		var a string
 		if err := Address(&a).Set(text); (err == nil) != want || want && a != text {
 			t.Errorf("%q: %q, %v", text, a, err)
-		}
-	}
-}
-
-func TestACommandWithoutDashesIsFound(t *testing.T) {
-	fl := pflag.NewFlagSet("record", pflag.ContinueOnError)
-	fl.StringP("duration", "d", "", "")
-	fl.BoolP("graph", "g", false, "")
-	for _, c := range []struct{ args, want string }{
-		{"ls -la", "ls -la"}, {"-d 5 ls -la", "ls -la"}, {"--duration 5 ls -la", "ls -la"}, {"--duration=5 ls", "ls"},
-		{"-d5 -g ls -x", "ls -x"}, {"-g ls", "ls"}, {"-- ls -la", ""}, {"-d 5", ""}, {"-x", ""},
-		{"--durration 3", ""}, {"-la x", ""}, {"", ""},
-	} {
-		got := CommandBefore(fl, strings.Fields(c.args))
-		if !slices.Equal(got, strings.Fields(c.want)) {
-			t.Errorf("%q: %q, want %q", c.args, got, c.want)
 		}
 	}
 }

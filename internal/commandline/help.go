@@ -26,13 +26,6 @@ func NewHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "help for a command, as COMMAND --help, or on a topic",
-		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			all := commandNames(cmd.Root())
-			for _, t := range helpTopics {
-				all = append(all, t.name)
-			}
-			return all, cobra.ShellCompDirectiveNoFileComp
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			if len(args) == 1 {

@@ -18,7 +18,33 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return exit.Usage("--%s: %s; see %s --help", invalid.GetFlag().Name, wrongValue(invalid), cmd.CommandPath())
 	}
-	return exit.Usage("%v%s; see %s --help", err, suggestFlag(cmd, err), cmd.CommandPath())
+	return exit.Usage("%v; see %s --help", err, cmd.CommandPath())
+}
+
+const (
+	suggestionDistance = 2 // letters; cobra's default
+	maxSuggestions     = 3
+)
+
+// UnknownCommand rejects a first argument that is no command, before its flags are parsed as prywalk's.
+func UnknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") ||
+		strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return nil
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == args[0] || c.HasAlias(args[0]) {
+			return nil
+		}
+	}
+	root.SuggestionsMinimumDistance = suggestionDistance
+	if meant := root.SuggestionsFor(args[0]); len(meant) > 0 && len(meant) <= maxSuggestions {
+		return exit.Usage("unknown command %q (do you mean prywalk %s?); prywalk --help lists the commands", args[0],
+			strings.Join(meant, " or "))
+	}
+	return exit.Usage("unknown command %q; prywalk --help lists the commands", args[0])
 }
 
 // wrongValue leaves out pflag's names of Go functions.
@@ -40,34 +66,4 @@ func wrongValue(e *pflag.InvalidValueError) string {
 		text += ": " + want
 	}
 	return text
-}
-
-// CommandBefore returns a command without its "--": "ls -la" of "-d 10s ls -la". It begins with the first argument that
-// is neither a flag nor a flag's value; empty: none.
-func CommandBefore(flags *pflag.FlagSet, args []string) []string {
-	for i := 0; i < len(args); i++ {
-		switch {
-		case args[i] == "--":
-			return nil
-		case !strings.HasPrefix(args[i], "-") || args[i] == "-":
-			return args[i:]
-		}
-		f, inOne := flagOf(flags, args[i])
-		if f == nil {
-			return nil // mistyped flag: the next argument may be its value
-		}
-		if !inOne && f.NoOptDefVal == "" {
-			i++
-		}
-	}
-	return nil
-}
-
-// flagOf returns inOne if the argument includes the value.
-func flagOf(flags *pflag.FlagSet, arg string) (f *pflag.Flag, inOne bool) {
-	if name, long := strings.CutPrefix(arg, "--"); long {
-		name, _, inOne = strings.Cut(name, "=")
-		return flags.Lookup(name), inOne
-	}
-	return flags.ShorthandLookup(arg[1:2]), len(arg) > len("-x")
 }

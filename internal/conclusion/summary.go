@@ -59,31 +59,6 @@ func New(duration int64, notes []string) *Summary {
 	return s
 }
 
-// maxKeptGroups bounds the groups that Reset keeps.
-const maxKeptGroups = 1000
-
-// Reset begins again, in the same memory.
-func (s *Summary) Reset(duration int64) {
-	for _, g := range s.groups {
-		clear(g.threads)
-		clear(g.functions)
-		clear(g.owners)
-		*g = group{key: g.key, lock: g.lock, threads: g.threads, functions: g.functions, owners: g.owners}
-	}
-	if len(s.groups) > maxKeptGroups {
-		clear(s.groups)
-	}
-	for _, m := range []map[int32]int64{s.self, s.total} {
-		clear(m)
-	}
-	clear(s.numbers)
-	clear(s.threads)
-	clear(s.awake)
-	clear(s.rules)
-	*s = Summary{duration: duration, self: s.self, total: s.total, numbers: s.numbers, list: s.list[:0], groups: s.groups,
-		threads: s.threads, awake: s.awake, rules: s.rules}
-}
-
 // OnlyValues sets that the samples have values of one type, as their CPU time.
 func (s *Summary) OnlyValues(name string) { s.onlyValues = name }
 

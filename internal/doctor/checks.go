@@ -50,7 +50,6 @@ var checks = []check{
 	{"target: namespaces", targetReadable, (*checker).namespaces},
 	{"target: open", targetReadable, (*checker).open},
 	{"target: names", opened, (*checker).names},
-	{"target: goroutines", opened, (*checker).goroutines},
 	{"target: code", opened, (*checker).code},
 	{"target: engine", opened, (*checker).engine},
 	{"target: files", opened, (*checker).unreadable},

@@ -9,16 +9,10 @@ import (
 	"strings"
 
 	"prywalk/internal/elffile"
-	"prywalk/internal/goroutinecount"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/unnamedcode"
 )
-
-func (c *checker) goroutines() Finding {
-	_, text := goroutinecount.Of(c.opened.Runtimes(), c.opened.PID, goroutinecount.NotShown)
-	return finding(OK, text, "")
-}
 
 // code reports whether generated code gets names; nothing for unknown runtimes.
 func (c *checker) code() Finding {

@@ -3,6 +3,7 @@
 package dump
 
 import (
+	"fmt"
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/callstack"
@@ -12,7 +13,6 @@ import (
 	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
-	"prywalk/internal/goroutinecount"
 	"prywalk/internal/observe"
 	"prywalk/internal/symbols"
 )
@@ -56,15 +56,14 @@ func Core(c *core.Core, o Options) *stacks.Process {
 }
 
 func addCoreGoroutines(p *stacks.Process, c *core.Core, o Options, w *walk.Walker) {
-	p.WaitingGoroutines, p.WaitingText = goroutinecount.Of(c.Runtimes(), 0, goroutinecount.NotShown)
 	systems := c.Runtimes().Schedulers()
 	if len(systems) == 0 || !o.Goroutines {
 		return
 	}
 	r := goroutines.Reader{Read: c.Read, Space: c.Space(), Walk: w, Locks: o.goroutineLocks}
 	var err error
-	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err == nil { // else the line has the reason
-		p.WaitingText = ""
+	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err != nil {
+		p.WaitingText = fmt.Sprintf("%v; %s", err, goroutines.Advice(0))
 	}
 }
 

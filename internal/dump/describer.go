@@ -4,6 +4,7 @@ package dump
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +16,6 @@ import (
 	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
-	"prywalk/internal/goroutinecount"
 	"prywalk/internal/languages"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
@@ -176,7 +176,6 @@ func (d *describer) renameThreads() {
 
 func (d *describer) addProgram() {
 	t := d.target
-	waiting, parked := goroutinecount.Of(t.Runtimes(), t.PID, goroutinecount.NotShown)
 	program := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID)
 	var unexamined []*languages.Language
 	d.update(func(p *stacks.Process) { unexamined = p.Unexamined() })
@@ -186,7 +185,7 @@ func (d *describer) addProgram() {
 	}
 	d.update(func(p *stacks.Process) {
 		p.Clients = clients
-		p.WaitingGoroutines, p.WaitingText, p.Program = waiting, parked, program
+		p.Program = program
 	})
 }
 
@@ -201,8 +200,8 @@ func (d *describer) addGoroutines() {
 		Locks: d.options.goroutineLocks}
 	list, err := r.ReadAll(systems, threads)
 	d.update(func(p *stacks.Process) {
-		if p.Threads, p.GoroutineStacks = threads, list; err == nil { // else the line on their number has the reason
-			p.WaitingText = ""
+		if p.Threads, p.GoroutineStacks = threads, list; err != nil {
+			p.WaitingText = fmt.Sprintf("%v; %s", err, goroutines.Advice(p.PID))
 		}
 	})
 }

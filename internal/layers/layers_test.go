@@ -34,7 +34,7 @@ var order = [][]string{
 		"internal/chains"},
 	{"internal/runtimes", "internal/selection"},
 	{"internal/loadedcode", "internal/callstack"},
-	{"internal/symbols", "ptrace", "internal/core", "internal/pace", "internal/descendants", "internal/goroutinecount"},
+	{"internal/symbols", "ptrace", "internal/core", "internal/pace", "internal/descendants"},
 	{"internal/observe", "internal/dump/stacks"},
 	{"internal/dump/walk", "internal/dump/locks", "internal/dump/changes"},
 	{"internal/profile", "internal/selfruntime"},

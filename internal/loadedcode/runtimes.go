@@ -133,24 +133,3 @@ func (f jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	}
 	return (*f.fallback)(pc)
 }
-
-// SumParked counts the waiting tasks of all schedulers; counted is how many could be read, err the unread one's error.
-func (r *Runtimes) SumParked() (sum managed.Parked, counted int, unread managed.Scheduler, err error) {
-	sum.Reasons = map[string]int{}
-	for _, s := range r.Schedulers() {
-		n, failed := s.Parked()
-		if failed != nil {
-			unread, err = s, failed
-			continue
-		}
-		counted++
-		sum.Waiting += n.Waiting
-		for why, count := range n.Reasons {
-			sum.Reasons[why] += count
-		}
-		if n.Since != 0 && (sum.Since == 0 || n.Since < sum.Since) {
-			sum.Since = n.Since
-		}
-	}
-	return sum, counted, unread, err
-}

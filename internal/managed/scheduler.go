@@ -17,8 +17,6 @@ type Scheduler interface {
 	// NextRecords follows a chain of frame records on a task's stack from record on, by their return addresses. It
 	// appends each next record's address, 0 after the outermost frame, and ends at an unknown one.
 	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
-	// Parked counts the waiting tasks now.
-	Parked() (Parked, error)
 	// AllTasks reads each task at its own time.
 	AllTasks() ([]TaskRecord, error)
 	// Reread reports whether a task is unchanged; an ended one is OnThread.
@@ -56,16 +54,6 @@ type TaskOffsets struct {
 	Labels *atomic.Int64
 	// TaskSize and WorkerSize are the bytes to copy of each.
 	TaskSize, WorkerSize int
-}
-
-// Parked counts the waiting tasks of a process.
-type Parked struct {
-	// Waiting excludes the runtime's own tasks.
-	Waiting int
-	// Reasons counts by the runtime's wait reason.
-	Reasons map[string]int
-	// Since is about the start of the longest wait.
-	Since uint64
 }
 
 // TaskRecord is one task and the location of its stack.

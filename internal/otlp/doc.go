@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otlp writes messages of OpenTelemetry's profiles signal, and divides large ones.
+// Package otlp writes messages of OpenTelemetry's profiles signal.
 //
 // # Algorithm
 //
 // A [Dictionary] holds the common entries of a message's profiles, found by their bytes, so that equal ones are one. An
-// entry follows those to which it refers. [Split] writes two messages, each with half of the samples' bytes and the
-// entries that they use.
+// entry follows those to which it refers.
 //
 // # Source
 //

@@ -4,11 +4,8 @@ package recording
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"iter"
 	"maps"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +25,6 @@ type agentRun struct {
 	// Selected processes that could not be opened, by reason: at the start, and since.
 	refusedAtStart map[string]int64
 	refusedLater   atomic.Pointer[map[string]int64]
-	frozen         map[string]bool
-	throttled      map[string]bool // groups reported once; groups that are gone are dropped
 }
 
 const refreshesPerWindow = 5
@@ -41,8 +36,7 @@ func RunAgent(o Options, to agent.Options) error {
 	if err != nil {
 		return err
 	}
-	a := &agentRun{recording: newRecording(o), agent: sender, frozen: map[string]bool{}, throttled: map[string]bool{}}
-	a.onObstructions = a.reportObstructions
+	a := &agentRun{recording: newRecording(o), agent: sender}
 	a.live, a.samplerOpts.LowOverhead, a.samplerOpts.LimitOwnCPU = true, true, true
 	a.samplerOpts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
 	a.samplerOpts.Sinks = append(a.samplerOpts.Sinks, a)
@@ -74,31 +68,6 @@ func (a *agentRun) reportSelected(procs int64) {
 	}
 }
 
-// reportObstructions reports a throttled group once only, since quotas throttle again and again.
-func (a *agentRun) reportObstructions(all []obstruction) {
-	frozenNow := map[string]bool{}
-	for _, o := range all {
-		known := a.throttled
-		if o.frozen {
-			known, frozenNow[o.key] = a.frozen, true
-		}
-		if !known[o.key] {
-			console.Infof("%s", o.text)
-			known[o.key] = true
-			maps.DeleteFunc(a.throttled, func(dir string, _ bool) bool {
-				_, err := os.Stat(dir)
-				return errors.Is(err, fs.ErrNotExist)
-			})
-		}
-	}
-	for dir := range a.frozen {
-		if !frozenNow[dir] {
-			console.Infof("the cgroup %s is not frozen any more, or has no process that is sampled", dir)
-			delete(a.frozen, dir)
-		}
-	}
-}
-
 func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	lost := 0
 	hung := selfhang.Watched(func() { lost = a.agent.Finish(time.Now()) })
@@ -110,8 +79,8 @@ func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	intervals, messages := a.agent.Metrics.Sent()
 	console.Infof("%s sent in %s", runstats.Plural(intervals, "interval"), runstats.Plural(messages, "message"))
 	if lost > 0 {
-		console.Errorf("%d intervals are lost: the receiver did not take them within --flush; give a writable directory "+
-			"with --spool, from which the next agent sends them, or raise --flush if the receiver is slow", lost)
+		console.Errorf("%d intervals are lost: the receiver did not take them within --flush; raise "+
+			"--flush if the receiver is slow", lost)
 	}
 	if a.output.path != "" {
 		if err := a.writeWatched(); err != nil {

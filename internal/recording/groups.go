@@ -3,9 +3,7 @@
 package recording
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -18,7 +16,6 @@ import (
 // targetGroups observes CPU quotas and freezing.
 type targetGroups struct {
 	pids   func() []int
-	notify func([]obstruction) // may be nil; called with the present obstructions
 	groups *cgroup.Groups
 	frozen map[int]*runstats.FrozenTarget // the first maxFrozenTargets found, by PID
 	last   []int
@@ -26,12 +23,6 @@ type targetGroups struct {
 
 	quit context.CancelFunc
 	done chan struct{}
-}
-
-// obstruction has the same key at each reading.
-type obstruction struct {
-	key, text string
-	frozen    bool // else throttled
 }
 
 // maxFrozenTargets bounds the frozen targets of an agent, which runs without end.
@@ -44,10 +35,10 @@ const (
 )
 
 // observeGroups reads the groups now, and then in the background until the sampler's ctx ends or end is called.
-func observeGroups(ctx context.Context, root cgroup.Root, pids func() []int, notify func([]obstruction)) *targetGroups {
+func observeGroups(ctx context.Context, root cgroup.Root, pids func() []int) *targetGroups {
 	ctx, quit := context.WithCancel(ctx)
 	g := &targetGroups{
-		pids: pids, notify: notify, groups: root.Groups(), frozen: map[int]*runstats.FrozenTarget{},
+		pids: pids, groups: root.Groups(), frozen: map[int]*runstats.FrozenTarget{},
 		quit: quit, done: make(chan struct{}),
 	}
 	g.read(pids())
@@ -107,35 +98,5 @@ func (g *targetGroups) read(pids []int) {
 		}
 		f.Cgroup, f.AtEnd = dir, true
 	}
-	now := time.Now()
-	if g.notify != nil {
-		g.notify(slices.Concat(frozenNow(pids, frozenBy), g.throttledNow(now)))
-	}
-	g.last, g.readAt = pids, now
-}
-
-func frozenNow(pids []int, frozenBy []string) (all []obstruction) {
-	first, n := map[string]int{}, map[string]int64{}
-	for i, dir := range frozenBy {
-		if dir != "" {
-			first[dir] = cmp.Or(first[dir], pids[i])
-			n[dir]++
-		}
-	}
-	for _, dir := range slices.Sorted(maps.Keys(first)) {
-		all = append(all, obstruction{dir, fmt.Sprintf("the cgroup %s is frozen (as by docker pause): no thread of %s runs",
-			dir, runstats.FirstAndOthers(first[dir], n[dir])), true})
-	}
-	return all
-}
-
-func (g *targetGroups) throttledNow(now time.Time) (all []obstruction) {
-	for _, q := range g.groups.ThrottledNow() {
-		var s runstats.Stats
-		s.Seconds, s.TargetQuotas = now.Sub(g.readAt).Seconds(), []runstats.Throttling{runstats.Throttling(q)}
-		for _, text := range runstats.TargetGroups(&s) {
-			all = append(all, obstruction{key: q.Cgroup, text: text})
-		}
-	}
-	return all
+	g.last, g.readAt = pids, time.Now()
 }

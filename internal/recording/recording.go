@@ -43,16 +43,14 @@ type recording struct {
 	ring      *ring // nil: all is kept
 	signals   signalHandler
 
-	stats          runstats.Stats
-	conclusion     string // of what was written; "": unknown
-	deadlocks      []string
-	goroutines     []string         // a line per Go process
-	refused        map[string]int64 // by reason
-	unopened       int64            // selected processes that could not be opened at the start
-	openError      error            // of the last one
-	hung           bool             // a read of a process hangs: prywalk must exit
-	checkpoints    sync.WaitGroup
-	onObstructions func([]obstruction) // for top and agent: called at each reading of the groups
+	stats       runstats.Stats
+	conclusion  string // of what was written; "": unknown
+	deadlocks   []string
+	refused     map[string]int64 // by reason
+	unopened    int64            // selected processes that could not be opened at the start
+	openError   error            // of the last one
+	hung        bool             // a read of a process hangs: prywalk must exit
+	checkpoints sync.WaitGroup
 }
 
 // run calls body with a context that ends with the first ending signal.
@@ -205,7 +203,7 @@ func (r *recording) close() {
 func (r *recording) sample(ctx context.Context) error {
 	err := r.runSampler(ctx)
 	if err == nil && !r.live {
-		err = r.examine(r.findDeadlocks, r.findUnexamined, r.countGoroutines)
+		err = r.examine(r.findDeadlocks, r.findUnexamined)
 	}
 	r.setTimes()
 	return err
@@ -229,7 +227,7 @@ func (r *recording) runSampler(ctx context.Context) error {
 	if r.options.Control {
 		go serveControl(r.sampler, os.Stdin, os.Stdout)
 	}
-	groups := observeGroups(ctx, "/", r.sampler.PIDs, r.onObstructions)
+	groups := observeGroups(ctx, "/", r.sampler.PIDs)
 	begun := time.Now()
 	p := console.StartProgress(r.live || r.signals.command.Load() != nil, func() string {
 		return progressText(r.sampler.Progress(), time.Since(begun).Seconds())
@@ -307,8 +305,7 @@ func (r *recording) reportResult() error {
 	if r.conclusion != "" {
 		console.Infof("%s", r.conclusion)
 	}
-	for _, text := range runstats.FirstNotes(r.deadlocks, runstats.Losses(&r.stats), runstats.TargetGroups(&r.stats),
-		r.goroutines) {
+	for _, text := range runstats.FirstNotes(r.deadlocks, runstats.Losses(&r.stats), runstats.TargetGroups(&r.stats)) {
 		console.Infof("%s", text)
 	}
 	console.Infof("%s", runstats.ClosingLine(&r.stats, r.output.paths()))

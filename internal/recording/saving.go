@@ -110,9 +110,6 @@ func (r *recording) write() error {
 	}
 	comments := slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks, runstats.Losses(&r.stats),
 		runstats.TargetGroups(&r.stats))
-	for _, line := range r.goroutines { // for report --account
-		comments = append(comments, "prywalk: "+line)
-	}
 	r.builder.SetComments(comments...)
 	r.names.Refresh()
 	return exit.Join(r.writeLast(), r.writeStats())

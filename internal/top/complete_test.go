@@ -13,7 +13,7 @@ import (
 
 func TestCompleteStacksAreOfCPUTime(t *testing.T) {
 	snap := &Snapshot{Length: time.Second, Since: time.Second, waits: []wait{{}},
-		threads: []thread{{name: "app", pid: 7, tid: 7}}}
+		threads: map[int32]thread{0: {name: "app", pid: 7, tid: 7}}}
 	for _, name := range []string{"main", "[incomplete: depth]", "sleep"} {
 		module := "app"
 		if strings.HasPrefix(name, "[") {

@@ -4,6 +4,8 @@ package top
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"prywalk/internal/conclusion"
@@ -12,11 +14,7 @@ import (
 
 // conclusion says in one line where the window's time is; "" without time.
 func (snap *Snapshot) conclusion(scope Scope) string {
-	if snap.scratch.summary == nil {
-		snap.scratch.summary = conclusion.New(0, nil)
-	}
-	s := snap.scratch.summary
-	s.Reset(snap.Length.Nanoseconds())
+	s := conclusion.New(snap.Length.Nanoseconds(), nil)
 	names := view.NewOwnNames(s, snap.programModule())
 	frame := func(n int32) *view.Frame { return &snap.frames[n].Frame }
 	var x conclusion.Sample
@@ -25,7 +23,7 @@ func (snap *Snapshot) conclusion(scope Scope) string {
 		if !snap.contains(scope, c) {
 			continue
 		}
-		th := &snap.threads[c.thread]
+		th := snap.threads[c.thread]
 		x = conclusion.Sample{
 			Thread: conclusion.Thread{PID: int64(th.pid), TID: int64(th.tid)}, Name: cmp.Or(th.name, th.comm), Task: th.task,
 			Ticks: c.v.Samples, CPU: c.v.CPU, Queue: c.v.RunQueue, Blocked: max(0, c.v.blocked()), Stack: x.Stack[:0],
@@ -55,9 +53,12 @@ func (snap *Snapshot) setWait(x *conclusion.Sample, c *Cell) {
 
 // programModule is the first one that has the name of its process.
 func (snap *Snapshot) programModule() string {
+	if len(snap.threads) == 0 {
+		return ""
+	}
+	comm := snap.threads[slices.Min(slices.Collect(maps.Keys(snap.threads)))].comm
 	for _, path := range snap.paths {
-		if m := view.ModuleName(path); len(snap.threads) > 0 && snap.threads[0].comm != "" &&
-			strings.HasPrefix(m, snap.threads[0].comm) {
+		if m := view.ModuleName(path); comm != "" && strings.HasPrefix(m, comm) {
 			return m
 		}
 	}

@@ -3,6 +3,10 @@
 package top
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"prywalk/internal/sample"
 )
 
@@ -14,62 +18,55 @@ const (
 	evictedStack = sample.StackID(^uint32(0))
 )
 
-// evict halves the cells in no slice, as threads and stacks may come without end: it merges them first without thread,
-// then without stack. Sums stay exact.
+// evict halves the cells in no slice, as threads and stacks may come without end: it merges them without thread, those
+// with the least time also without stack. Sums stay exact.
 func (s *Store) evict() {
-	used := make([]bool, len(s.cells))
-	for i := range s.timeSlices {
-		for _, d := range s.timeSlices[i].deltas {
-			used[d.cell] = true
+	kept, rest := sums{}, []cellKey{}
+	for k, v := range s.cells {
+		if s.isRecent(k) {
+			kept[k] = v
+		} else {
+			rest = append(rest, k)
 		}
 	}
-	for _, d := range s.open {
-		used[d.cell] = true
-	}
-	s.copySharedThreads()
-	cells, threads := s.cells, s.threads
-	s.cells, s.threads, s.lastCells = nil, nil, nil
-	s.index, s.byThread = map[cellKey]int32{}, map[threadKey]int32{}
-	moved := make([]int32, len(cells))
-	for n, ok := range used {
-		if ok {
-			moved[n] = s.addEvicted(cells[n], threads)
+	slices.SortFunc(rest, func(a, b cellKey) int {
+		x, y := s.cells[a], s.cells[b]
+		return cmp.Or(cmp.Compare(y.CPU, x.CPU), cmp.Compare(y.Wall, x.Wall), compareKeys(a, b))
+	})
+	room := len(kept) + s.maxCells/2
+	for _, k := range rest {
+		v := s.cells[k]
+		if th := s.threads[k.thread]; th.tid != 0 || th.task != "" {
+			th.tid, th.name, th.task = 0, evictedName, ""
+			id, ok := s.byThread[th.key()]
+			if !ok {
+				id = s.addThread(th)
+			}
+			k.thread = id
 		}
-	}
-	room := len(s.cells) + s.maxCells/2
-	for n := len(used) - 1; n >= 0; n-- {
-		if used[n] {
-			continue
+		if len(kept) >= room {
+			k.stack = evictedStack
 		}
-		c := cells[n]
-		th := &threads[c.key.thread]
-		if th.tid != 0 || th.task != "" {
-			th.id, th.tid, th.name, th.task = s.newThreadID(), 0, evictedName, ""
-		}
-		if len(s.cells) >= room {
-			c.key.stack = evictedStack
-		}
-		s.addEvicted(c, threads)
+		kept.add(k, v)
 	}
-	for i := range s.timeSlices {
-		for j := range s.timeSlices[i].deltas {
-			d := &s.timeSlices[i].deltas[j]
-			d.cell = moved[d.cell]
-		}
+	s.cells = kept
+	needed := map[int32]bool{}
+	for k := range kept {
+		needed[k.thread] = true
 	}
-	for i := range s.open {
-		s.open[i].cell = moved[s.open[i].cell]
-	}
+	maps.DeleteFunc(s.threads, func(id int32, _ thread) bool { return !needed[id] })
+	maps.DeleteFunc(s.byThread, func(_ threadKey, id int32) bool { return !needed[id] })
 }
 
-func (s *Store) addEvicted(c storedCell, threads []thread) int32 {
-	th := threads[c.key.thread]
-	n, ok := s.byThread[th.key()]
-	if !ok {
-		n = s.addThread(th)
-	}
-	c.key.thread = n
-	i := s.cellIndex(c.key)
-	s.cells[i].all.add(c.all)
-	return i
+// isRecent reports whether a slice or an open interval has the cell.
+func (s *Store) isRecent(k cellKey) bool {
+	_, ok := s.open[k]
+	return ok || slices.ContainsFunc(s.timeSlices, func(t timeSlice) bool {
+		_, ok := t.deltas[k]
+		return ok
+	})
+}
+
+func compareKeys(a, b cellKey) int {
+	return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.wait, b.wait), cmp.Compare(a.stack, b.stack))
 }

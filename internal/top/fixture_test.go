@@ -104,9 +104,9 @@ func (f *fixture) refresh() {
 func (f *fixture) goesOn() iter.Seq[profile.Interval] { return slices.Values(f.open) }
 
 func (f *fixture) snapshot(window time.Duration) *Snapshot {
-	f.store.Snapshot(f.of, window, nil)
+	f.store.Snapshot(f.of, window)
 	f.names.ResolveNow(f)
-	return f.store.Snapshot(f.of, window, nil)
+	return f.store.Snapshot(f.of, window)
 }
 
 func (f *fixture) busy(seconds int) {

@@ -17,7 +17,7 @@ type GroupRow struct {
 	Values Values
 	// Threads is the number of threads, plus the mean number of concurrent tasks.
 	Threads      int
-	index        int32
+	id           int32 // of the thread or wait; the same in later snapshots
 	mainFunction int32 // the program's function with most time; −1: none
 	snapshot     *Snapshot
 	waits        bool
@@ -29,17 +29,9 @@ type GroupRow struct {
 // Name is the name of the thread or the wait.
 func (r *GroupRow) Name() string {
 	if r.waits {
-		return printable.String(r.snapshot.waits[r.index].name)
+		return printable.String(r.snapshot.waits[r.id].name)
 	}
-	return r.snapshot.threadName(r.index)
-}
-
-// id stays the same in later snapshots.
-func (r *GroupRow) id() int32 {
-	if r.waits {
-		return r.index
-	}
-	return r.snapshot.threads[r.index].id
+	return r.snapshot.threadName(r.id)
 }
 
 // MainFunction returns the program's function with most time, or "".
@@ -50,122 +42,79 @@ func (r *GroupRow) MainFunction() string {
 	return r.snapshot.frames[r.mainFunction].DisplayName()
 }
 
-// Threads sums by thread. The rows are valid until the next call, or until the snapshot is reused.
-func (snap *Snapshot) Threads(scope Scope, c Clock) []GroupRow {
-	return snap.groups(scope, c, false, len(snap.threads), func(c *Cell) int32 { return c.thread }, func(a, b int32) int {
-		x, y := &snap.threads[a], &snap.threads[b]
-		return cmp.Or(cmp.Compare(x.pid, y.pid), cmp.Compare(x.tid, y.tid))
-	})
-}
+// Threads sums by thread.
+func (snap *Snapshot) Threads(scope Scope, c Clock) []GroupRow { return snap.groups(scope, c, false) }
 
-// Waits sums by wait. The rows are valid as those of [Snapshot.Threads].
-func (snap *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
-	return snap.groups(scope, c, true, len(snap.waits), func(c *Cell) int32 { return c.wait }, func(a, b int32) int {
-		return cmp.Compare(snap.waits[a].name, snap.waits[b].name)
-	})
-}
+// Waits sums by wait.
+func (snap *Snapshot) Waits(scope Scope, c Clock) []GroupRow { return snap.groups(scope, c, true) }
 
-// groups puts idle groups last; tieBreak orders groups of equal time.
-func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
-	tieBreak func(a, b int32) int) []GroupRow {
-	order, ends := snap.byGroup(scope, n, key)
-	t := &snap.scratch
-	t.sums, t.stamps = zeroed(t.sums, len(snap.frames)), zeroed(t.stamps, len(snap.threads))
-	kept := &t.rows[0]
-	if waits {
-		kept = &t.rows[1]
-	}
-	rows := (*kept)[:0]
-	from := int32(0)
-	for k, end := range ends {
-		r := GroupRow{index: int32(k), snapshot: snap, waits: waits}
-		r.addCells(order[from:end], clock)
-		from = end
-		if r.Values != (Values{}) {
-			rows = append(rows, r)
+// groups puts idle groups last.
+func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool) (rows []GroupRow) {
+	cells := map[int32][]*Cell{}
+	for i := range snap.Cells {
+		c := &snap.Cells[i]
+		id := c.thread
+		if waits {
+			id = c.wait
+		}
+		if snap.contains(scope, c) {
+			cells[id] = append(cells[id], c)
 		}
 	}
-	*kept = rows
+	for id, list := range cells {
+		r := GroupRow{id: id, snapshot: snap, waits: waits}
+		r.addCells(list, clock)
+		rows = append(rows, r)
+	}
 	slices.SortFunc(rows, func(a, b GroupRow) int {
+		byName := 0
+		if waits {
+			byName = cmp.Compare(snap.waits[a.id].name, snap.waits[b.id].name)
+		} else {
+			x, y := snap.threads[a.id], snap.threads[b.id]
+			byName = cmp.Or(cmp.Compare(x.pid, y.pid), cmp.Compare(x.tid, y.tid))
+		}
 		return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(b.Values.of(clock), a.Values.of(clock)),
-			cmp.Compare(b.Values.Wall, a.Values.Wall), tieBreak(a.index, b.index))
+			cmp.Compare(b.Values.Wall, a.Values.Wall), byName, cmp.Compare(a.id, b.id))
 	})
 	return rows
 }
 
-// addCells needs, and leaves, sums of 0 in the scratch.
-func (r *GroupRow) addCells(cells []int32, clock Clock) {
-	snap, t := r.snapshot, &r.snapshot.scratch
-	t.touched = t.touched[:0]
-	tasks := int64(0)
-	for _, i := range cells {
-		c := &snap.Cells[i]
+func (r *GroupRow) addCells(cells []*Cell, clock Clock) {
+	snap, tasks, threads, times := r.snapshot, int64(0), map[int32]bool{}, map[int32]int64{}
+	for _, c := range cells {
 		r.Values.add(c.v)
 		if snap.threads[c.thread].task != "" {
 			tasks += c.v.Wall
-		} else if t.stamps[c.thread] != r.index+1 {
-			t.stamps[c.thread] = r.index + 1
-			r.Threads++
+		} else {
+			threads[c.thread] = true
 		}
 		if len(c.stack) > 0 {
 			v := c.v.of(clock)
 			if v == 0 {
 				v = c.v.Wall / 1e3 // a fallback of low weight
 			}
-			f := snap.programFunction(c.stack)
-			t.touched = append(t.touched, f)
-			t.sums[f] += v
+			times[snap.programFunction(c.stack)] += v
 		}
 	}
+	r.Threads = len(threads)
 	if tasks > 0 && snap.Length > 0 {
 		r.tasks = true
 		r.Threads += max(1, int(math.Round(float64(tasks)/float64(snap.Length))))
 	}
-	r.mainFunction = snap.heaviest(t.touched, t.sums)
+	r.mainFunction = -1
+	for f, v := range times {
+		best := r.mainFunction
+		if best < 0 || v > times[best] || v == times[best] &&
+			cmp.Or(cmp.Compare(snap.frames[f].Name, snap.frames[best].Name), cmp.Compare(f, best)) < 0 {
+			r.mainFunction = f
+		}
+	}
 	r.Idleness = snap.idleness(cells)
-}
-
-func (snap *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, ends []int32) {
-	t := &snap.scratch
-	t.at = zeroed(t.at, n)
-	ends, all := t.at, 0
-	for i := range snap.Cells {
-		if c := &snap.Cells[i]; snap.contains(scope, c) {
-			ends[key(c)]++
-			all++
-		}
-	}
-	start := int32(0)
-	for k := range ends {
-		start, ends[k] = start+ends[k], start
-	}
-	t.order = slices.Grow(t.order[:0], all)[:all]
-	for i := range snap.Cells {
-		if c := &snap.Cells[i]; snap.contains(scope, c) {
-			k := key(c)
-			t.order[ends[k]] = int32(i)
-			ends[k]++
-		}
-	}
-	return t.order, ends
 }
 
 // programFunction is the stack's function that is most the program's own, else its innermost frame.
 func (snap *Snapshot) programFunction(stack []int32) int32 {
 	i, _ := view.OwnFrame(stack, func(n int32) *view.Frame { return &snap.frames[n].Frame })
 	return stack[i]
-}
-
-// heaviest clears the sums.
-func (snap *Snapshot) heaviest(touched []int32, sums []int64) (best int32) {
-	best, most := int32(-1), int64(-1)
-	for _, f := range touched {
-		if v := sums[f]; v > most || v == most && snap.frames[f].Name < snap.frames[best].Name {
-			best, most = f, v
-		}
-	}
-	for _, f := range touched {
-		sums[f] = 0
-	}
-	return best
 }

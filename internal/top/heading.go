@@ -20,8 +20,6 @@ type State struct {
 	Complete float64
 	// Trouble is the reason why threads cannot be observed, or "".
 	Trouble string
-	// Obstructions describes what control groups do to the targets now, such as freezing them, or "".
-	Obstructions string
 	// Ended: the sampling is over.
 	Ended bool
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // idleness is zero if a part is not idle, or idle by another rule. Cells without time do not exist (addCell).
-func (snap *Snapshot) idleness(cells []int32) (idle waits.Idleness) {
-	for n, i := range cells {
-		of := snap.idlenessOf(&snap.Cells[i])
+func (snap *Snapshot) idleness(cells []*Cell) (idle waits.Idleness) {
+	for n, c := range cells {
+		of := snap.idlenessOf(c)
 		if n > 0 && of != idle {
 			return waits.Idleness{}
 		}

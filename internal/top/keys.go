@@ -154,8 +154,7 @@ func (m *Model) openRow() {
 	id := m.page.ids[m.cursor]
 	switch m.view {
 	case threadsView:
-		index := slices.IndexFunc(m.snapshot.threads, func(th thread) bool { return th.id == id })
-		m.scope.Thread, m.scopeName = id, m.snapshot.threadName(int32(index))
+		m.scope.Thread, m.scopeName = id, m.snapshot.threadName(id)
 		m.view = functionsView
 	case waitsView:
 		m.scope.Wait, m.scopeName = id, "in "+m.snapshot.waits[id].name

@@ -25,8 +25,8 @@ var windows = []time.Duration{2 * time.Second, 10 * time.Second, maxSliceAge, 0}
 
 // Source provides a display's data. Its methods are called on one goroutine at a time.
 type Source interface {
-	// Snapshot returns the last window, in the memory of used if not nil.
-	Snapshot(window time.Duration, used *Snapshot) *Snapshot
+	// Snapshot returns the last window.
+	Snapshot(window time.Duration) *Snapshot
 	State() State
 	// Suspend stops this process, as Ctrl-Z does.
 	Suspend()
@@ -102,7 +102,7 @@ func (m *Model) refresh() {
 
 func (m *Model) takeSnapshot() {
 	if !m.paused {
-		m.snapshot = m.source.Snapshot(windows[m.window], m.snapshot)
+		m.snapshot = m.source.Snapshot(windows[m.window])
 	}
 }
 

@@ -27,10 +27,10 @@ type source struct {
 	state State
 }
 
-func (s *source) Snapshot(window time.Duration, used *Snapshot) *Snapshot {
-	used = s.store.Snapshot(s.of, window, used)
+func (s *source) Snapshot(window time.Duration) *Snapshot {
+	s.store.Snapshot(s.of, window)
 	s.names.ResolveNow(s)
-	return s.store.Snapshot(s.of, window, used)
+	return s.store.Snapshot(s.of, window)
 }
 func (s *source) State() State { return s.state }
 func (s *source) Suspend()     {}
@@ -120,7 +120,6 @@ func (s *source) wideNames() {
 func TestNothingIsWiderOrLongerThanTheTerminal(t *testing.T) {
 	m, s := display(t, 80, 24)
 	s.wideNames()
-	s.state.Obstructions = "the cgroup /sys/fs/cgroup/system.slice/web.service is frozen: no thread of process 7 runs"
 	m.Update(Refreshed{})
 	for name, keys := range screens {
 		press(m, "esc", "esc", "esc", "1")
@@ -317,30 +316,6 @@ func TestWhyThereIsNothing(t *testing.T) {
 	shows(`  another tracer (a\x1b[2J b) holds it`)
 	s.state.Trouble, s.state.Ended = "", true
 	shows("the sampling has ended")
-}
-
-func TestAFrozenTargetHasALineAboveTheTable(t *testing.T) {
-	m, s := display(t, 80, 24)
-	before := m.text()
-	s.state.Obstructions = "the cgroup /a is frozen"
-	m.Update(Refreshed{})
-	lines := strings.Split(m.text(), "\n")
-	if lines[3] != s.state.Obstructions || len(lines) != strings.Count(before, "\n")+1 {
-		t.Errorf("no line in\n%s", m.text())
-	}
-	var text, line bytes.Buffer
-	if err := WriteText(&text, m.snapshot, s.state, Screen{}, CPU, 3); err != nil ||
-		!strings.Contains(text.String(), "\n"+s.state.Obstructions+"\n") {
-		t.Errorf("%v in\n%s", err, text.String())
-	}
-	if err := WriteJSON(&line, m.snapshot, s.state, CPU, 0); err != nil ||
-		!strings.Contains(line.String(), `"held_up":"the cgroup /a is frozen"`) {
-		t.Errorf("%v in %s", err, line.String())
-	}
-	s.state.Obstructions = ""
-	if m.Update(Refreshed{}); m.text() != before {
-		t.Errorf("\n%s\nwant\n%s", m.text(), before)
-	}
 }
 
 func TestWaitsCountGoroutines(t *testing.T) {

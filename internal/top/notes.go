@@ -35,8 +35,8 @@ func (snap *Snapshot) nameNotes(c Clock) []string {
 }
 
 func (snap *Snapshot) onePID() (pid int) {
-	for i := range snap.threads {
-		switch p := snap.threads[i].pid; {
+	for _, th := range snap.threads {
+		switch p := th.pid; {
 		case pid == 0:
 			pid = p
 		case p != pid:

@@ -58,9 +58,6 @@ func (m *Model) tableLines() []string {
 	notes := m.noteLines()
 	lines := snap.headLines(s, &m.state, m.scope)
 	lines[0] = s.paint(bold, lines[0])
-	if m.state.Obstructions != "" {
-		lines = append(lines, s.paint(bold, s.cut(printable.Line(m.state.Obstructions))))
-	}
 	if s.Height > 0 {
 		m.page.visibleRows = max(1, s.Height-reservedLines-len(lines)-len(notes))
 	}
@@ -164,7 +161,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 	}
 	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name() + " " + r.MainFunction() })
 	for i := range list {
-		m.page.ids = append(m.page.ids, list[i].id())
+		m.page.ids = append(m.page.ids, list[i].id)
 	}
 	return len(list), func(from, to int) (string, []string) { return s.groupLines(list[from:to], what, clock, prec) }
 }

@@ -3,6 +3,7 @@
 package top
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -18,51 +19,45 @@ type Cell struct {
 	v      Values
 }
 
-// Snapshot is one window. Its contents are valid until it is reused. It is for one goroutine.
+// Snapshot is one window. It is for one goroutine.
 type Snapshot struct {
 	// At is the window's end, Since the time sampled so far.
 	At            time.Time
 	Length, Since time.Duration
 	Cells         []Cell
 	frames        []Frame
-	threads       []thread
+	threads       map[int32]thread // by id
 	waits         []wait
 	paths         []string
 	// PendingNames is the number of addresses without a name yet.
 	PendingNames int
 	// Whole: the window is the whole recording.
 	Whole     bool
-	scratch   scratch
 	idleRules map[idleKey]waits.Idleness
 }
 
-// Snapshot returns a window of at least this length, or all there is; 0: all. It reuses the memory of used, which
-// may be nil.
-func (s *Store) Snapshot(functions *FunctionTable, window time.Duration, used *Snapshot) *Snapshot {
+// Snapshot returns a window of at least this length, or all there is; 0: all.
+func (s *Store) Snapshot(functions *FunctionTable, window time.Duration) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	functions.mu.Lock()
 	defer functions.mu.Unlock()
 	functions.update()
 	out := &Snapshot{At: time.Now()}
-	if used != nil {
-		out.Cells, out.scratch = used.Cells[:0], used.scratch
-		*used = Snapshot{}
-	}
 	if k := len(s.timeSlices); k > 0 {
 		out.At = time.Unix(0, s.timeSlices[k-1].to)
 		out.Since = time.Duration(s.timeSlices[k-1].to - s.begin)
 	}
 	out.waits = s.waits[:len(s.waits):len(s.waits)]
-	out.threads, s.threadsShared = s.threads[:len(s.threads):len(s.threads)], true
+	out.threads = maps.Clone(s.threads)
+	cells := s.cells
 	if window == 0 || window >= out.Since {
 		out.Whole, out.Length = true, out.Since
-		out.Cells = slices.Grow(out.Cells, len(s.cells))
-		for i := range s.cells {
-			out.addCell(functions, s.cells[i].key, s.cells[i].all)
-		}
 	} else {
-		s.sum(out, functions, window)
+		cells, out.Length = s.last(window)
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(cells), compareKeys) {
+		out.addCell(functions, k, cells[k])
 	}
 	out.frames = functions.frames[:len(functions.frames):len(functions.frames)]
 
@@ -70,26 +65,17 @@ func (s *Store) Snapshot(functions *FunctionTable, window time.Duration, used *S
 	return out
 }
 
-func (s *Store) sum(out *Snapshot, functions *FunctionTable, window time.Duration) {
+func (s *Store) last(window time.Duration) (cells sums, length time.Duration) {
+	cells = sums{}
 	last := s.timeSlices[len(s.timeSlices)-1].to
-	s.sums, s.summed = slices.Grow(s.sums[:0], len(s.cells))[:len(s.cells)], s.summed[:0]
 	from := last
 	for i := len(s.timeSlices) - 1; i >= 0 && last-from < int64(window); i-- {
 		from = s.timeSlices[i].from
-		for _, d := range s.timeSlices[i].deltas {
-			v := &s.sums[d.cell]
-			if *v == (Values{}) {
-				s.summed = append(s.summed, d.cell) // twice, if the sum was 0 between
-			}
-			v.add(d.v)
+		for k, v := range s.timeSlices[i].deltas {
+			cells.add(k, v)
 		}
 	}
-	out.Length = time.Duration(last - from)
-	out.Cells = slices.Grow(out.Cells, len(s.summed))
-	for _, c := range s.summed {
-		out.addCell(functions, s.cells[c].key, s.sums[c])
-		s.sums[c] = Values{}
-	}
+	return cells, time.Duration(last - from)
 }
 
 // addCell takes negative values, of open intervals that ended with less, as 0.
@@ -101,7 +87,7 @@ func (snap *Snapshot) addCell(functions *FunctionTable, k cellKey, v Values) {
 }
 
 func (snap *Snapshot) threadName(n int32) string {
-	th := &snap.threads[n]
+	th := snap.threads[n]
 	name := th.name
 	if name == "" {
 		name = th.comm

@@ -4,6 +4,7 @@ package top
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -21,17 +22,9 @@ const (
 // thread is one thread, or several if tid is 0. Tasks with the same first function are one thread: task is their kind,
 // name the function.
 type thread struct {
-	id               int32 // constant, while an eviction changes the index
+	id               int32
 	pid, tid         int
 	comm, name, task string
-}
-
-type lastCell struct {
-	valid       bool
-	stack       sample.StackID
-	state, wait string
-	waitsFor    string
-	cell        int32
 }
 
 // wait is also the state of threads that do not wait.
@@ -61,54 +54,50 @@ type cellKey struct {
 	thread, wait int32
 }
 
-type storedCell struct {
-	key               cellKey
-	all, sinceRefresh Values
-	touched           bool
-}
+// sums are the times by cell.
+type sums map[cellKey]Values
 
-type delta struct {
-	cell int32
-	v    Values
+func (s sums) add(k cellKey, v Values) {
+	all := s[k]
+	all.add(v)
+	s[k] = all
 }
 
 type timeSlice struct {
 	from, to int64 // Unix epoch, ns
-	deltas   []delta
+	deltas   sums
 }
 
 // Store sums intervals. It is a profile.Watcher, safe for concurrent use, except HeldStacks: on Add's goroutine only.
 type Store struct {
-	mu            sync.Mutex
-	cells         []storedCell
-	index         map[cellKey]int32
-	threads       []thread // immutable while threadsShared: snapshots have them
-	threadsShared bool
-	threadIDs     int32
-	lastCells     []lastCell
-	byThread      map[threadKey]int32
-	waits         []wait // shared with snapshots
-	byWait        map[string]int32
+	mu           sync.Mutex
+	cells        sums // until the last refresh
+	sinceRefresh sums
+	open         sums // of the open intervals at the last refresh; part of cells
+	timeSlices   []timeSlice
+	threads      map[int32]thread // by id
+	threadIDs    int32
+	byThread     map[threadKey]int32
+	waits        []wait // shared with snapshots
+	byWait       map[string]int32
+	byLabels     map[waitLabels]int32
 
-	touched    []int32
-	open       []delta // at the last refresh
-	timeSlices []timeSlice
-	freeDeltas [][]delta
-	sums       []Values // by cell, in a snapshot's window
-	summed     []int32
-	begin      int64
-	maxCells   int
-	keptCells  int // number of cells after the last eviction
+	begin     int64
+	maxCells  int
+	keptCells int // number of cells after the last eviction
 
 	refreshed func()
 }
+
+type waitLabels struct{ state, wait, waitsFor string }
 
 // NewStore returns a Store of a recording that begins at begin. refreshed is called after each refresh, and must not
 // block.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
-		index: map[cellKey]int32{}, byThread: map[threadKey]int32{}, byWait: map[string]int32{},
-		begin: begin.UnixNano(), refreshed: refreshed, maxCells: maxCells,
+		cells: sums{}, sinceRefresh: sums{}, open: sums{}, threads: map[int32]thread{}, byThread: map[threadKey]int32{},
+		byWait: map[string]int32{}, byLabels: map[waitLabels]int32{}, begin: begin.UnixNano(), refreshed: refreshed,
+		maxCells: maxCells,
 	}
 }
 
@@ -119,73 +108,33 @@ func (s *Store) Add(iv profile.Interval) {
 	s.add(&iv)
 }
 
-func (s *Store) add(iv *profile.Interval) (cell int32, v Values) {
-	th := s.threadIndex(iv)
-	last := &s.lastCells[th]
-	if !last.isOf(iv) {
-		key := cellKey{iv.Stack, th, s.waitIndex(iv)}
-		*last = lastCell{true, iv.Stack, iv.State, iv.Wait, iv.WaitsFor, s.cellIndex(key)}
-	}
+func (s *Store) add(iv *profile.Interval) (k cellKey, v Values) {
+	k = cellKey{iv.Stack, s.threadOf(iv), s.waitIndex(iv)}
 	v = Values{iv.Samples, iv.Wall, iv.RunQueue, iv.CPU}
-	s.addSinceRefresh(last.cell, v)
-	return last.cell, v
+	s.sinceRefresh.add(k, v)
+	return k, v
 }
 
-func (l *lastCell) isOf(iv *profile.Interval) bool {
-	return l.valid && l.stack == iv.Stack && l.wait == iv.Wait && l.state == iv.State && l.waitsFor == iv.WaitsFor
-}
-
-func (s *Store) addSinceRefresh(cell int32, v Values) {
-	c := &s.cells[cell]
-	c.sinceRefresh.add(v)
-	if !c.touched {
-		c.touched = true
-		s.touched = append(s.touched, cell)
-	}
-}
-
-func (s *Store) cellIndex(k cellKey) int32 {
-	n, ok := s.index[k]
+// threadOf returns the thread's id, and updates its name.
+func (s *Store) threadOf(iv *profile.Interval) int32 {
+	th := thread{0, iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Task}
+	id, ok := s.byThread[th.key()]
 	if !ok {
-		n = int32(len(s.cells))
-		s.cells = append(s.cells, storedCell{key: k})
-		s.index[k] = n
+		return s.addThread(th)
 	}
-	return n
-}
-
-// threadIndex updates the thread's name.
-func (s *Store) threadIndex(iv *profile.Interval) int32 {
-	k := (&thread{pid: iv.PID, tid: iv.TID, name: iv.Thread, task: iv.Task}).key()
-	n, ok := s.byThread[k]
-	if !ok {
-		n = s.addThread(thread{s.newThreadID(), iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Task})
+	if old := s.threads[id]; old.comm != iv.Comm || old.name != iv.Thread {
+		old.comm, old.name = iv.Comm, iv.Thread
+		s.threads[id] = old
 	}
-	if th := &s.threads[n]; th.comm != iv.Comm || th.name != iv.Thread {
-		s.copySharedThreads()
-		s.threads[n].comm, s.threads[n].name = iv.Comm, iv.Thread
-	}
-	return n
+	return id
 }
 
 func (s *Store) addThread(th thread) int32 {
-	n := int32(len(s.threads))
-	s.threads = append(s.threads, th)
-	s.lastCells = append(s.lastCells, lastCell{})
-	s.byThread[th.key()] = n
-	return n
-}
-
-func (s *Store) newThreadID() int32 {
 	s.threadIDs++
-	return s.threadIDs
-}
-
-// copySharedThreads must precede a change.
-func (s *Store) copySharedThreads() {
-	if s.threadsShared {
-		s.threads, s.threadsShared = slices.Clone(s.threads), false
-	}
+	th.id = s.threadIDs
+	s.threads[th.id] = th
+	s.byThread[th.key()] = th.id
+	return th.id
 }
 
 // maxWaits bounds named waits, as locks and joined threads may come without end.
@@ -193,6 +142,10 @@ const maxWaits = 1 << 12
 
 // waitIndex keeps only call and kind beyond maxWaits.
 func (s *Store) waitIndex(iv *profile.Interval) int32 {
+	labels := waitLabels{iv.State, iv.Wait, iv.WaitsFor}
+	if n, ok := s.byLabels[labels]; ok {
+		return n
+	}
 	name := iv.Wait
 	label := waits.ParseLabel(iv.WaitsFor)
 	switch {
@@ -211,6 +164,10 @@ func (s *Store) waitIndex(iv *profile.Interval) int32 {
 		s.waits = append(s.waits, wait{name, label.Kind})
 		s.byWait[name] = n
 	}
+	if len(s.byLabels) >= maxWaits {
+		clear(s.byLabels)
+	}
+	s.byLabels[labels] = n
 	return n
 }
 
@@ -225,9 +182,11 @@ func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 // HeldStacks implements [profile.StackHolder] with the stacks of all cells.
 func (s *Store) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 	return func(yield func(sample.StackID) bool) {
-		for i := range s.cells { // cells change on Add's goroutine only
-			if !yield(s.cells[i].key.stack) {
-				return
+		for _, cells := range []sums{s.cells, s.sinceRefresh} { // they change on Add's goroutine only
+			for k := range cells {
+				if !yield(k.stack) {
+					return
+				}
 			}
 		}
 	}, true
@@ -237,52 +196,30 @@ func (s *Store) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 func (s *Store) Finish(at time.Time) { s.Refresh(at.UnixNano(), func(func(profile.Interval) bool) {}) }
 
 func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
-	for _, d := range s.open { // added again below, or final
-		s.addSinceRefresh(d.cell, Values{-d.v.Samples, -d.v.Wall, -d.v.RunQueue, -d.v.CPU})
+	for k, v := range s.open { // added again below, or final
+		s.sinceRefresh.add(k, Values{-v.Samples, -v.Wall, -v.RunQueue, -v.CPU})
 	}
-	s.open = s.open[:0]
+	clear(s.open)
 	for iv := range open {
-		n, v := s.add(&iv)
-		s.open = append(s.open, delta{n, v})
+		k, v := s.add(&iv)
+		s.open.add(k, v)
 	}
 	from := s.begin
 	if n := len(s.timeSlices); n > 0 {
 		from = s.timeSlices[n-1].to
 	}
-	slice := timeSlice{from: from, to: max(at, from), deltas: s.newDeltas(len(s.touched))}
-	for _, n := range s.touched {
-		c := &s.cells[n]
-		if c.sinceRefresh != (Values{}) {
-			slice.deltas = append(slice.deltas, delta{n, c.sinceRefresh})
-		}
-		c.all.add(c.sinceRefresh)
-		c.sinceRefresh, c.touched = Values{}, false
+	maps.DeleteFunc(s.sinceRefresh, func(_ cellKey, v Values) bool { return v == Values{} })
+	for k, v := range s.sinceRefresh {
+		s.cells.add(k, v)
 	}
-	s.touched = s.touched[:0]
-	s.timeSlices = append(s.timeSlices, slice)
+	s.timeSlices = append(s.timeSlices, timeSlice{from, max(at, from), s.sinceRefresh})
+	s.sinceRefresh = sums{}
 	s.dropOld()
-}
-
-// newDeltas reuses a dropped slice's list if its size fits.
-func (s *Store) newDeltas(n int) []delta {
-	for len(s.freeDeltas) > 0 {
-		list := s.freeDeltas[len(s.freeDeltas)-1]
-		s.freeDeltas = s.freeDeltas[:len(s.freeDeltas)-1]
-		if c := cap(list); c >= n && c <= 4*n+64 {
-			return list[:0]
-		}
-	}
-	return make([]delta, 0, n)
 }
 
 func (s *Store) dropOld() {
 	last := s.timeSlices[len(s.timeSlices)-1].to
-	old := 0
-	for len(s.timeSlices)-old > 1 && s.timeSlices[old].to < last-int64(maxSliceAge) {
-		s.freeDeltas = append(s.freeDeltas, s.timeSlices[old].deltas)
-		old++
-	}
-	s.timeSlices = slices.Delete(s.timeSlices, 0, old)
+	s.timeSlices = slices.DeleteFunc(s.timeSlices, func(t timeSlice) bool { return t.to < last-int64(maxSliceAge) })
 	if len(s.cells) > max(s.maxCells, 2*s.keptCells) {
 		s.evict()
 		s.keptCells = len(s.cells)

@@ -164,7 +164,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	go f.names.Run(f, quit)
 	defer close(quit)
 	f.busy(1)
-	snap := f.store.Snapshot(f.of, 0, nil)
+	snap := f.store.Snapshot(f.of, 0)
 	rows := snap.functions(wholeProgram)
 	sortFunctions(rows, CPU, BySelf)
 	if snap.PendingNames == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
@@ -173,7 +173,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	close(goOn)
 	for snap.PendingNames > 0 {
 		<-described
-		snap = f.store.Snapshot(f.of, 0, nil)
+		snap = f.store.Snapshot(f.of, 0)
 	}
 	rows = snap.functions(wholeProgram)
 	sortFunctions(rows, CPU, BySelf)

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 
-	"prywalk/internal/conclusion"
 	"prywalk/internal/incomplete"
 )
 
@@ -20,7 +19,7 @@ type Scope struct {
 var wholeProgram = Scope{-1, -1}
 
 func (snap *Snapshot) contains(s Scope, c *Cell) bool {
-	return (s.Thread < 0 || snap.threads[c.thread].id == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
+	return (s.Thread < 0 || c.thread == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
 }
 
 // FunctionRow is a function with its time, alone and with callees.
@@ -31,46 +30,28 @@ type FunctionRow struct {
 	depth       float64 // wall time × distance from the innermost frame
 }
 
-type scratch struct {
-	at, seen []int32
-	order    []int32
-	sums     []int64
-	stamps   []int32
-	touched  []int32
-	rows     [2][]GroupRow
-	summary  *conclusion.Summary
-}
-
-func zeroed[T any](s []T, n int) []T {
-	s = slices.Grow(s[:0], n)[:n]
-	clear(s)
-	return s
-}
-
 // functions sums by function. In Total a function counts once per stack.
 func (snap *Snapshot) functions(scope Scope) []FunctionRow {
-	rows := make([]FunctionRow, 0, 64)
-	scratch := &snap.scratch
-	scratch.at, scratch.seen = zeroed(scratch.at, len(snap.frames)), zeroed(scratch.seen, len(snap.frames))
-	at, seen := scratch.at, scratch.seen // row + 1; last cell + 1
+	var rows []FunctionRow
+	at, seen := map[int32]int{}, map[int32]*Cell{} // row; last cell
 	for i := range snap.Cells {
 		c := &snap.Cells[i]
 		if !snap.contains(scope, c) {
 			continue
 		}
 		for depth, f := range c.stack {
-			n := at[f]
-			if n == 0 {
+			n, ok := at[f]
+			if !ok {
+				n = len(rows)
 				rows = append(rows, FunctionRow{Frame: snap.frames[f], id: f})
-				n = int32(len(rows))
 				at[f] = n
 			}
-			r := &rows[n-1]
+			r := &rows[n]
 			if depth == 0 {
 				r.Self.add(c.v)
 			}
-			if seen[f] != int32(i+1) {
-				seen[f] = int32(i + 1)
+			if seen[f] != c {
+				seen[f] = c
 				r.Total.add(c.v)
 				r.depth += float64(c.v.Wall) * float64(depth)
 			}

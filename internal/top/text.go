@@ -37,9 +37,6 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	if cure := snap.whyIncomplete(wholeProgram); cure != "" {
 		put(s.cut(cure))
 	}
-	if st.Obstructions != "" {
-		put(s.cut(printable.Line(st.Obstructions)))
-	}
 	notes := snap.nameNotes(c)
 	width := s.Width
 	if width == 0 {
@@ -136,9 +133,6 @@ type jsonTable struct {
 	CompleteCPU *float64 `json:"complete_cpu,omitempty"`
 	// Trouble is why samples are refused.
 	Trouble string `json:"trouble,omitempty"`
-	// Obstructions says which cgroups of targets were frozen at the last reading, or used up their CPU quota since the
-	// one before. Readings are at most once a second, more rarely with many processes.
-	Obstructions string `json:"held_up,omitempty"`
 	// Ended reports that the sampling is over: no target is left, -d has passed, a signal came, or it failed.
 	Ended bool `json:"ended,omitempty"`
 	// Waiting is the number of addresses without a name yet.
@@ -159,7 +153,7 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 		Conclusion: snap.conclusion(wholeProgram),
 		Target:     st.Target, Time: float64(snap.At.UnixMilli()) / 1e3,
 		Seconds: snap.Length.Seconds(), Since: snap.Since.Seconds(),
-		Threads: st.Threads, Trouble: st.Trouble, Obstructions: st.Obstructions, Ended: st.Ended,
+		Threads: st.Threads, Trouble: st.Trouble, Ended: st.Ended,
 		Waiting: snap.PendingNames, Total: snap.total(wholeProgram).json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}
@@ -178,7 +172,7 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json()})
 	}
 	for _, r := range firstRows(snap.Threads(wholeProgram, c), rowsOfEach) {
-		th := &snap.threads[r.index]
+		th := snap.threads[r.id]
 		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.MainFunction(),
 			Total: r.Values.json(), Idleness: r.Idleness})
 	}

@@ -3,6 +3,7 @@
 package goroutines
 
 import (
+	"fmt"
 	"prywalk/frames"
 	"prywalk/internal/callstack"
 	"prywalk/internal/dump/stacks"
@@ -39,7 +40,11 @@ func (r *Reader) ReadAll(schedulers []managed.Scheduler, threads []stacks.Thread
 		}
 		list, failed := r.readRuntime(threads)
 		if failed != nil {
-			err = failed
+			whose := "that wait"
+			if r.file != "" {
+				whose = "of " + r.file
+			}
+			err = fmt.Errorf("goroutines %s are not shown; their number is not known: %w", whose, failed)
 		}
 		out = append(out, list...)
 	}
@@ -47,6 +52,15 @@ func (r *Reader) ReadAll(schedulers []managed.Scheduler, threads []stacks.Thread
 		joinCallers(out)
 	}
 	return out, err
+}
+
+// Advice says how goroutines that prywalk cannot read are seen; pid is 0 for a core.
+func Advice(pid int) string {
+	if pid == 0 {
+		return "to see them: dlv core PROGRAM FILE"
+	}
+	return "to see them: net/http/pprof's /debug/pprof/goroutine?debug=2, dlv attach (stops the process), or kill -QUIT " +
+		"(ends the process)"
 }
 
 // Goroutines that changed during each try have no frames.

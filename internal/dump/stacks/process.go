@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"prywalk/internal/filememory"
-	"prywalk/internal/goroutinecount"
 	"prywalk/internal/languages"
 	"prywalk/internal/refusal"
 	"prywalk/internal/schema"
@@ -50,9 +49,7 @@ type Process struct {
 	Failed map[string]int64 `json:"-"`
 	// Pause is the length of an atomic dump's stop.
 	Pause time.Duration `json:"-"`
-	// WaitingGoroutines counts those that wait without a thread, nil for programs without Go.
-	WaitingGoroutines *goroutinecount.WaitingGoroutines `json:"goroutines_waiting,omitempty"`
-	// WaitingText is the text of WaitingGoroutines.
+	// WaitingText is why goroutines could not be read, and how to see them.
 	WaitingText string `json:"-"`
 	// GoroutineStacks are the goroutines of a Go program; nil if they were not read.
 	GoroutineStacks []Goroutine `json:"goroutines,omitempty"`

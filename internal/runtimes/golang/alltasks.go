@@ -61,23 +61,3 @@ func haveParents(all []Goroutine) (found bool) {
 	}
 	return found
 }
-
-// Parked implements [managed.Scheduler].
-func (r *Runtime) Parked() (managed.Parked, error) {
-	p := managed.Parked{Reasons: map[string]int{}}
-	all, err := r.goroutines()
-	for i := range all {
-		g := &all[i]
-		if g.Status != goroutineWaiting || r.isSystem(g) {
-			continue
-		}
-		p.Waiting++
-		if why := r.waitReason(g); why != "" {
-			p.Reasons[why]++
-		}
-		if g.WaitSince != 0 && (p.Since == 0 || g.WaitSince < p.Since) {
-			p.Since = g.WaitSince
-		}
-	}
-	return p, err
-}

@@ -43,8 +43,8 @@ func TestTooManyGoroutinesAreNoUnknownLayout(t *testing.T) {
 		binary.LittleEndian.PutUint64(memory[at:], maxGoroutines+1)
 	}
 	r := hostileRuntime(t, memory)
-	if _, err := r.Parked(); !errors.Is(err, errTooMany) {
-		t.Errorf("Parked: %v, want %v", err, errTooMany)
+	if _, err := r.AllTasks(); !errors.Is(err, errTooMany) {
+		t.Errorf("AllTasks: %v, want %v", err, errTooMany)
 	}
 	if _, err := r.Places(); !errors.Is(err, errTooMany) {
 		t.Errorf("Places: %v, want %v", err, errTooMany)
@@ -114,7 +114,7 @@ func TestUnknownOffsetsOfGAreSaid(t *testing.T) {
 		t.Fatalf("found %v, %v; want a runtime that says what is missing", found, err)
 	}
 	r := found.(managed.Scheduler)
-	if _, err := r.Parked(); !errors.Is(err, errGoroutines) {
+	if _, err := r.AllTasks(); !errors.Is(err, errGoroutines) {
 		t.Errorf("error %v, want %v", err, errGoroutines)
 	}
 	if _, err := r.Places(); !errors.Is(err, errGoroutines) {
@@ -185,9 +185,8 @@ func FuzzGoroutines(f *testing.F) {
 		h := &memoryHost{memory: memory, symbol: symbol}
 		r := newRuntime(program{table: tab, host: h},
 			GOffsets{GM: 0x30, GStackHi: 8, SchedSP: 0x38, SchedPC: 0x40, SchedBP: 0x68})
-		p, err := r.Parked()
-		if err != nil && p.Waiting != 0 {
-			t.Errorf("%d waiting, and %v", p.Waiting, err)
+		if all, err := r.goroutines(); err != nil && len(all) != 0 {
+			t.Errorf("%d goroutines, and %v", len(all), err)
 		}
 		list := min(len(memory)/8, maxGoroutines)
 		most := goroutineTries*((3+2*maxFirst)*maxReferenced+2+2*maxFirst+(goroutineTries+1)*list) + 2*maxReferenced +
