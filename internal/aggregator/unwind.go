@@ -32,14 +32,13 @@ type stackBuilder struct {
 	kernel    kernelFrames
 
 	// Of the present walk:
-	walker         frames.Walker
-	managedWalk    managedWalk
-	taskMemory     callstack.TaskMemory
-	stack          []profile.LocID // innermost frame first
-	walkMethods    methodCounts
-	outline        copying.WalkedFrames // native
-	missingRecords []frames.Addr        // [managed.Scheduler]
-	firstUnmapped  frames.Addr          // in no module; 0: none
+	walker        frames.Walker
+	managedWalk   managedWalk
+	taskMemory    callstack.TaskMemory
+	stack         []profile.LocID // innermost frame first
+	walkMethods   methodCounts
+	outline       copying.WalkedFrames // native
+	firstUnmapped frames.Addr          // in no module; 0: none
 }
 
 type methodCounts [frames.NumMethods]int64
@@ -98,28 +97,16 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 }
 
 func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
-	end := b.walkWithRecords(p, th, s)
+	end := b.walkOnce(p, th, s)
 	for range maxNewMappings {
 		if !p.addMappingAt(cmp.Or(b.firstUnmapped, b.walker.UnmappedPC()), s.At) {
 			break
 		}
-		end = b.walkWithRecords(p, th, s)
+		end = b.walkOnce(p, th, s)
 	}
 	if end.Complete() || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
 		return end
 	}
-	return b.walkWithRecords(p, th, s)
-}
-
-// walkWithRecords goes on at a frame record that the kernel has read.
-func (b *stackBuilder) walkWithRecords(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
-	end := b.walkOnce(p, th, s)
-	if !s.EndsAtRecord(&b.walker) {
-		return end
-	}
-	record, returns := s.Chain()
-	b.missingRecords = p.Target.Runtimes().NextRecords(record, returns, b.missingRecords[:0])
-	s.AddRecords(b.missingRecords)
 	return b.walkOnce(p, th, s)
 }
 

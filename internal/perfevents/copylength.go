@@ -54,7 +54,7 @@ func (g *ring) setCopyLength(o *Options, n int, paused bool) bool {
 	if g.closeShortEvent(); n == 0 {
 		return procmem.SetPeriod(g.fd, o.drawnPeriod()) == nil
 	}
-	short := Options{Freq: o.Freq, NoKernel: o.NoKernel, UserChains: o.UserChains, Stack: n}
+	short := Options{Freq: o.Freq, NoKernel: o.NoKernel, Stack: n}
 	attr := short.attr()
 	attr.Bits |= unix.PerfBitDisabled
 	fd, err := unix.PerfEventOpen(&attr, -1, g.cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)

@@ -56,7 +56,6 @@ type Table struct {
 	lines
 	gOffsetsDecoder
 	rules
-	records frameRecords
 }
 
 // New opens a table; errors wrap errNoTable, errMalformed or errNoText. The table keeps im
@@ -86,7 +85,6 @@ func New(im Image) (*Table, error) {
 			errNoText)
 	}
 	t.lines, t.gOffsetsDecoder = lines{f, mod.gofunc}, gOffsetsDecoder{funcs: f}
-	t.records = frameRecords{rules: &t.rules}
 	t.rules = rules{funcs: f, decoder: &t.gOffsetsDecoder, flows: map[uint64]*stackFlow{}}
 	return t, nil
 }
