@@ -28,8 +28,7 @@ type stackBuilder struct {
 	methods          methodCounts
 	walkedAfterEnd   int64 // of programs with managed code, whose frames may be missing
 
-	locations locationCache
-	kernel    kernelFrames
+	kernel kernelFrames
 
 	// Of the present walk:
 	walker        frames.Walker
