@@ -20,7 +20,7 @@ type entry struct {
 	answer
 }
 
-// answer is a word, or a rule that does not fit into one.
+// answer is a word, or a rule.
 type answer struct {
 	word uint64
 	rule *resolvedRule

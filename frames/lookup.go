@@ -2,11 +2,12 @@
 
 package frames
 
+import "slices"
+
 type resolvedRule struct {
-	Rule            // FlagNoRule if no source has one
-	plain plainRule // the same, 0 if it does not fit
-	row   *Row      // nil if the Rule suffices
-	mod   *Module   // nil if unknown
+	Rule         // FlagNoRule if no source has one
+	row  *Row    // nil if the Rule suffices
+	mod  *Module // nil if unknown
 	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or at the start of a
 	// prepared stack.
 	pcIsCurrent bool
@@ -18,28 +19,15 @@ func (r *resolvedRule) startsStack() bool { return r.pcIsCurrent && r.Flags&Flag
 
 func (r *resolvedRule) isGenerated() bool { return r.mod != nil && r.mod.Generated }
 
-// lookup returns the rule for q, a run-time address; of a plain one perhaps only plain and mod.
-func (s *Space) lookup(q Query) resolvedRule {
+// lookup returns the rule for q, a run-time address. It is not to be modified.
+func (s *Space) lookup(q Query) *resolvedRule {
 	k := q.kind()
-	switch a, ok := s.cache.get(k, q.PC); {
-	case ok && a.rule == nil:
-		p := plainRule(a.word)
-		return resolvedRule{plain: p, mod: s.modules[p.module()]}
-	case ok:
-		return *a.rule
+	if a, ok := s.cache.get(k, q.PC); ok {
+		return a.rule
 	}
-	at := s.placeOf(q.LookupPC(s.Arch))
-	r := s.find(q, s.moduleIn(at))
-	if k <= kindAfterCall {
-		r.plain = r.pack(s.Arch, at)
-	}
-	a := answer{word: uint64(r.plain)}
-	if r.plain == 0 {
-		kept := r // r itself is not allocated
-		a.rule = &kept
-	}
-	s.cache.put(k, q.PC, a)
-	return r
+	r := s.find(q, s.ModuleAt(q.LookupPC(s.Arch)))
+	s.cache.put(k, q.PC, answer{rule: &r})
+	return &r
 }
 
 const (
@@ -133,12 +121,27 @@ func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
 		if !ok || q.NoCFI && r.Method == MethodCFI || q.SPOnly && r.Flags&FlagNoRule == 0 && !s.isSPRelative(r, row) {
 			continue
 		}
-		if row != nil && row.packWithLoss(s.Arch, &r) {
-			row = nil
-		}
-		return resolvedRule{Rule: r, row: row, mod: m}, true
+		return resolvedRule{Rule: r, row: s.shared(row), mod: m}, true
 	}
 	return none, false
+}
+
+const maxRows = 1 << 10
+
+// shared returns one row for equal ones without expressions, nil for nil: a row has 1 KiB, and JIT code has few.
+func (s *Space) shared(row *Row) *Row {
+	hasExpr := func(p RegRule) bool { return p.Expr != nil }
+	if row == nil || row.CFAExpr != nil || hasExpr(row.RA) || slices.ContainsFunc(row.Regs[:], hasExpr) {
+		return row
+	}
+	if known := s.rows[*row]; known != nil {
+		return known
+	}
+	if s.rows == nil || len(s.rows) >= maxRows {
+		s.rows = map[Row]*Row{}
+	}
+	s.rows[*row] = row
+	return row
 }
 
 // isSPRelative reports whether stack pointer and program counter suffice for a rule.

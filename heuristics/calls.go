@@ -219,10 +219,3 @@ func (s *Source) RestoredAtReturn(pc frames.Addr) (kept uint32) {
 	}
 	return 0
 }
-
-func (s *Source) targetOfCallBefore(pc uint64) uint64 {
-	if c, ok := s.abi.callBefore(s, pc); ok && c.Direct {
-		return c.Target
-	}
-	return 0
-}

@@ -61,11 +61,8 @@ func (a *analysis) frameOfBuiltin(q frames.Query, fn span, p *prologue) (finding
 func (a *analysis) frameWithoutBounds(q frames.Query) (finding, bool) {
 	v := a.searchEpilogues(q.PC, q.AfterCall, everywhere, acceptedEnds{})
 	f, _ := v.best()
-	switch {
-	case f != nil:
+	if f != nil {
 		return a.epilogueOnly(f, q)
-	case a.helpersReturn(&v):
-		return a.epilogueOnly(&v.misaligned.last, q)
 	}
 	return a.unboundedHandlerFrame(q)
 }

@@ -34,7 +34,6 @@ func (a *analysis) searchEpilogues(pc uint64, afterCall bool, fn span, accepts a
 	if afterCall {
 		a.st.noteCall()
 		a.st.clobber(a.abi.scratch)
-		e.votes.helpers.add(a.src.targetOfCallBefore(pc))
 	}
 	a.runPaths(e)
 	return e.votes
@@ -61,7 +60,6 @@ func (e *epilogueSearch) follow(f *flow) bool {
 	switch f.kind {
 	case flowCall:
 		in.st.noteCall()
-		e.votes.helpers.add(f.target)
 	case flowCond:
 		if in.st.has(f.target) {
 			in.push(f.target)
@@ -112,7 +110,7 @@ func (e *epilogueSearch) vote(end *flow) {
 	case !e.contradictsCalls(&f):
 		e.votes.add(&f, weak)
 	case !weak:
-		e.votes.misaligned.note(&f)
+		e.votes.misaligned = misalignedOutcome{f, true}
 	}
 }
 

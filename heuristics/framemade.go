@@ -76,7 +76,7 @@ func (e *epilogueSearch) voteFrameMade() bool {
 	switch {
 	case st.load(fp).isStartValue(abi.fp):
 		f.calleeSaved[0] = savedReg{}
-	case e.in.steps == 1 && e.in.isBehindPushBP(e.start):
+	case e.in.steps == 1 && e.in.isBehind(opPushBP, e.start):
 		f.calleeSaved[0] = savedReg{inMemory, abi.sp, fp.off}
 	default:
 		return false
@@ -85,10 +85,11 @@ func (e *epilogueSearch) voteFrameMade() bool {
 	return true
 }
 
-func (in *interpreter) isBehindPushBP(pc uint64) bool {
+// isBehind reports whether the byte before pc is op.
+func (in *interpreter) isBehind(op byte, pc uint64) bool {
 	if pc == 0 {
 		return false
 	}
 	b := in.code(pc - 1)
-	return len(b) > 0 && b[0] == opPushBP
+	return len(b) > 0 && b[0] == op
 }

@@ -43,6 +43,9 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	a.begin(pc, fn)
 	a.limit = maxReturnPath
 	r := &returnSearch{in: &a.interpreter}
+	if a.isBehind(opPopBP, pc) {
+		r.behindPopBP = pc
+	}
 	if a.runPaths(r); !r.done() {
 		return cfa, false
 	}

@@ -34,9 +34,6 @@ type finding struct {
 func (a *analysis) functionRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	f, ok := a.frame(q)
 	if !ok {
-		f, ok = a.thunkFrame(q)
-	}
-	if !ok {
 		return frames.Rule{}, nil, false
 	}
 	return a.rule(&f, q)

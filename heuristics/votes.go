@@ -20,20 +20,13 @@ type votes struct {
 	n          int
 	strong     int // of all outcomes
 	misaligned misalignedOutcome
-	helpers    helpers
 }
 
 // misalignedOutcome is of paths whose calls are not aligned as the ABI demands. Compilers need not align within a unit,
 // so it can confirm the prologue, but has no vote.
 type misalignedOutcome struct {
-	last      finding
-	found     bool // last is valid
-	ambiguous bool // such paths differ
-}
-
-func (m *misalignedOutcome) note(f *finding) {
-	m.ambiguous = m.ambiguous || m.found && m.last != *f
-	m.last, m.found = *f, true
+	last  finding
+	found bool // last is valid
 }
 
 func (v *votes) add(f *finding, weak bool) {
@@ -76,49 +69,4 @@ func (v *votes) showsWholeFrame(abi *abi) bool {
 	first := &v.outcomes[0]
 	return v.strong > 0 && first.cfa == startValue(abi.fp).plus(16) &&
 		first.calleeSaved[0] == savedReg{inMemory, abi.fp, 0}
-}
-
-// # Assembly that calls its own helpers
-//
-// Hand-written code of unknown bounds calls parts of itself without aligning the stack. Such a path counts only if each
-// target has unknown bounds, calls nothing and returns.
-
-const maxHelpers = 4
-
-type helpers struct {
-	list   [maxHelpers]uint64
-	n      int
-	others bool // more targets, or unknown ones
-}
-
-func (h *helpers) add(target uint64) {
-	for _, known := range h.list[:h.n] {
-		if known == target {
-			return
-		}
-	}
-	if target == 0 || h.n == maxHelpers {
-		h.others = true
-		return
-	}
-	h.list[h.n] = target
-	h.n++
-}
-
-// helpersReturn reports whether the paths with misaligned calls agree, and their helpers return.
-func (a *analysis) helpersReturn(v *votes) bool {
-	if !v.misaligned.found || v.misaligned.ambiguous || v.helpers.others || v.helpers.n == 0 {
-		return false
-	}
-	for _, target := range v.helpers.list[:v.helpers.n] {
-		if _, known := a.src.bounds(target); known {
-			return false
-		}
-		helper := a.searchEpilogues(target, false, everywhere, acceptedEnds{})
-		f, sure := helper.best()
-		if f == nil || !sure || helper.helpers != (helpers{}) || f.cfa != a.abi.cfaAtEntry() {
-			return false
-		}
-	}
-	return true
 }

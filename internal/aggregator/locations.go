@@ -16,24 +16,9 @@ import (
 	"prywalk/internal/target"
 )
 
-type locationCache [1 << locationBits]cachedLocation
-
-const locationBits = 12
-
-type cachedLocation struct {
-	module    *frames.Module
-	addr      frames.Addr
-	machinery bool // it runs managed frames
-	loc       profile.LocID
-}
-
+// location numbers an address. machinery: it runs managed frames.
 func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
-	cached := &b.locations[addr*0x9e3779b97f4a7c15>>(64-locationBits)] // Fibonacci hashing
-	if m == nil || cached.module != m || cached.addr != addr || cached.machinery != machinery {
-		loc := b.builder.Loc(&profile.Loc{Module: b.module(p, m), Addr: addr, Machinery: machinery})
-		*cached = cachedLocation{m, addr, machinery, loc}
-	}
-	return cached.loc
+	return b.builder.Loc(&profile.Loc{Module: b.module(p, m), Addr: addr, Machinery: machinery})
 }
 
 // maxCached is the number of entries at which [keep] empties a cache.
@@ -67,15 +52,11 @@ func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.Module
 
 func (b *stackBuilder) forgetModules(p *processState, mapped []*frames.Module) {
 	p.remapped = false
-	before := len(p.modules)
 	for m, info := range p.modules {
 		if !slices.Contains(mapped, m) {
 			delete(p.modules, m)
 			b.builder.ForgetModule(info)
 		}
-	}
-	if len(p.modules) < before {
-		clear(b.locations[:]) // it has pointers to modules
 	}
 	b.forgetManaged(p)
 }

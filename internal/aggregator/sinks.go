@@ -154,7 +154,6 @@ func (a *Aggregator) evict() {
 
 func (out *intervalSink) forgetEvicted() {
 	stacks := out.stacks
-	clear(stacks.locations[:])
 	clear(stacks.kernel.functions)
 	for _, p := range out.states.procs {
 		p.managedNames.forgetFrames()

@@ -25,17 +25,15 @@ type stackBuilder struct {
 	methods          methodCounts
 	walkedAfterEnd   int64 // of programs with managed code, whose frames may be missing
 
-	locations locationCache
-	kernel    kernelFrames
+	kernel kernelFrames
 
 	// Of the present walk:
-	walker         frames.Walker
-	managedWalk    managedWalk
-	taskMemory     callstack.TaskMemory
-	stack          []profile.LocID // innermost frame first
-	walkMethods    methodCounts
-	missingRecords []frames.Addr // [managed.Scheduler]
-	unmapped       bool          // a frame is in no module
+	walker      frames.Walker
+	managedWalk managedWalk
+	taskMemory  callstack.TaskMemory
+	stack       []profile.LocID // innermost frame first
+	walkMethods methodCounts
+	unmapped    bool // a frame is in no module
 }
 
 type methodCounts [frames.NumMethods]int64
@@ -92,22 +90,10 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 }
 
 func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
-	end := b.walkWithRecords(p, th, s)
+	end := b.walkOnce(p, th, s)
 	if end.Complete() && !b.unmapped || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
 		return end
 	}
-	return b.walkWithRecords(p, th, s)
-}
-
-// walkWithRecords goes on at a frame record that the kernel has read.
-func (b *stackBuilder) walkWithRecords(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
-	end := b.walkOnce(p, th, s)
-	if !s.EndsAtRecord(&b.walker) {
-		return end
-	}
-	record, returns := s.Chain()
-	b.missingRecords = p.Target.Runtimes().NextRecords(record, returns, b.missingRecords[:0])
-	s.AddRecords(b.missingRecords)
 	return b.walkOnce(p, th, s)
 }
 

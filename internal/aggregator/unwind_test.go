@@ -87,24 +87,6 @@ func BenchmarkUnwind(b *testing.B) {
 	}
 }
 
-func TestLocationsKeepTheirIDs(t *testing.T) {
-	b := profile.NewBuilder(profile.Meta{})
-	u := newStackBuilder(b, 0, &recordingOwnership{})
-	one, two := &frames.Module{Start: 0x1000, End: 1 << 20, Name: "a"}, &frames.Module{Start: 0x1000, End: 1 << 20,
-		Name: "b"}
-	p := ofPID(1)
-	for range 2 {
-		for addr := frames.Addr(0x1000); addr < 0x1000+3<<locationBits; addr++ {
-			for _, m := range []*frames.Module{one, nil, two} {
-				want := b.Loc(&profile.Loc{Module: u.module(p, m), Addr: addr})
-				if got := u.location(p, m, addr, false); got != want {
-					t.Fatalf("location of %#x in %v is %d, want %d", addr, m, got, want)
-				}
-			}
-		}
-	}
-}
-
 func TestASampleInExecHasNoUserStack(t *testing.T) {
 	from, to := execSpan()
 	if from == 0 {

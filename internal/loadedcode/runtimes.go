@@ -87,17 +87,6 @@ func (r *Runtimes) LeftStacks() (out []frames.LeftStack) {
 	return out
 }
 
-// NextRecords is that of the [managed.Scheduler] that knows record.
-func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
-	n := len(out)
-	for _, s := range r.Schedulers() {
-		if len(out) == n { // the others' tables have no such address
-			out = s.NextRecords(record, returns, out)
-		}
-	}
-	return out
-}
-
 // Context returns the labels of the request on which a thread worked, or nil.
 func (r *Runtimes) Context(innerTID int, regs *frames.Regs, mem frames.Memory) map[string]string {
 	for _, s := range r.FrameSources() {

@@ -14,9 +14,6 @@ type Scheduler interface {
 	Runtime
 	// TaskOffsets is constant; nil: unknown.
 	TaskOffsets() *TaskOffsets
-	// NextRecords follows a chain of frame records on a task's stack from record on, by their return addresses. It
-	// appends each next record's address, 0 after the outermost frame, and ends at an unknown one.
-	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
 	// AllTasks reads each task at its own time.
 	AllTasks() ([]TaskRecord, error)
 	// Reread reports whether a task is unchanged; an ended one is OnThread.

@@ -71,7 +71,6 @@ type RawSample struct {
 	copying.Limits
 	knownRegs
 	futexCopy futexCopy
-	chain     frameChain
 
 	buffers sampleBuffers
 }
@@ -112,7 +111,6 @@ func (s *RawSample) reset() {
 		Call:        procmem.SyscallInfo{Nr: -1},
 		CallEffect:  CallEffect{BrokenCall: -1},
 		KernelStack: KernelStack{Kernel: s.Kernel[:0], KernelText: s.KernelText[:0]},
-		chain:       frameChain{returns: s.chain.returns[:0], words: s.chain.words[:0]},
 		buffers:     s.buffers,
 	}
 }

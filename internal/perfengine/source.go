@@ -83,7 +83,7 @@ func (s *Source) openPermitted(o Options, try func() error) error {
 		err = s.openAll(o)
 	}
 	if errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil {
-		return s.open(perfevents.OpenPerThread, perfevents.Options{Freq: o.Freq, UserChains: !s.MayFallBack})
+		return s.open(perfevents.OpenPerThread, perfevents.Options{Freq: o.Freq})
 	}
 	return err
 }
@@ -93,7 +93,6 @@ const lowMemoryRings = 32 << 20
 
 func (s *Source) openAll(o Options) error {
 	events := perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: o.NoKernel}
-	events.UserChains = !s.MayFallBack // else the processes that need them are stopped
 	if o.LowMemory {
 		events.Rings = lowMemoryRings
 	}

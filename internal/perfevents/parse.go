@@ -44,10 +44,6 @@ type Record struct {
 	Stack   []byte      // the readable ones of the Asked bytes from the stack pointer on
 	Asked   int
 
-	// Chain has the user's program counter and return addresses, found by frame pointers, innermost first, 8 bytes
-	// each.
-	Chain []byte
-
 	kernel []byte
 
 	want func(pid int) bool
@@ -58,9 +54,6 @@ func (r *Record) Kernel() int { return len(r.kernel) / 8 }
 
 // KernelFrame returns the address of a kernel frame; 0 is the innermost.
 func (r *Record) KernelFrame(i int) uint64 { return word(r.kernel[8*i:]) }
-
-// ChainAt returns a word of Chain.
-func (r *Record) ChainAt(i int) uint64 { return word(r.Chain[8*i:]) }
 
 // include/uapi/linux/perf_event.h, enum perf_event_type.
 const (
@@ -83,7 +76,6 @@ const (
 	// contextFrom is the lowest marker (PERF_CONTEXT_MAX).
 	contextFrom   = ^uint64(4095) + 1
 	contextKernel = ^uint64(128) + 1
-	contextUser   = ^uint64(512) + 1
 
 	abiNone, abi64 = 0, 2
 )
@@ -188,7 +180,7 @@ func parseSample(b []byte, r *Record) bool {
 	if b = b[32:]; n > uint64(len(b)/8) {
 		return false
 	}
-	r.kernel, r.Chain = callchain(b[:8*n])
+	r.kernel = kernelFrames(b[:8*n])
 	if b = b[8*n:]; len(b) < 8 {
 		return false
 	}
@@ -226,23 +218,14 @@ func parseStack(b []byte, r *Record) bool {
 	return true
 }
 
-// callchain separates kernel and user frames, each after its marker. Without markers, all are the kernel's.
-func callchain(b []byte) (kernel, user []byte) {
+// kernelFrames returns the kernel's part of a call chain, up to the next marker. Without markers, all is the kernel's.
+func kernelFrames(b []byte) []byte {
 	if len(b) >= 8 && word(b) == contextKernel {
 		b = b[8:]
 	}
-	kernel, b = cutAtMarker(b)
-	if len(b) < 8 || word(b) != contextUser {
-		return kernel, nil
-	}
-	user, _ = cutAtMarker(b[8:])
-	return kernel, user
-}
-
-func cutAtMarker(b []byte) (addresses, rest []byte) {
 	end := 0
 	for end < len(b) && word(b[end:]) < contextFrom {
 		end += 8
 	}
-	return b[:end], b[end:]
+	return b[:end]
 }

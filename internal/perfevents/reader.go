@@ -42,12 +42,11 @@ const OwnRemedy = "run as root, or with CAP_PERFMON"
 
 // Options select what is sampled.
 type Options struct {
-	Freq       float64 // samples/s on each CPU
-	Stack      int     // bytes; 0: MaxStack if memory permits
-	Rings      int     // most locked bytes of all rings, if Stack is 0; each has 256 KiB at least; 0: 128 MiB
-	NoKernel   bool    // omit kernel frames
-	UserChains bool
-	Programs   bool // records of creations and exits of threads, of names and of mapped code
+	Freq     float64 // samples/s on each CPU
+	Stack    int     // bytes; 0: MaxStack if memory permits
+	Rings    int     // most locked bytes of all rings, if Stack is 0; each has 256 KiB at least; 0: 128 MiB
+	NoKernel bool    // omit kernel frames
+	Programs bool    // records of creations and exits of threads, of names and of mapped code
 }
 
 // Reader reads the kernel's records: samples of all online CPUs ([Open]) or of single threads ([OpenPerThread]). Not
@@ -349,16 +348,14 @@ func (o *Options) attr() unix.PerfEventAttr {
 			unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER,
 		Sample_regs_user: regMask, Sample_stack_user: uint32(o.Stack),
 		Bits: unix.PerfBitSampleIDAll | unix.PerfBitUseClockID |
-			unix.PerfBitExcludeIdle | unix.PerfBitExcludeHv | unix.PerfBitWatermark,
+			unix.PerfBitExcludeIdle | unix.PerfBitExcludeHv | unix.PerfBitWatermark |
+			unix.PerfBitExcludeCallchainUser,
 		Wakeup:  1 << 30,
 		Clockid: unix.CLOCK_MONOTONIC,
 	}
 	a.Size = unix.PERF_ATTR_SIZE_VER5
 	if o.NoKernel {
 		a.Bits |= unix.PerfBitExcludeCallchainKernel
-	}
-	if !o.UserChains {
-		a.Bits |= unix.PerfBitExcludeCallchainUser
 	}
 	if o.Programs {
 		a.Bits |= unix.PerfBitTask | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitMmap | unix.PerfBitMmap2

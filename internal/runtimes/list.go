@@ -28,9 +28,6 @@ type Registration struct {
 	HasTable func(f *elffile.File) bool
 	// Builtins returns the runtime's code in an ELF file; nil: none.
 	Builtins BuiltinsOf
-	// PerfMapPosition parses the runtime's names in perf maps: file and line (from 1); false: another form of name.
-	// nil: no names have a position.
-	PerfMapPosition func(name string) (file string, line int, ok bool)
 }
 
 // BuiltinsOf returns a file's [managed.Builtins], whose parts are read on first use.
@@ -42,7 +39,7 @@ var Registered = []Registration{
 	{Detect: cpython.Detect},
 	{Detect: php.Detect},
 	{Detect: ruby.Detect, Symbols: ruby.Symbols},
-	{Detect: v8.Detect, Symbols: v8.Symbols, Builtins: v8.BuiltinsOf, PerfMapPosition: v8.PerfMapPosition},
+	{Detect: v8.Detect, Symbols: v8.Symbols, Builtins: v8.BuiltinsOf},
 	{Detect: fixedframe.Detect, Symbols: fixedframe.Symbols},
 	{Detect: threadcontext.Detect, Symbols: threadcontext.Symbols},
 	{Detect: golang.Detect, Table: golang.TableOf, HasTable: golang.HasTable},
@@ -79,17 +76,4 @@ func TableOf(f *elffile.File) managed.FileTable {
 // HasTable reports whether an ELF file has a table of functions.
 func HasTable(f *elffile.File) bool {
 	return slices.ContainsFunc(Registered, func(k Registration) bool { return k.HasTable != nil && k.HasTable(f) })
-}
-
-// PerfMapPosition returns the position in a name of a perf map; "" and 0: none.
-func PerfMapPosition(name string) (file string, line int) {
-	for _, k := range Registered {
-		if k.PerfMapPosition == nil {
-			continue
-		}
-		if file, line, ok := k.PerfMapPosition(name); ok {
-			return file, line
-		}
-	}
-	return "", 0
 }

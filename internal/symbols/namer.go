@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/elffile"
 	"prywalk/internal/filememory"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/runtimes"
 	"prywalk/internal/safeopen"
 	"prywalk/internal/symbols/perfmap"
 	"prywalk/internal/unnamedcode"
@@ -67,9 +66,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	}
 	if pm := n.perfMap(pid, true); pm != nil {
 		if name, _, _, ok := pm.Lookup(addr + m.Bias); ok {
-			f := Frame{Name: name}
-			f.File, f.Line = runtimes.PerfMapPosition(name)
-			return append(out, f)
+			return append(out, Frame{Name: name})
 		}
 	}
 	return append(out, Frame{Name: unnamedcode.Bracketed(m.Name)})

@@ -9,7 +9,7 @@ import (
 
 type codeCache struct {
 	host         managed.Host
-	analysis     *heuristics.Source // of instructions; nil: none
+	analysis     *heuristics.Source // of instructions
 	layout       *layout
 	cached       readCache
 	mem          memory
@@ -29,7 +29,7 @@ type codeCache struct {
 
 func newCodeCache(h managed.Host, l *layout) *codeCache {
 	k := &codeCache{
-		host: h, analysis: h.CodeAnalysis(), layout: l,
+		host: h, analysis: analysisOf(h), layout: l,
 		kinds: map[uint64]blobKind{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
 	}
 	k.cached.process.Reader = h

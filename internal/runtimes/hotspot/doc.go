@@ -7,7 +7,7 @@
 //	pc ─► heap ─► segment ─► code blob                          codeheap.go, kept by codecache.go
 //	      blob, pc ─► rule for the caller                       vm.go, then rules_x86.go or rules_aarch64.go
 //	                                                              innermost_x86.go, returnpath_x86.go
-//	                                                              epilogue_x86.go, removal_x86.go, code_x86.go:
+//	                                                              exceptionstub_x86.go, removal_x86.go, code_x86.go:
 //	                                                              instructions
 //	      compiled:     pc ─► place in the nmethod ─► Ref       frameref.go, nmethod.go
 //	      interpreted:  frame ─► Method, bytecode index ─► Ref  frameref.go, codelets.go, interpreted.go
@@ -49,11 +49,11 @@
 //	    the interpreter's frame has one more slot above the       interpreted.go (interpretedFrame)
 //	    constant pool cache, two on arm64
 //	    strings have bytes and a coder                            javaobjects.go
-//	    checks for an exception have a shorter constant           epilogue_x86.go
+//	    checks for an exception have a shorter constant           exceptionstub_x86.go
 //	10  threads are in a ThreadsList                              threads.go (wantThreadList)
 //	16  the list of heaps has another class                       vmstructs.go (wantHeaps)
 //	    threads and monitors hold handles of objects              threadnames.go, parked.go, waits.go (handleMonitors)
-//	    methods poll for a safepoint before they return           epilogue_x86.go
+//	    methods poll for a safepoint before they return           exceptionstub_x86.go
 //	19  a thread's status is in its FieldHolder                   parked.go (learnFields)
 //	20  no byte of a compressed number is 0                       unsigned5.go, namelayout.go (firstExcludingZero)
 //	    threads run virtual threads                               waits.go (wantVirtual), parked.go

@@ -27,33 +27,24 @@ func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	case inDeoptPiece(around, aroundBytes, pc):
 		return frameRule(8 * (b.frameWords + 1)), nil, true
 	}
-	return v.ruleByEpilogue(b, pc)
+	return v.ruleByPath(b, pc)
 }
 
 func (b *blob) isFrameComplete(pc uint64) bool {
 	return b.frameWords > 0 && b.completeAt >= 0 && pc >= b.begin+uint64(b.completeAt)
 }
 
-func (v *VM) ruleByEpilogue(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
-	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxEpilogue)
+// ruleByPath follows the path to the method's return, or recognizes a jump to an exception stub.
+func (v *VM) ruleByPath(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxStubCode)
 	if len(all) <= len(jneOverReturn) {
 		return frames.Rule{}, nil, false
 	}
 	before, code := all[:len(jneOverReturn)], all[len(jneOverReturn):]
-	place, raInRDX := inExceptionStub(before, code)
-	if raInRDX {
-		return ruleRAInReg(frames.X86RDX, frames.X86RSP, 0)
+	if rule, row, ok := ruleInMethodsExceptionStub(before, code); ok {
+		return rule, row, true
 	}
-	if place == epilogueNone && jumpsToExceptionStub(before, code, b.end-pc) {
-		place = epilogueAfterPop
-	}
-	if place == epilogueNone {
-		place = epilogueOf(code, before[len(before)-1], b.end-pc)
-	}
-	switch place {
-	case epiloguePopRBP:
-		return frameRule(16), nil, true
-	case epilogueAfterPop:
+	if jumpsToExceptionStub(before, code, b.end-pc) {
 		return framelessRule()
 	}
 	return v.ruleByReturnPath(b, pc, 8*(b.frameWords+wordsPushed(code)))
@@ -221,9 +212,6 @@ func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 
 // ruleInIntrinsic is for an intrinsic, with the caller's sp in r13.
 func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
-	if v.analysis == nil {
-		return frames.Rule{}, nil, false
-	}
 	r, ok := v.analysis.ReturnAddress(pc, c.begin, c.end)
 	if !ok || r.RA.Kind == frames.RuleReg {
 		return frames.Rule{}, nil, false
@@ -244,9 +232,6 @@ func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, b
 //	pop rax; mov r13, rsp; sub rsp, ...; push rax or mov [rsp], rax; ...; jmp
 //	lea r13, [rsp + 8]; pop rax; sub rsp, ...; push rax; ...; jmp                        since JDK 21
 func (v *VM) ruleInAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
-	if v.analysis == nil {
-		return frames.Rule{}, nil, false
-	}
 	r, ok := v.analysis.ReturnAddress(q.PC, b.begin, b.end)
 	if !ok || q.SPOnly && (r.Reg != frames.X86RSP || r.RA.Kind == frames.RuleRegOffset && r.RA.Reg != frames.X86RSP) {
 		return frames.Rule{}, nil, false

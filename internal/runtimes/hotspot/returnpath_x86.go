@@ -15,9 +15,6 @@ const maxPushed = 4096
 // ruleByReturnPath follows the path to the method's return; without one CFA = sp + usual, and no rule in a stub that
 // moves sp.
 func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
-	if v.analysis == nil {
-		return frameRule(usual), nil, true
-	}
 	cfa, ok := v.analysis.ReturnCFA(pc, b.begin, b.end)
 	above := cfa.Off // CFA − register or saved sp
 	if cfa.Saved {
@@ -56,7 +53,7 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		at--
 	}
 	b, ok := v.find(at)
-	if !ok || !b.kind.isAssembly() || v.analysis == nil {
+	if !ok || !b.kind.isAssembly() {
 		return frames.Rule{}, nil, false
 	}
 	cfa, ok := v.analysis.ReturnCFA(q.PC, b.begin, b.end)
@@ -132,14 +129,11 @@ func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frame
 	if !ok || !c.entry || prologue >= 0 && ret > c.begin+uint64(prologue) {
 		return interpretedRule()
 	}
-	e := fromInterpreter{begin: b.begin, end: b.end}
-	if v.analysis != nil {
-		r, ok := v.analysis.ReturnAddress(ret, c.begin, c.end)
-		if !ok || r.RA.Kind != frames.RuleRegOffset || r.RA.Reg != frames.X86RSP || r.RA.Off < 0 {
-			return frames.Rule{}, nil, false
-		}
-		e.above = uint64(r.RA.Off)
+	r, ok := v.analysis.ReturnAddress(ret, c.begin, c.end)
+	if !ok || r.RA.Kind != frames.RuleRegOffset || r.RA.Reg != frames.X86RSP || r.RA.Off < 0 {
+		return frames.Rule{}, nil, false
 	}
+	e := fromInterpreter{b.begin, b.end, uint64(r.RA.Off)}
 	row := callerRow(frames.X86RSP, int32(8+e.above))
 	row.CFAExpr = e
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}

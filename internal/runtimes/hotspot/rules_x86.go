@@ -66,8 +66,8 @@ func (v *VM) ruleAtReturnToMethod(b *blob, ret uint64) (frames.Rule, *frames.Row
 	if b.frameWords <= 0 {
 		return frames.Rule{}, nil, false
 	}
-	usual := 8 * (b.frameWords + wordsPushed(v.code(ret, maxEpilogue)))
-	if v.analysis != nil && !v.analysis.KeepsSP(ret) {
+	usual := 8 * (b.frameWords + wordsPushed(v.code(ret, maxStubCode)))
+	if !v.analysis.KeepsSP(ret) {
 		return v.ruleByReturnPath(b, ret, usual)
 	}
 	return frameRule(usual), nil, true

@@ -3,6 +3,7 @@
 package hotspot
 
 import (
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -37,7 +38,12 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if lib == nil {
 		return nil, nil
 	}
-	return &Runtime{lib: lib, analysis: h.CodeAnalysis()}, nil
+	return &Runtime{lib: lib, analysis: analysisOf(h)}, nil
+}
+
+// analysisOf returns the host's analysis of instructions, or one without answers.
+func analysisOf(h managed.Host) *heuristics.Source {
+	return cmp.Or(h.CodeAnalysis(), heuristics.New(heuristics.Options{}))
 }
 
 func findJVM(mods []*frames.Module) *frames.Module {
@@ -231,9 +237,6 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 func (r *Runtime) byInstructions(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if r.analysis == nil {
-		return frames.Rule{}, nil, false
-	}
 	return r.analysis.Rule(q)
 }
 

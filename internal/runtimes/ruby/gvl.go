@@ -3,11 +3,7 @@
 package ruby
 
 import (
-	"encoding/binary"
-
-	"prywalk/frames"
 	"prywalk/internal/managed"
-	"prywalk/internal/procmem"
 	"prywalk/internal/waits"
 )
 
@@ -97,46 +93,13 @@ func (r *copyReader) isQueued(head, node uint64) bool {
 	case r.word(head) == node || r.word(head+8) == node: // its first, its last
 		return true
 	}
-	r.vm.queue.read(r.vm)
 	r.later = true
 	at := r.word(head)
 	for n := 0; at != 0 && at != head && n < maxWaiting; n++ {
 		if at == node {
 			return true
 		}
-		next, ok := r.vm.queue.next(at)
-		if !ok {
-			next = r.word(at)
-		}
-		at = next
+		at = r.word(at)
 	}
 	return false
-}
-
-type queueNodes struct {
-	parts [procmem.MaxParts]frames.Region
-	bytes [procmem.MaxParts][8]byte
-	n     int
-}
-
-func (q *queueNodes) read(m *rubyVM) {
-	q.n = 0
-	gather, ok := m.host.(managed.Gatherer)
-	if !ok {
-		return
-	}
-	threads := m.threads.list[:min(len(m.threads.list), len(q.parts))]
-	for i := range threads {
-		q.parts[i] = frames.Region{Addr: threads[i].at + uint64(m.lock.node), Bytes: q.bytes[i][:]}
-	}
-	q.n = gather.ReadParts(q.parts[:len(threads)])
-}
-
-func (q *queueNodes) next(node uint64) (uint64, bool) {
-	for i := range q.parts[:q.n] {
-		if q.parts[i].Addr == node {
-			return binary.LittleEndian.Uint64(q.bytes[i][:]), true
-		}
-	}
-	return 0, false
 }

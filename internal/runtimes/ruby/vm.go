@@ -15,7 +15,6 @@ type rubyVM struct {
 	addr       uint64
 	ractorNode int64
 	threads    threads
-	queue      queueNodes
 }
 
 type hostMemory struct{ managed.Host }

@@ -198,7 +198,9 @@ func (r *functions) readFunction(f *function) bool {
 func (r *functions) readNames(f *function) {
 	r.readName(f, f.head.word(r.build.sfiName))
 	if f.script != nil {
-		r.qualify(f, f.head.word(r.build.sfiFlags)&functionKind)
+		if f.name == anonymous {
+			f.name = r.assignedName(f)
+		}
 		f.start = r.line(f.script, f.scriptAt, f.begin)
 	}
 }
