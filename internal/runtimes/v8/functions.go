@@ -198,9 +198,7 @@ func (r *functions) readFunction(f *function) bool {
 func (r *functions) readNames(f *function) {
 	r.readName(f, f.head.word(r.build.sfiName))
 	if f.script != nil {
-		if f.name == anonymous {
-			f.name = r.assignedName(f)
-		}
+		r.qualify(f, f.head.word(r.build.sfiFlags)&functionKind)
 		f.start = r.line(f.script, f.scriptAt, f.begin)
 	}
 }

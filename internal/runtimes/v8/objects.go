@@ -215,9 +215,8 @@ func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok 
 		}
 		return h.stringBytes(first, from+offset, length, depth+1)
 	case consString:
-		if from > 0 { // of a flat string: the second part is empty
-			b, wide, ok = h.stringBytes(first, from, length, depth+1)
-			return b, wide, ok && (len(b) == length || wide && len(b) == 2*length)
+		if from > 0 {
+			return nil, false, false // slices are of flat strings
 		}
 		return h.joined(first, second, length, depth+1)
 	}
@@ -286,6 +285,45 @@ func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool
 		return b, wideB, true
 	}
 	return append(a, b...), wideA, true
+}
+
+// window reads characters of a flat string before a place; units from 256 on become 0.
+func (h *heap) window(w uint64, before, n int) []byte {
+	n = min(n, before)
+	for range maxDepth {
+		object, typ := h.object(w)
+		if object == 0 || typ >= h.nonstring() || n <= 0 {
+			return nil
+		}
+		length, _ := smiValue(h.field(object, stringLength-4))
+		if before > length {
+			return nil
+		}
+		data := object - heapObjectTag + stringData
+		switch typ & representationMask {
+		case thinString, consString: // flattened: the second part is empty
+			w = h.word(data)
+			continue
+		case externalString:
+			if data = h.field(object, stringSecond); typ&uncachedExternal != 0 {
+				return nil
+			}
+		case seqString:
+		default:
+			return nil
+		}
+		if typ&oneByteString != 0 {
+			return h.read(data+uint64(before-n), n)
+		}
+		b := h.read(data+2*uint64(before-n), 2*n)
+		for i := range len(b) / 2 {
+			if b[i] = b[2*i]; b[2*i+1] != 0 {
+				b[i] = 0
+			}
+		}
+		return b[:len(b)/2]
+	}
+	return nil
 }
 
 func wideUnits(b []byte) []uint16 {

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
@@ -17,13 +16,15 @@ import (
 
 // script is a source file or compiled text (src/objects/script.h).
 type script struct {
-	id        int
-	name      string
-	named     bool
-	firstLine int // of an embedded script
-	ends      []int32
-	tries     int   // to read ends
-	listedAt  int64 // when its functions were listed: CLOCK_MONOTONIC, ns
+	id            int
+	name          string
+	named         bool
+	firstLine     int // of an embedded script
+	ends          []int32
+	tries         int // to read ends
+	members       map[int]member
+	classSearches int
+	listedAt      int64 // when its functions were listed: CLOCK_MONOTONIC, ns
 }
 
 const (
@@ -156,30 +157,67 @@ const (
 	kindMethods   = 14 // and generators
 )
 
+// qualify adds the class as V8's stack traces do: Class.method, Class.get accessor.
+func (r *functions) qualify(f *function, kind uint64) {
+	if f.begin < 0 {
+		return
+	}
+	if kind < kindAccessors || kind >= kindArrow && kind < kindMethods {
+		if f.name == anonymous {
+			f.name = r.assignedName(f)
+		}
+		return
+	}
+	if f.script.members == nil && f.script.classSearches < maxTries {
+		f.script.classSearches++
+		f.script.members = r.searchClasses(f.scriptAt)
+	}
+	m, ok := f.script.members[f.begin]
+	if !ok || m.end != f.end {
+		return
+	}
+	switch bare := strings.TrimPrefix(strings.TrimPrefix(f.name, "get "), "set "); {
+	case m.key != "" && f.name == anonymous:
+		f.name = m.class + "." + m.key
+	case m.name == "" || m.name == f.name || m.name == bare:
+		f.name = m.class + "." + f.name
+	}
+}
+
 // assignment matches the text before the parameters of a function assigned to a property.
 var assignment = regexp.MustCompile(
 	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
 
-// assignedName names a function that is assigned to a property, as FuncNameInferrer
-// (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
+// assignedName is as FuncNameInferrer (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
 func (r *functions) assignedName(f *function) string {
-	kind := f.head.word(r.build.sfiFlags) & functionKind
-	if f.begin < 0 || kind >= kindAccessors && kind < kindArrow || kind >= kindMethods {
-		return anonymous
-	}
 	const most = 160
-	r.stringsLeft = maxStrings
-	n := min(most, f.begin)
-	b, wide, ok := r.stringBytes(r.field(f.scriptAt, r.build.scriptSource), f.begin-n, n, 0)
-	if wide {
-		ok = ok && len(b) == 2*n
-		b = []byte(string(utf16.Decode(wideUnits(b))))
-	}
+	b := r.window(r.field(f.scriptAt, r.build.scriptSource), f.begin, most)
 	m := assignment.FindSubmatch(b)
-	if m == nil || !ok || len(b) < n || n == most && bytes.HasPrefix(b, m[0]) {
+	if m == nil || len(b) < min(most, f.begin) || len(b) == most && bytes.HasPrefix(b, m[0]) {
 		return anonymous
 	}
 	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
+}
+
+func (r *functions) searchClasses(at uint64) map[int]member {
+	r.stringsLeft = maxStrings
+	b, wide, ok := r.stringBytes(r.field(at, r.build.scriptSource), 0, maxClassSource, 0)
+	if !ok {
+		return nil
+	}
+	var members map[int]member
+	if wide {
+		members, ok = classesOf(wideUnits(b))
+	} else {
+		members, ok = classesOf(b)
+	}
+	if !ok {
+		return nil
+	}
+	for _, m := range members {
+		r.kept += memberSize + len(m.class) + len(m.name) + len(m.key)
+	}
+	return members
 }
 
 // # Functions by bytecodes
