@@ -29,6 +29,7 @@ const (
 	agentFreq      = 19 // no multiple of common periods
 	agentWindow    = 5 * time.Second
 	agentMessage   = 4 << 20 // gRPC servers' default
+	agentSpoolSize = 256 << 20
 	agentFlush     = 5 * time.Second
 	agentTimeout   = 20 * time.Second
 	minAgentWindow = time.Second
@@ -37,7 +38,8 @@ const (
 var agentHelp = `  prywalk agent -a --endpoint http://localhost:4317
   prywalk agent --unit nginx --endpoint https://collector:4318 --protocol http
   prywalk agent -a --endpoint https://collector:4317 --ca ca.pem \
-      --bearer-token /run/secrets/token --metrics localhost:9102
+      --bearer-token /run/secrets/token --spool /var/spool/prywalk \
+      --metrics localhost:9102
 
 Samples processes continuously, as they come and go, and sends what their threads do to
 an OpenTelemetry Collector as profiles (OTLP): their time on a CPU, waiting for one, and
@@ -46,8 +48,8 @@ asleep. What it may sample: prywalk doctor, and prywalk help rights.
 Each window, of about 5 seconds, is sent as one message, or as several if it is
 larger than --max-message. With thousands of threads a window can take up to a minute.
 The sums of all windows are the kernel's. What cannot be sent waits in memory (8 MiB
-compressed). What is dropped is counted in the metrics: http://ADDR/metrics, with
---metrics ADDR.
+compressed), or in files with --spool. What is dropped is counted in the metrics:
+http://ADDR/metrics, with --metrics ADDR.
 
 If no selected process runs, the agent waits for one, except with -p and -n: with these
 it ends when its processes have ended. Ctrl-C or SIGTERM sends the last window and ends.
@@ -66,7 +68,7 @@ func newAgent() *cobra.Command {
 		},
 		to: agent.Options{
 			Receiver: agent.Receiver{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),
-			Window: agentWindow, Flush: agentFlush, MaxMessage: agentMessage, Logf: console.Infof,
+			Window: agentWindow, Flush: agentFlush, MaxMessage: agentMessage, SpoolSize: agentSpoolSize, Logf: console.Infof,
 		},
 	}
 	cmd := &cobra.Command{
@@ -96,6 +98,8 @@ func newAgent() *cobra.Command {
 	fl.StringVar(&f.to.TokenFile, "bearer-token", "", "`FILE` with a bearer token; it is read again for each message")
 	fl.StringArrayVar(&f.headers, "header", nil, "header of all requests, as `NAME=VALUE`; repeatable")
 	fl.Var(commandline.Bytes(&f.to.MaxMessage), "max-message", "divide messages that are larger, before compression")
+	fl.StringVar(&f.to.SpoolDir, "spool", "", "`DIRECTORY` for messages that cannot be sent now; they survive the agent")
+	fl.Var(commandline.Bytes(&f.to.SpoolSize), "spool-size", "drop the oldest of them beyond this size")
 	fl.Var(commandline.Seconds(&f.to.Timeout), "timeout", "how long sending one message may take")
 	fl.Var(commandline.Seconds(&f.to.Flush), "flush", "how long sending the last messages may take at the end")
 	fl.BoolVar(&f.to.Aggregate, "aggregate", false, "sums of each window without time stamps, as Pyroscope takes them")
@@ -138,6 +142,8 @@ func (f *agentFlags) complete(args []string) (err error) {
 			"--user, --match, -p or -n")
 	case to.Window < minAgentWindow:
 		return exit.Usage("--window %s: give at least %s", to.Window, minAgentWindow)
+	case to.SpoolSize < agent.MinSpool:
+		return exit.Usage("--spool-size %d: give at least %d bytes", to.SpoolSize, agent.MinSpool)
 	case f.Rotate > 0 && f.Output == "":
 		return exit.Usage("--rotate is for recordings: name them with -o FILE")
 	case console.IsStdout(f.Output):

@@ -230,6 +230,7 @@ func TestBadTextsAreReportedInPlainWords(t *testing.T) {
 		"top --interval 1us -p 1", "top --engine x -p 1",
 		"dump --max-depth -1 -p 1", "dump --core NONE", "dump --core GARBAGE", "dump --merge --json -p 1", "dump -p 1 1",
 		"completion sh", "doctor -p 1 1", "doctor -p 0", "demo -d 0",
+		"agent -p 1 --spool-size 1",
 	} {
 		words := strings.Fields(strings.NewReplacer("FILE", file, "NONE", noFile, "GARBAGE", garbage).Replace(args))
 		p := start(t, t.TempDir(), nil, words...)

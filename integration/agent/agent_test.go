@@ -60,12 +60,15 @@ func TestWindowsAddUpToTheRecordingAndTheKernelsCPUTime(t *testing.T) {
 
 func TestNothingIsLostWhileTheReceiverIsAway(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t, "")
+	c, spool := newCollector(t, ""), filepath.Join(t.TempDir(), "spool")
 	l := startLoad(t)
-	a := startAgent(t, l, "--endpoint", "http://"+c.grpc)
+	a := startAgent(t, l, "--endpoint", "http://"+c.grpc, "--spool", spool)
 	before := l.cpu()
 	l.compute()
 	eventually(t, "two messages wait", func() bool { return a.metric("waiting_messages") >= 2 })
+	if files, err := filepath.Glob(filepath.Join(spool, "*.otlp.gz")); err != nil || len(files) == 0 {
+		t.Errorf("%d files in the spool, want some: %v", len(files), err)
+	}
 	c.start()
 	eventually(t, "all messages are sent", func() bool {
 		return a.metric("waiting_messages") == 0 && a.metric("sent_messages_total") > 0
@@ -81,6 +84,39 @@ func TestNothingIsLostWhileTheReceiverIsAway(t *testing.T) {
 	compareSums(t, received, a.recorded())
 	if cpu := ofClock(received, "cpu"); cpu != used {
 		t.Errorf("%d ns of CPU time received, want %d, as charged by the kernel", cpu, used)
+	}
+	if files, err := os.ReadDir(spool); err != nil || len(files) != 0 {
+		t.Errorf("%d files are left in the spool, want none: %v", len(files), err)
+	}
+}
+
+func TestKilledAgentLosesItsLastWindowOnly(t *testing.T) {
+	t.Parallel()
+	c, spool := newCollector(t, ""), filepath.Join(t.TempDir(), "spool")
+	l := startLoad(t)
+	args := []string{"--endpoint", "http://" + c.http, "--protocol", "http", "--spool", spool}
+	a := startAgent(t, l, args...)
+	before := l.cpu()
+	l.compute()
+	used := l.cpu() - before
+	a.awaitTicks()
+	windows := a.metric("windows_total")
+	// A thread's last samples wait up to five seconds.
+	eventually(t, "the window is in the spool", func() bool {
+		return a.metric("windows_total") >= windows+7 && a.metric("waiting_messages") >= windows+7
+	})
+	if err := a.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-a.ended
+	c.start()
+	b := startAgent(t, l, args...)
+	eventually(t, "all messages are sent", func() bool {
+		return b.metric("waiting_messages") == 0 && b.metric("sent_messages_total") > 1
+	})
+	b.end()
+	if cpu := ofClock(c.sums(), "cpu"); cpu < used {
+		t.Errorf("%d ns of CPU time received, want at least the %d charged before the agent was killed", cpu, used)
 	}
 }
 

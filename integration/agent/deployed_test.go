@@ -100,7 +100,7 @@ func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 	}
 }
 
-// The agent runs as another user, with only the unit's capabilities, a read-only file system
+// The agent runs as another user, with only the unit's capabilities, a read-only file system except for the spool,
 // and a network with the receiver only.
 func TestAgentRunsInTheUnitsSandbox(t *testing.T) {
 	t.Parallel()
@@ -155,7 +155,7 @@ exec setpriv --reuid=$user --regid=$user --clear-groups --no-new-privs --inh-cap
 	--bounding-set=$caps "$@"`
 	rec := filepath.Join(state, "local.pb.gz")
 	args := slices.Concat(within, []string{"unshare", "--mount", "sh", "-c", script, "sh", state, "65534", caps,
-		exe, "agent", "-p", fmt.Sprint(l.pid), "--endpoint", "http://" + c.grpc,
+		exe, "agent", "-p", fmt.Sprint(l.pid), "--endpoint", "http://" + c.grpc, "--spool", state + "/spool",
 		"--window", "1s", "-F", "50", "--max-overhead", "50%", "--flush", patience.String(), "-o", rec})
 	a := &agent{t: t, rec: rec, cmd: exec.Command(args[0], args[1:]...)}
 	a.run("a window arrives", func() bool { return len(c.messages()) > 0 })

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,7 +52,8 @@ func (a *agent) anonymous() int64 {
 }
 
 func (a *agent) lost() (n float64) {
-	for _, why := range []string{"refused", "rejected", "unauthorized", "not_found", "too_large", "full", "shutdown"} {
+	for _, why := range []string{"refused", "rejected", "unauthorized", "not_found", "too_large", "full", "damaged",
+		"shutdown"} {
 		n += a.metric(`lost_intervals_total{reason="` + why + `"}`)
 	}
 	return n
@@ -76,41 +78,48 @@ func TestMemoryIsFlatWhileTheReceiverIsAway(t *testing.T) {
 		away    = 12      // windows: 60 s of 5 s each
 		waiting = 8 << 20 // bytes of messages in memory at most, and as much garbage
 	)
-	c := newCollector(t, "").start()
-	l := startLoad(t)
-	naps := startNaps(t, 50)
-	a := startAgent(t, l, "-p", strconv.Itoa(naps), "--endpoint", "http://"+c.grpc)
-	l.compute()
-	eventually(t, "the recording is saved, for which symbols are loaded", func() bool {
-		_, err := os.Stat(a.rec)
-		return err == nil
-	})
-	before := a.windows(3)
-	c.stop()
-	l.compute()
-	a.windows(away)
-	during := int64(0)
-	eventually(t, "memory is at most as before, with the messages and as much garbage", func() bool {
-		during = a.anonymous()
-		return during <= before+2*waiting
-	})
-	messages, size := a.metric("waiting_messages"), a.metric("waiting_bytes")
-	c.start()
-	eventually(t, "all messages are sent", func() bool { return a.metric("waiting_messages") == 0 })
-	t.Logf("%d MB before, %d MB at the end, %v messages of %v bytes waited", before>>20, during>>20,
-		messages, size)
-	if messages < away-2 {
-		t.Errorf("%v messages waited, want at least %d", messages, away-2)
-	}
-	lost := a.lost()
-	a.end()
-	received, recorded := c.sums(), a.recorded()
-	for _, clock := range []string{"cpu", "wall", "runqueue"} {
-		if got, want := ofClock(received, clock), ofClock(recorded, clock); got != want || want == 0 && clock == "cpu" {
-			t.Errorf("%d ns of %s received, want %d, as recorded", got, clock, want)
-		}
-	}
-	if lost != 0 {
-		t.Errorf("%v intervals are lost, want none", lost)
+	for name, args := range map[string][]string{
+		"files": {"--spool", filepath.Join(t.TempDir(), "spool")}, "memory": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCollector(t, "").start()
+			l := startLoad(t)
+			naps := startNaps(t, 50)
+			a := startAgent(t, l, append(args, "-p", strconv.Itoa(naps), "--endpoint", "http://"+c.grpc)...)
+			l.compute()
+			eventually(t, "the recording is saved, for which symbols are loaded", func() bool {
+				_, err := os.Stat(a.rec)
+				return err == nil
+			})
+			before := a.windows(3)
+			c.stop()
+			l.compute()
+			a.windows(away)
+			during := int64(0)
+			eventually(t, "memory is at most as before, with the messages and as much garbage", func() bool {
+				during = a.anonymous()
+				return during <= before+2*waiting
+			})
+			messages, size := a.metric("waiting_messages"), a.metric("waiting_bytes")
+			c.start()
+			eventually(t, "all messages are sent", func() bool { return a.metric("waiting_messages") == 0 })
+			t.Logf("%v: %d MB before, %d MB at the end, %v messages of %v bytes waited", args, before>>20, during>>20,
+				messages, size)
+			if messages < away-2 {
+				t.Errorf("%v: %v messages waited, want at least %d", args, messages, away-2)
+			}
+			lost := a.lost()
+			a.end()
+			received, recorded := c.sums(), a.recorded()
+			for _, clock := range []string{"cpu", "wall", "runqueue"} {
+				if got, want := ofClock(received, clock), ofClock(recorded, clock); got != want || want == 0 && clock == "cpu" {
+					t.Errorf("%v: %d ns of %s received, want %d, as recorded", args, got, clock, want)
+				}
+			}
+			if lost != 0 {
+				t.Errorf("%v: %v intervals are lost, want none", args, lost)
+			}
+		})
 	}
 }

@@ -20,6 +20,9 @@ type Options struct {
 	Window time.Duration
 	// MaxMessage is the largest size before compression, bytes.
 	MaxMessage int64
+	// SpoolDir holds at most SpoolSize bytes of waiting messages, or one larger message; "": they wait in memory.
+	SpoolDir  string
+	SpoolSize int64
 	// Flush limits the sending in Finish.
 	Flush       time.Duration
 	MetricsAddr string
@@ -47,7 +50,7 @@ type Agent struct {
 	abort       context.CancelFunc
 }
 
-// New checks the options.
+// New checks the options and opens the spool. Messages that an earlier agent left there are sent too.
 func New(o Options) (*Agent, error) {
 	c, err := newClient(o.Receiver)
 	if err != nil {
@@ -56,11 +59,17 @@ func New(o Options) (*Agent, error) {
 	if o.MaxMessage < minMessage || o.MaxMessage > maxMessage {
 		return nil, exit.Usage("--max-message: give from %d to %d bytes", minMessage, maxMessage)
 	}
+	var s *spool
+	if o.SpoolDir != "" {
+		if s, err = openSpool(o.SpoolDir, o.SpoolSize); err != nil {
+			return nil, err
+		}
+	}
 	a := &Agent{
 		opts: o, resources: newResources(o.Resource), stopping: make(chan struct{}),
 		senderEnded: make(chan struct{}),
 	}
-	a.sender = newSender(c, &a.Metrics, int(o.MaxMessage), o.Receiver, o.Logf)
+	a.sender = newSender(c, &a.Metrics, s, int(o.MaxMessage), o.Receiver, o.Logf)
 	return a, nil
 }
 
@@ -112,10 +121,12 @@ func (a *Agent) export(e *encoder) {
 	dropper, canDrop := e.resolver.(interface{ DropUnused() })
 	droppedAt := time.Now()
 	for w := range a.windows.finished {
-		a.sender.enqueueWindow(e, w)
-		e.resources.dropEnded(w.hasProcess)
+		body, intervals := e.encode(w)
 		a.windows.encoded()
 		a.Metrics.windows.Add(1)
+		if len(body) > 0 {
+			a.sender.enqueue(body, intervals)
+		}
 		if canDrop && time.Since(droppedAt) > dropUnusedInterval {
 			dropper.DropUnused()
 			droppedAt = time.Now()
@@ -140,7 +151,7 @@ func (a *Agent) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 }
 
 // Finish sends the last window and the waiting messages, for at most [Options].Flush. It returns the number of
-// intervals dropped at this end.
+// intervals dropped at this end, neither sent nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
 	a.windows.finish(at)

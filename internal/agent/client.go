@@ -79,7 +79,7 @@ func acceptedReply(text []byte) (r reply) {
 	return r
 }
 
-// client sends compressed messages. A nil failure means accepted.
+// client sends messages. A nil failure means accepted.
 type client interface {
 	send(ctx context.Context, body []byte) (reply, *failure)
 }

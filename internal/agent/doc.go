@@ -12,9 +12,9 @@
 //
 // Waiting tasks and labels of a program are not sent: the agent does not sample them.
 //
-// An encoder names a window's locations, and writes a message (package otlp), or several if one would be too large. A
-// sender sends the oldest first. Unsent messages wait in a bounded queue in memory. Each interval is counted as sent or
-// as lost.
+// An encoder names a window's locations, and writes a message (package otlp). A sender divides large messages, and
+// sends the oldest first. Unsent messages wait in a bounded queue, in memory or in files (a spool). Each interval is
+// counted as sent or as lost.
 //
 // # Memory
 //
@@ -26,7 +26,7 @@
 //	sent time of open rows    one entry for each row that sleeps at a window's end; dropped after the sleep
 //	time sent in excess       until it is subtracted, or, after maxOversentWindows, its process has no row in a window
 //	windows                   three: open, finished, in encoding; meanwhile the open one is not ended
-//	waiting messages          maxWaitingBytes, compressed
+//	waiting messages          maxWaitingBytes in memory, [Options].SpoolSize in files
 //	attributes of processes   the processes of the window, and those that live
 //	rules and calls           frames.maxEntries of all kinds, for each process
 //	names of locations        all dropped at profile.maxKnownNames

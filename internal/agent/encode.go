@@ -33,8 +33,7 @@ type encoding struct {
 }
 
 // encode returns an ExportProfilesServiceRequest: a resource per process, a profile per clock.
-func (e *encoder) encode(w *window) (out encoded) {
-	var m protobuf.Message
+func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	rows := map[processKey][]row{}
 	for r := range w.rows {
 		rows[r.processKey] = append(rows[r.processKey], r)
@@ -44,43 +43,42 @@ func (e *encoder) encode(w *window) (out encoded) {
 	})
 	c := &encoding{e, otlp.NewDictionary(nil), map[sample.StackID]int64{}, map[profile.LocID]int64{}, nil}
 	for _, p := range processes {
-		if r, profiles := c.resource(p, w, rows[p]); r != nil {
+		if r := c.resource(p, w, rows[p]); r != nil {
 			m.Bytes(1, r)
-			out.profiles += profiles
 		}
 	}
 	for _, list := range w.rows {
 		for _, p := range list {
 			if p.values != (clockValues{}) {
-				out.intervals++
+				intervals++
 			}
 		}
 	}
-	if len(m) > 0 {
-		m.Bytes(2, c.Message())
-		out.body = m
+	e.resources.dropEnded(func(p processKey) bool { return rows[p] != nil })
+	if len(m) == 0 {
+		return nil, 0
 	}
-	return out
+	m.Bytes(2, c.Message())
+	return m, intervals
 }
 
-func (e *encoding) resource(process processKey, w *window, rows []row) (m protobuf.Message, profiles int) {
+func (e *encoding) resource(process processKey, w *window, rows []row) (m protobuf.Message) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
 	var scope protobuf.Message
 	about := resourceMessage(slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host))
 	scope.Bytes(1, scopeMessage(e.version))
-	list := e.samplesOf(w, rows)
+	list, empty := e.samplesOf(w, rows), len(scope)
 	for clock := range clocks {
 		if p := e.profile(w, list, clock); p != nil {
 			scope.Bytes(2, p)
-			profiles++
 		}
 	}
-	if profiles == 0 {
-		return nil, 0
+	if len(scope) == empty {
+		return nil
 	}
 	m.Bytes(1, about)
 	m.Bytes(2, scope)
-	return m, profiles
+	return m
 }
 
 type sampleKey struct {

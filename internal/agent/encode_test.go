@@ -31,14 +31,14 @@ func TestOwnersAreSent(t *testing.T) {
 	iv.Wall = 5
 	for owner, text := range map[int]string{4711: "4711", profile.NoOwner: profile.OwnerNoneText} {
 		iv.Owner = owner
-		m := e.encode(windowOf(iv))
-		if m.intervals != 1 || m.profiles != 1 {
-			t.Errorf("%d intervals in %d profiles, want 1 in 1", m.intervals, m.profiles)
+		m, intervals := e.encode(windowOf(iv))
+		if intervals != 1 {
+			t.Errorf("%d intervals, want 1", intervals)
 		}
 		var key, value protobuf.Message
 		key.Bytes(5, []byte("prywalk.owner"))
 		value.Bytes(1, []byte(text))
-		if !bytes.Contains(m.body, key) || !bytes.Contains(m.body, value) {
+		if !bytes.Contains(m, key) || !bytes.Contains(m, value) {
 			t.Errorf("owner %q is not in the message", text)
 		}
 	}
@@ -48,11 +48,11 @@ func TestIntervalsWithoutTimeAreNotCounted(t *testing.T) {
 	e, iv := newTestEncoder()
 	empty := iv
 	iv.Wall = 5
-	if m := e.encode(windowOf(iv, empty, iv)); m.intervals != 2 {
-		t.Errorf("%d intervals, want 2", m.intervals)
+	if _, n := e.encode(windowOf(iv, empty, iv)); n != 2 {
+		t.Errorf("%d intervals, want 2", n)
 	}
-	if m := e.encode(windowOf(empty)); m.intervals != 0 || m.body != nil {
-		t.Errorf("%d intervals, %d bytes, want none", m.intervals, len(m.body))
+	if m, n := e.encode(windowOf(empty)); n != 0 || m != nil {
+		t.Errorf("%d intervals, %d bytes, want none", n, len(m))
 	}
 }
 
@@ -65,7 +65,7 @@ func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
 		s.unixOffset = func() int64 { return began + int64(set) }
 		s.Add(iv)
 		s.finish(begun.Add(time.Second + set))
-		m := e.encode(<-s.finished).body
+		m, _ := e.encode(<-s.finished)
 		want := begun.Add(set)
 		if set == time.Microsecond {
 			want = begun
@@ -76,26 +76,5 @@ func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
 		if !bytes.Contains(m, profile) || !bytes.Contains(m, sample) {
 			t.Errorf("the clock is set by %s: the message does not begin at %s", set, want)
 		}
-	}
-}
-
-func TestAWindowThatIsTooLargeIsSentInParts(t *testing.T) {
-	e, iv := newTestEncoder()
-	var list []profile.Interval
-	for i := range 20_000 {
-		iv.Wall, iv.TID, iv.End = 5, 1+i%7, begun.UnixNano()+int64(i)
-		list = append(list, iv)
-	}
-	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
-	s, m := newTestSender(r, minMessage)
-	s.enqueueWindow(e, windowOf(list...))
-	s.sendWaiting(t.Context())
-	for _, size := range r.sizes {
-		if size > minMessage {
-			t.Errorf("a message of %d bytes", size)
-		}
-	}
-	if sent, _ := m.Sent(); len(r.sizes) < 3 || r.points != len(list) || sent != int64(len(list)) || m.Lost() != 0 {
-		t.Errorf("%d points came in %d messages, %d are counted, %d lost", r.points, len(r.sizes), sent, m.Lost())
 	}
 }

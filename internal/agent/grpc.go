@@ -46,7 +46,7 @@ func (c grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	if deadline, ok := ctx.Deadline(); ok {
 		header["Grpc-Timeout"] = strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10) + "m"
 	}
-	answer, text, f := c.post(ctx, grpcFrame(body), header)
+	answer, text, f := c.post(ctx, grpcFrame(gzipCompress(body)), header)
 	switch {
 	case f != nil:
 		return reply{}, f

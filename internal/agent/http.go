@@ -27,7 +27,7 @@ func httpURL(u *url.URL) string {
 }
 
 func (c httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
-	answer, text, f := c.post(ctx, body, map[string]string{
+	answer, text, f := c.post(ctx, gzipCompress(body), map[string]string{
 		"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip",
 	})
 	if f != nil {

@@ -28,10 +28,12 @@ const (
 	lostNotFound     = "not_found"
 	lostTooLarge     = "too_large" // an interval, or a message of 64 KiB, exceeds the limit
 	lostFull         = "full"
+	lostDamaged      = "damaged"  // in the spool
 	lostAtEnd        = "shutdown" // not sent within --flush
 )
 
-var reasons = [...]string{lostRefused, lostRejected, lostUnauthorized, lostNotFound, lostTooLarge, lostFull, lostAtEnd}
+var reasons = [...]string{lostRefused, lostRejected, lostUnauthorized, lostNotFound, lostTooLarge, lostFull,
+	lostDamaged, lostAtEnd}
 
 // Metrics are the agent's own metrics.
 type Metrics struct {
@@ -99,7 +101,7 @@ func (m *Metrics) list() []metric {
 	m.mu.Unlock()
 	l = append(l, metric{"lost_intervals", "Intervals that were dropped.", true, lost})
 	l.gauge("waiting_messages", "Messages that wait to be sent.", float64(m.waiting.Load()))
-	l.gauge("waiting_bytes", "Bytes of these messages, compressed.", float64(m.waitingBytes.Load()))
+	l.gauge("waiting_bytes", "Bytes of these messages, in memory or in files.", float64(m.waitingBytes.Load()))
 	l.gauge("message_limit_bytes", "Size that a message is divided beyond, before compression.",
 		float64(m.limit.Load()))
 	l.gauge("last_sent_timestamp_seconds", "When a message was last taken (Unix epoch); 0: none was.",

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"slices"
@@ -16,11 +17,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/otlp"
+	"prywalk/internal/outfile"
 	"prywalk/internal/printable"
 )
 
-// notices logs each condition once while it lasts, a message that is too large once in all. It counts losses. Not for
-// concurrent use.
+// notices logs each condition once while it lasts, a message that is too large and a file that is unreadable once in
+// all. It counts losses. Not for concurrent use.
 type notices struct {
 	metrics  *Metrics
 	receiver string
@@ -32,20 +35,61 @@ type notices struct {
 	reportedRefusal     string
 	reportedRejections  []string
 	reportedTooLarge    bool
+	reportedSpoolError  bool
+	reportedUnreadable  bool
 }
 
-func (n *notices) queueFull(intervals int) {
-	n.metrics.addLost(lostFull, intervals)
-	if !n.reportedFull {
-		n.reportedFull = true
-		n.logf("the queue for %s is full: the oldest messages are dropped and counted (%s); a Collector on this host can "+
-			"keep more in files (sending_queue.storage)", n.receiver, lostFull)
+func (n *notices) earlierMessages(s *spool) {
+	if len(s.files) > 0 {
+		n.logf("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
+	}
+	if s.droppedAtOpen > 0 {
+		n.queueFull(s.droppedAtOpen, "raise --spool-size")
 	}
 }
 
-// indivisible counts a lost message of a single point, and reports the first one. lowered: the receiver's refusals
+func (n *notices) keptMessages(s *spool) {
+	if len(s.files) > 0 {
+		n.logf("--spool %s: messages that wait for the next agent: %d", s, len(s.files))
+	}
+}
+
+func (n *notices) queueFull(intervals int, step string) {
+	n.metrics.addLost(lostFull, intervals)
+	if !n.reportedFull {
+		n.reportedFull = true
+		n.logf("the queue for %s is full: the oldest messages are dropped and counted (%s); %s", n.receiver, lostFull, step)
+	}
+}
+
+func (n *notices) spoolWritten(s *spool, err error) {
+	if err != nil && !n.reportedSpoolError {
+		n.logf("--spool %s: %v; messages wait in memory, up to %d MiB; %s", s, err, maxWaitingBytes>>20, spoolStep(err))
+	}
+	n.reportedSpoolError = err != nil
+}
+
+func (n *notices) damaged(s *spool, f *spoolFile, err error) {
+	n.metrics.addLost(lostDamaged, f.intervals)
+	n.logf("--spool %s: %s is damaged and removed, %d intervals are lost (%s): %v; check the disk",
+		s, f.name, f.intervals, lostDamaged, err)
+}
+
+func (n *notices) unreadable(s *spool, f *spoolFile, err error) {
+	if !n.reportedUnreadable {
+		n.reportedUnreadable = true
+		n.logf("--spool %s: %s cannot be read now, it stays and is tried again: %v; check the disk, the file's owner and "+
+			"the limit of open files", s, f.name, cause(err))
+	}
+}
+
+// indivisible counts a lost message, and reports the first one of a single point. lowered: the receiver's refusals
 // lowered the limit.
-func (n *notices) indivisible(intervals, size, limit int, lowered bool) {
+func (n *notices) indivisible(err error, intervals, size, limit int, lowered bool) {
+	if !errors.Is(err, otlp.ErrSinglePoint) {
+		n.metrics.addLost(lostDamaged, intervals)
+		return
+	}
 	n.metrics.addLost(lostTooLarge, intervals)
 	if !n.reportedTooLarge {
 		n.reportedTooLarge = true
@@ -107,10 +151,9 @@ func (n *notices) messageRefused(f *failure, intervals int) {
 	}
 }
 
-func (n *notices) limitLowered(intervals, size, limit int) {
-	n.metrics.addLost(lostTooLarge, intervals)
-	n.logf("%s refuses a message of %d bytes as too large, which is dropped and counted (%s): later ones have at most "+
-		"%d; set --max-message %d, or raise the receiver's limit", n.receiver, size, lostTooLarge, limit, limit)
+func (n *notices) limitLowered(size, limit int) {
+	n.logf("%s refuses a message of %d bytes as too large: messages have at most %d from now on; "+
+		"set --max-message %d, or raise the receiver's limit", n.receiver, size, limit, limit)
 }
 
 var errToken = errors.New("--bearer-token")
@@ -177,6 +220,18 @@ var errBusy = errors.New("the receiver is busy")
 var remedies = map[string]string{
 	lostUnauthorized: "check --bearer-token, --cert and --header",
 	lostNotFound:     "check --endpoint and --protocol, and that the receiver has a pipeline of profiles",
-	lostTooLarge:     "raise the receiver's limit, or set a lower --max-message",
+	lostTooLarge:     "raise the receiver's limit: it refuses messages of less than 64 KiB",
 	lostRefused:      "see the receiver's log: it may read another release of the profiles signal (v1development)",
+}
+
+func spoolStep(err error) string {
+	switch {
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return "free space there, or lower --spool-size"
+	case errors.Is(err, outfile.ErrShared):
+		return "give a directory of the agent's user, mode 0700, below directories of root or that user"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
+		return "give a directory that the agent's user can write to"
+	}
+	return "give another directory"
 }

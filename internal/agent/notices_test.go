@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 type said []string
@@ -118,9 +120,9 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got said
-			s := newSender(client, &Metrics{}, 1<<20, c.to, got.say)
+			s := newSender(client, &Metrics{}, nil, 1<<20, c.to, got.say)
 			for range 3 {
-				s.add(messageOf(1), 1, 1)
+				s.enqueue(messageOf(1), 1)
 				s.sendWaiting(t.Context())
 			}
 			if len(got) != 1 {
@@ -153,9 +155,9 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	}}
 	body := messageOf(30_000)
 	size := int64(len(gzipCompress(body)))
-	sender := func(r client, limit int) (*sender, *said) {
+	sender := func(r client, s *spool, limit int) (*sender, *said) {
 		got := &said{}
-		return newSender(r, &Metrics{}, limit, Receiver{Endpoint: endpoint, Timeout: time.Minute}, got.say), got
+		return newSender(r, &Metrics{}, s, limit, Receiver{Endpoint: endpoint, Timeout: time.Minute}, got.say), got
 	}
 	check := func(got *said, n int, parts ...string) {
 		t.Helper()
@@ -165,17 +167,43 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 		checkOrder(t, (*got)[n-1], "http://user:xxxxx@collector:4317", parts)
 	}
 
-	s, got := sender(away, 1<<20)
+	s, got := sender(away, nil, 1<<20)
 	for range maxWaitingBytes/size + 3 {
-		s.add(body, 30_000, 1)
+		s.enqueue(body, 30_000)
 	}
 	check(got, 1, "the queue for URL is full: the oldest messages are dropped and counted (full)",
-		"; a Collector on this host can keep more in files")
+		"; give a directory with --spool")
+
+	dir := t.TempDir()
+	sp, err := openSpool(dir, 2*size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, got = sender(away, sp, 1<<20)
+	for range 5 {
+		s.enqueue(body, 30_000)
+		s.sendWaiting(t.Context())
+	}
+	check(got, 2, "the queue for URL is full", "; raise --spool-size")
+
+	files, _ := filepath.Glob(dir + "/*")
+	if err := os.WriteFile(files[0], []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.sendWaiting(t.Context())
+	check(got, 3, "--spool "+dir+": ", "is damaged and removed, 30000 intervals are lost (damaged): ", "; check the disk")
+
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	s.enqueue(body, 30_000)
+	check(got, 4, "--spool "+dir+": ", "no such file or directory; messages wait in memory, up to 8 MiB",
+		"; give another directory")
 
 	taking := &receiver{answer: func([]byte) (reply, *failure) { return reply{rejected: 2, why: "two"}, nil }}
-	s, got = sender(taking, 1<<20)
+	s, got = sender(taking, nil, 1<<20)
 	for range 2 {
-		s.add(body, 30_000, 1)
+		s.enqueue(body, 30_000)
 		s.sendWaiting(t.Context())
 	}
 	check(got, 2, "URL rejected 1 profiles of a message, which are lost and counted: two; see the receiver's log")
@@ -186,27 +214,51 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 		}
 		return reply{}, nil
 	}}
-	s, got = sender(small, 1<<20)
-	for range 2 {
-		s.add(messageOf(6000), 6000, 1)
-		s.sendWaiting(t.Context())
-	}
-	check(got, 2, "URL refuses messages, which are dropped and counted (too_large): too large; raise the receiver's limit")
+	s, got = sender(small, nil, 1<<20)
+	s.enqueue(messageOf(6000), 6000)
+	s.sendWaiting(t.Context())
+	check(got, 2, "URL takes messages")
 	*got = (*got)[:1]
-	check(got, 1, "URL refuses a message of ", " bytes as too large, which is dropped and counted (too_large): later "+
-		"ones have at most 65536; set --max-message 65536, or raise the receiver's limit")
-	e, iv := newTestEncoder()
-	iv.Wall = 5
+	check(got, 1, "URL refuses a message of ", " bytes as too large: messages have at most 65536 from now on",
+		"; set --max-message 65536, or raise the receiver's limit")
 	s.limit = 16
-	s.enqueueWindow(e, windowOf(iv))
+	s.enqueue(messageOf(1), 1)
 	check(got, 2, "one interval takes ", "more than a message may have (lowered after the receiver refused one, 16): ",
 		"it is dropped and counted (too_large); raise the receiver's limit, then start the agent again")
 
-	s, got = sender(taking, 1<<20)
+	s, got = sender(taking, nil, 1<<20)
 	s.limit = 16
-	s.enqueueWindow(e, windowOf(iv))
-	s.enqueueWindow(e, windowOf(iv))
+	s.enqueue(messageOf(1), 1)
+	s.enqueue(messageOf(1), 1)
 	check(got, 1, "one interval takes ", "it is dropped and counted (too_large); raise --max-message")
+}
+
+func TestUnusableSpoolsAreRefusedWithTheRemedy(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openSpool(file+"/spool", 1<<20); err == nil {
+		t.Error("a spool below a file was opened")
+	} else {
+		checkOrder(t, err.Error(), "", []string{"--spool " + file + "/spool: ", "not a directory; give another directory"})
+	}
+	dir := t.TempDir()
+	used := testSpool(t, dir, 1<<20)
+	if _, err := openSpool(dir, 1<<20); err == nil ||
+		err.Error() != "--spool "+dir+": another agent uses it; give another directory" {
+		t.Errorf("the spool of another agent: %v", err)
+	}
+	used.close()
+	testSpool(t, dir, 1<<20).close()
+	for err, want := range map[error]string{
+		unix.ENOSPC: "free space", unix.EACCES: "user can write", unix.EROFS: "user can write",
+		unix.EIO: "give another directory",
+	} {
+		if got := spoolStep(&os.PathError{Op: "open", Path: "x", Err: err}); !strings.Contains(got, want) {
+			t.Errorf("%v: %s", err, got)
+		}
+	}
 }
 
 func TestAnEndpointThatIsNoURLIsShownWithoutItsPassword(t *testing.T) {

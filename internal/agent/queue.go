@@ -2,63 +2,159 @@
 
 package agent
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 const maxWaitingBytes = 8 << 20
 
-// encoded is a message before compression, and what it has.
-type encoded struct {
-	body                []byte
-	intervals, profiles int
-}
-
-// message is a waiting message.
 type message struct {
-	compressed          []byte
-	size                int // before compression, bytes
-	intervals, profiles int
+	compressed []byte
+	intervals  int
 }
 
-// queue holds waiting messages in memory, the oldest first. Beyond maxWaitingBytes the oldest are dropped and counted.
-// Not for concurrent use.
+func newMessage(body []byte, intervals int) message { return message{gzipCompress(body), intervals} }
+
+// queue holds waiting messages, the oldest first: the spool's, then those in memory. Beyond a bound the oldest are
+// dropped and counted. Not for concurrent use.
 type queue struct {
-	waiting []message
-	size    int  // bytes, compressed
-	sending bool // the first message is being sent, and is not dropped
-	notices *notices
+	spool     *spool // nil: memory only
+	memory    []message
+	size      int // of memory, bytes
+	notices   *notices
+	takenFrom queuePlace
 }
 
-func (q *queue) append(e *encoded) {
-	m := message{gzipCompress(e.body), len(e.body), e.intervals, e.profiles}
-	q.waiting = append(q.waiting, m)
-	q.size += len(m.compressed)
-	kept := 0
-	if q.sending {
-		kept = 1
+// queuePlace is the place of the message being sent, the first there, which is not dropped.
+type queuePlace int
+
+const (
+	nowhere queuePlace = iota
+	inMemory
+	inSpool
+)
+
+func (q *queue) inFlightAt(at queuePlace) int {
+	if q.takenFrom == at {
+		return 1
 	}
-	for q.size > maxWaitingBytes && len(q.waiting) > kept+1 {
-		q.notices.queueFull(q.waiting[kept].intervals)
+	return 0
+}
+
+// append uses the spool if the receiver is away, the spool has older messages, or memory is full.
+func (q *queue) append(m message, unreachable bool) {
+	q.memory = append(q.memory, m)
+	q.size += len(m.compressed)
+	step := "give a directory with --spool"
+	if q.spool != nil {
+		step = "see the message about --spool"
+		if unreachable || len(q.spool.files) > 0 || q.size > maxWaitingBytes {
+			q.spill()
+		}
+	}
+	for kept := q.inFlightAt(inMemory); q.size > maxWaitingBytes && len(q.memory) > kept+1; {
+		q.notices.queueFull(q.memory[kept].intervals, step)
 		q.drop(kept)
 	}
 }
 
 func (q *queue) drop(i int) {
-	q.size -= len(q.waiting[i].compressed)
-	q.waiting = slices.Delete(q.waiting, i, i+1)
+	q.size -= len(q.memory[i].compressed)
+	q.memory = slices.Delete(q.memory, i, i+1)
 }
 
-// take returns the oldest message. It stays in the queue until putBack or remove is called.
-func (q *queue) take() (m message, ok bool) {
-	if len(q.waiting) == 0 {
-		return message{}, false
+func (q *queue) toSpool(m message) bool {
+	dropped, err := q.spool.put(m, q.inFlightAt(inSpool))
+	if dropped > 0 {
+		q.notices.queueFull(dropped, "raise --spool-size")
 	}
-	q.sending = true
-	return q.waiting[0], true
+	q.notices.spoolWritten(q.spool, err)
+	return err == nil
 }
 
-func (q *queue) putBack() { q.sending = false }
+// take returns the oldest readable message. It stays in the queue until putBack, remove or replace is called.
+// Unreadable files are tried again later.
+func (q *queue) take() (body []byte, intervals int, ok bool) {
+	if q.spool != nil {
+		for range len(q.spool.files) {
+			f := q.spool.files[0]
+			body, err := q.spool.first()
+			if err == nil {
+				q.takenFrom = inSpool
+				return body, f.intervals, true
+			}
+			if errors.Is(err, errDamagedFile) {
+				q.notices.damaged(q.spool, &f, err)
+				q.spool.remove(0)
+			} else {
+				q.notices.unreadable(q.spool, &f, err)
+				q.spool.moveFirstToEnd()
+			}
+		}
+	}
+	if len(q.memory) == 0 {
+		return nil, 0, false
+	}
+	q.takenFrom = inMemory
+	return uncompressed(&q.memory[0]), q.memory[0].intervals, true
+}
+
+func uncompressed(m *message) []byte {
+	body, err := gzipDecompress(m.compressed, maxMessage)
+	if err != nil {
+		panic(err) // compressed by this process
+	}
+	return body
+}
+
+func (q *queue) putBack() { q.takenFrom = nowhere }
 
 func (q *queue) remove() {
-	q.drop(0)
-	q.sending = false
+	if q.takenFrom == inSpool {
+		q.spool.remove(0)
+	} else {
+		q.drop(0)
+	}
+	q.takenFrom = nowhere
+}
+
+// replace replaces the taken message by its parts, first in memory if the spool cannot take them. Precondition: a
+// message is taken.
+func (q *queue) replace(parts []message) {
+	if q.takenFrom == inSpool {
+		err := q.spool.replaceFirst(parts)
+		q.notices.spoolWritten(q.spool, err)
+		if err == nil {
+			q.takenFrom = nowhere
+			return
+		}
+	}
+	q.remove()
+	q.memory = append(parts, q.memory...)
+	for i := range parts {
+		q.size += len(parts[i].compressed)
+	}
+}
+
+// spill moves memory to the spool, and again after an error. A message of memory that is being sent must remain the
+// first: unless the spool is empty, nothing is moved.
+func (q *queue) spill() {
+	if q.spool == nil || q.takenFrom == inMemory && len(q.spool.files) > 0 {
+		return
+	}
+	for len(q.memory) > 0 && q.toSpool(q.memory[0]) {
+		q.drop(0)
+		if q.takenFrom == inMemory {
+			q.takenFrom = inSpool
+		}
+	}
+}
+
+func (q *queue) counts() (messages int, size int64) {
+	messages, size = len(q.memory), int64(q.size)
+	if q.spool != nil {
+		messages, size = messages+len(q.spool.files), size+q.spool.size
+	}
+	return messages, size
 }

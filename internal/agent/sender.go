@@ -7,12 +7,16 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"prywalk/internal/otlp"
 )
 
 const (
 	// Range of --max-message, bytes. Refusals do not lower the limit below minMessage.
-	maxMessage      = 1 << 28
-	minMessage      = 1 << 16
+	maxMessage = 1 << 28
+	minMessage = 1 << 16
+	// MinSpool is the least --spool-size, bytes: room for a message.
+	MinSpool        = minMessage
 	minRetryPause   = time.Second
 	maxRetryPause   = time.Minute
 	minFailurePause = time.Millisecond
@@ -25,50 +29,33 @@ type sender struct {
 	wake      chan struct{}
 	notBefore time.Time // of the next attempt; only run's goroutine uses it
 
-	mu           sync.Mutex // guards the rest
-	queue        queue
-	limit        int // of a message before compression, bytes
+	mu          sync.Mutex // guards the rest
+	queue       queue
+	limit       int  // of a message before compression, bytes
+	unreachable bool // the last attempt failed: new messages go to the spool
+
 	limitLowered bool
 }
 
-func newSender(c client, m *Metrics, limit int, to Receiver, logf func(string, ...any)) *sender {
+func newSender(c client, m *Metrics, s *spool, limit int, to Receiver, logf func(string, ...any)) *sender {
 	n := &notices{metrics: m, receiver: redacted(to.Endpoint), logf: logf}
+	if s != nil {
+		n.earlierMessages(s)
+	}
 	out := &sender{
-		client: c, metrics: m, timeout: to.Timeout, wake: make(chan struct{}, 1), queue: queue{notices: n}, limit: limit,
+		client: c, metrics: m, timeout: to.Timeout, wake: make(chan struct{}, 1), queue: queue{spool: s, notices: n},
+		limit: limit,
 	}
 	out.publishCounts()
 	return out
 }
 
-// enqueueWindow divides a window whose message is too large; it drops and counts a single point that is.
-func (s *sender) enqueueWindow(e *encoder, w *window) {
-	s.mu.Lock()
-	limit := s.limit
-	s.mu.Unlock()
-	m := e.encode(w)
-	if len(m.body) == 0 {
-		return
-	}
-	if len(m.body) <= limit {
-		s.enqueue(&m)
-		return
-	}
-	a, b := w.halves()
-	if b == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.queue.notices.indivisible(m.intervals, len(m.body), limit, s.limitLowered)
-		return
-	}
-	s.metrics.splits.Add(1)
-	s.enqueueWindow(e, a)
-	s.enqueueWindow(e, b)
-}
-
-func (s *sender) enqueue(m *encoded) {
+func (s *sender) enqueue(body []byte, intervals int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queue.append(m)
+	for _, m := range s.divide(body, intervals) {
+		s.queue.append(m, s.unreachable)
+	}
 	s.publishCounts()
 	select {
 	case s.wake <- struct{}{}:
@@ -76,9 +63,42 @@ func (s *sender) enqueue(m *encoded) {
 	}
 }
 
+// divide drops and counts indivisible messages.
+func (s *sender) divide(body []byte, intervals int) []message {
+	if len(body) <= s.limit {
+		return []message{newMessage(body, intervals)}
+	}
+	a, b, err := otlp.Split(body)
+	share := 0
+	if err == nil {
+		share, err = shareOf(a, b, intervals)
+	}
+	if err != nil {
+		s.queue.notices.indivisible(err, intervals, len(body), s.limit, s.limitLowered)
+		return nil
+	}
+	s.metrics.splits.Add(1)
+	return append(s.divide(a, share), s.divide(b, intervals-share)...)
+}
+
+// shareOf returns how many of a message's intervals count as part a's, in proportion to points: an interval may have
+// points in both parts, a and b.
+func shareOf(a, b []byte, intervals int) (int, error) {
+	n, err := otlp.Points(a)
+	if err != nil {
+		return 0, err
+	}
+	m, err := otlp.Points(b)
+	if err != nil || n+m == 0 {
+		return 0, err
+	}
+	return int(int64(intervals) * int64(n) / int64(n+m)), nil
+}
+
 func (s *sender) publishCounts() {
-	s.metrics.waiting.Store(int64(len(s.queue.waiting)))
-	s.metrics.waitingBytes.Store(int64(s.queue.size))
+	messages, size := s.queue.counts()
+	s.metrics.waiting.Store(int64(messages))
+	s.metrics.waitingBytes.Store(size)
 	s.metrics.limit.Store(int64(s.limit))
 }
 
@@ -127,45 +147,66 @@ func jittered(d time.Duration) time.Duration {
 // sendWaiting returns the shortest pause before the next attempt; 0: all is sent.
 func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	for {
-		s.mu.Lock()
-		m, ok := s.queue.take()
-		s.mu.Unlock()
+		body, intervals, ok := s.next()
 		if !ok {
 			return 0
 		}
 		sending, cancel := context.WithTimeout(ctx, s.timeout)
-		answer, f := s.client.send(sending, m.compressed)
+		answer, f := s.client.send(sending, body)
 		cancel()
 		if f == nil {
-			s.handleAccepted(&answer, &m)
-		} else if wait := s.handleFailure(ctx, f, &m); wait > 0 {
+			s.handleAccepted(&answer, body, intervals)
+		} else if wait := s.handleFailure(ctx, f, body, intervals); wait > 0 {
 			return wait
 		}
 	}
 }
 
-func (s *sender) handleAccepted(answer *reply, m *message) {
-	rejected := min(answer.rejected, int64(m.profiles))
-	lost := 0
-	if rejected > 0 { // the reply has only the number of profiles: each counts as an equal part, rounded up
-		lost = (m.intervals*int(rejected) + m.profiles - 1) / m.profiles
+// next takes the oldest message, and divides it if it exceeds the present limit. ok is false if there is none.
+func (s *sender) next() (body []byte, intervals int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.publishCounts()
+	for {
+		body, intervals, ok = s.queue.take()
+		if !ok || len(body) <= s.limit {
+			return body, intervals, ok
+		}
+		s.queue.replace(s.divide(body, intervals))
 	}
+}
+
+func (s *sender) handleAccepted(answer *reply, body []byte, intervals int) {
+	rejected, lost := rejectedOf(answer.rejected, body, intervals)
 	s.metrics.addLost(lostRejected, lost)
-	s.metrics.intervals.Add(int64(m.intervals - lost))
+	s.metrics.intervals.Add(int64(intervals - lost))
 	s.metrics.messages.Add(1)
-	s.metrics.bytes.Add(int64(m.size))
+	s.metrics.bytes.Add(int64(len(body)))
 	s.metrics.lastSent.Store(time.Now().UnixNano())
 	s.metrics.rejected.Add(rejected)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unreachable = false
 	s.queue.notices.messageAccepted(rejected, answer.why)
 	s.queue.remove()
 	s.publishCounts()
 }
 
-// handleFailure returns the shortest pause before the next attempt; 0: the message was dropped. A message that is too
-// large for the receiver lowers the limit of later ones.
-func (s *sender) handleFailure(ctx context.Context, f *failure, m *message) (pause time.Duration) {
+// rejectedOf returns the numbers of rejected profiles, at most those of the message, and of rejected intervals. It
+// divides a message's intervals among its profiles, rounded up: the reply has only the number of profiles.
+func rejectedOf(claimed int64, body []byte, intervals int) (profiles int64, lost int) {
+	if claimed == 0 {
+		return 0, 0
+	}
+	all, err := otlp.Profiles(body)
+	if err != nil || claimed >= int64(all) {
+		return int64(all), intervals
+	}
+	return claimed, (intervals*int(claimed) + all - 1) / all
+}
+
+// handleFailure returns the shortest pause before the next attempt; 0: the message was divided or dropped.
+func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, intervals int) (pause time.Duration) {
 	s.metrics.failures.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,32 +215,39 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, m *message) (pau
 	case ctx.Err() != nil:
 		s.queue.putBack()
 		return minFailurePause
+	case f.kind == tooLarge && len(body) > minMessage:
+		s.limit, s.limitLowered = max(len(body)/2, minMessage), true
+		s.queue.replace(s.divide(body, intervals))
+		s.queue.notices.limitLowered(len(body), s.limit)
+		return 0
 	case f.kind == refused, f.kind == tooLarge:
-		if half := max(m.size/2, minMessage); f.kind == tooLarge && half < min(m.size, s.limit) {
-			s.limit, s.limitLowered = half, true
-			s.queue.notices.limitLowered(m.intervals, m.size, s.limit)
-		} else {
-			s.queue.notices.messageRefused(f, m.intervals)
-		}
+		s.queue.notices.messageRefused(f, intervals)
 		s.queue.remove()
 		return 0
 	}
+	s.unreachable = true
 	s.queue.notices.unreachable(f)
 	s.queue.putBack()
+	s.queue.spill()
 	return max(f.pause(), minFailurePause)
 }
 
-// finish sends until ctx ends, then loses the rest. Precondition: run has returned.
+// finish sends until ctx ends, then spools or loses the rest. Precondition: run has returned.
 func (s *sender) finish(ctx context.Context) (lost int) {
 	s.flush(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.publishCounts()
-	for len(s.queue.waiting) > 0 {
-		n := s.queue.waiting[0].intervals
+	s.queue.spill()
+	for len(s.queue.memory) > 0 {
+		n := s.queue.memory[0].intervals
 		s.metrics.addLost(lostAtEnd, n)
 		lost += n
 		s.queue.drop(0)
+	}
+	if s.queue.spool != nil {
+		s.queue.notices.keptMessages(s.queue.spool)
+		s.queue.spool.close()
 	}
 	return lost
 }

@@ -17,6 +17,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,51 +53,20 @@ func messageOf(points int) []byte {
 	return m
 }
 
-// pointsOf counts the values of a message's samples.
-func pointsOf(body []byte) (n int) {
-	var count func(m []byte, path ...int)
-	count = func(m []byte, path ...int) {
-		for len(m) > 0 {
-			f, rest, err := protobuf.Next(m)
-			if err != nil {
-				panic(err)
-			}
-			m = rest
-			switch {
-			case f.Number != path[0]:
-			case len(path) > 1:
-				count(f.Body, path[1:]...)
-			default:
-				for _, b := range f.Body {
-					if b < 0x80 {
-						n++
-					}
-				}
-			}
-		}
-	}
-	count(body, 1, 2, 2, 2, 4) // resource, scope, profile, sample, values
-	return n
-}
-
-func (s *sender) add(body []byte, intervals, profiles int) {
-	s.enqueue(&encoded{body, intervals, profiles})
-}
-
 type receiver struct {
 	answer func(body []byte) (reply, *failure)
 	points int
 	sizes  []int
 }
 
-func (r *receiver) send(_ context.Context, compressed []byte) (reply, *failure) {
-	body, err := gzipDecompress(compressed, maxMessage)
-	if err != nil {
-		panic(err)
-	}
+func (r *receiver) send(_ context.Context, body []byte) (reply, *failure) {
 	of, f := r.answer(body)
 	if f == nil {
-		r.points += pointsOf(body)
+		n, err := otlp.Points(body)
+		if err != nil {
+			panic(err)
+		}
+		r.points += n
 		r.sizes = append(r.sizes, len(body))
 	}
 	return of, f
@@ -102,15 +74,40 @@ func (r *receiver) send(_ context.Context, compressed []byte) (reply, *failure) 
 
 func quietly(string, ...any) {}
 
-func newTestSender(r client, limit int) (*sender, *Metrics) {
+func newTestSender(r client, s *spool, limit int) (*sender, *Metrics) {
 	m := &Metrics{}
-	return newSender(r, m, limit, Receiver{Timeout: time.Minute}, quietly), m
+	return newSender(r, m, s, limit, Receiver{Timeout: time.Minute}, quietly), m
 }
 
 func lostFor(m *Metrics, why string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.lost[why]
+}
+
+func TestMessagesThatTheReceiverFindsTooLargeAreDivided(t *testing.T) {
+	const most = 4 << 20
+	r := &receiver{answer: func(body []byte) (reply, *failure) {
+		if len(body) > most {
+			return reply{}, &failure{kind: tooLarge, err: errors.New("too large")}
+		}
+		return reply{}, nil
+	}}
+	s, m := newTestSender(r, nil, 64<<20)
+	const points = 240_000
+	body := messageOf(points)
+	room := most + 1 - len(body) - 2 - 3 // for an unknown field: a key of two bytes, a length of three
+	if room < 1<<14 {
+		t.Fatalf("%d bytes are too many for the test", len(body))
+	}
+	body = append(binary.AppendUvarint(binary.AppendUvarint(body, 100<<3|2), uint64(room)), make([]byte, room)...)
+	s.enqueue(body, points)
+	if wait := s.sendWaiting(t.Context()); wait != 0 || r.points != points || len(r.sizes) < 2 {
+		t.Errorf("%d points in messages of %v bytes", r.points, r.sizes)
+	}
+	if limit := m.limit.Load(); limit > int64(len(body)/2) || m.Lost() != 0 {
+		t.Errorf("the limit is %d, lost: %d", limit, m.Lost())
+	}
 }
 
 func TestASmallMessageThatIsTooLargeIsDropped(t *testing.T) {
@@ -122,11 +119,47 @@ func TestASmallMessageThatIsTooLargeIsDropped(t *testing.T) {
 		}
 		return reply{}, nil
 	}}
-	s, m := newTestSender(r, 1<<20)
-	s.add(messageOf(1), 1, 1)
-	s.add(messageOf(2), 2, 1)
+	s, m := newTestSender(r, nil, 1<<20)
+	s.enqueue(messageOf(1), 1)
+	s.enqueue(messageOf(2), 2)
 	if wait := s.sendWaiting(t.Context()); wait != 0 || r.points != 2 || m.lost[lostTooLarge] != 1 {
 		t.Errorf("wait %v, %d points came, %v are lost", wait, r.points, m.lost)
+	}
+}
+
+func TestNoMessageIsLargerThanAsked(t *testing.T) {
+	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
+	s, m := newTestSender(r, nil, minMessage)
+	s.enqueue(messageOf(100_000), 100_000)
+	s.sendWaiting(t.Context())
+	for _, size := range r.sizes {
+		if size > minMessage {
+			t.Errorf("a message of %d bytes", size)
+		}
+	}
+	if sent, _ := m.Sent(); r.points != 100_000 || sent != 100_000 {
+		t.Errorf("%d points came, %d are counted", r.points, sent)
+	}
+}
+
+func TestIntervalsOfADividedMessageAreSharedByPoints(t *testing.T) {
+	for _, intervals := range []int{5_000, 10_000, 20_000, 40_000} {
+		first := true
+		r := &receiver{answer: func([]byte) (reply, *failure) {
+			if first {
+				first = false
+				return reply{}, &failure{kind: refused, err: errors.New("refused")}
+			}
+			return reply{}, nil
+		}}
+		s, m := newTestSender(r, nil, 1<<20)
+		body := messageOf(20_000)
+		s.limit = len(body) * 3 / 4
+		s.enqueue(body, intervals)
+		s.sendWaiting(t.Context())
+		if sent, _ := m.Sent(); sent != int64(intervals/2) || m.Lost() != int64(intervals/2) {
+			t.Errorf("of %d intervals %d are sent and %d lost, want half and half", intervals, sent, m.Lost())
+		}
 	}
 }
 
@@ -138,21 +171,109 @@ func TestIntervalsOfRejectedProfilesAreLost(t *testing.T) {
 	}
 	for _, c := range []struct {
 		body     []byte
-		profiles int
 		rejected int64
 		lost     int64
 	}{
-		{one, 1, 0, 0}, {one, 1, 1, 100}, {one, 1, 2, 100}, {three, 3, 1, 34}, {three, 3, 2, 67},
-		{three, 3, 3, 100}, {three, 3, math.MaxInt64, 100},
+		{one, 0, 0}, {one, 1, 100}, {one, 2, 100}, {three, 1, 34}, {three, 2, 67}, {three, 3, 100},
+		{three, math.MaxInt64, 100},
 	} {
 		r := &receiver{answer: func([]byte) (reply, *failure) { return reply{rejected: c.rejected}, nil }}
-		s, m := newTestSender(r, 1<<20)
-		s.add(c.body, 100, c.profiles)
+		s, m := newTestSender(r, nil, 1<<20)
+		s.enqueue(c.body, 100)
 		s.sendWaiting(t.Context())
 		if sent, _ := m.Sent(); sent != 100-c.lost || lostFor(m, lostRejected) != c.lost {
 			t.Errorf("%d profiles rejected: %d intervals sent, %d lost; want %d of 100 lost", c.rejected, sent,
 				lostFor(m, lostRejected), c.lost)
 		}
+	}
+}
+
+func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
+	away := true
+	r := &receiver{answer: func([]byte) (reply, *failure) {
+		if away {
+			return reply{}, &failure{kind: retryable, notBefore: 7 * time.Second, err: errors.New("away")}
+		}
+		return reply{rejected: 2, why: "two"}, nil
+	}}
+	dir := t.TempDir()
+	sp, err := openSpool(dir, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, m := newTestSender(r, sp, 1<<20)
+	for range 5 {
+		s.enqueue(messageOf(1000), 1000)
+		if wait := s.sendWaiting(t.Context()); wait != 7*time.Second {
+			t.Errorf("again after %s", wait)
+		}
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 5 || m.waiting.Load() != 5 {
+		t.Errorf("%d files, %d wait", len(files), m.waiting.Load())
+	}
+	files, _ := filepath.Glob(dir + "/*")
+	if err := os.WriteFile(files[0], []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/notes.txt", []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	away = false
+	sp.close()
+	if sp, err = openSpool(dir, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	s, m = newTestSender(r, sp, 1<<20)
+	s.sendWaiting(t.Context())
+	if r.points != 4000 || lostFor(m, lostDamaged) != 1000 || m.rejected.Load() != 4 || m.waiting.Load() != 0 {
+		t.Errorf("%d points, %d lost, %d profiles rejected, %d wait", r.points, m.Lost(), m.rejected.Load(), m.waiting.Load())
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%d files are left", len(files))
+	}
+}
+
+func TestTheSenderSaysWhatHappensToMessages(t *testing.T) {
+	away := true
+	r := &receiver{answer: func([]byte) (reply, *failure) {
+		if away {
+			return reply{}, &failure{kind: retryable, err: errors.New("away")}
+		}
+		return reply{}, nil
+	}}
+	dir := t.TempDir()
+	run := func(f func(s *sender)) (says []string) {
+		sp, err := openSpool(dir, 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSender(r, &Metrics{}, sp, 1<<20, Receiver{Endpoint: "http://there", Timeout: time.Minute},
+			func(format string, args ...any) { says = append(says, fmt.Sprintf(format, args...)) })
+		f(s)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.finish(ended)
+		return says
+	}
+	send := func(s *sender, is bool) {
+		away = is
+		s.enqueue(messageOf(10), 10)
+		s.sendWaiting(t.Context())
+	}
+	const cannot = "cannot send to http://there, messages wait and are sent again: away; " +
+		"check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
+	says := run(func(s *sender) { send(s, true); send(s, true) })
+	if want := []string{
+		cannot, "--spool " + dir + ": messages that wait for the next agent: 2",
+	}; !slices.Equal(says, want) {
+		t.Errorf("an agent whose receiver is away says %q, want %q", says, want)
+	}
+	says = run(func(s *sender) { send(s, false); send(s, false); send(s, true); send(s, false) })
+	if want := []string{
+		"--spool " + dir + ": messages of an earlier agent, which are sent first: 2", "http://there takes messages", cannot,
+		"http://there takes messages again",
+	}; !slices.Equal(says, want) {
+		t.Errorf("the next agent says %q, want %q", says, want)
 	}
 }
 
@@ -162,9 +283,21 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	}}
 	body := messageOf(30_000)
 	size := int64(len(gzipCompress(body)))
-	s, m := newTestSender(r, 1<<20)
+	sp, err := openSpool(t.TempDir(), 3*size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, m := newTestSender(r, sp, 1<<20)
+	for range 10 {
+		s.enqueue(body, 30_000)
+		s.sendWaiting(t.Context())
+	}
+	if m.waitingBytes.Load() > 3*size || lostFor(m, lostFull) != 7*30_000 {
+		t.Errorf("%d bytes wait, lost: %d", m.waitingBytes.Load(), lostFor(m, lostFull))
+	}
+	s, m = newTestSender(r, nil, 1<<20)
 	for range maxWaitingBytes/size + 10 {
-		s.add(body, 30_000, 1)
+		s.enqueue(body, 30_000)
 	}
 	if m.waitingBytes.Load() > maxWaitingBytes || lostFor(m, lostFull) == 0 || lostFor(m, lostFull)%30_000 != 0 {
 		t.Errorf("%d bytes wait, lost: %d", m.waitingBytes.Load(), lostFor(m, lostFull))
@@ -194,8 +327,8 @@ func (r *slowReceiver) send(ctx context.Context, _ []byte) (reply, *failure) {
 
 func TestAMessageUnderWayAtTheEndIsSentOnce(t *testing.T) {
 	r := &slowReceiver{came: make(chan struct{}, 9), release: make(chan struct{})}
-	s, m := newTestSender(r, 1<<20)
-	s.add(messageOf(10), 10, 1)
+	s, m := newTestSender(r, nil, 1<<20)
+	s.enqueue(messageOf(10), 10)
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -230,13 +363,13 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, f := c.send(t.Context(), gzipCompress([]byte("body")))
+		_, f := c.send(t.Context(), []byte("body"))
 		if f == nil || f.kind != want || want == retryable && f.notBefore != 3*time.Second ||
 			!strings.Contains(f.err.Error(), strconv.Itoa(status)) || strings.Contains(f.err.Error(), "\x1b") {
 			t.Errorf("%d: %+v", status, f)
 		}
 		server.Close()
-		if _, f := c.send(t.Context(), gzipCompress([]byte("body"))); f == nil || f.kind != retryable {
+		if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != retryable {
 			t.Errorf("no listener: %+v", f)
 		}
 	}
@@ -257,7 +390,7 @@ func TestConnectionToAReceiverThatIsSilentInTLSIsClosed(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if _, f := c.send(ctx, gzipCompress([]byte("body"))); f == nil || f.kind != retryable {
+		if _, f := c.send(ctx, []byte("body")); f == nil || f.kind != retryable {
 			t.Errorf("%s: %+v", protocol, f)
 		}
 		conn, err := l.Accept()
@@ -286,7 +419,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, f := c.send(t.Context(), gzipCompress([]byte("body"))); f == nil || !strings.Contains(f.err.Error(), want) {
+		if _, f := c.send(t.Context(), []byte("body")); f == nil || !strings.Contains(f.err.Error(), want) {
 			t.Errorf("a receiver of TLS %#x: %+v, want %q", version, f, want)
 		}
 		server.Close()
@@ -357,7 +490,7 @@ func TestRepliesOfAHostileGRPCReceiverAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, f := client.send(t.Context(), gzipCompress([]byte("body")))
+			got, f := client.send(t.Context(), []byte("body"))
 			switch {
 			case (f == nil) != (c.want == accepted) || f != nil && f.kind != c.want:
 				t.Errorf("%+v, want failure %d", f, c.want)
@@ -407,7 +540,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if of, f := c.send(t.Context(), gzipCompress([]byte("body"))); f != nil || of.rejected != 2 {
+	if of, f := c.send(t.Context(), []byte("body")); f != nil || of.rejected != 2 {
 		t.Errorf("%+v, %+v", of, f)
 	}
 	for code, want := range map[connect.Code]failureKind{
@@ -415,7 +548,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 		connect.CodeUnauthenticated: refused, connect.CodeInvalidArgument: refused, connect.CodeInternal: refused,
 	} {
 		answer = connect.NewError(code, errors.New("because"))
-		_, f := c.send(t.Context(), gzipCompress([]byte("body")))
+		_, f := c.send(t.Context(), []byte("body"))
 		if f == nil || f.kind != want || !strings.Contains(f.err.Error(), "because") {
 			t.Errorf("%s: %+v", code, f)
 		}
@@ -433,8 +566,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 		}
 		busy.AddDetail(detail)
 		answer = busy
-		_, f := c.send(t.Context(), gzipCompress([]byte("body")))
-		if f == nil || f.kind != retryable || f.notBefore != delay {
+		if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != retryable || f.notBefore != delay {
 			t.Errorf("busy: %+v", f)
 		}
 	}
@@ -464,7 +596,7 @@ func TestAcceptedMessagesAreNotSentAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if of, f := c.send(t.Context(), gzipCompress([]byte("body"))); f != nil || of.rejected != 0 {
+			if of, f := c.send(t.Context(), []byte("body")); f != nil || of.rejected != 0 {
 				t.Errorf("%s, %s: %+v, %+v", name, protocol, of, f)
 			}
 			server.Close()
@@ -484,7 +616,7 @@ func TestAnAcceptedMessageWhoseReplyIsCutOffIsNotSentAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, f := c.send(t.Context(), gzipCompress([]byte("body"))); f != nil {
+	if _, f := c.send(t.Context(), []byte("body")); f != nil {
 		t.Errorf("%+v", f)
 	}
 }
@@ -525,12 +657,48 @@ func TestMetricsAreText(t *testing.T) {
 	}
 }
 
+func TestAMessageLargerThanTheSpoolIsSent(t *testing.T) {
+	sp, err := openSpool(t.TempDir(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sp.put(newMessage(messageOf(1000), 1000), 0); err != nil {
+		t.Fatal(err)
+	}
+	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
+	s, m := newTestSender(r, sp, 1<<20)
+	if wait := s.sendWaiting(t.Context()); wait != 0 || r.points != 1000 || m.Lost() != 0 {
+		t.Errorf("wait %v, %d points came, %d are lost", wait, r.points, m.Lost())
+	}
+}
+
+func TestASpoolWithMoreThanItsSizeLosesTheOldest(t *testing.T) {
+	dir := t.TempDir()
+	sp, err := openSpool(dir, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for points := 1000; points < 1004; points++ {
+		if _, err := sp.put(newMessage(messageOf(points), points), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sp.close()
+	if sp, err = openSpool(dir, sp.files[2].size+sp.files[3].size); err != nil {
+		t.Fatal(err)
+	}
+	_, m := newTestSender(&receiver{}, sp, 1<<20)
+	if len(sp.files) != 2 || sp.files[0].intervals != 1002 || lostFor(m, lostFull) != 1000+1001 {
+		t.Errorf("%d files are left, %d intervals counted as lost", len(sp.files), lostFor(m, lostFull))
+	}
+}
+
 func TestAReceiverMayAskForAPauseOfAnHourAtMost(t *testing.T) {
 	r := &receiver{answer: func([]byte) (reply, *failure) {
 		return reply{}, &failure{kind: retryable, notBefore: 68 * 365 * 24 * time.Hour, err: errors.New("away")}
 	}}
-	s, _ := newTestSender(r, 1<<20)
-	s.add(messageOf(10), 10, 1)
+	s, _ := newTestSender(r, nil, 1<<20)
+	s.enqueue(messageOf(10), 10)
 	if wait := s.sendWaiting(t.Context()); wait != time.Hour {
 		t.Errorf("the next attempt is after %s, want 1h", wait)
 	}
@@ -545,10 +713,13 @@ func TestReceiverWritesLittleIntoTheLogAndNoCountIsWrong(t *testing.T) {
 	}
 	var got said
 	m := &Metrics{}
-	s := newSender(r, m, 1<<20, Receiver{Timeout: time.Minute}, got.say)
-	const profiles = 1
+	s := newSender(r, m, nil, 1<<20, Receiver{Timeout: time.Minute}, got.say)
+	profiles, err := otlp.Profiles(messageOf(10))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range n {
-		s.add(messageOf(10), 10, 1)
+		s.enqueue(messageOf(10), 10)
 		s.sendWaiting(t.Context())
 	}
 	if is := m.rejected.Load(); is != int64(n*profiles) || lostFor(m, lostRejected) != n*10 || m.intervals.Load() != 0 {

@@ -3,11 +3,9 @@
 package agent
 
 import (
-	"cmp"
 	"iter"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,42 +166,6 @@ func (w *window) stacks(yield func(sample.StackID) bool) {
 			return
 		}
 	}
-}
-
-func (w *window) hasProcess(p processKey) bool {
-	for r := range w.rows {
-		if r.processKey == p {
-			return true
-		}
-	}
-	return false
-}
-
-// halves divides the points in two windows; b is nil for a single point.
-func (w *window) halves() (a, b *window) {
-	all := 0
-	for _, list := range w.rows {
-		all += len(list)
-	}
-	if all < 2 {
-		return w, nil
-	}
-	x, y := *w, *w
-	x.rows, y.rows = map[row][]point{}, map[row][]point{}
-	room := all / 2
-	for _, r := range slices.SortedFunc(maps.Keys(w.rows), func(a, b row) int {
-		return cmp.Or(a.pid-b.pid, a.tid-b.tid, cmp.Compare(a.stack, b.stack))
-	}) {
-		list := w.rows[r]
-		n := min(room, len(list))
-		if room -= n; n > 0 {
-			x.rows[r] = list[:n]
-		}
-		if n < len(list) {
-			y.rows[r] = list[n:]
-		}
-	}
-	return &x, &y
 }
 
 func (b *windowBuilder) heldStacks() iter.Seq[sample.StackID] {

@@ -77,20 +77,3 @@ func retryDelay(info []byte) time.Duration {
 	})
 	return time.Duration(seconds)*time.Second + time.Duration(nanos)
 }
-
-func fields(m []byte, f func(protobuf.Field) error) error {
-	for len(m) > 0 {
-		g, rest, err := protobuf.Next(m)
-		if err == nil && g.Number == 0 {
-			err = protobuf.ErrKey
-		}
-		if err != nil {
-			return err
-		}
-		if err := f(g); err != nil {
-			return err
-		}
-		m = rest
-	}
-	return nil
-}

@@ -210,3 +210,32 @@ func TestScratchFilesHaveNoName(t *testing.T) {
 		t.Errorf("read %q, %v; want an x at 5", b, err)
 	}
 }
+
+func TestDirectoryIsReachedOverOwnAndRootsDirectoriesOnly(t *testing.T) {
+	dir := shared(t) // sticky
+	theirs, target := filepath.Join(dir, "theirs"), filepath.Join(t.TempDir(), "target")
+	must(t, errors.Join(os.Mkdir(theirs, 0o755), os.Mkdir(filepath.Join(theirs, "mine"), 0o700), os.Mkdir(target, 0o700),
+		os.Lchown(theirs, nobody, nobody)))
+	foreign, own := filepath.Join(dir, "foreign"), filepath.Join(dir, "own")
+	must(t, errors.Join(os.Symlink(target, foreign), os.Lchown(foreign, nobody, nobody), os.Symlink(target, own)))
+	for path, want := range map[string]error{
+		target: nil, own: nil, filepath.Join(own, "new", "newer"): nil, filepath.Join(dir, "new"): nil,
+		filepath.Join(dir, "..", filepath.Base(dir), "new"): nil,
+		dir: ErrShared, theirs: ErrShared, filepath.Join(theirs, "mine"): ErrShared, foreign: ErrShared,
+		filepath.Join(foreign, "new"): ErrShared,
+	} {
+		d, err := OpenDirectory(path)
+		if !errors.Is(err, want) || err != nil && want == nil {
+			t.Errorf("%s: %v, want %v", path, err, want)
+		}
+		if err != nil {
+			continue
+		}
+		must(t, d.Write("file", text("new")))
+		holds(t, filepath.Join(path, "file"), "new")
+		must(t, errors.Join(d.CheckWritable(), d.Remove("file"), d.Close()))
+	}
+	if _, err := os.Lstat(filepath.Join(target, "new", "newer")); err != nil {
+		t.Error(err)
+	}
+}

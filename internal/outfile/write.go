@@ -173,10 +173,6 @@ func syncDir(dir int) {
 	}
 }
 
-// OpenRoot opens a directory in which others may make and replace files. That it stays the same one holds even if its
-// path leads elsewhere later.
-func OpenRoot(dir string) (*os.Root, error) { return os.OpenRoot(dir) }
-
 // TempFile makes a nameless file in dir.
 func TempFile(dir string) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -79,8 +79,8 @@ func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	intervals, messages := a.agent.Metrics.Sent()
 	console.Infof("%s sent in %s", runstats.Plural(intervals, "interval"), runstats.Plural(messages, "message"))
 	if lost > 0 {
-		console.Errorf("%d intervals are lost: the receiver did not take them within --flush; raise "+
-			"--flush if the receiver is slow", lost)
+		console.Errorf("%d intervals are lost: the receiver did not take them within --flush; give a writable directory "+
+			"with --spool, from which the next agent sends them, or raise --flush if the receiver is slow", lost)
 	}
 	if a.output.path != "" {
 		if err := a.writeWatched(); err != nil {

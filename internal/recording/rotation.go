@@ -5,17 +5,13 @@ package recording
 import (
 	"cmp"
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"prywalk/internal/console"
 	"prywalk/internal/outfile"
@@ -28,9 +24,9 @@ type rotation struct {
 	every   time.Duration
 	keep    int
 	dir     string
-	name    string   // with timeMark in place of the time
-	written int      // complete files
-	pruned  *os.Root // dir at the first prune
+	name    string             // with timeMark in place of the time
+	written int                // complete files
+	pruned  *outfile.Directory // dir at the first prune
 	due     atomic.Bool
 }
 
@@ -96,22 +92,22 @@ func (r *rotation) prune() {
 
 func (r *rotation) removeOldest() (err error) {
 	if r.pruned == nil {
-		if r.pruned, err = outfile.OpenRoot(r.dir); err != nil {
+		if r.pruned, err = outfile.HoldDirectory(r.dir); err != nil {
 			return err
 		}
 	}
 	name := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(r.name), timeMark, timePattern) + "$")
 	var list []os.FileInfo
-	entries, err := fs.ReadDir(r.pruned.FS(), ".")
+	entries, err := r.pruned.List()
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !name.MatchString(e.Name()) {
+		if !name.MatchString(e.Name()) {
 			continue
 		}
-		f, err := r.pruned.OpenFile(e.Name(), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		f, err := r.pruned.Open(e.Name())
 		if err != nil {
 			continue
 		}
-		if info, err := f.Stat(); err == nil && isOwn(info) && profile.BeginsLikeRecording(f) {
+		if info, err := f.Stat(); err == nil && profile.BeginsLikeRecording(f) {
 			list = append(list, info)
 		}
 		_ = f.Close()
@@ -123,14 +119,6 @@ func (r *rotation) removeOldest() (err error) {
 		list = list[1:]
 	}
 	return err
-}
-
-// isOwn reports whether it is a regular file of root or this user, which no other user can change. With umask 002 the
-// user's own group may write.
-func isOwn(info os.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && info.Mode().IsRegular() && (st.Uid == 0 || int(st.Uid) == os.Geteuid()) &&
-		info.Mode()&0o002 == 0 && (info.Mode()&0o020 == 0 || st.Gid == 0 || int(st.Gid) == os.Getegid())
 }
 
 func (r *recording) rotateIfDue() bool {
