@@ -2,8 +2,8 @@
 
 package frames
 
-// LeftStack finds where a thread has left a stack for code without rules, by what its runtime has saved: a goroutine's,
-// for C code.
+// LeftStack finds where a thread has left a stack for code without rules: a goroutine's, for code that WebAssembly was
+// compiled to, which has a stack of its own.
 type LeftStack interface {
 	// FindLeft returns the innermost frame there; false: it is not known. regs are those of the outermost known frame of
 	// the code without rules.
@@ -12,7 +12,8 @@ type LeftStack interface {
 
 // LeftFrame is the innermost frame of a stack that a thread has left.
 type LeftFrame struct {
-	PC, SP Addr // return address, and the stack pointer after the return
+	PC, SP Addr   // return address, and the stack pointer after the return
+	Method Method // MethodHeuristic: the runtime has saved the place; MethodScan: it was searched
 }
 
 // SetLeftStacks sets what finds left stacks, in this order.
@@ -33,7 +34,7 @@ func (w *Walker) stepToLeftStack(stop StopReason) StopReason {
 		w.next.begin(0)
 		w.next.PC = f.PC
 		w.next.Set(w.arch.sp, f.SP)
-		return w.moveByRule(&resolvedRule{Rule: Rule{Flags: FlagStackSwitch, Method: MethodHeuristic}})
+		return w.moveByRule(&resolvedRule{Rule: Rule{Flags: FlagStackSwitch, Method: f.Method}})
 	}
 	return stop
 }

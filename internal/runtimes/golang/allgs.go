@@ -89,6 +89,27 @@ func (a *allgs) slice() (first, n uint64, err error) {
 			return first, n, err
 		}
 	}
+	return a.sliceInBss()
+}
+
+const maxBss = 4 << 20
+
+// sliceInBss searches the slice where names are removed, so that runtime.allgadd is not known.
+func (a *allgs) sliceInBss() (first, n uint64, err error) {
+	bss := a.table.bss
+	if !a.table.h.foreign || bss.Size > maxBss {
+		return 0, 0, errNoGoroutines
+	}
+	b := make([]byte, bss.Size&^7)
+	b = b[:a.host.Read(bss.Addr+a.bias, b)&^7]
+	for off := 0; off+24 <= len(b); off += 8 {
+		first, n, room := word64(b, int64(off)), word64(b, int64(off+8)), word64(b, int64(off+16))
+		if n == 0 || n > room || room > maxGoroutines || first < bss.Addr || first%8 != 0 || !a.findFieldsIn(first, n) {
+			continue
+		}
+		a.list = bss.Addr + a.bias + uint64(off)
+		return first, n, nil
+	}
 	return 0, 0, errNoGoroutines
 }
 

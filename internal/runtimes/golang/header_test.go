@@ -4,6 +4,7 @@ package golang
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"prywalk/frames"
@@ -51,5 +52,36 @@ func TestATableWithAForeignMagicIsReadIfModuleDataReferToIt(t *testing.T) {
 	im.Data = nil
 	if _, err := New(im); !errors.Is(err, errNoTable) {
 		t.Errorf("without module data: %v, want %v", err, errNoTable)
+	}
+}
+
+// garble -tiny leaves "" or "runtime.?" of names that are not exported.
+func TestFunctionsWithoutNamesHaveThoseOfTheirNumbers(t *testing.T) {
+	im, _ := image(t, build(t, source, noCgo))
+	own, err := New(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := append([]byte("\xe1\x1b\x64\x7d"), im.Pclntab[4:]...)
+	names := bare[len(bare)-len(own.h.names) : len(bare)-len(own.h.cus)]
+	clear(names)
+	im.Pclntab = bare
+	got, err := New(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, ok := got.GOffsets()
+	if want, _ := own.GOffsets(); !ok || c != want {
+		t.Errorf("offsets %+v, want %+v", c, want)
+	}
+	for _, name := range []string{
+		"runtime.mcall", "runtime.mstart", "runtime.goexit", "runtime.main", "runtime.morestack",
+	} {
+		if pcs := got.funcByName(name); !slices.Contains(own.funcByName(name), pcs[0]) || len(pcs) != 1 {
+			t.Errorf("%s: %#x, want %#x", name, pcs, own.funcByName(name))
+		}
+	}
+	if bss := got.bss; bss.Size == 0 || bss != own.bss {
+		t.Errorf("bss %+v, want %+v", bss, own.bss)
 	}
 }

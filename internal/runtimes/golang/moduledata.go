@@ -8,6 +8,7 @@ import "encoding/binary"
 type moduledata struct {
 	text, etext uint64
 	gofunc      uint64 // of go:func.*, or 0
+	bss, ebss   uint64 // of variables with pointers, without initial value
 }
 
 type moduleScan struct {
@@ -26,6 +27,8 @@ const (
 	mdMaxpc     = 21
 	mdText      = 22
 	mdEtext     = 23
+	mdBss       = 28
+	mdEbss      = 29
 	mdWords     = 45
 )
 
@@ -112,7 +115,7 @@ func (s *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 		w[mdMinpc] < text || w[mdMaxpc] < w[mdMinpc] || w[mdEtext] < text {
 		return moduledata{}, false
 	}
-	md := moduledata{text: text, etext: w[mdEtext]}
+	md := moduledata{text: text, etext: w[mdEtext], bss: w[mdBss], ebss: w[mdEbss]}
 	if !s.textFits(text, w[mdMinpc], w[mdMaxpc]) {
 		return moduledata{}, false
 	}

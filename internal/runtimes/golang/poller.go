@@ -25,7 +25,7 @@ type goroutinePoller struct {
 	seed   maphash.Seed
 
 	reader *gReader
-	stacks stackCopier
+	stacks parkedStacks
 }
 
 // Places implements [managed.Scheduler].
@@ -40,7 +40,7 @@ func (p *goroutinePoller) Places() (int, error) {
 			return 0, errGoroutines
 		}
 		all := newGReader(r.host)
-		*p = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), reader: all}
+		*p = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), reader: all, stacks: parkedStacks{reader: all}}
 	}
 	p.reader.host = r.host
 	if int(n) <= p.listed {
@@ -66,11 +66,13 @@ func (p *goroutinePoller) Poll(from, to int, changed []int) []int {
 	if from >= to {
 		return changed
 	}
+	first := len(changed)
 	p.reader.each(p.gs[from:to], func(i int, g []byte) {
 		if i += from; g == nil || p.sums[i] == 0 || p.sum(g) != p.sums[i] {
 			changed = append(changed, i)
 		}
 	})
+	p.stacks.expect(changed[first:])
 	return changed
 }
 
@@ -94,8 +96,8 @@ func (p *goroutinePoller) Task(place int, t *managed.TaskRecord) (stack []byte, 
 		return nil, false
 	}
 	p.sums[place] = 0
-	c := p.stacks.copyOf(p, p.gs[place])
-	if c.state == copyChanged {
+	c := p.stacks.copyOf(p, place)
+	if c == nil || c.state == copyChanged {
 		return nil, false
 	}
 	p.sums[place] = c.sum

@@ -56,6 +56,8 @@ type Table struct {
 	lines
 	gOffsetsDecoder
 	rules
+	leavers map[uint64]bool // functions by entry ([Table.leaves])
+	bss     Range           // of variables with pointers, without initial value; empty if unknown
 }
 
 // New opens a table; errors wrap errNoTable, errMalformed or errNoText. The table keeps im
@@ -84,7 +86,12 @@ func New(im Image) (*Table, error) {
 		return nil, fmt.Errorf("table at %#x: %w; pass the data sections or the symbol runtime.text", im.PclntabAddr,
 			errNoText)
 	}
+	f.namesByID = h.foreign && f.knowsIDs()
+	if mod.ebss > mod.bss {
+		t.bss = Range{mod.bss, mod.ebss - mod.bss}
+	}
 	t.lines, t.gOffsetsDecoder = lines{f, mod.gofunc}, gOffsetsDecoder{funcs: f}
+	t.leavers = map[uint64]bool{}
 	t.rules = rules{funcs: f, decoder: &t.gOffsetsDecoder, flows: map[uint64]*stackFlow{}}
 	return t, nil
 }
