@@ -4,9 +4,15 @@ package dwarfinfo
 
 // DWARF 5 §7.5.3, table 7.3.
 const (
+	tagClassType         = 0x02
+	tagEnumerationType   = 0x04
 	tagCompileUnit       = 0x11
+	tagStructureType     = 0x13
+	tagUnionType         = 0x17
 	tagInlinedSubroutine = 0x1d
+	tagModule            = 0x1e
 	tagSubprogram        = 0x2e
+	tagNamespace         = 0x39
 )
 
 // DWARF 5 §7.5.4, table 7.5; 0x20xx and 0x21xx are vendors'.

@@ -29,6 +29,7 @@ type segment struct {
 type funcTable struct {
 	scopes   []scope
 	segments []segment
+	names    []nameScope // by offset
 }
 
 const (
@@ -62,7 +63,8 @@ func (u *unit) funcsOf() *funcTable {
 func (r *funcReader) readEntries() {
 	table := r.abbrevsOf()
 	c := r.cursorAt(r.dies)
-	open := []int32{-1} // scopes of the children of the unit and of each open entry
+	open := []int32{-1}  // scopes of the children of the unit and of each open entry
+	names := []int32{-1} // their innermost namespaces and types
 	for !c.Done() && r.d.spendSteps(1) && len(open) <= maxNesting {
 		die := r.off + uint64(c.Pos)
 		if code := c.ULEB(); code != 0 {
@@ -70,12 +72,20 @@ func (r *funcReader) readEntries() {
 			if a == nil {
 				return
 			}
+			name := names[len(names)-1]
+			if a.children {
+				name = r.addName(c, a, die, name)
+			}
 			if inside := r.visit(&c, a, die, open[len(open)-1]); a.children {
-				open = append(open, inside)
+				open, names = append(open, inside), append(names, name)
 				continue
 			}
 		} else {
-			open = open[:len(open)-1]
+			last := len(open) - 1
+			if n := names[last]; n >= 0 && names[last-1] != n {
+				r.funcs.names[n].end = die
+			}
+			open, names = open[:last], names[:last]
 		}
 		if len(open) <= 1 {
 			return

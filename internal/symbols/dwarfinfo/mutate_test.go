@@ -16,12 +16,13 @@ import (
 
 const source = `
 namespace outer { struct Box { int v; Box(int x) : v(x * 3) {} int twice() const { return v * 2; } }; }
+namespace inner { namespace { struct Rest { int v; int of(int m) const { return v % m; } }; } }
 static inline int square(int x) { return x * x; }
 static inline int cube(int x) { return square(x) * x; }
 __attribute__((noinline)) int work(int n) {
 	int s = 0;
 	for (int i = 0; i < n; i++) s += cube(i) ^ square(s);
-	return s + outer::Box(n).twice();
+	return s + outer::Box(n).twice() + inner::Rest{s}.of(n);
 }
 int main(int argc, char **) { return work(argc); }
 `
@@ -115,7 +116,8 @@ func TestInlinedCallsComeInnermostFirst(t *testing.T) {
 			}
 			chains[chain] = true
 		}
-		for _, want := range []string{"square cube work ", "square work ", "work ", "main "} {
+		for _, want := range []string{"square cube work ", "square work ", "work ", "main ",
+			"inner::(anonymous namespace)::Rest::of work "} {
 			if !chains[want] {
 				t.Errorf("%v: no address has the chain %q: %v", flags, want, chains)
 			}

@@ -2,6 +2,12 @@
 
 package dwarfinfo
 
+import (
+	"sort"
+
+	"prywalk/internal/wire"
+)
+
 const maxHops = 16
 
 // resolve follows DW_AT_abstract_origin and DW_AT_specification (DWARF 5 §2.13.2, §3.3.8.1).
@@ -17,12 +23,17 @@ func (d *Data) resolve(off uint64) *Func {
 		return f
 	}
 	f.Name, f.Linkage = string(r.name), string(r.linkage)
+	if r.linkage == nil && r.unit != nil {
+		f.Name = r.unit.qualify(f.Name, r.die)
+	}
 	return f
 }
 
 type nameReader struct {
 	name, linkage []byte
 	line          int
+	unit          *unit
+	die           uint64 // of the name
 }
 
 func (r *nameReader) follow(d *Data, off uint64) {
@@ -52,7 +63,10 @@ func (r *nameReader) read(u *unit, off uint64) (next value) {
 	for _, s := range a.specs {
 		switch s.attr {
 		case attrName:
-			r.name = firstNonNil(r.name, u.stringOf(u.readForm(&c, s)))
+			if v := u.stringOf(u.readForm(&c, s)); v != nil {
+				r.name = firstNonNil(r.name, v)
+				r.unit, r.die = u, off
+			}
 		case attrLinkageName, attrMIPSLinkage:
 			r.linkage = firstNonNil(r.linkage, u.stringOf(u.readForm(&c, s)))
 		case attrDeclLine:
@@ -73,4 +87,50 @@ func firstNonNil(a, b []byte) []byte {
 		return a
 	}
 	return b
+}
+
+// nameScope is a namespace, class or other type whose name qualifies those of the entries in it.
+type nameScope struct {
+	off, end uint64
+	parent   int32
+	name     []byte
+}
+
+const maxName = 4096 // bytes
+
+// qualify prefixes the names of the scopes around an entry, as a linkage name has them.
+func (u *unit) qualify(name string, die uint64) string {
+	scopes := u.funcsOf().names
+	i := sort.Search(len(scopes), func(i int) bool { return scopes[i].off >= die })
+	for id := int32(i) - 1; id >= 0 && len(name) <= maxName; id = scopes[id].parent {
+		if s := &scopes[id]; die < s.end && s.name != nil {
+			name = string(s.name) + "::" + name
+		}
+	}
+	return name
+}
+
+// addName returns the innermost nameScope of an entry's children, the entry's own or parent. c is after its code.
+func (r *funcReader) addName(c wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
+	switch a.tag {
+	case tagNamespace, tagModule, tagClassType, tagStructureType, tagUnionType, tagEnumerationType:
+	default:
+		return parent
+	}
+	s := nameScope{off: die, end: r.end, parent: parent}
+	for _, spec := range a.specs {
+		if spec.attr == attrName {
+			s.name = r.stringOf(r.readForm(&c, spec))
+		} else {
+			r.skipForm(&c, spec.form)
+		}
+	}
+	if s.name == nil && a.tag == tagNamespace {
+		s.name = []byte("(anonymous namespace)")
+	}
+	if !r.d.takeMemory(scopeCost) {
+		return parent
+	}
+	r.funcs.names = append(r.funcs.names, s)
+	return int32(len(r.funcs.names)) - 1
 }
