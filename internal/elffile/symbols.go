@@ -224,9 +224,16 @@ func (f *File) names(kind SymbolKind) *Window {
 	src := &f.symbols[kind&1]
 	if !src.tried {
 		src.tried = true
-		if s := kind.section(f); s != nil && uint64(s.Link) < uint64(len(f.Sections)) {
-			src.names, _ = f.WindowUpTo(&f.Sections[s.Link], maxData) // nil on error
-		}
+		src.names, _ = f.WindowUpTo(f.NameTable(kind), maxData) // nil on error
 	}
 	return src.names
+}
+
+// NameTable returns a symbol table's string table, or nil.
+func (f *File) NameTable(kind SymbolKind) *Section {
+	s := kind.section(f)
+	if s == nil || uint64(s.Link) >= uint64(len(f.Sections)) {
+		return nil
+	}
+	return &f.Sections[s.Link]
 }
