@@ -13,14 +13,14 @@ func (f *File) EhFrame() (hdr, frame *Window) {
 	hdr, _ = f.Window(f.Section(".eh_frame_hdr"))
 	frame, _ = f.Window(f.Section(".eh_frame"))
 	if s := f.segment(segEhFrame); s != nil && f.Section(".eh_frame_hdr") == nil {
-		hdr, _ = f.WindowAt(s.VAddr, s.FileSize)
+		hdr, _ = f.windowAt(s.VAddr, s.FileSize)
 	}
 	if hdr == nil || f.Section(".eh_frame") != nil {
 		return hdr, frame
 	}
 	if b, err := hdr.View(0, 8); err == nil && b[0] == 1 && b[1] == ehPtrPCRel4 {
 		c := &wire.Cursor{Bytes: b[4:]}
-		frame, _ = f.WindowAt(hdr.addr+4+uint64(int64(int32(c.U32()))), ^uint64(0))
+		frame, _ = f.windowAt(hdr.addr+4+uint64(int64(int32(c.U32()))), ^uint64(0))
 	}
 	return hdr, frame
 }

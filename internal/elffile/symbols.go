@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // SymbolKind selects a symbol table.
@@ -103,7 +104,7 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 		return nil, err
 	}
 	syms := make([]Symbol, 0, t.entries-1)
-	err = t.each(func(s *Symbol) bool {
+	err = t.each(nil, func(s *Symbol) bool {
 		syms = append(syms, *s)
 		return true
 	})
@@ -116,20 +117,7 @@ func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	if t.entries <= 1 {
 		return err
 	}
-	return t.each(each)
-}
-
-// EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns false.
-// Unreadable entries are skipped.
-func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
-	index := make(map[string]int, len(names))
-	for i, name := range names {
-		index[name] = i
-	}
-	_ = f.EachSymbol(kind, func(s *Symbol) bool { // a damaged table: as far as readable
-		i, ok := index[string(f.NameBytes(kind, s))]
-		return !ok || each(i, s)
-	})
+	return t.each(nil, each)
 }
 
 // CountSymbols returns the number by the table's size.
@@ -155,8 +143,8 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	return symbolTable{w, n}, nil
 }
 
-// each skips the null symbol.
-func (t *symbolTable) each(f func(*Symbol) bool) error {
+// each skips the null symbol, and, with names (sorted), symbols with another NameOff.
+func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	var buf []byte
 	for i := uint64(1); i < t.entries; i += symbolChunk {
 		step := min(t.entries-i, symbolChunk)
@@ -165,6 +153,11 @@ func (t *symbolTable) each(f func(*Symbol) bool) error {
 			return err
 		}
 		for ; len(b) >= symbolSize; b = b[symbolSize:] {
+			if names != nil {
+				if _, ok := slices.BinarySearch(names, binary.LittleEndian.Uint32(b)); !ok {
+					continue
+				}
+			}
 			s := parseSymbol(b)
 			if !f(&s) {
 				return nil
@@ -231,9 +224,16 @@ func (f *File) names(kind SymbolKind) *Window {
 	src := &f.symbols[kind&1]
 	if !src.tried {
 		src.tried = true
-		if s := kind.section(f); s != nil && uint64(s.Link) < uint64(len(f.Sections)) {
-			src.names, _ = f.WindowUpTo(&f.Sections[s.Link], maxData) // nil on error
-		}
+		src.names, _ = f.WindowUpTo(f.NameTable(kind), maxData) // nil on error
 	}
 	return src.names
+}
+
+// NameTable returns a symbol table's string table, or nil.
+func (f *File) NameTable(kind SymbolKind) *Section {
+	s := kind.section(f)
+	if s == nil || uint64(s.Link) >= uint64(len(f.Sections)) {
+		return nil
+	}
+	return &f.Sections[s.Link]
 }

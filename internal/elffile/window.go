@@ -121,8 +121,8 @@ func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
 }
 
-// WindowAt returns at most n bytes. ErrNoSection: no loaded segment has them.
-func (f *File) WindowAt(vaddr, n uint64) (*Window, error) {
+// windowAt returns at most n bytes. ErrNoSection: no loaded segment has them.
+func (f *File) windowAt(vaddr, n uint64) (*Window, error) {
 	off, left, ok := f.locate(vaddr)
 	if !ok {
 		return nil, fmt.Errorf("address %#x: %w", vaddr, ErrNoSection)

@@ -26,9 +26,10 @@ const (
 )
 
 type nameSource struct {
-	file *elffile.File
-	kind elffile.SymbolKind
-	list []string
+	file  *elffile.File
+	kind  elffile.SymbolKind
+	list  []string
+	whole []byte
 }
 
 type symIndex struct {
@@ -108,7 +109,7 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 		f.Memory().Give(cost)
 		return false
 	}
-	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind})
+	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
 	return true
 }
 
@@ -180,7 +181,28 @@ func (b *builder) finish() {
 		x.syms = append(x.syms, best.symbol)
 	}
 	b.candidates = nil
+	for i := range x.sources {
+		if s := &x.sources[i]; s.whole != nil {
+			s.file.Free(s.whole)
+			s.whole = nil
+		}
+	}
 	x.setMissingSizes()
+}
+
+const maxNames = 128 << 20 // bytes
+
+func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
+	s := f.NameTable(kind)
+	if s == nil || s.Size > maxNames || !f.Memory().TakeSpare(int64(s.Size)) {
+		return nil
+	}
+	f.Memory().Give(int64(s.Size))
+	data, err := f.Data(s)
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 // maxUnsized bounds a symbol without a size, bytes: a larger gap has functions without symbols, as after
@@ -233,9 +255,17 @@ func nameRank(name []byte) int {
 	return rank
 }
 
+// bytesAt may cut names after 4 KiB.
 func (x *symIndex) bytesAt(at uint32) []byte {
 	src := &x.sources[at>>sourceShift]
-	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: at & nameMask})
+	off := at & nameMask
+	if uint64(off) < uint64(len(src.whole)) {
+		b := src.whole[off:]
+		if n := bytes.IndexByte(b[:min(len(b), maxMangled)], 0); n >= 0 {
+			return b[:n]
+		}
+	}
+	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: off})
 }
 
 func (x *symIndex) name(at uint32) string {
