@@ -13,7 +13,8 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 	once := func() (order []Place) {
 		var p weightedSamples
 		for _, s := range []Place{
-			{State: sample.Running}, {State: sample.Running, ChildState: ChildProgramOnly}, {State: sample.Running, Labels: "a=1"},
+			{State: sample.Running}, {State: sample.Running, ChildState: ChildProgramOnly},
+			{State: sample.Running, Labels: "a=1"},
 			{State: sample.Running, Labels: "a=2"}, {State: sample.Running, WalkEnd: 2}, {State: sample.Running, WalkEnd: 3},
 		} {
 			p.addWeighted(s, 1e9, 10)

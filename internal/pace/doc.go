@@ -17,8 +17,8 @@
 // found changed is observed at every tick again.
 //
 // An unchanged run count proves that the stack was the same at all ticks since the last observation. A changed one ends
-// a longer interval than usual, in which the first stack of a burst is not observed. With kernel samples, which show the
-// bursts, back-offs may be longer.
+// a longer interval than usual, in which the first stack of a burst is not observed. With kernel samples, which show
+// the bursts, back-offs may be longer.
 //
 // While the process's clock stands still, no thread has left a CPU: threads that fall due stay backed off, up to about
 // prolongedUpTo after their observation. If it has moved by more than the observed threads explain, a backed-off

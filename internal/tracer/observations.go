@@ -3,8 +3,6 @@
 package tracer
 
 import (
-	"runtime"
-
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/engine"
@@ -13,7 +11,6 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
-	"prywalk/internal/selfruntime"
 	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
@@ -28,13 +25,9 @@ type observations struct {
 	backlog *backlog
 	tracked *tracked
 
-	own ownWork
-
 	triesTwice bool // see observeLeft
 	left       []*target.Thread
 }
-
-func (o *observations) beginTick() { o.own.measure(o.shared.Tick.Number, o.shared.Tick.At) }
 
 // wasTried reports whether the thread's observation was attempted in this tick, admitted or not.
 func (o *observations) wasTried(th *target.Thread) bool { return th.TriedTick == o.shared.Tick.Number }
@@ -200,19 +193,9 @@ func (o *observations) report(th *target.Thread, s *observe.RawSample) {
 	}
 	o.shared.AddSample(target.Event{
 		Thread: th, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
-		StandsFor:  o.standsFor(th, s),
+		StandsFor:  o.shared.Tick.StandsFor,
 		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
 	})
-}
-
-// standsFor returns T, ns (package attribute). For a stop of a FromZero thread, it excludes the stop and the tracer's
-// own work.
-func (o *observations) standsFor(th *target.Thread, s *observe.RawSample) int64 {
-	tick := &o.shared.Tick
-	if !th.FromZero || s.How != observe.ByStop {
-		return tick.StandsFor
-	}
-	return int64(float64(tick.StandsFor) * (1 - o.own.noteStop(tick.Number, s.StopTime, tick.Period)))
 }
 
 // preferCPUIfHidden prefers the CPU of a thread whose samples elsewhere are not exact ([pace.CPUChooser]).
@@ -242,41 +225,4 @@ func (o *observations) fail(th *target.Thread, err error) {
 
 func (o *observations) noteChanged(th *target.Thread) {
 	o.counts.noteRan(o.shared.Backoff.NoteChanged(&th.Backoff))
-}
-
-// ownWork measures the tracer's CPU time between two ticks, in which no target runs on its CPU. So an observation of a
-// thread that began within the recording stands for less time.
-type ownWork struct {
-	lastWanted int64 // last tick with a stop of such a thread
-	measuredAt int64 // CLOCK_MONOTONIC ns; 0: none
-	cpuThen    int64 // ns
-	distance   int64 // ns
-	workPart   float64
-}
-
-// Ticks after lastWanted for which the work is measured.
-const wantedFor = 100
-
-func (o *ownWork) measure(tick, now int64) {
-	if tick-o.lastWanted > wantedFor {
-		o.measuredAt = 0
-		o.distance = 0
-		o.workPart = 0
-		return
-	}
-	cpu := int64(selfruntime.CPUTime())
-	if o.measuredAt != 0 && now > o.measuredAt {
-		o.distance = now - o.measuredAt
-		o.workPart = float64(cpu-o.cpuThen) / float64(o.distance)
-	}
-	o.measuredAt, o.cpuThen = now, cpu
-}
-
-// noteStop returns the part of an interval for which the tracer's work on one CPU, and the stop on the others, took
-// time from the targets. Times are in ns.
-func (o *ownWork) noteStop(tick, stopTime, period int64) (lostPart float64) {
-	o.lastWanted = tick
-	cpus := float64(runtime.NumCPU())
-	stopped := float64(stopTime) / float64(max(o.distance, period))
-	return min((o.workPart+(cpus-1)*stopped)/cpus, 0.5)
 }

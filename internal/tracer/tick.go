@@ -158,7 +158,6 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	}
 	t.stops.beginTick(now, deadline)
 	t.backlog.beginTick()
-	t.observations.beginTick()
 	t.Backoff.BeginTick(t.Tick.Number, now, period)
 }
 
