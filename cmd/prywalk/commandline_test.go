@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -63,20 +62,6 @@ func TestVersionIsTheBuilds(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "--version")
 	if code := p.code(t); code != 0 || p.out.String() != version()+"\n" || !strings.HasPrefix(version(), "prywalk ") {
 		t.Errorf("exit code %d, %q, %s", code, &p.out, &p.err)
-	}
-	for _, c := range []struct {
-		info debug.BuildInfo
-		want string
-	}{
-		{debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, "v1.2.3"},
-		{debug.BuildInfo{Main: debug.Module{Version: "(devel)"},
-			Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}}}, "0123456789ab"},
-		{debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"},
-			{Key: "vcs.modified", Value: "true"}}}, "0123456789ab-dirty"},
-	} {
-		if got := buildStamp(&c.info); got != c.want {
-			t.Errorf("%+v: %s", c.info, got)
-		}
 	}
 }
 

@@ -225,8 +225,8 @@ func (f *diffFlags) write(d *report.Difference, progress *console.Progress) erro
 	if f.html != "" {
 		return flagError("html", profile.WriteFileAtomic(f.html, d.HTML))
 	}
+	progress.Stop()
 	return console.Print(func(w io.Writer) error {
-		w = console.BeforeFirstWrite(w, progress.Stop)
 		switch {
 		case f.json:
 			return d.JSON(w)

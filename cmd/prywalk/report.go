@@ -221,8 +221,8 @@ func (f *reportFlags) writeText(p *pprof.Profile) error {
 	if !f.opts.FullNames {
 		f.opts.Width = console.Width(os.Stdout)
 	}
+	f.progress.Stop()
 	return console.Print(func(w io.Writer) error {
-		w = console.BeforeFirstWrite(w, f.progress.Stop)
 		i := slices.IndexFunc(textForms[:], func(form textForm) bool { return form.flag == "" || f.changed(form.flag) })
 		return textForms[i].write(f, w, p)
 	})

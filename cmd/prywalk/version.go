@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -33,26 +34,9 @@ func version() string {
 }
 
 func release() string {
-	if info, ok := debug.ReadBuildInfo(); ok && built == "" {
-		return buildStamp(info)
+	stamped := ""
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		stamped = info.Main.Version
 	}
-	return built
-}
-
-func buildStamp(info *debug.BuildInfo) string {
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	set := map[string]string{}
-	for _, s := range info.Settings {
-		set[s.Key] = s.Value
-	}
-	commit := set["vcs.revision"]
-	switch {
-	case commit == "":
-		return "of an unknown version (built without git; make build sets it)"
-	case set["vcs.modified"] == "true":
-		return commit[:min(12, len(commit))] + "-dirty"
-	}
-	return commit[:min(12, len(commit))]
+	return cmp.Or(built, stamped, "of an unknown version (built without git; make build sets it)")
 }

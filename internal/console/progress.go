@@ -3,7 +3,6 @@
 package console
 
 import (
-	"io"
 	"os"
 	"sync"
 	"time"
@@ -92,20 +91,3 @@ func (p *Progress) Stop() {
 	p.once.Do(func() { close(p.quit) })
 	<-p.done
 }
-
-type firstWrite struct {
-	w      io.Writer
-	before func()
-}
-
-// Write implements io.Writer.
-func (f *firstWrite) Write(b []byte) (int, error) {
-	if f.before != nil {
-		f.before()
-		f.before = nil
-	}
-	return f.w.Write(b)
-}
-
-// BeforeFirstWrite returns a writer that calls before at its first write.
-func BeforeFirstWrite(w io.Writer, before func()) io.Writer { return &firstWrite{w, before} }

@@ -16,12 +16,10 @@ var java = Language{
 		Live:   true,
 		Files:  regexp.MustCompile(`^libjvm\.so`),
 	}},
-	Stub:       javaStub,
-	Library:    func(function, _ string) bool { return javaLibrary.MatchString(function) },
-	Package:    javaModule,
-	ThreadFile: regexp.MustCompile(`^libjvm\.so$`),
-	Role:       JVMThread,
-	Task:       VirtualThreadTask,
+	Stub:    javaStub,
+	Library: func(function, _ string) bool { return javaLibrary.MatchString(function) },
+	Package: javaModule,
+	Task:    VirtualThreadTask,
 	// The class starts VirtualThread-unblocker and -unparker.
 	Unthreaded: VirtualThreads, UnthreadedNext: "jcmd PID Thread.dump_to_file FILE lists them",
 	Schedules: func(thread, function, _, _ string) bool {

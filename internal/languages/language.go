@@ -35,9 +35,6 @@ type Language struct {
 	Library func(function, file string) bool
 	// Package is a function's package, else its source file, else "".
 	Package func(function, file string) string
-	// Role returns a thread's role ([RoleGC], …) by its name, in processes with a file whose base name ThreadFile matches.
-	ThreadFile *regexp.Regexp
-	Role       func(thread string) string
 
 	// Task is what recordings call a task whose waits have no thread ([GoroutineTask]), or "". Unoccupied reports
 	// whether a thread sleeps without a task, by its functions in user space, innermost first; "" is an unknown one.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/languages"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/waits"
 )
@@ -53,7 +54,6 @@ func NumLabel(s *profile.Sample, key string) int64 {
 type groups struct {
 	stacks           *FrameTable
 	waiting          waitGroups
-	roles            map[int64]func(thread string) string
 	severalProcesses bool // known only if threads are named
 }
 
@@ -71,7 +71,7 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 	case "command":
 		return command(s)
 	case "role":
-		return g.role(s)
+		return cmp.Or(Label(s, rec.LabelRole), languages.RoleApplication)
 	case "state":
 		return cmp.Or(Label(s, rec.LabelState), "[no state]")
 	case "wait":

@@ -77,9 +77,6 @@ func (d *Data) applyOptions() error {
 	if err := d.chooseValue(); err != nil {
 		return err
 	}
-	if o.By == "role" {
-		d.groups.roles = roleFunctions(p)
-	}
 	if o.By == "thread" || o.Thread != "" {
 		d.groups.severalProcesses = severalProcesses(p)
 	}
