@@ -91,9 +91,6 @@ func futex(args *[6]uint64, stack []StackFunction, mem *FutexCopy) Wait {
 		p.kind = Mutex // woken, and retakes its mutex; musl's conditions wait on 2
 	}
 	if p.kind == NoWait {
-		p = w.primitiveByMemory(op, uint32(args[2]), mem)
-	}
-	if p.kind == NoWait {
 		w.Why = "unknown kind of lock"
 		return w
 	}
@@ -132,32 +129,6 @@ func (w *Wait) setOwner(p primitive, value uint32, mem *FutexCopy) {
 	default:
 		w.Why, w.ofWaiter = p.why(), wordPerWaiter[p.maker]
 	}
-}
-
-// primitiveByMemory recognizes robust mutexes and ends of threads, for inner functions without names.
-func (w *Wait) primitiveByMemory(op uint64, value uint32, mem *FutexCopy) primitive {
-	addr := uint64(w.Address)
-	word, ok := mem.u32(addr)
-	if !ok || !w.shared || value == 0 {
-		return primitive{}
-	}
-	owner, ok1 := mem.u32(addr + mutexOwner)
-	kind, ok2 := mem.u32(addr + mutexKind)
-	if ok1 && ok2 && op == futexWait && value&^futexTIDMask != 0 && kind&mutexRobust != 0 && isMutexKind(kind) &&
-		owner != 0 && owner == word&futexTIDMask {
-		return primitive{kind: Mutex}
-	}
-	var ends [4]uint32
-	for i := range ends {
-		if ends[i], ok = mem.u32(addr + 8 + 4*uint64(i)); !ok {
-			return primitive{}
-		}
-	}
-	head := uint64(ends[0]) | uint64(ends[1])<<32
-	if op == futexWaitBitset && word == value && head == addr+16 && head == uint64(ends[2])|uint64(ends[3])<<32 {
-		return primitive{kind: Join}
-	}
-	return primitive{}
 }
 
 // WordWithOwner returns the futex word if the memory around it can hold an owner: semaphores and most conditions wait

@@ -26,8 +26,6 @@ const (
 	MapAPX
 	MapFP16
 	MapUser = 7 // urdmsr, uwrmsr
-	MapXOP9 = 9
-	MapXOPA = 10
 )
 
 // Inst is a decoded instruction.
@@ -38,7 +36,7 @@ type Inst struct {
 	Prefix  uint8
 	W       bool  // 64-bit operands (REX.W)
 	REX     bool  // spl to dil in place of ah to bh
-	VEX     bool  // VEX, EVEX or XOP
+	VEX     bool  // VEX or EVEX
 	VVVV    uint8 // register of VEX and EVEX, in place of or beside Reg
 	HasRM   bool  // ModRM is present
 	Mod     uint8
@@ -179,8 +177,8 @@ func (d *decoder) opcode(op byte) byte {
 	case 0xd5:
 		return d.rex2()
 	case 0x8f:
-		if d.pos < len(d.b) && d.b[d.pos]&0x1f >= 8 {
-			return d.xop()
+		if d.pos < len(d.b) && d.b[d.pos]&0x1f >= 8 { // XOP, of AMD's processors up to 2017
+			d.bad = true
 		}
 	}
 	d.i.Op = op
@@ -234,7 +232,7 @@ func (d *decoder) vex(op byte) byte {
 	return d.vexOp(Map0F)
 }
 
-// vex3 reads the two bytes behind the first of VEX's long form, or of XOP. It returns the opcode map.
+// vex3 reads the two bytes behind the first of VEX's long form. It returns the opcode map.
 func (d *decoder) vex3() byte {
 	p := d.byte()
 	d.rexR, d.rexX, d.rexB = ^p&0x80>>4, ^p&0x40>>3, ^p&0x20>>2
@@ -290,22 +288,6 @@ func (d *decoder) evex() byte {
 	d.i.VVVV = ^p1 >> 3 & 0xf
 	d.setPrefix(p1)
 	return d.vexOp(p0 & 7)
-}
-
-// Old AMD processors.
-func (d *decoder) xop() byte {
-	d.i.VEX = true
-	m := d.vex3()
-	d.i.Op, d.i.Map = d.byte(), m
-	switch m {
-	case 8:
-		return 'm'
-	case MapXOP9:
-		return 'M'
-	case MapXOPA:
-		return 'Z'
-	}
-	return 'x'
 }
 
 func (d *decoder) operands(layout byte) {

@@ -5,7 +5,7 @@ package x86
 // # Registers that instructions write
 //
 // Sources: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by
-// ModRM.reg); AMD manual volume 3 (XOP). An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.
+// ModRM.reg). An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.
 
 // Numbers of registers in instructions.
 const (
@@ -251,17 +251,6 @@ func writtenByVEX(i *Inst) uint32 {
 		return writtenBy3A(i)
 	case MapUser: // rdmsr, urdmsr
 		return writtenRM(i)
-	case MapXOP9:
-		if op == 0x12 { // slwpcb
-			return writtenRM(i)
-		}
-		if op < 0x03 { // TBM: blcfill, tzmsk, …
-			return bit(i.VVVV)
-		}
-	case MapXOPA:
-		if op == 0x10 { // bextr
-			return bit(i.Reg)
-		}
 	case MapAPX:
 		return writtenByOneByte(i) | bit(i.VVVV) | writtenByPromoted(i)
 	}
