@@ -86,7 +86,7 @@ type codes struct {
 	emptyRanges []emptyRange
 	missed      managed.Span // by the last search
 	searchFloor uint64       // 0: none
-	scanner     codeScanner
+	places      codePlaces
 }
 
 func (r *codes) codeAt(pc uint64) *code {
@@ -99,12 +99,7 @@ func (r *codes) codeAt(pc uint64) *code {
 	}
 	c.since = c.checked
 	if c.optimizationID != 0 {
-		r.scanner.recordPlace(c.start, c.optimizationID)
-	}
-	if since, ok := r.scanner.since(c.start, c.optimizationID); ok {
-		c.since = min(since, c.since)
-	} else if c.optimizationID != 0 && r.copiedAt != 0 && !r.live.Unchanged() {
-		r.scanner.scanPage(pc)
+		r.places.record(c.start, c.optimizationID)
 	}
 	r.keep(c)
 	return c

@@ -85,7 +85,7 @@ func FuzzMemory(f *testing.F) {
 				r.appendOptimized(made, 5, nil)
 			}
 			r.listFunctions()
-			r.scanner.scanRange(managed.Span{Start: w &^ 7, End: w&^7 + 0x400})
+			r.places.record(w&^7, 7)
 		}
 		stack := &frames.Snapshot{Stack: frames.Region{Addr: fakeAt, Bytes: b}, StackEnd: fakeAt + uint64(len(b))}
 		r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: stack, At: 1, Live: r.live})

@@ -434,3 +434,24 @@ func TestInlinedCallThatWasNotReadIsMovedAndReadAgain(t *testing.T) {
 		t.Errorf("without the table of calls: %q, want a moved one in a", got)
 	}
 }
+
+// compilation writes TurboFan code with a number.
+func compilation(r *Runtime, b []byte, stream, code, deopt int, number uint64) uint64 {
+	put := func(at int, w uint64) { binary.LittleEndian.PutUint64(b[at:], w) }
+	put(0, fakeAt+heapObjectTag)
+	binary.LittleEndian.PutUint16(b[instanceType:], fakeMap)
+	put(0x20, fakeAt+heapObjectTag)
+	binary.LittleEndian.PutUint16(b[0x20+instanceType:], fakeStream)
+	start := fakeAt + uint64(stream) + r.build.headerSize
+	put(stream, fakeAt+0x20+heapObjectTag)
+	put(stream+8, fakeAt+uint64(code)+heapObjectTag)
+	put(code+int(r.build.codeStart), start)
+	put(code+int(r.build.codeDeopt), fakeAt+uint64(deopt)+heapObjectTag)
+	for kind, name := range r.build.kinds {
+		if name == "turbofan" {
+			b[code+int(r.build.codeFlags)] = byte(kind)
+		}
+	}
+	put(deopt+16+8*(r.build.shared-optimizedID), number<<32)
+	return start
+}

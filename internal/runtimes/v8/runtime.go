@@ -57,7 +57,7 @@ var sharedFile = regexp.MustCompile(`\.so\.`)
 func newRuntime(h managed.Host, m *frames.Module, d *v8Build) *Runtime {
 	r := &Runtime{module: m}
 	r.heap = heap{build: d, host: h, live: hostLive{h}, maps: map[uint64]uint16{}}
-	r.scanner.heap = &r.heap
+	r.places.heap = &r.heap
 	r.Forget()
 	return r
 }
@@ -78,7 +78,6 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	}
 	r.host, r.module, r.emptyRanges = h, m, nil
 	r.addRules(h)
-	r.scanner.scanNew(managed.Unowned(h))
 	return true
 }
 
@@ -87,7 +86,7 @@ func (r *Runtime) Forget() {
 	r.forget()
 	r.byStart, r.emptyRanges, r.instructionStreamMap = nil, nil, 0
 	clear(r.maps)
-	r.scanner.forget()
+	r.places.forget()
 }
 
 // Begin implements [managed.FrameSource].
@@ -314,7 +313,7 @@ func (r *Runtime) refOfRegExp(f *frames.Frame, cfa frames.Addr, c *code) managed
 
 // unmovedSince reports whether an object at its address since a time was there at the copy.
 func (r *Runtime) unmovedSince(since int64) bool {
-	return r.copiedAt == 0 || since < r.copiedAt && !r.scanner.recentlyCompacted()
+	return r.copiedAt == 0 || since < r.copiedAt && !r.places.recentlyCompacted()
 }
 
 func (r *Runtime) hasClosureOf(fn *function, closure uint64) bool {
