@@ -276,7 +276,6 @@ func TestRowsEqualReadelfsForCompiledC(t *testing.T) {
 		"debug_frame":          {"-O2", "-mavx", "-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"},
 		"debug_frame5":         {"-O0", "-gdwarf-5", "-gz=zlib", "-fno-asynchronous-unwind-tables"},
 		"debug_frame, zstd":    {"-O2", "-g", "-Wl,--compress-debug-sections=zstd", "-fno-asynchronous-unwind-tables"},
-		"debug_frame, .zdebug": {"-O2", "-g", "-Wl,--compress-debug-sections=zlib-gnu", "-fno-asynchronous-unwind-tables"},
 		"static":               {"-O2", "-static", "-Wl,--no-eh-frame-hdr"},
 	} {
 		t.Run(name, func(t *testing.T) {
