@@ -87,7 +87,7 @@ torture-stops: setup-all
 
 ## go-releases: the tests of Go programs with every release from 1.13 to 1.27; make test has 1.15, 1.19, 1.20, 1.27 and the current one (fetches toolchains of 100 MB each; some minutes)
 go-releases: setup-all
-	PRYWALK_GO_RELEASES=1 $(GO) test -timeout 30m -count=1 ./internal/runtimes/golang ./internal/dump
+	PRYWALK_GO_RELEASES=1 $(GO) test -timeout 30m -count=1 ./internal/walk/runtimes/golang ./internal/show/dump
 
 ## test-race: the tests under the race detector, without those of real programs
 test-race: setup-all

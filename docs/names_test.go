@@ -32,7 +32,7 @@ func TestEveryStopReasonHasADocumentedRemedy(t *testing.T) {
 var synthetic = regexp.MustCompile(`(?m)= "(\[[a-z][^"]*\])"`)
 
 func TestEverySyntheticEntryIsDocumented(t *testing.T) {
-	checkDocumented(t, "docs/names.md", "internal/attribute/span.go", synthetic, 7)
+	checkDocumented(t, "docs/names.md", "internal/account/attribute/span.go", synthetic, 7)
 }
 
 func checkDocumented(t *testing.T, page, source string, pattern *regexp.Regexp, least int) {

@@ -16,7 +16,7 @@ var (
 )
 
 func TestEveryLabelOfSamplesIsDocumented(t *testing.T) {
-	checkDocumented(t, "docs/recording.md", "internal/profile/labels.go", sampleLabel, 10)
+	checkDocumented(t, "docs/recording.md", "internal/store/profile/labels.go", sampleLabel, 10)
 }
 
 type object struct {

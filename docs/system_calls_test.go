@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/observe"
-	"prywalk/internal/process"
+	"prywalk/internal/host/process"
+	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/internal/wire"
+	"prywalk/internal/base/wire"
 )
 
 // Programs have tens.

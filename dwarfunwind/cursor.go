@@ -2,7 +2,7 @@
 
 package dwarfunwind
 
-import "prywalk/internal/wire"
+import "prywalk/internal/base/wire"
 
 // cursor reads call frame information. A read beyond the end sets Bad; from then on all give zero.
 type cursor struct{ wire.Cursor }

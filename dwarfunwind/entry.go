@@ -2,7 +2,7 @@
 
 package dwarfunwind
 
-import "prywalk/internal/wire"
+import "prywalk/internal/base/wire"
 
 const (
 	// The largest FDEs have tens of thousands of bytes.

@@ -4,7 +4,7 @@ package dwarfunwind
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/wire"
+	"prywalk/internal/base/wire"
 )
 
 const (

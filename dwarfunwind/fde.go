@@ -2,7 +2,7 @@
 
 package dwarfunwind
 
-import "prywalk/internal/wire"
+import "prywalk/internal/base/wire"
 
 // fde is a decoded frame description entry (DWARF 5 §6.4.1).
 type fde struct {

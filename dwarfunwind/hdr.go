@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"sort"
 
-	"prywalk/internal/wire"
+	"prywalk/internal/base/wire"
 )
 
 // searchTable is the table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's, as

@@ -272,11 +272,11 @@ func TestRowsEqualReadelfsForCompiledC(t *testing.T) {
 		t.Fatal("gcc is not installed; scripts/setup-tests.sh installs it")
 	}
 	for name, flags := range map[string][]string{
-		"eh_frame":             {"-O2", "-mavx"},
-		"debug_frame":          {"-O2", "-mavx", "-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"},
-		"debug_frame5":         {"-O0", "-gdwarf-5", "-gz=zlib", "-fno-asynchronous-unwind-tables"},
-		"debug_frame, zstd":    {"-O2", "-g", "-Wl,--compress-debug-sections=zstd", "-fno-asynchronous-unwind-tables"},
-		"static":               {"-O2", "-static", "-Wl,--no-eh-frame-hdr"},
+		"eh_frame":          {"-O2", "-mavx"},
+		"debug_frame":       {"-O2", "-mavx", "-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"},
+		"debug_frame5":      {"-O0", "-gdwarf-5", "-gz=zlib", "-fno-asynchronous-unwind-tables"},
+		"debug_frame, zstd": {"-O2", "-g", "-Wl,--compress-debug-sections=zstd", "-fno-asynchronous-unwind-tables"},
+		"static":            {"-O2", "-static", "-Wl,--no-eh-frame-hdr"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "prog")

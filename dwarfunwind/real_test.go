@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"prywalk/internal/elffile"
+	"prywalk/internal/code/elffile"
 	"prywalk/internal/testtargets"
 )
 

@@ -6,7 +6,7 @@ import (
 	"bytes"
 
 	"prywalk/frames"
-	"prywalk/internal/wire"
+	"prywalk/internal/base/wire"
 )
 
 // linearExpr is a register plus a constant; with deref, the word there.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/elffile"
+	"prywalk/internal/code/elffile"
 	"prywalk/internal/testtargets"
 )
 

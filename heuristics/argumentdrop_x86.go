@@ -4,7 +4,7 @@ package heuristics
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/x86"
+	"prywalk/internal/code/x86"
 )
 
 // # The drop of arguments

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"prywalk/frames"
-	"prywalk/internal/x86"
+	"prywalk/internal/code/x86"
 )
 
 func somePlaces(b *testing.B) (*elfCode, []cfiFunc, []uint64) {

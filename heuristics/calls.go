@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
-	"prywalk/internal/x86"
+	"prywalk/internal/code/x86"
 )
 
 const maxTailCallBytes = 64 << 10

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"prywalk/frames"
+	"prywalk/internal/code/x86"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/x86"
 )
 
 var libcPaths = []string{

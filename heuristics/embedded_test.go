@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/code/x86"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/x86"
 )
 
 func v8Builtins(t *testing.T, path string) (out []span) {

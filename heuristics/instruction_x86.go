@@ -2,7 +2,7 @@
 
 package heuristics
 
-import "prywalk/internal/x86"
+import "prywalk/internal/code/x86"
 
 // Instructions are exact for stack pointer, frame pointer, registers saved and restored by whole words, and control
 // flow. Of others only the registers written count ([x86.Inst.WrittenRegs]). A mov to memory of 16 or 32 bits, or of an

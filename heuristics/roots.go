@@ -6,7 +6,7 @@ import (
 	"bytes"
 
 	"prywalk/frames"
-	"prywalk/internal/x86"
+	"prywalk/internal/code/x86"
 )
 
 // entrySize is in bytes. glibc's entry point has 0x26, Free Pascal's 0x51.

@@ -5,7 +5,7 @@ package heuristics
 import (
 	"math/bits"
 
-	"prywalk/internal/x86"
+	"prywalk/internal/code/x86"
 )
 
 type valueKind uint8

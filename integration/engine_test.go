@@ -15,8 +15,8 @@ import (
 	"github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/perfevents"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/perfevents"
 )
 
 func needsPerf(t *testing.T) {

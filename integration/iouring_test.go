@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/attribute"
+	"prywalk/internal/account/attribute"
 	"prywalk/internal/testtargets"
 )
 

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"testing"
 
-	"prywalk/internal/cgroup"
+	"prywalk/internal/host/cgroup"
 	"prywalk/internal/testtargets"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"prywalk/internal/schema"
+	"prywalk/internal/base/schema"
 )
 
 func TestRecordingsOfEachReleaseOpen(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"prywalk/internal/profile"
+	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 
 	"golang.org/x/sys/unix"
 )

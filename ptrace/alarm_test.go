@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 func withAlarm(t *testing.T, body func(c *Controller)) {

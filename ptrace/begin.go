@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 // Begin attaches to a thread and interrupts it, without waiting; [Controller.WaitAny] or [Controller.Poll] reports the

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 func BenchmarkStop(b *testing.B) { benchmarkStop(b) }

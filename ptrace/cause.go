@@ -5,7 +5,7 @@ package ptrace
 import (
 	"os"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 // Cause is why a stop was long.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/osthread"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
 )
 
 func TestCauseOfALongStopIsWhatTookMostOfTheTime(t *testing.T) {

@@ -5,7 +5,7 @@ package ptrace
 import (
 	"testing"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 func TestThirtyTwoBitCodeIsRefusedAndContinues(t *testing.T) {

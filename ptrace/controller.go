@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/osthread"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
 )
 
 // Options configure a [Controller]. Zero values have defaults.

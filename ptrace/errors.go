@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/procmem"
-	"prywalk/internal/refusal"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/host/procmem"
 )
 
 // Errors of stops, returned unwrapped.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 )
 

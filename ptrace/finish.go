@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"prywalk/frames"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 
 	"golang.org/x/sys/unix"
 )

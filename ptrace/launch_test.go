@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"prywalk/internal/launch"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/launch"
+	"prywalk/internal/host/procmem"
 )
 
 func TestLaunchedCommandStartsAsIfByAShell(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/userregs"
+	"prywalk/internal/walk/userregs"
 )
 
 const (

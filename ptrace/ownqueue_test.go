@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/osthread"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 )
 

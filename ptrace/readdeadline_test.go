@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {

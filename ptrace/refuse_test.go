@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"prywalk/internal/launch"
-	"prywalk/internal/procmem"
-	"prywalk/internal/refusal"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/host/launch"
+	"prywalk/internal/host/procmem"
 
 	"golang.org/x/sys/unix"
 )

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 // Results of system calls: negative error numbers (include/linux/errno.h, err.h).

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 // rescuer reaps threads for which a seizure waits, and ends overdue sleeps, on its own OS thread.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 // Sleeper makes a [Controller]'s sleeps.

@@ -2,7 +2,7 @@
 
 package ptrace
 
-import "prywalk/internal/procmem"
+import "prywalk/internal/host/procmem"
 
 // StackCopy is the copied part of a thread's stack.
 type StackCopy struct {

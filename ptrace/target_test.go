@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/launch"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/launch"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 )
 

@@ -2,7 +2,7 @@
 
 package ptrace
 
-import "prywalk/internal/procmem"
+import "prywalk/internal/host/procmem"
 
 type (
 	// SchedStat is a thread's scheduler counts (/proc/TID/schedstat).

@@ -5,7 +5,7 @@ package ptrace
 import (
 	"syscall"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 
 	"golang.org/x/sys/unix"
 )

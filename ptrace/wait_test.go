@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 func (c *Controller) waitSpinning(t *testing.T, l *Attachment, p *target) (s Stop, ok bool) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/printable"
-	"prywalk/internal/tabular"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
 )
 
 // Account writes all comments, which say how a recording was made, and all notes.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/filememory"
-	rec "prywalk/internal/profile"
-	"prywalk/internal/view"
+	"prywalk/internal/host/filememory"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 // ErrNoLocks reports a recording without waits for locks with known owners.

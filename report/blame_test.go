@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	rec "prywalk/internal/profile"
-	"prywalk/internal/view"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 type contention struct {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/printable"
-	"prywalk/internal/view"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/show/view"
 )
 
 func (d *data) selectFrames(flag, function string) (func(frame int32) bool, error) {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/chains"
-	"prywalk/internal/printable"
-	rec "prywalk/internal/profile"
-	"prywalk/internal/view"
-	"prywalk/internal/waits"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/show/chains"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
+	"prywalk/internal/walk/waits"
 )
 
 // maxChains is the default of [Options].N in the text of chains.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/chains"
-	rec "prywalk/internal/profile"
+	"prywalk/internal/show/chains"
+	rec "prywalk/internal/store/profile"
 )
 
 // did adds what a thread of a process did: "run", "queue", or a wait's call and label.

@@ -2,7 +2,7 @@
 
 package report
 
-import "prywalk/internal/printable"
+import "prywalk/internal/base/printable"
 
 const (
 	bold       = "\x1b[1m"

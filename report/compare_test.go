@@ -17,7 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	rec "prywalk/internal/profile"
+	rec "prywalk/internal/store/profile"
 )
 
 type selfTotal struct{ self, total int64 }

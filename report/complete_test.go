@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	rec "prywalk/internal/profile"
-	"prywalk/internal/sample"
+	"prywalk/internal/base/sample"
+	rec "prywalk/internal/store/profile"
 )
 
 // Forty sleeping threads with complete stacks and a busy one, a quarter of whose CPU time is incomplete: 98 % of

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/tabular"
+	"prywalk/internal/base/tabular"
 )
 
 func TestEveryFormBeginsWithTheConclusion(t *testing.T) {

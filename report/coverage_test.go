@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	rec "prywalk/internal/profile"
+	rec "prywalk/internal/store/profile"
 )
 
 func TestNamesThatAreThereAreNotAskedFor(t *testing.T) {

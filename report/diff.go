@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/statistics"
-	"prywalk/internal/view"
+	"prywalk/internal/base/statistics"
+	"prywalk/internal/show/view"
 )
 
 // ErrNormalization reports a [DiffOptions].Per that is not one of [Normalizations].

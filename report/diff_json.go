@@ -7,8 +7,8 @@ import (
 	"cmp"
 	"io"
 
-	"prywalk/internal/printable"
-	"prywalk/internal/schema"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/schema"
 )
 
 type jsonFigure struct {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
 )
 
 type pageDiff struct {

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/statistics"
-	"prywalk/internal/tabular"
+	"prywalk/internal/base/statistics"
+	"prywalk/internal/base/tabular"
 )
 
 var drawnDiffs = flag.Int("diffs", 20, "diffs that are drawn for each cell of the table in docs/report.md")

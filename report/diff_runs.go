@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 
-	"prywalk/internal/statistics"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/statistics"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
 )
 
 const minTestedShare = 0.01

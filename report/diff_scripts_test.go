@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/view"
+	"prywalk/internal/show/view"
 )
 
 func TestSeveralRunsCompareFunctionsOfScripts(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
 )
 
 type side struct {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"prywalk/internal/statistics"
-	"prywalk/internal/view"
+	"prywalk/internal/base/statistics"
+	"prywalk/internal/show/view"
 )
 
 // comparison compares two sides. Values are scaled by [DiffOptions].Per.

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/printable"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
 )
 
 // Table writes the functions that became slower or faster: significant and untested changes, or all with

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	rec "prywalk/internal/profile"
+	rec "prywalk/internal/store/profile"
 )
 
 func ticked(t *testing.T, seconds int64, ticks map[uint64]int64) *profile.Profile {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"prywalk/internal/tabular"
+	"prywalk/internal/base/tabular"
 )
 
 type diffUnit struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	rec "prywalk/internal/profile"
+	rec "prywalk/internal/store/profile"
 )
 
 // A small server: names by address.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/printable"
-	rec "prywalk/internal/profile"
-	"prywalk/internal/view"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 // Folded writes a line per distinct stack: process, thread and frames from the outermost, separated by semicolons, a

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/export"
+	"prywalk/internal/show/export"
 )
 
 // Firefox writes the profile for profiler.firefox.com ([export.Firefox]).

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	rec "prywalk/internal/profile"
+	rec "prywalk/internal/store/profile"
 )
 
 // fuzzedForms are all forms of a profile.

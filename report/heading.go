@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/printable"
-	rec "prywalk/internal/profile"
-	"prywalk/internal/runstats"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 // headWidth is of each line above the table.

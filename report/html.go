@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/view"
+	"prywalk/internal/show/view"
 )
 
 //go:embed page.css

@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/filememory"
-	"prywalk/internal/incomplete"
-	"prywalk/internal/printable"
-	rec "prywalk/internal/profile"
-	"prywalk/internal/schema"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/incomplete"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/schema"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/host/filememory"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 // jsonShare is the part of --max-memory that the text of functions and calls may have.

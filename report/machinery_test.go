@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	rec "prywalk/internal/profile"
+	rec "prywalk/internal/store/profile"
 )
 
 // An interpreter's loop runs two managed frames, and once only itself.

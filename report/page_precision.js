@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 "use strict";
 // How many digits a figure bears, and which changes are more than chance: as the tables in the terminal have it
-// (internal/tabular, Precision).
+// (internal/base/tabular, Precision).
 const precision = (() => {
   const decade = (err) => Math.floor(Math.log10(err) + 1e-9); // of an error's first digit
   // error is the standard error of a share of n samples, 0 if it is not known.

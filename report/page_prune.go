@@ -5,8 +5,8 @@ package report
 import (
 	"fmt"
 
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
 )
 
 // prune lists the nodes to draw, parents first, and returns the drawn node of each.

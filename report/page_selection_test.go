@@ -12,8 +12,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	rec "prywalk/internal/profile"
-	"prywalk/internal/view"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 func selected(ctx context.Context, t *testing.T) map[string]string {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	rec "prywalk/internal/profile"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 // Of more intervals, those of a row within a cell of time are merged: 800,000 are about 7 MB of the page.

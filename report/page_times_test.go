@@ -20,8 +20,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/pprof/profile"
 
-	rec "prywalk/internal/profile"
-	"prywalk/internal/view"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 // intervalsOf reads pageTimes.Columns, and fills page.Rows.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"testing"
 
-	"prywalk/internal/protobuf"
+	"prywalk/internal/base/protobuf"
 )
 
 // fields reads a message by its field numbers; of a repeated field all.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/printable"
-	"prywalk/internal/view"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/show/view"
 )
 
 // Options select what of a profile is shown, and how.

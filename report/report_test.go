@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	rec "prywalk/internal/profile"
-	"prywalk/internal/tabular"
+	"prywalk/internal/base/tabular"
+	rec "prywalk/internal/store/profile"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/languages"
-	rec "prywalk/internal/profile"
+	"prywalk/internal/base/languages"
+	rec "prywalk/internal/store/profile"
 )
 
 func TestReportByRoleBelievesTheRecording(t *testing.T) {

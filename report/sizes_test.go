@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/filememory"
-	rec "prywalk/internal/profile"
+	"prywalk/internal/host/filememory"
+	rec "prywalk/internal/store/profile"
 )
 
 // Each figure is cheap in a file.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/printable"
-	"prywalk/internal/sourcelines"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/code/sourcelines"
+	"prywalk/internal/show/view"
 )
 
 // Source writes matching functions' lines with values. Text is read below dir, or, if the user owns the file, from the

@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/attribute"
-	"prywalk/internal/printable"
-	rec "prywalk/internal/profile"
-	"prywalk/internal/schema"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/schema"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 // jsonStay is one uninterrupted stay of a thread in a function; times in ns.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	rec "prywalk/internal/profile"
+	rec "prywalk/internal/store/profile"
 )
 
 type trueStay struct{ from, to int64 }

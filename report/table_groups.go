@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/printable"
-	rec "prywalk/internal/profile"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
-	"prywalk/internal/waits"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
+	"prywalk/internal/walk/waits"
 )
 
 const (

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/printable"
-	rec "prywalk/internal/profile"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 const maxWaitFrames = 6

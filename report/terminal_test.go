@@ -20,9 +20,9 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	rec "prywalk/internal/profile"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
 )
 
 // Addresses without an entry have no name.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/printable"
-	"prywalk/internal/tabular"
-	"prywalk/internal/view"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
 )
 
 // Tree writes the call tree from the threads' first functions. Branches below Options.MinShare of the whole are summed

@@ -8,8 +8,8 @@
 # A release that cannot be had is told, and left out.
 #
 # For a new release (CONTRIBUTING.md) compare what its sources changed with the table of releases in
-# internal/runtimes/hotspot/doc.go, which has the file for each: frame_x86.inline.hpp with interpreted.go, stubGenerator
-# with rules_x86.go; the order of waiters, objectMonitor.cpp, with internal/dump/confirmations.go. gHotSpotVMStructs
+# internal/walk/runtimes/hotspot/doc.go, which has the file for each: frame_x86.inline.hpp with interpreted.go, stubGenerator
+# with rules_x86.go; the order of waiters, objectMonitor.cpp, with internal/show/dump/confirmations.go. gHotSpotVMStructs
 # describes the rest: an error of detection names a missing field. Run TestJavaStacksMatchTheSourceByName of integration/oracle with C1, C2 and
 # the interpreter.
 set -eu

@@ -6,9 +6,9 @@
 #
 # For a new release (CONTRIBUTING.md) compare "nm node | grep v8dbg_" of both releases; fields of BytecodeArray, Code
 # and ScopeInfo; numbers of CodeKind; codegen/source-position-table.cc with "fields" and "layoutOf" in
-# internal/runtimes/v8/layout.go. Set NODE_RELEASES=/usr/local/lib/node-releases for the tests. A tier or builtin
+# internal/walk/runtimes/v8/layout.go. Set NODE_RELEASES=/usr/local/lib/node-releases for the tests. A tier or builtin
 # without frame pointer ends in no-rule in node-chain of internal/testtargets/targets.go: see
-# internal/runtimes/v8/embedded.go.
+# internal/walk/runtimes/v8/embedded.go.
 set -eu
 
 dir=${1:-/usr/local/lib/node-releases}

@@ -10,7 +10,7 @@
 # release that cannot be had is reported, and left out.
 #
 # For a new release (CONTRIBUTING.md) compare _zend_executor_globals, _zend_op_array and _zend_generator with "layouts"
-# in internal/runtimes/php/layout.go. A new way to make fibers' stacks: heuristics/stackend.go.
+# in internal/walk/runtimes/php/layout.go. A new way to make fibers' stacks: heuristics/stackend.go.
 set -eu
 
 dir=${1:-/usr/local/lib/php-releases}

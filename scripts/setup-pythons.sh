@@ -8,7 +8,7 @@
 # library, which the program is made to use (patchelf). Needs root for apt's signing keys only, and Debian.
 # A release that is not available is left out, with a message.
 #
-# For a new release (CONTRIBUTING.md) see "To add a release" of internal/runtimes/cpython/doc.go, and add a recorded
+# For a new release (CONTRIBUTING.md) see "To add a release" of internal/walk/runtimes/cpython/doc.go, and add a recorded
 # image (internal/testtargets/pythonimages).
 set -eu
 

@@ -10,7 +10,7 @@
 #
 # For a new release (CONTRIBUTING.md) compare vm_core.h, ractor_core.h, thread_pthread.h and iseq.h (gdb prints offsets:
 # gdb -ex 'ptype /o struct rb_thread_struct' vm.o), and for labels vm_backtrace.c, with
-# internal/runtimes/ruby/layout.go, which has a row for each release; doc.go there lists what else differs.
+# internal/walk/runtimes/ruby/layout.go, which has a row for each release; doc.go there lists what else differs.
 set -eu
 
 dir=${1:-/usr/local/lib/ruby-releases}

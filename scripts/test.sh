@@ -30,7 +30,7 @@ case " ${GOFLAGS:-}" in
 esac
 export GOFLAGS="${GOFLAGS:-} -trimpath"
 # The long ones begin first: go test starts packages, and prints their results, in the order that it is given.
-long='./integration ./integration/torture ./internal/sampler ./integration/oracle ./internal/dump ./integration/agent'
+long='./integration ./integration/torture ./internal/watch/sampler ./integration/oracle ./internal/show/dump ./integration/agent'
 alone='./counts ./deadlocks'
 
 # tests MODULE PACKAGES_AND_FLAGS: the events of some tests.

@@ -5,7 +5,7 @@ package main
 import (
 	"prywalk/benchmarks/recordings"
 	"prywalk/benchmarks/stats"
-	"prywalk/internal/statistics"
+	"prywalk/internal/base/statistics"
 )
 
 type complete struct {

@@ -4,7 +4,7 @@ package main
 
 import (
 	"prywalk/benchmarks/stats"
-	"prywalk/internal/statistics"
+	"prywalk/internal/base/statistics"
 )
 
 // errorRate is the probability that chance alone makes any of all comparisons differ.

@@ -9,7 +9,7 @@ import (
 
 	"prywalk/benchmarks/recordings"
 	"prywalk/benchmarks/stats"
-	"prywalk/internal/statistics"
+	"prywalk/internal/base/statistics"
 )
 
 type figures struct {

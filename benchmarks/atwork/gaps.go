@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 // A thread of real-time priority reads its clock on each processor. A jump is a gap: the machine took the processor.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 type cpuMeter struct {

@@ -4,7 +4,7 @@ package bench
 
 import (
 	"prywalk/benchmarks/bench/tools"
-	"prywalk/internal/schema"
+	"prywalk/internal/base/schema"
 )
 
 // Result is the output of --json.

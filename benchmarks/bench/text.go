@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"prywalk/internal/printable"
+	"prywalk/internal/base/printable"
 )
 
 // Header writes the column heads.

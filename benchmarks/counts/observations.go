@@ -7,10 +7,10 @@ import (
 	"maps"
 	"time"
 
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe"
-	"prywalk/internal/osthread"
-	"prywalk/internal/procmem"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
 )
 

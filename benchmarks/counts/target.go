@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 type crowd struct {

@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"time"
 
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/profile"
-	"prywalk/internal/sampler"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/watch/sampler"
 )
 
 const (

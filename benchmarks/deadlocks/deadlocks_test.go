@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/dump/locks"
+	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/waits"
+	"prywalk/internal/walk/waits"
 )
 
 const patience = 4 * time.Minute

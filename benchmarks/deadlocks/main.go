@@ -21,7 +21,7 @@ import (
 
 	"prywalk/benchmarks/command"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/waits"
+	"prywalk/internal/walk/waits"
 )
 
 var programs = []string{"redis-contended", "postgres-contended", "mariadb-contended", "java-contended"}

@@ -9,11 +9,11 @@ import (
 	"io"
 	"time"
 
-	"prywalk/internal/dump"
-	"prywalk/internal/dump/locks"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/symbols"
-	"prywalk/internal/waits"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/symbols"
+	"prywalk/internal/show/dump"
+	"prywalk/internal/show/dump/locks"
+	"prywalk/internal/walk/waits"
 )
 
 type tally struct {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/statistics"
+	"prywalk/internal/base/statistics"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 type counts struct {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"prywalk/benchmarks/stats"
-	"prywalk/internal/statistics"
+	"prywalk/internal/base/statistics"
 )
 
 func show(tools []*tool) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	rec "prywalk/internal/profile"
+	rec "prywalk/internal/store/profile"
 )
 
 type stacks struct {

@@ -5,7 +5,7 @@ package main
 import (
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 func cpuOf(pid int) (float64, error) {

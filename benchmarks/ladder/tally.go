@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 type tally struct {

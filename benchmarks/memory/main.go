@@ -28,8 +28,8 @@ import (
 	"prywalk/benchmarks/command"
 	"prywalk/benchmarks/machine"
 	"prywalk/benchmarks/markdown"
-	"prywalk/internal/sampler"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/sampler"
 )
 
 var (

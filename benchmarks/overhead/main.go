@@ -27,7 +27,7 @@ import (
 	"prywalk/benchmarks/command"
 	"prywalk/benchmarks/overhead/load"
 	"prywalk/benchmarks/overhead/peers"
-	"prywalk/internal/profile"
+	"prywalk/internal/store/profile"
 )
 
 func main() { command.Main("overhead", run) }

@@ -7,11 +7,11 @@ import (
 	"strconv"
 
 	"prywalk/frames"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe"
-	"prywalk/internal/observe/taskstack"
-	"prywalk/internal/procmem"
-	"prywalk/internal/symbols"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/symbols"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/observe/taskstack"
 	"prywalk/ptrace"
 )
 

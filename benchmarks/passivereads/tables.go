@@ -13,7 +13,7 @@ import (
 	"prywalk/benchmarks/machine"
 	"prywalk/benchmarks/markdown"
 	"prywalk/benchmarks/stats"
-	"prywalk/internal/statistics"
+	"prywalk/internal/base/statistics"
 )
 
 const sectionName = "passivereads"

@@ -7,11 +7,11 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"prywalk/internal/observe"
-	"prywalk/internal/osthread"
-	"prywalk/internal/procmem"
-	"prywalk/internal/refusal"
-	"prywalk/internal/sample"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
 )
 

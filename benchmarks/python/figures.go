@@ -15,7 +15,7 @@ import (
 
 	"prywalk/benchmarks/markdown"
 	"prywalk/benchmarks/stats"
-	"prywalk/internal/statistics"
+	"prywalk/internal/base/statistics"
 )
 
 type figures struct {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"prywalk/benchmarks/stats"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 type window struct{ from, to int64 }

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 type target struct {

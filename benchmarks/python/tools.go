@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 type tool struct {

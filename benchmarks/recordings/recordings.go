@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/attribute"
-	"prywalk/internal/incomplete"
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/incomplete"
 )
 
 // Columns: ticks, and three clocks, ns.

@@ -28,7 +28,7 @@ import (
 	"time"
 
 	"prywalk/benchmarks/command"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 )
 

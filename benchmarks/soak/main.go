@@ -20,14 +20,14 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/perfengine"
-	"prywalk/internal/perfevents"
-	"prywalk/internal/procmem"
-	"prywalk/internal/profile"
-	"prywalk/internal/sampler"
-	"prywalk/internal/symbols"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/symbols"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/perfengine"
+	"prywalk/internal/watch/perfevents"
+	"prywalk/internal/watch/sampler"
 )
 
 func main() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stats has the statistics of the measurements beside those of prywalk/internal/statistics.
+// Package stats has the statistics of the measurements beside those of prywalk/internal/base/statistics.
 //
 // Shares that a profiler sees are ratios of sums over time slices. Successive samples are alike, so the error is
 // estimated from the differences between slices (the linearised variance of a ratio estimator, Cochran, Sampling

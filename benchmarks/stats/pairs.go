@@ -5,7 +5,7 @@ package stats
 import (
 	"math"
 
-	"prywalk/internal/statistics"
+	"prywalk/internal/base/statistics"
 )
 
 // Slice is what one profiler saw in a slice of time.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/code/loadedcode"
 )
 
 var programs = []string{"redis", "python", "node", "java", "cpp"}

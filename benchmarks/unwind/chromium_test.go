@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/testtargets"
 )
 

@@ -13,12 +13,12 @@ import (
 
 	"prywalk/benchmarks/unwind/snapshot"
 	"prywalk/frames"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe"
-	"prywalk/internal/process"
-	"prywalk/internal/procmem"
-	"prywalk/internal/refusal"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/process"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
 )
 

@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/agent"
-	"prywalk/internal/commandline"
-	"prywalk/internal/console"
-	"prywalk/internal/exit"
-	"prywalk/internal/recording"
-	"prywalk/internal/sampler"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/command/agent"
+	"prywalk/internal/command/commandline"
+	"prywalk/internal/command/console"
+	"prywalk/internal/command/recording"
+	"prywalk/internal/watch/sampler"
 )
 
 type agentFlags struct {

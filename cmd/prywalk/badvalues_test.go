@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/commandline"
-	"prywalk/internal/exit"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/command/commandline"
 )
 
 var leaks = []string{"strconv.", "ParseInt", "ParseFloat", "ParseBool", "time:", "error parsing regexp",

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"prywalk/internal/commandline"
-	"prywalk/internal/dump/stacks"
-	"prywalk/internal/exit"
-	"prywalk/internal/selection"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/command/commandline"
+	"prywalk/internal/host/selection"
+	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
 
 	"golang.org/x/sys/unix"

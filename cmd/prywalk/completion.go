@@ -5,7 +5,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/exit"
+	"prywalk/internal/base/exit"
 )
 
 func setCompletionCommand(root *cobra.Command) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/container"
-	"prywalk/internal/exit"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/host/container"
 )
 
 func TestSeveralContainersOfANameAreListed(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/safeopen"
+	"prywalk/internal/host/safeopen"
 )
 
 const copyFD = 3

@@ -15,13 +15,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/commandline"
-	"prywalk/internal/console"
-	"prywalk/internal/demo"
-	"prywalk/internal/launch"
-	"prywalk/internal/profile"
-	"prywalk/internal/recording"
-	"prywalk/internal/sampler"
+	"prywalk/internal/command/commandline"
+	"prywalk/internal/command/console"
+	"prywalk/internal/command/demo"
+	"prywalk/internal/command/recording"
+	"prywalk/internal/host/launch"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/watch/sampler"
 	"prywalk/report"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/exit"
-	"prywalk/internal/profile"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/store/profile"
 )
 
 func recorded(t *testing.T, name string, ticks ...int64) string {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/console"
-	"prywalk/internal/doctor"
-	"prywalk/internal/exit"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/command/console"
+	"prywalk/internal/command/doctor"
 )
 
 func newDoctor() *cobra.Command {

@@ -14,19 +14,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/commandline"
-	"prywalk/internal/console"
-	"prywalk/internal/dump"
-	"prywalk/internal/dump/stacks"
-	"prywalk/internal/dump/text"
-	"prywalk/internal/exit"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe"
-	"prywalk/internal/printable"
-	"prywalk/internal/process"
-	"prywalk/internal/recording"
-	"prywalk/internal/refusal"
-	"prywalk/internal/runstats"
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/command/commandline"
+	"prywalk/internal/command/console"
+	"prywalk/internal/command/recording"
+	"prywalk/internal/host/process"
+	"prywalk/internal/show/dump"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/show/dump/text"
+	"prywalk/internal/watch/observe"
 )
 
 type dumpFlags struct {

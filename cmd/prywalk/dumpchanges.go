@@ -12,16 +12,16 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/commandline"
-	"prywalk/internal/console"
-	"prywalk/internal/core"
-	"prywalk/internal/dump"
-	"prywalk/internal/dump/changes"
-	"prywalk/internal/dump/stacks"
-	"prywalk/internal/dump/text"
-	"prywalk/internal/exit"
-	"prywalk/internal/printable"
-	"prywalk/internal/refusal"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/command/commandline"
+	"prywalk/internal/command/console"
+	"prywalk/internal/show/dump"
+	"prywalk/internal/show/dump/changes"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/show/dump/text"
+	"prywalk/internal/walk/core"
 )
 
 // changeFlags compare two dumps.

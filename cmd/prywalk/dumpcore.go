@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/console"
-	"prywalk/internal/core"
-	"prywalk/internal/dump"
-	"prywalk/internal/exit"
-	"prywalk/internal/printable"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/command/console"
+	"prywalk/internal/show/dump"
+	"prywalk/internal/walk/core"
 )
 
 type coreFlags struct{ core, sysroot string }

@@ -7,16 +7,16 @@ import (
 	"errors"
 	"io"
 
-	"prywalk/internal/console"
-	"prywalk/internal/core"
-	"prywalk/internal/dump"
-	"prywalk/internal/dump/locks"
-	"prywalk/internal/dump/text"
-	"prywalk/internal/exit"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/printable"
-	"prywalk/internal/refusal"
-	"prywalk/internal/selfhang"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/command/console"
+	"prywalk/internal/host/selfhang"
+	"prywalk/internal/show/dump"
+	"prywalk/internal/show/dump/locks"
+	"prywalk/internal/show/dump/text"
+	"prywalk/internal/walk/core"
 )
 
 // maxChains bounds the rows of each table of chains, without -n.

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/exit"
-	"prywalk/internal/observe"
-	"prywalk/internal/perfengine"
-	"prywalk/internal/perfevents"
-	"prywalk/internal/sampler"
-	"prywalk/internal/symbols"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/code/symbols"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/perfengine"
+	"prywalk/internal/watch/perfevents"
+	"prywalk/internal/watch/sampler"
 )
 
 type engineFlags struct {

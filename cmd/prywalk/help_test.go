@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/commandline"
-	"prywalk/internal/exit"
-	"prywalk/internal/refusal"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/command/commandline"
 )
 
 func helpOf(t *testing.T, args ...string) string {

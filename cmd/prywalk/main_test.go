@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/exit"
+	"prywalk/internal/base/exit"
 	"prywalk/internal/testtargets"
 
 	pprof "github.com/google/pprof/profile"

@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/mcpserver"
+	"prywalk/internal/command/mcpserver"
 )
 
 func newMCP() *cobra.Command {

@@ -18,14 +18,14 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/commandline"
-	"prywalk/internal/console"
-	"prywalk/internal/container"
-	"prywalk/internal/exit"
-	"prywalk/internal/printable"
-	"prywalk/internal/procmem"
-	"prywalk/internal/selection"
-	"prywalk/internal/tabular"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/command/commandline"
+	"prywalk/internal/command/console"
+	"prywalk/internal/host/container"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/host/selection"
 )
 
 func processes() (list []selection.Process) {

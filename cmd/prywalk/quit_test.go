@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/exit"
+	"prywalk/internal/base/exit"
 	"prywalk/internal/testtargets"
 )
 

@@ -12,17 +12,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/commandline"
-	"prywalk/internal/condition"
-	"prywalk/internal/console"
-	"prywalk/internal/exit"
-	"prywalk/internal/observe"
-	"prywalk/internal/printable"
-	"prywalk/internal/procmem"
-	"prywalk/internal/profile"
-	"prywalk/internal/recording"
-	"prywalk/internal/sampler"
-	"prywalk/internal/view"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/command/commandline"
+	"prywalk/internal/command/condition"
+	"prywalk/internal/command/console"
+	"prywalk/internal/command/recording"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/show/view"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/sampler"
 )
 
 type recordFlags struct {

@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/commandline"
-	"prywalk/internal/console"
-	"prywalk/internal/exit"
-	"prywalk/internal/profile"
-	"prywalk/internal/profilenames"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/command/commandline"
+	"prywalk/internal/command/console"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/store/profilenames"
 	"prywalk/report"
 )
 

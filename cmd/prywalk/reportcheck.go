@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/exit"
-	"prywalk/internal/printable"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/base/printable"
 	"prywalk/report"
 )
 

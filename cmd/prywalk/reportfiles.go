@@ -7,7 +7,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/profile"
+	"prywalk/internal/store/profile"
 	"prywalk/report"
 )
 

@@ -16,7 +16,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/exit"
+	"prywalk/internal/base/exit"
 	"prywalk/internal/testtargets"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prywalk/docs"
-	"prywalk/internal/exit"
+	"prywalk/internal/base/exit"
 )
 
 func newSchema() *cobra.Command {

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/console"
-	"prywalk/internal/exit"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/command/console"
 	"prywalk/internal/testtargets"
 
 	pprof "github.com/google/pprof/profile"

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/exit"
+	"prywalk/internal/base/exit"
 	"prywalk/internal/testtargets"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/exit"
-	"prywalk/internal/profile"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 )
 

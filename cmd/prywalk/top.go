@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/commandline"
-	"prywalk/internal/console"
-	"prywalk/internal/exit"
-	"prywalk/internal/recording"
-	"prywalk/internal/sampler"
-	"prywalk/internal/top"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/command/commandline"
+	"prywalk/internal/command/console"
+	"prywalk/internal/command/recording"
+	"prywalk/internal/show/top"
+	"prywalk/internal/watch/sampler"
 )
 
 type topFlags struct {

@@ -46,7 +46,7 @@ var tests = []struct {
 	{pkg: "./integration/machine/inside", run: "-test.run=.", limit: jobTime},
 	// No compiler is there for the program of TestAThreadReplacedByExecHasNoOtherTracer.
 	{pkg: "./ptrace", run: "-test.skip=Storm|Fuzz|ReplacedByExec", limit: jobTime},
-	{pkg: "./internal/procmem", run: "-test.run=Test", limit: jobTime},
+	{pkg: "./internal/host/procmem", run: "-test.run=Test", limit: jobTime},
 	{pkg: "./benchmarks/counts", run: "-test.run=Risen/observations" + updates(), limit: jobTime},
 	{pkg: "./integration/oracle", run: "-test.run=Exact|ColdParts",
 		env: oracleSteps + "=" + steps() + " ORACLE_TIME=" + oracleTime().String() + " ORACLE_SECTIONS=" +

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/core"
-	"prywalk/internal/dump"
-	"prywalk/internal/dump/stacks"
+	"prywalk/internal/show/dump"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/core"
 
 	"prywalk/integration/machine"
 )

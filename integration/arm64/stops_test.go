@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"prywalk/integration/arm64/recorded"
-	"prywalk/internal/core"
-	"prywalk/internal/dump/stacks"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/core"
 )
 
 // stop is a place in a program, with its chain of functions, innermost first. The outer callers are of the C library or

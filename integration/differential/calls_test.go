@@ -13,7 +13,7 @@ import (
 	"github.com/go-delve/delve/pkg/dwarf/frame"
 	"golang.org/x/arch/x86/x86asm"
 
-	"prywalk/internal/dump/stacks"
+	"prywalk/internal/show/dump/stacks"
 )
 
 type process struct {

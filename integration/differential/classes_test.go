@@ -5,7 +5,7 @@ package differential
 import (
 	"slices"
 
-	"prywalk/internal/dump/stacks"
+	"prywalk/internal/show/dump/stacks"
 )
 
 // split is where another tool's chain departs from prywalk's. at is the first index that differs.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/dump/stacks"
+	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
 )
 

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"prywalk/internal/dump/stacks"
+	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
 )
 

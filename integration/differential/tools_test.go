@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/dump/stacks"
+	"prywalk/internal/show/dump/stacks"
 )
 
 type pcsByThread map[int][]uint64

@@ -7,7 +7,7 @@ import (
 
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/code/loadedcode"
 )
 
 // excused reports whether the call frame information is proven wrong at the frame whose caller was not found: it has no

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/testtargets"
 )
 

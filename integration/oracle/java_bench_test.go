@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/managed"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
 )
 
 func BenchmarkJavaNames(b *testing.B) {

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/managed"
-	"prywalk/internal/procmem"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/walk/managed"
 )
 
 // JavaSampler repeatedly stops the busiest Java thread of a program, and names its frames.

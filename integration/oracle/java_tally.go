@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 
 	"prywalk/frames"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 // JavaTally counts the answers. The zero value is ready.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/callstack"
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/walk/callstack"
 
 	"prywalk/internal/testtargets"
 )

@@ -14,15 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/callstack"
-	"prywalk/internal/dump"
-	"prywalk/internal/dump/locks"
-	"prywalk/internal/dump/text"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/managed"
-	"prywalk/internal/procmem"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/show/dump"
+	"prywalk/internal/show/dump/locks"
+	"prywalk/internal/show/dump/text"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/waits"
+	"prywalk/internal/walk/callstack"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
 )
 
 const waitThreads, ringThreads = 16, 3

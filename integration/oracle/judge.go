@@ -9,8 +9,8 @@ import (
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/elffile"
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/code/loadedcode"
 )
 
 // Judge is a way of walking that is compared with the true chain.

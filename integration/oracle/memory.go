@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 type liveMemory int

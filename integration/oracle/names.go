@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"prywalk/dwarfunwind"
-	"prywalk/internal/elffile"
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/code/loadedcode"
 )
 
 type files struct {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/userregs"
+	"prywalk/internal/walk/userregs"
 )
 
 // nr is the system call that the thread is about to make, if any.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/userregs"
+	"prywalk/internal/walk/userregs"
 )
 
 // NT_PRSTATUS, and NT_ARM_PAC_MASK, the bits of pointer signatures.

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/procmem"
-	"prywalk/internal/runtimes/golang"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/runtimes/golang"
 )
 
 // Options select what is stepped.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	processes "prywalk/internal/loadedcode"
+	processes "prywalk/internal/code/loadedcode"
 	"prywalk/internal/testtargets"
 )
 

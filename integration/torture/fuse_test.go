@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 
 	"prywalk/internal/testtargets"

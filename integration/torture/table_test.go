@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 
 	"prywalk/internal/testtargets"

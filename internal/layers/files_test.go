@@ -9,44 +9,44 @@ import (
 	"testing"
 )
 
-// opens are restricted: strangers name files (internal/safeopen opens those), and other users put links where files are
-// written (internal/outfile).
+// opens are restricted: strangers name files (internal/host/safeopen opens those), and other users put links where
+// files are written (internal/host/outfile).
 var opens = regexp.MustCompile(`^(` +
 	`os\.(Open|OpenFile|OpenInRoot|OpenRoot|ReadFile|WriteFile|Create|CreateTemp|Rename|DirFS)|` +
 	`unix\.(Open|Openat|Openat2|Creat|Renameat2?|Rename)|syscall\.(Open|Openat)|elf\.Open|ioutil\..*)$`)
 
 // mayOpen are the functions that open files otherwise, with the reason.
 var mayOpen = map[string]string{
-	"internal/doctor/check.go read":          "the kernel's files below /proc and /sys",
-	"internal/container/container.go Labels": "/proc/PID/cgroup",
-	"internal/cgroup":                        "the kernel's files below /proc and of control groups",
-	"internal/profile/read.go readFile":      "the recording that the user names, for a command of the user's",
-	"internal/profile/backup.go": "the recording that the user names and its second name, in one " +
+	"internal/command/doctor/check.go read":       "the kernel's files below /proc and /sys",
+	"internal/host/container/container.go Labels": "/proc/PID/cgroup",
+	"internal/host/cgroup":                        "the kernel's files below /proc and of control groups",
+	"internal/store/profile/read.go readFile":     "the recording that the user names, for a command of the user's",
+	"internal/store/profile/backup.go": "the recording that the user names and its second name, in one " +
 		"directory; no link is followed",
-	"internal/console/pipe.go AwaitReader":      "a pipe that the user names is opened, and nothing is written to it",
-	"internal/launch/fork.go environment":       "/proc/self/environ",
-	"internal/launch/startsignals.go":           "/proc/self/exe",
-	"internal/selfruntime/monitor.go":           "prywalk's own entries below /proc",
-	"internal/perfevents/reader.go cpuList":     "/sys/devices/system/cpu/online",
-	"internal/symbols/kallsyms.go":              "/proc/kallsyms",
-	"internal/process/check.go comm":            "/proc/PID/comm",
-	"internal/process/process.go LoadedProgram": "/proc/PID/cmdline",
-	"internal/process/explain.go":               "/proc/PID/attr/current",
-	"internal/process/gates.go":                 "/proc",
-	"internal/process/gensyscalls.go":           "a generator of source code",
-	"internal/waits/openfiles.go read":          "descriptors below /proc/PID, tables below /proc/PID/net, /proc/locks",
-	"internal/process/status.go":                "/proc/PID/status and stat",
-	"internal/process/tree.go":                  "/proc/PID/task/TID/children and stat",
-	"cmd/prywalk/dumpcore.go openCore":          "the core that the user names",
-	"internal/recording/signals.go":             "/dev/tty",
-	"internal/selection/finder.go":              "/proc/PID/comm, cmdline and cgroup",
-	"internal/agent/client.go":                  "certificates and a token that the user names",
-	"internal/agent/resource.go":                "/proc/PID/comm, cgroup and environ",
-	"internal/mcpserver/lists.go open":          "a recording below the directory that the user names; no link leads out",
-	"internal/safeopen/mounts.go read":          "/proc/PID/mountinfo",
-	"internal/dump/changes/file.go Read":        "a dump that the user names",
-	"internal/outfile":                          "it is the one way to write",
-	"internal/safeopen":                         "it is the one way to open",
+	"internal/command/console/pipe.go AwaitReader":   "a pipe that the user names is opened, and nothing is written to it",
+	"internal/host/launch/fork.go environment":       "/proc/self/environ",
+	"internal/host/launch/startsignals.go":           "/proc/self/exe",
+	"internal/host/selfruntime/monitor.go":           "prywalk's own entries below /proc",
+	"internal/watch/perfevents/reader.go cpuList":    "/sys/devices/system/cpu/online",
+	"internal/code/symbols/kallsyms.go":              "/proc/kallsyms",
+	"internal/host/process/check.go comm":            "/proc/PID/comm",
+	"internal/host/process/process.go LoadedProgram": "/proc/PID/cmdline",
+	"internal/host/process/explain.go":               "/proc/PID/attr/current",
+	"internal/host/process/gates.go":                 "/proc",
+	"internal/host/process/gensyscalls.go":           "a generator of source code",
+	"internal/walk/waits/openfiles.go read":          "/proc/PID/fd, tables below /proc/PID/net, /proc/locks",
+	"internal/host/process/status.go":                "/proc/PID/status and stat",
+	"internal/host/process/tree.go":                  "/proc/PID/task/TID/children and stat",
+	"cmd/prywalk/dumpcore.go openCore":               "the core that the user names",
+	"internal/command/recording/signals.go":          "/dev/tty",
+	"internal/host/selection/finder.go":              "/proc/PID/comm, cmdline and cgroup",
+	"internal/command/agent/client.go":               "certificates and a token that the user names",
+	"internal/command/agent/resource.go":             "/proc/PID/comm, cgroup and environ",
+	"internal/command/mcpserver/lists.go open":       "a recording below the user's directory; no link leads out",
+	"internal/host/safeopen/mounts.go read":          "/proc/PID/mountinfo",
+	"internal/show/dump/changes/file.go Read":        "a dump that the user names",
+	"internal/host/outfile":                          "it is the one way to write",
+	"internal/host/safeopen":                         "it is the one way to open",
 }
 
 func product(pkg string) bool { return level(pkg) >= 0 }
@@ -75,8 +75,8 @@ func TestFilesAreOpenedInOneWay(t *testing.T) {
 				}
 				i := slices.IndexFunc(places, func(p string) bool { return mayOpen[p] != "" })
 				if i < 0 {
-					t.Errorf("%s: %s calls %s.%s: use internal/safeopen to read and internal/outfile to write", s.path, f.Name.Name,
-						x.Name, sel.Sel.Name)
+					t.Errorf("%s: %s calls %s.%s: use internal/host/safeopen to read and internal/host/outfile to write",
+						s.path, f.Name.Name, x.Name, sel.Sel.Name)
 					return true
 				}
 				used[places[i]] = true

@@ -34,7 +34,7 @@ func testFunctions(t *testing.T) map[string]map[string]*testFunction {
 	all := map[string]map[string]*testFunction{}
 	for i := range treeOf(t).files {
 		f := &treeOf(t).files[i]
-		if !strings.HasSuffix(f.path, "_test.go") || !isOurs(f.dir) || f.dir == "internal/statistics" {
+		if !strings.HasSuffix(f.path, "_test.go") || !isOurs(f.dir) || f.dir == "internal/base/statistics" {
 			continue
 		}
 		key := f.dir + " " + f.pkg

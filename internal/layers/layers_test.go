@@ -20,40 +20,45 @@ const module = "prywalk"
 // order lists packages from the lowest up. A package imports only from earlier lines; packages on one line never import
 // each other.
 var order = [][]string{
-	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf",
-		"internal/osthread", "internal/statistics"},
-	{"internal/printable", "internal/filememory", "internal/incomplete", "internal/unnamedcode", "internal/otlp",
-		"internal/userregs"},
-	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/exit", "internal/refusal",
-		"internal/httpserver"},
-	{"internal/fdlimit", "internal/schema", "internal/attribute", "internal/symbolized"},
-	{"internal/elffile", "internal/procmem", "internal/cgroup", "internal/container"},
-	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents", "internal/launch", "internal/waits",
-		"internal/runstats"},
-	{"internal/managed", "internal/console", "internal/conclusion", "internal/sourcelines", "internal/selfhang",
-		"internal/chains"},
-	{"internal/runtimes", "internal/selection"},
-	{"internal/loadedcode", "internal/callstack"},
-	{"internal/symbols", "ptrace", "internal/core", "internal/pace", "internal/descendants"},
-	{"internal/observe", "internal/dump/stacks"},
-	{"internal/dump/walk", "internal/dump/locks", "internal/dump/changes"},
-	{"internal/profile", "internal/selfruntime"},
-	{"internal/view", "internal/profilenames", "internal/dump/sleepers", "internal/dump/goroutines", "internal/dump/text"},
-	{"internal/export"},
-	{"internal/target"},
-	{"internal/engine"},
-	{"internal/tracer", "internal/perfengine", "internal/aggregator"},
-	{"internal/condition"},
-	{"report", "internal/sampler", "internal/doctor", "internal/demo", "internal/dump", "internal/top", "internal/agent"},
-	{"internal/commandline", "internal/mcpserver"},
-	{"internal/recording"},
+	{"docs", "frames", "internal/base/wire", "internal/code/x86", "internal/base/sample",
+		"internal/base/languages", "internal/base/protobuf", "internal/host/osthread",
+		"internal/base/statistics"},
+	{"internal/base/printable", "internal/host/filememory", "internal/base/incomplete",
+		"internal/code/unnamedcode", "internal/store/otlp", "internal/walk/userregs"},
+	{"internal/host/outfile", "internal/host/safeopen", "internal/base/tabular", "internal/base/exit",
+		"internal/base/refusal", "internal/host/httpserver"},
+	{"internal/host/fdlimit", "internal/base/schema", "internal/account/attribute",
+		"internal/store/symbolized"},
+	{"internal/code/elffile", "internal/host/procmem", "internal/host/cgroup", "internal/host/container"},
+	{"dwarfunwind", "heuristics", "internal/host/process", "internal/watch/perfevents", "internal/host/launch",
+		"internal/walk/waits", "internal/account/runstats"},
+	{"internal/walk/managed", "internal/command/console", "internal/show/conclusion",
+		"internal/code/sourcelines", "internal/host/selfhang", "internal/show/chains"},
+	{"internal/walk/runtimes", "internal/host/selection"},
+	{"internal/code/loadedcode", "internal/walk/callstack"},
+	{"internal/code/symbols", "ptrace", "internal/walk/core", "internal/watch/pace",
+		"internal/watch/descendants"},
+	{"internal/watch/observe", "internal/show/dump/stacks"},
+	{"internal/show/dump/walk", "internal/show/dump/locks", "internal/show/dump/changes"},
+	{"internal/store/profile", "internal/host/selfruntime"},
+	{"internal/show/view", "internal/store/profilenames", "internal/show/dump/sleepers",
+		"internal/show/dump/goroutines", "internal/show/dump/text"},
+	{"internal/show/export"},
+	{"internal/watch/target"},
+	{"internal/watch/engine"},
+	{"internal/watch/tracer", "internal/watch/perfengine", "internal/watch/aggregator"},
+	{"internal/command/condition"},
+	{"report", "internal/watch/sampler", "internal/command/doctor", "internal/command/demo",
+		"internal/show/dump", "internal/show/top", "internal/command/agent"},
+	{"internal/command/commandline", "internal/command/mcpserver"},
+	{"internal/command/recording"},
 	{"cmd/prywalk"},
 }
 
 // tools import anything, and nothing of the product imports them.
 var tools = []string{"benchmarks", "integration", "internal/layers", "internal/testtargets"}
 
-var raw = []string{"internal/procmem", "internal/fdlimit", "internal/launch", "ptrace"}
+var raw = []string{"internal/host/procmem", "internal/host/fdlimit", "internal/host/launch", "ptrace"}
 
 var rawCalls = regexp.MustCompile(`^(syscall|unix)\.(Raw)?Syscall(6|9|NoError)?$`)
 
@@ -188,16 +193,17 @@ func TestUnsafeAndRawSystemCallsStayInTheirPackages(t *testing.T) {
 // engines observe threads; mechanisms are their means.
 var (
 	engines = []string{
-		"ptrace", "internal/perfevents", "internal/perfengine", "internal/descendants", "internal/observe",
-		"internal/tracer",
+		"ptrace", "internal/watch/perfevents", "internal/watch/perfengine", "internal/watch/descendants",
+		"internal/watch/observe", "internal/watch/tracer",
 	}
-	mechanisms = []string{"ptrace", "internal/perfevents", "internal/perfengine"}
+	mechanisms = []string{"ptrace", "internal/watch/perfevents", "internal/watch/perfengine"}
 )
 
 // The four open the samples, check whether they are allowed, sample once for a dump, and release all threads before
 // prywalk is stopped.
 var mayImportMechanisms = []string{
-	"cmd/prywalk/engine.go", "internal/doctor/perf.go", "internal/dump/rawsamples.go", "internal/recording/jobcontrol.go",
+	"cmd/prywalk/engine.go", "internal/command/doctor/perf.go", "internal/show/dump/rawsamples.go",
+	"internal/command/recording/jobcontrol.go",
 }
 
 func TestFewFilesBesideTheEnginesKnowHowThreadsAreObserved(t *testing.T) {
@@ -235,13 +241,13 @@ func TestTheRulesFindWhatTheyForbid(t *testing.T) {
 		ok            bool
 	}{
 		{"cmd/prywalk", "frames", true},
-		{"internal/observe", "ptrace", true},
-		{"internal/observe", "internal/symbols", true},
-		{"ptrace", "internal/symbols", false},
+		{"internal/watch/observe", "ptrace", true},
+		{"internal/watch/observe", "internal/code/symbols", true},
+		{"ptrace", "internal/code/symbols", false},
 		{"frames", "dwarfunwind", false},
-		{"report", "internal/sampler", false},
+		{"report", "internal/watch/sampler", false},
 		{"report", "report/page", true},
-		{"internal/observe", "internal/testtargets", false},
+		{"internal/watch/observe", "internal/testtargets", false},
 		{"benchmarks", "cmd/prywalk", true},
 	} {
 		if got := violation(c.pkg, c.imported) == ""; got != c.ok {

@@ -8,8 +8,8 @@ import (
 )
 
 // pure packages read no clock, file or process, and draw no random number: a replayed stream of events gives the same
-// intervals (internal/attribute/replay_test.go).
-var pure = []string{"internal/attribute", "internal/sample", "frames"}
+// intervals (internal/account/attribute/replay_test.go).
+var pure = []string{"internal/account/attribute", "internal/base/sample", "frames"}
 
 // pureStandard are the packages that they import. Time is passed in, as nanoseconds.
 var pureStandard = []string{
@@ -35,7 +35,8 @@ func TestAttributionReadsNoClock(t *testing.T) {
 		}
 	}
 	used(t, pureStandard, needed, "pureStandard")
-	for _, path := range []string{"time", "os", "math/rand/v2", module + "/internal/procmem", "golang.org/x/sys/unix"} {
+	for _, path := range []string{"time", "os", "math/rand/v2", module + "/internal/host/procmem",
+		"golang.org/x/sys/unix"} {
 		if pureImport(path) {
 			t.Errorf("%s may be imported", path)
 		}

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// texts write for users. Parts of the target go through prywalk/internal/printable, never straight through fmt.
-var texts = []string{"cmd/prywalk", "report", "internal/dump", "internal/doctor",
-	"internal/runstats", "internal/commandline", "internal/console", "internal/recording",
-	"internal/view", "internal/export"}
+// texts write for users. Parts of the target go through prywalk/internal/base/printable, never straight through fmt.
+var texts = []string{"cmd/prywalk", "report", "internal/show/dump", "internal/command/doctor",
+	"internal/account/runstats", "internal/command/commandline", "internal/command/console", "internal/command/recording",
+	"internal/show/view", "internal/show/export"}
 
 // own are exempt files, with the reason.
 var own = map[string]string{

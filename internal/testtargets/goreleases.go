@@ -14,7 +14,7 @@ const allGoReleases = "PRYWALK_GO_RELEASES" // set by make go-releases
 // Raise go.mod and tools/go.mod. Compare cmd/link/internal/ld/pcln.go, runtime/symtab.go and runtime/traceback.go of
 // both releases with package golang: a new magic number belongs into header.go, special functions into kinds.go,
 // waiting goroutines (runtime.g, sudog, hchan) into waiting.go. Add the release before to the lists below if its tables
-// or its systemstack differ. Then run make go-releases, and go test ./internal/dump.
+// or its systemstack differ. Then run make go-releases, and go test ./internal/show/dump.
 
 // GoReleases returns older releases with other tables and systemstack; five more with make go-releases, each a download
 // of 100 MB.

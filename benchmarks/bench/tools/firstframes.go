@@ -4,9 +4,9 @@ package tools
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/elffile"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/symbols"
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/symbols"
 )
 
 // firstFrames finds threads' first functions, for tools without names.

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"testing"
 
-	"prywalk/internal/loadedcode"
+	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/testtargets"
 )
 

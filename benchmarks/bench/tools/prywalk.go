@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"prywalk/internal/sampler"
+	"prywalk/internal/watch/sampler"
 )
 
 type prywalk struct {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/procmem"
+	"prywalk/internal/host/procmem"
 )
 
 // Stretch sums a process's time and CPU time, s, between Begin and End.

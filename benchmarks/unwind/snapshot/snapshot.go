@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"prywalk/frames"
-	"prywalk/internal/wire"
+	"prywalk/internal/base/wire"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"prywalk/frames"
-	"prywalk/internal/core"
+	"prywalk/internal/walk/core"
 )
 
 // Walker walks a case's core with its files below a directory.

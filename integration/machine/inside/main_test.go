@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/dump/stacks"
+	"prywalk/internal/show/dump/stacks"
 )
 
 func program(t *testing.T, name string) string {

@@ -22,7 +22,7 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/tabular"
+	"prywalk/internal/base/tabular"
 )
 
 const most = 5

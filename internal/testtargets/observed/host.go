@@ -10,8 +10,8 @@ import (
 
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/managed"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/walk/managed"
 )
 
 // Host is a process as runtimes get it, with symbols read by the standard library.

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/managed"
-	"prywalk/internal/observe"
-	"prywalk/internal/procmem"
-	"prywalk/internal/refusal"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
 )
 

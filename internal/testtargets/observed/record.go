@@ -12,14 +12,14 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/core"
-	"prywalk/internal/dump"
-	"prywalk/internal/dump/stacks"
-	"prywalk/internal/loadedcode"
-	"prywalk/internal/profile"
-	"prywalk/internal/sampler"
-	"prywalk/internal/symbols"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/symbols"
+	"prywalk/internal/show/dump"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/walk/core"
+	"prywalk/internal/watch/sampler"
 )
 
 // Dump samples a live process.

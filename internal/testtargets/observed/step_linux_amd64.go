@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/managed"
+	"prywalk/internal/walk/managed"
 )
 
 // Hold stops a thread. Precondition, also of Step: runtime.LockOSThread.

@@ -14,8 +14,8 @@ import (
 
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/managed"
-	"prywalk/internal/runtimes/cpython"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/runtimes/cpython"
 )
 
 // Image is a recorded interpreter. It implements [managed.Host], [managed.Live] and [frames.Memory].

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/managed"
+	"prywalk/internal/walk/managed"
 )
 
 func kept(t testing.TB) map[string]*Image {

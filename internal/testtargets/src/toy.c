@@ -1,6 +1,6 @@
 /*
  * A small run-time system, for the tests of what prywalk asks of one: an interpreter that keeps its own frames, and one
- * compiled function. internal/runtimes/toy_test.go is its counterpart.
+ * compiled function. internal/walk/runtimes/toy_test.go is its counterpart.
  *
  * Toy functions are lists of instructions. A call from one to another takes a frame of the same interpreter's loop; a
  * call through C enters a further loop. Threads, with their stacks from the outside in:

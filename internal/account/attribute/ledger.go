@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attribute
+
+import (
+	"math"
+
+	"prywalk/internal/base/sample"
+)
+
+// Ledger divides a thread's time into spans. Invariants: the sums of CPU, run queue and blocked time are the kernel's,
+// and CPU + run queue + blocked = wall.
+//
+// Of the stacks at both ends of an interval, CPU and run queue time go to the later one: CPU time if it is on a CPU,
+// run queue time also if it is queued. Blocked time goes to the one that sleeps, the later one first.
+//
+// The rest is carried. CPU time goes to the next on-CPU sample, run queue time to the next running one; a changed
+// sample off the CPU more than carryLimit later puts both under [RanBetweenTicks] of the open sleep, else of the stack
+// last found running, or to [NotObserved] if a stop was refused meanwhile. Blocked time goes to a sample asleep, or at
+// the end under [BlockedBetweenTicks]. Time in the kernel that samples of user space leave out is held apart
+// ([kernelTime]).
+type Ledger struct {
+	Emit func(Span)
+
+	clocks  threadClocks
+	carried carriedTimes
+	sleep   sleepSpan
+	queued  provenQueue    // since the last sample
+	pending pendingSamples // kernel samples, not emitted yet
+	kernel  kernelTime
+
+	started   bool
+	hasSample bool
+
+	lastRunning Place // found running
+	lastOnCPU   Place
+	lastOnCPUAt int64 // CLOCK_MONOTONIC ns; 0: none
+}
+
+// provenQueue is the time in which a thread, found running, was unchanged: it waits for a CPU.
+type provenQueue struct {
+	length int64 // ns
+	ticks  int64
+}
+
+// Begin sets the reading from which time counts.
+func (l *Ledger) Begin(r sample.Reading) {
+	l.clocks.first, l.clocks.last = r, r
+	l.started = true
+}
+
+// # Samples
+
+// Observe attributes the time since the last reading. onCPU: the thread was on a CPU when the tick was due.
+func (l *Ledger) Observe(now sample.Reading, place Place, onCPU bool) {
+	l.attributeSample(now, place, onCPU, math.MaxInt64)
+}
+
+// attributeSample is Observe for at most maxCPU ns of CPU time. It returns the CPU time that it attributed, and the
+// excess over maxCPU, which the caller attributes.
+func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, maxCPU int64) (
+	attributed, excess int64,
+) {
+	if onCPU {
+		l.attributePending()
+	}
+	t := l.beginInterval(now)
+	if place.State == sample.Running {
+		return l.observeRunning(now, place, onCPU, t, maxCPU)
+	}
+	ran := t.cpuAndQueue() > 0
+	if onCPU {
+		attributed, excess = l.splitCPU(t.cpu, maxCPU)
+		runQueue := t.runQueue + take(&l.carried.runQueue)
+		ranIn := place.asRunning()
+		l.Emit(Span{Place: ranIn, End: now.Wall, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed})
+		l.lastOnCPU, l.lastOnCPUAt = ranIn, now.Wall
+	} else {
+		l.carryOver(now, t.cpu, t.runQueue)
+	}
+	l.sleep.observe(now.Wall, place, ran, t.blocked+take(&l.carried.blocked), l.Emit)
+	l.attributePendingIfDue(now.Wall, true)
+	return attributed, excess
+}
+
+func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t times, maxCPU int64) (
+	attributed, excess int64,
+) {
+	l.endSleep(now, t)
+	if onCPU {
+		attributed, excess = l.splitCPU(t.cpu, maxCPU)
+		l.lastOnCPU, l.lastOnCPUAt = place, now.Wall
+	} else {
+		l.carryOver(now, t.cpu, 0)
+	}
+	runQueue := t.runQueue + take(&l.carried.runQueue)
+	l.Emit(Span{
+		Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed,
+	})
+	l.lastRunning = place
+	return attributed, excess
+}
+
+func (l *Ledger) beginInterval(now sample.Reading) times {
+	if !l.started {
+		l.Begin(now)
+	}
+	l.hasSample = true
+	t := l.advancePastQueue(now)
+	t.cpu = l.kernel.withhold(t.cpu, now.Wall)
+	return t
+}
+
+func (l *Ledger) splitCPU(cpu, maxCPU int64) (attributed, excess int64) {
+	cpu += l.carried.takeCPU()
+	return min(cpu, maxCPU), max(cpu-maxCPU, 0)
+}
+
+func (l *Ledger) endSleep(now sample.Reading, t times) {
+	if l.sleep.open {
+		// Queue time is charged late, as blocked time until then.
+		l.sleep.Wall += t.blocked - l.clocks.payDebt(l.sleep.Wall)
+		l.sleep.End = now.Wall - t.cpuAndQueue()
+		l.sleep.close(l.Emit)
+	} else {
+		l.carried.blocked += t.blocked
+		l.carried.blocked -= l.clocks.payDebt(l.carried.blocked)
+	}
+}
+
+// # Unchanged ticks
+
+// ExtendUnchanged extends the sleep, or the proven queue time, to the last unchanged tick.
+func (l *Ledger) ExtendUnchanged(last sample.Reading, unchangedTicks int64) {
+	if unchangedTicks == 0 {
+		return
+	}
+	if !l.sleep.open {
+		l.queued.length = last.Wall - l.clocks.last.Wall
+		l.queued.ticks += unchangedTicks
+		return
+	}
+	t := l.clocks.advance(last)
+	l.sleep.Samples += unchangedTicks
+	if t.cpuAndQueue() > 0 { // of another thread with the same run count, which has called exec since
+		l.carryOver(last, t.cpu, t.runQueue)
+	}
+	l.addBlocked(t.blocked, last.Wall)
+	l.attributePendingIfDue(last.Wall, true)
+}
+
+// KnownUntil returns until when the thread's place is known, CLOCK_MONOTONIC ns.
+func (l *Ledger) KnownUntil() int64 { return l.clocks.last.Wall + l.queued.length }
+
+func (l *Ledger) advancePastQueue(now sample.Reading) times {
+	from := l.clocks.last.Wall
+	t := l.clocks.advance(now)
+	t.runQueue -= l.attributeQueued(from, t.runQueue)
+	return t
+}
+
+// attributeQueued emits at most runQueue ns of proven queue time, which begins at from.
+func (l *Ledger) attributeQueued(from, runQueue int64) int64 {
+	proven := l.queued
+	if proven.ticks == 0 {
+		return 0
+	}
+	l.queued = provenQueue{}
+	ns := min(runQueue, proven.length)
+	if l.hasSample {
+		l.Emit(Span{Place: l.lastRunning, End: from + ns, Samples: proven.ticks, Wall: ns, RunQueue: ns})
+	} else if ns > 0 {
+		l.Emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: from + ns, Wall: ns, RunQueue: ns})
+	}
+	return ns
+}
+
+func (l *Ledger) addBlocked(ns, now int64) {
+	if l.sleep.open {
+		l.sleep.Wall += ns
+		l.sleep.End = now
+	} else {
+		l.carried.blocked += ns
+	}
+}
+
+// # Carried time
+
+func (l *Ledger) carryOver(now sample.Reading, cpu, runQueue int64) {
+	if l.carried.isOverdue(now.Wall) {
+		l.attributeCarried(now.Wall)
+	}
+	l.carried.add(cpu, runQueue, now.Wall)
+}
+
+// AttributeOverdue attributes a sleeping thread's overdue time.
+func (l *Ledger) AttributeOverdue() {
+	now := l.clocks.last.Wall
+	if l.sleep.open && l.carried.isOverdue(now) {
+		l.attributeCarried(now)
+	}
+	l.settleOverdueKernelTime(now)
+}
+
+func (l *Ledger) attributeCarried(now int64) {
+	if ran := l.carried.cpuAndQueue(); ran > 0 {
+		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: now, Wall: ran}
+		switch {
+		case l.carried.stopRefused:
+			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
+		case l.sleep.open:
+			s.Place = l.sleep.asRunning()
+			if l.kernel.found && l.lastOnCPUAt == 0 { // no sample showed it in user space
+				s.Leaf = ""
+			}
+		}
+		s.CPU = l.carried.takeCPU()
+		s.RunQueue = take(&l.carried.runQueue)
+		l.Emit(s)
+	}
+	if l.carried.blocked > 0 && !l.sleep.open {
+		place := l.lastRunning
+		place.State = sample.Sleeping
+		leaf := l.syntheticFrame(BlockedBetweenTicks)
+		l.Emit(Span{Place: place, Leaf: leaf, End: now, Wall: take(&l.carried.blocked)})
+	}
+}
+
+func (l *Ledger) syntheticFrame(leaf string) string {
+	if !l.hasSample {
+		return NotObserved
+	}
+	return leaf
+}
+
+// # Time without samples
+
+// MarkNotObserved attributes length ns of the time up to now, with their part of CPU and run queue time, as not
+// observed, except proven sleep and queue time. state is the thread's now.
+func (l *Ledger) MarkNotObserved(length int64, now sample.Reading, state sample.State) {
+	t := l.clocks.growth(now)
+	if sleeps := l.sleep.open && state != sample.Running; sleeps && t.cpuAndQueue() == 0 {
+		return
+	}
+	queued := l.attributeQueued(l.clocks.last.Wall, t.runQueue) // before the gap
+	t.runQueue -= queued
+	l.clocks.advanceBy(queued, times{runQueue: queued})
+	whole := now.Wall - l.clocks.last.Wall
+	length = min(length, whole)
+	if length <= 0 {
+		return
+	}
+	t = t.within(length, whole)
+	l.Flush()
+	l.clocks.advanceBy(length, t)
+	end, ran := l.clocks.last.Wall, t.cpuAndQueue()
+	if ran < length {
+		l.Emit(Span{Place: Place{State: sample.Sleeping}, Leaf: NotObserved, End: end - ran, Wall: length - ran})
+	}
+	if ran > 0 {
+		l.Emit(Span{Place: Place{State: sample.Running}, Leaf: NotObserved, End: end, Wall: ran, RunQueue: t.runQueue,
+			CPU: t.cpu})
+	}
+}
+
+// AttributeNotStopped attributes time without stops up to now. inCall: in the last sample's call.
+func (l *Ledger) AttributeNotStopped(now sample.Reading, inCall bool) {
+	if !l.started || now.Wall <= l.clocks.last.Wall {
+		return
+	}
+	t := l.advancePastQueue(now)
+	l.addBlocked(t.blocked, now.Wall)
+	l.sleep.active = true
+	if inCall && !l.sleep.open {
+		l.Emit(Span{Place: l.lastRunning, End: now.Wall, Wall: t.cpuAndQueue(), RunQueue: t.runQueue, CPU: t.cpu})
+		return
+	}
+	l.carried.add(t.cpu, t.runQueue, now.Wall)
+	l.attributeCarried(now.Wall)
+}
+
+// EndWithoutSample takes the clocks at the thread's end. The rest is carried if it is at most gapThreshold ns, else not
+// observed.
+func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
+	if since := end.Wall - l.KnownUntil(); since > gapThreshold {
+		l.MarkNotObserved(since, end, sample.Running)
+	}
+	t := l.advancePastQueue(end)
+	l.carried.add(t.cpu, t.runQueue, end.Wall)
+	l.addBlocked(t.blocked, end.Wall)
+}
+
+// # Open time
+
+// Flush emits the pending samples, the time in the kernel and the sleep so far.
+func (l *Ledger) Flush() {
+	l.attributePending()
+	l.settleKernelTime(l.clocks.last.Wall)
+	l.sleep.emitSoFar(l.Emit)
+	l.sleep.Samples, l.sleep.Wall = 0, 0
+}
+
+// EmitOpen emits the same as Flush, and changes nothing.
+func (l *Ledger) EmitOpen(emit func(Span)) {
+	l.emitPending(emit)
+	l.emitHeldSoFar(emit)
+	l.sleep.emitSoFar(emit)
+}
+
+// Finish attributes the rest, carried CPU time to the last on-CPU sample if younger than carryLimit.
+func (l *Ledger) Finish() {
+	now := l.clocks.last.Wall
+	l.attributePendingAndCarried()
+	if l.carried.cpu > 0 && l.lastOnCPUAt > 0 && now-l.lastOnCPUAt < carryLimit {
+		cpu := l.carried.takeCPU()
+		l.Emit(Span{Place: l.lastOnCPU, End: now, Wall: cpu, CPU: cpu})
+	}
+	l.attributeQueued(now, 0)
+	l.attributeCarried(now)
+	l.settleKernelTime(now)
+	l.sleep.close(l.Emit)
+}

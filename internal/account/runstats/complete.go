@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runstats
+
+import (
+	"fmt"
+	"strconv"
+
+	"prywalk/internal/base/incomplete"
+	"prywalk/internal/base/refusal"
+)
+
+func cpuCompleteness(s *Stats) (c incomplete.Completeness) {
+	complete, unobserved := s.ProfiledCPU-s.UnobservedCPU, s.UnobservedCPU
+	for reason, v := range s.IncompleteCPU {
+		between := s.IncompleteUnobservedCPU[reason]
+		c.Add(v-between, true, reason, incomplete.AnyCode)
+		c.Add(between, false, reason, incomplete.AnyCode)
+		complete, unobserved = complete-(v-between), unobserved-between
+	}
+	c.AddGuessed(s.GuessedCPU)
+	c.Add(complete-s.GuessedCPU, true, "", "")
+	c.Add(unobserved, false, "", "")
+	return c
+}
+
+func completeCPU(s *Stats) string {
+	if s.ProfiledCPU <= 0 {
+		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
+	}
+	c := cpuCompleteness(s)
+	return c.Text("CPU ", percentOf)
+}
+
+// ReachedRateShare is the share of the requested rate from which on the rate counts as reached.
+const ReachedRateShare = 0.9
+
+func timeBetweenSamples(s *Stats) string {
+	lost := s.UnobservedCPU - s.ShortLivedCPU - s.ExitedUnseenCPU
+	if lost < minReportedTime || lost < incomplete.MuchUnsampled*s.ProfiledCPU {
+		return ""
+	}
+	return fmt.Sprintf("%s of CPU time has no function: %s", percentOf(lost/s.ProfiledCPU), whyBetweenSamples(s, lost))
+}
+
+// whyBetweenSamples takes lost in seconds.
+func whyBetweenSamples(s *Stats, lost float64) string {
+	if why := mostFrequentOmission(s); why != "" {
+		return why
+	}
+	switch {
+	case s.MaxOverhead > 0 && s.Freq < ReachedRateShare*s.FreqAsked:
+		return "--max-overhead " + percentage(s.MaxOverhead) + " lowered the rate; " + limitRemedy(s, "--max-overhead")
+	case cpuNotObserved(s) >= lost/2:
+		text := fmt.Sprintf("prywalk was stopped or got no CPU for %.1f s; give it a spare CPU", s.NotObserved)
+		if s.Scheduling != "fifo" {
+			text += ", or CAP_SYS_NICE"
+		}
+		return text
+	}
+	return `prywalk report --by thread --focus '^\[(ran|not)' shows which threads; a higher -F samples more short runs`
+}
+
+// mostFrequentOmission returns "" if no sample was refused, left out or withheld.
+func mostFrequentOmission(s *Stats) string {
+	traced, maxPause := s.Failed[refusal.Traced.Word()], s.Failed[refusal.MaxPause.Word()]
+	switch most := max(traced, maxPause, s.TicksWithheld); {
+	case most == 0:
+		return ""
+	case traced == most:
+		return "another tracer had threads (observations refused: " + strconv.FormatInt(traced, 10) + "); detach it"
+	case maxPause == most:
+		return fmt.Sprintf("%s left out, as expected to take over %s (--max-pause); %s", Plural(maxPause, "stop"),
+			s.MaxPause.Duration(), limitRemedy(s, "--max-pause"))
+	}
+	return fmt.Sprintf("%s left out, as the targets had lost %s of their CPU time (--max-overhead); %s",
+		Plural(s.TicksWithheld, "sampling tick"), percentage(s.MaxOverhead), limitRemedy(s, "--max-overhead"))
+}
+
+// limitRemedy says what makes stops shorter, or lifts the limit.
+func limitRemedy(s *Stats, flag string) string {
+	if s.Scheduling == "fifo" {
+		return flag + " off lifts the limit"
+	}
+	return "as root or with CAP_SYS_NICE stops are shorter"
+}
+
+// cpuNotObserved estimates the CPU time of all threads while prywalk observed none, s.
+func cpuNotObserved(s *Stats) float64 {
+	if s.NotObserved < minReportedTime || s.Seconds <= 0 {
+		return 0
+	}
+	return s.NotObserved * s.ProfiledCPU / s.Seconds
+}
+
+// percentOf formats a share with one digit; only 1 is 100%.
+func percentOf(share float64) string { return Percent(int64(share*1e9), 1e9) }
+
+func whyIncomplete(s *Stats) string {
+	c := cpuCompleteness(s)
+	e := c.MainReason()
+	if e.Reason == "" {
+		if text := c.GuessedText("CPU time", percentOf); text != "" {
+			return "guessed frames: " + text
+		}
+		return ""
+	}
+	return "incomplete stacks: " + e.Text("CPU time", percentOf)
+}

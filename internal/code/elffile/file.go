@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package elffile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"prywalk/frames"
+	"prywalk/internal/base/wire"
+	"prywalk/internal/host/filememory"
+)
+
+// Type is the kind of an ELF file (gABI, e_type).
+type Type uint16
+
+// The kinds in use here.
+const (
+	TypeRel  Type = 1 // relocatable object
+	typeDyn  Type = 3 // shared object or position-independent executable
+	TypeCore Type = 4 // memory image of a process
+)
+
+// ELF header (gABI, figure 4-4).
+const (
+	headerSize = 64
+	class64    = 2
+	dataLittle = 1
+	machX86_64 = 62
+	machARM64  = 183
+)
+
+// sectionReader reads a file's sections.
+type sectionReader struct {
+	// Sections are by index, 0 the null section. If the others are unreadable there is at most that one; if the names
+	// are, all names are "".
+	Sections []Section
+
+	r      io.ReaderAt
+	size   uint64
+	memory *filememory.Account
+}
+
+// File is an open ELF file. The exported fields are read-only.
+type File struct {
+	Type Type
+	// Entry is the address of the first instruction; 0 if none.
+	Entry uint64
+	// Segments are in the file's order.
+	Segments []Segment
+	sectionReader
+
+	headerMemory int64 // bytes
+	arch         frames.Arch
+	symbols      [2]symbolSource
+}
+
+// Elf64_Ehdr (gABI).
+type header struct {
+	phoff, shoff     uint64
+	phentsize, phnum uint16
+	shentsize, shnum uint16
+	shstrndx         uint16
+}
+
+// Open reads the headers of the size bytes in r, which must stay usable. The error is ErrNotELF, ErrClass32, ErrMachine
+// or a *FormatError, perhaps wrapped, or comes from r. Memory is of prywalk's budget.
+func Open(r io.ReaderAt, size int64) (*File, error) { return openIn(nil, r, size) }
+
+// openIn is Open with a budget; nil: prywalk's. Parts that exceed it are missing.
+func openIn(mem *filememory.Budget, r io.ReaderAt, size int64) (*File, error) {
+	f := &File{sectionReader: sectionReader{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}}
+	if err := f.open(); err != nil {
+		f.Release()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *File) open() error {
+	h, err := f.readHeader()
+	if err != nil {
+		return err
+	}
+	f.Sections = f.readSections(h)
+	if f.Segments, err = f.readSegments(h); err != nil {
+		return err
+	}
+	f.nameSections(h)
+	f.headerMemory = f.memory.Used()
+	return nil
+}
+
+// Memory is the account of the file and of tables made of it.
+func (f *File) Memory() *filememory.Account { return f.memory }
+
+// Reopen opens the same file for another goroutine, with the same reader.
+func (f *File) Reopen() (*File, error) { return openIn(f.memory.Budget(), f.r, int64(f.size)) }
+
+// Release frees the memory of the file, which is invalid afterwards.
+func (f *File) Release() {
+	if f != nil {
+		f.memory.Close()
+	}
+}
+
+// FreeContents frees all but the headers, to be read again on demand. Tables made of the file become invalid.
+func (f *File) FreeContents() {
+	f.symbols = [len(f.symbols)]symbolSource{}
+	f.memory.Give(f.memory.Used() - f.headerMemory)
+}
+
+// FreeAll is FreeContents with the headers. The file is not used again.
+func (f *File) FreeAll() {
+	f.Sections, f.Segments, f.headerMemory = nil, nil, 0
+	f.FreeContents()
+}
+
+// Arch returns the file's processor architecture.
+func (f *File) Arch() frames.Arch { return f.arch }
+
+// Size returns the file's size in bytes.
+func (f *File) Size() uint64 { return f.size }
+
+func (f *File) readHeader() (*header, error) {
+	var buf [headerSize]byte
+	n, err := f.r.ReadAt(buf[:min(headerSize, f.size)], 0)
+	if n < 6 || string(buf[:4]) != "\x7fELF" {
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("reading the ELF header: %w", err)
+		}
+		return nil, ErrNotELF
+	}
+	if buf[4] != class64 {
+		return nil, ErrClass32
+	}
+	if buf[5] != dataLittle {
+		return nil, fmt.Errorf("%w (not little-endian)", ErrMachine)
+	}
+	if n < headerSize {
+		return nil, &FormatError{"header cut off", 0}
+	}
+	return f.parseHeader(&wire.Cursor{Bytes: buf[16:]})
+}
+
+func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
+	f.Type = Type(c.U16())
+	switch m := c.U16(); m {
+	case machX86_64:
+		f.arch = frames.X86_64
+	case machARM64:
+		f.arch = frames.ARM64
+	default:
+		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, m)
+	}
+	c.U32() // e_version
+	f.Entry = c.U64()
+	h := &header{phoff: c.U64(), shoff: c.U64()}
+	c.U32() // e_flags
+	c.U16() // e_ehsize
+	h.phentsize, h.phnum = c.U16(), c.U16()
+	h.shentsize, h.shnum = c.U16(), c.U16()
+	h.shstrndx = c.U16()
+	return h, nil
+}
+
+func (f *sectionReader) inFile(off, n uint64) bool {
+	return off <= f.size && n <= f.size-off
+}
+
+// In bytes. Later reads and allocations double.
+const readChunk = 1 << 20
+
+const headerCost = 4 // bytes of memory for each byte of headers in the file
+
+func (f *sectionReader) readHeaders(off, n uint64, what string) ([]byte, error) {
+	if !f.inFile(off, n) {
+		return nil, &FormatError{what + " beyond the end of the file", off}
+	}
+	if err := f.memory.Take(int64(headerCost*n), what); err != nil {
+		return nil, err
+	}
+	var out []byte
+	for uint64(len(out)) < n {
+		have := len(out)
+		step := int(min(n-uint64(have), max(readChunk, uint64(have))))
+		out = append(out, make([]byte, step)...)
+		if got, err := f.r.ReadAt(out[have:], int64(off)+int64(have)); got < step {
+			return nil, fmt.Errorf("reading %s: %w", what, shortRead(err))
+		}
+	}
+	return out, nil
+}
+
+func shortRead(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

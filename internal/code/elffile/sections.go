@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package elffile
+
+import (
+	"strings"
+
+	"prywalk/internal/base/wire"
+)
+
+// SectionType is gABI's sh_type.
+type SectionType uint32
+
+// Section types.
+const (
+	secProgBits SectionType = 1
+	secSymTab   SectionType = 2
+	secStrTab   SectionType = 3
+	secNote     SectionType = 7
+	SecNoBits   SectionType = 8
+	secDynSym   SectionType = 11
+)
+
+// SectionFlags is gABI's sh_flags.
+type SectionFlags uint64
+
+// Section flags.
+const (
+	SecAlloc      SectionFlags = 2
+	SecExec       SectionFlags = 4
+	SecCompressed SectionFlags = 0x800
+)
+
+// Section is a section header.
+type Section struct {
+	Name  string
+	Type  SectionType
+	Flags SectionFlags
+	// Addr is the address before the load bias; 0 if not loaded.
+	Addr uint64
+	// Off and Size are of the contents in the file, compressed or not.
+	Off, Size  uint64
+	Link, Info uint32
+	// Align is in bytes; EntSize is of a table's entry.
+	Align, EntSize uint64
+
+	nameOff uint32
+}
+
+const (
+	sectionSize = 64
+	// Objects with a section per function have fewer.
+	maxSections = 1 << 18
+	// SHN_XINDEX in e_shstrndx: the index is sh_link of section 0.
+	extendedIndex = 0xffff
+	maxNameTable  = 1 << 24
+	maxName       = 1 << 12
+)
+
+// readSections returns the null section, which can have the number of segments, also if the others are unreadable.
+func (f *sectionReader) readSections(h *header) []Section {
+	if h.shoff == 0 || h.shentsize != sectionSize {
+		return nil
+	}
+	first, err := f.readHeaders(h.shoff, sectionSize, "section header 0")
+	if err != nil {
+		return nil
+	}
+	zero := parseSection(&wire.Cursor{Bytes: first})
+	n := uint64(h.shnum)
+	if n == 0 {
+		n = max(zero.Size, 1) // section 0 may be there for its sh_info only
+	}
+	if n > maxSections {
+		return []Section{zero}
+	}
+	buf, err := f.readHeaders(h.shoff, n*sectionSize, "section headers")
+	if err != nil {
+		return []Section{zero}
+	}
+	c := &wire.Cursor{Bytes: buf}
+	secs := make([]Section, n)
+	for i := range secs {
+		secs[i] = parseSection(c)
+	}
+	return secs
+}
+
+func parseSection(c *wire.Cursor) (s Section) {
+	s.nameOff, s.Type = c.U32(), SectionType(c.U32())
+	s.Flags = SectionFlags(c.U64())
+	s.Addr, s.Off, s.Size = c.U64(), c.U64(), c.U64()
+	s.Link, s.Info = c.U32(), c.U32()
+	s.Align, s.EntSize = c.U64(), c.U64()
+	return s
+}
+
+func (f *sectionReader) nameSections(h *header) {
+	i := uint32(h.shstrndx)
+	if i == extendedIndex && len(f.Sections) > 0 {
+		i = f.Sections[0].Link
+	}
+	if i == 0 || uint64(i) >= uint64(len(f.Sections)) {
+		return
+	}
+	tab := &f.Sections[i]
+	if tab.Type == SecNoBits || tab.Size > maxNameTable {
+		return
+	}
+	names, err := f.readHeaders(tab.Off, tab.Size, "section names")
+	if err != nil {
+		return
+	}
+	table := string(names) // names may overlap
+	for i := range f.Sections {
+		f.Sections[i].Name = stringAt(table, f.Sections[i].nameOff)
+	}
+}
+
+func stringAt(table string, off uint32) string {
+	if uint64(off) >= uint64(len(table)) {
+		return ""
+	}
+	s := table[off:]
+	s = s[:min(len(s), maxName)]
+	return s[:max(0, strings.IndexByte(s, 0))]
+}
+
+// Section returns the first section of that name, or nil.
+func (f *sectionReader) Section(name string) *Section {
+	for i := range f.Sections {
+		if f.Sections[i].Name == name {
+			return &f.Sections[i]
+		}
+	}
+	return nil
+}
+
+// DebugSection returns .debug_NAME.
+func (f *sectionReader) DebugSection(name string) *Section { return f.Section(".debug_" + name) }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package elffile
+
+import "prywalk/internal/base/wire"
+
+// SegmentType is gABI's p_type.
+type SegmentType uint32
+
+// Segment types.
+const (
+	SegLoad    SegmentType = 1
+	SegNote    SegmentType = 4
+	SegTLS     SegmentType = 7
+	segEhFrame SegmentType = 0x6474e550 // PT_GNU_EH_FRAME: .eh_frame_hdr
+)
+
+// SegmentFlags is gABI's p_flags.
+type SegmentFlags uint32
+
+// Access rights.
+const (
+	SegExec  SegmentFlags = 1
+	SegWrite SegmentFlags = 2
+	SegRead  SegmentFlags = 4
+)
+
+// Segment is a program header.
+type Segment struct {
+	Type  SegmentType
+	Flags SegmentFlags
+	// Off and FileSize are of the contents, which may be cut (a truncated core).
+	Off, FileSize uint64
+	// VAddr and MemSize are in memory, before the load bias.
+	VAddr, MemSize uint64
+	// Align is in bytes.
+	Align uint64
+}
+
+const (
+	segmentSize = 56
+	// PN_XNUM in e_phnum: the number is sh_info of section 0, as in large cores.
+	extendedNum = 0xffff
+	// A kernel maps fewer (vm.max_map_count).
+	maxSegments = 1 << 20
+)
+
+func (f *File) readSegments(h *header) ([]Segment, error) {
+	n := uint64(h.phnum)
+	if n == extendedNum && len(f.Sections) > 0 {
+		n = uint64(f.Sections[0].Info)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	if h.phentsize != segmentSize || n > maxSegments {
+		return nil, &FormatError{"impossible size or number of program headers", h.phoff}
+	}
+	buf, err := f.readHeaders(h.phoff, n*segmentSize, "program headers")
+	if err != nil {
+		return nil, err
+	}
+	c := &wire.Cursor{Bytes: buf}
+	segs := make([]Segment, n)
+	for i := range segs {
+		segs[i] = parseSegment(c)
+	}
+	return segs, nil
+}
+
+func parseSegment(c *wire.Cursor) (s Segment) {
+	s.Type = SegmentType(c.U32())
+	s.Flags = SegmentFlags(c.U32())
+	s.Off, s.VAddr = c.U64(), c.U64()
+	c.U64() // p_paddr
+	s.FileSize, s.MemSize = c.U64(), c.U64()
+	s.Align = c.U64()
+	return s
+}
+
+func (f *File) segment(typ SegmentType) *Segment {
+	for i := range f.Segments {
+		if f.Segments[i].Type == typ {
+			return &f.Segments[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package elffile
+
+import (
+	"fmt"
+	"io"
+
+	"prywalk/internal/host/filememory"
+)
+
+const (
+	blockBits = 16
+	blockSize = 1 << blockBits
+	// A block reaches so far into the next one, in bytes.
+	overlap      = 4 << 10
+	windowBlocks = 64
+)
+
+// Window reads a part of a file on demand, with a direct-mapped cache of blocks.
+type Window struct {
+	addr, off, size uint64
+	r               io.ReaderAt
+	whole           []byte // nil: read on demand
+	memory          *filememory.Account
+	blocks          [windowBlocks]block
+	spare           block
+}
+
+// num counts from 1, 0 is none.
+type block struct {
+	num  uint64
+	data []byte
+}
+
+// Addr is the first byte's, before the load bias; 0 if not loaded.
+func (w *Window) Addr() uint64 { return w.addr }
+
+// Size returns the number of bytes.
+func (w *Window) Size() uint64 { return w.size }
+
+// View returns n bytes at off, read-only, which stay valid. Only views beyond a block and its overlap are copies.
+func (w *Window) View(off uint64, n int) ([]byte, error) {
+	if n < 0 || off > w.size || uint64(n) > w.size-off {
+		return nil, &FormatError{"reference beyond the end of a section", w.off + off}
+	}
+	if n == 0 {
+		return []byte{}, nil
+	}
+	if w.whole != nil {
+		return w.whole[off : off+uint64(n) : off+uint64(n)], nil
+	}
+	in := off & (blockSize - 1)
+	if in+uint64(n) > blockSize+overlap {
+		return w.copy(off, n)
+	}
+	b := w.block(off >> blockBits)
+	if b.num != off>>blockBits+1 {
+		if err := w.load(b, off>>blockBits); err != nil {
+			return nil, err
+		}
+	}
+	if in+uint64(n) > uint64(len(b.data)) {
+		return nil, fmt.Errorf("reading a section: %w", io.ErrUnexpectedEOF)
+	}
+	return b.data[in : in+uint64(n) : in+uint64(n)], nil
+}
+
+// block returns the slot of a block, which may have another one.
+func (w *Window) block(num uint64) *block {
+	b := &w.blocks[num%windowBlocks]
+	if b.num == 0 && (w.spare.num == num+1 || !w.memory.TakeSpare(blockSize+overlap)) {
+		return &w.spare
+	}
+	return b
+}
+
+// load allocates new memory, as views of the old one may be in use.
+func (w *Window) load(b *block, num uint64) error {
+	start := num << blockBits
+	buf := make([]byte, min(blockSize+overlap, w.size-start))
+	n, err := w.r.ReadAt(buf, int64(w.off+start))
+	if n == 0 && err != nil {
+		return fmt.Errorf("reading a section: %w", err)
+	}
+	*b = block{num + 1, buf[:n]}
+	return nil
+}
+
+func (w *Window) copy(off uint64, n int) ([]byte, error) {
+	if n > maxData {
+		return nil, fmt.Errorf("view of %d bytes: %w", n, errTooBig)
+	}
+	buf := make([]byte, n)
+	if got, err := w.r.ReadAt(buf, int64(w.off+off)); got < n {
+		return nil, fmt.Errorf("reading a section: %w", shortRead(err))
+	}
+	return buf, nil
+}
+
+// Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
+func (f *sectionReader) Window(s *Section) (*Window, error) {
+	if s != nil && s.Flags&SecCompressed == 0 {
+		return f.WindowUpTo(s, s.Size)
+	}
+	return f.WindowUpTo(s, maxData)
+}
+
+// WindowUpTo is Window for at most limit bytes, compressed or not (errTooBig).
+func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
+	if s != nil && s.Flags&SecCompressed != 0 {
+		data, err := f.data(s, limit)
+		if err != nil {
+			return nil, err
+		}
+		return &Window{addr: s.Addr, size: uint64(len(data)), whole: data}, nil
+	}
+	if err := f.check(s, limit); err != nil {
+		return nil, err
+	}
+	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
+}
+
+// windowAt returns at most n bytes. ErrNoSection: no loaded segment has them.
+func (f *File) windowAt(vaddr, n uint64) (*Window, error) {
+	off, left, ok := f.locate(vaddr)
+	if !ok {
+		return nil, fmt.Errorf("address %#x: %w", vaddr, ErrNoSection)
+	}
+	return &Window{addr: vaddr, off: off, size: min(n, left), r: f.r, memory: f.memory}, nil
+}

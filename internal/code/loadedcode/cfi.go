@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"prywalk/dwarfunwind"
+	"prywalk/frames"
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/walk/managed"
+)
+
+// CFI returns the table of .eh_frame, with debugFrame also of .debug_frame, or nil.
+func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
+	hdr, frame := f.EhFrame()
+	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: sectionOf(hdr), EhFrame: sectionOf(frame)}
+	if debugFrame {
+		debug, _ := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
+		cfg.DebugFrame = sectionOf(debug)
+	}
+	if s := f.Section(".text"); s != nil {
+		cfg.Text = s.Addr
+	}
+	if s := f.Section(".got"); s != nil {
+		cfg.GOT = s.Addr
+	}
+	cfg.Reserve = reserveIn(f)
+	t, _ := dwarfunwind.New(cfg)
+	return t
+}
+
+func reserveIn(f *elffile.File) func(bytes int64) bool {
+	return func(bytes int64) bool { return f.Memory().Take(bytes, "index of call frame information") == nil }
+}
+
+func sectionOf(w *elffile.Window) dwarfunwind.Section {
+	if w == nil {
+		return dwarfunwind.Section{}
+	}
+	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
+}
+
+const maxDebugFrame = 64 << 20 // bytes
+
+// debugCFI is of debug files. With a language's table it is for code outside of that, and includes .debug_frame.
+type debugCFI struct {
+	*fileSymbols
+	table  managed.FileTable // or nil
+	tried  bool
+	tables []*dwarfunwind.Table
+}
+
+// Rule implements [frames.RuleSource].
+func (d *debugCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if d.inTable(q.LookupPC(d.elf.Arch())) {
+		return frames.Rule{}, nil, false
+	}
+	for _, t := range d.openTables() {
+		if r, row, ok := t.Rule(q); ok {
+			return r, row, true
+		}
+	}
+	return frames.Rule{}, nil, false
+}
+
+// FuncRange implements heuristics.Functions.
+func (d *debugCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if d.inTable(pc) {
+		return 0, 0, false
+	}
+	for _, t := range d.openTables() {
+		if start, end, ok = t.FuncRange(pc); ok {
+			return start, end, ok
+		}
+	}
+	return 0, 0, false
+}
+
+func (d *debugCFI) inTable(pc uint64) bool {
+	if d.table == nil {
+		return false
+	}
+	_, _, ok := d.table.FuncRange(pc)
+	return ok
+}
+
+func (d *debugCFI) openTables() []*dwarfunwind.Table {
+	if d.tried {
+		return d.tables
+	}
+	d.tried = true
+	if d.table != nil {
+		d.add(d.elf)
+	}
+	for _, f := range d.from.filesOrOpen() {
+		d.add(f)
+	}
+	return d.tables
+}
+
+func (d *debugCFI) add(f *elffile.File) {
+	w, err := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
+	if err != nil || f.Arch() != d.elf.Arch() {
+		return
+	}
+	cfg := dwarfunwind.Config{Arch: f.Arch(), DebugFrame: sectionOf(w), Reserve: reserveIn(f)}
+	if t, err := dwarfunwind.New(cfg); err == nil {
+		d.tables = append(d.tables, t)
+	}
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"prywalk/internal/code/elffile"
+)
+
+// coldParts maps cold parts to functions: NAME.cold (GCC, LLVM), NAME.cold.N (older GCCs, BOLT).
+type coldParts struct {
+	*fileSymbols
+	built bool
+	parts []coldPart
+}
+
+type coldPart struct {
+	start  uint64
+	parent funcRange
+}
+
+// Parent returns the function of the cold part that begins at start.
+func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
+	if !c.built {
+		c.built = true
+		c.build()
+	}
+	i, ok := slices.BinarySearchFunc(c.parts, start, func(p coldPart, at uint64) int { return cmp.Compare(p.start, at) })
+	if !ok {
+		return 0, 0, false
+	}
+	return c.parts[i].parent.start, c.parts[i].parent.end, true
+}
+
+// funcSymbol's unit is the number of its STT_FILE symbol (gABI) if it is local.
+type funcSymbol struct {
+	funcRange
+	name string
+	unit int
+}
+
+func (c *coldParts) build() {
+	c.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
+		if kind != elffile.SymTab {
+			return
+		}
+		cold := collectFuncSymbols(f, func(name []byte) []byte {
+			base, tail, ok := bytes.Cut(name, []byte(".cold"))
+			if !ok || len(base) == 0 || len(bytes.Trim(tail, ".0123456789")) > 0 {
+				return nil
+			}
+			return base
+		})
+		if len(cold) == 0 {
+			return
+		}
+		names := map[string]bool{}
+		for i := range cold {
+			names[cold[i].name] = true
+		}
+		whole := collectFuncSymbols(f, func(name []byte) []byte {
+			if !names[string(name)] {
+				return nil
+			}
+			return name
+		})
+		c.pairWithFunctions(cold, whole)
+	})
+	slices.SortFunc(c.parts, func(a, b coldPart) int { return cmp.Compare(a.start, b.start) })
+}
+
+const coldCost = 4 * 64 // bytes
+
+func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol {
+	var out []funcSymbol
+	unit, i := 0, 0
+	_ = f.EachSymbol(elffile.SymTab, func(s *elffile.Symbol) bool {
+		i++
+		if s.Type() == elffile.SymFile {
+			unit = i
+			return true
+		}
+		end := s.Value + s.Size
+		if s.Type() != elffile.SymFunc && s.Type() != elffile.SymNoType || s.Section == elffile.SectionUndef ||
+			end <= s.Value {
+			return true
+		}
+		name := take(f.NameBytes(elffile.SymTab, s))
+		if len(name) == 0 {
+			return true
+		}
+		if f.Memory().Take(coldCost+int64(len(name)), "parts of functions") != nil {
+			return false
+		}
+		n := funcSymbol{funcRange{s.Value, end}, string(name), unit}
+		if s.Bind() != elffile.BindLocal {
+			n.unit = 0
+		}
+		out = append(out, n)
+		return true
+	})
+	return out
+}
+
+// pairWithFunctions finds the function in the cold part's unit, else the global one.
+func (c *coldParts) pairWithFunctions(cold, whole []funcSymbol) {
+	type key struct {
+		name string
+		unit int
+	}
+	at := map[key]funcRange{}
+	for _, w := range whole {
+		at[key{w.name, w.unit}] = w.funcRange
+	}
+	for _, p := range cold {
+		parent, ok := at[key{p.name, p.unit}]
+		if !ok {
+			parent, ok = at[key{p.name, 0}]
+		}
+		if ok {
+			c.parts = append(c.parts, coldPart{p.start, parent})
+		}
+	}
+}

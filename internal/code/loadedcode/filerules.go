@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/runtimes"
+)
+
+type fileRules struct {
+	table    managed.FileTable   // or nil
+	sources  []frames.RuleSource // by falling trust
+	calls    *builtinsSource     // last of sources
+	code     *heuristics.Source
+	bounds   []heuristics.Functions // by falling trust
+	cold     coldParts
+	builtins []managed.Builtins
+}
+
+func (r *fileRules) prepare(symbols *fileSymbols) {
+	f := symbols.elf
+	r.bounds = append(r.bounds, pltStubs(f.PLTs()))
+	if r.table = runtimes.TableOf(f); r.table != nil {
+		r.add(r.table)
+	}
+	if own := CFI(f, r.table == nil); own != nil { // with a table, debugCFI has .debug_frame
+		r.add(own)
+	}
+	r.add(&debugCFI{fileSymbols: symbols, table: r.table})
+	r.bounds = append(r.bounds, &funcIndex{fileSymbols: symbols})
+	r.cold = coldParts{fileSymbols: symbols}
+	for _, k := range runtimes.Registered {
+		if k.Builtins != nil {
+			r.builtins = append(r.builtins, k.Builtins(f, symbols))
+		}
+	}
+	r.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: r, Entry: f.Entry})
+	a := &builtinsSource{r.code, r.builtins, f.Arch()}
+	r.sources, r.calls = append(r.sources, a), a
+}
+
+func (r *fileRules) add(s interface {
+	frames.RuleSource
+	heuristics.Functions
+}) {
+	r.sources = append(r.sources, s)
+	r.bounds = append(r.bounds, s)
+}
+
+// Table returns the table of a language's functions, or nil. Not safe for concurrent use.
+func (img *Image) Table() managed.FileTable { return img.preparedRules().table }
+
+func (img *Image) preparedTable() managed.FileTable {
+	if !img.mayHaveTable() {
+		return nil
+	}
+	t := img.Table()
+	if t != nil {
+		img.mu.Lock()
+		defer img.mu.Unlock()
+		t.Prepare()
+	}
+	return t
+}
+
+func (img *Image) mayHaveTable() bool {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	return runtimes.HasTable(img.ELF)
+}
+
+// FuncRange implements heuristics.Functions.
+func (r *fileRules) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for _, b := range r.bounds {
+		if start, end, ok = b.FuncRange(pc); ok {
+			return start, end, ok
+		}
+	}
+	return 0, 0, false
+}
+
+// Parent implements heuristics.Parts.
+func (r *fileRules) Parent(start uint64) (lo, hi uint64, ok bool) { return r.cold.Parent(start) }
+
+// SavesFPOnly implements heuristics.Conventions.
+func (r *fileRules) SavesFPOnly(pc uint64) bool {
+	return slices.ContainsFunc(r.builtins, func(b managed.Builtins) bool { return b.SavesFPOnly(pc) })
+}

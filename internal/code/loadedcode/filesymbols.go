@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"slices"
+	"strings"
+
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/runtimes"
+)
+
+// fileSymbols are a file's and its debug files', a [managed.FileSymbols].
+type fileSymbols struct {
+	elf   *elffile.File
+	from  *debugFiles
+	named map[string][]managed.Symbol
+	first map[string]managed.Symbol // zero: none
+}
+
+const maxCachedNames = 1 << 10
+
+// Tables implements [managed.FileSymbols]: .symtab, else .dynsym and the symbol tables of debug files.
+func (x *fileSymbols) Tables(yield func(*elffile.File, elffile.SymbolKind)) {
+	if x.elf.HasSymbols(elffile.SymTab) {
+		yield(x.elf, elffile.SymTab)
+		return
+	}
+	yield(x.elf, elffile.DynSym)
+	for _, debugFile := range x.from.filesOrOpen() {
+		if debugFile.HasSymbols(elffile.SymTab) {
+			yield(debugFile, elffile.SymTab)
+		}
+	}
+}
+
+// Named implements [managed.FileSymbols].
+func (x *fileSymbols) Named(names ...string) []managed.Symbol {
+	return append(x.ownSymbols(names), x.debugSymbols(names)...)
+}
+
+func (x *fileSymbols) firstNamed(name string) managed.Symbol {
+	if s, known := x.first[name]; known {
+		return s
+	}
+	names := []string{name}
+	list := findNamed(x.elf, names, elffile.DynSym)
+	if len(list) == 0 {
+		list = findNamed(x.elf, names, elffile.SymTab)
+	}
+	if len(list) == 0 {
+		list = x.debugSymbols(names)
+	}
+	if x.first == nil || len(x.first) >= maxCachedNames {
+		x.first = map[string]managed.Symbol{}
+	}
+	x.first[name] = append(list, managed.Symbol{})[0]
+	return x.first[name]
+}
+
+func (x *fileSymbols) debugSymbols(names []string) (list []managed.Symbol) {
+	if x.elf.HasSymbols(elffile.SymTab) {
+		return nil
+	}
+	for _, debugFile := range x.from.filesOrOpen() {
+		list = append(list, findNamed(debugFile, names, elffile.SymTab)...)
+	}
+	return list
+}
+
+// ownSymbols searches the names that runtimes ask of each file together.
+func (x *fileSymbols) ownSymbols(names []string) []managed.Symbol {
+	search := names
+	if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(runtimes.Symbols, n) }) {
+		search = runtimes.Symbols
+	}
+	key := strings.Join(search, " ")
+	list, known := x.named[key]
+	if !known {
+		list = findNamed(x.elf, search, elffile.DynSym, elffile.SymTab)
+		if x.named == nil || len(x.named) >= maxCachedNames {
+			x.named = map[string][]managed.Symbol{}
+		}
+		x.named[key] = list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(s managed.Symbol) bool { return !slices.Contains(names, s.Name) })
+}
+
+const maxFoundSymbols = 1 << 10
+
+func findNamed(f *elffile.File, names []string, tables ...elffile.SymbolKind) (list []managed.Symbol) {
+	found := map[managed.Symbol]bool{}
+	for _, kind := range tables {
+		f.EachNamed(kind, names, func(name int, s *elffile.Symbol) bool {
+			if s.Section == elffile.SectionUndef {
+				return true
+			}
+			at := managed.Symbol{Name: names[name], Addr: s.Value, Size: s.Size, Function: s.Type() == elffile.SymFunc}
+			if !found[at] && len(list) < maxFoundSymbols {
+				found[at] = true
+				at.Exported = kind == elffile.DynSym
+				list = append(list, at)
+			}
+			return true
+		})
+	}
+	return list
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/walk/managed"
+)
+
+type runtimeHost struct {
+	AddressSpace
+	arch     frames.Arch
+	mods     []*frames.Module
+	analysis *heuristics.Source
+}
+
+func (h *runtimeHost) release(owner managed.Runtime) (released bool) {
+	for _, m := range h.mods {
+		if m.Owner != owner {
+			continue
+		}
+		m.Owner, m.NoFP, released = nil, false, true
+		if img := elfImage(m); img != nil {
+			m.Sources, m.Calls = img.lazySources()
+		} else {
+			m.Sources = []frames.RuleSource{h.analysis}
+		}
+	}
+	return released
+}
+
+// Arch implements managed.Host.
+func (h *runtimeHost) Arch() frames.Arch { return h.arch }
+
+// ReadParts implements managed.Gatherer.
+func (h *runtimeHost) ReadParts(parts []frames.Region) int {
+	if g, ok := h.AddressSpace.(managed.Gatherer); ok {
+		return g.ReadParts(parts)
+	}
+	return 0
+}
+
+// Modules implements managed.Host.
+func (h *runtimeHost) Modules() []*frames.Module { return h.mods }
+
+// CodeAnalysis implements [managed.Host].
+func (h *runtimeHost) CodeAnalysis() *heuristics.Source { return h.analysis }
+
+// Table implements managed.FileHost.
+func (h *runtimeHost) Table(m *frames.Module) managed.FileTable {
+	img := elfImage(m)
+	if img == nil {
+		return nil
+	}
+	return img.preparedTable()
+}
+
+// Symbol implements managed.Host.
+func (h *runtimeHost) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool) {
+	img := elfImage(m)
+	if img == nil {
+		return 0, 0, false
+	}
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	s := img.symbols.firstNamed(name)
+	return s.Addr + m.Bias, s.Size, s.Name != ""
+}
+
+// OwnSymbols implements managed.Host.
+func (h *runtimeHost) OwnSymbols(m *frames.Module, names ...string) []managed.Symbol {
+	img := elfImage(m)
+	if img == nil {
+		return nil
+	}
+	img.mu.Lock()
+	out := img.symbols.ownSymbols(names)
+	img.mu.Unlock()
+	for i := range out {
+		out[i].Addr += m.Bias
+	}
+	return out
+}
+
+// Section implements managed.Host.
+func (h *runtimeHost) Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool) {
+	img := elfImage(m)
+	if img == nil {
+		return 0, nil, false
+	}
+	addr, content, ok = img.section(name)
+	return addr + m.Bias, content, ok
+}
+
+// ReadsContexts implements [managed.ContextHost].
+func (h *runtimeHost) ReadsContexts() bool { return h.Images().ReadContexts }
+
+// NamedMapping implements [managed.ContextHost].
+func (h *runtimeHost) NamedMapping(prefixes ...string) (start, end uint64, ok bool) {
+	if !h.ReadsContexts() {
+		return 0, 0, false
+	}
+	_ = h.Mappings(func(m *RawMapping) {
+		name, _ := m.name()
+		if !ok && slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			start, end, ok = m.Start, m.End, true
+		}
+	})
+	return start, end, ok
+}
+
+// ThreadLocalBlock implements [managed.ContextHost].
+func (h *runtimeHost) ThreadLocalBlock(m *frames.Module) (size, align uint64, ok bool) {
+	img := elfImage(m)
+	if img == nil {
+		return 0, 0, false
+	}
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	for i := range img.ELF.Segments {
+		if s := &img.ELF.Segments[i]; s.Type == elffile.SegTLS {
+			return s.MemSize, max(s.Align, 1), true
+		}
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"prywalk/frames"
+	"prywalk/internal/code/elffile"
+)
+
+// Image is an ELF file with code. ELF is not safe for concurrent use; the rule sources are.
+type Image struct {
+	// ID is unique in this run, not 0.
+	ID uint64
+	// Path is the first known path, or [vdso].
+	Path string
+	// BuildID is hexadecimal, or "".
+	BuildID string
+	ELF     *elffile.File
+	// FromMemory: an unreadable file's loaded sections are read from the process.
+	FromMemory bool
+	Deleted    bool // unlinked
+
+	usage   usage
+	file    *pooledFile // or nil
+	mu      sync.Mutex
+	rules   atomic.Pointer[fileRules] // nil: not made
+	debug   debugFiles
+	symbols fileSymbols
+}
+
+var lastImage atomic.Uint64
+
+func newImage(r io.ReaderAt, size int64, m *Mapping) (*Image, error) {
+	f, err := elffile.Open(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return imageWith(f, m.Path, f.BuildID(), m.Deleted), nil
+}
+
+func imageWith(f *elffile.File, path, buildID string, deleted bool) *Image {
+	f.Memory().Rename(path)
+	img := &Image{ID: lastImage.Add(1), Path: path, BuildID: buildID, ELF: f, Deleted: deleted}
+	img.debug.elf, img.debug.path = f, path
+	img.symbols.elf, img.symbols.from = f, &img.debug
+	return img
+}
+
+// ReadAddr reads at a file address.
+func (img *Image) ReadAddr(addr uint64, b []byte) int {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	return img.ELF.ReadAddr(addr, b)
+}
+
+func (img *Image) lockRules() *fileRules {
+	p := img.preparedRules()
+	img.mu.Lock()
+	return p
+}
+
+func (img *Image) preparedRules() *fileRules {
+	if p := img.rules.Load(); p != nil {
+		return p
+	}
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	p := img.rules.Load()
+	if p == nil {
+		p = &fileRules{}
+		p.prepare(&img.symbols)
+		img.rules.Store(p)
+	}
+	return p
+}
+
+// Clone returns the file with separate tables, without its debug file, for another goroutine. Precondition: the clone
+// is closed before the cache of the first image.
+func (img *Image) Clone() (*Image, error) {
+	f, err := img.ELF.Reopen()
+	if err != nil {
+		return nil, err
+	}
+	t := imageWith(f, img.Path, img.BuildID, img.Deleted)
+	t.FromMemory = img.FromMemory
+	return t, nil
+}
+
+// Close frees the memory of a clone, or of an image whose cache is closed. A nil one is closed.
+func (img *Image) Close() {
+	if img != nil {
+		img.ELF.Release()
+		img.debug.drop()
+	}
+}
+
+func elfImage(m *frames.Module) *Image {
+	at := MappingOf(m)
+	if at == nil {
+		return nil
+	}
+	return at.Image
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"bytes"
+
+	"prywalk/internal/host/safeopen"
+)
+
+type fileKey struct {
+	dev, inode uint64
+	path       string
+}
+
+// ImageCache holds one image per file until Close; unused ones have headers only, and those whose name is another
+// file's by now, or that are read from a process's memory, are dropped ([ImageCache.CloseUnused]). Not safe for
+// concurrent use.
+type ImageCache struct {
+	// ReadContexts: what a program publishes of the request on which a thread works is read. It is set before Open.
+	ReadContexts bool
+
+	files    *filePool
+	byName   map[fileKey]*Image // nil: not ELF or unreadable
+	byFile   map[safeopen.ID]*Image
+	inMemory []*Image
+	vdsos    []vdso
+}
+
+type vdso struct {
+	bytes []byte
+	img   *Image
+}
+
+// NewImageCache returns a cache that keeps at most maxFiles files open; 0: by RLIMIT_NOFILE.
+func NewImageCache(maxFiles int) *ImageCache {
+	return &ImageCache{
+		files:  newFilePool(maxFiles),
+		byName: map[fileKey]*Image{},
+		byFile: map[safeopen.ID]*Image{},
+	}
+}
+
+// DebugFiles sets how to open img's debug file by path; the cache closes the file. img may be nil.
+func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.File, error)) {
+	if img != nil && img.debug.open == nil {
+		img.debug.open, img.debug.files = open, c.files
+	}
+}
+
+// Close closes the files and invalidates the images.
+func (c *ImageCache) Close() error {
+	for _, img := range c.byFile {
+		img.Close()
+	}
+	for _, img := range c.inMemory {
+		img.Close()
+	}
+	for _, v := range c.vdsos {
+		v.img.Close()
+	}
+	c.files.closeAll()
+	return nil
+}
+
+// current returns false if the file has changed, or may change as nothing maps it.
+func (c *ImageCache) current(key fileKey) (*Image, bool) {
+	img, ok := c.byName[key]
+	return img, ok && (img == nil || img.usage.users.Load() > 0 && img.file.isUnchanged())
+}
+
+func (c *ImageCache) setName(key fileKey, img *Image) {
+	if old := c.byName[key]; old != nil && old != img && old.file != nil {
+		c.files.drop(old.file)
+	}
+	c.byName[key] = img
+}
+
+// Load takes f over; nil if it is not ELF of a supported architecture.
+func (c *ImageCache) Load(f *safeopen.File, m *Mapping) (*Image, error) {
+	id := f.ID()
+	if img, ok := c.byFile[id]; ok {
+		return img, f.Close()
+	}
+	h := c.files.add(f)
+	h.path = m.Path
+	img, err := newImage(h, id.Size, m)
+	if err != nil {
+		img = nil
+		c.files.drop(h)
+	} else {
+		img.file = h
+	}
+	c.byFile[id] = img
+	return img, nil
+}
+
+// MemoryImage returns nil if r is nil or not ELF. The caller closes the image.
+func MemoryImage(r *MemFile, m *Mapping) *Image {
+	if r == nil {
+		return nil
+	}
+	img, err := newImage(r, r.Size(), m)
+	if err != nil {
+		return nil
+	}
+	img.FromMemory = true
+	return img
+}
+
+const maxVDSO = 1 << 20 // bytes
+
+func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
+	if m.End-m.Start > maxVDSO {
+		return nil
+	}
+	b := make([]byte, m.End-m.Start)
+	if _, err := o.ReadMem(m.Start, b); err != nil {
+		return nil
+	}
+	for _, v := range c.vdsos {
+		if bytes.Equal(v.bytes, b) {
+			return v.img
+		}
+	}
+	img, err := newImage(bytes.NewReader(b), int64(len(b)), m)
+	if err != nil {
+		return nil
+	}
+	c.vdsos = append(c.vdsos, vdso{b, img})
+	return img
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"bytes"
+
+	"prywalk/internal/host/procmem"
+)
+
+const (
+	codePageSize = 4096
+	maxLivePages = 1024
+)
+
+// liveCode keeps a JIT compiler's pages to detect changes.
+type liveCode struct {
+	tid    int
+	memory *procmem.Memory
+	pages  map[uint64][]byte // by address ÷ codePageSize; nil: unreadable
+	lost   bool              // pages were dropped: refresh must assume a change
+}
+
+func newLiveCode(tid int, m *procmem.Memory) *liveCode {
+	return &liveCode{tid: tid, memory: m, pages: map[uint64][]byte{}}
+}
+
+// ReadCode implements heuristics.Code.
+func (l *liveCode) ReadCode(addr uint64, buf []byte) int {
+	done := 0
+	for done < len(buf) {
+		at := addr + uint64(done)
+		page := l.page(at / codePageSize)
+		if page == nil {
+			break
+		}
+		done += copy(buf[done:], page[at%codePageSize:])
+	}
+	return done
+}
+
+func (l *liveCode) page(num uint64) []byte {
+	if b, ok := l.pages[num]; ok {
+		return b
+	}
+	if len(l.pages) >= maxLivePages {
+		clear(l.pages)
+		l.lost = true
+	}
+	b := make([]byte, codePageSize)
+	if _, err := readMemory(l.memory, l.tid, num*codePageSize, b); err != nil {
+		b = nil
+	}
+	l.pages[num] = b
+	return b
+}
+
+func (l *liveCode) refresh() bool {
+	changed := l.lost
+	now := make([]byte, 0, codePageSize)
+	for num, was := range l.pages {
+		if changed {
+			break
+		}
+		now = now[:codePageSize]
+		_, err := readMemory(l.memory, l.tid, num*codePageSize, now)
+		changed = (err == nil) != (was != nil) || was != nil && !bytes.Equal(now, was)
+	}
+	if changed {
+		clear(l.pages)
+		l.lost = false
+	}
+	return changed
+}

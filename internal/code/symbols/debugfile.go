@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package symbols
+
+import (
+	"errors"
+	"fmt"
+
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/code/symbols/dwarfinfo"
+)
+
+type debugFiles struct {
+	tried bool
+	file  *elffile.DebugFile // nil: none
+	alt   *elffile.DebugFile // shared by several files (dwz); nil: none
+}
+
+func (d *debugFiles) close() error { return errors.Join(d.file.Close(), d.alt.Close()) }
+
+func (t *Table) debugFile() *elffile.DebugFile {
+	if f := t.opt.File; !t.debug.tried && f != nil && t.opt.Open != nil {
+		t.debug.file = f.OpenDebug(t.opt.Path, t.opt.Open, t.warn)
+	}
+	t.debug.tried = true
+	return t.debug.file
+}
+
+func (t *Table) loadDwarf() {
+	f, where := t.opt.File, t.opt.Path
+	if f == nil {
+		return
+	}
+	if !hasDwarf(f) {
+		d := t.debugFile()
+		if d == nil || !hasDwarf(d.File) {
+			return
+		}
+		f, where = d.File, d.Path
+	}
+	s, err := sectionsOf(f)
+	if err != nil {
+		t.warn(fmt.Errorf("debug information of %s: %w", where, err))
+		return
+	}
+	t.dwarf = dwarfinfo.New(s, t.supplement(f, where))
+}
+
+func hasDwarf(f *elffile.File) bool {
+	s := f.DebugSection("info")
+	return s != nil && s.Type != elffile.SecNoBits && s.Size > 0
+}
+
+func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
+	info, err := f.Window(f.DebugSection("info"))
+	if err != nil {
+		return s, err
+	}
+	s.Info = info
+	if s.Abbrev, err = f.Data(f.DebugSection("abbrev")); err != nil {
+		return s, err
+	}
+	s.Memory = f.Memory()
+	if w, err := f.Window(f.DebugSection("line")); err == nil {
+		s.Line = w
+	}
+	if w, err := f.Window(f.DebugSection("str")); err == nil {
+		s.Str = w
+	}
+	for name, to := range map[string]*[]byte{
+		"line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
+		"addr": &s.Addr, "ranges": &s.Ranges, "rnglists": &s.Rnglists,
+	} {
+		*to, _ = f.Data(f.DebugSection(name)) // not necessary
+	}
+	return s, nil
+}
+
+func (t *Table) supplement(f *elffile.File, where string) *dwarfinfo.Data {
+	if t.opt.Open == nil {
+		return nil
+	}
+	alt, link := f.OpenAlt(where, t.opt.Open, t.warn)
+	if t.debug.alt = alt; alt != nil {
+		s, err := sectionsOf(alt.File)
+		if err == nil {
+			return dwarfinfo.New(s, nil)
+		}
+		t.warn(fmt.Errorf("debug information of %s: the shared part %s is not used: %w; names that it holds are not shown",
+			where, alt.Path, err))
+		return nil
+	}
+	if link != "" {
+		t.warn(fmt.Errorf("debug information of %s: the shared part %s is missing; names that it holds are not shown", where,
+			link))
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dwarfinfo
+
+import (
+	"slices"
+
+	"prywalk/internal/base/wire"
+)
+
+type spec struct {
+	attr, form uint16
+	implicit   int64 // of DW_FORM_implicit_const
+}
+
+// abbrev is an abbreviation declaration (DWARF 5 §7.5.3).
+type abbrev struct {
+	code     uint64
+	tag      uint32
+	children bool
+	fixed    int // bytes; −1: depends on the entry
+	specs    []spec
+}
+
+type abbrevTable map[uint64]*abbrev // by code
+
+// readAbbrev returns false at the table's end. The specs are valid until the next call.
+func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
+	a := abbrev{code: c.ULEB(), specs: d.specs[:0]}
+	if a.code == 0 || c.Bad {
+		return a, false
+	}
+	a.tag = uint32(c.ULEB())
+	a.children = c.U8() != 0
+	for d.spendSteps(1) {
+		s := spec{attr: clip16(c.ULEB()), form: clip16(c.ULEB())}
+		if s.form == formImplicit {
+			s.implicit = c.SLEB()
+		}
+		if c.Bad || s.attr == 0 && s.form == 0 {
+			break
+		}
+		a.specs = append(a.specs, s)
+	}
+	d.specs = a.specs
+	return a, !c.Bad
+}
+
+func clip16(v uint64) uint16 {
+	if v > 0xffff {
+		return 0xffff
+	}
+	return uint16(v)
+}
+
+func (u *unit) abbrevsOf() abbrevTable {
+	if u.abbrevs != nil {
+		return u.abbrevs
+	}
+	key := abbrevKey{u.abbrevOff, u.addrSize, u.offSize, u.version < 3}
+	t := u.d.abbrevs[key]
+	if t == nil {
+		t = abbrevTable{}
+		c := wire.At(u.d.s.Abbrev, u.abbrevOff)
+		for {
+			a, ok := u.d.readAbbrev(&c)
+			if !ok || !u.d.takeMemory(abbrevCost+specCost*len(a.specs)) {
+				break
+			}
+			a.specs = slices.Clone(a.specs)
+			a.fixed = u.fixedSize(a.specs)
+			t[a.code] = &a
+		}
+		u.d.abbrevs[key] = t
+	}
+	u.abbrevs = t
+	return t
+}
+
+type abbrevKey struct {
+	off               uint64
+	addrSize, offSize uint8
+	v2                bool
+}
+
+func (u *unit) rootAbbrev(code uint64) *abbrev {
+	if u.abbrevs != nil {
+		return u.abbrevs[code]
+	}
+	c := wire.At(u.d.s.Abbrev, u.abbrevOff)
+	for {
+		a, ok := u.d.readAbbrev(&c)
+		if !ok {
+			return nil
+		}
+		if a.code == code {
+			return &a
+		}
+	}
+}

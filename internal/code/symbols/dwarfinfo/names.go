@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dwarfinfo
+
+import (
+	"sort"
+
+	"prywalk/internal/base/wire"
+)
+
+const maxHops = 16
+
+// resolve follows DW_AT_abstract_origin and DW_AT_specification (DWARF 5 §2.13.2, §3.3.8.1).
+func (d *Data) resolve(off uint64) *Func {
+	if f := d.names[off]; f != nil {
+		return f
+	}
+	var r nameReader
+	r.follow(d, off)
+	f := &Func{Line: r.line}
+	d.names[off] = f
+	if n := len(r.name) + len(r.linkage); !d.spendSteps(1+n/16) || !d.takeMemory(funcCost+n) {
+		return f
+	}
+	f.Name, f.Linkage = string(r.name), string(r.linkage)
+	if r.linkage == nil && r.unit != nil {
+		f.Name = r.unit.qualify(f.Name, r.die)
+	}
+	return f
+}
+
+type nameReader struct {
+	name, linkage []byte
+	line          int
+	unit          *unit
+	die           uint64 // of the name
+}
+
+func (r *nameReader) follow(d *Data, off uint64) {
+	for range maxHops {
+		u := d.unitAt(off)
+		if u == nil {
+			return
+		}
+		next := r.read(u, off)
+		switch {
+		case next.kind == kindRef:
+			off = next.u
+		case next.kind == kindAltRef && d.alt != nil:
+			d, off = d.alt, next.u
+		default:
+			return
+		}
+	}
+}
+
+func (r *nameReader) read(u *unit, off uint64) (next value) {
+	c := u.cursorAt(off)
+	a := u.abbrevsOf()[c.ULEB()]
+	if a == nil {
+		return next
+	}
+	for _, s := range a.specs {
+		switch s.attr {
+		case attrName:
+			if v := u.stringOf(u.readForm(&c, s)); v != nil {
+				r.name = firstNonNil(r.name, v)
+				r.unit, r.die = u, off
+			}
+		case attrLinkageName, attrMIPSLinkage:
+			r.linkage = firstNonNil(r.linkage, u.stringOf(u.readForm(&c, s)))
+		case attrDeclLine:
+			if v := u.readForm(&c, s); r.line == 0 && v.u < 1<<31 {
+				r.line = int(v.u)
+			}
+		case attrAbstractOrigin, attrSpecification:
+			next = u.readForm(&c, s)
+		default:
+			u.skipForm(&c, s.form)
+		}
+	}
+	return next
+}
+
+func firstNonNil(a, b []byte) []byte {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// nameScope is a namespace, class or other type whose name qualifies those of the entries in it.
+type nameScope struct {
+	off, end uint64
+	parent   int32
+	name     []byte
+}
+
+const maxName = 4096 // bytes
+
+// qualify prefixes the names of the scopes around an entry, as a linkage name has them.
+func (u *unit) qualify(name string, die uint64) string {
+	scopes := u.funcsOf().names
+	i := sort.Search(len(scopes), func(i int) bool { return scopes[i].off >= die })
+	for id := int32(i) - 1; id >= 0 && len(name) <= maxName; id = scopes[id].parent {
+		if s := &scopes[id]; die < s.end && s.name != nil {
+			name = string(s.name) + "::" + name
+		}
+	}
+	return name
+}
+
+// addName returns the innermost nameScope of an entry's children, the entry's own or parent. c is after its code.
+func (r *funcReader) addName(c wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
+	switch a.tag {
+	case tagNamespace, tagModule, tagClassType, tagStructureType, tagUnionType, tagEnumerationType:
+	default:
+		return parent
+	}
+	s := nameScope{off: die, end: r.end, parent: parent}
+	for _, spec := range a.specs {
+		if spec.attr == attrName {
+			s.name = r.stringOf(r.readForm(&c, spec))
+		} else {
+			r.skipForm(&c, spec.form)
+		}
+	}
+	if s.name == nil && a.tag == tagNamespace {
+		s.name = []byte("(anonymous namespace)")
+	}
+	if !r.d.takeMemory(scopeCost) {
+		return parent
+	}
+	r.funcs.names = append(r.funcs.names, s)
+	return int32(len(r.funcs.names)) - 1
+}

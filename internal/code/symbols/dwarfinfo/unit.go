@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dwarfinfo
+
+import "prywalk/internal/base/wire"
+
+type unit struct {
+	d                 *Data
+	off, dies, end    uint64 // in .debug_info: header, first entry, end
+	data              []byte // from off on, perhaps only the beginning
+	abbrevOff         uint64
+	version           uint16
+	addrSize, offSize uint8
+	kind              uint8
+	abbrevs           abbrevTable
+
+	// Of the first entry:
+	compDir              []byte
+	lowPC                uint64
+	stmtList             uint64
+	hasLines             bool
+	addrBase, strOffBase uint64
+	rngBase              uint64
+
+	funcs *funcTable
+	lines *lineTable
+}
+
+// Bytes of the largest unit header, and of what is first read of a unit.
+const (
+	maxHeader = 40
+	rootSize  = 512
+)
+
+// readHeader reads the unit header at off (DWARF 5 §7.5.1).
+func (d *Data) readHeader(off uint64) *unit {
+	u := &unit{d: d, off: off}
+	h := wire.Cursor{Bytes: view(d.s.Info, off, maxHeader)}
+	length, offSize := initialLength(&h)
+	start := off + uint64(h.Pos)
+	if h.Bad || length > size(d.s.Info)-start {
+		return nil
+	}
+	u.end = start + length
+	h.Bytes = h.Bytes[:min(uint64(len(h.Bytes)), u.end-off)]
+	u.offSize = offSize
+	u.version = h.U16()
+	if u.version >= 5 {
+		u.kind = h.U8()
+		u.addrSize = h.U8()
+		u.abbrevOff = h.Sized(offSize)
+		switch u.kind {
+		case unitType, unitSplitType:
+			h.Skip(8 + uint64(offSize))
+		case 4, 5: // skeleton, split compile
+			h.Skip(8)
+		}
+	} else {
+		u.abbrevOff = h.Sized(offSize)
+		u.addrSize = h.U8()
+	}
+	u.dies = off + uint64(h.Pos)
+	if h.Bad || u.version < 2 || u.version > 5 || u.addrSize != 8 && u.addrSize != 4 {
+		u.kind, u.dies = unitType, u.end // skipped
+	}
+	return u
+}
+
+func (u *unit) cursorAt(off uint64) wire.Cursor {
+	if uint64(len(u.data)) < u.end-u.off && u.d.takeViewMemory(u.end-u.off) {
+		u.data = view(u.d.s.Info, u.off, u.end-u.off)
+	}
+	return wire.At(u.data, off-u.off)
+}
+
+func (u *unit) endsOutside(c wire.Cursor, a *abbrev) bool {
+	u.skipEntry(&c, &abbrev{specs: a.specs, fixed: -1})
+	return c.Bad
+}
+
+func (u *unit) readRoot() []span {
+	c := wire.At(view(u.d.s.Info, u.off, min(u.end-u.off, rootSize)), u.dies-u.off)
+	a := u.rootAbbrev(c.ULEB())
+	if a == nil || !u.d.spendSteps(1+len(a.specs)) {
+		return nil
+	}
+	if u.endsOutside(c, a) {
+		c = u.cursorAt(u.dies)
+		c.ULEB()
+	}
+	if u.version >= 5 {
+		// Without a base: the section's first table, after its header (§7.26, §7.27, §7.28).
+		u.strOffBase, u.addrBase = uint64(u.offSize)*2, uint64(u.offSize)*2
+		u.rngBase = uint64(u.offSize)*2 + 4
+	}
+	var dir, low, high, ranges value
+	for _, s := range a.specs {
+		v := u.readForm(&c, s)
+		switch s.attr {
+		case attrCompDir:
+			dir = v
+		case attrLowPC:
+			low = v
+		case attrHighPC:
+			high = v
+		case attrRanges:
+			ranges = v
+		case attrStmtList:
+			u.stmtList, u.hasLines = v.u, true
+		case attrStrOffsetsBase:
+			u.strOffBase = v.u
+		case attrAddrBase, attrGNUAddrBase:
+			u.addrBase = v.u
+		case attrRnglistsBase:
+			u.rngBase = v.u
+		}
+	}
+	// The bases apply to attributes before them, too.
+	u.compDir = u.stringOf(dir)
+	u.lowPC, _ = u.addr(low)
+	return u.appendSpans(low, high, ranges, nil)
+}

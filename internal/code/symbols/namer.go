@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package symbols
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strconv"
+
+	"prywalk/frames"
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/symbols/perfmap"
+	"prywalk/internal/code/unnamedcode"
+	"prywalk/internal/host/filememory"
+	"prywalk/internal/host/safeopen"
+)
+
+// Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
+type Namer struct {
+	tables  map[*loadedcode.Image]*Table
+	byPID   map[int]*processFiles
+	open    func(path string) (*safeopen.File, error) // of a core; nil: live processes
+	mapFile func(pid int) (io.ReadCloser, int64)
+	memory  *filememory.Budget // nil: prywalk's
+	inSteps bool
+	yield   func()
+}
+
+type processFiles struct {
+	loadedcode.TrustedFiles
+	perfMap *perfmap.Reader
+	ended   bool // at the last [Namer.DropUnused]
+}
+
+// NewNamer returns a namer of live processes.
+func NewNamer() *Namer {
+	n := &Namer{tables: map[*loadedcode.Image]*Table{}, byPID: map[int]*processFiles{}}
+	n.mapFile = func(pid int) (io.ReadCloser, int64) { return readerOfMap(n.filesOf(pid).PerfMap()) }
+	return n
+}
+
+// NewCoreNamer makes a namer for a core's process. open opens files by path; perfMaps: also its perf map.
+func NewCoreNamer(open func(path string) (*safeopen.File, error), perfMaps bool) *Namer {
+	n := NewNamer()
+	n.open = open
+	n.mapFile = func(pid int) (io.ReadCloser, int64) {
+		if !perfMaps {
+			return nil, 0
+		}
+		return readerOfMap(open("/tmp/perf-" + strconv.Itoa(pid) + ".map"))
+	}
+	return n
+}
+
+// Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map,
+// or the mapping's name in brackets. addr is a module address within the instruction.
+func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
+	mapping := loadedcode.MappingOf(m)
+	if mapping == nil {
+		return out
+	}
+	if mapping.Image != nil {
+		return n.table(mapping.Image, pid).Frames(addr, out)
+	}
+	if pm := n.perfMap(pid, true); pm != nil {
+		if name, _, _, ok := pm.Lookup(addr + m.Bias); ok {
+			return append(out, Frame{Name: name})
+		}
+	}
+	return append(out, Frame{Name: unnamedcode.Bracketed(m.Name)})
+}
+
+func (n *Namer) table(img *loadedcode.Image, pid int) *Table {
+	if t := n.tables[img]; t != nil {
+		return t
+	}
+	open := n.open
+	if open == nil {
+		open = n.filesOf(pid).Debug
+	}
+	t := New(Options{File: img.ELF, Path: img.Path, Open: opener(open), Language: img.Table()})
+	n.tables[img] = t
+	return t
+}
+
+// Refresh permits reading perf maps again, however recently read.
+func (n *Namer) Refresh() {
+	for _, f := range n.byPID {
+		f.perfMap.Expire()
+	}
+}
+
+// JITFuncBounds returns the bounds of functions compiled by a process, at run-time addresses.
+func (n *Namer) JITFuncBounds(pid int) func(pc uint64) (start, end uint64, ok bool) {
+	return func(pc uint64) (start, end uint64, ok bool) {
+		pm := n.perfMap(pid, !n.inSteps)
+		if pm == nil {
+			return 0, 0, false
+		}
+		_, start, end, ok = pm.Lookup(pc)
+		return start, end, ok
+	}
+}
+
+// Warnings lists damaged files among those read.
+func (n *Namer) Warnings() []error {
+	var out []error
+	for _, t := range n.tables {
+		out = append(out, t.Warnings()...)
+	}
+	return out
+}
+
+// Close closes the debug files and frees the perf maps.
+func (n *Namer) Close() error {
+	var errs []error
+	for _, f := range n.byPID {
+		f.perfMap.Close()
+	}
+	for _, t := range n.tables {
+		errs = append(errs, t.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (n *Namer) filesOf(pid int) *processFiles {
+	f := n.byPID[pid]
+	if f == nil {
+		memory := n.memory.Account("the perf map of process " + strconv.Itoa(pid))
+		f = &processFiles{TrustedFiles: loadedcode.TrustedFiles{PID: pid}, perfMap: perfmap.NewReader(memory)}
+		n.byPID[pid] = f
+	}
+	return f
+}
+
+func readerOfMap(f *safeopen.File, err error) (io.ReadCloser, int64) {
+	if err != nil {
+		return nil, 0
+	}
+	return mapReader{io.NewSectionReader(f, 0, f.Size()), f}, f.Size()
+}
+
+type mapReader struct {
+	*io.SectionReader
+	f *safeopen.File
+}
+
+// Stat describes the file.
+func (m mapReader) Stat() (os.FileInfo, error) { return m.f.Stat() }
+
+// Close implements io.Closer.
+func (m mapReader) Close() error { return m.f.Close() }
+
+func opener(open func(path string) (*safeopen.File, error)) elffile.Opener {
+	return func(path string) (io.ReaderAt, int64, error) {
+		f, err := open(path)
+		if err != nil {
+			return nil, 0, err
+		}
+		return f, f.Size(), nil
+	}
+}

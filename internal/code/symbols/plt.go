@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package symbols
+
+import (
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/code/elffile"
+)
+
+type stub struct {
+	addr uint64
+	size uint32
+	name string
+}
+
+const maxStubs = 1 << 18
+
+// stubsOf names PLT entries: linkers differ, so each jump is decoded, and its slot's relocation found.
+func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
+	tables := f.PLTs()
+	if len(tables) == 0 {
+		return nil
+	}
+	slots := slotsOf(f, resolve)
+	target := decodeStubX86
+	if f.Arch() == frames.ARM64 {
+		target = decodeStubARM64
+	}
+	var out []stub
+	for i := range tables {
+		t := &tables[i]
+		code, err := f.Data(t.Section)
+		if err != nil {
+			continue
+		}
+		for off := t.Header; off+t.Entry <= uint64(len(code)) && len(out) < maxStubs; off += t.Entry {
+			if slot, ok := target(code[off:off+t.Entry], t.Addr+off); ok && slots[slot] != "" {
+				out = append(out, stub{t.Addr + off, uint32(t.Entry), cutVersion(slots[slot]) + "@plt"})
+			}
+		}
+		f.Free(code)
+	}
+	return out
+}
+
+// nameCost is a kept name's memory beside its bytes.
+const nameCost = 48
+
+// relocSize is the size of Elf64_Rela (gABI, "Relocation"), bytes.
+const relocSize = 24
+
+func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]string {
+	syms, _ := f.Symbols(elffile.DynSym)
+	defer f.FreeSymbols(syms)
+	slots := make(map[uint64]string)
+	for _, name := range [...]string{".rela.plt", ".rela.iplt", ".rela.dyn"} {
+		s := f.Section(name)
+		if s == nil || s.Size > relocSize<<24 {
+			continue
+		}
+		eachReloc(f, s, func(rest []byte) bool {
+			slot := binary.LittleEndian.Uint64(rest)
+			info := binary.LittleEndian.Uint64(rest[8:])
+			switch sym, typ := info>>32, uint32(info); {
+			case sym > 0 && sym <= uint64(len(syms)):
+				name := f.NameBytes(elffile.DynSym, &syms[sym-1])
+				if isFunc(&syms[sym-1]) && f.Memory().Take(int64(len(name))+nameCost, "symbol names") == nil {
+					slots[slot] = string(name)
+				}
+			case typ == relocIRelativeX86 || typ == relocIRelativeARM64:
+				slots[slot] = resolve(binary.LittleEndian.Uint64(rest[16:]))
+			}
+			return len(slots) < maxStubs
+		})
+	}
+	return slots
+}
+
+const relocsAtOnce = 2048
+
+func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
+	buf := make([]byte, min(s.Size, relocsAtOnce*relocSize))
+	for at := uint64(0); at+relocSize <= s.Size; {
+		b := buf[:min(s.Size-at, uint64(len(buf)))]
+		if b = b[:f.ReadAddr(s.Addr+at, b)]; len(b) < relocSize {
+			return
+		}
+		at += uint64(len(buf))
+		for ; len(b) >= relocSize; b = b[relocSize:] {
+			if !each(b) {
+				return
+			}
+		}
+	}
+}
+
+// isFunc reports whether a dynamic symbol may be a function; undefined ones need no type.
+func isFunc(s *elffile.Symbol) bool {
+	return s.Type() == elffile.SymFunc || s.Type() == elffile.SymIFunc || s.Type() == elffile.SymNoType
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"prywalk/internal/base/exit"
+	"prywalk/internal/store/otlp"
+)
+
+// Protocols.
+const (
+	GRPC = "grpc"
+	HTTP = "http"
+)
+
+// Receiver is the destination of messages.
+type Receiver struct {
+	// Endpoint is a URL: http for plain text, https for TLS.
+	Endpoint string
+	Protocol string
+	// PEM files: certificate authority of the receiver; certificate and key of the agent.
+	CAFile, CertFile, KeyFile string
+	// TokenFile is read for each message, since tokens are renewed.
+	TokenFile string
+	Headers   map[string]string
+	UserAgent string
+	Timeout   time.Duration
+}
+
+type failure struct {
+	kind      failureKind
+	why       string        // reason of the loss; "": lostRefused
+	notBefore time.Duration // shortest pause before the next attempt; 0: unspecified
+	err       error
+}
+
+// maxRetryAfter is the longest pause that a receiver may ask for.
+const maxRetryAfter = time.Hour
+
+func (f *failure) pause() time.Duration { return min(f.notBefore, maxRetryAfter) }
+
+type failureKind int
+
+const (
+	retryable failureKind = iota // send it later
+	tooLarge
+	refused
+)
+
+func (f *failure) setBusy() { f.kind, f.err = retryable, &busyError{f.err} }
+
+type busyError struct{ error }
+
+// Is implements [errors.Is].
+func (*busyError) Is(target error) bool { return target == errBusy }
+
+type reply struct {
+	rejected int64
+	why      string
+}
+
+// acceptedReply takes a damaged reply as no rejection: to send the message again would duplicate it.
+func acceptedReply(text []byte) (r reply) {
+	if rejected, why, err := otlp.Rejected(text); err == nil {
+		r = reply{rejected, why}
+	}
+	return r
+}
+
+// client sends messages. A nil failure means accepted.
+type client interface {
+	send(ctx context.Context, body []byte) (reply, *failure)
+}
+
+// poster sends compressed bodies to a URL.
+type poster struct {
+	*Receiver
+	http *http.Client
+	url  string
+}
+
+// post returns the reply, with at most maxReply bytes of its body.
+func (p *poster) post(ctx context.Context, body []byte, header map[string]string) (*http.Response, []byte, *failure) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, &failure{kind: refused, err: err}
+	}
+	r.Header.Set("User-Agent", p.UserAgent)
+	for key, value := range header {
+		r.Header.Set(key, value)
+	}
+	for key, value := range p.Headers {
+		r.Header.Set(key, value)
+	}
+	if p.TokenFile != "" {
+		token, err := os.ReadFile(p.TokenFile)
+		if err != nil {
+			return nil, nil, &failure{kind: retryable, err: fmt.Errorf("%w: %w", errToken, err)}
+		}
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	answer, err := p.http.Do(r)
+	if err != nil {
+		return nil, nil, &failure{kind: retryable, err: err}
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReply)) // the status decides, and is missing if that failed
+	return answer, text, nil
+}
+
+func newClient(to Receiver) (client, error) {
+	u, err := url.Parse(to.Endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, exit.Usage("--endpoint %s: give a URL, such as http://localhost:4317 or https://collector:4317",
+			redacted(to.Endpoint))
+	}
+	transport, err := to.transport(u.Scheme == "https")
+	if err != nil {
+		return nil, err
+	}
+	c := &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	switch to.Protocol {
+	case GRPC:
+		return grpcClient{poster{&to, c, strings.TrimSuffix(u.String(), "/") + profilesProcedure}}, nil
+	case HTTP:
+		return httpClient{poster{&to, c, httpURL(u)}}, nil
+	}
+	return nil, exit.Usage("--protocol %s: give grpc or http", to.Protocol)
+}
+
+func (r *Receiver) transport(secure bool) (*http.Transport, error) {
+	h := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, IdleConnTimeout: 90 * time.Second, Protocols: new(http.Protocols),
+		MaxResponseHeaderBytes: maxReply,
+	}
+	h.Protocols.SetHTTP1(r.Protocol == HTTP)
+	h.Protocols.SetHTTP2(true)
+	h.Protocols.SetUnencryptedHTTP2(r.Protocol == GRPC)
+	if !secure {
+		if r.CAFile != "" || r.CertFile != "" || r.KeyFile != "" {
+			return nil, exit.Usage("--ca, --cert and --key are for an endpoint that begins with https://; leave " +
+				"them out, or give one")
+		}
+		return h, nil
+	}
+	h.TLSClientConfig, h.TLSHandshakeTimeout = &tls.Config{MinVersion: tls.VersionTLS12}, r.Timeout
+	if r.CAFile != "" {
+		pem, err := os.ReadFile(r.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("--ca: %w; give a PEM file with certificates", err)
+		}
+		h.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !h.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--ca %s: it has no certificate; give a PEM file", r.CAFile)
+		}
+	}
+	if (r.CertFile == "") != (r.KeyFile == "") {
+		return nil, exit.Usage("give --cert and --key together")
+	}
+	if r.CertFile != "" {
+		if _, err := tls.LoadX509KeyPair(r.CertFile, r.KeyFile); err != nil {
+			return nil, fmt.Errorf("--cert, --key: %w; give a certificate and its private key as PEM files", err)
+		}
+		h.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			c, err := tls.LoadX509KeyPair(r.CertFile, r.KeyFile)
+			return &c, err
+		}
+	}
+	return h, nil
+}

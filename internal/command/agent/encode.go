@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
+
+	"prywalk/internal/base/protobuf"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/store/otlp"
+	"prywalk/internal/store/profile"
+)
+
+type encoder struct {
+	names     *profile.Names
+	resolver  profile.Resolver
+	resources *resources
+	aggregate bool
+	period    int64 // between ticks, ns
+	version   string
+}
+
+type encoding struct {
+	*encoder
+	*otlp.Dictionary
+	stacks    map[sample.StackID]int64
+	locations map[profile.LocID]int64
+	buf       []profile.Named
+}
+
+// encode returns an ExportProfilesServiceRequest: a resource per process, a profile per clock.
+func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
+	rows := map[processKey][]row{}
+	for r := range w.rows {
+		rows[r.processKey] = append(rows[r.processKey], r)
+	}
+	processes := slices.SortedFunc(maps.Keys(rows), func(a, b processKey) int {
+		return cmp.Or(a.pid-b.pid, cmp.Compare(a.start, b.start))
+	})
+	c := &encoding{e, otlp.NewDictionary(nil), map[sample.StackID]int64{}, map[profile.LocID]int64{}, nil}
+	for _, p := range processes {
+		if r := c.resource(p, w, rows[p]); r != nil {
+			m.Bytes(1, r)
+		}
+	}
+	for _, list := range w.rows {
+		for _, p := range list {
+			if p.values != (clockValues{}) {
+				intervals++
+			}
+		}
+	}
+	e.resources.dropEnded(func(p processKey) bool { return rows[p] != nil })
+	if len(m) == 0 {
+		return nil, 0
+	}
+	m.Bytes(2, c.Message())
+	return m, intervals
+}
+
+func (e *encoding) resource(process processKey, w *window, rows []row) (m protobuf.Message) {
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
+	var scope protobuf.Message
+	about := resourceMessage(slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host))
+	scope.Bytes(1, scopeMessage(e.version))
+	list, empty := e.samplesOf(w, rows), len(scope)
+	for clock := range clocks {
+		if p := e.profile(w, list, clock); p != nil {
+			scope.Bytes(2, p)
+		}
+	}
+	if len(scope) == empty {
+		return nil
+	}
+	m.Bytes(1, about)
+	m.Bytes(2, scope)
+	return m
+}
+
+type sampleKey struct {
+	stack      int64
+	attributes string
+}
+
+type oneSample struct {
+	stack      int64
+	attributes []int64
+	points     []point
+}
+
+func (e *encoding) samplesOf(w *window, rows []row) (list []oneSample) {
+	index := map[sampleKey]int{}
+	for _, r := range rows {
+		if !slices.ContainsFunc(w.rows[r], func(p point) bool { return p.values != clockValues{} }) {
+			continue // all was sent before
+		}
+		one := oneSample{stack: e.stack(r.stack), attributes: e.attributes(&r), points: w.rows[r]}
+		k := sampleKey{one.stack, fmt.Sprint(one.attributes)}
+		if i, ok := index[k]; ok {
+			list[i].points = slices.Concat(list[i].points, one.points)
+			continue
+		}
+		index[k] = len(list)
+		list = append(list, one)
+	}
+	return list
+}
+
+func (e *encoding) profile(w *window, list []oneSample, clock int) (m protobuf.Message) {
+	for i := range list {
+		if s := e.sample(w, &list[i], clock); s != nil {
+			m.Bytes(2, s)
+		}
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	m.Bytes(1, e.ValueType(clockNames[clock], profile.Nanoseconds))
+	m.Fixed(3, w.unix(w.from))
+	m.Int(4, w.to-w.from)
+	m.Bytes(5, e.ValueType(profile.TypeCPU, profile.Nanoseconds))
+	m.Int(6, e.period)
+	var id [16]byte
+	_, _ = rand.Read(id[:])
+	m.Bytes(7, id[:])
+	return m
+}
+
+func (e *encoding) sample(w *window, s *oneSample, clock int) (m protobuf.Message) {
+	var list []int64
+	var times []uint64
+	var sum int64
+	for _, p := range s.points {
+		if v := p.values[clock]; v != 0 {
+			list = append(list, v)
+			times = append(times, w.unix(min(max(p.end, w.from), w.to-1)))
+			sum += v
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if e.aggregate {
+		list, times = []int64{sum}, nil
+	}
+	return (&otlp.Sample{Stack: s.stack, Attributes: s.attributes, Values: list, Times: times}).Message()
+}
+
+func (e *encoding) attributes(r *row) []int64 {
+	return e.ThreadAttributes(&otlp.ThreadAttributes{TID: int64(r.tid), Name: r.thread, State: r.state, Wait: r.wait,
+		WaitsFor: r.waitsFor, Owner: profile.OwnerText(r.owner), Role: r.role})
+}
+
+func (e *encoding) stack(id sample.StackID) int64 {
+	if i, ok := e.stacks[id]; ok {
+		return i
+	}
+	e.buf = e.names.Stack(id, e.resolver, e.buf[:0])
+	list := make([]int64, len(e.buf))
+	for i := range e.buf {
+		list[i] = e.location(&e.buf[i])
+	}
+	if len(list) == 0 {
+		list = append(list, e.Location(0, 0, []otlp.Line{{Function: e.Function(evicted, evicted, "", 0)}}, ""))
+	}
+	i := e.Stack(list)
+	e.stacks[id] = i
+	return i
+}
+
+// evicted is the frame of a stack that was evicted before it was sent.
+const evicted = "[evicted]"
+
+func (e *encoding) location(l *profile.Named) int64 {
+	if i, ok := e.locations[l.ID]; ok {
+		return i
+	}
+	var lines []otlp.Line
+	for _, f := range l.Frames {
+		if l.Machinery {
+			f.System = profile.SystemNameOfType(cmp.Or(f.System, f.Name), profile.Machinery)
+		}
+		if f.Name != "" {
+			lines = append(lines, otlp.Line{
+				Function: e.Function(f.Name, cmp.Or(f.System, f.Name), f.File, int64(f.StartLine)), Line: int64(f.Line),
+			})
+		}
+	}
+	var mapping int64
+	var kind string
+	if m := l.Module; m != nil {
+		mapping = e.Mapping(&otlp.Mapping{Start: m.Start, Limit: m.End, Offset: m.FileOffset, File: m.Path,
+			BuildID: m.BuildID})
+		kind = otlp.FrameType(m.Path)
+	}
+	i := e.Location(mapping, l.Addr, lines, kind)
+	e.locations[l.ID] = i
+	return i
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/host/outfile"
+)
+
+func testSpool(t *testing.T, dir string, most int64) *spool {
+	t.Helper()
+	sp, err := openSpool(dir, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sp
+}
+
+func TestTheMessageThatIsBeingSentIsNotDropped(t *testing.T) {
+	const intervals = 30_000
+	body := messageOf(intervals)
+	size := int64(len(gzipCompress(body)))
+	for name, first := range map[string]*failure{
+		"accepted": nil, "refused": {kind: refused, err: errors.New("no")},
+		"too large": {kind: tooLarge, err: errors.New("no")}, "away": {kind: retryable, err: errors.New("away")},
+	} {
+		for _, dir := range []string{"", t.TempDir()} {
+			var s *sender
+			added := int64(0)
+			r := &receiver{}
+			r.answer = func([]byte) (reply, *failure) {
+				if added > 1 {
+					return reply{}, nil
+				}
+				for range maxWaitingBytes/size + 3 {
+					s.enqueue(body, intervals)
+					added++
+				}
+				return reply{}, first
+			}
+			var sp *spool
+			if dir != "" {
+				sp = testSpool(t, dir, 3*size)
+				if _, err := sp.put(newMessage(body, intervals), 0); err != nil {
+					t.Fatal(err)
+				}
+				added = 1
+			}
+			var m *Metrics
+			s, m = newTestSender(r, sp, 1<<20)
+			if dir == "" {
+				s.enqueue(body, intervals)
+				added = 1
+			}
+			for s.sendWaiting(t.Context()) > 0 {
+			}
+			sent, _ := m.Sent()
+			if all := added * intervals; sent+m.Lost() != all || sent < intervals || m.waiting.Load() != 0 {
+				t.Errorf("%s, spool %q: of %d intervals %d are sent, %d lost", name, dir, all, sent, m.Lost())
+			}
+			if first == nil && r.points != int(sent) {
+				t.Errorf("%s, spool %q: %d points came, %d are counted as sent", name, dir, r.points, sent)
+			}
+		}
+	}
+}
+
+func TestOneRefusalHalvesTheLimitOnce(t *testing.T) {
+	body := messageOf(30_000)
+	refusals := 0
+	r := &receiver{answer: func(m []byte) (reply, *failure) {
+		if len(m) > len(body)*3/4 {
+			refusals++
+			return reply{}, &failure{kind: tooLarge, err: errors.New("too large")}
+		}
+		return reply{}, nil
+	}}
+	s, m := newTestSender(r, nil, 1<<20)
+	for range 5 {
+		s.enqueue(body, 30_000)
+	}
+	s.sendWaiting(t.Context())
+	if limit := m.limit.Load(); limit != int64(len(body)/2) || refusals != 1 || r.points != 5*30_000 {
+		t.Errorf("%d refusals, the limit is %d, want %d; %d points came", refusals, limit, len(body)/2, r.points)
+	}
+}
+
+func TestMessagesOfAnEarlierAgentAreWithinTheLimit(t *testing.T) {
+	sp := testSpool(t, t.TempDir(), 1<<30)
+	if _, err := sp.put(newMessage(messageOf(30_000), 30_000), 0); err != nil {
+		t.Fatal(err)
+	}
+	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
+	s, _ := newTestSender(r, sp, 1<<17)
+	s.sendWaiting(t.Context())
+	if slices.Max(r.sizes) > 1<<17 || r.points != 30_000 {
+		t.Errorf("%d points came in messages of %d bytes", r.points, r.sizes)
+	}
+}
+
+func TestPartsOfASpooledMessageSurviveTheAgent(t *testing.T) {
+	dir := t.TempDir()
+	sp := testSpool(t, dir, 1<<30)
+	for _, intervals := range []int{10_000, 3} {
+		if _, err := sp.put(newMessage(messageOf(intervals), intervals), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := newOrder(t, nil)
+	r.answer = func(body []byte) (reply, *failure) {
+		switch {
+		case len(body) > 1<<17:
+			return reply{}, &failure{kind: tooLarge, err: errors.New("too large")}
+		case r.points > 0:
+			return reply{}, &failure{kind: retryable, err: errors.New("away")}
+		}
+		return reply{}, nil
+	}
+	s, _ := newTestSender(r, sp, 1<<20)
+	s.sendWaiting(t.Context())
+	taken := r.points
+	if taken == 0 || taken >= 10_000 {
+		t.Fatalf("%d points came, want a part", taken)
+	}
+	next := newOrder(t, func([]byte) *failure { return nil })
+	sp.close()
+	s, m := newTestSender(next, testSpool(t, dir, 1<<30), 1<<20)
+	s.sendWaiting(t.Context())
+	if n := len(next.took); taken+next.points != 10_003 || next.took[n-1] != 3 || m.Lost() != 0 {
+		t.Errorf("%d points came before, then messages of %d", taken, next.took)
+	}
+}
+
+func TestFilesThatCannotBeReadNowStay(t *testing.T) {
+	dir := t.TempDir()
+	sp := testSpool(t, dir, 1<<30)
+	for _, intervals := range []int{1000, 2000, 3000} {
+		if _, err := sp.put(newMessage(messageOf(intervals), intervals), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(dir + "/*")
+	if err != nil || len(files) != 3 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	away := filepath.Join(t.TempDir(), "away")
+	if err := errors.Join(os.Rename(files[0], away), os.Mkdir(files[0], 0o700), os.Remove(files[1])); err != nil {
+		t.Fatal(err)
+	}
+	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
+	var got said
+	m := &Metrics{}
+	s := newSender(r, m, sp, 1<<20, Receiver{Timeout: time.Minute}, got.say)
+	got = nil
+	for range 2 {
+		if wait := s.sendWaiting(t.Context()); wait != 0 {
+			t.Errorf("the next attempt is after %s, want with the next message", wait)
+		}
+	}
+	if r.points != 3000 || lostFor(m, lostDamaged) != 2000 || m.Lost() != 2000 || m.waiting.Load() != 1 {
+		t.Errorf("%d points came, %d lost, %d wait", r.points, m.Lost(), m.waiting.Load())
+	}
+	if len(got) != 3 {
+		t.Fatalf("%q", got)
+	}
+	checkOrder(t, got[0], "", []string{filepath.Base(files[0]) + " cannot be read now, it stays", "it is no regular file"})
+	checkOrder(t, got[1], "", []string{filepath.Base(files[1]) + " is damaged", "2000 intervals are lost"})
+	if err := errors.Join(os.Remove(files[0]), os.Rename(away, files[0])); err != nil {
+		t.Fatal(err)
+	}
+	s.sendWaiting(t.Context())
+	if r.points != 4000 || m.Lost() != 2000 || m.waiting.Load() != 0 {
+		t.Errorf("%d points came, %d lost, %d wait", r.points, m.Lost(), m.waiting.Load())
+	}
+}
+
+func TestTheEndRespectsThePauseThatTheReceiverAsksFor(t *testing.T) {
+	attempts := make(chan struct{}, 99)
+	r := &receiver{answer: func([]byte) (reply, *failure) {
+		attempts <- struct{}{}
+		return reply{}, &failure{kind: retryable, notBefore: time.Hour, err: errors.New("busy")}
+	}}
+	s, m := newTestSender(r, nil, 1<<20)
+	s.enqueue(messageOf(10), 10)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.run(t.Context(), stop)
+	}()
+	<-attempts
+	close(stop)
+	<-ended
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if lost := s.finish(ctx); lost != 10 || len(attempts) != 0 || lostFor(m, lostAtEnd) != 10 {
+		t.Errorf("%d intervals are lost, %d more attempts, want 10 and none", lost, len(attempts))
+	}
+}
+
+func TestABrokenSpoolIsTriedAgainWithTheNextMessage(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	sp := testSpool(t, dir, 1<<30)
+	var got said
+	m := &Metrics{}
+	q := queue{spool: sp, notices: &notices{metrics: m, logf: got.say}}
+	away := func(intervals int) { q.append(message{make([]byte, maxWaitingBytes/2), intervals}, true) }
+	away(1)
+	gone, err := outfile.OpenDirectory(dir + ".gone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gone.Close()
+	if err := os.Remove(dir + ".gone"); err != nil {
+		t.Fatal(err)
+	}
+	open := sp.open
+	sp.open = gone
+	for i := range 3 {
+		away(2 + i)
+	}
+	if len(got) != 2 || lostFor(m, lostFull) != 2 {
+		t.Fatalf("%d intervals are dropped, want the 2 of the oldest message in memory; %q", m.Lost(), got)
+	}
+	checkOrder(t, got[0], "", []string{"--spool " + dir, "messages wait in memory", "; give another directory"})
+	checkOrder(t, got[1], "", []string{"the queue for ", " is full", "; see the message about --spool"})
+	sp.open = open
+	away(5)
+	checkSpooled(t, &q, 1, 3, 4, 5)
+}
+
+func TestAFullMemoryMovesToTheSpoolWhileAMessageIsSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		answered func(q *queue)
+		want     []int
+	}{
+		"accepted": {(*queue).remove, []int{2, 3, 4}},
+		"away":     {(*queue).putBack, []int{1, 2, 3, 4}},
+		"divided":  {func(q *queue) { q.replace([]message{{nil, 10}, {nil, 11}}) }, []int{10, 11, 2, 3, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &Metrics{}
+			q := queue{spool: testSpool(t, t.TempDir(), 1<<30), notices: &notices{metrics: m, logf: quietly}}
+			q.append(newMessage(messageOf(1), 1), false)
+			if _, _, ok := q.take(); !ok {
+				t.Fatal("no message to send")
+			}
+			for i := range 3 {
+				q.append(message{make([]byte, maxWaitingBytes/2), 2 + i}, false)
+			}
+			c.answered(&q)
+			checkSpooled(t, &q, c.want...)
+			if m.Lost() != 0 {
+				t.Errorf("%d intervals are lost", m.Lost())
+			}
+		})
+	}
+}
+
+// The spool has a file of an earlier agent that cannot be read now: a directory.
+func TestAMessageThatIsSentFromMemoryStaysTheFirst(t *testing.T) {
+	sp := testSpool(t, t.TempDir(), 1<<30)
+	sp.files = []spoolFile{{name: "directory", intervals: 9, size: 1}}
+	if err := os.Mkdir(filepath.Join(sp.dir, sp.files[0].name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	q := queue{spool: sp, notices: &notices{metrics: &Metrics{}, logf: quietly}}
+	q.memory = []message{newMessage(messageOf(1), 1)}
+	if _, n, _ := q.take(); n != 1 {
+		t.Fatalf("a message of %d intervals is taken, want 1", n)
+	}
+	q.append(message{nil, 2}, true)
+	q.remove()
+	if len(sp.files) != 1 || len(q.memory) != 1 || q.memory[0].intervals != 2 {
+		t.Errorf("spooled: %v, in memory: %v", sp.files, q.memory)
+	}
+}
+
+func checkSpooled(t *testing.T, q *queue, want ...int) {
+	t.Helper()
+	var got []int
+	for i := range q.spool.files {
+		got = append(got, q.spool.files[i].intervals)
+	}
+	if !slices.Equal(got, want) || len(q.memory) != 0 || q.size != 0 {
+		t.Errorf("intervals of the spooled messages: %d, want %d; %d bytes in memory", got, want, q.size)
+	}
+}
+
+func TestSpoolThatAnotherUserMayChangeIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	below := filepath.Join(dir, "spool")
+	for _, c := range []struct {
+		dir, below os.FileMode
+		refused    bool
+	}{
+		{0o755, 0o700, false}, {0o755, 0o755, false}, {0o777 | os.ModeSticky, 0o700, false},
+		{0o755, 0o777, true}, {0o755, 0o777 | os.ModeSticky, true}, {0o777, 0o700, true},
+	} {
+		if err := errors.Join(os.Chmod(dir, c.dir), os.MkdirAll(below, 0o700), os.Chmod(below, c.below)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := openSpool(below, 1<<20)
+		if errors.Is(err, outfile.ErrShared) != c.refused || err != nil && !c.refused {
+			t.Errorf("%v below %v: error %v, want a refusal: %v", c.below, c.dir, err, c.refused)
+		}
+		if err == nil {
+			s.close()
+		}
+	}
+}
+
+// As a program of the agent's own user could leave it; another user cannot.
+func TestWhatIsNoRegularFileOfTheSpoolIsNeitherSentNorWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, gzipCompress([]byte("root's")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, swap := range map[string]func(path string) error{
+		"a link":              func(path string) error { return os.Symlink(secret, path) },
+		"a pipe":              func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"writable for others": func(path string) error { return errors.Join(os.Link(secret, path), os.Chmod(path, 0o666)) },
+	} {
+		sp := testSpool(t, dir, 1<<30)
+		if _, err := sp.put(newMessage(messageOf(1), 1), 0); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, sp.files[0].name)
+		if err := errors.Join(os.Remove(path), swap(path)); err != nil {
+			t.Fatal(err)
+		}
+		q := queue{spool: sp, notices: &notices{metrics: &Metrics{}, logf: quietly}}
+		if body, _, ok := q.take(); ok {
+			t.Errorf("%s: %q would be sent", name, body)
+		}
+		_ = os.Remove(path)
+		sp.close()
+	}
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package condition
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/base/sample"
+	"prywalk/internal/store/profile"
+)
+
+func TestConditionsAreParsed(t *testing.T) {
+	for _, text := range []string{"deadlock", "waiters>10", "waiters > 0", "runqueue>20%", "runqueue>20", "cpu>250%",
+		"blocked>2s under sell", "blocked > 1500ms under ^main\\."} {
+		if c, err := Parse(text); err != nil || c.String() != text {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "give deadlock", "deadlock>1": "give deadlock", "waiters": "give deadlock", "waiters>x": "give deadlock",
+		"waiters>-1": "give deadlock", "cpu>NaN": "give deadlock", "runqueue>100%": "give deadlock",
+		"blocked>2s": "give deadlock", "blocked>2 under f": "give deadlock", "blocked>900ms under f": "at least 1s",
+		"blocked>2s under [": "a regular expression", "blocked>2s under ": "give deadlock", "memory>1": "give deadlock",
+	} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+const second = int64(time.Second)
+
+type fed struct {
+	*Watch
+	now  int64
+	said []string
+}
+
+// feed returns a watch that says what it finds; stack n has the function "fn".
+func feed(t *testing.T, conditions ...string) *fed {
+	t.Helper()
+	f := &fed{Watch: &Watch{Pause: time.Minute}, now: 1000 * second}
+	for _, text := range conditions {
+		c, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Conditions = append(f.Conditions, c)
+	}
+	f.Functions = func(id sample.StackID) ([]string, bool) { return []string{"main", fmt.Sprint("f", id)}, true }
+	f.Holds = func(c *Condition, what string, at int64) {
+		f.said = append(f.said, fmt.Sprintf("%d %s: %s", at/second-1000, c, what))
+	}
+	f.Suspect = func(pids []int, at int64) {
+		f.said = append(f.said, fmt.Sprintf("%d suspect %d", at/second-1000, pids))
+	}
+	return f
+}
+
+// tick lets seconds pass, in which threads run and queue for percents of a CPU.
+func (f *fed) tick(seconds, cpu, queued int64, open ...profile.Interval) {
+	f.now += seconds * second
+	f.Add(profile.Interval{State: "running", TID: 99, End: f.now, CPU: seconds * second * cpu / 100,
+		RunQueue: seconds * second * queued / 100, Wall: seconds * second})
+	for i := range open {
+		open[i].End = f.now
+	}
+	f.Refresh(f.now, slices.Values(open))
+}
+
+func (f *fed) wants(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(f.said, want) {
+		t.Errorf("it says\n%s\nwant\n%s", strings.Join(f.said, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func asleep(tid int, ms int64, waitsFor string, owner int) profile.Interval {
+	return profile.Interval{PID: 7, TID: tid, Thread: "w", State: "sleeping", Wall: ms * 1e6, WaitsFor: waitsFor,
+		Owner: owner, Stack: sample.StackID(tid)}
+}
+
+func TestClocksAreComparedBySeconds(t *testing.T) {
+	f := feed(t, "cpu>90%", "runqueue>20%")
+	f.tick(1, 200, 200) // of an unknown time
+	f.tick(1, 90, 0)
+	f.tick(2, 91, 0)
+	f.tick(1, 8, 1) // threads hardly want a CPU
+	f.tick(1, 80, 20)
+	f.tick(1, 79, 21)
+	f.wants(t, "4 cpu>90%: 91% of one CPU",
+		"7 runqueue>20%: threads waited for a CPU for 21% of the time in which they wanted one")
+}
+
+func TestAConditionIsReportedAgainOnlyAfterItCeasedAndThePauseIsOver(t *testing.T) {
+	f := feed(t, "cpu>50%")
+	f.tick(1, 0, 0)
+	for range 100 {
+		f.tick(1, 60, 0) // reported at 2 only
+	}
+	f.tick(1, 0, 0)  // 102
+	f.tick(1, 60, 0) // 103
+	f.tick(1, 0, 0)
+	for range 100 {
+		f.tick(1, 60, 0) // from 105; the pause is over at 163
+	}
+	f.wants(t, "2 cpu>50%: 60% of one CPU", "103 cpu>50%: 60% of one CPU", "163 cpu>50%: 60% of one CPU")
+}
+
+func TestWaitersOfOneLockCount(t *testing.T) {
+	f := feed(t, "waiters>2")
+	f.tick(1, 0, 0, asleep(1, 10, "mutex a", 9), asleep(2, 10, "mutex a", 9), asleep(3, 10, "mutex b", 0),
+		asleep(4, 10, "condition c", 0), asleep(5, 10, "condition c", 0), asleep(6, 10, "condition c", 0))
+	other := asleep(3, 10, "mutex a", 9)
+	other.PID = 8 // another process's
+	f.tick(1, 0, 0, asleep(1, 10, "mutex a", 9), asleep(2, 10, "mutex a", 9), other)
+	f.wants(t)
+	f.tick(1, 0, 0, asleep(1, 10, "mutex a", 9), asleep(2, 10, "mutex a", 9), asleep(3, 10, "mutex a", 9))
+	f.wants(t, "3 waiters>2: 3 threads of process 7 wait for mutex a, held by thread 9")
+}
+
+func TestTheLongestWaitUnderAFunctionCounts(t *testing.T) {
+	f := feed(t, "blocked>2s under ^f[12]$")
+	f.tick(1, 0, 0, asleep(1, 2000, "", 0), asleep(3, 9000, "", 0))
+	f.wants(t)
+	f.tick(1, 0, 0, asleep(1, 2001, "", 0), asleep(2, 3000, "", 0), asleep(3, 9000, "", 0))
+	f.wants(t, "2 blocked>2s under ^f[12]$: thread 2 w of process 7 has waited for 3.00s")
+}
+
+// A checkpoint adds the open intervals, which begin again.
+func TestAWaitGoesOnAfterACut(t *testing.T) {
+	f := feed(t, "blocked>5s under f1")
+	add := func(tid int, ms int64) {
+		iv := asleep(tid, ms, "", 0)
+		iv.End = f.now
+		f.Add(iv)
+	}
+	for range 2 {
+		f.tick(1, 0, 0, asleep(1, 1000, "", 0))
+		f.tick(1, 0, 0, asleep(1, 2000, "", 0))
+		add(1, 2000)
+		f.NoteCut()
+	}
+	f.wants(t)
+	f.tick(2, 0, 0, asleep(1, 1000, "", 0)) // it has run
+	f.wants(t)
+	f.tick(1, 0, 0, asleep(1, 2000, "", 0))
+	add(1, 2000)
+	f.NoteCut()
+	f.tick(4, 0, 0, asleep(1, 4000, "", 0))
+	f.wants(t, "11 blocked>5s under f1: thread 1 w of process 7 has waited for 6.00s")
+}
+
+func TestNamesThatAreNotKnownYetAreAskedForAgain(t *testing.T) {
+	f := feed(t, "blocked>2s under f1")
+	calls := 0
+	f.Functions = func(sample.StackID) ([]string, bool) {
+		if calls++; calls < 3 {
+			return nil, false
+		}
+		return []string{"f1"}, true
+	}
+	for ms := int64(1000); ms <= 9000; ms += 1000 {
+		f.tick(1, 0, 0, asleep(1, ms, "", 0))
+	}
+	f.wants(t, "4 blocked>2s under f1: thread 1 w of process 7 has waited for 4.00s")
+	if calls != 3 {
+		t.Errorf("%d calls, want 3", calls)
+	}
+}
+
+func TestACycleOfThreadsThatHaveNotRunIsASuspicion(t *testing.T) {
+	f := feed(t, "deadlock")
+	cycle := func(ms int64) []profile.Interval {
+		return []profile.Interval{asleep(1, ms, "mutex a", 2), asleep(2, ms, "mutex b", 1), asleep(3, ms, "mutex a", 2)}
+	}
+	f.tick(1, 0, 0, cycle(999)...)
+	f.tick(1, 0, 0, asleep(1, 9000, "mutex a", 2), asleep(2, 9000, "", 0))
+	f.wants(t)
+	for ms := range int64(30) {
+		f.tick(1, 0, 0, cycle(1000+1000*ms)...)
+	}
+	f.wants(t, "3 suspect [7]")
+	f.tick(1, 0, 0)
+	f.tick(1, 0, 0, cycle(1000)...)
+	f.wants(t, "3 suspect [7]", "34 suspect [7]")
+}
+
+func TestLocksWithoutAStoredOwnerAreASuspicion(t *testing.T) {
+	f := feed(t, "deadlock")
+	const lock = "semaphore 0x10 (threading.Lock)"
+	f.tick(1, 0, 0, asleep(1, 5000, lock, 0), asleep(2, 5000, "semaphore 0x20 (threading.Condition)", 0),
+		asleep(3, 5000, "mutex a", 0), asleep(4, 5000, "mutex a", 0))
+	f.wants(t)
+	f.tick(1, 0, 0, asleep(1, 5000, lock, 0), asleep(2, 5000, lock, 0))
+	f.wants(t, "2 suspect [7]")
+}
+
+func TestNoStackIsHeld(t *testing.T) {
+	var held iter.Seq[sample.StackID]
+	held, ok := feed(t).HeldStacks()
+	for id := range held {
+		t.Errorf("stack %d", id)
+	}
+	if !ok {
+		t.Error("nothing would be evicted")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("blocked>2s under f")
+	f.Fuzz(func(_ *testing.T, text string) { _, _ = Parse(text) })
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/host/process"
+)
+
+func (c *checker) user() Finding {
+	n := strconv.Itoa(c.self.UID[1])
+	name := n
+	if u, err := user.LookupId(n); err == nil {
+		name = u.Username + " (" + n + ")"
+	}
+	return finding(OK, name, "")
+}
+
+// capabilities(7): CAP_SYS_PTRACE decides which users' processes can be sampled; others have checks of their own.
+func (c *checker) capabilities() Finding {
+	var have []string
+	for _, bit := range process.Capabilities {
+		if c.self.Has(bit) {
+			have = append(have, process.CapabilityName(bit))
+		}
+	}
+	detail := "has " + strings.Join(have, ", ")
+	if len(have) == 0 {
+		detail = "has none"
+	}
+	mayTrace := c.self.Has(unix.CAP_SYS_PTRACE)
+	if mayTrace && (c.self.Has(unix.CAP_DAC_READ_SEARCH) || c.self.Has(unix.CAP_DAC_OVERRIDE)) {
+		return finding(OK, detail, "")
+	}
+	lost := "; without sys_ptrace and dac_read_search only processes of the same user can be sampled"
+	if scope, _ := process.YamaScope(c.proc()); scope > 0 {
+		lost += ", and those only as Yama allows"
+	}
+	if mayTrace {
+		lost = "; without dac_read_search the sleeping threads of other users' processes are not sampled"
+	}
+	return c.granting(finding(Warn, detail+lost, ""), process.OtherUsers)
+}
+
+func (c *checker) granting(f Finding, bits uint64) Finding {
+	switch {
+	case c.root():
+		var flags []string
+		for _, bit := range process.Capabilities {
+			if bits>>bit&1 != 0 && !c.self.Has(bit) {
+				flags = append(flags, "--cap-add="+strings.ToUpper(process.CapabilityName(bit)))
+			}
+		}
+		f.Remedy = "in a container: start it with " + strings.Join(flags, " ")
+	case c.self.NoNewPrivs:
+		f.Remedy = "run prywalk outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
+	default:
+		f.Remedy, f.needsCaps = "run prywalk as root (sudo)", bits
+	}
+	return f
+}
+
+func (c *checker) nameCommands() {
+	all := c.usefulCaps
+	for i := range c.findings {
+		all |= c.findings[i].needsCaps
+	}
+	for i := range c.findings {
+		f := &c.findings[i]
+		if f.needsCaps == 0 {
+			continue
+		}
+		f.Command = c.self.Grant(all)
+		if all&process.OtherUsers != 0 && all != process.OtherUsers {
+			f.minimalCommand = c.self.Grant(process.OtherUsers)
+		}
+	}
+}
+
+// mapFiles: fs/proc/base.c, proc_map_files_get_link.
+func (c *checker) mapFiles() Finding {
+	if c.self.Has(unix.CAP_SYS_ADMIN) || c.self.Has(unix.CAP_CHECKPOINT_RESTORE) {
+		return finding(OK, "deleted and replaced files can be read", "")
+	}
+	return c.granting(finding(Warn, "libraries that were deleted or replaced are read from the target's memory: "+
+		"stacks are complete, names may be missing", ""), 1<<unix.CAP_CHECKPOINT_RESTORE)
+}
+
+// yama: Documentation/admin-guide/LSM/Yama.rst.
+func (c *checker) yama() Finding {
+	scope, ok := process.YamaScope(c.proc())
+	if !ok {
+		return finding(OK, "not enforced by this kernel", "")
+	}
+	detail := fmt.Sprintf("kernel.yama.ptrace_scope is %d", scope)
+	switch {
+	case scope >= 3:
+		f := finding(Fail, detail+": tracing is disabled",
+			"set it to 1 in /etc/sysctl.d and reboot; it cannot be lowered before")
+		f.denied = true
+		return f
+	case scope <= 0 || c.self.Has(unix.CAP_SYS_PTRACE):
+		return finding(OK, detail, "")
+	case scope == 1:
+		f := c.granting(finding(Warn, detail+": only programs that prywalk starts can be sampled", ""),
+			1<<unix.CAP_SYS_PTRACE)
+		f.Remedy += ", or start the program with: prywalk record -- COMMAND"
+		return f
+	}
+	f := c.granting(finding(Fail, detail+": tracing requires CAP_SYS_PTRACE", ""), 1<<unix.CAP_SYS_PTRACE)
+	f.denied = true
+	return f
+}
+
+const seccompCheck = "seccomp"
+
+func (c *checker) ownSeccomp() Finding {
+	if c.self.Seccomp == 0 {
+		return finding(OK, "no filter on prywalk", "")
+	}
+	return finding(Warn, "prywalk has a seccomp filter, which may deny its system calls",
+		"if sampling fails: "+c.self.SeccompRemedy())
+}
+
+func (c *checker) filterAllowsTracing() {
+	for i := range c.findings {
+		if f := &c.findings[i]; f.Name == seccompCheck && f.Level == Warn {
+			f.Level, f.Detail, f.Remedy = OK, "prywalk has a filter, which allows tracing", ""
+		}
+	}
+}
+
+func (c *checker) container() Finding {
+	kind := ""
+	for _, marker := range []struct{ file, name string }{{".dockerenv", "Docker"}, {"run/.containerenv", "Podman"}} {
+		if kind == "" && c.exists(marker.file) {
+			kind = marker.name
+		}
+	}
+	for _, name := range []string{"kubepods", "docker", "libpod", "containerd", "lxc"} {
+		if kind == "" && strings.Contains(c.read("1/cgroup")+c.read("self/cgroup"), name) {
+			kind = name
+		}
+	}
+	if kind == "" {
+		return finding(OK, "none seen", "")
+	}
+	return finding(OK, "prywalk runs in a container ("+kind+") and sees the processes of its own pid namespace only", "")
+}

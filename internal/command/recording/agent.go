@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"sync/atomic"
+	"time"
+
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/command/agent"
+	"prywalk/internal/command/console"
+	"prywalk/internal/host/selfhang"
+	"prywalk/internal/store/profile"
+)
+
+type agentRun struct {
+	*recording
+	agent *agent.Agent
+	// Selected processes that could not be opened, by reason: at the start, and since.
+	refusedAtStart map[string]int64
+	refusedLater   atomic.Pointer[map[string]int64]
+}
+
+const refreshesPerWindow = 5
+
+// RunAgent samples and sends until a signal, Duration is over, or no process of those given is left. With an Output it
+// also records.
+func RunAgent(o Options, to agent.Options) error {
+	sender, err := agent.New(to)
+	if err != nil {
+		return err
+	}
+	a := &agentRun{recording: newRecording(o), agent: sender}
+	a.live, a.samplerOpts.LowOverhead, a.samplerOpts.LimitOwnCPU = true, true, true
+	a.samplerOpts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
+	a.samplerOpts.Sinks = append(a.samplerOpts.Sinks, a)
+	return a.run(a.sampleAndSend)
+}
+
+func (a *agentRun) sampleAndSend(ctx context.Context, procs []*loadedcode.Process) error {
+	a.refusedAtStart = maps.Clone(a.refused)
+	a.agent.Metrics.Sampling = a.progress
+	if err := a.agent.Serve(); err != nil {
+		return err
+	}
+	a.reportSelected(int64(len(procs)))
+	background := newBackgroundResolver()
+	period := time.Duration(float64(time.Second) / a.samplerOpts.Freq)
+	a.agent.Start(time.Now(), period, a.builder, background)
+	failure := a.sample(ctx)
+	return a.end(failure, background)
+}
+
+func (a *agentRun) reportSelected(procs int64) {
+	what := "samples " + runstats.Plural(procs, "process")
+	if procs == 0 {
+		what = "no process is selected now, waits for one"
+	}
+	console.Infof("%s; sends to %s", what, a.agent.RedactedEndpoint())
+	if a.openError != nil {
+		console.Infof("%s cannot be read: %v", runstats.Plural(a.unopened, "selected process"), a.openError)
+	}
+}
+
+func (a *agentRun) end(failure error, background *backgroundResolver) error {
+	lost := 0
+	hung := selfhang.Watched(func() { lost = a.agent.Finish(time.Now()) })
+	if hung != nil || a.hung {
+		a.hung = true
+		return exit.Join(failure, hung)
+	}
+	background.close()
+	intervals, messages := a.agent.Metrics.Sent()
+	console.Infof("%s sent in %s", runstats.Plural(intervals, "interval"), runstats.Plural(messages, "message"))
+	if lost > 0 {
+		console.Errorf("%d intervals are lost: the receiver did not take them within --flush; give a writable directory "+
+			"with --spool, from which the next agent sends them, or raise --flush if the receiver is slow", lost)
+	}
+	if a.output.path != "" {
+		if err := a.writeWatched(); err != nil {
+			return exit.Join(failure, err)
+		}
+	}
+	if failure == nil && a.stats.Samples == 0 {
+		failure = a.refusalError()
+	}
+	return failure
+}
+
+// Add implements [profile.Sink].
+func (a *agentRun) Add(iv profile.Interval) { a.agent.Add(iv) }
+
+// Refresh implements [profile.Watcher].
+func (a *agentRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
+	a.agent.Refresh(at, open)
+	refused := a.sampler.Refused()
+	a.refusedLater.Store(&refused)
+}
+
+// HeldStacks implements [profile.StackHolder].
+func (a *agentRun) HeldStacks() (iter.Seq[sample.StackID], bool) { return a.agent.HeldStacks() }
+
+// Timely implements [profile.TimelyWatcher].
+func (a *agentRun) Timely() bool { return true }
+
+func (a *agentRun) progress() agent.Sampling {
+	g, sizes, refused := a.sampler.Progress(), a.builder.Sizes(), maps.Clone(a.refusedAtStart)
+	if later := a.refusedLater.Load(); later != nil {
+		for why, n := range *later {
+			refused[why] += n
+		}
+	}
+	return agent.Sampling{
+		Threads: int64(g.Threads), Ticks: g.Ticks, Observations: g.Observations, Stops: g.Stops, Failed: g.Failed,
+		MissedTicks: g.MissedTicks, WithheldTicks: g.WithheldTicks, Rate: g.Rate, RateAsked: a.samplerOpts.Freq,
+		Stacks: int64(sizes.Stacks), Locations: int64(sizes.Locations), Refused: refused,
+	}
+}

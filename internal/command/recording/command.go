@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/exit"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/command/console"
+	"prywalk/internal/host/launch"
+	"prywalk/internal/host/procmem"
+)
+
+func (r *recording) launchAndRecord(args []string) error {
+	if err := r.setOutput(os.Getpid()); err != nil {
+		return exit.Internal(err)
+	}
+	r.signals.launches = true
+	ctx, stop := r.signals.handle(&r.output.state)
+	defer stop()
+	l, err := launch.Start(args)
+	var exec *launch.ExecError
+	if errors.As(err, &exec) {
+		return err
+	}
+	if err != nil {
+		return exit.Internal(err)
+	}
+	r.pids = []int{l.PID}
+	r.output.setPath(&r.options, l.PID)
+	r.samplerOpts.Launched = procmem.BootTicks()
+	launched.Store(l) // from now on it must stop with prywalk
+	defer launched.Store(nil)
+	if err := l.Release(); err != nil {
+		return err
+	}
+	r.signals.command.Store(l)
+	r.signals.sendPending()
+	failure := r.recordLaunched(ctx, l)
+	if r.hung {
+		return exit.Internal(failure) // the command may be stopped until prywalk ends
+	}
+	done := "done"
+	if failure != nil {
+		done = "failed"
+		console.Errorf("%v", failure)
+	}
+	if isAlive(l.PID) {
+		console.Infof("recording %s; waiting for %s (process %d) to exit; Ctrl-C interrupts it, a second one leaves it",
+			done, args[0], l.PID)
+	}
+	status := waitForCommand(l)
+	if failure != nil {
+		return &exit.Error{Code: exit.InternalFailure} // prywalk's own failure has precedence
+	}
+	return status
+}
+
+// recordLaunched writes the recording even without samples.
+func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) error {
+	procs, err := r.openWatched([]int{l.PID})
+	if r.hung {
+		return err
+	}
+	if err != nil {
+		ended := errors.Is(err, refusal.Exited) || errors.Is(err, refusal.Zombie)
+		if !ended {
+			console.Errorf("%v", err)
+		}
+		r.prepare(nil)
+		if err := r.writeWatched(); err != nil {
+			return err
+		}
+		if ended {
+			console.Infof("%s", runstats.TooShortLine(&r.stats, r.output.path))
+		}
+		return nil
+	}
+	r.prepare(procs)
+	defer r.close()
+	ctx, stop := contextUntilExit(ctx, l.PID)
+	failure := r.sample(ctx)
+	stop()
+	if r.hung {
+		return r.writeHung(failure)
+	}
+	if err := exit.Join(failure, r.writeWatched()); err != nil {
+		return err
+	}
+	if err := r.reportResult(); err != nil {
+		console.Errorf("%v", err)
+	}
+	return nil
+}
+
+const exitPollMillis = 100
+
+// contextUntilExit does not reap the process, and does not wait for its daemons.
+func contextUntilExit(ctx context.Context, pid int) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return ctx, cancel
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer unix.Close(fd)
+		defer cancel()
+		for ctx.Err() == nil {
+			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			if n, err := unix.Poll(fds, exitPollMillis); n > 0 || err != nil && err != unix.EINTR {
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-done
+	}
+}
+
+func isAlive(pid int) bool {
+	var st procmem.Stat
+	return procmem.ReadStat(pid, &st) == nil && !st.Ended()
+}
+
+func waitForCommand(l *launch.Launched) error {
+	st, err := l.Wait()
+	if err != nil {
+		return exit.Internal(err)
+	}
+	code := st.ExitStatus()
+	if st.Signaled() {
+		code = 128 + int(st.Signal())
+	}
+	if code != 0 {
+		return &exit.Error{Code: code}
+	}
+	return nil
+}

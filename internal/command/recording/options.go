@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"time"
+
+	"prywalk/internal/command/condition"
+	"prywalk/internal/show/top"
+	"prywalk/internal/watch/sampler"
+)
+
+// Options of a recording.
+type Options struct {
+	Sampler sampler.Options
+	// PIDs are empty for a command.
+	PIDs []int
+	// Duration of sampling; 0: until the targets end, or a signal; with ByRule until a signal.
+	Duration time.Duration
+	// Output is the recording's path; "-": standard output; "" (top and agent): none. %p is the first pid, %t the time.
+	Output string
+	// Page is the path of the page that is written as well, with %p and %t; "": none. Precondition: Output is one file.
+	Page string
+	// Overwrite discards an earlier run's file, which else is kept as FILE.old.
+	Overwrite bool
+	// Rotate is the length of each of successive recordings; 0: one recording. Keep is the number of complete ones kept
+	// beside the one being written; 0: all.
+	Rotate time.Duration
+	Keep   int
+	// Context labels samples with the requests that programs publish (package threadcontext).
+	Context bool
+	// Ring, if positive, is the time that is kept and written by On's conditions, SIGUSR1 and at the end, not more often
+	// for one condition. Keep is then the number of files.
+	Ring time.Duration
+	On   []condition.Condition
+	// Aggregate keeps sums without times.
+	Aggregate bool
+	// Stats is the path of the counts as JSON; "": none.
+	Stats string
+	// Threads is the expression that selects threads, for messages; "": all.
+	Threads string
+	// ByRule: a rule selected PIDs. Unreadable processes are counted, and more may come (Sampler.Select).
+	ByRule bool
+	// Control runs [serveControl] on standard input.
+	Control bool
+}
+
+// TopOptions configure [RunTop].
+type TopOptions struct {
+	// Clock orders the rows at the start.
+	Clock top.Clock
+	// Window is the time that a table covers.
+	Window time.Duration
+	// Rows limits functions in text, and rows of each kind in JSON; negative: all.
+	Rows int
+	// Once prints one table.
+	Once bool
+	// JSON prints a line per refresh.
+	JSON bool
+}

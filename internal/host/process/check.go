@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/host/safeopen"
+)
+
+// Check returns the state of a process that has user-space stacks. For the ID of another thread, a kernel thread, a
+// zombie or a missing process the error is an [*Error]. Permission is not checked. root is proc's mount point.
+func Check(root string, pid int) (*Status, error) { return procRoot(root).check(pid) }
+
+func (p procRoot) check(pid int) (*Status, error) {
+	if pid <= 0 {
+		return nil, &Error{PID: pid, Kind: refusal.Exited, Cause: "not a process number", Next: "give a number above 0"}
+	}
+	s, err := p.status(pid)
+	if err != nil {
+		return nil, p.hiddenOrGone(pid, err)
+	}
+	switch {
+	case s.Tgid != pid:
+		return nil, &Error{PID: pid, Kind: refusal.NotAProcess,
+			Cause: fmt.Sprintf("%d is a thread of process %d (%s)", pid, s.Tgid, p.comm(s.Tgid)),
+			Next:  fmt.Sprintf("use -p %d", s.Tgid)}
+	case s.Kernel:
+		return nil, kernelThread(pid)
+	case (s.State == 'Z' || s.State == 'X') && p.liveThread(pid) == 0:
+		return nil, &Error{PID: pid, Kind: refusal.Zombie, Cause: "it has exited and waits for its parent " +
+			strconv.Itoa(s.PPID) + " to reap it (zombie)", Next: "a zombie has no stack; check its parent"}
+	}
+	return s, nil
+}
+
+// hiddenOrGone distinguishes a hidden process (mount option hidepid) from a missing one.
+func (p procRoot) hiddenOrGone(pid int, err error) error {
+	if p != defaultProc || !errors.Is(err, refusal.Exited) {
+		return err
+	}
+	if kill := unix.Kill(pid, 0); kill == nil || kill == unix.EPERM {
+		if _, again := p.status(pid); errors.Is(again, refusal.Exited) {
+			return &Error{PID: pid, Kind: refusal.Denied, Cause: "/proc hides it (mount option hidepid)",
+				Next: "run prywalk as the process's user or as root (sudo)", Err: err}
+		}
+	}
+	return err
+}
+
+func (p procRoot) comm(pid int) string {
+	text, err := os.ReadFile(p.path(pid, "comm"))
+	if err != nil {
+		return "?"
+	}
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+func (p procRoot) liveThread(pid int) int {
+	entries, err := os.ReadDir(p.path(pid, "task"))
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		tid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if s, err := p.status(tid); err == nil && s.State != 'Z' && s.State != 'X' {
+			return tid
+		}
+	}
+	return 0
+}
+
+// System V ABI, figures 4-4 and 4-5.
+const (
+	elfMagic   = "\x7fELF"
+	elfClass64 = 2
+	machX86_64 = 62
+	machARM64  = 183
+)
+
+// machine returns e_machine of a process's program. Errors: those of [Explain] for the file, and of [refusal.Not64Bit].
+func (p procRoot) machine(pid, tid int) (uint16, error) {
+	var o safeopen.Opener
+	f, err := o.Open(safeopen.Request{Path: p.path(tid, "exe"), Kernel: true})
+	if err != nil {
+		return 0, p.explain(pid, err)
+	}
+	defer func() { _ = f.Close() }()
+	var h [20]byte
+	if _, err := f.ReadAt(h[:], 0); err != nil || string(h[:4]) != elfMagic {
+		return 0, fmt.Errorf("process %d: its program is not an ELF file; is another loader at work?", pid)
+	}
+	m := binary.LittleEndian.Uint16(h[18:])
+	return m, checkSupported(pid, h[4], m)
+}
+
+func checkSupported(pid int, class byte, machine uint16) error {
+	if class == elfClass64 && (machine == machX86_64 || machine == machARM64) {
+		return nil
+	}
+	what := fmt.Sprintf("it is a program for another processor (ELF machine %d)", machine)
+	switch {
+	case class != elfClass64 && machine == machX86_64:
+		what = "it is an x32 program"
+	case class != elfClass64:
+		what = "it is a 32-bit program"
+	}
+	return &Error{PID: pid, Kind: refusal.Not64Bit, Cause: what,
+		Next: "only 64-bit x86-64 and arm64 programs are supported"}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/host/procmem"
+)
+
+// Status holds fields of /proc/PID/status (proc_pid_status(5)), and some of stat.
+type Status struct {
+	Name     string
+	State    byte // of R S D T t Z X I
+	Tgid     int
+	PID      int
+	PPID     int
+	Tracer   int    // or 0
+	UID, GID [4]int // real, effective, saved, file system
+	Groups   []int  // supplementary
+	Threads  int
+	// Bit sets by number (capabilities(7)).
+	CapEff, CapPrm uint64
+	NoNewPrivs     bool
+	Seccomp        int    // 0 (off), 1 (strict), 2 (filter)
+	NSPids         []int  // the thread's ids, from the outer pid namespace to its own
+	Kernel         bool   // a kernel thread
+	Start          uint64 // of the process or thread, clock ticks after boot
+}
+
+// Has reports whether capability c is effective.
+func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
+
+// InGroup is as kernel/groups.c, in_group_p.
+func (s *Status) InGroup(gid int) bool { return s.GID[3] == gid || slices.Contains(s.Groups, gid) }
+
+type procRoot string
+
+const defaultProc procRoot = "/proc"
+
+// Path returns a path below /proc/PID.
+func Path(pid int, name string) string { return defaultProc.path(pid, name) }
+
+func (p procRoot) path(pid int, name string) string {
+	return filepath.Join(string(p), strconv.Itoa(pid), name)
+}
+
+// ReadStatus reads the state of a process or thread. root is proc's mount point. The error is an [*Error] of
+// [refusal.Exited] if there is none or /proc shows none (mount option hidepid=2), of [refusal.Denied] if its files may
+// not be read.
+func ReadStatus(root string, pid int) (*Status, error) {
+	return procRoot(root).status(pid)
+}
+
+// ReadSelf reads prywalk's own state.
+func ReadSelf(root string) (*Status, error) {
+	text, err := os.ReadFile(filepath.Join(root, "self/status"))
+	if err != nil {
+		return nil, fmt.Errorf("reading prywalk's own status: %w; is /proc mounted?", err)
+	}
+	return parseStatus(text), nil
+}
+
+// CheckProc returns an error if /proc is another pid namespace's.
+func CheckProc() error {
+	to, err := os.Readlink("/proc/self")
+	if err != nil {
+		return fmt.Errorf("reading /proc/self: %w; mount /proc: mount -t proc proc /proc", err)
+	}
+	if to != strconv.Itoa(os.Getpid()) {
+		return fmt.Errorf("/proc is that of another pid namespace (prywalk is process %d here, and %s there); "+
+			"mount this namespace's: mount -t proc proc /proc", os.Getpid(), to)
+	}
+	return nil
+}
+
+func (p procRoot) status(pid int) (*Status, error) {
+	text, err := os.ReadFile(p.path(pid, "status"))
+	if err != nil {
+		return nil, gone(pid, err)
+	}
+	s := parseStatus(text)
+	if stat, err := os.ReadFile(p.path(pid, "stat")); err == nil {
+		var st procmem.Stat
+		if procmem.ParseStat(stat, &st) == nil {
+			s.Kernel = s.Kernel || st.KernelThread()
+			s.Start = st.StartTime
+		}
+	}
+	if s.Tgid == 0 {
+		return nil, &Error{PID: pid, Kind: refusal.Exited, Cause: "its status cannot be read",
+			Next: "check that /proc is mounted", Err: fmt.Errorf("malformed %s", p.path(pid, "status"))}
+	}
+	return s, nil
+}
+
+func gone(pid int, err error) error {
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Exited):
+		return &Error{PID: pid, Kind: refusal.Exited, Cause: "no such process",
+			Next: "check the number with ps or pgrep", Err: err}
+	case errors.Is(err, os.ErrPermission):
+		return &Error{PID: pid, Kind: refusal.Denied, Cause: "the kernel does not let this user read it",
+			Next: "run prywalk doctor -p " + strconv.Itoa(pid), Err: err}
+	case refusal.Of(err) == refusal.NoFiles:
+		return noFiles(pid, err)
+	}
+	return fmt.Errorf("reading /proc of process %d: %w", pid, err)
+}
+
+// parseStatus leaves missing keys zero (older kernels).
+func parseStatus(text []byte) *Status {
+	var st procmem.Status
+	_ = procmem.ParseStatus(text, &st)
+	s := &Status{
+		State: st.State, Tgid: st.Tgid, PID: st.PID, PPID: st.PPid, Tracer: st.TracerPid, Threads: st.Threads,
+		CapEff: st.CapEff, CapPrm: st.CapPrm, NoNewPrivs: st.NoNewPrivs, Seccomp: st.Seccomp,
+		NSPids: slices.Clone(st.NSpid[:st.NSpidN]), Kernel: st.KernelThread, Name: unescape(field(text, "Name")),
+	}
+	for i := range s.UID {
+		s.UID[i], s.GID[i] = int(st.UID[i]), int(st.GID[i])
+	}
+	for group := range strings.FieldsSeq(field(text, "Groups")) {
+		n, _ := strconv.Atoi(group)
+		s.Groups = append(s.Groups, n)
+	}
+	return s
+}
+
+func field(text []byte, key string) string {
+	_, value, _ := strings.Cut("\n"+string(text), "\n"+key+":\t")
+	value, _, _ = strings.Cut(value, "\n")
+	return value
+}
+
+// unescape reverts the kernel's escapes in names (fs/proc/array.c, proc_task_name).
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	return strings.NewReplacer(`\n`, "\n", `\\`, `\`).Replace(s)
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/host/procmem"
+)
+
+// Children returns a process's present children, ascending, by /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN), else
+// by the parent of every process. A child whose parent has ended is that of its new parent.
+func Children(pid int) []int { return defaultProc.children(pid) }
+
+func (p procRoot) children(pid int) []int {
+	kids, ok := p.listedChildren(pid)
+	if !ok {
+		kids = p.childrenByParent()[pid]
+	}
+	slices.Sort(kids)
+	return kids
+}
+
+// Descendants returns a process's children, their children, and so on.
+func Descendants(pid int) []int { return defaultProc.tree(pid) }
+
+const maxTree = 1 << 16
+
+func (p procRoot) tree(pid int) []int {
+	var byParent map[int][]int
+	seen := map[int]bool{pid: true}
+	out := []int{pid}
+	for i := 0; i < len(out) && len(out) < maxTree; i++ {
+		kids, ok := p.listedChildren(out[i])
+		if !ok {
+			if byParent == nil {
+				byParent = p.childrenByParent()
+			}
+			kids = byParent[out[i]]
+		}
+		slices.Sort(kids)
+		for _, k := range kids {
+			if !seen[k] {
+				seen[k] = true
+				out = append(out, k)
+			}
+		}
+	}
+	return out[1:]
+}
+
+func (p procRoot) listedChildren(pid int) ([]int, bool) {
+	entries, err := os.ReadDir(p.path(pid, "task"))
+	if err != nil {
+		return nil, true
+	}
+	var kids []int
+	listed := false
+	var buf [4096]byte
+	for _, e := range entries {
+		text, err := readWhole(p.path(pid, filepath.Join("task", e.Name(), "children")), buf[:0])
+		if err != nil {
+			continue
+		}
+		listed = true
+		for f := range bytes.FieldsSeq(text) {
+			if n, err := strconv.Atoi(string(f)); err == nil {
+				kids = append(kids, n)
+			}
+		}
+	}
+	return kids, listed || len(entries) == 0
+}
+
+func readWhole(path string, buf []byte) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	for {
+		buf = slices.Grow(buf, 1)
+		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil || n <= 0:
+			return buf, err
+		}
+		buf = buf[:len(buf)+n]
+	}
+}
+
+func (p procRoot) childrenByParent() map[int][]int {
+	out := map[int][]int{}
+	entries, err := os.ReadDir(string(p))
+	if err != nil {
+		return out
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if parent, ok := p.parent(pid); ok {
+			out[parent] = append(out[parent], pid)
+		}
+	}
+	return out
+}
+
+func (p procRoot) parent(pid int) (int, bool) {
+	text, err := os.ReadFile(p.path(pid, "stat"))
+	if err != nil {
+		return 0, false
+	}
+	var st procmem.Stat
+	err = procmem.ParseStat(text, &st)
+	return st.PPID, err == nil
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package selection
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+
+	"prywalk/internal/host/container"
+)
+
+// Rule selects processes that satisfy all set fields.
+type Rule struct {
+	All bool // -a: it may stand alone
+	// Cgroup is a control group's path below the root of its hierarchy, or a pattern of [path.Match]; groups below
+	// match too.
+	Cgroup string
+	// Unit is a systemd unit's name, or a pattern. A user's units count only for UID, else for the user who runs prywalk.
+	Unit string
+	// Container is a container's name, its id or the beginning of that; Pod a pod's name, also with its namespace before
+	// a slash.
+	Container, Pod string
+	UID            int // effective user; −1: any
+	// Match selects by the names of [Process]; nil: any.
+	Match *regexp.Regexp
+}
+
+// New parses a user's options; empty ones select any process. The error names the option.
+func New(all bool, cgroup, unit, owner, match string) (r Rule, err error) {
+	r = Rule{All: all, UID: -1}
+	if cgroup != "" {
+		if r.Cgroup, err = cgroupPattern(cgroup); err != nil {
+			return r, err
+		}
+	}
+	if unit != "" {
+		if _, err := path.Match(unit, ""); err != nil || strings.Contains(unit, "/") {
+			return r, fmt.Errorf("--unit %s: not the name of a unit", unit)
+		}
+		if r.Unit = unit; !strings.Contains(unit, ".") {
+			r.Unit += ".service"
+		}
+	}
+	if owner != "" {
+		if r.UID, err = userID(owner); err != nil {
+			return r, err
+		}
+	}
+	if match != "" {
+		if r.Match, err = regexp.Compile(match); err != nil {
+			if wrong, ok := errors.AsType[*syntax.Error](err); ok {
+				err = errors.New(wrong.Code.String())
+			}
+			return r, fmt.Errorf("--match %q is not a regular expression: %w", match, err)
+		}
+	}
+	return r, nil
+}
+
+const mount = "/sys/fs/cgroup"
+
+// cgroupPattern takes paths with or without mount.
+func cgroupPattern(p string) (string, error) {
+	if p == mount || strings.HasPrefix(p, mount+"/") {
+		p = strings.TrimPrefix(p, mount)
+	}
+	p = path.Clean("/" + p)
+	if _, err := path.Match(p, ""); err != nil {
+		return "", fmt.Errorf("--cgroup %s: not a path or pattern of a control group", p)
+	}
+	return p, nil
+}
+
+func userID(name string) (int, error) {
+	if n, err := strconv.ParseUint(name, 10, 31); err == nil {
+		return int(n), nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return -1, fmt.Errorf("--user %s: there is no user of that name; getent passwd lists them", name)
+	}
+	n, err := strconv.Atoi(u.Uid)
+	if err != nil {
+		return -1, fmt.Errorf("--user %s: its number is %q", name, u.Uid)
+	}
+	return n, nil
+}
+
+func (r *Rule) selectsAny() bool {
+	return r.Cgroup == "" && r.Unit == "" && !r.hasContainer() && r.UID < 0 && r.Match == nil
+}
+
+func (r *Rule) hasContainer() bool { return r.Container != "" || r.Pod != "" }
+
+func (r *Rule) inContainer(c *container.Container) bool {
+	return (r.Container == "" || c.HasName(r.Container)) && (r.Pod == "" || c.InPod(r.Pod))
+}
+
+// String returns flags.
+func (r Rule) String() string {
+	var parts []string
+	add := func(set bool, text string) {
+		if set {
+			parts = append(parts, text)
+		}
+	}
+	add(r.All, "-a")
+	add(r.Cgroup != "", "--cgroup "+r.Cgroup)
+	add(r.Unit != "", "--unit "+r.Unit)
+	add(r.Container != "", "--container "+r.Container)
+	add(r.Pod != "", "--pod "+r.Pod)
+	add(r.UID >= 0, "--user "+strconv.Itoa(r.UID))
+	if r.Match != nil {
+		add(true, "--match "+r.Match.String())
+	}
+	return strings.Join(parts, " ")
+}
+
+// inGroups reads /proc/PID/cgroup (cgroups(7)): a line is number:controllers:path; version 2 has no controllers.
+func (r *Rule) inGroups(text string) bool {
+	group, unit := r.Cgroup == "", r.Unit == ""
+	for line := range strings.Lines(text) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		at := fields[2]
+		group = group || below(r.Cgroup, at)
+		for controller := range strings.SplitSeq(fields[1], ",") {
+			group = group || controller != "" && below(r.Cgroup, "/"+strings.TrimPrefix(controller, "name=")+at)
+		}
+		unit = unit || (fields[1] == "" || fields[1] == "name=systemd") && r.inUnit(at)
+	}
+	return group && unit
+}
+
+// inUnit is systemd's cg_path_get_unit and cg_path_get_user_unit: below slices stands the unit. Further down are groups
+// that the unit makes, and below user@UID.service that user's units, both under any name.
+func (r *Rule) inUnit(group string) bool {
+	for part := range strings.SplitSeq(strings.TrimPrefix(group, "/"), "/") {
+		if is, _ := path.Match(r.Unit, part); is {
+			return true
+		}
+		if !strings.HasSuffix(part, ".slice") && part != r.userManager() {
+			return false
+		}
+	}
+	return false
+}
+
+func (r *Rule) userManager() string {
+	uid := r.UID
+	if uid < 0 {
+		uid = os.Geteuid()
+	}
+	return "user@" + strconv.Itoa(uid) + ".service"
+}
+
+func below(pattern, at string) bool {
+	if pattern == "/" {
+		return true
+	}
+	for ; len(at) > 1 && at[0] == '/'; at = at[:strings.LastIndexByte(at, '/')] {
+		if is, _ := path.Match(pattern, at); is || pattern == at {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package chains follows waits to their end: from a thread to the owner of its lock or the process at the other end of
+// its socket, to what that one waits for, and so on.
+//
+// # Algorithm
+//
+// The input are intervals: what each thread did from one time to another. A dump has one for each thread, all at the
+// same time. An interval's blocked time is divided among what the next thread did meanwhile; its CPU and run queue time
+// end the chain, its blocked time continues it:
+//
+//	web 12       ├─────── reads from app's socket ───────┤
+//	app 20       │ waits for mutex mu │      runs        │     web → app → fill of app 21, which runs
+//	app 21       │ runs fill          │                        web → app, which runs
+//
+// Where a process is waited for, the way continues if one thread of it is not idle at that time; in a process with
+// several threads that is a guess. A way has at most [MaxLinks] links. A thread that is on the way already closes a
+// cycle, which is a deadlock only if each wait in it is final.
+//
+// # Invariants
+//
+// The blocked times of all chains add up to that of the intervals that start one. What is not known is an end, too.
+package chains
+
+import (
+	"net/netip"
+
+	"prywalk/internal/base/schema"
+	"prywalk/internal/walk/waits"
+)
+
+// MaxLinks bounds the links of a chain.
+const MaxLinks = 32
+
+// Kind is how a chain ends.
+type Kind string
+
+// Values of [Kind].
+const (
+	Running  Kind = "running"  // on a CPU; in a dump, or queued for one
+	Queued   Kind = "queued"   // ready to run, without a CPU
+	Timer    Kind = "timer"    // a sleep of a given length
+	Disk     Kind = "disk"     // state D, or a page fault
+	Outside  Kind = "outside"  // a process that was not looked at, another machine, a terminal
+	Deadlock Kind = "deadlock" // a cycle of waits that never ended
+	Unknown  Kind = "unknown"
+)
+
+// Link is a thread, or several that do the same, on the way.
+type Link struct {
+	PID int `json:"pid,omitempty"`
+	// TID is the thread; absent if the chain is that of several threads, or a process was not looked at.
+	TID int `json:"tid,omitempty"`
+	// Task is the number of a goroutine, which has no thread.
+	Task uint64 `json:"task,omitempty"`
+	Comm string `json:"comm,omitempty"`
+	// Function is the program's innermost function.
+	Function string `json:"function,omitempty"`
+	// WaitsFor is what it waits for; absent at the end.
+	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
+	// Guess is why the next link is inferred, not read; absent if it is not inferred.
+	Guess string `json:"guess,omitempty"`
+}
+
+// End is where a chain ends.
+type End struct {
+	Kind Kind `json:"kind"`
+	PID  int  `json:"pid,omitempty"`
+	// Comm is the process's name.
+	Comm string `json:"comm,omitempty"`
+	// Function is the program's innermost function of the last link.
+	Function string `json:"function,omitempty"`
+	// Why is the reason of an unknown end, or the address of one outside.
+	Why string `json:"why,omitempty"`
+}
+
+// Chain is a way from waiting threads to what they wait for in the end.
+type Chain struct {
+	// Blocked is the time of these waits, ns. A dump knows no times.
+	Blocked int64 `json:"blocked,omitempty"`
+	// Threads is the number of threads that wait in this way.
+	Threads int    `json:"threads"`
+	Links   []Link `json:"links"`
+	End     End    `json:"end"`
+
+	way   *node
+	start int // the thread that was counted last
+}
+
+// EndShare is an end with all chains that lead to it.
+type EndShare struct {
+	End End `json:"end"`
+	// Share is the part of the blocked time, in a dump of the blocked threads, 0 to 1.
+	Share   float64 `json:"share"`
+	Blocked int64   `json:"blocked,omitempty"`
+}
+
+// LinkShare is a link, without the first ones, with all chains that pass through it.
+type LinkShare struct {
+	Link Link `json:"link"`
+	// Share is the part of the blocked time, in a dump of the blocked threads, 0 to 1.
+	Share   float64 `json:"share"`
+	Blocked int64   `json:"blocked,omitempty"`
+}
+
+// Report has the chains of some processes.
+type Report struct {
+	schema.Head
+	// Conclusion is the first line of the text.
+	Conclusion string `json:"conclusion"`
+	// Blocked is the blocked time of all threads, without idle waits, in ns. A dump knows no times.
+	Blocked int64 `json:"blocked,omitempty"`
+	// Threads is the number of threads that were blocked, without those that were always idle.
+	Threads int `json:"threads"`
+	// Chains are the longest first.
+	Chains []Chain     `json:"chains"`
+	Ends   []EndShare  `json:"ends"`
+	Links  []LinkShare `json:"links"`
+}
+
+// Interval is what a thread did for a time.
+type Interval struct {
+	// ID is the thread's TID, or a negative number of a task without a thread. Idle names the rule by which its wait is
+	// idle.
+	ID, PID int
+	Idle    string
+	// Passed: no chain starts here.
+	Passed bool
+	// From and To are in ns. Running, Queued and Blocked are parts of that time, in any unit that a dump likes.
+	From, To                 int64
+	Running, Queued, Blocked int64
+	// Link.WaitsFor is of the blocked time.
+	Link Link
+	Next Next
+
+	asleep, awake *Link // nil until used
+}
+
+// Next is what an interval's blocked time leads to: a thread, else a process, else an end.
+type Next struct {
+	Thread    int
+	Processes []waits.Peer
+	End       End
+	// Descriptor is the link of the descriptor that the thread waits at, OtherEnd that of the other end.
+	Descriptor, OtherEnd string
+	// Lock is equal for all waiters of one lock, whose later waits may show another owner; "": not known.
+	Lock string
+	// Final: the wait has no time-out, and the thread did not run any more.
+	Final bool
+}
+
+// NextOf returns what a wait leads to. Lock and Final are not set.
+func NextOf(w *waits.Wait) (n Next) {
+	unknown := func(why string) Next { return Next{End: End{Kind: Unknown, Why: why}} }
+	if w == nil {
+		return unknown("what the thread waits for is not known")
+	}
+	switch file := onlyFile(w); {
+	case w.Kind == waits.Sleep:
+		return Next{End: End{Kind: Timer}}
+	case w.Kind == waits.Disk, w.Kind == waits.PageFault:
+		return Next{End: End{Kind: Disk}}
+	case w.Kind == waits.Stopped:
+		return unknown("stopped by a signal or a debugger")
+	case w.Kind == waits.Frozen:
+		return unknown("its control group is frozen")
+	case w.Owner != 0:
+		return Next{Thread: w.Owner}
+	case w.OwnerProcess != 0:
+		return Next{Processes: []waits.Peer{{PID: w.OwnerProcess, Name: w.OwnerName}}}
+	case w.OwnerGone != 0:
+		return unknown("the owner of the lock has ended")
+	case w.Kind == waits.Descriptor && file != nil:
+		return nextOfFile(file)
+	case w.Kind == waits.Descriptor && len(w.FDs) > 1:
+		return unknown("waits for several descriptors")
+	case w.Kind == waits.Child:
+		return unknown("which child is waited for is not known")
+	case w.Why != "":
+		return unknown(w.Why)
+	case w.Type != "":
+		return unknown("a " + w.Type + " stores no owner")
+	case w.Kind.HasOwner() || w.IsLock():
+		return unknown("the owner of the lock is not known")
+	case w.Kind.IsSynchronization():
+		return unknown("a " + string(w.Kind) + " stores no owner")
+	}
+	return unknown("waits for " + w.Object())
+}
+
+func onlyFile(w *waits.Wait) *waits.OpenFile {
+	if w.FD == nil && len(w.FDs) == 1 {
+		return &w.FDs[0]
+	}
+	return w.FD
+}
+
+func isLoopback(address string) bool {
+	a, err := netip.ParseAddrPort(address)
+	return err == nil && a.Addr().IsLoopback()
+}
+
+func nextOfFile(f *waits.OpenFile) Next {
+	end := func(k Kind, why string) Next { return Next{End: End{Kind: k, Why: why}} }
+	switch {
+	case len(f.Peers) > 0:
+		return Next{Processes: f.Peers}
+	case f.State == "LISTEN":
+		return end(Unknown, "waits for a connection")
+	case f.Type == "socket" && isLoopback(f.Remote):
+		return end(Unknown, "the process at "+f.Remote+" was not found; it may be another user's")
+	case f.Type == "socket" && f.Remote != "":
+		return end(Outside, f.Remote)
+	case f.Type == "timerfd":
+		return end(Timer, "")
+	case f.Type == "socket" || f.Type == "pipe":
+		return end(Unknown, "no process was found at the other end of the "+f.Type)
+	case f.Type == "file":
+		return end(Outside, f.Path)
+	}
+	return end(Unknown, "waits for "+f.String())
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chains
+
+import (
+	"testing"
+
+	"prywalk/internal/walk/waits"
+)
+
+func waiting(id, owner int) Interval {
+	return Interval{ID: id, PID: 1, To: 1, Blocked: 1, Link: Link{PID: 1, TID: id, Function: "wait"},
+		Next: Next{Thread: owner}}
+}
+
+func followed(t *testing.T, all []Interval) *Report {
+	t.Helper()
+	r, err := Build(all, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	threads := 0
+	for i := range r.Chains {
+		threads += r.Chains[i].Threads
+	}
+	if threads != r.Threads {
+		t.Errorf("%d threads in chains, %d in all", threads, r.Threads)
+	}
+	return r
+}
+
+func TestALongQueueOfThreadsIsFollowedToABound(t *testing.T) {
+	var all []Interval
+	for i := 1; i <= 3000; i++ {
+		all = append(all, waiting(i, i+1))
+	}
+	all = append(all, Interval{ID: 3001, PID: 1, To: 1, Running: 1, Link: Link{PID: 1, TID: 3001, Function: "run"}})
+	ends := map[Kind]int{}
+	for _, c := range followed(t, all).Chains {
+		if len(c.Links) > MaxLinks+1 {
+			t.Errorf("%d links", len(c.Links))
+		}
+		ends[c.End.Kind] += c.Threads
+	}
+	if ends[Running] != MaxLinks || ends[Unknown] != 3000-MaxLinks {
+		t.Errorf("%v", ends)
+	}
+}
+
+func TestACycleIsADeadlockOnlyIfAllItsWaitsAreFinal(t *testing.T) {
+	for final, want := range map[bool]Kind{true: Deadlock, false: Unknown} {
+		all := []Interval{waiting(1, 2), waiting(2, 3), waiting(3, 2)}
+		all[1].Next.Final, all[2].Next.Final, all[0].Next.Final = true, final, true
+		for _, c := range followed(t, all).Chains {
+			if c.End.Kind != want {
+				t.Errorf("final %t: %+v", final, c)
+			}
+		}
+	}
+	all := []Interval{waiting(1, 2), waiting(2, 1), waiting(3, 1)}
+	for i := range all {
+		all[i].Next.Final = i > 0
+	}
+	if got := Cycles(all); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// The process at the other end has several threads: which one serves is known if all wait for one.
+func TestAProcessWithSeveralThreads(t *testing.T) {
+	client := Interval{ID: 1, PID: 1, To: 1, Blocked: 1, Link: Link{PID: 1, TID: 1, Function: "ask"},
+		Next: Next{Processes: []waits.Peer{{PID: 2, Name: "server"}}}}
+	thread := func(id, owner int, idle string) Interval {
+		iv := waiting(id, owner)
+		iv.PID, iv.Link.PID, iv.Idle = 2, 2, idle
+		if owner == 0 {
+			iv.Running, iv.Blocked = 1, 0
+		}
+		return iv
+	}
+	for _, c := range []struct {
+		what    string
+		threads []Interval
+		end     Kind
+		guess   bool
+	}{
+		{"all wait for one", []Interval{thread(10, 12, ""), thread(11, 12, ""), thread(12, 0, "")}, Running, false},
+		{"the others are idle", []Interval{thread(10, 12, "pool"), thread(11, 12, "pool"), thread(12, 0, "")}, Running, true},
+		{"two run", []Interval{thread(10, 0, ""), thread(11, 0, "")}, Unknown, false},
+		{"not looked at", nil, Outside, false},
+	} {
+		for _, chain := range followed(t, append([]Interval{client}, c.threads...)).Chains {
+			if first := chain.Links[0]; first.PID == 1 && (chain.End.Kind != c.end || first.Guess != "" != c.guess) {
+				t.Errorf("%s: %+v", c.what, chain)
+			}
+		}
+	}
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conclusion
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"prywalk/internal/base/tabular"
+)
+
+const runs, sleeps = "runs", "sleeps"
+
+// activity is what a thread, or tasks, do under a function.
+type activity struct {
+	holder
+	doing string // runs, sleeps, or the call of a wait
+}
+
+type holder struct {
+	thread   Thread
+	function int32 // of the program's; anywhere: all
+}
+
+const anywhere = -1
+
+// addActivity adds what is not a wait for a lock, a thread or work: in these, locks are rarely held.
+func (s *Summary) addActivity(x *Sample, c class) {
+	var doing string
+	switch {
+	case c == idle, c == others, c == within && isLock(&x.Wait):
+		return
+	case x.Blocked == 0:
+		doing = runs
+	case c == sleep:
+		doing = sleeps
+	default:
+		doing = x.Wait.Call
+	}
+	time := x.CPU + x.Queue + x.Blocked
+	if x.Task == "" {
+		s.awake[activity{holder{x.Thread, anywhere}, doing}] += time
+	}
+	for i, f := range x.Stack {
+		if !slices.Contains(x.Stack[:i], f) {
+			s.awake[activity{holder{x.Thread, f}, doing}] += time
+		}
+	}
+}
+
+// heldBy names a lock's owner, or a likely one; "": neither.
+func (s *Summary) heldBy(g *group) string {
+	owner, most := largest(g.owners, byNumber)
+	switch {
+	case 2*most > g.time || len(g.owners) == 1:
+		return ", held by " + s.name(owner, s.doing(func(h holder) bool { return h == holder{owner, anywhere} }))
+	case len(g.owners) > 1:
+		return ", held by " + tabular.Plural(int64(len(g.owners)), "thread") + " in turn"
+	}
+	return s.likelyHeldBy(g)
+}
+
+// name adds, in one pair of brackets, a thread's number, if others have its name, and what it does.
+func (s *Summary) name(t Thread, doing string) string {
+	name := s.threads[t].name
+	if name == "" {
+		return fmt.Sprintf("thread %d", t.TID) + inBrackets(doing)
+	}
+	for other, x := range s.threads {
+		if other != t && x.name == name {
+			return name + inBrackets(strings.TrimSuffix(fmt.Sprintf("tid %d, %s", t.TID, doing), ", "))
+		}
+	}
+	return name + inBrackets(doing)
+}
+
+func inBrackets(text string) string { return strings.TrimSuffix(" ("+text+")", " ()") }
+
+// doing says what holders do most.
+func (s *Summary) doing(is func(holder) bool) string {
+	times := map[string]int64{}
+	for a, v := range s.awake {
+		if is(a.holder) && a.doing != "" {
+			times[a.doing] += v
+		}
+	}
+	text, _ := largest(times, strings.Compare)
+	if text == "" || text == runs || text == sleeps {
+		return text
+	}
+	return "in " + text
+}
+
+// likelyHeldBy guesses an owner: a thread, or tasks, in a function that takes the lock, without a wait for it, for a
+// third of the time, and twice as long as any other thread.
+func (s *Summary) likelyHeldBy(g *group) string {
+	times := map[holder]int64{}
+	for a, v := range s.awake {
+		if _, takes := g.functions[a.function]; takes {
+			times[a.holder] += v
+		}
+	}
+	order := func(a, b holder) int {
+		return cmp.Or(byNumber(a.thread, b.thread), cmp.Compare(a.function, b.function))
+	}
+	best, time := largest(times, order)
+	maps.DeleteFunc(times, func(h holder, _ int64) bool { return h.thread == best.thread })
+	if _, next := largest(times, order); float64(time) < 0.3*s.length() || time < 2*next {
+		return s.likelyHeldInTurn(g)
+	}
+	doing := s.doing(func(h holder) bool { return h == best })
+	if best.thread == (Thread{}) || s.threads[best.thread].name == "" {
+		if 10*g.functions[best.function] >= 9*g.time {
+			return ", likely held there" + inBrackets(doing)
+		}
+		return ", likely held in " + s.function(best.function, doing)
+	}
+	return ", likely held by " + s.name(best.thread, doing)
+}
+
+// likelyHeldInTurn guesses that about one thread at a time that is in the group's main function, and does not wait for
+// the lock, holds it.
+func (s *Summary) likelyHeldInTurn(g *group) string {
+	main, _ := largest(g.functions, cmp.Compare)
+	inside := func(h holder) bool { return h.function == main }
+	time := int64(0)
+	for a, v := range s.awake {
+		if inside(a.holder) {
+			time += v
+		}
+	}
+	if at := float64(time) / s.length(); at < 0.5 || at > 1.2 {
+		return ""
+	}
+	return ", likely held there in turn" + inBrackets(s.doing(inside))
+}

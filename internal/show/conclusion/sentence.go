@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conclusion
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/walk/waits"
+)
+
+const (
+	maxWidth = 120 // columns
+	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
+	small     = 0.05
+	muchDoubt = 0.2
+	// Fewer samples on a CPU are few.
+	fewSamples = 20
+)
+
+// Sentence returns the conclusion, one line without a full stop; "" without samples. Names are shortened until it has
+// room for its main clause with all doubts.
+func (s *Summary) Sentence() (line string) {
+	for _, s.nameWidth = range []int{40, 24, 12} {
+		clauses := s.clauses()
+		if len(clauses) == 0 {
+			return ""
+		}
+		line = strings.Join(append(s.alarms(), clauses[0]), "; ")
+		for _, c := range clauses[1:] {
+			if tabular.Fits(line+"; "+c, maxWidth) {
+				line += "; " + c
+			}
+		}
+		if tabular.Fits(line, maxWidth) {
+			break
+		}
+	}
+	return printable.String(line)
+}
+
+// clauses begin with the main one; there is not always room for the others.
+func (s *Summary) clauses() []string {
+	length := s.length()
+	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, float64(s.blocked[within])/length
+	asleep, where := s.asleep(length), s.where()
+	switch groups := s.waitsByTime(); {
+	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{}:
+		return nil
+	case s.onlyValues == "cpu":
+		return []string{"busy: " + where}
+	case s.onlyValues != "":
+		return []string{s.onlyValues + ": " + where}
+	case s.blocked[stopped] > 0 && s.blocked[stopped] >= s.cpu+s.queue+s.blocked[within]:
+		return []string{"stopped: " + s.of(stopped).who(length) + " by a signal or a debugger"}
+	case queue >= cpu && queue >= wait && queue >= 2*small:
+		return []string{s.queued(where) + s.doubts(false)}
+	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
+		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
+		return append(clauses, s.busyToo(cpu, where)...)
+	case cpu >= 0.3 || cpu >= small && asleep == "":
+		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu) + s.doubts(false)
+		return append([]string{busy}, s.more(groups, length)...)
+	default:
+		main := "hardly any time"
+		if asleep != "" {
+			main = "mostly asleep: " + asleep
+		}
+		return append(append([]string{main}, s.more(groups, length)...), s.busyToo(cpu, where)...)
+	}
+}
+
+// alarms are what a time cannot show.
+func (s *Summary) alarms() (clauses []string) {
+	for _, a := range []struct{ in, says string }{
+		{"POSSIBLE DEADLOCK: ", "possible deadlock (below)"}, {"DEADLOCK: ", "deadlock (below)"},
+		{": unknown: ", "whether it hangs is unknown (below)"}, {" was frozen (as by", "its cgroup was frozen"},
+		{" was throttled for", "its CPU quota was used up"},
+	} {
+		for _, n := range s.notes {
+			if strings.HasPrefix(n, a.in) || strings.Contains(n, a.in) && a.in[0] != 'D' {
+				clauses = append(clauses, a.says)
+				break
+			}
+		}
+	}
+	return clauses
+}
+
+func percent(part, whole int64) string {
+	return fmt.Sprintf("%.0f %%", math.Floor(100*float64(part)/float64(max(1, whole))))
+}
+
+// function names a function with its module; more follows in the same brackets.
+func (s *Summary) function(number int32, more string) string {
+	f := s.list[number]
+	name, head := f.Name, strings.IndexAny(f.Name+"(", "([")
+	if i := strings.LastIndexByte(name[:head], '/'); i >= 0 { // of Go's package paths
+		name = name[i+1:]
+	}
+	name = tabular.Shorten(name, s.nameWidth)
+	switch {
+	case f.Module == "" || strings.Contains(f.Name, f.Module):
+		return name + inBrackets(more)
+	case more == "":
+		return name + inBrackets(tabular.Shorten(f.Module, s.nameWidth))
+	}
+	return name + inBrackets(tabular.Shorten(f.Module, s.nameWidth)+", "+more)
+}
+
+func (f Function) isMain() bool {
+	return strings.HasSuffix("."+f.Name, ".main") || strings.HasPrefix(f.Name, "<module>")
+}
+
+func (s *Summary) queued(where string) string {
+	n := int64(0)
+	for _, t := range s.threads {
+		if t.ready > 0 {
+			n++
+		}
+	}
+	text := fmt.Sprintf("waiting for a CPU: %s ran %s and queued %s", tabular.Plural(n, "thread"),
+		tabular.Nanos(s.cpu), tabular.Nanos(s.queue))
+	if where != "" {
+		text += "; its CPU time: " + where
+	}
+	return text
+}
+
+// busyToo ends a sentence on something else.
+func (s *Summary) busyToo(cpus float64, where string) []string {
+	if cpus < 2*small {
+		return nil
+	}
+	return []string{strings.TrimSuffix("busy on "+load(cpus)+", "+where, ", ") + s.doubts(true)}
+}
+
+func load(cpus float64) string {
+	number := tabular.TrimFloat(cpus)
+	if number == "1" {
+		return "1 CPU"
+	}
+	return number + " CPUs"
+}
+
+// doubts say what of the CPU time is not certain.
+func (s *Summary) doubts(second bool) (text string) {
+	switch {
+	case s.unexplained >= int64(muchDoubt*float64(s.cpu)):
+		text = "; " + percent(s.unexplained, s.cpu) + " of CPU time has no sample"
+	case s.incomplete >= int64(muchDoubt*float64(s.cpu)):
+		text = "; " + percent(s.incomplete, s.cpu) + " has incomplete stacks"
+	}
+	if s.ticks > 0 && s.ticks < fewSamples && !second {
+		text += "; only " + tabular.Plural(s.ticks, "sample")
+	}
+	return text
+}
+
+// where names the innermost function that has most of the time, or, if that is spread, the smallest one above half of
+// it.
+func (s *Summary) where() string {
+	top, self := largest(s.self, cmp.Compare)
+	if self == 0 {
+		return ""
+	}
+	if 10*self >= 3*s.cpu {
+		return percent(self, s.cpu) + " in " + s.function(top, "")
+	}
+	under, least := int32(-1), s.cpu
+	for f, total := range s.total {
+		smaller := total < least || total == least && f < under
+		if smaller && 2*total >= s.cpu && 100*total <= 95*s.cpu && !s.list[f].isMain() {
+			under, least = f, total
+		}
+	}
+	most := ", most in " + s.function(top, percent(self, s.cpu))
+	if under >= 0 {
+		return percent(least, s.cpu) + " under " + s.function(under, "") + most
+	}
+	return "spread over " + tabular.Plural(int64(len(s.self)), "function") + most
+}
+
+// who counts a group's threads and tasks.
+func (g *group) who(length float64) string {
+	n := int64(len(g.threads))
+	text := tabular.Plural(n, "thread")
+	if mean := float64(g.time-g.tasks) / length; n > 1 && mean < 0.75*float64(n) {
+		text += fmt.Sprintf(" (%.2g at a time)", mean)
+	}
+	if g.tasks == 0 {
+		return text
+	}
+	tasks := "about " + tabular.Plural(max(1, int64(math.Round(float64(g.tasks)/length))), g.task)
+	if n == 0 {
+		return tasks
+	}
+	return text + ", " + tasks
+}
+
+// verb has the form for one or several.
+func (g *group) verb(text string) string {
+	if len(g.threads) == 1 && g.tasks == 0 {
+		return text + "s"
+	}
+	return text
+}
+
+// intensity is the share of its threads' time that a group has.
+func (g *group) intensity(length float64) float64 {
+	if g.tasks > 0 {
+		return 1
+	}
+	return float64(g.time) / length / float64(max(1, len(g.threads)))
+}
+
+// within names the function that waits, if most do in one.
+func (s *Summary) within(g *group, preposition string) string {
+	f, most := largest(g.functions, cmp.Compare)
+	switch {
+	case 10*most >= 9*g.time:
+		return " " + preposition + " " + s.function(f, "")
+	case 2*most > g.time:
+		return ", mostly " + preposition + " " + s.function(f, "")
+	case len(g.functions) > 1:
+		return fmt.Sprintf(" %s %d functions", preposition, len(g.functions))
+	}
+	return ""
+}
+
+func (s *Summary) waiting(g *group, length float64) string {
+	text := g.who(length)
+	if g.lock {
+		text += " for " + s.lockName(g) + s.within(g, "in") + s.heldBy(g)
+	} else {
+		text += " in " + g.key.call
+		if g.key.object != "" {
+			text += " (" + tabular.Shorten(g.key.object, s.nameWidth) + ")"
+		}
+		text += s.within(g, "of")
+	}
+	if g.key.guess != "" {
+		text += ", idle? only that name says so"
+	}
+	return text
+}
+
+func isLock(w *Wait) bool { return w.Kind.IsSynchronization() || strings.HasPrefix(w.Call, "sync.") }
+
+func (s *Summary) lockName(g *group) string {
+	switch name := g.key.object; name {
+	case "":
+		return g.key.call
+	case string(waits.GIL):
+		return "the GIL"
+	default:
+		return tabular.Shorten(name, s.nameWidth)
+	}
+}
+
+// more are waits of at least a fifth of a thread's time.
+func (s *Summary) more(groups []*group, length float64) (clauses []string) {
+	for i, g := range groups {
+		if float64(g.time) >= 0.2*length && i < 2 {
+			clauses = append(clauses, s.waiting(g, length))
+		}
+	}
+	return clauses
+}
+
+var idleFor = map[string]string{
+	waits.IdleEventLoop: "events", waits.IdleAccept: "connections", waits.IdleSignal: "signals", waits.IdlePool: "work",
+	waits.IdleConnection: "messages", waits.IdleForever: "nothing",
+}
+
+// asleep describes threads outside of work; "": there is none.
+func (s *Summary) asleep(length float64) string {
+	var parts []string
+	if g := s.of(idle); g != nil {
+		var what []string
+		rules := map[string]int64{}
+		for rule, v := range s.rules {
+			rules[rule] = v
+		}
+		for len(rules) > 0 && len(what) < 2 {
+			rule, v := largest(rules, strings.Compare)
+			delete(rules, rule)
+			if name := idleFor[rule]; name != "" && 20*v >= g.time {
+				what = append(what, name)
+			}
+		}
+		purpose := " for " + strings.Join(what, " or ")
+		if len(what) == 0 {
+			purpose = " in the run-time system"
+		}
+		parts = append(parts, g.who(length)+g.verb(" wait")+purpose)
+	}
+	for _, c := range []struct {
+		of         class
+		verb, what string
+	}{{sleep, " sleep", ""}, {others, " wait", ", for threads or child processes"},
+		{unknown, " sleep", ", for what is not known"}} {
+		if g := s.of(c.of); g != nil && float64(g.time) >= 0.1*length {
+			parts = append(parts, g.who(length)+g.verb(c.verb)+s.within(g, "in")+c.what)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conclusion
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"prywalk/internal/walk/waits"
+)
+
+const (
+	length = 10 * time.Second
+	second = int64(time.Second)
+)
+
+// program builds the samples of a recording of 10 s.
+type program struct {
+	*Summary
+	names map[string]int64
+}
+
+func newProgram(notes ...string) *program {
+	return &program{New(int64(length), notes), map[string]int64{}}
+}
+
+// stack numbers functions, "name (module)", separated by ", ", innermost first.
+func (p *program) stack(text string) (out []int32) {
+	for name := range strings.SplitSeq(text, ", ") {
+		name, module, _ := strings.Cut(strings.TrimSuffix(name, ")"), " (")
+		if name != "" {
+			out = append(out, p.Number(Function{name, module}))
+		}
+	}
+	return out
+}
+
+func (p *program) thread(name string) Sample {
+	if p.names[name] == 0 {
+		p.names[name] = int64(100 + len(p.names))
+	}
+	return Sample{Thread: Thread{100, p.names[name]}, Name: name, Ticks: 100}
+}
+
+func (p *program) runs(thread, stack string, seconds float64) {
+	s := p.thread(thread)
+	s.CPU, s.Stack = int64(seconds*1e9), p.stack(stack)
+	p.Add(&s)
+}
+
+func (p *program) queues(thread, stack string, seconds float64) {
+	s := p.thread(thread)
+	s.Queue, s.Stack = int64(seconds*1e9), p.stack(stack)
+	p.Add(&s)
+}
+
+func (p *program) waits(thread, stack string, seconds float64, w Wait) {
+	s := p.thread(thread)
+	s.Blocked, s.Stack, s.Wait = int64(seconds*1e9), p.stack(stack), w
+	p.Add(&s)
+}
+
+func (p *program) task(kind, stack string, seconds float64, w Wait) {
+	p.Add(&Sample{Thread: Thread{PID: 100}, Task: kind, Blocked: int64(seconds * 1e9), Stack: p.stack(stack), Wait: w})
+}
+
+func workers(n int, each func(name string)) {
+	for i := range n {
+		each("worker-" + string(rune('0'+i)))
+	}
+}
+
+func idleBy(rule string) Wait { return Wait{Call: "futex", Idleness: waits.Idleness{Idle: rule}} }
+
+var (
+	mutex = Wait{Call: "futex", Kind: waits.Mutex, Object: "mutex cache_mu"}
+	gil   = Wait{Call: "futex", Kind: waits.GIL, Object: "GIL"}
+	lock  = Wait{Call: "futex", Kind: waits.Semaphore, Object: "threading.Lock"}
+	nap   = Wait{Call: "clock_nanosleep"}
+	reply = Wait{Call: "recvfrom", Object: "10.0.0.1:5432"}
+	join  = Wait{Call: "futex", Kind: waits.Join, Object: "join thread 7"}
+	goMu  = Wait{Call: "sync.Mutex.Lock"}
+)
+
+func heldBy(w Wait, tid int64) Wait {
+	w.Owner = tid
+	return w
+}
+
+var conclusions = []struct {
+	name  string
+	build func(p *program)
+	want  string
+}{
+	{"one hot function", func(p *program) {
+		p.runs("python3", "check_email (app.py), main (app.py)", 7.4)
+		p.runs("python3", "parse (app.py), main (app.py)", 2.6)
+	}, "busy: 74 % in check_email (app.py); 1 CPU"},
+	{"all of one native function", func(p *program) { p.runs("a", "hash, work", 20) }, "busy: 100 % in hash; 2 CPUs"},
+	{"time spread below one function", func(p *program) {
+		for _, f := range []string{"a", "b", "c", "d", "e"} {
+			p.runs("t", f+", handle, main", 1.8)
+		}
+		p.runs("t", "other, main", 1)
+	}, "busy: 90 % under handle, most in a (18 %); 1 CPU"},
+	{"time spread everywhere", func(p *program) {
+		for _, f := range []string{"a", "b", "c", "d", "e"} {
+			p.runs("t", f+", main", 1.8)
+		}
+	}, "busy: spread over 5 functions, most in a (20 %); 0.9 CPUs"},
+	{"busy without names", func(p *program) { p.runs("t", "", 9) }, "busy: where is not known; 0.9 CPUs"},
+	{"busy between samples", func(p *program) {
+		p.runs("t", "hash", 6)
+		s := p.thread("t")
+		s.CPU, s.Unexplained = 4*second, true
+		p.Add(&s)
+	}, "busy: 60 % in hash; 1 CPU; 40 % of CPU time has no sample"},
+	{"busy with incomplete stacks", func(p *program) {
+		s := p.thread("t")
+		s.CPU, s.Incomplete, s.Stack = 9*second, true, p.stack("hash")
+		p.Add(&s)
+	}, "busy: 100 % in hash; 0.9 CPUs; 100 % has incomplete stacks"},
+	{"busy with few samples", func(p *program) {
+		s := p.thread("t")
+		s.CPU, s.Ticks, s.Stack = 4*second, 7, p.stack("hash")
+		p.Add(&s)
+	}, "busy: 100 % in hash; 0.4 CPUs; only 7 samples"},
+	{"lock with an owner that sleeps", func(p *program) {
+		p.waits("journal", "write (pay.py)", 9, nap)
+		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["journal"])) })
+	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), held by journal (sleeps)"},
+	{"lock with a likely owner", func(p *program) {
+		p.waits("journal", "pay (pay.py)", 9, nap)
+		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })
+	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), likely held by journal (sleeps)"},
+	{"lock held over a slow call, in turn", func(p *program) {
+		workers(8, func(name string) {
+			p.waits(name, "price (shop.py)", 8.5, lock)
+			p.waits(name, "fetch_rate (shop.py), price (shop.py)", 1.2, reply)
+		})
+	}, "mostly waiting: 8 threads for threading.Lock in price (shop.py), likely held there in turn (in recvfrom)"},
+	{"lock with an owner that is not known", func(p *program) {
+		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })
+	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py)"},
+	{"lock in turn", func(p *program) {
+		workers(4, func(name string) { p.runs(name, "put", 0.5) })
+		workers(4, func(name string) {
+			p.waits(name, "put", 4.5, heldBy(mutex, p.names["worker-0"]))
+			p.waits(name, "put", 4.5, heldBy(mutex, p.names["worker-1"]))
+		})
+	}, "mostly waiting: 4 threads for mutex cache_mu in put, held by 2 threads in turn; busy on 0.2 CPUs, 100 % in put"},
+	{"one lock from several functions", func(p *program) {
+		p.waits("a", "get", 9, mutex)
+		p.waits("b", "put", 9, mutex)
+		p.waits("c", "drop", 9, mutex)
+	}, "mostly waiting: 3 threads for mutex cache_mu in 3 functions"},
+	{"one lock mostly from one function", func(p *program) {
+		workers(3, func(name string) { p.waits(name, "get", 9, mutex) })
+		p.waits("b", "put", 9, mutex)
+	}, "mostly waiting: 4 threads for mutex cache_mu, mostly in get"},
+	{"the GIL", func(p *program) {
+		p.runs("busy", "spin (app.py)", 9.8)
+		workers(3, func(name string) { p.waits(name, "serve (app.py)", 9.8, heldBy(gil, p.names["busy"])) })
+	}, "mostly waiting: 3 threads for the GIL in serve (app.py), held by busy (runs); busy on 0.98 CPUs, 100 % in " +
+		"spin (app.py)"},
+	{"owners of equal names", func(p *program) {
+		a, b := p.thread("pool"), p.thread("other")
+		b.Name = "pool"
+		for _, s := range []*Sample{&a, &b} {
+			s.Blocked, s.Wait = 9*second, nap
+			p.Add(s)
+		}
+		workers(2, func(name string) { p.waits(name, "put", 9.5, heldBy(mutex, 100)) })
+	}, "mostly waiting: 2 threads for mutex cache_mu in put, held by pool (tid 100, sleeps)"},
+	{"goroutines for a lock", func(p *program) {
+		p.task("goroutine", "shop/internal/db.(*T).save", 50, goMu)
+		p.task("goroutine", "shop/internal/db.(*T).save", 9, Wait{Call: "sleep"})
+	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in db.(*T).save, likely held there (sleeps)"},
+	{"who waits for the lock's owners comes second", func(p *program) {
+		p.task("goroutine", "main.client", 60, Wait{Call: "select"})
+		p.task("goroutine", "main.save", 50, goMu)
+	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in main.save; about 6 goroutines in select of main.client"},
+	{"a slow database", func(p *program) {
+		workers(6, func(name string) { p.waits(name, "query (db.py)", 9, reply) })
+		p.runs("main", "render (app.py)", 0.5)
+	}, "mostly waiting: 6 threads in recvfrom (10.0.0.1:5432) of query (db.py)"},
+	{"waits beside idle threads of a run-time system", func(p *program) {
+		workers(5, func(name string) {
+			p.waits(name, "L.store (L.java)", 9, Wait{Call: "futex", Kind: waits.Monitor,
+				Object: "monitor java.lang.Object"})
+		})
+		for _, name := range []string{"gc", "jit", "signals"} {
+			p.waits(name, "", 10, idleBy(waits.IdleRuntime))
+		}
+	}, "mostly waiting: 5 threads for monitor java.lang.Object in L.store (L.java)"},
+	{"a rare wait of idle threads", func(p *program) {
+		workers(8, func(name string) {
+			p.waits(name, "serve", 9.5, idleBy(waits.IdlePool))
+			p.waits(name, "query", 0.3, reply)
+		})
+	}, "mostly asleep: 8 threads wait for work; 8 threads (0.24 at a time) in recvfrom (10.0.0.1:5432) of query"},
+	{"an idle server", func(p *program) {
+		p.waits("main", "aeMain", 9.9, idleBy(waits.IdleEventLoop))
+		workers(4, func(name string) { p.waits(name, "bio", 10, idleBy(waits.IdlePool)) })
+		p.runs("main", "serverCron", 0.02)
+	}, "mostly asleep: 5 threads wait for work or events"},
+	{"a guess is no all-clear", func(p *program) {
+		p.waits("a", "take_job", 10, Wait{Call: "futex", Kind: waits.Condition, Object: "condition",
+			Idleness: waits.Idleness{IdleGuess: "take_job"}})
+	}, "mostly waiting: 1 thread for condition in take_job, idle? only that name says so"},
+	{"sleepers", func(p *program) { workers(7, func(name string) { p.waits(name, "nap", 10, nap) }) },
+		"mostly asleep: 7 threads sleep in nap"},
+	{"one joins what sleeps", func(p *program) {
+		p.waits("main", "main", 10, join)
+		p.waits("worker", "nap", 10, nap)
+	}, "mostly asleep: 1 thread sleeps in nap, 1 thread waits in main, for threads or child processes"},
+	{"a join says nothing beside a lock", func(p *program) {
+		p.waits("main", "main", 10, join)
+		workers(2, func(name string) { p.waits(name, "put", 10, mutex) })
+	}, "mostly waiting: 2 threads for mutex cache_mu in put"},
+	{"too many threads for the CPUs", func(p *program) {
+		workers(8, func(name string) {
+			p.runs(name, "hash", 1.25)
+			p.queues(name, "hash", 8.75)
+		})
+	}, "waiting for a CPU: 8 threads ran 10.0s and queued 70.0s; its CPU time: 100 % in hash"},
+	{"partly busy, the rest idle", func(p *program) {
+		p.runs("main", "handle", 1.5)
+		p.waits("main", "loop", 8.5, idleBy(waits.IdleEventLoop))
+	}, "mostly asleep: 1 thread waits for events; busy on 0.15 CPUs, 100 % in handle"},
+	{"busy, and others wait", func(p *program) {
+		p.runs("main", "handle", 10)
+		p.waits("writer", "flush", 9, Wait{Call: "fsync"})
+	}, "busy: 100 % in handle; 1 CPU; 1 thread in fsync of flush"},
+	{"a stopped program", func(p *program) {
+		s := p.thread("main")
+		s.Blocked, s.Stopped = 10*second, true
+		p.Add(&s)
+	}, "stopped: 1 thread by a signal or a debugger"},
+	{"sleeps between samples", func(p *program) { p.waits("main", "poll", 9, Wait{}) },
+		"mostly asleep: 1 thread sleeps in poll, for what is not known"},
+	{"no time", func(*program) {}, ""},
+}
+
+func TestConclusionsAreAnExperts(t *testing.T) {
+	for _, c := range conclusions {
+		p := newProgram()
+		c.build(p)
+		if got := p.Sentence(); got != c.want {
+			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestWhatTimeDoesNotShowComesFirst(t *testing.T) {
+	for note, want := range map[string]string{
+		"DEADLOCK: a waits for b":                          "deadlock (below)",
+		"POSSIBLE DEADLOCK: a waits for b":                 "possible deadlock (below)",
+		"node (pid 7): unknown: promises are not examined": "whether it hangs is unknown (below)",
+		"process 7: its cgroup / was frozen (as by …":      "its cgroup was frozen",
+	} {
+		p := newProgram(note)
+		p.waits("main", "loop", 10, idleBy(waits.IdleEventLoop))
+		want += "; mostly asleep: 1 thread waits for events"
+		if got := p.Sentence(); got != want {
+			t.Errorf("%s: %q, want %q", note, got, want)
+		}
+	}
+}
+
+func TestOtherProfilesSayWhereTheirValuesAre(t *testing.T) {
+	for name, want := range map[string]string{"cpu": "busy: 80 % in f", "alloc_space": "alloc_space: 80 % in f"} {
+		p := newProgram()
+		p.OnlyValues(name)
+		p.runs("", "f", 8)
+		p.runs("", "g", 2)
+		if got := p.Sentence(); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

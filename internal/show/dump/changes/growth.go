@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package changes
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"prywalk/internal/show/dump/stacks"
+)
+
+// item is a thread, a goroutine, or a task: of virtual threads perhaps several with one stack.
+type item struct {
+	id, createdBy string
+	count         int
+	stack         *stacks.Thread
+}
+
+// items are those of a dump by kind. Go's own goroutines are left out.
+type items map[string][]item
+
+var kinds = []string{"thread", "goroutine", "task"}
+
+func itemsOf(p *stacks.Process) items {
+	all := items{}
+	add := func(kind string, it item) { all[kind] = append(all[kind], it) }
+	for i := range p.Threads {
+		add("thread", item{fmt.Sprint(p.Threads[i].TID), "", 1, &p.Threads[i]})
+	}
+	for i := range p.GoroutineStacks {
+		if g := &p.GoroutineStacks[i]; !g.System {
+			add("goroutine", item{fmt.Sprint(g.Runtime, g.ID), g.CreatedBy, 1, g.Stack()})
+		}
+	}
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		add("task", item{fmt.Sprint(t.Name, t.ID), "", max(t.Count, 1), &stacks.Thread{Frames: t.Frames}})
+	}
+	return all
+}
+
+func countsOf(all items) Counts {
+	count := func(kind string) (n int) {
+		for _, it := range all[kind] {
+			n += it.count
+		}
+		return n
+	}
+	return Counts{count("thread"), count("goroutine"), count("task")}
+}
+
+// addGrowth adds the stacks that more items have, one of which is new: others have only moved there. It does not
+// compare goroutines where one dump has none: they were not read.
+func (c *Changes) addGrowth(a, b items) {
+	for _, kind := range kinds {
+		if kind == "goroutine" && (len(a[kind]) == 0 || len(b[kind]) == 0) {
+			continue
+		}
+		counts, known, groups := map[string]int{}, map[string]bool{}, map[string]int{}
+		for _, it := range a[kind] {
+			counts[it.key()] += it.count
+			known[it.id] = true
+		}
+		for _, it := range b[kind] {
+			key := it.key()
+			n, ok := groups[key]
+			if !ok {
+				n = len(c.Grew)
+				groups[key] = n
+				c.Grew = append(c.Grew, Growth{Kind: kind, Before: counts[key], Place: place(it.stack),
+					Stack: it.functions(), CreatedBy: it.createdBy})
+			}
+			g := &c.Grew[n]
+			g.After += it.count
+			g.hasNew = g.hasNew || it.count > 1 || !known[it.id]
+		}
+	}
+	c.Grew = slices.DeleteFunc(c.Grew, func(g Growth) bool { return g.After <= g.Before || !g.hasNew })
+	slices.SortStableFunc(c.Grew, func(x, y Growth) int { return cmp.Compare(y.After-y.Before, x.After-x.Before) })
+}
+
+func (it *item) functions() []string {
+	names := make([]string, len(it.stack.Frames))
+	for i := range it.stack.Frames {
+		f := &it.stack.Frames[i]
+		names[i] = cmp.Or(f.Function, f.Module, "??")
+	}
+	return names
+}
+
+func (it *item) key() string { return strings.Join(append(it.functions(), it.createdBy), "\x00") }

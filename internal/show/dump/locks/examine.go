@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package locks
+
+import (
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/waits"
+)
+
+// New returns locks without processes.
+func New() *Locks {
+	return &Locks{
+		Verdict: VerdictUnknown, Locks: []Lock{}, Deadlocks: [][]int{}, PossibleDeadlocks: [][]int{},
+		StarvedPools:        []StarvedPool{},
+		WaitersWithoutOwner: []int{},
+	}
+}
+
+// WhyChangedEachSample is the reason of a lock that another thread owned at each sample.
+const WhyChangedEachSample = "owner changed at each sample"
+
+// Checker confirms by further samples what one reading suggests: running threads are read one after the other.
+type Checker interface {
+	// SampleOwners sets [Lock.OwnerThread] and changed owners.
+	SampleOwners(l *Locks)
+	// ConfirmDeadlocks and ConfirmGoroutineCycles return the cycles that stand.
+	ConfirmDeadlocks(cycles [][]int) [][]int
+	ConfirmTaskDeadlocks(cycles [][]Waiter) [][]Waiter
+	ConfirmGoroutineCycles(cycles []GoroutineCycle) []GoroutineCycle
+	// ConfirmAsleep returns the groups whose threads all wait at one moment.
+	ConfirmAsleep(groups [][]int) [][]int
+	// HasRun reports whether a sleeping thread has run since its sample.
+	HasRun(t *stacks.Thread) bool
+}
+
+// Examine lists the locks of l.Processes, and finds their owners, cycles, starved pools, and the verdict.
+func (l *Locks) Examine(c Checker) {
+	stacks.ClearAwaitedIdleness(l.Processes...)
+	l.Collect()
+	c.SampleOwners(l)
+	l.clearOwnersIdleness()
+	l.Deadlocks = append(l.Deadlocks, c.ConfirmDeadlocks(l.Cycles())...)
+	l.addLikelyOwners()
+	l.PossibleDeadlocks = append(l.PossibleDeadlocks, c.ConfirmAsleep(l.possibleCycles())...)
+	l.collectTaskLocks()
+	l.TaskDeadlocks = l.taskCycles(c)
+	l.collectGoroutineLocks()
+	l.GoroutineDeadlocks = l.goroutineDeadlocks()
+	l.PossibleGoroutineDeadlocks = c.ConfirmGoroutineCycles(l.goroutineCycles())
+	l.StarvedPools = append(l.StarvedPools, l.starvedPools(c)...)
+	l.conclude()
+}
+
+// clearOwnersIdleness is [stacks.ClearAwaitedIdleness] for the owners' samples.
+func (l *Locks) clearOwnersIdleness() {
+	for i := range l.Locks {
+		lock := &l.Locks[i]
+		if t := lock.OwnerThread; len(lock.Blocked()) > 0 && t != nil && t.WaitsFor != nil &&
+			t.WaitsFor.Kind.IsSynchronization() {
+			t.WaitsFor.Idleness = waits.Idleness{}
+		}
+	}
+}
+
+// AsRead is the [Checker] of a core, whose threads stand still.
+type AsRead struct{}
+
+// SampleOwners implements [Checker].
+func (AsRead) SampleOwners(l *Locks) {
+	for i := range l.Locks {
+		l.Locks[i].OwnerThread, _ = l.Thread(l.Locks[i].Owner)
+	}
+}
+
+// ConfirmDeadlocks implements [Checker].
+func (AsRead) ConfirmDeadlocks(cycles [][]int) [][]int { return cycles }
+
+// ConfirmTaskDeadlocks implements [Checker].
+func (AsRead) ConfirmTaskDeadlocks(cycles [][]Waiter) [][]Waiter { return cycles }
+
+// ConfirmGoroutineCycles implements [Checker].
+func (AsRead) ConfirmGoroutineCycles(cycles []GoroutineCycle) []GoroutineCycle { return cycles }
+
+// ConfirmAsleep implements [Checker].
+func (AsRead) ConfirmAsleep(groups [][]int) [][]int { return groups }
+
+// HasRun implements [Checker].
+func (AsRead) HasRun(*stacks.Thread) bool { return false }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package locks
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"prywalk/internal/base/schema"
+	"prywalk/internal/show/chains"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/waits"
+)
+
+// Lock is what threads wait for.
+type Lock struct {
+	waits.Wait
+	// PID is the process whose memory has the address.
+	PID     int   `json:"pid"`
+	Waiters []int `json:"waiters"`
+	// IdleWaiters are the idle ones of Waiters. Absent if all are idle by one rule, which is Idle.
+	IdleWaiters []int `json:"idle_waiters,omitempty"`
+	// OwnerThread is the owner's stack while it held the lock; nil if it was not sampled then.
+	OwnerThread *stacks.Thread `json:"owner_thread,omitempty"`
+	// Likely are the threads inside of the lock's block by their stacks, if the lock stores no owner.
+	Likely []LikelyOwner `json:"likely_owners,omitempty"`
+}
+
+// Locks are the locks that threads of some processes wait for.
+type Locks struct {
+	stacks.Origin
+	Verdict Verdict `json:"verdict"`
+	Locks   []Lock  `json:"locks"`
+	// Deadlocks are cycles: each thread waits for the next one, the last for the first.
+	Deadlocks [][]int `json:"deadlocks"`
+	// PossibleDeadlocks are the cycles with at least one owner that is likely, not proven.
+	PossibleDeadlocks [][]int       `json:"possible_deadlocks"`
+	StarvedPools      []StarvedPool `json:"starved_pools"`
+	// WaitersWithoutOwner are the threads that wait, and are not idle, for something without a known owner.
+	WaitersWithoutOwner []int `json:"owner_unknown"`
+	// GILCycles are the cycles through an interpreter's lock. They are not proven.
+	GILCycles [][]int `json:"gil_cycles,omitempty"`
+	// ThreadsWithUnknownWait is the number of threads whose waits are not known: not readable, stopped by a signal, or
+	// in futex(2) for an unknown object.
+	ThreadsWithUnknownWait int `json:"threads_unread,omitempty"`
+	// StoppedThreads is how many of these a signal or a debugger has stopped.
+	StoppedThreads int `json:"-"`
+	// GoroutineDeadlocks are goroutines that nothing can wake.
+	GoroutineDeadlocks []GoroutineDeadlock `json:"goroutine_deadlocks,omitempty"`
+	// GoroutineLocks are what goroutines wait for, PossibleGoroutineDeadlocks their cycles through likely owners.
+	GoroutineLocks             []GoroutineLock  `json:"goroutine_locks,omitempty"`
+	PossibleGoroutineDeadlocks []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`
+	// TaskLocks are what virtual threads wait for; of TasksWithoutOwner no owner is known. TaskDeadlocks are cycles with
+	// a virtual thread.
+	TaskLocks         []TaskLock `json:"task_locks,omitempty"`
+	TaskDeadlocks     [][]Waiter `json:"task_deadlocks,omitempty"`
+	TasksWithoutOwner int        `json:"task_owner_unknown,omitempty"`
+	// GoProcesses are the processes with goroutines; no owner of what these wait for is proven.
+	GoProcesses []int `json:"go_processes,omitempty"`
+	// ThreadlessTasks are the kinds of tasks, other than goroutines, that can wait for each other without a thread that
+	// shows it: "asyncio's tasks", "virtual threads".
+	ThreadlessTasks []string `json:"unexamined,omitempty"`
+	// UnsampledOwners is the number of locks whose owner was not sampled. Such an owner may wait, too.
+	UnsampledOwners int `json:"-"`
+	// UnchangedFor is for how long at least the deadlocks' members did not run; 0 for a core.
+	UnchangedFor time.Duration `json:"-"`
+
+	Processes []*stacks.Process `json:"-"`
+	// Followed are the chains of all waits, if they are asked for.
+	Followed *chains.Report `json:"-"`
+}
+
+// Blocked returns the waiters that are not idle.
+func (lock *Lock) Blocked() (out []int) {
+	if lock.Idle != "" {
+		return nil
+	}
+	idle := lock.IdleWaiters // in the order of Waiters
+	for _, tid := range lock.Waiters {
+		if len(idle) > 0 && idle[0] == tid {
+			idle = idle[1:]
+		} else {
+			out = append(out, tid)
+		}
+	}
+	return out
+}
+
+// Process returns a process by its ID, or nil.
+func (l *Locks) Process(pid int) *stacks.Process {
+	for _, p := range l.Processes {
+		if p.PID == pid {
+			return p
+		}
+	}
+	return nil
+}
+
+// Thread returns a thread of any of the processes; nil: it was not sampled.
+func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
+	for _, p := range l.Processes {
+		if t := p.Thread(tid); t != nil {
+			return t, p
+		}
+	}
+	return nil, nil
+}
+
+// A shared lock is listed for each process, a file lock by its path, another lock of unknown address for each waiting
+// thread.
+type lockKey struct {
+	pid     int
+	kind    waits.Kind
+	address schema.Hex
+	file    string
+	tid     int // the only waiter
+}
+
+func keyOf(pid int, t *stacks.Thread) lockKey {
+	w := t.WaitsFor
+	k := lockKey{pid: pid, kind: w.Kind, address: w.Address}
+	switch {
+	case w.Address != 0:
+	case w.FD != nil && w.FD.Path != "":
+		k.file = w.FD.Path
+	case w.Kind == waits.GIL:
+	default:
+		k.tid = t.TID
+	}
+	return k
+}
+
+// Collect lists what threads wait for of other threads ([waits.Kind.IsSynchronization]), objects with only idle waiters
+// last.
+func (l *Locks) Collect() {
+	indexes := map[lockKey]int{}
+	for _, p := range l.Processes {
+		for i := range p.Threads {
+			t := &p.Threads[i]
+			if w := t.WaitsFor; w == nil || !w.Kind.IsSynchronization() {
+				continue
+			}
+			k := keyOf(p.PID, t)
+			n, ok := indexes[k]
+			if !ok {
+				n = len(l.Locks)
+				indexes[k] = n
+				l.Locks = append(l.Locks, Lock{Wait: *t.WaitsFor, PID: p.PID})
+				l.Locks[n].Timed, l.Locks[n].Mode = false, "" // of the first waiter
+			}
+			l.Locks[n].addWaiter(t)
+		}
+	}
+	for i := range l.Locks {
+		if l.Locks[i].Idle != "" {
+			l.Locks[i].IdleWaiters = nil
+		}
+	}
+	slices.SortStableFunc(l.Locks, func(a, b Lock) int {
+		return cmp.Or(rank(len(a.Blocked()) == 0)-rank(len(b.Blocked()) == 0), cmp.Compare(len(b.Waiters), len(a.Waiters)),
+			cmp.Compare(a.Address, b.Address))
+	})
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
+}
+
+func (lock *Lock) addWaiter(t *stacks.Thread) {
+	w := t.WaitsFor
+	lock.Waiters = append(lock.Waiters, t.TID)
+	if w.Idle != "" {
+		lock.IdleWaiters = append(lock.IdleWaiters, t.TID)
+	}
+	if lock.Idleness != w.Idleness {
+		lock.Idleness = waits.Idleness{}
+	}
+	if lock.Owner == 0 && w.Owner != 0 {
+		lock.Ownership = w.Ownership
+	}
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package locks
+
+import (
+	"slices"
+	"testing"
+
+	"prywalk/internal/base/schema"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/waits"
+)
+
+// The first waiter was read while a thread that has ended held the lock.
+func TestALockHasTheOwnershipOfTheWaiterThatKnowsItsOwner(t *testing.T) {
+	known := waits.Ownership{Owner: 7, OwnerName: "owner"}
+	l := New()
+	l.Processes = []*stacks.Process{{PID: 1}}
+	for i, read := range []waits.Ownership{{OwnerGone: 5, OwnerParent: 3, Readers: 1, Why: "ended"}, known} {
+		w := &waits.Wait{Kind: waits.Mutex, Address: 0x10, Ownership: read}
+		l.Processes[0].Threads = append(l.Processes[0].Threads, stacks.Thread{TID: 10 + i, WaitsFor: w})
+	}
+	l.Collect()
+	if len(l.Locks) != 1 || l.Locks[0].Ownership != known {
+		t.Errorf("%+v, want the ownership %+v", l.Locks, known)
+	}
+}
+
+func TestLocksWithBlockedWaitersComeFirstThenThoseWithMoreWaiters(t *testing.T) {
+	p := &stacks.Process{PID: 1}
+	wait := func(address uint64, idle string) {
+		w := &waits.Wait{Kind: waits.Condition, Idleness: waits.Idleness{Idle: idle}}
+		w.Address = schema.Hex(address)
+		p.Threads = append(p.Threads, stacks.Thread{TID: len(p.Threads) + 1, State: "S", WaitsFor: w})
+	}
+	wait(0x10, "rule")
+	for range 2 {
+		wait(0x20, "rule of a longer name")
+	}
+	for _, rule := range []string{"rule", "other", "other"} {
+		wait(0x30, rule)
+	}
+	wait(0x40, "")
+	l := New()
+	l.Processes = []*stacks.Process{p}
+	l.Collect()
+	var got []uint64
+	for i := range l.Locks {
+		got = append(got, uint64(l.Locks[i].Address))
+	}
+	if want := []uint64{0x40, 0x30, 0x20, 0x10}; !slices.Equal(got, want) {
+		t.Errorf("%#x, want %#x", got, want)
+	}
+}
+
+func TestAReaderBehindAWaitingWriterWaitsForTheReaders(t *testing.T) {
+	reads, writes := GoroutineWaiter{Goroutine: 1, Reads: true}, GoroutineWaiter{Goroutine: 2}
+	for want, waiters := range [][]GoroutineWaiter{{reads}, {reads, writes}} {
+		l := &Locks{GoroutineLocks: []GoroutineLock{{PID: 1, Waiters: waiters,
+			Likely: []GoroutineOwner{{Goroutine: 1, Reads: true}}}}}
+		if got := l.goroutineCycles(); len(got) != want {
+			t.Errorf("%+v: %+v, want %d cycles", waiters, got, want)
+		}
+	}
+}
+
+// Two consumers wait for a wake-up that is lost, and main for the end of one.
+func TestAGuessedIdleWaitAndAJoinedThreadAreNotCleared(t *testing.T) {
+	guess, pool := waits.Idleness{IdleGuess: "take_job"}, waits.Idleness{Idle: waits.IdlePool}
+	main := waits.Wait{Kind: waits.Join, Ownership: waits.Ownership{Owner: 2}}
+	at := func(kind waits.Kind, idle waits.Idleness, owner int) waits.Wait {
+		return waits.Wait{Kind: kind, Address: 0x10, Idleness: idle, Ownership: waits.Ownership{Owner: owner}}
+	}
+	idleJoin := at(waits.Join, waits.Idleness{Idle: waits.IdleRuntime}, 2)
+	for name, c := range map[string]struct {
+		threads []waits.Wait // IDs from 1 on
+		verdict Verdict
+		left    []int // not idle, without known owner
+		idle    waits.Idleness
+	}{
+		"a guess": {[]waits.Wait{{Kind: waits.Signal}, at(waits.Condition, guess, 0)},
+			VerdictUnknown, []int{2}, guess},
+		"a rule": {[]waits.Wait{{Kind: waits.Signal}, at(waits.Condition, pool, 0)}, VerdictNone, nil, pool},
+		"joined": {[]waits.Wait{main, at(waits.Condition, pool, 0)},
+			VerdictUnknown, []int{2}, waits.Idleness{}},
+		"joined by an idle one": {[]waits.Wait{idleJoin, at(waits.Condition, pool, 0)}, VerdictNone, nil, pool},
+		"joined by a joined one": {[]waits.Wait{main, at(waits.Join, pool, 3), at(waits.Condition, pool, 0)},
+			VerdictUnknown, []int{3}, waits.Idleness{}},
+		"joined, it waits for a connection": {[]waits.Wait{main, at(waits.Descriptor, pool, 0)}, VerdictNone, nil, pool},
+	} {
+		p := &stacks.Process{PID: 1}
+		for i := range c.threads {
+			p.Threads = append(p.Threads, stacks.Thread{TID: i + 1, State: "S", WaitsFor: &c.threads[i]})
+		}
+		l := New()
+		l.Processes = []*stacks.Process{p}
+		l.Examine(AsRead{})
+		if last := c.threads[len(c.threads)-1]; l.Verdict != c.verdict || last.Idleness != c.idle ||
+			!slices.Equal(l.WaitersWithoutOwner, append([]int{}, c.left...)) {
+			t.Errorf("%s: %s, %v, %+v, want %+v", name, l.Verdict, l.WaitersWithoutOwner, last.Idleness, c)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sleepers
+
+import (
+	"path"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/base/schema"
+	"prywalk/internal/code/symbols"
+	"prywalk/internal/code/unnamedcode"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/waits"
+)
+
+// Explainer finds what the sleeping threads of one process wait for. Not safe for concurrent use.
+type Explainer struct {
+	// Owners may own a lock. Name gives a thread's name; nil for a core.
+	Owners waits.ThreadFinder
+	Name   func(tid int) string
+	// Read reads the process's memory and returns the number of bytes.
+	Read func(addr uint64, buf []byte) int
+	// Sleepers are the threads explained so far, by ID.
+	Sleepers map[int]*waits.Sleeper
+	// Retryable: a further sample of the last thread may explain its wait.
+	Retryable bool
+
+	pid               int
+	names             *symbols.Namer
+	space             func() *frames.Space
+	files             *waits.OpenFiles // a core's is nil
+	managed           managedWaits
+	sameTimeNamespace bool // of prywalk and the process
+	symbols           map[schema.Hex]waits.Variable
+	idleness          map[idleKey]waits.Idleness
+}
+
+func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
+	sl.Stack = innermostFunctions(d)
+	w := waits.Describe(sl)
+	if w.Kind == waits.NoWait {
+		return
+	}
+	if awaitsClass(d, &w) {
+		w.Symbol = classInitialization
+	}
+	e.Sleepers[d.TID] = sl
+	e.nameOwner(&w)
+	w.ReadCallMemory(sl, e.Read)
+	if e.files != nil {
+		e.files.AddFileDetails(&w)
+	}
+	w.SetVariable(e.variable(w.Address))
+	w.Idleness = e.idle(sl.Reason, w.Kind, d)
+	d.WaitsFor = &w
+}
+
+const classInitialization = "(initialization of a class by another thread)"
+
+// awaitsClass reports whether HotSpot waits until another thread has initialized a class, at an array of int that no
+// program sees (InstanceKlass::initialize_impl, JVMS 5.5).
+func awaitsClass(d *stacks.Thread, w *waits.Wait) bool {
+	if w.Kind != waits.ObjectWait || w.Symbol != "[I" {
+		return false
+	}
+	for i := range d.Frames {
+		switch f := &d.Frames[i]; {
+		case strings.HasPrefix(f.Function, "InstanceKlass::initialize"):
+			return true
+		case f.Kind != "":
+			return false
+		}
+	}
+	return false
+}
+
+func innermostFunctions(d *stacks.Thread) (out []waits.StackFunction) {
+	managed := false
+	for i := range d.Frames[:min(len(d.Frames), stacks.MaxExamined)] {
+		f := &d.Frames[i]
+		if i >= waits.MaxFunctions && (managed || f.Kind == "") {
+			continue
+		}
+		managed = managed || f.Kind != ""
+		out = append(out, waits.StackFunction{Function: symbolOf(f), Module: f.Module})
+	}
+	return out
+}
+
+// symbolOf returns a function's name, "" if it is known by its address only.
+func symbolOf(f *stacks.Frame) string {
+	if unnamedcode.IsAddressName(f.Function, path.Base(f.Module)) {
+		return ""
+	}
+	return f.Function
+}
+
+func (e *Explainer) variable(addr schema.Hex) waits.Variable {
+	v, known := e.symbols[addr]
+	if known || addr == 0 || e.space() == nil {
+		return v
+	}
+	v = e.names.VariableAt(e.space(), e.pid, uint64(addr))
+	e.symbols[addr] = v
+	return v
+}
+
+// WaitWith returns what a sleeper waits for if its lock's memory is mem.
+func (e *Explainer) WaitWith(sleeper *waits.Sleeper, mem waits.FutexCopy) waits.Wait {
+	later := *sleeper
+	later.Memory = mem
+	w := waits.Describe(&later)
+	e.nameOwner(&w)
+	return w
+}
+
+func (e *Explainer) nameOwner(w *waits.Wait) {
+	w.ResolveOwner(e.Owners)
+	w.NameOwnerOutside()
+	if w.Owner != 0 && e.Name != nil {
+		w.OwnerName = e.Name(w.Owner)
+	}
+}
+
+type idleKey struct {
+	wait  string
+	kind  waits.Kind
+	stack string
+}
+
+func (e *Explainer) idle(wait string, kind waits.Kind, d *stacks.Thread) waits.Idleness {
+	var names strings.Builder
+	for i := range d.Frames[:min(len(d.Frames), stacks.MaxExamined)] {
+		f := &d.Frames[i]
+		names.WriteString(f.Function + "\x00" + f.Module + "\x00" + f.File + "\x00")
+	}
+	k := idleKey{wait, kind, names.String()}
+	idle, known := e.idleness[k]
+	if !known {
+		idle = waits.Idle(wait, kind, d.WaitsFrames())
+		e.idleness[k] = idle
+	}
+	return idle
+}

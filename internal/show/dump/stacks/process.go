@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"prywalk/internal/base/languages"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/schema"
+	"prywalk/internal/code/unnamedcode"
+	"prywalk/internal/host/filememory"
+	"prywalk/internal/walk/waits"
+)
+
+// Origin is when, where and by what a dump was made.
+type Origin struct {
+	schema.Head
+	// Time is the start of the dump. A core has none, nor a host.
+	Time time.Time `json:"time,omitzero"`
+	// Host is the name of the machine, as prywalk sees it.
+	Host string `json:"host,omitempty"`
+	// Prywalk is the version that made the dump.
+	Prywalk string `json:"prywalk,omitempty"`
+}
+
+// Process has the stacks of a process.
+type Process struct {
+	Origin
+	PID int `json:"pid"`
+	// Start is when the process started, in clock ticks after boot: with the PID it names the process. 0: of a core.
+	Start   uint64   `json:"start_ticks,omitempty"`
+	Name    string   `json:"-"`
+	Threads []Thread `json:"threads"`
+	// Tasks are those of interpreters. TasksChanged counts those that changed during each reading, TasksMore those
+	// beyond the limit.
+	Tasks        []Task `json:"tasks,omitempty"`
+	TasksChanged int    `json:"tasks_changed,omitempty"`
+	TasksMore    int    `json:"tasks_more,omitempty"`
+	// VirtualThreads is what is known of Java's; nil: they are not examined.
+	VirtualThreads *VirtualThreads `json:"virtual_threads,omitempty"`
+	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
+	// is unknown.
+	Frozen string `json:"frozen_cgroup,omitempty"`
+	// Failed counts the threads that could not be sampled, by reason ([refusal.Reason.Word]): also zombies, but no
+	// thread that is gone.
+	Failed map[string]int64 `json:"-"`
+	// Pause is the length of an atomic dump's stop.
+	Pause time.Duration `json:"-"`
+	// WaitingText is why goroutines could not be read, and how to see them.
+	WaitingText string `json:"-"`
+	// GoroutineStacks are the goroutines of a Go program; nil if they were not read.
+	GoroutineStacks []Goroutine `json:"goroutines,omitempty"`
+	// Clients is the number of open connections to the process's listening sockets, if it has tasks that are not
+	// examined.
+	Clients int `json:"client_connections,omitempty"`
+	// Native makes texts show the native frames that run managed ones.
+	Native bool `json:"-"`
+
+	// Program is for notes on code without names.
+	Program unnamedcode.Program `json:"-"`
+	// Sleepers are the waiting threads by ID.
+	Sleepers map[int]*waits.Sleeper `json:"-"`
+	// Budget is the stacks' part of the process's budget.
+	Budget *filememory.Account `json:"-"`
+}
+
+// Close returns the stacks' memory to the process's budget.
+func (p *Process) Close() { p.Budget.Close() }
+
+// SortThreads sorts by ID, the first thread before all others.
+func (p *Process) SortThreads() {
+	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
+		switch p.PID {
+		case a.TID:
+			return -1
+		case b.TID:
+			return 1
+		}
+		return cmp.Compare(a.TID, b.TID)
+	})
+}
+
+// Schedules reports whether threads show that the process has a language's tasks ([languages.Language].Schedules).
+func (p *Process) Schedules(l *languages.Language) bool {
+	return l.Schedules != nil && slices.ContainsFunc(p.Threads, func(t Thread) bool {
+		return l.Schedules(t.Name, "", "", "") || slices.ContainsFunc(t.Frames, func(f Frame) bool {
+			return l.Schedules(t.Name, f.Function, f.File, f.Module)
+		})
+	})
+}
+
+// Unexamined returns the languages of tasks that a dump does not show.
+func (p *Process) Unexamined() (out []*languages.Language) {
+	for _, l := range languages.All {
+		shown := l.Task != "" && l.Unthreaded != languages.VirtualThreads || p.Examines(l)
+		if l.Unthreaded != "" && !shown && p.Schedules(l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Examines reports whether the locks of a language's tasks were all read.
+func (p *Process) Examines(l *languages.Language) bool {
+	return l.Unthreaded == languages.VirtualThreads && p.VirtualThreads != nil
+}
+
+// NothingRuns reports that no thread runs or waits for a CPU.
+func (p *Process) NothingRuns() bool {
+	return !slices.ContainsFunc(p.Threads, func(t Thread) bool { return t.State == "R" }) && p.CountFailed() == 0
+}
+
+// ClearAwaitedIdleness makes threads not idle if a thread that is not idle waits for them. Waits for other than threads
+// stay idle, as for a connection.
+func ClearAwaitedIdleness(processes ...*Process) {
+	byTID := map[int]*waits.Wait{}
+	var busy []*waits.Wait
+	for _, p := range processes {
+		for i := range p.Threads {
+			if w := p.Threads[i].WaitsFor; w != nil {
+				byTID[p.Threads[i].TID] = w
+				if w.Idleness == (waits.Idleness{}) {
+					busy = append(busy, w)
+				}
+			}
+		}
+	}
+	for len(busy) > 0 {
+		owner := byTID[busy[0].Owner]
+		busy = busy[1:]
+		if owner != nil && owner.Kind.IsSynchronization() && owner.Idleness != (waits.Idleness{}) {
+			owner.Idleness = waits.Idleness{}
+			busy = append(busy, owner)
+		}
+	}
+}
+
+// Thread returns a thread by its ID; nil: it was not sampled.
+func (p *Process) Thread(tid int) *Thread {
+	for i := range p.Threads {
+		if p.Threads[i].TID == tid {
+			return &p.Threads[i]
+		}
+	}
+	return nil
+}
+
+// CountFailed counts the threads that could not be sampled, except for these reasons.
+func (p *Process) CountFailed(except ...refusal.Reason) (n int) {
+	for word, threads := range p.Failed {
+		if !slices.ContainsFunc(except, func(r refusal.Reason) bool { return r.Word() == word }) {
+			n += int(threads)
+		}
+	}
+	return n
+}
+
+// Goroutine returns a goroutine by its runtime's file and its ID, or nil.
+func (p *Process) Goroutine(runtime string, id uint64) *Goroutine {
+	for i := range p.GoroutineStacks {
+		if g := &p.GoroutineStacks[i]; g.ID == id && g.Runtime == runtime {
+			return g
+		}
+	}
+	return nil
+}
+
+// Task is a task, as of asyncio, whether a thread runs it or not.
+type Task struct {
+	// Kind is what the library is called ("asyncio"), or virtual-thread.
+	Kind string `json:"kind"`
+	// ID is the program's number of a virtual thread, Name its name; of several the first's.
+	ID   uint64 `json:"id,omitempty"`
+	Name string `json:"name"`
+	// Count is the number of virtual threads with this state, wait and stack; 1 for others. Names are some of them.
+	Count int      `json:"count"`
+	Names []string `json:"-"`
+	// State is waiting, ready or running.
+	State string `json:"state"`
+	// Awaits is the class of what it waits for, AwaitsTasks are the names of the tasks in that.
+	Awaits      string   `json:"awaits,omitempty"`
+	AwaitsTasks []string `json:"awaits_tasks,omitempty"`
+	// WaitsFor is what a virtual thread waits for.
+	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
+	// How is passive if no thread of the interpreter ran during the read, twice if two readings agree, or core.
+	How string `json:"how"`
+	// Frames are its coroutines, innermost first; of a running one only the outermost.
+	Frames []Frame `json:"frames"`
+}
+
+// VirtualThreads counts a program's virtual threads.
+type VirtualThreads struct {
+	// Total are those that were found, Mounted of them are on a thread's stack. Unproven have an invalid stack, Changed
+	// changed during each reading. Unlisted are the parts of the lists that could not be read. Untracked: the program
+	// runs with -Djdk.trackAllThreads=false, and lists only those of executors.
+	Total     int  `json:"total"`
+	Mounted   int  `json:"mounted"`
+	Changed   int  `json:"changed"`
+	Unproven  int  `json:"unproven"`
+	Unlisted  int  `json:"unlisted"`
+	Untracked bool `json:"untracked,omitempty"`
+
+	Waiting []VirtualWait `json:"-"`
+}
+
+// LeftOut counts what was not read.
+func (v *VirtualThreads) LeftOut() int { return v.Changed + v.Unproven + v.Unlisted }
+
+// VirtualWait is a virtual thread that waits for others.
+type VirtualWait struct {
+	ID   uint64
+	Name string
+	In   string // the program's function, with line
+	waits.Wait
+}
+
+// ReadTwice is [Task].How if two readings agree.
+const ReadTwice = "twice"

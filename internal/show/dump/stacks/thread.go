@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"prywalk/internal/base/schema"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
+)
+
+// MaxExamined bounds the frames that a search of a stack examines.
+const MaxExamined = 512
+
+// Thread is the stack of one thread, innermost frame first.
+type Thread struct {
+	TID        int    `json:"tid"`
+	Name       string `json:"name"`
+	State      string `json:"state,omitempty"` // not known of a core's threads
+	Wait       string `json:"wait,omitempty"`
+	How        string `json:"how"`
+	Complete   bool   `json:"complete"`
+	StopReason string `json:"stop_reason"`
+	// RunCount is how often the thread was put on a CPU before its sample. An unchanged count proves that it has not
+	// run since. A core has none.
+	RunCount uint64 `json:"run_count,omitempty"`
+	// Goroutine is the ID of the goroutine that the thread ran, 0 if none or unknown.
+	Goroutine uint64 `json:"goroutine,omitempty"`
+	// GoroutineRuntime is the file with its runtime, where the process has several.
+	GoroutineRuntime string `json:"goroutine_runtime,omitempty"`
+	// Signal is the signal that ended the process, of a core's first thread.
+	Signal string  `json:"signal,omitempty"`
+	Frames []Frame `json:"frames"`
+	// WaitsFor is what a sleeper waits for; nil if unknown.
+	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
+
+	// Holds are the locks of the blocks that its managed frames are in.
+	Holds []managed.HeldLock `json:"-"`
+}
+
+// Frame is one function of a stack. An inlined call is a frame of its own, before the function that it was inlined
+// into.
+type Frame struct {
+	PC schema.Hex `json:"pc,omitempty"`
+	SP schema.Hex `json:"sp,omitempty"`
+	// Place is never nil.
+	*Place
+}
+
+// Place is what a frame shows of its code.
+type Place struct {
+	Function string     `json:"function,omitempty"`
+	Inlined  bool       `json:"inlined"`
+	File     string     `json:"file,omitempty"`
+	Line     int        `json:"line,omitempty"`
+	Module   string     `json:"module,omitempty"`
+	BuildID  string     `json:"build_id,omitempty"`
+	Offset   schema.Hex `json:"offset,omitempty"`
+	Method   string     `json:"method,omitempty"`
+	// Kind is the language of a managed frame, as "cpython"; Type how it runs, as "interpreted".
+	Kind string `json:"kind,omitempty"`
+	Type string `json:"type,omitempty"`
+	// Machinery: a native frame that runs managed ones.
+	Machinery bool `json:"machinery,omitempty"`
+}
+
+// WaitsFrames converts the frames for package waits.
+func (t *Thread) WaitsFrames() []waits.Frame {
+	out := make([]waits.Frame, len(t.Frames))
+	for i := range t.Frames {
+		f := &t.Frames[i]
+		out[i] = waits.Frame{Function: f.Function, Module: f.Module, File: f.File}
+	}
+	return out
+}

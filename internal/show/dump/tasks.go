@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"prywalk/internal/base/languages"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/callstack"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
+	"prywalk/internal/watch/observe"
+)
+
+var taskStates = map[managed.TaskState]string{
+	managed.TaskWaiting: "waiting", managed.TaskReady: "ready", managed.TaskRunning: "running",
+}
+
+// depth bounds each task's frames; negative: no bound.
+func setTasks(p *stacks.Process, list managed.TaskList, depth int, owners waits.ThreadFinder) {
+	p.TasksChanged, p.TasksMore = list.Changed, list.More
+	m := mergedTasks{process: p, depth: depth, owners: owners, at: map[mergedKey]int{}, names: map[uint64]string{}}
+	for i := range list.Tasks {
+		m.names[list.Tasks[i].ID] = list.Tasks[i].Name
+	}
+	for i := range list.Tasks {
+		if t := &list.Tasks[i]; t.Family == languages.VirtualThreadTask {
+			m.add(t)
+		} else {
+			p.Tasks = append(p.Tasks, newTask(t, depth))
+		}
+	}
+	slices.SortStableFunc(p.Tasks, func(a, b stacks.Task) int { return cmp.Compare(a.Count, b.Count) }) // others have 1
+	if list.Examined {
+		p.VirtualThreads = &stacks.VirtualThreads{
+			Total:   m.n + list.Mounted + list.Changed + list.Unproven + list.More,
+			Mounted: list.Mounted, Changed: list.Changed, Unproven: list.Unproven, Unlisted: list.Unlisted,
+			Untracked: list.Untracked, Waiting: m.waiting,
+		}
+		for i := range p.Threads {
+			if w := p.Threads[i].WaitsFor; w != nil && w.OwnerTask != 0 {
+				w.OwnerName = m.names[w.OwnerTask]
+			}
+		}
+		p.TasksChanged = 0
+	}
+}
+
+func newTask(t *managed.Task, depth int) stacks.Task {
+	d := stacks.Task{Kind: t.Family, ID: t.ID, Name: t.Name, Count: 1, State: taskStates[t.State], Awaits: t.Awaits,
+		AwaitsTasks: t.AwaitsTasks, How: stacks.ReadTwice, Frames: []stacks.Frame{}}
+	if t.Undisturbed {
+		d.How = observe.ByPassiveRead.String()
+	}
+	for j := range t.Frames {
+		if f := &t.Frames[j]; depth < 0 || j < depth {
+			d.Frames = append(d.Frames, stacks.Frame{Place: &stacks.Place{Function: f.Function, File: f.File, Line: f.Line,
+				Kind: managed.Kind(t.Runtime), Module: "[" + t.Runtime + "]"}})
+		}
+	}
+	return d
+}
+
+// mergedTasks are virtual threads, those with equal stacks and waits together.
+type mergedTasks struct {
+	process *stacks.Process
+	depth   int
+	n       int
+	owners  waits.ThreadFinder
+	names   map[uint64]string
+	at      map[mergedKey]int
+	first   int      // of the process's tasks
+	places  []string // by task, from first on
+	waiting []stacks.VirtualWait
+}
+
+type mergedKey struct {
+	state        managed.TaskState
+	innermost    *managed.Frame // equal stacks have one list
+	awaits       string
+	owner        int
+	ownerTask    uint64
+	kind         waits.Kind
+	timed, known bool
+}
+
+const (
+	virtualThreadKind = "virtual-thread"
+	mostNames         = 8
+)
+
+func (m *mergedTasks) add(t *managed.Task) {
+	m.n++
+	k := mergedKey{state: t.State, awaits: t.Awaits}
+	if len(t.Frames) > 0 {
+		k.innermost = &t.Frames[0]
+	}
+	var wait *waits.Wait
+	if w := t.WaitsFor; w != nil {
+		k.owner, k.ownerTask, k.kind, k.timed, k.known = w.Owner, w.OwnerTask, w.Kind, w.Timed, true
+		wait = new(callstack.WaitFrom(w))
+		if wait.ResolveOwner(m.owners); wait.Owner != 0 {
+			if owner := m.process.Thread(wait.Owner); owner != nil {
+				wait.OwnerName = owner.Name
+			}
+		} else if wait.OwnerTask != 0 {
+			wait.OwnerName = m.names[wait.OwnerTask]
+		}
+	}
+	tasks := &m.process.Tasks
+	if m.n == 1 {
+		m.first = len(*tasks)
+	}
+	i, has := m.at[k]
+	if !has {
+		i = len(*tasks)
+		d := newTask(t, m.depth)
+		d.Kind, d.Awaits, d.WaitsFor, d.Count = virtualThreadKind, "", wait, 0
+		m.at[k], *tasks = i, append(*tasks, d)
+		m.places = append(m.places, (&stacks.Thread{Frames: d.Frames, WaitsFor: wait}).OwnPlace())
+	}
+	if wait != nil && wait.Kind.IsSynchronization() {
+		m.waiting = append(m.waiting, stacks.VirtualWait{ID: t.ID, Name: t.Name, In: m.places[i-m.first], Wait: *wait})
+	}
+	d := &(*tasks)[i]
+	d.Count++
+	if w := d.WaitsFor; w != nil && w.Owner == 0 && w.OwnerTask == 0 && d.Count > 1 {
+		w.Address = 0 // of the first only
+	}
+	if len(d.Names) < mostNames {
+		d.Names = append(d.Names, cmp.Or(t.Name, "#"+strconv.FormatUint(t.ID, 10)))
+	}
+}
+
+func tasksOf(t *loadedcode.Process) managed.TaskList {
+	w := t.WatchThreads()
+	defer w.Close()
+	return callstack.Tasks(t.Runtimes().FrameSources(), w)
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prywalk/internal/base/printable"
+	"prywalk/internal/show/dump/locks"
+	"prywalk/internal/show/dump/stacks"
+)
+
+func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
+	for i := range l.GoroutineDeadlocks {
+		d := &l.GoroutineDeadlocks[i]
+		printable.Fprintf(b, "\nDEADLOCK: nothing can wake %s of process %d%s: %s\n", count(len(d.Waiters), "goroutine"),
+			d.PID, withSeparator(" in ", d.Runtime), deadlockReason(d.Reason))
+		writeWaiters(b, d.Waiters, "for ever")
+	}
+	for i := range l.PossibleGoroutineDeadlocks {
+		writeGoroutineCycle(b, l, &l.PossibleGoroutineDeadlocks[i])
+	}
+	for i := range l.GoroutineLocks {
+		lock := &l.GoroutineLocks[i]
+		printable.Fprintf(b, "\n%s%s%s\n", labelAt(lock.Kind, lock.Symbol, lock.Address), goroutineLockDetails(lock),
+			withSeparator(", of ", lock.Runtime))
+		if lock.Kind == stacks.KindChannel {
+			senders, receivers := bySide(lock)
+			writeWaiters(b, senders, "to send")
+			writeWaiters(b, receivers, "to receive")
+		} else {
+			writeWaiters(b, lock.Waiters, "")
+		}
+		for j := range lock.Likely {
+			writeLikelyGoroutine(b, l, lock, &lock.Likely[j])
+		}
+		if len(lock.Likely) == 0 && lock.IsLock() {
+			printable.Fprintf(b, "  owner not known: no stack shows which goroutine holds it\n")
+		}
+	}
+}
+
+// Only the stack of a single likely owner that is in no cycle is written.
+func writeLikelyGoroutine(b *strings.Builder, l *locks.Locks, lock *locks.GoroutineLock, o *locks.GoroutineOwner) {
+	reads := ""
+	if o.Reads {
+		reads = " for reading"
+	}
+	g := l.Process(lock.PID).Goroutine(lock.Runtime, o.Goroutine)
+	if g == nil {
+		printable.Fprintf(b, "  likely held%s by goroutine %d\n      %s\n", reads, o.Goroutine, o.Evidence)
+		return
+	}
+	printable.Fprintf(b, "  likely held%s by goroutine %d, %s\n      %s\n", reads, o.Goroutine, statusText(g), o.Evidence)
+	hasOwner := func(c locks.GoroutineCycle) bool {
+		return c.PID == lock.PID && c.Runtime == lock.Runtime && slices.Contains(c.Goroutines, o.Goroutine)
+	}
+	if len(lock.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutineDeadlocks, hasOwner) {
+		writeStack(b, g.Stack(), false)
+	}
+}
+
+func deadlockReason(reason string) string {
+	if reason == stacks.Leaked {
+		return "leaked, as Go's garbage collector has found"
+	}
+	return reason
+}
+
+func writeGoroutineCycle(b *strings.Builder, l *locks.Locks, c *locks.GoroutineCycle) {
+	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s%s, if the inferred owners are right\n",
+		cycleText(len(c.Goroutines), "goroutine", "probably holds"), withSeparator(" in ", c.Runtime))
+	for i, id := range c.Goroutines {
+		next := c.Goroutines[(i+1)%len(c.Goroutines)]
+		for j := range l.GoroutineLocks {
+			lock := &l.GoroutineLocks[j]
+			w := slices.IndexFunc(lock.Waiters, func(w locks.GoroutineWaiter) bool { return w.Goroutine == id })
+			if lock.PID != c.PID || lock.Runtime != c.Runtime || w < 0 || len(lock.Likely) != 1 {
+				continue
+			}
+			if lock.Likely[0].Goroutine == next {
+				printable.Fprintf(b, "  goroutine %d\n      waits for %s%s\n      likely held by goroutine %d: %s\n", id,
+					labelAt(lock.Kind, lock.Symbol, lock.Address), withSeparator(", in ", lock.Waiters[w].In), next,
+					lock.Likely[0].Evidence)
+			}
+		}
+	}
+}
+
+func goroutineLockDetails(lock *locks.GoroutineLock) string {
+	if lock.Kind != stacks.KindChannel {
+		return ""
+	}
+	text := ", unbuffered"
+	if lock.Capacity > 0 {
+		text = fmt.Sprintf(", %d of %d in it", lock.Queued, lock.Capacity)
+	}
+	if lock.Closed {
+		text += ", closed"
+	}
+	return text
+}
+
+func writeWaiters(b *strings.Builder, waiters []locks.GoroutineWaiter, purpose string) {
+	if len(waiters) == 0 {
+		if purpose != "" {
+			printable.Fprintf(b, "  waiting %s: none\n", purpose)
+		}
+		return
+	}
+	var ids, places []string
+	for _, w := range waiters {
+		ids, places = append(ids, fmt.Sprint(w.Goroutine)), append(places, w.In)
+	}
+	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", purpose),
+		pluralForm(len(ids), "goroutine", "goroutines"), enumerate(ids))
+	writeFrequent(b, places, "goroutine")
+}
+
+func bySide(lock *locks.GoroutineLock) (senders, receivers []locks.GoroutineWaiter) {
+	for _, w := range lock.Waiters {
+		if w.Send {
+			senders = append(senders, w)
+		} else {
+			receivers = append(receivers, w)
+		}
+	}
+	return senders, receivers
+}

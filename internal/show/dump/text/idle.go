@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"slices"
+	"strings"
+
+	"prywalk/internal/base/printable"
+	"prywalk/internal/show/dump/locks"
+	"prywalk/internal/walk/waits"
+)
+
+func byIdleness(l *locks.Locks) (blocked, idle []*locks.Lock) {
+	for i := range l.Locks {
+		if lock := &l.Locks[i]; len(lock.Blocked()) > 0 {
+			blocked = append(blocked, lock)
+		} else {
+			idle = append(idle, lock)
+		}
+	}
+	return blocked, idle
+}
+
+func writeIdle(b *strings.Builder, l *locks.Locks, idle []*locks.Lock) {
+	idle = slices.DeleteFunc(idle, func(lock *locks.Lock) bool { return lock.Idle != waits.IdlePool })
+	atLock := map[int]bool{}
+	for _, lock := range idle {
+		for _, tid := range lock.Waiters {
+			atLock[tid] = true
+		}
+	}
+	var others []string
+	rules := map[string][]int{}
+	for _, p := range l.Processes {
+		for i := range p.Threads {
+			w := p.Threads[i].WaitsFor
+			if w == nil || w.Idle == "" || atLock[p.Threads[i].TID] {
+				continue
+			}
+			if rules[w.Idle] == nil {
+				others = append(others, w.Idle)
+			}
+			rules[w.Idle] = append(rules[w.Idle], p.Threads[i].TID)
+		}
+	}
+	if len(idle) == 0 && len(others) == 0 {
+		return
+	}
+	printable.Fprintf(b, "\nidle, by rule:\n")
+	for _, lock := range idle {
+		printable.Fprintf(b, "  [idle: %s] %s: %s\n", lock.Idle, lockLabel(lock),
+			printable.Raw(shownThreadNames(l, lock.Waiters)))
+	}
+	slices.Sort(others)
+	for _, rule := range others {
+		printable.Fprintf(b, "  [idle: %s] %s: %s\n", rule, count(len(rules[rule]), "thread"),
+			printable.Raw(shownThreadNames(l, rules[rule])))
+	}
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prywalk/internal/base/printable"
+	"prywalk/internal/show/dump/stacks"
+)
+
+func awaitsText(t *stacks.Task) string {
+	switch {
+	case len(t.AwaitsTasks) == 1:
+		return ": awaits task " + t.AwaitsTasks[0]
+	case len(t.AwaitsTasks) > 1:
+		return ": awaits tasks " + enumerate(t.AwaitsTasks)
+	case t.Awaits != "":
+		return ": awaits " + t.Awaits
+	}
+	return ""
+}
+
+func taskKey(t *stacks.Task) string {
+	key := t.State + "\x00" + t.Kind + "\x00" + t.How + "\x00" + awaitsText(t)
+	for i := range t.Frames {
+		f := &t.Frames[i]
+		key += fmt.Sprintf("\x00%s\x00%s\x00%d", f.Function, f.File, f.Line)
+	}
+	return key
+}
+
+func writeTasks(b *strings.Builder, p *stacks.Process) {
+	tasks := slices.Clone(p.Tasks)
+	tasks = slices.DeleteFunc(tasks, func(t stacks.Task) bool { return t.ID != 0 })
+	for _, group := range groupBy(tasks, taskKey) {
+		first, how := group[0], howText(group[0].How)
+		if len(group) == 1 {
+			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Kind, how, awaitsText(first))
+		} else {
+			var names []string
+			for _, t := range group {
+				names = append(names, t.Name)
+			}
+			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Kind, how, awaitsText(first))
+			printable.Fprintf(b, "  %s\n", enumerate(names))
+		}
+		for i := range first.Frames {
+			writeFrame(b, i, &first.Frames[i])
+		}
+	}
+	if p.TasksChanged > 0 {
+		printable.Fprintf(b, "\nchanging while being read: %s\n", count(p.TasksChanged, "task"))
+	}
+	if p.TasksMore > 0 {
+		printable.Fprintf(b, "\nnot shown: %s\n", count(p.TasksMore, "task"))
+	}
+}

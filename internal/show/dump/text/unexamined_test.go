@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"strings"
+	"testing"
+
+	"prywalk/internal/show/dump/locks"
+	"prywalk/internal/show/dump/stacks"
+)
+
+func TestTasksThatAreNotExaminedAreNamedIfNothingRuns(t *testing.T) {
+	thread := func(name, state, module string) stacks.Thread {
+		return stacks.Thread{TID: 11, Name: name, State: state,
+			Frames: []stacks.Frame{{Place: &stacks.Place{Function: "uv_run", Module: module}}}}
+	}
+	const promises = "unknown: promises are not examined; "
+	for name, c := range map[string]struct {
+		thread  stacks.Thread
+		clients int
+		want    string
+	}{
+		"promises": {thread("node", "S", "/usr/bin/node"), 5,
+			promises + "5 client connections are open and nothing runs; node inspect -p 7 attaches a debugger"},
+		"one client":  {thread("node", "S", "/usr/bin/node"), 1, promises + "1 client connection is open and nothing runs"},
+		"no client":   {thread("node", "S", "/usr/bin/node"), 0, ""},
+		"it runs":     {thread("node", "R", "/usr/bin/node"), 5, ""},
+		"no language": {thread("app", "S", "/usr/bin/app"), 5, ""},
+		"virtual threads": {thread("VirtualThread-unblocker", "S", "/jvm/libjvm.so"), 0,
+			"unknown: virtual threads are not examined; nothing runs; jcmd 7 Thread.dump_to_file FILE lists them"},
+	} {
+		p := &stacks.Process{PID: 7, Threads: []stacks.Thread{c.thread}, Clients: c.clients}
+		got := Unexamined(p)
+		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		l := locks.New()
+		l.Processes = []*stacks.Process{p}
+		l.Examine(locks.AsRead{})
+		if said := strings.Contains(verdictText(l), "no deadlock"); said != (name == "no language") {
+			t.Errorf("%s: %s", name, verdictText(l))
+		}
+	}
+}

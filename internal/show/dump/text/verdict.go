@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"prywalk/internal/show/dump/locks"
+	"prywalk/internal/show/dump/stacks"
+)
+
+func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
+	threads, lockCount := 0, 0
+	for _, lock := range blocked {
+		if threads += len(lock.Blocked()); lock.IsLock() {
+			lockCount++
+		}
+	}
+	var parts []string
+	if threads > 0 {
+		parts = append(parts, waiting(threads, "thread")+" for "+objects(lockCount, len(blocked)-lockCount))
+	}
+	goroutines := 0
+	lockCount = 0
+	for i := range l.GoroutineLocks {
+		if lock := &l.GoroutineLocks[i]; lock.IsLock() {
+			goroutines, lockCount = goroutines+len(lock.Waiters), lockCount+1
+		}
+	}
+	if goroutines > 0 {
+		parts = append(parts, fmt.Sprintf("%s for %s", waiting(goroutines, "goroutine"), count(lockCount, "lock")))
+	}
+	virtual := 0
+	for i := range l.TaskLocks {
+		virtual += len(l.TaskLocks[i].Waiters)
+	}
+	if virtual > 0 {
+		parts = append(parts, waiting(virtual, "virtual thread"))
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, ", ")
+	case l.ThreadsWithUnknownWait > 0:
+		return "no thread is known to wait for a lock"
+	case len(l.GoProcesses) > 0 && examinesGoroutines(l):
+		return "no thread or goroutine waits for a lock"
+	}
+	return "no thread waits for a lock"
+}
+
+func objects(locks, others int) string {
+	switch {
+	case others == 0:
+		return count(locks, "lock")
+	case locks == 0:
+		return count(others, "object")
+	}
+	return count(locks, "lock") + " and " + count(others, "other object")
+}
+
+func verdictText(l *locks.Locks) string {
+	if text := problemsText(l); text != "" {
+		return text
+	}
+	if l.Verdict == locks.VerdictNone {
+		return "no deadlock"
+	}
+	return "deadlock unknown" + withSeparator(": ", strings.Join(unknownTexts(l), "; "))
+}
+
+func problemsText(l *locks.Locks) string {
+	var parts []string
+	for _, n := range []struct {
+		n          int
+		one, other string
+	}{
+		{len(l.Deadlocks) + len(l.GoroutineDeadlocks) + len(l.TaskDeadlocks), "DEADLOCK", "DEADLOCKS"},
+		{len(l.PossibleDeadlocks) + len(l.PossibleGoroutineDeadlocks), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
+		{len(l.StarvedPools), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
+	} {
+		if n.n > 0 {
+			parts = append(parts, strconv.Itoa(n.n)+" "+pluralForm(n.n, n.one, n.other))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func unknownTexts(l *locks.Locks) (why []string) {
+	if text := ownerlessText(l); text != "" {
+		why = append(why, text)
+	}
+	for _, c := range l.GILCycles {
+		why = append(why, fmt.Sprintf("%d threads wait for each other through the GIL, which cannot be proven", len(c)))
+	}
+	if l.UnsampledOwners > 0 {
+		why = append(why, "the stack of "+count(l.UnsampledOwners, "owner")+" is not known")
+	}
+	if n := l.StoppedThreads; n > 0 {
+		why = append(why, count(n, "thread")+" "+pluralForm(n, "is", "are")+" stopped by a signal or a debugger (SIGCONT, "+
+			"or the debugger, continues "+pluralForm(n, "it", "them")+")")
+	}
+	if n := l.ThreadsWithUnknownWait - l.StoppedThreads; n > 0 {
+		why = append(why, fmt.Sprintf("what %s for is not known (not readable, as in state D; or in futex for an unknown "+
+			"object)", waiting(n, "thread")))
+	}
+	if len(l.GoProcesses) > 0 {
+		why = append(why, goroutinesText(l))
+	}
+	why = append(why, threadlessTexts(l)...)
+	if n := l.TasksWithoutOwner; n > 0 {
+		why = append(why, fmt.Sprintf("what can wake %s is not known", count(n, "virtual thread")))
+	}
+	for _, p := range l.Processes {
+		if v := p.VirtualThreads; v != nil && (v.LeftOut() > 0 || v.Untracked) {
+			why = append(why, VirtualThreadsText(v))
+		}
+	}
+	// the owners of what only idle threads wait for, as for the main thread of Java, are not shown
+	if slices.ContainsFunc(l.Locks, func(lock locks.Lock) bool { return lock.Owner != 0 && len(lock.Blocked()) > 0 }) {
+		other := ""
+		if len(l.GILCycles) > 0 {
+			other = "other "
+		}
+		why = append(why, "no "+other+"cycle among the known owners")
+	}
+	return why
+}
+
+func threadlessTexts(l *locks.Locks) (why []string) {
+	if len(l.ThreadlessTasks) > 0 {
+		why = append(why, strings.Join(l.ThreadlessTasks, " and ")+" are not examined")
+	}
+	for _, p := range l.Processes {
+		if text := Unexamined(p); text != "" {
+			_, still, _ := strings.Cut(text, "; ")
+			why = append(why, still)
+		}
+	}
+	return why
+}
+
+func ownerlessText(l *locks.Locks) string {
+	left := map[int]bool{}
+	for _, tid := range l.WaitersWithoutOwner {
+		left[tid] = true
+	}
+	likely, none, ended, forked, files, noun := 0, 0, 0, 0, 0, "lock"
+	for i := range l.Locks {
+		lock := &l.Locks[i]
+		if !slices.ContainsFunc(lock.Waiters, func(tid int) bool { return left[tid] }) {
+			continue
+		}
+		for _, tid := range lock.Waiters {
+			delete(left, tid)
+		}
+		switch {
+		case len(lock.Likely) > 0:
+			likely++
+		case lock.OwnerProcess != 0:
+			files++
+		case lock.OwnerParent != 0:
+			forked++
+		case lock.OwnerGone != 0:
+			ended++
+		default:
+			if none++; !lock.IsLock() {
+				noun = "object"
+			}
+		}
+	}
+	var parts []string
+	if ended > 0 {
+		parts = append(parts, count(ended, "lock")+" "+pluralForm(ended, "was", "were")+" taken by a thread that has ended")
+	}
+	if forked > 0 {
+		parts = append(parts, count(forked, "lock")+" "+pluralForm(forked, "was", "were")+
+			" taken by a thread of the parent process before the fork")
+	}
+	if text := ofOwners(likely, none, noun); text != "" {
+		parts = append(parts, text)
+	}
+	if files > 0 {
+		parts = append(parts, "which thread holds "+count(files, "file lock")+" is not known")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func goroutinesText(l *locks.Locks) string {
+	if !examinesGoroutines(l) {
+		return "locks that goroutines wait for are not examined"
+	}
+	likely, none := 0, 0
+	for i := range l.GoroutineLocks {
+		switch lock := &l.GoroutineLocks[i]; {
+		case !lock.IsLock():
+		case len(lock.Likely) > 0:
+			likely++
+		default:
+			none++
+		}
+	}
+	text := "Go's locks and channels store no owner"
+	if owners := ofOwners(likely, none, "lock"); owners != "" {
+		text += " (" + owners + ")"
+	}
+	return text
+}
+
+// ofOwners returns "2 locks have a likely owner only" or "1 of 3 locks has …, 2 have …".
+func ofOwners(likely, none int, noun string) string {
+	switch {
+	case likely+none == 0:
+		return ""
+	case likely == 0:
+		return count(none, noun) + " " + pluralForm(none, "has", "have") + " no known owner"
+	case none == 0:
+		return count(likely, noun) + " " + pluralForm(likely, "has", "have") + " a likely owner only"
+	}
+	return fmt.Sprintf("%d of %s %s a likely owner only, %d %s none",
+		likely, count(likely+none, noun), pluralForm(likely, "has", "have"), none, pluralForm(none, "has", "have"))
+}
+
+func examinesGoroutines(l *locks.Locks) bool {
+	return !slices.ContainsFunc(l.Processes, func(p *stacks.Process) bool {
+		return slices.Contains(l.GoProcesses, p.PID) && p.GoroutineStacks == nil
+	})
+}

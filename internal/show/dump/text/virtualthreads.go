@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prywalk/internal/base/printable"
+	"prywalk/internal/show/dump/locks"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/waits"
+)
+
+func writeVirtualThreads(b *strings.Builder, p *stacks.Process) {
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		switch {
+		case t.ID == 0:
+			continue
+		case t.Count == 1:
+			printable.Fprintf(b, "\n%s virtual thread #%d %s (%s)\n", t.State, t.ID, t.Name, howText(t.How))
+		default:
+			printable.Fprintf(b, "\n%d %s virtual threads (%s)\n", t.Count, t.State, howText(t.How))
+			printable.Fprintf(b, "  %s\n", namesText(t))
+		}
+		writeTaskWait(b, t)
+	}
+	if text := VirtualThreadsText(p.VirtualThreads); text != "" {
+		printable.Fprintf(b, "\n%s\n", text)
+	}
+}
+
+func writeTaskWait(b *strings.Builder, t *stacks.Task) {
+	if t.WaitsFor != nil {
+		printable.Fprintf(b, "      waits for %s\n", t.WaitsFor)
+	}
+	for j := range t.Frames {
+		writeFrame(b, j, &t.Frames[j])
+	}
+}
+
+func namesText(t *stacks.Task) string {
+	text := strings.Join(t.Names, ", ")
+	if more := t.Count - len(t.Names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// VirtualThreadsText says how many virtual threads there are, and which are not shown and why; "": there are none.
+func VirtualThreadsText(v *stacks.VirtualThreads) string {
+	if v == nil || v.Total+v.LeftOut() == 0 && !v.Untracked {
+		return ""
+	}
+	parts := []string{count(v.Total, "virtual thread")}
+	add := func(n int, why string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, why))
+		}
+	}
+	add(v.Mounted, pluralForm(v.Mounted, "has its", "have their")+" frames on a thread's stack above")
+	add(v.Changed, "changed during each reading, and "+pluralForm(v.Changed, "is", "are")+" not shown")
+	add(v.Unproven, pluralForm(v.Unproven, "has a stack", "have stacks")+" that cannot be proven, and "+
+		pluralForm(v.Unproven, "is", "are")+" not shown")
+	add(v.Unlisted, "parts of the lists of virtual threads could not be read: repeat the dump")
+	if v.Untracked {
+		parts = append(parts, "only those of executors are listed, as the program runs with -Djdk.trackAllThreads=false")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func writeTaskLocks(b *strings.Builder, l *locks.Locks) {
+	for _, c := range l.TaskDeadlocks {
+		since := ""
+		if l.UnchangedFor > 0 {
+			since = fmt.Sprintf("; none of them went on in %v", l.UnchangedFor)
+		}
+		printable.Fprintf(b, "\nDEADLOCK: %s%s\n", cycleText(len(c), "virtual or platform thread", "holds"), since)
+		for i := range c {
+			printable.Fprintf(b, "  %s\n      waits for %s\n", waiterName(&c[i]), c[i].Wait.String())
+			if c[i].In != "" {
+				printable.Fprintf(b, "      in %s\n", c[i].In)
+			}
+		}
+	}
+	for i := range l.TaskLocks {
+		lock := &l.TaskLocks[i]
+		owner := lock.Owner != 0 || lock.OwnerTask != 0
+		what := lock.Object()
+		if owner {
+			what = labelAt(string(lock.Kind), lock.Symbol, lock.Address)
+		}
+		printable.Fprintf(b, "\n%s\n  waiting: %s%s\n", what, count(len(lock.Waiters), "virtual thread"),
+			withSeparator(", the first in ", lock.In))
+		if owner {
+			writeOwnerTask(b, l, lock.PID, &lock.Wait)
+		}
+	}
+}
+
+func waiterName(w *locks.Waiter) string {
+	if w.TID != 0 {
+		return fmt.Sprintf("thread %d %s", w.TID, w.Name)
+	}
+	return strings.TrimRight(fmt.Sprintf("virtual thread #%d %s", w.Task, w.Name), " ")
+}
+
+// writeOwnerTask writes the owner of a lock that virtual threads wait for, or that a virtual thread holds.
+func writeOwnerTask(b *strings.Builder, l *locks.Locks, pid int, w *waits.Wait) {
+	if w.Owner != 0 {
+		printable.Fprintf(b, "  held by %s\n", shownThreadName(l, w.Owner))
+		return
+	}
+	owner := locks.Waiter{Task: w.OwnerTask, Name: w.OwnerName}
+	printable.Fprintf(b, "  held by %s\n", waiterName(&owner))
+	p := l.Process(pid)
+	if p == nil {
+		return
+	}
+	if i := slices.IndexFunc(p.Tasks, func(t stacks.Task) bool { return t.ID == w.OwnerTask && t.Count == 1 }); i >= 0 {
+		writeTaskWait(b, &p.Tasks[i])
+	}
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package export
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/base/protobuf"
+	"prywalk/internal/host/container"
+	"prywalk/internal/show/view"
+	"prywalk/internal/store/otlp"
+	rec "prywalk/internal/store/profile"
+)
+
+// OTLP writes a ProfilesData message of OpenTelemetry's profiles signal (opentelemetry-proto 1.9,
+// profiles/v1development): a resource per process, a profile per sample type. Samples of equal stack and attributes are
+// joined.
+func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
+	d, err := view.New(p, o)
+	if err != nil {
+		return err
+	}
+	defer d.Memory.Close()
+	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
+	out := d.Memory.Writer(w)
+	for _, r := range e.resources() {
+		var m protobuf.Message
+		if m.Bytes(1, e.resource(r)); d.Memory.Err() != nil {
+			return d.Memory.Err()
+		}
+		if _, err := out.Write(m); err != nil {
+			return err
+		}
+		d.Memory.Give(e.taken)
+		e.taken = 0
+	}
+	var m protobuf.Message
+	if m.Bytes(2, e.tables.Message()); d.Memory.Err() != nil {
+		return d.Memory.Err()
+	}
+	_, err = out.Write(m)
+	return err
+}
+
+// otlpSampleCost is memory until the sample's resource is written, bytes.
+const otlpSampleCost = 256
+
+type otlpEncoder struct {
+	*view.Data
+	tables *otlpTables
+	taken  int64 // bytes of memory, of the current resource
+}
+
+type otlpResource struct {
+	pid  int64 // 0: unknown
+	comm string
+	in   map[string][]string // labels of a sample
+	rows []*otlpRow
+}
+
+type otlpRow struct {
+	stack      int64
+	link       int64
+	attributes []int64
+	samples    []*profile.Sample
+}
+
+func (e *otlpEncoder) take(n int64) bool {
+	e.taken += n
+	return e.Memory.Take(n)
+}
+
+func (e *otlpEncoder) resources() (all []*otlpResource) {
+	type process struct {
+		pid  int64
+		comm string
+	}
+	type row struct {
+		process
+		stack, link int64
+		attributes  string
+	}
+	known := map[process]*otlpResource{}
+	rows := map[row]*otlpRow{}
+	for _, s := range e.Profile.Sample {
+		if !e.take(otlpSampleCost) {
+			return nil
+		}
+		p := process{view.NumLabel(s, rec.LabelPID), view.Label(s, rec.LabelComm)}
+		r := known[p]
+		if r == nil {
+			r = &otlpResource{pid: p.pid, comm: p.comm, in: s.Label}
+			known[p] = r
+			all = append(all, r)
+		}
+		stack, link, attributes := e.tables.stack(s), e.tables.link(s), e.attributes(s)
+		key := row{p, stack, link, fmt.Sprint(attributes)}
+		if rows[key] == nil {
+			rows[key] = &otlpRow{stack: stack, link: link, attributes: attributes}
+			r.rows = append(r.rows, rows[key])
+		}
+		rows[key].samples = append(rows[key].samples, s)
+	}
+	return all
+}
+
+func (e *otlpEncoder) attributes(s *profile.Sample) []int64 {
+	list := e.tables.ThreadAttributes(&otlp.ThreadAttributes{
+		TID: view.NumLabel(s, rec.LabelTID), Name: view.Label(s, rec.LabelThread), State: view.Label(s, rec.LabelState),
+		Wait: view.Label(s, rec.LabelWait), WaitsFor: view.Label(s, rec.LabelWaitsFor),
+		Owner: rec.OwnerText(int(view.LockOwner(s))), Role: view.Label(s, rec.LabelRole), Task: view.Label(s, rec.LabelTask),
+	})
+	for _, key := range slices.Sorted(maps.Keys(s.Label)) {
+		if !rec.IsOwnLabel(key) && !rec.IsContainerLabel(key) && key != rec.LabelTrace && key != rec.LabelSpan {
+			list = append(list, e.tables.Attribute(key, view.Label(s, key)))
+		}
+	}
+	return list
+}
+
+func (e *otlpEncoder) resource(r *otlpResource) (m protobuf.Message) {
+	var about protobuf.Message
+	attribute := func(key string, value any) { about.Bytes(1, otlp.KeyValue(key, value)) }
+	service := "unknown_service" // the conventions' name for unnamed services
+	if r.comm != "" {
+		attribute("process.executable.name", r.comm)
+		service += ":" + r.comm
+	}
+	attribute("service.name", service)
+	if r.pid != 0 {
+		attribute("process.pid", r.pid)
+	}
+	for _, key := range container.Keys {
+		for _, value := range r.in[key] {
+			attribute(key, value)
+		}
+	}
+	m.Bytes(1, about)
+	var scope, producer protobuf.Message
+	producer.Bytes(1, []byte("prywalk"))
+	scope.Bytes(1, producer)
+	for i, t := range e.Profile.SampleType {
+		if t.Type == view.TypeBlocked { // derived, not in the file
+			continue
+		}
+		if p := e.profile(r, i, t); p != nil {
+			scope.Bytes(2, p)
+		}
+	}
+	m.Bytes(2, scope)
+	return m
+}
+
+func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) (m protobuf.Message) {
+	begin := max(e.Profile.TimeNanos, 0)
+	length := max(e.Profile.DurationNanos, 1)
+	m.Bytes(1, e.tables.ValueType(t.Type, t.Unit))
+	empty := len(m)
+	for _, row := range r.rows {
+		var values []int64
+		var times []uint64
+		for _, s := range row.samples {
+			v := s.Value[value]
+			if v == 0 {
+				continue
+			}
+			if ends := s.NumLabel[rec.LabelEnd]; len(ends) > 0 {
+				times = append(times, uint64(min(max(ends[0], begin), begin+length-1)))
+			}
+			values = append(values, v)
+		}
+		if len(values) == 0 {
+			continue
+		}
+		if len(times) != len(values) {
+			times, values = nil, []int64{sum(values)}
+		}
+		s := (&otlp.Sample{
+			Stack: row.stack, Link: row.link, Attributes: row.attributes, Values: values, Times: times,
+		}).Message()
+		if !e.take(int64(4 * len(s))) {
+			return nil
+		}
+		m.Bytes(2, s)
+	}
+	if len(m) == empty {
+		return nil
+	}
+	m.Fixed(3, uint64(begin))
+	m.Int(4, length)
+	if p := e.Profile.PeriodType; p != nil {
+		m.Bytes(5, e.tables.ValueType(p.Type, p.Unit))
+		m.Int(6, e.Profile.Period)
+	}
+	id := sha256.Sum256([]byte(strings.Join([]string{strconv.FormatInt(begin, 10), strconv.FormatInt(length, 10),
+		strconv.FormatInt(r.pid, 10), r.comm, t.Type, strconv.Itoa(len(m))}, "\x00")))
+	m.Bytes(7, id[:16])
+	return m
+}
+
+func sum(values []int64) (n int64) {
+	for _, v := range values {
+		n += v
+	}
+	return n
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package top
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+)
+
+// State is the sampling's state.
+type State struct {
+	Target  string // such as "redis-server (pid 4711)"
+	Threads int
+	// Complete is the share of complete stacks; negative: unknown.
+	Complete float64
+	// Trouble is the reason why threads cannot be observed, or "".
+	Trouble string
+	// Ended: the sampling is over.
+	Ended bool
+}
+
+func (snap *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
+	var p tabular.Precision
+	var e tabular.Effective
+	for i := range snap.Cells {
+		cell := &snap.Cells[i]
+		if v := cell.v.of(c); v != 0 && snap.contains(scope, cell) {
+			e.Add(v, cell.v.Samples)
+			p.Total += float64(v)
+		}
+	}
+	p.N = e.N()
+	return p
+}
+
+func (snap *Snapshot) window() string {
+	all := clockTime(snap.Since)
+	if snap.Whole {
+		return "all of " + all
+	}
+	return fmt.Sprintf("last %s of %s", tabular.TrimFloat(snap.Length.Round(time.Second/10).Seconds())+" s", all)
+}
+
+func clockTime(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// headLines begins with the conclusion.
+func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) (lines []string) {
+	v := snap.total(scope)
+	first := []string{printable.String(st.Target), snap.window()}
+	if st.Threads > 0 && !st.Ended {
+		first = append(first, tabular.Plural(int64(st.Threads), "thread"))
+	}
+	if c := snap.completeText(scope); c != "" {
+		first = append(first, c)
+	}
+	second := []string{"cpu " + tabular.Nanos(v.CPU)}
+	if snap.Length > 0 {
+		second[0] += fmt.Sprintf(" (%.2f CPUs)", float64(v.CPU)/float64(snap.Length))
+	}
+	second = append(second, "runqueue "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.blocked()))
+	if snap.PendingNames > 0 {
+		second = append(second, fmt.Sprintf("looking up %d symbols", snap.PendingNames))
+	}
+	lines = []string{s.joined(" · ", first...), s.joined(" · ", second...)}
+	if line := snap.conclusion(scope); line != "" {
+		lines = slices.Insert(lines, 0, s.joined("; ", strings.Split(line, "; ")...))
+	}
+	return lines
+}

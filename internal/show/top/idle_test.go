@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package top
+
+import (
+	"strings"
+	"testing"
+
+	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/waits"
+)
+
+func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
+	f := newFixture(t)
+	f.add(f.slept(1, f.at("epoll_wait", "serve", "main"), "epoll_wait", 900))
+	f.add(f.slept(2, f.at("epoll_wait", "serve", "main"), "epoll_wait", 500))
+	f.add(f.ran(2, f.at("compress", "serve", "main"), 300))
+	f.add(f.slept(3, f.at("__futex_abstimed_wait_common64", "pthread_cond_wait", "compress", "main"),
+		"futex", 800))
+	f.refresh()
+	snap := f.snapshot(0)
+	got := map[string]string{}
+	for _, of := range []func(Scope, Clock) []GroupRow{snap.Waits, snap.Threads} {
+		rows := of(wholeProgram, Wall)
+		for i := range rows {
+			got[rows[i].Name()] = rows[i].Idle
+		}
+	}
+	for name, want := range map[string]string{
+		"epoll_wait": "event-loop", "futex": "", "[running]": "",
+		"worker-1 (tid 1)": "event-loop", "worker-2 (tid 2)": "", "worker-3 (tid 3)": "",
+	} {
+		if rule, ok := got[name]; !ok || rule != want {
+			t.Errorf("%s: rule %q, %v, want %q", name, rule, ok, want)
+		}
+	}
+	inOrder := func(rows []GroupRow, want string) {
+		t.Helper()
+		var names []string
+		for i := range rows {
+			names = append(names, rows[i].Name())
+		}
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("the rows are %s, want %s: idle ones last", got, want)
+		}
+	}
+	inOrder(snap.Waits(wholeProgram, CPU), "[running], futex, epoll_wait")
+	inOrder(snap.Waits(wholeProgram, Wall), "futex, [running], epoll_wait")
+	inOrder(snap.Threads(wholeProgram, blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
+	var text, object strings.Builder
+	if err := WriteText(&text, snap, State{}, Screen{}, Wall, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "epoll_wait [idle: event-loop]") ||
+		!strings.Contains(text.String(), "worker-1 (tid 1) [idle: event-loop]") {
+		t.Errorf("the text has no mark:\n%s", text.String())
+	}
+	if err := WriteJSON(&object, snap, State{}, Wall, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(object.String(), `"idle":"event-loop"`) {
+		t.Errorf("JSON has no mark: %s", object.String())
+	}
+}
+
+func TestASemaphoreWithATypeIsAWaitForWork(t *testing.T) {
+	f := newFixture(t)
+	f.resolve = func(*profile.ModuleInfo, uint64) []profile.Frame {
+		return []profile.Frame{{Name: "rayon_core::sleep::Sleep::sleep"}}
+	}
+	iv := f.slept(1, f.at("worker"), "futex", 900)
+	iv.WaitsFor = "semaphore 0x10 (threading.Lock)"
+	f.add(iv)
+	f.refresh()
+	rows := f.snapshot(0).Waits(wholeProgram, Wall)
+	if len(rows) != 1 || rows[0].Name() != "futex: threading.Lock (semaphore 0x10)" || rows[0].Idle != waits.IdlePool {
+		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].Name(), rows[0].Idle)
+	}
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package top
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+)
+
+type page struct {
+	ids         []int32
+	rows        int
+	visibleRows int
+}
+
+// reservedLines are the lines of columns' names, status and keys.
+const reservedLines = 3
+
+// text returns the whole screen.
+func (m *Model) text() string {
+	s := m.screen
+	var lines []string
+	if m.help {
+		lines = m.helpLines()
+	} else {
+		lines = m.tableLines()
+	}
+	if s.Height > 0 && len(lines) > s.Height {
+		lines = lines[:s.Height]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// linesAroundHelp are its title, the way back, and two empty lines.
+const linesAroundHelp = 4
+
+func (m *Model) helpLines() []string {
+	var lines []string
+	for _, k := range keyHelp {
+		lines = append(lines, m.screen.cut("  "+tabular.Pad(k[0], 7)+k[1]))
+	}
+	if h := m.screen.Height; h > 0 && h < len(lines)+linesAroundHelp {
+		return lines
+	}
+	lines = append([]string{m.screen.paint(bold, m.screen.cut("prywalk top: keys")), ""}, lines...)
+	return append(lines, "", m.screen.cut("  any key: back"))
+}
+
+func (m *Model) tableLines() []string {
+	s, snap := m.screen, m.snapshot
+	rows, draw := m.rows()
+	m.page.rows, m.page.visibleRows = rows, rows
+	notes := m.noteLines()
+	lines := snap.headLines(s, &m.state, m.scope)
+	lines[0] = s.paint(bold, lines[0])
+	if s.Height > 0 {
+		m.page.visibleRows = max(1, s.Height-reservedLines-len(lines)-len(notes))
+	}
+	m.placeCursor()
+	head, shown := draw(m.top, min(rows, m.top+m.page.visibleRows))
+	lines = append(lines, s.paint(dim, head))
+	for i, r := range shown {
+		if m.top+i == m.cursor {
+			r = s.selected(r)
+		}
+		lines = append(lines, r)
+	}
+	if rows == 0 {
+		lines = append(lines, s.cut("  "+m.emptyTableText()))
+		shown = append(shown, "")
+	}
+	for i := len(shown); s.Height > 0 && i < m.page.visibleRows; i++ {
+		lines = append(lines, "")
+	}
+	for _, n := range notes {
+		lines = append(lines, s.paint(dim, n))
+	}
+	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
+}
+
+// placeCursor follows the cursor's row, or keeps the cursor within the rows.
+func (m *Model) placeCursor() {
+	if row := slices.Index(m.page.ids, m.follow); row >= 0 && m.follow >= 0 {
+		m.cursor = row
+	}
+	m.cursor = max(0, min(m.cursor, m.page.rows-1))
+	m.top = max(0, min(m.top, m.cursor, m.page.rows-m.page.visibleRows))
+	m.top = max(m.top, m.cursor-m.page.visibleRows+1)
+}
+
+// selected replaces the first cell, a space, without colours.
+func (s Screen) selected(row string) string {
+	if s.Width > 0 {
+		row = tabular.Pad(row, s.Width)
+	}
+	if s.Color {
+		return s.paint(reverse, row)
+	}
+	_, first := utf8.DecodeRuneInString(row)
+	return ">" + row[first:]
+}
+
+func (m *Model) emptyTableText() string {
+	switch {
+	case m.filter != nil:
+		return "no match; esc clears the filter"
+	case m.state.Trouble != "":
+		return printable.Line(m.state.Trouble)
+	case m.state.Ended:
+		return "the sampling has ended"
+	case m.snapshot.Since == 0:
+		return "waiting for the first refresh …"
+	}
+	if v := m.snapshot.total(m.scope); m.view != waitsView && m.clock == CPU && v.CPU == 0 && v.blocked() > 0 {
+		return "no cpu time in this window: the threads wait; 3 shows for what"
+	}
+	return "no " + string(m.clock) + " time in this window; c shows another clock"
+}
+
+// shownClock is wall time in place of CPU time for waits, and for a scope without CPU time.
+func (m *Model) shownClock() Clock {
+	waits := m.view == waitsView || m.scope.Wait >= 0
+	if m.clock == CPU && (waits || m.scope != wholeProgram && m.snapshot.total(m.scope).CPU == 0) {
+		return Wall
+	}
+	return m.clock
+}
+
+func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
+	snap, s, clock := m.snapshot, m.screen, m.shownClock()
+	prec := snap.precision(m.scope, clock)
+	m.page.ids = m.page.ids[:0]
+	if m.showsStacks {
+		lines := snap.stackLines(s, snap.stacksOf(m.scope, m.function, clock), m.function, clock, prec)
+		return len(lines), func(from, to int) (string, []string) {
+			name := printable.String(snap.frames[m.function].Name)
+			return s.cut("stacks with " + name + ", innermost first"), lines[from:to]
+		}
+	}
+	if m.view == functionsView {
+		rows := matching(snap.functions(m.scope), m.filter,
+			func(r *FunctionRow) string { return r.DisplayName() + " " + r.Module })
+		rows = withTime(rows, clock)
+		sortFunctions(rows, clock, m.order)
+		for i := range rows {
+			m.page.ids = append(m.page.ids, rows[i].id)
+		}
+		wide := widthOf(rows)
+		return len(rows), func(from, to int) (string, []string) {
+			return s.functionLines(rows[from:to], clock, prec, wide)
+		}
+	}
+	what, list := "thread", snap.Threads(m.scope, clock)
+	if m.view == waitsView {
+		what, list = "wait", snap.Waits(m.scope, clock)
+	}
+	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name() + " " + r.MainFunction() })
+	for i := range list {
+		m.page.ids = append(m.page.ids, list[i].id)
+	}
+	return len(list), func(from, to int) (string, []string) { return s.groupLines(list[from:to], what, clock, prec) }
+}
+
+func (m *Model) status(rows int) string {
+	s := m.screen
+	if m.typing {
+		text := "/" + printable.String(m.input) + "▏"
+		if m.badExpr {
+			text += "  not a regular expression"
+		}
+		return s.paint(bold, s.cut(text))
+	}
+	var parts []string
+	if m.paused {
+		parts = append(parts, "PAUSED (sampling goes on)")
+	}
+	if m.state.Ended {
+		parts = append(parts, "ENDED: q leaves")
+	}
+	if m.state.Trouble != "" {
+		parts = append(parts, printable.Line(m.state.Trouble))
+	}
+	what := viewNames[m.view]
+	if m.showsStacks {
+		what = "stacks"
+	}
+	if m.scopeName != "" {
+		what += " of " + printable.String(m.scopeName)
+	}
+	parts = append(parts, what)
+	if m.filter != nil {
+		parts = append(parts, "filter /"+printable.String(m.filter.String())+"/")
+	}
+	if rows > 0 && !m.showsStacks {
+		parts = append(parts, fmt.Sprintf("%d of %d", m.cursor+1, rows))
+	}
+	if m.view == functionsView && !m.showsStacks {
+		parts = append(parts, "by "+string(m.order))
+	}
+	if cure := m.snapshot.whyIncomplete(m.scope); cure != "" {
+		parts = append(parts, printable.Line(cure))
+	}
+	line := s.joined(" · ", parts...)
+	if m.paused || m.state.Ended {
+		return s.paint(bold, line)
+	}
+	return line
+}

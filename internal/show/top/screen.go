@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package top
+
+import (
+	"slices"
+	"strings"
+
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/store/profile"
+)
+
+const (
+	bold       = "\x1b[1m"
+	dim        = "\x1b[2m"
+	red        = "\x1b[31m"
+	reverse    = "\x1b[7m"
+	resetStyle = "\x1b[0m"
+)
+
+// Screen is a table's format.
+type Screen struct {
+	// In columns and lines; 0: unlimited.
+	Width, Height int
+	Color         bool
+}
+
+func (s Screen) paint(code, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return code + text + resetStyle
+}
+
+func (s Screen) cut(line string) string {
+	if s.Width <= 0 {
+		return line
+	}
+	return tabular.Cut(line, s.Width)
+}
+
+func (s Screen) joined(sep string, parts ...string) string {
+	line := ""
+	for i, p := range parts {
+		next := line + sep + p
+		if i == 0 {
+			next = p
+		}
+		if s.Width > 0 && i > 0 && !tabular.Fits(next, s.Width) {
+			break
+		}
+		line = next
+	}
+	return s.cut(line)
+}
+
+// Least widths of columns, so that changing values do not move them.
+const (
+	shareWidth = 6
+	valueWidth = 7
+	// valuesFrom is the least screen width with times beside shares.
+	valuesFrom = 56
+)
+
+type width struct{ name, module int }
+
+// widthOf measures all rows, so that scrolling moves no columns.
+func widthOf(rows []FunctionRow) width {
+	w := width{len("function (blocked)"), 0}
+	for i := range rows {
+		w.name = max(w.name, tabular.PrintedWidth(rows[i].DisplayName()))
+		w.module = max(w.module, tabular.PrintedWidth(rows[i].Module))
+	}
+	return w
+}
+
+func (s Screen) functionLines(
+	rows []FunctionRow, c Clock, prec tabular.Precision, w width,
+) (head string, lines []string) {
+	var cells [4][]string
+	for i := range rows {
+		r := &rows[i]
+		self, total := r.Self.of(c), r.Total.of(c)
+		cells[0] = append(cells[0], prec.Share(self))
+		cells[1] = append(cells[1], prec.Value(self, profile.Nanoseconds))
+		cells[2] = append(cells[2], prec.Share(total))
+		cells[3] = append(cells[3], prec.Value(total, profile.Nanoseconds))
+	}
+	for i, h := range []string{"self%", "self", "total%", "total"} {
+		least := valueWidth
+		if i%2 == 0 {
+			least, cells[i] = shareWidth, tabular.Aligned(cells[i])
+		}
+		cells[i] = tabular.AlignRight(append([]string{h}, cells[i]...), least)
+	}
+	figures := func(i int) string {
+		if s.Width > 0 && s.Width < valuesFrom {
+			return cells[0][i] + " " + cells[2][i] + "  "
+		}
+		return cells[0][i] + " " + cells[1][i] + "  " + cells[2][i] + " " + cells[3][i] + "  "
+	}
+	head = " " + figures(0)
+	wide := tabular.FitColumns(s.Width, tabular.PrintedWidth(head), w.name, max(w.module, len("module")))
+	title := "function (" + string(c) + ")"
+	if wide.Module > 0 {
+		title = tabular.Pad(title, wide.Name) + "  module"
+	}
+	for i := range rows {
+		lines = append(lines, s.cut(" "+figures(i+1)+s.names(&rows[i].Frame, wide)))
+	}
+	return s.cut(head + title), lines
+}
+
+func (s Screen) names(f *Frame, wide tabular.Columns) string {
+	text := tabular.Shorten(printable.String(f.DisplayName()), wide.Name)
+	if f.Module != "" && wide.Module > 0 {
+		text = tabular.Pad(text, wide.Name) + "  " + tabular.Cut(printable.String(f.Module), wide.Module)
+	}
+	return text
+}
+
+const (
+	groupShare = iota
+	groupCPU
+	groupRunQueue
+	groupBlocked
+	groupCount
+	groupColumns
+)
+
+// allColumnsFrom is the least screen width with all columns of groups.
+const allColumnsFrom = 72
+
+func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string,
+	lines []string) {
+	cells := groupCells(rows, c, prec)
+	columns := s.groupColumns(what)
+	figures := func(i int) string {
+		var b strings.Builder
+		for _, k := range columns {
+			b.WriteString(cells[k][i] + " ")
+		}
+		return b.String() + " "
+	}
+	head = " " + figures(0)
+	left := 1 << 12
+	if s.Width > 0 {
+		left = max(tabular.MinNameColumn, s.Width-tabular.PrintedWidth(head))
+	}
+	name, in := len(what), len("in")
+	for i := range rows {
+		name = max(name, tabular.PrintedWidth(printable.String(rows[i].Name())+rows[i].mark()))
+		in = max(in, tabular.PrintedWidth(rows[i].MainFunction()))
+	}
+	name = min(name, max(left/2, left-in-len("  "), tabular.MinNameColumn))
+	for i := range rows {
+		fitted := fitName(printable.String(rows[i].Name()), rows[i].mark(), name)
+		text := tabular.Pad(fitted, name) + "  " +
+			tabular.Shorten(printable.String(rows[i].MainFunction()), max(tabular.MinNameWidth, left-name-2))
+		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
+	}
+	return s.cut(head + tabular.Pad(what, name) + "  in"), lines
+}
+
+// groupCells pads each column to one width, with headings.
+func groupCells(rows []GroupRow, c Clock, prec tabular.Precision) (cells [groupColumns][]string) {
+	heads := [groupColumns]string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
+	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {
+		heads[groupCount] = "count"
+	}
+	for i := range rows {
+		v := rows[i].Values
+		cells[groupShare] = append(cells[groupShare], prec.Share(v.of(c)))
+		cells[groupCPU] = append(cells[groupCPU], tabular.Nanos(v.CPU))
+		cells[groupRunQueue] = append(cells[groupRunQueue], tabular.Nanos(v.RunQueue))
+		cells[groupBlocked] = append(cells[groupBlocked], tabular.Nanos(v.blocked()))
+		cells[groupCount] = append(cells[groupCount], tabular.Thousands(int64(rows[i].Threads)))
+	}
+	cells[groupShare] = tabular.Aligned(cells[groupShare])
+	for i, h := range heads {
+		cells[i] = tabular.AlignRight(append([]string{h}, cells[i]...), valueWidth)
+	}
+	return cells
+}
+
+// groupColumns leaves out the count of a table of threads.
+func (s Screen) groupColumns(what string) []int {
+	switch {
+	case s.Width > 0 && s.Width < valuesFrom:
+		return []int{groupShare, groupCPU}
+	case s.Width > 0 && s.Width < allColumnsFrom:
+		return []int{groupShare, groupCPU, groupBlocked}
+	case what == "thread":
+		return []int{groupShare, groupCPU, groupRunQueue, groupBlocked}
+	}
+	return []int{groupShare, groupCPU, groupRunQueue, groupBlocked, groupCount}
+}
+
+func (snap *Snapshot) stackLines(s Screen, rows []stackRow, function int32, c Clock,
+	prec tabular.Precision) (lines []string) {
+	for i := range rows {
+		r := &rows[i]
+		if i > 0 {
+			lines = append(lines, "")
+		}
+		v := r.Values
+		head := " " + prec.Share(v.of(c)) + " " + prec.Value(v.of(c), profile.Nanoseconds) + " " + string(c)
+		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, tabular.Plural(int64(r.Threads), "thread"),
+			"cpu " + tabular.Nanos(v.CPU), "runqueue " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.blocked())},
+			" · "), " ")))
+		wide := 0
+		for _, f := range r.Frames {
+			wide = max(wide, tabular.PrintedWidth(snap.frames[f].DisplayName()))
+		}
+		cols := tabular.FitColumns(s.Width, 4, wide, 24)
+		for _, f := range r.Frames {
+			mark := "    "
+			if f == function {
+				mark = "  ▸ "
+			}
+			fr := snap.frames[f]
+			lines = append(lines, s.cut(mark+s.names(&fr, cols)))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/store/profile"
+)
+
+// Clocks are sums of the kernel's clocks, ns.
+type Clocks struct{ CPU, RunQueue, Blocked int64 }
+
+// ClockIndices are the indices of the kernel's clocks in a sample's values.
+type ClockIndices struct{ CPU, RunQueue, Wall int }
+
+// ClocksOf returns the indices of a profile's clocks. ok is false for a profile that is not prywalk's.
+func ClocksOf(p *profile.Profile) (clocks ClockIndices, ok bool) {
+	var hasCPU, hasQueue, hasWall bool
+	clocks.CPU, hasCPU = TypeIndex(p, rec.TypeCPU)
+	clocks.RunQueue, hasQueue = TypeIndex(p, rec.TypeRunQueue)
+	clocks.Wall, hasWall = TypeIndex(p, rec.TypeWall)
+	return clocks, hasCPU && hasQueue && hasWall
+}
+
+// Blocked returns a sample's time off CPU and run queue, ns.
+func (c *ClockIndices) Blocked(s *profile.Sample) int64 {
+	return s.Value[c.Wall] - s.Value[c.CPU] - s.Value[c.RunQueue]
+}
+
+func (sel *Selection) isRecording() bool {
+	_, ok := ClocksOf(sel.Profile)
+	return ok
+}
+
+// Clocks adds up samples; not ok: the profile is not prywalk's.
+func (sel *Selection) Clocks(samples []*profile.Sample) (sum Clocks, ok bool) {
+	clocks, ok := ClocksOf(sel.Profile)
+	if !ok {
+		return sum, false
+	}
+	for _, s := range samples {
+		sum.CPU += s.Value[clocks.CPU]
+		sum.RunQueue += s.Value[clocks.RunQueue]
+		sum.Blocked += clocks.Blocked(s)
+	}
+	sum.Blocked = max(0, sum.Blocked)
+	return sum, true
+}

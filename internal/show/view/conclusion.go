@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/show/conclusion"
+	rec "prywalk/internal/store/profile"
+)
+
+// Conclusion says in one line where the selection's time is, of all clocks of a recording; "" without time.
+func (d *Data) Conclusion() string {
+	s := conclusion.New(d.Profile.DurationNanos, d.Profile.Comments)
+	clocks, recorded := ClocksOf(d.Profile)
+	if !recorded {
+		s.OnlyValues(d.Profile.SampleType[d.ValueIndex].Type)
+	}
+	count, counted := d.sampleCountIndex()
+	names := NewOwnNames(s, d.programModule())
+	for _, p := range d.Profile.Sample {
+		x := conclusion.Sample{
+			Thread: conclusion.Thread{PID: NumLabel(p, rec.LabelPID), TID: NumLabel(p, rec.LabelTID)},
+			Name:   cmp.Or(Label(p, rec.LabelThread), Label(p, rec.LabelComm)), Task: Label(p, rec.LabelTask),
+			CPU: p.Value[d.ValueIndex], Stopped: Label(p, rec.LabelState) == "stopped",
+		}
+		if recorded {
+			x.CPU, x.Queue, x.Blocked = p.Value[clocks.CPU], p.Value[clocks.RunQueue], max(0, clocks.Blocked(p))
+		}
+		if counted {
+			x.Ticks = p.Value[count]
+		}
+		if x.Blocked > 0 {
+			x.Wait = d.concludedWait(p)
+		}
+		names.Set(&x, d.Stack(p), func(n int32) *Frame { return &d.Frames[n] })
+		s.Add(&x)
+	}
+	return s.Sentence()
+}
+
+func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
+	w := conclusion.Wait{Call: Label(s, rec.LabelWait), Kind: WaitKind(s), Owner: LockOwner(s),
+		Idleness: d.groups.waiting.idleness(s)}
+	if what := Label(s, rec.LabelWaitsFor); what != "" {
+		w.Object, _ = d.groups.waiting.waitObject(s, what)
+	}
+	return w
+}
+
+// OwnNames finds the program's own functions of stacks for a conclusion.
+type OwnNames struct {
+	summary *conclusion.Summary
+	program string
+	numbers map[int32]int32 // by frame
+}
+
+// NewOwnNames takes the program's module, whose functions are named without it.
+func NewOwnNames(s *conclusion.Summary, program string) *OwnNames {
+	return &OwnNames{summary: s, program: program, numbers: map[int32]int32{}}
+}
+
+// Set sets what a sample's stack says.
+func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *Frame) {
+	if len(stack) == 0 {
+		return
+	}
+	first, rank := OwnFrame(stack, frame)
+	switch leaf := frame(stack[0]); leaf.Name {
+	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
+		x.Unexplained = leaf.Synthetic()
+	}
+	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
+	for i, n := range stack[first:] {
+		if f := frame(n); i == 0 && !f.Synthetic() || rank > 1 && f.OwnRank() == rank {
+			x.Stack = append(x.Stack, o.number(n, f))
+		}
+	}
+}
+
+func (o *OwnNames) number(n int32, f *Frame) int32 {
+	known, ok := o.numbers[n]
+	if !ok {
+		name := conclusion.Function{Name: f.Name, Module: f.Module}
+		if f.Module == o.program && !f.Nameless {
+			name.Module = ""
+		}
+		known = o.summary.Number(name)
+		o.numbers[n] = known
+	}
+	return known
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/store/profile"
+)
+
+func TestTimeWithoutAFunctionIsListedByKind(t *testing.T) {
+	r := newRecording(rec.TypeCPU)
+	r.add("work", 800)
+	r.add("app+0x1600", 100)
+	r.addStack([]*profile.Location{r.location("", "/srv/libz.so")}, 60)
+	r.addStack([]*profile.Location{r.location("[exited unseen]", "")}, 40)
+	r.PeriodType, r.Period = r.SampleType[0], 10
+	d := r.data(t, Options{})
+	c := d.Coverage()
+	if c.Share() != 0.8 || c.AddressOnly() != 0.1 || c.TooLittleTime {
+		t.Errorf("%v named, %v by address, too little %v; want 0.8, 0.1", c.Share(), c.AddressOnly(), c.TooLittleTime)
+	}
+	want := "Time without a function: 10.00% [app]: functions known by address only; 6.00% [libz.so]: " +
+		"functions without symbols; 4.00% [exited unseen]: threads that started and exited " +
+		"between two samples (a higher -F catches more of them)"
+	if got := d.UnnamedTimeText(&c); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestNamelessCodeOfAScriptCountsAsNamed(t *testing.T) {
+	r := newRecording(rec.TypeCPU)
+	r.addStack([]*profile.Location{r.location("", "/usr/bin/ruby"), r.location("Foo#bar", "[Ruby 3.3.0]")}, 50)
+	r.addStack([]*profile.Location{r.location("", "/usr/bin/ruby"), r.location("main", "/usr/bin/ruby")}, 50)
+	if c := r.data(t, Options{}).Coverage(); c.Share() != 0.5 {
+		t.Errorf("%v of the time is named, want 0.5", c.Share())
+	}
+}
+
+func TestUnnamedKernelCodeIsNotReferredBelow(t *testing.T) {
+	got := unnamedCause(&Frame{Nameless: true, Module: KernelModule})
+	if got != ": code that /proc/kallsyms does not list, or hides" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestPlaceholdersAreNoNamedFunctions(t *testing.T) {
+	r := newRecording(rec.TypeCPU)
+	r.addStack([]*profile.Location{r.location("work", "[PHP 8.2.36]")}, 300)
+	r.addStack([]*profile.Location{r.location("[freed]", "[PHP 8.2.36]")}, 400)
+	r.addStack([]*profile.Location{r.location("[moved]", "[V8 12.4]")}, 200)
+	r.addStack([]*profile.Location{r.location("[unknown]", "/srv/libz.so")}, 50)
+	r.addStack([]*profile.Location{r.location("[Symbol.iterator]", "[V8 12.4]")}, 50)
+	r.addStack([]*profile.Location{r.location("", "/usr/bin/php"), r.location("[freed]", "[PHP 8.2.36]")}, 1000)
+	d := r.data(t, Options{})
+	c := d.Coverage()
+	if c.Share() != 0.175 {
+		t.Errorf("%v of the time is named, want 0.175", c.Share())
+	}
+	want := "Time without a function: 50.00% [php]: functions without symbols; 20.00% [freed]: functions " +
+		"whose names could not be proven, mostly as they were freed; 10.00% [moved]: functions that the " +
+		"collector moved before their names were read; 2.50% [unknown]: code without symbols"
+	if got := d.UnnamedTimeText(&c); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/base/tabular"
+	rec "prywalk/internal/store/profile"
+)
+
+// ErrNoTime reports --from or --to for a profile without time stamps.
+var ErrNoTime = errors.New("the profile has no time stamps")
+
+func (sel *Selection) filter(g *groups) error {
+	before := len(sel.Profile.Sample)
+	if err := sel.clipToWindow(); err != nil {
+		return err
+	}
+	o := &sel.Options
+	for _, by := range []struct{ group, expr string }{{"thread", o.Thread}, {"process", o.Process}, {"state", o.State},
+		{"wait", o.Wait}} {
+		re, err := Compile(by.group, by.expr)
+		if err != nil {
+			return err
+		}
+		if re != nil {
+			sel.keep("--"+by.group, func(s *profile.Sample) bool { return re.MatchString(g.groupName(s, by.group)) })
+		}
+	}
+	if err := sel.filterByName(); err != nil {
+		return err
+	}
+	sel.Dropped = before - len(sel.Profile.Sample)
+	if before > 0 && len(sel.Profile.Sample) == 0 {
+		return sel.nothingLeft()
+	}
+	return nil
+}
+
+// States returns the states of samples.
+func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
+
+func (sel *Selection) onlySleepers() bool {
+	o := &sel.Options
+	state, err := regexp.Compile(o.State)
+	return o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")
+}
+
+func (sel *Selection) keep(flag string, test func(*profile.Sample) bool) {
+	sel.Filters = append(sel.Filters, flag)
+	fails := func(s *profile.Sample) bool { return !test(s) }
+	sel.Profile.Sample = slices.DeleteFunc(slices.Clone(sel.Profile.Sample), fails)
+}
+
+func (sel *Selection) filterByName() error {
+	focus, err := Compile("focus", sel.Options.Focus)
+	if err != nil {
+		return err
+	}
+	ignore, err := Compile("ignore", sel.Options.Ignore)
+	if err != nil {
+		return err
+	}
+	if focus != nil {
+		sel.Filters = append(sel.Filters, "--focus")
+	}
+	if ignore != nil {
+		sel.Filters = append(sel.Filters, "--ignore")
+	}
+	sel.Profile.FilterSamplesByName(focus, ignore, nil, nil)
+	return nil
+}
+
+func (sel *Selection) nothingLeft() error {
+	o := &sel.Options
+	values := map[string]string{"--thread": o.Thread, "--process": o.Process, "--state": o.State, "--wait": o.Wait,
+		"--focus": o.Focus, "--ignore": o.Ignore}
+	var flags []string
+	for _, flag := range sel.Filters {
+		if values[flag] != "" {
+			flag += fmt.Sprintf(" %q", values[flag])
+		}
+		flags = append(flags, flag)
+	}
+	return fmt.Errorf("no samples left by %s; leave that out to see all", strings.Join(flags, " and "))
+}
+
+// Compile compiles a flag's regular expression; nil for "".
+func Compile(what, expr string) (*regexp.Regexp, error) {
+	if expr == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		why := "it cannot be parsed"
+		var wrong *syntax.Error
+		if errors.As(err, &wrong) {
+			why = wrong.Code.String()
+		}
+		return nil, fmt.Errorf("--%s %q is %w: %s", what, expr, ErrExpr, why)
+	}
+	return re, nil
+}
+
+func (sel *Selection) clipToWindow() error {
+	if sel.Options.From <= 0 && sel.Options.To <= 0 {
+		return nil
+	}
+	wall, ok := sel.TypeIndex(rec.TypeWall)
+	if !ok || sel.Profile.TimeNanos == 0 || !slices.ContainsFunc(sel.Profile.Sample,
+		func(s *profile.Sample) bool { return NumLabel(s, rec.LabelEnd) != 0 }) {
+		return fmt.Errorf("%w; --from and --to need a recording of prywalk without --aggregate", ErrNoTime)
+	}
+	begin := sel.Profile.TimeNanos + int64(sel.Options.From)
+	end := sel.Profile.TimeNanos + sel.Profile.DurationNanos
+	if to := sel.Profile.TimeNanos + int64(sel.Options.To); sel.Options.To > 0 && to < end {
+		end = to
+	}
+	if begin >= end {
+		return fmt.Errorf("no samples left: the recording is %s long, and --from is %s",
+			tabular.Nanos(sel.Profile.DurationNanos), sel.Options.From)
+	}
+	sel.Filters = append(sel.Filters, "--from and --to")
+	clocks, isRecording := ClocksOf(sel.Profile)
+	blocked, hasBlocked := sel.TypeIndex(TypeBlocked)
+	var kept []*profile.Sample
+	for _, s := range sel.Profile.Sample {
+		if c := clip(s, s.Value[wall], begin, end); c != nil {
+			if slept := clocks.Blocked(s); isRecording && c != s && slept >= 0 { // the clocks of a part add up as well
+				if slept == 0 {
+					c.Value[clocks.RunQueue] = c.Value[wall] - c.Value[clocks.CPU]
+				}
+				if hasBlocked {
+					c.Value[blocked] = clocks.Blocked(c)
+				}
+			}
+			kept = append(kept, c)
+		}
+	}
+	sel.Profile.Sample = kept
+	sel.Profile.TimeNanos, sel.Profile.DurationNanos = begin, end-begin
+	return nil
+}
+
+// clip returns the part of a sample between two times; nil: none. Adjacent parts add up to the whole.
+func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
+	last := NumLabel(s, rec.LabelEnd)
+	first := last - wall
+	if wall == 0 { // a moment belongs to the window that it ends
+		if last > begin && last <= end {
+			return s
+		}
+		return nil
+	}
+	if first >= begin && last <= end {
+		return s
+	}
+	from, to := max(first, begin), min(last, end)
+	if from >= to {
+		return nil
+	}
+	c := *s
+	c.Value = make([]int64, len(s.Value))
+	for i, v := range s.Value {
+		c.Value[i] = Portion(v, to-first, wall) - Portion(v, from-first, wall)
+	}
+	if !slices.ContainsFunc(c.Value, func(v int64) bool { return v != 0 }) {
+		return nil
+	}
+	c.NumLabel = map[string][]int64{}
+	maps.Copy(c.NumLabel, s.NumLabel)
+	c.NumLabel[rec.LabelEnd] = []int64{to}
+	return &c
+}
+
+// Portion returns v × part ÷ whole, at most v, for any v of a file.
+func Portion(v, part, whole int64) int64 {
+	if whole <= 0 || part >= whole {
+		return v
+	}
+	return v/whole*part + int64(float64(v%whole)*(float64(part)/float64(whole)))
+}
+
+// Filter returns the selected samples as a profile; p is unchanged.
+func Filter(p *profile.Profile, o Options) (*profile.Profile, error) {
+	d, err := New(p, o)
+	if err != nil {
+		return nil, err
+	}
+	d.Memory.Close()
+	return d.Profile, nil
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"prywalk/internal/base/incomplete"
+	"prywalk/internal/base/languages"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/code/unnamedcode"
+)
+
+// Frame is an entry of a stack. Equal frames (==) are one row, with one number ([FrameTable.FrameIndex]).
+type Frame struct {
+	Name   string
+	Module string // the file's base name, for managed code the package; "" if synthetic or unknown
+	File   string // with --lines, or for names that many files have
+	Line   int    // with --lines
+
+	// Script marks named functions of scripts and functions compiled at run time, as a native library may have the same
+	// name.
+	Script bool
+	// Nameless marks code without a function; Name is then its place.
+	Nameless bool
+	// Library marks code of the language's or the system's libraries, Installed that of installed packages.
+	Library, Installed bool
+}
+
+// Synthetic reports an entry in brackets that is no code.
+func (f *Frame) Synthetic() bool {
+	return f.Module == "" && strings.HasPrefix(f.Name, "[")
+}
+
+func (f *Frame) incomplete() bool {
+	_, ok := incomplete.Reason(f.Name)
+	return ok && f.Module == ""
+}
+
+func (f *Frame) guessed() bool { return f.Name == incomplete.Guessed && f.Module == "" }
+
+// KernelModule is the module of the kernel's functions.
+const KernelModule = "[kernel]"
+
+// IsSupport reports an entry that is not the program's.
+func (f *Frame) IsSupport() bool { return f.supportRank() == 1 }
+
+func (f *Frame) supportRank() int {
+	if f.Synthetic() || f.Module == KernelModule || f.Library {
+		return 1
+	}
+	return 0
+}
+
+// OwnRank orders frames by how much they are the program's own: 4 functions of scripts, 3 others, 2 those of installed
+// packages, 1 code without functions, 0 all else.
+func (f *Frame) OwnRank() int {
+	switch {
+	case f.IsSupport():
+		return 0
+	case !f.isFunction():
+		return 1
+	case f.Installed:
+		return 2
+	case !f.Script:
+		return 3
+	}
+	return 4
+}
+
+// OwnFrame returns the index and the rank of a stack's innermost frame of those that are most the program's own.
+func OwnFrame(stack []int32, frame func(int32) *Frame) (index, rank int) {
+	for i, n := range stack {
+		if r := frame(n).OwnRank(); r > rank {
+			index, rank = i, r
+		}
+	}
+	return index, rank
+}
+
+// Label is the name with file and line if set.
+func (f *Frame) Label() string { return f.label(func(s string) string { return s }) }
+
+func (f *Frame) label(shorten func(string) string) string {
+	name := shorten(f.Name)
+	switch {
+	case f.File == "":
+		return name
+	case f.Line == 0:
+		return name + " (" + shorten(languages.SourceFile(f.File)) + ")"
+	}
+	return fmt.Sprintf("%s %s:%d", name, shorten(languages.SourceFile(f.File)), f.Line)
+}
+
+// DisplayName is the label in tables and trees: the same for all nameless functions of a file. Long names lose their
+// middle.
+func (f *Frame) DisplayName() string {
+	if f.Nameless && f.Module != "" && !unnamedcode.IsAddressName(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
+		return f.label(cutMiddle) + " (unnamed)"
+	}
+	return f.label(cutMiddle)
+}
+
+const longestName = 1 << 12
+
+func cutMiddle(name string) string {
+	if len(name) <= longestName {
+		return name
+	}
+	head, tail := longestName/2, len(name)-longestName/2
+	for head > 0 && !utf8.RuneStart(name[head]) {
+		head--
+	}
+	for tail < len(name) && !utf8.RuneStart(name[tail]) {
+		tail++
+	}
+	return name[:head] + "…" + name[tail:]
+}
+
+// FitName is the label with its name shortened to a width.
+func (f *Frame) FitName(width int) string {
+	name := printable.String(cutMiddle(f.Name))
+	place := printable.String(strings.TrimPrefix(f.DisplayName(), cutMiddle(f.Name)))
+	if room := width - tabular.PrintedWidth(place); room >= tabular.MinNameColumn {
+		return tabular.Shorten(name, room) + place
+	}
+	return tabular.Shorten(name+place, width)
+}

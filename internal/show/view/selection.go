@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/host/filememory"
+	rec "prywalk/internal/store/profile"
+)
+
+// ErrValue reports a profile without the values of [Options].Value.
+var ErrValue = errors.New("the profile has no values of type")
+
+// ErrExpr reports an invalid regular expression.
+var ErrExpr = errors.New("not a regular expression")
+
+// ErrIntervals reports a profile without sample counts.
+var ErrIntervals = errors.New("no intervals: the profile has no sample counts")
+
+// Selection is the selected samples and type of values.
+type Selection struct {
+	Profile    *profile.Profile
+	Options    Options
+	ValueIndex int      // of the selected type in Profile.SampleType
+	Unit       string   // of that type
+	Dropped    int      // samples that Filters excluded
+	Filters    []string // flags, such as "--focus"
+	// SchedulerBlocked and EventLoopBlocked are omitted blocked times, ns: of threads asleep in Go's scheduler, and in
+	// event loops of recorded tasks.
+	SchedulerBlocked, EventLoopBlocked int64
+	// hidden are the threads (PID, TID) with samples asleep in a scheduler or an event loop.
+	hidden map[[2]int64]bool
+}
+
+// Data is a selection with its stacks, for a report.
+type Data struct {
+	Selection
+	*FrameTable
+	Memory    *Memory
+	Precision tabular.Precision
+	groups    *groups
+}
+
+// New applies the options. The caller closes the result's Memory.
+func New(p *profile.Profile, o Options) (*Data, error) {
+	memory := &Memory{account: filememory.Process().AccountOfWhole("the report")}
+	stacks := newFrameTable(o.Lines, memory)
+	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
+		groups: newGroups(stacks, !o.NoIdle)}
+	d.groups.waiting.samples = p.Sample
+	if err := d.applyOptions(); err != nil {
+		d.Memory.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *Data) applyOptions() error {
+	o, p := &d.Options, d.Profile
+	if err := checkGrouping(o.By); err != nil {
+		return err
+	}
+	if err := checkOrder(o.Sort); err != nil {
+		return err
+	}
+	if err := d.Memory.charge(p); err != nil {
+		return err
+	}
+	if err := d.chooseValue(); err != nil {
+		return err
+	}
+	if o.By == "thread" || o.Thread != "" {
+		d.groups.severalProcesses = severalProcesses(p)
+	}
+	d.hideSchedulers()
+	d.hideInterpreter()
+	if err := d.filter(d.groups); err != nil {
+		return err
+	}
+	if _, ok := d.sampleCountIndex(); o.Intervals && !ok {
+		return ErrIntervals
+	}
+	d.Precision = d.PrecisionOf(d.ValueIndex)
+	return d.Memory.Err()
+}
+
+// ShallowCopy copies the head of a profile, so that the list of samples can be replaced.
+func ShallowCopy(p *profile.Profile) *profile.Profile {
+	return &profile.Profile{
+		SampleType: p.SampleType, DefaultSampleType: p.DefaultSampleType, Sample: p.Sample,
+		Mapping: p.Mapping, Location: p.Location, Function: p.Function, Comments: p.Comments,
+		TimeNanos: p.TimeNanos, DurationNanos: p.DurationNanos, PeriodType: p.PeriodType, Period: p.Period,
+	}
+}
+
+func (sel *Selection) chooseValue() error {
+	if _, ok := sel.TypeIndex(TypeBlocked); !ok && sel.Options.Value == TypeBlocked {
+		sel.addBlocked()
+	}
+	name := sel.Options.Value
+	if _, ok := sel.TypeIndex(rec.TypeWall); ok && name == "" && (sel.groupsWaits() || sel.onlySleepers()) {
+		name = rec.TypeWall
+	}
+	var err error
+	if sel.ValueIndex, err = valueIndex(sel.Profile, name); err != nil {
+		return err
+	}
+	sel.Unit = sel.Profile.SampleType[sel.ValueIndex].Unit
+	return nil
+}
+
+// TypeBlocked is wall − cpu − runqueue; recordings do not store it.
+const TypeBlocked = "blocked"
+
+func (sel *Selection) addBlocked() {
+	clocks, ok := ClocksOf(sel.Profile)
+	if !ok {
+		return
+	}
+	sel.Profile.SampleType = append(slices.Clone(sel.Profile.SampleType), &profile.ValueType{Type: TypeBlocked,
+		Unit: sel.Profile.SampleType[clocks.Wall].Unit})
+	samples := make([]*profile.Sample, len(sel.Profile.Sample))
+	for i, s := range sel.Profile.Sample {
+		c := *s
+		c.Value = append(slices.Clone(s.Value), max(0, clocks.Blocked(s)))
+		samples[i] = &c
+	}
+	sel.Profile.Sample = samples
+}
+
+func valueIndex(p *profile.Profile, name string) (int, error) {
+	if len(p.SampleType) == 0 {
+		return 0, fmt.Errorf("the profile has no values")
+	}
+	want := cmp.Or(name, p.DefaultSampleType)
+	var have []string
+	for i, t := range p.SampleType {
+		if t.Type == want {
+			return i, nil
+		}
+		have = append(have, t.Type)
+	}
+	if name == "" {
+		return len(p.SampleType) - 1, nil
+	}
+	if _, ok := ClocksOf(p); ok {
+		have = append(have, TypeBlocked)
+	}
+	return 0, fmt.Errorf("%w %q; it has %s", ErrValue, name, strings.Join(have, ", "))
+}
+
+// TypeIndex returns the index of a type of values, or false.
+func (sel *Selection) TypeIndex(name string) (int, bool) { return TypeIndex(sel.Profile, name) }
+
+// TypeIndex returns the index of a type of values, or false.
+func TypeIndex(p *profile.Profile, name string) (int, bool) {
+	i := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == name })
+	return max(i, 0), i >= 0
+}
+
+// Total returns the sum of a type of values.
+func (sel *Selection) Total(value int) (n int64) {
+	for _, s := range sel.Profile.Sample {
+		n += s.Value[value]
+	}
+	return n
+}
+
+// WithBlocked returns a shallow copy of p, with [TypeBlocked] if p has the other clocks.
+func WithBlocked(p *profile.Profile) *profile.Profile {
+	d := &Selection{Profile: ShallowCopy(p)}
+	if _, ok := d.TypeIndex(TypeBlocked); !ok {
+		d.addBlocked()
+	}
+	return d.Profile
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/base/languages"
+	rec "prywalk/internal/store/profile"
+)
+
+// IsTask reports a sample of a task without a thread, such as a goroutine.
+func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
+
+// hideSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if their tasks are
+// recorded, which have this time; not with --native.
+func (sel *Selection) hideSchedulers() {
+	clocks, ok := ClocksOf(sel.Profile)
+	count, counted := sel.sampleCountIndex()
+	if sel.Options.Native || !ok || !counted {
+		return
+	}
+	recorded := recordedTasks(sel.Profile)
+	if len(recorded) == 0 {
+		return
+	}
+	schedulers := schedulerTasks{}
+	sel.hidden = map[[2]int64]bool{}
+	sel.Profile.Sample = slices.Clone(sel.Profile.Sample)
+	kept := sel.Profile.Sample[:0]
+	for _, s := range sel.Profile.Sample {
+		task, idle := "", clocks.Blocked(s)
+		tasks := recorded[NumLabel(s, rec.LabelPID)]
+		ran := s.Value[clocks.CPU] != 0 || s.Value[clocks.RunQueue] != 0
+		if len(tasks) > 0 && (idle > 0 || !ran) && isSleepingThread(s) {
+			task = schedulers.taskOf(s)
+		}
+		if !tasks[task] {
+			kept = append(kept, s)
+			continue
+		}
+		sel.hidden[threadOf(s)] = true
+		if task == languages.GoroutineTask {
+			sel.SchedulerBlocked += idle
+		} else {
+			sel.EventLoopBlocked += idle
+		}
+		if ran {
+			kept = append(kept, sel.withoutBlocked(s, &clocks, count))
+		}
+	}
+	sel.Profile.Sample = kept
+}
+
+func threadOf(s *profile.Sample) [2]int64 {
+	return [2]int64{NumLabel(s, rec.LabelPID), NumLabel(s, rec.LabelTID)}
+}
+
+// Tasks returns the mean number of tasks at a time, 0 for none, and what they are called.
+func (d *Data) Tasks() (n int64, kind string) {
+	var tasks []*profile.Sample
+	for _, s := range d.Profile.Sample {
+		if !IsTask(s) {
+			continue
+		}
+		tasks = append(tasks, s)
+		switch task := Label(s, rec.LabelTask); kind {
+		case "", task:
+			kind = task
+		default:
+			kind = "task"
+		}
+	}
+	return MeanTasks(d.Profile, tasks), kind
+}
+
+func isSleepingThread(s *profile.Sample) bool {
+	return !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0
+}
+
+// withoutBlocked returns a copy of a sample without its blocked time and its ticks, whose index is count.
+func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, count int) *profile.Sample {
+	c := *s
+	c.Value = slices.Clone(s.Value)
+	c.Value[clocks.Wall], c.Value[count] = s.Value[clocks.CPU]+s.Value[clocks.RunQueue], 0
+	if i, has := sel.TypeIndex(TypeBlocked); has {
+		c.Value[i] = 0
+	}
+	return &c
+}
+
+type schedulerTasks map[**profile.Location]string
+
+func (known schedulerTasks) taskOf(s *profile.Sample) string {
+	task, ok := known[&s.Location[0]]
+	if !ok {
+		task = schedulerTask(s)
+		known[&s.Location[0]] = task
+	}
+	return task
+}
+
+func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
+	kinds := map[int64]map[string]bool{}
+	for _, s := range p.Sample {
+		task := Label(s, rec.LabelTask)
+		if task == "" {
+			continue
+		}
+		pid := NumLabel(s, rec.LabelPID)
+		if kinds[pid] == nil {
+			kinds[pid] = map[string]bool{}
+		}
+		kinds[pid][task] = true
+	}
+	return kinds
+}
+
+func schedulerTask(s *profile.Sample) string {
+	functions := functionsOf(s)
+	for _, l := range languages.All {
+		if l.Unoccupied != nil && l.Unoccupied(functions) {
+			return l.Task
+		}
+	}
+	return ""
+}
+
+func functionsOf(s *profile.Sample) (names []string) {
+	for _, l := range s.Location {
+		if l.Mapping != nil && l.Mapping.File == KernelModule {
+			continue
+		}
+		if len(l.Line) == 0 {
+			names = append(names, "")
+		}
+		for i := range l.Line {
+			names = append(names, functionName(&l.Line[i]))
+		}
+	}
+	return names
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/base/languages"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/code/unnamedcode"
+	rec "prywalk/internal/store/profile"
+	"prywalk/internal/walk/waits"
+)
+
+const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
+
+type waitGroups struct {
+	idleRules   bool
+	samples     []*profile.Sample // of the recording
+	joined      map[int64]bool    // threads that one that is not idle joins; nil until used
+	idleCache   map[idleKey]waits.Idleness
+	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
+	withinCache map[withinKey]string
+}
+
+// Unnamed conditions, semaphores and the like are named by the function that represents the wait
+// ([waits.WaitingFunction]).
+func (w *waitGroups) waitGroup(s *profile.Sample) string {
+	wait := Label(s, rec.LabelWait)
+	if wait == "" {
+		return unnamedcode.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
+	}
+	idle := w.idleness(s)
+	if idle.Idle == waits.IdleRuntime {
+		return runtimeWaits
+	}
+	name := wait
+	if what := Label(s, rec.LabelWaitsFor); what != "" {
+		object, within := w.waitObject(s, what)
+		if name += ": " + object; within != "" {
+			name += " in " + within
+		}
+	}
+	if mark := idle.Mark(); mark != "" {
+		name += " " + mark
+	}
+	return name
+}
+
+// A lock with an owner is named by its address, if that is known, other objects by kind and within, the function that
+// represents the wait, a socket by its peer.
+func (w *waitGroups) waitObject(s *profile.Sample, what string) (name, within string) {
+	if w.inSleep(s) {
+		return string(waits.Sleep), ""
+	}
+	l := waits.ParseLabel(what)
+	anonymous := l.Object == "" && (l.Kind == waits.Mutex || l.Kind == waits.RWLock || l.Kind == waits.Condition)
+	switch {
+	case l.Peer != "":
+		return l.Peer, ""
+	case anonymous: // each waiter has a word of its own
+	case l.Kind.HasOwner() || !strings.HasPrefix(l.Object, "0x"):
+		return l.String(), ""
+	}
+	name = string(l.Kind)
+	if l.Type != "" {
+		name = w.lockWithin(s, l.Type)
+	}
+	return name, w.waiterFunction(s)
+}
+
+// lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
+// it sets the label.
+func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
+	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) (string, bool) {
+		if l.LockWithin == nil {
+			return "", false
+		}
+		return l.LockWithin(lockType, function), true
+	}), lockType)
+}
+
+// inSleep reports whether a wait for a condition is a sleep in the language's terms.
+func (w *waitGroups) inSleep(s *profile.Sample) bool {
+	return WaitKind(s) == waits.Condition &&
+		w.languageWithin(s, string(waits.Sleep), func(l *languages.Language, function string) (string, bool) {
+			return string(waits.Sleep), l.Sleeps != nil && l.Sleeps(function)
+		}) != ""
+}
+
+// languageWithin asks, from the innermost one, the language of each function that the function that represents the wait
+// calls, and returns the first answer or "". answer's second result is false without an answer. question is the key of
+// the cache.
+func (w *waitGroups) languageWithin(
+	s *profile.Sample, question string, answer func(l *languages.Language, function string) (string, bool),
+) (found string) {
+	if len(s.Location) == 0 {
+		return ""
+	}
+	k := withinKey{&s.Location[0], question}
+	found, known := w.withinCache[k]
+	if known {
+		return found
+	}
+	for _, f := range waitStack(s)[:w.waiterIndex(s)] {
+		l := languages.OfMapping(filepath.Base(f.Module))
+		if l == nil {
+			continue
+		}
+		if text, ok := answer(l, f.Function); ok {
+			found = text
+			break
+		}
+	}
+	w.withinCache[k] = found
+	return found
+}
+
+type withinKey struct {
+	stack    **profile.Location
+	question string
+}
+
+func (w *waitGroups) waiterFunction(s *profile.Sample) string {
+	if i := w.waiterIndex(s); i >= 0 {
+		return waitStack(s)[i].Function
+	}
+	return ""
+}
+
+func (w *waitGroups) waiterIndex(s *profile.Sample) int {
+	if len(s.Location) == 0 {
+		return -1
+	}
+	i, known := w.waiterCache[&s.Location[0]]
+	if !known {
+		i = waits.WaitingFunction(waitStack(s))
+		w.waiterCache[&s.Location[0]] = i
+	}
+	return i
+}
+
+// MostFrequentStack returns the stack with the largest value, from the function that represents the wait on
+// ([waits.WaitingFunction]), its value, and the number of stacks.
+func (d *Data) MostFrequentStack(samples []*profile.Sample) (stack []int32, value int64, stacks int) {
+	type sum struct {
+		first *profile.Sample
+		value int64
+	}
+	var sums []*sum
+	byStack := map[string]*sum{}
+	for _, s := range samples {
+		var key []byte
+		for _, f := range d.fromWaitingFunction(s) {
+			key = binary.LittleEndian.AppendUint32(key, uint32(f))
+		}
+		k := byStack[string(key)]
+		if k == nil {
+			k = &sum{first: s}
+			byStack[string(key)], sums = k, append(sums, k)
+		}
+		k.value += s.Value[d.ValueIndex]
+	}
+	if len(sums) == 0 {
+		return nil, 0, 0
+	}
+	best := slices.MaxFunc(sums, func(a, b *sum) int { return cmp.Compare(a.value, b.value) })
+	return slices.Clone(d.fromWaitingFunction(best.first)), best.value, len(sums)
+}
+
+func (d *Data) fromWaitingFunction(s *profile.Sample) []int32 {
+	stack := d.Stack(s)
+	if i := d.groups.waiting.waiterIndex(s); i > 0 && i < len(stack) {
+		return stack[i:]
+	}
+	return stack
+}
+
+func (w *waitGroups) lockGroup(s *profile.Sample) string {
+	if what := Label(s, rec.LabelWaitsFor); what != "" && IsSynchronization(s) && !w.inSleep(s) {
+		l := waits.ParseLabel(what)
+		l.Type = w.lockWithin(s, l.Type)
+		return l.String()
+	}
+	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // a lock of Go
+		return wait
+	}
+	return NoLock
+}
+
+// NoLock is the group of samples that wait for no lock.
+const NoLock = "[no lock]"
+
+// MeanTasks returns the mean number of tasks, at least 1; 0 without samples, or if the profile has no wall time or
+// duration.
+func MeanTasks(p *profile.Profile, samples []*profile.Sample) int64 {
+	wall, ok := TypeIndex(p, rec.TypeWall)
+	if !ok || p.DurationNanos <= 0 || len(samples) == 0 {
+		return 0
+	}
+	sum := int64(0)
+	for _, s := range samples {
+		sum += s.Value[wall]
+	}
+	return max(1, int64(math.Round(float64(sum)/float64(p.DurationNanos))))
+}
+
+// IsSynchronization reports whether a sample waits for other threads.
+func IsSynchronization(s *profile.Sample) bool { return WaitKind(s).IsSynchronization() }
+
+// WaitKind returns the kind of synchronization that a sample waits for, or [waits.NoWait].
+func WaitKind(s *profile.Sample) waits.Kind {
+	return waits.ParseLabel(Label(s, rec.LabelWaitsFor)).Kind
+}
+
+// LockOwner returns the lock's owner; 0: unknown, rec.NoOwner: free.
+func LockOwner(s *profile.Sample) int64 {
+	if Label(s, rec.LabelOwner) == rec.OwnerNoneText {
+		return rec.NoOwner
+	}
+	return max(0, NumLabel(s, rec.LabelOwner))
+}
+
+// Waiting tells what the samples of a profile do that wait.
+type Waiting struct{ groups *waitGroups }
+
+// NewWaiting is for the samples of p.
+func NewWaiting(p *profile.Profile) *Waiting {
+	w := newGroups(nil, true).waiting
+	w.samples = p.Sample
+	return &Waiting{&w}
+}
+
+// IdleRule returns the rule by which a sample's wait is idle, or "".
+func (w *Waiting) IdleRule(s *profile.Sample) string { return w.groups.idleness(s).Idle }
+
+// Function returns the program's innermost function.
+func (w *Waiting) Function(s *profile.Sample) string { return w.groups.waiterFunction(s) }
+
+// IsSleep reports whether a wait for a condition is a sleep in the language's terms.
+func (w *Waiting) IsSleep(s *profile.Sample) bool { return w.groups.inSleep(s) }
+
+// idleness is zero also for a thread that waits for others and is joined.
+func (w *waitGroups) idleness(s *profile.Sample) waits.Idleness {
+	idle := w.idlenessByStack(s)
+	if idle != (waits.Idleness{}) && IsSynchronization(s) && w.isJoined(NumLabel(s, rec.LabelTID)) {
+		return waits.Idleness{}
+	}
+	return idle
+}
+
+func (w *waitGroups) isJoined(tid int64) bool {
+	if w.joined == nil {
+		w.joined = map[int64]bool{}
+		for _, s := range w.samples {
+			if WaitKind(s) == waits.Join && w.idlenessByStack(s) == (waits.Idleness{}) {
+				w.joined[LockOwner(s)] = true
+			}
+		}
+	}
+	return w.joined[tid]
+}
+
+func (w *waitGroups) idlenessByStack(s *profile.Sample) waits.Idleness {
+	wait := Label(s, rec.LabelWait)
+	if !w.idleRules || wait == "" {
+		return waits.Idleness{}
+	}
+	k := idleKey{wait, WaitKind(s), nil}
+	if len(s.Location) > 0 {
+		k.stack = &s.Location[0]
+	}
+	idle, known := w.idleCache[k]
+	if !known {
+		idle = waits.Idle(wait, k.kind, waitStack(s))
+		w.idleCache[k] = idle
+	}
+	return idle
+}
+
+type idleKey struct {
+	wait  string
+	kind  waits.Kind
+	stack **profile.Location
+}
+
+func waitStack(s *profile.Sample) (out []waits.Frame) {
+	for _, l := range s.Location {
+		module := ""
+		if l.Mapping != nil {
+			module = l.Mapping.File
+		}
+		before := len(out)
+		for i := range l.Line {
+			if name := functionName(&l.Line[i]); name != "" {
+				out = append(out, waits.Frame{Function: name, Module: module, File: l.Line[i].Function.Filename})
+			}
+		}
+		if len(out) == before {
+			out = append(out, waits.Frame{Module: module})
+		}
+	}
+	return out
+}
+
+// BlockedTotals returns the blocked time, and the idle part, if waits are shown.
+func (d *Data) BlockedTotals() []string {
+	if _, ok := d.TypeIndex(TypeBlocked); ok || !d.groupsWaits() {
+		return nil
+	}
+	all, ok := d.Clocks(d.Profile.Sample)
+	if !ok {
+		return nil
+	}
+	text := "blocked " + tabular.Nanos(all.Blocked)
+	idle := slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool {
+		return d.groups.waiting.idleness(s).Idle == ""
+	})
+	if c, _ := d.Clocks(idle); len(idle) > 0 {
+		text += fmt.Sprintf(" (idle: %s)", tabular.Nanos(c.Blocked))
+	}
+	return []string{text}
+}
+
+// WaitName returns the name of a sample's group by wait.
+func (d *Data) WaitName(s *profile.Sample) string { return d.groups.groupName(s, "wait") }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import "prywalk/internal/base/protobuf"
+
+// The tables of ProfilesDictionary by field number; entry 0 of each is the zero value.
+const (
+	tableMappings   = 1
+	tableLocations  = 2
+	tableFunctions  = 3
+	tableLinks      = 4
+	tableStrings    = 5
+	tableAttributes = 6
+	tableStacks     = 7
+)
+
+// entryCost is for an entry whose bytes are held twice: in the table and as a key.
+const entryCost = 160
+
+// Dictionary has the common entries of a message's profiles. Its methods named as an entry return its number.
+type Dictionary struct {
+	tables  [tableStacks + 1]protobuf.Message
+	numbers [tableStacks + 1]map[string]int64
+	take    func(int64) bool // counts bytes of memory; may be nil
+}
+
+// NewDictionary returns an empty Dictionary. It calls take, if not nil, with each entry's memory, bytes.
+func NewDictionary(take func(int64) bool) *Dictionary {
+	d := &Dictionary{take: take}
+	for table := tableMappings; table <= tableStacks; table++ {
+		d.numbers[table] = map[string]int64{}
+		d.add(table, nil)
+	}
+	return d
+}
+
+func (d *Dictionary) add(table int, entry []byte) int64 {
+	if i, ok := d.numbers[table][string(entry)]; ok {
+		return i
+	}
+	if d.take != nil {
+		d.take(int64(2*len(entry)) + entryCost)
+	}
+	d.tables[table].Bytes(table, entry)
+	i := int64(len(d.numbers[table]))
+	d.numbers[table][string(entry)] = i
+	return i
+}
+
+// text is a string's number.
+func (d *Dictionary) text(s string) int64 { return d.add(tableStrings, []byte(valid(s))) }
+
+// Attribute is an attribute's number. value is a string or an int64.
+func (d *Dictionary) Attribute(key string, value any) int64 {
+	var m protobuf.Message
+	m.Int(1, d.text(key))
+	m.Bytes(2, anyValue(value))
+	return d.add(tableAttributes, m)
+}
+
+// Mapping is a part of a file in a process's memory.
+type Mapping struct {
+	Start, Limit, Offset uint64
+	File, BuildID        string
+}
+
+// Mapping is a mapping's number.
+func (d *Dictionary) Mapping(p *Mapping) int64 {
+	var m protobuf.Message
+	m.Int(1, int64(p.Start))
+	m.Int(2, int64(p.Limit))
+	m.Int(3, int64(p.Offset))
+	m.Int(4, d.text(p.File))
+	if p.BuildID != "" {
+		m.Ints(5, []int64{d.Attribute("process.executable.build_id.gnu", p.BuildID)})
+	}
+	return d.add(tableMappings, m)
+}
+
+// Function is a function's number.
+func (d *Dictionary) Function(name, system, file string, startLine int64) int64 {
+	var m protobuf.Message
+	m.Int(1, d.text(name))
+	m.Int(2, d.text(system))
+	m.Int(3, d.text(file))
+	m.Int(4, startLine)
+	return d.add(tableFunctions, m)
+}
+
+// Line is a function's line; Function is a number, or 0.
+type Line struct{ Function, Line, Column int64 }
+
+// Location is a location's number. mapping is a number, or 0; frameType is profile.frame.type, "": none. The innermost
+// inlined call is the first line.
+func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameType string) int64 {
+	var m protobuf.Message
+	m.Int(1, mapping)
+	m.Int(2, int64(addr))
+	for _, l := range lines {
+		var n protobuf.Message
+		n.Int(1, l.Function)
+		n.Int(2, l.Line)
+		n.Int(3, l.Column)
+		m.Bytes(3, n)
+	}
+	if frameType != "" {
+		m.Ints(4, []int64{d.Attribute("profile.frame.type", frameType)})
+	}
+	return d.add(tableLocations, m)
+}
+
+// Link is the number of a link to a span, of trace (16 bytes) and span id (8 bytes).
+func (d *Dictionary) Link(trace, span []byte) int64 {
+	var m protobuf.Message
+	m.Bytes(1, trace)
+	m.Bytes(2, span)
+	return d.add(tableLinks, m)
+}
+
+// Stack is a stack's number. The innermost location is first.
+func (d *Dictionary) Stack(locations []int64) int64 {
+	var m protobuf.Message
+	m.Ints(1, locations)
+	return d.add(tableStacks, m)
+}
+
+// ValueType returns the message.
+func (d *Dictionary) ValueType(typ, unit string) (m protobuf.Message) {
+	m.Int(1, d.text(typ))
+	m.Int(2, d.text(unit))
+	return m
+}
+
+// Message returns the ProfilesDictionary.
+func (d *Dictionary) Message() (m protobuf.Message) {
+	for _, t := range d.tables {
+		m = append(m, t...)
+	}
+	return m
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import (
+	"encoding/binary"
+
+	"prywalk/internal/base/protobuf"
+)
+
+// refs are fields that are indices of a table, or messages with such fields.
+type refs map[int]ref
+
+type ref struct {
+	table int  // of the index, or packed list of indices; 0: the field is a message
+	in    refs // of the message
+}
+
+var (
+	lineRefs      = refs{1: {table: tableFunctions}}
+	valueTypeRefs = refs{1: {table: tableStrings}, 2: {table: tableStrings}}
+	sampleRefs    = refs{1: {table: tableStacks}, 2: {table: tableAttributes}, 3: {table: tableLinks}}
+	profileRefs   = refs{1: {in: valueTypeRefs}, 5: {in: valueTypeRefs}, 11: {table: tableAttributes}}
+
+	// tableRefs refer to tables that are listed after their own here.
+	tableRefs = [tableStacks + 1]refs{
+		tableStacks:     {1: {table: tableLocations}},
+		tableLocations:  {1: {table: tableMappings}, 3: {in: lineRefs}, 4: {table: tableAttributes}},
+		tableMappings:   {4: {table: tableStrings}, 5: {table: tableAttributes}},
+		tableFunctions:  {1: {table: tableStrings}, 2: {table: tableStrings}, 3: {table: tableStrings}},
+		tableAttributes: {1: {table: tableStrings}, 3: {table: tableStrings}},
+	}
+)
+
+type rewriter struct {
+	source   *source
+	out      *Dictionary
+	newIndex [tableStacks + 1]map[uint64]int64
+	second   bool // writes the second message
+	err      error
+}
+
+func (w *rewriter) check(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *rewriter) message(m []byte, indices refs) (out protobuf.Message) {
+	w.check(fields(m, func(f protobuf.Field) error {
+		r, ok := indices[f.Number]
+		switch {
+		case !ok:
+			out = append(out, f.Raw...)
+		case r.table == 0 && f.Wire == protobuf.Bytes:
+			out.Bytes(f.Number, w.message(f.Body, r.in))
+		case f.Wire == protobuf.Varint:
+			out.Int(f.Number, w.entry(r.table, f.Value))
+		default:
+			var list []int64
+			if err := numbers(&f, func(v uint64) { list = append(list, w.entry(r.table, v)) }); err != nil {
+				return err
+			}
+			out.Ints(f.Number, list)
+		}
+		return w.err
+	}))
+	return out
+}
+
+func (w *rewriter) entry(table int, i uint64) int64 {
+	if i == 0 || w.err != nil {
+		return 0
+	}
+	if n, ok := w.newIndex[table][i]; ok {
+		return n
+	}
+	if i >= uint64(len(w.source.tables[table])) {
+		w.check(errDamaged("an index that leads nowhere"))
+		return 0
+	}
+	entry := w.source.tables[table][i]
+	if indices := tableRefs[table]; indices != nil { // nil: no refs
+		entry = w.message(entry, indices)
+	}
+	n := w.out.add(table, entry)
+	if w.newIndex[table] == nil {
+		w.newIndex[table] = map[uint64]int64{}
+	}
+	w.newIndex[table][i] = n
+	return n
+}
+
+func fields(m []byte, f func(protobuf.Field) error) error {
+	for len(m) > 0 {
+		g, rest, err := protobuf.Next(m)
+		if err == nil && g.Number == 0 {
+			err = protobuf.ErrKey
+		}
+		if err != nil {
+			return errDamaged(err.Error())
+		}
+		if err := f(g); err != nil {
+			return err
+		}
+		m = rest
+	}
+	return nil
+}
+
+// numbers takes a packed list or a single number.
+func numbers(f *protobuf.Field, each func(uint64)) error {
+	if f.Wire == protobuf.Varint {
+		each(f.Value)
+		return nil
+	}
+	if f.Wire != protobuf.Bytes {
+		return errDamaged("a list")
+	}
+	for b := f.Body; len(b) > 0; {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return errDamaged("a list")
+		}
+		each(v)
+		b = b[n:]
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otlp
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"testing"
+
+	"prywalk/internal/base/protobuf"
+)
+
+// sampleMessage has two resources with so many samples each, of three points each.
+func sampleMessage(samples int) protobuf.Message {
+	var m protobuf.Message
+	d := NewDictionary(nil)
+	for pid := range int64(2) {
+		var r, about, scope, p protobuf.Message
+		about.Bytes(1, KeyValue("process.pid", pid))
+		r.Bytes(1, about)
+		p.Bytes(1, d.ValueType("cpu", "nanoseconds"))
+		for i := range int64(samples) {
+			var s protobuf.Message
+			at := d.Mapping(&Mapping{Start: 4096, Limit: 1 << 20, File: "/bin/a", BuildID: "abc"})
+			f := d.Function(fmt.Sprint("f", i), "", "a.c", i)
+			loc := d.Location(at, 5000+uint64(i), []Line{{Function: f, Line: i}}, "native")
+			root := d.Location(at, 4096, []Line{{Function: d.Function("main", "", "a.c", 1), Line: 3}}, "native")
+			s.Int(1, d.Stack([]int64{loc, root}))
+			s.Ints(2, []int64{d.Attribute("thread.id", i), d.Attribute("thread.name", "t")})
+			s.Ints(4, []int64{i + 1, 10, 100})
+			s.Fixeds(5, []uint64{1, 2, 3})
+			p.Bytes(2, s)
+		}
+		p.Fixed(3, 77)
+		p.Bytes(7, []byte("0123456789abcdef"))
+		scope.Bytes(2, p)
+		r.Bytes(2, scope)
+		m.Bytes(1, r)
+	}
+	m.Bytes(2, d.Message())
+	return m
+}
+
+func sums(t *testing.T, m []byte) map[string]int64 {
+	t.Helper()
+	s, err := decode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(i uint64) string { return string(s.tables[tableStrings][i]) }
+	number := func(m []byte, number int) (v uint64) {
+		_ = fields(m, func(f protobuf.Field) error {
+			if f.Number == number {
+				v = f.Value
+			}
+			return nil
+		})
+		return v
+	}
+	list := func(m []byte, number int) (l []uint64) {
+		_ = fields(m, func(f protobuf.Field) error {
+			if f.Number == number {
+				return numbers(&f, func(v uint64) { l = append(l, v) })
+			}
+			return nil
+		})
+		return l
+	}
+	out := map[string]int64{}
+	for _, p := range s.samples {
+		key := string(p.parent.parent.parent.fields)
+		for _, l := range list(s.tables[tableStacks][number(p.fields, 1)], 1) {
+			_ = fields(s.tables[tableLocations][l], func(f protobuf.Field) error {
+				if f.Number == 3 {
+					key += " " + text(number(s.tables[tableFunctions][number(f.Body, 1)], 1))
+				}
+				return nil
+			})
+		}
+		for _, a := range list(p.fields, 2) {
+			key += " " + text(number(s.tables[tableAttributes][a], 1))
+		}
+		values, times, _, err := points(p.fields)
+		if err != nil || len(values) != len(times) {
+			t.Fatalf("%d values, %d times, %v", len(values), len(times), err)
+		}
+		for _, v := range values {
+			out[key] += v
+		}
+	}
+	return out
+}
+
+func TestPartsOfAMessageHaveAllOfIt(t *testing.T) {
+	whole := sampleMessage(20)
+	want, got := sums(t, whole), map[string]int64{}
+	parts, largest := 0, 0
+	var divide func(m protobuf.Message)
+	divide = func(m protobuf.Message) {
+		a, b, err := Split(m)
+		if errors.Is(err, ErrSinglePoint) {
+			parts++
+			largest = max(largest, len(m))
+			for k, v := range sums(t, m) {
+				got[k] += v
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		divide(a)
+		divide(b)
+	}
+	divide(whole)
+	if parts != 2*20*3 || !maps.Equal(want, got) {
+		t.Errorf("%d parts; sums\n%v, want\n%v", parts, got, want)
+	}
+	if largest > len(whole)/8 {
+		t.Errorf("a part of one point has %d bytes, the whole %d: entries are kept that it does not use", largest, len(whole))
+	}
+	if n, err := Points(whole); err != nil || n != 120 {
+		t.Errorf("%d points, %v", n, err)
+	}
+}
+
+// A receiver may drop a profile with an id that it has seen.
+func TestDividedProfilesHaveIdsOfTheirOwn(t *testing.T) {
+	a, b, err := Split(sampleMessage(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, d, err := Split(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, m := range []protobuf.Message{a, b, c, d} {
+		s, err := decode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = fields(s.resources[0].children[0].children[0].fields, func(f protobuf.Field) error {
+			if f.Number == 7 {
+				if seen[string(f.Body)] || len(f.Body) != 16 {
+					t.Errorf("id %x", f.Body)
+				}
+				seen[string(f.Body)] = true
+			}
+			return nil
+		})
+	}
+	if len(seen) != 4 {
+		t.Errorf("%d ids", len(seen))
+	}
+}
+
+func FuzzSplit(f *testing.F) {
+	f.Add([]byte(sampleMessage(2)))
+	f.Add([]byte{0x12, 2, 0x3a, 0})
+	f.Fuzz(func(t *testing.T, m []byte) {
+		n, err := Points(m)
+		a, b, splitErr := Split(m)
+		if err != nil || splitErr != nil {
+			return
+		}
+		x, errA := Points(a)
+		y, errB := Points(b)
+		if errA != nil || errB != nil || x+y != n {
+			t.Errorf("%d points, %d and %d in the parts: %v, %v", n, x, y, errA, errB)
+		}
+	})
+}
+
+func FuzzReplies(f *testing.F) {
+	f.Add([]byte{0x0a, 2, 0x08, 3}, []byte{0x0a, 2, 0x08, 3})
+	var long, info protobuf.Message
+	for range 5 { // the last counts
+		long.Int(1, math.MaxInt32-1)
+	}
+	info.Bytes(1, long)
+	f.Add([]byte{}, []byte(info))
+	f.Fuzz(func(t *testing.T, reply, info []byte) {
+		if n, _, err := Rejected(reply); err == nil && n < 0 {
+			t.Errorf("%d rejected", n)
+		}
+		if d, ok := RetryDelay(info); d < 0 || d > 0 && !ok || retryDelay(info) < 0 {
+			t.Errorf("again after %s, %v; %s", d, ok, retryDelay(info))
+		}
+	})
+}

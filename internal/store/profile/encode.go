@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"prywalk/internal/base/protobuf"
+)
+
+// profile.proto, Profile.
+const (
+	fieldSampleType    = 1
+	fieldSample        = 2
+	fieldMapping       = 3
+	fieldLocation      = 4
+	fieldFunction      = 5
+	fieldString        = 6
+	fieldTime          = 9
+	fieldDuration      = 10
+	fieldPeriodType    = 11
+	fieldPeriod        = 12
+	fieldComment       = 13
+	fieldDefaultSample = 14
+	fieldDocURL        = 15
+)
+
+// profile.proto, Sample and Label.
+const (
+	sampleLocations = 1
+	sampleValues    = 2
+	sampleLabel     = 3
+
+	labelKey  = 1
+	labelStr  = 2
+	labelNum  = 3
+	labelUnit = 4
+)
+
+type functionKey struct {
+	name, system, file string
+	start              int
+}
+
+type encoder struct {
+	*frozenTables
+	out       stream
+	strings   stringTable
+	functions map[functionKey]uint64
+	funcList  []functionKey // by id − 1
+	mappings  []mappingFlags
+	labelMsgs [][]byte // by number; nil: not yet encoded
+	used      []bool
+	final     []finalName
+	msg, sub  protobuf.Message
+}
+
+type mappingFlags struct{ used, functions, files, lines, inlined bool }
+
+func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
+	buf := bufio.NewWriterSize(w, 1<<16)
+	e := &encoder{
+		frozenTables: t, out: stream{w: buf}, strings: newStringTable(),
+		functions: map[functionKey]uint64{},
+		mappings:  make([]mappingFlags, len(t.modules)),
+		used:      make([]bool, len(t.locs)),
+	}
+	e.header()
+	e.samples()
+	e.locations(r)
+	e.writeFunctions()
+	e.writeMappings()
+	for _, s := range e.strings.list {
+		e.out.message(fieldString, []byte(s))
+	}
+	if e.out.err != nil {
+		return nil, e.out.err
+	}
+	return e.final, buf.Flush()
+}
+
+func (e *encoder) header() {
+	for _, t := range valueTypes {
+		e.out.message(fieldSampleType, e.valueType(t.name, t.unit))
+	}
+	e.out.message(fieldPeriodType, e.valueType(TypeCPU, Nanoseconds))
+	e.out.int(fieldPeriod, e.meta.Period.Nanoseconds())
+	e.out.int(fieldDefaultSample, e.strings.add(TypeCPU))
+	if !e.meta.Start.IsZero() {
+		e.out.int(fieldTime, e.meta.Start.UnixNano())
+		e.out.int(fieldDuration, max(0, e.end.Sub(e.meta.Start).Nanoseconds()))
+	}
+	for _, c := range e.comments {
+		e.out.int(fieldComment, e.strings.add(c))
+	}
+}
+
+func (e *encoder) valueType(name, unit string) []byte {
+	e.msg = e.msg[:0]
+	e.msg.Int(1, e.strings.add(name))
+	e.msg.Int(2, e.strings.add(unit))
+	return e.msg
+}
+
+func (e *encoder) samples() {
+	e.labelMsgs = make([][]byte, len(e.labels))
+	for i := range e.sums {
+		e.sample(&e.sums[i], false)
+	}
+	err := eachRecord(e.chunks, e.beginGeneration, func(r *record) error {
+		if e.meta.Ring == 0 || r.clip(e.meta.Start.UnixNano()) {
+			e.sample(r, true)
+		}
+		return e.out.err
+	})
+	if lost, ok := errors.AsType[*lostError](err); ok {
+		e.lost = lost
+		e.out.int(fieldComment, e.strings.add(lost.Error()))
+		return
+	}
+	e.out.err = cmp.Or(e.out.err, err)
+}
+
+func (e *encoder) beginGeneration(n int) (err error) {
+	e.labels, err = e.generations[n].labels()
+	e.labelMsgs = make([][]byte, len(e.labels))
+	return err
+}
+
+func (e *encoder) sample(r *record, timed bool) {
+	e.msg = e.msg[:0]
+	e.sub = e.sub[:0]
+	for s := e.stackOfID(r.stack); len(s) > 0; s = s[locSize:] {
+		id := firstLoc(s)
+		e.used[id] = true
+		e.sub = binary.AppendUvarint(e.sub, uint64(id)+1)
+	}
+	e.msg.Bytes(sampleLocations, e.sub)
+	e.sub = e.sub[:0]
+	for _, v := range [...]int64{r.samples, r.wall, r.runqueue, r.cpu} {
+		e.sub = binary.AppendUvarint(e.sub, uint64(v))
+	}
+	e.msg.Bytes(sampleValues, e.sub)
+	if e.labelMsgs[r.labels] == nil {
+		e.labelMsgs[r.labels] = e.labelSet(&e.labels[r.labels])
+	}
+	e.msg = append(e.msg, e.labelMsgs[r.labels]...)
+	if timed {
+		e.numLabel(&e.msg, LabelEnd, r.end, Nanoseconds)
+	}
+	e.out.message(fieldSample, e.msg)
+}
+
+func (e *encoder) labelSet(l *labelSet) []byte {
+	var m protobuf.Message
+	e.numLabel(&m, LabelPID, int64(l.pid), "")
+	if l.tid != 0 {
+		e.numLabel(&m, LabelTID, int64(l.tid), "")
+	}
+	if l.innerPID != 0 {
+		e.numLabel(&m, labelNSPID, int64(l.innerPID), "")
+	}
+	if l.innerTID != 0 {
+		e.numLabel(&m, labelNSTID, int64(l.innerTID), "")
+	}
+	e.label(&m, LabelComm, l.comm)
+	e.label(&m, LabelThread, l.thread)
+	e.label(&m, LabelRole, l.role)
+	e.label(&m, LabelState, l.state)
+	e.label(&m, LabelWait, l.wait)
+	e.label(&m, LabelWaitsFor, l.waitsFor)
+	switch {
+	case l.owner == NoOwner:
+		e.label(&m, LabelOwner, OwnerNoneText)
+	case l.owner != 0:
+		e.numLabel(&m, LabelOwner, int64(l.owner), "")
+	}
+	e.label(&m, LabelTask, l.task)
+	eachPair(l.container, func(key, value string) { e.label(&m, key, value) })
+	eachLabel(l.labels, func(key, value string) { e.label(&m, key, value) })
+	return m
+}
+
+func (e *encoder) label(to *protobuf.Message, key, value string) {
+	if value == "" {
+		return
+	}
+	e.sub = e.sub[:0]
+	e.sub.Int(labelKey, e.strings.add(key))
+	e.sub.Int(labelStr, e.strings.add(value))
+	to.Bytes(sampleLabel, e.sub)
+}
+
+func (e *encoder) numLabel(to *protobuf.Message, key string, value int64, unit string) {
+	e.sub = e.sub[:0]
+	e.sub.Int(labelKey, e.strings.add(key))
+	e.sub.Int(labelNum, value)
+	e.sub.Int(labelUnit, e.strings.add(unit))
+	to.Bytes(sampleLabel, e.sub)
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+
+	"prywalk/internal/base/sample"
+)
+
+const chunkSize = 1 << 16
+
+const maxRecord = 7 * binary.MaxVarintLen64
+
+// In the journal, end is the difference from the chunk's previous record.
+type record struct {
+	stack                             sample.StackID
+	labels                            uint32
+	end, samples, wall, runqueue, cpu int64
+}
+
+type journal struct {
+	chunks      []chunk
+	last        int64
+	generations generations
+	spill       spill
+	spilled     int
+	ring        ring
+}
+
+func newJournal(m *Meta) journal {
+	if m.Ring > 0 { // it is bounded, and a file would grow for ever
+		return journal{ring: ring{length: int64(m.Ring)}}
+	}
+	return journal{spill: spill{dir: m.SpillTo, failed: m.SpillFailed}}
+}
+
+func (j *journal) intervals(f func(*Interval)) error {
+	var labels []labelSet
+	begin := func(n int) (err error) {
+		labels, err = j.generations.all[n].labels()
+		return err
+	}
+	return eachRecord(j.chunks, begin, func(r *record) error {
+		iv := labels[r.labels].interval()
+		iv.Stack, iv.End = r.stack, r.end
+		iv.Samples, iv.Wall, iv.RunQueue, iv.CPU = r.samples, r.wall, r.runqueue, r.cpu
+		f(&iv)
+		return nil
+	})
+}
+
+func (j *journal) append(iv *Interval) {
+	labels, began := j.generations.numberOf(iv, &j.spill)
+	n := len(j.chunks)
+	if n == 0 || began || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
+		j.spillOldest()
+		j.dropOld()
+		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize), generation: len(j.generations.all) - 1})
+		j.last = 0
+		n = len(j.chunks)
+	}
+	c := j.chunks[n-1].bytes
+	c = binary.AppendUvarint(c, uint64(iv.Stack))
+	c = binary.AppendUvarint(c, uint64(labels))
+	c = binary.AppendVarint(c, iv.End-j.last)
+	c = binary.AppendVarint(c, iv.Samples)
+	c = binary.AppendVarint(c, iv.Wall)
+	c = binary.AppendVarint(c, iv.RunQueue)
+	c = binary.AppendVarint(c, iv.CPU)
+	j.chunks[n-1].bytes = c
+	j.chunks[n-1].records++
+	j.chunks[n-1].newest = max(j.chunks[n-1].newest, iv.End)
+	j.last = iv.End
+}
+
+func (j *journal) spillOldest() {
+	if j.spill.enabled() && len(j.chunks)-j.spilled >= maxChunksInMemory {
+		j.spill.write(&j.chunks[j.spilled])
+		if j.chunks[j.spilled].file != nil {
+			j.spilled++
+		}
+	}
+}
+
+// lostError means that intervals could not be read from the spill's file.
+type lostError struct {
+	intervals int
+	err       error // of the first read that failed
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("intervals that could not be read from a temporary file: %d (%v)", e.intervals, e.err)
+}
+
+func (e *lostError) Unwrap() error { return e.err }
+
+// eachRecord calls begin, if not nil, before each generation. Its error is f's, or a
+// [*lostError] after all that could be read.
+func eachRecord(chunks []chunk, begin func(generation int) error, f func(*record) error) error {
+	var r record
+	var buf []byte
+	lost, begun := lostError{}, -1
+	for i := range chunks {
+		c, err := chunks[i].load(&buf)
+		if n := chunks[i].generation; err == nil && begin != nil && n != begun {
+			if err = begin(n); err == nil {
+				begun = n
+			}
+		}
+		if err != nil {
+			lost.intervals += chunks[i].records
+			lost.err = cmp.Or(lost.err, err)
+			continue
+		}
+		r.end = 0
+		for len(c) > 0 {
+			r.stack = sample.StackID(takeUvarint(&c))
+			r.labels = uint32(takeUvarint(&c))
+			r.end += takeVarint(&c)
+			r.samples = takeVarint(&c)
+			r.wall = takeVarint(&c)
+			r.runqueue = takeVarint(&c)
+			r.cpu = takeVarint(&c)
+			if err := f(&r); err != nil {
+				return err
+			}
+		}
+	}
+	if lost.err != nil {
+		return &lost
+	}
+	return nil
+}
+
+// takeUvarint decodes a number and removes it from c. The journal is trusted.
+func takeUvarint(c *[]byte) uint64 {
+	v, n := binary.Uvarint(*c)
+	*c = (*c)[n:]
+	return v
+}
+
+func takeVarint(c *[]byte) int64 {
+	v, n := binary.Varint(*c)
+	*c = (*c)[n:]
+	return v
+}
+
+type sumKey struct {
+	stack  sample.StackID
+	labels uint32
+}
+
+// sums replaces the journal of an aggregating Builder.
+type sums struct {
+	rows  []record
+	index map[sumKey]int
+}
+
+func (s *sums) add(a *record) {
+	k := sumKey{a.stack, a.labels}
+	i, ok := s.index[k]
+	if !ok {
+		if s.index == nil {
+			s.index = map[sumKey]int{}
+		}
+		i = len(s.rows)
+		s.rows = append(s.rows, record{stack: a.stack, labels: a.labels})
+		s.index[k] = i
+	}
+	r := &s.rows[i]
+	r.samples += a.samples
+	r.wall += a.wall
+	r.runqueue += a.runqueue
+	r.cpu += a.cpu
+}
+
+func (s *sums) reindex() {
+	s.index = make(map[sumKey]int, len(s.rows))
+	for i := range s.rows {
+		s.index[sumKey{s.rows[i].stack, s.rows[i].labels}] = i
+	}
+}

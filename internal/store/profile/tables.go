@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"prywalk/internal/base/sample"
+)
+
+// module and synthetic are an index plus one; 0: none.
+type location struct {
+	addr      uint64
+	module    uint32
+	synthetic uint32
+	framesID  FramesID
+	machinery bool
+}
+
+type labelSet struct {
+	pid, tid, innerPID, innerTID int
+	comm, thread, state, wait    string
+	waitsFor, role               string
+	task, labels, container      string
+	owner                        int
+}
+
+// Code of a file is the same at any address: start is 0, bias relative to it.
+type moduleKey struct {
+	start, size, offset, bias uint64
+	path, buildID             string
+	owner                     int
+	file                      FileID
+}
+
+func (m *ModuleInfo) key() moduleKey {
+	k := moduleKey{m.Start, m.End - m.Start, m.FileOffset, m.Bias - m.Start, m.Path, m.BuildID, m.Owner, m.File}
+	if m.Grows {
+		k.size = 0
+	}
+	if m.File != 0 && m.Owner == 0 {
+		k.start = 0
+	}
+	return k
+}
+
+const maxPointers = 1 << 16
+
+// The lists are append-only, so that a copy is consistent, except modules and finalNames.
+type numbered struct {
+	modules    []*ModuleInfo
+	names      []string
+	locs       []location
+	stacks     []string                  // locSize bytes per location, innermost first
+	base       sample.StackID            // number of stacks[0]
+	survivors  map[sample.StackID]string // before base; not changed after the eviction
+	labels     []labelSet
+	frameLists [][]Frame  // by FramesID − 1
+	finalNames []FramesID // may be shorter than locs
+}
+
+type tables struct {
+	numbered
+	// usedByEpoch are the stacks used in this epoch and in the last; nil: no epochs.
+	usedByEpoch [2]map[sample.StackID]struct{}
+
+	byFrames  map[string]FramesID
+	byPointer map[*ModuleInfo]uint32
+	byModule  map[moduleKey]uint32
+	byName    map[string]uint32
+	byLoc     map[location]uint32
+	byStack   map[string]sample.StackID
+	byLabels  map[labelSet]uint32
+	key       []byte
+}
+
+func newTables() tables {
+	return tables{
+		byFrames:  map[string]FramesID{},
+		byPointer: map[*ModuleInfo]uint32{},
+		byModule:  map[moduleKey]uint32{},
+		byName:    map[string]uint32{},
+		byLoc:     map[location]uint32{},
+		byStack:   map[string]sample.StackID{},
+		byLabels:  map[labelSet]uint32{},
+	}
+}
+
+func (t *tables) module(m *ModuleInfo) uint32 {
+	if i, ok := t.byPointer[m]; ok {
+		return i
+	}
+	k := m.key()
+	i, ok := t.byModule[k]
+	switch {
+	case !ok:
+		i = uint32(len(t.modules))
+		t.modules = append(t.modules, m)
+		t.byModule[k] = i
+	case m.Grows && m.End > t.modules[i].End:
+		t.modules[i] = m
+	}
+	if len(t.byPointer) >= maxPointers {
+		clear(t.byPointer)
+	}
+	t.byPointer[m] = i
+	return i
+}
+
+// NumberIn returns the index of x in list, to which it appends a new x. numbers has all indices.
+func NumberIn[T comparable, N int | int32 | uint32](list *[]T, numbers map[T]N, x T) N {
+	n, ok := numbers[x]
+	if !ok {
+		n = N(len(*list))
+		*list = append(*list, x)
+		numbers[x] = n
+	}
+	return n
+}
+
+func (t *tables) nameNumber(s string) uint32 { return NumberIn(&t.names, t.byName, s) }
+
+// loc numbers a location. Addresses of a module with equal frames are one: recompiled functions move.
+func (t *tables) loc(l *Loc) uint32 {
+	numbers := location{framesID: l.FramesID, machinery: l.Machinery}
+	switch {
+	case l.Synthetic != "":
+		numbers.synthetic = t.nameNumber(l.Synthetic) + 1
+	case l.Module != nil:
+		i := t.module(l.Module)
+		numbers.module, numbers.addr = i+1, l.Addr-l.Module.Start+t.modules[i].Start
+	default:
+		numbers.addr = l.Addr
+	}
+	key := numbers
+	if l.FramesID != 0 {
+		key.addr = 0
+	}
+	i, ok := t.byLoc[key]
+	if !ok {
+		i = uint32(len(t.locs))
+		t.locs = append(t.locs, numbers)
+		t.byLoc[key] = i
+	}
+	return i
+}
+
+var noStack = []Loc{{Synthetic: "[no stack]"}}
+
+func (t *tables) stack(stack []Loc) sample.StackID {
+	if len(stack) == 0 {
+		stack = noStack
+	}
+	t.key = t.appendLocs(t.key[:0], stack)
+	return t.internKey()
+}
+
+func (t *tables) stackOf(stack []LocID) sample.StackID {
+	if len(stack) == 0 {
+		return t.stack(nil)
+	}
+	t.key = slices.Grow(t.key[:0], locSize*len(stack))
+	for _, l := range stack {
+		t.key = binary.LittleEndian.AppendUint32(t.key, uint32(l))
+	}
+	return t.internKey()
+}
+
+const locSize = 4
+
+func firstLoc(stack string) uint32 {
+	return uint32(stack[0]) | uint32(stack[1])<<8 | uint32(stack[2])<<16 | uint32(stack[3])<<24
+}
+
+func (t *tables) appendLocs(key []byte, stack []Loc) []byte {
+	key = slices.Grow(key, locSize*len(stack))
+	for i := range stack {
+		key = binary.LittleEndian.AppendUint32(key, t.loc(&stack[i]))
+	}
+	return key
+}
+
+func (t *tables) internKey() sample.StackID {
+	if id, ok := t.byStack[string(t.key)]; ok {
+		t.markUsed(id)
+		return id
+	}
+	s := string(t.key)
+	id := t.base + sample.StackID(len(t.stacks))
+	t.stacks = append(t.stacks, s)
+	t.byStack[s] = id
+	t.markUsed(id)
+	return id
+}
+
+func labelsOf(iv *Interval) labelSet {
+	return labelSet{iv.PID, iv.TID, iv.InnerPID, iv.InnerTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Role,
+		iv.Task, iv.Labels, iv.Container, iv.Owner}
+}
+
+func (l *labelSet) interval() Interval {
+	return Interval{
+		PID: l.pid, TID: l.tid, InnerPID: l.innerPID, InnerTID: l.innerTID, Comm: l.comm, Thread: l.thread, State: l.state,
+		Wait: l.wait, WaitsFor: l.waitsFor, Role: l.role, Task: l.task, Labels: l.labels,
+		Container: l.container, Owner: l.owner,
+	}
+}
+
+func (t *tables) labelNumber(k labelSet) uint32 { return NumberIn(&t.labels, t.byLabels, k) }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package callstack
+
+import (
+	"slices"
+
+	"prywalk/internal/walk/managed"
+)
+
+// Tasks returns a process's tasks without a thread.
+func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList) {
+	for t := range threadsOf(sources) {
+		list := t.Coroutines(w)
+		for i := range list.Tasks {
+			list.Tasks[i].Runtime = t.Name()
+		}
+		all.Tasks = append(all.Tasks, list.Tasks...)
+		all.Changed += list.Changed
+		all.More += list.More
+		all.Unproven += list.Unproven
+		all.Mounted += list.Mounted
+		all.Unlisted += list.Unlisted
+		all.Examined = all.Examined || list.Examined
+		all.Untracked = all.Untracked || list.Untracked
+	}
+	return all
+}
+
+// TaskWait is what the task with a number ([managed.Task.ID]) waits for now; nil: unknown, or it went on.
+func TaskWait(sources []managed.FrameSource, id uint64) (wait *managed.WaitAnswer) {
+	for t := range threadsOf(sources) {
+		if !slices.Contains(t.TaskPlaces(), id) {
+			continue
+		}
+		t.TasksAt([]uint64{id}, CoreWatch{}, func(_ uint64, task managed.Task, ok bool) {
+			if ok && task.ID == id {
+				wait = task.WaitsFor
+			}
+		})
+	}
+	return wait
+}
+
+// CoreWatch is the [managed.Watch] of a core, in which nothing runs.
+type CoreWatch struct{}
+
+// Mark implements [managed.Watch].
+func (CoreWatch) Mark([]int) bool { return true }
+
+// Slept implements [managed.Watch].
+func (CoreWatch) Slept() bool { return true }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/safeopen"
+)
+
+// Core is a process in a core file. Not safe for concurrent use.
+type Core struct {
+	PID           int
+	Comm          string // at most 15 bytes
+	Arch          frames.Arch
+	Signal        int                   // ended or stopped the process; 0: none
+	JITFuncBounds loadedcode.FuncBounds // as in [loadedcode.Process]
+	Sysroot       string                // directory with the files of the core's machine; "": /
+
+	opener     safeopen.Opener
+	size       int64
+	mem        *memory
+	notes      *notes
+	maps       []mapping
+	files      []file // by number − 1
+	loaded     int
+	hasHeaders bool
+	fileParts  []filePart
+	cache      *loadedcode.ImageCache
+	runtimes   *loadedcode.Runtimes
+	space      *frames.Space
+	warnings   []string
+	missing    []string // not found
+	unverified []string
+}
+
+// Open reads the core in r, which must stay usable, of size bytes. sysroot is [Core.Sysroot]. The error wraps an
+// [*Error]; defects of a readable core are in [Core.Warnings].
+func Open(r io.ReaderAt, size int64, sysroot string) (*Core, error) {
+	f, err := elffile.Open(r, size)
+	if err != nil {
+		var head [8]byte
+		n, _ := r.ReadAt(head[:min(int64(len(head)), max(size, 0))], 0)
+		return nil, notCore(head[:n], err)
+	}
+	defer f.Release()
+	if f.Type != elffile.TypeCore {
+		return nil, &Error{"it is a program or library, not a core file", "give a core that the kernel or gcore has written",
+			nil}
+	}
+	c := &Core{Arch: f.Arch(), Sysroot: sysroot, size: size, notes: readNotes(f), cache: loadedcode.NewImageCache(0)}
+	if len(c.notes.threads) == 0 {
+		return nil, errors.Join(c.noThreads(f), c.cache.Close())
+	}
+	c.PID, c.Comm, c.Signal = c.notes.pid, c.notes.comm, c.notes.signal
+	if c.PID == 0 {
+		c.PID = c.notes.threads[0].TID
+	}
+	var missing uint64
+	if c.mem, missing = newMemory(r, f); missing > 0 {
+		c.warn("the core is cut off: its last %d bytes are missing, and stacks that were there cannot be walked; "+
+			"write it with ulimit -c unlimited and enough room on the disk", missing)
+	}
+	c.mem.undumped = c.readFiles
+	c.addModules()
+	return c, nil
+}
+
+func (c *Core) noThreads(f *elffile.File) error {
+	for i := range f.Segments {
+		if s := &f.Segments[i]; s.Type == elffile.SegNote && s.Off+s.FileSize > f.Size() {
+			return &Error{"the core is cut off before its registers", "copy it again, or make room for a whole one", nil}
+		}
+	}
+	return &Error{"the core holds no threads", "give a core that the kernel or gcore has written", nil}
+}
+
+// Threads returns the threads in the core's order, the one with the signal first; read-only.
+func (c *Core) Threads() []Thread { return c.notes.threads }
+
+// Size is the core file's size, in bytes.
+func (c *Core) Size() int64 { return c.size }
+
+// Space returns the executable part of the address space.
+func (c *Core) Space() *frames.Space { return c.space }
+
+// Memory returns the process's memory, from the core, else from files.
+func (c *Core) Memory() frames.Memory { return c.mem }
+
+// Warnings returns the core's defects and the files that do not fit.
+func (c *Core) Warnings() []string {
+	out := slices.Clone(c.warnings)
+	if len(c.missing) > 0 {
+		in := ""
+		if c.Sysroot != "" {
+			in = " in " + c.Sysroot
+		}
+		out = append(out, "not found: "+tabular.List(c.missing, maxListed)+in+
+			"; give --sysroot DIR with the files of the machine that wrote the core")
+	}
+	if len(c.unverified) > 0 {
+		out = append(out, "the core holds nothing to check these files by: "+tabular.List(c.unverified, maxListed)+
+			"; if they are not those that ran, stacks are wrong: write cores with bit 4 of coredump_filter set")
+	}
+	return out
+}
+
+const (
+	maxListed   = 4
+	maxWarnings = 64
+)
+
+func (c *Core) warn(format string, args ...any) {
+	if len(c.warnings) < maxWarnings {
+		c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// Close closes the files. Images are invalid afterwards.
+func (c *Core) Close() error {
+	for i := range c.files {
+		if img := c.files[i].img; img != nil && img.FromMemory {
+			img.Close()
+		}
+	}
+	return c.cache.Close()
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cpython
+
+import (
+	"prywalk/internal/base/languages"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
+)
+
+// # Locks held by frames
+//
+// A threading.Lock does not store its owner. A frame inside of "with lock:" keeps the bound __exit__, from 3.14 on the
+// lock, on its value stack; the exception table (3.11 on) gives the depth below which all values are alive. The lock
+// object (Modules/_threadmodule.c) has two forms.
+//
+// With a semaphore: the RLock until 3.13, the Lock until 3.13.0. A thread that waits for an RLock has it on the value
+// stack of its innermost frame.
+//
+//	16  lock_lock: address of the semaphore of its waiters
+//	24  RLock: owner, as of pthread_self; Lock: a list
+//	32  RLock: count; Lock: locked, a byte
+//
+// With a PyMutex (Include/cpython/lock.h), at which its waiters are parked ([interpreter.parkedAt]):
+//
+//	16  PyMutex, a byte; bit 0: locked
+//	24  RLock: owner, as of pthread_self
+
+const (
+	codeExceptions = 40
+	methodSelf     = 24
+
+	lockWord   = 16
+	lockOwner  = 24
+	lockCount  = 32
+	lockLocked = 32
+
+	pyMutexLocked = 1
+)
+
+// lockType is a type of locks, zero for other types.
+type lockType struct {
+	class     string
+	isPyMutex bool
+}
+
+var lockClasses = map[string]string{"_thread.lock": languages.PythonLock, "_thread.RLock": languages.PythonRLock}
+
+// pyMutexSizes are tp_basicsize of the types with a PyMutex. With a semaphore a Lock has 40 bytes, an RLock 48.
+var pyMutexSizes = map[string]uint64{languages.PythonLock: 24, languages.PythonRLock: 40}
+
+const (
+	maxHolders = 128 // frames of a walk
+	maxValues  = 64  // of a frame's stack
+	maxRLocks  = 1 << 12
+	maxTypes   = 1 << 12
+)
+
+type locks struct {
+	*interpreter
+	chain  *frameChain
+	names  *threadNames
+	types  map[uint64]lockType
+	rlocks map[uint64]uint64 // RLocks by semaphore
+}
+
+func (l *locks) forget() { l.types, l.rlocks = nil, nil }
+
+func (l *locks) held() (out []managed.HeldLock) {
+	c := l.chain
+	if l.minor < 11 || l.headExtra != 0 || c.broken || c.state == 0 || !c.IsLive() {
+		return nil
+	}
+	for i := range c.frames[:min(len(c.frames), maxHolders)] {
+		out = l.holds(&c.frames[i], i == 0, out)
+	}
+	if !c.Sample.Live.Unchanged() {
+		return nil
+	}
+	return out
+}
+
+// holds appends the locks that a frame is inside of, and notes the innermost frame's RLocks.
+func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []managed.HeldLock {
+	size := uint32(l.read64(f.code + uint64(l.codeFirstLine) - 4))
+	locals := uint32(l.read64(f.code + uint64(l.codeFirstLine) + 4))
+	if size > maxValues || locals > 1<<12 {
+		return out
+	}
+	table, ok := l.chain.codes.readBytes(l.read64(f.code + codeExceptions))
+	if !ok {
+		return out
+	}
+	alive := liveDepth(table, f.offset/2)
+	if !innermost {
+		size = uint32(alive)
+	}
+	for i := range min(int(size), maxValues) {
+		value := l.read64(f.at+uint64(l.frameLocals)+8*(uint64(locals)+uint64(i))) & l.frameMask
+		lock, typ := l.lockOf(value)
+		if typ.class == languages.PythonRLock && !typ.isPyMutex {
+			l.noteRLock(lock)
+		}
+		if typ.class == "" || i >= alive || !l.isTaken(lock, typ) {
+			continue
+		}
+		h := managed.HeldLock{Word: l.waitersWord(lock, typ), Class: typ.class}
+		if c, _ := l.chain.codes.resolve(f.code); c != nil {
+			at := c.frame(l.minor, f.offset)
+			h.Function, h.File, h.Line = at.Function, at.File, at.Line
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+func (l *locks) lockOf(value uint64) (lock uint64, typ lockType) {
+	if value < 1<<12 || value%8 != 0 {
+		return 0, typ
+	}
+	if typ = l.lockType(value); typ.class != "" {
+		return value, typ
+	}
+	self := l.read64(value + methodSelf)
+	if self < 1<<12 || self%8 != 0 {
+		return 0, typ
+	}
+	return self, l.lockType(self)
+}
+
+func (l *locks) lockType(object uint64) lockType {
+	at := l.read64(object + objectType)
+	if typ, known := l.types[at]; known || at < 1<<12 {
+		return typ
+	}
+	if l.types == nil {
+		l.types = map[uint64]lockType{}
+	}
+	typ := lockType{class: lockClasses[l.typeFullName(at)]}
+	typ.isPyMutex = typ.class != "" && l.read64(at+typeSize) == pyMutexSizes[typ.class]
+	if len(l.types) < maxTypes {
+		l.types[at] = typ
+	}
+	return typ
+}
+
+// waitersWord returns [managed.HeldLock.Word].
+func (l *locks) waitersWord(lock uint64, typ lockType) uint64 {
+	if typ.isPyMutex {
+		return lock + lockWord
+	}
+	return l.read64(lock + lockWord)
+}
+
+func (l *locks) isTaken(lock uint64, typ lockType) bool {
+	switch {
+	case typ.isPyMutex:
+		return l.read64(lock+lockWord)&pyMutexLocked != 0
+	case typ.class == languages.PythonRLock:
+		return l.read64(lock+lockCount) != 0
+	}
+	return l.read64(lock+lockLocked)&0xff != 0
+}
+
+func (l *locks) noteRLock(lock uint64) {
+	if l.rlocks == nil || len(l.rlocks) > maxRLocks {
+		l.rlocks = map[uint64]uint64{}
+	}
+	l.rlocks[l.read64(lock+lockWord)] = lock
+}
+
+func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
+	lock, word := l.rlocks[q.Word], q.Word
+	if lock == 0 {
+		if word = l.parkedAt(q); word == 0 {
+			return w, false
+		}
+		lock = word - lockWord
+	}
+	typ := l.lockType(lock)
+	if typ.class == "" || l.waitersWord(lock, typ) != word {
+		return w, false
+	}
+	w = managed.WaitAnswer{Kind: waits.Semaphore, Class: typ.class, Address: word, Timed: q.Timed}
+	if typ.class != languages.PythonRLock {
+		return w, true
+	}
+	w.Kind = waits.Mutex
+	owner, taken := l.read64(lock+lockOwner), l.isTaken(lock, typ)
+	if th := l.chain.threads.byPthread(owner); th != nil && taken && q.Live != nil && q.Live.Unchanged() {
+		l.names.setOwner(&w, th)
+	}
+	return w, true
+}
+
+// liveDepth returns how many stack values are certainly alive at an instruction (Objects/exception_handling_notes.txt).
+// Entries are start, length, target, depth<<1|flag, 6 bits a byte; bit 7 marks an entry's first byte, bit 6 all but a
+// number's last.
+func liveDepth(table []byte, instruction int) int {
+	for len(table) > 0 {
+		var entry [4]int
+		for i := range entry {
+			var ok bool
+			if entry[i], table, ok = varint(table); !ok {
+				return 0
+			}
+		}
+		if instruction >= entry[0] && instruction < entry[0]+entry[1] {
+			return min(entry[3]>>1, maxValues)
+		}
+	}
+	return 0
+}
+
+func varint(b []byte) (n int, rest []byte, ok bool) {
+	for i, c := range b {
+		if n = n<<6 | int(c&63); n > 1<<30 {
+			return 0, nil, false
+		}
+		if c&64 == 0 {
+			return n, b[i+1:], true
+		}
+	}
+	return 0, nil, false
+}

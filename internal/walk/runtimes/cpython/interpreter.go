@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cpython
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/walk/managed"
+)
+
+type interpreter struct {
+	layout
+	types
+	version     string
+	module      *frames.Module
+	hidesModule bool           // the file contains only the interpreter
+	at, size    uint64         // _PyRuntime
+	evalLoop    []managed.Span // before 3.11
+	host        managed.Host
+}
+
+// types are addresses; 0: unknown.
+type types struct {
+	codeType, dictType, unicodeType, moduleType, longType uint64
+
+	coroutineTypes [3]uint64
+}
+
+func (in *interpreter) findTypes() {
+	for name, at := range map[string]*uint64{
+		"PyDict_Type": &in.dictType, "PyUnicode_Type": &in.unicodeType, "PyModule_Type": &in.moduleType,
+		"PyLong_Type": &in.longType, "PyCoro_Type": &in.coroutineTypes[0], "PyGen_Type": &in.coroutineTypes[1],
+		"PyAsyncGen_Type": &in.coroutineTypes[2],
+	} {
+		*at, _, _ = in.host.Symbol(in.module, name)
+	}
+}
+
+func (in *interpreter) owns(m *frames.Module) bool {
+	return managed.SameModule(m, in.module)
+}
+
+func (in *interpreter) inEvalLoop(pc uint64) bool {
+	return slices.ContainsFunc(in.evalLoop, func(s managed.Span) bool { return s.Has(pc) })
+}
+
+func (in *interpreter) isIdle(state, first uint64) bool {
+	return first == 0 || first-state < uint64(in.threadSize) // its own _PyCFrame (3.11, 3.12) or sentinel (3.15)
+}
+
+func (in *interpreter) frame(at, code, instr uint64) pyFrame {
+	code &= in.frameMask
+	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(in.codeBytecode)))}
+}
+
+func (in *interpreter) read64(addr uint64) uint64 {
+	v, _ := managed.ReadWord(in.host, addr)
+	return v
+}
+
+func (in *interpreter) textOf(mem interface{ Read(uint64, []byte) int }, addr uint64) (string, bool) {
+	var b [maxTextHead]byte
+	head := b[:in.textCompact]
+	if addr == 0 || mem.Read(addr, head) != len(head) {
+		return "", false
+	}
+	n, state := binary.LittleEndian.Uint64(head[textLength+in.headExtra:]), head[textState+in.headExtra]
+	kind, compact, ascii := uint64(state>>2&7), state&(1<<5) != 0, state&(1<<6) != 0
+	if n > maxText || !compact || kind != 1 && kind != 2 && kind != 4 {
+		return "", false
+	}
+	from := uint64(in.textCompact)
+	if ascii {
+		from = uint64(in.textASCII)
+	}
+	text := make([]byte, n*kind)
+	if len(text) > 0 && mem.Read(addr+from, text) != len(text) {
+		return "", false
+	}
+	return decodeText(text, int(kind)), true
+}

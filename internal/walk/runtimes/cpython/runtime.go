@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cpython
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/walk/managed"
+)
+
+// Runtime is the Python interpreter of a process. It implements [managed.Threads].
+type Runtime struct {
+	managed.Base
+	managed.BaseThreads
+	*interpreter
+	view    managed.View
+	threads *threads
+	codes   codes
+	*merge
+	gil   gil
+	names *threadNames
+	locks *locks
+	joins joins
+	plan  *managed.Plan
+
+	followed *taskReader
+}
+
+var _ managed.Threads = (*Runtime)(nil)
+
+func newParts(i *interpreter) *Runtime {
+	r := &Runtime{interpreter: i, threads: &threads{interpreter: i}}
+	r.codes = codes{interpreter: i, View: &r.view}
+	r.merge = &merge{frameChain: &frameChain{interpreter: i, View: &r.view, threads: r.threads, codes: &r.codes}}
+	r.names = &threadNames{interpreter: i, threads: r.threads}
+	r.gil = gil{interpreter: i, threads: r.threads, names: r.names}
+	r.locks = &locks{interpreter: i, chain: r.frameChain, names: r.names}
+	r.joins = joins{interpreter: i, names: r.names}
+	return r
+}
+
+// Name implements [managed.Runtime].
+func (r *Runtime) Name() string { return "CPython " + r.version }
+
+// Module implements [managed.Runtime].
+func (r *Runtime) Module() *frames.Module { return r.module }
+
+// Attach implements [managed.Runtime].
+func (r *Runtime) Attach(h managed.Host) bool {
+	r.host = h
+	endGreenlets(h)
+	m := managed.ModuleAgain(h, r.module)
+	if m == nil {
+		return false
+	}
+	r.module = m
+	return true
+}
+
+// Forget implements [managed.Runtime].
+func (r *Runtime) Forget() {
+	r.codes.kept.Forget()
+	r.threads.forget()
+	r.names.forget()
+	r.locks.forget()
+	r.joins.forget()
+}
+
+// Plan implements [managed.FrameSource].
+func (r *Runtime) Plan() *managed.Plan { return r.plan }
+
+// Anchor implements [managed.FrameSource]: the thread state.
+func (r *Runtime) Anchor(tid int, threadPointer uint64) (uint64, bool) {
+	return r.threads.anchor(tid, threadPointer)
+}
+
+// Begin implements [managed.FrameSource].
+func (r *Runtime) Begin(s *managed.Sample) {
+	r.codes.Begin(s)
+	r.codes.kept.Begin(s.At)
+	r.merge.begin()
+}
+
+// Symbolize implements [managed.FrameSource].
+func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
+	c := r.codes.kept.Of(ref.Cookie)
+	if ref.Kind != kindCode || c == nil {
+		return append(out, managed.Frame{}), managed.Freed
+	}
+	return append(out, c.frame(r.minor, int(int32(ref.Position)))), managed.Checked
+}
+
+// Waiting implements [managed.Threads], for locks, the interpreter lock and joins.
+func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
+	if w, ok := r.locks.waiting(q); ok {
+		return w, true
+	}
+	if r.gil.retryFind() {
+		r.makePlan()
+	}
+	if w, ok := r.gil.waiting(q); ok {
+		return w, true
+	}
+	return r.joins.waiting(q)
+}
+
+// ThreadName implements [managed.Threads].
+func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names.nameOf(tid) }
+
+// HeldLocks implements [managed.Threads].
+func (r *Runtime) HeldLocks() []managed.HeldLock { return r.locks.held() }

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fixedframe
+
+import (
+	"slices"
+	"sort"
+
+	"prywalk/frames"
+	"prywalk/internal/walk/managed"
+)
+
+// FrameRules has the rule sources of one runtime's code. A nil source has no rules.
+type FrameRules struct {
+	// Early is asked before the analysis of instructions, Late after it.
+	Early, Late frames.RuleSource
+	// File is for the runtime's file, where call frame information is wrong.
+	File frames.RuleSource
+
+	process *process
+	forget  func() // drops what other mappings make invalid
+}
+
+// Update sets the current mappings and invalidates earlier rules.
+func (r *FrameRules) Update(h managed.Host) {
+	if r.process.Host = h; r.forget != nil {
+		r.forget()
+	}
+}
+
+// Kind describes a runtime.
+type Kind struct {
+	Name string
+	// Marker is a symbol that only this runtime exports.
+	Marker string
+	// Entry is the exported function that enters the runtime's code, or "".
+	Entry string
+	make  func(*process) *FrameRules
+}
+
+// The runtimes.
+var (
+	LuaJIT = &Kind{Name: "LuaJIT", Marker: "luaJIT_setmode", make: newLuaJIT}
+	BEAM   = &Kind{Name: "Erlang", Marker: "erts_dirty_process_main", Entry: "process_main", make: newBeam}
+	PyPy   = &Kind{Name: "PyPy", Marker: "pypy_execute_source", make: newPyPy}
+
+	kinds = []*Kind{LuaJIT, BEAM, PyPy}
+)
+
+// New returns the [FrameRules] of module lib; nil if unknown.
+func New(k *Kind, lib *frames.Module, h managed.Host) *FrameRules {
+	if h.Arch() != frames.X86_64 {
+		return nil
+	}
+	p := &process{Host: h, lib: lib}
+	if k.Entry != "" {
+		if s := h.OwnSymbols(lib, k.Entry); len(s) > 0 {
+			p.entry = s[0].Addr
+		}
+	}
+	r := k.make(p)
+	if r != nil {
+		r.process = p
+	}
+	return r
+}
+
+type process struct {
+	managed.Host
+	lib   *frames.Module
+	entry uint64 // run-time address of [Kind.Entry]'s function, or 0
+}
+
+func (p *process) moduleAt(addr uint64) *frames.Module {
+	mods := p.Modules()
+	i := sort.Search(len(mods), func(i int) bool { return mods[i].End > addr })
+	if i == len(mods) || mods[i].Start > addr {
+		return nil
+	}
+	return mods[i]
+}
+
+func (p *process) isGenerated(addr uint64) bool {
+	m := p.moduleAt(addr)
+	return m != nil && m.Generated
+}
+
+func (p *process) callBefore(ret uint64) (call frames.Call, in *frames.Module, ok bool) {
+	m := p.moduleAt(ret - 1)
+	if m == nil || m.Calls == nil {
+		return call, nil, false
+	}
+	call, ok = m.Calls.CallBefore(ret - m.Bias)
+	call.Target += m.Bias
+	return call, m, ok
+}
+
+func (p *process) followsCall(ret uint64) bool {
+	_, _, ok := p.callBefore(ret)
+	return ok
+}
+
+func (p *process) followsFileCall(ret uint64) bool {
+	_, m, ok := p.callBefore(ret)
+	return ok && !m.Generated
+}
+
+// oneCall returns the CFA if exactly one of the words follows a direct call of target.
+func (p *process) oneCall(mem frames.Memory, from uint64, words int, target uint64) (cfa, unread uint64, ok bool) {
+	for i := range uint64(words) {
+		at := from + 8*i
+		ret, readable := mem.Word(at)
+		if !readable {
+			return 0, at, false
+		}
+		if !p.followsCallOf(ret, target) {
+			continue
+		}
+		if ok {
+			return 0, 0, false
+		}
+		cfa, ok = at+8, true
+	}
+	return cfa, 0, ok
+}
+
+func (p *process) followsCallOf(ret, target uint64) bool {
+	call, m, ok := p.callBefore(ret)
+	return ok && !m.Generated && call.Direct && call.Target == target
+}
+
+// In bytes.
+const (
+	maxText  = 64 << 20
+	textPart = 64 << 10
+)
+
+// eachText calls f with overlapping parts of a module's code until it returns true.
+func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64, code []byte) (enough bool)) {
+	b := make([]byte, textPart)
+	for at := m.Start; at < m.End && at-m.Start < maxText; at += textPart - overlap {
+		n := p.Read(at, b[:min(uint64(len(b)), m.End-at)])
+		if n == 0 || f(at, b[:n]) {
+			return
+		}
+	}
+}
+
+// newFrame makes the rule of a frame in which all other registers are lost.
+func newFrame(find managed.FindFrame) *managed.VerifiedRule {
+	p := managed.NewVerifiedRule(find, nil)
+	for _, reg := range compactX86 {
+		p.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleUndefined}
+	}
+	return p
+}
+
+type ruleFunc func(q frames.Query) (frames.Rule, *frames.Row, bool)
+
+// Rule implements [frames.RuleSource].
+func (f ruleFunc) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) { return f(q) }
+
+// In the order of [frames.Rule.Saved].
+var compactX86 = func() []uint8 {
+	regs := frames.X86_64.CompactRegs()
+	return regs[:slices.Index(regs[:], frames.NoReg)]
+}()

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fixedframe
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+	"prywalk/internal/walk/managed"
+)
+
+// pypy finds the frames of PyPy's JIT code. Loops and bridges have a frame of fixed size with its own address and kind,
+// for vmprof. Routines that they call have only a return address.
+//
+// Source: rpython/jit/backend/x86/arch.py (FRAME_FIXED_SIZE) and assembler.py (_call_header, _call_header_vmprof,
+// _call_footer).
+type pypy struct {
+	*process
+	frame  *managed.VerifiedRule
+	places map[uint64]pypyPlace // by pc
+}
+
+// In bytes below the CFA.
+var pypySaved = map[uint8]int64{frames.X86RBP: 96, frames.X86RBX: 88, frames.X86R12: 80, frames.X86R13: 72,
+	frames.X86R14: 64, frames.X86R15: 56}
+
+// sub rsp, …; mov [rsp + 96], rbp
+var pypyPrologue = []byte{0x48, 0x81, 0xec, pypyFrame, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x60}
+
+var pypyCallR11 = [...]byte{0x41, 0xff, 0xd3}
+
+var pypySaveRegs = [...]struct {
+	code []byte
+	reg  uint8
+}{
+	{[]byte{0x48, 0x89, 0x5c, 0x24, 0x68}, frames.X86RBX},
+	{[]byte{0x4c, 0x89, 0x64, 0x24, 0x70}, frames.X86R12},
+	{[]byte{0x4c, 0x89, 0x6c, 0x24, 0x78}, frames.X86R13},
+	{[]byte{0x4c, 0x89, 0xb4, 0x24, 0x80, 0, 0, 0}, frames.X86R14},
+	{[]byte{0x4c, 0x89, 0xbc, 0x24, 0x88, 0, 0, 0}, frames.X86R15},
+}
+
+// From sp.
+const (
+	pypyFrame = 184 // return address
+	pypySelf  = 160 // the frame's own address
+	pypyKind  = 168
+	pypyJIT   = 3 // VMPROF_JITTED_TAG
+)
+
+const (
+	maxPyPyWords  = 32      // searched below a frame
+	pypyEntry     = 128     // bytes
+	pypyRoutine   = 2 << 10 // bytes
+	maxPyPyPlaces = 1 << 12
+)
+
+type pypyStage uint8
+
+const (
+	pypyBody  pypyStage = iota
+	pypyTop             // return address at sp
+	pypyEnter           // incomplete
+)
+
+type pypyPlace struct {
+	stage pypyStage
+	kept  uint32 // bits of the saved registers, at pypyEnter
+}
+
+func newPyPy(p *process) *FrameRules {
+	y := &pypy{process: p, places: map[uint64]pypyPlace{}}
+	y.frame = managed.NewVerifiedRule(y.prove, nil)
+	for reg := range pypySaved {
+		y.frame.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: pypyReg{y, reg}}
+	}
+	return &FrameRules{Early: y.frame, forget: func() { clear(y.places) }}
+}
+
+func (p *pypy) placeAt(pc uint64) pypyPlace {
+	if at, ok := p.places[pc]; ok {
+		return at
+	}
+	if len(p.places) >= maxPyPyPlaces {
+		clear(p.places)
+	}
+	at := p.readPlace(pc)
+	p.places[pc] = at
+	return at
+}
+
+func (p *pypy) readPlace(pc uint64) pypyPlace {
+	m := p.moduleAt(pc)
+	if m == nil {
+		return pypyPlace{}
+	}
+	var b [pypyEntry + 16]byte
+	before := int(min(pc-m.Start, pypyEntry))
+	code := b[:p.Read(pc-uint64(before), b[:before+len(pypyPrologue)])]
+	if len(code) <= before {
+		return pypyPlace{}
+	}
+	if code[before] == 0xc3 || bytes.HasPrefix(code[before:], pypyPrologue) {
+		return pypyPlace{stage: pypyTop}
+	}
+	entry := bytes.LastIndex(code[:min(before+len(pypyPrologue)-1, len(code))], pypyPrologue)
+	if entry < 0 {
+		return pypyPlace{}
+	}
+	done, place := code[entry:before], pypyPlace{stage: pypyEnter}
+	if len(done) >= len(pypyPrologue) {
+		place.kept = 1 << frames.X86RBP
+	}
+	for _, k := range &pypySaveRegs {
+		i := bytes.Index(done, k.code)
+		if i < 0 {
+			return place
+		}
+		done, place.kept = done[i+len(k.code):], place.kept|1<<k.reg
+	}
+	return pypyPlace{}
+}
+
+func isPyPyFrame(mem frames.Memory, at uint64) (ok bool, unread uint64) {
+	self, readable := mem.Word(at + pypySelf)
+	if !readable {
+		return false, at + pypySelf
+	}
+	if self != at {
+		return false, 0
+	}
+	kind, readable := mem.Word(at + pypyKind)
+	if !readable {
+		return false, at + pypyKind
+	}
+	return kind == pypyJIT, 0
+}
+
+func (p *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
+	sp, known := regs.Get(frames.X86RSP)
+	if !known {
+		return 0, 0, false
+	}
+	switch p.placeAt(regs.PC).stage {
+	case pypyTop:
+		cfa = sp + 8
+	case pypyEnter:
+		cfa = sp + pypyFrame + 8
+	default:
+		if cfa, unread, ok = p.bodyCFA(regs.PC, sp, mem); !ok {
+			return 0, unread, false
+		}
+	}
+	ret, readable := mem.Word(cfa - 8)
+	if !readable {
+		return 0, cfa - 8, false
+	}
+	return cfa, 0, p.followsCall(ret)
+}
+
+// bodyCFA is for code after the entry, or in a routine called by compiled code.
+func (p *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
+	called := false // a word is or was a return address
+	for at, last := sp, uint64(0); at <= sp+8*maxPyPyWords; at += 8 {
+		found, lacks := isPyPyFrame(mem, at)
+		switch {
+		case lacks != 0:
+			return 0, lacks, false
+		case found && at > sp && p.calledFrom(last, pc, at-8-sp):
+			return at, 0, true
+		case found:
+			return at + pypyFrame + 8, 0, !called
+		}
+		if last, ok = mem.Word(at); !ok {
+			return 0, at, false
+		}
+		called = called || p.followsCall(last)
+	}
+	return 0, 0, false
+}
+
+// calledFrom reports whether ret follows a compiled call of the routine at pc. A call by r11 counts with at most one
+// word pushed: compiled code makes more room.
+func (p *pypy) calledFrom(ret, pc, pushed uint64) bool {
+	call, m, ok := p.callBefore(ret)
+	if !ok || !m.Generated || call.Direct {
+		return ok && m.Generated && pc-call.Target < pypyRoutine
+	}
+	var b [len(pypyCallR11)]byte
+	return pushed <= 8 && p.Read(ret-uint64(len(b)), b[:]) == len(b) && b == pypyCallR11
+}
+
+type pypyReg struct {
+	y   *pypy
+	reg uint8
+}
+
+// Eval implements [frames.Expr].
+func (r pypyReg) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, bool) {
+	sp, _ := regs.Get(frames.X86RSP)
+	begin, place := cfa-8-pypyFrame, r.y.placeAt(regs.PC)
+	whole := place.stage == pypyBody && begin >= sp && begin < cfa
+	if whole {
+		whole, _ = isPyPyFrame(mem, begin)
+	}
+	if whole || place.kept>>r.reg&1 != 0 {
+		return mem.Word(cfa - uint64(pypySaved[r.reg]))
+	}
+	return regs.Get(r.reg)
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import "prywalk/internal/walk/managed"
+
+// Processors take 16 numbers each (runtime/proc.go, _GoidCacheBatch), not all used.
+const goidsTaken = 1 << 16
+
+// AllTasks implements [managed.Scheduler].
+func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
+	all, err := r.goroutines()
+	r.forgetQueues() // were read for another list
+	if err != nil {
+		return nil, err
+	}
+	parents, labels := haveParents(all), map[uint64]map[string]string{}
+	out := make([]managed.TaskRecord, len(all))
+	for i := range all {
+		g, t := &all[i], &out[i]
+		t.Object = g.Addr
+		g.fill(t, r.program.host.Arch())
+		t.System = r.isSystem(g)
+		t.Wait = r.waitReason(g)
+		if parents {
+			t.Parent = g.Parent
+		}
+		if _, known := labels[g.Labels]; !known {
+			labels[g.Labels] = r.LabelsAt(g.Labels)
+		}
+		t.Labels = labels[g.Labels]
+	}
+	return out, nil
+}
+
+// Reread implements [managed.Scheduler].
+func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
+	g, ok := r.read(t.Object)
+	if !ok || g.ended() || g.ID != t.ID {
+		t.OnThread = true
+		return false
+	}
+	before, wait := t.Words, t.Wait
+	g.fill(t, r.program.host.Arch())
+	if t.Words != before {
+		t.Wait = r.waitReason(&g)
+		return false
+	}
+	t.Wait = wait
+	return true
+}
+
+// haveParents reports whether g has parentGoid, as since Go 1.21. Precondition: all is sorted by number.
+func haveParents(all []Goroutine) (found bool) {
+	for i := range all {
+		p := all[i].Parent
+		if p > all[len(all)-1].ID+goidsTaken || all[i].ID == 1 && p != 0 {
+			return false
+		}
+		found = found || p != 0
+	}
+	return found
+}

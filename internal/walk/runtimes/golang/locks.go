@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/walk/managed"
+)
+
+const maxLockPCs = 1 << 14
+
+// lockFinder finds the locks that frames hold ([funcs.findLocksX86]).
+type lockFinder struct {
+	program *program
+	held    map[uint64]*heldLocksX86 // by pc
+}
+
+// HeldLocks implements [managed.Scheduler].
+func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr) (out []managed.TaskLock) {
+	if l.program.host.Arch() != frames.X86_64 {
+		return nil
+	}
+	t, bias := l.program.tableAt(pc)
+	if t == nil {
+		return nil
+	}
+	known := l.held[pc]
+	if known == nil {
+		known = t.findLocksX86(pc - bias)
+		if l.held == nil {
+			l.held = map[uint64]*heldLocksX86{}
+		}
+		if len(l.held) < maxLockPCs {
+			l.held[pc] = known
+		}
+	}
+	for i := range known.held {
+		h, f := &known.held[i], lockFrame{l.program, bias, sp, awaited}
+		addr, ok := known.value(f, h.lock, 0)
+		if !ok || addr <= 1<<16 {
+			continue
+		}
+		read := h.read
+		if h.method.node != 0 {
+			entry, _ := known.value(f, h.method, 0)
+			var take bool
+			if take, read, _ = lockMethod(t.functionAt(entry - bias)); !take {
+				continue
+			}
+		}
+		out = append(out, managed.TaskLock{Address: addr, Read: read, Taken: h.at + bias})
+	}
+	return out
+}
+
+type lockFrame struct {
+	*program
+	bias, sp, awaited uint64
+}

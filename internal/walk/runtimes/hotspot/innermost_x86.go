@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+	"prywalk/internal/code/x86"
+)
+
+func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if !b.isFrameComplete(pc) {
+		return frames.Rule{}, nil, false
+	}
+	if v.inStaticCallStub(b, pc) {
+		return framelessRule()
+	}
+	around := v.code(pc-aroundBytes, 2*aroundBytes)
+	switch state := osrFrameState(around, aroundBytes, 8*b.frameWords); {
+	case state == frameNone || state == frameOpen && inPollPiece(around, aroundBytes, b):
+		return framelessRule()
+	case state == framePushed:
+		return frameRule(16), nil, true
+	case state == frameBare:
+		return ruleRABelowCFA(8*b.frameWords, frames.RegRule{})
+	case inDeoptPiece(around, aroundBytes, pc):
+		return frameRule(8 * (b.frameWords + 1)), nil, true
+	}
+	return v.ruleByPath(b, pc)
+}
+
+func (b *blob) isFrameComplete(pc uint64) bool {
+	return b.frameWords > 0 && b.completeAt >= 0 && pc >= b.begin+uint64(b.completeAt)
+}
+
+// ruleByPath follows the path to the method's return, or recognizes a jump to an exception stub.
+func (v *VM) ruleByPath(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxStubCode)
+	if len(all) <= len(jneOverReturn) {
+		return frames.Rule{}, nil, false
+	}
+	before, code := all[:len(jneOverReturn)], all[len(jneOverReturn):]
+	if rule, row, ok := ruleInMethodsExceptionStub(before, code); ok {
+		return rule, row, true
+	}
+	if jumpsToExceptionStub(before, code, b.end-pc) {
+		return framelessRule()
+	}
+	return v.ruleByReturnPath(b, pc, 8*(b.frameWords+wordsPushed(code)))
+}
+
+func (v *VM) inCallStub(b *blob, pc uint64) bool {
+	if v.arm64 != nil {
+		return v.arm64.InCallStub(b.piece(), pc)
+	}
+	return b.isFrameComplete(pc) && v.inStaticCallStub(b, pc)
+}
+
+// inStaticCallStub recognizes a static call stub after a method (CompiledStaticCall, to_interp_stub), frameless: mov
+// rbx, imm64; jmp.
+func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
+	const load = 10
+	code := v.code(pc-load, 2*load+5)
+	if len(code) < 2*load+5 {
+		return false
+	}
+	jump := code[load:]
+	switch {
+	case bytes.HasPrefix(jump, movRBX) && jump[load] == opJump:
+		jump, pc = jump[load:], pc+load
+	case jump[0] != opJump || !bytes.HasPrefix(code, movRBX):
+		return false
+	}
+	to := pc + 5 + uint64(int64(int32At(jump[1:])))
+	return to < b.begin || to >= b.end || to == pc // to itself: unlinked
+}
+
+// ruleInMethodHandleAdapter is for an adapter of MethodHandles::generate_method_handle_dispatch, which may remove an
+// argument.
+func (v *VM) ruleInMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
+	if around := v.code(pc-2, 4); len(around) == 4 && (removesArgument(around) || removesArgument(around[1:])) {
+		return ruleRAInReg(frames.X86RAX, frames.X86R13, 0)
+	}
+	return ruleRAAtSP(frames.X86R13, 0, frames.MethodHeuristic)
+}
+
+// removesArgument matches pop rax; pop reg; push rax.
+func removesArgument(code []byte) bool {
+	return code[0] == opPop && code[1]&^7 == opPop && code[2] == opPush
+}
+
+func (v *VM) ruleInInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	c, ok := v.codeletAt(b, pc)
+	if !ok {
+		return frames.Rule{}, nil, false
+	}
+	code := v.code(pc-removalBytes, 2*removalBytes)
+	if len(code) < removalBytes+1 {
+		return frames.Rule{}, nil, false
+	}
+	removal := lastRemoval(code)
+	if !removal.whole {
+		if rule, row, throws := v.ruleInExceptionRemoval(pc); throws {
+			return rule, row, row != nil
+		}
+	}
+	switch {
+	case !removal.found && c.entry:
+		return v.ruleInEntry(&c, pc)
+	case !removal.found:
+		return interpretedRule()
+	case !removal.whole:
+		return frames.Rule{}, nil, false
+	case removal.since <= removal.pops:
+		return ruleRAAtSP(removal.sender, 0, frames.MethodCFI)
+	case removal.since <= removal.moves:
+		return ruleRAInReg(removal.raReg, removal.sender, 0)
+	default:
+		return ruleRAInReg(removal.raReg, frames.X86RSP, 0)
+	}
+}
+
+func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
+	state, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
+	pushed := int32(8 * state.words)
+	switch {
+	case !throws || state.words < 0:
+		return rule, nil, throws
+	case state.stored && state.sender != 0:
+		rule, row, _ = ruleRAAtSP(state.sender, 0, frames.MethodCFI)
+	case state.stored:
+		row = callerRow(frames.X86RSP, pushed)
+		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
+		rule, row, _ = byRow(row, frames.MethodCFI)
+	case state.sender != 0:
+		rule, row, _ = ruleRAInReg(frames.X86RDX, state.sender, 0)
+	default:
+		rule, row, _ = ruleRAInReg(frames.X86RDX, frames.X86RSP, pushed)
+	}
+	return rule, row, true
+}
+
+// ruleInExceptionStub is for the stub that finds a handler, with the return address in rdx:
+//
+//	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 8; pop rdx; ...; jmp
+func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	code := v.code(b.begin, b.end-b.begin)
+	leaves := bytes.Index(code, exceptionEnds)
+	if !bytes.HasPrefix(code, exceptionBegins) || leaves < 0 || b.frameWords <= 0 {
+		return frames.Rule{}, nil, false
+	}
+	popped := leaves + len(exceptionEnds)
+	switch off := int(pc - b.begin); {
+	case off == 0, off >= popped:
+		return ruleRAInReg(frames.X86RDX, frames.X86RSP, 0)
+	case off == 1, off == popped-1:
+		return framelessRule()
+	case off < len(exceptionBegins):
+		return ruleRABelowCFA(16, frames.RegRule{})
+	}
+	return frameRule(8 * b.frameWords), nil, true
+}
+
+// ruleInEntry is for a method entry:
+//
+//	...                  return address at sp, caller's sp in r13
+//	pop rax              in rax; locals are pushed
+//	lea r14, [...]
+//	...
+//	push rax             at sp
+//	push rbp
+//	mov rbp, rsp
+//	push r13             frame complete
+func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
+	code := v.code(c.begin, c.end-c.begin)
+	off := int(pc - c.begin)
+	if off >= 3 && off < len(code) && isIntrinsicEnd(code[off-3:]) {
+		return ruleRAInReg(x86.DWARF[code[off+1]&7], frames.X86RSP, 0)
+	}
+	if rest := code[min(off, len(code)):]; isIntrinsicEnd(rest) {
+		return ruleRAInReg(x86.DWARF[rest[4]&7], frames.X86R13, 0)
+	}
+	prologue := bytes.Index(code, interpreterPrologue)
+	pops := -1
+	if prologue > 0 {
+		pops = bytes.LastIndex(code[:prologue], popRAXLeaR14)
+	}
+	if pops < 0 {
+		return v.ruleInIntrinsic(c, pc)
+	}
+	pushes := off - (prologue - 1) // since push rax
+	switch {
+	case off <= pops:
+		if rule, row, ok := v.ruleInIntrinsic(c, pc); ok {
+			return rule, row, ok
+		}
+		return ruleRAAtSP(frames.X86R13, 0, frames.MethodHeuristic) // or popped, to throw
+	case pushes <= 0:
+		return ruleRAInReg(frames.X86RAX, frames.X86R13, 0)
+	case pushes == 1:
+		return ruleRAAtSP(frames.X86R13, 0, frames.MethodCFI)
+	case pushes == 2:
+		return ruleRAAtSP(frames.X86R13, 8, frames.MethodCFI)
+	case pushes <= len(interpreterPrologue)-1: // rbp is set, r13 not stored
+		row := callerRow(frames.X86R13, 0)
+		row.RA, row.Regs[frames.X86RBP] = interpreted.RA, interpreted.Regs[frames.X86RBP]
+		return byRow(row, frames.MethodCFI)
+	}
+	return interpretedRule()
+}
+
+// ruleInIntrinsic is for an intrinsic, with the caller's sp in r13.
+func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
+	r, ok := v.analysis.ReturnAddress(pc, c.begin, c.end)
+	if !ok || r.RA.Kind == frames.RuleReg {
+		return frames.Rule{}, nil, false
+	}
+	row := callerRow(frames.X86R13, 0)
+	row.RA = r.RA
+	return byRow(row, frames.MethodHeuristic)
+}
+
+// ruleInAdapter follows the path from the adapter's entry. To compiled code (sharedRuntime_x86_64.cpp,
+// gen_i2c_adapter):
+//
+//	mov rax, [rsp]; mov r11, rsp; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11
+//	mov r11, rsp; pop rax; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11            since JDK 21
+//
+// To the interpreter, after checks and calls (gen_c2i_adapter):
+//
+//	pop rax; mov r13, rsp; sub rsp, ...; push rax or mov [rsp], rax; ...; jmp
+//	lea r13, [rsp + 8]; pop rax; sub rsp, ...; push rax; ...; jmp                        since JDK 21
+func (v *VM) ruleInAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+	r, ok := v.analysis.ReturnAddress(q.PC, b.begin, b.end)
+	if !ok || q.SPOnly && (r.Reg != frames.X86RSP || r.RA.Kind == frames.RuleRegOffset && r.RA.Reg != frames.X86RSP) {
+		return frames.Rule{}, nil, false
+	}
+	row := callerRow(r.Reg, int32(r.Off))
+	row.RA = r.RA
+	return byRow(row, frames.MethodCFI)
+}
+
+const regR11 = 11 // DWARF number
+
+func (v *VM) ruleInForwardException(ret uint64) (frames.Rule, bool) {
+	code := v.code(ret, maxForward)
+	size := int32(8)
+	switch {
+	case !bytes.Contains(code, forwardsEnds):
+		return frames.Rule{}, false
+	case bytes.HasPrefix(code, forwardsAligned):
+		size = 16
+	case !bytes.HasPrefix(code, forwards):
+		return frames.Rule{}, false
+	}
+	r := frameRule(size)
+	r.Saved[0] = 0
+	return r, true
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"prywalk/frames"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
+)
+
+type readCache struct {
+	managed.Pages
+	process   reader
+	readParts func([]frames.Region) int // or nil
+	inUse     bool
+	since     int64 // before the first read, CLOCK_MONOTONIC ns
+}
+
+type reader struct {
+	managed.Reader
+	count int
+}
+
+// Read implements [managed.Reader].
+func (r *reader) Read(addr uint64, b []byte) int {
+	r.count++
+	return r.Reader.Read(addr, b)
+}
+
+// begin drops pages read before after. Until bypass, reads go through the cache. since precedes the oldest read
+// (CLOCK_MONOTONIC ns).
+func (c *readCache) begin(after int64) (since int64) {
+	if c.inUse = true; c.since == 0 || c.since < after {
+		c.drop()
+	}
+	if c.since == 0 {
+		c.since = procmem.Now()
+	}
+	return c.since
+}
+
+func (c *readCache) bypass() { c.inUse = false }
+
+func (c *readCache) drop() {
+	c.since = 0
+	c.Reset(&c.process)
+}
+
+func (c *readCache) reread() {
+	c.since = procmem.Now()
+	c.process.count++
+	c.Reread(&c.process, c.readParts)
+}
+
+// memory reads values, 0 after an error, which stays in failed until the next [codeCache.memory].
+type memory struct {
+	from   managed.Reader
+	failed bool
+	buf    [8]byte
+	text   [maxName]byte
+	window [2048]byte
+}
+
+func (m *memory) bytes(addr uint64, b []byte) bool {
+	if m.failed || m.from.Read(addr, b) != len(b) {
+		m.failed = true
+		clear(b)
+	}
+	return !m.failed
+}
+
+func (m *memory) word(addr uint64) uint64 {
+	m.bytes(addr, m.buf[:8])
+	return binary.LittleEndian.Uint64(m.buf[:8])
+}
+
+func (m *memory) int32(addr uint64) int32 {
+	m.bytes(addr, m.buf[:4])
+	return int32(binary.LittleEndian.Uint32(m.buf[:4]))
+}
+
+func (m *memory) name(addr uint64) string {
+	b := m.text[:]
+	if m.failed || addr == 0 {
+		return ""
+	}
+	n := m.from.Read(addr, b)
+	if n <= 0 {
+		m.failed = true
+		return ""
+	}
+	text, _, _ := bytes.Cut(b[:n], []byte{0})
+	return string(text)
+}
+
+func wordAt(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+func int32At(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import "prywalk/internal/walk/waits"
+
+func (t *waiters) readStatus(id threadID) (object uint64, status uint32, ok bool) {
+	object, ok = t.threadObject(id)
+	if !ok || !t.learnFields(object) {
+		return 0, 0, false
+	}
+	holder := object
+	if t.fields.holder != 0 {
+		if holder, ok = t.readReference(object + t.fields.holder); !ok || holder == 0 {
+			return 0, 0, false
+		}
+	}
+	m := t.vm.memory()
+	status = uint32(m.int32(holder + t.fields.status))
+	return object, status, !m.failed
+}
+
+// waitByStatus returns the wait of a thread that sleeps or is parked, by its status bits; false for others.
+func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
+	object, status, ok := t.readStatus(id)
+	if !ok {
+		return w, false
+	}
+	w.timed = status&statusTimed != 0
+	switch {
+	case status&statusSleeping != 0:
+		w.kind = waits.Sleep
+		return w, true
+	case status&statusParked == 0:
+		return w, false
+	}
+	w.kind = waits.Park
+	if blocker, ok := t.readReference(object + t.fields.blocker); ok && blocker != 0 {
+		w.object, w.class = blocker, t.classOf(blocker)
+	}
+	return w, true
+}
+
+// threadObject returns the thread's java.lang.Thread; false: it is unreadable, or the thread runs a virtual thread.
+func (t *waiters) threadObject(id threadID) (uint64, bool) {
+	ref := id.object
+	m := t.vm.memory()
+	if t.layout.fields["JavaThread::_threadObj"].handle {
+		ref = m.word(ref)
+	}
+	if t.layout.has(wantVirtual) {
+		if handle := m.word(id.thread + t.layout.offset(wantVirtual[0])); handle != 0 && m.word(handle) != ref {
+			return 0, false
+		}
+	}
+	if m.failed {
+		return 0, false
+	}
+	c, ok := t.readColours()
+	object, valid := t.resolve(c, ref)
+	return object, ok && valid && object != 0 && t.isThread(object)
+}
+
+func (t *waiters) learnFields(object uint64) bool {
+	f := &t.fields
+	if f.searched {
+		return f.status != 0
+	}
+	if !t.oops.known && !t.learnOops() {
+		return false
+	}
+	f.searched = true
+	var ok bool
+	if f.blocker, ok = t.fieldOffset(t.oops.thread, "parkBlocker", "Ljava/lang/Object;"); !ok {
+		return false
+	}
+	if f.thread, ok = t.fieldOffset(t.oops.thread, "eetop", "J"); !ok {
+		return false
+	}
+	f.number, _ = t.fieldOffset(t.oops.thread, "tid", "J")
+	if f.status, ok = t.fieldOffset(t.oops.thread, "threadStatus", "I"); ok {
+		return true
+	}
+	if f.holder, ok = t.fieldOffset(t.oops.thread, "holder", "Ljava/lang/Thread$FieldHolder;"); !ok {
+		return false
+	}
+	holder, ok := t.readReference(object + f.holder)
+	klass := t.klassOf(holder, t.oops.header)
+	if !ok || t.className(klass) != "java/lang/Thread$FieldHolder" {
+		f.searched = false
+		return false
+	}
+	f.status, ok = t.fieldOffset(klass, "threadStatus", "I")
+	return ok
+}

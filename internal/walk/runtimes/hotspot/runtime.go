@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"cmp"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/heuristics"
+	"prywalk/internal/walk/managed"
+)
+
+// Runtime is the Java virtual machine (JVM) of a process.
+type Runtime struct {
+	managed.Base
+	managed.BaseThreads
+	lib            *frames.Module
+	host           managed.Host
+	vm             *VM // nil: not readable yet
+	analysis       *heuristics.Source
+	tries          int
+	openError      error
+	startupSources []*startupSource
+	// refused: a walk ended because the JVM was starting.
+	refused bool
+}
+
+const maxTries = 8
+
+const libjvm = "libjvm.so"
+
+// Detect is a [managed.Detector].
+func Detect(h managed.Host) (managed.Runtime, error) {
+	lib := findJVM(h.Modules())
+	if lib == nil {
+		return nil, nil
+	}
+	return &Runtime{lib: lib, analysis: analysisOf(h)}, nil
+}
+
+// analysisOf returns the host's analysis of instructions, or one without answers.
+func analysisOf(h managed.Host) *heuristics.Source {
+	return cmp.Or(h.CodeAnalysis(), heuristics.New(heuristics.Options{}))
+}
+
+func findJVM(mods []*frames.Module) *frames.Module {
+	for _, m := range mods {
+		if filepath.Base(m.Name) == libjvm {
+			return m
+		}
+	}
+	return nil
+}
+
+// Attach implements [managed.Runtime]. A [startupSource] decides on code of unknown origin.
+func (r *Runtime) Attach(h managed.Host) bool {
+	mods := h.Modules()
+	if lib := findJVM(mods); lib != r.lib {
+		return false
+	}
+	r.host = h
+	r.startupSources = slices.DeleteFunc(r.startupSources, func(s *startupSource) bool {
+		return !slices.Contains(mods, s.module) || !s.inUse()
+	})
+	r.tryOpen()
+	for _, m := range mods {
+		if m.Generated && m.Owner == nil && !r.hasStartupSource(m) {
+			source := &startupSource{runtime: r, module: m, otherSources: m.Sources}
+			m.Sources = []frames.RuleSource{source}
+			r.startupSources = append(r.startupSources, source)
+		}
+	}
+	for _, source := range r.startupSources {
+		source.decideOwner()
+	}
+	return true
+}
+
+func (r *Runtime) tryOpen() {
+	if r.vm == nil && r.tries < maxTries {
+		r.tries++
+		r.vm, r.openError = New(r.host, r.lib)
+	}
+}
+
+// Name implements [managed.Runtime], such as "HotSpot 17.0.15".
+func (r *Runtime) Name() string {
+	if r.vm == nil {
+		return productName
+	}
+	return r.vm.Version()
+}
+
+// Incomplete implements [managed.Runtime].
+func (r *Runtime) Incomplete() error {
+	if r.vm == nil {
+		return r.openError
+	}
+	if err := r.vm.Incomplete(); err != nil {
+		return err
+	}
+	return r.vm.frameSource().err
+}
+
+// Changed implements [managed.Runtime].
+func (r *Runtime) Changed() bool {
+	if r.retryRefused() {
+		return true
+	}
+	return r.vm != nil && r.vm.Changed()
+}
+
+// Forget implements [managed.Runtime].
+func (r *Runtime) Forget() {
+	if r.vm != nil {
+		r.vm.Forget()
+		r.vm.frameSource().forget()
+	}
+}
+
+// Begin implements [managed.FrameSource].
+func (r *Runtime) Begin(s *managed.Sample) {
+	if r.vm != nil {
+		r.vm.frameSource().begin(s)
+	}
+}
+
+// ManagedFrames implements [managed.FrameSource].
+func (r *Runtime) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+	if r.vm == nil {
+		return out, false
+	}
+	return r.vm.frameSource().managedFrames(f, out)
+}
+
+// End implements [managed.FrameSource].
+func (r *Runtime) End() managed.Health { return managed.Matched }
+
+// Symbolize implements [managed.FrameSource].
+func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
+	return r.javaFrames().symbolize(ref, l, out)
+}
+
+// ThreadName implements [managed.Threads].
+func (r *Runtime) ThreadName(tid int) (string, bool) { return r.javaFrames().threadName(tid) }
+
+// Role implements [managed.Threads].
+func (r *Runtime) Role(tid int, name string) (string, bool) { return r.javaFrames().role(tid, name) }
+
+// Waiting implements [managed.Threads].
+func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
+	return r.javaFrames().waiting(q)
+}
+
+// Coroutines implements [managed.Threads].
+func (r *Runtime) Coroutines(managed.Watch) (list managed.TaskList) {
+	if v := r.virtualThreads(); v != nil {
+		list = v.list()
+	}
+	return list
+}
+
+// TaskPlaces implements [managed.Threads]: a place is a virtual thread's number.
+func (r *Runtime) TaskPlaces() []uint64 {
+	v := r.virtualThreads()
+	if v == nil {
+		return nil
+	}
+	if v.begin() {
+		v.find()
+	}
+	return slices.Collect(maps.Keys(v.objects))
+}
+
+// TasksAt implements [managed.Threads].
+func (r *Runtime) TasksAt(places []uint64, _ managed.Watch, yield func(place uint64, t managed.Task, ok bool)) {
+	v := r.virtualThreads()
+	if v == nil || !v.learnt {
+		return
+	}
+	v.patience = batchPatience
+	for batch := range slices.Chunk(places, virtualBatch) {
+		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
+			yield(id, *t, result == virtualRead)
+		})
+	}
+}
+
+// virtualThreads may return nil.
+func (r *Runtime) virtualThreads() *virtualThreads {
+	j := r.javaFrames()
+	if !j.threadsReady() || !j.waiters.ready() {
+		return nil
+	}
+	if j.virtual == nil {
+		j.virtual = &virtualThreads{waiters: &j.waiters, java: j}
+	}
+	return j.virtual
+}
+
+// Postponed implements [managed.Threads].
+func (r *Runtime) Postponed() (postponed bool) {
+	if j := r.javaFrames(); j != nil {
+		postponed, j.threads.postponed = j.threads.postponed, false
+	}
+	return postponed
+}
+
+// javaFrames may return nil, whose methods have no answers.
+func (r *Runtime) javaFrames() *javaFrames {
+	if r.vm == nil {
+		return nil
+	}
+	return r.vm.frameSource()
+}
+
+// Rule implements [frames.RuleSource].
+func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if r.unproven() {
+		r.refused = true
+		return frames.Rule{}, nil, false
+	}
+	if r.vm == nil {
+		return frames.Rule{}, nil, false
+	}
+	if rule, row, ok := r.vm.Rule(q); ok {
+		return rule, row, true
+	}
+	if pc, ok := r.vm.afterRestore(q); ok {
+		rule, row, ok := r.byInstructions(frames.Query{PC: pc})
+		return rule, row, ok && row == nil && rule.CFAReg == frames.X86RBP
+	}
+	return frames.Rule{}, nil, false
+}
+
+func (r *Runtime) byInstructions(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	return r.analysis.Rule(q)
+}
+
+// Blob names the code blob at pc.
+func (r *Runtime) Blob(pc uint64) string {
+	if r.vm == nil {
+		return ""
+	}
+	return r.vm.blobName(pc)
+}
+
+// routineSource has the rules of assembly.
+type routineSource struct{ *Runtime }
+
+// Rule implements [frames.RuleSource].
+func (r routineSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if r.vm == nil {
+		return frames.Rule{}, nil, false
+	}
+	return r.vm.Routine(q)
+}
+
+// FuncRange implements [heuristics.Functions].
+func (r *Runtime) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if r.vm == nil {
+		return 0, 0, false
+	}
+	return r.vm.FuncRange(pc)
+}

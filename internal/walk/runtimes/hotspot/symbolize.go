@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"strings"
+
+	"prywalk/internal/walk/managed"
+)
+
+func (j *javaFrames) symbolize(r managed.Ref, l managed.Live, out []managed.Frame) (
+	[]managed.Frame, managed.Certainty,
+) {
+	if j == nil || j.vm.nameLayout == nil {
+		return out, managed.Freed
+	}
+	var ok bool
+	switch r.Kind {
+	case refCompiled:
+		out, ok = j.describeCompiled(r, out)
+	case refInterpreted:
+		out, ok = j.describeInterpreted(r, out)
+	case refStub:
+		out, ok = append(out, managed.Frame{Function: j.stubName(r), Type: "stub"}), true
+	}
+	switch {
+	case !ok:
+		return out, managed.Freed
+	case l != nil && l.Unchanged():
+		return out, managed.SameMemory
+	}
+	return out, managed.Checked
+}
+
+func (j *javaFrames) describeInterpreted(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
+	m := j.methods.methodAt(r.Object)
+	if m == nil || m.cookie != r.Cookie {
+		return out, false
+	}
+	f := j.methods.frameOf(m, int32(min(r.Position, noBytecode-1)), "interpreted")
+	if r.Position == noBytecode {
+		f.Line = f.StartLine
+	}
+	if m.bytecodeSize == 0 {
+		f.Type = "native"
+	}
+	return append(out, f), true
+}
+
+func (j *javaFrames) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
+	nm := j.compiled.byStart[r.Object]
+	if nm == nil || nm.cookie() != r.Cookie || !j.readCalls(nm, r.Position) {
+		return out, false
+	}
+	calls := j.compiled.calls
+	isNew := nm.since >= j.validity.copiedAt
+	for i, c := range calls {
+		m := j.methods.methodAt(c.method)
+		if m == nil {
+			return out, false
+		}
+		isNew = isNew || m.since >= j.validity.copiedAt
+		f := j.methods.frameOf(m, c.bci, nm.tier())
+		f.Inlined = i < len(calls)-1
+		out = append(out, f)
+	}
+	return out, !isNew || !j.validity.doubted() // replaced meanwhile
+}
+
+func (j *javaFrames) readCalls(nm *nmethod, position uint64) bool {
+	j.vm.cached.begin(j.validity.copiedAt)
+	defer j.vm.cached.bypass()
+	j.compiled.callsAt(nm, position)
+	return !j.compiled.unread
+}
+
+func (nm *nmethod) tier() string {
+	switch {
+	case nm.native:
+		return "native"
+	case nm.compLevel < 4:
+		return "c1"
+	}
+	return "c2"
+}
+
+func (n *methodNames) frameOf(m *method, bci int32, tier string) managed.Frame {
+	f := managed.Frame{Function: m.name, File: m.file, Type: tier, StartLine: m.firstLine}
+	if f.Line = f.StartLine; bci > 0 {
+		f.Line = n.lineAt(m, bci)
+	}
+	return f
+}
+
+func (j *javaFrames) stubName(r managed.Ref) string {
+	j.vm.cached.begin(j.validity.copiedAt)
+	defer j.vm.cached.bypass()
+	switch r.Position {
+	case atCallStub:
+		return "call_stub"
+	case atStaticCallStub:
+		return "static_call_stub"
+	}
+	m := j.vm.memory()
+	if r.Position >= atCodelet {
+		return "Interpreter (" + strings.TrimSpace(m.name(r.Object)) + ")"
+	}
+	return j.vm.blobName(r.Object)
+}

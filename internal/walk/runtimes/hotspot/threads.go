@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"slices"
+
+	"prywalk/internal/base/languages"
+	"prywalk/internal/host/procmem"
+)
+
+// A listed thread leads to its kernel id and java.lang.Thread (threadnames.go).
+
+var wantThread = []string{
+	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
+	"InstanceKlass::_constants",
+	"Array<u2>::_data",
+}
+
+var (
+	wantThreadList = [][]string{
+		{"ThreadsSMRSupport::_java_thread_list", "ThreadsList::_length", "ThreadsList::_threads"}, // since 10
+		{"Threads::_thread_list", "JavaThread::_next"},
+	}
+	wantKlassAt   = [][]string{{"oopDesc::_metadata._compressed_klass"}, {"oopDesc::_compressed_klass"}}
+	wantOSThread  = [][]string{{"JavaThread::_osthread"}, {"Thread::_osthread"}}
+	wantFieldInfo = [][]string{
+		{"InstanceKlass::_fieldinfo_stream"}, // since 21
+		{"InstanceKlass::_fields", "InstanceKlass::_java_fields_count"},
+	}
+	wantActive = [][]string{{"CollectedHeap::_is_stw_gc_active"}, {"CollectedHeap::_is_gc_active"}}
+	wantOops   = [][]string{
+		{"CompressedOops::_base", "CompressedOops::_shift"},
+		{"CompressedOops::_narrow_oop._base", "CompressedOops::_narrow_oop._shift"},
+		{"Universe::_narrow_oop._base", "Universe::_narrow_oop._shift"},
+	}
+	wantKlasses = [][]string{
+		{"CompressedKlassPointers::_base", "CompressedKlassPointers::_shift"},
+		{"CompressedKlassPointers::_narrow_klass._base", "CompressedKlassPointers::_narrow_klass._shift"},
+		{"Universe::_narrow_klass._base", "Universe::_narrow_klass._shift"},
+	}
+)
+
+var threadAlternatives = [][][]string{wantThreadList, wantKlassAt, wantOSThread, wantFieldInfo, wantActive, wantOops,
+	wantKlasses}
+
+var wantThreads = append([][]string{wantThread}, slices.Concat(append(threadAlternatives, wantColours)...)...)
+
+type threadLayout struct {
+	*layout
+	list, fieldInfo, oops, klasses []string
+	osThread, active, klassAt      string
+}
+
+const maxThreadOffset = 1 << 15
+
+// threadLayout chooses the alternatives; false: incomplete.
+func (l *layout) threadLayout() (*threadLayout, bool) {
+	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives,
+		func(sets [][]string) bool { return l.firstComplete(sets) == nil }) {
+		return nil, false
+	}
+	t := &threadLayout{
+		layout: l, list: l.firstComplete(wantThreadList), fieldInfo: l.firstComplete(wantFieldInfo),
+		oops: l.firstComplete(wantOops), klasses: l.firstComplete(wantKlasses),
+		osThread: l.firstComplete(wantOSThread)[0], active: l.firstComplete(wantActive)[0],
+		klassAt: l.firstComplete(wantKlassAt)[0],
+	}
+	for _, name := range slices.Concat(wantThreads...) {
+		if l.offset(name) > maxThreadOffset {
+			return nil, false
+		}
+	}
+	return t, true
+}
+
+const (
+	maxThreads = 1 << 16
+	listEvery  = 1e8 // between reads, ns
+)
+
+type threads struct {
+	vm          *VM
+	methods     *methodNames
+	layout      *threadLayout // nil: not chosen yet
+	incomplete  bool          // fields are missing
+	list        uint64
+	listReadAt  int64 // CLOCK_MONOTONIC ns
+	byTID       map[int]threadID
+	absent      map[int]bool // not in the list
+	lastNames   map[int]provenName
+	oops        oops
+	forwardings forwardings
+	// postponed: a requested name could not be proven.
+	postponed bool
+	buf       [8 * 128]byte
+	// noPause: no collection stopped the threads at the query's start.
+	collected int32
+	noPause   bool
+}
+
+type provenName struct {
+	id   threadID
+	name string
+}
+
+// threadID identifies a thread; addresses and ids are reused.
+type threadID struct {
+	thread, osThread, object uint64
+	tid                      int
+}
+
+func (j *javaFrames) threadName(tid int) (name string, ok bool) {
+	if !j.threadsReady() {
+		return "", false
+	}
+	return j.threads.name(tid)
+}
+
+// role is by the list of the last name query. A listed thread with a collector's name is the program's. The JVM's own
+// Java threads are recognized by name.
+func (j *javaFrames) role(tid int, name string) (string, bool) {
+	if !j.threadsReady() {
+		return "", false
+	}
+	role := languages.JVMThread(name)
+	if _, java := j.threads.byTID[tid]; java && role == languages.RoleGC {
+		role = languages.RoleApplication
+	}
+	return role, true
+}
+
+func (j *javaFrames) threadsReady() bool {
+	if j == nil || j.vm.nameLayout == nil || j.threads.incomplete {
+		return false
+	}
+	t := &j.threads
+	if t.layout == nil {
+		t.byTID, t.absent, t.lastNames = map[int]threadID{}, map[int]bool{}, map[int]provenName{}
+		l, ok := j.vm.layout.threadLayout()
+		if t.layout = l; !ok {
+			t.incomplete = true
+			return false
+		}
+	}
+	return true
+}
+
+// name returns the proven name, or the last proven one.
+func (t *threads) name(tid int) (string, bool) {
+	known, ok := t.beginQuery(tid)
+	defer t.vm.cached.bypass()
+	if !ok {
+		delete(t.lastNames, tid)
+		return "", false
+	}
+	id, ok := t.identify(known.thread)
+	if !ok || id.tid != tid {
+		delete(t.lastNames, tid)
+		return "", false
+	}
+	if name, ok := t.proveName(id); ok {
+		if len(t.lastNames) >= maxThreads {
+			clear(t.lastNames)
+		}
+		t.lastNames[tid] = provenName{id, name}
+		return name, true
+	}
+	t.postponed = true
+	last := t.lastNames[tid]
+	return last.name, last.id == id
+}
+
+func (t *threads) evictEnded() {
+	for tid := range t.lastNames {
+		if _, lives := t.byTID[tid]; !lives {
+			delete(t.lastNames, tid)
+		}
+	}
+}
+
+// beginQuery returns the listed thread with a kernel id; false: it is not in the list. Reads go through the cache until
+// the caller's bypass.
+func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
+	t.vm.cached.bypass()
+	t.refreshList(tid)
+	t.collected, t.noPause = t.readCollections() // before anything that a collection may move
+	t.vm.cached.reread()
+	id, ok = t.byTID[tid]
+	t.vm.cached.begin(0)
+	return id, ok
+}
+
+// refreshList reads the list at most every listEvery ns, if it is another one or tid was not looked up in it: a later
+// list can have a freed one's address.
+func (t *threads) refreshList(tid int) {
+	now := procmem.Now()
+	if t.listReadAt != 0 && now-t.listReadAt < listEvery {
+		return
+	}
+	m := t.vm.memory()
+	head := m.word(t.layout.staticAddress(t.layout.list[0]))
+	apart := len(t.layout.list) == 3
+	_, known := t.byTID[tid]
+	if m.failed || apart && head == t.list && (known || t.absent[tid]) {
+		return
+	}
+	if head != t.list || len(t.absent) >= maxThreads {
+		clear(t.absent)
+	}
+	t.listReadAt, t.list = now, head
+	clear(t.byTID)
+	if apart {
+		t.readList(head)
+		if _, known := t.byTID[tid]; !known {
+			t.absent[tid] = true
+		}
+		return
+	}
+	next := t.layout.offset(t.layout.list[1])
+	for i := 0; i < maxThreads && head != 0; i++ {
+		t.add(head)
+		head = t.vm.memory().word(head + next)
+	}
+}
+
+// readList reads a ThreadsList, which the JVM replaces when threads start or end.
+func (t *threads) readList(list uint64) {
+	m := t.vm.memory()
+	count := uint64(uint32(m.int32(list + t.layout.offset(t.layout.list[1]))))
+	at := m.word(list + t.layout.offset(t.layout.list[2]))
+	if m.failed || count > maxThreads {
+		t.list = 0
+		return
+	}
+	for done := uint64(0); done < count; {
+		b := t.buf[:min(8*(count-done), uint64(len(t.buf)))]
+		if !t.vm.memory().bytes(at+8*done, b) {
+			t.list = 0
+			return
+		}
+		for i := 0; i < len(b); i += 8 {
+			t.add(wordAt(b[i:]))
+		}
+		done += uint64(len(b)) / 8
+	}
+}
+
+func (t *threads) add(thread uint64) {
+	if id, ok := t.identify(thread); ok {
+		t.byTID[id.tid] = id
+	}
+}
+
+func (t *threads) identify(thread uint64) (id threadID, ok bool) {
+	if thread == 0 || thread%8 != 0 {
+		return id, false
+	}
+	m := t.vm.memory()
+	id.thread, id.osThread = thread, m.word(thread+t.layout.offset(t.layout.osThread))
+	id.object = m.word(thread + t.layout.offset("JavaThread::_threadObj"))
+	if m.failed || id.osThread == 0 || id.osThread%8 != 0 {
+		return id, false
+	}
+	id.tid = int(m.int32(id.osThread + t.layout.offset("OSThread::_thread_id")))
+	return id, !m.failed && id.tid > 0
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
+)
+
+// # Validity of names
+//
+// Names are read after the copy of the stack. Class memory is reused only after a collection that unloads a class, for
+// a class of a new loader. So data are valid if equal before and after the copy, or without a collection between the
+// state before the copy and now, or if no new loader was seen for newLoadersFor: a new one may have an old one's
+// address. One check serves all objects of a batch, unlike [managed.Prove].
+//
+//	state ── collection ── copy ── names read ── state     doubtful for newLoadersFor after a new loader
+//	state ── copy ── names read ── state                   valid
+//
+// validity decides whether later reads are as of the copy.
+type validity struct {
+	vm       *VM
+	sample   *managed.Sample
+	copiedAt int64 // CLOCK_MONOTONIC ns; 0: unknown
+
+	previous, latest classMemoryState
+	mayBeReused      bool
+	checkedAtRead    int   // 1 + number of reads at the last check without reuse; 0: never
+	newLoadersUntil  int64 // CLOCK_MONOTONIC ns
+}
+
+// For this time after a new class loader more are expected, ns.
+const newLoadersFor = 10e9
+
+// classMemoryState changes when class memory may have been reused.
+type classMemoryState struct {
+	readAt      int64 // CLOCK_MONOTONIC ns
+	collections uint32
+	loaders     uint64 // newest ClassLoaderData
+}
+
+func (v *validity) beginWalk(s *managed.Sample) {
+	v.sample, v.copiedAt, v.mayBeReused, v.checkedAtRead = s, s.At, false, 0
+	v.vm.cached.drop()
+	if v.vm.nameLayout != nil && s.At > v.latest.readAt {
+		v.previous, v.latest = v.latest, v.readClassMemoryState()
+		v.noteLoaders(v.latest)
+	}
+}
+
+func (v *validity) noteLoaders(current classMemoryState) {
+	if v.previous.readAt != 0 && v.previous.loaders != current.loaders {
+		v.newLoadersUntil = current.readAt + newLoadersFor
+	}
+}
+
+// readClassMemoryState reads the process, not the cache.
+func (v *validity) readClassMemoryState() classMemoryState {
+	out, l := classMemoryState{readAt: procmem.Now()}, v.vm.layout
+	m := &v.vm.mem
+	m.from, m.failed = v.vm.host, false
+	heap := m.word(l.staticAddress("Universe::_collectedHeap"))
+	out.loaders = m.word(l.staticAddress("ClassLoaderDataGraph::_head"))
+	out.collections = uint32(m.int32(heap + l.offset("CollectedHeap::_total_collections")))
+	return out
+}
+
+// doubted reports whether memory may have been reused since the copy. It was not if the thread has not run since.
+func (v *validity) doubted() bool {
+	if v.mayBeReused || v.copiedAt == 0 {
+		return v.mayBeReused
+	}
+	reads := v.vm.cached.process.count + 1
+	if v.checkedAtRead == reads {
+		return false
+	}
+	current := v.readClassMemoryState()
+	v.noteLoaders(current)
+	if v.previous.collections != current.collections &&
+		(v.previous.readAt == 0 || current.readAt < v.newLoadersUntil) {
+		live := v.sample.Live
+		v.mayBeReused = live == nil || !live.Unchanged()
+	}
+	v.checkedAtRead = reads
+	return v.mayBeReused
+}
+
+// cookieOf is 0 if the method may have changed since the copy.
+func (v *validity) cookieOf(m *method) uint64 {
+	if m.since >= v.copiedAt && v.doubted() {
+		return 0
+	}
+	return m.cookie
+}
+
+func (v *validity) word(addr uint64) (uint64, bool) { return v.sample.Mem.Word(addr) }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/runtimes/hotspot/arm64"
+)
+
+// VM is the virtual machine of a process, for one goroutine at a time.
+type VM struct {
+	*codeCache
+	nameLayout  *nameLayout // nil: not read yet
+	java        *javaFrames // nil until frameSource
+	version     string
+	arm64       *arm64.Rules // nil on x86-64
+	senderTries int
+}
+
+// UnknownError says why a virtual machine's code is not read.
+type UnknownError struct {
+	Reason string
+	// NotYet reports that the file is still being loaded.
+	NotYet bool
+}
+
+// Error implements error.
+func (e *UnknownError) Error() string {
+	return "the Java virtual machine's code is not known: " + e.Reason +
+		"; its frames are found by their instructions alone"
+}
+
+// New reads the tables of lib, libjvm.so of JDK 8 or later; tested are 8, 11, 17, 21 and 25 to 28. Without
+// [managed.Host.CodeAnalysis] most pushes in compiled code go undetected. The error is an [*UnknownError].
+func New(h managed.Host, lib *frames.Module) (*VM, error) {
+	if h.Arch() != frames.X86_64 && h.Arch() != frames.ARM64 {
+		return nil, &UnknownError{Reason: "it is not one for x86-64 or arm64"}
+	}
+	l, err := readLayout(h, lib)
+	if err != nil {
+		return nil, err
+	}
+	v := &VM{codeCache: newCodeCache(h, l)}
+	if h.Arch() == frames.ARM64 {
+		v.arm64 = &arm64.Rules{Code: v.code}
+	}
+	var ok bool
+	if v.blockBytes, ok = l.headerSize(); !ok {
+		return nil, &UnknownError{Reason: "the header of a piece of code is larger than any known"}
+	}
+	return v, nil
+}
+
+// Changed reports whether cached code is out of date, and then drops it.
+func (v *VM) Changed() bool {
+	changed := v.codeCache.Changed()
+	if changed && v.java != nil {
+		v.java.forgetStubs()
+	}
+	return changed
+}
+
+// Rule implements [frames.RuleSource].
+func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	b, ok := v.find(q.PC)
+	if q.AfterCall && !ok {
+		b, ok = v.find(q.PC - 1)
+	}
+	if !ok {
+		return frames.Rule{}, nil, false
+	}
+	if v.arm64 != nil {
+		return v.ruleARM64(&b, &q)
+	}
+	return v.ruleX86(&b, &q)
+}

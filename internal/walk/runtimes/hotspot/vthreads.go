@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"prywalk/frames"
+	"prywalk/internal/base/languages"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
+)
+
+// # Virtual threads (JDK 21 on)
+//
+//	ThreadContainers ─► sets of virtual threads                 threadsets.go
+//	VirtualThread    ─► state, carrier thread, object waited for
+//	Continuation     ─► StackChunk ─► parent ─► …               stackchunk.go
+//
+// A thread without a carrier has its whole stack in chunks of the heap. It is read twice; equal readings without a
+// collection that stops the threads prove that it did not run, and that no object was moved between. Concurrent
+// collectors' references are resolved (zgc.go), or lead to the new place (current).
+
+const (
+	classVirtual      = "java/lang/VirtualThread"
+	classContinuation = "jdk/internal/vm/Continuation"
+	classChunk        = "jdk/internal/vm/StackChunk"
+)
+
+const (
+	maxVirtual    = 1 << 17 // threads of a list
+	virtualBatch  = 64      // threads between two looks at collections
+	virtualTries  = 4
+	virtualPasses = 16
+	maxKnown      = 1 << 14 // stacks with names
+)
+
+type virtualThreads struct {
+	*waiters
+	java     *javaFrames
+	classes  map[string]uint64
+	newest   uint64 // class of the last search
+	fields   map[string]uint64
+	learnt   bool
+	states   map[uint32]string // of VirtualThread's constants
+	pcAt     uint64
+	stackAt  uint64
+	flagsAt  uint64
+	colours  colours
+	objects  map[uint64]uint64 // by thread's number
+	lost     int               // sets and links that were not readable, and keys not found
+	maps     []keyMap          // of the last reading
+	patience time.Duration
+	names    bool                     // also read names
+	known    map[string]*virtualStack // by Refs
+	byFrames map[string]*virtualStack
+	pending  []uint64
+	refs     []managed.Ref // of one stack
+	key      []byte
+	untraced bool // the program runs with jdk.trackAllThreads=false
+}
+
+// virtualThread is one reading.
+type virtualThread struct {
+	virtualState
+	chunks []stackChunk
+	words  []byte // of all chunks, from the stack pointers on
+}
+
+type virtualState struct {
+	object, id, carrier uint64
+	state               uint32
+	name                string
+	blocker             uint64 // object waited for
+	class               string // its class
+	owner               int
+	ownerTask           uint64
+	preempted           bool
+}
+
+func (a *virtualThread) equal(b *virtualThread) bool {
+	return a.virtualState == b.virtualState && slices.Equal(a.chunks, b.chunks) && bytes.Equal(a.words, b.words)
+}
+
+// field is class + "." + name.
+func (v *virtualThreads) field(name string) uint64 { return v.fields[name] }
+
+// stateNames are constants of VirtualThread: whether a thread waits, or is ready to run. The others are transitions, or
+// states with a carrier.
+var stateNames = map[string]managed.TaskState{
+	"PARKED": managed.TaskWaiting, "TIMED_PARKED": managed.TaskWaiting, "BLOCKED": managed.TaskWaiting,
+	"WAIT": managed.TaskWaiting, "TIMED_WAIT": managed.TaskWaiting,
+	"RUNNABLE": managed.TaskReady, "UNPARKED": managed.TaskReady, "YIELDED": managed.TaskReady,
+	"UNBLOCKED": managed.TaskReady, "STARTED": managed.TaskReady,
+}
+
+const suspended = 1 << 8 // VirtualThread.SUSPENDED
+
+// begin looks for the classes; false: there are no virtual threads, or the tables lack fields.
+func (v *virtualThreads) begin() bool {
+	if !v.layout.has(wantClasses) {
+		return false
+	}
+	v.beginQuery(0)
+	v.vm.cached.bypass()
+	v.patience = listPatience
+	known, quiet := false, false
+	for try := 0; try < virtualPasses && !quiet; try++ {
+		quiet = v.undisturbed(func() {
+			known = (v.oops.known || v.learnOops()) && v.findClasses() && (v.learnt || v.learn())
+		})
+	}
+	v.learnt = v.learnt || quiet && known
+	return quiet && known
+}
+
+func (v *virtualThreads) learn() bool {
+	fields := map[string]uint64{}
+	for class, list := range javaFields {
+		klass, words := v.classes[class], strings.Fields(list)
+		for i := 0; i < len(words) && klass != 0; i += 2 {
+			name, optional := strings.CutPrefix(words[i], "?")
+			at, ok := v.fieldOffset(klass, name, words[i+1])
+			if !ok && !optional {
+				return false
+			}
+			fields[class+"."+name] = at
+		}
+	}
+	v.states = map[uint32]string{}
+	mirror := v.mirrorOf(classVirtual)
+	for _, name := range slices.Sorted(maps.Keys(stateNames)) {
+		if at, has := v.fieldOffset(v.classes[classVirtual], name, "I"); has {
+			v.states[uint32(v.numberAt(mirror+at))] = name
+		}
+	}
+	v.fields = fields
+	return mirror != 0 && v.learnChunk()
+}
+
+// read reads a thread once; false: it is none, has ended, or is not readable.
+func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
+	if v.klassOf(object, v.oops.header) != v.classes[classVirtual] {
+		return t, false
+	}
+	v.lost = 0
+	t.object, t.id = object, v.wordAt(object+v.field("java/lang/Thread.tid"))
+	t.state = uint32(v.numberAt(object+v.field(classVirtual+".state"))) &^ suspended
+	t.carrier = v.follow(object + v.field(classVirtual+".carrierThread"))
+	if v.lost > 0 || t.carrier != 0 {
+		return t, v.lost == 0
+	}
+	if v.names {
+		t.name = v.nameOf(object)
+	}
+	if t.blocker = v.follow(object + v.field("java/lang/Thread.parkBlocker")); t.blocker != 0 {
+		t.class = v.classOf(t.blocker)
+		t.owner, t.ownerTask = v.exclusiveOwner(t.blocker)
+	}
+	cont := v.follow(object + v.field(classVirtual+".cont"))
+	if cont == 0 || t.blocker != 0 && t.class == "" {
+		return t, false
+	}
+	return t, v.readChunks(cont, &t) && v.lost == 0
+}
+
+// nameOf returns "" for a thread without a name, or with one that is not printable.
+func (v *virtualThreads) nameOf(thread uint64) (name string) {
+	w := namePath{colours: v.colours, str: v.follow(thread + v.field("java/lang/Thread.name"))}
+	if w.str == 0 {
+		return ""
+	}
+	if w.text = v.follow(w.str + v.oops.value); !v.isString(w.str) || !v.isText(w.text) {
+		v.lost++
+		return ""
+	}
+	name, _ = v.readCharacters(&w)
+	return name
+}
+
+type virtualResult uint8
+
+const (
+	virtualRead virtualResult = iota
+	virtualChanged
+	virtualUnproven // its stack does not end at the thread's first function
+)
+
+// readBatch yields the tasks of some threads, by their numbers.
+func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *managed.Task, result virtualResult)) {
+	defer v.vm.cached.bypass()
+	left := slices.Clone(ids)
+	for try := range virtualTries {
+		first := make([]virtualThread, len(left))
+		had := make([]bool, len(left))
+		quiet := v.undisturbed(func() {
+			for i, id := range left {
+				first[i], had[i] = v.read(v.objects[id])
+				had[i] = had[i] && first[i].id == id
+			}
+			v.vm.cached.reread()
+			for i := range first {
+				again, ok := v.read(first[i].object)
+				had[i] = had[i] && ok && first[i].equal(&again)
+			}
+		})
+		v.java.begin(&managed.Sample{Regs: &frames.Regs{}, At: procmem.Now()})
+		var changed []uint64
+		for i, id := range left {
+			result := virtualChanged
+			var t managed.Task
+			if quiet && had[i] {
+				t, result = v.task(&first[i])
+			}
+			if result == virtualChanged && try < virtualTries-1 {
+				changed = append(changed, id)
+				continue
+			}
+			yield(id, &t, result)
+		}
+		if left = changed; len(left) == 0 {
+			return
+		}
+	}
+}
+
+// task describes a proven reading.
+func (v *virtualThreads) task(r *virtualThread) (t managed.Task, result virtualResult) {
+	t = managed.Task{Family: languages.VirtualThreadTask, ID: r.id, Name: r.name}
+	if r.carrier != 0 {
+		t.State = managed.TaskRunning
+		return t, virtualRead
+	}
+	name, known := v.states[r.state]
+	if !known {
+		return t, virtualChanged
+	}
+	t.State = stateNames[name]
+	if len(r.chunks) == 0 {
+		if name != "STARTED" {
+			return t, virtualChanged
+		}
+		return t, virtualRead
+	}
+	stack, result := v.stackOf(r)
+	switch {
+	case result != virtualRead:
+		return t, result
+	case !r.preempted && !strings.HasPrefix(stack.frames[0].Function, yieldFunction):
+		return t, virtualChanged
+	}
+	t.Frames, t.Wait, t.Entry = stack.frames, stack.wait, stack.entry
+	if t.State == managed.TaskWaiting {
+		t.WaitsFor = v.waitOf(r, name, stack)
+		t.Awaits = t.WaitsFor.Class
+	}
+	return t, virtualRead
+}
+
+func (v *virtualThreads) waitOf(r *virtualThread, state string, stack *virtualStack) *managed.WaitAnswer {
+	w := &managed.WaitAnswer{Kind: waits.Park, Timed: stack.timed || strings.HasPrefix(state, "TIMED_")}
+	switch {
+	case state == "BLOCKED":
+		w.Kind = waits.Monitor
+	case strings.HasSuffix(state, "WAIT"):
+		w.Kind = waits.ObjectWait
+	case stack.sleeps:
+		w.Kind = waits.Sleep
+	case r.blocker != 0:
+		w.Address, w.Class, w.Owner, w.OwnerTask = r.blocker, r.class, r.owner, r.ownerTask
+	}
+	return w
+}
+
+// virtualStack is of all threads with equal frames.
+type virtualStack struct {
+	frames        []managed.Frame
+	entry         string // the program's first function
+	wait          string // function of the library that the program called
+	sleeps, timed bool
+}
+
+func newVirtualStack(list []managed.Frame) *virtualStack {
+	s := &virtualStack{frames: list}
+	for i := range list {
+		if name := list[i].Function; !languages.JavaLibrary(name) {
+			s.entry = name
+		}
+	}
+	for i := range list {
+		name := list[i].Function
+		if !languages.JavaLibrary(name) {
+			break
+		}
+		s.wait = name
+		s.sleeps = s.sleeps || strings.HasPrefix(name, "java.lang.Thread.sleep")
+		s.timed = s.timed || name == "java.lang.VirtualThread.parkNanos"
+	}
+	return s
+}
+
+// list is [managed.Threads].Coroutines.
+func (v *virtualThreads) list() (list managed.TaskList) {
+	if !v.begin() {
+		return list
+	}
+	v.patience = listPatience
+	v.find()
+	list.Unlisted, list.Untracked = v.lost, v.untraced
+	v.names = true
+	defer func() { v.names = false }()
+	ids := slices.Sorted(maps.Keys(v.objects))
+	list.More = max(len(ids)-maxVirtual, 0)
+	ids = ids[:len(ids)-list.More]
+	for pass := 0; pass < virtualPasses && len(ids) > 0; pass++ {
+		if pass > 0 {
+			v.find() // a collection may have moved them
+		}
+		ids = v.readPass(ids, &list)
+	}
+	list.Changed, list.Examined = len(ids), true
+	slices.SortStableFunc(list.Tasks, func(a, b managed.Task) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// readPass returns the numbers of the threads that changed during each reading.
+func (v *virtualThreads) readPass(ids []uint64, list *managed.TaskList) (changed []uint64) {
+	for batch := range slices.Chunk(ids, virtualBatch) {
+		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
+			switch {
+			case v.objects[id] == 0: // a complete list lacks it: it has ended
+			case result == virtualChanged:
+				changed = append(changed, id)
+			case result == virtualUnproven:
+				list.Unproven++
+			case result == virtualRead && t.State == managed.TaskRunning:
+				list.Mounted++
+			case result == virtualRead:
+				list.Tasks = append(list.Tasks, *t)
+			}
+		})
+	}
+	return changed
+}

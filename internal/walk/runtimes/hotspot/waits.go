@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"slices"
+
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
+)
+
+// # Waits of threads
+//
+// A JavaThread has the monitor that it enters or waits in; its java.lang.Thread has a status and the object that it
+// is parked for. The thread writes these itself: they are valid if it has not run until the read. A woken thread that
+// a safepoint stops still has its wait.
+
+var (
+	wantMonitor = []string{"ObjectMonitor::_object", "ObjectMonitor::_owner"}
+	wantPending = [][]string{
+		{"JavaThread::_current_pending_monitor", "JavaThread::_current_waiting_monitor"},
+		{"Thread::_current_pending_monitor", "Thread::_current_waiting_monitor"},
+	}
+	// A thread's id (since JDK 24), its address, or one on its stack.
+	wantOwner     = [][]string{{"JavaThread::_monitor_owner_id"}, {"JavaThread::_stack_base", "JavaThread::_stack_size"}}
+	wantLockStack = []string{"JavaThread::_lock_stack", "LockStack::_top", "LockStack::_base[0]"} // since JDK 21
+	wantVirtual   = []string{"JavaThread::_vthread"}                                              // since JDK 20
+	wantMirror    = []string{"java_lang_Class::_klass_offset"}
+)
+
+var wantWaits = slices.Concat([][]string{wantMonitor, wantLockStack, wantVirtual, wantMirror}, wantPending, wantOwner)
+
+// Status bits of java.lang.Thread (classfile/javaClasses.hpp, JavaThreadStatus; prims/jvmti.xml).
+const (
+	statusTimed    = 1 << 5
+	statusSleeping = 1 << 6
+	statusParked   = 1 << 9
+)
+
+// The first release whose monitors hold object handles.
+const handleMonitors = 16
+
+// In bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
+const markMonitorValue = 2
+
+type waiters struct {
+	*threads
+	chosen     bool
+	pending    []string // of wantPending; nil: fields are missing
+	owner      []string // of wantOwner; nil: none
+	fields     waitFields
+	index      threadIndex
+	pace       readingPace
+	lastHolder int  // last thread whose lock stack had an object; 0: none
+	still      bool // the last query's memory is a core's
+}
+
+type waitFields struct {
+	searched        bool
+	holder          uint64 // of Thread$FieldHolder; 0: its fields are in the thread (until JDK 18)
+	status, blocker uint64
+	thread          uint64 // eetop: the JavaThread
+	number          uint64 // tid; 0: it has another name
+	// AbstractOwnableSynchronizer, and its field exclusiveOwnerThread.
+	ownableSynchronizer, exclusiveOwner uint64
+}
+
+type waitState struct {
+	kind    waits.Kind
+	monitor uint64 // 0: none
+	object  uint64 // 0: none, or being moved
+	class   string
+	timed   bool
+	owner   int
+	// ownerTask is the number of a virtual thread.
+	ownerTask uint64
+	// anonymous: the owner was found by addresses of objects.
+	anonymous bool
+}
+
+func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
+	if !j.threadsReady() {
+		return answer, false
+	}
+	t := &j.waiters
+	if !t.ready() {
+		return answer, false
+	}
+	t.still = q.Still
+	known, ok := t.beginQuery(q.InnerTID)
+	defer t.vm.cached.bypass()
+	if !ok {
+		return answer, false
+	}
+	id, ok := t.identify(known.thread)
+	if !ok || id.tid != q.InnerTID {
+		return answer, false
+	}
+	w, later, ok := t.proveWait(id)
+	switch {
+	case !ok:
+		return managed.WaitAnswer{Later: later}, false
+	case q.Live == nil || !q.Live.Unchanged():
+		return managed.WaitAnswer{Later: true}, false
+	}
+	answer = managed.WaitAnswer{
+		Kind: w.kind, Class: w.class, Address: w.monitor, Owner: w.owner, OwnerTask: w.ownerTask, Timed: w.timed,
+		Later: later,
+	}
+	if answer.Address == 0 {
+		answer.Address = w.object
+	}
+	return answer, true
+}
+
+// ready reports whether the tables have the fields that waits need. Precondition: [javaFrames.threadsReady].
+func (t *waiters) ready() bool {
+	if t.chosen {
+		return t.pending != nil
+	}
+	t.chosen = true
+	l := t.vm.layout
+	for _, name := range slices.Concat(wantWaits...) {
+		if l.offset(name) > maxThreadOffset {
+			return false
+		}
+	}
+	if l.has(wantMonitor) {
+		t.pending = l.firstComplete(wantPending)
+	}
+	t.owner = l.firstComplete(wantOwner)
+	return t.pending != nil
+}
+
+// proveWait reads the wait twice; false: there is none, or the readings differ. later: a later answer may be complete.
+func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
+	first, ok := t.readWait(id)
+	if !ok {
+		return w, !t.noPause, false
+	}
+	w = first
+	owner, unread := t.ownerOf(&w)
+	w.owner = owner
+	t.vm.cached.reread()
+	again, ok := t.readWait(id)
+	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
+		return w, true, false
+	}
+	t.vm.cached.bypass()
+	after, still := t.readCollections()
+	if later = !t.noPause || !still || after != t.collected || again != first; !later {
+		return w, unread, true
+	}
+	w.object, w.class = 0, "" // the kind remains valid
+	if w.kind == waits.Park || w.anonymous {
+		w.owner, w.ownerTask = 0, 0
+	}
+	return w, true, true
+}
+
+// readWait reads the wait once; false: there is none. While a collector stops the threads (noPause is false), it reads
+// only the monitors.
+func (t *waiters) readWait(id threadID) (w waitState, ok bool) {
+	m := t.vm.memory()
+	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
+	if m.failed {
+		return w, false
+	}
+	if pending != 0 || waiting != 0 {
+		w.kind, w.monitor = waits.Monitor, pending
+		if pending == 0 {
+			w.kind, w.monitor = waits.ObjectWait, waiting
+		}
+		if w.monitor%8 != 0 {
+			return w, false
+		}
+		if t.noPause {
+			w.object, w.class = t.monitorObject(w.monitor)
+			if _, status, ok := t.readStatus(id); ok && w.kind == waits.ObjectWait {
+				w.timed = status&statusTimed != 0
+			}
+		}
+		return w, true
+	}
+	if !t.noPause {
+		return w, false
+	}
+	return t.waitByStatus(id)
+}
+
+// monitorObject returns a monitor's object and class. A reference may lead to an old copy (ZGC), whose mark must lead
+// to the monitor.
+func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
+	m := t.vm.memory()
+	ref := m.word(monitor + t.layout.offset("ObjectMonitor::_object"))
+	if t.vm.nameLayout.major >= handleMonitors {
+		ref = m.word(ref)
+	}
+	c, ok := t.readColours()
+	object, fresh := t.resolve(c, ref)
+	if !fresh {
+		object, _ = c.decode(ref)
+	}
+	if !ok || object == 0 || object%8 != 0 {
+		return 0, ""
+	}
+	m = t.vm.memory()
+	mark := m.word(object)
+	if m.failed || mark&3 != markMonitorValue || !fresh && mark&^3 != monitor {
+		return 0, ""
+	}
+	class = t.classOf(object)
+	if !fresh {
+		object = 0
+	}
+	return object, class
+}

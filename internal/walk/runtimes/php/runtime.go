@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/runtimes/threadpointers"
+)
+
+// Runtime is PHP in a process. It implements [managed.FrameSource].
+type Runtime struct {
+	managed.Base
+	layout
+	version            string
+	module             *frames.Module
+	executeEx, cold    managed.Span
+	globals            uint64 // executor globals; 0 in a thread-safe build
+	threadSafe         bool
+	tls                int64 // from the thread pointer to the pointer to a thread's globals
+	executorOffset     uint64
+	threads            threadpointers.Threads
+	oneRequest         bool  // declared functions are not freed
+	dataReg, oplineReg uint8 // DWARF numbers
+	signedChar         bool
+	host               managed.Host
+	plan               *managed.Plan
+	jit                jitCode
+	thread             int // the only one that runs PHP; 0: unknown
+
+	functions functionCache
+	view      managed.View
+	walk
+}
+
+var _ managed.FrameSource = (*Runtime)(nil)
+
+// Name implements [managed.Runtime].
+func (r *Runtime) Name() string { return "PHP " + r.version }
+
+// Module implements [managed.Runtime].
+func (r *Runtime) Module() *frames.Module { return r.module }
+
+// Attach implements [managed.Runtime].
+func (r *Runtime) Attach(h managed.Host) bool {
+	r.host = h
+	m := managed.ModuleAgain(h, r.module)
+	if m == nil {
+		return false
+	}
+	r.module = m
+	r.adoptCode(h)
+	return true
+}
+
+// Forget implements [managed.Runtime].
+func (r *Runtime) Forget() { r.functions.forget() }
+
+// Plan implements [managed.FrameSource].
+func (r *Runtime) Plan() *managed.Plan { return r.plan }
+
+// Anchor implements [managed.FrameSource]: executor globals.
+func (r *Runtime) Anchor(tid int, threadPointer uint64) (uint64, bool) {
+	if !r.threadSafe {
+		return r.globals, r.thread == 0 || r.thread == tid
+	}
+	if threadPointer == 0 {
+		var ok bool
+		if threadPointer, ok = r.threads.PointerOf(r.host, tid); !ok {
+			return 0, false
+		}
+	}
+	cache := r.read64(threadPointer + uint64(r.tls))
+	return cache + r.executorOffset, cache != 0
+}
+
+const (
+	maxStack     = 32 << 10 // bytes
+	maxFunctions = 64
+	maxWaiting   = 8
+)
+
+const (
+	slotPage = managed.SlotFirstFree + iota
+	slotTop
+	slotCall
+)
+
+// makePlan plans copies of the newest page of the engine's stack, the calls, functions' identities, and texts of those
+// that can be freed.
+func (r *Runtime) makePlan() {
+	load := func(off int64, to uint8) managed.Step { return managed.LoadStep(managed.SlotAnchor, off, to) }
+	each := func(off int64, next int32, size uint32) managed.Step {
+		return managed.CopyTargetsStep(off, next, size, maxFunctions)
+	}
+	again := managed.RestoreNodesStep()
+	// Functions that can be freed are neither internal (bit 0 of the type) nor in opcache's memory.
+	text := func(off int64, most uint32) managed.Step {
+		return each(off, 0, textContent+most).Where(funcType, 1|flagImmutable<<32, 0)
+	}
+	waiting := managed.CopyTargetsStep(callThis, 0, uint32(r.generatorFake), maxWaiting).WhereZero(callFunc)
+	r.plan = &managed.Plan{Skip: &r.functions.Skip, Steps: []managed.Step{
+		managed.CopyStep(managed.SlotAnchor, r.current+globalsVMStackTop, 8-globalsVMStackTop),
+		load(r.current, slotCall),
+		load(r.current+globalsVMStack, slotPage),
+		load(r.current+globalsVMStackTop, slotTop),
+		managed.CopyUpToStep(slotPage, slotTop, maxStack),
+		managed.CopyListStep(slotCall, callSize, callPrev),
+		each(callFunc, 0, uint32(r.headSize)),
+		text(funcName, maxName),
+		again,
+		each(callFunc, 0, uint32(r.headSize)), // copied above
+		text(r.file, maxFile),
+		again,
+		waiting,
+		each(r.generator, 0, uint32(r.generatorFake)),
+		again,
+		waiting,
+		each(r.generatorData, 0, callSize),
+		each(callFunc, 0, uint32(r.headSize)),
+		text(funcName, maxName),
+	}}
+}
+
+func (r *Runtime) read64(addr uint64) uint64 {
+	v, _ := managed.ReadWord(r.host, addr)
+	return v
+}

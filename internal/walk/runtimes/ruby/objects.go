@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"hash/fnv"
+	"maps"
+
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
+)
+
+type objectKind uint8
+
+const (
+	isCode   objectKind = iota
+	isMethod            // of a C method
+	isOwner             // of another method, for its class
+)
+
+type objectCache struct {
+	managed.Objects[*object]
+	walk                    *walk
+	currentHeap, copiedHeap heap
+	symbols                 uint64 // ruby_global_symbols, 0: unknown
+
+	byContent map[functionKey]*object
+	depth     int
+}
+
+type object struct {
+	managed.CacheEntry
+	*function
+	id         identity
+	code, size uint64 // words
+}
+
+// Identity implements [managed.Identified].
+func (o *object) Identity() identity { return o.id }
+
+// function is shared by equal objects, as from repeated eval.
+type function struct {
+	object uint64
+	kind   objectKind
+	label  label
+	file   string
+	first  int
+	lines  lines
+}
+
+type functionKey struct {
+	kind   objectKind
+	label  label
+	file   string
+	first  int
+	tables uint64
+}
+
+func (f *function) key() functionKey {
+	h := fnv.New64a()
+	var b [4]byte
+	for _, line := range f.lines.entries {
+		b[0], b[1], b[2], b[3] = byte(line), byte(line>>8), byte(line>>16), byte(line>>24)
+		h.Write(b[:])
+	}
+	h.Write(f.lines.succ)
+	return functionKey{f.kind, f.label, f.file, f.first, h.Sum64()}
+}
+
+func (c *objectCache) begin(at int64) {
+	if c.Begin(at) {
+		maps.DeleteFunc(c.byContent, func(_ functionKey, o *object) bool { return c.Of(o.Serial) == nil })
+	}
+}
+
+func (c *objectCache) forget() {
+	c.Forget()
+	c.byContent = nil
+}
+
+func (c *objectCache) add(addr uint64, o *object) {
+	if c.byContent == nil {
+		c.byContent = map[functionKey]*object{}
+	}
+	o.object = addr
+	key := o.key()
+	if same := c.byContent[key]; same != nil {
+		o.Serial, o.function = same.Serial, same.function
+	}
+	c.byContent[key] = o
+	c.Add(addr, o)
+}
+
+// kindSource implements [managed.ObjectSource].
+type kindSource struct {
+	*objectCache
+	kind objectKind
+}
+
+func (c *objectCache) resolve(addr uint64, kind objectKind, f *frame) (*object, managed.ObjectStatus) {
+	if o := c.At(addr); o != nil && o.kind != kind {
+		c.Drop(addr)
+	}
+	o, status, live := managed.Prove(&c.Objects, c.walk.View, addr, kindSource{c, kind})
+	switch {
+	case o == nil:
+	case live && !c.leadsTo(f, addr, kind):
+		return nil, managed.ObjectFreed // moved by GC.compact
+	default:
+		c.skipCopies(addr, o)
+	}
+	return o, status
+}
+
+// Identify implements [managed.ObjectSource].
+func (s kindSource) Identify(addr uint64, now bool) (identity, managed.ObjectStatus) {
+	if !now {
+		return s.copiedHeap.identify(addr, s.kind)
+	}
+	id, status := s.currentHeap.identify(addr, s.kind)
+	if status == managed.NotObject { // moved by GC.compact
+		status = managed.ObjectFreed
+	}
+	return id, status
+}
+
+// leadsTo reports whether the frame of a thread that has not run leads to addr.
+func (c *objectCache) leadsTo(f *frame, addr uint64, kind objectKind) bool {
+	if f == nil {
+		return false
+	}
+	at := f.at + frameISeq
+	switch kind {
+	case isMethod:
+		at = f.ep - 16
+	case isOwner:
+		return true // pinned, or updated in the frame
+	}
+	v, ok := c.walk.Current(at)
+	return ok && v == addr
+}
+
+const lastingAge = 500e6 // ns
+
+func (c *objectCache) skipCopies(addr uint64, o *object) {
+	if c.Skip.Has(addr) {
+		return
+	}
+	if flags, ok := c.copiedHeap.Word(addr); ok &&
+		(c.currentHeap.isOld(flags) || c.walk.Sample.At-o.FirstRead > lastingAge) {
+		c.Skip.Add(addr)
+	}
+}
+
+// Read implements [managed.ObjectSource]. If a copied identity has changed, it reads the copy, perhaps without all
+// lines.
+func (s kindSource) Read(addr uint64, want *identity) (*object, managed.ObjectStatus) {
+	if want == nil {
+		return s.read(addr, s.kind, nil)
+	}
+	o, whole := s.readCopied(addr, s.kind, want)
+	if !whole {
+		if now, status := s.read(addr, s.kind, want); status == managed.ObjectKnown {
+			return now, status
+		}
+	}
+	if o == nil {
+		return nil, managed.ObjectFreed
+	}
+	s.add(addr, o)
+	return o, managed.ObjectKnown
+}
+
+// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. For an iseq the thread must have
+// had the interpreter lock.
+func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
+	at := c.walk.Sample.At
+	o = &object{function: &function{kind: kind}, id: *id,
+		CacheEntry: managed.CacheEntry{FirstRead: at, LastChecked: at, LastWalked: at}}
+	ok := false
+	switch {
+	case kind == isMethod && !c.currentHeap.qualified:
+		o.label.name, ok = c.currentHeap.nameOf(c.symbols, id.words[wordID])
+		whole = ok
+	case kind == isCode && c.walk.hasLock():
+		whole, ok = c.copiedHeap.readISeq(addr, o, c.enclosingCopied)
+	}
+	if !ok {
+		return nil, false
+	}
+	return o, whole
+}
+
+func (c *objectCache) enclosingCopied(iseq uint64) (label, bool) {
+	if c.depth == maxLevels {
+		return label{}, false
+	}
+	c.depth++
+	defer func() { c.depth-- }()
+	o, status := c.resolve(iseq, isCode, nil)
+	if status == managed.ObjectKnown {
+		return o.label, true
+	}
+	c.read(iseq, isCode, nil) // for later samples
+	return label{}, false
+}
+
+func (c *objectCache) enclosingCurrent(iseq uint64) (l label, ok bool) {
+	if c.depth == maxLevels {
+		return l, false
+	}
+	c.depth++
+	defer func() { c.depth-- }()
+	return c.currentHeap.readLabel(c.currentHeap.word(iseq+iseqBody), c.enclosingCurrent)
+}
+
+func (c *objectCache) identifyNow(addr uint64, kind objectKind) (identity, managed.ObjectStatus) {
+	c.walk.Pages.Reset(c.walk.Sample.Live)
+	return c.currentHeap.identify(addr, kind)
+}
+
+func (c *objectCache) read(addr uint64, kind objectKind, want *identity) (*object, managed.ObjectStatus) {
+	readAt := procmem.Now()
+	id, status := c.identifyNow(addr, kind)
+	if status != managed.ObjectKnown || want != nil && id != *want {
+		return nil, managed.ObjectFreed
+	}
+	o := &object{function: &function{kind: kind}, id: id, CacheEntry: managed.CacheEntry{LastChecked: readAt}}
+	ok := true
+	switch kind {
+	case isCode:
+		var whole bool
+		whole, ok = c.currentHeap.readISeq(addr, o, c.enclosingCurrent)
+		ok = ok && whole
+	case isMethod:
+		o.label.name, ok = c.currentHeap.nameOf(c.symbols, id.words[wordID])
+		if c.currentHeap.qualified && ok {
+			o.label.owner = c.currentHeap.ownerOf(addr)
+		}
+	case isOwner:
+		o.label.name = c.currentHeap.ownerOf(addr)
+	}
+	if again, status := c.identifyNow(addr, kind); !ok || status != managed.ObjectKnown || again != id {
+		return nil, managed.ObjectFreed
+	}
+	o.FirstRead = procmem.Now()
+	o.LastWalked = o.FirstRead
+	c.add(addr, o)
+	if flags, ok := c.currentHeap.Word(addr); ok && c.currentHeap.isOld(flags) {
+		c.Skip.Add(addr)
+	}
+	return o, managed.ObjectKnown
+}

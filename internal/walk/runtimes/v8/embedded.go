@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/walk/managed"
+)
+
+// Builtins is V8's code compiled at build time, in the program's file. It saves only the frame pointer. Symbols have
+// its start and the word with its size (EmbeddedFileWriter in src/snapshot/embedded).
+type Builtins struct {
+	elf     *elffile.File
+	symbols managed.FileSymbols
+	found   bool
+	code    managed.Span
+	// Deoptimized functions return to these starts of builtins.
+	continuations []uint64
+}
+
+// BuiltinsOf returns the Builtins of a file, which is read later.
+func BuiltinsOf(f *elffile.File, symbols managed.FileSymbols) managed.Builtins {
+	return &Builtins{elf: f, symbols: symbols}
+}
+
+// SavesFPOnly implements [managed.Builtins].
+func (b *Builtins) SavesFPOnly(pc uint64) bool {
+	b.search()
+	return b.code.Has(pc)
+}
+
+func (b *Builtins) search() {
+	if b.found {
+		return
+	}
+	b.found = true
+	at := map[string]uint64{}
+	for _, s := range b.symbols.Named(symCode, symInside, symSize) {
+		at[s.Name] = s.Addr
+	}
+	begin := cmp.Or(at[symInside], at[symCode])
+	var size [4]byte
+	if begin == 0 || at[symSize] == 0 || b.elf.ReadAddr(at[symSize], size[:]) != len(size) {
+		return
+	}
+	b.code = managed.Span{Start: begin, End: begin + uint64(binary.LittleEndian.Uint32(size[:]))}
+	b.symbols.Tables(b.findContinuations)
+}
+
+// Continues implements [managed.Builtins], by names of builtins (Deoptimizer::ContinuationForOutermost… in
+// src/deoptimizer).
+func (b *Builtins) Continues(pc uint64) bool {
+	b.search()
+	return slices.Contains(b.continuations, pc)
+}
+
+// Rule implements [managed.Builtins].
+func (*Builtins) Rule(arch frames.Arch) (frames.Rule, *frames.Row, bool) { return ruleOf(arch) }
+
+func isContinuation(name []byte) bool {
+	name, ok := bytes.CutPrefix(name, []byte("Builtins_"))
+	return ok && (bytes.Contains(name, []byte("EnterAt")) || bytes.HasSuffix(name, []byte("DeoptContinuation")) ||
+		bytes.HasPrefix(name, []byte("ContinueTo")) || bytes.HasPrefix(name, []byte("NotifyDeoptimized")))
+}
+
+const maxContinued = 256
+
+func (b *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {
+	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool {
+		if s.Type() == elffile.SymFunc && b.code.Has(s.Value) && isContinuation(f.NameBytes(kind, s)) {
+			b.continuations = append(b.continuations, s.Value)
+		}
+		return len(b.continuations) < maxContinued
+	})
+}

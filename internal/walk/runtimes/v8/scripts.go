@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/host/procmem"
+)
+
+// script is a source file or compiled text (src/objects/script.h).
+type script struct {
+	id            int
+	name          string
+	named         bool
+	firstLine     int // of an embedded script
+	ends          []int32
+	tries         int // to read ends
+	members       map[int]member
+	classSearches int
+	listedAt      int64 // when its functions were listed: CLOCK_MONOTONIC, ns
+}
+
+const (
+	maxSource  = 64 << 20 // characters
+	maxScripts = 1 << 12
+	maxLines   = 1 << 22
+	maxTries   = 8
+)
+
+const unnamed = "<anonymous>"
+
+const scriptLine = 24 // first line, after the name
+
+func (r *functions) scriptOf(w uint64) *script {
+	object, ok := r.ofType(w, r.build.types.script)
+	if !ok {
+		return nil
+	}
+	id, ok := smiValue(r.field(object, r.build.scriptID))
+	if !ok {
+		return nil
+	}
+	if s := r.scripts[object]; s != nil && s.id == id {
+		return s
+	}
+	s := &script{id: id, name: unnamed}
+	for _, at := range []uint64{r.build.scriptName, r.build.scriptURL} {
+		w := r.field(object, at)
+		name, ok := r.text(w)
+		_, typ := r.object(w)
+		if r.field(object, at) != w || !ok && typ == noType { // the collector has moved the name or the script
+			return nil
+		}
+		if ok && name != "" {
+			s.name, s.named = fileName(name), at == r.build.scriptName
+			break
+		}
+	}
+	if first, ok := smiValue(r.field(object, scriptLine)); ok && first > 0 {
+		s.firstLine = first
+	}
+	if len(r.scripts) >= maxScripts {
+		clear(r.scripts)
+	}
+	r.scripts[object] = s
+	return s
+}
+
+func fileName(name string) string {
+	path, ok := strings.CutPrefix(name, "file://")
+	if !ok {
+		return name
+	}
+	if p, err := url.PathUnescape(path); err == nil {
+		return p
+	}
+	return path
+}
+
+// line is from 1, or 0. at is the script's address.
+func (r *functions) line(s *script, at uint64, offset int) int {
+	if offset < 0 {
+		return 0
+	}
+	if len(s.ends) == 0 && s.tries < maxTries {
+		s.tries++
+		if s.ends = r.lineEnds(at); len(s.ends) == 0 {
+			s.ends = r.sourceEnds(at)
+		}
+		r.kept += 4 * len(s.ends)
+	}
+	if len(s.ends) == 0 || offset > int(s.ends[len(s.ends)-1]) {
+		return 0
+	}
+	i, _ := slices.BinarySearch(s.ends, int32(offset))
+	return s.firstLine + i + 1
+}
+
+func (r *functions) lineEnds(at uint64) []int32 {
+	w := r.field(at, r.build.scriptEnds)
+	if _, ok := r.ofType(w, r.build.types.fixedArray); !ok {
+		return nil
+	}
+	b := r.array(w, 8, maxLines)
+	ends := make([]int32, 0, len(b)/8)
+	last := -1
+	for ; len(b) >= 8; b = b[8:] {
+		end, ok := smiValue(binary.LittleEndian.Uint64(b))
+		if !ok || end <= last {
+			return nil
+		}
+		ends, last = append(ends, int32(end)), end
+	}
+	if r.field(at, r.build.scriptEnds) != w { // moved
+		return nil
+	}
+	return ends
+}
+
+// sourceEnds is V8's String::CalculateLineEnds.
+func (r *functions) sourceEnds(at uint64) []int32 {
+	r.stringsLeft = maxStrings
+	b, wide, ok := r.stringBytes(r.field(at, r.build.scriptSource), 0, maxSource, 0)
+	if !ok {
+		return nil
+	}
+	n, unit := len(b), func(i int) uint16 { return uint16(b[i]) }
+	if wide {
+		n, unit = len(b)/2, func(i int) uint16 { return binary.LittleEndian.Uint16(b[2*i:]) }
+	}
+	var ends []int32
+	for i := range n {
+		switch c := unit(i); {
+		case c > '\r' && c < 0x2028:
+		case c == '\r' && i+1 < n && unit(i+1) == '\n':
+		case c == '\n', c == '\r', c == 0x2028, c == 0x2029:
+			if ends = append(ends, int32(i)); len(ends) == maxLines {
+				return ends
+			}
+		}
+	}
+	return append(ends, int32(n))
+}
+
+// Function kinds (src/objects/function-kind.h).
+const (
+	functionKind  = 31
+	kindAccessors = 7 // of objects and classes, up to kindArrow
+	kindArrow     = 11
+	kindMethods   = 14 // and generators
+)
+
+// qualify adds the class as V8's stack traces do: Class.method, Class.get accessor.
+func (r *functions) qualify(f *function, kind uint64) {
+	if f.begin < 0 {
+		return
+	}
+	if kind < kindAccessors || kind >= kindArrow && kind < kindMethods {
+		if f.name == anonymous {
+			f.name = r.assignedName(f)
+		}
+		return
+	}
+	if f.script.members == nil && f.script.classSearches < maxTries {
+		f.script.classSearches++
+		f.script.members = r.searchClasses(f.scriptAt)
+	}
+	m, ok := f.script.members[f.begin]
+	if !ok || m.end != f.end {
+		return
+	}
+	switch bare := strings.TrimPrefix(strings.TrimPrefix(f.name, "get "), "set "); {
+	case m.key != "" && f.name == anonymous:
+		f.name = m.class + "." + m.key
+	case m.name == "" || m.name == f.name || m.name == bare:
+		f.name = m.class + "." + f.name
+	}
+}
+
+// assignment matches the text before the parameters of a function assigned to a property.
+var assignment = regexp.MustCompile(
+	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
+
+// assignedName is as FuncNameInferrer (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
+func (r *functions) assignedName(f *function) string {
+	const most = 160
+	b := r.window(r.field(f.scriptAt, r.build.scriptSource), f.begin, most)
+	m := assignment.FindSubmatch(b)
+	if m == nil || len(b) < min(most, f.begin) || len(b) == most && bytes.HasPrefix(b, m[0]) {
+		return anonymous
+	}
+	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
+}
+
+func (r *functions) searchClasses(at uint64) map[int]member {
+	r.stringsLeft = maxStrings
+	b, wide, ok := r.stringBytes(r.field(at, r.build.scriptSource), 0, maxClassSource, 0)
+	if !ok {
+		return nil
+	}
+	var members map[int]member
+	if wide {
+		members, ok = classesOf(wideUnits(b))
+	} else {
+		members, ok = classesOf(b)
+	}
+	if !ok {
+		return nil
+	}
+	for _, m := range members {
+		r.kept += memberSize + len(m.class) + len(m.name) + len(m.key)
+	}
+	return members
+}
+
+// # Functions by bytecodes
+//
+// A closure can be collected before its frame is named. But each script lists its functions, and compiled ones refer
+// to their bytecodes.
+
+const maxListed = 1 << 14
+
+func (r *functions) listFunctions() {
+	left := maxListed
+	for at, s := range r.scripts {
+		if s.listedAt >= r.copiedAt && r.copiedAt != 0 {
+			continue
+		}
+		if left <= 0 {
+			break
+		}
+		s.listedAt = procmem.Now()
+		left -= r.listScript(at, s)
+	}
+}
+
+const listBatch = 32
+
+func (r *functions) listScript(at uint64, s *script) int {
+	if id, ok := smiValue(r.field(at, r.build.scriptID)); !ok || id != s.id {
+		return 1
+	}
+	all := r.array(r.field(at, r.build.scriptFunctions), 8, 1<<16)
+	count := len(all) / 8
+	var data [listBatch][8]byte
+	for len(all) >= 8 {
+		r.parts = r.parts[:0]
+		var infos [listBatch]uint64
+		for len(all) >= 8 && len(r.parts) < listBatch {
+			w := binary.LittleEndian.Uint64(all) &^ (weakHeapObjectTag ^ heapObjectTag)
+			all = all[8:]
+			if isObject(w) {
+				i := len(r.parts)
+				infos[i] = w
+				r.parts = append(r.parts, frames.Region{Addr: w - heapObjectTag + r.build.sfiData, Bytes: data[i][:]})
+			}
+		}
+		if !r.readParts(r.parts) {
+			continue
+		}
+		for i := range r.parts {
+			w := binary.LittleEndian.Uint64(data[i][:])
+			if !isObject(w) || r.byInfo[infos[i]] != nil && r.byInfo[infos[i]].data == w {
+				continue
+			}
+			if b, _, _ := r.bytecodesOf(w); b != 0 && r.byBytecodes[b] == nil {
+				r.functionOf(infos[i])
+			}
+		}
+	}
+	return count
+}

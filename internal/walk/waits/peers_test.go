@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"prywalk/internal/host/procmem"
+)
+
+func TestARecorderNamesTheOtherEndOfAPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	files, own := NewOpenFiles(os.Getpid()), &Peers{}
+	link := files.Link(int(r.Fd()))
+	label := link + own.Of(files, &RemoteAddresses{}, link, int(r.Fd()), procmem.Now)
+	l := ParseLabel(label)
+	if peers := l.Peers(); l.File != "pipe" || l.Other != link || len(peers) != 1 || peers[0].PID != os.Getpid() {
+		t.Errorf("%q: %+v, %v", label, l, peers)
+	}
+	// The owner changes, and the descriptors were listed just now.
+	w.Close()
+	if got := own.Of(files, &RemoteAddresses{}, link, int(r.Fd()), func() int64 { return 0 }); got != "" {
+		t.Errorf("%q of a closed end", got)
+	}
+}
+
+func TestPeersOfALabelAreParsed(t *testing.T) {
+	for label, want := range map[string]string{
+		"socket:[7] 127.0.0.1:80 = [8] nginx (pid 9), a, b (pid 10) and 3 more": "127.0.0.1:80 socket:[8] " +
+			"[{9 nginx 0} {10 a, b 0}]",
+		"socket:[7] 10.0.0.1:80":       "10.0.0.1:80  []",
+		"socket:[7] = [9] app (pid 5)": " socket:[9] [{5 app 0}]",
+	} {
+		l := ParseLabel(label)
+		if got := fmt.Sprint(l.Peer, " ", l.Other, " ", l.Peers()); got != want {
+			t.Errorf("%s: %q, want %q", label, got, want)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"regexp"
+
+	"prywalk/internal/base/languages"
+)
+
+// PoolWorker is what a pool worker's stack shows. A pool is possibly starved if all its workers wait for tasks'
+// results: stacks do not show the queue of those tasks.
+type PoolWorker struct {
+	// Loop is the pool's loop, or "".
+	Loop string
+	// Result is the function that waits for a task's result, or "".
+	Result string
+}
+
+var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(future|__basic_future)\b.*::(get|wait)$|` +
+	`^std::__future_base::|_M_get_result`)
+
+// PoolWorkerOf returns what a stack, innermost function first, shows; zero outside of a pool's loop.
+func PoolWorkerOf(stack []Frame) (w PoolWorker) {
+	s := splitStack(stack)
+	for i := range s.inner {
+		if !s.managed && nativeResult.MatchString(s.inner[i].Function) {
+			w.Result = "std::future"
+		}
+	}
+	if r := s.managedResult(); r != "" {
+		w.Result = r
+	}
+	for i := range s.outer {
+		f := &s.outer[i]
+		if l := f.language(); l != nil && l.Pool != nil {
+			if loop := l.Pool(f.Function, f.File); loop != "" {
+				w.Loop = loop
+			}
+		} else if !s.managed && isLoop(f) {
+			w.Loop = languages.WithoutArguments(f.Function)
+		}
+	}
+	if w.Loop == "" {
+		w.Result = ""
+	}
+	return w
+}
+
+func (s *waitingStack) managedResult() (result string) {
+	for i := range s.outer {
+		f := &s.outer[i]
+		l := f.language()
+		if l == nil || l.Result == nil {
+			return result
+		}
+		name, more := l.Result(f.Function, f.File)
+		if name != "" {
+			result = name
+		}
+		if !more {
+			return result
+		}
+	}
+	return result
+}

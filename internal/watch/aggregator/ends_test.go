@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/incomplete"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "renames")
+	a, p := accountOf(t, pid)
+	old := p.Comm
+	if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	leader := &target.Thread{Proc: p.Process, TID: pid}
+	testtargets.Eventually(t, "the new name", func() bool { return p.Target.ThreadName(pid) == "other" })
+	a.handleEvent(&target.Event{Thread: leader, What: &target.Renamed{Cut: attribute.Cut{Thread: leader.ID}}})
+	for range 2 {
+		if p.Comm != "other" || old != "threads" {
+			t.Fatalf("name %q, before %q; want other and threads", p.Comm, old)
+		}
+		p.refresh(procmem.Now())
+	}
+}
+
+func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "echo ready; read line; exec sleep 1000")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Ready(t, cmd)
+	pid := cmd.Process.Pid
+	a, p := accountOf(t, pid)
+	before := p.FirstStackEnd()
+	first := &target.Thread{Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
+	plan := &managed.Plan{}
+	if !first.Observed.Feedback().SetPlan(plan, 0) || first.Observed.Feedback().SetPlan(plan, 0) {
+		t.Fatal("the plan of the former program was not set, once")
+	}
+	if _, err := in.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Eventually(t, "the new program", func() bool { return p.Target.ThreadName(pid) == "sleep" })
+	testtargets.Asleep(t, pid) // the name is set before the stack is in its place
+	p.Target.Memory().Renew(pid)
+	a.handleEvent(&target.Event{Thread: first, Proc: p.Process, What: &target.Execed{At: procmem.Now()}})
+	if end := p.FirstStackEnd(); end == 0 || end == before {
+		t.Errorf("the first stack ends at %#x, before at %#x", end, before)
+	}
+	if !first.Observed.Feedback().SetPlan(plan, 0) {
+		t.Error("the first thread has the hints of the former program")
+	}
+}
+
+func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
+	t.Helper()
+	opened, err := loadedcode.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = opened.Close() })
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
+	p := a.process(target.NewProcess(opened, false, 0))
+	a.beginProcess(p, p.Started().What.(*attribute.ProcessStarted))
+	return a, p
+}
+
+func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "1")
+	a, p := accountOf(t, pid)
+	th := &target.Thread{Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
+	p.Ended = true
+	s := deepSample(1)
+	a.attributeObservation(&target.Event{Thread: th, RawSample: s})
+	if got, want := a.sampled.Place, a.opts.Builder.Intern([]profile.Loc{
+		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
+	}); got.Stack != want || got.WalkEnd != frames.StopBadMemory {
+		t.Errorf("stack %d, stop reason %v; want %d without a walk", got.Stack, got.WalkEnd, want)
+	}
+}
+
+func TestAfterATakeoverAccountsAreClosedWithoutReadingTargets(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
+		pid := os.Getpid()
+		p := a.process(&target.Process{Target: ofPID(pid).Target, ID: 1})
+		th := a.thread(&target.Thread{Proc: p.Process, ID: 1, TID: pid, Name: "before"})
+		th.Walk.Begun = true
+		counts := a.stacks.managedWalk.runCounts()
+		if a.ownership.beginRead(); taken && !a.TakeOver() {
+			t.Fatal("not taken over")
+		} else if !taken {
+			a.ownership.endRead()
+		}
+		a.CloseAccounts(procmem.Now())
+		inUse := a.stacks.managedWalk.counts == counts
+		if read := th.Walk.Name != "before"; read == taken || inUse != taken || len(a.procs) != 0 {
+			t.Errorf("taken over %v: name read %v, clocks in use %v, %d accounts open", taken, read, inUse, len(a.procs))
+		}
+		if a.ownership.isTakenOver() != taken {
+			t.Errorf("taken over %v, not after CloseAccounts", taken)
+		}
+		counts.Close()
+	}
+}
+
+func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
+	var closed []*loadedcode.Process
+	a := New(Options{
+		Builder: profile.NewBuilder(profile.Meta{}), CloseProcess: func(p *loadedcode.Process) { closed = append(closed, p) },
+	}, target.NewCommon())
+	p := &target.Process{Target: ofPID(4711).Target}
+	a.handleEvent(&target.Event{Proc: p, What: &attribute.ProcessEnded{}})
+	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
+		t.Errorf("%d accounts, closed %v; want none, and %v closed", len(a.procs), closed, p.Target)
+	}
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
+	sample, stopped := &observe.RawSample{How: observe.ByKernelSample}, &observe.RawSample{How: observe.ByStop}
+	judged := func(whole, incomplete int) target.SampleLack {
+		p := &processState{Process: &target.Process{}, history: &programHistory{}}
+		for range whole {
+			p.countWalk(sample, frames.StopRoot)
+		}
+		for range incomplete {
+			p.countWalk(sample, frames.StopBadMemory)
+			p.countWalk(sample, frames.StopDepth) // the user's limit
+			p.countWalk(stopped, frames.StopNoRule)
+		}
+		return p.SampleLack()
+	}
+	for _, c := range []struct {
+		whole, incomplete int
+		want              target.SampleLack
+	}{
+		{0, 2, target.LacksNothing}, {0, 3, target.LacksOuterFrames}, {7, 3, target.LacksOuterFrames},
+		{8, 3, target.LacksNothing}, {100, 7, target.LacksNothing}, {100, 8, target.LacksOuterFrames},
+		{800, 8, target.LacksNothing}, {2000, 15, target.LacksNothing},
+	} {
+		if got := judged(c.whole, c.incomplete); got != c.want {
+			t.Errorf("%d incomplete of %d samples: %v, want %v", c.incomplete, c.whole+c.incomplete, got, c.want)
+		}
+	}
+	p := &processState{Process: &target.Process{}, history: &programHistory{}}
+	for range 8 {
+		p.countWalk(sample, frames.StopStackCut)
+	}
+	if p.SampleLack() != target.LacksOuterFrames {
+		t.Errorf("8 samples cut on another stack: %v, want %v", p.SampleLack(), target.LacksOuterFrames)
+	}
+}
+
+func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
+	a := &Aggregator{states: newStates()}
+	run := func(pid, incomplete int) target.SampleLack {
+		opened, err := loadedcode.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer opened.Close()
+		shared := target.NewProcess(opened, true, 0)
+		shared.ID = sample.ProcessID(pid)
+		if d := shared.TaskDir; d != nil {
+			d.Close()
+		}
+		a.ApplyKnownProgram(shared)
+		before := shared.SampleLack()
+		p := a.process(shared)
+		for range incomplete {
+			p.countWalk(&observe.RawSample{How: observe.ByKernelSample}, frames.StopBadMemory)
+		}
+		return before
+	}
+	for i, want := range []target.SampleLack{target.LacksNothing, target.LacksNothing, target.LacksOuterFrames} {
+		pid, _ := testtargets.Threads(t, "sleepers", "1")
+		if got := run(pid, fewIncomplete-1); got != want {
+			t.Errorf("process %d begins with %v, want %v", i, got, want)
+		}
+	}
+	other := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
+	testtargets.Eventually(t, "it has called exec", func() bool {
+		var name procmem.Comm
+		return procmem.ReadComm(other, &name) == nil && name.String() == "sleep"
+	})
+	if got := run(other, 0); got != target.LacksNothing {
+		t.Errorf("a process of another program begins with %v, want %v", got, target.LacksNothing)
+	}
+	if len(a.histories) != 2 {
+		t.Errorf("%d programs are kept, want 2", len(a.histories))
+	}
+}
+
+func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
+	a := &Aggregator{states: newStates()}
+	var copies []int64
+	for range 2 {
+		pid, _ := testtargets.Threads(t, "sleepers", "1")
+		opened, err := loadedcode.Open(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer opened.Close()
+		p := target.NewProcess(opened, true, 0)
+		p.TaskDir.Close()
+		a.ApplyKnownProgram(p)
+		copies = append(copies, p.FirstCopy())
+		a.histories.historyOf(opened).deepestStack = 2 << 20
+	}
+	if !slices.Equal(copies, []int64{0, 2 << 20}) {
+		t.Errorf("first stack copies of the two processes: %d bytes, want 0 and 2 MiB", copies)
+	}
+}
+
+func TestProgramOfAnUnknownFileDoesNotBeginWithTheStackOfTheOneBefore(t *testing.T) {
+	a := &Aggregator{states: newStates()}
+	p := a.process(&target.Process{Target: ofPID(0).Target})
+	p.SetFirstCopy(2 << 20)
+	p.renewProgram()
+	if n := p.FirstCopy(); n != 0 {
+		t.Errorf("the first copy of the new program has %d bytes, want 0: unknown", n)
+	}
+}

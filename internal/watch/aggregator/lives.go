@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"cmp"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/watch/target"
+)
+
+func (a *Aggregator) beginProcess(p *processState, started *attribute.ProcessStarted) {
+	p.Comm = p.Target.Comm
+	p.innerPID = procmem.InnerTID(p.Target.PID)
+	p.container = profile.LabelText(a.containers.Labels(p.Target.PID))
+	started.ChildrenFromStart = a.opts.Launched && p.Parent == 0
+	a.attribute(started)
+}
+
+func (a *Aggregator) beginThread(p *processState, th *target.Thread) {
+	if th.Walk.Begun {
+		return
+	}
+	th.Walk.Begun = true
+	if p.innerPID != p.Target.PID { // the process is in a pid namespace of its own
+		th.Walk.InnerTID = procmem.InnerTID(th.TID)
+	}
+	a.explainer.add(p, th)
+}
+
+// endThread ends a thread's account. Of ended threads only the process's first one still has a name in the kernel.
+func (a *Aggregator) endThread(th *target.Thread, ended *attribute.ThreadEnded) {
+	if ended.End.Alive {
+		a.beginThread(a.process(th.Proc), th)
+	}
+	if th.Walk.Begun && !th.NamedByRuntime.Load() && (ended.End.Alive || th.IsFirst()) {
+		a.ownership.reading(func() { renameByKernel(th) })
+	}
+	a.attribute(ended)
+	if ended.End.Alive {
+		a.suspects.noteAlive(th)
+	}
+	a.forgetThread(th)
+}
+
+func (a *Aggregator) forgetThread(th *target.Thread) {
+	delete(a.threads, th.ID)
+	a.process(th.Proc).waitState.forget(th)
+}
+
+func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) {
+	if p.Ended {
+		return
+	}
+	a.tasks.finish(p, ended.At)
+	p.Ended = true
+	ended.Program = p.Comm
+	a.attribute(ended)
+	a.stacks.forgetModules(p, nil)
+	if !a.ownership.isTakenOver() {
+		a.opts.CloseProcess(p.Target)
+	}
+}
+
+// CloseAccounts attributes all that is open. It does not close processes whose end was not reported, as the tracer
+// hangs. After a takeover it reads no target, and closes nothing that the hanging goroutine uses.
+func (a *Aggregator) CloseAccounts(now int64) {
+	if !a.ownership.isTakenOver() {
+		a.ownership.reading(a.readNames)
+		if counts := &a.stacks.managedWalk.counts; *counts != nil {
+			(*counts).Close()
+			*counts = nil
+		}
+		a.explainer.close()
+	}
+	a.tasks.eachPoller((*taskPoller).addLast)
+	a.attribution.Close(now)
+	clear(a.threads)
+	clear(a.procs)
+}
+
+func (a *Aggregator) readNames() {
+	for _, th := range a.threads {
+		if th.Walk.Begun && !th.NamedByRuntime.Load() {
+			renameByKernel(th)
+		}
+	}
+}
+
+// handleExec ends what is known of a former program. Perhaps no thread of the new one is selected.
+func (a *Aggregator) handleExec(e *target.Event, execed *target.Execed) {
+	p := a.process(e.Proc)
+	if e.Thread != nil {
+		a.attribute(&execed.Execed)
+		if caller := a.threads[execed.Caller]; caller != nil && execed.Caller != execed.Thread {
+			a.forgetThread(caller)
+		}
+	}
+	a.ownership.reading(func() { p.refresh(execed.At) })
+	if e.Thread != nil {
+		e.Thread.Observed.Feedback().DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
+		a.handleRename(a.thread(e.Thread), &attribute.Cut{Thread: e.Thread.ID})
+	}
+}
+
+// handleRename attributes the time up to now under the old name.
+func (a *Aggregator) handleRename(th *target.Thread, cut *attribute.Cut) {
+	a.attribute(cut)
+	th.Walk.NameReadAt = 0
+	th.NamedByRuntime.Store(false)
+	a.ownership.reading(func() { renameByKernel(th) })
+	th.Proc.Comm = cmp.Or(th.Proc.Target.LoadedProgram(), th.Walk.Name)
+}
+
+const sigChild = 1 << (17 - 1) // SIGCHLD in a signal set
+
+type procFS struct{}
+
+// State implements [attribute.ProcSource].
+func (procFS) State(pid int) (attribute.ProcState, bool) {
+	var s procmem.Stat
+	if procmem.ReadStat(pid, &s) != nil {
+		return attribute.ProcState{}, false
+	}
+	return attribute.ProcState{
+		Start: s.StartTime, Parent: s.PPID, ChildrenCPU: int64(s.ChildUTime+s.ChildSTime) * procmem.ClockTick,
+		Zombie: s.Ended(),
+	}, true
+}
+
+// IgnoresChildren implements [attribute.ProcSource].
+func (procFS) IgnoresChildren(pid int) bool {
+	var s procmem.Status
+	return procmem.ReadStatus(pid, &s) == nil && s.SigIgn&sigChild != 0
+}
+
+// ExactChildrenCPU implements [attribute.ProcSource] for children of prywalk, by waitid with WNOWAIT.
+func (procFS) ExactChildrenCPU(pid int) int64 {
+	var both unix.Rusage
+	if unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, &both) != nil {
+		return 0
+	}
+	own, err := procmem.ProcessCPU(pid)
+	if err != nil {
+		return 0
+	}
+	return both.Utime.Nano() + both.Stime.Nano() - int64(own)
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"slices"
+	"sync"
+
+	"prywalk/frames"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/symbols"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+// location numbers an address. machinery: it runs managed frames.
+func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
+	return b.builder.Loc(&profile.Loc{Module: b.module(p, m), Addr: addr, Machinery: machinery})
+}
+
+// maxCached is the number of entries at which [keep] empties a cache.
+const maxCached = 1 << 14
+
+func keep[K comparable, V any](cache map[K]V, key K, value V) {
+	if len(cache) >= maxCached {
+		clear(cache)
+	}
+	cache[key] = value
+}
+
+// module describes a module. The description is dropped with the mapping, as rule sources hold copies of code.
+func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.ModuleInfo {
+	if m == nil {
+		return nil
+	}
+	info := p.modules[m]
+	if info == nil {
+		if p.remapped {
+			b.forgetModules(p, p.Target.Space().Modules())
+		}
+		if p.modules == nil {
+			p.modules = map[*frames.Module]*profile.ModuleInfo{}
+		}
+		info = ModuleInfo(p.Target.PID, m)
+		p.modules[m] = info
+	}
+	return info
+}
+
+func (b *stackBuilder) forgetModules(p *processState, mapped []*frames.Module) {
+	p.remapped = false
+	for m, info := range p.modules {
+		if !slices.Contains(mapped, m) {
+			delete(p.modules, m)
+			b.builder.ForgetModule(info)
+		}
+	}
+	b.forgetManaged(p)
+}
+
+// ModuleInfo returns the recording's description of a module of a process.
+func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
+	named := *m
+	named.Sources, named.Calls = nil, nil
+	info := &profile.ModuleInfo{
+		Start: m.Start, End: m.End, Bias: m.Bias, Path: m.Name, BuildID: m.BuildID,
+		Origin: profile.Origin{Module: &named, PID: pid},
+	}
+	if mapping := loadedcode.MappingOf(m); mapping != nil {
+		info.FileOffset = mapping.Offset
+		if mapping.Image != nil {
+			info.File = profile.FileID(mapping.Image.ID)
+		}
+		if mapping.JIT {
+			info.Owner, info.Grows = pid, true
+		}
+	}
+	return info
+}
+
+// mmap2Program is the code of an unopened process, by the kernel's records.
+type mmap2Program struct {
+	program *target.Program
+	code    *loadedcode.Mmap2Space
+	modules map[*frames.Module]*profile.ModuleInfo
+}
+
+// stackOfUntracked walks a sample of an untracked descendant of ancestor.
+func (b *stackBuilder) stackOfUntracked(
+	ancestor *target.Process, program *target.Program, s *observe.RawSample,
+) (sample.StackID, frames.StopReason) {
+	b.ownership.beginRead() // files are opened
+	defer b.ownership.endRead()
+	ran := b.mmap2Code(ancestor, program)
+	b.beginStack()
+	b.addKernelFrames(s)
+	w := &b.walker
+	for w.Init(ran.code.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		b.walkMethods[f.Method]++
+		loc := profile.Loc{Addr: f.LookupPC(s.Regs.Arch)}
+		if f.Module != nil {
+			info := ran.modules[f.Module]
+			if info == nil {
+				info = ModuleInfo(ancestor.Target.PID, f.Module)
+				ran.modules[f.Module] = info
+			}
+			loc.Module = info
+		}
+		b.stack = append(b.stack, b.builder.Loc(&loc))
+	}
+	if end := w.StopReason(); end.Complete() || !inExec(s) {
+		return b.endStack(end)
+	}
+	return b.kernelStack(s, frames.StopRoot)
+}
+
+func (b *stackBuilder) mmap2Code(ancestor *target.Process, program *target.Program) *mmap2Program {
+	if b.lastMmap2Program.program != program {
+		for _, info := range b.lastMmap2Program.modules {
+			b.builder.ForgetModule(info)
+		}
+		b.lastMmap2Program = mmap2Program{
+			program: program,
+			code:    b.images.Mmap2Space(ancestor.Target.Arch, program.Maps, ancestor.Target.PID),
+			modules: map[*frames.Module]*profile.ModuleInfo{},
+		}
+	}
+	return &b.lastMmap2Program
+}
+
+var kernelModule = &profile.ModuleInfo{
+	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
+}
+
+// kernelFrames numbers kernel frames: by address in samples of running threads, by name in those of sleepers.
+type kernelFrames struct {
+	builder   *profile.Builder
+	functions map[string]profile.LocID
+}
+
+func (k *kernelFrames) function(name []byte) profile.LocID {
+	id, ok := k.functions[string(name)]
+	if !ok {
+		described := k.builder.InternFrames([]profile.Frame{{Name: string(name), System: string(name)}})
+		id = k.builder.Loc(&profile.Loc{Module: kernelModule, FramesID: described})
+		keep(k.functions, string(name), id)
+	}
+	return id
+}
+
+func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
+	for i, addr := range s.Kernel {
+		if i > 0 {
+			addr-- // the call may be the function's last instruction
+		}
+		if addr >= kernelModule.Start {
+			b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr}))
+		}
+	}
+	for name, rest := procmem.NextKernelFrame(s.KernelText); len(name) > 0; name, rest = procmem.NextKernelFrame(rest) {
+		b.stack = append(b.stack, b.kernel.function(name))
+	}
+}
+
+// execSpan is load_elf_binary's addresses (fs/binfmt_elf.c); empty without kernel symbols.
+var execSpan = sync.OnceValues(func() (from, to uint64) {
+	names, err := symbols.ReadKernelNamesOnce()
+	if err != nil {
+		return 0, 0
+	}
+	return names.FuncRange("load_elf_binary")
+})
+
+// inExec reports a sample in an exec: begin_new_exec drops the memory first, start_thread sets the user registers last.
+func inExec(s *observe.RawSample) bool {
+	if len(s.Kernel) == 0 {
+		return false
+	}
+	from, to := execSpan()
+	for _, addr := range s.Kernel {
+		if from <= addr && addr < to {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/base/languages"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/callstack"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+// Runtimes name managed frames during the walk, as memory with names can change.
+type managedWalk struct {
+	merger    callstack.Merger
+	sample    managed.Sample
+	live      callstack.Live
+	counts    *callstack.RunCounts // nil before the first use
+	freed     bool                 // a frame of the stack is [freed]
+	described []managed.Frame      // one frame's
+	frames    []profile.Frame      // the same, as in the recording
+}
+
+// managedNames describes a process's managed frames.
+type managedNames struct {
+	read         func(addr uint64, b []byte) int
+	descriptions map[managedRef]profile.FramesID
+	locations    map[managedFrame]profile.LocID
+	modules      map[managedCode]*profile.ModuleInfo
+}
+
+type managedRef struct {
+	source managed.FrameSource
+	ref    managed.Ref
+}
+
+// module nil: frames without code.
+type managedCode struct {
+	source managed.FrameSource
+	module *frames.Module
+}
+
+type managedFrame struct {
+	managedRef
+	module *frames.Module
+	addr   frames.Addr
+}
+
+func (b *stackBuilder) walkManaged(
+	p *processState, th *target.Thread, s *observe.RawSample, sources []managed.FrameSource,
+) frames.StopReason {
+	b.beginManaged(p, th, s, sources)
+	end := b.mergeNative(p, s)
+	th.Observed.Feedback().SetPlan(callstack.Plan(sources, th.Walk.InnerTID, s.Regs.TLS))
+	b.addMerged(p, s.Regs.Arch, end)
+	return end
+}
+
+func (b *stackBuilder) beginManaged(
+	p *processState, th *target.Thread, s *observe.RawSample, sources []managed.FrameSource,
+) {
+	w := &b.managedWalk
+	if callstack.HasPlan(sources) {
+		p.NoteLack(target.LacksFrames)
+	}
+	if p.managedNames.read == nil {
+		p.managedNames = newManagedNames(p)
+	}
+	w.live = callstack.Live{
+		ReadMemory: p.managedNames.read, PID: p.Target.PID, TID: th.TID, RunCount: s.Sched.Runs,
+		HasRun: s.How == observe.ByStop && s.State == sample.Running, RunCounts: w.runCounts(),
+	}
+	w.sample = managed.Sample{
+		InnerTID: th.Walk.InnerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
+		Live: &w.live,
+	}
+	w.merger.Begin(sources, &w.sample)
+}
+
+func (b *stackBuilder) mergeNative(p *processState, s *observe.RawSample) frames.StopReason {
+	w := &b.walker
+	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		b.walkMethods[f.Method]++
+		b.managedWalk.merger.Add(&f)
+	}
+	return w.StopReason()
+}
+
+func (b *stackBuilder) addMerged(p *processState, arch frames.Arch, end frames.StopReason) {
+	entries, named := b.managedWalk.merger.End(end.Complete()), false
+	b.managedWalk.freed = false
+	for i := range entries {
+		named = named || entries[i].Source != nil
+		b.stack = append(b.stack, b.entryLocation(p, &entries[i], arch))
+	}
+	if !named || b.managedWalk.freed {
+		if main := p.Target.Main(); main == nil || p.Target.Read(main.Start, make([]byte, 1)) < 1 {
+			b.walkedAfterEnd++ // the process has ended, or called exec
+		}
+	}
+}
+
+func (w *managedWalk) runCounts() *callstack.RunCounts {
+	if w.counts == nil {
+		w.counts = callstack.NewRunCounts()
+	}
+	return w.counts
+}
+
+func newManagedNames(p *processState) managedNames {
+	return managedNames{
+		read:         p.Target.Read,
+		descriptions: map[managedRef]profile.FramesID{},
+		locations:    map[managedFrame]profile.LocID{},
+		modules:      map[managedCode]*profile.ModuleInfo{},
+	}
+}
+
+func (b *stackBuilder) entryLocation(p *processState, e *callstack.Entry, arch frames.Arch) profile.LocID {
+	if e.Source == nil {
+		return b.location(p, e.Frame.Module, e.Frame.LookupPC(arch), e.Machinery)
+	}
+	f := managedFrame{managedRef: managedRef{e.Source, e.Ref}}
+	if e.Compiled {
+		f.module, f.addr = e.Frame.Module, e.Frame.LookupPC(arch)
+	}
+	if id, ok := p.managedNames.locations[f]; ok {
+		return id
+	}
+	description, lasting := b.describe(p, f.managedRef)
+	module := b.managedModule(p, f.source, f.module)
+	id := b.builder.Loc(&profile.Loc{Module: module, Addr: f.addr, FramesID: description})
+	if lasting {
+		keep(p.managedNames.locations, f, id)
+	}
+	return id
+}
+
+// describe does not cache [freed].
+func (b *stackBuilder) describe(p *processState, r managedRef) (description profile.FramesID, lasting bool) {
+	if description, ok := p.managedNames.descriptions[r]; ok {
+		return description, true
+	}
+	w := &b.managedWalk
+	var certainty managed.Certainty
+	w.described, certainty = r.source.Symbolize(r.ref, &w.live, w.described[:0])
+	if certainty == managed.Freed {
+		w.freed = true
+		w.described = append(w.described[:0], managed.Frame{Function: languages.FreedFunction})
+		p.CodeFreed(procmem.Now()) // later samples are walked at once
+	}
+	w.frames = w.frames[:0]
+	for i := range w.described {
+		w.frames = append(w.frames, profileFrame(&w.described[i]))
+	}
+	description = b.builder.InternFrames(w.frames)
+	if certainty == managed.Freed {
+		return description, false
+	}
+	keep(p.managedNames.descriptions, r, description)
+	return description, true
+}
+
+func profileFrame(f *managed.Frame) profile.Frame {
+	return profile.Frame{
+		Name: f.Function, System: profile.SystemNameOfType(f.Function, f.Type), File: f.File, Line: f.Line,
+		StartLine: f.StartLine, Inlined: f.Inlined,
+	}
+}
+
+func (b *stackBuilder) managedModule(p *processState, source managed.FrameSource,
+	m *frames.Module) *profile.ModuleInfo {
+	code := managedCode{source, m}
+	info := p.managedNames.modules[code]
+	if info == nil {
+		info = &profile.ModuleInfo{Path: "[" + source.Name() + "]"}
+		if m != nil {
+			info.Start, info.End, info.Bias, info.Owner, info.Grows = m.Start, m.End, m.Bias, p.Target.PID, true
+		}
+		p.managedNames.modules[code] = info
+	}
+	return info
+}
+
+func (b *stackBuilder) forgetManaged(p *processState) {
+	for _, info := range p.managedNames.modules {
+		b.builder.ForgetModule(info)
+	}
+	clear(p.managedNames.modules)
+	p.managedNames.forgetFrames()
+}
+
+func (n *managedNames) forgetFrames() {
+	clear(n.locations)
+	clear(n.descriptions)
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"maps"
+
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/selfruntime"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/watch/target"
+)
+
+type intervalSink struct {
+	states    *states
+	stacks    *stackBuilder
+	recording *profile.Builder
+	sinks     []profile.Sink // beside the recording
+	unix      unixTime
+	totals    totals
+	rates     threadRates
+}
+
+// Add implements [attribute.Sink].
+func (out *intervalSink) Add(i *attribute.Interval) {
+	if p := out.states.procs[i.Process]; p != nil {
+		out.totals.addSpan(&i.Span)
+		out.addInterval(out.interval(p, out.states.threads[i.Thread], &i.Span))
+	}
+}
+
+// ThreadDone implements [attribute.Sink].
+func (out *intervalSink) ThreadDone(id sample.ThreadID, ticks, observed int64) {
+	if th := out.states.threads[id]; th != nil {
+		out.rates.add(runstats.ThreadRate{
+			PID: th.Proc.Target.PID, TID: th.TID, Name: th.Walk.Name, Samples: ticks, Seconds: seconds(observed),
+		})
+	}
+}
+
+// ProcessDone implements [attribute.Sink].
+func (out *intervalSink) ProcessDone(id sample.ProcessID) { delete(out.states.procs, id) }
+
+func (out *intervalSink) addInterval(i profile.Interval) {
+	out.recording.Add(i)
+	for _, s := range out.sinks {
+		s.Add(i)
+	}
+}
+
+// interval is of the process itself if th is nil.
+func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribute.Span) profile.Interval {
+	i := profile.Interval{
+		Stack: out.stackOf(s), PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID),
+		Start: p.Target.StartTime, Comm: p.Comm,
+		Thread: attribute.ExitedThread, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
+		End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
+		Container: p.container,
+	}
+	switch {
+	case s.Program != "":
+		i.Thread = attribute.ChildrenOf(s.Program)
+	case s.Leaf == attribute.ShortLivedChildren:
+		i.Thread = attribute.ChildrenThread
+	}
+	if th != nil {
+		i.TID, i.InnerTID, i.Thread, i.Role = th.TID, innerNumber(th.Walk.InnerTID, th.TID), th.Walk.Name, th.Walk.Role
+	}
+	return i
+}
+
+// innerNumber is as in [profile.Interval]; 0: the same.
+func innerNumber(inner, outer int) int {
+	if inner == outer {
+		return 0
+	}
+	return inner
+}
+
+func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
+	switch s.Leaf {
+	case attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren, attribute.InKernel:
+		return out.recording.Intern([]profile.Loc{{Synthetic: s.Leaf}})
+	}
+	if s.Leaf == "" {
+		return s.Stack
+	}
+	return out.recording.InternLeaf(s.Stack, s.Leaf)
+}
+
+// refresh shows the sinks the time so far, with open intervals: an unchanged thread can have one for days.
+func (a *Aggregator) refresh(at int64) {
+	took := selfruntime.CPUTimeOf(func() { a.refreshSinks(at) })
+	a.Requests.Refresh.Done(int64(took), false)
+}
+
+func (a *Aggregator) refreshSinks(at int64) {
+	for _, sink := range a.out.sinks {
+		if s, ok := sink.(profile.TimelyWatcher); ok && s.Timely() {
+			a.attribution.AttributeOverdue()
+			break
+		}
+	}
+	for _, sink := range a.out.sinks {
+		if w, ok := sink.(profile.Watcher); ok {
+			w.Refresh(a.out.unix.Of(at), a.openIntervals)
+		}
+	}
+	a.evict()
+}
+
+func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
+	if !a.tasks.openIntervals(yield) {
+		return
+	}
+	a.attribution.OpenIntervals(func(i *attribute.Interval) bool {
+		p := a.procs[i.Process]
+		return p == nil || yield(a.out.interval(p, a.threads[i.Thread], &i.Span))
+	})
+}
+
+func (a *Aggregator) evict() {
+	if !a.out.recording.NeedsEviction() {
+		return
+	}
+	held := map[sample.StackID]bool{}
+	hold := func(id sample.StackID) { held[id] = true }
+	for _, sink := range a.out.sinks {
+		h, ok := sink.(profile.StackHolder)
+		if !ok {
+			return
+		}
+		stacks, ok := h.HeldStacks()
+		if !ok {
+			return
+		}
+		for id := range stacks {
+			hold(id)
+		}
+	}
+	a.attribution.EachStack(hold)
+	a.tasks.eachPoller(func(t *taskPoller) {
+		for i := range t.slots {
+			if s := &t.slots[i]; s.parked {
+				hold(s.stack)
+			}
+		}
+	})
+	a.out.recording.Evict(maps.Keys(held))
+	a.out.forgetEvicted()
+}
+
+func (out *intervalSink) forgetEvicted() {
+	stacks := out.stacks
+	clear(stacks.kernel.functions)
+	for _, p := range out.states.procs {
+		p.managedNames.forgetFrames()
+	}
+}
+
+type unixTime struct {
+	epoch int64 // Unix time less CLOCK_MONOTONIC at the start, ns
+	slept []wakeUp
+}
+
+type wakeUp struct{ at, length int64 }
+
+// Resumed notes a suspension of length ns until at; earlier moments keep their Unix time.
+func (u *unixTime) Resumed(at, length int64) { u.slept = append(u.slept, wakeUp{at, length}) }
+
+// Of converts CLOCK_MONOTONIC to Unix time, ns.
+func (u *unixTime) Of(at int64) int64 {
+	unix := at + u.epoch
+	for i := range u.slept {
+		if s := &u.slept[i]; at > s.at {
+			unix += s.length
+		}
+	}
+	return unix
+}

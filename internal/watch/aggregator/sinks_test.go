@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"path/filepath"
+	"testing"
+
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/watch/target"
+)
+
+func TestProgramOfUnknownNameHasALabel(t *testing.T) {
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
+	p := ofPID(4711)
+	for name, want := range map[string]string{"": "[children: ?]", "ls": "[children: ls]"} {
+		s := attribute.Span{
+			Place: attribute.Place{Program: programOf(&target.Program{Name: name}), State: sample.Running},
+			Leaf:  attribute.ExitedUnseen,
+		}
+		if got := a.out.interval(p, nil, &s).Thread; got != want {
+			t.Errorf("thread of program %q is named %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{Rotates: true})}, target.NewCommon())
+	p := a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
+	stackOf := func(name string) sample.StackID { return a.out.recording.Intern([]profile.Loc{{Synthetic: name}}) }
+	thread, task, unused := stackOf("thread"), stackOf("task"), stackOf("unused")
+	p.tasks.all = append(p.tasks.all, &taskPoller{slots: []taskSlot{{from: 5, seen: 5, parked: true, stack: task}}})
+	a.attribute(&attribute.Sampled{Process: 1, Thread: 1, Sample: attribute.Sample{
+		Place: attribute.Place{Stack: thread, State: sample.Sleeping},
+	}})
+	a.attribute(&attribute.Cut{})
+	if err := a.out.recording.Rotate(filepath.Join(t.TempDir(), "part.pb.gz"), nil); err != nil {
+		t.Fatal(err)
+	}
+	a.evict()
+	for name, id := range map[string]sample.StackID{"thread": thread, "task": task} {
+		if locs, _ := a.out.recording.Stack(id, nil); len(locs) != 1 || locs[0].Synthetic != name {
+			t.Errorf("the stack of the %s has %d entries, want its own", name, len(locs))
+		}
+	}
+	if locs, _ := a.out.recording.Stack(unused, nil); len(locs) != 0 {
+		t.Errorf("an unused stack has %d entries after the eviction", len(locs))
+	}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/container"
+	"prywalk/internal/host/selfruntime"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/callstack"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+type processState struct {
+	*target.Process
+	innerPID  int    // in its own pid namespace
+	container string // as [profile.Interval]'s
+	// [loadedcode.Process.AddressSpaceNumber] of the program for which the rest was made
+	addressSpace uint64
+	modules      map[*frames.Module]*profile.ModuleInfo
+	remapped     bool // some modules are perhaps unmapped
+	managedNames managedNames
+	walked       samplesWalked
+	histories    programHistories
+	history      *programHistory
+
+	untrackedThreads *target.Thread
+
+	refreshBudget refreshBudget
+
+	tasks     taskPollers
+	waitState *waitState
+}
+
+type states struct {
+	threads   map[sample.ThreadID]*target.Thread
+	procs     map[sample.ProcessID]*processState
+	histories programHistories
+
+	containers container.Names
+}
+
+func newStates() *states {
+	return &states{threads: map[sample.ThreadID]*target.Thread{}, procs: map[sample.ProcessID]*processState{},
+		histories: programHistories{}}
+}
+
+func (s *states) process(p *target.Process) *processState {
+	if known := s.procs[p.ID]; known != nil {
+		return known
+	}
+	made := &processState{
+		Process: p, innerPID: p.Target.PID, addressSpace: p.Target.AddressSpaceNumber(), histories: s.histories,
+		history: s.histories.historyOf(p.Target),
+	}
+	if !p.Ended { // else a late event of a child, or its program's name
+		s.procs[p.ID] = made
+	}
+	return made
+}
+
+// refresh reads the mappings and run-time code again, and returns whether they have changed. now is CLOCK_MONOTONIC ns.
+func (p *processState) refresh(now int64) bool {
+	var changed bool
+	var err error
+	before := p.Target.CodeMappings()
+	cost := selfruntime.CPUTimeOf(func() { changed, err = p.Target.Refresh() })
+	p.refreshBudget.noteRefresh(now, int64(cost), p.Target.CodeMappings() > before)
+	if err != nil || !changed {
+		return false
+	}
+	p.remapped = true
+	p.MappingsChanged()
+	if space := p.Target.AddressSpaceNumber(); space != p.addressSpace {
+		p.addressSpace = space
+		p.renewProgram()
+	}
+	return true
+}
+
+// renewProgram follows an exec. Precondition: the mappings were read again.
+func (p *processState) renewProgram() {
+	p.Comm = p.Target.Comm
+	p.ResetForProgram()
+	p.walked = samplesWalked{}
+	p.history = p.histories.historyOf(p.Target)
+	p.history.applyTo(p.Process)
+	p.waitState.afterExec()
+}
+
+// thread returns th, whose first event begins the aggregator's part.
+func (s *states) thread(th *target.Thread) *target.Thread {
+	if s.threads[th.ID] == nil {
+		th.Walk = target.WalkPart{Name: th.Name, NameReadAt: th.FirstListedAt, InnerTID: th.TID}
+		s.threads[th.ID] = th
+	}
+	return th
+}
+
+func (p *processState) untrackedState() *target.Thread {
+	if p.untrackedThreads == nil {
+		pid := p.Target.PID
+		p.untrackedThreads = &target.Thread{
+			Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil), Walk: target.WalkPart{InnerTID: p.innerPID},
+		}
+	}
+	return p.untrackedThreads
+}
+
+// rename reads the name every [target.NameEvery], from a runtime, else from the kernel; at each sample until a
+// runtime has a new thread's name. A runtime removes a thread from its list before the thread ends: the name stays for
+// one more period.
+func rename(th *target.Thread, now int64) {
+	sources := th.Proc.Target.Runtimes().FrameSources()
+	due := now-th.Walk.NameReadAt >= target.NameEvery
+	if !due && (th.NamedByRuntime.Load() || len(sources) == 0 || now-th.FirstListedAt >= target.NameEvery) {
+		return
+	}
+	name, ok := callstack.ThreadName(sources, th.Walk.InnerTID)
+	if due || ok {
+		th.Walk.NameReadAt = now
+	}
+	switch {
+	case ok:
+		th.Walk.Name = name
+		th.NamedByRuntime.Store(true)
+	case due && th.NamedByRuntime.Load():
+		th.NamedByRuntime.Store(false)
+	case due:
+		renameByKernel(th)
+	}
+	th.Walk.Role = callstack.Role(sources, th.Walk.InnerTID, th.Walk.Name)
+}
+
+func renameByKernel(th *target.Thread) {
+	if name := th.Proc.Target.ThreadName(th.TID); name != "" {
+		th.Walk.Name = name
+	}
+}
+
+// An incomplete stack often ends in code newer than the list of mappings, which is then read again: at least
+// refreshAfter ns after the last time, and without new code for at most 1/refreshShare of a CPU. It is also read every
+// refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a runtime starts.
+//
+// Readings that find new code do not delay the next: they take up to loadCredit ns of CPU time, and 1/refreshShare of a
+// CPU more.
+const (
+	refreshAfter = 1e6
+	refreshShare = 20
+	refreshEvery = 2e9
+	refreshStart = 5e6
+	loadCredit   = 500e6
+)
+
+type refreshBudget struct {
+	last     int64 // CLOCK_MONOTONIC ns
+	cost     int64 // that delays the next reading, ns
+	loadCost int64 // of readings with new code, less the share since, ns
+}
+
+func (r *refreshBudget) mayRefresh(at int64) bool {
+	return at-r.last > max(refreshAfter, refreshShare*r.cost)
+}
+
+// due reports a reading due whatever the stacks.
+func (r *refreshBudget) due(at int64, starting bool) bool {
+	age := at - r.last
+	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
+}
+
+// noteRefresh notes a reading. loaded: it found new code.
+func (r *refreshBudget) noteRefresh(at, cost int64, loaded bool) {
+	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
+	r.last = at
+	if loaded && r.loadCost < loadCredit {
+		r.loadCost += cost
+		return
+	}
+	r.cost = cost
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/watch/observe"
+)
+
+type totals struct {
+	goroutines, coroutines taskTotals
+	stacks                 int64
+	walkEnds               [frames.NumStopReasons]int64
+	completeByHow          [observe.FromCore + 1]int64
+	samples                int64
+	complete               int64 // of complete stacks
+	profiledCPU            int64
+	incomplete             [frames.NumStopReasons]int64 // by the walk's end, complete ones, too; CPU time, also below, ns
+	incompleteBetween      [frames.NumStopReasons]int64 // under [ran between ticks]
+	unobserved             int64                        // under [ran between ticks] and [not observed]
+	exitedUnseen           int64                        // under [exited unseen]
+	shortLived             int64                        // under [short-lived children]
+	ofProgram              int64                        // with a known program
+}
+
+func (t *totals) addSpan(s *attribute.Span) {
+	t.samples += s.Samples
+	if s.WalkEnd.Complete() {
+		t.complete += s.Samples
+	}
+	t.profiledCPU += s.CPU
+	switch s.Leaf {
+	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks: // it has a stack
+		t.incomplete[s.WalkEnd] += s.CPU
+	}
+	switch s.Leaf {
+	case attribute.RanBetweenTicks:
+		t.incompleteBetween[s.WalkEnd] += s.CPU
+		t.unobserved += s.CPU
+	case attribute.NotObserved:
+		t.unobserved += s.CPU
+	case attribute.ExitedUnseen:
+		t.exitedUnseen += s.CPU
+	case attribute.ShortLivedChildren:
+		t.shortLived += s.CPU
+		if s.Program != "" {
+			t.ofProgram += s.CPU
+		}
+	}
+}
+
+func (t *totals) addStack(end frames.StopReason, how observe.How) {
+	t.stacks++
+	t.walkEnds[end]++
+	if end.Complete() {
+		t.completeByHow[how]++
+	}
+}
+
+const maxRates = 10_000
+
+type threadRates struct {
+	list    []runstats.ThreadRate
+	slowest float64 // 1/s
+}
+
+// add drops threads observed for less than a second, or never sampled. Beyond maxRates it keeps the slowest rate only.
+func (r *threadRates) add(t runstats.ThreadRate) {
+	if t.Seconds < 1 || t.Samples == 0 {
+		return
+	}
+	t.Rate = float64(t.Samples-1) / t.Seconds
+	if r.slowest == 0 || t.Rate < r.slowest {
+		r.slowest = t.Rate
+	}
+	if len(r.list) < maxRates {
+		r.list = append(r.list, t)
+	}
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// Stats sets the counts so far.
+func (a *Aggregator) Stats(s *runstats.Stats) {
+	t, times := &a.out.totals, a.attribution.Totals()
+	ends := t.walkEnds
+	ends[frames.StopRoot], ends[frames.StopGuessedRoot] = 0, 0
+	s.Incomplete = countsByName(ends[:], func(i int) string { return frames.StopReason(i).String() })
+	s.Whole = runstats.WholeByHow{ByStop: t.completeByHow[observe.ByStop],
+		ByPassiveRead: t.completeByHow[observe.ByPassiveRead]}
+	s.FramesByMethod = countsByName(a.stacks.methods[:], func(i int) string { return frames.Method(i).String() })
+	s.WalkedAfterEnd = a.stacks.walkedAfterEnd
+	s.PerThread = runstats.PerThread{Rates: a.out.rates.list, SlowestThread: a.out.rates.slowest}
+	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
+	s.IncompleteCPU, s.IncompleteUnobservedCPU = map[string]float64{}, map[string]float64{}
+	for end, ns := range t.incomplete {
+		if reason := frames.StopReason(end); ns > 0 && reason != frames.StopNone && !reason.Complete() {
+			s.IncompleteCPU[reason.String()] = seconds(ns)
+			s.IncompleteUnobservedCPU[reason.String()] = seconds(t.incompleteBetween[end])
+		}
+	}
+	s.GuessedCPU = seconds(t.incomplete[frames.StopGuessedRoot] - t.incompleteBetween[frames.StopGuessedRoot])
+	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiledCPU)
+	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
+	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU
+	a.tasks.stats(s)
+	s.EstimatedCPU, s.ProgramCPU = seconds(times.Estimated), seconds(t.ofProgram)
+}
+
+func countsByName(counts []int64, name func(int) string) map[string]int64 {
+	m := map[string]int64{}
+	for i, n := range counts {
+		if n != 0 {
+			m[name(i)] += n
+		}
+	}
+	return m
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"cmp"
+	"math/rand/v2"
+
+	"prywalk/frames"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/selfruntime"
+	"prywalk/internal/store/profile"
+)
+
+// taskPoller observes the tasks of one runtime in rounds.
+type taskPoller struct {
+	aggregator *Aggregator
+	process    *processState
+	runtime    taskRuntime
+	totals     *taskTotals
+	slots      []taskSlot // by place
+	kinds      taskKinds
+
+	next      int // next place of the round
+	polledEnd int // first unpolled place
+	changed   []int
+	pending   []int // part of changed still to read
+
+	round      int   // completed
+	firstBegan int64 // CLOCK_MONOTONIC ns
+	roundBegan int64
+	due        int64 // CLOCK_MONOTONIC ns
+	lastAdded  int64 // CLOCK_MONOTONIC ns
+	pauseEnd   int64 // end of the last gap: a task that changed in it gets only the time after it
+	failures   int   // consecutive
+	cpu        int64 // ns
+	walked     int64 // in this slice
+}
+
+type taskSlot struct {
+	from, seen int64 // observations of its state
+	stack      sample.StackID
+	kind       uint32
+	parked     bool
+}
+
+func newTaskPoller(a *Aggregator, p *processState, r taskRuntime) *taskPoller {
+	kinds := taskKinds{by: map[taskKind]uint32{}}
+	return &taskPoller{aggregator: a, process: p, runtime: r, totals: r.totals, kinds: kinds}
+}
+
+// readSlice returns the pause that must follow, ns.
+func (t *taskPoller) readSlice(now int64) (rest int64) {
+	took := int64(selfruntime.CPUTimeOf(func() { t.readTasks(now, sliceCPU) }))
+	t.totals.CPU += took
+	t.cpu += took
+	rest = t.restAfter(took, now)
+	t.planNext(now, rest)
+	return rest
+}
+
+func (t *taskPoller) restAfter(took, now int64) int64 {
+	if t.round == 0 {
+		return firstRestRatio * took
+	}
+	ratio := int64(restRatio)
+	if t.cpu*(restRatio+1) > now-t.firstBegan { // compensates for the first round
+		ratio = laterRestRatio
+	}
+	return max(ratio*took, t.walked*restPerWalk)
+}
+
+func (t *taskPoller) planNext(now, rest int64) {
+	switch {
+	case t.failures > 0:
+		t.due = now + int64(searchEvery)<<min(t.failures, 6)
+	case t.endRoundIfDone():
+		t.due = max(now+rest, t.roundBegan+t.runtime.every()/2+rand.Int64N(t.runtime.every()))
+	default:
+		t.due = now + rest
+	}
+}
+
+func (t *taskPoller) endRoundIfDone() (done bool) {
+	if t.next < len(t.slots) {
+		return false
+	}
+	t.next, t.round = 0, t.round+1
+	return true
+}
+
+func (t *taskPoller) readTasks(now, maxCPU int64) {
+	t.walked = 0
+	if !t.countSlots(now) {
+		return
+	}
+	began := selfruntime.CPUTime()
+	if len(t.pending) == 0 {
+		t.findChanged(now)
+	}
+	for n := 1; len(t.pending) > 0; n++ {
+		if n%tasksPerClockRead == 0 && int64(selfruntime.CPUTime()-began) > maxCPU {
+			break
+		}
+		i := t.pending[0]
+		t.pending = t.pending[1:]
+		t.readTask(i, now)
+	}
+	if len(t.pending) == 0 {
+		t.next = t.polledEnd
+	}
+	all := &t.aggregator.out.totals
+	t.aggregator.tasks.observations.Store(all.goroutines.Observations + all.coroutines.Observations)
+}
+
+// countSlots reads the number of places at a round's start; false: that failed.
+func (t *taskPoller) countSlots(now int64) bool {
+	if t.next > 0 || len(t.pending) > 0 {
+		return true
+	}
+	t.roundBegan = now
+	var n int
+	var err error
+	t.aggregator.ownership.reading(func() { n, err = t.runtime.Places() })
+	if err != nil && n == 0 {
+		t.failures++
+		return false
+	}
+	t.failures = 0
+	if t.firstBegan == 0 {
+		t.firstBegan, t.lastAdded = now, now
+	}
+	for len(t.slots) < n {
+		t.slots = append(t.slots, taskSlot{seen: t.stateStart()})
+	}
+	t.totals.MostAtOnce = max(t.totals.MostAtOnce, int64(n))
+	return true
+}
+
+// stateStart returns the start of a new task's state: tasks of the first round count as unchanged before.
+func (t *taskPoller) stateStart() int64 {
+	if t.round == 0 {
+		return max(t.process.Since, 0)
+	}
+	return t.roundBegan
+}
+
+func (t *taskPoller) findChanged(now int64) {
+	t.polledEnd = min(t.next+t.runtime.batchSize, len(t.slots))
+	t.aggregator.ownership.reading(func() { t.changed = t.runtime.Poll(t.next, t.polledEnd, t.changed[:0]) })
+	t.pending = t.changed
+	changed := t.changed
+	for i := t.next; i < t.polledEnd; i++ {
+		if len(changed) > 0 && changed[0] == i {
+			changed = changed[1:]
+			continue
+		}
+		s := &t.slots[i]
+		s.seen = now
+		if s.parked {
+			t.totals.Observations++
+		}
+	}
+}
+
+func (t *taskPoller) readTask(i int, now int64) {
+	s := &t.slots[i]
+	t.addInterval(s)
+	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
+	s.parked, s.seen = false, now
+	var what taskOutcome
+	var kind taskKind
+	var end frames.StopReason
+	t.aggregator.ownership.reading(func() { what, kind, end = t.runtime.readTask(i) })
+	switch what {
+	case taskNotParked:
+		return
+	case taskChanged:
+		t.totals.ChangedInVain++
+		return
+	}
+	s.stack, _ = t.aggregator.stacks.endStack(end)
+	s.kind = profile.NumberIn(&t.kinds.list, t.kinds.by, kind)
+	s.parked, s.from = true, before
+	t.walked++
+	t.totals.Observations++
+	t.totals.Walked++
+	if !end.Complete() {
+		t.totals.Incomplete++
+	}
+}
+
+func (t *taskPoller) addInterval(s *taskSlot) {
+	if s.parked && s.seen > s.from {
+		i := t.interval(s)
+		t.totals.Blocked += i.Wall
+		t.aggregator.out.addInterval(i)
+	}
+	s.from = s.seen
+}
+
+func (t *taskPoller) addIntervals() {
+	for i := range t.slots {
+		t.addInterval(&t.slots[i])
+	}
+}
+
+func (t *taskPoller) interval(s *taskSlot) profile.Interval {
+	k, p := &t.kinds.list[s.kind], t.process
+	return profile.Interval{
+		Stack: s.stack, PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID), Start: p.Target.StartTime,
+		Comm:   p.Comm,
+		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait, Task: t.runtime.label, Labels: k.labels,
+		Container: p.container,
+		End:       t.aggregator.out.unix.Of(s.seen), Wall: s.seen - s.from,
+	}
+}
+
+func (t *taskPoller) finish(now int64) {
+	t.totals.CPU += int64(selfruntime.CPUTimeOf(func() { t.lastRound(now) }))
+	for i := range t.slots {
+		if s := &t.slots[i]; s.parked {
+			s.seen = max(s.seen, now)
+		}
+	}
+}
+
+// lastRound has a larger limit after an incomplete first round: unread tasks are in no sum.
+func (t *taskPoller) lastRound(now int64) {
+	maxCPU := int64(lastRoundCPU)
+	if t.round == 0 {
+		maxCPU = firstRoundCPU
+	}
+	began := selfruntime.CPUTime()
+	if !t.countSlots(now) {
+		return
+	}
+	for unread := len(t.slots); unread > 0; {
+		maxCPULeft := maxCPU - int64(selfruntime.CPUTime()-began)
+		if maxCPULeft <= 0 {
+			return
+		}
+		from := t.next
+		t.readTasks(now, maxCPULeft)
+		if t.next == from && len(t.pending) == 0 { // unreadable, or none
+			return
+		}
+		unread -= t.next - from
+		t.endRoundIfDone()
+	}
+}
+
+func (t *taskPoller) addLast() {
+	t.addIntervals()
+	if t.round == 0 {
+		t.totals.Unread += int64(len(t.slots) - t.next)
+		if len(t.pending) > 0 {
+			t.totals.Unread -= int64(t.polledEnd - t.next - len(t.pending))
+		}
+	}
+}
+
+type taskKind struct{ firstFunction, wait, labels string }
+
+type taskKinds struct {
+	list []taskKind
+	by   map[taskKind]uint32
+}

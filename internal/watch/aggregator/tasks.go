@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/store/profile"
+)
+
+const (
+	// pollEvery is the mean least time between two readings of a task, ns, drawn from 1/2 to 3/2 of it against
+	// aliasing.
+	pollEvery        = 100e6
+	pollVirtualEvery = 1e9
+	// restRatio is rest ÷ slice: lower in the first round, then higher until the whole share equals it.
+	restRatio, firstRestRatio, laterRestRatio = 99, 9, 199
+	// restPerWalk is the rest after a walk, ns.
+	restPerWalk       = 1e6
+	sliceCPU          = 1e6   // CPU time, ns
+	tasksPerClockRead = 16    // a reading is a system call
+	lastRoundCPU      = 100e6 // CPU time, ns
+	firstRoundCPU     = 1e9   // after an incomplete first round: enough for 200,000 goroutines
+	searchEvery       = 500e6 // for sources, ns
+	// checkpointIntervals bounds the open intervals that checkpoints add, per second on average.
+	checkpointIntervals = 1000
+)
+
+// taskPollers observe the tasks of a process that are on no thread's stack: waiting goroutines and asyncio tasks. A
+// stack is walked if the task's record has changed. The rest after each slice keeps the total at a hundredth of a CPU.
+//
+//	seen:      waits in A    waits in A    runs    waits in B
+//	            ├─────────────┤             │       ├──
+//	intervals:  A ────────────────┤          none    B ──────
+//
+// An observation stands for the time since the last: exact if nothing changed, else right on average. The time is
+// blocked, outside of the threads' sums, without samples.
+type taskPollers struct {
+	all []*taskPoller
+	due int64 // CLOCK_MONOTONIC ns
+}
+
+type taskRecorder struct {
+	aggregator   *Aggregator
+	due          int64        // CLOCK_MONOTONIC ns
+	observations atomic.Int64 // any goroutine may read it
+}
+
+// PollTasks reads a slice of the tasks, if any are due, and returns the time until the next call, ns.
+func (a *Aggregator) PollTasks() (rest int64) { return a.tasks.poll() }
+
+// TaskObservations counts observations of waiting tasks, for any goroutine.
+func (a *Aggregator) TaskObservations() int64 { return a.tasks.observations.Load() }
+
+func (r *taskRecorder) poll() (rest int64) {
+	if !r.aggregator.opts.Tasks {
+		return searchEvery
+	}
+	now := procmem.Now()
+	if now < r.due {
+		return r.due - now
+	}
+	r.aggregator.QuotaGate.Wait()
+	if poller := r.longestDue(now); poller != nil {
+		r.due = now + poller.readSlice(now)
+	}
+	next := now + int64(searchEvery)
+	for _, p := range r.aggregator.procs {
+		next = min(next, p.tasks.due)
+		for _, t := range p.tasks.all {
+			next = min(next, t.due)
+		}
+	}
+	return max(next, r.due) - now
+}
+
+func (r *taskRecorder) longestDue(now int64) (due *taskPoller) {
+	for _, p := range r.aggregator.procs {
+		if p.Ended {
+			p.tasks.due = now + searchEvery
+			continue
+		}
+		if p.tasks.due <= now {
+			p.tasks.due = now + searchEvery
+			r.find(p)
+		}
+		for _, t := range p.tasks.all {
+			if t.due <= now && (due == nil || t.due < due.due) {
+				due = t
+			}
+		}
+	}
+	return due
+}
+
+func (r *taskRecorder) find(p *processState) {
+	runtimes := taskRuntimesOf(r.aggregator, p)
+	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(t *taskPoller) bool {
+		gone := !slices.ContainsFunc(runtimes, func(o taskRuntime) bool { return o.id == t.runtime.id })
+		if gone {
+			t.addLast()
+		}
+		return gone
+	})
+	for _, o := range runtimes {
+		if !slices.ContainsFunc(p.tasks.all, func(t *taskPoller) bool { return t.runtime.id == o.id }) {
+			p.tasks.all = append(p.tasks.all, newTaskPoller(r.aggregator, p, o))
+		}
+	}
+}
+
+func (r *taskRecorder) eachPoller(f func(*taskPoller)) {
+	for _, p := range r.aggregator.procs {
+		for _, poller := range p.tasks.all {
+			f(poller)
+		}
+	}
+}
+
+// checkpoint adds the tasks' intervals before a checkpoint; those of many tasks more rarely, as they enlarge the
+// recording.
+func (r *taskRecorder) checkpoint() {
+	now := procmem.Now()
+	r.eachPoller(func(t *taskPoller) {
+		if now-t.lastAdded >= int64(len(t.slots))*1e9/checkpointIntervals {
+			t.lastAdded = now
+			t.addIntervals()
+		}
+	})
+}
+
+// finish adds the last intervals of a process's tasks. Tasks that are not read in time count as unchanged.
+func (r *taskRecorder) finish(p *processState, now int64) {
+	alive := !r.aggregator.ownership.isTakenOver() && p.Target.Alive()
+	if r.aggregator.opts.Tasks && alive { // the recording may be too short for the first round
+		r.find(p)
+	}
+	for _, t := range p.tasks.all {
+		if alive {
+			t.finish(now)
+		}
+		t.addLast()
+	}
+	p.tasks.all = nil
+}
+
+// openIntervals yields the intervals that are not added yet; false if yield has returned false.
+func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
+	for _, p := range r.aggregator.procs {
+		for _, t := range p.tasks.all {
+			for i := range t.slots {
+				if s := &t.slots[i]; s.parked && s.seen > s.from && !yield(t.interval(s)) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (r *taskRecorder) stats(s *runstats.Stats) {
+	totals := &r.aggregator.out.totals
+	if t := &totals.goroutines; t.MostAtOnce > 0 {
+		s.Goroutines = t.stats()
+	}
+	if t := &totals.coroutines; t.MostAtOnce > 0 {
+		s.Tasks = t.stats()
+	}
+}
+
+type taskTotals struct{ MostAtOnce, Unread, Observations, Walked, Incomplete, ChangedInVain, Blocked, CPU int64 }
+
+func (t *taskTotals) stats() *runstats.WaitingTasks {
+	return &runstats.WaitingTasks{
+		MostAtOnce: t.MostAtOnce, Unread: t.Unread, Observations: t.Observations, Walked: t.Walked,
+		Incomplete: t.Incomplete, ChangedInVain: t.ChangedInVain,
+		Blocked: seconds(t.Blocked), CPU: seconds(t.CPU),
+	}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/watch/target"
+)
+
+// oneTask is a runtime with one task, which changes where next has a state.
+type oneTask struct {
+	stacks *stackBuilder
+	next   string // the wait, "runs", or "": unchanged
+}
+
+func (o *oneTask) Places() (int, error) { return 1, nil }
+func (o *oneTask) Poll(_, _ int, list []int) []int {
+	if o.next != "" {
+		list = append(list, 0)
+	}
+	return list
+}
+
+func (o *oneTask) readTask(int) (taskOutcome, taskKind, frames.StopReason) {
+	if o.next == "runs" {
+		return taskNotParked, taskKind{}, 0
+	}
+	o.stacks.stack = append(o.stacks.stack[:0], o.stacks.builder.Loc(&profile.Loc{Synthetic: o.next}))
+	return taskWaits, taskKind{wait: o.next}, frames.StopRoot
+}
+
+type blockedTimes map[string]int64
+
+func (b blockedTimes) Add(i profile.Interval) { b[i.Wait] += i.Wall }
+
+func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
+	for name, c := range map[string]struct {
+		states []string // at 1000, 2000 … ns; the recording began at 100
+		gapEnd int64
+		want   blockedTimes
+	}{
+		"it waits from the start on":       {[]string{"a", "", ""}, 0, blockedTimes{"a": 2900}},
+		"no interval while it runs":        {[]string{"a", "", "runs", "b"}, 0, blockedTimes{"a": 1900, "b": 1000}},
+		"it waits in another place":        {[]string{"a", "b", ""}, 0, blockedTimes{"a": 900, "b": 2000}},
+		"it changed in a gap of the ticks": {[]string{"a", "b", ""}, 1500, blockedTimes{"a": 900, "b": 1500}},
+	} {
+		got := blockedTimes{}
+		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, target.NewCommon())
+		source, p := &oneTask{stacks: a.stacks}, ofPID(4711)
+		p.Since = 100
+		poller := newTaskPoller(a, p, taskRuntime{taskSource: source, batchSize: 1, totals: &taskTotals{}})
+		for i, state := range c.states {
+			if source.next = state; i == 1 {
+				poller.pauseEnd = c.gapEnd
+			}
+			poller.readSlice(int64(i+1) * 1000)
+		}
+		poller.addLast()
+		if !maps.Equal(got, c.want) || poller.totals.Unread != 0 {
+			t.Errorf("%s: %v, %d unread; want %v", name, got, poller.totals.Unread, c.want)
+		}
+	}
+}
+
+func TestTasksOfAProcessWithoutAReportedEndKeepTheirTime(t *testing.T) {
+	got := blockedTimes{}
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, target.NewCommon())
+	made := ofPID(0)
+	made.Since = 100
+	p := a.process(made.Process)
+	a.beginProcess(p, p.Started().What.(*attribute.ProcessStarted))
+	poller := newTaskPoller(a, p, taskRuntime{
+		taskSource: &oneTask{stacks: a.stacks, next: "a"}, batchSize: 1, totals: &taskTotals{},
+	})
+	p.tasks.all = append(p.tasks.all, poller)
+	poller.readSlice(1000)
+	a.CloseAccounts(2000)
+	if want := (blockedTimes{"a": 900}); !maps.Equal(got, want) {
+		t.Errorf("blocked %v, want %v", got, want)
+	}
+}
+
+type listedTasks struct {
+	interpreter
+	managed.BaseThreads
+
+	places []uint64
+	tasks  map[uint64]managed.Task
+}
+
+func (l *listedTasks) TaskPlaces() []uint64 { return l.places }
+
+func (l *listedTasks) TasksAt(places []uint64, _ managed.Watch, yield func(uint64, managed.Task, bool)) {
+	for _, place := range places {
+		yield(place, l.tasks[place], true)
+	}
+}
+
+func TestPlacesOfEndedTasksAreUsedAgain(t *testing.T) {
+	l := &listedTasks{}
+	c := coroutinesOf(l)
+	for _, step := range []struct{ now, want []uint64 }{
+		{[]uint64{0x10, 0x20, 0x30}, []uint64{0x10, 0x20, 0x30}},
+		{[]uint64{0x10, 0x30}, []uint64{0x10, 0, 0x30}},
+		{[]uint64{0x10, 0x30, 0x40, 0x50}, []uint64{0x10, 0x40, 0x30, 0x50}},
+	} {
+		l.places = step.now
+		n, err := c.Places()
+		var got []uint64
+		for _, s := range c.slots {
+			got = append(got, s.task)
+		}
+		if n != len(step.want) || err != nil || !slices.Equal(got, step.want) {
+			t.Errorf("%d places %#x, %v; want %#x", n, got, err, step.want)
+		}
+	}
+}
+
+func coroutinesOf(l *listedTasks) *coroutines {
+	return &coroutines{lister: l, process: ofPID(os.Getpid()), places: map[uint64]int{}, awaiters: map[uint64]awaiters{}}
+}
+
+func TestATasksStackHasThoseThatAwaitIt(t *testing.T) {
+	task := func(function string, awaits ...uint64) managed.Task {
+		return managed.Task{Frames: []managed.Frame{{Function: function}}, AwaitsAt: awaits}
+	}
+	by := func(t managed.Task, tasks ...uint64) managed.Task { t.AwaitedBy = tasks; return t }
+	l := &listedTasks{places: []uint64{0x10, 0x20, 0x30}}
+	c := coroutinesOf(l)
+	for _, step := range []struct {
+		what   string
+		tasks  map[uint64]managed.Task
+		stacks []string
+	}{
+		{"a chain", map[uint64]managed.Task{0x10: task("a"), 0x20: task("b", 0x10), 0x30: task("c", 0x20)},
+			[]string{"a b c", "b c", "c"}},
+		{"two await one", map[uint64]managed.Task{0x10: task("a"), 0x20: task("b", 0x10), 0x30: task("c", 0x10)},
+			[]string{"a", "b", "c"}},
+		{"a circle", map[uint64]managed.Task{0x10: task("a", 0x30), 0x20: task("b", 0x10), 0x30: task("c", 0x20)},
+			[]string{"a b c", "b c a", "c a b"}},
+		{"by their own lists",
+			map[uint64]managed.Task{0x10: by(task("a"), 0x30), 0x20: by(task("b"), 0x10, 0x30), 0x30: task("c")},
+			[]string{"a c", "b", "c"}},
+		{"by a task that is not listed",
+			map[uint64]managed.Task{0x10: by(task("a"), 0x40), 0x20: task("b"), 0x30: task("c", 0x40)},
+			[]string{"a", "b", "c"}},
+	} {
+		l.tasks = step.tasks
+		n, err := c.Places()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // what awaits a task can be read after it
+			c.Poll(0, n, nil)
+		}
+		changed := c.Poll(0, n, nil)
+		var stacks []string
+		for i := range c.slots {
+			var b []string
+			for _, f := range c.slots[i].stack {
+				b = append(b, f.Function)
+			}
+			stacks = append(stacks, strings.Join(b, " "))
+		}
+		if len(changed) != 0 || !slices.Equal(stacks, step.stacks) {
+			t.Errorf("%s: %v changed again, stacks %q, want %q", step.what, changed, stacks, step.stacks)
+		}
+	}
+	l.places = nil
+	if _, err := c.Places(); err != nil || len(c.awaiters) != 0 || c.links != 0 {
+		t.Errorf("%v; after the tasks' end: %v, %d links", err, c.awaiters, c.links)
+	}
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/incomplete"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/callstack"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+// stackBuilder makes stacks of the recording from raw samples. It belongs to one goroutine.
+type stackBuilder struct {
+	builder          *profile.Builder
+	ownership        *recordingOwnership
+	images           *loadedcode.ImageCache // for unopened processes
+	lastMmap2Program mmap2Program
+	walked           func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker) // nil: none
+	methods          methodCounts
+	walkedAfterEnd   int64 // of programs with managed code, whose frames may be missing
+
+	kernel kernelFrames
+
+	// Of the present walk:
+	walker      frames.Walker
+	managedWalk managedWalk
+	taskMemory  callstack.TaskMemory
+	stack       []profile.LocID // innermost frame first
+	walkMethods methodCounts
+	unmapped    bool // a frame is in no module
+}
+
+type methodCounts [frames.NumMethods]int64
+
+func newStackBuilder(recording *profile.Builder, maxDepth int, ownership *recordingOwnership) *stackBuilder {
+	b := &stackBuilder{
+		builder: recording, ownership: ownership, kernel: kernelFrames{recording, map[string]profile.LocID{}},
+	}
+	b.walker.MaxDepth = maxDepth
+	return b
+}
+
+func (b *stackBuilder) stackOfSample(
+	p *processState, th *target.Thread, program *target.Program, s *observe.RawSample,
+) (sample.StackID, frames.StopReason) {
+	switch {
+	case s.Regs.Arch == frames.ArchUnknown: // no user stack
+		return b.kernelStack(s, frames.StopRoot)
+	case program == nil && p.Ended:
+		return b.kernelStack(s, frames.StopBadMemory)
+	case program == nil:
+		return b.stackOfThread(p, th, s)
+	}
+	return b.stackOfUntracked(p.Process, program, s)
+}
+
+// stackOfThread learns from the walk what the next samples copy.
+func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *observe.RawSample) (
+	sample.StackID, frames.StopReason,
+) {
+	var end frames.StopReason
+	var exec bool
+	b.ownership.reading(func() {
+		if p.refreshBudget.due(s.At, p.Target.Runtimes().Starting()) {
+			p.refresh(s.At)
+		}
+		if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
+			s.Mem.StackEnd = end
+		}
+		end = b.walkWithRefresh(p, th, s)
+		exec = !end.Complete() && inExec(s)
+	})
+	if exec {
+		return b.kernelStack(s, frames.StopRoot)
+	}
+	p.countWalk(s, end)
+	p.history.noteDeepest(th, s, &b.walker)
+	id, end := b.endStack(end)
+	th.Observed.Feedback().Walked(p.Target, &b.walker, s)
+	if b.walked != nil {
+		b.walked(p.Process, s, id, &b.walker)
+	}
+	return id, end
+}
+
+func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
+	end := b.walkOnce(p, th, s)
+	if end.Complete() && !b.unmapped || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
+		return end
+	}
+	return b.walkOnce(p, th, s)
+}
+
+func (b *stackBuilder) beginStack() { b.stack, b.walkMethods = b.stack[:0], methodCounts{} }
+
+func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
+	b.beginStack()
+	b.unmapped = false
+	b.addKernelFrames(s)
+	w := &b.walker
+	if sources := p.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
+		return b.walkManaged(p, th, s, sources)
+	}
+	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		b.walkMethods[f.Method]++
+		if w.KernelOnly() {
+			b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: attribute.NoUserSpace}))
+			continue
+		}
+		b.unmapped = b.unmapped || f.Module == nil
+		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(s.Regs.Arch), false))
+	}
+	return w.StopReason()
+}
+
+// walkTask fills b.stack. beyond: the walk read more than the copy, so the stack is true only if the task has not run
+// since.
+func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []byte) (
+	end frames.StopReason, beyond bool,
+) {
+	m := &b.taskMemory
+	m.Begin(frames.Region{Addr: t.Regs.SP(), Bytes: stack}, t.StackHi, p.Target.Read)
+	end = b.walkTaskIn(p, t, &m.Snapshot)
+	if end != frames.StopBadMemory {
+		return end, false
+	}
+	return b.walkTaskIn(p, t, m), true
+}
+
+func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem frames.Memory) frames.StopReason {
+	b.beginStack()
+	w := &b.walker
+	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
+		f := w.Frame()
+		b.walkMethods[f.Method]++
+		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))
+	}
+	return w.StopReason()
+}
+
+// endStack returns [frames.StopGuessedRoot] for a complete stack with guessed frames.
+func (b *stackBuilder) endStack(end frames.StopReason) (sample.StackID, frames.StopReason) {
+	switch {
+	case end.Complete() && b.walkMethods[frames.MethodScan] > 0:
+		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: incomplete.Guessed}))
+		end = frames.StopGuessedRoot
+	case !end.Complete():
+		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: incomplete.Name(end.String())}))
+	}
+	for method, n := range b.walkMethods {
+		b.methods[method] += n
+	}
+	return b.builder.InternLocs(b.stack), end
+}
+
+func (b *stackBuilder) kernelStack(s *observe.RawSample, end frames.StopReason) (sample.StackID, frames.StopReason) {
+	b.beginStack()
+	b.addKernelFrames(s)
+	if len(b.stack) == 0 {
+		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit}))
+	}
+	return b.endStack(end)
+}

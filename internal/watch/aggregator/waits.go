@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/base/languages"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/base/schema"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/symbols"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/callstack"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+// waitExplainer finds what sleeping threads wait for. The innermost functions give the kind of a lock; the copied bytes
+// its owner. Descriptors' names are from /proc.
+type waitExplainer struct {
+	names     *symbols.Namer // nil before the first lock
+	ownership *recordingOwnership
+	runs      func() *callstack.RunCounts       // proves that a thread still sleeps
+	peers     map[string]*waits.RemoteAddresses // by network namespace
+	ends      waits.Peers
+}
+
+func (e *waitExplainer) peersOf(files *waits.OpenFiles) *waits.RemoteAddresses {
+	network := files.Network()
+	if e.peers == nil {
+		e.peers = map[string]*waits.RemoteAddresses{}
+	}
+	if e.peers[network] == nil {
+		e.peers[network] = &waits.RemoteAddresses{}
+	}
+	return e.peers[network]
+}
+
+func (e *waitExplainer) close() {
+	if e.names != nil {
+		_ = e.names.Close()
+		e.names = nil
+	}
+}
+
+const procCacheLifetime = 1e9 // of what /proc shows: a descriptor's name, the list of threads; ns
+
+type waitState struct {
+	byInnerTID           map[int]*target.Thread // in its own pid namespace
+	names                map[sample.StackID][]waits.StackFunction
+	variables            map[schema.Hex]waits.Variable
+	files                *waits.OpenFiles
+	peers                *waits.RemoteAddresses
+	ends                 *waits.Peers
+	otherThreads         *waits.LiveThreads // those not in byInnerTID
+	otherThreadsListedAt int64              // CLOCK_MONOTONIC ns
+	walker               frames.Walker
+}
+
+func (e *waitExplainer) add(p *processState, th *target.Thread) {
+	if p.waitState == nil {
+		files := waits.NewOpenFiles(p.Target.PID)
+		p.waitState = &waitState{
+			byInnerTID: map[int]*target.Thread{}, names: map[sample.StackID][]waits.StackFunction{},
+			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files), ends: &e.ends,
+			otherThreads: waits.NewLiveThreads(p.Target.PID, nil),
+		}
+		p.waitState.walker.MaxDepth = waits.MaxFunctions
+	}
+	p.waitState.byInnerTID[th.Walk.InnerTID] = th
+}
+
+func (w *waitState) afterExec() {
+	if w != nil {
+		clear(w.names)
+		clear(w.variables)
+	}
+}
+
+func (w *waitState) forget(th *target.Thread) {
+	if w != nil && w.byInnerTID[th.Walk.InnerTID] == th {
+		delete(w.byInnerTID, th.Walk.InnerTID)
+	}
+}
+
+// Thread implements [waits.ThreadFinder]. Threads without an account are searched in /proc.
+func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
+	if th := w.byInnerTID[innerTID]; th != nil {
+		return th.TID, true
+	}
+	tid, ok := w.otherThreads.Thread(innerTID, false)
+	if now := procmem.Now(); !ok && now-w.otherThreadsListedAt > procCacheLifetime {
+		w.otherThreadsListedAt = now
+		w.otherThreads.Invalidate()
+		return w.otherThreads.Thread(innerTID, false)
+	}
+	return tid, ok
+}
+
+// Parent implements [waits.ThreadFinder].
+func (w *waitState) Parent(int) int { return 0 }
+
+// explain returns [profile.Interval].WaitsFor and Owner; nothing outside of a call.
+func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.RawSample, id sample.StackID) (
+	waitsFor string, owner int,
+) {
+	if s.State == sample.Running || s.Call.Nr < 0 {
+		return "", 0
+	}
+	e.ownership.reading(func() { waitsFor, owner = e.find(p, th, s, id) })
+	return waitsFor, owner
+}
+
+// find reads the target.
+func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawSample, id sample.StackID) (
+	waitsFor string, owner int,
+) {
+	sl := waits.Sleeper{
+		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexCopy(),
+	}
+	if sl.Reason == "futex" {
+		sl.Stack = e.innermostFunctions(p, s, id)
+	}
+	if word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args); ok && len(p.Target.Runtimes().FrameSources()) > 0 {
+		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, timed) }
+	}
+	switch found := waits.Describe(&sl); {
+	case found.IsManaged():
+		found.ResolveOwner(p.waitState)
+		return found.Label(), found.Owner
+	case found.Kind == waits.FileLock && found.FD != nil:
+		return string(found.Kind) + " " + p.waitState.describeFile(th, found.FD.FD, s.At), 0
+	case found.Kind == waits.Child:
+		child := waits.ChildWaitedFor(p.Target.PID, found.Child)
+		if !e.live(th, s).Unchanged() {
+			return "", 0
+		}
+		return "", child.PID
+	case found.Kind == waits.Sleep && !strings.HasSuffix(sl.Reason, "nanosleep"):
+		return string(found.Kind), 0
+	case found.FD != nil:
+		return p.waitState.describeFile(th, found.FD.FD, s.At), 0
+	case found.Kind == waits.Descriptor:
+		if fd, ok := found.OnlyDescriptor(&sl, e.callMemory(th, s)); ok {
+			return p.waitState.describeFile(th, fd, s.At), 0
+		}
+	case found.Kind.IsSynchronization() && found.Address != 0:
+		found.ResolveOwner(p.waitState)
+		found.SetVariable(e.variableAt(p, found.Address))
+		if found.Free {
+			return found.Label(), profile.NoOwner
+		}
+		return found.Label(), found.Owner
+	}
+	return "", 0
+}
+
+func (e *waitExplainer) managedWait(th *target.Thread, s *observe.RawSample, word uint64, timed bool) (
+	waits.Wait, bool,
+) {
+	sources := th.Proc.Target.Runtimes().FrameSources()
+	w, ok, _ := callstack.WaitOf(sources, &managed.WaitQuery{InnerTID: th.Walk.InnerTID, Word: word, Mem: &s.Mem,
+		Live: e.live(th, s), Timed: timed})
+	return w, ok
+}
+
+func (e *waitExplainer) live(th *target.Thread, s *observe.RawSample) *callstack.Live {
+	p := th.Proc.Target
+	return &callstack.Live{
+		ReadMemory: p.Read, PID: p.PID, TID: th.TID, RunCount: s.Sched.Runs, RunCounts: e.runs(),
+	}
+}
+
+// innermostFunctions returns as many as decide the lock's kind.
+func (e *waitExplainer) innermostFunctions(p *processState, s *observe.RawSample,
+	id sample.StackID) []waits.StackFunction {
+	w := p.waitState
+	if names, ok := w.names[id]; ok {
+		return names
+	}
+	var names []waits.StackFunction
+	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.IsIdentified(names) && w.walker.Next(); {
+		f := w.walker.Frame()
+		names = append(names, e.functionName(p, &f, s.Regs.Arch))
+	}
+	keep(w.names, id, names)
+	return names
+}
+
+func (e *waitExplainer) functionName(p *processState, f *frames.Frame, arch frames.Arch) (n waits.StackFunction) {
+	if f.Module == nil {
+		return n
+	}
+	n.Module = f.Module.Name
+	if mapping := loadedcode.MappingOf(f.Module); mapping != nil && mapping.Image != nil {
+		n.Function = e.namer().Symbol(mapping.Image, p.Target.PID, f.LookupPC(arch)-f.Module.Bias)
+	}
+	return n
+}
+
+func (e *waitExplainer) namer() *symbols.Namer {
+	if e.names == nil {
+		e.names = symbols.NewNamer()
+	}
+	return e.names
+}
+
+func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Variable {
+	v, ok := p.waitState.variables[addr]
+	if ok {
+		return v
+	}
+	v = e.namer().VariableAt(p.Target.Space(), p.Target.PID, uint64(addr))
+	keep(p.waitState.variables, addr, v)
+	return v
+}
+
+func (w *waitState) describeFile(th *target.Thread, fd int, now int64) string {
+	f := &th.Walk.File
+	if f.Text == "" || f.FD != fd || now-f.At > procCacheLifetime {
+		link := w.files.Link(fd)
+		text := link
+		if kind, ok := strings.CutPrefix(text, "anon_inode:"); ok {
+			text = strings.Trim(kind, "[]")
+		} else if peer := w.peers.Of(w.files, text, procmem.Now); peer != "" {
+			text += " " + peer
+		}
+		text += w.ends.Of(w.files, w.peers, link, fd, procmem.Now)
+		*f = target.LastFile{FD: fd, Text: text, At: now}
+	}
+	return f.Text
+}
+
+// maxCallRead is the size of a struct pollfd, bytes.
+const maxCallRead = 8
+
+// callMemory reads from the copied stack, else from the target if the thread still sleeps.
+func (e *waitExplainer) callMemory(th *target.Thread, s *observe.RawSample) func(addr uint64, b []byte) int {
+	return func(addr uint64, b []byte) int {
+		for n := 0; n < len(b); n += 8 {
+			word, ok := s.Mem.Word(addr + uint64(n))
+			if !ok {
+				live := e.live(th, s)
+				if len(b) > maxCallRead || live.Read(addr, b) != len(b) || !live.Unchanged() {
+					return 0
+				}
+				break
+			}
+			var whole [8]byte
+			binary.LittleEndian.PutUint64(whole[:], word)
+			copy(b[n:], whole[:])
+		}
+		return len(b)
+	}
+}
+
+type deadlockSuspects struct {
+	waitsFor map[int]int // waiter to owner
+	pids     map[int]int
+	unowned  map[int]int // by process: waiters at a language's locks without a stored owner
+}
+
+// minUnowned is the least unowned of a deadlock.
+const minUnowned = 2
+
+func (s *deadlockSuspects) noteAlive(th *target.Thread) {
+	if s.pids == nil {
+		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}
+	}
+	pid := th.Proc.Target.PID
+	s.pids[th.TID] = pid
+	switch {
+	case th.Walk.Owner > 0:
+		s.waitsFor[th.TID] = th.Walk.Owner
+	case strings.HasPrefix(th.Walk.WaitsFor, string(waits.Semaphore)):
+		for _, n := range th.Proc.Target.Runtimes().FrameSources() {
+			if l := languages.OfSystem(n.Name()); l != nil && l.BareLocks {
+				s.unowned[pid]++
+			}
+		}
+	}
+}
+
+// Suspects returns the processes with possible deadlocks: cycles of known owners, or several waiters at locks whose
+// owner only stacks show.
+func (a *Aggregator) Suspects() []int { return a.suspects.processes() }
+
+func (s *deadlockSuspects) processes() (pids []int) {
+	for _, cycle := range waits.Cycles(s.waitsFor) {
+		for _, tid := range cycle {
+			pids = append(pids, s.pids[tid])
+		}
+	}
+	for pid, n := range s.unowned {
+		if n >= minUnowned {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return slices.DeleteFunc(slices.Compact(pids), func(pid int) bool { return pid == 0 })
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/frames"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/callstack"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	const sp, array = 0x7000, 0x7010
+	pollfd := func(fd int32) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(fd)) }
+	stack := append(make([]byte, array-sp), pollfd(int32(read.Fd()))...)
+	stack = append(append(append(stack, 1, 0, 0, 0), pollfd(-1)...), 1, 0, 0, 0)
+	stack = append(append(stack, pollfd(int32(write.Fd()))...), 1, 0, 0, 0)
+	const set = array + 3*8
+	stack = binary.LittleEndian.AppendUint64(stack, 1<<read.Fd())
+	link, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", read.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	comm, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, inode, _ := strings.Cut(link, ":")
+	link += fmt.Sprintf(" = %s %s (pid %d)", inode, strings.TrimSpace(string(comm)), os.Getpid())
+	counts := callstack.NewRunCounts()
+	defer counts.Close()
+	e := waitExplainer{ownership: &recordingOwnership{}, runs: func() *callstack.RunCounts { return counts }}
+	defer e.close()
+	polled := []unix.PollFd{{Fd: int32(read.Fd()), Events: unix.POLLIN}}
+	tid, runs := sleepInPoll(t, polled, write)
+	self, err := loadedcode.Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	p := &processState{Process: &target.Process{Target: self}}
+	th := &target.Thread{Proc: p.Process, TID: tid}
+	e.add(p, th)
+	heap := uint64(uintptr(unsafe.Pointer(&polled[0])))
+	for _, c := range []struct {
+		what  string
+		addr  uint64
+		count uint64
+		runs  uint64
+		want  string
+	}{
+		{"one in the copied stack", array, 1, 0, link},
+		{"one that poll ignores", array + 8, 1, 0, ""},
+		{"one beside one that poll ignores", array, 2, 0, link},
+		{"two", array, 3, 0, ""},
+		{"none", array, 0, 0, "sleep"},
+		{"one that was not copied", heap, 1, runs, link},
+		{"one that was not copied, of a thread that ran since", heap, 1, runs - 1, ""},
+		{"one that cannot be read", 0x10, 1, runs, ""},
+	} {
+		s := &observe.RawSample{State: sample.Sleeping}
+		s.Regs.Arch, s.Sched.Runs = frames.X86_64, c.runs
+		s.Call = procmem.SyscallInfo{Nr: 7, Args: [6]uint64{c.addr, c.count}}
+		s.Mem.Stack = frames.Region{Addr: sp, Bytes: stack}
+		if got, owner := e.explain(p, th, s, 0); got != c.want || owner != 0 {
+			t.Errorf("%s: %q, owner %d, want %q", c.what, got, owner, c.want)
+		}
+	}
+	s := &observe.RawSample{State: sample.Sleeping}
+	s.Regs.Arch, s.Mem.Stack = frames.X86_64, frames.Region{Addr: sp, Bytes: stack}
+	s.Call = procmem.SyscallInfo{Nr: 23, Args: [6]uint64{uint64(read.Fd()) + 1, set}}
+	if got, _ := e.explain(p, th, s, 0); got != link {
+		t.Errorf("select of one: %q, want %q", got, link)
+	}
+}
+
+func TestRecordingCanBeTakenOverWhileAWaitIsExplained(t *testing.T) {
+	const array = 0x10 // it is not copied
+	counts := callstack.NewRunCounts()
+	defer counts.Close()
+	self, err := loadedcode.Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	ownership := &recordingOwnership{}
+	var during []int32
+	note := func() { during = append(during, ownership.state.Load()) }
+	e := waitExplainer{
+		ownership: ownership,
+		runs:      func() *callstack.RunCounts { note(); return counts },
+	}
+	defer e.close()
+	p := &processState{Process: &target.Process{Target: self}}
+	th := &target.Thread{Proc: p.Process, TID: os.Getpid()}
+	e.add(p, th)
+	s := &observe.RawSample{State: sample.Sleeping, Call: procmem.SyscallInfo{Nr: 7, Args: [6]uint64{array, 1}}} // poll
+	s.Regs.Arch = frames.X86_64
+	e.explain(p, th, s, 0)
+	if !slices.Equal(during, []int32{aggregatorReads}) || ownership.state.Load() != ownedByAggregator {
+		t.Errorf("states %v, then %d; want %d, then %d", during, ownership.state.Load(), aggregatorReads, ownedByAggregator)
+	}
+}
+
+// sleepInPoll returns a thread in poll(2), and its run count.
+func sleepInPoll(t *testing.T, polled []unix.PollFd, wake *os.File) (tid int, runs uint64) {
+	ids := make(chan int)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread()
+		ids <- unix.Gettid()
+		for _, err := unix.Poll(polled, -1); err == unix.EINTR; _, err = unix.Poll(polled, -1) {
+		}
+	}()
+	tid = <-ids
+	t.Cleanup(func() {
+		wake.Close()
+		<-ended
+	})
+	f := procmem.OpenThread(os.Getpid(), tid, procmem.NewFDBudget(0))
+	defer f.Close()
+	inPoll := fmt.Sprintf("%d ", unix.SYS_PPOLL)
+	for {
+		stat, err := f.SchedStat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", tid))
+		if err != nil {
+			t.Skipf("needs /proc/PID/task/TID/syscall: a kernel with CONFIG_HAVE_ARCH_TRACEHOOK (%v)", err)
+		}
+		if again, _ := f.SchedStat(); strings.HasPrefix(string(call), inPoll) && again.Runs == stat.Runs {
+			return tid, stat.Runs
+		}
+		runtime.Gosched()
+	}
+}

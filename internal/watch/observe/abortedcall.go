@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"bytes"
+
+	"prywalk/frames"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/observe/copying"
+	"prywalk/ptrace"
+)
+
+// # Calls that each stop aborts
+//
+// A call that begins again after each stop ([ptrace.Repair.RepeatsWork]) never ends if it is longer than a tick. So the
+// thread is not stopped while it seems to be in the call: the words around its stack pointer are unchanged, and it uses
+// no more user than system time. This is no proof, so it holds for a limited CPU time, which is attributed to the
+// call's stack. After harm in such a call (the program gets an error, or a supervisor gets the call twice), no stop
+// is made for a time that doubles with each harm.
+
+const (
+	// CPU time of a call, ns; doubles each time it is aborted again
+	minPresumed   = 2e9
+	maxPresumed   = 64e9
+	userReadEvery = 40e6 // ns of CPU time
+	// ns without stops after harm; doubles with each harm
+	minSuppressed = 100e6
+	maxSuppressed = 100e9
+
+	wordsAround = 2 << 10 // bytes
+)
+
+type abortedCall struct {
+	inCall      bool
+	sp          frames.Addr
+	nr          int64
+	words       [wordsAround]byte
+	wordsAt     frames.Addr
+	wordCount   int    // bytes of words; 0: they are read when it is first asked whether the thread is in the call
+	cpu         uint64 // ns
+	userReadAt  uint64 // in CPU time, ns
+	userTicks   uint64
+	presumedCPU uint64 // ns
+
+	suppressFor   int64 // ns; 0: no harm yet
+	suppressUntil int64 // CLOCK_MONOTONIC, ns
+}
+
+func (t *Thread) noteStop(stack frames.Region, stop *ptrace.Stop) {
+	t.abortedCall.noteLeft()
+	if stop.RepeatsWork {
+		t.noteAborted(stack, stop)
+	}
+}
+
+func (t *Thread) noteAborted(stack frames.Region, stop *ptrace.Stop) {
+	if t.abortedCall == nil {
+		t.abortedCall = new(abortedCall)
+	}
+	t.abortedCall.set(stack, stop, t.userTime())
+}
+
+func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks uint64) {
+	sp := stop.Regs.SP()
+	if call.nr != stop.Nr || call.sp != sp || call.presumedCPU == 0 {
+		call.presumedCPU = minPresumed / 2
+	}
+	call.presumedCPU = min(2*call.presumedCPU, maxPresumed)
+	call.nr = stop.Nr
+	call.sp = sp
+	call.cpu = stop.Sched.CPU
+	call.wordsAt, call.wordCount = sp-copying.RedZone, 0
+	if sp-stack.Addr <= copying.RedZone { // else nothing was copied
+		call.wordsAt, call.wordCount = stack.Addr, copy(call.words[:], stack.Bytes)
+	}
+	call.inCall = true
+	call.userReadAt, call.userTicks = stop.Sched.CPU, userTicks
+	if stop.Broken || stop.ReportedTwice {
+		call.suppressFor = min(max(2*call.suppressFor, minSuppressed), maxSuppressed)
+		call.suppressUntil = stop.DetachedAt + call.suppressFor
+	}
+}
+
+func (call *abortedCall) wasHarmed() bool { return call != nil && call.suppressFor > 0 }
+
+func (call *abortedCall) noteLeft() {
+	if call != nil {
+		call.inCall = false
+	}
+}
+
+// trySuppressStop reports whether the thread must not be stopped now, and updates notStopped.
+func (t *Thread) trySuppressStop() bool {
+	call := t.abortedCall
+	if call == nil || !call.inCall && call.suppressUntil == 0 {
+		return false
+	}
+	now := procmem.Now()
+	call.inCall = call.inCall && call.seemsToLast(t)
+	if call.inCall {
+		t.stops.notStopped.InCall = procmem.ReadingAt(t.clocks.last, now)
+		return true
+	}
+	if now < call.suppressUntil {
+		t.stops.notStopped.Other = procmem.ReadingAt(t.clocks.last, now)
+		return true
+	}
+	call.suppressUntil = 0
+	return false
+}
+
+func (call *abortedCall) seemsToLast(t *Thread) bool {
+	cpu := t.clocks.last.CPU
+	if cpu > call.cpu+call.presumedCPU || !call.hasSameWords(t) {
+		return false
+	}
+	if cpu < call.userReadAt+userReadEvery {
+		return true
+	}
+	user := t.userTime()
+	halfOfCPU := (cpu - call.userReadAt) / 2
+	userTime := (user - call.userTicks) * procmem.ClockTick
+	call.userReadAt, call.userTicks = cpu, user
+	return userTime < halfOfCPU
+}
+
+// hasSameWords compares the words around the stack pointer with those of the stop. If the stop has copied none, the
+// first call keeps the present words for the next ones, and returns true if it could read any.
+func (call *abortedCall) hasSameWords(t *Thread) bool {
+	if call.wordCount == 0 {
+		if t.Memory != nil { // else the read could wait for pages
+			call.wordCount = t.Memory.Copy(t.TID, call.wordsAt, call.words[:])
+		}
+		return call.wordCount > 0
+	}
+	var words [wordsAround]byte
+	n, err := t.copy(call.wordsAt, words[:call.wordCount])
+	return err == nil && n == call.wordCount && bytes.Equal(words[:n], call.words[:n])
+}
+
+// userTime returns the user time in clock ticks, 0 if unreadable.
+func (t *Thread) userTime() uint64 {
+	var st procmem.Stat
+	_ = t.files.Stat(&st)
+	return st.UTime
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package copying
+
+import (
+	"slices"
+
+	"prywalk/frames"
+	"prywalk/internal/walk/managed"
+	"prywalk/ptrace"
+)
+
+// of one observation; a read takes 1 to 3 µs
+const (
+	MaxPlanReads   = 160
+	MaxPlanRegions = 160
+)
+
+const (
+	maxNodesSearched = 64 // nodes of one FindNode
+	pageSize         = 4 << 10
+	blockSize        = 16 << 10 // read at once where nodes are dense
+	fewPages         = 2
+)
+
+// PlanCopier carries out a thread's plans, one after the other.
+type PlanCopier struct {
+	// Asleep: in a passive read.
+	Asleep bool
+
+	assignment
+	progress
+	buf           []byte
+	nodes         [managed.MaxNodes]frames.Addr // the first nodeCount are valid
+	savedNodesBuf [managed.MaxNodes]frames.Addr
+	targets       [managed.MaxNodes]frames.Addr
+}
+
+type assignment struct {
+	plan        *managed.Plan
+	anchor      frames.Addr
+	foundAnchor *frames.Addr // or nil
+	innerTID    uint64
+	others      []*managed.Plan
+}
+
+type progress struct {
+	rd          *ptrace.Reader
+	out         []frames.Region
+	regionCount int
+	lastRegion  frames.Region // where copyOf last found bytes
+	lastIndex   int           // its index in out, or −1
+	bufUsed     int
+	slots       [managed.MaxSlots]frames.Addr
+	nodeCount   int
+	savedNodes  []frames.Addr // of the first list, or by SaveNodes
+}
+
+// Use sets the plan of the next Copy. anchor is where the plan begins; 0: the plan finds it, first at *found, where it
+// found that of the thread last time. innerTID is the id in the process's pid namespace, 0: unknown.
+func (c *PlanCopier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, found *frames.Addr) {
+	if c.buf == nil {
+		c.buf = make([]byte, managed.MaxBytes)
+	}
+	c.assignment = assignment{plan: plan, anchor: anchor, foundAnchor: found, innerTID: uint64(innerTID)}
+}
+
+// UseAlso sets plans that the next Copy carries out after that of [PlanCopier.Use]. They find their anchors.
+func (c *PlanCopier) UseAlso(plans []*managed.Plan) { c.others = plans }
+
+// Copy adds regions to the n of out, and returns their new number. They are valid until the next call.
+func (c *PlanCopier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
+	c.progress = progress{rd: rd, out: out, regionCount: n, lastIndex: -1}
+	c.carryOut(regs)
+	first := c.plan
+	for _, c.plan = range c.others {
+		if c.plan != first {
+			c.anchor, c.foundAnchor, c.nodeCount, c.savedNodes = 0, nil, 0, nil
+			c.carryOut(regs)
+		}
+	}
+	c.assignment = assignment{}
+	c.rd, c.out, c.lastRegion = nil, nil, frames.Region{}
+	return c.regionCount
+}
+
+func (c *PlanCopier) carryOut(regs *frames.Regs) {
+	c.slots = [managed.MaxSlots]frames.Addr{
+		managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
+		managed.SlotInnerTID: c.innerTID,
+	}
+	if c.anchor == 0 && c.plan.FromThreadPointer {
+		c.slots[managed.SlotAnchor] = regs.TLS
+	} else if c.anchor == 0 && !c.reuseFoundAnchor() {
+		c.runSteps(c.plan.FindAnchor)
+		if c.foundAnchor != nil {
+			*c.foundAnchor = c.slots[managed.SlotAnchor]
+		}
+	}
+	if c.slots[managed.SlotAnchor] != 0 {
+		c.runSteps(c.plan.Steps)
+	}
+}
+
+func (c *PlanCopier) runSteps(steps []managed.Step) {
+	for i := range min(len(steps), managed.MaxSteps) {
+		if !c.step(&steps[i]) {
+			return
+		}
+	}
+}
+
+// step returns false if the plan ends.
+func (c *PlanCopier) step(s *managed.Step) bool {
+	if s.OnlyAsleep && !c.Asleep {
+		return true
+	}
+	at := c.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
+	switch s.Op {
+	case managed.Load:
+		value := c.word(at)
+		c.slots[s.To%managed.MaxSlots] = value
+		return value != 0
+	case managed.Copy:
+		c.copyPart(at, c.length(at, s))
+	case managed.CopyArray:
+		c.copyArray(at, s)
+	case managed.AddScaled:
+		c.slots[s.To%managed.MaxSlots] += c.word(at) * uint64(s.Size)
+	case managed.CopyList:
+		c.copyList(at, s)
+	case managed.CopyTargets:
+		c.copyTargets(s)
+	case managed.RestoreNodes:
+		c.nodeCount = copy(c.nodes[:], c.savedNodes)
+	case managed.SaveNodes:
+		c.saveNodes()
+	case managed.FindNode:
+		at = c.findNode(at, s)
+		c.slots[s.To%managed.MaxSlots] = at
+		return at != 0
+	}
+	return true
+}
+
+func (c *PlanCopier) length(at frames.Addr, s *managed.Step) uint64 {
+	n := uint64(s.Max)
+	if end := c.slots[s.End%managed.MaxSlots]; s.End != 0 {
+		if end <= at {
+			return 0
+		}
+		n = min(n, end-at)
+	}
+	return n
+}
+
+func (c *PlanCopier) copyArray(at frames.Addr, s *managed.Step) {
+	n, size := c.length(at, s), uint64(s.Size)
+	c.nodeCount = 0
+	if size == 0 || n < size || !c.copyPart(at, n) {
+		return
+	}
+	for end := at + n; end-at >= size && c.nodeCount < len(c.nodes) && c.copyOf(at, size) != nil; at += size {
+		c.nodes[c.nodeCount] = at
+		c.nodeCount++
+	}
+}
+
+func (c *PlanCopier) copyList(at frames.Addr, s *managed.Step) {
+	if slices.Contains(c.savedNodes, at) {
+		return
+	}
+	size, most := uint64(s.Size), min(int(s.Max), len(c.nodes))
+	var d density
+	for c.nodeCount = 0; at != 0 && c.nodeCount < most && c.copyNode(at, size, &d); c.nodeCount++ {
+		c.nodes[c.nodeCount] = at
+		at = c.word(at + uint64(int64(s.Next)))
+	}
+	if c.savedNodes == nil {
+		c.saveNodes()
+	}
+}
+
+// copyNode returns false if the node is unreadable.
+func (c *PlanCopier) copyNode(at frames.Addr, size uint64, d *density) bool {
+	switch {
+	case c.copyOf(at, size) != nil:
+		d.noteFound(c.lastIndex)
+	case c.readNode(at, size, d.bytesAround(at)):
+		d.noteRead(c.lastIndex)
+	default:
+		return false
+	}
+	d.last = at
+	return true
+}
+
+func (c *PlanCopier) saveNodes() {
+	c.savedNodes = c.savedNodesBuf[:copy(c.savedNodesBuf[:], c.nodes[:c.nodeCount])]
+}
+
+// reuseFoundAnchor sets SlotAnchor to the thread's last result of FindNode; false if that does not hold any more.
+func (c *PlanCopier) reuseFoundAnchor() bool {
+	if c.foundAnchor == nil || *c.foundAnchor == 0 {
+		return false
+	}
+	at := *c.foundAnchor
+	for i := range c.plan.FindAnchor {
+		s := &c.plan.FindAnchor[i]
+		want := c.slots[s.End%managed.MaxSlots]
+		if s.Op != managed.FindNode || s.To != 0 || want == 0 {
+			continue
+		}
+		if c.copyPart(at, uint64(s.Size)) && c.word(at+uint64(int64(s.At))) == want {
+			c.slots[managed.SlotAnchor] = at
+			return true
+		}
+	}
+	return false
+}
+
+func (c *PlanCopier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
+	want := c.slots[s.End%managed.MaxSlots]
+	for range min(int(s.Max), maxNodesSearched) {
+		if at == 0 || want == 0 || !c.copyPart(at, uint64(s.Size)) {
+			return 0
+		}
+		if c.word(at+uint64(int64(s.At))) == want {
+			return at
+		}
+		at = c.word(at + uint64(int64(s.Next)))
+	}
+	return 0
+}
+
+// density shows how near to each other the nodes of a list are. A piece is what was read at once, for one node.
+type density struct {
+	pieces    int
+	lastPiece int // its region
+	nodes     int // found in the last piece, besides the one it was read for
+	last      frames.Addr
+}
+
+// nodes found in a piece that make the next piece larger
+const densePiece = 6
+
+func (d *density) noteFound(region int) {
+	if d.pieces > 0 && region == d.lastPiece {
+		d.nodes++
+	}
+}
+
+func (d *density) noteRead(region int) { d.pieces, d.lastPiece, d.nodes = d.pieces+1, region, 0 }
+
+// bytesAround returns how many bytes to read for a node, up to the end of its page; 0: the node only.
+func (d *density) bytesAround(at frames.Addr) uint64 {
+	nearLast := at-d.last+pageSize <= 2*pageSize
+	switch {
+	case d.nodes >= densePiece:
+		return blockSize
+	case d.pieces < fewPages, d.nodes > 0, nearLast:
+		return pageSize
+	}
+	return 0
+}
+
+// readNode reads a node, and with bytes up to its page's end if readable. It returns false if the node is not readable.
+func (c *PlanCopier) readNode(at frames.Addr, size, with uint64) bool {
+	end := max(at|(pageSize-1)+1, at+size)
+	if with > pageSize {
+		if from := max(end-min(with, end), c.rd.MappingStart(at)); c.read(from, end-from) && c.copyOf(at, size) != nil {
+			return true
+		}
+	}
+	if with > 0 {
+		from := max(at&^(pageSize-1), c.rd.MappingStart(at))
+		if c.read(from, end-from) && c.copyOf(at, size) != nil {
+			return true
+		}
+	}
+	return c.read(at, size) && c.copyOf(at, size) != nil
+}
+
+func (c *PlanCopier) copyTargets(s *managed.Step) {
+	n := 0
+	for i := range c.nodeCount {
+		at := c.nodes[i] + uint64(int64(s.At))
+		if s.OnlyZero && c.word(at) != 0 || s.Mask != 0 && (c.word(at)&s.Mask == s.Value) == s.Except {
+			continue
+		}
+		to := c.word(c.nodes[i]+uint64(s.Off)) &^ 7
+		if to == 0 || to>>addressBits != 0 || slices.Contains(c.targets[max(n-comparedObjects, 0):n], to) ||
+			c.plan.Skip.Has(to) {
+			continue
+		}
+		if !c.copyObject(to+uint64(s.Next), s) {
+			continue
+		}
+		c.targets[n] = to
+		n++
+		if n == min(len(c.targets), int(s.Max)) {
+			break
+		}
+	}
+	c.nodeCount = copy(c.nodes[:], c.targets[:n])
+}
+
+const (
+	addressBits     = 48 // of a user address
+	comparedObjects = 8  // recursive calls have the same object
+)
+
+func (c *PlanCopier) copyObject(at frames.Addr, s *managed.Step) bool {
+	size := uint64(s.Size)
+	if s.WholePage {
+		return c.copyOf(at, size) != nil || c.readNode(at, size, pageSize)
+	}
+	return c.copyPart(at, size)
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"sync/atomic"
+
+	"prywalk/frames"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/watch/observe/copying"
+)
+
+// WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine.
+type WalkFeedback struct {
+	copies     *copying.Learner
+	reads      readHints
+	id         ThreadID
+	handedOver hintBuffer
+}
+
+func newFeedback(id ThreadID) *WalkFeedback {
+	feedback := &WalkFeedback{id: id, copies: copying.NewLearner()}
+	feedback.handedOver.init(feedback.hints())
+	return feedback
+}
+
+// Walked learns from a finished walk of s. Precondition: p has the mappings as of then.
+func (feedback *WalkFeedback) Walked(p *loadedcode.Process, w *frames.Walker, s *RawSample) {
+	feedback.reads.Incomplete = mayGetFurther(w.StopReason())
+	c := s.stackCopy()
+	end, again := feedback.copies.Walked(p, w, &c)
+	if end == copying.EndNoTime {
+		return
+	}
+	feedback.readAgainIf(again)
+	feedback.reads.MissingRegisterSite = 0
+	if end == copying.EndNoRegister {
+		feedback.noteMissingRegister(s)
+	}
+	feedback.handOver()
+}
+
+// mayGetFurther reports whether the next walk may be longer: a later exec or dlopen can add code.
+func mayGetFurther(stop frames.StopReason) bool {
+	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
+}
+
+func (s *RawSample) stackCopy() copying.WalkedCopy {
+	return copying.WalkedCopy{
+		Stack: s.Mem.Stack, StackEnd: s.Mem.StackEnd, Room: len(s.buffers.stack), ByStop: s.How == ByStop,
+		KernelSample: s.How == ByKernelSample, Limits: s.Limits,
+	}
+}
+
+func (feedback *WalkFeedback) readAgainIf(lacked bool) {
+	if lacked {
+		feedback.reads.Retries++
+	}
+}
+
+func (feedback *WalkFeedback) hints() CopyHints {
+	return CopyHints{feedback.copies.Hints, feedback.reads}
+}
+
+// DiscardFormerProgram discards, after an exec, what walks of the former program have shown. The arguments are those of
+// [Thread.SetFirstCopy] and [Thread.SetFirstStackEnd]. The next observation is a whole one.
+func (feedback *WalkFeedback) DiscardFormerProgram(firstCopy int64, firstStackEnd frames.Addr) {
+	feedback.copies = feedback.copies.Restarted()
+	feedback.setFirstCopy(firstCopy)
+	feedback.copies.SetFirstStackEnd(firstStackEnd)
+	feedback.reads = readHints{Retries: feedback.reads.Retries + 1}
+	feedback.handOver()
+}
+
+func (feedback *WalkFeedback) setFirstCopy(n int64) {
+	feedback.copies.SetBytes(uint64(max(n, 0)), copying.MaxUsual)
+}
+
+func (feedback *WalkFeedback) handOver() { feedback.handedOver.put(feedback.hints()) }
+
+// SetCopySize sets the size of the next copies of the stack, at most [copying.MaxUsual].
+func (feedback *WalkFeedback) SetCopySize(n int) {
+	feedback.copies.SetBytes(uint64(max(n, 0)), copying.MaxUsual)
+	feedback.handOver()
+}
+
+// SetDeepCopySize is SetCopySize with at most [copying.MaxDeep].
+func (feedback *WalkFeedback) SetDeepCopySize(n uint64) {
+	feedback.copies.SetBytes(n, copying.MaxDeep)
+	feedback.handOver()
+}
+
+// AddOtherStack is [copying.Learner.AddOtherStack]. A new place has an unchanged thread read again, unless it replaces
+// one of a full list.
+func (feedback *WalkFeedback) AddOtherStack(addr frames.Addr) {
+	feedback.readAgainIf(feedback.copies.AddOtherStack(addr))
+	feedback.handOver()
+}
+
+// ExtendOtherStack is [copying.Learner.ExtendOtherStack].
+func (feedback *WalkFeedback) ExtendOtherStack(addr frames.Addr, n uint64) {
+	feedback.copies.ExtendOtherStack(addr, n)
+	feedback.handOver()
+}
+
+// StopForRegister makes the next observation stop the sleeper for a missing register, if that is permitted and
+// harmless.
+func (feedback *WalkFeedback) StopForRegister(s *RawSample) {
+	feedback.noteMissingRegister(s)
+	feedback.handOver()
+}
+
+// CopyHints is what a thread's walks ask of its next observations ([WalkFeedback.Walked]).
+type CopyHints struct {
+	copying.Hints
+	readHints
+}
+
+type readHints struct {
+	// [siteKey] where a passive read lacked a register, or 0
+	MissingRegisterSite uint64
+	// if it differs from the last one, an unchanged thread is read again
+	Retries uint32
+	// the walk lacked memory or a rule that may appear later (exec, dlopen)
+	Incomplete bool
+	Plan       *managed.Plan // or nil
+	Anchor     frames.Addr   // where the plan begins, or 0
+}
+
+// hintBuffer passes the newest hints between two goroutines, without waiting.
+type hintBuffer struct {
+	slots  [3]CopyHints
+	middle atomic.Uint32
+	writer uint32
+	reader uint32
+}
+
+const unreadBit = 4 // of hintBuffer.middle
+
+func (h *hintBuffer) init(hints CopyHints) {
+	h.slots[0] = hints
+	h.reader = 0
+	h.writer = 1
+	h.middle.Store(2)
+}
+
+func (h *hintBuffer) put(hints CopyHints) {
+	h.slots[h.writer] = hints
+	h.writer = h.middle.Swap(h.writer|unreadBit) &^ unreadBit
+}
+
+// take makes the newest hints those of get, and returns whether they are new. Precondition: on the observing goroutine.
+func (h *hintBuffer) take() bool {
+	if h.middle.Load()&unreadBit == 0 {
+		return false
+	}
+	h.reader = h.middle.Swap(h.reader) &^ unreadBit
+	return true
+}
+
+func (h *hintBuffer) get() *CopyHints { return &h.slots[h.reader] }

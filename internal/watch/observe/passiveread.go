@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/process"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/observe/copying"
+	"prywalk/ptrace"
+)
+
+const passiveTries = 3
+
+type passiveReader struct {
+	copier *copier
+	kernel kernelStacks
+}
+
+// read returns false if the thread runs or ran in each try, the kernel does not count arrivals (CONFIG_SCHED_INFO), or
+// /proc/PID/task/TID/syscall is denied. before are clocks read just before.
+func (r *passiveReader) read(t *Thread, s *RawSample, before procmem.SchedStat) (asleep bool, err error) {
+	for range passiveTries {
+		if before.Runs == 0 {
+			return false, nil
+		}
+		call, err := t.files.Syscall()
+		if err == refusal.Denied { //nolint:errorlint // Syscall returns it unwrapped; errors.Is allocates on this path
+			return false, checkStoppable(t.files)
+		}
+		if err != nil {
+			return false, err
+		}
+		if call.Running {
+			return false, nil
+		}
+		if call.SP == 0 && isZombie(t.files) {
+			return false, ptrace.ErrZombie
+		}
+		if err := r.copyAsleep(t, s, &call); err != nil {
+			return false, err
+		}
+		after, err := t.files.SchedStat()
+		if err != nil {
+			return false, err
+		}
+		if after.Runs == before.Runs {
+			r.keep(t, s, &call, after)
+			return true, nil
+		}
+		before = after
+	}
+	return false, nil
+}
+
+// copyAsleep copies what the walk needs. The copy is valid if the run count stays the same.
+func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo) error {
+	if err := s.readRegsAndStack(t, call); err != nil {
+		return err
+	}
+	s.recalled = t.sleep.kept.recallOrAwaitRoot(s, call, t.hints().Root)
+	r.copier.copyOtherMemory(t, s)
+	copyFutexWord(t, s, call)
+	r.kernel.read(t, s)
+	return nil
+}
+
+func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error {
+	arch := process.HostArch()
+	s.Regs = frames.Regs{Arch: arch, PC: call.PC}
+	s.Regs.Set(arch.SP(), call.SP)
+	if call.Nr >= 0 {
+		setArguments(&s.Regs, call)
+	}
+	below := uint64(0)
+	switch {
+	case call.Nr < 0: // a red zone may be in use
+		below = copying.RedZone
+	case arch == frames.ARM64:
+		below = copying.SavedFPARM64
+	}
+	if arch == frames.ARM64 {
+		s.Regs.PACMask = procmem.UserPACMask
+	}
+	err := s.copyStack(t, call.SP, below)
+	if t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
+		err = s.copyStack(t, call.SP, below)
+	}
+	return err
+}
+
+func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo, sched procmem.SchedStat) {
+	s.Sched = sched
+	s.At = procmem.Now()
+	s.How = ByPassiveRead
+	s.Call = *call
+	t.sleep.unconfirmedSinceRead = true // until it is found unchanged
+	if call.Nr < 0 || isRestart(call.Nr) {
+		s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
+	}
+}
+
+// checkStoppable returns an error if a stop is not permitted: CAP_SYS_PTRACE does not override the mode of the /proc
+// syscall file. A sleeper whose call is unknown may not be stopped.
+func checkStoppable(files *procmem.ThreadFiles) error {
+	var st procmem.Stat
+	if err := files.Stat(&st); err != nil {
+		return err
+	}
+	switch sample.StateOf(st.State) {
+	case sample.Running, sample.Stopped:
+		return nil
+	}
+	if st.State == 'Z' || st.State == 'X' {
+		return ptrace.ErrZombie
+	}
+	return refusal.Denied
+}
+
+func isZombie(files *procmem.ThreadFiles) bool {
+	var st procmem.Stat
+	return files.Stat(&st) == nil && (st.State == 'Z' || st.State == 'X')
+}
+
+// DWARF numbers (System V ABI §A.2.1); arm64's x0 takes the result
+var (
+	argumentsX86   = [6]uint8{frames.X86RDI, frames.X86RSI, frames.X86RDX, 10, 8, 9}
+	argumentsARM64 = [6]uint8{frames.NoReg, 1, 2, 3, 4, 5}
+)
+
+// The C library's vfork keeps its return address in an argument register.
+func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
+	where := &argumentsX86
+	if regs.Arch == frames.ARM64 {
+		where = &argumentsARM64
+	}
+	for i, reg := range where {
+		regs.Set(reg, call.Args[i])
+	}
+}
+
+// ArgumentRegisters returns DWARF numbers, frames.NoReg for an overwritten register.
+func ArgumentRegisters(arch frames.Arch) [6]uint8 {
+	if arch == frames.ARM64 {
+		return argumentsARM64
+	}
+	return argumentsX86
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
+)
+
+func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
+	var threads []*Thread
+	for range 3 {
+		th := spinning(t)
+		var one unix.CPUSet
+		one.Set(runtime.NumCPU() - 1)
+		if err := unix.SchedSetaffinity(th.TID, &one); err != nil {
+			t.Skipf("needs the last CPU: a larger CPU affinity (%v)", err)
+		}
+		threads = append(threads, th)
+	}
+	if _, known := threads[0].files.OnCPU(); !known {
+		t.Skip("needs /proc/PID/sched: Linux 6.15, or CONFIG_SCHED_DEBUG")
+	}
+	observing(NewPool(16), ModeAuto, func(o *Observer) {
+		o.StopOnlyOnCPU(true)
+		done := func(_ *Thread, s *RawSample, err error) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			o.pool.Put(s)
+		}
+		begin := func(th *Thread) Outcome {
+			outcome, _, err := o.Begin(th)
+			if err != nil {
+				t.Error(err)
+			}
+			for outcome == Pending && o.Attached() > 0 {
+				o.Collect(procmem.Now()+1e9, done)
+			}
+			return outcome
+		}
+		seen := map[Outcome]int{}
+		for i := 0; (i < 300 || seen[Pending] == 0) && !t.Failed(); i++ {
+			seen[begin(threads[i%3])]++
+			procmem.SleepUntil(procmem.Now() + 1e6)
+		}
+		if all := seen[Pending] + seen[WaitsForCPU] + seen[Unchanged]; seen[WaitsForCPU] == 0 || all < 300 {
+			t.Errorf("%d were stopped, %d left for later, %d as before", seen[Pending], seen[WaitsForCPU], seen[Unchanged])
+		}
+		threads[0].sleep.base.valid = false
+		threads[0].stops.queuedSince = procmem.Now() - maxQueued
+		if begin(threads[0]) != Pending || threads[0].stops.queuedSince != 0 {
+			t.Error("one that is always queued is not stopped")
+		}
+	})
+}
+
+func TestAThreadThatTheTracerPreemptsIsNotStopped(t *testing.T) {
+	th := spinning(t)
+	var one unix.CPUSet
+	one.Set(runtime.NumCPU() - 1)
+	if err := unix.SchedSetaffinity(th.TID, &one); err != nil {
+		t.Skipf("needs the last CPU: a larger CPU affinity (%v)", err)
+	}
+	if _, known := th.files.OnCPU(); !known {
+		t.Skip("needs /proc/PID/sched: Linux 6.15, or CONFIG_SCHED_DEBUG")
+	}
+	observing(NewPool(1), ModeAuto, func(o *Observer) {
+		if err := unix.SchedSetaffinity(0, &one); err != nil {
+			t.Error(err)
+			return
+		}
+		o.StopOnlyOnCPU(false)
+		for range 300 {
+			o.preemption.Woken(procmem.Now())
+			if outcome, _, err := o.Begin(th); outcome != WaitsForCPU && outcome != Unchanged {
+				t.Errorf("outcome %d (%v) of a thread on the tracer's CPU", outcome, err)
+				o.CancelAll(func(*Thread, *RawSample, error) {})
+				return
+			}
+			procmem.SleepUntil(procmem.Now() + 1e6)
+		}
+	})
+}
+
+func filesOf(pid int) *procmem.ThreadFiles { return procmem.OpenThread(pid, pid, nil) }
+
+func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
+	if runtime.NumCPU() == 1 {
+		t.Skip("needs two CPUs: a machine with more")
+	}
+	busy := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done")).Process.Pid
+	asleep := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	var s procmem.Stat
+	testtargets.Eventually(t, "it sleeps", func() bool { return procmem.ReadStat(asleep, &s) == nil && s.State == 'S' })
+	observing(NewPool(1), ModeAuto, func(o *Observer) {
+		for tries := 20_000; !o.preemption.RunsOrPreempted(filesOf(busy)); tries-- {
+			if tries == 0 {
+				t.Error("the computing thread is never on a CPU")
+				return
+			}
+			procmem.SleepUntil(procmem.Now() + 1e6)
+			o.preemption.Woken(procmem.Now())
+		}
+		if o.preemption.RunsOrPreempted(filesOf(asleep)) || o.preemption.RunsOrPreempted(filesOf(gone.Process.Pid)) {
+			t.Error("a sleeping or ended thread is on a CPU")
+		}
+	})
+}

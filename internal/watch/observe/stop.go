@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"errors"
+
+	"prywalk/frames"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/process"
+	"prywalk/internal/host/procmem"
+	"prywalk/ptrace"
+)
+
+type requestedStops struct {
+	ctl        *ptrace.Controller
+	pool       *Pool
+	mode       Mode
+	limit      stopLimit
+	pending    map[*ptrace.Attachment]*Thread
+	req        ptrace.Request
+	stop       ptrace.Stop
+	copier     copier
+	reads      lockedReads
+	preemption PreemptedFinder
+}
+
+// request begins a stop; all that takes time precedes the interrupt. retry: the last stop copied nothing.
+func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
+	switch {
+	case st.mode == ModePassiveOnly:
+		return refusal.Running
+	case t.stops.code32.tryOmit(t.addressSpace()):
+		return refusal.Not64Bit
+	case !st.limit.tryAdmitStop(t):
+		return refusal.MaxPause
+	}
+	// noteRequested replaces the clocks used here.
+	awaitsTracerCPU := t.skid.DecideAtOnce() && st.preemption.checkAwaitsTracer(t)
+	st.prepare(t, s)
+	attachment, err := st.interrupt(t, retry)
+	if err != nil {
+		t.files.CloseKeptSchedstat()
+		return err
+	}
+	st.noteRequested(t, s, attachment, awaitsTracerCPU)
+	return nil
+}
+
+func (st *requestedStops) prepare(t *Thread, s *RawSample) {
+	st.copier.prepareBuffers(t, s)
+	t.prepareFindAnchor()
+	t.files.KeepSchedstatOpen() // until the end of the stop, as interrupt and the stop read it
+}
+
+// interrupt reads the clocks just before, unless the thread only computes: a new arrival then shows that it ran.
+func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.Attachment, err error) {
+	call, runs, asleep := st.sleepingCall(t)
+	if retry || t.skid.DecideAtOnce() {
+		attachment, err = st.ctl.BeginReadingClocks(t.files)
+	} else {
+		attachment, err = st.ctl.BeginWithClocks(t.files, &t.clocks.last)
+	}
+	if err == nil && asleep {
+		attachment.SetSleeping(&call, runs)
+	}
+	return attachment, err
+}
+
+func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptrace.Attachment, awaitsTracerCPU bool) {
+	if before, ok := attachment.ClocksBefore(); ok {
+		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs { // the thread has got a CPU since
+			t.skid.NoteRunOn()
+			awaitsTracerCPU = false
+		}
+		t.clocks.last = before
+	}
+	stops := &t.stops
+	stops.sample, stops.attachment, stops.requestedAt, stops.awaitsTracer = s, attachment, procmem.Now(), awaitsTracerCPU
+	st.pending[attachment] = t
+	if awaitsTracerCPU {
+		attachment.MarkQueued()
+	}
+}
+
+// sleepingCall returns a call and run count read during one sleep, for repairs on arm64
+// ([ptrace.Attachment.SetSleeping]).
+func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
+	if st.mode != ModeAlwaysStop || process.HostArch() != frames.ARM64 {
+		return call, 0, false
+	}
+	runs = t.clocks.last.Runs
+	for range passiveTries {
+		call, err := t.files.Syscall()
+		if err != nil || call.Running || call.Nr < 0 {
+			return call, 0, false
+		}
+		after, err := t.files.SchedStat()
+		if err != nil || after.Runs == runs {
+			return call, runs, err == nil
+		}
+		runs = after.Runs
+	}
+	return call, 0, false
+}
+
+// finish reads a thread that has stopped or ended, and lets it go. The raw sample is valid without an error.
+func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*RawSample, error) {
+	s := t.stops.sample
+	t.stops.sample = nil
+	st.copier.fillRequest(t, s, &st.req)
+	st.req.MaxStop = st.limit.limit
+	st.reads.begin(t, true) // on false, the stop reads nothing
+	err := st.ctl.Finish(attachment, &st.req, &st.stop)
+	t.files.CloseKeptSchedstat()
+	if err == nil && !st.reads.end(t) {
+		return s, st.discardStopWithLateRead(t)
+	}
+	if t.Memory != nil {
+		t.Memory.CountWatchedStop()
+	}
+	if err == nil && !st.stop.SchedOK {
+		err = ptrace.ErrGone // killed, or the number was reused
+	}
+	if err != nil {
+		if errors.Is(err, ptrace.Err32Bit) {
+			t.stops.code32.noteStop(t.addressSpace())
+		}
+		t.sleep.base.valid = false
+		return s, err
+	}
+	t.stops.code32 = code32{}
+	st.fillSample(t, s)
+	return s, nil
+}
+
+func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
+	stop := &st.stop
+	// of the passive read, for restoreSleeper
+	sleptIn, forRegister := s.Call, s.stoppedForRegister
+
+	s.Regs = stop.Regs
+	s.Sched = stop.Sched
+	s.At = stop.StoppedAt
+	s.How = ByStop
+	s.State = sample.Running
+	s.Call = procmem.SyscallInfo{Nr: -1}
+	s.CallEffect = callEffectOf(stop)
+	s.CopyTime = stop.MemoryReadAt - stop.RegsReadAt
+	s.Calls = stop.Calls
+	s.AtCallEnd = stop.InSyscall
+	s.knownRegs = knownRegs{}
+	st.copier.keepCopy(t, s, stop)
+	t.copies.tls, t.copies.tlsSpace = stop.Regs.TLS, t.addressSpace()
+	t.stops.queuedSince = 0
+	st.setTimes(t, s)
+	t.sleep.base = baselineOf(stop)
+	if stop.Kind == ptrace.KindGroup {
+		s.State = sample.Stopped
+	}
+	if forRegister {
+		t.sleep.restoreSleeper(s, &sleptIn, stop)
+	}
+	if s.State != sample.Sleeping {
+		s.KernelText = s.KernelText[:0]
+	}
+	s.dropStaleFutexCopy(t, stop)
+	s.NotStopped = t.TakeNotStopped()
+	t.noteStop(s.Mem.Stack, stop)
+}
+
+func callEffectOf(stop *ptrace.Stop) CallEffect {
+	return CallEffect{stop.Restarted, stop.Broken, stop.ReportedTwice, stop.Nr}
+}
+
+func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
+	stop := &st.stop
+	s.StopTime, s.RanOn = stopTimes(stop, t.clocks.last.Runs)
+	if s.StopTime > LongStop {
+		s.StopCause = st.ctl.CauseOf(stop, s.Copied())
+		t.watchMmapLock(s.StopCause)
+	}
+	s.Stayed = stop.Sched.Runs == t.clocks.last.Runs
+	s.OnCPU, s.Basis = t.skid.AttributeStop(s.At, s.Stayed, stop.InSyscall)
+	st.limit.noteStop(t, s.StopTime)
+}
+
+// Longest time from the interrupt to the stop of a running thread, ns.
+const maxStopEntry = 20e3
+
+// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. If it has not
+// arrived on a CPU since it had runs arrivals, its way into the stop beyond maxStopEntry was in the kernel or without
+// its virtual CPU; else it was queued or blocked.
+func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
+	if stop.SchedOK && stop.Sched.Runs == runs {
+		from := max(stop.InterruptedAt, stop.LastRunningAt-maxStopEntry)
+		return stop.DetachedAt - from, from - stop.InterruptedAt
+	}
+	return stop.DetachedAt - stop.LastRunningAt, 0
+}
+
+func (st *requestedStops) discardStopWithLateRead(t *Thread) error {
+	length, _ := stopTimes(&st.stop, t.clocks.last.Runs)
+	st.limit.noteStop(t, length)
+	t.noteStop(frames.Region{}, &st.stop)
+	t.noteLostStop(StopRecord{Time: length, Cause: ptrace.CauseLock, CallEffect: callEffectOf(&st.stop)})
+	return refusal.MapLock
+}
+
+func (st *requestedStops) mayStopSleepers() bool {
+	return st.mode != ModePassiveOnly && !st.ctl.ReadOnly()
+}

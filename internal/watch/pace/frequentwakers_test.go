@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pace
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/base/sample"
+
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/host/procmem"
+)
+
+func TestObservationsOfFrequentWakersTakeTheirShareUpToTheLongestBackoff(t *testing.T) {
+	for _, c := range []struct {
+		threads      int
+		period, want int64 // ns
+	}{
+		{1, 1e6, 0}, {3, 1e6, 0}, {4, 1e6, 2.56e6}, {10, 1e6, 6.4e6}, {500, 1e6, 320e6}, {1562, 1e6, 999.68e6},
+		{5000, 1e6, 1e9}, {10, 10e6, 0}, {31, 10e6, 0}, {32, 10e6, 20.48e6}, {100, 10e6, 64e6}, {5000, 10e6, 1e9},
+	} {
+		p := NewPolicy[int](1)
+		p.period, p.frequentWakers = c.period, c.threads
+		sum, most := int64(0), int64(0)
+		const times = 1000
+		for range times {
+			length := p.frequentWakerBackoff()
+			sum, most = sum+length, max(most, length)
+		}
+		mean := sum / times
+		if mean < c.want*95/100 || mean > c.want*105/100 || most > c.want*5/4 {
+			t.Errorf("%d at %d ns: backed off for %d ns on average, %d at most; want %d", c.threads, c.period, mean, most,
+				c.want)
+		}
+		if c.want == 0 || c.want == maxFrequentWakerBackoff {
+			continue
+		}
+		if share := float64(c.threads) * frequentWakerCost / float64(mean); share > 1.05/frequentWakerShare {
+			t.Errorf("%d at %d ns: they take %.3f of a CPU", c.threads, c.period, share)
+		}
+	}
+}
+
+func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
+	c := NewPolicy[int](1)
+	p := NewProcessState[int](0)
+	th := &ThreadState[int]{Observed: &observation{}}
+	p.Add(th)
+	at := int64(1e9)
+	observed := func(asleep bool, cpu uint64) {
+		at += 10e6
+		c.BeginTick(1, at, 10e6)
+		c.NoteChanged(th)
+		c.NoteObservation(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
+	}
+	want := func(n int, why string) {
+		t.Helper()
+		if c.frequentWakers != n || p.frequentWakers != n || th.isFrequentWaker != (n == 1) {
+			t.Errorf("%s: %d frequent wakers, %d of the process, want %d", why, c.frequentWakers, p.frequentWakers, n)
+		}
+	}
+	observed(true, 5)
+	observed(true, 6)
+	want(0, "the kernel does not sample it")
+	th.Observed = &observation{kernelSampled: true}
+	observed(true, 6)
+	want(0, "it did not run")
+	observed(true, 7)
+	want(1, "it ran")
+	observed(true, 7)
+	want(1, "it ran lately")
+	observed(false, 8)
+	want(0, "it runs")
+	observed(true, 9)
+	want(1, "it ran")
+	at += rareWakerAfter
+	c.BeginTick(2, at, 10e6)
+	c.NoteUnchanged(th)
+	want(0, "it has slept for long")
+	observed(true, 10)
+	c.Forget(th)
+	want(0, "the process has exited")
+}
+
+// Threads run for 1 ms between sleeps in two places. With 500 threads each is observed at one tick in 32. The shorter
+// sleep's share of the blocked time is at most a hundredth further off than with 10 threads, observed at each tick.
+func TestSleepsOfFrequentWakersHaveTheirShares(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		long, short int64
+	}{
+		{"66 and 22 ms", 66e6, 22e6}, {"300 and 20 ms", 300e6, 20e6}, {"40 and 5 ms", 40e6, 5e6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			truth := float64(c.short) / float64(c.short+c.long)
+			few, many := sleepsOf(c.long, c.short, 10), sleepsOf(c.long, c.short, 500)
+			t.Logf("the shorter sleep has %.4f of the blocked time; observed at each tick %.4f, among many %.4f",
+				truth, few, many)
+			if math.Abs(many-truth) > math.Abs(few-truth)+0.01 {
+				t.Error("the shares among many are further off")
+			}
+		})
+	}
+}
+
+// observation is of a thread that has not slept yet.
+type observation struct{ kernelSampled bool }
+
+func (*observation) LastClocks() procmem.SchedStat { return procmem.SchedStat{} }
+func (*observation) Asleep() bool                  { return false }
+func (o *observation) IsKernelSampled() bool       { return o.kernelSampled }
+
+func sleepsOf(long, short int64, threads int) float64 {
+	const period, burst = 10e6, 1e6
+	rng := rand.New(rand.NewPCG(7, 9))
+	p := NewPolicy[int](2)
+	p.period, p.frequentWakers = period, threads
+	var ledger attribute.Ledger
+	var blocked [numStacks]int64
+	ledger.Emit = func(s attribute.Span) {
+		if s.State == sample.Sleeping {
+			blocked[s.Stack] += s.Wall
+		}
+	}
+	var cpu, due int64
+	var samples []sample.Reading // that wait for an observation
+	length := func() int64 { return long/2 + rng.Int64N(long) }
+	ends, where := length(), stackFirst // the present sleep; a burst follows
+	sampled := int64(0)                 // in its CPU time
+	for now := int64(period); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
+		for now >= ends+burst {
+			if cpu += burst; cpu > sampled {
+				at := ends + burst - (cpu - sampled)
+				sampled += period
+				samples = append(samples, sample.Reading{Wall: at, CPU: cpu - (ends + burst - at)})
+			}
+			begins := ends + burst
+			if where == stackFirst {
+				where, ends = stackLast, begins+short/2+rng.Int64N(short)
+			} else {
+				where, ends = stackFirst, begins+length()
+			}
+		}
+		if now < due || now >= ends {
+			continue
+		}
+		for _, at := range samples {
+			ledger.Observe(at, attribute.Place{State: sample.Running, WalkEnd: frames.StopRoot}, true)
+		}
+		samples = samples[:0]
+		ledger.Observe(sample.Reading{Wall: now, CPU: cpu}, attribute.Place{
+			Stack: where, State: sample.Sleeping, WalkEnd: frames.StopRoot,
+		}, false)
+		due = now + p.frequentWakerBackoff()
+	}
+	ledger.Finish()
+	return float64(blocked[stackLast]) / float64(blocked[stackFirst]+blocked[stackLast])
+}

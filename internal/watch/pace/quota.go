@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pace
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/host/cgroup"
+	"prywalk/internal/host/procmem"
+)
+
+// # A CPU quota of prywalk's own
+//
+// A used-up CPU quota stops prywalk, and with it a thread that it has just stopped. So no tick begins unless enough of
+// the period is left (package cgroup), and if prywalk is alone in the group, half of the quota limits the rate.
+// Quotas do not apply to a real-time priority.
+//
+//	cgroup.CPUQuota           a group's quota
+//	cgroup.QuotaGuard         what is left of its period
+//	Quota                     admits ticks and observations, bounds the rate, and moves prywalk to another CPU
+//	observe.Observer          stops only threads on a CPU ([Quota.MustStopOnlyOnCPU])
+//	target.CPUQuotaGate     holds the aggregator up while a stop is pending
+
+const (
+	// throttledFrom is the least length of a stop that may include throttled time, ns.
+	throttledFrom = 1e6
+	minQuotaRate  = 1 // ticks/s
+)
+
+// Quota keeps the sampling within a CPU quota. A nil Quota permits everything.
+type Quota struct {
+	guard          *cgroup.QuotaGuard
+	meter          *cgroup.Meter
+	alone          bool // prywalk was alone in the group at the start
+	allCPUs        unix.CPUSet
+	onlyCPU        int   // of all threads, −1 if several
+	movedIn        int64 // quota's period of the last move
+	last           cgroup.CPUStat
+	first          cgroup.CPUStat
+	groupCPU       int64   // ns
+	groupCPUAtTick int64   // ns
+	meanCost       float64 // CPU time between ticks, ns
+
+	withheld  int64 // ticks
+	throttled int64 // stops
+}
+
+// NewQuota returns the tightest limit that can be measured; nil: none, or it has no effect ("fifo").
+func NewQuota(limits []cgroup.CPUQuota, scheduling string) *Quota {
+	if scheduling == "fifo" {
+		return nil
+	}
+	for _, l := range limits {
+		if q := openQuota(l); q != nil {
+			return q
+		}
+	}
+	return nil
+}
+
+func openQuota(l cgroup.CPUQuota) *Quota {
+	m, err := l.Open()
+	if err != nil {
+		return nil
+	}
+	q := &Quota{meter: m, alone: l.Alone(), onlyCPU: -1}
+	s, err := m.Read()
+	if err != nil || !q.alone && s.Used < 0 {
+		m.Close()
+		return nil
+	}
+	q.last, q.first = s, s
+	kept := 0
+	cpus := runtime.NumCPU()
+	if unix.SchedGetaffinity(0, &q.allCPUs) == nil && q.alone && l.Share() <= 1 && q.pinToCurrentCPU() {
+		kept = min(q.allCPUs.Count()-1, 1)
+		cpus = 1
+	}
+	q.guard = cgroup.NewQuotaGuard(l, cpus, kept, s, q.updateGroupCPU(s))
+	q.groupCPUAtTick = q.groupCPU
+	return q
+}
+
+func (q *Quota) updateGroupCPU(s cgroup.CPUStat) int64 {
+	if !q.alone {
+		q.groupCPU = s.Used
+	} else if own, err := procmem.ProcessCPU(os.Getpid()); err == nil {
+		q.groupCPU = int64(own)
+	}
+	return q.groupCPU
+}
+
+func (q *Quota) read() {
+	if q.alone && !q.guard.ShouldQuery(q.updateGroupCPU(q.last)) {
+		return
+	}
+	if s, err := q.meter.Read(); err == nil {
+		q.last = s
+		q.guard.Update(s, q.updateGroupCPU(s))
+	}
+}
+
+// AdmitTick reports whether a tick may begin. It counts those that may not.
+func (q *Quota) AdmitTick() bool {
+	if q == nil {
+		return true
+	}
+	q.read()
+	cost := float64(q.groupCPU - q.groupCPUAtTick)
+	q.groupCPUAtTick = q.groupCPU
+	q.meanCost += (cost - q.meanCost) / 16
+	if q.guard.Left(q.groupCPU) >= q.guard.MinLeft(int64(q.meanCost)) {
+		return true
+	}
+	q.withheld++
+	return false
+}
+
+// AdmitObservation reports whether one more observation may begin in this tick.
+func (q *Quota) AdmitObservation() bool {
+	if q == nil {
+		return true
+	}
+	if q.alone {
+		q.updateGroupCPU(q.last)
+	} else {
+		q.read()
+	}
+	return q.guard.Left(q.groupCPU) >= q.guard.MinLeft(0)/2
+}
+
+// Rate lowers a rate to what the quota permits.
+func (q *Quota) Rate(asked float64) float64 {
+	if q == nil || !q.alone {
+		return asked
+	}
+	return max(min(asked, q.guard.Rate(q.meanCost)), minQuotaRate)
+}
+
+// OwnPart returns a stop's length, ns, without throttled time if the target is in the group, too.
+func (q *Quota) OwnPart(stopped int64) int64 {
+	if q == nil || stopped < throttledFrom {
+		return stopped
+	}
+	before := q.last.ThrottledFor
+	s, err := q.meter.Read()
+	if err != nil {
+		return stopped
+	}
+	q.last = s
+	q.guard.Update(s, q.updateGroupCPU(s))
+	if s.ThrottledFor > before {
+		q.throttled++
+	}
+	if q.alone {
+		return stopped
+	}
+	return max(stopped-(s.ThrottledFor-before), 0)
+}
+
+// MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.
+func (q *Quota) MustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
+
+// Close restores all CPUs and closes the files.
+func (q *Quota) Close() {
+	if q == nil {
+		return
+	}
+	if q.onlyCPU >= 0 {
+		setAffinityOfAllThreads(&q.allCPUs)
+	}
+	q.meter.Close()
+}
+
+// Stats returns the effects so far. Precondition: Close was not called.
+func (q *Quota) Stats() (stats runstats.OwnQuota) {
+	if q == nil {
+		return stats
+	}
+	if now, err := q.meter.Read(); err == nil {
+		stats.Throttled = float64(now.ThrottledFor-q.first.ThrottledFor) / 1e9
+	}
+	stats.Quota = q.guard.Quota().Share()
+	stats.TicksWithheldByQuota = q.withheld
+	stats.StopsThrottled = q.throttled
+	return stats
+}
+
+// # The CPU under a quota
+//
+// The kernel gives CPUs the quota in slices. If prywalk is alone in a group of at most one CPU, all of its threads use
+// one, and move to the next after periodsOnCPU periods.
+
+const (
+	periodsOnCPU = 4
+	maxCPUs      = 1024
+)
+
+func (q *Quota) pinToCurrentCPU() bool {
+	var st procmem.Stat
+	return procmem.ReadStat(unix.Gettid(), &st) == nil && st.Processor >= 0 && q.pinTo(st.Processor)
+}
+
+func (q *Quota) pinTo(cpu int) bool {
+	var one unix.CPUSet
+	one.Set(cpu)
+	if !setAffinityOfAllThreads(&one) {
+		return false
+	}
+	q.onlyCPU = cpu
+	q.movedIn = q.last.Periods
+	return true
+}
+
+// MoveIfDue moves all threads to the next CPU if due and no stops are pending.
+func (q *Quota) MoveIfDue(waiting int) bool {
+	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.movedIn < periodsOnCPU || q.allCPUs.Count() < 2 {
+		return false
+	}
+	next := q.onlyCPU + 1
+	for ; !q.allCPUs.IsSet(next % maxCPUs); next++ {
+	}
+	return q.pinTo(next % maxCPUs)
+}
+
+// setAffinityOfAllThreads reports whether it has set that of a thread at least. It lists them twice: one may have begun
+// meanwhile, with the former CPUs.
+func setAffinityOfAllThreads(set *unix.CPUSet) (done bool) {
+	for range 2 {
+		list, err := os.ReadDir("/proc/self/task")
+		for _, e := range list {
+			tid, notNumber := strconv.Atoi(e.Name())
+			if notNumber == nil && unix.SchedSetaffinity(tid, set) == nil {
+				done = err == nil
+			}
+		}
+	}
+	return done
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/descendants"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/perfevents"
+	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
+)
+
+// Engine implements [engine.Engine], [engine.Holder] and [engine.Ender]. Each part uses only parts above it.
+type Engine struct {
+	*engine.SharedState
+	host engine.Host
+	opts engine.Options
+
+	stream       *stream
+	procs        *processes
+	unassigned   *unassignedSamples
+	scope        scope
+	childSamples *childSamples
+	samples      *samples
+	modes        *modeChooser
+
+	rateChangedAt int64   // CLOCK_MONOTONIC ns
+	requestedRate float64 // the first one, samples/s
+}
+
+const (
+	checkEvery = 1e9 // interval of checks whether samples come, ns
+	drainShare = 4   // buffers are read within a tick once 1/drainShare of the time has passed in which they may fill
+)
+
+func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from *Source) *Engine {
+	e := &Engine{
+		SharedState: shared, host: h, opts: o,
+		stream: &stream{reader: from.Events}, unassigned: &unassignedSamples{shared: shared},
+		procs: &processes{sampledByPID: map[int]*process{}},
+	}
+	if from.Events != nil && from.Events.PerThread() {
+		e.scope = &perThread{shared: shared, reader: from.Events}
+	} else {
+		e.scope = systemWide{e.stream, e.unassigned}
+	}
+	counts := &sampleCounts{}
+	e.childSamples = &childSamples{shared: shared, stream: e.stream, unassigned: e.unassigned, counts: counts}
+	e.samples = &samples{
+		shared: shared, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
+		scope: e.scope, childSamples: e.childSamples, counts: counts,
+	}
+	e.modes = &modeChooser{
+		shared: shared, host: h, mayFallBack: from.MayFallBack, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
+		scope: e.scope, childSamples: e.childSamples, samples: e.samples,
+	}
+	return e
+}
+
+func (e *Engine) begin() {
+	if r := e.stream.reader; r != nil {
+		e.requestedRate = r.Freq()
+		r.ParseOnly(func(pid int) bool { return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() })
+		r.SetTargets(func(pid int) bool {
+			return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() && e.childSamples.table.Find(pid) != nil
+		})
+		if e.opts.Children && !e.opts.Selected && e.scope.fromStart() {
+			e.childSamples.table = descendants.New[*target.Process, childSample]()
+		}
+		r.Resume()
+	}
+}
+
+// Track implements [engine.Engine].
+func (e *Engine) Track(of *target.Process) target.ProcessPart {
+	p := &process{Process: of, engine: e, threads: map[int]*thread{}}
+	e.procs.all = append(e.procs.all, p)
+	e.modes.chooseFor(p)
+	e.childSamples.processTracked(p)
+	return p
+}
+
+// Coverage implements [engine.Engine].
+func (e *Engine) Coverage() engine.Coverage {
+	return engine.Coverage{
+		Complete: e.stream.on() && e.showsAllThreads(),
+		Children: e.childSamples.enabled(),
+	}
+}
+
+func (e *Engine) showsAllThreads() bool { return e.scope.fromStart() && e.procs.allSampled() }
+
+// The rate changes at most every rateEvery ns, and by a factor of rateStep at least, or to the first requested one.
+const (
+	rateEvery = 1e9
+	rateStep  = 1.25
+)
+
+// SetRate implements [engine.Engine]. Samples keep the period with which they were taken.
+func (e *Engine) SetRate(now int64, hz float64) {
+	r := e.stream.reader
+	if r == nil || hz == r.Freq() || now-e.rateChangedAt < rateEvery {
+		return
+	}
+	if by := hz / r.Freq(); by < rateStep && by > 1/rateStep && hz != e.requestedRate {
+		return
+	}
+	e.rateChangedAt = now
+	e.DrainAll(now)
+	if e.stream.reader == nil || !r.SetFreq(hz) {
+		return
+	}
+	e.modes.restartSilence(now)
+}
+
+// BeginTick implements [engine.Engine].
+func (e *Engine) BeginTick(now int64, withheld bool) {
+	if !withheld {
+		e.modes.chooseAll()
+	}
+}
+
+// DrainAll implements [engine.Engine].
+func (e *Engine) DrainAll(now int64) {
+	if !e.stream.on() {
+		return
+	}
+	r, before := e.stream.reader, e.stream.drainedAt
+	e.stream.drainedAt = now
+	ptrace.Pin() // an allocation accepts preemption
+	e.childSamples.drain(r, e.samples.take)
+	ptrace.Unpin()
+	if before != 0 && now-before > r.TimeToFull() {
+		e.modes.restartSilence(now)
+	}
+	e.childSamples.handOver(now)
+	r.VaryPeriods(now)
+	if now-e.modes.checkedAt >= checkEvery {
+		e.modes.check(now)
+	}
+}
+
+// DrainIfDue implements [engine.Engine]. The first tick of 5,000 threads takes 0.3 s.
+func (e *Engine) DrainIfDue() (buffers bool) {
+	if !e.stream.on() {
+		return false
+	}
+	now := procmem.Now()
+	if now-e.stream.drainedAt < e.stream.reader.TimeToFull()/drainShare {
+		return true
+	}
+	if e.showsAllThreads() {
+		e.host.NoteObservation(now)
+	}
+	e.DrainAll(now)
+	e.samples.readClocks(now)
+	return true
+}
+
+// EndTick implements [engine.Engine].
+func (e *Engine) EndTick() { e.unassigned.reportOverdue() }
+
+// Hold implements [engine.Holder].
+func (e *Engine) Hold() { e.stream.hold() }
+
+// Resume implements [engine.Holder].
+func (e *Engine) Resume(now int64) {
+	e.modes.restartSilence(now)
+	e.stream.release()
+}
+
+// BeforeLastTick implements [engine.Ender]. It ensures that the recording has a stack.
+func (e *Engine) BeforeLastTick(now int64) {
+	e.DrainAll(now)
+	e.modes.ensureStack()
+}
+
+// End implements [engine.Ender].
+func (e *Engine) End() {
+	e.childSamples.end(false)
+	if e.stream.reader != nil {
+		e.stream.reader.Pause()
+	}
+}
+
+// Stats implements [engine.Engine].
+func (e *Engine) Stats(o *runstats.Observed) { e.modes.stats(o) }
+
+type stream struct {
+	reader    *perfevents.Reader // nil: none, or given up
+	paused    bool               // no process is sampled at present
+	held      bool               // paused until release
+	drainedAt int64              // CLOCK_MONOTONIC ns
+
+	gaveUp       string // reason, or ""
+	gaveUpReader *perfevents.Reader
+}
+
+func (s *stream) on() bool { return s.reader != nil && !s.paused }
+
+// pauseUnless pauses the samples unless needed, else resumes them; again: they were paused.
+func (s *stream) pauseUnless(needed bool) (again bool) {
+	switch {
+	case !needed && !s.paused:
+		s.reader.Pause()
+		s.paused = true
+	case needed && s.paused:
+		s.reader.Resume()
+		s.paused = false
+		return true
+	}
+	return false
+}
+
+func (s *stream) hold() {
+	s.held = s.on()
+	if s.held {
+		s.reader.Pause()
+	}
+}
+
+func (s *stream) release() {
+	if s.held && s.reader != nil {
+		s.reader.Resume()
+	}
+	s.held = false
+}
+
+func (s *stream) giveUp(why string) {
+	s.reader.Pause()
+	s.gaveUp = why
+	s.gaveUpReader = s.reader
+	s.reader = nil
+}
+
+func (s *stream) rawSample(o *observe.Observer, r *perfevents.Record) *observe.RawSample {
+	raw := o.FromKernelSample(r)
+	raw.StandsFor = s.reader.PeriodAt(r.TID, r.Time)
+	return raw
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"testing"
+
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/perfevents"
+	"prywalk/internal/watch/target"
+)
+
+func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
+	s := sampling(t, perfevents.Options{Freq: 100})
+	e := s.Start(newRun(), &rig{}, engine.Options{}).(*Engine)
+	defer s.Events.Pause()
+	p := &process{Process: &target.Process{}, mode: modeSamples}
+	for ran, want := range map[uint64]target.SampleLack{
+		100e6: target.LacksNothing, 499e6: target.LacksNothing, 500e6: target.LacksSamples,
+	} {
+		p.Process = &target.Process{}
+		p.Clock.Now = ran
+		if e.modes.checkProcess(p); p.SampleLack() != want {
+			t.Errorf("after %d ms: %v", ran/1e6, p.SampleLack())
+		}
+	}
+	p.Process = &target.Process{}
+	p.received++
+	e.modes.checkProcess(p)
+	if p.SampleLack() != target.LacksNothing || p.ranBefore != p.Clock.CPUTime() {
+		t.Error("a sample is a sign of life")
+	}
+}
+
+func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+		r.tick()
+		p := r.procs.all[0]
+		for range 3 {
+			r.modes.receivedBefore, p.receivedBefore = r.samples.counts.received, p.received
+			r.more += 1e12
+			p.ranBefore = -1e12
+			r.modes.restartSilence(procmem.Now())
+			r.modes.check(procmem.Now())
+		}
+		if r.stream.reader == nil || p.SampleLack() != target.LacksNothing {
+			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.SampleLack())
+		}
+	}, "sleepers", "1")
+}
+
+func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
+	for _, late := range []bool{true, false} {
+		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+			r.tick()
+			p := r.procs.all[0]
+			for range 3 {
+				r.modes.receivedBefore, p.receivedBefore, r.modes.checkedAt = r.samples.counts.received, p.received, 0
+				r.more += 1e12
+				p.ranBefore = -1e12
+				now := procmem.Now()
+				if r.stream.drainedAt = now; late {
+					r.stream.drainedAt -= r.stream.reader.TimeToFull() + 1
+				}
+				if r.DrainAll(now); r.stream.reader == nil {
+					break
+				}
+			}
+			if given := r.stream.reader == nil || p.SampleLack() != target.LacksNothing; given == late {
+				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.stream.gaveUp, p.SampleLack())
+			}
+		}, "sleepers", "1")
+	}
+}
+
+func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
+	for _, sampled := range []bool{true, false} {
+		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+			r.tick()
+			p := r.procs.all[0]
+			if p.mode != modeSamples {
+				t.Fatal("its samples lack something")
+			}
+			if !sampled {
+				r.modes.switchToStops(p)
+			}
+			for range 3 { // the first one begins to count
+				r.modes.receivedBefore = r.samples.counts.received
+				r.more += 1e12
+				if r.stream.reader != nil {
+					r.modes.check(procmem.Now())
+				}
+			}
+			if gaveUp := r.stream.reader == nil; gaveUp != sampled {
+				t.Errorf("sampled: %v; given up: %v (%s)", sampled, gaveUp, r.stream.gaveUp)
+			}
+		}, "sleepers", "1")
+	}
+}
+
+func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+		p := r.procs.all[0]
+		note := func(l target.SampleLack) string {
+			p.NoteLack(l)
+			r.tick()
+			r.tick()
+			var s runstats.Observed
+			r.modes.stats(&s)
+			return s.FallbackNote
+		}
+		for _, want := range []struct {
+			lack target.SampleLack
+			note string
+		}{
+			{target.LacksNothing, ""},
+			{target.LacksStacks, "incomplete samples of 1 Go program, whose threads change stacks " +
+				"(--engine auto stops their threads instead)"},
+			{target.LacksSamples, "sampled by stops, not by the kernel: 1 process, of which no usable kernel samples came"},
+		} {
+			if got := note(want.lack); got != want.note {
+				t.Errorf("%v: %q, want %q", want.lack, got, want.note)
+			}
+		}
+	}, "sleepers", "1")
+}

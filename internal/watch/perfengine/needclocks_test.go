@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"testing"
+
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/perfevents"
+)
+
+func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 997}), engine.Options{}, func(r *rig) {
+		r.tick()
+		begun, want := r.of.Clock.Now, int64(3*clocksAfterSamples)
+		for r.EngineSamples < want {
+			if r.ReadClocks(0); r.of.Clock.Now-begun > 30*uint64(want)*uint64(r.stream.reader.Period()) {
+				t.Fatalf("%d samples were handed over in %d ns of the target's CPU time, want %d",
+					r.EngineSamples, r.of.Clock.Now-begun, want)
+			}
+			r.stream.drainedAt = 1
+			r.DrainIfDue()
+		}
+		if r.samples.counts.dropped != 0 {
+			t.Errorf("%d samples were dropped", r.samples.counts.dropped)
+		}
+	}, "burners", "1")
+}
+
+func TestSamplesAreDroppedWhileTooManyCopiesAreInUse(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 997}), engine.Options{}, func(r *rig) {
+		r.tick()
+		receive := func() (dropped int64) {
+			before := *r.samples.counts
+			for r.samples.counts.received < before.received+3 {
+				r.stream.drainedAt = 1
+				r.DrainIfDue()
+			}
+			return r.samples.counts.dropped - before.dropped
+		}
+		stack := make([]byte, 1<<20)
+		for r.Pool.BytesInUse() < maxCopies/2 {
+			r.Observer.FromKernelSample(&perfevents.Record{Stack: stack})
+		}
+		if n := receive(); n != 0 {
+			t.Errorf("%d samples were dropped at half of the bound", n)
+		}
+		for r.Pool.BytesInUse() <= maxCopies {
+			r.Observer.FromKernelSample(&perfevents.Record{Stack: stack})
+		}
+		if n := receive(); n == 0 {
+			t.Error("no sample was dropped beyond the bound")
+		}
+	}, "burners", "1")
+}
+
+func TestSamplesOfFirstThreadsWaitForTheNextTick(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 97}), engine.Options{}, func(r *rig) {
+		r.tick()
+		p := r.procs.sampledByPID[r.of.Target.PID]
+		for tid, th := range p.threads {
+			th.unplaced = append(th.unplaced, r.Observer.FromKernelSample(&perfevents.Record{Time: procmem.Now()}))
+			r.samples.clocksDue = append(r.samples.clocksDue, th)
+			r.samples.readClocks(procmem.Now())
+			if first := tid == r.of.Target.PID; (len(th.unplaced) > 0) != first {
+				t.Errorf("first thread: %t, %d samples wait", first, len(th.unplaced))
+			}
+		}
+		r.tick()
+		if first := p.threads[r.of.Target.PID]; first == nil || len(first.unplaced) != 0 {
+			t.Error("the first thread's sample waits after a tick")
+		}
+	}, "sleepers", "1")
+}

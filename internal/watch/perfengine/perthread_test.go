@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"math"
+	"testing"
+
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/perfevents"
+)
+
+func samplingPerThread(t *testing.T, freq float64) *Source {
+	t.Helper()
+	if err := perfevents.TryPerThread(); err != nil {
+		t.Skipf("needs perf events of own processes: kernel.perf_event_paranoid 2 or less (%v)", err)
+	}
+	r, err := perfevents.OpenPerThread(perfevents.Options{Freq: freq})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return &Source{Events: r}
+}
+
+func TestAThreadThatRunsIsSampledWithoutAStop(t *testing.T) {
+	s := samplingPerThread(t, 499)
+	onRig(t, s, engine.Options{}, func(r *rig) {
+		for r.EngineSamples < 20 {
+			if r.tick(); perThreadOf(r).refused > 0 {
+				t.Error("the kernel refuses samples of a thread that it gave before")
+				return
+			}
+		}
+		for _, th := range r.procs.all[0].threads {
+			if n := th.events.open; n != 0 && n != r.stream.reader.Events() || !th.Observed.IsKernelSampled() {
+				t.Errorf("thread %d has %d events, sampled: %v", th.Observed.TID, n, th.Observed.IsKernelSampled())
+			}
+		}
+	}, "burners", "1")
+	if n := s.Events.OpenThreads(); n != 0 {
+		t.Errorf("%d threads still have events", n)
+	}
+}
+
+func perThreadOf(r *rig) *perThread { return r.scope.(*perThread) }
+
+func TestSleepersHaveNoEvents(t *testing.T) {
+	onRig(t, samplingPerThread(t, 499), engine.Options{}, func(r *rig) {
+		for range 5 {
+			r.tick()
+		}
+		ran := 0
+		for _, th := range r.procs.all[0].threads {
+			if _, cpu := th.Observed.Ran(); cpu > 0 {
+				ran++
+			}
+		}
+		if n := r.stream.reader.OpenThreads(); n > ran { // one may not have slept yet
+			t.Errorf("%d have events, %d have run", n, ran)
+		}
+	}, "sleepers", "3")
+}
+
+// firstThread returns the main thread, whose clocks were read.
+func firstThread(r *rig) *thread {
+	r.tick()
+	th := r.procs.all[0].threads[r.of.Target.PID]
+	th.lastReading = procmem.ReadingAt(th.Observed.LastClocks(), procmem.Now())
+	return th
+}
+
+func TestAThreadThatCannotBeSampledIsStopped(t *testing.T) {
+	for _, c := range []struct {
+		prevent func(*rig, *thread)
+		note    string
+	}{
+		{func(_ *rig, th *thread) { th.Observed.TID = math.MaxInt32 },
+			"stopped, as the kernel gives no or too few samples: 1 thread"},
+		{func(r *rig, _ *thread) {
+			for r.Files.Take(1) {
+			}
+		}, "stopped, as too few file descriptors are left for samples (ulimit -n): 1 thread"},
+	} {
+		onRig(t, samplingPerThread(t, 499), engine.Options{}, func(r *rig) {
+			th, p := firstThread(r), perThreadOf(r)
+			p.end(th)
+			tid := th.Observed.TID
+			c.prevent(r, th)
+			for range 3 {
+				p.foundRunning(th)
+			}
+			th.Observed.TID = tid
+			if f := th.events; !f.left || f.open != 0 || th.Observed.IsKernelSampled() {
+				t.Errorf("%+v, sampled: %v", f, th.Observed.IsKernelSampled())
+			}
+			p.opened = 0
+			if note := p.note(); p.samplesAny() || note != c.note {
+				t.Errorf("%q lacks %q", note, c.note)
+			}
+		}, "sleepers", "1")
+	}
+}
+
+// The time in the kernel is what the CPU time exceeds the samples by; a period and a half are permitted on one CPU.
+func TestTimeInTheKernelIsWhatSamplesOfUserSpaceLeaveOut(t *testing.T) {
+	onRig(t, samplingPerThread(t, 100), engine.Options{}, func(r *rig) {
+		th, p := firstThread(r), perThreadOf(r)
+		p.end(th)
+		p.foundRunning(th)
+		th.ExemptFromStops(1 << 20)
+		from := th.lastReading
+		th.events.whole = true // no other period within the test
+		permitted := r.stream.reader.ThreadPeriod(th.Observed.TID) * int64(r.stream.reader.Events()+2) / 2
+		read := func(cpu int64) {
+			now := sample.Reading{Wall: from.Wall + cpu, CPU: from.CPU + cpu}
+			p.clocksRead(th, th.lastReading, now)
+			th.lastReading = now
+		}
+		take := func() int64 {
+			var raw observe.RawSample
+			p.report(th, &raw)
+			return raw.KernelTime
+		}
+		read(permitted)
+		if got := take(); got != 0 {
+			t.Errorf("%d ns within the error", got)
+		}
+		read(permitted + 5e6)
+		p.sampled(th, 3e6)
+		read(permitted + 10e6)
+		if got := take(); got != 7e6 {
+			t.Errorf("%d ns, want 7 ms", got)
+		}
+		p.sampled(th, 20e6) // samples that come late take nothing back
+		read(permitted + 12e6)
+		if got := take(); got != 0 {
+			t.Errorf("%d ns after late samples", got)
+		}
+		read(permitted + 31e6)
+		if got := take(); got != 31e6-23e6-7e6 {
+			t.Errorf("%d ns later, want 1 ms", got)
+		}
+		th.events.lost-- // a sample was lost: the count begins again
+		read(permitted + 500e6)
+		read(permitted + 500e6 + permitted)
+		if got := take(); got != 0 {
+			t.Errorf("%d ns of a time with lost samples", got)
+		}
+	}, "sleepers", "1")
+}
+
+// 400 ms without a sample: at least 100 ms must be in the kernel by its own account, 10 ms of which may be late.
+func TestAThreadWithTooFewSamplesIsStopped(t *testing.T) {
+	const found = 400e6
+	for _, c := range []struct {
+		inKernel uint64 // clock ticks
+		left     bool
+	}{{0, true}, {8, true}, {9, false}, {40, false}} {
+		onRig(t, samplingPerThread(t, 100), engine.Options{}, func(r *rig) {
+			th, p := firstThread(r), perThreadOf(r)
+			p.end(th)
+			p.foundRunning(th)
+			var st procmem.Stat
+			if err := th.Observed.Files().Stat(&st); err != nil {
+				t.Fatal(err)
+			}
+			th.events.whole, th.events.stimeFrom = true, st.STime-c.inKernel
+			cpu := th.events.cpuFrom
+			p.clocksRead(th, sample.Reading{CPU: cpu}, sample.Reading{CPU: cpu + found})
+			if th.events.left != c.left || th.Observed.IsKernelSampled() == c.left {
+				t.Errorf("%d ticks in the kernel: %+v", c.inKernel, th.events)
+			}
+		}, "sleepers", "1")
+	}
+}
+
+func TestAStopFollowsTimeInTheKernel(t *testing.T) {
+	onRig(t, samplingPerThread(t, 100), engine.Options{}, func(r *rig) {
+		th, p := firstThread(r), perThreadOf(r)
+		p.end(th)
+		p.foundRunning(th)
+		period, now := r.stream.reader.Period(), procmem.Now()
+		tick := func(after int64) (stopped bool) {
+			now += after
+			p.beforeObservation(th, now)
+			if th.Observed.StopsThoughSampled() {
+				p.report(th, &observe.RawSample{How: observe.ByStop, State: sample.Running, At: now})
+				return true
+			}
+			return false
+		}
+		if tick(0) {
+			t.Error("a stop without time in the kernel")
+		}
+		th.events.allFound = probeAfter * period
+		if !tick(0) || tick(10*probeEvery) {
+			t.Error("not one stop for two periods")
+		}
+		th.events.allFound += 100 * period
+		if !tick(0) || tick(probeEvery-1) {
+			t.Error("not one stop in 0.2 s")
+		}
+		th.ExemptFromStops(0)
+		if th.events.allFound += 100 * period; tick(10 * probeEvery) {
+			t.Error("a stop of a thread that is stopped anyway")
+		}
+	}, "sleepers", "1")
+}
+
+// A stop in a system call takes all time in the kernel, unless most of that is elsewhere, as in page faults.
+func TestAStopInASystemCallTakesTheTimeInTheKernel(t *testing.T) {
+	stop := func(atCallEnd bool, cpu uint64) *observe.RawSample {
+		return &observe.RawSample{
+			How: observe.ByStop, State: sample.Running, Stayed: true, AtCallEnd: atCallEnd, Sched: procmem.SchedStat{CPU: cpu},
+		}
+	}
+	p := &perThread{}
+	th := &thread{events: threadEvents{open: 1, countCPU: 100e6, allFound: 50e6}}
+	for i, c := range []struct {
+		atCallEnd bool
+		want      int64
+	}{{true, math.MaxInt64}, {false, 0}, {false, 0}, {true, math.MaxInt64}, {false, 0}, {false, 0}, {false, 0}, {false, 0},
+		{false, 0}, {false, 0}, {false, 0}, {false, 0}, {true, 7e6}} {
+		raw := stop(c.atCallEnd, uint64(i+1)*7e6)
+		if p.report(th, raw); raw.CallTime != c.want {
+			t.Errorf("stop %d takes %d ns, want %d", i, raw.CallTime, c.want)
+		}
+	}
+}

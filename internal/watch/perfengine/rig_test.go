@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"errors"
+	"testing"
+
+	"prywalk/internal/base/sample"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/pace"
+	"prywalk/internal/watch/perfevents"
+	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
+)
+
+// rig is an engine with a minimal tracer: one process, each thread observed at each tick.
+type rig struct {
+	*Engine
+	of      *target.Process
+	list    []*target.Thread
+	idle    *pace.ProcessState[*target.Thread]
+	stopped int
+	polls   int
+	more    int64 // CPU time added to the process, ns
+	ticks   int64
+	threads map[*observe.Thread]*target.Thread
+}
+
+func (r *rig) NoteObservation(int64) {}
+
+func (r *rig) GapEnd() int64 { return 0 }
+
+func (r *rig) ReadClocks(int64) {
+	if cpu, err := procmem.ProcessCPU(r.of.Target.PID); err == nil {
+		r.of.Clock.Now = cpu
+	}
+}
+
+func (r *rig) ReadTargetCPU(now int64) int64 {
+	r.ReadClocks(now)
+	return r.of.Clock.CPUTime() + r.more
+}
+
+func (r *rig) PollStops() { r.polls++ }
+
+func (r *rig) HasObservation() bool { return r.stopped > 0 }
+
+func (r *rig) tick() {
+	now := procmem.Now()
+	r.ticks++
+	r.Tick = engine.Tick{At: now}
+	r.Backoff.BeginTick(r.ticks, now, 1e7)
+	r.BeginTick(now, false)
+	r.DrainAll(now)
+	for _, th := range r.list {
+		th.Engine.BeforeObservation()
+		outcome, raw, err := r.Observer.Begin(th.Observed)
+		switch {
+		case err != nil:
+		case outcome == observe.Unchanged:
+			th.Engine.ClocksRead(procmem.ReadingAt(th.Observed.LastClocks(), now))
+		case outcome == observe.LeftToEngine:
+			th.Engine.FoundRunning()
+		case outcome == observe.Done:
+			r.done(th.Observed, raw, nil)
+		}
+	}
+	r.Observer.Collect(procmem.Now()+5e6, r.done)
+	r.EndTick()
+	r.Out.HandOver(now)
+	for len(r.Queue.Batches()) > 0 {
+		b := <-r.Queue.Batches()
+		for i := range b {
+			r.Pool.Put(b[i].RawSample)
+		}
+		r.Queue.Put(b)
+	}
+}
+
+func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
+	if err != nil {
+		return
+	}
+	th := r.threads[l]
+	if s.How == observe.ByStop {
+		r.stopped++
+	}
+	th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
+	th.Engine.AfterObservation(s)
+	r.Pool.Put(s)
+}
+
+func (r *rig) track(t *testing.T) {
+	tids, err := r.of.TaskDir.List(nil)
+	if err != nil {
+		t.Error(err)
+	}
+	r.of.Engine = r.Track(r.of)
+	for i, tid := range tids {
+		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
+		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Plans
+		th := &target.Thread{
+			ID: sample.ThreadID(i + 1), Proc: r.of, TID: tid, Observed: l,
+		}
+		th.Backoff = pace.ThreadState[*target.Thread]{Of: th, Observed: l}
+		r.idle.Add(&th.Backoff)
+		r.list, r.threads[l] = append(r.list, th), th
+		th.Engine = r.of.Engine.TrackThread(th)
+	}
+}
+
+func (r *rig) end() {
+	r.Ending = true
+	r.Observer.CancelAll(r.done)
+	for _, th := range r.list {
+		th.Engine.Ended(true)
+		th.Observed.Close()
+	}
+	r.of.Engine.Ended()
+	r.End()
+	r.of.TaskDir.Close()
+}
+
+func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...string) {
+	t.Helper()
+	pid, _ := testtargets.Threads(t, args...)
+	opened, err := loadedcode.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = opened.Close() })
+	of := target.NewProcess(opened, false, 0)
+	of.ID = 1
+	osthread.Run(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		run := newRun()
+		run.Observer = observe.New(ctl, run.Pool, observe.ModeAuto)
+		defer run.Observer.Close()
+		r := &rig{
+			of: of, idle: pace.NewProcessState[*target.Thread](0), threads: map[*observe.Thread]*target.Thread{},
+		}
+		r.ReadClocks(0)
+		r.of.Clock.First = r.of.Clock.Now
+		r.Engine = s.Start(run, r, o).(*Engine)
+		r.track(t)
+		defer r.end()
+		f(r)
+	})
+}
+
+func newRun() *engine.SharedState {
+	common := target.NewCommon()
+	return &engine.SharedState{
+		Common: common, Files: procmem.NewFDBudget(512), Backoff: pace.NewPolicy[*target.Thread](1),
+		Out: target.NewOutbox(common.Queue),
+	}
+}
+
+func sampling(t *testing.T, o perfevents.Options) *Source {
+	t.Helper()
+	r, err := perfevents.Open(o)
+	if errors.Is(err, perfevents.ErrDenied) || errors.Is(err, perfevents.ErrUnsupported) {
+		t.Skipf("needs kernel samples: sudo make test, on a kernel with perf events (%v)", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return &Source{Events: r}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sampler
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/watch/pace"
+)
+
+func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
+	const share = 0.002
+	target := start(t, "burners", "4")
+	r := recordUntil(t, Options{Freq: 1000, MaxOverhead: share}, func(r *recorded) bool {
+		return r.Seconds > 2 &&
+			r.Stops > 20
+	}, target.pid)
+	// The first account is made at the second tick, and the last samples are taken without one.
+	surplus := 2*4*(seconds(int64(r.StopTime.Max))+pace.StopCost/1e9) + pace.FreeLoss/1e9
+	if r.Lost > share*r.TargetCPU+surplus {
+		t.Errorf("%v s lost of %v s", r.Lost, r.TargetCPU)
+	}
+	if r.Stops == 0 || r.Freq > 500 { // a stop costs at least 10 µs
+		t.Errorf("%d stops, %v/s", r.Stops, r.Freq)
+	}
+	if least := float64(r.Stops) * pace.StopCost / 1e9; r.Lost < least {
+		t.Errorf("%v s lost by %d stops", r.Lost, r.Stops)
+	}
+	total := int64(0)
+	for _, b := range r.StopTimes {
+		total += b.N
+	}
+	last := r.StopTimes[len(r.StopTimes)-1]
+	if total != r.Stops || last.Below <= r.StopTime.Max || last.Below/2 > r.StopTime.Max {
+		t.Errorf("%v of %d stops, the longest %d", r.StopTimes, r.Stops, r.StopTime.Max)
+	}
+	if r.FreqAsked != 1000 || r.MaxOverhead != share {
+		t.Errorf("asked for: %v/s, %v", r.FreqAsked, r.MaxOverhead)
+	}
+}
+
+func TestProcessThatEndsWhileTicksAreWithheldEndsTheRun(t *testing.T) {
+	target := start(t, "ends")
+	r := record(t, Options{Freq: 1000, MaxOverhead: 1e-9}, patience, func(s *Sampler) {
+		stopped(t, s, 1)
+		await(t, "ticks are withheld", func() bool { return s.Progress().WithheldTicks > 0 })
+		target.signal(t, unix.SIGUSR1)
+	}, target.pid)
+	if r.Seconds > 0.9*patience.Seconds() || r.TicksWithheld == 0 {
+		t.Errorf("%v s, %d ticks withheld", r.Seconds, r.TicksWithheld)
+	}
+}
+
+func TestEveryThreadsRateIsKnown(t *testing.T) {
+	target := start(t, "mixed", "5")
+	r := recordUntil(t, Options{Freq: 199}, eachFor(7, 1.2), target.pid)
+	samples := map[int64]int64{}
+	for _, s := range r.Sample {
+		samples[s.NumLabel["tid"][0]] += s.Value[0]
+	}
+	if len(r.Rates) != 7 {
+		t.Errorf("%d threads", len(r.Rates))
+	}
+	for _, th := range r.Rates {
+		if th.Samples != samples[int64(th.TID)] || th.Name == "" || th.Rate <= 0 || th.Rate < r.SlowestThread {
+			t.Errorf("%+v, %d samples, slowest %v", th, samples[int64(th.TID)], r.SlowestThread)
+		}
+	}
+}

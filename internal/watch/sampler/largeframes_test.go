@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sampler
+
+import (
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+
+	"prywalk/frames"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+type copies struct {
+	sizes []int
+	cut   int
+}
+
+func (c *copies) watch(_ *target.Process, s *observe.RawSample, _ sample.StackID, w *frames.Walker) {
+	if s.How != observe.ByStop {
+		return
+	}
+	n := len(s.Mem.Stack.Bytes)
+	for _, r := range s.Mem.Others {
+		n += len(r.Bytes)
+	}
+	c.sizes = append(c.sizes, n)
+	if !w.StopReason().Complete() {
+		c.cut++
+	}
+}
+
+func (c *copies) at(part float64) int {
+	slices.Sort(c.sizes)
+	return c.sizes[int(part*float64(len(c.sizes)-1))]
+}
+
+// Without pieces 8 of 100 walks are incomplete.
+func TestLargeFramesAreCopiedInPieces(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("there all is copied in one piece")
+	}
+	exe := filepath.Join(t.TempDir(), "largeframes")
+	if out, err := exec.Command("cc", "-O1", "-o", exe, "testdata/largeframes.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.Command(exe)
+	testtargets.Ready(t, cmd)
+	var c copies
+	enough := func(s *Sampler) bool { return s.Progress().Stops >= 4000 }
+	run(t, Options{Freq: 997, Walked: c.watch}, enough, nil, cmd.Process.Pid)
+	if part := float64(c.cut) / float64(len(c.sizes)); part > 0.02 || c.at(0.5) > 64<<10 || c.at(0.95) > 64<<10 {
+		t.Errorf("%d of %d walks lacked something; copies of %d bytes, p95 %d, p99 %d, at most %d",
+			c.cut, len(c.sizes), c.at(0.5), c.at(0.95), c.at(0.99), c.at(1))
+	}
+}

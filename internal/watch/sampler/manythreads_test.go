@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sampler
+
+import (
+	"testing"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/host/procmem"
+)
+
+func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
+	target := start(t, "sleepers", "300")
+	allAsleep(t, target.pid)
+	least := int64(0)
+	r := recordUntil(t, Options{Freq: 199}, func(r *recorded) bool {
+		least = r.sumOf(1, in("sleep_here"))
+		return r.Ticks > 400 && float64(least) > 0.93*300*r.Seconds*1e9
+	}, target.pid)
+	if observations := r.Stops + r.PassiveReads + r.Unchanged; r.Inferred < observations || r.Stops != 0 {
+		t.Errorf("%d observations, %d ticks inferred, %d stops", observations, r.Inferred, r.Stops)
+	}
+	if all := r.Ticks * 301; r.Samples+r.RanInBackoff != all {
+		t.Errorf("%d samples and %d unseen of %d threads at %d ticks", r.Samples, r.RanInBackoff, 301, r.Ticks)
+	}
+	wall := r.sumOf(1, in("sleep_here"))
+	if most := int64(300 * r.Seconds * 1e9); wall > most || wall < least {
+		t.Errorf("%d ns asleep of %d, and %d just before the end", wall, most, least)
+	}
+}
+
+func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
+	target := start(t, "bursts", "200")
+	r := recordUntil(t, Options{}, func(r *recorded) bool { return r.Ticks > 200 && burnt(10)(r) }, target.pid)
+	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
+		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
+	}
+	if r.Inferred == 0 {
+		t.Error("no thread was backed off")
+	}
+	burnt := r.sumOf(3, in("burn_here"))
+	unseen := r.sumOf(3, func(s *pprof.Sample) bool {
+		// On an overloaded machine a thread may never be found on a CPU.
+		waited := s.Value[2] > s.Value[1]*9/10
+		return in(attribute.RanBetweenTicks)(s) || in(attribute.ExitedUnseen)(s) || waited && in(attribute.NotObserved)(s)
+	})
+	if burnt == 0 || float64(burnt+unseen)/1e9 < 0.9*r.ProfiledCPU {
+		t.Errorf("%d ns in burn_here and %d unseen of %v s", burnt, unseen, r.ProfiledCPU)
+	}
+}
+
+func TestManyRunningThreadsCostABoundedNumberOfCalls(t *testing.T) {
+	target := start(t, "burners", "200")
+	calls := procmem.Calls() - procmem.Waits()
+	r := record(t, Options{}, 3*time.Second, nil, target.pid)
+	calls = procmem.Calls() - procmem.Waits() - calls
+	t.Logf("%d calls besides waits, %d ticks, %d threads, %d attempted, %d left to a later tick, %d stopped",
+		calls, r.Ticks, r.ThreadsMax, r.Attempted, r.LeftToLaterTick, r.Stops)
+	if got := r.Attempted + r.LeftToLaterTick + r.Inferred + r.RanInBackoff; got != r.Ticks*r.ThreadsMax {
+		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
+	}
+	// A stop takes about ten calls, a thread that is left to a later tick one.
+	if most := 10*r.Attempted + 2*r.ThreadsMax*(r.Ticks+r.MissedTicks); calls > most {
+		t.Errorf("%d calls, more than %d", calls, most)
+	}
+}

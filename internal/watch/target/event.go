@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"context"
+
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/watch/observe"
+)
+
+// Event is what a producer reports to the aggregator, or requests of it.
+type Event struct {
+	// What is an event of package attribute, or of this one, which begins with one of that package. nil: an observation
+	// of Thread, without a raw sample if it is unchanged until now (at checkpoints, refreshes, suspensions, execs). The
+	// aggregator adds what a walk shows, and the names of programs.
+	What   attribute.Event
+	Proc   *Process
+	Thread *Thread // of UnassignedSample: nil if it is not tracked
+	// RawSample is of an observation, or of an UnassignedSample; Program of these, if not that of Proc or Thread.
+	RawSample *observe.RawSample
+	Program   *Program
+
+	// Of an observation:
+	UnchangedBefore sample.Unchanged // unchanged ticks before
+	StandsFor       int64            // T in package attribute, ns
+	// WalkAtOnce: the next sample needs the walk's hints, or the walk needs memory that may soon be gone.
+	WalkAtOnce bool
+}
+
+// IsSample reports whether it is an observation with a raw sample.
+func (e *Event) IsSample() bool { return e.What == nil && e.RawSample != nil }
+
+type (
+	// Execed reports that the process runs another program. Its Thread is 0 if none of the new one is selected.
+	Execed struct {
+		attribute.Execed
+		At int64 // CLOCK_MONOTONIC ns
+	}
+	// Renamed reports that the process has a new name, by its first thread.
+	Renamed struct{ attribute.Cut }
+	// CheckpointAsked requests a checkpoint of all before this event.
+	CheckpointAsked struct{ attribute.Cut }
+	// RefreshAsked requests a refresh of the sinks with all before this event.
+	RefreshAsked struct{ attribute.Tick }
+	// Resumed reports that the machine was suspended for Length until At (CLOCK_MONOTONIC), ns.
+	Resumed struct {
+		attribute.Cut
+		At, Length int64
+	}
+)
+
+// Started begins the events of a process.
+func (p *Process) Started() Event {
+	return Event{Proc: p, What: &attribute.ProcessStarted{
+		Process: p.ID, PID: p.Target.PID, Start: p.Target.StartTime, Parent: p.Parent, Since: p.Since, FromStart: p.FromStart,
+	}}
+}
+
+// HasEnded ends the events of a process, at CLOCK_MONOTONIC at, ns.
+func (p *Process) HasEnded(at int64) Event {
+	return Event{Proc: p, What: &attribute.ProcessEnded{Process: p.ID, At: at, ProcessEnd: p.End}}
+}
+
+// Started reports a thread whose time begins before its first sample.
+func (th *Thread) Started(now sample.Reading) Event {
+	return Event{Thread: th, What: &attribute.ThreadStarted{
+		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: now,
+	}}
+}
+
+// HasEnded ends the events of a thread, or those of the recording.
+func (th *Thread) HasEnded(refused sample.NotStopped) Event {
+	return Event{Thread: th, What: &attribute.ThreadEnded{
+		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, UnchangedBefore: th.Backoff.Unchanged,
+		NotStopped: refused, End: th.End,
+	}}
+}
+
+// Producer observes threads and reports them as events. It sends batches to [Common.Queue]:
+//   - ProcessStarted is the first event of a process, ProcessEnded the last but those of its children; a process that
+//     ended before it was tracked has only the latter. ThreadEnded is the last of a thread, before that of its process.
+//     The producer numbers both ([Process.ID], [Thread.ID]), from 1.
+//   - The events of a thread are in order of time. A sample has a raw sample from [Common.Pool]: registers, a copy of
+//     the stack and the thread's clocks, all of one moment.
+//   - It never waits for the aggregator while a thread is stopped: without [BatchQueue.HasRoom] it observes less.
+//
+// internal/watch/sampler/toyengine_test.go has a toy.
+type Producer interface {
+	// Run observes until ctx ends or nothing is left, and closes the queue. After a failure it calls stop.
+	Run(ctx context.Context, stop func())
+	// Stats adds the producer's counts. It is called once, after Run or while Run hangs.
+	Stats(*runstats.Stats)
+}
+
+// ProcessPart is the part of a process that an engine makes (package engine).
+type ProcessPart interface {
+	// Observes reports whether the engine, not stops, observes its running threads.
+	Observes() bool
+	TrackThread(*Thread) ThreadPart
+	// Ended is called after the end of all threads.
+	Ended()
+}
+
+// ThreadPart is an engine's part of a thread. The tracer calls it around each observation.
+type ThreadPart interface {
+	BeforeObservation()
+	ClocksRead(now sample.Reading)
+	// The thread is not stopped.
+	FoundRunning()
+	// AfterObservation completes the raw sample of a stop or a passive read before it is reported.
+	AfterObservation(*observe.RawSample)
+	// alive: the recording ends before the thread, or its clocks go on under another number (it has called exec).
+	Ended(alive bool)
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import "prywalk/internal/host/procmem"
+
+type execState struct {
+	addressSpace uint64
+	aloneSince   uint64 // 1 + CPU time of the first thread when found alone, ns; 0: not alone
+
+	// first listing without threads or of an ended address space, CLOCK_MONOTONIC ns; 0: the last had threads and a live
+	// address space
+	changingSince int64
+}
+
+// BeginProgram notes the present program: a later one was begun by an exec.
+func (p *Process) BeginProgram() { p.exec.addressSpace = p.Target.Memory().Space() }
+
+// HasExeced reports, once, that the process runs another program than before, and opens its memory.
+func (p *Process) HasExeced() bool {
+	before := p.exec.addressSpace
+	p.exec.addressSpace = p.Target.Memory().Renew(p.Target.PID)
+	return p.exec.addressSpace != before
+}
+
+// ExecCaller returns the thread whose clocks go on as the first one's, or nil. Of several possible ones it assumes the
+// one with most CPU time: then no time is counted twice, and the difference is that of ended threads
+// ([attribute.ProcessEnd]).
+func (p *Process) ExecCaller() (caller *Thread) {
+	first := p.FirstThread()
+	clocks, err := p.SchedStat(first, p.Target.PID)
+	if err != nil {
+		return nil
+	}
+	for _, th := range p.Threads.All() {
+		last := &th.AccountedClocks
+		older := last.CPU <= clocks.CPU && last.RunQueue <= clocks.RunQueue && last.Runs <= clocks.Runs
+		mostCPU := caller == nil || last.CPU > caller.AccountedClocks.CPU
+		if older && mostCPU && !th.Backoff.Gone && (th == first || !th.Exists()) {
+			caller = th
+		}
+	}
+	return caller
+}
+
+// RunsTrackedProgram reports whether the address space is alive, and that of the tracked program.
+func (p *Process) RunsTrackedProgram() bool {
+	memory := p.Target.Memory()
+	return memory.Space() == p.exec.addressSpace && !memory.Ended()
+}
+
+// IsSettled reports whether no exec by a thread other than the first is in progress. What was just read of the first
+// thread is then of the tracked thread, and a thread that was just missing has ended.
+func (p *Process) IsSettled() bool {
+	if p.Threads.Len() <= 1 {
+		return true
+	}
+	n, err := p.TaskDir.Count()
+	return err == nil && n > 1 && p.RunsTrackedProgram()
+}
+
+// MayBeInExec reports whether a listing of a live process may have been read during an exec that is not found yet:
+//
+//	no thread                       the calling task is getting the first thread's number
+//	the address space has ended     the new one is not open yet
+//	only the first thread is left   it may be about to replace the address space
+func (p *Process) MayBeInExec(tids []int, now int64) bool {
+	state := &p.exec
+	if p.Threads.Len() <= 1 {
+		state.changingSince, state.aloneSince = 0, 0
+		return false
+	}
+	if len(tids) == 0 || !p.RunsTrackedProgram() {
+		return p.mayBeChangingProgram(now)
+	}
+	state.changingSince = 0
+	if onlyFirst := len(tids) == 1 && tids[0] == p.Target.PID; !onlyFirst || !p.Threads.KnowsStart() {
+		state.aloneSince = 0
+		return false
+	}
+	return p.firstThreadMayExec()
+}
+
+// mayBeChangingProgram reports whether an exec may still be in progress, for longestChange at most: a new program that
+// prywalk is not permitted to read never shows.
+func (p *Process) mayBeChangingProgram(now int64) bool {
+	state := &p.exec
+	if state.changingSince == 0 {
+		state.changingSince = now
+	}
+	if now-state.changingSince >= longestChange {
+		return false
+	}
+	p.Threads.HintChange()
+	return true
+}
+
+// firstThreadMayExec reports whether the first thread, alone, may be about to replace the address space: it was just
+// found alone, or does not sleep and has not used longestExec of CPU time since.
+func (p *Process) firstThreadMayExec() bool {
+	state := &p.exec
+	p.Threads.HintChange()
+	var st procmem.Stat
+	clocks, err := p.SchedStat(p.FirstThread(), p.Target.PID)
+	switch {
+	case err != nil || procmem.ReadStat(p.Target.PID, &st) != nil:
+		return false
+	case state.aloneSince == 0:
+		state.aloneSince = clocks.CPU + 1
+		return true
+	}
+	return (st.State == 'R' || st.State == 'D') && clocks.CPU < state.aloneSince+longestExec
+}
+
+// CPU time between the end of the other threads and the new address space, ns: some 50 µs, and the error of a running
+// thread's clock
+const longestExec = 15e6
+
+// wall time between the end of an address space and the opening of the next one, ns
+const longestChange = 1e9

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"sync/atomic"
+
+	"prywalk/frames"
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/callstack"
+	"prywalk/internal/watch/descendants"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/observe/taskstack"
+	"prywalk/internal/watch/pace"
+)
+
+// Process is a process from its discovery to its last interval.
+type Process struct {
+	// NewProcess sets these. Child: a sampled process has started it, and its time counts from its start. Parent is the
+	// parent's process id at discovery, 0 if unknown.
+	Target  *loadedcode.Process
+	Child   bool
+	Parent  int
+	TaskDir *procmem.TaskDir // /proc/PID/task, which the producer closes; nil: it has ended
+
+	// The producer writes these before the process's first event. FromStart: all its time lies within the recording.
+	// Since is the start of its account, CLOCK_MONOTONIC ns.
+	ID        sample.ProcessID
+	FromStart bool
+	Since     int64
+
+	// The aggregator writes these, and the producer reads them at any time, and resets otherMemory.
+	Plans         observe.Plans
+	otherMemory   atomic.Pointer[observe.OtherMemory] // nil: taken
+	firstCopy     atomic.Int64
+	firstStackEnd atomic.Uint64
+	codeChangedAt atomic.Int64 // CLOCK_MONOTONIC ns; 0: never
+	codeFreedAt   atomic.Int64 // CLOCK_MONOTONIC ns; 0: never
+	lack          atomic.Int64 // a [SampleLack]; the producer raises it, too
+
+	// Only the tracer and its engine use these.
+	Threads     ThreadList
+	Clock       Clock
+	Backoff     *pace.ProcessState[*Thread]
+	OtherMemory observe.OtherMemory // that its threads copy at present
+	Gone        bool                // it has ended
+	Engine      ProcessPart         // nil if its running threads are stopped
+	EndedReport EndedReport
+	Tail        ThreadListTail
+	exec        execState
+	End         attribute.ProcessEnd // complete when it has ended
+
+	// Only the aggregator uses these.
+	Comm       string
+	Ended      bool // its account is closed
+	schedulers int  // at the last SetOtherMemory
+}
+
+// EndedReport is the state of the reports of ended threads' CPU time.
+type EndedReport struct {
+	Known    bool // the time before the recording
+	Complete bool
+	Pending  bool
+	Next     int64 // earliest time of the next report, CLOCK_MONOTONIC ns
+}
+
+// ThreadListTail is the last reading of the end of a list of threads.
+type ThreadListTail struct {
+	ReadAt    int64 // CLOCK_MONOTONIC ns
+	Creations int64 // of tasks on this machine, until then
+}
+
+// NewProcess opens the list of threads, as the producer looks up no path of /proc.
+func NewProcess(of *loadedcode.Process, child bool, parent int) *Process {
+	p := &Process{Target: of, Child: child, Parent: parent}
+	p.TaskDir, _ = procmem.OpenTasks(of.PID, nil)
+	p.ResetForProgram()
+	p.MappingsChanged()
+	return p
+}
+
+// CloseTaskDir closes the list of threads.
+func (p *Process) CloseTaskDir() {
+	if p.TaskDir != nil {
+		p.TaskDir.Close()
+	}
+}
+
+// EngineObserves reports whether the engine, not stops, observes its running threads.
+func (p *Process) EngineObserves() bool { return p.Engine != nil && p.Engine.Observes() }
+
+// MappingsChanged updates the first plans, and the stacks of tasks.
+func (p *Process) MappingsChanged() {
+	p.Plans.Store(callstack.FirstPlans(p.Target.Runtimes().FrameSources()))
+	if n := len(p.Target.Runtimes().TaskOffsets()); n != p.schedulers { // one was loaded
+		p.schedulers = n
+		p.SetOtherMemory(taskstack.New(p.Target))
+	}
+}
+
+// ResetForProgram sets what is copied besides stacks, and the expected lack, for the present program.
+func (p *Process) ResetForProgram() {
+	p.schedulers = len(p.Target.Runtimes().TaskOffsets())
+	tasks := taskstack.New(p.Target)
+	p.SetOtherMemory(tasks)
+	p.firstStackEnd.Store(0)
+	if tasks == nil { // else tasks copies the stacks of a thread
+		p.firstStackEnd.Store(p.Target.FirstStackEnd())
+	}
+	p.lack.Store(int64(expectedLack(p.Target, tasks != nil)))
+}
+
+// SetFirstCopy sets FirstCopy.
+func (p *Process) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
+
+// FirstCopy returns the bytes of the first thread's stack in its first sample; 0: unknown.
+func (p *Process) FirstCopy() int64 { return p.firstCopy.Load() }
+
+// FirstStackEnd is the end of the first thread's stack; 0: not copied while the thread is on another.
+func (p *Process) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
+
+// SetOtherMemory sets what observations copy besides stacks; nil: nothing.
+func (p *Process) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
+
+// codeChangesFor is how long after a change a process counts as generating code, ns.
+const codeChangesFor = 1e9
+
+// CodeChanged records that a walk at CLOCK_MONOTONIC walkedAt, ns, found new or removed code.
+func (p *Process) CodeChanged(walkedAt int64) { raise(&p.codeChangedAt, walkedAt) }
+
+// CodeFreed records that a walk at CLOCK_MONOTONIC walkedAt, ns, found a function that was freed since the sample.
+func (p *Process) CodeFreed(walkedAt int64) { raise(&p.codeFreedAt, walkedAt) }
+
+// CodeChanging reports whether the code has changed in the second before CLOCK_MONOTONIC now, ns.
+func (p *Process) CodeChanging(now int64) bool { return isRecent(&p.codeChangedAt, now) }
+
+// WalkAtOnce reports whether samples are handed over at once: code has changed or was freed lately.
+func (p *Process) WalkAtOnce(now int64) bool {
+	return p.CodeChanging(now) || isRecent(&p.codeFreedAt, now)
+}
+
+func isRecent(last *atomic.Int64, now int64) bool {
+	at := last.Load()
+	return at != 0 && now-at < codeChangesFor
+}
+
+// Program is the program of an untracked process (package descendants).
+type Program = descendants.Program[*Process]
+
+// UpdateOtherMemory takes the plan of memory besides stacks, which changes after an exec or a change of mappings.
+func (p *Process) UpdateOtherMemory() {
+	next := p.otherMemory.Swap(nil)
+	if next == nil {
+		return
+	}
+	p.OtherMemory = *next
+	for _, th := range p.Threads.All() {
+		th.Observed.OtherMemory = p.OtherMemory
+	}
+}
+
+// Clock is a process's CPU time at its last reading.
+type Clock struct {
+	First     uint64 // when sampling began, ns
+	Now       uint64 // ns
+	ReadAt    int64  // tick, CLOCK_MONOTONIC ns
+	Valid     bool
+	ChangedAt int64 // CLOCK_MONOTONIC ns
+}
+
+// CPUTime returns the CPU time since sampling began, ns.
+func (c *Clock) CPUTime() int64 { return int64(c.Now - c.First) }
+
+// To read a process's clock the kernel goes through all its threads, clockCost ns each, for at most 1/clockShare of the
+// time of each process.
+const (
+	clockCost  = 120
+	clockShare = 512
+	clockEvery = 4e6 // ns between readings while no thread is backed off
+)
+
+// ClockDue reports whether the clock may be read.
+func (p *Process) ClockDue(now int64) bool {
+	return now-p.Clock.ReadAt >= int64(p.Threads.Listed())*clockCost*clockShare
+}
+
+// ReadClockIfDue reads the clock at a tick if it is needed. alive is as in ReadClock.
+func (p *Process) ReadClockIfDue(now int64, alive bool) {
+	if p.ClockDue(now) && (p.Backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
+		p.ReadClockAt(now, alive)
+	}
+}
+
+// ReadClockAt reads the clock at a tick. alive is as in ReadClock.
+func (p *Process) ReadClockAt(now int64, alive bool) {
+	before := p.Clock.Now
+	p.ReadClock(alive)
+	p.Clock.ReadAt = now
+	if p.Clock.Now != before {
+		p.Clock.ChangedAt = now
+	}
+	p.Backoff.SetClock(now, p.Clock.Now, p.Clock.Valid)
+}
+
+// ReadClock reads the process's CPU time if it is alive: else its ID may be another process's.
+func (p *Process) ReadClock(alive bool) {
+	c := &p.Clock
+	c.Valid = alive
+	if !alive {
+		return
+	}
+	cpu, err := procmem.ProcessCPU(p.Target.PID)
+	c.Valid = err == nil
+	if c.Valid {
+		c.Now = max(c.Now, cpu)
+	}
+}
+
+// HasThreads reports whether the kernel lists a thread.
+func (p *Process) HasThreads() bool {
+	if p.TaskDir == nil {
+		return false
+	}
+	n, err := p.TaskDir.Count()
+	return err == nil && n > 0
+}
+
+// FirstThread returns the first thread, or nil if it is not tracked.
+func (p *Process) FirstThread() *Thread { return p.Threads.Of(p.Target.PID) }
+
+// SchedStat reads the clocks of thread tid; th is nil if it is not tracked.
+func (p *Process) SchedStat(th *Thread, tid int) (procmem.SchedStat, error) {
+	if th != nil {
+		return th.Observed.Files().SchedStat()
+	}
+	return procmem.OpenThread(p.Target.PID, tid, nil).SchedStat()
+}

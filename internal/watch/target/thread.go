@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"sync/atomic"
+
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/pace"
+)
+
+// Thread is a thread from its first listing to its last interval.
+type Thread struct {
+	// The producer writes these before the thread's first event.
+	ID            sample.ThreadID // 0: several threads
+	Proc          *Process
+	TID           int
+	Name          string          // the kernel's, at the first listing
+	FirstListedAt int64           // CLOCK_MONOTONIC ns
+	CreatedAt     int64           // CLOCK_MONOTONIC ns; 0: its creation was not observed
+	Observed      *observe.Thread // the tracer's, but for its Feedback
+
+	// NamedByRuntime reports that the aggregator has the thread's name from a runtime.
+	NamedByRuntime atomic.Bool
+
+	// Only the tracer and its engine use these.
+	Backoff  pace.ThreadState[*Thread]
+	FromZero bool       // its clocks count from zero within the recording
+	Engine   ThreadPart // nil if it is stopped when it runs
+
+	AccountedClocks procmem.SchedStat // last clocks used for its account
+	TriedTick       int64             // last observation, also one not admitted
+	ObservedTick    int64             // last observation
+	LastPass        PassReading
+	listGeneration  int64
+	End             attribute.End // complete when it has ended
+
+	Walk WalkPart // only the aggregator uses it
+}
+
+// WalkPart is what the aggregator knows of a thread.
+type WalkPart struct {
+	Begun      bool
+	Name, Role string // as last read; Role "": unknown
+	NameReadAt int64  // CLOCK_MONOTONIC ns
+	InnerTID   int    // in its own pid namespace
+	// What the thread waited for at the last sample, and the thread that owns it, as in a recording.
+	WaitsFor string
+	Owner    int
+
+	File LastFile
+}
+
+// LastFile is the description of a file that a thread has waited for.
+type LastFile struct {
+	FD   int
+	Text string
+	At   int64 // CLOCK_MONOTONIC ns
+}
+
+// PassReading is a thread's clocks in the last pass over all threads of the process that has read them; number 0: none.
+type PassReading struct {
+	Number int64
+	Clocks procmem.SchedStat
+}
+
+// IsSince reports whether the pass is pass or a later one.
+func (r *PassReading) IsSince(pass int64) bool { return r.Number >= pass }
+
+// NameEvery is the greatest age of a name, ns: programs name threads after starting them.
+const NameEvery = 1e9
+
+// IsFirst reports whether it is the process's first thread.
+func (th *Thread) IsFirst() bool { return th.TID == th.Proc.Target.PID }
+
+// Exists reports whether the thread exists; the first one does also after an exec by another.
+func (th *Thread) Exists() bool {
+	_, err := th.Observed.Files().SchedStat()
+	return err == nil
+}
+
+// ClocksWentBack reports whether clocks are older than the account's, and so another thread's.
+func (th *Thread) ClocksWentBack(clocks procmem.SchedStat) bool {
+	return clocks.CPU < th.AccountedClocks.CPU || clocks.Runs < th.AccountedClocks.Runs
+}
+
+// ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most stackBytes. 0 ends the
+// exemption.
+func (th *Thread) ExemptFromStops(stackBytes int) { th.Observed.SetKernelSampleStack(stackBytes) }

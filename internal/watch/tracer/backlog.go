@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/engine"
+	"prywalk/ptrace"
+)
+
+// backlog hands events over, and bounds the copies that wait for their walks.
+type backlog struct {
+	shared    *engine.SharedState
+	stops     *stops
+	pausedFor int64 // in the tick, ns
+	maxBytes  int64 // most bytes that waited
+}
+
+const (
+	// SomeBacklog is the bytes of stack copied in a tick, and of all copies waiting for their walks, beyond both of which
+	// the tick pauses: pauses cost more ticks than those that MaxBacklog prevents.
+	SomeBacklog = 16 << 20
+	// MaxBacklog is the bytes waiting for their walks that prevent observations and ticks. Kernel samples are taken up
+	// to a bound of their own (package perfengine).
+	MaxBacklog    = 64 << 20
+	handOverEarly = 64
+	// CatchUpFor bounds the pauses of one tick, ns; catchUpStep is one.
+	CatchUpFor  = 1e9
+	catchUpStep = 200e3
+)
+
+func (b *backlog) beginTick() { b.pausedFor = 0 }
+
+// isFull reports whether the aggregator is far behind, or a garbage collection is due.
+func (b *backlog) isFull(now int64) bool {
+	return !b.shared.Queue.HasRoom() || b.shared.Pool.BytesWaiting() > MaxBacklog || b.shared.Garbage.Draining(now)
+}
+
+// roomForCopy reports whether a further stack may be copied. It may pause.
+func (b *backlog) roomForCopy() bool {
+	if b.shared.Out.Len() >= handOverEarly {
+		b.handOver()
+	}
+	waiting := b.shared.Pool.BytesWaiting()
+	b.maxBytes = max(b.maxBytes, waiting)
+	if waiting > SomeBacklog && b.shared.Tick.Copies > SomeBacklog {
+		for b.pausedFor < CatchUpFor && b.shared.Pool.BytesWaiting() > SomeBacklog/2 {
+			b.handOver()
+			began := procmem.Now()
+			b.pausedFor += b.stops.pause(began+catchUpStep) - began
+		}
+	}
+	return b.shared.Ending || b.shared.Pool.BytesWaiting() <= MaxBacklog
+}
+
+func (b *backlog) handOver() {
+	ptrace.Pin() // a send wakes the aggregator on this CPU
+	defer ptrace.Unpin()
+	b.shared.Out.HandOver(b.shared.Tick.At)
+}
+
+// handOverAll finishes pending stops while it waits for room.
+func (b *backlog) handOverAll() {
+	for !b.shared.Queue.HasRoom() && b.stops.pollAndSleep() {
+	}
+	b.shared.Out.Flush()
+}
+
+func (b *backlog) stats(s *runstats.Stats) { s.Backlog = b.maxBytes }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/pace"
+)
+
+func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
+	o := Options{Freq: 99, MaxOverhead: 0.01, Engine: newToyRunning()}
+	onTicksOf(t, o, func(_ func(), c *Tracer) {
+		c.pace.budget.AddStop(1e12)
+		before := c.pace.budget.Lost()
+		now, next := c.scheduleTick()
+		if c.makeTick(now, next); c.pace.budget.Withheld != 1 {
+			t.Fatalf("%d ticks were withheld", c.pace.budget.Withheld)
+		}
+		c.EngineSamples += 100
+		c.scheduleTick()
+		if got := c.pace.budget.Lost() - before; got != 100*pace.SampleCost {
+			t.Errorf("%v ns were charged for 100 samples", got)
+		}
+	}, "sleepers", "1")
+}
+
+func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
+	for _, limit := range []float64{0, 0.5} {
+		var c *Tracer
+		o := Options{Freq: 99, MaxOverhead: limit, Engine: newToyRunning()}
+		onTicksOf(t, o, func(_ func(), made *Tracer) {
+			c = made
+			c.EngineSamples += 100
+		}, "sleepers", "1")
+		if got := c.pace.budget.Lost(); got < 100*pace.SampleCost {
+			t.Errorf("limit %v: %v ns were charged for 100 samples", limit, got)
+		}
+	}
+}
+
+func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
+	const threads = 40
+	for limit, first := range map[float64]int64{0: threads, 1e-9: 8} {
+		o := Options{Freq: 99, MaxOverhead: limit, Mode: observe.ModeAlwaysRead}
+		onTicksOf(t, o, func(_ func(), c *Tracer) {
+			now, next := c.scheduleTick()
+			c.makeTick(now, next)
+			if c.counts.attempted < first || c.counts.attempted > first+1 {
+				t.Errorf("limit %v: %d of %d threads observed, want %d", limit, c.counts.attempted, threads, first)
+			}
+			if limit == 0 {
+				return
+			}
+			before := c.counts.attempted
+			c.observeLast(procmem.Now())
+			if n := c.counts.attempted - before; n < threads {
+				t.Errorf("%d of %d threads observed at the end: the others' time since then is lost", n, threads)
+			}
+		}, "sleepers", strconv.Itoa(threads))
+	}
+}
+
+func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
+	onTicksOf(t, Options{Freq: 99, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
+		tick()
+		c.stops.finishUntil(procmem.Now() + int64(testtargets.Patience))
+		c.pace.budget.AddStop(1e12)
+		p := c.tracked.procs[0]
+		if err := unix.Kill(p.Target.PID, unix.SIGKILL); err != nil {
+			t.Error(err)
+			return
+		}
+		testtargets.Eventually(t, "the process ends", func() bool { return !p.Target.Alive() })
+		p.Threads.MakeDue()
+		now, next := c.scheduleTick()
+		c.makeTick(now, next)
+		ends := 0
+		for len(c.Queue.Batches()) > 0 {
+			for _, e := range <-c.Queue.Batches() {
+				if ended, ok := e.What.(*attribute.ProcessEnded); ok {
+					ends++
+					if ended.At != now {
+						t.Errorf("the end is %d ns before the tick that found it", now-ended.At)
+					}
+				}
+			}
+		}
+		if ends != 1 || c.pace.budget.Withheld != 1 {
+			t.Errorf("%d ends and %d withheld ticks, want one each", ends, c.pace.budget.Withheld)
+		}
+	}, "sleepers", "1")
+}

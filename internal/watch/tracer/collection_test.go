@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/host/selfruntime"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/observe"
+	"prywalk/ptrace"
+)
+
+// collected begins a collection on another goroutine.
+func collected() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.GC()
+	}()
+	return done
+}
+
+func isOver(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// The wait ends by the kill of the child, which follows the collection's end, or by its own deadline.
+func TestCollectionDoesNotWaitForTheEndOfAWait(t *testing.T) {
+	for name, wait := range map[string]func(*late){
+		"the end of a tick": func(l *late) { l.c.stops.finishUntil(l.until) },
+		"a pinned wait": func(l *late) {
+			ptrace.Pin()
+			l.c.stops.finishUntil(l.until)
+			ptrace.Unpin()
+		},
+		"pauses":               func(l *late) { l.breathe() },
+		"a tick":               func(l *late) { l.c.tick(procmem.Now(), l.until) },
+		"a tick without stops": func(l *late) { l.c.withheldTick(procmem.Now(), l.until) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := make(chan struct{})
+			onLateAfter(t, false, func() { runtime.GC(); close(done) }, func(l *late) {
+				if wait(l); !isOver(done) {
+					t.Error("the collection has waited for the end of the wait")
+				}
+			})
+		})
+	}
+}
+
+// A signal ends the sleep after the collection.
+func TestCollectionDoesNotWaitForTheEndOfASleep(t *testing.T) {
+	for name, sleep := range map[string]func(ctx context.Context, c *Tracer, ctl *ptrace.Controller, until int64){
+		"between ticks": func(ctx context.Context, _ *Tracer, ctl *ptrace.Controller, until int64) {
+			sleepUntil(ctx, ctl, until)
+		},
+		"of the controller": func(_ context.Context, _ *Tracer, ctl *ptrace.Controller, until int64) {
+			ctl.SleepUntil(until)
+		},
+		"pinned naps": func(ctx context.Context, c *Tracer, _ *ptrace.Controller, until int64) {
+			ptrace.Pin()
+			for ctx.Err() == nil && procmem.Now() < until {
+				c.Observer.Preemption().Nap(procmem.Now() + 1e6)
+			}
+			ptrace.Unpin()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer selfruntime.DisableAutoGC(false)()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			osthread.Run(func() {
+				ctl := ptrace.NewController(ptrace.Options{NoGC: true})
+				defer ctl.Close()
+				c := newTracer(Options{Freq: 99})
+				c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
+				defer c.Observer.Close()
+				done, tid := make(chan struct{}), unix.Gettid()
+				go func() {
+					for stateOf(tid) != "S" {
+						runtime.Gosched()
+					}
+					runtime.GC()
+					close(done)
+					cancel()
+					_ = unix.Tgkill(os.Getpid(), tid, alarmSignal)
+				}()
+				if sleep(ctx, c, ctl, procmem.Now()+int64(attendWithin)); !isOver(done) {
+					t.Error("the collection has waited for the end of the sleep")
+				}
+				<-done
+			})
+		})
+	}
+}
+
+// The Go runtime's handler ignores it; package ptrace awaits it.
+const alarmSignal = syscall.Signal(63)
+
+func TestCollectionThatBeginsAtAnyPointOfATickEnds(t *testing.T) {
+	for _, point := range []string{"SetRate", "BeginTick", "DrainAll", "DrainIfDue", "EndTick"} {
+		t.Run(point, func(t *testing.T) {
+			defer selfruntime.DisableAutoGC(false)()
+			e := &collectingEngine{toyRunning: newToyRunning(), at: point}
+			pid, _ := testtargets.Threads(t, "burners", "1")
+			p := opened(t, pid)
+			osthread.Run(func() {
+				ctl := ptrace.NewController(ptrace.Options{NoGC: true})
+				defer ctl.Close()
+				c := newTracer(Options{Freq: 99, Engine: e})
+				c.Observer = observe.New(ctl, c.Pool, observe.ModeAlwaysStop)
+				defer c.Observer.Close()
+				c.tracked.trackProcess(p)
+				defer func() { c.observeLast(procmem.Now()) }()
+				for end := procmem.Now() + int64(attendWithin); e.done == nil || !isOver(e.done); {
+					now, next := c.scheduleTick()
+					c.tick(now, next)
+					c.afterTick(now)
+					if now >= end {
+						t.Errorf("begun: %v; not ended in %v of ticks", e.done != nil, attendWithin)
+						return
+					}
+					sleepUntil(t.Context(), ctl, next)
+					for len(c.Queue.Batches()) > 0 {
+						c.Queue.Put(<-c.Queue.Batches())
+					}
+				}
+			})
+		})
+	}
+}
+
+// collectingEngine begins a collection at one of a tick's points.
+type collectingEngine struct {
+	*toyRunning
+	at   string
+	done <-chan struct{}
+}
+
+func (e *collectingEngine) Start(*engine.SharedState, engine.Host, engine.Options) engine.Engine {
+	return e
+}
+
+func (e *collectingEngine) reach(point string) {
+	if point != e.at || e.done != nil {
+		return
+	}
+	e.done = collected()
+	procmem.SleepUntil(procmem.Now() + 1e6) // the other goroutine may run
+}
+
+func (e *collectingEngine) BeginTick(now int64, withheld bool) {
+	e.reach("BeginTick")
+	e.toyRunning.BeginTick(now, withheld)
+}
+func (e *collectingEngine) DrainAll(now int64) { e.reach("DrainAll"); e.toyRunning.DrainAll(now) }
+func (e *collectingEngine) DrainIfDue() bool   { e.reach("DrainIfDue"); return e.toyRunning.DrainIfDue() }
+func (e *collectingEngine) EndTick()           { e.reach("EndTick"); e.toyRunning.EndTick() }
+func (e *collectingEngine) SetRate(now int64, rate float64) {
+	e.reach("SetRate")
+	e.toyRunning.SetRate(now, rate)
+}

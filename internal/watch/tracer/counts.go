@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/refusal"
+	procs "prywalk/internal/host/process"
+	"prywalk/internal/watch/observe"
+	"prywalk/ptrace"
+)
+
+// counts are of observations. An attempted one gave a sample, found the thread unchanged, or failed; one left to a
+// later tick or to an engine is not attempted.
+type counts struct {
+	attempted, byStop, byPassiveRead, unchanged int64
+	leftToLaterTick                             int64
+	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run, or had run
+	failed                                      [refusal.NumReasons]int64
+	shortRuns                                   shortRuns
+	stopCounts
+}
+
+func (c *counts) noteBegin() { c.attempted++ }
+
+func (c *counts) noteNotAdmitted() { c.leftToLaterTick++ }
+
+func (c *counts) notePostponed() {
+	c.attempted--
+	c.leftToLaterTick++
+}
+
+// withdraw is for an observation that is left to an engine or to a second attempt.
+func (c *counts) withdraw() { c.attempted-- }
+
+func (c *counts) noteUnchanged(inferred int64) {
+	c.unchanged++
+	c.inferred += inferred
+}
+
+func (c *counts) noteRan(ticks int64) { c.ranInBackoff += ticks }
+
+func (c *counts) noteFailure(r refusal.Reason) { c.failed[r]++ }
+
+// noteEnd records the end of a thread. cpu is its CPU time, ns; runs its arrivals on a CPU.
+func (c *counts) noteEnd(ranInBackoff, runs, cpu int64) {
+	c.noteRan(ranInBackoff)
+	c.shortRuns.add(runs, cpu)
+}
+
+func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
+	if s.How != observe.ByStop {
+		c.byPassiveRead++
+		return
+	}
+	c.byStop++
+	c.noteStop(t, s)
+}
+
+func (c *counts) attempts() int64 { return c.attempted }
+
+func (c *counts) samples() int64 { return c.byStop + c.byPassiveRead }
+
+func (c *counts) exitedAttempts() int64 { return c.failed[refusal.Exited] }
+
+func (c *counts) stats(s *runstats.Stats) {
+	s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = c.attempted, c.byStop, c.byPassiveRead, c.unchanged
+	s.LeftToLaterTick, s.Inferred, s.RanInBackoff = c.leftToLaterTick, c.inferred, c.ranInBackoff
+	s.Failed = map[string]int64{}
+	for reason, failed := range c.failed {
+		if failed != 0 {
+			s.Failed[refusal.Reason(reason).Word()] += failed
+		}
+	}
+	s.ShortRuns = c.shortRuns.n
+	s.ShortRunsCPU = seconds(c.shortRuns.cpu)
+	c.stopCounts.stats(&s.Stopped)
+}
+
+func (c *counts) progress(p *Progress) {
+	p.Observations, p.Stops = c.samples()+c.unchanged, c.byStop
+	p.Denied, p.Traced = c.failed[refusal.Denied], c.failed[refusal.Traced]
+	for _, failed := range c.failed {
+		p.Failed += failed
+	}
+}
+
+// shortRuns are of threads whose average run is shorter than shortRun ns.
+type shortRuns struct{ n, cpu int64 }
+
+const shortRun = 1e6
+
+func (s *shortRuns) add(runs, cpu int64) {
+	if cpu < runs*shortRun {
+		s.n += runs
+		s.cpu += cpu
+	}
+}
+
+type stopCounts struct {
+	restarted               int64
+	callEffects             callEffects
+	lengths                 runstats.Histogram
+	longest                 runstats.Stop
+	copies                  runstats.Histogram // bytes
+	longStopsBy             [ptrace.NumCauses]runstats.LongEvents
+	lateStops, awaitedLocks runstats.LongEvents
+}
+
+func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
+	c.note(t, &observe.StopRecord{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect}, s.Copied())
+	c.copies.Add(s.Copied())
+	if s.RanOn > observe.LongStop {
+		c.lateStops.Add(s.RanOn)
+	}
+	if s.LockWait > observe.LongStop {
+		c.awaitedLocks.Add(s.LockWait)
+	}
+}
+
+func (c *stopCounts) noteLostStop(t *observe.Thread, stop *observe.StopRecord) { c.note(t, stop, 0) }
+
+func (c *stopCounts) note(t *observe.Thread, stop *observe.StopRecord, copied int64) {
+	if stop.Time > c.lengths.Max {
+		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: copied}
+	}
+	c.callEffects.add(&stop.CallEffect)
+	if stop.Restarted {
+		c.restarted++
+	}
+	c.lengths.Add(stop.Time)
+	if stop.Time > observe.LongStop {
+		c.longStopsBy[stop.Cause].Add(stop.Time)
+	}
+}
+
+func (c *stopCounts) stats(s *runstats.Stopped) {
+	s.LateStops, s.AwaitedLocks = c.lateStops, c.awaitedLocks
+	if c.lengths.N == 0 {
+		return
+	}
+	s.StopTime = runstats.Quantiles[runstats.Nanos]{
+		N: c.lengths.N, P50: runstats.Nanos(c.lengths.Quantile(0.5)), P99: runstats.Nanos(c.lengths.Quantile(0.99)),
+		Max: runstats.Nanos(c.lengths.Max),
+	}
+	s.CopiedBytes = runstats.Quantiles[int64]{
+		N: c.copies.N, P50: c.copies.Quantile(0.5), P99: c.copies.Quantile(0.99), Max: c.copies.Max,
+	}
+	s.StopTimes = c.lengths.Buckets()
+	s.LongStops = c.longStops()
+	s.LongestStop = c.longest
+}
+
+func (c *stopCounts) longStops() runstats.Causes {
+	causes := runstats.Causes{}
+	for cause, l := range c.longStopsBy {
+		if l.N > 0 {
+			causes[ptrace.Cause(cause).String()] = l
+		}
+	}
+	return causes
+}
+
+// calls returns the effects on system calls; broken and repeated count all calls.
+func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
+	return runstats.Calls{
+		Restarted: c.restarted, Broken: broken, ReportedTwice: repeated,
+		BrokenCalls: byCall(&c.callEffects.broken, broken), ReportedTwiceCalls: byCall(&c.callEffects.reported, repeated),
+	}
+}
+
+const maxCalls = 512
+
+// callEffects has counts by call; the last element is for other calls.
+type callEffects struct {
+	broken, reported [maxCalls + 1]int64
+}
+
+func (c *callEffects) add(e *observe.CallEffect) {
+	at := maxCalls
+	if e.BrokenCall >= 0 && e.BrokenCall < maxCalls {
+		at = int(e.BrokenCall)
+	}
+	if e.Broken {
+		c.broken[at]++
+	}
+	if e.ReportedTwice {
+		c.reported[at]++
+	}
+}
+
+func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
+	byName := map[string]int64{}
+	for nr, n := range counts {
+		if n == 0 {
+			continue
+		}
+		name := "other"
+		if nr < maxCalls {
+			name = procs.HostSyscallName(int64(nr))
+		}
+		byName[name] += n
+		all -= n
+	}
+	if all > 0 {
+		byName["other"] += all
+	}
+	return byName
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+// endedThreads finds the CPU time of ended threads. A process's clock includes it, and adds what threads' schedstat
+// shows (kernel/sched/cputime.c, thread_group_cputime: se.sum_exec_runtime). So
+//
+//	used by ended threads = process's clock − sum of its threads' clocks
+//
+// if none moves meanwhile. Readings of the process's clock before and after the threads' bound it.
+type endedThreads struct {
+	out   *target.Outbox
+	opts  *Options
+	stops *stops
+	pass  int64 // number of the last one
+	tids  []int
+}
+
+const (
+	// bounds of the passes until no clock moves; countFor is in ns
+	countTries = 8
+	countFor   = 5e6
+	// ns between reports of a process; its reports take at most 1/reportShare of the time
+	reportEvery = 1e9
+	reportShare = 500
+	readAtOnce  = 32 // clocks read between two checks for stops
+)
+
+// cpuBounds bounds the CPU time of ended threads, ns, by the readings of one pass.
+type cpuBounds struct{ least, most, pass int64 }
+
+func (e *endedThreads) beginFromZero(p *target.Process) { p.EndedReport.Known = true }
+
+// readAtStart reads the clocks from which the time of the first listing's threads counts.
+func (e *endedThreads) readAtStart(p *target.Process, now int64) {
+	if e.opts.Threads != nil {
+		return // the time of rejected threads is not attributed
+	}
+	used, ok := e.boundEndedCPU(p)
+	p.EndedReport.Known = ok
+	p.End.EndedThreads = -used.most
+	for _, th := range p.Threads.All() {
+		if !th.Backoff.Gone && th.LastPass.IsSince(used.pass) {
+			th.End.AtStart = procmem.ReadingAt(th.LastPass.Clocks, now)
+			e.out.Add(th.Started(th.End.AtStart))
+		}
+	}
+}
+
+func (e *endedThreads) readAtEnd(p *target.Process, now int64) {
+	if p.EndedReport.Complete {
+		return
+	}
+	p.EndedReport.Complete = true
+	p.ReadClock(p.HasThreads())
+	switch {
+	case e.opts.Threads != nil:
+		e.readThreadsAtEnd(p, now)
+	case p.EndedReport.Known:
+		e.completeAccount(p, now)
+	}
+}
+
+// Precondition: the process's clock was just read.
+func (e *endedThreads) completeAccount(p *target.Process, now int64) {
+	if !p.Target.Alive() {
+		p.End.EndedThreads += int64(p.Clock.Now)
+		return
+	}
+	used, ok := e.boundEndedCPU(p)
+	if !ok {
+		return // uncertain
+	}
+	p.End.EndedThreads += used.least
+	for _, th := range p.Threads.All() {
+		if !th.Backoff.Gone && th.LastPass.IsSince(used.pass) { // the aggregator ends a gone one
+			th.End.AtEnd, th.End.Alive = procmem.ReadingAt(th.LastPass.Clocks, now), true
+		}
+	}
+}
+
+// Precondition: the thread was selected by name, and is older than the recording.
+func (e *endedThreads) readThreadAtStart(th *target.Thread, now int64) {
+	if sched, err := th.Observed.Files().SchedStat(); err == nil {
+		th.End.AtStart = procmem.ReadingAt(sched, now)
+		e.out.Add(th.Started(th.End.AtStart))
+	}
+}
+
+func (e *endedThreads) readThreadsAtEnd(p *target.Process, now int64) {
+	if !p.Target.Alive() {
+		return
+	}
+	for i, th := range p.Threads.All() {
+		if i%readAtOnce == readAtOnce-1 {
+			e.stops.poll()
+		}
+		if sched, err := th.Observed.Files().SchedStat(); err == nil && !th.Backoff.Gone {
+			th.End.AtEnd, th.End.Alive = procmem.ReadingAt(sched, now), true
+		}
+	}
+}
+
+func (e *endedThreads) noteEnd(p *target.Process) { p.EndedReport.Pending = true }
+
+func (e *endedThreads) reportDue(p *target.Process, now int64) bool {
+	r := &p.EndedReport
+	return e.opts.Threads == nil && r.Pending && now >= r.Next && !p.Gone && r.Known
+}
+
+// usedSoFar returns the least CPU time of ended threads, ns. Threads of which it reads no clock
+// ([endedThreads.readInLastPass]) have ended. Only a later end ([endedThreads.noteEnd]) makes another report due.
+func (e *endedThreads) usedSoFar(p *target.Process) (ns int64, ok bool) {
+	p.EndedReport.Pending = false
+	whole, err := procmem.ProcessCPU(p.Target.PID)
+	if err != nil {
+		return 0, false
+	}
+	threads, complete := e.threadsCPU(p, true)
+	return max(int64(whole)-threads, 0), complete && p.IsSettled()
+}
+
+func (e *endedThreads) readInLastPass(th *target.Thread) bool { return th.LastPass.Number == e.pass }
+
+// report reports used, the result of usedSoFar, which was called at began, CLOCK_MONOTONIC ns.
+func (e *endedThreads) report(p *target.Process, began, used int64, ok bool) {
+	at := procmem.Now()
+	p.EndedReport.Next = at + max(reportEvery, (at-began)*reportShare)
+	if ok {
+		e.out.Add(target.Event{What: &attribute.EndedSoFar{Process: p.ID, CPU: p.End.EndedThreads + used, At: at}})
+	}
+}
+
+// boundEndedCPU returns the closest bounds of several passes; !ok: only the number of the first pass.
+func (e *endedThreads) boundEndedCPU(p *target.Process) (best cpuBounds, ok bool) {
+	best.pass = e.pass + 1
+	began := procmem.Now()
+	for try := range countTries {
+		if try > 0 && procmem.Now()-began > countFor {
+			break
+		}
+		before, err := procmem.ProcessCPU(p.Target.PID)
+		if err != nil {
+			break
+		}
+		threads, complete := e.threadsCPU(p, false)
+		after, err := procmem.ProcessCPU(p.Target.PID)
+		if err != nil || !complete {
+			continue
+		}
+		used := cpuBounds{max(int64(before)-threads, 0), max(int64(after)-threads, 0), e.pass}
+		if !ok || used.most-used.least < best.most-best.least {
+			best, ok = used, true
+		}
+		if before == after {
+			break
+		}
+	}
+	return best, ok
+}
+
+// threadsCPU makes a pass, and returns the sum of the threads' clocks, ns. complete: no thread has ended meanwhile,
+// unless mayEnd.
+func (e *endedThreads) threadsCPU(p *target.Process, mayEnd bool) (sum int64, complete bool) {
+	e.pass++
+	tids, err := p.TaskDir.List(e.tids[:0])
+	e.tids = tids
+	if err != nil {
+		return 0, false
+	}
+	for i, tid := range tids {
+		if i%readAtOnce == readAtOnce-1 {
+			e.stops.poll()
+		}
+		th := p.Threads.Of(tid)
+		sched, err := p.SchedStat(th, tid)
+		if err != nil {
+			if mayEnd && observe.Reason(err) == refusal.Exited {
+				continue
+			}
+			return 0, false
+		}
+		sum += int64(sched.CPU)
+		if th != nil {
+			th.LastPass = target.PassReading{Number: e.pass, Clocks: sched}
+		}
+	}
+	return sum, true
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"maps"
+	"testing"
+
+	"prywalk/internal/account/runstats"
+	procs "prywalk/internal/host/process"
+	"prywalk/internal/watch/observe"
+	"prywalk/ptrace"
+)
+
+func TestLongStopsAreCountedByCause(t *testing.T) {
+	var c stopCounts
+	for _, s := range []observe.RawSample{
+		{StopTime: observe.LongStop, StopCause: ptrace.CauseLock}, {StopTime: observe.LongStop + 1,
+			StopCause: ptrace.CauseLock},
+		{StopTime: 9e6, StopCause: ptrace.CauseCopy}, {StopTime: 5e6, StopCause: ptrace.CauseCopy},
+		{StopTime: 20e3, RanOn: observe.LongStop}, {StopTime: 20e3, RanOn: observe.LongStop + 5}, {StopTime: 20e3,
+			RanOn: 3e6},
+	} {
+		c.noteStop(&observe.Thread{}, &s)
+	}
+	want := runstats.Causes{"lock": {N: 1, Max: observe.LongStop + 1}, "copy": {N: 2, Max: 9e6}}
+	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 7 {
+		t.Errorf("%v of %d, want %v", got, c.lengths.N, want)
+	}
+	if want := (runstats.LongEvents{N: 2, Max: 3e6}); c.lateStops != want {
+		t.Errorf("late: %v, want %v", c.lateStops, want)
+	}
+}
+
+func TestLostStopsAreCountedWithTheirEffects(t *testing.T) {
+	var c stopCounts
+	th := &observe.Thread{ThreadID: observe.ThreadID{PID: 1, TID: 2}}
+	c.noteLostStop(th, &observe.StopRecord{Time: 3e6, Cause: ptrace.CauseCopy,
+		CallEffect: observe.CallEffect{Broken: true, BrokenCall: 0}})
+	c.noteLostStop(&observe.Thread{}, &observe.StopRecord{Time: 1,
+		CallEffect: observe.CallEffect{Restarted: true, BrokenCall: -1}})
+	want := runstats.Causes{"copy": {N: 1, Max: 3e6}}
+	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 2 {
+		t.Errorf("long stops %v of %d, want %v of 2", got, c.lengths.N, want)
+	}
+	calls := c.calls(1, 0)
+	if calls.Restarted != 1 || calls.BrokenCalls[procs.HostSyscallName(0)] != 1 || c.longest.TID != 2 {
+		t.Errorf("%+v, longest of thread %d; want one restarted and one broken call, and thread 2", calls, c.longest.TID)
+	}
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/pace"
+	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
+)
+
+type observations struct {
+	shared  *engine.SharedState
+	pace    *pacer
+	counts  *counts
+	gaps    *pace.GapDetector
+	engine  engine.Engine
+	stops   *stops
+	backlog *backlog
+	tracked *tracked
+
+	triesTwice bool // see observeLeft
+	left       []*target.Thread
+}
+
+// wasTried reports whether the thread's observation was attempted in this tick, admitted or not.
+func (o *observations) wasTried(th *target.Thread) bool { return th.TriedTick == o.shared.Tick.Number }
+
+func (o *observations) observe(th *target.Thread) {
+	th.TriedTick = o.shared.Tick.Number
+	o.engine.DrainIfDue()
+	admitted := o.pace.admitsObservation() && o.backlog.roomForCopy()
+	if th.Backoff.Gone {
+		return // it has ended in a pause
+	}
+	if !admitted || th.Observed.Pending() {
+		if !th.Backoff.BackedOff() { // else its next observation counts this tick
+			o.counts.noteNotAdmitted()
+		}
+		return
+	}
+	o.gaps.NoteObservation(procmem.Now())
+	if th.Engine != nil {
+		th.Engine.BeforeObservation()
+	}
+	ptrace.Pin() // see [stops]
+	defer ptrace.Unpin()
+	outcome, raw, err := o.stops.beginObservation(th.Observed)
+	o.apply(th, outcome, raw, err)
+	o.stops.pollBegun(th.Observed, outcome)
+}
+
+func (o *observations) apply(th *target.Thread, outcome observe.Outcome, raw *observe.RawSample, err error) {
+	clocks := th.Observed.LastClocks()
+	switch {
+	case (outcome == observe.Unchanged || outcome == observe.LeftToEngine) && o.clocksMayBeExecCallers(th, clocks):
+		o.noteChanged(th)
+		o.postpone(th, nil)
+	case err != nil:
+		o.fail(th, err)
+	case outcome == observe.Unchanged:
+		o.noteUnchanged(th, clocks)
+	case outcome == observe.WaitsForCPU && o.triesTwice:
+		o.counts.withdraw()
+		o.left = append(o.left, th)
+	case outcome == observe.LeftToEngine || outcome == observe.WaitsForCPU && th.Observed.IsKernelSampled():
+		o.counts.withdraw()
+		o.noteChanged(th)
+		th.AccountedClocks = clocks
+		th.Engine.FoundRunning() // its engine observes it
+	case outcome == observe.WaitsForCPU:
+		o.counts.notePostponed()
+		o.noteChanged(th)
+	case outcome == observe.Done:
+		o.noteChanged(th)
+		o.accept(th, raw)
+	case outcome == observe.Pending:
+		o.noteChanged(th)
+	}
+}
+
+// # At ordinary priority
+//
+// On a busy host, a tracer of ordinary priority that sleeps or waits for another thread gets a CPU again only after
+// some ms. So during a stop it does neither, except after a wait for mmap_lock
+// ([observe.Observer.LimitLockWait]): it stops only threads that are on another CPU, and busy-waits. A thread on the
+// tracer's CPU is preempted: it is tried again from another CPU.
+
+func (o *observations) stopOnlyOnOtherCPUs() {
+	o.triesTwice = true
+	o.shared.Observer.StopOnlyOnCPU(false)
+}
+
+const lastTriesEvery = 1e6 // in the last tick, ns
+
+// observeLeft tries threads without a CPU once more; in the last tick until the deadline (CLOCK_MONOTONIC, ns).
+func (o *observations) observeLeft(deadline int64) {
+	for again := true; again && len(o.left) > 0; {
+		o.stops.leaveCPU()
+		again = o.shared.Ending && procmem.Now() < deadline
+		tries := o.left
+		o.left, o.triesTwice = o.left[:0], again
+		for _, th := range tries {
+			o.observe(th)
+		}
+		if again && len(o.left) > 0 {
+			o.stops.pause(procmem.Now() + lastTriesEvery)
+		}
+		o.triesTwice = true
+	}
+}
+
+func (o *observations) noteUnchanged(th *target.Thread, clocks procmem.SchedStat) {
+	th.AccountedClocks = clocks
+	if th.Engine != nil {
+		th.Engine.ClocksRead(procmem.ReadingAt(clocks, o.shared.Tick.At))
+	}
+	th.ObservedTick = o.shared.Tick.Number
+	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(&th.Backoff))
+}
+
+func (o *observations) stopFinished(th *target.Thread, raw *observe.RawSample, err error) {
+	if err != nil {
+		o.fail(th, err)
+		return
+	}
+	o.accept(th, raw)
+}
+
+func (o *observations) accept(th *target.Thread, raw *observe.RawSample) {
+	if o.clocksMayBeExecCallers(th, raw.Sched) && !provesNoExec(th, raw) {
+		o.postpone(th, raw)
+		return
+	}
+	o.report(th, raw)
+}
+
+// clocksMayBeExecCallers reports whether the clocks that were read of a first thread may be those of another, which has
+// called exec ([execs]).
+func (o *observations) clocksMayBeExecCallers(th *target.Thread, clocks procmem.SchedStat) bool {
+	if !th.IsFirst() || clocks == th.AccountedClocks {
+		return false
+	}
+	return th.ClocksWentBack(clocks) || !th.Proc.IsSettled()
+}
+
+// provesNoExec relies on this: a thread that takes another's number does not stop until its address space is new, nor
+// is it in another system call.
+func provesNoExec(th *target.Thread, s *observe.RawSample) bool {
+	if s.How != observe.ByStop && !(s.How == observe.ByPassiveRead && inOtherCall(s)) {
+		return false
+	}
+	return !th.ClocksWentBack(s.Sched) && th.Proc.RunsTrackedProgram()
+}
+
+// inOtherCall reports whether a thread that was read passively was in a system call that is no exec.
+func inOtherCall(s *observe.RawSample) bool {
+	exec := s.Call.Nr == unix.SYS_EXECVE || s.Call.Nr == unix.SYS_EXECVEAT
+	return !s.Call.Running && s.Call.Nr >= 0 && !exec
+}
+
+// postpone leaves an observation to a later tick. raw may be nil.
+func (o *observations) postpone(th *target.Thread, raw *observe.RawSample) {
+	if raw != nil {
+		o.shared.Pool.Put(raw)
+	}
+	th.Observed.ResetBaseline(th.AccountedClocks)
+	o.counts.notePostponed()
+	th.Proc.Threads.HintChange()
+}
+
+func (o *observations) report(th *target.Thread, s *observe.RawSample) {
+	th.AccountedClocks = s.Sched
+	if th.Engine != nil {
+		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
+	}
+	if th.Observed.IsKernelSampled() {
+		s.OnCPU, s.Basis = false, sample.Exact
+	}
+	o.stops.countObservation(th.Observed, s)
+	o.preferCPUIfHidden(th, s)
+	o.gaps.EndGap(s.At)
+	th.ObservedTick = o.shared.Tick.Number
+	o.shared.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
+	if th.Engine != nil {
+		th.Engine.AfterObservation(s)
+	}
+	o.shared.AddSample(target.Event{
+		Thread: th, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		StandsFor:  o.shared.Tick.StandsFor,
+		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
+	})
+}
+
+// preferCPUIfHidden prefers the CPU of a thread whose samples elsewhere are not exact ([pace.CPUChooser]).
+func (o *observations) preferCPUIfHidden(th *target.Thread, s *observe.RawSample) {
+	if th.Observed.IsKernelSampled() {
+		return
+	}
+	distance := max(o.shared.Tick.Period, o.shared.Tick.StandsFor)
+	if th.Observed.Hides(s, distance) || s.How == observe.ByStop && th.Observed.ManyCalls() {
+		o.stops.preferCPUOf(th.Observed)
+	}
+}
+
+func (o *observations) fail(th *target.Thread, err error) {
+	reason := observe.Reason(err)
+	o.counts.noteFailure(reason)
+	o.noteChanged(th)
+	switch {
+	case reason != refusal.Exited:
+	case th.IsFirst() || !th.Proc.IsSettled(): // the next listing decides ([execs])
+		th.Observed.ResetBaseline(th.AccountedClocks)
+		th.Proc.Threads.HintChange()
+	default:
+		o.tracked.endThread(th)
+	}
+}
+
+func (o *observations) noteChanged(th *target.Thread) {
+	o.counts.noteRan(o.shared.Backoff.NoteChanged(&th.Backoff))
+}

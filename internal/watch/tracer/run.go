@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/host/cgroup"
+	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/host/selfruntime"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/observe"
+	"prywalk/ptrace"
+)
+
+type run struct {
+	lastTick       int64 // CLOCK_MONOTONIC ns
+	lastRead       int64 // of all clocks, CLOCK_MONOTONIC ns; 0: none
+	length         int64 // from the first tick to the last reading, ns
+	brokenCalls    int64
+	repeatedCalls  int64
+	priorityLosses int64
+	scheduling     string
+}
+
+// Run makes ticks until ctx ends or the last process has ended. Its OS thread ends before this process is stopped,
+// which detaches all threads. After a panic it calls stop.
+func (t *Tracer) Run(ctx context.Context, stop func()) {
+	defer t.Queue.Close()
+	defer t.creations.close()
+	for again := true; again; {
+		again = false
+		osthread.Run(func() {
+			defer t.Failure.Guard(stop)
+			t.control.thread.Store(int64(unix.Gettid()))
+			again = t.runHere(ctx)
+		})
+	}
+}
+
+// runHere returns true if it must be called on another OS thread. Precondition: the goroutine is locked to its OS
+// thread.
+func (t *Tracer) runHere(ctx context.Context) (again bool) {
+	limits := cgroup.Root("/").CPUQuotas()
+	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoGC: true, SleepUntilStop: len(limits) > 0})
+	defer ctl.Close() // also after a panic
+	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
+	defer t.Observer.Close()
+	if ctl.Scheduling() == "fifo" {
+		t.opens.open()
+		defer t.opens.close()
+	}
+	t.pace.openQuota(limits, ctl.Scheduling())
+	defer t.QuotaGate.Open()
+	defer t.pace.closeQuota()
+	t.stops.chooseCPUs(ctl) // within the quota's CPUs
+	t.Observer.LimitStops(t.opts.MaxPause)
+	raised := ctl.Scheduling() != "normal"
+	t.Observer.LimitLockWait(raised)
+	if !raised && t.stops.canMove() && !t.pace.underQuota() {
+		t.observations.stopOnlyOnOtherCPUs()
+	}
+	if t.opts.KernelStacks {
+		t.Observer.ReadKernelStacks()
+	}
+	t.run.scheduling = ctl.Scheduling()
+	t.beginOnce()
+	defer t.run.setTotals(t.control, ctl)
+	t.run.lastRead = 0
+	if t.makeTicks(ctx, ctl) {
+		t.stops.finishOrCancelAll()
+		t.backlog.handOver()
+		return true
+	}
+	t.observeLast(procmem.Now())
+	ctl.Close()
+	return false
+}
+
+func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
+	if r.lastRead == 0 { // after a panic, or before this process is stopped
+		r.lastRead = procmem.Now()
+	}
+	r.length = r.lastRead - c.FirstTick()
+	s := ctl.Stats()
+	r.brokenCalls += int64(s.Broken)
+	r.repeatedCalls += int64(s.ReportedTwice)
+	r.priorityLosses += int64(s.Lowered)
+}
+
+func (r *run) stats(s *runstats.Stats) {
+	s.Scheduling, s.PriorityLowered = r.scheduling, r.priorityLosses
+}
+
+func (t *Tracer) beginOnce() {
+	start := procmem.Now()
+	if t.control.firstTick.CompareAndSwap(0, start) {
+		t.pace.begin(start, t.opts.Freq)
+		t.gaps.Begin(start, procmem.Suspended())
+		t.requests.begin(start)
+	}
+}
+
+const lastTickFor = 100e6 // ns for the last tick
+
+func (t *Tracer) observeLast(now int64) {
+	ender, _ := t.engine.(engine.Ender)
+	if ender != nil {
+		ender.BeforeLastTick(now)
+	}
+	t.Ending = true
+	for _, p := range t.tracked.processes() {
+		for _, th := range p.Threads.All() {
+			t.Backoff.Wake(&th.Backoff)
+		}
+		p.Threads.MakeDue()
+	}
+	t.tick(now, now+lastTickFor)
+	t.stops.cancelAll()
+	t.newChildren.end()
+	t.listings.endAll()
+	if ender != nil {
+		ender.End()
+	}
+	t.pace.chargeSamples()
+	t.run.lastRead = procmem.Now()
+	t.backlog.handOverAll()
+}
+
+const heldStep = 20e6 // between checks during a Hold, ns
+
+// hold waits until Resume, the end of ctx, or an imminent stop of this process.
+func (t *Tracer) hold(ctx context.Context) {
+	over := func() bool { return hasEnded(ctx) || ptrace.Suspending() }
+	for end := procmem.Now() + selfruntime.DrainFor; t.Observer.Attached() > 0 && procmem.Now() < end && !over(); {
+		t.stops.finishUntil(procmem.Now() + heldStep)
+	}
+	t.backlog.handOver()
+	t.publish()
+	holder, _ := t.engine.(engine.Holder)
+	if holder != nil {
+		holder.Hold()
+	}
+	t.control.holding.Store(true)
+	defer t.control.holding.Store(false)
+	for t.control.holdAsked.Load() && !over() {
+		if t.Observer.Attached() > 0 {
+			t.stops.finishUntil(procmem.Now() + heldStep)
+			continue
+		}
+		time.Sleep(heldStep) // gives the CPU to the Go runtime
+	}
+	now := procmem.Now()
+	if holder != nil {
+		holder.Resume(now)
+	}
+	t.pace.resume(now)
+}

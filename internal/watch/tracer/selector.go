@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"slices"
+
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/pace"
+	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
+)
+
+type due = pace.ThreadState[*target.Thread]
+
+type selector struct {
+	shared       *engine.SharedState
+	pace         *pacer
+	stops        *stops
+	tracked      *tracked
+	observations *observations
+	rotation     int
+}
+
+func (s *selector) observePreempted() {
+	if s.pace.drawsSubset() || !s.stops.mayPreemptTarget() {
+		return
+	}
+	for _, p := range s.tracked.processes() {
+		for _, t := range p.Backoff.Due {
+			if !t.Gone && !s.shared.Observer.Preemption().AddCandidate(t.Of.Observed) {
+				return
+			}
+		}
+	}
+	observed := s.shared.Observer.Preemption().FindPreempted()
+	for _, p := range s.tracked.processes() {
+		if i := slices.IndexFunc(p.Backoff.Due, func(t *due) bool { return t.Of.Observed == observed }); i >= 0 {
+			s.observations.observe(p.Backoff.Due[i].Of)
+			return
+		}
+	}
+}
+
+func (s *selector) observeDue() {
+	s.rotation++
+	for _, p := range s.tracked.processes() {
+		s.observe(p.Backoff.Due)
+		s.observeBackedOff(p)
+		s.shared.Backoff.BeginBackoffs(p.Backoff)
+	}
+}
+
+func (s *selector) observeDrawn() {
+	for _, p := range s.tracked.processes() {
+		s.drawAndObserve(p.Backoff.Due)
+		s.shared.Backoff.BeginBackoffs(p.Backoff)
+	}
+}
+
+func (s *selector) observe(list []*due) {
+	for i := range list {
+		if ptrace.Suspending() {
+			return
+		}
+		th := list[(i+s.rotation)%len(list)].Of
+		if !th.Backoff.Gone && !s.observations.wasTried(th) {
+			s.stops.yieldCPU()
+			s.observations.observe(th)
+		}
+	}
+}
+
+// observeBackedOff observes backed-off threads if one must have run ([pace.Policy.SearchDue]), those that have run
+// before first.
+func (s *selector) observeBackedOff(p *target.Process) {
+	if !s.shared.Backoff.SearchDue(p.Backoff) {
+		return
+	}
+	n := s.wakeAndObserve(p, false)
+	if s.shared.Backoff.Unexplained(p.Backoff) {
+		n += s.wakeAndObserve(p, true)
+		s.shared.Backoff.AllObserved(p.Backoff)
+	}
+	s.shared.Backoff.SearchEnded(p.Backoff, n)
+}
+
+func (s *selector) wakeAndObserve(p *target.Process, all bool) int {
+	already := len(p.Backoff.Due)
+	for _, th := range p.Threads.All() {
+		if all || th.Backoff.HasRun() {
+			s.shared.Backoff.Wake(&th.Backoff)
+		}
+	}
+	woken := p.Backoff.Due[already:]
+	s.observe(woken)
+	return len(woken)
+}
+
+// drawAndObserve takes the youngest threads first, as they may be short-lived.
+func (s *selector) drawAndObserve(list []*due) {
+	for _, t := range slices.Backward(list) {
+		if ptrace.Suspending() {
+			return
+		}
+		if th := t.Of; s.pace.draw() && !th.Backoff.Gone && !s.observations.wasTried(th) {
+			s.stops.yieldCPU()
+			s.observations.observe(th)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"time"
+
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/pace"
+	"prywalk/ptrace"
+)
+
+// stops begins observations, and finishes requested stops during every wait of the tracer. An interrupt cannot be
+// withdrawn: a thread whose stop was cancelled stops when its system call ends, maybe hours later, and a wait must
+// detach it.
+//
+// Code between an interrupt and the wait for it is pinned ([ptrace.Pin]): if the goroutine lost its P, the thread would
+// stay stopped.
+type stops struct {
+	shared   *engine.SharedState
+	engine   engine.Engine
+	pace     *pacer
+	counts   *counts
+	cpus     *pace.CPUChooser
+	finished func(*observe.Thread, *observe.RawSample, error) // [Tracer.stopFinished]
+
+	// In the present tick:
+	spinsLeft  int   // busy-waits that may still fail
+	awakeSince int64 // CLOCK_MONOTONIC ns
+}
+
+// After an interrupt the tracer first waits busily, for [ptrace.SpinFor]. In each tick at most maxSpins of these waits
+// may end without a stop, and these take at most 1/spinShare of the tick.
+const (
+	maxSpins  = 8
+	spinShare = 8
+)
+
+func (s *stops) beginTick(now, deadline int64) {
+	s.spinsLeft = int(min(max((deadline-now)/spinShare/ptrace.SpinFor, 1), maxSpins))
+	s.awakeSince = now
+	s.shared.Observer.Preemption().BeginTick()
+}
+
+// Precondition: the OS thread is pinned until pollBegun returns.
+func (s *stops) beginObservation(observed *observe.Thread) (observe.Outcome, *observe.RawSample, error) {
+	s.counts.noteBegin()
+	return s.shared.Observer.Begin(observed)
+}
+
+// pollBegun finishes the threads that have stopped. If outcome is Pending, it busy-waits for [ptrace.SpinFor].
+func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
+	if outcome != observe.Pending || observed.AwaitsTracer() || s.spinsLeft <= 0 {
+		s.shared.Observer.FinishStopped(0, s.finished)
+		return
+	}
+	if s.shared.Observer.FinishStopped(procmem.Now()+ptrace.SpinFor, s.finished) == 0 {
+		s.spinsLeft--
+	}
+}
+
+func (s *stops) cancel(observed *observe.Thread) {
+	if s.shared.Observer != nil && s.shared.Observer.Cancel(observed) {
+		s.countLostStops(observed)
+		s.counts.notePostponed()
+	}
+}
+
+func (s *stops) countObservation(observed *observe.Thread, raw *observe.RawSample) {
+	if raw.How == observe.ByStop {
+		raw.StopTime = s.pace.chargeStop(raw.StopTime)
+	}
+	s.counts.noteSample(observed, raw)
+}
+
+func (s *stops) countLostStops(observed *observe.Thread) {
+	for _, lost := range observed.TakeLostStops() {
+		lost.Time = s.pace.chargeStop(lost.Time)
+		s.counts.noteLostStop(observed, &lost)
+	}
+}
+
+// # Waits
+
+func (s *stops) poll() {
+	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
+		return
+	}
+	ptrace.Pin()
+	s.shared.Observer.FinishStopped(0, s.finished)
+	ptrace.Unpin()
+}
+
+// finishUntil returns at the deadline (CLOCK_MONOTONIC, ns) or if no thread is attached. Under a CPU quota the
+// aggregator waits meanwhile.
+func (s *stops) finishUntil(deadline int64) {
+	if s.pace.underQuota() && s.shared.Observer.PendingStops() > 0 {
+		s.shared.QuotaGate.Close()
+	}
+	if s.shared.Observer.Attached() > 0 {
+		ptrace.Pin()
+		s.shared.Observer.Collect(deadline, s.finished)
+		ptrace.Unpin()
+	}
+	if s.pace.underQuota() && s.shared.Observer.PendingStops() == 0 {
+		s.shared.QuotaGate.Open()
+	}
+}
+
+// endTick does not wait on the CPU of a target's thread: only a wake-up by a timer gives an exact sample there.
+func (s *stops) endTick(now, deadline int64) {
+	if s.cpus.MayMove() && !s.shared.Ending {
+		deadline = now
+	}
+	s.finishUntil(deadline)
+	cpu, inTheWay := s.shared.Observer.Preemption().PreemptedOn()
+	s.cpus.EndTick(now, inTheWay, cpu)
+	s.poll()
+}
+
+func (s *stops) await(done <-chan struct{}) {
+	for s.pollAndSleep() {
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+	s.drainUntil(done)
+}
+
+const drainStep = time.Millisecond
+
+func (s *stops) drainUntil(done <-chan struct{}) {
+	timer := time.NewTicker(drainStep)
+	defer timer.Stop()
+	for {
+		if !s.engine.DrainIfDue() {
+			<-done
+			return
+		}
+		select {
+		case <-done:
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+const pollStep = 200e3 // ns
+
+// pollAndSleep returns false if no thread is attached. Precondition: not pinned.
+func (s *stops) pollAndSleep() bool {
+	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
+		return false
+	}
+	s.finishUntil(procmem.Now())
+	procmem.SleepUntil(procmem.Now() + pollStep)
+	return true
+}
+
+const (
+	// In the first half of its period a tick sleeps for stayFor, ns, after as much work.
+	stayFor     = 150e3
+	closeTicks  = 4e6  // ns, least period for that
+	longestStay = 10e6 // ns, half of the watchdog's limit (package ptrace)
+)
+
+func (s *stops) yieldCPU() {
+	now, period := procmem.Now(), s.shared.Tick.Period
+	early := period >= closeTicks && now-s.shared.Tick.At < period/2 && !s.shared.Ending
+	if stays := now - s.awakeSince; stays >= stayFor && early || stays >= longestStay {
+		s.awakeSince = s.pause(now + stayFor)
+	}
+}
+
+// pause finishes stops, and sleeps until a time of CLOCK_MONOTONIC.
+func (s *stops) pause(until int64) (now int64) {
+	s.finishUntil(until)
+	if procmem.Now() < until {
+		ptrace.Pin()
+		s.shared.Observer.Preemption().Nap(until)
+		ptrace.Unpin()
+	}
+	s.engine.DrainIfDue()
+	now = procmem.Now()
+	s.shared.Observer.Preemption().Woken(now) // it may be on another CPU
+	return now
+}
+
+func (s *stops) finishOrCancelAll() {
+	ptrace.Pin()
+	s.shared.Observer.FinishOrCancelAll(s.finished)
+	ptrace.Unpin()
+	s.shared.QuotaGate.Open()
+}
+
+func (s *stops) cancelAll() {
+	s.shared.Observer.CancelAll(s.finished)
+	s.shared.QuotaGate.Open()
+}
+
+// # The CPU on which the tracer sleeps
+
+func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = pace.NewCPUChooser(ctl.NoteMove) }
+
+func (s *stops) canMove() bool { return s.cpus.CanMove() }
+
+func (s *stops) leaveCPU() {
+	if s.shared.Observer.Attached() > 0 {
+		return // a late stop needs the tracer
+	}
+	s.cpus.Leave(procmem.CPU())
+	s.shared.Observer.Preemption().Woken(procmem.Now())
+}
+
+// preferCPUOf prefers a thread's CPU, or avoids it if the thread outranks the tracer.
+func (s *stops) preferCPUOf(observed *observe.Thread) {
+	if cpu, outranks := s.shared.Observer.Preemption().LastCPU(observed); outranks {
+		s.cpus.Avoid(cpu)
+	} else {
+		s.cpus.Prefer(cpu)
+	}
+}
+
+// mayPreemptTarget reports whether the tracer's wake-up may have preempted a preferred thread.
+func (s *stops) mayPreemptTarget() bool {
+	return s.cpus.MayShareTargetCPU() && s.shared.Observer.Preemption().WokenByTimer()
+}
+
+func (s *stops) forgetWake() {
+	if s.cpus.MayMove() {
+		s.shared.Observer.Preemption().ForgetWake()
+	}
+}

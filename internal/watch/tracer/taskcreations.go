@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import "prywalk/internal/host/procmem"
+
+// taskCreations counts the ticks before which a task was created on this machine.
+type taskCreations struct {
+	file  *procmem.PIDCounter // nil: each tick counts
+	count int64
+	tick  int64
+}
+
+func (c *taskCreations) countUntil(tick int64) int64 {
+	if tick != c.tick {
+		c.tick = tick
+		if c.file == nil || c.file.Advanced() {
+			c.count++
+		}
+	}
+	return c.count
+}
+
+func (c *taskCreations) forget() { c.tick = -1 }
+
+// last returns the newest task ID as of a tick, 0 if unknown.
+func (c *taskCreations) last(tick int64) int {
+	c.countUntil(tick)
+	if c.file == nil {
+		return 0
+	}
+	return c.file.Last()
+}
+
+func (c *taskCreations) close() {
+	if c.file != nil {
+		c.file.Close()
+	}
+}

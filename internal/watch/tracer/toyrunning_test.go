@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"testing"
+
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
+)
+
+type toyRunning struct {
+	attached, ended, ran map[int]int // by thread
+	ticks, drained       int
+	complete             bool
+}
+
+func newToyRunning() *toyRunning {
+	return &toyRunning{attached: map[int]int{}, ended: map[int]int{}, ran: map[int]int{}}
+}
+
+func (e *toyRunning) Start(*engine.SharedState, engine.Host, engine.Options) engine.Engine {
+	return e
+}
+func (e *toyRunning) Period() int64   { return 0 }
+func (e *toyRunning) FromStart() bool { return false }
+func (e *toyRunning) Close()          {}
+
+func (e *toyRunning) Track(*target.Process) target.ProcessPart { return toyProcess{e: e} }
+func (e *toyRunning) Coverage() engine.Coverage                { return engine.Coverage{Complete: e.complete} }
+func (e *toyRunning) SetRate(int64, float64)                   {}
+func (e *toyRunning) BeginTick(int64, bool)                    {}
+func (e *toyRunning) DrainAll(int64)                           {}
+func (e *toyRunning) DrainIfDue() (buffers bool)               { e.drained++; return true }
+func (e *toyRunning) EndTick()                                 { e.ticks++ }
+func (e *toyRunning) Stats(s *runstats.Observed)               { s.Engine = "toy" }
+
+type toyProcess struct{ e *toyRunning }
+
+func (toyProcess) Observes() bool { return true }
+func (toyProcess) Ended()         {}
+func (p toyProcess) TrackThread(th *target.Thread) target.ThreadPart {
+	th.Observed.SetKernelSampleStack(1)
+	p.e.attached[th.Observed.TID]++
+	return toyThread{p.e, th.Observed.TID}
+}
+
+type toyThread struct {
+	e   *toyRunning
+	tid int
+}
+
+func (toyThread) BeforeObservation()                  {}
+func (toyThread) ClocksRead(sample.Reading)           {}
+func (th toyThread) FoundRunning()                    { th.e.ran[th.tid]++ }
+func (toyThread) AfterObservation(*observe.RawSample) {}
+func (th toyThread) Ended(bool)                       { th.e.ended[th.tid]++ }
+
+func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "burners", "2")
+	p := opened(t, pid)
+	toy := newToyRunning()
+	var stats runstats.Stats
+	osthread.Run(func() {
+		ctl := ptrace.NewController(ptrace.Options{})
+		defer ctl.Close()
+		c := newTracer(Options{Freq: 99, Engine: toy})
+		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
+		defer c.Observer.Close()
+		c.tracked.trackProcess(p)
+		testtargets.Eventually(t, "both threads are found running", func() bool {
+			now := procmem.Now()
+			c.tick(now, now+5e6)
+			ran := len(toy.ran)
+			if toy.ran[pid] > 0 { // the main thread, if it was found before it slept
+				ran--
+			}
+			return ran == 2 && toy.ticks >= 2
+		})
+		c.observeLast(procmem.Now())
+		c.Stats(&stats)
+	})
+	if stats.Stops != 0 || stats.Engine != "toy" || toy.ticks < 2 {
+		t.Errorf("%d stops, engine %q, %d ticks", stats.Stops, stats.Engine, toy.ticks)
+	}
+	for tid, n := range toy.attached {
+		if n != 1 || toy.ended[tid] != 1 {
+			t.Errorf("thread %d was attached %d times and ended %d times", tid, n, toy.ended[tid])
+		}
+	}
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"regexp"
+	"time"
+
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/pace"
+	"prywalk/internal/watch/target"
+)
+
+// Tracer is the producer of a recording ([target.Producer]). It belongs to its OS thread.
+type Tracer struct {
+	*engine.SharedState
+	opts         *Options
+	control      *Control
+	engine       engine.Engine // in place of stops
+	pace         *pacer
+	counts       *counts
+	gaps         *pace.GapDetector
+	creations    *taskCreations
+	stops        *stops
+	backlog      *backlog
+	opens        *procOpens
+	endedThreads *endedThreads
+	newChildren  *newChildren
+	tracked      *tracked
+	execs        *execs
+	listings     *listings
+	requests     *requests
+	observations *observations
+	newThreads   *newThreads
+	selector     *selector
+	run          run
+}
+
+// FileReserve is the number of descriptors left for all that takes from no budget: searches, files of programs, one or
+// two of each process, and clocks of pending stops ([procmem.ThreadFiles.KeepSchedstatOpen]).
+const FileReserve = 512
+
+// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. launchTicks, in clock ticks
+// after boot, is the launch of the command, or start.
+func New(o Options, c *Control, common *target.Common, start int64, launchTicks uint64) *Tracer {
+	s := &engine.SharedState{
+		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: pace.NewPolicy[*target.Thread](uint64(start)),
+		Out: target.NewOutbox(common.Queue),
+	}
+	creations, _ := procmem.OpenPIDCounter()
+	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: &taskCreations{file: creations}}
+	if o.Engine != nil {
+		t.engine = o.Engine.Start(s, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
+	}
+	t.pace = newPacer(s, &o, start)
+	t.counts = &counts{}
+	t.gaps = &pace.GapDetector{Report: func(from, length int64) {
+		s.Out.Add(target.Event{What: &attribute.NotObservedFor{At: from, Length: length}})
+	}}
+	t.stops = &stops{
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &pace.CPUChooser{}, finished: t.stopFinished,
+	}
+	t.backlog = &backlog{shared: s, stops: t.stops}
+	t.opens = &procOpens{files: s.Files, stops: t.stops}
+	t.endedThreads = &endedThreads{out: &s.Out, opts: &o, stops: t.stops}
+	t.newChildren = &newChildren{
+		shared: s, engine: t.engine, creations: t.creations, stops: t.stops, opens: t.opens,
+	}
+	t.tracked = &tracked{
+		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
+		newChildren: t.newChildren, endedThreads: t.endedThreads, start: start, startTicks: launchTicks,
+		finished: func(th *target.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
+	}
+	t.execs = &execs{
+		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, endedThreads: t.endedThreads,
+	}
+	t.listings = &listings{
+		out: &s.Out, tick: &s.Tick, engine: t.engine, opens: t.opens, endedThreads: t.endedThreads,
+		tracked: t.tracked, execs: t.execs,
+	}
+	t.requests = &requests{open: s.Requests, out: &s.Out, opts: &o, tracked: t.tracked, backlog: t.backlog}
+	t.observations = &observations{
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, gaps: t.gaps, stops: t.stops, backlog: t.backlog,
+		tracked: t.tracked,
+	}
+	t.newThreads = &newThreads{
+		tick: &s.Tick, pace: t.pace, creations: t.creations, counts: t.counts, stops: t.stops, tracked: t.tracked,
+		observations: t.observations, readTail: (*procmem.TaskDir).ListFrom,
+	}
+	t.selector = &selector{shared: s, pace: t.pace, stops: t.stops, tracked: t.tracked, observations: t.observations}
+	t.Garbage.Await = t.stops.await
+	if o.Children && o.Threads == nil {
+		t.newChildren.begin()
+	}
+	return t
+}
+
+func (t *Tracer) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
+	t.stops.countLostStops(observed)
+	observed.Finished(raw, err)
+}
+
+// Options select how to observe.
+type Options struct {
+	Freq            float64        // ticks/s
+	Threads         *regexp.Regexp // nil: all
+	Children        bool
+	OutlivesTargets bool // the run goes on after the last process has ended
+	ReadOnly        bool // no register of a target is written
+	Mode            observe.Mode
+	MaxPause        time.Duration // 0: no limit
+	MaxOverhead     float64       // 0: no limit
+	LimitOwnCPU     bool          // MaxOverhead also limits prywalk, as a share of all CPUs' time
+	Subset          int           // 0: all threads
+	Engine          engine.Source // nil: running threads are stopped
+	KernelStacks    bool
+	CheckpointEvery time.Duration // 0: when asked for
+	WatchEvery      time.Duration // 0: never
+}
+
+// Stats adds the statistics, once, after the tracer has ended or when it hangs.
+func (t *Tracer) Stats(s *runstats.Stats) {
+	t.engine.Stats(&s.Observed)
+	s.Ticks, s.KernelSampled, s.UnassignedSamples = t.Tick.Number, t.EngineSamples, t.Unassigned
+	t.counts.stats(s)
+	t.pace.stats(s)
+	s.ObservationGaps = runstats.ObservationGaps{
+		NotObserved: seconds(t.gaps.Total), LongestGap: seconds(t.gaps.Longest), Gaps: t.gaps.Gaps,
+		Suspended: seconds(t.gaps.Suspended),
+	}
+	t.listings.stats(s)
+	t.backlog.stats(s)
+	t.run.stats(s)
+	s.Calls = t.counts.calls(t.run.brokenCalls, t.run.repeatedCalls)
+	s.FreqAsked, s.MaxOverhead, s.Subset = t.opts.Freq, t.opts.MaxOverhead, t.opts.Subset
+	s.MaxPause = runstats.Nanos(t.opts.MaxPause)
+	length := t.run.length
+	if begun := t.control.FirstTick(); length == 0 && begun != 0 {
+		length = procmem.Now() - begun
+	}
+	s.Seconds = seconds(length)
+	if s.Seconds > 0 {
+		s.Freq = float64(s.Ticks) / s.Seconds
+	}
+}
+
+func (t *Tracer) publish() {
+	p := Progress{Ticks: t.Tick.Number, Sampled: t.EngineSamples, Threads: t.listings.threads()}
+	t.counts.progress(&p)
+	t.pace.progress(&p)
+	t.control.publish(&p)
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

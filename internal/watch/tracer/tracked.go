@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"bytes"
+	"slices"
+
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/pace"
+	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
+)
+
+// tracked holds processes and threads from their discovery to the report of their end.
+type tracked struct {
+	shared       *engine.SharedState
+	opts         *Options
+	engine       engine.Engine
+	counts       *counts
+	stops        *stops
+	opens        *procOpens
+	gaps         *pace.GapDetector
+	newChildren  *newChildren
+	endedThreads *endedThreads
+	finished     func(*target.Thread, *observe.RawSample, error) // [observations.stopFinished]
+
+	procs         []*target.Process
+	start         int64  // CLOCK_MONOTONIC ns
+	startTicks    uint64 // launch of the command or start, in clock ticks after boot
+	cpuOfEnded    int64  // ns
+	lastProcessID sample.ProcessID
+	lastThreadID  sample.ThreadID
+}
+
+// processes includes those that have ended in this tick.
+func (t *tracked) processes() []*target.Process { return t.procs }
+
+func (t *tracked) dueThreads() (n int) {
+	for _, p := range t.procs {
+		n += len(p.Backoff.Due)
+	}
+	return n
+}
+
+// # Processes
+
+// trackProcess reports only the end of a process that has ended: the aggregator then releases it.
+func (t *tracked) trackProcess(p *target.Process) {
+	t.lastProcessID++
+	p.ID = t.lastProcessID
+	p.Clock.Now, _ = procmem.ProcessCPU(p.Target.PID)
+	if !p.HasThreads() {
+		p.Gone = true
+		p.CloseTaskDir()
+		t.shared.Out.Add(p.HasEnded(procmem.Now()))
+		return
+	}
+	p.BeginProgram()
+	p.UpdateOtherMemory()
+	p.TaskDir.ChargeTo(t.shared.Files)
+	fromStart := p.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
+	p.Threads = target.NewThreadList(fromStart)
+	if fromStart {
+		t.endedThreads.beginFromZero(p)
+		p.FromStart = true
+		p.Since = max(startOf(p.Target.StartTime), t.start)
+	} else {
+		p.Clock.First = p.Clock.Now
+		p.Since = procmem.Now()
+	}
+	p.Backoff = pace.NewProcessState[*target.Thread](p.Clock.Now)
+	t.procs = append(t.procs, p)
+	t.shared.Out.Add(p.Started())
+	p.Engine = t.engine.Track(p)
+	t.newChildren.noteProcessTracked(p)
+}
+
+// startOf converts clock ticks since boot to CLOCK_MONOTONIC ns.
+func startOf(ticks uint64) int64 {
+	return int64(ticks)*procmem.ClockTick + procmem.Now() - procmem.SinceBoot()
+}
+
+func (t *tracked) endProcess(p *target.Process) {
+	if p.Gone {
+		return
+	}
+	p.Gone = true
+	t.endedThreads.readAtEnd(p, t.shared.Tick.At)
+	p.End.Charged, p.End.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
+	t.cpuOfEnded += p.End.Charged
+	if p.Engine != nil {
+		p.Engine.Ended()
+	}
+	t.newChildren.noteProcessEnded(p)
+	p.CloseTaskDir()
+	t.shared.Out.Add(p.HasEnded(t.shared.Tick.At))
+}
+
+func (t *tracked) dropEnded() {
+	t.procs = slices.DeleteFunc(t.procs, func(p *target.Process) bool { return p.Gone })
+}
+
+func (t *tracked) allEnded() bool {
+	return !slices.ContainsFunc(t.procs, func(p *target.Process) bool { return !p.Gone })
+}
+
+func (t *tracked) readClocks(now int64) {
+	for _, p := range t.procs {
+		p.ReadClockAt(now, p.HasThreads())
+	}
+}
+
+// cpuTime returns the CPU time of all processes while tracked, ns.
+func (t *tracked) cpuTime(now int64) int64 {
+	ran := t.cpuOfEnded
+	for _, p := range t.procs {
+		if p.ClockDue(now) {
+			p.ReadClockAt(now, p.HasThreads())
+		}
+		ran += p.Clock.CPUTime()
+	}
+	return ran
+}
+
+// # Threads
+
+// discover returns nil if the thread has ended, is not selected, or could not be read, a failed observation.
+func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread {
+	t.stops.poll()
+	if p.Threads.Rejects(tid, now) {
+		return nil
+	}
+	observed := t.opens.takeOrMake(p, tid)
+	ptrace.Pin() // see [procOpens.takeOrMake]
+	name, noUser, err := readIdentity(observed.Files())
+	ptrace.Unpin()
+	if err != nil {
+		observed.Close()
+		if why := observe.Reason(err); why != refusal.Exited {
+			t.counts.noteBegin()
+			t.counts.noteFailure(why)
+		}
+		return nil
+	}
+	if t.opts.Threads != nil && !t.opts.Threads.Match(name.Bytes()) {
+		observed.Close()
+		p.Threads.Reject(tid, now)
+		return nil
+	}
+	observed.NoUserSpace = noUser
+	return t.track(p, observed, &name, now)
+}
+
+// readIdentity reads the name. noUser: the thread never runs in user space. The kernel escapes a backslash in stat
+// (fs/proc/array.c, proc_task_name), not in comm.
+func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
+	var st procmem.Stat
+	if err := files.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
+		return st.Comm, st.UserWorker(), err
+	}
+	err = files.Comm(&name)
+	return name, st.UserWorker(), err
+}
+
+func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procmem.Comm, now int64) *target.Thread {
+	ptrace.Pin() // see [stops]
+	defer ptrace.Unpin()
+	fromZero := p.Threads.FromZero(observed.TID)
+	t.setUpThread(p, observed)
+	t.lastThreadID++
+	th := &target.Thread{
+		ID: t.lastThreadID, Proc: p, TID: observed.TID, Name: name.String(),
+		FirstListedAt: now, Observed: observed, FromZero: fromZero,
+	}
+	if fromZero {
+		th.CreatedAt = now
+	}
+	observed.Finished = func(raw *observe.RawSample, err error) { t.finished(th, raw, err) }
+	th.Backoff = pace.ThreadState[*target.Thread]{Of: th, Observed: observed}
+	p.Threads.Add(th)
+	p.Backoff.Add(&th.Backoff)
+	if p.Engine != nil {
+		th.Engine = p.Engine.TrackThread(th)
+	}
+	if !fromZero && t.opts.Threads != nil {
+		t.endedThreads.readThreadAtStart(th, now)
+	}
+	return th
+}
+
+func (t *tracked) setUpThread(p *target.Process, observed *observe.Thread) {
+	observed.SetRate(t.opts.Freq)
+	if observed.TID == p.Target.PID {
+		observed.SetFirstCopy(p.FirstCopy())
+		observed.SetFirstStackEnd(p.FirstStackEnd())
+	}
+	observed.OtherMemory = p.OtherMemory
+	observed.Memory = p.Target.Memory()
+	observed.Plans = &p.Plans
+}
+
+// endThread does nothing while a stop is pending.
+func (t *tracked) endThread(th *target.Thread) {
+	if th.Backoff.Gone || th.Observed.Pending() {
+		return
+	}
+	if th.FromZero {
+		t.endedThreads.noteEnd(th.Proc)
+	}
+	end := &th.End
+	t.dropThread(th, end.Alive)
+	end.GapThreshold = t.gaps.Threshold()
+	observedAtEnd := th.ObservedTick == t.shared.Tick.Number
+	if !end.Alive || observedAtEnd {
+		end.AtEnd = sample.Reading{}
+	}
+	t.shared.Out.Add(th.HasEnded(th.Observed.TakeNotStopped()))
+}
+
+// dropThread drops a thread. alive: its clocks go on.
+func (t *tracked) dropThread(th *target.Thread, alive bool) {
+	runs, cpu := th.Observed.Ran()
+	t.counts.noteEnd(t.shared.Backoff.Forget(&th.Backoff), runs, cpu)
+	if th.Engine != nil {
+		th.Engine.Ended(alive)
+	}
+	th.Observed.Close()
+	th.Proc.Threads.Remove(th)
+}
+
+func (t *tracked) reportUnchanged(th *target.Thread) {
+	if th.Backoff.Unchanged.Ticks > 0 {
+		t.shared.Out.Add(target.Event{Thread: th, UnchangedBefore: th.Backoff.TakeUnchanged()})
+	}
+}
+
+func (t *tracked) reportAllUnchanged() {
+	for _, p := range t.procs {
+		for _, th := range p.Threads.All() {
+			if !th.Backoff.Gone {
+				t.reportUnchanged(th)
+			}
+		}
+	}
+}
