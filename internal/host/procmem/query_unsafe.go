@@ -27,7 +27,7 @@ const (
 	mapShared    = 8
 )
 
-//go:nosplit
+// query is not nosplit: on arm64 its callers have no room left (cmd/link: nosplit stack over 792 byte limit).
 func (m *Memory) query(by *threadReads, addr uint64, out *Span) bool {
 	fd := m.maps.fd()
 	if fd < 0 || m.noQueries.Load() {
