@@ -5,7 +5,6 @@ package sampler
 import (
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -40,11 +39,9 @@ func (c *copies) at(part float64) int {
 	return c.sizes[int(part*float64(len(c.sizes)-1))]
 }
 
-// Without pieces 8 of 100 walks are incomplete.
-func TestLargeFramesAreCopiedInPieces(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("there all is copied in one piece")
-	}
+// A copy is as long as the last walks needed, so some are too short where each depth is another: 1.5 % (n = 4,000), and
+// a bound of 4 % errs less than once in 10⁹. With sizes that fell by an eighth, it was 11 %.
+func TestLargeFramesOfChangingDepthAreCopied(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "largeframes")
 	if out, err := exec.Command("cc", "-O1", "-o", exe, "testdata/largeframes.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -54,7 +51,7 @@ func TestLargeFramesAreCopiedInPieces(t *testing.T) {
 	var c copies
 	enough := func(s *Sampler) bool { return s.Progress().Stops >= 4000 }
 	run(t, Options{Freq: 997, Walked: c.watch}, enough, nil, cmd.Process.Pid)
-	if part := float64(c.cut) / float64(len(c.sizes)); part > 0.02 || c.at(0.5) > 64<<10 || c.at(0.95) > 64<<10 {
+	if part := float64(c.cut) / float64(len(c.sizes)); part > 0.04 {
 		t.Errorf("%d of %d walks lacked something; copies of %d bytes, p95 %d, p99 %d, at most %d",
 			c.cut, len(c.sizes), c.at(0.5), c.at(0.95), c.at(0.99), c.at(1))
 	}

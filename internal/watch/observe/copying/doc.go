@@ -20,9 +20,9 @@
 //
 //	depth    copied   walk      next copy
 //	200 KiB   64 KiB  cut       256 KiB
-//	200 KiB  256 KiB  complete  249 KiB: 1/8 of what was too much less
-//	100 KiB  249 KiB  complete  230 KiB
-//	300 KiB  230 KiB  cut       923 KiB
+//	200 KiB  256 KiB  complete  255 KiB: 1/64 of what was too much less
+//	100 KiB  255 KiB  complete  252 KiB
+//	300 KiB  252 KiB  cut       1011 KiB
 //
 // # Other stacks
 //

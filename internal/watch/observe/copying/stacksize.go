@@ -22,11 +22,8 @@ func (s *StackSize) ToReserve(otherBytes int) int {
 
 type sizeLearner struct{ *StackSize }
 
-// Parts of the difference by which sizes fall; slowly if the thread was at times on a stack that needs less.
-const (
-	fall         = 8
-	fallChanging = 64
-)
+// fall is the part of the difference by which sizes fall: slowly, as depths vary from sample to sample.
+const fall = 64
 
 // update returns again = true if the copy was too short, and the next one is longer.
 func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
@@ -39,11 +36,7 @@ func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy)
 		if cut {
 			used = max(used, learner.sizeToRoot(c))
 		}
-		part := fall
-		if w.LeftFirstStack() {
-			part = fallChanging
-		}
-		again = learner.setSize(int(used)+16, max(c.Room, MinWhole), part, cut)
+		again = learner.setSize(int(used)+16, max(c.Room, MinWhole), cut)
 	}
 	if end == EndCut && c.isFullSample() {
 		learner.Used = c.FullSampleBytes + 1
@@ -60,19 +53,18 @@ func (learner *sizeLearner) sizeToRoot(c *WalkedCopy) uint64 {
 	return 0
 }
 
-// setSize returns again = true if the next copy is longer. cut: the copy was too short; sizes fall by 1/part of the
-// difference.
-func (learner *sizeLearner) setSize(used, fullCopy, part int, cut bool) (again bool) {
+// setSize returns again = true if the next copy is longer. cut: the copy was too short.
+func (learner *sizeLearner) setSize(used, fullCopy int, cut bool) (again bool) {
 	old, want := learner.Bytes, used+Margin
 	switch {
 	case cut:
 		// each copy of a batch of walks must lead to the same size
 		want = max(old, 4*fullCopy, want)
 	case want < old:
-		want = old - (old-want)/part // depths vary
+		want = old - (old-want)/fall
 	}
 	learner.Bytes = min(max(want, MinWhole), MaxUsual)
-	learner.Used = max(used, learner.Used-(learner.Used-used)/part)
+	learner.Used = max(used, learner.Used-(learner.Used-used)/fall)
 	return cut && old < MaxUsual
 }
 

@@ -11,12 +11,12 @@ import (
 func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 	k := NewLearner()
 	for range 4 {
-		k.size.setSize(MinWhole, MinWhole, fall, true)
+		k.size.setSize(MinWhole, MinWhole, true)
 	}
 	if got := k.Bytes; got != 4*MinWhole {
 		t.Errorf("%d bytes after four copies of %d that were too short", got, MinWhole)
 	}
-	k.size.setSize(4*MinWhole, 4*MinWhole, fall, true)
+	k.size.setSize(4*MinWhole, 4*MinWhole, true)
 	if got := k.Bytes; got != 16*MinWhole {
 		t.Errorf("%d bytes after one of four times as many", got)
 	}
@@ -58,13 +58,13 @@ func TestTheNextCopyIsAsTheExampleSays(t *testing.T) {
 	const kib = 1 << 10
 	k := NewLearner()
 	for i, c := range []struct{ depth, copied, next int }{
-		{200, 64, 256}, {200, 256, 249}, {100, 249, 230}, {300, 230, 923},
+		{200, 64, 256}, {200, 256, 255}, {100, 255, 252}, {300, 252, 1011},
 	} {
 		n, complete := k.Bytes, c.copied > c.depth
 		if n/kib != c.copied {
 			t.Fatalf("%d: %d KiB copied, want %d", i, n/kib, c.copied)
 		}
-		again := k.size.setSize(c.depth*kib, n, fall, !complete)
+		again := k.size.setSize(c.depth*kib, n, !complete)
 		if again == complete || k.Bytes/kib != c.next {
 			t.Errorf("%d: read again %t, next %d bytes, want %d KiB", i, again, k.Bytes, c.next)
 		}
