@@ -185,10 +185,14 @@ func (p *Process) Observe(t *testing.T, n int, got func(tid int, s *observe.RawS
 	}
 }
 
+// stackBytes are copied from the first stop on: sizes are not learned here.
+const stackBytes = 256 << 10
+
 func (p *Process) thread(tid int) *observe.Thread {
 	th := p.threads[tid]
 	if th == nil {
 		th = observe.NewThread(p.PID, tid, nil)
+		th.Feedback().SetCopySize(stackBytes)
 		th.Memory, th.Plans = p.Code.Memory(), &p.plans
 		p.threads[tid] = th
 		if p.Thread != nil {

@@ -157,6 +157,9 @@ func find(t *testing.T, pid int) (*python, error) {
 	return py, nil
 }
 
+// stackBytes are copied from the first stop on: sizes are not learned here.
+const stackBytes = 256 << 10
+
 func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSample, stack []frame, natives []uint64,
 	h managed.Health)) {
 	t.Helper()
@@ -174,6 +177,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSa
 			th := py.threads[tid]
 			if th == nil {
 				th = observe.NewThread(py.pid, tid, nil)
+				th.Feedback().SetCopySize(stackBytes)
 				th.Memory, th.Plans = py.p.Memory(), &py.plans
 				py.threads[tid] = th
 				py.plan(th, 0)
