@@ -352,8 +352,9 @@ func TestTheNetworkIsUsedByTheAgentOnly(t *testing.T) {
 		err := filepath.WalkDir(filepath.Join("..", dir), func(path string, e os.DirEntry, err error) error {
 			testing := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testtargets")
 			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || testing ||
-				strings.Contains(path, filepath.Join("internal", "agent")) ||
-				strings.Contains(path, filepath.Join("internal", "httpserver")) || strings.Contains(path, "testdata") {
+				strings.Contains(path, filepath.Join("internal", "command", "agent")) ||
+				strings.Contains(path, filepath.Join("internal", "host", "httpserver")) ||
+				strings.Contains(path, "testdata") {
 				return err
 			}
 			text, err := os.ReadFile(path)
