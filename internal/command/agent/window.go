@@ -160,14 +160,6 @@ func (b *windowBuilder) handOver(w *window) {
 
 func (b *windowBuilder) encoded() { b.unencoded.Add(-1) }
 
-func (w *window) stacks(yield func(sample.StackID) bool) {
-	for r := range w.rows {
-		if !yield(r.stack) {
-			return
-		}
-	}
-}
-
 func (b *windowBuilder) heldStacks() iter.Seq[sample.StackID] {
 	b.mu.Lock()
 	defer b.mu.Unlock()

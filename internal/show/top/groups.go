@@ -67,7 +67,7 @@ func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool) (rows []Group
 		rows = append(rows, r)
 	}
 	slices.SortFunc(rows, func(a, b GroupRow) int {
-		byName := 0
+		var byName int
 		if waits {
 			byName = cmp.Compare(snap.waits[a.id].name, snap.waits[b.id].name)
 		} else {
