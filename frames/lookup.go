@@ -2,8 +2,6 @@
 
 package frames
 
-import "slices"
-
 type resolvedRule struct {
 	Rule         // FlagNoRule if no source has one
 	row  *Row    // nil if the Rule suffices
@@ -121,27 +119,12 @@ func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
 		if !ok || q.NoCFI && r.Method == MethodCFI || q.SPOnly && r.Flags&FlagNoRule == 0 && !s.isSPRelative(r, row) {
 			continue
 		}
-		return resolvedRule{Rule: r, row: s.shared(row), mod: m}, true
+		if row != nil && row.packWithLoss(s.Arch, &r) {
+			row = nil
+		}
+		return resolvedRule{Rule: r, row: row, mod: m}, true
 	}
 	return none, false
-}
-
-const maxRows = 1 << 10
-
-// shared returns one row for equal ones without expressions, nil for nil: a row has 1 KiB, and JIT code has few.
-func (s *Space) shared(row *Row) *Row {
-	hasExpr := func(p RegRule) bool { return p.Expr != nil }
-	if row == nil || row.CFAExpr != nil || hasExpr(row.RA) || slices.ContainsFunc(row.Regs[:], hasExpr) {
-		return row
-	}
-	if known := s.rows[*row]; known != nil {
-		return known
-	}
-	if s.rows == nil || len(s.rows) >= maxRows {
-		s.rows = map[Row]*Row{}
-	}
-	s.rows[*row] = row
-	return row
 }
 
 // isSPRelative reports whether stack pointer and program counter suffice for a rule.

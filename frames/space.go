@@ -13,7 +13,6 @@ type Space struct {
 	Arch    Arch
 	modules []*Module
 	cache   cache
-	rows    map[Row]*Row // to share them
 	left    []LeftStack
 }
 
