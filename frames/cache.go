@@ -20,7 +20,7 @@ type entry struct {
 	answer
 }
 
-// answer is a word, or a rule.
+// answer is a word, or a rule that does not fit into one.
 type answer struct {
 	word uint64
 	rule *resolvedRule

@@ -3,9 +3,10 @@
 package frames
 
 type resolvedRule struct {
-	Rule         // FlagNoRule if no source has one
-	row  *Row    // nil if the Rule suffices
-	mod  *Module // nil if unknown
+	Rule            // FlagNoRule if no source has one
+	plain plainRule // the same, 0 if it does not fit
+	row   *Row      // nil if the Rule suffices
+	mod   *Module   // nil if unknown
 	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or at the start of a
 	// prepared stack.
 	pcIsCurrent bool
@@ -17,15 +18,28 @@ func (r *resolvedRule) startsStack() bool { return r.pcIsCurrent && r.Flags&Flag
 
 func (r *resolvedRule) isGenerated() bool { return r.mod != nil && r.mod.Generated }
 
-// lookup returns the rule for q, a run-time address. It is not to be modified.
-func (s *Space) lookup(q Query) *resolvedRule {
+// lookup returns the rule for q, a run-time address; of a plain one perhaps only plain and mod.
+func (s *Space) lookup(q Query) resolvedRule {
 	k := q.kind()
-	if a, ok := s.cache.get(k, q.PC); ok {
-		return a.rule
+	switch a, ok := s.cache.get(k, q.PC); {
+	case ok && a.rule == nil:
+		p := plainRule(a.word)
+		return resolvedRule{plain: p, mod: s.modules[p.module()]}
+	case ok:
+		return *a.rule
 	}
-	r := s.find(q, s.ModuleAt(q.LookupPC(s.Arch)))
-	s.cache.put(k, q.PC, answer{rule: &r})
-	return &r
+	at := s.placeOf(q.LookupPC(s.Arch))
+	r := s.find(q, s.moduleIn(at))
+	if k <= kindAfterCall {
+		r.plain = r.pack(s.Arch, at)
+	}
+	a := answer{word: uint64(r.plain)}
+	if r.plain == 0 {
+		kept := r // r itself is not allocated
+		a.rule = &kept
+	}
+	s.cache.put(k, q.PC, a)
+	return r
 }
 
 const (

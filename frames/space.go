@@ -12,6 +12,7 @@ import (
 type Space struct {
 	Arch    Arch
 	modules []*Module
+	bounds  []bounds // apart, for few cache lines
 	cache   cache
 	left    []LeftStack
 }
@@ -24,8 +25,14 @@ func NewSpace(arch Arch) *Space { return &Space{Arch: arch} }
 func (s *Space) SetModules(mods []*Module) {
 	s.modules = slices.Clone(mods)
 	slices.SortStableFunc(s.modules, func(a, b *Module) int { return cmp.Compare(a.Start, b.Start) })
+	s.bounds = s.bounds[:0]
+	for _, m := range s.modules {
+		s.bounds = append(s.bounds, bounds{m.Start, m.End})
+	}
 	s.Forget()
 }
+
+type bounds struct{ start, end Addr }
 
 // Modules returns the modules by address, not to be modified.
 func (s *Space) Modules() []*Module { return s.modules }
@@ -34,10 +41,20 @@ func (s *Space) Modules() []*Module { return s.modules }
 func (s *Space) Forget() { s.cache.clear() }
 
 // ModuleAt returns the module that has pc, or nil.
-func (s *Space) ModuleAt(pc Addr) *Module {
-	i := sort.Search(len(s.modules), func(i int) bool { return s.modules[i].Start > pc }) - 1
-	if i < 0 || pc >= s.modules[i].End {
+func (s *Space) ModuleAt(pc Addr) *Module { return s.moduleIn(s.placeOf(pc)) }
+
+// placeOf returns the place in modules of the module that has pc, or a negative number.
+func (s *Space) placeOf(pc Addr) int {
+	i := sort.Search(len(s.bounds), func(i int) bool { return s.bounds[i].start > pc }) - 1
+	if i >= 0 && pc >= s.bounds[i].end {
+		return -1
+	}
+	return i
+}
+
+func (s *Space) moduleIn(place int) *Module {
+	if place < 0 {
 		return nil
 	}
-	return s.modules[i]
+	return s.modules[place]
 }

@@ -16,7 +16,10 @@ var (
 
 // step moves to the caller by the first way of the package comment's table that is open.
 func (w *Walker) step() StopReason {
-	own := w.rule
+	if w.rule.plain != 0 {
+		w.rule = w.rule.plain.unpack(w.space)
+	}
+	own := &w.rule
 	switch {
 	case own.returns && w.returnsToCaller():
 		return w.stepByRule(&byReturn)
@@ -34,7 +37,7 @@ func (w *Walker) step() StopReason {
 	case bySP.Flags&FlagRoot != 0:
 		return StopRoot
 	case bySP.Flags&FlagNoRule == 0:
-		return w.stepByRule(bySP)
+		return w.stepByRule(&bySP)
 	}
 	if stop := w.searchRegister(own); stop != StopNone {
 		return stop
@@ -64,20 +67,20 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	to := w.callersRule(r)
 	switch {
 	case r.Flags&FlagExactPC != 0: // not checked
-	case !w.trustsReturnAddress(r, to):
+	case !w.trustsReturnAddress(r, &to):
 		return w.stepWithoutRule()
 	case !w.knowsNextSP() && !w.space.followsCall(w.next.PC): // nothing else proves it
 		return StopNoRule
 	case w.next.PC != 0 && to.mod == nil: // it is wrong, or its code is gone or newer than the modules
 		if r.Method == MethodCFI && w.knowsSP() { // GCC's is wrong behind an inline retpoline
 			byCode := w.space.lookup(Query{PC: w.regs.PC, AfterCall: w.isAfterCall(), SPOnly: true, NoCFI: true})
-			if byCode.Flags&(FlagRoot|FlagNoRule) == 0 && w.stepByRule(byCode) == StopNone {
+			if byCode.Flags&(FlagRoot|FlagNoRule) == 0 && w.stepByRule(&byCode) == StopNone {
 				return StopNone
 			}
 		}
 		return StopNoRule
 	}
-	return w.moveTo(r, to)
+	return w.moveTo(r, &to)
 }
 
 func (w *Walker) stepWithoutRule() StopReason {
@@ -117,7 +120,7 @@ func (w *Walker) noRuleReason() StopReason {
 	return StopNoRule
 }
 
-func (w *Walker) callersRule(r *resolvedRule) *resolvedRule {
+func (w *Walker) callersRule(r *resolvedRule) resolvedRule {
 	return w.space.lookup(Query{PC: w.next.PC, AfterCall: r.Flags&FlagExactPC == 0})
 }
 
@@ -137,7 +140,8 @@ func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 }
 
 func (w *Walker) moveByRule(r *resolvedRule) StopReason {
-	return w.moveTo(r, w.callersRule(r))
+	to := w.callersRule(r)
+	return w.moveTo(r, &to)
 }
 
 // moveTo makes the registers given by r the current frame, if they are further out. to is the rule there.

@@ -64,6 +64,7 @@ func (w *Walker) Next() bool {
 		w.stopReason = StopRoot
 	case w.depth > w.limit:
 		w.stopReason = StopDepth
+	case w.stepPlain():
 	default:
 		w.stopReason = w.step()
 	}
@@ -99,5 +100,5 @@ func (w *Walker) FoundRegs() int { return w.registersFound }
 func (w *Walker) StopReason() StopReason { return w.stopReason }
 
 func (w *Walker) enter(r *resolvedRule, m Method, interrupted bool) {
-	w.rule, w.method, w.interrupted = r, m, interrupted
+	w.rule, w.method, w.interrupted = *r, m, interrupted
 }
