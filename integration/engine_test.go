@@ -94,10 +94,11 @@ func TestStackWithAnUntouchedBufferIsSampledWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(file)
-	testtargets.Ready(t, c)
-	// The number of stops is bounded, that of kernel samples is not: a longer recording has relatively fewer stops.
+	// The number of stops is bounded, that of kernel samples is not: a longer recording has relatively fewer stops. The
+	// pages that a stop has read are there from then on, so each recording is of another process.
 	for samples := int64(200); ; samples *= 4 {
+		c := exec.Command(file)
+		testtargets.Ready(t, c)
 		r := recordUntilAs(t, nil, "enough samples", func(p *profile.Profile) bool { return computing(p) >= samples },
 			"--engine", "perf", "-F", "499", "-p", strconv.Itoa(c.Process.Pid))
 		t.Logf("%d kernel samples, %d stops, incomplete %v", r.stats.KernelSampled, r.stats.Stopped, r.stats.Incomplete)
