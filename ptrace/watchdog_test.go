@@ -25,8 +25,8 @@ func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 			}
 			begun := procmem.Now()
 			runFor(10e6, nil)
-			took := procmem.Now() - begun
 			c.SleepUntil(procmem.Now() + 1e6)
+			took := procmem.Now() - begun // it may also stand still before the sleep
 			switch n := c.Stats().Lowered; {
 			case took >= maxRunWithoutSleep:
 				lowered = n

@@ -34,7 +34,7 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 		}
 	}
 	roots, through := map[string]int64{}, map[string]int64{}
-	var total, incomplete int64
+	var total, incomplete, unproven int64
 	for _, s := range prof.Sample {
 		names, n := withoutTimeEntries(stackOf(s)), s.Value[0]
 		if len(names) == 0 {
@@ -43,6 +43,9 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 		total += n
 		if strings.HasPrefix(names[len(names)-1], "[incomplete") {
 			incomplete += n
+			if names[len(names)-1] == "[incomplete: unproven]" {
+				unproven += n
+			}
 			t.Logf("%d incomplete: %s", n, strings.Join(names, " < "))
 			names = names[:len(names)-1]
 		} else {
@@ -62,9 +65,11 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 	if through["main.burn"] == 0 || through["main.deep"] == 0 || through["runtime.systemstack"] == 0 {
 		t.Error("no stack of burn, deep or systemstack")
 	}
-	// The rest are signals on the scheduler's stack, and the first passive reads at a place.
-	if incomplete*100 > total*15 {
-		t.Errorf("%d of %d stacks are incomplete, want at most 15 %%", incomplete, total)
+	// Unproven are passive reads at a place until a stop there has succeeded, which takes time on a busy host. The rest
+	// are signals on the scheduler's stack.
+	if (incomplete-unproven)*100 > total*15 || unproven*2 > total {
+		t.Errorf("%d of %d stacks are incomplete, %d of them unproven; want at most 15 %% others, and half unproven",
+			incomplete, total, unproven)
 	}
 }
 
