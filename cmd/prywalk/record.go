@@ -264,8 +264,7 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 		return exit.Usage("give either -n or a command, not both")
 	case f.hasRule() && launches:
 		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --container, --pod, --user, " +
-			"--match) or a command, " +
-			"not both")
+			"--match) or a command, not both")
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.hasRule():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launches && console.IsStdout(f.Output):

@@ -23,7 +23,7 @@ func (h heap) word(addr uint64) uint64 {
 	return v
 }
 
-// A string (include/ruby/internal/walk/core/rstring.h) is flags, class, and, before 3.2
+// A string (include/ruby/internal/core/rstring.h) is flags, class, and, before 3.2
 //
 //	long:  16 length  24 address of its bytes
 //	short: 16 bytes; the length is in five bits of the flags, from bit 14 on
