@@ -63,7 +63,7 @@ func newDump() *cobra.Command {
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
 Reads every thread once and prints the stacks, innermost frame first. A running thread
-is stopped ("stopped to read"), mostly for 18 to 131 µs; a stop that is expected to take
+is stopped ("stopped to read"), mostly for 18 to 172 µs; a stop that is expected to take
 longer than --max-pause is left out, and a deep stack cut for it. A sleeping one is read
 without a stop ("passive read"), and stopped only where its stack needs that and its
 system call is not disturbed. A process that is stopped stays stopped.

@@ -192,7 +192,7 @@ func newRoot() *cobra.Command {
 
 prywalk reads the call stacks of every thread of a process, running or waiting,
 from outside: nothing is loaded into it, it needs no restart, no option and no frame
-pointers. A running thread is sampled by the kernel, or stopped, mostly for 18 to 131 µs.
+pointers. A running thread is sampled by the kernel, or stopped, mostly for 18 to 172 µs.
 A sleeping one is read without a stop, and stopped only where its stack needs that and
 its system call is not disturbed. Targets lose at most 2% of their CPU time, and no stop
 is begun that is expected to take over 1 ms (--max-overhead, --max-pause).

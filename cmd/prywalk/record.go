@@ -53,7 +53,7 @@ writes a recording that prywalk report and go tool pprof open.
 
 Running threads are sampled by the kernel (perf events) where the user may use them and
 they show complete stacks. Otherwise each is stopped for each sample (ptrace), mostly for
-18 to 131 µs; on a busy host some stops take milliseconds. Sleeping threads are read
+18 to 172 µs; on a busy host some stops take milliseconds. Sleeping threads are read
 without a stop. If that lacks a register, the thread is stopped once per sleep, unless
 that would disturb its system call.
 
