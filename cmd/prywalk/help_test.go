@@ -106,7 +106,7 @@ func TestTextsOfCommandsFitOnATerminal(t *testing.T) {
 func TestHelpShowsThePagesOfTopics(t *testing.T) {
 	for topic, want := range map[string]string{
 		"rights": "ptrace_scope", "names": "no-rule", "limits": "uninterruptible", "formats": "runqueue/nanoseconds",
-		"waiting": "deadlock unknown", "noticed": "--max-overhead 1%", "errors": "unexplained",
+		"waiting": "deadlock unknown", "noticed": "--max-overhead 1%", "errors": "without a sample",
 	} {
 		var out bytes.Buffer
 		root := newRoot()

@@ -11,7 +11,7 @@ import (
 )
 
 func cpuCompleteness(s *Stats) (c incomplete.Completeness) {
-	complete, unobserved := s.ProfiledCPU-s.UnobservedCPU, s.UnobservedCPU
+	complete, unobserved := s.ProfiledCPU-s.UnobservedCPU-s.KernelCPU, s.UnobservedCPU+s.KernelCPU
 	for reason, v := range s.IncompleteCPU {
 		between := s.IncompleteUnobservedCPU[reason]
 		c.Add(v-between, true, reason, incomplete.AnyCode)

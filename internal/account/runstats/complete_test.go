@@ -42,6 +42,11 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 	if !strings.Contains(line, "no CPU time was sampled") || strings.Contains(line, "100%") {
 		t.Errorf("%q", line)
 	}
+	s.UnobservedCPU, s.KernelCPU = 0, 4
+	line = ClosingLine(s, "p.pb.gz")
+	if !strings.Contains(line, "100% of sampled CPU time with complete stacks, 40.0% of CPU time without a sample") {
+		t.Errorf("[kernel] has no stack: %q", line)
+	}
 }
 
 // Nine of ten seconds have no sample, of the rest a half is cut.
@@ -49,7 +54,7 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 	s := &Stats{}
 	s.Samples, s.Complete, s.ProfiledCPU, s.UnobservedCPU = 40, 40, 10, 9
 	s.IncompleteCPU = map[string]float64{"depth": 0.5}
-	const share = "50.0% of sampled CPU time with complete stacks, 90.0% of CPU time unexplained"
+	const share = "50.0% of sampled CPU time with complete stacks, 90.0% of CPU time without a sample"
 	s.FreqAsked = 99
 	for _, c := range []struct {
 		failed      map[string]int64
@@ -114,7 +119,7 @@ func TestIncompleteStacksBetweenSamplesDoNotCountAsSampled(t *testing.T) {
 	s.ProfiledCPU, s.UnobservedCPU = 100, 60
 	s.IncompleteCPU = map[string]float64{"no-rule": 50}
 	s.IncompleteUnobservedCPU = map[string]float64{"no-rule": 30}
-	const want = "50.0% of sampled CPU time with complete stacks, 60.0% of CPU time unexplained"
+	const want = "50.0% of sampled CPU time with complete stacks, 60.0% of CPU time without a sample"
 	if got := completeCPU(s); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

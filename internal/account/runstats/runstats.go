@@ -303,6 +303,8 @@ type CPU struct {
 	UnobservedCPU float64 `json:"cpu_unobserved_s"`
 	// ExitedUnseenCPU is the part of UnobservedCPU under [exited unseen], in seconds.
 	ExitedUnseenCPU float64 `json:"-"`
+	// KernelCPU is the CPU time under [kernel], in seconds: known by the clocks, without a stack.
+	KernelCPU float64 `json:"-"`
 	// EstimatedCPU is the CPU time of ended threads and processes, in seconds, that was divided among the stacks of
 	// threads that had just started.
 	EstimatedCPU float64 `json:"cpu_estimated_s"`

@@ -69,7 +69,7 @@ func (c *Completeness) completeText(prefix string, percent func(float64) string)
 	sampled := c.sampled / c.all
 	if prefix != "" {
 		of = " of " + prefix + "time"
-		rest = ", " + percent(1-sampled) + of + " unexplained"
+		rest = ", " + percent(1-sampled) + of + " without a sample"
 	}
 	switch {
 	case sampled < minSampled:

@@ -16,7 +16,7 @@ func TestCompletenessIsOfSampledTime(t *testing.T) {
 		{0, "75.0% with complete stacks", "75.0% of CPU time with complete stacks",
 			"25.0% of cpu in [incomplete: depth]: ", "a"},
 		{6, "75.0% of sampled time with complete stacks",
-			"75.0% of sampled CPU time with complete stacks, 60.0% of CPU time unexplained",
+			"75.0% of sampled CPU time with complete stacks, 60.0% of CPU time without a sample",
 			"10.0% of cpu in [incomplete: depth]: ", "a"},
 		{9999, "no time was sampled", "no CPU time was sampled", "", ""},
 	} {

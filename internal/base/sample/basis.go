@@ -7,13 +7,13 @@ type Basis uint8
 
 // Values of [Basis].
 const (
-	// Exact samples may: the thread was asleep, or the interrupt was served on its own CPU.
+	// Exact: the CPU time goes to this stack. The thread was asleep, or the interrupt was served on its own CPU.
 	Exact Basis = iota
-	// Undecided samples are of a thread that may make many system calls; if it does, they are as Skids.
+	// Undecided: the thread may make many system calls. Attribution waits for its next sample with FewCalls or ManyCalls.
 	Undecided
-	// FewCalls and ManyCalls samples decide that for the ones before.
+	// FewCalls: the thread's Undecided samples count as Exact. ManyCalls: they count as Skids.
 	FewCalls
 	ManyCalls
-	// Skids samples may not: the thread makes many system calls and was on a CPU.
+	// Skids: the CPU time does not go to this stack. The thread makes many system calls and was on a CPU.
 	Skids
 )

@@ -119,17 +119,15 @@ func TestResumedCallsAreKnownByWhereTheyWait(t *testing.T) {
 
 func TestWaitLabelsNameTheCallOrKernelFunction(t *testing.T) {
 	for _, c := range []struct {
-		state byte
 		nr    int64
 		wchan string
 		want  string
 	}{
-		{'S', 232, "ep_poll", "epoll_wait"}, {'T', 232, "", "stopped"}, {'R', -1, "0", ""}, {'S', -1, "", ""},
-		{'D', -1, "folio_wait_bit_common", "page fault"}, {'D', -1, "handle_userfault", "userfault"},
-		{'S', -1, "futex_wait_queue\n", "futex_wait_queue"}, {'t', -1, "ptrace_stop", "traced"}, {'S', -1, "0", ""},
+		{232, "ep_poll", "epoll_wait"}, {-1, "", ""}, {-1, "folio_wait_bit_common", "page fault"},
+		{-1, "handle_userfault", "userfault"}, {-1, "futex_wait_queue\n", "futex_wait_queue"}, {-1, "0", ""},
 	} {
-		if got := WaitLabel(frames.X86_64, c.state, c.nr, []byte(c.wchan)); got != c.want {
-			t.Errorf("state %c, call %d, wchan %q: label %q, want %q", c.state, c.nr, c.wchan, got, c.want)
+		if got := WaitLabel(frames.X86_64, c.nr, []byte(c.wchan)); got != c.want {
+			t.Errorf("call %d, wchan %q: label %q, want %q", c.nr, c.wchan, got, c.want)
 		}
 	}
 }

@@ -8,18 +8,9 @@ import (
 	"prywalk/frames"
 )
 
-// WaitLabel names what a thread off the CPU waits for. state is its letter in /proc/PID/stat, nr its system call (−1:
-// none or unknown), wchan its wchan file's text or "". The label is the call's name; outside of a call, as in a page
-// fault, the kernel function; "stopped" or "traced"; or "".
-func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
-	switch state {
-	case 'T':
-		return "stopped"
-	case 't':
-		return "traced"
-	case 'R', 'Z', 'X':
-		return ""
-	}
+// WaitLabel names what a sleeping thread waits for. nr is its system call (−1: none or unknown), wchan its wchan file's
+// text or "". The label is the call's name; outside of a call, as in a page fault, the kernel function; or "".
+func WaitLabel(arch frames.Arch, nr int64, wchan []byte) string {
 	if nr >= 0 {
 		return SyscallName(arch, nr)
 	}

@@ -46,7 +46,6 @@ type Stat struct {
 
 // Flags of include/linux/sched.h.
 const (
-	flagExiting      = 0x04          // PF_EXITING
 	flagsUserWorker  = 0x10 | 0x4000 // PF_IO_WORKER, PF_USER_WORKER
 	flagKernelThread = 0x00200000    // PF_KTHREAD
 )
@@ -57,9 +56,6 @@ func (s *Stat) KernelThread() bool { return s.Flags&flagKernelThread != 0 }
 // Ended reports whether a first thread's process has ended. A first thread that ends before others is a zombie, and
 // counted in Threads (kernel/exit.c, delay_group_leader).
 func (s *Stat) Ended() bool { return s.State == 'X' || s.State == 'Z' && s.Threads <= 1 }
-
-// Exiting reports whether the thread is in exit.
-func (s *Stat) Exiting() bool { return s.Flags&flagExiting != 0 }
 
 // UserWorker reports a process's thread without user space (io_uring, vhost).
 func (s *Stat) UserWorker() bool { return s.Flags&flagsUserWorker != 0 && !s.KernelThread() }

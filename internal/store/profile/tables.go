@@ -195,8 +195,11 @@ func (t *tables) internKey() sample.StackID {
 }
 
 func labelsOf(iv *Interval) labelSet {
-	return labelSet{iv.PID, iv.TID, iv.InnerPID, iv.InnerTID, iv.Comm, iv.Thread, iv.State, iv.Wait, iv.WaitsFor, iv.Role,
-		iv.Task, iv.Labels, iv.Container, iv.Owner}
+	return labelSet{
+		pid: iv.PID, tid: iv.TID, innerPID: iv.InnerPID, innerTID: iv.InnerTID, comm: iv.Comm, thread: iv.Thread,
+		state: iv.State, wait: iv.Wait, waitsFor: iv.WaitsFor, role: iv.Role, task: iv.Task, labels: iv.Labels,
+		container: iv.Container, owner: iv.Owner,
+	}
 }
 
 func (l *labelSet) interval() Interval {

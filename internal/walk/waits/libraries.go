@@ -30,8 +30,8 @@ type poolPatterns struct {
 	Subtask    string // wait for the end of a task
 	EventWaits string // a worker without work waits in them for events
 
-	// A function that matches SchedulerWait, "" in a stripped program, waits for work if one of Scheduler calls it; also
-	// one that only forwards a wait.
+	// The waiting function waits for work if it matches SchedulerWait and its caller matches Scheduler. A stripped program
+	// has the name "". The pair may also be the outermost function that only forwards the wait, and its caller.
 	Scheduler, SchedulerWait string
 
 	ForwardingLoop string // loop of a pool whose functions all forward waits

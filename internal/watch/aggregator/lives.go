@@ -91,7 +91,8 @@ func (a *Aggregator) readNames() {
 	}
 }
 
-// handleExec ends what is known of a former program. Perhaps no thread of the new one is selected.
+// handleExec drops what was learned of the program before the exec. e.Thread is nil if no thread of the new program is
+// selected (--threads).
 func (a *Aggregator) handleExec(e *target.Event, execed *target.Execed) {
 	p := a.process(e.Proc)
 	if e.Thread != nil {

@@ -22,6 +22,7 @@ type totals struct {
 	unobserved             int64                        // under [ran between ticks] and [not observed]
 	exitedUnseen           int64                        // under [exited unseen]
 	shortLived             int64                        // under [short-lived children]
+	inKernel               int64                        // under [kernel]
 	ofProgram              int64                        // with a known program
 }
 
@@ -43,6 +44,8 @@ func (t *totals) addSpan(s *attribute.Span) {
 		t.unobserved += s.CPU
 	case attribute.ExitedUnseen:
 		t.exitedUnseen += s.CPU
+	case attribute.InKernel:
+		t.inKernel += s.CPU
 	case attribute.ShortLivedChildren:
 		t.shortLived += s.CPU
 		if s.Program != "" {
@@ -104,6 +107,7 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	s.GuessedCPU = seconds(t.incomplete[frames.StopGuessedRoot] - t.incompleteBetween[frames.StopGuessedRoot])
 	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiledCPU)
 	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
+	s.KernelCPU = seconds(t.inKernel)
 	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU
 	a.tasks.stats(s)
 	s.EstimatedCPU, s.ProgramCPU = seconds(times.Estimated), seconds(t.ofProgram)

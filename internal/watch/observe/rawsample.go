@@ -152,7 +152,7 @@ func (s *RawSample) WaitReason() string {
 			return name
 		}
 	}
-	return process.WaitLabel(s.Regs.Arch, s.State.Letter()[0], s.Call.Nr, s.wchan)
+	return process.WaitLabel(s.Regs.Arch, s.Call.Nr, s.wchan)
 }
 
 // Copied returns the bytes of all copied stacks.

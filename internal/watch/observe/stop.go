@@ -189,9 +189,10 @@ func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 // Longest time from the interrupt to the stop of a running thread, ns.
 const maxStopEntry = 20e3
 
-// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. If it has not
-// arrived on a CPU since it had runs arrivals, its way into the stop beyond maxStopEntry was in the kernel or without
-// its virtual CPU; else it was queued or blocked.
+// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. runs is its
+// count of arrivals on a CPU at the interrupt. If the count is the same at the stop, it was on a CPU all the time: what
+// exceeds maxStopEntry it spent in the kernel, or its virtual CPU was taken away, and does not count as stopped.
+// Otherwise it was queued or blocked.
 func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 	if stop.SchedOK && stop.Sched.Runs == runs {
 		from := max(stop.InterruptedAt, stop.LastRunningAt-maxStopEntry)

@@ -13,9 +13,9 @@ import (
 
 // Event is what a producer reports to the aggregator, or requests of it.
 type Event struct {
-	// What is an event of package attribute, or of this one, which begins with one of that package. nil: an observation
-	// of Thread, without a raw sample if it is unchanged until now (at checkpoints, refreshes, suspensions, execs). The
-	// aggregator adds what a walk shows, and the names of programs.
+	// What is the kind of event: a type of package attribute, or one of the types below, each of which embeds such a
+	// type. nil: an observation of Thread. It has no raw sample if the thread is unchanged until now (at checkpoints,
+	// refreshes, suspensions, execs). The aggregator adds the result of the walk, and the names of programs.
 	What   attribute.Event
 	Proc   *Process
 	Thread *Thread // of UnassignedSample: nil if it is not tracked
@@ -80,9 +80,10 @@ func (th *Thread) HasEnded(refused sample.NotStopped) Event {
 }
 
 // Producer observes threads and reports them as events. It sends batches to [Common.Queue]:
-//   - ProcessStarted is the first event of a process, ProcessEnded the last but those of its children; a process that
-//     ended before it was tracked has only the latter. ThreadEnded is the last of a thread, before that of its process.
-//     The producer numbers both ([Process.ID], [Thread.ID]), from 1.
+//   - ProcessStarted is the first event of a process, ProcessEnded the last; events of its children may follow. A
+//     process that ended before it was tracked has a ProcessEnded only. ThreadEnded is the last event of a thread, and
+//     comes before the ProcessEnded of its process. The producer numbers processes and threads from 1 ([Process.ID],
+//     [Thread.ID]).
 //   - The events of a thread are in order of time. A sample has a raw sample from [Common.Pool]: registers, a copy of
 //     the stack and the thread's clocks, all of one moment.
 //   - It never waits for the aggregator while a thread is stopped: without [BatchQueue.HasRoom] it observes less.
@@ -108,7 +109,7 @@ type ProcessPart interface {
 type ThreadPart interface {
 	BeforeObservation()
 	ClocksRead(now sample.Reading)
-	// The thread is not stopped.
+	// FoundRunning is called where the observation leaves a running thread to the engine, without a stop.
 	FoundRunning()
 	// AfterObservation completes the raw sample of a stop or a passive read before it is reported.
 	AfterObservation(*observe.RawSample)

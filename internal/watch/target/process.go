@@ -37,7 +37,6 @@ type Process struct {
 	otherMemory   atomic.Pointer[observe.OtherMemory] // nil: taken
 	firstCopy     atomic.Int64
 	firstStackEnd atomic.Uint64
-	codeChangedAt atomic.Int64 // CLOCK_MONOTONIC ns; 0: never
 	codeFreedAt   atomic.Int64 // CLOCK_MONOTONIC ns; 0: never
 	lack          atomic.Int64 // a [SampleLack]; the producer raises it, too
 
@@ -125,26 +124,17 @@ func (p *Process) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
 // SetOtherMemory sets what observations copy besides stacks; nil: nothing.
 func (p *Process) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
 
-// codeChangesFor is how long after a change a process counts as generating code, ns.
-const codeChangesFor = 1e9
-
-// CodeChanged records that a walk at CLOCK_MONOTONIC walkedAt, ns, found new or removed code.
-func (p *Process) CodeChanged(walkedAt int64) { raise(&p.codeChangedAt, walkedAt) }
+// codeFreedFor is how long samples are walked at once after a freed function was found, ns.
+const codeFreedFor = 1e9
 
 // CodeFreed records that a walk at CLOCK_MONOTONIC walkedAt, ns, found a function that was freed since the sample.
 func (p *Process) CodeFreed(walkedAt int64) { raise(&p.codeFreedAt, walkedAt) }
 
-// CodeChanging reports whether the code has changed in the second before CLOCK_MONOTONIC now, ns.
-func (p *Process) CodeChanging(now int64) bool { return isRecent(&p.codeChangedAt, now) }
-
-// WalkAtOnce reports whether samples are handed over at once: code has changed or was freed lately.
+// WalkAtOnce reports whether samples are handed over at once: a walk found a freed function in the second before
+// CLOCK_MONOTONIC now, ns.
 func (p *Process) WalkAtOnce(now int64) bool {
-	return p.CodeChanging(now) || isRecent(&p.codeFreedAt, now)
-}
-
-func isRecent(last *atomic.Int64, now int64) bool {
-	at := last.Load()
-	return at != 0 && now-at < codeChangesFor
+	at := p.codeFreedAt.Load()
+	return at != 0 && now-at < codeFreedFor
 }
 
 // Program is the program of an untracked process (package descendants).

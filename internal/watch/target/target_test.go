@@ -16,29 +16,16 @@ func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 	}
 }
 
-func TestSamplesAreWalkedAtOnceForASecondAfterTheLatestChange(t *testing.T) {
-	const early, late, second = 5e9, 6e9, codeChangesFor
-	for _, c := range []struct {
-		what    string
-		note    func(*Process, int64)
-		changes bool // keeps ticks from being skipped
-	}{
-		{"changed", (*Process).CodeChanged, true},
-		{"freed", (*Process).CodeFreed, false},
-	} {
-		var p Process
-		if p.WalkAtOnce(early) || p.CodeChanging(early) {
-			t.Errorf("%s: before the first", c.what)
-		}
-		for _, at := range []int64{late, early} {
-			c.note(&p, at)
-			if !p.WalkAtOnce(late+second-1) || p.WalkAtOnce(late+second) {
-				t.Errorf("%s: not for a second after the latest", c.what)
-			}
-			if p.CodeChanging(late) != c.changes || p.CodeChanging(late+second) {
-				t.Errorf("%s: the code is changing: %v, then %v; want %v, then false", c.what, p.CodeChanging(late),
-					p.CodeChanging(late+second), c.changes)
-			}
+func TestSamplesAreWalkedAtOnceForASecondAfterTheLatestFreedFunction(t *testing.T) {
+	const early, late, second = 5e9, 6e9, codeFreedFor
+	var p Process
+	if p.WalkAtOnce(early) {
+		t.Error("before the first")
+	}
+	for _, at := range []int64{late, early} {
+		p.CodeFreed(at)
+		if !p.WalkAtOnce(late+second-1) || p.WalkAtOnce(late+second) {
+			t.Error("not for a second after the latest")
 		}
 	}
 }

@@ -42,14 +42,25 @@
 //
 // In this order, with what counts it in [runstats.Stats]:
 //
-//	pace.Ticks        ticks whose whole period has passed                      MissedTicks
-//	pace.withinQuota      ticks beyond prywalk's CPU quota                         TicksWithheldByQuota
-//	pace.withinBudget     ticks beyond what targets may lose                       TicksWithheld
-//	backlog.isFull        ticks while walks are far behind, or garbage is due      MissedTicks
-//	package pace       sleepers, until the end of their back-off                Inferred, RanInBackoff
-//	pace.draw             due threads, at random, by subset or budget              NotDrawn
-//	observations          threads with a pending stop, without quota, room or a
-//	                      CPU, or amid an exec                                     LeftToLaterTick
+//	pace.Ticks          ticks whose whole period has passed                      MissedTicks
+//	pacer.withinQuota   ticks beyond prywalk's CPU quota                         TicksWithheldByQuota
+//	pacer.withinBudget  ticks beyond what targets may lose                       TicksWithheld
+//	backlog.isFull      ticks while walks are far behind, or garbage is due      MissedTicks
+//	pace.Policy         sleepers, until the end of their back-off                Inferred, RanInBackoff
+//	pacer.draw          due threads, at random, by subset or budget              NotDrawn
+//	observations        threads with a pending stop, without quota, room or a
+//	                    CPU, or amid an exec                                     LeftToLaterTick
+//	observations.fail   threads whose stop or read was refused                   Failed, by reason
+//
+// No CPU time is lost by these if the thread is sampled again within 5 s (carryLimit of package attribute): that sample
+// takes it.
+// Other time gets a synthetic frame (constants of package attribute), which sums in [runstats.CPU]:
+//
+//	[ran between ticks]     ran only between two samples off the CPU               UnobservedCPU
+//	[not observed]          a gap, or a refused stop                               UnobservedCPU
+//	[exited unseen]         ended threads, beyond their samples                    UnobservedCPU, ExitedUnseenCPU
+//	[short-lived children]  children that ended before they were tracked           UnobservedCPU, ShortLivedCPU
+//	[kernel]                known by the clocks, without a sample in the kernel    KernelCPU
 //
 // # Invariants
 //

@@ -33,7 +33,8 @@ func (e *execs) detect(p *target.Process, now int64) {
 	e.out.Add(e.handOverAccount(p, caller, now))
 }
 
-// endOthers also ends the former first thread.
+// endOthers ends all threads of the former program but caller: those that no longer exist, and the first thread, whose
+// number caller has now.
 func (e *execs) endOthers(p *target.Process, caller *target.Thread) {
 	for _, th := range p.Threads.All() {
 		if th == caller || th.Backoff.Gone { // its files would be opened again

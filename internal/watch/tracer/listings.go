@@ -13,7 +13,6 @@ import (
 // listings tracks the threads that have begun, and ends those that are missing.
 type listings struct {
 	out          *target.Outbox
-	tick         *engine.Tick
 	engine       engine.Engine
 	opens        *procOpens
 	endedThreads *endedThreads

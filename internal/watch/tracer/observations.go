@@ -150,8 +150,8 @@ func (o *observations) clocksMayBeExecCallers(th *target.Thread, clocks procmem.
 	return th.ClocksWentBack(clocks) || !th.Proc.IsSettled()
 }
 
-// provesNoExec relies on this: a thread that takes another's number does not stop until its address space is new, nor
-// is it in another system call.
+// provesNoExec reports whether s was read of the tracked thread itself, not of one that an exec has given its number.
+// During an exec the caller does not stop, nor is it in another system call than execve.
 func provesNoExec(th *target.Thread, s *observe.RawSample) bool {
 	if s.How != observe.ByStop && !(s.How == observe.ByPassiveRead && inOtherCall(s)) {
 		return false

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/watch/pace"
 )
 
-// pace applies the limits of package pace.
+// pacer applies the limits of package pace to the tracer's ticks.
 type pacer struct {
 	shared *engine.SharedState
 	ticks  *pace.Ticks

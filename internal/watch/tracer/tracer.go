@@ -79,7 +79,7 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, endedThreads: t.endedThreads,
 	}
 	t.listings = &listings{
-		out: &s.Out, tick: &s.Tick, engine: t.engine, opens: t.opens, endedThreads: t.endedThreads,
+		out: &s.Out, engine: t.engine, opens: t.opens, endedThreads: t.endedThreads,
 		tracked: t.tracked, execs: t.execs,
 	}
 	t.requests = &requests{open: s.Requests, out: &s.Out, opts: &o, tracked: t.tracked, backlog: t.backlog}
