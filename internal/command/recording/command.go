@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/command/console"
 	"prywalk/internal/host/launch"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/engine"
 )
 
 func (r *recording) launchAndRecord(args []string) error {
@@ -24,6 +25,9 @@ func (r *recording) launchAndRecord(args []string) error {
 	r.signals.launches = true
 	ctx, stop := r.signals.handle(&r.output.state)
 	defer stop()
+	if e, ok := r.samplerOpts.Engine.(engine.Launcher); ok {
+		e.BeforeLaunch(launch.Parent())
+	}
 	l, err := launch.Start(args)
 	var exec *launch.ExecError
 	if errors.As(err, &exec) {

@@ -85,13 +85,23 @@ var forker = sync.OnceValue(func() chan<- func() {
 })
 
 func (h *heldChild) fork() (pid int, err error) {
+	onForker(func() { pid, err = h.forkHere() })
+	return pid, err
+}
+
+func onForker(f func()) {
 	done := make(chan struct{})
 	forker() <- func() {
 		defer close(done)
-		pid, err = h.forkHere()
+		f()
 	}
 	<-done
-	return pid, err
+}
+
+// Parent returns the thread that does all forks. It sleeps otherwise.
+func Parent() (tid int) {
+	onForker(func() { tid = unix.Gettid() })
+	return tid
 }
 
 func (h *heldChild) forkHere() (int, error) {

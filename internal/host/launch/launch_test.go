@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -81,4 +82,23 @@ func TestHeldCommandEndedByASignalHasItsStatus(t *testing.T) {
 	if st, err := l.Wait(); err != nil || !st.Signaled() || st.Signal() != syscall.SIGKILL {
 		t.Errorf("status %#x %v, want that of SIGKILL", st, err)
 	}
+}
+
+func TestCommandsAreForkedByOneThread(t *testing.T) {
+	tid := Parent()
+	if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid)); err != nil || Parent() != tid {
+		t.Errorf("thread %d, then %d: %v", tid, Parent(), err)
+	}
+	l, err := Start([]string{"true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", tid))
+	if err == nil && !slices.Contains(strings.Fields(string(children)), fmt.Sprint(l.PID)) { // CONFIG_PROC_CHILDREN
+		t.Errorf("thread %d has the children %q, want %d", tid, children, l.PID)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = l.Wait()
 }

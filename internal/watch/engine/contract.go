@@ -22,6 +22,12 @@ type Source interface {
 	Close()
 }
 
+// Launcher is a Source that can observe a command, and what it creates, from the first instruction on.
+type Launcher interface {
+	// BeforeLaunch is called before Start with the thread that will create the command.
+	BeforeLaunch(parent int)
+}
+
 // Options say what is tracked.
 type Options struct {
 	Children bool
@@ -93,6 +99,7 @@ type SharedState struct {
 	Ending        bool
 	EngineSamples int64
 	Unassigned    int64 // of untracked threads and processes
+	ChildCPU      int64 // CPU time that samples of untracked children stand for, ns
 }
 
 // AddSample adds an event with a raw sample, and counts its copy.
@@ -112,6 +119,9 @@ func (s *SharedState) AddEngineSample(e target.Event) {
 func (s *SharedState) AddUnassignedSample(e target.Event, ofChild bool) {
 	s.Unassigned++
 	raw := e.RawSample
+	if ofChild {
+		s.ChildCPU += raw.StandsFor
+	}
 	e.What = &attribute.UnassignedSample{
 		Process: e.Proc.ID, Place: attribute.Place{State: sample.Running}, StandsFor: raw.StandsFor, At: raw.At,
 		OfChild: ofChild,

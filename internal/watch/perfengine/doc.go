@@ -19,7 +19,8 @@
 //	stream             the kernel's samples, their pauses and their end
 //	processes          the tracked processes
 //	unassignedSamples  samples of untracked threads
-//	scope              which threads the kernel samples: systemWide, or perThread for an ordinary user
+//	scope              which threads the kernel samples: systemWide, or perThread for an ordinary user, whose
+//	                   launched commands inherit the samples ([Source.BeforeLaunch])
 //	childSamples       samples of untracked child processes
 //	samples            samples of tracked threads, until their clocks are read
 //	modeChooser        which processes are sampled; others are stopped

@@ -42,8 +42,8 @@ func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from
 		stream: &stream{reader: from.Events}, unassigned: &unassignedSamples{shared: shared},
 		procs: &processes{sampledByPID: map[int]*process{}},
 	}
-	if from.Events != nil && from.Events.PerThread() {
-		e.scope = &perThread{shared: shared, reader: from.Events}
+	if from.Events != nil && from.Events.UserOnly() {
+		e.scope = &perThread{shared: shared, reader: from.Events, unassigned: e.unassigned}
 	} else {
 		e.scope = systemWide{e.stream, e.unassigned}
 	}
@@ -87,7 +87,7 @@ func (e *Engine) Track(of *target.Process) target.ProcessPart {
 func (e *Engine) Coverage() engine.Coverage {
 	return engine.Coverage{
 		Complete: e.stream.on() && e.showsAllThreads(),
-		Children: e.childSamples.enabled(),
+		Children: e.childSamples.enabled() && !e.stream.reader.UserOnly(),
 	}
 }
 
@@ -238,6 +238,6 @@ func (s *stream) giveUp(why string) {
 
 func (s *stream) rawSample(o *observe.Observer, r *perfevents.Record) *observe.RawSample {
 	raw := o.FromKernelSample(r)
-	raw.StandsFor = s.reader.PeriodAt(r.TID, r.Time)
+	raw.StandsFor = s.reader.PeriodOf(r)
 	return raw
 }

@@ -125,8 +125,8 @@ func (c *modeChooser) check(now int64) {
 		c.giveUp("the list of CPUs cannot be read, or the kernel refuses samples after it changed")
 		return
 	}
-	if !c.scope.fromStart() {
-		return
+	if c.stream.reader.UserOnly() {
+		return // what runs in the kernel has none
 	}
 	ran, received := c.host.ReadTargetCPU(now), c.samples.counts.received
 	all := c.procs.allSampled()

@@ -4,6 +4,7 @@ package perfengine
 
 import (
 	"math"
+	"os"
 	"testing"
 
 	"prywalk/internal/base/sample"
@@ -11,6 +12,7 @@ import (
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
+	"prywalk/internal/watch/target"
 )
 
 func samplingPerThread(t *testing.T, freq float64) *Source {
@@ -36,7 +38,7 @@ func TestAThreadThatRunsIsSampledWithoutAStop(t *testing.T) {
 			}
 		}
 		for _, th := range r.procs.all[0].threads {
-			if n := th.events.open; n != 0 && n != r.stream.reader.Events() || !th.Observed.IsKernelSampled() {
+			if n := th.events.files; n != 0 && n != r.stream.reader.ThreadFiles() || !th.Observed.IsKernelSampled() {
 				t.Errorf("thread %d has %d events, sampled: %v", th.Observed.TID, n, th.Observed.IsKernelSampled())
 			}
 		}
@@ -94,7 +96,7 @@ func TestAThreadThatCannotBeSampledIsStopped(t *testing.T) {
 				p.foundRunning(th)
 			}
 			th.Observed.TID = tid
-			if f := th.events; !f.left || f.open != 0 || th.Observed.IsKernelSampled() {
+			if f := th.events; !f.left || f.open || th.Observed.IsKernelSampled() {
 				t.Errorf("%+v, sampled: %v", f, th.Observed.IsKernelSampled())
 			}
 			p.opened = 0
@@ -114,7 +116,7 @@ func TestTimeInTheKernelIsWhatSamplesOfUserSpaceLeaveOut(t *testing.T) {
 		th.ExemptFromStops(1 << 20)
 		from := th.lastReading
 		th.events.whole = true // no other period within the test
-		permitted := r.stream.reader.ThreadPeriod(th.Observed.TID) * int64(r.stream.reader.Events()+2) / 2
+		permitted := r.stream.reader.ThreadPeriod(th.Observed.TID) * int64(r.stream.reader.CPUs()+2) / 2
 		read := func(cpu int64) {
 			now := sample.Reading{Wall: from.Wall + cpu, CPU: from.CPU + cpu}
 			p.clocksRead(th, th.lastReading, now)
@@ -219,7 +221,7 @@ func TestAStopInASystemCallTakesTheTimeInTheKernel(t *testing.T) {
 		}
 	}
 	p := &perThread{}
-	th := &thread{events: threadEvents{open: 1, countCPU: 100e6, allFound: 50e6}}
+	th := &thread{events: threadEvents{open: true, countCPU: 100e6, allFound: 50e6}}
 	for i, c := range []struct {
 		atCallEnd bool
 		want      int64
@@ -229,5 +231,55 @@ func TestAStopInASystemCallTakesTheTimeInTheKernel(t *testing.T) {
 		if p.report(th, raw); raw.CallTime != c.want {
 			t.Errorf("stop %d takes %d ns, want %d", i, raw.CallTime, c.want)
 		}
+	}
+}
+
+// A command's threads keep the first period: after the first samples each n-th counts for n.
+func TestACommandsThreadsAreSampledAtTheRateAsked(t *testing.T) {
+	s := samplingPerThread(t, 99)
+	s.BeforeLaunch(os.Getpid())
+	if !s.Events.PerThread() {
+		t.Error("children are sampled that are not followed")
+	}
+	s.children = true
+	if s.BeforeLaunch(os.Getpid()); s.Events.PerThread() || !s.FromStart() {
+		t.Fatal("no samples of commands")
+	}
+	p := &perThread{reader: s.Events}
+	th, period := &thread{}, s.Events.Period()/8
+	if got := p.sampled(th, period); got != period || th.events.inUser != period {
+		t.Errorf("a first sample stands for %d ns, want %d", got, period)
+	}
+	th.events = threadEvents{whole: true}
+	kept, sum := 0, int64(0)
+	for range 800 {
+		if got := p.sampled(th, period); got != 0 {
+			kept++
+			sum += got
+		}
+	}
+	if kept != 100 || sum != 800*period || th.events.inUser != sum {
+		t.Errorf("%d of 800 samples stand for %d ns, want 100 for %d (in user space %d)", kept, sum, 800*period,
+			th.events.inUser)
+	}
+}
+
+func TestANewThreadOfACommandIsNotStopped(t *testing.T) {
+	s := samplingPerThread(t, 99)
+	s.children = true
+	s.BeforeLaunch(os.Getpid())
+	shared := newRun()
+	e := newEngine(shared, &rig{}, engine.Options{Children: true}, s)
+	e.begin()
+	proc := &process{Process: &target.Process{}, engine: e, mode: modeSamples}
+	raw := &observe.RawSample{At: 5}
+	e.unassigned.keep(proc, 7, raw)
+	th := &thread{proc: proc, Thread: &target.Thread{Observed: observe.NewThread(1, 7, nil), FromZero: true}}
+	e.scope.begin(th)
+	if !th.Observed.IsKernelSampled() || len(th.unplaced) != 1 {
+		t.Errorf("sampled: %v, with %d samples from before", th.Observed.IsKernelSampled(), len(th.unplaced))
+	}
+	if !e.childSamples.enabled() || e.Coverage().Children {
+		t.Error("children have no samples, or those without have no names")
 	}
 }

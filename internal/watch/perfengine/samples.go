@@ -51,9 +51,9 @@ func (s *samples) take(r *perfevents.Record) {
 		s.childSamples.keep(r)
 		return
 	}
-	th := p.threads[r.TID]
+	th, standsFor := p.threads[r.TID], int64(0)
 	if th != nil {
-		s.scope.sampled(th, s.stream.reader.PeriodAt(r.TID, r.Time))
+		standsFor = s.scope.sampled(th, s.stream.reader.PeriodOf(r))
 	}
 	s.counts.received++
 	if r.Time < s.host.GapEnd() {
@@ -67,16 +67,17 @@ func (s *samples) take(r *perfevents.Record) {
 	switch {
 	case th == nil:
 		s.keepUnassigned(p, r)
-	case !th.Observed.IsKernelSampled():
+	case standsFor == 0 || !th.Observed.IsKernelSampled():
 	case len(th.unplaced) >= maxSamples || s.shared.Pool.BytesInUse() > maxCopies:
 		s.counts.dropped++
 	default:
-		s.keep(th, r)
+		s.keep(th, r, standsFor)
 	}
 }
 
-func (s *samples) keep(th *thread, r *perfevents.Record) {
+func (s *samples) keep(th *thread, r *perfevents.Record, standsFor int64) {
 	raw := s.stream.rawSample(s.shared.Observer, r)
+	raw.StandsFor = standsFor
 	if th.Observed.NoUserSpace {
 		raw.SetNoUserSpace()
 	}

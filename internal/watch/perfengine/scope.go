@@ -21,8 +21,9 @@ type scope interface {
 	end(*thread)
 	// beforeObservation decides whether a sampled thread is stopped all the same. now is CLOCK_MONOTONIC, ns.
 	beforeObservation(th *thread, now int64)
-	// sampled is called for each sample of the thread, usable or not, that stands for period ns.
-	sampled(th *thread, period int64)
+	// sampled is called for each sample of the thread, usable or not, that was taken after period ns. It returns the
+	// time that the sample stands for; 0: it is left out.
+	sampled(th *thread, period int64) (standsFor int64)
 	clocksRead(th *thread, before, now sample.Reading)
 	// report completes each raw sample of the thread before it is reported.
 	report(*thread, *observe.RawSample)
@@ -46,15 +47,16 @@ func (s systemWide) begin(th *thread) {
 
 func (systemWide) end(*thread)                                        {}
 func (systemWide) beforeObservation(*thread, int64)                   {}
-func (systemWide) sampled(*thread, int64)                             {}
+func (systemWide) sampled(_ *thread, period int64) int64              { return period }
 func (systemWide) clocksRead(*thread, sample.Reading, sample.Reading) {}
 func (systemWide) report(*thread, *observe.RawSample)                 {}
 func (systemWide) fromStart() bool                                    { return true }
 func (systemWide) samplesAny() bool                                   { return true }
 func (systemWide) note() string                                       { return "" }
 
-// perThread samples threads one by one, in user space only, from when their clocks first show that they run. A thread
-// that begins within the recording is stopped once before.
+// perThread samples threads in user space only: one by one, from when their clocks first show that they run, where a
+// thread that begins within the recording is stopped once before; or a command and its descendants, whose threads all
+// have events ([perfevents.Reader.SampleCommand]).
 //
 // # Time in the kernel
 //
@@ -68,11 +70,12 @@ func (systemWide) note() string                                       { return "
 // kernel's own account (stime in /proc/PID/task/TID/stat) has less than a quarter of that time, samples are missing for
 // another reason, and the thread is stopped for each sample.
 type perThread struct {
-	shared  *engine.SharedState
-	reader  *perfevents.Reader
-	refused int64 // threads that the kernel refuses to sample
-	noFiles int64 // threads for whose events too few descriptors are left
-	opened  int64 // threads that were sampled
+	shared     *engine.SharedState
+	reader     *perfevents.Reader
+	unassigned *unassignedSamples
+	refused    int64 // threads that the kernel refuses to sample
+	noFiles    int64 // threads for whose events too few descriptors are left
+	opened     int64 // threads that were sampled
 }
 
 const (
@@ -85,13 +88,15 @@ const (
 
 // threadEvents are the events of one thread, and the time in the kernel since its count began. Times are in ns.
 type threadEvents struct {
-	open    int  // descriptors; 0: not sampled
+	open    bool // it is sampled
+	files   int  // descriptors of its own
 	left    bool // to stops: it is not sampled any more
 	whole   bool // its samples have a whole period each
 	seen    bool // an observation of it was begun
 	lost    int64
 	cpuFrom int64 // CPU time when the count began, and the error that is permitted
 	inUser  int64 // Σ periods of the samples since
+	first   int64 // samples that stood for a part of the period, of a command's thread
 	known   int64 // time in the kernel that was found since
 	found   int64 // the part of it that was not reported yet
 
@@ -107,16 +112,17 @@ type threadEvents struct {
 // begin begins a count at a CPU time. The permitted error: on each CPU the last period is not over, half of one in the
 // mean, and a sample may be taken between the reading of the clock and that of the buffers.
 func (t *threadEvents) begin(tid int, cpu int64, r *perfevents.Reader) {
-	t.cpuFrom = cpu + r.ThreadPeriod(tid)*int64(r.Events()+2)/2
+	t.cpuFrom = cpu + r.ThreadPeriod(tid)*int64(r.CPUs()+2)/2
 	t.inUser, t.known = 0, 0
 	t.lost = r.Lost() + r.Throttled()
 }
 
-// begin lets the kernel sample a thread that was there before. A new one is stopped once: its events are not open yet.
+// begin lets the kernel sample a thread that was there before, or has inherited events. Another is stopped once.
 func (p *perThread) begin(th *thread) {
-	if !th.FromZero && !th.Observed.NoUserSpace {
+	if (!th.FromZero || p.fromStart()) && !th.Observed.NoUserSpace {
 		th.ExemptFromStops(p.reader.Stack())
 	}
+	p.unassigned.assign(th)
 }
 
 func (p *perThread) beforeObservation(th *thread, now int64) {
@@ -125,7 +131,7 @@ func (p *perThread) beforeObservation(th *thread, now int64) {
 		p.foundRunning(th) // its first stop was refused
 	}
 	events.seen = true
-	due := events.open > 0 && th.Observed.IsKernelSampled() && now-events.probedAt >= probeEvery &&
+	due := events.open && th.Observed.IsKernelSampled() && now-events.probedAt >= probeEvery &&
 		events.allFound-events.foundBeforeProbe >= probeAfter*p.reader.Period()
 	if due && now-events.triedAt >= tryEvery {
 		events.triedAt = now
@@ -136,10 +142,10 @@ func (p *perThread) beforeObservation(th *thread, now int64) {
 // foundRunning opens the events of a thread that has run since the last observation.
 func (p *perThread) foundRunning(th *thread) {
 	events := &th.events
-	if th.proc.mode != modeSamples || p.shared.Ending || events.open > 0 || events.left || th.Observed.NoUserSpace {
+	if th.proc.mode != modeSamples || p.shared.Ending || events.open || events.left || th.Observed.NoUserSpace {
 		return
 	}
-	n := p.reader.Events()
+	n := p.reader.ThreadFiles()
 	if !p.shared.Files.Take(n) {
 		p.leaveToStops(th, &p.noFiles)
 		return
@@ -152,7 +158,7 @@ func (p *perThread) foundRunning(th *thread) {
 	p.opened++
 	var st procmem.Stat
 	_ = th.Observed.Files().Stat(&st) // on error all stime counts
-	*events = threadEvents{open: n, seen: true, cpuAtProbe: th.lastReading.CPU, stimeFrom: st.STime}
+	*events = threadEvents{open: true, files: n, seen: true, cpuAtProbe: th.lastReading.CPU, stimeFrom: st.STime}
 	events.begin(th.Observed.TID, th.lastReading.CPU, p.reader)
 	th.ExemptFromStops(p.reader.Stack())
 }
@@ -166,22 +172,35 @@ func (p *perThread) leaveToStops(th *thread, count *int64) {
 
 func (p *perThread) end(th *thread) {
 	events := &th.events
-	if events.open == 0 {
+	if !events.open {
 		return
 	}
 	p.reader.CloseThread(th.Observed.TID)
-	p.shared.Files.Give(events.open)
+	p.shared.Files.Give(events.files)
 	*events = threadEvents{}
 	th.ExemptFromStops(0)
 }
 
-func (p *perThread) sampled(th *thread, period int64) { th.events.inUser += period }
+// sampled leaves out samples of a command's thread once it has run for some periods: inherited events keep the first
+// period.
+func (p *perThread) sampled(th *thread, period int64) (standsFor int64) {
+	events := &th.events
+	events.inUser += period
+	if !p.fromStart() || !events.whole {
+		return period
+	}
+	parts := max((p.reader.Period()+period/2)/period, 1)
+	if events.first++; events.first%parts != 0 {
+		return 0
+	}
+	return parts * period
+}
 
 // clocksRead finds the time in the kernel until a reading of the clocks. Precondition: the buffers were read before.
 func (p *perThread) clocksRead(th *thread, before, now sample.Reading) {
 	events := &th.events
 	switch {
-	case events.open == 0:
+	case !events.open:
 		if now.CPU > before.CPU {
 			p.foundRunning(th)
 		}
@@ -201,7 +220,7 @@ func (p *perThread) clocksRead(th *thread, before, now sample.Reading) {
 		return
 	}
 	if first := firstFor * p.reader.Period(); events.countCPU >= first && !events.whole {
-		events.whole = p.reader.SetWholePeriod(th.Observed.TID)
+		events.whole = p.fromStart() || p.reader.SetWholePeriod(th.Observed.TID)
 		events.begin(th.Observed.TID, now.CPU, p.reader)
 	}
 }
@@ -225,7 +244,7 @@ func (p *perThread) report(th *thread, raw *observe.RawSample) {
 	switch {
 	case raw.How != observe.ByStop || raw.State != sample.Running:
 		return
-	case events.open == 0:
+	case !events.open:
 		p.foundRunning(th)
 		return
 	}
@@ -244,7 +263,7 @@ func (p *perThread) report(th *thread, raw *observe.RawSample) {
 	events.cpuAtProbe = int64(raw.Sched.CPU)
 }
 
-func (p *perThread) fromStart() bool { return false }
+func (p *perThread) fromStart() bool { return !p.reader.PerThread() }
 
 func (p *perThread) samplesAny() bool { return p.opened > 0 || p.noFiles+p.refused == 0 }
 

@@ -15,6 +15,8 @@ type Source struct {
 	Events *perfevents.Reader
 	// MayFallBack permits that a process whose samples lack something is stopped ([target.SampleLack.NeedsStops]).
 	MayFallBack bool
+
+	children bool // are followed
 }
 
 // Start implements [engine.Source].
@@ -34,6 +36,13 @@ func (s *Source) Period() int64 {
 
 // FromStart implements [engine.Source].
 func (s *Source) FromStart() bool { return s.Events != nil && !s.Events.PerThread() }
+
+// BeforeLaunch implements [engine.Launcher]. Without children only single threads are sampled.
+func (s *Source) BeforeLaunch(parent int) {
+	if s.Events != nil && s.Events.PerThread() && s.children {
+		s.Events.SampleCommand(parent)
+	}
+}
 
 // Close implements [engine.Source].
 func (s *Source) Close() {
@@ -78,12 +87,13 @@ func Forced(o Options) (*Source, error) {
 }
 
 func (s *Source) openPermitted(o Options, try func() error) error {
+	s.children = o.Children
 	err := try()
 	if err == nil {
 		err = s.openAll(o)
 	}
 	if errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil {
-		return s.open(perfevents.OpenPerThread, perfevents.Options{Freq: o.Freq})
+		return s.open(perfevents.OpenPerThread, perfevents.Options{Freq: o.Freq, Programs: o.Children})
 	}
 	return err
 }

@@ -6,7 +6,8 @@
 // # Algorithm
 //
 // One event per CPU samples all threads from their first instruction on, with CAP_PERFMON or kernel.perf_event_paranoid
-// ≤ 0. Without that right, perthread.go samples a user's own threads one by one.
+// ≤ 0. Without that right, perthread.go samples a user's own threads one by one, command.go a launched command and all
+// that it creates.
 //
 //	CPU 0: event ──► ring ─┐    one record (struct perf_event_header, then the body; multiples of 8 bytes)
 //	CPU 1: event ──► ring ─┼─► Reader.Drain ─► Record

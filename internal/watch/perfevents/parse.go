@@ -31,6 +31,7 @@ type Record struct {
 	PPID     int // process of the creator (Forked)
 	CPU      int
 	Time     int64 // CLOCK_MONOTONIC ns
+	Period   int64 // of the event when it was opened or inherited, CPU time in ns (Sampled)
 	Lost     int64 // records
 
 	Name []byte // of the thread or the mapped file
@@ -166,18 +167,19 @@ func untilNUL(b []byte) []byte {
 	return name
 }
 
-// parseSample: ids, time, CPU, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample).
+// parseSample: ids, time, CPU, period, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample).
 func parseSample(b []byte, r *Record) bool {
-	if len(b) < 32 {
+	if len(b) < 40 {
 		return false
 	}
 	r.Kind = Sampled
 	r.PID, r.TID, r.Time, r.CPU = int32At(b), int32At(b[4:]), int64(word(b[8:])), int32At(b[16:])
+	r.Period = int64(word(b[24:]))
 	if r.want != nil && !r.want(r.PID) {
 		return true
 	}
-	n := word(b[24:])
-	if b = b[32:]; n > uint64(len(b)/8) {
+	n := word(b[32:])
+	if b = b[40:]; n > uint64(len(b)/8) {
 		return false
 	}
 	r.kernel = kernelFrames(b[:8*n])

@@ -22,9 +22,9 @@ func record(typ uint32, misc uint16, body []byte) []byte {
 	return append(words(uint64(typ)|uint64(misc)<<32|uint64(len(body)+headerLen)<<48), body...)
 }
 
-// sampleOf returns the body of a sample of thread 8 of process 7 at 1,000 ns on CPU 3.
+// sampleOf returns the body of a sample of thread 8 of process 7 at 1,000 ns on CPU 3, with a period of 5,000 ns.
 func sampleOf(kernel []uint64, stack []byte, asked int) []byte {
-	b := words(7|8<<32, 1000, 3, uint64(len(kernel)))
+	b := words(7|8<<32, 1000, 3, 5000, uint64(len(kernel)))
 	b = append(b, words(kernel...)...)
 	b = append(b, words(abi64)...)
 	for i := range numRegs {
@@ -42,8 +42,9 @@ func TestSampleIsRead(t *testing.T) {
 	if !parse(typeSample, 2, body, &r) || r.Kind != Sampled || !r.Usable() {
 		t.Fatalf("sample is refused: %+v", r)
 	}
-	if r.PID != 7 || r.TID != 8 || r.Time != 1000 || r.CPU != 3 || string(r.Stack) != "12345678" || r.Asked != 32 {
-		t.Errorf("sample %+v; want thread 8 of 7 at 1000 on CPU 3, 8 of 32 bytes of stack", r)
+	if r.PID != 7 || r.TID != 8 || r.Time != 1000 || r.CPU != 3 || r.Period != 5000 || string(r.Stack) != "12345678" ||
+		r.Asked != 32 {
+		t.Errorf("sample %+v; want thread 8 of 7 at 1000 on CPU 3, period 5000, 8 of 32 bytes of stack", r)
 	}
 	if r.Kernel() != 2 || r.KernelFrame(0) != 0xffff1 || r.KernelFrame(1) != 0xffff2 {
 		t.Errorf("%d frames of the kernel, want 0xffff1 and 0xffff2", r.Kernel())
@@ -60,7 +61,7 @@ func TestUnwantedSamplesHaveTheirThreadOnly(t *testing.T) {
 		if !parse(typeSample, 2, body, &r) || r.Kind != Sampled || r.TID != 8 || r.Usable() != wanted {
 			t.Errorf("wanted %v: sample %+v, want thread 8", wanted, r)
 		}
-		if parse(typeSample, 2, body[:40], &r) == wanted {
+		if parse(typeSample, 2, body[:48], &r) == wanted {
 			t.Errorf("wanted %v: half of a sample is accepted: %v", wanted, !wanted)
 		}
 	}
@@ -94,7 +95,7 @@ func TestRegistersHaveTheirDWARFNumbers(t *testing.T) {
 
 func TestSampleWithoutUserRegistersHasNone(t *testing.T) {
 	var r Record
-	body := append(words(7|7<<32, 1, 0, 1, 0xffff1, abiNone), words(0)...)
+	body := append(words(7|7<<32, 1, 0, 5, 1, 0xffff1, abiNone), words(0)...)
 	if !parse(typeSample, 1, body, &r) || r.Usable() || r.Kernel() != 1 || r.Stack != nil {
 		t.Errorf("sample %+v; want one frame of the kernel, no registers, no stack", r)
 	}
@@ -151,9 +152,9 @@ func TestInvalidRecordsAreRefused(t *testing.T) {
 	}
 	var r Record
 	for name, body := range map[string][]byte{
-		"more frames than bytes":         words(7, 1, 0, 1<<61+1, abi64),
-		"a stack beyond the record":      append(words(7, 1, 0, 0, abiNone), words(1<<63, 0)...),
-		"more bytes written than copied": append(words(7, 1, 0, 0, abiNone), words(8, 1, 9)...),
+		"more frames than bytes":         words(7, 1, 0, 5, 1<<61+1, abi64),
+		"a stack beyond the record":      append(words(7, 1, 0, 5, 0, abiNone), words(1<<63, 0)...),
+		"more bytes written than copied": append(words(7, 1, 0, 5, 0, abiNone), words(8, 1, 9)...),
 		"lost, cut":                      words(1),
 	} {
 		if parse(typeSample, 2, body, &r) {

@@ -29,23 +29,34 @@ type sampledThread struct {
 
 // OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Errors: as [Open].
 func OpenPerThread(o Options) (*Reader, error) {
-	o.NoKernel, o.Programs = true, false
+	o.NoKernel = true
 	return openWithin(&Reader{opts: o, threads: map[int]sampledThread{}})
 }
 
 // PerThread reports whether threads are sampled one by one.
 func (r *Reader) PerThread() bool { return r.threads != nil }
 
-// Events returns the number of descriptors per thread.
-func (r *Reader) Events() int { return len(r.rings) }
+// CPUs returns the number of sampled CPUs.
+func (r *Reader) CPUs() int { return len(r.rings) }
+
+// ThreadFiles returns the number of descriptors that a thread's events take.
+func (r *Reader) ThreadFiles() int {
+	if r.PerThread() {
+		return len(r.rings)
+	}
+	return 0
+}
 
 // OpenThreads returns the number of threads with events.
 func (r *Reader) OpenThreads() int { return len(r.threads) }
 
-// OpenThread starts samples of a thread. The error wraps ESRCH if there is none. Precondition: PerThread.
+// OpenThread starts samples of a thread, unless it has them. The error wraps ESRCH if there is none.
 func (r *Reader) OpenThread(tid int) error {
-	if _, followed := r.threads[tid]; followed {
+	if _, followed := r.threads[tid]; followed || !r.PerThread() {
 		return nil
+	}
+	if len(r.rings) == 0 {
+		return errNoRoom
 	}
 	attr := r.opts.perThread()
 	if r.paused {
@@ -98,10 +109,16 @@ func closeAll(fds []int) {
 	}
 }
 
-func (o *Options) perThread() unix.PerfEventAttr {
+func (o *Options) userOnly() unix.PerfEventAttr {
 	a := o.attr()
 	a.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeCallchainKernel
 	return a
+}
+
+func (o *Options) perThread() unix.PerfEventAttr {
+	ofThread := *o
+	ofThread.Programs = false
+	return ofThread.userOnly()
 }
 
 func (o *Options) ringOwner() unix.PerfEventAttr {

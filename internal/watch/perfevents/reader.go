@@ -49,8 +49,8 @@ type Options struct {
 	Programs bool    // records of creations and exits of threads, of names and of mapped code
 }
 
-// Reader reads the kernel's records: samples of all online CPUs ([Open]) or of single threads ([OpenPerThread]). Not
-// safe for concurrent use.
+// Reader reads the kernel's records: samples of all online CPUs ([Open]), of single threads ([OpenPerThread]) or of a
+// command ([Reader.SampleCommand]). Not safe for concurrent use.
 type Reader struct {
 	opts                  Options
 	rings                 []*ring
@@ -63,7 +63,8 @@ type Reader struct {
 	online                string                 // CPUs, as the kernel lists them
 	listCPUs              func() (string, error) // for tests
 
-	threads map[int]sampledThread // nil: sampling by CPU
+	threads map[int]sampledThread // nil: sampling by CPU, or of a command
+	command command
 	paused  bool
 
 	freqSetAt, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period before it, ns
@@ -110,14 +111,20 @@ func (r *Reader) PeriodAt(tid int, at int64) int64 {
 		}
 		return thread.period
 	}
+	if r.ofCommand() {
+		return r.command.period
+	}
 	if at < r.freqSetAt {
 		return r.periodBefore
 	}
 	return r.Period()
 }
 
-// SetFreq sets the samples/s. It returns false if the kernel refuses.
+// SetFreq sets the samples/s. It returns false if the kernel refuses, and for a command.
 func (r *Reader) SetFreq(hz float64) bool {
+	if r.ofCommand() {
+		return false // PERF_EVENT_IOC_PERIOD does not change inherited events
+	}
 	before := r.opts
 	r.opts.Freq = hz
 	if !r.setPeriods() {
@@ -139,7 +146,11 @@ const (
 // timer has a constant period (kernel/events/core.c, perf_swevent_init_hrtimer). Those of single threads stay as they
 // were drawn: a change would lose the part of a period that has passed, and with it the count of samples in CPU time.
 func (r *Reader) VaryPeriods(now int64) {
-	if r.PerThread() || now-r.variedAt < varyEvery {
+	switch {
+	case r.ofCommand():
+		r.command.varyPeriods(r.rings)
+		return
+	case r.PerThread() || now-r.variedAt < varyEvery:
 		return
 	}
 	_ = r.setPeriods() // an event that refuses keeps its period
@@ -169,8 +180,11 @@ func (o *Options) drawnPeriod() uint64 {
 // TimeToFull returns the least time until a ring is full, ns.
 func (r *Reader) TimeToFull() int64 {
 	period := r.Period() - r.Period()/varyShare
-	if r.PerThread() {
+	switch {
+	case r.PerThread():
 		period /= firstSamples
+	case r.ofCommand():
+		period = r.command.period / 2
 	}
 	return ringRecords * period
 }
@@ -248,6 +262,9 @@ func (r *Reader) ReopenIfCPUsChanged() bool {
 	if err != nil || string(online) == r.online {
 		return err == nil
 	}
+	if r.ofCommand() {
+		return false // new events would not be inherited by the threads that exist
+	}
 	tids := slices.Collect(maps.Keys(r.threads))
 	r.Close() // both would take twice the locked memory
 	if r.openAll() != nil {
@@ -300,8 +317,11 @@ func (r *Reader) openAll() error {
 	}
 	online := string(list)
 	attr, pid := r.opts.attr(), -1
-	if r.PerThread() {
+	switch {
+	case r.PerThread():
 		attr, pid = r.opts.ringOwner(), os.Getpid()
+	case r.ofCommand():
+		attr, pid = r.command.attr(&r.opts), r.command.parent
 	}
 	for _, cpu := range parseCPUs(online) {
 		g, err := openRing(&attr, pid, cpu, ringSize(r.opts.Stack))
@@ -344,8 +364,8 @@ func ringSize(stack int) int {
 func (o *Options) attr() unix.PerfEventAttr {
 	a := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: o.drawnPeriod(),
-		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_CALLCHAIN |
-			unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER,
+		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD |
+			unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER,
 		Sample_regs_user: regMask, Sample_stack_user: uint32(o.Stack),
 		Bits: unix.PerfBitSampleIDAll | unix.PerfBitUseClockID |
 			unix.PerfBitExcludeIdle | unix.PerfBitExcludeHv | unix.PerfBitWatermark |

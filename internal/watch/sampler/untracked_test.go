@@ -4,12 +4,15 @@ package sampler
 
 import (
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
 
+	"prywalk/internal/watch/perfengine"
 	"prywalk/internal/watch/perfevents"
 )
 
@@ -52,6 +55,37 @@ func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 		return strings.HasPrefix(label(p, "thread"), "[children: ls") && startsMain(p)
 	}); n == 0 {
 		t.Error("no stack of ls reaches the C library's start")
+	}
+}
+
+func TestCommandsOfAScriptHaveStacksWhereOnlyUserSpaceIsSampled(t *testing.T) {
+	exe, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := perfevents.OpenPerThread(perfevents.Options{Freq: 499, Programs: true})
+	needEvents(t, err)
+	defer r.Close()
+	runtime.LockOSThread() // the thread that forks
+	defer runtime.UnlockOSThread()
+	if !r.SampleCommand(unix.Gettid()) {
+		t.Fatal("the kernel refuses samples of a command")
+	}
+	const script = `echo ready; read go; for i in $(seq 200); do /bin/ls /usr/bin | sort >/dev/null; done; ` +
+		`echo done; read end`
+	o := Options{Freq: 499, Children: true, Engine: &perfengine.Source{Events: r}}
+	want, got := recordUntilDoneWith(t, exec.Command(exe, "-c", script), o)
+	if d := got.ProfiledCPU - want; d < -0.02*want-0.04 || d > 0.02*want+0.04 {
+		t.Errorf("%.3f s of %.2f s are in the profile", got.ProfiledCPU, want)
+	}
+	if d := got.TargetCPU - got.ProfiledCPU; d < -1e-6 || d > 1e-6 {
+		t.Errorf("%v s by the kernel, %v in the profile", got.TargetCPU, got.ProfiledCPU)
+	}
+	if n := got.sumOf(3, func(p *pprof.Sample) bool {
+		return strings.HasPrefix(label(p, "thread"), "[children: ls") && startsMain(p)
+	}); n == 0 {
+		t.Errorf("no stack of ls reaches the C library's start; %.3f s of %.3f s of short-lived children have none",
+			got.ShortLivedCPU, got.ProfiledCPU)
 	}
 }
 

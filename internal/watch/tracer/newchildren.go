@@ -13,10 +13,10 @@ import (
 )
 
 // newChildren names the programs of child processes before they are tracked, where the kernel's samples do not show
-// them. Each tick finds such processes (package descendants), and marks those on a CPU. When the process is tracked, or
-// has ended, each mark becomes an [attribute.UnassignedSample] of its nearest tracked ancestor, which shares the CPU
-// time of the ancestor's children. Those of a process that stays untracked for 10 s, or to the end of the run, are
-// dropped.
+// them, or only their time in user space. Each tick finds such processes (package descendants), and marks those on a
+// CPU. When the process is tracked, or has ended, each mark becomes an [attribute.UnassignedSample] of its nearest
+// tracked ancestor, which shares the CPU time of the ancestor's children. Those of a process that stays untracked for
+// 10 s, or to the end of the run, are dropped.
 type newChildren struct {
 	shared    *engine.SharedState
 	finder    *childFinder // nil: children are not followed

@@ -83,9 +83,9 @@ func (p *pacer) withinQuota() bool {
 
 func (p *pacer) isLimited() bool { return p.budget.Limited() }
 
-// withinBudget reports whether a tick may begin. targetCPU is the targets' CPU time so far, ns.
+// withinBudget reports whether a tick may begin. targetCPU is the tracked processes' CPU time so far, ns.
 func (p *pacer) withinBudget(targetCPU int64) bool {
-	p.budget.SetTargetCPU(targetCPU)
+	p.budget.SetTargetCPU(targetCPU + p.shared.ChildCPU)
 	if p.budget.Overdrawn() > 0 {
 		p.budget.Withheld++
 		return false

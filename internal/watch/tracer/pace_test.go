@@ -46,3 +46,15 @@ func TestEffectsOfAQuotaAreKeptWhenItIsOpenedAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestSamplesOfUntrackedChildrenComeWithTheirTime(t *testing.T) {
+	shared := &engine.SharedState{EngineSamples: 1000}
+	p := newPacer(shared, &Options{Freq: 99, MaxOverhead: 0.02}, 1)
+	p.chargeSamples()
+	if p.withinBudget(0) {
+		t.Error("1,000 samples of no time are within 2 %")
+	}
+	if shared.ChildCPU = 1000 * 1.25e6; !p.withinBudget(0) {
+		t.Error("1,000 samples of 1.25 ms of children are not within 2 %")
+	}
+}
