@@ -74,6 +74,8 @@ func stepX86(st *symbolicState, code []byte, f *flow) {
 		if i.Map == x86.MapAPX && (i.Op == 0x8f || i.Op == 0xff && i.Reg&7 == 6) {
 			f.kind = flowEnd // pop2, push2
 		}
+	case isRetpolineX86(&i, code[i.Size:]):
+		stepRetpolineX86(st, &i, code[i.Size:], f)
 	case i.Map == x86.MapOne:
 		stepOneByteX86(st, &i, f, cmpReg, pushedMem)
 	case i.Map == x86.Map0F:

@@ -33,21 +33,41 @@ func TestDamagedMemoryOfRealProgramsBreaksNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := testtargets.Run(t, name, testtargets.Options{})
-			pid := strconv.Itoa(target.PID)
-			if err := syscall.Kill(target.PID, syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
-			eventually(t, "every thread is stopped", func() bool { return allStopped(t, target.PID) })
-			random := rand.New(rand.NewPCG(uint64(len(name)), 29))
-			for range damages() {
-				n := damageMemory(t, target.PID, random)
-				t.Logf("%d words overwritten", n)
-				checkCommandsEnd(t, pid)
-			}
-			if err := syscall.Kill(target.PID, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			checkDamagedMemory(t, target.PID, len(name))
 		})
+	}
+}
+
+// Threads, fibers, generators and tasks of other languages: their lists are in the memory that is overwritten.
+func TestDamagedMemoryOfInterpretersBreaksNothing(t *testing.T) {
+	t.Parallel()
+	realPrograms(t)
+	for i, run := range [][]string{
+		{"ruby", "testdata/fibers.rb"}, {"php", "testdata/fibers.php"}, {"python3", "testdata/tasks.py"},
+	} {
+		t.Run(run[0], func(t *testing.T) {
+			t.Parallel()
+			c := exec.Command(testtargets.NeedProgram(t, run[0]), run[1:]...)
+			testtargets.Ready(t, c)
+			checkDamagedMemory(t, c.Process.Pid, i)
+		})
+	}
+}
+
+func checkDamagedMemory(t *testing.T, pid, seed int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "every thread is stopped", func() bool { return allStopped(t, pid) })
+	random := rand.New(rand.NewPCG(uint64(seed), 29))
+	for range damages() {
+		n := damageMemory(t, pid, random)
+		t.Logf("%d words overwritten", n)
+		checkCommandsEnd(t, strconv.Itoa(pid))
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -54,7 +54,7 @@ func remedy(reason, module string) string {
 		return "the stacks end at addresses in no known mapping, mostly of processes that ended before their " +
 			"mappings were read"
 	case strings.HasPrefix(module, "["):
-		symbols = "for code generated at run time"
+		symbols = "for code generated at run time (by a JIT compiler, Valgrind, QEMU)"
 	}
 	return strings.NewReplacer("MODULE", module, "SYMBOLS", symbols).Replace(remedies[reason])
 }

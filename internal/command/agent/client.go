@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/url"
 	"os"
@@ -130,6 +131,7 @@ func newClient(to Receiver) (client, error) {
 	if err != nil {
 		return nil, err
 	}
+	log.SetOutput(io.Discard) // net/http writes there what a receiver sends unasked
 	c := &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -404,6 +405,39 @@ func TestConnectionToAReceiverThatIsSilentInTLSIsClosed(t *testing.T) {
 			t.Errorf("%s: %v, want the end of the connection", protocol, err)
 		}
 		_ = conn.Close()
+	}
+}
+
+func TestWhatAReceiverSendsUnaskedIsInNoLog(t *testing.T) {
+	var written bytes.Buffer
+	log.SetOutput(&written)
+	defer log.SetOutput(os.Stderr)
+	ended := make(chan error, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"+strings.Repeat("\x1b[31mW", 500))
+			err = conn.SetReadDeadline(time.Now().Add(time.Minute))
+		}
+		if err == nil { // until the client has read the rest
+			_, err = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+		}
+		ended <- err
+	}))
+	defer server.Close()
+	c, err := newClient(Receiver{Endpoint: server.URL, Protocol: HTTP})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, f := c.send(t.Context(), []byte("body")); f != nil {
+		t.Fatal(f.err)
+	}
+	if err := <-ended; err != nil && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%v, want the end of the connection", err)
+	}
+	if written.Len() > 0 {
+		t.Errorf("%d bytes in the log: %.80q", written.Len(), written.String())
 	}
 }
 

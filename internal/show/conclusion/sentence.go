@@ -190,7 +190,7 @@ func (g *group) who(length float64) string {
 	n := int64(len(g.threads))
 	text := tabular.Plural(n, "thread")
 	if mean := float64(g.time-g.tasks) / length; n > 1 && mean < 0.75*float64(n) {
-		text += fmt.Sprintf(" (%.2g at a time)", mean)
+		text += " (" + twoDigits(mean) + " at a time)"
 	}
 	if g.tasks == 0 {
 		return text
@@ -200,6 +200,14 @@ func (g *group) who(length float64) string {
 		return tasks
 	}
 	return text + ", " + tasks
+}
+
+// twoDigits has two significant digits below 10, else whole numbers.
+func twoDigits(n float64) string {
+	if n >= 10 {
+		return tabular.Thousands(int64(math.Round(n)))
+	}
+	return fmt.Sprintf("%.2g", n)
 }
 
 // verb has the form for one or several.

@@ -200,6 +200,9 @@ var conclusions = []struct {
 			p.waits(name, "query", 0.3, reply)
 		})
 	}, "mostly asleep: 8 threads wait for work; 8 threads (0.24 at a time) in recvfrom (10.0.0.1:5432) of query"},
+	{"many threads, half of the time", func(p *program) {
+		workers(3000, func(name string) { p.waits(name, "query", 5, reply) })
+	}, "mostly waiting: 3,000 threads (1,500 at a time) in recvfrom (10.0.0.1:5432) of query"},
 	{"an idle server", func(p *program) {
 		p.waits("main", "aeMain", 9.9, idleBy(waits.IdleEventLoop))
 		workers(4, func(name string) { p.waits(name, "bio", 10, idleBy(waits.IdlePool)) })

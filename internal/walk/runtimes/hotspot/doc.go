@@ -14,6 +14,7 @@
 //	Ref ─► inlined calls: Methods and bytecode indexes          symbolize.go, scopes.go, unsigned5.go
 //	       Method ─► name, file                                 methods.go, symboltext.go
 //	       bytecode index ─► line                               linetable.go
+//	stubs:        pc ─► routine, vtable or itable stub          stubs.go
 //
 // libjvm.so describes its structures for debuggers (serviceability agent): gHotSpotVMStructs has fields with offsets,
 // gHotSpotVMTypes sizes of types (vmstructs.go, namelayout.go). memory.go reads and caches memory, validity.go
@@ -80,6 +81,6 @@
 // # Invariants
 //
 // A frame that waits for its deoptimization is named by its original pc; one that the deoptimization blob replaces, by
-// the interpreter's deoptimization entry points. Assembly routines share the name of their blob (StubRoutines). Before
-// Linux 6.11 a method that was just compiled can be [freed]. The chosen fields are used only if proven (codecache.go).
+// the interpreter's deoptimization entry points. Before Linux 6.11 a method that was just compiled can be [freed]. The
+// chosen fields are used only if proven (codecache.go).
 package hotspot

@@ -209,7 +209,7 @@ func (j *javaFrames) readInfo(pc uint64, afterCall bool) (info codeInfo, ok bool
 	case b.kind == kindMethod && !b.stub:
 		return j.compiledInfo(&b, pc, afterCall, since)
 	}
-	info.ref = managed.Ref{Object: b.begin, Position: j.stubPosition(pc, afterCall), Kind: refStub}
+	info.ref = j.stubRef(&b, pc, afterCall)
 	if b.kind != kindStubRoutines {
 		name := j.vm.blobName(b.begin)
 		info.deoptimizes = strings.Contains(name, "Deoptimization") || strings.Contains(name, "UncommonTrap")
@@ -231,22 +231,44 @@ func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int6
 	return codeInfo{ref: ref, code: nm, unread: !read}, true
 }
 
+// Values of [managed.Ref.Position] of stubs.
 const (
 	atBlob = iota
 	atCallStub
 	atStaticCallStub // static call stub after a method
-	atCodelet        // or above
+	atRoutine
+	atVtableStub
+	atItableStub
+	atCodelet // or above
 )
 
-func (j *javaFrames) stubPosition(pc uint64, afterCall bool) uint64 {
-	if !afterCall {
-		return atBlob
+func (j *javaFrames) stubRef(b *blob, pc uint64, afterCall bool) managed.Ref {
+	ref := managed.Ref{Object: b.begin, Position: atBlob, Kind: refStub}
+	switch {
+	case afterCall && j.callStubReturn() == pc:
+		ref.Position = atCallStub
+	case b.kind == kindStubRoutines:
+		if afterCall {
+			pc--
+		}
+		if r, ok := j.vm.stubs.routineAt(pc); ok {
+			ref.Object, ref.Position = r.begin, atRoutine
+		}
+	case b.kind == kindDispatch:
+		stub, itable, ok := j.vm.stubs.dispatchAt(b.begin, pc)
+		if !ok {
+			break
+		}
+		if ref.Object, ref.Position = stub, atVtableStub; itable {
+			ref.Position = atItableStub
+		}
 	}
+	return ref
+}
+
+func (j *javaFrames) callStubReturn() uint64 {
 	if j.callStub == 0 {
 		j.callStub = j.vm.memory().word(j.vm.nameLayout.table.StubRoutines.CallStub.address)
 	}
-	if j.callStub == pc {
-		return atCallStub
-	}
-	return atBlob
+	return j.callStub
 }

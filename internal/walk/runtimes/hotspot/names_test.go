@@ -69,7 +69,8 @@ func TestCompiledCodeIsNamedByItsScopes(t *testing.T) {
 				want   string
 			}{
 				{40, true, inItem}, {60, true, inItem}, {80, true, inTotal},
-				{41, true, inTotal},
+				{41, true, inItem}, // of a routine, between two places of the same calls
+				{61, true, "com.example.Cart.total(Cart.java:5) c2"},
 				{45, false, inItem},
 				{59, false, inItem},
 				{70, false, "com.example.Cart.total(Cart.java:5) c2"},
@@ -277,6 +278,7 @@ func FuzzHostileNames(f *testing.F) {
 		r := namedReleases[[]string{"JDK 8", "JDK 17", "JDK 25"}[which%3]]
 		m := newNamed(r)
 		code, total, item := cart(m, r)
+		routines, dispatch := stubsOf(m)
 		if uint64(at) < uint64(len(m.mem)) {
 			copy(m.mem[at:], b)
 		}
@@ -291,7 +293,8 @@ func FuzzHostileNames(f *testing.F) {
 		begin(n, map[uint8]uint64{frames.X86RBX: item, frames.X86R13: off}, 1, 2, total, item, 5, 6, total, total, 9, 10,
 			code+60, code+80, off, namedStack+80)
 		entry, bytecode := interpreterAt(m.fake)
-		for _, pc := range []uint64{code + off%512, entry + off%32, bytecode + off%32, off} {
+		for _, pc := range []uint64{code + off%512, entry + off%32, bytecode + off%32, routines + off%64, dispatch + off%64,
+			off} {
 			for _, caller := range []bool{false, true} {
 				said(n, frames.Frame{PC: pc, SP: namedStack, FP: fp, AfterCall: caller})
 			}

@@ -172,10 +172,10 @@ func (c *compiledCode) compiledRef(nm *nmethod, pc uint64, afterCall bool) (r ma
 	switch {
 	case !ok:
 		r.Cookie = 0
-	case !afterCall:
-		r.Position = uint64(next)<<32 | uint64(prev)
-	case c.place == int32(off):
+	case afterCall && c.place == int32(off):
 		r.Position = uint64(next)<<32 | uint64(next)
+	default: // also of a call without a place, as of an assembly routine
+		r.Position = uint64(next)<<32 | uint64(prev)
 	}
 	return r, ok
 }

@@ -18,12 +18,20 @@ type fakeHost struct {
 	arch     frames.Arch
 }
 
-func (h *fakeHost) Arch() frames.Arch                                     { return h.arch }
-func (h *fakeHost) Modules() []*frames.Module                             { return h.mods }
-func (h *fakeHost) CodeAnalysis() *heuristics.Source                      { return h.analysis }
-func (h *fakeHost) Read(addr uint64, b []byte) int                        { return h.read(addr, b) }
-func (h *fakeHost) ReadCode(addr uint64, b []byte) int                    { return h.read(addr, b) }
-func (h *fakeHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
+func (h *fakeHost) Arch() frames.Arch                  { return h.arch }
+func (h *fakeHost) Modules() []*frames.Module          { return h.mods }
+func (h *fakeHost) CodeAnalysis() *heuristics.Source   { return h.analysis }
+func (h *fakeHost) Read(addr uint64, b []byte) int     { return h.read(addr, b) }
+func (h *fakeHost) ReadCode(addr uint64, b []byte) int { return h.read(addr, b) }
+
+func (h *fakeHost) OwnSymbols(_ *frames.Module, names ...string) (found []managed.Symbol) {
+	for _, name := range names {
+		if addr, ok := h.symbol(name); ok {
+			found = append(found, managed.Symbol{Name: name, Addr: addr})
+		}
+	}
+	return found
+}
 
 func (h *fakeHost) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 

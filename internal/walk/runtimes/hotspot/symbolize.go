@@ -100,6 +100,14 @@ func (j *javaFrames) stubName(r managed.Ref) string {
 		return "call_stub"
 	case atStaticCallStub:
 		return "static_call_stub"
+	case atVtableStub:
+		return "vtable stub"
+	case atItableStub:
+		return "itable stub"
+	case atRoutine:
+		if routine, ok := j.vm.stubs.routineAt(r.Object); ok {
+			return routine.name
+		}
 	}
 	m := j.vm.memory()
 	if r.Position >= atCodelet {

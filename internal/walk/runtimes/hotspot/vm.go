@@ -15,6 +15,7 @@ type VM struct {
 	java        *javaFrames // nil until frameSource
 	version     string
 	arm64       *arm64.Rules // nil on x86-64
+	stubs       stubNames
 	senderTries int
 }
 
@@ -41,7 +42,7 @@ func New(h managed.Host, lib *frames.Module) (*VM, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &VM{codeCache: newCodeCache(h, l)}
+	v := &VM{codeCache: newCodeCache(h, l), stubs: stubNames{host: h, lib: lib}}
 	if h.Arch() == frames.ARM64 {
 		v.arm64 = &arm64.Rules{Code: v.code}
 	}
