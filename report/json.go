@@ -91,6 +91,8 @@ type jsonGroup struct {
 	Name string `json:"name"`
 	// Total is the time of the group, by clock.
 	Total jsonValues `json:"total"`
+	// AtOnce is present with --by wait, for a recording with times.
+	AtOnce *jsonAtOnce `json:"at_once,omitempty"`
 	jsonList
 }
 
@@ -180,7 +182,7 @@ func (d *data) jsonGroups(out *printable.JSONWriter) {
 	out.Text(`,"groups":[`)
 	for i, g := range d.Groups(d.Options.By) {
 		out.Comma(i)
-		out.Begin(jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples))}, "functions")
+		out.Begin(jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples)), AtOnce: d.jsonAtOnce(g)}, "functions")
 		d.functions(out, g.Samples)
 		out.Text("}")
 	}

@@ -18,7 +18,9 @@ import (
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
 		d.heading(out)
-		if o.By == "" {
+		if a := d.application(); a != nil {
+			d.footnotes(out, d.applicationTable(out, a))
+		} else if o.By == "" {
 			d.footnotes(out, d.table(out, d.Profile.Sample, d.Limit(30), ""))
 		} else {
 			d.groups(out)

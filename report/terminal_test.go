@@ -239,8 +239,8 @@ func TestWaitsShowTheProgramsFunctionFirst(t *testing.T) {
 	got := render(t, Table, wideFixture(t), Options{By: "wait"})
 	_, futex, _ := strings.Cut(got, "futex (1 thread)  (cpu")
 	lines := strings.Split(futex, "\n")
-	if len(lines) < 4 || !strings.Contains(lines[2], "update_cache") ||
-		strings.Contains(lines[3], "__futex_abstimed_wait_common64") {
+	if len(lines) < 5 || !strings.Contains(lines[3], "update_cache") ||
+		strings.Contains(lines[4], "__futex_abstimed_wait_common64") {
 		t.Errorf("got:\n%s", got)
 	}
 	if !strings.Contains(got, "(wall)") {

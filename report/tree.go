@@ -32,7 +32,11 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 
 func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all string) {
 	minShare := max(0, cmp.Or(d.Options.MinShare, 0.01))
+	if d.Options.N < 0 {
+		minShare = 0
+	}
 	tw := &treeWriter{data: d, CallTree: t, minValue: int64(minShare * math.Abs(float64(t.Nodes[0].Total)))}
+	tw.chooseRows()
 	tw.listLines()
 	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.ValueIndex].Type))
 }
@@ -43,11 +47,15 @@ type treeWriter struct {
 	*data
 	*view.CallTree
 	minValue int64
+	rows     map[int32]bool // nodes to show by [Options].N; nil: all
 	lines    []treeLine
 	open     []bool // by depth: goes on below the present line
 }
 
-const lineCost = 400
+const (
+	lineCost = 400
+	rowCost  = 16
+)
 
 const maxIndent = 200
 
@@ -57,6 +65,23 @@ type treeLine struct {
 	last  bool
 	count int32
 	sum   int64
+}
+
+// chooseRows selects the N nodes with most time: a callee is never before its caller.
+func (tw *treeWriter) chooseRows() {
+	n := tw.Options.N
+	if n <= 0 || n >= len(tw.Nodes)-1 || !tw.Memory.Take(rowCost*int64(len(tw.Nodes))) {
+		return
+	}
+	order := make([]int32, len(tw.Nodes)-1)
+	for i := range order {
+		order[i] = int32(i + 1)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(tw.Nodes[b].Total, tw.Nodes[a].Total) })
+	tw.rows = map[int32]bool{}
+	for _, node := range order[:n] {
+		tw.rows[node] = true
+	}
 }
 
 func (tw *treeWriter) listLines() {
@@ -75,7 +100,7 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	var list []treeLine
 	rest := treeLine{node: -1, depth: depth}
 	for _, c := range tw.Nodes[n].Children {
-		if total := tw.Nodes[c].Total; tw.isSmall(total) {
+		if total := tw.Nodes[c].Total; tw.isSmall(total) || tw.rows != nil && !tw.rows[c] {
 			rest.sum += total
 			rest.count++
 			continue
@@ -97,6 +122,8 @@ func (tw *treeWriter) isSmall(v int64) bool { return max(v, -v) < tw.minValue }
 
 func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module string) {
 	switch {
+	case l.node < 0 && tw.rows != nil:
+		return printable.Raw("… " + tabular.Plural(int64(l.count), "more call")), ""
 	case l.node < 0:
 		return printable.Raw(fmt.Sprintf("… %s below %s", tabular.Plural(int64(l.count), "smaller call"),
 			tw.Precision.Share(tw.minValue))), ""

@@ -68,8 +68,10 @@ func (f *Frame) OwnRank() int {
 	case !f.Script:
 		return 3
 	}
-	return 4
+	return ownScript
 }
+
+const ownScript = 4
 
 // OwnFrame returns the index and the rank of a stack's innermost frame of those that are most the program's own.
 func OwnFrame(stack []int32, frame func(int32) *Frame) (index, rank int) {
