@@ -80,7 +80,9 @@ func burstText(x *view.AtOnce) string {
 
 // jsonBurst is a time with many at once, in ns since the recording's start.
 type jsonBurst struct {
-	Begin  int64 `json:"begin"`
+	// Begin is the time since the recording's start.
+	Begin int64 `json:"begin"`
+	// Length is that of the burst, with short gaps.
 	Length int64 `json:"length"`
 }
 

@@ -207,7 +207,7 @@ func TestTheHeadTellsWhatHasNoFunction(t *testing.T) {
 
 func TestFunctionsThatWereFreedAreExplained(t *testing.T) {
 	p := wideFixture(t)
-	if got := render(t, Table, p, Options{}); strings.Contains(got, "[freed]") {
+	if got := render(t, Table, p, Options{}); strings.Contains(got, "function gone") {
 		t.Errorf("nothing was freed:\n%s", got)
 	}
 	for _, f := range p.Function {
@@ -216,7 +216,7 @@ func TestFunctionsThatWereFreedAreExplained(t *testing.T) {
 		}
 	}
 	got := render(t, Account, p, Options{})
-	if n := strings.Count(got, "[freed]: functions whose names prywalk could not prove"); n != 1 {
+	if n := strings.Count(got, "[function gone before its name was read]: functions whose names prywalk could not prove"); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, got)
 	}
 }
