@@ -152,6 +152,7 @@ func (l *Locks) Collect() {
 			l.Locks[n].addWaiter(t)
 		}
 	}
+	l.joinGILs()
 	for i := range l.Locks {
 		if l.Locks[i].Idle != "" {
 			l.Locks[i].IdleWaiters = nil
@@ -161,6 +162,28 @@ func (l *Locks) Collect() {
 		return cmp.Or(rank(len(a.Blocked()) == 0)-rank(len(b.Blocked()) == 0), cmp.Compare(len(b.Waiters), len(a.Waiters)),
 			cmp.Compare(a.Address, b.Address))
 	})
+}
+
+// joinGILs adds the waiters for a GIL that had no address, as it was being passed on, to those for the process's only one
+// with an address.
+func (l *Locks) joinGILs() {
+	known, count := map[int]*Lock{}, map[int]int{}
+	for i := range l.Locks {
+		if lock := &l.Locks[i]; lock.Kind == waits.GIL && lock.Address != 0 {
+			known[lock.PID] = lock
+			count[lock.PID]++
+		}
+	}
+	for i := range l.Locks {
+		lock := &l.Locks[i]
+		if lock.Kind != waits.GIL || lock.Address != 0 || count[lock.PID] != 1 {
+			continue
+		}
+		to := known[lock.PID]
+		to.Waiters, to.IdleWaiters = append(to.Waiters, lock.Waiters...), append(to.IdleWaiters, lock.IdleWaiters...)
+		lock.Waiters = nil
+	}
+	l.Locks = slices.DeleteFunc(l.Locks, func(lock Lock) bool { return len(lock.Waiters) == 0 })
 }
 
 func rank(last bool) int {
