@@ -152,3 +152,18 @@ func FuzzAtOnceIsWithinTheSamples(f *testing.F) {
 		}
 	})
 }
+
+func TestTheConclusionNamesBursts(t *testing.T) {
+	r := newTimedRecording(30 * time.Second)
+	for _, at := range []int64{6500, 16500, 26500} {
+		for range 6 {
+			r.waits(at, at+300)
+			s := r.Sample[len(r.Sample)-1]
+			labels(s, 7, 0, rec.LabelTask, "goroutine", rec.LabelWait, "sync.Mutex.Lock", rec.LabelState, "sleeping")
+		}
+	}
+	const want = "mostly waiting: about 1 goroutine (up to 6 at once, in 3 bursts) for sync.Mutex.Lock in save"
+	if got := r.data(t, Options{}).Conclusion(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
