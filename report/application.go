@@ -70,7 +70,8 @@ func (d *data) foldsText(folds []view.Fold) string {
 		}
 		text := fmt.Sprintf("%s (%s)", printable.String(f.Library), d.Precision.Share(f.Value))
 		if f.Stays > 0 {
-			text += fmt.Sprintf(", called often (%s short stays were seen, from line %d)", tabular.Thousands(int64(f.Stays)), f.Line)
+			text += fmt.Sprintf(", called often (%s short stays were seen, from line %d)",
+				tabular.Thousands(int64(f.Stays)), f.Line)
 		}
 		parts = append(parts, text)
 	}

@@ -121,7 +121,8 @@ func TestManyBurstsAreNotAllListed(t *testing.T) {
 
 func TestRowsLimitCallersAndCallees(t *testing.T) {
 	callees := func(w io.Writer, p *profile.Profile, o Options) error { return Callees(w, p, "load", o) }
-	for n, want := range map[int]string{0: "sqlite3VdbeExec", 1: "… 1 more call\n", 2: "sqlite3VdbeExec", -1: "sqlite3VdbeExec"} {
+	for n, want := range map[int]string{0: "sqlite3VdbeExec", 1: "… 1 more call\n", 2: "sqlite3VdbeExec",
+		-1: "sqlite3VdbeExec"} {
 		got := tableOf(render(t, callees, pythonShop(), Options{N: n}))
 		if !strings.Contains(got, want) || strings.Contains(got, "sqlite3VdbeExec") && n == 1 {
 			t.Errorf("-n %d, want %q:\n%s", n, want, got)

@@ -96,7 +96,7 @@ func (o *Options) dump(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 	if in.Locks {
 		return o.runCommand(ctx, nil, "What an owner does: dump without locks.", "dump", "-p", pid, "--locks")
 	}
-	return o.runCommand(ctx, nil, "Threads that wait for locks: dump with locks. Where the time goes: record, then report.",
+	return o.runCommand(ctx, nil, "Threads that wait for locks: dump with locks. Where the time goes: record, report.",
 		"dump", "-p", pid, "--merge", "--max-depth", strconv.Itoa(in.MaxDepth))
 }
 

@@ -55,7 +55,10 @@ const (
 // own functions.
 func (d *Data) Application() *Application {
 	a := &Application{fold: map[foldKey]*Fold{}}
-	own := func(f int32) bool { return d.Frames[f].OwnRank() == ownScript }
+	own := func(n int32) bool {
+		f := &d.Frames[n]
+		return f.OwnRank() == ownScript && !f.isBuiltIn()
+	}
 	var samples []*profile.Sample // with values and functions of the program
 	all, in := int64(0), int64(0)
 	for _, s := range d.Profile.Sample {
@@ -100,17 +103,23 @@ func (a *Application) add(d *Data, k foldKey, v int64) bool {
 	return true
 }
 
-// library names what a function of the program called, of the frames within it: the outermost package, or native
-// library that is neither the interpreter nor the system's, else the innermost frame's file.
+// library names what a function of the program called, of the frames within it: the outermost package, built-in
+// function, or native library that is neither the interpreter nor the system's, else the innermost frame's file.
 func (d *Data) library(within []int32, innermost int32) string {
 	for _, n := range slices.Backward(within) {
-		if f := &d.Frames[n]; f.Module != "" && (f.Script || !f.IsSupport()) {
+		switch f := &d.Frames[n]; {
+		case f.isBuiltIn():
+			return f.Name
+		case f.Module != "" && (f.Script || !f.IsSupport()):
 			return libraryName(f.Module)
 		}
 	}
 	f := &d.Frames[innermost]
 	return cmp.Or(libraryName(f.Module), f.Name)
 }
+
+// isBuiltIn reports a function of the runtime itself: it has neither a package nor a source file.
+func (f *Frame) isBuiltIn() bool { return f.Script && strings.HasPrefix(f.Module, "[") }
 
 // libraryName returns "sqlite3" for libsqlite3.so.0 and for _sqlite3.cpython-311-x86_64-linux-gnu.so.
 func libraryName(module string) string {

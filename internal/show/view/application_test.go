@@ -26,6 +26,7 @@ var pythonFiles = map[string][2]string{
 	"step":    {"/usr/lib/libsqlite3.so.0.8.6", ""},
 	"execute": {lib + "lib-dynload/_sqlite3.cpython-311-x86_64-linux-gnu.so", ""},
 	"call":    {"/usr/bin/python3.11", ""}, "memcpy": {"/lib/libc.so.6", ""}, "mark": {"/usr/bin/python3.11", ""},
+	"sort": {"[Ruby 3.1.2]", ""}, "stub": {"[HotSpot 17.0.15]", ""},
 }
 
 // python adds CPU time of one thread in a stack, innermost first: "step execute call load:7 handle main".
@@ -66,10 +67,12 @@ func TestLibrariesAreFoldedIntoTheProgramsFunctions(t *testing.T) {
 	r.python(40, 20, "memcpy execute call select load handle main")
 	r.python(60, 10, "encode dumps handle main")
 	r.python(70, 8, "memcpy call handle main")
-	r.python(78, 12, "handle main")
+	r.python(78, 9, "handle main")
+	r.python(87, 2, "memcpy sort handle main")
+	r.python(89, 1, "stub handle main")
 	r.python(90, 10, "mark")
 	d := r.data(t, Options{Value: rec.TypeCPU})
-	want := []string{"main self 0 total 90", "handle self 12 total 90, json 10, libc 8",
+	want := []string{"main self 0 total 90", "handle self 9 total 90, json 10, libc 8, sort 2, stub 1",
 		"load self 0 total 60, sqlite3 40, django.db 20", "outside: python3.11 10"}
 	a := d.Application()
 	if got := a.text(d); !slices.Equal(got, want) {

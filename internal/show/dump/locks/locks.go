@@ -164,8 +164,8 @@ func (l *Locks) Collect() {
 	})
 }
 
-// joinGILs adds the waiters for a GIL that had no address, as it was being passed on, to those for the process's only one
-// with an address.
+// joinGILs adds the waiters for a GIL that had no address, as it was being passed on, to those for the process's only
+// one with an address.
 func (l *Locks) joinGILs() {
 	known, count := map[int]*Lock{}, map[int]int{}
 	for i := range l.Locks {
