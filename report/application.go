@@ -27,20 +27,9 @@ func (d *data) application() *view.Application {
 
 // applicationTable writes the program's own functions, with libraries folded into those that called them.
 func (d *data) applicationTable(out *printable.Writer, a *view.Application) (shown []view.Row) {
-	for i := range a.Rows[:min(len(a.Rows), d.Limit(30))] {
-		shown = append(shown, a.Rows[i].Row)
-	}
-	var frames []*view.Frame
-	for _, r := range shown {
-		frames = append(frames, &d.Frames[r.Frame])
-	}
-	heads, figures := d.valueColumns(shown)
-	used := tabular.PrintedWidth(heads)
-	head, names := d.nameColumns(used, frames)
-	out.Printf("%s\n", d.color(dim, heads+head))
-	for i, r := range shown {
-		out.Printf("%s%s%s\n", d.markLarge(figures[i][0], r.Self), figures[i][1], names[i])
-		if text := d.foldsText(a.Rows[i].Folds); text != "" {
+	shown = a.Rows[:min(len(a.Rows), d.Limit(30))]
+	d.writeRows(out, shown, "", func(r view.Row, used int) {
+		if text := d.foldsText(a.Folds[r.Frame]); text != "" {
 			width := tableWidth(&d.Options)
 			if width > 0 {
 				width = max(width, used+tabular.MinNameColumn)
@@ -48,9 +37,9 @@ func (d *data) applicationTable(out *printable.Writer, a *view.Application) (sho
 			out.Printf("%s%s\n", strings.Repeat(" ", used),
 				d.paint(dim, tabular.HangingIndent(width, used, "…in "+text)))
 		}
-	}
+	})
 	rest := "--full shows the functions of libraries, too"
-	if text := d.foldsText(a.Outside); text != "" {
+	if text := d.foldsText(a.Folds[view.Outside]); text != "" {
 		rest = "outside of these functions: " + text + "; " + rest
 	}
 	if n := len(a.Rows) - len(shown); n > 0 {
@@ -61,15 +50,14 @@ func (d *data) applicationTable(out *printable.Writer, a *view.Application) (sho
 }
 
 // foldsText names the largest libraries with their shares of the whole.
-func (d *data) foldsText(folds []view.Fold) string {
+func (d *data) foldsText(folds []*view.Fold) string {
 	var parts []string
-	for i := range folds[:min(len(folds), maxFolds)] {
-		f := &folds[i]
+	for _, f := range folds[:min(len(folds), maxFolds)] {
 		if float64(f.Value)*minFold < d.Precision.Total {
 			break
 		}
 		text := fmt.Sprintf("%s (%s)", printable.String(f.Library), d.Precision.Share(f.Value))
-		if f.Stays > 0 {
+		if f.IsOften(d.Profile.Period) {
 			text += fmt.Sprintf(", called often (%s short stays were seen, from line %d)",
 				tabular.Thousands(int64(f.Stays)), f.Line)
 		}

@@ -46,7 +46,7 @@ const maxLaterWaits = 1 << 12
 //	to       │ A's stacks             │ B's stacks        │
 //
 // An interval of at most two ticks goes to the owner's stack at the tick of its end. Locks that store no owner can have
-// likely ones ([likelyOwners]).
+// likely ones ([blameBuilder.addLikely]).
 func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	p, err := Filter(p, Options{From: o.From, To: o.To})
 	if err != nil {
@@ -76,7 +76,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 			return nil, b.err
 		}
 	}
-	if b.addLikely(newLikelyOwners(p, clocks.Wall), &clocks); b.err != nil {
+	if b.addLikely(p, &clocks); b.err != nil {
 		return nil, b.err
 	}
 	if len(b.out) == 0 {
@@ -285,6 +285,9 @@ func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, shares *
 		return
 	}
 	notSampled := blameKey{id, nil, ownerNotSampled}
+	if owner >= firstLikely {
+		notSampled.name = ownerUnknown
+	}
 	list := b.byThread[owner]
 	done, last := from, notSampled // the time up to which the part is divided, and the key of its last piece
 	first := max(0, sort.Search(len(list), func(i int) bool { return list[i].from > from })-1)

@@ -13,21 +13,17 @@ import (
 	"prywalk/internal/show/view"
 )
 
-const (
-	overTimeColumns = 30
-	maxShownBursts  = 5
-	maxJSONBursts   = 100
-)
+const maxShownBursts = 5
 
 // overTime writes a group over time, and its bursts, which the mean hides.
 func (d *data) overTime(out *printable.Writer, g *view.Group) {
-	x, ok := d.AtOnce(g.Samples, overTimeColumns)
-	if !ok || x.Most == 0 {
+	x := d.AtOnce(g.Samples)
+	if x == nil || x.Most == 0 {
 		return
 	}
 	const indent = "    "
 	parts := []string{"|" + sparkline(x.Means) + "| " + tabular.Nanos(x.From) + " to " + tabular.Nanos(x.To)}
-	if text := burstText(&x); text != "" {
+	if text := burstText(x); text != "" {
 		parts = append(parts, text)
 	}
 	width := d.Options.Width
@@ -76,43 +72,4 @@ func burstText(x *view.AtOnce) string {
 	}
 	return fmt.Sprintf("up to %d at once, in %s of %s (at %s%s)", x.Most, tabular.Plural(int64(len(x.Bursts)), "burst"),
 		length, strings.Join(at, ", "), more)
-}
-
-// jsonBurst is a time with many at once, in ns since the recording's start.
-type jsonBurst struct {
-	// Begin is the time since the recording's start.
-	Begin int64 `json:"begin"`
-	// Length is that of the burst, with short gaps.
-	Length int64 `json:"length"`
-}
-
-// jsonAtOnce says how many threads and tasks of a group there were at a time.
-type jsonAtOnce struct {
-	// Most were there at once, for at least one tick.
-	Most int `json:"most"`
-	// Bursts is the number of times with at least half of Most, and at least two; 0: they are over a quarter of the time.
-	Bursts int `json:"bursts"`
-	// FirstBursts are at most 100 of these.
-	FirstBursts []jsonBurst `json:"first_bursts,omitempty"`
-	// Means are of 30 equal parts of the selection.
-	Means []float64 `json:"means"`
-}
-
-// jsonAtOnce returns nil for groups by other than waits, and without times.
-func (d *data) jsonAtOnce(g *view.Group) *jsonAtOnce {
-	if d.Options.By != "wait" {
-		return nil
-	}
-	x, ok := d.AtOnce(g.Samples, overTimeColumns)
-	if !ok {
-		return nil
-	}
-	j := &jsonAtOnce{Most: x.Most, Bursts: len(x.Bursts), Means: x.Means}
-	for i, m := range x.Means {
-		j.Means[i] = math.Round(1000*m) / 1000
-	}
-	for _, b := range x.Bursts[:min(len(x.Bursts), maxJSONBursts)] {
-		j.FirstBursts = append(j.FirstBursts, jsonBurst(b))
-	}
-	return j
 }

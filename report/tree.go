@@ -67,21 +67,26 @@ type treeLine struct {
 	sum   int64
 }
 
-// chooseRows selects the N nodes with most time: a callee is never before its caller.
+// chooseRows selects the N nodes with most time.
 func (tw *treeWriter) chooseRows() {
 	n := tw.Options.N
 	if n <= 0 || n >= len(tw.Nodes)-1 || !tw.Memory.Take(rowCost*int64(len(tw.Nodes))) {
 		return
 	}
-	order := make([]int32, len(tw.Nodes)-1)
+	tw.rows = map[int32]bool{}
+	for _, node := range byTotal(tw.CallTree)[:n] {
+		tw.rows[node] = true
+	}
+}
+
+// byTotal returns a tree's nodes without the root, those with most time first: no callee is before its caller.
+func byTotal(t *view.CallTree) []int32 {
+	order := make([]int32, len(t.Nodes)-1)
 	for i := range order {
 		order[i] = int32(i + 1)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(tw.Nodes[b].Total, tw.Nodes[a].Total) })
-	tw.rows = map[int32]bool{}
-	for _, node := range order[:n] {
-		tw.rows[node] = true
-	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.Nodes[b].Total, t.Nodes[a].Total) })
+	return order
 }
 
 func (tw *treeWriter) listLines() {

@@ -3,10 +3,13 @@
 package recording
 
 import (
+	"bufio"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestABrowserNeedsADesktopAndAnOpener(t *testing.T) {
@@ -29,7 +32,17 @@ func TestABrowserNeedsADesktopAndAnOpener(t *testing.T) {
 	fails("DISPLAY")
 	t.Setenv("DISPLAY", ":0")
 	fails("xdg-open is not installed")
-	script := "#!/bin/sh\necho \"$1\" > " + filepath.Join(dir, "opened") + "\n"
+	opened := filepath.Join(dir, "opened")
+	if err := syscall.Mkfifo(opened, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(opened, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_ = f.SetReadDeadline(time.Now().Add(time.Minute))
+	script := "#!/bin/sh\necho \"$1\" > " + opened + "\n"
 	if err := os.WriteFile(filepath.Join(dir, opener), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +51,7 @@ func TestABrowserNeedsADesktopAndAnOpener(t *testing.T) {
 	}
 	page := filepath.Join(dir, "page.html")
 	openPage(page)
-	if got, err := os.ReadFile(filepath.Join(dir, "opened")); err != nil || string(got) != page+"\n" {
+	if got, err := bufio.NewReader(f).ReadString('\n'); err != nil || got != page+"\n" {
 		t.Errorf("opened %q, %v", got, err)
 	}
 }

@@ -65,8 +65,12 @@ func (p procRoot) heldByTracer(pids []int, r StopResults) *Error {
 			return e
 		}
 	}
-	if other := p.otherSampler(); other != 0 {
-		e.setOther(other, "runs, and perhaps samples it, too", r)
+	entries, _ := os.ReadDir(string(p))
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && p.isSampler(pid) {
+			e.setOther(pid, "runs, and perhaps samples it, too", r)
+			break
+		}
 	}
 	return e
 }
@@ -88,17 +92,6 @@ func (p procRoot) isSampler(pid int) bool {
 	line, _ := os.ReadFile(p.path(pid, "cmdline"))
 	args := strings.Split(string(line), "\x00")
 	return len(args) > 1 && slices.Contains(sampling, args[1])
-}
-
-// otherSampler returns the first one, or 0.
-func (p procRoot) otherSampler() int {
-	entries, _ := os.ReadDir(string(p))
-	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil && p.isSampler(pid) {
-			return pid
-		}
-	}
-	return 0
 }
 
 func (p procRoot) tracerOf(pid int) (by int, name string) {

@@ -13,99 +13,112 @@ import (
 )
 
 // Application is the table of a program in a managed language: its own functions, with libraries and the interpreter
-// folded into the function that called them. The self values, folds and Outside add up to the whole.
+// folded into the function that called them. Self values and all folds add up to the whole.
 type Application struct {
-	Rows []OwnRow // largest total first
-	// Outside is under no function of the program, by library.
-	Outside []Fold
-	fold    map[foldKey]*Fold
+	Rows []Row // largest total first
+	// Folds are by function of the program, or [Outside], the largest first.
+	Folds map[int32][]*Fold
 }
 
-// OwnRow is a function of the program.
-type OwnRow struct {
-	Row
-	Folds []Fold // largest first
-}
+// Outside is no function of the program.
+const Outside = int32(-1)
 
 // Fold is the time in a library while a function of the program waits for its return.
 type Fold struct {
 	Library string
 	Value   int64
-	// Stays is the number of short stays that were seen from one line, 0 if they are few or long.
-	Stays, Line int
-}
-
-type foldKey struct {
-	own     int32 // -1: none
-	library string
+	// Line is the only one of these calls, 0 if there are several. Stays are the times that a thread was seen in it and
+	// had not been before: two calls without a look between them count as one. They last Time, without run queue time.
+	Line, Stays int
+	Time        int64
+	lines       bool // several
 }
 
 const (
-	outside  = -1
 	foldCost = 200
 	// maxOutside is the inverse of the share that the program's own functions may lack.
 	maxOutside = 3
-	// Stays are short if their mean without run queue time is at most shortStay ticks, and many from manyStays on.
+	// Stays are short if their mean is at most shortStay ticks, and many from manyStays on.
 	shortStay, manyStays = 2, 20
-	// minOften is the inverse of the share from which on calls can be worth a word.
-	minOften = 20
 )
 
-// Application folds the selection; nil if its programs are not in a managed language, or most time is not under their
-// own functions.
-func (d *Data) Application() *Application {
-	a := &Application{fold: map[foldKey]*Fold{}}
-	own := func(n int32) bool {
-		f := &d.Frames[n]
-		return f.OwnRank() == ownScript && !f.isBuiltIn()
-	}
-	var samples []*profile.Sample // with values and functions of the program
-	all, in := int64(0), int64(0)
-	for _, s := range d.Profile.Sample {
-		v := s.Value[d.ValueIndex]
-		if v == 0 {
-			continue
-		}
-		stack := d.Stack(s)
-		all += v
-		i := slices.IndexFunc(stack, own)
-		k := foldKey{outside, ""}
-		if i >= 0 {
-			k.own, in = stack[i], in+v
-			samples = append(samples, s)
-		}
-		if i != 0 {
-			k.library = d.library(stack[:max(i, 0)], stack[0])
-			if !a.add(d, k, v) {
-				return nil
-			}
-		}
-	}
-	if in == 0 || (all-in)*maxOutside > all {
-		return nil
-	}
-	a.setRows(d, samples, own)
-	a.setStays(d, samples, own, all)
-	a.sortFolds()
-	return a
+// IsOften reports many short stays from one line.
+func (f *Fold) IsOften(tick int64) bool {
+	return f.Stays >= manyStays && f.Time <= shortStay*tick*int64(f.Stays) && f.Line != 0 && !f.lines
 }
 
-func (a *Application) add(d *Data, k foldKey, v int64) bool {
-	f := a.fold[k]
-	if f == nil {
-		if !d.Memory.Take(foldCost) {
-			return false
+// Application folds the selection; nil if its programs are not in a managed language, or over a third of the values is
+// not under their own functions.
+func (d *Data) Application() *Application {
+	a := &Application{Folds: map[int32][]*Fold{}}
+	clocks, timed := ClocksOf(d.Profile)
+	samples := slices.Clone(d.Profile.Sample)
+	SortByTime(samples)
+	last := map[[2]int64][]*Fold{} // by thread
+	var own []*profile.Sample
+	for _, s := range samples {
+		stack, inner, calls := d.Stack(s), 0, []*Fold(nil)
+		for i, n := range stack {
+			if !d.isOwn(n) {
+				continue
+			}
+			if inner == 0 {
+				own = append(own, s)
+			}
+			if i > inner {
+				f := a.fold(d, n, stack[inner:i])
+				if inner == 0 {
+					f.Value += s.Value[d.ValueIndex]
+				}
+				f.addLine(d.lineOf(s, i))
+				if !slices.Contains(calls, f) {
+					calls = append(calls, f)
+				}
+			}
+			inner = i + 1
 		}
-		f = &Fold{Library: k.library}
-		a.fold[k] = f
+		if inner == 0 {
+			a.fold(d, Outside, stack[:1]).Value += s.Value[d.ValueIndex]
+		}
+		thread := threadOf(s)
+		for _, f := range calls {
+			if timed && thread[1] != 0 && NumLabel(s, rec.LabelEnd) != 0 {
+				f.Time += s.Value[clocks.Wall] - s.Value[clocks.RunQueue]
+				if !slices.Contains(last[thread], f) {
+					f.Stays++
+				}
+			}
+		}
+		last[thread] = calls
 	}
-	f.Value += v
-	return true
+	return a.withRows(d, own)
+}
+
+func (d *Data) isOwn(n int32) bool {
+	f := &d.Frames[n]
+	return f.OwnRank() == ownScript && !f.isBuiltIn()
+}
+
+// isBuiltIn reports a function of the runtime itself: it has neither a package nor a source file.
+func (f *Frame) isBuiltIn() bool { return f.Script && strings.HasPrefix(f.Module, "[") }
+
+// fold returns that of a function and of frames that it called.
+func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
+	name := d.library(within)
+	i := slices.IndexFunc(a.Folds[own], func(f *Fold) bool { return f.Library == name })
+	if i < 0 && d.Memory.Take(foldCost) {
+		i = len(a.Folds[own])
+		a.Folds[own] = append(a.Folds[own], &Fold{Library: name})
+	}
+	if i < 0 {
+		return &Fold{}
+	}
+	return a.Folds[own][i]
 }
 
 // library names what a function of the program called, of the frames within it: the outermost package, built-in
 // function, or native library that is neither the interpreter nor the system's, else the innermost frame's file.
-func (d *Data) library(within []int32, innermost int32) string {
+func (d *Data) library(within []int32) string {
 	for _, n := range slices.Backward(within) {
 		switch f := &d.Frames[n]; {
 		case f.isBuiltIn():
@@ -114,145 +127,64 @@ func (d *Data) library(within []int32, innermost int32) string {
 			return libraryName(f.Module)
 		}
 	}
-	f := &d.Frames[innermost]
+	f := &d.Frames[within[0]]
 	return cmp.Or(libraryName(f.Module), f.Name)
 }
-
-// isBuiltIn reports a function of the runtime itself: it has neither a package nor a source file.
-func (f *Frame) isBuiltIn() bool { return f.Script && strings.HasPrefix(f.Module, "[") }
 
 // libraryName returns "sqlite3" for libsqlite3.so.0 and for _sqlite3.cpython-311-x86_64-linux-gnu.so.
 func libraryName(module string) string {
 	name, _, native := strings.Cut(module, ".so")
-	if !native {
-		return module
-	}
 	name, _, extension := strings.Cut(name, ".cpython-")
-	if short := strings.TrimPrefix(name, "lib"); len(short) > len("xx") {
-		name = short
-	}
-	if extension {
+	switch short := strings.TrimPrefix(name, "lib"); {
+	case !native:
+		return module
+	case extension:
 		return strings.TrimPrefix(name, "_")
+	case len(short) > len("xx"):
+		return short
 	}
 	return name
 }
 
-func (a *Application) setRows(d *Data, samples []*profile.Sample, own func(int32) bool) {
-	for _, r := range d.Rows(samples) {
-		if own(r.Frame) {
-			a.Rows = append(a.Rows, OwnRow{Row: r})
-		}
-	}
-	far := func(r *OwnRow) float64 { return r.depth / max(1, float64(r.Total)) }
-	slices.SortStableFunc(a.Rows, func(x, y OwnRow) int {
-		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(far(&y), far(&x)))
-	})
-}
-
-// staying is a thread's last sample in time.
-type staying struct {
-	keys []foldKey // the calls of libraries on its stack
-	end  int64
-}
-
-// setStays counts short stays of threads in libraries that a function of the program called. A stay ends where the
-// thread is seen without that call: two calls without a look between them count as one.
-func (a *Application) setStays(d *Data, samples []*profile.Sample, own func(int32) bool, all int64) {
-	clocks, ok := ClocksOf(d.Profile)
-	if !ok || d.Profile.Period <= 0 {
-		return
-	}
-	samples = slices.Clone(samples)
-	SortByTime(samples)
-	type count struct {
-		stays int
-		time  int64
-		lines map[int]int64
-	}
-	counts, threads := map[foldKey]*count{}, map[[2]int64]staying{}
-	for _, s := range samples {
-		t := threadOf(s)
-		end := NumLabel(s, rec.LabelEnd)
-		if t[1] == 0 || end == 0 {
-			continue
-		}
-		last, now := threads[t], staying{end: end}
-		stack := d.Stack(s)
-		for inner, i := 0, 0; i < len(stack); i++ {
-			if !own(stack[i]) {
-				continue
-			}
-			k := foldKey{own: stack[i]}
-			if i > inner {
-				k.library = d.library(stack[inner:i], stack[inner])
-			}
-			inner = i + 1
-			f := a.fold[k]
-			if f == nil || f.Value*minOften < all || slices.Contains(now.keys, k) {
-				continue
-			}
-			now.keys = append(now.keys, k)
-			c := counts[k]
-			if c == nil {
-				c = &count{lines: map[int]int64{}}
-				counts[k] = c
-			}
-			time := s.Value[clocks.Wall] - s.Value[clocks.RunQueue]
-			c.time += time
-			c.lines[lineOf(s, i)] += time
-			if !slices.Contains(last.keys, k) {
-				c.stays++
-			}
-		}
-		threads[t] = now
-	}
-	for k, c := range counts {
-		if c.stays < manyStays || c.time > shortStay*d.Profile.Period*int64(c.stays) {
-			continue
-		}
-		for line, time := range c.lines {
-			if 10*time >= 9*c.time { // one call site
-				a.fold[k].Stays, a.fold[k].Line = c.stays, line
-			}
-		}
-	}
+func (f *Fold) addLine(line int) {
+	f.lines = f.lines || f.Line != 0 && f.Line != line
+	f.Line = line
 }
 
 // lineOf returns the source line of a frame by its index in [FrameTable.Stack], or 0.
-func lineOf(s *profile.Sample, index int) int {
+func (d *Data) lineOf(s *profile.Sample, index int) int {
 	for _, l := range s.Location {
-		named := 0
-		for i := range l.Line {
-			if functionName(&l.Line[i]) == "" {
-				continue
-			}
-			if index == named {
-				return int(l.Line[i].Line)
-			}
-			named++
+		switch n := len(d.byLoc[l]); {
+		case index >= n:
+			index -= n
+		case index < len(l.Line):
+			return int(l.Line[index].Line)
+		default:
+			return 0
 		}
-		index -= max(1, named)
 	}
 	return 0
 }
 
-func (a *Application) sortFolds() {
-	rows := map[int32]*OwnRow{}
-	for i := range a.Rows {
-		rows[a.Rows[i].Frame] = &a.Rows[i]
-	}
-	for k, f := range a.fold {
-		if r := rows[k.own]; r != nil {
-			r.Folds = append(r.Folds, *f)
-		} else {
-			a.Outside = append(a.Outside, *f)
+func (a *Application) withRows(d *Data, samples []*profile.Sample) *Application {
+	outside := int64(0)
+	for own, folds := range a.Folds {
+		slices.SortFunc(folds, func(x, y *Fold) int {
+			return cmp.Or(cmp.Compare(y.Value, x.Value), strings.Compare(x.Library, y.Library))
+		})
+		for _, f := range folds {
+			if own == Outside {
+				outside += f.Value
+			}
 		}
 	}
-	largest := func(x, y Fold) int {
-		return cmp.Or(cmp.Compare(y.Value, x.Value), strings.Compare(x.Library, y.Library))
+	a.Rows = slices.DeleteFunc(d.Rows(samples), func(r Row) bool { return !d.isOwn(r.Frame) })
+	if len(a.Rows) == 0 || outside*maxOutside > d.Total(d.ValueIndex) {
+		return nil
 	}
-	slices.SortFunc(a.Outside, largest)
-	for i := range a.Rows {
-		slices.SortFunc(a.Rows[i].Folds, largest)
-	}
+	far := func(r *Row) float64 { return r.depth / max(1, float64(r.Total)) }
+	slices.SortStableFunc(a.Rows, func(x, y Row) int {
+		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(far(&y), far(&x)))
+	})
+	return a
 }

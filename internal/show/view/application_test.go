@@ -50,12 +50,12 @@ func (r *recording) python(at int64, ms int64, stack string) *profile.Sample {
 func (a *Application) text(d *Data) (lines []string) {
 	for _, r := range a.Rows {
 		line := fmt.Sprintf("%s self %d total %d", d.Frames[r.Frame].Name, r.Self/1e6, r.Total/1e6)
-		for _, f := range r.Folds {
+		for _, f := range a.Folds[r.Frame] {
 			line += fmt.Sprintf(", %s %d", f.Library, f.Value/1e6)
 		}
 		lines = append(lines, line)
 	}
-	for _, f := range a.Outside {
+	for _, f := range a.Folds[Outside] {
 		lines = append(lines, fmt.Sprintf("outside: %s %d", f.Library, f.Value/1e6))
 	}
 	return lines
@@ -79,12 +79,12 @@ func TestLibrariesAreFoldedIntoTheProgramsFunctions(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	sum := int64(0)
-	for _, f := range a.Outside {
+	for _, f := range a.Folds[Outside] {
 		sum += f.Value
 	}
 	for _, row := range a.Rows {
 		sum += row.Self
-		for _, f := range row.Folds {
+		for _, f := range a.Folds[row.Frame] {
 			sum += f.Value
 		}
 	}
@@ -109,9 +109,10 @@ func TestOnlyProgramsInManagedLanguagesAreFolded(t *testing.T) {
 func staysOf(t *testing.T, r *recording) map[string][2]int {
 	t.Helper()
 	d, got := r.data(t, Options{Value: rec.TypeCPU}), map[string][2]int{}
-	for _, row := range d.Application().Rows {
-		for _, f := range row.Folds {
-			if f.Stays > 0 {
+	a := d.Application()
+	for _, row := range a.Rows {
+		for _, f := range a.Folds[row.Frame] {
+			if f.IsOften(d.Profile.Period) {
 				got[d.Frames[row.Frame].Name+" "+f.Library] = [2]int{f.Stays, f.Line}
 			}
 		}

@@ -24,15 +24,7 @@ func (d *Data) Conclusion() string {
 	count, counted := d.sampleCountIndex()
 	names := NewOwnNames(s, d.programModule())
 	if recorded {
-		known := map[[2]string]string{} // the sentence is tried in several widths
-		s.Bursts = func(call, object string) string {
-			text, ok := known[[2]string{call, object}]
-			if !ok {
-				text = d.burstsOf(call, object)
-				known[[2]string{call, object}] = text
-			}
-			return text
-		}
+		s.Bursts = d.burstsOf
 	}
 	for _, p := range d.Profile.Sample {
 		x := conclusion.Sample{
@@ -65,8 +57,8 @@ func (d *Data) burstsOf(call, object string) string {
 			}
 		}
 	}
-	x, ok := d.AtOnce(samples, 1)
-	if !ok || len(x.Bursts) == 0 {
+	x := d.AtOnce(samples)
+	if x == nil || len(x.Bursts) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("up to %d at once, in %s", x.Most, tabular.Plural(int64(len(x.Bursts)), "burst"))

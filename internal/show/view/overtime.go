@@ -4,6 +4,7 @@ package view
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -13,67 +14,68 @@ import (
 
 // AtOnce says how many threads and tasks of a group there were at a time.
 type AtOnce struct {
-	// Most were there for at least one tick.
-	Most int
-	// Bursts are the times with at least half of Most, and at least two, in order; nil: they are over a quarter of the
-	// selection, or Most is less than twice the mean.
-	Bursts []Burst
-	// Means are of equal parts of the selection.
-	Means []float64
-	// From and To are of the selection, in ns since the recording's start.
-	From, To int64
+	// Most were there at once, for at least one tick.
+	Most int `json:"most"`
+	// Bursts are the times with at least half of Most, and at least two, in order. Absent: there are over 1,000, they are
+	// over a quarter of the time, or Most is less than twice the mean.
+	Bursts []Burst `json:"bursts,omitempty"`
+	// From and To are of the selection: ns since the recording's start.
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	// Means are of 30 equal parts of the selection.
+	Means []float64 `json:"means"`
 }
 
-// Burst is a time without a gap of more than [burstGap] ticks, in ns since the recording's start.
-type Burst struct{ Begin, Length int64 }
+// Burst is a time with many at once. Gaps of up to ten ticks do not end it.
+type Burst struct {
+	// Begin is the time since the recording's start, ns.
+	Begin int64 `json:"begin"`
+	// Length is in ns.
+	Length int64 `json:"length"`
+}
 
 const (
-	burstGap = 10
-	// Bursts over burstShare of the time are none.
-	burstShare = 0.25
-	edgeCost   = 32
+	burstGap, maxBursts = 10, 1000
+	// maxBurstShare is inverse.
+	maxBurstShare = 4
+	overTimeParts = 30
+	edgeCost      = 32
 )
 
-type edge struct {
-	at   int64
-	step int
-}
+type edge struct{ at, step int64 }
 
-// AtOnce counts a group's samples at each time; false if one has no time.
-func (d *Data) AtOnce(samples []*profile.Sample, parts int) (x AtOnce, ok bool) {
-	wall, ok := d.TypeIndex(rec.TypeWall)
-	length := d.Profile.DurationNanos
-	if !ok || d.Profile.TimeNanos == 0 || length <= 0 || parts < 1 {
-		return x, false
-	}
-	taken := edgeCost * int64(len(samples))
-	if !d.Memory.Take(taken) {
-		return x, false
+// AtOnce counts a group's samples at each time; nil if one has no time.
+func (d *Data) AtOnce(samples []*profile.Sample) *AtOnce {
+	clocks, ok := ClocksOf(d.Profile)
+	length, taken := d.Profile.DurationNanos, edgeCost*int64(len(samples))
+	if !ok || length <= 0 || !d.Memory.Take(taken) {
+		return nil
 	}
 	defer d.Memory.Give(taken)
 	edges := make([]edge, 0, 2*len(samples))
 	for _, s := range samples {
-		end := NumLabel(s, rec.LabelEnd) - d.Profile.TimeNanos
-		if end == -d.Profile.TimeNanos {
-			return x, false
+		end := NumLabel(s, rec.LabelEnd)
+		if end == 0 {
+			return nil
 		}
-		begin := max(0, end-s.Value[wall])
-		if end = min(end, length); begin < end {
+		end -= d.Profile.TimeNanos
+		if begin, end := max(0, end-s.Value[clocks.Wall]), min(end, length); begin < end {
 			edges = append(edges, edge{begin, 1}, edge{end, -1})
 		}
 	}
-	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), a.step-b.step) })
-	x = AtOnce{From: int64(d.Options.From), To: int64(d.Options.From) + length, Means: make([]float64, parts)}
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step, b.step)) })
+	from := int64(d.Options.From)
+	x := &AtOnce{From: from, To: from + length, Means: make([]float64, overTimeParts)}
 	x.setLevels(edges, length, max(1, d.Profile.Period))
-	return x, true
+	return x
 }
 
 // eachLevel calls visit with each time between two edges.
 func eachLevel(edges []edge, visit func(level int, from, to int64)) {
-	level := 0
+	level := int64(0)
 	for i, e := range edges {
 		if i > 0 && e.at > edges[i-1].at {
-			visit(level, edges[i-1].at, e.at)
+			visit(int(level), edges[i-1].at, e.at)
 		}
 		level += e.step
 	}
@@ -81,12 +83,19 @@ func eachLevel(edges []edge, visit func(level int, from, to int64)) {
 
 func (x *AtOnce) setLevels(edges []edge, length, tick int64) {
 	times, sum := map[int]int64{}, int64(0) // times by level
+	part := float64(length) / overTimeParts
 	eachLevel(edges, func(level int, from, to int64) {
 		times[level] += to - from
 		sum += int64(level) * (to - from)
 		x.Most = max(x.Most, level)
-		x.addMeans(level, from, to, length)
+		for i := int(float64(from) / part); i < overTimeParts && float64(i)*part < float64(to); i++ {
+			in := min(float64(to), float64(i+1)*part) - max(float64(from), float64(i)*part)
+			x.Means[i] += float64(level) * in / part
+		}
 	})
+	for i, mean := range x.Means {
+		x.Means[i] = math.Round(1000*mean) / 1000
+	}
 	for above := times[x.Most]; x.Most > 1 && above < tick; above += times[x.Most] {
 		x.Most--
 	}
@@ -95,32 +104,21 @@ func (x *AtOnce) setLevels(edges []edge, length, tick int64) {
 	}
 }
 
-func (x *AtOnce) addMeans(level int, from, to, length int64) {
-	part := max(1, float64(length)/float64(len(x.Means)))
-	last := min(int(float64(to)/part), len(x.Means)-1)
-	for i := int(float64(from) / part); i <= last; i++ {
-		in := min(float64(to), float64(i+1)*part) - max(float64(from), float64(i)*part)
-		x.Means[i] += float64(level) * max(0, in) / part
-	}
-}
-
 func (x *AtOnce) setBursts(edges []edge, length, tick int64) {
-	least, all := max(2, (x.Most+1)/2), int64(0)
-	var list []Burst
+	all := int64(0)
 	eachLevel(edges, func(level int, from, to int64) {
-		if level < least {
+		if level < max(2, (x.Most+1)/2) {
 			return
 		}
 		all += to - from
-		begin := from + x.From
-		if n := len(list); n > 0 && begin-list[n-1].Begin-list[n-1].Length <= burstGap*tick {
-			list[n-1].Length = to + x.From - list[n-1].Begin
-			return
+		if n := len(x.Bursts) - 1; n >= 0 && from+x.From-x.Bursts[n].Begin-x.Bursts[n].Length <= burstGap*tick {
+			x.Bursts[n].Length = to + x.From - x.Bursts[n].Begin
+		} else {
+			x.Bursts = append(x.Bursts, Burst{from + x.From, to - from})
 		}
-		list = append(list, Burst{begin, to - from})
 	})
-	list = slices.DeleteFunc(list, func(b Burst) bool { return b.Length < tick })
-	if len(list) > 0 && float64(all) <= burstShare*float64(length) {
-		x.Bursts = list
+	x.Bursts = slices.DeleteFunc(x.Bursts, func(b Burst) bool { return b.Length < tick })
+	if len(x.Bursts) == 0 || len(x.Bursts) > maxBursts || all*maxBurstShare > length {
+		x.Bursts = nil
 	}
 }

@@ -27,14 +27,23 @@ func (r *recording) waits(from, to int64) {
 	s.NumLabel[rec.LabelEnd] = []int64{start + to*1e6}
 }
 
-func atOnce(t *testing.T, r *recording, o Options, parts int) AtOnce {
+func atOnce(t *testing.T, r *recording, o Options) AtOnce {
 	t.Helper()
 	d := r.data(t, o)
-	x, ok := d.AtOnce(d.Profile.Sample, parts)
-	if !ok {
+	x := d.AtOnce(d.Profile.Sample)
+	if x == nil {
 		t.Fatal("no times")
 	}
-	return x
+	return *x
+}
+
+// means has those of the parts that are not 0.
+func means(parts map[int]float64) []float64 {
+	list := make([]float64, overTimeParts)
+	for i, m := range parts {
+		list[i] = m
+	}
+	return list
 }
 
 // Six at once for 0.3 s, three times in 30 s: 0.2 on average.
@@ -46,14 +55,14 @@ func TestBurstsAreFoundThatTheMeanHides(t *testing.T) {
 		}
 	}
 	r.waits(1000, 1005) // less than a tick
-	x := atOnce(t, r, Options{}, 3)
+	x := atOnce(t, r, Options{})
 	want := AtOnce{Most: 6, Bursts: []Burst{{6.5e9, 0.3e9}, {16.5e9, 0.3e9}, {26.5e9, 0.3e9}}, To: 30e9,
-		Means: []float64{0.1805, 0.18, 0.18}}
+		Means: means(map[int]float64{1: 0.005, 6: 1.8, 16: 1.8, 26: 1.8})}
 	if !reflect.DeepEqual(x, want) {
 		t.Errorf("%+v, want %+v", x, want)
 	}
-	x = atOnce(t, r, Options{From: 16600 * time.Millisecond, To: 20600 * time.Millisecond}, 4)
-	want = AtOnce{Most: 6, From: 16.6e9, To: 20.6e9, Bursts: []Burst{{16.6e9, 0.2e9}}, Means: []float64{1.2, 0, 0, 0}}
+	x = atOnce(t, r, Options{From: 16600 * time.Millisecond, To: 22600 * time.Millisecond})
+	want = AtOnce{Most: 6, From: 16.6e9, To: 22.6e9, Bursts: []Burst{{16.6e9, 0.2e9}}, Means: means(map[int]float64{0: 6})}
 	if !reflect.DeepEqual(x, want) {
 		t.Errorf("a part: %+v, want %+v", x, want)
 	}
@@ -84,7 +93,7 @@ func TestSteadyGroupsHaveNoBursts(t *testing.T) {
 	} {
 		r := newTimedRecording(30 * time.Second)
 		build(r)
-		if x := atOnce(t, r, Options{}, 3); x.Bursts != nil {
+		if x := atOnce(t, r, Options{}); x.Bursts != nil {
 			t.Errorf("%s: %+v", name, x)
 		}
 	}
@@ -97,7 +106,7 @@ func TestShortGapsDoNotEndABurst(t *testing.T) {
 		r.waits(at, at+110)
 	}
 	want := []Burst{{1e9, 0.31e9}, {9e9, 0.11e9}}
-	if x := atOnce(t, r, Options{}, 3); !slices.Equal(x.Bursts, want) {
+	if x := atOnce(t, r, Options{}); !slices.Equal(x.Bursts, want) {
 		t.Errorf("%+v, want %+v", x.Bursts, want)
 	}
 }
@@ -106,7 +115,7 @@ func TestSumsWithoutTimesHaveNoBursts(t *testing.T) {
 	r := newTimedRecording(30 * time.Second)
 	delete(r.add("save", 1, 1e9, 0, 0).NumLabel, rec.LabelEnd)
 	d := r.data(t, Options{})
-	if x, ok := d.AtOnce(d.Profile.Sample, 3); ok {
+	if x := d.AtOnce(d.Profile.Sample); x != nil {
 		t.Errorf("%+v", x)
 	}
 }
@@ -147,7 +156,7 @@ func FuzzAtOnceIsWithinTheSamples(f *testing.F) {
 			return
 		}
 		defer d.Memory.Close()
-		if x, ok := d.AtOnce(d.Profile.Sample, 7); ok && (x.Most > 3 || len(x.Bursts) > 1) {
+		if x := d.AtOnce(d.Profile.Sample); x != nil && (x.Most > 3 || len(x.Bursts) > 1) {
 			t.Errorf("%+v", x)
 		}
 	})
