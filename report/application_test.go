@@ -119,13 +119,19 @@ func TestManyBurstsAreNotAllListed(t *testing.T) {
 	}
 }
 
+// Calls as large as the last one are shown, too.
 func TestRowsLimitCallersAndCallees(t *testing.T) {
-	callees := func(w io.Writer, p *profile.Profile, o Options) error { return Callees(w, p, "load", o) }
-	for n, want := range map[int]string{0: "sqlite3VdbeExec", 1: "… 1 more call\n", 2: "sqlite3VdbeExec",
-		-1: "sqlite3VdbeExec"} {
+	callees := func(w io.Writer, p *profile.Profile, o Options) error { return Callees(w, p, "handle", o) }
+	all := []string{"handle  app.py", "load", "sqlite3VdbeExec", "encode"}
+	for n, shown := range map[int]int{0: 4, -1: 4, 1: 1, 2: 3, 3: 3, 4: 4, 9: 4} {
 		got := tableOf(render(t, callees, pythonShop(), Options{N: n}))
-		if !strings.Contains(got, want) || strings.Contains(got, "sqlite3VdbeExec") && n == 1 {
-			t.Errorf("-n %d, want %q:\n%s", n, want, got)
+		for i, name := range all {
+			if strings.Contains(got, name) != (i < shown) {
+				t.Errorf("-n %d: want the first %d of %v:\n%s", n, shown, all, got)
+			}
+		}
+		if strings.Contains(got, "…") != (shown < 4) {
+			t.Errorf("-n %d: the rest is not counted:\n%s", n, got)
 		}
 	}
 }

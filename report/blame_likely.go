@@ -18,11 +18,6 @@ import (
 // likelyOwner is the owner of the samples of a profile of blame that rests on a guess.
 const likelyOwner = "likely"
 
-type pidFunction struct {
-	pid  int64
-	name string
-}
-
 // firstLikely is above all thread IDs: a lock with likely owners has a thread, which consists of these.
 const firstLikely = 1 << 32
 
@@ -32,7 +27,7 @@ const firstLikely = 1 << 32
 func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices) {
 	waiting := view.NewWaiting(p)
 	lockOfSample, waiters := map[*profile.Sample]lockID{}, map[lockID][]*profile.Sample{}
-	takes, inside := map[pidFunction][]lockID{}, map[lockID][]timedSample{}
+	takes, inside := map[lockID][]lockID{}, map[lockID][]timedSample{} // takes by process and function
 	var order []lockID
 	for _, s := range p.Sample {
 		id, ok := bareLock(s, waiting)
@@ -43,7 +38,7 @@ func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices) 
 			order = append(order, id)
 		}
 		lockOfSample[s], waiters[id] = id, append(waiters[id], s)
-		if f := (pidFunction{id.pid, waiting.Function(s)}); !slices.Contains(takes[f], id) {
+		if f := (lockID{id.pid, waiting.Function(s)}); !slices.Contains(takes[f], id) {
 			takes[f] = append(takes[f], id)
 		}
 	}
@@ -83,12 +78,12 @@ func bareLock(s *profile.Sample, waiting *view.Waiting) (id lockID, ok bool) {
 }
 
 // takenIn returns the locks that functions on a sample's stack take.
-func takenIn(s *profile.Sample, takes map[pidFunction][]lockID) (ids []lockID) {
+func takenIn(s *profile.Sample, takes map[lockID][]lockID) (ids []lockID) {
 	pid := view.NumLabel(s, rec.LabelPID)
 	for _, l := range s.Location {
 		for i := range l.Line {
 			if f := l.Line[i].Function; f != nil {
-				ids = append(ids, takes[pidFunction{pid, f.Name}]...)
+				ids = append(ids, takes[lockID{pid, f.Name}]...)
 			}
 		}
 	}

@@ -36,7 +36,9 @@ func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all stri
 		minShare = 0
 	}
 	tw := &treeWriter{data: d, CallTree: t, minValue: int64(minShare * math.Abs(float64(t.Nodes[0].Total)))}
-	tw.chooseRows()
+	if n := d.Options.N; n > 0 && n < len(t.Nodes) && d.Memory.Take(nodeOrderCost*int64(len(t.Nodes))) {
+		tw.minValue = max(tw.minValue, t.Nodes[byTotal(t)[n-1]].Total)
+	}
 	tw.listLines()
 	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.ValueIndex].Type))
 }
@@ -47,15 +49,11 @@ type treeWriter struct {
 	*data
 	*view.CallTree
 	minValue int64
-	rows     map[int32]bool // nodes to show by [Options].N; nil: all
 	lines    []treeLine
 	open     []bool // by depth: goes on below the present line
 }
 
-const (
-	lineCost = 400
-	rowCost  = 16
-)
+const lineCost, nodeOrderCost = 400, 4
 
 const maxIndent = 200
 
@@ -65,18 +63,6 @@ type treeLine struct {
 	last  bool
 	count int32
 	sum   int64
-}
-
-// chooseRows selects the N nodes with most time.
-func (tw *treeWriter) chooseRows() {
-	n := tw.Options.N
-	if n <= 0 || n >= len(tw.Nodes)-1 || !tw.Memory.Take(rowCost*int64(len(tw.Nodes))) {
-		return
-	}
-	tw.rows = map[int32]bool{}
-	for _, node := range byTotal(tw.CallTree)[:n] {
-		tw.rows[node] = true
-	}
 }
 
 // byTotal returns a tree's nodes without the root, those with most time first: no callee is before its caller.
@@ -105,7 +91,7 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	var list []treeLine
 	rest := treeLine{node: -1, depth: depth}
 	for _, c := range tw.Nodes[n].Children {
-		if total := tw.Nodes[c].Total; tw.isSmall(total) || tw.rows != nil && !tw.rows[c] {
+		if total := tw.Nodes[c].Total; tw.isSmall(total) {
 			rest.sum += total
 			rest.count++
 			continue
@@ -127,8 +113,6 @@ func (tw *treeWriter) isSmall(v int64) bool { return max(v, -v) < tw.minValue }
 
 func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module string) {
 	switch {
-	case l.node < 0 && tw.rows != nil:
-		return printable.Raw("… " + tabular.Plural(int64(l.count), "more call")), ""
 	case l.node < 0:
 		return printable.Raw(fmt.Sprintf("… %s below %s", tabular.Plural(int64(l.count), "smaller call"),
 			tw.Precision.Share(tw.minValue))), ""

@@ -59,25 +59,18 @@ func (p procRoot) heldByTracer(pids []int, r StopResults) *Error {
 		if by, name := p.tracerOf(pid); by != 0 {
 			e.PID, e.Next = pid, "detach "+name
 			e.Cause = fmt.Sprintf("%s (process %d) traces it, stops refused: %d", name, by, r.Traced)
-			if p.isSampler(by) {
-				e.setOther(by, "samples it, too", r)
-			}
 			return e
 		}
 	}
 	entries, _ := os.ReadDir(string(p))
 	for _, entry := range entries {
 		if pid, err := strconv.Atoi(entry.Name()); err == nil && p.isSampler(pid) {
-			e.setOther(pid, "runs, and perhaps samples it, too", r)
+			e.Cause = fmt.Sprintf("another prywalk (pid %d) runs, and perhaps samples it, too; stops refused: %d", pid, r.Traced)
+			e.Next = "end one of them"
 			break
 		}
 	}
 	return e
-}
-
-func (e *Error) setOther(pid int, does string, r StopResults) {
-	e.Cause = fmt.Sprintf("another prywalk (pid %d) %s, stops refused: %d", pid, does, r.Traced)
-	e.Next = "end one of them"
 }
 
 // sampling are prywalk's commands that stop threads again and again, each only for a moment.

@@ -4,6 +4,7 @@ package view
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -70,7 +71,9 @@ func (d *Data) Application() *Application {
 				if inner == 0 {
 					f.Value += s.Value[d.ValueIndex]
 				}
-				f.addLine(d.lineOf(s, i))
+				line := d.lineOf(s, i)
+				f.lines = f.lines || f.Line != 0 && f.Line != line
+				f.Line = line
 				if !slices.Contains(calls, f) {
 					calls = append(calls, f)
 				}
@@ -131,25 +134,10 @@ func (d *Data) library(within []int32) string {
 	return cmp.Or(libraryName(f.Module), f.Name)
 }
 
-// libraryName returns "sqlite3" for libsqlite3.so.0 and for _sqlite3.cpython-311-x86_64-linux-gnu.so.
-func libraryName(module string) string {
-	name, _, native := strings.Cut(module, ".so")
-	name, _, extension := strings.Cut(name, ".cpython-")
-	switch short := strings.TrimPrefix(name, "lib"); {
-	case !native:
-		return module
-	case extension:
-		return strings.TrimPrefix(name, "_")
-	case len(short) > len("xx"):
-		return short
-	}
-	return name
-}
+var nativeLibrary = regexp.MustCompile(`^(?:lib|_)?([^.]{3,}?)(?:\..*)?\.so(?:\.[\d.]+)?$`)
 
-func (f *Fold) addLine(line int) {
-	f.lines = f.lines || f.Line != 0 && f.Line != line
-	f.Line = line
-}
+// libraryName returns "sqlite3" for libsqlite3.so.0 and for _sqlite3.cpython-311-x86_64-linux-gnu.so.
+func libraryName(module string) string { return nativeLibrary.ReplaceAllString(module, "$1") }
 
 // lineOf returns the source line of a frame by its index in [FrameTable.Stack], or 0.
 func (d *Data) lineOf(s *profile.Sample, index int) int {

@@ -154,7 +154,7 @@ func TestManyShortStaysFromOneLineAreCalledOften(t *testing.T) {
 func TestNativeLibrariesHaveShortNames(t *testing.T) {
 	for module, want := range map[string]string{
 		"libsqlite3.so.0.8.6": "sqlite3", "_sqlite3.cpython-311-x86_64-linux-gnu.so": "sqlite3", "libc.so.6": "libc",
-		"java.util": "java.util", "python3.11": "python3.11", "": "", "lib.so": "lib",
+		"java.util": "java.util", "python3.11": "python3.11", "": "", "lib.so": "lib", "org.apache.solr": "org.apache.solr",
 	} {
 		if got := libraryName(module); got != want {
 			t.Errorf("%s: %q, want %q", module, got, want)

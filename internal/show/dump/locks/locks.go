@@ -142,17 +142,19 @@ func (l *Locks) Collect() {
 				continue
 			}
 			k := keyOf(p.PID, t)
+			if k.kind == waits.GIL && k.address == 0 { // it was being passed on
+				k.address = onlyGIL(p)
+			}
 			n, ok := indexes[k]
 			if !ok {
 				n = len(l.Locks)
 				indexes[k] = n
 				l.Locks = append(l.Locks, Lock{Wait: *t.WaitsFor, PID: p.PID})
-				l.Locks[n].Timed, l.Locks[n].Mode = false, "" // of the first waiter
+				l.Locks[n].Timed, l.Locks[n].Mode, l.Locks[n].Address = false, "", k.address // of the first waiter
 			}
 			l.Locks[n].addWaiter(t)
 		}
 	}
-	l.joinGILs()
 	for i := range l.Locks {
 		if l.Locks[i].Idle != "" {
 			l.Locks[i].IdleWaiters = nil
@@ -164,26 +166,17 @@ func (l *Locks) Collect() {
 	})
 }
 
-// joinGILs adds the waiters for a GIL that had no address, as it was being passed on, to those for the process's only
-// one with an address.
-func (l *Locks) joinGILs() {
-	known, count := map[int]*Lock{}, map[int]int{}
-	for i := range l.Locks {
-		if lock := &l.Locks[i]; lock.Kind == waits.GIL && lock.Address != 0 {
-			known[lock.PID] = lock
-			count[lock.PID]++
+// onlyGIL returns the address of a process's GIL, 0 if threads wait for several or for none with an address.
+func onlyGIL(p *stacks.Process) (address schema.Hex) {
+	for i := range p.Threads {
+		if w := p.Threads[i].WaitsFor; w != nil && w.Kind == waits.GIL && w.Address != 0 {
+			if address != 0 && address != w.Address {
+				return 0
+			}
+			address = w.Address
 		}
 	}
-	for i := range l.Locks {
-		lock := &l.Locks[i]
-		if lock.Kind != waits.GIL || lock.Address != 0 || count[lock.PID] != 1 {
-			continue
-		}
-		to := known[lock.PID]
-		to.Waiters, to.IdleWaiters = append(to.Waiters, lock.Waiters...), append(to.IdleWaiters, lock.IdleWaiters...)
-		lock.Waiters = nil
-	}
-	l.Locks = slices.DeleteFunc(l.Locks, func(lock Lock) bool { return len(lock.Waiters) == 0 })
+	return address
 }
 
 func rank(last bool) int {
