@@ -98,7 +98,7 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 		}
 		list = append(list, treeLine{node: c, depth: depth})
 	}
-	if rest.count > 0 && !tw.isSmall(rest.sum) {
+	if rest.count > 0 && (tw.Options.N > 0 || !tw.isSmall(rest.sum)) {
 		list = append(list, rest)
 	}
 	if len(list) > 0 {
