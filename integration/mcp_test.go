@@ -42,9 +42,9 @@ func TestMCPServerAnswersAboutAProcess(t *testing.T) {
 		}
 	}
 	ask("list_processes", map[string]any{"match": "sleep 4321"}, "sleep 4321")
-	ask("dump_stacks", map[string]any{"pid": target}, "sleep")
-	ask("dump_locks", map[string]any{"pid": target}, "lock")
-	ask("check_access", map[string]any{"pid": target}, "ok")
+	ask("dump", map[string]any{"pid": target}, "sleep")
+	ask("dump", map[string]any{"pid": target, "locks": true}, "lock")
+	ask("doctor", map[string]any{"pid": target}, "ok")
 	ask("record", map[string]any{"pid": target, "seconds": 1, "file": "one.pb.gz"}, "one.pb.gz")
 	ask("list_recordings", nil, "one.pb.gz")
 	ask("report", map[string]any{"file": "one.pb.gz", "by": "wait"}, "nanosleep")

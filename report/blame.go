@@ -45,7 +45,8 @@ const maxLaterWaits = 1 << 12
 //	owner    │ A: owner at the start  │ B: by a later wait│
 //	to       │ A's stacks             │ B's stacks        │
 //
-// An interval of at most two ticks goes to the owner's stack at the tick of its end.
+// An interval of at most two ticks goes to the owner's stack at the tick of its end. Locks that store no owner can have
+// likely ones ([blameBuilder.addLikely]).
 func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	p, err := Filter(p, Options{From: o.From, To: o.To})
 	if err != nil {
@@ -74,6 +75,9 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 		if b.err != nil {
 			return nil, b.err
 		}
+	}
+	if b.addLikely(p, &clocks); b.err != nil {
+		return nil, b.err
 	}
 	if len(b.out) == 0 {
 		return nil, noLocks(o)
@@ -105,6 +109,7 @@ type blameBuilder struct {
 	out      map[blameKey]int64
 	order    []blameKey
 	waiter   map[lockID]*profile.Sample
+	likely   map[lockID]bool
 	memory   *filememory.Account
 	steps    int
 	err      error
@@ -125,7 +130,7 @@ func (b *blameBuilder) countSteps(n int) {
 func newBlameBuilder(p *profile.Profile, wall int) *blameBuilder {
 	b := &blameBuilder{byThread: map[int64][]timedSample{}, waits: map[lockID][]timedSample{}, wall: wall,
 		period: p.Period, out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{},
-		memory: filememory.Process().AccountOfWhole("the report")}
+		likely: map[lockID]bool{}, memory: filememory.Process().AccountOfWhole("the report")}
 	for _, s := range p.Sample {
 		end := view.NumLabel(s, rec.LabelEnd)
 		if end == 0 {
@@ -280,6 +285,9 @@ func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, shares *
 		return
 	}
 	notSampled := blameKey{id, nil, ownerNotSampled}
+	if owner >= firstLikely {
+		notSampled.name = ownerUnknown
+	}
 	list := b.byThread[owner]
 	done, last := from, notSampled // the time up to which the part is divided, and the key of its last piece
 	first := max(0, sort.Search(len(list), func(i int) bool { return list[i].from > from })-1)
@@ -330,6 +338,9 @@ func (b *blameBuilder) profile(p *profile.Profile) *profile.Profile {
 				}
 			}
 			s.NumLabel[rec.LabelTID] = []int64{view.NumLabel(k.owner, rec.LabelTID)}
+			if b.likely[k.lock] {
+				s.Label[rec.LabelOwner] = []string{likelyOwner}
+			}
 		}
 		out.Sample = append(out.Sample, s)
 	}

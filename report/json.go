@@ -91,6 +91,8 @@ type jsonGroup struct {
 	Name string `json:"name"`
 	// Total is the time of the group, by clock.
 	Total jsonValues `json:"total"`
+	// AtOnce is present with --by wait, for a recording with times.
+	AtOnce *view.AtOnce `json:"at_once,omitempty"`
 	jsonList
 }
 
@@ -180,7 +182,11 @@ func (d *data) jsonGroups(out *printable.JSONWriter) {
 	out.Text(`,"groups":[`)
 	for i, g := range d.Groups(d.Options.By) {
 		out.Comma(i)
-		out.Begin(jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples))}, "functions")
+		j := jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples))}
+		if d.Options.By == "wait" {
+			j.AtOnce = d.AtOnce(g.Samples)
+		}
+		out.Begin(j, "functions")
 		d.functions(out, g.Samples)
 		out.Text("}")
 	}
@@ -348,15 +354,10 @@ func (d *data) pruneTree(out *printable.JSONWriter, t *view.CallTree) (shown []b
 	taken := 5 * int64(len(t.Nodes))
 	d.Memory.Take(taken)
 	defer d.Memory.Give(taken)
-	order := make([]int32, all)
-	for i := range order {
-		order[i] = int32(i + 1)
-	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.Nodes[b].Total, t.Nodes[a].Total) })
 	shown = make([]bool, len(t.Nodes))
 	shown[0] = true
 	lengths := map[int32]int64{} // by frame
-	for _, n := range order[:min(all, d.Limit(all))] {
+	for _, n := range byTotal(t)[:min(all, d.Limit(all))] {
 		f := t.Nodes[n].Frame
 		if lengths[f] == 0 {
 			lengths[f] = d.nodeLength(out, f)

@@ -18,7 +18,9 @@ import (
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
 		d.heading(out)
-		if o.By == "" {
+		if a := d.application(); a != nil {
+			d.footnotes(out, d.applicationTable(out, a))
+		} else if o.By == "" {
 			d.footnotes(out, d.table(out, d.Profile.Sample, d.Limit(30), ""))
 		} else {
 			d.groups(out)
@@ -49,20 +51,27 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	if d.OnlyBlocked() && d.Options.By == "lock" && d.Options.N == 0 {
 		shown = d.withoutWaiting(rows, limit)
 	}
-	heads, figures := d.valueColumns(shown)
-	var frames []*view.Frame
-	for _, r := range shown {
-		frames = append(frames, &d.Frames[r.Frame])
-	}
-	head, names := d.nameColumns(len(indent)+tabular.PrintedWidth(heads), frames)
-	out.Printf("%s%s\n", indent, d.color(dim, heads+head))
-	for i, r := range shown {
-		out.Printf("%s%s%s%s\n", indent, d.markLarge(figures[i][0], r.Self), figures[i][1], names[i])
-	}
+	d.writeRows(out, shown, indent, func(view.Row, int) {})
 	if rest := len(rows) - len(shown); rest > 0 {
 		out.Printf("%s%s\n", indent, d.color(dim, "… "+tabular.Plural(int64(rest), "more function")))
 	}
 	return shown
+}
+
+// writeRows calls after behind each row, with the number of columns before names.
+func (d *data) writeRows(out *printable.Writer, rows []view.Row, indent string, after func(r view.Row, used int)) {
+	heads, figures := d.valueColumns(rows)
+	var frames []*view.Frame
+	for _, r := range rows {
+		frames = append(frames, &d.Frames[r.Frame])
+	}
+	used := len(indent) + tabular.PrintedWidth(heads)
+	head, names := d.nameColumns(used, frames)
+	out.Printf("%s%s\n", indent, d.color(dim, heads+head))
+	for i, r := range rows {
+		out.Printf("%s%s%s%s\n", indent, d.markLarge(figures[i][0], r.Self), figures[i][1], names[i])
+		after(r, used)
+	}
 }
 
 // withoutWaiting omits rows that only show that an owner slept: the kernel's, and those of language and system without

@@ -39,8 +39,11 @@ func (d *data) groups(out *printable.Writer) {
 			about = " (" + d.waiters(g.Samples) + ")"
 		}
 		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
-			d.Precision.Value(g.Value, d.Unit), g.Name + about}, d.clockLine(g.Samples)...)...)
+			d.Precision.Value(g.Value, d.Unit), g.Name + about}, d.clockLine(g)...)...)
 		out.Printf("%s\n", d.paint(bold, line))
+		if d.Options.By == "wait" && d.isWait(g) && !g.IsIdle() {
+			d.overTime(out, g)
+		}
 		switch {
 		case g.Value == 0:
 		case d.isWait(g):
@@ -96,9 +99,10 @@ func (d *data) omittedGroups(out *printable.Writer, rest []*view.Group) {
 		d.Precision.Share(sum), idle)
 }
 
-func (d *data) clockLine(samples []*profile.Sample) []string {
-	c, ok := d.Clocks(samples)
-	if !ok {
+// clockLine is empty for a group of one clock, and for one that shows what runs.
+func (d *data) clockLine(g *view.Group) []string {
+	c, ok := d.Clocks(g.Samples)
+	if !ok || d.Options.By == "wait" && strings.HasPrefix(g.Name, "[") {
 		return nil
 	}
 	return []string{fmt.Sprintf("(cpu %s, runqueue %s, blocked %s)", tabular.Nanos(c.CPU), tabular.Nanos(c.RunQueue),
@@ -123,7 +127,7 @@ func (o ownerNames) heldBy(d *data, samples []*profile.Sample) string {
 	if o == nil || view.WaitKind(samples[0]) == waits.Join {
 		return ""
 	}
-	seen := map[int64]bool{}
+	seen, verb := map[int64]bool{}, "held"
 	for _, s := range samples {
 		owner := view.LockOwner(s)
 		if d.OnlyBlocked() {
@@ -132,16 +136,18 @@ func (o ownerNames) heldBy(d *data, samples []*profile.Sample) string {
 		if owner > 0 {
 			seen[owner] = true
 		}
+		if view.Label(s, rec.LabelOwner) == likelyOwner {
+			verb = "likely held"
+		}
 	}
-	held := ""
-	if len(seen) > 0 {
-		held = ", held by "
-	}
-	if len(seen) > 1 {
-		return held + tabular.Plural(int64(len(seen)), "thread") + " in turn"
+	switch {
+	case len(seen) > 1:
+		return ", " + verb + " by " + tabular.Plural(int64(len(seen)), "thread") + " in turn"
+	case len(seen) == 0 && verb != "held":
+		return ", " + verb + " in these functions"
 	}
 	for tid := range seen {
-		held += strings.TrimLeft(fmt.Sprintf("%s (tid %d)", o[tid], tid), " ")
+		return ", " + verb + " by " + strings.TrimLeft(fmt.Sprintf("%s (tid %d)", o[tid], tid), " ")
 	}
-	return held
+	return ""
 }

@@ -207,7 +207,7 @@ func TestTheHeadTellsWhatHasNoFunction(t *testing.T) {
 
 func TestFunctionsThatWereFreedAreExplained(t *testing.T) {
 	p := wideFixture(t)
-	if got := render(t, Table, p, Options{}); strings.Contains(got, "[freed]") {
+	if got := render(t, Table, p, Options{}); strings.Contains(got, "function gone") {
 		t.Errorf("nothing was freed:\n%s", got)
 	}
 	for _, f := range p.Function {
@@ -216,7 +216,7 @@ func TestFunctionsThatWereFreedAreExplained(t *testing.T) {
 		}
 	}
 	got := render(t, Account, p, Options{})
-	if n := strings.Count(got, "[freed]: functions whose names prywalk could not prove"); n != 1 {
+	if n := strings.Count(got, "[function gone before its name was read]: functions whose names prywalk could not prove"); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, got)
 	}
 }
@@ -239,8 +239,8 @@ func TestWaitsShowTheProgramsFunctionFirst(t *testing.T) {
 	got := render(t, Table, wideFixture(t), Options{By: "wait"})
 	_, futex, _ := strings.Cut(got, "futex (1 thread)  (cpu")
 	lines := strings.Split(futex, "\n")
-	if len(lines) < 4 || !strings.Contains(lines[2], "update_cache") ||
-		strings.Contains(lines[3], "__futex_abstimed_wait_common64") {
+	if len(lines) < 5 || !strings.Contains(lines[3], "update_cache") ||
+		strings.Contains(lines[4], "__futex_abstimed_wait_common64") {
 		t.Errorf("got:\n%s", got)
 	}
 	if !strings.Contains(got, "(wall)") {

@@ -32,7 +32,13 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 
 func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all string) {
 	minShare := max(0, cmp.Or(d.Options.MinShare, 0.01))
+	if d.Options.N < 0 {
+		minShare = 0
+	}
 	tw := &treeWriter{data: d, CallTree: t, minValue: int64(minShare * math.Abs(float64(t.Nodes[0].Total)))}
+	if n := d.Options.N; n > 0 && n < len(t.Nodes) && d.Memory.Take(nodeOrderCost*int64(len(t.Nodes))) {
+		tw.minValue = max(tw.minValue, t.Nodes[byTotal(t)[n-1]].Total)
+	}
 	tw.listLines()
 	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.ValueIndex].Type))
 }
@@ -47,7 +53,7 @@ type treeWriter struct {
 	open     []bool // by depth: goes on below the present line
 }
 
-const lineCost = 400
+const lineCost, nodeOrderCost = 400, 4
 
 const maxIndent = 200
 
@@ -57,6 +63,16 @@ type treeLine struct {
 	last  bool
 	count int32
 	sum   int64
+}
+
+// byTotal returns a tree's nodes without the root, those with most time first: no callee is before its caller.
+func byTotal(t *view.CallTree) []int32 {
+	order := make([]int32, len(t.Nodes)-1)
+	for i := range order {
+		order[i] = int32(i + 1)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.Nodes[b].Total, t.Nodes[a].Total) })
+	return order
 }
 
 func (tw *treeWriter) listLines() {
@@ -82,7 +98,7 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 		}
 		list = append(list, treeLine{node: c, depth: depth})
 	}
-	if rest.count > 0 && !tw.isSmall(rest.sum) {
+	if rest.count > 0 && (tw.Options.N > 0 || !tw.isSmall(rest.sum)) {
 		list = append(list, rest)
 	}
 	if len(list) > 0 {

@@ -34,7 +34,7 @@ func TestTyposGetASuggestion(t *testing.T) {
 		{"record --durration 3", "unknown flag: --durration; see prywalk record --help"},
 		{"report --call foo", "unknown flag: --call; see"},
 		{"record --zzz", "unknown flag: --zzz; see prywalk record --help"},
-		{"report --tree -n 3", "-n (--rows) has no effect with --tree; leave one of them out"},
+		{"report --folded -n 3", "-n (--rows) has no effect with --folded; leave one of them out"},
 		{"record -p 1 5s", "give either -p or a command, not both"},
 	} {
 		p := start(t, t.TempDir(), nil, strings.Fields(c.args)...)

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -99,6 +100,7 @@ func (f *recordFlags) addTo(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.Sampler.Children, "children", false,
 		"child processes, too, also those that run already (on for a command, a unit, a cgroup, the host)")
 	fl.StringVar(&f.Page, "html", "", "write the page of report --html to this file as well")
+	fl.BoolVar(&f.Open, "open", false, "with --html: open the page in a browser (xdg-open) at the end; root opens none")
 	f.addLimits(fl)
 	fl.IntVar(&f.Sampler.Subset, "subset", 0,
 		"sample at most this many threads at a time, chosen at random; running ones are stopped, as with --engine ptrace")
@@ -279,8 +281,19 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 		return exit.Usage("--html reads the recording when it is complete: give a file with -o")
 	case f.Page != "" && f.Rotate != 0:
 		return exit.Usage("--html is for one recording; with --rotate, prywalk report --html makes the page of each")
+	case f.Open && f.Page == "":
+		return exit.Usage("--open is for the page of --html: give both")
 	case cmd.Flags().Changed("subset") && f.Sampler.Subset < 1:
 		return exit.Usage("--subset %d: give at least 1", f.Sampler.Subset)
+	}
+	if f.Open {
+		if err := recording.CheckBrowser(); err != nil {
+			err = fmt.Errorf("--open: %w; leave it out, and open the page yourself", err)
+			if launches {
+				err = exit.Internal(err)
+			}
+			return err
+		}
 	}
 	return cmp.Or(f.checkRotation(cmd.Flags().Changed), f.checkRing(cmd.Flags().Changed))
 }

@@ -57,17 +57,17 @@ var textForms = [...]textForm{
 		}},
 	{"json", "rows by sort value ci lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.JSON(w, p, f.tree, f.opts) }},
-	{"tree", "full-names value lines",
+	{"tree", "rows full-names value lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Tree(w, p, f.opts) }},
 	{"folded", "value lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Folded(w, p, f.opts) }},
 	{"account", "",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Account(w, p, f.opts) }},
-	{"callers", "full-names value ci lines",
+	{"callers", "rows full-names value ci lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
 			return report.Callers(w, p, f.callers, f.opts)
 		}},
-	{"callees", "full-names value ci lines",
+	{"callees", "rows full-names value ci lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
 			return report.Callees(w, p, f.callees, f.opts)
 		}},
@@ -75,7 +75,7 @@ var textForms = [...]textForm{
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
 			return report.Source(w, p, f.source, f.sourceDir, f.opts)
 		}},
-	{"", "rows by sort full-names value ci lines",
+	{"", "rows by sort full full-names value ci lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Table(w, p, f.opts) }},
 }
 
@@ -140,6 +140,8 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 			"about waits, wall)")
 	fl.StringVar(&f.opts.Sort, "sort", "", "order of the functions: self or total (self unless given; of sleepers, the "+
 		"program's functions come first)")
+	fl.BoolVar(&f.opts.Full, "full", false, "all functions of a program in Python, Java, JavaScript, Ruby or PHP, not its "+
+		"own ones with libraries folded")
 	fl.BoolVar(&f.blame, "blame", false, "what lock owners did while other threads waited")
 	fl.BoolVar(&f.chains, "chains", false, "follow what threads waited for to its end, across processes")
 	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: do not sort idle waits last")

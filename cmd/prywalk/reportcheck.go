@@ -12,7 +12,7 @@ import (
 	"prywalk/report"
 )
 
-var formFlags = []string{"rows", "by", "sort", "full-names", "value", "ci", "lines", "source-dir"}
+var formFlags = []string{"rows", "by", "sort", "full", "full-names", "value", "ci", "lines", "source-dir"}
 
 func hasEffect(flag, form string) bool {
 	for i := range textForms {
@@ -38,6 +38,9 @@ func (f *reportFlags) check() error {
 	if state, err := regexp.Compile(f.opts.State); err == nil && !state.MatchString("[no state]") &&
 		!slices.ContainsFunc(report.States(), state.MatchString) {
 		return exit.Usage("--state %q: choose %s", f.opts.State, joinWords(report.States()))
+	}
+	if f.opts.Full && f.opts.By != "" {
+		return exit.Usage("--full has no effect with --by, which folds nothing; leave one of them out")
 	}
 	if f.opts.NoIdle && f.opts.By != "wait" {
 		return exit.Usage("--no-idle has no effect without --by wait; leave it out, or add that")

@@ -65,7 +65,9 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 	}{
 		{"--tree --by thread", "--by has no effect with --tree"},
 		{"--folded --by thread", "--by has no effect with --folded"},
-		{"--tree -n 3", "-n (--rows) has no effect with --tree"},
+		{"--folded -n 3", "-n (--rows) has no effect with --folded"},
+		{"--full --by thread", "--full has no effect with --by"},
+		{"--full --tree", "--full has no effect with --tree"},
 		{"--html page.html --by thread", "--by has no effect with --html"},
 		{"--pgo x --value wall", "--value has no effect with --pgo"},
 		{"--account --value wall", "--value has no effect with --account"},

@@ -31,6 +31,9 @@ func (r *release) goBuild(arch, out string, flags ...string) error {
 	return nil
 }
 
+// agentUnit is not enabled, and packages for hosts without systemd lack it.
+const agentUnit = "/usr/lib/systemd/system/prywalk-agent.service"
+
 type file struct {
 	path, source string
 	mode         os.FileMode
@@ -64,7 +67,8 @@ func (r *release) sharedFiles() ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(files, notices...), nil
+	unit := file{agentUnit, filepath.Join(r.root, "docs/deploy/prywalk-agent.service"), 0o644}
+	return append(append(files, notices...), unit), nil
 }
 
 func (r *release) manPages(host string) ([]file, error) {

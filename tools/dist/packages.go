@@ -37,7 +37,7 @@ func (r *release) packages(arch string, content []file) error {
 			Maintainer: "the prywalk authors <prywalk@localhost>", Description: description, License: "Apache-2.0",
 			MTime: r.date, DisableGlobbing: true,
 			Overridables: nfpm.Overridables{
-				Contents: r.contents(content, format.zsh),
+				Contents: r.contents(content, format.name, format.zsh),
 				RPM:      nfpm.RPM{Summary: "Sampling profiler and stack walker for Linux processes", BuildHost: "localhost"},
 			},
 		})
@@ -67,9 +67,12 @@ func (r *release) writePackage(format string, info *nfpm.Info) error {
 	return out.Close()
 }
 
-func (r *release) contents(content []file, zsh string) (all files.Contents) {
+func (r *release) contents(content []file, format, zsh string) (all files.Contents) {
 	for _, f := range content {
 		path := f.path
+		if path == agentUnit && format == "apk" {
+			continue
+		}
 		if filepath.Base(path) == "_prywalk" {
 			path = zsh
 		}

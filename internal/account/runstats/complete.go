@@ -52,7 +52,8 @@ func whyBetweenSamples(s *Stats, lost float64) string {
 	case s.MaxOverhead > 0 && s.Freq < ReachedRateShare*s.FreqAsked:
 		return "--max-overhead " + percentage(s.MaxOverhead) + " lowered the rate; " + limitRemedy(s, "--max-overhead")
 	case cpuNotObserved(s) >= lost/2:
-		text := fmt.Sprintf("prywalk was stopped or got no CPU for %.1f s; give it a spare CPU", s.NotObserved)
+		text := fmt.Sprintf("the host was too busy for prywalk for %.1f s, or it was stopped; give it a spare CPU",
+			s.NotObserved)
 		if s.Scheduling != "fifo" {
 			text += ", or CAP_SYS_NICE"
 		}

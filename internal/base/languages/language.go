@@ -17,6 +17,17 @@ const (
 	MovedFunction = "[moved]"
 )
 
+// ShownName is a function's name in texts for people, which have room for what these two mean.
+func ShownName(function string) string {
+	switch function {
+	case FreedFunction:
+		return "[function gone before its name was read]"
+	case MovedFunction:
+		return "[function moved before its name was read]"
+	}
+	return function
+}
+
 // Language describes one language. Its functions take names as in reports, and may be nil; file is the source file, or
 // "".
 type Language struct {

@@ -29,12 +29,12 @@ type Program struct {
 	OneRow   bool     // unnamed functions of a file
 }
 
-const freedNote = "[freed]: functions whose names prywalk could not prove. Usual causes are a program that frees " +
-	"code soon after it has run, and no CPU for prywalk in time. If neither is so, it is an error in prywalk: please " +
-	"report it."
+const freedNote = "[function gone before its name was read]: functions whose names prywalk could not prove. Usual " +
+	"causes are a program that frees code soon after it has run, and no CPU for prywalk in time. If neither is so, it " +
+	"is an error in prywalk: please report it."
 
-const movedNote = "[moved]: functions that the program's garbage collector moved before prywalk read their names: " +
-	"rarer if prywalk has a spare CPU."
+const movedNote = "[function moved before its name was read]: functions that the program's garbage collector moved " +
+	"before prywalk read their names: rarer if prywalk has a spare CPU."
 
 // Notes explain unnamed functions, each remedy once.
 func (p *Program) Notes(rows []Row) (notes []string) {

@@ -81,7 +81,7 @@ func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in st
 		}
 		fmt.Fprintf(&b, "%d  %s\n", p.PID, tabular.Cut(printable.String(p.Command), maxCommandWidth))
 	}
-	return text(truncated(b.String(), "What a process does now: dump_stacks.")), nil, nil
+	return text(truncated(b.String(), "What a process does now: dump.")), nil, nil
 }
 
 func text(s string) *mcp.CallToolResult {

@@ -49,19 +49,16 @@ func New(version string, o Options) *mcp.Server {
 	o.slots = make(chan struct{}, maxConcurrentCommands)
 	s := mcp.NewServer(&mcp.Implementation{Name: "prywalk", Version: version}, &mcp.ServerOptions{
 		Instructions: "Where a process spends CPU time, what its threads wait for, and who holds the locks. Begin with " +
-			"list_processes and dump_stacks; report reads a recording."})
+			"list_processes and dump; report reads a recording."})
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: true}
 	mcp.AddTool(s, &mcp.Tool{Name: "list_processes", Annotations: reads,
 		Description: "List running processes with pid and command line."}, o.listProcesses)
-	mcp.AddTool(s, &mcp.Tool{Name: "dump_stacks", Annotations: reads,
-		Description: "Show the stacks of all threads of a process now, equal stacks together. Running threads are stopped, " +
-			"mostly for less than 1 ms."}, o.dumpStacks)
-	mcp.AddTool(s, &mcp.Tool{Name: "dump_locks", Annotations: reads,
-		Description: "Show which locks threads of a process wait for, who holds them, and deadlocks."},
-		ofProcess(&o, "What an owner does: dump_stacks.", "dump", "--locks"))
-	mcp.AddTool(s, &mcp.Tool{Name: "check_access", Annotations: reads,
-		Description: "Show what the kernel allows for a process, and the remedy for what it does not."},
-		ofProcess(&o, "", "doctor"))
+	mcp.AddTool(s, &mcp.Tool{Name: "dump", Annotations: reads,
+		Description: "Show the stacks of all threads of a process now, equal stacks together; with locks: which locks " +
+			"threads wait for, who holds them, and deadlocks. Running threads are stopped, mostly for less than 1 ms."},
+		o.dump)
+	mcp.AddTool(s, &mcp.Tool{Name: "doctor", Annotations: reads,
+		Description: "Show what the kernel allows for a process, and the remedy for what it does not."}, o.doctor)
 	mcp.AddTool(s, &mcp.Tool{Name: "list_recordings", Annotations: reads,
 		Description: "List the recordings that report and diff can read."}, o.listRecordings)
 	mcp.AddTool(s, &mcp.Tool{Name: "report", Annotations: reads,
@@ -87,27 +84,28 @@ func (t target) flag() (string, error) {
 	return strconv.Itoa(t.PID), nil
 }
 
-func (o *Options) dumpStacks(ctx context.Context, _ *mcp.CallToolRequest, in struct {
+func (o *Options) dump(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 	target
-	MaxDepth int `json:"max_depth,omitempty" jsonschema:"frames of a stack, 0 for all"`
+	Locks    bool `json:"locks,omitempty" jsonschema:"show locks, their owners and deadlocks in place of all stacks"`
+	MaxDepth int  `json:"max_depth,omitempty" jsonschema:"frames of a stack, 0 for all"`
 }) (*mcp.CallToolResult, any, error) {
 	pid, err := in.flag()
 	if err = cmp.Or(err, checkNotNegative("max_depth", in.MaxDepth)); err != nil {
 		return nil, nil, err
 	}
-	return o.runCommand(ctx, nil, "Threads that wait for locks: dump_locks. Where the time goes: record, then report.",
+	if in.Locks {
+		return o.runCommand(ctx, nil, "What an owner does: dump without locks.", "dump", "-p", pid, "--locks")
+	}
+	return o.runCommand(ctx, nil, "Threads that wait for locks: dump with locks. Where the time goes: record, report.",
 		"dump", "-p", pid, "--merge", "--max-depth", strconv.Itoa(in.MaxDepth))
 }
 
-// ofProcess returns a tool with -p, and no other parameters.
-func ofProcess(o *Options, next, command string, args ...string) mcp.ToolHandlerFor[target, any] {
-	return func(ctx context.Context, _ *mcp.CallToolRequest, in target) (*mcp.CallToolResult, any, error) {
-		pid, err := in.flag()
-		if err != nil {
-			return nil, nil, err
-		}
-		return o.runCommand(ctx, nil, next, command, append([]string{"-p", pid}, args...)...)
+func (o *Options) doctor(ctx context.Context, _ *mcp.CallToolRequest, in target) (*mcp.CallToolResult, any, error) {
+	pid, err := in.flag()
+	if err != nil {
+		return nil, nil, err
 	}
+	return o.runCommand(ctx, nil, "", "doctor", "-p", pid)
 }
 
 func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct {
@@ -119,6 +117,8 @@ func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	Callees string `json:"callees,omitempty" jsonschema:"show what this function called"`
 	Focus   string `json:"focus,omitempty" jsonschema:"only stacks with a function, file or module that matches"`
 	Thread  string `json:"thread,omitempty" jsonschema:"only threads whose name or number matches"`
+	From    string `json:"from,omitempty" jsonschema:"leave out what was before: 2s of the recording, or 03:00 of the day"`
+	To      string `json:"to,omitempty" jsonschema:"leave out what came after"`
 	Blame   bool   `json:"blame,omitempty" jsonschema:"what the owners of locks did while others waited"`
 }) (*mcp.CallToolResult, any, error) {
 	if err := checkNotNegative("rows", in.Rows); err != nil {
@@ -127,7 +127,7 @@ func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	var args []string
 	for _, flag := range []struct{ name, value string }{
 		{"by", in.By}, {"value", in.Value}, {"callers", in.Callers}, {"callees", in.Callees},
-		{"focus", in.Focus}, {"thread", in.Thread},
+		{"focus", in.Focus}, {"thread", in.Thread}, {"from", in.From}, {"to", in.To},
 	} {
 		if flag.value != "" {
 			args = append(args, "--"+flag.name+"="+flag.value)

@@ -103,7 +103,7 @@ func TestToolsThatWriteAreOfferedOnlyWhenAllowed(t *testing.T) {
 				t.Errorf("%s: read-only %v", tool.Name, reads)
 			}
 		}
-		if offered != allow || len(list.Tools) < 7 {
+		if offered != allow || len(list.Tools) < 6 {
 			t.Errorf("allowed %v: offered %v of %d tools", allow, offered, len(list.Tools))
 		}
 	}
@@ -135,10 +135,11 @@ func TestToolsRunTheirCommands(t *testing.T) {
 		args map[string]any
 		want string
 	}{
-		{"dump_stacks", map[string]any{"pid": 7, "max_depth": 3}, "dump -p 7 --merge --max-depth 3"},
-		{"dump_locks", map[string]any{"pid": 7}, "dump -p 7 --locks"},
-		{"check_access", map[string]any{"pid": 7}, "doctor -p 7"},
+		{"dump", map[string]any{"pid": 7, "max_depth": 3}, "dump -p 7 --merge --max-depth 3"},
+		{"dump", map[string]any{"pid": 7, "locks": true}, "dump -p 7 --locks"},
+		{"doctor", map[string]any{"pid": 7}, "doctor -p 7"},
 		{"report", map[string]any{"file": "a.pb.gz", "by": "wait", "rows": 3}, "report /dev/fd/3 --by=wait --rows=3"},
+		{"report", map[string]any{"file": "a.pb.gz", "from": "2s", "to": "03:00"}, "report /dev/fd/3 --from=2s --to=03:00"},
 		{"report", map[string]any{"file": "a.pb.gz", "callers": "--html=x"}, "report /dev/fd/3 --callers=--html=x"},
 	} {
 		r := &runs{output: "the answer"}
@@ -169,10 +170,10 @@ func TestHostileArgumentsRunNothing(t *testing.T) {
 		tool string
 		args map[string]any
 	}{
-		{"dump_stacks", map[string]any{"pid": -1}},
-		{"dump_stacks", map[string]any{"pid": "1; reboot"}},
-		{"dump_stacks", map[string]any{"pid": 1, "max_depth": -5}},
-		{"dump_stacks", map[string]any{"pid": 1, "unknown": true}},
+		{"dump", map[string]any{"pid": -1}},
+		{"dump", map[string]any{"pid": "1; reboot"}},
+		{"dump", map[string]any{"pid": 1, "max_depth": -5}},
+		{"dump", map[string]any{"pid": 1, "unknown": true}},
 		{"report", map[string]any{"file": "../../etc/passwd"}},
 		{"report", map[string]any{"file": "/etc/passwd"}},
 		{"report", map[string]any{"file": "link.pb.gz"}},
@@ -203,12 +204,12 @@ func TestHostileArgumentsRunNothing(t *testing.T) {
 
 func TestAFailureIsAnAnswerWithItsMessage(t *testing.T) {
 	r := &runs{output: "prywalk: permission denied; run as root", code: 3}
-	got, failed := call(t, connect(t, r, false), "dump_stacks", map[string]any{"pid": 7})
+	got, failed := call(t, connect(t, r, false), "dump", map[string]any{"pid": 7})
 	if !failed || !strings.Contains(got, "run as root") || strings.Contains(got, "Next:") {
 		t.Errorf("failed %v: %q", failed, got)
 	}
 	r = &runs{output: "a deadlock", code: 5}
-	if got, failed := call(t, connect(t, r, false), "dump_locks", map[string]any{"pid": 7}); failed {
+	if got, failed := call(t, connect(t, r, false), "dump", map[string]any{"pid": 7, "locks": true}); failed {
 		t.Errorf("a deadlock that was found is a failure: %q", got)
 	}
 }
@@ -290,7 +291,7 @@ func TestFewCommandsRunAtOnce(t *testing.T) {
 	done := make(chan bool)
 	for range calls {
 		go func() {
-			_, failed := call(t, c, "dump_stacks", map[string]any{"pid": 1})
+			_, failed := call(t, c, "dump", map[string]any{"pid": 1})
 			done <- failed
 		}()
 	}

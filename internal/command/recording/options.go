@@ -21,6 +21,8 @@ type Options struct {
 	Output string
 	// Page is the path of the page that is written as well, with %p and %t; "": none. Precondition: Output is one file.
 	Page string
+	// Open opens Page in a browser at the end. Precondition: [CheckBrowser].
+	Open bool
 	// Overwrite discards an earlier run's file, which else is kept as FILE.old.
 	Overwrite bool
 	// Rotate is the length of each of successive recordings; 0: one recording. Keep is the number of complete ones kept

@@ -310,6 +310,9 @@ func (r *recording) reportResult() error {
 	}
 	console.Infof("%s", runstats.ClosingLine(&r.stats, r.output.paths()))
 	r.output.reportParts()
+	if r.options.Open {
+		openPage(r.output.page)
+	}
 	return nil
 }
 

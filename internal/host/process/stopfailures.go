@@ -4,6 +4,10 @@ package process
 
 import (
 	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -55,10 +59,32 @@ func (p procRoot) heldByTracer(pids []int, r StopResults) *Error {
 		if by, name := p.tracerOf(pid); by != 0 {
 			e.PID, e.Next = pid, "detach "+name
 			e.Cause = fmt.Sprintf("%s (process %d) traces it, stops refused: %d", name, by, r.Traced)
+			return e
+		}
+	}
+	entries, _ := os.ReadDir(string(p))
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && p.isSampler(pid) {
+			e.Cause = fmt.Sprintf("another prywalk (pid %d) runs, and perhaps samples it, too; stops refused: %d", pid, r.Traced)
+			e.Next = "end one of them"
 			break
 		}
 	}
 	return e
+}
+
+// sampling are prywalk's commands that stop threads again and again, each only for a moment.
+var sampling = []string{"record", "top", "agent"}
+
+// isSampler reports whether another process has prywalk's name and runs such a command.
+func (p procRoot) isSampler(pid int) bool {
+	self, err := ReadSelf(string(p))
+	if err != nil || pid == self.Tgid || p.comm(pid) != self.Name {
+		return false
+	}
+	line, _ := os.ReadFile(p.path(pid, "cmdline"))
+	args := strings.Split(string(line), "\x00")
+	return len(args) > 1 && slices.Contains(sampling, args[1])
 }
 
 func (p procRoot) tracerOf(pid int) (by int, name string) {

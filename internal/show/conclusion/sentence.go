@@ -242,6 +242,12 @@ func (s *Summary) within(g *group, preposition string) string {
 
 func (s *Summary) waiting(g *group, length float64) string {
 	text := g.who(length)
+	if s.Bursts != nil {
+		if bursts := s.Bursts(g.key.call, g.key.object); bursts != "" {
+			more, bracketed := strings.CutSuffix(text, ")")
+			text = more + map[bool]string{true: ", ", false: " ("}[bracketed] + bursts + ")"
+		}
+	}
 	if g.lock {
 		text += " for " + s.lockName(g) + s.within(g, "in") + s.heldBy(g)
 	} else {

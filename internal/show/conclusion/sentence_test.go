@@ -181,6 +181,16 @@ var conclusions = []struct {
 		p.task("goroutine", "main.client", 60, Wait{Call: "select"})
 		p.task("goroutine", "main.save", 50, goMu)
 	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in main.save; about 6 goroutines in select of main.client"},
+	{"a lock in bursts", func(p *program) {
+		p.Bursts = func(call, object string) string {
+			return map[string]string{"sync.Mutex.Lock": "up to 6 at once, in 3 bursts"}[call+object]
+		}
+		p.task("goroutine", "main.save", 7, goMu)
+	}, "mostly waiting: about 1 goroutine (up to 6 at once, in 3 bursts) for sync.Mutex.Lock in main.save"},
+	{"threads in bursts", func(p *program) {
+		p.Bursts = func(call, object string) string { return "up to 8 at once, in 1 burst" }
+		workers(8, func(name string) { p.waits(name, "query", 2, reply) })
+	}, "mostly waiting: 8 threads (1.6 at a time, up to 8 at once, in 1 burst) in recvfrom (10.0.0.1:5432) of query"},
 	{"a slow database", func(p *program) {
 		workers(6, func(name string) { p.waits(name, "query (db.py)", 9, reply) })
 		p.runs("main", "render (app.py)", 0.5)

@@ -24,6 +24,9 @@ type Summary struct {
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
 	nameWidth               int // columns of each name in the sentence
+
+	// Bursts, if set, says of a wait by call and object how its time is bunched, which the mean hides; "": it is not.
+	Bursts func(call, object string) string
 }
 
 // groupKey has texts only of waits within work.

@@ -4,10 +4,12 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/conclusion"
 	rec "prywalk/internal/store/profile"
 )
@@ -21,6 +23,9 @@ func (d *Data) Conclusion() string {
 	}
 	count, counted := d.sampleCountIndex()
 	names := NewOwnNames(s, d.programModule())
+	if recorded {
+		s.Bursts = d.burstsOf
+	}
 	for _, p := range d.Profile.Sample {
 		x := conclusion.Sample{
 			Thread: conclusion.Thread{PID: NumLabel(p, rec.LabelPID), TID: NumLabel(p, rec.LabelTID)},
@@ -40,6 +45,23 @@ func (d *Data) Conclusion() string {
 		s.Add(&x)
 	}
 	return s.Sentence()
+}
+
+// burstsOf describes the bursts of a wait.
+func (d *Data) burstsOf(call, object string) string {
+	var samples []*profile.Sample
+	for _, s := range d.Profile.Sample {
+		if Label(s, rec.LabelWait) == call {
+			if w := d.concludedWait(s); w.Object == object && w.Idle == "" {
+				samples = append(samples, s)
+			}
+		}
+	}
+	x := d.AtOnce(samples)
+	if x == nil || len(x.Bursts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("up to %d at once, in %s", x.Most, tabular.Plural(int64(len(x.Bursts)), "burst"))
 }
 
 func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {

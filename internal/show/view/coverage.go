@@ -87,7 +87,7 @@ func (f *Frame) nameWithoutAddress() string {
 	if f.Nameless {
 		return unnamedcode.Bracketed(f.Module)
 	}
-	return f.Name
+	return languages.ShownName(f.Name)
 }
 
 // Share is the part with a named function; negative without time.
@@ -141,9 +141,9 @@ func unnamedCause(f *Frame) string {
 	case f.Nameless:
 		return ": functions without symbols"
 	case f.Name == languages.FreedFunction:
-		return ": functions whose names could not be proven, mostly as they were freed"
+		return ": mostly functions that were freed soon after they had run"
 	case f.Name == languages.MovedFunction:
-		return ": functions that the collector moved before their names were read"
+		return ": by the collector"
 	case unnamedcode.IsPlaceholder(f.Name):
 		return ": code without symbols"
 	case f.Name == attribute.ExitedUnseen:

@@ -59,9 +59,9 @@ func TestPlaceholdersAreNoNamedFunctions(t *testing.T) {
 	if c.Share() != 0.175 {
 		t.Errorf("%v of the time is named, want 0.175", c.Share())
 	}
-	want := "Time without a function: 50.00% [php]: functions without symbols; 20.00% [freed]: functions " +
-		"whose names could not be proven, mostly as they were freed; 10.00% [moved]: functions that the " +
-		"collector moved before their names were read; 2.50% [unknown]: code without symbols"
+	want := "Time without a function: 50.00% [php]: functions without symbols; 20.00% [function gone " +
+		"before its name was read]: mostly functions that were freed soon after they had run; 10.00% [function moved " +
+		"before its name was read]: by the collector; 2.50% [unknown]: code without symbols"
 	if got := d.UnnamedTimeText(&c); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

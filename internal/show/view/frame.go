@@ -68,8 +68,10 @@ func (f *Frame) OwnRank() int {
 	case !f.Script:
 		return 3
 	}
-	return 4
+	return ownScript
 }
+
+const ownScript = 4
 
 // OwnFrame returns the index and the rank of a stack's innermost frame of those that are most the program's own.
 func OwnFrame(stack []int32, frame func(int32) *Frame) (index, rank int) {
@@ -99,14 +101,15 @@ func (f *Frame) label(shorten func(string) string) string {
 // middle.
 func (f *Frame) DisplayName() string {
 	if f.Nameless && f.Module != "" && !unnamedcode.IsAddressName(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
-		return f.label(cutMiddle) + " (unnamed)"
+		return f.label(shownName) + " (unnamed)"
 	}
-	return f.label(cutMiddle)
+	return f.label(shownName)
 }
 
 const longestName = 1 << 12
 
-func cutMiddle(name string) string {
+func shownName(name string) string {
+	name = languages.ShownName(name)
 	if len(name) <= longestName {
 		return name
 	}
@@ -122,8 +125,8 @@ func cutMiddle(name string) string {
 
 // FitName is the label with its name shortened to a width.
 func (f *Frame) FitName(width int) string {
-	name := printable.String(cutMiddle(f.Name))
-	place := printable.String(strings.TrimPrefix(f.DisplayName(), cutMiddle(f.Name)))
+	name := printable.String(shownName(f.Name))
+	place := printable.String(strings.TrimPrefix(f.DisplayName(), shownName(f.Name)))
 	if room := width - tabular.PrintedWidth(place); room >= tabular.MinNameColumn {
 		return tabular.Shorten(name, room) + place
 	}

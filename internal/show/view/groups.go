@@ -27,8 +27,7 @@ func (g *Group) IsIdle() bool { return g.idle.Idle != "" }
 func (d *Data) Groups(by string) []*Group {
 	known := map[string]*Group{}
 	var list []*Group
-	for _, s := range d.Profile.Sample {
-		name := d.groups.groupName(s, by)
+	add := func(s *profile.Sample, name string) {
 		g := known[name]
 		if g == nil {
 			g = &Group{Name: name}
@@ -41,10 +40,35 @@ func (d *Data) Groups(by string) []*Group {
 		g.Value += s.Value[d.ValueIndex]
 		g.Samples = append(g.Samples, s)
 	}
+	for _, s := range d.Profile.Sample {
+		if by == "wait" {
+			s = d.withoutQueue(s, add)
+		}
+		add(s, d.groups.groupName(s, by))
+	}
 	slices.SortFunc(list, func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(a.idle.Rank(), b.idle.Rank()), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
 	})
 	return list
+}
+
+// WaitsForCPU is the group of the time in which threads were ready and had no CPU.
+const WaitsForCPU = "[waiting for a CPU]"
+
+// withoutQueue adds the run queue time of a sample that does not wait to [WaitsForCPU], and returns the rest.
+func (d *Data) withoutQueue(s *profile.Sample, add func(s *profile.Sample, group string)) *profile.Sample {
+	clocks, ok := ClocksOf(d.Profile)
+	if !ok || Label(s, rec.LabelWait) != "" || s.Value[clocks.RunQueue] <= 0 || !d.Memory.Take(2*sampleCost) {
+		return s
+	}
+	queued, rest := *s, *s
+	queued.Value, rest.Value = make([]int64, len(s.Value)), slices.Clone(s.Value)
+	for _, clock := range []int{clocks.RunQueue, clocks.Wall} {
+		queued.Value[clock] = s.Value[clocks.RunQueue]
+		rest.Value[clock] -= s.Value[clocks.RunQueue]
+	}
+	add(&queued, WaitsForCPU)
+	return &rest
 }
 
 // SortByTime sorts samples stably by their intervals' ends.

@@ -18,6 +18,9 @@ type Options struct {
 	By string
 	// Sort orders functions: "self" or "total". "": self; of sleeping threads the program's functions first.
 	Sort string
+	// Full shows all functions in the table without By, Sort, Lines and Native; else it has the own ones of a program in a
+	// managed language, with libraries folded.
+	Full bool
 	// NoIdle disables the rules for idle waits.
 	NoIdle bool
 	// Focus keeps samples with a function, file or module that matches this regular expression; Ignore drops them.

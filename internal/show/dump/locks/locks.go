@@ -142,12 +142,15 @@ func (l *Locks) Collect() {
 				continue
 			}
 			k := keyOf(p.PID, t)
+			if k.kind == waits.GIL && k.address == 0 { // it was being passed on
+				k.address = onlyGIL(p)
+			}
 			n, ok := indexes[k]
 			if !ok {
 				n = len(l.Locks)
 				indexes[k] = n
 				l.Locks = append(l.Locks, Lock{Wait: *t.WaitsFor, PID: p.PID})
-				l.Locks[n].Timed, l.Locks[n].Mode = false, "" // of the first waiter
+				l.Locks[n].Timed, l.Locks[n].Mode, l.Locks[n].Address = false, "", k.address // of the first waiter
 			}
 			l.Locks[n].addWaiter(t)
 		}
@@ -161,6 +164,19 @@ func (l *Locks) Collect() {
 		return cmp.Or(rank(len(a.Blocked()) == 0)-rank(len(b.Blocked()) == 0), cmp.Compare(len(b.Waiters), len(a.Waiters)),
 			cmp.Compare(a.Address, b.Address))
 	})
+}
+
+// onlyGIL returns the address of a process's GIL, 0 if threads wait for several or for none with an address.
+func onlyGIL(p *stacks.Process) (address schema.Hex) {
+	for i := range p.Threads {
+		if w := p.Threads[i].WaitsFor; w != nil && w.Kind == waits.GIL && w.Address != 0 {
+			if address != 0 && address != w.Address {
+				return 0
+			}
+			address = w.Address
+		}
+	}
+	return address
 }
 
 func rank(last bool) int {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/show/dump/stacks"
 )
@@ -38,7 +39,7 @@ func writeStack(b *strings.Builder, t *stacks.Thread, native bool) {
 }
 
 func writeFrame(b *strings.Builder, n int, f *stacks.Frame) {
-	name, module := cmp.Or(f.Function, "??"), withSeparator(" in ", f.Module)
+	name, module := cmp.Or(languages.ShownName(f.Function), "??"), withSeparator(" in ", f.Module)
 	if f.Inlined {
 		printable.Fprintf(b, "      %18s %s%s (inlined)\n", "", name, f.AtLine())
 		return

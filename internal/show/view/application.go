@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/store/profile"
+)
+
+// Application is the table of a program in a managed language: its own functions, with libraries and the interpreter
+// folded into the function that called them. Self values and all folds add up to the whole.
+type Application struct {
+	Rows []Row // largest total first
+	// Folds are by function of the program, or [Outside], the largest first.
+	Folds map[int32][]*Fold
+}
+
+// Outside is no function of the program.
+const Outside = int32(-1)
+
+// Fold is the time in a library while a function of the program waits for its return.
+type Fold struct {
+	Library string
+	Value   int64
+	// Line is the only one of these calls, 0 if there are several. Stays are the times that a thread was seen in it and
+	// had not been before: two calls without a look between them count as one. They last Time, without run queue time.
+	Line, Stays int
+	Time        int64
+	lines       bool // several
+}
+
+const (
+	foldCost = 200
+	// maxOutside is the inverse of the share that the program's own functions may lack.
+	maxOutside = 3
+	// Stays are short if their mean is at most shortStay ticks, and many from manyStays on.
+	shortStay, manyStays = 2, 20
+)
+
+// IsOften reports many short stays from one line.
+func (f *Fold) IsOften(tick int64) bool {
+	return f.Stays >= manyStays && f.Time <= shortStay*tick*int64(f.Stays) && f.Line != 0 && !f.lines
+}
+
+// Application folds the selection; nil if its programs are not in a managed language, or over a third of the values is
+// not under their own functions.
+func (d *Data) Application() *Application {
+	a := &Application{Folds: map[int32][]*Fold{}}
+	clocks, timed := ClocksOf(d.Profile)
+	samples := slices.Clone(d.Profile.Sample)
+	SortByTime(samples)
+	last := map[[2]int64][]*Fold{} // by thread
+	var own []*profile.Sample
+	for _, s := range samples {
+		stack, inner, calls := d.Stack(s), 0, []*Fold(nil)
+		for i, n := range stack {
+			if !d.isOwn(n) {
+				continue
+			}
+			if inner == 0 {
+				own = append(own, s)
+			}
+			if i > inner {
+				f := a.fold(d, n, stack[inner:i])
+				if inner == 0 {
+					f.Value += s.Value[d.ValueIndex]
+				}
+				line := d.lineOf(s, i)
+				f.lines = f.lines || f.Line != 0 && f.Line != line
+				f.Line = line
+				if !slices.Contains(calls, f) {
+					calls = append(calls, f)
+				}
+			}
+			inner = i + 1
+		}
+		if inner == 0 {
+			a.fold(d, Outside, stack[:1]).Value += s.Value[d.ValueIndex]
+		}
+		thread := threadOf(s)
+		for _, f := range calls {
+			if timed && thread[1] != 0 && NumLabel(s, rec.LabelEnd) != 0 {
+				f.Time += s.Value[clocks.Wall] - s.Value[clocks.RunQueue]
+				if !slices.Contains(last[thread], f) {
+					f.Stays++
+				}
+			}
+		}
+		last[thread] = calls
+	}
+	return a.withRows(d, own)
+}
+
+func (d *Data) isOwn(n int32) bool {
+	f := &d.Frames[n]
+	return f.OwnRank() == ownScript && !f.isBuiltIn()
+}
+
+// isBuiltIn reports a function of the runtime itself: it has neither a package nor a source file.
+func (f *Frame) isBuiltIn() bool { return f.Script && strings.HasPrefix(f.Module, "[") }
+
+// fold returns that of a function and of frames that it called.
+func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
+	name := d.library(within)
+	i := slices.IndexFunc(a.Folds[own], func(f *Fold) bool { return f.Library == name })
+	if i < 0 && d.Memory.Take(foldCost) {
+		i = len(a.Folds[own])
+		a.Folds[own] = append(a.Folds[own], &Fold{Library: name})
+	}
+	if i < 0 {
+		return &Fold{}
+	}
+	return a.Folds[own][i]
+}
+
+// library names what a function of the program called, of the frames within it: the outermost package, built-in
+// function, or native library that is neither the interpreter nor the system's, else the innermost frame's file.
+func (d *Data) library(within []int32) string {
+	for _, n := range slices.Backward(within) {
+		switch f := &d.Frames[n]; {
+		case f.isBuiltIn():
+			return f.Name
+		case f.Module != "" && (f.Script || !f.IsSupport()):
+			return libraryName(f.Module)
+		}
+	}
+	f := &d.Frames[within[0]]
+	return cmp.Or(libraryName(f.Module), f.Name)
+}
+
+var nativeLibrary = regexp.MustCompile(`^(?:lib|_)?([^.]{3,}?)(?:\..*)?\.so(?:\.[\d.]+)?$`)
+
+// libraryName returns "sqlite3" for libsqlite3.so.0 and for _sqlite3.cpython-311-x86_64-linux-gnu.so.
+func libraryName(module string) string { return nativeLibrary.ReplaceAllString(module, "$1") }
+
+// lineOf returns the source line of a frame by its index in [FrameTable.Stack], or 0.
+func (d *Data) lineOf(s *profile.Sample, index int) int {
+	for _, l := range s.Location {
+		switch n := len(d.byLoc[l]); {
+		case index >= n:
+			index -= n
+		case index < len(l.Line):
+			return int(l.Line[index].Line)
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+func (a *Application) withRows(d *Data, samples []*profile.Sample) *Application {
+	outside := int64(0)
+	for own, folds := range a.Folds {
+		slices.SortFunc(folds, func(x, y *Fold) int {
+			return cmp.Or(cmp.Compare(y.Value, x.Value), strings.Compare(x.Library, y.Library))
+		})
+		for _, f := range folds {
+			if own == Outside {
+				outside += f.Value
+			}
+		}
+	}
+	a.Rows = slices.DeleteFunc(d.Rows(samples), func(r Row) bool { return !d.isOwn(r.Frame) })
+	if len(a.Rows) == 0 || outside*maxOutside > d.Total(d.ValueIndex) {
+		return nil
+	}
+	far := func(r *Row) float64 { return r.depth / max(1, float64(r.Total)) }
+	slices.SortStableFunc(a.Rows, func(x, y Row) int {
+		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(far(&y), far(&x)))
+	})
+	return a
+}
