@@ -4,37 +4,10 @@ package frames
 
 import "testing"
 
-type fakeReturns struct {
-	fakeCalls
-	at Addr
-}
-
-func (r *fakeReturns) IsReturn(pc Addr) bool { return pc == r.at }
-
 type byLookupPC struct{ *fakeSource }
 
 func (s byLookupPC) Rule(q Query) (Rule, *Row, bool) {
 	return s.fakeSource.Rule(Query{PC: q.LookupPC(X86_64)})
-}
-
-// The rule is that of assembly whose push and pop the call frame information lacks.
-func TestAReturnInstructionHasItsCallerAtTheStackPointer(t *testing.T) {
-	src := &fakeSource{rules: map[Addr]Rule{
-		0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
-		0x2010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
-		0x3010: {Flags: FlagRoot},
-		0x4010: {Flags: FlagRoot},
-	}}
-	calls := &fakeReturns{fakeCalls{calls: map[Addr]Call{0x2010: {}, 0x3010: {}, 0x4010: {}}}, 0x1010}
-	mem := stack(0x7000, 0x2010, 0x4010, 0x3010)
-	var w Walker
-	wantPCs(t, walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010, 0x3010)
-	// The word is no return address: a retpoline jumps to it.
-	delete(calls.calls, 0x2010)
-	wantPCs(t, walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x4010)
-	// Another instruction.
-	calls.calls[0x2010], calls.at = Call{}, 0x1011
-	wantPCs(t, walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x4010)
 }
 
 // lldb's trap handlers begin without the byte before that libgcc's search by pc − 1 needs.

@@ -233,7 +233,7 @@ func TestPlainRulesAreExact(t *testing.T) {
 		if rng.IntN(10) == 0 {
 			r.Flags |= 1 << rng.IntN(6)
 		}
-		r.returns, r.pcIsCurrent, m.Generated = rng.IntN(20) == 0, rng.IntN(20) == 0, rng.IntN(2) == 0
+		r.pcIsCurrent, m.Generated = rng.IntN(20) == 0, rng.IntN(2) == 0
 		if r.plain = r.pack(X86_64, 1); r.plain == 0 {
 			continue
 		}

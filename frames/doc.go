@@ -45,9 +45,6 @@
 //	(assumed)  a rule whose register is unknown: it  follows a call that can have led to this function, and the CFA
 //	           has its value of the innermost frame  is further out; not for an interrupted frame
 //	           (applyWithAssumedReg)
-//	heuristic  a return instruction whose call frame as for a heuristic rule
-//	           information has another CFA
-//	           ([Returns])
 //	(by SP)    a rule of the instructions, where     as for its source
 //	           tables led to no code
 //	(by SP)    a rule of the sources for the stack   as for its source

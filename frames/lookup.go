@@ -10,8 +10,6 @@ type resolvedRule struct {
 	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or at the start of a
 	// prepared stack.
 	pcIsCurrent bool
-	// The instruction at pc returns, with another CFA than the rule's.
-	returns bool
 }
 
 func (r *resolvedRule) startsStack() bool { return r.pcIsCurrent && r.Flags&FlagRoot != 0 }
@@ -70,12 +68,6 @@ func (s *Space) find(q Query, m *Module) resolvedRule {
 		if prepared, ok := s.preparedStackRule(q, m, hasCFI); ok {
 			return prepared
 		}
-	}
-	// Code made at run time may call within itself (HotSpot's interpreter): its rules lead out of all of it.
-	if hasCFI && !m.Generated && !q.AfterCall && r.Flags == 0 &&
-		(r.row != nil || r.CFAReg != s.Arch.SP() || r.CFAOff != 8) {
-		code, ok := m.Calls.(Returns)
-		r.returns = ok && code.IsReturn(q.PC-m.Bias)
 	}
 	return r
 }

@@ -68,11 +68,6 @@ type PoppedRegisters interface {
 	Popped(pc Addr, n int) (reg uint8, ok bool)
 }
 
-// Returns is a [CallSites] that knows which instructions return to the word at the stack pointer (x86-64).
-type Returns interface {
-	IsReturn(pc Addr) bool
-}
-
 // Module is an executable mapping of a file, the kernel (vDSO) or a JIT compiler.
 type Module struct {
 	Start, End Addr   // run-time addresses, End excluded

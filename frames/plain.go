@@ -39,7 +39,7 @@ func (r *resolvedRule) pack(arch Arch, mod int) (p plainRule) {
 	off := uint64(int64(r.CFAOff))
 	byFP := r.CFAReg == X86RBP
 	switch {
-	case arch != X86_64, r.row != nil, r.mod == nil, r.pcIsCurrent, r.returns, r.Flags&^FlagLosesRegs != 0:
+	case arch != X86_64, r.row != nil, r.mod == nil, r.pcIsCurrent, r.Flags&^FlagLosesRegs != 0:
 		return 0
 	case off > maxPlainOff, off%8 != 0, !byFP && r.CFAReg != X86RSP, mod > maxModule:
 		return 0

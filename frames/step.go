@@ -10,7 +10,6 @@ const maxDepthInNoModule = 2
 
 var (
 	byFramePointer = resolvedRule{Rule: Rule{Method: MethodFP}}
-	byReturn       = resolvedRule{Rule: Rule{CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic}}
 	byScan         = resolvedRule{Rule: Rule{Method: MethodScan}}
 )
 
@@ -21,8 +20,6 @@ func (w *Walker) step() StopReason {
 	}
 	own := &w.rule
 	switch {
-	case own.returns && w.returnsToCaller():
-		return w.stepByRule(&byReturn)
 	case own.Flags&FlagNoRule != 0:
 		return w.stepWithoutRule()
 	case w.knowsCFABase(own):
@@ -45,12 +42,6 @@ func (w *Walker) step() StopReason {
 	withFoundReg := *own
 	withFoundReg.Method = max(own.Method, MethodFP) // the less trusted one
 	return w.stepByRule(&withFoundReg)
-}
-
-// returnsToCaller is false if the word at the stack pointer is a function, to which a retpoline or setcontext returns.
-func (w *Walker) returnsToCaller() bool {
-	v, ok := w.word(w.regs.SP())
-	return ok && w.knowsSP() && w.space.followsCall(v)
 }
 
 func (w *Walker) stepByRule(r *resolvedRule) StopReason {

@@ -114,19 +114,6 @@ func isJumpARM64(w insnARM64) bool {
 
 func endsInJumpARM64(b []byte) bool { return isJumpARM64(insnARM64(binary.LittleEndian.Uint32(b))) }
 
-// IsReturn implements [frames.Returns].
-func (s *Source) IsReturn(pc frames.Addr) bool {
-	if s.opt.Arch != frames.X86_64 || s.abi == nil {
-		return false
-	}
-	n := max(0, min(s.opt.Code.ReadCode(pc, s.buf[:2]), 2))
-	b := s.buf[:n]
-	if n == 2 && (b[0] == 0xf3 || b[0] == 0xf2) { // rep, bnd
-		b = b[1:]
-	}
-	return len(b) > 0 && (b[0] == 0xc3 || b[0] == 0xc2)
-}
-
 // Popped implements [frames.PoppedRegisters].
 func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	if s.abi == nil || s.opt.Arch != frames.X86_64 || n < 1 {

@@ -57,17 +57,3 @@ func TestCodeAboutToReturnHasRestoredItsRegisters(t *testing.T) {
 		}
 	}
 }
-
-func TestReturnInstructions(t *testing.T) {
-	for name, c := range map[string]struct {
-		code []byte
-		want bool
-	}{
-		"ret": {[]byte{0xc3}, true}, "ret 16": {[]byte{0xc2, 16, 0}, true}, "rep ret": {[]byte{0xf3, 0xc3}, true},
-		"bnd ret": {[]byte{0xf2, 0xc3}, true}, "pop": {[]byte{0x5d, 0xc3}, false}, "no code": {nil, false},
-	} {
-		if got := intel(c.code...).IsReturn(base); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}

@@ -48,7 +48,6 @@ var (
 	_ frames.StackSwitches   = (*Source)(nil)
 	_ frames.PoppedRegisters = (*Source)(nil)
 	_ frames.StackEnds       = (*Source)(nil)
-	_ frames.Returns         = (*Source)(nil)
 )
 
 // New returns a source, without answers for an unknown architecture.

@@ -29,8 +29,6 @@ type Interval struct {
 type Sink interface {
 	// Add must not keep the pointer.
 	Add(*Interval)
-	// ThreadDone ends the intervals of a thread with ticks samples of a known stack, within observed ns.
-	ThreadDone(id sample.ThreadID, ticks, observed int64)
 	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)
 }
@@ -161,7 +159,6 @@ func (a *Attribution) endThread(e *ThreadEnded) {
 func (a *Attribution) finishThread(t *threadAccount) {
 	if t.begun {
 		t.proc.finishThread(t)
-		a.sink.ThreadDone(t.id, t.samples, t.lastAt-t.firstAt)
 	}
 	delete(a.threads, t.id)
 }

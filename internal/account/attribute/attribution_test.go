@@ -4,8 +4,6 @@ package attribute
 
 import (
 	"testing"
-
-	"prywalk/internal/base/sample"
 )
 
 func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
@@ -20,25 +18,6 @@ func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
 		t.Error("time of a process is passed to a closed account, which loses it")
 	}
 }
-
-func TestTimeOfObservationBeginsWithTheFirstSample(t *testing.T) {
-	var got observedTime
-	a := New(Options{}, nil, &got)
-	a.Apply(&ThreadStarted{Process: 1, Thread: 1, Now: sample.Reading{Wall: 1e9}})
-	for _, wall := range []int64{4e9, 5e9} {
-		a.Apply(&Sampled{Process: 1, Thread: 1, Sample: sleeperAt(wall, 1e6, sample.Unchanged{})})
-	}
-	a.Apply(&ThreadEnded{Process: 1, Thread: 1, End: End{Alive: true}})
-	if got != (observedTime{2, 1e9}) {
-		t.Errorf("%d samples in %d ns, want 2 in 1e9", got.samples, got.ns)
-	}
-}
-
-type observedTime struct{ samples, ns int64 }
-
-func (*observedTime) Add(*Interval)                               {}
-func (o *observedTime) ThreadDone(_ sample.ThreadID, n, ns int64) { o.samples, o.ns = n, ns }
-func (*observedTime) ProcessDone(sample.ProcessID)                {}
 
 func TestLateEventsOfChildrenOpenNoAccount(t *testing.T) {
 	a := New(Options{Children: true}, &parent{}, newSums())

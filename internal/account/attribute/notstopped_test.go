@@ -52,9 +52,8 @@ func TestCPUTimeOfAThreadThatWasNotStoppedIsRanBetweenTicks(t *testing.T) {
 
 type cpuSum int64
 
-func (c *cpuSum) Add(iv *Interval)                       { *c += cpuSum(iv.CPU) }
-func (*cpuSum) ThreadDone(sample.ThreadID, int64, int64) {}
-func (*cpuSum) ProcessDone(sample.ProcessID)             {}
+func (c *cpuSum) Add(iv *Interval)           { *c += cpuSum(iv.CPU) }
+func (*cpuSum) ProcessDone(sample.ProcessID) {}
 func sleeperAt(wall, cpu int64, before sample.Unchanged) Sample {
 	return Sample{At: sample.Reading{Wall: wall, CPU: cpu}, Place: Place{State: sample.Sleeping}, UnchangedBefore: before}
 }

@@ -28,8 +28,7 @@ func (u *stackUse) Add(i *Interval) {
 	}
 }
 
-func (*stackUse) ThreadDone(sample.ThreadID, int64, int64) {}
-func (*stackUse) ProcessDone(sample.ProcessID)             {}
+func (*stackUse) ProcessDone(sample.ProcessID) {}
 
 func TestStacksOfLaterIntervalsAreKnown(t *testing.T) {
 	streams, _ := filepath.Glob("testdata/*.events")

@@ -25,7 +25,6 @@ type sums struct {
 	functions map[sample.StackID][]string // by [WriteStack], innermost first
 	of        map[string][4]int64
 	cpu       int64
-	threads   int
 	procs     map[sample.ProcessID]bool
 	bad       []string
 }
@@ -46,8 +45,7 @@ func (s *sums) Add(i *Interval) {
 	}
 }
 
-func (s *sums) ThreadDone(sample.ThreadID, int64, int64) { s.threads++ }
-func (s *sums) ProcessDone(process sample.ProcessID)     { s.procs[process] = true }
+func (s *sums) ProcessDone(process sample.ProcessID) { s.procs[process] = true }
 
 func (s *sums) String() string {
 	var lines []string
@@ -144,8 +142,7 @@ func (p *placeSums) functionIn(i *Interval) func(string) bool {
 	return func(name string) bool { return slices.Contains(p.functions[i.Stack], name) }
 }
 
-func (*placeSums) ThreadDone(sample.ThreadID, int64, int64) {}
-func (*placeSums) ProcessDone(sample.ProcessID)             {}
+func (*placeSums) ProcessDone(sample.ProcessID) {}
 
 // Unlike the .want files, it does not depend on -update.
 func TestRecordedTimeIsWhereTheProgramsSpendIt(t *testing.T) {
@@ -209,9 +206,11 @@ func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 		&Tick{At: 800e6},
 		&ProcessEnded{Process: 1, At: 900e6},
 	} {
-		kernel.gone = kernel.gone || ran.threads > 0
 		r.Event(e)
 		a.Apply(e)
+		if _, ended := e.(*ThreadEnded); ended {
+			kernel.gone = true
+		}
 	}
 	a.Close(900e6)
 	if err := WriteStack(&stream, 3, []string{"main"}); err != nil {

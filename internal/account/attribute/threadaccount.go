@@ -49,8 +49,6 @@ type threadAccount struct {
 	skidded       skidded
 	activeSamples int64 // on a CPU or queued
 	lastStandsFor int64 // of the last sample that has it, ns
-	firstAt       int64 // first sample, CLOCK_MONOTONIC ns
-	lastAt        int64
 }
 
 // begin begins the account at the thread's creation, or at its first sample, with clocks r.
@@ -106,7 +104,7 @@ func (t *threadAccount) attributeDeferredAs(manyCalls bool) {
 
 func (t *threadAccount) attribute(s *Sample) {
 	t.extend(s.UnchangedBefore)
-	t.countSamples(1, s.At.Wall)
+	t.samples++
 	if t.ledger.started {
 		if length := t.gaps.Within(t.ledger.KnownUntil(), s.At.Wall); length > 0 {
 			t.ledger.MarkNotObserved(length, s.At, s.Place.State)
@@ -175,16 +173,8 @@ func (t *threadAccount) extend(u sample.Unchanged) {
 	if last := u.Last; u.Ticks > 0 && last.Wall != 0 {
 		last.Wall = max(last.Wall, t.ledger.clocks.last.Wall)
 		t.ledger.ExtendUnchanged(last, u.Ticks)
-		t.countSamples(u.Ticks, last.Wall)
+		t.samples += u.Ticks
 	}
-}
-
-func (t *threadAccount) countSamples(samples, at int64) {
-	if t.samples == 0 {
-		t.firstAt = at
-	}
-	t.samples += samples
-	t.lastAt = at
 }
 
 func (t *threadAccount) attributeNotStopped(n *sample.NotStopped) {

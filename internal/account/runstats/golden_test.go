@@ -31,8 +31,6 @@ func filled() *Stats {
 	s.CopiedBytes = Quantiles[int64]{N: 4, P50: 40, P99: 41, Max: 42}
 	s.Lost, s.ThreadsMax, s.Seconds, s.Freq = 43.5, 44, 45.25, 46.125
 	s.FreqAsked, s.MaxOverhead, s.MaxPause, s.Subset, s.NotDrawn = 47, 0.48, 49_500, 50, 51
-	s.SlowestThread = 52.5
-	s.Rates = []ThreadRate{{PID: 53, TID: 54, Name: "worker", Samples: 56, Rate: 27.5}}
 	s.SelfCPU, s.TargetCPU, s.ProfiledCPU = 57.5, 58.5, 59.5
 	s.UnobservedCPU, s.ExitedUnseenCPU, s.ShortLivedCPU, s.EstimatedCPU = 183.875, 61.25, 62.125, 63.5
 	s.ProgramCPU, s.IncompleteCPU = 76.5, map[string]float64{"depth": 1.5}

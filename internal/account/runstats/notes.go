@@ -48,20 +48,6 @@ func walkedAfterEnd(s *Stats) string {
 		"they were read", Plural(s.WalkedAfterEnd, "stack"))
 }
 
-const lowRateShare = 0.8
-
-func slowestThread(s *Stats) string {
-	if s.SlowestThread <= 0 || s.SlowestThread > lowRateShare*s.Freq {
-		return ""
-	}
-	for i := range s.Rates {
-		if r := &s.Rates[i]; r.Rate == s.SlowestThread {
-			return fmt.Sprintf(", thread %d (%s) was sampled least, %.1f times a second", r.TID, r.Name, r.Rate)
-		}
-	}
-	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
-}
-
 // Fewer failures than one in fewFailures observations are not mentioned.
 const fewFailures = 100
 

@@ -20,7 +20,6 @@ type Stats struct {
 	Stopped
 	Run
 	Requested
-	PerThread
 	CPU
 	ObservationGaps
 	Attributed
@@ -257,30 +256,6 @@ type Requested struct {
 	Subset int `json:"subset,omitempty"`
 	// NotDrawn are due observations that were left out at random, for Subset or MaxOverhead.
 	NotDrawn int64 `json:"not_drawn,omitempty"`
-}
-
-// PerThread is how often threads were observed.
-type PerThread struct {
-	// SlowestThread is the lowest rate of observations, in Hz, of a thread that was observed for a second or more.
-	SlowestThread float64 `json:"slowest_thread_rate,omitempty"`
-	// Rates are the rates of threads that were observed for a second or more, at most 10,000 of them.
-	Rates []ThreadRate `json:"thread_rates,omitempty"`
-}
-
-// ThreadRate is how often a thread was observed.
-type ThreadRate struct {
-	// PID is the number of the thread's process.
-	PID int `json:"pid"`
-	// TID is the thread's number.
-	TID int `json:"tid"`
-	// Name is the thread's name.
-	Name string `json:"thread"`
-	// Samples are the ticks at which the thread's stack was seen.
-	Samples int64 `json:"samples"`
-	// Seconds is the time from first to last observation.
-	Seconds float64 `json:"-"`
-	// Rate is the number of observations a second.
-	Rate float64 `json:"rate"`
 }
 
 // CPU is CPU time, in seconds.

@@ -19,13 +19,13 @@ func WriteJSON(w io.Writer, s *Stats) error {
 func CommentLine(s *Stats) string {
 	return fmt.Sprintf("prywalk: overhead: %s | %d ticks (%d missed, %.1f/s), %d attempted = %d stopped + "+
 		"%d read passively + %d unchanged + %d failed%s, and %d sampled by the kernel; "+
-		"%s, %s of %d samples%s; %s%s; rates of threads: %s%s; "+
+		"%s, %s of %d samples%s; %s%s%s; "+
 		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it unexplained%s; scheduling %s; %s",
 		overhead(s)+unopened(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Stops, s.PassiveReads, s.Unchanged,
 		Sum(s.Failed), Reasons(s.Failed),
 		s.KernelSampled,
 		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
-		longestStop(s), stopTimeCounts(s)+longStopCauses(s), rateRange(s)+slowestThread(s), withheld(s),
+		longestStop(s), stopTimeCounts(s)+longStopCauses(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU,
 		endedUnobserved(s, "; ")+shortRuns(s),
 		s.Scheduling, engine(s))

@@ -147,17 +147,6 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 	}
 }
 
-func TestTheSlowestThreadHasANumber(t *testing.T) {
-	s := &Stats{}
-	s.Freq, s.SlowestThread = 99, 12.3
-	s.Rates = []ThreadRate{{TID: 6, Name: "main", Rate: 99}, {TID: 7, Name: "worker", Rate: 12.3}}
-	const want = "fastest 99.0/s, thread 7 (worker) was sampled least, 12.3 times a second"
-	head, account, _ := strings.Cut(CommentLine(s), " | ")
-	if len(FirstNotes(Losses(s))) != 0 || strings.Contains(head, "least") || !strings.Contains(account, want) {
-		t.Errorf("%q, %q, %q, want %q", FirstNotes(Losses(s)), head, account, want)
-	}
-}
-
 func TestARunHasAtMostTwoNotes(t *testing.T) {
 	s := filled()
 	s.ProfiledCPU = 100

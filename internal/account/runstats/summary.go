@@ -4,7 +4,6 @@ package runstats
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"prywalk/internal/base/refusal"
@@ -12,19 +11,6 @@ import (
 
 func overhead(s *Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", stopTimes(s), s.SelfCPU)
-}
-
-func rateRange(s *Stats) string {
-	if len(s.Rates) == 0 {
-		return "not known"
-	}
-	all := make([]float64, len(s.Rates))
-	for i := range s.Rates {
-		all[i] = s.Rates[i].Rate
-	}
-	slices.Sort(all)
-	return fmt.Sprintf("slowest %.1f/s, median %.1f/s, fastest %.1f/s", s.SlowestThread, all[len(all)/2],
-		all[len(all)-1])
 }
 
 func withheld(s *Stats) string {

@@ -54,7 +54,7 @@ func FuzzFileRules(f *testing.F) {
 func TestEachSourceOfAFileIsAsked(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "1")
 	exe := filepath.Join(t.TempDir(), "gostacks") // the C library's start files have call frame information
-	tool(t, "go", "build", "-ldflags=-linkmode=external", "-o", exe, "../../watch/sampler/testdata/gostacks/main.go")
+	tool(t, "go", "build", "-ldflags=-linkmode=external", "-o", exe, "../../testtargets/src/gostacks/main.go")
 	img := imageWith(openELF(t, exe), exe, "", false)
 	defer img.Close()
 	p := img.preparedRules()

@@ -13,7 +13,7 @@ import (
 func TestTasksOfGoProgramsAreFound(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "gostacks")
 	if out, err := exec.Command("go", "build", "-o", exe,
-		"../../watch/sampler/testdata/gostacks/main.go").CombinedOutput(); err != nil {
+		"../../testtargets/src/gostacks/main.go").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(exe)

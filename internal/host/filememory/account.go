@@ -62,6 +62,17 @@ func (a *Account) Take(n int64, part string) error {
 	if a == nil || n <= 0 || a.tryTake(n) {
 		return nil
 	}
+	return a.refuse(n, part)
+}
+
+// Refuse reports a part of n bytes as left out, without a try.
+func (a *Account) Refuse(n int64, part string) {
+	if a != nil {
+		_ = a.refuse(n, part)
+	}
+}
+
+func (a *Account) refuse(n int64, part string) error {
 	what := *a.name.Load()
 	if !a.whole {
 		what = part + " of " + what

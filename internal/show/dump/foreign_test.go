@@ -207,7 +207,7 @@ func TestLocksOfAbseil(t *testing.T) {
 }
 
 func TestLocksOfGo(t *testing.T) {
-	p := startProgram(t, build(t, "go", "build", "-o", "OUT", "./testdata/golocks"), nil)
+	p := startProgram(t, build(t, "go", "build", "-o", "OUT", "../../testtargets/src/golocks"), nil)
 	parked := 0
 	for _, th := range stillSample(t, p.pid).Threads {
 		w := th.WaitsFor

@@ -240,7 +240,7 @@ func TestUnknownFieldsAreLeftOutOfJSON(t *testing.T) {
 
 func TestStacksOfAGoProgramInSignalHandlersAreWhole(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "handlers")
-	build := exec.Command("go", "build", "-o", exe, "./testdata/handlers")
+	build := exec.Command("go", "build", "-o", exe, "../../testtargets/src/handlers")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -24,7 +24,7 @@ type goArm struct {
 func buildGoArm(t *testing.T, dir string) *goArm {
 	t.Helper()
 	p := &goArm{file: filepath.Join(dir, "prog")}
-	cmd := exec.Command("go", "build", "-o", p.file, filepath.Join("testdata", "goarm64.go"))
+	cmd := exec.Command("go", "build", "-o", p.file, "../../testtargets/src/goarm64/main.go")
 	cmd.Env = append(os.Environ(), "GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -45,7 +45,6 @@ type Aggregator struct {
 	*target.Common
 	*states
 	opts      Options
-	ownership *recordingOwnership
 	out       *intervalSink
 	stacks    *stackBuilder
 	explainer waitExplainer
@@ -73,15 +72,15 @@ func (a *Aggregator) UnixOf(at int64) int64 { return a.out.unix.Of(at) }
 
 // New returns an aggregator without processes.
 func New(o Options, with *target.Common) *Aggregator {
-	a := &Aggregator{opts: o, Common: with, ownership: &recordingOwnership{}, states: newStates()}
-	a.stacks = newStackBuilder(o.Builder, o.MaxDepth, a.ownership)
+	a := &Aggregator{opts: o, Common: with, states: newStates()}
+	a.stacks = newStackBuilder(o.Builder, o.MaxDepth)
 	a.tasks.aggregator = a
 	a.stacks.images, a.stacks.walked = o.Images, o.Walked
 	a.out = &intervalSink{
 		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks,
 		unix: unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)},
 	}
-	a.explainer = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts}
+	a.explainer = waitExplainer{runs: a.stacks.managedWalk.runCounts}
 	options := attribute.Options{
 		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, StandsFor: o.StandsFor,
 		SampledFromStart: o.SampledFromStart,
@@ -175,46 +174,4 @@ func (a *Aggregator) releaseUnused() {
 	if a.stacks.images != nil {
 		a.stacks.images.CloseUnused()
 	}
-}
-
-// WhileReading calls f, which reads files of targets, and may hang: meanwhile [Aggregator.TakeOver] succeeds. f must
-// not read through the aggregator, since reads do not nest.
-func (a *Aggregator) WhileReading(f func()) {
-	a.ownership.reading(f)
-}
-
-// TakeOver takes the recording from an aggregator that is in a read, which then never returns; false: it is in none, or
-// was taken over. Precondition: the read hangs. Afterwards only the calling goroutine may call methods.
-func (a *Aggregator) TakeOver() bool { return a.ownership.takeOver() }
-
-const (
-	ownedByAggregator int32 = iota
-	aggregatorReads         // may hang
-	takenOver               // another goroutine may change the recording
-)
-
-// A recordingOwnership can be taken over only during a read of a target, which can hang for ever.
-type recordingOwnership struct{ state atomic.Int32 }
-
-// beginRead precedes a read of the target's memory or files. Reads do not nest.
-func (o *recordingOwnership) beginRead() { o.state.Store(aggregatorReads) }
-
-func (o *recordingOwnership) reading(f func()) {
-	o.beginRead()
-	defer o.endRead()
-	f()
-}
-
-// endRead follows that read. It blocks for ever after a takeover.
-func (o *recordingOwnership) endRead() {
-	if !o.state.CompareAndSwap(aggregatorReads, ownedByAggregator) {
-		select {}
-	}
-}
-
-func (o *recordingOwnership) isTakenOver() bool { return o.state.Load() == takenOver }
-
-// takeOver returns false if the aggregator is not in a read.
-func (o *recordingOwnership) takeOver() bool {
-	return o.state.CompareAndSwap(aggregatorReads, takenOver)
 }

@@ -3,7 +3,6 @@
 package aggregator
 
 import (
-	"os"
 	"os/exec"
 	"testing"
 
@@ -93,31 +92,6 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
 	}); got.Stack != want || got.WalkEnd != frames.StopBadMemory {
 		t.Errorf("stack %d, stop reason %v; want %d without a walk", got.Stack, got.WalkEnd, want)
-	}
-}
-
-func TestAfterATakeoverAccountsAreClosedWithoutReadingTargets(t *testing.T) {
-	for _, taken := range []bool{false, true} {
-		a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
-		pid := os.Getpid()
-		p := a.process(&target.Process{Target: ofPID(pid).Target, ID: 1})
-		th := a.thread(&target.Thread{Proc: p.Process, ID: 1, TID: pid, Name: "before"})
-		th.Walk.Begun = true
-		counts := a.stacks.managedWalk.runCounts()
-		if a.ownership.beginRead(); taken && !a.TakeOver() {
-			t.Fatal("not taken over")
-		} else if !taken {
-			a.ownership.endRead()
-		}
-		a.CloseAccounts(procmem.Now())
-		inUse := a.stacks.managedWalk.counts == counts
-		if read := th.Walk.Name != "before"; read == taken || inUse != taken || len(a.procs) != 0 {
-			t.Errorf("taken over %v: name read %v, clocks in use %v, %d accounts open", taken, read, inUse, len(a.procs))
-		}
-		if a.ownership.isTakenOver() != taken {
-			t.Errorf("taken over %v, not after CloseAccounts", taken)
-		}
-		counts.Close()
 	}
 }
 

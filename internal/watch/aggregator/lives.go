@@ -38,7 +38,7 @@ func (a *Aggregator) endThread(th *target.Thread, ended *attribute.ThreadEnded) 
 		a.beginThread(a.process(th.Proc), th)
 	}
 	if th.Walk.Begun && !th.NamedByRuntime.Load() && (ended.End.Alive || th.IsFirst()) {
-		a.ownership.reading(func() { renameByKernel(th) })
+		renameByKernel(th)
 	}
 	a.attribute(ended)
 	if ended.End.Alive {
@@ -61,22 +61,18 @@ func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) 
 	ended.Program = p.Comm
 	a.attribute(ended)
 	a.stacks.forgetModules(p, nil)
-	if !a.ownership.isTakenOver() {
-		a.opts.CloseProcess(p.Target)
-	}
+	a.opts.CloseProcess(p.Target)
 }
 
 // CloseAccounts attributes all that is open. It does not close processes whose end was not reported, as the tracer
-// hangs. After a takeover it reads no target, and closes nothing that the hanging goroutine uses.
+// hangs.
 func (a *Aggregator) CloseAccounts(now int64) {
-	if !a.ownership.isTakenOver() {
-		a.ownership.reading(a.readNames)
-		if counts := &a.stacks.managedWalk.counts; *counts != nil {
-			(*counts).Close()
-			*counts = nil
-		}
-		a.explainer.close()
+	a.readNames()
+	if counts := &a.stacks.managedWalk.counts; *counts != nil {
+		(*counts).Close()
+		*counts = nil
 	}
+	a.explainer.close()
 	a.tasks.eachPoller((*taskPoller).addLast)
 	a.attribution.Close(now)
 	clear(a.threads)
@@ -101,7 +97,7 @@ func (a *Aggregator) handleExec(e *target.Event, execed *target.Execed) {
 			a.forgetThread(caller)
 		}
 	}
-	a.ownership.reading(func() { p.refresh(execed.At) })
+	p.refresh(execed.At)
 	if e.Thread != nil {
 		e.Thread.Observed.Feedback().DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
 		a.handleRename(a.thread(e.Thread), &attribute.Cut{Thread: e.Thread.ID})
@@ -113,7 +109,7 @@ func (a *Aggregator) handleRename(th *target.Thread, cut *attribute.Cut) {
 	a.attribute(cut)
 	th.Walk.NameReadAt = 0
 	th.NamedByRuntime.Store(false)
-	a.ownership.reading(func() { renameByKernel(th) })
+	renameByKernel(th)
 	th.Proc.Comm = cmp.Or(th.Proc.Target.LoadedProgram(), th.Walk.Name)
 }
 

@@ -92,8 +92,6 @@ type mmap2Program struct {
 func (b *stackBuilder) stackOfUntracked(
 	ancestor *target.Process, program *target.Program, s *observe.RawSample,
 ) (sample.StackID, frames.StopReason) {
-	b.ownership.beginRead() // files are opened
-	defer b.ownership.endRead()
 	ran := b.mmap2Code(ancestor, program)
 	b.beginStack()
 	b.addKernelFrames(s)

@@ -54,7 +54,7 @@ func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	opened.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m",
 		Sources: []frames.RuleSource{calls{}}}})
 	p, th := neverRefreshed(opened)
-	u := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0, &recordingOwnership{})
+	u := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0)
 	s, f := deepSample(10), &interpreter{}
 	s.At = sampledAt
 	sources := []managed.FrameSource{f}

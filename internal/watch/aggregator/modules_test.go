@@ -14,7 +14,7 @@ import (
 func TestUnmappedModulesAreForgotten(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	_, p := accountOf(t, pid)
-	u := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0, &recordingOwnership{})
+	u := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0)
 	gone := &frames.Module{Start: 1, End: 2, Name: "gone", Sources: make([]frames.RuleSource, 1)}
 	ref := u.module(p, gone).Origin
 	if ref.Module.Name != "gone" || ref.Module.Sources != nil || ref.Module.Calls != nil {
@@ -32,7 +32,7 @@ func TestGrowingMappingOfJITCodeStaysOneModule(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	_, p := accountOf(t, pid)
 	b := profile.NewBuilder(profile.Meta{})
-	u, source := newStackBuilder(b, 0, &recordingOwnership{}), &interpreter{}
+	u, source := newStackBuilder(b, 0), &interpreter{}
 	p.managedNames = newManagedNames(p)
 	described := b.InternFrames([]profile.Frame{{Name: "f"}})
 	for i := range uint64(100) {

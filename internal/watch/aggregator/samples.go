@@ -30,7 +30,7 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 	if s.State != sample.Running && s.At-th.FirstListedAt < target.NameEvery {
 		th.Walk.NameReadAt = 0 // it may have set its name before a long sleep
 	}
-	a.ownership.reading(func() { rename(th, s.At) })
+	rename(th, s.At)
 	waitsFor, owner := a.explainer.explain(p, th, s, id)
 	th.Walk.WaitsFor, th.Walk.Owner = waitsFor, owner
 	a.sampled = attribute.Sampled{
@@ -91,8 +91,6 @@ func programOf(p *target.Program) string {
 
 // labelsOf returns the labels of the thread's request, else those of its task.
 func (a *Aggregator) labelsOf(th *target.Thread, s *observe.RawSample) string {
-	a.ownership.beginRead()
-	defer a.ownership.endRead()
 	runtimes := th.Proc.Target.Runtimes()
 	labels := runtimes.Context(th.Walk.InnerTID, &s.Regs, &s.Mem)
 	if labels == nil && a.opts.Tasks && s.How == observe.ByStop {

@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"prywalk/internal/account/attribute"
-	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
@@ -20,7 +19,6 @@ type intervalSink struct {
 	sinks     []profile.Sink // beside the recording
 	unix      unixTime
 	totals    totals
-	rates     threadRates
 }
 
 // Add implements [attribute.Sink].
@@ -28,15 +26,6 @@ func (out *intervalSink) Add(i *attribute.Interval) {
 	if p := out.states.procs[i.Process]; p != nil {
 		out.totals.addSpan(&i.Span)
 		out.addInterval(out.interval(p, out.states.threads[i.Thread], &i.Span))
-	}
-}
-
-// ThreadDone implements [attribute.Sink].
-func (out *intervalSink) ThreadDone(id sample.ThreadID, ticks, observed int64) {
-	if th := out.states.threads[id]; th != nil {
-		out.rates.add(runstats.ThreadRate{
-			PID: th.Proc.Target.PID, TID: th.TID, Name: th.Walk.Name, Samples: ticks, Seconds: seconds(observed),
-		})
 	}
 }
 

@@ -62,27 +62,6 @@ func (t *totals) addStack(end frames.StopReason, how observe.How) {
 	}
 }
 
-const maxRates = 10_000
-
-type threadRates struct {
-	list    []runstats.ThreadRate
-	slowest float64 // 1/s
-}
-
-// add drops threads observed for less than a second, or never sampled. Beyond maxRates it keeps the slowest rate only.
-func (r *threadRates) add(t runstats.ThreadRate) {
-	if t.Seconds < 1 || t.Samples == 0 {
-		return
-	}
-	t.Rate = float64(t.Samples-1) / t.Seconds
-	if r.slowest == 0 || t.Rate < r.slowest {
-		r.slowest = t.Rate
-	}
-	if len(r.list) < maxRates {
-		r.list = append(r.list, t)
-	}
-}
-
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // Stats sets the counts so far.
@@ -95,7 +74,6 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 		ByPassiveRead: t.completeByHow[observe.ByPassiveRead]}
 	s.FramesByMethod = countsByName(a.stacks.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.WalkedAfterEnd = a.stacks.walkedAfterEnd
-	s.PerThread = runstats.PerThread{Rates: a.out.rates.list, SlowestThread: a.out.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
 	s.IncompleteCPU, s.IncompleteUnobservedCPU = map[string]float64{}, map[string]float64{}
 	for end, ns := range t.incomplete {

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"math/rand/v2"
 
-	"prywalk/frames"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
@@ -119,9 +118,7 @@ func (t *taskPoller) countSlots(now int64) bool {
 		return true
 	}
 	t.roundBegan = now
-	var n int
-	var err error
-	t.aggregator.ownership.reading(func() { n, err = t.runtime.Places() })
+	n, err := t.runtime.Places()
 	if err != nil && n == 0 {
 		t.failures++
 		return false
@@ -147,7 +144,7 @@ func (t *taskPoller) stateStart() int64 {
 
 func (t *taskPoller) findChanged(now int64) {
 	t.polledEnd = min(t.next+t.runtime.batchSize, len(t.slots))
-	t.aggregator.ownership.reading(func() { t.changed = t.runtime.Poll(t.next, t.polledEnd, t.changed[:0]) })
+	t.changed = t.runtime.Poll(t.next, t.polledEnd, t.changed[:0])
 	t.pending = t.changed
 	changed := t.changed
 	for i := t.next; i < t.polledEnd; i++ {
@@ -168,10 +165,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 	t.addInterval(s)
 	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
 	s.parked, s.seen = false, now
-	var what taskOutcome
-	var kind taskKind
-	var end frames.StopReason
-	t.aggregator.ownership.reading(func() { what, kind, end = t.runtime.readTask(i) })
+	what, kind, end := t.runtime.readTask(i)
 	switch what {
 	case taskNotParked:
 		return

@@ -18,7 +18,6 @@ import (
 // stackBuilder makes stacks of the recording from raw samples. It belongs to one goroutine.
 type stackBuilder struct {
 	builder          *profile.Builder
-	ownership        *recordingOwnership
 	images           *loadedcode.ImageCache // for unopened processes
 	lastMmap2Program mmap2Program
 	walked           func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker) // nil: none
@@ -38,9 +37,9 @@ type stackBuilder struct {
 
 type methodCounts [frames.NumMethods]int64
 
-func newStackBuilder(recording *profile.Builder, maxDepth int, ownership *recordingOwnership) *stackBuilder {
+func newStackBuilder(recording *profile.Builder, maxDepth int) *stackBuilder {
 	b := &stackBuilder{
-		builder: recording, ownership: ownership, kernel: kernelFrames{recording, map[string]profile.LocID{}},
+		builder: recording, kernel: kernelFrames{recording, map[string]profile.LocID{}},
 	}
 	b.walker.MaxDepth = maxDepth
 	return b
@@ -64,19 +63,14 @@ func (b *stackBuilder) stackOfSample(
 func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
-	var end frames.StopReason
-	var exec bool
-	b.ownership.reading(func() {
-		if p.refreshBudget.due(s.At, p.Target.Runtimes().Starting()) {
-			p.refresh(s.At)
-		}
-		if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
-			s.Mem.StackEnd = end
-		}
-		end = b.walkWithRefresh(p, th, s)
-		exec = !end.Complete() && inExec(s)
-	})
-	if exec {
+	if p.refreshBudget.due(s.At, p.Target.Runtimes().Starting()) {
+		p.refresh(s.At)
+	}
+	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
+		s.Mem.StackEnd = end
+	}
+	end := b.walkWithRefresh(p, th, s)
+	if !end.Complete() && inExec(s) {
 		return b.kernelStack(s, frames.StopRoot)
 	}
 	p.countWalk(s, end)

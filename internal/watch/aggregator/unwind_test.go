@@ -63,7 +63,7 @@ func BenchmarkUnwind(b *testing.B) {
 		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			u := newStackBuilder(profile.NewBuilder(profile.Meta{}), math.MaxInt32, &recordingOwnership{})
+			u := newStackBuilder(profile.NewBuilder(profile.Meta{}), math.MaxInt32)
 			p, th := neverRefreshed(t)
 			s := deepSample(depth)
 			n := uint64(0)
@@ -93,7 +93,7 @@ func TestASampleInExecHasNoUserStack(t *testing.T) {
 		t.Skip("needs root to see the kernel's symbols: sudo make test")
 	}
 	b := profile.NewBuilder(profile.Meta{})
-	u := newStackBuilder(b, 0, &recordingOwnership{})
+	u := newStackBuilder(b, 0)
 	g := &target.Program{Name: "gone"}
 	for _, c := range []struct {
 		kernel uint64

@@ -25,11 +25,10 @@ import (
 // waitExplainer finds what sleeping threads wait for. The innermost functions give the kind of a lock; the copied bytes
 // its owner. Descriptors' names are from /proc.
 type waitExplainer struct {
-	names     *symbols.Namer // nil before the first lock
-	ownership *recordingOwnership
-	runs      func() *callstack.RunCounts       // proves that a thread still sleeps
-	peers     map[string]*waits.RemoteAddresses // by network namespace
-	ends      waits.Peers
+	names *symbols.Namer                    // nil before the first lock
+	runs  func() *callstack.RunCounts       // proves that a thread still sleeps
+	peers map[string]*waits.RemoteAddresses // by network namespace
+	ends  waits.Peers
 }
 
 func (e *waitExplainer) peersOf(files *waits.OpenFiles) *waits.RemoteAddresses {
@@ -114,8 +113,7 @@ func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.R
 	if s.State == sample.Running || s.Call.Nr < 0 {
 		return "", 0
 	}
-	e.ownership.reading(func() { waitsFor, owner = e.find(p, th, s, id) })
-	return waitsFor, owner
+	return e.find(p, th, s, id)
 }
 
 // find reads the target.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -48,7 +47,7 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 	link += fmt.Sprintf(" = %s %s (pid %d)", inode, strings.TrimSpace(string(comm)), os.Getpid())
 	counts := callstack.NewRunCounts()
 	defer counts.Close()
-	e := waitExplainer{ownership: &recordingOwnership{}, runs: func() *callstack.RunCounts { return counts }}
+	e := waitExplainer{runs: func() *callstack.RunCounts { return counts }}
 	defer e.close()
 	polled := []unix.PollFd{{Fd: int32(read.Fd()), Events: unix.POLLIN}}
 	tid, runs := sleepInPoll(t, polled, write)
@@ -90,34 +89,6 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 	s.Call = procmem.SyscallInfo{Nr: 23, Args: [6]uint64{uint64(read.Fd()) + 1, set}}
 	if got, _ := e.explain(p, th, s, 0); got != link {
 		t.Errorf("select of one: %q, want %q", got, link)
-	}
-}
-
-func TestRecordingCanBeTakenOverWhileAWaitIsExplained(t *testing.T) {
-	const array = 0x10 // it is not copied
-	counts := callstack.NewRunCounts()
-	defer counts.Close()
-	self, err := loadedcode.Open(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer self.Close()
-	ownership := &recordingOwnership{}
-	var during []int32
-	note := func() { during = append(during, ownership.state.Load()) }
-	e := waitExplainer{
-		ownership: ownership,
-		runs:      func() *callstack.RunCounts { note(); return counts },
-	}
-	defer e.close()
-	p := &processState{Process: &target.Process{Target: self}}
-	th := &target.Thread{Proc: p.Process, TID: os.Getpid()}
-	e.add(p, th)
-	s := &observe.RawSample{State: sample.Sleeping, Call: procmem.SyscallInfo{Nr: 7, Args: [6]uint64{array, 1}}} // poll
-	s.Regs.Arch = frames.X86_64
-	e.explain(p, th, s, 0)
-	if !slices.Equal(during, []int32{aggregatorReads}) || ownership.state.Load() != ownedByAggregator {
-		t.Errorf("states %v, then %d; want %d, then %d", during, ownership.state.Load(), aggregatorReads, ownedByAggregator)
 	}
 }
 

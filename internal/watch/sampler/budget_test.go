@@ -52,20 +52,3 @@ func TestProcessThatEndsWhileTicksAreWithheldEndsTheRun(t *testing.T) {
 		t.Errorf("%v s, %d ticks withheld", r.Seconds, r.TicksWithheld)
 	}
 }
-
-func TestEveryThreadsRateIsKnown(t *testing.T) {
-	target := start(t, "mixed", "5")
-	r := recordUntil(t, Options{Freq: 199}, eachFor(7, 1.2), target.pid)
-	samples := map[int64]int64{}
-	for _, s := range r.Sample {
-		samples[s.NumLabel["tid"][0]] += s.Value[0]
-	}
-	if len(r.Rates) != 7 {
-		t.Errorf("%d threads", len(r.Rates))
-	}
-	for _, th := range r.Rates {
-		if th.Samples != samples[int64(th.TID)] || th.Name == "" || th.Rate <= 0 || th.Rate < r.SlowestThread {
-			t.Errorf("%+v, %d samples, slowest %v", th, samples[int64(th.TID)], r.SlowestThread)
-		}
-	}
-}

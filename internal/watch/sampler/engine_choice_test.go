@@ -3,8 +3,6 @@
 package sampler
 
 import (
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,19 +22,8 @@ func choosing(t *testing.T, freq float64) Options {
 	return o
 }
 
-func goProgram(t *testing.T) int {
-	t.Helper()
-	exe := filepath.Join(t.TempDir(), "gostacks")
-	if out, err := exec.Command("go", "build", "-o", exe, "testdata/gostacks/main.go").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	cmd := exec.Command(exe)
-	testtargets.Ready(t, cmd)
-	return cmd.Process.Pid
-}
-
 func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
-	c, g := start(t, "burners", "1"), goProgram(t)
+	c, g := start(t, "burners", "1"), goTarget(t, "gostacks")
 	o := choosing(t, 199)
 	stoppedC, sampledGo := 0, 0
 	o.Walked = func(p *target.Process, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
@@ -61,7 +48,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 }
 
 func TestPtraceAloneIsReportedWhereNoProcessIsSampled(t *testing.T) {
-	g := goProgram(t)
+	g := goTarget(t, "gostacks")
 	o := choosing(t, 199)
 	var before int64
 	r := record(t, o, time.Second, func(s *Sampler) {

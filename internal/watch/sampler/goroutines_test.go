@@ -22,8 +22,8 @@ import (
 
 func goTarget(t *testing.T, name string, args ...string) int {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("go", "build", "-o", exe, "testdata/"+name+"/main.go").CombinedOutput(); err != nil {
+	exe, source := filepath.Join(t.TempDir(), name), "../../testtargets/src/"+name+"/main.go"
+	if out, err := exec.Command("go", "build", "-o", exe, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(exe, args...)

@@ -3,13 +3,10 @@
 package sampler
 
 import (
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
-	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
@@ -18,12 +15,7 @@ import (
 const mostOfGo = 4 * 64 << 10
 
 func TestSamplesOfGoProgramsCopyNoMegabytes(t *testing.T) {
-	exe := filepath.Join(t.TempDir(), "gostacks")
-	if out, err := exec.Command("go", "build", "-o", exe, "testdata/gostacks/main.go").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	cmd := exec.Command(exe)
-	testtargets.Ready(t, cmd)
+	pid := goTarget(t, "gostacks")
 	far, most := 0, 0
 	watch := func(_ *target.Process, s *observe.RawSample, _ sample.StackID, w *frames.Walker) {
 		copied := len(s.Mem.Stack.Bytes)
@@ -36,7 +28,7 @@ func TestSamplesOfGoProgramsCopyNoMegabytes(t *testing.T) {
 		}
 	}
 	enough := func(s *Sampler) bool { return s.Progress().Stops >= 2000 }
-	run(t, Options{Freq: 997, Walked: watch}, enough, nil, cmd.Process.Pid)
+	run(t, Options{Freq: 997, Walked: watch}, enough, nil, pid)
 	if far == 0 {
 		t.Error("no walk has ended on a stack megabytes away, in the same mapping")
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfhang"
 )
 
@@ -78,10 +77,6 @@ func (s *Sampler) takeBuilder(aggregatorDone chan struct{}) error {
 	case <-aggregatorDone:
 		return nil
 	case <-time.After(takeOverTimeout):
-	}
-	if !s.aggregator.TakeOver() {
 		return ErrBuilderInUse
 	}
-	s.aggregator.CloseAccounts(procmem.Now())
-	return nil
 }

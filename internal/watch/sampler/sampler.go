@@ -199,7 +199,7 @@ func (s *Sampler) handleArrivals(calls <-chan func(), done <-chan struct{}) {
 				a.SaveIfAsked()
 			}
 		case f := <-s.found:
-			a.WhileReading(func() { s.openFound(f) })
+			s.openFound(f)
 		case f := <-calls:
 			f()
 		case <-done:

@@ -82,7 +82,7 @@ func (r *Reader) readStep(f io.ReadCloser, size int64) {
 		r.m, r.file = &Map{memory: r.memory}, infoOf(f)
 	}
 	if size > maxBytes && !r.m.full {
-		_ = r.memory.Take(r.memory.Left()+1, "functions") // reports it
+		r.memory.Refuse(size, "functions")
 		r.m.drop()
 	}
 	s, seeks := f.(io.Seeker)

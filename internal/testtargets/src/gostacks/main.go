@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command gostacks changes between stacks of the scheduler and those of 4,000 goroutines, megabytes away in the same
 // mapping.
 package main

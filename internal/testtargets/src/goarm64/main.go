@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build ignore
 
 // A program whose frames a test lays out by hand, by the instructions of the arm64 compiler.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Goroutines locked to threads wait for a sync.Mutex that is never unlocked. It prints "ready", and ends when its
 // standard input does.
 package main

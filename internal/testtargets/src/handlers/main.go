@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command handlers takes signals on its first thread, often on the scheduler's stack, since its goroutine sleeps and
 // wakes up all the time.
 package main
