@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/target"
 )
 
@@ -118,15 +119,17 @@ func TestReadOnlyRestartsNothing(t *testing.T) {
 	}
 }
 
-func TestMaxOverheadLowersTheRate(t *testing.T) {
+// Each stop is charged with [pace.StopCost] at least. The last tick, of two threads, may exceed the limit.
+func TestMaxOverheadLimitsStops(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "mixed", "1")
-	// A stop costs at least 20 µs: 0.01 % are at most five a second.
 	begun := time.Now()
-	s := runUntil(t, Options{Freq: 999, MaxOverhead: 0.0001}, pid, func(*Control) bool {
+	const limit = 0.0001
+	s := runUntil(t, Options{Freq: 999, MaxOverhead: limit}, pid, func(*Control) bool {
 		return time.Since(begun) > 1500*time.Millisecond
 	})
-	if took := time.Since(begun); float64(s.Ticks) > 66*took.Seconds() {
-		t.Errorf("%d ticks in %v", s.Ticks, took)
+	permitted := pace.FreeLoss + limit*2*float64(time.Since(begun))
+	if charged := float64(s.Stops-2) * pace.StopCost; charged > permitted {
+		t.Errorf("%d stops take %.0f ns at least, of %.0f permitted", s.Stops, charged, permitted)
 	}
 }
 
