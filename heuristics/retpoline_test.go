@@ -26,7 +26,9 @@ func TestInlineRetpolinesAreReturnsAndJumps(t *testing.T) {
 	s := New(Options{
 		Arch: frames.X86_64, Code: bytesCode{base, code}, Funcs: oneFunc{base, base + uint64(len(code))},
 	})
-	for off, cfa := range map[uint64]int32{2: 16, 3: 24, 7: 32, 26: 32, 31: 32, 33: 32, 37: 24, 38: 16, 40: 8, 52: 16, 57: 8} {
+	for off, cfa := range map[uint64]int32{
+		2: 16, 3: 24, 7: 32, 26: 32, 31: 32, 33: 32, 37: 24, 38: 16, 40: 8, 52: 16, 57: 8,
+	} {
 		want(t, s, off, frames.X86RSP, cfa, frames.MethodHeuristic)
 	}
 	r, _, ok := s.Rule(frames.Query{PC: base + 31, AfterCall: true, SPOnly: true})

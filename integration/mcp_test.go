@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,4 +50,27 @@ func TestMCPServerAnswersAboutAProcess(t *testing.T) {
 	ask("list_recordings", nil, "one.pb.gz")
 	ask("report", map[string]any{"file": "one.pb.gz", "by": "wait"}, "nanosleep")
 	ask("diff", map[string]any{"old": "one.pb.gz", "new": "one.pb.gz"}, "")
+}
+
+func TestJunkEndsTheMCPServerWithALineOfError(t *testing.T) {
+	t.Parallel()
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n"
+	for name, junk := range map[string]string{
+		"bytes":           "\x00\xff\x1b[2J\n",
+		"brackets":        hello + strings.Repeat("[", 1<<20) + "\n",
+		"a huge number":   hello + `{"jsonrpc":"2.0","id":` + strings.Repeat("9", 1<<16) + `,"method":"ping"}` + "\n",
+		"an endless line": `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("a", 64<<20),
+	} {
+		cmd := exec.Command(binary, "mcp", "--dir", t.TempDir())
+		var said strings.Builder
+		cmd.Stdin, cmd.Stderr = strings.NewReader(junk), &said
+		_ = cmd.Run()
+		peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+		text := said.String()
+		if cmd.ProcessState.ExitCode() != 1 || !strings.HasPrefix(text, "prywalk: reading messages: ") ||
+			strings.Count(text, "\n") != 1 || strings.ContainsAny(text, "\x00\x1b") || peak > 256<<20 {
+			t.Errorf("%s: exit code %d, %d MB: %q", name, cmd.ProcessState.ExitCode(), peak>>20, clip(text))
+		}
+	}
 }

@@ -79,7 +79,7 @@ func javaStub(function string) bool {
 }
 
 var javaLibrary = regexp.MustCompile(`^(java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|groovy|clojure)\.|` +
-	`^(call_stub|StubRoutines)|Lambda(\$\d+)?(/0x\w+)?\.\w+$`)
+	`^(call_stub|StubRoutines|[iv]table stub)|Lambda(\$\d+)?(/0x\w+)?\.\w+$`)
 
 var javaForwards = regexp.MustCompile(`^((jdk\.internal\.misc|sun\.misc)\.Unsafe\.park|java\.lang\.Object\.wait|` +
 	`java\.util\.concurrent\.locks\.|java\.util\.concurrent\.ForkJoinPool\.(un)?(managed|compensated)?[bB]lock|` +

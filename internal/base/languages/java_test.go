@@ -26,3 +26,14 @@ func TestThreadsOfTheJVMAreNotTheProgramsThreads(t *testing.T) {
 		}
 	}
 }
+
+func TestStubsOfTheJVMAreItsLibrary(t *testing.T) {
+	for function, want := range map[string]bool{
+		"StubRoutines::checkcast_arraycopy": true, "itable stub": true, "vtable stub": true, "call_stub": true,
+		"com.example.table": false, "Stub.run": false,
+	} {
+		if JavaLibrary(function) != want {
+			t.Errorf("%s: library %v", function, !want)
+		}
+	}
+}

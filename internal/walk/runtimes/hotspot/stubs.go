@@ -12,8 +12,8 @@ import (
 //	StubCodeDesc   │ next │ group │ name │ begin │ end │      JDK 8: an index before begin
 //	VtableStub     │ next │ index │ two offsets │ type │ code …
 //
-// Symbols of libjvm.so lead to their lists (runtime/stubCodeGenerator.hpp, code/vtableStubs.hpp). Without symbols a stub
-// has the name of its blob.
+// Symbols of libjvm.so lead to their lists (runtime/stubCodeGenerator.hpp, code/vtableStubs.hpp). Without symbols a
+// stub has the name of its blob.
 
 const (
 	symRoutines = "_ZN12StubCodeDesc5_listE"
@@ -24,9 +24,9 @@ const (
 	maxRoutines    = 1024
 	routineBytes   = 48
 	maxDispatch    = 4096
-	dispatchChains = 256 // VtableStubs::N
-	dispatchHeader = 16  // bytes before the code
-	dispatchType   = 14  // offset of a byte: 1 in a vtable stub, 0 in an itable stub
+	dispatchChains = 256
+	dispatchHeader = 16 // bytes before the code
+	dispatchType   = 14 // offset of a byte: 1 in a vtable stub, 0 in an itable stub
 )
 
 // routine is an assembly routine with a name of its own.
@@ -72,8 +72,8 @@ func (s *stubNames) readRoutines() {
 	}
 }
 
-// dispatchAt returns the stub of virtual calls with code at pc, and whether it is for an interface. from is the begin of
-// its blob.
+// dispatchAt returns the stub of virtual calls with code at pc, and whether it is for an interface. from is the begin
+// of its blob.
 func (s *stubNames) dispatchAt(from, pc uint64) (at uint64, itable, ok bool) {
 	m := s.memory()
 	var table [8 * dispatchChains]byte

@@ -70,7 +70,9 @@ func TestStubsOfAFileWithoutSymbolsHaveTheNamesOfTheirBlobs(t *testing.T) {
 	delete(f.symbols, symDispatch)
 	n := f.open(t).frameSource()
 	begin(n, nil)
-	for pc, want := range map[uint64]string{routines + 8: "StubRoutines (2)(:0) stub", dispatch + 16: "vtable chunks(:0) stub"} {
+	for pc, want := range map[uint64]string{
+		routines + 8: "StubRoutines (2)(:0) stub", dispatch + 16: "vtable chunks(:0) stub",
+	} {
 		if got := said(n, frames.Frame{PC: pc}); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
