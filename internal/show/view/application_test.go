@@ -122,8 +122,8 @@ func staysOf(t *testing.T, r *recording) map[string][2]int {
 
 func TestManyShortStaysFromOneLineAreCalledOften(t *testing.T) {
 	const inSQL, own = "step execute call load:7 handle:12 main:20", "load:6 handle:12 main:20"
-	often, long, fewCalls, sites, callback := newTimedRecording(1e10), newTimedRecording(1e10), newTimedRecording(1e10),
-		newTimedRecording(1e10), newTimedRecording(1e10)
+	often, long, fewCalls, sites, callback, unseen := newTimedRecording(1e10), newTimedRecording(1e10), newTimedRecording(1e10),
+		newTimedRecording(1e10), newTimedRecording(1e10), newTimedRecording(1e10)
 	for i := range int64(30) {
 		often.python(20*i, 10, inSQL)
 		often.python(20*i+10, 10, own)
@@ -134,6 +134,8 @@ func TestManyShortStaysFromOneLineAreCalledOften(t *testing.T) {
 		fewCalls.python(20*i, 10, []string{inSQL, own}[min(1, i/10)])
 		sites.python(20*i, 10, []string{inSQL, "step execute call load:9 handle:12 main:20"}[i%2])
 		sites.python(20*i+10, 10, own)
+		unseen.python(20*i, 10, inSQL)
+		unseen.python(20*i+10, 5, "mark") // as [ran between ticks]
 		callback.python(20*i, 10, inSQL)
 		callback.python(20*i+10, 10, "key:30 "+inSQL)
 	}
@@ -143,7 +145,7 @@ func TestManyShortStaysFromOneLineAreCalledOften(t *testing.T) {
 	}{
 		"often": {often, map[string][2]int{"load sqlite3": {30, 7}}}, "long stays": {long, map[string][2]int{}},
 		"few": {fewCalls, map[string][2]int{}}, "several lines": {sites, map[string][2]int{}},
-		"one stay that calls back": {callback, map[string][2]int{}},
+		"one stay that calls back": {callback, map[string][2]int{}}, "unseen between": {unseen, map[string][2]int{}},
 	} {
 		if got := staysOf(t, c.r); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
