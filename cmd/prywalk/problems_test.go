@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/base/exit"
+	"prywalk/internal/testtargets"
 )
 
 // problems are programs that stand in one problem from the line "ready" on, and what the first screen says.
@@ -120,10 +121,7 @@ func startProblem(t *testing.T, python, program string) int {
 }
 
 func TestTheFirstScreenNamesTheProblem(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("needs python3 with symbols, from 3.11 on")
-	}
+	python := testtargets.NeedProgram(t, "python3")
 	for _, c := range problems {
 		t.Run(c.name, func(t *testing.T) {
 			pid := strconv.Itoa(startProblem(t, python, c.program))

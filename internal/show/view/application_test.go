@@ -122,8 +122,8 @@ func staysOf(t *testing.T, r *recording) map[string][2]int {
 
 func TestManyShortStaysFromOneLineAreCalledOften(t *testing.T) {
 	const inSQL, own = "step execute call load:7 handle:12 main:20", "load:6 handle:12 main:20"
-	often, long, fewCalls, sites, callback, unseen := newTimedRecording(1e10), newTimedRecording(1e10), newTimedRecording(1e10),
-		newTimedRecording(1e10), newTimedRecording(1e10), newTimedRecording(1e10)
+	record := func() *recording { return newTimedRecording(1e10) }
+	often, long, fewCalls, sites, callback, unseen := record(), record(), record(), record(), record(), record()
 	for i := range int64(30) {
 		often.python(20*i, 10, inSQL)
 		often.python(20*i+10, 10, own)
