@@ -126,18 +126,13 @@ func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
 	return cmp.Or(f, &Fold{})
 }
 
-// library names what a function of the program called, of the frames within it: the outermost package, built-in
-// function, or native library that is neither the interpreter nor the system's, else the innermost frame's file.
+// library names what a function of the program called, the outermost of the frames within it: a built-in function, a
+// package, or a native library.
 func (d *Data) library(within []int32) string {
-	for _, n := range slices.Backward(within) {
-		switch f := &d.Frames[n]; {
-		case f.isBuiltIn():
-			return f.Name
-		case f.Module != "" && (f.Script || !f.IsSupport()):
-			return libraryName(f.Module)
-		}
+	f := &d.Frames[within[len(within)-1]]
+	if f.isBuiltIn() && f.isFunction() {
+		return f.Name
 	}
-	f := &d.Frames[within[0]]
 	return cmp.Or(libraryName(f.Module), f.Name)
 }
 
