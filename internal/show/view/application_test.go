@@ -74,7 +74,8 @@ func TestLibrariesAreFoldedIntoTheProgramsFunctions(t *testing.T) {
 	r.python(90, 1, "encode [freed] handle main")
 	r.python(91, 10, "mark")
 	d := r.data(t, Options{Value: rec.TypeCPU})
-	want := []string{"main self 0 total 91", "handle self 9 total 91, json 10, libc 8, sort 2, [CPython 3.11.2] 1, stub 1",
+	want := []string{"main self 0 total 91",
+		"handle self 9 total 91, json 10, libc 8, sort 2, [CPython 3.11.2] 1, stub 1",
 		"load self 0 total 60, sqlite3 40, django.db 20", "outside: python3.11 10"}
 	a := d.Application()
 	if got := a.text(d); !slices.Equal(got, want) {
