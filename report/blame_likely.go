@@ -29,6 +29,7 @@ func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices) 
 	lockOfSample, waiters := map[*profile.Sample]lockID{}, map[lockID][]*profile.Sample{}
 	takes, inside := map[lockID][]lockID{}, map[lockID][]timedSample{} // takes by process and function
 	var order []lockID
+	known := map[[2]lockID]bool{} // pairs in takes
 	for _, s := range p.Sample {
 		id, ok := bareLock(s, waiting)
 		if !ok || clocks.Blocked(s) <= 0 || view.NumLabel(s, rec.LabelEnd) == 0 {
@@ -38,13 +39,13 @@ func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices) 
 			order = append(order, id)
 		}
 		lockOfSample[s], waiters[id] = id, append(waiters[id], s)
-		if f := (lockID{id.pid, waiting.Function(s)}); !slices.Contains(takes[f], id) {
-			takes[f] = append(takes[f], id)
+		if f := (lockID{id.pid, waiting.Function(s)}); !known[[2]lockID{f, id}] {
+			known[[2]lockID{f, id}], takes[f] = true, append(takes[f], id)
 		}
 	}
 	for _, s := range p.Sample {
 		end := view.NumLabel(s, rec.LabelEnd)
-		for _, id := range takenIn(s, takes) {
+		for _, id := range b.takenIn(s, takes) {
 			if end != 0 && lockOfSample[s] != id {
 				inside[id] = append(inside[id], timedSample{end - s.Value[b.wall], end, s})
 			}
@@ -78,12 +79,13 @@ func bareLock(s *profile.Sample, waiting *view.Waiting) (id lockID, ok bool) {
 }
 
 // takenIn returns the locks that functions on a sample's stack take.
-func takenIn(s *profile.Sample, takes map[lockID][]lockID) (ids []lockID) {
+func (b *blameBuilder) takenIn(s *profile.Sample, takes map[lockID][]lockID) (ids []lockID) {
 	pid := view.NumLabel(s, rec.LabelPID)
 	for _, l := range s.Location {
 		for i := range l.Line {
-			if f := l.Line[i].Function; f != nil {
+			if f := l.Line[i].Function; f != nil && b.err == nil {
 				ids = append(ids, takes[lockID{pid, f.Name}]...)
+				b.countSteps(len(ids))
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func TestModulesOfManagedFunctions(t *testing.T) {
 			{"inner", installedPython + "django/db/transaction.py"},
 			{"index", "/srv/shop/views.py"}, {"<module>", "/srv/shop/manage.py"}},
 		[][2]string{{"inner", "/srv/shop/decorators.py"}, {"<module>", "/srv/shop/other.py"}})
-	_, table, _ := strings.Cut(render(t, Table, p, Options{}), "\n\n")
+	_, table, _ := strings.Cut(render(t, Table, p, Options{Full: true}), "\n\n")
 	words := strings.Join(strings.Fields(table), " ")
 	for _, want := range []string{" execute django.db ", " index views.py ", " <module> (manage.py) manage.py",
 		" <module> (other.py) other.py ", " inner (decorators.py) ", " inner (django/db/transaction.py) django.db "} {

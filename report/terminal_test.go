@@ -216,7 +216,8 @@ func TestFunctionsThatWereFreedAreExplained(t *testing.T) {
 		}
 	}
 	got := render(t, Account, p, Options{})
-	if n := strings.Count(got, "[function gone before its name was read]: functions whose names prywalk could not prove"); n != 1 {
+	const note = "[function gone before its name was read]: functions whose names prywalk could not prove"
+	if n := strings.Count(got, note); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, got)
 	}
 }

@@ -140,8 +140,8 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 			"about waits, wall)")
 	fl.StringVar(&f.opts.Sort, "sort", "", "order of the functions: self or total (self unless given; of sleepers, the "+
 		"program's functions come first)")
-	fl.BoolVar(&f.opts.Full, "full", false, "all functions of a program in Python, Java, JavaScript, Ruby or PHP, not its "+
-		"own ones with libraries folded")
+	fl.BoolVar(&f.opts.Full, "full", false, "all functions of a program in Python, Java, JavaScript, Ruby or PHP, not "+
+		"its own ones with libraries folded")
 	fl.BoolVar(&f.blame, "blame", false, "what lock owners did while other threads waited")
 	fl.BoolVar(&f.chains, "chains", false, "follow what threads waited for to its end, across processes")
 	fl.BoolVar(&f.opts.NoIdle, "no-idle", false, "with --by wait: do not sort idle waits last")

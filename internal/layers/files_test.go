@@ -31,6 +31,7 @@ var mayOpen = map[string]string{
 	"internal/code/symbols/kallsyms.go":              "/proc/kallsyms",
 	"internal/host/process/check.go comm":            "/proc/PID/comm",
 	"internal/host/process/process.go LoadedProgram": "/proc/PID/cmdline",
+	"internal/host/process/stopfailures.go":          "/proc/PID/cmdline",
 	"internal/host/process/explain.go":               "/proc/PID/attr/current",
 	"internal/host/process/gates.go":                 "/proc",
 	"internal/host/process/gensyscalls.go":           "a generator of source code",

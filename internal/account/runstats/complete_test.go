@@ -88,9 +88,11 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 		notObserved, seconds float64
 		scheduling, why      string
 	}{
-		{9, 10, "normal", "the host was too busy for prywalk for 9.0 s, or it was stopped; give it a spare CPU, or CAP_SYS_NICE |"},
+		{9, 10, "normal", "the host was too busy for prywalk for 9.0 s, or it was stopped; give it a spare CPU, or " +
+			"CAP_SYS_NICE |"},
 		{9, 10, "fifo", "the host was too busy for prywalk for 9.0 s, or it was stopped; give it a spare CPU |"},
-		{2, 4, "nice", "the host was too busy for prywalk for 2.0 s, or it was stopped; give it a spare CPU, or CAP_SYS_NICE |"},
+		{2, 4, "nice", "the host was too busy for prywalk for 2.0 s, or it was stopped; give it a spare CPU, or " +
+			"CAP_SYS_NICE |"},
 		{0.06, 10, "normal", "prywalk report --by thread --focus"},
 		{4, 10, "fifo", "prywalk report --by thread --focus"},
 	} {

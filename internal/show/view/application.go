@@ -19,6 +19,12 @@ type Application struct {
 	Rows []Row // largest total first
 	// Folds are by function of the program, or [Outside], the largest first.
 	Folds map[int32][]*Fold
+	index map[foldKey]*Fold
+}
+
+type foldKey struct {
+	own     int32
+	library string
 }
 
 // Outside is no function of the program.
@@ -41,6 +47,7 @@ const (
 	maxOutside = 3
 	// Stays are short if their mean is at most shortStay ticks, and many from manyStays on.
 	shortStay, manyStays = 2, 20
+	maxCalls             = 64 // of one stack whose stays are counted
 )
 
 // IsOften reports many short stays from one line.
@@ -51,7 +58,7 @@ func (f *Fold) IsOften(tick int64) bool {
 // Application folds the selection; nil if its programs are not in a managed language, or over a third of the values is
 // not under their own functions.
 func (d *Data) Application() *Application {
-	a := &Application{Folds: map[int32][]*Fold{}}
+	a := &Application{Folds: map[int32][]*Fold{}, index: map[foldKey]*Fold{}}
 	clocks, timed := ClocksOf(d.Profile)
 	samples := slices.Clone(d.Profile.Sample)
 	SortByTime(samples)
@@ -74,7 +81,7 @@ func (d *Data) Application() *Application {
 				line := d.lineOf(s, i)
 				f.lines = f.lines || f.Line != 0 && f.Line != line
 				f.Line = line
-				if !slices.Contains(calls, f) {
+				if len(calls) < maxCalls && !slices.Contains(calls, f) {
 					calls = append(calls, f)
 				}
 			}
@@ -82,6 +89,9 @@ func (d *Data) Application() *Application {
 		}
 		if inner == 0 {
 			a.fold(d, Outside, stack[:1]).Value += s.Value[d.ValueIndex]
+		}
+		if inner == 0 || d.Frames[stack[len(stack)-1]].incomplete() {
+			continue // it does not show that a stay is over
 		}
 		thread := threadOf(s)
 		for _, f := range calls {
@@ -107,30 +117,22 @@ func (f *Frame) isBuiltIn() bool { return f.Script && strings.HasPrefix(f.Module
 
 // fold returns that of a function and of frames that it called.
 func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
-	name := d.library(within)
-	i := slices.IndexFunc(a.Folds[own], func(f *Fold) bool { return f.Library == name })
-	if i < 0 && d.Memory.Take(foldCost) {
-		i = len(a.Folds[own])
-		a.Folds[own] = append(a.Folds[own], &Fold{Library: name})
+	k := foldKey{own, d.library(within)}
+	f := a.index[k]
+	if f == nil && d.Memory.Take(foldCost) {
+		f = &Fold{Library: k.library}
+		a.index[k], a.Folds[own] = f, append(a.Folds[own], f)
 	}
-	if i < 0 {
-		return &Fold{}
-	}
-	return a.Folds[own][i]
+	return cmp.Or(f, &Fold{})
 }
 
-// library names what a function of the program called, of the frames within it: the outermost package, built-in
-// function, or native library that is neither the interpreter nor the system's, else the innermost frame's file.
+// library names what a function of the program called, the outermost of the frames within it: a built-in function, a
+// package, or a native library.
 func (d *Data) library(within []int32) string {
-	for _, n := range slices.Backward(within) {
-		switch f := &d.Frames[n]; {
-		case f.isBuiltIn():
-			return f.Name
-		case f.Module != "" && (f.Script || !f.IsSupport()):
-			return libraryName(f.Module)
-		}
+	f := &d.Frames[within[len(within)-1]]
+	if f.isBuiltIn() && f.isFunction() {
+		return f.Name
 	}
-	f := &d.Frames[within[0]]
 	return cmp.Or(libraryName(f.Module), f.Name)
 }
 

@@ -27,6 +27,7 @@ var pythonFiles = map[string][2]string{
 	"execute": {lib + "lib-dynload/_sqlite3.cpython-311-x86_64-linux-gnu.so", ""},
 	"call":    {"/usr/bin/python3.11", ""}, "memcpy": {"/lib/libc.so.6", ""}, "mark": {"/usr/bin/python3.11", ""},
 	"sort": {"[Ruby 3.1.2]", ""}, "stub": {"[HotSpot 17.0.15]", ""},
+	"[freed]": {"[CPython 3.11.2]", ""},
 }
 
 // python adds CPU time of one thread in a stack, innermost first: "step execute call load:7 handle main".
@@ -63,16 +64,18 @@ func (a *Application) text(d *Data) (lines []string) {
 
 func TestLibrariesAreFoldedIntoTheProgramsFunctions(t *testing.T) {
 	r := newTimedRecording(10 * time.Second)
-	r.python(0, 40, "step execute call load handle main")
+	r.python(0, 40, "step execute load handle main")
 	r.python(40, 20, "memcpy execute call select load handle main")
 	r.python(60, 10, "encode dumps handle main")
-	r.python(70, 8, "memcpy call handle main")
+	r.python(70, 8, "memcpy handle main")
 	r.python(78, 9, "handle main")
 	r.python(87, 2, "memcpy sort handle main")
 	r.python(89, 1, "stub handle main")
-	r.python(90, 10, "mark")
+	r.python(90, 1, "encode [freed] handle main")
+	r.python(91, 10, "mark")
 	d := r.data(t, Options{Value: rec.TypeCPU})
-	want := []string{"main self 0 total 90", "handle self 9 total 90, json 10, libc 8, sort 2, stub 1",
+	want := []string{"main self 0 total 91",
+		"handle self 9 total 91, json 10, libc 8, sort 2, [CPython 3.11.2] 1, stub 1",
 		"load self 0 total 60, sqlite3 40, django.db 20", "outside: python3.11 10"}
 	a := d.Application()
 	if got := a.text(d); !slices.Equal(got, want) {
@@ -121,9 +124,9 @@ func staysOf(t *testing.T, r *recording) map[string][2]int {
 }
 
 func TestManyShortStaysFromOneLineAreCalledOften(t *testing.T) {
-	const inSQL, own = "step execute call load:7 handle:12 main:20", "load:6 handle:12 main:20"
-	often, long, fewCalls, sites, callback := newTimedRecording(1e10), newTimedRecording(1e10), newTimedRecording(1e10),
-		newTimedRecording(1e10), newTimedRecording(1e10)
+	const inSQL, own = "step execute load:7 handle:12 main:20", "load:6 handle:12 main:20"
+	record := func() *recording { return newTimedRecording(1e10) }
+	often, long, fewCalls, sites, callback, unseen := record(), record(), record(), record(), record(), record()
 	for i := range int64(30) {
 		often.python(20*i, 10, inSQL)
 		often.python(20*i+10, 10, own)
@@ -132,8 +135,10 @@ func TestManyShortStaysFromOneLineAreCalledOften(t *testing.T) {
 		}
 		long.python(60*i+50, 10, own)
 		fewCalls.python(20*i, 10, []string{inSQL, own}[min(1, i/10)])
-		sites.python(20*i, 10, []string{inSQL, "step execute call load:9 handle:12 main:20"}[i%2])
+		sites.python(20*i, 10, []string{inSQL, "step execute load:9 handle:12 main:20"}[i%2])
 		sites.python(20*i+10, 10, own)
+		unseen.python(20*i, 10, inSQL)
+		unseen.python(20*i+10, 5, "mark") // as [ran between ticks]
 		callback.python(20*i, 10, inSQL)
 		callback.python(20*i+10, 10, "key:30 "+inSQL)
 	}
@@ -143,7 +148,7 @@ func TestManyShortStaysFromOneLineAreCalledOften(t *testing.T) {
 	}{
 		"often": {often, map[string][2]int{"load sqlite3": {30, 7}}}, "long stays": {long, map[string][2]int{}},
 		"few": {fewCalls, map[string][2]int{}}, "several lines": {sites, map[string][2]int{}},
-		"one stay that calls back": {callback, map[string][2]int{}},
+		"one stay that calls back": {callback, map[string][2]int{}}, "unseen between": {unseen, map[string][2]int{}},
 	} {
 		if got := staysOf(t, c.r); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

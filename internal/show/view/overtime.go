@@ -19,9 +19,10 @@ type AtOnce struct {
 	// Bursts are the times with at least half of Most, and at least two, in order. Absent: there are over 1,000, they are
 	// over a quarter of the time, or Most is less than twice the mean.
 	Bursts []Burst `json:"bursts,omitempty"`
-	// From and To are of the selection: ns since the recording's start.
+	// From is the selection's begin, ns since the recording's start.
 	From int64 `json:"from"`
-	To   int64 `json:"to"`
+	// To is its end.
+	To int64 `json:"to"`
 	// Means are of 30 equal parts of the selection.
 	Means []float64 `json:"means"`
 }

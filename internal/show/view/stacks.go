@@ -87,7 +87,8 @@ func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 }
 
 // installed matches source files of packages: of Python, Node, Ruby, PHP, Go and Rust.
-var installed = regexp.MustCompile(`(?:-packages|/node_modules|/gems|/vendor|/(?:vendor|site)_ruby|/pkg/mod|/\.cargo/registry)/|@v\d`)
+var installed = regexp.MustCompile(`(?:-packages|/node_modules|/gems|/vendor|/(?:vendor|site)_ruby|/pkg/mod|` +
+	`/\.cargo/registry)/|@v\d`)
 
 // FrameOf returns a named function's frame. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
