@@ -39,13 +39,15 @@ var targetSource []byte
 
 const nobody = 65534
 
+const noSamples = 4 // exit code: all time is without a sample
+
 func main() { command.Main("busyhost", measure) }
 
 type bench struct {
 	dir     string
 	length  time.Duration
 	target  []string // threads that compute, threads that nap
-	other   []string // a program in place of the target; nil: none
+	other   []string // a program in place of the target; empty: none
 	loads   []string
 	builds  []string
 	engines []string
@@ -64,8 +66,8 @@ func measure(ctx context.Context, args []string) (err error) {
 	engines := flags.String("engines", "auto,ptrace", "values of --engine")
 	builds := flags.String("prywalk", "", "programs to measure (default: built from this checkout)")
 	target := flags.String("target", "1,0", "threads of the target that compute, and that nap")
-	other := flags.String("command", "", "a program to record in place of the target, which cannot measure its stops: they "+
-		"are those of --stats, and time in kernel samples counts with them")
+	other := flags.String("command", "", "a program to record in place of the target: its stops are those of --stats, "+
+		"and time in kernel samples counts with them")
 	docs := flags.String("docs", "", "put the table between the markers of this page")
 	flags.IntVar(&b.rounds, "n", 10, "recordings of a row")
 	flags.DurationVar(&b.length, "d", 5*time.Second, "length of a recording")
@@ -129,7 +131,7 @@ func (b *bench) ofLoad(ctx context.Context, load string, table *markdown.Table) 
 		defer func() { _, _ = busy.Process.Kill(), busy.Wait() }()
 	}
 	var rows []string
-	if b.other == nil {
+	if len(b.other) == 0 {
 		rows = []string{"none"}
 	}
 	for _, build := range b.builds {
@@ -177,7 +179,7 @@ func (b *bench) command(ctx context.Context, name string, args ...string) *exec.
 
 // record runs the target, and prywalk beside it.
 func (b *bench) record(ctx context.Context, row string) (o outcome, err error) {
-	if b.other != nil {
+	if len(b.other) > 0 {
 		return b.recordOther(ctx, row)
 	}
 	target := b.command(ctx, filepath.Join(b.dir, "target"), b.target...)
@@ -215,7 +217,8 @@ func (b *bench) prywalk(ctx context.Context, row string, pid int) (o outcome, er
 	build, engine, _ := strings.Cut(row, " ")
 	args := append(strings.Fields(engine), "-q", "-p", strconv.Itoa(pid), "-d", b.length.String(), "-o", "x.pb.gz",
 		"--stats", "stats.json")
-	if out, err := b.command(ctx, build, append([]string{"record"}, args...)...).CombinedOutput(); err != nil {
+	cmd := b.command(ctx, build, append([]string{"record"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != noSamples {
 		return o, fmt.Errorf("%w: %s", err, out)
 	}
 	text, err := os.ReadFile(filepath.Join(b.dir, "stats.json"))
