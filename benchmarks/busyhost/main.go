@@ -5,6 +5,7 @@
 //
 //	go -C benchmarks run ./busyhost -docs benchmarks/results/busy-host.md
 //	go -C benchmarks run ./busyhost -load 4 -n 2 -prywalk OLD,NEW     two builds, in turn
+//	go -C benchmarks run ./busyhost -command 'python3 server.py'      another program; its stops as prywalk counts them
 package main
 
 import (
@@ -38,12 +39,15 @@ var targetSource []byte
 
 const nobody = 65534
 
+const noSamples = 4 // exit code: all time is without a sample
+
 func main() { command.Main("busyhost", measure) }
 
 type bench struct {
 	dir     string
 	length  time.Duration
 	target  []string // threads that compute, threads that nap
+	other   []string // a program in place of the target; empty: none
 	loads   []string
 	builds  []string
 	engines []string
@@ -62,6 +66,8 @@ func measure(ctx context.Context, args []string) (err error) {
 	engines := flags.String("engines", "auto,ptrace", "values of --engine")
 	builds := flags.String("prywalk", "", "programs to measure (default: built from this checkout)")
 	target := flags.String("target", "1,0", "threads of the target that compute, and that nap")
+	other := flags.String("command", "", "a program to record in place of the target: its stops are those of --stats, "+
+		"and time in kernel samples counts with them")
 	docs := flags.String("docs", "", "put the table between the markers of this page")
 	flags.IntVar(&b.rounds, "n", 10, "recordings of a row")
 	flags.DurationVar(&b.length, "d", 5*time.Second, "length of a recording")
@@ -72,6 +78,7 @@ func measure(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
+	b.other = strings.Fields(*other)
 	b.loads, b.engines, b.target = strings.Split(*loads, ","), strings.Split(*engines, ","), strings.Split(*target, ",")
 	if err := b.prepare(ctx, *builds); err != nil {
 		return err
@@ -123,7 +130,10 @@ func (b *bench) ofLoad(ctx context.Context, load string, table *markdown.Table) 
 		}
 		defer func() { _, _ = busy.Process.Kill(), busy.Wait() }()
 	}
-	rows := []string{"none"}
+	var rows []string
+	if len(b.other) == 0 {
+		rows = []string{"none"}
+	}
 	for _, build := range b.builds {
 		for _, engine := range b.engines {
 			rows = append(rows, build+" --engine "+engine)
@@ -169,6 +179,9 @@ func (b *bench) command(ctx context.Context, name string, args ...string) *exec.
 
 // record runs the target, and prywalk beside it.
 func (b *bench) record(ctx context.Context, row string) (o outcome, err error) {
+	if len(b.other) > 0 {
+		return b.recordOther(ctx, row)
+	}
 	target := b.command(ctx, filepath.Join(b.dir, "target"), b.target...)
 	var printed bytes.Buffer
 	target.Stdout = &printed
@@ -190,11 +203,22 @@ func (b *bench) record(ctx context.Context, row string) (o outcome, err error) {
 	return o, o.addStops(&printed)
 }
 
+func (b *bench) recordOther(ctx context.Context, row string) (o outcome, err error) {
+	target := b.command(ctx, b.other[0], b.other[1:]...)
+	if err := target.Start(); err != nil {
+		return o, err
+	}
+	defer func() { _, _ = target.Process.Kill(), target.Wait() }()
+	time.Sleep(2 * time.Second) // its start is not measured
+	return b.prywalk(ctx, row, target.Process.Pid)
+}
+
 func (b *bench) prywalk(ctx context.Context, row string, pid int) (o outcome, err error) {
 	build, engine, _ := strings.Cut(row, " ")
 	args := append(strings.Fields(engine), "-q", "-p", strconv.Itoa(pid), "-d", b.length.String(), "-o", "x.pb.gz",
 		"--stats", "stats.json")
-	if out, err := b.command(ctx, build, append([]string{"record"}, args...)...).CombinedOutput(); err != nil {
+	cmd := b.command(ctx, build, append([]string{"record"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != noSamples {
 		return o, fmt.Errorf("%w: %s", err, out)
 	}
 	text, err := os.ReadFile(filepath.Join(b.dir, "stats.json"))
@@ -206,12 +230,18 @@ func (b *bench) prywalk(ctx context.Context, row string, pid int) (o outcome, er
 		Unobserved float64 `json:"cpu_unobserved_s"`
 		Self       float64 `json:"cpu_self_s"`
 		Duration   float64 `json:"duration_s"`
-		Stops      []struct {
+		Lost       float64 `json:"lost_s"`
+		Lengths    struct {
+			P99 float64 `json:"p99"`
+			Max float64 `json:"max"`
+		} `json:"stop_us"`
+		Stops []struct {
 			N float64 `json:"n"`
 		} `json:"stops"`
 	}
 	err = json.Unmarshal(text, &s)
 	o.unobserved, o.own = s.Unobserved/s.CPUTarget, s.Self/s.Duration
+	o.lost, o.longest, o.p99 = s.Lost/s.CPUTarget, s.Lengths.Max/1e3, s.Lengths.P99/1e3
 	for _, class := range s.Stops {
 		o.stopRate += class.N / s.Duration
 	}
@@ -238,6 +268,7 @@ func (o *outcome) addStops(printed *bytes.Buffer) error {
 	if cpu == 0 {
 		return errors.New("the target got no CPU")
 	}
+	o.longest, o.p99 = 0, 0
 	slices.SortFunc(stops, cmp.Compare[float64])
 	if o.lost = sum / cpu; len(stops) > 0 {
 		o.longest, o.p99 = stops[len(stops)-1], stops[len(stops)*99/100]
