@@ -210,7 +210,8 @@ func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 	return profile.Interval{
 		Stack: s.stack, PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID), Start: p.Target.StartTime,
 		Comm:   p.Comm,
-		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait, Task: cmp.Or(k.task, t.runtime.label), Labels: k.labels,
+		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait,
+		Task: cmp.Or(k.task, t.runtime.label), Labels: k.labels,
 		Container: p.container,
 		End:       t.aggregator.out.unix.Of(s.seen), Wall: s.seen - s.from,
 	}

@@ -4,16 +4,10 @@ package cpython
 
 import "encoding/binary"
 
-// allTasks returns asyncio's tasks and the greenlets; whole: none is missing that lived all the time.
-func (t *taskReader) allTasks() (list []uint64, whole bool) {
-	list, whole = t.greenletList()
-	if t.taskType == 0 {
-		return list, whole
-	}
-	return append(list, t.asyncioTasks()...), whole
-}
-
 func (t *taskReader) asyncioTasks() (list []uint64) {
+	if t.taskType == 0 {
+		return nil
+	}
 	if t.offsets.Task.Node == 0 {
 		return t.tasksOfSets()
 	}

@@ -38,8 +38,8 @@ func (r *Runtime) TaskPlaces() []uint64 {
 		return nil
 	}
 	r.begin(r.followed, nil)
-	list, _ := r.followed.allTasks()
-	return list
+	r.listed.renew(r.followed)
+	return append(r.followed.asyncioTasks(), r.listed.places...)
 }
 
 // TasksAt implements [managed.Threads].

@@ -17,8 +17,8 @@ import (
 //
 // Greenlets are objects of the type greenlet.greenlet or of a derived one, among all that the collector tracks
 // (tracked.go). The object, from greenlet 2 on what its pimpl leads to (src/greenlet/TGreenlet.hpp), has the innermost
-// frame object of a suspended greenlet. It is found as the only word there that leads to a frame object. A greenlet that
-// runs, has not begun or has ended has none.
+// frame object of a suspended greenlet. It is found as the only word there that leads to a frame object. Greenlets that
+// run, have not begun or have ended have none.
 //
 // Frames follow as on a thread. From 3.12 on records of the C stack are between them, which other greenlets overwrite:
 // greenlet leaves these out of the chain (from 3.0.3 on, expose_frames), and gives each frame a frame object, which
@@ -83,6 +83,24 @@ func (t *taskReader) greenletList() (list []uint64, whole bool) {
 		})
 	}
 	return list, whole
+}
+
+// greenletList is a recording's, which reads it in at most 1/listingShare of the time: some of it may have ended.
+type greenletList struct {
+	places []uint64
+	next   int64 // reading: CLOCK_MONOTONIC, ns
+}
+
+const listingShare = 200
+
+func (l *greenletList) renew(t *taskReader) {
+	begin := procmem.Now()
+	if begin < l.next {
+		return
+	}
+	l.places, _ = t.greenletList()
+	now := procmem.Now()
+	l.next = now + min(listingShare*(now-begin), maxBetweenReads)
 }
 
 func (t *taskReader) topFrame(greenlet uint64) uint64 {

@@ -109,7 +109,8 @@ func (g *greenletImage) reader() *taskReader {
 func TestSuspendedGreenletsAreFoundAmongTrackedObjects(t *testing.T) {
 	for _, shift := range []uint64{0, gcAlignment} {
 		list := newGreenletImage(shift).reader().list()
-		want := []managed.Task{{Name: "Greenlet", Family: "greenlet", ID: waitingAt, Wait: "greenlet.switch", Undisturbed: true,
+		want := []managed.Task{{Name: "Greenlet", Family: "greenlet", ID: waitingAt, Wait: "greenlet.switch",
+			Undisturbed: true,
 			Frames: []managed.Frame{{Function: "leaf", File: "app.py", Line: 12, StartLine: 10},
 				{Function: "run", File: "app.py", Line: 12, StartLine: 10}}}}
 		if !reflect.DeepEqual(list.Tasks, want) || list.Unlisted+list.Unproven+list.Changed != 0 {

@@ -11,7 +11,7 @@ import (
 
 // # Objects that the collector tracks
 //
-// Each has a head before it (PyGC_Head, Include/internal/pycore_gc.h), linked in a ring with its generation's:
+// Each has a head before it (Include/internal/pycore_gc.h), linked in a ring with its generation's:
 //
 //	 0  next
 //	 8  previous; the lowest bits of both are flags

@@ -16,8 +16,9 @@ import "encoding/binary"
 //	56  vm_stack_size        24  count
 //	                         32  pool, then next; 2.7: pool at 40, next at 56
 //
-// The outermost frames of a fiber's machine stack contain the address of its struct rb_fiber_struct, or of the
-// execution context in it. It is that of the fiber if its VM stack is this one: contexts of ended fibers have none.
+// The outermost frames of a fiber's machine stack are alike, and contain the address of its struct rb_fiber_struct, or
+// of the execution context in it. It is that of the fiber if its VM stack is this one: contexts of ended fibers have
+// none.
 
 const (
 	poolSize, poolCount, poolVMSize = 16, 24, 56
@@ -37,7 +38,8 @@ type fiberPool struct {
 	at      uint64 // 0: unknown
 	vmSize  uint64
 	inFiber uint64 // offset of the context in a fiber
-	// distance and isContext are of the word that led to the last context: bytes below the VM stack.
+	// distance is of the word that leads to each context, in bytes below the VM stack; 0: unknown. isContext: it is the
+	// context's address.
 	distance  int
 	isContext bool
 }
@@ -108,9 +110,7 @@ func (p *fiberPool) contexts(yield func(ec, stack uint64)) (whole bool) {
 
 func (p *fiberPool) contextOf(stack uint64) (ec uint64) {
 	if p.distance != 0 {
-		if ec = p.contextAt(p.word(stack-uint64(p.distance)), stack, p.isContext); ec != 0 {
-			return ec
-		}
+		return p.contextAt(p.word(stack-uint64(p.distance)), stack, p.isContext)
 	}
 	var b [outermostFrames]byte
 	n := p.host.Read(stack-outermostFrames, b[:])

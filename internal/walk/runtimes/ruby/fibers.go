@@ -49,10 +49,10 @@ func (f *fibers) list() (places []uint64, whole bool) {
 }
 
 const (
-	maxInFiber      = 1 << 10 // bytes
-	maxFiberFrames  = 1 << 18 // of all fibers of a list
-	fiberSelf       = 8
-	fiberSelfFrom31 = 16
+	maxInFiber     = 1 << 10 // bytes
+	maxFiberFrames = 1 << 18 // of all fibers of a list
+	fiberSelf      = 8
+	fiberSelfLater = 16 // in some releases
 )
 
 // Coroutines implements [managed.Threads].
@@ -136,7 +136,7 @@ func (f *fibers) readOnce(ec uint64) (task managed.Task, status managed.TaskStat
 // object returns the address of the Fiber object, which Fiber#inspect shows.
 func (f *fibers) object(ec uint64) uint64 {
 	fiber := ec - f.pool.inFiber
-	for _, at := range []uint64{fiberSelf, fiberSelfFrom31} {
+	for _, at := range []uint64{fiberSelf, fiberSelfLater} {
 		self := f.walk.Value(fiber + at)
 		if isPointer(self) && f.walk.Value(self)&typeMask == typeData && f.walk.Value(self+dataStart) == fiber {
 			return self

@@ -31,7 +31,9 @@ func withGreenlets(t *testing.T) map[string]string {
 }
 
 // launchGreenlets returns the greenlets' stacks by address, and how many have each.
-func launchGreenlets(t *testing.T, exe string, args ...string) (pid int, known map[uint64]string, counts map[string]int) {
+func launchGreenlets(t *testing.T, exe string, args ...string) (
+	pid int, known map[uint64]string, counts map[string]int,
+) {
 	t.Helper()
 	cmd, line := observed.Launch(t, exe, append([]string{"testdata/greenlets.py", strconv.Itoa(greenlets)}, args...)...)
 	var truth map[uint64][][2]any

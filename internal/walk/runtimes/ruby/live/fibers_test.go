@@ -20,7 +20,9 @@ import (
 const fibers = 2000
 
 // launchFibers returns the fibers' stacks by address, and how many have each.
-func launchFibers(t *testing.T, ruby program, args ...string) (pid int, known map[uint64]string, counts map[string]int) {
+func launchFibers(t *testing.T, ruby program, args ...string) (
+	pid int, known map[uint64]string, counts map[string]int,
+) {
 	t.Helper()
 	cmd, line := launch(t, ruby, append([]string{"testdata/fibers.rb", strconv.Itoa(fibers)}, args...)...)
 	var truth map[uint64][][]any
