@@ -173,10 +173,12 @@ func (t *taskReader) suspended(object uint64) (list []managed.Frame, status mana
 }
 
 // greenletLibraries are the folders of libraries with an event loop, whose functions switch to it.
-var greenletLibraries = [][]string{{"gevent"}, {"eventlet", "eventlet/green", "eventlet/hubs"}}
+var greenletLibraries = [][]string{{"gevent"}, {"eventlet", "eventlet/green", "eventlet/greenio", "eventlet/hubs"}}
 
-// greenletWait names the library's function that the program called, as "gevent.sleep".
+// greenletWait names the library's function that the program called, as "gevent.sleep". The outermost one was called by
+// greenlet.
 func greenletWait(stack []managed.Frame) string {
+	stack = stack[:max(len(stack)-1, min(len(stack), 1))]
 	for _, folders := range greenletLibraries {
 		if called := calledIn(stack, folders...); called != "" {
 			return folders[0] + "." + called

@@ -147,6 +147,7 @@ func TestGreenletsThatAreNotProvenAreCounted(t *testing.T) {
 func TestWaitsOfGreenletsAreNamedByTheLibrarysFunction(t *testing.T) {
 	for want, files := range map[string][]string{
 		"gevent.f0":       {"/v/gevent/hub.py", "/app/gevent.py"},
+		"gevent.f1":       {"/v/gevent/_a.py", "/v/gevent/queue.py", "/v/gevent/greenlet.py"},
 		"eventlet.f2":     {"/v/eventlet/hubs/hub.py", "/v/eventlet/green/os.py", "/v/eventlet/queue.py", "/app/a.py"},
 		"greenlet.switch": {"/app/a.py", "/v/gevent/hub.py"},
 	} {

@@ -146,10 +146,10 @@ func (f *fibers) object(ec uint64) uint64 {
 }
 
 // fiberWait names the method that the program called: the outermost of the innermost ones that are written in C, or are
-// of Ruby or of an event loop.
+// of Ruby or of an event loop. The outermost one was called by the fiber.
 func fiberWait(stack []managed.Frame) string {
-	called := "Fiber.yield"
-	for i := range stack {
+	called := stack[0].Function
+	for i := range stack[:max(len(stack)-1, 1)] {
 		file := stack[i].File
 		if file != "" && !strings.HasPrefix(file, "<internal:") && !isEventLoop(file) {
 			break
