@@ -31,7 +31,8 @@ const (
 	frameObjectFrame  = 24  // from 3.11 on
 	frameOfObject     = 48  // from 3.12 on: frame_obj
 	maxGreenletFrames = 1 << 12
-	listTries         = 4
+	listTries         = 64 // within maxListing
+	recordedTries     = 4
 )
 
 type greenlets struct {
@@ -68,14 +69,14 @@ func (t *taskReader) isGreenletType(typ uint64) bool {
 	return is
 }
 
-// greenletList returns all greenlets; whole: the collector's lists did not change meanwhile.
-func (t *taskReader) greenletList() (list []uint64, whole bool) {
+// greenletList returns all greenlets; whole: in one of the tries the collector's lists did not change meanwhile.
+func (t *taskReader) greenletList(tries int) (list []uint64, whole bool) {
 	if t.greenlets.base == 0 {
 		return nil, true
 	}
 	found := map[uint64]bool{}
 	end := procmem.Now() + maxListing
-	for try := 0; try < listTries && !whole; try++ {
+	for try := 0; try < tries && !whole && procmem.Now() < end; try++ {
 		whole = t.r.tracked(end, func(object, typ uint64) {
 			if t.isGreenletType(typ) && !found[object] && len(list) < maxListed {
 				list, found[object] = append(list, object), true
@@ -98,7 +99,13 @@ func (l *greenletList) renew(t *taskReader) {
 	if begin < l.next {
 		return
 	}
-	l.places, _ = t.greenletList()
+	list, whole := t.greenletList(recordedTries)
+	if !whole { // those that were not found now
+		list = append(list, l.places[:min(len(l.places), maxListed)]...)
+		slices.Sort(list)
+		list = slices.Compact(list)
+	}
+	l.places = list
 	now := procmem.Now()
 	l.next = now + min(listingShare*(now-begin), maxBetweenReads)
 }

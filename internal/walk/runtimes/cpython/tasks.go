@@ -112,7 +112,7 @@ func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
 func (t *taskReader) list() (list managed.TaskList) {
 	var places []uint64
 	awaited := map[uint64][]string{} // by awaiting task
-	all, whole := t.greenletList()
+	all, whole := t.greenletList(listTries)
 	all = append(all, t.asyncioTasks()...)
 	if !whole {
 		list.Unlisted++
