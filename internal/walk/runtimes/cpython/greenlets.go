@@ -76,8 +76,10 @@ func (t *taskReader) greenletList(tries int) (list []uint64, whole bool) {
 	}
 	found := map[uint64]bool{}
 	end := procmem.Now() + maxListing
-	for try := 0; try < tries && !whole && procmem.Now() < end; try++ {
+	for try, any := 0, true; try < tries && any && !whole && procmem.Now() < end; try++ {
+		any = false
 		whole = t.r.tracked(end, func(object, typ uint64) {
+			any = true
 			if t.isGreenletType(typ) && !found[object] && len(list) < maxListed {
 				list, found[object] = append(list, object), true
 			}

@@ -46,9 +46,13 @@ type rings struct {
 func (in *interpreter) tracked(end int64, yield func(object, typ uint64)) (whole bool) {
 	g := &rings{r: in, left: maxTracked, end: end}
 	g.pages.Reset(in.host)
-	interp := in.read64(in.at + uint64(in.runtimeInterps))
+	first := in.read64(in.at + uint64(in.runtimeInterps))
+	interp := first
 	whole = interp != 0
-	for n := 0; interp != 0 && n < maxInterps; n++ {
+	for n := 0; interp != 0; n++ {
+		if n == maxInterps || n > 0 && interp == first || procmem.Now() > end {
+			return false
+		}
 		heads := g.generations(interp, maxInterpreter)
 		if in.minor == 8 {
 			heads = g.generations(in.at, in.size)
