@@ -49,6 +49,7 @@ luajit                              luajit               test target: code made 
 /usr/include/st.h                   libst-dev            the same of State Threads
 /usr/include/pth.h                  libpth-dev           the same of GNU Pth
 php                                 php-cli              test target: an interpreter
+/usr/lib/python3/dist-packages/greenlet python3-greenlet test target: stacks that Python switches
 ruby                                ruby                 test target: an interpreter
 LIST
 	[ "$1" = all ] || return 0

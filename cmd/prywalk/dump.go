@@ -80,9 +80,9 @@ moment. A thread in a call that a stop would interrupt is read without a stop.
 threads have not run at all (equal run counts prove it), and which moved, started, ended
 or wait now; locks that are held as before; and what grew.
 
-Waiting tasks of Python's asyncio and Java's virtual threads follow the threads, and the
-goroutines of a Go program, read without a stop: those with equal stacks together, the
-rarest first.
+Waiting tasks of Python's asyncio, greenlets, Ruby's fibers and Java's virtual threads
+follow the threads, and the goroutines of a Go program, read without a stop: those with
+equal stacks together, the rarest first.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `, 4 no thread could be
 read, 5 --locks found a deadlock.`,

@@ -37,7 +37,7 @@ type recordFlags struct {
 const (
 	goroutinesUsage = "`on|off`: record goroutines that wait as blocked time, and the labels of those that run; " +
 		"off: no other tasks either"
-	tasksUsage = "`on|off`: record waiting virtual threads and asyncio tasks as blocked time"
+	tasksUsage = "`on|off`: record waiting virtual threads, asyncio tasks, greenlets and fibers as blocked time"
 )
 
 const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted " +

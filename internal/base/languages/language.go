@@ -75,6 +75,8 @@ const (
 const (
 	GoroutineTask = "goroutine"
 	CoroutineTask = "asyncio task"
+	GreenletTask  = "greenlet" // of Python
+	FiberTask     = "fiber"    // of Ruby
 	// VirtualThreadTask is of Java, VirtualThreads its [Language].Unthreaded.
 	VirtualThreadTask = "virtual thread"
 	VirtualThreads    = VirtualThreadTask + "s"

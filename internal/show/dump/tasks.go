@@ -4,6 +4,7 @@ package dump
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -23,12 +24,16 @@ var taskStates = map[managed.TaskState]string{
 // depth bounds each task's frames; negative: no bound.
 func setTasks(p *stacks.Process, list managed.TaskList, depth int, owners waits.ThreadFinder) {
 	p.TasksChanged, p.TasksMore = list.Changed, list.More
-	m := mergedTasks{process: p, depth: depth, owners: owners, at: map[mergedKey]int{}, names: map[uint64]string{}}
+	if !list.Examined {
+		p.TasksUnproven, p.TasksUnlisted = list.Unproven, list.Unlisted
+	}
+	m := mergedTasks{process: p, depth: depth, owners: owners, at: map[mergedKey]int{}, names: map[uint64]string{},
+		places: map[int]string{}, stacks: map[string]*managed.Frame{}}
 	for i := range list.Tasks {
 		m.names[list.Tasks[i].ID] = list.Tasks[i].Name
 	}
 	for i := range list.Tasks {
-		if t := &list.Tasks[i]; t.Family == languages.VirtualThreadTask {
+		if t := &list.Tasks[i]; mergedKinds[t.Family] != "" {
 			m.add(t)
 		} else {
 			p.Tasks = append(p.Tasks, newTask(t, depth))
@@ -65,22 +70,23 @@ func newTask(t *managed.Task, depth int) stacks.Task {
 	return d
 }
 
-// mergedTasks are virtual threads, those with equal stacks and waits together.
+// mergedTasks are virtual threads, greenlets and fibers, those with equal stacks and waits together.
 type mergedTasks struct {
 	process *stacks.Process
 	depth   int
-	n       int
+	n       int // virtual threads
 	owners  waits.ThreadFinder
 	names   map[uint64]string
-	at      map[mergedKey]int
-	first   int      // of the process's tasks
-	places  []string // by task, from first on
+	at      map[mergedKey]int // index of the process's tasks
+	places  map[int]string    // by index
+	stacks  map[string]*managed.Frame
 	waiting []stacks.VirtualWait
 }
 
 type mergedKey struct {
 	state        managed.TaskState
-	innermost    *managed.Frame // equal stacks have one list
+	innermost    *managed.Frame // of equal stacks
+	family       string
 	awaits       string
 	owner        int
 	ownerTask    uint64
@@ -88,17 +94,20 @@ type mergedKey struct {
 	timed, known bool
 }
 
-const (
-	virtualThreadKind = "virtual-thread"
-	mostNames         = 8
-)
+// mergedKinds are kinds of tasks by family.
+var mergedKinds = map[string]string{
+	languages.VirtualThreadTask: stacks.VirtualThreadKind, languages.GreenletTask: languages.GreenletTask,
+	languages.FiberTask: languages.FiberTask,
+}
+
+const mostNames = 8
 
 func (m *mergedTasks) add(t *managed.Task) {
-	m.n++
-	k := mergedKey{state: t.State, awaits: t.Awaits}
-	if len(t.Frames) > 0 {
-		k.innermost = &t.Frames[0]
+	isVirtual := t.Family == languages.VirtualThreadTask
+	if isVirtual {
+		m.n++
 	}
+	k := mergedKey{state: t.State, awaits: t.Awaits, family: t.Family, innermost: m.innermost(t)}
 	var wait *waits.Wait
 	if w := t.WaitsFor; w != nil {
 		k.owner, k.ownerTask, k.kind, k.timed, k.known = w.Owner, w.OwnerTask, w.Kind, w.Timed, true
@@ -112,19 +121,16 @@ func (m *mergedTasks) add(t *managed.Task) {
 		}
 	}
 	tasks := &m.process.Tasks
-	if m.n == 1 {
-		m.first = len(*tasks)
-	}
 	i, has := m.at[k]
 	if !has {
 		i = len(*tasks)
 		d := newTask(t, m.depth)
-		d.Kind, d.Awaits, d.WaitsFor, d.Count = virtualThreadKind, "", wait, 0
+		d.Kind, d.Awaits, d.WaitsFor, d.Count = mergedKinds[t.Family], "", wait, 0
 		m.at[k], *tasks = i, append(*tasks, d)
-		m.places = append(m.places, (&stacks.Thread{Frames: d.Frames, WaitsFor: wait}).OwnPlace())
+		m.places[i] = (&stacks.Thread{Frames: d.Frames, WaitsFor: wait}).OwnPlace()
 	}
 	if wait != nil && wait.Kind.IsSynchronization() {
-		m.waiting = append(m.waiting, stacks.VirtualWait{ID: t.ID, Name: t.Name, In: m.places[i-m.first], Wait: *wait})
+		m.waiting = append(m.waiting, stacks.VirtualWait{ID: t.ID, Name: t.Name, In: m.places[i], Wait: *wait})
 	}
 	d := &(*tasks)[i]
 	d.Count++
@@ -132,8 +138,34 @@ func (m *mergedTasks) add(t *managed.Task) {
 		w.Address = 0 // of the first only
 	}
 	if len(d.Names) < mostNames {
-		d.Names = append(d.Names, cmp.Or(t.Name, "#"+strconv.FormatUint(t.ID, 10)))
+		d.Names = append(d.Names, shortName(t, isVirtual))
 	}
+}
+
+func shortName(t *managed.Task, isVirtual bool) string {
+	if isVirtual {
+		return cmp.Or(t.Name, "#"+strconv.FormatUint(t.ID, 10))
+	}
+	return fmt.Sprintf("%s at 0x%x", t.Name, t.ID)
+}
+
+// innermost returns one frame for equal stacks. Those of virtual threads have one list already.
+func (m *mergedTasks) innermost(t *managed.Task) *managed.Frame {
+	if len(t.Frames) == 0 {
+		return nil
+	}
+	if t.Family == languages.VirtualThreadTask {
+		return &t.Frames[0]
+	}
+	key := ""
+	for i := range t.Frames {
+		f := &t.Frames[i]
+		key += fmt.Sprintf("%s\x00%s\x00%d\x00", f.Function, f.File, f.Line)
+	}
+	if m.stacks[key] == nil {
+		m.stacks[key] = &t.Frames[0]
+	}
+	return m.stacks[key]
 }
 
 func tasksOf(t *loadedcode.Process) managed.TaskList {

@@ -97,7 +97,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		labels = profile.LabelText(g.LabelsAt(t.LabelsAt))
 		g.labels[t.LabelsAt] = labels
 	}
-	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, end
+	return taskWaits, taskKind{firstFunction: t.Entry, wait: cmp.Or(t.Wait, t.Status), labels: labels}, end
 }
 
 type coroutines struct {
@@ -313,7 +313,10 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		wait = "ready" // it waits for the loop
 	}
 	kind := taskKind{firstFunction: cmp.Or(t.Entry, t.Frames[len(t.Frames)-1].Function), wait: wait}
-	if !c.virtual {
+	switch {
+	case t.Family == languages.GreenletTask || t.Family == languages.FiberTask:
+		kind.task = t.Family
+	case !c.virtual:
 		kind.labels = profile.LabelText(map[string]string{profile.LabelTaskName: t.Name})
 	}
 	return taskWaits, kind, frames.StopRoot

@@ -43,6 +43,11 @@ func (l *Locks) conclude() {
 			l.ThreadlessTasks = append(l.ThreadlessTasks, lang.Unthreaded)
 		}
 	}
+	for _, kind := range []string{languages.GreenletTask, languages.FiberTask} {
+		if slices.ContainsFunc(l.Processes, func(p *stacks.Process) bool { return p.HasTasks(kind) }) {
+			l.ThreadlessTasks = append(l.ThreadlessTasks, kind+"s")
+		}
+	}
 	l.Verdict = l.verdict()
 }
 

@@ -39,6 +39,10 @@ type Process struct {
 	Tasks        []Task `json:"tasks,omitempty"`
 	TasksChanged int    `json:"tasks_changed,omitempty"`
 	TasksMore    int    `json:"tasks_more,omitempty"`
+	// TasksUnproven counts greenlets and fibers without a valid stack, TasksUnlisted the runtimes whose lists of these
+	// changed in each reading, so that some can be missing.
+	TasksUnproven int `json:"tasks_unproven,omitempty"`
+	TasksUnlisted int `json:"tasks_unlisted,omitempty"`
 	// VirtualThreads is what is known of Java's; nil: they are not examined.
 	VirtualThreads *VirtualThreads `json:"virtual_threads,omitempty"`
 	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
@@ -101,6 +105,11 @@ func (p *Process) Unexamined() (out []*languages.Language) {
 		}
 	}
 	return out
+}
+
+// HasTasks reports whether tasks of a kind wait.
+func (p *Process) HasTasks(kind string) bool {
+	return slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Kind == kind })
 }
 
 // Examines reports whether the locks of a language's tasks were all read.
@@ -170,12 +179,13 @@ func (p *Process) Goroutine(runtime string, id uint64) *Goroutine {
 
 // Task is a task, as of asyncio, whether a thread runs it or not.
 type Task struct {
-	// Kind is what the library is called ("asyncio"), or virtual-thread.
+	// Kind is what the library is called ("asyncio"), or virtual-thread, greenlet or fiber.
 	Kind string `json:"kind"`
-	// ID is the program's number of a virtual thread, Name its name; of several the first's.
+	// ID is the program's number of a virtual thread, or the address of a greenlet or fiber. Name is its name, or its
+	// class. Of several they are the first's.
 	ID   uint64 `json:"id,omitempty"`
 	Name string `json:"name"`
-	// Count is the number of virtual threads with this state, wait and stack; 1 for others. Names are some of them.
+	// Count is the number of tasks with this state, wait and stack; 1 for asyncio. Names are some of them.
 	Count int      `json:"count"`
 	Names []string `json:"-"`
 	// State is waiting, ready or running.
@@ -216,6 +226,9 @@ type VirtualWait struct {
 	In   string // the program's function, with line
 	waits.Wait
 }
+
+// VirtualThreadKind is [Task].Kind of a virtual thread.
+const VirtualThreadKind = "virtual-thread"
 
 // ReadTwice is [Task].How if two readings agree.
 const ReadTwice = "twice"

@@ -38,7 +38,7 @@ func Write(w io.Writer, p *stacks.Process) error {
 func writeBesidesThreads(b *strings.Builder, p *stacks.Process, asleepInScheduler []string) {
 	writeSchedulers(b, asleepInScheduler)
 	writeTasks(b, p)
-	writeVirtualThreads(b, p)
+	writeMergedTasks(b, p)
 	writeGoroutines(b, p)
 	if p.WaitingText != "" {
 		printable.Fprintf(b, "\n%s\n", p.WaitingText)

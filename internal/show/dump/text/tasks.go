@@ -57,4 +57,11 @@ func writeTasks(b *strings.Builder, p *stacks.Process) {
 	if p.TasksMore > 0 {
 		printable.Fprintf(b, "\nnot shown: %s\n", count(p.TasksMore, "task"))
 	}
+	if n := p.TasksUnproven; n > 0 {
+		printable.Fprintf(b, "\nnot shown: %s, whose %s cannot be proven\n", count(n, "task"),
+			pluralForm(n, "stack", "stacks"))
+	}
+	if p.TasksUnlisted > 0 {
+		printable.Fprintf(b, "\nnot all tasks could be listed, as the program ran meanwhile: repeat the dump\n")
+	}
 }

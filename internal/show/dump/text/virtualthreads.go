@@ -13,16 +13,17 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-func writeVirtualThreads(b *strings.Builder, p *stacks.Process) {
+// writeMergedTasks writes virtual threads, greenlets and fibers.
+func writeMergedTasks(b *strings.Builder, p *stacks.Process) {
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
 		switch {
 		case t.ID == 0:
 			continue
 		case t.Count == 1:
-			printable.Fprintf(b, "\n%s virtual thread #%d %s (%s)\n", t.State, t.ID, t.Name, howText(t.How))
+			printable.Fprintf(b, "\n%s %s (%s)\n", t.State, taskTitle(t), howText(t.How))
 		default:
-			printable.Fprintf(b, "\n%d %s virtual threads (%s)\n", t.Count, t.State, howText(t.How))
+			printable.Fprintf(b, "\n%d %s %ss (%s)\n", t.Count, t.State, taskNoun(t), howText(t.How))
 			printable.Fprintf(b, "  %s\n", namesText(t))
 		}
 		writeTaskWait(b, t)
@@ -30,6 +31,15 @@ func writeVirtualThreads(b *strings.Builder, p *stacks.Process) {
 	if text := VirtualThreadsText(p.VirtualThreads); text != "" {
 		printable.Fprintf(b, "\n%s\n", text)
 	}
+}
+
+func taskNoun(t *stacks.Task) string { return strings.ReplaceAll(t.Kind, "-", " ") }
+
+func taskTitle(t *stacks.Task) string {
+	if t.Kind == stacks.VirtualThreadKind {
+		return fmt.Sprintf("virtual thread #%d %s", t.ID, t.Name)
+	}
+	return taskNoun(t) + " " + t.Names[0]
 }
 
 func writeTaskWait(b *strings.Builder, t *stacks.Task) {

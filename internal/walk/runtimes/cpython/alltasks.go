@@ -4,7 +4,10 @@ package cpython
 
 import "encoding/binary"
 
-func (t *taskReader) allTasks() (list []uint64) {
+func (t *taskReader) asyncioTasks() (list []uint64) {
+	if t.taskType == 0 {
+		return nil
+	}
 	if t.offsets.Task.Node == 0 {
 		return t.tasksOfSets()
 	}
@@ -71,9 +74,12 @@ func (t *taskReader) isTask(at uint64) bool {
 	if at == 0 {
 		return false
 	}
-	typ := t.r.read64(at + objectType + t.r.headExtra)
+	return t.derives(t.r.read64(at+objectType+t.r.headExtra), t.taskType)
+}
+
+func (t *taskReader) derives(typ, base uint64) bool {
 	for n := 0; typ != 0 && n < maxBases; n++ {
-		if typ == t.taskType {
+		if typ == base {
 			return true
 		}
 		typ = t.r.read64(typ + typeBaseClass + t.r.headExtra)

@@ -30,6 +30,7 @@
 //	codes.go        flags in an object's reference count
 //	coroutines.go   states of a coroutine, and where the object is that it awaits
 //	detect.go       releases before 3.11, by members of code objects; the free-threaded build
+//	greenlets.go    frames that the C stack owns: from 3.12 on
 //	holds.go        form of a lock; locks of frames: from 3.11 on
 //	joins.go        where the end of a thread is awaited
 //	layout.go       frame objects: until 3.10
@@ -38,6 +39,7 @@
 //	objects.go      dicts, and attributes within objects
 //	parked.go       where a thread is parked: from 3.13 on
 //	tasks.go        asyncio's own table of offsets (from 3.14 on), names of tasks
+//	tracked.go      generations of the collector: in 3.8 in _PyRuntime
 //	walk.go         frames that the C stack owns, unit of offsets in bytecode
 //
 // testdata/debugoffsets-3.N is the _Py_DebugOffsets of Debian's python3.N, SIZE bytes as in its row:

@@ -12,8 +12,12 @@ import (
 func (r *Runtime) taskReader() *taskReader {
 	t := &taskReader{r: r.interpreter, o: r.objects(), threads: r.threads, codes: &r.codes}
 	t.threads.readThreads()
-	if !t.find() {
+	asyncio, greenlets := t.find(), t.findGreenlets()
+	if !asyncio && !greenlets {
 		return nil
+	}
+	if !asyncio {
+		t.taskType = 0
 	}
 	for i := range r.threads.list {
 		if id := int(r.threads.list[i].native); id != 0 && !slices.Contains(t.tids, id) {
@@ -34,7 +38,8 @@ func (r *Runtime) TaskPlaces() []uint64 {
 		return nil
 	}
 	r.begin(r.followed, nil)
-	return r.followed.allTasks()
+	r.listed.renew(r.followed)
+	return append(r.followed.asyncioTasks(), r.listed.places...)
 }
 
 // TasksAt implements [managed.Threads].
@@ -46,9 +51,9 @@ func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uin
 		}
 		r.begin(r.followed, w)
 		task, status := r.followed.read(place)
-		if status != taskKnown {
+		if status != managed.TaskKnown {
 			task = managed.Task{}
 		}
-		yield(place, task, status == taskKnown || status == taskDone)
+		yield(place, task, status == managed.TaskKnown || status == managed.TaskDone)
 	}
 }

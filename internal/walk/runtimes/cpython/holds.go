@@ -68,7 +68,7 @@ func (l *locks) forget() { l.types, l.rlocks = nil, nil }
 
 func (l *locks) held() (out []managed.HeldLock) {
 	c := l.chain
-	if l.minor < 11 || l.headExtra != 0 || c.broken || c.state == 0 || !c.IsLive() {
+	if l.minor < 11 || c.broken || c.state == 0 || !c.IsLive() {
 		return nil
 	}
 	for i := range c.frames[:min(len(c.frames), maxHolders)] {
@@ -87,7 +87,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 	if size > maxValues || locals > 1<<12 {
 		return out
 	}
-	table, ok := l.chain.codes.readBytes(l.read64(f.code + codeExceptions))
+	table, ok := l.chain.codes.readBytes(l.read64(f.code + codeExceptions + l.headExtra))
 	if !ok {
 		return out
 	}
@@ -121,7 +121,7 @@ func (l *locks) lockOf(value uint64) (lock uint64, typ lockType) {
 	if typ = l.lockType(value); typ.class != "" {
 		return value, typ
 	}
-	self := l.read64(value + methodSelf)
+	self := l.read64(value + methodSelf + l.headExtra)
 	if self < 1<<12 || self%8 != 0 {
 		return 0, typ
 	}
@@ -129,7 +129,7 @@ func (l *locks) lockOf(value uint64) (lock uint64, typ lockType) {
 }
 
 func (l *locks) lockType(object uint64) lockType {
-	at := l.read64(object + objectType)
+	at := l.read64(object + objectType + l.headExtra)
 	if typ, known := l.types[at]; known || at < 1<<12 {
 		return typ
 	}
@@ -137,7 +137,7 @@ func (l *locks) lockType(object uint64) lockType {
 		l.types = map[uint64]lockType{}
 	}
 	typ := lockType{class: lockClasses[l.typeFullName(at)]}
-	typ.isPyMutex = typ.class != "" && l.read64(at+typeSize) == pyMutexSizes[typ.class]
+	typ.isPyMutex = typ.class != "" && l.read64(at+typeSize+l.headExtra) == pyMutexSizes[typ.class]+l.headExtra
 	if len(l.types) < maxTypes {
 		l.types[at] = typ
 	}
@@ -147,12 +147,13 @@ func (l *locks) lockType(object uint64) lockType {
 // waitersWord returns [managed.HeldLock.Word].
 func (l *locks) waitersWord(lock uint64, typ lockType) uint64 {
 	if typ.isPyMutex {
-		return lock + lockWord
+		return lock + lockWord + l.headExtra
 	}
-	return l.read64(lock + lockWord)
+	return l.read64(lock + lockWord + l.headExtra)
 }
 
 func (l *locks) isTaken(lock uint64, typ lockType) bool {
+	lock += l.headExtra
 	switch {
 	case typ.isPyMutex:
 		return l.read64(lock+lockWord)&pyMutexLocked != 0
@@ -166,7 +167,7 @@ func (l *locks) noteRLock(lock uint64) {
 	if l.rlocks == nil || len(l.rlocks) > maxRLocks {
 		l.rlocks = map[uint64]uint64{}
 	}
-	l.rlocks[l.read64(lock+lockWord)] = lock
+	l.rlocks[l.read64(lock+lockWord+l.headExtra)] = lock
 }
 
 func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
@@ -175,7 +176,7 @@ func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 		if word = l.parkedAt(q); word == 0 {
 			return w, false
 		}
-		lock = word - lockWord
+		lock = word - lockWord - l.headExtra
 	}
 	typ := l.lockType(lock)
 	if typ.class == "" || l.waitersWord(lock, typ) != word {
@@ -186,7 +187,7 @@ func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 		return w, true
 	}
 	w.Kind = waits.Mutex
-	owner, taken := l.read64(lock+lockOwner), l.isTaken(lock, typ)
+	owner, taken := l.read64(lock+lockOwner+l.headExtra), l.isTaken(lock, typ)
 	if th := l.chain.threads.byPthread(owner); th != nil && taken && q.Live != nil && q.Live.Unchanged() {
 		l.names.setOwner(&w, th)
 	}

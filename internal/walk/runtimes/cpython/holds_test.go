@@ -2,7 +2,14 @@
 
 package cpython
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+
+	"prywalk/internal/base/languages"
+	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
+)
 
 // Nested "with": instructions 13 to 35 unwind to one value, 24 to 29 to two.
 func TestLiveDepthIsThatOfTheInstructionsEntry(t *testing.T) {
@@ -22,4 +29,50 @@ func FuzzLiveDepth(f *testing.F) {
 			t.Errorf("%d values", n)
 		}
 	})
+}
+
+// A free-threaded build has longer heads of objects.
+func TestLocksAreFoundInBothBuilds(t *testing.T) {
+	const (
+		rlock, semaphore = imageAt + 0x100, imageAt + 0x300
+		lock, ofWaiter   = imageAt + 0x800, imageAt + 0xa00
+		pthread          = 0x7000
+	)
+	for _, build := range []string{"13", "13t"} {
+		l, ok := layoutOfDebugOffsets(debugOffsets(t, build))
+		if !ok {
+			t.Fatal(build)
+		}
+		g := &greenletImage{image: image{imageAt, make([]byte, 0x2000)}}
+		r := newParts(&interpreter{layout: l, host: g, at: imageAt})
+		r.threads.list, r.threads.next = []thread{{id: pthread, native: 4711}}, 1<<62
+		r.names.names, r.names.allReadAt, r.names.readAt = map[uint64]string{4711: "owner"}, 1<<62, 1<<62
+		put := func(object, offset, v uint64) { g.put(object+offset+l.headExtra, v) }
+		putType := func(object, typ, size uint64, name string) {
+			put(object, objectType, typ)
+			put(typ, typeSize, size+l.headExtra)
+			put(typ, typeNameAddr, typ+0x100)
+			copy(g.bytes[typ+0x100-imageAt:], name+"\x00")
+		}
+		putType(rlock, imageAt+0x400, 48, "_thread.RLock")
+		put(rlock, lockWord, semaphore)
+		put(rlock, lockOwner, pthread)
+		put(rlock, lockCount, 2)
+		putType(lock, imageAt+0xc00, 24, "_thread.lock")
+		put(lock, lockWord, pyMutexLocked)
+		g.put(ofWaiter-parkedBefore, lock+lockWord+l.headExtra)
+		r.locks.noteRLock(rlock)
+		for q, want := range map[uint64]managed.WaitAnswer{
+			semaphore: {Kind: waits.Mutex, Class: languages.PythonRLock, Address: semaphore, Owner: 4711,
+				OwnerName: "owner"},
+			ofWaiter: {Kind: waits.Semaphore, Class: languages.PythonLock, Address: lock + lockWord + l.headExtra},
+		} {
+			if w, ok := r.locks.waiting(&managed.WaitQuery{Word: q, Live: g}); !ok || !reflect.DeepEqual(w, want) {
+				t.Errorf("%s: %+v, want %+v", build, w, want)
+			}
+		}
+		if !r.locks.isTaken(lock, r.locks.lockType(lock)) || !r.locks.isTaken(rlock, r.locks.lockType(rlock)) {
+			t.Errorf("%s: a lock is free", build)
+		}
+	}
 }

@@ -23,7 +23,7 @@ type interpreter struct {
 
 // types are addresses; 0: unknown.
 type types struct {
-	codeType, dictType, unicodeType, moduleType, longType uint64
+	codeType, dictType, unicodeType, moduleType, longType, frameType uint64
 
 	coroutineTypes [3]uint64
 }
@@ -31,7 +31,8 @@ type types struct {
 func (in *interpreter) findTypes() {
 	for name, at := range map[string]*uint64{
 		"PyDict_Type": &in.dictType, "PyUnicode_Type": &in.unicodeType, "PyModule_Type": &in.moduleType,
-		"PyLong_Type": &in.longType, "PyCoro_Type": &in.coroutineTypes[0], "PyGen_Type": &in.coroutineTypes[1],
+		"PyLong_Type": &in.longType, "PyFrame_Type": &in.frameType,
+		"PyCoro_Type": &in.coroutineTypes[0], "PyGen_Type": &in.coroutineTypes[1],
 		"PyAsyncGen_Type": &in.coroutineTypes[2],
 	} {
 		*at, _, _ = in.host.Symbol(in.module, name)

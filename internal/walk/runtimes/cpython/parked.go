@@ -12,7 +12,7 @@ const parkedBefore = 8
 // returns a word of the process, or 0.
 func (in *interpreter) parkedAt(q *managed.WaitQuery) (at uint64) {
 	switch {
-	case in.minor < 13 || in.headExtra != 0:
+	case in.minor < 13:
 	case q.Mem == nil:
 		at = in.read64(q.Word - parkedBefore)
 	default:

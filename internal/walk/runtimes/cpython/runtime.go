@@ -23,6 +23,7 @@ type Runtime struct {
 	plan  *managed.Plan
 
 	followed *taskReader
+	listed   greenletList
 }
 
 var _ managed.Threads = (*Runtime)(nil)

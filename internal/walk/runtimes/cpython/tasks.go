@@ -5,7 +5,6 @@ package cpython
 import (
 	"encoding/binary"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -46,7 +45,6 @@ const (
 	// maxListWork bounds the frames, children and 16 slots of sets that are read for one list. Tasks may share them:
 	// 16,384 tasks with one chain of 4,096 coroutines take hours and gigabytes.
 	maxListWork   = 1 << 18
-	taskTries     = 4 // readings of a changing task
 	longDigitBits = 30
 )
 
@@ -114,7 +112,11 @@ func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
 func (t *taskReader) list() (list managed.TaskList) {
 	var places []uint64
 	awaited := map[uint64][]string{} // by awaiting task
-	all := t.allTasks()
+	all, whole := t.greenletList(listTries)
+	all = append(all, t.asyncioTasks()...)
+	if !whole {
+		list.Unlisted++
+	}
 	t.left = maxListWork
 	for _, at := range all {
 		if len(list.Tasks) == managed.MostTasks || t.left <= 0 {
@@ -122,13 +124,15 @@ func (t *taskReader) list() (list managed.TaskList) {
 			continue
 		}
 		switch task, status := t.read(at); status {
-		case taskKnown:
+		case managed.TaskKnown:
 			list.Tasks, places = append(list.Tasks, task), append(places, at)
 			for _, at := range task.AwaitedBy {
 				awaited[at] = append(awaited[at], task.Name)
 			}
-		case taskChanges:
+		case managed.TaskChanges:
 			list.Changed++
+		case managed.TaskUnproven:
+			list.Unproven++
 		}
 	}
 	for i, at := range places { // a group's awaiter awaits a future without the members
@@ -151,6 +155,7 @@ type taskReader struct {
 	coroutine uint64         // its offset in a task
 	offsets   asyncioOffsets // 3.14 on
 	left      int            // of maxListWork
+	greenlets greenlets
 }
 
 // Read implements [managed.Live].
@@ -159,58 +164,31 @@ func (t *taskReader) Read(addr uint64, b []byte) int { return t.r.host.Read(addr
 // Unchanged implements [managed.Live]: true, as read checks tasks itself.
 func (t *taskReader) Unchanged() bool { return true }
 
-type taskStatus uint8
-
-const (
-	taskDone taskStatus = iota
-	taskKnown
-	taskChanges
-)
-
-// read reads a task once while no thread could change it, or twice with one result.
-func (t *taskReader) read(at uint64) (task managed.Task, status taskStatus) {
-	var last managed.Task
-	had := false
-	for range taskTries {
-		still := t.watch.Mark(t.tids)
-		if task, status = t.readOnce(at); status == taskDone { // final
-			return task, status
-		}
-		if still && t.watch.Slept() {
-			task.Undisturbed = true
-			return task, status
-		}
-		if had && status == taskKnown && sameTask(&last, &task) {
-			return task, status
-		}
-		if had = status == taskKnown; had {
-			last = task
-		}
-	}
-	return task, taskChanges
+func (t *taskReader) read(at uint64) (managed.Task, managed.TaskStatus) {
+	return managed.ReadTask(t.watch, t.tids, func() (managed.Task, managed.TaskStatus) { return t.readOnce(at) })
 }
 
-func sameTask(a, b *managed.Task) bool {
-	return a.Name == b.Name && a.State == b.State && a.Awaits == b.Awaits && slices.Equal(a.AwaitsTasks, b.AwaitsTasks) &&
-		slices.Equal(a.Frames, b.Frames)
-}
-
-func (t *taskReader) readOnce(at uint64) (task managed.Task, status taskStatus) {
+func (t *taskReader) readOnce(at uint64) (task managed.Task, status managed.TaskStatus) {
 	r := t.r
 	t.codes.Pages.Reset(t)
-	if !t.isTask(at) || !t.codes.alive(at) {
-		return task, taskDone
+	switch {
+	case !t.codes.alive(at):
+		return task, managed.TaskDone
+	case t.isGreenletType(r.read64(at + objectType)):
+		return t.readGreenlet(at)
+	case !t.isTask(at):
+		return task, managed.TaskDone
 	}
 	co := r.coroutineOf(r.read64(at + t.coroutine))
 	if co == 0 {
-		return task, taskDone
+		return task, managed.TaskDone
 	}
 	frames, state, ok := t.awaiting(co)
 	switch {
 	case !ok:
-		return task, taskChanges
+		return task, managed.TaskChanges
 	case state == coCleared:
-		return task, taskDone
+		return task, managed.TaskDone
 	}
 	task = managed.Task{Name: t.name(at), Family: "asyncio", Frames: frames, AwaitedBy: t.awaiters(at)}
 	waits := r.read64(at + t.coroutine - futWaiterBefore)
@@ -226,22 +204,12 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, status taskStatus) 
 		}
 		task.Wait = waitOf(&task)
 	}
-	return task, taskKnown
+	return task, managed.TaskKnown
 }
 
 // waitOf names the library function that the program called, else the class of the awaited object.
 func waitOf(t *managed.Task) string {
-	called := ""
-	for i := range t.Frames {
-		if !strings.HasSuffix(path.Dir(t.Frames[i].File), "/"+t.Family) {
-			break
-		}
-		name := t.Frames[i].Function
-		if called == "" || !strings.HasPrefix(name[strings.LastIndexByte(name, '.')+1:], "_") {
-			called = name
-		}
-	}
-	switch {
+	switch called := calledIn(t.Frames, t.Family); {
 	case called != "":
 		return t.Family + "." + called
 	case t.Awaits == gatherClass:

@@ -280,6 +280,15 @@ func (c *frameChain) runTo(at uint64) (outer uint64, ok bool) {
 	return 0, false
 }
 
+// lastInstruction returns an offset in bytes, of a frame object; 3.10 counts instructions.
+func (l *layout) lastInstruction(word uint64) int {
+	offset := int(int32(word))
+	if l.minor == 10 && offset > 0 {
+		offset *= 2
+	}
+	return offset
+}
+
 func (c *frameChain) chainOfObjects() {
 	at := c.Value(c.state + uint64(c.threadFrame))
 	for n := 0; at != 0; n++ {
@@ -288,11 +297,7 @@ func (c *frameChain) chainOfObjects() {
 			c.cut()
 			return
 		}
-		offset := int(int32(last))
-		if c.minor == 10 && offset > 0 {
-			offset *= 2 // 3.10 counts instructions
-		}
-		c.add(pyFrame{at, code, offset})
+		c.add(pyFrame{at, code, c.lastInstruction(last)})
 		c.runs = append(c.runs, run{record: at, from: n, to: n + 1})
 		at = prev
 	}

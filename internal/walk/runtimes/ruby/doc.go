@@ -13,6 +13,7 @@
 //	name          labels.go     method, block, class; iseq.go, lines.go: file and line
 //	lock          gvl.go        who has it, who waits
 //	wait          waits.go      mutexes with their owner, joins, queues, sleeps
+//	fibers        fibers.go     those that no thread runs; fiberpool.go: their stacks
 //
 // rb_thread_t → execution context (ec) of the running fiber → VM stack (vm_core.h):
 //
@@ -53,6 +54,7 @@
 // (layout.release) also differ in
 //
 //	compiled.go   names of YJIT's mapping
+//	fiberpool.go  nextAllocation
 //	gvl.go        sleepsInPpoll, lockOf
 //	heap.go       oldMask
 //	labels.go     labels with classes (layout.qualified)

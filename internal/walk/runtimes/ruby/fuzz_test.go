@@ -60,6 +60,22 @@ func (img *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 	return img.at, 64, true
 }
 
+type still struct{}
+
+func (still) Mark([]int) bool { return true }
+func (still) Slept() bool     { return true }
+
+func readFibers(r *Runtime, at uint64) {
+	r.Coroutines(still{})
+	p := &r.fibers.pool
+	p.at, p.vmSize = at, 4096
+	p.isPool(at)
+	p.contexts(func(ec, stack uint64) { r.fibers.stacks[ec] = stack })
+	places := []uint64{at, at + 1200}
+	r.fibers.stacks[at+1200] = at + 2048
+	r.TasksAt(places, still{}, func(uint64, managed.Task, bool) {})
+}
+
 func walkAll(r *Runtime, m *image) {
 	regs := frames.Regs{Arch: frames.X86_64}
 	regs.Set(frames.X86_64.SP(), m.at+256)
@@ -82,6 +98,7 @@ func walkAll(r *Runtime, m *image) {
 		r.objects.read(m.at, kind, nil)
 	}
 	r.vm.findSymbols()
+	readFibers(r, m.at)
 }
 
 func thread31(at uint64) []byte {

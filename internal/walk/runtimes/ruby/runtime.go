@@ -26,6 +26,7 @@ type Runtime struct {
 	names   names
 	view    managed.View
 	walk    walk
+	fibers  fibers
 }
 
 func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
@@ -34,6 +35,7 @@ func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
 	r.objects.walk = &r.walk
 	r.objects.currentHeap, r.objects.copiedHeap = heap{l, &r.view.Pages}, heap{l, copiedMemory{&r.view}}
 	r.walk.View = &r.view
+	r.fibers = fibers{Runtime: r, pool: fiberPool{rubyVM: &r.vm}}
 	return r
 }
 

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ruby
+
+import (
+	"path"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/base/languages"
+	"prywalk/internal/walk/managed"
+)
+
+// fibers reads the fibers that no thread runs. A place is the address of an execution context.
+type fibers struct {
+	*Runtime
+	pool   fiberPool
+	stacks map[uint64]uint64 // VM stacks by place
+	tids   []int
+}
+
+// Read implements [managed.Live].
+func (f *fibers) Read(addr uint64, b []byte) int { return f.vm.host.Read(addr, b) }
+
+// Unchanged implements [managed.Live]: true, as [managed.ReadTask] checks fibers itself.
+func (f *fibers) Unchanged() bool { return true }
+
+func (f *fibers) list() (places []uint64, whole bool) {
+	f.stacks, f.tids = map[uint64]uint64{}, f.tids[:0]
+	f.vm.readThreads()
+	running := map[uint64]bool{}
+	for _, th := range f.vm.threads.list {
+		ec := f.vm.word(th.at + uint64(f.vm.threadEC))
+		running[ec] = true
+		f.pool.inFiber = ec - f.vm.word(ec+uint64(f.vm.ecThread)-8)
+		if th.tid != 0 {
+			f.tids = append(f.tids, th.tid)
+		}
+	}
+	if len(running) == 0 || f.pool.inFiber > maxInFiber || !f.pool.find() {
+		return nil, true
+	}
+	whole = f.pool.contexts(func(ec, stack uint64) {
+		if !running[ec] {
+			places, f.stacks[ec] = append(places, ec), stack
+		}
+	})
+	return places, whole
+}
+
+const (
+	maxInFiber     = 1 << 10 // bytes
+	maxFiberFrames = 1 << 18 // of all fibers of a list
+	fiberSelf      = 8
+	fiberSelfLater = 16 // in some releases
+)
+
+// Coroutines implements [managed.Threads].
+func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
+	f := &r.fibers
+	places, whole := f.list()
+	if !whole {
+		list.Unlisted++
+	}
+	left := maxFiberFrames
+	for _, place := range places {
+		if len(list.Tasks) == managed.MostTasks || left <= 0 {
+			list.More++
+			continue
+		}
+		switch task, status := f.read(place, w); status {
+		case managed.TaskKnown:
+			list.Tasks = append(list.Tasks, task)
+			left -= len(task.Frames)
+		case managed.TaskChanges:
+			list.Changed++
+		case managed.TaskUnproven:
+			list.Unproven++
+		}
+	}
+	return list
+}
+
+// TaskPlaces implements [managed.Threads].
+func (r *Runtime) TaskPlaces() []uint64 {
+	places, _ := r.fibers.list()
+	return places
+}
+
+// TasksAt implements [managed.Threads].
+func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uint64, t managed.Task, ok bool)) {
+	for _, place := range places {
+		task, status := r.fibers.read(place, w)
+		if status != managed.TaskKnown {
+			task = managed.Task{}
+		}
+		yield(place, task, status == managed.TaskKnown || status == managed.TaskDone)
+	}
+}
+
+func (f *fibers) read(ec uint64, w managed.Watch) (managed.Task, managed.TaskStatus) {
+	return managed.ReadTask(w, f.tids, func() (managed.Task, managed.TaskStatus) { return f.readOnce(ec) })
+}
+
+func (f *fibers) readOnce(ec uint64) (task managed.Task, status managed.TaskStatus) {
+	r := f.Runtime
+	f.view.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: f})
+	r.walk = walk{View: &f.view, vm: &f.vm, ec: ec, frames: r.walk.frames[:0]}
+	value := r.walk.Value
+	thread := value(ec + uint64(f.vm.ecThread))
+	switch {
+	case value(ec+ecStack) != f.stacks[ec] || f.stacks[ec] == 0, thread == 0:
+		return task, managed.TaskDone
+	case value(thread+uint64(f.vm.threadEC)) == ec: // it runs
+		return task, managed.TaskDone
+	}
+	var ok bool
+	if r.walk.frames, ok = f.vm.appendFrames(r.walk.frames, ec, r.walk.Word); !ok {
+		return task, managed.TaskUnproven
+	}
+	refs := r.appendRefs(0, len(r.walk.frames), nil)
+	if len(refs) == 0 || r.walk.broken {
+		return task, managed.TaskUnproven
+	}
+	task = managed.Task{Name: "Fiber", Family: languages.FiberTask, ID: f.object(ec)}
+	for _, ref := range refs {
+		var certainty managed.Certainty
+		if task.Frames, certainty = r.Symbolize(ref, f, task.Frames); certainty == managed.Freed {
+			return task, managed.TaskChanges
+		}
+	}
+	task.Wait = fiberWait(task.Frames)
+	return task, managed.TaskKnown
+}
+
+// object returns the address of the Fiber object, which Fiber#inspect shows.
+func (f *fibers) object(ec uint64) uint64 {
+	fiber := ec - f.pool.inFiber
+	for _, at := range []uint64{fiberSelf, fiberSelfLater} {
+		self := f.walk.Value(fiber + at)
+		if isPointer(self) && f.walk.Value(self)&typeMask == typeData && f.walk.Value(self+dataStart) == fiber {
+			return self
+		}
+	}
+	return fiber
+}
+
+// fiberWait names the method that the program called: the outermost of the innermost ones that are written in C, or are
+// of Ruby or of an event loop. The outermost one was called by the fiber.
+func fiberWait(stack []managed.Frame) string {
+	called := stack[0].Function
+	for i := range stack[:max(len(stack)-1, 1)] {
+		file := stack[i].File
+		if file != "" && !strings.HasPrefix(file, "<internal:") && !isEventLoop(file) {
+			break
+		}
+		called = stack[i].Function
+	}
+	return called
+}
+
+func isEventLoop(file string) bool {
+	for _, gem := range []string{"async-", "io-event-"} {
+		for dir := path.Dir(file); len(dir) > 1; dir = path.Dir(dir) {
+			if path.Base(path.Dir(dir)) == "gems" && strings.HasPrefix(path.Base(dir), gem) {
+				return true
+			}
+		}
+	}
+	return false
+}
