@@ -6,7 +6,8 @@ import "math/bits"
 
 // cache keeps answers about addresses in a direct-mapped table: each has one place, where a newer answer replaces an
 // older one. The older one moves to the neighbouring place, in the same cache line: otherwise two addresses of JIT code
-// with one place evict each other in each walk, which costs up to 10 µs. Only answers of the cache's generation are valid. The zero value is ready for use.
+// with one place evict each other in each walk, which costs up to 10 µs. Only answers of the cache's generation are
+// valid. The zero value is ready for use.
 type cache struct {
 	entries    []entry
 	shift      uint8 // 64 − log2(len(entries))

@@ -23,7 +23,8 @@ const firstLikely = 1 << 32
 
 // addLikely adds waits for locks of Go and of Python, which store no owner. While exactly one thread or task is in a
 // function that was seen to wait for the lock, and does not wait for it itself, that one likely holds it. Of Go the
-// locks that one function takes are one, as a recording has no addresses. Locks without such a time are left out.
+// locks that one function takes are one, as a recording has no addresses. A lock that has such an owner for less than
+// half of the waits is left out: the function is then often outside of the lock.
 func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices) {
 	waiting := view.NewWaiting(p)
 	lockOfSample, waiters := map[*profile.Sample]lockID{}, map[lockID][]*profile.Sample{}
@@ -56,12 +57,21 @@ func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices) 
 		if b.byThread[owner] = timesOfOne(inside[id]); len(b.byThread[owner]) == 0 {
 			continue
 		}
+		shares, owned, all := make([]blameShares, len(waiters[id])), int64(0), int64(0)
+		for i, s := range waiters[id] {
+			end := view.NumLabel(s, rec.LabelEnd)
+			shares[i].lengths = map[blameKey]int64{}
+			b.attributePart(id, owner, end-s.Value[b.wall], end, &shares[i])
+			all += s.Value[b.wall]
+			owned += s.Value[b.wall] - shares[i].lengths[blameKey{id, nil, ownerUnknown}]
+		}
+		if 2*owned < all {
+			continue
+		}
 		b.likely[id] = true
 		b.waiter[id] = cmp.Or(b.waiter[id], waiters[id][0])
-		for _, s := range waiters[id] {
-			end, shares := view.NumLabel(s, rec.LabelEnd), &blameShares{lengths: map[blameKey]int64{}}
-			b.attributePart(id, owner, end-s.Value[b.wall], end, shares)
-			shares.divide(clocks.Blocked(s), b.add)
+		for i, s := range waiters[id] {
+			shares[i].divide(clocks.Blocked(s), b.add)
 		}
 	}
 }

@@ -67,8 +67,9 @@
 //	weight = weight before + (2 × Σ weights / √n) / n
 //
 // Young threads ([threadAccount.attributeYoung]): a short-lived thread's sample has only x, the CPU time since the
-// sample before. If ticks do not depend on when threads begin, the time that a place misses after last samples equals, on
-// average, that of threads without a sample (TestSharesOfShortLivesAreTrue). If x > T (after a wait), x − T is unobserved, too:
+// sample before. If ticks do not depend on when threads begin, the time that a place misses after last samples equals,
+// on average, that of threads without a sample (TestSharesOfShortLivesAreTrue). If x > T (after a wait), x − T is
+// unobserved, too:
 //
 //	weight = max(T − x, 0)
 //

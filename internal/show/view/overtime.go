@@ -17,7 +17,7 @@ type AtOnce struct {
 	// Most were there at once, for at least one tick.
 	Most int `json:"most"`
 	// Bursts are the times with at least half of Most, and at least two, in order. Absent: there are over 1,000, they are
-	// over a quarter of the time, or Most is less than twice the mean.
+	// over a quarter of the time, or Most is less than three times the mean.
 	Bursts []Burst `json:"bursts,omitempty"`
 	// From is the selection's begin, ns since the recording's start.
 	From int64 `json:"from"`
@@ -100,7 +100,7 @@ func (x *AtOnce) setLevels(edges []edge, length, tick int64) {
 	for above := times[x.Most]; x.Most > 1 && above < tick; above += times[x.Most] {
 		x.Most--
 	}
-	if 2*sum <= int64(x.Most)*length {
+	if 3*sum <= int64(x.Most)*length {
 		x.setBursts(edges, length, tick)
 	}
 }
