@@ -39,24 +39,21 @@ type notices struct {
 	reportedUnreadable  bool
 }
 
-func (n *notices) earlierMessages(s *spool) {
-	if len(s.files) > 0 {
-		n.logf("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
-	}
-	if s.droppedAtOpen > 0 {
-		n.queueFull(s.droppedAtOpen, "raise --spool-size")
+func (n *notices) earlierMessages(s *spool, messages int) {
+	if messages > 0 {
+		n.logf("--spool %s: messages of an earlier agent, which are sent first: %d", s, messages)
 	}
 }
 
-func (n *notices) keptMessages(s *spool) {
-	if len(s.files) > 0 {
-		n.logf("--spool %s: messages that wait for the next agent: %d", s, len(s.files))
+func (n *notices) keptMessages(s *spool, messages int) {
+	if messages > 0 {
+		n.logf("--spool %s: messages that wait for the next agent: %d", s, messages)
 	}
 }
 
 func (n *notices) queueFull(intervals int, step string) {
 	n.metrics.addLost(lostFull, intervals)
-	if !n.reportedFull {
+	if intervals > 0 && !n.reportedFull {
 		n.reportedFull = true
 		n.logf("the queue for %s is full: the oldest messages are dropped and counted (%s); %s", n.receiver, lostFull, step)
 	}
@@ -69,17 +66,17 @@ func (n *notices) spoolWritten(s *spool, err error) {
 	n.reportedSpoolError = err != nil
 }
 
-func (n *notices) damaged(s *spool, f *spoolFile, err error) {
-	n.metrics.addLost(lostDamaged, f.intervals)
+func (n *notices) damaged(s *spool, m *message, err error) {
+	n.metrics.addLost(lostDamaged, m.intervals)
 	n.logf("--spool %s: %s is damaged and removed, %d intervals are lost (%s): %v; check the disk",
-		s, f.name, f.intervals, lostDamaged, err)
+		s, m.file, m.intervals, lostDamaged, err)
 }
 
-func (n *notices) unreadable(s *spool, f *spoolFile, err error) {
+func (n *notices) unreadable(s *spool, m *message, err error) {
 	if !n.reportedUnreadable {
 		n.reportedUnreadable = true
 		n.logf("--spool %s: %s cannot be read now, it stays and is tried again: %v; check the disk, the file's owner and "+
-			"the limit of open files", s, f.name, cause(err))
+			"the limit of open files", s, m.file, cause(err))
 	}
 }
 
