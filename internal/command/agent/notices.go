@@ -131,7 +131,7 @@ func (n *notices) unreachable(f *failure) {
 			again = fmt.Sprintf(" after %v", p.Round(time.Second))
 		}
 		n.logf("cannot send to %s, messages wait and are sent again%s: %v; %s", n.receiver, again, cause(f.err),
-			nextStep(f.err))
+			nextStep(f))
 	}
 }
 
@@ -180,7 +180,8 @@ func cause(err error) error {
 	return err
 }
 
-func nextStep(err error) string {
+func nextStep(f *failure) string {
+	err := f.err
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var header tls.RecordHeaderError
@@ -206,13 +207,11 @@ func nextStep(err error) string {
 		return "start the receiver, or check the port in --endpoint: 4317 is usual for grpc, 4318 for http"
 	case isTimeout(err):
 		return "check the network, a firewall (IPAddressAllow of a unit) and the receiver's load, or raise --timeout"
-	case errors.Is(err, errBusy):
+	case f.busy:
 		return "see the receiver's log: it is busy, or what it exports to does not answer"
 	}
 	return "check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
 }
-
-var errBusy = errors.New("the receiver is busy")
 
 var remedies = map[string]string{
 	lostUnauthorized: "check --bearer-token, --cert and --header",
