@@ -122,6 +122,7 @@ func (a *Agent) export(e *encoder) {
 	for w := range a.windows.finished {
 		body, intervals := e.encode(w)
 		a.windows.encoded()
+		a.Metrics.windows.Add(1)
 		if len(body) > 0 {
 			a.sender.enqueue(body, intervals)
 		}

@@ -38,8 +38,8 @@ var reasons = [...]string{lostRefused, lostRejected, lostUnauthorized, lostNotFo
 
 // Metrics are the agent's own metrics.
 type Metrics struct {
-	intervals, messages, bytes, failures, splits, rejected atomic.Int64
-	waiting, waitingBytes, limit, lastSent                 atomic.Int64
+	windows, intervals, messages, bytes, failures, splits, rejected atomic.Int64
+	waiting, waitingBytes, limit, lastSent                          atomic.Int64
 
 	mu   sync.Mutex
 	lost map[string]int64
@@ -84,6 +84,7 @@ func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load()
 // writeText writes Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats).
 func (m *Metrics) writeText(w io.Writer) {
 	t := exposition{w}
+	t.write("windows_total", "Windows that were encoded.", m.windows.Load())
 	t.write("sent_intervals_total", "Intervals of threads' time that the receiver has taken.", m.intervals.Load())
 	t.write("sent_messages_total", "Messages that the receiver has taken.", m.messages.Load())
 	t.write("sent_bytes_total", "Bytes of these messages, before compression.", m.bytes.Load())
