@@ -45,7 +45,7 @@ func TestTopOnATerminal(t *testing.T) {
 	m.until("waits", "waits · 1 of", "[running]")
 	m.keys("1", "Space")
 	before := m.until("the pause", "PAUSED")
-	m.keys("]", "s", "s", "s")
+	m.keys("c", "c", "c", "c")
 	m.until("the same frozen table", "PAUSED", strings.SplitN(before, "\n", 2)[0])
 	m.keys("Space")
 	testtargets.Eventually(t, "the table is updated again",
@@ -61,7 +61,7 @@ func TestTopOnATerminal(t *testing.T) {
 		t.Errorf("%d lines, want at most 12:\n%s", n+1, text)
 	}
 	m.run("resize-window", "-x", "132", "-y", "40")
-	m.until("132 columns", "? help")
+	m.until("132 columns", "esc back")
 	m.keys("q")
 	m.until("the shell", "ready:")
 }

@@ -44,11 +44,10 @@ func newTop() *cobra.Command {
   prywalk top -p 4711 --json | jq -r '.functions[0].name'
 
 Shows what threads do now: the functions that use CPU time, the threads, and
-what sleepers wait in, for the last 2, 10 or 60 seconds, or since the beginning. Keys:
-tab goes to the next table, enter opens the selected row (a function's stacks, a
-thread's or a wait's functions), esc goes back, c changes the clock (cpu,
-runqueue, blocked, wall), space pauses the display while the sampling goes on,
-/ filters, [ and ] change the window, ? lists the keys, q ends.
+what sleepers wait in, for the last 10 seconds (--window). Keys: tab goes to the next
+table, 1, 2 and 3 to a certain one, enter shows the stacks of the selected
+function, thread or wait, esc goes back, c changes the clock (cpu, runqueue,
+blocked, wall), p pauses the display while the sampling goes on, / filters, q ends.
 
 In a pipe, or with --once, the table is plain text. With -o the whole becomes a
 recording, as that of prywalk record. The overhead is that of prywalk record, with the
@@ -66,7 +65,7 @@ Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied
 		"how long: seconds (30) or with a unit (30s, 2m); until q otherwise")
 	fl.Var(commandline.Seconds(&f.Sampler.WatchEvery), "interval", "time between two refreshes")
 	fl.Var(commandline.Seconds(&f.Window), "window",
-		"show the last so many seconds: 2, 10 or 60 on a terminal, any in plain text")
+		"show the last so many seconds; all there is if that is more than 60")
 	fl.StringVar((*string)(&f.Clock), "value", "cpu", "the clock to begin with: cpu, runqueue, blocked or wall")
 	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
 	fl.StringVar(&f.tasks, "tasks", "on", tasksUsage)

@@ -34,7 +34,6 @@ var mayOpen = map[string]string{
 	"internal/host/process/stopfailures.go":          "/proc/PID/cmdline",
 	"internal/host/process/explain.go":               "/proc/PID/attr/current",
 	"internal/host/process/gates.go":                 "/proc",
-	"internal/host/process/gensyscalls.go":           "a generator of source code",
 	"internal/walk/waits/openfiles.go read":          "/proc/PID/fd, tables below /proc/PID/net, /proc/locks",
 	"internal/host/process/status.go":                "/proc/PID/status and stat",
 	"internal/host/process/tree.go":                  "/proc/PID/task/TID/children and stat",

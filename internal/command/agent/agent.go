@@ -41,7 +41,6 @@ type Agent struct {
 	sender      *sender
 	resources   *resources
 	windows     *windowBuilder
-	builder     *profile.Builder
 	stopServer  func()
 	ended       atomic.Bool
 	exporting   sync.WaitGroup
@@ -101,7 +100,7 @@ func (a *Agent) healthy() error {
 // locations. period is the time between ticks.
 func (a *Agent) Start(begin time.Time, period time.Duration, b *profile.Builder, fileNames profile.Resolver) {
 	names := profile.NewNames(b, nil)
-	a.builder, a.windows = b, newWindowBuilder(begin, a.opts.Window, a.resources.readLater)
+	a.windows = newWindowBuilder(begin, a.opts.Window, a.resources.readLater)
 	a.windows.onClose = b.BeginEpoch
 	e := &encoder{
 		names: names, resolver: fileNames, resources: a.resources, aggregate: a.opts.Aggregate, period: period.Nanoseconds(),
@@ -140,10 +139,7 @@ const dropUnusedInterval = 10 * time.Second
 func (a *Agent) Add(iv profile.Interval) { a.windows.Add(iv) }
 
 // Refresh implements [profile.Watcher].
-func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	a.windows.Refresh(at, open)
-	a.Metrics.evictions.Store(int64(a.builder.Evictions()))
-}
+func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) { a.windows.Refresh(at, open) }
 
 // HeldStacks implements [profile.StackHolder]. No stack is evicted while a window is encoded.
 func (a *Agent) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {

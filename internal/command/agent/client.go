@@ -42,6 +42,7 @@ type Receiver struct {
 
 type failure struct {
 	kind      failureKind
+	busy      bool          // the receiver says so
 	why       string        // reason of the loss; "": lostRefused
 	notBefore time.Duration // shortest pause before the next attempt; 0: unspecified
 	err       error
@@ -52,6 +53,8 @@ const maxRetryAfter = time.Hour
 
 func (f *failure) pause() time.Duration { return min(f.notBefore, maxRetryAfter) }
 
+func (f *failure) setBusy() { f.kind, f.busy = retryable, true }
+
 type failureKind int
 
 const (
@@ -59,13 +62,6 @@ const (
 	tooLarge
 	refused
 )
-
-func (f *failure) setBusy() { f.kind, f.err = retryable, &busyError{f.err} }
-
-type busyError struct{ error }
-
-// Is implements [errors.Is].
-func (*busyError) Is(target error) bool { return target == errBusy }
 
 type reply struct {
 	rejected int64

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime/metrics"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,8 +38,8 @@ var reasons = [...]string{lostRefused, lostRejected, lostUnauthorized, lostNotFo
 
 // Metrics are the agent's own metrics.
 type Metrics struct {
-	windows, intervals, messages, bytes, failures, splits, rejected, evictions atomic.Int64
-	waiting, waitingBytes, limit, lastSent                                     atomic.Int64
+	windows, intervals, messages, bytes, failures, splits, rejected atomic.Int64
+	waiting, waitingBytes, limit, lastSent                          atomic.Int64
 
 	mu   sync.Mutex
 	lost map[string]int64
@@ -56,8 +57,6 @@ type Sampling struct {
 	Rate, RateAsked float64
 	// Refused counts processes by reason.
 	Refused map[string]int64
-	// Table entries.
-	Stacks, Locations int64
 }
 
 func (m *Metrics) addLost(why string, intervals int) {
@@ -82,40 +81,37 @@ func (m *Metrics) Lost() (n int64) {
 // Sent returns the numbers of accepted intervals and messages.
 func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load(), m.messages.Load() }
 
-// list returns names without prefix and suffix.
-func (m *Metrics) list() []metric {
-	l := metricList{}
-	l.count("windows", "Windows that were encoded.", m.windows.Load())
-	l.count("sent_intervals", "Intervals of threads' time that the receiver has taken.", m.intervals.Load())
-	l.count("sent_messages", "Messages that the receiver has taken.", m.messages.Load())
-	l.count("sent_bytes", "Bytes of these messages, before compression.", m.bytes.Load())
-	l.count("send_failures", "Attempts to send a message that failed.", m.failures.Load())
-	l.count("split_messages", "Messages that were divided because they were too large.", m.splits.Load())
-	l.count("rejected_profiles", "Profiles that the receiver rejected of messages that it took.", m.rejected.Load())
-	l.count("evictions", "How often stacks that are not needed were forgotten.", m.evictions.Load())
-	m.mu.Lock()
-	lost := make([]metricPoint, len(reasons))
-	for i, why := range reasons {
-		lost[i] = metricPoint{reason: why, value: float64(m.lost[why])}
+// writeText writes Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats).
+func (m *Metrics) writeText(w io.Writer) {
+	t := exposition{w}
+	t.write("windows_total", "Windows that were encoded.", m.windows.Load())
+	t.write("sent_intervals_total", "Intervals of threads' time that the receiver has taken.", m.intervals.Load())
+	t.write("sent_messages_total", "Messages that the receiver has taken.", m.messages.Load())
+	t.write("sent_bytes_total", "Bytes of these messages, before compression.", m.bytes.Load())
+	t.write("send_failures_total", "Attempts to send a message that failed.", m.failures.Load())
+	t.write("split_messages_total", "Messages that were divided because they were too large.", m.splits.Load())
+	t.write("rejected_profiles_total", "Profiles that the receiver rejected of messages that it took.", m.rejected.Load())
+	lost := map[string]int64{}
+	for _, why := range reasons {
+		lost[why] = 0
 	}
+	m.mu.Lock()
+	maps.Copy(lost, m.lost)
 	m.mu.Unlock()
-	l = append(l, metric{"lost_intervals", "Intervals that were dropped.", true, lost})
-	l.gauge("waiting_messages", "Messages that wait to be sent.", float64(m.waiting.Load()))
-	l.gauge("waiting_bytes", "Bytes of these messages, in memory or in files.", float64(m.waitingBytes.Load()))
-	l.gauge("message_limit_bytes", "Size that a message is divided beyond, before compression.",
-		float64(m.limit.Load()))
-	l.gauge("last_sent_timestamp_seconds", "When a message was last taken (Unix epoch); 0: none was.",
+	t.writeByReason("lost_intervals_total", "Intervals that were dropped.", lost)
+	t.write("waiting_messages", "Messages that wait to be sent.", m.waiting.Load())
+	t.write("waiting_bytes", "Bytes of these messages, in memory or in files.", m.waitingBytes.Load())
+	t.write("message_limit_bytes", "Size that a message is divided beyond, before compression.", m.limit.Load())
+	t.write("last_sent_timestamp_seconds", "When a message was last taken (Unix epoch); 0: none was.",
 		float64(m.lastSent.Load())/1e9)
 	if m.Sampling != nil {
-		l.sampling(m.Sampling())
+		t.writeSampling(m.Sampling())
 	}
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
-		l.add("process_cpu_seconds", "CPU time of the agent itself.", true,
-			float64(ru.Utime.Nano()+ru.Stime.Nano())/1e9)
+		t.write("process_cpu_seconds_total", "CPU time of the agent itself.", float64(ru.Utime.Nano()+ru.Stime.Nano())/1e9)
 	}
-	l.gauge("process_memory_bytes", "Memory that the agent's run-time system holds.", heldMemory())
-	return l
+	t.write("process_memory_bytes", "Memory that the agent's run-time system holds.", heldMemory())
 }
 
 // heldMemory is the Go runtime's memory less the part returned to the kernel, bytes.
@@ -128,64 +124,41 @@ func heldMemory() float64 {
 	return float64(list[0].Value.Uint64() - list[1].Value.Uint64())
 }
 
-// metric is a number with its meaning, or several with reasons.
-type metric struct {
-	name, help string
-	counter    bool // only grows, from the process's start; else a current value
-	points     []metricPoint
+type exposition struct{ io.Writer }
+
+func (t exposition) write(name, help string, v any) {
+	t.writeHead(name, help)
+	fmt.Fprintf(t, "prywalk_%s %v\n", name, v)
 }
 
-type metricPoint struct {
-	reason string // "": the metric has no reasons
-	value  float64
+// writeHead takes the kind from the name: only a counter's ends in _total.
+func (t exposition) writeHead(name, help string) {
+	kind := "gauge"
+	if strings.HasSuffix(name, "_total") {
+		kind = "counter"
+	}
+	fmt.Fprintf(t, "# HELP prywalk_%s %s\n# TYPE prywalk_%s %s\n", name, help, name, kind)
 }
 
-type metricList []metric
-
-func (l *metricList) add(name, help string, counter bool, v float64) {
-	*l = append(*l, metric{name, help, counter, []metricPoint{{value: v}}})
+func (t exposition) writeByReason(name, help string, values map[string]int64) {
+	t.writeHead(name, help)
+	for _, why := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(t, "prywalk_%s{reason=%q} %d\n", name, why, values[why])
+	}
 }
 
-func (l *metricList) count(name, help string, v int64) { l.add(name, help, true, float64(v)) }
-
-func (l *metricList) gauge(name, help string, v float64) { l.add(name, help, false, v) }
-
-func (l *metricList) sampling(s Sampling) {
-	l.gauge("threads", "Threads that are sampled.", float64(s.Threads))
-	l.count("ticks", "Ticks of the sampling.", s.Ticks)
-	l.count("missed_ticks", "Ticks that were left out because the agent had no CPU or was behind.", s.MissedTicks)
-	l.count("withheld_ticks", "Ticks that were left out because targets had lost more than --max-overhead.",
+func (t exposition) writeSampling(s Sampling) {
+	t.write("threads", "Threads that are sampled.", s.Threads)
+	t.write("ticks_total", "Ticks of the sampling.", s.Ticks)
+	t.write("missed_ticks_total", "Ticks that were left out because the agent had no CPU or was behind.", s.MissedTicks)
+	t.write("withheld_ticks_total", "Ticks that were left out because targets had lost more than --max-overhead.",
 		s.WithheldTicks)
-	l.gauge("rate_hertz", "Ticks a second that --max-overhead allows now.", s.Rate)
-	l.gauge("rate_asked_hertz", "Ticks a second that were asked for.", s.RateAsked)
-	l.count("observations", "Observations of threads that were due.", s.Observations)
-	l.count("stops", "Observations that stopped their thread.", s.Stops)
-	l.count("failed_observations", "Observations that failed.", s.Failed)
-	l.gauge("known_stacks", "Different stacks that are remembered.", float64(s.Stacks))
-	l.gauge("known_locations", "Different locations that are remembered.", float64(s.Locations))
-	refused := metric{name: "refused_processes", help: "Selected processes that may not be read.", counter: true}
-	for _, why := range slices.Sorted(maps.Keys(s.Refused)) {
-		refused.points = append(refused.points, metricPoint{why, float64(s.Refused[why])})
-	}
-	*l = append(*l, refused)
-}
-
-// writeText writes Prometheus's text format (prometheus.io/docs/instrumenting/exposition_formats).
-func (m *Metrics) writeText(w io.Writer) {
-	for _, a := range m.list() {
-		name, kind := "prywalk_"+a.name, "gauge"
-		if a.counter {
-			name, kind = name+"_total", "counter"
-		}
-		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, a.help, name, kind)
-		for _, p := range a.points {
-			if p.reason != "" {
-				fmt.Fprintf(w, "%s{reason=%q} %v\n", name, p.reason, p.value)
-			} else {
-				fmt.Fprintf(w, "%s %v\n", name, p.value)
-			}
-		}
-	}
+	t.write("rate_hertz", "Ticks a second that --max-overhead allows now.", s.Rate)
+	t.write("rate_asked_hertz", "Ticks a second that were asked for.", s.RateAsked)
+	t.write("observations_total", "Observations of threads that were due.", s.Observations)
+	t.write("stops_total", "Observations that stopped their thread.", s.Stops)
+	t.write("failed_observations_total", "Observations that failed.", s.Failed)
+	t.writeByReason("refused_processes_total", "Selected processes that may not be read.", s.Refused)
 }
 
 const answerWithin = 10 * time.Second

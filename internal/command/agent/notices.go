@@ -39,24 +39,21 @@ type notices struct {
 	reportedUnreadable  bool
 }
 
-func (n *notices) earlierMessages(s *spool) {
-	if len(s.files) > 0 {
-		n.logf("--spool %s: messages of an earlier agent, which are sent first: %d", s, len(s.files))
-	}
-	if s.droppedAtOpen > 0 {
-		n.queueFull(s.droppedAtOpen, "raise --spool-size")
+func (n *notices) earlierMessages(s *spool, messages int) {
+	if messages > 0 {
+		n.logf("--spool %s: messages of an earlier agent, which are sent first: %d", s, messages)
 	}
 }
 
-func (n *notices) keptMessages(s *spool) {
-	if len(s.files) > 0 {
-		n.logf("--spool %s: messages that wait for the next agent: %d", s, len(s.files))
+func (n *notices) keptMessages(s *spool, messages int) {
+	if messages > 0 {
+		n.logf("--spool %s: messages that wait for the next agent: %d", s, messages)
 	}
 }
 
 func (n *notices) queueFull(intervals int, step string) {
 	n.metrics.addLost(lostFull, intervals)
-	if !n.reportedFull {
+	if intervals > 0 && !n.reportedFull {
 		n.reportedFull = true
 		n.logf("the queue for %s is full: the oldest messages are dropped and counted (%s); %s", n.receiver, lostFull, step)
 	}
@@ -69,17 +66,17 @@ func (n *notices) spoolWritten(s *spool, err error) {
 	n.reportedSpoolError = err != nil
 }
 
-func (n *notices) damaged(s *spool, f *spoolFile, err error) {
-	n.metrics.addLost(lostDamaged, f.intervals)
+func (n *notices) damaged(s *spool, m *message, err error) {
+	n.metrics.addLost(lostDamaged, m.intervals)
 	n.logf("--spool %s: %s is damaged and removed, %d intervals are lost (%s): %v; check the disk",
-		s, f.name, f.intervals, lostDamaged, err)
+		s, m.file, m.intervals, lostDamaged, err)
 }
 
-func (n *notices) unreadable(s *spool, f *spoolFile, err error) {
+func (n *notices) unreadable(s *spool, m *message, err error) {
 	if !n.reportedUnreadable {
 		n.reportedUnreadable = true
 		n.logf("--spool %s: %s cannot be read now, it stays and is tried again: %v; check the disk, the file's owner and "+
-			"the limit of open files", s, f.name, cause(err))
+			"the limit of open files", s, m.file, cause(err))
 	}
 }
 
@@ -134,7 +131,7 @@ func (n *notices) unreachable(f *failure) {
 			again = fmt.Sprintf(" after %v", p.Round(time.Second))
 		}
 		n.logf("cannot send to %s, messages wait and are sent again%s: %v; %s", n.receiver, again, cause(f.err),
-			nextStep(f.err))
+			nextStep(f))
 	}
 }
 
@@ -183,7 +180,8 @@ func cause(err error) error {
 	return err
 }
 
-func nextStep(err error) string {
+func nextStep(f *failure) string {
+	err := f.err
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var header tls.RecordHeaderError
@@ -209,13 +207,11 @@ func nextStep(err error) string {
 		return "start the receiver, or check the port in --endpoint: 4317 is usual for grpc, 4318 for http"
 	case isTimeout(err):
 		return "check the network, a firewall (IPAddressAllow of a unit) and the receiver's load, or raise --timeout"
-	case errors.Is(err, errBusy):
+	case f.busy:
 		return "see the receiver's log: it is busy, or what it exports to does not answer"
 	}
 	return "check --endpoint and --protocol: 4317 is the usual port for grpc, 4318 for http"
 }
-
-var errBusy = errors.New("the receiver is busy")
 
 var remedies = map[string]string{
 	lostUnauthorized: "check --bearer-token, --cert and --header",

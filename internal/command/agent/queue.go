@@ -9,152 +9,176 @@ import (
 
 const maxWaitingBytes = 8 << 20
 
+// message waits in memory, or in a file of the spool.
 type message struct {
-	compressed []byte
+	compressed []byte // nil: in the file
 	intervals  int
+	size       int64  // compressed, bytes
+	file       string // "": in memory
 }
 
-func newMessage(body []byte, intervals int) message { return message{gzipCompress(body), intervals} }
+func newMessage(body []byte, intervals int) message {
+	compressed := gzipCompress(body)
+	return message{compressed: compressed, intervals: intervals, size: int64(len(compressed))}
+}
 
-// queue holds waiting messages, the oldest first: the spool's, then those in memory. Beyond a bound the oldest are
-// dropped and counted. Not for concurrent use.
+// queue holds waiting messages, the oldest first. Beyond a bound the oldest are dropped and counted. Not for concurrent
+// use.
 type queue struct {
-	spool     *spool // nil: memory only
-	memory    []message
-	size      int // of memory, bytes
-	notices   *notices
-	takenFrom queuePlace
+	spool   *spool // nil: memory only
+	list    []message
+	sending bool // the first message is being sent: it is not dropped
+	notices *notices
 }
 
-// queuePlace is the place of the message being sent, the first there, which is not dropped.
-type queuePlace int
-
-const (
-	nowhere queuePlace = iota
-	inMemory
-	inSpool
-)
-
-func (q *queue) inFlightAt(at queuePlace) int {
-	if q.takenFrom == at {
-		return 1
+// newQueue begins with the messages that an earlier agent left in the spool.
+func newQueue(s *spool, n *notices) queue {
+	q := queue{spool: s, notices: n}
+	if s != nil {
+		q.list = s.left
+		dropped := q.trim(true, s.maxBytes)
+		n.earlierMessages(s, len(q.list))
+		n.queueFull(dropped, "raise --spool-size")
 	}
-	return 0
+	return q
 }
 
 // append uses the spool if the receiver is away, the spool has older messages, or memory is full.
 func (q *queue) append(m message, unreachable bool) {
-	q.memory = append(q.memory, m)
-	q.size += len(m.compressed)
+	q.list = append(q.list, m)
 	step := "give a directory with --spool"
 	if q.spool != nil {
 		step = "see the message about --spool"
-		if unreachable || len(q.spool.files) > 0 || q.size > maxWaitingBytes {
+		if memory, files := q.bytes(); unreachable || files > 0 || memory > maxWaitingBytes {
 			q.spill()
 		}
 	}
-	for kept := q.inFlightAt(inMemory); q.size > maxWaitingBytes && len(q.memory) > kept+1; {
-		q.notices.queueFull(q.memory[kept].intervals, step)
-		q.drop(kept)
-	}
+	q.notices.queueFull(q.trim(false, maxWaitingBytes), step)
 }
 
-func (q *queue) drop(i int) {
-	q.size -= len(q.memory[i].compressed)
-	q.memory = slices.Delete(q.memory, i, i+1)
-}
-
-func (q *queue) toSpool(m message) bool {
-	dropped, err := q.spool.put(m, q.inFlightAt(inSpool))
-	if dropped > 0 {
-		q.notices.queueFull(dropped, "raise --spool-size")
-	}
-	q.notices.spoolWritten(q.spool, err)
-	return err == nil
-}
-
-// take returns the oldest readable message. It stays in the queue until putBack, remove or replace is called.
-// Unreadable files are tried again later.
-func (q *queue) take() (body []byte, intervals int, ok bool) {
-	if q.spool != nil {
-		for range len(q.spool.files) {
-			f := q.spool.files[0]
-			body, err := q.spool.first()
-			if err == nil {
-				q.takenFrom = inSpool
-				return body, f.intervals, true
-			}
-			if errors.Is(err, errDamagedFile) {
-				q.notices.damaged(q.spool, &f, err)
-				q.spool.remove(0)
-			} else {
-				q.notices.unreadable(q.spool, &f, err)
-				q.spool.moveFirstToEnd()
-			}
+// bytes are of the messages in memory and in files.
+func (q *queue) bytes() (memory, files int64) {
+	for i := range q.list {
+		if q.list[i].file == "" {
+			memory += q.list[i].size
+		} else {
+			files += q.list[i].size
 		}
 	}
-	if len(q.memory) == 0 {
-		return nil, 0, false
-	}
-	q.takenFrom = inMemory
-	return uncompressed(&q.memory[0]), q.memory[0].intervals, true
+	return memory, files
 }
 
-func uncompressed(m *message) []byte {
+// trim drops the oldest messages in files, or in memory, beyond a bound, except the last and the one that is being
+// sent. It returns the number of dropped intervals.
+func (q *queue) trim(inFiles bool, most int64) (intervals int) {
+	excess, files := q.bytes()
+	if inFiles {
+		excess = files
+	}
+	excess -= most
+	kept := q.list[:0]
+	for i, m := range q.list {
+		if excess <= 0 || (m.file != "") != inFiles || i == 0 && q.sending || i == len(q.list)-1 {
+			kept = append(kept, m)
+			continue
+		}
+		excess -= m.size
+		intervals += m.intervals
+		q.delete(&m)
+	}
+	clear(q.list[len(kept):])
+	q.list = kept
+	return intervals
+}
+
+func (q *queue) delete(m *message) {
+	if m.file != "" {
+		q.spool.remove(m)
+	}
+}
+
+// take returns the oldest readable message. It stays the first until putBack, remove or replace is called. Unreadable
+// files are tried again later.
+func (q *queue) take() (body []byte, intervals int, ok bool) {
+	for range len(q.list) {
+		m := q.list[0]
+		body, err := q.read(&m)
+		switch {
+		case err == nil:
+			q.sending = true
+			return body, m.intervals, true
+		case errors.Is(err, errDamagedFile):
+			q.notices.damaged(q.spool, &m, err)
+			q.remove()
+		default:
+			q.notices.unreadable(q.spool, &m, err)
+			q.list = append(q.list[1:], m)
+		}
+	}
+	return nil, 0, false
+}
+
+func (q *queue) read(m *message) ([]byte, error) {
+	if m.file != "" {
+		return q.spool.read(m)
+	}
 	body, err := gzipDecompress(m.compressed, maxMessage)
 	if err != nil {
 		panic(err) // compressed by this process
 	}
-	return body
+	return body, nil
 }
 
-func (q *queue) putBack() { q.takenFrom = nowhere }
+func (q *queue) putBack() { q.sending = false }
 
+// remove drops the first message.
 func (q *queue) remove() {
-	if q.takenFrom == inSpool {
-		q.spool.remove(0)
-	} else {
-		q.drop(0)
-	}
-	q.takenFrom = nowhere
+	q.delete(&q.list[0])
+	q.list[0] = message{}
+	q.list, q.sending = q.list[1:], false
 }
 
-// replace replaces the taken message by its parts, first in memory if the spool cannot take them. Precondition: a
-// message is taken.
+// replace replaces the first message by its parts. Its file is removed after theirs are written: an agent killed in
+// between sends parts twice.
 func (q *queue) replace(parts []message) {
-	if q.takenFrom == inSpool {
-		err := q.spool.replaceFirst(parts)
-		q.notices.spoolWritten(q.spool, err)
-		if err == nil {
-			q.takenFrom = nowhere
-			return
-		}
-	}
-	q.remove()
-	q.memory = append(parts, q.memory...)
-	for i := range parts {
-		q.size += len(parts[i].compressed)
+	first := q.list[0]
+	q.list, q.sending = slices.Concat(parts, q.list[1:]), false
+	if first.file != "" {
+		q.spill()
+		q.spool.remove(&first)
 	}
 }
 
-// spill moves memory to the spool, and again after an error. A message of memory that is being sent must remain the
-// first: unless the spool is empty, nothing is moved.
+// spill moves memory to the spool, up to an error.
 func (q *queue) spill() {
-	if q.spool == nil || q.takenFrom == inMemory && len(q.spool.files) > 0 {
+	if q.spool == nil {
 		return
 	}
-	for len(q.memory) > 0 && q.toSpool(q.memory[0]) {
-		q.drop(0)
-		if q.takenFrom == inMemory {
-			q.takenFrom = inSpool
+	for i := range q.list {
+		if q.list[i].file != "" {
+			continue
+		}
+		err := q.spool.write(&q.list[i])
+		q.notices.spoolWritten(q.spool, err)
+		if err != nil {
+			break
 		}
 	}
+	q.notices.queueFull(q.trim(true, q.spool.maxBytes), "raise --spool-size")
 }
 
-func (q *queue) counts() (messages int, size int64) {
-	messages, size = len(q.memory), int64(q.size)
+// close spools what waits. It returns the number of intervals that stay in memory, which are lost.
+func (q *queue) close() (lost int) {
+	q.spill()
+	q.list = slices.DeleteFunc(q.list, func(m message) bool {
+		if m.file == "" {
+			lost += m.intervals
+		}
+		return m.file == ""
+	})
 	if q.spool != nil {
-		messages, size = messages+len(q.spool.files), size+q.spool.size
+		q.notices.keptMessages(q.spool, len(q.list))
+		q.spool.close()
 	}
-	return messages, size
+	return lost
 }

@@ -25,6 +25,18 @@ func testSpool(t *testing.T, dir string, most int64) *spool {
 	return sp
 }
 
+// leave spools messages of an earlier agent.
+func leave(t *testing.T, sp *spool, intervals ...int) {
+	t.Helper()
+	for _, n := range intervals {
+		m := newMessage(messageOf(n), n)
+		if err := sp.write(&m); err != nil {
+			t.Fatal(err)
+		}
+		sp.left = append(sp.left, m)
+	}
+}
+
 func TestTheMessageThatIsBeingSentIsNotDropped(t *testing.T) {
 	const intervals = 30_000
 	body := messageOf(intervals)
@@ -50,9 +62,7 @@ func TestTheMessageThatIsBeingSentIsNotDropped(t *testing.T) {
 			var sp *spool
 			if dir != "" {
 				sp = testSpool(t, dir, 3*size)
-				if _, err := sp.put(newMessage(body, intervals), 0); err != nil {
-					t.Fatal(err)
-				}
+				leave(t, sp, intervals)
 				added = 1
 			}
 			var m *Metrics
@@ -96,9 +106,7 @@ func TestOneRefusalHalvesTheLimitOnce(t *testing.T) {
 
 func TestMessagesOfAnEarlierAgentAreWithinTheLimit(t *testing.T) {
 	sp := testSpool(t, t.TempDir(), 1<<30)
-	if _, err := sp.put(newMessage(messageOf(30_000), 30_000), 0); err != nil {
-		t.Fatal(err)
-	}
+	leave(t, sp, 30_000)
 	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
 	s, _ := newTestSender(r, sp, 1<<17)
 	s.sendWaiting(t.Context())
@@ -110,11 +118,7 @@ func TestMessagesOfAnEarlierAgentAreWithinTheLimit(t *testing.T) {
 func TestPartsOfASpooledMessageSurviveTheAgent(t *testing.T) {
 	dir := t.TempDir()
 	sp := testSpool(t, dir, 1<<30)
-	for _, intervals := range []int{10_000, 3} {
-		if _, err := sp.put(newMessage(messageOf(intervals), intervals), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
+	leave(t, sp, 10_000, 3)
 	r := newOrder(t, nil)
 	r.answer = func(body []byte) (reply, *failure) {
 		switch {
@@ -135,7 +139,7 @@ func TestPartsOfASpooledMessageSurviveTheAgent(t *testing.T) {
 	sp.close()
 	s, m := newTestSender(next, testSpool(t, dir, 1<<30), 1<<20)
 	s.sendWaiting(t.Context())
-	if n := len(next.took); taken+next.points != 10_003 || next.took[n-1] != 3 || m.Lost() != 0 {
+	if taken+next.points != 10_003 || !slices.Contains(next.took, 3) || m.Lost() != 0 {
 		t.Errorf("%d points came before, then messages of %d", taken, next.took)
 	}
 }
@@ -143,11 +147,7 @@ func TestPartsOfASpooledMessageSurviveTheAgent(t *testing.T) {
 func TestFilesThatCannotBeReadNowStay(t *testing.T) {
 	dir := t.TempDir()
 	sp := testSpool(t, dir, 1<<30)
-	for _, intervals := range []int{1000, 2000, 3000} {
-		if _, err := sp.put(newMessage(messageOf(intervals), intervals), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
+	leave(t, sp, 1000, 2000, 3000)
 	files, err := filepath.Glob(dir + "/*")
 	if err != nil || len(files) != 3 {
 		t.Fatalf("%q, %v", files, err)
@@ -206,13 +206,17 @@ func TestTheEndRespectsThePauseThatTheReceiverAsksFor(t *testing.T) {
 	}
 }
 
+func heavy(intervals int) message {
+	return message{compressed: make([]byte, maxWaitingBytes/2), intervals: intervals, size: maxWaitingBytes / 2}
+}
+
 func TestABrokenSpoolIsTriedAgainWithTheNextMessage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	sp := testSpool(t, dir, 1<<30)
 	var got said
 	m := &Metrics{}
-	q := queue{spool: sp, notices: &notices{metrics: m, logf: got.say}}
-	away := func(intervals int) { q.append(message{make([]byte, maxWaitingBytes/2), intervals}, true) }
+	q := newQueue(sp, &notices{metrics: m, logf: got.say})
+	away := func(intervals int) { q.append(heavy(intervals), true) }
 	away(1)
 	gone, err := outfile.OpenDirectory(dir + ".gone")
 	if err != nil {
@@ -244,17 +248,17 @@ func TestAFullMemoryMovesToTheSpoolWhileAMessageIsSent(t *testing.T) {
 	}{
 		"accepted": {(*queue).remove, []int{2, 3, 4}},
 		"away":     {(*queue).putBack, []int{1, 2, 3, 4}},
-		"divided":  {func(q *queue) { q.replace([]message{{nil, 10}, {nil, 11}}) }, []int{10, 11, 2, 3, 4}},
+		"divided":  {func(q *queue) { q.replace([]message{{intervals: 10}, {intervals: 11}}) }, []int{10, 11, 2, 3, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &Metrics{}
-			q := queue{spool: testSpool(t, t.TempDir(), 1<<30), notices: &notices{metrics: m, logf: quietly}}
+			q := newQueue(testSpool(t, t.TempDir(), 1<<30), &notices{metrics: m, logf: quietly})
 			q.append(newMessage(messageOf(1), 1), false)
 			if _, _, ok := q.take(); !ok {
 				t.Fatal("no message to send")
 			}
 			for i := range 3 {
-				q.append(message{make([]byte, maxWaitingBytes/2), 2 + i}, false)
+				q.append(heavy(2+i), false)
 			}
 			c.answered(&q)
 			checkSpooled(t, &q, c.want...)
@@ -268,30 +272,28 @@ func TestAFullMemoryMovesToTheSpoolWhileAMessageIsSent(t *testing.T) {
 // The spool has a file of an earlier agent that cannot be read now: a directory.
 func TestAMessageThatIsSentFromMemoryStaysTheFirst(t *testing.T) {
 	sp := testSpool(t, t.TempDir(), 1<<30)
-	sp.files = []spoolFile{{name: "directory", intervals: 9, size: 1}}
-	if err := os.Mkdir(filepath.Join(sp.dir, sp.files[0].name), 0o700); err != nil {
+	sp.left = []message{{file: "directory", intervals: 9, size: 1}}
+	if err := os.Mkdir(filepath.Join(sp.dir, sp.left[0].file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	q := queue{spool: sp, notices: &notices{metrics: &Metrics{}, logf: quietly}}
-	q.memory = []message{newMessage(messageOf(1), 1)}
+	q := newQueue(sp, &notices{metrics: &Metrics{}, logf: quietly})
+	q.list = append(q.list, newMessage(messageOf(1), 1))
 	if _, n, _ := q.take(); n != 1 {
 		t.Fatalf("a message of %d intervals is taken, want 1", n)
 	}
-	q.append(message{nil, 2}, true)
+	q.append(newMessage(messageOf(2), 2), true)
 	q.remove()
-	if len(sp.files) != 1 || len(q.memory) != 1 || q.memory[0].intervals != 2 {
-		t.Errorf("spooled: %v, in memory: %v", sp.files, q.memory)
-	}
+	checkSpooled(t, &q, 9, 2)
 }
 
 func checkSpooled(t *testing.T, q *queue, want ...int) {
 	t.Helper()
 	var got []int
-	for i := range q.spool.files {
-		got = append(got, q.spool.files[i].intervals)
+	for i := range q.list {
+		got = append(got, q.list[i].intervals)
 	}
-	if !slices.Equal(got, want) || len(q.memory) != 0 || q.size != 0 {
-		t.Errorf("intervals of the spooled messages: %d, want %d; %d bytes in memory", got, want, q.size)
+	if memory, _ := q.bytes(); !slices.Equal(got, want) || memory != 0 {
+		t.Errorf("intervals of the spooled messages: %d, want %d; %d bytes in memory", got, want, memory)
 	}
 }
 
@@ -331,14 +333,12 @@ func TestWhatIsNoRegularFileOfTheSpoolIsNeitherSentNorWaitedFor(t *testing.T) {
 		"writable for others": func(path string) error { return errors.Join(os.Link(secret, path), os.Chmod(path, 0o666)) },
 	} {
 		sp := testSpool(t, dir, 1<<30)
-		if _, err := sp.put(newMessage(messageOf(1), 1), 0); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, sp.files[0].name)
+		leave(t, sp, 1)
+		path := filepath.Join(dir, sp.left[0].file)
 		if err := errors.Join(os.Remove(path), swap(path)); err != nil {
 			t.Fatal(err)
 		}
-		q := queue{spool: sp, notices: &notices{metrics: &Metrics{}, logf: quietly}}
+		q := newQueue(sp, &notices{metrics: &Metrics{}, logf: quietly})
 		if body, _, ok := q.take(); ok {
 			t.Errorf("%s: %q would be sent", name, body)
 		}

@@ -39,12 +39,8 @@ type sender struct {
 
 func newSender(c client, m *Metrics, s *spool, limit int, to Receiver, logf func(string, ...any)) *sender {
 	n := &notices{metrics: m, receiver: redacted(to.Endpoint), logf: logf}
-	if s != nil {
-		n.earlierMessages(s)
-	}
 	out := &sender{
-		client: c, metrics: m, timeout: to.Timeout, wake: make(chan struct{}, 1), queue: queue{spool: s, notices: n},
-		limit: limit,
+		client: c, metrics: m, timeout: to.Timeout, wake: make(chan struct{}, 1), queue: newQueue(s, n), limit: limit,
 	}
 	out.publishCounts()
 	return out
@@ -96,9 +92,9 @@ func shareOf(a, b []byte, intervals int) (int, error) {
 }
 
 func (s *sender) publishCounts() {
-	messages, size := s.queue.counts()
-	s.metrics.waiting.Store(int64(messages))
-	s.metrics.waitingBytes.Store(size)
+	memory, files := s.queue.bytes()
+	s.metrics.waiting.Store(int64(len(s.queue.list)))
+	s.metrics.waitingBytes.Store(memory + files)
 	s.metrics.limit.Store(int64(s.limit))
 }
 
@@ -238,17 +234,8 @@ func (s *sender) finish(ctx context.Context) (lost int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.publishCounts()
-	s.queue.spill()
-	for len(s.queue.memory) > 0 {
-		n := s.queue.memory[0].intervals
-		s.metrics.addLost(lostAtEnd, n)
-		lost += n
-		s.queue.drop(0)
-	}
-	if s.queue.spool != nil {
-		s.queue.notices.keptMessages(s.queue.spool)
-		s.queue.spool.close()
-	}
+	lost = s.queue.close()
+	s.metrics.addLost(lostAtEnd, lost)
 	return lost
 }
 

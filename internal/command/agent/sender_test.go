@@ -696,9 +696,7 @@ func TestAMessageLargerThanTheSpoolIsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sp.put(newMessage(messageOf(1000), 1000), 0); err != nil {
-		t.Fatal(err)
-	}
+	leave(t, sp, 1000)
 	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
 	s, m := newTestSender(r, sp, 1<<20)
 	if wait := s.sendWaiting(t.Context()); wait != 0 || r.points != 1000 || m.Lost() != 0 {
@@ -712,18 +710,14 @@ func TestASpoolWithMoreThanItsSizeLosesTheOldest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for points := 1000; points < 1004; points++ {
-		if _, err := sp.put(newMessage(messageOf(points), points), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
+	leave(t, sp, 1000, 1001, 1002, 1003)
 	sp.close()
-	if sp, err = openSpool(dir, sp.files[2].size+sp.files[3].size); err != nil {
+	if sp, err = openSpool(dir, sp.left[2].size+sp.left[3].size); err != nil {
 		t.Fatal(err)
 	}
-	_, m := newTestSender(&receiver{}, sp, 1<<20)
-	if len(sp.files) != 2 || sp.files[0].intervals != 1002 || lostFor(m, lostFull) != 1000+1001 {
-		t.Errorf("%d files are left, %d intervals counted as lost", len(sp.files), lostFor(m, lostFull))
+	s, m := newTestSender(&receiver{}, sp, 1<<20)
+	if left := s.queue.list; len(left) != 2 || left[0].intervals != 1002 || lostFor(m, lostFull) != 1000+1001 {
+		t.Errorf("%d files are left, %d intervals counted as lost", len(left), lostFor(m, lostFull))
 	}
 }
 

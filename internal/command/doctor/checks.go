@@ -25,10 +25,15 @@ type check struct {
 // checks are in the findings' order. A check with nothing to report returns an empty Finding.
 var checks = []check{
 	{"kernel", always, (*checker).kernel},
-	{"process_vm_readv", live, (*checker).readMemory},
-	{"pidfd", live, (*checker).pidfd},
-	{"/proc/PID/syscall", always, (*checker).syscallFile},
-	{"/proc/PID/schedstat", always, (*checker).schedstat},
+	{"process_vm_readv", live, feature((*system).readMemory, "/proc/PID/mem is read instead, which is slower",
+		"allow process_vm_readv in the seccomp profile that prywalk runs under")},
+	{"pidfd", live, feature((*system).pidfd, "the end of a process is noticed later",
+		"Linux 5.3 or later, without a seccomp filter on pidfd_open")},
+	{"/proc/PID/syscall", always, feature((*system).syscallFile, "sleeping threads cannot be read without stopping them",
+		"a kernel with CONFIG_HAVE_ARCH_TRACEHOOK and no hardening that removes the file")},
+	{"/proc/PID/schedstat", always, feature((*system).schedstat,
+		"prywalk cannot see whether a thread has run, so every sample stops its thread; no run queue times",
+		"a kernel with CONFIG_SCHED_INFO (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT selects it)")},
 	{"hidepid", always, (*checker).hidepid},
 
 	{"user", always, (*checker).user},

@@ -3,14 +3,12 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"prywalk/internal/code/loadedcode"
 )
 
 // testedKernel is 1000 × major + minor, as in docs/limits.md.
@@ -36,62 +34,50 @@ func (c *checker) kernel() Finding {
 	return finding(OK, "Linux "+release, "")
 }
 
-func (c *checker) readMemory() Finding {
-	if err := c.copyOwnByte(); err != nil {
-		return finding(Warn, fmt.Sprintf("refused (%v); /proc/PID/mem is read instead, which is slower", err),
-			"allow process_vm_readv in the seccomp profile that prywalk runs under")
+// feature checks a part of the kernel without which prywalk works, with less.
+func feature(try func(*system) error, lost, remedy string) func(*checker) Finding {
+	return func(c *checker) Finding {
+		if err := try(&c.system); err != nil {
+			return finding(Warn, err.Error()+": "+lost, remedy)
+		}
+		return finding(OK, "works", "")
 	}
-	return finding(OK, "works", "")
 }
 
-// copyOwnByte avoids package procmem, which would read in another way if refused.
-func (s *system) copyOwnByte() error {
-	maps, err := loadedcode.ParseMaps([]byte(s.read("self/maps")))
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(maps, func(m loadedcode.MapsLine) bool { return m.Perm&loadedcode.PermRead != 0 })
-	if i < 0 {
-		return loadedcode.ErrMaps
-	}
+var errMissing = errors.New("missing")
+
+// readMemory reads at address 0: a call that is allowed fails there. Package procmem would read in another way.
+func (*system) readMemory() error {
 	var to [1]byte
 	local := []unix.Iovec{{Base: &to[0]}}
 	local[0].SetLen(len(to))
-	_, err = unix.ProcessVMReadv(unix.Getpid(), local, []unix.RemoteIovec{{Base: uintptr(maps[i].Start), Len: len(to)}}, 0)
-	return err
+	_, err := unix.ProcessVMReadv(unix.Getpid(), local, []unix.RemoteIovec{{Len: len(to)}}, 0)
+	if err == nil || err == unix.EFAULT {
+		return nil
+	}
+	return fmt.Errorf("refused (%w)", err)
 }
 
-// Without pidfd a reused PID is noticed by its start time.
-func (c *checker) pidfd() Finding {
+func (*system) pidfd() error {
 	fd, err := unix.PidfdOpen(unix.Getpid(), 0)
 	if err != nil {
-		return finding(Warn, fmt.Sprintf("not available (%v); the end of a process is noticed later", err),
-			"Linux 5.3 or later, without a seccomp filter on pidfd_open")
+		return fmt.Errorf("not available (%w)", err)
 	}
-	if err := unix.Close(fd); err != nil {
-		return finding(Warn, err.Error(), "")
-	}
-	return finding(OK, "works", "")
+	return unix.Close(fd)
 }
 
-// Passive reads need syscallFile (CONFIG_HAVE_ARCH_TRACEHOOK).
-func (c *checker) syscallFile() Finding {
-	if c.read("self/syscall") == "" {
-		return finding(Warn, "missing: sleeping threads cannot be read without stopping them",
-			"a kernel with CONFIG_HAVE_ARCH_TRACEHOOK and no hardening that removes the file")
+func (s *system) syscallFile() error {
+	if s.read("self/syscall") == "" {
+		return errMissing
 	}
-	return finding(OK, "works", "")
+	return nil
 }
 
-// schedstat has the clocks and run counts (CONFIG_SCHED_INFO).
-func (c *checker) schedstat() Finding {
-	f := strings.Fields(c.read("self/schedstat"))
-	if len(f) != 3 || f[0] == "0" && f[2] == "0" {
-		return finding(Warn,
-			"missing: prywalk cannot see whether a thread has run, so every sample stops its thread; no run queue times",
-			"a kernel with CONFIG_SCHED_INFO (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT selects it)")
+func (s *system) schedstat() error {
+	if f := strings.Fields(s.read("self/schedstat")); len(f) != 3 || f[0] == "0" && f[2] == "0" {
+		return errMissing
 	}
-	return finding(OK, "works", "")
+	return nil
 }
 
 // hidepid: Documentation/filesystems/proc.rst, chapter 4; fs/proc/base.c, has_pid_permissions.

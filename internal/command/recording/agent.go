@@ -110,7 +110,7 @@ func (a *agentRun) HeldStacks() (iter.Seq[sample.StackID], bool) { return a.agen
 func (a *agentRun) Timely() bool { return true }
 
 func (a *agentRun) progress() agent.Sampling {
-	g, sizes, refused := a.sampler.Progress(), a.builder.Sizes(), maps.Clone(a.refusedAtStart)
+	g, refused := a.sampler.Progress(), maps.Clone(a.refusedAtStart)
 	if later := a.refusedLater.Load(); later != nil {
 		for why, n := range *later {
 			refused[why] += n
@@ -119,6 +119,6 @@ func (a *agentRun) progress() agent.Sampling {
 	return agent.Sampling{
 		Threads: int64(g.Threads), Ticks: g.Ticks, Observations: g.Observations, Stops: g.Stops, Failed: g.Failed,
 		MissedTicks: g.MissedTicks, WithheldTicks: g.WithheldTicks, Rate: g.Rate, RateAsked: a.samplerOpts.Freq,
-		Stacks: int64(sizes.Stacks), Locations: int64(sizes.Locations), Refused: refused,
+		Refused: refused,
 	}
 }

@@ -5,7 +5,7 @@
 //
 //	an open process        process.go threads.go threadwatch.go
 //	any process            status.go tree.go check.go
-//	names of calls, waits  syscalls.go wait.go; tables: gensyscalls.go
+//	names of calls, waits  syscalls.go wait.go; tables: tools/syscalls
 //	obstacles              errors.go explain.go gates.go, grant.go (remedies), stopfailures.go (after a recording)
 //	limits of prywalk      limits.go
 //

@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-//go:generate go run gensyscalls.go
+//go:generate go run ../../../tools/syscalls/main.go
 
 // SyscallName returns a system call's name; "syscall_N" if unknown; "" for a negative number, outside of a call
 // (include/asm-generic/syscall.h, syscall_get_nr).

@@ -8,9 +8,9 @@ import (
 )
 
 // completeCPU returns ok = false without CPU time.
-func (snap *Snapshot) completeCPU(scope Scope) (c incomplete.Completeness, ok bool) {
+func (snap *Snapshot) completeCPU() (c incomplete.Completeness, ok bool) {
 	for i := range snap.Cells {
-		if cell := &snap.Cells[i]; cell.v.CPU != 0 && snap.contains(scope, cell) {
+		if cell := &snap.Cells[i]; cell.v.CPU != 0 {
 			view.AddStackTime(&c, cell.v.CPU, cell.stack, func(i int32) *view.Frame { return &snap.frames[i].Frame })
 			ok = true
 		}
@@ -18,8 +18,8 @@ func (snap *Snapshot) completeCPU(scope Scope) (c incomplete.Completeness, ok bo
 	return c, ok
 }
 
-func (snap *Snapshot) completeText(scope Scope) string {
-	c, ok := snap.completeCPU(scope)
+func (snap *Snapshot) completeText() string {
+	c, ok := snap.completeCPU()
 	if !ok {
 		return ""
 	}
@@ -27,8 +27,8 @@ func (snap *Snapshot) completeText(scope Scope) string {
 }
 
 // whyIncomplete returns "" if few stacks are incomplete or have guessed frames.
-func (snap *Snapshot) whyIncomplete(scope Scope) string {
-	c, _ := snap.completeCPU(scope)
+func (snap *Snapshot) whyIncomplete() string {
+	c, _ := snap.completeCPU()
 	if e := c.MainReason(); e.Reason != "" {
 		return e.Text("cpu", view.Percent)
 	}

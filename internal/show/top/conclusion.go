@@ -13,16 +13,13 @@ import (
 )
 
 // conclusion says in one line where the window's time is; "" without time.
-func (snap *Snapshot) conclusion(scope Scope) string {
+func (snap *Snapshot) conclusion() string {
 	s := conclusion.New(snap.Length.Nanoseconds(), nil)
 	names := view.NewOwnNames(s, snap.programModule())
 	frame := func(n int32) *view.Frame { return &snap.frames[n].Frame }
 	var x conclusion.Sample
 	for i := range snap.Cells {
 		c := &snap.Cells[i]
-		if !snap.contains(scope, c) {
-			continue
-		}
 		th := snap.threads[c.thread]
 		x = conclusion.Sample{
 			Thread: conclusion.Thread{PID: int64(th.pid), TID: int64(th.tid)}, Name: cmp.Or(th.name, th.comm), Task: th.task,

@@ -32,9 +32,9 @@ func TestAnOpenThreadIsTheSameAfterEviction(t *testing.T) {
 	is101 := func(when string) {
 		t.Helper()
 		text := m.text()
-		if !strings.Contains(text, "functions of worker-101 (tid 101)") || !strings.Contains(text, "compress") ||
+		if !strings.Contains(text, "stacks of worker-101 (tid 101)") || !strings.Contains(text, "compress") ||
 			strings.Contains(text, "checksum") || strings.Contains(text, "tick") {
-			t.Errorf("%s, want the functions of thread 101 only:\n%s", when, text)
+			t.Errorf("%s, want the stacks of thread 101 only:\n%s", when, text)
 		}
 	}
 	is101("before")
@@ -76,8 +76,8 @@ func TestOnlyStacksOfCellsAreKept(t *testing.T) {
 	if most > 50_000 || evictions < 2 {
 		t.Errorf("up to %d stacks in %d evictions, of 80000", most, evictions)
 	}
-	rows := f.snapshot(0).functions(wholeProgram)
-	sortFunctions(rows, CPU, BySelf)
+	rows := f.snapshot(0).functions()
+	sortFunctions(rows, CPU)
 	i := slices.IndexFunc(rows, func(r FunctionRow) bool { return r.Name == "serve" })
 	if i < 0 || rows[i].Self.CPU != 400*10e6 {
 		t.Errorf("serve has %+v", rows)

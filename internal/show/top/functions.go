@@ -3,8 +3,6 @@
 package top
 
 import (
-	"sync"
-
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/show/view"
@@ -22,11 +20,9 @@ type Frame struct {
 // maxNamedStacks bounds FunctionTable.whole.
 const maxNamedStacks = 1 << 16
 
-// FunctionTable numbers the functions of stacks. Safe for concurrent use.
+// FunctionTable numbers the functions of stacks. It is for one [Store], whose lock guards it.
 type FunctionTable struct {
-	names *profile.Names
-
-	mu         sync.Mutex
+	names      *profile.Names
 	frames     []Frame
 	index      map[Frame]int32
 	numbers    map[namedFunction]int32
@@ -54,7 +50,7 @@ func (t *FunctionTable) update() {
 	t.renamed = renamed
 }
 
-// functionsOf returns modules in place of missing names, innermost first. Precondition: t.mu is held.
+// functionsOf returns modules in place of missing names, innermost first.
 func (t *FunctionTable) functionsOf(id sample.StackID) []int32 {
 	if fs, ok := t.whole[id]; ok {
 		return fs

@@ -24,7 +24,7 @@ func TestTheProgramsFunctionsComeBeforeItsLibraries(t *testing.T) {
 	if f := snap.programFunction([]int32{0, 1, 2}); f != 2 {
 		t.Errorf("%s stands for the stack", snap.frames[f].Name)
 	}
-	sortFunctions(rows, CPU, BySelf)
+	sortFunctions(rows, CPU)
 	if rows[0].Name != "fetch_answer" {
 		t.Errorf("%s is first", rows[0].Name)
 	}

@@ -43,13 +43,13 @@ func (r *GroupRow) MainFunction() string {
 }
 
 // Threads sums by thread.
-func (snap *Snapshot) Threads(scope Scope, c Clock) []GroupRow { return snap.groups(scope, c, false) }
+func (snap *Snapshot) Threads(c Clock) []GroupRow { return snap.groups(c, false) }
 
 // Waits sums by wait.
-func (snap *Snapshot) Waits(scope Scope, c Clock) []GroupRow { return snap.groups(scope, c, true) }
+func (snap *Snapshot) Waits(c Clock) []GroupRow { return snap.groups(c, true) }
 
 // groups puts idle groups last.
-func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool) (rows []GroupRow) {
+func (snap *Snapshot) groups(clock Clock, waits bool) (rows []GroupRow) {
 	cells := map[int32][]*Cell{}
 	for i := range snap.Cells {
 		c := &snap.Cells[i]
@@ -57,9 +57,7 @@ func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool) (rows []Group
 		if waits {
 			id = c.wait
 		}
-		if snap.contains(scope, c) {
-			cells[id] = append(cells[id], c)
-		}
+		cells[id] = append(cells[id], c)
 	}
 	for id, list := range cells {
 		r := GroupRow{id: id, snapshot: snap, waits: waits}

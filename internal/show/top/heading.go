@@ -24,12 +24,12 @@ type State struct {
 	Ended bool
 }
 
-func (snap *Snapshot) precision(scope Scope, c Clock) tabular.Precision {
+func (snap *Snapshot) precision(c Clock) tabular.Precision {
 	var p tabular.Precision
 	var e tabular.Effective
 	for i := range snap.Cells {
 		cell := &snap.Cells[i]
-		if v := cell.v.of(c); v != 0 && snap.contains(scope, cell) {
+		if v := cell.v.of(c); v != 0 {
 			e.Add(v, cell.v.Samples)
 			p.Total += float64(v)
 		}
@@ -55,13 +55,13 @@ func clockTime(d time.Duration) string {
 }
 
 // headLines begins with the conclusion.
-func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) (lines []string) {
-	v := snap.total(scope)
+func (snap *Snapshot) headLines(s Screen, st *State) (lines []string) {
+	v := snap.total()
 	first := []string{printable.String(st.Target), snap.window()}
 	if st.Threads > 0 && !st.Ended {
 		first = append(first, tabular.Plural(int64(st.Threads), "thread"))
 	}
-	if c := snap.completeText(scope); c != "" {
+	if c := snap.completeText(); c != "" {
 		first = append(first, c)
 	}
 	second := []string{"cpu " + tabular.Nanos(v.CPU)}
@@ -73,7 +73,7 @@ func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) (lines []strin
 		second = append(second, fmt.Sprintf("looking up %d symbols", snap.PendingNames))
 	}
 	lines = []string{s.joined(" · ", first...), s.joined(" · ", second...)}
-	if line := snap.conclusion(scope); line != "" {
+	if line := snap.conclusion(); line != "" {
 		lines = slices.Insert(lines, 0, s.joined("; ", strings.Split(line, "; ")...))
 	}
 	return lines

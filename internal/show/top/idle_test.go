@@ -20,8 +20,8 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	f.refresh()
 	snap := f.snapshot(0)
 	got := map[string]string{}
-	for _, of := range []func(Scope, Clock) []GroupRow{snap.Waits, snap.Threads} {
-		rows := of(wholeProgram, Wall)
+	for _, of := range []func(Clock) []GroupRow{snap.Waits, snap.Threads} {
+		rows := of(Wall)
 		for i := range rows {
 			got[rows[i].Name()] = rows[i].Idle
 		}
@@ -44,9 +44,9 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 			t.Errorf("the rows are %s, want %s: idle ones last", got, want)
 		}
 	}
-	inOrder(snap.Waits(wholeProgram, CPU), "[running], futex, epoll_wait")
-	inOrder(snap.Waits(wholeProgram, Wall), "futex, [running], epoll_wait")
-	inOrder(snap.Threads(wholeProgram, blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
+	inOrder(snap.Waits(CPU), "[running], futex, epoll_wait")
+	inOrder(snap.Waits(Wall), "futex, [running], epoll_wait")
+	inOrder(snap.Threads(blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
 	var text, object strings.Builder
 	if err := WriteText(&text, snap, State{}, Screen{}, Wall, 0); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestASemaphoreWithATypeIsAWaitForWork(t *testing.T) {
 	iv.WaitsFor = "semaphore 0x10 (threading.Lock)"
 	f.add(iv)
 	f.refresh()
-	rows := f.snapshot(0).Waits(wholeProgram, Wall)
+	rows := f.snapshot(0).Waits(Wall)
 	if len(rows) != 1 || rows[0].Name() != "futex: threading.Lock (semaphore 0x10)" || rows[0].Idle != waits.IdlePool {
 		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].Name(), rows[0].Idle)
 	}

@@ -9,17 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-var keyHelp = [][2]string{
-	{"q", "quit"}, {"↑↓", "select"}, {"enter", "open"}, {"esc", "back"},
-	{"tab", "functions, threads, waits; also 1, 2, 3"},
-	{"c", "clock: cpu, runqueue, blocked, wall"}, {"space", "pause; the sampling goes on"},
-	{"/", "filter by a regular expression"},
-	{"[ ]", "shorter or longer window"}, {"s", "sort by self, total, name"},
-	{"?", "this help"},
-}
-
-var shortHelp = []string{"q quit", "tab view", "enter open", "esc back", "c clock", "space pause", "/ filter",
-	"[ ] window", "s sort", "? help"}
+// keyHelp is cut at the end on a narrow screen.
+var keyHelp = []string{"q quit", "tab view", "enter stacks", "/ filter", "c clock", "p pause", "esc back"}
 
 func (m *Model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
@@ -30,8 +21,6 @@ func (m *Model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 		return func() tea.Msg { m.source.Suspend(); return Refreshed{} }
 	case m.typing:
 		m.edit(k)
-	case m.help:
-		m.help = false
 	case m.move(name):
 	default:
 		return m.runCommand(name)
@@ -53,7 +42,7 @@ func (m *Model) edit(k tea.KeyPressMsg) {
 		if m.filter = re; m.input == "" {
 			m.filter = nil
 		}
-		m.cursor, m.top, m.follow = 0, 0, -1
+		m.cursor, m.top, m.follow = 0, 0, none
 	case "esc", escTwice:
 		m.typing, m.badExpr, m.input = false, false, ""
 		m.filter = nil
@@ -87,7 +76,7 @@ func (m *Model) move(name string) bool {
 		return false
 	}
 	m.cursor = max(0, min(m.cursor, m.page.rows-1))
-	m.follow = -1
+	m.follow = none
 	if m.cursor > 0 && m.cursor < len(m.page.ids) {
 		m.follow = m.page.ids[m.cursor]
 	}
@@ -107,15 +96,6 @@ func (m *Model) runCommand(name string) tea.Cmd {
 	case "c":
 		all := Clocks()
 		m.clock = all[(slices.Index(all, m.clock)+1)%len(all)]
-	case "[":
-		m.window = max(0, m.window-1)
-		m.takeSnapshot()
-	case "]":
-		m.window = min(len(windows)-1, m.window+1)
-		m.takeSnapshot()
-	case "s":
-		orders := []Order{BySelf, ByTotal, ByName}
-		m.order = orders[(slices.Index(orders, m.order)+1)%len(orders)]
 	case "/":
 		m.typing, m.input = true, ""
 	case "enter":
@@ -125,52 +105,45 @@ func (m *Model) runCommand(name string) tea.Cmd {
 	case escTwice:
 		m.goBack()
 		m.goBack()
-	case "?":
-		m.help = true
 	}
 	return nil
 }
 
 func (m *Model) showView(name string) {
-	var view tableView
 	switch name {
 	case "tab":
-		view = (m.view + 1) % views
+		m.view = (m.view + 1) % views
 	case "shift+tab":
-		view = (m.view + views - 1) % views
+		m.view = (m.view + views - 1) % views
 	default:
-		view = tableView(name[0] - '1')
+		m.view = tableView(name[0] - '1')
 	}
-	m.position = position{view: view, scope: wholeProgram}
-	m.follow, m.history = -1, nil
+	m.position, m.follow = position{opened: none}, none
 }
 
 // openRow must follow a drawing after the last message, as Bubble Tea does it.
 func (m *Model) openRow() {
-	if m.showsStacks || m.cursor >= len(m.page.ids) {
-		return
+	if m.opened == none && m.cursor < len(m.page.ids) {
+		m.table = m.position
+		m.position, m.follow = position{opened: m.page.ids[m.cursor]}, none
 	}
-	m.history = append(m.history, m.position)
-	id := m.page.ids[m.cursor]
-	switch m.view {
-	case threadsView:
-		m.scope.Thread, m.scopeName = id, m.snapshot.threadName(id)
-		m.view = functionsView
-	case waitsView:
-		m.scope.Wait, m.scopeName = id, "in "+m.snapshot.waits[id].name
-		m.view = functionsView
-	default:
-		m.showsStacks, m.function = true, id
-	}
-	m.cursor, m.top, m.follow = 0, 0, -1
 }
 
 func (m *Model) goBack() {
-	n := len(m.history)
-	if n == 0 {
+	if m.opened == none {
 		m.filter, m.input = nil, ""
 		return
 	}
-	m.position, m.history = m.history[n-1], m.history[:n-1]
-	m.follow = -1
+	m.position, m.follow = m.table, none
+}
+
+// isOfOpened reports whether the opened row has time of a cell.
+func (m *Model) isOfOpened(c *Cell) bool {
+	switch m.view {
+	case threadsView:
+		return c.thread == m.opened
+	case waitsView:
+		return c.wait == m.opened
+	}
+	return slices.Contains(c.stack, m.opened)
 }

@@ -20,9 +20,6 @@ const (
 
 var viewNames = [views]string{"functions", "threads", "waits"}
 
-// windows can be selected; 0: all.
-var windows = []time.Duration{2 * time.Second, 10 * time.Second, maxSliceAge, 0}
-
 // Source provides a display's data. Its methods are called on one goroutine at a time.
 type Source interface {
 	// Snapshot returns the last window.
@@ -50,44 +47,34 @@ type Model struct {
 	state    State
 
 	clock  Clock
-	window int
-	order  Order
+	window time.Duration
 
 	paused  bool
 	filter  *regexp.Regexp
 	input   string
 	typing  bool
 	badExpr bool
-	help    bool
 
+	view tableView
 	position
-	follow  int32 // id of the selected row, if the cursor follows it; negative: the position stays
-	history []position
-	page    page
+	table  position // of the table whose row is opened
+	follow int32    // id of the selected row, if the cursor follows it; none: the position stays
+	page   page
 }
 
-// position is what is shown, and where.
+// position is where in the view the display is.
 type position struct {
-	view        tableView
-	scope       Scope
-	scopeName   string // "" for all
-	showsStacks bool   // of function
-	function    int32
-	cursor, top int // selected and first visible row
+	opened      int32 // id of the row whose stacks are shown, or none
+	cursor, top int   // selected and first visible row
 }
+
+// none is no row.
+const none int32 = -1
 
 // NewModel returns a Model with its first snapshot.
 func NewModel(src Source, o Options) *Model {
-	m := &Model{source: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
-		position: position{scope: wholeProgram}, follow: -1}
-
-	m.window = len(windows) - 1
-	for i, w := range windows {
-		if o.Window > 0 && o.Window <= w {
-			m.window = i
-			break
-		}
-	}
+	m := &Model{source: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, window: o.Window,
+		position: position{opened: none}, follow: none}
 	m.refresh()
 	return m
 }
@@ -97,12 +84,8 @@ func (m *Model) Init() tea.Cmd { return nil }
 
 func (m *Model) refresh() {
 	m.state = m.source.State()
-	m.takeSnapshot()
-}
-
-func (m *Model) takeSnapshot() {
 	if !m.paused {
-		m.snapshot = m.source.Snapshot(windows[m.window])
+		m.snapshot = m.source.Snapshot(m.window)
 	}
 }
 

@@ -71,7 +71,7 @@ func press(m *Model, keys ...string) (cmd tea.Cmd) {
 }
 
 var screens = map[string][]string{
-	"functions": nil, "threads": {"tab"}, "waits": {"tab", "tab"}, "stacks": {"down", "enter"}, "help": {"?"},
+	"functions": nil, "threads": {"tab"}, "waits": {"tab", "tab"}, "stacks": {"down", "enter"},
 	"thread": {"tab", "down", "enter"}, "blocked": {"c", "c"}, "filter": {"/", "p", "a", "r", "s", "e", "enter"},
 }
 
@@ -182,16 +182,16 @@ func TestHostileNamesAreMadePrintable(t *testing.T) {
 
 func TestAPauseStopsTheDisplayAndNotTheSampling(t *testing.T) {
 	m, s := display(t, 80, 24)
-	press(m, "]", "]", "space")
+	press(m, "space")
 	before := m.snapshot
 	s.busy(5)
 	m.Update(Refreshed{})
-	press(m, "c", "c", "tab", "tab", "enter", "esc", "[", "]")
+	press(m, "c", "c", "tab", "tab", "enter", "esc")
 	if m.snapshot != before || !strings.Contains(m.text(), "PAUSED") {
 		t.Errorf("the display goes on:\n%s", m.text())
 	}
 	press(m, "space")
-	if got, want := m.snapshot.total(wholeProgram).CPU, int64(35*788e6); got != want {
+	if got, want := m.snapshot.total().CPU, int64(10*788e6); got != want || m.snapshot == before {
 		t.Errorf("after the pause: cpu %d, want %d", got, want)
 	}
 }
@@ -206,28 +206,22 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	}
-	shows("at first", "functions · 1 of", "by self", "last 10 s of 0:30")
-	press(m, "s")
-	shows("s", "by total")
+	shows("at first", "functions · 1 of", "last 10 s of 0:30")
 	press(m, "c")
 	shows("c", "function (runqueue)")
-	press(m, "c", "c", "c", "[")
-	shows("[", "last 2 s of 0:30")
-	press(m, "]", "]", "]")
-	shows("]", "all of 0:30")
-	press(m, "s", "s", "down", "down", "enter")
+	press(m, "c", "c", "c", "down", "down", "enter")
 	shows("enter", "stacks with parse_request", "▸ parse_request")
 	press(m, "esc")
 	shows("esc", "functions · 3 of")
 	press(m, "tab", "enter")
-	shows("a thread", "functions of worker-101 (tid 101)")
+	shows("a thread", "stacks of worker-101 (tid 101), innermost first", "compress")
 	if strings.Contains(m.text(), "parse_request") {
 		t.Errorf("of another thread:\n%s", m.text())
 	}
 	press(m, "esc", "tab")
 	shows("waits", "futex", "epoll_wait", "waits · 1 of")
 	press(m, "enter")
-	shows("a wait", "functions of in futex", "worker")
+	shows("a wait", "stacks in futex, innermost first", "worker")
 	press(m, "1", "/", "(", "enter")
 	shows("half an expression", "not a regular expression")
 	press(m, "backspace", "z", "z", "enter")
@@ -332,13 +326,13 @@ func TestWaitsCountGoroutines(t *testing.T) {
 	f.refresh()
 	snap := f.snapshot(0)
 	got := map[string]int{}
-	for _, r := range snap.Waits(wholeProgram, Wall) {
+	for _, r := range snap.Waits(Wall) {
 		got[r.Name()] = r.Threads
 	}
 	if want := map[string]int{"sync.Mutex.Lock": 3, "futex: threading.Lock (semaphore 0x10)": 1}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	head, _ := Screen{}.groupLines(snap.Waits(wholeProgram, Wall), "wait", Wall, snap.precision(wholeProgram, Wall))
+	head, _ := Screen{}.groupLines(snap.Waits(Wall), "wait", Wall, snap.precision(Wall))
 	if !strings.Contains(head, " count ") {
 		t.Error(head)
 	}

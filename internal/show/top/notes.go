@@ -5,7 +5,6 @@ package top
 import (
 	"strings"
 
-	"prywalk/internal/base/tabular"
 	"prywalk/internal/code/unnamedcode"
 )
 
@@ -24,9 +23,9 @@ func (snap *Snapshot) nameNotes(c Clock) []string {
 			p.Files = append(p.Files, path)
 		}
 	}
-	all := snap.total(wholeProgram).of(c)
+	all := snap.total().of(c)
 	var rows []unnamedcode.Row
-	for _, r := range snap.functions(wholeProgram) {
+	for _, r := range snap.functions() {
 		v := r.Total.of(c)
 		rows = append(rows, unnamedcode.Row{Name: r.Name, Module: r.Module, Large: v > 0 && largeRow*v >= all,
 			Nameless: r.Nameless})
@@ -44,17 +43,4 @@ func (snap *Snapshot) onePID() (pid int) {
 		}
 	}
 	return pid
-}
-
-const noteLinesDivisor = 4
-
-func (m *Model) noteLines() []string {
-	var lines []string
-	for _, n := range m.snapshot.nameNotes(m.clock) {
-		lines = append(lines, strings.Split(string(tabular.Paragraph(m.screen.Width, "  ", n)), "\n")...)
-	}
-	if most := max(1, m.screen.Height/noteLinesDivisor); m.screen.Height > 0 && len(lines) > most {
-		lines = append(lines[:most-1], m.screen.cut(lines[most-1]+" …"))
-	}
-	return lines
 }

@@ -24,42 +24,21 @@ const reservedLines = 3
 // text returns the whole screen.
 func (m *Model) text() string {
 	s := m.screen
-	var lines []string
-	if m.help {
-		lines = m.helpLines()
-	} else {
-		lines = m.tableLines()
-	}
+	lines := m.tableLines()
 	if s.Height > 0 && len(lines) > s.Height {
 		lines = lines[:s.Height]
 	}
 	return strings.Join(lines, "\n")
 }
 
-// linesAroundHelp are its title, the way back, and two empty lines.
-const linesAroundHelp = 4
-
-func (m *Model) helpLines() []string {
-	var lines []string
-	for _, k := range keyHelp {
-		lines = append(lines, m.screen.cut("  "+tabular.Pad(k[0], 7)+k[1]))
-	}
-	if h := m.screen.Height; h > 0 && h < len(lines)+linesAroundHelp {
-		return lines
-	}
-	lines = append([]string{m.screen.paint(bold, m.screen.cut("prywalk top: keys")), ""}, lines...)
-	return append(lines, "", m.screen.cut("  any key: back"))
-}
-
 func (m *Model) tableLines() []string {
 	s, snap := m.screen, m.snapshot
 	rows, draw := m.rows()
 	m.page.rows, m.page.visibleRows = rows, rows
-	notes := m.noteLines()
-	lines := snap.headLines(s, &m.state, m.scope)
+	lines := snap.headLines(s, &m.state)
 	lines[0] = s.paint(bold, lines[0])
 	if s.Height > 0 {
-		m.page.visibleRows = max(1, s.Height-reservedLines-len(lines)-len(notes))
+		m.page.visibleRows = max(1, s.Height-reservedLines-len(lines))
 	}
 	m.placeCursor()
 	head, shown := draw(m.top, min(rows, m.top+m.page.visibleRows))
@@ -77,10 +56,7 @@ func (m *Model) tableLines() []string {
 	for i := len(shown); s.Height > 0 && i < m.page.visibleRows; i++ {
 		lines = append(lines, "")
 	}
-	for _, n := range notes {
-		lines = append(lines, s.paint(dim, n))
-	}
-	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
+	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", keyHelp...)))
 }
 
 // placeCursor follows the cursor's row, or keeps the cursor within the rows.
@@ -116,16 +92,16 @@ func (m *Model) emptyTableText() string {
 	case m.snapshot.Since == 0:
 		return "waiting for the first refresh …"
 	}
-	if v := m.snapshot.total(m.scope); m.view != waitsView && m.clock == CPU && v.CPU == 0 && v.blocked() > 0 {
+	if v := m.snapshot.total(); m.view != waitsView && m.clock == CPU && v.CPU == 0 && v.blocked() > 0 {
 		return "no cpu time in this window: the threads wait; 3 shows for what"
 	}
 	return "no " + string(m.clock) + " time in this window; c shows another clock"
 }
 
-// shownClock is wall time in place of CPU time for waits, and for a scope without CPU time.
+// shownClock is wall time in place of CPU time for waits, and for an opened row without CPU time.
 func (m *Model) shownClock() Clock {
-	waits := m.view == waitsView || m.scope.Wait >= 0
-	if m.clock == CPU && (waits || m.scope != wholeProgram && m.snapshot.total(m.scope).CPU == 0) {
+	ran := func(c Cell) bool { return c.v.CPU > 0 && m.isOfOpened(&c) }
+	if m.clock == CPU && (m.view == waitsView || m.opened != none && !slices.ContainsFunc(m.snapshot.Cells, ran)) {
 		return Wall
 	}
 	return m.clock
@@ -133,20 +109,23 @@ func (m *Model) shownClock() Clock {
 
 func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
 	snap, s, clock := m.snapshot, m.screen, m.shownClock()
-	prec := snap.precision(m.scope, clock)
+	prec := snap.precision(clock)
 	m.page.ids = m.page.ids[:0]
-	if m.showsStacks {
-		lines := snap.stackLines(s, snap.stacksOf(m.scope, m.function, clock), m.function, clock, prec)
+	if m.opened != none {
+		marked := m.opened
+		if m.view != functionsView {
+			marked = none
+		}
+		lines := snap.stackLines(s, snap.stacksOf(m.isOfOpened, clock), marked, clock, prec)
 		return len(lines), func(from, to int) (string, []string) {
-			name := printable.String(snap.frames[m.function].Name)
-			return s.cut("stacks with " + name + ", innermost first"), lines[from:to]
+			return s.cut("stacks " + m.openedName() + ", innermost first"), lines[from:to]
 		}
 	}
 	if m.view == functionsView {
-		rows := matching(snap.functions(m.scope), m.filter,
+		rows := matching(snap.functions(), m.filter,
 			func(r *FunctionRow) string { return r.DisplayName() + " " + r.Module })
 		rows = withTime(rows, clock)
-		sortFunctions(rows, clock, m.order)
+		sortFunctions(rows, clock)
 		for i := range rows {
 			m.page.ids = append(m.page.ids, rows[i].id)
 		}
@@ -155,15 +134,25 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 			return s.functionLines(rows[from:to], clock, prec, wide)
 		}
 	}
-	what, list := "thread", snap.Threads(m.scope, clock)
+	what, list := "thread", snap.Threads(clock)
 	if m.view == waitsView {
-		what, list = "wait", snap.Waits(m.scope, clock)
+		what, list = "wait", snap.Waits(clock)
 	}
 	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name() + " " + r.MainFunction() })
 	for i := range list {
 		m.page.ids = append(m.page.ids, list[i].id)
 	}
 	return len(list), func(from, to int) (string, []string) { return s.groupLines(list[from:to], what, clock, prec) }
+}
+
+func (m *Model) openedName() string {
+	switch m.view {
+	case threadsView:
+		return "of " + m.snapshot.threadName(m.opened)
+	case waitsView:
+		return "in " + printable.String(m.snapshot.waits[m.opened].name)
+	}
+	return "with " + printable.String(m.snapshot.frames[m.opened].Name)
 }
 
 func (m *Model) status(rows int) string {
@@ -186,23 +175,17 @@ func (m *Model) status(rows int) string {
 		parts = append(parts, printable.Line(m.state.Trouble))
 	}
 	what := viewNames[m.view]
-	if m.showsStacks {
+	if m.opened != none {
 		what = "stacks"
-	}
-	if m.scopeName != "" {
-		what += " of " + printable.String(m.scopeName)
 	}
 	parts = append(parts, what)
 	if m.filter != nil {
 		parts = append(parts, "filter /"+printable.String(m.filter.String())+"/")
 	}
-	if rows > 0 && !m.showsStacks {
+	if rows > 0 && m.opened == none {
 		parts = append(parts, fmt.Sprintf("%d of %d", m.cursor+1, rows))
 	}
-	if m.view == functionsView && !m.showsStacks {
-		parts = append(parts, "by "+string(m.order))
-	}
-	if cure := m.snapshot.whyIncomplete(m.scope); cure != "" {
+	if cure := m.snapshot.whyIncomplete(); cure != "" {
 		parts = append(parts, printable.Line(cure))
 	}
 	line := s.joined(" · ", parts...)

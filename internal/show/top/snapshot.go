@@ -36,12 +36,10 @@ type Snapshot struct {
 	idleRules map[idleKey]waits.Idleness
 }
 
-// Snapshot returns a window of at least this length, or all there is; 0: all.
+// Snapshot returns a window of at least this length, or all there is; 0, and more than maxSliceAge: all.
 func (s *Store) Snapshot(functions *FunctionTable, window time.Duration) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	functions.mu.Lock()
-	defer functions.mu.Unlock()
 	functions.update()
 	out := &Snapshot{At: time.Now()}
 	if k := len(s.timeSlices); k > 0 {
@@ -51,7 +49,7 @@ func (s *Store) Snapshot(functions *FunctionTable, window time.Duration) *Snapsh
 	out.waits = s.waits[:len(s.waits):len(s.waits)]
 	out.threads = maps.Clone(s.threads)
 	cells := s.cells
-	if window == 0 || window >= out.Since {
+	if window == 0 || window > maxSliceAge || window >= out.Since {
 		out.Whole, out.Length = true, out.Since
 	} else {
 		cells, out.Length = s.last(window)

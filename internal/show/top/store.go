@@ -80,7 +80,6 @@ type Store struct {
 	byThread     map[threadKey]int32
 	waits        []wait // shared with snapshots
 	byWait       map[string]int32
-	byLabels     map[waitLabels]int32
 
 	begin     int64
 	maxCells  int
@@ -89,14 +88,12 @@ type Store struct {
 	refreshed func()
 }
 
-type waitLabels struct{ state, wait, waitsFor string }
-
 // NewStore returns a Store of a recording that begins at begin. refreshed is called after each refresh, and must not
 // block.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
 		cells: sums{}, sinceRefresh: sums{}, open: sums{}, threads: map[int32]thread{}, byThread: map[threadKey]int32{},
-		byWait: map[string]int32{}, byLabels: map[waitLabels]int32{}, begin: begin.UnixNano(), refreshed: refreshed,
+		byWait: map[string]int32{}, begin: begin.UnixNano(), refreshed: refreshed,
 		maxCells: maxCells,
 	}
 }
@@ -142,10 +139,6 @@ const maxWaits = 1 << 12
 
 // waitIndex keeps only call and kind beyond maxWaits.
 func (s *Store) waitIndex(iv *profile.Interval) int32 {
-	labels := waitLabels{iv.State, iv.Wait, iv.WaitsFor}
-	if n, ok := s.byLabels[labels]; ok {
-		return n
-	}
 	name := iv.Wait
 	label := waits.ParseLabel(iv.WaitsFor)
 	switch {
@@ -164,10 +157,6 @@ func (s *Store) waitIndex(iv *profile.Interval) int32 {
 		s.waits = append(s.waits, wait{name, label.Kind})
 		s.byWait[name] = n
 	}
-	if len(s.byLabels) >= maxWaits {
-		clear(s.byLabels)
-	}
-	s.byLabels[labels] = n
 	return n
 }
 

@@ -44,11 +44,11 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 		f.random(rand.New(rand.NewPCG(seed, 1)), 8)
 		snap := f.snapshot(0)
 		want := f.reported("cpu")
-		if got := snap.total(wholeProgram).json(); got != want.Total {
+		if got := snap.total().json(); got != want.Total {
 			t.Fatalf("seed %d: %+v, report has %+v", seed, got, want.Total)
 		}
 		rows := map[string]FunctionRow{}
-		for _, r := range snap.functions(wholeProgram) {
+		for _, r := range snap.functions() {
 			rows[r.Name+" "+r.Module] = r
 		}
 		for _, w := range want.Functions {
@@ -61,7 +61,7 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 			t.Errorf("seed %d: %d functions, report has %d", seed, len(rows), len(want.Functions))
 		}
 		waits := map[string]jsonValues{}
-		for _, r := range snap.Waits(wholeProgram, Wall) {
+		for _, r := range snap.Waits(Wall) {
 			waits[r.Name()] = r.Values.json()
 		}
 		for _, g := range want.Groups {
@@ -80,11 +80,11 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 		if snap.Length != time.Duration(seconds)*time.Second {
 			t.Errorf("%d s: %s", seconds, snap.Length)
 		}
-		v := snap.total(wholeProgram)
+		v := snap.total()
 		if v.CPU != seconds*788e6 {
 			t.Errorf("%d s: cpu %d", seconds, v.CPU)
 		}
-		for _, r := range snap.Threads(wholeProgram, Wall) {
+		for _, r := range snap.Threads(Wall) {
 			if r.Name() == "worker-115 (tid 115)" && r.Values.Wall != seconds*1e9 {
 				t.Errorf("%d s: a sleeper has %d ns", seconds, r.Values.Wall)
 			}
@@ -116,10 +116,10 @@ func TestDaysTakeBoundedMemory(t *testing.T) {
 		t.Errorf("up to %d cells, %d threads; the slices have %d", most, len(f.store.threads), used)
 	}
 	snap := f.snapshot(0)
-	if got := snap.total(wholeProgram).CPU; got != cpu {
+	if got := snap.total().CPU; got != cpu {
 		t.Errorf("cpu %d, want %d", got, cpu)
 	}
-	for _, r := range snap.functions(wholeProgram) {
+	for _, r := range snap.functions() {
 		if r.Name == "main" && r.Total.CPU != cpu {
 			t.Errorf("main has %d of %d", r.Total.CPU, cpu)
 		}
@@ -140,11 +140,11 @@ func TestStacksBeyondTheBoundAreAddedUpWithoutNames(t *testing.T) {
 		f.refresh()
 	}
 	snap := f.snapshot(0)
-	if got := snap.total(wholeProgram).CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.timeSlices)) {
+	if got := snap.total().CPU; got != cpu || len(f.store.cells) > 2*(100+10*len(f.store.timeSlices)) {
 		t.Errorf("cpu %d of %d in %d cells", got, cpu, len(f.store.cells))
 	}
 	found := false
-	for _, r := range snap.functions(wholeProgram) {
+	for _, r := range snap.functions() {
 		found = found || r.Name == evictedName && r.Self.CPU > 0
 	}
 	if !found {
@@ -165,8 +165,8 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	defer close(quit)
 	f.busy(1)
 	snap := f.store.Snapshot(f.of, 0)
-	rows := snap.functions(wholeProgram)
-	sortFunctions(rows, CPU, BySelf)
+	rows := snap.functions()
+	sortFunctions(rows, CPU)
 	if snap.PendingNames == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
 		t.Errorf("%d to come, first %+v", snap.PendingNames, rows[0].Frame)
 	}
@@ -175,8 +175,8 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 		<-described
 		snap = f.store.Snapshot(f.of, 0)
 	}
-	rows = snap.functions(wholeProgram)
-	sortFunctions(rows, CPU, BySelf)
+	rows = snap.functions()
+	sortFunctions(rows, CPU)
 	if rows[0].Name != "compress" || rows[0].Nameless {
 		t.Errorf("first %+v", rows[0].Frame)
 	}
@@ -194,12 +194,12 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	}
 	f.add(f.ran(101, f.builder.Intern([]profile.Loc{{Module: jit, Addr: 0x1100}}), 100))
 	f.refresh()
-	if r := f.snapshot(0).functions(wholeProgram); r[0].Name != "[anon]" || !r[0].Nameless {
+	if r := f.snapshot(0).functions(); r[0].Name != "[anon]" || !r[0].Nameless {
 		t.Fatalf("%+v", r)
 	}
 	known = true
 	f.names.NameSomeGenerated(f)
-	if r := f.snapshot(0).functions(wholeProgram); r[0].Name != "compiled" {
+	if r := f.snapshot(0).functions(); r[0].Name != "compiled" {
 		t.Errorf("%+v: not by who knows its own names", r)
 	}
 	known = false
@@ -210,8 +210,8 @@ func TestCodeMadeAtRunTimeIsAskedForAgain(t *testing.T) {
 	for range 5 {
 		f.refresh()
 	}
-	if snap := f.snapshot(0); fmt.Sprint(len(snap.functions(wholeProgram))) != "1" {
-		t.Errorf("%+v: not after some seconds", snap.functions(wholeProgram))
+	if snap := f.snapshot(0); fmt.Sprint(len(snap.functions())) != "1" {
+		t.Errorf("%+v: not after some seconds", snap.functions())
 	}
 }
 
@@ -227,7 +227,7 @@ func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 	f.store.Finish(f.now)
 	snap := f.snapshot(0)
 	rows := map[string]FunctionRow{}
-	for _, r := range snap.functions(wholeProgram) {
+	for _, r := range snap.functions() {
 		rows[r.Name+" "+r.Module] = r
 	}
 	want := f.reported("cpu")
@@ -256,7 +256,7 @@ func TestPackagesAndBoundedFunctionsAreThoseOfReport(t *testing.T) {
 	for _, w := range f.reported("cpu").Functions {
 		want[w.Name+" "+w.Module] = true
 	}
-	for _, r := range f.snapshot(0).functions(wholeProgram) {
+	for _, r := range f.snapshot(0).functions() {
 		if name := r.Name + " " + r.Module; !want[name] || r.Nameless != (r.Name == "app+0x1f0") {
 			t.Errorf("%s (nameless: %v), report has %v", name, r.Nameless, want)
 		}
@@ -272,7 +272,7 @@ func TestTimeWithoutAThreadIsApartByName(t *testing.T) {
 	}
 	f.refresh()
 	got := map[string]time.Duration{}
-	for _, row := range f.snapshot(0).Threads(wholeProgram, CPU) {
+	for _, row := range f.snapshot(0).Threads(CPU) {
 		got[row.Name()] += time.Duration(row.Values.CPU)
 	}
 	for name, ms := range map[string]int64{"[children: cc1]": 300, "[children: as]": 200, "[exited]": 100} {
@@ -300,7 +300,7 @@ func TestWaitsAreBounded(t *testing.T) {
 		t.Errorf("%d waits, want at most %d", len(f.store.waits), maxWaits+2)
 	}
 	total, rest := int64(0), int64(0)
-	for _, row := range f.snapshot(0).Waits(wholeProgram, Wall) {
+	for _, row := range f.snapshot(0).Waits(Wall) {
 		total += row.Values.Wall
 		if row.Name() == "futex: mutex" {
 			rest = row.Values.Wall

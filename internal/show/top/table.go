@@ -10,18 +10,6 @@ import (
 	"prywalk/internal/base/incomplete"
 )
 
-// Scope selects cells of a snapshot.
-type Scope struct {
-	// Thread is a thread's id, Wait a wait's index; negative: all.
-	Thread, Wait int32
-}
-
-var wholeProgram = Scope{-1, -1}
-
-func (snap *Snapshot) contains(s Scope, c *Cell) bool {
-	return (s.Thread < 0 || c.thread == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
-}
-
 // FunctionRow is a function with its time, alone and with callees.
 type FunctionRow struct {
 	Frame
@@ -31,14 +19,11 @@ type FunctionRow struct {
 }
 
 // functions sums by function. In Total a function counts once per stack.
-func (snap *Snapshot) functions(scope Scope) []FunctionRow {
+func (snap *Snapshot) functions() []FunctionRow {
 	var rows []FunctionRow
 	at, seen := map[int32]int{}, map[int32]*Cell{} // row; last cell
 	for i := range snap.Cells {
 		c := &snap.Cells[i]
-		if !snap.contains(scope, c) {
-			continue
-		}
 		for depth, f := range c.stack {
 			n, ok := at[f]
 			if !ok {
@@ -60,19 +45,9 @@ func (snap *Snapshot) functions(scope Scope) []FunctionRow {
 	return rows
 }
 
-// Order is a sort order of functions.
-type Order string
-
-// Values of [Order].
-const (
-	BySelf  Order = "self"
-	ByTotal Order = "total"
-	ByName  Order = "name"
-)
-
-// sortFunctions sorts times descending, names ascending. Of equal rows the program's functions precede those of
-// language and system, and inner functions outer ones.
-func sortFunctions(rows []FunctionRow, c Clock, by Order) {
+// sortFunctions sorts by time, descending. Of equal rows the program's functions precede those of language and system,
+// and inner functions outer ones.
+func sortFunctions(rows []FunctionRow, c Clock) {
 	support := func(r *FunctionRow) int {
 		if r.IsSupport() {
 			return 1
@@ -83,22 +58,10 @@ func sortFunctions(rows []FunctionRow, c Clock, by Order) {
 	slices.SortFunc(rows, func(a, b FunctionRow) int {
 		self := cmp.Compare(b.Self.of(c), a.Self.of(c))
 		total := cmp.Compare(b.Total.of(c), a.Total.of(c))
-		name := cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Module, b.Module))
-		rest := cmp.Or(cmp.Compare(support(&a), support(&b)), cmp.Compare(far(&a), far(&b)), name)
-		switch by {
-		case ByTotal:
-			return cmp.Or(total, self, rest)
-		case ByName:
-			return cmp.Or(name, self)
-		default:
-			return cmp.Or(self, total, rest)
-		}
+		return cmp.Or(self, total, cmp.Compare(support(&a), support(&b)), cmp.Compare(far(&a), far(&b)),
+			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Module, b.Module))
 	})
-	if by == BySelf {
-		incomplete.Raise(rows, func(r *FunctionRow) (string, int64, int64) {
-			return r.Name, r.Self.of(c), r.Total.of(c)
-		})
-	}
+	incomplete.Raise(rows, func(r *FunctionRow) (string, int64, int64) { return r.Name, r.Self.of(c), r.Total.of(c) })
 }
 
 type stackRow struct {
@@ -107,15 +70,15 @@ type stackRow struct {
 	Frames  []int32
 }
 
-// stacksOf returns the stacks with a function, the largest first.
-func (snap *Snapshot) stacksOf(scope Scope, function int32, clock Clock) []stackRow {
+// stacksOf returns the stacks of cells, the largest first.
+func (snap *Snapshot) stacksOf(has func(*Cell) bool, clock Clock) []stackRow {
 	var rows []stackRow
 	indexes := map[string]int{}
 	members := []map[int32]bool{}
 	var key []byte
 	for i := range snap.Cells {
 		c := &snap.Cells[i]
-		if !snap.contains(scope, c) || !slices.Contains(c.stack, function) {
+		if !has(c) {
 			continue
 		}
 		key = key[:0]
@@ -141,12 +104,9 @@ func (snap *Snapshot) stacksOf(scope Scope, function int32, clock Clock) []stack
 	return rows
 }
 
-// total sums a scope.
-func (snap *Snapshot) total(scope Scope) (v Values) {
+func (snap *Snapshot) total() (v Values) {
 	for i := range snap.Cells {
-		if c := &snap.Cells[i]; snap.contains(scope, c) {
-			v.add(c.v)
-		}
+		v.add(snap.Cells[i].v)
 	}
 	return v
 }

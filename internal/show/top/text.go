@@ -28,13 +28,13 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 		put("", s.paint(dim, head))
 		put(lines...)
 	}
-	above := snap.headLines(s, &st, wholeProgram)
+	above := snap.headLines(s, &st)
 	put(s.paint(bold, above[0]))
 	put(above[1:]...)
 	if st.Trouble != "" {
 		put(s.cut(printable.Line(st.Trouble)))
 	}
-	if cure := snap.whyIncomplete(wholeProgram); cure != "" {
+	if cure := snap.whyIncomplete(); cure != "" {
 		put(s.cut(cure))
 	}
 	notes := snap.nameNotes(c)
@@ -42,17 +42,17 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	if width == 0 {
 		s.Width = pipeWidth
 	}
-	rows := withTime(snap.functions(wholeProgram), c)
-	sortFunctions(rows, c, BySelf)
+	rows := withTime(snap.functions(), c)
+	sortFunctions(rows, c)
 	rows = firstRows(rows, functions)
-	table(s.functionLines(rows, c, snap.precision(wholeProgram, c), widthOf(rows)))
+	table(s.functionLines(rows, c, snap.precision(c), widthOf(rows)))
 	if len(rows) == 0 {
 		put(s.cut("  no " + string(c) + " time in this window"))
 	}
-	waits := firstRows(snap.Waits(wholeProgram, Wall), groupRows)
-	table(s.groupLines(waits, "wait", Wall, snap.precision(wholeProgram, Wall)))
-	threads := firstRows(snap.Threads(wholeProgram, c), groupRows)
-	table(s.groupLines(threads, "thread", c, snap.precision(wholeProgram, c)))
+	waits := firstRows(snap.Waits(Wall), groupRows)
+	table(s.groupLines(waits, "wait", Wall, snap.precision(Wall)))
+	threads := firstRows(snap.Threads(c), groupRows)
+	table(s.groupLines(threads, "thread", c, snap.precision(c)))
 	for _, n := range notes {
 		put("", string(tabular.Paragraph(width, "  ", n)))
 	}
@@ -150,33 +150,33 @@ type jsonTable struct {
 // WriteJSON writes a line of JSON with at most rowsOfEach functions, threads and waits each (0: all).
 func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) error {
 	t := jsonTable{
-		Conclusion: snap.conclusion(wholeProgram),
+		Conclusion: snap.conclusion(),
 		Target:     st.Target, Time: float64(snap.At.UnixMilli()) / 1e3,
 		Seconds: snap.Length.Seconds(), Since: snap.Since.Seconds(),
 		Threads: st.Threads, Trouble: st.Trouble, Ended: st.Ended,
-		Waiting: snap.PendingNames, Total: snap.total(wholeProgram).json(),
+		Waiting: snap.PendingNames, Total: snap.total().json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}
 	if st.Complete >= 0 {
 		t.Complete = &st.Complete
 	}
-	if c, ok := snap.completeCPU(wholeProgram); ok {
+	if c, ok := snap.completeCPU(); ok {
 		share := c.Share()
 		t.CompleteCPU = &share
 	}
-	rows := snap.functions(wholeProgram)
-	sortFunctions(rows, c, BySelf)
+	rows := snap.functions()
+	sortFunctions(rows, c)
 	rows = firstRows(rows, rowsOfEach)
 	for i := range rows {
 		r := &rows[i]
 		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json()})
 	}
-	for _, r := range firstRows(snap.Threads(wholeProgram, c), rowsOfEach) {
+	for _, r := range firstRows(snap.Threads(c), rowsOfEach) {
 		th := snap.threads[r.id]
 		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.MainFunction(),
 			Total: r.Values.json(), Idleness: r.Idleness})
 	}
-	for _, r := range firstRows(snap.Waits(wholeProgram, Wall), rowsOfEach) {
+	for _, r := range firstRows(snap.Waits(Wall), rowsOfEach) {
 		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.MainFunction(),
 			Total: r.Values.json(), Idleness: r.Idleness})
 	}
