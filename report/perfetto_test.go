@@ -28,7 +28,8 @@ func fields(t *testing.T, m []byte) map[int][]protobuf.Field {
 // traced is what a reader of perfetto_trace.proto finds.
 type traced struct {
 	// slices are the lengths by track and name, ns; the state's track of a thread is "NAME state".
-	slices map[string]map[string]int64
+	slices   map[string]map[string]int64
+	counters map[string]int64 // last values
 }
 
 func readTrace(t *testing.T, trace []byte) traced {
@@ -37,7 +38,7 @@ func readTrace(t *testing.T, trace []byte) traced {
 		name  string
 		begin int64
 	}
-	got := traced{map[string]map[string]int64{}}
+	got := traced{map[string]map[string]int64{}, map[string]int64{}}
 	tracks, names := map[uint64]string{}, map[uint64]string{}
 	stacks, last := map[uint64][]open{}, map[uint64]int64{}
 	for i, packet := range fields(t, trace)[1] {
@@ -77,6 +78,8 @@ func readTrace(t *testing.T, trace []byte) traced {
 				s := stacks[track][n]
 				stacks[track] = stacks[track][:n]
 				got.slices[tracks[track]][s.name] += time - s.begin
+			case 4:
+				got.counters[tracks[track]] = int64(e[30][0].Value)
 			}
 			if time < last[track] {
 				t.Fatalf("packet %d is before the one before it", i)
@@ -110,6 +113,15 @@ func TestATraceHasEachThreadsStacksAndStates(t *testing.T) {
 	} {
 		if ns := got.slices[want.track][want.slice]; ns != want.ns {
 			t.Errorf("%s: %s has %d, want %d: %v", want.track, want.slice, ns, want.ns, got.slices[want.track])
+		}
+	}
+	d, err := prepare(timedFixture(t), Options{Value: "blocked"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for clock, v := range d.values(d.sums(d.Profile.Sample)) {
+		if sum, ok := got.counters[clock]; ok && sum != v || !ok && clock != "wall" && clock != "samples" {
+			t.Errorf("the counter %s ends at %d, want %d", clock, sum, v)
 		}
 	}
 }

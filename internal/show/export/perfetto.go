@@ -5,6 +5,7 @@ package export
 import (
 	"bufio"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"slices"
@@ -17,7 +18,8 @@ import (
 )
 
 // Perfetto writes a trace for ui.perfetto.dev: for each thread a track with its stacks and one with its states, as
-// slices. Times are of the Unix epoch. The error is [view.ErrNoTime] for a profile without time stamps.
+// slices, and for each process the sums of its clocks so far, as counters, in ns. Times are of the Unix epoch. The
+// error is [view.ErrNoTime] for a profile without time stamps.
 func Perfetto(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
 	d, err := view.New(p, o)
@@ -31,16 +33,21 @@ func Perfetto(w io.Writer, p *profile.Profile, o view.Options) error {
 		return fmt.Errorf("%w; a trace needs a recording of prywalk without --aggregate", view.ErrNoTime)
 	}
 	buf := bufio.NewWriter(d.Memory.Writer(w))
-	t := &perfetto{Data: d, clocks: clocks, to: buf, names: map[string]uint64{}, processes: map[int64]uint64{}}
+	t := &perfetto{Data: d, clocks: clocks, to: buf, names: map[string]uint64{}, processes: map[int64]uint64{},
+		step: max(10e6, d.Profile.DurationNanos/perfettoPoints)}
 	for _, g := range d.Groups("thread") {
 		if d.Memory.Err() == nil && t.err == nil {
 			t.thread(g)
 		}
 	}
+	t.counters()
 	return cmp.Or(d.Memory.Err(), t.err, buf.Flush())
 }
 
-const perfettoNameCost = 160 // bytes
+const (
+	perfettoPoints   = 1000 // of a counter
+	perfettoNameCost = 160  // bytes
+)
 
 // Fields and values of protos/perfetto/trace/perfetto_trace.proto.
 const (
@@ -48,7 +55,7 @@ const (
 	perfettoTimestamp, perfettoSequence, perfettoEvent = 8, 10, 11
 	perfettoInterned, perfettoFlags, perfettoTrack     = 12, 13, 60
 	// types of an event
-	perfettoBegin, perfettoEnd = 1, 2
+	perfettoBegin, perfettoEnd, perfettoCounter = 1, 2, 4
 )
 
 type perfetto struct {
@@ -60,6 +67,8 @@ type perfetto struct {
 	names     map[string]uint64 // interned
 	tracks    uint64
 	processes map[int64]uint64 // tracks by pid
+	order     []int64          // pids
+	step      int64            // between the points of a counter, ns
 }
 
 // packet writes a packet with a field, and a name that the field refers to for the first time.
@@ -83,7 +92,7 @@ func (t *perfetto) packet(time int64, field int, body, interned protobuf.Message
 	}
 }
 
-// track describes a track; kind is the field of its process (3) or thread (4), 0 for none.
+// track describes a track; kind is the field of its process (3), thread (4) or counter (8), 0 for none.
 func (t *perfetto) track(parent uint64, name string, kind int, about protobuf.Message) uint64 {
 	t.tracks++
 	var m protobuf.Message
@@ -108,6 +117,7 @@ func (t *perfetto) process(s *profile.Sample) uint64 {
 	m.Int(1, pid)
 	m.Bytes(6, []byte(view.Label(s, rec.LabelComm)))
 	t.processes[pid] = t.track(0, "", 3, m)
+	t.order = append(t.order, pid)
 	return t.processes[pid]
 }
 
@@ -195,4 +205,46 @@ func (t *perfetto) thread(g *view.Group) {
 	}
 	t.show(&stacks, nil, stacks.until, stacks.until)
 	t.show(&states, nil, states.until, states.until)
+}
+
+// counters write each process's clocks, each as the sum so far.
+func (t *perfetto) counters() {
+	start, points := t.Profile.TimeNanos, int(t.Profile.DurationNanos/t.step)+2
+	sums := map[int64][3][]int64{}
+	for _, pid := range t.order {
+		t.Memory.Take(3 * 8 * int64(points))
+		sums[pid] = [3][]int64{make([]int64, points), make([]int64, points), make([]int64, points)}
+	}
+	for _, s := range t.Profile.Sample {
+		end, wall := view.NumLabel(s, rec.LabelEnd)-start, s.Value[t.clocks.Wall]
+		point := func(time int64) int { return int(min(max(time+t.step-1, 0)/t.step, int64(points-1))) }
+		for i, v := range [3]int64{s.Value[t.clocks.CPU], s.Value[t.clocks.RunQueue], max(0, t.clocks.Blocked(s))} {
+			to := sums[view.NumLabel(s, rec.LabelPID)][i]
+			last, before := point(end), int64(0)
+			for k := point(end - wall); k < last; k++ {
+				sum := view.Portion(v, max(0, int64(k)*t.step-(end-wall)), wall)
+				to[k] += sum - before
+				before = sum
+			}
+			to[last] += v - before
+		}
+	}
+	for _, pid := range t.order {
+		for i, name := range []string{rec.TypeCPU, rec.TypeRunQueue, view.TypeBlocked} {
+			var unit protobuf.Message
+			unit.Uint(3, 1) // UNIT_TIME_NS
+			track, sum := t.track(t.processes[pid], name, 8, unit), int64(0)
+			for k, v := range sums[pid][i] {
+				if sum += v; v == 0 && k > 0 {
+					continue
+				}
+				var m protobuf.Message
+				m.Uint(9, perfettoCounter)
+				m.Uint(11, track)
+				m.Key(30, protobuf.Varint)
+				m = binary.AppendUvarint(m, uint64(sum))
+				t.packet(start+int64(k)*t.step, perfettoEvent, m, nil)
+			}
+		}
+	}
 }
