@@ -55,5 +55,5 @@
 // # Sources
 //
 // runtime/{symtab,symtabinl,traceback,runtime2,proc}.go, asm_*.s, internal/abi/symtab.go and
-// cmd/link/internal/ld/{pcln,symtab}.go of Go 1.13 to 1.27.
+// cmd/link/internal/ld/{pcln,symtab}.go of Go 1.18 to 1.27.
 package golang

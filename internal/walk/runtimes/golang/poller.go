@@ -14,8 +14,8 @@ import (
 // # Repeated observation of goroutines
 //
 // runtime.allgs only grows, and g's are reused: a place is a g. New places are ordered by address for joint reads
-// ([gReader]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and, since Go
-// 1.17, trackingSeq (runtime/proc.go, casgstatus) are unchanged.
+// ([gReader]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and trackingSeq
+// (runtime/proc.go, casgstatus) are unchanged.
 
 type goroutinePoller struct {
 	allgs  *allgs
