@@ -27,11 +27,10 @@ import (
 const maxFollowedStack = 256 << 10
 
 type goroutinePoller struct {
-	allgs  *allgs
-	listed int // in gs
-	gs     []uint64
-	sums   []uint64 // as of Task; 0: not read
-	seed   maphash.Seed
+	allgs *allgs
+	gs    []uint64
+	sums  []uint64 // as of Task; 0: not read
+	seed  maphash.Seed
 
 	reader        *gReader
 	before, after [goroutineBytes]byte
@@ -45,27 +44,26 @@ func (p *goroutinePoller) Places() (int, error) {
 	if err != nil {
 		return len(p.gs), err
 	}
-	if p.listed == 0 {
+	if len(p.gs) == 0 {
 		if !r.findFieldsIn(first, n) {
 			return 0, errGoroutines
 		}
 		*p = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), reader: newGReader(r.host)}
 	}
 	p.reader.host = r.host
-	if int(n) <= p.listed {
-		return len(p.gs), nil
-	}
-	b := make([]byte, 8*(int(n)-p.listed))
-	if r.host.Read(first+8*uint64(p.listed), b) != len(b) {
-		return len(p.gs), errUnreadable
-	}
 	from := len(p.gs)
+	if int(n) <= from {
+		return from, nil
+	}
+	b := make([]byte, 8*(int(n)-from))
+	if r.host.Read(first+8*uint64(from), b) != len(b) {
+		return from, errUnreadable
+	}
 	for ; len(b) > 0; b = b[8:] {
 		p.gs = append(p.gs, binary.LittleEndian.Uint64(b))
 	}
 	slices.Sort(p.gs[from:])
 	p.sums = append(p.sums, make([]uint64, len(p.gs)-from)...)
-	p.listed = len(p.gs)
 	return len(p.gs), nil
 }
 
