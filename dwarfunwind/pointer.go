@@ -2,6 +2,11 @@
 
 package dwarfunwind
 
+import "prywalk/internal/base/wire"
+
+// cursor reads call frame information. A read beyond the end sets Bad; from then on all give zero.
+type cursor struct{ wire.Cursor }
+
 // Pointer encodings (LSB 5.0, §10.5.1). The low four bits are the format, the next three the base.
 const (
 	peAbsptr   = 0x00
