@@ -97,8 +97,8 @@ func (a *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 	return first, n, nil
 }
 
-// readAll returns the live goroutines of an ascending list. The error is errUnreadable, or errChanging: one has impossible fields,
-// or a number occurs twice.
+// readAll returns the live goroutines of an ascending list. The error is errUnreadable, or errChanging: one has
+// impossible fields, or a number occurs twice.
 func (a *allgs) readAll(list []uint64) (out []Goroutine, err error) {
 	out = make([]Goroutine, 0, len(list))
 	newGReader(a.host).each(list, func(i int, b []byte) {
