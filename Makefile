@@ -85,7 +85,7 @@ STOPS ?= 1000000
 torture-stops: setup-all
 	TORTURE_STOPS=$(STOPS) $(GO) test -timeout 3h -count=1 -v -run TestEffectOfAStopOnEachCall ./integration/torture
 
-## go-releases: the tests of Go programs with every release from 1.13 to 1.27; make test has 1.15, 1.19, 1.20, 1.27 and the current one (fetches toolchains of 100 MB each; some minutes)
+## go-releases: the tests of Go programs with every release from 1.18 to 1.27; make test has 1.19, 1.20, 1.27 and the current one (fetches toolchains of 100 MB each; some minutes)
 go-releases: setup-all
 	PRYWALK_GO_RELEASES=1 $(GO) test -timeout 30m -count=1 ./internal/walk/runtimes/golang ./internal/show/dump
 

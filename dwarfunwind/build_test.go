@@ -94,7 +94,7 @@ func (b *builder) addRaw(code []byte, prog ...byte) *builder {
 
 func (b *builder) table(t testing.TB, arch frames.Arch) *Table {
 	t.Helper()
-	cfg := Config{Arch: arch, EhFrame: NewSection(b.addr, b.out), Text: 0x20000, GOT: 0x30000}
+	cfg := Config{Arch: arch, EhFrame: NewSection(b.addr, b.out)}
 	if b.debug {
 		cfg = Config{Arch: arch, DebugFrame: NewSection(0, b.out)}
 	}

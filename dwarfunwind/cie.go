@@ -18,8 +18,6 @@ type cie struct {
 	signal    bool  // augmentation S
 	augmented bool  // FDEs have extra data, with their length (augmentation z)
 	fdeEnc    uint8 // of the FDEs' addresses
-	addrSize  uint8 // in bytes
-	segSize   uint8 // in bytes
 	codeAlign uint64
 	dataAlign int64
 	ra        uint64   // column of the return address
@@ -73,13 +71,13 @@ func (c *cie) parseHeader(cur *cursor, s *frameSection, off uint64) bool {
 	if version != 1 && (version < 3 || version > 5) {
 		return false
 	}
-	c.addrSize = 8
+	addrSize, segSize := uint8(addressSize), uint8(0)
 	if string(aug) == "eh" {
 		cur.Take(8) // a pointer that GCC 2 wrote
 		aug = nil
 	}
 	if version >= 4 {
-		c.addrSize, c.segSize = cur.U8(), cur.U8()
+		addrSize, segSize = cur.U8(), cur.U8()
 	}
 	c.codeAlign, c.dataAlign = cur.ULEB(), cur.SLEB()
 	if version == 1 {
@@ -87,7 +85,7 @@ func (c *cie) parseHeader(cur *cursor, s *frameSection, off uint64) bool {
 	} else {
 		c.ra = cur.ULEB()
 	}
-	if cur.Bad || c.addrSize != 8 && c.addrSize != 4 || c.segSize > 8 {
+	if cur.Bad || addrSize != addressSize || segSize != 0 {
 		return false
 	}
 	return c.parseAugmentation(cur, aug, s, off)
@@ -111,7 +109,7 @@ func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off ui
 		case 'R':
 			c.fdeEnc = dataCur.U8()
 		case 'P':
-			dataCur.skipPointer(dataCur.U8(), c.addrSize, s.Addr+off)
+			dataCur.skipPointer(dataCur.U8(), s.Addr+off)
 		case 'L':
 			dataCur.U8()
 		case 'S':

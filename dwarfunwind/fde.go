@@ -30,9 +30,8 @@ func (t *Table) decodeFDE(s *frameSection, e *entry) (f fde, ok bool) {
 	}
 	f = fde{cie: c, sec: s, off: e.off, prog: cursor{wire.Cursor{Bytes: e.data, Pos: e.body}}}
 	p := &f.prog
-	p.Take(uint64(c.segSize))
-	f.start = p.readPointer(c.fdeEnc, c.addrSize, s.Addr+e.off, &s.bases)
-	f.end = f.start + p.readEncoded(c.fdeEnc, c.addrSize)
+	f.start = p.readPointer(c.fdeEnc, s.Addr+e.off)
+	f.end = f.start + p.readEncoded(c.fdeEnc)
 	if c.augmented {
 		p.Block()
 	}

@@ -33,9 +33,9 @@ func openSearchTable(sec Section) (h searchTable) {
 		return h
 	}
 	if ptrEnc != peOmit {
-		c.skipPointer(ptrEnc, 8, sec.Addr)
+		c.skipPointer(ptrEnc, sec.Addr)
 	}
-	n := c.readPointer(countEnc, 8, sec.Addr, &bases{data: sec.Addr})
+	n := c.readPointer(countEnc, sec.Addr)
 	if c.Bad {
 		return h
 	}

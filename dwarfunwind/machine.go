@@ -22,7 +22,6 @@ type machine struct {
 	exprs      [][]byte // of the rows
 
 	cie  *cie
-	sec  *frameSection
 	base uint64 // address of the entry, for DW_CFA_set_loc
 }
 
@@ -47,7 +46,7 @@ func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint
 }
 
 func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
-	m.cie, m.sec, m.loc, m.base = c, s, start, s.Addr+off
+	m.cie, m.loc, m.base = c, start, s.Addr+off
 }
 
 // step executes one instruction; it and the functions that it calls return false if that is invalid.
@@ -91,7 +90,7 @@ func (m *machine) createRow(op uint8, p *cursor) bool {
 	switch op {
 	case cfaNop:
 	case cfaSetLoc:
-		to := p.readPointer(m.cie.fdeEnc, m.cie.addrSize, m.base, &m.sec.bases)
+		to := p.readPointer(m.cie.fdeEnc, m.base)
 		if to < m.loc {
 			return false
 		}

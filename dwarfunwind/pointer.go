@@ -2,6 +2,11 @@
 
 package dwarfunwind
 
+import "prywalk/internal/base/wire"
+
+// cursor reads call frame information. A read beyond the end sets Bad; from then on all give zero.
+type cursor struct{ wire.Cursor }
+
 // Pointer encodings (LSB 5.0, §10.5.1). The low four bits are the format, the next three the base.
 const (
 	peAbsptr   = 0x00
@@ -15,22 +20,17 @@ const (
 	peSData8   = 0x0c
 	peFormat   = 0x0f
 	pePCRel    = 0x10
-	peTextRel  = 0x20
-	peDataRel  = 0x30
+	peDataRel  = 0x30 // only in .eh_frame_hdr
 	peAligned  = 0x50 // at a multiple of its size
 	peBase     = 0x70
 	peIndirect = 0x80
 	peOmit     = 0xff
 )
 
-type bases struct {
-	text, data uint64
-}
+const addressSize = 8
 
-func (c *cursor) readEncoded(enc, addrSize uint8) uint64 {
+func (c *cursor) readEncoded(enc uint8) uint64 {
 	switch enc & peFormat {
-	case peAbsptr:
-		return c.Sized(addrSize)
 	case peULEB:
 		return c.ULEB()
 	case peSLEB:
@@ -43,7 +43,7 @@ func (c *cursor) readEncoded(enc, addrSize uint8) uint64 {
 		return uint64(c.U32())
 	case peSData4:
 		return uint64(int64(int32(c.U32())))
-	case peUData8, peSData8:
+	case peAbsptr, peUData8, peSData8:
 		return c.U64()
 	}
 	c.Fail()
@@ -51,31 +51,24 @@ func (c *cursor) readEncoded(enc, addrSize uint8) uint64 {
 }
 
 // skipPointer skips an encoded pointer. at is the address of the cursor's first byte.
-func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
+func (c *cursor) skipPointer(enc uint8, at uint64) {
 	if enc == peAligned {
-		c.Skip(-(at + uint64(c.Pos)) % uint64(addrSize))
+		c.Skip(-(at + uint64(c.Pos)) % addressSize)
 	}
-	c.readEncoded(enc, addrSize)
+	c.readEncoded(enc)
 }
 
-// readPointer reads an encoded pointer. at is the address of the cursor's first byte. An aligned or indirect one sets
-// Bad: the indirect one's value is in the process.
-func (c *cursor) readPointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
+// readPointer reads an encoded pointer. at is the address of the cursor's first byte. Other bases than that, which no
+// compiler for these machines uses, and an indirect one, whose value is in the process, set Bad.
+func (c *cursor) readPointer(enc uint8, at uint64) uint64 {
 	at += uint64(c.Pos)
-	v := c.readEncoded(enc, addrSize)
+	v := c.readEncoded(enc)
 	switch enc & (peBase | peIndirect) {
 	case peAbsptr:
 	case pePCRel:
 		v += at
-	case peTextRel:
-		v += b.text
-	case peDataRel:
-		v += b.data
 	default:
 		c.Fail()
-	}
-	if addrSize == 4 {
-		v &= 1<<32 - 1
 	}
 	return v
 }

@@ -64,10 +64,10 @@ func TestEncodedAddresses(t *testing.T) {
 		"pcrel sdata4": {pePCRel | peSData4, append(le(4, testStart-at), le(4, testLen)...), true},
 		"pcrel sdata8": {pePCRel | peSData8, append(le(8, testStart-at), le(8, testLen)...), true},
 		"pcrel sdata2": {pePCRel | peSData2, append(le(2, testStart-at), le(2, testLen)...), true},
-		"textrel sdata4": {peTextRel | peSData4, append(le(4, (1<<32+testStart-0x20000)&0xffffffff), le(4, testLen)...),
-			true},
+		"textrel sdata4": {0x20 | peSData4, append(le(4, (1<<32+testStart-0x20000)&0xffffffff), le(4, testLen)...),
+			false},
 		"datarel sdata4": {peDataRel | peSData4, append(le(4, (1<<32+testStart-0x30000)&0xffffffff), le(4, testLen)...),
-			true},
+			false},
 		"udata2":            {peUData2, append(le(2, testStart), le(2, testLen)...), true},
 		"udata4":            {peUData4, append(le(4, testStart), le(4, testLen)...), true},
 		"uleb":              {peULEB, []byte{0x80, 0x20, 0x80, 0x02}, true},
@@ -130,7 +130,7 @@ func checkThree(t *testing.T, name string, table *Table) {
 func TestSearchTableEncodings(t *testing.T) {
 	for enc, want := range map[uint8]uint64{hdrCommon: 3, peAbsptr: 0, peUData4: 0, peUData8: 0, peSData8: 0, peUData2: 0,
 		peDataRel | peSData8: 0, pePCRel | peSData4: 0, pePCRel | peSData8: 0, peDataRel | peSData2: 0,
-		peTextRel | peSData4: 0} {
+		0x20 | peSData4: 0} {
 		table, err := withHdr(t, enc, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -16,8 +16,6 @@ type Config struct {
 	EhFrameHdr, EhFrame Section
 	// DebugFrame is .debug_frame, decompressed. It is searched last.
 	DebugFrame Section
-	// Text and GOT are the addresses of .text and of the global offset table, 0 if unknown: bases of rare pointers.
-	Text, GOT uint64
 	// Reserve is asked before an index of a section without a table grows by so many bytes; false: the entries from
 	// there on are not found. nil: the index has at most 64 MiB per section.
 	Reserve func(bytes int64) bool
@@ -46,7 +44,7 @@ func New(cfg Config) (*Table, error) {
 	if t.archRules == nil {
 		return nil, fmt.Errorf("call frame information for architecture %v", cfg.Arch)
 	}
-	t.eh = frameSection{Section: cfg.EhFrame, eh: true, bases: bases{cfg.Text, cfg.GOT}}
+	t.eh = frameSection{Section: cfg.EhFrame, eh: true}
 	t.debug = frameSection{Section: cfg.DebugFrame}
 	if !t.eh.present() && !t.debug.present() {
 		return nil, ErrNoCFI

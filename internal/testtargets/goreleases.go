@@ -16,14 +16,14 @@ const allGoReleases = "PRYWALK_GO_RELEASES" // set by make go-releases
 // waiting goroutines (runtime.g, sudog, hchan) into waiting.go. Add the release before to the lists below if its tables
 // or its systemstack differ. Then run make go-releases, and go test ./internal/show/dump.
 
-// GoReleases returns older releases with other tables and systemstack; five more with make go-releases, each a download
-// of 100 MB.
+// GoReleases returns older releases with other tables and systemstack; one more with make go-releases, a download of
+// 100 MB.
 func GoReleases(t testing.TB) []string {
 	if os.Getenv(allGoReleases) != "" {
-		return []string{"1.13.15", "1.14.15", "1.15.15", "1.16.15", "1.17.13", "1.18.10", "1.19", "1.20.14"}
+		return []string{"1.18.10", "1.19", "1.20.14"}
 	}
-	t.Logf("of Go until 1.20 only 1.15, 1.19 and 1.20: make go-releases (%s=1) tests all from 1.13 on", allGoReleases)
-	return []string{"1.15.15", "1.19", "1.20.14"}
+	t.Logf("of Go until 1.20 only 1.19 and 1.20: make go-releases (%s=1) tests 1.18, too", allGoReleases)
+	return []string{"1.19", "1.20.14"}
 }
 
 // LaterGoReleases returns 1.27 with its other moduledata; more with make go-releases.
@@ -51,5 +51,5 @@ func GoCommand(release string) (command, language string) {
 	case "1.19":
 		return "/usr/lib/go-1.19/bin/go", release
 	}
-	return "go", release[:len("1.13")]
+	return "go", release[:len("1.18")]
 }

@@ -283,8 +283,7 @@ func (a *Attribution) EachStack(f func(sample.StackID)) {
 		t.eachStack(f)
 	}
 	for _, p := range a.procs {
-		ended := &p.threads
-		for _, w := range []*weightedSamples{&ended.proven, &ended.unproven, &p.children.samples} {
+		for _, w := range []*weightedSamples{&p.threads.samples, &p.children.samples} {
 			for k := range w.byPlace {
 				f(k.place.Stack)
 			}

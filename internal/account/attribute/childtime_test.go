@@ -200,7 +200,7 @@ func TestShortChildrenShareTheirTime(t *testing.T) {
 func TestChildWithEnoughSamplesKeepsItsTime(t *testing.T) {
 	kid, shell := &processAccount{attributed: 100}, &processAccount{}
 	kid.addUnassigned(ran("ls", 1), 1e9, 10)
-	if kid.passUnobservedTo(shell, 60, 10, "cc1") || kid.threads.proven.weightSum != 10 ||
+	if kid.passUnobservedTo(shell, 60, 10, "cc1") || kid.threads.samples.weightSum != 10 ||
 		shell.children.samples.weightSum != 0 ||
 		shell.children.undistributed != 0 {
 		t.Errorf("the child's time was passed on: child %+v, parent %+v", kid, shell)

@@ -74,9 +74,10 @@
 //	weight = max(T − x, 0)
 //
 // Skids ([endedThreadTime.takeSkidWeights]): a sample of a thread with many system calls shows its place only if taken
-// on its own CPU (package pace). One that surely skids has x = 0. Samples that skid give their weights to those:
+// on its own CPU (package pace). One that surely skids has x = 0. Samples that skid give their weights to the others.
+// An undecided sample of an ended thread counts as one that skids if many did before ([endedThreadTime.hasManySkids]):
 //
-//	weight = max(T − x, 0) + Σ weights of samples that skid / number of proven samples
+//	weight = max(T − x, 0) + Σ weights of samples that skid / number of the others
 //
 // Unobserved children ([cutimeNode.unobserved]): a wait adds the time of the child and its children to the parent's
 // cutime and cstime. Without a wait (a zombie, an orphan, ignored SIGCHLD) nothing is added:

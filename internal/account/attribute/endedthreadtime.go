@@ -12,11 +12,9 @@ package attribute
 // until the thread has ended (then it is unobserved time) or has lived long (then it is the sample's).
 type endedThreadTime struct {
 	cpuAtLastSamples int64 // of ended threads, ns
-	proven           weightedSamples
-	unproven         weightedSamples // that may skid
+	samples          weightedSamples
+	unproven         int64 // number of these that may skid
 	skidded          skidded
-	assumedProven    int64 // unproven samples that were added to proven
-	assumedSkids     int64 // unproven samples whose weights were added to skidded
 	unattributed     int64 // CPU time of short-lived threads that no sample took, ns
 	distributed      int64 // ns
 }
@@ -74,10 +72,9 @@ func (p *endedThreadTime) addShortLife(t *threadAccount) {
 }
 
 func (p *endedThreadTime) addWeight(w *sampleWeight) {
+	p.samples.addSample(w.place, w.at, w.weight)
 	if w.unproven {
-		p.unproven.addSample(w.place, w.at, w.weight)
-	} else {
-		p.proven.addSample(w.place, w.at, w.weight)
+		p.unproven++
 	}
 }
 
@@ -89,35 +86,21 @@ const (
 )
 
 func (p *endedThreadTime) hasManySkids() bool {
-	unproven := p.unproven.sampleCount + p.assumedProven + p.assumedSkids
-	return p.skidded.count > 0 && p.skidded.count*skidShare >= unproven+p.skidded.count &&
-		p.proven.sampleCount-p.assumedProven >= minProven
+	return p.skidded.count > 0 && p.skidded.count*skidShare >= p.unproven+p.skidded.count &&
+		p.samples.sampleCount-p.unproven >= minProven
 }
 
 func (p *endedThreadTime) distribute(total int64, when distribution, emit func(weightKey, int64)) (left int64) {
-	p.decideUnproven()
 	extraWeight := p.takeSkidWeights(when)
 	if when == atEnd {
-		extraWeight += p.proven.samplingError()
+		extraWeight += p.samples.samplingError()
 	}
-	return p.proven.distribute(total, extraWeight, emit)
+	return p.samples.distribute(total, extraWeight, emit)
 }
 
-// decideUnproven counts the unproven samples as skids if many skid, else as proven.
-func (p *endedThreadTime) decideUnproven() {
-	if p.hasManySkids() {
-		p.assumedSkids += p.unproven.sampleCount
-		p.skidded.weight += p.unproven.weightSum
-		p.unproven = weightedSamples{}
-		return
-	}
-	p.assumedProven += p.unproven.sampleCount
-	p.proven.merge(&p.unproven)
-}
-
-// takeSkidWeights returns the weights of skids for the proven samples, ns; 0 while they are too few to take them.
+// takeSkidWeights returns the weights of skids for the samples, ns; 0 while they are too few to take them.
 func (p *endedThreadTime) takeSkidWeights(when distribution) (ns int64) {
-	if when == soFar && p.proven.sampleCount < minProven {
+	if when == soFar && p.samples.sampleCount < minProven {
 		return 0
 	}
 	return take(&p.skidded.weight)

@@ -143,8 +143,8 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 		if th.attributeInterval(&b); len(th.weights) != 0 {
 			t.Errorf("thread %s has the weights %v, want none", what, th.weights)
 		}
-		if p.threads.addWeights(th, p.sampledFromStart); p.threads.proven.weightSum != 0 {
-			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.proven.weightSum)
+		if p.threads.addWeights(th, p.sampledFromStart); p.threads.samples.weightSum != 0 {
+			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.samples.weightSum)
 		}
 	}
 	p, th := &processAccount{}, l.thread(1)
@@ -153,8 +153,8 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 		th.attributeInterval(&at)
 		at.At.CPU += at.StandsFor
 	}
-	if p.threads.addWeights(th, p.sampledFromStart); p.threads.proven.weightSum != 7e6 {
-		t.Errorf("weight of %d ns, want 7 ms", p.threads.proven.weightSum)
+	if p.threads.addWeights(th, p.sampledFromStart); p.threads.samples.weightSum != 7e6 {
+		t.Errorf("weight of %d ns, want 7 ms", p.threads.samples.weightSum)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 			s.OnCPU, s.Basis = true, sample.Exact
 		}
 		p.threads.addWeights(th, p.sampledFromStart)
-		weight, of := p.threads.proven.weightSum, p.threads.skidded
+		weight, of := p.threads.samples.weightSum, p.threads.skidded
 		if weight != c.weight || of.weight != c.skidded || of.count != c.skidded/7e6 {
 			t.Errorf("first sample %v: weight %d, %d of %d that skid; want %d, %d", c.first, weight, of.weight, of.count,
 				c.weight, c.skidded)
@@ -218,7 +218,7 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 		th.add(&Sample{At: end, Place: Place{State: sample.Sleeping}})
 		p.endThread(th, &End{})
 		p.finishThread(th)
-		back, weight := p.threads.unattributed, p.threads.proven.weightSum
+		back, weight := p.threads.unattributed, p.threads.samples.weightSum
 		if back != c.back || weight != c.weight || attributed+back != end.CPU {
 			t.Errorf("%s: unattributed %d, weight %d; want %d and %d; %d attributed of %d", c.name,
 				back, weight, c.back, c.weight, attributed, end.CPU)
@@ -363,17 +363,15 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 		total                      int64
 		ofProven, ofUnproven, rest int64
 	}{
-		{1, 20, 1000, 279, 139, 582},  // 10 ns for each of 20 and 10 samples, 10 ns more, and two standard errors
-		{20, 20, 1000, 589, 0, 411},   // 20 proven samples for 20 + 10 + 20
-		{20, 20, 100, 100, 0, 0},      // less time than weights
-		{20, 15, 1000, 330, 220, 450}, // too few proven samples
+		{1, 20, 1000, 279, 139, 582}, // 10 ns for each of 20 and 10 samples, 10 ns more, and two standard errors
+		{20, 20, 100, 66, 34, 0},     // less time than weights
 	} {
 		p := &processAccount{threads: endedThreadTime{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
 		for range c.proven {
-			p.threads.proven.addWeighted(Place{Stack: 1}, 0, 10)
+			p.threads.samples.addWeighted(Place{Stack: 1}, 0, 10)
 		}
 		for range 10 {
-			p.threads.unproven.addWeighted(Place{Stack: 2}, 0, 10)
+			p.threads.addWeight(&sampleWeight{place: Place{Stack: 2}, weight: 10, unproven: true})
 		}
 		got := map[sample.StackID]int64{}
 		left := p.threads.distribute(c.total, atEnd, func(k weightKey, ns int64) { got[k.place.Stack] += ns })
@@ -392,20 +390,20 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 			t.Errorf("%d ns used by ended threads: time by stack %v, want %d and %d", ended, got, want1, want2)
 		}
 	}
-	p.threads.proven.addSample(Place{Stack: 1}, 1e9, 30)
-	p.threads.proven.addSample(Place{Stack: 2}, 1e9, 10)
+	p.threads.samples.addSample(Place{Stack: 1}, 1e9, 30)
+	p.threads.samples.addSample(Place{Stack: 2}, 1e9, 10)
 	exited(900, 0, 0)
 	exited(1020, 15, 5)
 	exited(1020, 15, 5)
 	p.threads.unattributed = 10
 	exited(1020, 22, 8)
 	exited(1900, 30, 10)
-	p.threads.proven.addSample(Place{Stack: 1}, 3e9, 8)
+	p.threads.samples.addSample(Place{Stack: 1}, 3e9, 8)
 	exited(1900, 38, 10)
 	p.threads.skidded = skidded{count: 1, weight: 160}
 	exited(1900, 38, 10)
 	for range minProven - 3 {
-		p.threads.proven.addSample(Place{Stack: 2}, 4e9, 0)
+		p.threads.samples.addSample(Place{Stack: 2}, 4e9, 0)
 	}
 	exited(1900, 58, 150) // 10 for each sample
 	if left := p.unobserved(1900); left != 900-(208-10) || p.attributed != 208-10 {

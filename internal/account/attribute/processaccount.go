@@ -55,7 +55,7 @@ func (p *processAccount) unobserved(ended int64) int64 {
 // addUnassigned adds a sample of weight standsFor, ns.
 func (p *processAccount) addUnassigned(where Place, at, standsFor int64) {
 	if !p.threadsFiltered {
-		p.threads.proven.addWeighted(where.asRunning(), at, standsFor)
+		p.threads.samples.addWeighted(where.asRunning(), at, standsFor)
 	}
 }
 
@@ -102,13 +102,12 @@ func (p *processAccount) passUnobservedTo(parent *processAccount, unobserved, st
 		return false
 	}
 	from, into := &p.threads, &parent.children
-	from.proven.merge(&from.unproven)
-	named := from.proven.withProgram(program)
+	named := from.samples.withProgram(program)
 	into.samples.merge(&named)
 	into.unknownWeight += from.skidded.weight
 	into.undistributed += unobserved + from.unattributed
 	into.add(program, unobserved+from.unattributed)
-	from.proven, from.skidded, from.unattributed = weightedSamples{}, skidded{}, 0
+	from.samples, from.unproven, from.skidded, from.unattributed = weightedSamples{}, 0, skidded{}, 0
 	return true
 }
 

@@ -30,29 +30,24 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 	}
 }
 
-func TestSamplesAssumedToSkidAreNotProvenLater(t *testing.T) {
-	var p endedThreadTime
-	add := func(to *weightedSamples, n int) {
+func TestManySkidsNeedProvenSamples(t *testing.T) {
+	p := endedThreadTime{skidded: skidded{count: 20}}
+	add := func(n int, unproven bool) {
 		for range n {
-			to.addSample(Place{Stack: 1}, 0, 10)
+			p.addWeight(&sampleWeight{place: Place{Stack: 1}, weight: 10, unproven: unproven})
 		}
 	}
-	distribute := func() { p.distribute(0, soFar, func(weightKey, int64) {}) }
-	add(&p.proven, 20)
-	add(&p.unproven, 10)
-	p.skidded.count = 20
-	distribute() // many of 30 skid
-	add(&p.unproven, 100)
-	distribute() // few of 130 skid
-	if p.assumedSkids != 10 || p.assumedProven != 100 || p.proven.sampleCount != 120 {
-		t.Fatalf("%d samples count as skids, %d as proven, %d are proven in all; want 10, 100 and 120",
-			p.assumedSkids, p.assumedProven, p.proven.sampleCount)
+	add(minProven-1, false)
+	if add(10, true); p.hasManySkids() {
+		t.Error("15 proven samples are enough, want too few")
 	}
-	if p.skidded.count += 100; !p.hasManySkids() {
-		t.Error("20 proven samples are too few, want enough")
+	if add(1, false); !p.hasManySkids() {
+		t.Error("20 of 30 samples without a proven place skid, want many")
 	}
-	had := p.proven.weightSum
-	if p.proven.raiseWeights(1200); p.proven.weightSum != had+1200 {
-		t.Errorf("weights grew by %d ns, want 1200", p.proven.weightSum-had)
+	if add(100, true); p.hasManySkids() {
+		t.Error("20 of 130 samples without a proven place skid, want few")
+	}
+	if had := p.samples.weightSum; had != 10*(minProven+110) {
+		t.Errorf("the weights are %d ns", had)
 	}
 }

@@ -17,12 +17,6 @@ func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
 		debug, _ := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
 		cfg.DebugFrame = sectionOf(debug)
 	}
-	if s := f.Section(".text"); s != nil {
-		cfg.Text = s.Addr
-	}
-	if s := f.Section(".got"); s != nil {
-		cfg.GOT = s.Addr
-	}
 	cfg.Reserve = reserveIn(f)
 	t, _ := dwarfunwind.New(cfg)
 	return t

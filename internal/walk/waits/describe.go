@@ -2,7 +2,11 @@
 
 package waits
 
-import "cmp"
+import (
+	"cmp"
+	"path"
+	"slices"
+)
 
 // Sleeper is a sleeping thread, as sampled.
 type Sleeper struct {
@@ -164,4 +168,14 @@ func describeChild(name string, a *[6]uint64) Wait {
 		w.Child = int(int32(a[1]))
 	}
 	return w
+}
+
+const whyDatabaseLock = "its owner is in PostgreSQL's view pg_locks"
+
+// awaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like
+// (src/backend/storage/lmgr/proc.c), by its latch (since 9.6).
+func awaitsDatabaseLock(stack []StackFunction) bool {
+	return slices.ContainsFunc(stack, func(f StackFunction) bool {
+		return f.Function == "ProcSleep" && path.Base(f.Module) == "postgres"
+	})
 }

@@ -51,8 +51,7 @@ var poolRules = []poolRule{
 	{"all functions of the pool forward waits", (*waitingStack).inForwardingPool, idle},
 	{"a thread of a library's workers", func(s *waitingStack) bool { return s.isLibraryThread(libs.workerFiles) }, idle},
 	{"a subtask's end", (*waitingStack).awaitsSubtask, blocked},
-	{"the function waits for work only", func(s *waitingStack) bool { return s.waitsForWorkOnly(0) }, idle},
-	{"a worker waits for events", (*waitingStack).awaitsEvents, idle},
+	{"a worker waits for work or events", (*waitingStack).awaitsWorkOnly, idle},
 	{"a scheduler's wait", (*waitingStack).isOfScheduler, idle},
 	{"a language's pool", func(s *waitingStack) bool { return s.outer[0].awaitsTask() }, idle},
 	{"the queue of a language's pool", (*waitingStack).isOfPoolsQueue, idle},
@@ -95,11 +94,15 @@ func (s *waitingStack) awaitsWork() Idleness {
 }
 
 func (s *waitingStack) awaitsSubtask() bool {
-	return s.waitsForWorkOnly(0) && s.isCalledBy(libs.subtask)
+	return s.awaitsWorkOnly() && s.isCalledBy(libs.subtask)
 }
 
-func (s *waitingStack) waitsForWorkOnly(at int) bool {
-	return libs.awaitsWork.MatchString(s.outer[at].Function)
+// awaitsWorkOnly reports whether the waiting function, or the one for which it waits for events, waits for work only.
+func (s *waitingStack) awaitsWorkOnly() bool {
+	isOther := func(f Frame) bool { return !libs.eventWaits.MatchString(languages.WithoutArguments(f.Function)) }
+	isWork := func(f Frame) bool { return libs.awaitsWork.MatchString(f.Function) }
+	at, other := slices.IndexFunc(s.outer, isWork), slices.IndexFunc(s.outer, isOther)
+	return at >= 0 && (other < 0 || at <= other)
 }
 
 func (s *waitingStack) onlyTakesFromQueue() bool { return s.isOnlyManaged() && s.takesFromQueue() }
@@ -187,18 +190,6 @@ func (s *waitingStack) inForwardingPool() bool {
 func (s *waitingStack) isLibraryThread(files *regexp.Regexp) bool {
 	isOther := func(f Frame) bool { return !files.MatchString(f.Module) }
 	return !s.main && len(s.outer) > 0 && !slices.ContainsFunc(s.outer, isOther)
-}
-
-func (s *waitingStack) awaitsEvents() bool {
-	for i := range s.outer {
-		switch f := &s.outer[i]; {
-		case i > 0 && s.waitsForWorkOnly(i):
-			return !s.isCalledBy(libs.subtask)
-		case !libs.eventWaits.MatchString(languages.WithoutArguments(f.Function)):
-			return false
-		}
-	}
-	return false
 }
 
 func (s *waitingStack) isCalledBy(pattern *regexp.Regexp) bool {

@@ -17,7 +17,7 @@ import (
 type pypy struct {
 	*process
 	frame  *managed.VerifiedRule
-	places map[uint64]pypyPlace // by pc
+	stages map[uint64]pypyStage // by pc
 }
 
 // In bytes below the CFA.
@@ -29,17 +29,6 @@ var pypyPrologue = []byte{0x48, 0x81, 0xec, pypyFrame, 0, 0, 0, 0x48, 0x89, 0x6c
 
 var pypyCallR11 = [...]byte{0x41, 0xff, 0xd3}
 
-var pypySaveRegs = [...]struct {
-	code []byte
-	reg  uint8
-}{
-	{[]byte{0x48, 0x89, 0x5c, 0x24, 0x68}, frames.X86RBX},
-	{[]byte{0x4c, 0x89, 0x64, 0x24, 0x70}, frames.X86R12},
-	{[]byte{0x4c, 0x89, 0x6c, 0x24, 0x78}, frames.X86R13},
-	{[]byte{0x4c, 0x89, 0xb4, 0x24, 0x80, 0, 0, 0}, frames.X86R14},
-	{[]byte{0x4c, 0x89, 0xbc, 0x24, 0x88, 0, 0, 0}, frames.X86R15},
-}
-
 // From sp.
 const (
 	pypyFrame = 184 // return address
@@ -50,9 +39,9 @@ const (
 
 const (
 	maxPyPyWords  = 32      // searched below a frame
-	pypyEntry     = 128     // bytes
+	pypyEntry     = 64      // bytes that at most the saving of registers takes
 	pypyRoutine   = 2 << 10 // bytes
-	maxPyPyPlaces = 1 << 12
+	maxPyPyStages = 1 << 12
 )
 
 type pypyStage uint8
@@ -60,65 +49,47 @@ type pypyStage uint8
 const (
 	pypyBody  pypyStage = iota
 	pypyTop             // return address at sp
-	pypyEnter           // incomplete
+	pypyEnter           // the frame is incomplete: no rule
 )
 
-type pypyPlace struct {
-	stage pypyStage
-	kept  uint32 // bits of the saved registers, at pypyEnter
-}
-
 func newPyPy(p *process) *FrameRules {
-	y := &pypy{process: p, places: map[uint64]pypyPlace{}}
+	y := &pypy{process: p, stages: map[uint64]pypyStage{}}
 	y.frame = managed.NewVerifiedRule(y.prove, nil)
 	for reg := range pypySaved {
 		y.frame.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: pypyReg{y, reg}}
 	}
-	return &FrameRules{Early: y.frame, forget: func() { clear(y.places) }}
+	return &FrameRules{Early: y.frame, forget: func() { clear(y.stages) }}
 }
 
-func (p *pypy) placeAt(pc uint64) pypyPlace {
-	if at, ok := p.places[pc]; ok {
-		return at
+func (p *pypy) stageAt(pc uint64) pypyStage {
+	stage, known := p.stages[pc]
+	if !known {
+		if len(p.stages) >= maxPyPyStages {
+			clear(p.stages)
+		}
+		stage = p.readStage(pc)
+		p.stages[pc] = stage
 	}
-	if len(p.places) >= maxPyPyPlaces {
-		clear(p.places)
-	}
-	at := p.readPlace(pc)
-	p.places[pc] = at
-	return at
+	return stage
 }
 
-func (p *pypy) readPlace(pc uint64) pypyPlace {
+func (p *pypy) readStage(pc uint64) pypyStage {
 	m := p.moduleAt(pc)
 	if m == nil {
-		return pypyPlace{}
+		return pypyBody
 	}
 	var b [pypyEntry + 16]byte
 	before := int(min(pc-m.Start, pypyEntry))
 	code := b[:p.Read(pc-uint64(before), b[:before+len(pypyPrologue)])]
-	if len(code) <= before {
-		return pypyPlace{}
+	switch {
+	case len(code) <= before:
+		return pypyBody
+	case code[before] == 0xc3 || bytes.HasPrefix(code[before:], pypyPrologue):
+		return pypyTop
+	case bytes.Contains(code[:min(before+len(pypyPrologue)-1, len(code))], pypyPrologue):
+		return pypyEnter
 	}
-	if code[before] == 0xc3 || bytes.HasPrefix(code[before:], pypyPrologue) {
-		return pypyPlace{stage: pypyTop}
-	}
-	entry := bytes.LastIndex(code[:min(before+len(pypyPrologue)-1, len(code))], pypyPrologue)
-	if entry < 0 {
-		return pypyPlace{}
-	}
-	done, place := code[entry:before], pypyPlace{stage: pypyEnter}
-	if len(done) >= len(pypyPrologue) {
-		place.kept = 1 << frames.X86RBP
-	}
-	for _, k := range &pypySaveRegs {
-		i := bytes.Index(done, k.code)
-		if i < 0 {
-			return place
-		}
-		done, place.kept = done[i+len(k.code):], place.kept|1<<k.reg
-	}
-	return pypyPlace{}
+	return pypyBody
 }
 
 func isPyPyFrame(mem frames.Memory, at uint64) (ok bool, unread uint64) {
@@ -141,11 +112,11 @@ func (p *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	if !known {
 		return 0, 0, false
 	}
-	switch p.placeAt(regs.PC).stage {
+	switch p.stageAt(regs.PC) {
 	case pypyTop:
 		cfa = sp + 8
 	case pypyEnter:
-		cfa = sp + pypyFrame + 8
+		return 0, 0, false
 	default:
 		if cfa, unread, ok = p.bodyCFA(regs.PC, sp, mem); !ok {
 			return 0, unread, false
@@ -198,13 +169,10 @@ type pypyReg struct {
 // Eval implements [frames.Expr].
 func (r pypyReg) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, bool) {
 	sp, _ := regs.Get(frames.X86RSP)
-	begin, place := cfa-8-pypyFrame, r.y.placeAt(regs.PC)
-	whole := place.stage == pypyBody && begin >= sp && begin < cfa
-	if whole {
-		whole, _ = isPyPyFrame(mem, begin)
-	}
-	if whole || place.kept>>r.reg&1 != 0 {
-		return mem.Word(cfa - uint64(pypySaved[r.reg]))
+	if begin := cfa - 8 - pypyFrame; r.y.stageAt(regs.PC) == pypyBody && begin >= sp && begin < cfa {
+		if whole, _ := isPyPyFrame(mem, begin); whole {
+			return mem.Word(cfa - uint64(pypySaved[r.reg]))
+		}
 	}
 	return regs.Get(r.reg)
 }

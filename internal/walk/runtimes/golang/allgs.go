@@ -36,39 +36,6 @@ type allgs struct {
 	tries      uint
 }
 
-// goroutines returns all live goroutines by ascending number, each as of its own moment.
-func (a *allgs) goroutines() (out []Goroutine, err error) {
-	for range goroutineTries {
-		var list []uint64
-		if list, err = a.addresses(); err != nil {
-			return nil, err
-		}
-		if out, err = a.readAll(list); err == nil {
-			return out, nil
-		}
-	}
-	return nil, err
-}
-
-func (a *allgs) addresses() ([]uint64, error) {
-	first, n, err := a.slice()
-	if err != nil {
-		return nil, err
-	}
-	if a.fields.start == 0 && !a.findFieldsIn(first, n) {
-		return nil, errGoroutines
-	}
-	b := make([]byte, 8*n)
-	if a.host.Read(first, b) != len(b) {
-		return nil, errUnreadable
-	}
-	out := make([]uint64, n)
-	for i := range out {
-		out[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	return out, nil
-}
-
 // slice returns the array of runtime.allgs: without symbols the slice that runtime.allgadd refers to in which the
 // layout of g is found.
 func (a *allgs) slice() (first, n uint64, err error) {
@@ -130,10 +97,9 @@ func (a *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 	return first, n, nil
 }
 
-// readAll returns the live goroutines of a list. The error is errUnreadable, or errChanging: one has impossible fields,
-// or a number occurs twice.
+// readAll returns the live goroutines of an ascending list. The error is errUnreadable, or errChanging: one has
+// impossible fields, or a number occurs twice.
 func (a *allgs) readAll(list []uint64) (out []Goroutine, err error) {
-	slices.Sort(list)
 	out = make([]Goroutine, 0, len(list))
 	newGReader(a.host).each(list, func(i int, b []byte) {
 		switch {

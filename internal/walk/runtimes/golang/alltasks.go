@@ -2,7 +2,11 @@
 
 package golang
 
-import "prywalk/internal/walk/managed"
+import (
+	"slices"
+
+	"prywalk/internal/walk/managed"
+)
 
 // Processors take 16 numbers each (runtime/proc.go, _GoidCacheBatch), not all used.
 const goidsTaken = 1 << 16
@@ -31,6 +35,19 @@ func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 		t.Labels = labels[g.Labels]
 	}
 	return out, nil
+}
+
+// goroutines returns all live goroutines by ascending number, each as of its own moment.
+func (r *Runtime) goroutines() (out []Goroutine, err error) {
+	for range goroutineTries {
+		if _, err = r.Places(); err != nil {
+			return nil, err
+		}
+		if out, err = r.readAll(slices.Sorted(slices.Values(r.gs))); err == nil {
+			return out, nil
+		}
+	}
+	return nil, err
 }
 
 // Reread implements [managed.Scheduler].

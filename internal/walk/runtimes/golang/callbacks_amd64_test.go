@@ -75,10 +75,6 @@ func leadBack(t *testing.T, path string) {
 	l := start(t, path, byFramePointer{})
 	inner := []string{"main.spin", "main.back", "_cgoexp", "runtime.cgocallbackg1", "runtime.cgocallbackg",
 		"runtime.cgocallback", "crosscall2"}
-	if l.tab.h.magic == magic112 { // C calls the exported function, the caller of cgocallback
-		inner = []string{"main.spin", "main.back", "main._cgoexpwrap", "runtime.cgocallbackg1", "runtime.cgocallbackg",
-			"runtime.cgocallback_gofunc", "runtime.cgocallback", "_cgoexp", "crosscall2"}
-	}
 	want := slices.Concat(inner, []string{"?", "runtime.asmcgocall", "runtime.cgocall", "main._Cfunc_there", "main.enter",
 		"main.main", "runtime.main", "runtime.goexit"})
 	found := 0

@@ -191,7 +191,7 @@ func savedLR(r *frames.Rule, row *frames.Row) int64 {
 // ownWay is assembly that moves the stack pointer or link register itself.
 func ownWay(t *Table, pc uint64) bool {
 	f, _ := t.find(pc)
-	return f.flag&flagAsm != 0 || t.h.old() && string(t.name(&f)) == "runtime.jmpdefer"
+	return f.flag&flagAsm != 0
 }
 
 // After a stack pointer load .debug_frame is not true.

@@ -11,7 +11,7 @@
 //	all        allgs.go         runtime.allgs, by its symbol, or by what runtime.allgadd refers to (references.go)
 //	one g      goroutine.go     its fields, found in the g of runtime.main
 //	             startfuncs.go  its first function; alltasks.go gives all of them at once
-//	changes    poller.go        which g have run since: reads of many (greader.go), their stacks (parkedstacks.go)
+//	changes    poller.go        which g have run since, by reads of many (greader.go), and their stacks
 //	waits for  waiting.go       the reason; sudogs and channels; locks.go has the locks that its frames hold
 //	unwind     rule.go          CFA of a pc: funcs.go, pcvalue.go, kinds.go, then by architecture
 //	             rule_*.go      functions of the compiler
@@ -55,5 +55,5 @@
 // # Sources
 //
 // runtime/{symtab,symtabinl,traceback,runtime2,proc}.go, asm_*.s, internal/abi/symtab.go and
-// cmd/link/internal/ld/{pcln,symtab}.go of Go 1.13 to 1.27.
+// cmd/link/internal/ld/{pcln,symtab}.go of Go 1.18 to 1.27.
 package golang

@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 )
 
-// Flags of a function (internal/abi, FuncFlag), since Go 1.17.
+// Flags of a function (internal/abi, FuncFlag).
 const (
 	flagTopFrame = 1 << iota
 	flagSPWrite
@@ -36,25 +36,16 @@ type funcInfo struct {
 	flag       uint8
 	nfuncdata  uint8
 	tail       []byte // pcdata offsets, then funcdata offsets
-	at         uint32
 }
 
 // ftab returns entry i of the function table. Entry nfunc is the end of the text, without an offset.
 func (t *funcs) ftab(i uint64) (pc, off uint64, ok bool) {
-	size, tab := t.h.entrySize(), t.h.funcs[t.h.ftabAt:]
-	if i*size+size/2 > uint64(len(tab)) {
+	if i*ftabEntry+4 > uint64(len(t.h.funcs)) {
 		return 0, 0, false
 	}
-	b := tab[i*size:]
-	whole := uint64(len(b)) >= size
-	switch {
-	case size == 16 && whole:
-		off = binary.LittleEndian.Uint64(b[8:])
-	case whole:
+	b := t.h.funcs[i*ftabEntry:]
+	if len(b) >= ftabEntry {
 		off = uint64(binary.LittleEndian.Uint32(b[4:]))
-	}
-	if size == 16 {
-		return binary.LittleEndian.Uint64(b), off, true
 	}
 	return t.text + uint64(binary.LittleEndian.Uint32(b)), off, true
 }
@@ -87,31 +78,21 @@ func (t *funcs) function(i, pc uint64) (funcInfo, bool) {
 
 func (t *funcs) record(f *funcInfo, off uint32) bool {
 	rec := t.h.funcs[off:]
-	entry := 4 // entry field
-	if t.h.old() {
-		entry = 8
-	}
-	size := entry + 8*4 + 4
-	switch t.h.magic {
-	case magic112:
-		size -= 4 // cuOff
-	case magic120:
+	size := 10 * 4
+	if t.h.magic == magic120 {
 		size += 4 // startLine
 	}
 	if len(rec) < size {
 		return false
 	}
-	u := func(i int) uint32 { return binary.LittleEndian.Uint32(rec[entry+4*i:]) }
-	f.nameOff, f.pcsp, f.pcfile, f.pcln, f.npcdata = u(0), u(3), u(4), u(5), u(6)
-	if t.h.magic != magic112 { // else files are numbered program-wide
-		f.cuOff = u(7)
-	}
+	u := func(i int) uint32 { return binary.LittleEndian.Uint32(rec[4*i:]) }
+	f.nameOff, f.pcsp, f.pcfile, f.pcln, f.npcdata, f.cuOff = u(1), u(4), u(5), u(6), u(7), u(8)
 	if t.h.magic == magic120 {
-		f.startLine = u(8)
+		f.startLine = u(9)
 	}
 	last := rec[size-4 : size]
 	f.id, f.flag, f.nfuncdata = last[0], last[1], last[3]
-	f.tail, f.at = rec[size:], off+uint32(size)
+	f.tail = rec[size:]
 	return true
 }
 

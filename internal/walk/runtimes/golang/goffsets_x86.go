@@ -5,17 +5,14 @@ package golang
 import "prywalk/internal/code/x86"
 
 // gOffsetsX86 decodes runtime.systemstack: it loads g and g.m, compares with m.gsignal, m.g0 and m.curg, saves g.sched
-// (by a call since Go 1.17), and loads g0.sched.sp (through another register before Go 1.21).
+// by a call, and loads g0.sched.sp (through another register before Go 1.21).
 func (t *gOffsetsDecoder) gOffsetsX86() (GOffsets, bool) {
 	c := GOffsets{GReg: 14, GStackHi: 8, MG0: -1}
 	pc, code := t.asmCode("runtime.systemstack")
-	d := systemstackX86{c: &c, saves: savesX86{c: &c}}
+	d := systemstackX86{c: &c}
 	walkX86(pc, code, d.step)
 	if d.stage != foundAll {
 		return c, false
-	}
-	if d.saves.found == savedAll {
-		return c, d.schedSPAt == c.SchedSP
 	}
 	f, _ := t.find(d.save)
 	s := savesX86{c: &c}
@@ -30,7 +27,7 @@ const (
 	loadOfM
 	compareGsignal // with m.gsignal
 	compareCurg    // with m.curg
-	saveOfSched    // a call, or the stores themselves
+	saveOfSched    // a call
 	loadOfSchedSP  // from g0
 	moveOfSchedSP  // to rsp
 	foundAll
@@ -45,7 +42,6 @@ type systemstackX86 struct {
 	haveG0    bool
 	g0        uint8
 	save      uint64
-	saves     savesX86
 	schedSP   uint8
 	schedSPAt int64
 }
@@ -64,8 +60,8 @@ func (s *systemstackX86) step(in *insn, next uint64) bool {
 		s.c.MCurg, s.stage = int64(in.Disp), max(s.stage, saveOfSched)
 	case s.stage >= compareCurg && !s.haveG0 && in.load() && in.Base == s.m:
 		s.g0, s.haveG0, s.c.MG0 = in.Reg, true, int64(in.Disp)
-	case s.stage == saveOfSched:
-		s.findSave(in, next)
+	case s.stage == saveOfSched && in.Map == 0 && in.Op == opCall:
+		s.save, s.stage = next+uint64(in.Imm), loadOfSchedSP
 	case s.stage == loadOfSchedSP && in.load() && in.Base == s.g0:
 		s.schedSP, s.schedSPAt, s.stage = in.Reg, int64(in.Disp), moveOfSchedSP
 		if in.Reg == regSP {
@@ -80,16 +76,6 @@ func (s *systemstackX86) step(in *insn, next uint64) bool {
 // comparesG matches cmp g, [m+disp].
 func (s *systemstackX86) comparesG(in *insn) bool {
 	return in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == s.g && in.Base == s.m
-}
-
-func (s *systemstackX86) findSave(in *insn, next uint64) {
-	if in.Map == 0 && in.Op == opCall {
-		s.save, s.stage = next+uint64(in.Imm), loadOfSchedSP
-		return
-	}
-	if !s.saves.step(in, next) {
-		s.stage = loadOfSchedSP
-	}
 }
 
 // findG matches mov g, fs:[offset], or mov g, fs:[reg] with reg from a constant or the dynamic loader's word.
@@ -134,8 +120,6 @@ func (s *savesX86) step(in *insn, _ uint64) bool {
 		s.value, s.reg = savedSP, in.Reg
 	case stores && in.Reg == regBP:
 		s.c.SchedBP, s.found = int64(in.Disp), s.found|savedBP
-	case stores && in.Reg == regSP:
-		s.c.SchedSP, s.found = int64(in.Disp), s.found|savedSP
 	case stores && in.Reg == s.reg && s.value == savedPC:
 		s.c.SchedPC, s.found, s.value = int64(in.Disp), s.found|savedPC, 0
 	case stores && in.Reg == s.reg && s.value == savedSP:

@@ -83,14 +83,14 @@ func (g *Goroutine) fill(t *managed.TaskRecord, arch frames.Arch) {
 
 type layoutG struct{ status, start int64 }
 
-// Offsets from atomicstatus since Go 1.13.
+// Offsets from atomicstatus.
 const (
 	afterStatusGoid   = 8
 	afterStatusSince  = 24
 	afterStatusReason = 32
 )
 
-// Offsets from startpc since Go 1.13; parentGoid is before gopc since Go 1.21.
+// Offsets from startpc; parentGoid is before gopc since Go 1.21.
 const (
 	beforeStartParent = 24
 	beforeStartGoPC   = 16

@@ -12,8 +12,8 @@ import (
 
 // The magic numbers are internal/abi's PCLnTabMagic.
 const (
-	magic112 = 0xfffffffb // Go 1.2, with the inline trees of 1.12
-	magic116 = 0xfffffffa
+	magic112 = 0xfffffffb // until Go 1.15
+	magic116 = 0xfffffffa // until Go 1.17
 	magic118 = 0xfffffff0
 	magic120 = 0xfffffff1
 )
@@ -22,20 +22,14 @@ type header struct {
 	magic     uint32 // of the layout
 	foreign   bool   // the file has another magic
 	quantum   uint64 // unit of pc deltas
-	nfunc     uint64
+	nfunc     uint64 // 0 before Go 1.18
 	textStart uint64 // 0 since Go 1.26
-
-	ftabAt uint64 // within funcs
 
 	// Each slice extends to the section's end.
 	names, cus, files, pctab, funcs []byte
 }
 
-const (
-	headerWords118 = 8 // nfunc … pclnOffset with textStart
-	headerWords116 = 7
-	minHeader      = 8 + 8*headerWords116
-)
+const minHeader = 8 + 8*8 // nfunc … pclnOffset
 
 func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 	var h header
@@ -44,7 +38,9 @@ func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 	}
 	h.magic = binary.LittleEndian.Uint32(tab)
 	switch h.magic {
-	case magic112, magic116, magic118, magic120:
+	case magic112, magic116: // not read: a table without functions
+		return h, nil
+	case magic118, magic120:
 	default: // obfuscators replace it (garble, internal/linker), and keep the newest layout
 		h.magic, h.foreign = magic120, true
 	}
@@ -55,61 +51,27 @@ func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 		}
 		return h, fmt.Errorf("header % x for %v: %w", tab[:8], arch, errMalformed)
 	}
-	if h.magic == magic112 {
-		return h, h.whole(tab)
-	}
 	return h, h.parts(tab)
 }
 
-const minHeader112 = 16
-
-func (h *header) whole(tab []byte) error {
-	h.nfunc, h.ftabAt = binary.LittleEndian.Uint64(tab[8:]), minHeader112
-	end := h.ftabAt + h.nfunc*h.entrySize() + 8
-	if h.nfunc == 0 || h.nfunc > math.MaxInt32 || end+4 > uint64(len(tab)) {
-		return fmt.Errorf("%d functions in %d bytes: %w", h.nfunc, len(tab), errMalformed)
-	}
-	files := uint64(binary.LittleEndian.Uint32(tab[end:]))
-	if files >= uint64(len(tab)) {
-		return fmt.Errorf("offset %#x beyond section of %#x bytes: %w", files, len(tab), errMalformed)
-	}
-	h.names, h.files, h.pctab, h.funcs, h.cus = tab, tab, tab, tab, tab[files:]
-	return nil
-}
-
-func (h *header) old() bool { return h.magic == magic112 || h.magic == magic116 }
-
 func (h *header) parts(tab []byte) error {
 	w := func(i int) uint64 { return binary.LittleEndian.Uint64(tab[8+8*i:]) }
-	h.nfunc = w(0)
-	first := 2 // w(1) is nfiles
-	if h.magic != magic116 {
-		if len(tab) < 8+8*headerWords118 {
-			return fmt.Errorf("section of %d bytes: %w", len(tab), errMalformed)
-		}
-		h.textStart = w(2)
-		first = 3
-	}
+	h.nfunc, h.textStart = w(0), w(2) // w(1) is nfiles
 	for i, p := range []*[]byte{&h.names, &h.cus, &h.files, &h.pctab, &h.funcs} {
-		off := w(first + i)
+		off := w(3 + i)
 		if off >= uint64(len(tab)) {
 			return fmt.Errorf("offset %#x beyond section of %#x bytes: %w", off, len(tab), errMalformed)
 		}
 		*p = tab[off:]
 	}
-	if h.nfunc == 0 || h.nfunc > math.MaxInt32 || h.nfunc*h.entrySize() > uint64(len(h.funcs)) {
+	if h.nfunc == 0 || h.nfunc > math.MaxInt32 || h.nfunc*ftabEntry > uint64(len(h.funcs)) {
 		return fmt.Errorf("%d functions in %d bytes: %w", h.nfunc, len(h.funcs), errMalformed)
 	}
 	return nil
 }
 
-// entrySize is that of the function table's entries: two addresses until Go 1.17, two 32-bit offsets since.
-func (h *header) entrySize() uint64 {
-	if h.old() {
-		return 16
-	}
-	return 8
-}
+// ftabEntry is the size of the function table's entries: two 32-bit offsets.
+const ftabEntry = 8
 
 func quantum(a frames.Arch) uint64 {
 	if a == frames.ARM64 {

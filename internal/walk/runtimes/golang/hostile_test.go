@@ -18,9 +18,6 @@ func excerpt(magic uint32, q byte) []byte {
 	binary.LittleEndian.PutUint32(b, magic)
 	b[6], b[7] = q, 8
 	words := []uint64{1, 1, 0x1000, 72, 104, 112, 128, 160}
-	if magic == magic116 {
-		words = append(words[:2:2], words[3:]...)
-	}
 	for i, w := range words {
 		binary.LittleEndian.PutUint64(b[8+8*i:], w)
 	}
@@ -30,40 +27,11 @@ func excerpt(magic uint32, q byte) []byte {
 	copy(b[137:], "\x02\x20\x00")             // at 9: 0 throughout
 	fns := b[160:]
 	rec := fns[64:]
-	if magic == magic116 {
-		for i, w := range []uint64{0x1000, 64, 0x1020} {
-			binary.LittleEndian.PutUint64(fns[8*i:], w)
-		}
-		binary.LittleEndian.PutUint64(rec, 0x1000)
-		rec = rec[4:]
-	} else {
-		for i, w := range []uint32{0, 64, 0x20} {
-			binary.LittleEndian.PutUint32(fns[4*i:], w)
-		}
+	for i, w := range []uint32{0, 64, 0x20} {
+		binary.LittleEndian.PutUint32(fns[4*i:], w)
 	}
 	for i, w := range []uint32{1, 0, 0, 1, 9, 1, 0, 0} {
 		binary.LittleEndian.PutUint32(rec[4+4*i:], w)
-	}
-	return b
-}
-
-func excerpt112(q byte) []byte {
-	b := make([]byte, 512)
-	binary.LittleEndian.PutUint32(b, magic112)
-	b[6], b[7] = q, 8
-	for i, w := range []uint64{1, 0x1000, 160, 0x1020, 144} { // number, function, end, files
-		binary.LittleEndian.PutUint64(b[8+8*i:], w)
-	}
-	copy(b[72:], "\x00main.f\x00main.g\x00runtime.mcall\x00")
-	copy(b[112:], "f.go\x00")
-	copy(b[128:], "\x00\x02\x04\x20\x1c\x00")
-	copy(b[137:], "\x04\x20\x00")
-	for i, w := range []uint32{2, 112} { // the first file is none
-		binary.LittleEndian.PutUint32(b[144+4*i:], w)
-	}
-	binary.LittleEndian.PutUint64(b[160:], 0x1000)
-	for i, w := range []uint32{73, 0, 0, 129, 137, 129, 0} {
-		binary.LittleEndian.PutUint32(b[168+4*i:], w)
 	}
 	return b
 }
@@ -96,8 +64,6 @@ func FuzzTable(f *testing.F) {
 		f.Add(excerpt(m, 1), uint64(0x1000), false)
 		f.Add(excerpt(m, 4), uint64(0x1000), true)
 	}
-	f.Add(excerpt112(1), uint64(0x1000), false)
-	f.Add(excerpt112(4), uint64(0x1000), true)
 	f.Fuzz(func(t *testing.T, tab []byte, text uint64, arm bool) {
 		im := Image{Arch: frames.X86_64, Pclntab: tab, PclntabAddr: 0x5000, TextStart: text, Rela: tab,
 			Data: []Range{{0x5000, uint64(len(tab))}, {0, 1 << 40}},

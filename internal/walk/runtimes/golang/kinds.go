@@ -44,7 +44,6 @@ var kinds = map[string]funcKind{
 	"runtime.sigpanic":             kindInjected,
 	"runtime.sigpanic0":            kindInjected,
 	"runtime.asyncPreempt":         kindInjected,
-	"runtime.debugCallV1":          kindInjected,
 	"runtime.debugCallV2":          kindInjected,
 	"runtime.sigtramp":             kindTrampoline,
 	"runtime.cgoSigtramp":          kindTrampoline,
@@ -56,26 +55,12 @@ var kinds = map[string]funcKind{
 	"runtime.cgocallback":          kindFollow,
 }
 
-// spWriters load the stack pointer, for tables without flags (until Go 1.16).
-var spWriters = map[string]bool{
-	"runtime.systemstack": true, "runtime.mcall": true, "runtime.morestack": true,
-	"runtime.asmcgocall": true, "runtime.cgocallback": true, "runtime.clone": true,
-	"runtime.gogo": true, "runtime.nanotime": true, "runtime.nanotime1": true,
-	"runtime.cgocallback_gofunc": true, "runtime.walltime": true,
-	"runtime.walltime1": true, "runtime.sigfwd": true, "runtime.callCgoMmap": true,
-	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
-}
-
 // kind returns how a function deviates from pcsp. spWrite: it may load the stack pointer, and pcsp does not hold
 // everywhere.
 func (t *funcs) kind(f *funcInfo) (k funcKind, spWrite bool) {
-	name := t.name(f)
-	k = kinds[string(name)]
-	if t.h.old() && f.flag == 0 {
-		return k, spWriters[string(name)]
-	}
+	k = kinds[string(t.name(f))]
 	spWrite = f.flag&flagSPWrite != 0
-	if !t.h.old() && f.flag&(flagAsm|flagTopFrame) == 0 && !spWrite && k != kindInjected && k != kindReschedules {
+	if f.flag&(flagAsm|flagTopFrame) == 0 && !spWrite && k != kindInjected && k != kindReschedules {
 		return kindPlain, false // a wrapper
 	}
 	if f.flag&flagTopFrame != 0 && k == kindPlain {

@@ -16,17 +16,9 @@ type lines struct {
 
 // The constants are of runtime/funcdata.h and internal/abi.
 const (
-	pcdataInlTree      = 2
-	funcdataInlTree    = 3
-	funcdataInlTree112 = 4 // until Go 1.15
+	pcdataInlTree   = 2
+	funcdataInlTree = 3
 )
-
-func (h *header) funcdataInlTree() uint64 {
-	if h.magic == magic112 {
-		return funcdataInlTree112
-	}
-	return funcdataInlTree
-}
 
 const maxInline = 64
 
@@ -83,22 +75,8 @@ func (l *lines) fileLine(f *funcInfo, pc uint64) (string, int) {
 }
 
 func (l *lines) inlTree(f *funcInfo) (uint64, bool) {
-	table := l.h.funcdataInlTree()
-	if uint64(f.nfuncdata) <= table {
-		return 0, false
-	}
-	at := 4 * uint64(f.npcdata)
-	if l.h.old() {
-		at += uint64((f.at + uint32(at)) & 4)
-		at += 8 * table
-		if at+8 > uint64(len(f.tail)) {
-			return 0, false
-		}
-		p := binary.LittleEndian.Uint64(f.tail[at:])
-		return p, p != 0
-	}
-	at += 4 * table
-	if l.gofunc == 0 || at+4 > uint64(len(f.tail)) {
+	at := 4*uint64(f.npcdata) + 4*funcdataInlTree
+	if f.nfuncdata <= funcdataInlTree || l.gofunc == 0 || at+4 > uint64(len(f.tail)) {
 		return 0, false
 	}
 	off := binary.LittleEndian.Uint32(f.tail[at:])

@@ -286,9 +286,6 @@ func older(t *testing.T) (vs []variant) {
 			continue
 		}
 		vs = append(vs, variant{"go" + r + "-arm64", plainSource, with(r, forARM...), nil})
-		if r == "1.15.15" || r == "1.17.13" {
-			vs = append(vs, variant{"go" + r + "-pie", plainSource, with(r, noCgo...), pie})
-		}
 	}
 	return vs
 }

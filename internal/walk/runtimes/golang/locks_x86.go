@@ -95,10 +95,10 @@ func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	return analyseLocksX86(t.codeOf(&f), f.entry, pc, t.functionAt)
 }
 
-// functionAt returns the name of the function that begins at an address and takes its arguments in registers.
+// functionAt returns the name of the function that begins at an address.
 func (t *funcs) functionAt(at uint64) string {
 	f, ok := t.find(at)
-	if !ok || f.entry != at || t.h.old() { // stack arguments until Go 1.17
+	if !ok || f.entry != at {
 		return ""
 	}
 	return string(t.name(&f))

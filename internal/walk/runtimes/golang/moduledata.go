@@ -18,7 +18,7 @@ type moduleScan struct {
 
 const maxCandidates = 64
 
-// Word indexes since Go 1.16.
+// Word indexes.
 const (
 	mdFuncnames = 1
 	mdPctab     = 10
@@ -105,9 +105,6 @@ func (s *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 		return moduledata{}, false
 	}
 	base := s.img.PclntabAddr
-	if s.h.magic == magic112 {
-		return s.checkModuledata112(w)
-	}
 	names := uint64(len(s.img.Pclntab) - len(s.h.names))
 	pctab := uint64(len(s.img.Pclntab) - len(s.h.pctab))
 	text := w[mdText]
@@ -119,29 +116,8 @@ func (s *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 	if !s.textFits(text, w[mdMinpc], w[mdMaxpc]) {
 		return moduledata{}, false
 	}
-	if !s.h.old() {
-		md.gofunc = s.gofunc(&w)
-	}
+	md.gofunc = s.gofunc(&w)
 	return md, true
-}
-
-// Word indexes until Go 1.15.
-const (
-	md112Ftab  = 3
-	md112Files = 6
-	md112Minpc = 10
-	md112Maxpc = 11
-	md112Text  = 12
-	md112Etext = 13
-)
-
-func (s *moduleScan) checkModuledata112(w [mdWords]uint64) (moduledata, bool) {
-	base := s.img.PclntabAddr
-	files := uint64(len(s.img.Pclntab) - len(s.h.cus))
-	md := moduledata{text: w[md112Text], etext: w[md112Etext]}
-	ok := w[md112Ftab] == base+s.h.ftabAt && w[md112Ftab+1] == s.h.nfunc+1 && w[md112Files] == base+files &&
-		w[md112Minpc] >= md.text && w[md112Maxpc] >= w[md112Minpc] && md.etext >= md.text
-	return md, ok && s.textFits(md.text, w[md112Minpc], w[md112Maxpc])
 }
 
 func (t *funcs) textFits(text, minpc, maxpc uint64) bool {

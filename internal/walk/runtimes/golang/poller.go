@@ -3,29 +3,38 @@
 package golang
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
 
+	"prywalk/frames"
 	"prywalk/internal/walk/managed"
 )
 
 // # Repeated observation of goroutines
 //
 // runtime.allgs only grows, and g's are reused: a place is a g. New places are ordered by address for joint reads
-// ([gReader]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and, since Go
-// 1.17, trackingSeq (runtime/proc.go, casgstatus) are unchanged.
+// ([gReader]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and trackingSeq
+// (runtime/proc.go, casgstatus) are unchanged.
+//
+// A stack is read twice, between two reads of its g; equal copies prove that the goroutine did not run:
+//
+//	g   stack stack g
+
+// maxFollowedStack bounds the copied bytes of a stack.
+const maxFollowedStack = 256 << 10
 
 type goroutinePoller struct {
-	allgs  *allgs
-	listed int // in gs
-	gs     []uint64
-	sums   []uint64 // as of Task; 0: not read
-	seed   maphash.Seed
+	allgs *allgs
+	gs    []uint64
+	sums  []uint64 // as of Task; 0: not read
+	seed  maphash.Seed
 
-	reader *gReader
-	stacks parkedStacks
+	reader        *gReader
+	before, after [goroutineBytes]byte
+	first, second []byte // copies of a stack
 }
 
 // Places implements [managed.Scheduler].
@@ -35,28 +44,26 @@ func (p *goroutinePoller) Places() (int, error) {
 	if err != nil {
 		return len(p.gs), err
 	}
-	if p.listed == 0 {
+	if len(p.gs) == 0 {
 		if !r.findFieldsIn(first, n) {
 			return 0, errGoroutines
 		}
-		all := newGReader(r.host)
-		*p = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), reader: all, stacks: parkedStacks{reader: all}}
+		*p = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), reader: newGReader(r.host)}
 	}
 	p.reader.host = r.host
-	if int(n) <= p.listed {
-		return len(p.gs), nil
-	}
-	b := make([]byte, 8*(int(n)-p.listed))
-	if r.host.Read(first+8*uint64(p.listed), b) != len(b) {
-		return len(p.gs), errUnreadable
-	}
 	from := len(p.gs)
+	if int(n) <= from {
+		return from, nil
+	}
+	b := make([]byte, 8*(int(n)-from))
+	if r.host.Read(first+8*uint64(from), b) != len(b) {
+		return from, errUnreadable
+	}
 	for ; len(b) > 0; b = b[8:] {
 		p.gs = append(p.gs, binary.LittleEndian.Uint64(b))
 	}
 	slices.Sort(p.gs[from:])
 	p.sums = append(p.sums, make([]uint64, len(p.gs)-from)...)
-	p.listed = len(p.gs)
 	return len(p.gs), nil
 }
 
@@ -66,13 +73,11 @@ func (p *goroutinePoller) Poll(from, to int, changed []int) []int {
 	if from >= to {
 		return changed
 	}
-	first := len(changed)
 	p.reader.each(p.gs[from:to], func(i int, g []byte) {
 		if i += from; g == nil || p.sums[i] == 0 || p.sum(g) != p.sums[i] {
 			changed = append(changed, i)
 		}
 	})
-	p.stacks.expect(changed[first:])
 	return changed
 }
 
@@ -96,22 +101,47 @@ func (p *goroutinePoller) Task(place int, t *managed.TaskRecord) (stack []byte, 
 		return nil, false
 	}
 	p.sums[place] = 0
-	c := p.stacks.copyOf(p, place)
-	if c == nil || c.state == copyChanged {
+	for n := 0; n < goroutineTries && !ok; n++ {
+		stack, ok = p.copyTask(place, t)
+	}
+	return stack, ok
+}
+
+// copyTask returns false if the goroutine ran meanwhile. It leaves t as it is for one that has ended.
+func (p *goroutinePoller) copyTask(place int, t *managed.TaskRecord) (stack []byte, ok bool) {
+	r, at := p.allgs, p.gs[place]
+	if r.host.Read(at, p.before[:]) != len(p.before) {
 		return nil, false
 	}
-	p.sums[place] = c.sum
-	g := &c.g
-	if g.ended() {
+	g, valid := r.check(at, p.before[:])
+	sum := p.sum(p.before[:])
+	isParked := valid && !g.ended() && !g.onThread()
+	if isParked {
+		stack, valid = p.copyStack(&g, sum)
+	}
+	if !valid {
+		return nil, false
+	}
+	if p.sums[place] = sum; g.ended() {
 		return nil, true
 	}
-	r := p.allgs
-	t.Object = g.Addr
+	t.Object = at
 	g.fill(t, r.host.Arch())
-	t.Entry, t.System, t.LabelsAt = r.startFuncs.at(g.Start).name, r.isSystem(g), g.Labels
-	if t.OnThread {
-		return nil, true
+	t.Entry, t.System, t.LabelsAt = r.startFuncs.at(g.Start).name, r.isSystem(&g), g.Labels
+	if isParked {
+		t.Wait = r.waitReason(&g)
 	}
-	t.Wait = r.waitReason(g)
-	return c.stack, true
+	return stack, true
+}
+
+// copyStack returns a goroutine's stack from its stack pointer on; false: the goroutine ran meanwhile.
+func (p *goroutinePoller) copyStack(g *Goroutine, sum uint64) (stack []byte, ok bool) {
+	size := int(min(g.StackHi-g.SP, maxFollowedStack))
+	if len(p.first) < size {
+		p.first, p.second = make([]byte, size), make([]byte, size)
+	}
+	stack, again := p.first[:size:size], p.second[:size]
+	parts := []frames.Region{{Addr: g.SP, Bytes: stack}, {Addr: g.SP, Bytes: again}, {Addr: g.Addr, Bytes: p.after[:]}}
+	all := managed.ReadRegions(p.allgs.host, p.allgs.host, parts, func(*frames.Region) {})
+	return stack, all && bytes.Equal(stack, again) && p.sum(p.after[:]) == sum
 }

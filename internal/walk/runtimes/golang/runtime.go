@@ -44,7 +44,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		}
 		p := program{table: t, bias: m.Bias, module: m, host: h}
 		c, ok := t.GOffsets()
-		if !ok && len(t.funcByName("runtime.systemstack")) > 0 {
+		if !ok && (t.h.nfunc == 0 || len(t.funcByName("runtime.systemstack")) > 0) {
 			return newRuntime(p, GOffsets{}), nil
 		}
 		if !ok {

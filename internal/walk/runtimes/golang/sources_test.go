@@ -137,18 +137,11 @@ func TestWordsOfModuledataAreThoseOfTheRuntimesSources(t *testing.T) {
 	eachRelease(t, func(t *testing.T, src string, minor int) {
 		want := map[string]int{"funcnametab": mdFuncnames, "pctab": mdPctab, "ftab": mdFtab, "minpc": mdMinpc,
 			"maxpc": mdMaxpc, "text": mdText, "etext": mdEtext}
-		if minor < 16 {
-			want = map[string]int{"ftab": md112Ftab, "filetab": md112Files, "minpc": md112Minpc, "maxpc": md112Maxpc,
-				"text": md112Text, "etext": md112Etext}
-		}
 		words := moduledataWords(t, src)
 		for name, word := range want {
 			if got, ok := words[name]; !ok || got != word {
 				t.Errorf("%s is word %d, %v, not %d", name, got, ok, word)
 			}
-		}
-		if minor < 18 {
-			return
 		}
 		const table, size, gofunc = 0x5000, 0x1000, 0x9000
 		s := moduleScan{funcs: &funcs{img: Image{PclntabAddr: table, Pclntab: make([]byte, size)}}}

@@ -57,14 +57,9 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 		}
 		fn, _ := tab.find(fr.LookupPC(frames.X86_64))
 		if target, ok := tab.callBeforeX86(fr.PC); fr.AfterCall && ok && callee.entry != 0 {
-			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack,
-			// comparisons, hashes and internal/bytealg may jump (runtime/asm_amd64.s, internal/bytealg/*_amd64.s of 1.15).
+			// Assembly and wrappers may share a name; assembly may jump.
 			to, _ := tab.find(target)
-			jumps := []string{string(tab.name(&callee)), "runtime.morestack_noctxt", "runtime.systemstack",
-				"internal/bytealg.IndexByteString", "internal/bytealg.IndexByte", "internal/bytealg.IndexString",
-				"internal/bytealg.Index", "internal/bytealg.Count", "internal/bytealg.CountString", "internal/bytealg.Compare",
-				"runtime.cmpstring", "runtime.memequal", "runtime.memequal_varlen", "runtime.memhash", "runtime.memhash32",
-				"runtime.memhash64", "runtime.strhash"}
+			jumps := []string{string(tab.name(&callee))}
 			if to.flag&flagAsm == 0 && !slices.Contains(jumps, string(tab.name(&to))) {
 				bad[fmt.Sprintf("%s called %s, not %s", tab.name(&fn), tab.name(&to), tab.name(&callee))]++
 			}

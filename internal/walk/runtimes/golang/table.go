@@ -82,7 +82,7 @@ func New(im Image) (*Table, error) {
 	default:
 		t.text = h.textStart // 0 in the file of a PIE
 	}
-	if t.text == 0 && !h.old() {
+	if t.text == 0 && h.nfunc > 0 {
 		return nil, fmt.Errorf("table at %#x: %w; pass the data sections or the symbol runtime.text", im.PclntabAddr,
 			errNoText)
 	}
