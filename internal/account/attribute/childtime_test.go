@@ -320,20 +320,3 @@ func TestWeightsOfSamplesThatSkidArePassedOn(t *testing.T) {
 		t.Errorf("attributed %v, want 100 ns of stack 1", b)
 	}
 }
-
-// Samples of user space leave the time in the kernel; names that were seen at ticks share it.
-func TestNamesTakeWhatStacksLeaveWhereAllThreadsAreSampled(t *testing.T) {
-	p := &processAccount{sampledFromStart: true}
-	b := newChildTimes(p)
-	for range 100 {
-		p.addUnassignedOfChild(ran("ls", 1), 5e9, 10)
-	}
-	for program, ns := range map[string]int64{"ls": 1500, "sed": 100} {
-		p.addUnassignedOfChild(Place{State: sample.Running, Program: program, ChildState: ChildProgramOnly}, 5e9, ns)
-	}
-	p.distributeChildren(2000, 9e9)
-	want := map[string]int64{"ls": 1500, "sed": 100, "": 400}
-	if b.walked["ls"] != 1200 || !maps.Equal(b.all, want) { // the stacks have two standard errors more than 1000
-		t.Errorf("%d ns have a stack, want 1200; by program %v, want %v", b.walked["ls"], b.all, want)
-	}
-}

@@ -88,9 +88,6 @@
 //
 //	weight = T
 //
-// Names without a stack have the same weight; where all threads are sampled, they share what the stacks of their
-// program leave.
-//
 // Time of programs ([childTime.distributeKnown]): what the samples leave of an observed child's passed-on time goes to
 // its program.
 //

@@ -82,13 +82,8 @@ func (p *processAccount) threadEmitter(now int64) func(weightKey, int64) {
 	}
 }
 
-// addUnassignedOfChild adds a sample of weight standsFor, ns. A name without a stack takes what the stacks of that
-// program leave, where all threads are sampled: they lack the time in the kernel.
+// addUnassignedOfChild adds a sample of weight standsFor, ns.
 func (p *processAccount) addUnassignedOfChild(where Place, at, standsFor int64) {
-	if p.sampledFromStart && where.ChildState == ChildProgramOnly {
-		p.children.add(where.Program, standsFor)
-		return
-	}
 	p.children.samples.addWeighted(where, at, standsFor)
 }
 

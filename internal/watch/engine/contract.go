@@ -38,7 +38,6 @@ type Options struct {
 type Engine interface {
 	// Track returns nil if all running threads of the process are to be stopped.
 	Track(*target.Process) target.ProcessPart
-	Coverage() Coverage
 	// SetRate requests hz observations per second of a running thread.
 	SetRate(now int64, hz float64)
 	// BeginTick chooses the processes to observe, unless the tick is withheld, and reports the CPU time of untracked
@@ -51,12 +50,6 @@ type Engine interface {
 	DrainIfDue() (buffers bool)
 	EndTick()
 	Stats(*runstats.Observed)
-}
-
-// Coverage is what an engine observes without stops.
-type Coverage struct {
-	Complete bool // the running threads of all processes, but for deep stacks
-	Children bool // untracked ones
 }
 
 // Holder is an engine that can be suspended.

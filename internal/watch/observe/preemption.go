@@ -103,24 +103,3 @@ func (p *PreemptedFinder) LastCPU(t *Thread) (cpu int, outranks bool) {
 	}
 	return st.Processor, pace.OutranksCaller(&st)
 }
-
-// RunsOrPreempted reports whether a process's first thread is on a CPU (one arrival more than departures:
-// kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. A running
-// thread's CPU time does not show that, as it changes only at the kernel's ticks.
-func (p *PreemptedFinder) RunsOrPreempted(files *procmem.ThreadFiles) bool {
-	var s procmem.Status
-	before, err := files.SchedStat()
-	if err != nil || files.Status(&s) != nil || s.State != 'R' {
-		return false
-	}
-	after, err := files.SchedStat()
-	if err != nil || after.Runs != before.Runs {
-		return false
-	}
-	if before.Runs > s.Switches {
-		return true
-	}
-	var st procmem.Stat
-	return files.Stat(&st) == nil && st.Processor == p.detector.CPU(p.wake().At) &&
-		p.detector.Preempted(files, p.wake().At)
-}

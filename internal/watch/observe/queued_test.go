@@ -3,14 +3,12 @@
 package observe
 
 import (
-	"os/exec"
 	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/testtargets"
 )
 
 func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
@@ -91,30 +89,3 @@ func TestAThreadThatTheTracerPreemptsIsNotStopped(t *testing.T) {
 }
 
 func filesOf(pid int) *procmem.ThreadFiles { return procmem.OpenThread(pid, pid, nil) }
-
-func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
-	if runtime.NumCPU() == 1 {
-		t.Skip("needs two CPUs: a machine with more")
-	}
-	busy := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done")).Process.Pid
-	asleep := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
-	gone := exec.Command("true")
-	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
-	var s procmem.Stat
-	testtargets.Eventually(t, "it sleeps", func() bool { return procmem.ReadStat(asleep, &s) == nil && s.State == 'S' })
-	observing(NewPool(1), ModeAuto, func(o *Observer) {
-		for tries := 20_000; !o.preemption.RunsOrPreempted(filesOf(busy)); tries-- {
-			if tries == 0 {
-				t.Error("the computing thread is never on a CPU")
-				return
-			}
-			procmem.SleepUntil(procmem.Now() + 1e6)
-			o.preemption.Woken(procmem.Now())
-		}
-		if o.preemption.RunsOrPreempted(filesOf(asleep)) || o.preemption.RunsOrPreempted(filesOf(gone.Process.Pid)) {
-			t.Error("a sleeping or ended thread is on a CPU")
-		}
-	})
-}

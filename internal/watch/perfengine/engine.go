@@ -83,14 +83,6 @@ func (e *Engine) Track(of *target.Process) target.ProcessPart {
 	return p
 }
 
-// Coverage implements [engine.Engine].
-func (e *Engine) Coverage() engine.Coverage {
-	return engine.Coverage{
-		Complete: e.stream.on() && e.showsAllThreads(),
-		Children: e.childSamples.enabled() && !e.stream.reader.UserOnly(),
-	}
-}
-
 func (e *Engine) showsAllThreads() bool { return e.scope.fromStart() && e.procs.allSampled() }
 
 // The rate changes at most every rateEvery ns, and by a factor of rateStep at least, or to the first requested one.

@@ -33,7 +33,7 @@
 //	aggregator.processState     states.process             intervalSink.ProcessDone     renewProgram renews it
 //	attribute.processAccount    Attribution.process        Attribution.closeProcess     stays: one account
 //
-// Before a child is tracked, its observations are kept by tracer.newChildren or, with kernel samples, by the engine.
+// Before a child is tracked, its kernel samples are kept by the engine.
 //
 // # Exec
 //

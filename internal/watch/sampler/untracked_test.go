@@ -89,33 +89,6 @@ func TestCommandsOfAScriptHaveStacksWhereOnlyUserSpaceIsSampled(t *testing.T) {
 	}
 }
 
-func TestCommandsOfAScriptHaveNamesWithoutTheKernelsSamples(t *testing.T) {
-	exe, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const script = `echo ready; read go; for i in $(seq 200); do /bin/ls /usr/bin | sort >/dev/null; done; ` +
-		`echo done; read end`
-	want, r := recordUntilDoneWith(t, exec.Command(exe, "-c", script), Options{Freq: 499, Children: true})
-	named := r.sumOf(3, func(p *pprof.Sample) bool {
-		return strings.HasPrefix(label(p, "thread"), "[children: ") && label(p, "comm") == "bash"
-	})
-	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of short-lived children with a name, %.3f s are "+
-		"unseen; stops: %+v", want, r.ProfiledCPU, float64(named)/1e9, r.ExitedUnseenCPU, r.StopTime)
-	if d := r.ProfiledCPU - want; d < -0.02*want-0.04 || d > 0.02*want+0.04 {
-		t.Errorf("%.3f s of %.2f s are in the profile", r.ProfiledCPU, want)
-	}
-	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
-		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
-	}
-	if n := r.Stops + r.PassiveReads + r.Unchanged + sum(r.Failed); n != r.Attempted {
-		t.Errorf("%d observations were attempted, and %d are accounted for", r.Attempted, n)
-	}
-	if named == 0 {
-		t.Error("no command has a name")
-	}
-}
-
 func startsMain(p *pprof.Sample) bool {
 	return slices.ContainsFunc(stack(p), func(f string) bool { return strings.HasPrefix(f, "__libc_start_main") })
 }

@@ -9,7 +9,7 @@
 //	makeTicks ─► tick ─► selector ────► observations ──► stops ─────► package observe, ptrace
 //	                     which threads   one thread       pending      one thread: unchanged,
 //	                                     after another    stops        passive read or stop
-//	                ├──► newThreads, newChildren
+//	                ├──► newThreads
 //	                ├──► listings: threads that have begun or ended
 //	                ├──► engine.Engine, in place of stops: the kernel's samples (package perfengine)
 //	                └──► backlog ──► target.Outbox ──► aggregator
@@ -26,7 +26,6 @@
 //	backlog       hands events over, and bounds the copies that wait for their walks
 //	procOpens     opens files of /proc by path, on another thread
 //	endedThreads  CPU time of ended threads, from the clocks of process and threads
-//	newChildren   child processes that are not tracked yet
 //	tracked       processes and threads, from their discovery to the report of their end
 //	execs         processes that have called exec
 //	listings      lists of a process's threads: what has begun and ended since the last one

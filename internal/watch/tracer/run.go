@@ -122,7 +122,6 @@ func (t *Tracer) observeLast(now int64) {
 	}
 	t.tick(now, now+lastTickFor)
 	t.stops.cancelAll()
-	t.newChildren.end()
 	t.listings.endAll()
 	if ender != nil {
 		ender.End()

@@ -4,7 +4,6 @@ package tracer
 
 import (
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
 )
 
@@ -13,9 +12,6 @@ type stopsOnly struct{}
 
 // Track implements [engine.Engine].
 func (stopsOnly) Track(*target.Process) target.ProcessPart { return nil }
-
-// Coverage implements [engine.Engine].
-func (stopsOnly) Coverage() engine.Coverage { return engine.Coverage{} }
 
 // SetRate implements [engine.Engine].
 func (stopsOnly) SetRate(int64, float64) {}

@@ -23,15 +23,6 @@ func (c *taskCreations) countUntil(tick int64) int64 {
 
 func (c *taskCreations) forget() { c.tick = -1 }
 
-// last returns the newest task ID as of a tick, 0 if unknown.
-func (c *taskCreations) last(tick int64) int {
-	c.countUntil(tick)
-	if c.file == nil {
-		return 0
-	}
-	return c.file.Last()
-}
-
 func (c *taskCreations) close() {
 	if c.file != nil {
 		c.file.Close()

@@ -55,7 +55,7 @@ func (t *Tracer) makeTick(now, deadline int64) {
 //
 //   - The preempted thread comes first, before another thread has its CPU.
 //   - The engine chooses the processes that it samples before any other thread is observed.
-//   - New threads and children may be short-lived. Those that the engine samples come after DrainAll: their clocks must
+//   - New threads may be short-lived. Those that the engine samples come after DrainAll: their clocks must
 //     be read after their samples were taken.
 //   - Whether to draw depends on how many threads are due: they are listed and woken before.
 func (t *Tracer) tick(now, deadline int64) {
@@ -64,7 +64,6 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.selector.observePreempted()
 	t.engine.BeginTick(now, false)
 	t.newThreads.observeWithoutEngine(now)
-	t.newChildren.observe(now)
 	t.engine.DrainAll(now)
 	t.newThreads.observeWithEngine(now)
 	t.listings.refreshAll(now)

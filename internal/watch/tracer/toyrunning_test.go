@@ -19,7 +19,6 @@ import (
 type toyRunning struct {
 	attached, ended, ran map[int]int // by thread
 	ticks, drained       int
-	complete             bool
 }
 
 func newToyRunning() *toyRunning {
@@ -34,7 +33,6 @@ func (e *toyRunning) FromStart() bool { return false }
 func (e *toyRunning) Close()          {}
 
 func (e *toyRunning) Track(*target.Process) target.ProcessPart { return toyProcess{e: e} }
-func (e *toyRunning) Coverage() engine.Coverage                { return engine.Coverage{Complete: e.complete} }
 func (e *toyRunning) SetRate(int64, float64)                   {}
 func (e *toyRunning) BeginTick(int64, bool)                    {}
 func (e *toyRunning) DrainAll(int64)                           {}

@@ -29,7 +29,6 @@ type Tracer struct {
 	backlog      *backlog
 	opens        *procOpens
 	endedThreads *endedThreads
-	newChildren  *newChildren
 	tracked      *tracked
 	execs        *execs
 	listings     *listings
@@ -67,12 +66,9 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	t.backlog = &backlog{shared: s, stops: t.stops}
 	t.opens = &procOpens{files: s.Files, stops: t.stops}
 	t.endedThreads = &endedThreads{out: &s.Out, opts: &o, stops: t.stops}
-	t.newChildren = &newChildren{
-		shared: s, engine: t.engine, creations: t.creations, stops: t.stops, opens: t.opens,
-	}
 	t.tracked = &tracked{
 		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
-		newChildren: t.newChildren, endedThreads: t.endedThreads, start: start, startTicks: launchTicks,
+		endedThreads: t.endedThreads, start: start, startTicks: launchTicks,
 		finished: func(th *target.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
 	}
 	t.execs = &execs{
@@ -93,9 +89,6 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	}
 	t.selector = &selector{shared: s, pace: t.pace, stops: t.stops, tracked: t.tracked, observations: t.observations}
 	t.Garbage.Await = t.stops.await
-	if o.Children && o.Threads == nil {
-		t.newChildren.begin()
-	}
 	return t
 }
 

@@ -25,7 +25,6 @@ type tracked struct {
 	stops        *stops
 	opens        *procOpens
 	gaps         *pace.GapDetector
-	newChildren  *newChildren
 	endedThreads *endedThreads
 	finished     func(*target.Thread, *observe.RawSample, error) // [observations.stopFinished]
 
@@ -77,7 +76,6 @@ func (t *tracked) trackProcess(p *target.Process) {
 	t.procs = append(t.procs, p)
 	t.shared.Out.Add(p.Started())
 	p.Engine = t.engine.Track(p)
-	t.newChildren.noteProcessTracked(p)
 }
 
 // startOf converts clock ticks since boot to CLOCK_MONOTONIC ns.
@@ -96,7 +94,6 @@ func (t *tracked) endProcess(p *target.Process) {
 	if p.Engine != nil {
 		p.Engine.Ended()
 	}
-	t.newChildren.noteProcessEnded(p)
 	p.CloseTaskDir()
 	t.shared.Out.Add(p.HasEnded(t.shared.Tick.At))
 }
