@@ -13,6 +13,22 @@ type (
 	ThreadFiles = procmem.ThreadFiles
 	// Memory is a process's memory.
 	Memory = procmem.Memory
+	// Span is a mapping of a [Memory].
+	Span = procmem.Span
+	// SpanKind is what a [Span] holds.
+	SpanKind = procmem.SpanKind
+	// SyscallThreads are threads that read memory for a [Memory].
+	SyscallThreads = procmem.SyscallThreads
+	// TaskDir lists the threads of a process.
+	TaskDir = procmem.TaskDir
+	// FDBudget bounds the files kept open.
+	FDBudget = procmem.FDBudget
+	// Stat is part of /proc/PID/stat.
+	Stat = procmem.Stat
+	// Status is part of /proc/PID/status.
+	Status = procmem.Status
+	// Comm is a thread's name.
+	Comm = procmem.Comm
 )
 
 // OpenMemory opens the memory of tid's process. The caller closes it.

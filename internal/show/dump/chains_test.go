@@ -102,7 +102,7 @@ func buildCgo(t *testing.T, cflags string, args ...string) string {
 	t.Helper()
 	testtargets.NeedProgram(t, "gcc")
 	exe := filepath.Join(t.TempDir(), "cgo")
-	cmd := exec.Command("go", append(append([]string{"build", "-o", exe}, args...), "./testdata/cgo")...)
+	cmd := exec.Command("go", append(append([]string{"build", "-o", exe}, args...), "../../testtargets/testdata/cgo")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "CGO_CFLAGS="+cflags)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, msg)

@@ -85,8 +85,6 @@ type Options struct {
 
 	// Walked is as in [aggregator.Options].
 	Walked func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker)
-	// NewProducer, if set, makes the producer in place of a [tracer.Tracer]. Found processes come from the channel.
-	NewProducer func(*target.Common, <-chan *target.Process) target.Producer
 }
 
 func (o *Options) tracerOptions() tracer.Options {

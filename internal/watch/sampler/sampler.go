@@ -130,12 +130,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	undo := selfruntime.DisableAutoGC(s.opts.LowOverhead)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, procmem.BootTicks())
 	defer selfruntime.RelaxMonitor()()
-	var producer target.Producer
-	if s.opts.NewProducer != nil {
-		producer = s.opts.NewProducer(s.common, s.control.Arriving())
-	} else {
-		producer = tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
-	}
+	t := tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
 	var discovery sync.WaitGroup
 	aggregatorDone, tracerDone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -150,19 +145,19 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	}
 	go func() {
 		defer close(tracerDone)
-		producer.Run(ctx, cancel)
+		t.Run(ctx, cancel)
 		cancel()
 	}()
 	if err := s.waitFor(ctx, tracerDone, aggregatorDone); err != nil {
 		// A hanging thread blocks a change of the runtime's state.
 		cancel()
-		return s.stats(producer), errors.Join(err, s.common.Failure.Get())
+		return s.stats(t), errors.Join(err, s.common.Failure.Get())
 	}
 	<-tracerDone
 	undo()
 	cancel()
 	discovery.Wait()
-	return s.stats(producer), s.common.Failure.Get()
+	return s.stats(t), s.common.Failure.Get()
 }
 
 // runAggregator runs until the tracer has ended. After a failure it discards the rest, so that the tracer can end.

@@ -12,12 +12,11 @@ import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
-	"prywalk/internal/watch/target"
 	"prywalk/internal/watch/tracer"
 )
 
-func (s *Sampler) stats(producer target.Producer) (stats runstats.Stats) {
-	producer.Stats(&stats)
+func (s *Sampler) stats(t *tracer.Tracer) (stats runstats.Stats) {
+	t.Stats(&stats)
 	s.aggregator.Stats(&stats)
 	setSwitchCost(&stats.CPU)
 	stats.Unopened = s.unopened.count()

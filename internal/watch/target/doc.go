@@ -5,7 +5,7 @@
 //
 // # Ownership
 //
-// A process and a thread have fields of the producer ([Producer]: the tracer, and its engine), and of the aggregator.
+// A process and a thread have fields of the tracer and its engine, and of the aggregator.
 // Each group names its writer.
 //
 // Events go one way, in batches ([BatchQueue]). They are those of package attribute, and raw samples, of which a walk

@@ -3,15 +3,20 @@
 package target
 
 import (
-	"context"
-
 	"prywalk/internal/account/attribute"
-	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/watch/observe"
 )
 
-// Event is what a producer reports to the aggregator, or requests of it.
+// Event is what the tracer reports to the aggregator, or requests of it, in batches ([Common.Queue]):
+//   - ProcessStarted is the first event of a process, ProcessEnded the last; events of its children may follow. A
+//     process that ended before it was tracked has a ProcessEnded only. ThreadEnded is the last event of a thread, and
+//     comes before the ProcessEnded of its process. The tracer numbers processes and threads from 1 ([Process.ID],
+//     [Thread.ID]).
+//   - The events of a thread are in order of time. A sample has a raw sample from [Common.Pool]: registers, a copy of
+//     the stack and the thread's clocks, all of one moment.
+//   - The tracer never waits for the aggregator while a thread is stopped: without [BatchQueue.HasRoom] it observes
+//     less.
 type Event struct {
 	// What is the kind of event: a type of package attribute, or one of the types below, each of which embeds such a
 	// type. nil: an observation of Thread. It has no raw sample if the thread is unchanged until now (at checkpoints,
@@ -77,23 +82,6 @@ func (th *Thread) HasEnded(refused sample.NotStopped) Event {
 		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, UnchangedBefore: th.Backoff.Unchanged,
 		NotStopped: refused, End: th.End,
 	}}
-}
-
-// Producer observes threads and reports them as events. It sends batches to [Common.Queue]:
-//   - ProcessStarted is the first event of a process, ProcessEnded the last; events of its children may follow. A
-//     process that ended before it was tracked has a ProcessEnded only. ThreadEnded is the last event of a thread, and
-//     comes before the ProcessEnded of its process. The producer numbers processes and threads from 1 ([Process.ID],
-//     [Thread.ID]).
-//   - The events of a thread are in order of time. A sample has a raw sample from [Common.Pool]: registers, a copy of
-//     the stack and the thread's clocks, all of one moment.
-//   - It never waits for the aggregator while a thread is stopped: without [BatchQueue.HasRoom] it observes less.
-//
-// internal/watch/sampler/toyengine_test.go has a toy.
-type Producer interface {
-	// Run observes until ctx ends or nothing is left, and closes the queue. After a failure it calls stop.
-	Run(ctx context.Context, stop func())
-	// Stats adds the producer's counts. It is called once, after Run or while Run hangs.
-	Stats(*runstats.Stats)
 }
 
 // ProcessPart is the part of a process that an engine makes (package engine).

@@ -35,13 +35,13 @@ func (q *BatchQueue) Get() Batch {
 	}
 }
 
-// HasRoom reports that Send would not wait. It is the producer's.
+// HasRoom reports that Send would not wait. It is the tracer's.
 func (q *BatchQueue) HasRoom() bool { return len(q.full) < cap(q.full) }
 
 // Send hands a batch over. It waits for room.
 func (q *BatchQueue) Send(b Batch) { q.full <- b }
 
-// Close ends the batches. It is the producer's.
+// Close ends the batches. It is the tracer's.
 func (q *BatchQueue) Close() { close(q.full) }
 
 // Batches returns the queue of batches.
@@ -64,7 +64,7 @@ const (
 	handOverSamples = 32
 )
 
-// Outbox holds a producer's events. Only the producer uses it.
+// Outbox holds the tracer's events. Only the tracer uses it.
 type Outbox struct {
 	queue  *BatchQueue
 	events Batch
@@ -125,7 +125,7 @@ func (o *Outbox) Flush() {
 	}
 }
 
-// Common is the state that producer and aggregator share.
+// Common is the state that tracer and aggregator share.
 type Common struct {
 	Queue     *BatchQueue
 	Requests  *Requests
@@ -143,7 +143,7 @@ func NewCommon() *Common {
 	}
 }
 
-// Requests are the producer's to the aggregator.
+// Requests are the tracer's to the aggregator.
 type Requests struct {
 	Checkpoint, Refresh Request
 }
@@ -169,11 +169,11 @@ func (r *Request) Done(ns int64, again bool) {
 	r.open.Store(again)
 }
 
-// CPUQuotaGate reserves the rest of a CPU quota for the producer while a stop is pending: while closed, the aggregator
+// CPUQuotaGate reserves the rest of a CPU quota for the tracer while a stop is pending: while closed, the aggregator
 // begins no event. The zero value is open.
 type CPUQuotaGate struct{ reopened atomic.Pointer[chan struct{}] }
 
-// Close makes the aggregator wait before its next event. Only the producer calls it.
+// Close makes the aggregator wait before its next event. Only the tracer calls it.
 func (c *CPUQuotaGate) Close() {
 	if c.reopened.Load() == nil {
 		reopened := make(chan struct{})

@@ -24,21 +24,21 @@ type Process struct {
 	Target  *loadedcode.Process
 	Child   bool
 	Parent  int
-	TaskDir *procmem.TaskDir // /proc/PID/task, which the producer closes; nil: it has ended
+	TaskDir *procmem.TaskDir // /proc/PID/task, which the tracer closes; nil: it has ended
 
-	// The producer writes these before the process's first event. FromStart: all its time lies within the recording.
+	// The tracer writes these before the process's first event. FromStart: all its time lies within the recording.
 	// Since is the start of its account, CLOCK_MONOTONIC ns.
 	ID        sample.ProcessID
 	FromStart bool
 	Since     int64
 
-	// The aggregator writes these, and the producer reads them at any time, and resets otherMemory.
+	// The aggregator writes these, and the tracer reads them at any time, and resets otherMemory.
 	Plans         observe.Plans
 	otherMemory   atomic.Pointer[observe.OtherMemory] // nil: taken
 	firstCopy     atomic.Int64
 	firstStackEnd atomic.Uint64
 	codeFreedAt   atomic.Int64 // CLOCK_MONOTONIC ns; 0: never
-	lack          atomic.Int64 // a [SampleLack]; the producer raises it, too
+	lack          atomic.Int64 // a [SampleLack]; the tracer raises it, too
 
 	// Only the tracer and its engine use these.
 	Threads     ThreadList
@@ -72,7 +72,7 @@ type ThreadListTail struct {
 	Creations int64 // of tasks on this machine, until then
 }
 
-// NewProcess opens the list of threads, as the producer looks up no path of /proc.
+// NewProcess opens the list of threads, as the tracer looks up no path of /proc.
 func NewProcess(of *loadedcode.Process, child bool, parent int) *Process {
 	p := &Process{Target: of, Child: child, Parent: parent}
 	p.TaskDir, _ = procmem.OpenTasks(of.PID, nil)

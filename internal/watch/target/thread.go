@@ -14,7 +14,7 @@ import (
 
 // Thread is a thread from its first listing to its last interval.
 type Thread struct {
-	// The producer writes these before the thread's first event.
+	// The tracer writes these before the thread's first event.
 	ID            sample.ThreadID // 0: several threads
 	Proc          *Process
 	TID           int

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/watch/target"
 )
 
-// Tracer is the producer of a recording ([target.Producer]). It belongs to its OS thread.
+// Tracer observes threads, and reports events ([target.Event]). It belongs to its OS thread.
 type Tracer struct {
 	*engine.SharedState
 	opts         *Options
