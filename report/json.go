@@ -136,15 +136,21 @@ type jsonReport struct {
 	TreeCut *jsonCut `json:"tree_cut,omitempty"`
 }
 
+// jsonForm writes a selection as JSON.
+type jsonForm struct {
+	*data
+	room int64 // bytes that functions and calls may still have
+}
+
 // JSON writes the table as one line of JSON, on request with groups and the call tree. Options.N limits functions; 0:
 // all.
 func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
-	d, err := prepare(view.WithBlocked(p), o)
+	prepared, err := prepare(view.WithBlocked(p), o)
 	if err != nil {
 		return err
 	}
-	defer d.Memory.Close()
-	d.jsonRoom = filememory.Process().Total() / jsonShare
+	defer prepared.Memory.Close()
+	d := &jsonForm{data: prepared, room: filememory.Process().Total() / jsonShare}
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
 		Conclusion: d.Conclusion(), Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads,
@@ -178,7 +184,7 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	return cmp.Or(d.Memory.Err(), out.Err(), buf.Flush())
 }
 
-func (d *data) jsonGroups(out *printable.JSONWriter) {
+func (d *jsonForm) jsonGroups(out *printable.JSONWriter) {
 	out.Text(`,"groups":[`)
 	for i, g := range d.Groups(d.Options.By) {
 		out.Comma(i)
@@ -206,7 +212,7 @@ func (d *data) complete(clock string) *float64 {
 	return &share
 }
 
-func (d *data) values(list []int64) jsonValues {
+func (d *jsonForm) values(list []int64) jsonValues {
 	out := jsonValues{}
 	for i, t := range d.Profile.SampleType {
 		v := list[i]
@@ -218,7 +224,7 @@ func (d *data) values(list []int64) jsonValues {
 	return out
 }
 
-func (d *data) sums(samples []*profile.Sample) []int64 {
+func (d *jsonForm) sums(samples []*profile.Sample) []int64 {
 	sum := make([]int64, len(d.Profile.SampleType))
 	for _, s := range samples {
 		add(sum, s.Value)
@@ -236,7 +242,7 @@ type functionSums struct{ self, total []int64 }
 
 // sumFunctions returns all functions' rows, those without the chosen value last, and their values by frame. The caller
 // gives back taken, in bytes.
-func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map[int32]*functionSums, taken int64) {
+func (d *jsonForm) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map[int32]*functionSums, taken int64) {
 	all = map[int32]*functionSums{}
 	types := len(d.Profile.SampleType)
 	cost := jsonRowCost + 16*int64(types)
@@ -268,7 +274,7 @@ func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map
 	return rows, all, taken
 }
 
-func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
+func (d *jsonForm) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 	rows, all, taken := d.sumFunctions(samples)
 	shown, limit := 0, min(len(rows), d.Limit(len(rows)))
 	for ; shown < limit && to.Err() == nil && d.Memory.Err() == nil; shown++ {
@@ -279,7 +285,7 @@ func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 				d.Precision.Margin(float64(r.Total) / d.Precision.Total)}
 		}
 		text := to.Encode(f)
-		if d.jsonRoom -= int64(len(text) + 1); d.jsonRoom < 0 {
+		if d.room -= int64(len(text) + 1); d.room < 0 {
 			break
 		}
 		to.Comma(shown)
@@ -303,14 +309,14 @@ func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 
 const jsonRowCost = 256
 
-func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
+func (d *jsonForm) jsonFunction(n int32, self, total []int64) jsonFunction {
 	f := &d.Frames[n]
 	reason, _ := incomplete.Reason(f.Name)
 	return jsonFunction{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line, Reason: reason, Self: d.values(self),
 		Total: d.values(total)}
 }
 
-func (d *data) jsonTree(out *printable.JSONWriter) {
+func (d *jsonForm) jsonTree(out *printable.JSONWriter) {
 	t := d.CallTree()
 	t.SortChildren()
 	shown, cut := d.pruneTree(out, t)
@@ -326,7 +332,7 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 }
 
 // sumNodes returns all clocks' values of the shown nodes.
-func (d *data) sumNodes(t *view.CallTree, shown []bool) map[int32]*functionSums {
+func (d *jsonForm) sumNodes(t *view.CallTree, shown []bool) map[int32]*functionSums {
 	sums, types := map[int32]*functionSums{}, len(d.Profile.SampleType)
 	for n, ok := range shown {
 		if ok && d.Memory.Take(jsonRowCost+16*int64(types)) {
@@ -349,7 +355,7 @@ func (d *data) sumNodes(t *view.CallTree, shown []bool) map[int32]*functionSums 
 
 // pruneTree keeps the N nodes with most time whose text has room, without those whose caller is not among them: only
 // negative values let a callee have more than its caller.
-func (d *data) pruneTree(out *printable.JSONWriter, t *view.CallTree) (shown []bool, cut jsonCut) {
+func (d *jsonForm) pruneTree(out *printable.JSONWriter, t *view.CallTree) (shown []bool, cut jsonCut) {
 	all := len(t.Nodes) - 1
 	taken := 5 * int64(len(t.Nodes))
 	d.Memory.Take(taken)
@@ -362,7 +368,7 @@ func (d *data) pruneTree(out *printable.JSONWriter, t *view.CallTree) (shown []b
 		if lengths[f] == 0 {
 			lengths[f] = d.nodeLength(out, f)
 		}
-		if d.jsonRoom -= lengths[f]; d.jsonRoom < 0 {
+		if d.room -= lengths[f]; d.room < 0 {
 			break
 		}
 		shown[n] = true
@@ -384,7 +390,7 @@ func (d *data) pruneTree(out *printable.JSONWriter, t *view.CallTree) (shown []b
 }
 
 // nodeLength returns the length of a node's text with the longest values.
-func (d *data) nodeLength(out *printable.JSONWriter, frame int32) int64 {
+func (d *jsonForm) nodeLength(out *printable.JSONWriter, frame int32) int64 {
 	longest := make([]int64, len(d.Profile.SampleType))
 	for i := range longest {
 		longest[i] = math.MinInt64
@@ -393,7 +399,7 @@ func (d *data) nodeLength(out *printable.JSONWriter, frame int32) int64 {
 }
 
 // writeNodes does not recurse: input determines the depth.
-func (d *data) writeNodes(out *printable.JSONWriter, t *view.CallTree, sums map[int32]*functionSums) {
+func (d *jsonForm) writeNodes(out *printable.JSONWriter, t *view.CallTree, sums map[int32]*functionSums) {
 	of := func(n int32) jsonFunction {
 		if n == 0 {
 			return jsonFunction{Name: "all", Self: d.values(sums[n].self), Total: d.values(sums[n].total)}

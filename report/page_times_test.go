@@ -237,7 +237,7 @@ func TestManyIntervalsAreMergedInCellsOfTimeInABrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for clock, v := range x.values(x.sums(x.Profile.Sample)) {
+	for clock, v := range jsonTotals(x) {
 		if s.Totals[clock] != fmt.Sprint(v) {
 			t.Errorf("%s: the page has %s, the report %d", clock, s.Totals[clock], v)
 		}

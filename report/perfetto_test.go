@@ -119,7 +119,7 @@ func TestATraceHasEachThreadsStacksAndStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for clock, v := range d.values(d.sums(d.Profile.Sample)) {
+	for clock, v := range jsonTotals(d) {
 		if sum, ok := got.counters[clock]; ok && sum != v || !ok && clock != "wall" && clock != "samples" {
 			t.Errorf("the counter %s ends at %d, want %d", clock, sum, v)
 		}
@@ -134,4 +134,10 @@ func TestATraceNeedsTimeStamps(t *testing.T) {
 	if err := Perfetto(io.Discard, p, Options{}); !errors.Is(err, ErrNoTime) {
 		t.Errorf("%v", err)
 	}
+}
+
+// jsonTotals are the sums of report --json.
+func jsonTotals(d *data) jsonValues {
+	form := jsonForm{data: d}
+	return form.values(form.sums(d.Profile.Sample))
 }

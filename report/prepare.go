@@ -43,7 +43,6 @@ func Filter(p *profile.Profile, o Options) (*profile.Profile, error) { return vi
 
 type data struct {
 	*view.Data
-	jsonRoom int64 // bytes of JSON that functions and calls may still have
 }
 
 func prepare(p *profile.Profile, o Options) (*data, error) {
