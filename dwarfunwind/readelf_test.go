@@ -291,7 +291,7 @@ func TestRowsEqualReadelfsForCompiledC(t *testing.T) {
 
 func buildHello(t *testing.T, arch string) string {
 	out := filepath.Join(t.TempDir(), "hello-"+arch)
-	cmd := exec.Command("go", "build", "-o", out, "testdata/hello.go")
+	cmd := exec.Command("go", "build", "-o", out, "../internal/testtargets/testdata/hello.go")
 	cmd.Env = append(os.Environ(), "GOARCH="+arch, "CGO_ENABLED=0")
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, msg)

@@ -78,16 +78,6 @@ func (m *RawMapping) name() (string, bool) {
 	return string(path), deleted
 }
 
-// ParseMaps parses the text of a /proc/PID/maps file.
-func ParseMaps(text []byte) ([]MapsLine, error) {
-	var out []MapsLine
-	err := eachMapping(text, func(m *RawMapping) {
-		m.Path, m.Deleted = m.name()
-		out = append(out, m.MapsLine)
-	})
-	return out, err
-}
-
 func eachMapping(text []byte, f func(*RawMapping)) error {
 	var m RawMapping
 	for n := 1; len(text) > 0; n++ {

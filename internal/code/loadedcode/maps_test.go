@@ -20,8 +20,18 @@ const sampleMaps = `55bfe1f80000-55bfe1f82000 r--p 00000000 fe:00 247026        
 ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
 `
 
+// parseMaps parses the text of a /proc/PID/maps file.
+func parseMaps(text []byte) ([]MapsLine, error) {
+	var out []MapsLine
+	err := eachMapping(text, func(m *RawMapping) {
+		m.Path, m.Deleted = m.name()
+		out = append(out, m.MapsLine)
+	})
+	return out, err
+}
+
 func TestMapsLinesAreParsedByField(t *testing.T) {
-	got, err := ParseMaps([]byte(sampleMaps))
+	got, err := parseMaps([]byte(sampleMaps))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +59,7 @@ func TestMapsOfThisProcessParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ParseMaps(text)
+	got, err := parseMaps(text)
 	if err != nil || len(got) != strings.Count(string(text), "\n") {
 		t.Fatalf("%d mappings, error %v", len(got), err)
 	}
@@ -60,7 +70,7 @@ func TestMalformedMapsAreRefused(t *testing.T) {
 		"x", "1-2", "2-1 r-xp 0 0:0 0", "1-2 r-xq 0 0:0 0", "1-2 rwx 0 0:0 0", "1-2 r-xp 0 0:0", "1-2 r-xp 0 0:0 ",
 		"11111111111111111-2 r-xp 0 0:0 0", "-2 r-xp 0 0:0 0", "1-2 r-xp 0 00 0", "1-2 r-xp 0 0:0 0x", "\n",
 	} {
-		if _, err := ParseMaps([]byte(line)); !errors.Is(err, ErrMaps) {
+		if _, err := parseMaps([]byte(line)); !errors.Is(err, ErrMaps) {
 			t.Errorf("%q: error %v, want %v", line, err, ErrMaps)
 		}
 	}
@@ -71,7 +81,7 @@ func FuzzParseMaps(f *testing.F) {
 	f.Add([]byte("1-2 r-xp 0 0:0 0"))
 	f.Add([]byte("ffffffffffffffff-0 rwxp ffffffffffffffff ffff:ffff 99999999999999999999 /x (deleted)\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := ParseMaps(text)
+		got, err := parseMaps(text)
 		if err == nil && len(got) > strings.Count(string(text), "\n")+1 {
 			t.Fatalf("%d mappings from %q, more than lines", len(got), text)
 		}

@@ -30,7 +30,7 @@ func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := ParseMaps(text)
+	all, err := parseMaps(text)
 	if err != nil {
 		t.Fatal(err)
 	}

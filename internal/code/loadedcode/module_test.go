@@ -73,7 +73,7 @@ func stackPointer(t *testing.T, pid int) uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := ParseMaps(text)
+	all, err := parseMaps(text)
 	if err != nil {
 		t.Fatal(err)
 	}

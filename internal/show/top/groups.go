@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"prywalk/internal/base/printable"
 	"prywalk/internal/show/view"
@@ -29,7 +30,7 @@ type GroupRow struct {
 // Name is the name of the thread or the wait.
 func (r *GroupRow) Name() string {
 	if r.waits {
-		return printable.String(r.snapshot.waits[r.id].name)
+		return printable.String(r.snapshot.waitName(r.id))
 	}
 	return r.snapshot.threadName(r.id)
 }
@@ -48,6 +49,19 @@ func (snap *Snapshot) Threads(c Clock) []GroupRow { return snap.groups(c, false)
 // Waits sums by wait.
 func (snap *Snapshot) Waits(c Clock) []GroupRow { return snap.groups(c, true) }
 
+// queuedWait is the wait of time in the run queue, as in report --by wait.
+const queuedWait = int32(-2)
+
+func (snap *Snapshot) waitName(id int32) string {
+	if id == queuedWait {
+		return view.WaitsForCPU
+	}
+	return snap.waits[id].name
+}
+
+// isState reports that threads of a wait do not wait.
+func (snap *Snapshot) isState(id int32) bool { return strings.HasPrefix(snap.waits[id].name, "[") }
+
 // groups puts idle groups last.
 func (snap *Snapshot) groups(clock Clock, waits bool) (rows []GroupRow) {
 	cells := map[int32][]*Cell{}
@@ -56,6 +70,12 @@ func (snap *Snapshot) groups(clock Clock, waits bool) (rows []GroupRow) {
 		id := c.thread
 		if waits {
 			id = c.wait
+			if c.v.RunQueue > 0 && snap.isState(id) {
+				queued, rest := *c, *c
+				queued.v = Values{Wall: c.v.RunQueue, RunQueue: c.v.RunQueue}
+				rest.v.Wall, rest.v.RunQueue = c.v.Wall-c.v.RunQueue, 0
+				cells[queuedWait], c = append(cells[queuedWait], &queued), &rest
+			}
 		}
 		cells[id] = append(cells[id], c)
 	}
@@ -67,7 +87,7 @@ func (snap *Snapshot) groups(clock Clock, waits bool) (rows []GroupRow) {
 	slices.SortFunc(rows, func(a, b GroupRow) int {
 		var byName int
 		if waits {
-			byName = cmp.Compare(snap.waits[a.id].name, snap.waits[b.id].name)
+			byName = cmp.Compare(snap.waitName(a.id), snap.waitName(b.id))
 		} else {
 			x, y := snap.threads[a.id], snap.threads[b.id]
 			byName = cmp.Or(cmp.Compare(x.pid, y.pid), cmp.Compare(x.tid, y.tid))

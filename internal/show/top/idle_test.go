@@ -44,8 +44,8 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 			t.Errorf("the rows are %s, want %s: idle ones last", got, want)
 		}
 	}
-	inOrder(snap.Waits(CPU), "[running], futex, epoll_wait")
-	inOrder(snap.Waits(Wall), "futex, [running], epoll_wait")
+	inOrder(snap.Waits(CPU), "[running], futex, [waiting for a CPU], epoll_wait")
+	inOrder(snap.Waits(Wall), "futex, [running], [waiting for a CPU], epoll_wait")
 	inOrder(snap.Threads(blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
 	var text, object strings.Builder
 	if err := WriteText(&text, snap, State{}, Screen{}, Wall, 0); err != nil {

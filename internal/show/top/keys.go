@@ -143,7 +143,7 @@ func (m *Model) isOfOpened(c *Cell) bool {
 	case threadsView:
 		return c.thread == m.opened
 	case waitsView:
-		return c.wait == m.opened
+		return c.wait == m.opened || m.opened == queuedWait && c.v.RunQueue > 0 && m.snapshot.isState(c.wait)
 	}
 	return slices.Contains(c.stack, m.opened)
 }

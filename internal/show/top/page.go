@@ -150,7 +150,7 @@ func (m *Model) openedName() string {
 	case threadsView:
 		return "of " + m.snapshot.threadName(m.opened)
 	case waitsView:
-		return "in " + printable.String(m.snapshot.waits[m.opened].name)
+		return "in " + printable.String(m.snapshot.waitName(m.opened))
 	}
 	return "with " + printable.String(m.snapshot.frames[m.opened].Name)
 }

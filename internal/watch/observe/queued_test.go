@@ -87,5 +87,3 @@ func TestAThreadThatTheTracerPreemptsIsNotStopped(t *testing.T) {
 		}
 	})
 }
-
-func filesOf(pid int) *procmem.ThreadFiles { return procmem.OpenThread(pid, pid, nil) }

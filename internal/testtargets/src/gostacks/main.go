@@ -11,11 +11,11 @@ func pass(from, to chan int, depth int) int {
 	if depth > 0 {
 		return pass(from, to, depth-1) + 1
 	}
-	for {
-		n := <-from
+	for n := range from {
 		go func() {}() // newproc runs on the scheduler's stack
 		to <- n + 1
 	}
+	return 0
 }
 
 func main() {

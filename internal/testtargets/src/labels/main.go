@@ -31,6 +31,7 @@ func burnB(n int) {
 
 func main() {
 	fmt.Println("ready")
+	defer func() { fmt.Println(sink, len(waste)) }() // never: both are used
 	for turn := 0; ; turn++ {
 		request := strconv.Itoa(turn % 7)
 		pprof.Do(context.Background(), pprof.Labels("kind", "a", "request", request), func(context.Context) { burnA(100000) })

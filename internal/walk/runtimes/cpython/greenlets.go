@@ -76,10 +76,10 @@ func (t *taskReader) greenletList(tries int) (list []uint64, whole bool) {
 	}
 	found := map[uint64]bool{}
 	end := procmem.Now() + maxListing
-	for try, any := 0, true; try < tries && any && !whole && procmem.Now() < end; try++ {
-		any = false
+	for try, again := 0, true; try < tries && again && !whole && procmem.Now() < end; try++ {
+		again = false
 		whole = t.r.tracked(end, func(object, typ uint64) {
-			any = true
+			again = true
 			if t.isGreenletType(typ) && !found[object] && len(list) < maxListed {
 				list, found[object] = append(list, object), true
 			}
