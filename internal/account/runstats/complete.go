@@ -24,8 +24,11 @@ func cpuCompleteness(s *Stats) (c incomplete.Completeness) {
 	return c
 }
 
+// littleCPU is CPU time as a share of the duration up to which the share of samples is shown.
+const littleCPU = 0.01
+
 func completeCPU(s *Stats) string {
-	if s.ProfiledCPU <= 0 {
+	if s.ProfiledCPU <= littleCPU*s.Seconds {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
 	}
 	c := cpuCompleteness(s)

@@ -49,6 +49,14 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 	}
 }
 
+func TestOfTargetsThatHardlyRunTheShareOfSamplesIsShown(t *testing.T) {
+	s := &Stats{}
+	s.Samples, s.Complete, s.Seconds, s.ProfiledCPU, s.UnobservedCPU = 300, 300, 3, 0.02, 0.01
+	if line := ClosingLine(s, "p.pb.gz"); !strings.Contains(line, "100% of samples with complete stacks") {
+		t.Errorf("%q", line)
+	}
+}
+
 // Nine of ten seconds have no sample, of the rest a half is cut.
 func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 	s := &Stats{}
