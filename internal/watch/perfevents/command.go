@@ -16,11 +16,11 @@ import (
 // The thread that starts a command has one event for each CPU. Each new process and thread inherits them (inherit),
 // with rings and all, so that processes are sampled that end before they are found:
 //
-//	prywalk's thread: event for CPU 0 ──► ring        its period is drawn anew at each reading
+//	prywalk's thread: event for CPU 0 ──► ring        its period is drawn again at each reading
 //	    └─ command: event for CPU 0 ──────►│          its period is as drawn last before the thread was created
 //	           └─ child: …                 │
 //
-// The kernel fixes what is inherited. Each thread's period begins anew with it: with one and the same period, threads
+// The kernel fixes what is inherited. Each thread begins with a whole period: with one and the same period, threads
 // that live for less would never be sampled, and others at fixed ages.
 
 // Bounds of a command's samples. A new thread costs 3 to 5 µs for each CPU (kernel/events/core.c, inherit_event). The
