@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,21 +101,8 @@ func startProblem(t *testing.T, python, program string) int {
 	}
 	cmd := exec.Command(python, file)
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
-		_ = cmd.Wait()
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatalf("the program says %q: %v", line, err)
-	}
+	testtargets.Ready(t, cmd)
+	t.Cleanup(func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }) // its child, too
 	return cmd.Process.Pid
 }
 
