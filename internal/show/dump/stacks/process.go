@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/base/schema"
 	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/host/filememory"
+	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
 )
 
@@ -41,6 +42,8 @@ type Process struct {
 	TasksMore    int    `json:"tasks_more,omitempty"`
 	// VirtualThreads is what is known of Java's; nil: they are not examined.
 	VirtualThreads *VirtualThreads `json:"virtual_threads,omitempty"`
+	// Awaits is what is known of suspended functions of JavaScript; nil: they are not examined.
+	Awaits *managed.AwaitCounts `json:"awaits,omitempty"`
 	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
 	// is unknown.
 	Frozen string `json:"frozen_cgroup,omitempty"`
@@ -54,7 +57,7 @@ type Process struct {
 	// GoroutineStacks are the goroutines of a Go program; nil if they were not read.
 	GoroutineStacks []Goroutine `json:"goroutines,omitempty"`
 	// Clients is the number of open connections to the process's listening sockets, if it has tasks that are not
-	// examined.
+	// examined, or pending awaits.
 	Clients int `json:"client_connections,omitempty"`
 	// Native makes texts show the native frames that run managed ones.
 	Native bool `json:"-"`
@@ -103,9 +106,10 @@ func (p *Process) Unexamined() (out []*languages.Language) {
 	return out
 }
 
-// Examines reports whether the locks of a language's tasks were all read.
+// Examines reports whether a language's tasks, or their locks, were read.
 func (p *Process) Examines(l *languages.Language) bool {
-	return l.Unthreaded == languages.VirtualThreads && p.VirtualThreads != nil
+	return l.Unthreaded == languages.VirtualThreads && p.VirtualThreads != nil ||
+		l.Unthreaded == languages.Promises && p.Awaits != nil
 }
 
 // NothingRuns reports that no thread runs or waits for a CPU.
@@ -170,12 +174,13 @@ func (p *Process) Goroutine(runtime string, id uint64) *Goroutine {
 
 // Task is a task, as of asyncio, whether a thread runs it or not.
 type Task struct {
-	// Kind is what the library is called ("asyncio"), or virtual-thread.
+	// Kind is what the library is called ("asyncio"), virtual-thread, or await.
 	Kind string `json:"kind"`
 	// ID is the program's number of a virtual thread, Name its name; of several the first's.
 	ID   uint64 `json:"id,omitempty"`
 	Name string `json:"name"`
-	// Count is the number of virtual threads with this state, wait and stack; 1 for others. Names are some of them.
+	// Count is the number of virtual threads with this state, wait and stack, or of awaits with these frames; 1 for
+	// others. Names are some of the threads.
 	Count int      `json:"count"`
 	Names []string `json:"-"`
 	// State is waiting, ready or running.
