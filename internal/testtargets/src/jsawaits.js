@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// It suspends chains of 1 to 5 asynchronous functions: jsawaits.js CHAINS[,storm]. With storm it allocates, calls and
+// It suspends chains of 1 to 5 asynchronous functions: jsawaits.js CHAINS[,storm|,worker]. With storm it allocates, calls and
 // ends other asynchronous functions (churn…) and collects, without end. Its first line is its own account: the number
-// of chains by their functions, innermost first, each with the line of its await.
+// of chains by their functions, innermost first, each with the line of its await. With worker a Worker has as many.
 'use strict';
 const [count, mode] = (process.argv[2] || '100').split(',');
 const chains = Number(count), storm = mode === 'storm';
@@ -71,6 +71,12 @@ function work() {
   if (turn++ % 16 === 0) globalThis.gc?.();
   setImmediate(work);
 }
-process.stdout.write('ready\n' + JSON.stringify(account) + '\n');
+const { Worker, isMainThread, parentPort } = require('worker_threads');
+const say = () => require('fs').writeSync(1, 'ready\n' + JSON.stringify(account) + '\n');
+if (mode === 'worker') {
+  for (const way in account) account[way] *= 2;
+  new Worker(__filename, { argv: [count] }).on('message', say);
+} else if (isMainThread) say();
+else parentPort.postMessage(0);
 if (storm) work();
 else setInterval(() => 0, 1 << 30);

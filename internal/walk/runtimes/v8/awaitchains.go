@@ -5,7 +5,6 @@ package v8
 import (
 	"encoding/binary"
 	"slices"
-	"strconv"
 
 	"prywalk/internal/base/languages"
 	"prywalk/internal/walk/managed"
@@ -52,7 +51,7 @@ func (a *awaitReader) walk(n *awaitNode, cycles bool) {
 	}
 	if n.shown = true; n.unproven || n.onPath {
 		if n.onPath {
-			a.addChain(true)
+			a.addChain(cyclic)
 		}
 		return
 	}
@@ -63,7 +62,7 @@ func (a *awaitReader) walk(n *awaitNode, cycles bool) {
 		}
 	}
 	if len(n.outer) == 0 && !cycles {
-		a.addChain(false)
+		a.addChain("")
 	}
 	n.onPath, a.path = false, a.path[:len(a.path)-1]
 }
@@ -71,8 +70,8 @@ func (a *awaitReader) walk(n *awaitNode, cycles bool) {
 // cyclic is what the innermost function of a cycle awaits.
 const cyclic = "the outermost of its own chain"
 
-func (a *awaitReader) addChain(cycle bool) {
-	a.key = strconv.AppendBool(a.key[:0], cycle)
+func (a *awaitReader) addChain(awaits string) {
+	a.key = append(a.key[:0], awaits...)
 	for _, n := range a.path {
 		a.key = binary.AppendUvarint(a.key, uint64(a.frameOf(n)))
 	}
@@ -85,10 +84,7 @@ func (a *awaitReader) addChain(cycle bool) {
 		a.list.More++
 		return
 	}
-	t := managed.Task{Family: languages.AwaitTask, Runtime: a.runtime.Name(), Count: 1}
-	if cycle {
-		t.Awaits = cyclic
-	}
+	t := managed.Task{Family: languages.AwaitTask, Runtime: a.runtime.Name(), Awaits: awaits, Count: 1}
 	for _, n := range a.path {
 		t.Frames = append(t.Frames, a.frames[a.frameOf(n)])
 	}

@@ -165,8 +165,8 @@ type heapScan struct {
 	*heap
 	found    []uint64         // with reactions
 	kinds    map[uint64]uint8 // of maps
-	free     uint64           // map of free space, or 0
-	empty    uint64           // the empty array, which promises have as their elements, or 0
+	free     uint64           // map of free space in a page's heap, or 0
+	empty    uint64           // the empty array there, which promises have as their elements, or 0
 	deadline int64            // CLOCK_MONOTONIC, ns
 	size     int              // bytes read
 	lost     int              // pages not read
@@ -203,7 +203,7 @@ func (s *heapScan) run() {
 	s.kinds = map[uint64]uint8{}
 	var pages []*heapPage
 	pages, s.lost = s.heapPages()
-	buffer := make([]byte, pageSize)
+	buffer, known := make([]byte, pageSize), map[uint64][2]uint64{} // by heap: each Worker has its own
 	for _, p := range pages {
 		if s.cut = len(s.found) >= maxAwaits || procmem.Now() > s.deadline; s.cut {
 			return
@@ -214,7 +214,9 @@ func (s *heapScan) run() {
 			continue
 		}
 		s.size += len(b)
+		s.free, s.empty = known[p.heap][0], known[p.heap][1]
 		s.page(b, p.Start)
+		known[p.heap] = [2]uint64{s.free, s.empty}
 	}
 }
 

@@ -48,7 +48,7 @@ func awaitsOf(p *stacks.Process) map[string]int {
 func TestPendingAwaitsAreThoseOfTheProgramsOwnAccount(t *testing.T) {
 	for version, exe := range nodes(t) {
 		t.Run(version, func(t *testing.T) {
-			pid, account := startAwaits(t, exe, "2000")
+			pid, account := startAwaits(t, exe, "2000,worker")
 			testtargets.Eventually(t, "the chains of the program", func() bool {
 				p := observed.Dump(t, pid, dump.Options{MaxDepth: -1, Awaits: true})
 				return p.Awaits != nil && maps.Equal(awaitsOf(p), account)
