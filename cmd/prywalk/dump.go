@@ -41,6 +41,7 @@ type dumpFlags struct {
 	locks      bool
 	chains     bool
 	goroutines string
+	tasks      string
 	coreFlags
 	changeFlags
 
@@ -80,9 +81,9 @@ moment. A thread in a call that a stop would interrupt is read without a stop.
 threads have not run at all (equal run counts prove it), and which moved, started, ended
 or wait now; locks that are held as before; and what grew.
 
-Waiting tasks of Python's asyncio, greenlets, Ruby's fibers and Java's virtual threads
-follow the threads, and the goroutines of a Go program, read without a stop: those with
-equal stacks together, the rarest first.
+Waiting tasks of Python's asyncio, greenlets, Ruby's fibers, Java's virtual threads, the
+pending awaits of Node and the goroutines of a Go program follow the threads, read without
+a stop: those with equal stacks together, the rarest first.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `, 4 no thread could be
 read, 5 --locks found a deadlock.`,
@@ -110,6 +111,8 @@ read, 5 --locks found a deadlock.`,
 			"for it")
 	fl.BoolVar(&f.native, "native", false, nativeUsage)
 	fl.StringVar(&f.goroutines, "goroutines", "on", "`on|off`: show the goroutines of Go programs that no thread has")
+	fl.StringVar(&f.tasks, "tasks", "on",
+		"`on|off`: show virtual threads, asyncio tasks and pending awaits (the heap of Node is searched, for 2 s at most)")
 	f.coreFlags.addTo(fl)
 	f.changeFlags.addTo(fl)
 	fl.SortFlags = false
@@ -127,6 +130,8 @@ func (f *dumpFlags) run(limitsPause bool) error {
 		return exit.Usage("--atomic stops all threads until the last one is copied: leave out --max-pause or --atomic")
 	case f.goroutines != "on" && f.goroutines != "off":
 		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
+	case f.tasks != "on" && f.tasks != "off":
+		return exit.Usage("--tasks %s: give on or off", printable.Line(f.tasks))
 	case f.maxDepth < 0:
 		return exit.Usage("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
@@ -228,8 +233,8 @@ func (f *dumpFlags) options() dump.Options {
 		depth = -1
 	}
 	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
-		Goroutines: f.goroutines == "on", MaxPause: f.maxPause, Chains: f.chains,
-		Prywalk: release()}
+		Goroutines: f.goroutines == "on", NoTasks: f.tasks == "off", Awaits: f.tasks == "on", MaxPause: f.maxPause,
+		Chains: f.chains, Prywalk: release()}
 }
 
 func (f *dumpFlags) dumpProcess(pid int) (*stacks.Process, error) {

@@ -80,6 +80,9 @@ const (
 	// VirtualThreadTask is of Java, VirtualThreads its [Language].Unthreaded.
 	VirtualThreadTask = "virtual thread"
 	VirtualThreads    = VirtualThreadTask + "s"
+	// AwaitTask is a chain of suspended functions, which only dumps have; Promises is its [Language].Unthreaded.
+	AwaitTask = "await"
+	Promises  = "promises"
 )
 
 // Waits classifies functions in stacks of waiting threads.

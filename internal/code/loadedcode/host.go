@@ -3,6 +3,7 @@
 package loadedcode
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -95,6 +96,16 @@ func (h *runtimeHost) Section(m *frames.Module, name string) (addr uint64, conte
 	}
 	addr, content, ok = img.section(name)
 	return addr + m.Bias, content, ok
+}
+
+// AnonymousAreas implements [managed.AreaHost].
+func (h *runtimeHost) AnonymousAreas(f func(managed.Span)) {
+	_ = h.Mappings(func(m *RawMapping) {
+		anonymous := m.Inode == 0 && (len(m.RawPath) == 0 || bytes.HasPrefix(m.RawPath, []byte("[anon:")))
+		if anonymous && m.Perm&(PermRead|PermWrite|PermExec|permShared) == PermRead|PermWrite {
+			f(managed.Span{Start: m.Start, End: m.End})
+		}
+	})
 }
 
 // ReadsContexts implements [managed.ContextHost].

@@ -35,6 +35,11 @@ func (w *ThreadWatch) Mark(tids []int) bool {
 		w.open()
 	}
 	clear(w.runs)
+	if tids == nil {
+		for tid := range w.files {
+			tids = append(tids, tid)
+		}
+	}
 	for _, tid := range tids {
 		f := w.files[tid]
 		if f == nil {

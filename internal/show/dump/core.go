@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/code/symbols"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/show/dump/goroutines"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/sleepers"
@@ -46,7 +47,13 @@ func Core(c *core.Core, o Options) *stacks.Process {
 	addCoreGoroutines(p, c, o, w)
 	p.Program = programOf(c.Space(), c.Runtimes().FrameSources(), c.PID)
 	p.Program.Ended = true
-	setTasks(p, callstack.Tasks(c.Runtimes().FrameSources(), callstack.CoreWatch{}), o.MaxDepth, explain.Owners)
+	if !o.NoTasks {
+		setTasks(p, callstack.Tasks(c.Runtimes().FrameSources(), callstack.CoreWatch{}), o.MaxDepth, explain.Owners)
+	}
+	if o.Awaits {
+		until := procmem.Now() + awaitTime
+		setAwaits(p, callstack.Awaits(c.Runtimes().FrameSources(), callstack.CoreWatch{}, until), o.MaxDepth)
+	}
 	for i := range p.Tasks {
 		p.Tasks[i].How = observe.FromCore.String()
 	}

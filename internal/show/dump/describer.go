@@ -91,8 +91,16 @@ func (partial *partialProcess) describeSamples(t *loadedcode.Process, o Options,
 		d.addThread(th, s)
 	}
 	d.renameThreads()
-	tasks := tasksOf(t)
-	partial.update(func(p *stacks.Process) { setTasks(p, tasks, o.MaxDepth, d.explainer.Owners) })
+	if !o.NoTasks {
+		tasks := tasksOf(t)
+		partial.update(func(p *stacks.Process) { setTasks(p, tasks, o.MaxDepth, d.explainer.Owners) })
+	}
+	if o.Awaits {
+		w := t.WatchThreads()
+		awaits := callstack.Awaits(t.Runtimes().FrameSources(), w, procmem.Now()+awaitTime)
+		w.Close()
+		partial.update(func(p *stacks.Process) { setAwaits(p, awaits, o.MaxDepth) })
+	}
 	d.addProgram()
 	if o.Goroutines && !partial.hasEnded() {
 		d.addGoroutines()
@@ -178,9 +186,10 @@ func (d *describer) addProgram() {
 	t := d.target
 	program := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID)
 	var unexamined []*languages.Language
-	d.update(func(p *stacks.Process) { unexamined = p.Unexamined() })
+	awaits := false
+	d.update(func(p *stacks.Process) { unexamined, awaits = p.Unexamined(), p.Awaits != nil })
 	clients := 0
-	if len(unexamined) > 0 {
+	if len(unexamined) > 0 || awaits {
 		clients = waits.NewOpenFiles(t.PID).Clients()
 	}
 	d.update(func(p *stacks.Process) {

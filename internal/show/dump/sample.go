@@ -30,6 +30,10 @@ type Options struct {
 	Native bool
 	// Goroutines adds the stacks of goroutines without a thread.
 	Goroutines bool
+	// NoTasks leaves out tasks without a thread, except for goroutines.
+	NoTasks bool
+	// Awaits adds the suspended functions of JavaScript, for which the heap is searched.
+	Awaits bool
 	// Chains makes [ExamineLocks] follow what threads wait for.
 	Chains         bool
 	goroutineLocks bool

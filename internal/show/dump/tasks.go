@@ -168,6 +168,25 @@ func (m *mergedTasks) innermost(t *managed.Task) *managed.Frame {
 	return m.stacks[key]
 }
 
+// awaitTime bounds the search of a heap, ns.
+const awaitTime = 2e9
+
+// setAwaits adds the suspended functions of a process; nil if no heap was found.
+func setAwaits(p *stacks.Process, list managed.AwaitList, depth int) {
+	if list.Read == 0 {
+		return
+	}
+	p.Awaits = &list.AwaitCounts
+	for i := range list.Tasks {
+		d := newTask(&list.Tasks[i], depth)
+		if d.Count = list.Tasks[i].Count; list.Undisturbed {
+			d.How = observe.ByPassiveRead.String()
+		}
+		p.Tasks = append(p.Tasks, d)
+	}
+	slices.SortStableFunc(p.Tasks, func(a, b stacks.Task) int { return cmp.Compare(a.Count, b.Count) })
+}
+
 func tasksOf(t *loadedcode.Process) managed.TaskList {
 	w := t.WatchThreads()
 	defer w.Close()

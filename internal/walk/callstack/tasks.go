@@ -27,6 +27,16 @@ func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList
 	return all
 }
 
+// Awaits returns a process's suspended functions. It searches a heap until a time, CLOCK_MONOTONIC ns.
+func Awaits(sources []managed.FrameSource, w managed.Watch, until int64) (list managed.AwaitList) {
+	for _, s := range sources {
+		if source, is := s.(managed.AwaitSource); is && list.Read == 0 {
+			list = source.Awaits(w, until)
+		}
+	}
+	return list
+}
+
 // TaskWait is what the task with a number ([managed.Task.ID]) waits for now; nil: unknown, or it went on.
 func TaskWait(sources []managed.FrameSource, id uint64) (wait *managed.WaitAnswer) {
 	for t := range threadsOf(sources) {

@@ -30,11 +30,13 @@ const (
 
 // Task is a task without a thread, or a thread's running task.
 type Task struct {
-	// Family is the library ("asyncio"). Runtime is set by callstack.Tasks.
+	// Family is the library ("asyncio"). Runtime is [Runtime.Name], set by callstack.Tasks.
 	Name, Family, Runtime string
 	// ID is the program's number of the task; 0: none.
 	ID    uint64
 	State TaskState
+	// Count is the number of tasks of an [AwaitList] with these frames.
+	Count int
 	// Wait is the awaited operation, as "asyncio.Queue.get".
 	Wait string
 	// Entry is the program's first function; "": that of the outermost frame.
@@ -54,7 +56,7 @@ type Task struct {
 
 // Watch reports whether threads sleep during a reading.
 type Watch interface {
-	// Mark notes the threads' run counts, and reports whether all sleep.
+	// Mark notes the threads' run counts, and reports whether all sleep; nil: all threads of the process.
 	Mark(tids []int) bool
 	// Slept reports whether none has run since the last Mark.
 	Slept() bool

@@ -67,12 +67,18 @@ func (l *Locks) conclude() {
 //	ThreadlessTasks             kinds of tasks that wait without a thread that shows it          VerdictUnknown
 //	TasksWithoutOwner           virtual threads that wait for what has no known owner            VerdictUnknown
 //	tasksLeftOut                virtual threads that were not read                               VerdictUnknown
+//	Awaits                      JavaScript, whose promises store no owner                        VerdictUnknown
 //	none of these                                                                                VerdictNone
 func (l *Locks) verdict() Verdict {
 	proven := len(l.Deadlocks) + len(l.GoroutineDeadlocks) + len(l.TaskDeadlocks)
 	likely := len(l.PossibleDeadlocks) + len(l.PossibleGoroutineDeadlocks) + len(l.StarvedPools)
 	unknown := len(l.WaitersWithoutOwner) + l.UnsampledOwners + l.ThreadsWithUnknownWait + len(l.GILCycles) +
 		len(l.GoProcesses) + len(l.ThreadlessTasks) + l.TasksWithoutOwner + l.tasksLeftOut()
+	for _, p := range l.Processes {
+		if p.Awaits != nil {
+			unknown++
+		}
+	}
 	switch {
 	case proven > 0:
 		return VerdictDeadlock

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/base/schema"
 	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/host/filememory"
+	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
 )
 
@@ -45,6 +46,8 @@ type Process struct {
 	TasksUnlisted int `json:"tasks_unlisted,omitempty"`
 	// VirtualThreads is what is known of Java's; nil: they are not examined.
 	VirtualThreads *VirtualThreads `json:"virtual_threads,omitempty"`
+	// Awaits is what is known of suspended functions of JavaScript; nil: they are not examined.
+	Awaits *managed.AwaitCounts `json:"awaits,omitempty"`
 	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
 	// is unknown.
 	Frozen string `json:"frozen_cgroup,omitempty"`
@@ -58,7 +61,7 @@ type Process struct {
 	// GoroutineStacks are the goroutines of a Go program; nil if they were not read.
 	GoroutineStacks []Goroutine `json:"goroutines,omitempty"`
 	// Clients is the number of open connections to the process's listening sockets, if it has tasks that are not
-	// examined.
+	// examined, or pending awaits.
 	Clients int `json:"client_connections,omitempty"`
 	// Native makes texts show the native frames that run managed ones.
 	Native bool `json:"-"`
@@ -112,9 +115,10 @@ func (p *Process) HasTasks(kind string) bool {
 	return slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Kind == kind })
 }
 
-// Examines reports whether the locks of a language's tasks were all read.
+// Examines reports whether a language's tasks, or their locks, were read.
 func (p *Process) Examines(l *languages.Language) bool {
-	return l.Unthreaded == languages.VirtualThreads && p.VirtualThreads != nil
+	return l.Unthreaded == languages.VirtualThreads && p.VirtualThreads != nil ||
+		l.Unthreaded == languages.Promises && p.Awaits != nil
 }
 
 // NothingRuns reports that no thread runs or waits for a CPU.
@@ -179,7 +183,7 @@ func (p *Process) Goroutine(runtime string, id uint64) *Goroutine {
 
 // Task is a task, as of asyncio, whether a thread runs it or not.
 type Task struct {
-	// Kind is what the library is called ("asyncio"), or virtual-thread, greenlet or fiber.
+	// Kind is what the library is called ("asyncio"), or virtual-thread, greenlet, fiber or await.
 	Kind string `json:"kind"`
 	// ID is the program's number of a virtual thread, or the address of a greenlet or fiber. Name is its name, or its
 	// class. Of several they are the first's.

@@ -39,6 +39,7 @@ func writeBesidesThreads(b *strings.Builder, p *stacks.Process, asleepInSchedule
 	writeSchedulers(b, asleepInScheduler)
 	writeTasks(b, p)
 	writeMergedTasks(b, p)
+	writeAwaits(b, p)
 	writeGoroutines(b, p)
 	if p.WaitingText != "" {
 		printable.Fprintf(b, "\n%s\n", p.WaitingText)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/show/dump/stacks"
 )
@@ -34,7 +35,7 @@ func taskKey(t *stacks.Task) string {
 
 func writeTasks(b *strings.Builder, p *stacks.Process) {
 	tasks := slices.Clone(p.Tasks)
-	tasks = slices.DeleteFunc(tasks, func(t stacks.Task) bool { return t.ID != 0 })
+	tasks = slices.DeleteFunc(tasks, func(t stacks.Task) bool { return t.ID != 0 || t.Kind == languages.AwaitTask })
 	for _, group := range groupBy(tasks, taskKey) {
 		first, how := group[0], howText(group[0].How)
 		if len(group) == 1 {

@@ -22,7 +22,7 @@ func TestTasksThatAreNotExaminedAreNamedIfNothingRuns(t *testing.T) {
 		want    string
 	}{
 		"promises": {thread("node", "S", "/usr/bin/node"), 5,
-			promises + "5 client connections are open and nothing runs; node inspect -p 7 attaches a debugger"},
+			promises + "5 client connections are open and nothing runs; prywalk dump -p 7 lists the pending awaits of Node"},
 		"one client":  {thread("node", "S", "/usr/bin/node"), 1, promises + "1 client connection is open and nothing runs"},
 		"no client":   {thread("node", "S", "/usr/bin/node"), 0, ""},
 		"it runs":     {thread("node", "R", "/usr/bin/node"), 5, ""},

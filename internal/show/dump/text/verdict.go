@@ -117,6 +117,10 @@ func unknownTexts(l *locks.Locks) (why []string) {
 		if v := p.VirtualThreads; v != nil && (v.LeftOut() > 0 || v.Untracked) {
 			why = append(why, VirtualThreadsText(v))
 		}
+		if p.Awaits != nil {
+			why = append(why, fmt.Sprintf("promises store no owner (%s); prywalk dump -p %d lists the functions",
+				suspendedText(p.Awaits), p.PID))
+		}
 	}
 	// the owners of what only idle threads wait for, as for the main thread of Java, are not shown
 	if slices.ContainsFunc(l.Locks, func(lock locks.Lock) bool { return lock.Owner != 0 && len(lock.Blocked()) > 0 }) {

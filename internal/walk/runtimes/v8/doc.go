@@ -13,6 +13,9 @@
 //	  position    positions.go  of bytecode or instruction, and inlined calls
 //	  objects     objects.go    words, strings, arrays
 //
+// Without a thread: pending awaits (awaits.go, promises.go, awaitchains.go), found in the pages of the heap
+// (heappages.go).
+//
 // A frame of V8's code keeps the frame pointer, and below it (src/execution/frame-constants.h):
 //
 //	fp +  8   return address
@@ -39,9 +42,11 @@
 // sentence here. Releases (version.atLeast) also differ in
 //
 //	embedded.go    builtins without frame pointer
+//	heappages.go   headers of pages
 //	functions.go   functions being debugged (before 12), slots of scopes (before 10)
 //	objects.go     types of strings (before 10), lengths of arrays (from 14 on)
 //	positions.go   flags in the table of positions (from 14 on)
+//	promises.go    words of reactions (from 13 on)
 //	runtime.go     maxType, above the types of frames
 //
 // Sources: src/execution/frame-constants.h, src/objects/*.tq, src/codegen/source-position-table.cc,

@@ -21,7 +21,7 @@ type layout struct {
 	// From the frame pointer (src/execution/frame-constants.h).
 	fpFunction, fpBytecodes, fpOffset int64
 
-	jsShared                               uint64
+	jsShared, jsContext                    uint64
 	sfiData, sfiName, sfiScript, sfiFlags  uint64 // SharedFunctionInfo (shared-function-info.tq)
 	scriptSource, scriptName, scriptEnds   uint64 // Script (script.tq)
 	scriptID, scriptFunctions, scriptURL   uint64
@@ -40,6 +40,8 @@ type layout struct {
 type types struct {
 	firstFunction, lastFunction, sfi, script, scope, bytecodes, code, instructionStream, mapType uint16
 	fixedArray, interpreterData, baselineData, wrapper                                           uint16
+	promise, reaction, capability, asyncFunction, asyncGenerator, generatorRequest               uint16
+	awaitContext, lastContext, freeSpace, feedbackVector                                         uint16
 }
 
 type version struct{ major, minor int }
@@ -90,7 +92,7 @@ func kindsOf(v version) (kinds [16]string) {
 func layoutOf(v version) layout {
 	l := layout{
 		fpFunction: -16, fpBytecodes: -32, fpOffset: -40,
-		jsShared: 24, sfiData: 8, sfiName: 16, sfiScript: 32, sfiFlags: 48,
+		jsShared: 24, jsContext: 32, sfiData: 8, sfiName: 16, sfiScript: 32, sfiFlags: 48,
 		scriptSource: 8, scriptName: 16, scriptEnds: 56, scriptID: 64, scriptFunctions: 88, scriptURL: 112,
 		bytesLength: 8, bytesPositions: 32, bytesData: 54,
 		codeDeopt: 16, codePositions: 24, codeFlags: 48, codeSize: 40, headerSize: 96,
@@ -110,7 +112,7 @@ func layoutOf(v version) layout {
 		l.codeDeopt, l.codePositions, l.codeStart, l.codeFlags, l.codeSize = 8, 16, 32, 40, 44
 	}
 	if v.atLeast(12, 0) {
-		l.jsShared, l.bytesPositions, l.bytesData = 32, 24, 64
+		l.jsShared, l.jsContext, l.bytesPositions, l.bytesData = 32, 40, 24, 64
 		l.codeStart, l.codeFlags, l.codeSize, l.headerSize = 40, 48, 52, 32
 	}
 	if v.atLeast(12, 8) {
@@ -175,6 +177,17 @@ func (l *layout) fields() []field {
 		to(&t.interpreterData, "type_InterpreterData__INTERPRETER_DATA_TYPE"),
 		to(&t.baselineData, "type_BaselineData__BASELINE_DATA_TYPE"),
 		to(&t.wrapper, "type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE"),
+		to(&l.jsContext, "class_JSFunction__context__Context", "class_JSFunction__context__Tagged_Context_"),
+		to(&t.promise, "type_JSPromise__JS_PROMISE_TYPE"),
+		to(&t.reaction, "type_PromiseReaction__PROMISE_REACTION_TYPE"),
+		to(&t.capability, "type_PromiseCapability__PROMISE_CAPABILITY_TYPE"),
+		to(&t.asyncFunction, "type_JSAsyncFunctionObject__JS_ASYNC_FUNCTION_OBJECT_TYPE"),
+		to(&t.asyncGenerator, "type_JSAsyncGeneratorObject__JS_ASYNC_GENERATOR_OBJECT_TYPE"),
+		to(&t.generatorRequest, "type_AsyncGeneratorRequest__ASYNC_GENERATOR_REQUEST_TYPE"),
+		to(&t.awaitContext, "FirstContextType"),
+		to(&t.lastContext, "LastContextType"),
+		to(&t.freeSpace, "type_FreeSpace__FREE_SPACE_TYPE"),
+		to(&t.feedbackVector, "type_FeedbackVector__FEEDBACK_VECTOR_TYPE"),
 	}
 }
 
@@ -280,6 +293,9 @@ func (d *v8Build) complete() {
 		t.instructionStream = t.code
 	}
 	d.wrapped = t.wrapper != 0
+	if t.freeSpace == 0 { // Node 26
+		t.freeSpace = t.feedbackVector + 2
+	}
 }
 
 // lacks returns the first type without a symbol, or "".

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"strings"
+	"testing"
+
+	"prywalk/internal/base/languages"
+	"prywalk/internal/show/dump/locks"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/managed"
+)
+
+func ofAwaits() *stacks.Process {
+	at := func(function string, line int) stacks.Frame {
+		return stacks.Frame{Place: &stacks.Place{Function: function, File: "/srv/app.js", Line: line, Kind: "v8js",
+			Module: "[Node 22.20.0]"}}
+	}
+	return &stacks.Process{PID: 7,
+		Threads: []stacks.Thread{{TID: 7, Name: "node", State: "S",
+			Frames: []stacks.Frame{{Place: &stacks.Place{Function: "uv_run", Module: "/usr/bin/node"}}}}},
+		Tasks: []stacks.Task{{Kind: languages.AwaitTask, Count: 1200, State: "waiting", How: stacks.ReadTwice,
+			Frames: []stacks.Frame{at("query", 12), at("handler", 40)}}},
+		Awaits: &managed.AwaitCounts{Pending: 2400}}
+}
+
+func TestPendingAwaitsAreShownOnceWithTheirNumber(t *testing.T) {
+	var b strings.Builder
+	writeAwaits(&b, ofAwaits())
+	const want = "\n1,200 pending awaits (read twice)\n" +
+		"  #0                     query at app.js:12 in [Node 22.20.0] [v8js]\n" +
+		"  #1                     handler at app.js:40 in [Node 22.20.0] [v8js]\n" +
+		"\n2,400 asynchronous functions are suspended\n"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
+func TestTheTextNamesWhatWasNotRead(t *testing.T) {
+	const want = "1 asynchronous function is suspended; 2 functions that changed meanwhile, or without a proven chain, " +
+		"are left out; 3 chains beyond the limits are not shown; only a part of the heap was " +
+		"searched: there can be more, also within these chains"
+	if got := suspendedText(&managed.AwaitCounts{Pending: 1, Unproven: 2, More: 3, Cut: true}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestPendingAwaitsMakeADeadlockUnknown(t *testing.T) {
+	for _, c := range []struct {
+		awaits managed.AwaitCounts
+		want   string
+	}{
+		{managed.AwaitCounts{Pending: 2400}, "2,400 asynchronous functions are suspended"},
+		{managed.AwaitCounts{Cut: true}, "0 asynchronous functions are suspended; only a part of the heap was searched: " +
+			"there can be more, also within these chains"},
+	} {
+		l, p := locks.New(), ofAwaits()
+		p.Awaits = &c.awaits
+		l.Processes = []*stacks.Process{p}
+		l.Examine(locks.AsRead{})
+		want := "deadlock unknown: promises store no owner (" + c.want + "); prywalk dump -p 7 lists the functions"
+		if got := verdictText(l); got != want {
+			t.Errorf("%+v: %q, want %q", c.awaits, got, want)
+		}
+	}
+}

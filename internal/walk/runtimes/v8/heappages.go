@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
+)
+
+// # Pages of the heap
+//
+// Pages begin at multiples of 256 KiB with a header (src/heap/memory-chunk.h, before 13 basic-memory-chunk.h), which
+// has the page's own address:
+//
+//	up to V8 12.3  size, flags, heap, first object, end, …, space (word 8), …, own address (10)
+//	V8 12.4 to 12  flags, own address, size, heap, first object, end, …, space (9)
+//	from V8 13 on  flags, address of: …, own address (1), size, …, end (7), heap, first object, space (10)
+//
+// Objects that died stay in memory. They are not in use in pages of new objects from the allocation's top on, up to
+// the end of the list of such pages, and between top and limit in the page where old objects are allocated
+// (LinearAllocationArea: start, top, limit; in or near the isolate, before the heap).
+
+const (
+	pageSize     = 256 << 10
+	pageHeader   = 16 << 10 // most bytes before the first object
+	headerWords  = 64
+	fromPage     = 1 << 3 // left by the last collection of new objects
+	toPage       = 1 << 4 // of new objects
+	maxHeapPages = 1 << 18
+	maxSearched  = 1 << 12 // steps
+	isolateSize  = 128 << 10
+	searchStep   = 4 << 10
+)
+
+// heapPage is a page, or a part of one.
+type heapPage struct {
+	managed.Span        // of objects
+	base, id     uint64 // start of the page; address of the header that has the rest
+	flags        uint64
+	heap, space  uint64
+	header       [8 * headerWords]byte // or what it leads to
+}
+
+func (p *heapPage) word(i int) uint64 { return binary.LittleEndian.Uint64(p.header[8*i:]) }
+
+// pageAt returns the page at an address; nil: there is none, or it is larger than others, for one object.
+func (h *heap) pageAt(base uint64) *heapPage {
+	p := &heapPage{base: base, id: base}
+	if h.live.Read(base, p.header[:]) != len(p.header) {
+		return nil
+	}
+	word := p.word
+	p.flags = word(0)
+	switch at := word(1); {
+	case word(10) == base && word(0) <= pageSize && word(3) > base:
+		p.flags, p.heap, p.Span, p.space = at, word(2), managed.Span{Start: word(3), End: word(4)}, word(8)
+	case at == base:
+		p.heap, p.Span, p.space = word(3), managed.Span{Start: word(4), End: word(5)}, word(9)
+	case at&7 != 0 || h.live.Read(at, p.header[:]) != len(p.header) || word(1) != base:
+		return nil
+	default:
+		p.id, p.heap, p.Span, p.space = at, word(8), managed.Span{Start: word(9), End: word(7)}, word(10)
+	}
+	if p.Start <= base || p.Start&7 != 0 || p.Start-base > pageHeader || p.End <= p.Start || p.End-base > pageSize {
+		return nil
+	}
+	return p
+}
+
+// heapPages returns the pages with objects in use. lost counts those of which that is not known. Precondition: the host
+// is a [managed.AreaHost].
+func (h *heap) heapPages() (used []*heapPage, lost int) {
+	at, byID := map[uint64]*heapPage{}, map[uint64]*heapPage{}
+	h.host.(managed.AreaHost).AnonymousAreas(func(s managed.Span) {
+		for base := (s.Start + pageSize - 1) &^ (pageSize - 1); base < s.End && len(at) < maxHeapPages; base += pageSize {
+			if p := h.pageAt(base); p != nil && p.flags&fromPage == 0 && p.End <= s.End {
+				at[base], byID[p.id] = p, p
+			}
+		}
+	})
+	young, known := map[*heapPage]bool{}, map[uint64]bool{}
+	for p, free := range h.allocations(at) {
+		if p.flags&toPage == 0 {
+			rest := *p
+			rest.Start = free.End
+			used = append(used, &rest)
+		} else {
+			known[p.space] = true
+			for _, q := range pagesBefore(p, byID) {
+				young[q] = true
+			}
+		}
+		p.End = free.Start
+	}
+	for _, p := range at {
+		if p.flags&toPage == 0 || young[p] {
+			used = append(used, p)
+		} else if !known[p.space] {
+			lost++
+		}
+	}
+	slices.SortFunc(used, func(a, b *heapPage) int { return cmp.Compare(a.Start, b.Start) })
+	return used, lost
+}
+
+// inUse reports whether an object is in a page.
+func inUse(pages []*heapPage, object uint64) bool {
+	i, _ := slices.BinarySearchFunc(pages, object, func(p *heapPage, at uint64) int { return cmp.Compare(p.End, at) })
+	return i < len(pages) && pages[i].Has(object)
+}
+
+// allocations returns the free areas from the allocation's top to its limit.
+func (h *heap) allocations(at map[uint64]*heapPage) map[*heapPage]managed.Span {
+	found, searched := map[*heapPage]managed.Span{}, map[uint64]bool{}
+	search := func(from, to uint64) {
+		b := make([]byte, searchStep+16)
+		for ; !searched[from] && from < to && len(searched) < maxSearched; from += searchStep {
+			searched[from] = true
+			n := h.live.Read(from, b)
+			for i := 0; i+24 <= n; i += 8 {
+				start, top := binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+8:])
+				limit, p := binary.LittleEndian.Uint64(b[i+16:]), at[start&^(pageSize-1)]
+				if p != nil && (start|top|limit)&7 == 0 && p.Start <= start && start <= top && top <= limit &&
+					limit <= p.End && start < limit {
+					found[p] = managed.Span{Start: top, End: limit}
+				}
+			}
+		}
+	}
+	for _, p := range at {
+		if p.flags&toPage != 0 {
+			search(p.heap-isolateSize, p.heap)
+			search(p.space-searchStep, p.space+searchStep)
+		}
+	}
+	return found
+}
+
+// pagesBefore returns a page and those before it in its list. Two adjacent words of a header lead to the next page and
+// the previous one: those by which most pages are reached.
+func pagesBefore(current *heapPage, byID map[uint64]*heapPage) (before []*heapPage) {
+	for i := 1; i+1 < headerWords; i++ {
+		var list []*heapPage
+		for p := current; p != nil && len(list) <= len(byID); p = byID[p.word(i+1)] {
+			next := byID[p.word(i)]
+			if p.word(i) != 0 && (next == nil || next.word(i+1) != p.id) || p.space != current.space {
+				list = nil
+				break
+			}
+			list = append(list, p)
+		}
+		if len(list) > len(before) {
+			before = list
+		}
+	}
+	return before
+}
+
+// heapScan finds pending promises. Free space is skipped, as it has remains of objects.
+type heapScan struct {
+	*heap
+	found    []uint64         // with reactions
+	kinds    map[uint64]uint8 // of maps
+	free     uint64           // map of free space in a page's heap, or 0
+	empty    uint64           // the empty array there, which promises have as their elements, or 0
+	deadline int64            // CLOCK_MONOTONIC, ns
+	size     int              // bytes read
+	lost     int              // pages not read
+	cut      bool
+}
+
+// Kinds of maps.
+const (
+	otherMap uint8 = iota + 1
+	promiseMap
+	freeMap
+)
+
+func (s *heapScan) kindOf(m uint64) uint8 {
+	if k := s.kinds[m]; k != 0 {
+		return k
+	}
+	k := otherMap
+	switch s.typeOf(m) {
+	case s.build.types.promise:
+		k = promiseMap
+	case s.build.types.freeSpace:
+		k, s.free = freeMap, m
+	}
+	if len(s.kinds) >= maxKinds {
+		clear(s.kinds)
+	}
+	s.kinds[m] = k
+	return k
+}
+
+// run searches all pages.
+func (s *heapScan) run() {
+	s.kinds = map[uint64]uint8{}
+	var pages []*heapPage
+	pages, s.lost = s.heapPages()
+	buffer, known := make([]byte, pageSize), map[uint64][2]uint64{} // by heap: each Worker has its own
+	for _, p := range pages {
+		if s.cut = len(s.found) >= maxAwaits || procmem.Now() > s.deadline; s.cut {
+			return
+		}
+		b := buffer[:p.End-p.Start]
+		if s.live.Read(p.Start, b) != len(b) {
+			s.lost++
+			continue
+		}
+		s.size += len(b)
+		s.free, s.empty = known[p.heap][0], known[p.heap][1]
+		s.page(b, p.Start)
+		known[p.heap] = [2]uint64{s.free, s.empty}
+	}
+}
+
+const (
+	promiseReactions = 24
+	promiseFlags     = 32
+	promiseStatus    = 3 // bits of the flags; 0: pending
+	maxPromiseFlags  = 1 << 24
+	promiseSize      = 40
+	minFreeSpace     = 24
+	maxKinds         = 1 << 16
+)
+
+func (s *heapScan) page(b []byte, at uint64) {
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[i:]) }
+	for i := 0; i+promiseSize <= len(b); i += 8 {
+		w := word(i)
+		if w&heapObjectTagMask != heapObjectTag {
+			continue
+		}
+		if next := word(i + 8); next<<32 == 0 && (w == s.free || s.free == 0) {
+			size := next >> 32
+			if size >= minFreeSpace && size&7 == 0 && size <= uint64(len(b)-i) && s.kindOf(w) == freeMap {
+				i += int(size) - 8
+				continue
+			}
+		}
+		flags, elements, reactions := word(i+promiseFlags), word(i+16), word(i+promiseReactions)
+		if flags<<32 == 0 && flags>>32 < maxPromiseFlags && flags>>32&promiseStatus == 0 && isObject(reactions) &&
+			(elements == s.empty || s.empty == 0 && elements != reactions) && s.kindOf(w) == promiseMap {
+			s.found = append(s.found, at+uint64(i)+heapObjectTag)
+			if a, is := s.ofType(elements, s.build.types.fixedArray); is && s.field(a, 8) == 0 {
+				s.empty = elements
+			}
+		}
+	}
+}
