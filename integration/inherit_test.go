@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/testtargets"
 )
 
@@ -46,6 +48,35 @@ func TestLaunchedCommandInheritsWhatItWouldWithoutPrywalk(t *testing.T) {
 				t.Errorf("user %v: with prywalk %q, without %q", user, with[i], without[i])
 			}
 		}
+	}
+}
+
+func TestMonitorOfTheGoRuntimeHasALargerTimerSlack(t *testing.T) {
+	t.Parallel()
+	needRoot(t, "read another process's timer slack")
+	own, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range []*testtargets.User{nil, ordinary()} {
+		dir := scratch(t, user)
+		ready := filepath.Join(dir, "ready")
+		r := command{args: []string{"record", "-o", filepath.Join(dir, "r.pb.gz"), "--", "sh", "-c",
+			"touch " + ready + "; exec sleep 1000"}, user: user, dir: dir}.start(t)
+		testtargets.Eventually(t, "the command runs", func() bool { _, err := os.Stat(ready); return err == nil })
+		task, err := os.Open(fmt.Sprintf("/proc/%d/task", r.cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The kernel lists threads by age (fs/proc/base.c, proc_task_readdir); the runtime starts sysmon first.
+		tids, _ := task.Readdirnames(2)
+		task.Close()
+		slack, err := os.ReadFile("/proc/" + tids[len(tids)-1] + "/timerslack_ns")
+		if want := fmt.Sprintln(own + 10e6); err != nil || string(slack) != want {
+			t.Errorf("user %v: timer slack is %q ns (%v), want %q", user, slack, err, want)
+		}
+		r.signal(syscall.SIGTERM)
+		r.wait()
 	}
 }
 

@@ -26,7 +26,6 @@ var mayOpen = map[string]string{
 	"internal/command/console/pipe.go AwaitReader":   "a pipe that the user names is opened, and nothing is written to it",
 	"internal/host/launch/fork.go environment":       "/proc/self/environ",
 	"internal/host/launch/startsignals.go":           "/proc/self/exe",
-	"internal/host/selfruntime/monitor.go":           "prywalk's own entries below /proc",
 	"internal/watch/perfevents/reader.go cpuList":    "/sys/devices/system/cpu/online",
 	"internal/code/symbols/kallsyms.go":              "/proc/kallsyms",
 	"internal/host/process/check.go comm":            "/proc/PID/comm",

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"prywalk/internal/command/console"
+	"prywalk/internal/host/launch"
 )
 
 const opener = "xdg-open"
@@ -42,7 +43,8 @@ func openPage(page string) {
 	cmd := exec.Command(opener, path)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C in this terminal does not end the browser
-	if err := cmd.Start(); err != nil {
+	launch.OnForker(func() { err = cmd.Start() }) // its timer slack is the caller's
+	if err != nil {
 		console.Errorf("--open: %v; open %s in a browser", err, path)
 		return
 	}

@@ -21,6 +21,7 @@ import (
 // A command inherits by fork(2) and execve(2). These are set apart:
 //   - ignored and blocked signals, which the Go runtime changed ([startSignals]);
 //   - the soft limit of open files, which the Go runtime raised (package fdlimit);
+//   - the timer slack, which [RelaxTimers] raised;
 //   - the environment, of which package os drops duplicate entries;
 //   - PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER, which fork(2) does not pass on.
 //
@@ -77,6 +78,7 @@ var forker = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
 		runtime.LockOSThread() // never unlocked
+		_ = setSlack(callersSlack())
 		for f := range work {
 			f()
 		}
@@ -85,11 +87,12 @@ var forker = sync.OnceValue(func() chan<- func() {
 })
 
 func (h *heldChild) fork() (pid int, err error) {
-	onForker(func() { pid, err = h.forkHere() })
+	OnForker(func() { pid, err = h.forkHere() })
 	return pid, err
 }
 
-func onForker(f func()) {
+// OnForker runs a function on the thread that does all forks, from which other programs inherit.
+func OnForker(f func()) {
 	done := make(chan struct{})
 	forker() <- func() {
 		defer close(done)
@@ -100,7 +103,7 @@ func onForker(f func()) {
 
 // Parent returns the thread that does all forks. It sleeps otherwise.
 func Parent() (tid int) {
-	onForker(func() { tid = unix.Gettid() })
+	OnForker(func() { tid = unix.Gettid() })
 	return tid
 }
 

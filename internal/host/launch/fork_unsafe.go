@@ -52,11 +52,8 @@ func (h *heldChild) run() {
 //go:nosplit
 //go:norace
 func (h *heldChild) inherit() {
-	var sa procmem.SigAction
 	for sig := uintptr(1); sig <= lastSignal; sig++ {
-		sa.Handler = uintptr(h.ignored >> (sig - 1) & 1) // SIG_IGN or SIG_DFL
-		_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.Mask),
-			0, 0)
+		setAction(sig, uintptr(h.ignored>>(sig-1)&1)) // SIG_IGN or SIG_DFL
 	}
 	if h.openFiles.Max != 0 {
 		_, _, _ = syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, uintptr(unsafe.Pointer(&h.openFiles)),
@@ -66,6 +63,14 @@ func (h *heldChild) inherit() {
 	setOption(unix.PR_SET_CHILD_SUBREAPER, h.subreaper)
 	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&h.blocked)), 0,
 		unsafe.Sizeof(h.blocked), 0, 0)
+}
+
+//go:nosplit
+//go:norace
+func setAction(sig, handler uintptr) {
+	sa := procmem.SigAction{Handler: handler}
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.Mask),
+		0, 0)
 }
 
 // released waits for the byte; false: the parent has ended.

@@ -129,7 +129,6 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	defer cancel()
 	undo := selfruntime.DisableAutoGC(s.opts.LowOverhead)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, procmem.BootTicks())
-	defer selfruntime.RelaxMonitor()()
 	t := tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
 	var discovery sync.WaitGroup
 	aggregatorDone, tracerDone := make(chan struct{}), make(chan struct{})

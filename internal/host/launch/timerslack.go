@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/host/procmem"
+)
+
+// addedSlack is what RelaxTimers adds to the timer slack, ns.
+const addedSlack = 10e6
+
+// RelaxTimers restarts this program with a timer slack (prctl(2), PR_SET_TIMERSLACK) of 10 ms more, which the exec
+// keeps and all threads inherit. The Go runtime's sysmon (runtime/proc.go) sleeps 20 µs at a time until it was idle for
+// 1 ms, and ticks keep it awake: with the kernel's slack of 50 µs it takes 2 to 3 % of a CPU. Another thread's slack
+// can be changed with CAP_SYS_NICE only (fs/proc/base.c, timerslack_ns_write), and sysmon starts before main. Threads
+// that need exact sleeps set their own slack. If the exec fails, the program goes on as it was.
+func RelaxTimers(args []string) {
+	path, err := os.Executable()
+	if err != nil || slack >= addedSlack {
+		return
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if setSlack(slack+addedSlack) != nil {
+		return
+	}
+	was := startSignals().inherit()
+	_ = syscall.Exec(path, args, environment())
+	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &was, nil)
+	_ = setSlack(slack)
+}
+
+// inherit gives the calling thread, which is locked, the state of this program's start, and returns its mask.
+func (s signalState) inherit() (mask unix.Sigset_t) {
+	for sig := uintptr(1); sig <= lastSignal; sig++ {
+		if s.ignored&procmem.SetOf(syscall.Signal(sig)) != 0 {
+			setAction(sig, procmem.SigIgn)
+		}
+	}
+	_ = unix.PthreadSigmask(unix.SIG_BLOCK, nil, &mask)
+	if s.exact {
+		_ = unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{Val: [16]uint64{uint64(s.blocked)}}, nil)
+	}
+	return mask
+}
+
+// slack is the first thread's, on which packages are initialised.
+var slack = func() int {
+	ns, _ := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	return ns
+}()
+
+func setSlack(ns int) error { return unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(ns), 0, 0, 0) }
+
+// callersSlack is that of this program's caller, for its children.
+func callersSlack() int {
+	if slack < addedSlack {
+		return slack
+	}
+	return slack - addedSlack
+}
