@@ -86,13 +86,25 @@ type jsonStays struct {
 	Causes    []jsonStayCause `json:"causes"`
 	// Slowest are the longest stays, at most 100.
 	Slowest []jsonStay `json:"slowest"`
+	// Windows are the parts of the time with slow stays, those with most of their time first. Absent without --window.
+	Windows []*jsonStayWindow `json:"windows,omitempty"`
 }
+
+const maxWindows = 100_000
 
 // shortStay is the number of ticks below which a stay's length is too uncertain.
 const shortStay = 5
 
-// Stays writes how long threads stayed in a function without a break, and what the slow stays did that the usual ones
-// did not: those of over a length, or for 0 the longest 1 %. A stay ends where the thread's samples have a gap, as
+// StayOptions are those of [Stays].
+type StayOptions struct {
+	// Over is the length above which a stay is slow; 0: the longest 1 % are.
+	Over time.Duration
+	// Window is the length of the windows in which slow stays are searched; 0: none.
+	Window time.Duration
+}
+
+// Stays writes how long threads stayed in a function without a break, what the slow stays did that the usual ones did
+// not, and when. A stay ends where the thread's samples have a gap, as
 // filters make. Errors: [Callers]'s, [ErrNoTime].
 //
 // A stay begins between the last look without the function and the first with it, and ends likewise:
@@ -102,11 +114,14 @@ const shortStay = 5
 //	         ├──── length as seen ───┤
 //	                 ├───── low ─────┤
 //	         ├──────────── high ─────────────┤
-func Stays(w io.Writer, p *profile.Profile, function string, over time.Duration, asJSON bool, o Options) error {
+func Stays(w io.Writer, p *profile.Profile, function string, so StayOptions, asJSON bool, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
 		isIn, err := d.selectFrames("slow", function)
 		if err != nil {
 			return err
+		}
+		if n := d.Profile.DurationNanos / max(1, int64(so.Window)); so.Window > 0 && n > maxWindows {
+			return fmt.Errorf("the recording has %d windows of %v; choose longer ones, at most %d", n, so.Window, maxWindows)
 		}
 		list, err := d.stays(isIn)
 		if err != nil {
@@ -115,13 +130,13 @@ func Stays(w io.Writer, p *profile.Profile, function string, over time.Duration,
 		if len(list) == 0 {
 			return fmt.Errorf("no thread was seen in %s; tasks without a thread are not counted", function)
 		}
-		r := d.stayReport(list, over)
+		r := d.stayReport(list, so)
 		r.Function = function
 		r.Conclusion = r.conclude()
 		if asJSON {
 			return printable.WriteJSON(w, r)
 		}
-		r.text(out, cmp.Or(o.N, maxChains))
+		r.text(out, int64(so.Window), cmp.Or(o.N, maxChains))
 		return nil
 	})
 }
@@ -195,18 +210,20 @@ func (d *data) stays(isIn func(int32) bool) (list []*jsonStay, err error) {
 	return list, nil
 }
 
-func (d *data) stayReport(list []*jsonStay, over time.Duration) *jsonStays {
+func (d *data) stayReport(list []*jsonStay, o StayOptions) *jsonStays {
 	n := len(list)
 	r := &jsonStays{Tick: max(1, d.Profile.Period), Stays: n, Median: list[n/2].Length, P99: list[n-1-n/100].Length,
 		Longest: list[n-1].Length}
 	first := n - max(1, n/100)
-	if over > 0 {
-		first, _ = slices.BinarySearchFunc(list, int64(over)+1,
+	if o.Over > 0 {
+		first, _ = slices.BinarySearchFunc(list, int64(o.Over)+1,
 			func(s *jsonStay, l int64) int { return cmp.Compare(s.Length, l) })
 	}
 	slow, usual := list[first:], list[n/4:max(n/4+1, n-n/4)]
 	r.Slow, r.Usual = meanOf(slow), meanOf(usual)
-	r.Causes = d.stayCauses(slow, usual)
+	parts := d.stayParts()
+	r.Causes = parts.causes(slow, usual)
+	r.Windows = parts.windows(list, slow, int64(o.Window))
 	for from, below, i := int64(0), 2*r.Tick, 0; i < n; from, below = below, 2*below {
 		b := jsonStayBin{From: from, Below: below}
 		for ; i < n && list[i].Length < below; i++ {
@@ -241,29 +258,45 @@ func meanOf(list []*jsonStay) (g jsonStayGroup) {
 	return g
 }
 
-// stayCauses are in the order of what the slow stays have more.
-func (d *data) stayCauses(slow, usual []*jsonStay) (out []jsonStayCause) {
-	waiting := view.NewWaiting(d.Profile)
+// stayParts divides samples by what the thread did.
+type stayParts struct {
+	d       *data
+	waiting *view.Waiting
+	clocks  view.ClockIndices
+}
+
+func (d *data) stayParts() *stayParts {
 	clocks, _ := view.ClocksOf(d.Profile)
-	index := map[[2]string]int{}
-	add := func(list []*jsonStay, value func(c *jsonStayCause) *int64) {
-		part := func(function, wait string, ns int64) {
-			if ns == 0 {
-				return
-			}
-			i, ok := index[[2]string{function, wait}]
-			if !ok {
-				i = len(out)
-				index[[2]string{function, wait}], out = i, append(out, jsonStayCause{Function: function, Wait: wait})
-			}
-			*value(&out[i]) += ns
+	return &stayParts{d, view.NewWaiting(d.Profile), clocks}
+}
+
+// each visits the parts of a sample's time that are not 0.
+func (p *stayParts) each(s *profile.Sample, visit func(cause jsonStayCause, ns int64)) {
+	function := p.waiting.Function(s)
+	part := func(wait string, ns int64) {
+		if ns != 0 {
+			visit(jsonStayCause{Function: function, Wait: wait}, ns)
 		}
+	}
+	part("", s.Value[p.clocks.CPU])
+	part("a CPU", s.Value[p.clocks.RunQueue])
+	part(p.d.WaitName(s), max(0, p.clocks.Blocked(s)))
+}
+
+// causes are in the order of what the slow stays have more.
+func (p *stayParts) causes(slow, usual []*jsonStay) (out []jsonStayCause) {
+	index := map[jsonStayCause]int{}
+	add := func(list []*jsonStay, value func(c *jsonStayCause) *int64) {
 		for _, st := range list {
 			for _, s := range st.samples {
-				function := waiting.Function(s)
-				part(function, "", s.Value[clocks.CPU])
-				part(function, "a CPU", s.Value[clocks.RunQueue])
-				part(function, d.WaitName(s), max(0, clocks.Blocked(s)))
+				p.each(s, func(c jsonStayCause, ns int64) {
+					i, ok := index[c]
+					if !ok {
+						i = len(out)
+						index[c], out = i, append(out, c)
+					}
+					*value(&out[i]) += ns
+				})
 			}
 		}
 	}
@@ -296,7 +329,7 @@ func (r *jsonStays) conclude() string {
 	return text
 }
 
-func (r *jsonStays) text(out *printable.Writer, rows int) {
+func (r *jsonStays) text(out *printable.Writer, window int64, rows int) {
 	out.Printf("%s\n", r.Conclusion)
 	out.Printf("each length is known to one tick, %s; stays shorter than that are often not seen,\n"+
 		"and two stays without a look between them count as one\n", tabular.Nanos(r.Tick))
@@ -329,6 +362,7 @@ func (r *jsonStays) text(out *printable.Writer, rows int) {
 			row(c.Slow, c.Usual, "  "+c.text())
 		}
 	}
+	r.textWindows(out, window, rows)
 	out.Printf("\nslowest\n")
 	for i := range r.Slowest[:min(rows, len(r.Slowest))] {
 		st := &r.Slowest[i]

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func recordStays(r *rand.Rand, n int) (c *contention, truth []trueStay) {
 func staysOf(t *testing.T, c *contention, over time.Duration, o Options) (r jsonStays) {
 	t.Helper()
 	var b strings.Builder
-	if err := Stays(&b, c.p, "handle", over, true, o); err != nil {
+	if err := Stays(&b, c.p, "handle", StayOptions{Over: over, Window: time.Second}, true, o); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal([]byte(b.String()), &r); err != nil {
@@ -113,6 +114,44 @@ func TestSlowStaysAreExplainedByWhatUsualOnesDoNotDo(t *testing.T) {
 	}
 }
 
+func TestWindowsWithSlowStaysAreFound(t *testing.T) {
+	c := newContention()
+	for tid := range int64(4) {
+		c.add(1+tid, "other", 0, 100e6, "", 0)
+		c.add(1+tid, "handle", 100e6, 150e6, "", 0)
+		c.add(1+tid, "other", 150e6, 1900e6, "", 0)
+	}
+	c.add(1, "handle", 1900e6, 2600e6, "mutex slow", 0)
+	c.add(2, "handle", 1900e6, 2100e6, "mutex slow", 0)
+	c.add(3, "handle", 1900e6, 1950e6, "", 0)
+	c.p.TimeNanos, c.p.DurationNanos = 1e15, 2600e6
+	r := staysOf(t, c, 100*time.Millisecond, Options{})
+	want := []jsonStayWindow{
+		{Begin: 2e9, Stays: 2, Slow: 2, SlowTime: 700e6, CauseTime: 700e6},
+		{Begin: 1e9, Stays: 3, Slow: 2, SlowTime: 200e6, CauseTime: 200e6},
+	}
+	if len(r.Windows) != len(want) {
+		t.Fatalf("%d windows, want %d", len(r.Windows), len(want))
+	}
+	for i, w := range r.Windows {
+		if !strings.Contains(w.Cause, "handle waits for futex: mutex slow") {
+			t.Errorf("window %d: cause %q", i, w.Cause)
+		}
+		if w.Cause, w.causes = "", nil; !reflect.DeepEqual(*w, want[i]) {
+			t.Errorf("window %d: %+v, want %+v", i, *w, want[i])
+		}
+	}
+	var text strings.Builder
+	if err := Stays(&text, c.p, "handle", StayOptions{Over: 100 * time.Millisecond, Window: time.Second}, false,
+		Options{}); err != nil || !strings.Contains(text.String(),
+		"windows of 1.00s with most time in slow stays\n    700ms  from 2.00s: 2 of 2 stays slow; 700ms: handle waits for") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+	if err := Stays(&text, c.p, "handle", StayOptions{Window: 1}, false, Options{}); err == nil {
+		t.Error("2,600,000,000 windows are no error")
+	}
+}
+
 func TestAStayEndsAtAGap(t *testing.T) {
 	c := newContention()
 	c.add(7, "other", 0, 100e6, "", 0)
@@ -134,7 +173,7 @@ func TestStaysNeedTimes(t *testing.T) {
 	c := newContention()
 	c.add(7, "handle", 0, 100e6, "", 0)
 	delete(c.p.Sample[0].NumLabel, rec.LabelEnd)
-	if err := Stays(&strings.Builder{}, c.p, "handle", 0, false, Options{}); !errors.Is(err, ErrNoTime) {
+	if err := Stays(&strings.Builder{}, c.p, "handle", StayOptions{}, false, Options{}); !errors.Is(err, ErrNoTime) {
 		t.Errorf("%v", err)
 	}
 }

@@ -31,7 +31,7 @@ type reportFlags struct {
 	blame, chains               bool
 	files                       [len(fileForms)]string // paths, "" for none
 	callers, callees, slow      string
-	over                        time.Duration
+	stays                       report.StayOptions
 	source, sourceDir           string
 	symbols                     []string
 	changed                     func(flag string) bool // not as --flag=false
@@ -53,7 +53,7 @@ var textForms = [...]textForm{
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Chains(w, p, f.json, f.opts) }},
 	{"slow", "rows",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
-			return report.Stays(w, p, f.slow, f.over, f.json, f.opts)
+			return report.Stays(w, p, f.slow, f.stays, f.json, f.opts)
 		}},
 	{"json", "rows by sort value ci lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.JSON(w, p, f.tree, f.opts) }},
@@ -162,7 +162,9 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 	fl.StringVar(&f.callers, "callers", "", "call tree of this function's callers")
 	fl.StringVar(&f.callees, "callees", "", "call tree of this function's callees")
 	fl.StringVar(&f.slow, "slow", "", "how long threads stayed in this function, and what slow stays did")
-	fl.Var(commandline.Seconds(&f.over), "over", "with --slow: longer stays are slow (the longest 1% unless given)")
+	fl.Var(commandline.Seconds(&f.stays.Window), "window", "with --slow: the windows of this length with most time in "+
+		"slow stays")
+	fl.Var(commandline.Seconds(&f.stays.Over), "over", "with --slow: longer stays are slow (the longest 1% unless given)")
 	fl.StringVar(&f.source, "source", "", "the lines of the functions that match")
 	fl.StringVar(&f.sourceDir, "source-dir", "", "with --source: show the source files below this directory")
 	fl.StringArrayVar(&f.symbols, "symbols", nil, "names from this ELF file: the program before strip, or its debug file "+

@@ -48,8 +48,11 @@ func (f *reportFlags) check() error {
 	if f.blame && f.changed("value") && f.opts.Value != "blocked" {
 		return exit.Usage("--blame is about blocked time; leave out --value %s or --blame", printable.Line(f.opts.Value))
 	}
-	if f.changed("over") && (f.slow == "" || f.over <= 0) {
-		return exit.Usage("--over %s: give --slow FUNCTION, and a time such as 200ms", f.over)
+	if f.changed("window") && (f.slow == "" || f.stays.Window <= 0) {
+		return exit.Usage("--window %s: give --slow FUNCTION, and a time such as 1s", f.stays.Window)
+	}
+	if f.changed("over") && (f.slow == "" || f.stays.Over <= 0) {
+		return exit.Usage("--over %s: give --slow FUNCTION, and a time such as 200ms", f.stays.Over)
 	}
 	if f.opts.Sort != "" && !slices.Contains(report.Orders(), f.opts.Sort) {
 		return exit.Usage("--sort %q: choose %s", f.opts.Sort, joinWords(report.Orders()))
