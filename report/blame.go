@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/host/filememory"
 	"prywalk/internal/show/view"
 	rec "prywalk/internal/store/profile"
+	"prywalk/internal/walk/waits"
 )
 
 // ErrNoLocks reports a recording without waits for locks with known owners.
@@ -110,6 +111,7 @@ type blameBuilder struct {
 	order    []blameKey
 	waiter   map[lockID]*profile.Sample
 	likely   map[lockID]bool
+	held     map[lockID][]timedSample // as seen by waiters; the samples are the owners'
 	memory   *filememory.Account
 	steps    int
 	err      error
@@ -130,7 +132,8 @@ func (b *blameBuilder) countSteps(n int) {
 func newBlameBuilder(p *profile.Profile, wall int) *blameBuilder {
 	b := &blameBuilder{byThread: map[int64][]timedSample{}, waits: map[lockID][]timedSample{}, wall: wall,
 		period: p.Period, out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{},
-		likely: map[lockID]bool{}, memory: filememory.Process().AccountOfWhole("the report")}
+		likely: map[lockID]bool{}, held: map[lockID][]timedSample{},
+		memory: filememory.Process().AccountOfWhole("the report")}
 	for _, s := range p.Sample {
 		end := view.NumLabel(s, rec.LabelEnd)
 		if end == 0 {
@@ -181,7 +184,9 @@ func (b *blameBuilder) addWait(s *profile.Sample, blocked int64) {
 	case end == 0:
 		shares.add(blameKey{id, nil, ownerNotSampled}, 1)
 	case s.Value[b.wall] <= 2*b.period:
-		shares.add(b.ownerAtTick(id, view.LockOwner(s), end), 1)
+		key := b.ownerAtTick(id, view.LockOwner(s), end)
+		b.addHeld(key, end-s.Value[b.wall], end)
+		shares.add(key, 1)
 	default:
 		b.divide(id, s, end-s.Value[b.wall], end, shares)
 	}
@@ -303,6 +308,7 @@ func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, shares *
 		}
 		last = ownedKey(id, list[i].sample)
 		shares.add(last, hi-done) // the time between two samples belongs to the later one
+		b.addHeld(last, done, hi)
 		done = hi
 	}
 	if end-done > 2*b.period {
@@ -321,12 +327,22 @@ func (b *blameBuilder) profile(p *profile.Profile) *profile.Profile {
 	for _, what := range []string{ownerUnknown, ownerNone, ownerNotSampled} {
 		unknown[what] = synthetic(out, what)
 	}
+	times := map[lockID]held{}
 	for _, k := range b.order {
 		w := b.waiter[k.lock]
+		if _, ok := times[k.lock]; !ok && view.WaitKind(w) != waits.Join {
+			times[k.lock] = b.heldTimes(k.lock, p.TimeNanos)
+		}
+		h := times[k.lock]
 		s := &profile.Sample{
 			Value: []int64{b.out[k]}, Label: map[string][]string{rec.LabelWaitsFor: {k.lock.name},
 				rec.LabelComm: w.Label[rec.LabelComm]},
 			NumLabel: map[string][]int64{rec.LabelPID: {k.lock.pid}}, NumUnit: map[string][]string{},
+		}
+		for name, value := range h.fields() {
+			if *value != 0 {
+				s.NumLabel[heldLabel+name] = []int64{*value}
+			}
 		}
 		if k.owner == nil {
 			s.Location = []*profile.Location{unknown[k.name]}

@@ -40,7 +40,8 @@ func TestTheOneThreadInAFunctionThatTakesALockLikelyHoldsIt(t *testing.T) {
 		t.Errorf("%v, want %d of pay", got, want)
 	}
 	text := render(t, Table, p, Options{By: "lock"})
-	const want = "threading.Lock (semaphore 0x7f0000001000), likely held by 2 threads in turn"
+	const want = "threading.Lock (semaphore 0x7f0000001000), likely held by 2 threads in turn\n" +
+		"    held 2 times as seen by waiters: median 100ms, longest 100ms (from "
 	if !strings.Contains(text, want) {
 		t.Errorf("want %q:\n%s", want, text)
 	}

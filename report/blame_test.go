@@ -92,9 +92,13 @@ func TestBlameFollowsTheOwner(t *testing.T) {
 	c.add(13, "lock", 500*ms, 600*ms, "mutex cache_mu", 11)
 	c.add(14, "lock", 900*ms, 910*ms, "mutex log_mu", 0)
 	c.add(15, "wait", 0, 1000*ms, "condition cond", 0)
+	c.p.TimeNanos = 1e15
 	out, err := Blame(c.p, &Options{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if h := heldOf(out.Sample[0]); h == nil || *h != (held{2, 500 * ms, 500 * ms, 0, 10}) {
+		t.Errorf("held: %+v, want 2 times for 500 ms, first by thread 10", h)
 	}
 	want := map[string]int64{
 		"mutex cache_mu flush": 500 * ms, "mutex cache_mu write": 400 * ms, "mutex cache_mu compact": 600 * ms,

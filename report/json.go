@@ -93,6 +93,8 @@ type jsonGroup struct {
 	Total jsonValues `json:"total"`
 	// AtOnce is present with --by wait, for a recording with times.
 	AtOnce *view.AtOnce `json:"at_once,omitempty"`
+	// Held is present with --blame, for a lock whose owners were seen.
+	Held *held `json:"held,omitempty"`
 	jsonList
 }
 
@@ -189,7 +191,7 @@ func (d *jsonForm) jsonGroups(out *printable.JSONWriter) {
 	for i, g := range d.Groups(d.Options.By) {
 		out.Comma(i)
 		j := jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples))}
-		if d.Options.By == "wait" {
+		if j.Held = heldOf(g.Samples[0]); d.Options.By == "wait" {
 			j.AtOnce = d.AtOnce(g.Samples)
 		}
 		out.Begin(j, "functions")

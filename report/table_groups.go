@@ -41,6 +41,9 @@ func (d *data) groups(out *printable.Writer) {
 		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
 			d.Precision.Value(g.Value, d.Unit), g.Name + about}, d.clockLine(g)...)...)
 		out.Printf("%s\n", d.paint(bold, line))
+		if h := heldOf(g.Samples[0]); h != nil && d.Options.By == "lock" {
+			out.Printf("    %s\n", h.text(owners))
+		}
 		if d.Options.By == "wait" && d.isWait(g) && !g.IsIdle() {
 			d.overTime(out, g)
 		}
