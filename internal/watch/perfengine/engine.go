@@ -111,7 +111,7 @@ func (e *Engine) SetRate(now int64, hz float64) {
 // BeginTick implements [engine.Engine].
 func (e *Engine) BeginTick(now int64, withheld bool) {
 	if !withheld {
-		e.modes.chooseAll()
+		e.modes.chooseAll(now)
 	}
 }
 
@@ -172,6 +172,7 @@ func (e *Engine) BeforeLastTick(now int64) {
 
 // End implements [engine.Ender].
 func (e *Engine) End() {
+	e.modes.load.close()
 	e.childSamples.end(false)
 	if e.stream.reader != nil {
 		e.stream.reader.Pause()

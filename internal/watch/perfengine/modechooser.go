@@ -15,7 +15,8 @@ import (
 // more, by what samples lack ([target.SampleLack]):
 //
 //   - frames that are not on the stack (package managed): stopped, always;
-//   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.MayFallBack]);
+//   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.MayFallBack]), or
+//     this thread often waits for a CPU ([ownLoad]): its stops then come late or not at all;
 //   - incomplete stacks for another reason: the same, once a hundredth of the samples shows it;
 //   - everything, as no sample can be walked (32-bit code): stopped.
 //
@@ -32,6 +33,7 @@ type modeChooser struct {
 	samples      *samples
 
 	anySampled bool
+	load       ownLoad
 	// Processes by what their samples lack: stopped, or sampled nevertheless.
 	fellBack, sampledAnyway [target.NumSampleLacks]int64
 
@@ -43,9 +45,12 @@ type modeChooser struct {
 // silentPeriods of CPU time without a sample show that none come (chance below e^-50).
 const silentPeriods = 50
 
-func (c *modeChooser) chooseAll() {
+func (c *modeChooser) chooseAll(now int64) {
 	if c.stream.reader == nil || c.shared.Ending {
 		return
+	}
+	if c.mayFallBack {
+		c.load.measure(now)
 	}
 	for _, p := range c.procs.all {
 		c.chooseFor(p)
@@ -59,7 +64,7 @@ func (c *modeChooser) chooseFor(p *process) {
 	lacks := p.SampleLack()
 	switch {
 	case c.stream.reader == nil:
-	case lacks.NeedsStops(c.mayFallBack):
+	case lacks.NeedsStops(c.mayFallBack && !c.load.isHigh):
 		c.countFellBack(p, lacks)
 		c.switchToStops(p)
 	default:
@@ -214,7 +219,11 @@ func (c *modeChooser) sampledAnywayNote() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "incomplete samples of " + strings.Join(parts, ", ") + " (--engine auto stops their threads instead)"
+	text := "incomplete samples of " + strings.Join(parts, ", ")
+	if c.mayFallBack {
+		return text + " (the host is busy, and prywalk waits for CPUs: as root it stops their threads instead)"
+	}
+	return text + " (--engine auto stops their threads instead)"
 }
 
 func (c *modeChooser) fallbackNote(engine string) string {

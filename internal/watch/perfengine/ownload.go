@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/host/procmem"
+)
+
+// ownLoad finds out whether the calling thread is often queued for a CPU, as at ordinary priority on a busy host. A
+// thread that it stops would wait for it.
+type ownLoad struct {
+	isHigh bool
+
+	files        *procmem.ThreadFiles
+	at           int64 // of the last reading, CLOCK_MONOTONIC ns; 0: none
+	queuedBefore uint64
+}
+
+const (
+	// highShare is inverse.
+	highShare = 10
+	// The share is measured over so many ns, a high one again after more.
+	highAfter, lowAfter = 250e6, 10e9
+)
+
+func (l *ownLoad) measure(now int64) {
+	if l.at != 0 && now-l.at < highAfter || l.isHigh && now-l.at < lowAfter {
+		return
+	}
+	if l.files == nil {
+		l.files = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))
+	}
+	sched, err := l.files.SchedStat()
+	l.note(now, sched.RunQueue, err == nil)
+}
+
+func (l *ownLoad) note(now int64, queued uint64, known bool) {
+	l.isHigh = known && l.at != 0 && int64(queued-l.queuedBefore)*highShare > now-l.at
+	l.at, l.queuedBefore = now, queued
+}
+
+func (l *ownLoad) close() {
+	if l.files != nil {
+		l.files.Close()
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package perfengine
+
+import (
+	"testing"
+
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/perfevents"
+	"prywalk/internal/watch/target"
+)
+
+func TestLoadIsHighWhereThisThreadIsQueuedForATenthOfTheTime(t *testing.T) {
+	for _, c := range []struct {
+		queued uint64
+		known  bool
+		high   bool
+	}{{25e6, true, false}, {26e6, true, true}, {26e6, false, false}, {0, true, false}} {
+		var l ownLoad
+		if l.note(1, 7e9, true); l.isHigh {
+			t.Error("high after the first reading")
+		}
+		if l.note(1+250e6, 7e9+c.queued, c.known); l.isHigh != c.high {
+			t.Errorf("%+v: %v", c, l.isHigh)
+		}
+	}
+}
+
+func TestALoadIsMeasuredOverATimeThatDependsOnIt(t *testing.T) {
+	var l ownLoad
+	defer l.close()
+	now := int64(1e12)
+	read := func(after int64) bool {
+		l.at = now
+		l.measure(now + after)
+		return l.at != now
+	}
+	for _, high := range []bool{false, true} {
+		wait := map[bool]int64{false: highAfter, true: lowAfter}[high]
+		if l.isHigh = high; read(wait - 1) {
+			t.Errorf("high %v: read too early", high)
+		}
+		if l.isHigh = high; !read(wait) {
+			t.Errorf("high %v: not read", high)
+		}
+	}
+}
+
+// A thread that waits for its CPU makes the threads that it stops wait.
+func TestKernelSamplesReplaceStopsThatWouldComeLate(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+		p := r.procs.all[0]
+		p.NoteLack(target.LacksStacks)
+		r.modes.mayFallBack, r.modes.load.at = true, procmem.Now()+1e15
+		for _, high := range []bool{false, true, false} {
+			r.modes.load.isHigh = high
+			if r.tick(); (p.mode == modeSamples) != high {
+				t.Errorf("load high: %v; sampled by the kernel: %v", high, !high)
+			}
+		}
+		p.NoteLack(target.LacksFrames)
+		r.modes.load.isHigh = true
+		if r.tick(); p.mode == modeSamples {
+			t.Error("its frames are never in kernel samples")
+		}
+	}, "sleepers", "1")
+}
