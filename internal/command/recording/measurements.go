@@ -4,10 +4,13 @@ package recording
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"io"
 	"time"
 
+	"prywalk/internal/account/attribute"
+	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/sampler"
 )
 
@@ -33,5 +36,24 @@ func serveControl(s *sampler.Sampler, in io.Reader, out io.Writer) {
 func waitUntilHeld(s *sampler.Sampler, held bool) {
 	for end := time.Now().Add(5 * time.Second); s.Held() != held && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// logStacks adds the functions of each stack to the log of events, with --rotate not those of evicted stacks. A write
+// error ends it; the log's flush returns it.
+func (r *recording) logStacks() {
+	names := profile.NewNames(r.builder, nil)
+	var stack []profile.Named
+	for _, id := range r.builder.StackIDs() {
+		stack = names.Stack(id, r.fileNames, stack[:0])
+		var functions []string
+		for i := range stack {
+			for _, f := range stack[i].Frames {
+				functions = append(functions, cmp.Or(f.Name, "?"))
+			}
+		}
+		if attribute.WriteStack(r.samplerOpts.EventLog, id, functions) != nil {
+			return
+		}
 	}
 }
