@@ -338,7 +338,7 @@ func isFree(t *testing.T, pid int) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Tracer == 0 && s.State == 'S'
+	return s.TracerPid == 0 && s.State == 'S'
 }
 
 func TestAMissingTargetIsAFailure(t *testing.T) {

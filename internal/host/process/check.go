@@ -33,11 +33,11 @@ func (p procRoot) check(pid int) (*Status, error) {
 		return nil, &Error{PID: pid, Kind: refusal.NotAProcess,
 			Cause: fmt.Sprintf("%d is a thread of process %d (%s)", pid, s.Tgid, p.comm(s.Tgid)),
 			Next:  fmt.Sprintf("use -p %d", s.Tgid)}
-	case s.Kernel:
+	case s.KernelThread:
 		return nil, kernelThread(pid)
 	case (s.State == 'Z' || s.State == 'X') && p.liveThread(pid) == 0:
 		return nil, &Error{PID: pid, Kind: refusal.Zombie, Cause: "it has exited and waits for its parent " +
-			strconv.Itoa(s.PPID) + " to reap it (zombie)", Next: "a zombie has no stack; check its parent"}
+			strconv.Itoa(s.PPid) + " to reap it (zombie)", Next: "a zombie has no stack; check its parent"}
 	}
 	return s, nil
 }

@@ -42,7 +42,7 @@ func (p procRoot) explain(pid int, err error) error {
 	if gerr != nil {
 		return gerr
 	}
-	if g.target.Kernel {
+	if g.target.KernelThread {
 		return kernelThread(pid)
 	}
 	return g.denied(err)
@@ -197,10 +197,10 @@ func (p procRoot) tracerOf(pid int) (by int, name string) {
 	}
 	for _, tid := range tids {
 		st, err := p.status(tid)
-		if err != nil || st.Tracer == 0 {
+		if err != nil || st.TracerPid == 0 {
 			continue
 		}
-		t, err := p.status(st.Tracer) // Tracer is a thread id
+		t, err := p.status(st.TracerPid) // Tracer is a thread id
 		if err == nil && t.Tgid != self.Tgid {
 			return t.Tgid, t.Name
 		}

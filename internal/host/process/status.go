@@ -19,21 +19,9 @@ import (
 
 // Status holds fields of /proc/PID/status (proc_pid_status(5)), and some of stat.
 type Status struct {
-	Name     string
-	State    byte // of R S D T t Z X I
-	Tgid     int
-	PID      int
-	PPID     int
-	Tracer   int    // or 0
-	UID, GID [4]int // real, effective, saved, file system
-	Groups   []int  // supplementary
-	Threads  int
-	// Bit sets by number (capabilities(7)).
-	CapEff, CapPrm uint64
-	NoNewPrivs     bool
-	Seccomp        int    // 0 (off), 1 (strict), 2 (filter)
-	NSPids         []int  // the thread's ids, from the outer pid namespace to its own
-	Kernel         bool   // a kernel thread
+	procmem.Status // its KernelThread is of stat, too
+	Name           string
+	Groups         []int  // supplementary
 	Start          uint64 // of the process or thread, clock ticks after boot
 }
 
@@ -41,7 +29,7 @@ type Status struct {
 func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
 
 // InGroup is as kernel/groups.c, in_group_p.
-func (s *Status) InGroup(gid int) bool { return s.GID[3] == gid || slices.Contains(s.Groups, gid) }
+func (s *Status) InGroup(gid int) bool { return int(s.GID[3]) == gid || slices.Contains(s.Groups, gid) }
 
 type procRoot string
 
@@ -92,7 +80,7 @@ func (p procRoot) status(pid int) (*Status, error) {
 	if stat, err := os.ReadFile(p.path(pid, "stat")); err == nil {
 		var st procmem.Stat
 		if procmem.ParseStat(stat, &st) == nil {
-			s.Kernel = s.Kernel || st.KernelThread()
+			s.KernelThread = s.KernelThread || st.KernelThread()
 			s.Start = st.StartTime
 		}
 	}
@@ -119,16 +107,8 @@ func gone(pid int, err error) error {
 
 // parseStatus leaves missing keys zero (older kernels).
 func parseStatus(text []byte) *Status {
-	var st procmem.Status
-	_ = procmem.ParseStatus(text, &st)
-	s := &Status{
-		State: st.State, Tgid: st.Tgid, PID: st.PID, PPID: st.PPid, Tracer: st.TracerPid, Threads: st.Threads,
-		CapEff: st.CapEff, CapPrm: st.CapPrm, NoNewPrivs: st.NoNewPrivs, Seccomp: st.Seccomp,
-		NSPids: slices.Clone(st.NSpid[:st.NSpidN]), Kernel: st.KernelThread, Name: unescape(field(text, "Name")),
-	}
-	for i := range s.UID {
-		s.UID[i], s.GID[i] = int(st.UID[i]), int(st.GID[i])
-	}
+	s := &Status{Name: unescape(field(text, "Name"))}
+	_ = procmem.ParseStatus(text, &s.Status)
 	for group := range strings.FieldsSeq(field(text, "Groups")) {
 		n, _ := strconv.Atoi(group)
 		s.Groups = append(s.Groups, n)

@@ -133,7 +133,7 @@ func (f *Finder) read(pid int) (c candidate, ok bool) {
 	}
 	c.start = s.Start
 	p, hasProgram := ReadProcess(f.root, pid)
-	if !hasProgram || f.rule.UID >= 0 && s.UID[1] != f.rule.UID {
+	if !hasProgram || f.rule.UID >= 0 && int(s.UID[1]) != f.rule.UID {
 		return c, true
 	}
 	if f.rule.Cgroup != "" || f.rule.Unit != "" || f.rule.hasContainer() {
