@@ -116,9 +116,5 @@ func (a *agentRun) progress() agent.Sampling {
 			refused[why] += n
 		}
 	}
-	return agent.Sampling{
-		Threads: int64(g.Threads), Ticks: g.Ticks, Observations: g.Observations, Stops: g.Stops, Failed: g.Failed,
-		MissedTicks: g.MissedTicks, WithheldTicks: g.WithheldTicks, Rate: g.Rate, RateAsked: a.samplerOpts.Freq,
-		Refused: refused,
-	}
+	return agent.Sampling{Progress: g.Progress, RateAsked: a.samplerOpts.Freq, Refused: refused}
 }

@@ -26,11 +26,13 @@ var (
 	namesARM64 = sync.OnceValue(func() []string { return parseNames(syscallsARM64) })
 )
 
+// parseNames takes a line for each number, the lowest first.
 func parseNames(table string) (names []string) {
 	for line := range strings.Lines(table) {
 		nr, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, _ := strconv.Atoi(nr) // the generator's lines are numbers in rising order
-		names = append(append(names, make([]string, n-len(names))...), name)
+		if n, err := strconv.Atoi(nr); err == nil { // else a comment
+			names = append(append(names, make([]string, n-len(names))...), name)
+		}
 	}
 	return names
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package httpserver
+package agent
 
 import (
 	"errors"
@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-func serve(t *testing.T, h http.HandlerFunc) (addr string) {
+func serveBounded(t *testing.T, h http.HandlerFunc) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(h, time.Minute, func(line string) { t.Log(line) })
+	s := boundedServer(h, func(line string) { t.Log(line) })
 	s.ReadTimeout, s.ReadHeaderTimeout = time.Hour, time.Hour // only the number of connections ends one
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { _ = s.Close() })
@@ -42,7 +42,7 @@ func answer(t *testing.T, addr string) string {
 }
 
 func TestConnectionsThatNeverFinishTheirRequestLockNoClientOut(t *testing.T) {
-	addr := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
+	addr := serveBounded(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	const n = 2*maxConnections + 9
 	var all [n]net.Conn
 	for i := range all {
@@ -88,8 +88,8 @@ func TestClosedConnectionsAreForgotten(t *testing.T) {
 }
 
 func TestServerEndsRequestsAndIdleConnections(t *testing.T) {
-	s := New(nil, time.Minute, nil)
-	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout != time.Minute || s.IdleTimeout <= 0 ||
+	s := boundedServer(nil, nil)
+	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= 0 || s.IdleTimeout <= 0 ||
 		s.MaxHeaderBytes != maxHeader {
 		t.Errorf("time limits: header %v, request %v, answer %v, idle %v; header of %d bytes", s.ReadHeaderTimeout,
 			s.ReadTimeout, s.WriteTimeout, s.IdleTimeout, s.MaxHeaderBytes)
