@@ -18,36 +18,26 @@ import (
 )
 
 // Level is a [Finding]'s weight.
-type Level uint8
+type Level string
 
 // Levels, by rising weight.
 const (
-	OK   Level = iota
-	Warn       // prywalk works, with less
-	Fail       // prywalk does not work
+	OK   Level = "ok"
+	Warn Level = "warn" // prywalk works, with less
+	Fail Level = "fail" // prywalk does not work
 )
 
-// String returns the level as doctor prints it.
-func (l Level) String() string {
-	switch l {
-	case OK:
-		return "ok"
-	case Warn:
-		return "warn"
-	}
-	return "fail"
-}
-
-// Finding is a check's result.
+// Finding is the result of one check.
 type Finding struct {
-	Name  string
-	Level Level
+	Name string `json:"name"`
+	// Level is ok, warn or fail.
+	Level Level `json:"level"`
 	// Detail is the finding and its consequence.
-	Detail string
-	// Remedy is the smallest step that helps; "": none.
-	Remedy string
-	// Command is that step's command line; "": none.
-	Command string
+	Detail string `json:"detail"`
+	// Remedy is the smallest step that helps, in words.
+	Remedy string `json:"remedy,omitempty"`
+	// Command is the remedy as a command line.
+	Command string `json:"command,omitempty"`
 
 	denied bool // a right is missing
 	// needsCaps are added by setcap; 0: Command is another one. One command adds those of all findings, as each setcap
@@ -75,11 +65,12 @@ func failure(err error) Finding {
 
 // Worst returns the gravest level.
 func Worst(fs []Finding) Level {
-	worst := OK
-	for _, f := range fs {
-		worst = max(worst, f.Level)
+	for _, level := range []Level{Fail, Warn} {
+		if slices.ContainsFunc(fs, func(f Finding) bool { return f.Level == level }) {
+			return level
+		}
 	}
-	return worst
+	return OK
 }
 
 // Denied reports whether a right is missing, without which a check failed.
@@ -88,7 +79,7 @@ func Denied(fs []Finding) bool {
 }
 
 // By level (ECMA-48, SGR).
-var colours = [...]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
+var colours = map[Level]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
 
 // Write prints aligned columns, equal remedies once, and the command for capabilities at the end. columns is the
 // terminal's width; 0: unlimited.
@@ -133,32 +124,16 @@ func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 type jsonFindings struct {
 	schema.Head
 	// Worst is the highest level of all findings.
-	Worst    string        `json:"worst"`
-	Findings []jsonFinding `json:"findings"`
-}
-
-// jsonFinding is the result of one check.
-type jsonFinding struct {
-	Name string `json:"name"`
-	// Level is ok, warn or fail.
-	Level  string `json:"level"`
-	Detail string `json:"detail"`
-	// Remedy is the next step, in words.
-	Remedy string `json:"remedy,omitempty"`
-	// Command is the remedy as a command line.
-	Command string `json:"command,omitempty"`
+	Worst    Level     `json:"worst"`
+	Findings []Finding `json:"findings"`
 }
 
 // WriteJSON writes one object.
 func WriteJSON(w io.Writer, fs []Finding) error {
-	out := jsonFindings{Worst: Worst(fs).String(), Findings: []jsonFinding{}}
-	for _, f := range fs {
-		out.Findings = append(out.Findings, jsonFinding{f.Name, f.Level.String(), f.Detail, f.Remedy, f.Command})
-	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return e.Encode(jsonFindings{Worst: Worst(fs), Findings: fs})
 }
 
 func wrapped(s string, indent, columns int) printable.Raw {
