@@ -19,7 +19,7 @@ import (
 )
 
 func newMCP() *cobra.Command {
-	o := mcpserver.Options{Run: runSelf, Processes: processList}
+	o := mcpserver.Options{Run: runSelf, Processes: processes}
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "serve the commands as tools of the Model Context Protocol",
@@ -52,13 +52,6 @@ limited as by prywalk record. Answers have at most 32 KB.`,
 	cmd.Flags().BoolVar(&o.AllowRecord, "allow-record", false,
 		"offer a tool that samples a process and writes a recording")
 	return cmd
-}
-
-func processList() (list []mcpserver.Process) {
-	for _, p := range processes() {
-		list = append(list, mcpserver.Process{PID: p.PID, Command: p.Command})
-	}
-	return list
 }
 
 // runSelf runs this program with files as its descriptors from 3 on. The end of ctx sends SIGTERM, so that a recording

@@ -21,6 +21,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"prywalk/internal/host/selection"
 	"prywalk/internal/show/view"
 )
 
@@ -40,15 +41,9 @@ type Options struct {
 	AllowRecord bool   // a tool writes recordings
 	// Run runs prywalk with files as its descriptors from 3 on. The error is of the start.
 	Run       func(ctx context.Context, files []*os.File, args ...string) (output string, code int, err error)
-	Processes func() []Process
+	Processes func() []selection.Process
 
 	slots chan struct{} // of running commands
-}
-
-// Process is a running one.
-type Process struct {
-	PID     int
-	Command string
 }
 
 // New returns a server of all tools.
