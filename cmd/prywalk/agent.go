@@ -64,7 +64,7 @@ func newAgent() *cobra.Command {
 			Options: recording.Options{
 				Sampler: sampler.Options{Freq: agentFreq, LimitOwnCPU: true},
 			},
-			mode: "auto", goroutines: "off", processFlags: processFlags{allowsNone: true},
+			mode: "auto", processFlags: processFlags{allowsNone: true},
 		},
 		to: agent.Options{
 			Receiver: agent.Receiver{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),

@@ -318,7 +318,7 @@ func TestADumpWhoseProcessesHaveEndedHasAnExitCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &dumpFlags{goroutines: "on"}
+	f := &dumpFlags{goroutines: true}
 	f.finder, f.pids = selection.NewFinder(rule), []int{math.MaxInt32}
 	for name, dump := range map[string]func(io.Writer) error{"stacks": f.dumpAll, "locks": f.dumpLocks} {
 		var b strings.Builder

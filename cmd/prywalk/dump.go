@@ -40,8 +40,8 @@ type dumpFlags struct {
 	native     bool
 	locks      bool
 	chains     bool
-	goroutines string
-	tasks      string
+	goroutines bool
+	tasks      bool
 	coreFlags
 	changeFlags
 
@@ -110,9 +110,10 @@ read, 5 --locks found a deadlock.`,
 		"stop no thread if that is expected to take longer (no guarantee), or off; deep stacks of running threads are cut "+
 			"for it")
 	fl.BoolVar(&f.native, "native", false, nativeUsage)
-	fl.StringVar(&f.goroutines, "goroutines", "on", "`on|off`: show the goroutines of Go programs that no thread has")
-	fl.StringVar(&f.tasks, "tasks", "on",
-		"`on|off`: show virtual threads, asyncio tasks and pending awaits (the heap of Node is searched, for 2 s at most)")
+	f.goroutines, f.tasks = true, true
+	fl.Var(commandline.OnOff(&f.goroutines), "goroutines", "show the goroutines of Go programs that no thread has")
+	fl.Var(commandline.OnOff(&f.tasks), "tasks",
+		"show virtual threads, asyncio tasks and pending awaits (the heap of Node is searched, for 2 s at most)")
 	f.coreFlags.addTo(fl)
 	f.changeFlags.addTo(fl)
 	fl.SortFlags = false
@@ -128,10 +129,6 @@ func (f *dumpFlags) run(limitsPause bool) error {
 		return exit.Usage("--merge is for the text: leave out --json or --merge")
 	case f.atomic && f.maxPause != 0:
 		return exit.Usage("--atomic stops all threads until the last one is copied: leave out --max-pause or --atomic")
-	case f.goroutines != "on" && f.goroutines != "off":
-		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
-	case f.tasks != "on" && f.tasks != "off":
-		return exit.Usage("--tasks %s: give on or off", printable.Line(f.tasks))
 	case f.maxDepth < 0:
 		return exit.Usage("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
@@ -233,7 +230,7 @@ func (f *dumpFlags) options() dump.Options {
 		depth = -1
 	}
 	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
-		Goroutines: f.goroutines == "on", NoTasks: f.tasks == "off", Awaits: f.tasks == "on", MaxPause: f.maxPause,
+		Goroutines: f.goroutines, NoTasks: !f.tasks, Awaits: f.tasks, MaxPause: f.maxPause,
 		Chains: f.chains, Prywalk: release()}
 }
 

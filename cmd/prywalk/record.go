@@ -29,16 +29,11 @@ import (
 type recordFlags struct {
 	processFlags
 	recording.Options
-	mode, goroutines, tasks, eventLog string
-	on                                []string
+	mode, eventLog    string
+	goroutines, tasks bool
+	on                []string
 	engineFlags
 }
-
-const (
-	goroutinesUsage = "`on|off`: record goroutines that wait as blocked time, and the labels of those that run; " +
-		"off: no other tasks either"
-	tasksUsage = "`on|off`: record waiting virtual threads, asyncio tasks, greenlets and fibers as blocked time"
-)
 
 const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted " +
 	"(such a call may return EINTR); sleeping threads are never stopped"
@@ -109,10 +104,9 @@ func (f *recordFlags) addTo(fl *pflag.FlagSet) {
 	fl.StringVar(&f.Stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolP("call-graph", "g", false, "accepted and ignored: stacks are always on")
 	fl.StringVar(&f.mode, "rung", "auto", "force one sampling method, for measurements: auto, passive, no-reuse, stop")
-	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
 	fl.BoolVar(&f.Context, "context", false, "label samples with the request: trace_id, span_id and attributes as "+
 		"OpenTelemetry's libraries publish them (OTEP 4947); running threads are stopped, as with --engine ptrace")
-	fl.StringVar(&f.tasks, "tasks", "on", tasksUsage)
+	f.addTasks(fl)
 	f.addEngine(fl)
 	fl.BoolVar(&f.Control, "control", false, "obey hold and go on standard input, for measurements")
 	fl.StringVar(&f.eventLog, "event-log", "", "write the events that time is attributed by to this file, to replay them")
@@ -120,6 +114,14 @@ func (f *recordFlags) addTo(fl *pflag.FlagSet) {
 		_ = fl.MarkHidden(name)
 	}
 	fl.SortFlags = false
+}
+
+func (f *recordFlags) addTasks(fl *pflag.FlagSet) {
+	f.goroutines, f.tasks = true, true
+	fl.Var(commandline.OnOff(&f.goroutines), "goroutines", "record goroutines that wait as blocked time, and the labels "+
+		"of those that run; off: no other tasks either")
+	fl.Var(commandline.OnOff(&f.tasks), "tasks",
+		"record waiting virtual threads, asyncio tasks, greenlets and fibers as blocked time")
 }
 
 func (f *recordFlags) addRate(fl *pflag.FlagSet) {
@@ -299,15 +301,10 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 }
 
 func (f *recordFlags) setSampling() (err error) {
-	switch {
-	case f.goroutines != "on" && f.goroutines != "off":
-		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
-	case f.tasks != "on" && f.tasks != "off" && f.tasks != "":
-		return exit.Usage("--tasks %s: give on or off", printable.Line(f.tasks))
-	case f.Sampler.MaxDepth < 1:
+	if f.Sampler.MaxDepth < 1 {
 		return exit.Usage("--max-depth %d: give at least 1", f.Sampler.MaxDepth)
 	}
-	f.Sampler.Tasks, f.Sampler.OnlyGoroutines = f.goroutines == "on" && f.Threads == "", f.tasks == "off"
+	f.Sampler.Tasks, f.Sampler.OnlyGoroutines = f.goroutines && f.Threads == "", !f.tasks
 	if f.Sampler.Threads, err = view.Compile("threads", f.Threads); err != nil {
 		return err
 	}

@@ -67,8 +67,7 @@ Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied
 	fl.Var(commandline.Seconds(&f.Window), "window",
 		"show the last so many seconds; all there is if that is more than 60")
 	fl.StringVar((*string)(&f.Clock), "value", "cpu", "the clock to begin with: cpu, runqueue, blocked or wall")
-	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
-	fl.StringVar(&f.tasks, "tasks", "on", tasksUsage)
+	f.addTasks(fl)
 	fl.BoolVar(&f.Once, "once", false, "print one table, of one window, and end")
 	fl.BoolVar(&f.JSON, "json", false, "one line of JSON for each refresh")
 	fl.IntVar(&f.Rows, "rows", plainRows, "functions in plain text, and rows of each kind in JSON (-1: all)")
