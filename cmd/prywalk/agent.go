@@ -35,29 +35,6 @@ const (
 	minAgentWindow = time.Second
 )
 
-var agentHelp = `  prywalk agent -a --endpoint http://localhost:4317
-  prywalk agent --unit nginx --endpoint https://collector:4318 --protocol http
-  prywalk agent -a --endpoint https://collector:4317 --ca ca.pem \
-      --bearer-token /run/secrets/token --spool /var/spool/prywalk \
-      --metrics localhost:9102
-
-Samples processes continuously, as they come and go, and sends what their threads do to
-an OpenTelemetry Collector as profiles (OTLP): their time on a CPU, waiting for one, and
-asleep. What it may sample: prywalk doctor, and prywalk help rights.
-
-Each window, of about 5 seconds, is sent as one message, or as several if it is
-larger than --max-message. With thousands of threads a window can take up to a minute.
-The sums of all windows are the kernel's. What cannot be sent waits in memory (8 MiB
-compressed), or in files with --spool. What is dropped is counted in the metrics:
-http://ADDR/metrics, with --metrics ADDR.
-
-If no selected process runs, the agent waits for one, except with -p and -n: with these
-it ends when its processes have ended. Ctrl-C or SIGTERM sends the last window and ends.
-The profiles signal is in development: a Collector takes it with
---feature-gates=service.profilesSupport.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.`
-
 func newAgent() *cobra.Command {
 	f := &agentFlags{
 		recordFlags: recordFlags{
@@ -76,7 +53,7 @@ func newAgent() *cobra.Command {
 			"--match REGEXP | -p PID | -n NAME} " +
 			"[--endpoint URL]",
 		Short: "continuous profiles to an OpenTelemetry Collector",
-		Long:  agentHelp,
+		Long:  helpPage("agent"),
 		RunE:  f.run,
 	}
 	fl := cmd.Flags()

@@ -54,39 +54,7 @@ func newDump() *cobra.Command {
 		Use: "dump {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
 			"--match REGEXP | --core FILE | --diff FILE FILE}",
 		Short: "print the stacks of all threads, once",
-		Long: `  prywalk dump -p 4711
-  prywalk dump -p 4711 --merge
-  prywalk dump -p 4711 --locks
-  prywalk dump -p 4711,4712 --chains
-  prywalk dump --unit postgresql
-  prywalk dump -p 4711 --json | jq '.threads[].wait'
-  prywalk dump -p 4711 --watch 5s
-  prywalk dump --core core.4711 --sysroot /srv/images/web
-
-Reads every thread once and prints the stacks, innermost frame first. A running thread
-is stopped ("stopped to read"), mostly for 18 to 172 µs; a stop that is expected to take
-longer than --max-pause is left out, and a deep stack cut for it. A sleeping one is read
-without a stop ("passive read"), and stopped only where its stack needs that and its
-system call is not disturbed. A process that is stopped stays stopped.
-
-Brackets after a frame say how it was found: [context] by the thread's registers, [cfi]
-by call frame information, [fp] by a frame pointer, [heuristic] by the instructions,
-[scan] by a search of the stack, which can be wrong. [idle: RULE] after a wait: the
-thread waits for work; [idle? …] is a guess. [incomplete: REASON]: prywalk help names.
-
-With --atomic all threads are stopped together, so that the stacks are those of one
-moment. A thread in a call that a stop would interrupt is read without a stop.
-
---since, --diff and --watch show what has changed between two dumps of a process: which
-threads have not run at all (equal run counts prove it), and which moved, started, ended
-or wait now; locks that are held as before; and what grew.
-
-Waiting tasks of Python's asyncio, greenlets, Ruby's fibers, Java's virtual threads, the
-pending awaits of Node and the goroutines of a Go program follow the threads, read without
-a stop: those with equal stacks together, the rarest first.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `, 4 no thread could be
-read, 5 --locks found a deadlock.`,
+		Long:  helpPage("dump"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = f.takeLater(args)
 			if err := cmp.Or(noArgs(cmd, f.takeArgument(cmd, args)), f.checkChanges(cmd.Flags().Changed)); err != nil {

@@ -23,14 +23,8 @@ func newMCP() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "serve the commands as tools of the Model Context Protocol",
-		Long: `  prywalk mcp
-  prywalk mcp --dir /srv/recordings --allow-record
-
-Speaks the Model Context Protocol on standard input and output: an assistant that is
-configured to start this command can list processes, read their stacks and locks, and
-read recordings. Nothing is written unless --allow-record is given. What targets lose is
-limited as by prywalk record. Answers have at most 32 KB.`,
-		Args: noArgs,
+		Long:  helpPage("mcp"),
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			err := checkDirectory("dir", o.Dir, "give the directory of the recordings")
 			if err != nil {

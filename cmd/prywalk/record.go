@@ -38,47 +38,13 @@ type recordFlags struct {
 const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted " +
 	"(such a call may return EINTR); sleeping threads are never stopped"
 
-var recordHelp = `  prywalk record -p 4711 -d 10s
-  prywalk record -n redis-server -d 10s --html page.html
-  prywalk record --unit nginx -d 10s
-  prywalk record -F 199 -o build.pb.gz -- make -j4
-  prywalk record --unit nginx --ring 60s --on 'waiters>10' --on deadlock
-
-Samples the stacks of all threads until -d is over, Ctrl-C, or the target exits, and
-writes a recording that prywalk report and go tool pprof open.
-
-Running threads are sampled by the kernel (perf events) where the user may use them and
-they show complete stacks. Otherwise each is stopped for each sample (ptrace), mostly for
-18 to 172 µs; on a busy host some stops take milliseconds. Sleeping threads are read
-without a stop. If that lacks a register, the thread is stopped once per sleep, unless
-that would disturb its system call.
-
--a, --cgroup, --unit, --container, --pod, --user and --match select processes of the
-whole host, those for which all that is given holds, as they come and go: the recording
-ends by -d or Ctrl-C.
-Those that may not be read are counted by reason.
-
---ring keeps only the last time, and writes it when a condition of --on begins to hold:
-deadlock; waiters>10 (of one lock); cpu>90% (of one CPU); runqueue>20% (of the time in
-which threads want a CPU); 'blocked>2s under FUNC' (a regular expression).
-
-Ctrl-C stops and writes the recording; a second one exits at once. Ctrl-Z detaches from
-all threads and suspends prywalk. SIGUSR1 writes a checkpoint, or the ring. Ctrl-\ is
-passed on to a command; with -p it ends the recording as Ctrl-C does. An existing
-recording is kept as NAME.old.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.
-With a command: its own status (128+N: signal N ended it), also if it may not be sampled
-(a setuid program), 125 if prywalk failed, 126 the command is not executable, 127 it is
-not found.`
-
 func newRecord() *cobra.Command {
 	f := &recordFlags{Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq}}}
 	cmd := &cobra.Command{
 		Use: "record {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | " +
 			"--user USER | --match REGEXP | -- COMMAND [ARG…]}",
 		Short: "sample processes into a recording",
-		Long:  recordHelp,
+		Long:  helpPage("record"),
 		RunE:  f.run,
 	}
 	f.addTo(cmd.Flags())

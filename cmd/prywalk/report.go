@@ -86,21 +86,7 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [FILE…]",
 		Short: "show a recording: table, tree, flame graph, other tools' formats",
-		Long: `  prywalk report
-  prywalk report --html page.html
-  prywalk report --by wait server.pb.gz
-  prywalk report --chains server.pb.gz
-  prywalk report --slow handle_request --over 200ms
-  prywalk report --callers malloc
-  prywalk report --folded | flamegraph.pl > graph.svg
-
-Shows where the time goes: for each function, its own time and that of everything
-it called. FILE is prywalk.pb.gz unless given; any pprof file will do, and - reads
-standard input. Several, such as those of record --rotate, are read as one. Values have
-as many digits as the number of samples supports.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `;
-without a sample that fits: 1.`,
+		Long:  helpPage("report"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			for i, file := range args {
 				switch {

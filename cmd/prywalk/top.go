@@ -37,24 +37,8 @@ func newTop() *cobra.Command {
 		Use: "top {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
 			"--match REGEXP}",
 		Short: "live table of functions, threads and waits in the terminal",
-		Long: `  prywalk top -p 4711
-  prywalk top -n redis-server
-  prywalk top -p 4711 -o server.pb.gz
-  prywalk top -p 4711 --once
-  prywalk top -p 4711 --json | jq -r '.functions[0].name'
-
-Shows what threads do now: the functions that use CPU time, the threads, and
-what sleepers wait in, for the last 10 seconds (--window). Keys: tab goes to the next
-table, 1, 2 and 3 to a certain one, enter shows the stacks of the selected
-function, thread or wait, esc goes back, c changes the clock (cpu, runqueue,
-blocked, wall), p pauses the display while the sampling goes on, / filters, q ends.
-
-In a pipe, or with --once, the table is plain text. With -o the whole becomes a
-recording, as that of prywalk record. The overhead is that of prywalk record, with the
-same limits.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.`,
-		RunE: f.run,
+		Long:  helpPage("top"),
+		RunE:  f.run,
 	}
 	fl := cmd.Flags()
 	f.addTargets(fl)
