@@ -60,16 +60,6 @@ func (m *Metrics) addLost(why string, intervals int) {
 	m.lost[why] += int64(intervals)
 }
 
-// Lost returns the number of lost intervals.
-func (m *Metrics) Lost() (n int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, k := range m.lost {
-		n += k
-	}
-	return n
-}
-
 // Sent returns the numbers of accepted intervals and messages.
 func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load(), m.messages.Load() }
 

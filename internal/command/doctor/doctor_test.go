@@ -396,7 +396,8 @@ func TestAnOrdinaryUserGetsAReport(t *testing.T) {
 
 func TestWriteAlignsColumns(t *testing.T) {
 	var plain, colour bytes.Buffer
-	fs := []Finding{{Name: "a", Level: OK, Detail: "fine"}, {Name: "longer", Level: Fail, Detail: "bad", Remedy: "do this"}}
+	fs := []Finding{{Name: "a", Level: OK, Detail: "fine"},
+		{Name: "longer", Level: Fail, Detail: "bad", Remedy: "do this"}}
 	if err := errors.Join(Write(&plain, fs, false, 0), Write(&colour, fs, true, 0)); err != nil {
 		t.Fatal(err)
 	}

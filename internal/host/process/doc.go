@@ -6,7 +6,7 @@
 //	an open process        process.go threads.go
 //	any process            status.go tree.go check.go (with the limits of prywalk)
 //	names of calls, waits  syscalls.go; tables: tools/syscalls
-//	obstacles              explain.go (also after a recording) gates.go, grant.go (remedies)
+//	obstacles              explain.go (also after a recording) gates.go; remedies: status.go
 //
 // All errors are explained here, so state and obstacles are one package. An obstacle is an [*Error] with cause and next
 // step: from [Check] and [ReadStatus] at the start, from [Explain] for an error of another package. Explain goes

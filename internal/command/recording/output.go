@@ -5,11 +5,14 @@ package recording
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +21,63 @@ import (
 	"prywalk/internal/host/outfile"
 	"prywalk/internal/store/profile"
 )
+
+type output struct {
+	path            string    // "-": standard output; "": none
+	page            string    // "": none
+	rotation        *rotation // nil: one file
+	keepOld         bool      // until the first write
+	failureReported bool
+	spillReported   sync.Once
+	state           outputState
+}
+
+func (r *recording) setOutput(pid int) error {
+	r.output.setPath(&r.options, pid)
+	for _, file := range []struct{ path, flag string }{
+		{r.output.path, "-o"}, {r.output.page, "--html"}, {r.options.Stats, "--stats"},
+	} {
+		if file.path == "" {
+			continue
+		}
+		if err := outfile.Check(file.path); err != nil {
+			return fmt.Errorf("%w; give another place with %s", err, file.flag)
+		}
+	}
+	if r.output.keepOld {
+		if err := profile.CheckOld(r.output.path); err != nil {
+			return fmt.Errorf("%w, or give another place with -o", err)
+		}
+	}
+	return nil
+}
+
+func (o *output) setPath(options *Options, pid int) {
+	now := time.Now().Format(timeFormat)
+	o.path, o.page = expandPath(options.Output, pid, now), expandPath(options.Page, pid, now)
+	switch {
+	case console.IsStdout(o.path):
+		o.path = "-"
+	case (options.Rotate > 0 || options.Ring > 0) && o.path != "":
+		o.rotation = newRotation(expandPath(options.Output, pid, timeMark), options.Rotate, options.Keep)
+		o.path = o.rotation.path(time.Now())
+	}
+	o.state.setPath(o.path)
+}
+
+func (o *output) paths() string {
+	if o.page == "" {
+		return o.path
+	}
+	return o.path + ", " + o.page
+}
+
+// timeMark is in no path.
+const timeMark = "\x00"
+
+func expandPath(path string, pid int, at string) string {
+	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", at, "%%", "%").Replace(path)
+}
 
 // rotation writes files named by their start. Checkpoints write the last one.
 type rotation struct {
@@ -149,4 +209,54 @@ func (o *output) reportParts() {
 		console.Infof("%s were written: %s", runstats.Plural(int64(r.written+1), "recording"),
 			filepath.Join(r.dir, strings.ReplaceAll(r.name, timeMark, "*")))
 	}
+}
+
+// outputState is the state of the written file. Safe for concurrent use.
+type outputState struct {
+	mu       sync.Mutex
+	path     string
+	written  time.Time
+	complete bool // the last write completed the recording
+	parts    int  // complete files before this one
+}
+
+func (s *outputState) setPath(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.path = path
+}
+
+func (s *outputState) noteComplete(next string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts++
+	s.path, s.written, s.complete = next, time.Time{}, false
+}
+
+func (s *outputState) noteWrite(complete bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written, s.complete = time.Now(), complete
+}
+
+func (s *outputState) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.complete && s.path == "-":
+		return "the whole recording was written to the standard output"
+	case s.complete:
+		return fmt.Sprintf("the whole recording is in %s", s.path)
+	case !s.written.IsZero():
+		return fmt.Sprintf("%s has the recording until %s, %s ago; the rest is lost",
+			s.path, s.written.Format(time.TimeOnly), time.Since(s.written).Round(100*time.Millisecond))
+	case s.parts > 0:
+		return fmt.Sprintf("the parts before %s are complete (%d); the rest is lost", s.path, s.parts)
+	case s.path == "" || !outfile.Replaceable(s.path):
+		return "the recording was not finished"
+	}
+	if _, err := os.Lstat(s.path); err == nil {
+		return fmt.Sprintf("this recording was not written; %s is an older file", s.path)
+	}
+	return "nothing was written"
 }
