@@ -49,9 +49,7 @@ func newAgent() *cobra.Command {
 		},
 	}
 	cmd := &cobra.Command{
-		Use: "agent {-a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
-			"--match REGEXP | -p PID | -n NAME} " +
-			"[--endpoint URL]",
+		Use:   "agent {" + ruleForm + " | -p PID | -n NAME} [--endpoint URL]",
 		Short: "continuous profiles to an OpenTelemetry Collector",
 		Long:  helpPage("agent"),
 		RunE:  f.run,
@@ -113,12 +111,9 @@ func (f *agentFlags) complete(args []string) (err error) {
 	to := &f.to
 	switch {
 	case len(args) > 0:
-		return exit.Usage("agent takes no argument %q; give what selects processes: -a, --cgroup, --unit, --container, "+
-			"--pod, --user, --match, "+
-			"-p or -n", args[0])
+		return exit.Usage("agent takes no argument %q; give what selects processes: %s, -p or -n", args[0], ruleFlags)
 	case len(f.pids) == 0 && f.name == "" && !f.hasRule():
-		return exit.Usage("no target: give -a for all processes, or --cgroup, --unit, --container, --pod, " +
-			"--user, --match, -p or -n")
+		return exit.Usage("no target: give what selects processes: %s, -p or -n; -a takes all", ruleFlags)
 	case to.Window < minAgentWindow:
 		return exit.Usage("--window %s: give at least %s", to.Window, minAgentWindow)
 	case to.SpoolSize < agent.MinSpool:

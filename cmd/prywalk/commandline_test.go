@@ -314,7 +314,7 @@ func TestUnreadThreadsAreAnErrorInJSON(t *testing.T) {
 }
 
 func TestADumpWhoseProcessesHaveEndedHasAnExitCode(t *testing.T) {
-	rule, err := selection.New(true, "", "", "", "")
+	rule, err := selection.New(selection.Options{All: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,8 +51,7 @@ type dumpFlags struct {
 func newDump() *cobra.Command {
 	f := &dumpFlags{}
 	cmd := &cobra.Command{
-		Use: "dump {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
-			"--match REGEXP | --core FILE | --diff FILE FILE}",
+		Use:   "dump {-p PID | -n NAME | " + ruleForm + " | --core FILE | --diff FILE FILE}",
 		Short: "print the stacks of all threads, once",
 		Long:  helpPage("dump"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -41,8 +41,7 @@ const readOnlyUsage = "write nothing in the target, not even to restart a system
 func newRecord() *cobra.Command {
 	f := &recordFlags{Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq}}}
 	cmd := &cobra.Command{
-		Use: "record {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | " +
-			"--user USER | --match REGEXP | -- COMMAND [ARG…]}",
+		Use:   "record {-p PID | -n NAME | " + ruleForm + " | -- COMMAND [ARG…]}",
 		Short: "sample processes into a recording",
 		Long:  helpPage("record"),
 		RunE:  f.run,
@@ -190,7 +189,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 // setWhatIsSampled turns --children on unless given, for a command and rules that select a group.
 func (f *recordFlags) setWhatIsSampled(cmd *cobra.Command, launches bool) {
 	if !cmd.Flags().Changed("children") {
-		f.Sampler.Children = launches || f.systemWide || f.isGroup()
+		f.Sampler.Children = launches || f.rule.All || f.isGroup()
 	}
 	f.Sampler.KernelStacks = !f.noKernel
 }
@@ -233,8 +232,7 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 	case f.name != "" && launches:
 		return exit.Usage("give either -n or a command, not both")
 	case f.hasRule() && launches:
-		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --container, --pod, --user, " +
-			"--match) or a command, not both")
+		return exit.Usage("give either what selects processes (%s) or a command, not both", ruleFlags)
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.hasRule():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launches && console.IsStdout(f.Output):

@@ -34,8 +34,7 @@ func newTop() *cobra.Command {
 		Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq, WatchEvery: refreshEvery}},
 		mode:    "auto"}}
 	cmd := &cobra.Command{
-		Use: "top {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
-			"--match REGEXP}",
+		Use:   "top {-p PID | -n NAME | " + ruleForm + "}",
 		Short: "live table of functions, threads and waits in the terminal",
 		Long:  helpPage("top"),
 		RunE:  f.run,
