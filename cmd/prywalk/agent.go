@@ -99,8 +99,7 @@ func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.complete(args), f.setSampling(), f.checkRotation(cmd.Flags().Changed)); err != nil {
 		return err
 	}
-	f.setWhatIsSampled(cmd, false)
-	if err := f.open(); err != nil {
+	if err := f.open(cmd, false); err != nil {
 		return err
 	}
 	defer f.closeEngine()

@@ -32,7 +32,8 @@ type recordFlags struct {
 	mode, eventLog    string
 	goroutines, tasks bool
 	on                []string
-	engineFlags
+	engine            string
+	noKernel          bool
 }
 
 const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted " +
@@ -170,8 +171,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.checkArguments(cmd, args, launches), f.setSampling()); err != nil {
 		return err
 	}
-	f.setWhatIsSampled(cmd, launches)
-	if err := f.open(); err != nil {
+	if err := f.open(cmd, launches); err != nil {
 		if launches {
 			err = exit.Internal(err)
 		}
@@ -186,15 +186,13 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// setWhatIsSampled turns --children on unless given, for a command and rules that select a group.
-func (f *recordFlags) setWhatIsSampled(cmd *cobra.Command, launches bool) {
+// open sets the targets and opens the engine. It turns --children on unless given, for a command and rules that select a
+// group.
+func (f *recordFlags) open(cmd *cobra.Command, launches bool) error {
 	if !cmd.Flags().Changed("children") {
 		f.Sampler.Children = launches || f.rule.All || f.isGroup()
 	}
 	f.Sampler.KernelStacks = !f.noKernel
-}
-
-func (f *recordFlags) open() error {
 	if err := f.setTargets(); err != nil {
 		return err
 	}
@@ -202,8 +200,7 @@ func (f *recordFlags) open() error {
 	if f.ByRule {
 		f.Sampler.Select = func() []int { return f.finder.Find(procmem.BootTicks()) }
 	}
-	f.context = f.Context
-	return f.openEngine(&f.Sampler)
+	return f.openEngine()
 }
 
 // withEventLog calls run with the log of events open. A failure of the log has exit code 125 if a command is launched;

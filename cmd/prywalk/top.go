@@ -86,8 +86,7 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.setSampling(); err != nil {
 		return err
 	}
-	f.setWhatIsSampled(cmd, false)
-	if err := f.open(); err != nil {
+	if err := f.open(cmd, false); err != nil {
 		return err
 	}
 	defer f.closeEngine()
