@@ -186,7 +186,8 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// open sets the targets and opens the engine. Unless given, --children is on for a command and rules that select a group.
+// open sets the targets and opens the engine. Unless given, --children is on for a command, and for rules that select a
+// group.
 func (f *recordFlags) open(cmd *cobra.Command, launches bool) error {
 	if !cmd.Flags().Changed("children") {
 		f.Sampler.Children = launches || f.rule.All || f.isGroup()
