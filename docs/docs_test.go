@@ -353,7 +353,6 @@ func TestTheNetworkIsUsedByTheAgentOnly(t *testing.T) {
 			testing := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testtargets")
 			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || testing ||
 				strings.Contains(path, filepath.Join("internal", "command", "agent")) ||
-				strings.Contains(path, filepath.Join("internal", "host", "httpserver")) ||
 				strings.Contains(path, "testdata") {
 				return err
 			}

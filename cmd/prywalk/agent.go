@@ -35,36 +35,13 @@ const (
 	minAgentWindow = time.Second
 )
 
-var agentHelp = `  prywalk agent -a --endpoint http://localhost:4317
-  prywalk agent --unit nginx --endpoint https://collector:4318 --protocol http
-  prywalk agent -a --endpoint https://collector:4317 --ca ca.pem \
-      --bearer-token /run/secrets/token --spool /var/spool/prywalk \
-      --metrics localhost:9102
-
-Samples processes continuously, as they come and go, and sends what their threads do to
-an OpenTelemetry Collector as profiles (OTLP): their time on a CPU, waiting for one, and
-asleep. What it may sample: prywalk doctor, and prywalk help rights.
-
-Each window, of about 5 seconds, is sent as one message, or as several if it is
-larger than --max-message. With thousands of threads a window can take up to a minute.
-The sums of all windows are the kernel's. What cannot be sent waits in memory (8 MiB
-compressed), or in files with --spool. What is dropped is counted in the metrics:
-http://ADDR/metrics, with --metrics ADDR.
-
-If no selected process runs, the agent waits for one, except with -p and -n: with these
-it ends when its processes have ended. Ctrl-C or SIGTERM sends the last window and ends.
-The profiles signal is in development: a Collector takes it with
---feature-gates=service.profilesSupport.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.`
-
 func newAgent() *cobra.Command {
 	f := &agentFlags{
 		recordFlags: recordFlags{
 			Options: recording.Options{
 				Sampler: sampler.Options{Freq: agentFreq, LimitOwnCPU: true},
 			},
-			mode: "auto", goroutines: "off", processFlags: processFlags{allowsNone: true},
+			mode: "auto", processFlags: processFlags{allowsNone: true},
 		},
 		to: agent.Options{
 			Receiver: agent.Receiver{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),
@@ -72,11 +49,9 @@ func newAgent() *cobra.Command {
 		},
 	}
 	cmd := &cobra.Command{
-		Use: "agent {-a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
-			"--match REGEXP | -p PID | -n NAME} " +
-			"[--endpoint URL]",
+		Use:   "agent {" + ruleForm + " | -p PID | -n NAME} [--endpoint URL]",
 		Short: "continuous profiles to an OpenTelemetry Collector",
-		Long:  agentHelp,
+		Long:  helpPage("agent"),
 		RunE:  f.run,
 	}
 	fl := cmd.Flags()
@@ -124,8 +99,7 @@ func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.complete(args), f.setSampling(), f.checkRotation(cmd.Flags().Changed)); err != nil {
 		return err
 	}
-	f.setWhatIsSampled(cmd, false)
-	if err := f.open(); err != nil {
+	if err := f.open(cmd, false); err != nil {
 		return err
 	}
 	defer f.closeEngine()
@@ -136,12 +110,9 @@ func (f *agentFlags) complete(args []string) (err error) {
 	to := &f.to
 	switch {
 	case len(args) > 0:
-		return exit.Usage("agent takes no argument %q; give what selects processes: -a, --cgroup, --unit, --container, "+
-			"--pod, --user, --match, "+
-			"-p or -n", args[0])
+		return exit.Usage("agent takes no argument %q; give what selects processes: %s, -p or -n", args[0], ruleFlags)
 	case len(f.pids) == 0 && f.name == "" && !f.hasRule():
-		return exit.Usage("no target: give -a for all processes, or --cgroup, --unit, --container, --pod, " +
-			"--user, --match, -p or -n")
+		return exit.Usage("no target: give what selects processes: %s, -p or -n; -a takes all", ruleFlags)
 	case to.Window < minAgentWindow:
 		return exit.Usage("--window %s: give at least %s", to.Window, minAgentWindow)
 	case to.SpoolSize < agent.MinSpool:

@@ -314,11 +314,11 @@ func TestUnreadThreadsAreAnErrorInJSON(t *testing.T) {
 }
 
 func TestADumpWhoseProcessesHaveEndedHasAnExitCode(t *testing.T) {
-	rule, err := selection.New(true, "", "", "", "")
+	rule, err := selection.New(selection.Options{All: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &dumpFlags{goroutines: "on"}
+	f := &dumpFlags{goroutines: true}
 	f.finder, f.pids = selection.NewFinder(rule), []int{math.MaxInt32}
 	for name, dump := range map[string]func(io.Writer) error{"stacks": f.dumpAll, "locks": f.dumpLocks} {
 		var b strings.Builder

@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/base/exit"
 	"prywalk/internal/host/container"
+	"prywalk/internal/host/selection"
 )
 
 func TestSeveralContainersOfANameAreListed(t *testing.T) {
@@ -17,18 +18,18 @@ func TestSeveralContainersOfANameAreListed(t *testing.T) {
 	sidecar := container.Container{ID: b, Name: "log", Pod: "shop-0", Namespace: "prod"}
 	test := container.Container{ID: b, Name: "app", Pod: "shop-0", Namespace: "test"}
 	for name, c := range map[string]struct {
-		flags processFlags
+		rule  selection.Options
 		found []container.Container
 		want  string
 	}{
-		"one container":               {processFlags{container: "app"}, []container.Container{app}, ""},
-		"two containers of one pod":   {processFlags{pod: "shop-0"}, []container.Container{app, sidecar}, ""},
-		"two containers":              {processFlags{container: "app"}, []container.Container{app, test}, "--pod"},
-		"pods of two namespaces":      {processFlags{pod: "shop-0"}, []container.Container{app, test}, "NAMESPACE/NAME"},
-		"two namespaces, one was set": {processFlags{pod: "prod/shop-0"}, []container.Container{app, sidecar}, ""},
+		"one container":               {selection.Options{Container: "app"}, []container.Container{app}, ""},
+		"two containers of one pod":   {selection.Options{Pod: "shop-0"}, []container.Container{app, sidecar}, ""},
+		"two containers":              {selection.Options{Container: "app"}, []container.Container{app, test}, "--pod"},
+		"pods of two namespaces":      {selection.Options{Pod: "shop-0"}, []container.Container{app, test}, "NAMESPACE/NAME"},
+		"two namespaces, one was set": {selection.Options{Pod: "prod/shop-0"}, []container.Container{app, sidecar}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := c.flags.checkOne(c.found)
+			err := (&processFlags{rule: c.rule}).checkOne(c.found)
 			if c.want == "" {
 				if err != nil {
 					t.Error(err)

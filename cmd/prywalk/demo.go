@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"os"
@@ -107,12 +106,8 @@ func (f *demoFlags) show(path string) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(os.Stdout)
 	o := report.Options{By: "wait", N: 1, File: path, Color: console.UseColor(os.Stdout), Width: console.Width(os.Stdout)}
-	if err := report.Table(out, p, o); err != nil {
-		return err
-	}
-	if err := out.Flush(); err != nil {
+	if err := console.Print(func(w io.Writer) error { return report.Table(w, p, o) }); err != nil {
 		return err
 	}
 	page := filepath.Join(f.dir, "prywalk-demo.html")

@@ -33,31 +33,9 @@ func newDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff {OLD NEW | -a A1,A2,… -b B1,B2,…}",
 		Short: "compare two recordings: what became slower or faster",
-		Long: `  prywalk diff yesterday.pb.gz today.pb.gz
-  prywalk diff --html page.html old.pb.gz new.pb.gz
-  prywalk diff --fail-above 5% -a a1.pb.gz,a2.pb.gz,a3.pb.gz \
-      -b b1.pb.gz,b2.pb.gz,b3.pb.gz
-
-Compares two recordings, or other pprof files, function by function, and shows the
-significant changes. If they are of different length, compare what a second used
-(--per second), or shares (--per share).
-
-Two recordings show sampling noise only, not how runs of one program differ.
-With several runs a side (-a and -b, 3 or more each) the error is that between runs:
-of equal programs, at most 1 comparison in 20 shows a significant change. Each comparison
-says which growth it finds, and which with more runs.
-
-With --fail-above the exit code is 6 where the own time of a function grew significantly
-and by more than that share of the old total. With several runs a side, also where the
-whole did. One pair of which a recording has fewer than 10 samples cannot be tested:
-then the exit code is 0, and a message says so. But if only the new recording has time
-of the compared clock, or a profile has no sample counts, any growth of one pair by
-more than that share counts.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `,
-6 --fail-above was exceeded.`,
-		Args: func(_ *cobra.Command, args []string) error { return f.setFiles(args) },
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Flags().Changed) },
+		Long:  helpPage("diff"),
+		Args:  func(_ *cobra.Command, args []string) error { return f.setFiles(args) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Flags().Changed) },
 	}
 	f.addTo(cmd.Flags())
 	return cmd

@@ -21,15 +21,7 @@ func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [-p PID | -n NAME]",
 		Short: "check what the kernel, the user and the target allow, and how to fix it",
-		Long: `  prywalk doctor
-  prywalk doctor -p 4711
-
-Checks the requirements on the kernel, on this user's rights and on a process, and
-prints the smallest fix for each one that is missing.
-
-Exit codes: 0 no check failed, 1 a check failed for another reason than a right,
-2 wrong usage, 3 a right is missing for the process; without -p: Yama forbids tracing
-(ptrace_scope 2 or 3).`,
+		Long:  helpPage("doctor"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("pid") && (pid <= 0 || pid > math.MaxInt32) {
 				return exit.Usage("-p %d: give a process number", pid)

@@ -40,8 +40,8 @@ type dumpFlags struct {
 	native     bool
 	locks      bool
 	chains     bool
-	goroutines string
-	tasks      string
+	goroutines bool
+	tasks      bool
 	coreFlags
 	changeFlags
 
@@ -51,42 +51,9 @@ type dumpFlags struct {
 func newDump() *cobra.Command {
 	f := &dumpFlags{}
 	cmd := &cobra.Command{
-		Use: "dump {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
-			"--match REGEXP | --core FILE | --diff FILE FILE}",
+		Use:   "dump {-p PID | -n NAME | " + ruleForm + " | --core FILE | --diff FILE FILE}",
 		Short: "print the stacks of all threads, once",
-		Long: `  prywalk dump -p 4711
-  prywalk dump -p 4711 --merge
-  prywalk dump -p 4711 --locks
-  prywalk dump -p 4711,4712 --chains
-  prywalk dump --unit postgresql
-  prywalk dump -p 4711 --json | jq '.threads[].wait'
-  prywalk dump -p 4711 --watch 5s
-  prywalk dump --core core.4711 --sysroot /srv/images/web
-
-Reads every thread once and prints the stacks, innermost frame first. A running thread
-is stopped ("stopped to read"), mostly for 18 to 172 µs; a stop that is expected to take
-longer than --max-pause is left out, and a deep stack cut for it. A sleeping one is read
-without a stop ("passive read"), and stopped only where its stack needs that and its
-system call is not disturbed. A process that is stopped stays stopped.
-
-Brackets after a frame say how it was found: [context] by the thread's registers, [cfi]
-by call frame information, [fp] by a frame pointer, [heuristic] by the instructions,
-[scan] by a search of the stack, which can be wrong. [idle: RULE] after a wait: the
-thread waits for work; [idle? …] is a guess. [incomplete: REASON]: prywalk help names.
-
-With --atomic all threads are stopped together, so that the stacks are those of one
-moment. A thread in a call that a stop would interrupt is read without a stop.
-
---since, --diff and --watch show what has changed between two dumps of a process: which
-threads have not run at all (equal run counts prove it), and which moved, started, ended
-or wait now; locks that are held as before; and what grew.
-
-Waiting tasks of Python's asyncio, greenlets, Ruby's fibers, Java's virtual threads, the
-pending awaits of Node and the goroutines of a Go program follow the threads, read without
-a stop: those with equal stacks together, the rarest first.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `, 4 no thread could be
-read, 5 --locks found a deadlock.`,
+		Long:  helpPage("dump"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = f.takeLater(args)
 			if err := cmp.Or(noArgs(cmd, f.takeArgument(cmd, args)), f.checkChanges(cmd.Flags().Changed)); err != nil {
@@ -110,9 +77,10 @@ read, 5 --locks found a deadlock.`,
 		"stop no thread if that is expected to take longer (no guarantee), or off; deep stacks of running threads are cut "+
 			"for it")
 	fl.BoolVar(&f.native, "native", false, nativeUsage)
-	fl.StringVar(&f.goroutines, "goroutines", "on", "`on|off`: show the goroutines of Go programs that no thread has")
-	fl.StringVar(&f.tasks, "tasks", "on",
-		"`on|off`: show virtual threads, asyncio tasks and pending awaits (the heap of Node is searched, for 2 s at most)")
+	f.goroutines, f.tasks = true, true
+	fl.Var(commandline.OnOff(&f.goroutines), "goroutines", "show the goroutines of Go programs that no thread has")
+	fl.Var(commandline.OnOff(&f.tasks), "tasks",
+		"show virtual threads, asyncio tasks and pending awaits (the heap of Node is searched, for 2 s at most)")
 	f.coreFlags.addTo(fl)
 	f.changeFlags.addTo(fl)
 	fl.SortFlags = false
@@ -128,10 +96,6 @@ func (f *dumpFlags) run(limitsPause bool) error {
 		return exit.Usage("--merge is for the text: leave out --json or --merge")
 	case f.atomic && f.maxPause != 0:
 		return exit.Usage("--atomic stops all threads until the last one is copied: leave out --max-pause or --atomic")
-	case f.goroutines != "on" && f.goroutines != "off":
-		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
-	case f.tasks != "on" && f.tasks != "off":
-		return exit.Usage("--tasks %s: give on or off", printable.Line(f.tasks))
 	case f.maxDepth < 0:
 		return exit.Usage("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
@@ -233,7 +197,7 @@ func (f *dumpFlags) options() dump.Options {
 		depth = -1
 	}
 	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
-		Goroutines: f.goroutines == "on", NoTasks: f.tasks == "off", Awaits: f.tasks == "on", MaxPause: f.maxPause,
+		Goroutines: f.goroutines, NoTasks: !f.tasks, Awaits: f.tasks, MaxPause: f.maxPause,
 		Chains: f.chains, Prywalk: release()}
 }
 

@@ -29,8 +29,7 @@ func (f *dumpFlags) checkCore() error {
 	case f.core == "":
 		return exit.Usage("--sysroot is for cores: give --core FILE")
 	case len(f.pids) > 0 || f.name != "" || f.all || f.hasRule():
-		return exit.Usage("give either --core FILE or what selects processes (-p, -n, --all, -a, --cgroup, --unit, " +
-			"--container, --pod, --user, --match), not both")
+		return exit.Usage("give either --core FILE or what selects processes (-p, -n, --all, %s), not both", ruleFlags)
 	}
 	if f.sysroot == "" {
 		return nil

@@ -16,15 +16,7 @@ import (
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfengine"
 	"prywalk/internal/watch/perfevents"
-	"prywalk/internal/watch/sampler"
 )
-
-type engineFlags struct {
-	engine   string
-	noKernel bool
-	// context is --context: contexts are copied in stops.
-	context bool
-}
 
 const (
 	engineAuto   = "auto"
@@ -32,23 +24,20 @@ const (
 	enginePerf   = "perf"
 )
 
-func (f *engineFlags) addEngine(fl *pflag.FlagSet) {
+func (f *recordFlags) addEngine(fl *pflag.FlagSet) {
 	fl.StringVar(&f.engine, "engine", engineAuto, "how running threads are sampled: perf (by the kernel), ptrace (by "+
 		"stopping them), auto (perf for each process where it is allowed and as good)")
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
 }
 
-func wrongEngine(name string) error {
-	return exit.Usage("--engine %q: choose auto, ptrace or perf", name)
-}
-
-// openEngine opens --engine. Precondition: all else in o is set.
-func (f *engineFlags) openEngine(o *sampler.Options) error {
+// openEngine opens --engine. Precondition: all else in f is set.
+func (f *recordFlags) openEngine() error {
+	o := &f.Sampler
 	options := perfengine.Options{
 		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelAddressesVisible(),
 		Children: o.Children, MayAsk: checkPerfEvents, LowMemory: o.LimitOwnCPU,
 	}
-	only := f.needsPtrace(o)
+	only := f.needsPtrace()
 	var source *perfengine.Source
 	var err error
 	switch {
@@ -65,7 +54,7 @@ func (f *engineFlags) openEngine(o *sampler.Options) error {
 	case f.engine == enginePerf:
 		source, err = perfengine.Forced(options)
 	default:
-		return wrongEngine(f.engine)
+		return exit.Usage("--engine %q: choose auto, ptrace or perf", f.engine)
 	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied):
@@ -86,13 +75,13 @@ func (f *recordFlags) closeEngine() {
 }
 
 // needsPtrace returns a flag that needs stops of running threads, or "".
-func (f *engineFlags) needsPtrace(o *sampler.Options) string {
+func (f *recordFlags) needsPtrace() string {
 	switch {
-	case o.Mode != observe.ModeAuto:
+	case f.Sampler.Mode != observe.ModeAuto:
 		return "--rung"
-	case o.Subset > 0:
+	case f.Sampler.Subset > 0:
 		return "--subset"
-	case f.context:
+	case f.Context:
 		return "--context"
 	}
 	return ""

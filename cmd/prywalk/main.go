@@ -187,21 +187,9 @@ var buildOnly []func() *cobra.Command
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "prywalk",
-		Short: "sampling profiler and stack walker for running processes",
-		Long: `  prywalk record -p 4711 -d 10s && prywalk report
-  prywalk dump -p 4711
-  prywalk demo
-
-prywalk reads the call stacks of every thread of a process, running or waiting,
-from outside: nothing is loaded into it, it needs no restart, no option and no frame
-pointers. A running thread is sampled by the kernel, or stopped, mostly for 18 to 172 µs.
-A sleeping one is read without a stop, and stopped only where its stack needs that and
-its system call is not disturbed. Targets lose at most 2% of their CPU time, and no stop
-is begun that is expected to take over 1 ms (--max-overhead, --max-pause).
-
-Begin with record and report: where does the time go? With dump: where does it hang?
-If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to fix it.`,
+		Use:           "prywalk",
+		Short:         "sampling profiler and stack walker for running processes",
+		Long:          helpPage("prywalk"),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),

@@ -19,18 +19,12 @@ import (
 )
 
 func newMCP() *cobra.Command {
-	o := mcpserver.Options{Run: runSelf, Processes: processList}
+	o := mcpserver.Options{Run: runSelf, Processes: processes}
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "serve the commands as tools of the Model Context Protocol",
-		Long: `  prywalk mcp
-  prywalk mcp --dir /srv/recordings --allow-record
-
-Speaks the Model Context Protocol on standard input and output: an assistant that is
-configured to start this command can list processes, read their stacks and locks, and
-read recordings. Nothing is written unless --allow-record is given. What targets lose is
-limited as by prywalk record. Answers have at most 32 KB.`,
-		Args: noArgs,
+		Long:  helpPage("mcp"),
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			err := checkDirectory("dir", o.Dir, "give the directory of the recordings")
 			if err != nil {
@@ -52,13 +46,6 @@ limited as by prywalk record. Answers have at most 32 KB.`,
 	cmd.Flags().BoolVar(&o.AllowRecord, "allow-record", false,
 		"offer a tool that samples a process and writes a recording")
 	return cmd
-}
-
-func processList() (list []mcpserver.Process) {
-	for _, p := range processes() {
-		list = append(list, mcpserver.Process{PID: p.PID, Command: p.Command})
-	}
-	return list
 }
 
 // runSelf runs this program with files as its descriptors from 3 on. The end of ctx sends SIGTERM, so that a recording

@@ -55,10 +55,8 @@ type processFlags struct {
 
 	mayWait, mayTakeAll bool // the command has --wait, --all
 
-	systemWide                bool
-	cgroup, unit, user, match string
-	container, pod            string
-	finder                    *selection.Finder // may be nil
+	rule   selection.Options
+	finder *selection.Finder // may be nil
 }
 
 func (f *processFlags) addTargets(fl *pflag.FlagSet) {
@@ -73,39 +71,40 @@ func (f *processFlags) addWait(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until such a process starts")
 }
 
+// What selects processes of the whole host, in a command's form and in messages.
+const (
+	ruleForm  = "-a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | --match REGEXP"
+	ruleFlags = "-a, --cgroup, --unit, --container, --pod, --user, --match"
+)
+
 func (f *processFlags) addRule(fl *pflag.FlagSet) {
-	fl.BoolVarP(&f.systemWide, "system-wide", "a", false, "every process that may be read, instead of -p")
-	fl.StringVar(&f.cgroup, "cgroup", "", "the processes of a cgroup and of those below it: `PATH`, or a pattern")
-	fl.StringVar(&f.unit, "unit", "", "the processes of a systemd unit of this `NAME`, or pattern")
-	fl.StringVar(&f.container, "container", "", "the processes of the container of this `NAME` or id")
-	fl.StringVar(&f.pod, "pod", "", "the processes of the Kubernetes pod of this `NAME`, or NAMESPACE/NAME")
-	fl.StringVar(&f.user, "user", "", "the processes that run as this `USER`, a name or a number")
-	fl.StringVar(&f.match, "match", "", "the processes with a name that matches this `REGEXP`")
+	fl.BoolVarP(&f.rule.All, "system-wide", "a", false, "every process that may be read, instead of -p")
+	fl.StringVar(&f.rule.Cgroup, "cgroup", "", "the processes of a cgroup and of those below it: `PATH`, or a pattern")
+	fl.StringVar(&f.rule.Unit, "unit", "", "the processes of a systemd unit of this `NAME`, or pattern")
+	fl.StringVar(&f.rule.Container, "container", "", "the processes of the container of this `NAME` or id")
+	fl.StringVar(&f.rule.Pod, "pod", "", "the processes of the Kubernetes pod of this `NAME`, or NAMESPACE/NAME")
+	fl.StringVar(&f.rule.User, "user", "", "the processes that run as this `USER`, a name or a number")
+	fl.StringVar(&f.rule.Match, "match", "", "the processes with a name that matches this `REGEXP`")
 }
 
-func (f *processFlags) hasRule() bool {
-	return f.systemWide || f.cgroup != "" || f.unit != "" || f.user != "" || f.match != "" ||
-		f.container != "" || f.pod != ""
-}
+func (f *processFlags) hasRule() bool { return f.rule != selection.Options{} }
 
 // isGroup reports whether new processes of what is selected stay in it.
 func (f *processFlags) isGroup() bool {
-	return f.cgroup != "" || f.unit != "" || f.container != "" || f.pod != ""
+	return f.rule.Cgroup != "" || f.rule.Unit != "" || f.rule.Container != "" || f.rule.Pod != ""
 }
 
 func (f *processFlags) findByRule() error {
 	if len(f.pids) > 0 || f.name != "" {
-		return exit.Usage("give either -p or -n, or what selects processes (-a, --cgroup, --unit, --container, --pod, " +
-			"--user, --match)")
+		return exit.Usage("give either -p or -n, or what selects processes (%s)", ruleFlags)
 	}
-	rule, err := selection.New(f.systemWide, f.cgroup, f.unit, f.user, f.match)
+	rule, err := selection.New(f.rule)
 	if err != nil {
 		return exit.Usage("%v", err)
 	}
-	rule.Container, rule.Pod = f.container, f.pod
 	f.finder = selection.NewFinder(rule)
 	if f.pids = f.finder.Find(procmem.BootTicks()); len(f.pids) == 0 && !f.allowsNone {
-		if f.container != "" || f.pod != "" {
+		if f.rule.Container != "" || f.rule.Pod != "" {
 			return fmt.Errorf("no process is selected by %s; %s", rule, containersFound(f.finder.Containers(nil), ", "))
 		}
 		return fmt.Errorf("no process is selected by %s; ps -eo pid,user,comm,cgroup lists what there is", rule)
@@ -115,7 +114,7 @@ func (f *processFlags) findByRule() error {
 
 // oneContainer fails if a name is of several containers or pods.
 func (f *processFlags) oneContainer() error {
-	if f.container == "" && f.pod == "" {
+	if f.rule.Container == "" && f.rule.Pod == "" {
 		return nil
 	}
 	return f.checkOne(f.finder.Containers(f.pids))
@@ -124,7 +123,7 @@ func (f *processFlags) oneContainer() error {
 func (f *processFlags) checkOne(found []container.Container) error {
 	several := map[string]bool{}
 	for _, c := range found {
-		if f.container != "" {
+		if f.rule.Container != "" {
 			several[c.ID] = true
 		} else {
 			several[c.Namespace+"/"+c.Pod] = true
@@ -133,9 +132,9 @@ func (f *processFlags) checkOne(found []container.Container) error {
 	if len(several) < 2 {
 		return nil
 	}
-	what, next := "--container "+f.container, "more of an id, or --pod as well"
-	if f.container == "" {
-		what, next = "--pod "+f.pod, "NAMESPACE/NAME"
+	what, next := "--container "+f.rule.Container, "more of an id, or --pod as well"
+	if f.rule.Container == "" {
+		what, next = "--pod "+f.rule.Pod, "NAMESPACE/NAME"
 	}
 	return &exit.Error{Code: exit.WrongUsage, Err: ambiguousNameError(fmt.Sprintf("%d are selected by %s; give %s: %s",
 		len(several), printable.String(what), next, containersFound(found, "\n  ")))}

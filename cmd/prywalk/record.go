@@ -29,61 +29,22 @@ import (
 type recordFlags struct {
 	processFlags
 	recording.Options
-	mode, goroutines, tasks, eventLog string
-	on                                []string
-	engineFlags
+	mode, eventLog    string
+	goroutines, tasks bool
+	on                []string
+	engine            string
+	noKernel          bool
 }
-
-const (
-	goroutinesUsage = "`on|off`: record goroutines that wait as blocked time, and the labels of those that run; " +
-		"off: no other tasks either"
-	tasksUsage = "`on|off`: record waiting virtual threads, asyncio tasks, greenlets and fibers as blocked time"
-)
 
 const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted " +
 	"(such a call may return EINTR); sleeping threads are never stopped"
 
-var recordHelp = `  prywalk record -p 4711 -d 10s
-  prywalk record -n redis-server -d 10s --html page.html
-  prywalk record --unit nginx -d 10s
-  prywalk record -F 199 -o build.pb.gz -- make -j4
-  prywalk record --unit nginx --ring 60s --on 'waiters>10' --on deadlock
-
-Samples the stacks of all threads until -d is over, Ctrl-C, or the target exits, and
-writes a recording that prywalk report and go tool pprof open.
-
-Running threads are sampled by the kernel (perf events) where the user may use them and
-they show complete stacks. Otherwise each is stopped for each sample (ptrace), mostly for
-18 to 172 µs; on a busy host some stops take milliseconds. Sleeping threads are read
-without a stop. If that lacks a register, the thread is stopped once per sleep, unless
-that would disturb its system call.
-
--a, --cgroup, --unit, --container, --pod, --user and --match select processes of the
-whole host, those for which all that is given holds, as they come and go: the recording
-ends by -d or Ctrl-C.
-Those that may not be read are counted by reason.
-
---ring keeps only the last time, and writes it when a condition of --on begins to hold:
-deadlock; waiters>10 (of one lock); cpu>90% (of one CPU); runqueue>20% (of the time in
-which threads want a CPU); 'blocked>2s under FUNC' (a regular expression).
-
-Ctrl-C stops and writes the recording; a second one exits at once. Ctrl-Z detaches from
-all threads and suspends prywalk. SIGUSR1 writes a checkpoint, or the ring. Ctrl-\ is
-passed on to a command; with -p it ends the recording as Ctrl-C does. An existing
-recording is kept as NAME.old.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.
-With a command: its own status (128+N: signal N ended it), also if it may not be sampled
-(a setuid program), 125 if prywalk failed, 126 the command is not executable, 127 it is
-not found.`
-
 func newRecord() *cobra.Command {
 	f := &recordFlags{Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq}}}
 	cmd := &cobra.Command{
-		Use: "record {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | " +
-			"--user USER | --match REGEXP | -- COMMAND [ARG…]}",
+		Use:   "record {-p PID | -n NAME | " + ruleForm + " | -- COMMAND [ARG…]}",
 		Short: "sample processes into a recording",
-		Long:  recordHelp,
+		Long:  helpPage("record"),
 		RunE:  f.run,
 	}
 	f.addTo(cmd.Flags())
@@ -109,10 +70,9 @@ func (f *recordFlags) addTo(fl *pflag.FlagSet) {
 	fl.StringVar(&f.Stats, "stats", "", "write what the run did to this file, as JSON")
 	fl.BoolP("call-graph", "g", false, "accepted and ignored: stacks are always on")
 	fl.StringVar(&f.mode, "rung", "auto", "force one sampling method, for measurements: auto, passive, no-reuse, stop")
-	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
 	fl.BoolVar(&f.Context, "context", false, "label samples with the request: trace_id, span_id and attributes as "+
 		"OpenTelemetry's libraries publish them (OTEP 4947); running threads are stopped, as with --engine ptrace")
-	fl.StringVar(&f.tasks, "tasks", "on", tasksUsage)
+	f.addTasks(fl)
 	f.addEngine(fl)
 	fl.BoolVar(&f.Control, "control", false, "obey hold and go on standard input, for measurements")
 	fl.StringVar(&f.eventLog, "event-log", "", "write the events that time is attributed by to this file, to replay them")
@@ -120,6 +80,14 @@ func (f *recordFlags) addTo(fl *pflag.FlagSet) {
 		_ = fl.MarkHidden(name)
 	}
 	fl.SortFlags = false
+}
+
+func (f *recordFlags) addTasks(fl *pflag.FlagSet) {
+	f.goroutines, f.tasks = true, true
+	fl.Var(commandline.OnOff(&f.goroutines), "goroutines", "record goroutines that wait as blocked time, and the labels "+
+		"of those that run; off: no other tasks either")
+	fl.Var(commandline.OnOff(&f.tasks), "tasks",
+		"record waiting virtual threads, asyncio tasks, greenlets and fibers as blocked time")
 }
 
 func (f *recordFlags) addRate(fl *pflag.FlagSet) {
@@ -203,8 +171,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.checkArguments(cmd, args, launches), f.setSampling()); err != nil {
 		return err
 	}
-	f.setWhatIsSampled(cmd, launches)
-	if err := f.open(); err != nil {
+	if err := f.open(cmd, launches); err != nil {
 		if launches {
 			err = exit.Internal(err)
 		}
@@ -219,15 +186,13 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// setWhatIsSampled turns --children on unless given, for a command and rules that select a group.
-func (f *recordFlags) setWhatIsSampled(cmd *cobra.Command, launches bool) {
+// open sets the targets and opens the engine. Unless given, --children is on for a command, and for rules that select a
+// group.
+func (f *recordFlags) open(cmd *cobra.Command, launches bool) error {
 	if !cmd.Flags().Changed("children") {
-		f.Sampler.Children = launches || f.systemWide || f.isGroup()
+		f.Sampler.Children = launches || f.rule.All || f.isGroup()
 	}
 	f.Sampler.KernelStacks = !f.noKernel
-}
-
-func (f *recordFlags) open() error {
 	if err := f.setTargets(); err != nil {
 		return err
 	}
@@ -235,8 +200,7 @@ func (f *recordFlags) open() error {
 	if f.ByRule {
 		f.Sampler.Select = func() []int { return f.finder.Find(procmem.BootTicks()) }
 	}
-	f.context = f.Context
-	return f.openEngine(&f.Sampler)
+	return f.openEngine()
 }
 
 // withEventLog calls run with the log of events open. A failure of the log has exit code 125 if a command is launched;
@@ -265,8 +229,7 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 	case f.name != "" && launches:
 		return exit.Usage("give either -n or a command, not both")
 	case f.hasRule() && launches:
-		return exit.Usage("give either what selects processes (-a, --cgroup, --unit, --container, --pod, --user, " +
-			"--match) or a command, not both")
+		return exit.Usage("give either what selects processes (%s) or a command, not both", ruleFlags)
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.hasRule():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launches && console.IsStdout(f.Output):
@@ -299,15 +262,10 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 }
 
 func (f *recordFlags) setSampling() (err error) {
-	switch {
-	case f.goroutines != "on" && f.goroutines != "off":
-		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))
-	case f.tasks != "on" && f.tasks != "off" && f.tasks != "":
-		return exit.Usage("--tasks %s: give on or off", printable.Line(f.tasks))
-	case f.Sampler.MaxDepth < 1:
+	if f.Sampler.MaxDepth < 1 {
 		return exit.Usage("--max-depth %d: give at least 1", f.Sampler.MaxDepth)
 	}
-	f.Sampler.Tasks, f.Sampler.OnlyGoroutines = f.goroutines == "on" && f.Threads == "", f.tasks == "off"
+	f.Sampler.Tasks, f.Sampler.OnlyGoroutines = f.goroutines && f.Threads == "", !f.tasks
 	if f.Sampler.Threads, err = view.Compile("threads", f.Threads); err != nil {
 		return err
 	}

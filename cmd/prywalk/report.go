@@ -86,21 +86,7 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [FILE…]",
 		Short: "show a recording: table, tree, flame graph, other tools' formats",
-		Long: `  prywalk report
-  prywalk report --html page.html
-  prywalk report --by wait server.pb.gz
-  prywalk report --chains server.pb.gz
-  prywalk report --slow handle_request --over 200ms
-  prywalk report --callers malloc
-  prywalk report --folded | flamegraph.pl > graph.svg
-
-Shows where the time goes: for each function, its own time and that of everything
-it called. FILE is prywalk.pb.gz unless given; any pprof file will do, and - reads
-standard input. Several, such as those of record --rotate, are read as one. Values have
-as many digits as the number of samples supports.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `;
-without a sample that fits: 1.`,
+		Long:  helpPage("report"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			for i, file := range args {
 				switch {
@@ -260,4 +246,40 @@ func withReadRemedy(p *pprof.Profile, err error) (*pprof.Profile, error) {
 		return nil, fmt.Errorf("%w; name a file in it", err)
 	}
 	return p, err
+}
+
+type fileForm struct {
+	flag, usage string
+	// clock and lines are set if --value and --lines have an effect.
+	clock, lines bool
+	write        func(io.Writer, *pprof.Profile, report.Options) error
+	file         func(path string, write func(io.Writer) error) error
+}
+
+var fileForms = [...]fileForm{
+	{"html", "write one self-contained page with a flame graph to this file", true, true,
+		report.HTML, profile.WriteFileAtomic},
+	{"speedscope", "write a file for speedscope", true, false, report.Speedscope, profile.WriteFileAtomic},
+	{"firefox", "write a file for the Firefox Profiler", true, false, report.Firefox, profile.WriteFileAtomic},
+	{"perfetto", "write a trace for ui.perfetto.dev: each thread's stacks and states, each process's clocks", false, false,
+		report.Perfetto, profile.WriteFileAtomic},
+	{"otlp", "write an OpenTelemetry profile (OTLP, v1development, binary protobuf)", false, false,
+		report.OTLP, profile.WriteFileAtomic},
+	{"pgo", "write a profile for go build -pgo", false, false, report.PGO, profile.WritePGO},
+}
+
+func (f *reportFlags) writesFiles() bool { return f.files != [len(fileForms)]string{} }
+
+func (f *reportFlags) writeFiles(p *pprof.Profile) error {
+	for i, path := range f.files {
+		if path == "" {
+			continue
+		}
+		form := &fileForms[i]
+		err := form.file(path, func(w io.Writer) error { return form.write(w, p, f.opts) })
+		if err != nil {
+			return flagError(form.flag, err)
+		}
+	}
+	return nil
 }

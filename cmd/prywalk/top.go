@@ -34,27 +34,10 @@ func newTop() *cobra.Command {
 		Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq, WatchEvery: refreshEvery}},
 		mode:    "auto"}}
 	cmd := &cobra.Command{
-		Use: "top {-p PID | -n NAME | -a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | " +
-			"--match REGEXP}",
+		Use:   "top {-p PID | -n NAME | " + ruleForm + "}",
 		Short: "live table of functions, threads and waits in the terminal",
-		Long: `  prywalk top -p 4711
-  prywalk top -n redis-server
-  prywalk top -p 4711 -o server.pb.gz
-  prywalk top -p 4711 --once
-  prywalk top -p 4711 --json | jq -r '.functions[0].name'
-
-Shows what threads do now: the functions that use CPU time, the threads, and
-what sleepers wait in, for the last 10 seconds (--window). Keys: tab goes to the next
-table, 1, 2 and 3 to a certain one, enter shows the stacks of the selected
-function, thread or wait, esc goes back, c changes the clock (cpu, runqueue,
-blocked, wall), p pauses the display while the sampling goes on, / filters, q ends.
-
-In a pipe, or with --once, the table is plain text. With -o the whole becomes a
-recording, as that of prywalk record. The overhead is that of prywalk record, with the
-same limits.
-
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.`,
-		RunE: f.run,
+		Long:  helpPage("top"),
+		RunE:  f.run,
 	}
 	fl := cmd.Flags()
 	f.addTargets(fl)
@@ -67,8 +50,7 @@ Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied
 	fl.Var(commandline.Seconds(&f.Window), "window",
 		"show the last so many seconds; all there is if that is more than 60")
 	fl.StringVar((*string)(&f.Clock), "value", "cpu", "the clock to begin with: cpu, runqueue, blocked or wall")
-	fl.StringVar(&f.goroutines, "goroutines", "on", goroutinesUsage)
-	fl.StringVar(&f.tasks, "tasks", "on", tasksUsage)
+	f.addTasks(fl)
 	fl.BoolVar(&f.Once, "once", false, "print one table, of one window, and end")
 	fl.BoolVar(&f.JSON, "json", false, "one line of JSON for each refresh")
 	fl.IntVar(&f.Rows, "rows", plainRows, "functions in plain text, and rows of each kind in JSON (-1: all)")
@@ -104,8 +86,7 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.setSampling(); err != nil {
 		return err
 	}
-	f.setWhatIsSampled(cmd, false)
-	if err := f.open(); err != nil {
+	if err := f.open(cmd, false); err != nil {
 		return err
 	}
 	defer f.closeEngine()

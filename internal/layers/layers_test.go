@@ -26,7 +26,7 @@ var order = [][]string{
 	{"internal/base/printable", "internal/host/filememory", "internal/base/incomplete",
 		"internal/code/unnamedcode", "internal/store/otlp", "internal/walk/userregs"},
 	{"internal/host/outfile", "internal/host/safeopen", "internal/base/tabular", "internal/base/exit",
-		"internal/base/refusal", "internal/host/httpserver"},
+		"internal/base/refusal"},
 	{"internal/host/fdlimit", "internal/base/schema", "internal/account/attribute",
 		"internal/store/symbolized"},
 	{"internal/code/elffile", "internal/host/procmem", "internal/host/cgroup", "internal/host/container"},

@@ -44,8 +44,8 @@ func (f *TrustedFiles) renewTrust() {
 	trust := &safeopen.Trust{}
 	st, err := process.ReadStatus("/proc", f.PID)
 	if err == nil {
-		trust.UIDs = append(trust.UIDs, uint32(st.UID[0]), uint32(st.UID[1]))
-		trust.GIDs = append(trust.GIDs, uint32(st.GID[0]), uint32(st.GID[1]))
+		trust.UIDs = append(trust.UIDs, st.UID[:2]...)
+		trust.GIDs = append(trust.GIDs, st.GID[:2]...)
 	}
 	exe, exeErr := f.opener.Open(safeopen.Request{Path: process.Path(f.PID, "exe"), Kernel: true})
 	if exeErr == nil {
@@ -74,8 +74,8 @@ func (f *TrustedFiles) PerfMap() (*safeopen.File, error) {
 	f.renewTrust() // the process may have another user or program by now
 	inside := f.PID
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
-		if len(st.NSPids) > 0 {
-			inside = st.NSPids[len(st.NSPids)-1]
+		if st.NSpidN > 0 {
+			inside = st.NSpid[st.NSpidN-1]
 		}
 		f.since = startedAt(st.Start)
 	}

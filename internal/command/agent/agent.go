@@ -33,7 +33,12 @@ type Options struct {
 	Logf      func(format string, args ...any)
 }
 
-// Agent sends the intervals of a recording. It is a [profile.Watcher].
+var (
+	_ profile.TimelyWatcher = (*Agent)(nil)
+	_ profile.StackHolder   = (*Agent)(nil) // else nothing is evicted
+)
+
+// Agent sends the intervals of a recording. It is a [profile.TimelyWatcher] and a [profile.StackHolder].
 type Agent struct {
 	Metrics Metrics
 
@@ -145,6 +150,9 @@ func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) { a.windows.R
 func (a *Agent) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 	return a.windows.heldStacks(), a.windows.unencoded.Load() == 0
 }
+
+// Timely implements [profile.TimelyWatcher].
+func (a *Agent) Timely() bool { return true }
 
 // Finish sends the last window and the waiting messages, for at most [Options].Flush. It returns the number of
 // intervals dropped at this end, neither sent nor spooled.

@@ -4,6 +4,8 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -180,4 +183,87 @@ func (r *Receiver) transport(secure bool) (*http.Transport, error) {
 		}
 	}
 	return h, nil
+}
+
+const profilesPath = "v1development/profiles"
+
+const maxReply = 1 << 16
+
+type httpClient struct{ poster }
+
+// httpURL takes an endpoint that ends in the profiles' path as it is.
+func httpURL(u *url.URL) string {
+	if !strings.HasSuffix(u.Path, "/profiles") {
+		u = u.JoinPath(profilesPath)
+	}
+	return u.String()
+}
+
+func (c httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
+	answer, text, f := c.post(ctx, gzipCompress(body), map[string]string{
+		"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip",
+	})
+	if f != nil {
+		return reply{}, f
+	}
+	if answer.StatusCode/100 != 2 {
+		return reply{}, httpFailure(answer, text)
+	}
+	return acceptedReply(text), nil
+}
+
+// httpFailure takes four statuses as retryable (OTLP/HTTP, Retryable Response Codes).
+func httpFailure(answer *http.Response, text []byte) *failure {
+	f := &failure{kind: refused, err: fmt.Errorf("the receiver says %s", receiversText(answer.Status))}
+	if why := strings.TrimSpace(string(text)); why != "" && strings.HasPrefix(answer.Header.Get("Content-Type"), "text/") {
+		f.err = fmt.Errorf("%w: %s", f.err, receiversText(why))
+	}
+	switch answer.StatusCode {
+	case http.StatusRequestEntityTooLarge:
+		f.kind = tooLarge
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		f.setBusy()
+		f.notBefore = retryAfter(answer.Header.Get("Retry-After"), time.Now())
+	case http.StatusUnauthorized, http.StatusForbidden:
+		f.why = lostUnauthorized
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		f.why = lostNotFound
+	}
+	return f
+}
+
+// retryAfter parses seconds or a date (RFC 9110 §10.2.3); 0: neither.
+func retryAfter(text string, now time.Time) time.Duration {
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(n) * time.Second
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return max(date.Sub(now), 0)
+	}
+	return 0
+}
+
+func gzipCompress(body []byte) []byte {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err == nil {
+		_, err = z.Write(body)
+	}
+	if err = cmp.Or(err, z.Close()); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+}
+
+// gzipDecompress fails for more than limit bytes.
+func gzipDecompress(text []byte, limit int) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
+	if err == nil && len(body) > limit {
+		err = fmt.Errorf("more than %d bytes", limit)
+	}
+	return body, err
 }

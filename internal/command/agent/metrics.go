@@ -3,22 +3,18 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net"
-	"net/http"
 	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/host/httpserver"
+	"prywalk/internal/watch/tracer"
 )
 
 // Reasons of lost intervals, as metrics name them.
@@ -50,13 +46,9 @@ type Metrics struct {
 
 // Sampling is the state of the sampling.
 type Sampling struct {
-	Threads, Ticks, Observations, Stops, Failed int64
-	// MissedTicks came too late. WithheldTicks would have exceeded --max-overhead.
-	MissedTicks, WithheldTicks int64
-	// Rate is the present rate, RateAsked the rate without --max-overhead; Hz.
-	Rate, RateAsked float64
-	// Refused counts processes by reason.
-	Refused map[string]int64
+	tracer.Progress
+	RateAsked float64          // without --max-overhead, Hz
+	Refused   map[string]int64 // processes by reason
 }
 
 func (m *Metrics) addLost(why string, intervals int) {
@@ -66,16 +58,6 @@ func (m *Metrics) addLost(why string, intervals int) {
 		m.lost = map[string]int64{}
 	}
 	m.lost[why] += int64(intervals)
-}
-
-// Lost returns the number of lost intervals.
-func (m *Metrics) Lost() (n int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, k := range m.lost {
-		n += k
-	}
-	return n
 }
 
 // Sent returns the numbers of accepted intervals and messages.
@@ -160,31 +142,3 @@ func (t exposition) writeSampling(s Sampling) {
 	t.write("failed_observations_total", "Observations that failed.", s.Failed)
 	t.writeByReason("refused_processes_total", "Selected processes that may not be read.", s.Refused)
 }
-
-const answerWithin = 10 * time.Second
-
-// serve answers /metrics and /healthz until stop is called.
-func (m *Metrics) serve(addr string, healthy func() error, logf func(format string, args ...any)) (
-	at net.Addr, stop func(), err error) {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, nil, fmt.Errorf("--metrics %s: %w; give a free address of this host, such as 127.0.0.1:9102", addr, err)
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		m.writeText(w)
-	})
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := healthy(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		_, _ = io.WriteString(w, "ok\n")
-	})
-	s := httpserver.New(mux, answerWithin, func(line string) { logf("--metrics %s: %s", addr, line) })
-	go func() { _ = s.Serve(l) }()
-	return l.Addr(), func() { _ = s.Close() }, nil
-}
-
-var errNotSampling = errors.New("the sampling has ended; see the agent's log")

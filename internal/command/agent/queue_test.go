@@ -346,3 +346,13 @@ func TestWhatIsNoRegularFileOfTheSpoolIsNeitherSentNorWaitedFor(t *testing.T) {
 		sp.close()
 	}
 }
+
+// Lost returns the number of lost intervals.
+func (m *Metrics) Lost() (n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range m.lost {
+		n += k
+	}
+	return n
+}

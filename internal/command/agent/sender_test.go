@@ -32,6 +32,7 @@ import (
 
 	"prywalk/internal/base/protobuf"
 	"prywalk/internal/store/otlp"
+	"prywalk/internal/watch/tracer"
 )
 
 func messageOf(points int) []byte {
@@ -668,7 +669,9 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 }
 
 func TestMetricsAreText(t *testing.T) {
-	m := &Metrics{Sampling: func() Sampling { return Sampling{Threads: 3, Refused: map[string]int64{"denied": 2}} }}
+	m := &Metrics{Sampling: func() Sampling {
+		return Sampling{tracer.Progress{Threads: 3}, 0, map[string]int64{"denied": 2}}
+	}}
 	m.addLost(lostFull, 4)
 	var out bytes.Buffer
 	m.writeText(&out)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package commandline parses and shows prywalk's command line: flag values, help, help pages, suggestions for typos.
 package commandline
 
 import (
-	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -23,14 +23,24 @@ type value[T any] struct {
 	kind   string // in the help, such as TIME
 	parse  func(string) (T, error)
 	format func(T) string
+	lifted bool // [Off] is the zero value, which has no text
 }
 
 // String implements [pflag.Value].
-func (v *value[T]) String() string { return v.format(*v.at) }
+func (v *value[T]) String() string {
+	if text := v.format(*v.at); text != "" || !v.lifted {
+		return text
+	}
+	return Off
+}
 
 // Set implements [pflag.Value].
 func (v *value[T]) Set(text string) error {
-	got, err := v.parse(text)
+	var got T
+	var err error
+	if !v.lifted || text != Off {
+		got, err = v.parse(text)
+	}
 	if err == nil {
 		*v.at = got
 	}
@@ -77,7 +87,7 @@ func (l *PIDs) Type() string { return "PID,…" }
 
 // Seconds takes a duration above 0: seconds (30, 0.5), or a number with unit (30s, 2m, 10min).
 func Seconds(at *time.Duration) pflag.Value {
-	return &value[time.Duration]{at, "TIME", parseSeconds, formatDuration}
+	return &value[time.Duration]{at, "TIME", parseSeconds, formatDuration, false}
 }
 
 func parseSeconds(text string) (time.Duration, error) {
@@ -101,30 +111,26 @@ func formatDuration(d time.Duration) string {
 // Off is the word that lifts a limit.
 const Off = "off"
 
-// limit takes off, as the zero value, or what another flag's value takes.
-type limit[T comparable] struct{ value[T] }
-
-// String implements [pflag.Value].
-func (l *limit[T]) String() string { return cmp.Or(l.value.String(), Off) }
-
-// Set implements [pflag.Value].
-func (l *limit[T]) Set(text string) error {
-	if text != Off {
-		return l.value.Set(text)
-	}
-	var none T
-	*l.at = none
-	return nil
-}
-
 // MaxTime takes a duration as [Seconds], or off, which is 0.
 func MaxTime(at *time.Duration) pflag.Value {
-	return &limit[time.Duration]{value[time.Duration]{at, "TIME", parseSeconds, formatDuration}}
+	return &value[time.Duration]{at, "TIME", parseSeconds, formatDuration, true}
 }
 
 // MaxShare takes a percentage above 0, up to 100, or off, which is 0.
 func MaxShare(at *float64) pflag.Value {
-	return &limit[float64]{value[float64]{at, "PERCENT", parseShare, formatShare}}
+	return &value[float64]{at, "PERCENT", func(text string) (float64, error) {
+		v, ok := percent(text)
+		if !ok || !(v > 0 && v <= 1) {
+			return 0, exit.Usage("%q is not a share: give a percentage above 0%% and up to 100%%, such as 2%% (2 is the same)",
+				text)
+		}
+		return v, nil
+	}, func(share float64) string {
+		if share == 0 {
+			return ""
+		}
+		return FormatPercent(share)
+	}, true}
 }
 
 const maxSeconds = 1e9
@@ -162,33 +168,15 @@ func FormatPercent(share float64) string {
 	return strconv.FormatFloat(math.Round(share*1e8)/1e6, 'f', -1, 64) + "%"
 }
 
-func formatShare(share float64) string {
-	if share == 0 {
-		return ""
-	}
-	return FormatPercent(share)
-}
-
-func parseShare(text string) (float64, error) {
-	v, ok := percent(text)
-	if !ok || !(v > 0 && v <= 1) {
-		return 0, exit.Usage("%q is not a share: give a percentage above 0%% and up to 100%%, such as 2%% (2 is the same)",
-			text)
-	}
-	return v, nil
-}
-
 // Percent takes a percentage from 0, also above 100.
 func Percent(at *float64) pflag.Value {
-	return &value[float64]{at, "PERCENT", parsePercent, FormatPercent}
-}
-
-func parsePercent(text string) (float64, error) {
-	v, ok := percent(text)
-	if !ok || !(v >= 0 && v < 1e6) {
-		return 0, exit.Usage("%q is not a percentage: give one from 0%%, such as 5%% (5 is the same)", text)
-	}
-	return v, nil
+	return &value[float64]{at, "PERCENT", func(text string) (float64, error) {
+		v, ok := percent(text)
+		if !ok || !(v >= 0 && v < 1e6) {
+			return 0, exit.Usage("%q is not a percentage: give one from 0%%, such as 5%% (5 is the same)", text)
+		}
+		return v, nil
+	}, FormatPercent, false}
 }
 
 // minMemory is what prywalk itself needs, bytes.
@@ -196,15 +184,22 @@ const minMemory = 64 << 20
 
 // Memory takes bytes (268435456), or a size (256M, 2G).
 func Memory(at *int64) pflag.Value {
-	return &value[int64]{at, "SIZE", parseMemory, filememory.Size}
+	return size(at, minMemory, "%q is not an amount of memory: give a size from 64M, such as 512M or 2G")
 }
 
-func parseMemory(text string) (int64, error) {
-	v, ok := sizeOf(text)
-	if !ok || v < minMemory {
-		return 0, exit.Usage("%q is not an amount of memory: give a size from 64M, such as 512M or 2G", text)
-	}
-	return v, nil
+// Bytes takes the size of a message or of files.
+func Bytes(at *int64) pflag.Value {
+	return size(at, 0, "%q is not a size: give a number of bytes, or one with K, M or G, such as 4M")
+}
+
+func size(at *int64, least int64, wrong string) pflag.Value {
+	return &value[int64]{at, "SIZE", func(text string) (int64, error) {
+		v, ok := sizeOf(text)
+		if !ok || v < least {
+			return 0, exit.Usage(wrong, text)
+		}
+		return v, nil
+	}, filememory.Size, false}
 }
 
 // sizeOf: K, M, G and T are powers of 1,024, as KB and KiB.
@@ -221,32 +216,16 @@ func sizeOf(text string) (bytes int64, ok bool) {
 	return int64(v), err == nil && v >= 1 && v <= 1<<50
 }
 
-// Bytes takes the size of a message or of files.
-func Bytes(at *int64) pflag.Value {
-	return &value[int64]{at, "SIZE", parseBytes, filememory.Size}
-}
-
-func parseBytes(text string) (int64, error) {
-	v, ok := sizeOf(text)
-	if !ok {
-		return 0, exit.Usage("%q is not a size: give a number of bytes, or one with K, M or G, such as 4M", text)
-	}
-	return v, nil
-}
-
 // Frequency takes ticks per second, in the sampler's range.
 func Frequency(at *float64) pflag.Value {
-	return &value[float64]{at, "HZ", parseFrequency,
-		func(hz float64) string { return strconv.FormatFloat(hz, 'g', -1, 64) }}
-}
-
-func parseFrequency(text string) (float64, error) {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(v >= sampler.MinFreq && v <= sampler.MaxFreq) {
-		return 0, exit.Usage("%q is not a frequency: give a rate in Hz from %d to %d", text, sampler.MinFreq,
-			sampler.MaxFreq)
-	}
-	return v, nil
+	return &value[float64]{at, "HZ", func(text string) (float64, error) {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v >= sampler.MinFreq && v <= sampler.MaxFreq) {
+			return 0, exit.Usage("%q is not a frequency: give a rate in Hz from %d to %d", text, sampler.MinFreq,
+				sampler.MaxFreq)
+		}
+		return v, nil
+	}, func(hz float64) string { return strconv.FormatFloat(hz, 'g', -1, 64) }, false}
 }
 
 // address matches HOST:PORT; its submatch is the port.
@@ -254,16 +233,25 @@ var address = regexp.MustCompile(`^(?:[^:\[\]]*|\[[^\[\]]*\]):([0-9]{0,5})$`)
 
 // Address takes an address to serve at: HOST:PORT.
 func Address(at *string) pflag.Value {
-	return &value[string]{at, "ADDR", parseAddress, func(text string) string { return text }}
+	return &value[string]{at, "ADDR", func(text string) (string, error) {
+		parts, port := address.FindStringSubmatch(text), 0
+		if parts != nil {
+			port, _ = strconv.Atoi("0" + parts[1])
+		}
+		if parts == nil || port > math.MaxUint16 {
+			return "", exit.Usage("%q is not an address: give HOST:PORT, such as localhost:8080", text)
+		}
+		return text, nil
+	}, func(text string) string { return text }, false}
 }
 
-func parseAddress(text string) (string, error) {
-	parts, port := address.FindStringSubmatch(text), 0
-	if parts != nil {
-		port, _ = strconv.Atoi("0" + parts[1])
-	}
-	if parts == nil || port > math.MaxUint16 {
-		return "", exit.Usage("%q is not an address: give HOST:PORT, such as localhost:8080", text)
-	}
-	return text, nil
+// OnOff takes on or off.
+func OnOff(at *bool) pflag.Value {
+	words := map[bool]string{false: Off, true: "on"}
+	return &value[bool]{at, "on|off", func(text string) (bool, error) {
+		if text != words[true] && text != words[false] {
+			return false, exit.Usage("%q: give on or off", text)
+		}
+		return text == words[true], nil
+	}, func(on bool) string { return words[on] }, false}
 }

@@ -4,15 +4,19 @@ package commandline
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prywalk/docs"
+	"prywalk/internal/base/exit"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/command/console"
@@ -166,4 +170,91 @@ func writeColumns(b *strings.Builder, rows [][2]string, width int) {
 		}
 		printable.Fprintf(b, "%s\n", tabular.HangingIndent(width, left, r[1]))
 	}
+}
+
+var helpTopics = []struct{ name, page, text string }{
+	{"rights", "rights.md", "what the kernel must allow, and the remedy where it does not"},
+	{"names", "names.md", "incomplete stacks, missing names, entries in brackets"},
+	{"waiting", "waiting.md", "locks, owners, deadlock unknown, [idle: RULE]"},
+	{"noticed", "noticed.md", "what the target can notice, and how to limit it"},
+	{"errors", "errors.md", "notes, exit codes, events during a run"},
+	{"limits", "limits.md", "what prywalk cannot see or do"},
+	{"formats", "recording.md", "the recording, --stats and other files"},
+}
+
+func showTopic(cmd *cobra.Command, name string) (bool, error) {
+	for _, t := range helpTopics {
+		if t.name != name {
+			continue
+		}
+		page, err := docs.Topics.ReadFile(t.page)
+		if err != nil {
+			return true, exit.With(exit.Failed, "the help page on %s is not in this build: %w", name, err)
+		}
+		_, err = cmd.OutOrStdout().Write(page)
+		return true, err
+	}
+	return false, nil
+}
+
+func topicRows() (rows [][2]string) {
+	for _, t := range helpTopics {
+		rows = append(rows, [2]string{t.name, t.text})
+	}
+	return rows
+}
+
+// WrongFlag returns an unparsable flag's error, with the next step.
+func WrongFlag(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return exit.Usage("--%s: %s; see %s --help", invalid.GetFlag().Name, wrongValue(invalid), cmd.CommandPath())
+	}
+	return exit.Usage("%v; see %s --help", err, cmd.CommandPath())
+}
+
+const (
+	suggestionDistance = 2 // letters; cobra's default
+	maxSuggestions     = 3
+)
+
+// UnknownCommand rejects a first argument that is no command, before its flags are parsed as prywalk's.
+func UnknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 || args[0] == "" || strings.HasPrefix(args[0], "-") ||
+		strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return nil
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == args[0] || c.HasAlias(args[0]) {
+			return nil
+		}
+	}
+	root.SuggestionsMinimumDistance = suggestionDistance
+	if meant := root.SuggestionsFor(args[0]); len(meant) > 0 && len(meant) <= maxSuggestions {
+		return exit.Usage("unknown command %q (do you mean prywalk %s?); prywalk --help lists the commands", args[0],
+			strings.Join(meant, " or "))
+	}
+	return exit.Usage("unknown command %q; prywalk --help lists the commands", args[0])
+}
+
+// wrongValue leaves out pflag's names of Go functions.
+func wrongValue(e *pflag.InvalidValueError) string {
+	if own, ok := errors.AsType[*exit.Error](e); ok {
+		return own.Error()
+	}
+	problem := "is not a valid value"
+	if errors.Is(e, strconv.ErrRange) {
+		problem = "is out of range"
+	}
+	want := map[string]string{
+		"int": "give a whole number", "intSlice": "give whole numbers, separated by commas",
+		"float64": "give a number", "float64Slice": "give numbers, separated by commas",
+		"bool": "the flag takes no value, or true or false", "stringSlice": "give texts, separated by commas",
+	}[e.GetFlag().Value.Type()]
+	text := strconv.Quote(e.GetValue()) + " " + problem
+	if want != "" {
+		text += ": " + want
+	}
+	return text
 }

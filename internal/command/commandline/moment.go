@@ -22,7 +22,7 @@ type Moment struct {
 // RecordingTime takes a time since a recording's start (2s), of the local day (03:00, 03:00:30), or on a date
 // (2026-11-28T03:00, local unless it ends in Z or an offset).
 func RecordingTime(at *Moment) pflag.Value {
-	return &value[Moment]{at, "TIME", parseMoment, func(m Moment) string { return m.text }}
+	return &value[Moment]{at, "TIME", parseMoment, func(m Moment) string { return m.text }, false}
 }
 
 func parseMoment(text string) (Moment, error) {

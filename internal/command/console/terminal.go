@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package console is the user's terminal: messages, errors, progress, width and colours.
 package console
 
 import (
 	"os"
+	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
 )
 
 // IsTerminal reports whether f is a terminal.
@@ -29,4 +35,85 @@ func Width(f *os.File) int {
 		return 0
 	}
 	return int(ws.Col)
+}
+
+// Progress is a line about what takes longer than [progressDelay].
+type Progress struct {
+	once sync.Once
+	quit chan struct{}
+	done chan struct{}
+}
+
+// progressDelay precedes the first line.
+const progressDelay = time.Second
+
+// progressInterval is the time between updates.
+const progressInterval = 500 * time.Millisecond
+
+// StartProgress shows the results of text, which may be "", on a terminal that can clear a line.
+func StartProgress(quiet bool, text func() string) *Progress {
+	p := &Progress{quit: make(chan struct{}), done: make(chan struct{})}
+	if quiet || IsQuiet() || isDumb() || !IsTerminal(os.Stderr) {
+		close(p.done)
+		return p
+	}
+	go p.run(text)
+	return p
+}
+
+func (p *Progress) run(text func() string) {
+	defer close(p.done)
+	defer p.Pause()
+	begun := time.Now()
+	tick := time.NewTicker(progressInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.quit:
+			return
+		case <-tick.C:
+			if time.Since(begun) >= progressDelay {
+				p.show(text())
+			}
+		}
+	}
+}
+
+// clearLine clears one line, the cursor's.
+const clearLine = "\r\x1b[K"
+
+// show cuts the text, since clearLine does not clear a wrapped line.
+func (p *Progress) show(text string) {
+	text = printable.String(text)
+	if columns := Width(os.Stderr); columns > 0 {
+		text = tabular.Cut(text, max(1, columns-1))
+	}
+	if text == "" {
+		return
+	}
+	Stderr.mu.Lock()
+	defer Stderr.mu.Unlock()
+	_, _ = os.Stderr.WriteString(clearLine + text)
+	Stderr.progressLine = true
+}
+
+// Precondition: m.mu is locked.
+func (m *stderr) removeProgressLine() {
+	if m.progressLine {
+		_, _ = os.Stderr.WriteString(clearLine)
+		m.progressLine = false
+	}
+}
+
+// Pause removes the line, before output to other files.
+func (p *Progress) Pause() {
+	Stderr.mu.Lock()
+	defer Stderr.mu.Unlock()
+	Stderr.removeProgressLine()
+}
+
+// Stop ends the line, before output to other files. It may be called repeatedly.
+func (p *Progress) Stop() {
+	p.once.Do(func() { close(p.quit) })
+	<-p.done
 }

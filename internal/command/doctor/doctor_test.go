@@ -338,7 +338,7 @@ func isFree(t *testing.T, pid int) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Tracer == 0 && s.State == 'S'
+	return s.TracerPid == 0 && s.State == 'S'
 }
 
 func TestAMissingTargetIsAFailure(t *testing.T) {
@@ -396,7 +396,8 @@ func TestAnOrdinaryUserGetsAReport(t *testing.T) {
 
 func TestWriteAlignsColumns(t *testing.T) {
 	var plain, colour bytes.Buffer
-	fs := []Finding{{Name: "a", Detail: "fine"}, {Name: "longer", Level: Fail, Detail: "bad", Remedy: "do this"}}
+	fs := []Finding{{Name: "a", Level: OK, Detail: "fine"},
+		{Name: "longer", Level: Fail, Detail: "bad", Remedy: "do this"}}
 	if err := errors.Join(Write(&plain, fs, false, 0), Write(&colour, fs, true, 0)); err != nil {
 		t.Fatal(err)
 	}

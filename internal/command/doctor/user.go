@@ -14,7 +14,7 @@ import (
 )
 
 func (c *checker) user() Finding {
-	n := strconv.Itoa(c.self.UID[1])
+	n := strconv.Itoa(int(c.self.UID[1]))
 	name := n
 	if u, err := user.LookupId(n); err == nil {
 		name = u.Username + " (" + n + ")"

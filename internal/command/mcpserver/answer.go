@@ -6,13 +6,17 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"prywalk/internal/base/exit"
 	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
 )
 
 // runCommand passes recordings as the first arguments. A failed command's answer is its message.
@@ -77,4 +81,75 @@ func truncated(text, next string) string {
 	}
 	return fmt.Sprintf("%s%s… %d more lines were left out; ask with fewer rows or a filter\n%s",
 		strings.ToValidUTF8(kept, ""), end, strings.Count(text[len(kept):], "\n"), tail)
+}
+
+const recordingSuffix = ".pb.gz"
+
+// open refuses paths and symbolic links that lead out of the directory. It does not block at a pipe.
+func (o *Options) open(name string) (*os.File, error) {
+	root, err := os.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("recording %q: %w; list_recordings has the names", name, err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("recording %q is not a regular file; list_recordings has the names", name)
+	}
+	return f, nil
+}
+
+// checkNewName returns why no recording of that name may be written, or nil.
+func (o *Options) checkNewName(name string) error {
+	if filepath.Base(name) != name || !strings.HasSuffix(name, recordingSuffix) || strings.Contains(name, "%") ||
+		printable.Line(name) != name {
+		return fmt.Errorf("file %.200q: give a plain name that ends in %s", name, recordingSuffix)
+	}
+	info, err := os.Lstat(filepath.Join(o.Dir, name))
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("file %q is there, and no regular file: give another name", name)
+	}
+	return nil
+}
+
+func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !strings.Contains(e.Name(), ".pb") {
+			continue
+		}
+		printable.Fprintf(&b, "%s  %d bytes  %s\n", e.Name(), info.Size(), info.ModTime().UTC().Format(time.RFC3339))
+	}
+	if b.Len() == 0 {
+		b.WriteString("no recordings\n")
+	}
+	return text(truncated(b.String(), "Where the time goes: report.")), nil, nil
+}
+
+const maxCommandWidth = 120
+
+func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {
+	Match string `json:"match,omitempty" jsonschema:"only processes whose command line contains this text"`
+}) (*mcp.CallToolResult, any, error) {
+	var b strings.Builder
+	for _, p := range o.Processes() {
+		if !strings.Contains(p.Command, in.Match) {
+			continue
+		}
+		fmt.Fprintf(&b, "%d  %s\n", p.PID, tabular.Cut(printable.String(p.Command), maxCommandWidth))
+	}
+	return text(truncated(b.String(), "What a process does now: dump.")), nil, nil
+}
+
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package mcpserver offers prywalk's commands as tools of the Model Context Protocol.
+//
+// A tool is one command line, run as a process, except the lists of processes and of recordings. The server limits
+// time, length of answers and concurrent commands. Recordings are files in one directory. Without Options.AllowRecord
+// no tool writes a file.
+//
+// Sources: modelcontextprotocol.io, and the protocol's official SDK for Go.
 package mcpserver
 
 import (
@@ -14,6 +21,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"prywalk/internal/host/selection"
 	"prywalk/internal/show/view"
 )
 
@@ -33,15 +41,9 @@ type Options struct {
 	AllowRecord bool   // a tool writes recordings
 	// Run runs prywalk with files as its descriptors from 3 on. The error is of the start.
 	Run       func(ctx context.Context, files []*os.File, args ...string) (output string, code int, err error)
-	Processes func() []Process
+	Processes func() []selection.Process
 
 	slots chan struct{} // of running commands
-}
-
-// Process is a running one.
-type Process struct {
-	PID     int
-	Command string
 }
 
 // New returns a server of all tools.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"prywalk/internal/host/selection"
 	"prywalk/internal/show/view"
 	"prywalk/internal/testtargets"
 )
@@ -55,7 +56,9 @@ func connect(t *testing.T, r *runs, allow bool) *mcp.ClientSession {
 		t.Fatal(err)
 	}
 	o := Options{Dir: dir, AllowRecord: allow, Run: r.run,
-		Processes: func() []Process { return []Process{{7, "redis-server *:6379"}, {8, "nginx"}} }}
+		Processes: func() []selection.Process {
+			return []selection.Process{{PID: 7, Command: "redis-server *:6379"}, {PID: 8, Command: "nginx"}}
+		}}
 	return connectTo(t, o)
 }
 
@@ -240,7 +243,9 @@ func TestListsNameProcessesAndRecordings(t *testing.T) {
 }
 
 func TestLongCommandLinesAreCutBetweenCharacters(t *testing.T) {
-	o := Options{Processes: func() []Process { return []Process{{7, "x" + strings.Repeat("é", maxCommandWidth)}} }}
+	o := Options{Processes: func() []selection.Process {
+		return []selection.Process{{PID: 7, Command: "x" + strings.Repeat("é", maxCommandWidth)}}
+	}}
 	got, failed := call(t, connectTo(t, o), "list_processes", nil)
 	if want := "7  x" + strings.Repeat("é", maxCommandWidth-2) + "…\n"; failed || !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)

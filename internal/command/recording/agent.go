@@ -4,27 +4,22 @@ package recording
 
 import (
 	"context"
-	"iter"
 	"maps"
-	"sync/atomic"
 	"time"
 
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/exit"
-	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/command/agent"
 	"prywalk/internal/command/console"
 	"prywalk/internal/host/selfhang"
-	"prywalk/internal/store/profile"
 )
 
 type agentRun struct {
 	*recording
 	agent *agent.Agent
-	// Selected processes that could not be opened, by reason: at the start, and since.
+	// Selected processes that could not be opened at the start, by reason.
 	refusedAtStart map[string]int64
-	refusedLater   atomic.Pointer[map[string]int64]
 }
 
 const refreshesPerWindow = 5
@@ -39,7 +34,7 @@ func RunAgent(o Options, to agent.Options) error {
 	a := &agentRun{recording: newRecording(o), agent: sender}
 	a.live, a.samplerOpts.LowOverhead, a.samplerOpts.LimitOwnCPU = true, true, true
 	a.samplerOpts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
-	a.samplerOpts.Sinks = append(a.samplerOpts.Sinks, a)
+	a.samplerOpts.Sinks = append(a.samplerOpts.Sinks, sender)
 	return a.run(a.sampleAndSend)
 }
 
@@ -93,32 +88,10 @@ func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	return failure
 }
 
-// Add implements [profile.Sink].
-func (a *agentRun) Add(iv profile.Interval) { a.agent.Add(iv) }
-
-// Refresh implements [profile.Watcher].
-func (a *agentRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	a.agent.Refresh(at, open)
-	refused := a.sampler.Refused()
-	a.refusedLater.Store(&refused)
-}
-
-// HeldStacks implements [profile.StackHolder].
-func (a *agentRun) HeldStacks() (iter.Seq[sample.StackID], bool) { return a.agent.HeldStacks() }
-
-// Timely implements [profile.TimelyWatcher].
-func (a *agentRun) Timely() bool { return true }
-
 func (a *agentRun) progress() agent.Sampling {
 	g, refused := a.sampler.Progress(), maps.Clone(a.refusedAtStart)
-	if later := a.refusedLater.Load(); later != nil {
-		for why, n := range *later {
-			refused[why] += n
-		}
+	for why, n := range a.sampler.Refused() {
+		refused[why] += n
 	}
-	return agent.Sampling{
-		Threads: int64(g.Threads), Ticks: g.Ticks, Observations: g.Observations, Stops: g.Stops, Failed: g.Failed,
-		MissedTicks: g.MissedTicks, WithheldTicks: g.WithheldTicks, Rate: g.Rate, RateAsked: a.samplerOpts.Freq,
-		Refused: refused,
-	}
+	return agent.Sampling{Progress: g.Progress, RateAsked: a.samplerOpts.Freq, Refused: refused}
 }

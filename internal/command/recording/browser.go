@@ -43,7 +43,7 @@ func openPage(page string) {
 	cmd := exec.Command(opener, path)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C in this terminal does not end the browser
-	launch.OnForker(func() { err = cmd.Start() }) // its timer slack is the caller's
+	launch.OnForker(func() { err = cmd.Start() })        // its timer slack is the caller's
 	if err != nil {
 		console.Errorf("--open: %v; open %s in a browser", err, path)
 		return

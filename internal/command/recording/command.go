@@ -7,8 +7,6 @@ import (
 	"errors"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/exit"
 	"prywalk/internal/base/refusal"
@@ -55,7 +53,9 @@ func (r *recording) launchAndRecord(args []string) error {
 		done = "failed"
 		console.Errorf("%v", failure)
 	}
-	if isAlive(l.PID) {
+	select {
+	case <-l.Exited():
+	default:
 		console.Infof("recording %s; waiting for %s (process %d) to exit; Ctrl-C interrupts it, a second one leaves it",
 			done, args[0], l.PID)
 	}
@@ -88,7 +88,7 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 	}
 	r.prepare(procs)
 	defer r.close()
-	ctx, stop := contextUntilExit(ctx, l.PID)
+	ctx, stop := contextUntilExit(ctx, l)
 	failure := r.sample(ctx)
 	stop()
 	if r.hung {
@@ -103,36 +103,17 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 	return nil
 }
 
-const exitPollMillis = 100
-
-// contextUntilExit does not reap the process, and does not wait for its daemons.
-func contextUntilExit(ctx context.Context, pid int) (context.Context, func()) {
+// contextUntilExit does not reap the command, and does not wait for its daemons.
+func contextUntilExit(ctx context.Context, l *launch.Launched) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return ctx, cancel
-	}
-	done := make(chan struct{})
 	go func() {
-		defer close(done)
-		defer unix.Close(fd)
-		defer cancel()
-		for ctx.Err() == nil {
-			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-			if n, err := unix.Poll(fds, exitPollMillis); n > 0 || err != nil && err != unix.EINTR {
-				return
-			}
+		select {
+		case <-l.Exited():
+			cancel()
+		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() {
-		cancel()
-		<-done
-	}
-}
-
-func isAlive(pid int) bool {
-	var st procmem.Stat
-	return procmem.ReadStat(pid, &st) == nil && !st.Ended()
+	return ctx, cancel
 }
 
 func waitForCommand(l *launch.Launched) error {

@@ -4,7 +4,12 @@ package recording
 
 import (
 	"errors"
+	"fmt"
+	"path"
+	"slices"
 
+	"prywalk/frames"
+	"prywalk/internal/base/languages"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/selfhang"
 	"prywalk/internal/show/dump"
@@ -40,4 +45,48 @@ func (r *recording) deadlocksOf(images *loadedcode.ImageCache, pids []int) ([]st
 		t.Close()
 	}
 	return text.Sentences(l), nil
+}
+
+const (
+	// maxIdleShare is the share of a CPU up to which processes may hang without a thread that shows it.
+	maxIdleShare = 0.01
+	// maxHangs bounds the processes that are dumped.
+	maxHangs = 8
+)
+
+// findUnexamined names the processes that do nothing and have tasks that are not examined. It fails if a read hangs.
+func (r *recording) findUnexamined() error {
+	if r.stats.TargetCPU > maxIdleShare*r.stats.Seconds {
+		return nil
+	}
+	var targets []*loadedcode.Process
+	hung := selfhang.Watched(func() { targets = openAll(r.images, r.pids[:min(len(r.pids), maxHangs)]) })
+	if hung != nil {
+		return hung
+	}
+	for _, t := range targets {
+		if !mayHaveUnexamined(t) {
+			_ = t.Close()
+			continue
+		}
+		p, err := dump.Sample(t, dump.Options{MaxDepth: r.samplerOpts.MaxDepth, ReadOnly: r.samplerOpts.ReadOnly})
+		if errors.Is(err, dump.ErrHung) {
+			return err
+		}
+		_ = t.Close()
+		if err != nil {
+			continue
+		}
+		if unknown := text.Unexamined(p); unknown != "" {
+			r.deadlocks = append(r.deadlocks, fmt.Sprintf("%s (pid %d): %s", p.Name, p.PID, unknown))
+		}
+		p.Close()
+	}
+	return nil
+}
+
+func mayHaveUnexamined(t *loadedcode.Process) bool {
+	return slices.ContainsFunc(t.Space().Modules(), func(m *frames.Module) bool {
+		return languages.Unthreads(path.Base(m.Name))
+	})
 }

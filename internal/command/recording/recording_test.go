@@ -20,6 +20,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/launch"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfhang"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
@@ -169,7 +170,10 @@ func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
 	}
 	defer func() { _ = zombie.Wait() }()
 	pids := []int{pid, zombie.Process.Pid}
-	testtargets.Eventually(t, "the second process has ended", func() bool { return !isAlive(pids[1]) })
+	testtargets.Eventually(t, "the second process has ended", func() bool {
+		var st procmem.Stat
+		return procmem.ReadStat(pids[1], &st) != nil || st.Ended()
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	searches := 0

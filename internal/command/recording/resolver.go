@@ -5,7 +5,9 @@ package recording
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
+	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/command/console"
 	"prywalk/internal/store/profile"
@@ -66,4 +68,121 @@ func (r *resolver) kernelFrames(addr uint64) []profile.Frame {
 		return []profile.Frame{{Name: name}}
 	}
 	return nil
+}
+
+// backgroundResolver has its own goroutine, as a large file takes seconds. An image's tables belong to one goroutine,
+// so it opens a second image of each file.
+type backgroundResolver struct {
+	*resolver
+	private map[*loadedcode.Image]*privateImage
+	modules map[*profile.ModuleInfo]*profile.ModuleInfo
+	now     func() time.Time
+	// others names code without a file; nil: only by the mapping's name.
+	others func(m *profile.ModuleInfo, addr uint64) []profile.Frame
+}
+
+type privateImage struct {
+	image      *loadedcode.Image // nil: closed, or unreadable
+	failed     bool
+	used       time.Time
+	closeAfter time.Duration // time without use until it is closed
+}
+
+// Range of closeAfter, which doubles with each close: reading a large file again takes a second.
+const (
+	minUnusedTime = 30 * time.Second
+	maxUnusedTime = time.Hour
+)
+
+func newBackgroundResolver() *backgroundResolver {
+	return &backgroundResolver{
+		resolver: newResolver(), private: map[*loadedcode.Image]*privateImage{},
+		modules: map[*profile.ModuleInfo]*profile.ModuleInfo{}, now: time.Now,
+	}
+}
+
+func (r *backgroundResolver) close() {
+	_ = r.Close()
+	for _, p := range r.private {
+		if p.image != nil {
+			p.image.Close()
+		}
+	}
+}
+
+// DropUnused closes unused private images. They are opened again on demand.
+func (r *backgroundResolver) DropUnused() {
+	now := r.now()
+	for img, p := range r.private {
+		unused := img.Unused()
+		if p.image != nil && (unused || now.Sub(p.used) > p.closeAfter) {
+			r.Forget(p.image)
+			p.image.Close()
+			p.image = nil
+			p.closeAfter = min(2*p.closeAfter, maxUnusedTime)
+		}
+		if unused {
+			delete(r.private, img)
+		}
+	}
+	clear(r.modules) // some have a closed private image
+	r.Namer.DropUnused()
+}
+
+// Resolve implements profile.Resolver.
+func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+	if r.others != nil && withoutFile(m) {
+		return r.others(m, addr)
+	}
+	private := r.modules[m]
+	if private == nil {
+		private = r.privateModule(m)
+		r.modules[m] = private
+	}
+	if m.Origin.Module != nil {
+		if mapping := loadedcode.MappingOf(m.Origin.Module); mapping != nil && r.private[mapping.Image] != nil {
+			r.private[mapping.Image].used = r.now()
+		}
+	}
+	return r.resolver.Resolve(private, addr)
+}
+
+func withoutFile(m *profile.ModuleInfo) bool {
+	if m.Origin.Module == nil {
+		return false
+	}
+	mapping := loadedcode.MappingOf(m.Origin.Module)
+	return mapping != nil && mapping.Image == nil
+}
+
+func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
+	if m.Origin.Module == nil {
+		return m
+	}
+	shared := loadedcode.MappingOf(m.Origin.Module)
+	if shared == nil {
+		return m
+	}
+	module, mapping := *m.Origin.Module, *shared
+	if shared.Image != nil {
+		mapping.Image = r.image(shared.Image)
+	}
+	module.Origin = &mapping
+	private := *m
+	private.Origin.Module = &module
+	return &private
+}
+
+func (r *backgroundResolver) image(img *loadedcode.Image) *loadedcode.Image {
+	p := r.private[img]
+	if p == nil {
+		p = &privateImage{closeAfter: minUnusedTime}
+		r.private[img] = p
+	}
+	if p.image == nil && !p.failed {
+		var err error
+		p.image, err = img.Clone()
+		p.failed = err != nil
+	}
+	return p.image
 }

@@ -8,9 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"prywalk/internal/account/runstats"
@@ -23,16 +20,6 @@ import (
 	"prywalk/internal/watch/sampler"
 	"prywalk/report"
 )
-
-type output struct {
-	path            string    // "-": standard output; "": none
-	page            string    // "": none
-	rotation        *rotation // nil: one file
-	keepOld         bool      // until the first write
-	failureReported bool
-	spillReported   sync.Once
-	state           outputState
-}
 
 // checkpointing is [sampler.Checkpointing].
 type checkpointing interface {
@@ -246,51 +233,4 @@ func (r *recording) writeHung(failure error) error {
 	case <-time.After(hungWriteTimeout):
 		return fmt.Errorf("%w; %w; %s", failure, sampler.ErrBuilderInUse, &r.output.state)
 	}
-}
-
-func (r *recording) setOutput(pid int) error {
-	r.output.setPath(&r.options, pid)
-	for _, file := range []struct{ path, flag string }{
-		{r.output.path, "-o"}, {r.output.page, "--html"}, {r.options.Stats, "--stats"},
-	} {
-		if file.path == "" {
-			continue
-		}
-		if err := outfile.Check(file.path); err != nil {
-			return fmt.Errorf("%w; give another place with %s", err, file.flag)
-		}
-	}
-	if r.output.keepOld {
-		if err := profile.CheckOld(r.output.path); err != nil {
-			return fmt.Errorf("%w, or give another place with -o", err)
-		}
-	}
-	return nil
-}
-
-func (o *output) setPath(options *Options, pid int) {
-	now := time.Now().Format(timeFormat)
-	o.path, o.page = expandPath(options.Output, pid, now), expandPath(options.Page, pid, now)
-	switch {
-	case console.IsStdout(o.path):
-		o.path = "-"
-	case (options.Rotate > 0 || options.Ring > 0) && o.path != "":
-		o.rotation = newRotation(expandPath(options.Output, pid, timeMark), options.Rotate, options.Keep)
-		o.path = o.rotation.path(time.Now())
-	}
-	o.state.setPath(o.path)
-}
-
-func (o *output) paths() string {
-	if o.page == "" {
-		return o.path
-	}
-	return o.path + ", " + o.page
-}
-
-// timeMark is in no path.
-const timeMark = "\x00"
-
-func expandPath(path string, pid int, at string) string {
-	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", at, "%%", "%").Replace(path)
 }

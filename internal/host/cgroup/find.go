@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package cgroup reads control groups: of this process, the CPU quotas, what is left of one, and the memory limit; of
+// other processes, how long quotas throttled them, and whether they are frozen.
+//
+// A group may use its quota of CPU time per period (cgroup v2: cpu.max; v1: cpu.cfs_quota_us, cpu.cfs_period_us).
+// Beyond it, its threads are throttled until the period ends: also a tracer, and with it the thread that it has
+// stopped. The kernel counts periods, throttled periods and throttled time (cpu.stat; kernel/sched/core.c,
+// cpu_cfs_stat_show; Documentation/scheduler/sched-bwc.rst). Real-time threads are exempt.
 package cgroup
 
 import (
@@ -216,4 +223,39 @@ func parseMicros(s string) int64 {
 		return 0
 	}
 	return n * 1000
+}
+
+// Memory is the least visible memory limit of this process's groups and their ancestors, bytes (cgroup v2: memory.max,
+// memory.high; v1: memory.limit_in_bytes); 0: none.
+func (r Root) Memory() (least int64) {
+	groups, mounts := r.hierarchies()
+	for _, m := range mounts {
+		names := []string{"memory.max", "memory.high"}
+		if !m.v2 {
+			if !slices.Contains(m.controllers, "memory") {
+				continue
+			}
+			names = []string{"memory.limit_in_bytes"}
+		}
+		for below := range m.upFrom(groups.pathIn(&m)) {
+			for _, name := range names {
+				if n := limit(readWord(r.path(filepath.Join(m.at, below)), name)); n > 0 && (least == 0 || n < least) {
+					least = n
+				}
+			}
+		}
+	}
+	return least
+}
+
+// unlimited and more mean no limit: v1 then has the largest number of whole pages, about 1<<63.
+const unlimited = 1 << 62
+
+// limit returns 0 for "max" and other text.
+func limit(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n <= 0 || n >= unlimited {
+		return 0
+	}
+	return n
 }

@@ -115,3 +115,68 @@ func (q *CPUQuota) Alone() bool {
 	}
 	return err == nil
 }
+
+// QuotaGuard reports whether enough of a quota is left for a tick. Not safe for concurrent use.
+//
+// The period began after the last query that saw one period fewer. So the rest is at least the quota less all use since
+// that query. The kernel hands a quota to CPUs in slices of 5 ms (sched_cfs_bandwidth_slice_us), and an idle CPU keeps
+// 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime): so much may be left on other CPUs.
+type QuotaGuard struct {
+	quota      CPUQuota
+	otherCPUs  int64 // bound of what other CPUs have, ns
+	periods    int64
+	usedBefore int64 // lower bound of the use at the period's start, ns
+	seen       int64 // use at the last query, ns
+}
+
+const (
+	slice        = 5e6
+	idleCPUKeeps = 1e6
+)
+
+// NewQuotaGuard returns a guard. The group's threads can run on processors CPUs at a time, and have run on kept others.
+// used is the group's use, ns.
+func NewQuotaGuard(l CPUQuota, processors, kept int, now CPUStat, used int64) *QuotaGuard {
+	// use in this period is unknown
+	g := &QuotaGuard{quota: l, periods: now.Periods, usedBefore: used - l.Quota, seen: used}
+	if processors > 1 || kept > 0 {
+		// with more than half, no tick would begin
+		g.otherCPUs = min(int64(processors-1)*slice+idleCPUKeeps, l.Quota/2)
+	}
+	return g
+}
+
+// Update takes the kernel's statistics and the group's use then, ns.
+func (g *QuotaGuard) Update(s CPUStat, used int64) {
+	if n := s.Periods - g.periods; n > 0 {
+		// use beyond the quota counts in the next period
+		debt := max(used-g.usedBefore-n*g.quota.Quota, 0)
+		g.periods, g.usedBefore = s.Periods, g.seen-min(debt, g.quota.Quota)
+	}
+	g.seen = used
+}
+
+// Left is the CPU time, ns, certainly left of this period after such use; negative: none.
+func (g *QuotaGuard) Left(used int64) int64 {
+	return g.quota.Quota - g.otherCPUs - (used - g.usedBefore)
+}
+
+// MinLeft is the least rest, ns, for a tick of that cost: two such ticks and 1 ms of other work, bounded by the quota
+// so that ticks happen at all.
+func (g *QuotaGuard) MinLeft(cost int64) int64 { return min(2*cost+1e6, g.quota.Quota/2-g.otherCPUs/2) }
+
+// ShouldQuery reports that much was used since the last query of the kernel.
+func (g *QuotaGuard) ShouldQuery(used int64) bool {
+	return used-g.seen > g.quota.Quota/16 || g.Left(used) < g.quota.Quota/2
+}
+
+// Rate is the ticks per second that take half of the quota, at a cost in ns.
+func (g *QuotaGuard) Rate(cost float64) float64 {
+	if cost <= 0 {
+		return 1e9
+	}
+	return g.quota.Share() / 2 * 1e9 / cost
+}
+
+// Quota returns the guarded quota.
+func (g *QuotaGuard) Quota() *CPUQuota { return &g.quota }

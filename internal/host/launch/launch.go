@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package launch starts a command that waits before its exec until it is released, and that inherits what it would
+// without prywalk.
+//
+// It is a fork of this process that runs no Go code. The signals that the Go runtime changed are read from the
+// runtime's variables. A pidfd awaits the end: a wait in the kernel would consume stops of tracees.
 package launch
 
 import (
@@ -63,6 +68,7 @@ type Launched struct {
 	hold   *os.File // one byte releases the child, closing ends it
 	status *os.File // an error number, or end of file at the exec
 	pidfd  int      // −1: none
+	exited chan struct{}
 
 	wait  sync.Once
 	state unix.WaitStatus
@@ -93,7 +99,7 @@ func Start(args []string) (*Launched, error) {
 		return nil, fmt.Errorf("start %s: pipe: %w", path, err)
 	}
 	defer statusW.Close()
-	l := &Launched{path: path, hold: holdW, status: statusR, pidfd: -1}
+	l := &Launched{path: path, hold: holdW, status: statusR, pidfd: -1, exited: make(chan struct{})}
 	h := &heldChild{holdRead: int(holdR.Fd()), holdWrite: int(holdW.Fd()), statusWrite: int(statusW.Fd())}
 	if err = h.prepare(path, args); err == nil {
 		l.PID, err = h.fork()
@@ -106,6 +112,10 @@ func Start(args []string) (*Launched, error) {
 	if fd, err := unix.PidfdOpen(l.PID, 0); err == nil {
 		l.pidfd = fd
 	}
+	go func() {
+		l.awaitExit()
+		close(l.exited)
+	}()
 	return l, nil
 }
 
@@ -146,6 +156,9 @@ func (l *Launched) Signal(sig syscall.Signal) error {
 	return syscall.Kill(l.PID, sig)
 }
 
+// Exited is closed when the command has exited.
+func (l *Launched) Exited() <-chan struct{} { return l.exited }
+
 // Wait returns the command's status at its end. Safe for concurrent use. It waits in the kernel only after the end, so
 // threads may be traced.
 func (l *Launched) Wait() (unix.WaitStatus, error) {
@@ -154,7 +167,7 @@ func (l *Launched) Wait() (unix.WaitStatus, error) {
 }
 
 func (l *Launched) reap() {
-	l.awaitExit()
+	<-l.exited
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gone = true

@@ -75,7 +75,7 @@ func TestHeldCommandEndedByASignalHasItsStatus(t *testing.T) {
 	if err := l.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	l.awaitExit()
+	<-l.Exited()
 	if err := l.Release(); err != nil {
 		t.Errorf("Release: %v, want no error: it is not one of the exec", err)
 	}

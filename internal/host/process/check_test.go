@@ -102,7 +102,7 @@ func TestExplainNamesTheTracer(t *testing.T) {
 	testtargets.Child(t, d)
 	testtargets.Eventually(t, "a tracer attaches", func() bool {
 		s, err := defaultProc.status(c.Process.Pid)
-		return err == nil && s.Tracer != 0
+		return err == nil && s.TracerPid != 0
 	})
 	e := wantKind(t, Explain(c.Process.Pid, unix.EPERM), refusal.Traced)
 	if !strings.Contains(e.Cause, strconv.Itoa(d.Process.Pid)) {

@@ -3,11 +3,10 @@
 // Package process reads the state of processes and threads from /proc: which exist, whether they can be sampled, and
 // what they wait for.
 //
-//	an open process        process.go threads.go threadwatch.go
-//	any process            status.go tree.go check.go
-//	names of calls, waits  syscalls.go wait.go; tables: tools/syscalls
-//	obstacles              errors.go explain.go gates.go, grant.go (remedies), stopfailures.go (after a recording)
-//	limits of prywalk      limits.go
+//	an open process        process.go threads.go
+//	any process            status.go tree.go check.go (with the limits of prywalk)
+//	names of calls, waits  syscalls.go; tables: tools/syscalls
+//	obstacles              explain.go (also after a recording) gates.go; remedies: status.go
 //
 // All errors are explained here, so state and obstacles are one package. An obstacle is an [*Error] with cause and next
 // step: from [Check] and [ReadStatus] at the start, from [Explain] for an error of another package. Explain goes

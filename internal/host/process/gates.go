@@ -124,7 +124,7 @@ func (g *gateChecker) files() Gate {
 }
 
 func (g *gateChecker) tracer() Gate {
-	t := g.target.Tracer
+	t := g.target.TracerPid
 	if t == 0 || t == g.self.PID {
 		return Gate{Name: "tracer", OK: true, Detail: "not traced"}
 	}
@@ -150,8 +150,8 @@ func (g *gateChecker) user() Gate {
 		return Gate{Name: "user", OK: true, Detail: "runs as " + owner + "; CAP_SYS_PTRACE allows it"}
 	}
 	detail, remedy := fmt.Sprintf("it runs as %s, prywalk as %s", owner, userName(s.UID[0])), "as that user"
-	if t.UID == [4]int{s.UID[0], s.UID[0], s.UID[0], t.UID[3]} {
-		i := slices.IndexFunc(t.GID[:3], func(gid int) bool { return gid != s.GID[0] })
+	if t.UID == [4]uint32{s.UID[0], s.UID[0], s.UID[0], t.UID[3]} {
+		i := slices.IndexFunc(t.GID[:3], func(gid uint32) bool { return gid != s.GID[0] })
 		detail = fmt.Sprintf("it runs with %s, prywalk with %s", groupName(t.GID[i]), groupName(s.GID[0]))
 		remedy = "with that group"
 	} else if t.UID[1] == s.UID[0] {
@@ -176,16 +176,16 @@ func (g *gateChecker) sameUser() bool {
 	return same
 }
 
-func groupName(gid int) string {
-	n := strconv.Itoa(gid)
+func groupName(gid uint32) string {
+	n := strconv.Itoa(int(gid))
 	if g, err := user.LookupGroupId(n); err == nil {
 		return "group " + g.Name
 	}
 	return "group " + n
 }
 
-func userName(uid int) string {
-	n := strconv.Itoa(uid)
+func userName(uid uint32) string {
+	n := strconv.Itoa(int(uid))
 	if u, err := user.LookupId(n); err == nil {
 		return "user " + u.Username
 	}
@@ -208,7 +208,7 @@ func (g *gateChecker) capabilities() Gate {
 func (g *gateChecker) dumpable() Gate {
 	var st unix.Stat_t
 	err := unix.Stat(g.proc.path(g.pid, "stat"), &st)
-	if err != nil || g.privileged() || g.target.UID[1] == 0 || int(st.Uid) == g.target.UID[1] {
+	if err != nil || g.privileged() || g.target.UID[1] == 0 || st.Uid == g.target.UID[1] {
 		return Gate{Name: "dumpable", OK: true, Detail: "no restriction"}
 	}
 	return g.withCapabilities(Gate{
@@ -290,13 +290,13 @@ func (g *gateChecker) yama() Gate {
 func (g *gateChecker) descendant() bool {
 	s := g.target
 	for range 64 {
-		if s.PPID == g.self.Tgid {
+		if s.PPid == g.self.Tgid {
 			return true
 		}
-		if s.PPID <= 1 {
+		if s.PPid <= 1 {
 			return false
 		}
-		next, err := g.proc.status(s.PPID)
+		next, err := g.proc.status(s.PPid)
 		if err != nil {
 			return false
 		}

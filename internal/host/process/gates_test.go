@@ -13,10 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/base/refusal"
+	"prywalk/internal/host/procmem"
 )
 
+func has(s procmem.Status) *Status { return &Status{Status: s} }
+
 func TestRemedyUnderNoNewPrivs(t *testing.T) {
-	g := gateChecker{self: &Status{UID: [4]int{1, 1, 1, 1}, NoNewPrivs: true}}
+	g := gateChecker{self: has(procmem.Status{UID: [4]uint32{1, 1, 1, 1}, NoNewPrivs: true})}
 	for invocation, want := range map[string]string{
 		"":                 "outside of this sandbox",
 		"0123456789abcdef": "give the unit AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH",
@@ -68,20 +71,21 @@ func TestRemediesAtYama1(t *testing.T) {
 
 func TestTheIdentityThatDiffersIsNamed(t *testing.T) {
 	t.Setenv("INVOCATION_ID", "")
-	own := [4]int{91000, 91000, 91000, 91000}
+	own := [4]uint32{91000, 91000, 91000, 91000}
 	for _, c := range []struct {
-		uid, gid       [4]int
+		uid, gid       [4]uint32
 		detail, remedy string
 	}{
-		{[4]int{0, 0, 0, 0}, own, "it runs as user root, prywalk as user 91000", "run prywalk as that user or as root"},
-		{own, [4]int{91005, 91005, 91005, 91005}, "it runs with group 91005, prywalk with group 91000",
+		{[4]uint32{0, 0, 0, 0}, own, "it runs as user root, prywalk as user 91000", "run prywalk as that user or as root"},
+		{own, [4]uint32{91005, 91005, 91005, 91005}, "it runs with group 91005, prywalk with group 91000",
 			"run prywalk with that group or as root"},
-		{own, [4]int{91000, 91000, 91006, 91000}, "it runs with group 91006, prywalk with group 91000",
+		{own, [4]uint32{91000, 91000, 91006, 91000}, "it runs with group 91006, prywalk with group 91000",
 			"run prywalk with that group or as root"},
-		{[4]int{91000, 91000, 0, 91000}, own, "its real or saved user is not its effective one, user 91000",
+		{[4]uint32{91000, 91000, 0, 91000}, own, "its real or saved user is not its effective one, user 91000",
 			"run prywalk as root"},
 	} {
-		g := &gateChecker{self: &Status{UID: own, GID: own}, target: &Status{UID: c.uid, GID: c.gid}}
+		g := &gateChecker{self: has(procmem.Status{UID: own, GID: own}),
+			target: has(procmem.Status{UID: c.uid, GID: c.gid})}
 		if gate := g.user(); gate.OK || gate.Detail != c.detail || gate.Remedy != c.remedy {
 			t.Errorf("%v %v: %+v", c.uid, c.gid, gate)
 		}
@@ -89,11 +93,11 @@ func TestTheIdentityThatDiffersIsNamed(t *testing.T) {
 }
 
 func TestTracerIsTheCauseOnlyIfPrywalkMayTrace(t *testing.T) {
-	own := [4]int{1000, 1000, 1000, 1000}
-	for uid, want := range map[int]refusal.Reason{1000: refusal.Traced, 1001: refusal.Denied} {
+	own := [4]uint32{1000, 1000, 1000, 1000}
+	for uid, want := range map[uint32]refusal.Reason{1000: refusal.Traced, 1001: refusal.Denied} {
 		g := gateChecker{
-			proc: procRoot(t.TempDir()), pid: 77, self: &Status{PID: 50, UID: own, GID: own},
-			target: &Status{PID: 77, UID: [4]int{uid, uid, uid, uid}, GID: own, Tracer: 60},
+			proc: procRoot(t.TempDir()), pid: 77, self: has(procmem.Status{PID: 50, UID: own, GID: own}),
+			target: has(procmem.Status{PID: 77, UID: [4]uint32{uid, uid, uid, uid}, GID: own, TracerPid: 60}),
 		}
 		if e := g.denied(unix.EPERM); e.Kind != want {
 			t.Errorf("a traced process of user %d: %v, want %v", uid, e, want)
@@ -124,7 +128,7 @@ func TestSeccompRemedyIsNotACapabilityThatPrywalkHas(t *testing.T) {
 		0:                        "in a container --cap-add=SYS_PTRACE, ",
 		1 << unix.CAP_SYS_PTRACE: "allow ptrace and process_vm_readv in its profile, ",
 	} {
-		self := &Status{CapEff: caps, CapPrm: caps, Seccomp: 2}
+		self := has(procmem.Status{CapEff: caps, CapPrm: caps, Seccomp: 2})
 		g := gateChecker{proc: procRoot(t.TempDir()), self: self, target: &Status{}}
 		if e := g.denied(unix.EPERM); !strings.HasPrefix(e.Next, want) || !strings.Contains(e.Cause, "seccomp") {
 			t.Errorf("capabilities %x: %q, want %q", caps, e.Error(), want)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,21 +20,9 @@ import (
 
 // Status holds fields of /proc/PID/status (proc_pid_status(5)), and some of stat.
 type Status struct {
-	Name     string
-	State    byte // of R S D T t Z X I
-	Tgid     int
-	PID      int
-	PPID     int
-	Tracer   int    // or 0
-	UID, GID [4]int // real, effective, saved, file system
-	Groups   []int  // supplementary
-	Threads  int
-	// Bit sets by number (capabilities(7)).
-	CapEff, CapPrm uint64
-	NoNewPrivs     bool
-	Seccomp        int    // 0 (off), 1 (strict), 2 (filter)
-	NSPids         []int  // the thread's ids, from the outer pid namespace to its own
-	Kernel         bool   // a kernel thread
+	procmem.Status // its KernelThread is of stat, too
+	Name           string
+	Groups         []int  // supplementary
 	Start          uint64 // of the process or thread, clock ticks after boot
 }
 
@@ -41,7 +30,7 @@ type Status struct {
 func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
 
 // InGroup is as kernel/groups.c, in_group_p.
-func (s *Status) InGroup(gid int) bool { return s.GID[3] == gid || slices.Contains(s.Groups, gid) }
+func (s *Status) InGroup(gid int) bool { return int(s.GID[3]) == gid || slices.Contains(s.Groups, gid) }
 
 type procRoot string
 
@@ -92,7 +81,7 @@ func (p procRoot) status(pid int) (*Status, error) {
 	if stat, err := os.ReadFile(p.path(pid, "stat")); err == nil {
 		var st procmem.Stat
 		if procmem.ParseStat(stat, &st) == nil {
-			s.Kernel = s.Kernel || st.KernelThread()
+			s.KernelThread = s.KernelThread || st.KernelThread()
 			s.Start = st.StartTime
 		}
 	}
@@ -119,16 +108,8 @@ func gone(pid int, err error) error {
 
 // parseStatus leaves missing keys zero (older kernels).
 func parseStatus(text []byte) *Status {
-	var st procmem.Status
-	_ = procmem.ParseStatus(text, &st)
-	s := &Status{
-		State: st.State, Tgid: st.Tgid, PID: st.PID, PPID: st.PPid, Tracer: st.TracerPid, Threads: st.Threads,
-		CapEff: st.CapEff, CapPrm: st.CapPrm, NoNewPrivs: st.NoNewPrivs, Seccomp: st.Seccomp,
-		NSPids: slices.Clone(st.NSpid[:st.NSpidN]), Kernel: st.KernelThread, Name: unescape(field(text, "Name")),
-	}
-	for i := range s.UID {
-		s.UID[i], s.GID[i] = int(st.UID[i]), int(st.GID[i])
-	}
+	s := &Status{Name: unescape(field(text, "Name"))}
+	_ = procmem.ParseStatus(text, &s.Status)
 	for group := range strings.FieldsSeq(field(text, "Groups")) {
 		n, _ := strconv.Atoi(group)
 		s.Groups = append(s.Groups, n)
@@ -148,4 +129,78 @@ func unescape(s string) string {
 		return s
 	}
 	return strings.NewReplacer(`\n`, "\n", `\\`, `\`).Replace(s)
+}
+
+// Capabilities are those that prywalk uses (capabilities(7)), in the order of a remedy.
+var Capabilities = []int{
+	unix.CAP_SYS_PTRACE, unix.CAP_DAC_READ_SEARCH, unix.CAP_PERFMON, unix.CAP_SYS_NICE, unix.CAP_CHECKPOINT_RESTORE,
+	unix.CAP_SYS_ADMIN, unix.CAP_BPF,
+}
+
+// CapabilityName returns the name of one of [Capabilities], without cap_.
+func CapabilityName(bit int) string { return capabilityNames[bit] }
+
+// capabilityNames are in the kernel's order (uapi/linux/capability.h).
+var capabilityNames = strings.Fields("chown dac_override dac_read_search fowner fsetid kill setgid setuid setpcap " +
+	"linux_immutable net_bind_service net_broadcast net_admin net_raw ipc_lock ipc_owner sys_module sys_rawio " +
+	"sys_chroot sys_ptrace sys_pacct sys_admin sys_boot sys_nice sys_resource sys_time sys_tty_config mknod lease " +
+	"audit_write audit_control setfcap mac_override mac_admin syslog wake_alarm block_suspend audit_read perfmon bpf " +
+	"checkpoint_restore")
+
+const maxListedCapabilities = 4
+
+func capabilityList(bits uint64) string {
+	var names []string
+	for bit := range 64 {
+		switch {
+		case bits>>bit&1 == 0:
+		case bit < len(capabilityNames):
+			names = append(names, "cap_"+capabilityNames[bit])
+		default:
+			names = append(names, strconv.Itoa(bit))
+		}
+	}
+	if n := len(names) - maxListedCapabilities; n > 0 {
+		names = append(names[:maxListedCapabilities], fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// OtherUsers override the ptrace access check, and the mode of /proc files.
+const OtherUsers = uint64(1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_DAC_READ_SEARCH)
+
+// Grant returns the command that adds capabilities to prywalk's file; setcap replaces the present ones.
+func (s *Status) Grant(bits uint64) string {
+	self, err := os.Executable()
+	if err != nil {
+		self = "prywalk"
+	}
+	return "sudo setcap " + strings.Join(grantedNames(bits|s.CapPrm), ",") + "+ep " + quoted(self)
+}
+
+func grantedNames(bits uint64) (names []string) {
+	for _, c := range Capabilities {
+		if bits>>c&1 != 0 {
+			names = append(names, "cap_"+CapabilityName(c))
+		}
+	}
+	return names
+}
+
+// SeccompRemedy is the next step if a seccomp filter on prywalk denies its system calls.
+func (s *Status) SeccompRemedy() string {
+	if s.Has(unix.CAP_SYS_PTRACE) {
+		return "allow ptrace and process_vm_readv in its profile, or run prywalk outside of the sandbox"
+	}
+	return "in a container --cap-add=SYS_PTRACE, with which Docker's profile allows ptrace and process_vm_readv; " +
+		"else run prywalk outside of the sandbox"
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.+:@/-]+$`)
+
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -30,9 +30,9 @@ Seccomp_filters:	1
 
 func TestStatusIsReadByField(t *testing.T) {
 	s := parseStatus([]byte(sampleStatus))
-	if s.Name != "a\nb\\c" || s.State != 'S' || s.Tgid != 1234 || s.PID != 1235 || s.PPID != 1 || s.Tracer != 77 ||
-		s.UID != [4]int{1, 2, 3, 4} || s.GID != [4]int{5, 6, 7, 8} || s.Threads != 13 || s.Seccomp != 2 ||
-		!s.NoNewPrivs || s.Kernel || len(s.NSPids) != 2 || s.NSPids[1] != 5 || s.CapPrm != 1<<41-1 {
+	if s.Name != "a\nb\\c" || s.State != 'S' || s.Tgid != 1234 || s.PID != 1235 || s.PPid != 1 || s.TracerPid != 77 ||
+		s.UID != [4]uint32{1, 2, 3, 4} || s.GID != [4]uint32{5, 6, 7, 8} || s.Threads != 13 || s.Seccomp != 2 ||
+		!s.NoNewPrivs || s.KernelThread || s.NSpidN != 2 || s.NSpid[1] != 5 || s.CapPrm != 1<<41-1 {
 		t.Errorf("status %+v", s)
 	}
 	if !s.Has(unix.CAP_SYS_PTRACE) || s.Has(unix.CAP_SYS_ADMIN) {
@@ -42,7 +42,7 @@ func TestStatusIsReadByField(t *testing.T) {
 
 func TestStatusOfThisProcess(t *testing.T) {
 	s, err := ReadStatus("/proc", os.Getpid())
-	if err != nil || s.Tgid != os.Getpid() || s.PPID != os.Getppid() || s.Start == 0 || s.UID[0] != os.Getuid() {
+	if err != nil || s.Tgid != os.Getpid() || s.PPid != os.Getppid() || s.Start == 0 || int(s.UID[0]) != os.Getuid() {
 		t.Errorf("status of this process: %+v, %v", s, err)
 	}
 	self, err := ReadSelf("/proc")

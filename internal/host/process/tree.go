@@ -27,30 +27,17 @@ func (p procRoot) children(pid int) []int {
 	return kids
 }
 
-// Descendants returns a process's children, their children, and so on.
+// Descendants returns a process's children, their children, and so on, by the parent of every process.
 func Descendants(pid int) []int { return defaultProc.tree(pid) }
 
-const maxTree = 1 << 16
-
 func (p procRoot) tree(pid int) []int {
-	var byParent map[int][]int
-	seen := map[int]bool{pid: true}
+	byParent := p.childrenByParent()
 	out := []int{pid}
-	for i := 0; i < len(out) && len(out) < maxTree; i++ {
-		kids, ok := p.listedChildren(out[i])
-		if !ok {
-			if byParent == nil {
-				byParent = p.childrenByParent()
-			}
-			kids = byParent[out[i]]
-		}
+	for i := 0; i < len(out); i++ {
+		kids := byParent[out[i]]
+		delete(byParent, out[i]) // numbers that are reused meanwhile may make a cycle
 		slices.Sort(kids)
-		for _, k := range kids {
-			if !seen[k] {
-				seen[k] = true
-				out = append(out, k)
-			}
-		}
+		out = append(out, kids...)
 	}
 	return out[1:]
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -122,4 +123,25 @@ var localFileSystems = map[int64]bool{
 	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true,
 	unix.RAMFS_MAGIC: true, unix.SQUASHFS_MAGIC: true, unix.EROFS_SUPER_MAGIC_V1: true, unix.F2FS_SUPER_MAGIC: true,
 	unix.HUGETLBFS_MAGIC: true, unix.MSDOS_SUPER_MAGIC: true, unix.ISOFS_SUPER_MAGIC: true,
+}
+
+// Trust is the set of users whose files may name a process's frames: root, prywalk's user, and those listed. A file
+// that others can write to is untrusted.
+type Trust struct {
+	UIDs []uint32 // in this process's user namespace
+	// GIDs may have write permission: with umask 002 the user's own group has it.
+	GIDs []uint32
+}
+
+func (t *Trust) check(st *unix.Stat_t) error {
+	if t == nil {
+		return nil
+	}
+	if st.Uid != 0 && int(st.Uid) != os.Geteuid() && !slices.Contains(t.UIDs, st.Uid) {
+		return ErrNotTrusted
+	}
+	if st.Mode&unix.S_IWOTH != 0 || st.Mode&unix.S_IWGRP != 0 && st.Gid != 0 && !slices.Contains(t.GIDs, st.Gid) {
+		return ErrNotTrusted
+	}
+	return nil
 }

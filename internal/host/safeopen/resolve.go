@@ -3,9 +3,15 @@
 package safeopen
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
+	"os"
 	"path"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -130,4 +136,117 @@ func (w *walker) enter(part string, last bool) (link string, err error) {
 		err = unix.ENOENT
 	}
 	return string(buf[:n]), err
+}
+
+var errFUSE = errors.New("a FUSE file system is on the way")
+
+type mounts struct {
+	own     map[uint64]bool // this process's; shared
+	fuse    map[uint64]bool // of other lists
+	anyFUSE bool
+	unread  []string // lists to read for an unknown id; ids are unique
+}
+
+func mountsFor(r *Request) *mounts {
+	m := &mounts{fuse: map[uint64]bool{}}
+	ownMountList.addTo(m)
+	at := r.Root
+	if r.Kernel {
+		at = r.Path
+	}
+	for ; len(at) > len("/proc/"); at = filepath.Dir(at) {
+		switch file := at + "/mountinfo"; {
+		case filepath.Dir(at) != "/proc":
+		case r.Kernel: // only the file's own mount is checked, mostly this process's
+			m.unread = append(m.unread, file)
+		case !sharesMounts(at):
+			m.read(file)
+		}
+	}
+	// A process's list omits the mount that contains a chroot directory.
+	m.unread = append(m.unread, "/proc/1/mountinfo")
+	return m
+}
+
+func sharesMounts(process string) bool {
+	var its, ours unix.Stat_t
+	return unix.Stat(process+"/ns/mnt", &its) == nil && unix.Stat("/proc/self/ns/mnt", &ours) == nil &&
+		its.Ino == ours.Ino && its.Dev == ours.Dev
+}
+
+var ownMountList ownMounts
+
+type ownMounts struct {
+	sync.Mutex
+	fd   int // of mountinfo, 0: not open
+	list mounts
+}
+
+func (o *ownMounts) addTo(m *mounts) {
+	o.Lock()
+	defer o.Unlock()
+	if !o.unchanged() {
+		o.list = mounts{fuse: map[uint64]bool{}}
+		o.list.read(selfMounts)
+	}
+	m.own, m.anyFUSE = o.list.fuse, o.list.anyFUSE
+}
+
+const selfMounts = "/proc/self/mountinfo"
+
+// unchanged compares with the last call (proc_pid_mounts(5)). The descriptor is no os.File: the Go runtime's poll would
+// take the event.
+func (o *ownMounts) unchanged() bool {
+	if o.fd == 0 {
+		if fd, err := unix.Open(selfMounts, unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
+			o.fd = fd
+		}
+		return false
+	}
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLPRI}}, 0)
+	return err == nil && n == 0
+}
+
+// read adds a list: the id is first, the type after a lone dash (proc_pid_mountinfo(5)).
+func (m *mounts) read(file string) {
+	text, _ := os.ReadFile(file) // without it, less is known
+	for line := range bytes.Lines(text) {
+		id, _, _ := bytes.Cut(line, []byte(" "))
+		n, err := strconv.ParseUint(string(id), 10, 64)
+		_, kind, ok := bytes.Cut(line, []byte(" - "))
+		if err != nil || !ok {
+			continue
+		}
+		isFUSE := bytes.HasPrefix(kind, []byte("fuse")) && !bytes.HasPrefix(kind, []byte("fusectl "))
+		m.fuse[n] = isFUSE
+		m.anyFUSE = m.anyFUSE || isFUSE
+	}
+}
+
+// check returns errFUSE for an O_PATH descriptor on FUSE, or on an unknown mount. It does not access the descriptor's
+// file system.
+func (m *mounts) check(fd int) error {
+	if m == nil {
+		return nil
+	}
+	var st unix.Statx_t
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st)
+	if err == unix.ENOSYS || err == nil && st.Mask&unix.STATX_MNT_ID == 0 { // before Linux 5.8
+		return nil
+	}
+	for err == nil {
+		isFUSE, known := m.own[st.Mnt_id]
+		if !known {
+			isFUSE, known = m.fuse[st.Mnt_id]
+		}
+		switch {
+		case known && !isFUSE:
+			return nil
+		case known || len(m.unread) == 0:
+			return errFUSE
+		}
+		m.read(m.unread[0])
+		m.unread = m.unread[1:]
+	}
+	return errFUSE
 }

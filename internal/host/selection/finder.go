@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package selection chooses processes of the whole machine: all, or by control group, systemd unit, user, or names. A
+// [Finder] is called repeatedly: it reads young processes each time, older ones once in rereadTurns calls, and of
+// selected ones at most the start time.
 package selection
 
 import (
@@ -130,7 +133,7 @@ func (f *Finder) read(pid int) (c candidate, ok bool) {
 	}
 	c.start = s.Start
 	p, hasProgram := ReadProcess(f.root, pid)
-	if !hasProgram || f.rule.UID >= 0 && s.UID[1] != f.rule.UID {
+	if !hasProgram || f.rule.uid >= 0 && int(s.UID[1]) != f.rule.uid {
 		return c, true
 	}
 	if f.rule.Cgroup != "" || f.rule.Unit != "" || f.rule.hasContainer() {
@@ -144,8 +147,8 @@ func (f *Finder) read(pid int) (c candidate, ok bool) {
 			}
 		}
 	}
-	c.selected = f.rule.Match == nil || f.rule.Match.MatchString(p.Name) ||
-		slices.ContainsFunc(p.Others, f.rule.Match.MatchString)
+	c.selected = f.rule.match == nil || f.rule.match.MatchString(p.Name) ||
+		slices.ContainsFunc(p.Others, f.rule.match.MatchString)
 	return c, true
 }
 

@@ -16,49 +16,57 @@ import (
 	"prywalk/internal/host/container"
 )
 
-// Rule selects processes that satisfy all set fields.
-type Rule struct {
+// Options are what a user gives; the zero value selects any process.
+type Options struct {
 	All bool // -a: it may stand alone
 	// Cgroup is a control group's path below the root of its hierarchy, or a pattern of [path.Match]; groups below
 	// match too.
 	Cgroup string
-	// Unit is a systemd unit's name, or a pattern. A user's units count only for UID, else for the user who runs prywalk.
+	// Unit is a systemd unit's name, or a pattern. A user's units count only for User, else for the user who runs prywalk.
 	Unit string
 	// Container is a container's name, its id or the beginning of that; Pod a pod's name, also with its namespace before
 	// a slash.
 	Container, Pod string
-	UID            int // effective user; −1: any
-	// Match selects by the names of [Process]; nil: any.
-	Match *regexp.Regexp
+	// User is a name or a number, of the effective user.
+	User string
+	// Match is a regular expression for the names of [Process].
+	Match string
 }
 
-// New parses a user's options; empty ones select any process. The error names the option.
-func New(all bool, cgroup, unit, owner, match string) (r Rule, err error) {
-	r = Rule{All: all, UID: -1}
-	if cgroup != "" {
-		if r.Cgroup, err = cgroupPattern(cgroup); err != nil {
+// Rule selects processes that satisfy all options.
+type Rule struct {
+	Options
+	uid   int            // −1: any
+	match *regexp.Regexp // nil: any
+}
+
+// New parses options. The error names the option.
+func New(o Options) (r Rule, err error) {
+	r = Rule{Options: o, uid: -1}
+	if o.Cgroup != "" {
+		if r.Cgroup, err = cgroupPattern(o.Cgroup); err != nil {
 			return r, err
 		}
 	}
-	if unit != "" {
-		if _, err := path.Match(unit, ""); err != nil || strings.Contains(unit, "/") {
-			return r, fmt.Errorf("--unit %s: not the name of a unit", unit)
+	if o.Unit != "" {
+		if _, err := path.Match(o.Unit, ""); err != nil || strings.Contains(o.Unit, "/") {
+			return r, fmt.Errorf("--unit %s: not the name of a unit", o.Unit)
 		}
-		if r.Unit = unit; !strings.Contains(unit, ".") {
+		if !strings.Contains(o.Unit, ".") {
 			r.Unit += ".service"
 		}
 	}
-	if owner != "" {
-		if r.UID, err = userID(owner); err != nil {
+	if o.User != "" {
+		if r.uid, err = userID(o.User); err != nil {
 			return r, err
 		}
 	}
-	if match != "" {
-		if r.Match, err = regexp.Compile(match); err != nil {
+	if o.Match != "" {
+		if r.match, err = regexp.Compile(o.Match); err != nil {
 			if wrong, ok := errors.AsType[*syntax.Error](err); ok {
 				err = errors.New(wrong.Code.String())
 			}
-			return r, fmt.Errorf("--match %q is not a regular expression: %w", match, err)
+			return r, fmt.Errorf("--match %q is not a regular expression: %w", o.Match, err)
 		}
 	}
 	return r, nil
@@ -93,9 +101,7 @@ func userID(name string) (int, error) {
 	return n, nil
 }
 
-func (r *Rule) selectsAny() bool {
-	return r.Cgroup == "" && r.Unit == "" && !r.hasContainer() && r.UID < 0 && r.Match == nil
-}
+func (r *Rule) selectsAny() bool { return r.Options == Options{All: r.All} }
 
 func (r *Rule) hasContainer() bool { return r.Container != "" || r.Pod != "" }
 
@@ -105,22 +111,19 @@ func (r *Rule) inContainer(c *container.Container) bool {
 
 // String returns flags.
 func (r Rule) String() string {
-	var parts []string
-	add := func(set bool, text string) {
-		if set {
-			parts = append(parts, text)
+	var flags []string
+	if r.All {
+		flags = append(flags, "-a")
+	}
+	for _, flag := range []struct{ name, value string }{
+		{"--cgroup", r.Cgroup}, {"--unit", r.Unit}, {"--container", r.Container}, {"--pod", r.Pod}, {"--user", r.User},
+		{"--match", r.Match},
+	} {
+		if flag.value != "" {
+			flags = append(flags, flag.name+" "+flag.value)
 		}
 	}
-	add(r.All, "-a")
-	add(r.Cgroup != "", "--cgroup "+r.Cgroup)
-	add(r.Unit != "", "--unit "+r.Unit)
-	add(r.Container != "", "--container "+r.Container)
-	add(r.Pod != "", "--pod "+r.Pod)
-	add(r.UID >= 0, "--user "+strconv.Itoa(r.UID))
-	if r.Match != nil {
-		add(true, "--match "+r.Match.String())
-	}
-	return strings.Join(parts, " ")
+	return strings.Join(flags, " ")
 }
 
 // inGroups reads /proc/PID/cgroup (cgroups(7)): a line is number:controllers:path; version 2 has no controllers.
@@ -156,7 +159,7 @@ func (r *Rule) inUnit(group string) bool {
 }
 
 func (r *Rule) userManager() string {
-	uid := r.UID
+	uid := r.uid
 	if uid < 0 {
 		uid = os.Geteuid()
 	}

@@ -40,7 +40,7 @@ const (
 
 func find(t *testing.T, root string, all bool, cgroup, unit, owner, match string) []int {
 	t.Helper()
-	r, err := New(all, cgroup, unit, owner, match)
+	r, err := New(Options{All: all, Cgroup: cgroup, Unit: unit, User: owner, Match: match})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,11 +129,9 @@ func TestTheFirstWordOfATitleIsAName(t *testing.T) {
 }
 
 func TestRulesThatAreNone(t *testing.T) {
-	for _, c := range [][4]string{
-		{"/a/[", "", "", ""}, {"", "a/b", "", ""}, {"", "[", "", ""}, {"", "", "no such user", ""}, {"", "", "", "("},
-	} {
-		if r, err := New(false, c[0], c[1], c[2], c[3]); err == nil {
-			t.Errorf("%q is %v", c, r)
+	for _, o := range []Options{{Cgroup: "/a/["}, {Unit: "a/b"}, {Unit: "["}, {User: "no such user"}, {Match: "("}} {
+		if r, err := New(o); err == nil {
+			t.Errorf("%+v is %v", o, r)
 		}
 	}
 }
@@ -141,7 +139,7 @@ func TestRulesThatAreNone(t *testing.T) {
 // A shell that was forked becomes what it executes.
 func TestProcessesAreReadAgainWhileTheyAreYoung(t *testing.T) {
 	root := t.TempDir()
-	r, err := New(false, "", "", "", "^redis$")
+	r, err := New(Options{Match: "^redis$"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +179,7 @@ func TestANumberThatIsUsedAgainIsAnotherProcess(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		for _, match := range []string{"", "^redis$"} {
 			root := t.TempDir()
-			r, err := New(all, "", "", "33", match)
+			r, err := New(Options{All: all, User: "33", Match: match})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +200,7 @@ func TestANumberThatIsUsedAgainIsAnotherProcess(t *testing.T) {
 // A host has hundreds of kernel threads, which have no command line.
 func TestProcessesWithoutACommandLineAreRememberedAsWell(t *testing.T) {
 	root := t.TempDir()
-	r, err := New(true, "", "", "", "")
+	r, err := New(Options{All: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,11 +228,11 @@ func FuzzGroups(f *testing.F) {
 		f.Add(text, "/system.slice/*", "a*.service")
 	}
 	f.Fuzz(func(t *testing.T, text, group, unit string) {
-		r, err := New(false, group, unit, "", "")
+		r, err := New(Options{Cgroup: group, Unit: unit})
 		if err != nil {
 			return
 		}
-		if all, _ := New(true, "", "", "", ""); !all.inGroups(text) {
+		if all, _ := New(Options{All: true}); !all.inGroups(text) {
 			t.Error("no rule refuses a process")
 		}
 		_ = r.inGroups(text)

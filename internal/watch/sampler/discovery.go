@@ -234,6 +234,8 @@ func startTime(pid int) uint64 {
 
 func (s *Sampler) countRefused(err error) {
 	if why := refusal.Of(err); why != refusal.Exited && why != refusal.NoFiles {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if s.refused == nil {
 			s.refused = map[string]int64{}
 		}
@@ -241,9 +243,12 @@ func (s *Sampler) countRefused(err error) {
 	}
 }
 
-// Refused counts selected processes that could not be opened, by reason: a copy, or nil. Precondition: the aggregator's
-// goroutine, or after Run.
-func (s *Sampler) Refused() map[string]int64 { return maps.Clone(s.refused) }
+// Refused counts selected processes that could not be opened, by reason: a copy, or nil. Safe for concurrent use.
+func (s *Sampler) Refused() map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.refused)
+}
 
 var errQueueFull = errors.New("the tracer's queue is full")
 

@@ -34,9 +34,9 @@ type Sampler struct {
 	hung chan struct{}
 
 	unopened unopened
-	refused  map[string]int64 // by reason; nil: none
 
 	mu      sync.Mutex
+	refused map[string]int64                 // by reason; nil: none
 	targets map[*loadedcode.Process]struct{} // not closed yet
 }
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recording
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"prywalk/internal/account/runstats"
+	"prywalk/internal/host/cgroup"
+	"prywalk/internal/host/process"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/host/selfruntime"
+)
+
+// targetGroups observes CPU quotas and freezing.
+type targetGroups struct {
+	pids   func() []int
+	groups *cgroup.Groups
+	frozen map[int]*runstats.FrozenTarget // the first maxFrozenTargets found, by PID
+	last   []int
+	readAt time.Time
+
+	quit context.CancelFunc
+	done chan struct{}
+}
+
+// maxFrozenTargets bounds the frozen targets of an agent, which runs without end.
+const maxFrozenTargets = 1 << 14
+
+// Readings are at least groupsInterval apart, and take at most 1/groupsShare of a CPU.
+const (
+	groupsInterval = time.Second
+	groupsShare    = 400
+)
+
+// observeGroups reads the groups now, and then in the background until the sampler's ctx ends or end is called.
+func observeGroups(ctx context.Context, root cgroup.Root, pids func() []int) *targetGroups {
+	ctx, quit := context.WithCancel(ctx)
+	g := &targetGroups{
+		pids: pids, groups: root.Groups(), frozen: map[int]*runstats.FrozenTarget{},
+		quit: quit, done: make(chan struct{}),
+	}
+	g.read(pids())
+	go g.run(ctx)
+	return g
+}
+
+func (g *targetGroups) run(ctx context.Context) {
+	defer close(g.done)
+	took := time.Duration(0)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(max(groupsInterval, groupsShare*took)):
+		}
+		took = selfruntime.CPUTimeOf(func() { g.readAgain(ctx) })
+	}
+}
+
+// readAgain reads nothing once ctx has ended: the sampler then closes its processes, one after the other.
+func (g *targetGroups) readAgain(ctx context.Context) {
+	if pids := g.pids(); ctx.Err() == nil {
+		g.read(pids)
+	}
+}
+
+// end reads the last reading's processes again, as the sampler has closed its own by now.
+func (g *targetGroups) end(s *runstats.Stats) {
+	g.quit()
+	<-g.done
+	g.read(g.last)
+	for _, q := range g.groups.Throttled() {
+		s.TargetQuotas = append(s.TargetQuotas, runstats.Throttling(q))
+	}
+	for _, pid := range slices.Sorted(maps.Keys(g.frozen)) {
+		s.FrozenTargets = append(s.FrozenTargets, *g.frozen[pid])
+	}
+}
+
+func (g *targetGroups) read(pids []int) {
+	frozenBy := g.groups.Read(pids)
+	for _, f := range g.frozen {
+		f.AtEnd = false
+	}
+	for i, dir := range frozenBy {
+		if dir == "" {
+			continue
+		}
+		f := g.frozen[pids[i]]
+		if f == nil {
+			if len(g.frozen) >= maxFrozenTargets {
+				continue
+			}
+			f = &runstats.FrozenTarget{PID: pids[i], AtStart: g.readAt.IsZero()}
+			g.frozen[pids[i]] = f
+		}
+		f.Cgroup, f.AtEnd = dir, true
+	}
+	g.last, g.readAt = pids, time.Now()
+}
+
+// childrenCPU is the CPU time of the targets' unrecorded descendants.
+type childrenCPU struct {
+	ticks uint64 // including ended ones that were waited for; [procmem.ClockTick]
+	live  map[int]uint64
+	known bool
+}
+
+// readChildrenCPU returns a growing sum, as wait(2) adds a child's time to its parent's, unless a process outside
+// adopts a child.
+func readChildrenCPU(targets []int) (c childrenCPU) {
+	c = childrenCPU{live: map[int]uint64{}, known: true}
+	for _, target := range targets {
+		var s procmem.Stat
+		if procmem.ReadStat(target, &s) != nil || s.Ended() {
+			c.known = false
+			return c
+		}
+		c.ticks += s.ChildUTime + s.ChildSTime
+		for _, pid := range process.Descendants(target) {
+			if _, seen := c.live[pid]; seen || slices.Contains(targets, pid) || procmem.ReadStat(pid, &s) != nil {
+				continue
+			}
+			c.live[pid] = s.UTime + s.STime
+			c.ticks += s.UTime + s.STime + s.ChildUTime + s.ChildSTime
+		}
+	}
+	return c
+}
+
+const minChildrenCPU = 0.1 // s
+
+// since returns "" if the time is little or unknown.
+func (c *childrenCPU) since(before *childrenCPU) string {
+	if !c.known || !before.known || c.ticks <= before.ticks {
+		return ""
+	}
+	used := float64(c.ticks-before.ticks) * procmem.ClockTick / 1e9
+	if used < minChildrenCPU {
+		return ""
+	}
+	ran := int64(0)
+	for pid, ticks := range c.live {
+		if ticks > before.live[pid] {
+			ran++
+		}
+	}
+	who := "exited child processes"
+	switch {
+	case ran == 1:
+		who = "1 child process"
+	case ran > 1:
+		who = fmt.Sprintf("%d child processes", ran)
+	}
+	return fmt.Sprintf("%s used %.1f s of CPU meanwhile, not in the recording; --children includes them, "+
+		"also those already running", who, used)
+}
