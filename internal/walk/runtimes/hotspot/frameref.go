@@ -268,7 +268,7 @@ func (j *javaFrames) stubRef(b *blob, pc uint64, afterCall bool) managed.Ref {
 
 func (j *javaFrames) callStubReturn() uint64 {
 	if j.callStub == 0 {
-		j.callStub = j.vm.memory().word(j.vm.nameLayout.table.StubRoutines.CallStub.address)
+		j.callStub = j.vm.memory().word(j.vm.layout.staticAddress("StubRoutines::_call_stub_return_address"))
 	}
 	return j.callStub
 }
