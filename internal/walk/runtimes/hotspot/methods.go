@@ -64,7 +64,8 @@ var hashSeed = maphash.MakeSeed()
 type methodIdentity struct {
 	constMethod, constants, holder uint64
 	nameIndex, id                  uint16
-	name, class                    []byte // valid until the next identify
+	// Valid until the next identify: the names, the starts of ConstMethod and ConstantPool.
+	name, class, constMethodHead, pool []byte
 }
 
 // cookieFor returns a hash of id, never 0.
@@ -79,31 +80,31 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// identify reads the identity of the Method at an address, and the start of its ConstMethod, cm.
-func (n *methodNames) identify(addr uint64) (id methodIdentity, cm []byte, ok bool) {
+// identify reads the identity of the Method at an address.
+func (n *methodNames) identify(addr uint64) (id methodIdentity, ok bool) {
 	l, m := n.vm.nameLayout, n.vm.memory()
 	if addr == 0 || addr%8 != 0 {
-		return id, nil, false
+		return id, false
 	}
 	id.constMethod = m.word(addr + l.offset("Method::_constMethod"))
-	cm = n.constMethod[:l.sizes["ConstMethod"]+8]
+	cm := n.constMethod[:l.sizes["ConstMethod"]+8]
 	if id.constMethod == 0 || id.constMethod%8 != 0 || !m.bytes(id.constMethod, cm) {
-		return id, nil, false
+		return id, false
 	}
 	id.constants = l.in(cm, "ConstMethod::_constants")
 	id.nameIndex = uint16(l.in(cm, "ConstMethod::_name_index"))
 	id.id = uint16(l.in(cm, "ConstMethod::_method_idnum"))
-	pool := n.pool[:l.sizes["ConstantPool"]]
-	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
-		return id, nil, false
+	id.constMethodHead, id.pool = cm, n.pool[:]
+	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, n.pool[:l.sizes["ConstantPool"]]) {
+		return id, false
 	}
-	id.holder = l.in(n.pool[:], "ConstantPool::_pool_holder")
-	if uint64(id.nameIndex) >= l.in(n.pool[:], "ConstantPool::_length") {
-		return id, nil, false
+	id.holder = l.in(id.pool, "ConstantPool::_pool_holder")
+	if uint64(id.nameIndex) >= l.in(id.pool, "ConstantPool::_length") {
+		return id, false
 	}
 	name, class := m.word(n.constantAt(&id, id.nameIndex)), m.word(id.holder+l.offset("Klass::_name"))
 	if m.failed || id.holder == 0 {
-		return id, nil, false
+		return id, false
 	}
 	text, hasName := n.symbolBytes(name)
 	n.spelled = append(n.spelled[:0], text...)
@@ -111,7 +112,7 @@ func (n *methodNames) identify(addr uint64) (id methodIdentity, cm []byte, ok bo
 	text, hasClass := n.symbolBytes(class)
 	n.spelled = append(n.spelled, text...)
 	id.name, id.class = n.spelled[:end], n.spelled[end:]
-	return id, cm, hasName && hasClass
+	return id, hasName && hasClass
 }
 
 func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
@@ -126,7 +127,7 @@ func (n *methodNames) methodAt(addr uint64) *method {
 	}
 	since := n.vm.cached.begin(n.validity.copiedAt)
 	defer n.vm.cached.bypass()
-	id, cm, ok := n.identify(addr)
+	id, ok := n.identify(addr)
 	if !ok {
 		n.drop(addr)
 		return nil
@@ -136,7 +137,7 @@ func (n *methodNames) methodAt(addr uint64) *method {
 		known.checked = since
 		return known
 	}
-	m := n.readMethod(&id, cm)
+	m := n.readMethod(&id)
 	n.drop(addr)
 	if m == nil {
 		return nil
@@ -164,17 +165,17 @@ func (n *methodNames) forget() {
 	n.kept = 0
 }
 
-func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
-	l := n.vm.nameLayout
+func (n *methodNames) readMethod(id *methodIdentity) *method {
+	l, cm := n.vm.nameLayout, id.constMethodHead
 	whole := 8 * l.in(cm, "ConstMethod::_constMethod_size")
-	m := &method{constMethod: id.constMethod, poolCache: l.in(n.pool[:], "ConstantPool::_cache")}
+	m := &method{constMethod: id.constMethod, poolCache: l.in(id.pool, "ConstantPool::_cache")}
 	head := l.sizes["ConstMethod"]
 	m.bytecodeAt, m.bytecodeSize = id.constMethod+head, l.in(cm, "ConstMethod::_code_size")
 	if head += m.bytecodeSize; whole > maxConstMethod || head > whole {
 		return nil
 	}
 	hasTable := l.in(cm, l.constFlags)&hasLines != 0
-	if !n.isName(id.nameIndex) {
+	if !n.isName(id, id.nameIndex) {
 		return nil
 	}
 	n.full = append(n.full[:0], id.class...)
@@ -188,10 +189,10 @@ func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
 	return m
 }
 
-// isName reports whether a constant is text. Precondition: n.pool holds the pool's header.
-func (n *methodNames) isName(index uint16) bool {
+// isName reports whether a constant of the pool is text.
+func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
 	l, m := n.vm.nameLayout, n.vm.memory()
-	tags, count := l.in(n.pool[:], "ConstantPool::_tags"), l.in(n.pool[:], "ConstantPool::_length")
+	tags, count := l.in(id.pool, "ConstantPool::_tags"), l.in(id.pool, "ConstantPool::_length")
 	if tags == 0 || index == 0 || uint64(index) >= count || count > maxConstants {
 		return false
 	}
@@ -202,7 +203,7 @@ func (n *methodNames) isName(index uint16) bool {
 
 func (n *methodNames) sourceFile(id *methodIdentity) string {
 	index := n.sourceIndex(id)
-	if !n.isName(index) {
+	if !n.isName(id, index) {
 		return ""
 	}
 	b, _ := n.symbolBytes(n.vm.memory().word(n.constantAt(id, index)))
@@ -212,7 +213,7 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
 	l := n.vm.nameLayout
 	if l.source == wantSource[0][0] {
-		return uint16(l.in(n.pool[:], l.source))
+		return uint16(l.in(id.pool, l.source))
 	}
 	var b [2]byte
 	n.vm.memory().bytes(id.holder+l.offset(l.source), b[:])
