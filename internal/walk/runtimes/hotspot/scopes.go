@@ -13,7 +13,7 @@ import (
 //	scope    │ offset of the caller's scope; 0: none │ index of the method, from 1 │ bytecode index + 1 │ …
 //	methods  │ Method │ Method │ …
 //
-// Numbers are as in unsigned5.go. Scopes are after the code up to JDK 22, since 23 in _immutable_data; methods since
+// Numbers are as in linetable.go. Scopes are after the code up to JDK 22, since 23 in _immutable_data; methods since
 // 25 in _mutable_data (code/nmethod.hpp).
 
 const (
