@@ -25,24 +25,14 @@ func (f *OpenFiles) addPipePeers(d *OpenFile) {
 
 // addSocketPeer finds the other end of a connection to this machine.
 func (f *OpenFiles) addSocketPeer(d *OpenFile) {
-	inode := ""
-	if own := inodeOf(d.Path); strings.HasPrefix(d.Local, "unix") {
-		if inode = unixPeer(own); inode != "" && f.Network() == NewOpenFiles(os.Getpid()).Network() {
-			d.Remote = strings.TrimSpace(strings.TrimPrefix(f.socket(inode).local, "unix"))
-		} else {
-			inode = ""
-		}
-	} else if d.Remote != "" {
-		for other, s := range f.sockets {
-			if s.local == d.Remote && s.remote == d.Local && other != own {
-				inode = other
-			}
-		}
-	}
-	if inode == "" || inode == "0" {
+	other := f.tables.otherEnd(f, inodeOf(d.Path))
+	if other == "" {
 		return
 	}
-	d.addPeers(f.pid, f.endpoints("socket:["+inode+"]"), false)
+	if path, isUnix := strings.CutPrefix(f.socket(other).local, "unix"); isUnix {
+		d.Remote = strings.TrimSpace(path)
+	}
+	d.addPeers(f.pid, f.endpoints("socket:["+other+"]"), false)
 }
 
 func inodeOf(link string) string {
