@@ -108,6 +108,14 @@ func (o *Objects[E]) Begin(at int64) (evicted bool) {
 	return true
 }
 
+// Remember adds to a cache, which is emptied at its limit.
+func Remember[K comparable, V any](cache *map[K]V, limit int, key K, v V) {
+	if *cache == nil || len(*cache) >= limit {
+		*cache = map[K]V{}
+	}
+	(*cache)[key] = v
+}
+
 const evictionPeriod = 60e9 // ns
 
 // IdleEviction schedules the eviction of unused cache entries.

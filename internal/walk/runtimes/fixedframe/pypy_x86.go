@@ -53,7 +53,7 @@ const (
 )
 
 func newPyPy(p *process) *FrameRules {
-	y := &pypy{process: p, stages: map[uint64]pypyStage{}}
+	y := &pypy{process: p}
 	y.frame = managed.NewVerifiedRule(y.prove, nil)
 	for reg := range pypySaved {
 		y.frame.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: pypyReg{y, reg}}
@@ -64,11 +64,8 @@ func newPyPy(p *process) *FrameRules {
 func (p *pypy) stageAt(pc uint64) pypyStage {
 	stage, known := p.stages[pc]
 	if !known {
-		if len(p.stages) >= maxPyPyStages {
-			clear(p.stages)
-		}
 		stage = p.readStage(pc)
-		p.stages[pc] = stage
+		managed.Remember(&p.stages, maxPyPyStages, pc, stage)
 	}
 	return stage
 }

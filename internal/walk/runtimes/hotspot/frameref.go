@@ -186,10 +186,7 @@ func (j *javaFrames) infoAt(f *frames.Frame) *codeInfo {
 		return nil
 	}
 	if !info.unread {
-		if len(j.sites) >= maxSites {
-			clear(j.sites)
-		}
-		j.sites[key] = &info
+		managed.Remember(&j.sites, maxSites, key, &info)
 	}
 	return &info
 }

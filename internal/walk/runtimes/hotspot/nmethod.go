@@ -127,12 +127,8 @@ func (c *compiledCode) compiledOf(b *blob, pc uint64, since int64) *nmethod {
 		known.checked = since
 		return known
 	}
-	if len(c.byStart) >= maxMethods {
-		clear(c.byStart)
-	}
-	nm := &current
-	c.byStart[b.begin] = nm
-	return nm
+	managed.Remember(&c.byStart, maxMethods, b.begin, &current)
+	return &current
 }
 
 func (nm *nmethod) same(other *nmethod) bool {

@@ -94,10 +94,7 @@ func (h *heap) typeOf(m uint64) uint16 {
 		return noType
 	}
 	if typ < h.build.types.firstFunction { // programs make later ones
-		if len(h.maps) >= maxMaps {
-			clear(h.maps)
-		}
-		h.maps[m] = typ
+		managed.Remember(&h.maps, maxMaps, m, typ)
 	}
 	return typ
 }

@@ -12,6 +12,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
 )
 
 // script is a source file or compiled text (src/objects/script.h).
@@ -66,10 +67,7 @@ func (r *functions) scriptOf(w uint64) *script {
 	if first, ok := smiValue(r.field(object, scriptLine)); ok && first > 0 {
 		s.firstLine = first
 	}
-	if len(r.scripts) >= maxScripts {
-		clear(r.scripts)
-	}
-	r.scripts[object] = s
+	managed.Remember(&r.scripts, maxScripts, object, s)
 	return s
 }
 
