@@ -11,11 +11,11 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-// threadsOf returns the runtimes that know their threads.
-func threadsOf(sources []managed.FrameSource) iter.Seq[managed.Threads] {
-	return func(yield func(managed.Threads) bool) {
+// of returns the runtimes that have the methods of T.
+func of[T managed.FrameSource](sources []managed.FrameSource) iter.Seq[T] {
+	return func(yield func(T) bool) {
 		for _, n := range sources {
-			if t, is := n.(managed.Threads); is && !yield(t) {
+			if t, is := n.(T); is && !yield(t) {
 				return
 			}
 		}
@@ -24,7 +24,7 @@ func threadsOf(sources []managed.FrameSource) iter.Seq[managed.Threads] {
 
 // ThreadName returns a runtime's name of a thread. innerTID is in the process's own pid namespace.
 func ThreadName(sources []managed.FrameSource, innerTID int) (name string, ok bool) {
-	for t := range threadsOf(sources) {
+	for t := range of[managed.ThreadNamer](sources) {
 		if name, ok = t.ThreadName(innerTID); ok && name != "" {
 			return name, true
 		}
@@ -32,10 +32,10 @@ func ThreadName(sources []managed.FrameSource, innerTID int) (name string, ok bo
 	return "", false
 }
 
-// Postponed reports whether unread names may be readable later. It asks every runtime: [managed.Threads.Postponed] is
+// Postponed reports whether unread names may be readable later. It asks every runtime: [managed.ThreadRoles.Postponed] is
 // about the time since its last call.
 func Postponed(sources []managed.FrameSource) (some bool) {
-	for t := range threadsOf(sources) {
+	for t := range of[managed.ThreadRoles](sources) {
 		some = t.Postponed() || some
 	}
 	return some
@@ -43,7 +43,7 @@ func Postponed(sources []managed.FrameSource) (some bool) {
 
 // Role returns "" if the role is unknown. innerTID is in the process's own pid namespace.
 func Role(sources []managed.FrameSource, innerTID int, name string) string {
-	for t := range threadsOf(sources) {
+	for t := range of[managed.ThreadRoles](sources) {
 		if role, ok := t.Role(innerTID, name); ok {
 			return role
 		}
@@ -54,7 +54,7 @@ func Role(sources []managed.FrameSource, innerTID int, name string) string {
 // WaitOf returns what a thread in a call of [waits.RuntimeWaitCall] waits for, by the first runtime that knows; else ok
 // is false. The owner's ID is in the process's own pid namespace. later: a later query may give more.
 func WaitOf(sources []managed.FrameSource, q *managed.WaitQuery) (w waits.Wait, ok, later bool) {
-	for t := range threadsOf(sources) {
+	for t := range of[managed.Threads](sources) {
 		answer, ok := t.Waiting(q)
 		later = later || answer.Later
 		if !ok || answer.Kind == waits.NoWait {
@@ -74,7 +74,7 @@ func WaitFrom(a *managed.WaitAnswer) waits.Wait {
 
 // HeldLocks returns the locks held by the last walk's frames.
 func HeldLocks(sources []managed.FrameSource) (out []managed.HeldLock) {
-	for t := range threadsOf(sources) {
+	for t := range of[managed.LockHolder](sources) {
 		out = append(out, t.HeldLocks()...)
 	}
 	return out

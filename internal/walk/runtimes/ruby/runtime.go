@@ -13,7 +13,6 @@ import (
 // Runtime is Ruby in a process. It implements [managed.Threads].
 type Runtime struct {
 	managed.Base
-	managed.BaseThreads
 	version     string
 	module      *frames.Module
 	hidesModule bool
