@@ -38,8 +38,8 @@ func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr) (out []managed.TaskL
 		read := h.read
 		if h.method.node != 0 {
 			entry, _ := known.value(f, h.method, 0)
-			var take bool
-			if take, read, _ = lockMethod(t.functionAt(entry - bias)); !take {
+			m := lockMethods[t.functionAt(entry-bias)]
+			if read = m.read; !m.take {
 				continue
 			}
 		}
