@@ -32,8 +32,8 @@ func ThreadName(sources []managed.FrameSource, innerTID int) (name string, ok bo
 	return "", false
 }
 
-// Postponed reports whether unread names may be readable later. It asks every runtime: [managed.ThreadRoles.Postponed] is
-// about the time since its last call.
+// Postponed reports whether unread names may be readable later. It asks every runtime, as [managed.ThreadRoles] answers
+// for the time since its last call.
 func Postponed(sources []managed.FrameSource) (some bool) {
 	for t := range of[managed.ThreadRoles](sources) {
 		some = t.Postponed() || some

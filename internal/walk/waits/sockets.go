@@ -45,7 +45,7 @@ func (f *OpenFiles) readSockets() socketTables {
 	return t
 }
 
-// otherEnd returns the inode of the other end of a connection on this machine, or "". f is of a process with the socket.
+// otherEnd returns the inode of the other end of a connection on this machine, or "". f: of a process with the socket.
 func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string) {
 	switch s := t.sockets[inode]; {
 	case s.remote != "":
