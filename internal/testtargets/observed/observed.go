@@ -104,7 +104,7 @@ func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Proc
 		plan.Steps = slices.Clone(plan.Steps)
 		for _, at := range also {
 			plan.Steps = slices.Insert(plan.Steps, 0,
-				managed.CopyStep(managed.SlotZero, int64(at), 64))
+				managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(at), Max: 64})
 		}
 		p.plan = &plan
 	}

@@ -186,7 +186,7 @@ func (img *Image) Walk(mem Memory) (f Found, err error) {
 			f.Freed = f.Freed || truth == managed.Freed
 		}
 	}
-	f.Thread, _ = found.(managed.Threads).ThreadName(img.TID)
+	f.Thread, _ = found.(managed.ThreadNamer).ThreadName(img.TID)
 	return f, nil
 }
 

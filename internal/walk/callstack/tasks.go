@@ -10,7 +10,7 @@ import (
 
 // Tasks returns a process's tasks without a thread.
 func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList) {
-	for t := range threadsOf(sources) {
+	for t := range of[managed.Threads](sources) {
 		list := t.Coroutines(w)
 		for i := range list.Tasks {
 			list.Tasks[i].Runtime = t.Name()
@@ -29,8 +29,8 @@ func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList
 
 // Awaits returns a process's suspended functions. It searches a heap until a time, CLOCK_MONOTONIC ns.
 func Awaits(sources []managed.FrameSource, w managed.Watch, until int64) (list managed.AwaitList) {
-	for _, s := range sources {
-		if source, is := s.(managed.AwaitSource); is && list.Read == 0 {
+	for source := range of[managed.AwaitSource](sources) {
+		if list.Read == 0 {
 			list = source.Awaits(w, until)
 		}
 	}
@@ -39,7 +39,7 @@ func Awaits(sources []managed.FrameSource, w managed.Watch, until int64) (list m
 
 // TaskWait is what the task with a number ([managed.Task.ID]) waits for now; nil: unknown, or it went on.
 func TaskWait(sources []managed.FrameSource, id uint64) (wait *managed.WaitAnswer) {
-	for t := range threadsOf(sources) {
+	for t := range of[managed.Threads](sources) {
 		if !slices.Contains(t.TaskPlaces(), id) {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 
 type naming struct {
 	managed.FrameSource
-	managed.BaseThreads
 	names map[int]string
 }
 
@@ -28,6 +27,8 @@ func TestThreadNameIsThatOfTheFirstRuntimeWithOne(t *testing.T) {
 		}
 	}
 }
+
+func (naming) Postponed() bool { return false }
 
 func (n naming) Role(tid int, name string) (string, bool) {
 	_, ok := n.names[tid]

@@ -27,7 +27,7 @@
 //  2. Rules, if its code has no call frame information: [Runtime.Attach]. [Base] has the other methods.
 //  3. Frames: a [FrameSource]. Its Refs come from the copy, or, while the thread has not run since, from the process
 //     ([View]); a [Plan] copies memory outside of the stack, a [Scheduler] goroutines' stacks.
-//  4. Names: Symbolize checks the identity before and after reading. Names of threads, locks and tasks: [Threads].
+//  4. Names: Symbolize checks the identity before and after reading. Threads, locks, tasks: [ThreadNamer], [Threads].
 //  5. Tests: a program that knows its own chain, through a dump, a core and a recording (flow_test.go of package
 //     runtimes); a fuzz test of each reader of memory. For users: docs/languages.md.
 //

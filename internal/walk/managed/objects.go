@@ -2,6 +2,8 @@
 
 package managed
 
+import "sync/atomic"
+
 // CacheEntry has the times of a cached object.
 type CacheEntry struct {
 	Serial      uint64 // the Cookie of a [Ref]
@@ -106,6 +108,14 @@ func (o *Objects[E]) Begin(at int64) (evicted bool) {
 	return true
 }
 
+// Remember adds to a cache, which is emptied at its limit.
+func Remember[K comparable, V any](cache *map[K]V, limit int, key K, v V) {
+	if *cache == nil || len(*cache) >= limit {
+		*cache = map[K]V{}
+	}
+	(*cache)[key] = v
+}
+
 const evictionPeriod = 60e9 // ns
 
 // IdleEviction schedules the eviction of unused cache entries.
@@ -121,3 +131,24 @@ func (e *IdleEviction) Due(at int64) (since int64, due bool) {
 	since, e.last = e.last, at
 	return since, true
 }
+
+// SkipSet is a bounded set of addresses of objects that stops need not copy. The walking goroutine changes it, the
+// tracer queries it. An address can evict another.
+type SkipSet struct {
+	slots [1 << skipBits]atomic.Uint64
+}
+
+const skipBits = 13
+
+func (s *SkipSet) slot(addr uint64) *atomic.Uint64 {
+	return &s.slots[addr*0x9e3779b97f4a7c15>>(64-skipBits)] // Fibonacci hashing
+}
+
+// Has reports whether an address is in the set. A nil set is empty.
+func (s *SkipSet) Has(addr uint64) bool { return s != nil && s.slot(addr).Load() == addr }
+
+// Add adds an address.
+func (s *SkipSet) Add(addr uint64) { s.slot(addr).Store(addr) }
+
+// drop removes an address.
+func (s *SkipSet) drop(addr uint64) { s.slot(addr).CompareAndSwap(addr, 0) }

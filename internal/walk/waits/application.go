@@ -18,7 +18,7 @@ func IsLibrary(f Frame) bool {
 		return l.Library(f.Function, f.File)
 	}
 	file := path.Base(f.Module)
-	return systemFiles.MatchString(file) || libs.library.MatchString(f.Function) ||
+	return systemFiles.MatchString(file) || libs.Library.MatchString(f.Function) ||
 		languages.Matches(file, func(l *languages.Language) *regexp.Regexp { return l.LibraryFiles }) ||
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.LibraryFunctions })
 }

@@ -25,14 +25,14 @@ func (s *waitingStack) takesFromQueue() bool {
 
 func (s *waitingStack) awaitsResult() bool {
 	return slices.ContainsFunc(s.inner, func(f Frame) bool {
-		return libs.result.MatchString(f.Function) ||
+		return libs.Result.MatchString(f.Function) ||
 			languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.Lock })
 	})
 }
 
 func isLoop(f *Frame) bool {
 	name, part := languages.WithoutArguments(f.Function), languages.LastComponent(f.Function)
-	return libs.poolNames.MatchString(name) && loopRegexp.MatchString(part) && !notLoopRegexp.MatchString(part)
+	return poolRegexp.MatchString(name) && loopRegexp.MatchString(part) && !notLoopRegexp.MatchString(part)
 }
 
 // scopeOf returns the namespace or class of a function with its separator, or a name without one.
@@ -49,7 +49,7 @@ func scopeOf(function string) string {
 var poolRules = []poolRule{
 	{"it waits for a result or a lock", (*waitingStack).awaitsResult, blocked},
 	{"all functions of the pool forward waits", (*waitingStack).inForwardingPool, idle},
-	{"a thread of a library's workers", func(s *waitingStack) bool { return s.isLibraryThread(libs.workerFiles) }, idle},
+	{"a thread of a library's workers", func(s *waitingStack) bool { return s.isLibraryThread(libs.WorkerFiles) }, idle},
 	{"a subtask's end", (*waitingStack).awaitsSubtask, blocked},
 	{"a worker waits for work or events", (*waitingStack).awaitsWorkOnly, idle},
 	{"a scheduler's wait", (*waitingStack).isOfScheduler, idle},
@@ -94,13 +94,13 @@ func (s *waitingStack) awaitsWork() Idleness {
 }
 
 func (s *waitingStack) awaitsSubtask() bool {
-	return s.awaitsWorkOnly() && s.isCalledBy(libs.subtask)
+	return s.awaitsWorkOnly() && s.isCalledBy(libs.Subtask)
 }
 
 // awaitsWorkOnly reports whether the waiting function, or the one for which it waits for events, waits for work only.
 func (s *waitingStack) awaitsWorkOnly() bool {
-	isOther := func(f Frame) bool { return !libs.eventWaits.MatchString(languages.WithoutArguments(f.Function)) }
-	isWork := func(f Frame) bool { return libs.awaitsWork.MatchString(f.Function) }
+	isOther := func(f Frame) bool { return !libs.EventWaits.MatchString(languages.WithoutArguments(f.Function)) }
+	isWork := func(f Frame) bool { return libs.AwaitsWork.MatchString(f.Function) }
 	at, other := slices.IndexFunc(s.outer, isWork), slices.IndexFunc(s.outer, isOther)
 	return at >= 0 && (other < 0 || at <= other)
 }
@@ -136,7 +136,7 @@ func (s *waitingStack) poolLoopAt() int {
 
 func (s *waitingStack) isOfScheduler() bool {
 	isWait := func(callee, caller *Frame) bool {
-		return libs.scheduler.MatchString(caller.Function) && libs.schedulerWait.MatchString(callee.Function)
+		return libs.Scheduler.MatchString(caller.Function) && libs.SchedulerWait.MatchString(callee.Function)
 	}
 	return len(s.outer) > 1 && isWait(&s.outer[0], &s.outer[1]) ||
 		len(s.inner) > 0 && isWait(&s.inner[len(s.inner)-1], &s.outer[0])
@@ -176,9 +176,9 @@ func (s *waitingStack) inForwardingPool() bool {
 	for _, list := range [][]Frame{s.inner, s.outer} {
 		for i := range list {
 			switch f := &list[i]; {
-			case libs.forwardingLoop.MatchString(f.Function):
+			case libs.ForwardingLoop.MatchString(f.Function):
 				return true
-			case systemFiles.MatchString(f.Module), libs.loopWait.MatchString(f.Function):
+			case systemFiles.MatchString(f.Module), libs.LoopWait.MatchString(f.Function):
 			default:
 				return false
 			}
@@ -229,7 +229,7 @@ func (s *waitingStack) eventLoopRule() string {
 		if i == 0 && f.accepts() {
 			return IdleAccept
 		}
-		if libs.eventLoop.MatchString(languages.WithoutArguments(f.Function)) || i == 0 && (isMain(f) || s.waitsInMain) {
+		if libs.EventLoop.MatchString(languages.WithoutArguments(f.Function)) || i == 0 && (isMain(f) || s.waitsInMain) {
 			return IdleEventLoop
 		}
 	}
@@ -248,17 +248,17 @@ func (f *Frame) selects() bool {
 
 // withinServerWork reports whether a server's process waits for an event within its work, not for work.
 func (s *waitingStack) withinServerWork() bool {
-	caller := s.callerOf(libs.anyWait)
-	return caller != "" && !libs.mainLoop.MatchString(caller)
+	caller := s.callerOf(libs.AnyWait)
+	return caller != "" && !libs.MainLoop.MatchString(caller)
 }
 
 // awaitsMessage reports whether a server's thread waits for a client's next message, not for one within its work.
 func (s *waitingStack) awaitsMessage() bool {
-	return libs.messageLoop.MatchString(s.callerOf(libs.message))
+	return libs.MessageLoop.MatchString(s.callerOf(libs.Message))
 }
 
 func (s *waitingStack) pollsOneDescriptor() bool {
-	return slices.ContainsFunc(s.inner, func(f Frame) bool { return libs.onePoll.MatchString(f.Function) })
+	return slices.ContainsFunc(s.inner, func(f Frame) bool { return libs.OnePoll.MatchString(f.Function) })
 }
 
 // callerOf returns the caller of the outermost function of a group that includes the waiting one, or "". Functions
@@ -286,7 +286,7 @@ func (s *waitingStack) awaitsReply() bool {
 			l := f.language()
 			return l.AwaitsReply != nil && l.AwaitsReply(f.Function, f.File)
 		}
-		if libs.replyLoop.MatchString(f.Function) {
+		if libs.ReplyLoop.MatchString(f.Function) {
 			return true
 		}
 	}
@@ -298,7 +298,7 @@ func (s *waitingStack) belongsToRuntime() bool {
 		return false
 	}
 	if !s.managed {
-		if s.isLibraryThread(libs.serviceFiles) {
+		if s.isLibraryThread(libs.ServiceFiles) {
 			return true
 		}
 		name := languages.WithoutArguments(s.outer[0].Function)

@@ -13,10 +13,10 @@ import (
 // OpenFiles describes one process's descriptors. Socket tables and other ends are those of one moment. Not safe for
 // concurrent use.
 type OpenFiles struct {
-	root    string
-	pid     int
-	sockets map[string]socket
-	ends    map[string][]endpoint // by link; nil until used
+	root   string
+	pid    int
+	tables socketTables          // empty until used
+	ends   map[string][]endpoint // by link; nil until used
 }
 
 // NewOpenFiles returns the descriptors of a process.

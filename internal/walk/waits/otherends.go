@@ -4,6 +4,8 @@ package waits
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,24 +25,14 @@ func (f *OpenFiles) addPipePeers(d *OpenFile) {
 
 // addSocketPeer finds the other end of a connection to this machine.
 func (f *OpenFiles) addSocketPeer(d *OpenFile) {
-	inode := ""
-	if own := inodeOf(d.Path); strings.HasPrefix(d.Local, "unix") {
-		if inode = unixPeer(own); inode != "" && f.Network() == NewOpenFiles(os.Getpid()).Network() {
-			d.Remote = strings.TrimSpace(strings.TrimPrefix(f.socket(inode).local, "unix"))
-		} else {
-			inode = ""
-		}
-	} else if d.Remote != "" {
-		for other, s := range f.sockets {
-			if s.local == d.Remote && s.remote == d.Local && other != own {
-				inode = other
-			}
-		}
-	}
-	if inode == "" || inode == "0" {
+	other := f.tables.otherEnd(f, inodeOf(d.Path))
+	if other == "" {
 		return
 	}
-	d.addPeers(f.pid, f.endpoints("socket:["+inode+"]"), false)
+	if path, isUnix := strings.CutPrefix(f.socket(other).local, "unix"); isUnix {
+		d.Remote = strings.TrimSpace(path)
+	}
+	d.addPeers(f.pid, f.endpoints("socket:["+other+"]"), false)
 }
 
 func inodeOf(link string) string {
@@ -94,4 +86,28 @@ func (f *OpenFiles) writes(pid, fd int) bool {
 		}
 	}
 	return false
+}
+
+// ChildWaitedFor returns the child of process pid that it waits for: child, if that is one, or for 0 its only one. PID
+// is 0 if that is not known, also in another pid namespace (proc_pid_children(5)).
+func ChildWaitedFor(pid, child int) (c Peer) {
+	own := NewOpenFiles(pid)
+	var all []int
+	files, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/[0-9]*/children")
+	for _, file := range files {
+		for word := range strings.FieldsSeq(own.read(file)) {
+			n, _ := strconv.Atoi(word)
+			all = append(all, n)
+		}
+	}
+	switch {
+	case child == 0 && len(all) == 1:
+		c.PID = all[0]
+	case child != 0 && slices.Contains(all, child) && namespace(pid) == namespace(os.Getpid()):
+		c.PID = child
+	default:
+		return c
+	}
+	c.Name = strings.TrimSpace(own.read(own.path(c.PID, "comm")))
+	return c
 }

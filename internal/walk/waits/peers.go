@@ -3,7 +3,6 @@
 package waits
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -46,28 +45,19 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 }
 
 func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) string {
-	inode, isSocket := strings.CutPrefix(link, "socket:[")
-	inode = strings.TrimSuffix(inode, "]")
-	s, known := a.sockets[inode]
 	switch {
 	case strings.HasPrefix(link, "pipe:["):
 		return link
-	case !isSocket || !known:
-		return ""
-	case !strings.HasPrefix(s.local, "unix"):
-		inode = a.connected[[2]string{s.remote, s.local}]
-	case p.unix[link] != "":
+	case !strings.HasPrefix(link, "socket:["), p.unix[link] != "":
 		return p.unix[link]
-	case f.Network() != NewOpenFiles(os.Getpid()).Network():
-		return ""
-	default:
-		inode = unixPeer(inode)
 	}
-	if inode == "" || inode == "0" {
+	inode := inodeOf(link)
+	other := a.otherEnd(f, inode)
+	if other == "" {
 		return ""
 	}
-	other := "socket:[" + inode + "]"
-	if strings.HasPrefix(s.local, "unix") {
+	other = "socket:[" + other + "]"
+	if strings.HasPrefix(a.sockets[inode].local, "unix") {
 		if p.unix == nil {
 			p.unix = map[string]string{}
 		}

@@ -18,20 +18,45 @@ var tcpStates = map[string]string{
 	"07": "CLOSE", "08": "CLOSE_WAIT", "09": "LAST_ACK", "0A": "LISTEN", "0B": "CLOSING",
 }
 
-func (f *OpenFiles) socket(inode string) socket {
-	if f.sockets == nil {
-		f.sockets = f.readSockets()
-	}
-	return f.sockets[inode]
+// socketTables are the sockets of a network namespace.
+type socketTables struct {
+	sockets   map[string]socket    // by inode
+	connected map[[2]string]string // inodes by local and remote address
 }
 
-func (f *OpenFiles) readSockets() map[string]socket {
-	all := map[string]socket{}
-	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
-		parseInet(f.read(f.path(f.pid, "net/"+table)), strings.HasPrefix(table, "tcp"), all)
+func (f *OpenFiles) socket(inode string) socket {
+	if f.tables.sockets == nil {
+		f.tables = f.readSockets()
 	}
-	parseUnix(f.read(f.path(f.pid, "net/unix")), all)
-	return all
+	return f.tables.sockets[inode]
+}
+
+func (f *OpenFiles) readSockets() socketTables {
+	t := socketTables{map[string]socket{}, map[[2]string]string{}}
+	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
+		parseInet(f.read(f.path(f.pid, "net/"+table)), strings.HasPrefix(table, "tcp"), t.sockets)
+	}
+	parseUnix(f.read(f.path(f.pid, "net/unix")), t.sockets)
+	for inode, s := range t.sockets {
+		if s.remote != "" {
+			t.connected[[2]string{s.local, s.remote}] = inode
+		}
+	}
+	return t
+}
+
+// otherEnd returns the inode of the other end of a connection on this machine, or "". f: of a process with the socket.
+func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string) {
+	switch s := t.sockets[inode]; {
+	case s.remote != "":
+		other = t.connected[[2]string{s.remote, s.local}]
+	case strings.HasPrefix(s.local, "unix") && f.Network() == NewOpenFiles(os.Getpid()).Network():
+		other = unixPeer(inode)
+	}
+	if other == "0" || other == inode { // 0: not accepted yet
+		return ""
+	}
+	return other
 }
 
 // Clients returns the number of open connections to sockets at which the process listens.
@@ -70,9 +95,8 @@ func (s *socket) listener() string {
 
 // RemoteAddresses returns the remote addresses of a network namespace's sockets. Not safe for concurrent use.
 type RemoteAddresses struct {
-	sockets   map[string]socket
-	connected map[[2]string]string // inodes by local and remote address
-	nextRead  int64                // next reading of the tables, CLOCK_MONOTONIC ns
+	socketTables
+	nextRead int64 // next reading of the tables, CLOCK_MONOTONIC ns
 }
 
 // Of returns a socket's remote address by its link ([OpenFiles.Link]), or "". It reads the tables again for an unknown
@@ -87,13 +111,8 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 	// The other end's inode is 0 until the server accepts the connection.
 	known = known && (s.remote == "" || a.connected[[2]string{s.remote, s.local}] != "0")
 	if at := now(); !known && at >= a.nextRead {
-		if all := f.readSockets(); len(all) > 0 { // the process may have ended
-			a.sockets, a.connected = all, map[[2]string]string{}
-			for inode, s := range all {
-				if s.remote != "" {
-					a.connected[[2]string{s.local, s.remote}] = inode
-				}
-			}
+		if all := f.readSockets(); len(all.sockets) > 0 { // the process may have ended
+			a.socketTables = all
 		}
 		end := now()
 		a.nextRead = end + max(peersEvery, 200*(end-at))

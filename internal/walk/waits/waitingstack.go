@@ -98,7 +98,7 @@ func forwards(f *Frame) bool {
 	if l := f.language(); l != nil && l.Forwards != nil {
 		return l.Forwards(f.Function, f.File)
 	}
-	return systemFiles.MatchString(f.Module) || libs.forwards.MatchString(f.Function) ||
+	return systemFiles.MatchString(f.Module) || libs.Forwards.MatchString(f.Function) ||
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeForwards })
 }
 

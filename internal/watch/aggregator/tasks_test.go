@@ -91,11 +91,14 @@ func TestTasksOfAProcessWithoutAReportedEndKeepTheirTime(t *testing.T) {
 
 type listedTasks struct {
 	interpreter
-	managed.BaseThreads
 
 	places []uint64
 	tasks  map[uint64]managed.Task
 }
+
+func (*listedTasks) Waiting(*managed.WaitQuery) (w managed.WaitAnswer, ok bool) { return w, false }
+
+func (*listedTasks) Coroutines(managed.Watch) (list managed.TaskList) { return list }
 
 func (l *listedTasks) TaskPlaces() []uint64 { return l.places }
 

@@ -102,9 +102,9 @@ func TestTicksAllocateNothing(t *testing.T) {
 func setPlan(t *testing.T, tracer *Tracer) {
 	t.Helper()
 	plan := &managed.Plan{Steps: []managed.Step{
-		managed.CopyStep(managed.SlotAnchor, 0, 256),
-		managed.LoadStep(managed.SlotAnchor, 8, managed.SlotFirstFree),
-		managed.CopyListStep(managed.SlotFirstFree, 64, 8),
+		{Op: managed.Copy, Base: managed.SlotAnchor, Max: 256},
+		{Op: managed.Load, Base: managed.SlotAnchor, Off: 8, To: managed.SlotFirstFree},
+		{Op: managed.CopyList, Base: managed.SlotFirstFree, Size: 64, Next: 8, Max: managed.MaxNodes},
 	}}
 	for _, p := range tracer.tracked.processes() {
 		var st procmem.Stat

@@ -43,33 +43,18 @@ const (
 	coCleared
 )
 
-// coStateOf decodes a state of Include/internal/pycore_frame.h.
+// coStates and coStates314, up to 3.14, are the states of Include/internal/pycore_frame.h; others are coUnknown.
+var (
+	coStates    = map[int8]coState{0: coNotAwaiting, 1: coNotAwaiting, 2: coSuspended, 4: coExecuting, 5: coCleared}
+	coStates314 = map[int8]coState{-3: coNotAwaiting, -2: coNotAwaiting, -1: coSuspended, 0: coExecuting, 1: coCleared,
+		4: coCleared}
+)
+
 func coStateOf(minor int, b byte) coState {
-	s := int8(b)
 	if minor >= 15 {
-		switch s {
-		case 0, 1:
-			return coNotAwaiting
-		case 2:
-			return coSuspended
-		case 4:
-			return coExecuting
-		case 5:
-			return coCleared
-		}
-		return coUnknown
+		return coStates[int8(b)]
 	}
-	switch s {
-	case -1:
-		return coSuspended
-	case -2, -3:
-		return coNotAwaiting
-	case 0:
-		return coExecuting
-	case 1, 4:
-		return coCleared
-	}
-	return coUnknown
+	return coStates314[int8(b)]
 }
 
 const (

@@ -32,12 +32,11 @@
 //	detect.go       releases before 3.11, by members of code objects; the free-threaded build
 //	greenlets.go    frames that the C stack owns: from 3.12 on
 //	holds.go        form of a lock; locks of frames: from 3.11 on
-//	joins.go        where the end of a thread is awaited
+//	joins.go        where the end of a thread is awaited; where a thread is parked: from 3.13 on
 //	layout.go       frame objects: until 3.10
 //	lines.go        form of the line table
 //	merge.go        calls from C, whose record is written late: 3.12
 //	objects.go      dicts, and attributes within objects
-//	parked.go       where a thread is parked: from 3.13 on
 //	tasks.go        asyncio's own table of offsets (from 3.14 on), names of tasks
 //	tracked.go      generations of the collector: in 3.8 in _PyRuntime
 //	walk.go         frames that the C stack owns, unit of offsets in bytecode

@@ -133,14 +133,9 @@ func (l *locks) lockType(object uint64) lockType {
 	if typ, known := l.types[at]; known || at < 1<<12 {
 		return typ
 	}
-	if l.types == nil {
-		l.types = map[uint64]lockType{}
-	}
 	typ := lockType{class: lockClasses[l.typeFullName(at)]}
 	typ.isPyMutex = typ.class != "" && l.read64(at+typeSize+l.headExtra) == pyMutexSizes[typ.class]+l.headExtra
-	if len(l.types) < maxTypes {
-		l.types[at] = typ
-	}
+	managed.Remember(&l.types, maxTypes, at, typ)
 	return typ
 }
 
@@ -164,10 +159,7 @@ func (l *locks) isTaken(lock uint64, typ lockType) bool {
 }
 
 func (l *locks) noteRLock(lock uint64) {
-	if l.rlocks == nil || len(l.rlocks) > maxRLocks {
-		l.rlocks = map[uint64]uint64{}
-	}
-	l.rlocks[l.read64(lock+lockWord+l.headExtra)] = lock
+	managed.Remember(&l.rlocks, maxRLocks, l.read64(lock+lockWord+l.headExtra), lock)
 }
 
 func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {

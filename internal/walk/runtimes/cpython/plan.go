@@ -26,18 +26,22 @@ const (
 //	      └► (_PyCFrame, 3.11 and 3.12) ─► innermost frame ─► previous ─► …   generators' frames lie in the heap
 //	                                             └► head of the code object, unless it is known
 func (r *Runtime) makePlan() {
-	load := managed.LoadStep
-	chain := func(base uint8) managed.Step {
-		return managed.CopyListStep(base, uint32(r.frameSize), int32(r.framePrev))
+	load := func(base uint8, off int64, to uint8) managed.Step {
+		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
 	}
-	steps := []managed.Step{managed.CopyStep(managed.SlotAnchor, 0, uint32(r.threadSize))}
+	chain := func(base uint8) managed.Step {
+		return managed.Step{Op: managed.CopyList, Base: base, Size: uint32(r.frameSize), Next: int32(r.framePrev),
+			Max: managed.MaxNodes}
+	}
+	steps := []managed.Step{{Op: managed.Copy, Base: managed.SlotAnchor, Max: uint32(r.threadSize)}}
 	if r.gil.at != 0 {
-		steps = append(steps, managed.CopyStep(managed.SlotZero, int64(r.gil.at), gilHead).WhenAsleep())
+		steps = append(steps, managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.gil.at), Max: gilHead,
+			OnlyAsleep: true})
 	}
 	if r.threadChunk != 0 {
 		steps = append(steps,
 			load(managed.SlotAnchor, r.threadChunk, slotChunk), load(managed.SlotAnchor, r.threadTop, slotTop),
-			managed.CopyUpToStep(slotChunk, slotTop, maxChunk))
+			managed.Step{Op: managed.Copy, Base: slotChunk, End: slotTop, Max: maxChunk})
 	}
 	if r.cframe {
 		steps = append(steps,
@@ -46,9 +50,10 @@ func (r *Runtime) makePlan() {
 		steps = append(steps, load(managed.SlotAnchor, r.threadFrame, slotFrame))
 	}
 	steps = append(steps, chain(slotFrame),
-		managed.CopyTargetsStep(r.frameCode, 0, uint32(r.codeHead), maxHeads))
+		managed.Step{Op: managed.CopyTargets, Off: r.frameCode, Size: uint32(r.codeHead), Max: maxHeads})
 	if r.codeVersion == 0 {
-		steps = append(steps, managed.CopyTargetsStep(r.codeName, textHash, 8, maxHeads))
+		hash := managed.Step{Op: managed.CopyTargets, Off: r.codeName, Next: textHash, Size: 8, Max: maxHeads}
+		steps = append(steps, hash)
 	}
 	if r.cframe { // the newest may have no frame yet
 		steps = append(steps, load(slotCFrame, r.cframePrev, slotPrev), load(slotPrev, r.cframeCurrent, slotPrevFrame),
@@ -68,7 +73,8 @@ func (r *Runtime) findSteps() []managed.Step {
 		id, want = r.threadNative, managed.SlotInnerTID
 	}
 	return []managed.Step{
-		managed.LoadStep(managed.SlotZero, int64(r.threads.head), slotState),
-		managed.FindNodeStep(slotState, uint32(r.threadSize), int32(r.threadNext), int32(id), want, maxStatesSearched),
+		{Op: managed.Load, Base: managed.SlotZero, Off: int64(r.threads.head), To: slotState},
+		{Op: managed.FindNode, Base: slotState, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id),
+			End: want, Max: maxStatesSearched},
 	}
 }

@@ -10,7 +10,6 @@ import (
 // Runtime is the Python interpreter of a process. It implements [managed.Threads].
 type Runtime struct {
 	managed.Base
-	managed.BaseThreads
 	*interpreter
 	view    managed.View
 	threads *threads
@@ -26,7 +25,11 @@ type Runtime struct {
 	listed   greenletList
 }
 
-var _ managed.Threads = (*Runtime)(nil)
+var (
+	_ managed.Threads     = (*Runtime)(nil)
+	_ managed.ThreadNamer = (*Runtime)(nil)
+	_ managed.LockHolder  = (*Runtime)(nil)
+)
 
 func newParts(i *interpreter) *Runtime {
 	r := &Runtime{interpreter: i, threads: &threads{interpreter: i}}
@@ -104,8 +107,8 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
 	return r.joins.waiting(q)
 }
 
-// ThreadName implements [managed.Threads].
+// ThreadName implements [managed.ThreadNamer].
 func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names.nameOf(tid) }
 
-// HeldLocks implements [managed.Threads].
+// HeldLocks implements [managed.LockHolder].
 func (r *Runtime) HeldLocks() []managed.HeldLock { return r.locks.held() }

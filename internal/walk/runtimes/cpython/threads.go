@@ -210,6 +210,14 @@ func (t *threads) firstWithFrames(tid int, threadPointer uint64) (first *thread)
 	return first
 }
 
+func (t *threads) first(is func(*thread) bool) *thread {
+	i := slices.IndexFunc(t.list, func(th thread) bool { return is(&th) })
+	if i < 0 {
+		return nil
+	}
+	return &t.list[i]
+}
+
 func (t *threads) nearestAbove(sp uint64) (nearest *thread) {
 	for i := range t.list {
 		th := &t.list[i]
@@ -226,46 +234,31 @@ func (t *threads) mainID() uint64 {
 	if t.main != 0 {
 		return t.main
 	}
-	for i := range t.list {
-		if th := &t.list[i]; th.at-t.at < t.size {
-			return th.id
-		}
+	if th := t.first(func(th *thread) bool { return th.at-t.at < t.size }); th != nil {
+		return th.id
 	}
 	return 0
 }
 
 func (t *threads) mainThread() *thread {
-	i := slices.IndexFunc(t.list, func(th thread) bool { return th.id == t.main })
-	if i < 0 {
-		return nil
-	}
-	return &t.list[i]
+	return t.first(func(th *thread) bool { return th.id == t.main })
 }
 
 // byPthread returns a thread with a known kernel thread ID.
 func (t *threads) byPthread(id uint64) *thread {
-	i := slices.IndexFunc(t.list, func(th thread) bool { return th.id == id && th.native != 0 && id != 0 })
-	if i < 0 {
-		return nil
-	}
-	return &t.list[i]
+	return t.first(func(th *thread) bool { return th.id == id && th.native != 0 && id != 0 })
 }
 
 const maxStack = 64 << 20 // bytes
 
 func (t *threads) threadAt(state uint64) *thread {
-	for range 2 {
-		for i := range t.list {
-			if th := &t.list[i]; th.at == state {
-				return th
-			}
-		}
-		if procmem.Now() < t.next {
-			break
-		}
+	isState := func(th *thread) bool { return th.at == state }
+	th := t.first(isState)
+	if th == nil && procmem.Now() >= t.next {
 		t.readThreads()
+		th = t.first(isState)
 	}
-	return nil
+	return th
 }
 
 func (t *threads) modules() uint64 {

@@ -36,13 +36,11 @@ const (
 	maxBeamTries = 64 // searches of a module
 )
 
-func newBeam(p *process) *FrameRules {
-	if p.entry == 0 {
-		return nil
-	}
-	b := &beam{process: p}
+func findBeam(r *Runtime) bool {
+	b := &beam{process: &r.process}
 	b.frame = newFrame(b.prove)
-	return &FrameRules{Early: ruleFunc(b.rule)}
+	r.Early = ruleFunc(b.rule)
+	return b.entry != 0
 }
 
 func (b *beam) learn() bool {

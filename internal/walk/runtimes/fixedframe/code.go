@@ -10,24 +10,6 @@ import (
 	"prywalk/internal/walk/managed"
 )
 
-// FrameRules has the rule sources of one runtime's code. A nil source has no rules.
-type FrameRules struct {
-	// Early is asked before the analysis of instructions, Late after it.
-	Early, Late frames.RuleSource
-	// File is for the runtime's file, where call frame information is wrong.
-	File frames.RuleSource
-
-	process *process
-	forget  func() // drops what other mappings make invalid
-}
-
-// Update sets the current mappings and invalidates earlier rules.
-func (r *FrameRules) Update(h managed.Host) {
-	if r.process.Host = h; r.forget != nil {
-		r.forget()
-	}
-}
-
 // Kind describes a runtime.
 type Kind struct {
 	Name string
@@ -35,35 +17,18 @@ type Kind struct {
 	Marker string
 	// Entry is the exported function that enters the runtime's code, or "".
 	Entry string
-	make  func(*process) *FrameRules
+	// find sets the sources of rules; false: the code is unknown.
+	find func(*Runtime) bool
 }
 
 // The runtimes.
 var (
-	LuaJIT = &Kind{Name: "LuaJIT", Marker: "luaJIT_setmode", make: newLuaJIT}
-	BEAM   = &Kind{Name: "Erlang", Marker: "erts_dirty_process_main", Entry: "process_main", make: newBeam}
-	PyPy   = &Kind{Name: "PyPy", Marker: "pypy_execute_source", make: newPyPy}
+	LuaJIT = &Kind{Name: "LuaJIT", Marker: "luaJIT_setmode", find: findLuaJIT}
+	BEAM   = &Kind{Name: "Erlang", Marker: "erts_dirty_process_main", Entry: "process_main", find: findBeam}
+	PyPy   = &Kind{Name: "PyPy", Marker: "pypy_execute_source", find: findPyPy}
 
 	kinds = []*Kind{LuaJIT, BEAM, PyPy}
 )
-
-// New returns the [FrameRules] of module lib; nil if unknown.
-func New(k *Kind, lib *frames.Module, h managed.Host) *FrameRules {
-	if h.Arch() != frames.X86_64 {
-		return nil
-	}
-	p := &process{Host: h, lib: lib}
-	if k.Entry != "" {
-		if s := h.OwnSymbols(lib, k.Entry); len(s) > 0 {
-			p.entry = s[0].Addr
-		}
-	}
-	r := k.make(p)
-	if r != nil {
-		r.process = p
-	}
-	return r
-}
 
 type process struct {
 	managed.Host

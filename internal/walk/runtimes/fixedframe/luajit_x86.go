@@ -70,17 +70,13 @@ const (
 	luaJLoopPushed = 16
 )
 
-func newLuaJIT(p *process) *FrameRules {
-	l := readLuaJIT(p)
-	if l == nil {
-		return nil
+func findLuaJIT(r *Runtime) bool {
+	l := readLuaJIT(&r.process)
+	if l != nil {
+		r.Early, r.File, r.forget = ruleFunc(l.knownTrace), ruleFunc(l.fileRule), l.forget
+		r.Late = l.frame // traces found by registers
 	}
-	return &FrameRules{
-		Early:  ruleFunc(l.knownTrace),
-		Late:   l.frame, // traces found by registers
-		File:   ruleFunc(l.fileRule),
-		forget: l.forget,
-	}
+	return l != nil
 }
 
 // readLuaJIT returns nil if the interpreter's instructions are unknown.

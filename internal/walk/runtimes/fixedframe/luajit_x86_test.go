@@ -32,7 +32,7 @@ func newLuaFake() *fake {
 }
 
 // newLua has a trace of 0x100 bytes with 32 bytes of spill area.
-func newLua(t *testing.T) (*fake, *FrameRules) {
+func newLua(t *testing.T) (*fake, *Runtime) {
 	t.Helper()
 	f := newLuaFake()
 	o := f.process(calls{luaRet: 0}, luaRule)
@@ -40,7 +40,7 @@ func newLua(t *testing.T) (*fake, *FrameRules) {
 	if r == nil {
 		t.Fatal("the interpreter is not recognised")
 	}
-	r.Update(o)
+	r.update(o)
 	return f, r
 }
 
@@ -141,7 +141,7 @@ func TestTracesOfAClosedStateHaveNoRules(t *testing.T) {
 	}
 	f.put(luaDispatch+luaTable, 0)
 	f.put(luaDispatch+luaTable+8, 0)
-	r.Update(r.process.Host)
+	r.update(r.process.Host)
 	if _, _, ok := r.Early.Rule(frames.Query{PC: luaCode}); ok {
 		t.Error("the code of a freed trace still has a rule")
 	}
@@ -190,7 +190,7 @@ func TestEndingTraceHasARule(t *testing.T) {
 	if rule, _, ok := r.File.Rule(frames.Query{PC: interp + uint64(len(luaExitInterp))}); ok {
 		t.Errorf("behind: %+v", rule)
 	}
-	r.Update(o)
+	r.update(o)
 	if _, _, ok := prove(r.Late, at(0, known), luaStack(), luaCode); !ok {
 		t.Fatal("the trace is not known")
 	}

@@ -23,7 +23,7 @@ func TestErlangsCodeLeadsToTheSchedulersStack(t *testing.T) {
 	r := New(BEAM, o.mods[0], o)
 	entered := slices.Clone(f.mem[madeAt : madeAt+0x40])
 	clear(f.mem[madeAt : madeAt+0x40])
-	r.Update(o)
+	r.update(o)
 	if _, _, ok := prove(r.Early, at(0, map[uint8]uint64{frames.X86RBX: stackAt}), make(stack, 32), madeAt); ok {
 		t.Error("a frame is found before the code was made")
 	}
@@ -81,7 +81,7 @@ func FuzzRuntimes(f *testing.F) {
 			if r == nil {
 				continue
 			}
-			r.Update(o)
+			r.update(o)
 			s := stack{word, entryRet, word, luaRet, heapAt, entryRet}
 			s = append(s, pypyStack(word%8, entryRet)...)
 			regs := at(0, map[uint8]uint64{frames.X86RBX: word, frames.X86RBP: stackAt + 16, frames.X86R14: word &^ 7})

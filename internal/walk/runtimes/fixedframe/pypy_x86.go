@@ -52,23 +52,21 @@ const (
 	pypyEnter           // the frame is incomplete: no rule
 )
 
-func newPyPy(p *process) *FrameRules {
-	y := &pypy{process: p, stages: map[uint64]pypyStage{}}
+func findPyPy(r *Runtime) bool {
+	y := &pypy{process: &r.process}
 	y.frame = managed.NewVerifiedRule(y.prove, nil)
 	for reg := range pypySaved {
 		y.frame.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: pypyReg{y, reg}}
 	}
-	return &FrameRules{Early: y.frame, forget: func() { clear(y.stages) }}
+	r.Early, r.forget = y.frame, func() { clear(y.stages) }
+	return true
 }
 
 func (p *pypy) stageAt(pc uint64) pypyStage {
 	stage, known := p.stages[pc]
 	if !known {
-		if len(p.stages) >= maxPyPyStages {
-			clear(p.stages)
-		}
 		stage = p.readStage(pc)
-		p.stages[pc] = stage
+		managed.Remember(&p.stages, maxPyPyStages, pc, stage)
 	}
 	return stage
 }

@@ -35,14 +35,14 @@ const (
 	pypyFarBack   = madeAt + 0x740
 )
 
-func newPyPyProcess() *FrameRules {
+func newPyPyProcess() *Runtime {
 	f := newFake()
 	f.code(madeAt, pypyCode()...)
 	f.code(pypyRoutineAt, 0x90, 0xc3)
 	f.code(pypyFarBack-3, 0x41, 0xff, 0xd3) // call r11
 	o := f.process(calls{entryRet: 0, pypyBack: pypyRoutineAt, pypyFarBack: 0})
 	r := New(PyPy, o.mods[0], o)
-	r.Update(o)
+	r.update(o)
 	return r
 }
 

@@ -9,12 +9,17 @@ import (
 	"prywalk/internal/walk/managed"
 )
 
-// Runtime is a runtime with generated code, a [managed.Runtime].
+// Runtime is a runtime with generated code, a [managed.Runtime]. A nil source has no rules.
 type Runtime struct {
 	managed.Base
-	lib   *frames.Module // library or program
-	kind  *Kind
-	rules *FrameRules
+	kind    *Kind
+	process process
+	// Early is asked before the analysis of instructions, Late after it.
+	Early, Late frames.RuleSource
+	// File is for the runtime's file, where call frame information is wrong.
+	File frames.RuleSource
+
+	forget func() // drops what other mappings make invalid, or nil
 }
 
 // Detect is a [managed.Detector] for generated code of unknown origin.
@@ -22,15 +27,26 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if len(managed.Unowned(h)) == 0 {
 		return nil, nil
 	}
-	lib, kind := find(h)
-	if lib == nil {
-		return nil, nil
+	if lib, kind := find(h); lib != nil {
+		if r := New(kind, lib, h); r != nil {
+			return r, nil
+		}
 	}
-	rules := New(kind, lib, h)
-	if rules == nil {
-		return nil, nil
+	return nil, nil
+}
+
+// New returns the runtime of module lib; nil if unknown.
+func New(k *Kind, lib *frames.Module, h managed.Host) *Runtime {
+	r := &Runtime{kind: k, process: process{Host: h, lib: lib}}
+	if k.Entry != "" {
+		if s := h.OwnSymbols(lib, k.Entry); len(s) > 0 {
+			r.process.entry = s[0].Addr
+		}
 	}
-	return &Runtime{lib: lib, kind: kind, rules: rules}, nil
+	if h.Arch() != frames.X86_64 || !k.find(r) {
+		return nil
+	}
+	return r
 }
 
 // Symbols are the names that [Detect] asks of each module.
@@ -58,25 +74,29 @@ func (r *Runtime) Name() string { return r.kind.Name }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
-	if !slices.Contains(h.Modules(), r.lib) {
+	lib := r.process.lib
+	if !slices.Contains(h.Modules(), lib) {
 		return false
 	}
-	r.rules.Update(h)
-	if own := r.rules.File; own != nil && r.lib.Owner == nil {
-		r.lib.Owner, r.lib.Sources = r, append([]frames.RuleSource{own}, r.lib.Sources...)
+	r.update(h)
+	if r.File != nil && lib.Owner == nil {
+		lib.Owner, lib.Sources = r, append([]frames.RuleSource{r.File}, lib.Sources...)
 	}
 	for _, m := range managed.Unowned(h) {
-		r.setSources(m)
+		if r.Early != nil {
+			m.Sources = append([]frames.RuleSource{r.Early}, m.Sources...)
+		}
+		if r.Late != nil {
+			m.Sources = append(m.Sources, r.Late)
+		}
+		m.Owner, m.NoFP = r, true
 	}
 	return true
 }
 
-func (r *Runtime) setSources(m *frames.Module) {
-	if first := r.rules.Early; first != nil {
-		m.Sources = append([]frames.RuleSource{first}, m.Sources...)
+// update sets the current mappings and invalidates earlier rules.
+func (r *Runtime) update(h managed.Host) {
+	if r.process.Host = h; r.forget != nil {
+		r.forget()
 	}
-	if last := r.rules.Late; last != nil {
-		m.Sources = append(m.Sources, last)
-	}
-	m.Owner, m.NoFP = r, true
 }

@@ -16,7 +16,7 @@
 //	unwind     rule.go          CFA of a pc: funcs.go, pcvalue.go, kinds.go, then by architecture
 //	             rule_*.go      functions of the compiler
 //	             flow_x86.go    functions that load the stack pointer
-//	             switch_*.go    between the stacks of goroutine, scheduler and C; newthread_*.go: after clone
+//	             switch_*.go    between the stacks of goroutine, scheduler and C; after clone
 //	             framechain.go  the chain of rbp, of kernel samples
 //	             leftstack.go   the goroutine's stack, from code without rules
 //	name       lines.go         function, file, line, inlined calls

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code/x86"
+	"prywalk/internal/walk/managed"
 )
 
 // # The stack pointer of functions that load it
@@ -63,10 +64,7 @@ func (t *rules) stackFlow(f *funcInfo) *stackFlow {
 		flow.forward()
 		flow.backward()
 	}
-	if len(t.flows) >= maxFlows {
-		clear(t.flows)
-	}
-	t.flows[f.entry] = flow
+	managed.Remember(&t.flows, maxFlows, f.entry, flow)
 	return flow
 }
 

@@ -27,12 +27,7 @@ func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr) (out []managed.TaskL
 	known := l.held[pc]
 	if known == nil {
 		known = t.findLocksX86(pc - bias)
-		if l.held == nil {
-			l.held = map[uint64]*heldLocksX86{}
-		}
-		if len(l.held) < maxLockPCs {
-			l.held[pc] = known
-		}
+		managed.Remember(&l.held, maxLockPCs, pc, known)
 	}
 	for i := range known.held {
 		h, f := &known.held[i], lockFrame{l.program, bias, sp, awaited}
@@ -43,8 +38,8 @@ func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr) (out []managed.TaskL
 		read := h.read
 		if h.method.node != 0 {
 			entry, _ := known.value(f, h.method, 0)
-			var take bool
-			if take, read, _ = lockMethod(t.functionAt(entry - bias)); !take {
+			m := lockMethods[t.functionAt(entry-bias)]
+			if read = m.read; !m.take {
 				continue
 			}
 		}

@@ -155,30 +155,21 @@ func (p *pathX86) clone() *pathX86 {
 	return &pathX86{p.regs, maps.Clone(p.slots), slices.Clone(p.held), p.awaited}
 }
 
-func isLockMethod(name string) bool {
-	_, _, ok := lockMethod(name)
-	return ok || slices.Contains([]string{"internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).lockSlow",
-		"internal/sync.(*Mutex).unlockSlow", "sync.(*Mutex).unlockSlow"}, name)
+// lockMethod is of a method of the lock in rax. take: it is taken, else released; read: for reading.
+type lockMethod struct{ take, read bool }
+
+var lockMethods = map[string]lockMethod{
+	"sync.(*Mutex).Lock": {take: true}, "internal/sync.(*Mutex).Lock": {take: true}, "sync.(*RWMutex).Lock": {take: true},
+	"sync.(*Mutex).Unlock": {}, "internal/sync.(*Mutex).Unlock": {}, "sync.(*RWMutex).Unlock": {},
+	"sync.(*RWMutex).RLock": {take: true, read: true}, "sync.(*RWMutex).RUnlock": {read: true},
+	// RWMutex.RLocker: the same address
+	"sync.(*rlocker).Lock": {take: true, read: true}, "sync.(*rlocker).Unlock": {read: true},
 }
 
-// lockMethod is for methods of the lock in rax. take: it is taken, else released; read: for reading; ok: it is such a
-// method.
-func lockMethod(name string) (take, read, ok bool) {
-	switch name {
-	case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*RWMutex).Lock":
-		return true, false, true
-	case "sync.(*Mutex).Unlock", "internal/sync.(*Mutex).Unlock", "sync.(*RWMutex).Unlock":
-		return false, false, true
-	case "sync.(*RWMutex).RLock":
-		return true, true, true
-	case "sync.(*RWMutex).RUnlock":
-		return false, true, true
-	case "sync.(*rlocker).Lock": // RWMutex.RLocker: the same address
-		return true, true, true
-	case "sync.(*rlocker).Unlock":
-		return false, true, true
-	}
-	return false, false, false
+func isLockMethod(name string) bool {
+	_, ok := lockMethods[name]
+	return ok || slices.Contains([]string{"internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).lockSlow",
+		"internal/sync.(*Mutex).unlockSlow", "sync.(*Mutex).unlockSlow"}, name)
 }
 
 func (a *lockAnalysisX86) valueOf(n node) value {
@@ -406,11 +397,11 @@ func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
 		case name == "sync.runtime_SemacquireRWMutexR": // of RLock, inlined
 			a.path.awaited = value{lock.node, lock.off - readerSema}
 		}
-		switch take, read, ok := lockMethod(name); {
-		case ok && take:
-			a.acquire(lock, read, at)
+		switch m, ok := lockMethods[name]; {
+		case m.take:
+			a.acquire(lock, m.read, at)
 		case ok:
-			a.release(lock, read)
+			a.release(lock, m.read)
 		}
 	}
 	for r := range a.path.regs {

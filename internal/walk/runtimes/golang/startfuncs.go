@@ -2,7 +2,11 @@
 
 package golang
 
-import "strings"
+import (
+	"strings"
+
+	"prywalk/internal/walk/managed"
+)
 
 type startFunc struct {
 	name   string
@@ -30,16 +34,13 @@ func (s *startFuncs) at(start uint64) startFunc {
 	if known {
 		return found
 	}
-	if s.byStart == nil || len(s.byStart) >= maxStartFuncs {
-		s.byStart = map[uint64]startFunc{}
-	}
 	if t, bias := s.program.tableAt(start); t != nil {
 		if f, ok := t.find(start - bias); ok {
 			name := string(t.name(&f))
 			found = startFunc{name, isSystemStart(name), callsUserCode[name], f.entry == start-bias}
 		}
 	}
-	s.byStart[start] = found
+	managed.Remember(&s.byStart, maxStartFuncs, start, found)
 	return found
 }
 

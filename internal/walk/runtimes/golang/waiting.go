@@ -68,9 +68,6 @@ func (ws *waitQueues) WaitsAt(t *managed.TaskRecord, stack []byte) (out []manage
 	case !strings.HasPrefix(t.Wait, "chan ") && !strings.HasPrefix(t.Wait, "select"):
 		return nil // not a sudog: a coroutine's coro (iter.Pull), which begins with its g, too
 	}
-	if ws.queues == nil {
-		ws.queues = map[uint64]queue{}
-	}
 	for at := first; at != 0 && len(out) < maxSelect; {
 		var s [sudogBytes]byte
 		if ws.allgs.host.Read(at, s[:]) != len(s) || word64(s[:], 0) != t.Object {
@@ -132,9 +129,7 @@ func (ws *waitQueues) channel(at, sudog uint64) (managed.TaskWait, bool) {
 	q, known := ws.queues[at]
 	if !known {
 		q = ws.readChannel(at)
-		if len(ws.queues) < maxGoroutines {
-			ws.queues[at] = q
-		}
+		managed.Remember(&ws.queues, maxGoroutines, at, q)
 	}
 	send, ok := q.sudogs[sudog]
 	wait := q.wait

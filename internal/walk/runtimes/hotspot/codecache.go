@@ -139,10 +139,7 @@ func (c *codeCache) find(pc uint64) (blob, bool) {
 	}
 	b, ok := c.blobAt(pc)
 	if ok {
-		if len(c.byRequest) >= maxSeen {
-			clear(c.byRequest)
-		}
-		c.byRequest[pc] = b
+		managed.Remember(&c.byRequest, maxSeen, pc, b)
 	}
 	at := b.begin
 	if !ok {

@@ -2,7 +2,11 @@
 
 package hotspot
 
-import "strings"
+import (
+	"strings"
+
+	"prywalk/internal/walk/managed"
+)
 
 // # Code cache
 //
@@ -225,8 +229,8 @@ func (c *codeCache) kindNamed(name uint64) blobKind {
 	if b.kind, b.native = kinds[text], text == nativeMethod; strings.HasPrefix(text, routines) {
 		b.kind = kindStubRoutines
 	}
-	if !m.failed && len(c.kinds) < maxKinds {
-		c.kinds[name] = b
+	if !m.failed {
+		managed.Remember(&c.kinds, maxKinds, name, b)
 	}
 	return b
 }

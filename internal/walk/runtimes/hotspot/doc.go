@@ -11,7 +11,7 @@
 //	                                                              instructions
 //	      compiled:     pc ─► place in the nmethod ─► Ref       frameref.go, nmethod.go
 //	      interpreted:  frame ─► Method, bytecode index ─► Ref  frameref.go, codelets.go, interpreted.go
-//	Ref ─► inlined calls: Methods and bytecode indexes          symbolize.go, scopes.go, unsigned5.go
+//	Ref ─► inlined calls: Methods and bytecode indexes          symbolize.go, scopes.go, linetable.go
 //	       Method ─► name, file                                 methods.go, symboltext.go
 //	       bytecode index ─► line                               linetable.go
 //	stubs:        pc ─► routine, vtable or itable stub          stubs.go
@@ -56,7 +56,7 @@
 //	    threads and monitors hold handles of objects              threadnames.go, parked.go, waits.go (handleMonitors)
 //	    methods poll for a safepoint before they return           exceptionstub_x86.go
 //	19  a thread's status is in its FieldHolder                   parked.go (learnFields)
-//	20  no byte of a compressed number is 0                       unsigned5.go, namelayout.go (firstExcludingZero)
+//	20  no byte of a compressed number is 0                       linetable.go, namelayout.go (firstExcludingZero)
 //	    threads run virtual threads                               waits.go (wantVirtual), parked.go
 //	21  fields of a class are a stream, not tuples                fieldinfo.go
 //	    threads have a stack of locked objects                    waits.go (wantLockStack), owners.go

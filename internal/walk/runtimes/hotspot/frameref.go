@@ -186,10 +186,7 @@ func (j *javaFrames) infoAt(f *frames.Frame) *codeInfo {
 		return nil
 	}
 	if !info.unread {
-		if len(j.sites) >= maxSites {
-			clear(j.sites)
-		}
-		j.sites[key] = &info
+		managed.Remember(&j.sites, maxSites, key, &info)
 	}
 	return &info
 }
@@ -268,7 +265,7 @@ func (j *javaFrames) stubRef(b *blob, pc uint64, afterCall bool) managed.Ref {
 
 func (j *javaFrames) callStubReturn() uint64 {
 	if j.callStub == 0 {
-		j.callStub = j.vm.memory().word(j.vm.nameLayout.table.StubRoutines.CallStub.address)
+		j.callStub = j.vm.memory().word(j.vm.layout.staticAddress("StubRoutines::_call_stub_return_address"))
 	}
 	return j.callStub
 }

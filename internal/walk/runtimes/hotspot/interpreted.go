@@ -123,7 +123,7 @@ func (j *javaFrames) enteredRef(f *frames.Frame) (managed.Ref, bool) {
 	if !ok || m == nil {
 		return managed.Ref{}, false
 	}
-	entry := j.vm.memory().word(methodAddr + j.vm.nameLayout.table.Method.Entry.offset)
+	entry := j.vm.memory().word(methodAddr + j.vm.layout.offset("Method::_i2i_entry"))
 	if entry < c.begin || entry >= c.end {
 		return managed.Ref{}, false
 	}

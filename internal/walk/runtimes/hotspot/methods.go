@@ -64,7 +64,8 @@ var hashSeed = maphash.MakeSeed()
 type methodIdentity struct {
 	constMethod, constants, holder uint64
 	nameIndex, id                  uint16
-	name, class                    []byte // valid until the next identify
+	// Valid until the next identify: the names, the starts of ConstMethod and ConstantPool.
+	name, class, constMethodHead, pool []byte
 }
 
 // cookieFor returns a hash of id, never 0.
@@ -79,29 +80,31 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// identify reads the identity of the Method at an address, and the start of its ConstMethod, cm.
-func (n *methodNames) identify(addr uint64) (id methodIdentity, cm []byte, ok bool) {
-	l, m := &n.vm.nameLayout.table, n.vm.memory()
+// identify reads the identity of the Method at an address.
+func (n *methodNames) identify(addr uint64) (id methodIdentity, ok bool) {
+	l, m := n.vm.nameLayout, n.vm.memory()
 	if addr == 0 || addr%8 != 0 {
-		return id, nil, false
+		return id, false
 	}
-	id.constMethod = m.word(addr + l.Method.ConstMethod.offset)
-	cm = n.constMethod[:l.ConstMethod.Bytes+8]
+	id.constMethod = m.word(addr + l.offset("Method::_constMethod"))
+	cm := n.constMethod[:l.sizes["ConstMethod"]+8]
 	if id.constMethod == 0 || id.constMethod%8 != 0 || !m.bytes(id.constMethod, cm) {
-		return id, nil, false
+		return id, false
 	}
-	n.setFromConstMethod(&id, cm)
-	pool := n.pool[:l.ConstantPool.Bytes]
-	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, pool) {
-		return id, nil, false
+	id.constants = l.in(cm, "ConstMethod::_constants")
+	id.nameIndex = uint16(l.in(cm, "ConstMethod::_name_index"))
+	id.id = uint16(l.in(cm, "ConstMethod::_method_idnum"))
+	id.constMethodHead, id.pool = cm, n.pool[:]
+	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, n.pool[:l.sizes["ConstantPool"]]) {
+		return id, false
 	}
-	id.holder = l.ConstantPool.Holder.in(n.pool[:])
-	if uint64(id.nameIndex) >= l.ConstantPool.Length.in(n.pool[:]) {
-		return id, nil, false
+	id.holder = l.in(id.pool, "ConstantPool::_pool_holder")
+	if uint64(id.nameIndex) >= l.in(id.pool, "ConstantPool::_length") {
+		return id, false
 	}
-	name, class := m.word(n.constantAt(&id, id.nameIndex)), m.word(id.holder+l.Klass.Name.offset)
+	name, class := m.word(n.constantAt(&id, id.nameIndex)), m.word(id.holder+l.offset("Klass::_name"))
 	if m.failed || id.holder == 0 {
-		return id, nil, false
+		return id, false
 	}
 	text, hasName := n.symbolBytes(name)
 	n.spelled = append(n.spelled[:0], text...)
@@ -109,18 +112,11 @@ func (n *methodNames) identify(addr uint64) (id methodIdentity, cm []byte, ok bo
 	text, hasClass := n.symbolBytes(class)
 	n.spelled = append(n.spelled, text...)
 	id.name, id.class = n.spelled[:end], n.spelled[end:]
-	return id, cm, hasName && hasClass
-}
-
-func (n *methodNames) setFromConstMethod(id *methodIdentity, cm []byte) {
-	l := &n.vm.nameLayout.table
-	id.constants = l.ConstMethod.Constants.in(cm)
-	id.nameIndex = uint16(l.ConstMethod.NameIndex.in(cm))
-	id.id = uint16(l.ConstMethod.IDNum.in(cm))
+	return id, hasName && hasClass
 }
 
 func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
-	return id.constants + n.vm.nameLayout.table.ConstantPool.Bytes + 8*uint64(index)
+	return id.constants + n.vm.layout.sizes["ConstantPool"] + 8*uint64(index)
 }
 
 // methodAt checks the method after the walked copy was made; nil: none.
@@ -131,7 +127,7 @@ func (n *methodNames) methodAt(addr uint64) *method {
 	}
 	since := n.vm.cached.begin(n.validity.copiedAt)
 	defer n.vm.cached.bypass()
-	id, cm, ok := n.identify(addr)
+	id, ok := n.identify(addr)
 	if !ok {
 		n.drop(addr)
 		return nil
@@ -141,7 +137,7 @@ func (n *methodNames) methodAt(addr uint64) *method {
 		known.checked = since
 		return known
 	}
-	m := n.readMethod(&id, cm)
+	m := n.readMethod(&id)
 	n.drop(addr)
 	if m == nil {
 		return nil
@@ -169,16 +165,17 @@ func (n *methodNames) forget() {
 	n.kept = 0
 }
 
-func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
-	l := &n.vm.nameLayout.table
-	whole := 8 * l.ConstMethod.Size.in(cm)
-	m := &method{constMethod: id.constMethod, poolCache: l.ConstantPool.Cache.in(n.pool[:])}
-	m.bytecodeAt, m.bytecodeSize = id.constMethod+l.ConstMethod.Bytes, l.ConstMethod.CodeSize.in(cm)
-	if head := l.ConstMethod.Bytes + m.bytecodeSize; whole > maxConstMethod || head > whole {
+func (n *methodNames) readMethod(id *methodIdentity) *method {
+	l, cm := n.vm.nameLayout, id.constMethodHead
+	whole := 8 * l.in(cm, "ConstMethod::_constMethod_size")
+	m := &method{constMethod: id.constMethod, poolCache: l.in(id.pool, "ConstantPool::_cache")}
+	head := l.sizes["ConstMethod"]
+	m.bytecodeAt, m.bytecodeSize = id.constMethod+head, l.in(cm, "ConstMethod::_code_size")
+	if head += m.bytecodeSize; whole > maxConstMethod || head > whole {
 		return nil
 	}
-	hasTable := l.ConstMethod.Flags.in(cm)&hasLines != 0
-	if !n.isName(id.nameIndex) {
+	hasTable := l.in(cm, l.constFlags)&hasLines != 0
+	if !n.isName(id, id.nameIndex) {
 		return nil
 	}
 	n.full = append(n.full[:0], id.class...)
@@ -192,21 +189,21 @@ func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
 	return m
 }
 
-// isName reports whether a constant is text. Precondition: n.pool holds the pool's header.
-func (n *methodNames) isName(index uint16) bool {
-	l, m := &n.vm.nameLayout.table, n.vm.memory()
-	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])
+// isName reports whether a constant of the pool is text.
+func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
+	l, m := n.vm.nameLayout, n.vm.memory()
+	tags, count := l.in(id.pool, "ConstantPool::_tags"), l.in(id.pool, "ConstantPool::_length")
 	if tags == 0 || index == 0 || uint64(index) >= count || count > maxConstants {
 		return false
 	}
 	var tag [1]byte
-	return uint64(uint32(m.int32(tags+l.Array.Length.offset))) == count &&
-		m.bytes(tags+l.Array.Data.offset+uint64(index), tag[:]) && tag[0] == constUTF8
+	return uint64(uint32(m.int32(tags+l.offset("Array<int>::_length")))) == count &&
+		m.bytes(tags+l.offset("Array<u1>::_data")+uint64(index), tag[:]) && tag[0] == constUTF8
 }
 
 func (n *methodNames) sourceFile(id *methodIdentity) string {
 	index := n.sourceIndex(id)
-	if !n.isName(index) {
+	if !n.isName(id, index) {
 		return ""
 	}
 	b, _ := n.symbolBytes(n.vm.memory().word(n.constantAt(id, index)))
@@ -214,11 +211,11 @@ func (n *methodNames) sourceFile(id *methodIdentity) string {
 }
 
 func (n *methodNames) sourceIndex(id *methodIdentity) uint16 {
-	source := &n.vm.nameLayout.table.ConstantPool.SourceFile
-	if n.vm.nameLayout.sourceInPool {
-		return uint16(source.in(n.pool[:]))
+	l := n.vm.nameLayout
+	if l.source == wantSource[0][0] {
+		return uint16(l.in(id.pool, l.source))
 	}
 	var b [2]byte
-	n.vm.memory().bytes(id.holder+source.offset, b[:])
+	n.vm.memory().bytes(id.holder+l.offset(l.source), b[:])
 	return binary.LittleEndian.Uint16(b[:])
 }

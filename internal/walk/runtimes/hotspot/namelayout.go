@@ -3,77 +3,28 @@
 package hotspot
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 )
 
-// nameTable has the fields and sizes that names need (methods.go, scopes.go). The first known name of a tag counts;
-// "?" marks optional fields.
-type nameTable struct {
-	NMethod struct {
-		CompileID field `vm:"nmethod::_compile_id"`
-		Level     field `vm:"nmethod::_comp_level"`
-		OrigPC    field `vm:"nmethod::_orig_pc_offset"`
-		ScopesPCs field `vm:"nmethod::_scopes_pcs_offset"`
-		Method    field `vm:"nmethod::_method|CompiledMethod::_method"`
-	}
-	CodeBlob struct {
-		Name       field `vm:"CodeBlob::_name"`
-		Size       field `vm:"CodeBlob::_size?"`
-		DataOffset field `vm:"CodeBlob::_data_offset?"`
-	}
-	HeapBlock struct {
-		Bytes uint64 `vm:"HeapBlock"`
-	}
-	PcDesc struct {
-		PCOffset field  `vm:"PcDesc::_pc_offset"`
-		Scope    field  `vm:"PcDesc::_scope_decode_offset"`
-		Bytes    uint64 `vm:"PcDesc"`
-	}
-	Method struct {
-		ConstMethod field `vm:"Method::_constMethod"`
-		Entry       field `vm:"Method::_i2i_entry"`
-	}
-	ConstMethod struct {
-		Constants field  `vm:"ConstMethod::_constants"`
-		NameIndex field  `vm:"ConstMethod::_name_index"`
-		IDNum     field  `vm:"ConstMethod::_method_idnum"`
-		Size      field  `vm:"ConstMethod::_constMethod_size"`
-		CodeSize  field  `vm:"ConstMethod::_code_size"`
-		Flags     field  `vm:"ConstMethod::_flags._flags|ConstMethod::_flags"`
-		Bytes     uint64 `vm:"ConstMethod"`
-	}
-	ConstantPool struct {
-		Tags       field  `vm:"ConstantPool::_tags"`
-		Cache      field  `vm:"ConstantPool::_cache"`
-		Holder     field  `vm:"ConstantPool::_pool_holder"`
-		Length     field  `vm:"ConstantPool::_length"`
-		SourceFile field  `vm:"ConstantPool::_source_file_name_index|InstanceKlass::_source_file_name_index"`
-		Bytes      uint64 `vm:"ConstantPool"`
-	}
-	Klass struct {
-		Name field `vm:"Klass::_name"`
-	}
-	Symbol struct {
-		Body   field `vm:"Symbol::_body"`
-		Length field `vm:"Symbol::_length|Symbol::_length_and_refcount"`
-	}
-	Array struct {
-		Length field `vm:"Array<int>::_length"`
-		Data   field `vm:"Array<u1>::_data"`
-	}
-	StubRoutines struct {
-		CallStub field `vm:"StubRoutines::_call_stub_return_address"`
-	}
-	Others struct {
-		Heap        field `vm:"Universe::_collectedHeap"`
-		Collections field `vm:"CollectedHeap::_total_collections"`
-		Loaders     field `vm:"ClassLoaderDataGraph::_head"`
-		Major       field `vm:"Abstract_VM_Version::_vm_major_version"`
-		Release     field `vm:"Abstract_VM_Version::_s_vm_release"`
-	}
+// wantNames are the fields that names need (methods.go, scopes.go).
+var wantNames = []string{
+	"nmethod::_compile_id", "nmethod::_comp_level", "nmethod::_orig_pc_offset", "nmethod::_scopes_pcs_offset",
+	"CodeBlob::_name", "PcDesc::_pc_offset", "PcDesc::_scope_decode_offset",
+	"Method::_constMethod", "Method::_i2i_entry",
+	"ConstMethod::_constants", "ConstMethod::_name_index", "ConstMethod::_method_idnum",
+	"ConstMethod::_constMethod_size", "ConstMethod::_code_size",
+	"ConstantPool::_tags", "ConstantPool::_cache", "ConstantPool::_pool_holder", "ConstantPool::_length",
+	"Klass::_name", "Symbol::_body", "Array<int>::_length", "Array<u1>::_data",
+	"StubRoutines::_call_stub_return_address",
+	"Universe::_collectedHeap", "CollectedHeap::_total_collections", "ClassLoaderDataGraph::_head",
+	"Abstract_VM_Version::_vm_major_version", "Abstract_VM_Version::_s_vm_release",
 }
+
+// optionalNames are read in JDK 23 and 24 only.
+var optionalNames = []string{"CodeBlob::_size", "CodeBlob::_data_offset"}
+
+var wantNameSizes = []string{"HeapBlock", "PcDesc", "ConstMethod", "ConstantPool"}
 
 // The first complete set counts.
 var (
@@ -94,7 +45,16 @@ var (
 		{"CompiledMethod::_deopt_handler_begin", "CompiledMethod::_deopt_mh_handler_begin"},
 		{"nmethod::_deoptimize_offset", "nmethod::_deoptimize_mh_offset"},
 	}
+	wantMethod     = [][]string{{"nmethod::_method"}, {"CompiledMethod::_method"}}
+	wantConstFlags = [][]string{{"ConstMethod::_flags._flags"}, {"ConstMethod::_flags"}}
+	// In the pool, or in the class.
+	wantSource = [][]string{{"ConstantPool::_source_file_name_index"}, {"InstanceKlass::_source_file_name_index"}}
+	// 16 bits, or the upper half of 32.
+	wantLength = [][]string{{"Symbol::_length"}, {"Symbol::_length_and_refcount"}}
 )
+
+var nameAlternatives = [][][]string{wantRelease, wantScopes, wantMetadata, wantDeopt, wantMethod, wantConstFlags,
+	wantSource, wantLength}
 
 type scopesIn int
 
@@ -104,91 +64,36 @@ const (
 	scopesByOffset                  // at offsets from the header (JDK 8)
 )
 
-func alternatives() [][][]string {
-	return [][][]string{wantRelease, wantScopes, wantMetadata, wantDeopt}
+func nameFields() []string {
+	return slices.Concat(wantNames, optionalNames, slices.Concat(slices.Concat(nameAlternatives...)...),
+		slices.Concat(wantThreads...), forwardingLayout(), wantClasses, slices.Concat(wantWaits...))
 }
 
-type tagged struct {
-	names    []string
-	optional bool
-	field    *field  // nil: a size
-	size     *uint64 // nil: a field
-}
-
-func (t *nameTable) members() (all []tagged) {
-	groups := reflect.ValueOf(t).Elem()
-	for i := range groups.NumField() {
-		g := groups.Field(i)
-		for j := range g.NumField() {
-			tag, optional := strings.CutSuffix(g.Type().Field(j).Tag.Get("vm"), "?")
-			m := tagged{names: strings.Split(tag, "|"), optional: optional}
-			m.field, _ = g.Field(j).Addr().Interface().(*field)
-			m.size, _ = g.Field(j).Addr().Interface().(*uint64)
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
-func (t *nameTable) fill(l *layout) (lacks string) {
-	for _, m := range t.members() {
-		if m.size != nil {
-			if *m.size = l.sizes[m.names[0]]; *m.size == 0 {
-				return "the size of " + m.names[0]
-			}
-			continue
-		}
-		i := slices.IndexFunc(m.names, func(name string) bool { return l.has([]string{name}) })
-		switch {
-		case i >= 0:
-			*m.field = l.fields[m.names[i]]
-		case !m.optional:
-			return m.names[0]
-		}
-	}
-	return ""
-}
-
-func nameFields() (out []string) {
-	for _, m := range new(nameTable).members() {
-		if m.field != nil {
-			out = append(out, m.names...)
-		}
-	}
-	for _, sets := range alternatives() {
-		out = append(out, slices.Concat(sets...)...)
-	}
-	out = append(out, slices.Concat(wantThreads...)...)
-	out = append(append(out, forwardingLayout()...), wantClasses...)
-	return append(out, slices.Concat(wantWaits...)...)
-}
-
-func nameSizes() (out []string) {
-	for _, m := range new(nameTable).members() {
-		if m.size != nil {
-			out = append(out, m.names...)
-		}
-	}
-	return append(out, forwardingSizes...)
-}
+func nameSizes() []string { return slices.Concat(wantNameSizes, forwardingSizes) }
 
 type nameLayout struct {
 	*layout
-	table                    nameTable
 	major                    int
 	excludedCodes            byte // bytes below it are in no number: 0, or 1
 	scopesIn                 scopesIn
 	scopes, deopts, metadata []field
-	sourceInPool             bool   // else in an InstanceKlass
-	lengthAbove              bool   // Symbol.Length is the upper half of 32 bits
-	headerBytes              uint64 // read of a blob's header
+	// method … length are the names of wantMethod … wantLength.
+	method, constFlags, source, length string
+	headerBytes                        uint64 // read of a blob's header
 }
 
 func (l *layout) missingNameField() string {
-	if lacks := new(nameTable).fill(l); lacks != "" {
-		return lacks
+	for _, name := range wantNames {
+		if !l.has([]string{name}) {
+			return name
+		}
 	}
-	for _, sets := range alternatives() {
+	for _, name := range wantNameSizes {
+		if l.sizes[name] == 0 {
+			return "the size of " + name
+		}
+	}
+	for _, sets := range nameAlternatives {
 		if l.firstComplete(sets) == nil {
 			return sets[0][0]
 		}
@@ -217,18 +122,17 @@ func (v *VM) readNameLayout() *nameLayout {
 	l := v.layout
 	n := &nameLayout{
 		layout: l, scopes: l.fieldsNamed(l.firstComplete(wantScopes)), deopts: l.fieldsNamed(l.firstComplete(wantDeopt)),
-		metadata:     l.fieldsNamed(l.firstComplete(wantMetadata)),
-		sourceInPool: l.has([]string{"ConstantPool::_source_file_name_index"}),
-		lengthAbove:  !l.has([]string{"Symbol::_length"}), scopesIn: scopesIn(slices.IndexFunc(wantScopes, l.has)),
+		metadata: l.fieldsNamed(l.firstComplete(wantMetadata)), scopesIn: scopesIn(slices.IndexFunc(wantScopes, l.has)),
+		method: l.firstComplete(wantMethod)[0], constFlags: l.firstComplete(wantConstFlags)[0],
+		source: l.firstComplete(wantSource)[0], length: l.firstComplete(wantLength)[0],
 	}
-	n.table.fill(l)
 	if !n.readMajor(v.memory()) {
 		return nil
 	}
 	if n.major >= firstExcludingZero {
 		n.excludedCodes = 1
 	}
-	if n.table.ConstMethod.Bytes > maxConst || n.table.ConstantPool.Bytes > maxPool || n.table.PcDesc.Bytes > maxPcDesc {
+	if l.sizes["ConstMethod"] > maxConst || l.sizes["ConstantPool"] > maxPool || l.sizes["PcDesc"] > maxPcDesc {
 		return nil
 	}
 	for name := range l.fields {
@@ -237,8 +141,8 @@ func (v *VM) readNameLayout() *nameLayout {
 			n.headerBytes = max(n.headerBytes, l.offset(name)+8)
 		}
 	}
-	for _, m := range n.table.members() {
-		if m.field != nil && m.field.offset > maxHeader && m.field.address == 0 {
+	for _, name := range slices.Concat(wantNames, optionalNames, []string{n.method, n.constFlags, n.source, n.length}) {
+		if f := l.fields[name]; f.offset > maxHeader && f.address == 0 {
 			return nil
 		}
 	}

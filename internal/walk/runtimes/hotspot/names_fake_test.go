@@ -69,12 +69,7 @@ var nameTypes = map[string]struct {
 
 func newNamed(r namedRelease) *named {
 	names := slices.Concat(wantScopes[r.scopes], wantMetadata[r.metadata], wantDeopt[r.deopt])
-	chosen := map[string]int{"nmethod::_method": r.method, "ConstMethod::_flags._flags": 1}
-	for _, m := range new(nameTable).members() {
-		if m.field != nil && !m.optional {
-			names = append(names, m.names[chosen[m.names[0]]])
-		}
-	}
+	names = slices.Concat(names, wantNames, wantMethod[r.method], wantConstFlags[1], wantSource[0], wantLength[0])
 	if r.major < 22 {
 		names = append(names, wantRelease[0]...)
 	}

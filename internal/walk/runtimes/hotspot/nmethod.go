@@ -48,7 +48,7 @@ func (s span) size() uint64 {
 }
 
 func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
-	v, l := c.vm, &c.vm.nameLayout.table
+	v, l := c.vm, c.vm.nameLayout
 	h := v.heapOf(addr)
 	if h == nil {
 		return nm, false
@@ -58,17 +58,17 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 	if !ok {
 		return nm, false
 	}
-	header := block + l.HeapBlock.Bytes
-	head := v.head[:c.vm.nameLayout.headerBytes]
+	header := block + l.sizes["HeapBlock"]
+	head := v.head[:l.headerBytes]
 	if !m.bytes(header, head) {
 		return nm, false
 	}
 	nm = nmethod{
 		header: header, begin: b.begin, end: b.end, complete: uint64(max(b.completeAt, 0)),
-		method: l.NMethod.Method.in(head), id: uint32(l.NMethod.CompileID.in(head)),
-		compLevel: uint8(l.NMethod.Level.in(head)), origPC: l.NMethod.OrigPC.in(head),
+		method: l.in(head, l.method), id: uint32(l.in(head, "nmethod::_compile_id")),
+		compLevel: uint8(l.in(head, "nmethod::_comp_level")), origPC: l.in(head, "nmethod::_orig_pc_offset"),
 	}
-	nm.native = v.kindNamed(l.CodeBlob.Name.in(head)).native
+	nm.native = v.kindNamed(l.in(head, "CodeBlob::_name")).native
 	c.setDeoptHandlers(&nm, head)
 	c.setSpans(&nm, head)
 	return nm, nm.method != 0 && !m.failed
@@ -86,9 +86,9 @@ func (c *compiledCode) setDeoptHandlers(nm *nmethod, head []byte) {
 }
 
 func (c *compiledCode) setSpans(nm *nmethod, head []byte) {
-	l := &c.vm.nameLayout.table
-	pcs, s := l.NMethod.ScopesPCs.in(head), c.vm.nameLayout.scopes
-	switch c.vm.nameLayout.scopesIn {
+	l := c.vm.nameLayout
+	pcs, s := l.in(head, "nmethod::_scopes_pcs_offset"), l.scopes
+	switch l.scopesIn {
 	case scopesApart:
 		base, size, data := s[0].in(head), s[1].in(head), s[2].in(head)
 		nm.pcs, nm.scopes = span{base + pcs, base + data}, span{base + data, base + size}
@@ -102,12 +102,12 @@ func (c *compiledCode) setSpans(nm *nmethod, head []byte) {
 		nm.pcs = span{nm.header + pcs, nm.header + s[1].in(head)}
 		nm.scopes = span{nm.header + s[0].in(head), nm.pcs.low}
 	}
-	switch meta := c.vm.nameLayout.metadata; {
+	switch meta := l.metadata; {
 	case len(meta) > 1:
 		base := meta[0].in(head)
 		nm.metadata = span{base + (meta[2].in(head)+7)&^7, base + meta[1].in(head)}
-	case c.vm.nameLayout.scopesIn == scopesApart: // JDK 23 and 24
-		data, size := l.CodeBlob.DataOffset.in(head), l.CodeBlob.Size.in(head)
+	case l.scopesIn == scopesApart: // JDK 23 and 24
+		data, size := l.in(head, "CodeBlob::_data_offset"), l.in(head, "CodeBlob::_size")
 		nm.metadata = span{nm.header + data + meta[0].in(head), nm.header + size}
 	default:
 		nm.metadata = span{nm.header + meta[0].in(head), nm.scopes.low}
@@ -127,12 +127,8 @@ func (c *compiledCode) compiledOf(b *blob, pc uint64, since int64) *nmethod {
 		known.checked = since
 		return known
 	}
-	if len(c.byStart) >= maxMethods {
-		clear(c.byStart)
-	}
-	nm := &current
-	c.byStart[b.begin] = nm
-	return nm
+	managed.Remember(&c.byStart, maxMethods, b.begin, &current)
+	return &current
 }
 
 func (nm *nmethod) same(other *nmethod) bool {
@@ -148,8 +144,8 @@ func (nm *nmethod) cookie() uint64 { return uint64(nm.id)<<32 | uint64(uint32(nm
 func (c *compiledCode) isUnchanged(nm *nmethod) bool {
 	since := c.vm.cached.begin(c.validity.copiedAt)
 	defer c.vm.cached.bypass()
-	l, m := &c.vm.nameLayout.table.NMethod, c.vm.memory()
-	id, method := m.int32(nm.header+l.CompileID.offset), m.word(nm.header+l.Method.offset)
+	l, m := c.vm.nameLayout, c.vm.memory()
+	id, method := m.int32(nm.header+l.offset("nmethod::_compile_id")), m.word(nm.header+l.offset(l.method))
 	if m.failed || uint32(id) != nm.id || method != nm.method {
 		return false
 	}

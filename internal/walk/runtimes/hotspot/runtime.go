@@ -16,7 +16,6 @@ import (
 // Runtime is the Java virtual machine (JVM) of a process.
 type Runtime struct {
 	managed.Base
-	managed.BaseThreads
 	lib            *frames.Module
 	host           managed.Host
 	vm             *VM // nil: not readable yet
@@ -27,6 +26,11 @@ type Runtime struct {
 	// refused: a walk ended because the JVM was starting.
 	refused bool
 }
+
+var (
+	_ managed.Threads     = (*Runtime)(nil)
+	_ managed.ThreadRoles = (*Runtime)(nil)
+)
 
 const maxTries = 8
 
@@ -144,10 +148,10 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	return r.javaFrames().symbolize(ref, l, out)
 }
 
-// ThreadName implements [managed.Threads].
+// ThreadName implements [managed.ThreadNamer].
 func (r *Runtime) ThreadName(tid int) (string, bool) { return r.javaFrames().threadName(tid) }
 
-// Role implements [managed.Threads].
+// Role implements [managed.ThreadRoles].
 func (r *Runtime) Role(tid int, name string) (string, bool) { return r.javaFrames().role(tid, name) }
 
 // Waiting implements [managed.Threads].
@@ -201,7 +205,7 @@ func (r *Runtime) virtualThreads() *virtualThreads {
 	return j.virtual
 }
 
-// Postponed implements [managed.Threads].
+// Postponed implements [managed.ThreadRoles].
 func (r *Runtime) Postponed() (postponed bool) {
 	if j := r.javaFrames(); j != nil {
 		postponed, j.threads.postponed = j.threads.postponed, false

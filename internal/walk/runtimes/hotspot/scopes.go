@@ -13,7 +13,7 @@ import (
 //	scope    │ offset of the caller's scope; 0: none │ index of the method, from 1 │ bytecode index + 1 │ …
 //	methods  │ Method │ Method │ …
 //
-// Numbers are as in unsigned5.go. Scopes are after the code up to JDK 22, since 23 in _immutable_data; methods since
+// Numbers are as in linetable.go. Scopes are after the code up to JDK 22, since 23 in _immutable_data; methods since
 // 25 in _mutable_data (code/nmethod.hpp).
 
 const (
@@ -25,16 +25,16 @@ const (
 // in the scopes' data; 0: none. Instructions between belong to the methods common to both.
 func (c *compiledCode) scopesAt(nm *nmethod, off int32) (prev, next uint32, ok bool) {
 	c.place = -1
-	d := &c.vm.nameLayout.table.PcDesc
-	size := d.Bytes
-	if size < max(d.PCOffset.offset, d.Scope.offset)+4 || nm.pcs.size() > maxPcs || nm.pcs.size()%size != 0 {
+	l := c.vm.layout
+	size, pcAt, scopeAt := l.sizes["PcDesc"], l.offset("PcDesc::_pc_offset"), l.offset("PcDesc::_scope_decode_offset")
+	if size < max(pcAt, scopeAt)+4 || nm.pcs.size() > maxPcs || nm.pcs.size()%size != 0 {
 		return 0, 0, false
 	}
 	m := c.vm.memory()
 	entry := func(i uint64) (pcOffset int32, scope uint32) {
 		b := c.pcDesc[:size]
 		m.bytes(nm.pcs.low+i*size, b)
-		return int32At(b[d.PCOffset.offset:]), binary.LittleEndian.Uint32(b[d.Scope.offset:])
+		return int32At(b[pcAt:]), binary.LittleEndian.Uint32(b[scopeAt:])
 	}
 	// The first and last entries are guards, at −1 and the end of the code.
 	count := nm.pcs.size() / size

@@ -16,8 +16,8 @@ func (n *methodNames) symbolText(symbol uint64) (string, bool) {
 
 // symbolBytes returns the text of the Symbol at an address, valid until the next call.
 func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
-	l, m := &n.vm.nameLayout.table, n.vm.memory()
-	body := l.Symbol.Body.offset
+	l, m := n.vm.nameLayout, n.vm.memory()
+	body := l.offset("Symbol::_body")
 	symbol &^= 1
 	if symbol == 0 || symbol%4 != 0 || body > 32 {
 		return nil, false
@@ -28,8 +28,8 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 		return nil, false
 	}
 	clear(b[got:])
-	size := l.Symbol.Length.in(b)
-	if n.vm.nameLayout.lengthAbove {
+	size := l.in(b, l.length)
+	if l.length != wantLength[0][0] {
 		size = size >> 16 & 0xffff
 	}
 	if size == 0 || size > maxSymbol {

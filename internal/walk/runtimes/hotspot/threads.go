@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/base/languages"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
 )
 
 // A listed thread leads to its kernel id and java.lang.Thread (threadnames.go).
@@ -160,10 +161,7 @@ func (t *threads) name(tid int) (string, bool) {
 		return "", false
 	}
 	if name, ok := t.proveName(id); ok {
-		if len(t.lastNames) >= maxThreads {
-			clear(t.lastNames)
-		}
-		t.lastNames[tid] = provenName{id, name}
+		managed.Remember(&t.lastNames, maxThreads, tid, provenName{id, name})
 		return name, true
 	}
 	t.postponed = true

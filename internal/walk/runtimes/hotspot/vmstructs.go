@@ -161,7 +161,9 @@ func (l *layout) offset(name string) uint64 { return l.fields[name].offset }
 
 func (l *layout) staticAddress(name string) uint64 { return l.fields[name].address }
 
-func (f *field) in(b []byte) uint64 {
+func (l *layout) in(b []byte, name string) uint64 { return l.fields[name].in(b) }
+
+func (f field) in(b []byte) uint64 {
 	if f.offset+8 > uint64(len(b)) {
 		return 0
 	}

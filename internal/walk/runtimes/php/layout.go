@@ -72,26 +72,15 @@ var layouts = []layout{
 		release: 704, current: 488, opcodes: 64, last: 60, file: 136, lines: 144, headSize: 152, closure: 1<<20 | 1<<21,
 		generatorData: 64, generator: 160, generatorFake: 200,
 	},
-	{
-		release: 800, current: 488, opcodes: 72, last: 68, file: 144, lines: 152, headSize: 160, closure: 1<<22 | 1<<23,
-		generatorData: 56, generator: 152, generatorFake: 184,
-	},
-	{
-		release: 802, current: 488, opcodes: 88, last: 80, file: 152, lines: 160, headSize: 168, closure: 1<<22 | 1<<23,
-		generatorData: 56, generator: 152, generatorFake: 184,
-	},
-	{
-		release: 803, current: 488, opcodes: 80, last: 76, file: 144, lines: 152, headSize: 160, closure: 1<<22 | 1<<23,
-		generatorData: 56, generator: 152, generatorFake: 184,
-	},
-	{
-		release: 804, current: 488, opcodes: 104, last: 96, file: 168, lines: 176, headSize: 184, closure: 1<<22 | 1<<23,
-		generatorData: 56, generator: 152, generatorFake: 184,
-	},
-	{
-		release: 805, current: 512, opcodes: 104, last: 96, file: 168, lines: 176, headSize: 184, closure: 1<<22 | 1<<23,
-		generatorData: 56, generator: 152, generatorFake: 184,
-	},
+	since80(800, 488, 72, 68, 144), since80(802, 488, 88, 80, 152), since80(803, 488, 80, 76, 144),
+	since80(804, 488, 104, 96, 168), since80(805, 512, 104, 96, 168),
+}
+
+func since80(release managed.Release, current, opcodes, last, file int64) layout {
+	return layout{
+		release: release, current: current, opcodes: opcodes, last: last, file: file, lines: file + 8, headSize: file + 16,
+		closure: 1<<22 | 1<<23, generatorData: 56, generator: 152, generatorFake: 184,
+	}
 }
 
 const newestRelease managed.Release = 805

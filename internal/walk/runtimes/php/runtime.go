@@ -89,23 +89,28 @@ const (
 // makePlan plans copies of the newest page of the engine's stack, the calls, functions' identities, and texts of those
 // that can be freed.
 func (r *Runtime) makePlan() {
-	load := func(off int64, to uint8) managed.Step { return managed.LoadStep(managed.SlotAnchor, off, to) }
-	each := func(off int64, next int32, size uint32) managed.Step {
-		return managed.CopyTargetsStep(off, next, size, maxFunctions)
+	load := func(off int64, to uint8) managed.Step {
+		return managed.Step{Op: managed.Load, Base: managed.SlotAnchor, Off: off, To: to}
 	}
-	again := managed.RestoreNodesStep()
+	each := func(off int64, next int32, size uint32) managed.Step {
+		return managed.Step{Op: managed.CopyTargets, Off: off, Next: next, Size: size, Max: maxFunctions}
+	}
+	again := managed.Step{Op: managed.RestoreNodes}
 	// Functions that can be freed are neither internal (bit 0 of the type) nor in opcache's memory.
 	text := func(off int64, most uint32) managed.Step {
-		return each(off, 0, textContent+most).Where(funcType, 1|flagImmutable<<32, 0)
+		s := each(off, 0, textContent+most)
+		s.At, s.Mask = funcType, 1|flagImmutable<<32
+		return s
 	}
-	waiting := managed.CopyTargetsStep(callThis, 0, uint32(r.generatorFake), maxWaiting).WhereZero(callFunc)
+	waiting := managed.Step{Op: managed.CopyTargets, Off: callThis, Size: uint32(r.generatorFake), Max: maxWaiting,
+		At: callFunc, OnlyZero: true}
 	r.plan = &managed.Plan{Skip: &r.functions.Skip, Steps: []managed.Step{
-		managed.CopyStep(managed.SlotAnchor, r.current+globalsVMStackTop, 8-globalsVMStackTop),
+		{Op: managed.Copy, Base: managed.SlotAnchor, Off: r.current + globalsVMStackTop, Max: 8 - globalsVMStackTop},
 		load(r.current, slotCall),
 		load(r.current+globalsVMStack, slotPage),
 		load(r.current+globalsVMStackTop, slotTop),
-		managed.CopyUpToStep(slotPage, slotTop, maxStack),
-		managed.CopyListStep(slotCall, callSize, callPrev),
+		{Op: managed.Copy, Base: slotPage, End: slotTop, Max: maxStack},
+		{Op: managed.CopyList, Base: slotCall, Size: callSize, Next: callPrev, Max: managed.MaxNodes},
 		each(callFunc, 0, uint32(r.headSize)),
 		text(funcName, maxName),
 		again,

@@ -13,7 +13,6 @@ import (
 // Runtime is Ruby in a process. It implements [managed.Threads].
 type Runtime struct {
 	managed.Base
-	managed.BaseThreads
 	version     string
 	module      *frames.Module
 	hidesModule bool
@@ -100,40 +99,44 @@ func (r *Runtime) makePlan() {
 }
 
 func copyObject(off int64, size uint32) managed.Step {
-	return managed.CopyTargetsStep(off, 0, size, maxNew).WithPage()
+	return managed.Step{Op: managed.CopyTargets, Off: off, Size: size, Max: maxNew, WholePage: true}
 }
 
 func copyControlFrames(l *layout) managed.Step {
-	return managed.CopyArrayStep(slotFrame, slotEnd, uint32(l.frameSize), maxFrameBytes)
+	return managed.Step{
+		Op: managed.CopyArray, Base: slotFrame, End: slotEnd, Size: uint32(l.frameSize), Max: maxFrameBytes,
+	}
 }
 
 func frameSteps(l *layout) []managed.Step {
 	return []managed.Step{
-		managed.CopyStep(managed.SlotAnchor, 0, uint32(l.threadSize)),
-		managed.LoadStep(managed.SlotAnchor, l.threadEC, slotEC),
-		managed.CopyStep(slotEC, 0, ecCopied),
-		managed.LoadStep(slotEC, ecStack, slotStack),
-		managed.LoadStep(slotEC, ecStack, slotEnd),
-		managed.AddScaledStep(slotEC, ecSize, 8, slotEnd),
-		managed.LoadStep(slotEC, ecFrame, slotFrame),
+		{Op: managed.Copy, Base: managed.SlotAnchor, Max: uint32(l.threadSize)},
+		{Op: managed.Load, Base: managed.SlotAnchor, Off: l.threadEC, To: slotEC},
+		{Op: managed.Copy, Base: slotEC, Max: ecCopied},
+		{Op: managed.Load, Base: slotEC, Off: ecStack, To: slotStack},
+		{Op: managed.Load, Base: slotEC, Off: ecStack, To: slotEnd},
+		{Op: managed.AddScaled, Base: slotEC, Off: ecSize, Size: 8, To: slotEnd},
+		{Op: managed.Load, Base: slotEC, Off: ecFrame, To: slotFrame},
 		copyControlFrames(l),
-		managed.LoadStep(slotFrame, frameSP, slotSP),
-		managed.CopyUpToStep(slotStack, slotSP, maxValues),
+		{Op: managed.Load, Base: slotFrame, Off: frameSP, To: slotSP},
+		{Op: managed.Copy, Base: slotStack, End: slotSP, Max: maxValues},
 	}
 }
 
 // nameSteps copies methods and iseqs, and their labels. It saves the iseqs.
 func nameSteps(l *layout) []managed.Step {
 	return []managed.Step{
-		managed.CopyTargetsStep(frameEP, epMethodEntry, 24, managed.MaxNodes),
-		copyObject(epMethodEntry, methodSize).Where(0, magicMask, magicCFunc),
-		managed.CopyTargetsStep(methodDef, 0, defSize, maxNew),
+		{Op: managed.CopyTargets, Off: frameEP, Next: epMethodEntry, Size: 24, Max: managed.MaxNodes},
+		{Op: managed.CopyTargets, Off: epMethodEntry, Size: methodSize, Max: maxNew, WholePage: true,
+			Mask: magicMask, Value: magicCFunc},
+		{Op: managed.CopyTargets, Off: methodDef, Size: defSize, Max: maxNew},
 		copyControlFrames(l),
 		copyObject(frameISeq, 24),
-		managed.SaveNodesStep(),
-		managed.CopyTargetsStep(iseqBody, 0, bodyCopied, maxNew).Where(0, imemoBits, imemo(imemoISeq)),
+		{Op: managed.SaveNodes},
+		{Op: managed.CopyTargets, Off: iseqBody, Size: bodyCopied, Max: maxNew, Mask: imemoBits,
+			Value: imemo(imemoISeq)},
 		copyObject(bodyLabel, labelCopied),
-		managed.CopyTargetsStep(textAddr, 0, textCopied, maxNew),
+		{Op: managed.CopyTargets, Off: textAddr, Size: textCopied, Max: maxNew},
 	}
 }
 
@@ -143,12 +146,12 @@ func classSteps(l *layout) []managed.Step {
 	}
 	return []managed.Step{
 		copyControlFrames(l),
-		managed.CopyTargetsStep(frameEP, epMethodEntry, 24, managed.MaxNodes),
-		managed.SaveNodesStep(),
+		{Op: managed.CopyTargets, Off: frameEP, Next: epMethodEntry, Size: 24, Max: managed.MaxNodes},
+		{Op: managed.SaveNodes},
 		copyObject(epMethodEntry, methodSize),
-		managed.RestoreNodesStep(),
-		managed.CopyTargetsStep(-8, epMethodEntry, 24, maxNew),
-		managed.CopyTargetsStep(epMethodEntry, 0, methodSize, maxNew),
+		{Op: managed.RestoreNodes},
+		{Op: managed.CopyTargets, Off: -8, Next: epMethodEntry, Size: 24, Max: maxNew},
+		{Op: managed.CopyTargets, Off: epMethodEntry, Size: methodSize, Max: maxNew},
 	}
 }
 
@@ -157,18 +160,18 @@ func nativeSteps(l *layout) []managed.Step {
 		return nil
 	}
 	return []managed.Step{
-		managed.LoadStep(managed.SlotAnchor, l.threadNative, slotNative),
-		managed.CopyStep(slotNative, l.nativeID, 16),
+		{Op: managed.Load, Base: managed.SlotAnchor, Off: l.threadNative, To: slotNative},
+		{Op: managed.Copy, Base: slotNative, Off: l.nativeID, Max: 16},
 	}
 }
 
 func (m *rubyVM) lockSteps() []managed.Step {
 	if !m.hasRactors() {
-		return []managed.Step{managed.CopyStep(managed.SlotZero, int64(m.addr)+m.lock.at, lockCopied)}
+		return []managed.Step{{Op: managed.Copy, Base: managed.SlotZero, Off: int64(m.addr) + m.lock.at, Max: lockCopied}}
 	}
 	return []managed.Step{
-		managed.LoadStep(managed.SlotAnchor, threadRactor, slotRactor),
-		managed.CopyStep(slotRactor, m.ractorThreads+m.lock.at, lockCopied),
+		{Op: managed.Load, Base: managed.SlotAnchor, Off: threadRactor, To: slotRactor},
+		{Op: managed.Copy, Base: slotRactor, Off: m.ractorThreads + m.lock.at, Max: lockCopied},
 	}
 }
 
@@ -181,20 +184,23 @@ const (
 )
 
 func youngSteps(l *layout) []managed.Step {
-	restoreMarked := managed.RestoreNodesStep()
+	restoreMarked := managed.Step{Op: managed.RestoreNodes}
 	return []managed.Step{
 		restoreMarked,
-		managed.CopyTargetsStep(iseqBody, 0, bodyCopied, maxYoung).Unless(0, l.oldMask(), l.oldMask()),
-		managed.SaveNodesStep(),
-		managed.CopyTargetsStep(bodyPath, 0, labelCopied, maxYoung), // string, or array of strings
-		managed.CopyTargetsStep(arrayShort, 0, labelCopied, maxYoung).Unless(0, typeMask, typeString),
-		managed.CopyTargetsStep(textAddr, 0, pathCopied, maxYoung),
+		{Op: managed.CopyTargets, Off: iseqBody, Size: bodyCopied, Max: maxYoung, Except: true,
+			Mask: l.oldMask(), Value: l.oldMask()},
+		{Op: managed.SaveNodes},
+		{Op: managed.CopyTargets, Off: bodyPath, Size: labelCopied, Max: maxYoung}, // string, or array of strings
+		{Op: managed.CopyTargets, Off: arrayShort, Size: labelCopied, Max: maxYoung, Except: true,
+			Mask: typeMask, Value: typeString},
+		{Op: managed.CopyTargets, Off: textAddr, Size: pathCopied, Max: maxYoung},
 		restoreMarked,
-		managed.CopyTargetsStep(bodyPath, 0, labelCopied, maxYoung),
-		managed.CopyTargetsStep(textAddr, 0, pathCopied, maxYoung).Unless(0, typeMask, typeArray),
+		{Op: managed.CopyTargets, Off: bodyPath, Size: labelCopied, Max: maxYoung},
+		{Op: managed.CopyTargets, Off: textAddr, Size: pathCopied, Max: maxYoung, Except: true,
+			Mask: typeMask, Value: typeArray},
 		restoreMarked,
-		managed.CopyTargetsStep(l.bodyInfo+infoEntries, 0, linesCopied, maxYoung),
+		{Op: managed.CopyTargets, Off: l.bodyInfo + infoEntries, Size: linesCopied, Max: maxYoung},
 		restoreMarked,
-		managed.CopyTargetsStep(l.bodyInfo+infoSucc, 0, placesCopied, maxYoung),
+		{Op: managed.CopyTargets, Off: l.bodyInfo + infoSucc, Size: placesCopied, Max: maxYoung},
 	}
 }

@@ -77,7 +77,7 @@ func (b *blockedWait) isTimeoutBlock(iseq, body uint64) bool {
 		return block.isTimeout
 	}
 	block = timeoutBlock{body: body, isTimeout: b.vm.isTimeoutBlock(body)}
-	remember(&b.runtime.names.timeouts, maxTimeouts, iseq, block)
+	managed.Remember(&b.runtime.names.timeouts, maxTimeouts, iseq, block)
 	return block.isTimeout
 }
 

@@ -90,14 +90,6 @@ type names struct {
 	timeouts map[uint64]timeoutBlock
 }
 
-// remember adds to a cache, which is emptied at its limit.
-func remember[V any](cache *map[uint64]V, limit int, key uint64, v V) {
-	if *cache == nil || len(*cache) == limit {
-		*cache = map[uint64]V{}
-	}
-	(*cache)[key] = v
-}
-
 func (b *blockedWait) find() (w managed.WaitAnswer, ok bool) {
 	if !b.findUnblock() {
 		return w, false
@@ -224,7 +216,7 @@ func (b *blockedWait) method() string {
 	name, known := b.runtime.names.methods[id]
 	if !known {
 		name, _ = b.vm.nameOf(b.runtime.objects.symbols, id)
-		remember(&b.runtime.names.methods, maxMethods, id, name)
+		managed.Remember(&b.runtime.names.methods, maxMethods, id, name)
 	}
 	return name
 }
@@ -259,6 +251,6 @@ func (b *blockedWait) typeName(typ uint64) string {
 	if !isKnownType(name) {
 		name = ""
 	}
-	remember(&b.runtime.names.types, maxTypes, typ, name)
+	managed.Remember(&b.runtime.names.types, maxTypes, typ, name)
 	return name
 }

@@ -152,16 +152,19 @@ const (
 
 // plan copies the variable and the record that it points to.
 func (v *variable) plan() *managed.Plan {
-	p := &managed.Plan{FromThreadPointer: true}
+	steps := []managed.Step{{Op: managed.Load, Base: managed.SlotAnchor, Off: v.offset, To: slotRecord}}
 	if v.inBlock {
-		p.Steps = append(p.Steps, managed.LoadStep(managed.SlotAnchor, v.table, slotTable),
-			managed.LoadStep(slotTable, v.entry, slotBlock), managed.LoadStep(slotBlock, v.offset, slotRecord))
-	} else {
-		p.Steps = append(p.Steps, managed.LoadStep(managed.SlotAnchor, v.offset, slotRecord))
+		steps = []managed.Step{
+			{Op: managed.Load, Base: managed.SlotAnchor, Off: v.table, To: slotTable},
+			{Op: managed.Load, Base: slotTable, Off: v.entry, To: slotBlock},
+			{Op: managed.Load, Base: slotBlock, Off: v.offset, To: slotRecord},
+		}
 	}
 	// The second copy is for a record at the end of a mapping.
-	p.Steps = append(p.Steps, managed.CopyStep(slotRecord, 0, recordSize), managed.CopyStep(slotRecord, 0, recordHead))
-	return p
+	for _, size := range []uint32{recordSize, recordHead} {
+		steps = append(steps, managed.Step{Op: managed.Copy, Base: slotRecord, Max: size})
+	}
+	return &managed.Plan{Steps: steps, FromThreadPointer: true}
 }
 
 // value returns the copied variable of the thread; false: it was not copied.

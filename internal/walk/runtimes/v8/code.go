@@ -84,25 +84,28 @@ type codes struct {
 	byStart     []*code
 	scan        []byte
 	emptyRanges []emptyRange
-	missed      managed.Span // by the last search
-	searchFloor uint64       // 0: none
 	places      codePlaces
 }
 
 func (r *codes) codeAt(pc uint64) *code {
+	c, _ := r.codeAbove(0, pc)
+	return c
+}
+
+// codeAbove returns the code at pc, searched down to floor, or nil; missed was searched in vain.
+func (r *codes) codeAbove(floor, pc uint64) (c *code, missed managed.Span) {
 	if c := r.cachedAt(pc); c != nil {
-		return c
+		return c, missed
 	}
-	c := r.findCode(pc)
-	if c == nil || !r.sameCode(c) {
-		return nil
+	if c, missed = r.findCode(pc, floor); c == nil || !r.sameCode(c) {
+		return nil, missed
 	}
 	c.since = c.checked
 	if c.optimizationID != 0 {
 		r.places.record(c.start, c.optimizationID)
 	}
 	r.keep(c)
-	return c
+	return c, missed
 }
 
 func (r *codes) cachedAt(pc uint64) *code {
@@ -171,15 +174,13 @@ func (r *codes) sameHead(a, b *[codeHead]byte) bool {
 }
 
 // findCode searches downwards from pc, except in [codes.emptyRanges].
-func (r *codes) findCode(pc uint64) *code {
-	r.missed = managed.Span{}
+func (r *codes) findCode(pc, floor uint64) (c *code, missed managed.Span) {
 	end := pc&^7 + 8
-	c, low := r.findHeader(pc, end)
+	c, low := r.findHeader(pc, end, floor)
 	if c != nil && pc >= c.start && pc < c.end {
-		return c
+		return c, missed
 	}
-	r.missed = managed.Span{Start: low, End: end}
-	return nil
+	return nil, managed.Span{Start: low, End: end}
 }
 
 func (r *codes) dropEmptyRanges() {
@@ -187,9 +188,9 @@ func (r *codes) dropEmptyRanges() {
 	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(b emptyRange) bool { return now-b.at >= emptyRangeFor })
 }
 
-// keepEmptyRange keeps what the last search missed as an empty range; skipped parts of it were read earlier.
-func (r *codes) keepEmptyRange() {
-	b := emptyRange{r.missed, procmem.Now()}
+// keepEmptyRange keeps what a search missed as an empty range; skipped parts of it were read earlier.
+func (r *codes) keepEmptyRange(missed managed.Span) {
+	b := emptyRange{missed, procmem.Now()}
 	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(o emptyRange) bool {
 		within := o.Start >= b.Start && o.End <= b.End
 		if within {
@@ -204,12 +205,12 @@ func (r *codes) keepEmptyRange() {
 
 // findHeader returns the code with the nearest header below end, or nil. low is the end of the nearest map of such
 // code.
-func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
+func (r *codes) findHeader(pc, end, floor uint64) (found *code, low uint64) {
 	if r.scan == nil {
 		r.scan = make([]byte, scanBlock)
 	}
 	top := end
-	for top+maxCode > pc && top > max(scanBlock, r.searchFloor) {
+	for top+maxCode > pc && top > max(scanBlock, floor) {
 		if i := slices.IndexFunc(r.emptyRanges, func(b emptyRange) bool { return b.Has(top - 1) }); i >= 0 {
 			top = r.emptyRanges[i].Start
 			continue

@@ -2,7 +2,10 @@
 
 package v8
 
-import "prywalk/internal/host/procmem"
+import (
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
+)
 
 // codePlaces records where compilations begin, to notice that the collector moves code. An isolate gives each number
 // once (Isolate::NextOptimizationId).
@@ -14,7 +17,7 @@ type codePlaces struct {
 
 const maxPlaces = 1 << 16
 
-func (c *codePlaces) forget() { c.starts, c.moved = map[uint64]uint64{}, 0 }
+func (c *codePlaces) forget() { c.starts, c.moved = nil, 0 }
 
 // Code counts as moving for this time, ns.
 const compactionLasts = 10e9
@@ -32,10 +35,7 @@ func (c *codePlaces) record(start, number uint64) {
 	if ok && before != start && c.numberAt(before) != number {
 		c.moved = procmem.Now()
 	}
-	if len(c.starts) >= maxPlaces {
-		clear(c.starts)
-	}
-	c.starts[number] = start
+	managed.Remember(&c.starts, maxPlaces, number, start)
 }
 
 func (c *codePlaces) numberAt(start uint64) uint64 {

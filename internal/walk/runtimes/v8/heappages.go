@@ -191,16 +191,12 @@ func (s *heapScan) kindOf(m uint64) uint8 {
 	case s.build.types.freeSpace:
 		k, s.free = freeMap, m
 	}
-	if len(s.kinds) >= maxKinds {
-		clear(s.kinds)
-	}
-	s.kinds[m] = k
+	managed.Remember(&s.kinds, maxKinds, m, k)
 	return k
 }
 
 // run searches all pages.
 func (s *heapScan) run() {
-	s.kinds = map[uint64]uint8{}
 	var pages []*heapPage
 	pages, s.lost = s.heapPages()
 	buffer, known := make([]byte, pageSize), map[uint64][2]uint64{} // by heap: each Worker has its own

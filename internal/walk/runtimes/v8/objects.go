@@ -4,7 +4,6 @@ package v8
 
 import (
 	"encoding/binary"
-	"slices"
 	"unicode/utf16"
 
 	"prywalk/frames"
@@ -95,10 +94,7 @@ func (h *heap) typeOf(m uint64) uint16 {
 		return noType
 	}
 	if typ < h.build.types.firstFunction { // programs make later ones
-		if len(h.maps) >= maxMaps {
-			clear(h.maps)
-		}
-		h.maps[m] = typ
+		managed.Remember(&h.maps, maxMaps, m, typ)
 	}
 	return typ
 }
@@ -155,98 +151,54 @@ const (
 
 // text returns the first maxName characters.
 func (h *heap) text(w uint64) (string, bool) {
-	h.stringsLeft = maxStrings
-	raw, wide, ok := h.stringBytes(w, 0, maxName, 0)
-	if !ok {
-		return "", false
-	}
-	if wide {
-		return string(utf16.Decode(wideUnits(raw))), true
-	}
-	if !slices.ContainsFunc(raw, func(c byte) bool { return c >= 0x80 }) {
-		return string(raw), true
-	}
-	latin1 := make([]rune, len(raw))
-	for i, c := range raw {
-		latin1[i] = rune(c)
-	}
-	return string(latin1), true
+	raw, wide, ok := h.characters(w, 0, maxName)
+	return string(utf16.Decode(wideUnits(widened(raw, wide)))), ok
 }
 
-// stringBytes reads at most most characters from a place on: one byte each, two if wide.
+// characters reads at most most characters from a place on: one byte each, two if wide.
+func (h *heap) characters(w uint64, from, most int) (b []byte, wide, ok bool) {
+	h.stringsLeft = maxStrings
+	return h.stringBytes(w, from, most, 0)
+}
+
 func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 	object, typ := h.object(w)
 	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.stringsLeft == 0 {
 		return nil, false, false
 	}
 	h.stringsLeft--
-	head, ok := h.readStringHead(object)
-	if !ok || head.length < from {
+	var head [stringSecond + 8]byte
+	n := h.live.Read(object-heapObjectTag, head[:]) // fewer if a short string ends its page
+	length := int(int32(binary.LittleEndian.Uint32(head[stringLength:]))) - from
+	if n < stringData || length < 0 {
 		return nil, false, false
 	}
-	length := min(head.length-from, most)
-	wide = typ&oneByteString == 0
+	length = min(length, most)
 	unit := 1
-	if wide {
+	if wide = typ&oneByteString == 0; wide {
 		unit = 2
 	}
-	if length == 0 {
+	first, second := binary.LittleEndian.Uint64(head[stringData:]), binary.LittleEndian.Uint64(head[stringSecond:])
+	switch form := typ & representationMask; {
+	case length == 0:
 		return nil, wide, true
-	}
-	form := typ & representationMask
-	if form != seqString && !head.hasFields {
-		return nil, false, false
-	}
-	first, second := head.first, head.second
-	switch form {
-	case seqString:
-		return h.bytes(object-heapObjectTag+stringData+uint64(from*unit), length*unit, wide)
-	case thinString:
+	case form == seqString:
+		b = h.read(object-heapObjectTag+stringData+uint64(from*unit), length*unit)
+		return b, wide, len(b) == length*unit
+	case n < len(head):
+	case form == externalString && typ&uncachedExternal == 0:
+		b = h.read(second+uint64(from*unit), length*unit)
+		return b, wide, len(b) == length*unit
+	case form == thinString, form == consString && from > 0: // flattened: the second part is empty
 		return h.stringBytes(first, from, length, depth+1)
-	case externalString:
-		if typ&uncachedExternal != 0 {
-			return nil, false, false
-		}
-		return h.bytes(second+uint64(from*unit), length*unit, wide)
-	case slicedString:
-		offset, ok := smiValue(second)
-		if !ok || offset < 0 {
-			return nil, false, false
-		}
-		return h.stringBytes(first, from+offset, length, depth+1)
-	case consString:
-		if from > 0 {
-			return nil, false, false // slices are of flat strings
-		}
+	case form == consString:
 		return h.joined(first, second, length, depth+1)
+	case form == slicedString:
+		if offset, ok := smiValue(second); ok && offset >= 0 {
+			return h.stringBytes(first, from+offset, length, depth+1)
+		}
 	}
 	return nil, false, false
-}
-
-// first and second are valid if hasFields.
-type stringHead struct {
-	length        int
-	hasFields     bool
-	first, second uint64 // not of seqString
-}
-
-func (h *heap) readStringHead(object uint64) (stringHead, bool) {
-	var b [32]byte
-	n := h.live.Read(object-heapObjectTag, b[:])
-	if n < stringData {
-		return stringHead{}, false
-	}
-	return stringHead{
-		length:    int(int32(binary.LittleEndian.Uint32(b[stringLength:]))),
-		hasFields: n == len(b),
-		first:     binary.LittleEndian.Uint64(b[stringData:]),
-		second:    binary.LittleEndian.Uint64(b[stringSecond:]),
-	}, true
-}
-
-func (h *heap) bytes(at uint64, size int, wide bool) ([]byte, bool, bool) {
-	b := h.read(at, size)
-	return b, wide, len(b) == size
 }
 
 const readStep = 256 << 10
@@ -285,45 +237,6 @@ func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool
 		return b, wideB, true
 	}
 	return append(a, b...), wideA, true
-}
-
-// window reads characters of a flat string before a place; units from 256 on become 0.
-func (h *heap) window(w uint64, before, n int) []byte {
-	n = min(n, before)
-	for range maxDepth {
-		object, typ := h.object(w)
-		if object == 0 || typ >= h.nonstring() || n <= 0 {
-			return nil
-		}
-		length, _ := smiValue(h.field(object, stringLength-4))
-		if before > length {
-			return nil
-		}
-		data := object - heapObjectTag + stringData
-		switch typ & representationMask {
-		case thinString, consString: // flattened: the second part is empty
-			w = h.word(data)
-			continue
-		case externalString:
-			if data = h.field(object, stringSecond); typ&uncachedExternal != 0 {
-				return nil
-			}
-		case seqString:
-		default:
-			return nil
-		}
-		if typ&oneByteString != 0 {
-			return h.read(data+uint64(before-n), n)
-		}
-		b := h.read(data+2*uint64(before-n), 2*n)
-		for i := range len(b) / 2 {
-			if b[i] = b[2*i]; b[2*i+1] != 0 {
-				b[i] = 0
-			}
-		}
-		return b[:len(b)/2]
-	}
-	return nil
 }
 
 func wideUnits(b []byte) []uint16 {

@@ -174,10 +174,9 @@ func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 	if !r.isTypedFrame(f, cfa) {
 		return r.codeAt(pc)
 	}
-	r.searchFloor = f.Module.Start
-	c := r.codeAt(pc)
-	if r.searchFloor = 0; c == nil {
-		r.keepEmptyRange()
+	c, missed := r.codeAbove(f.Module.Start, pc)
+	if c == nil {
+		r.keepEmptyRange(missed)
 	}
 	return c
 }

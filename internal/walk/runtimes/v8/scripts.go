@@ -12,6 +12,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
 )
 
 // script is a source file or compiled text (src/objects/script.h).
@@ -66,10 +67,7 @@ func (r *functions) scriptOf(w uint64) *script {
 	if first, ok := smiValue(r.field(object, scriptLine)); ok && first > 0 {
 		s.firstLine = first
 	}
-	if len(r.scripts) >= maxScripts {
-		clear(r.scripts)
-	}
-	r.scripts[object] = s
+	managed.Remember(&r.scripts, maxScripts, object, s)
 	return s
 }
 
@@ -126,8 +124,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 
 // sourceEnds is V8's String::CalculateLineEnds.
 func (r *functions) sourceEnds(at uint64) []int32 {
-	r.stringsLeft = maxStrings
-	b, wide, ok := r.stringBytes(r.field(at, r.build.scriptSource), 0, maxSource, 0)
+	b, wide, ok := r.characters(r.field(at, r.build.scriptSource), 0, maxSource)
 	if !ok {
 		return nil
 	}
@@ -191,17 +188,26 @@ var assignment = regexp.MustCompile(
 // assignedName is as FuncNameInferrer (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
 func (r *functions) assignedName(f *function) string {
 	const most = 160
-	b := r.window(r.field(f.scriptAt, r.build.scriptSource), f.begin, most)
+	n := min(most, f.begin)
+	b, wide, _ := r.characters(r.field(f.scriptAt, r.build.scriptSource), f.begin-n, n)
+	if wide {
+		for i, c := range wideUnits(b) {
+			b[i] = byte(c)
+			if c > 0xff {
+				b[i] = 0
+			}
+		}
+		b = b[:len(b)/2]
+	}
 	m := assignment.FindSubmatch(b)
-	if m == nil || len(b) < min(most, f.begin) || len(b) == most && bytes.HasPrefix(b, m[0]) {
+	if m == nil || len(b) < n || len(b) == most && bytes.HasPrefix(b, m[0]) {
 		return anonymous
 	}
 	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
 }
 
 func (r *functions) searchClasses(at uint64) map[int]member {
-	r.stringsLeft = maxStrings
-	b, wide, ok := r.stringBytes(r.field(at, r.build.scriptSource), 0, maxClassSource, 0)
+	b, wide, ok := r.characters(r.field(at, r.build.scriptSource), 0, maxClassSource)
 	if !ok {
 		return nil
 	}

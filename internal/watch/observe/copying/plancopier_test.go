@@ -270,12 +270,13 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 	stack := make([]byte, pageSize)
 	binary.LittleEndian.PutUint64(stack[ofC:], none)
 	plan := &managed.Plan{Skip: known, Steps: []managed.Step{
-		managed.CopyStep(managed.SlotAnchor, 0, 0x100),
-		managed.LoadStep(managed.SlotAnchor, 0xe8, slots), managed.LoadStep(managed.SlotAnchor, 0xf0, slots+1),
-		managed.CopyUpToStep(slots, slots+1, 32<<10),
-		managed.LoadStep(managed.SlotAnchor, 0x48, slots+2),
-		managed.CopyListStep(slots+2, 0x50, 8),
-		managed.CopyTargetsStep(0, 0, 0x90, 64),
+		{Op: managed.Copy, Base: managed.SlotAnchor, Max: 0x100},
+		{Op: managed.Load, Base: managed.SlotAnchor, Off: 0xe8, To: slots},
+		{Op: managed.Load, Base: managed.SlotAnchor, Off: 0xf0, To: slots + 1},
+		{Op: managed.Copy, Base: slots, End: slots + 1, Max: 32 << 10},
+		{Op: managed.Load, Base: managed.SlotAnchor, Off: 0x48, To: slots + 2},
+		{Op: managed.CopyList, Base: slots + 2, Size: 0x50, Next: 8, Max: managed.MaxNodes},
+		{Op: managed.CopyTargets, Size: 0x90, Max: 64},
 	}}
 	mem := procmem.OpenMemory(os.Getpid())
 	defer mem.Close()

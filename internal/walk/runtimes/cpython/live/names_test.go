@@ -20,7 +20,7 @@ func TestThreadsHaveTheNamesOfThreading(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &want); err != nil {
 				t.Fatal(err)
 			}
-			names := attach(t, cmd.Process.Pid).names.(managed.Threads)
+			names := attach(t, cmd.Process.Pid).names.(managed.ThreadNamer)
 			for tid, name := range want {
 				if got, ok := names.ThreadName(tid); !ok || got != name {
 					t.Errorf("%d: %q, %v, want %q", tid, got, ok, name)
@@ -40,7 +40,7 @@ func TestTheMainThreadOfAGreenletProgramHasItsName(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, _ := observed.Launch(t, exe, "testdata/rekeyed.py")
-			names := attach(t, cmd.Process.Pid).names.(managed.Threads)
+			names := attach(t, cmd.Process.Pid).names.(managed.ThreadNamer)
 			if name, ok := names.ThreadName(cmd.Process.Pid); !ok || name != "MainThread" {
 				t.Errorf("the main thread is %q, %v, want MainThread", name, ok)
 			}
@@ -53,7 +53,7 @@ func TestNamesOfShortLivedThreadsAreTheirOwn(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			cmd, _ := observed.Launch(t, exe, "testdata/shortnames.py")
 			py := attach(t, cmd.Process.Pid)
-			names := py.names.(managed.Threads)
+			names := py.names.(managed.ThreadNamer)
 			named, fresh, unknown := 0, 0, 0
 			looks := 0
 			testtargets.Eventually(t, "a hundred looks, and a thread with a name", func() bool {
