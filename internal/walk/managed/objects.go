@@ -108,10 +108,16 @@ func (o *Objects[E]) Begin(at int64) (evicted bool) {
 	return true
 }
 
-// Remember adds to a cache, which is emptied at its limit.
+// Remember adds to a cache. At its limit an arbitrary entry is dropped.
 func Remember[K comparable, V any](cache *map[K]V, limit int, key K, v V) {
-	if *cache == nil || len(*cache) >= limit {
+	if *cache == nil {
 		*cache = map[K]V{}
+	}
+	if len(*cache) >= limit {
+		for k := range *cache {
+			delete(*cache, k)
+			break
+		}
 	}
 	(*cache)[key] = v
 }
