@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package incomplete names stacks whose walk ended early, sums their time, and has remedies by reason.
 package incomplete
 
 import "strings"

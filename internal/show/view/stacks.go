@@ -142,3 +142,31 @@ func (t *FrameTable) FrameIndex(f Frame) int32 {
 	t.memory.Take(frameCost)
 	return rec.NumberIn(&t.Frames, t.index, f)
 }
+
+// Place is a function's place in the source.
+type Place struct {
+	File string
+	Line int
+}
+
+// Places returns each frame's source file and first line.
+func (d *Data) Places() map[int32]Place {
+	places := map[int32]Place{}
+	for _, l := range d.Profile.Location {
+		fs := d.byLoc[l]
+		if len(fs) == 0 { // no sample, or memory was refused
+			continue
+		}
+		i := 0
+		for _, ln := range l.Line {
+			if functionName(&ln) == "" {
+				continue
+			}
+			if places[fs[i]].File == "" {
+				places[fs[i]] = Place{ln.Function.Filename, int(cmp.Or(ln.Function.StartLine, ln.Line))}
+			}
+			i++
+		}
+	}
+	return places
+}

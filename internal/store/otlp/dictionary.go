@@ -2,7 +2,12 @@
 
 package otlp
 
-import "prywalk/internal/base/protobuf"
+import (
+	"encoding/binary"
+	"strings"
+
+	"prywalk/internal/base/protobuf"
+)
 
 // The tables of ProfilesDictionary by field number; entry 0 of each is the zero value.
 const (
@@ -139,3 +144,23 @@ func (d *Dictionary) Message() (m protobuf.Message) {
 	}
 	return m
 }
+
+func anyValue(v any) (m protobuf.Message) {
+	switch v := v.(type) {
+	case string:
+		m.Bytes(1, []byte(valid(v)))
+	case int64: // 0, too: a member of a oneof
+		m.Key(3, protobuf.Varint)
+		m = binary.AppendUvarint(m, uint64(v))
+	}
+	return m
+}
+
+// KeyValue returns a resource's attribute. value is a string or an int64.
+func KeyValue(key string, value any) (pair protobuf.Message) {
+	pair.Bytes(1, []byte(valid(key)))
+	pair.Bytes(2, anyValue(value))
+	return pair
+}
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") } // protocol buffers require UTF-8

@@ -4,9 +4,11 @@ package text
 
 import (
 	"io"
+	"strconv"
 	"strings"
 
 	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
 )
@@ -60,4 +62,48 @@ func writeCycles(b *strings.Builder, p *stacks.Process) {
 		}
 		printable.Fprintf(b, "\n%s %s\n", shownThreadNames(&l, c), text)
 	}
+}
+
+// Unexamined returns why a process may hang without a thread that shows it, and the next command: "unknown: promises
+// are not examined; 5 client connections are open and nothing runs; node inspect …". "": no sign of it.
+func Unexamined(p *stacks.Process) string {
+	if !p.NothingRuns() {
+		return ""
+	}
+	for _, l := range p.Unexamined() {
+		if p.Clients > 0 || !l.UnthreadedPossible {
+			return "unknown: " + l.Unthreaded + " are not examined; " + stillText(p) + "; " +
+				strings.ReplaceAll(l.UnthreadedNext, "PID", strconv.Itoa(p.PID))
+		}
+	}
+	return ""
+}
+
+func stillText(p *stacks.Process) string {
+	if p.Clients == 0 {
+		return "nothing runs"
+	}
+	return count(p.Clients, "client connection") + " " + pluralForm(p.Clients, "is", "are") + " open and nothing runs"
+}
+
+func count(n int, noun string) string { return tabular.Plural(int64(n), noun) }
+
+func waiting(n int, noun string) string { return count(n, noun) + pluralForm(n, " waits", " wait") }
+
+func pluralForm(n int, one, other string) string {
+	if n == 1 {
+		return one
+	}
+	return other
+}
+
+const maxShown = 8
+
+func enumerate(names []string) string { return tabular.List(names, maxShown) }
+
+func withSeparator(sep, s string) string {
+	if s == "" {
+		return ""
+	}
+	return sep + s
 }

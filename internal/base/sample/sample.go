@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package sample defines the values in which engines report threads.
+//
+// Sources: proc_pid_stat(5) (states); Documentation/scheduler/sched-stats.rst (/proc/PID/task/TID/schedstat).
 package sample
 
 import "math/bits"
@@ -68,3 +71,69 @@ func Portion(v, part, whole int64) int64 {
 	q, _ := bits.Div64(hi, lo, uint64(whole))
 	return int64(q)
 }
+
+// State is what a thread did when it was observed.
+type State uint8
+
+// Values of [State]. Running: on a CPU or queued for one (the kernel's R).
+const (
+	Running State = iota
+	Sleeping
+	Disk
+	Stopped
+)
+
+// String returns the name in recordings.
+func (s State) String() string {
+	switch s {
+	case Running:
+		return "running"
+	case Disk:
+		return "disk"
+	case Stopped:
+		return "stopped"
+	}
+	return "sleeping"
+}
+
+// Letter returns the kernel's letter (proc_pid_stat(5)).
+func (s State) Letter() string {
+	switch s {
+	case Running:
+		return "R"
+	case Disk:
+		return "D"
+	case Stopped:
+		return "T"
+	}
+	return "S"
+}
+
+// StateOf converts the kernel's letter. I and P are of kernel threads, t is a thread stopped by a debugger.
+func StateOf(letter byte) State {
+	switch letter {
+	case 'R':
+		return Running
+	case 'D':
+		return Disk
+	case 'T', 't':
+		return Stopped
+	}
+	return Sleeping
+}
+
+// Basis is whether the stack of a sample may stand for its thread's CPU time (package pace).
+type Basis uint8
+
+// Values of [Basis].
+const (
+	// Exact: the CPU time goes to this stack. The thread was asleep, or the interrupt was served on its own CPU.
+	Exact Basis = iota
+	// Undecided: the thread may make many system calls. Attribution waits for its next sample with FewCalls or ManyCalls.
+	Undecided
+	// FewCalls: the thread's Undecided samples count as Exact. ManyCalls: they count as Skids.
+	FewCalls
+	ManyCalls
+	// Skids: the CPU time does not go to this stack. The thread makes many system calls and was on a CPU.
+	Skids
+)
