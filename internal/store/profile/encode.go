@@ -158,31 +158,19 @@ func (e *encoder) sample(r *record, timed bool) {
 
 func (e *encoder) labelSet(l *labelSet) []byte {
 	var m protobuf.Message
-	e.numLabel(&m, LabelPID, int64(l.pid), "")
-	if l.tid != 0 {
-		e.numLabel(&m, LabelTID, int64(l.tid), "")
+	for i, v := range l.numbers() {
+		if *v > 0 || i == 0 { // the process always has a label
+			e.numLabel(&m, numberLabels[i], int64(*v), "")
+		}
 	}
-	if l.innerPID != 0 {
-		e.numLabel(&m, labelNSPID, int64(l.innerPID), "")
-	}
-	if l.innerTID != 0 {
-		e.numLabel(&m, labelNSTID, int64(l.innerTID), "")
-	}
-	e.label(&m, LabelComm, l.comm)
-	e.label(&m, LabelThread, l.thread)
-	e.label(&m, LabelRole, l.role)
-	e.label(&m, LabelState, l.state)
-	e.label(&m, LabelWait, l.wait)
-	e.label(&m, LabelWaitsFor, l.waitsFor)
-	switch {
-	case l.owner == NoOwner:
+	if l.Owner == NoOwner {
 		e.label(&m, LabelOwner, OwnerNoneText)
-	case l.owner != 0:
-		e.numLabel(&m, LabelOwner, int64(l.owner), "")
 	}
-	e.label(&m, LabelTask, l.task)
-	eachPair(l.container, func(key, value string) { e.label(&m, key, value) })
-	eachLabel(l.labels, func(key, value string) { e.label(&m, key, value) })
+	for i, name := range textLabels {
+		e.label(&m, name, *l.texts()[i])
+	}
+	eachPair(l.Container, func(key, value string) { e.label(&m, key, value) })
+	eachLabel(l.Labels, func(key, value string) { e.label(&m, key, value) })
 	return m
 }
 

@@ -45,7 +45,7 @@ func (j *journal) intervals(f func(*Interval)) error {
 		return err
 	}
 	return eachRecord(j.chunks, begin, func(r *record) error {
-		iv := labels[r.labels].interval()
+		iv := Interval(labels[r.labels])
 		iv.Stack, iv.End = r.stack, r.end
 		iv.Samples, iv.Wall, iv.RunQueue, iv.CPU = r.samples, r.wall, r.runqueue, r.cpu
 		f(&iv)

@@ -65,11 +65,11 @@ func (g *generation) labels() ([]labelSet, error) {
 }
 
 func (l *labelSet) numbers() [5]*int {
-	return [...]*int{&l.pid, &l.tid, &l.innerPID, &l.innerTID, &l.owner}
+	return [...]*int{&l.PID, &l.TID, &l.InnerPID, &l.InnerTID, &l.Owner}
 }
 
 func (l *labelSet) texts() [9]*string {
-	return [...]*string{&l.comm, &l.thread, &l.state, &l.wait, &l.waitsFor, &l.role, &l.task, &l.labels, &l.container}
+	return [...]*string{&l.Comm, &l.Thread, &l.Role, &l.State, &l.Wait, &l.WaitsFor, &l.Task, &l.Labels, &l.Container}
 }
 
 func pack(list []labelSet) (b []byte) {
@@ -150,16 +150,18 @@ func OwnerText(owner int) string {
 	return strconv.Itoa(owner)
 }
 
-// ownLabels are prywalk's labels. A program's label (pprof.Do) of such a name gets a prefix.
-var ownLabels = []string{
-	LabelPID, LabelTID, labelNSPID, labelNSTID, LabelComm, LabelThread, LabelRole, LabelState, LabelWait, LabelWaitsFor,
-	LabelOwner, LabelTask, LabelEnd,
-}
+// Names of what [labelSet.numbers] and [labelSet.texts] return, in their order.
+var (
+	numberLabels = [...]string{LabelPID, LabelTID, labelNSPID, labelNSTID, LabelOwner}
+	textLabels   = [...]string{LabelComm, LabelThread, LabelRole, LabelState, LabelWait, LabelWaitsFor, LabelTask}
+)
 
 const programLabel = "program."
 
-// IsOwnLabel reports whether prywalk sets the label.
-func IsOwnLabel(key string) bool { return slices.Contains(ownLabels, key) }
+// IsOwnLabel reports whether prywalk sets the label. A program's label (pprof.Do) of such a name gets a prefix.
+func IsOwnLabel(key string) bool {
+	return key == LabelEnd || slices.Contains(numberLabels[:], key) || slices.Contains(textLabels[:], key)
+}
 
 // LabelText encodes a program's labels for [Interval.Labels]: sorted, each name and value after its length.
 func LabelText(labels map[string]string) string {

@@ -77,11 +77,27 @@ func checkThreads(t *testing.T, text []byte, threads int) {
 	}
 }
 
-func TestEveryLabelIsPacked(t *testing.T) {
-	var l labelSet
-	packed := len(l.numbers()) + len(l.texts())
-	if n := reflect.TypeFor[labelSet]().NumField(); n != packed {
-		t.Errorf("%d of %d labels are packed", packed, n)
+func TestEveryLabelIsPackedAndAllElseIsLeftOut(t *testing.T) {
+	var iv Interval
+	for _, f := range reflect.ValueOf(&iv).Elem().Fields() {
+		switch f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Uint32, reflect.Uint64:
+			f.SetUint(1)
+		default:
+			f.SetInt(1)
+		}
+	}
+	l := labelsOf(&iv)
+	for _, n := range l.numbers() {
+		*n = 0
+	}
+	for _, s := range l.texts() {
+		*s = ""
+	}
+	if l != (labelSet{}) {
+		t.Errorf("left: %+v", l)
 	}
 }
 
