@@ -6,6 +6,7 @@ package protobuf
 import (
 	"encoding/binary"
 	"errors"
+	"iter"
 )
 
 // Wire types.
@@ -132,4 +133,20 @@ func Next(m []byte) (f Field, rest []byte, err error) {
 	}
 	f.Raw = m[:end]
 	return f, m[end:], nil
+}
+
+// Fields yields the fields of a message, up to the first that is damaged, which has an error.
+func Fields(m []byte) iter.Seq2[Field, error] {
+	return func(yield func(Field, error) bool) {
+		for len(m) > 0 {
+			f, rest, err := Next(m)
+			if err != nil {
+				yield(Field{}, err)
+				return
+			}
+			if m = rest; !yield(f, nil) {
+				return
+			}
+		}
+	}
 }

@@ -92,8 +92,7 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 }
 
 func fields(m []byte, f func(protobuf.Field) error) error {
-	for len(m) > 0 {
-		g, rest, err := protobuf.Next(m)
+	for g, err := range protobuf.Fields(m) {
 		if err == nil && g.Number == 0 {
 			err = protobuf.ErrKey
 		}
@@ -103,7 +102,6 @@ func fields(m []byte, f func(protobuf.Field) error) error {
 		if err := f(g); err != nil {
 			return err
 		}
-		m = rest
 	}
 	return nil
 }

@@ -340,15 +340,15 @@ func otherFormat(data []byte) error {
 
 // scan reports whether a Profile's fields fill data exactly, or are cut off.
 func scan(data []byte) (whole, cut bool) {
-	for first := true; len(data) > 0; first = false {
-		f, rest, err := protobuf.Next(data)
+	first := true
+	for f, err := range protobuf.Fields(data) {
 		switch {
 		case errors.Is(err, protobuf.ErrCut):
 			return false, !first
 		case err != nil || f.Number < 1 || f.Number > fieldDocURL || f.Wire != protobuf.Varint && f.Wire != protobuf.Bytes:
 			return false, false
 		}
-		data = rest
+		first = false
 	}
 	return true, false
 }

@@ -4,6 +4,7 @@ package profile
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -61,14 +62,11 @@ func (b *Builder) writeFrozen(w io.Writer, v *frozenTables, r Resolver) error {
 		return err
 	}
 	final, err := v.encode(zip, r)
+	if err == nil {
+		b.noteEncoded(v, final)
+		err = cmp.Or(zip.Close(), buf.Flush())
+	}
 	if err != nil {
-		return fmt.Errorf("write profile: %w", err)
-	}
-	b.noteEncoded(v, final)
-	if err := zip.Close(); err != nil {
-		return fmt.Errorf("write profile: %w", err)
-	}
-	if err := buf.Flush(); err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}
 	return nil
