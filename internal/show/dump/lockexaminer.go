@@ -211,7 +211,8 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 	if proc == nil {
 		return e.readLock(lock), nil
 	}
-	memory := newWithLockMemory(taskstack.New(proc.target))
+	memory := &withLockMemory{}
+	memory.Inner, memory.Bytes = taskstack.New(proc.target), memory.buf[:]
 	if proc == waiterProc {
 		memory.Addr = sleeper.Memory.Addr
 	}
@@ -276,12 +277,6 @@ func (e *lockExaminer) waiter(tid int) (*waits.Sleeper, *examinedProcess) {
 type withLockMemory struct {
 	observe.MemoryRegion
 	buf [waits.CopySize]byte
-}
-
-func newWithLockMemory(inner observe.OtherMemory) *withLockMemory {
-	m := &withLockMemory{}
-	m.Inner, m.Bytes = inner, m.buf[:]
-	return m
 }
 
 func (m *withLockMemory) copyIn(s *observe.RawSample) waits.FutexCopy {

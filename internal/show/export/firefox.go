@@ -103,7 +103,8 @@ func (ff *firefoxBuilder) meta() object {
 
 func (ff *firefoxBuilder) thread(g *view.Group) object {
 	view.SortByTime(g.Samples)
-	t := newFirefoxThread(ff)
+	t := &firefoxThread{ff: ff, strings: []string{}, stringAt: map[string]int{}, funcAt: map[int32]int{},
+		resourceAt: map[string]int{}, prefix: []any{}, stackFrame: []int{}, stackAt: map[view.Edge]int32{}}
 	time := 0.0 // ms since the start; without times, the sum of the samples' values so far
 	for _, s := range g.Samples {
 		if end := view.NumLabel(s, rec.LabelEnd); end > 0 && ff.start > 0 {
@@ -155,11 +156,4 @@ func (ff *firefoxBuilder) weightType() string {
 		return "bytes"
 	}
 	return "samples"
-}
-
-func nullable(n int) any {
-	if n == 0 {
-		return nil
-	}
-	return n
 }

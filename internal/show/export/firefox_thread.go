@@ -29,11 +29,6 @@ type firefoxThread struct {
 	cpuDeltas  []int64
 }
 
-func newFirefoxThread(ff *firefoxBuilder) *firefoxThread {
-	return &firefoxThread{ff: ff, strings: []string{}, stringAt: map[string]int{}, funcAt: map[int32]int{},
-		resourceAt: map[string]int{}, prefix: []any{}, stackFrame: []int{}, stackAt: map[view.Edge]int32{}}
-}
-
 func (t *firefoxThread) sample(s *profile.Sample, time float64) {
 	if !t.ff.take(firefoxSampleCost) {
 		return
@@ -115,7 +110,9 @@ func (t *firefoxThread) funcTable() object {
 		fr := &t.ff.Frames[f]
 		name[i], resource[i] = t.str(fr.Name), t.resource(fr.Module)
 		if p := t.ff.places[f]; p.File != "" {
-			file[i], line[i] = t.str(p.File), nullable(p.Line)
+			if file[i] = t.str(p.File); p.Line != 0 {
+				line[i] = p.Line
+			}
 		}
 	}
 	no := column(n, false)

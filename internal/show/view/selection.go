@@ -56,7 +56,7 @@ type Data struct {
 // New applies the options. The caller closes the result's Memory.
 func New(p *profile.Profile, o Options) (*Data, error) {
 	memory := &Memory{account: filememory.Process().AccountOfWhole("the report")}
-	stacks := newFrameTable(o.Lines, memory)
+	stacks := &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: o.Lines, memory: memory}
 	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
 		groups: newGroups(stacks, !o.NoIdle)}
 	d.groups.waiting.samples = p.Sample
@@ -69,11 +69,11 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 
 func (d *Data) applyOptions() error {
 	o, p := &d.Options, d.Profile
-	if err := checkGrouping(o.By); err != nil {
-		return err
-	}
-	if err := checkOrder(o.Sort); err != nil {
-		return err
+	switch {
+	case o.By != "" && !IsGrouping(o.By):
+		return fmt.Errorf("cannot group by %q; choose one of %s, label or label:NAME", o.By, strings.Join(groupings, ", "))
+	case o.Sort != "" && !slices.Contains(Orders(), o.Sort):
+		return fmt.Errorf("cannot sort by %q; choose one of %s", o.Sort, strings.Join(Orders(), ", "))
 	}
 	if err := d.Memory.charge(p); err != nil {
 		return err

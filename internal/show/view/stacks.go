@@ -27,10 +27,6 @@ type FrameTable struct {
 	memory *Memory
 }
 
-func newFrameTable(lines bool, memory *Memory) *FrameTable {
-	return &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: lines, memory: memory}
-}
-
 func (t *FrameTable) clone(memory *Memory) *FrameTable {
 	return &FrameTable{Frames: slices.Clone(t.Frames), index: maps.Clone(t.index), byLoc: maps.Clone(t.byLoc),
 		lines: t.lines, memory: memory}
@@ -81,7 +77,13 @@ func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 		fs = append(fs, t.FrameIndex(f))
 	}
 	if len(fs) == 0 {
-		fs = append(fs, t.FrameIndex(t.namelessFrame(l, ModuleName(file))))
+		module := ModuleName(file)
+		f := Frame{Name: unnamedcode.Bracketed(module), Module: module, Nameless: true,
+			Library: waits.IsLibrary(waits.Frame{Module: module})}
+		if t.lines {
+			f.Name = fmt.Sprintf("%#x %s", fileOffset(l), f.Name)
+		}
+		fs = append(fs, t.FrameIndex(f))
 	}
 	return fs
 }
@@ -108,15 +110,6 @@ func functionName(ln *profile.Line) string {
 		return ""
 	}
 	return cmp.Or(ln.Function.Name, ln.Function.SystemName)
-}
-
-func (t *FrameTable) namelessFrame(l *profile.Location, module string) Frame {
-	f := Frame{Name: unnamedcode.Bracketed(module), Module: module, Nameless: true,
-		Library: waits.IsLibrary(waits.Frame{Module: module})}
-	if t.lines {
-		f.Name = fmt.Sprintf("%#x %s", fileOffset(l), f.Name)
-	}
-	return f
 }
 
 func fileOffset(l *profile.Location) uint64 {

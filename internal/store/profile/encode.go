@@ -65,7 +65,7 @@ type mappingFlags struct{ used, functions, files, lines, inlined bool }
 func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
-		frozenTables: t, out: stream{w: buf}, strings: newStringTable(),
+		frozenTables: t, out: stream{w: buf}, strings: stringTable{list: []string{""}, index: map[string]int64{"": 0}},
 		functions: map[functionKey]uint64{},
 		mappings:  make([]mappingFlags, len(t.modules)),
 		used:      make([]bool, len(t.locs)),
@@ -222,10 +222,6 @@ func (s *stream) int(field int, v int64) {
 type stringTable struct {
 	list  []string
 	index map[string]int64
-}
-
-func newStringTable() stringTable {
-	return stringTable{list: []string{""}, index: map[string]int64{"": 0}}
 }
 
 func (t *stringTable) add(s string) int64 {

@@ -71,7 +71,8 @@ func readFile(path string) (*pprof.Profile, *filememory.Account, error) {
 		p, memory, err := readStream(f)
 		return p, memory, wrapRead(path, err)
 	}
-	memory := memoryFor(bytesOnDisk(st))
+	raiseBudget(bytesOnDisk(st))
+	memory := filememory.Process().AccountOfWhole("the profile")
 	p, err := readFrom(f, st.Size(), memory)
 	return p, memory, wrapRead(path, err)
 }
@@ -86,11 +87,6 @@ func wrapRead(path string, err error) error {
 // memoryPerByte is the default budget's least, per byte on disk of all profiles. Recordings take 20 to 70, most with
 // many similar short-lived threads.
 const memoryPerByte = 128
-
-func memoryFor(bytes int64) *filememory.Account {
-	raiseBudget(bytes)
-	return filememory.Process().AccountOfWhole("the profile")
-}
 
 // raiseBudget also raises the Go runtime's limit, beyond which it would collect all the time.
 func raiseBudget(bytes int64) {

@@ -74,7 +74,7 @@ func poolsOf(p *stacks.Process) (out []*pool) {
 		if worker.Loop == "" {
 			continue
 		}
-		key := poolKey{stemOf(t.Name), worker.Loop}
+		key := poolKey{strings.TrimRight(t.Name, "0123456789"), worker.Loop}
 		if byKey[key] == nil {
 			byKey[key] = &pool{poolKey: key}
 			out = append(out, byKey[key])
@@ -97,5 +97,3 @@ func (p *pool) add(t *stacks.Thread, result string) {
 		p.waitsIn = cmp.Or(p.waitsIn, result)
 	}
 }
-
-func stemOf(name string) string { return strings.TrimRight(name, "0123456789") }

@@ -95,7 +95,9 @@ func (l *Locks) addUnknownOwners() {
 	known := l.atKnownLocks()
 	for _, p := range l.Processes {
 		for i := range p.Threads {
-			if t := &p.Threads[i]; lacksOwner(t) && !known[t.TID] {
+			t := &p.Threads[i]
+			w := t.WaitsFor
+			if w != nil && w.Idle == "" && !w.Free && !hasOwner(w) && w.Kind.IsSynchronization() && !known[t.TID] {
 				l.WaitersWithoutOwner = append(l.WaitersWithoutOwner, t.TID)
 			}
 		}
@@ -109,11 +111,6 @@ func (l *Locks) addUnknownOwners() {
 			l.UnsampledOwners++
 		}
 	}
-}
-
-func lacksOwner(t *stacks.Thread) bool {
-	w := t.WaitsFor
-	return w != nil && w.Idle == "" && !w.Free && !hasOwner(w) && w.Kind.IsSynchronization()
 }
 
 func threadsWithUnknownWait(p *stacks.Process) int {
