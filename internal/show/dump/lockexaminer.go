@@ -116,16 +116,14 @@ func (e *lockExaminer) resampleAwakeOwners() {
 // awakeOwners returns the owners that were awake and are not in tried, and adds them. It leaves out the owners of
 // interpreters' locks, which always run.
 func (e *lockExaminer) awakeOwners(tried map[int]bool) (tids []int) {
-	for _, p := range e.locks.Processes {
-		for i := range p.Threads {
-			w := p.Threads[i].WaitsFor
-			if w == nil || w.Owner == 0 || w.Kind == waits.GIL || tried[w.Owner] {
-				continue
-			}
-			if owner, _ := e.locks.Thread(w.Owner); owner != nil && owner.State == "R" {
-				tried[w.Owner] = true
-				tids = append(tids, w.Owner)
-			}
+	for _, t := range stacks.ThreadsOf(e.locks.Processes) {
+		w := t.WaitsFor
+		if w == nil || w.Owner == 0 || w.Kind == waits.GIL || tried[w.Owner] {
+			continue
+		}
+		if owner, _ := e.locks.Thread(w.Owner); owner != nil && owner.State == "R" {
+			tried[w.Owner] = true
+			tids = append(tids, w.Owner)
 		}
 	}
 	return tids

@@ -3,7 +3,6 @@
 package export
 
 import (
-	"bufio"
 	"cmp"
 	"io"
 	"math"
@@ -24,11 +23,10 @@ const firefoxVersion = 54
 // chosen value.
 func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
-	d, err := view.New(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Memory.Close()
+	return view.Write(w, p, o, writeFirefox)
+}
+
+func writeFirefox(d *view.Data, to io.Writer) error {
 	for _, s := range d.Profile.Sample { // numbers the frames
 		d.Stack(s)
 	}
@@ -36,8 +34,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	if i, ok := d.TypeIndex(rec.TypeCPU); ok {
 		ff.cpu = i
 	}
-	buf := bufio.NewWriter(d.Memory.Writer(w))
-	out := printable.NewJSONWriter(buf)
+	out := printable.NewJSONWriter(to)
 	out.Text(`{"meta":`)
 	out.Value(ff.meta())
 	out.Text(`,"libs":[],"pages":[],"profilerOverhead":[],"counters":[],"threads":[`)
@@ -52,7 +49,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 		ff.taken = 0
 	}
 	out.Text("]}\n")
-	return cmp.Or(d.Memory.Err(), out.Err(), buf.Flush())
+	return out.Err()
 }
 
 type firefoxBuilder struct {

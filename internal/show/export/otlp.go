@@ -25,29 +25,25 @@ import (
 // profiles/v1development): a resource per process, a profile per sample type. Samples of equal stack and attributes are
 // joined.
 func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
-	d, err := view.New(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Memory.Close()
+	return view.Write(w, p, o, writeOTLP)
+}
+
+func writeOTLP(d *view.Data, to io.Writer) error {
 	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
-	out := d.Memory.Writer(w)
 	for _, r := range e.resources() {
 		var m protobuf.Message
 		if m.Bytes(1, e.resource(r)); d.Memory.Err() != nil {
 			return d.Memory.Err()
 		}
-		if _, err := out.Write(m); err != nil {
+		if _, err := to.Write(m); err != nil {
 			return err
 		}
 		d.Memory.Give(e.taken)
 		e.taken = 0
 	}
 	var m protobuf.Message
-	if m.Bytes(2, e.tables.Message()); d.Memory.Err() != nil {
-		return d.Memory.Err()
-	}
-	_, err = out.Write(m)
+	m.Bytes(2, e.tables.Message())
+	_, err := to.Write(m)
 	return err
 }
 

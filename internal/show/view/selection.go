@@ -6,9 +6,12 @@
 package view
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -58,13 +61,24 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 	memory := &Memory{account: filememory.Process().AccountOfWhole("the report")}
 	stacks := &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: o.Lines, memory: memory}
 	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
-		groups: newGroups(stacks, !o.NoIdle)}
-	d.groups.waiting.samples = p.Sample
+		groups: &groups{stacks: stacks, waiting: newWaiting(p.Sample, !o.NoIdle)}}
 	if err := d.applyOptions(); err != nil {
 		d.Memory.Close()
 		return nil, err
 	}
 	return d, nil
+}
+
+// Write writes a form of a selection. It fails if that needs too much memory, or is too long ([Memory.Writer]).
+func Write(w io.Writer, p *profile.Profile, o Options, form func(d *Data, to io.Writer) error) error {
+	d, err := New(p, o)
+	if err != nil {
+		return err
+	}
+	defer d.Memory.Close()
+	buf := bufio.NewWriter(d.Memory.Writer(w))
+	err = form(d, buf)
+	return cmp.Or(d.Memory.Err(), err, buf.Flush())
 }
 
 func (d *Data) applyOptions() error {
@@ -110,10 +124,12 @@ func (sel *Selection) chooseValue() error {
 		sel.addBlocked()
 	}
 	name := sel.Options.Value
-	if _, ok := sel.TypeIndex(rec.TypeWall); ok && name == "" && (sel.groupsWaits() || sel.onlySleepers()) {
+	o := &sel.Options
+	state, err := regexp.Compile(o.State)
+	onlySleepers := o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")
+	if _, ok := sel.TypeIndex(rec.TypeWall); ok && name == "" && (sel.groupsWaits() || onlySleepers) {
 		name = rec.TypeWall
 	}
-	var err error
 	if sel.ValueIndex, err = valueIndex(sel.Profile, name); err != nil {
 		return err
 	}

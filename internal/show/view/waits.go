@@ -22,7 +22,8 @@ import (
 
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
-type waitGroups struct {
+// Waiting tells what the samples of a recording do that wait.
+type Waiting struct {
 	idleRules   bool
 	samples     []*profile.Sample // of the recording
 	joined      map[int64]bool    // threads that one that is not idle joins; nil until used
@@ -33,7 +34,7 @@ type waitGroups struct {
 
 // Unnamed conditions, semaphores and the like are named by the function that represents the wait
 // ([waits.WaitingFunction]).
-func (w *waitGroups) waitGroup(s *profile.Sample) string {
+func (w *Waiting) waitGroup(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
 		return unnamedcode.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
@@ -57,8 +58,8 @@ func (w *waitGroups) waitGroup(s *profile.Sample) string {
 
 // A lock with an owner is named by its address, if that is known, other objects by kind and within, the function that
 // represents the wait, a socket by its peer.
-func (w *waitGroups) waitObject(s *profile.Sample, what string) (name, within string) {
-	if w.inSleep(s) {
+func (w *Waiting) waitObject(s *profile.Sample, what string) (name, within string) {
+	if w.IsSleep(s) {
 		return string(waits.Sleep), ""
 	}
 	l := waits.ParseLabel(what)
@@ -74,12 +75,12 @@ func (w *waitGroups) waitObject(s *profile.Sample, what string) (name, within st
 	if l.Type != "" {
 		name = w.lockWithin(s, l.Type)
 	}
-	return name, w.waiterFunction(s)
+	return name, w.Function(s)
 }
 
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
 // it sets the label.
-func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
+func (w *Waiting) lockWithin(s *profile.Sample, lockType string) string {
 	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) (string, bool) {
 		if l.LockWithin == nil {
 			return "", false
@@ -88,8 +89,8 @@ func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
 	}), lockType)
 }
 
-// inSleep reports whether a wait for a condition is a sleep in the language's terms.
-func (w *waitGroups) inSleep(s *profile.Sample) bool {
+// IsSleep reports whether a wait for a condition is a sleep in the language's terms.
+func (w *Waiting) IsSleep(s *profile.Sample) bool {
 	return WaitKind(s) == waits.Condition &&
 		w.languageWithin(s, string(waits.Sleep), func(l *languages.Language, function string) (string, bool) {
 			return string(waits.Sleep), l.Sleeps != nil && l.Sleeps(function)
@@ -99,7 +100,7 @@ func (w *waitGroups) inSleep(s *profile.Sample) bool {
 // languageWithin asks, from the innermost one, the language of each function that the function that represents the wait
 // calls, and returns the first answer or "". answer's second result is false without an answer. question is the key of
 // the cache.
-func (w *waitGroups) languageWithin(
+func (w *Waiting) languageWithin(
 	s *profile.Sample, question string, answer func(l *languages.Language, function string) (string, bool),
 ) (found string) {
 	if len(s.Location) == 0 {
@@ -129,14 +130,15 @@ type withinKey struct {
 	question string
 }
 
-func (w *waitGroups) waiterFunction(s *profile.Sample) string {
+// Function returns the program's innermost function.
+func (w *Waiting) Function(s *profile.Sample) string {
 	if i := w.waiterIndex(s); i >= 0 {
 		return waitStack(s)[i].Function
 	}
 	return ""
 }
 
-func (w *waitGroups) waiterIndex(s *profile.Sample) int {
+func (w *Waiting) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
 	}
@@ -184,8 +186,8 @@ func (d *Data) fromWaitingFunction(s *profile.Sample) []int32 {
 	return stack
 }
 
-func (w *waitGroups) lockGroup(s *profile.Sample) string {
-	if what := Label(s, rec.LabelWaitsFor); what != "" && IsSynchronization(s) && !w.inSleep(s) {
+func (w *Waiting) lockGroup(s *profile.Sample) string {
+	if what := Label(s, rec.LabelWaitsFor); what != "" && IsSynchronization(s) && !w.IsSleep(s) {
 		l := waits.ParseLabel(what)
 		l.Type = w.lockWithin(s, l.Type)
 		return l.String()
@@ -229,27 +231,19 @@ func LockOwner(s *profile.Sample) int64 {
 	return max(0, NumLabel(s, rec.LabelOwner))
 }
 
-// Waiting tells what the samples of a profile do that wait.
-type Waiting struct{ groups *waitGroups }
+// NewWaiting is for the samples of p, with the rules for idle waits.
+func NewWaiting(p *profile.Profile) *Waiting { return newWaiting(p.Sample, true) }
 
-// NewWaiting is for the samples of p.
-func NewWaiting(p *profile.Profile) *Waiting {
-	w := newGroups(nil, true).waiting
-	w.samples = p.Sample
-	return &Waiting{&w}
+func newWaiting(samples []*profile.Sample, idleRules bool) *Waiting {
+	return &Waiting{idleRules: idleRules, samples: samples, idleCache: map[idleKey]waits.Idleness{},
+		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}
 }
 
 // IdleRule returns the rule by which a sample's wait is idle, or "".
-func (w *Waiting) IdleRule(s *profile.Sample) string { return w.groups.idleness(s).Idle }
-
-// Function returns the program's innermost function.
-func (w *Waiting) Function(s *profile.Sample) string { return w.groups.waiterFunction(s) }
-
-// IsSleep reports whether a wait for a condition is a sleep in the language's terms.
-func (w *Waiting) IsSleep(s *profile.Sample) bool { return w.groups.inSleep(s) }
+func (w *Waiting) IdleRule(s *profile.Sample) string { return w.idleness(s).Idle }
 
 // idleness is zero also for a thread that waits for others and is joined.
-func (w *waitGroups) idleness(s *profile.Sample) waits.Idleness {
+func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 	idle := w.idlenessByStack(s)
 	if idle != (waits.Idleness{}) && IsSynchronization(s) && w.isJoined(NumLabel(s, rec.LabelTID)) {
 		return waits.Idleness{}
@@ -257,7 +251,7 @@ func (w *waitGroups) idleness(s *profile.Sample) waits.Idleness {
 	return idle
 }
 
-func (w *waitGroups) isJoined(tid int64) bool {
+func (w *Waiting) isJoined(tid int64) bool {
 	if w.joined == nil {
 		w.joined = map[int64]bool{}
 		for _, s := range w.samples {
@@ -269,7 +263,7 @@ func (w *waitGroups) isJoined(tid int64) bool {
 	return w.joined[tid]
 }
 
-func (w *waitGroups) idlenessByStack(s *profile.Sample) waits.Idleness {
+func (w *Waiting) idlenessByStack(s *profile.Sample) waits.Idleness {
 	wait := Label(s, rec.LabelWait)
 	if !w.idleRules || wait == "" {
 		return waits.Idleness{}

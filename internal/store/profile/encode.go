@@ -112,7 +112,12 @@ func (e *encoder) samples() {
 	for i := range e.sums {
 		e.sample(&e.sums[i], false)
 	}
-	err := eachRecord(e.chunks, e.beginGeneration, func(r *record) error {
+	begin := func(generation int) (err error) {
+		e.labels, err = e.generations[generation].labels()
+		e.labelMsgs = make([][]byte, len(e.labels))
+		return err
+	}
+	err := eachRecord(e.chunks, begin, func(r *record) error {
 		if e.meta.Ring == 0 || r.clip(e.meta.Start.UnixNano()) {
 			e.sample(r, true)
 		}
@@ -124,12 +129,6 @@ func (e *encoder) samples() {
 		return
 	}
 	e.out.err = cmp.Or(e.out.err, err)
-}
-
-func (e *encoder) beginGeneration(n int) (err error) {
-	e.labels, err = e.generations[n].labels()
-	e.labelMsgs = make([][]byte, len(e.labels))
-	return err
 }
 
 func (e *encoder) sample(r *record, timed bool) {

@@ -6,17 +6,16 @@ import (
 	"maps"
 	"slices"
 
+	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
 )
 
 // graph maps threads to owners of what they wait for without a timeout.
 func (l *Locks) graph() map[int]int {
 	g := map[int]int{}
-	for _, p := range l.Processes {
-		for i := range p.Threads {
-			if w := p.Threads[i].WaitsFor; w != nil && w.Owner != 0 && !w.Timed {
-				g[p.Threads[i].TID] = w.Owner
-			}
+	for _, t := range stacks.ThreadsOf(l.Processes) {
+		if w := t.WaitsFor; w != nil && w.Owner != 0 && !w.Timed {
+			g[t.TID] = w.Owner
 		}
 	}
 	return g
@@ -45,11 +44,9 @@ func (l *Locks) possibleCycles() [][]int {
 // milliseconds.
 func (l *Locks) gilCycles() [][]int {
 	owners := map[int]int{}
-	for _, p := range l.Processes {
-		for i := range p.Threads {
-			if t := &p.Threads[i]; t.WaitsFor != nil && t.WaitsFor.Kind == waits.GIL && t.WaitsFor.Owner != 0 {
-				owners[t.TID] = t.WaitsFor.Owner
-			}
+	for _, t := range stacks.ThreadsOf(l.Processes) {
+		if w := t.WaitsFor; w != nil && w.Kind == waits.GIL && w.Owner != 0 {
+			owners[t.TID] = w.Owner
 		}
 	}
 	return l.cyclesThrough(owners)

@@ -93,13 +93,10 @@ func (l *Locks) verdict() Verdict {
 // addUnknownOwners also counts the owners that were not sampled.
 func (l *Locks) addUnknownOwners() {
 	known := l.atKnownLocks()
-	for _, p := range l.Processes {
-		for i := range p.Threads {
-			t := &p.Threads[i]
-			w := t.WaitsFor
-			if w != nil && w.Idle == "" && !w.Free && !hasOwner(w) && w.Kind.IsSynchronization() && !known[t.TID] {
-				l.WaitersWithoutOwner = append(l.WaitersWithoutOwner, t.TID)
-			}
+	for _, t := range stacks.ThreadsOf(l.Processes) {
+		w := t.WaitsFor
+		if w != nil && w.Idle == "" && !w.Free && !hasOwner(w) && w.Kind.IsSynchronization() && !known[t.TID] {
+			l.WaitersWithoutOwner = append(l.WaitersWithoutOwner, t.TID)
 		}
 	}
 	for i := range l.Locks {

@@ -102,11 +102,9 @@ func (l *Locks) taskCycles(c Checker) (out [][]Waiter) {
 	for i := range nodes {
 		link(-1-i, nodes[i].PID, &nodes[i].Wait)
 	}
-	for _, p := range l.Processes {
-		for i := range p.Threads {
-			if t := &p.Threads[i]; t.WaitsFor != nil && !t.WaitsFor.Timed && t.WaitsFor.OwnerTask != 0 {
-				link(t.TID, p.PID, t.WaitsFor)
-			}
+	for p, t := range stacks.ThreadsOf(l.Processes) {
+		if w := t.WaitsFor; w != nil && !w.Timed && w.OwnerTask != 0 {
+			link(t.TID, p.PID, w)
 		}
 	}
 	var cycles [][]Waiter

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"io"
+	"iter"
 	"slices"
 	"time"
 
@@ -135,13 +136,11 @@ func (p *Process) NothingRuns() bool {
 func ClearAwaitedIdleness(processes ...*Process) {
 	byTID := map[int]*waits.Wait{}
 	var busy []*waits.Wait
-	for _, p := range processes {
-		for i := range p.Threads {
-			if w := p.Threads[i].WaitsFor; w != nil {
-				byTID[p.Threads[i].TID] = w
-				if w.Idleness == (waits.Idleness{}) {
-					busy = append(busy, w)
-				}
+	for _, t := range ThreadsOf(processes) {
+		if w := t.WaitsFor; w != nil {
+			byTID[t.TID] = w
+			if w.Idleness == (waits.Idleness{}) {
+				busy = append(busy, w)
 			}
 		}
 	}
@@ -151,6 +150,19 @@ func ClearAwaitedIdleness(processes ...*Process) {
 		if owner != nil && owner.Kind.IsSynchronization() && owner.Idleness != (waits.Idleness{}) {
 			owner.Idleness = waits.Idleness{}
 			busy = append(busy, owner)
+		}
+	}
+}
+
+// ThreadsOf yields the threads of processes.
+func ThreadsOf(processes []*Process) iter.Seq2[*Process, *Thread] {
+	return func(yield func(*Process, *Thread) bool) {
+		for _, p := range processes {
+			for i := range p.Threads {
+				if !yield(p, &p.Threads[i]) {
+					return
+				}
+			}
 		}
 	}
 }

@@ -15,8 +15,12 @@ import (
 func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
 	for i := range l.GoroutineDeadlocks {
 		d := &l.GoroutineDeadlocks[i]
+		reason := d.Reason
+		if reason == stacks.Leaked {
+			reason += ", as Go's garbage collector has found"
+		}
 		printable.Fprintf(b, "\nDEADLOCK: nothing can wake %s of process %d%s: %s\n", count(len(d.Waiters), "goroutine"),
-			d.PID, withSeparator(" in ", d.Runtime), deadlockReason(d.Reason))
+			d.PID, withSeparator(" in ", d.Runtime), reason)
 		writeWaiters(b, d.Waiters, "for ever")
 	}
 	for i := range l.PossibleGoroutineDeadlocks {
@@ -60,13 +64,6 @@ func writeLikelyGoroutine(b *strings.Builder, l *locks.Locks, lock *locks.Gorout
 	if len(lock.Likely) == 1 && len(g.Frames) > 0 && !slices.ContainsFunc(l.PossibleGoroutineDeadlocks, hasOwner) {
 		writeStack(b, g.Stack(), false)
 	}
-}
-
-func deadlockReason(reason string) string {
-	if reason == stacks.Leaked {
-		return "leaked, as Go's garbage collector has found"
-	}
-	return reason
 }
 
 func writeGoroutineCycle(b *strings.Builder, l *locks.Locks, c *locks.GoroutineCycle) {

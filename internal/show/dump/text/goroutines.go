@@ -106,13 +106,6 @@ func shownThreads(p *stacks.Process) (shown []stacks.Thread, asleepInScheduler [
 	return shown, asleepInScheduler
 }
 
-func writeSchedulers(b *strings.Builder, tids []string) {
-	if len(tids) > 0 {
-		printable.Fprintf(b, "\nwithout a goroutine, asleep in Go's scheduler: %s %s (--native shows the stacks)\n",
-			pluralForm(len(tids), "thread", "threads"), enumerate(tids))
-	}
-}
-
 func writeGoroutines(b *strings.Builder, p *stacks.Process) {
 	if len(p.GoroutineStacks) == 0 {
 		return

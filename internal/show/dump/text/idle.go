@@ -33,17 +33,15 @@ func writeIdle(b *strings.Builder, l *locks.Locks, idle []*locks.Lock) {
 	}
 	var others []string
 	rules := map[string][]int{}
-	for _, p := range l.Processes {
-		for i := range p.Threads {
-			w := p.Threads[i].WaitsFor
-			if w == nil || w.Idle == "" || atLock[p.Threads[i].TID] {
-				continue
-			}
-			if rules[w.Idle] == nil {
-				others = append(others, w.Idle)
-			}
-			rules[w.Idle] = append(rules[w.Idle], p.Threads[i].TID)
+	for _, t := range stacks.ThreadsOf(l.Processes) {
+		w := t.WaitsFor
+		if w == nil || w.Idle == "" || atLock[t.TID] {
+			continue
 		}
+		if rules[w.Idle] == nil {
+			others = append(others, w.Idle)
+		}
+		rules[w.Idle] = append(rules[w.Idle], t.TID)
 	}
 	if len(idle) == 0 && len(others) == 0 {
 		return
@@ -88,20 +86,17 @@ func writePeers(b *strings.Builder, l *locks.Locks) {
 	}
 	tids := map[key][]int{}
 	var order []key
-	for _, p := range l.Processes {
-		for i := range p.Threads {
-			t := &p.Threads[i]
-			verbs, ok := transferOf(t.Wait)
-			file := onlyFile(t)
-			if !ok || file == nil || file.Type != "socket" && file.Type != "pipe" || file.State == "LISTEN" {
-				continue
-			}
-			k := key{verbs, file.OtherEnd()}
-			if tids[k] == nil {
-				order = append(order, k)
-			}
-			tids[k] = append(tids[k], t.TID)
+	for _, t := range stacks.ThreadsOf(l.Processes) {
+		verbs, ok := transferOf(t.Wait)
+		file := onlyFile(t)
+		if !ok || file == nil || file.Type != "socket" && file.Type != "pipe" || file.State == "LISTEN" {
+			continue
 		}
+		k := key{verbs, file.OtherEnd()}
+		if tids[k] == nil {
+			order = append(order, k)
+		}
+		tids[k] = append(tids[k], t.TID)
 	}
 	for _, k := range order {
 		n := len(tids[k])

@@ -29,8 +29,10 @@ func WriteMerged(w io.Writer, p *stacks.Process) error {
 			writeThread(&b, first, p.Native)
 			continue
 		}
-		printable.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(group), stateText(first), howsText(group),
-			printable.Raw(listText(group)))
+		printable.Fprintf(&b, "\n%d threads:%s (%s)\n", len(group), stateText(first), howsText(group))
+		for _, s := range groupByNumberedName(group) {
+			printable.Fprintf(&b, "  %s\n", s.String())
+		}
 		writeWaits(&b, group)
 		writeStack(&b, first, p.Native)
 	}
@@ -106,12 +108,4 @@ func howsText(group []*stacks.Thread) string {
 		}
 	}
 	return strings.Join(hows, ", ")
-}
-
-func listText(group []*stacks.Thread) string {
-	var b strings.Builder
-	for _, s := range groupByNumberedName(group) {
-		printable.Fprintf(&b, "  %s\n", s.String())
-	}
-	return b.String()
 }

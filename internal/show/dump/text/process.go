@@ -38,7 +38,10 @@ func Write(w io.Writer, p *stacks.Process) error {
 }
 
 func writeBesidesThreads(b *strings.Builder, p *stacks.Process, asleepInScheduler []string) {
-	writeSchedulers(b, asleepInScheduler)
+	if n := len(asleepInScheduler); n > 0 {
+		printable.Fprintf(b, "\nwithout a goroutine, asleep in Go's scheduler: %s %s (--native shows the stacks)\n",
+			pluralForm(n, "thread", "threads"), enumerate(asleepInScheduler))
+	}
 	writeTasks(b, p)
 	writeMergedTasks(b, p)
 	writeAwaits(b, p)

@@ -21,10 +21,18 @@ func writeMergedTasks(b *strings.Builder, p *stacks.Process) {
 		case t.ID == 0:
 			continue
 		case t.Count == 1:
-			printable.Fprintf(b, "\n%s %s (%s)\n", t.State, taskTitle(t), howText(t.How))
+			title := taskNoun(t) + " " + t.Names[0]
+			if t.Kind == stacks.VirtualThreadKind {
+				title = fmt.Sprintf("virtual thread #%d %s", t.ID, t.Name)
+			}
+			printable.Fprintf(b, "\n%s %s (%s)\n", t.State, title, howText(t.How))
 		default:
 			printable.Fprintf(b, "\n%d %s %ss (%s)\n", t.Count, t.State, taskNoun(t), howText(t.How))
-			printable.Fprintf(b, "  %s\n", namesText(t))
+			names := strings.Join(t.Names, ", ")
+			if more := t.Count - len(t.Names); more > 0 {
+				names += fmt.Sprintf(" and %d more", more)
+			}
+			printable.Fprintf(b, "  %s\n", names)
 		}
 		writeTaskWait(b, t)
 	}
@@ -35,13 +43,6 @@ func writeMergedTasks(b *strings.Builder, p *stacks.Process) {
 
 func taskNoun(t *stacks.Task) string { return strings.ReplaceAll(t.Kind, "-", " ") }
 
-func taskTitle(t *stacks.Task) string {
-	if t.Kind == stacks.VirtualThreadKind {
-		return fmt.Sprintf("virtual thread #%d %s", t.ID, t.Name)
-	}
-	return taskNoun(t) + " " + t.Names[0]
-}
-
 func writeTaskWait(b *strings.Builder, t *stacks.Task) {
 	if t.WaitsFor != nil {
 		printable.Fprintf(b, "      waits for %s\n", t.WaitsFor)
@@ -49,14 +50,6 @@ func writeTaskWait(b *strings.Builder, t *stacks.Task) {
 	for j := range t.Frames {
 		writeFrame(b, j, &t.Frames[j])
 	}
-}
-
-func namesText(t *stacks.Task) string {
-	text := strings.Join(t.Names, ", ")
-	if more := t.Count - len(t.Names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }
 
 // VirtualThreadsText says how many virtual threads there are, and which are not shown and why; "": there are none.
