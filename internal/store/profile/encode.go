@@ -54,7 +54,6 @@ type encoder struct {
 	functions map[functionKey]uint64
 	funcList  []functionKey // by id − 1
 	mappings  []mappingFlags
-	labelMsgs [][]byte // by number; nil: not yet encoded
 	used      []bool
 	final     []finalName
 	msg, sub  protobuf.Message
@@ -108,18 +107,20 @@ func (e *encoder) valueType(name, unit string) []byte {
 }
 
 func (e *encoder) samples() {
-	e.labelMsgs = make([][]byte, len(e.labels))
+	sets := make([][]byte, len(e.labels)) // label sets by number, encoded
 	for i := range e.sums {
-		e.sample(&e.sums[i], false)
+		r := &e.sums[i]
+		if sets[r.labels] == nil {
+			sets[r.labels] = e.labelSet(&e.labels[r.labels])
+		}
+		e.sample(r, sets[r.labels], false)
 	}
-	begin := func(generation int) (err error) {
-		e.labels, err = e.generations[generation].labels()
-		e.labelMsgs = make([][]byte, len(e.labels))
-		return err
-	}
-	err := eachRecord(e.chunks, begin, func(r *record) error {
+	err := eachRecord(e.chunks, func(r *record) error {
+		if r.set != nil {
+			sets = append(sets[:r.labels], e.labelSet(r.set))
+		}
 		if e.meta.Ring == 0 || r.clip(e.meta.Start.UnixNano()) {
-			e.sample(r, true)
+			e.sample(r, sets[r.labels], true)
 		}
 		return e.out.err
 	})
@@ -131,7 +132,7 @@ func (e *encoder) samples() {
 	e.out.err = cmp.Or(e.out.err, err)
 }
 
-func (e *encoder) sample(r *record, timed bool) {
+func (e *encoder) sample(r *record, labels []byte, timed bool) {
 	e.msg = e.msg[:0]
 	e.sub = e.sub[:0]
 	for s := e.stackOfID(r.stack); len(s) > 0; s = s[locSize:] {
@@ -145,10 +146,7 @@ func (e *encoder) sample(r *record, timed bool) {
 		e.sub = binary.AppendUvarint(e.sub, uint64(v))
 	}
 	e.msg.Bytes(sampleValues, e.sub)
-	if e.labelMsgs[r.labels] == nil {
-		e.labelMsgs[r.labels] = e.labelSet(&e.labels[r.labels])
-	}
-	e.msg = append(e.msg, e.labelMsgs[r.labels]...)
+	e.msg = append(e.msg, labels...)
 	if timed {
 		e.numLabel(&e.msg, LabelEnd, r.end, Nanoseconds)
 	}

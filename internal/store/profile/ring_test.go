@@ -23,20 +23,15 @@ func addSeconds(b *Builder, from, to int64) {
 
 func TestARingHasTheLastTimeOnly(t *testing.T) {
 	b := NewBuilder(Meta{Ring: 10 * time.Second, Rotates: true})
-	addSeconds(b, 1000, 201000) // several chunks, and generations of labels
+	addSeconds(b, 1000, 201000) // several chunks
 	if n := len(b.journal.chunks); n > 2 {
 		t.Errorf("%d chunks are kept", n)
-	}
-	for i := range b.journal.generations.all[:b.journal.chunks[0].generation] {
-		if g := &b.journal.generations.all[i]; g.sets != nil || g.packed.bytes != nil {
-			t.Errorf("the labels of generation %d are kept", i)
-		}
 	}
 	if !b.NeedsEviction() {
 		t.Error("its stacks are not evicted")
 	}
 	b.Evict(slices.Values([]sample.StackID(nil)))
-	if n := b.Sizes().Stacks; n > 20000 {
+	if n := b.Sizes().Stacks; n > 2*maxRecords {
 		t.Errorf("%d stacks are kept", n)
 	}
 	for range 2 { // a write changes nothing

@@ -14,15 +14,14 @@ import (
 
 type frozenTables struct {
 	numbered
-	meta        Meta
-	end         time.Time
-	comments    []string
-	generations []generation
-	chunks      []chunk
-	sums        []record
-	main        int // index of the main binary's module, −1 if none
-	evictions   int
-	lost        error // a [*lostError]; set by encode
+	meta      Meta
+	end       time.Time
+	comments  []string
+	chunks    []chunk
+	sums      []record
+	main      int // index of the main binary's module, −1 if none
+	evictions int
+	lost      error // a [*lostError]; set by encode
 }
 
 // freeze returns the present tables. Precondition: b.mu is held.
@@ -33,8 +32,7 @@ func (b *Builder) freeze() *frozenTables {
 	}
 	v := &frozenTables{
 		numbered: b.tables.numbered, meta: b.meta, end: b.end, comments: b.comments,
-		generations: slices.Clone(b.journal.generations.all),
-		chunks:      slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
+		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
 		main: main, evictions: b.evicted,
 	}
 	if lost := time.Unix(0, b.journal.ring.lost); b.journal.ring.lost != 0 && lost.After(v.meta.Start) {
