@@ -5,9 +5,6 @@ package conclusion
 import (
 	"cmp"
 	"slices"
-	"strings"
-
-	"prywalk/internal/walk/waits"
 )
 
 // Summary adds up samples. The zero value is not ready: use [New].
@@ -199,70 +196,4 @@ func (s *Summary) length() float64 {
 		}
 	}
 	return float64(max(1, length))
-}
-
-// Thread identifies a thread; zero: of tasks, or unknown.
-type Thread struct{ PID, TID int64 }
-
-// Function is a function of the program.
-type Function struct {
-	Name string
-	// Module is its file or package, "" if that is the program itself.
-	Module string
-}
-
-// Wait is what a sleeping thread waits for.
-type Wait struct {
-	// Call is the system call, or a goroutine's reason. "": unknown.
-	Call string
-	Kind waits.Kind
-	// Object is a lock's name, a file's type, a peer …, or "".
-	Object string
-	// Owner is a thread's ID of Thread's process; not positive: unknown.
-	Owner int64
-	waits.Idleness
-}
-
-// Sample is the time of one thread, or of tasks, in one stack and state.
-type Sample struct {
-	Thread Thread
-	Name   string // the thread's
-	Task   string // what its task is called, or ""
-	// Ticks count samples; CPU, Queue and Blocked are in ns.
-	Ticks, CPU, Queue, Blocked int64
-	// Stack has the numbers of the program's own functions, innermost first. It is not kept.
-	Stack []int32
-	// Unexplained: no sample shows where the CPU time was.
-	Unexplained bool
-	Incomplete  bool
-	Stopped     bool // by a signal or a debugger
-	Wait        Wait
-}
-
-type class int
-
-const (
-	within  class = iota // a wait within work
-	idle                 // for work
-	sleep                // for a time
-	others               // for threads' or children's ends
-	unknown              // a short wait between samples
-	stopped
-)
-
-func (s *Sample) class() class {
-	w := &s.Wait
-	switch {
-	case s.Stopped:
-		return stopped
-	case w.Idle != "":
-		return idle
-	case w.Kind == waits.Join, strings.HasPrefix(w.Call, "wait4"), strings.HasPrefix(w.Call, "waitid"):
-		return others
-	case w.Object == string(waits.Sleep), w.Call == string(waits.Sleep), strings.HasSuffix(w.Call, "nanosleep"):
-		return sleep
-	case w.Call == "":
-		return unknown
-	}
-	return within
 }
