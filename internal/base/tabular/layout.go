@@ -3,6 +3,7 @@
 package tabular
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,28 +52,7 @@ func AlignRight(texts []string, minWidth int) []string {
 
 // Wrap joins parts, made printable, with a separator, in lines of width; 0: one line.
 func Wrap(width int, sep string, parts ...string) printable.Raw {
-	var b strings.Builder
-	col, end := 0, strings.TrimRight(sep, " ")
-	for i, p := range parts {
-		p = printable.String(p)
-		n := Width(p)
-		room := width
-		if i < len(parts)-1 {
-			room -= Width(end)
-		}
-		switch {
-		case i == 0:
-		case width > 0 && col+Width(sep)+n > room:
-			b.WriteString(end + "\n")
-			col = 0
-		default:
-			b.WriteString(sep)
-			col += Width(sep)
-		}
-		b.WriteString(p)
-		col += n
-	}
-	return printable.Raw(b.String())
+	return wrap(width, 0, sep, "", Printables(slices.Clone(parts)))
 }
 
 // Paragraph wraps text between words, and indents lines after the first. Width 0: one line.
@@ -90,19 +70,28 @@ func wrapWords(width, col int, indent, text string) printable.Raw {
 	if width == 0 {
 		return printable.Raw(text)
 	}
+	return wrap(width, col, " ", indent, strings.Fields(text))
+}
+
+// wrap begins in column col. Lines end in the separator without its spaces.
+func wrap(width, col int, sep, indent string, parts []string) printable.Raw {
 	var b strings.Builder
-	for i, word := range strings.Fields(text) {
-		n := Width(word)
+	end := strings.TrimRight(sep, " ")
+	for i, p := range parts {
+		n, room := Width(p), width
+		if i < len(parts)-1 {
+			room -= Width(end)
+		}
 		switch {
 		case i == 0:
-		case col+1+n > width:
-			b.WriteString("\n" + indent)
+		case width > 0 && col+Width(sep)+n > room:
+			b.WriteString(end + "\n" + indent)
 			col = Width(indent)
 		default:
-			b.WriteByte(' ')
-			col++
+			b.WriteString(sep)
+			col += Width(sep)
 		}
-		b.WriteString(word)
+		b.WriteString(p)
 		col += n
 	}
 	return printable.Raw(b.String())
