@@ -1,8 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package text writes a dump and its locks as text.
+//
+// # Algorithm
+//
+// [Write] writes each thread, [WriteMerged] each stack once, with the threads of equal program counters, state and wait
+// reason. Both merge goroutines and tasks. Of a runaway recursion both ends are shown, with one line for the rest.
+// Three threads with one stack are
+//
+//	3 threads: sleeping in futex (passive read)
+//	  worker-1…3 (3): 4712 4713 4714
+//	  #0  0x00007f25eb9a1d16 __futex_wait in /lib/libc.so.6 [context]
+//	  #1  …
+//
+// Strings of the target pass through package printable.
 package text
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -11,6 +26,8 @@ import (
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/waits"
+	"prywalk/internal/watch/observe"
 )
 
 func writeHeading(b *strings.Builder, p *stacks.Process, counts string) {
@@ -109,4 +126,65 @@ func withSeparator(sep, s string) string {
 		return ""
 	}
 	return sep + s
+}
+
+const noName = "(no name)"
+
+func shownName(t *stacks.Thread) string {
+	if strings.TrimSpace(t.Name) == "" {
+		return noName
+	}
+	return t.Name
+}
+
+var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninterruptible sleep",
+	"T": "stopped by a signal or a debugger"}
+
+func writeThread(b *strings.Builder, t *stacks.Thread, native bool) {
+	runs := ""
+	if t.Goroutine != 0 {
+		runs = fmt.Sprintf(", goroutine %d%s", t.Goroutine, withSeparator(" of ", t.GoroutineRuntime))
+	}
+	printable.Fprintf(b, "\nthread %d %s%s:%s (%s)\n", t.TID, shownName(t), runs, stateText(t), howText(t.How))
+	writeWait(b, t)
+	writeStack(b, t, native)
+}
+
+func howText(how string) string {
+	switch how {
+	case observe.ByPassiveRead.String():
+		return "passive read"
+	case observe.ByStop.String():
+		return "stopped to read"
+	case stacks.ReadTwice:
+		return "read twice"
+	}
+	return how
+}
+
+func stateText(t *stacks.Thread) string {
+	text := withSeparator(" ", states[t.State])
+	if t.Wait != "" && t.State != "T" {
+		text += " in " + t.Wait
+	}
+	return text + withSeparator(" ", t.Signal)
+}
+
+func waitsLine(t *stacks.Thread) string {
+	if t.WaitsFor == nil {
+		return ""
+	}
+	switch t.WaitsFor.Kind {
+	case waits.NoWait, waits.Other, waits.Stopped, waits.Signal:
+		return ""
+	case waits.Sleep:
+		return t.WaitsFor.SleepText()
+	}
+	return "waits for " + t.WaitsFor.String()
+}
+
+func writeWait(b *strings.Builder, t *stacks.Thread) {
+	if line := waitsLine(t); line != "" {
+		printable.Fprintf(b, "      %s\n", line)
+	}
 }
