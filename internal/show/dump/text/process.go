@@ -117,6 +117,15 @@ func pluralForm(n int, one, other string) string {
 	return other
 }
 
+// reasons are the parts of a text.
+type reasons []string
+
+func (r *reasons) add(n int, text string) {
+	if n > 0 {
+		*r = append(*r, text)
+	}
+}
+
 const maxShown = 8
 
 func enumerate(names []string) string { return tabular.List(names, maxShown) }

@@ -53,18 +53,14 @@ func writeTasks(b *strings.Builder, p *stacks.Process) {
 			writeFrame(b, i, &first.Frames[i])
 		}
 	}
-	if p.TasksChanged > 0 {
-		printable.Fprintf(b, "\nchanging while being read: %s\n", count(p.TasksChanged, "task"))
-	}
-	if p.TasksMore > 0 {
-		printable.Fprintf(b, "\nnot shown: %s\n", count(p.TasksMore, "task"))
-	}
-	if n := p.TasksUnproven; n > 0 {
-		printable.Fprintf(b, "\nnot shown: %s, whose %s cannot be proven\n", count(n, "task"),
-			pluralForm(n, "stack", "stacks"))
-	}
-	if p.TasksUnlisted > 0 {
-		printable.Fprintf(b, "\nnot all tasks could be listed, as the program ran meanwhile: repeat the dump\n")
+	var notes reasons
+	notes.add(p.TasksChanged, "changing while being read: "+count(p.TasksChanged, "task"))
+	notes.add(p.TasksMore, "not shown: "+count(p.TasksMore, "task"))
+	notes.add(p.TasksUnproven, "not shown: "+count(p.TasksUnproven, "task")+", whose "+
+		pluralForm(p.TasksUnproven, "stack", "stacks")+" cannot be proven")
+	notes.add(p.TasksUnlisted, "not all tasks could be listed, as the program ran meanwhile: repeat the dump")
+	for _, note := range notes {
+		printable.Fprintf(b, "\n%s\n", note)
 	}
 }
 
@@ -90,16 +86,12 @@ func writeAwaits(b *strings.Builder, p *stacks.Process) {
 
 // suspendedText says how many functions are suspended, and what is not known.
 func suspendedText(a *managed.AwaitCounts) string {
-	parts := []string{count(a.Pending, "asynchronous function") + " " + pluralForm(a.Pending, "is", "are") + " suspended"}
-	if a.Unproven > 0 {
-		parts = append(parts, fmt.Sprintf("%s that changed meanwhile, or without a proven chain, %s left out",
-			count(a.Unproven, "function"), pluralForm(a.Unproven, "is", "are")))
-	}
-	if a.More > 0 {
-		parts = append(parts, count(a.More, "chain")+" beyond the limits "+pluralForm(a.More, "is", "are")+" not shown")
-	}
+	parts := reasons{count(a.Pending, "asynchronous function") + " " + pluralForm(a.Pending, "is", "are") + " suspended"}
+	parts.add(a.Unproven, fmt.Sprintf("%s that changed meanwhile, or without a proven chain, %s left out",
+		count(a.Unproven, "function"), pluralForm(a.Unproven, "is", "are")))
+	parts.add(a.More, count(a.More, "chain")+" beyond the limits "+pluralForm(a.More, "is", "are")+" not shown")
 	if a.Cut || a.Unread > 0 {
-		parts = append(parts, "only a part of the heap was searched: there can be more, also within these chains")
+		parts.add(1, "only a part of the heap was searched: there can be more, also within these chains")
 	}
 	return strings.Join(parts, "; ")
 }

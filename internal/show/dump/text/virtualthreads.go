@@ -57,19 +57,15 @@ func VirtualThreadsText(v *stacks.VirtualThreads) string {
 	if v == nil || v.Total+v.LeftOut() == 0 && !v.Untracked {
 		return ""
 	}
-	parts := []string{count(v.Total, "virtual thread")}
-	add := func(n int, why string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, why))
-		}
-	}
+	parts := reasons{count(v.Total, "virtual thread")}
+	add := func(n int, why string) { parts.add(n, fmt.Sprintf("%d %s", n, why)) }
 	add(v.Mounted, pluralForm(v.Mounted, "has its", "have their")+" frames on a thread's stack above")
 	add(v.Changed, "changed during each reading, and "+pluralForm(v.Changed, "is", "are")+" not shown")
 	add(v.Unproven, pluralForm(v.Unproven, "has a stack", "have stacks")+" that cannot be proven, and "+
 		pluralForm(v.Unproven, "is", "are")+" not shown")
 	add(v.Unlisted, "parts of the lists of virtual threads could not be read: repeat the dump")
 	if v.Untracked {
-		parts = append(parts, "only those of executors are listed, as the program runs with -Djdk.trackAllThreads=false")
+		parts.add(1, "only those of executors are listed, as the program runs with -Djdk.trackAllThreads=false")
 	}
 	return strings.Join(parts, "; ")
 }
