@@ -162,8 +162,7 @@ func (e *lockExaminer) describe(proc *examinedProcess, th *observe.Thread, s *ob
 
 // SampleOwners implements [locks.Checker].
 func (e *lockExaminer) SampleOwners(l *locks.Locks) {
-	for i := range l.Locks {
-		lock := &l.Locks[i]
+	for lock := range stacks.Each(l.Locks) {
 		switch {
 		case lock.Owner == 0 || e.byThread[lock.Waiters[0]] == nil:
 		case lock.Kind == waits.Join: // the thread has not ended, so any moment serves

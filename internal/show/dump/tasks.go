@@ -154,8 +154,7 @@ func (m *mergedTasks) innermost(t *managed.Task) *managed.Frame {
 		return &t.Frames[0]
 	}
 	key := ""
-	for i := range t.Frames {
-		f := &t.Frames[i]
+	for f := range stacks.Each(t.Frames) {
 		key += fmt.Sprintf("%s\x00%s\x00%d\x00", f.Function, f.File, f.Line)
 	}
 	if m.stacks[key] == nil {

@@ -35,8 +35,7 @@ func itemsOf(p *stacks.Process) items {
 			add("goroutine", item{fmt.Sprint(g.Runtime, g.ID), g.CreatedBy, 1, g.Stack()})
 		}
 	}
-	for i := range p.Tasks {
-		t := &p.Tasks[i]
+	for t := range stacks.Each(p.Tasks) {
 		add("task", item{fmt.Sprint(t.Name, t.ID), "", max(t.Count, 1), &stacks.Thread{Frames: t.Frames}})
 	}
 	return all

@@ -121,8 +121,7 @@ func (r *Reader) readGoroutine(t *managed.TaskRecord, threads []stacks.Thread) s
 // joinCallers completes goroutines that have called another runtime through C: a goroutine of that runtime has their
 // outer frames.
 func joinCallers(list []stacks.Goroutine) {
-	for i := range list {
-		g := &list[i]
+	for g := range stacks.Each(list) {
 		if len(g.Frames) > 0 || g.System {
 			continue
 		}
@@ -202,8 +201,7 @@ func (r *Reader) reserve(size int) bool {
 
 // joinThread sets a goroutine's frames to its thread's. asleep: the thread does not run.
 func joinThread(g *stacks.Goroutine, t *managed.TaskRecord, threads []stacks.Thread) (asleep bool) {
-	for i := range threads {
-		th := &threads[i]
+	for th := range stacks.Each(threads) {
 		for j := range th.Frames {
 			if sp := frames.Addr(th.Frames[j].SP); sp >= t.StackLo && sp < t.StackHi {
 				g.Thread, g.Frames, g.Complete, g.StopReason = th.TID, th.Frames, th.Complete, th.StopReason

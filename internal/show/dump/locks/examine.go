@@ -56,8 +56,7 @@ func (l *Locks) Examine(c Checker) {
 
 // clearOwnersIdleness is [stacks.ClearAwaitedIdleness] for the owners' samples.
 func (l *Locks) clearOwnersIdleness() {
-	for i := range l.Locks {
-		lock := &l.Locks[i]
+	for lock := range stacks.Each(l.Locks) {
 		if t := lock.OwnerThread; len(lock.Blocked()) > 0 && t != nil && t.WaitsFor != nil &&
 			t.WaitsFor.Kind.IsSynchronization() {
 			t.WaitsFor.Idleness = waits.Idleness{}
@@ -97,8 +96,7 @@ type LikelyOwner struct {
 }
 
 func (l *Locks) addLikelyOwners() {
-	for i := range l.Locks {
-		lock := &l.Locks[i]
+	for lock := range stacks.Each(l.Locks) {
 		if lock.Owner != 0 || lock.Free {
 			continue
 		}
@@ -111,8 +109,7 @@ func (l *Locks) addLikelyOwners() {
 }
 
 func insideBlock(p *stacks.Process, word uint64) (out []LikelyOwner, class string) {
-	for i := range p.Threads {
-		t := &p.Threads[i]
+	for t := range stacks.Each(p.Threads) {
 		for _, h := range t.Holds {
 			if h.Word == word && word != 0 {
 				class = h.Class
@@ -141,8 +138,7 @@ func (l *Locks) Cycles() [][]int { return waits.Cycles(l.graph()) }
 
 func (l *Locks) possibleCycles() [][]int {
 	likely := map[int]int{}
-	for i := range l.Locks {
-		lock := &l.Locks[i]
+	for lock := range stacks.Each(l.Locks) {
 		if len(lock.Likely) != 1 {
 			continue
 		}
@@ -183,8 +179,7 @@ func (l *Locks) goroutineCycles() (out []GoroutineCycle) {
 	}
 	graphs := map[scheduler]map[int]int{}
 	var order []scheduler
-	for i := range l.GoroutineLocks {
-		lock := &l.GoroutineLocks[i]
+	for lock := range stacks.Each(l.GoroutineLocks) {
 		if len(lock.Likely) != 1 {
 			continue
 		}

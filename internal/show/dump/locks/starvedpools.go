@@ -68,8 +68,7 @@ func (p *pool) name(in *stacks.Process) string {
 
 func poolsOf(p *stacks.Process) (out []*pool) {
 	byKey := map[poolKey]*pool{}
-	for i := range p.Threads {
-		t := &p.Threads[i]
+	for t := range stacks.Each(p.Threads) {
 		worker := waits.PoolWorkerOf(t.WaitsFrames())
 		if worker.Loop == "" {
 			continue

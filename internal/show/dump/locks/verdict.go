@@ -99,8 +99,7 @@ func (l *Locks) addUnknownOwners() {
 			l.WaitersWithoutOwner = append(l.WaitersWithoutOwner, t.TID)
 		}
 	}
-	for i := range l.Locks {
-		lock := &l.Locks[i]
+	for lock := range stacks.Each(l.Locks) {
 		if lock.Owner == 0 || len(lock.Blocked()) == 0 || lock.OwnerThread != nil {
 			continue
 		}
@@ -113,8 +112,7 @@ func (l *Locks) addUnknownOwners() {
 func threadsWithUnknownWait(p *stacks.Process) int {
 	// threads that have ended or run wait for nothing; those refused for MaxPause ran
 	n := p.CountFailed(refusal.Zombie, refusal.MaxPause, refusal.Running) + stoppedThreads(p)
-	for i := range p.Threads {
-		t := &p.Threads[i]
+	for t := range stacks.Each(p.Threads) {
 		if !isStopped(t) && t.Wait == "futex" && t.WaitsFor == nil { // as in a core of arm64
 			n++
 		}

@@ -154,12 +154,23 @@ func ClearAwaitedIdleness(processes ...*Process) {
 	}
 }
 
+// Each yields the elements of a list, which are not copied.
+func Each[T any](list []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
+}
+
 // ThreadsOf yields the threads of processes.
 func ThreadsOf(processes []*Process) iter.Seq2[*Process, *Thread] {
 	return func(yield func(*Process, *Thread) bool) {
 		for _, p := range processes {
-			for i := range p.Threads {
-				if !yield(p, &p.Threads[i]) {
+			for t := range Each(p.Threads) {
+				if !yield(p, t) {
 					return
 				}
 			}

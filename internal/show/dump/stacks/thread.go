@@ -134,8 +134,7 @@ func ownManaged(t *Thread) *Frame {
 	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
 		return nil
 	}
-	for i := range t.Frames {
-		f := &t.Frames[i]
+	for f := range Each(t.Frames) {
 		if f.Kind != "" && f.Type != "native" && f.Type != "stub" && !unnamedcode.IsPlaceholder(f.Function) {
 			return f
 		}

@@ -13,8 +13,7 @@ import (
 )
 
 func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
-	for i := range l.GoroutineDeadlocks {
-		d := &l.GoroutineDeadlocks[i]
+	for d := range stacks.Each(l.GoroutineDeadlocks) {
 		reason := d.Reason
 		if reason == stacks.Leaked {
 			reason += ", as Go's garbage collector has found"
@@ -26,8 +25,7 @@ func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
 	for i := range l.PossibleGoroutineDeadlocks {
 		writeGoroutineCycle(b, l, &l.PossibleGoroutineDeadlocks[i])
 	}
-	for i := range l.GoroutineLocks {
-		lock := &l.GoroutineLocks[i]
+	for lock := range stacks.Each(l.GoroutineLocks) {
 		printable.Fprintf(b, "\n%s%s%s\n", labelAt(lock.Kind, lock.Symbol, lock.Address), goroutineLockDetails(lock),
 			withSeparator(", of ", lock.Runtime))
 		if lock.Kind == stacks.KindChannel {
@@ -71,8 +69,7 @@ func writeGoroutineCycle(b *strings.Builder, l *locks.Locks, c *locks.GoroutineC
 		cycleText(len(c.Goroutines), "goroutine", "probably holds"), withSeparator(" in ", c.Runtime))
 	for i, id := range c.Goroutines {
 		next := c.Goroutines[(i+1)%len(c.Goroutines)]
-		for j := range l.GoroutineLocks {
-			lock := &l.GoroutineLocks[j]
+		for lock := range stacks.Each(l.GoroutineLocks) {
 			w := slices.IndexFunc(lock.Waiters, func(w locks.GoroutineWaiter) bool { return w.Goroutine == id })
 			if lock.PID != c.PID || lock.Runtime != c.Runtime || w < 0 || len(lock.Likely) != 1 {
 				continue

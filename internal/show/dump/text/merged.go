@@ -64,8 +64,7 @@ func smallestFirst[T any](groups [][]*T) {
 
 func threadKey(t *stacks.Thread) string {
 	key := []byte(stateText(t) + "\x00" + t.StopReason + "\x00")
-	for i := range t.Frames {
-		f := &t.Frames[i]
+	for f := range stacks.Each(t.Frames) {
 		key = binary.LittleEndian.AppendUint64(key, uint64(f.PC))
 		if f.Kind != "" {
 			key = binary.LittleEndian.AppendUint64(append(key, f.Function...), uint64(f.Line))

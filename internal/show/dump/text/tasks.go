@@ -27,8 +27,7 @@ func awaitsText(t *stacks.Task) string {
 
 func taskKey(t *stacks.Task) string {
 	key := t.State + "\x00" + t.Kind + "\x00" + t.How + "\x00" + awaitsText(t)
-	for i := range t.Frames {
-		f := &t.Frames[i]
+	for f := range stacks.Each(t.Frames) {
 		key += fmt.Sprintf("\x00%s\x00%s\x00%d", f.Function, f.File, f.Line)
 	}
 	return key
@@ -65,8 +64,7 @@ func writeTasks(b *strings.Builder, p *stacks.Process) {
 }
 
 func writeAwaits(b *strings.Builder, p *stacks.Process) {
-	for i := range p.Tasks {
-		t := &p.Tasks[i]
+	for t := range stacks.Each(p.Tasks) {
 		if t.Kind != languages.AwaitTask {
 			continue
 		}

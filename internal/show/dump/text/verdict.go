@@ -125,8 +125,7 @@ func ownerlessText(l *locks.Locks) string {
 		left[tid] = true
 	}
 	likely, none, ended, forked, files, noun := 0, 0, 0, 0, 0, "lock"
-	for i := range l.Locks {
-		lock := &l.Locks[i]
+	for lock := range stacks.Each(l.Locks) {
 		if !slices.ContainsFunc(lock.Waiters, func(tid int) bool { return left[tid] }) {
 			continue
 		}

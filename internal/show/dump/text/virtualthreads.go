@@ -15,8 +15,7 @@ import (
 
 // writeMergedTasks writes virtual threads, greenlets and fibers.
 func writeMergedTasks(b *strings.Builder, p *stacks.Process) {
-	for i := range p.Tasks {
-		t := &p.Tasks[i]
+	for t := range stacks.Each(p.Tasks) {
 		switch {
 		case t.ID == 0:
 			continue
@@ -84,8 +83,7 @@ func writeTaskLocks(b *strings.Builder, l *locks.Locks) {
 			}
 		}
 	}
-	for i := range l.TaskLocks {
-		lock := &l.TaskLocks[i]
+	for lock := range stacks.Each(l.TaskLocks) {
 		owner := lock.Owner != 0 || lock.OwnerTask != 0
 		what := lock.Object()
 		if owner {

@@ -65,8 +65,7 @@ func (w *Walker) run(space *frames.Space, sources []managed.FrameSource, s *mana
 	entries := w.merger.End(!w.OutOfMemory && w.StopReason().Complete())
 	w.Uncharge()
 	out := []stacks.Frame{}
-	for i := range entries {
-		e := &entries[i]
+	for e := range stacks.Each(entries) {
 		if e.Source != nil {
 			out = w.appendManaged(out, e, s.Live)
 			continue
