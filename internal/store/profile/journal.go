@@ -191,8 +191,7 @@ type ring struct {
 	lost   int64 // what ended before is lost for lack of memory, Unix epoch ns; 0: nothing
 }
 
-// maxRingChunks is about 64 MB.
-const maxRingChunks = 1 << 8
+const maxRingBytes = 64 << 20
 
 // dropOld drops the oldest chunks of a ring.
 func (j *journal) dropOld() {
@@ -204,7 +203,12 @@ func (j *journal) dropOld() {
 	for n < len(j.chunks) && j.chunks[n].newest < newest-j.ring.length {
 		n++
 	}
-	for ; n < len(j.chunks)-maxRingChunks; n++ {
+	size := 0
+	for _, c := range j.chunks[n:] {
+		size += len(c.bytes)
+	}
+	for ; size > maxRingBytes; n++ {
+		size -= len(j.chunks[n].bytes)
 		j.ring.lost = max(j.ring.lost, j.chunks[n].newest)
 	}
 	j.chunks = slices.Delete(j.chunks, 0, n)
