@@ -98,7 +98,7 @@ func unknownTexts(l *locks.Locks) []string {
 			why.add(1, still)
 		}
 	}
-	why.add(l.TasksWithoutOwner, fmt.Sprintf("what can wake %s is not known", count(l.TasksWithoutOwner, "virtual thread")))
+	why.add(l.TasksWithoutOwner, "what can wake "+count(l.TasksWithoutOwner, "virtual thread")+" is not known")
 	for _, p := range l.Processes {
 		if v := p.VirtualThreads; v != nil && (v.LeftOut() > 0 || v.Untracked) {
 			why.add(1, VirtualThreadsText(v))
