@@ -61,7 +61,8 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 	memory := &Memory{account: filememory.Process().AccountOfWhole("the report")}
 	stacks := &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: o.Lines, memory: memory}
 	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
-		groups: &groups{stacks: stacks, waiting: newWaiting(p.Sample, !o.NoIdle)}}
+		groups: newGroups(stacks, !o.NoIdle)}
+	d.groups.waiting.samples = p.Sample
 	if err := d.applyOptions(); err != nil {
 		d.Memory.Close()
 		return nil, err

@@ -22,8 +22,7 @@ import (
 
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
-// Waiting tells what the samples of a recording do that wait.
-type Waiting struct {
+type waitGroups struct {
 	idleRules   bool
 	samples     []*profile.Sample // of the recording
 	joined      map[int64]bool    // threads that one that is not idle joins; nil until used
@@ -34,7 +33,7 @@ type Waiting struct {
 
 // Unnamed conditions, semaphores and the like are named by the function that represents the wait
 // ([waits.WaitingFunction]).
-func (w *Waiting) waitGroup(s *profile.Sample) string {
+func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
 		return unnamedcode.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
@@ -58,8 +57,8 @@ func (w *Waiting) waitGroup(s *profile.Sample) string {
 
 // A lock with an owner is named by its address, if that is known, other objects by kind and within, the function that
 // represents the wait, a socket by its peer.
-func (w *Waiting) waitObject(s *profile.Sample, what string) (name, within string) {
-	if w.IsSleep(s) {
+func (w *waitGroups) waitObject(s *profile.Sample, what string) (name, within string) {
+	if w.inSleep(s) {
 		return string(waits.Sleep), ""
 	}
 	l := waits.ParseLabel(what)
@@ -75,12 +74,12 @@ func (w *Waiting) waitObject(s *profile.Sample, what string) (name, within strin
 	if l.Type != "" {
 		name = w.lockWithin(s, l.Type)
 	}
-	return name, w.Function(s)
+	return name, w.waiterFunction(s)
 }
 
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
 // it sets the label.
-func (w *Waiting) lockWithin(s *profile.Sample, lockType string) string {
+func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
 	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) (string, bool) {
 		if l.LockWithin == nil {
 			return "", false
@@ -89,8 +88,8 @@ func (w *Waiting) lockWithin(s *profile.Sample, lockType string) string {
 	}), lockType)
 }
 
-// IsSleep reports whether a wait for a condition is a sleep in the language's terms.
-func (w *Waiting) IsSleep(s *profile.Sample) bool {
+// inSleep reports whether a wait for a condition is a sleep in the language's terms.
+func (w *waitGroups) inSleep(s *profile.Sample) bool {
 	return WaitKind(s) == waits.Condition &&
 		w.languageWithin(s, string(waits.Sleep), func(l *languages.Language, function string) (string, bool) {
 			return string(waits.Sleep), l.Sleeps != nil && l.Sleeps(function)
@@ -100,7 +99,7 @@ func (w *Waiting) IsSleep(s *profile.Sample) bool {
 // languageWithin asks, from the innermost one, the language of each function that the function that represents the wait
 // calls, and returns the first answer or "". answer's second result is false without an answer. question is the key of
 // the cache.
-func (w *Waiting) languageWithin(
+func (w *waitGroups) languageWithin(
 	s *profile.Sample, question string, answer func(l *languages.Language, function string) (string, bool),
 ) (found string) {
 	if len(s.Location) == 0 {
@@ -130,15 +129,14 @@ type withinKey struct {
 	question string
 }
 
-// Function returns the program's innermost function.
-func (w *Waiting) Function(s *profile.Sample) string {
+func (w *waitGroups) waiterFunction(s *profile.Sample) string {
 	if i := w.waiterIndex(s); i >= 0 {
 		return waitStack(s)[i].Function
 	}
 	return ""
 }
 
-func (w *Waiting) waiterIndex(s *profile.Sample) int {
+func (w *waitGroups) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
 	}
@@ -186,8 +184,8 @@ func (d *Data) fromWaitingFunction(s *profile.Sample) []int32 {
 	return stack
 }
 
-func (w *Waiting) lockGroup(s *profile.Sample) string {
-	if what := Label(s, rec.LabelWaitsFor); what != "" && IsSynchronization(s) && !w.IsSleep(s) {
+func (w *waitGroups) lockGroup(s *profile.Sample) string {
+	if what := Label(s, rec.LabelWaitsFor); what != "" && IsSynchronization(s) && !w.inSleep(s) {
 		l := waits.ParseLabel(what)
 		l.Type = w.lockWithin(s, l.Type)
 		return l.String()
@@ -231,19 +229,27 @@ func LockOwner(s *profile.Sample) int64 {
 	return max(0, NumLabel(s, rec.LabelOwner))
 }
 
-// NewWaiting is for the samples of p, with the rules for idle waits.
-func NewWaiting(p *profile.Profile) *Waiting { return newWaiting(p.Sample, true) }
+// Waiting tells what the samples of a profile do that wait.
+type Waiting struct{ groups *waitGroups }
 
-func newWaiting(samples []*profile.Sample, idleRules bool) *Waiting {
-	return &Waiting{idleRules: idleRules, samples: samples, idleCache: map[idleKey]waits.Idleness{},
-		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}
+// NewWaiting is for the samples of p.
+func NewWaiting(p *profile.Profile) *Waiting {
+	w := newGroups(nil, true).waiting
+	w.samples = p.Sample
+	return &Waiting{&w}
 }
 
 // IdleRule returns the rule by which a sample's wait is idle, or "".
-func (w *Waiting) IdleRule(s *profile.Sample) string { return w.idleness(s).Idle }
+func (w *Waiting) IdleRule(s *profile.Sample) string { return w.groups.idleness(s).Idle }
+
+// Function returns the program's innermost function.
+func (w *Waiting) Function(s *profile.Sample) string { return w.groups.waiterFunction(s) }
+
+// IsSleep reports whether a wait for a condition is a sleep in the language's terms.
+func (w *Waiting) IsSleep(s *profile.Sample) bool { return w.groups.inSleep(s) }
 
 // idleness is zero also for a thread that waits for others and is joined.
-func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
+func (w *waitGroups) idleness(s *profile.Sample) waits.Idleness {
 	idle := w.idlenessByStack(s)
 	if idle != (waits.Idleness{}) && IsSynchronization(s) && w.isJoined(NumLabel(s, rec.LabelTID)) {
 		return waits.Idleness{}
@@ -251,7 +257,7 @@ func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 	return idle
 }
 
-func (w *Waiting) isJoined(tid int64) bool {
+func (w *waitGroups) isJoined(tid int64) bool {
 	if w.joined == nil {
 		w.joined = map[int64]bool{}
 		for _, s := range w.samples {
@@ -263,7 +269,7 @@ func (w *Waiting) isJoined(tid int64) bool {
 	return w.joined[tid]
 }
 
-func (w *Waiting) idlenessByStack(s *profile.Sample) waits.Idleness {
+func (w *waitGroups) idlenessByStack(s *profile.Sample) waits.Idleness {
 	wait := Label(s, rec.LabelWait)
 	if !w.idleRules || wait == "" {
 		return waits.Idleness{}
