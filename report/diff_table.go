@@ -25,7 +25,11 @@ func (d *Difference) Table(w io.Writer) error {
 	t.section("faster", faster, selfOf)
 	t.section("changed by what they call", onlyTotalChanged, totalOf)
 	if len(slower)+len(faster)+len(onlyTotalChanged) == 0 {
-		t.noChange()
+		significant := ""
+		if t.Untested() == "" {
+			significant = "significant "
+		}
+		t.out.Printf("No %schange; --all lists every function.\n", significant)
 	}
 	return cmp.Or(d.new.sum.Memory.Err(), t.out.Err())
 }
@@ -129,14 +133,6 @@ func (t *diffTable) changedText() string {
 		text += " significantly"
 	}
 	return text
-}
-
-func (t *diffTable) noChange() {
-	significant := ""
-	if t.Untested() == "" {
-		significant = "significant "
-	}
-	t.out.Printf("No %schange; --all lists every function.\n", significant)
 }
 
 func (t *diffTable) section(title string, list []*Change, value func(*Change) *ComparedValue) {

@@ -184,3 +184,21 @@ func (d *data) taskHint() string {
 	}
 	return "not counted: " + strings.Join(parts, "; ") + " (--native counts both)"
 }
+
+const (
+	bold       = "\x1b[1m"
+	dim        = "\x1b[2m"
+	red        = "\x1b[31m"
+	resetStyle = "\x1b[0m"
+)
+
+func (d *data) color(code, s string) printable.Raw {
+	return d.paint(code, printable.Raw(printable.String(s)))
+}
+
+func (d *data) paint(code string, s printable.Raw) printable.Raw {
+	if d.Options.Color {
+		s = printable.Raw(code) + s + resetStyle
+	}
+	return s
+}

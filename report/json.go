@@ -3,8 +3,6 @@
 package report
 
 import (
-	"bufio"
-	"cmp"
 	"io"
 	"math"
 	"slices"
@@ -147,12 +145,12 @@ type jsonForm struct {
 // JSON writes the table as one line of JSON, on request with groups and the call tree. Options.N limits functions; 0:
 // all.
 func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
-	prepared, err := prepare(view.WithBlocked(p), o)
-	if err != nil {
-		return err
-	}
-	defer prepared.Memory.Close()
-	d := &jsonForm{data: prepared, room: filememory.Process().Total() / jsonShare}
+	return view.Write(w, view.WithBlocked(p), o, func(d *view.Data, to io.Writer) error {
+		return (&jsonForm{&data{d}, filememory.Process().Total() / jsonShare}).write(to, tree)
+	})
+}
+
+func (d *jsonForm) write(to io.Writer, tree bool) error {
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
 		Conclusion: d.Conclusion(), Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads,
@@ -171,11 +169,10 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	if e, clock := d.Incomplete(); e.Reason != "" {
 		r.Incomplete = &jsonIncomplete{e.Reason, e.Next(), e.Module, clock, e.Share}
 	}
-	buf := bufio.NewWriter(d.Memory.Writer(w))
-	out := printable.NewJSONWriter(buf)
+	out := printable.NewJSONWriter(to)
 	out.Begin(r, "functions")
 	d.functions(out, d.Profile.Sample)
-	if o.By != "" {
+	if d.Options.By != "" {
 		d.jsonGroups(out)
 	}
 	if tree {
@@ -183,7 +180,7 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 		d.jsonTree(out)
 	}
 	out.Text("}\n")
-	return cmp.Or(d.Memory.Err(), out.Err(), buf.Flush())
+	return out.Err()
 }
 
 func (d *jsonForm) jsonGroups(out *printable.JSONWriter) {

@@ -55,14 +55,18 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 	out.Printf("%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, "  ", tabular.Shorten(printable.String(f.Name),
 		d.Options.Width), f.File)))
 	if err != nil {
-		out.Printf("%s\n", d.paint(dim, tabular.Paragraph(d.Options.Width, "  ", "no source text: "+missingSourceText(err))))
+		why := err.Error()
+		if errors.Is(err, os.ErrNotExist) {
+			why = "file not found; give its directory with --source-dir"
+		}
+		out.Printf("%s\n", d.paint(dim, tabular.Paragraph(d.Options.Width, "  ", "no source text: "+why)))
 	}
 	heads, figures := d.valueColumns(rows)
 	out.Printf("%s\n", d.color(dim, heads+"  line"))
 	for i, l := range lines {
 		code := ""
 		if n := int(l.N) - 1; n >= 0 && n < len(text) {
-			code = "  " + expandTabs(text[n])
+			code = "  " + strings.TrimRight(strings.ReplaceAll(text[n], "\t", "    "), "\r")
 		}
 		line := fmt.Sprintf("%6d%s", l.N, code)
 		if d.Options.Width > 0 {
@@ -71,12 +75,3 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 		out.Printf("%s%s%s\n", d.markLarge(figures[i][0], rows[i].Self), figures[i][1], line)
 	}
 }
-
-func missingSourceText(err error) string {
-	if errors.Is(err, os.ErrNotExist) {
-		return "file not found; give its directory with --source-dir"
-	}
-	return err.Error()
-}
-
-func expandTabs(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), "\r") }

@@ -3,6 +3,7 @@
 package languages
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,9 +17,11 @@ var java = Language{
 		Live:   true,
 		Files:  regexp.MustCompile(`^libjvm\.so`),
 	}},
-	Stub:    javaStub,
+	Stub: func(function string) bool {
+		return function == "call_stub" || strings.HasPrefix(function, "StubRoutines")
+	},
 	Library: func(function, _ string) bool { return javaLibrary.MatchString(function) },
-	Package: javaModule,
+	Package: func(function, file string) string { return cmp.Or(javaPackage(function), file) },
 	Task:    VirtualThreadTask,
 	// The class starts VirtualThread-unblocker and -unparker.
 	Unthreaded: VirtualThreads, UnthreadedNext: "jcmd PID Thread.dump_to_file FILE lists them",
@@ -74,10 +77,6 @@ var java = Language{
 // JavaLibrary reports whether a method is of the JDK or of a language's library.
 func JavaLibrary(method string) bool { return javaLibrary.MatchString(method) }
 
-func javaStub(function string) bool {
-	return function == "call_stub" || strings.HasPrefix(function, "StubRoutines")
-}
-
 var javaLibrary = regexp.MustCompile(`^(java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|groovy|clojure)\.|` +
 	`^(call_stub|StubRoutines|[iv]table stub)|Lambda(\$\d+)?(/0x\w+)?\.\w+$`)
 
@@ -123,13 +122,6 @@ var (
 		`[XZ](Uncommitter::wait|Unmapper::dequeue|DriverPort::receive)|` +
 		`SemaphoreGangTaskDispatcher::\w+|Threads::destroy_vm)$`)
 )
-
-func javaModule(function, file string) string {
-	if p := javaPackage(function); p != "" {
-		return p
-	}
-	return file
-}
 
 func javaPackage(method string) string {
 	method, _, _ = strings.Cut(method, "(")

@@ -3,7 +3,11 @@
 package tabular
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"prywalk/internal/base/printable"
 )
@@ -48,28 +52,7 @@ func AlignRight(texts []string, minWidth int) []string {
 
 // Wrap joins parts, made printable, with a separator, in lines of width; 0: one line.
 func Wrap(width int, sep string, parts ...string) printable.Raw {
-	var b strings.Builder
-	col, end := 0, strings.TrimRight(sep, " ")
-	for i, p := range parts {
-		p = printable.String(p)
-		n := Width(p)
-		room := width
-		if i < len(parts)-1 {
-			room -= Width(end)
-		}
-		switch {
-		case i == 0:
-		case width > 0 && col+Width(sep)+n > room:
-			b.WriteString(end + "\n")
-			col = 0
-		default:
-			b.WriteString(sep)
-			col += Width(sep)
-		}
-		b.WriteString(p)
-		col += n
-	}
-	return printable.Raw(b.String())
+	return wrap(width, 0, sep, "", Printables(slices.Clone(parts)))
 }
 
 // Paragraph wraps text between words, and indents lines after the first. Width 0: one line.
@@ -87,20 +70,63 @@ func wrapWords(width, col int, indent, text string) printable.Raw {
 	if width == 0 {
 		return printable.Raw(text)
 	}
+	return wrap(width, col, " ", indent, strings.Fields(text))
+}
+
+// wrap begins in column col. Lines end in the separator without its spaces.
+func wrap(width, col int, sep, indent string, parts []string) printable.Raw {
 	var b strings.Builder
-	for i, word := range strings.Fields(text) {
-		n := Width(word)
+	end := strings.TrimRight(sep, " ")
+	for i, p := range parts {
+		n, room := Width(p), width
+		if i < len(parts)-1 {
+			room -= Width(end)
+		}
 		switch {
 		case i == 0:
-		case col+1+n > width:
-			b.WriteString("\n" + indent)
+		case width > 0 && col+Width(sep)+n > room:
+			b.WriteString(end + "\n" + indent)
 			col = Width(indent)
 		default:
-			b.WriteByte(' ')
-			col++
+			b.WriteString(sep)
+			col += Width(sep)
 		}
-		b.WriteString(word)
+		b.WriteString(p)
 		col += n
 	}
 	return printable.Raw(b.String())
+}
+
+// Width is in terminal cells: two for wide characters (CJK, emoji), none for combining ones (Unicode Annexes 11, 29).
+func Width(s string) int {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
+}
+
+// PrintedWidth is the width after [printable.String].
+func PrintedWidth(s string) int { return Width(printable.String(s)) }
+
+// Fits reports whether a text is at most width cells wide.
+func Fits(s string, width int) bool { return Width(s) <= width }
+
+// Cut cuts the end of a text that is too wide.
+func Cut(s string, width int) string {
+	if Fits(s, width) {
+		return s
+	}
+	return strings.TrimSuffix(head(s, width-1), "…") + "…" // of a shortened name
+}
+
+func head(s string, width int) string { return ansi.Truncate(s, width, "") }
+
+func tail(s string, width int) string {
+	for cut := max(0, Width(s)-width); ; cut++ { // a wide character may lie across the cut
+		if end := ansi.TruncateLeft(s, cut, ""); Width(end) <= width {
+			return end
+		}
+	}
 }

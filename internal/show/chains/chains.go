@@ -195,19 +195,15 @@ func onlyFile(w *waits.Wait) *waits.OpenFile {
 	return w.FD
 }
 
-func isLoopback(address string) bool {
-	a, err := netip.ParseAddrPort(address)
-	return err == nil && a.Addr().IsLoopback()
-}
-
 func nextOfFile(f *waits.OpenFile) Next {
 	end := func(k Kind, why string) Next { return Next{End: End{Kind: k, Why: why}} }
+	remote, _ := netip.ParseAddrPort(f.Remote)
 	switch {
 	case len(f.Peers) > 0:
 		return Next{Processes: f.Peers}
 	case f.State == "LISTEN":
 		return end(Unknown, "waits for a connection")
-	case f.Type == "socket" && isLoopback(f.Remote):
+	case f.Type == "socket" && remote.Addr().IsLoopback():
 		return end(Unknown, "the process at "+f.Remote+" was not found; it may be another user's")
 	case f.Type == "socket" && f.Remote != "":
 		return end(Outside, f.Remote)

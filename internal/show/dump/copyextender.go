@@ -65,7 +65,8 @@ func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *obse
 	}
 	switch {
 	case kept+size <= copied:
-		return e.heldUp(s)
+		// A stop that took longer than is permitted ended its copy early: another may copy as much as was planned.
+		return e.pause > 0 && s.How == observe.ByStop && s.StopTime > int64(e.pause)
 	case !e.charge(int64(kept + size)):
 		return false
 	case other:
@@ -83,12 +84,6 @@ func (e *copyExtender) bytesWithinPause(s *observe.RawSample) uint64 {
 	}
 	rest := int64(e.pause) - max(s.StopTime-s.CopyTime, 0) // not spent copying
 	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.CopyTime, 1)))
-}
-
-// heldUp reports whether a stop took longer than is permitted, so that its copy ended early: on a busy host another
-// stop may copy as much as was planned.
-func (e *copyExtender) heldUp(s *observe.RawSample) bool {
-	return e.pause > 0 && s.How == observe.ByStop && s.StopTime > int64(e.pause)
 }
 
 func (e *copyExtender) charge(size int64) bool {

@@ -92,7 +92,9 @@ func (partial *partialProcess) describeSamples(t *loadedcode.Process, o Options,
 	}
 	d.renameThreads()
 	if !o.NoTasks {
-		tasks := tasksOf(t)
+		w := t.WatchThreads()
+		tasks := callstack.Tasks(t.Runtimes().FrameSources(), w)
+		w.Close()
 		partial.update(func(p *stacks.Process) { setTasks(p, tasks, o.MaxDepth, d.explainer.Owners) })
 	}
 	if o.Awaits {
@@ -143,9 +145,11 @@ const (
 )
 
 func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread {
-	for n := 0; n < maxThreadRetries && d.mayRetryWait(n); n++ {
+	for n := 0; n < maxThreadRetries && d.explainer.Retryable && !d.isLastSample(); n++ {
 		if n > 0 {
-			d.retries++
+			if d.retries++; d.retries > maxWaitRetries {
+				break
+			}
 			time.Sleep(waitRetryWait)
 		}
 		s, err := sampleThread(th, d.options, observe.ModeAlwaysRead)
@@ -157,10 +161,6 @@ func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread
 		d.explainer.Explain(&t, s)
 	}
 	return t
-}
-
-func (d *describer) mayRetryWait(n int) bool {
-	return d.explainer.Retryable && (n == 0 || d.retries < maxWaitRetries) && !d.isLastSample()
 }
 
 func (d *describer) isLastSample() bool { return d.options.Atomic || d.hasEnded() }

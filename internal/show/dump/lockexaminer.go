@@ -116,16 +116,14 @@ func (e *lockExaminer) resampleAwakeOwners() {
 // awakeOwners returns the owners that were awake and are not in tried, and adds them. It leaves out the owners of
 // interpreters' locks, which always run.
 func (e *lockExaminer) awakeOwners(tried map[int]bool) (tids []int) {
-	for _, p := range e.locks.Processes {
-		for i := range p.Threads {
-			w := p.Threads[i].WaitsFor
-			if w == nil || w.Owner == 0 || w.Kind == waits.GIL || tried[w.Owner] {
-				continue
-			}
-			if owner, _ := e.locks.Thread(w.Owner); owner != nil && owner.State == "R" {
-				tried[w.Owner] = true
-				tids = append(tids, w.Owner)
-			}
+	for _, t := range stacks.ThreadsOf(e.locks.Processes) {
+		w := t.WaitsFor
+		if w == nil || w.Owner == 0 || w.Kind == waits.GIL || tried[w.Owner] {
+			continue
+		}
+		if owner, _ := e.locks.Thread(w.Owner); owner != nil && owner.State == "R" {
+			tried[w.Owner] = true
+			tids = append(tids, w.Owner)
 		}
 	}
 	return tids
@@ -164,8 +162,7 @@ func (e *lockExaminer) describe(proc *examinedProcess, th *observe.Thread, s *ob
 
 // SampleOwners implements [locks.Checker].
 func (e *lockExaminer) SampleOwners(l *locks.Locks) {
-	for i := range l.Locks {
-		lock := &l.Locks[i]
+	for lock := range stacks.Each(l.Locks) {
 		switch {
 		case lock.Owner == 0 || e.byThread[lock.Waiters[0]] == nil:
 		case lock.Kind == waits.Join: // the thread has not ended, so any moment serves
@@ -211,7 +208,8 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 	if proc == nil {
 		return e.readLock(lock), nil
 	}
-	memory := newWithLockMemory(taskstack.New(proc.target))
+	memory := &withLockMemory{}
+	memory.Inner, memory.Bytes = taskstack.New(proc.target), memory.buf[:]
 	if proc == waiterProc {
 		memory.Addr = sleeper.Memory.Addr
 	}
@@ -276,12 +274,6 @@ func (e *lockExaminer) waiter(tid int) (*waits.Sleeper, *examinedProcess) {
 type withLockMemory struct {
 	observe.MemoryRegion
 	buf [waits.CopySize]byte
-}
-
-func newWithLockMemory(inner observe.OtherMemory) *withLockMemory {
-	m := &withLockMemory{}
-	m.Inner, m.Bytes = inner, m.buf[:]
-	return m
 }
 
 func (m *withLockMemory) copyIn(s *observe.RawSample) waits.FutexCopy {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"prywalk/internal/base/languages"
-	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/callstack"
 	"prywalk/internal/walk/managed"
@@ -138,15 +137,12 @@ func (m *mergedTasks) add(t *managed.Task) {
 		w.Address = 0 // of the first only
 	}
 	if len(d.Names) < mostNames {
-		d.Names = append(d.Names, shortName(t, isVirtual))
+		name := fmt.Sprintf("%s at 0x%x", t.Name, t.ID)
+		if isVirtual {
+			name = cmp.Or(t.Name, "#"+strconv.FormatUint(t.ID, 10))
+		}
+		d.Names = append(d.Names, name)
 	}
-}
-
-func shortName(t *managed.Task, isVirtual bool) string {
-	if isVirtual {
-		return cmp.Or(t.Name, "#"+strconv.FormatUint(t.ID, 10))
-	}
-	return fmt.Sprintf("%s at 0x%x", t.Name, t.ID)
 }
 
 // innermost returns one frame for equal stacks. Those of virtual threads have one list already.
@@ -158,8 +154,7 @@ func (m *mergedTasks) innermost(t *managed.Task) *managed.Frame {
 		return &t.Frames[0]
 	}
 	key := ""
-	for i := range t.Frames {
-		f := &t.Frames[i]
+	for f := range stacks.Each(t.Frames) {
 		key += fmt.Sprintf("%s\x00%s\x00%d\x00", f.Function, f.File, f.Line)
 	}
 	if m.stacks[key] == nil {
@@ -185,10 +180,4 @@ func setAwaits(p *stacks.Process, list managed.AwaitList, depth int) {
 		p.Tasks = append(p.Tasks, d)
 	}
 	slices.SortStableFunc(p.Tasks, func(a, b stacks.Task) int { return cmp.Compare(a.Count, b.Count) })
-}
-
-func tasksOf(t *loadedcode.Process) managed.TaskList {
-	w := t.WatchThreads()
-	defer w.Close()
-	return callstack.Tasks(t.Runtimes().FrameSources(), w)
 }

@@ -4,6 +4,7 @@ package export
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"maps"
@@ -24,29 +25,25 @@ import (
 // profiles/v1development): a resource per process, a profile per sample type. Samples of equal stack and attributes are
 // joined.
 func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
-	d, err := view.New(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Memory.Close()
+	return view.Write(w, p, o, writeOTLP)
+}
+
+func writeOTLP(d *view.Data, to io.Writer) error {
 	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
-	out := d.Memory.Writer(w)
 	for _, r := range e.resources() {
 		var m protobuf.Message
 		if m.Bytes(1, e.resource(r)); d.Memory.Err() != nil {
 			return d.Memory.Err()
 		}
-		if _, err := out.Write(m); err != nil {
+		if _, err := to.Write(m); err != nil {
 			return err
 		}
 		d.Memory.Give(e.taken)
 		e.taken = 0
 	}
 	var m protobuf.Message
-	if m.Bytes(2, e.tables.Message()); d.Memory.Err() != nil {
-		return d.Memory.Err()
-	}
-	_, err = out.Write(m)
+	m.Bytes(2, e.tables.Message())
+	_, err := to.Write(m)
 	return err
 }
 
@@ -211,4 +208,55 @@ func sum(values []int64) (n int64) {
 		n += v
 	}
 	return n
+}
+
+type otlpTables struct {
+	*otlp.Dictionary
+	locations map[*profile.Location]int64
+}
+
+func newTables(take func(int64) bool) *otlpTables {
+	return &otlpTables{otlp.NewDictionary(take), map[*profile.Location]int64{}}
+}
+
+func (d *otlpTables) location(l *profile.Location) int64 {
+	i, ok := d.locations[l]
+	if ok {
+		return i
+	}
+	var mapping int64
+	var kind string
+	if p := l.Mapping; p != nil {
+		mapping = d.Mapping(&otlp.Mapping{Start: p.Start, Limit: p.Limit, Offset: p.Offset, File: p.File, BuildID: p.BuildID})
+		kind = otlp.FrameType(p.File)
+	}
+	var lines []otlp.Line
+	for _, line := range l.Line {
+		n := otlp.Line{Line: line.Line, Column: line.Column}
+		if f := line.Function; f != nil {
+			n.Function = d.Function(f.Name, f.SystemName, f.Filename, f.StartLine)
+		}
+		lines = append(lines, n)
+	}
+	i = d.Location(mapping, l.Address, lines, kind)
+	d.locations[l] = i
+	return i
+}
+
+// link is 0 unless the sample has the ids of a span.
+func (d *otlpTables) link(s *profile.Sample) int64 {
+	trace, err := hex.DecodeString(view.Label(s, rec.LabelTrace))
+	span, err2 := hex.DecodeString(view.Label(s, rec.LabelSpan))
+	if err != nil || err2 != nil || len(trace) != 16 || len(span) != 8 {
+		return 0
+	}
+	return d.Link(trace, span)
+}
+
+func (d *otlpTables) stack(s *profile.Sample) int64 {
+	list := make([]int64, len(s.Location))
+	for i, l := range s.Location {
+		list[i] = d.location(l)
+	}
+	return d.Stack(list)
 }

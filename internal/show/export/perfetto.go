@@ -3,7 +3,6 @@
 package export
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -22,18 +21,16 @@ import (
 // error is [view.ErrNoTime] for a profile without time stamps.
 func Perfetto(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
-	d, err := view.New(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Memory.Close()
+	return view.Write(w, p, o, writePerfetto)
+}
+
+func writePerfetto(d *view.Data, to io.Writer) error {
 	clocks, ok := view.ClocksOf(d.Profile)
 	if !ok || d.Profile.TimeNanos == 0 || !slices.ContainsFunc(d.Profile.Sample,
 		func(s *profile.Sample) bool { return view.NumLabel(s, rec.LabelEnd) != 0 }) {
 		return fmt.Errorf("%w; a trace needs a recording of prywalk without --aggregate", view.ErrNoTime)
 	}
-	buf := bufio.NewWriter(d.Memory.Writer(w))
-	t := &perfetto{Data: d, clocks: clocks, to: buf, names: map[string]uint64{}, processes: map[int64]uint64{},
+	t := &perfetto{Data: d, clocks: clocks, to: to, names: map[string]uint64{}, processes: map[int64]uint64{},
 		step: max(10e6, d.Profile.DurationNanos/perfettoPoints)}
 	for _, g := range d.Groups("thread") {
 		if d.Memory.Err() == nil && t.err == nil {
@@ -41,7 +38,7 @@ func Perfetto(w io.Writer, p *profile.Profile, o view.Options) error {
 		}
 	}
 	t.counters()
-	return cmp.Or(d.Memory.Err(), t.err, buf.Flush())
+	return t.err
 }
 
 const (

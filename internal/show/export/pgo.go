@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package export writes profiles for Firefox Profiler, Speedscope, Perfetto, OpenTelemetry and Go's compiler.
 package export
 
 import (

@@ -3,7 +3,6 @@
 package export
 
 import (
-	"bufio"
 	"cmp"
 	"io"
 	"slices"
@@ -40,16 +39,13 @@ var speedscopeUnits = []string{"nanoseconds", "microseconds", "milliseconds", "s
 // Speedscope writes a list of weighted samples per thread with a positive sum, in order of time if recorded.
 func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
-	d, err := view.New(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Memory.Close()
-	s := d.Summary()
-	buf := bufio.NewWriter(d.Memory.Writer(w))
-	out := printable.NewJSONWriter(buf)
+	return view.Write(w, p, o, writeSpeedscope)
+}
+
+func writeSpeedscope(d *view.Data, to io.Writer) error {
+	s, out := d.Summary(), printable.NewJSONWriter(to)
 	out.Begin(&speedscopeFile{Schema: "https://www.speedscope.app/file-format-schema.json",
-		Name: cmp.Or(o.Title, s.Target), Exporter: "prywalk"}, "profiles")
+		Name: cmp.Or(d.Options.Title, s.Target), Exporter: "prywalk"}, "profiles")
 	threads := 0
 	for _, g := range d.Groups("thread") {
 		if g.Value > 0 {
@@ -66,7 +62,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 			Line: files[int32(i)].Line})
 	}
 	out.Text("]}}\n")
-	return cmp.Or(d.Memory.Err(), out.Err(), buf.Flush())
+	return out.Err()
 }
 
 func speedscopeThread(out *printable.JSONWriter, d *view.Data, g *view.Group) {

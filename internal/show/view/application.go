@@ -133,13 +133,11 @@ func (d *Data) library(within []int32) string {
 	if f.isBuiltIn() && f.isFunction() {
 		return f.Name
 	}
-	return cmp.Or(libraryName(f.Module), f.Name)
+	return cmp.Or(nativeLibrary.ReplaceAllString(f.Module, "$1"), f.Name)
 }
 
+// nativeLibrary finds "sqlite3" in libsqlite3.so.0 and in _sqlite3.cpython-311-x86_64-linux-gnu.so.
 var nativeLibrary = regexp.MustCompile(`^(?:lib|_)?([^.]{3,}?)(?:\..*)?\.so(?:\.[\d.]+)?$`)
-
-// libraryName returns "sqlite3" for libsqlite3.so.0 and for _sqlite3.cpython-311-x86_64-linux-gnu.so.
-func libraryName(module string) string { return nativeLibrary.ReplaceAllString(module, "$1") }
 
 // lineOf returns the source line of a frame by its index in [FrameTable.Stack], or 0.
 func (d *Data) lineOf(s *profile.Sample, index int) int {

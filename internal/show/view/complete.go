@@ -88,12 +88,3 @@ func (d *Data) WhyIncomplete() string {
 	}
 	return ""
 }
-
-func (t *FrameTable) raiseIncomplete(rows []Row) {
-	incomplete.Raise(rows, func(r *Row) (string, int64, int64) {
-		if f := &t.Frames[r.Frame]; f.incomplete() {
-			return f.Name, r.Self, r.Total
-		}
-		return "", r.Self, r.Total
-	})
-}

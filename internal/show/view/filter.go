@@ -49,12 +49,6 @@ func (sel *Selection) filter(g *groups) error {
 // States returns the states of samples.
 func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
 
-func (sel *Selection) onlySleepers() bool {
-	o := &sel.Options
-	state, err := regexp.Compile(o.State)
-	return o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")
-}
-
 func (sel *Selection) keep(flag string, test func(*profile.Sample) bool) {
 	sel.Filters = append(sel.Filters, flag)
 	fails := func(s *profile.Sample) bool { return !test(s) }
@@ -62,21 +56,17 @@ func (sel *Selection) keep(flag string, test func(*profile.Sample) bool) {
 }
 
 func (sel *Selection) filterByName() error {
-	focus, err := Compile("focus", sel.Options.Focus)
-	if err != nil {
-		return err
+	var by [2]*regexp.Regexp
+	for i, o := range [2][2]string{{"focus", sel.Options.Focus}, {"ignore", sel.Options.Ignore}} {
+		re, err := Compile(o[0], o[1])
+		if err != nil {
+			return err
+		}
+		if by[i] = re; re != nil {
+			sel.Filters = append(sel.Filters, "--"+o[0])
+		}
 	}
-	ignore, err := Compile("ignore", sel.Options.Ignore)
-	if err != nil {
-		return err
-	}
-	if focus != nil {
-		sel.Filters = append(sel.Filters, "--focus")
-	}
-	if ignore != nil {
-		sel.Filters = append(sel.Filters, "--ignore")
-	}
-	sel.Profile.FilterSamplesByName(focus, ignore, nil, nil)
+	sel.Profile.FilterSamplesByName(by[0], by[1], nil, nil)
 	return nil
 }
 

@@ -28,13 +28,6 @@ func IsGrouping(by string) bool {
 // Groupings returns the ways to group samples ([Options].By).
 func Groupings() []string { return slices.Clone(groupings) }
 
-func checkGrouping(by string) error {
-	if by == "" || IsGrouping(by) {
-		return nil
-	}
-	return fmt.Errorf("cannot group by %q; choose one of %s, label or label:NAME", by, strings.Join(groupings, ", "))
-}
-
 // Label returns a sample's first label of that name, or "".
 func Label(s *profile.Sample, key string) string {
 	if v := s.Label[key]; len(v) > 0 {

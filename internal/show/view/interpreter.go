@@ -33,7 +33,10 @@ func (sel *Selection) hideInterpreter() {
 		}
 		rest, ok := folded[&s.Location[0]]
 		if !ok {
-			rest = withoutLocations(s.Location, hidden)
+			rest = slices.DeleteFunc(slices.Clone(s.Location), func(l *profile.Location) bool { return hidden[l] })
+			if len(rest) == 0 {
+				rest = s.Location
+			}
 			folded[&s.Location[0]] = rest
 		}
 		if len(rest) < len(s.Location) {
@@ -43,14 +46,6 @@ func (sel *Selection) hideInterpreter() {
 		}
 	}
 	sel.Profile.Sample = samples
-}
-
-func withoutLocations(stack []*profile.Location, hidden map[*profile.Location]bool) []*profile.Location {
-	rest := slices.DeleteFunc(slices.Clone(stack), func(l *profile.Location) bool { return hidden[l] })
-	if len(rest) == 0 || len(rest) == len(stack) {
-		return stack
-	}
-	return rest
 }
 
 func onlyInterprets(l *profile.Location) bool {

@@ -4,13 +4,12 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/base/incomplete"
 	rec "prywalk/internal/store/profile"
 )
 
@@ -48,24 +47,19 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 			}
 		}
 	}
-	d.sort(rows, d.areAsleep(samples))
-	d.raiseIncomplete(rows)
+	asleep := len(samples) > 0 && (d.OnlyBlocked() || Label(samples[0], rec.LabelWait) != "")
+	d.sort(rows, d.groupsWaits() && asleep)
+	incomplete.Raise(rows, func(r *Row) (string, int64, int64) {
+		if f := &d.Frames[r.Frame]; f.incomplete() {
+			return f.Name, r.Self, r.Total
+		}
+		return "", r.Self, r.Total
+	})
 	return rows
-}
-
-func (d *Data) areAsleep(samples []*profile.Sample) bool {
-	return d.groupsWaits() && len(samples) > 0 && (d.OnlyBlocked() || Label(samples[0], rec.LabelWait) != "")
 }
 
 // Orders returns the values of [Options].Sort.
 func Orders() []string { return []string{"self", "total"} }
-
-func checkOrder(order string) error {
-	if order == "" || slices.Contains(Orders(), order) {
-		return nil
-	}
-	return fmt.Errorf("cannot sort by %q; choose one of %s", order, strings.Join(Orders(), ", "))
-}
 
 // sort orders rows by self, then total value, or as [Options].Sort says; of equal ones, the program's functions and
 // inner ones come first. If asleep (waiting threads), small functions and those of language and system are last.

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package view selects the part of a profile that a report or another viewer's file shows, and numbers its frames.
+//
+//	profile ──► filters ──► Selection: samples, one type of values ──► FrameTable: frames by number ──► rows, tree
 package view
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -52,7 +59,7 @@ type Data struct {
 // New applies the options. The caller closes the result's Memory.
 func New(p *profile.Profile, o Options) (*Data, error) {
 	memory := &Memory{account: filememory.Process().AccountOfWhole("the report")}
-	stacks := newFrameTable(o.Lines, memory)
+	stacks := &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: o.Lines, memory: memory}
 	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
 		groups: newGroups(stacks, !o.NoIdle)}
 	d.groups.waiting.samples = p.Sample
@@ -63,13 +70,25 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 	return d, nil
 }
 
-func (d *Data) applyOptions() error {
-	o, p := &d.Options, d.Profile
-	if err := checkGrouping(o.By); err != nil {
+// Write writes a form of a selection. It fails if that needs too much memory, or is too long ([Memory.Writer]).
+func Write(w io.Writer, p *profile.Profile, o Options, form func(d *Data, to io.Writer) error) error {
+	d, err := New(p, o)
+	if err != nil {
 		return err
 	}
-	if err := checkOrder(o.Sort); err != nil {
-		return err
+	defer d.Memory.Close()
+	buf := bufio.NewWriter(d.Memory.Writer(w))
+	err = form(d, buf)
+	return cmp.Or(d.Memory.Err(), err, buf.Flush())
+}
+
+func (d *Data) applyOptions() error {
+	o, p := &d.Options, d.Profile
+	switch {
+	case o.By != "" && !IsGrouping(o.By):
+		return fmt.Errorf("cannot group by %q; choose one of %s, label or label:NAME", o.By, strings.Join(groupings, ", "))
+	case o.Sort != "" && !slices.Contains(Orders(), o.Sort):
+		return fmt.Errorf("cannot sort by %q; choose one of %s", o.Sort, strings.Join(Orders(), ", "))
 	}
 	if err := d.Memory.charge(p); err != nil {
 		return err
@@ -106,10 +125,12 @@ func (sel *Selection) chooseValue() error {
 		sel.addBlocked()
 	}
 	name := sel.Options.Value
-	if _, ok := sel.TypeIndex(rec.TypeWall); ok && name == "" && (sel.groupsWaits() || sel.onlySleepers()) {
+	o := &sel.Options
+	state, err := regexp.Compile(o.State)
+	onlySleepers := o.Wait != "" || o.State != "" && err == nil && !state.MatchString("running")
+	if _, ok := sel.TypeIndex(rec.TypeWall); ok && name == "" && (sel.groupsWaits() || onlySleepers) {
 		name = rec.TypeWall
 	}
-	var err error
 	if sel.ValueIndex, err = valueIndex(sel.Profile, name); err != nil {
 		return err
 	}
@@ -181,4 +202,47 @@ func WithBlocked(p *profile.Profile) *profile.Profile {
 		d.addBlocked()
 	}
 	return d.Profile
+}
+
+// Options select what of a profile is shown, and how.
+type Options struct {
+	// Value names the type of values: "cpu", "wall", "runqueue", "samples", "blocked", or another of the file. "": wall
+	// for waits, locks, states and sleeping threads, else the file's default, else its last.
+	Value string
+	// N is the number of rows, or, of a table by "wait", of groups; negative: all. 0: in tables 30, or 5 per group (by
+	// "wait" 10 groups); in a comparison's tables 20; in JSON all. Other tables have at most 40 groups. In JSON N also
+	// limits the calls of a tree.
+	N int
+	// By groups the table: "thread", "process", "command" (processes and short-lived children by program), "role"
+	// (threads of a JVM), "state", "wait", "lock", "module", "label" or "label:NAME".
+	By string
+	// Sort orders functions: "self" or "total". "": self; of sleeping threads the program's functions first.
+	Sort string
+	// Full shows all functions in the table without By, Sort, Lines and Native; else it has the own ones of a program in a
+	// managed language, with libraries folded.
+	Full bool
+	// NoIdle disables the rules for idle waits.
+	NoIdle bool
+	// Focus keeps samples with a function, file or module that matches this regular expression; Ignore drops them.
+	Focus, Ignore string
+	// Thread, Process, State and Wait keep samples whose name or number matches this regular expression.
+	Thread, Process, State, Wait string
+	// From and To select a part, from the recording's start; To 0: to its end.
+	From, To time.Duration
+	// Intervals adds each share's 95 % interval by sampling.
+	Intervals bool
+	// Lines distinguishes the lines of functions, and addresses without line.
+	Lines bool
+	// Native shows interpreter frames.
+	Native bool
+	// MinShare, 0 to 1, omits smaller branches of trees; 0: 0.01, negative: none.
+	MinShare float64
+	Color    bool
+	// Width is the terminal's columns. 0: none; tables have at most 100, other text is not wrapped.
+	Width     int
+	FullNames bool
+	// Title of the page; "": the target's name.
+	Title string
+	// File is the recording in suggested commands; "": the default.
+	File string
 }

@@ -27,10 +27,6 @@ type FrameTable struct {
 	memory *Memory
 }
 
-func newFrameTable(lines bool, memory *Memory) *FrameTable {
-	return &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: lines, memory: memory}
-}
-
 func (t *FrameTable) clone(memory *Memory) *FrameTable {
 	return &FrameTable{Frames: slices.Clone(t.Frames), index: maps.Clone(t.index), byLoc: maps.Clone(t.byLoc),
 		lines: t.lines, memory: memory}
@@ -81,7 +77,13 @@ func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 		fs = append(fs, t.FrameIndex(f))
 	}
 	if len(fs) == 0 {
-		fs = append(fs, t.FrameIndex(t.namelessFrame(l, ModuleName(file))))
+		module := ModuleName(file)
+		f := Frame{Name: unnamedcode.Bracketed(module), Module: module, Nameless: true,
+			Library: waits.IsLibrary(waits.Frame{Module: module})}
+		if t.lines {
+			f.Name = fmt.Sprintf("%#x %s", fileOffset(l), f.Name)
+		}
+		fs = append(fs, t.FrameIndex(f))
 	}
 	return fs
 }
@@ -110,15 +112,6 @@ func functionName(ln *profile.Line) string {
 	return cmp.Or(ln.Function.Name, ln.Function.SystemName)
 }
 
-func (t *FrameTable) namelessFrame(l *profile.Location, module string) Frame {
-	f := Frame{Name: unnamedcode.Bracketed(module), Module: module, Nameless: true,
-		Library: waits.IsLibrary(waits.Frame{Module: module})}
-	if t.lines {
-		f.Name = fmt.Sprintf("%#x %s", fileOffset(l), f.Name)
-	}
-	return f
-}
-
 func fileOffset(l *profile.Location) uint64 {
 	if m := l.Mapping; m != nil && m.File != "" && l.Address >= m.Start && l.Address < m.Limit {
 		return l.Address - m.Start + m.Offset
@@ -141,4 +134,32 @@ func (t *FrameTable) FrameIndex(f Frame) int32 {
 	}
 	t.memory.Take(frameCost)
 	return rec.NumberIn(&t.Frames, t.index, f)
+}
+
+// Place is a function's place in the source.
+type Place struct {
+	File string
+	Line int
+}
+
+// Places returns each frame's source file and first line.
+func (d *Data) Places() map[int32]Place {
+	places := map[int32]Place{}
+	for _, l := range d.Profile.Location {
+		fs := d.byLoc[l]
+		if len(fs) == 0 { // no sample, or memory was refused
+			continue
+		}
+		i := 0
+		for _, ln := range l.Line {
+			if functionName(&ln) == "" {
+				continue
+			}
+			if places[fs[i]].File == "" {
+				places[fs[i]] = Place{ln.Function.Filename, int(cmp.Or(ln.Function.StartLine, ln.Line))}
+			}
+			i++
+		}
+	}
+	return places
 }

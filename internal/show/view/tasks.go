@@ -34,7 +34,8 @@ func (sel *Selection) hideSchedulers() {
 		task, idle := "", clocks.Blocked(s)
 		tasks := recorded[NumLabel(s, rec.LabelPID)]
 		ran := s.Value[clocks.CPU] != 0 || s.Value[clocks.RunQueue] != 0
-		if len(tasks) > 0 && (idle > 0 || !ran) && isSleepingThread(s) {
+		sleeps := !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0
+		if len(tasks) > 0 && (idle > 0 || !ran) && sleeps {
 			task = schedulers.taskOf(s)
 		}
 		if !tasks[task] {
@@ -74,10 +75,6 @@ func (d *Data) Tasks() (n int64, kind string) {
 		}
 	}
 	return MeanTasks(d.Profile, tasks), kind
-}
-
-func isSleepingThread(s *profile.Sample) bool {
-	return !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0
 }
 
 // withoutBlocked returns a copy of a sample without its blocked time and its ticks, whose index is count.

@@ -1,8 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package otlp writes messages of OpenTelemetry's profiles signal, and divides large ones.
+//
+// # Algorithm
+//
+// A [Dictionary] holds the common entries of a message's profiles, found by their bytes, so that equal ones are one. An
+// entry follows those to which it refers. [Split] writes two messages, each with half of the samples' bytes and the
+// entries that they use.
+//
+// # Source
+//
+// opentelemetry/proto/profiles/v1development/profiles.proto of github.com/open-telemetry/opentelemetry-proto, release
+// 1.9 and later: entry 0 of each table is the zero value, entries are unique, each index has an entry.
 package otlp
 
-import "prywalk/internal/base/protobuf"
+import (
+	"encoding/binary"
+	"strings"
+
+	"prywalk/internal/base/protobuf"
+)
 
 // The tables of ProfilesDictionary by field number; entry 0 of each is the zero value.
 const (
@@ -139,3 +156,23 @@ func (d *Dictionary) Message() (m protobuf.Message) {
 	}
 	return m
 }
+
+func anyValue(v any) (m protobuf.Message) {
+	switch v := v.(type) {
+	case string:
+		m.Bytes(1, []byte(valid(v)))
+	case int64: // 0, too: a member of a oneof
+		m.Key(3, protobuf.Varint)
+		m = binary.AppendUvarint(m, uint64(v))
+	}
+	return m
+}
+
+// KeyValue returns a resource's attribute. value is a string or an int64.
+func KeyValue(key string, value any) (pair protobuf.Message) {
+	pair.Bytes(1, []byte(valid(key)))
+	pair.Bytes(2, anyValue(value))
+	return pair
+}
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") } // protocol buffers require UTF-8

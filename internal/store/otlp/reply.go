@@ -10,23 +10,24 @@ import (
 	"prywalk/internal/base/protobuf"
 )
 
+// last returns the last field of each number.
+func last(m []byte) (map[int]protobuf.Field, error) {
+	out := map[int]protobuf.Field{}
+	err := fields(m, func(f protobuf.Field) error {
+		out[f.Number] = f
+		return nil
+	})
+	return out, err
+}
+
 // Rejected reads an ExportProfilesServiceResponse: the number of rejected profiles, and why.
 func Rejected(reply []byte) (profiles int64, why string, err error) {
-	err = fields(reply, func(f protobuf.Field) error {
-		if f.Number != 1 || f.Wire != protobuf.Bytes {
-			return nil
-		}
-		return fields(f.Body, func(f protobuf.Field) error {
-			switch {
-			case f.Number == 1 && f.Wire == protobuf.Varint:
-				profiles = max(int64(f.Value), 0)
-			case f.Number == 2 && f.Wire == protobuf.Bytes:
-				why = string(f.Body)
-			}
-			return nil
-		})
-	})
-	return profiles, why, err
+	response, err := last(reply)
+	if err != nil {
+		return 0, "", err
+	}
+	partial, err := last(response[1].Body)
+	return max(int64(partial[1].Value), 0), string(partial[2].Body), err
 }
 
 // retryInfo has the delay (google/rpc/error_details.proto).
@@ -35,22 +36,12 @@ const retryInfo = "google.rpc.RetryInfo"
 // RetryDelay reads a google.rpc.Status: the delay, 0 if unspecified; ok: it has a RetryInfo.
 func RetryDelay(status []byte) (after time.Duration, ok bool) {
 	_ = fields(status, func(detail protobuf.Field) error { // a damaged status has none
-		if detail.Number != 3 || detail.Wire != protobuf.Bytes {
+		if detail.Number != 3 {
 			return nil
 		}
-		var kind string
-		var info []byte
-		err := fields(detail.Body, func(f protobuf.Field) error { // google.protobuf.Any
-			switch {
-			case f.Number == 1 && f.Wire == protobuf.Bytes:
-				kind = string(f.Body[bytes.LastIndexByte(f.Body, '/')+1:])
-			case f.Number == 2 && f.Wire == protobuf.Bytes:
-				info = f.Body
-			}
-			return nil
-		})
-		if err == nil && kind == retryInfo {
-			after, ok = retryDelay(info), true
+		content, err := last(detail.Body) // google.protobuf.Any
+		if kind := content[1].Body; err == nil && string(kind[bytes.LastIndexByte(kind, '/')+1:]) == retryInfo {
+			after, ok = retryDelay(content[2].Body), true
 		}
 		return err
 	})
@@ -58,22 +49,13 @@ func RetryDelay(status []byte) (after time.Duration, ok bool) {
 }
 
 func retryDelay(info []byte) time.Duration {
-	var seconds, nanos uint64
-	_ = fields(info, func(f protobuf.Field) error { // a damaged one has none
-		if f.Number != 1 || f.Wire != protobuf.Bytes {
-			return nil
+	delay, _ := last(info) // a damaged one has none
+	duration, _ := last(delay[1].Body)
+	part := func(number int) time.Duration {
+		if v := duration[number].Value; v < math.MaxInt32 {
+			return time.Duration(v)
 		}
-		return fields(f.Body, func(f protobuf.Field) error { // google.protobuf.Duration
-			if f.Wire == protobuf.Varint && f.Value < math.MaxInt32 {
-				switch f.Number {
-				case 1:
-					seconds = f.Value
-				case 2:
-					nanos = f.Value
-				}
-			}
-			return nil
-		})
-	})
-	return time.Duration(seconds)*time.Second + time.Duration(nanos)
+		return 0
+	}
+	return part(1)*time.Second + part(2)
 }

@@ -32,12 +32,15 @@ var (
 	}
 )
 
+// rewriter writes one of two messages: the samples up to inFirst are in the first one.
 type rewriter struct {
-	source   *source
-	out      *Dictionary
-	newIndex [tableStacks + 1]map[uint64]int64
-	second   bool // writes the second message
-	err      error
+	tables           [tableStacks + 1][][]byte
+	out              *Dictionary
+	newIndex         [tableStacks + 1]map[uint64]int64
+	second           bool
+	samples, inFirst int
+	sample           []byte // its part of the only sample, if that is divided
+	err              error
 }
 
 func (w *rewriter) check(err error) {
@@ -75,11 +78,11 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 	if n, ok := w.newIndex[table][i]; ok {
 		return n
 	}
-	if i >= uint64(len(w.source.tables[table])) {
+	if i >= uint64(len(w.tables[table])) {
 		w.check(errDamaged("an index that leads nowhere"))
 		return 0
 	}
-	entry := w.source.tables[table][i]
+	entry := w.tables[table][i]
 	if indices := tableRefs[table]; indices != nil { // nil: no refs
 		entry = w.message(entry, indices)
 	}
@@ -92,8 +95,7 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 }
 
 func fields(m []byte, f func(protobuf.Field) error) error {
-	for len(m) > 0 {
-		g, rest, err := protobuf.Next(m)
+	for g, err := range protobuf.Fields(m) {
 		if err == nil && g.Number == 0 {
 			err = protobuf.ErrKey
 		}
@@ -103,7 +105,6 @@ func fields(m []byte, f func(protobuf.Field) error) error {
 		if err := f(g); err != nil {
 			return err
 		}
-		m = rest
 	}
 	return nil
 }

@@ -2,7 +2,10 @@
 
 package otlp
 
-import "prywalk/internal/base/protobuf"
+import (
+	"prywalk/internal/base/languages"
+	"prywalk/internal/base/protobuf"
+)
 
 // Sample is a Sample (profiles.proto). Stack and Attributes are the dictionary's numbers.
 type Sample struct {
@@ -44,4 +47,15 @@ func (d *Dictionary) ThreadAttributes(t *ThreadAttributes) (list []int64) {
 		}
 	}
 	return list
+}
+
+// FrameType returns profile.frame.type (OpenTelemetry's semantic conventions, profile) by a frame's mapping.
+func FrameType(mapping string) string {
+	if mapping == "[kernel]" {
+		return "kernel"
+	}
+	if l := languages.OfMapping(mapping); l != nil && l.Kind != "" {
+		return l.Kind
+	}
+	return "native"
 }

@@ -4,6 +4,7 @@ package otlp
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -19,152 +20,117 @@ var ErrSinglePoint = errors.New("a message of one sample cannot be divided")
 
 func errDamaged(what string) error { return fmt.Errorf("not a message of profiles: %s", what) }
 
-type source struct {
-	resources []*node
-	samples   []*node
-	tables    [tableStacks + 1][][]byte
-}
-
-// node is a resource, scope, profile or sample. Its children are in field 2.
-type node struct {
-	parent   *node
-	fields   []byte // without children
-	children []*node
-	second   bool // of a sample: it goes to the second message
-}
+// samplePath are the fields that lead to the samples of a ProfilesData: resources, scopes, profiles, samples.
+var samplePath = []int{1, 2, 2, 2}
 
 const (
 	levelResource = iota
 	levelScope
 	levelProfile
-	levelSample
 )
 
 // Split divides a ProfilesData into two with about half of the samples' bytes each; a single sample by its points.
 // Divided profiles get new ids.
 func Split(message []byte) (a, b protobuf.Message, err error) {
-	s, err := decode(message)
-	if err == nil && len(s.samples) == 1 {
-		err = s.splitPoints()
-	}
-	if err == nil && len(s.samples) == 0 {
+	var sizes []int
+	first, second := &rewriter{out: NewDictionary(nil)}, &rewriter{out: NewDictionary(nil), second: true}
+	err = eachAt(message, samplePath, func(sample []byte) error {
+		sizes, first.sample = append(sizes, len(sample)), sample
+		return nil
+	})
+	switch {
+	case err != nil:
+	case len(sizes) == 0:
 		err = ErrSinglePoint
+	case len(sizes) == 1:
+		first.sample, second.sample, err = splitPoints(first.sample)
+	default:
+		first.sample, first.inFirst, second.inFirst = nil, half(sizes), half(sizes)
+	}
+	if err == nil {
+		first.tables, err = tablesOf(message)
+		second.tables = first.tables
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	s.halve()
-	if a, err = s.write(false); err != nil {
-		return nil, nil, err
-	}
-	b, err = s.write(true)
-	return a, b, err
+	a, b = first.write(message), second.write(message)
+	return a, b, cmp.Or(first.err, second.err)
 }
 
-// halve puts the first samples, up to half of all bytes, into the first message. Both get at least one.
-func (s *source) halve() {
-	size := 0
-	for _, n := range s.samples {
-		size += len(n.fields)
+// half returns how many samples, of two or more, are about half of all bytes; both parts get at least one.
+func half(sizes []int) (n int) {
+	all, sum := 0, sizes[0]
+	for _, size := range sizes {
+		all += size
 	}
-	sum := 0
-	for i, n := range s.samples {
-		sum += len(n.fields)
-		n.second = i > 0 && (sum > size/2 || i == len(s.samples)-1)
+	for n = 1; n < len(sizes)-1; n++ {
+		if sum += sizes[n]; sum > all/2 {
+			break
+		}
 	}
+	return n
+}
+
+// eachAt visits the messages at the end of a path of fields.
+func eachAt(m []byte, path []int, visit func(m []byte) error) error {
+	if len(path) == 0 {
+		return visit(m)
+	}
+	return fields(m, func(f protobuf.Field) error {
+		if f.Number != path[0] {
+			return nil
+		}
+		return eachAt(f.Body, path[1:], visit)
+	})
 }
 
 // Points counts the values of a message's samples.
 func Points(message []byte) (n int, err error) {
-	s, err := decode(message)
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range s.samples {
-		values, _, _, err := points(p.fields)
-		if err != nil {
-			return 0, err
-		}
+	err = eachAt(message, samplePath, func(sample []byte) error {
+		values, _, _, err := points(sample)
 		n += len(values)
-	}
-	return n, nil
-}
-
-// Profiles counts a message's profiles.
-func Profiles(message []byte) (n int, err error) {
-	s, err := decode(message)
-	if err != nil {
-		return 0, err
-	}
-	for _, resource := range s.resources {
-		for _, scope := range resource.children {
-			n += len(scope.children)
-		}
-	}
-	return n, nil
-}
-
-func decode(message []byte) (*source, error) {
-	s := &source{}
-	err := fields(message, func(f protobuf.Field) error {
-		switch f.Number {
-		case 1:
-			r, err := s.node(f.Body, nil, levelResource)
-			s.resources = append(s.resources, r)
-			return err
-		case 2:
-			return fields(f.Body, func(e protobuf.Field) error {
-				if e.Number < 1 || e.Number > tableStacks || e.Wire != protobuf.Bytes {
-					return errDamaged("an unknown table")
-				}
-				s.tables[e.Number] = append(s.tables[e.Number], e.Body)
-				return nil
-			})
-		}
-		return nil
-	})
-	return s, err
-}
-
-func (s *source) node(m []byte, parent *node, level int) (*node, error) {
-	n := &node{parent: parent}
-	if level == levelSample {
-		n.fields = m
-		s.samples = append(s.samples, n)
-		return n, nil
-	}
-	err := fields(m, func(f protobuf.Field) error {
-		if f.Number != 2 {
-			n.fields = append(n.fields, f.Raw...)
-			return nil
-		}
-		child, err := s.node(f.Body, n, level+1)
-		n.children = append(n.children, child)
 		return err
 	})
 	return n, err
 }
 
-func (s *source) splitPoints() error {
-	one := s.samples[0]
-	values, times, rest, err := points(one.fields)
+// Profiles counts a message's profiles.
+func Profiles(message []byte) (n int, err error) {
+	err = eachAt(message, samplePath[:levelProfile+1], func([]byte) error { n++; return nil })
+	return n, err
+}
+
+func tablesOf(message []byte) (tables [tableStacks + 1][][]byte, err error) {
+	err = eachAt(message, []int{2}, func(dictionary []byte) error {
+		return fields(dictionary, func(e protobuf.Field) error {
+			if e.Number < 1 || e.Number > tableStacks || e.Wire != protobuf.Bytes {
+				return errDamaged("an unknown table")
+			}
+			tables[e.Number] = append(tables[e.Number], e.Body)
+			return nil
+		})
+	})
+	return tables, err
+}
+
+func splitPoints(sample []byte) (first, second protobuf.Message, err error) {
+	values, times, rest, err := points(sample)
+	n := len(values) / 2
+	if err == nil && n == 0 {
+		err = ErrSinglePoint
+	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	half := len(values) / 2
-	if half == 0 {
-		return ErrSinglePoint
-	}
-	first, second := slices.Clone(protobuf.Message(rest)), slices.Clone(protobuf.Message(rest))
-	first.Ints(4, values[:half])
-	second.Ints(4, values[half:])
+	first, second = slices.Clone(protobuf.Message(rest)), slices.Clone(protobuf.Message(rest))
+	first.Ints(4, values[:n])
+	second.Ints(4, values[n:])
 	if len(times) == len(values) {
-		first.Fixeds(5, times[:half])
-		second.Fixeds(5, times[half:])
+		first.Fixeds(5, times[:n])
+		second.Fixeds(5, times[n:])
 	}
-	s.samples = []*node{{parent: one.parent, fields: first}, {parent: one.parent, fields: second}}
-	one.parent.children = s.samples
-	return nil
+	return first, second, nil
 }
 
 func points(sample []byte) (values []int64, times []uint64, rest []byte, err error) {
@@ -187,35 +153,44 @@ func points(sample []byte) (values []int64, times []uint64, rest []byte, err err
 	return values, times, rest, err
 }
 
-func (s *source) write(second bool) (m protobuf.Message, err error) {
-	w := &rewriter{source: s, out: NewDictionary(nil), second: second}
-	for _, r := range s.resources {
-		if out := w.node(r, levelResource); out != nil {
+func (w *rewriter) write(message []byte) (m protobuf.Message) {
+	w.check(eachAt(message, samplePath[:1], func(resource []byte) error {
+		if out := w.part(resource, levelResource); out != nil {
 			m.Bytes(1, out)
 		}
-	}
+		return w.err
+	}))
 	m.Bytes(2, w.out.Message())
-	return m, w.err
+	return m
 }
 
-// node returns nil if the message gets no sample of it.
-func (w *rewriter) node(n *node, level int) (m protobuf.Message) {
-	for _, child := range n.children {
-		if level == levelProfile {
-			if child.second == w.second {
-				m.Bytes(2, w.message(child.fields, sampleRefs))
+// part returns nil if the message gets no sample of a resource, scope or profile.
+func (w *rewriter) part(m []byte, level int) (out protobuf.Message) {
+	var rest []byte
+	w.check(fields(m, func(f protobuf.Field) error {
+		switch {
+		case f.Number != 2:
+			rest = append(rest, f.Raw...)
+		case level < levelProfile:
+			if child := w.part(f.Body, level+1); child != nil {
+				out.Bytes(2, child)
 			}
-		} else if out := w.node(child, level+1); out != nil {
-			m.Bytes(2, out)
+		case w.sample != nil:
+			out.Bytes(2, w.message(w.sample, sampleRefs))
+		default:
+			if w.samples++; (w.samples > w.inFirst) == w.second {
+				out.Bytes(2, w.message(f.Body, sampleRefs))
+			}
 		}
-	}
+		return w.err
+	}))
 	switch {
-	case m == nil:
+	case out == nil:
 		return nil
 	case level == levelProfile:
-		return append(m, w.profileFields(n.fields)...)
+		return append(out, w.profileFields(rest)...)
 	}
-	return append(m, n.fields...)
+	return append(out, rest...)
 }
 
 // profileFields gives the profile a new id, another one in each message.

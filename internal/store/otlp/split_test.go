@@ -45,11 +45,11 @@ func sampleMessage(samples int) protobuf.Message {
 
 func sums(t *testing.T, m []byte) map[string]int64 {
 	t.Helper()
-	s, err := decode(m)
+	tables, err := tablesOf(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := func(i uint64) string { return string(s.tables[tableStrings][i]) }
+	text := func(i uint64) string { return string(tables[tableStrings][i]) }
 	number := func(m []byte, number int) (v uint64) {
 		_ = fields(m, func(f protobuf.Field) error {
 			if f.Number == number {
@@ -69,26 +69,39 @@ func sums(t *testing.T, m []byte) map[string]int64 {
 		return l
 	}
 	out := map[string]int64{}
-	for _, p := range s.samples {
-		key := string(p.parent.parent.parent.fields)
-		for _, l := range list(s.tables[tableStacks][number(p.fields, 1)], 1) {
-			_ = fields(s.tables[tableLocations][l], func(f protobuf.Field) error {
+	add := func(key string, sample []byte) error {
+		for _, l := range list(tables[tableStacks][number(sample, 1)], 1) {
+			_ = fields(tables[tableLocations][l], func(f protobuf.Field) error {
 				if f.Number == 3 {
-					key += " " + text(number(s.tables[tableFunctions][number(f.Body, 1)], 1))
+					key += " " + text(number(tables[tableFunctions][number(f.Body, 1)], 1))
 				}
 				return nil
 			})
 		}
-		for _, a := range list(p.fields, 2) {
-			key += " " + text(number(s.tables[tableAttributes][a], 1))
+		for _, a := range list(sample, 2) {
+			key += " " + text(number(tables[tableAttributes][a], 1))
 		}
-		values, times, _, err := points(p.fields)
+		values, times, _, err := points(sample)
 		if err != nil || len(values) != len(times) {
 			t.Fatalf("%d values, %d times, %v", len(values), len(times), err)
 		}
 		for _, v := range values {
 			out[key] += v
 		}
+		return nil
+	}
+	err = eachAt(m, samplePath[:1], func(resource []byte) error {
+		about := ""
+		_ = fields(resource, func(f protobuf.Field) error {
+			if f.Number != 2 {
+				about += string(f.Raw)
+			}
+			return nil
+		})
+		return eachAt(resource, samplePath[1:], func(sample []byte) error { return add(about, sample) })
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
@@ -138,19 +151,16 @@ func TestDividedProfilesHaveIdsOfTheirOwn(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, m := range []protobuf.Message{a, b, c, d} {
-		s, err := decode(m)
+		err := eachAt(m, []int{1, 2, 2, 7}, func(id []byte) error {
+			if seen[string(id)] || len(id) != 16 {
+				t.Errorf("id %x", id)
+			}
+			seen[string(id)] = true
+			return nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = fields(s.resources[0].children[0].children[0].fields, func(f protobuf.Field) error {
-			if f.Number == 7 {
-				if seen[string(f.Body)] || len(f.Body) != 16 {
-					t.Errorf("id %x", f.Body)
-				}
-				seen[string(f.Body)] = true
-			}
-			return nil
-		})
 	}
 	if len(seen) != 4 {
 		t.Errorf("%d ids", len(seen))

@@ -21,34 +21,26 @@ var errNotRecording = errors.New("the latter is not a recording")
 // Other files and recordings without samples are left out. Call it once a run, before the first write. After an error
 // path is unchanged.
 func BackUpOld(path string) error {
-	old, err := oldName(path)
-	if err == nil && old != "" {
-		err = keepAs(path, old)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot keep %s as %s: %w; move one of them", path, path+oldSuffix, err)
-	}
-	return nil
+	return backUpOld(path, keepAs)
 }
 
 // CheckOld returns the known reason against [BackUpOld]; nil is no promise.
 func CheckOld(path string) error {
-	if _, err := oldName(path); err != nil {
-		return fmt.Errorf("cannot keep %s as %s: %w; move one of them", path, path+oldSuffix, err)
-	}
-	return nil
+	return backUpOld(path, func(string, string) error { return nil })
 }
 
-// oldName returns "" if nothing is to be kept.
-func oldName(path string) (string, error) {
+func backUpOld(path string, keep func(path, old string) error) error {
 	if !isRecording(path) || isEmpty(path) {
-		return "", nil
+		return nil
 	}
-	old := path + oldSuffix
-	if _, err := os.Lstat(old); err == nil && !isRecording(old) {
-		return "", errNotRecording
+	old, err := path+oldSuffix, errNotRecording
+	if _, missing := os.Lstat(old); missing != nil || isRecording(old) {
+		err = keep(path, old)
 	}
-	return old, nil
+	if err != nil {
+		return fmt.Errorf("cannot keep %s as %s: %w; move one of them", path, old, err)
+	}
+	return nil
 }
 
 func keepAs(path, old string) error {

@@ -60,7 +60,7 @@ func (b *Builder) ForgetModule(m *ModuleInfo) {
 	delete(b.tables.byPointer, m)
 }
 
-// Sizes are numbers of table entries, without packed label sets.
+// Sizes are numbers of table entries, without label sets of earlier chunks.
 type Sizes struct{ Modules, Locations, Stacks, Labels int }
 
 // Sizes returns the numbers of entries.
@@ -72,8 +72,7 @@ func (b *Builder) Sizes() Sizes {
 
 func (b *Builder) sizes() Sizes {
 	t := &b.tables
-	return Sizes{len(t.modules), len(t.locs), len(t.stacks) + len(t.survivors),
-		len(t.labels) + len(b.journal.generations.numbers)}
+	return Sizes{len(t.modules), len(t.locs), len(t.stacks) + len(t.survivors), len(t.labels) + len(b.journal.labels)}
 }
 
 // Add appends an interval.

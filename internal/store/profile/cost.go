@@ -31,14 +31,11 @@ const (
 
 func costOf(data []byte) cost {
 	c := cost{ok: true}
-	for len(data) > 0 && !c.fieldsExceeded {
-		f, rest, err := protobuf.Next(data)
-		if err != nil {
-			c.ok = false
+	for f, err := range protobuf.Fields(data) {
+		if c.ok = c.ok && err == nil; c.fieldsExceeded {
 			break
 		}
 		c.addField(f)
-		data = rest
 	}
 	return c
 }
@@ -68,7 +65,8 @@ func (c *cost) addField(f protobuf.Field) {
 
 func (c *cost) sample(body []byte) {
 	fields, labels := 0, int64(0)
-	c.each(body, func(f protobuf.Field) {
+	for f, err := range protobuf.Fields(body) {
+		c.ok = c.ok && err == nil
 		fields++
 		n := int64(singleCost + packedCost*varints(f.Body))
 		switch f.Number {
@@ -80,7 +78,7 @@ func (c *cost) sample(body []byte) {
 		case sampleLabel:
 			labels++
 		}
-	})
+	}
 	c.fieldsExceeded = c.fieldsExceeded || fields > maxSampleFields
 	if labels > 0 {
 		c.pprofDecoder += labelledSampleCost + labels*labelMapCost
@@ -88,24 +86,12 @@ func (c *cost) sample(body []byte) {
 }
 
 func (c *cost) nested(body []byte) (n int) {
-	c.each(body, func(f protobuf.Field) {
-		if f.Wire == protobuf.Bytes {
+	for f, err := range protobuf.Fields(body) {
+		if c.ok = c.ok && err == nil; f.Wire == protobuf.Bytes {
 			n++
 		}
-	})
-	return n
-}
-
-func (c *cost) each(body []byte, do func(protobuf.Field)) {
-	for len(body) > 0 {
-		f, rest, err := protobuf.Next(body)
-		if err != nil {
-			c.ok = false
-			return
-		}
-		do(f)
-		body = rest
 	}
+	return n
 }
 
 func varints(b []byte) (n int) {

@@ -57,18 +57,15 @@ func decode(data []byte, c *cost, memory *filememory.Account) (*pprof.Profile, e
 
 func (d *decoder) stripSamples(data []byte) []byte {
 	out := make(protobuf.Message, 0, len(data))
-	for len(data) > 0 {
-		f, rest, _ := protobuf.Next(data) // costOf has checked
-		data = rest
+	for f := range protobuf.Fields(data) { // costOf has checked
 		switch f.Number {
 		case fieldString:
 			d.strings = append(d.strings, string(f.Body))
 		case fieldSample:
 			d.samples = append(d.samples, f.Body)
 			d.buf = d.buf[:0]
-			for body := f.Body; len(body) > 0; {
-				g, rest, _ := protobuf.Next(body)
-				if body = rest; g.Number != sampleLocations && g.Number != sampleLabel {
+			for g := range protobuf.Fields(f.Body) {
+				if g.Number != sampleLocations && g.Number != sampleLabel {
 					d.buf = append(d.buf, g.Raw...)
 				}
 			}
@@ -82,9 +79,7 @@ func (d *decoder) stripSamples(data []byte) []byte {
 
 func (d *decoder) addStackAndLabels(sample *pprof.Sample, body []byte) {
 	ids, text, number := d.ids[:0], d.text[:0], d.number[:0]
-	for len(body) > 0 {
-		f, rest, _ := protobuf.Next(body)
-		body = rest
+	for f := range protobuf.Fields(body) {
 		switch {
 		case f.Number == sampleLocations && f.Wire == protobuf.Bytes:
 			ids = append(ids, f.Body...)
@@ -141,12 +136,10 @@ func (d *decoder) stack(ids []byte) []*pprof.Location {
 type label struct{ key, text, number, unit uint64 }
 
 func readLabel(body []byte) (l label) {
-	for len(body) > 0 {
-		f, rest, err := protobuf.Next(body)
+	for f, err := range protobuf.Fields(body) {
 		if err != nil {
 			return label{key: ^uint64(0)}
 		}
-		body = rest
 		switch f.Number {
 		case labelKey:
 			l.key = f.Value
@@ -177,9 +170,7 @@ func (d *decoder) textLabels(list []byte) map[string][]string {
 		return m
 	}
 	m = map[string][]string{}
-	for rest := list; len(rest) > 0; {
-		f, more, _ := protobuf.Next(rest)
-		rest = more
+	for f := range protobuf.Fields(list) {
 		n := textLabelCost + len(f.Raw)
 		if len(m)%8 == 0 {
 			n += labelMapCost
@@ -198,11 +189,12 @@ func (d *decoder) textLabels(list []byte) map[string][]string {
 func (d *decoder) numberLabels(sample *pprof.Sample, list []byte) {
 	var values map[string][]int64
 	d.buf = d.buf[:0]
-	for rest := list; len(rest) > 0 && d.err == nil; {
-		f, more, _ := protobuf.Next(rest)
-		rest = more
+	for f := range protobuf.Fields(list) {
 		l := readLabel(f.Body)
 		key := d.stringAt(l.key)
+		if d.err != nil {
+			return
+		}
 		if l.number == 0 && l.unit == 0 {
 			continue
 		}

@@ -4,8 +4,9 @@
 //
 // # Algorithm
 //
-// A [Builder] numbers modules, locations, stacks and label sets. An interval is a record of varints, about 20 bytes, in
-// an append-only journal of chunks:
+// A [Builder] numbers modules, locations and stacks. An interval is a record of varints, about 20 bytes, in an
+// append-only journal of chunks, each of which can be read by itself. Labels are numbered in their chunk, and follow
+// the first use of their number:
 //
 //	stack │ labels │ end − previous end │ samples │ wall │ runqueue │ cpu
 //

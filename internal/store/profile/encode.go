@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 
+	"prywalk/internal/base/printable"
 	"prywalk/internal/base/protobuf"
 )
 
@@ -53,7 +54,6 @@ type encoder struct {
 	functions map[functionKey]uint64
 	funcList  []functionKey // by id − 1
 	mappings  []mappingFlags
-	labelMsgs [][]byte // by number; nil: not yet encoded
 	used      []bool
 	final     []finalName
 	msg, sub  protobuf.Message
@@ -64,7 +64,7 @@ type mappingFlags struct{ used, functions, files, lines, inlined bool }
 func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
-		frozenTables: t, out: stream{w: buf}, strings: newStringTable(),
+		frozenTables: t, out: stream{w: buf}, strings: stringTable{list: []string{""}, index: map[string]int64{"": 0}},
 		functions: map[functionKey]uint64{},
 		mappings:  make([]mappingFlags, len(t.modules)),
 		used:      make([]bool, len(t.locs)),
@@ -107,13 +107,20 @@ func (e *encoder) valueType(name, unit string) []byte {
 }
 
 func (e *encoder) samples() {
-	e.labelMsgs = make([][]byte, len(e.labels))
+	sets := make([][]byte, len(e.labels)) // label sets by number, encoded
 	for i := range e.sums {
-		e.sample(&e.sums[i], false)
+		r := &e.sums[i]
+		if sets[r.labels] == nil {
+			sets[r.labels] = e.labelSet(&e.labels[r.labels])
+		}
+		e.sample(r, sets[r.labels], false)
 	}
-	err := eachRecord(e.chunks, e.beginGeneration, func(r *record) error {
+	err := eachRecord(e.chunks, func(r *record) error {
+		if r.set != nil {
+			sets = append(sets[:r.labels], e.labelSet(r.set))
+		}
 		if e.meta.Ring == 0 || r.clip(e.meta.Start.UnixNano()) {
-			e.sample(r, true)
+			e.sample(r, sets[r.labels], true)
 		}
 		return e.out.err
 	})
@@ -125,13 +132,7 @@ func (e *encoder) samples() {
 	e.out.err = cmp.Or(e.out.err, err)
 }
 
-func (e *encoder) beginGeneration(n int) (err error) {
-	e.labels, err = e.generations[n].labels()
-	e.labelMsgs = make([][]byte, len(e.labels))
-	return err
-}
-
-func (e *encoder) sample(r *record, timed bool) {
+func (e *encoder) sample(r *record, labels []byte, timed bool) {
 	e.msg = e.msg[:0]
 	e.sub = e.sub[:0]
 	for s := e.stackOfID(r.stack); len(s) > 0; s = s[locSize:] {
@@ -145,10 +146,7 @@ func (e *encoder) sample(r *record, timed bool) {
 		e.sub = binary.AppendUvarint(e.sub, uint64(v))
 	}
 	e.msg.Bytes(sampleValues, e.sub)
-	if e.labelMsgs[r.labels] == nil {
-		e.labelMsgs[r.labels] = e.labelSet(&e.labels[r.labels])
-	}
-	e.msg = append(e.msg, e.labelMsgs[r.labels]...)
+	e.msg = append(e.msg, labels...)
 	if timed {
 		e.numLabel(&e.msg, LabelEnd, r.end, Nanoseconds)
 	}
@@ -157,31 +155,19 @@ func (e *encoder) sample(r *record, timed bool) {
 
 func (e *encoder) labelSet(l *labelSet) []byte {
 	var m protobuf.Message
-	e.numLabel(&m, LabelPID, int64(l.pid), "")
-	if l.tid != 0 {
-		e.numLabel(&m, LabelTID, int64(l.tid), "")
+	for i, v := range l.numbers() {
+		if *v > 0 || i == 0 { // the process always has a label
+			e.numLabel(&m, numberLabels[i], int64(*v), "")
+		}
 	}
-	if l.innerPID != 0 {
-		e.numLabel(&m, labelNSPID, int64(l.innerPID), "")
-	}
-	if l.innerTID != 0 {
-		e.numLabel(&m, labelNSTID, int64(l.innerTID), "")
-	}
-	e.label(&m, LabelComm, l.comm)
-	e.label(&m, LabelThread, l.thread)
-	e.label(&m, LabelRole, l.role)
-	e.label(&m, LabelState, l.state)
-	e.label(&m, LabelWait, l.wait)
-	e.label(&m, LabelWaitsFor, l.waitsFor)
-	switch {
-	case l.owner == NoOwner:
+	if l.Owner == NoOwner {
 		e.label(&m, LabelOwner, OwnerNoneText)
-	case l.owner != 0:
-		e.numLabel(&m, LabelOwner, int64(l.owner), "")
 	}
-	e.label(&m, LabelTask, l.task)
-	eachPair(l.container, func(key, value string) { e.label(&m, key, value) })
-	eachLabel(l.labels, func(key, value string) { e.label(&m, key, value) })
+	for i, name := range textLabels {
+		e.label(&m, name, *l.texts()[i])
+	}
+	eachPair(l.Container, func(key, value string) { e.label(&m, key, value) })
+	eachLabel(l.Labels, func(key, value string) { e.label(&m, key, value) })
 	return m
 }
 
@@ -201,4 +187,46 @@ func (e *encoder) numLabel(to *protobuf.Message, key string, value int64, unit s
 	e.sub.Int(labelNum, value)
 	e.sub.Int(labelUnit, e.strings.add(unit))
 	to.Bytes(sampleLabel, e.sub)
+}
+
+type stream struct {
+	w    io.Writer
+	head protobuf.Message
+	err  error
+}
+
+func (s *stream) write(b []byte) {
+	if s.err == nil {
+		_, s.err = s.w.Write(b)
+	}
+}
+
+func (s *stream) message(field int, b []byte) {
+	s.head = s.head[:0]
+	s.head.Key(field, protobuf.Bytes)
+	s.head = binary.AppendUvarint(s.head, uint64(len(b)))
+	s.write(s.head)
+	s.write(b)
+}
+
+func (s *stream) int(field int, v int64) {
+	var m protobuf.Message
+	m.Int(field, v)
+	s.write(m)
+}
+
+// Number 0 is "". Invalid UTF-8 is escaped, since other readers refuse it.
+type stringTable struct {
+	list  []string
+	index map[string]int64
+}
+
+func (t *stringTable) add(s string) int64 {
+	i, ok := t.index[s]
+	if !ok {
+		i = int64(len(t.list))
+		t.list = append(t.list, printable.UTF8(s))
+		t.index[s] = i
+	}
+	return i
 }

@@ -117,7 +117,7 @@ func (b *Builder) eachStackOfIntervals(f func(sample.StackID)) {
 	for i := range b.sums.rows {
 		f(b.sums.rows[i].stack)
 	}
-	_ = eachRecord(b.journal.chunks, nil, func(r *record) error { // the write reports read errors
+	_ = eachRecord(b.journal.chunks, func(r *record) error { // the write reports read errors
 		f(r.stack)
 		return nil
 	})

@@ -50,28 +50,28 @@ func errIsRecording(path string) error {
 // flag is " with -o" if that option chose the path, else "".
 func writeFile(path, flag string, write func(io.Writer) error) error {
 	err := outfile.Write(path, write)
-	if path == "-" {
-		path = "the standard output"
-	}
-	return withWriteRemedy(path, flag, err)
-}
-
-func withWriteRemedy(path, flag string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if path == "-" {
+		path = "the standard output"
+	}
 	hint := ""
-	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		hint = " (free some space, or choose another place" + flag + ")"
-	case errors.Is(err, syscall.EFBIG):
-		hint = " (raise ulimit -f, or choose another place" + flag + ")"
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		hint = " (make the directory first, or choose another place" + flag + ")"
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EISDIR),
-		errors.Is(err, outfile.ErrForeignLink), errors.Is(err, outfile.ErrForeignFile),
-		errors.Is(err, outfile.ErrBlockDevice):
-		hint = " (choose another place" + flag + ")"
+	for _, r := range writeRemedies {
+		if slices.ContainsFunc(r.errors, func(e error) bool { return errors.Is(err, e) }) {
+			hint = " (" + r.remedy + "choose another place" + flag + ")"
+		}
 	}
 	return fmt.Errorf("cannot write %s: %w%s", path, err, hint)
+}
+
+var writeRemedies = []struct {
+	remedy string
+	errors []error
+}{
+	{"free some space, or ", []error{syscall.ENOSPC, syscall.EDQUOT}},
+	{"raise ulimit -f, or ", []error{syscall.EFBIG}},
+	{"make the directory first, or ", []error{fs.ErrNotExist, syscall.ENOTDIR}},
+	{"", []error{fs.ErrPermission, syscall.EROFS, syscall.EISDIR, outfile.ErrForeignLink, outfile.ErrForeignFile,
+		outfile.ErrBlockDevice}},
 }

@@ -67,12 +67,9 @@ func FrameType(name, system string) string {
 		return ""
 	}
 	typ := system[i+2 : len(system)-1]
-	if typ == Machinery || system[:i] == name && isFrameType(typ) {
+	isType := typ != "" && strings.Trim(typ, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+	if typ == Machinery || system[:i] == name && isType {
 		return typ
 	}
 	return ""
-}
-
-func isFrameType(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }

@@ -6,28 +6,30 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"prywalk/internal/base/sample"
 )
 
-const chunkSize = 1 << 16
+// maxRecords bounds a chunk, and so its label sets: a thread per request makes new ones all the time.
+const maxRecords = 1 << 14
 
-const maxRecord = 7 * binary.MaxVarintLen64
-
-// In the journal, end is the difference from the chunk's previous record.
+// In the journal, end is the difference from the chunk's previous record. Labels are numbered in each chunk; the set
+// follows the first use of its number.
 type record struct {
 	stack                             sample.StackID
 	labels                            uint32
+	set                               *labelSet // nil: the number was used before
 	end, samples, wall, runqueue, cpu int64
 }
 
 type journal struct {
-	chunks      []chunk
-	last        int64
-	generations generations
-	spill       spill
-	spilled     int
-	ring        ring
+	chunks  []chunk
+	last    int64
+	labels  map[labelSet]uint32 // numbers in the last chunk
+	spill   spill
+	spilled int
+	ring    ring
 }
 
 func newJournal(m *Meta) journal {
@@ -38,13 +40,12 @@ func newJournal(m *Meta) journal {
 }
 
 func (j *journal) intervals(f func(*Interval)) error {
-	var labels []labelSet
-	begin := func(n int) (err error) {
-		labels, err = j.generations.all[n].labels()
-		return err
-	}
-	return eachRecord(j.chunks, begin, func(r *record) error {
-		iv := labels[r.labels].interval()
+	var sets []*labelSet
+	return eachRecord(j.chunks, func(r *record) error {
+		if r.set != nil {
+			sets = append(sets[:r.labels], r.set)
+		}
+		iv := Interval(*sets[r.labels])
 		iv.Stack, iv.End = r.stack, r.end
 		iv.Samples, iv.Wall, iv.RunQueue, iv.CPU = r.samples, r.wall, r.runqueue, r.cpu
 		f(&iv)
@@ -53,26 +54,28 @@ func (j *journal) intervals(f func(*Interval)) error {
 }
 
 func (j *journal) append(iv *Interval) {
-	labels, began := j.generations.numberOf(iv, &j.spill)
-	n := len(j.chunks)
-	if n == 0 || began || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
+	if n := len(j.chunks); n == 0 || j.chunks[n-1].records == maxRecords {
 		j.spillOldest()
 		j.dropOld()
-		j.chunks = append(j.chunks, chunk{bytes: make([]byte, 0, chunkSize), generation: len(j.generations.all) - 1})
-		j.last = 0
-		n = len(j.chunks)
+		j.chunks = append(j.chunks, chunk{})
+		j.last, j.labels = 0, map[labelSet]uint32{}
 	}
-	c := j.chunks[n-1].bytes
-	c = binary.AppendUvarint(c, uint64(iv.Stack))
-	c = binary.AppendUvarint(c, uint64(labels))
+	to := &j.chunks[len(j.chunks)-1]
+	set := labelsOf(iv)
+	number, known := j.labels[set]
+	c := binary.AppendUvarint(to.bytes, uint64(iv.Stack))
+	if known {
+		c = binary.AppendUvarint(c, uint64(number))
+	} else {
+		c = set.appendTo(binary.AppendUvarint(c, uint64(len(j.labels))))
+		j.labels[set] = uint32(len(j.labels))
+	}
 	c = binary.AppendVarint(c, iv.End-j.last)
 	c = binary.AppendVarint(c, iv.Samples)
 	c = binary.AppendVarint(c, iv.Wall)
 	c = binary.AppendVarint(c, iv.RunQueue)
 	c = binary.AppendVarint(c, iv.CPU)
-	j.chunks[n-1].bytes = c
-	j.chunks[n-1].records++
-	j.chunks[n-1].newest = max(j.chunks[n-1].newest, iv.End)
+	to.bytes, to.records, to.newest = c, to.records+1, max(to.newest, iv.End)
 	j.last = iv.End
 }
 
@@ -97,28 +100,26 @@ func (e *lostError) Error() string {
 
 func (e *lostError) Unwrap() error { return e.err }
 
-// eachRecord calls begin, if not nil, before each generation. Its error is f's, or a
-// [*lostError] after all that could be read.
-func eachRecord(chunks []chunk, begin func(generation int) error, f func(*record) error) error {
+// eachRecord returns f's error, or a [*lostError] after all that could be read.
+func eachRecord(chunks []chunk, f func(*record) error) error {
 	var r record
 	var buf []byte
-	lost, begun := lostError{}, -1
+	lost := lostError{}
 	for i := range chunks {
 		c, err := chunks[i].load(&buf)
-		if n := chunks[i].generation; err == nil && begin != nil && n != begun {
-			if err = begin(n); err == nil {
-				begun = n
-			}
-		}
 		if err != nil {
 			lost.intervals += chunks[i].records
 			lost.err = cmp.Or(lost.err, err)
 			continue
 		}
 		r.end = 0
-		for len(c) > 0 {
+		for sets := uint32(0); len(c) > 0; {
 			r.stack = sample.StackID(takeUvarint(&c))
-			r.labels = uint32(takeUvarint(&c))
+			r.labels, r.set = uint32(takeUvarint(&c)), nil
+			if r.labels == sets {
+				r.set = takeLabels(&c)
+				sets++
+			}
 			r.end += takeVarint(&c)
 			r.samples = takeVarint(&c)
 			r.wall = takeVarint(&c)
@@ -182,4 +183,47 @@ func (s *sums) reindex() {
 	for i := range s.rows {
 		s.index[sumKey{s.rows[i].stack, s.rows[i].labels}] = i
 	}
+}
+
+// ring bounds a journal by time, and by memory.
+type ring struct {
+	length int64 // ns; 0: unbounded
+	lost   int64 // what ended before is lost for lack of memory, Unix epoch ns; 0: nothing
+}
+
+const maxRingBytes = 64 << 20
+
+// dropOld drops the oldest chunks of a ring.
+func (j *journal) dropOld() {
+	if j.ring.length == 0 || len(j.chunks) == 0 {
+		return
+	}
+	newest := j.chunks[len(j.chunks)-1].newest
+	n := 0
+	for n < len(j.chunks) && j.chunks[n].newest < newest-j.ring.length {
+		n++
+	}
+	size := 0
+	for _, c := range j.chunks[n:] {
+		size += len(c.bytes)
+	}
+	for ; size > maxRingBytes; n++ {
+		size -= len(j.chunks[n].bytes)
+		j.ring.lost = max(j.ring.lost, j.chunks[n].newest)
+	}
+	j.chunks = slices.Delete(j.chunks, 0, n)
+}
+
+// clip leaves the part of an interval after from; false: it ended before.
+func (r *record) clip(from int64) bool {
+	if r.end <= from {
+		return false
+	}
+	if part := r.end - from; part < r.wall {
+		for _, v := range []*int64{&r.samples, &r.runqueue, &r.cpu} {
+			*v = sample.Portion(*v, part, r.wall)
+		}
+		r.wall = part
+	}
+	return true
 }

@@ -16,6 +16,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"prywalk/internal/base/protobuf"
 	"prywalk/internal/host/filememory"
 )
 
@@ -70,7 +71,8 @@ func readFile(path string) (*pprof.Profile, *filememory.Account, error) {
 		p, memory, err := readStream(f)
 		return p, memory, wrapRead(path, err)
 	}
-	memory := memoryFor(bytesOnDisk(st))
+	raiseBudget(bytesOnDisk(st))
+	memory := filememory.Process().AccountOfWhole("the profile")
 	p, err := readFrom(f, st.Size(), memory)
 	return p, memory, wrapRead(path, err)
 }
@@ -85,11 +87,6 @@ func wrapRead(path string, err error) error {
 // memoryPerByte is the default budget's least, per byte on disk of all profiles. Recordings take 20 to 70, most with
 // many similar short-lived threads.
 const memoryPerByte = 128
-
-func memoryFor(bytes int64) *filememory.Account {
-	raiseBudget(bytes)
-	return filememory.Process().AccountOfWhole("the profile")
-}
 
 // raiseBudget also raises the Go runtime's limit, beyond which it would collect all the time.
 func raiseBudget(bytes int64) {
@@ -311,4 +308,43 @@ func gzipError(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: its compression is damaged (%w)", ErrFormat, err)
+}
+
+var otherFormats = []struct{ magic, what string }{
+	{"PERFILE2", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
+	{"2ELIFREP", "it is perf's perf.data; convert it with perf_to_profile, or record with prywalk"},
+	{"{", "it is JSON (a Speedscope or Firefox profile?); give the recording that it was made from"},
+	{"[", "it is JSON (a trace?); give the recording that it was made from"},
+	{"\x7fELF", "it is a program; give the recording of it"},
+	{"<", "it is a web page; give the recording that it was made from"},
+	{"PK\x03\x04", "it is a zip archive; unpack it first"},
+	{"\x28\xb5\x2f\xfd", "it is compressed with zstd; decompress it first"},
+	{"\xfd7zXZ", "it is compressed with xz; decompress it first"},
+	{"FLR\x00", "it is a Java flight recording, for which there are other tools"},
+}
+
+// otherFormat returns an error that names data's format, nil if unknown. Precondition: data is no whole protocol
+// buffer, which may begin like another format.
+func otherFormat(data []byte) error {
+	for _, o := range otherFormats {
+		if bytes.HasPrefix(data, []byte(o.magic)) {
+			return fmt.Errorf("%w: %s", ErrFormat, o.what)
+		}
+	}
+	return nil
+}
+
+// scan reports whether a Profile's fields fill data exactly, or are cut off.
+func scan(data []byte) (whole, cut bool) {
+	first := true
+	for f, err := range protobuf.Fields(data) {
+		switch {
+		case errors.Is(err, protobuf.ErrCut):
+			return false, !first
+		case err != nil || f.Number < 1 || f.Number > fieldDocURL || f.Wire != protobuf.Varint && f.Wire != protobuf.Bytes:
+			return false, false
+		}
+		first = false
+	}
+	return true, false
 }

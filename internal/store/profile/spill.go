@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"prywalk/internal/host/outfile"
 )
 
-const maxChunksInMemory = 64
+// maxChunksInMemory is about 4 MB.
+const maxChunksInMemory = 12
 
 type spill struct {
 	dir    string // "": no more writes
@@ -21,13 +23,12 @@ type spill struct {
 
 // chunk is in memory if file is nil.
 type chunk struct {
-	bytes      []byte
-	file       *os.File
-	at         int64
-	size       int // bytes
-	records    int
-	generation int
-	newest     int64 // of a ring: latest end, Unix epoch ns
+	bytes   []byte
+	file    *os.File
+	at      int64
+	size    int // bytes
+	records int
+	newest  int64 // of a ring: latest end, Unix epoch ns
 }
 
 func (s *spill) write(c *chunk) {
@@ -46,7 +47,7 @@ func (s *spill) write(c *chunk) {
 		return
 	}
 	n := len(c.bytes)
-	*c = chunk{file: s.file, at: s.size, size: n, records: c.records, generation: c.generation}
+	*c = chunk{file: s.file, at: s.size, size: n, records: c.records}
 	s.size += int64(n)
 }
 
@@ -71,9 +72,7 @@ func (c *chunk) load(buf *[]byte) ([]byte, error) {
 	if c.file == nil {
 		return c.bytes, nil
 	}
-	if cap(*buf) < c.size {
-		*buf = make([]byte, max(c.size, chunkSize))
-	}
+	*buf = slices.Grow((*buf)[:0], c.size)
 	b := (*buf)[:c.size]
 	if _, err := c.file.ReadAt(b, c.at); err != nil {
 		return nil, cause(err)

@@ -18,13 +18,8 @@ type location struct {
 	machinery bool
 }
 
-type labelSet struct {
-	pid, tid, innerPID, innerTID int
-	comm, thread, state, wait    string
-	waitsFor, role               string
-	task, labels, container      string
-	owner                        int
-}
+// labelSet is an interval without stack and times: its labels.
+type labelSet Interval
 
 // Code of a file is the same at any address: start is 0, bias relative to it.
 type moduleKey struct {
@@ -195,19 +190,9 @@ func (t *tables) internKey() sample.StackID {
 }
 
 func labelsOf(iv *Interval) labelSet {
-	return labelSet{
-		pid: iv.PID, tid: iv.TID, innerPID: iv.InnerPID, innerTID: iv.InnerTID, comm: iv.Comm, thread: iv.Thread,
-		state: iv.State, wait: iv.Wait, waitsFor: iv.WaitsFor, role: iv.Role, task: iv.Task, labels: iv.Labels,
-		container: iv.Container, owner: iv.Owner,
-	}
-}
-
-func (l *labelSet) interval() Interval {
-	return Interval{
-		PID: l.pid, TID: l.tid, InnerPID: l.innerPID, InnerTID: l.innerTID, Comm: l.comm, Thread: l.thread, State: l.state,
-		Wait: l.wait, WaitsFor: l.waitsFor, Role: l.role, Task: l.task, Labels: l.labels,
-		Container: l.container, Owner: l.owner,
-	}
+	l := labelSet(*iv)
+	l.Stack, l.Start, l.End, l.Samples, l.Wall, l.RunQueue, l.CPU = 0, 0, 0, 0, 0, 0, 0
+	return l
 }
 
 func (t *tables) labelNumber(k labelSet) uint32 { return NumberIn(&t.labels, t.byLabels, k) }

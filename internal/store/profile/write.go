@@ -4,24 +4,28 @@ package profile
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/google/pprof/profile"
 )
 
 type frozenTables struct {
 	numbered
-	meta        Meta
-	end         time.Time
-	comments    []string
-	generations []generation
-	chunks      []chunk
-	sums        []record
-	main        int // index of the main binary's module, −1 if none
-	evictions   int
-	lost        error // a [*lostError]; set by encode
+	meta      Meta
+	end       time.Time
+	comments  []string
+	chunks    []chunk
+	sums      []record
+	main      int // index of the main binary's module, −1 if none
+	evictions int
+	lost      error // a [*lostError]; set by encode
 }
 
 // freeze returns the present tables. Precondition: b.mu is held.
@@ -32,8 +36,7 @@ func (b *Builder) freeze() *frozenTables {
 	}
 	v := &frozenTables{
 		numbered: b.tables.numbered, meta: b.meta, end: b.end, comments: b.comments,
-		generations: slices.Clone(b.journal.generations.all),
-		chunks:      slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
+		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
 		main: main, evictions: b.evicted,
 	}
 	if lost := time.Unix(0, b.journal.ring.lost); b.journal.ring.lost != 0 && lost.After(v.meta.Start) {
@@ -61,14 +64,11 @@ func (b *Builder) writeFrozen(w io.Writer, v *frozenTables, r Resolver) error {
 		return err
 	}
 	final, err := v.encode(zip, r)
+	if err == nil {
+		b.noteEncoded(v, final)
+		err = cmp.Or(zip.Close(), buf.Flush())
+	}
 	if err != nil {
-		return fmt.Errorf("write profile: %w", err)
-	}
-	b.noteEncoded(v, final)
-	if err := zip.Close(); err != nil {
-		return fmt.Errorf("write profile: %w", err)
-	}
-	if err := buf.Flush(); err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}
 	return nil
@@ -92,3 +92,102 @@ const Nanoseconds = "nanoseconds"
 var valueTypes = []struct{ name, unit string }{
 	{TypeSamples, "count"}, {TypeWall, Nanoseconds}, {TypeRunQueue, Nanoseconds}, {TypeCPU, Nanoseconds},
 }
+
+// finalName is the names of a location whose module no live process has. Resolvers can drop the files' tables.
+type finalName struct {
+	loc   int
+	names []Frame
+}
+
+// noteEncoded keeps final names, unless an eviction has renumbered their locations, and what the write lacks.
+func (b *Builder) noteEncoded(v *frozenTables, final []finalName) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lost = v.lost
+	if b.evicted != v.evictions {
+		return
+	}
+	for _, f := range final {
+		b.tables.keepFinal(f.loc, f.names)
+	}
+}
+
+func (t *tables) keepFinal(loc int, names []Frame) {
+	if loc >= len(t.finalNames) {
+		t.finalNames = append(t.finalNames, make([]FramesID, len(t.locs)-len(t.finalNames))...)
+	}
+	t.finalNames[loc] = t.internFrames(names)
+}
+
+// Rotate writes the intervals so far as [Builder.WriteFile] does, and begins a new part. Stacks, locations and names
+// stay until [Builder.Evict]. After an error the new part has all intervals.
+func (b *Builder) Rotate(path string, r Resolver) error {
+	frozen, endedJournal, endedSums := b.endPart()
+	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeFrozen(w, frozen, r) })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.rotated = true
+		endedJournal.spill.close()
+		return nil
+	}
+	b.meta.Start = frozen.meta.Start
+	return errors.Join(err, b.restore(endedJournal, endedSums))
+}
+
+// PartStart returns the start of the present part.
+func (b *Builder) PartStart() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.meta.Start
+}
+
+func (b *Builder) endPart() (*frozenTables, journal, sums) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	frozen, endedJournal, endedSums := b.freeze(), b.journal, b.sums
+	b.journal, b.sums = newJournal(&b.meta), sums{}
+	b.meta.Start = frozen.end
+	return frozen, endedJournal, endedSums
+}
+
+// restore puts the intervals of an ended part back, before those added since. Precondition: b.mu is held.
+func (b *Builder) restore(journalBefore journal, sumsBefore sums) error {
+	late := b.journal
+	defer late.spill.close()
+	b.journal = journalBefore
+	err := late.intervals(b.journal.append)
+	for i := range b.sums.rows {
+		sumsBefore.add(&b.sums.rows[i])
+	}
+	b.sums = sumsBefore
+	return err
+}
+
+// Join returns the sum of recordings, such as the parts of [Builder.Rotate]. It lasts from the begin of the first to
+// the end of the last. It fails if their clocks differ.
+func Join(all []*profile.Profile) (*profile.Profile, error) {
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	sum, err := profile.Merge(all)
+	if err != nil {
+		return nil, fmt.Errorf("%w; give recordings with the same clocks", err)
+	}
+	end := int64(0)
+	for _, p := range all {
+		end = max(end, p.TimeNanos+p.DurationNanos)
+	}
+	if sum.TimeNanos != 0 {
+		sum.DurationNanos = end - sum.TimeNanos
+	}
+	sum.Comments = slices.DeleteFunc(sum.Comments, func(c string) bool {
+		return strings.HasPrefix(c, "part ") && strings.HasSuffix(c, partOf)
+	})
+	return sum, nil
+}
+
+const partOf = " of a recording that goes on"
+
+// PartComment is the comment of part n, from 1, of a recording.
+func PartComment(n int) string { return fmt.Sprintf("part %d%s", n, partOf) }

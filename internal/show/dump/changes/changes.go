@@ -169,8 +169,7 @@ func (c *Changes) addThreads(a, b *stacks.Process) {
 		}
 	}
 	graph := map[int]int{}
-	for i := range c.StayedEdges {
-		e := &c.StayedEdges[i]
+	for e := range stacks.Each(c.StayedEdges) {
 		if e.NotRun = notRun[e.Waiter] && notRun[e.Owner]; e.NotRun && !e.timed {
 			graph[e.Waiter] = e.Owner
 		}

@@ -151,7 +151,11 @@ func dropAwaited(g *stacks.Goroutine) {
 		inner := -1
 		for j := range g.Holds {
 			h := &g.Holds[j]
-			if h.Address == g.Awaits[i].Address && (inner < 0 || takenLater(h, &g.Holds[inner])) {
+			if h.Address != g.Awaits[i].Address {
+				continue
+			}
+			// in a frame farther in, or later in the same frame
+			if inner < 0 || h.Frame < g.Holds[inner].Frame || h.Frame == g.Holds[inner].Frame && h.Taken > g.Holds[inner].Taken {
 				inner = j
 			}
 		}
@@ -159,9 +163,4 @@ func dropAwaited(g *stacks.Goroutine) {
 			g.Holds = slices.Delete(g.Holds, inner, inner+1)
 		}
 	}
-}
-
-// takenLater reports whether a was taken in a frame farther in than b's, or later in the same frame.
-func takenLater(a, b *stacks.HeldGoLock) bool {
-	return a.Frame < b.Frame || a.Frame == b.Frame && a.Taken > b.Taken
 }

@@ -14,8 +14,7 @@ import (
 // FollowChains sets l.Followed: what threads and goroutines wait for, to the end. [Locks.Examine] has run before.
 func (l *Locks) FollowChains(c Checker) (err error) {
 	b := &chainsOf{locks: l, lockOf: map[int]*Lock{}, owners: map[int]*stacks.Thread{}}
-	for i := range l.Locks {
-		lock := &l.Locks[i]
+	for lock := range stacks.Each(l.Locks) {
 		for _, tid := range lock.Waiters {
 			b.lockOf[tid] = lock
 		}
@@ -114,8 +113,7 @@ func (b *chainsOf) addGoroutines(p *stacks.Process) {
 			}
 		}
 	}
-	for i := range p.GoroutineStacks {
-		g := &p.GoroutineStacks[i]
+	for g := range stacks.Each(p.GoroutineStacks) {
 		id := g.Thread
 		if id == 0 {
 			b.tasks--
@@ -123,8 +121,7 @@ func (b *chainsOf) addGoroutines(p *stacks.Process) {
 		}
 		ids[key{g.Runtime, g.ID}] = id
 	}
-	for i := range p.GoroutineStacks {
-		g := &p.GoroutineStacks[i]
+	for g := range stacks.Each(p.GoroutineStacks) {
 		if g.System || g.Thread != 0 {
 			continue
 		}

@@ -66,8 +66,7 @@ type GoroutineDeadlock struct {
 // (runtime/mgc.go), and what it waits for is unreachable.
 func (l *Locks) goroutineDeadlocks() (out []GoroutineDeadlock) {
 	for _, p := range l.Processes {
-		for i := range p.GoroutineStacks {
-			g := &p.GoroutineStacks[i]
+		for g := range stacks.Each(p.GoroutineStacks) {
 			why := waitsForever(g)
 			if why == "" {
 				continue
@@ -106,8 +105,7 @@ type goLockKey struct {
 func (l *Locks) collectGoroutineLocks() {
 	indexes := map[goLockKey]int{}
 	for _, p := range l.Processes {
-		for i := range p.GoroutineStacks {
-			g := &p.GoroutineStacks[i]
+		for g := range stacks.Each(p.GoroutineStacks) {
 			if g.System {
 				continue
 			}
@@ -137,8 +135,7 @@ func (l *Locks) collectGoroutineLocks() {
 }
 
 func (l *Locks) addGoroutineOwners(p *stacks.Process, indexes map[goLockKey]int) {
-	for i := range p.GoroutineStacks {
-		g := &p.GoroutineStacks[i]
+	for g := range stacks.Each(p.GoroutineStacks) {
 		for _, h := range g.Holds {
 			n, ok := indexes[goLockKey{p.PID, h.Address}]
 			if !ok {

@@ -135,25 +135,22 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 // last.
 func (l *Locks) Collect() {
 	indexes := map[lockKey]int{}
-	for _, p := range l.Processes {
-		for i := range p.Threads {
-			t := &p.Threads[i]
-			if w := t.WaitsFor; w == nil || !w.Kind.IsSynchronization() {
-				continue
-			}
-			k := keyOf(p.PID, t)
-			if k.kind == waits.GIL && k.address == 0 { // it was being passed on
-				k.address = onlyGIL(p)
-			}
-			n, ok := indexes[k]
-			if !ok {
-				n = len(l.Locks)
-				indexes[k] = n
-				l.Locks = append(l.Locks, Lock{Wait: *t.WaitsFor, PID: p.PID})
-				l.Locks[n].Timed, l.Locks[n].Mode, l.Locks[n].Address = false, "", k.address // of the first waiter
-			}
-			l.Locks[n].addWaiter(t)
+	for p, t := range stacks.ThreadsOf(l.Processes) {
+		if w := t.WaitsFor; w == nil || !w.Kind.IsSynchronization() {
+			continue
 		}
+		k := keyOf(p.PID, t)
+		if k.kind == waits.GIL && k.address == 0 { // it was being passed on
+			k.address = onlyGIL(p)
+		}
+		n, ok := indexes[k]
+		if !ok {
+			n = len(l.Locks)
+			indexes[k] = n
+			l.Locks = append(l.Locks, Lock{Wait: *t.WaitsFor, PID: p.PID})
+			l.Locks[n].Timed, l.Locks[n].Mode, l.Locks[n].Address = false, "", k.address // of the first waiter
+		}
+		l.Locks[n].addWaiter(t)
 	}
 	for i := range l.Locks {
 		if l.Locks[i].Idle != "" {

@@ -68,13 +68,12 @@ func (p *pool) name(in *stacks.Process) string {
 
 func poolsOf(p *stacks.Process) (out []*pool) {
 	byKey := map[poolKey]*pool{}
-	for i := range p.Threads {
-		t := &p.Threads[i]
+	for t := range stacks.Each(p.Threads) {
 		worker := waits.PoolWorkerOf(t.WaitsFrames())
 		if worker.Loop == "" {
 			continue
 		}
-		key := poolKey{stemOf(t.Name), worker.Loop}
+		key := poolKey{strings.TrimRight(t.Name, "0123456789"), worker.Loop}
 		if byKey[key] == nil {
 			byKey[key] = &pool{poolKey: key}
 			out = append(out, byKey[key])
@@ -97,5 +96,3 @@ func (p *pool) add(t *stacks.Thread, result string) {
 		p.waitsIn = cmp.Or(p.waitsIn, result)
 	}
 }
-
-func stemOf(name string) string { return strings.TrimRight(name, "0123456789") }

@@ -93,15 +93,13 @@ func (l *Locks) verdict() Verdict {
 // addUnknownOwners also counts the owners that were not sampled.
 func (l *Locks) addUnknownOwners() {
 	known := l.atKnownLocks()
-	for _, p := range l.Processes {
-		for i := range p.Threads {
-			if t := &p.Threads[i]; lacksOwner(t) && !known[t.TID] {
-				l.WaitersWithoutOwner = append(l.WaitersWithoutOwner, t.TID)
-			}
+	for _, t := range stacks.ThreadsOf(l.Processes) {
+		w := t.WaitsFor
+		if w != nil && w.Idle == "" && !w.Free && !hasOwner(w) && w.Kind.IsSynchronization() && !known[t.TID] {
+			l.WaitersWithoutOwner = append(l.WaitersWithoutOwner, t.TID)
 		}
 	}
-	for i := range l.Locks {
-		lock := &l.Locks[i]
+	for lock := range stacks.Each(l.Locks) {
 		if lock.Owner == 0 || len(lock.Blocked()) == 0 || lock.OwnerThread != nil {
 			continue
 		}
@@ -111,16 +109,10 @@ func (l *Locks) addUnknownOwners() {
 	}
 }
 
-func lacksOwner(t *stacks.Thread) bool {
-	w := t.WaitsFor
-	return w != nil && w.Idle == "" && !w.Free && !hasOwner(w) && w.Kind.IsSynchronization()
-}
-
 func threadsWithUnknownWait(p *stacks.Process) int {
 	// threads that have ended or run wait for nothing; those refused for MaxPause ran
 	n := p.CountFailed(refusal.Zombie, refusal.MaxPause, refusal.Running) + stoppedThreads(p)
-	for i := range p.Threads {
-		t := &p.Threads[i]
+	for t := range stacks.Each(p.Threads) {
 		if !isStopped(t) && t.Wait == "futex" && t.WaitsFor == nil { // as in a core of arm64
 			n++
 		}

@@ -46,8 +46,7 @@ func (l *Locks) collectTaskLocks() {
 		if p.VirtualThreads == nil {
 			continue
 		}
-		for i := range p.VirtualThreads.Waiting {
-			w := &p.VirtualThreads.Waiting[i]
+		for w := range stacks.Each(p.VirtualThreads.Waiting) {
 			k := taskLockKey{p.PID, w.Kind, w.Symbol, w.Owner, w.OwnerTask, 0}
 			if hasOwner(&w.Wait) {
 				k.address = uint64(w.Address)
@@ -83,8 +82,7 @@ func (l *Locks) taskCycles(c Checker) (out [][]Waiter) {
 		if p.VirtualThreads == nil {
 			continue
 		}
-		for i := range p.VirtualThreads.Waiting {
-			w := &p.VirtualThreads.Waiting[i]
+		for w := range stacks.Each(p.VirtualThreads.Waiting) {
 			if hasOwner(&w.Wait) && !w.Timed {
 				nodes = append(nodes, Waiter{PID: p.PID, Task: w.ID, Name: w.Name, In: w.In, Wait: w.Wait})
 				numbers[id{p.PID, w.ID}] = -len(nodes)
@@ -102,11 +100,9 @@ func (l *Locks) taskCycles(c Checker) (out [][]Waiter) {
 	for i := range nodes {
 		link(-1-i, nodes[i].PID, &nodes[i].Wait)
 	}
-	for _, p := range l.Processes {
-		for i := range p.Threads {
-			if t := &p.Threads[i]; t.WaitsFor != nil && !t.WaitsFor.Timed && t.WaitsFor.OwnerTask != 0 {
-				link(t.TID, p.PID, t.WaitsFor)
-			}
+	for p, t := range stacks.ThreadsOf(l.Processes) {
+		if w := t.WaitsFor; w != nil && !w.Timed && w.OwnerTask != 0 {
+			link(t.TID, p.PID, w)
 		}
 	}
 	var cycles [][]Waiter

@@ -83,17 +83,13 @@ func innermostFunctions(d *stacks.Thread) (out []waits.StackFunction) {
 			continue
 		}
 		managed = managed || f.Kind != ""
-		out = append(out, waits.StackFunction{Function: symbolOf(f), Module: f.Module})
+		name := f.Function
+		if unnamedcode.IsAddressName(name, path.Base(f.Module)) {
+			name = ""
+		}
+		out = append(out, waits.StackFunction{Function: name, Module: f.Module})
 	}
 	return out
-}
-
-// symbolOf returns a function's name, "" if it is known by its address only.
-func symbolOf(f *stacks.Frame) string {
-	if unnamedcode.IsAddressName(f.Function, path.Base(f.Module)) {
-		return ""
-	}
-	return f.Function
 }
 
 func (e *Explainer) variable(addr schema.Hex) waits.Variable {

@@ -3,11 +3,16 @@
 package stacks
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
+	"io"
+	"iter"
 	"slices"
 	"time"
 
 	"prywalk/internal/base/languages"
+	"prywalk/internal/base/printable"
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/schema"
 	"prywalk/internal/code/unnamedcode"
@@ -131,13 +136,11 @@ func (p *Process) NothingRuns() bool {
 func ClearAwaitedIdleness(processes ...*Process) {
 	byTID := map[int]*waits.Wait{}
 	var busy []*waits.Wait
-	for _, p := range processes {
-		for i := range p.Threads {
-			if w := p.Threads[i].WaitsFor; w != nil {
-				byTID[p.Threads[i].TID] = w
-				if w.Idleness == (waits.Idleness{}) {
-					busy = append(busy, w)
-				}
+	for _, t := range ThreadsOf(processes) {
+		if w := t.WaitsFor; w != nil {
+			byTID[t.TID] = w
+			if w.Idleness == (waits.Idleness{}) {
+				busy = append(busy, w)
 			}
 		}
 	}
@@ -147,6 +150,30 @@ func ClearAwaitedIdleness(processes ...*Process) {
 		if owner != nil && owner.Kind.IsSynchronization() && owner.Idleness != (waits.Idleness{}) {
 			owner.Idleness = waits.Idleness{}
 			busy = append(busy, owner)
+		}
+	}
+}
+
+// Each yields the elements of a list, which are not copied.
+func Each[T any](list []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// ThreadsOf yields the threads of processes.
+func ThreadsOf(processes []*Process) iter.Seq2[*Process, *Thread] {
+	return func(yield func(*Process, *Thread) bool) {
+		for _, p := range processes {
+			for t := range Each(p.Threads) {
+				if !yield(p, t) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -236,3 +263,49 @@ const VirtualThreadKind = "virtual-thread"
 
 // ReadTwice is [Task].How if two readings agree.
 const ReadTwice = "twice"
+
+// WriteJSON writes a process as one line of JSON.
+func WriteJSON(w io.Writer, p *Process) error {
+	buf := bufio.NewWriter(w)
+	out := &jsonWriter{printable.NewJSONWriter(buf)}
+	rest := *p
+	rest.Threads, rest.GoroutineStacks = nil, nil
+	before, after := out.around(&rest, "threads")
+	out.Bytes(before)
+	out.list("threads", len(p.Threads), func(i int) { out.thread(&p.Threads[i]) })
+	if n := len(p.GoroutineStacks); n > 0 { // the last field
+		out.Bytes(bytes.TrimSuffix(after, []byte("}")))
+		out.Text(",")
+		out.list("goroutines", n, func(i int) { out.Value(&p.GoroutineStacks[i]) })
+		after = []byte("}")
+	}
+	out.Bytes(after)
+	out.Text("\n")
+	return cmp.Or(out.Err(), buf.Flush())
+}
+
+type jsonWriter struct{ *printable.JSONWriter }
+
+func (j *jsonWriter) thread(t *Thread) {
+	rest := *t
+	rest.Frames = nil
+	before, after := j.around(&rest, "frames")
+	j.Bytes(before)
+	j.list("frames", len(t.Frames), func(i int) { j.Value(&t.Frames[i]) })
+	j.Bytes(after)
+}
+
+// around returns an object's text before and after a field with a nil list.
+func (j *jsonWriter) around(object any, list string) (before, after []byte) {
+	before, after, _ = bytes.Cut(j.Encode(object), []byte(`"`+list+`":null`)) // quotes in strings are escaped
+	return before, after
+}
+
+func (j *jsonWriter) list(name string, n int, write func(i int)) {
+	j.Text(`"` + name + `":[`)
+	for i := 0; i < n && j.Err() == nil; i++ {
+		j.Comma(i)
+		write(i)
+	}
+	j.Text("]")
+}

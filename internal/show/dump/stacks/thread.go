@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package stacks has the stacks of a process's threads, goroutines and tasks, as data and as JSON.
+//
+// # Algorithm
+//
+// Equal frames share one [Place]: 900,000 calls of one function are one place and 900,000 frames of three words.
+// [WriteJSON] writes frame by frame. Of a stack as
+//
+//	#0 __futex_wait   libc.so.6
+//	#1 lll_lock_wait  libc.so.6
+//	#2 lookup         cached, cached.c:6
+//
+// the program's own place ([Thread.OwnPlace]) is "lookup at cached.c:6", the innermost function of the application
+// (waits.ApplicationFunction).
 package stacks
 
 import (
+	"strconv"
+
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/schema"
+	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
 )
@@ -71,4 +88,129 @@ func (t *Thread) WaitsFrames() []waits.Frame {
 		out[i] = waits.Frame{Function: f.Function, Module: f.Module, File: f.File}
 	}
 	return out
+}
+
+// OwnPlace returns the program's function in which a thread waits, with line; "": unknown.
+func (t *Thread) OwnPlace() string {
+	if f := innermostOwn(t); f != nil {
+		return f.Location()
+	}
+	return ""
+}
+
+// OwnFunction returns the program's innermost function, else the stack's; "": unknown.
+func (t *Thread) OwnFunction() string {
+	if f := innermostOwn(t); f != nil {
+		return f.Function
+	}
+	if len(t.Frames) == 0 {
+		return ""
+	}
+	return t.Frames[waits.WaitingFunction(t.WaitsFrames())].Function
+}
+
+func innermostOwn(t *Thread) *Frame {
+	if i := waits.ApplicationFunction(t.WaitsFrames()); i >= 0 {
+		return &t.Frames[i]
+	}
+	return ownManaged(t)
+}
+
+// Location returns "function at file:line", as far as known.
+func (p *Place) Location() string { return p.Function + p.AtLine() }
+
+// AtLine returns " at file:line", as far as known.
+func (p *Place) AtLine() string {
+	switch {
+	case p.File == "":
+		return ""
+	case p.Line <= 0:
+		return " at " + languages.SourceFile(p.File)
+	}
+	return " at " + languages.SourceFile(p.File) + ":" + strconv.Itoa(p.Line)
+}
+
+func ownManaged(t *Thread) *Frame {
+	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
+		return nil
+	}
+	for f := range Each(t.Frames) {
+		if f.Kind != "" && f.Type != "native" && f.Type != "stub" && !unnamedcode.IsPlaceholder(f.Function) {
+			return f
+		}
+	}
+	return nil
+}
+
+// OwnPlace returns the program's function in which a goroutine waits, with line.
+func (g *Goroutine) OwnPlace() string { return g.Stack().OwnPlace() }
+
+// Goroutine is a goroutine of a Go program, with or without a thread.
+type Goroutine struct {
+	ID uint64 `json:"id"`
+	// Runtime is the file with its runtime, where the process has several. Each has IDs of its own.
+	Runtime string `json:"runtime,omitempty"`
+	// Status is a word of Go's runtime: runnable, running, syscall, waiting, preempted, leaked, copystack; or
+	// unknown.
+	Status string `json:"status"`
+	// Wait is the reason of its wait, in the words of Go's runtime.
+	Wait string `json:"wait,omitempty"`
+	// Since is for how long it has waited, in nanoseconds, by Go's runtime: since the garbage collection before
+	// the first one that found the wait. 0: not known.
+	Since int64 `json:"since_ns,omitempty"`
+	// Parent is the goroutine that created it, 0 if not known; CreatedBy is the function.
+	Parent    uint64            `json:"parent,omitempty"`
+	CreatedBy string            `json:"created_by,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	// Thread is the thread that it ran on, 0 for none.
+	Thread int `json:"thread,omitempty"`
+	// System: it belongs to Go's runtime.
+	System     bool    `json:"system,omitempty"`
+	Complete   bool    `json:"complete"`
+	StopReason string  `json:"stop_reason"`
+	Frames     []Frame `json:"frames"`
+
+	// Created is the place in CreatedBy.
+	Created *Place `json:"-"`
+	// Awaits and Holds are set only if locks are examined.
+	Awaits []GoroutineWait `json:"-"`
+	Holds  []HeldGoLock    `json:"-"`
+	// Unchanged reads the goroutine again and reports whether it has not run; nil unless locks are examined.
+	Unchanged func() bool `json:"-"`
+	StackLow  uint64      `json:"-"`
+	StackHigh uint64      `json:"-"`
+}
+
+// Stack returns the goroutine's frames as those of a thread.
+func (g *Goroutine) Stack() *Thread {
+	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
+}
+
+// Kinds of what goroutines wait for.
+const (
+	KindMutex     = "sync.Mutex"
+	KindRWMutex   = "sync.RWMutex"
+	KindWaitGroup = "sync.WaitGroup"
+	KindCond      = "sync.Cond"
+	KindSemaphore = "semaphore"
+	KindChannel   = "chan"
+)
+
+// Leaked is the status of a goroutine that nothing can wake, by Go's garbage collector.
+const Leaked = "leaked"
+
+// GoroutineWait is what a goroutine waits for.
+type GoroutineWait struct {
+	managed.TaskWait
+	Kind   string
+	Symbol string
+	Reads  bool
+}
+
+// HeldGoLock is a lock that a goroutine likely holds.
+type HeldGoLock struct {
+	managed.TaskLock
+	// Frame is the index of the locking frame, TakenAt the place.
+	Frame   int
+	TakenAt string
 }

@@ -5,10 +5,13 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"strings"
 
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/show/dump/stacks"
 )
 
@@ -52,4 +55,107 @@ func writeFrame(b *strings.Builder, n int, f *stacks.Frame) {
 		}
 	}
 	printable.Fprintf(b, "  #%-2d %18s %s%s%s [%s]\n", n, address, name, f.AtLine(), module, how)
+}
+
+// A note needs 1/largePart of the threads.
+const largePart = 20
+
+// Notes returns the ways to name functions without names, once each.
+func Notes(p *stacks.Process) []string {
+	program := p.Program
+	program.Again = "dump again"
+	var rows []unnamedcode.Row
+	threads, last := map[unnamedcode.Row]int{}, map[unnamedcode.Row]int{} // number of threads; 1 + the last's index
+	for i := range p.Threads {
+		for k := range p.Threads[i].Frames {
+			r, ok := tableRow(&p.Threads[i].Frames[k])
+			switch {
+			case !ok || last[r] == i+1:
+				continue
+			case last[r] == 0:
+				rows = append(rows, r)
+			}
+			last[r] = i + 1
+			threads[r]++
+		}
+	}
+	for i := range rows {
+		rows[i].Large = largePart*threads[rows[i]] >= len(p.Threads)
+	}
+	return program.Notes(rows)
+}
+
+// tableRow returns false for a frame without code, or not shown.
+func tableRow(f *stacks.Frame) (r unnamedcode.Row, ok bool) {
+	if f.Method == "" && f.Kind == "" || f.Machinery {
+		return r, false
+	}
+	r.Name, r.Module = f.Function, f.Module
+	if !strings.HasPrefix(r.Module, "[") && r.Module != "" {
+		r.Module = path.Base(r.Module)
+	}
+	if f.Kind == "" {
+		r.Nameless = r.Name == "" || r.Name == unnamedcode.Bracketed(r.Module) || unnamedcode.IsAddressName(r.Name, r.Module)
+	}
+	if r.Name == "" {
+		r.Name = unnamedcode.Bracketed(r.Module)
+	}
+	return r, true
+}
+
+const (
+	maxCycle     = 16 // functions
+	cycleEnds    = 10 // at least so many frames are shown at each end
+	minHidden    = 50 // frames
+	maxNamed     = 4  // functions
+	maxNameWidth = 60
+)
+
+type repetition struct {
+	from, to int
+	period   int
+}
+
+// repeated returns the first part to hide at or after from: whole cycles, without about cycleEnds frames at each end.
+func repeated(frames []stacks.Frame, from int) (r repetition, ok bool) {
+	for at := from; at+2*cycleEnds+minHidden <= len(frames); {
+		next := at + 1
+		for period := 1; period <= maxCycle; period++ {
+			end := at + period
+			for end < len(frames) && isSameFunction(&frames[end], &frames[end-period]) {
+				end++
+			}
+			hidden := end - at - 2*cycleEnds
+			if hidden -= hidden % period; hidden >= minHidden && hidden >= 2*period {
+				return repetition{at + cycleEnds, at + cycleEnds + hidden, period}, true
+			}
+			if period == 1 {
+				next = end // no shorter cycle begins within equal frames
+			}
+		}
+		at = max(at+1, min(next, at+cycleEnds))
+	}
+	return repetition{}, false
+}
+
+func isSameFunction(f *stacks.Frame, g *stacks.Frame) bool {
+	if f.Place == g.Place {
+		return f.Function != "" || f.PC == g.PC
+	}
+	return f.Function != "" && f.Function == g.Function && f.Module == g.Module && f.Inlined == g.Inlined &&
+		f.Machinery == g.Machinery
+}
+
+func (r repetition) write(b *strings.Builder, frames []stacks.Frame) {
+	var names []string
+	for i := range frames[r.from : r.from+r.period] {
+		name := cmp.Or(frames[r.from+i].Function, "??")
+		names = append(names, tabular.Shorten(printable.String(name), maxNameWidth))
+	}
+	if len(names) > maxNamed {
+		names = append(names[:maxNamed], fmt.Sprintf("… (%d functions)", r.period))
+	}
+	hidden := r.to - r.from
+	printable.Fprintf(b, "       … %s: %s, %s times\n", count(hidden, "frame"),
+		strings.Join(names, " ← "), tabular.Thousands(int64(hidden/r.period)))
 }

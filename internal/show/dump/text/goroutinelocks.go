@@ -13,17 +13,19 @@ import (
 )
 
 func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
-	for i := range l.GoroutineDeadlocks {
-		d := &l.GoroutineDeadlocks[i]
+	for d := range stacks.Each(l.GoroutineDeadlocks) {
+		reason := d.Reason
+		if reason == stacks.Leaked {
+			reason += ", as Go's garbage collector has found"
+		}
 		printable.Fprintf(b, "\nDEADLOCK: nothing can wake %s of process %d%s: %s\n", count(len(d.Waiters), "goroutine"),
-			d.PID, withSeparator(" in ", d.Runtime), deadlockReason(d.Reason))
+			d.PID, withSeparator(" in ", d.Runtime), reason)
 		writeWaiters(b, d.Waiters, "for ever")
 	}
 	for i := range l.PossibleGoroutineDeadlocks {
 		writeGoroutineCycle(b, l, &l.PossibleGoroutineDeadlocks[i])
 	}
-	for i := range l.GoroutineLocks {
-		lock := &l.GoroutineLocks[i]
+	for lock := range stacks.Each(l.GoroutineLocks) {
 		printable.Fprintf(b, "\n%s%s%s\n", labelAt(lock.Kind, lock.Symbol, lock.Address), goroutineLockDetails(lock),
 			withSeparator(", of ", lock.Runtime))
 		if lock.Kind == stacks.KindChannel {
@@ -62,20 +64,12 @@ func writeLikelyGoroutine(b *strings.Builder, l *locks.Locks, lock *locks.Gorout
 	}
 }
 
-func deadlockReason(reason string) string {
-	if reason == stacks.Leaked {
-		return "leaked, as Go's garbage collector has found"
-	}
-	return reason
-}
-
 func writeGoroutineCycle(b *strings.Builder, l *locks.Locks, c *locks.GoroutineCycle) {
 	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s%s, if the inferred owners are right\n",
 		cycleText(len(c.Goroutines), "goroutine", "probably holds"), withSeparator(" in ", c.Runtime))
 	for i, id := range c.Goroutines {
 		next := c.Goroutines[(i+1)%len(c.Goroutines)]
-		for j := range l.GoroutineLocks {
-			lock := &l.GoroutineLocks[j]
+		for lock := range stacks.Each(l.GoroutineLocks) {
 			w := slices.IndexFunc(lock.Waiters, func(w locks.GoroutineWaiter) bool { return w.Goroutine == id })
 			if lock.PID != c.PID || lock.Runtime != c.Runtime || w < 0 || len(lock.Likely) != 1 {
 				continue

@@ -106,13 +106,6 @@ func shownThreads(p *stacks.Process) (shown []stacks.Thread, asleepInScheduler [
 	return shown, asleepInScheduler
 }
 
-func writeSchedulers(b *strings.Builder, tids []string) {
-	if len(tids) > 0 {
-		printable.Fprintf(b, "\nwithout a goroutine, asleep in Go's scheduler: %s %s (--native shows the stacks)\n",
-			pluralForm(len(tids), "thread", "threads"), enumerate(tids))
-	}
-}
-
 func writeGoroutines(b *strings.Builder, p *stacks.Process) {
 	if len(p.GoroutineStacks) == 0 {
 		return
@@ -121,13 +114,9 @@ func writeGoroutines(b *strings.Builder, p *stacks.Process) {
 	for _, group := range groups {
 		writeGoroutineGroup(b, group, p.Native)
 	}
-	var rest []string
-	if hidden > 0 {
-		rest = append(rest, count(hidden, "goroutine")+" of Go's run-time system (--native shows them)")
-	}
-	if changed > 0 {
-		rest = append(rest, count(changed, "goroutine")+" that ran or ended while being read")
-	}
+	var rest reasons
+	rest.add(hidden, count(hidden, "goroutine")+" of Go's run-time system (--native shows them)")
+	rest.add(changed, count(changed, "goroutine")+" that ran or ended while being read")
 	if len(rest) > 0 {
 		printable.Fprintf(b, "\nnot shown: %s\n", strings.Join(rest, "; "))
 	}

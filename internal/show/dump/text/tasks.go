@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/managed"
 )
 
 func awaitsText(t *stacks.Task) string {
@@ -26,8 +27,7 @@ func awaitsText(t *stacks.Task) string {
 
 func taskKey(t *stacks.Task) string {
 	key := t.State + "\x00" + t.Kind + "\x00" + t.How + "\x00" + awaitsText(t)
-	for i := range t.Frames {
-		f := &t.Frames[i]
+	for f := range stacks.Each(t.Frames) {
 		key += fmt.Sprintf("\x00%s\x00%s\x00%d", f.Function, f.File, f.Line)
 	}
 	return key
@@ -52,17 +52,44 @@ func writeTasks(b *strings.Builder, p *stacks.Process) {
 			writeFrame(b, i, &first.Frames[i])
 		}
 	}
-	if p.TasksChanged > 0 {
-		printable.Fprintf(b, "\nchanging while being read: %s\n", count(p.TasksChanged, "task"))
+	var notes reasons
+	notes.add(p.TasksChanged, "changing while being read: "+count(p.TasksChanged, "task"))
+	notes.add(p.TasksMore, "not shown: "+count(p.TasksMore, "task"))
+	notes.add(p.TasksUnproven, "not shown: "+count(p.TasksUnproven, "task")+", whose "+
+		pluralForm(p.TasksUnproven, "stack", "stacks")+" cannot be proven")
+	notes.add(p.TasksUnlisted, "not all tasks could be listed, as the program ran meanwhile: repeat the dump")
+	for _, note := range notes {
+		printable.Fprintf(b, "\n%s\n", note)
 	}
-	if p.TasksMore > 0 {
-		printable.Fprintf(b, "\nnot shown: %s\n", count(p.TasksMore, "task"))
+}
+
+func writeAwaits(b *strings.Builder, p *stacks.Process) {
+	for t := range stacks.Each(p.Tasks) {
+		if t.Kind != languages.AwaitTask {
+			continue
+		}
+		printable.Fprintf(b, "\n%s (%s)%s\n", count(t.Count, "pending await"), howText(t.How), awaitsText(t))
+		for j := range t.Frames {
+			writeFrame(b, j, &t.Frames[j])
+		}
 	}
-	if n := p.TasksUnproven; n > 0 {
-		printable.Fprintf(b, "\nnot shown: %s, whose %s cannot be proven\n", count(n, "task"),
-			pluralForm(n, "stack", "stacks"))
+	if p.Awaits != nil {
+		text := suspendedText(p.Awaits)
+		if p.Clients > 0 && p.NothingRuns() {
+			text += "; " + stillText(p)
+		}
+		printable.Fprintf(b, "\n%s\n", text)
 	}
-	if p.TasksUnlisted > 0 {
-		printable.Fprintf(b, "\nnot all tasks could be listed, as the program ran meanwhile: repeat the dump\n")
+}
+
+// suspendedText says how many functions are suspended, and what is not known.
+func suspendedText(a *managed.AwaitCounts) string {
+	parts := reasons{count(a.Pending, "asynchronous function") + " " + pluralForm(a.Pending, "is", "are") + " suspended"}
+	parts.add(a.Unproven, fmt.Sprintf("%s that changed meanwhile, or without a proven chain, %s left out",
+		count(a.Unproven, "function"), pluralForm(a.Unproven, "is", "are")))
+	parts.add(a.More, count(a.More, "chain")+" beyond the limits "+pluralForm(a.More, "is", "are")+" not shown")
+	if a.Cut || a.Unread > 0 {
+		parts.add(1, "only a part of the heap was searched: there can be more, also within these chains")
 	}
+	return strings.Join(parts, "; ")
 }

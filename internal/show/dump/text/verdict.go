@@ -19,10 +19,8 @@ func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
 			lockCount++
 		}
 	}
-	var parts []string
-	if threads > 0 {
-		parts = append(parts, waiting(threads, "thread")+" for "+objects(lockCount, len(blocked)-lockCount))
-	}
+	var parts reasons
+	parts.add(threads, waiting(threads, "thread")+" for "+objects(lockCount, len(blocked)-lockCount))
 	goroutines := 0
 	lockCount = 0
 	for i := range l.GoroutineLocks {
@@ -30,16 +28,12 @@ func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
 			goroutines, lockCount = goroutines+len(lock.Waiters), lockCount+1
 		}
 	}
-	if goroutines > 0 {
-		parts = append(parts, fmt.Sprintf("%s for %s", waiting(goroutines, "goroutine"), count(lockCount, "lock")))
-	}
+	parts.add(goroutines, fmt.Sprintf("%s for %s", waiting(goroutines, "goroutine"), count(lockCount, "lock")))
 	virtual := 0
 	for i := range l.TaskLocks {
 		virtual += len(l.TaskLocks[i].Waiters)
 	}
-	if virtual > 0 {
-		parts = append(parts, waiting(virtual, "virtual thread"))
-	}
+	parts.add(virtual, waiting(virtual, "virtual thread"))
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
@@ -72,53 +66,45 @@ func verdictText(l *locks.Locks) string {
 }
 
 func problemsText(l *locks.Locks) string {
-	var parts []string
-	for _, n := range []struct {
-		n          int
-		one, other string
-	}{
-		{len(l.Deadlocks) + len(l.GoroutineDeadlocks) + len(l.TaskDeadlocks), "DEADLOCK", "DEADLOCKS"},
-		{len(l.PossibleDeadlocks) + len(l.PossibleGoroutineDeadlocks), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
-		{len(l.StarvedPools), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
-	} {
-		if n.n > 0 {
-			parts = append(parts, strconv.Itoa(n.n)+" "+pluralForm(n.n, n.one, n.other))
-		}
-	}
+	var parts reasons
+	add := func(n int, one, other string) { parts.add(n, strconv.Itoa(n)+" "+pluralForm(n, one, other)) }
+	add(len(l.Deadlocks)+len(l.GoroutineDeadlocks)+len(l.TaskDeadlocks), "DEADLOCK", "DEADLOCKS")
+	add(len(l.PossibleDeadlocks)+len(l.PossibleGoroutineDeadlocks), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS")
+	add(len(l.StarvedPools), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS")
 	return strings.Join(parts, ", ")
 }
 
-func unknownTexts(l *locks.Locks) (why []string) {
-	if text := ownerlessText(l); text != "" {
-		why = append(why, text)
-	}
+func unknownTexts(l *locks.Locks) []string {
+	var why reasons
+	ownerless := ownerlessText(l)
+	why.add(len(ownerless), ownerless)
 	for _, c := range l.GILCycles {
-		why = append(why, fmt.Sprintf("%d threads wait for each other through the GIL, which cannot be proven", len(c)))
+		why.add(1, fmt.Sprintf("%d threads wait for each other through the GIL, which cannot be proven", len(c)))
 	}
-	if l.UnsampledOwners > 0 {
-		why = append(why, "the stack of "+count(l.UnsampledOwners, "owner")+" is not known")
-	}
-	if n := l.StoppedThreads; n > 0 {
-		why = append(why, count(n, "thread")+" "+pluralForm(n, "is", "are")+" stopped by a signal or a debugger (SIGCONT, "+
-			"or the debugger, continues "+pluralForm(n, "it", "them")+")")
-	}
-	if n := l.ThreadsWithUnknownWait - l.StoppedThreads; n > 0 {
-		why = append(why, fmt.Sprintf("what %s for is not known (not readable, as in state D; or in futex for an unknown "+
-			"object)", waiting(n, "thread")))
-	}
+	why.add(l.UnsampledOwners, "the stack of "+count(l.UnsampledOwners, "owner")+" is not known")
+	n := l.StoppedThreads
+	why.add(n, count(n, "thread")+" "+pluralForm(n, "is", "are")+" stopped by a signal or a debugger (SIGCONT, "+
+		"or the debugger, continues "+pluralForm(n, "it", "them")+")")
+	n = l.ThreadsWithUnknownWait - l.StoppedThreads
+	why.add(n, fmt.Sprintf("what %s for is not known (not readable, as in state D; or in futex for an unknown object)",
+		waiting(n, "thread")))
 	if len(l.GoProcesses) > 0 {
-		why = append(why, goroutinesText(l))
+		why.add(1, goroutinesText(l))
 	}
-	why = append(why, threadlessTexts(l)...)
-	if n := l.TasksWithoutOwner; n > 0 {
-		why = append(why, fmt.Sprintf("what can wake %s is not known", count(n, "virtual thread")))
+	why.add(len(l.ThreadlessTasks), strings.Join(l.ThreadlessTasks, " and ")+" are not examined")
+	for _, p := range l.Processes {
+		if text := Unexamined(p); text != "" {
+			_, still, _ := strings.Cut(text, "; ")
+			why.add(1, still)
+		}
 	}
+	why.add(l.TasksWithoutOwner, "what can wake "+count(l.TasksWithoutOwner, "virtual thread")+" is not known")
 	for _, p := range l.Processes {
 		if v := p.VirtualThreads; v != nil && (v.LeftOut() > 0 || v.Untracked) {
-			why = append(why, VirtualThreadsText(v))
+			why.add(1, VirtualThreadsText(v))
 		}
 		if p.Awaits != nil {
-			why = append(why, fmt.Sprintf("promises store no owner (%s); prywalk dump -p %d lists the functions",
+			why.add(1, fmt.Sprintf("promises store no owner (%s); prywalk dump -p %d lists the functions",
 				suspendedText(p.Awaits), p.PID))
 		}
 	}
@@ -128,20 +114,7 @@ func unknownTexts(l *locks.Locks) (why []string) {
 		if len(l.GILCycles) > 0 {
 			other = "other "
 		}
-		why = append(why, "no "+other+"cycle among the known owners")
-	}
-	return why
-}
-
-func threadlessTexts(l *locks.Locks) (why []string) {
-	if len(l.ThreadlessTasks) > 0 {
-		why = append(why, strings.Join(l.ThreadlessTasks, " and ")+" are not examined")
-	}
-	for _, p := range l.Processes {
-		if text := Unexamined(p); text != "" {
-			_, still, _ := strings.Cut(text, "; ")
-			why = append(why, still)
-		}
+		why.add(1, "no "+other+"cycle among the known owners")
 	}
 	return why
 }
@@ -152,8 +125,7 @@ func ownerlessText(l *locks.Locks) string {
 		left[tid] = true
 	}
 	likely, none, ended, forked, files, noun := 0, 0, 0, 0, 0, "lock"
-	for i := range l.Locks {
-		lock := &l.Locks[i]
+	for lock := range stacks.Each(l.Locks) {
 		if !slices.ContainsFunc(lock.Waiters, func(tid int) bool { return left[tid] }) {
 			continue
 		}
@@ -175,20 +147,12 @@ func ownerlessText(l *locks.Locks) string {
 			}
 		}
 	}
-	var parts []string
-	if ended > 0 {
-		parts = append(parts, count(ended, "lock")+" "+pluralForm(ended, "was", "were")+" taken by a thread that has ended")
-	}
-	if forked > 0 {
-		parts = append(parts, count(forked, "lock")+" "+pluralForm(forked, "was", "were")+
-			" taken by a thread of the parent process before the fork")
-	}
-	if text := ofOwners(likely, none, noun); text != "" {
-		parts = append(parts, text)
-	}
-	if files > 0 {
-		parts = append(parts, "which thread holds "+count(files, "file lock")+" is not known")
-	}
+	var parts reasons
+	parts.add(ended, count(ended, "lock")+" "+pluralForm(ended, "was", "were")+" taken by a thread that has ended")
+	parts.add(forked, count(forked, "lock")+" "+pluralForm(forked, "was", "were")+
+		" taken by a thread of the parent process before the fork")
+	parts.add(likely+none, ofOwners(likely, none, noun))
+	parts.add(files, "which thread holds "+count(files, "file lock")+" is not known")
 	return strings.Join(parts, "; ")
 }
 

@@ -15,16 +15,23 @@ import (
 
 // writeMergedTasks writes virtual threads, greenlets and fibers.
 func writeMergedTasks(b *strings.Builder, p *stacks.Process) {
-	for i := range p.Tasks {
-		t := &p.Tasks[i]
+	for t := range stacks.Each(p.Tasks) {
 		switch {
 		case t.ID == 0:
 			continue
 		case t.Count == 1:
-			printable.Fprintf(b, "\n%s %s (%s)\n", t.State, taskTitle(t), howText(t.How))
+			title := taskNoun(t) + " " + t.Names[0]
+			if t.Kind == stacks.VirtualThreadKind {
+				title = fmt.Sprintf("virtual thread #%d %s", t.ID, t.Name)
+			}
+			printable.Fprintf(b, "\n%s %s (%s)\n", t.State, title, howText(t.How))
 		default:
 			printable.Fprintf(b, "\n%d %s %ss (%s)\n", t.Count, t.State, taskNoun(t), howText(t.How))
-			printable.Fprintf(b, "  %s\n", namesText(t))
+			names := strings.Join(t.Names, ", ")
+			if more := t.Count - len(t.Names); more > 0 {
+				names += fmt.Sprintf(" and %d more", more)
+			}
+			printable.Fprintf(b, "  %s\n", names)
 		}
 		writeTaskWait(b, t)
 	}
@@ -35,13 +42,6 @@ func writeMergedTasks(b *strings.Builder, p *stacks.Process) {
 
 func taskNoun(t *stacks.Task) string { return strings.ReplaceAll(t.Kind, "-", " ") }
 
-func taskTitle(t *stacks.Task) string {
-	if t.Kind == stacks.VirtualThreadKind {
-		return fmt.Sprintf("virtual thread #%d %s", t.ID, t.Name)
-	}
-	return taskNoun(t) + " " + t.Names[0]
-}
-
 func writeTaskWait(b *strings.Builder, t *stacks.Task) {
 	if t.WaitsFor != nil {
 		printable.Fprintf(b, "      waits for %s\n", t.WaitsFor)
@@ -51,32 +51,20 @@ func writeTaskWait(b *strings.Builder, t *stacks.Task) {
 	}
 }
 
-func namesText(t *stacks.Task) string {
-	text := strings.Join(t.Names, ", ")
-	if more := t.Count - len(t.Names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
 // VirtualThreadsText says how many virtual threads there are, and which are not shown and why; "": there are none.
 func VirtualThreadsText(v *stacks.VirtualThreads) string {
 	if v == nil || v.Total+v.LeftOut() == 0 && !v.Untracked {
 		return ""
 	}
-	parts := []string{count(v.Total, "virtual thread")}
-	add := func(n int, why string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, why))
-		}
-	}
+	parts := reasons{count(v.Total, "virtual thread")}
+	add := func(n int, why string) { parts.add(n, fmt.Sprintf("%d %s", n, why)) }
 	add(v.Mounted, pluralForm(v.Mounted, "has its", "have their")+" frames on a thread's stack above")
 	add(v.Changed, "changed during each reading, and "+pluralForm(v.Changed, "is", "are")+" not shown")
 	add(v.Unproven, pluralForm(v.Unproven, "has a stack", "have stacks")+" that cannot be proven, and "+
 		pluralForm(v.Unproven, "is", "are")+" not shown")
 	add(v.Unlisted, "parts of the lists of virtual threads could not be read: repeat the dump")
 	if v.Untracked {
-		parts = append(parts, "only those of executors are listed, as the program runs with -Djdk.trackAllThreads=false")
+		parts.add(1, "only those of executors are listed, as the program runs with -Djdk.trackAllThreads=false")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -95,8 +83,7 @@ func writeTaskLocks(b *strings.Builder, l *locks.Locks) {
 			}
 		}
 	}
-	for i := range l.TaskLocks {
-		lock := &l.TaskLocks[i]
+	for lock := range stacks.Each(l.TaskLocks) {
 		owner := lock.Owner != 0 || lock.OwnerTask != 0
 		what := lock.Object()
 		if owner {

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package walk walks the stack of a thread, live or of a core, and names its frames.
+//
+// # Algorithm
+//
+// A frames.Walker gives the native frames from a sample's copy of the stack. The runtimes replace those that run
+// managed functions (callstack.Merger). Symbols or a runtime name each frame at once. An incomplete stack ends with a
+// frame that names the reason ([Walker.WithReason]).
 package walk
 
 import (
 	"prywalk/frames"
 	"prywalk/internal/base/incomplete"
+	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/host/filememory"
+	"prywalk/internal/host/process"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/callstack"
+	"prywalk/internal/walk/core"
 	"prywalk/internal/walk/managed"
+	"prywalk/internal/watch/observe"
 )
 
 // Walker walks the stacks of one process. Not safe for concurrent use.
@@ -53,8 +65,7 @@ func (w *Walker) run(space *frames.Space, sources []managed.FrameSource, s *mana
 	entries := w.merger.End(!w.OutOfMemory && w.StopReason().Complete())
 	w.Uncharge()
 	out := []stacks.Frame{}
-	for i := range entries {
-		e := &entries[i]
+	for e := range stacks.Each(entries) {
 		if e.Source != nil {
 			out = w.appendManaged(out, e, s.Live)
 			continue
@@ -106,4 +117,64 @@ func (w *Walker) WithReason(list []stacks.Frame) (out []stacks.Frame, complete b
 		list = append(list, stacks.Frame{Place: &stacks.Place{Function: incomplete.Name(reason)}})
 	}
 	return list, complete, reason
+}
+
+// CoreThread walks a thread of a core. depth and limit bound its frames; negative depth: only limit does.
+func (w *Walker) CoreThread(c *core.Core, th *core.Thread, depth, limit int) stacks.Thread {
+	t := stacks.Thread{TID: th.TID, Name: th.Name, How: observe.FromCore.String()}
+	if name, ok := callstack.ThreadName(c.Runtimes().FrameSources(), th.TID); ok {
+		t.Name = name
+	}
+	t.Wait = process.SyscallName(c.Arch, th.Syscall)
+	if depth < 0 || depth > limit {
+		depth = limit
+	}
+	w.MaxDepth = depth
+	still := callstack.CoreMemory(c.Read)
+	t.Frames = w.run(c.Space(), c.Runtimes().FrameSources(),
+		&managed.Sample{InnerTID: th.TID, Regs: &th.Regs, Mem: c.Memory(), Live: still})
+	t.Holds = callstack.HeldLocks(c.Runtimes().FrameSources())
+	t.Frames, t.Complete, t.StopReason = w.WithReason(t.Frames)
+	return t
+}
+
+// LiveThread walks a thread of a live process by its sample.
+func (w *Walker) LiveThread(t *loadedcode.Process, tid int, s *observe.RawSample) stacks.Thread {
+	th := stacks.Thread{TID: tid, Name: ThreadName(t, tid), State: s.State.Letter(), Wait: s.WaitReason(),
+		How: s.How.String(), RunCount: s.Sched.Runs}
+	if end := t.StackEnd(s.Mem.Stack.Addr); end != 0 {
+		s.Mem.StackEnd = end
+	}
+	th.Frames = w.run(t.Space(), t.Runtimes().FrameSources(), &managed.Sample{
+		InnerTID: InnerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
+		Live: &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: s.Sched.Runs},
+	})
+	th.Holds = callstack.HeldLocks(t.Runtimes().FrameSources())
+	th.Frames, th.Complete, th.StopReason = w.WithReason(th.Frames)
+	return th
+}
+
+// ThreadName returns a thread's name in its runtime, else the kernel's.
+func ThreadName(t *loadedcode.Process, tid int) string {
+	if name, ok := GivenName(t, tid); ok {
+		return name
+	}
+	return t.ThreadName(tid)
+}
+
+// GivenName returns a thread's name in its runtime; false: none.
+func GivenName(t *loadedcode.Process, tid int) (string, bool) {
+	sources := t.Runtimes().FrameSources()
+	if len(sources) == 0 {
+		return "", false
+	}
+	return callstack.ThreadName(sources, InnerTID(t, tid))
+}
+
+// InnerTID returns a thread's ID in its own pid namespace, by which runtimes know it; without runtimes, tid.
+func InnerTID(t *loadedcode.Process, tid int) int {
+	if len(t.Runtimes().FrameSources()) > 0 {
+		return procmem.InnerTID(tid)
+	}
+	return tid
 }

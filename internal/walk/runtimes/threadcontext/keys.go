@@ -98,14 +98,9 @@ func stringValue(b []byte) (s string) {
 
 // eachField calls f for each field of bytes, up to the first malformed one.
 func eachField(message []byte, f func(field uint64, content []byte)) {
-	for len(message) > 0 {
-		field, rest, err := protobuf.Next(message)
-		if err != nil {
-			return
-		}
+	for field := range protobuf.Fields(message) {
 		if field.Wire == protobuf.Bytes {
 			f(uint64(field.Number), field.Body)
 		}
-		message = rest
 	}
 }

@@ -4,6 +4,24 @@ package languages
 
 import "regexp"
 
+var dotNet = Language{
+	Runtimes: []string{".NET"},
+	Hints: []Hint{{
+		Runtime: ".NET", Code: "methods compiled by the .NET JIT",
+		Remedy: "start it with DOTNET_PerfMapEnabled=1 in the environment",
+		Files:  regexp.MustCompile(`^libcoreclr\.so`),
+	}},
+}
+
+var erlang = Language{
+	Runtimes: []string{"Erlang"},
+	Hints: []Hint{{
+		Runtime: "Erlang", Code: "code compiled by the BEAM JIT",
+		Remedy: "start it with erl +JPperf true",
+		Files:  regexp.MustCompile(`^beam\.smp$`),
+	}},
+}
+
 // ValgrindTool matches the program that runs another one: each of Valgrind's tools is one.
 var ValgrindTool = regexp.MustCompile(
 	`^(memcheck|cachegrind|callgrind|helgrind|drd|massif|dhat|lackey|none|exp-bbv)-[a-z0-9]+-linux$`)
