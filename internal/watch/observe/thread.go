@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/watch/pace"
 	"prywalk/ptrace"
 )
 
@@ -27,8 +26,7 @@ type Thread struct {
 
 	files                  *procmem.ThreadFiles
 	clocks                 clockReads
-	skid                   pace.StopClassifier
-	hidden                 pace.HiddenDetector
+	skid                   skidState
 	kernelSampleStackBytes int // 0: not sampled
 	stopThoughSampled      bool
 	sleep                  sleepEvidence
@@ -129,15 +127,8 @@ func (t *Thread) TakeNotStopped() (n sample.NotStopped) {
 	return n
 }
 
-// ManyCalls reports whether only observations from the thread's own CPU are exact ([pace.StopClassifier]).
-func (t *Thread) ManyCalls() bool { return t.skid.HasManyCalls() }
-
-// Hides reports whether samples of a thread that computes are not exact ([pace.CPUChooser]). s is a sample of it,
-// distance the mean time between two, ns.
-func (t *Thread) Hides(s *RawSample, distance int64) bool {
-	inTurn := s.How == ByPassiveRead && t.WaitsForRuntimeLock(&s.Call)
-	return t.hidden.Update(int64(s.Sched.CPU), s.OnCPU || inTurn, s.State == sample.Running, distance)
-}
+// ManyCalls reports whether only stops on the tracer's CPU show the thread's place (skid.go).
+func (t *Thread) ManyCalls() bool { return t.skid.many }
 
 func (t *Thread) threadPointer() uint64 {
 	if t.copies.tlsSpace != t.addressSpace() {

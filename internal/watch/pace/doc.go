@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pace decides when a tick is made, which threads it observes, and what their stops show. It belongs to the
+// Package pace decides when a tick is made, which threads it observes, and on which CPU. It belongs to the
 // tracer's goroutine, and allocates nothing in the steady state.
 //
 //	ticks.go          times of ticks, at random distances about the period; which of the due threads a tick observes
@@ -8,7 +8,7 @@
 //	quota.go          ticks withheld for prywalk's own CPU quota
 //	gaps.go           time in which nothing was observed
 //	backoff.go        which sleeping threads are not observed at a tick (for how long: backofflength.go)
-//	stopclassifier.go whether a stop shows where CPU time was spent (preemption.go, cpuchooser.go)
+//	cpuchooser.go     the CPU on which the tracer sleeps
 //
 // # Back-off
 //
@@ -29,26 +29,4 @@
 // observations are then thinned out at random ([Policy.frequentWakerBackoff]), and a sample waits for its thread's next
 // observation ([ThreadState.SampleWaits]): its time depends neither on the place of the sleep nor on a recent run, so
 // the division of blocked time is right on average.
-//
-// # Skid
-//
-// An interrupted thread stops a little later than intended:
-//
-//	tick      interrupt sent     seen at the next return to user space
-//	 │             │                     │
-//	 ├─────────────┼── computes ──► syscall ──► stops here, in the call
-//
-// An interrupt takes some µs to another CPU. The thread's flag is set before, and checked at the end of any system call
-// (kernel/entry/common.c, exit_to_user_mode_loop): short code between two calls is hardly ever seen (redis: 38 %
-// instead of 6 % in read). The tracer's own CPU has no skid: its timer interrupt is served at once.
-//
-//   - [StopClassifier] detects threads with many system calls. Their CPU time goes to exact samples: of a thread that
-//     the tracer preempted, or that is off its CPU. That of other samples is carried to the next exact one; if there
-//     is none for 4 s, inexact samples get it. At ordinary priority, where no thread is stopped on the tracer's CPU,
-//     each stop gets its CPU time.
-//   - [PreemptionDetector] finds the thread that the tracer's wake-up preempted. Its sample is exact only if the
-//     tracer's own timer woke the tracer ([Wake]). If the tracer waited for its CPU, the thread before it ran
-//     until it slept: where it sleeps says nothing of its CPU time.
-//   - [CPUChooser] chooses the tracer's CPU, so that it preempts such threads. First samples are deferred until the
-//     thread is classified (package attribute).
 package pace

@@ -181,10 +181,12 @@ func (o *observations) report(th *target.Thread, s *observe.RawSample) {
 		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
 	}
 	if th.Observed.IsKernelSampled() {
-		s.OnCPU, s.Basis = false, sample.Exact
+		s.OnCPU, s.Skids = false, false
 	}
 	o.stops.countObservation(th.Observed, s)
-	o.preferCPUIfHidden(th, s)
+	if s.How == observe.ByStop && th.Observed.ManyCalls() && !th.Observed.IsKernelSampled() {
+		o.stops.preferCPUOf(th.Observed)
+	}
 	o.gaps.EndGap(s.At)
 	th.ObservedTick = o.shared.Tick.Number
 	o.shared.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
@@ -196,17 +198,6 @@ func (o *observations) report(th *target.Thread, s *observe.RawSample) {
 		StandsFor:  o.shared.Tick.StandsFor,
 		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
 	})
-}
-
-// preferCPUIfHidden prefers the CPU of a thread whose samples elsewhere are not exact ([pace.CPUChooser]).
-func (o *observations) preferCPUIfHidden(th *target.Thread, s *observe.RawSample) {
-	if th.Observed.IsKernelSampled() {
-		return
-	}
-	distance := max(o.shared.Tick.Period, o.shared.Tick.StandsFor)
-	if th.Observed.Hides(s, distance) || s.How == observe.ByStop && th.Observed.ManyCalls() {
-		o.stops.preferCPUOf(th.Observed)
-	}
 }
 
 func (o *observations) fail(th *target.Thread, err error) {

@@ -22,26 +22,6 @@ type selector struct {
 	rotation     int
 }
 
-func (s *selector) observePreempted() {
-	if s.pace.drawsSubset() || !s.stops.mayPreemptTarget() {
-		return
-	}
-	for _, p := range s.tracked.processes() {
-		for _, t := range p.Backoff.Due {
-			if !t.Gone && !s.shared.Observer.Preemption().AddCandidate(t.Of.Observed) {
-				return
-			}
-		}
-	}
-	observed := s.shared.Observer.Preemption().FindPreempted()
-	for _, p := range s.tracked.processes() {
-		if i := slices.IndexFunc(p.Backoff.Due, func(t *due) bool { return t.Of.Observed == observed }); i >= 0 {
-			s.observations.observe(p.Backoff.Due[i].Of)
-			return
-		}
-	}
-}
-
 func (s *selector) observeDue() {
 	s.rotation++
 	for _, p := range s.tracked.processes() {

@@ -225,11 +225,6 @@ func (s *stops) preferCPUOf(observed *observe.Thread) {
 	}
 }
 
-// mayPreemptTarget reports whether the tracer's wake-up may have preempted a preferred thread.
-func (s *stops) mayPreemptTarget() bool {
-	return s.cpus.MayShareTargetCPU() && s.shared.Observer.Preemption().WokenByTimer()
-}
-
 func (s *stops) forgetWake() {
 	if s.cpus.MayMove() {
 		s.shared.Observer.Preemption().ForgetWake()
