@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/target"
 )
 
@@ -86,7 +85,7 @@ type SharedState struct {
 	*target.Common
 	Observer      *observe.Observer // of the tracer's OS thread
 	Files         *procmem.FDBudget
-	Backoff       *pace.Policy[*target.Thread] // decides which sleepers are not observed
+	Backoff       *target.Backoffs // decides which sleepers are not observed
 	Out           target.Outbox
 	Tick          Tick
 	Ending        bool

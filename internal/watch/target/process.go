@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/watch/descendants"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/observe/taskstack"
-	"prywalk/internal/watch/pace"
 )
 
 // Process is a process from its discovery to its last interval.
@@ -43,7 +42,7 @@ type Process struct {
 	// Only the tracer and its engine use these.
 	Threads     ThreadList
 	Clock       Clock
-	Backoff     *pace.ProcessState[*Thread]
+	Backoff     *ProcessBackoff
 	OtherMemory observe.OtherMemory // that its threads copy at present
 	Gone        bool                // it has ended
 	Engine      ProcessPart         // nil if its running threads are stopped

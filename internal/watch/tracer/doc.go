@@ -45,7 +45,7 @@
 //	pacer.withinQuota   ticks beyond prywalk's CPU quota                         TicksWithheldByQuota
 //	pacer.withinBudget  ticks beyond what targets may lose                       TicksWithheld
 //	backlog.isFull      ticks while walks are far behind, or garbage is due      MissedTicks
-//	pace.Policy         sleepers, until the end of their back-off                Inferred, RanInBackoff
+//	target.Backoffs     sleepers, until the end of their back-off                Inferred, RanInBackoff
 //	pacer.draw          due threads, at random, by subset or budget              NotDrawn
 //	observations        threads with a pending stop, without quota, room or a
 //	                    CPU, or amid an exec                                     LeftToLaterTick

@@ -36,11 +36,11 @@ func (o *observations) observe(th *target.Thread) {
 	th.TriedTick = o.shared.Tick.Number
 	o.engine.DrainIfDue()
 	admitted := o.pace.admitsObservation() && o.backlog.roomForCopy()
-	if th.Backoff.Gone {
+	if th.Gone {
 		return // it has ended in a pause
 	}
 	if !admitted || th.Observed.Pending() {
-		if !th.Backoff.BackedOff() { // else its next observation counts this tick
+		if !th.BackedOff() { // else its next observation counts this tick
 			o.counts.noteNotAdmitted()
 		}
 		return
@@ -122,7 +122,7 @@ func (o *observations) noteUnchanged(th *target.Thread, clocks procmem.SchedStat
 		th.Engine.ClocksRead(procmem.ReadingAt(clocks, o.shared.Tick.At))
 	}
 	th.ObservedTick = o.shared.Tick.Number
-	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(&th.Backoff))
+	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(th))
 }
 
 func (o *observations) stopFinished(th *target.Thread, raw *observe.RawSample, err error) {
@@ -189,12 +189,12 @@ func (o *observations) report(th *target.Thread, s *observe.RawSample) {
 	}
 	o.gaps.EndGap(s.At)
 	th.ObservedTick = o.shared.Tick.Number
-	o.shared.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
+	o.shared.Backoff.NoteObservation(th, s.State != sample.Running, th.FromZero, s.Sched)
 	if th.Engine != nil {
 		th.Engine.AfterObservation(s)
 	}
 	o.shared.AddSample(target.Event{
-		Thread: th, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		Thread: th, RawSample: s, UnchangedBefore: th.TakeUnchanged(),
 		StandsFor:  o.shared.Tick.StandsFor,
 		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
 	})
@@ -215,5 +215,5 @@ func (o *observations) fail(th *target.Thread, err error) {
 }
 
 func (o *observations) noteChanged(th *target.Thread) {
-	o.counts.noteRan(o.shared.Backoff.NoteChanged(&th.Backoff))
+	o.counts.noteRan(o.shared.Backoff.NoteChanged(th))
 }

@@ -116,7 +116,7 @@ func (t *Tracer) observeLast(now int64) {
 	t.Ending = true
 	for _, p := range t.tracked.processes() {
 		for _, th := range p.Threads.All() {
-			t.Backoff.Wake(&th.Backoff)
+			t.Backoff.Wake(th)
 		}
 		p.Threads.MakeDue()
 	}

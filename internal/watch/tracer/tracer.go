@@ -47,7 +47,7 @@ const FileReserve = 512
 // after boot, is the launch of the command, or start.
 func New(o Options, c *Control, common *target.Common, start int64, launchTicks uint64) *Tracer {
 	s := &engine.SharedState{
-		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: pace.NewPolicy[*target.Thread](uint64(start)),
+		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: target.NewBackoffs(uint64(start)),
 		Out: target.NewOutbox(common.Queue),
 	}
 	creations, _ := procmem.OpenPIDCounter()

@@ -72,7 +72,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 		p.Clock.First = p.Clock.Now
 		p.Since = procmem.Now()
 	}
-	p.Backoff = pace.NewProcessState[*target.Thread](p.Clock.Now)
+	p.Backoff = target.NewProcessBackoff(p.Clock.Now)
 	t.procs = append(t.procs, p)
 	t.shared.Out.Add(p.Started())
 	p.Engine = t.engine.Track(p)
@@ -178,9 +178,8 @@ func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procm
 		th.CreatedAt = now
 	}
 	observed.Finished = func(raw *observe.RawSample, err error) { t.finished(th, raw, err) }
-	th.Backoff = pace.ThreadState[*target.Thread]{Of: th, Observed: observed}
 	p.Threads.Add(th)
-	p.Backoff.Add(&th.Backoff)
+	p.Backoff.Add(th)
 	if p.Engine != nil {
 		th.Engine = p.Engine.TrackThread(th)
 	}
@@ -203,7 +202,7 @@ func (t *tracked) setUpThread(p *target.Process, observed *observe.Thread) {
 
 // endThread does nothing while a stop is pending.
 func (t *tracked) endThread(th *target.Thread) {
-	if th.Backoff.Gone || th.Observed.Pending() {
+	if th.Gone || th.Observed.Pending() {
 		return
 	}
 	if th.FromZero {
@@ -222,7 +221,7 @@ func (t *tracked) endThread(th *target.Thread) {
 // dropThread drops a thread. alive: its clocks go on.
 func (t *tracked) dropThread(th *target.Thread, alive bool) {
 	runs, cpu := th.Observed.Ran()
-	t.counts.noteEnd(t.shared.Backoff.Forget(&th.Backoff), runs, cpu)
+	t.counts.noteEnd(t.shared.Backoff.Forget(th), runs, cpu)
 	if th.Engine != nil {
 		th.Engine.Ended(alive)
 	}
@@ -231,15 +230,15 @@ func (t *tracked) dropThread(th *target.Thread, alive bool) {
 }
 
 func (t *tracked) reportUnchanged(th *target.Thread) {
-	if th.Backoff.Unchanged.Ticks > 0 {
-		t.shared.Out.Add(target.Event{Thread: th, UnchangedBefore: th.Backoff.TakeUnchanged()})
+	if th.Unchanged.Ticks > 0 {
+		t.shared.Out.Add(target.Event{Thread: th, UnchangedBefore: th.TakeUnchanged()})
 	}
 }
 
 func (t *tracked) reportAllUnchanged() {
 	for _, p := range t.procs {
 		for _, th := range p.Threads.All() {
-			if !th.Backoff.Gone {
+			if !th.Gone {
 				t.reportUnchanged(th)
 			}
 		}
