@@ -18,11 +18,10 @@ type ThreadID struct{ PID, TID int }
 // Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback].
 type Thread struct {
 	ThreadID
-	Finished    func(*RawSample, error) // for the caller: takes the result of a stop
-	OtherMemory ptrace.OtherMemory      // or nil
-	Plans       *Plans                  // the first until a walk sets one, the others always; or nil
-	Memory      *procmem.Memory         // nil: absent pages are read, too
-	NoUserSpace bool                    // it never runs in user space (io_uring), so its place is known without a stop
+	OtherMemory ptrace.OtherMemory // or nil
+	Plans       *Plans             // the first until a walk sets one, the others always; or nil
+	Memory      *procmem.Memory    // nil: absent pages are read, too
+	NoUserSpace bool               // it never runs in user space (io_uring), so its place is known without a stop
 
 	files                  *procmem.ThreadFiles
 	clocks                 clockReads

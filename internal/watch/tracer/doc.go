@@ -17,7 +17,7 @@
 // # Parts
 //
 // A part is a type with a file of its own, which alone uses its fields: other parts call its methods. A part has
-// pointers only to parts above it. What a stop has read goes the other way: [Tracer.stopFinished].
+// pointers only to parts above it. What a stop has read goes the other way: [observations.stopFinished].
 //
 //	pace          when ticks are made, how many threads they observe: rate, budget, CPU quota, subset
 //	counts        outcomes of observations, lengths of stops

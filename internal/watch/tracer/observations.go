@@ -51,7 +51,7 @@ func (o *observations) observe(th *target.Thread) {
 	}
 	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
-	outcome, raw, err := o.stops.beginObservation(th.Observed)
+	outcome, raw, err := o.stops.beginObservation(th)
 	o.apply(th, outcome, raw, err)
 	o.stops.pollBegun(th.Observed, outcome)
 }
@@ -125,7 +125,9 @@ func (o *observations) noteUnchanged(th *target.Thread, clocks procmem.SchedStat
 	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(th))
 }
 
-func (o *observations) stopFinished(th *target.Thread, raw *observe.RawSample, err error) {
+// stopFinished takes the result of a pending stop, in any wait of the tracer.
+func (o *observations) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
+	th := o.stops.endPending(observed)
 	if err != nil {
 		o.fail(th, err)
 		return

@@ -61,7 +61,9 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 		s.Out.Add(target.Event{What: &attribute.NotObservedFor{At: from, Length: length}})
 	}}
 	t.stops = &stops{
-		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &pace.CPUChooser{}, finished: t.stopFinished,
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &pace.CPUChooser{},
+		pending:  map[*observe.Thread]*target.Thread{},
+		finished: func(th *observe.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
 	}
 	t.backlog = &backlog{shared: s, stops: t.stops}
 	t.opens = &procOpens{files: s.Files, stops: t.stops}
@@ -69,7 +71,6 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	t.tracked = &tracked{
 		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
 		endedThreads: t.endedThreads, start: start, startTicks: launchTicks,
-		finished: func(th *target.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
 	}
 	t.execs = &execs{
 		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, endedThreads: t.endedThreads,
@@ -90,11 +91,6 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	t.selector = &selector{shared: s, pace: t.pace, stops: t.stops, tracked: t.tracked, observations: t.observations}
 	t.Garbage.Await = t.stops.await
 	return t
-}
-
-func (t *Tracer) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
-	t.stops.countLostStops(observed)
-	observed.Finished(raw, err)
 }
 
 // Options select how to observe.

@@ -26,7 +26,6 @@ type tracked struct {
 	opens        *procOpens
 	gaps         *pace.GapDetector
 	endedThreads *endedThreads
-	finished     func(*target.Thread, *observe.RawSample, error) // [observations.stopFinished]
 
 	procs         []*target.Process
 	start         int64  // CLOCK_MONOTONIC ns
@@ -177,7 +176,6 @@ func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procm
 	if fromZero {
 		th.CreatedAt = now
 	}
-	observed.Finished = func(raw *observe.RawSample, err error) { t.finished(th, raw, err) }
 	p.Threads.Add(th)
 	p.Backoff.Add(th)
 	if p.Engine != nil {
