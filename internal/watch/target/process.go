@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/callstack"
-	"prywalk/internal/watch/descendants"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/observe/taskstack"
 )
@@ -135,9 +134,6 @@ func (p *Process) WalkAtOnce(now int64) bool {
 	at := p.codeFreedAt.Load()
 	return at != 0 && now-at < codeFreedFor
 }
-
-// Program is the program of an untracked process (package descendants).
-type Program = descendants.Program[*Process]
 
 // UpdateOtherMemory takes the plan of memory besides stacks, which changes after an exec or a change of mappings.
 func (p *Process) UpdateOtherMemory() {
