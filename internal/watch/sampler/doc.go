@@ -58,7 +58,7 @@
 //
 //	object                      made by                    dropped by                   at an exec
 //	target.Thread               tracked.track              with its last event          passAccountOn, handleExec
-//	  observe.Thread            procOpens.takeOrMake       tracked.dropThread           WalkFeedback.DiscardFormerProgram
+//	  observe.Thread            tracked.discover           tracked.dropThread           WalkFeedback.DiscardFormerProgram
 //	  threadBackoff          tracked.track              tracked.dropThread           as target.Thread
 //	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as target.Thread
 //	attribute.threadAccount     Attribution.thread         Attribution.finishThread     moveAccount to the first

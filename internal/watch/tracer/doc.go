@@ -24,7 +24,6 @@
 //	taskCreations whether a task was created on this machine since the last tick
 //	stops         begins observations, finishes pending stops in every wait, chooses the CPU on which the tracer sleeps
 //	backlog       hands events over, and bounds the copies that wait for their walks
-//	procOpens     opens files of /proc by path, on another thread
 //	endedThreads  CPU time of ended threads, from the clocks of process and threads
 //	tracked       processes and threads, from their discovery to the report of their end
 //	execs         processes that have called exec
@@ -64,6 +63,6 @@
 // # Invariants
 //
 // The tracer runs on an OS thread of its own with a raised priority. It allocates nothing in a steady state, and
-// finishes stops in every wait ([stops]). At real-time priority another thread opens files ([procOpens]); at ordinary
-// priority only threads on other CPUs are stopped ([observations.observeLeft]).
+// finishes stops in every wait ([stops]). At real-time priority it looks up no path of /proc ([tracked.holdDirs]); at
+// ordinary priority only threads on other CPUs are stopped ([observations.observeLeft]).
 package tracer

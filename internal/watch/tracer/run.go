@@ -52,8 +52,10 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
 	if ctl.Scheduling() == "fifo" {
-		t.opens.open()
-		defer t.opens.close()
+		if opener := procmem.NewPathOpener(); opener != nil {
+			defer opener.Close()
+			t.tracked.holdDirs(true)
+		}
 	}
 	t.pace.openQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()

@@ -182,7 +182,11 @@ const (
 	longestStay = 10e6 // ns, half of the watchdog's limit (package ptrace)
 )
 
+// yieldCPU may sleep. Without an observer nothing was sampled yet.
 func (s *stops) yieldCPU() {
+	if s.shared.Observer == nil {
+		return
+	}
 	now, period := procmem.Now(), s.shared.Tick.Period
 	early := period >= closeTicks && now-s.shared.Tick.At < period/2 && !s.shared.Ending
 	if stays := now - s.awakeSince; stays >= stayFor && early || stays >= longestStay {

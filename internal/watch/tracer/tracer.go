@@ -27,7 +27,6 @@ type Tracer struct {
 	creations    *taskCreations
 	stops        *stops
 	backlog      *backlog
-	opens        *procOpens
 	endedThreads *endedThreads
 	tracked      *tracked
 	execs        *execs
@@ -66,17 +65,16 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 		finished: func(th *observe.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
 	}
 	t.backlog = &backlog{shared: s, stops: t.stops}
-	t.opens = &procOpens{files: s.Files, stops: t.stops}
 	t.endedThreads = &endedThreads{out: &s.Out, opts: &o, stops: t.stops}
 	t.tracked = &tracked{
-		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
+		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, gaps: t.gaps,
 		endedThreads: t.endedThreads, start: start, startTicks: launchTicks,
 	}
 	t.execs = &execs{
 		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, endedThreads: t.endedThreads,
 	}
 	t.listings = &listings{
-		out: &s.Out, engine: t.engine, opens: t.opens, endedThreads: t.endedThreads,
+		out: &s.Out, engine: t.engine, stops: t.stops, endedThreads: t.endedThreads,
 		tracked: t.tracked, execs: t.execs,
 	}
 	t.requests = &requests{open: s.Requests, out: &s.Out, opts: &o, tracked: t.tracked, backlog: t.backlog}

@@ -23,10 +23,11 @@ type tracked struct {
 	engine       engine.Engine
 	counts       *counts
 	stops        *stops
-	opens        *procOpens
 	gaps         *pace.GapDetector
 	endedThreads *endedThreads
 
+	// holdsDirs: files are opened in held directories, at real-time priority ([procmem.PathOpener]).
+	holdsDirs     bool
 	procs         []*target.Process
 	start         int64  // CLOCK_MONOTONIC ns
 	startTicks    uint64 // launch of the command or start, in clock ticks after boot
@@ -37,6 +38,8 @@ type tracked struct {
 
 // processes includes those that have ended in this tick.
 func (t *tracked) processes() []*target.Process { return t.procs }
+
+func (t *tracked) holdDirs(hold bool) { t.holdsDirs = hold }
 
 func (t *tracked) dueThreads() (n int) {
 	for _, p := range t.procs {
@@ -131,8 +134,11 @@ func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread
 	if p.Threads.Rejects(tid, now) {
 		return nil
 	}
-	observed := t.opens.takeOrMake(p, tid)
-	ptrace.Pin() // see [procOpens.takeOrMake]
+	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
+	observed := observe.NewThread(p.Target.PID, tid, t.shared.Files)
+	if t.holdsDirs && p.TaskDir != nil {
+		observed.Files().OpenDirIn(p.TaskDir)
+	}
 	name, noUser, err := readIdentity(observed.Files())
 	ptrace.Unpin()
 	if err != nil {
