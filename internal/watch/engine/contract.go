@@ -74,8 +74,6 @@ type Host interface {
 	ReadClocks(now int64)
 	// ReadTargetCPU reads the clocks that are due, and returns the CPU time of tracked processes, ns.
 	ReadTargetCPU(now int64) int64
-	// PollStops finishes the stops of threads that have stopped, between the steps of a long call.
-	PollStops()
 	// HasObservation reports whether a stop or a passive read has observed a thread so far.
 	HasObservation() bool
 }

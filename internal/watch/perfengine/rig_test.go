@@ -24,7 +24,6 @@ type rig struct {
 	of      *target.Process
 	list    []*target.Thread
 	stopped int
-	polls   int
 	more    int64 // CPU time added to the process, ns
 	ticks   int64
 	threads map[*observe.Thread]*target.Thread
@@ -45,7 +44,6 @@ func (r *rig) ReadTargetCPU(now int64) int64 {
 	return r.of.Clock.CPUTime() + r.more
 }
 
-func (r *rig) PollStops() { r.polls++ }
 
 func (r *rig) HasObservation() bool { return r.stopped > 0 }
 
