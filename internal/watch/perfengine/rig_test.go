@@ -44,7 +44,6 @@ func (r *rig) ReadTargetCPU(now int64) int64 {
 	return r.of.Clock.CPUTime() + r.more
 }
 
-
 func (r *rig) HasObservation() bool { return r.stopped > 0 }
 
 func (r *rig) tick() {
