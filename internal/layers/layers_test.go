@@ -36,8 +36,7 @@ var order = [][]string{
 		"internal/code/sourcelines", "internal/host/selfhang", "internal/show/chains"},
 	{"internal/walk/runtimes", "internal/host/selection"},
 	{"internal/code/loadedcode", "internal/walk/callstack"},
-	{"internal/code/symbols", "ptrace", "internal/walk/core", "internal/watch/pace",
-		"internal/watch/descendants"},
+	{"internal/code/symbols", "ptrace", "internal/walk/core", "internal/watch/pace"},
 	{"internal/watch/observe", "internal/show/dump/stacks"},
 	{"internal/show/dump/walk", "internal/show/dump/locks", "internal/show/dump/changes"},
 	{"internal/store/profile", "internal/host/selfruntime"},
@@ -193,7 +192,7 @@ func TestUnsafeAndRawSystemCallsStayInTheirPackages(t *testing.T) {
 // engines observe threads; mechanisms are their means.
 var (
 	engines = []string{
-		"ptrace", "internal/watch/perfevents", "internal/watch/perfengine", "internal/watch/descendants",
+		"ptrace", "internal/watch/perfevents", "internal/watch/perfengine",
 		"internal/watch/observe", "internal/watch/tracer",
 	}
 	mechanisms = []string{"ptrace", "internal/watch/perfevents", "internal/watch/perfengine"}

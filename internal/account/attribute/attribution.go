@@ -123,16 +123,11 @@ func (a *Attribution) attributeSampled(e *Sampled) {
 	}
 	s := e.Sample
 	if e.NotStopped.Suppressed() { // the unchanged ticks' clocks are older than those in NotStopped
-		a.extend(t, s.UnchangedBefore)
+		t.extend(s.UnchangedBefore)
 		s.UnchangedBefore = sample.Unchanged{}
 	}
 	t.attributeNotStopped(&e.NotStopped)
 	t.add(&s)
-}
-
-func (a *Attribution) extend(t *threadAccount, u sample.Unchanged) {
-	t.attributeDeferredAs(false)
-	t.extend(u)
 }
 
 func (a *Attribution) cutOpen(id sample.ThreadID) {
@@ -147,10 +142,7 @@ func (a *Attribution) cutOpen(id sample.ThreadID) {
 
 func (a *Attribution) endThread(e *ThreadEnded) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
-	if !e.End.Alive {
-		t.proc.attributeDeferredOf(t)
-	}
-	a.extend(t, e.UnchangedBefore)
+	t.extend(e.UnchangedBefore)
 	t.attributeNotStopped(&e.NotStopped)
 	t.proc.endThread(t, &e.End)
 	a.finishThread(t)
@@ -292,9 +284,6 @@ func (a *Attribution) EachStack(f func(sample.StackID)) {
 }
 
 func (t *threadAccount) eachStack(f func(sample.StackID)) {
-	for i := range t.deferred {
-		f(t.deferred[i].Place.Stack)
-	}
 	for i := range t.weights {
 		f(t.weights[i].place.Stack)
 	}

@@ -74,8 +74,7 @@
 //	weight = max(T − x, 0)
 //
 // Skids ([endedThreadTime.takeSkidWeights]): a sample of a thread with many system calls shows its place only if taken
-// on its own CPU (package pace). One that surely skids has x = 0. Samples that skid give their weights to the others.
-// An undecided sample of an ended thread counts as one that skids if many did before ([endedThreadTime.hasManySkids]):
+// on its own CPU (skid.go of package observe). One that skids has x = 0, and gives its weight to the others:
 //
 //	weight = max(T − x, 0) + Σ weights of samples that skid / number of the others
 //

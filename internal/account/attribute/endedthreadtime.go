@@ -13,7 +13,6 @@ package attribute
 type endedThreadTime struct {
 	cpuAtLastSamples int64 // of ended threads, ns
 	samples          weightedSamples
-	unproven         int64 // number of these that may skid
 	skidded          skidded
 	unattributed     int64 // CPU time of short-lived threads that no sample took, ns
 	distributed      int64 // ns
@@ -29,14 +28,12 @@ type sampleWeight struct {
 	place      Place
 	at, weight int64
 	withheld   int64 // CPU time beyond T, ns
-	unproven   bool
 }
 
 // longLifeTicks is the length of a life from which a thread's own clock suffices. It counts
 //
 //   - at the thread's end, T of CPU time and sleep (--subset draws many samples on a CPU by chance)
 //   - before it, and with SampledFromStart also at it, weights, which are samples on a CPU
-//   - for its deferred samples, samples of any kind
 const longLifeTicks = 16
 
 // addWeights takes the weights of an ended thread; after a long life, only the first sample's.
@@ -71,24 +68,10 @@ func (p *endedThreadTime) addShortLife(t *threadAccount) {
 	t.weights = nil
 }
 
-func (p *endedThreadTime) addWeight(w *sampleWeight) {
-	p.samples.addSample(w.place, w.at, w.weight)
-	if w.unproven {
-		p.unproven++
-	}
-}
+func (p *endedThreadTime) addWeight(w *sampleWeight) { p.samples.addSample(w.place, w.at, w.weight) }
 
-const (
-	// Many skid if at least one in skidShare of the samples without a proven place does.
-	skidShare = 5
-	// minProven proven samples suffice to take the weights of others.
-	minProven = 16
-)
-
-func (p *endedThreadTime) hasManySkids() bool {
-	return p.skidded.count > 0 && p.skidded.count*skidShare >= p.unproven+p.skidded.count &&
-		p.samples.sampleCount-p.unproven >= minProven
-}
+// minProven samples that do not skid suffice to take the weights of others.
+const minProven = 16
 
 func (p *endedThreadTime) distribute(total int64, when distribution, emit func(weightKey, int64)) (left int64) {
 	extraWeight := p.takeSkidWeights(when)

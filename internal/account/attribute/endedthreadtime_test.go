@@ -160,22 +160,22 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 
 func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 	for _, c := range []struct {
-		first           sample.Basis
+		skids           bool
 		weight, skidded int64
-	}{{sample.Exact, 7e6, 0}, {sample.Skids, 0, 7e6}} {
+	}{{false, 7e6, 0}, {true, 0, 7e6}} {
 		p, th := &processAccount{}, newLives().thread(1)
-		s := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, Place: Place{State: sample.Running}, Basis: c.first,
-			OnCPU: c.first == sample.Exact, StandsFor: 10e6}
+		s := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, Place: Place{State: sample.Running}, Skids: c.skids,
+			OnCPU: !c.skids, StandsFor: 10e6}
 		th.begin(s.At)
 		for range 2*longLifeTicks + 1 {
 			th.add(&s)
 			s.At.Wall, s.At.CPU = s.At.Wall+10e6, s.At.CPU+5e6
-			s.OnCPU, s.Basis = true, sample.Exact
+			s.OnCPU, s.Skids = true, false
 		}
 		p.threads.addWeights(th, p.sampledFromStart)
 		weight, of := p.threads.samples.weightSum, p.threads.skidded
 		if weight != c.weight || of.weight != c.skidded || of.count != c.skidded/7e6 {
-			t.Errorf("first sample %v: weight %d, %d of %d that skid; want %d, %d", c.first, weight, of.weight, of.count,
+			t.Errorf("first sample skids %v: weight %d, %d of %d that skid; want %d, %d", c.skids, weight, of.weight, of.count,
 				c.weight, c.skidded)
 		}
 	}
@@ -310,7 +310,7 @@ func TestSubsetsLivesOfAboutSixteenSamplesHaveStacks(t *testing.T) {
 	}
 }
 
-// calling simulates threads with system calls in every second phase. One sample in three is exact (own CPU).
+// calling simulates threads with many system calls. One sample in three is exact (own CPU).
 func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 	l := newLives()
 	th := l.thread(1 + rng.Int64N(period))
@@ -328,19 +328,13 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 		if age < 0 {
 			continue
 		}
-		s := Sample{At: sample.Reading{Wall: now, CPU: age}, Place: l.at(age, life), OnCPU: true, Basis: sample.Exact,
-			StandsFor: period}
-		switch {
-		case rng.IntN(3) == 0:
-		case s.Place.Stack%2 == 0:
-			s.OnCPU, s.Basis = false, sample.Skids
-		default:
-			s.Basis = sample.Undecided
+		s := Sample{At: sample.Reading{Wall: now, CPU: age}, Place: l.at(age, life), OnCPU: true, StandsFor: period}
+		if rng.IntN(3) > 0 {
+			s.OnCPU, s.Skids = false, true
 		}
 		l.sample(th, s)
 	}
 	l.finish(now)
-	th.attributeDeferredAs(false)
 	l.used += th.ledger.clocks.last.CPU - th.ledger.carried.cpu
 	th.releaseWithheld()
 	return l
@@ -359,23 +353,23 @@ func TestSharesOfShortLivesWithManyCallsAreTrue(t *testing.T) {
 
 func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 	for _, c := range []struct {
-		skidded, proven            int64
-		total                      int64
-		ofProven, ofUnproven, rest int64
+		skidded, first          int64
+		total                   int64
+		ofFirst, ofSecond, rest int64
 	}{
 		{1, 20, 1000, 279, 139, 582}, // 10 ns for each of 20 and 10 samples, 10 ns more, and two standard errors
 		{20, 20, 100, 66, 34, 0},     // less time than weights
 	} {
 		p := &processAccount{threads: endedThreadTime{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
-		for range c.proven {
+		for range c.first {
 			p.threads.samples.addWeighted(Place{Stack: 1}, 0, 10)
 		}
 		for range 10 {
-			p.threads.addWeight(&sampleWeight{place: Place{Stack: 2}, weight: 10, unproven: true})
+			p.threads.addWeight(&sampleWeight{place: Place{Stack: 2}, weight: 10})
 		}
 		got := map[sample.StackID]int64{}
 		left := p.threads.distribute(c.total, atEnd, func(k weightKey, ns int64) { got[k.place.Stack] += ns })
-		if got[1] != c.ofProven || got[2] != c.ofUnproven || left != c.rest {
+		if got[1] != c.ofFirst || got[2] != c.ofSecond || left != c.rest {
 			t.Errorf("%+v: time by stack %v, %d left", c, got, left)
 		}
 	}

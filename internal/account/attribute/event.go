@@ -126,7 +126,7 @@ func (e *ThreadStarted) apply(a *Attribution) {
 
 func (e *FoundUnchanged) apply(a *Attribution) {
 	if t := a.threads[e.Thread]; t != nil {
-		a.extend(t, e.UnchangedBefore)
+		t.extend(e.UnchangedBefore)
 	}
 }
 

@@ -68,19 +68,10 @@ func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, ma
 	if place.State == sample.Running {
 		return l.observeRunning(now, place, onCPU, t, maxCPU)
 	}
-	ran := t.cpuAndQueue() > 0
-	if onCPU {
-		attributed, excess = l.splitCPU(t.cpu, maxCPU)
-		runQueue := t.runQueue + take(&l.carried.runQueue)
-		ranIn := place.asRunning()
-		l.Emit(Span{Place: ranIn, End: now.Wall, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed})
-		l.lastOnCPU, l.lastOnCPUAt = ranIn, now.Wall
-	} else {
-		l.carryOver(now, t.cpu, t.runQueue)
-	}
-	l.sleep.observe(now.Wall, place, ran, t.blocked+take(&l.carried.blocked), l.Emit)
+	l.carryOver(now, t.cpu, t.runQueue)
+	l.sleep.observe(now.Wall, place, t.cpuAndQueue() > 0, t.blocked+take(&l.carried.blocked), l.Emit)
 	l.attributePendingIfDue(now.Wall, true)
-	return attributed, excess
+	return 0, 0
 }
 
 func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t times, maxCPU int64) (

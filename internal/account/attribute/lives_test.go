@@ -54,7 +54,6 @@ func (l *lives) sample(th *threadAccount, s Sample) {
 
 func (l *lives) end(th *threadAccount, life int64) {
 	l.used += life
-	l.attributeDeferredOf(th)
 	l.endThread(th, &End{})
 	l.finishThread(th)
 }

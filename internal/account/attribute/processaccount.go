@@ -42,11 +42,6 @@ func (p *processAccount) finishThread(t *threadAccount) {
 	p.attributed += t.ledger.clocks.last.CPU - t.ledger.clocks.first.CPU
 }
 
-// attributeDeferredOf attributes an ended thread's deferred samples, as unobserved time where many samples skid.
-func (p *processAccount) attributeDeferredOf(t *threadAccount) {
-	t.attributeDeferredAs(t.createdAt != 0 && t.samples < longLifeTicks && p.threads.hasManySkids())
-}
-
 // unobserved returns the time to distribute, ns. ended is [ProcessEnd.EndedThreads].
 func (p *processAccount) unobserved(ended int64) int64 {
 	return max(ended-p.threads.cpuAtLastSamples-p.threads.distributed, 0)
@@ -102,7 +97,7 @@ func (p *processAccount) passUnobservedTo(parent *processAccount, unobserved, st
 	into.unknownWeight += from.skidded.weight
 	into.undistributed += unobserved + from.unattributed
 	into.add(program, unobserved+from.unattributed)
-	from.samples, from.unproven, from.skidded, from.unattributed = weightedSamples{}, 0, skidded{}, 0
+	from.samples, from.skidded, from.unattributed = weightedSamples{}, skidded{}, 0
 	return true
 }
 

@@ -66,35 +66,33 @@ func TestStacksOfLaterIntervalsAreKnown(t *testing.T) {
 
 // Each case begins with events, after which stack 7 is in one place of the accounts only; the end then gives it time.
 func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
-	at := func(stack sample.StackID, wall, cpu int64, onCPU bool, basis sample.Basis) *Sampled {
+	at := func(stack sample.StackID, wall, cpu int64, onCPU, skids bool) *Sampled {
 		state := sample.Sleeping
-		if onCPU || basis == sample.Skids {
+		if onCPU || skids {
 			state = sample.Running
 		}
 		return &Sampled{Process: 1, Thread: 1, CreatedAt: 1, Sample: Sample{
-			At: sample.Reading{Wall: wall, CPU: cpu}, Place: Place{Stack: stack, State: state}, OnCPU: onCPU, Basis: basis,
+			At: sample.Reading{Wall: wall, CPU: cpu}, Place: Place{Stack: stack, State: state}, OnCPU: onCPU, Skids: skids,
 		}}
 	}
-	young := func(basis sample.Basis) *Sampled {
-		e := at(7, 2e6, 1e6, true, basis)
+	young := func() *Sampled {
+		e := at(7, 2e6, 1e6, true, false)
 		e.StandsFor = 10e6
 		return e
 	}
-	old := at(7, 2e6, 1e6, true, sample.Exact)
+	old := at(7, 2e6, 1e6, true, false)
 	old.FromKernel, old.CreatedAt = true, 0
 	next := *old
 	next.Place.Stack, next.At = 8, sample.Reading{Wall: 3e6, CPU: 2e6}
 	ended := &ThreadEnded{Process: 1, Thread: 1, CreatedAt: 1}
 	for name, c := range map[string][]Event{
-		"sleeps":             {at(7, 2e6, 0, false, sample.Exact), &Cut{}},
-		"was on a CPU":       {at(7, 2e6, 1e6, true, sample.Exact), at(8, 9e6, 2e6, false, sample.Skids), &Cut{}},
-		"was queued":         {at(8, 2e6, 1e6, true, sample.Exact), at(7, 4e6, 3e6, false, sample.Skids), &Cut{}},
-		"is pending":         {old, &next},
-		"is deferred":        {at(8, 1e6, 1e6, true, sample.Exact), at(7, 2e6, 2e6, true, sample.Undecided)},
-		"has a weight":       {young(sample.Exact), at(8, 3e6, 2e6, true, sample.Exact), &Cut{}},
-		"of an ended one":    {young(sample.Exact), ended},
-		"of an unproven one": {young(sample.Undecided), ended},
-		"of a child":         {&UnassignedSample{Process: 1, Place: Place{Stack: 7}, StandsFor: 5e6, At: 2e6, OfChild: true}},
+		"sleeps":          {at(7, 2e6, 0, false, false), &Cut{}},
+		"was on a CPU":    {at(7, 2e6, 1e6, true, false), at(8, 9e6, 2e6, false, true), &Cut{}},
+		"was queued":      {at(8, 2e6, 1e6, true, false), at(7, 4e6, 3e6, false, true), &Cut{}},
+		"is pending":      {old, &next},
+		"has a weight":    {young(), at(8, 3e6, 2e6, true, false), &Cut{}},
+		"of an ended one": {young(), ended},
+		"of a child":      {&UnassignedSample{Process: 1, Place: Place{Stack: 7}, StandsFor: 5e6, At: 2e6, OfChild: true}},
 	} {
 		a := New(Options{}, nil, newSums())
 		a.Apply(&ProcessStarted{Process: 1, Since: 1, FromStart: true})

@@ -9,7 +9,7 @@ type Sample struct {
 	At              sample.Reading
 	Place           Place
 	OnCPU           bool
-	Basis           sample.Basis
+	Skids           bool // it ran, and its CPU time waits for a stop that shows the place (package observe)
 	UnchangedBefore sample.Unchanged
 	StandsFor       int64 // ns, T in the package comment
 	FromKernel      bool  // taken by perf_event_open
@@ -43,7 +43,6 @@ type threadAccount struct {
 
 	gaps          *Gaps // nil: none
 	ledger        Ledger
-	deferred      []Sample // until it is known whether the thread makes many system calls (package pace)
 	begun         bool
 	weights       []sampleWeight // while it is young
 	skidded       skidded
@@ -67,42 +66,8 @@ func (t *threadAccount) beginWithoutSample(r sample.Reading) {
 	}
 }
 
-// With more deferred samples, or older ones (ns), few system calls are assumed.
-const (
-	maxDeferred    = 64
-	maxDeferredAge = 1e9
-)
-
-// add attributes the interval that a sample ends, or defers the sample until it is known whether the thread makes many
-// system calls.
+// add attributes the interval that a sample ends.
 func (t *threadAccount) add(s *Sample) {
-	if n := len(t.deferred); n > 0 {
-		many := s.Basis == sample.ManyCalls || s.Basis == sample.Skids
-		full := n >= maxDeferred || s.At.Wall-t.deferred[0].At.Wall > maxDeferredAge
-		if many || full || s.Basis == sample.FewCalls {
-			t.attributeDeferredAs(many && !full)
-		}
-	}
-	if s.Basis == sample.Undecided || len(t.deferred) > 0 {
-		t.deferred = append(t.deferred, *s)
-		return
-	}
-	t.attribute(s)
-}
-
-func (t *threadAccount) attributeDeferredAs(manyCalls bool) {
-	deferred := t.deferred
-	t.deferred = nil
-	for i := range deferred {
-		s := &deferred[i]
-		if s.OnCPU && manyCalls && s.Basis != sample.Exact {
-			s.OnCPU, s.Basis = false, sample.Skids
-		}
-		t.attribute(s)
-	}
-}
-
-func (t *threadAccount) attribute(s *Sample) {
 	t.extend(s.UnchangedBefore)
 	t.samples++
 	if t.ledger.started {
@@ -122,7 +87,7 @@ func (t *threadAccount) attributeInterval(s *Sample) {
 	}
 	t.ledger.kernel.announced += s.KernelTime
 	young := t.createdAt != 0 && len(t.weights) < longLifeTicks && s.StandsFor > 0
-	if young && s.Basis == sample.Skids && s.Place.State == sample.Running {
+	if young && s.Skids {
 		t.addSkidded(s)
 	}
 	switch {
@@ -152,7 +117,6 @@ func (t *threadAccount) attributeYoung(s *Sample) {
 	attributed, excess := t.ledger.attributeSample(s.At, s.Place, true, s.StandsFor)
 	t.weights = append(t.weights, sampleWeight{
 		place: s.Place.asRunning(), at: s.At.Wall, weight: s.StandsFor - attributed, withheld: excess,
-		unproven: s.Basis == sample.Undecided,
 	})
 	if len(t.weights) == longLifeTicks {
 		t.releaseWithheld()
@@ -168,7 +132,7 @@ func (t *threadAccount) releaseWithheld() {
 	}
 }
 
-// extend attributes the time up to the last unchanged tick. Precondition: no sample is deferred.
+// extend attributes the time up to the last unchanged tick.
 func (t *threadAccount) extend(u sample.Unchanged) {
 	if last := u.Last; u.Ticks > 0 && last.Wall != 0 {
 		last.Wall = max(last.Wall, t.ledger.clocks.last.Wall)
@@ -184,7 +148,6 @@ func (t *threadAccount) attributeNotStopped(n *sample.NotStopped) {
 	if !n.Suppressed() {
 		return
 	}
-	t.attributeDeferredAs(false)
 	if n.InCall.Wall != 0 {
 		t.ledger.AttributeNotStopped(n.InCall, true)
 	}
@@ -212,13 +175,11 @@ func (t *threadAccount) endAlive(e *End) {
 
 // cut attributes open time for a checkpoint.
 func (t *threadAccount) cut() {
-	t.attributeDeferredAs(false)
 	t.releaseWithheld()
 	t.ledger.Flush()
 }
 
 func (t *threadAccount) finish() {
-	t.attributeDeferredAs(false)
 	t.releaseWithheld()
 	t.ledger.Finish()
 }

@@ -29,25 +29,3 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 		}
 	}
 }
-
-func TestManySkidsNeedProvenSamples(t *testing.T) {
-	p := endedThreadTime{skidded: skidded{count: 20}}
-	add := func(n int, unproven bool) {
-		for range n {
-			p.addWeight(&sampleWeight{place: Place{Stack: 1}, weight: 10, unproven: unproven})
-		}
-	}
-	add(minProven-1, false)
-	if add(10, true); p.hasManySkids() {
-		t.Error("15 proven samples are enough, want too few")
-	}
-	if add(1, false); !p.hasManySkids() {
-		t.Error("20 of 30 samples without a proven place skid, want many")
-	}
-	if add(100, true); p.hasManySkids() {
-		t.Error("20 of 130 samples without a proven place skid, want few")
-	}
-	if had := p.samples.weightSum; had != 10*(minProven+110) {
-		t.Errorf("the weights are %d ns", had)
-	}
-}

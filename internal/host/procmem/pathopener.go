@@ -3,7 +3,6 @@
 package procmem
 
 import (
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,19 +18,9 @@ import (
 // Files in a held directory ([ThreadFiles.OpenDir]) need no PathOpener.
 type PathOpener struct {
 	tid     int
-	jobs    chan *Job
 	thread  *syscallThread
 	lookups int
 }
-
-// Job is a function that a [PathOpener] runs.
-type Job struct {
-	do   func()
-	done atomic.Bool
-}
-
-// Done reports whether the function has returned: its results may be read.
-func (j *Job) Done() bool { return j.done.Load() }
 
 var pathOpeners struct {
 	change sync.Mutex
@@ -55,23 +44,13 @@ func setPathOpeners(change func([]*PathOpener) []*PathOpener) {
 // NewPathOpener makes the calling OS thread's PathOpener; nil on error. Precondition: the goroutine is locked to its
 // thread, and not pinned.
 func NewPathOpener() *PathOpener {
-	o := &PathOpener{tid: unix.Gettid(), jobs: make(chan *Job, 4), thread: startSyscallThread()}
+	o := &PathOpener{tid: unix.Gettid(), thread: startSyscallThread()}
 	if o.thread == nil {
 		return nil
 	}
 	setNormalPolicy(o.thread.tid)
 	setPathOpeners(func(all []*PathOpener) []*PathOpener { return append(all, o) })
-	go o.runJobs()
 	return o
-}
-
-func (o *PathOpener) runJobs() {
-	runtime.LockOSThread()
-	setNormalPolicy(0)
-	for job := range o.jobs {
-		job.do()
-		job.done.Store(true)
-	}
 }
 
 func setNormalPolicy(tid int) {
@@ -88,15 +67,7 @@ func (o *PathOpener) Close() {
 	setPathOpeners(func(all []*PathOpener) []*PathOpener {
 		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == o })
 	})
-	close(o.jobs)
 	o.thread.start(unix.SYS_EXIT, [6]uintptr{})
-}
-
-// Start runs f on an ordinary thread, after earlier jobs. It waits while four are queued.
-func (o *PathOpener) Start(f func()) *Job {
-	job := &Job{do: f}
-	o.jobs <- job
-	return job
 }
 
 func pathOpener(path []byte) *PathOpener {

@@ -11,8 +11,6 @@ type Plan struct {
 	FromThreadPointer bool
 	// Skip has the objects that CopyTargets skips.
 	Skip *SkipSet
-	// GlobalLock is the address range of the runtime's global lock.
-	GlobalLock [2]uint64
 }
 
 // Step is one read. Slots are variables, 0 until filled. The fields of each operation, besides OnlyAsleep:

@@ -41,7 +41,7 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 				Stack: id, State: s.State, Wait: s.WaitReason(), WalkEnd: end, WaitsFor: waitsFor, Owner: owner,
 				Labels: a.labelsOf(th, s),
 			},
-			OnCPU: s.OnCPU, Basis: s.Basis, UnchangedBefore: e.UnchangedBefore, StandsFor: e.StandsFor,
+			OnCPU: s.OnCPU, Skids: s.Skids, UnchangedBefore: e.UnchangedBefore, StandsFor: e.StandsFor,
 			FromKernel: s.How == observe.ByKernelSample, KernelTime: s.KernelTime, CallTime: s.CallTime,
 		},
 	}

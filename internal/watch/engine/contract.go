@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/target"
 )
 
@@ -75,8 +74,6 @@ type Host interface {
 	ReadClocks(now int64)
 	// ReadTargetCPU reads the clocks that are due, and returns the CPU time of tracked processes, ns.
 	ReadTargetCPU(now int64) int64
-	// PollStops finishes the stops of threads that have stopped, between the steps of a long call.
-	PollStops()
 	// HasObservation reports whether a stop or a passive read has observed a thread so far.
 	HasObservation() bool
 }
@@ -86,7 +83,7 @@ type SharedState struct {
 	*target.Common
 	Observer      *observe.Observer // of the tracer's OS thread
 	Files         *procmem.FDBudget
-	Backoff       *pace.Policy[*target.Thread] // decides which sleepers are not observed
+	Backoff       *target.Backoffs // decides which sleepers are not observed
 	Out           target.Outbox
 	Tick          Tick
 	Ending        bool

@@ -31,13 +31,13 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					}
 					th.clocks.last = sched
 					if mayWait {
-						th.skid.AttributeStop(1, false, false)
+						th.skid.attributeStop(1, false, false)
 					} else {
 						for range 8 {
-							th.skid.AttributeStop(1, true, false)
+							th.skid.attributeStop(1, true, false)
 						}
 					}
-					if th.skid.DecideAtOnce() != mayWait {
+					if th.skid.decideAtOnce() != mayWait {
 						t.Fatalf("it may wait: %v", !mayWait)
 					}
 					calls := procmem.Calls()

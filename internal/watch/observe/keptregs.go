@@ -89,8 +89,7 @@ func (e *sleepEvidence) restoreSleeper(s *RawSample, call *procmem.SyscallInfo, 
 	s.Regs.PC = call.PC
 	s.State = sample.Sleeping
 	s.Call = *call
-	s.OnCPU = false
-	s.Basis = sample.Exact
+	s.OnCPU, s.Skids = false, false
 	s.wchan = s.wchan[:0]
 	e.kept.keep(s)
 	// The thread runs once more to re-enter its call.

@@ -40,7 +40,7 @@ type Observer struct {
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 	o := &Observer{requestedStops: requestedStops{
 		ctl: ctl, pool: pool, mode: mode, pending: map[*ptrace.Attachment]*Thread{},
-		preemption: PreemptedFinder{ctl: ctl},
+		preemption: Preemption{ctl: ctl},
 	}}
 	o.reads = lockedReads{ctl: ctl, limit: &o.limit}
 	o.passive.copier = &o.copier
@@ -191,7 +191,7 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 }
 
 func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
-	s.OnCPU, s.Basis = false, sample.Exact
+	s.OnCPU, s.Skids = false, false
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
 		s.State = sample.Sleeping
@@ -200,10 +200,6 @@ func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 	s.State = sample.StateOf(st.State)
 	if s.State == sample.Running { // just woken, and has not run yet
 		s.State = sample.Sleeping
-	}
-	// else it is not known whether the thread has run since
-	if t.kernelSampleStackBytes == 0 && t.sleep.base.valid {
-		s.OnCPU = o.checkWasOnCPU(t, s, st.Processor)
 	}
 	return st.State
 }
@@ -243,24 +239,9 @@ func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	return o.limit.tryAdmitStop(t)
 }
 
-// checkWasOnCPU reports whether the tracer has preempted the sleeper on its last CPU: the sample is then exact.
-func (o *Observer) checkWasOnCPU(t *Thread, s *RawSample, cpu int) bool {
-	wake, now := o.preemption.wake(), procmem.Now()
-	if !t.skid.ShowsPlaceAsleep(wake, now) {
-		return false
-	}
-	_, preempted := t.skid.Preempted()
-	preempted = preempted && s.Sched.Runs == t.clocks.last.Runs ||
-		cpu == o.preemption.detector.CPU(wake.At) && o.preemption.detector.Preempted(t.files, wake.At)
-	if preempted {
-		t.skid.NoteExactSample(now)
-	}
-	return preempted
-}
-
 // Close closes the observer's files.
 func (o *Observer) Close() {
-	o.preemption.detector.Close()
+	o.preemption.close()
 	if o.reads.threads != nil {
 		o.reads.threads.Close()
 	}

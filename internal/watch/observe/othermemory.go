@@ -3,12 +3,8 @@
 package observe
 
 import (
-	"golang.org/x/sys/unix"
-
 	"prywalk/frames"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/walk/waits"
 	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
@@ -98,16 +94,6 @@ func (feedback *WalkFeedback) SetPlan(p *managed.Plan, anchor frames.Addr) (isNe
 	feedback.readAgainIf(p != nil)
 	feedback.handOver()
 	return p != nil
-}
-
-// WaitsForRuntimeLock reports whether a sleeper waits for its runtime's lock, which computing threads pass on.
-func (t *Thread) WaitsForRuntimeLock(call *procmem.SyscallInfo) bool {
-	plan := t.hints().Plan
-	if plan == nil || plan.GlobalLock[1] == 0 || call.Nr != unix.SYS_FUTEX {
-		return false
-	}
-	word, ok := waits.FutexWord(&call.Args)
-	return ok && word >= plan.GlobalLock[0] && word < plan.GlobalLock[1]
 }
 
 type otherStacks struct {

@@ -37,7 +37,7 @@ func (st *requestedStops) finishUntil(deadline int64, done func(*Thread, *RawSam
 
 func (st *requestedStops) markQueued() {
 	for attachment, t := range st.pending {
-		if !t.skid.Decided() && st.preemption.checkAwaitsTracer(t) {
+		if !t.skid.decided && st.preemption.decide(t) {
 			attachment.MarkQueued()
 		}
 	}

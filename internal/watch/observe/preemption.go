@@ -3,103 +3,153 @@
 package observe
 
 import (
-	"cmp"
-	"slices"
+	"os"
+
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/pace"
 	"prywalk/ptrace"
 )
 
-// PreemptedFinder finds the thread that the tracer has preempted (package pace).
-type PreemptedFinder struct {
-	ctl        *ptrace.Controller
-	lastWake   pace.Wake
-	detector   pace.PreemptionDetector
-	candidates []candidate
+// Preemption finds the thread that the tracer's own wake-up preempted. For the tracer's OS thread only.
+//
+// The kernel reads the scheduler's clock once for the thread that leaves a CPU and the one that arrives: equal times
+// show the pair. The user stack is as it was at the tick (on a non-preemptible kernel, a system call first ends or
+// sleeps).
+type Preemption struct {
+	ctl *ptrace.Controller
+
+	wake        wakeUp               // the last one that was noted
+	self        *procmem.ThreadFiles // nil before the first reading
+	arrival     int64                // of the tracer on its CPU, scheduler clock; 0: unknown
+	arrivalWake int64                // the wake-up of arrival
+	cpu         int
+	cpuWake     int64 // the wake-up of cpu
+	queriesLeft int   // wake-ups for which arrival is still read early
+
+	foundAt      int64 // wake-up whose preempted thread was found
+	foundInTick  bool
+	preemptedCPU int // of the last such thread
 }
 
-// Preemption returns the observer's finder.
-func (o *Observer) Preemption() *PreemptedFinder { return &o.preemption }
+type wakeUp struct {
+	at int64 // CLOCK_MONOTONIC ns, which identifies it
+	// byTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread skids.
+	byTimer bool
+}
 
-// Woken sets the time of the tracer's wake-up, CLOCK_MONOTONIC ns.
-func (p *PreemptedFinder) Woken(at int64) {
-	p.lastWake = pace.Wake{At: at, ByTimer: p.ctl.WokenByTimer(), Late: p.ctl.WokenLate()}
-	p.detector.NoteWake(at)
+// queriedFor is the number of wake-ups after a query for which the arrival is read early.
+const queriedFor = 16
+
+// Preemption returns the observer's.
+func (o *Observer) Preemption() *Preemption { return &o.preemption }
+
+// Woken notes a wake-up of the tracer at CLOCK_MONOTONIC at, ns. It reads the tracer's arrival at once if a query is
+// likely: the kernel updates the value at each of its ticks.
+func (p *Preemption) Woken(at int64) {
+	p.wake = wakeUp{at, p.ctl.WokenByTimer()}
+	if p.queriesLeft > 0 {
+		p.queriesLeft--
+		p.readArrival(at)
+	}
 }
 
 // BeginTick begins the time of PreemptedOn.
-func (p *PreemptedFinder) BeginTick() { p.detector.ForgetPreempted() }
+func (p *Preemption) BeginTick() { p.foundInTick = false }
+
+// PreemptedOn returns the CPU on which the tracer last preempted a sampled thread in this tick, or false.
+func (p *Preemption) PreemptedOn() (cpu int, ok bool) { return p.preemptedCPU, p.foundInTick }
 
 // ForgetWake notes that the tracer has worked since its sleep.
-func (p *PreemptedFinder) ForgetWake() { p.ctl.ClearWokenByTimer() }
+func (p *Preemption) ForgetWake() { p.ctl.ClearWokenByTimer() }
 
 // Nap sleeps until a time of CLOCK_MONOTONIC, ns.
-func (p *PreemptedFinder) Nap(until int64) { p.ctl.NanosleepUntil(until) }
-
-// WokenByTimer reports whether the tracer's timer woke it. Otherwise a preempted thread may have run on (package pace).
-func (p *PreemptedFinder) WokenByTimer() bool { return p.wake().ByTimer }
-
-func (p *PreemptedFinder) wake() pace.Wake {
-	if at := p.ctl.WokenAt(); at > p.lastWake.At {
-		return pace.Wake{At: at, ByTimer: p.ctl.WokenByTimer(), Late: p.ctl.WokenLate()}
-	}
-	return p.lastWake
-}
-
-// PreemptedOn returns the CPU on which the tracer last preempted a thread in this tick, or false.
-func (p *PreemptedFinder) PreemptedOn() (cpu int, ok bool) { return p.detector.PreemptedOn() }
-
-func (p *PreemptedFinder) checkAwaitsTracer(t *Thread) bool {
-	return p.detector.Decide(&t.skid, t.files, t.sleep.base.lastRun(&t.clocks.last), p.wake())
-}
-
-const maxCandidates = 16
-
-type candidate struct {
-	thread  *Thread
-	runs    uint64
-	cpuTime int64 // since its last observation, ns
-}
-
-// AddCandidate adds a thread if it makes many system calls and has run. If there are too many, it drops all and returns
-// false.
-func (p *PreemptedFinder) AddCandidate(t *Thread) bool {
-	if !t.skid.HasManyCalls() || t.Pending() || t.IsKernelSampled() {
-		return true
-	}
-	s, err := t.files.SchedStat()
-	if err != nil || s.Runs == t.clocks.last.Runs {
-		return true
-	}
-	if len(p.candidates) == maxCandidates {
-		p.candidates = p.candidates[:0]
-		return false
-	}
-	p.candidates = append(p.candidates, candidate{t, s.Runs, int64(s.CPU - t.clocks.last.CPU)})
-	return true
-}
-
-// FindPreempted returns the candidate that the tracer has preempted, or nil.
-func (p *PreemptedFinder) FindPreempted() *Thread {
-	defer func() { p.candidates = p.candidates[:0] }()
-	slices.SortFunc(p.candidates, func(a, b candidate) int { return cmp.Compare(b.cpuTime, a.cpuTime) })
-	for _, c := range p.candidates {
-		if p.detector.CheckBeforeSample(&c.thread.skid, c.thread.files, c.runs, p.wake().At) {
-			return c.thread
-		}
-	}
-	return nil
-}
+func (p *Preemption) Nap(until int64) { p.ctl.NanosleepUntil(until) }
 
 // LastCPU returns a thread's last CPU, or −1, and whether the thread outranks the tracer there.
-func (p *PreemptedFinder) LastCPU(t *Thread) (cpu int, outranks bool) {
-	if cpu, ok := t.skid.Preempted(); ok {
-		return cpu, false
+func (p *Preemption) LastCPU(t *Thread) (cpu int, outranks bool) {
+	if t.skid.preempted {
+		return t.skid.cpu, false
 	}
 	var st procmem.Stat
 	if t.files.Stat(&st) != nil {
 		return -1, false
 	}
 	return st.Processor, pace.OutranksCaller(&st)
+}
+
+// decide finds, once per sample, whether the tracer's wake-up preempted a thread. queued: on the tracer's CPU, so that
+// it cannot stop before the tracer sleeps.
+//
+// Precondition: the tracer has not slept since its wake-up. It takes some µs: see [skidState.decideAtOnce].
+func (p *Preemption) decide(t *Thread) (queued bool) {
+	skid, wake := &t.skid, p.lastWake()
+	if skid.decided {
+		return skid.awaitsTracer
+	}
+	skid.decided, skid.fromOtherCPU, skid.cpu = true, !wake.byTimer, p.cpuAt(wake.at)
+	if p.isFound(wake.at) { // it is another thread
+		return false
+	}
+	var st procmem.Stat
+	if t.files.Stat(&st) == nil && st.Processor == skid.cpu {
+		skid.awaitsTracer = true
+		skid.preempted = p.hasPreempted(t.files, wake.at)
+	}
+	return skid.awaitsTracer
+}
+
+func (p *Preemption) lastWake() wakeUp {
+	if at := p.ctl.WokenAt(); at > p.wake.at {
+		return wakeUp{at, p.ctl.WokenByTimer()}
+	}
+	return p.wake
+}
+
+// hasPreempted reports whether the wake-up at woken preempted the thread of files.
+func (p *Preemption) hasPreempted(files *procmem.ThreadFiles, woken int64) bool {
+	p.queriesLeft = queriedFor
+	if !p.readArrival(woken) {
+		return false
+	}
+	if lastRun, ok := files.LastRun(); !ok || lastRun != p.arrival {
+		return false
+	}
+	p.setFound(woken)
+	return true
+}
+
+func (p *Preemption) isFound(woken int64) bool { return p.foundAt == woken && woken != 0 }
+
+// Precondition: the tracer has not slept since.
+func (p *Preemption) setFound(woken int64) {
+	p.foundAt, p.foundInTick, p.preemptedCPU = woken, true, p.cpuAt(woken)
+}
+
+// cpuAt returns the tracer's CPU since a wake-up.
+func (p *Preemption) cpuAt(woken int64) int {
+	if p.cpuWake != woken || woken == 0 {
+		p.cpuWake, p.cpu = woken, procmem.CPU()
+	}
+	return p.cpu
+}
+
+// readArrival reads, once per wake-up, when the tracer arrived on its CPU; false if that is unknown.
+func (p *Preemption) readArrival(woken int64) bool {
+	if p.self == nil {
+		p.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))
+	}
+	if p.arrivalWake != woken || woken == 0 {
+		p.arrivalWake = woken
+		p.arrival, _ = p.self.LastRun()
+	}
+	return p.arrival != 0
+}
+
+func (p *Preemption) close() {
+	if p.self != nil {
+		p.self.Close()
+		p.self = nil
+	}
 }

@@ -49,11 +49,9 @@ type RawSample struct {
 	State sample.State
 	// of a sleeper; Nr −1: none
 	Call procmem.SyscallInfo
-	// on a CPU when the tick was due. A running thread without it was queued, or its place is not proven; a sleeper
-	// with it fell asleep since, in Call.
-	OnCPU      bool
-	Basis      sample.Basis
-	NotStopped sample.NotStopped
+	// on a CPU when the tick was due. A running thread without it was queued, or its place is not proven: then Skids
+	OnCPU, Skids bool
+	NotStopped   sample.NotStopped
 	// upper bound of the stop's length, ns, without queued, blocked or kernel time before it ([ptrace.Times] has the
 	// exceptions)
 	StopTime  int64

@@ -55,7 +55,7 @@ func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	s.How = ByKernelSample
 	s.State = sample.Running
 	s.setStack(r.Regs.SP(), n, asked)
-	s.OnCPU, s.Basis = true, sample.Exact
+	s.OnCPU, s.Skids = true, false
 	for i := range min(r.Kernel(), maxKernel) {
 		s.Kernel = append(s.Kernel, r.KernelFrame(i))
 	}
@@ -72,5 +72,5 @@ func (s *RawSample) setRunningInKernel(sched procmem.SchedStat) {
 	s.Limits, s.KernelText = copying.Limits{}, s.KernelText[:0]
 	s.Sched, s.At, s.How, s.State = sched, procmem.Now(), ByPassiveRead, sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
-	s.OnCPU, s.Basis = true, sample.Exact
+	s.OnCPU, s.Skids = true, false
 }

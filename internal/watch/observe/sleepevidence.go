@@ -7,7 +7,6 @@ import (
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/pace"
 	"prywalk/ptrace"
 )
 
@@ -37,14 +36,10 @@ type baseline struct {
 	runsUntilGroupStop uint64 // PTRACE_DETACH causes one run back into a group stop
 	state              sample.State
 	valid              bool
-	detachedAt         int64  // CLOCK_MONOTONIC ns; 0: not stopped
-	cpu                uint64 // ns
 }
 
 func baselineOf(stop *ptrace.Stop) baseline {
-	b := baseline{
-		runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK, detachedAt: stop.DetachedAt, cpu: stop.Sched.CPU,
-	}
+	b := baseline{runs: stop.Sched.Runs, state: sample.Running, valid: stop.SchedOK}
 	if stop.Kind == ptrace.KindGroup {
 		b.state, b.runsUntilGroupStop = sample.Stopped, 1
 	}
@@ -67,13 +62,6 @@ func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.Thread
 	}
 	b.runs, b.runsUntilGroupStop = s.Runs, 0
 	return true
-}
-
-func (b *baseline) lastRun(now *procmem.SchedStat) (run pace.Run) {
-	if b.valid && now.Runs == b.runs+1 {
-		run.DetachedAt, run.CPU = b.detachedAt, int64(now.CPU-b.cpu)
-	}
-	return run
 }
 
 // A sleeper with an incomplete stack is read again the 2nd, 8th, 32nd time and so on.

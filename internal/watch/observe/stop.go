@@ -23,7 +23,7 @@ type requestedStops struct {
 	stop       ptrace.Stop
 	copier     copier
 	reads      lockedReads
-	preemption PreemptedFinder
+	preemption Preemption
 }
 
 // request begins a stop; all that takes time precedes the interrupt. retry: the last stop copied nothing.
@@ -37,7 +37,7 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 		return refusal.MaxPause
 	}
 	// noteRequested replaces the clocks used here.
-	awaitsTracerCPU := t.skid.DecideAtOnce() && st.preemption.checkAwaitsTracer(t)
+	awaitsTracerCPU := t.skid.decideAtOnce() && st.preemption.decide(t)
 	st.prepare(t, s)
 	attachment, err := st.interrupt(t, retry)
 	if err != nil {
@@ -57,7 +57,7 @@ func (st *requestedStops) prepare(t *Thread, s *RawSample) {
 // interrupt reads the clocks just before, unless the thread only computes: a new arrival then shows that it ran.
 func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.Attachment, err error) {
 	call, runs, asleep := st.sleepingCall(t)
-	if retry || t.skid.DecideAtOnce() {
+	if retry || t.skid.decideAtOnce() {
 		attachment, err = st.ctl.BeginReadingClocks(t.files)
 	} else {
 		attachment, err = st.ctl.BeginWithClocks(t.files, &t.clocks.last)
@@ -71,7 +71,7 @@ func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.A
 func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptrace.Attachment, awaitsTracerCPU bool) {
 	if before, ok := attachment.ClocksBefore(); ok {
 		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs { // the thread has got a CPU since
-			t.skid.NoteRunOn()
+			t.skid.noteRunOn()
 			awaitsTracerCPU = false
 		}
 		t.clocks.last = before
@@ -182,7 +182,7 @@ func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 		t.watchMmapLock(s.StopCause)
 	}
 	s.Stayed = stop.Sched.Runs == t.clocks.last.Runs
-	s.OnCPU, s.Basis = t.skid.AttributeStop(s.At, s.Stayed, stop.InSyscall)
+	s.OnCPU, s.Skids = t.skid.attributeStop(s.At, s.Stayed, stop.InSyscall)
 	st.limit.noteStop(t, s.StopTime)
 }
 

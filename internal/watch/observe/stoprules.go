@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 )
@@ -96,9 +95,8 @@ func (o *Observer) StopOnlyOnCPU(preempted bool) {
 	o.stopsOnlyOnCPU, o.stopsPreempted = true, preempted
 }
 
-// Precondition: the clocks are read.
 func (o *Observer) beginSample(t *Thread) {
-	t.skid.BeginSample(o.preemption.wake().At, t.clocks.last.Runs, o.stopsOnlyOnCPU && !o.stopsPreempted)
+	t.skid.beginSample(o.stopsOnlyOnCPU && !o.stopsPreempted)
 }
 
 func (o *Observer) deferUntilOnCPU(t *Thread) bool {
@@ -108,10 +106,8 @@ func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 	if !o.waitsForCPU(t) {
 		return false
 	}
-	if o.stopsPreempted && t.skid.Basis() != sample.FewCalls && o.preemption.checkAwaitsTracer(t) {
-		if _, ok := t.skid.Preempted(); ok {
-			return false
-		}
+	if o.stopsPreempted && t.skid.many && o.preemption.decide(t) && t.skid.preempted {
+		return false
 	}
 	now := procmem.Now()
 	if t.stops.queuedSince == 0 {

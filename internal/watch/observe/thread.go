@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/watch/pace"
 	"prywalk/ptrace"
 )
 
@@ -19,16 +18,14 @@ type ThreadID struct{ PID, TID int }
 // Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback].
 type Thread struct {
 	ThreadID
-	Finished    func(*RawSample, error) // for the caller: takes the result of a stop
-	OtherMemory ptrace.OtherMemory      // or nil
-	Plans       *Plans                  // the first until a walk sets one, the others always; or nil
-	Memory      *procmem.Memory         // nil: absent pages are read, too
-	NoUserSpace bool                    // it never runs in user space (io_uring), so its place is known without a stop
+	OtherMemory ptrace.OtherMemory // or nil
+	Plans       *Plans             // the first until a walk sets one, the others always; or nil
+	Memory      *procmem.Memory    // nil: absent pages are read, too
+	NoUserSpace bool               // it never runs in user space (io_uring), so its place is known without a stop
 
 	files                  *procmem.ThreadFiles
 	clocks                 clockReads
-	skid                   pace.StopClassifier
-	hidden                 pace.HiddenDetector
+	skid                   skidState
 	kernelSampleStackBytes int // 0: not sampled
 	stopThoughSampled      bool
 	sleep                  sleepEvidence
@@ -129,15 +126,8 @@ func (t *Thread) TakeNotStopped() (n sample.NotStopped) {
 	return n
 }
 
-// ManyCalls reports whether only observations from the thread's own CPU are exact ([pace.StopClassifier]).
-func (t *Thread) ManyCalls() bool { return t.skid.HasManyCalls() }
-
-// Hides reports whether samples of a thread that computes are not exact ([pace.CPUChooser]). s is a sample of it,
-// distance the mean time between two, ns.
-func (t *Thread) Hides(s *RawSample, distance int64) bool {
-	inTurn := s.How == ByPassiveRead && t.WaitsForRuntimeLock(&s.Call)
-	return t.hidden.Update(int64(s.Sched.CPU), s.OnCPU || inTurn, s.State == sample.Running, distance)
-}
+// ManyCalls reports whether only stops on the tracer's CPU show the thread's place (skid.go).
+func (t *Thread) ManyCalls() bool { return t.skid.many }
 
 func (t *Thread) threadPointer() uint64 {
 	if t.copies.tlsSpace != t.addressSpace() {

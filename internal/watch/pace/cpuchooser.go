@@ -13,9 +13,7 @@ import (
 // A real-time thread wakes up on the CPU that it slept on, even if others are idle (kernel/sched/rt.c,
 // select_task_rq_rt). The tracer chooses:
 //
-//   - That of a thread with many system calls, drawn at random, for exact samples ([StopClassifier]).
-//   - That of a thread that computes much but is always found asleep ([HiddenDetector]): it may wait for one that
-//     the tracer's wake-up preempts.
+//   - That of a thread with many system calls, drawn at random, for exact samples (skid.go of package observe).
 //   - None of a thread that outranks the tracer, which would run there only while that thread sleeps.
 //   - Else one where the tracer preempts no target thread. If all CPUs are busy, moves become rarer.
 const (
@@ -28,8 +26,6 @@ const (
 	preferFor = 1e9
 	// preferStay is the least time between moves to a thread's CPU, ns.
 	preferStay = 8e6
-	// A hidden thread ([HiddenDetector]) has computed for 1/hiddenShare of a tick.
-	hiddenShare = 2
 )
 
 // CPUChooser chooses the tracer's CPU. Its methods must be called on the tracer's OS thread.
@@ -62,13 +58,10 @@ func NewCPUChooser(moved func()) *CPUChooser {
 	return c
 }
 
-// MayShareTargetCPU reports whether the tracer may sleep on a preferred thread's CPU.
-func (c *CPUChooser) MayShareTargetCPU() bool { return c.preferredCPU >= 0 || !c.allowedKnown }
-
 // MayMove reports whether the tracer sleeps on a preferred thread's CPU, and may move.
 func (c *CPUChooser) MayMove() bool { return c.allowedKnown && c.preferredCPU >= 0 }
 
-// Prefer records the CPU of a running thread with many system calls, or of a hidden one.
+// Prefer records the CPU of a running thread with many system calls.
 func (c *CPUChooser) Prefer(cpu int) {
 	if !c.allowedKnown || cpu < 0 || !c.allowed.IsSet(cpu) {
 		return
@@ -158,21 +151,6 @@ func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 		c.allowedKnown = false
 		_ = c.move(&c.allowed) // or it stays
 	}
-}
-
-// HiddenDetector detects a thread that computes but is found asleep.
-type HiddenDetector struct {
-	cpu   int64 // when last found on a CPU, ns
-	valid bool
-}
-
-// Update reports whether a thread found asleep has computed for half of a period (ns) since it was last found on a CPU.
-// Precondition: onCPU is set, too, for a thread that waits for one that computes in its place.
-func (h *HiddenDetector) Update(cpu int64, onCPU, running bool, period int64) bool {
-	if onCPU || !h.valid {
-		h.cpu, h.valid = cpu, true
-	}
-	return !running && cpu-h.cpu >= period/hiddenShare
 }
 
 // OutranksCaller reports whether a thread runs before the calling one on the same CPU (sched(7)): it has a real-time

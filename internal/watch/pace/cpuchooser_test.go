@@ -107,31 +107,6 @@ func TestTracerPrefersCPUsOfThreadsWithManySystemCalls(t *testing.T) {
 	}
 }
 
-func TestComputingThreadThatIsAlwaysFoundAsleepIsHidden(t *testing.T) {
-	const period = 10e6
-	var h HiddenDetector
-	for i, c := range []struct {
-		ran     int64
-		running bool
-		onCPU   bool
-		want    bool
-	}{
-		{70e6, false, false, false}, // time before the first sample does not count
-		{72e6, false, false, false},
-		{76e6, false, false, true}, // 6 ms since then
-		{77e6, false, false, true},
-		{80e6, true, false, false},
-		{81e6, true, true, false},
-		{85e6, false, false, false},
-		{87e6, false, true, false}, // preempted by the tracer: found running
-		{88e6, false, false, false},
-	} {
-		if got := h.Update(c.ran, c.onCPU, c.running, period); got != c.want {
-			t.Errorf("sample %d: hidden %v, want %v", i, got, c.want)
-		}
-	}
-}
-
 func TestChooserCallsBackAfterAMove(t *testing.T) {
 	done := make(chan struct{})
 	go func() {

@@ -6,14 +6,13 @@ import (
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/internal/watch/descendants"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
 )
 
-// childSamples keeps samples of child processes that are not tracked yet (package descendants). A sample is reported
+// childSamples keeps samples of child processes that are not tracked yet ([descendants]). A sample is reported
 //
 //   - as one of the nearest tracked ancestor's children, when its process has ended, or after a second
 //   - as one of the process, when that is tracked ([childSamples.processTracked])
@@ -22,9 +21,9 @@ type childSamples struct {
 	stream            *stream
 	unassigned        *unassignedSamples
 	counts            *sampleCounts
-	table             *descendants.Table[*target.Process, childSample] // nil if none are sampled
-	waiting           int                                              // samples
-	lostEndsCheckedAt int64                                            // CLOCK_MONOTONIC ns
+	table             *descendants // nil if none are sampled
+	waiting           int          // samples
+	lostEndsCheckedAt int64        // CLOCK_MONOTONIC ns
 }
 
 const (
@@ -45,21 +44,21 @@ func (c *childSamples) drain(r *perfevents.Reader, take func(*perfevents.Record)
 		r.Drain(take)
 		return
 	}
-	c.table.Drain(r, take)
+	c.table.drain(r, take)
 }
 
 func (c *childSamples) keep(r *perfevents.Record) {
 	if c.table == nil {
 		return
 	}
-	p := c.table.Find(r.PID)
+	p := c.table.find(r.PID)
 	switch {
 	case p == nil || !r.Usable() && !r.NoUser:
 	case c.waiting >= maxChildSamples || c.shared.Pool.BytesInUse() > maxCopies:
 		c.counts.dropped++
 	default:
 		c.waiting++
-		p.Samples = append(p.Samples, childSample{r.TID, c.stream.rawSample(c.shared.Observer, r), p.ProgramAt(r.Time)})
+		p.samples = append(p.samples, childSample{r.TID, c.stream.rawSample(c.shared.Observer, r), p.programAt(r.Time)})
 	}
 }
 
@@ -69,15 +68,15 @@ func (c *childSamples) handOver(now int64) {
 	}
 	if now-c.lostEndsCheckedAt >= checkEvery {
 		c.lostEndsCheckedAt = now
-		c.table.FindLostEnds()
+		c.table.findLostEnds()
 	}
-	for p := range c.table.All() {
-		if p.Ended || len(p.Samples) > 0 && now-p.Samples[0].raw.At > childSampleFor {
-			for _, kept := range p.Samples {
-				c.report(p.Ancestor, kept, true)
+	for p := range c.table.all() {
+		if p.ended || len(p.samples) > 0 && now-p.samples[0].raw.At > childSampleFor {
+			for _, kept := range p.samples {
+				c.report(p.ancestor, kept, true)
 			}
-			c.waiting -= len(p.Samples)
-			p.Samples = p.Samples[:0]
+			c.waiting -= len(p.samples)
+			p.samples = p.samples[:0]
 		}
 	}
 }
@@ -93,13 +92,13 @@ func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return
 	}
-	before := c.table.Track(p.Target.PID, p.Process)
+	before := c.table.track(p.Target.PID, p.Process)
 	if before == nil {
 		return
 	}
-	c.waiting -= len(before.Samples)
-	for _, kept := range before.Samples {
-		last := kept.program == before.CurrentProgram() && kept.raw.Regs.Arch != frames.ArchUnknown
+	c.waiting -= len(before.samples)
+	for _, kept := range before.samples {
+		last := kept.program == before.runs && kept.raw.Regs.Arch != frames.ArchUnknown
 		if last && p.mode == modeSamples && !c.unassigned.full() {
 			c.unassigned.keep(p, kept.tid, kept.raw)
 		} else {
@@ -113,10 +112,10 @@ func (c *childSamples) end(recordingContinues bool) {
 	if c.table == nil {
 		return
 	}
-	for p := range c.table.All() {
-		for _, kept := range p.Samples {
+	for p := range c.table.all() {
+		for _, kept := range p.samples {
 			if recordingContinues {
-				c.report(p.Ancestor, kept, true)
+				c.report(p.ancestor, kept, true)
 			} else {
 				c.shared.Pool.Put(kept.raw)
 			}

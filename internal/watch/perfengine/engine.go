@@ -5,7 +5,6 @@ package perfengine
 import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/descendants"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
@@ -65,10 +64,10 @@ func (e *Engine) begin() {
 		e.requestedRate = r.Freq()
 		r.ParseOnly(func(pid int) bool { return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() })
 		r.SetTargets(func(pid int) bool {
-			return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() && e.childSamples.table.Find(pid) != nil
+			return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() && e.childSamples.table.find(pid) != nil
 		})
 		if e.opts.Children && !e.opts.Selected && e.scope.fromStart() {
-			e.childSamples.table = descendants.New[*target.Process, childSample]()
+			e.childSamples.table = newDescendants()
 		}
 		r.Resume()
 	}

@@ -51,7 +51,7 @@ func (p *process) Ended() {
 	e.procs.dropSampled(p)
 	p.mode = modeEnded
 	if table := e.childSamples.table; table != nil {
-		table.Forget(p.Target.PID, p.Process)
+		table.forget(p.Target.PID, p.Process)
 	}
 	e.unassigned.reportProcess(p)
 }

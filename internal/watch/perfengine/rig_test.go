@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
@@ -24,9 +23,7 @@ type rig struct {
 	*Engine
 	of      *target.Process
 	list    []*target.Thread
-	idle    *pace.ProcessState[*target.Thread]
 	stopped int
-	polls   int
 	more    int64 // CPU time added to the process, ns
 	ticks   int64
 	threads map[*observe.Thread]*target.Thread
@@ -46,8 +43,6 @@ func (r *rig) ReadTargetCPU(now int64) int64 {
 	r.ReadClocks(now)
 	return r.of.Clock.CPUTime() + r.more
 }
-
-func (r *rig) PollStops() { r.polls++ }
 
 func (r *rig) HasObservation() bool { return r.stopped > 0 }
 
@@ -108,8 +103,7 @@ func (r *rig) track(t *testing.T) {
 		th := &target.Thread{
 			ID: sample.ThreadID(i + 1), Proc: r.of, TID: tid, Observed: l,
 		}
-		th.Backoff = pace.ThreadState[*target.Thread]{Of: th, Observed: l}
-		r.idle.Add(&th.Backoff)
+		r.of.Backoff.Add(th)
 		r.list, r.threads[l] = append(r.list, th), th
 		th.Engine = r.of.Engine.TrackThread(th)
 	}
@@ -144,8 +138,9 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 		run.Observer = observe.New(ctl, run.Pool, observe.ModeAuto)
 		defer run.Observer.Close()
 		r := &rig{
-			of: of, idle: pace.NewProcessState[*target.Thread](0), threads: map[*observe.Thread]*target.Thread{},
+			of: of, threads: map[*observe.Thread]*target.Thread{},
 		}
+		r.of.Backoff = target.NewProcessBackoff(0)
 		r.ReadClocks(0)
 		r.of.Clock.First = r.of.Clock.Now
 		r.Engine = s.Start(run, r, o).(*Engine)
@@ -158,7 +153,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 func newRun() *engine.SharedState {
 	common := target.NewCommon()
 	return &engine.SharedState{
-		Common: common, Files: procmem.NewFDBudget(512), Backoff: pace.NewPolicy[*target.Thread](1),
+		Common: common, Files: procmem.NewFDBudget(512), Backoff: target.NewBackoffs(1),
 		Out: target.NewOutbox(common.Queue),
 	}
 }

@@ -85,8 +85,8 @@ func (s *samples) keep(th *thread, r *perfevents.Record, standsFor int64) {
 	if len(th.unplaced) == clocksAfterSamples {
 		s.clocksDue = append(s.clocksDue, th)
 	}
-	if len(th.unplaced) >= manySamples || th.proc.WalkAtOnce(r.Time) || !th.Backoff.SampleWaits() {
-		s.shared.Backoff.Wake(&th.Backoff)
+	if len(th.unplaced) >= manySamples || th.proc.WalkAtOnce(r.Time) || !th.SampleWaits() {
+		s.shared.Backoff.Wake(th.Thread)
 	}
 }
 
@@ -156,7 +156,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	th.begun = true
 	s.scope.report(th, raw)
 	s.shared.AddEngineSample(target.Event{
-		Thread: th.Thread, RawSample: raw, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		Thread: th.Thread, RawSample: raw, UnchangedBefore: th.TakeUnchanged(),
 		WalkAtOnce: th.proc.WalkAtOnce(raw.At),
 	})
 }
@@ -187,5 +187,5 @@ func (s *samples) foundRunning(th *thread) {
 		th.begun = true
 		s.shared.Out.Add(th.Started(now))
 	}
-	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastClocks())
+	s.shared.Backoff.NoteObservation(th.Thread, false, th.FromZero, th.Observed.LastClocks())
 }

@@ -28,7 +28,7 @@
 //	object                      made by                    dropped by                   at an exec
 //	loadedcode.Process          caller of New, openFound   Sampler.closeTarget          Refresh reads mappings, runtimes
 //	target.Process              Sampler.add                tracer's, aggregator's end   ResetForProgram, execs.detect
-//	  pace.ProcessState         tracked.trackProcess       tracked.dropEnded            stays
+//	  target.ProcessBackoff         tracked.trackProcess       tracked.dropEnded            stays
 //	  engine part (perfengine)  Engine.Track               ProcessPart.Ended            is chosen again (SampleLack)
 //	aggregator.processState     states.process             intervalSink.ProcessDone     renewProgram renews it
 //	attribute.processAccount    Attribution.process        Attribution.closeProcess     stays: one account
@@ -58,8 +58,8 @@
 //
 //	object                      made by                    dropped by                   at an exec
 //	target.Thread               tracked.track              with its last event          passAccountOn, handleExec
-//	  observe.Thread            procOpens.takeOrMake       tracked.dropThread           WalkFeedback.DiscardFormerProgram
-//	  pace.ThreadState          tracked.track              tracked.dropThread           as target.Thread
+//	  observe.Thread            tracked.discover           tracked.dropThread           WalkFeedback.DiscardFormerProgram
+//	  threadBackoff          tracked.track              tracked.dropThread           as target.Thread
 //	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as target.Thread
 //	attribute.threadAccount     Attribution.thread         Attribution.finishThread     moveAccount to the first
 //
@@ -72,9 +72,9 @@
 // CPU or of the time, but none is put off for longer than its constants permit:
 //
 //	activity                                          at most  constant
-//	observations of unchanged threads                 1/256    pace.pollShare; > 468 threads: 1 µs each in 120 ms
-//	  of those in back-off that have run              1/64     pace.searchShare, for each process
-//	  of those that wake often, with kernel samples   1/16     pace.frequentWakerShare; > 1,562: 40 µs each in 1 s
+//	observations of unchanged threads                 1/256    target.pollShare; > 468 threads: 1 µs each in 120 ms
+//	  of those in back-off that have run              1/64     target.searchShare, for each process
+//	  of those that wake often, with kernel samples   1/16     target.frequentWakerShare; > 1,562: 40 µs each in 1 s
 //	lists of threads with a hint at a change          1/128    target.listShare, for each process
 //	  without a hint                                  1/512    target.listShare, for all together
 //	ends of these lists, for new threads              1/64     tracer.skipShare, for each process

@@ -79,7 +79,7 @@ func (th *Thread) Started(now sample.Reading) Event {
 // HasEnded ends the events of a thread, or those of the recording.
 func (th *Thread) HasEnded(refused sample.NotStopped) Event {
 	return Event{Thread: th, What: &attribute.ThreadEnded{
-		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, UnchangedBefore: th.Backoff.Unchanged,
+		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, UnchangedBefore: th.Unchanged,
 		NotStopped: refused, End: th.End,
 	}}
 }

@@ -36,7 +36,7 @@ func (p *Process) ExecCaller() (caller *Thread) {
 		last := &th.AccountedClocks
 		older := last.CPU <= clocks.CPU && last.RunQueue <= clocks.RunQueue && last.Runs <= clocks.Runs
 		mostCPU := caller == nil || last.CPU > caller.AccountedClocks.CPU
-		if older && mostCPU && !th.Backoff.Gone && (th == first || !th.Exists()) {
+		if older && mostCPU && !th.Gone && (th == first || !th.Exists()) {
 			caller = th
 		}
 	}

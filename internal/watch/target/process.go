@@ -11,10 +11,8 @@ import (
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/callstack"
-	"prywalk/internal/watch/descendants"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/observe/taskstack"
-	"prywalk/internal/watch/pace"
 )
 
 // Process is a process from its discovery to its last interval.
@@ -43,7 +41,7 @@ type Process struct {
 	// Only the tracer and its engine use these.
 	Threads     ThreadList
 	Clock       Clock
-	Backoff     *pace.ProcessState[*Thread]
+	Backoff     *ProcessBackoff
 	OtherMemory observe.OtherMemory // that its threads copy at present
 	Gone        bool                // it has ended
 	Engine      ProcessPart         // nil if its running threads are stopped
@@ -136,9 +134,6 @@ func (p *Process) WalkAtOnce(now int64) bool {
 	at := p.codeFreedAt.Load()
 	return at != 0 && now-at < codeFreedFor
 }
-
-// Program is the program of an untracked process (package descendants).
-type Program = descendants.Program[*Process]
 
 // UpdateOtherMemory takes the plan of memory besides stacks, which changes after an exec or a change of mappings.
 func (p *Process) UpdateOtherMemory() {

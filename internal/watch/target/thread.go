@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 )
 
 // Thread is a thread from its first listing to its last interval.
@@ -27,9 +26,11 @@ type Thread struct {
 	NamedByRuntime atomic.Bool
 
 	// Only the tracer and its engine use these.
-	Backoff  pace.ThreadState[*Thread]
-	FromZero bool       // its clocks count from zero within the recording
-	Engine   ThreadPart // nil if it is stopped when it runs
+	Gone      bool             // set by [Backoffs.Forget]
+	Unchanged sample.Unchanged // unreported ticks
+	backoff   threadBackoff
+	FromZero  bool       // its clocks count from zero within the recording
+	Engine    ThreadPart // nil if it is stopped when it runs
 
 	AccountedClocks procmem.SchedStat // last clocks used for its account
 	TriedTick       int64             // last observation, also one not admitted

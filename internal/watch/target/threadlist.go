@@ -102,7 +102,7 @@ func (list *ThreadList) Lacks(th *Thread) bool { return th.listGeneration != lis
 
 // FinishListing drops the threads that have ended.
 func (list *ThreadList) FinishListing() {
-	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *Thread) bool { return th.Backoff.Gone })
+	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *Thread) bool { return th.Gone })
 	list.startKnown = true
 }
 

@@ -17,14 +17,13 @@
 // # Parts
 //
 // A part is a type with a file of its own, which alone uses its fields: other parts call its methods. A part has
-// pointers only to parts above it. What a stop has read goes the other way: [Tracer.stopFinished].
+// pointers only to parts above it. What a stop has read goes the other way: [observations.stopFinished].
 //
 //	pace          when ticks are made, how many threads they observe: rate, budget, CPU quota, subset
 //	counts        outcomes of observations, lengths of stops
 //	taskCreations whether a task was created on this machine since the last tick
 //	stops         begins observations, finishes pending stops in every wait, chooses the CPU on which the tracer sleeps
 //	backlog       hands events over, and bounds the copies that wait for their walks
-//	procOpens     opens files of /proc by path, on another thread
 //	endedThreads  CPU time of ended threads, from the clocks of process and threads
 //	tracked       processes and threads, from their discovery to the report of their end
 //	execs         processes that have called exec
@@ -45,7 +44,7 @@
 //	pacer.withinQuota   ticks beyond prywalk's CPU quota                         TicksWithheldByQuota
 //	pacer.withinBudget  ticks beyond what targets may lose                       TicksWithheld
 //	backlog.isFull      ticks while walks are far behind, or garbage is due      MissedTicks
-//	pace.Policy         sleepers, until the end of their back-off                Inferred, RanInBackoff
+//	target.Backoffs     sleepers, until the end of their back-off                Inferred, RanInBackoff
 //	pacer.draw          due threads, at random, by subset or budget              NotDrawn
 //	observations        threads with a pending stop, without quota, room or a
 //	                    CPU, or amid an exec                                     LeftToLaterTick
@@ -64,6 +63,6 @@
 // # Invariants
 //
 // The tracer runs on an OS thread of its own with a raised priority. It allocates nothing in a steady state, and
-// finishes stops in every wait ([stops]). At real-time priority another thread opens files ([procOpens]); at ordinary
-// priority only threads on other CPUs are stopped ([observations.observeLeft]).
+// finishes stops in every wait ([stops]). At real-time priority it looks up no path of /proc ([tracked.holdDirs]); at
+// ordinary priority only threads on other CPUs are stopped ([observations.observeLeft]).
 package tracer

@@ -48,7 +48,7 @@ func (e *endedThreads) readAtStart(p *target.Process, now int64) {
 	p.EndedReport.Known = ok
 	p.End.EndedThreads = -used.most
 	for _, th := range p.Threads.All() {
-		if !th.Backoff.Gone && th.LastPass.IsSince(used.pass) {
+		if !th.Gone && th.LastPass.IsSince(used.pass) {
 			th.End.AtStart = procmem.ReadingAt(th.LastPass.Clocks, now)
 			e.out.Add(th.Started(th.End.AtStart))
 		}
@@ -81,7 +81,7 @@ func (e *endedThreads) completeAccount(p *target.Process, now int64) {
 	}
 	p.End.EndedThreads += used.least
 	for _, th := range p.Threads.All() {
-		if !th.Backoff.Gone && th.LastPass.IsSince(used.pass) { // the aggregator ends a gone one
+		if !th.Gone && th.LastPass.IsSince(used.pass) { // the aggregator ends a gone one
 			th.End.AtEnd, th.End.Alive = procmem.ReadingAt(th.LastPass.Clocks, now), true
 		}
 	}
@@ -103,7 +103,7 @@ func (e *endedThreads) readThreadsAtEnd(p *target.Process, now int64) {
 		if i%readAtOnce == readAtOnce-1 {
 			e.stops.poll()
 		}
-		if sched, err := th.Observed.Files().SchedStat(); err == nil && !th.Backoff.Gone {
+		if sched, err := th.Observed.Files().SchedStat(); err == nil && !th.Gone {
 			th.End.AtEnd, th.End.Alive = procmem.ReadingAt(sched, now), true
 		}
 	}

@@ -37,7 +37,7 @@ func (e *execs) detect(p *target.Process, now int64) {
 // number caller has now.
 func (e *execs) endOthers(p *target.Process, caller *target.Thread) {
 	for _, th := range p.Threads.All() {
-		if th == caller || th.Backoff.Gone { // its files would be opened again
+		if th == caller || th.Gone { // its files would be opened again
 			continue
 		}
 		if th.IsFirst() || !th.Exists() {

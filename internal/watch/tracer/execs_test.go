@@ -160,7 +160,7 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 			}
 		}
 		p.Threads.Remove(other)
-		other.Backoff.Gone = true
+		other.Gone = true
 		p.Threads.FinishListing()
 	})
 }

@@ -14,7 +14,7 @@ import (
 type listings struct {
 	out          *target.Outbox
 	engine       engine.Engine
-	opens        *procOpens
+	stops        *stops
 	endedThreads *endedThreads
 	tracked      *tracked
 	execs        *execs
@@ -39,10 +39,7 @@ func (l *listings) refreshAll(now int64) {
 // refresh also looks for an exec.
 func (l *listings) refresh(p *target.Process, now int64) {
 	p.ReadClockIfDue(now, countThreads(p) > 0)
-	if p.Threads.KnowsStart() && l.opens.busy() {
-		return
-	}
-	if !p.Threads.Due(now, &p.Clock, l.threadCount) && !l.opens.hasOpened(p) {
+	if !p.Threads.Due(now, &p.Clock, l.threadCount) {
 		l.execs.detect(p, now)
 		return
 	}
@@ -78,17 +75,14 @@ func countThreads(p *target.Process) int {
 }
 
 func (l *listings) markListed(p *target.Process, tids []int, now int64) {
-	open := l.opens.openUntracked(p, tids, now, !p.Threads.KnowsStart())
 	for _, tid := range tids {
 		if th := p.Threads.Of(tid); th != nil {
 			p.Threads.Mark(th)
-		} else if open {
+		} else {
+			l.stops.yieldCPU()
 			l.engine.DrainIfDue()
 			l.tracked.discover(p, tid, now)
 		}
-	}
-	if open {
-		l.opens.dropOpened()
 	}
 }
 
@@ -128,8 +122,8 @@ func (l *listings) reportEnded(now int64) {
 // endUnread ends the threads whose clocks were not in the last pass. It returns false if a stop of one is pending.
 func (l *listings) endUnread(p *target.Process) bool {
 	for _, th := range p.Threads.All() {
-		if !th.Backoff.Gone && !l.endedThreads.readInLastPass(th) {
-			if l.tracked.endThread(th); !th.Backoff.Gone {
+		if !th.Gone && !l.endedThreads.readInLastPass(th) {
+			if l.tracked.endThread(th); !th.Gone {
 				return false
 			}
 		}

@@ -69,11 +69,11 @@ func (n *newThreads) observe(p *target.Process, now int64) {
 		if len(found) == 0 {
 			return
 		}
-		for _, t := range found {
+		for _, th := range found {
 			if procmem.Now()-n.tick.At > n.tick.Period/longDiscovery {
 				n.stops.yieldCPU() // too many to observe in time
 			}
-			n.observations.observe(t.Of)
+			n.observations.observe(th)
 		}
 		if n.counts.exitedAttempts() == ended {
 			return

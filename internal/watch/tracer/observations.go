@@ -36,11 +36,11 @@ func (o *observations) observe(th *target.Thread) {
 	th.TriedTick = o.shared.Tick.Number
 	o.engine.DrainIfDue()
 	admitted := o.pace.admitsObservation() && o.backlog.roomForCopy()
-	if th.Backoff.Gone {
+	if th.Gone {
 		return // it has ended in a pause
 	}
 	if !admitted || th.Observed.Pending() {
-		if !th.Backoff.BackedOff() { // else its next observation counts this tick
+		if !th.BackedOff() { // else its next observation counts this tick
 			o.counts.noteNotAdmitted()
 		}
 		return
@@ -51,7 +51,7 @@ func (o *observations) observe(th *target.Thread) {
 	}
 	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
-	outcome, raw, err := o.stops.beginObservation(th.Observed)
+	outcome, raw, err := o.stops.beginObservation(th)
 	o.apply(th, outcome, raw, err)
 	o.stops.pollBegun(th.Observed, outcome)
 }
@@ -122,10 +122,12 @@ func (o *observations) noteUnchanged(th *target.Thread, clocks procmem.SchedStat
 		th.Engine.ClocksRead(procmem.ReadingAt(clocks, o.shared.Tick.At))
 	}
 	th.ObservedTick = o.shared.Tick.Number
-	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(&th.Backoff))
+	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(th))
 }
 
-func (o *observations) stopFinished(th *target.Thread, raw *observe.RawSample, err error) {
+// stopFinished takes the result of a pending stop, in any wait of the tracer.
+func (o *observations) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
+	th := o.stops.endPending(observed)
 	if err != nil {
 		o.fail(th, err)
 		return
@@ -181,32 +183,23 @@ func (o *observations) report(th *target.Thread, s *observe.RawSample) {
 		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
 	}
 	if th.Observed.IsKernelSampled() {
-		s.OnCPU, s.Basis = false, sample.Exact
+		s.OnCPU, s.Skids = false, false
 	}
 	o.stops.countObservation(th.Observed, s)
-	o.preferCPUIfHidden(th, s)
+	if s.How == observe.ByStop && th.Observed.ManyCalls() && !th.Observed.IsKernelSampled() {
+		o.stops.preferCPUOf(th.Observed)
+	}
 	o.gaps.EndGap(s.At)
 	th.ObservedTick = o.shared.Tick.Number
-	o.shared.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
+	o.shared.Backoff.NoteObservation(th, s.State != sample.Running, th.FromZero, s.Sched)
 	if th.Engine != nil {
 		th.Engine.AfterObservation(s)
 	}
 	o.shared.AddSample(target.Event{
-		Thread: th, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		Thread: th, RawSample: s, UnchangedBefore: th.TakeUnchanged(),
 		StandsFor:  o.shared.Tick.StandsFor,
 		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
 	})
-}
-
-// preferCPUIfHidden prefers the CPU of a thread whose samples elsewhere are not exact ([pace.CPUChooser]).
-func (o *observations) preferCPUIfHidden(th *target.Thread, s *observe.RawSample) {
-	if th.Observed.IsKernelSampled() {
-		return
-	}
-	distance := max(o.shared.Tick.Period, o.shared.Tick.StandsFor)
-	if th.Observed.Hides(s, distance) || s.How == observe.ByStop && th.Observed.ManyCalls() {
-		o.stops.preferCPUOf(th.Observed)
-	}
 }
 
 func (o *observations) fail(th *target.Thread, err error) {
@@ -224,5 +217,5 @@ func (o *observations) fail(th *target.Thread, err error) {
 }
 
 func (o *observations) noteChanged(th *target.Thread) {
-	o.counts.noteRan(o.shared.Backoff.NoteChanged(&th.Backoff))
+	o.counts.noteRan(o.shared.Backoff.NoteChanged(th))
 }

@@ -52,8 +52,10 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
 	if ctl.Scheduling() == "fifo" {
-		t.opens.open()
-		defer t.opens.close()
+		if opener := procmem.NewPathOpener(); opener != nil {
+			defer opener.Close()
+			t.tracked.holdDirs(true)
+		}
 	}
 	t.pace.openQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()
@@ -116,7 +118,7 @@ func (t *Tracer) observeLast(now int64) {
 	t.Ending = true
 	for _, p := range t.tracked.processes() {
 		for _, th := range p.Threads.All() {
-			t.Backoff.Wake(&th.Backoff)
+			t.Backoff.Wake(th)
 		}
 		p.Threads.MakeDue()
 	}

@@ -6,12 +6,9 @@ import (
 	"slices"
 
 	"prywalk/internal/watch/engine"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
-
-type due = pace.ThreadState[*target.Thread]
 
 type selector struct {
 	shared       *engine.SharedState
@@ -20,26 +17,6 @@ type selector struct {
 	tracked      *tracked
 	observations *observations
 	rotation     int
-}
-
-func (s *selector) observePreempted() {
-	if s.pace.drawsSubset() || !s.stops.mayPreemptTarget() {
-		return
-	}
-	for _, p := range s.tracked.processes() {
-		for _, t := range p.Backoff.Due {
-			if !t.Gone && !s.shared.Observer.Preemption().AddCandidate(t.Of.Observed) {
-				return
-			}
-		}
-	}
-	observed := s.shared.Observer.Preemption().FindPreempted()
-	for _, p := range s.tracked.processes() {
-		if i := slices.IndexFunc(p.Backoff.Due, func(t *due) bool { return t.Of.Observed == observed }); i >= 0 {
-			s.observations.observe(p.Backoff.Due[i].Of)
-			return
-		}
-	}
 }
 
 func (s *selector) observeDue() {
@@ -58,20 +35,20 @@ func (s *selector) observeDrawn() {
 	}
 }
 
-func (s *selector) observe(list []*due) {
+func (s *selector) observe(list []*target.Thread) {
 	for i := range list {
 		if ptrace.Suspending() {
 			return
 		}
-		th := list[(i+s.rotation)%len(list)].Of
-		if !th.Backoff.Gone && !s.observations.wasTried(th) {
+		th := list[(i+s.rotation)%len(list)]
+		if !th.Gone && !s.observations.wasTried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}
 	}
 }
 
-// observeBackedOff observes backed-off threads if one must have run ([pace.Policy.SearchDue]), those that have run
+// observeBackedOff observes backed-off threads if one must have run ([target.Backoffs.SearchDue]), those that have run
 // before first.
 func (s *selector) observeBackedOff(p *target.Process) {
 	if !s.shared.Backoff.SearchDue(p.Backoff) {
@@ -88,8 +65,8 @@ func (s *selector) observeBackedOff(p *target.Process) {
 func (s *selector) wakeAndObserve(p *target.Process, all bool) int {
 	already := len(p.Backoff.Due)
 	for _, th := range p.Threads.All() {
-		if all || th.Backoff.HasRun() {
-			s.shared.Backoff.Wake(&th.Backoff)
+		if all || th.HasRun() {
+			s.shared.Backoff.Wake(th)
 		}
 	}
 	woken := p.Backoff.Due[already:]
@@ -98,12 +75,12 @@ func (s *selector) wakeAndObserve(p *target.Process, all bool) int {
 }
 
 // drawAndObserve takes the youngest threads first, as they may be short-lived.
-func (s *selector) drawAndObserve(list []*due) {
-	for _, t := range slices.Backward(list) {
+func (s *selector) drawAndObserve(list []*target.Thread) {
+	for _, th := range slices.Backward(list) {
 		if ptrace.Suspending() {
 			return
 		}
-		if th := t.Of; s.pace.draw() && !th.Backoff.Gone && !s.observations.wasTried(th) {
+		if s.pace.draw() && !th.Gone && !s.observations.wasTried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}

@@ -19,7 +19,7 @@ func TestSearchObservesThreadsThatHaveRunFirst(t *testing.T) {
 		})
 		for i, th := range p.Threads.All() {
 			if i%2 == 0 {
-				c.Backoff.NoteChanged(&th.Backoff) // it has run
+				c.Backoff.NoteChanged(th) // it has run
 			}
 		}
 		c.Tick.Number++ // none is tried so far
@@ -37,7 +37,7 @@ func TestSearchObservesThreadsThatHaveRunFirst(t *testing.T) {
 			}
 		}
 		for _, th := range woken {
-			if !c.observations.wasTried(th.Of) {
+			if !c.observations.wasTried(th) {
 				t.Error("a woken thread is not observed")
 			}
 		}
@@ -52,8 +52,8 @@ func TestAThreadThatHasEndedInAPauseIsNotObserved(t *testing.T) {
 		c.tracked.endThread(th) // as a stop does that finds its end
 		before := c.counts.attempted
 		c.observations.observe(th)
-		if !th.Backoff.Gone || c.counts.attempted != before {
-			t.Errorf("gone %v, %d more attempts; want true, 0", th.Backoff.Gone, c.counts.attempted-before)
+		if !th.Gone || c.counts.attempted != before {
+			t.Errorf("gone %v, %d more attempts; want true, 0", th.Gone, c.counts.attempted-before)
 		}
 	}, "sleepers", "3")
 }

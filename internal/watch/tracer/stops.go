@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/pace"
+	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
 
@@ -24,7 +25,8 @@ type stops struct {
 	pace     *pacer
 	counts   *counts
 	cpus     *pace.CPUChooser
-	finished func(*observe.Thread, *observe.RawSample, error) // [Tracer.stopFinished]
+	pending  map[*observe.Thread]*target.Thread
+	finished func(*observe.Thread, *observe.RawSample, error) // [observations.stopFinished]
 
 	// In the present tick:
 	spinsLeft  int   // busy-waits that may still fail
@@ -45,9 +47,21 @@ func (s *stops) beginTick(now, deadline int64) {
 }
 
 // Precondition: the OS thread is pinned until pollBegun returns.
-func (s *stops) beginObservation(observed *observe.Thread) (observe.Outcome, *observe.RawSample, error) {
+func (s *stops) beginObservation(th *target.Thread) (observe.Outcome, *observe.RawSample, error) {
 	s.counts.noteBegin()
-	return s.shared.Observer.Begin(observed)
+	outcome, raw, err := s.shared.Observer.Begin(th.Observed)
+	if outcome == observe.Pending {
+		s.pending[th.Observed] = th
+	}
+	return outcome, raw, err
+}
+
+// endPending returns the thread of a pending stop that has ended.
+func (s *stops) endPending(observed *observe.Thread) *target.Thread {
+	s.countLostStops(observed)
+	th := s.pending[observed]
+	delete(s.pending, observed)
+	return th
 }
 
 // pollBegun finishes the threads that have stopped. If outcome is Pending, it busy-waits for [ptrace.SpinFor].
@@ -63,7 +77,7 @@ func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
 
 func (s *stops) cancel(observed *observe.Thread) {
 	if s.shared.Observer != nil && s.shared.Observer.Cancel(observed) {
-		s.countLostStops(observed)
+		s.endPending(observed)
 		s.counts.notePostponed()
 	}
 }
@@ -168,7 +182,11 @@ const (
 	longestStay = 10e6 // ns, half of the watchdog's limit (package ptrace)
 )
 
+// yieldCPU may sleep. Without an observer nothing was sampled yet.
 func (s *stops) yieldCPU() {
+	if s.shared.Observer == nil {
+		return
+	}
 	now, period := procmem.Now(), s.shared.Tick.Period
 	early := period >= closeTicks && now-s.shared.Tick.At < period/2 && !s.shared.Ending
 	if stays := now - s.awakeSince; stays >= stayFor && early || stays >= longestStay {
@@ -223,11 +241,6 @@ func (s *stops) preferCPUOf(observed *observe.Thread) {
 	} else {
 		s.cpus.Prefer(cpu)
 	}
-}
-
-// mayPreemptTarget reports whether the tracer's wake-up may have preempted a preferred thread.
-func (s *stops) mayPreemptTarget() bool {
-	return s.cpus.MayShareTargetCPU() && s.shared.Observer.Preemption().WokenByTimer()
 }
 
 func (s *stops) forgetWake() {

@@ -46,8 +46,5 @@ func (h host) ReadClocks(now int64) { h.t.tracked.readClocks(now) }
 // ReadTargetCPU implements [engine.Host].
 func (h host) ReadTargetCPU(now int64) int64 { return h.t.tracked.cpuTime(now) }
 
-// PollStops implements [engine.Host].
-func (h host) PollStops() { h.t.stops.poll() }
-
 // HasObservation implements [engine.Host].
 func (h host) HasObservation() bool { return h.t.counts.samples() > 0 }

@@ -53,7 +53,6 @@ func (t *Tracer) makeTick(now, deadline int64) {
 // tick observes each thread that is due, once. Stops that are pending at the deadline (CLOCK_MONOTONIC, ns) finish
 // later. The reasons of the order:
 //
-//   - The preempted thread comes first, before another thread has its CPU.
 //   - The engine chooses the processes that it samples before any other thread is observed.
 //   - New threads may be short-lived. Those that the engine samples come after DrainAll: their clocks must
 //     be read after their samples were taken.
@@ -61,7 +60,6 @@ func (t *Tracer) makeTick(now, deadline int64) {
 func (t *Tracer) tick(now, deadline int64) {
 	attemptsBefore := t.counts.attempts()
 	t.beginTick(now, deadline)
-	t.selector.observePreempted()
 	t.engine.BeginTick(now, false)
 	t.newThreads.observeWithoutEngine(now)
 	t.engine.DrainAll(now)

@@ -27,7 +27,6 @@ type Tracer struct {
 	creations    *taskCreations
 	stops        *stops
 	backlog      *backlog
-	opens        *procOpens
 	endedThreads *endedThreads
 	tracked      *tracked
 	execs        *execs
@@ -47,7 +46,7 @@ const FileReserve = 512
 // after boot, is the launch of the command, or start.
 func New(o Options, c *Control, common *target.Common, start int64, launchTicks uint64) *Tracer {
 	s := &engine.SharedState{
-		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: pace.NewPolicy[*target.Thread](uint64(start)),
+		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: target.NewBackoffs(uint64(start)),
 		Out: target.NewOutbox(common.Queue),
 	}
 	creations, _ := procmem.OpenPIDCounter()
@@ -61,21 +60,21 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 		s.Out.Add(target.Event{What: &attribute.NotObservedFor{At: from, Length: length}})
 	}}
 	t.stops = &stops{
-		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &pace.CPUChooser{}, finished: t.stopFinished,
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &pace.CPUChooser{},
+		pending:  map[*observe.Thread]*target.Thread{},
+		finished: func(th *observe.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
 	}
 	t.backlog = &backlog{shared: s, stops: t.stops}
-	t.opens = &procOpens{files: s.Files, stops: t.stops}
 	t.endedThreads = &endedThreads{out: &s.Out, opts: &o, stops: t.stops}
 	t.tracked = &tracked{
-		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
+		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, gaps: t.gaps,
 		endedThreads: t.endedThreads, start: start, startTicks: launchTicks,
-		finished: func(th *target.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
 	}
 	t.execs = &execs{
 		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, endedThreads: t.endedThreads,
 	}
 	t.listings = &listings{
-		out: &s.Out, engine: t.engine, opens: t.opens, endedThreads: t.endedThreads,
+		out: &s.Out, engine: t.engine, stops: t.stops, endedThreads: t.endedThreads,
 		tracked: t.tracked, execs: t.execs,
 	}
 	t.requests = &requests{open: s.Requests, out: &s.Out, opts: &o, tracked: t.tracked, backlog: t.backlog}
@@ -90,11 +89,6 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	t.selector = &selector{shared: s, pace: t.pace, stops: t.stops, tracked: t.tracked, observations: t.observations}
 	t.Garbage.Await = t.stops.await
 	return t
-}
-
-func (t *Tracer) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
-	t.stops.countLostStops(observed)
-	observed.Finished(raw, err)
 }
 
 // Options select how to observe.

@@ -23,11 +23,11 @@ type tracked struct {
 	engine       engine.Engine
 	counts       *counts
 	stops        *stops
-	opens        *procOpens
 	gaps         *pace.GapDetector
 	endedThreads *endedThreads
-	finished     func(*target.Thread, *observe.RawSample, error) // [observations.stopFinished]
 
+	// holdsDirs: files are opened in held directories, at real-time priority ([procmem.PathOpener]).
+	holdsDirs     bool
 	procs         []*target.Process
 	start         int64  // CLOCK_MONOTONIC ns
 	startTicks    uint64 // launch of the command or start, in clock ticks after boot
@@ -38,6 +38,8 @@ type tracked struct {
 
 // processes includes those that have ended in this tick.
 func (t *tracked) processes() []*target.Process { return t.procs }
+
+func (t *tracked) holdDirs(hold bool) { t.holdsDirs = hold }
 
 func (t *tracked) dueThreads() (n int) {
 	for _, p := range t.procs {
@@ -72,7 +74,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 		p.Clock.First = p.Clock.Now
 		p.Since = procmem.Now()
 	}
-	p.Backoff = pace.NewProcessState[*target.Thread](p.Clock.Now)
+	p.Backoff = target.NewProcessBackoff(p.Clock.Now)
 	t.procs = append(t.procs, p)
 	t.shared.Out.Add(p.Started())
 	p.Engine = t.engine.Track(p)
@@ -132,8 +134,11 @@ func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread
 	if p.Threads.Rejects(tid, now) {
 		return nil
 	}
-	observed := t.opens.takeOrMake(p, tid)
-	ptrace.Pin() // see [procOpens.takeOrMake]
+	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
+	observed := observe.NewThread(p.Target.PID, tid, t.shared.Files)
+	if t.holdsDirs && p.TaskDir != nil {
+		observed.Files().OpenDirIn(p.TaskDir)
+	}
 	name, noUser, err := readIdentity(observed.Files())
 	ptrace.Unpin()
 	if err != nil {
@@ -177,10 +182,8 @@ func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procm
 	if fromZero {
 		th.CreatedAt = now
 	}
-	observed.Finished = func(raw *observe.RawSample, err error) { t.finished(th, raw, err) }
-	th.Backoff = pace.ThreadState[*target.Thread]{Of: th, Observed: observed}
 	p.Threads.Add(th)
-	p.Backoff.Add(&th.Backoff)
+	p.Backoff.Add(th)
 	if p.Engine != nil {
 		th.Engine = p.Engine.TrackThread(th)
 	}
@@ -203,7 +206,7 @@ func (t *tracked) setUpThread(p *target.Process, observed *observe.Thread) {
 
 // endThread does nothing while a stop is pending.
 func (t *tracked) endThread(th *target.Thread) {
-	if th.Backoff.Gone || th.Observed.Pending() {
+	if th.Gone || th.Observed.Pending() {
 		return
 	}
 	if th.FromZero {
@@ -222,7 +225,7 @@ func (t *tracked) endThread(th *target.Thread) {
 // dropThread drops a thread. alive: its clocks go on.
 func (t *tracked) dropThread(th *target.Thread, alive bool) {
 	runs, cpu := th.Observed.Ran()
-	t.counts.noteEnd(t.shared.Backoff.Forget(&th.Backoff), runs, cpu)
+	t.counts.noteEnd(t.shared.Backoff.Forget(th), runs, cpu)
 	if th.Engine != nil {
 		th.Engine.Ended(alive)
 	}
@@ -231,15 +234,15 @@ func (t *tracked) dropThread(th *target.Thread, alive bool) {
 }
 
 func (t *tracked) reportUnchanged(th *target.Thread) {
-	if th.Backoff.Unchanged.Ticks > 0 {
-		t.shared.Out.Add(target.Event{Thread: th, UnchangedBefore: th.Backoff.TakeUnchanged()})
+	if th.Unchanged.Ticks > 0 {
+		t.shared.Out.Add(target.Event{Thread: th, UnchangedBefore: th.TakeUnchanged()})
 	}
 }
 
 func (t *tracked) reportAllUnchanged() {
 	for _, p := range t.procs {
 		for _, th := range p.Threads.All() {
-			if !th.Backoff.Gone {
+			if !th.Gone {
 				t.reportUnchanged(th)
 			}
 		}

@@ -60,9 +60,6 @@ func (r *Runtime) makePlan() {
 			chain(slotPrevFrame))
 	}
 	r.plan = &managed.Plan{Steps: steps, FindAnchor: r.findSteps(), Skip: &r.codes.kept.Skip}
-	if r.gil.at != 0 {
-		r.plan.GlobalLock = [2]uint64{r.gil.at + gilCond, r.gil.at + gilCondEnd}
-	}
 }
 
 const maxStatesSearched = 16

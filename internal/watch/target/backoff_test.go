@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package target
 
 import (
 	"math/rand/v2"
@@ -37,14 +37,14 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 
 func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	var w timingWheel[int]
-	due := map[*ThreadState[int]]int64{}
+	var w timingWheel
+	due := map[*Thread]int64{}
 	now := int64(5e12)
-	w.advance(now, func(*ThreadState[int]) { t.Fatal("a thread in an empty wheel") })
+	w.advance(now, func(*Thread) { t.Fatal("a thread in an empty wheel") })
 	for range 20000 {
 		switch rng.IntN(4) {
 		case 0, 1:
-			th := &ThreadState[int]{}
+			th := &Thread{}
 			due[th] = now + rng.Int64N(1500e6)
 			w.put(th, due[th])
 		case 2:
@@ -55,9 +55,9 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 			}
 		case 3:
 			now += rng.Int64N(40e6) * rng.Int64N(20)
-			w.advance(now, func(th *ThreadState[int]) {
+			w.advance(now, func(th *Thread) {
 				at, ok := due[th]
-				if !ok || at > now+slotLength || th.inWheel {
+				if !ok || at > now+slotLength || th.backoff.inWheel {
 					t.Fatalf("given back %d ns early, known %v", at-now, ok)
 				}
 				delete(due, th)
@@ -67,14 +67,14 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 				}
 			})
 			for th, at := range due {
-				if !th.inWheel || at < now-slotLength {
+				if !th.backoff.inWheel || at < now-slotLength {
 					t.Fatalf("left in the wheel %d ns late", now-at)
 				}
 			}
 		}
 		inWheel := 0
 		for _, th := range w.slots {
-			for ; th != nil; th = th.next {
+			for ; th != nil; th = th.backoff.next {
 				inWheel++
 			}
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package target
 
 import "math/rand/v2"
 
@@ -53,53 +53,55 @@ const (
 )
 
 // timingWheel holds threads by the end of their back-off. It allocates nothing.
-type timingWheel[T any] struct {
-	slots [wheelSlots]*ThreadState[T]
+type timingWheel struct {
+	slots [wheelSlots]*Thread
 	now   int64 // slots up to this one are empty; from CLOCK_MONOTONIC 0
 }
 
 // put adds a thread whose back-off ends at CLOCK_MONOTONIC end, ns.
-func (w *timingWheel[T]) put(th *ThreadState[T], end int64) {
+func (w *timingWheel) put(th *Thread, end int64) {
+	b := &th.backoff
 	at := min(max(end/slotLength, w.now+1), w.now+wheelSlots-1)
 	slot := int(at % wheelSlots)
-	th.slot = slot
-	th.prev = nil
-	th.next = w.slots[slot]
-	th.inWheel = true
-	if th.next != nil {
-		th.next.prev = th
+	b.slot = slot
+	b.prev = nil
+	b.next = w.slots[slot]
+	b.inWheel = true
+	if b.next != nil {
+		b.next.backoff.prev = th
 	}
 	w.slots[slot] = th
 }
 
-func (w *timingWheel[T]) remove(th *ThreadState[T]) {
-	if th.prev != nil {
-		th.prev.next = th.next
+func (w *timingWheel) remove(th *Thread) {
+	b := &th.backoff
+	if b.prev != nil {
+		b.prev.backoff.next = b.next
 	} else {
-		w.slots[th.slot] = th.next
+		w.slots[b.slot] = b.next
 	}
-	if th.next != nil {
-		th.next.prev = th.prev
+	if b.next != nil {
+		b.next.backoff.prev = b.prev
 	}
-	th.prev = nil
-	th.next = nil
-	th.inWheel = false
+	b.prev = nil
+	b.next = nil
+	b.inWheel = false
 }
 
 // advance passes each thread whose back-off has ended to expired, which may put it back.
-func (w *timingWheel[T]) advance(now int64, expired func(*ThreadState[T])) {
+func (w *timingWheel) advance(now int64, expired func(*Thread)) {
 	to := now / slotLength
-	var list *ThreadState[T]
+	var list *Thread
 	for at := max(w.now+1, to-wheelSlots+1); at <= to; at++ {
 		for th := w.slots[at%wheelSlots]; th != nil; th = w.slots[at%wheelSlots] {
 			w.remove(th)
-			th.next, list = list, th
+			th.backoff.next, list = list, th
 		}
 	}
 	w.now = max(w.now, to)
 	for list != nil {
 		th := list
-		list, th.next = th.next, nil
+		list, th.backoff.next = th.backoff.next, nil
 		expired(th)
 	}
 }

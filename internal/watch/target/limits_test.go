@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package target
 
 import "testing"
 
 func TestSearchIsDueWhileCPUTimeIsUnexplained(t *testing.T) {
-	policy, p := NewPolicy[int](1), NewProcessState[int](0)
+	policy, p := NewBackoffs(1), NewProcessBackoff(0)
 	p.backedOff = 2
 	policy.BeginTick(1, 1e9, 10e6)
 	p.SetClock(1e9, 50e6, true)

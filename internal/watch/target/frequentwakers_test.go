@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package target
 
 import (
 	"math"
@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/observe"
 )
 
 func TestObservationsOfFrequentWakersTakeTheirShareUpToTheLongestBackoff(t *testing.T) {
@@ -22,7 +23,7 @@ func TestObservationsOfFrequentWakersTakeTheirShareUpToTheLongestBackoff(t *test
 		{1, 1e6, 0}, {3, 1e6, 0}, {4, 1e6, 2.56e6}, {10, 1e6, 6.4e6}, {500, 1e6, 320e6}, {1562, 1e6, 999.68e6},
 		{5000, 1e6, 1e9}, {10, 10e6, 0}, {31, 10e6, 0}, {32, 10e6, 20.48e6}, {100, 10e6, 64e6}, {5000, 10e6, 1e9},
 	} {
-		p := NewPolicy[int](1)
+		p := NewBackoffs(1)
 		p.period, p.frequentWakers = c.period, c.threads
 		sum, most := int64(0), int64(0)
 		const times = 1000
@@ -45,9 +46,9 @@ func TestObservationsOfFrequentWakersTakeTheirShareUpToTheLongestBackoff(t *test
 }
 
 func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
-	c := NewPolicy[int](1)
-	p := NewProcessState[int](0)
-	th := &ThreadState[int]{Observed: &observation{}}
+	c := NewBackoffs(1)
+	p := NewProcessBackoff(0)
+	th := &Thread{Proc: &Process{Backoff: p}, Observed: observe.NewThread(1, 1, nil)}
 	p.Add(th)
 	at := int64(1e9)
 	observed := func(asleep bool, cpu uint64) {
@@ -58,14 +59,14 @@ func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	}
 	want := func(n int, why string) {
 		t.Helper()
-		if c.frequentWakers != n || p.frequentWakers != n || th.isFrequentWaker != (n == 1) {
+		if c.frequentWakers != n || p.frequentWakers != n || th.backoff.isFrequentWaker != (n == 1) {
 			t.Errorf("%s: %d frequent wakers, %d of the process, want %d", why, c.frequentWakers, p.frequentWakers, n)
 		}
 	}
 	observed(true, 5)
 	observed(true, 6)
 	want(0, "the kernel does not sample it")
-	th.Observed = &observation{kernelSampled: true}
+	th.Observed.SetKernelSampleStack(8 << 10)
 	observed(true, 6)
 	want(0, "it did not run")
 	observed(true, 7)
@@ -106,17 +107,10 @@ func TestSleepsOfFrequentWakersHaveTheirShares(t *testing.T) {
 	}
 }
 
-// observation is of a thread that has not slept yet.
-type observation struct{ kernelSampled bool }
-
-func (*observation) LastClocks() procmem.SchedStat { return procmem.SchedStat{} }
-func (*observation) Asleep() bool                  { return false }
-func (o *observation) IsKernelSampled() bool       { return o.kernelSampled }
-
 func sleepsOf(long, short int64, threads int) float64 {
 	const period, burst = 10e6, 1e6
 	rng := rand.New(rand.NewPCG(7, 9))
-	p := NewPolicy[int](2)
+	p := NewBackoffs(2)
 	p.period, p.frequentWakers = period, threads
 	var ledger attribute.Ledger
 	var blocked [numStacks]int64
