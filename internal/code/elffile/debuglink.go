@@ -4,6 +4,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/hex"
 
 	"prywalk/internal/base/wire"
@@ -37,7 +38,7 @@ func (f *sectionReader) debugAltLink() (path, buildID string, ok bool) {
 
 func (f *sectionReader) linkData(name string) []byte {
 	s := f.Section(name)
-	if s == nil || s.Size > maxLink || s.Flags&SecCompressed != 0 {
+	if s == nil || s.Size > maxLink || s.Flags&elf.SHF_COMPRESSED != 0 {
 		return nil
 	}
 	data, err := f.Data(s)

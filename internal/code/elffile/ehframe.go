@@ -2,7 +2,10 @@
 
 package elffile
 
-import "prywalk/internal/base/wire"
+import (
+	"debug/elf"
+	"prywalk/internal/base/wire"
+)
 
 // DW_EH_PE_pcrel | DW_EH_PE_sdata4, the encoding of .eh_frame_hdr's pointer to .eh_frame (LSB 5.0, §10.5).
 const ehPtrPCRel4 = 0x1b
@@ -12,7 +15,7 @@ const ehPtrPCRel4 = 0x1b
 func (f *File) EhFrame() (hdr, frame *Window) {
 	hdr, _ = f.Window(f.Section(".eh_frame_hdr"))
 	frame, _ = f.Window(f.Section(".eh_frame"))
-	if s := f.segment(segEhFrame); s != nil && f.Section(".eh_frame_hdr") == nil {
+	if s := f.segment(elf.PT_GNU_EH_FRAME); s != nil && f.Section(".eh_frame_hdr") == nil {
 		hdr, _ = f.windowAt(s.VAddr, s.FileSize)
 	}
 	if hdr == nil || f.Section(".eh_frame") != nil {

@@ -3,6 +3,7 @@
 package elffile
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -12,24 +13,8 @@ import (
 	"prywalk/internal/host/filememory"
 )
 
-// Type is the kind of an ELF file (gABI, e_type).
-type Type uint16
-
-// The kinds in use here.
-const (
-	TypeRel  Type = 1 // relocatable object
-	typeDyn  Type = 3 // shared object or position-independent executable
-	TypeCore Type = 4 // memory image of a process
-)
-
-// ELF header (gABI, figure 4-4).
-const (
-	headerSize = 64
-	class64    = 2
-	dataLittle = 1
-	machX86_64 = 62
-	machARM64  = 183
-)
+// Elf64_Ehdr has so many bytes (gABI, figure 4-4).
+const headerSize = 64
 
 // sectionReader reads a file's sections.
 type sectionReader struct {
@@ -44,7 +29,7 @@ type sectionReader struct {
 
 // File is an open ELF file. The exported fields are read-only.
 type File struct {
-	Type Type
+	Type elf.Type
 	// Entry is the address of the first instruction; 0 if none.
 	Entry uint64
 	// Segments are in the file's order.
@@ -132,10 +117,10 @@ func (f *File) readHeader() (*header, error) {
 		}
 		return nil, ErrNotELF
 	}
-	if buf[4] != class64 {
+	if buf[4] != byte(elf.ELFCLASS64) {
 		return nil, ErrClass32
 	}
-	if buf[5] != dataLittle {
+	if buf[5] != byte(elf.ELFDATA2LSB) {
 		return nil, fmt.Errorf("%w (not little-endian)", ErrMachine)
 	}
 	if n < headerSize {
@@ -145,14 +130,14 @@ func (f *File) readHeader() (*header, error) {
 }
 
 func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
-	f.Type = Type(c.U16())
-	switch m := c.U16(); m {
-	case machX86_64:
+	f.Type = elf.Type(c.U16())
+	switch m := elf.Machine(c.U16()); m {
+	case elf.EM_X86_64:
 		f.arch = frames.X86_64
-	case machARM64:
+	case elf.EM_AARCH64:
 		f.arch = frames.ARM64
 	default:
-		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, m)
+		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, uint16(m))
 	}
 	c.U32() // e_version
 	f.Entry = c.U64()

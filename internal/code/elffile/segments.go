@@ -2,33 +2,15 @@
 
 package elffile
 
-import "prywalk/internal/base/wire"
-
-// SegmentType is gABI's p_type.
-type SegmentType uint32
-
-// Segment types.
-const (
-	SegLoad    SegmentType = 1
-	SegNote    SegmentType = 4
-	SegTLS     SegmentType = 7
-	segEhFrame SegmentType = 0x6474e550 // PT_GNU_EH_FRAME: .eh_frame_hdr
-)
-
-// SegmentFlags is gABI's p_flags.
-type SegmentFlags uint32
-
-// Access rights.
-const (
-	SegExec  SegmentFlags = 1
-	SegWrite SegmentFlags = 2
-	SegRead  SegmentFlags = 4
+import (
+	"debug/elf"
+	"prywalk/internal/base/wire"
 )
 
 // Segment is a program header.
 type Segment struct {
-	Type  SegmentType
-	Flags SegmentFlags
+	Type  elf.ProgType
+	Flags elf.ProgFlag
 	// Off and FileSize are of the contents, which may be cut (a truncated core).
 	Off, FileSize uint64
 	// VAddr and MemSize are in memory, before the load bias.
@@ -69,8 +51,8 @@ func (f *File) readSegments(h *header) ([]Segment, error) {
 }
 
 func parseSegment(c *wire.Cursor) (s Segment) {
-	s.Type = SegmentType(c.U32())
-	s.Flags = SegmentFlags(c.U32())
+	s.Type = elf.ProgType(c.U32())
+	s.Flags = elf.ProgFlag(c.U32())
 	s.Off, s.VAddr = c.U64(), c.U64()
 	c.U64() // p_paddr
 	s.FileSize, s.MemSize = c.U64(), c.U64()
@@ -78,7 +60,7 @@ func parseSegment(c *wire.Cursor) (s Segment) {
 	return s
 }
 
-func (f *File) segment(typ SegmentType) *Segment {
+func (f *File) segment(typ elf.ProgType) *Segment {
 	for i := range f.Segments {
 		if f.Segments[i].Type == typ {
 			return &f.Segments[i]

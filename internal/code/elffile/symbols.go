@@ -4,6 +4,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -18,30 +19,6 @@ const (
 	DynSym                   // .dynsym: for the dynamic linker
 )
 
-// SymbolType is of gABI's st_info.
-type SymbolType uint8
-
-// Symbol types.
-const (
-	SymNoType SymbolType = 0
-	SymObject SymbolType = 1
-	SymFunc   SymbolType = 2
-	SymFile   SymbolType = 4  // the source of the local symbols after it
-	SymIFunc  SymbolType = 10 // a function that selects one
-)
-
-// SymbolBind is of gABI's st_info.
-type SymbolBind uint8
-
-// Bindings.
-const (
-	BindLocal  SymbolBind = 0
-	bindGlobal SymbolBind = 1
-)
-
-// SectionUndef is the section of a symbol that another file defines.
-const SectionUndef = 0
-
 // Symbol is an entry of a symbol table.
 type Symbol struct {
 	// Value is the address before the load bias (ET_EXEC and ET_DYN).
@@ -50,16 +27,16 @@ type Symbol struct {
 	Size uint64
 	// NameOff is in the string table.
 	NameOff uint32
-	// Section is a section index, SectionUndef, or special (from 0xff00 on).
-	Section uint16
+	// Section is an index, or special (from 0xff00 on).
+	Section elf.SectionIndex
 	info    uint8
 }
 
 // Type returns the symbol's type.
-func (s *Symbol) Type() SymbolType { return SymbolType(s.info & 15) }
+func (s *Symbol) Type() elf.SymType { return elf.ST_TYPE(s.info) }
 
 // Bind returns the symbol's binding.
-func (s *Symbol) Bind() SymbolBind { return SymbolBind(s.info >> 4) }
+func (s *Symbol) Bind() elf.SymBind { return elf.ST_BIND(s.info) }
 
 const (
 	symbolSize = 24
@@ -74,9 +51,9 @@ type symbolSource struct {
 }
 
 func (k SymbolKind) section(f *File) *Section {
-	want := secSymTab
+	want := elf.SHT_SYMTAB
 	if k == DynSym {
-		want = secDynSym
+		want = elf.SHT_DYNSYM
 	}
 	for i := range f.Sections {
 		if f.Sections[i].Type == want {
@@ -185,7 +162,7 @@ func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
 func parseSymbol(b []byte) Symbol {
 	le := binary.LittleEndian
 	return Symbol{
-		NameOff: le.Uint32(b), info: b[4], Section: le.Uint16(b[6:]), Value: le.Uint64(b[8:]),
+		NameOff: le.Uint32(b), info: b[4], Section: elf.SectionIndex(le.Uint16(b[6:])), Value: le.Uint64(b[8:]),
 		Size: le.Uint64(b[16:]),
 	}
 }

@@ -3,6 +3,7 @@
 package elffile
 
 import (
+	"debug/elf"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -41,12 +42,12 @@ func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 			text.WriteString("PyRuntime")
 		}
 		m := newImage()
-		str := m.add(Section{Name: ".strtab", Type: secStrTab}, []byte(text.String()))
+		str := m.add(Section{Name: ".strtab", Type: elf.SHT_STRTAB}, []byte(text.String()))
 		table := make([]byte, symbolSize)
 		for i, off := range at {
 			table = appendNumbers(table, uint32(off), uint8(2), uint8(0), uint16(i%3), uint64(i), uint64(8))
 		}
-		m.add(Section{Name: ".symtab", Type: secSymTab, Link: uint32(str)}, table)
+		m.add(Section{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: uint32(str)}, table)
 		f := openBytes(t, m.bytes())
 		type found struct {
 			name string

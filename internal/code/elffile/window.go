@@ -3,6 +3,7 @@
 package elffile
 
 import (
+	"debug/elf"
 	"fmt"
 	"io"
 
@@ -100,7 +101,7 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 
 // Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
 func (f *sectionReader) Window(s *Section) (*Window, error) {
-	if s != nil && s.Flags&SecCompressed == 0 {
+	if s != nil && s.Flags&elf.SHF_COMPRESSED == 0 {
 		return f.WindowUpTo(s, s.Size)
 	}
 	return f.WindowUpTo(s, maxData)
@@ -108,7 +109,7 @@ func (f *sectionReader) Window(s *Section) (*Window, error) {
 
 // WindowUpTo is Window for at most limit bytes, compressed or not (errTooBig).
 func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
-	if s != nil && s.Flags&SecCompressed != 0 {
+	if s != nil && s.Flags&elf.SHF_COMPRESSED != 0 {
 		data, err := f.data(s, limit)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ package loadedcode
 import (
 	"bytes"
 	"cmp"
+	"debug/elf"
 	"slices"
 
 	"prywalk/internal/code/elffile"
@@ -79,12 +80,12 @@ func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol 
 	unit, i := 0, 0
 	_ = f.EachSymbol(elffile.SymTab, func(s *elffile.Symbol) bool {
 		i++
-		if s.Type() == elffile.SymFile {
+		if s.Type() == elf.STT_FILE {
 			unit = i
 			return true
 		}
 		end := s.Value + s.Size
-		if s.Type() != elffile.SymFunc && s.Type() != elffile.SymNoType || s.Section == elffile.SectionUndef ||
+		if s.Type() != elf.STT_FUNC && s.Type() != elf.STT_NOTYPE || s.Section == elf.SHN_UNDEF ||
 			end <= s.Value {
 			return true
 		}
@@ -96,7 +97,7 @@ func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol 
 			return false
 		}
 		n := funcSymbol{funcRange{s.Value, end}, string(name), unit}
-		if s.Bind() != elffile.BindLocal {
+		if s.Bind() != elf.STB_LOCAL {
 			n.unit = 0
 		}
 		out = append(out, n)

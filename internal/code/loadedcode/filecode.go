@@ -2,7 +2,10 @@
 
 package loadedcode
 
-import "prywalk/internal/code/elffile"
+import (
+	"debug/elf"
+	"prywalk/internal/code/elffile"
+)
 
 const codePages = 64
 
@@ -51,7 +54,7 @@ func (c *fileCode) page(addr uint64) []byte {
 func (c *fileCode) segment(addr uint64) *elffile.Segment {
 	for i := range c.f.Segments {
 		s := &c.f.Segments[i]
-		if s.Type == elffile.SegLoad && s.Flags&elffile.SegExec != 0 && addr-s.VAddr < s.FileSize {
+		if s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 && addr-s.VAddr < s.FileSize {
 			return s
 		}
 	}

@@ -4,6 +4,7 @@ package loadedcode
 
 import (
 	"cmp"
+	"debug/elf"
 	"slices"
 	"sort"
 
@@ -65,7 +66,7 @@ func compareRanges(a, b funcRange) int {
 
 func (x *funcIndex) add(s *elffile.Symbol) bool {
 	t := s.Type()
-	if t != elffile.SymFunc && t != elffile.SymIFunc || s.Section == elffile.SectionUndef {
+	if t != elf.STT_FUNC && t != elf.STT_GNU_IFUNC || s.Section == elf.SHN_UNDEF {
 		return true
 	}
 	f := funcRange{start: s.Value}

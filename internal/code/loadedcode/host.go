@@ -4,12 +4,12 @@ package loadedcode
 
 import (
 	"bytes"
+	"debug/elf"
 	"slices"
 	"strings"
 
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/code/elffile"
 	"prywalk/internal/walk/managed"
 )
 
@@ -134,7 +134,7 @@ func (h *runtimeHost) ThreadLocalBlock(m *frames.Module) (size, align uint64, ok
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	for i := range img.ELF.Segments {
-		if s := &img.ELF.Segments[i]; s.Type == elffile.SegTLS {
+		if s := &img.ELF.Segments[i]; s.Type == elf.PT_TLS {
 			return s.MemSize, max(s.Align, 1), true
 		}
 	}

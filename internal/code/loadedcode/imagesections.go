@@ -3,10 +3,10 @@
 package loadedcode
 
 import (
+	"debug/elf"
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/internal/code/elffile"
 )
 
 func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
@@ -33,7 +33,7 @@ func ImageAt(space *frames.Space, addr uint64) (*Image, uint64) {
 		}
 		for i := range img.ELF.Segments {
 			s := &img.ELF.Segments[i]
-			if s.Type == elffile.SegLoad && addr-m.Bias-s.VAddr < s.MemSize {
+			if s.Type == elf.PT_LOAD && addr-m.Bias-s.VAddr < s.MemSize {
 				return img, addr - m.Bias
 			}
 		}

@@ -5,6 +5,7 @@ package symbols
 import (
 	"bytes"
 	"cmp"
+	"debug/elf"
 	"slices"
 	"sort"
 
@@ -60,13 +61,13 @@ type builder struct {
 func codeOf(f *elffile.File) []extent {
 	var out []extent
 	for i := range f.Sections {
-		if s := &f.Sections[i]; s.Flags&elffile.SecExec != 0 && s.Addr+s.Size > s.Addr {
+		if s := &f.Sections[i]; s.Flags&elf.SHF_EXECINSTR != 0 && s.Addr+s.Size > s.Addr {
 			out = append(out, extent{s.Addr, s.Addr + s.Size})
 		}
 	}
 	if len(out) == 0 {
 		for i := range f.Segments {
-			if s := &f.Segments[i]; s.Type == elffile.SegLoad && s.Flags&elffile.SegExec != 0 && s.VAddr+s.MemSize > s.VAddr {
+			if s := &f.Segments[i]; s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 && s.VAddr+s.MemSize > s.VAddr {
 				out = append(out, extent{s.VAddr, s.VAddr + s.MemSize})
 			}
 		}
@@ -114,20 +115,20 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 }
 
 func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
-	if s.Section == elffile.SectionUndef || s.NameOff == 0 {
+	if s.Section == elf.SHN_UNDEF || s.NameOff == 0 {
 		return 0, false
 	}
 	switch s.Type() {
-	case elffile.SymFunc, elffile.SymIFunc:
+	case elf.STT_FUNC, elf.STT_GNU_IFUNC:
 		rank = rankFunc
-	case elffile.SymNoType:
+	case elf.STT_NOTYPE:
 	default:
 		return 0, false
 	}
 	if s.Size > 0 {
 		rank |= rankSized
 	}
-	if s.Bind() != elffile.BindLocal {
+	if s.Bind() != elf.STB_LOCAL {
 		rank |= rankGlobal
 	}
 	return rank, true

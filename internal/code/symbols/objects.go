@@ -4,6 +4,7 @@ package symbols
 
 import (
 	"cmp"
+	"debug/elf"
 	"slices"
 	"sort"
 
@@ -83,7 +84,7 @@ func objectsOf(f *elffile.File, kind elffile.SymbolKind) *objects {
 }
 
 func isObject(s *elffile.Symbol) bool {
-	return s.Type() == elffile.SymObject && s.Section != elffile.SectionUndef && s.Size > 0 && s.NameOff != 0
+	return s.Type() == elf.STT_OBJECT && s.Section != elf.SHN_UNDEF && s.Size > 0 && s.NameOff != 0
 }
 
 // VariableAt returns the static variable at an address in process pid, or none with the name "".
