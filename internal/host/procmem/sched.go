@@ -6,17 +6,17 @@ import "bytes"
 
 // parseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns.
 func parseLastRun(b []byte) (int64, bool) {
-	c := cursor{b: schedField(b, "\nse.exec_start")}
-	ms, fraction, ok := bytes.Cut(c.word(), []byte{'.'})
-	ns := c.number(ms, 10)*1e6 + c.number(fraction, 10)
-	return int64(ns), ok && !c.bad && len(fraction) == 6 && len(c.b) > 0 && ns < 1<<62
+	c := Cursor{Text: schedField(b, "\nse.exec_start")}
+	ms, fraction, ok := bytes.Cut(c.Word(), []byte{'.'})
+	ns := c.Number(ms, 10)*1e6 + c.Number(fraction, 10)
+	return int64(ns), ok && !c.Bad && len(fraction) == 6 && len(c.Text) > 0 && ns < 1<<62
 }
 
 // parseSwitches returns nr_switches of a sched file, the departures from a CPU.
 func parseSwitches(b []byte) (n uint64, ok bool) {
-	c := cursor{b: schedField(b, "\nnr_switches")}
-	n = c.uint()
-	return n, !c.bad && len(c.b) > 0
+	c := Cursor{Text: schedField(b, "\nnr_switches")}
+	n = c.Uint()
+	return n, !c.Bad && len(c.Text) > 0
 }
 
 // schedField returns the text after a name and its colon. The last such name is the field's: the thread's name, any

@@ -19,9 +19,9 @@ func ReadingAt(s SchedStat, at int64) sample.Reading {
 
 // ParseSchedStat returns zeros without CONFIG_SCHED_INFO. Error: [errFormat].
 func ParseSchedStat(b []byte) (SchedStat, error) {
-	c := cursor{b: b}
-	s := SchedStat{CPU: c.uint(), RunQueue: c.uint(), Runs: c.uint()}
-	if c.bad {
+	c := Cursor{Text: b}
+	s := SchedStat{CPU: c.Uint(), RunQueue: c.Uint(), Runs: c.Uint()}
+	if c.Bad {
 		return SchedStat{}, errFormat
 	}
 	return s, nil
