@@ -5,12 +5,16 @@ package symbols
 import (
 	"cmp"
 	"debug/elf"
+	"fmt"
+	"path"
 	"slices"
 	"sort"
 
+	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/walk/waits"
 )
 
@@ -99,4 +103,33 @@ func (n *Namer) VariableAt(space *frames.Space, pid int, addr uint64) (v waits.V
 func (n *Namer) Symbol(img *loadedcode.Image, pid int, addr uint64) string {
 	name, _ := displayName(n.table(img, pid).symbols().linkageName(addr))
 	return name
+}
+
+type functionBounds struct {
+	cfi   *dwarfunwind.Table
+	tried bool
+}
+
+// addressFrame names a function of a file without .symtab by its address, "prog+0x1600", unless a distribution
+// installed the file: for those there are debug packages.
+func (t *Table) addressFrame(addr uint64) (Frame, bool) {
+	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || unnamedcode.IsFromDistribution(t.opt.Path) {
+		return Frame{}, false
+	}
+	if t.opt.File.Section(".symtab") != nil { // not stripped: no function
+		return Frame{}, false
+	}
+	b := &t.bounds
+	if !b.tried {
+		b.tried = true
+		b.cfi = loadedcode.CFI(t.opt.File, false)
+	}
+	if b.cfi == nil {
+		return Frame{}, false
+	}
+	start, _, ok := b.cfi.FuncRange(addr)
+	if !ok {
+		return Frame{}, false
+	}
+	return Frame{Name: fmt.Sprintf("%s+%#x", path.Base(t.opt.Path), start)}, true
 }
