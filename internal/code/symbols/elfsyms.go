@@ -54,6 +54,7 @@ const (
 
 type builder struct {
 	x          *symIndex
+	rankOf     func(*elffile.Symbol) (rank uint8, ok bool)
 	candidates []candidate
 }
 
@@ -87,7 +88,7 @@ const symbolCost = 24 + 16 // bytes
 
 const maxAtOnce = 1 << 17
 
-// addTable returns false if there are no functions or labels, or no memory for them.
+// addTable returns false if there is no symbol with a rank, or no memory for them.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	count := f.CountSymbols(kind)
 	cost := int64(count) * symbolCost
@@ -98,23 +99,23 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	before := len(b.candidates)
 	b.candidates = slices.Grow(b.candidates, min(count, maxAtOnce))
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool { // a damaged table: as far as readable
-		rank, ok := rankOf(s)
-		if ok && s.NameOff <= nameMask && b.x.codeEnd(s.Value) != 0 {
+		if rank, ok := b.rankOf(s); ok && s.NameOff <= nameMask {
 			size := uint32(min(s.Size, 1<<32-1))
 			b.candidates = append(b.candidates, candidate{symbol{s.Value, size, s.NameOff | src}, rank})
 		}
 		return true
 	})
-	if len(b.candidates) == before {
-		f.Memory().Give(cost)
+	added := len(b.candidates) - before
+	if f.Memory().Give(cost - int64(added)*symbolCost); added == 0 {
 		return false
 	}
 	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind})
 	return true
 }
 
-func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
-	if s.Section == elf.SHN_UNDEF || s.NameOff == 0 {
+// rankOf is of functions and labels.
+func (x *symIndex) rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
+	if s.Section == elf.SHN_UNDEF || s.NameOff == 0 || x.codeEnd(s.Value) == 0 {
 		return 0, false
 	}
 	switch s.Type() {

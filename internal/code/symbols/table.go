@@ -31,7 +31,7 @@ type Table struct {
 	debug   debugFiles
 	dwarf   *dwarfinfo.Data
 	calls   []dwarfinfo.Call
-	objects *objects // nil until first used
+	objects *symIndex // nil until first used
 	bounds  functionBounds
 
 	dwarfTried bool
@@ -180,7 +180,7 @@ func (t *Table) symbols() *symIndex {
 		return t.syms
 	}
 	t.syms.code = codeOf(f)
-	b := builder{x: t.syms}
+	b := builder{x: t.syms, rankOf: t.syms.rankOf}
 	if !b.addTable(f, elffile.SymTab) {
 		d := t.debugFile()
 		if d == nil || !b.addTable(d.File, elffile.SymTab) {
