@@ -319,23 +319,17 @@ func addressX86(st *symbolicState, i *x86.Inst) value {
 	return v.plus(int64(i.Disp))
 }
 
-// setX86 sets a register. An unknown stack pointer becomes a new base.
-func setX86(st *symbolicState, reg uint8, v value) {
-	if reg == hwSP && (v.kind == unknown || v.kind == constant) {
-		v = st.newUnnamedBase()
-	}
-	st.set(reg, v)
-}
-
 // stepMoveX86 interprets mov (89, 8B, B8, C7) and lea (8D).
 func stepMoveX86(st *symbolicState, i *x86.Inst) {
 	switch op := i.Op; {
+	case op == 0x8d && i.W:
+		st.put(i.Reg, addressX86(st, i))
 	case op == 0x8d:
-		stepLeaX86(st, i)
+		st.put(i.Reg, value{})
 	case op >= 0xb8 && op < 0xc0: // mov reg, imm
-		setX86(st, i.OpcodeReg(), constX86(i))
+		st.put(i.OpcodeReg(), constX86(i))
 	case op == 0xc7 && i.Mod == 3:
-		setX86(st, i.RM, constX86(i))
+		st.put(i.RM, constX86(i))
 	case op == 0xc7: // mov mem, imm
 		st.store(addressX86(st, i), value{})
 	case i.Mod == 3: // mov reg, reg
@@ -347,10 +341,12 @@ func stepMoveX86(st *symbolicState, i *x86.Inst) {
 		if i.W {
 			v = st.regs[from]
 		}
-		setX86(st, to, v)
+		st.put(to, v)
 		st.noteLoadedSP(to)
+	case op == 0x89 && i.W:
+		st.store(addressX86(st, i), st.regs[i.Reg])
 	case op == 0x89:
-		stepStoreX86(st, i)
+		st.store(addressX86(st, i), value{})
 	default:
 		stepLoadX86(st, i)
 	}
@@ -363,29 +359,13 @@ func constX86(i *x86.Inst) value {
 	return value{kind: constant, off: int32(i.Imm)}
 }
 
-func stepLeaX86(st *symbolicState, i *x86.Inst) {
-	v := value{}
-	if i.W {
-		v = addressX86(st, i)
-	}
-	setX86(st, i.Reg, v)
-}
-
-func stepStoreX86(st *symbolicState, i *x86.Inst) {
-	v := value{}
-	if i.W {
-		v = st.regs[i.Reg]
-	}
-	st.store(addressX86(st, i), v)
-}
-
 func stepLoadX86(st *symbolicState, i *x86.Inst) {
 	if loadsFromTableX86(i) {
 		st.tableReg = i.Reg
 	}
 	at := addressX86(st, i)
 	if !i.W || at.kind != startRelative || i.Reg == hwSP && at.base != hwSP && at.base != hwBP {
-		setX86(st, i.Reg, value{})
+		st.put(i.Reg, value{})
 		st.noteLoadedSP(i.Reg)
 		return
 	}
@@ -438,7 +418,7 @@ func addToX86(st *symbolicState, to, from uint8, negative bool) {
 		}
 		v = st.regs[to].plus(off)
 	}
-	setX86(st, to, v)
+	st.put(to, v)
 }
 
 func stepArithImmX86(st *symbolicState, i *x86.Inst) {
@@ -447,11 +427,11 @@ func stepArithImmX86(st *symbolicState, i *x86.Inst) {
 	}
 	switch i.Reg & 7 {
 	case 0: // add
-		setX86(st, i.RM, st.regs[i.RM].plus(i.Imm))
+		st.put(i.RM, st.regs[i.RM].plus(i.Imm))
 	case 5: // sub
-		setX86(st, i.RM, st.regs[i.RM].plus(-i.Imm))
+		st.put(i.RM, st.regs[i.RM].plus(-i.Imm))
 	case 7: // cmp
 	default:
-		setX86(st, i.RM, value{})
+		st.put(i.RM, value{})
 	}
 }

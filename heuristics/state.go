@@ -134,6 +134,14 @@ func (st *symbolicState) set(reg uint8, v value) {
 	}
 }
 
+// put is set for instructions that may name the stack pointer: an unknown one becomes a new base.
+func (st *symbolicState) put(reg uint8, v value) {
+	if reg == st.sp && (v.kind == unknown || v.kind == constant) {
+		v = st.newUnnamedBase()
+	}
+	st.set(reg, v)
+}
+
 func (st *symbolicState) clobber(mask uint32) {
 	for ; mask != 0; mask &= mask - 1 {
 		st.regs[bits.TrailingZeros32(mask)&31] = value{}
