@@ -83,23 +83,19 @@ func (t *Table) buildCFA(pc uint64) bool {
 func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	switch r.kind {
 	case frames.RuleExpr, frames.RuleValExpr:
-		return t.exprRule(r, pc)
+		code := t.machine.exprs[r.off]
+		if e, ok := t.linearExprOf(code); ok {
+			rule, plain := e.placeRule()
+			if r.kind == frames.RuleValExpr {
+				rule, plain = e.valueRule()
+			}
+			if plain {
+				return rule
+			}
+		}
+		return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
 	}
 	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
-}
-
-func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
-	code := t.machine.exprs[r.off]
-	if e, ok := t.linearExprOf(code); ok {
-		rule, plain := e.placeRule()
-		if r.kind == frames.RuleValExpr {
-			rule, plain = e.valueRule()
-		}
-		if plain {
-			return rule
-		}
-	}
-	return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
 }
 
 // newExpr copies the expression: a view may keep a whole block of the file.

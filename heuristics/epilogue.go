@@ -56,7 +56,10 @@ func (e *epilogueSearch) follow(f *flow) bool {
 	if f.kind == flowEnd || e.voteFrameMade() {
 		return false
 	}
-	e.raiseLimit(f)
+	// The instructions before the first branch do not count: unrolled vector code has 10,000.
+	if e.branched = e.branched || f.kind != flowNext; !e.branched {
+		e.in.limit = min(e.in.limit+1, maxSteps)
+	}
 	switch f.kind {
 	case flowCall:
 		in.st.noteCall()
@@ -78,13 +81,6 @@ func (e *epilogueSearch) follow(f *flow) bool {
 	return true
 }
 
-// raiseLimit excludes the instructions before the first branch from the limit (unrolled vector code has 10,000).
-func (e *epilogueSearch) raiseLimit(f *flow) {
-	if e.branched = e.branched || f.kind != flowNext; !e.branched {
-		e.in.limit = min(e.in.limit+1, maxSteps)
-	}
-}
-
 // jump goes on at the target. If that is outside of the function, a tail call or a part split off, it is postponed, and
 // jump returns false.
 func (e *epilogueSearch) jump(target uint64) bool {
@@ -96,7 +92,10 @@ func (e *epilogueSearch) jump(target uint64) bool {
 	fn := in.functionAt(target)
 	in.postpone(target, fn)
 	if fn.lo == target || len(in.code(target)) == 0 {
-		e.voteTail()
+		// Another function's start may be a part of this one, so the vote is weak.
+		if f, ok := e.findingAtTail(false); ok && !e.contradictsCalls(&f) {
+			e.votes.add(&f, true)
+		}
 	}
 	return false
 }
@@ -111,13 +110,6 @@ func (e *epilogueSearch) vote(end *flow) {
 		e.votes.add(&f, weak)
 	case !weak:
 		e.votes.misaligned = misalignedOutcome{f, true}
-	}
-}
-
-// voteTail votes at a jump to another function's start. That may be a part of this one, so the vote is weak.
-func (e *epilogueSearch) voteTail() {
-	if f, ok := e.findingAtTail(false); ok && !e.contradictsCalls(&f) {
-		e.votes.add(&f, true)
 	}
 }
 

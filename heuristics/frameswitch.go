@@ -44,7 +44,8 @@ func (a *analysis) leavesFrame(pc uint64, fn span, loaded bool) bool {
 	case loaded:
 		return p.st.isForeignSP()
 	}
-	return p.linkRegisterLost()
+	f, ok := p.finding(false)
+	return p.abi.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
 // switchRow has the registers of the frame that a jump to ra continues.
@@ -59,11 +60,6 @@ func (abi *abi) switchRow(atJump *symbolicState, ra value) *frames.Row {
 		row.Regs[row.CFAReg] = abi.placeOf(sp, noReg)
 	}
 	return row
-}
-
-func (p *prologue) linkRegisterLost() bool {
-	f, ok := p.finding(false)
-	return p.abi.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
 // SwitchesStack implements [frames.StackSwitches].

@@ -88,7 +88,12 @@ func stepARM64(st *symbolicState, code []byte, f *flow) {
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
 		f.kind, f.trap = flowEnd, true // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
-		stepHintARM64(w, f)
+		switch uint32(w) { // nop; bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
+		case 0xd503201f:
+			f.padding = true
+		case 0xd503245f, 0xd50324df, 0xd503233f, 0xd503237f:
+			f.landing = true
+		}
 	case w.is(0x1c000000, 0x14000000):
 		stepBranchARM64(st, w, f)
 	case w.is(0x1c000000, 0x10000000):
@@ -99,16 +104,6 @@ func stepARM64(st *symbolicState, code []byte, f *flow) {
 		stepRegisterARM64(st, w)
 	default:
 		stepVectorARM64(st, w)
-	}
-}
-
-// stepHintARM64 recognises hints: nop; bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
-func stepHintARM64(w insnARM64, f *flow) {
-	switch uint32(w) {
-	case 0xd503201f:
-		f.padding = true
-	case 0xd503245f, 0xd50324df, 0xd503233f, 0xd503237f:
-		f.landing = true
 	}
 }
 
@@ -187,7 +182,13 @@ func stepImmediateARM64(st *symbolicState, w insnARM64) {
 	case w.is(0x1f800000, 0x12000000) && !w.is(0x60000000, 0x60000000):
 		st.put(w.rd(), value{}) // and, orr, eor: may align the stack pointer
 	case w.is(0xff800000, 0xf2800000): // movk
-		stepMovkARM64(st, w)
+		v := st.regs[w.rd()]
+		if n := wideARM64(w); v.kind == constant && n.kind == constant {
+			v.off = v.off&^(0xffff<<w.wideShift()) | n.off
+		} else {
+			v = value{}
+		}
+		putARM64(st, w.rd(), v)
 	default:
 		putARM64(st, w.rd(), value{})
 	}
@@ -222,16 +223,6 @@ func wideARM64(w insnARM64) value {
 		return value{}
 	}
 	return value{kind: constant, off: int32(n)}
-}
-
-func stepMovkARM64(st *symbolicState, w insnARM64) {
-	v := st.regs[w.rd()]
-	if n := wideARM64(w); v.kind == constant && n.kind == constant {
-		v.off = v.off&^(0xffff<<w.wideShift()) | n.off
-	} else {
-		v = value{}
-	}
-	putARM64(st, w.rd(), v)
 }
 
 func stepRegisterARM64(st *symbolicState, w insnARM64) {
@@ -293,7 +284,14 @@ func stepMemoryARM64(st *symbolicState, w insnARM64) {
 	case w.is(0x3b000000, 0x19000000):
 		stepTagsAndCopiesARM64(st, w)
 	case w.is(0x3f000000, 0x08000000): // exclusive, ordered
-		stepExclusiveARM64(st, w)
+		if w.is(1<<22, 1<<22) {
+			putARM64(st, w.rd(), value{})
+			putARM64(st, w.rt2(), value{})
+		}
+		putARM64(st, w.rm(), value{})
+		if w.is(0xbfa07c00, 0x08207c00) { // casp
+			putARM64(st, w.rm()+1, value{})
+		}
 	case w.is(0xbfa00000, 0x0c800000), w.is(0xbf800000, 0x0d800000): // ld1 to ld4, st1 to st4 that move their base
 		base := value{}
 		if w.rm() == 31 { // by the size; else by a register
@@ -414,16 +412,5 @@ func stepIndexedARM64(st *symbolicState, w insnARM64) {
 	stepAccessAtOffsetARM64(st, w, at)
 	if mode&1 != 0 {
 		st.put(w.rn(), base.plus(off))
-	}
-}
-
-func stepExclusiveARM64(st *symbolicState, w insnARM64) {
-	if w.is(1<<22, 1<<22) {
-		putARM64(st, w.rd(), value{})
-		putARM64(st, w.rt2(), value{})
-	}
-	putARM64(st, w.rm(), value{})
-	if w.is(0xbfa07c00, 0x08207c00) { // casp
-		putARM64(st, w.rm()+1, value{})
 	}
 }

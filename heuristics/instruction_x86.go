@@ -180,22 +180,18 @@ func stepControlX86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	case 0xe9, 0xeb: // jmp
 		f.kind, f.target = flowJump, targetX86(st, i)
 	case 0xc2, 0xc3: // ret
-		stepReturnX86(st, f)
+		// The return address may have been popped and pushed again behind dropped arguments (V8). One pushed from a
+		// context (swapcontext) is not the caller's.
+		sp := st.regs[hwSP]
+		f.kind, f.ret = flowReturn, sp.plus(8)
+		v := st.load(sp)
+		if sp.kind == startRelative && v.kind == loaded && v.addend == 0 && (v.base == hwSP || v.base == hwBP) {
+			f.ret = value{kind: startRelative, base: v.base, off: v.off}.plus(8)
+		}
 	case 0xff:
 		stepGroup5X86(st, i, f, pushedMem)
 	default:
 		f.kind = flowEnd
-	}
-}
-
-// The return address may have been popped and pushed again behind dropped arguments (V8). One pushed from a context
-// (swapcontext) is not the caller's.
-func stepReturnX86(st *symbolicState, f *flow) {
-	sp := st.regs[hwSP]
-	f.kind, f.ret = flowReturn, sp.plus(8)
-	v := st.load(sp)
-	if sp.kind == startRelative && v.kind == loaded && v.addend == 0 && (v.base == hwSP || v.base == hwBP) {
-		f.ret = value{kind: startRelative, base: v.base, off: v.off}.plus(8)
 	}
 }
 

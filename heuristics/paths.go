@@ -128,18 +128,13 @@ func (c *codeCache) at(pc uint64) []byte {
 	}
 	off := int(pc - start)
 	if off >= ch.n {
-		return c.direct(pc, ch)
+		if ch.n != 0 {
+			return nil
+		}
+		ch.tag = 0 // the chunk begins before the module's code
+		return ch.data[:c.read(pc, ch.data[:chunkTail])]
 	}
 	return ch.data[off:ch.n]
-}
-
-// direct reads from pc on, for a chunk that begins before the module's code.
-func (c *codeCache) direct(pc uint64, ch *chunk) []byte {
-	if ch.n != 0 {
-		return nil
-	}
-	ch.tag = 0
-	return ch.data[:c.read(pc, ch.data[:chunkTail])]
 }
 
 func (c *codeCache) read(addr uint64, buf []byte) int {

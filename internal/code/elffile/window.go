@@ -53,7 +53,14 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 	}
 	in := off & (blockSize - 1)
 	if in+uint64(n) > blockSize+overlap {
-		return w.copy(off, n)
+		if n > maxData {
+			return nil, fmt.Errorf("view of %d bytes: %w", n, errTooBig)
+		}
+		buf := make([]byte, n)
+		if got, err := w.r.ReadAt(buf, int64(w.off+off)); got < n {
+			return nil, fmt.Errorf("reading a section: %w", shortRead(err))
+		}
+		return buf, nil
 	}
 	b := w.block(off >> blockBits)
 	if b.num != off>>blockBits+1 {
@@ -86,17 +93,6 @@ func (w *Window) load(b *block, num uint64) error {
 	}
 	*b = block{num + 1, buf[:n]}
 	return nil
-}
-
-func (w *Window) copy(off uint64, n int) ([]byte, error) {
-	if n > maxData {
-		return nil, fmt.Errorf("view of %d bytes: %w", n, errTooBig)
-	}
-	buf := make([]byte, n)
-	if got, err := w.r.ReadAt(buf, int64(w.off+off)); got < n {
-		return nil, fmt.Errorf("reading a section: %w", shortRead(err))
-	}
-	return buf, nil
 }
 
 // Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.

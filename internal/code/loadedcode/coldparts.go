@@ -68,7 +68,24 @@ func (c *coldParts) build() {
 			}
 			return name
 		})
-		c.pairWithFunctions(cold, whole)
+		// The function is in the cold part's unit, else a global one.
+		type key struct {
+			name string
+			unit int
+		}
+		at := map[key]funcRange{}
+		for _, w := range whole {
+			at[key{w.name, w.unit}] = w.funcRange
+		}
+		for _, p := range cold {
+			parent, ok := at[key{p.name, p.unit}]
+			if !ok {
+				parent, ok = at[key{p.name, 0}]
+			}
+			if ok {
+				c.parts = append(c.parts, coldPart{p.start, parent})
+			}
+		}
 	})
 	slices.SortFunc(c.parts, func(a, b coldPart) int { return cmp.Compare(a.start, b.start) })
 }
@@ -104,25 +121,4 @@ func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol 
 		return true
 	})
 	return out
-}
-
-// pairWithFunctions finds the function in the cold part's unit, else the global one.
-func (c *coldParts) pairWithFunctions(cold, whole []funcSymbol) {
-	type key struct {
-		name string
-		unit int
-	}
-	at := map[key]funcRange{}
-	for _, w := range whole {
-		at[key{w.name, w.unit}] = w.funcRange
-	}
-	for _, p := range cold {
-		parent, ok := at[key{p.name, p.unit}]
-		if !ok {
-			parent, ok = at[key{p.name, 0}]
-		}
-		if ok {
-			c.parts = append(c.parts, coldPart{p.start, parent})
-		}
-	}
 }

@@ -54,19 +54,6 @@ func (r *fileRules) add(s interface {
 // Table returns the table of a language's functions, or nil. Not safe for concurrent use.
 func (img *Image) Table() managed.FileTable { return img.preparedRules().table }
 
-func (img *Image) preparedTable() managed.FileTable {
-	if !img.mayHaveTable() {
-		return nil
-	}
-	t := img.Table()
-	if t != nil {
-		img.mu.Lock()
-		defer img.mu.Unlock()
-		t.Prepare()
-	}
-	return t
-}
-
 func (img *Image) mayHaveTable() bool {
 	img.mu.Lock()
 	defer img.mu.Unlock()

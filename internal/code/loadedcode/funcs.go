@@ -25,7 +25,11 @@ const funcCost = 2 * 16 // bytes
 // FuncRange returns the bounds of the function at pc, a file address.
 func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if !x.built {
-		x.build()
+		x.built = true
+		x.Tables(func(f *elffile.File, kind elffile.SymbolKind) { _ = f.EachSymbol(kind, x.add) }) // a damaged table: as far as readable
+		slices.SortFunc(x.funcs, compareRanges)
+		x.funcs = slices.CompactFunc(x.funcs, func(a, b funcRange) bool { return a.start == b.start })
+		x.funcs = slices.Clip(x.funcs)
 	}
 	i := sort.Search(len(x.funcs), func(i int) bool { return x.funcs[i].start > pc })
 	if i == 0 {
@@ -36,16 +40,6 @@ func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 		f.end = x.funcs[i].start
 	}
 	return f.start, f.end, pc < f.end
-}
-
-func (x *funcIndex) build() {
-	x.built = true
-	x.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
-		_ = f.EachSymbol(kind, x.add) // a damaged table: as far as readable
-	})
-	slices.SortFunc(x.funcs, compareRanges)
-	x.funcs = slices.CompactFunc(x.funcs, func(a, b funcRange) bool { return a.start == b.start })
-	x.funcs = slices.Clip(x.funcs)
 }
 
 type pltStubs []elffile.PLT

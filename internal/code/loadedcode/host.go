@@ -58,7 +58,16 @@ func (h *runtimeHost) Table(m *frames.Module) managed.FileTable {
 	if img == nil {
 		return nil
 	}
-	return img.preparedTable()
+	if !img.mayHaveTable() {
+		return nil
+	}
+	t := img.Table()
+	if t != nil {
+		img.mu.Lock()
+		defer img.mu.Unlock()
+		t.Prepare()
+	}
+	return t
 }
 
 // Symbol implements managed.Host.

@@ -23,10 +23,6 @@ type liveCode struct {
 	lost   bool              // pages were dropped: refresh must assume a change
 }
 
-func newLiveCode(tid int, m *procmem.Memory) *liveCode {
-	return &liveCode{tid: tid, memory: m, pages: map[uint64][]byte{}}
-}
-
 // ReadCode implements heuristics.Code.
 func (l *liveCode) ReadCode(addr uint64, buf []byte) int {
 	done := 0

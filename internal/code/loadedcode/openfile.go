@@ -29,22 +29,18 @@ func (p *Process) Image(m *Mapping) *Image {
 		return nil
 	}
 	if err != nil {
-		return p.imageInMemory(m)
+		img := MemoryImage(NewMemFile(p, m), m)
+		if img != nil {
+			p.cache.inMemory = append(p.cache.inMemory, img)
+		}
+		p.cache.DebugFiles(img, p.files.Debug)
+		return img
 	}
 	img, err := p.cache.Load(f, m)
 	p.cache.DebugFiles(img, p.files.Debug)
 	if err == nil {
 		p.cache.setName(key, img)
 	}
-	return img
-}
-
-func (p *Process) imageInMemory(m *Mapping) *Image {
-	img := MemoryImage(NewMemFile(p, m), m)
-	if img != nil {
-		p.cache.inMemory = append(p.cache.inMemory, img)
-	}
-	p.cache.DebugFiles(img, p.files.Debug)
 	return img
 }
 

@@ -99,11 +99,6 @@ func (p *Process) parseMappings(execed bool) ([]codeMapping, error) {
 		at.Path, at.Deleted = m.name()
 		next = append(next, codeMapping{at: &at})
 	})
-	p.setMemorySpans()
-	return next, err
-}
-
-func (p *Process) setMemorySpans() {
 	var st procmem.Status
 	_ = procmem.ReadStatus(p.MemoryTID(), &st)
 	spans := p.Memory().Spans()
@@ -112,6 +107,7 @@ func (p *Process) setMemorySpans() {
 		p.Memory().SetSpans(spans)
 	}
 	p.Memory().SetSwapped(st.Swap > 0)
+	return next, err
 }
 
 func (m *RawMapping) span() procmem.Span {

@@ -185,16 +185,7 @@ func (b *builder) finish() {
 		x.syms = append(x.syms, best.symbol)
 	}
 	b.candidates = nil
-	x.setMissingSizes()
-}
-
-// maxUnsized bounds a symbol without a size, bytes: a larger gap has functions without symbols, as after
-// __svm_code_section of Java's native images (tens of megabytes). Of the functions in 2,202 files of Debian 12 two had
-// more.
-const maxUnsized = 1 << 14
-
-func (x *symIndex) setMissingSizes() {
-	for i := range x.syms {
+	for i := range x.syms { // missing sizes
 		s := &x.syms[i]
 		if s.size != 0 {
 			continue
@@ -206,6 +197,11 @@ func (x *symIndex) setMissingSizes() {
 		s.size = uint32(min(end-s.addr, maxUnsized))
 	}
 }
+
+// maxUnsized bounds a symbol without a size, bytes: a larger gap has functions without symbols, as after
+// __svm_code_section of Java's native images (tens of megabytes). Of the functions in 2,202 files of Debian 12 two had
+// more.
+const maxUnsized = 1 << 14
 
 func (b *builder) choose(same []candidate) candidate {
 	best := same[0]

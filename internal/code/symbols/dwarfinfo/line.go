@@ -86,7 +86,10 @@ func (p *lineProgram) run() {
 	for !p.c.Done() && p.u.d.spendSteps(1) {
 		switch op := p.c.U8(); {
 		case op >= p.opBase:
-			p.special(op - p.opBase)
+			var adj uint8 = op - p.opBase
+			p.advance(uint64(adj / p.lineRange))
+			p.row.line += uint32(int32(p.lineBase) + int32(adj%p.lineRange))
+			p.emit()
 		case op == 0:
 			p.extended()
 		default:
@@ -129,12 +132,6 @@ func (p *lineProgram) advance(ops uint64) {
 	}
 	p.row.addr += p.minInst * ((p.opIndex + ops) / p.maxOps)
 	p.opIndex = (p.opIndex + ops) % p.maxOps
-}
-
-func (p *lineProgram) special(adj uint8) {
-	p.advance(uint64(adj / p.lineRange))
-	p.row.line += uint32(int32(p.lineBase) + int32(adj%p.lineRange))
-	p.emit()
 }
 
 // standard executes an opcode of §6.2.5.2.
