@@ -52,7 +52,8 @@ func (e *epilogueSearch) needsPostponed() bool { return e.votes.strong == 0 }
 
 func (e *epilogueSearch) follow(f *flow) bool {
 	in := e.in
-	in.st.noteRelease(e.spBefore)
+	before, sp := e.spBefore, in.st.regs[in.st.sp]
+	in.st.releasedStack = before.kind == startRelative && sp.isRelativeTo(before.base) && sp.off > before.off
 	if f.kind == flowEnd || e.voteFrameMade() {
 		return false
 	}

@@ -86,7 +86,11 @@ func (p *patterns) runToJump(pc uint64, fn span) (target value, ok bool) {
 			return value{}, false
 		}
 		if st.pc == join {
-			st.joinRegs(&atBranch)
+			for i := range st.regs {
+				if st.regs[i] != atBranch[i] { // differs by path
+					st.regs[i] = value{}
+				}
+			}
 			join = 0
 		}
 		f := p.step()

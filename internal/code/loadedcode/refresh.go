@@ -145,7 +145,13 @@ func (p *Process) setMappings(next []codeMapping) {
 	anonymous := p.makeModules()
 	p.Comm = p.Name()
 	FindCopies(p, anonymous)
-	p.useModules()
+	mods := make([]*frames.Module, len(p.code))
+	for i := range p.code {
+		mods[i] = p.code[i].mod
+	}
+	p.runtimes.Attach(p, mods)
+	p.space.SetModules(mods)
+	p.space.SetLeftStacks(p.runtimes.LeftStacks())
 }
 
 func (p *Process) makeModules() (anonymous []*frames.Module) {
@@ -163,16 +169,6 @@ func (p *Process) makeModules() (anonymous []*frames.Module) {
 		}
 	}
 	return anonymous
-}
-
-func (p *Process) useModules() {
-	mods := make([]*frames.Module, len(p.code))
-	for i := range p.code {
-		mods[i] = p.code[i].mod
-	}
-	p.runtimes.Attach(p, mods)
-	p.space.SetModules(mods)
-	p.space.SetLeftStacks(p.runtimes.LeftStacks())
 }
 
 // StackEnd returns the end of the writable mapping with sp, or of the first thread's stack if sp is less than

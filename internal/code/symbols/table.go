@@ -47,7 +47,11 @@ func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 	start := len(out)
 	if t.opt.Language != nil {
 		if out = t.opt.Language.Lines(addr, out); len(out) > start {
-			demangleAll(out[start:])
+			for i := start; i < len(out); i++ {
+				if isMangled(out[i].System) {
+					out[i].Name, _ = displayName(out[i].System)
+				}
+			}
 			return out
 		}
 	}
@@ -161,14 +165,6 @@ func (t *Table) preferSymbol(f *Frame, addr uint64) {
 }
 
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
-
-func demangleAll(calls []Frame) {
-	for i := range calls {
-		if isMangled(calls[i].System) {
-			calls[i].Name, _ = displayName(calls[i].System)
-		}
-	}
-}
 
 func (t *Table) symbols() *symIndex {
 	if t.syms != nil {

@@ -125,7 +125,10 @@ func (s *Status) set(key []byte, c *Cursor) {
 	case "Gid":
 		parseIDs(&s.GID, c)
 	case "NSpid":
-		s.parseNSpid(c)
+		for w := c.Word(); len(w) > 0 && s.NSpidN < maxNesting; w = c.Word() {
+			s.NSpid[s.NSpidN] = int(c.Number(w, 10))
+			s.NSpidN++
+		}
 	case "CapPrm":
 		s.CapPrm = c.Number(c.Word(), 16)
 	case "CapEff":
@@ -153,17 +156,6 @@ func (s *Status) set(key []byte, c *Cursor) {
 func parseIDs(of *[4]uint32, c *Cursor) {
 	for i := range of {
 		of[i] = uint32(c.Uint())
-	}
-}
-
-func (s *Status) parseNSpid(c *Cursor) {
-	for s.NSpidN < maxNesting {
-		w := c.Word()
-		if len(w) == 0 {
-			return
-		}
-		s.NSpid[s.NSpidN] = int(c.Number(w, 10))
-		s.NSpidN++
 	}
 }
 

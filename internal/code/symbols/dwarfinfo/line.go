@@ -173,7 +173,13 @@ func (p *lineProgram) extended() {
 	}
 	switch p.c.U8() {
 	case 1: // end_sequence
-		p.endSequence()
+		t := p.t
+		if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) && p.u.d.takeMemory(seqCost) {
+			t.seqs = append(t.seqs, sequence{lo: t.rows[p.first].addr, hi: p.row.addr, first: p.first, last: n})
+		} else {
+			t.rows = t.rows[:p.first]
+		}
+		p.reset()
 	case 2: // set_address
 		if size := uint8(min(n-1, 255)); size == 4 || size == 8 {
 			p.row.addr = p.c.Sized(size)
@@ -185,14 +191,4 @@ func (p *lineProgram) extended() {
 		}
 	}
 	p.c.Pos = int(end)
-}
-
-func (p *lineProgram) endSequence() {
-	t := p.t
-	if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) && p.u.d.takeMemory(seqCost) {
-		t.seqs = append(t.seqs, sequence{lo: t.rows[p.first].addr, hi: p.row.addr, first: p.first, last: n})
-	} else {
-		t.rows = t.rows[:p.first]
-	}
-	p.reset()
 }
