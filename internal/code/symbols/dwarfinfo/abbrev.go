@@ -20,7 +20,6 @@ type abbrev struct {
 	code     uint64
 	tag      dwarf.Tag
 	children bool
-	fixed    int // bytes; −1: depends on the entry
 	specs    []spec
 }
 
@@ -59,8 +58,7 @@ func (u *unit) abbrevsOf() abbrevTable {
 	if u.abbrevs != nil {
 		return u.abbrevs
 	}
-	key := abbrevKey{u.abbrevOff, u.addrSize, u.offSize, u.version < 3}
-	t := u.d.abbrevs[key]
+	t := u.d.abbrevs[u.abbrevOff]
 	if t == nil {
 		t = abbrevTable{}
 		c := wire.At(u.d.s.Abbrev, u.abbrevOff)
@@ -70,19 +68,12 @@ func (u *unit) abbrevsOf() abbrevTable {
 				break
 			}
 			a.specs = slices.Clone(a.specs)
-			a.fixed = u.fixedSize(a.specs)
 			t[a.code] = &a
 		}
-		u.d.abbrevs[key] = t
+		u.d.abbrevs[u.abbrevOff] = t
 	}
 	u.abbrevs = t
 	return t
-}
-
-type abbrevKey struct {
-	off               uint64
-	addrSize, offSize uint8
-	v2                bool
 }
 
 func (u *unit) rootAbbrev(code uint64) *abbrev {

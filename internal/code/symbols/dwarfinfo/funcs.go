@@ -108,10 +108,6 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64, parent int32) 
 }
 
 func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
-	if a.fixed >= 0 {
-		c.Skip(uint64(a.fixed))
-		return
-	}
 	for _, s := range a.specs {
 		u.skipForm(c, s.form)
 	}

@@ -77,7 +77,7 @@ func (u *unit) cursorAt(off uint64) wire.Cursor {
 }
 
 func (u *unit) endsOutside(c wire.Cursor, a *abbrev) bool {
-	u.skipEntry(&c, &abbrev{specs: a.specs, fixed: -1})
+	u.skipEntry(&c, a)
 	return c.Bad
 }
 
