@@ -317,8 +317,8 @@ func TestXZDictionaryIsLimited(t *testing.T) {
 		t.Fatalf("block header %x, want LZMA2", b[:20])
 	}
 	b[dictByte] = 40
-	if n := xzDictSize(b[dictByte]); n != maxXZDict {
-		t.Errorf("dictionary of %d bytes, want %d", n, maxXZDict)
+	if n, _, err := xzBlockHeader(bytes.NewReader(b[xzHeaderSize:])); n != maxXZDict || err != nil {
+		t.Errorf("dictionary of %d bytes, %v; want %d", n, err, maxXZDict)
 	}
 	var got growingBuffer
 	if err := unxz(&got, b); err != nil || !bytes.Equal(got.data, sample) {
