@@ -10,7 +10,7 @@ import (
 )
 
 // NewModule makes the module of an executable mapping. Code made at run time has no sources ([Runtimes.SetSources]).
-func NewModule(o AddressSpace, m *Mapping) *frames.Module {
+func NewModule(o ImageFinder, m *Mapping) *frames.Module {
 	mod := &frames.Module{Start: m.Start, End: m.End, Origin: m}
 	switch {
 	case m.Path == "[vsyscall]": // no sources: the kernel emulates its calls (vsyscall_64.c)
