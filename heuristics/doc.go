@@ -66,8 +66,8 @@
 //	epilogue, votes, prologue,    the searches, the choice between them, and the result (rule)
 //	combine, traits
 //	roots, sigreturn, frameswitch code that is no function, or switches frames
-//	argumentdrop, argumentpush,   V8's code: by its instructions, by [Conventions] or with Options.JIT
-//	bytecodehandler, framemade
+//	arguments, bytecodehandler,   V8's code: by its instructions, by [Conventions] or with Options.JIT
+//	framemade
 //	calls, returnpath             other questions of the walker, and of HotSpot
 //
 // # Decoding

@@ -15,6 +15,8 @@ import (
 	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/host/filememory"
 	"prywalk/internal/host/safeopen"
+
+	"golang.org/x/sys/unix"
 )
 
 // Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
@@ -172,4 +174,40 @@ func (n *Namer) SetYield(f func()) { n.yield = f }
 // perfMap returns a process's perf map, or nil. whole: it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 	return n.filesOf(pid).perfMap.Map(func() (io.ReadCloser, int64) { return n.mapFile(pid) }, whole, n.yield)
+}
+
+// NamesFinal reports whether a module's file is unused, or its process is closed.
+func (n *Namer) NamesFinal(m *frames.Module) bool {
+	mapping := loadedcode.MappingOf(m)
+	if mapping == nil {
+		return true
+	}
+	if mapping.Image != nil {
+		return mapping.Image.Unused()
+	}
+	return mapping.ProcessClosed()
+}
+
+// DropUnused drops the tables of unused files, and the perf maps of processes that had ended at the last call.
+func (n *Namer) DropUnused() {
+	for img := range n.tables {
+		if img.Unused() {
+			n.Forget(img)
+		}
+	}
+	for pid, f := range n.byPID {
+		before := f.ended
+		if f.ended = unix.Kill(pid, 0) == unix.ESRCH; before && f.ended {
+			f.perfMap.Close()
+			delete(n.byPID, pid)
+		}
+	}
+}
+
+// Forget drops the tables of a file.
+func (n *Namer) Forget(img *loadedcode.Image) {
+	if t := n.tables[img]; t != nil {
+		_ = t.Close() // only read
+		delete(n.tables, img)
+	}
 }
