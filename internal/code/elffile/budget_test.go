@@ -101,8 +101,10 @@ func TestBombsAreNotDecompressed(t *testing.T) {
 	const size = 40 << 20
 	zeros := make([]byte, size)
 	m := newImage()
-	m.add(Section{Name: ".zlib", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED}, chdr(elf.COMPRESS_ZLIB, size, deflated(t, zeros)))
-	m.add(Section{Name: ".zstd", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED}, chdr(elf.COMPRESS_ZSTD, size, zstandard(t, zeros)))
+	m.add(Section{Name: ".zlib", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(elf.COMPRESS_ZLIB, size, deflated(t, zeros)))
+	m.add(Section{Name: ".zstd", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(elf.COMPRESS_ZSTD, size, zstandard(t, zeros)))
 	mem := filememory.New(1 << 40)
 	f := openWith(t, mem, m.bytes())
 	got := allocated(func() {

@@ -17,7 +17,8 @@ type image struct {
 }
 
 func newImage() *image {
-	return &image{typ: uint16(elf.ET_DYN), machine: uint16(elf.EM_X86_64), secs: make([]Section, 1), data: make([][]byte, 1)}
+	return &image{typ: uint16(elf.ET_DYN), machine: uint16(elf.EM_X86_64), secs: make([]Section, 1),
+		data: make([][]byte, 1)}
 }
 
 func (img *image) add(s Section, data []byte) int {
@@ -75,7 +76,8 @@ func appendSegment(out []byte, s *Segment) []byte {
 }
 
 func appendSection(out []byte, s *Section) []byte {
-	return appendNumbers(out, s.nameOff, s.Type, uint64(s.Flags), s.Addr, s.Off, s.Size, s.Link, s.Info, s.Align, s.EntSize)
+	return appendNumbers(out, s.nameOff, s.Type, uint64(s.Flags), s.Addr, s.Off, s.Size, s.Link, s.Info, s.Align,
+		s.EntSize)
 }
 
 func note(name string, typ uint32, desc []byte) []byte {

@@ -74,8 +74,10 @@ func TestCompressedSections(t *testing.T) {
 	n := uint64(len(sample))
 	m := newImage()
 	m.add(Section{Name: ".plain", Type: elf.SHT_PROGBITS}, sample)
-	m.add(Section{Name: ".zlib", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED}, chdr(elf.COMPRESS_ZLIB, n, deflated(t, sample)))
-	m.add(Section{Name: ".zstd", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED}, chdr(elf.COMPRESS_ZSTD, n, zstandard(t, sample)))
+	m.add(Section{Name: ".zlib", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(elf.COMPRESS_ZLIB, n, deflated(t, sample)))
+	m.add(Section{Name: ".zstd", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(elf.COMPRESS_ZSTD, n, zstandard(t, sample)))
 	f := openBytes(t, m.bytes())
 	for _, name := range []string{".plain", ".zlib", ".zstd"} {
 		got, err := f.Data(f.Section(name))
@@ -96,7 +98,8 @@ func TestDecompressionIsLimited(t *testing.T) {
 	m := newImage()
 	zip := deflated(t, sample)
 	m.add(Section{Name: ".huge", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS}, chdr(elf.COMPRESS_ZLIB, 1<<40, zip))
-	m.add(Section{Name: ".longer", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS}, chdr(elf.COMPRESS_ZLIB, maxData, zip))
+	m.add(Section{Name: ".longer", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS},
+		chdr(elf.COMPRESS_ZLIB, maxData, zip))
 	m.add(Section{Name: ".cut", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS}, chdr(elf.COMPRESS_ZLIB, 100, zip)[:30])
 	m.add(Section{Name: ".header", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS}, []byte{1})
 	m.add(Section{Name: ".other", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS}, chdr(9, 100, zip))
@@ -260,7 +263,8 @@ func TestSymbolNamesAreBounded(t *testing.T) {
 			t.Errorf("symbol %d: %d bytes, want %d", i, len(got), len(want))
 		}
 	}
-	if s := syms[1]; s.Value != 0x1000 || s.Size != 8 || s.Type() != elf.STT_FUNC || s.Bind() != elf.STB_GLOBAL || s.Section != 1 {
+	if s := syms[1]; s.Value != 0x1000 || s.Size != 8 || s.Type() != elf.STT_FUNC ||
+		s.Bind() != elf.STB_GLOBAL || s.Section != 1 {
 		t.Errorf("symbol %+v, want a global function of 8 bytes at 0x1000", s)
 	}
 	if _, err := f.Symbols(DynSym); !errors.Is(err, ErrNoSection) {

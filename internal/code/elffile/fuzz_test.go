@@ -23,8 +23,10 @@ func FuzzOpen(f *testing.F) {
 	m.add(Section{Name: ".note.gnu.build-id", Type: elf.SHT_NOTE}, note("GNU", 3, []byte{1, 2}))
 	m.add(Section{Name: ".gnu_debuglink", Type: elf.SHT_PROGBITS}, []byte("x.debug\x00abcd"))
 	m.add(Section{Name: ".gnu_debugaltlink", Type: elf.SHT_PROGBITS}, []byte("x\x00abcd"))
-	m.add(Section{Name: ".z", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED}, chdr(1, 20, deflated(f, []byte("hello"))))
-	m.add(Section{Name: ".s", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED}, chdr(2, 5, zstandard(f, []byte("hello"))))
+	m.add(Section{Name: ".z", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(1, 20, deflated(f, []byte("hello"))))
+	m.add(Section{Name: ".s", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(2, 5, zstandard(f, []byte("hello"))))
 	m.add(Section{Name: ".gnu_debugdata", Type: elf.SHT_PROGBITS}, xzOf(f, newImage().bytes(), xz.WriterConfig{}))
 	f.Add(m.bytes())
 	f.Add(newImage().bytes())

@@ -139,7 +139,9 @@ const funcCost = 2 * 16 // bytes
 func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	if !x.built {
 		x.built = true
-		x.Tables(func(f *elffile.File, kind elffile.SymbolKind) { _ = f.EachSymbol(kind, x.add) }) // a damaged table: as far as readable
+		x.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
+			_ = f.EachSymbol(kind, x.add) // a damaged table: as far as readable
+		})
 		slices.SortFunc(x.funcs, compareRanges)
 		x.funcs = slices.CompactFunc(x.funcs, func(a, b funcRange) bool { return a.start == b.start })
 		x.funcs = slices.Clip(x.funcs)
