@@ -8,7 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// Bounds of one search, in instructions. maxForward holds from the first branch, jump or call on (raiseLimit).
+// Bounds of one search, in instructions. maxForward holds from the first branch, jump or call on: see
+// epilogueSearch.follow.
 const (
 	maxSteps   = 16000
 	maxForward = 3000
