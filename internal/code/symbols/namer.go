@@ -5,7 +5,6 @@ package symbols
 import (
 	"errors"
 	"io"
-	"os"
 	"strconv"
 
 	"prywalk/frames"
@@ -24,8 +23,8 @@ type Namer struct {
 	tables  map[*loadedcode.Image]*Table
 	byPID   map[int]*processFiles
 	open    func(path string) (*safeopen.File, error) // of a core; nil: live processes
-	mapFile func(pid int) (io.ReadCloser, int64)
-	memory  *filememory.Budget // nil: prywalk's
+	mapFile func(pid int) perfmap.File                // nil: none
+	memory  *filememory.Budget                        // nil: prywalk's
 	inSteps bool
 	yield   func()
 }
@@ -39,7 +38,7 @@ type processFiles struct {
 // NewNamer returns a namer of live processes.
 func NewNamer() *Namer {
 	n := &Namer{tables: map[*loadedcode.Image]*Table{}, byPID: map[int]*processFiles{}}
-	n.mapFile = func(pid int) (io.ReadCloser, int64) { return readerOfMap(n.filesOf(pid).PerfMap()) }
+	n.mapFile = func(pid int) perfmap.File { return mapOf(n.filesOf(pid).PerfMap()) }
 	return n
 }
 
@@ -47,11 +46,11 @@ func NewNamer() *Namer {
 func NewCoreNamer(open func(path string) (*safeopen.File, error), perfMaps bool) *Namer {
 	n := NewNamer()
 	n.open = open
-	n.mapFile = func(pid int) (io.ReadCloser, int64) {
+	n.mapFile = func(pid int) perfmap.File {
 		if !perfMaps {
-			return nil, 0
+			return nil
 		}
-		return readerOfMap(open("/tmp/perf-" + strconv.Itoa(pid) + ".map"))
+		return mapOf(open("/tmp/perf-" + strconv.Itoa(pid) + ".map"))
 	}
 	return n
 }
@@ -137,23 +136,12 @@ func (n *Namer) filesOf(pid int) *processFiles {
 	return f
 }
 
-func readerOfMap(f *safeopen.File, err error) (io.ReadCloser, int64) {
+func mapOf(f *safeopen.File, err error) perfmap.File {
 	if err != nil {
-		return nil, 0
+		return nil
 	}
-	return mapReader{io.NewSectionReader(f, 0, f.Size()), f}, f.Size()
+	return f
 }
-
-type mapReader struct {
-	*io.SectionReader
-	f *safeopen.File
-}
-
-// Stat describes the file.
-func (m mapReader) Stat() (os.FileInfo, error) { return m.f.Stat() }
-
-// Close implements io.Closer.
-func (m mapReader) Close() error { return m.f.Close() }
 
 func opener(open func(path string) (*safeopen.File, error)) elffile.Opener {
 	return func(path string) (io.ReaderAt, int64, error) {
@@ -173,7 +161,7 @@ func (n *Namer) SetYield(f func()) { n.yield = f }
 
 // perfMap returns a process's perf map, or nil. whole: it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
-	return n.filesOf(pid).perfMap.Map(func() (io.ReadCloser, int64) { return n.mapFile(pid) }, whole, n.yield)
+	return n.filesOf(pid).perfMap.Map(func() perfmap.File { return n.mapFile(pid) }, whole, n.yield)
 }
 
 // NamesFinal reports whether a module's file is unused, or its process is closed.
