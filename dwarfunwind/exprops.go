@@ -56,27 +56,20 @@ const (
 
 // readConstant reads the operand of an operation that pushes a constant; false for other operations.
 func (c *cursor) readConstant(op uint8) (uint64, bool) {
-	if op >= opLit0 && op <= opLit31 {
+	switch {
+	case op >= opLit0 && op <= opLit31:
 		return uint64(op - opLit0), true
-	}
-	switch op {
-	case opConst1u:
-		return uint64(c.U8()), true
-	case opConst1s:
-		return uint64(int64(int8(c.U8()))), true
-	case opConst2u:
-		return uint64(c.U16()), true
-	case opConst2s:
-		return uint64(int64(int16(c.U16()))), true
-	case opConst4u:
-		return uint64(c.U32()), true
-	case opConst4s:
-		return uint64(int64(int32(c.U32()))), true
-	case opConst8u, opConst8s:
-		return c.U64(), true
-	case opConstu:
+	case op >= opConst1u && op <= opConst8s: // of 1, 2, 4 and 8 bytes, each unsigned and signed
+		size := uint8(1) << ((op - opConst1u) / 2)
+		x := c.Sized(size)
+		if signed := (op-opConst1u)%2 == 1; signed {
+			unused := 64 - 8*size
+			x = uint64(int64(x<<unused) >> unused)
+		}
+		return x, true
+	case op == opConstu:
 		return c.ULEB(), true
-	case opConsts:
+	case op == opConsts:
 		return uint64(c.SLEB()), true
 	}
 	return 0, false
@@ -130,28 +123,14 @@ func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 }
 
 // compare compares as signed numbers (DWARF 5 §2.5.1.5); false for other operations.
-func compare(op uint8, a, b int64) (uint64, bool) {
-	var holds bool
-	switch op {
-	case opEq:
-		holds = a == b
-	case opGe:
-		holds = a >= b
-	case opGt:
-		holds = a > b
-	case opLe:
-		holds = a <= b
-	case opLt:
-		holds = a < b
-	case opNe:
-		holds = a != b
-	default:
+func compare(op uint8, a, b int64) (result uint64, ok bool) {
+	if op < opEq || op > opNe {
 		return 0, false
 	}
-	if holds {
-		return 1, true
+	if [...]bool{a == b, a >= b, a > b, a <= b, a < b, a != b}[op-opEq] {
+		result = 1
 	}
-	return 0, true
+	return result, true
 }
 
 // unaryOp returns false for other operations.

@@ -69,8 +69,20 @@ func (m *machine) step(p *cursor) bool {
 		return m.createRow(op, p)
 	case op >= cfaDefCFA && op <= cfaDefCFAExpression, op == cfaDefCFASF, op == cfaDefCFAOffsetSF:
 		return m.defineCFA(op, p)
-	case op == cfaRememberState, op == cfaRestoreState:
-		return m.rememberOrRestore(op)
+	case op == cfaRememberState: // DWARF 5 §6.4.2.4; with the CFA, as compilers assume
+		if len(m.remembered) >= maxRemembered {
+			return false
+		}
+		m.remembered = append(m.remembered, m.cfaRow)
+		return true
+	case op == cfaRestoreState:
+		n := len(m.remembered) - 1
+		if n < 0 {
+			return false
+		}
+		m.cfaRow = m.remembered[n]
+		m.remembered = m.remembered[:n]
+		return true
 	}
 	return m.registerRule(op, p)
 }
@@ -135,24 +147,6 @@ func (m *machine) setCFAReg(reg uint64) {
 	if reg < frames.NumRegs {
 		m.cfaReg = uint8(reg)
 	}
-}
-
-// rememberOrRestore executes an instruction of DWARF 5 §6.4.2.4. The state includes the CFA, as compilers assume.
-func (m *machine) rememberOrRestore(op uint8) bool {
-	if op == cfaRememberState {
-		if len(m.remembered) >= maxRemembered {
-			return false
-		}
-		m.remembered = append(m.remembered, m.cfaRow)
-		return true
-	}
-	n := len(m.remembered) - 1
-	if n < 0 {
-		return false
-	}
-	m.cfaRow = m.remembered[n]
-	m.remembered = m.remembered[:n]
-	return true
 }
 
 // addExpr returns the index of an expression; false if there are too many.

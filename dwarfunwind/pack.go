@@ -3,9 +3,11 @@
 package dwarfunwind
 
 import (
+	"bytes"
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/base/wire"
 )
 
 // compactRule converts the machine's row to a Rule, with a Row if it does not fit; false if it is unusable.
@@ -81,26 +83,56 @@ func (t *Table) buildCFA(pc uint64) bool {
 func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	switch r.kind {
 	case frames.RuleExpr, frames.RuleValExpr:
-		return t.exprRule(r, pc)
+		code := t.machine.exprs[r.off]
+		if e, ok := t.linearExprOf(code); ok {
+			rule, plain := e.placeRule()
+			if r.kind == frames.RuleValExpr {
+				rule, plain = e.valueRule()
+			}
+			if plain {
+				return rule
+			}
+		}
+		return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
 	}
 	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
-}
-
-func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
-	code := t.machine.exprs[r.off]
-	if e, ok := t.linearExprOf(code); ok {
-		rule, plain := e.placeRule()
-		if r.kind == frames.RuleValExpr {
-			rule, plain = e.valueRule()
-		}
-		if plain {
-			return rule
-		}
-	}
-	return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
 }
 
 // newExpr copies the expression: a view may keep a whole block of the file.
 func (t *Table) newExpr(code []byte, pc uint64, pushCFA bool) *expr {
 	return &expr{code: slices.Clone(code), pc: pc, pcColumn: t.archRules.pc, pushCFA: pushCFA}
+}
+
+// linearExpr is a register plus a constant; with deref, the word there.
+type linearExpr struct {
+	off   int64
+	reg   uint8
+	deref bool
+}
+
+// linearExprOf recognises the usual expressions:
+//
+//	DW_OP_bregN off                  registers in a signal frame
+//	DW_OP_bregN off, DW_OP_deref     GCC's realigned frames
+func (t *Table) linearExprOf(code []byte) (e linearExpr, ok bool) {
+	c := cursor{wire.Cursor{Bytes: code}}
+	reg, off, ok := c.readRegPlusOffset(c.U8())
+	if !ok || reg >= frames.NumRegs || reg == t.archRules.pc {
+		return e, false
+	}
+	e = linearExpr{off: off, reg: uint8(reg), deref: bytes.Equal(c.Rest(), []byte{opDeref})}
+	return e, !c.Bad && (e.deref || c.Left() == 0)
+}
+
+// placeRule is for DW_CFA_expression: the register is saved at the value.
+func (e *linearExpr) placeRule() (frames.RegRule, bool) {
+	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: e.reg, Off: e.off}, !e.deref
+}
+
+// valueRule is for DW_CFA_val_expression.
+func (e *linearExpr) valueRule() (frames.RegRule, bool) {
+	if e.deref { // saved at reg + off
+		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: e.reg, Off: e.off}, true
+	}
+	return frames.RegRule{Kind: frames.RuleReg, Reg: e.reg}, e.off == 0
 }

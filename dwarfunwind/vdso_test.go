@@ -5,6 +5,7 @@ package dwarfunwind
 import (
 	"bufio"
 	"bytes"
+	"debug/elf"
 	"os"
 	"strconv"
 	"strings"
@@ -56,7 +57,7 @@ func TestVDSOFunctionsHaveRules(t *testing.T) {
 	}
 	n := 0
 	for _, s := range syms {
-		if s.Type() != elffile.SymFunc || s.Size == 0 {
+		if s.Type() != elf.STT_FUNC || s.Size == 0 {
 			continue
 		}
 		n++

@@ -12,8 +12,6 @@ type resolvedRule struct {
 	pcIsCurrent bool
 }
 
-func (r *resolvedRule) startsStack() bool { return r.pcIsCurrent && r.Flags&FlagRoot != 0 }
-
 func (r *resolvedRule) isGenerated() bool { return r.mod != nil && r.mod.Generated }
 
 // lookup returns the rule for q, a run-time address; of a plain one perhaps only plain and mod.

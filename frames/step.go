@@ -120,7 +120,7 @@ func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 	switch {
 	case w.next.PC == 0: // end of the stack
 		return true
-	case to.startsStack(): // below generated code the word is a function pointer
+	case to.pcIsCurrent && to.Flags&FlagRoot != 0: // below generated code the word is a function pointer
 		return !w.rule.isGenerated()
 	case r.Method == MethodCFI, to.pcIsCurrent:
 		return true

@@ -23,15 +23,6 @@ func (a *analysis) handlerFrame(q frames.Query, fn span, p *prologue, f *finding
 	return a.frameAtDispatch(q, fn, dispatchAny)
 }
 
-// unboundedHandlerFrame serves V8's builtins without symbols. The jump must be by a word of a table at a callee-saved
-// register.
-func (a *analysis) unboundedHandlerFrame(q frames.Query) (finding, bool) {
-	if a.src.opt.Arch != frames.X86_64 {
-		return finding{}, false
-	}
-	return a.frameAtDispatch(q, everywhere, dispatchByTable)
-}
-
 func (a *analysis) frameAtDispatch(q frames.Query, fn span, d dispatchKind) (finding, bool) {
 	if q.AfterCall {
 		return finding{}, false

@@ -12,7 +12,15 @@ func (a *analysis) frame(q frames.Query) (finding, bool) {
 	}
 	fn, known := a.src.boundsOf(q)
 	if !known {
-		return a.frameWithoutBounds(q)
+		v := a.searchEpilogues(q.PC, q.AfterCall, everywhere, acceptedEnds{})
+		f, _ := v.best()
+		if f != nil {
+			return a.epilogueOnly(f, q)
+		}
+		if a.src.opt.Arch != frames.X86_64 {
+			return finding{}, false
+		}
+		return a.frameAtDispatch(q, everywhere, dispatchByTable) // of V8's builtins without symbols
 	}
 	if a.savesFPOnly(q) && !q.SPOnly {
 		v := a.searchEpilogues(q.PC, q.AfterCall, fn, acceptedEnds{ownConvention: true})
@@ -56,15 +64,6 @@ func (a *analysis) frameOfBuiltin(q frames.Query, fn span, p *prologue) (finding
 		f.cfa = startValue(a.abi.sp).plus(int64(slot.off) + 8 - int64(p.st.regs[a.abi.sp].off))
 	}
 	return f, a.abi.mayBeCFA(f.cfa)
-}
-
-func (a *analysis) frameWithoutBounds(q frames.Query) (finding, bool) {
-	v := a.searchEpilogues(q.PC, q.AfterCall, everywhere, acceptedEnds{})
-	f, _ := v.best()
-	if f != nil {
-		return a.epilogueOnly(f, q)
-	}
-	return a.unboundedHandlerFrame(q)
 }
 
 func (a *analysis) savesFPOnly(q frames.Query) bool {

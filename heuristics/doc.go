@@ -60,15 +60,14 @@
 // # Files
 //
 //	source                        the questions: Rule, and the list of methods
-//	state, paths, codecache       values, registers and stack words; paths kept for later; code
+//	state, paths                  values, registers and stack words; paths kept for later; code
 //	instruction                   effects of an instruction (x86; aarch64); abi: differences of architectures
-//	interpreter                   run one instruction, run all paths
-//	analysis                      the parts of a query's answer
+//	interpreter                   run one instruction, run all paths; the parts of a query's answer
 //	epilogue, votes, prologue,    the searches, the choice between them, and the result (rule)
 //	combine, traits
 //	roots, sigreturn, frameswitch code that is no function, or switches frames
-//	argumentdrop, argumentpush,   V8's code: by its instructions, by [Conventions] or with Options.JIT
-//	bytecodehandler, framemade
+//	arguments, bytecodehandler,   V8's code: by its instructions, by [Conventions] or with Options.JIT
+//	framemade
 //	calls, returnpath             other questions of the walker, and of HotSpot
 //
 // # Decoding

@@ -52,11 +52,15 @@ func (e *epilogueSearch) needsPostponed() bool { return e.votes.strong == 0 }
 
 func (e *epilogueSearch) follow(f *flow) bool {
 	in := e.in
-	in.st.noteRelease(e.spBefore)
+	before, sp := e.spBefore, in.st.regs[in.st.sp]
+	in.st.releasedStack = before.kind == startRelative && sp.isRelativeTo(before.base) && sp.off > before.off
 	if f.kind == flowEnd || e.voteFrameMade() {
 		return false
 	}
-	e.raiseLimit(f)
+	// The instructions before the first branch do not count: unrolled vector code has 10,000.
+	if e.branched = e.branched || f.kind != flowNext; !e.branched {
+		e.in.limit = min(e.in.limit+1, maxSteps)
+	}
 	switch f.kind {
 	case flowCall:
 		in.st.noteCall()
@@ -78,13 +82,6 @@ func (e *epilogueSearch) follow(f *flow) bool {
 	return true
 }
 
-// raiseLimit excludes the instructions before the first branch from the limit (unrolled vector code has 10,000).
-func (e *epilogueSearch) raiseLimit(f *flow) {
-	if e.branched = e.branched || f.kind != flowNext; !e.branched {
-		e.in.limit = min(e.in.limit+1, maxSteps)
-	}
-}
-
 // jump goes on at the target. If that is outside of the function, a tail call or a part split off, it is postponed, and
 // jump returns false.
 func (e *epilogueSearch) jump(target uint64) bool {
@@ -96,7 +93,10 @@ func (e *epilogueSearch) jump(target uint64) bool {
 	fn := in.functionAt(target)
 	in.postpone(target, fn)
 	if fn.lo == target || len(in.code(target)) == 0 {
-		e.voteTail()
+		// Another function's start may be a part of this one, so the vote is weak.
+		if f, ok := e.findingAtTail(false); ok && !e.contradictsCalls(&f) {
+			e.votes.add(&f, true)
+		}
 	}
 	return false
 }
@@ -111,13 +111,6 @@ func (e *epilogueSearch) vote(end *flow) {
 		e.votes.add(&f, weak)
 	case !weak:
 		e.votes.misaligned = misalignedOutcome{f, true}
-	}
-}
-
-// voteTail votes at a jump to another function's start. That may be a part of this one, so the vote is weak.
-func (e *epilogueSearch) voteTail() {
-	if f, ok := e.findingAtTail(false); ok && !e.contradictsCalls(&f) {
-		e.votes.add(&f, true)
 	}
 }
 

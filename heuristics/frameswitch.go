@@ -44,7 +44,8 @@ func (a *analysis) leavesFrame(pc uint64, fn span, loaded bool) bool {
 	case loaded:
 		return p.st.isForeignSP()
 	}
-	return p.linkRegisterLost()
+	f, ok := p.finding(false)
+	return p.abi.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
 // switchRow has the registers of the frame that a jump to ra continues.
@@ -59,11 +60,6 @@ func (abi *abi) switchRow(atJump *symbolicState, ra value) *frames.Row {
 		row.Regs[row.CFAReg] = abi.placeOf(sp, noReg)
 	}
 	return row
-}
-
-func (p *prologue) linkRegisterLost() bool {
-	f, ok := p.finding(false)
-	return p.abi.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
 // SwitchesStack implements [frames.StackSwitches].
@@ -90,7 +86,11 @@ func (p *patterns) runToJump(pc uint64, fn span) (target value, ok bool) {
 			return value{}, false
 		}
 		if st.pc == join {
-			st.joinRegs(&atBranch)
+			for i := range st.regs {
+				if st.regs[i] != atBranch[i] { // differs by path
+					st.regs[i] = value{}
+				}
+			}
 			join = 0
 		}
 		f := p.step()

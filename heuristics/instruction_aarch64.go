@@ -88,7 +88,12 @@ func stepARM64(st *symbolicState, code []byte, f *flow) {
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
 		f.kind, f.trap = flowEnd, true // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
-		stepHintARM64(w, f)
+		switch uint32(w) { // nop; bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
+		case 0xd503201f:
+			f.padding = true
+		case 0xd503245f, 0xd50324df, 0xd503233f, 0xd503237f:
+			f.landing = true
+		}
 	case w.is(0x1c000000, 0x14000000):
 		stepBranchARM64(st, w, f)
 	case w.is(0x1c000000, 0x10000000):
@@ -102,29 +107,11 @@ func stepARM64(st *symbolicState, code []byte, f *flow) {
 	}
 }
 
-// stepHintARM64 recognises hints: nop; bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
-func stepHintARM64(w insnARM64, f *flow) {
-	switch uint32(w) {
-	case 0xd503201f:
-		f.padding = true
-	case 0xd503245f, 0xd50324df, 0xd503233f, 0xd503237f:
-		f.landing = true
-	}
-}
-
-// putARM64 writes a register; 31 is none.
+// putARM64 writes a register; 31 is none, unlike for [symbolicState.put], which takes it for the stack pointer.
 func putARM64(st *symbolicState, reg uint8, v value) {
 	if reg != regSP {
 		st.set(reg, v)
 	}
-}
-
-// putSP writes a register; 31 is the stack pointer.
-func putSP(st *symbolicState, reg uint8, v value) {
-	if reg == regSP && (v.kind == unknown || v.kind == constant) {
-		v = st.newUnnamedBase()
-	}
-	st.set(reg, v)
 }
 
 func stepBranchARM64(st *symbolicState, w insnARM64, f *flow) {
@@ -187,15 +174,21 @@ func stepImmediateARM64(st *symbolicState, w insnARM64) {
 	case w.is(0x9f800000, 0x91000000):
 		stepAddImmARM64(st, w)
 	case w.is(0xbfc00000, 0x91800000): // addg, subg
-		putSP(st, w.rd(), value{})
+		st.put(w.rd(), value{})
 	case w.is(0x1f000000, 0x11000000):
 		putARM64(st, w.rd(), value{}) // 32 bits
 	case w.is(0x7f800000, 0x52800000): // movz
 		putARM64(st, w.rd(), wideARM64(w))
 	case w.is(0x1f800000, 0x12000000) && !w.is(0x60000000, 0x60000000):
-		putSP(st, w.rd(), value{}) // and, orr, eor: may align the stack pointer
+		st.put(w.rd(), value{}) // and, orr, eor: may align the stack pointer
 	case w.is(0xff800000, 0xf2800000): // movk
-		stepMovkARM64(st, w)
+		v := st.regs[w.rd()]
+		if n := wideARM64(w); v.kind == constant && n.kind == constant {
+			v.off = v.off&^(0xffff<<w.wideShift()) | n.off
+		} else {
+			v = value{}
+		}
+		putARM64(st, w.rd(), v)
 	default:
 		putARM64(st, w.rd(), value{})
 	}
@@ -214,7 +207,7 @@ func stepAddImmARM64(st *symbolicState, w insnARM64) {
 	if w.is(1<<29, 1<<29) {
 		putARM64(st, w.rd(), v)
 	} else {
-		putSP(st, w.rd(), v)
+		st.put(w.rd(), v)
 		if n == 0 && w.rn() != regSP { // mov sp, xn
 			st.noteLoadedSP(w.rd())
 		}
@@ -232,16 +225,6 @@ func wideARM64(w insnARM64) value {
 	return value{kind: constant, off: int32(n)}
 }
 
-func stepMovkARM64(st *symbolicState, w insnARM64) {
-	v := st.regs[w.rd()]
-	if n := wideARM64(w); v.kind == constant && n.kind == constant {
-		v.off = v.off&^(0xffff<<w.wideShift()) | n.off
-	} else {
-		v = value{}
-	}
-	putARM64(st, w.rd(), v)
-}
-
 func stepRegisterARM64(st *symbolicState, w insnARM64) {
 	switch {
 	case w.is(0xffe0ffe0, 0xaa0003e0): // mov
@@ -253,21 +236,18 @@ func stepRegisterARM64(st *symbolicState, w insnARM64) {
 	case w.is(0xbfe00000, 0x8b200000): // add, sub (extended register)
 		v := value{}
 		if m := st.regs[w.rm()]; m.kind == constant && w.rm() != regSP && w.is(0x1c00, 0) {
-			v = extendedARM64(st, w, m)
+			n := int64(m.off)
+			if w.is(1<<30, 1<<30) {
+				n = -n
+			}
+			v = st.regs[w.rn()].plus(n)
 		}
-		putSP(st, w.rd(), v)
+		st.put(w.rd(), v)
 	case w.is(0x1fe00000, 0x1a400000): // conditional compare
 	case w.is(0xffff0000, 0xdac10000): // pacia, autia, xpaci and the like: only the signature changes
 	default:
 		putARM64(st, w.rd(), value{})
 	}
-}
-
-func extendedARM64(st *symbolicState, w insnARM64, m value) value {
-	if w.is(1<<30, 1<<30) {
-		return st.regs[w.rn()].plus(-int64(m.off))
-	}
-	return st.regs[w.rn()].plus(int64(m.off))
 }
 
 // stepVectorARM64 interprets addvl and addpl, which move the stack pointer.
@@ -281,7 +261,7 @@ func stepVectorARM64(st *symbolicState, w insnARM64) {
 		w.is(0xbfe0fc00, 0x0e003c00), w.is(0xbfe0fc00, 0x0e002c00): // umov, smov
 		putARM64(st, w.rd(), value{})
 	case w.is(0xffa0f000, 0x04205000): // addvl, addpl, addsvl, addspl
-		putSP(st, w.rd(), value{})
+		st.put(w.rd(), value{})
 	case w.is(0xfffff000, 0x04bf5000), w.is(0xff20e000, 0x0420e000), w.is(0xff30c000, 0x25208000),
 		w.is(0xff2ee000, 0x0520a000): // rdvl, cntb, incb; cntp, incp; lasta, clasta, and the like
 		putARM64(st, w.rd(), value{})
@@ -304,19 +284,26 @@ func stepMemoryARM64(st *symbolicState, w insnARM64) {
 	case w.is(0x3b000000, 0x19000000):
 		stepTagsAndCopiesARM64(st, w)
 	case w.is(0x3f000000, 0x08000000): // exclusive, ordered
-		stepExclusiveARM64(st, w)
+		if w.is(1<<22, 1<<22) {
+			putARM64(st, w.rd(), value{})
+			putARM64(st, w.rt2(), value{})
+		}
+		putARM64(st, w.rm(), value{})
+		if w.is(0xbfa07c00, 0x08207c00) { // casp
+			putARM64(st, w.rm()+1, value{})
+		}
 	case w.is(0xbfa00000, 0x0c800000), w.is(0xbf800000, 0x0d800000): // ld1 to ld4, st1 to st4 that move their base
 		base := value{}
 		if w.rm() == 31 { // by the size; else by a register
 			base = st.regs[w.rn()].plus(structureBytesARM64(w))
 		}
-		putSP(st, w.rn(), base)
+		st.put(w.rn(), base)
 	case w.is(0x3f200000, 0x38200000): // by register; atomic; ldraa, ldrab
 		if w.field(22, 2) != 0 || w.field(10, 2) != 2 {
 			putARM64(st, w.rd(), value{})
 		}
 		if w.field(10, 2) == 3 {
-			putSP(st, w.rn(), value{})
+			st.put(w.rn(), value{})
 		}
 	}
 }
@@ -351,14 +338,14 @@ func stepTagsAndCopiesARM64(st *symbolicState, w insnARM64) {
 	index := w.field(10, 2)
 	switch {
 	case w.is(0xff200000, 0xd9200000) && index&1 != 0:
-		putSP(st, w.rn(), st.regs[w.rn()].plus(w.signed(12, 9)*16))
+		st.put(w.rn(), st.regs[w.rn()].plus(w.signed(12, 9)*16))
 	case w.is(0xff200000, 0xd9200000) && index != 0: // with an offset
 	case index == 0 && w.field(22, 2) != 0: // loads
 		putARM64(st, w.rd(), value{})
 	case index != 0:
 		putARM64(st, w.rd(), value{})
 		putARM64(st, w.rm(), value{})
-		putSP(st, w.rn(), value{})
+		st.put(w.rn(), value{})
 	}
 }
 
@@ -385,7 +372,7 @@ func stepPairARM64(st *symbolicState, w insnARM64) {
 		accessARM64(st, w.rt2(), at.plus(min(scale, 8)), load, whole) // stgp scales by 16
 	}
 	if mode&1 != 0 {
-		putSP(st, w.rn(), base.plus(off))
+		st.put(w.rn(), base.plus(off))
 	}
 }
 
@@ -417,27 +404,13 @@ func stepAccessAtOffsetARM64(st *symbolicState, w insnARM64, off int64) {
 
 // stepIndexedARM64 interprets accesses that may move their base.
 func stepIndexedARM64(st *symbolicState, w insnARM64) {
-	off := w.signed(12, 9)
-	base := st.regs[w.rn()]
-	switch w.field(10, 2) {
-	case 0, 2:
-		stepAccessAtOffsetARM64(st, w, off)
-	case 1:
-		stepAccessAtOffsetARM64(st, w, 0)
-		putSP(st, w.rn(), base.plus(off))
-	case 3:
-		stepAccessAtOffsetARM64(st, w, off)
-		putSP(st, w.rn(), base.plus(off))
+	off, mode := w.signed(12, 9), w.field(10, 2)
+	base, at := st.regs[w.rn()], off
+	if mode == 1 { // the base is moved after the access
+		at = 0
 	}
-}
-
-func stepExclusiveARM64(st *symbolicState, w insnARM64) {
-	if w.is(1<<22, 1<<22) {
-		putARM64(st, w.rd(), value{})
-		putARM64(st, w.rt2(), value{})
-	}
-	putARM64(st, w.rm(), value{})
-	if w.is(0xbfa07c00, 0x08207c00) { // casp
-		putARM64(st, w.rm()+1, value{})
+	stepAccessAtOffsetARM64(st, w, at)
+	if mode&1 != 0 {
+		st.put(w.rn(), base.plus(off))
 	}
 }

@@ -180,22 +180,18 @@ func stepControlX86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	case 0xe9, 0xeb: // jmp
 		f.kind, f.target = flowJump, targetX86(st, i)
 	case 0xc2, 0xc3: // ret
-		stepReturnX86(st, f)
+		// The return address may have been popped and pushed again behind dropped arguments (V8). One pushed from a
+		// context (swapcontext) is not the caller's.
+		sp := st.regs[hwSP]
+		f.kind, f.ret = flowReturn, sp.plus(8)
+		v := st.load(sp)
+		if sp.kind == startRelative && v.kind == loaded && v.addend == 0 && (v.base == hwSP || v.base == hwBP) {
+			f.ret = value{kind: startRelative, base: v.base, off: v.off}.plus(8)
+		}
 	case 0xff:
 		stepGroup5X86(st, i, f, pushedMem)
 	default:
 		f.kind = flowEnd
-	}
-}
-
-// The return address may have been popped and pushed again behind dropped arguments (V8). One pushed from a context
-// (swapcontext) is not the caller's.
-func stepReturnX86(st *symbolicState, f *flow) {
-	sp := st.regs[hwSP]
-	f.kind, f.ret = flowReturn, sp.plus(8)
-	v := st.load(sp)
-	if sp.kind == startRelative && v.kind == loaded && v.addend == 0 && (v.base == hwSP || v.base == hwBP) {
-		f.ret = value{kind: startRelative, base: v.base, off: v.off}.plus(8)
 	}
 }
 
@@ -319,23 +315,17 @@ func addressX86(st *symbolicState, i *x86.Inst) value {
 	return v.plus(int64(i.Disp))
 }
 
-// setX86 sets a register. An unknown stack pointer becomes a new base.
-func setX86(st *symbolicState, reg uint8, v value) {
-	if reg == hwSP && (v.kind == unknown || v.kind == constant) {
-		v = st.newUnnamedBase()
-	}
-	st.set(reg, v)
-}
-
 // stepMoveX86 interprets mov (89, 8B, B8, C7) and lea (8D).
 func stepMoveX86(st *symbolicState, i *x86.Inst) {
 	switch op := i.Op; {
+	case op == 0x8d && i.W:
+		st.put(i.Reg, addressX86(st, i))
 	case op == 0x8d:
-		stepLeaX86(st, i)
+		st.put(i.Reg, value{})
 	case op >= 0xb8 && op < 0xc0: // mov reg, imm
-		setX86(st, i.OpcodeReg(), constX86(i))
+		st.put(i.OpcodeReg(), constX86(i))
 	case op == 0xc7 && i.Mod == 3:
-		setX86(st, i.RM, constX86(i))
+		st.put(i.RM, constX86(i))
 	case op == 0xc7: // mov mem, imm
 		st.store(addressX86(st, i), value{})
 	case i.Mod == 3: // mov reg, reg
@@ -347,10 +337,12 @@ func stepMoveX86(st *symbolicState, i *x86.Inst) {
 		if i.W {
 			v = st.regs[from]
 		}
-		setX86(st, to, v)
+		st.put(to, v)
 		st.noteLoadedSP(to)
+	case op == 0x89 && i.W:
+		st.store(addressX86(st, i), st.regs[i.Reg])
 	case op == 0x89:
-		stepStoreX86(st, i)
+		st.store(addressX86(st, i), value{})
 	default:
 		stepLoadX86(st, i)
 	}
@@ -363,29 +355,13 @@ func constX86(i *x86.Inst) value {
 	return value{kind: constant, off: int32(i.Imm)}
 }
 
-func stepLeaX86(st *symbolicState, i *x86.Inst) {
-	v := value{}
-	if i.W {
-		v = addressX86(st, i)
-	}
-	setX86(st, i.Reg, v)
-}
-
-func stepStoreX86(st *symbolicState, i *x86.Inst) {
-	v := value{}
-	if i.W {
-		v = st.regs[i.Reg]
-	}
-	st.store(addressX86(st, i), v)
-}
-
 func stepLoadX86(st *symbolicState, i *x86.Inst) {
 	if loadsFromTableX86(i) {
 		st.tableReg = i.Reg
 	}
 	at := addressX86(st, i)
 	if !i.W || at.kind != startRelative || i.Reg == hwSP && at.base != hwSP && at.base != hwBP {
-		setX86(st, i.Reg, value{})
+		st.put(i.Reg, value{})
 		st.noteLoadedSP(i.Reg)
 		return
 	}
@@ -438,7 +414,7 @@ func addToX86(st *symbolicState, to, from uint8, negative bool) {
 		}
 		v = st.regs[to].plus(off)
 	}
-	setX86(st, to, v)
+	st.put(to, v)
 }
 
 func stepArithImmX86(st *symbolicState, i *x86.Inst) {
@@ -447,11 +423,11 @@ func stepArithImmX86(st *symbolicState, i *x86.Inst) {
 	}
 	switch i.Reg & 7 {
 	case 0: // add
-		setX86(st, i.RM, st.regs[i.RM].plus(i.Imm))
+		st.put(i.RM, st.regs[i.RM].plus(i.Imm))
 	case 5: // sub
-		setX86(st, i.RM, st.regs[i.RM].plus(-i.Imm))
+		st.put(i.RM, st.regs[i.RM].plus(-i.Imm))
 	case 7: // cmp
 	default:
-		setX86(st, i.RM, value{})
+		st.put(i.RM, value{})
 	}
 }

@@ -2,7 +2,14 @@
 
 package heuristics
 
-// Bounds of one search, in instructions. maxForward holds from the first branch, jump or call on (raiseLimit).
+import (
+	"sync"
+
+	"prywalk/frames"
+)
+
+// Bounds of one search, in instructions. maxForward holds from the first branch, jump or call on: see
+// epilogueSearch.follow.
 const (
 	maxSteps   = 16000
 	maxForward = 3000
@@ -123,4 +130,35 @@ func (in *interpreter) functionAt(pc uint64) span {
 		return fn
 	}
 	return everywhere
+}
+
+// patterns recognises code by a few instructions in line.
+type patterns struct{ interpreter }
+
+// analysis answers a query. It is pooled for its size.
+type analysis struct {
+	patterns
+	epilogues epilogueSearch
+	prologues prologueSearch
+	row       frames.Row // of the last rule
+}
+
+var analyses = sync.Pool{New: func() any {
+	a := new(analysis)
+	a.pending.paths = make([]symbolicState, maxPending)
+	a.postponed.paths = make([]symbolicState, maxPostponed)
+	return a
+}}
+
+// analysis takes an analysis from the pool. The caller gives it back by free. Precondition: s.abi is not nil.
+func (s *Source) analysis() *analysis {
+	a := analyses.Get().(*analysis)
+	a.src, a.abi = s, s.abi
+	a.bytes.reset(s.opt.Code)
+	return a
+}
+
+func (a *analysis) free() {
+	a.src, a.bytes.code = nil, nil
+	analyses.Put(a)
 }

@@ -134,6 +134,14 @@ func (st *symbolicState) set(reg uint8, v value) {
 	}
 }
 
+// put is set for instructions that may name the stack pointer: an unknown one becomes a new base.
+func (st *symbolicState) put(reg uint8, v value) {
+	if reg == st.sp && (v.kind == unknown || v.kind == constant) {
+		v = st.newUnnamedBase()
+	}
+	st.set(reg, v)
+}
+
 func (st *symbolicState) clobber(mask uint32) {
 	for ; mask != 0; mask &= mask - 1 {
 		st.regs[bits.TrailingZeros32(mask)&31] = value{}
@@ -217,11 +225,6 @@ func (st *symbolicState) restore(reg uint8, addr value) {
 	st.set(reg, v)
 }
 
-func (st *symbolicState) noteRelease(before value) {
-	sp := &st.regs[st.sp&31]
-	st.releasedStack = before.kind == startRelative && sp.isRelativeTo(before.base) && sp.off > before.off
-}
-
 // noteNoReturn marks a path doubtful at padding to an aligned address, or a landing place: they follow a call that does
 // not return. Precondition: afterCall; f is the instruction at pc.
 func (st *symbolicState) noteNoReturn(f *flow) {
@@ -265,15 +268,6 @@ func (st *symbolicState) callsAlignedTo(off int32) bool {
 func (st *symbolicState) push(sp uint8, v value) {
 	st.regs[sp] = st.regs[sp].plus(-8)
 	st.storeAt(st.regs[sp], v)
-}
-
-// joinRegs makes registers unknown that differ from those of another path.
-func (st *symbolicState) joinRegs(other *[32]value) {
-	for i := range st.regs {
-		if st.regs[i] != other[i] {
-			st.regs[i] = value{}
-		}
-	}
 }
 
 // isForeignSP reports whether the stack pointer is not derived from that at the start.

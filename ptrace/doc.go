@@ -39,9 +39,9 @@
 //
 // What can delay a stop:
 //
-//   - other programs on the tracer's CPU (priority.go, watchdog.go)
+//   - other programs on the tracer's CPU (watchdog.go)
 //   - a thread that does not stop: a timer's signal ends the wait (alarm.go)
-//   - PTRACE_SEIZE that waits for an exec: another OS thread reaps (begin.go, rescuer.go)
+//   - PTRACE_SEIZE that waits for an exec: another OS thread reaps (begin.go, alarm.go)
 //   - Ctrl-Z: all threads are released first (jobcontrol.go)
 //   - lookups below /proc/PID that spin (procmem.PathOpener)
 //   - the lock of the target's mappings (mmaplock.go of package observe)

@@ -134,23 +134,19 @@ func Suspend(sig syscall.Signal, settled func()) bool {
 	case !isPending(sig):
 		return true
 	case !all:
-		discardPending(sig)
+		// The kernel discards a pending signal that is ignored (kernel/signal.c, do_sigaction).
+		if was, e := actionOf(sig); e == 0 {
+			ignore := was
+			ignore.Handler = procmem.SigIgn
+			_ = setAction(sig, &ignore)
+			_ = setAction(sig, &was)
+		}
 		return false
 	}
 	defer restoreActions(defaultActions())
 	settled()
 	_, _ = maskSignals(unix.SIG_SETMASK, was) // the process stops here
 	return true
-}
-
-// discardPending discards a pending signal, as the kernel does if it is ignored (kernel/signal.c, do_sigaction).
-func discardPending(sig syscall.Signal) {
-	if was, e := actionOf(sig); e == 0 {
-		ignore := was
-		ignore.Handler = procmem.SigIgn
-		_ = setAction(sig, &ignore)
-		_ = setAction(sig, &was)
-	}
 }
 
 // StopSignals are the stop signals of a terminal.

@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"debug/elf"
 	"sort"
 	"strings"
 
@@ -88,7 +89,7 @@ type fileCode struct{ f *elffile.File }
 func (c fileCode) ReadCode(addr uint64, buf []byte) int {
 	for i := range c.f.Segments {
 		s := &c.f.Segments[i]
-		if s.Type == elffile.SegLoad && s.Flags&elffile.SegExec != 0 && addr-s.VAddr < s.FileSize {
+		if s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 && addr-s.VAddr < s.FileSize {
 			return c.f.ReadAddr(addr, buf[:min(uint64(len(buf)), s.FileSize-(addr-s.VAddr))])
 		}
 	}

@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"debug/elf"
 	"fmt"
 	"path/filepath"
 	"sort"
@@ -33,7 +34,7 @@ func symbolSpans(f *elffile.File) []span {
 		syms, _ := f.Symbols(kind)
 		for i := range syms {
 			s := &syms[i]
-			if t := s.Type(); (t == elffile.SymFunc || t == elffile.SymIFunc) && s.Section != elffile.SectionUndef &&
+			if t := s.Type(); (t == elf.STT_FUNC || t == elf.STT_GNU_IFUNC) && s.Section != elf.SHN_UNDEF &&
 				s.Size > 0 {
 				out = append(out, span{s.Value, s.Value + s.Size, f.SymbolName(kind, s)})
 			}

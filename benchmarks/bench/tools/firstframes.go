@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"debug/elf"
 	"prywalk/frames"
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/code/loadedcode"
@@ -63,7 +64,7 @@ func (f *firstFrames) find(p place) bool {
 func lowest(file *elffile.File) uint64 {
 	low := ^uint64(0)
 	for i := range file.Segments {
-		if s := &file.Segments[i]; s.Type == elffile.SegLoad {
+		if s := &file.Segments[i]; s.Type == elf.PT_LOAD {
 			low = min(low, s.VAddr)
 		}
 	}

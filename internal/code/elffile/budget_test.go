@@ -4,6 +4,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -52,10 +53,10 @@ func dull(n int) []byte {
 func TestDecompressedSectionsOfAFileShareABudget(t *testing.T) {
 	const size, limit = 3 << 20, 8 << 20
 	data := dull(size)
-	zip := chdr(compressZlib, size, deflated(t, data))
+	zip := chdr(elf.COMPRESS_ZLIB, size, deflated(t, data))
 	m := newImage()
 	for i := range 20 {
-		m.add(Section{Name: fmt.Sprintf(".debug_%d", i), Type: secProgBits, Flags: SecCompressed}, zip)
+		m.add(Section{Name: fmt.Sprintf(".debug_%d", i), Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED}, zip)
 	}
 	mem := filememory.New(limit)
 	f := openWith(t, mem, m.bytes())
@@ -100,8 +101,10 @@ func TestBombsAreNotDecompressed(t *testing.T) {
 	const size = 40 << 20
 	zeros := make([]byte, size)
 	m := newImage()
-	m.add(Section{Name: ".zlib", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, size, deflated(t, zeros)))
-	m.add(Section{Name: ".zstd", Type: secProgBits, Flags: SecCompressed}, chdr(compressZstd, size, zstandard(t, zeros)))
+	m.add(Section{Name: ".zlib", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(elf.COMPRESS_ZLIB, size, deflated(t, zeros)))
+	m.add(Section{Name: ".zstd", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(elf.COMPRESS_ZSTD, size, zstandard(t, zeros)))
 	mem := filememory.New(1 << 40)
 	f := openWith(t, mem, m.bytes())
 	got := allocated(func() {
@@ -119,7 +122,7 @@ func TestBombsAreNotDecompressed(t *testing.T) {
 func TestMiniDebugIsWithinTheBudget(t *testing.T) {
 	const limit = 16 << 20
 	m := newImage()
-	m.add(Section{Name: ".gnu_debugdata", Type: secProgBits},
+	m.add(Section{Name: ".gnu_debugdata", Type: elf.SHT_PROGBITS},
 		xzOf(t, make([]byte, 24<<20), xz.WriterConfig{DictCap: 1 << 16}))
 	mem := filememory.New(limit)
 	f := openWith(t, mem, m.bytes())
@@ -169,9 +172,9 @@ func (h holes) ReadAt(b []byte, off int64) (int, error) {
 func TestClaimedTablesAreWithinTheBudget(t *testing.T) {
 	const limit, claimed = 8 << 20, 180 << 20
 	m := newImage()
-	str := m.add(Section{Name: ".strtab", Type: secStrTab}, []byte("\x00a\x00"))
-	m.add(Section{Name: ".symtab", Type: secSymTab, Link: uint32(str), Off: 1 << 20, Size: claimed}, nil)
-	m.add(Section{Name: ".debug_abbrev", Type: secProgBits, Off: 1 << 20, Size: claimed}, nil)
+	str := m.add(Section{Name: ".strtab", Type: elf.SHT_STRTAB}, []byte("\x00a\x00"))
+	m.add(Section{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: uint32(str), Off: 1 << 20, Size: claimed}, nil)
+	m.add(Section{Name: ".debug_abbrev", Type: elf.SHT_PROGBITS, Off: 1 << 20, Size: claimed}, nil)
 	mem := filememory.New(limit)
 	f, err := openIn(mem, holes{m.bytes()}, claimed*2)
 	if err != nil {
@@ -195,7 +198,7 @@ func TestClaimedTablesAreWithinTheBudget(t *testing.T) {
 func TestWindowsWorkWithoutACache(t *testing.T) {
 	data := dull(3 * blockSize)
 	m := newImage()
-	m.add(Section{Name: ".data", Type: secProgBits}, data)
+	m.add(Section{Name: ".data", Type: elf.SHT_PROGBITS}, data)
 	mem := filememory.New(1 << 14) // less than a block
 	f := openWith(t, mem, m.bytes())
 	w, err := f.Window(f.Section(".data"))

@@ -4,6 +4,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"testing"
 )
@@ -16,7 +17,8 @@ type image struct {
 }
 
 func newImage() *image {
-	return &image{typ: uint16(typeDyn), machine: machX86_64, secs: make([]Section, 1), data: make([][]byte, 1)}
+	return &image{typ: uint16(elf.ET_DYN), machine: uint16(elf.EM_X86_64), secs: make([]Section, 1),
+		data: make([][]byte, 1)}
 }
 
 func (img *image) add(s Section, data []byte) int {
@@ -32,7 +34,7 @@ func (img *image) bytes() []byte {
 		img.secs[i].nameOff = uint32(len(names))
 		names = append(append(names, img.secs[i].Name...), 0)
 	}
-	shstr := img.add(Section{Type: secStrTab}, names)
+	shstr := img.add(Section{Type: elf.SHT_STRTAB}, names)
 	out := make([]byte, headerSize)
 	for i := range img.segs {
 		out = appendSegment(out, &img.segs[i])
@@ -70,11 +72,12 @@ func appendNumbers(out []byte, v ...any) []byte {
 }
 
 func appendSegment(out []byte, s *Segment) []byte {
-	return appendNumbers(out, s.Type, s.Flags, s.Off, s.VAddr, s.VAddr, s.FileSize, s.MemSize, s.Align)
+	return appendNumbers(out, uint32(s.Type), uint32(s.Flags), s.Off, s.VAddr, s.VAddr, s.FileSize, s.MemSize, s.Align)
 }
 
 func appendSection(out []byte, s *Section) []byte {
-	return appendNumbers(out, s.nameOff, s.Type, s.Flags, s.Addr, s.Off, s.Size, s.Link, s.Info, s.Align, s.EntSize)
+	return appendNumbers(out, s.nameOff, s.Type, uint64(s.Flags), s.Addr, s.Off, s.Size, s.Link, s.Info, s.Align,
+		s.EntSize)
 }
 
 func note(name string, typ uint32, desc []byte) []byte {

@@ -5,6 +5,7 @@ package elffile
 import (
 	"bytes"
 	"compress/zlib"
+	"debug/elf"
 	"errors"
 	"hash/crc32"
 	"slices"
@@ -29,8 +30,8 @@ func deflated(t testing.TB, b []byte) []byte {
 	return out.Bytes()
 }
 
-func chdr(kind uint32, size uint64, data []byte) []byte {
-	return append(appendNumbers(nil, kind, uint32(0), size, uint64(1)), data...)
+func chdr(kind elf.CompressionType, size uint64, data []byte) []byte {
+	return append(appendNumbers(nil, uint32(kind), uint32(0), size, uint64(1)), data...)
 }
 
 func zstandard(t testing.TB, b []byte) []byte {
@@ -61,8 +62,8 @@ func TestZstdWindowMayExceedTheContents(t *testing.T) {
 		t.Fatalf("window %d, %v; want 8 MiB", frame.WindowSize, err)
 	}
 	m := newImage()
-	m.add(Section{Name: ".zstd", Type: secProgBits, Flags: SecCompressed},
-		chdr(compressZstd, uint64(len(sample)), out.Bytes()))
+	m.add(Section{Name: ".zstd", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(elf.COMPRESS_ZSTD, uint64(len(sample)), out.Bytes()))
 	f := openBytes(t, m.bytes())
 	if got, err := f.Data(f.Section(".zstd")); err != nil || !bytes.Equal(got, sample) {
 		t.Errorf("%d bytes, %v", len(got), err)
@@ -72,9 +73,11 @@ func TestZstdWindowMayExceedTheContents(t *testing.T) {
 func TestCompressedSections(t *testing.T) {
 	n := uint64(len(sample))
 	m := newImage()
-	m.add(Section{Name: ".plain", Type: secProgBits}, sample)
-	m.add(Section{Name: ".zlib", Type: secProgBits, Flags: SecCompressed}, chdr(compressZlib, n, deflated(t, sample)))
-	m.add(Section{Name: ".zstd", Type: secProgBits, Flags: SecCompressed}, chdr(compressZstd, n, zstandard(t, sample)))
+	m.add(Section{Name: ".plain", Type: elf.SHT_PROGBITS}, sample)
+	m.add(Section{Name: ".zlib", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(elf.COMPRESS_ZLIB, n, deflated(t, sample)))
+	m.add(Section{Name: ".zstd", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(elf.COMPRESS_ZSTD, n, zstandard(t, sample)))
 	f := openBytes(t, m.bytes())
 	for _, name := range []string{".plain", ".zlib", ".zstd"} {
 		got, err := f.Data(f.Section(name))
@@ -94,12 +97,13 @@ func TestCompressedSections(t *testing.T) {
 func TestDecompressionIsLimited(t *testing.T) {
 	m := newImage()
 	zip := deflated(t, sample)
-	m.add(Section{Name: ".huge", Flags: SecCompressed, Type: secProgBits}, chdr(compressZlib, 1<<40, zip))
-	m.add(Section{Name: ".longer", Flags: SecCompressed, Type: secProgBits}, chdr(compressZlib, maxData, zip))
-	m.add(Section{Name: ".cut", Flags: SecCompressed, Type: secProgBits}, chdr(compressZlib, 100, zip)[:30])
-	m.add(Section{Name: ".header", Flags: SecCompressed, Type: secProgBits}, []byte{1})
-	m.add(Section{Name: ".other", Flags: SecCompressed, Type: secProgBits}, chdr(9, 100, zip))
-	m.add(Section{Name: ".bss", Type: SecNoBits}, nil)
+	m.add(Section{Name: ".huge", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS}, chdr(elf.COMPRESS_ZLIB, 1<<40, zip))
+	m.add(Section{Name: ".longer", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS},
+		chdr(elf.COMPRESS_ZLIB, maxData, zip))
+	m.add(Section{Name: ".cut", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS}, chdr(elf.COMPRESS_ZLIB, 100, zip)[:30])
+	m.add(Section{Name: ".header", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS}, []byte{1})
+	m.add(Section{Name: ".other", Flags: elf.SHF_COMPRESSED, Type: elf.SHT_PROGBITS}, chdr(9, 100, zip))
+	m.add(Section{Name: ".bss", Type: elf.SHT_NOBITS}, nil)
 	f := openBytes(t, m.bytes())
 	for _, name := range []string{".huge", ".longer", ".cut", ".header", ".other", ".bss", ".absent"} {
 		b, err := f.Data(f.Section(name))
@@ -120,9 +124,9 @@ func TestDecompressionIsLimited(t *testing.T) {
 
 func TestSectionsBeyondTheFile(t *testing.T) {
 	m := newImage()
-	m.add(Section{Name: ".a", Type: secProgBits, Off: 1 << 40, Size: 10}, nil)
-	m.add(Section{Name: ".b", Type: secProgBits, Off: 64, Size: ^uint64(0)}, nil)
-	m.add(Section{Name: ".c", Type: secProgBits, Off: 64, Size: 1 << 29}, nil)
+	m.add(Section{Name: ".a", Type: elf.SHT_PROGBITS, Off: 1 << 40, Size: 10}, nil)
+	m.add(Section{Name: ".b", Type: elf.SHT_PROGBITS, Off: 64, Size: ^uint64(0)}, nil)
+	m.add(Section{Name: ".c", Type: elf.SHT_PROGBITS, Off: 64, Size: 1 << 29}, nil)
 	f := openBytes(t, m.bytes())
 	for _, name := range []string{".a", ".b", ".c"} {
 		if _, err := f.Data(f.Section(name)); err == nil {
@@ -140,7 +144,7 @@ func TestViewsOfAWindowEqualTheData(t *testing.T) {
 		data[i] = byte(i * 7 >> 3)
 	}
 	m := newImage()
-	m.add(Section{Name: ".data", Type: secProgBits, Addr: 0x1000}, data)
+	m.add(Section{Name: ".data", Type: elf.SHT_PROGBITS, Addr: 0x1000}, data)
 	f := openBytes(t, m.bytes())
 	w, err := f.Window(f.Section(".data"))
 	if err != nil || w.Addr() != 0x1000 {
@@ -174,7 +178,7 @@ func TestViewsStayValidWhenBlocksAreReplaced(t *testing.T) {
 	data := make([]byte, (windowBlocks+1)*blockSize)
 	data[0], data[windowBlocks*blockSize] = 1, 2
 	m := newImage()
-	m.add(Section{Name: ".data", Type: secProgBits}, data)
+	m.add(Section{Name: ".data", Type: elf.SHT_PROGBITS}, data)
 	f := openBytes(t, m.bytes())
 	w, _ := f.Window(f.Section(".data"))
 	first, _ := w.View(0, 1)
@@ -189,7 +193,7 @@ func TestBuildID(t *testing.T) {
 	notes := append(note("Other", 3, []byte{1}), note("GNU", 1, []byte{2, 2, 2})...)
 	notes = append(notes, note("GNU", noteGNUBuildID, id)...)
 	m := newImage()
-	m.add(Section{Name: ".note.gnu.build-id", Type: secNote}, notes)
+	m.add(Section{Name: ".note.gnu.build-id", Type: elf.SHT_NOTE}, notes)
 	f := openBytes(t, m.bytes())
 	if got := f.BuildID(); got != "deadbeef" {
 		t.Errorf("by section: build ID %q, want deadbeef", got)
@@ -202,8 +206,8 @@ func TestBuildID(t *testing.T) {
 		t.Errorf("types of notes %v, want 3, 1, 3", types)
 	}
 	m = newImage()
-	m.segs = []Segment{{Type: SegNote, Off: headerSize + segmentSize + 8, FileSize: uint64(len(notes)), Align: 4}}
-	m.add(Section{Name: ".x", Type: secProgBits}, notes)
+	m.segs = []Segment{{Type: elf.PT_NOTE, Off: headerSize + segmentSize + 8, FileSize: uint64(len(notes)), Align: 4}}
+	m.add(Section{Name: ".x", Type: elf.SHT_PROGBITS}, notes)
 	b := m.bytes()
 	clear(b[40:48]) // no section headers
 	if got := openBytes(t, b).BuildID(); got != "deadbeef" {
@@ -214,8 +218,8 @@ func TestBuildID(t *testing.T) {
 func TestDebugLinks(t *testing.T) {
 	crc := crc32.ChecksumIEEE(sample)
 	m := newImage()
-	m.add(Section{Name: ".gnu_debuglink", Type: secProgBits}, appendNumbers([]byte("a.debug\x00"), crc))
-	m.add(Section{Name: ".gnu_debugaltlink", Type: secProgBits}, []byte("/usr/lib/x\x00\xab\xcd"))
+	m.add(Section{Name: ".gnu_debuglink", Type: elf.SHT_PROGBITS}, appendNumbers([]byte("a.debug\x00"), crc))
+	m.add(Section{Name: ".gnu_debugaltlink", Type: elf.SHT_PROGBITS}, []byte("/usr/lib/x\x00\xab\xcd"))
 	f := openBytes(t, m.bytes())
 	headers := f.Memory().Used()
 	if name, got, ok := f.debugLink(); !ok || name != "a.debug" || got != crc {
@@ -229,7 +233,7 @@ func TestDebugLinks(t *testing.T) {
 	}
 	for _, bad := range []string{"", "name", "name\x00", "\x00\x00\x00\x001234", "../etc/x\x00\x00\x00\x001234"} {
 		m := newImage()
-		m.add(Section{Name: ".gnu_debuglink", Type: secProgBits}, []byte(bad))
+		m.add(Section{Name: ".gnu_debuglink", Type: elf.SHT_PROGBITS}, []byte(bad))
 		if name, _, ok := openBytes(t, m.bytes()).debugLink(); ok {
 			t.Errorf("section %q has the debug link %q, want none", bad, name)
 		}
@@ -240,7 +244,7 @@ func TestSymbolNamesAreBounded(t *testing.T) {
 	long := strings.Repeat("n", 3000)
 	names := append([]byte("\x00first\x00"+long+"\x00"), bytes.Repeat([]byte("x"), maxString+9)...)
 	m := newImage()
-	str := m.add(Section{Name: ".strtab", Type: secStrTab}, names)
+	str := m.add(Section{Name: ".strtab", Type: elf.SHT_STRTAB}, names)
 	entry := func(name uint32, value uint64) []byte {
 		return appendNumbers(nil, name, uint8(0x12), uint8(0), uint16(1), value, uint64(8))
 	}
@@ -248,7 +252,7 @@ func TestSymbolNamesAreBounded(t *testing.T) {
 	for i, off := range []uint32{1, 7, 7 + 3001, 1 << 30} {
 		tab = append(tab, entry(off, uint64(0x1000*i))...)
 	}
-	m.add(Section{Name: ".symtab", Type: secSymTab, Link: uint32(str)}, append(tab, 1, 2, 3))
+	m.add(Section{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: uint32(str)}, append(tab, 1, 2, 3))
 	f := openBytes(t, m.bytes())
 	syms, err := f.Symbols(SymTab)
 	if err != nil || len(syms) != 4 {
@@ -259,7 +263,8 @@ func TestSymbolNamesAreBounded(t *testing.T) {
 			t.Errorf("symbol %d: %d bytes, want %d", i, len(got), len(want))
 		}
 	}
-	if s := syms[1]; s.Value != 0x1000 || s.Size != 8 || s.Type() != SymFunc || s.Bind() != bindGlobal || s.Section != 1 {
+	if s := syms[1]; s.Value != 0x1000 || s.Size != 8 || s.Type() != elf.STT_FUNC ||
+		s.Bind() != elf.STB_GLOBAL || s.Section != 1 {
 		t.Errorf("symbol %+v, want a global function of 8 bytes at 0x1000", s)
 	}
 	if _, err := f.Symbols(DynSym); !errors.Is(err, ErrNoSection) {
@@ -284,7 +289,7 @@ func xzOf(t testing.TB, b []byte, cfg xz.WriterConfig) []byte {
 
 func TestMiniDebug(t *testing.T) {
 	inner := newImage()
-	inner.add(Section{Name: ".inner", Type: secProgBits}, sample)
+	inner.add(Section{Name: ".inner", Type: elf.SHT_PROGBITS}, sample)
 	for name, cfg := range map[string]xz.WriterConfig{
 		"crc64":     {},
 		"crc32":     {CheckSum: xz.CRC32},
@@ -293,7 +298,7 @@ func TestMiniDebug(t *testing.T) {
 		"blocks":    {BlockSize: 100_000},
 	} {
 		m := newImage()
-		m.add(Section{Name: ".gnu_debugdata", Type: secProgBits}, xzOf(t, inner.bytes(), cfg))
+		m.add(Section{Name: ".gnu_debugdata", Type: elf.SHT_PROGBITS}, xzOf(t, inner.bytes(), cfg))
 		got, err := openBytes(t, m.bytes()).MiniDebug()
 		if err != nil {
 			t.Errorf("%s: MiniDebug: %v", name, err)
@@ -316,8 +321,8 @@ func TestXZDictionaryIsLimited(t *testing.T) {
 		t.Fatalf("block header %x, want LZMA2", b[:20])
 	}
 	b[dictByte] = 40
-	if n := xzDictSize(b[dictByte]); n != maxXZDict {
-		t.Errorf("dictionary of %d bytes, want %d", n, maxXZDict)
+	if n, _, err := xzBlockHeader(bytes.NewReader(b[xzHeaderSize:])); n != maxXZDict || err != nil {
+		t.Errorf("dictionary of %d bytes, %v; want %d", n, err, maxXZDict)
 	}
 	var got growingBuffer
 	if err := unxz(&got, b); err != nil || !bytes.Equal(got.data, sample) {

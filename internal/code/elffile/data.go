@@ -4,6 +4,7 @@ package elffile
 
 import (
 	"bufio"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +32,7 @@ func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	}
 	var out []byte
 	var err error
-	if s.Flags&SecCompressed != 0 {
+	if s.Flags&elf.SHF_COMPRESSED != 0 {
 		out, err = f.decompressed(s, limit)
 	} else if out, err = f.readAll(io.NewSectionReader(f.r, int64(s.Off), int64(s.Size)), s, s.Size, 0); err != nil {
 		err = fmt.Errorf("reading: %w", shortRead(err))
@@ -47,7 +48,7 @@ func (f *sectionReader) check(s *Section, limit uint64) error {
 	switch {
 	case s == nil:
 		return ErrNoSection
-	case s.Type == SecNoBits:
+	case s.Type == elf.SHT_NOBITS:
 		return fmt.Errorf("section %s: %w", s.Name, errNoBits)
 	case s.Size > limit:
 		return fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, errTooBig)
@@ -56,12 +57,6 @@ func (f *sectionReader) check(s *Section, limit uint64) error {
 	}
 	return nil
 }
-
-// Values of ch_type (gABI).
-const (
-	compressZlib = 1
-	compressZstd = 2
-)
 
 const (
 	// Elf64_Chdr (gABI).
@@ -84,7 +79,7 @@ func (f *sectionReader) decompressed(s *Section, limit uint64) (out []byte, err 
 		return nil, &FormatError{"compression header cut off", s.Off}
 	}
 	c := &wire.Cursor{Bytes: head}
-	kind := c.U32()
+	kind := elf.CompressionType(c.U32())
 	c.U32() // ch_reserved
 	size := c.U64()
 	if size > limit || size > anyRatio && size/maxRatio > s.Size {
@@ -92,15 +87,15 @@ func (f *sectionReader) decompressed(s *Section, limit uint64) (out []byte, err 
 	}
 	_, _ = r.Discard(chdrSize) // peeked
 	switch kind {
-	case compressZlib:
+	case elf.COMPRESS_ZLIB:
 		var z io.Reader
 		if z, err = zlib.NewReader(r); err == nil {
 			out, err = f.readAll(z, s, size, zlibScratch)
 		}
-	case compressZstd:
+	case elf.COMPRESS_ZSTD:
 		out, err = f.unzstd(r, s, size)
 	default:
-		err = &FormatError{fmt.Sprintf("unknown compression %d", kind), s.Off}
+		err = &FormatError{fmt.Sprintf("unknown compression %d", int(kind)), s.Off}
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errSize

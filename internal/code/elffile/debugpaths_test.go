@@ -4,6 +4,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"hash/crc32"
 	"slices"
@@ -15,7 +16,7 @@ func linked(t *testing.T, name string, crc uint32) *File {
 	m := newImage()
 	b := append([]byte(name), make([]byte, 4-len(name)%4)...)
 	b = append(b, byte(crc), byte(crc>>8), byte(crc>>16), byte(crc>>24))
-	m.add(Section{Name: ".gnu_debuglink", Type: secProgBits}, b)
+	m.add(Section{Name: ".gnu_debuglink", Type: elf.SHT_PROGBITS}, b)
 	return openBytes(t, m.bytes())
 }
 
@@ -61,7 +62,7 @@ func TestDebugFileWithoutBuildIDIsCheckedByItsCRC(t *testing.T) {
 
 func TestCompressedSectionBeyondTheLimitIsNotRead(t *testing.T) {
 	m := newImage()
-	m.add(Section{Name: ".debug_frame", Type: secProgBits, Flags: SecCompressed},
+	m.add(Section{Name: ".debug_frame", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
 		[]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0x78, 0x9c}) // zlib, of 16 MiB
 	f := openBytes(t, m.bytes())
 	if _, err := f.WindowUpTo(f.DebugSection("frame"), 1<<20); !errors.Is(err, errTooBig) {

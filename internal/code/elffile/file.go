@@ -3,6 +3,7 @@
 package elffile
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -12,24 +13,8 @@ import (
 	"prywalk/internal/host/filememory"
 )
 
-// Type is the kind of an ELF file (gABI, e_type).
-type Type uint16
-
-// The kinds in use here.
-const (
-	TypeRel  Type = 1 // relocatable object
-	typeDyn  Type = 3 // shared object or position-independent executable
-	TypeCore Type = 4 // memory image of a process
-)
-
-// ELF header (gABI, figure 4-4).
-const (
-	headerSize = 64
-	class64    = 2
-	dataLittle = 1
-	machX86_64 = 62
-	machARM64  = 183
-)
+// Elf64_Ehdr has so many bytes (gABI, figure 4-4).
+const headerSize = 64
 
 // sectionReader reads a file's sections.
 type sectionReader struct {
@@ -44,7 +29,7 @@ type sectionReader struct {
 
 // File is an open ELF file. The exported fields are read-only.
 type File struct {
-	Type Type
+	Type elf.Type
 	// Entry is the address of the first instruction; 0 if none.
 	Entry uint64
 	// Segments are in the file's order.
@@ -132,10 +117,10 @@ func (f *File) readHeader() (*header, error) {
 		}
 		return nil, ErrNotELF
 	}
-	if buf[4] != class64 {
+	if buf[4] != byte(elf.ELFCLASS64) {
 		return nil, ErrClass32
 	}
-	if buf[5] != dataLittle {
+	if buf[5] != byte(elf.ELFDATA2LSB) {
 		return nil, fmt.Errorf("%w (not little-endian)", ErrMachine)
 	}
 	if n < headerSize {
@@ -145,14 +130,14 @@ func (f *File) readHeader() (*header, error) {
 }
 
 func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
-	f.Type = Type(c.U16())
-	switch m := c.U16(); m {
-	case machX86_64:
+	f.Type = elf.Type(c.U16())
+	switch m := elf.Machine(c.U16()); m {
+	case elf.EM_X86_64:
 		f.arch = frames.X86_64
-	case machARM64:
+	case elf.EM_AARCH64:
 		f.arch = frames.ARM64
 	default:
-		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, m)
+		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, uint16(m))
 	}
 	c.U32() // e_version
 	f.Entry = c.U64()
@@ -198,4 +183,33 @@ func shortRead(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// Errors for [errors.Is].
+var (
+	// ErrNotELF means that the file does not begin as ELF files do.
+	ErrNotELF = errors.New("not an ELF file")
+	// ErrClass32 means a 32-bit file, x32 included.
+	ErrClass32 = errors.New("32-bit ELF files are not supported")
+	// ErrMachine means another processor, or big-endian.
+	ErrMachine = errors.New("ELF file for an unsupported processor")
+	// ErrNoSection means that there is no such section.
+	ErrNoSection = errors.New("no such section")
+	// errNoBits means that the contents are in another file, from which debug information was split.
+	errNoBits = errors.New("section without contents in this file")
+	// errTooBig means a size over a limit of this package.
+	errTooBig = errors.New("larger than the limit")
+)
+
+// FormatError is a violation of the ELF format.
+type FormatError struct {
+	// What is the part and the violation.
+	What string
+	// Off is the part's file offset.
+	Off uint64
+}
+
+// Error implements error.
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("malformed ELF file: %s at offset %#x", e.What, e.Off)
 }

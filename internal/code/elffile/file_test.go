@@ -4,6 +4,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"io"
 	"testing"
@@ -46,7 +47,7 @@ func TestArchitectures(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	m = newImage()
-	m.machine = machARM64
+	m.machine = uint16(elf.EM_AARCH64)
 	if got := openBytes(t, m.bytes()).Arch(); got != frames.ARM64 {
 		t.Errorf("got %v", got)
 	}
@@ -68,7 +69,7 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 
 func TestReadErrorsAreReturned(t *testing.T) {
 	m := newImage()
-	m.segs = []Segment{{Type: SegLoad}}
+	m.segs = []Segment{{Type: elf.PT_LOAD}}
 	b := m.bytes()
 	if _, err := Open(&failing{b, 10}, int64(len(b))); !errors.Is(err, errDisk) {
 		t.Errorf("header: %v", err)
@@ -84,7 +85,7 @@ func TestReadErrorsAreReturned(t *testing.T) {
 
 func TestTruncationAfterOpenIsAnError(t *testing.T) {
 	m := newImage()
-	m.add(Section{Name: ".big", Type: secProgBits}, make([]byte, 100<<10))
+	m.add(Section{Name: ".big", Type: elf.SHT_PROGBITS}, make([]byte, 100<<10))
 	b := m.bytes()
 	r := &failing{b, int64(len(b))}
 	f, err := Open(r, int64(len(b)))
@@ -116,7 +117,7 @@ func openShort(t *testing.T, b []byte) *File {
 
 func TestSegmentsAreReadDespiteDamagedSectionHeaders(t *testing.T) {
 	m := newImage()
-	m.segs = []Segment{{Type: SegLoad, FileSize: 64, MemSize: 64}}
+	m.segs = []Segment{{Type: elf.PT_LOAD, FileSize: 64, MemSize: 64}}
 	b := m.bytes()
 	cut := b[:len(b)-10]
 	f := openBytes(t, cut)
@@ -144,8 +145,8 @@ func TestImpossibleCountsAreErrors(t *testing.T) {
 
 func TestExtendedNumbering(t *testing.T) {
 	m := newImage()
-	m.segs = []Segment{{Type: SegLoad}, {Type: SegNote}}
-	m.add(Section{Name: ".one", Type: secProgBits}, []byte{1})
+	m.segs = []Segment{{Type: elf.PT_LOAD}, {Type: elf.PT_NOTE}}
+	m.add(Section{Name: ".one", Type: elf.SHT_PROGBITS}, []byte{1})
 	m.secs[0].Size, m.secs[0].Info, m.secs[0].Link = 3, 2, 2
 	b := m.bytes()
 	b[56], b[57] = 0xff, 0xff // PN_XNUM
@@ -159,7 +160,7 @@ func TestExtendedNumbering(t *testing.T) {
 
 func TestExtendedNumberOfSegmentsWithoutSections(t *testing.T) {
 	m := newImage()
-	m.segs = []Segment{{Type: SegLoad}, {Type: SegNote}}
+	m.segs = []Segment{{Type: elf.PT_LOAD}, {Type: elf.PT_NOTE}}
 	m.secs[0].Info = 2
 	b := m.bytes()
 	b[56], b[57] = 0xff, 0xff                       // PN_XNUM

@@ -4,6 +4,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"testing"
 
 	"github.com/ulikunitz/xz"
@@ -12,19 +13,21 @@ import (
 func FuzzOpen(f *testing.F) {
 	m := newImage()
 	m.segs = []Segment{
-		{Type: SegLoad, Flags: SegExec, FileSize: 4096, MemSize: 4096, Align: 4096},
-		{Type: SegNote, Off: 400, FileSize: 100},
-		{Type: segEhFrame, VAddr: 300, FileSize: 20},
+		{Type: elf.PT_LOAD, Flags: elf.PF_X, FileSize: 4096, MemSize: 4096, Align: 4096},
+		{Type: elf.PT_NOTE, Off: 400, FileSize: 100},
+		{Type: elf.PT_GNU_EH_FRAME, VAddr: 300, FileSize: 20},
 	}
-	str := m.add(Section{Name: ".strtab", Type: secStrTab}, []byte("\x00name\x00"))
-	m.add(Section{Name: ".symtab", Type: secSymTab, Link: uint32(str)}, make([]byte, 3*symbolSize))
-	m.add(Section{Name: ".dynsym", Type: secDynSym, Link: uint32(str)}, make([]byte, 3*symbolSize))
-	m.add(Section{Name: ".note.gnu.build-id", Type: secNote}, note("GNU", 3, []byte{1, 2}))
-	m.add(Section{Name: ".gnu_debuglink", Type: secProgBits}, []byte("x.debug\x00abcd"))
-	m.add(Section{Name: ".gnu_debugaltlink", Type: secProgBits}, []byte("x\x00abcd"))
-	m.add(Section{Name: ".z", Type: secProgBits, Flags: SecCompressed}, chdr(1, 20, deflated(f, []byte("hello"))))
-	m.add(Section{Name: ".s", Type: secProgBits, Flags: SecCompressed}, chdr(2, 5, zstandard(f, []byte("hello"))))
-	m.add(Section{Name: ".gnu_debugdata", Type: secProgBits}, xzOf(f, newImage().bytes(), xz.WriterConfig{}))
+	str := m.add(Section{Name: ".strtab", Type: elf.SHT_STRTAB}, []byte("\x00name\x00"))
+	m.add(Section{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: uint32(str)}, make([]byte, 3*symbolSize))
+	m.add(Section{Name: ".dynsym", Type: elf.SHT_DYNSYM, Link: uint32(str)}, make([]byte, 3*symbolSize))
+	m.add(Section{Name: ".note.gnu.build-id", Type: elf.SHT_NOTE}, note("GNU", 3, []byte{1, 2}))
+	m.add(Section{Name: ".gnu_debuglink", Type: elf.SHT_PROGBITS}, []byte("x.debug\x00abcd"))
+	m.add(Section{Name: ".gnu_debugaltlink", Type: elf.SHT_PROGBITS}, []byte("x\x00abcd"))
+	m.add(Section{Name: ".z", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(1, 20, deflated(f, []byte("hello"))))
+	m.add(Section{Name: ".s", Type: elf.SHT_PROGBITS, Flags: elf.SHF_COMPRESSED},
+		chdr(2, 5, zstandard(f, []byte("hello"))))
+	m.add(Section{Name: ".gnu_debugdata", Type: elf.SHT_PROGBITS}, xzOf(f, newImage().bytes(), xz.WriterConfig{}))
 	f.Add(m.bytes())
 	f.Add(newImage().bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -2,6 +2,8 @@
 
 package elffile
 
+import "debug/elf"
+
 // ReadAddr reads the contents of loaded segments at vaddr, before the load bias, and returns the number of bytes: less
 // than len(buf) where no segment continues.
 func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
@@ -24,7 +26,7 @@ func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 	for i := range f.Segments {
 		s := &f.Segments[i]
-		if s.Type != SegLoad || vaddr-s.VAddr >= s.FileSize {
+		if s.Type != elf.PT_LOAD || vaddr-s.VAddr >= s.FileSize {
 			continue
 		}
 		d := vaddr - s.VAddr
@@ -57,10 +59,10 @@ func (f *File) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
 	var found *Segment
 	for i := range f.Segments {
 		s := &f.Segments[i]
-		if s.Type != SegLoad || s.FileSize == 0 {
+		if s.Type != elf.PT_LOAD || s.FileSize == 0 {
 			continue
 		}
-		if sameRights && exec != (s.Flags&SegExec != 0) {
+		if sameRights && exec != (s.Flags&elf.PF_X != 0) {
 			continue
 		}
 		first := s.Off &^ (page - 1)

@@ -134,15 +134,8 @@ func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	if head[0]&3 != 0 || filter[0] != xzLZMA2 || filter[1] != 1 {
 		return 0, false, &FormatError{"xz data with filters other than LZMA2", 0}
 	}
-	return xzDictSize(filter[2]), false, nil
-}
-
-// xzDictSize returns a dictionary's size in bytes (§5.3.1), at most maxXZDict. Greater distances fail to decode.
-func xzDictSize(b byte) int {
-	if b > 40 {
-		return maxXZDict
-	}
-	return min((2|int(b&1))<<(b/2+11), maxXZDict)
+	claimed, err := lzma.DecodeDictCap(filter[2]) // §5.3.1; greater distances than maxXZDict fail to decode
+	return int(min(claimed, maxXZDict)), false, err
 }
 
 func unlzma2(out *growingBuffer, r *bytes.Reader, dict int) error {

@@ -3,6 +3,7 @@
 package elffile
 
 import (
+	"debug/elf"
 	"encoding/hex"
 	"iter"
 
@@ -36,7 +37,7 @@ func (f *File) Notes() iter.Seq[Note] {
 		seen, left := false, uint64(maxNotes)
 		for i := range f.Segments {
 			s := &f.Segments[i]
-			if s.Type != SegNote || s.FileSize == 0 {
+			if s.Type != elf.PT_NOTE || s.FileSize == 0 {
 				continue
 			}
 			seen = true
@@ -46,7 +47,7 @@ func (f *File) Notes() iter.Seq[Note] {
 		}
 		for i := range f.Sections {
 			s := &f.Sections[i]
-			if seen || s.Type != secNote {
+			if seen || s.Type != elf.SHT_NOTE {
 				continue
 			}
 			if !f.notesIn(s.Off, s.Size, s.Align, &left, yield) {
@@ -111,7 +112,7 @@ func (f *File) BuildID() string {
 		}
 	}
 	id, left := "", uint64(maxNotes)
-	if s := f.Section(".note.gnu.build-id"); s != nil && s.Type != SecNoBits {
+	if s := f.Section(".note.gnu.build-id"); s != nil && s.Type != elf.SHT_NOBITS {
 		f.notesIn(s.Off, s.Size, s.Align, &left, func(n Note) bool {
 			id = buildID(n)
 			return id == ""

@@ -3,6 +3,7 @@
 package elffile
 
 import (
+	"debug/elf"
 	"strings"
 
 	"prywalk/frames"
@@ -24,7 +25,7 @@ func (f *File) PLTs() []PLT {
 	for i := range f.Sections {
 		s := &f.Sections[i]
 		named := s.Name == ".plt" || s.Name == ".iplt" || strings.HasPrefix(s.Name, ".plt.")
-		if !named || s.Flags&SecExec == 0 || s.Addr+s.Size < s.Addr {
+		if !named || s.Flags&elf.SHF_EXECINSTR == 0 || s.Addr+s.Size < s.Addr {
 			continue
 		}
 		t := PLT{Section: s, Entry: s.EntSize}

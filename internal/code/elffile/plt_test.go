@@ -3,6 +3,7 @@
 package elffile
 
 import (
+	"debug/elf"
 	"testing"
 
 	"prywalk/frames"
@@ -11,9 +12,9 @@ import (
 func TestEntriesOfLinkageTables(t *testing.T) {
 	f := &File{arch: frames.ARM64}
 	f.Sections = []Section{
-		{Name: ".plt", Addr: 0x1000, Size: 64, EntSize: 16, Flags: SecExec},
-		{Name: ".plt.got", Addr: 0x2000, Size: 16, EntSize: 0, Flags: SecExec},
-		{Name: ".plt.sec", Addr: ^uint64(0) - 8, Size: 64, EntSize: 16, Flags: SecExec},
+		{Name: ".plt", Addr: 0x1000, Size: 64, EntSize: 16, Flags: elf.SHF_EXECINSTR},
+		{Name: ".plt.got", Addr: 0x2000, Size: 16, EntSize: 0, Flags: elf.SHF_EXECINSTR},
+		{Name: ".plt.sec", Addr: ^uint64(0) - 8, Size: 64, EntSize: 16, Flags: elf.SHF_EXECINSTR},
 		{Name: ".plt", Addr: 0x3000, Size: 64, EntSize: 16},
 	}
 	tables := f.PLTs()

@@ -75,7 +75,7 @@ func TestHeadersEqualDebugElfs(t *testing.T) {
 				len(std.Sections))
 		}
 		for i, p := range std.Progs {
-			want := Segment{SegmentType(p.Type), SegmentFlags(p.Flags), p.Off, p.Filesz, p.Vaddr, p.Memsz, p.Align}
+			want := Segment{elf.ProgType(p.Type), elf.ProgFlag(p.Flags), p.Off, p.Filesz, p.Vaddr, p.Memsz, p.Align}
 			if f.Segments[i] != want {
 				t.Errorf("segment %+v, want %+v", f.Segments[i], want)
 			}
@@ -83,7 +83,7 @@ func TestHeadersEqualDebugElfs(t *testing.T) {
 		for i, s := range std.Sections {
 			got := f.Sections[i]
 			got.nameOff = 0
-			want := Section{Name: s.Name, Type: SectionType(s.Type), Flags: SectionFlags(s.Flags), Addr: s.Addr,
+			want := Section{Name: s.Name, Type: elf.SectionType(s.Type), Flags: elf.SectionFlag(s.Flags), Addr: s.Addr,
 				Off: s.Offset, Size: s.FileSize, Link: s.Link, Info: s.Info, Align: s.Addralign, EntSize: s.Entsize}
 			if s.Flags&elf.SHF_COMPRESSED != 0 {
 				want.Align, want.Size = got.Align, got.Size // debug/elf has the decompressed ones
@@ -123,7 +123,7 @@ func TestSymbolsEqualDebugElfs(t *testing.T) {
 			}
 			for i := range got {
 				g, w := &got[i], &want[i]
-				if g.Value != w.Value || g.Size != w.Size || g.Section != uint16(w.Section) || g.info != w.Info {
+				if g.Value != w.Value || g.Size != w.Size || g.Section != w.Section || g.info != w.Info {
 					t.Fatalf("symbol %+v, want %+v", g, w)
 				}
 				if i%7 == 0 && f.SymbolName(kind, g) != w.Name {
@@ -253,7 +253,7 @@ func checkBiases(t *testing.T, maps []mapping, first map[string]uint64) {
 			t.Errorf("%+v: bias %#x %v, want %#x", m, bias, ok, want)
 		} else if !seen {
 			first[m.name] = bias
-			if m.off == 0 && f.Type == typeDyn && bias != m.start {
+			if m.off == 0 && f.Type == elf.ET_DYN && bias != m.start {
 				t.Errorf("%+v: bias %#x, want the start", m, bias)
 			}
 		}

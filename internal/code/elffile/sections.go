@@ -3,39 +3,17 @@
 package elffile
 
 import (
+	"debug/elf"
 	"strings"
 
 	"prywalk/internal/base/wire"
 )
 
-// SectionType is gABI's sh_type.
-type SectionType uint32
-
-// Section types.
-const (
-	secProgBits SectionType = 1
-	secSymTab   SectionType = 2
-	secStrTab   SectionType = 3
-	secNote     SectionType = 7
-	SecNoBits   SectionType = 8
-	secDynSym   SectionType = 11
-)
-
-// SectionFlags is gABI's sh_flags.
-type SectionFlags uint64
-
-// Section flags.
-const (
-	SecAlloc      SectionFlags = 2
-	SecExec       SectionFlags = 4
-	SecCompressed SectionFlags = 0x800
-)
-
 // Section is a section header.
 type Section struct {
 	Name  string
-	Type  SectionType
-	Flags SectionFlags
+	Type  elf.SectionType
+	Flags elf.SectionFlag
 	// Addr is the address before the load bias; 0 if not loaded.
 	Addr uint64
 	// Off and Size are of the contents in the file, compressed or not.
@@ -87,8 +65,8 @@ func (f *sectionReader) readSections(h *header) []Section {
 }
 
 func parseSection(c *wire.Cursor) (s Section) {
-	s.nameOff, s.Type = c.U32(), SectionType(c.U32())
-	s.Flags = SectionFlags(c.U64())
+	s.nameOff, s.Type = c.U32(), elf.SectionType(c.U32())
+	s.Flags = elf.SectionFlag(c.U64())
 	s.Addr, s.Off, s.Size = c.U64(), c.U64(), c.U64()
 	s.Link, s.Info = c.U32(), c.U32()
 	s.Align, s.EntSize = c.U64(), c.U64()
@@ -104,7 +82,7 @@ func (f *sectionReader) nameSections(h *header) {
 		return
 	}
 	tab := &f.Sections[i]
-	if tab.Type == SecNoBits || tab.Size > maxNameTable {
+	if tab.Type == elf.SHT_NOBITS || tab.Size > maxNameTable {
 		return
 	}
 	names, err := f.readHeaders(tab.Off, tab.Size, "section names")

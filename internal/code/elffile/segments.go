@@ -2,33 +2,16 @@
 
 package elffile
 
-import "prywalk/internal/base/wire"
+import (
+	"debug/elf"
 
-// SegmentType is gABI's p_type.
-type SegmentType uint32
-
-// Segment types.
-const (
-	SegLoad    SegmentType = 1
-	SegNote    SegmentType = 4
-	SegTLS     SegmentType = 7
-	segEhFrame SegmentType = 0x6474e550 // PT_GNU_EH_FRAME: .eh_frame_hdr
-)
-
-// SegmentFlags is gABI's p_flags.
-type SegmentFlags uint32
-
-// Access rights.
-const (
-	SegExec  SegmentFlags = 1
-	SegWrite SegmentFlags = 2
-	SegRead  SegmentFlags = 4
+	"prywalk/internal/base/wire"
 )
 
 // Segment is a program header.
 type Segment struct {
-	Type  SegmentType
-	Flags SegmentFlags
+	Type  elf.ProgType
+	Flags elf.ProgFlag
 	// Off and FileSize are of the contents, which may be cut (a truncated core).
 	Off, FileSize uint64
 	// VAddr and MemSize are in memory, before the load bias.
@@ -69,8 +52,8 @@ func (f *File) readSegments(h *header) ([]Segment, error) {
 }
 
 func parseSegment(c *wire.Cursor) (s Segment) {
-	s.Type = SegmentType(c.U32())
-	s.Flags = SegmentFlags(c.U32())
+	s.Type = elf.ProgType(c.U32())
+	s.Flags = elf.ProgFlag(c.U32())
 	s.Off, s.VAddr = c.U64(), c.U64()
 	c.U64() // p_paddr
 	s.FileSize, s.MemSize = c.U64(), c.U64()
@@ -78,11 +61,32 @@ func parseSegment(c *wire.Cursor) (s Segment) {
 	return s
 }
 
-func (f *File) segment(typ SegmentType) *Segment {
+func (f *File) segment(typ elf.ProgType) *Segment {
 	for i := range f.Segments {
 		if f.Segments[i].Type == typ {
 			return &f.Segments[i]
 		}
 	}
 	return nil
+}
+
+// DW_EH_PE_pcrel | DW_EH_PE_sdata4, the encoding of .eh_frame_hdr's pointer to .eh_frame (LSB 5.0, §10.5).
+const ehPtrPCRel4 = 0x1b
+
+// EhFrame returns .eh_frame_hdr and .eh_frame, nil if missing or without contents. Without section headers the program
+// headers give them, .eh_frame with all that follows it in its segment.
+func (f *File) EhFrame() (hdr, frame *Window) {
+	hdr, _ = f.Window(f.Section(".eh_frame_hdr"))
+	frame, _ = f.Window(f.Section(".eh_frame"))
+	if s := f.segment(elf.PT_GNU_EH_FRAME); s != nil && f.Section(".eh_frame_hdr") == nil {
+		hdr, _ = f.windowAt(s.VAddr, s.FileSize)
+	}
+	if hdr == nil || f.Section(".eh_frame") != nil {
+		return hdr, frame
+	}
+	if b, err := hdr.View(0, 8); err == nil && b[0] == 1 && b[1] == ehPtrPCRel4 {
+		c := &wire.Cursor{Bytes: b[4:]}
+		frame, _ = f.windowAt(hdr.addr+4+uint64(int64(int32(c.U32()))), ^uint64(0))
+	}
+	return hdr, frame
 }

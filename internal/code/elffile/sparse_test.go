@@ -4,6 +4,7 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"io"
 	"strings"
@@ -48,7 +49,7 @@ func openSparse(t *testing.T, m *image, most int) (*File, *sparse) {
 func TestHolesAreNotReadAsNotes(t *testing.T) {
 	m := newImage()
 	for range 8 {
-		m.segs = append(m.segs, Segment{Type: SegNote, Off: 1 << 20, FileSize: hole / 2})
+		m.segs = append(m.segs, Segment{Type: elf.PT_NOTE, Off: 1 << 20, FileSize: hole / 2})
 	}
 	f, s := openSparse(t, m, 1<<30)
 	if id := f.BuildID(); id != "" || s.left < 0 {
@@ -58,8 +59,8 @@ func TestHolesAreNotReadAsNotes(t *testing.T) {
 
 func TestHolesAreNotSearchedForNames(t *testing.T) {
 	m := newImage()
-	str := m.add(Section{Name: ".strtab", Type: secStrTab, Off: 1 << 20, Size: hole / 2}, nil)
-	m.add(Section{Name: ".symtab", Type: secSymTab, Link: uint32(str)}, make([]byte, 3*symbolSize))
+	str := m.add(Section{Name: ".strtab", Type: elf.SHT_STRTAB, Off: 1 << 20, Size: hole / 2}, nil)
+	m.add(Section{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: uint32(str)}, make([]byte, 3*symbolSize))
 	f, s := openSparse(t, m, 2<<30)
 	f.EachNamed(SymTab, []string{"main"}, func(int, *Symbol) bool { return true })
 	if s.left < 0 {
@@ -69,7 +70,7 @@ func TestHolesAreNotSearchedForNames(t *testing.T) {
 
 func TestHolesHaveNoChecksum(t *testing.T) {
 	m := newImage()
-	m.add(Section{Name: ".gnu_debuglink", Type: secProgBits}, []byte("x.debug\x00abcd"))
+	m.add(Section{Name: ".gnu_debuglink", Type: elf.SHT_PROGBITS}, []byte("x.debug\x00abcd"))
 	f := openBytes(t, m.bytes())
 	debug, s := openSparse(t, newImage(), 1<<30)
 	if err := f.checkDebug(debug, s, s.size); !errors.Is(err, errTooBig) || s.left < 0 {
@@ -79,7 +80,7 @@ func TestHolesHaveNoChecksum(t *testing.T) {
 
 func TestWindowLimitHoldsForPlainSections(t *testing.T) {
 	m := newImage()
-	m.add(Section{Name: ".debug_frame", Type: secProgBits}, make([]byte, 100))
+	m.add(Section{Name: ".debug_frame", Type: elf.SHT_PROGBITS}, make([]byte, 100))
 	f := openBytes(t, m.bytes())
 	if _, err := f.WindowUpTo(f.DebugSection("frame"), 99); !errors.Is(err, errTooBig) {
 		t.Errorf("error %v, want %v", err, errTooBig)
@@ -92,9 +93,9 @@ func TestWindowLimitHoldsForPlainSections(t *testing.T) {
 func TestNamesOfSectionsShareTheirTable(t *testing.T) {
 	const sections = 1 << 14
 	m := newImage()
-	m.add(Section{Name: strings.Repeat("x", maxName-1), Type: secProgBits}, nil)
+	m.add(Section{Name: strings.Repeat("x", maxName-1), Type: elf.SHT_PROGBITS}, nil)
 	for range sections {
-		m.add(Section{Type: secProgBits}, nil)
+		m.add(Section{Type: elf.SHT_PROGBITS}, nil)
 	}
 	b := m.bytes()
 	shoff := len(b) - len(m.secs)*sectionSize

@@ -4,9 +4,9 @@ package elffile
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"fmt"
-	"slices"
 )
 
 // SymbolKind selects a symbol table.
@@ -18,30 +18,6 @@ const (
 	DynSym                   // .dynsym: for the dynamic linker
 )
 
-// SymbolType is of gABI's st_info.
-type SymbolType uint8
-
-// Symbol types.
-const (
-	SymNoType SymbolType = 0
-	SymObject SymbolType = 1
-	SymFunc   SymbolType = 2
-	SymFile   SymbolType = 4  // the source of the local symbols after it
-	SymIFunc  SymbolType = 10 // a function that selects one
-)
-
-// SymbolBind is of gABI's st_info.
-type SymbolBind uint8
-
-// Bindings.
-const (
-	BindLocal  SymbolBind = 0
-	bindGlobal SymbolBind = 1
-)
-
-// SectionUndef is the section of a symbol that another file defines.
-const SectionUndef = 0
-
 // Symbol is an entry of a symbol table.
 type Symbol struct {
 	// Value is the address before the load bias (ET_EXEC and ET_DYN).
@@ -50,16 +26,16 @@ type Symbol struct {
 	Size uint64
 	// NameOff is in the string table.
 	NameOff uint32
-	// Section is a section index, SectionUndef, or special (from 0xff00 on).
-	Section uint16
+	// Section is an index, or special (from 0xff00 on).
+	Section elf.SectionIndex
 	info    uint8
 }
 
 // Type returns the symbol's type.
-func (s *Symbol) Type() SymbolType { return SymbolType(s.info & 15) }
+func (s *Symbol) Type() elf.SymType { return elf.ST_TYPE(s.info) }
 
 // Bind returns the symbol's binding.
-func (s *Symbol) Bind() SymbolBind { return SymbolBind(s.info >> 4) }
+func (s *Symbol) Bind() elf.SymBind { return elf.ST_BIND(s.info) }
 
 const (
 	symbolSize = 24
@@ -74,9 +50,9 @@ type symbolSource struct {
 }
 
 func (k SymbolKind) section(f *File) *Section {
-	want := secSymTab
+	want := elf.SHT_SYMTAB
 	if k == DynSym {
-		want = secDynSym
+		want = elf.SHT_DYNSYM
 	}
 	for i := range f.Sections {
 		if f.Sections[i].Type == want {
@@ -104,7 +80,7 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 		return nil, err
 	}
 	syms := make([]Symbol, 0, t.entries-1)
-	err = t.each(nil, func(s *Symbol) bool {
+	err = t.each(func(s *Symbol) bool {
 		syms = append(syms, *s)
 		return true
 	})
@@ -117,7 +93,7 @@ func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	if t.entries <= 1 {
 		return err
 	}
-	return t.each(nil, each)
+	return t.each(each)
 }
 
 // CountSymbols returns the number by the table's size.
@@ -143,8 +119,8 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	return symbolTable{w, n}, nil
 }
 
-// each skips the null symbol, and, with names (sorted), symbols with another NameOff.
-func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
+// each skips the null symbol.
+func (t *symbolTable) each(f func(*Symbol) bool) error {
 	var buf []byte
 	for i := uint64(1); i < t.entries; i += symbolChunk {
 		step := min(t.entries-i, symbolChunk)
@@ -153,11 +129,6 @@ func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 			return err
 		}
 		for ; len(b) >= symbolSize; b = b[symbolSize:] {
-			if names != nil {
-				if _, ok := slices.BinarySearch(names, binary.LittleEndian.Uint32(b)); !ok {
-					continue
-				}
-			}
 			s := parseSymbol(b)
 			if !f(&s) {
 				return nil
@@ -185,7 +156,7 @@ func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
 func parseSymbol(b []byte) Symbol {
 	le := binary.LittleEndian
 	return Symbol{
-		NameOff: le.Uint32(b), info: b[4], Section: le.Uint16(b[6:]), Value: le.Uint64(b[8:]),
+		NameOff: le.Uint32(b), info: b[4], Section: elf.SectionIndex(le.Uint16(b[6:])), Value: le.Uint64(b[8:]),
 		Size: le.Uint64(b[16:]),
 	}
 }

@@ -3,6 +3,7 @@
 package elffile
 
 import (
+	"debug/elf"
 	"fmt"
 	"io"
 
@@ -52,7 +53,14 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 	}
 	in := off & (blockSize - 1)
 	if in+uint64(n) > blockSize+overlap {
-		return w.copy(off, n)
+		if n > maxData {
+			return nil, fmt.Errorf("view of %d bytes: %w", n, errTooBig)
+		}
+		buf := make([]byte, n)
+		if got, err := w.r.ReadAt(buf, int64(w.off+off)); got < n {
+			return nil, fmt.Errorf("reading a section: %w", shortRead(err))
+		}
+		return buf, nil
 	}
 	b := w.block(off >> blockBits)
 	if b.num != off>>blockBits+1 {
@@ -87,20 +95,9 @@ func (w *Window) load(b *block, num uint64) error {
 	return nil
 }
 
-func (w *Window) copy(off uint64, n int) ([]byte, error) {
-	if n > maxData {
-		return nil, fmt.Errorf("view of %d bytes: %w", n, errTooBig)
-	}
-	buf := make([]byte, n)
-	if got, err := w.r.ReadAt(buf, int64(w.off+off)); got < n {
-		return nil, fmt.Errorf("reading a section: %w", shortRead(err))
-	}
-	return buf, nil
-}
-
 // Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
 func (f *sectionReader) Window(s *Section) (*Window, error) {
-	if s != nil && s.Flags&SecCompressed == 0 {
+	if s != nil && s.Flags&elf.SHF_COMPRESSED == 0 {
 		return f.WindowUpTo(s, s.Size)
 	}
 	return f.WindowUpTo(s, maxData)
@@ -108,7 +105,7 @@ func (f *sectionReader) Window(s *Section) (*Window, error) {
 
 // WindowUpTo is Window for at most limit bytes, compressed or not (errTooBig).
 func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
-	if s != nil && s.Flags&SecCompressed != 0 {
+	if s != nil && s.Flags&elf.SHF_COMPRESSED != 0 {
 		data, err := f.data(s, limit)
 		if err != nil {
 			return nil, err

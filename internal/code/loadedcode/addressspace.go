@@ -9,10 +9,18 @@ import (
 	"prywalk/internal/host/procmem"
 )
 
-// AddressSpace is a live process or a core.
-type AddressSpace interface {
+// ImageFinder suffices to make modules.
+type ImageFinder interface {
 	// ReadMem returns an error if it reads fewer than len(b) bytes.
 	ReadMem(addr uint64, b []byte) (int, error)
+	// Image returns the image of m's file, or nil.
+	Image(m *Mapping) *Image
+	Images() *ImageCache
+}
+
+// AddressSpace is a live process or a core.
+type AddressSpace interface {
+	ImageFinder
 	// Read is ReadMem without an error, in a core also of mapped files.
 	Read(addr uint64, b []byte) int
 	// ReadMapped is ReadMem for a mapped file, with a time limit.
@@ -21,9 +29,6 @@ type AddressSpace interface {
 	// could be read.
 	Mappings(f func(*RawMapping)) error
 	MappingsOf(m *Mapping, f func(*RawMapping)) error
-	// Image returns the image of m's file, or nil.
-	Image(m *Mapping) *Image
-	Images() *ImageCache
 	// ReadCode is Read for code made at run time.
 	ReadCode(addr uint64, b []byte) int
 }

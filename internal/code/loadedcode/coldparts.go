@@ -5,7 +5,9 @@ package loadedcode
 import (
 	"bytes"
 	"cmp"
+	"debug/elf"
 	"slices"
+	"sort"
 
 	"prywalk/internal/code/elffile"
 )
@@ -67,7 +69,24 @@ func (c *coldParts) build() {
 			}
 			return name
 		})
-		c.pairWithFunctions(cold, whole)
+		// The function is in the cold part's unit, else a global one.
+		type key struct {
+			name string
+			unit int
+		}
+		at := map[key]funcRange{}
+		for _, w := range whole {
+			at[key{w.name, w.unit}] = w.funcRange
+		}
+		for _, p := range cold {
+			parent, ok := at[key{p.name, p.unit}]
+			if !ok {
+				parent, ok = at[key{p.name, 0}]
+			}
+			if ok {
+				c.parts = append(c.parts, coldPart{p.start, parent})
+			}
+		}
 	})
 	slices.SortFunc(c.parts, func(a, b coldPart) int { return cmp.Compare(a.start, b.start) })
 }
@@ -79,12 +98,12 @@ func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol 
 	unit, i := 0, 0
 	_ = f.EachSymbol(elffile.SymTab, func(s *elffile.Symbol) bool {
 		i++
-		if s.Type() == elffile.SymFile {
+		if s.Type() == elf.STT_FILE {
 			unit = i
 			return true
 		}
 		end := s.Value + s.Size
-		if s.Type() != elffile.SymFunc && s.Type() != elffile.SymNoType || s.Section == elffile.SectionUndef ||
+		if s.Type() != elf.STT_FUNC && s.Type() != elf.STT_NOTYPE || s.Section == elf.SHN_UNDEF ||
 			end <= s.Value {
 			return true
 		}
@@ -96,7 +115,7 @@ func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol 
 			return false
 		}
 		n := funcSymbol{funcRange{s.Value, end}, string(name), unit}
-		if s.Bind() != elffile.BindLocal {
+		if s.Bind() != elf.STB_LOCAL {
 			n.unit = 0
 		}
 		out = append(out, n)
@@ -105,23 +124,70 @@ func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol 
 	return out
 }
 
-// pairWithFunctions finds the function in the cold part's unit, else the global one.
-func (c *coldParts) pairWithFunctions(cold, whole []funcSymbol) {
-	type key struct {
-		name string
-		unit int
+type funcIndex struct {
+	*fileSymbols
+	built bool
+	funcs []funcRange
+}
+
+// funcRange is [start, end) in file addresses; end is 0 for a symbol without size.
+type funcRange struct{ start, end uint64 }
+
+const funcCost = 2 * 16 // bytes
+
+// FuncRange returns the bounds of the function at pc, a file address.
+func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	if !x.built {
+		x.built = true
+		x.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
+			_ = f.EachSymbol(kind, x.add) // a damaged table: as far as readable
+		})
+		slices.SortFunc(x.funcs, compareRanges)
+		x.funcs = slices.CompactFunc(x.funcs, func(a, b funcRange) bool { return a.start == b.start })
+		x.funcs = slices.Clip(x.funcs)
 	}
-	at := map[key]funcRange{}
-	for _, w := range whole {
-		at[key{w.name, w.unit}] = w.funcRange
+	i := sort.Search(len(x.funcs), func(i int) bool { return x.funcs[i].start > pc })
+	if i == 0 {
+		return 0, 0, false
 	}
-	for _, p := range cold {
-		parent, ok := at[key{p.name, p.unit}]
-		if !ok {
-			parent, ok = at[key{p.name, 0}]
+	f := x.funcs[i-1]
+	if f.end == 0 && i < len(x.funcs) {
+		f.end = x.funcs[i].start
+	}
+	return f.start, f.end, pc < f.end
+}
+
+type pltStubs []elffile.PLT
+
+// FuncRange implements heuristics.Functions.
+func (s pltStubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for i := range s {
+		if start, end, ok = s[i].Range(pc); ok {
+			return start, end, ok
 		}
-		if ok {
-			c.parts = append(c.parts, coldPart{p.start, parent})
+	}
+	return 0, 0, false
+}
+
+func compareRanges(a, b funcRange) int {
+	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+}
+
+func (x *funcIndex) add(s *elffile.Symbol) bool {
+	t := s.Type()
+	if t != elf.STT_FUNC && t != elf.STT_GNU_IFUNC || s.Section == elf.SHN_UNDEF {
+		return true
+	}
+	f := funcRange{start: s.Value}
+	if s.Size != 0 {
+		if f.end = s.Value + s.Size; f.end < f.start {
+			return true
 		}
 	}
+	if x.elf.Memory().Take(funcCost, "functions") != nil {
+		x.funcs = nil // a part would have wrong ends
+		return false
+	}
+	x.funcs = append(x.funcs, f)
+	return true
 }

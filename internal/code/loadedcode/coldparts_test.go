@@ -3,6 +3,7 @@
 package loadedcode
 
 import (
+	"debug/elf"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,7 +89,7 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 
 func nameAt(f *elffile.File, syms []elffile.Symbol, addr uint64) string {
 	for i := range syms {
-		if syms[i].Value == addr && syms[i].Type() == elffile.SymFunc {
+		if syms[i].Value == addr && syms[i].Type() == elf.STT_FUNC {
 			return f.SymbolName(elffile.SymTab, &syms[i])
 		}
 	}

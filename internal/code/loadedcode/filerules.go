@@ -54,19 +54,6 @@ func (r *fileRules) add(s interface {
 // Table returns the table of a language's functions, or nil. Not safe for concurrent use.
 func (img *Image) Table() managed.FileTable { return img.preparedRules().table }
 
-func (img *Image) preparedTable() managed.FileTable {
-	if !img.mayHaveTable() {
-		return nil
-	}
-	t := img.Table()
-	if t != nil {
-		img.mu.Lock()
-		defer img.mu.Unlock()
-		t.Prepare()
-	}
-	return t
-}
-
 func (img *Image) mayHaveTable() bool {
 	img.mu.Lock()
 	defer img.mu.Unlock()
@@ -89,4 +76,42 @@ func (r *fileRules) Parent(start uint64) (lo, hi uint64, ok bool) { return r.col
 // SavesFPOnly implements heuristics.Conventions.
 func (r *fileRules) SavesFPOnly(pc uint64) bool {
 	return slices.ContainsFunc(r.builtins, func(b managed.Builtins) bool { return b.SavesFPOnly(pc) })
+}
+
+type builtinsSource struct {
+	*heuristics.Source
+	builtins []managed.Builtins
+	arch     frames.Arch
+}
+
+// Rule implements [frames.RuleSource].
+func (s *builtinsSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if q.AfterCall && !q.SPOnly {
+		if b := s.builtinsAt(q.PC); b != nil {
+			if _, called := s.Source.CallBefore(q.PC); !called {
+				return b.Rule(s.arch)
+			}
+		}
+	}
+	return s.Source.Rule(q)
+}
+
+// CallBefore implements [frames.CallSites]. A builtin that is returned into counts as called.
+func (s *builtinsSource) CallBefore(ret frames.Addr) (frames.Call, bool) {
+	if call, ok := s.Source.CallBefore(ret); ok {
+		return call, ok
+	}
+	return frames.Call{}, s.builtinsAt(ret) != nil
+}
+
+// builtinsAt returns the builtins with a function at pc that is returned into, or nil.
+func (s *builtinsSource) builtinsAt(pc frames.Addr) managed.Builtins {
+	start, ok := s.FuncStart(pc)
+	if !ok || start != pc {
+		return nil
+	}
+	if i := slices.IndexFunc(s.builtins, func(b managed.Builtins) bool { return b.Continues(pc) }); i >= 0 {
+		return s.builtins[i]
+	}
+	return nil
 }

@@ -3,6 +3,7 @@
 package loadedcode
 
 import (
+	"debug/elf"
 	"slices"
 	"strings"
 
@@ -93,10 +94,10 @@ func findNamed(f *elffile.File, names []string, tables ...elffile.SymbolKind) (l
 	found := map[managed.Symbol]bool{}
 	for _, kind := range tables {
 		f.EachNamed(kind, names, func(name int, s *elffile.Symbol) bool {
-			if s.Section == elffile.SectionUndef {
+			if s.Section == elf.SHN_UNDEF {
 				return true
 			}
-			at := managed.Symbol{Name: names[name], Addr: s.Value, Size: s.Size, Function: s.Type() == elffile.SymFunc}
+			at := managed.Symbol{Name: names[name], Addr: s.Value, Size: s.Size, Function: s.Type() == elf.STT_FUNC}
 			if !found[at] && len(list) < maxFoundSymbols {
 				found[at] = true
 				at.Exported = kind == elffile.DynSym

@@ -4,12 +4,12 @@ package loadedcode
 
 import (
 	"bytes"
+	"debug/elf"
 	"slices"
 	"strings"
 
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/code/elffile"
 	"prywalk/internal/walk/managed"
 )
 
@@ -58,7 +58,16 @@ func (h *runtimeHost) Table(m *frames.Module) managed.FileTable {
 	if img == nil {
 		return nil
 	}
-	return img.preparedTable()
+	if !img.mayHaveTable() {
+		return nil
+	}
+	t := img.Table()
+	if t != nil {
+		img.mu.Lock()
+		defer img.mu.Unlock()
+		t.Prepare()
+	}
+	return t
 }
 
 // Symbol implements managed.Host.
@@ -134,7 +143,7 @@ func (h *runtimeHost) ThreadLocalBlock(m *frames.Module) (size, align uint64, ok
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	for i := range img.ELF.Segments {
-		if s := &img.ELF.Segments[i]; s.Type == elffile.SegTLS {
+		if s := &img.ELF.Segments[i]; s.Type == elf.PT_TLS {
 			return s.MemSize, max(s.Align, 1), true
 		}
 	}

@@ -110,7 +110,7 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 
 const maxVDSO = 1 << 20 // bytes
 
-func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
+func (c *ImageCache) vdso(o ImageFinder, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil
 	}

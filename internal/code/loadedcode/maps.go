@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"prywalk/frames"
+	"prywalk/internal/host/procmem"
 )
 
 // Perm is a set of access rights.
@@ -92,79 +93,33 @@ func eachMapping(text []byte, f func(*RawMapping)) error {
 }
 
 func (m *RawMapping) parse(line []byte) bool {
-	c := lineCursor{rest: line}
+	c := procmem.Cursor{Text: line}
+	pair := func(sep byte) (a, b uint64) {
+		first, second, _ := bytes.Cut(c.Word(), []byte{sep})
+		return c.Number(first, 16), c.Number(second, 16)
+	}
 	*m = RawMapping{}
-	m.Start = c.hex('-')
-	m.End = c.hex(' ')
-	m.Perm = c.perm()
-	m.Offset = c.hex(' ')
-	m.Dev = c.hex(':')<<32 | c.hex(' ')&(1<<32-1)
-	m.Inode = c.decimal()
-	m.RawPath = bytes.TrimLeft(c.rest, " ")
-	return !c.bad && m.Start < m.End
+	m.Start, m.End = pair('-')
+	perm, known := parsePerm(c.Word())
+	m.Perm = perm
+	m.Offset = c.Number(c.Word(), 16)
+	major, minor := pair(':')
+	m.Dev = major<<32 | minor&(1<<32-1)
+	m.Inode = c.Uint()
+	m.RawPath = bytes.TrimLeft(c.Text, " ")
+	return known && !c.Bad && m.Start < m.End
 }
 
-type lineCursor struct {
-	rest []byte
-	bad  bool
-}
-
-func (c *lineCursor) hex(sep byte) uint64 {
-	v, i := uint64(0), 0
-	for ; i < len(c.rest) && i <= 16; i++ {
-		d, ok := hexDigit(c.rest[i])
-		if !ok {
-			break
-		}
-		v = v<<4 | d
+func parsePerm(text []byte) (p Perm, ok bool) {
+	if len(text) != 4 {
+		return 0, false
 	}
-	return c.endNumber(v, i, 16, sep)
-}
-
-func (c *lineCursor) endNumber(v uint64, i, most int, sep byte) uint64 {
-	if c.bad || i == 0 || i > most || i >= len(c.rest) || c.rest[i] != sep {
-		c.bad = true
-		return 0
-	}
-	c.rest = c.rest[i+1:]
-	return v
-}
-
-func hexDigit(b byte) (uint64, bool) {
-	switch {
-	case b >= '0' && b <= '9':
-		return uint64(b - '0'), true
-	case b >= 'a' && b <= 'f':
-		return uint64(b-'a') + 10, true
-	}
-	return 0, false
-}
-
-func (c *lineCursor) decimal() uint64 {
-	v, i := uint64(0), 0
-	for ; i < len(c.rest) && i <= 20 && c.rest[i] >= '0' && c.rest[i] <= '9'; i++ {
-		v = v*10 + uint64(c.rest[i]-'0')
-	}
-	if i == len(c.rest) && i > 0 && i <= 20 {
-		c.rest = nil
-		return v
-	}
-	return c.endNumber(v, i, 20, ' ')
-}
-
-func (c *lineCursor) perm() Perm {
-	if c.bad || len(c.rest) < 5 || c.rest[4] != ' ' {
-		c.bad = true
-		return 0
-	}
-	var p Perm
 	for i, letter := range []byte("rwxs") {
-		if c.rest[i] == letter {
+		if text[i] == letter {
 			p |= 1 << i
-		} else if c.rest[i] != '-' && !(i == 3 && c.rest[i] == 'p') {
-			c.bad = true
+		} else if text[i] != '-' && !(i == 3 && text[i] == 'p') {
+			return 0, false
 		}
 	}
-	c.rest = c.rest[5:]
-	return p
+	return p, true
 }

@@ -62,7 +62,7 @@ func (s *Mmap2Space) Program() (f ProgramFile, ok bool) {
 // Space returns the executable part of the address space.
 func (s *Mmap2Space) Space() *frames.Space { return s.space }
 
-// ReadMem implements AddressSpace for the vDSO, the same in all processes.
+// ReadMem implements ImageFinder for the vDSO, the same in all processes.
 func (s *Mmap2Space) ReadMem(addr uint64, b []byte) (int, error) {
 	i := slices.IndexFunc(s.maps, func(m Mapping) bool { return m.Path == "[vdso]" && m.Start <= addr && addr < m.End })
 	if i < 0 || len(s.cache.vdsos) == 0 {
@@ -75,33 +75,10 @@ func (s *Mmap2Space) ReadMem(addr uint64, b []byte) (int, error) {
 	return n, nil
 }
 
-// Read implements AddressSpace.
-func (s *Mmap2Space) Read(addr uint64, b []byte) int {
-	n, _ := s.ReadMem(addr, b)
-	return n
-}
-
-// ReadMapped implements AddressSpace.
-func (s *Mmap2Space) ReadMapped(addr uint64, b []byte) (int, error) { return s.ReadMem(addr, b) }
-
-// ReadCode implements AddressSpace.
-func (s *Mmap2Space) ReadCode(uint64, []byte) int { return 0 }
-
-// Mappings implements AddressSpace.
-func (s *Mmap2Space) Mappings(f func(*RawMapping)) error {
-	for i := range s.maps {
-		f(&RawMapping{MapsLine: s.maps[i].MapsLine, RawPath: []byte(s.maps[i].Path)})
-	}
-	return nil
-}
-
-// MappingsOf implements AddressSpace.
-func (s *Mmap2Space) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return s.Mappings(f) }
-
-// Images implements AddressSpace.
+// Images implements ImageFinder.
 func (s *Mmap2Space) Images() *ImageCache { return s.cache }
 
-// Image implements AddressSpace. Device and inode must be equal: the path may lead to another file.
+// Image implements ImageFinder. Device and inode must be equal: the path may lead to another file.
 func (s *Mmap2Space) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := s.cache.current(key); ok {

@@ -3,14 +3,14 @@
 package loadedcode
 
 import (
+	"debug/elf"
 	"strings"
 
 	"prywalk/frames"
-	"prywalk/internal/code/elffile"
 )
 
 // NewModule makes the module of an executable mapping. Code made at run time has no sources ([Runtimes.SetSources]).
-func NewModule(o AddressSpace, m *Mapping) *frames.Module {
+func NewModule(o ImageFinder, m *Mapping) *frames.Module {
 	mod := &frames.Module{Start: m.Start, End: m.End, Origin: m}
 	switch {
 	case m.Path == "[vsyscall]": // no sources: the kernel emulates its calls (vsyscall_64.c)
@@ -92,7 +92,7 @@ func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
 func (img *Image) executable(addr uint64) bool {
 	for i := range img.ELF.Segments {
 		s := &img.ELF.Segments[i]
-		if s.Type == elffile.SegLoad && s.Flags&elffile.SegExec != 0 && addr-s.VAddr&^0xfff < s.MemSize+s.VAddr&0xfff {
+		if s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 && addr-s.VAddr&^0xfff < s.MemSize+s.VAddr&0xfff {
 			return true
 		}
 	}

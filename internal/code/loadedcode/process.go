@@ -90,17 +90,12 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 
 func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
-	p.jit = newLiveCode(p.MemoryTID(), p.Memory())
+	p.jit = &liveCode{tid: p.MemoryTID(), memory: p.Memory(), pages: map[uint64][]byte{}}
 	p.runtimes = NewRuntimes(p.Arch, p.jit, &p.JITFuncBounds)
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}
-	return p.checkReadable()
-}
-
-// checkReadable reads a byte, as ptrace's access check can deny it.
-func (p *Process) checkReadable() error {
-	for _, c := range p.code {
+	for _, c := range p.code { // a byte is read, as ptrace's access check can deny it
 		if c.at.Perm&PermRead == 0 || c.at.Unresponsive {
 			continue
 		}

@@ -99,11 +99,6 @@ func (p *Process) parseMappings(execed bool) ([]codeMapping, error) {
 		at.Path, at.Deleted = m.name()
 		next = append(next, codeMapping{at: &at})
 	})
-	p.setMemorySpans()
-	return next, err
-}
-
-func (p *Process) setMemorySpans() {
 	var st procmem.Status
 	_ = procmem.ReadStatus(p.MemoryTID(), &st)
 	spans := p.Memory().Spans()
@@ -112,6 +107,7 @@ func (p *Process) setMemorySpans() {
 		p.Memory().SetSpans(spans)
 	}
 	p.Memory().SetSwapped(st.Swap > 0)
+	return next, err
 }
 
 func (m *RawMapping) span() procmem.Span {
@@ -149,7 +145,13 @@ func (p *Process) setMappings(next []codeMapping) {
 	anonymous := p.makeModules()
 	p.Comm = p.Name()
 	FindCopies(p, anonymous)
-	p.useModules()
+	mods := make([]*frames.Module, len(p.code))
+	for i := range p.code {
+		mods[i] = p.code[i].mod
+	}
+	p.runtimes.Attach(p, mods)
+	p.space.SetModules(mods)
+	p.space.SetLeftStacks(p.runtimes.LeftStacks())
 }
 
 func (p *Process) makeModules() (anonymous []*frames.Module) {
@@ -167,16 +169,6 @@ func (p *Process) makeModules() (anonymous []*frames.Module) {
 		}
 	}
 	return anonymous
-}
-
-func (p *Process) useModules() {
-	mods := make([]*frames.Module, len(p.code))
-	for i := range p.code {
-		mods[i] = p.code[i].mod
-	}
-	p.runtimes.Attach(p, mods)
-	p.space.SetModules(mods)
-	p.space.SetLeftStacks(p.runtimes.LeftStacks())
 }
 
 // StackEnd returns the end of the writable mapping with sp, or of the first thread's stack if sp is less than

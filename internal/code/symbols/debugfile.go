@@ -3,6 +3,7 @@
 package symbols
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 
@@ -48,7 +49,7 @@ func (t *Table) loadDwarf() {
 
 func hasDwarf(f *elffile.File) bool {
 	s := f.DebugSection("info")
-	return s != nil && s.Type != elffile.SecNoBits && s.Size > 0
+	return s != nil && s.Type != elf.SHT_NOBITS && s.Size > 0
 }
 
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {

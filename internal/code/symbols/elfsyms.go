@@ -5,6 +5,7 @@ package symbols
 import (
 	"bytes"
 	"cmp"
+	"debug/elf"
 	"slices"
 	"sort"
 
@@ -26,10 +27,9 @@ const (
 )
 
 type nameSource struct {
-	file  *elffile.File
-	kind  elffile.SymbolKind
-	list  []string
-	whole []byte
+	file *elffile.File
+	kind elffile.SymbolKind
+	list []string
 }
 
 type symIndex struct {
@@ -54,19 +54,20 @@ const (
 
 type builder struct {
 	x          *symIndex
+	rankOf     func(*elffile.Symbol) (rank uint8, ok bool)
 	candidates []candidate
 }
 
 func codeOf(f *elffile.File) []extent {
 	var out []extent
 	for i := range f.Sections {
-		if s := &f.Sections[i]; s.Flags&elffile.SecExec != 0 && s.Addr+s.Size > s.Addr {
+		if s := &f.Sections[i]; s.Flags&elf.SHF_EXECINSTR != 0 && s.Addr+s.Size > s.Addr {
 			out = append(out, extent{s.Addr, s.Addr + s.Size})
 		}
 	}
 	if len(out) == 0 {
 		for i := range f.Segments {
-			if s := &f.Segments[i]; s.Type == elffile.SegLoad && s.Flags&elffile.SegExec != 0 && s.VAddr+s.MemSize > s.VAddr {
+			if s := &f.Segments[i]; s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 && s.VAddr+s.MemSize > s.VAddr {
 				out = append(out, extent{s.VAddr, s.VAddr + s.MemSize})
 			}
 		}
@@ -87,7 +88,7 @@ const symbolCost = 24 + 16 // bytes
 
 const maxAtOnce = 1 << 17
 
-// addTable returns false if there are no functions or labels, or no memory for them.
+// addTable returns false if there is no symbol with a rank, or no memory for them.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	count := f.CountSymbols(kind)
 	cost := int64(count) * symbolCost
@@ -98,36 +99,36 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	before := len(b.candidates)
 	b.candidates = slices.Grow(b.candidates, min(count, maxAtOnce))
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool { // a damaged table: as far as readable
-		rank, ok := rankOf(s)
-		if ok && s.NameOff <= nameMask && b.x.codeEnd(s.Value) != 0 {
+		if rank, ok := b.rankOf(s); ok && s.NameOff <= nameMask {
 			size := uint32(min(s.Size, 1<<32-1))
 			b.candidates = append(b.candidates, candidate{symbol{s.Value, size, s.NameOff | src}, rank})
 		}
 		return true
 	})
-	if len(b.candidates) == before {
-		f.Memory().Give(cost)
+	added := len(b.candidates) - before
+	if f.Memory().Give(cost - int64(added)*symbolCost); added == 0 {
 		return false
 	}
-	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
+	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind})
 	return true
 }
 
-func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
-	if s.Section == elffile.SectionUndef || s.NameOff == 0 {
+// rankOf is of functions and labels.
+func (x *symIndex) rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
+	if s.Section == elf.SHN_UNDEF || s.NameOff == 0 || x.codeEnd(s.Value) == 0 {
 		return 0, false
 	}
 	switch s.Type() {
-	case elffile.SymFunc, elffile.SymIFunc:
+	case elf.STT_FUNC, elf.STT_GNU_IFUNC:
 		rank = rankFunc
-	case elffile.SymNoType:
+	case elf.STT_NOTYPE:
 	default:
 		return 0, false
 	}
 	if s.Size > 0 {
 		rank |= rankSized
 	}
-	if s.Bind() != elffile.BindLocal {
+	if s.Bind() != elf.STB_LOCAL {
 		rank |= rankGlobal
 	}
 	return rank, true
@@ -163,6 +164,9 @@ func (b *builder) finish() {
 		return cmp.Or(cmp.Compare(q.rank, p.rank), cmp.Compare(p.name, q.name))
 	})
 	x := b.x
+	for i := range x.sources {
+		defer x.sources[i].file.HoldNames(x.sources[i].kind)()
+	}
 	x.syms = make([]symbol, 0, len(b.candidates))
 	var covered uint64
 	for i := 0; i < len(b.candidates); {
@@ -181,37 +185,7 @@ func (b *builder) finish() {
 		x.syms = append(x.syms, best.symbol)
 	}
 	b.candidates = nil
-	for i := range x.sources {
-		if s := &x.sources[i]; s.whole != nil {
-			s.file.Free(s.whole)
-			s.whole = nil
-		}
-	}
-	x.setMissingSizes()
-}
-
-const maxNames = 128 << 20 // bytes
-
-func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
-	s := f.NameTable(kind)
-	if s == nil || s.Size > maxNames || !f.Memory().TakeSpare(int64(s.Size)) {
-		return nil
-	}
-	f.Memory().Give(int64(s.Size))
-	data, err := f.Data(s)
-	if err != nil {
-		return nil
-	}
-	return data
-}
-
-// maxUnsized bounds a symbol without a size, bytes: a larger gap has functions without symbols, as after
-// __svm_code_section of Java's native images (tens of megabytes). Of the functions in 2,202 files of Debian 12 two had
-// more.
-const maxUnsized = 1 << 14
-
-func (x *symIndex) setMissingSizes() {
-	for i := range x.syms {
+	for i := range x.syms { // missing sizes
 		s := &x.syms[i]
 		if s.size != 0 {
 			continue
@@ -223,6 +197,11 @@ func (x *symIndex) setMissingSizes() {
 		s.size = uint32(min(end-s.addr, maxUnsized))
 	}
 }
+
+// maxUnsized bounds a symbol without a size, bytes: a larger gap has functions without symbols, as after
+// __svm_code_section of Java's native images (tens of megabytes). Of the functions in 2,202 files of Debian 12 two had
+// more.
+const maxUnsized = 1 << 14
 
 func (b *builder) choose(same []candidate) candidate {
 	best := same[0]
@@ -255,17 +234,9 @@ func nameRank(name []byte) int {
 	return rank
 }
 
-// bytesAt may cut names after 4 KiB.
 func (x *symIndex) bytesAt(at uint32) []byte {
 	src := &x.sources[at>>sourceShift]
-	off := at & nameMask
-	if uint64(off) < uint64(len(src.whole)) {
-		b := src.whole[off:]
-		if n := bytes.IndexByte(b[:min(len(b), maxMangled)], 0); n >= 0 {
-			return b[:n]
-		}
-	}
-	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: off})
+	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: at & nameMask})
 }
 
 func (x *symIndex) name(at uint32) string {

@@ -5,7 +5,6 @@ package symbols
 import (
 	"errors"
 	"io"
-	"os"
 	"strconv"
 
 	"prywalk/frames"
@@ -15,6 +14,8 @@ import (
 	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/host/filememory"
 	"prywalk/internal/host/safeopen"
+
+	"golang.org/x/sys/unix"
 )
 
 // Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
@@ -22,8 +23,8 @@ type Namer struct {
 	tables  map[*loadedcode.Image]*Table
 	byPID   map[int]*processFiles
 	open    func(path string) (*safeopen.File, error) // of a core; nil: live processes
-	mapFile func(pid int) (io.ReadCloser, int64)
-	memory  *filememory.Budget // nil: prywalk's
+	mapFile func(pid int) perfmap.File                // nil: none
+	memory  *filememory.Budget                        // nil: prywalk's
 	inSteps bool
 	yield   func()
 }
@@ -37,7 +38,7 @@ type processFiles struct {
 // NewNamer returns a namer of live processes.
 func NewNamer() *Namer {
 	n := &Namer{tables: map[*loadedcode.Image]*Table{}, byPID: map[int]*processFiles{}}
-	n.mapFile = func(pid int) (io.ReadCloser, int64) { return readerOfMap(n.filesOf(pid).PerfMap()) }
+	n.mapFile = func(pid int) perfmap.File { return mapOf(n.filesOf(pid).PerfMap()) }
 	return n
 }
 
@@ -45,11 +46,11 @@ func NewNamer() *Namer {
 func NewCoreNamer(open func(path string) (*safeopen.File, error), perfMaps bool) *Namer {
 	n := NewNamer()
 	n.open = open
-	n.mapFile = func(pid int) (io.ReadCloser, int64) {
+	n.mapFile = func(pid int) perfmap.File {
 		if !perfMaps {
-			return nil, 0
+			return nil
 		}
-		return readerOfMap(open("/tmp/perf-" + strconv.Itoa(pid) + ".map"))
+		return mapOf(open("/tmp/perf-" + strconv.Itoa(pid) + ".map"))
 	}
 	return n
 }
@@ -135,23 +136,12 @@ func (n *Namer) filesOf(pid int) *processFiles {
 	return f
 }
 
-func readerOfMap(f *safeopen.File, err error) (io.ReadCloser, int64) {
+func mapOf(f *safeopen.File, err error) perfmap.File {
 	if err != nil {
-		return nil, 0
+		return nil
 	}
-	return mapReader{io.NewSectionReader(f, 0, f.Size()), f}, f.Size()
+	return f
 }
-
-type mapReader struct {
-	*io.SectionReader
-	f *safeopen.File
-}
-
-// Stat describes the file.
-func (m mapReader) Stat() (os.FileInfo, error) { return m.f.Stat() }
-
-// Close implements io.Closer.
-func (m mapReader) Close() error { return m.f.Close() }
 
 func opener(open func(path string) (*safeopen.File, error)) elffile.Opener {
 	return func(path string) (io.ReaderAt, int64, error) {
@@ -160,5 +150,52 @@ func opener(open func(path string) (*safeopen.File, error)) elffile.Opener {
 			return nil, 0, err
 		}
 		return f, f.Size(), nil
+	}
+}
+
+// ReadPerfMapsInSteps makes function bounds use perf maps read in steps; names need whole ones.
+func (n *Namer) ReadPerfMapsInSteps() { n.inSteps = true }
+
+// SetYield sets a function to call while a perf map is read whole, or nil.
+func (n *Namer) SetYield(f func()) { n.yield = f }
+
+// perfMap returns a process's perf map, or nil. whole: it must be complete.
+func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
+	return n.filesOf(pid).perfMap.Map(func() perfmap.File { return n.mapFile(pid) }, whole, n.yield)
+}
+
+// NamesFinal reports whether a module's file is unused, or its process is closed.
+func (n *Namer) NamesFinal(m *frames.Module) bool {
+	mapping := loadedcode.MappingOf(m)
+	if mapping == nil {
+		return true
+	}
+	if mapping.Image != nil {
+		return mapping.Image.Unused()
+	}
+	return mapping.ProcessClosed()
+}
+
+// DropUnused drops the tables of unused files, and the perf maps of processes that had ended at the last call.
+func (n *Namer) DropUnused() {
+	for img := range n.tables {
+		if img.Unused() {
+			n.Forget(img)
+		}
+	}
+	for pid, f := range n.byPID {
+		before := f.ended
+		if f.ended = unix.Kill(pid, 0) == unix.ESRCH; before && f.ended {
+			f.perfMap.Close()
+			delete(n.byPID, pid)
+		}
+	}
+}
+
+// Forget drops the tables of a file.
+func (n *Namer) Forget(img *loadedcode.Image) {
+	if t := n.tables[img]; t != nil {
+		_ = t.Close() // only read
+		delete(n.tables, img)
 	}
 }

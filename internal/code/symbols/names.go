@@ -5,6 +5,8 @@ package symbols
 import (
 	"strings"
 
+	"prywalk/internal/store/symbolized"
+
 	"github.com/ianlancetaylor/demangle"
 )
 
@@ -74,3 +76,6 @@ func cutCloneSuffix(name string) (base, cold string) {
 		}
 	}
 }
+
+// Frame is a function at an address. System is Name if that is not mangled.
+type Frame = symbolized.Frame

@@ -4,7 +4,6 @@ package symbols
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,16 +26,16 @@ func mapsOf(t *testing.T, mem *filememory.Budget, files ...string) *Namer {
 	t.Helper()
 	n := NewNamer()
 	n.memory = mem
-	n.mapFile = func(pid int) (io.ReadCloser, int64) {
+	n.mapFile = func(pid int) perfmap.File {
 		f, err := os.Open(files[pid])
 		if err != nil {
-			return nil, 0
+			return nil
 		}
 		st, err := f.Stat()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return f, st.Size()
+		return sizedFile{f, st.Size()}
 	}
 	t.Cleanup(func() {
 		if err := n.Close(); err != nil || mem.Used() != 0 {
@@ -46,13 +45,20 @@ func mapsOf(t *testing.T, mem *filememory.Budget, files ...string) *Namer {
 	return n
 }
 
-type countingFile struct {
+type sizedFile struct {
 	*os.File
+	size int64
+}
+
+func (f sizedFile) Size() int64 { return f.size }
+
+type countingFile struct {
+	perfmap.File
 	read *int64
 }
 
-func (f countingFile) Read(b []byte) (int, error) {
-	k, err := f.File.Read(b)
+func (f countingFile) ReadAt(b []byte, off int64) (int, error) {
+	k, err := f.File.ReadAt(b, off)
 	*f.read += int64(k)
 	return k, err
 }
@@ -60,10 +66,7 @@ func (f countingFile) Read(b []byte) (int, error) {
 // countReads returns the number of bytes read from n's perf maps from now on.
 func countReads(n *Namer) *int64 {
 	read, open := new(int64), n.mapFile
-	n.mapFile = func(pid int) (io.ReadCloser, int64) {
-		f, size := open(pid)
-		return countingFile{f.(*os.File), read}, size
-	}
+	n.mapFile = func(pid int) perfmap.File { return countingFile{open(pid), read} }
 	return read
 }
 

@@ -3,6 +3,7 @@
 package symbols
 
 import (
+	"debug/elf"
 	"encoding/binary"
 
 	"prywalk/frames"
@@ -69,7 +70,7 @@ func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]strin
 				if isFunc(&syms[sym-1]) && f.Memory().Take(int64(len(name))+nameCost, "symbol names") == nil {
 					slots[slot] = string(name)
 				}
-			case typ == relocIRelativeX86 || typ == relocIRelativeARM64:
+			case typ == uint32(elf.R_X86_64_IRELATIVE) || typ == uint32(elf.R_AARCH64_IRELATIVE):
 				slots[slot] = resolve(binary.LittleEndian.Uint64(rest[16:]))
 			}
 			return len(slots) < maxStubs
@@ -98,5 +99,5 @@ func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 
 // isFunc reports whether a dynamic symbol may be a function; undefined ones need no type.
 func isFunc(s *elffile.Symbol) bool {
-	return s.Type() == elffile.SymFunc || s.Type() == elffile.SymIFunc || s.Type() == elffile.SymNoType
+	return s.Type() == elf.STT_FUNC || s.Type() == elf.STT_GNU_IFUNC || s.Type() == elf.STT_NOTYPE
 }

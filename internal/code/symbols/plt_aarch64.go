@@ -4,9 +4,6 @@ package symbols
 
 import "encoding/binary"
 
-// relocIRelativeARM64 is R_AARCH64_IRELATIVE (ELF for the Arm 64-bit Architecture, §5.7.11).
-const relocIRelativeARM64 = 1032
-
 // decodeStubARM64 returns an entry's slot: "adrp x16, page" plus "ldr x17, [x16, #off]".
 func decodeStubARM64(code []byte, addr uint64) (slot uint64, ok bool) {
 	for i := 0; i+8 <= len(code); i += 4 {

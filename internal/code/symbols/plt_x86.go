@@ -7,9 +7,6 @@ import (
 	"encoding/binary"
 )
 
-// relocIRelativeX86 is R_X86_64_IRELATIVE (System V ABI for x86-64, table 4.9).
-const relocIRelativeX86 = 37
-
 // decodeStubX86 returns an entry's slot: "jmp *disp32(%rip)", ff 25 (System V ABI for x86-64, §5.2).
 func decodeStubX86(code []byte, addr uint64) (slot uint64, ok bool) {
 	i := bytes.Index(code, []byte{0xff, 0x25})

@@ -31,7 +31,7 @@ type Table struct {
 	debug   debugFiles
 	dwarf   *dwarfinfo.Data
 	calls   []dwarfinfo.Call
-	objects *objects // nil until first used
+	objects *symIndex // nil until first used
 	bounds  functionBounds
 
 	dwarfTried bool
@@ -47,7 +47,11 @@ func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 	start := len(out)
 	if t.opt.Language != nil {
 		if out = t.opt.Language.Lines(addr, out); len(out) > start {
-			demangleAll(out[start:])
+			for i := start; i < len(out); i++ {
+				if isMangled(out[i].System) {
+					out[i].Name, _ = displayName(out[i].System)
+				}
+			}
 			return out
 		}
 	}
@@ -162,14 +166,6 @@ func (t *Table) preferSymbol(f *Frame, addr uint64) {
 
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
-func demangleAll(calls []Frame) {
-	for i := range calls {
-		if isMangled(calls[i].System) {
-			calls[i].Name, _ = displayName(calls[i].System)
-		}
-	}
-}
-
 func (t *Table) symbols() *symIndex {
 	if t.syms != nil {
 		return t.syms
@@ -180,7 +176,7 @@ func (t *Table) symbols() *symIndex {
 		return t.syms
 	}
 	t.syms.code = codeOf(f)
-	b := builder{x: t.syms}
+	b := builder{x: t.syms, rankOf: t.syms.rankOf}
 	if !b.addTable(f, elffile.SymTab) {
 		d := t.debugFile()
 		if d == nil || !b.addTable(d.File, elffile.SymTab) {

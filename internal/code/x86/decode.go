@@ -309,7 +309,11 @@ func (d *decoder) operands(layout byte) {
 	case 'z', 'Z':
 		d.i.Imm = d.number(d.immSize())
 	case 'v':
-		d.immV()
+		n := d.immSize()
+		if d.i.W {
+			n = 8
+		}
+		d.i.Imm = d.number(n)
 	case 'e':
 		d.i.Imm = d.number(2)&0xffff | d.number(1)<<16
 	case 'o':
@@ -331,14 +335,6 @@ func (d *decoder) immSize() int {
 		return 2
 	}
 	return 4
-}
-
-func (d *decoder) immV() {
-	n := d.immSize()
-	if d.i.W {
-		n = 8
-	}
-	d.i.Imm = d.number(n)
 }
 
 // Only test has the immediate of group F6/F7.

@@ -2,63 +2,77 @@
 
 package procmem
 
-type cursor struct {
-	b   []byte
-	bad bool
+import (
+	"errors"
+	"syscall"
+
+	"prywalk/internal/base/refusal"
+)
+
+// Cursor reads the fields of a file in /proc. It allocates nothing.
+type Cursor struct {
+	Text []byte // that follows
+	Bad  bool   // a field was not as demanded
+
 }
 
-func (c *cursor) skip() {
+func (c *Cursor) skip() {
 	i := 0
-	for i < len(c.b) && (c.b[i] == ' ' || c.b[i] == '\t' || c.b[i] == '\n') {
+	for i < len(c.Text) && (c.Text[i] == ' ' || c.Text[i] == '\t' || c.Text[i] == '\n') {
 		i++
 	}
-	c.b = c.b[i:]
+	c.Text = c.Text[i:]
 }
 
-func (c *cursor) word() []byte {
+// Word returns the next field, empty at the end.
+func (c *Cursor) Word() []byte {
 	c.skip()
 	i := 0
-	for i < len(c.b) && c.b[i] != ' ' && c.b[i] != '\t' && c.b[i] != '\n' {
+	for i < len(c.Text) && c.Text[i] != ' ' && c.Text[i] != '\t' && c.Text[i] != '\n' {
 		i++
 	}
-	w := c.b[:i]
-	c.b = c.b[i:]
+	w := c.Text[:i]
+	c.Text = c.Text[i:]
 	return w
 }
 
-func (c *cursor) uint() uint64 { return c.number(c.word(), 10) }
+// Uint reads a decimal number.
+func (c *Cursor) Uint() uint64 { return c.Number(c.Word(), 10) }
 
-func (c *cursor) int() int64 {
-	w := c.word()
+// Int is Uint with a sign.
+func (c *Cursor) Int() int64 {
+	w := c.Word()
 	if len(w) > 0 && w[0] == '-' {
-		return -int64(c.number(w[1:], 10))
+		return -int64(c.Number(w[1:], 10))
 	}
-	return int64(c.number(w, 10))
+	return int64(c.Number(w, 10))
 }
 
-func (c *cursor) hex() uint64 {
-	w := c.word()
+// Hex reads a number that begins with 0x.
+func (c *Cursor) Hex() uint64 {
+	w := c.Word()
 	if len(w) > 2 && w[0] == '0' && w[1] == 'x' {
-		return c.number(w[2:], 16)
+		return c.Number(w[2:], 16)
 	}
-	c.bad = true
+	c.Bad = true
 	return 0
 }
 
-func (c *cursor) number(w []byte, base uint64) uint64 {
+// Number returns a field's value, 0 if Bad.
+func (c *Cursor) Number(w []byte, base uint64) uint64 {
 	v := uint64(0)
 	if len(w) == 0 {
-		c.bad = true
+		c.Bad = true
 	}
 	for _, ch := range w {
 		d := digit(ch)
 		if d >= base || v > (1<<64-1-d)/base {
-			c.bad = true
+			c.Bad = true
 			break
 		}
 		v = v*base + d
 	}
-	if c.bad {
+	if c.Bad {
 		return 0
 	}
 	return v
@@ -74,4 +88,24 @@ func digit(ch byte) uint64 {
 		return uint64(ch-'A') + 10
 	}
 	return 255
+}
+
+// Errors besides [refusal.Exited] (ESRCH, ENOENT) and [refusal.Denied] (EACCES, EPERM), unwrapped.
+var (
+	errFormat = errors.New("unexpected format of a file in /proc")                 // a file is not as in proc(5)
+	ErrFault  = errors.New("address is not mapped or not readable in the process") // EFAULT, EIO
+)
+
+func classify(e syscall.Errno) error {
+	switch e {
+	case 0:
+		return nil
+	case syscall.ESRCH, syscall.ENOENT:
+		return refusal.Exited
+	case syscall.EACCES, syscall.EPERM:
+		return refusal.Denied
+	case syscall.EFAULT, syscall.EIO:
+		return ErrFault
+	}
+	return e
 }

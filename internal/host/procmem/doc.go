@@ -4,12 +4,12 @@
 //
 // # Files
 //
-//	memory of a process   memory.go span.go query_unsafe.go addressspace.go mmaplockwatch.go readvm.go touch.go
-//	its files in /proc    threadfiles.go taskdir.go identity.go pidcounter.go descriptor.go fdbudget.go path.go
-//	  their formats       schedstat.go sched.go syscall.go stat.go status.go, with cursor.go
+//	memory of a process   memory.go span.go query_unsafe.go addressspace.go mmaplockwatch.go readvm.go
+//	its files in /proc    threadfiles.go taskdir.go pidcounter.go fdbudget.go
+//	  their formats       sched.go syscall.go stat.go status.go, with cursor.go
 //	addresses of arm64    pacmask_aarch64.go
 //	own OS threads        syscallthread.go (reads of memory) pathopener.go (lookups of paths)
-//	raw calls             sys_unsafe.go clock.go perfring_unsafe.go, counted in calls.go; types of signals: signal.go
+//	raw calls             sys_unsafe.go clock.go clock_unsafe.go, counted in calls.go
 //
 // [Memory.Copy] reads a process's memory without waiting for pages; [ReadVM] waits for them. [ThreadFiles] keeps a
 // thread's files open, within a [FDBudget], and reads them by pread at offset 0. A kept descriptor belongs to its

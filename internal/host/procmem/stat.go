@@ -2,7 +2,9 @@
 
 package procmem
 
-import "bytes"
+import (
+	"bytes"
+)
 
 // Comm is a thread's name: at most 15 bytes (kernel threads 63), no NUL.
 type Comm struct {
@@ -67,68 +69,71 @@ func ParseStat(b []byte, s *Stat) error {
 	if open < 0 || shut < open {
 		return errFormat
 	}
-	head := cursor{b: b[:open]}
-	s.PID = int(head.uint())
+	head := Cursor{Text: b[:open]}
+	s.PID = int(head.Uint())
 	s.Comm.set(b[open+1 : shut])
-	c := cursor{b: b[shut+1:]}
-	if w := c.word(); len(w) == 1 {
+	c := Cursor{Text: b[shut+1:]}
+	if w := c.Word(); len(w) == 1 {
 		s.State = w[0]
 	} else {
-		c.bad = true
+		c.Bad = true
 	}
 	s.parseFields(&c)
-	if head.bad || c.bad {
+	if head.Bad || c.Bad {
 		*s = Stat{}
 		return errFormat
 	}
 	return nil
 }
 
-func (s *Stat) parseFields(c *cursor) {
-	s.parseRequired(c)
-	rest := *c
-	for field := 23; field < 39; field++ {
-		switch field {
-		case 26:
-			s.StartCode = rest.uint()
-		case 28:
-			s.StartStack = rest.uint()
-		default:
-			rest.word()
+// parseFields reads the fields from the fourth on, of which those up to the start time are required.
+func (s *Stat) parseFields(c *Cursor) {
+	var v [42]uint64 // by number
+	n := 4
+	for ; n < len(v); n++ {
+		if v[n] = uint64(c.Int()); c.Bad {
+			break
 		}
 	}
-	if s.Processor = int(rest.uint()); rest.bad {
-		s.Processor, s.StartCode, s.StartStack = -1, 0, 0
-		return
+	c.Bad = n <= 22
+	s.PPID, s.Flags, s.UTime, s.STime = int(v[4]), v[9], v[14], v[15]
+	s.ChildUTime, s.ChildSTime = uint64(max(int64(v[16]), 0)), uint64(max(int64(v[17]), 0)) // signed in the file
+	s.Threads, s.StartTime, s.Processor = int(v[20]), v[22], -1
+	if n > 39 {
+		s.StartCode, s.StartStack, s.Processor = v[26], v[28], int(v[39])
 	}
-	if s.RTPriority, s.Policy = int(rest.uint()), int(rest.uint()); rest.bad {
-		s.RTPriority, s.Policy = 0, 0
+	if n > 41 {
+		s.RTPriority, s.Policy = int(v[40]), int(v[41])
 	}
 }
 
-func (s *Stat) parseRequired(c *cursor) {
-	for field := 4; field <= 22; field++ {
-		switch field {
-		case 4:
-			s.PPID = int(c.uint())
-		case 9:
-			s.Flags = c.uint()
-		case 14:
-			s.UTime = c.uint()
-		case 15:
-			s.STime = c.uint()
-		case 16:
-			s.ChildUTime = uint64(max(c.int(), 0)) // signed in the file
-		case 17:
-			s.ChildSTime = uint64(max(c.int(), 0))
-		case 20:
-			s.Threads = int(c.int())
-		case 22:
-			s.StartTime = c.uint()
-		default:
-			if len(c.word()) == 0 {
-				c.bad = true
-			}
-		}
+// identity distinguishes threads with the same id where files are not kept open.
+type identity struct {
+	inode uint64
+	start uint64 // clock ticks since boot
+}
+
+// isSameThread compares the inode; if that differs (fs/proc/base.c, pid_revalidate; or memory pressure), the start
+// time.
+func (i *identity) isSameThread(fd int, f *ThreadFiles) bool {
+	st, e := fstat(fd)
+	if e != 0 {
+		return false
 	}
+	if st.Ino == i.inode {
+		return true
+	}
+	stat, e := f.open(fileStat)
+	if e != 0 {
+		return false
+	}
+	var buf [1024]byte
+	var s Stat
+	n, _ := pread(stat, buf[:], 0)
+	closeFD(stat)
+	if ParseStat(buf[:n], &s) != nil || i.inode != 0 && s.StartTime != i.start {
+		return false
+	}
+	i.inode, i.start = st.Ino, s.StartTime
+	return true
 }

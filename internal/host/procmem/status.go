@@ -99,71 +99,63 @@ func (s *Status) parseLine(line []byte) (bad bool) {
 	if !ok {
 		return false
 	}
-	c := cursor{b: val}
+	c := Cursor{Text: val}
 	s.set(key, &c)
-	return c.bad
+	return c.Bad
 }
 
-func (s *Status) set(key []byte, c *cursor) {
+func (s *Status) set(key []byte, c *Cursor) {
 	switch string(key) {
 	case "State":
-		if w := c.word(); len(w) == 1 {
+		if w := c.Word(); len(w) == 1 {
 			s.State = w[0]
 		}
 	case "Tgid":
-		s.Tgid = int(c.uint())
+		s.Tgid = int(c.Uint())
 	case "Pid":
-		s.PID = int(c.uint())
+		s.PID = int(c.Uint())
 	case "PPid":
-		s.PPid = int(c.uint())
+		s.PPid = int(c.Uint())
 	case "TracerPid":
-		s.TracerPid = int(c.uint())
+		s.TracerPid = int(c.Uint())
 	case "Threads":
-		s.Threads = int(c.uint())
+		s.Threads = int(c.Uint())
 	case "Uid":
 		parseIDs(&s.UID, c)
 	case "Gid":
 		parseIDs(&s.GID, c)
 	case "NSpid":
-		s.parseNSpid(c)
+		for w := c.Word(); len(w) > 0 && s.NSpidN < maxNesting; w = c.Word() {
+			s.NSpid[s.NSpidN] = int(c.Number(w, 10))
+			s.NSpidN++
+		}
 	case "CapPrm":
-		s.CapPrm = c.number(c.word(), 16)
+		s.CapPrm = c.Number(c.Word(), 16)
 	case "CapEff":
-		s.CapEff = c.number(c.word(), 16)
+		s.CapEff = c.Number(c.Word(), 16)
 	case "VmSwap":
-		s.Swap = c.uint()
+		s.Swap = c.Uint()
 	case "voluntary_ctxt_switches":
-		s.Sleeps = c.uint()
+		s.Sleeps = c.Uint()
 		s.Switches += s.Sleeps
 	case "nonvoluntary_ctxt_switches":
-		s.Switches += c.uint()
+		s.Switches += c.Uint()
 	case "Seccomp":
-		s.Seccomp = int(c.uint())
+		s.Seccomp = int(c.Uint())
 	case "NoNewPrivs":
-		s.NoNewPrivs = c.uint() != 0
+		s.NoNewPrivs = c.Uint() != 0
 	case "Kthread":
-		s.KernelThread = c.uint() != 0
+		s.KernelThread = c.Uint() != 0
 	case "SigIgn":
-		s.SigIgn = c.number(c.word(), 16)
+		s.SigIgn = c.Number(c.Word(), 16)
 	case "SigCgt":
-		s.SigCgt = c.number(c.word(), 16)
+		s.SigCgt = c.Number(c.Word(), 16)
 	}
 }
 
-func parseIDs(of *[4]uint32, c *cursor) {
+func parseIDs(of *[4]uint32, c *Cursor) {
 	for i := range of {
-		of[i] = uint32(c.uint())
-	}
-}
-
-func (s *Status) parseNSpid(c *cursor) {
-	for s.NSpidN < maxNesting {
-		w := c.word()
-		if len(w) == 0 {
-			return
-		}
-		s.NSpid[s.NSpidN] = int(c.number(w, 10))
-		s.NSpidN++
+		of[i] = uint32(c.Uint())
 	}
 }
 

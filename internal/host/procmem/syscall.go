@@ -12,22 +12,22 @@ type SyscallInfo struct {
 
 // parseSyscall parses "running"; "-1 SP PC"; or a number, six arguments, SP and PC.
 func parseSyscall(b []byte) (SyscallInfo, error) {
-	c := cursor{b: b}
+	c := Cursor{Text: b}
 	c.skip()
-	if len(c.b) > 0 && c.b[0] == 'r' {
-		if string(c.word()) == "running" {
+	if len(c.Text) > 0 && c.Text[0] == 'r' {
+		if string(c.Word()) == "running" {
 			return SyscallInfo{Running: true, Nr: -1}, nil
 		}
 		return SyscallInfo{}, errFormat
 	}
-	s := SyscallInfo{Nr: c.int()}
+	s := SyscallInfo{Nr: c.Int()}
 	if s.Nr != -1 {
 		for i := range s.Args {
-			s.Args[i] = c.hex()
+			s.Args[i] = c.Hex()
 		}
 	}
-	s.SP, s.PC = c.hex(), c.hex()
-	if c.bad {
+	s.SP, s.PC = c.Hex(), c.Hex()
+	if c.Bad {
 		return SyscallInfo{}, errFormat
 	}
 	return s, nil

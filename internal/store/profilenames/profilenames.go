@@ -12,6 +12,7 @@ package profilenames
 
 import (
 	"cmp"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -175,11 +176,11 @@ func biasOf(f *elffile.File, m *profile.Mapping) (uint64, bool) {
 	var within *elffile.Segment
 	for i := range f.Segments {
 		s := &f.Segments[i]
-		if s.Type != elffile.SegLoad || s.MemSize == 0 {
+		if s.Type != elf.PT_LOAD || s.MemSize == 0 {
 			continue
 		}
 		first, end := s.VAddr&^(page-1), (s.VAddr+s.MemSize+page-1)&^(page-1)
-		if s.Flags&elffile.SegExec != 0 && m.Limit-m.Start == end-first {
+		if s.Flags&elf.PF_X != 0 && m.Limit-m.Start == end-first {
 			return m.Start - first, true
 		}
 		if m.Offset >= first && m.Offset < end {

@@ -47,7 +47,7 @@ func buildArm(t testing.TB, dir string) *armProgram {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(f.Segments, func(s elffile.Segment) bool { return s.Type == elffile.SegLoad && s.Off == 0 })
+	i := slices.IndexFunc(f.Segments, func(s elffile.Segment) bool { return s.Type == elf.PT_LOAD && s.Off == 0 })
 	p.load = f.Segments[i]
 	syms, err := f.Symbols(elffile.SymTab)
 	if err != nil {

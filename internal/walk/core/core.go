@@ -3,6 +3,7 @@
 package core
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +52,7 @@ func Open(r io.ReaderAt, size int64, sysroot string) (*Core, error) {
 		return nil, notCore(head[:n], err)
 	}
 	defer f.Release()
-	if f.Type != elffile.TypeCore {
+	if f.Type != elf.ET_CORE {
 		return nil, &Error{"it is a program or library, not a core file", "give a core that the kernel or gcore has written",
 			nil}
 	}
@@ -75,7 +76,7 @@ func Open(r io.ReaderAt, size int64, sysroot string) (*Core, error) {
 
 func (c *Core) noThreads(f *elffile.File) error {
 	for i := range f.Segments {
-		if s := &f.Segments[i]; s.Type == elffile.SegNote && s.Off+s.FileSize > f.Size() {
+		if s := &f.Segments[i]; s.Type == elf.PT_NOTE && s.Off+s.FileSize > f.Size() {
 			return &Error{"the core is cut off before its registers", "copy it again, or make room for a whole one", nil}
 		}
 	}

@@ -4,6 +4,7 @@ package core
 
 import (
 	"cmp"
+	"debug/elf"
 	"slices"
 	"sort"
 	"strings"
@@ -89,15 +90,15 @@ func anonymous(s *segment, n *notes) []mapping {
 	return out
 }
 
-func permOf(f elffile.SegmentFlags) loadedcode.Perm {
+func permOf(f elf.ProgFlag) loadedcode.Perm {
 	var p loadedcode.Perm
-	if f&elffile.SegRead != 0 {
+	if f&elf.PF_R != 0 {
 		p |= loadedcode.PermRead
 	}
-	if f&elffile.SegWrite != 0 {
+	if f&elf.PF_W != 0 {
 		p |= loadedcode.PermWrite
 	}
-	if f&elffile.SegExec != 0 {
+	if f&elf.PF_X != 0 {
 		p |= loadedcode.PermExec
 	}
 	return p
@@ -109,13 +110,13 @@ func showsCode(f *elffile.File, m *loadedcode.MapsLine, continues bool) bool {
 	best, code := uint64(0), false
 	for i := range f.Segments {
 		s := &f.Segments[i]
-		if s.Type != elffile.SegLoad || s.Off+s.FileSize < s.Off {
+		if s.Type != elf.PT_LOAD || s.Off+s.FileSize < s.Off {
 			continue
 		}
 		from, to := max(s.Off, m.Offset), min(s.Off+s.FileSize, m.Offset+(m.End-m.Start))
 		if from < to && to-from > best {
 			within := to-from == m.End-m.Start
-			best, code = to-from, s.Flags&elffile.SegExec != 0 && (continues || within || beginsAt(s.Off, m.Offset))
+			best, code = to-from, s.Flags&elf.PF_X != 0 && (continues || within || beginsAt(s.Off, m.Offset))
 		}
 	}
 	return code

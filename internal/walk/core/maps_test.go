@@ -3,6 +3,7 @@
 package core
 
 import (
+	"debug/elf"
 	"testing"
 
 	"prywalk/internal/code/elffile"
@@ -12,9 +13,9 @@ import (
 func TestMappingsOfAFileThatShowItsCode(t *testing.T) {
 	f := &elffile.File{}
 	f.Segments = []elffile.Segment{
-		{Type: elffile.SegLoad, Off: 0, FileSize: 0x76e000},
-		{Type: elffile.SegLoad, Flags: elffile.SegExec, Off: 0x76f010, FileSize: 0x1a91000},
-		{Type: elffile.SegLoad, Off: 0x2201000, FileSize: 0x3038000},
+		{Type: elf.PT_LOAD, Off: 0, FileSize: 0x76e000},
+		{Type: elf.PT_LOAD, Flags: elf.PF_X, Off: 0x76f010, FileSize: 0x1a91000},
+		{Type: elf.PT_LOAD, Off: 0x2201000, FileSize: 0x3038000},
 	}
 	for _, c := range []struct {
 		name      string

@@ -4,6 +4,7 @@ package core
 
 import (
 	"cmp"
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -24,14 +25,14 @@ type segment struct {
 	off        uint64 // in the file
 	dumped     uint64 // bytes in the dump, of end − start
 	have       uint64 // bytes of dumped in the file; fewer if truncated
-	flags      elffile.SegmentFlags
+	flags      elf.ProgFlag
 }
 
 func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
 	m = &memory{r: r}
 	for i := range f.Segments {
 		s := &f.Segments[i]
-		if s.Type != elffile.SegLoad || s.VAddr+s.MemSize < s.VAddr || s.MemSize == 0 && s.FileSize == 0 {
+		if s.Type != elf.PT_LOAD || s.VAddr+s.MemSize < s.VAddr || s.MemSize == 0 && s.FileSize == 0 {
 			continue
 		}
 		c := segment{start: s.VAddr, end: s.VAddr + max(s.MemSize, s.FileSize), off: s.Off, dumped: s.FileSize,

@@ -5,6 +5,7 @@ package core
 import (
 	"bytes"
 	"cmp"
+	"debug/elf"
 	"encoding/binary"
 	"slices"
 
@@ -69,7 +70,7 @@ func readNotes(f *elffile.File) *notes {
 	n := &notes{}
 	segments := 0
 	for i := range f.Segments {
-		if f.Segments[i].Type == elffile.SegNote {
+		if f.Segments[i].Type == elf.PT_NOTE {
 			segments++
 		}
 	}

@@ -3,22 +3,23 @@
 package dwarfinfo
 
 import (
+	"debug/dwarf"
 	"slices"
 
 	"prywalk/internal/base/wire"
 )
 
 type spec struct {
-	attr, form uint16
-	implicit   int64 // of DW_FORM_implicit_const
+	attr     dwarf.Attr
+	form     uint16
+	implicit int64 // of DW_FORM_implicit_const
 }
 
 // abbrev is an abbreviation declaration (DWARF 5 §7.5.3).
 type abbrev struct {
 	code     uint64
-	tag      uint32
+	tag      dwarf.Tag
 	children bool
-	fixed    int // bytes; −1: depends on the entry
 	specs    []spec
 }
 
@@ -30,10 +31,10 @@ func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	if a.code == 0 || c.Bad {
 		return a, false
 	}
-	a.tag = uint32(c.ULEB())
+	a.tag = dwarf.Tag(c.ULEB())
 	a.children = c.U8() != 0
 	for d.spendSteps(1) {
-		s := spec{attr: clip16(c.ULEB()), form: clip16(c.ULEB())}
+		s := spec{attr: dwarf.Attr(clip16(c.ULEB())), form: clip16(c.ULEB())}
 		if s.form == formImplicit {
 			s.implicit = c.SLEB()
 		}
@@ -57,8 +58,7 @@ func (u *unit) abbrevsOf() abbrevTable {
 	if u.abbrevs != nil {
 		return u.abbrevs
 	}
-	key := abbrevKey{u.abbrevOff, u.addrSize, u.offSize, u.version < 3}
-	t := u.d.abbrevs[key]
+	t := u.d.abbrevs[u.abbrevOff]
 	if t == nil {
 		t = abbrevTable{}
 		c := wire.At(u.d.s.Abbrev, u.abbrevOff)
@@ -68,19 +68,12 @@ func (u *unit) abbrevsOf() abbrevTable {
 				break
 			}
 			a.specs = slices.Clone(a.specs)
-			a.fixed = u.fixedSize(a.specs)
 			t[a.code] = &a
 		}
-		u.d.abbrevs[key] = t
+		u.d.abbrevs[u.abbrevOff] = t
 	}
 	u.abbrevs = t
 	return t
-}
-
-type abbrevKey struct {
-	off               uint64
-	addrSize, offSize uint8
-	v2                bool
 }
 
 func (u *unit) rootAbbrev(code uint64) *abbrev {

@@ -2,38 +2,12 @@
 
 package dwarfinfo
 
-// DWARF 5 §7.5.3, table 7.3.
-const (
-	tagClassType         = 0x02
-	tagEnumerationType   = 0x04
-	tagCompileUnit       = 0x11
-	tagStructureType     = 0x13
-	tagUnionType         = 0x17
-	tagInlinedSubroutine = 0x1d
-	tagModule            = 0x1e
-	tagSubprogram        = 0x2e
-	tagNamespace         = 0x39
-)
+import "debug/dwarf"
 
-// DWARF 5 §7.5.4, table 7.5; 0x20xx and 0x21xx are vendors'.
+// Vendors' attributes; debug/dwarf has the others, and the tags.
 const (
-	attrName           = 0x03
-	attrStmtList       = 0x10
-	attrLowPC          = 0x11
-	attrHighPC         = 0x12
-	attrCompDir        = 0x1b
-	attrAbstractOrigin = 0x31
-	attrDeclLine       = 0x3b
-	attrSpecification  = 0x47
-	attrRanges         = 0x55
-	attrCallFile       = 0x58
-	attrCallLine       = 0x59
-	attrLinkageName    = 0x6e
-	attrStrOffsetsBase = 0x72
-	attrAddrBase       = 0x73
-	attrRnglistsBase   = 0x74
-	attrMIPSLinkage    = 0x2007
-	attrGNUAddrBase    = 0x2133
+	attrMIPSLinkage dwarf.Attr = 0x2007
+	attrGNUAddrBase dwarf.Attr = 0x2133
 )
 
 // DWARF 5 §7.5.6, table 7.6; 0x1fxx are GNU's.

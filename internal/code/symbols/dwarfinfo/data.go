@@ -31,7 +31,7 @@ type Data struct {
 	index   []unitRange // by address
 	ready   bool
 	specs   []spec
-	abbrevs map[abbrevKey]abbrevTable
+	abbrevs map[uint64]abbrevTable // by offset
 	lines   map[uint64]*lineTable
 	names   map[uint64]*Func
 }
@@ -77,7 +77,7 @@ const stepsFloor = 1 << 18
 
 // New keeps s; alt is the supplementary file's data (.gnu_debugaltlink, DWARF 5 §7.3.6), or nil.
 func New(s Sections, alt *Data) *Data {
-	d := &Data{s: s, alt: alt, abbrevs: make(map[abbrevKey]abbrevTable), lines: make(map[uint64]*lineTable),
+	d := &Data{s: s, alt: alt, abbrevs: make(map[uint64]abbrevTable), lines: make(map[uint64]*lineTable),
 		names: make(map[uint64]*Func)}
 	total := min(size(s.Info)+size(s.Line)+size(s.Str), 1<<50)
 	for _, b := range [][]byte{s.Abbrev, s.StrOffsets, s.Addr, s.Ranges, s.Rnglists} {

@@ -58,18 +58,6 @@ func (u *unit) formSize(form uint16) int {
 	return -1
 }
 
-func (u *unit) fixedSize(specs []spec) int {
-	n := 0
-	for _, s := range specs {
-		size := u.formSize(s.form)
-		if size < 0 {
-			return -1
-		}
-		n += size
-	}
-	return n
-}
-
 // skipForm skips a value (DWARF 5 §7.5.5). An unknown form fails the cursor.
 func (u *unit) skipForm(c *wire.Cursor, form uint16) {
 	if n := u.formSize(form); n >= 0 {

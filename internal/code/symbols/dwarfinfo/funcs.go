@@ -4,6 +4,7 @@ package dwarfinfo
 
 import (
 	"cmp"
+	"debug/dwarf"
 	"slices"
 	"sort"
 
@@ -95,9 +96,9 @@ func (r *funcReader) readEntries() {
 
 func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	switch a.tag {
-	case tagSubprogram:
+	case dwarf.TagSubprogram:
 		return r.readScope(c, a, die, -1)
-	case tagInlinedSubroutine:
+	case dwarf.TagInlinedSubroutine:
 		if parent >= 0 && r.funcs.scopes[parent].depth < maxInline {
 			return r.readScope(c, a, die, parent)
 		}
@@ -107,10 +108,6 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64, parent int32) 
 }
 
 func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
-	if a.fixed >= 0 {
-		c.Skip(uint64(a.fixed))
-		return
-	}
 	for _, s := range a.specs {
 		u.skipForm(c, s.form)
 	}
@@ -121,15 +118,15 @@ func (r *funcReader) readScope(c *wire.Cursor, a *abbrev, die uint64, parent int
 	var low, high, ranges value
 	for _, sp := range a.specs {
 		switch sp.attr {
-		case attrLowPC:
+		case dwarf.AttrLowpc:
 			low = r.readForm(c, sp)
-		case attrHighPC:
+		case dwarf.AttrHighpc:
 			high = r.readForm(c, sp)
-		case attrRanges:
+		case dwarf.AttrRanges:
 			ranges = r.readForm(c, sp)
-		case attrCallFile:
+		case dwarf.AttrCallFile:
 			s.callFile = uint32(r.readForm(c, sp).u)
-		case attrCallLine:
+		case dwarf.AttrCallLine:
 			s.callLine = uint32(r.readForm(c, sp).u)
 		default:
 			r.skipForm(c, sp.form)

@@ -86,7 +86,10 @@ func (p *lineProgram) run() {
 	for !p.c.Done() && p.u.d.spendSteps(1) {
 		switch op := p.c.U8(); {
 		case op >= p.opBase:
-			p.special(op - p.opBase)
+			var adj uint8 = op - p.opBase
+			p.advance(uint64(adj / p.lineRange))
+			p.row.line += uint32(int32(p.lineBase) + int32(adj%p.lineRange))
+			p.emit()
 		case op == 0:
 			p.extended()
 		default:
@@ -131,12 +134,6 @@ func (p *lineProgram) advance(ops uint64) {
 	p.opIndex = (p.opIndex + ops) % p.maxOps
 }
 
-func (p *lineProgram) special(adj uint8) {
-	p.advance(uint64(adj / p.lineRange))
-	p.row.line += uint32(int32(p.lineBase) + int32(adj%p.lineRange))
-	p.emit()
-}
-
 // standard executes an opcode of §6.2.5.2.
 func (p *lineProgram) standard(op uint8) {
 	c := &p.c
@@ -176,7 +173,13 @@ func (p *lineProgram) extended() {
 	}
 	switch p.c.U8() {
 	case 1: // end_sequence
-		p.endSequence()
+		t := p.t
+		if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) && p.u.d.takeMemory(seqCost) {
+			t.seqs = append(t.seqs, sequence{lo: t.rows[p.first].addr, hi: p.row.addr, first: p.first, last: n})
+		} else {
+			t.rows = t.rows[:p.first]
+		}
+		p.reset()
 	case 2: // set_address
 		if size := uint8(min(n-1, 255)); size == 4 || size == 8 {
 			p.row.addr = p.c.Sized(size)
@@ -188,14 +191,4 @@ func (p *lineProgram) extended() {
 		}
 	}
 	p.c.Pos = int(end)
-}
-
-func (p *lineProgram) endSequence() {
-	t := p.t
-	if n := len(t.rows); n > p.first && isCode(t.rows[p.first].addr, p.row.addr) && p.u.d.takeMemory(seqCost) {
-		t.seqs = append(t.seqs, sequence{lo: t.rows[p.first].addr, hi: p.row.addr, first: p.first, last: n})
-	} else {
-		t.rows = t.rows[:p.first]
-	}
-	p.reset()
 }

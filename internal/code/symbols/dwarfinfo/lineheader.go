@@ -3,6 +3,7 @@
 package dwarfinfo
 
 import (
+	"debug/dwarf"
 	"path"
 	"strings"
 
@@ -112,7 +113,7 @@ const (
 func (p *lineProgram) entries5(c *wire.Cursor, add func(name []byte, dir uint64)) {
 	formats := make([]spec, c.U8())
 	for i := range formats {
-		formats[i] = spec{attr: clip16(c.ULEB()), form: clip16(c.ULEB())}
+		formats[i] = spec{attr: dwarf.Attr(clip16(c.ULEB())), form: clip16(c.ULEB())}
 	}
 	u := *p.u
 	u.offSize, u.addrSize, u.version = p.offSize, p.addrSize, 5

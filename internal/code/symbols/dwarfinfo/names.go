@@ -3,6 +3,7 @@
 package dwarfinfo
 
 import (
+	"debug/dwarf"
 	"sort"
 
 	"prywalk/internal/base/wire"
@@ -62,18 +63,18 @@ func (r *nameReader) read(u *unit, off uint64) (next value) {
 	}
 	for _, s := range a.specs {
 		switch s.attr {
-		case attrName:
+		case dwarf.AttrName:
 			if v := u.stringOf(u.readForm(&c, s)); v != nil {
 				r.name = firstNonNil(r.name, v)
 				r.unit, r.die = u, off
 			}
-		case attrLinkageName, attrMIPSLinkage:
+		case dwarf.AttrLinkageName, attrMIPSLinkage:
 			r.linkage = firstNonNil(r.linkage, u.stringOf(u.readForm(&c, s)))
-		case attrDeclLine:
+		case dwarf.AttrDeclLine:
 			if v := u.readForm(&c, s); r.line == 0 && v.u < 1<<31 {
 				r.line = int(v.u)
 			}
-		case attrAbstractOrigin, attrSpecification:
+		case dwarf.AttrAbstractOrigin, dwarf.AttrSpecification:
 			next = u.readForm(&c, s)
 		default:
 			u.skipForm(&c, s.form)
@@ -113,19 +114,20 @@ func (u *unit) qualify(name string, die uint64) string {
 // addName returns the innermost nameScope of an entry's children, the entry's own or parent. c is after its code.
 func (r *funcReader) addName(c wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	switch a.tag {
-	case tagNamespace, tagModule, tagClassType, tagStructureType, tagUnionType, tagEnumerationType:
+	case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagClassType, dwarf.TagStructType, dwarf.TagUnionType,
+		dwarf.TagEnumerationType:
 	default:
 		return parent
 	}
 	s := nameScope{off: die, end: r.end, parent: parent}
 	for _, spec := range a.specs {
-		if spec.attr == attrName {
+		if spec.attr == dwarf.AttrName {
 			s.name = r.stringOf(r.readForm(&c, spec))
 		} else {
 			r.skipForm(&c, spec.form)
 		}
 	}
-	if s.name == nil && a.tag == tagNamespace {
+	if s.name == nil && a.tag == dwarf.TagNamespace {
 		s.name = []byte("(anonymous namespace)")
 	}
 	if !r.d.takeMemory(scopeCost) {

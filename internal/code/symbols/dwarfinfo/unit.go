@@ -2,7 +2,10 @@
 
 package dwarfinfo
 
-import "prywalk/internal/base/wire"
+import (
+	"debug/dwarf"
+	"prywalk/internal/base/wire"
+)
 
 type unit struct {
 	d                 *Data
@@ -74,7 +77,7 @@ func (u *unit) cursorAt(off uint64) wire.Cursor {
 }
 
 func (u *unit) endsOutside(c wire.Cursor, a *abbrev) bool {
-	u.skipEntry(&c, &abbrev{specs: a.specs, fixed: -1})
+	u.skipEntry(&c, a)
 	return c.Bad
 }
 
@@ -97,21 +100,21 @@ func (u *unit) readRoot() []span {
 	for _, s := range a.specs {
 		v := u.readForm(&c, s)
 		switch s.attr {
-		case attrCompDir:
+		case dwarf.AttrCompDir:
 			dir = v
-		case attrLowPC:
+		case dwarf.AttrLowpc:
 			low = v
-		case attrHighPC:
+		case dwarf.AttrHighpc:
 			high = v
-		case attrRanges:
+		case dwarf.AttrRanges:
 			ranges = v
-		case attrStmtList:
+		case dwarf.AttrStmtList:
 			u.stmtList, u.hasLines = v.u, true
-		case attrStrOffsetsBase:
+		case dwarf.AttrStrOffsetsBase:
 			u.strOffBase = v.u
-		case attrAddrBase, attrGNUAddrBase:
+		case dwarf.AttrAddrBase, attrGNUAddrBase:
 			u.addrBase = v.u
-		case attrRnglistsBase:
+		case dwarf.AttrRnglistsBase:
 			u.rngBase = v.u
 		}
 	}

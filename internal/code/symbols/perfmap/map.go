@@ -136,8 +136,6 @@ func (m *Map) drop() {
 	*m = Map{memory: m.memory, full: true}
 }
 
-func (m *Map) name(e *entry) string { return string(m.names[e.name : e.name+e.nameLen]) }
-
 func parseLine(line []byte) (e entry, name []byte, ok bool) {
 	start, rest := cutField(line)
 	size, rest := cutField(rest)
@@ -180,5 +178,5 @@ func (m *Map) Lookup(addr uint64) (name string, start, end uint64, ok bool) {
 		return "", 0, 0, false
 	}
 	e := &m.entries[m.segments[i-1].entry]
-	return m.name(e), e.start, e.end, true
+	return string(m.names[e.name : e.name+e.nameLen]), e.start, e.end, true
 }

@@ -10,6 +10,14 @@ import (
 	"prywalk/internal/host/filememory"
 )
 
+// File is an open perf map.
+type File interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64 // when opened
+	Stat() (os.FileInfo, error)
+}
+
 // Reader is a process's perf map, read in steps. Compilers append: what was read holds unless the file is another or
 // shorter.
 type Reader struct {
@@ -36,15 +44,14 @@ const (
 // NewReader takes memory of an account.
 func NewReader(memory *filememory.Account) *Reader { return &Reader{memory: memory} }
 
-// Map returns the perf map, read further if due, or nil. open returns the file and its size. whole demands all of it;
+// Map returns the perf map, read further if due, or nil. open returns nil if there is no file. whole demands all of it;
 // between, which may be nil, is called between steps.
-func (r *Reader) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
+func (r *Reader) Map(open func() File, whole bool, between func()) *Map {
 	began := time.Now()
 	due := began.After(r.next)
 	// bounded, as the file may be replaced each time
 	for step := 0; step < maxSteps && (due || whole && !r.whole); step++ {
-		f, size := open()
-		r.readStep(f, size)
+		r.readStep(open())
 		r.next = r.due(began)
 		due, began = false, time.Now()
 		if whole && !r.whole && between != nil {
@@ -68,50 +75,33 @@ func (r *Reader) due(began time.Time) time.Time {
 	return began.Add(stepShare * took)
 }
 
-func (r *Reader) readStep(f io.ReadCloser, size int64) {
+func (r *Reader) readStep(f File) {
 	if f == nil {
 		r.whole = true
 		return
 	}
 	defer f.Close()
-	if !r.continues(f, size) {
+	size := f.Size()
+	info, _ := f.Stat() // nil: unknown
+	if size < r.read || r.file != nil && info != nil && !os.SameFile(r.file, info) {
 		r.memory.Close()
 		*r = Reader{memory: r.memory}
 	}
 	if r.m == nil {
-		r.m, r.file = &Map{memory: r.memory}, infoOf(f)
+		r.m, r.file = &Map{memory: r.memory}, info
 	}
 	if size > maxBytes && !r.m.full {
 		r.memory.Refuse(size, "functions")
 		r.m.drop()
 	}
-	s, seeks := f.(io.Seeker)
-	if r.whole = r.read >= size || r.m.full || !seeks; r.whole {
-		return
-	}
-	if _, err := s.Seek(r.read, io.SeekStart); err != nil {
-		r.whole = true
+	if r.whole = r.read >= size || r.m.full; r.whole {
 		return
 	}
 	limit := min(size-r.read, Step)
-	got, err := r.m.readFrom(f, limit)
+	got, err := r.m.readFrom(io.NewSectionReader(f, r.read, limit), limit)
 	r.read += got
 	r.whole = got < limit || r.read >= size || err != nil // what is readable is used
 	if r.whole || len(r.m.entries) >= 2*r.m.indexed {
 		r.m.index()
 	}
-}
-
-func (r *Reader) continues(f io.ReadCloser, size int64) bool {
-	now := infoOf(f)
-	return size >= r.read && (r.file == nil || now == nil || os.SameFile(r.file, now))
-}
-
-func infoOf(f io.ReadCloser) os.FileInfo {
-	if s, ok := f.(interface{ Stat() (os.FileInfo, error) }); ok {
-		if info, err := s.Stat(); err == nil {
-			return info
-		}
-	}
-	return nil
 }

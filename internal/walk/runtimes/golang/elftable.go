@@ -3,6 +3,7 @@
 package golang
 
 import (
+	"debug/elf"
 	"errors"
 
 	"prywalk/internal/code/elffile"
@@ -50,7 +51,7 @@ func tableSection(f *elffile.File) *elffile.Section {
 
 func firstSection(f *elffile.File, names ...string) *elffile.Section {
 	for _, name := range names {
-		if s := f.Section(name); s != nil && s.Type != elffile.SecNoBits {
+		if s := f.Section(name); s != nil && s.Type != elf.SHT_NOBITS {
 			return s
 		}
 	}
@@ -72,7 +73,7 @@ func dataRanges(f *elffile.File) []Range {
 	}
 	for i := range f.Segments {
 		s := &f.Segments[i]
-		if s.Type == elffile.SegLoad && s.Flags&elffile.SegWrite != 0 {
+		if s.Type == elf.PT_LOAD && s.Flags&elf.PF_W != 0 {
 			out = append(out, Range{Addr: s.VAddr, Size: s.FileSize})
 		}
 	}

@@ -5,6 +5,7 @@ package v8
 import (
 	"bytes"
 	"cmp"
+	"debug/elf"
 	"encoding/binary"
 	"slices"
 
@@ -73,7 +74,7 @@ const maxContinued = 256
 
 func (b *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool {
-		if s.Type() == elffile.SymFunc && b.code.Has(s.Value) && isContinuation(f.NameBytes(kind, s)) {
+		if s.Type() == elf.STT_FUNC && b.code.Has(s.Value) && isContinuation(f.NameBytes(kind, s)) {
 			b.continuations = append(b.continuations, s.Value)
 		}
 		return len(b.continuations) < maxContinued

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dwarfinfo
+
+import "debug/dwarf"
+
+// As bytes of abbreviation tables.
+const (
+	tagCompileUnit     = byte(dwarf.TagCompileUnit)
+	tagSubprogram      = byte(dwarf.TagSubprogram)
+	attrLowPC          = byte(dwarf.AttrLowpc)
+	attrHighPC         = byte(dwarf.AttrHighpc)
+	attrAbstractOrigin = byte(dwarf.AttrAbstractOrigin)
+)
