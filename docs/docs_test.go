@@ -314,20 +314,26 @@ var claim = regexp.MustCompile(`(?i)\b(never|only|at most|nothing|none|no other)
 
 var sentenceEnd = regexp.MustCompile("\\.\\s+(?:[A-Z*`]|$)")
 
-// testOfClaim is a row at the end of SECURITY.md: words of a claim, and its tests.
+// testOfClaim is a row at the end of a page: words of a claim, and its tests.
 var testOfClaim = regexp.MustCompile("(?m)^\\| (.+) \\| `Test[A-Z]\\w*`(?:, `Test[A-Z]\\w*`)* \\|$")
 
-func TestSecurityClaimsNameTheirTests(t *testing.T) {
-	text, table, _ := strings.Cut(read(t, "SECURITY.md"), "\n## The test of each claim\n")
-	rows := testOfClaim.FindAllStringSubmatch(table, -1)
-	for _, row := range rows {
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), row[1]) {
-			t.Errorf("no sentence has the words of the claim: %s", row[1])
+func TestClaimsNameTheirTests(t *testing.T) {
+	for page, least := range map[string]int{"SECURITY.md": 15, "docs/agent.md": 5} {
+		text, table, _ := strings.Cut(read(t, page), "\n## The test of each claim\n")
+		rows := testOfClaim.FindAllStringSubmatch(table, -1)
+		for _, row := range rows {
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), row[1]) {
+				t.Errorf("%s: no sentence has the words of the claim: %s", page, row[1])
+			}
+		}
+		if claims := claimsWithTests(t, page, text, rows); claims < least {
+			t.Errorf("%s: %d claims", page, claims)
 		}
 	}
-	items := regexp.MustCompile(`\n(?:- |\n)`).Split(text, -1)
-	claims := 0
-	for _, item := range items {
+}
+
+func claimsWithTests(t *testing.T, page, text string, rows [][]string) (claims int) {
+	for _, item := range regexp.MustCompile(`\n(?:- |\n)`).Split(text, -1) {
 		if strings.HasPrefix(item, "|") {
 			continue
 		}
@@ -338,13 +344,11 @@ func TestSecurityClaimsNameTheirTests(t *testing.T) {
 			claims++
 			words := strings.Join(strings.Fields(sentence), " ")
 			if !slices.ContainsFunc(rows, func(row []string) bool { return strings.Contains(words, row[1]) }) {
-				t.Errorf("no row of the table has words of: %s", sentence)
+				t.Errorf("%s: no row of the table has words of: %s", page, sentence)
 			}
 		}
 	}
-	if claims < 15 {
-		t.Errorf("%d claims", claims)
-	}
+	return claims
 }
 
 func TestTheNetworkIsUsedByTheAgentOnly(t *testing.T) {

@@ -8,6 +8,10 @@ const maxStackChanges = 64
 // A frame in no module ends the walk beyond this number of calls of Next: further out nothing proves it.
 const maxDepthInNoModule = 2
 
+// redZone is what code may use below the stack pointer (System V ABI for x86-64, §3.2.2). Kernel samples lack it. Call
+// frame information that leads to it is mostly wrong.
+const redZone = 128
+
 var (
 	byFramePointer = resolvedRule{Rule: Rule{Method: MethodFP}}
 	byScan         = resolvedRule{Rule: Rule{Method: MethodScan}}
@@ -50,6 +54,11 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	case StopNoRule: // a CFAFinder found no frame
 		return w.stepWithoutRule()
 	case StopStackCut, StopBadMemory:
+		at := w.unreadAddr
+		if w.regs.SP()-at <= redZone && w.spWord == 0 && w.stepByInstructions(r) {
+			return StopNone
+		}
+		w.unreadAddr = at
 		w.noteUnread(r)
 		return stop
 	default:
@@ -63,15 +72,25 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	case !w.knowsNextSP() && !w.space.followsCall(w.next.PC): // nothing else proves it
 		return StopNoRule
 	case w.next.PC != 0 && to.mod == nil: // it is wrong, or its code is gone or newer than the modules
-		if r.Method == MethodCFI && w.knowsSP() { // GCC's is wrong behind an inline retpoline
-			byCode := w.space.lookup(Query{PC: w.regs.PC, AfterCall: w.isAfterCall(), SPOnly: true, NoCFI: true})
-			if byCode.Flags&(FlagRoot|FlagNoRule) == 0 && w.stepByRule(&byCode) == StopNone {
-				return StopNone
-			}
+		if w.stepByInstructions(r) {
+			return StopNone
 		}
 		return StopNoRule
 	}
 	return w.moveTo(r, &to)
+}
+
+// stepByInstructions serves wrong call frame information, as GCC's behind an inline retpoline. It returns false if the
+// code has no other rule, or one that leads to no call.
+func (w *Walker) stepByInstructions(r *resolvedRule) bool {
+	if r.Method != MethodCFI || !w.knowsSP() {
+		return false
+	}
+	byCode := w.space.lookup(Query{PC: w.regs.PC, AfterCall: w.isAfterCall(), SPOnly: true, NoCFI: true})
+	if byCode.Flags&(FlagRoot|FlagNoRule) != 0 || w.apply(&byCode) != StopNone || !w.space.followsCall(w.next.PC) {
+		return false
+	}
+	return w.moveByRule(&byCode) == StopNone
 }
 
 func (w *Walker) stepWithoutRule() StopReason {

@@ -44,6 +44,20 @@ func TestOwnersAreSent(t *testing.T) {
 	}
 }
 
+// A program's labels can hold customers' names, and the ids of its requests.
+func TestLabelsOfProgramsAreNotSent(t *testing.T) {
+	e, iv := newTestEncoder()
+	iv.Wall = 5
+	plain, _ := e.encode(windowOf(iv))
+	e, _ = newTestEncoder()
+	iv.Labels = profile.LabelText(map[string]string{
+		"customer": "hunter2", profile.LabelTrace: "0af7651916cd43dd8448eb211c80319c", profile.LabelSpan: "b7ad6b7169203331",
+	})
+	if labelled, _ := e.encode(windowOf(iv)); len(labelled) != len(plain) || bytes.Contains(labelled, []byte("hunter2")) {
+		t.Errorf("%d bytes with labels, want %d, as without: %q", len(labelled), len(plain), labelled)
+	}
+}
+
 func TestIntervalsWithoutTimeAreNotCounted(t *testing.T) {
 	e, iv := newTestEncoder()
 	empty := iv

@@ -442,6 +442,30 @@ func TestWhatAReceiverSendsUnaskedIsInNoLog(t *testing.T) {
 	}
 }
 
+func TestTokenIsReadForEachMessage(t *testing.T) {
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "token")
+	c, err := newClient(Receiver{Endpoint: server.URL, Protocol: HTTP, TokenFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []string{"first", "second"} {
+		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, f := c.send(t.Context(), []byte("body")); f != nil {
+			t.Fatal(f.err)
+		}
+	}
+	if want := []string{"Bearer first", "Bearer second"}; !slices.Equal(got, want) {
+		t.Errorf("tokens %q, want %q", got, want)
+	}
+}
+
 func TestOldTLSIsRefused(t *testing.T) {
 	for version, want := range map[uint16]string{
 		tls.VersionTLS11: "protocol version", tls.VersionTLS12: "unknown authority",

@@ -20,6 +20,8 @@ const (
 	muchDoubt = 0.2
 	// Fewer samples on a CPU are few.
 	fewSamples = 20
+	// In less time (ns) a start and an exit are not divided among CPUs.
+	short = 10e6
 )
 
 // Sentence returns the conclusion, one line without a full stop; "" without samples. Names are shortened until it has
@@ -49,7 +51,8 @@ func (s *Summary) clauses() []string {
 	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, float64(s.blocked[within])/length
 	asleep, where := s.asleep(length), s.where()
 	switch groups := s.waitsByTime(); {
-	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{}:
+	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
+		where == "" && length < short:
 		return nil
 	case s.onlyValues == "cpu":
 		return []string{"busy: " + where}

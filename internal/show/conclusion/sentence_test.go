@@ -254,6 +254,12 @@ var conclusions = []struct {
 	{"sleeps between samples", func(p *program) { p.waits("main", "poll", 9, Wait{}) },
 		"mostly asleep: 1 thread sleeps in poll, for what is not known"},
 	{"no time", func(*program) {}, ""},
+	{"ended before the first sample", func(p *program) {
+		p.duration = 216e3
+		s := p.thread("t")
+		s.CPU, s.Unexplained = 155e4, true
+		p.Add(&s)
+	}, ""},
 }
 
 func TestConclusionsAreAnExperts(t *testing.T) {

@@ -86,6 +86,7 @@ func (b *stackBuilder) mergeNative(p *processState, s *observe.RawSample) frames
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		b.walkMethods[f.Method]++
+		b.unmapped = b.unmapped || f.Module == nil
 		b.managedWalk.merger.Add(&f)
 	}
 	return w.StopReason()

@@ -66,6 +66,25 @@ func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	}
 }
 
+// The mappings are then read again: a library may have been loaded since.
+func TestFramesInNoModuleAreNoticedInProcessesWithARuntime(t *testing.T) {
+	opened, err := loadedcode.Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = opened.Close() })
+	m := &frames.Module{Start: 0x10000, End: 0x20000, Name: "m", Sources: []frames.RuleSource{calls{}}}
+	for want, modules := range map[bool][]*frames.Module{false: {m}, true: nil} {
+		opened.Space().SetModules(modules)
+		p, th := neverRefreshed(opened)
+		u := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0)
+		u.walkManaged(p, th, deepSample(2), []managed.FrameSource{&interpreter{}})
+		if u.unmapped != want {
+			t.Errorf("%d modules: unmapped %t, want %t", len(modules), u.unmapped, want)
+		}
+	}
+}
+
 func TestManagedFramesAreDescribedOnce(t *testing.T) {
 	f, p, walk := interpreted(t)
 	for range 5 {

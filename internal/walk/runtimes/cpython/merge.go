@@ -77,6 +77,9 @@ func (m *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 		m.broken = !first && !m.incomplete && !m.shared
 		return out, false
 	}
+	if !first {
+		out = m.appendDelegating(cfa, out)
+	}
 	run := &m.runs[m.nextRun]
 	switch {
 	case m.runsObject(run.record, from, f.SP, cfa):
@@ -86,6 +89,29 @@ func (m *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 		m.broken = true
 	}
 	return out, false
+}
+
+// appendDelegating adds generators that pass throw() on: the loop does not run their frames meanwhile (_gen_throw,
+// Objects/genobject.c, 3.9 and 3.10), and the slot of the native frame has that of a caller.
+func (m *merge) appendDelegating(cfa uint64, out []managed.Ref) []managed.Ref {
+	n := m.nextRun
+	for ; n < len(m.runs); n++ {
+		at := m.runs[n].record
+		keeps, known := m.frameSlots.keeps(at, cfa, m.Sample.Mem.Word)
+		if keeps && known {
+			break
+		}
+		if gen, ok := m.Word(at + uint64(m.frameInstr) - 8); !known || !ok || gen == 0 { // f_gen
+			return out
+		}
+	}
+	if n == len(m.runs) {
+		return out
+	}
+	for ; m.nextRun < n; m.nextRun++ {
+		out = m.appendRun(&m.runs[m.nextRun], out)
+	}
+	return out
 }
 
 // runsObject reports whether a native frame of the loop stores a frame object's address: at its slot, or, while that is

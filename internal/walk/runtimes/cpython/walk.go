@@ -229,7 +229,8 @@ func (c *frameChain) chainByOwner(at uint64) {
 }
 
 // chainByCFrames reads 3.11: a run's outermost frame is marked, and each run has a _PyCFrame. The newest counts only if
-// its run leads to the frame of its predecessor, which it may still have.
+// its run leads to the frame of its predecessor, which it may still have. Generators that pass throw() on are marked,
+// but are not entered (_gen_throw, Objects/genobject.c): their run goes on.
 func (c *frameChain) chainByCFrames(cframe uint64) {
 	for n := 0; n < maxFrames; n++ {
 		if c.inState(cframe) {
@@ -244,6 +245,9 @@ func (c *frameChain) chainByCFrames(cframe uint64) {
 		}
 		from := len(c.frames)
 		last, ok := c.runTo(at)
+		for ok && last != outer && last != 0 && c.delegates() {
+			last, ok = c.runTo(last)
+		}
 		switch {
 		case ok && last == outer:
 			c.runs = append(c.runs, run{record: cframe, from: from, to: len(c.frames)})
@@ -259,6 +263,11 @@ func (c *frameChain) chainByCFrames(cframe uint64) {
 		cframe = prev
 	}
 	c.broken = true
+}
+
+// delegates reports whether the outermost frame so far is a generator's, in 3.11.
+func (c *frameChain) delegates() bool {
+	return c.byte(c.frames[len(c.frames)-1].at+uint64(c.frameOwner)) == ownedByGenerator
 }
 
 // runTo adds a run of 3.11 and returns the frame outside of it; false if unreadable.
