@@ -119,18 +119,24 @@ func (d *data) hiddenIntervals() string {
 		strings.Join(d.Filters, " and "))
 }
 
-// waitHint suggests the report by waits if threads hardly ran or queued for a CPU.
-func (d *data) waitHint() string {
+// hardlyRan reports that threads hardly ran or queued for a CPU, but waited.
+func (d *data) hardlyRan() bool {
 	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.ValueIndex].Type != rec.TypeCPU {
-		return ""
+		return false
 	}
 	c := d.Coverage()
 	ready := c.Total
 	if queue, ok := d.TypeIndex(rec.TypeRunQueue); ok {
 		ready += d.Total(queue)
 	}
-	if total := d.Total(wall); total == 0 || c.Total > 0 && !c.TooLittleTime || ready > total/20 {
+	total := d.Total(wall)
+	return total != 0 && (c.Total == 0 || c.TooLittleTime) && ready <= total/20
+}
+
+// waitHint suggests the report by waits.
+func (d *data) waitHint() string {
+	if !d.hardlyRan() {
 		return ""
 	}
 	return "Almost no CPU time: the threads were waiting. " + suggest("--by wait", &d.Options) + " shows for what."

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -17,6 +18,9 @@ import (
 // Table writes functions with self and total values, largest first.
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
+		if !d.asksForFunctions() && d.hardlyRan() {
+			return waitsInstead(w, p, o)
+		}
 		d.heading(out)
 		if a := d.application(); a != nil {
 			d.footnotes(out, d.applicationTable(out, a))
@@ -27,6 +31,26 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 		}
 		return nil
 	})
+}
+
+// asksForFunctions reports options that say what the table is to show.
+func (d *data) asksForFunctions() bool {
+	o := &d.Options
+	return o.By != "" || o.Full || o.Sort != "" || o.Lines || o.Native
+}
+
+const firstWaits = 3
+
+// waitsInstead writes the largest waits of threads without CPU time.
+func waitsInstead(w io.Writer, p *profile.Profile, o Options) error {
+	o.By, o.N = "wait", cmp.Or(o.N, firstWaits)
+	if err := Table(w, p, o); err != nil {
+		return err
+	}
+	out := printable.NewWriter(w)
+	out.Printf("\n%s\n", tabular.Paragraph(o.Width, "  ", "Almost no CPU time, so these are the waits: "+
+		suggest("--by wait", &o)+" shows all, --value cpu functions."))
+	return out.Err()
 }
 
 const pipeWidth = 100

@@ -31,7 +31,7 @@ const anywhere = -1
 func (s *Summary) addActivity(x *Sample, c class) {
 	var doing string
 	switch {
-	case c == idle, c == others, c == within && isLock(&x.Wait):
+	case c == idle, c == machinery, c == others, c == within && isLock(&x.Wait):
 		return
 	case x.Blocked == 0:
 		doing = runs

@@ -27,12 +27,20 @@ type idleKey struct {
 	stack *int32 // first function; nil: none
 }
 
-func (snap *Snapshot) idlenessOf(c *Cell) waits.Idleness {
+// stackRule is what a waiting stack says of its thread.
+type stackRule struct {
+	waits.Idleness
+	pooled bool
+}
+
+func (snap *Snapshot) idlenessOf(c *Cell) waits.Idleness { return snap.ruleOf(c).Idleness }
+
+func (snap *Snapshot) ruleOf(c *Cell) stackRule {
 	k := idleKey{wait: c.wait}
 	if len(c.stack) > 0 {
 		k.stack = &c.stack[0]
 	}
-	idle, known := snap.idleRules[k]
+	rule, known := snap.rules[k]
 	if !known {
 		w := &snap.waits[c.wait]
 		call, _, _ := strings.Cut(w.name, ": ")
@@ -41,13 +49,13 @@ func (snap *Snapshot) idlenessOf(c *Cell) waits.Idleness {
 			f := &snap.frames[n]
 			stack[i] = waits.Frame{Function: f.Name, Module: f.mapping, File: f.ruleFile}
 		}
-		idle = waits.Idle(call, w.kind, stack)
-		if snap.idleRules == nil {
-			snap.idleRules = map[idleKey]waits.Idleness{}
+		rule = stackRule{waits.Idle(call, w.kind, stack), waits.PoolWorkerOf(stack).Loop != ""}
+		if snap.rules == nil {
+			snap.rules = map[idleKey]stackRule{}
 		}
-		snap.idleRules[k] = idle
+		snap.rules[k] = rule
 	}
-	return idle
+	return rule
 }
 
 // fitName keeps the mark whole if there is room.

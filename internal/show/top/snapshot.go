@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"prywalk/internal/base/printable"
-	"prywalk/internal/walk/waits"
 )
 
 // Cell is a thread's time in one stack and state.
@@ -32,8 +31,8 @@ type Snapshot struct {
 	// PendingNames is the number of addresses without a name yet.
 	PendingNames int
 	// Whole: the window is the whole recording.
-	Whole     bool
-	idleRules map[idleKey]waits.Idleness
+	Whole bool
+	rules map[idleKey]stackRule
 }
 
 // Snapshot returns a window of at least this length, or all there is; 0, and more than maxSliceAge: all.

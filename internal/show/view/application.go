@@ -107,17 +107,12 @@ func (d *Data) Application() *Application {
 	return a.withRows(d, own)
 }
 
-func (d *Data) isOwn(n int32) bool {
-	f := &d.Frames[n]
-	return f.OwnRank() == ownScript && !f.isBuiltIn()
-}
-
-// isBuiltIn reports a function of the runtime itself: it has neither a package nor a source file.
-func (f *Frame) isBuiltIn() bool { return f.Script && strings.HasPrefix(f.Module, "[") }
+func (d *Data) isOwn(n int32) bool { return d.Frames[n].OwnRank() == ownScript }
 
 // fold returns that of a function and of frames that it called.
 func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
-	k := foldKey{own, d.library(within)}
+	called := calledFrame(within, d.programModule(), func(n int32) *Frame { return &d.Frames[n] })
+	k := foldKey{own, called.calledAs()}
 	f := a.index[k]
 	if f == nil && d.Memory.Take(foldCost) {
 		f = &Fold{Library: k.library}
@@ -126,10 +121,18 @@ func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
 	return cmp.Or(f, &Fold{})
 }
 
-// library names what a function of the program called, the outermost of the frames within it: a built-in function, a
-// package, or a native library.
-func (d *Data) library(within []int32) string {
-	f := &d.Frames[within[len(within)-1]]
+// calledFrame is the outermost of the frames within a function of the program, if possible not one of the interpreter.
+func calledFrame(within []int32, interpreter string, frame func(int32) *Frame) *Frame {
+	for _, n := range slices.Backward(within) {
+		if f := frame(n); f.Module != interpreter {
+			return f
+		}
+	}
+	return frame(within[len(within)-1])
+}
+
+// calledAs names what a function of the program called: a built-in function, a package, or a native library.
+func (f *Frame) calledAs() string {
 	if f.isBuiltIn() && f.isFunction() {
 		return f.Name
 	}

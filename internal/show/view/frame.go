@@ -65,13 +65,16 @@ func (f *Frame) OwnRank() int {
 		return 1
 	case f.Installed:
 		return 2
-	case !f.Script:
+	case !f.Script, f.isBuiltIn():
 		return 3
 	}
 	return ownScript
 }
 
 const ownScript = 4
+
+// isBuiltIn reports a function of the runtime itself: it has neither a package nor a source file.
+func (f *Frame) isBuiltIn() bool { return f.Script && strings.HasPrefix(f.Module, "[") }
 
 // OwnFrame returns the index and the rank of a stack's innermost frame of those that are most the program's own.
 func OwnFrame(stack []int32, frame func(int32) *Frame) (index, rank int) {

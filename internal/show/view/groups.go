@@ -4,6 +4,7 @@ package view
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	rec "prywalk/internal/store/profile"
@@ -18,12 +19,17 @@ type Group struct {
 	Value   int64
 	idle    waits.Idleness
 	Samples []*profile.Sample
+	// Slight groups of waits are below 1/1000 of all.
+	Slight bool
 }
+
+const slight = 1e-3
 
 // IsIdle reports that the group is a wait that is idle by a rule.
 func (g *Group) IsIdle() bool { return g.idle.Idle != "" }
 
-// Groups divides the samples by one of [Groupings], largest group first, idle ones last, after guessed ones.
+// Groups divides the samples by one of [Groupings], largest group first, idle ones last, after guessed ones;
+// of waits, slight ones even after these.
 func (d *Data) Groups(by string) []*Group {
 	known := map[string]*Group{}
 	var list []*Group
@@ -46,8 +52,17 @@ func (d *Data) Groups(by string) []*Group {
 		}
 		add(s, d.groups.groupName(s, by))
 	}
+	rank := func(g *Group) int {
+		if g.Slight {
+			return math.MaxInt
+		}
+		return g.idle.Rank()
+	}
+	for _, g := range list {
+		g.Slight = by == "wait" && float64(g.Value) < slight*float64(d.Total(d.ValueIndex))
+	}
 	slices.SortFunc(list, func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(a.idle.Rank(), b.idle.Rank()), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
 	})
 	return list
 }

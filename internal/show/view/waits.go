@@ -29,6 +29,7 @@ type waitGroups struct {
 	idleCache   map[idleKey]waits.Idleness
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	withinCache map[withinKey]string
+	pooled      map[**profile.Location]bool
 }
 
 // Unnamed conditions, semaphores and the like are named by the function that represents the wait
@@ -284,6 +285,19 @@ func (w *waitGroups) idlenessByStack(s *profile.Sample) waits.Idleness {
 		w.idleCache[k] = idle
 	}
 	return idle
+}
+
+// isPooled reports a stack in the loop of a pool of threads.
+func (w *waitGroups) isPooled(s *profile.Sample) bool {
+	if len(s.Location) == 0 {
+		return false
+	}
+	pooled, known := w.pooled[&s.Location[0]]
+	if !known {
+		pooled = waits.PoolWorkerOf(waitStack(s)).Loop != ""
+		w.pooled[&s.Location[0]] = pooled
+	}
+	return pooled
 }
 
 type idleKey struct {

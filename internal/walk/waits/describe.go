@@ -172,10 +172,13 @@ func describeChild(name string, a *[6]uint64) Wait {
 
 const whyDatabaseLock = "its owner is in PostgreSQL's view pg_locks"
 
+// DatabaseLockWait is where PostgreSQL waits for its locks.
+const DatabaseLockWait = "ProcSleep"
+
 // awaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like
 // (src/backend/storage/lmgr/proc.c), by its latch (since 9.6).
 func awaitsDatabaseLock(stack []StackFunction) bool {
 	return slices.ContainsFunc(stack, func(f StackFunction) bool {
-		return f.Function == "ProcSleep" && path.Base(f.Module) == "postgres"
+		return f.Function == DatabaseLockWait && path.Base(f.Module) == "postgres"
 	})
 }
