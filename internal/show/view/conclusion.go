@@ -95,8 +95,8 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 	}
 	first, rank := OwnFrame(stack, frame)
 	if first > 0 && rank == ownScript {
-		if called := calledFrame(stack[:first], o.program, frame); called.Module != o.program {
-			x.Library = called.calledAs()
+		if called := CalledAs(stack[:first], o.program, frame); called != o.program {
+			x.Library = called
 		}
 		x.Wait.In = frame(stack[first-1]).waitedIn(&x.Wait)
 	}
@@ -118,7 +118,7 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 // waitedIn names the function of a language's library whose own objects threads wait for, such as a queue's conditions.
 func (f *Frame) waitedIn(w *conclusion.Wait) string {
 	anonymous := w.Kind == waits.Park || w.Kind == waits.Condition || strings.HasSuffix(w.Object, ".Condition")
-	if !anonymous || !f.Script || !f.Library || f.isBuiltIn() || !f.isFunction() {
+	if !anonymous || !f.Script || !f.Library || f.IsBuiltIn() || !f.isFunction() {
 		return ""
 	}
 	if name, ok := strings.CutPrefix(f.Name, f.Module+"."); ok { // Java's package
