@@ -134,14 +134,6 @@ func (d *data) hardlyRan() bool {
 	return total != 0 && (c.Total == 0 || c.TooLittleTime) && ready <= total/20
 }
 
-// waitHint suggests the report by waits.
-func (d *data) waitHint() string {
-	if !d.hardlyRan() {
-		return ""
-	}
-	return "Almost no CPU time: the threads were waiting. " + suggest("--by wait", &d.Options) + " shows for what."
-}
-
 func suggest(flags string, o *Options) string {
 	if o.File == "" {
 		return "prywalk report " + flags
@@ -158,7 +150,7 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 		}
 	}
 	c := d.Coverage()
-	notes = append(append(notes, d.waitHint(), d.WhyIncomplete()), d.Notes(shown)...)
+	notes = append(append(notes, d.WhyIncomplete()), d.Notes(shown)...)
 	notes = append(notes, d.UnnamedTimeText(&c))
 	above := len(shown) > 0 || d.Options.By != ""
 	for _, n := range runstats.FirstNotes(notes) {

@@ -19,7 +19,11 @@ import (
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
 		if !d.asksForFunctions() && d.hardlyRan() {
-			return waitsInstead(w, p, o)
+			o.By, o.N = "wait", cmp.Or(o.N, firstWaits)
+			err := Table(w, p, o)
+			out.Printf("\n%s\n", tabular.Paragraph(o.Width, "  ", "Almost no CPU time, so these are the waits: "+
+				suggest("--by wait", &o)+" shows all, --value cpu functions."))
+			return err
 		}
 		d.heading(out)
 		if a := d.application(); a != nil {
@@ -39,21 +43,10 @@ func (d *data) asksForFunctions() bool {
 	return o.By != "" || o.Full || o.Sort != "" || o.Lines || o.Native
 }
 
-const firstWaits = 3
-
-// waitsInstead writes the largest waits of threads without CPU time.
-func waitsInstead(w io.Writer, p *profile.Profile, o Options) error {
-	o.By, o.N = "wait", cmp.Or(o.N, firstWaits)
-	if err := Table(w, p, o); err != nil {
-		return err
-	}
-	out := printable.NewWriter(w)
-	out.Printf("\n%s\n", tabular.Paragraph(o.Width, "  ", "Almost no CPU time, so these are the waits: "+
-		suggest("--by wait", &o)+" shows all, --value cpu functions."))
-	return out.Err()
-}
-
-const pipeWidth = 100
+const (
+	pipeWidth  = 100
+	firstWaits = 3 // of threads without CPU time
+)
 
 // tableWidth is in columns; 0: unlimited.
 func tableWidth(o *Options) int {

@@ -9,41 +9,33 @@ import (
 	"prywalk/internal/base/tabular"
 )
 
-var number = regexp.MustCompile(`\d+`)
+var lastNumber = regexp.MustCompile(`\d+(\D*)$`)
 
-// stem is a pool's name: that of its threads without their last number.
-func stem(thread string) string {
-	at := number.FindAllStringIndex(thread, -1)
-	if len(at) == 0 {
-		return thread
+// pool names a pool of threads by theirs without the last number; "": they have none, or are in no pool's loop.
+func (x *Sample) pool() string {
+	if name := lastNumber.ReplaceAllString(x.Name, "*$1"); x.Pooled && name != x.Name {
+		return name
 	}
-	last := at[len(at)-1]
-	return thread[:last[0]] + "*" + thread[last[1]:]
-}
-
-func (s *Summary) addPool(x *Sample) {
-	pool := stem(x.Name)
-	if x.Task != "" || !x.Pooled || pool == x.Name {
-		return
-	}
-	if s.pools[pool] == nil {
-		s.pools[pool] = map[Thread]bool{}
-	}
-	s.pools[pool][x.Thread] = true
+	return ""
 }
 
 // ofPool counts a group's threads among those of their pool; "": they are of several, or of none.
 func (s *Summary) ofPool(g *group) string {
-	pool := ""
+	pool, all := "", 0
 	for t := range g.threads {
-		name := stem(s.threads[t].name)
-		if !s.pools[name][t] || pool != "" && name != pool {
+		of := s.threads[t].pool
+		if of == "" || pool != "" && of != pool {
 			return ""
 		}
-		pool = name
+		pool = of
 	}
-	switch n, all := len(g.threads), len(s.pools[pool]); {
-	case all < 2:
+	for _, t := range s.threads {
+		if t.pool == pool {
+			all++
+		}
+	}
+	switch n := len(g.threads); {
+	case pool == "" || all < 2:
 		return ""
 	case n == all:
 		return fmt.Sprintf("all %d threads of %s", n, tabular.Shorten(pool, s.nameWidth))

@@ -119,12 +119,9 @@ func (f Function) isMain() bool {
 }
 
 func (s *Summary) queued(where string) string {
-	n, most := int64(0), int64(0)
+	n := int64(0)
 	for _, t := range s.threads {
-		most = max(most, t.ready)
-	}
-	for _, t := range s.threads {
-		if float64(t.ready) > small*float64(most) {
+		if 2*float64(t.ready)*float64(len(s.threads)) > float64(s.cpu+s.queue) { // half of the mean
 			n++
 		}
 	}
@@ -169,7 +166,7 @@ func (s *Summary) doubts(second bool) (text string) {
 // where names the innermost function that has most of the time, or, if that is spread, the smallest one above half of
 // it.
 func (s *Summary) where() string {
-	top, self := largest(s.self, cmp.Compare)
+	top, self := Largest(s.self, cmp.Compare)
 	if self == 0 {
 		return ""
 	}
@@ -243,20 +240,17 @@ func (g *group) intensity(length float64) float64 {
 
 // within names the function that waits, if most do in one.
 func (s *Summary) within(g *group, preposition string) string {
-	f, most := largest(g.functions, cmp.Compare)
+	f, most := Largest(g.functions, cmp.Compare)
 	switch {
 	case 10*most >= 9*g.time:
 		return " " + preposition + " " + s.function(f, "")
 	case 2*most > g.time:
 		return ", mostly " + preposition + " " + s.function(f, "")
 	case len(g.functions) == 2:
-		names := []string{s.function(f, "")}
-		for other := range g.functions {
-			if other != f {
-				names = append(names, s.function(other, ""))
-			}
-		}
-		return " " + preposition + " " + strings.Join(names, " and ")
+		rest := maps.Clone(g.functions)
+		delete(rest, f)
+		second, _ := Largest(rest, cmp.Compare)
+		return " " + preposition + " " + s.function(f, "") + " and " + s.function(second, "")
 	case len(g.functions) > 2:
 		return fmt.Sprintf(" %s %d functions", preposition, len(g.functions))
 	}
@@ -332,7 +326,7 @@ func (s *Summary) asleep(length float64) string {
 		rules := map[string]int64{}
 		maps.Copy(rules, s.rules)
 		for len(rules) > 0 && len(what) < 2 {
-			rule, v := largest(rules, strings.Compare)
+			rule, v := Largest(rules, strings.Compare)
 			delete(rules, rule)
 			if name := idleFor[rule]; name != "" && 20*v >= g.time {
 				what = append(what, name)

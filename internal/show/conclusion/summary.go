@@ -15,7 +15,6 @@ type Summary struct {
 	ticks                   int64           // with CPU time
 	self, total             map[int32]int64 // by number of the function
 	libraries               map[call]int64  // CPU time
-	pools                   map[string]map[Thread]bool
 	numbers                 map[Function]int32
 	list                    []Function
 	blocked                 [stopped + 1]int64
@@ -43,7 +42,7 @@ type call struct {
 }
 
 type threadTime struct {
-	name        string
+	name, pool  string
 	wall, ready int64
 }
 
@@ -64,7 +63,7 @@ type group struct {
 func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
-		rules: map[string]int64{}, libraries: map[call]int64{}, pools: map[string]map[Thread]bool{}}
+		rules: map[string]int64{}, libraries: map[call]int64{}}
 	s.duration, s.notes = duration, notes
 	return s
 }
@@ -86,10 +85,9 @@ func (s *Summary) Add(x *Sample) {
 			s.rules[x.Wait.Idle] += x.Blocked
 		}
 	}
-	s.addPool(x)
 	if x.Task == "" && x.Thread != (Thread{}) {
 		t := s.threads[x.Thread]
-		t.name = cmp.Or(t.name, x.Name)
+		t.name, t.pool = cmp.Or(t.name, x.Name), cmp.Or(t.pool, x.pool())
 		t.wall, t.ready = t.wall+x.CPU+x.Queue+x.Blocked, t.ready+x.CPU+x.Queue
 		s.threads[x.Thread] = t
 	}
@@ -153,8 +151,8 @@ func (g *group) add(x *Sample) {
 	}
 }
 
-// largest returns the key with the largest value, of equal ones by order.
-func largest[K comparable](m map[K]int64, order func(a, b K) int) (best K, value int64) {
+// Largest returns the key with the largest value, of equal ones by order.
+func Largest[K comparable](m map[K]int64, order func(a, b K) int) (best K, value int64) {
 	for k, v := range m {
 		if v > value || v == value && v > 0 && order(k, best) < 0 {
 			best, value = k, v

@@ -104,7 +104,7 @@ func TestPlainTextHasTheProgramsOwnFunctions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := b.String(); !strings.Contains(got, "…in json (30%)\n… the program's own functions only; --json has all") ||
-		strings.Contains(got, "load ") {
+		strings.Contains(got, "load    ") {
 		t.Error(got)
 	}
 }

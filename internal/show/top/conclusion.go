@@ -47,7 +47,7 @@ func (snap *Snapshot) setWait(x *conclusion.Sample, c *Cell) {
 	}
 	rule := snap.ruleOf(c)
 	x.Wait = conclusion.Wait{Call: call, Kind: w.kind, Object: object, Idleness: rule.Idleness}
-	x.Pooled = rule.pooled
+	x.Pooled = rule.Pooled
 }
 
 // programModule is the first one that has the name of its process; else, as of a program that a link started, the first

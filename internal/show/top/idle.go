@@ -13,7 +13,7 @@ import (
 // idleness is zero if a part is not idle, or idle by another rule. Cells without time do not exist (addCell).
 func (snap *Snapshot) idleness(cells []*Cell) (idle waits.Idleness) {
 	for n, c := range cells {
-		of := snap.idlenessOf(c)
+		of := snap.ruleOf(c).Idleness
 		if n > 0 && of != idle {
 			return waits.Idleness{}
 		}
@@ -27,15 +27,7 @@ type idleKey struct {
 	stack *int32 // first function; nil: none
 }
 
-// stackRule is what a waiting stack says of its thread.
-type stackRule struct {
-	waits.Idleness
-	pooled bool
-}
-
-func (snap *Snapshot) idlenessOf(c *Cell) waits.Idleness { return snap.ruleOf(c).Idleness }
-
-func (snap *Snapshot) ruleOf(c *Cell) stackRule {
+func (snap *Snapshot) ruleOf(c *Cell) waits.StackRule {
 	k := idleKey{wait: c.wait}
 	if len(c.stack) > 0 {
 		k.stack = &c.stack[0]
@@ -49,9 +41,9 @@ func (snap *Snapshot) ruleOf(c *Cell) stackRule {
 			f := &snap.frames[n]
 			stack[i] = waits.Frame{Function: f.Name, Module: f.mapping, File: f.ruleFile}
 		}
-		rule = stackRule{waits.Idle(call, w.kind, stack), waits.PoolWorkerOf(stack).Loop != ""}
+		rule = waits.StackRuleOf(call, w.kind, stack)
 		if snap.rules == nil {
-			snap.rules = map[idleKey]stackRule{}
+			snap.rules = map[idleKey]waits.StackRule{}
 		}
 		snap.rules[k] = rule
 	}

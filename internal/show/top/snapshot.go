@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prywalk/internal/base/printable"
+	"prywalk/internal/walk/waits"
 )
 
 // Cell is a thread's time in one stack and state.
@@ -32,7 +33,7 @@ type Snapshot struct {
 	PendingNames int
 	// Whole: the window is the whole recording.
 	Whole bool
-	rules map[idleKey]stackRule
+	rules map[idleKey]waits.StackRule
 }
 
 // Snapshot returns a window of at least this length, or all there is; 0, and more than maxSliceAge: all.

@@ -42,7 +42,7 @@ func (d *Data) Conclusion() string {
 			x.Ticks = p.Value[count]
 		}
 		if x.Blocked > 0 {
-			x.Wait, x.Pooled = d.concludedWait(p), d.groups.waiting.isPooled(p)
+			x.Wait, x.Pooled = d.concludedWait(p), d.groups.waiting.ruleOf(p).Pooled
 		}
 		names.Set(&x, d.Stack(p), func(n int32) *Frame { return &d.Frames[n] })
 		s.Add(&x)
@@ -104,7 +104,7 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
 		x.Unexplained = leaf.Synthetic()
 	}
-	if slices.ContainsFunc(stack, func(n int32) bool { return frame(n).takesDatabaseLock() }) {
+	if slices.ContainsFunc(stack, func(n int32) bool { return waits.InDatabaseLock(frame(n).Name, frame(n).Module) }) {
 		x.Wait.Kind, x.Wait.Object = waits.DatabaseLock, "PostgreSQL's lock (see pg_locks)"
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
@@ -125,11 +125,6 @@ func (f *Frame) waitedIn(w *conclusion.Wait) string {
 		return name
 	}
 	return f.Module + "." + f.Name
-}
-
-// takesDatabaseLock reports the function in which PostgreSQL waits for a lock of a row, a table or the like.
-func (f *Frame) takesDatabaseLock() bool {
-	return f.Name == waits.DatabaseLockWait && f.Module == "postgres"
 }
 
 func (o *OwnNames) number(n int32, f *Frame) int32 {

@@ -58,9 +58,8 @@ type groups struct {
 }
 
 func newGroups(stacks *FrameTable, idle bool) *groups {
-	return &groups{stacks: stacks, waiting: waitGroups{idleRules: idle, idleCache: map[idleKey]waits.Idleness{},
-		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{},
-		pooled: map[**profile.Location]bool{}}}
+	return &groups{stacks: stacks, waiting: waitGroups{idleRules: idle, idleCache: map[idleKey]waits.StackRule{},
+		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}}
 }
 
 func (g *groups) groupName(s *profile.Sample, by string) string {

@@ -28,8 +28,7 @@ const slight = 1e-3
 // IsIdle reports that the group is a wait that is idle by a rule.
 func (g *Group) IsIdle() bool { return g.idle.Idle != "" }
 
-// Groups divides the samples by one of [Groupings], largest group first, idle ones last, after guessed ones;
-// of waits, slight ones even after these.
+// Groups divides the samples by one of [Groupings], largest group first, idle ones last, after guessed ones.
 func (d *Data) Groups(by string) []*Group {
 	known := map[string]*Group{}
 	var list []*Group
@@ -52,14 +51,11 @@ func (d *Data) Groups(by string) []*Group {
 		}
 		add(s, d.groups.groupName(s, by))
 	}
-	rank := func(g *Group) int {
-		if g.Slight {
+	rank := func(g *Group) int { // of waits, slight ones are the last
+		if g.Slight = by == "wait" && float64(g.Value) < slight*float64(d.Total(d.ValueIndex)); g.Slight {
 			return math.MaxInt
 		}
 		return g.idle.Rank()
-	}
-	for _, g := range list {
-		g.Slight = by == "wait" && float64(g.Value) < slight*float64(d.Total(d.ValueIndex))
 	}
 	slices.SortFunc(list, func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
