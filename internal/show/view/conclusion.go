@@ -105,7 +105,7 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 		x.Unexplained = leaf.Synthetic()
 	}
 	if slices.ContainsFunc(stack, func(n int32) bool { return waits.InDatabaseLock(frame(n).Name, frame(n).Module) }) {
-		x.Wait.Kind, x.Wait.Object = waits.DatabaseLock, "PostgreSQL's lock (see pg_locks)"
+		x.Wait = conclusion.Wait{Call: x.Wait.Call, Kind: waits.DatabaseLock, Object: "PostgreSQL's lock (see pg_locks)"}
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
 	for i, n := range stack[first:] {
