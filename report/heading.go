@@ -150,6 +150,10 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 		}
 	}
 	c := d.Coverage()
+	if d.hardlyRan() {
+		notes = append(notes, "Almost no CPU time: the threads were waiting. "+suggest("--by wait", &d.Options)+
+			" shows for what.")
+	}
 	notes = append(append(notes, d.WhyIncomplete()), d.Notes(shown)...)
 	notes = append(notes, d.UnnamedTimeText(&c))
 	above := len(shown) > 0 || d.Options.By != ""

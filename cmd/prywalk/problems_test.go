@@ -223,7 +223,8 @@ func (c *problem) commandLine(t *testing.T) []string {
 		return []string{testtargets.NeedProgram(t, "python3"), file}
 	}
 	out := strings.TrimSuffix(file, ".c")
-	if text, err := exec.Command(testtargets.NeedProgram(t, "cc"), "-O1", "-s", "-o", out, file).CombinedOutput(); err != nil {
+	build := exec.Command(testtargets.NeedProgram(t, "cc"), "-O1", "-s", "-o", out, file)
+	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return []string{out}

@@ -13,9 +13,6 @@ import (
 	"prywalk/internal/show/view"
 )
 
-// minCall is the inverse of the smallest share that is shown of a library.
-const minCall = 100
-
 // application keeps the program's own functions of rows, the largest total first, each with the library that it called
 // for longest; nil if too much time is under none of them, as in report.
 func (snap *Snapshot) application(rows []FunctionRow, c Clock, prec tabular.Precision) []FunctionRow {
@@ -41,7 +38,7 @@ func (snap *Snapshot) application(rows []FunctionRow, c Clock, prec tabular.Prec
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r FunctionRow) bool { return !r.IsOwn() })
 	for i := range rows {
 		library, v := conclusion.Largest(calls[rows[i].id], strings.Compare)
-		if v > 0 && float64(v)*minCall >= prec.Total {
+		if v > 0 && 100*float64(v) >= prec.Total {
 			rows[i].calls = "…in " + printable.String(library) + " (" + prec.Share(v) + ")"
 		}
 	}

@@ -76,8 +76,7 @@ func TestAProgramsOwnFunctionsComeFirst(t *testing.T) {
 		t.Errorf("the screen does not say how to see all:\n%s", m.text())
 	}
 	press(m, "a")
-	if got := m.text(); !strings.Contains(got, "sqlite3VdbeExec") || strings.Contains(got, "…in") ||
-		!strings.Contains(got, "all functions, a shows own") {
+	if got := m.text(); !strings.Contains(got, "sqlite3VdbeExec") || strings.Contains(got, "…in") {
 		t.Errorf("all functions:\n%s", got)
 	}
 	press(m, "a")

@@ -178,11 +178,8 @@ func (m *Model) status(rows int) string {
 	if m.opened != none {
 		what = "stacks"
 	}
-	switch {
-	case m.page.own:
+	if m.page.own {
 		what = "own functions, a shows all"
-	case m.all && what == viewNames[functionsView]:
-		what = "all functions, a shows own"
 	}
 	parts = append(parts, what)
 	if m.filter != nil {

@@ -23,8 +23,6 @@ type Group struct {
 	Slight bool
 }
 
-const slight = 1e-3
-
 // IsIdle reports that the group is a wait that is idle by a rule.
 func (g *Group) IsIdle() bool { return g.idle.Idle != "" }
 
@@ -52,7 +50,7 @@ func (d *Data) Groups(by string) []*Group {
 		add(s, d.groups.groupName(s, by))
 	}
 	rank := func(g *Group) int { // of waits, slight ones are the last
-		if g.Slight = by == "wait" && float64(g.Value) < slight*float64(d.Total(d.ValueIndex)); g.Slight {
+		if g.Slight = by == "wait" && 1000*float64(g.Value) < float64(d.Total(d.ValueIndex)); g.Slight {
 			return math.MaxInt
 		}
 		return g.idle.Rank()
