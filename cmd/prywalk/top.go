@@ -46,9 +46,9 @@ func newTop() *cobra.Command {
 Shows what threads do now: the functions that use CPU time, the threads, and
 what sleepers wait in, for the last 10 seconds (--window). Keys: tab goes to the next
 table, 1, 2 and 3 to a certain one, enter shows the stacks of the selected
-function, thread or wait, esc goes back, a shows all functions of a program in
-Python, Java, JavaScript, Ruby or PHP or only its own, c changes the clock (cpu,
-runqueue, blocked, wall), p pauses the display while the sampling goes on, / filters, q ends.
+function, thread or wait, esc goes back, a shows all functions of a managed
+program or only its own, c changes the clock (cpu, runqueue, blocked, wall),
+p pauses the display while the sampling goes on, / filters, q ends.
 
 In a pipe, or with --once, the table is plain text. With -o the whole becomes a
 recording, as that of prywalk record. The overhead is that of prywalk record, with the
