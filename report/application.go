@@ -19,7 +19,7 @@ const (
 
 // application returns what replaces the table of all functions; nil: nothing.
 func (d *data) application() *view.Application {
-	if o := &d.Options; o.By != "" || o.Full || o.Sort != "" || o.Lines || o.Native {
+	if d.asksForFunctions() {
 		return nil
 	}
 	return d.Application()

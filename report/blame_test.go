@@ -336,15 +336,27 @@ func TestGroupsOfLocksNameTheOwner(t *testing.T) {
 	}
 }
 
+func TestFunctionsOfThreadsThatOnlyWaitAreShownIfAskedFor(t *testing.T) {
+	c := newContention()
+	c.add(10, "spin", 0, 1e6, "", 0)
+	c.add(11, "lock", 0, 5e8, "mutex a", 0)
+	for name, o := range map[string]Options{"value": {Value: "cpu"}, "full": {Full: true}, "sort": {Sort: "self"}} {
+		if text := render(t, Table, c.p, o); !strings.Contains(text, "self%") || strings.Contains(text, "these are the") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+}
+
 func TestSuggestedCommandsNameTheFile(t *testing.T) {
 	c := newContention()
 	c.add(11, "lock", 0, 5e8, "mutex a", 0)
 	for file, want := range map[string]string{
-		"":        "\n\nAlmost no CPU time: the threads were waiting. prywalk report --by wait shows for what.\n",
-		"x.pb.gz": "\n\nAlmost no CPU time: the threads were waiting. prywalk report --by wait x.pb.gz shows for what.\n",
+		"":        "prywalk report --by wait shows all, --value cpu functions.\n",
+		"x.pb.gz": "prywalk report --by wait x.pb.gz shows all, --value cpu functions.\n",
 	} {
+		want = "\n\nAlmost no CPU time, so these are the waits: " + want
 		if text := render(t, Table, c.p, Options{File: file}); !strings.HasSuffix(text, want) ||
-			strings.Contains(text, "self%") {
+			strings.Contains(text, "self%") || !strings.Contains(text, "futex: mutex a (1 thread)") {
 			t.Errorf("%q:\n%s", file, text)
 		}
 	}

@@ -149,6 +149,35 @@ func TestThePageBeginsWithWhatPeopleNeedInABrowser(t *testing.T) {
 	}
 }
 
+func TestThePageFoldsWhatAProgramsOwnFunctionsCallInABrowser(t *testing.T) {
+	ctx := browser(t, pythonShop())
+	table := func() string { return text(ctx, t, "#functions tbody") }
+	const own = "0% 0 s 96% 960 ms main app.py 0% 0 s 96% 960 ms handle …in json (40%) app.py " +
+		"0% 0 s 56% 560 ms load …in sqlite3 (56%) app.py"
+	if got := table(); got != own {
+		t.Errorf("own functions: %q, want %q", got, own)
+	}
+	wants(t, "the rest", text(ctx, t, "#fcount"), "outside of these: python3.11 (4%)")
+	boxes := func() string {
+		return value[string](ctx, t, "Array.from(graph.tree.parent, (p, n) => graph.tree.info(n).name).join()")
+	}
+	wants(t, "boxes", boxes(), "all,main,handle,load,…in sqlite3,…in json,…in python3.11")
+	run(ctx, t, chromedp.Evaluate[chromedp.Void](`setSearch("sqlite3VdbeExec")`))
+	wants(t, "what is folded", text(ctx, t, "#found"), "56% (560 ms)")
+	run(ctx, t, chromedp.Evaluate[chromedp.Void](`setSearch("")`), chromedp.Click("//button[text()='callers']"))
+	wants(t, "callers", boxes(), "…in sqlite3,load,handle,main")
+	run(ctx, t, chromedp.Click("//button[text()='callees']"), chromedp.Click("//td[text()='load']"))
+	wants(t, "the chosen function's boxes", boxes(), "all,load,…in sqlite3")
+	run(ctx, t, chromedp.KeyEvent("\x1b"), chromedp.Click("//button[text()='all functions']"))
+	wants(t, "all functions", table(), "56% 560 ms 56% 560 ms sqlite3VdbeExec libsqlite3.so.0.8.6")
+	wants(t, "address", value[string](ctx, t, "location.hash"), "functions=all")
+	wants(t, "all boxes", boxes(), "load,sqlite3VdbeExec")
+	run(ctx, t, chromedp.Click("//button[text()='own functions']"))
+	if got := table(); got != own {
+		t.Errorf("own functions again: %q, want %q", got, own)
+	}
+}
+
 func TestLargePageInABrowser(t *testing.T) {
 	ctx := browser(t, large(t, 20_000, 3000))
 	if v := value[float64](ctx, t, "graph.tree.total[0]"); v != 20_000*1e7 {

@@ -119,21 +119,19 @@ func (d *data) hiddenIntervals() string {
 		strings.Join(d.Filters, " and "))
 }
 
-// waitHint suggests the report by waits if threads hardly ran or queued for a CPU.
-func (d *data) waitHint() string {
+// hardlyRan reports that threads hardly ran or queued for a CPU, but waited.
+func (d *data) hardlyRan() bool {
 	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.ValueIndex].Type != rec.TypeCPU {
-		return ""
+		return false
 	}
 	c := d.Coverage()
 	ready := c.Total
 	if queue, ok := d.TypeIndex(rec.TypeRunQueue); ok {
 		ready += d.Total(queue)
 	}
-	if total := d.Total(wall); total == 0 || c.Total > 0 && !c.TooLittleTime || ready > total/20 {
-		return ""
-	}
-	return "Almost no CPU time: the threads were waiting. " + suggest("--by wait", &d.Options) + " shows for what."
+	total := d.Total(wall)
+	return total != 0 && (c.Total == 0 || c.TooLittleTime) && ready <= total/20
 }
 
 func suggest(flags string, o *Options) string {
@@ -152,7 +150,11 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 		}
 	}
 	c := d.Coverage()
-	notes = append(append(notes, d.waitHint(), d.WhyIncomplete()), d.Notes(shown)...)
+	if d.hardlyRan() {
+		notes = append(notes, "Almost no CPU time: the threads were waiting. "+suggest("--by wait", &d.Options)+
+			" shows for what.")
+	}
+	notes = append(append(notes, d.WhyIncomplete()), d.Notes(shown)...)
 	notes = append(notes, d.UnnamedTimeText(&c))
 	above := len(shown) > 0 || d.Options.By != ""
 	for _, n := range runstats.FirstNotes(notes) {

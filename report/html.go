@@ -22,8 +22,9 @@ var pageStyle template.CSS
 var pageFiles embed.FS
 
 // pageScripts are in the order of execution.
-var pageScripts = []string{"page_times.js", "page_model.js", "page_selection.js", "page_precision.js", "page_graph.js",
-	"page_around.js", "page_state.js", "page_overview.js", "page_tracks.js", "page_waits.js", "page_ui.js"}
+var pageScripts = []string{"page_times.js", "page_model.js", "page_own.js", "page_selection.js", "page_precision.js",
+	"page_graph.js", "page_around.js", "page_state.js", "page_overview.js", "page_tracks.js", "page_waits.js",
+	"page_ui.js"}
 
 var pageTemplate = template.Must(template.ParseFS(pageFiles, "page.html"))
 

@@ -43,13 +43,16 @@ type page struct {
 	// Effective is, for each type of values, the number of independent samples that would be as exact; 0 if unknown.
 	Effective []float64 `json:"effective"`
 	Strings   []string  `json:"strings"`
-	Frames    []int     `json:"frames"`   // name, module, file, line, flags (1: synthetic, 2: not the program's)
+	Frames    []int     `json:"frames"`   // name, module, file, line, flags
 	Nodes     []int32   `json:"nodes"`    // parent, frame; the root is not listed: the first is node 1
 	Threads   []int     `json:"threads"`  // name, comm, tid, pid
 	Contexts  []int     `json:"contexts"` // thread, state, wait, owner
 	Rows      []int64   `json:"rows"`     // node, context, a value per type
 	Note      string    `json:"note"`     // which boxes are merged, or ""
-	Diff      *pageDiff `json:"diff,omitempty"`
+	// Own: the program's own functions are shown first, with what they called folded; Interpreter is the program's file.
+	Own         bool      `json:"own,omitempty"`
+	Interpreter string    `json:"interpreter,omitempty"`
+	Diff        *pageDiff `json:"diff,omitempty"`
 	// Times is nil for a profile without time stamps.
 	Times *pageTimes `json:"times,omitempty"`
 }
@@ -103,6 +106,9 @@ func (b *pageBuilder) head() {
 	for i, t := range b.Profile.SampleType {
 		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
 		b.Effective = append(b.Effective, b.PrecisionOf(i).N)
+	}
+	if a := b.Application(); a != nil {
+		b.Own, b.Interpreter = true, a.Interpreter
 	}
 	for _, c := range s.Comments {
 		b.Comments = append(b.Comments, newPageComment(c))

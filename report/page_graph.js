@@ -51,7 +51,7 @@ const leastRun = 3;
 // runEnd gives the last node of the run of single children that a node begins, if it is long enough; else the node. What
 // the search has found is not hidden in a run.
 function runEnd(n) {
-  if (!choice.folded || n === 0) return n;
+  if (!choice.folded || folds() || n === 0) return n;
   const { tree, test } = graph, found = (i) => test && tree.frame[i] >= 0 && test(tree.info(i));
   let last = n, length = found(n) ? -Infinity : 1;
   for (let c = tree.children[n]; c.length === 1; c = tree.children[last]) {
@@ -205,6 +205,10 @@ function rectAt(event) {
 function foundValue() {
   const { tree, test } = graph;
   let sum = 0;
+  if (folds()) { // what is folded is found, too
+    for (const values of graph.groups.values()) for (const [node, v] of values) if (framesTo(node).some((f) => test(model.frames[f]))) sum += v;
+    return sum;
+  }
   const todo = [0];
   while (todo.length) {
     const n = todo.pop();

@@ -22,6 +22,8 @@ const model = (() => {
     frame[i] = nodes[2 * i - 1];
   }
   const text = (i) => data.strings[i];
+  // support is not the program's; own and builtIn are of a program in a managed language.
+  const flagsOf = (bits) => ({ synthetic: (bits & 1) > 0, support: (bits & 2) > 0, own: (bits & 4) > 0, builtIn: (bits & 8) > 0 });
   const row = (node, context, i) => ({ node, context, at: i * types });
   const given = () => Float64Array.from({ length: list(rows, stride) * types }, (_, i) => rows[Math.floor(i / types) * stride + 2 + (i % types)]);
   const whole = times ? sumsBetween(null) : given();
@@ -30,7 +32,7 @@ const model = (() => {
     count, parent, frame, types, diff: data.diff || null,
     frames: Array.from({ length: list(frames, 5) }, (_, i) => ({
       name: text(frames[5 * i]), module: text(frames[5 * i + 1]), file: text(frames[5 * i + 2]),
-      line: frames[5 * i + 3], synthetic: (frames[5 * i + 4] & 1) === 1, support: frames[5 * i + 4] > 1,
+      line: frames[5 * i + 3], ...flagsOf(frames[5 * i + 4]),
     })),
     threads: Array.from({ length: list(data.threads, 4) }, (_, i) => ({
       name: text(data.threads[4 * i]), comm: text(data.threads[4 * i + 1]), tid: data.threads[4 * i + 2], pid: data.threads[4 * i + 3],
@@ -48,6 +50,7 @@ const model = (() => {
 // What the reader has chosen.
 const choice = {
   value: data.value, inverted: false, state: "all", group: "none", thread: "", search: "", zoom: 0, focus: -1, folded: true,
+  own: data.own === true, // only the program's own functions
   view: "flame", range: null, // [from, to] in ns of the recording
 };
 
@@ -155,7 +158,8 @@ function buildTree(groups, others) {
   const grow = (from, total, self) => {
     for (const [name, values] of from) {
       const root = name === null ? 0 : tree.group(name);
-      if (choice.inverted) addCallers(tree, root, values, total, self);
+      if (folds()) addFolded(tree, root, values, total, self);
+      else if (choice.inverted) addCallers(tree, root, values, total, self);
       else addCalls(tree, root, values, total, self);
     }
   };
@@ -207,9 +211,11 @@ function functionTable(groups) {
     r.self += own[i];
     if (total[i] === 0 && own[i] === 0) continue;
     r.used = true;
+    r.first ??= i;
     if (!recursive[i]) r.total += total[i];
   }
-  return { rows: result.filter((r) => r.used), total: total[0] };
+  const rows = result.filter((r) => r.used);
+  return { rows: folds() ? withFolds(rows, groups) : rows, total: total[0] };
 }
 
 // compared puts what each function took in the other recording beside it. The figures are old, new and what changed,

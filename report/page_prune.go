@@ -104,11 +104,10 @@ func (b *pageBuilder) writeFrames() {
 			return
 		}
 		flags := 0
-		if f.Synthetic() {
-			flags = 1
-		}
-		if f.IsSupport() {
-			flags |= 2
+		for bit, is := range []bool{f.Synthetic(), f.IsSupport(), f.IsOwn(), f.IsBuiltIn()} {
+			if is {
+				flags |= 1 << bit
+			}
 		}
 		p := places[int32(i)]
 		b.Frames = append(b.Frames, b.stringIndex(f.DisplayName()), b.stringIndex(f.Module), b.stringIndex(p.File),

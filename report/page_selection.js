@@ -49,10 +49,16 @@ function zoomPath() {
   return { path, group };
 }
 
+// framesTo lists a node's frames, innermost first.
+function framesTo(node) {
+  const frames = [];
+  for (let n = node; n !== 0; n = model.parent[n]) frames.push(model.frame[n]);
+  return frames;
+}
+
 // framesOf lists a node's stack in the order in which the graph draws it.
 function framesOf(node) {
-  const frames = []; // innermost first
-  for (let n = node; n !== 0; n = model.parent[n]) frames.push(model.frame[n]);
+  const frames = folds() ? [...foldedStack(node)] : framesTo(node);
   if (choice.focus < 0) return choice.inverted ? frames : frames.reverse();
   if (choice.inverted) return frames.slice(frames.indexOf(choice.focus));
   return frames.slice(0, frames.lastIndexOf(choice.focus) + 1).reverse();

@@ -25,6 +25,7 @@ const fields = {
   value: [() => (choice.value === data.value ? "" : data.types[choice.value][0]), (v) => { choice.value = Math.max(0, model.type(v || data.types[data.value][0])); }],
   graph: [() => (choice.inverted ? "callers" : ""), (v) => { choice.inverted = v === "callers"; }],
   state: [() => (choice.state === "all" ? "" : choice.state), (v) => { choice.state = v || "all"; }],
+  functions: [() => (data.own && !choice.own ? "all" : ""), (v) => { choice.own = data.own === true && v !== "all"; sortForView(); }],
   group: [() => (choice.group === "none" ? "" : choice.group), (v) => { choice.group = ["process", "thread", "state", "wait"].includes(v) ? v : "none"; }],
   function: [() => model.frames[choice.focus]?.name ?? "", (v) => { choice.focus = v ? model.frames.findIndex((f) => f.name === v) : -1; }],
 };

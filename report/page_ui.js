@@ -19,8 +19,10 @@ function refresh() {
   }
   const flame = choice.view === "flame";
   byId("view").hidden = !flame;
-  for (const id of ["direction", "fold"]) byId(id).hidden = !flame;
+  byId("direction").hidden = !flame;
+  byId("fold").hidden = !flame || folds();
   byId("group").parentElement.hidden = !flame || model.contexts.length < 2;
+  byId("own").hidden = !flame && choice.view !== "functions";
   byId("functions-section").hidden = !flame && choice.view !== "functions";
   if (flame) fit();
   tabulate();
@@ -176,6 +178,10 @@ function controls() {
     e.target.setAttribute("aria-pressed", String(choice.folded));
     layout();
   });
+  if (data.own) {
+    buttons("own", [[true, "own functions", "the program's own; what they called is folded into them"], [false, "all functions"]],
+      () => choice.own, (v) => { choice.own = v; sortForView(); });
+  }
   if (model.contexts.some((c) => c.state)) {
     buttons("states", [["all", "all"], ["running", "running"], ["sleeping", "sleeping"]], () => choice.state, (v) => { choice.state = v; });
   }
@@ -308,7 +314,7 @@ function sortRows(rows) {
   const { key, down } = sorting, get = (r) => (key === "name" || key === "module" ? r.info[key] : choice.other && key.endsWith("hange") ? Math.abs(r[key]) : raised(r));
   const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
   const sure = (r) => (choice.other && key.endsWith("hange") ? (unless(r, key === "change" ? 0 : 1) ? 0 : 1) : key.endsWith("hange") && !(unless(r, 0) && unless(r, 1)) ? 1 : 0);
-  return rows.sort((a, b) => sure(b) - sure(a) || (down ? -1 : 1) * compare(get(a), get(b)) || b.total - a.total);
+  return rows.sort((a, b) => sure(b) - sure(a) || (down ? -1 : 1) * compare(get(a), get(b)) || b.total - a.total || (folds() ? a.first - b.first : 0));
 }
 
 function tableHead() {
@@ -333,7 +339,8 @@ function functions() {
   tableHead();
   const rows = sortRows(table.rows.filter((r) => !graph.test || graph.test(r.info)));
   const of = choice.zoom || choice.focus >= 0 ? ` on the ${share(table.total, graph.whole())} of all that is selected` : "";
-  byId("fcount").textContent = (graph.test ? `${rows.length} of ${table.rows.length} match` : `${rows.length}`) + of;
+  const outside = folds() && table.rows.outside ? `; outside of these: ${table.rows.outside}` : "";
+  byId("fcount").textContent = (graph.test ? `${rows.length} of ${table.rows.length} match` : `${rows.length}`) + of + outside;
   document.querySelector("#functions tbody").replaceChildren(...rows.slice(0, sorting.limit).map(tableRow));
   byId("more").hidden = rows.length <= sorting.limit;
 }
@@ -346,6 +353,7 @@ function tableRow(r) {
     if (kind) td.className = typeof kind === "function" ? kind(r) : kind;
     if (kind === "share") td.style.setProperty("--share", (table.total ? Math.min(100, 100 * r[key] / table.total) : 0) + "%");
     if (key === "name" && r.info.file) td.title = r.info.file + (r.info.line ? ":" + r.info.line : "");
+    if (key === "name" && r.folds) td.append(element("small", ` …in ${r.folds}`, { class: "soft" }));
     tr.append(td);
   });
   if (graph.test) tr.className = "hit";

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -17,6 +18,13 @@ import (
 // Table writes functions with self and total values, largest first.
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
+		if !d.asksForFunctions() && d.hardlyRan() {
+			o.By, o.N = "wait", cmp.Or(o.N, firstWaits)
+			err := Table(w, p, o)
+			out.Printf("\n%s\n", tabular.Paragraph(o.Width, "  ", "Almost no CPU time, so these are the waits: "+
+				suggest("--by wait", &o)+" shows all, --value cpu functions."))
+			return err
+		}
 		d.heading(out)
 		if a := d.application(); a != nil {
 			d.footnotes(out, d.applicationTable(out, a))
@@ -29,7 +37,16 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 	})
 }
 
-const pipeWidth = 100
+// asksForFunctions reports options that say what the table is to show.
+func (d *data) asksForFunctions() bool {
+	o := &d.Options
+	return o.By != "" || o.Full || o.Sort != "" || o.Lines || o.Native
+}
+
+const (
+	pipeWidth  = 100
+	firstWaits = 3 // of threads without CPU time
+)
 
 // tableWidth is in columns; 0: unlimited.
 func tableWidth(o *Options) int {

@@ -48,7 +48,7 @@ func (d *data) groups(out *printable.Writer) {
 			d.overTime(out, g)
 		}
 		switch {
-		case g.Value == 0:
+		case g.Value == 0 || g.Slight:
 		case d.isWait(g):
 			d.waitStack(out, g)
 		default:

@@ -16,12 +16,14 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// problems are programs that stand in one problem from the line "ready" on, and what the first screen says.
-var problems = []struct {
+type problem struct {
 	name, program string
 	command       string // without -p; "": record, whose first line is the conclusion
 	want          string
-}{
+}
+
+// problems are programs in Python that stand in one problem from the line "ready" on, and what the first screen says.
+var problems = []problem{
 	{"a lock is held over a slow call", `
 lock, held = threading.Lock(), threading.Event()
 def pay():
@@ -42,7 +44,7 @@ ready = threading.Condition()
 def take_job():
     with ready: ready.wait()
 for i in range(2): run("consumer", take_job)
-`, "", "mostly waiting: 2 threads for threading.Condition in take_job (app.py)"},
+`, "", "mostly waiting: 2 threads for threading.Condition.wait in take_job (app.py)"},
 	{"tasks of a pool wait for its other tasks", `
 pool = concurrent.futures.ThreadPoolExecutor(2)
 started = threading.Barrier(3)
@@ -72,13 +74,103 @@ fcntl.flock(first, fcntl.LOCK_EX)
 def save(): fcntl.flock(second, fcntl.LOCK_EX)
 run("save", save)
 `, "", "in save (app.py)"},
+	{"all connections of a pool are taken", `
+connections = queue.Queue()
+def get_connection(): return connections.get()
+def handle(): get_connection().execute("select 1")
+for i in range(3): run("http", handle)
+`, "", "get in get_connection (app.py)"},
 	{"nothing is wrong", `
 def serve(): selectors.DefaultSelector().select()
 run("loop", serve)
 `, "", "mostly asleep: "},
 }
 
-const problemHead = `import concurrent.futures, fcntl, selectors, socket, subprocess, sys, threading, time
+// busyProblems are by the file of a program that record starts, and that ends after about a second of CPU time.
+var busyProblems = []problem{
+	{"app.py: a regular expression goes back and forth", `
+def check_email(text): return re.match(r"^([a-z0-9]+)*@x$", text)
+while time.process_time() < 1: check_email("a" * 20 + "!")
+`, "", " % in check_email (app.py), mostly in re"},
+	{"app.py: a query for each row", `
+import sqlite3
+db = sqlite3.connect(":memory:")
+db.execute("create table item(id integer, name text)")
+db.executemany("insert into item values(?, '')", [(i,) for i in range(5000)])
+def load_item(i): return db.execute("select name from item where id = ?", (i,)).fetchone()
+while time.process_time() < 1: [load_item(i) for i in range(5000)]
+`, "", " % in load_item (app.py), mostly in sqlite3"},
+	{"app.c: a stripped program", `#include <time.h>
+__attribute__((noinline)) static unsigned crc(unsigned c) {
+	for (int i = 0; i < 1000000; i++) c = c >> 1 ^ (0xedb88320 & -(c & 1));
+	return c;
+}
+int main(void) { for (volatile unsigned c = 1; clock() < CLOCKS_PER_SEC;) c = crc(c); }
+`, "", " % in app+0x"},
+}
+
+// otherProblems are by the file of the program.
+var otherProblems = []problem{
+	{"App.java: a monitor is held over a slow call", `
+static void write() { synchronized (App.class) { sleep(); } }
+static void begin() {
+	thread("holder", App::write); asleep("holder");
+	for (int i = 0; i < 3; i++) { thread("waiter" + i, App::write); asleep("waiter" + i); }
+}`, "", "mostly waiting: 3 threads for monitor of class App in App.write, held by holder (sleeps)"},
+	{"App.java: an executor's tasks wait for its other tasks", `
+static ExecutorService pool = Executors.newFixedThreadPool(4);
+static Object order() { try { return pool.submit(() -> 1).get(); } catch (Exception e) { return null; } }
+static void begin() {
+	CyclicBarrier all = new CyclicBarrier(4);
+	for (int i = 0; i < 4; i++) pool.submit(() -> { all.await(); return order(); });
+	for (int i = 1; i <= 4; i++) asleep("pool-1-thread-" + i, "get");
+}`, "", "mostly waiting: all 4 threads of pool-1-thread-* for FutureTask.get in App.order"},
+	{"app.go: two goroutines take two locks in different order", `package main
+import ("fmt"; "sync"; "time")
+var a, b sync.Mutex
+var both sync.WaitGroup
+func east() { a.Lock(); both.Done(); both.Wait(); b.Lock() }
+func west() { b.Lock(); both.Done(); both.Wait(); a.Lock() }
+func main() {
+	both.Add(2)
+	go east(); go west()
+	both.Wait()
+	for a.TryLock() || b.TryLock() {}
+	fmt.Println("ready")
+	time.Sleep(time.Hour)
+}`, "", "mostly waiting: about 2 goroutines for sync.Mutex.Lock in main.east and main.west"},
+	{"app.rb: a lock is held over a slow call", `
+$lock = Mutex.new
+def charge() = $lock.synchronize { sleep }
+def run(name) = Thread.new { Thread.current.name = name; charge }
+holder = run("holder")
+Thread.pass until $lock.locked?
+waiters = 3.times.map { |i| run("waiter#{i}") }
+Thread.pass until (waiters + [holder]).all? { |t| t.status == "sleep" }
+puts "ready"
+$stdout.flush
+sleep
+`, "", "mostly waiting: 3 threads for mutex Thread::Mutex in charge (app.rb), held by holder (sleeps)"},
+}
+
+// javaProblem has helpers; asleep waits until a thread is in a method.
+const javaProblem = `import java.util.concurrent.*;
+public class App {
+static void sleep() { try { Thread.sleep(3600000); } catch (InterruptedException e) {} }
+static void thread(String name, Runnable r) { Thread t = new Thread(r, name); t.setDaemon(true); t.start(); }
+static void asleep(String name) { asleep(name, ""); }
+static void asleep(String name, String in) {
+	for (;;) for (var e : Thread.getAllStackTraces().entrySet()) {
+		Thread.State state = e.getKey().getState();
+		if (!e.getKey().getName().equals(name) || state == Thread.State.RUNNABLE) continue;
+		for (StackTraceElement f : e.getValue())
+			if (f.getClassName().equals("App") || f.getMethodName().equals(in)) return;
+	}
+}
+public static void main(String[] args) { begin(); System.out.println("ready"); sleep(); }
+`
+
+const problemHead = `import concurrent.futures, fcntl, queue, re, selectors, socket, subprocess, sys, threading, time
 def run(name, f, *args): threading.Thread(target=f, args=args, name=name, daemon=True).start()
 `
 
@@ -96,7 +188,7 @@ time.sleep(3600)
 func startProblem(t *testing.T, python, program string) int {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "app.py")
-	if err := os.WriteFile(file, []byte(problemHead+program+problemEnd), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(problemHead+program), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(python, file)
@@ -106,23 +198,75 @@ func startProblem(t *testing.T, python, program string) int {
 	return cmd.Process.Pid
 }
 
+// commandLine runs the problem's program by its file's name.
+func (c *problem) commandLine(t *testing.T) []string {
+	t.Helper()
+	name, _, _ := strings.Cut(c.name, ":")
+	file, program := filepath.Join(t.TempDir(), name), c.program
+	switch filepath.Ext(name) {
+	case ".java":
+		program = javaProblem + program + "\n}\n"
+	case ".py":
+		program = problemHead + program
+	}
+	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	switch filepath.Ext(name) {
+	case ".java":
+		return []string{testtargets.NeedProgram(t, "java"), "-Xmx64m", file}
+	case ".go":
+		return []string{testtargets.BuildGoAs(t, program, "app")}
+	case ".rb":
+		return []string{testtargets.NeedProgram(t, "ruby"), file}
+	case ".py":
+		return []string{testtargets.NeedProgram(t, "python3"), file}
+	}
+	out := strings.TrimSuffix(file, ".c")
+	build := exec.Command(testtargets.NeedProgram(t, "cc"), "-O1", "-s", "-o", out, file)
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return []string{out}
+}
+
 func TestTheFirstScreenNamesTheProblem(t *testing.T) {
 	python := testtargets.NeedProgram(t, "python3")
 	for _, c := range problems {
+		t.Run(c.name, func(t *testing.T) { c.isNamed(t, startProblem(t, python, c.program+problemEnd)) })
+	}
+	for _, c := range busyProblems {
 		t.Run(c.name, func(t *testing.T) {
-			pid := strconv.Itoa(startProblem(t, python, c.program))
-			args := []string{"record", "-d", "0.5"}
-			if c.command != "" {
-				args = strings.Fields(c.command)
-			}
-			p := start(t, t.TempDir(), nil, append(args, "-p", pid)...)
-			if code := p.code(t); code != exit.OK {
-				t.Fatalf("exit code %d: %s", code, &p.err)
-			}
-			screen := strings.SplitN(p.out.String()+p.err.String(), "\n", 3)
-			if first := strings.Join(screen[:min(2, len(screen))], "\n"); !strings.Contains(first, c.want) {
-				t.Errorf("want %q on the first screen:\n%s%s", c.want, &p.out, &p.err)
-			}
+			c.isOnScreen(t, append([]string{"record", "--"}, c.commandLine(t)...)...)
 		})
+	}
+	for _, c := range otherProblems {
+		t.Run(c.name, func(t *testing.T) {
+			line := c.commandLine(t)
+			cmd := exec.Command(line[0], line[1:]...)
+			testtargets.Ready(t, cmd)
+			c.isNamed(t, cmd.Process.Pid)
+		})
+	}
+}
+
+func (c *problem) isNamed(t *testing.T, pid int) {
+	t.Helper()
+	args := []string{"record", "-d", "0.5"}
+	if c.command != "" {
+		args = strings.Fields(c.command)
+	}
+	c.isOnScreen(t, append(args, "-p", strconv.Itoa(pid))...)
+}
+
+func (c *problem) isOnScreen(t *testing.T, args ...string) {
+	t.Helper()
+	p := start(t, t.TempDir(), nil, args...)
+	if code := p.code(t); code != exit.OK {
+		t.Fatalf("exit code %d: %s", code, &p.err)
+	}
+	screen := strings.SplitN(p.out.String()+p.err.String(), "\n", 3)
+	if first := strings.Join(screen[:min(2, len(screen))], "\n"); !strings.Contains(first, c.want) {
+		t.Errorf("want %q on the first screen:\n%s%s", c.want, &p.out, &p.err)
 	}
 }

@@ -31,7 +31,7 @@ const anywhere = -1
 func (s *Summary) addActivity(x *Sample, c class) {
 	var doing string
 	switch {
-	case c == idle, c == others, c == within && isLock(&x.Wait):
+	case c == idle, c == machinery, c == others, c == within && isLock(&x.Wait):
 		return
 	case x.Blocked == 0:
 		doing = runs
@@ -53,9 +53,9 @@ func (s *Summary) addActivity(x *Sample, c class) {
 
 // heldBy names a lock's owner, or a likely one; "": neither.
 func (s *Summary) heldBy(g *group) string {
-	owner, most := largest(g.owners, byNumber)
+	owner, most := Largest(g.owners, byNumber)
 	switch {
-	case 2*most > g.time || len(g.owners) == 1:
+	case 5*most >= 4*g.time || len(g.owners) == 1:
 		return ", held by " + s.name(owner, s.doing(func(h holder) bool { return h == holder{owner, anywhere} }))
 	case len(g.owners) > 1:
 		return ", held by " + tabular.Plural(int64(len(g.owners)), "thread") + " in turn"
@@ -87,7 +87,7 @@ func (s *Summary) doing(is func(holder) bool) string {
 			times[a.doing] += v
 		}
 	}
-	text, _ := largest(times, strings.Compare)
+	text, _ := Largest(times, strings.Compare)
 	if text == "" || text == runs || text == sleeps {
 		return text
 	}
@@ -106,9 +106,9 @@ func (s *Summary) likelyHeldBy(g *group) string {
 	order := func(a, b holder) int {
 		return cmp.Or(byNumber(a.thread, b.thread), cmp.Compare(a.function, b.function))
 	}
-	best, time := largest(times, order)
+	best, time := Largest(times, order)
 	maps.DeleteFunc(times, func(h holder, _ int64) bool { return h.thread == best.thread })
-	if _, next := largest(times, order); float64(time) < 0.3*s.length() || time < 2*next {
+	if _, next := Largest(times, order); float64(time) < 0.3*s.length() || time < 2*next {
 		return s.likelyHeldInTurn(g)
 	}
 	doing := s.doing(func(h holder) bool { return h == best })
@@ -124,7 +124,7 @@ func (s *Summary) likelyHeldBy(g *group) string {
 // likelyHeldInTurn guesses that about one thread at a time that is in the group's main function, and does not wait for
 // the lock, holds it.
 func (s *Summary) likelyHeldInTurn(g *group) string {
-	main, _ := largest(g.functions, cmp.Compare)
+	main, _ := Largest(g.functions, cmp.Compare)
 	inside := func(h holder) bool { return h.function == main }
 	time := int64(0)
 	for a, v := range s.awake {

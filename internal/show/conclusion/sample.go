@@ -25,6 +25,8 @@ type Wait struct {
 	Kind waits.Kind
 	// Object is a lock's name, a file's type, a peer …, or "".
 	Object string
+	// In is the language's function that waits for its object within the program's, or "".
+	In string
 	// Owner is a thread's ID of Thread's process; not positive: unknown.
 	Owner int64
 	waits.Idleness
@@ -39,6 +41,9 @@ type Sample struct {
 	Ticks, CPU, Queue, Blocked int64
 	// Stack has the numbers of the program's own functions, innermost first. It is not kept.
 	Stack []int32
+	// Library is what the innermost of these has called, or "".
+	Library string
+	Pooled  bool // in the loop of a pool of threads
 	// Unexplained: no sample shows where the CPU time was.
 	Unexplained bool
 	Incomplete  bool
@@ -49,11 +54,12 @@ type Sample struct {
 type class int
 
 const (
-	within  class = iota // a wait within work
-	idle                 // for work
-	sleep                // for a time
-	others               // for threads' or children's ends
-	unknown              // a short wait between samples
+	within    class = iota // a wait within work
+	idle                   // for work
+	machinery              // threads of the run-time system, without work
+	sleep                  // for a time
+	others                 // for threads' or children's ends
+	unknown                // a short wait between samples
 	stopped
 )
 
@@ -62,6 +68,8 @@ func (s *Sample) class() class {
 	switch {
 	case s.Stopped:
 		return stopped
+	case w.Idle == waits.IdleRuntime:
+		return machinery
 	case w.Idle != "":
 		return idle
 	case w.Kind == waits.Join, strings.HasPrefix(w.Call, "wait4"), strings.HasPrefix(w.Call, "waitid"):

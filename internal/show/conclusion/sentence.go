@@ -5,7 +5,9 @@ package conclusion
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"regexp"
 	"strings"
 
 	"prywalk/internal/base/printable"
@@ -27,7 +29,7 @@ const (
 // Sentence returns the conclusion, one line without a full stop; "" without samples. Names are shortened until it has
 // room for its main clause with all doubts.
 func (s *Summary) Sentence() (line string) {
-	for _, s.nameWidth = range []int{40, 24, 12} {
+	for _, s.nameWidth = range []int{40, 24, 18, 12} {
 		clauses := s.clauses()
 		if len(clauses) == 0 {
 			return ""
@@ -59,7 +61,7 @@ func (s *Summary) clauses() []string {
 	case s.onlyValues != "":
 		return []string{s.onlyValues + ": " + where}
 	case s.blocked[stopped] > 0 && s.blocked[stopped] >= s.cpu+s.queue+s.blocked[within]:
-		return []string{"stopped: " + s.of(stopped).who(length) + " by a signal or a debugger"}
+		return []string{"stopped: " + s.who(s.of(stopped), length) + " by a signal or a debugger"}
 	case queue >= cpu && queue >= wait && queue >= 2*small:
 		return []string{s.queued(where) + s.doubts(false)}
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
@@ -107,7 +109,7 @@ func (s *Summary) function(number int32, more string) string {
 	}
 	name = tabular.Shorten(name, s.nameWidth)
 	switch {
-	case f.Module == "" || strings.Contains(f.Name, f.Module):
+	case f.Module == "" || strings.Contains(f.Name, strings.TrimSuffix(f.Module, ".java")):
 		return name + inBrackets(more)
 	case more == "":
 		return name + inBrackets(tabular.Shorten(f.Module, s.nameWidth))
@@ -122,14 +124,14 @@ func (f Function) isMain() bool {
 func (s *Summary) queued(where string) string {
 	n := int64(0)
 	for _, t := range s.threads {
-		if t.ready > 0 {
+		if 2*float64(t.ready)*float64(len(s.threads)) > float64(s.cpu+s.queue) { // half of the mean
 			n++
 		}
 	}
 	text := fmt.Sprintf("waiting for a CPU: %s ran %s and queued %s", tabular.Plural(n, "thread"),
 		tabular.Nanos(s.cpu), tabular.Nanos(s.queue))
 	if where != "" {
-		text += "; its CPU time: " + where
+		text += "; CPU time: " + where
 	}
 	return text
 }
@@ -165,14 +167,14 @@ func (s *Summary) doubts(second bool) (text string) {
 }
 
 // where names the innermost function that has most of the time, or, if that is spread, the smallest one above half of
-// it.
+// it; "": most of the time has no sample.
 func (s *Summary) where() string {
-	top, self := largest(s.self, cmp.Compare)
-	if self == 0 {
+	top, self := Largest(s.self, cmp.Compare)
+	if self == 0 || 2*s.unexplained > s.cpu {
 		return ""
 	}
 	if 10*self >= 3*s.cpu {
-		return percent(self, s.cpu) + " in " + s.function(top, "")
+		return percent(self, s.cpu) + " in " + s.function(top, "") + s.called(top)
 	}
 	under, least := int32(-1), s.cpu
 	for f, total := range s.total {
@@ -188,10 +190,20 @@ func (s *Summary) where() string {
 	return "spread over " + tabular.Plural(int64(len(s.self)), "function") + most
 }
 
+// called names the library in which most of a function's own time is.
+func (s *Summary) called(function int32) string {
+	for c, v := range s.libraries {
+		if c.from == function && c.library != "" && 2*v > s.self[function] {
+			return ", mostly in " + tabular.Shorten(c.library, s.nameWidth)
+		}
+	}
+	return ""
+}
+
 // who counts a group's threads and tasks.
-func (g *group) who(length float64) string {
+func (s *Summary) who(g *group, length float64) string {
 	n := int64(len(g.threads))
-	text := tabular.Plural(n, "thread")
+	text := cmp.Or(s.ofPool(g), tabular.Plural(n, "thread"))
 	if mean := float64(g.time-g.tasks) / length; n > 1 && mean < 0.75*float64(n) {
 		text += " (" + twoDigits(mean) + " at a time)"
 	}
@@ -231,20 +243,25 @@ func (g *group) intensity(length float64) float64 {
 
 // within names the function that waits, if most do in one.
 func (s *Summary) within(g *group, preposition string) string {
-	f, most := largest(g.functions, cmp.Compare)
+	f, most := Largest(g.functions, cmp.Compare)
 	switch {
 	case 10*most >= 9*g.time:
 		return " " + preposition + " " + s.function(f, "")
 	case 2*most > g.time:
 		return ", mostly " + preposition + " " + s.function(f, "")
-	case len(g.functions) > 1:
+	case len(g.functions) == 2:
+		rest := maps.Clone(g.functions)
+		delete(rest, f)
+		second, _ := Largest(rest, cmp.Compare)
+		return " " + preposition + " " + s.function(f, "") + " and " + s.function(second, "")
+	case len(g.functions) > 2:
 		return fmt.Sprintf(" %s %d functions", preposition, len(g.functions))
 	}
 	return ""
 }
 
 func (s *Summary) waiting(g *group, length float64) string {
-	text := g.who(length)
+	text := s.who(g, length)
 	if s.Bursts != nil {
 		if bursts := s.Bursts(g.key.call, g.key.object); bursts != "" {
 			more, bracketed := strings.CutSuffix(text, ")")
@@ -268,8 +285,18 @@ func (s *Summary) waiting(g *group, length float64) string {
 
 func isLock(w *Wait) bool { return w.Kind.IsSynchronization() || strings.HasPrefix(w.Call, "sync.") }
 
+var (
+	java        = regexp.MustCompile(`^(?:park|monitor) `)
+	javaPackage = regexp.MustCompile(`\b(?:[a-z]\w*\.)+`)
+)
+
 func (s *Summary) lockName(g *group) string {
-	switch name := g.key.object; name {
+	object := g.key.object
+	if java.MatchString(object) {
+		object = javaPackage.ReplaceAllString(strings.TrimPrefix(object, string(waits.Park)+" "), "")
+		object = strings.Replace(object, " Class for ", " of class ", 1)
+	}
+	switch name := cmp.Or(g.key.in, object); name {
 	case "":
 		return g.key.call
 	case string(waits.GIL):
@@ -300,21 +327,15 @@ func (s *Summary) asleep(length float64) string {
 	if g := s.of(idle); g != nil {
 		var what []string
 		rules := map[string]int64{}
-		for rule, v := range s.rules {
-			rules[rule] = v
-		}
+		maps.Copy(rules, s.rules)
 		for len(rules) > 0 && len(what) < 2 {
-			rule, v := largest(rules, strings.Compare)
+			rule, v := Largest(rules, strings.Compare)
 			delete(rules, rule)
 			if name := idleFor[rule]; name != "" && 20*v >= g.time {
 				what = append(what, name)
 			}
 		}
-		purpose := " for " + strings.Join(what, " or ")
-		if len(what) == 0 {
-			purpose = " in the run-time system"
-		}
-		parts = append(parts, g.who(length)+g.verb(" wait")+purpose)
+		parts = append(parts, s.who(g, length)+g.verb(" wait")+" for "+strings.Join(what, " or "))
 	}
 	for _, c := range []struct {
 		of         class
@@ -322,8 +343,11 @@ func (s *Summary) asleep(length float64) string {
 	}{{sleep, " sleep", ""}, {others, " wait", ", for threads or child processes"},
 		{unknown, " sleep", ", for what is not known"}} {
 		if g := s.of(c.of); g != nil && float64(g.time) >= 0.1*length {
-			parts = append(parts, g.who(length)+g.verb(c.verb)+s.within(g, "in")+c.what)
+			parts = append(parts, s.who(g, length)+g.verb(c.verb)+s.within(g, "in")+c.what)
 		}
+	}
+	if g := s.of(machinery); g != nil {
+		parts = append(parts, s.who(g, length)+" of the run-time system")
 	}
 	return strings.Join(parts, ", ")
 }

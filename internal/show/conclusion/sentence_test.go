@@ -80,7 +80,9 @@ var (
 	nap   = Wait{Call: "clock_nanosleep"}
 	reply = Wait{Call: "recvfrom", Object: "10.0.0.1:5432"}
 	join  = Wait{Call: "futex", Kind: waits.Join, Object: "join thread 7"}
-	goMu  = Wait{Call: "sync.Mutex.Lock"}
+	queue = Wait{Call: "futex", Kind: waits.Park, In: "ArrayBlockingQueue.take",
+		Object: "park java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject"}
+	goMu = Wait{Call: "sync.Mutex.Lock"}
 )
 
 func heldBy(w Wait, tid int64) Wait {
@@ -109,6 +111,13 @@ var conclusions = []struct {
 			p.runs("t", f+", main", 1.8)
 		}
 	}, "busy: spread over 5 functions, most in a (20 %); 0.9 CPUs"},
+	{"busy in a library", func(p *program) {
+		for _, library := range []string{"sqlite3", "sqlite3", "json"} {
+			s := p.thread("t")
+			s.CPU, s.Stack, s.Library = 3*second, p.stack("load (shop.py)"), library
+			p.Add(&s)
+		}
+	}, "busy: 100 % in load (shop.py), mostly in sqlite3; 0.9 CPUs"},
 	{"busy without names", func(p *program) { p.runs("t", "", 9) }, "busy: where is not known; 0.9 CPUs"},
 	{"busy between samples", func(p *program) {
 		p.runs("t", "hash", 6)
@@ -116,6 +125,12 @@ var conclusions = []struct {
 		s.CPU, s.Unexplained = 4*second, true
 		p.Add(&s)
 	}, "busy: 60 % in hash; 1 CPU; 40 % of CPU time has no sample"},
+	{"busy without samples", func(p *program) {
+		p.runs("t", "hash", 1)
+		s := p.thread("t")
+		s.CPU, s.Unexplained = 9*second, true
+		p.Add(&s)
+	}, "busy: where is not known; 1 CPU; 90 % of CPU time has no sample"},
 	{"busy with incomplete stacks", func(p *program) {
 		s := p.thread("t")
 		s.CPU, s.Incomplete, s.Stack = 9*second, true, p.stack("hash")
@@ -159,6 +174,32 @@ var conclusions = []struct {
 		workers(3, func(name string) { p.waits(name, "get", 9, mutex) })
 		p.waits("b", "put", 9, mutex)
 	}, "mostly waiting: 4 threads for mutex cache_mu, mostly in get"},
+	{"one lock from two functions", func(p *program) {
+		p.waits("a", "get", 9, mutex)
+		p.waits("b", "put", 8, mutex)
+	}, "mostly waiting: 2 threads for mutex cache_mu, mostly in get"},
+	{"two locks in one name from two functions", func(p *program) {
+		p.task("goroutine", "main.east", 10, goMu)
+		p.task("goroutine", "main.west", 10, goMu)
+	}, "mostly waiting: about 2 goroutines for sync.Mutex.Lock in main.east and main.west"},
+	{"all connections of a pool are taken", func(p *program) {
+		workers(8, func(name string) {
+			s := p.thread(name)
+			s.Blocked, s.Stack, s.Pooled, s.Wait = 9*second, p.stack("Shop.borrow (Shop.java)"), true, queue
+			if name > "worker-5" {
+				s.Stack, s.Wait = p.stack("Shop.query (Shop.java)"), reply
+			}
+			p.Add(&s)
+		})
+	}, "mostly waiting: 6 of 8 threads of worker-* for ArrayBlockingQueue.take in Shop.borrow"},
+	{"all threads of a pool wait for their tasks", func(p *program) {
+		workers(4, func(name string) {
+			s := p.thread(name)
+			s.Blocked, s.Stack, s.Pooled, s.Wait = 9*second, p.stack("Shop.sell (Shop.java)"), true, queue
+			s.Wait.Object, s.Wait.In = "park java.util.concurrent.FutureTask", ""
+			p.Add(&s)
+		})
+	}, "mostly waiting: all 4 threads of worker-* for FutureTask in Shop.sell"},
 	{"the GIL", func(p *program) {
 		p.runs("busy", "spin (app.py)", 9.8)
 		workers(3, func(name string) { p.waits(name, "serve (app.py)", 9.8, heldBy(gil, p.names["busy"])) })
@@ -203,7 +244,7 @@ var conclusions = []struct {
 		for _, name := range []string{"gc", "jit", "signals"} {
 			p.waits(name, "", 10, idleBy(waits.IdleRuntime))
 		}
-	}, "mostly waiting: 5 threads for monitor java.lang.Object in L.store (L.java)"},
+	}, "mostly waiting: 5 threads for monitor Object in L.store"},
 	{"a rare wait of idle threads", func(p *program) {
 		workers(8, func(name string) {
 			p.waits(name, "serve", 9.5, idleBy(waits.IdlePool))
@@ -222,6 +263,17 @@ var conclusions = []struct {
 		p.waits("a", "take_job", 10, Wait{Call: "futex", Kind: waits.Condition, Object: "condition",
 			Idleness: waits.Idleness{IdleGuess: "take_job"}})
 	}, "mostly waiting: 1 thread for condition in take_job, idle? only that name says so"},
+	{"idle threads, and some of the run-time system", func(p *program) {
+		workers(4, func(name string) { p.waits(name, "", 10, idleBy(waits.IdlePool)) })
+		p.waits("gc", "", 10, idleBy(waits.IdleRuntime))
+	}, "mostly asleep: 4 threads wait for work, 1 thread of the run-time system"},
+	{"only threads of the run-time system", func(p *program) { p.waits("gc", "", 10, idleBy(waits.IdleRuntime)) },
+		"mostly asleep: 1 thread of the run-time system"},
+	{"threads that hardly ran", func(p *program) {
+		p.runs("hasher", "hash", 2)
+		p.queues("hasher", "hash", 8)
+		p.queues("compiler", "", 0.3)
+	}, "waiting for a CPU: 1 thread ran 2.00s and queued 8.30s; CPU time: 100 % in hash"},
 	{"sleepers", func(p *program) { workers(7, func(name string) { p.waits(name, "nap", 10, nap) }) },
 		"mostly asleep: 7 threads sleep in nap"},
 	{"one joins what sleeps", func(p *program) {
@@ -237,7 +289,7 @@ var conclusions = []struct {
 			p.runs(name, "hash", 1.25)
 			p.queues(name, "hash", 8.75)
 		})
-	}, "waiting for a CPU: 8 threads ran 10.0s and queued 70.0s; its CPU time: 100 % in hash"},
+	}, "waiting for a CPU: 8 threads ran 10.0s and queued 70.0s; CPU time: 100 % in hash"},
 	{"partly busy, the rest idle", func(p *program) {
 		p.runs("main", "handle", 1.5)
 		p.waits("main", "loop", 8.5, idleBy(waits.IdleEventLoop))

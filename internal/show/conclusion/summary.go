@@ -14,6 +14,7 @@ type Summary struct {
 	unexplained, incomplete int64           // CPU time
 	ticks                   int64           // with CPU time
 	self, total             map[int32]int64 // by number of the function
+	libraries               map[call]int64  // CPU time
 	numbers                 map[Function]int32
 	list                    []Function
 	blocked                 [stopped + 1]int64
@@ -31,12 +32,17 @@ type Summary struct {
 
 // groupKey has texts only of waits within work.
 type groupKey struct {
-	class               class
-	call, object, guess string
+	class                   class
+	call, object, in, guess string
+}
+
+type call struct {
+	from    int32
+	library string
 }
 
 type threadTime struct {
-	name        string
+	name, pool  string
 	wall, ready int64
 }
 
@@ -57,7 +63,7 @@ type group struct {
 func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
-		rules: map[string]int64{}}
+		rules: map[string]int64{}, libraries: map[call]int64{}}
 	s.duration, s.notes = duration, notes
 	return s
 }
@@ -81,7 +87,7 @@ func (s *Summary) Add(x *Sample) {
 	}
 	if x.Task == "" && x.Thread != (Thread{}) {
 		t := s.threads[x.Thread]
-		t.name = cmp.Or(t.name, x.Name)
+		t.name, t.pool = cmp.Or(t.name, x.Name), cmp.Or(t.pool, x.pool())
 		t.wall, t.ready = t.wall+x.CPU+x.Queue+x.Blocked, t.ready+x.CPU+x.Queue
 		s.threads[x.Thread] = t
 	}
@@ -100,6 +106,7 @@ func (s *Summary) addCPU(x *Sample) {
 	for i, f := range x.Stack {
 		if i == 0 {
 			s.self[f] += x.CPU
+			s.libraries[call{f, x.Library}] += x.CPU
 		}
 		if !slices.Contains(x.Stack[:i], f) {
 			s.total[f] += x.CPU
@@ -110,7 +117,7 @@ func (s *Summary) addCPU(x *Sample) {
 func (s *Summary) groupOf(c class, x *Sample) *group {
 	k := groupKey{class: c}
 	if c == within {
-		k = groupKey{c, x.Wait.Call, x.Wait.Object, x.Wait.IdleGuess}
+		k = groupKey{c, x.Wait.Call, x.Wait.Object, x.Wait.In, x.Wait.IdleGuess}
 	}
 	g := s.groups[k]
 	if g == nil {
@@ -144,8 +151,8 @@ func (g *group) add(x *Sample) {
 	}
 }
 
-// largest returns the key with the largest value, of equal ones by order.
-func largest[K comparable](m map[K]int64, order func(a, b K) int) (best K, value int64) {
+// Largest returns the key with the largest value, of equal ones by order.
+func Largest[K comparable](m map[K]int64, order func(a, b K) int) (best K, value int64) {
 	for k, v := range m {
 		if v > value || v == value && v > 0 && order(k, best) < 0 {
 			best, value = k, v
@@ -182,7 +189,8 @@ func (s *Summary) waitsByTime() (list []*group) {
 	}
 	slices.SortFunc(list, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.key.object, b.key.object),
-			cmp.Compare(a.key.call, b.key.call), cmp.Compare(a.key.guess, b.key.guess))
+			cmp.Compare(a.key.call, b.key.call), cmp.Compare(a.key.in, b.key.in),
+			cmp.Compare(a.key.guess, b.key.guess))
 	})
 	return list
 }

@@ -45,11 +45,14 @@ func (snap *Snapshot) setWait(x *conclusion.Sample, c *Cell) {
 	for _, mark := range []string{" (semaphore 0x", " 0x"} {
 		object, _, _ = strings.Cut(object, mark)
 	}
-	x.Wait = conclusion.Wait{Call: call, Kind: w.kind, Object: object, Idleness: snap.idlenessOf(c)}
+	rule := snap.ruleOf(c)
+	x.Wait = conclusion.Wait{Call: call, Kind: w.kind, Object: object, Idleness: rule.Idleness}
+	x.Pooled = rule.Pooled
 }
 
-// programModule is the first one that has the name of its process.
-func (snap *Snapshot) programModule() string {
+// programModule is the first one that has the name of its process; else, as of a program that a link started, the first
+// file that is no library.
+func (snap *Snapshot) programModule() (program string) {
 	if len(snap.threads) == 0 {
 		return ""
 	}
@@ -58,6 +61,9 @@ func (snap *Snapshot) programModule() string {
 		if m := view.ModuleName(path); comm != "" && strings.HasPrefix(m, comm) {
 			return m
 		}
+		if program == "" && strings.HasPrefix(path, "/") && !strings.Contains(path, ".so") {
+			program = view.ModuleName(path)
+		}
 	}
-	return ""
+	return program
 }

@@ -13,7 +13,7 @@ import (
 // idleness is zero if a part is not idle, or idle by another rule. Cells without time do not exist (addCell).
 func (snap *Snapshot) idleness(cells []*Cell) (idle waits.Idleness) {
 	for n, c := range cells {
-		of := snap.idlenessOf(c)
+		of := snap.ruleOf(c).Idleness
 		if n > 0 && of != idle {
 			return waits.Idleness{}
 		}
@@ -27,12 +27,12 @@ type idleKey struct {
 	stack *int32 // first function; nil: none
 }
 
-func (snap *Snapshot) idlenessOf(c *Cell) waits.Idleness {
+func (snap *Snapshot) ruleOf(c *Cell) waits.StackRule {
 	k := idleKey{wait: c.wait}
 	if len(c.stack) > 0 {
 		k.stack = &c.stack[0]
 	}
-	idle, known := snap.idleRules[k]
+	rule, known := snap.rules[k]
 	if !known {
 		w := &snap.waits[c.wait]
 		call, _, _ := strings.Cut(w.name, ": ")
@@ -41,13 +41,13 @@ func (snap *Snapshot) idlenessOf(c *Cell) waits.Idleness {
 			f := &snap.frames[n]
 			stack[i] = waits.Frame{Function: f.Name, Module: f.mapping, File: f.ruleFile}
 		}
-		idle = waits.Idle(call, w.kind, stack)
-		if snap.idleRules == nil {
-			snap.idleRules = map[idleKey]waits.Idleness{}
+		rule = waits.StackRuleOf(call, w.kind, stack)
+		if snap.rules == nil {
+			snap.rules = map[idleKey]waits.StackRule{}
 		}
-		snap.idleRules[k] = idle
+		snap.rules[k] = rule
 	}
-	return idle
+	return rule
 }
 
 // fitName keeps the mark whole if there is room.

@@ -96,6 +96,9 @@ func (m *Model) runCommand(name string) tea.Cmd {
 	case "c":
 		all := Clocks()
 		m.clock = all[(slices.Index(all, m.clock)+1)%len(all)]
+	case "a":
+		m.all = !m.all
+		m.position, m.follow = position{opened: none}, none
 	case "/":
 		m.typing, m.input = true, ""
 	case "enter":

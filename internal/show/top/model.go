@@ -56,6 +56,7 @@ type Model struct {
 	badExpr bool
 
 	view tableView
+	all  bool // functions, not only the program's own ones
 	position
 	table  position // of the table whose row is opened
 	follow int32    // id of the selected row, if the cursor follows it; none: the position stays

@@ -16,6 +16,7 @@ type page struct {
 	ids         []int32
 	rows        int
 	visibleRows int
+	own         bool // the functions are only the program's own
 }
 
 // reservedLines are the lines of columns' names, status and keys.
@@ -110,7 +111,7 @@ func (m *Model) shownClock() Clock {
 func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
 	snap, s, clock := m.snapshot, m.screen, m.shownClock()
 	prec := snap.precision(clock)
-	m.page.ids = m.page.ids[:0]
+	m.page.ids, m.page.own = m.page.ids[:0], false
 	if m.opened != none {
 		marked := m.opened
 		if m.view != functionsView {
@@ -122,10 +123,9 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 		}
 	}
 	if m.view == functionsView {
-		rows := matching(snap.functions(), m.filter,
-			func(r *FunctionRow) string { return r.DisplayName() + " " + r.Module })
-		rows = withTime(rows, clock)
-		sortFunctions(rows, clock)
+		var rows []FunctionRow
+		rows, m.page.own = snap.functionTable(clock, prec, m.all || m.filter != nil)
+		rows = matching(rows, m.filter, func(r *FunctionRow) string { return r.DisplayName() + " " + r.Module })
 		for i := range rows {
 			m.page.ids = append(m.page.ids, rows[i].id)
 		}
@@ -177,6 +177,9 @@ func (m *Model) status(rows int) string {
 	what := viewNames[m.view]
 	if m.opened != none {
 		what = "stacks"
+	}
+	if m.page.own {
+		what = "own functions, a shows all"
 	}
 	parts = append(parts, what)
 	if m.filter != nil {

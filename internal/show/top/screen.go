@@ -107,7 +107,11 @@ func (s Screen) functionLines(
 		title = tabular.Pad(title, wide.Name) + "  module"
 	}
 	for i := range rows {
-		lines = append(lines, s.cut(" "+figures(i+1)+s.names(&rows[i].Frame, wide)))
+		line := " " + figures(i+1) + s.names(&rows[i].Frame, wide)
+		if rows[i].calls != "" {
+			line += "  " + rows[i].calls
+		}
+		lines = append(lines, s.cut(line))
 	}
 	return s.cut(head + title), lines
 }

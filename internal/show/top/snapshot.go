@@ -32,8 +32,8 @@ type Snapshot struct {
 	// PendingNames is the number of addresses without a name yet.
 	PendingNames int
 	// Whole: the window is the whole recording.
-	Whole     bool
-	idleRules map[idleKey]waits.Idleness
+	Whole bool
+	rules map[idleKey]waits.StackRule
 }
 
 // Snapshot returns a window of at least this length, or all there is; 0, and more than maxSliceAge: all.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"prywalk/internal/base/incomplete"
+	"prywalk/internal/base/tabular"
 )
 
 // FunctionRow is a function with its time, alone and with callees.
@@ -15,6 +16,7 @@ type FunctionRow struct {
 	Frame
 	Self, Total Values
 	id          int32
+	calls       string  // of a program's own function: the libraries that it called
 	depth       float64 // wall time × distance from the innermost frame
 }
 
@@ -43,6 +45,18 @@ func (snap *Snapshot) functions() []FunctionRow {
 		}
 	}
 	return rows
+}
+
+// functionTable returns the functions with time: own ones, unless all are asked for or the program has none, else all.
+func (snap *Snapshot) functionTable(c Clock, prec tabular.Precision, all bool) (rows []FunctionRow, own bool) {
+	rows = withTime(snap.functions(), c)
+	if !all {
+		if own := snap.application(rows, c, prec); len(own) > 0 {
+			return own, true
+		}
+	}
+	sortFunctions(rows, c)
+	return rows, false
 }
 
 // sortFunctions sorts by time, descending. Of equal rows the program's functions precede those of language and system,

@@ -42,12 +42,14 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	if width == 0 {
 		s.Width = pipeWidth
 	}
-	rows := withTime(snap.functions(), c)
-	sortFunctions(rows, c)
+	rows, own := snap.functionTable(c, snap.precision(c), false)
 	rows = firstRows(rows, functions)
 	table(s.functionLines(rows, c, snap.precision(c), widthOf(rows)))
 	if len(rows) == 0 {
 		put(s.cut("  no " + string(c) + " time in this window"))
+	}
+	if own {
+		put(s.paint(dim, s.cut("… the program's own functions only; --json has all")))
 	}
 	waits := firstRows(snap.Waits(Wall), groupRows)
 	table(s.groupLines(waits, "wait", Wall, snap.precision(Wall)))

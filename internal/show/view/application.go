@@ -19,7 +19,9 @@ type Application struct {
 	Rows []Row // largest total first
 	// Folds are by function of the program, or [Outside], the largest first.
 	Folds map[int32][]*Fold
-	index map[foldKey]*Fold
+	// Interpreter is the program's file, which is not what a function called if there is something else.
+	Interpreter string
+	index       map[foldKey]*Fold
 }
 
 type foldKey struct {
@@ -43,8 +45,8 @@ type Fold struct {
 
 const (
 	foldCost = 200
-	// maxOutside is the inverse of the share that the program's own functions may lack.
-	maxOutside = 3
+	// MaxOutside is the inverse of the share that the program's own functions may lack.
+	MaxOutside = 3
 	// Stays are short if their mean is at most shortStay ticks, and many from manyStays on.
 	shortStay, manyStays = 2, 20
 	maxCalls             = 64 // of one stack whose stays are counted
@@ -58,7 +60,7 @@ func (f *Fold) IsOften(tick int64) bool {
 // Application folds the selection; nil if its programs are not in a managed language, or over a third of the values is
 // not under their own functions.
 func (d *Data) Application() *Application {
-	a := &Application{Folds: map[int32][]*Fold{}, index: map[foldKey]*Fold{}}
+	a := &Application{Folds: map[int32][]*Fold{}, index: map[foldKey]*Fold{}, Interpreter: d.programModule()}
 	clocks, timed := ClocksOf(d.Profile)
 	samples := slices.Clone(d.Profile.Sample)
 	SortByTime(samples)
@@ -67,7 +69,7 @@ func (d *Data) Application() *Application {
 	for _, s := range samples {
 		stack, inner, calls := d.Stack(s), 0, []*Fold(nil)
 		for i, n := range stack {
-			if !d.isOwn(n) {
+			if !d.Frames[n].IsOwn() {
 				continue
 			}
 			if inner == 0 {
@@ -107,17 +109,9 @@ func (d *Data) Application() *Application {
 	return a.withRows(d, own)
 }
 
-func (d *Data) isOwn(n int32) bool {
-	f := &d.Frames[n]
-	return f.OwnRank() == ownScript && !f.isBuiltIn()
-}
-
-// isBuiltIn reports a function of the runtime itself: it has neither a package nor a source file.
-func (f *Frame) isBuiltIn() bool { return f.Script && strings.HasPrefix(f.Module, "[") }
-
 // fold returns that of a function and of frames that it called.
 func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
-	k := foldKey{own, d.library(within)}
+	k := foldKey{own, CalledAs(within, a.Interpreter, func(n int32) *Frame { return &d.Frames[n] })}
 	f := a.index[k]
 	if f == nil && d.Memory.Take(foldCost) {
 		f = &Fold{Library: k.library}
@@ -126,11 +120,20 @@ func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
 	return cmp.Or(f, &Fold{})
 }
 
-// library names what a function of the program called, the outermost of the frames within it: a built-in function, a
-// package, or a native library.
-func (d *Data) library(within []int32) string {
-	f := &d.Frames[within[len(within)-1]]
-	if f.isBuiltIn() && f.isFunction() {
+// CalledAs names what a function of the program called: the outermost of the frames within it, if possible not one of
+// the interpreter.
+func CalledAs(within []int32, interpreter string, frame func(int32) *Frame) string {
+	for _, n := range slices.Backward(within) {
+		if f := frame(n); f.Module != interpreter {
+			return f.calledAs()
+		}
+	}
+	return frame(within[len(within)-1]).calledAs()
+}
+
+// calledAs names a built-in function, or the package or library of another one.
+func (f *Frame) calledAs() string {
+	if f.IsBuiltIn() && f.isFunction() {
 		return f.Name
 	}
 	return cmp.Or(nativeLibrary.ReplaceAllString(f.Module, "$1"), f.Name)
@@ -166,8 +169,8 @@ func (a *Application) withRows(d *Data, samples []*profile.Sample) *Application 
 			}
 		}
 	}
-	a.Rows = slices.DeleteFunc(d.Rows(samples), func(r Row) bool { return !d.isOwn(r.Frame) })
-	if len(a.Rows) == 0 || outside*maxOutside > d.Total(d.ValueIndex) {
+	a.Rows = slices.DeleteFunc(d.Rows(samples), func(r Row) bool { return !d.Frames[r.Frame].IsOwn() })
+	if len(a.Rows) == 0 || outside*MaxOutside > d.Total(d.ValueIndex) {
 		return nil
 	}
 	far := func(r *Row) float64 { return r.depth / max(1, float64(r.Total)) }

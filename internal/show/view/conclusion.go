@@ -5,6 +5,8 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -12,6 +14,7 @@ import (
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/conclusion"
 	rec "prywalk/internal/store/profile"
+	"prywalk/internal/walk/waits"
 )
 
 // Conclusion says in one line where the selection's time is, of all clocks of a recording; "" without time.
@@ -39,7 +42,7 @@ func (d *Data) Conclusion() string {
 			x.Ticks = p.Value[count]
 		}
 		if x.Blocked > 0 {
-			x.Wait = d.concludedWait(p)
+			x.Wait, x.Pooled = d.concludedWait(p), d.groups.waiting.ruleOf(p).Pooled
 		}
 		names.Set(&x, d.Stack(p), func(n int32) *Frame { return &d.Frames[n] })
 		s.Add(&x)
@@ -91,9 +94,18 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 		return
 	}
 	first, rank := OwnFrame(stack, frame)
+	if first > 0 && rank == ownScript {
+		if called := CalledAs(stack[:first], o.program, frame); called != o.program {
+			x.Library = called
+		}
+		x.Wait.In = frame(stack[first-1]).waitedIn(&x.Wait)
+	}
 	switch leaf := frame(stack[0]); leaf.Name {
 	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
 		x.Unexplained = leaf.Synthetic()
+	}
+	if slices.ContainsFunc(stack, func(n int32) bool { return waits.InDatabaseLock(frame(n).Name, frame(n).Module) }) {
+		x.Wait = conclusion.Wait{Call: x.Wait.Call, Kind: waits.DatabaseLock, Object: "PostgreSQL's lock (see pg_locks)"}
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
 	for i, n := range stack[first:] {
@@ -101,6 +113,18 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 			x.Stack = append(x.Stack, o.number(n, f))
 		}
 	}
+}
+
+// waitedIn names the function of a language's library whose own objects threads wait for, such as a queue's conditions.
+func (f *Frame) waitedIn(w *conclusion.Wait) string {
+	anonymous := w.Kind == waits.Park || w.Kind == waits.Condition || strings.HasSuffix(w.Object, ".Condition")
+	if !anonymous || !f.Script || !f.Library || f.IsBuiltIn() || !f.isFunction() {
+		return ""
+	}
+	if name, ok := strings.CutPrefix(f.Name, f.Module+"."); ok { // Java's package
+		return name
+	}
+	return f.Module + "." + f.Name
 }
 
 func (o *OwnNames) number(n int32, f *Frame) int32 {

@@ -66,13 +66,19 @@ func (f *Frame) OwnRank() int {
 		return 1
 	case f.Installed:
 		return 2
-	case !f.Script:
+	case !f.Script, f.IsBuiltIn():
 		return 3
 	}
 	return ownScript
 }
 
 const ownScript = 4
+
+// IsOwn reports a function of the program itself, in a managed language.
+func (f *Frame) IsOwn() bool { return f.OwnRank() == ownScript }
+
+// IsBuiltIn reports a function of the runtime itself: it has neither a package nor a source file.
+func (f *Frame) IsBuiltIn() bool { return f.Script && strings.HasPrefix(f.Module, "[") }
 
 // OwnFrame returns the index and the rank of a stack's innermost frame of those that are most the program's own.
 func OwnFrame(stack []int32, frame func(int32) *Frame) (index, rank int) {

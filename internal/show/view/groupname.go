@@ -51,7 +51,7 @@ type groups struct {
 }
 
 func newGroups(stacks *FrameTable, idle bool) *groups {
-	return &groups{stacks: stacks, waiting: waitGroups{idleRules: idle, idleCache: map[idleKey]waits.Idleness{},
+	return &groups{stacks: stacks, waiting: waitGroups{idleRules: idle, idleCache: map[idleKey]waits.StackRule{},
 		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}}
 }
 

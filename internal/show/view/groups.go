@@ -4,6 +4,7 @@ package view
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	rec "prywalk/internal/store/profile"
@@ -18,6 +19,8 @@ type Group struct {
 	Value   int64
 	idle    waits.Idleness
 	Samples []*profile.Sample
+	// Slight groups of waits are below 1/1000 of all.
+	Slight bool
 }
 
 // IsIdle reports that the group is a wait that is idle by a rule.
@@ -46,8 +49,14 @@ func (d *Data) Groups(by string) []*Group {
 		}
 		add(s, d.groups.groupName(s, by))
 	}
+	rank := func(g *Group) int { // of waits, slight ones are the last
+		if g.Slight = by == "wait" && 1000*float64(g.Value) < float64(d.Total(d.ValueIndex)); g.Slight {
+			return math.MaxInt
+		}
+		return g.idle.Rank()
+	}
 	slices.SortFunc(list, func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(a.idle.Rank(), b.idle.Rank()), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
 	})
 	return list
 }

@@ -26,7 +26,7 @@ type waitGroups struct {
 	idleRules   bool
 	samples     []*profile.Sample // of the recording
 	joined      map[int64]bool    // threads that one that is not idle joins; nil until used
-	idleCache   map[idleKey]waits.Idleness
+	idleCache   map[idleKey]waits.StackRule
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	withinCache map[withinKey]string
 }
@@ -250,7 +250,7 @@ func (w *Waiting) IsSleep(s *profile.Sample) bool { return w.groups.inSleep(s) }
 
 // idleness is zero also for a thread that waits for others and is joined.
 func (w *waitGroups) idleness(s *profile.Sample) waits.Idleness {
-	idle := w.idlenessByStack(s)
+	idle := w.ruleOf(s).Idleness
 	if idle != (waits.Idleness{}) && IsSynchronization(s) && w.isJoined(NumLabel(s, rec.LabelTID)) {
 		return waits.Idleness{}
 	}
@@ -261,7 +261,7 @@ func (w *waitGroups) isJoined(tid int64) bool {
 	if w.joined == nil {
 		w.joined = map[int64]bool{}
 		for _, s := range w.samples {
-			if WaitKind(s) == waits.Join && w.idlenessByStack(s) == (waits.Idleness{}) {
+			if WaitKind(s) == waits.Join && w.ruleOf(s).Idleness == (waits.Idleness{}) {
 				w.joined[LockOwner(s)] = true
 			}
 		}
@@ -269,21 +269,21 @@ func (w *waitGroups) isJoined(tid int64) bool {
 	return w.joined[tid]
 }
 
-func (w *waitGroups) idlenessByStack(s *profile.Sample) waits.Idleness {
+func (w *waitGroups) ruleOf(s *profile.Sample) waits.StackRule {
 	wait := Label(s, rec.LabelWait)
 	if !w.idleRules || wait == "" {
-		return waits.Idleness{}
+		return waits.StackRule{}
 	}
 	k := idleKey{wait, WaitKind(s), nil}
 	if len(s.Location) > 0 {
 		k.stack = &s.Location[0]
 	}
-	idle, known := w.idleCache[k]
+	rule, known := w.idleCache[k]
 	if !known {
-		idle = waits.Idle(wait, k.kind, waitStack(s))
-		w.idleCache[k] = idle
+		rule = waits.StackRuleOf(wait, k.kind, waitStack(s))
+		w.idleCache[k] = rule
 	}
-	return idle
+	return rule
 }
 
 type idleKey struct {

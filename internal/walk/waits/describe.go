@@ -172,10 +172,13 @@ func describeChild(name string, a *[6]uint64) Wait {
 
 const whyDatabaseLock = "its owner is in PostgreSQL's view pg_locks"
 
-// awaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like
-// (src/backend/storage/lmgr/proc.c), by its latch (since 9.6).
+// awaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like.
 func awaitsDatabaseLock(stack []StackFunction) bool {
-	return slices.ContainsFunc(stack, func(f StackFunction) bool {
-		return f.Function == "ProcSleep" && path.Base(f.Module) == "postgres"
-	})
+	return slices.ContainsFunc(stack, func(f StackFunction) bool { return InDatabaseLock(f.Function, f.Module) })
+}
+
+// InDatabaseLock reports the function in which PostgreSQL waits for its locks (src/backend/storage/lmgr/proc.c), by its
+// latch (since 9.6).
+func InDatabaseLock(function, module string) bool {
+	return function == "ProcSleep" && path.Base(module) == "postgres"
 }

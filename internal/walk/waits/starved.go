@@ -20,6 +20,17 @@ type PoolWorker struct {
 var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(future|__basic_future)\b.*::(get|wait)$|` +
 	`^std::__future_base::|_M_get_result`)
 
+// StackRule is what a waiting thread's stack says of the thread.
+type StackRule struct {
+	Idleness
+	Pooled bool // in the loop of a pool of threads
+}
+
+// StackRuleOf has the arguments of [Idle].
+func StackRuleOf(reason string, kind Kind, stack []Frame) StackRule {
+	return StackRule{Idle(reason, kind, stack), PoolWorkerOf(stack).Loop != ""}
+}
+
 // PoolWorkerOf returns what a stack, innermost function first, shows; zero outside of a pool's loop.
 func PoolWorkerOf(stack []Frame) (w PoolWorker) {
 	s := splitStack(stack)

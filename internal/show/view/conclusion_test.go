@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	rec "prywalk/internal/store/profile"
+)
+
+// place is a function with its mapping's and its source file.
+type place struct{ name, mapping, source string }
+
+// conclude adds threads, of which each has all the time in one stack, as CPU time or in a wait, and concludes.
+func conclude(t *testing.T, threads int, call, object string, stack ...place) string {
+	t.Helper()
+	r := newTimedRecording(10 * time.Second)
+	r.mapping(stack[len(stack)-1].mapping) // of the program
+	var locations []*profile.Location
+	for _, p := range stack {
+		l := r.location(p.name, p.mapping)
+		l.Line[0].Function.Filename = p.source
+		locations = append(locations, l)
+	}
+	for n := range int64(threads) {
+		s := r.addStack(locations, 1000, 1e10, 0, 0)
+		labels(s, 7, 100+n, rec.LabelThread, fmt.Sprintf("http-%d", n), rec.LabelState, "running")
+		if call == "" {
+			s.Value[3] = 1e10
+		} else {
+			labels(s, 7, 100+n, rec.LabelState, "sleeping", rec.LabelWait, call, rec.LabelWaitsFor, object)
+		}
+	}
+	return r.data(t, Options{}).Conclusion()
+}
+
+func TestTheConclusionNamesWhatTheProgramCalled(t *testing.T) {
+	const jvm, node, python = "[HotSpot 17.0.15]", "[Node 20.20.2]", "[CPython 3.11.2]"
+	for want, got := range map[string]string{
+		"busy: 100 % in validate (app.js), mostly in (regexp); 1 CPU": conclude(t, 1, "", "",
+			place{"(regexp)", node, ""}, place{"Builtins_RegExpPrototypeTest", "/usr/bin/node", ""},
+			place{"validate", node, "/srv/app.js"}, place{"node::Start", "/usr/bin/node", ""}),
+		"mostly waiting: all 3 threads of http-* for ArrayBlockingQueue.take in Shop.borrow": conclude(t, 3, "futex",
+			"park java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject",
+			place{"jdk.internal.misc.Unsafe.park", jvm, "Unsafe.java"},
+			place{"java.util.concurrent.ArrayBlockingQueue.take", jvm, "ArrayBlockingQueue.java"},
+			place{"Shop.borrow", jvm, "Shop.java"}, place{"Shop.handle", jvm, "Shop.java"},
+			place{"java.util.concurrent.ThreadPoolExecutor.runWorker", jvm, "ThreadPoolExecutor.java"},
+			place{"java.lang.Thread.run", jvm, "Thread.java"}),
+		"mostly waiting: 3 threads for PostgreSQL's lock (see pg_locks) in LockRelationOid": conclude(t, 3, "epoll_wait",
+			"descriptor eventpoll", place{"epoll_wait", "/lib/libc.so.6", ""}, place{"ProcSleep", "/usr/bin/postgres", ""},
+			place{"LockRelationOid", "/usr/bin/postgres", ""}, place{"exec_simple_query", "/usr/bin/postgres", ""}),
+		"mostly waiting: 3 threads for queue.Queue.get in connect (db.py)": conclude(t, 3, "futex",
+			"semaphore 0x10 (threading.Condition)", place{"Condition.wait", python, "/usr/lib/python3.11/threading.py"},
+			place{"Queue.get", python, "/usr/lib/python3.11/queue.py"}, place{"connect", python, "/srv/db.py"},
+			place{"handle", python, "/srv/db.py"}),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

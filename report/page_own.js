@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+"use strict";
+// The program's own functions of a managed language: libraries and the interpreter are folded into what called them.
+
+// folds: only the program's own functions are shown. A chosen function of another kind needs all.
+const folds = () => choice.own && (choice.focus < 0 || model.frames[choice.focus].own);
+
+// sortForView begins with the largest total of own functions, as the terminal's table.
+function sortForView() {
+  if (!model.diff) Object.assign(sorting, { key: folds() ? "total" : "self", down: true });
+}
+
+// calledAs names what an own function called, of whose frames the innermost is first, as view.CalledAs does.
+function calledAs(frames) {
+  const outer = frames.findLast((f) => model.frames[f].module !== data.interpreter) ?? frames.at(-1), f = model.frames[outer];
+  if (f.builtIn && !f.synthetic) return f.name;
+  return f.module.replace(/^(?:lib|_)?([^.]{3,}?)(?:\..*)?\.so(?:\.[\d.]+)?$/, "$1") || f.name;
+}
+
+const foldedFrames = new Map(); // by name, their numbers
+
+// foldedFrame is a box that stands for all that was called in a library.
+function foldedFrame(library) {
+  if (!foldedFrames.has(library)) {
+    foldedFrames.set(library, model.frames.length);
+    model.frames.push({ name: `…in ${library}`, module: "", file: "", line: 0, synthetic: true, support: true, own: false, builtIn: false });
+  }
+  return foldedFrames.get(library);
+}
+
+const foldedStacks = new Map(); // by node
+
+// foldedStack lists own frames, innermost first, below them one for what the innermost called. Without own ones there
+// is that of the innermost frame's library.
+function foldedStack(node) {
+  let stack = foldedStacks.get(node);
+  if (!stack) {
+    const frames = framesTo(node), inner = frames.findIndex((f) => model.frames[f].own);
+    const within = frames.slice(0, inner < 0 ? 1 : inner);
+    stack = frames.filter((f) => model.frames[f].own);
+    if (within.length) stack.unshift(foldedFrame(calledAs(within)));
+    foldedStacks.set(node, stack);
+  }
+  return stack;
+}
+
+// addFolded adds stacks in the order in which they are drawn; "self" is of the innermost frame.
+function addFolded(tree, root, values, total, self) {
+  for (const [node, v] of values) {
+    const frames = framesOf(node);
+    let at = root;
+    frames.forEach((f, i) => {
+      at = tree.child(at, f);
+      if (i === (choice.inverted ? 0 : frames.length - 1)) self[at] += v;
+    });
+    total[at] += v;
+  }
+}
+
+// withFolds keeps own functions, and says of each in which libraries its time was; "outside" has the rest.
+function withFolds(rows, groups) {
+  const of = new Map(), all = [...groups.values()].reduce((sum, values) => [...values.values()].reduce((a, b) => a + b, sum), 0);
+  for (const values of groups.values()) for (const [node, v] of values) {
+    const [first, caller = -1] = foldedStack(node);
+    if (first === undefined || model.frames[first].own) continue;
+    if (!of.has(caller)) of.set(caller, new Map());
+    of.get(caller).set(first, (of.get(caller).get(first) || 0) + v);
+  }
+  const text = (calls) => [...(calls || [])].sort((a, b) => b[1] - a[1]).filter(([, v]) => v * 100 >= all).slice(0, 3)
+    .map(([f, v]) => `${model.frames[f].name.slice("…in ".length)} (${share(v, all)})`).join(", ");
+  const kept = rows.filter((r) => r.info.own).map((r) => ({ ...r, folds: text(of.get(r.frame)) }));
+  return Object.assign(kept, { outside: text(of.get(-1)) });
+}
