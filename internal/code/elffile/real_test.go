@@ -75,7 +75,7 @@ func TestHeadersEqualDebugElfs(t *testing.T) {
 				len(std.Sections))
 		}
 		for i, p := range std.Progs {
-			want := Segment{elf.ProgType(p.Type), elf.ProgFlag(p.Flags), p.Off, p.Filesz, p.Vaddr, p.Memsz, p.Align}
+			want := Segment{p.Type, p.Flags, p.Off, p.Filesz, p.Vaddr, p.Memsz, p.Align}
 			if f.Segments[i] != want {
 				t.Errorf("segment %+v, want %+v", f.Segments[i], want)
 			}
@@ -83,7 +83,7 @@ func TestHeadersEqualDebugElfs(t *testing.T) {
 		for i, s := range std.Sections {
 			got := f.Sections[i]
 			got.nameOff = 0
-			want := Section{Name: s.Name, Type: elf.SectionType(s.Type), Flags: elf.SectionFlag(s.Flags), Addr: s.Addr,
+			want := Section{Name: s.Name, Type: s.Type, Flags: s.Flags, Addr: s.Addr,
 				Off: s.Offset, Size: s.FileSize, Link: s.Link, Info: s.Info, Align: s.Addralign, EntSize: s.Entsize}
 			if s.Flags&elf.SHF_COMPRESSED != 0 {
 				want.Align, want.Size = got.Align, got.Size // debug/elf has the decompressed ones

@@ -12,8 +12,8 @@ import (
 var lastNumber = regexp.MustCompile(`\d+(\D*)$`)
 
 // pool names a pool of threads by theirs without the last number; "": they have none, or are in no pool's loop.
-func (x *Sample) pool() string {
-	if name := lastNumber.ReplaceAllString(x.Name, "*$1"); x.Pooled && name != x.Name {
+func (s *Sample) pool() string {
+	if name := lastNumber.ReplaceAllString(s.Name, "*$1"); s.Pooled && name != s.Name {
 		return name
 	}
 	return ""

@@ -57,14 +57,20 @@ func decode(data []byte, c *cost, memory *filememory.Account) (*pprof.Profile, e
 
 func (d *decoder) stripSamples(data []byte) []byte {
 	out := make(protobuf.Message, 0, len(data))
-	for f := range protobuf.Fields(data) { // costOf has checked
+	for f, err := range protobuf.Fields(data) { // costOf has checked
+		if err != nil {
+			break
+		}
 		switch f.Number {
 		case fieldString:
 			d.strings = append(d.strings, string(f.Body))
 		case fieldSample:
 			d.samples = append(d.samples, f.Body)
 			d.buf = d.buf[:0]
-			for g := range protobuf.Fields(f.Body) {
+			for g, err := range protobuf.Fields(f.Body) {
+				if err != nil {
+					break
+				}
 				if g.Number != sampleLocations && g.Number != sampleLabel {
 					d.buf = append(d.buf, g.Raw...)
 				}
@@ -79,7 +85,10 @@ func (d *decoder) stripSamples(data []byte) []byte {
 
 func (d *decoder) addStackAndLabels(sample *pprof.Sample, body []byte) {
 	ids, text, number := d.ids[:0], d.text[:0], d.number[:0]
-	for f := range protobuf.Fields(body) {
+	for f, err := range protobuf.Fields(body) {
+		if err != nil {
+			break
+		}
 		switch {
 		case f.Number == sampleLocations && f.Wire == protobuf.Bytes:
 			ids = append(ids, f.Body...)
@@ -170,7 +179,10 @@ func (d *decoder) textLabels(list []byte) map[string][]string {
 		return m
 	}
 	m = map[string][]string{}
-	for f := range protobuf.Fields(list) {
+	for f, err := range protobuf.Fields(list) {
+		if err != nil {
+			break
+		}
 		n := textLabelCost + len(f.Raw)
 		if len(m)%8 == 0 {
 			n += labelMapCost
@@ -189,7 +201,10 @@ func (d *decoder) textLabels(list []byte) map[string][]string {
 func (d *decoder) numberLabels(sample *pprof.Sample, list []byte) {
 	var values map[string][]int64
 	d.buf = d.buf[:0]
-	for f := range protobuf.Fields(list) {
+	for f, err := range protobuf.Fields(list) {
+		if err != nil {
+			break
+		}
 		l := readLabel(f.Body)
 		key := d.stringAt(l.key)
 		if d.err != nil {

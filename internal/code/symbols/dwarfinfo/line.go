@@ -86,7 +86,7 @@ func (p *lineProgram) run() {
 	for !p.c.Done() && p.u.d.spendSteps(1) {
 		switch op := p.c.U8(); {
 		case op >= p.opBase:
-			var adj uint8 = op - p.opBase
+			adj := op - p.opBase
 			p.advance(uint64(adj / p.lineRange))
 			p.row.line += uint32(int32(p.lineBase) + int32(adj%p.lineRange))
 			p.emit()

@@ -70,10 +70,10 @@ func TestGeneratorThatPassesThrowOnHasNoLoopOfItsOwnIn310(t *testing.T) {
 		}}}
 		r.state, r.runs = 1, []run{{record: outer}, {record: driver}}
 		r.evalFrames = []evalFrame{{sp - 0x100, sp}} // inner's
-		r.merge.frameSlots = frameSlots{ret: {offsets: []uint64{slot}, frames: c.known}}
+		r.frameSlots = frameSlots{ret: {offsets: []uint64{slot}, frames: c.known}}
 		_, replaces := r.ManagedFrames(&frames.Frame{PC: loop, SP: sp}, cfa, nil)
-		if r.nextRun != c.wantRuns || replaces != (c.wantRuns > 0) || r.merge.broken == replaces {
-			t.Errorf("%s: run %d, broken %t; want run %d", name, r.nextRun, r.merge.broken, c.wantRuns)
+		if r.nextRun != c.wantRuns || replaces != (c.wantRuns > 0) || r.broken == replaces {
+			t.Errorf("%s: run %d, broken %t; want run %d", name, r.nextRun, r.broken, c.wantRuns)
 		}
 	}
 }

@@ -98,7 +98,10 @@ func stringValue(b []byte) (s string) {
 
 // eachField calls f for each field of bytes, up to the first malformed one.
 func eachField(message []byte, f func(field uint64, content []byte)) {
-	for field := range protobuf.Fields(message) {
+	for field, err := range protobuf.Fields(message) {
+		if err != nil {
+			break
+		}
 		if field.Wire == protobuf.Bytes {
 			f(uint64(field.Number), field.Body)
 		}
