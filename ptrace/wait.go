@@ -217,9 +217,9 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 
 // # Interrupts during an exec
 //
-// The kernel loses some interrupts of a thread that is in exec (Linux 6.18), so they are repeated; a second one does
-// not outlast the detach. If the repeated interrupt fails, the thread that has this id since an exec is not traced; a
-// wait for a child of this OS thread does not show that.
+// The kernel loses some interrupts of a thread that is in exec (Linux 6.18), so prywalk repeats them. A detach discards
+// a second interrupt. If the repeated interrupt fails, another thread has this number since an exec, and prywalk does
+// not trace it. A wait for the number does not show that: it only finds nothing.
 
 func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 	if now < attachment.reinterruptAt {

@@ -14,11 +14,14 @@ import (
 // Of the stacks at both ends of an interval, CPU and run queue time go to the later one: CPU time if it is on a CPU,
 // run queue time also if it is queued. Blocked time goes to the one that sleeps, the later one first.
 //
-// The rest is carried. CPU time goes to the next on-CPU sample, run queue time to the next running one; a changed
-// sample off the CPU more than carryLimit later puts both under [RanBetweenTicks] of the open sleep, else of the stack
-// last found running, or to [NotObserved] if a stop was refused meanwhile. Blocked time goes to a sample asleep, or at
-// the end under [BlockedBetweenTicks]. Time in the kernel that samples of user space leave out is held apart
-// ([kernelTime]).
+// Time that fits no stack yet is carried:
+//
+//   - CPU time to the next sample on a CPU, run queue time to the next running one. If none comes within carryLimit, the
+//     next changed sample off the CPU gives both to [NotObserved] if a stop was refused meanwhile, else to
+//     [RanBetweenTicks], below the stack of the open sleep, or without one below the stack last found running;
+//   - blocked time to the next sample asleep, or at the end to [BlockedBetweenTicks].
+//
+// Time in the kernel that samples of user space leave out is held apart ([kernelTime]).
 type Ledger struct {
 	Emit func(Span)
 

@@ -15,6 +15,7 @@ func (l *labelSet) numbers() [5]*int {
 	return [...]*int{&l.PID, &l.TID, &l.InnerPID, &l.InnerTID, &l.Owner}
 }
 
+// texts begins with those of textLabels: a new label comes before Labels.
 func (l *labelSet) texts() [9]*string {
 	return [...]*string{&l.Comm, &l.Thread, &l.Role, &l.State, &l.Wait, &l.WaitsFor, &l.Task, &l.Labels, &l.Container}
 }
@@ -86,7 +87,8 @@ func OwnerText(owner int) string {
 	return strconv.Itoa(owner)
 }
 
-// Names of what [labelSet.numbers] and [labelSet.texts] return, in their order.
+// Names of what [labelSet.numbers] and [labelSet.texts] return, in their order. The last two texts have several labels,
+// or another source.
 var (
 	numberLabels = [...]string{LabelPID, LabelTID, labelNSPID, labelNSTID, LabelOwner}
 	textLabels   = [...]string{LabelComm, LabelThread, LabelRole, LabelState, LabelWait, LabelWaitsFor, LabelTask}

@@ -49,7 +49,8 @@ type RawSample struct {
 	State sample.State
 	// of a sleeper; Nr −1: none
 	Call procmem.SyscallInfo
-	// on a CPU when the tick was due. A running thread without it was queued, or its place is not proven: then Skids
+	// OnCPU: the thread was on a CPU at the tick, and its stack gets the CPU time. Skids: it was on a CPU, but the stack
+	// may be of a later place, and its CPU time waits for an exact sample. Neither: it was queued or asleep.
 	OnCPU, Skids bool
 	NotStopped   sample.NotStopped
 	// upper bound of the stop's length, ns, without queued, blocked or kernel time before it ([ptrace.Times] has the

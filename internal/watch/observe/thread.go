@@ -105,7 +105,7 @@ func (t *Thread) ResetBaseline(used procmem.SchedStat) {
 	t.sleep.base.valid, t.clocks.last = false, used
 }
 
-// LastClocks returns the clocks that Begin read.
+// LastClocks returns the clocks that were read last, by Begin or in a stop.
 func (t *Thread) LastClocks() procmem.SchedStat { return t.clocks.last }
 
 // Ran returns the arrivals on a CPU and the CPU time, in ns, since the first observation.

@@ -28,7 +28,7 @@
 //	object                      made by                    dropped by                   at an exec
 //	loadedcode.Process          caller of New, openFound   Sampler.closeTarget          Refresh reads mappings, runtimes
 //	target.Process              Sampler.add                tracer's, aggregator's end   ResetForProgram, execs.detect
-//	  target.ProcessBackoff         tracked.trackProcess       tracked.dropEnded            stays
+//	  target.ProcessBackoff     tracked.trackProcess       tracked.dropEnded            stays
 //	  engine part (perfengine)  Engine.Track               ProcessPart.Ended            is chosen again (SampleLack)
 //	aggregator.processState     states.process             intervalSink.ProcessDone     renewProgram renews it
 //	attribute.processAccount    Attribution.process        Attribution.closeProcess     stays: one account
@@ -59,7 +59,7 @@
 //	object                      made by                    dropped by                   at an exec
 //	target.Thread               tracked.track              with its last event          passAccountOn, handleExec
 //	  observe.Thread            tracked.discover           tracked.dropThread           WalkFeedback.DiscardFormerProgram
-//	  threadBackoff          tracked.track              tracked.dropThread           as target.Thread
+//	  threadBackoff             tracked.track              tracked.dropThread           as target.Thread
 //	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as target.Thread
 //	attribute.threadAccount     Attribution.thread         Attribution.finishThread     moveAccount to the first
 //

@@ -39,7 +39,8 @@ type Event struct {
 func (e *Event) IsSample() bool { return e.What == nil && e.RawSample != nil }
 
 type (
-	// Execed reports that the process runs another program. Its Thread is 0 if none of the new one is selected.
+	// Execed reports that the process runs another program. Execed.Thread is 0, and Event.Thread nil, if --threads
+	// selects no thread of the new program.
 	Execed struct {
 		attribute.Execed
 		At int64 // CLOCK_MONOTONIC ns

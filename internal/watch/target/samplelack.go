@@ -17,11 +17,11 @@ type SampleLack int64
 
 // By rank: NoteLack keeps the higher one. From LacksSamples on, samples are not used even if the user chose them.
 const (
-	LacksNothing SampleLack = iota
-	LacksStacks             // other stacks on which a walk continues (package taskstack)
-	LacksOuterFrames
-	LacksSamples // everything: no sample can be walked (32-bit code)
-	LacksFrames  // frames outside of the stack (package managed)
+	LacksNothing     SampleLack = iota
+	LacksStacks                 // other stacks on which a walk continues (package taskstack)
+	LacksOuterFrames            // the ends of stacks, as incomplete samples have shown
+	LacksSamples                // everything: no sample can be walked (32-bit code)
+	LacksFrames                 // frames outside of the stack (package managed)
 	NumSampleLacks
 )
 

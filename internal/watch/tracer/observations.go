@@ -58,8 +58,10 @@ func (o *observations) observe(th *target.Thread) {
 
 func (o *observations) apply(th *target.Thread, outcome observe.Outcome, raw *observe.RawSample, err error) {
 	clocks := th.Observed.LastClocks()
+	left := outcome == observe.LeftToEngine || // also of a thread that a stop would not have found on a CPU
+		outcome == observe.WaitsForCPU && !o.triesTwice && th.Observed.IsKernelSampled()
 	switch {
-	case (outcome == observe.Unchanged || outcome == observe.LeftToEngine) && o.clocksMayBeExecCallers(th, clocks):
+	case (outcome == observe.Unchanged || left) && o.clocksMayBeExecCallers(th, clocks):
 		o.noteChanged(th)
 		o.postpone(th, nil)
 	case err != nil:
@@ -69,7 +71,7 @@ func (o *observations) apply(th *target.Thread, outcome observe.Outcome, raw *ob
 	case outcome == observe.WaitsForCPU && o.triesTwice:
 		o.counts.withdraw()
 		o.left = append(o.left, th)
-	case outcome == observe.LeftToEngine || outcome == observe.WaitsForCPU && th.Observed.IsKernelSampled():
+	case left:
 		o.counts.withdraw()
 		o.noteChanged(th)
 		th.AccountedClocks = clocks
