@@ -115,8 +115,8 @@ func (s *stopper) seize(tid int) (err error) {
 	return ErrTraced
 }
 
-// seizeOnce can block in PTRACE_SEIZE until the rescuer ends the wait. The rescuer has a goroutine of its own, which must
-// get a CPU even if other goroutines wait for the P of this one.
+// seizeOnce can block in PTRACE_SEIZE until the rescuer ends the wait. The rescuer has a goroutine of its own, which
+// must get a CPU even if other goroutines wait for the P of this one.
 func (s *stopper) seizeOnce(tid int) error {
 	s.rescuer.seizeBegan.Store(procmem.Now())
 	s.rescuer.seizeSeen.Store(true)

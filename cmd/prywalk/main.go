@@ -32,12 +32,12 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && slices.Contains([]string{"record", "top", "agent"}, os.Args[1]) {
-		launch.RelaxTimers(os.Args)
-	}
 	if err := process.CheckRuntime(); err != nil {
 		console.Errorf("%v", err)
 		os.Exit(internalFailureCode(os.Args[1:]))
+	}
+	if len(os.Args) > 1 && slices.Contains([]string{"record", "top", "agent"}, os.Args[1]) {
+		launch.RelaxTimers(os.Args)
 	}
 	recording.HandleJobControl()
 	recording.HandleQuit()

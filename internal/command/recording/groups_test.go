@@ -81,19 +81,28 @@ func TestFreezingBetweenStartAndEndIsFound(t *testing.T) {
 	}
 }
 
+// The sampler's own end, as after -d, does not end its context.
 func TestAReadingWhileTheSamplerClosesItsProcessesCountsNoneAsGone(t *testing.T) {
-	tree := newGroupTree(t)
-	tree.process(7, "/a")
-	tree.freeze("/a", true)
-	groups := tree.observe(&[]int{7})
-	ctx, end := context.WithCancel(t.Context())
-	groups.pids = func() []int { end(); return nil }
-	groups.readAgain(ctx)
-	var s runstats.Stats
-	groups.end(&s)
-	want := []runstats.FrozenTarget{{PID: 7, Cgroup: "/cg/a", AtStart: true, AtEnd: true}}
-	if !slices.Equal(s.FrozenTargets, want) {
-		t.Errorf("%+v, want %+v", s.FrozenTargets, want)
+	for _, ended := range []bool{true, false} {
+		tree := newGroupTree(t)
+		tree.process(7, "/a")
+		tree.freeze("/a", true)
+		groups := tree.observe(&[]int{7})
+		ctx, end := context.WithCancel(t.Context())
+		groups.pids = func() []int {
+			if ended {
+				end()
+			}
+			return nil
+		}
+		groups.readAgain(ctx)
+		end()
+		var s runstats.Stats
+		groups.end(&s)
+		want := []runstats.FrozenTarget{{PID: 7, Cgroup: "/cg/a", AtStart: true, AtEnd: true}}
+		if !slices.Equal(s.FrozenTargets, want) {
+			t.Errorf("ended %v: %+v, want %+v", ended, s.FrozenTargets, want)
+		}
 	}
 }
 

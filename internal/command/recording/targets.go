@@ -69,11 +69,14 @@ func (g *targetGroups) readAgain(ctx context.Context) {
 	}
 }
 
-// end reads the last reading's processes again, as the sampler has closed its own by now.
+// end reads the last reading's processes and the frozen ones again, as the sampler has closed its own by now, some
+// perhaps before the last reading.
 func (g *targetGroups) end(s *runstats.Stats) {
 	g.quit()
 	<-g.done
-	g.read(g.last)
+	pids := slices.AppendSeq(slices.Clone(g.last), maps.Keys(g.frozen))
+	slices.Sort(pids)
+	g.read(slices.Compact(pids))
 	for _, q := range g.groups.Throttled() {
 		s.TargetQuotas = append(s.TargetQuotas, runstats.Throttling(q))
 	}
