@@ -16,8 +16,8 @@ import (
 //
 // Time that fits no stack yet is carried:
 //
-//   - CPU time to the next sample on a CPU, run queue time to the next running one. If none comes within carryLimit, the
-//     next changed sample off the CPU gives both to [NotObserved] if a stop was refused meanwhile, else to
+//   - CPU time to the next sample on a CPU, run queue time to the next running one. If none comes within carryLimit,
+//     the next changed sample off the CPU gives both to [NotObserved] if a stop was refused meanwhile, else to
 //     [RanBetweenTicks], below the stack of the open sleep, or without one below the stack last found running;
 //   - blocked time to the next sample asleep, or at the end to [BlockedBetweenTicks].
 //
