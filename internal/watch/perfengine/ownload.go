@@ -10,11 +10,12 @@ import (
 	"prywalk/internal/host/procmem"
 )
 
-// ownLoad finds out whether the calling thread is often queued for a CPU, as at ordinary priority on a busy host. A
-// thread that it stops would wait for it.
+// ownLoad finds out whether the calling thread is often queued for a CPU, at ordinary priority on a busy host. A thread
+// that it stops would wait for it.
 type ownLoad struct {
 	isHigh bool
 
+	isRaised     bool // its priority: stops come in time
 	files        *procmem.ThreadFiles
 	at           int64 // of the last reading, CLOCK_MONOTONIC ns; 0: none
 	queuedBefore uint64
@@ -28,10 +29,14 @@ const (
 )
 
 func (l *ownLoad) measure(now int64) {
-	if l.at != 0 && now-l.at < highAfter || l.isHigh && now-l.at < lowAfter {
+	if l.isRaised || l.at != 0 && now-l.at < highAfter || l.isHigh && now-l.at < lowAfter {
 		return
 	}
 	if l.files == nil {
+		a, err := unix.SchedGetAttr(0, 0)
+		if l.isRaised = err == nil && (a.Policy != unix.SCHED_NORMAL || a.Nice < 0); l.isRaised {
+			return
+		}
 		l.files = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))
 	}
 	sched, err := l.files.SchedStat()

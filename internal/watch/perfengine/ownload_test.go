@@ -47,6 +47,13 @@ func TestALoadIsMeasuredOverATimeThatDependsOnIt(t *testing.T) {
 	}
 }
 
+func TestNoLoadIsMeasuredAtARaisedPriority(t *testing.T) {
+	l := ownLoad{isRaised: true}
+	if l.measure(1e12); l.files != nil || l.at != 0 {
+		t.Error("measured")
+	}
+}
+
 // A thread that waits for its CPU makes the threads that it stops wait.
 func TestKernelSamplesReplaceStopsThatWouldComeLate(t *testing.T) {
 	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
