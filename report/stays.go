@@ -221,7 +221,7 @@ func (d *data) stayReport(list []*jsonStay, o StayOptions) *jsonStays {
 	}
 	slow, usual := list[first:], list[n/4:max(n/4+1, n-n/4)]
 	r.Slow, r.Usual = meanOf(slow), meanOf(usual)
-	parts := d.stayParts()
+	parts := newStayParts(d)
 	r.Causes = parts.causes(slow, usual)
 	r.Windows = parts.windows(list, slow, int64(o.Window))
 	for from, below, i := int64(0), 2*r.Tick, 0; i < n; from, below = below, 2*below {
@@ -265,7 +265,7 @@ type stayParts struct {
 	clocks  view.ClockIndices
 }
 
-func (d *data) stayParts() *stayParts {
+func newStayParts(d *data) *stayParts {
 	clocks, _ := view.ClocksOf(d.Profile)
 	return &stayParts{d, view.NewWaiting(d.Profile), clocks}
 }

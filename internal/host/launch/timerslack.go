@@ -19,10 +19,13 @@ const addedSlack = 10e6
 // keeps and all threads inherit. The Go runtime's sysmon (runtime/proc.go) sleeps 20 µs at a time until it was idle for
 // 1 ms, and ticks keep it awake: with the kernel's slack of 50 µs it takes 2 to 3 % of a CPU. Another thread's slack
 // can be changed with CAP_SYS_NICE only (fs/proc/base.c, timerslack_ns_write), and sysmon starts before main. Threads
-// that need exact sleeps set their own slack. If the exec fails, the program goes on as it was.
+// that need exact sleeps set their own slack.
+//
+// A caller whose own slack is 10 ms or more looks like a restart: nothing is changed, and commands get 10 ms less. Nor
+// is a stripped program restarted, as the exec would lose signals that were ignored ([startSignals]).
 func RelaxTimers(args []string) {
 	path, err := os.Executable()
-	if err != nil || slack >= addedSlack {
+	if err != nil || slack >= addedSlack || !startSignals().exact {
 		return
 	}
 	runtime.LockOSThread()
@@ -30,23 +33,21 @@ func RelaxTimers(args []string) {
 	if setSlack(slack+addedSlack) != nil {
 		return
 	}
-	was := startSignals().inherit()
+	mask := startSignals().inherit()
 	_ = syscall.Exec(path, args, environment())
-	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &was, nil)
+	// It failed: the program goes on, but signals that were ignored at its start stay so.
+	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &mask, nil)
 	_ = setSlack(slack)
 }
 
-// inherit gives the calling thread, which is locked, the state of this program's start, and returns its mask.
+// inherit gives the calling thread, which is locked, the state of this program's start, and returns its former mask.
 func (s signalState) inherit() (mask unix.Sigset_t) {
 	for sig := uintptr(1); sig <= lastSignal; sig++ {
 		if s.ignored&procmem.SetOf(syscall.Signal(sig)) != 0 {
 			setAction(sig, procmem.SigIgn)
 		}
 	}
-	_ = unix.PthreadSigmask(unix.SIG_BLOCK, nil, &mask)
-	if s.exact {
-		_ = unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{Val: [16]uint64{uint64(s.blocked)}}, nil)
-	}
+	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{Val: [16]uint64{uint64(s.blocked)}}, &mask)
 	return mask
 }
 

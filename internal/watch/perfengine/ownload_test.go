@@ -3,7 +3,11 @@
 package perfengine
 
 import (
+	"os"
+	"runtime"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/engine"
@@ -28,7 +32,9 @@ func TestLoadIsHighWhereThisThreadIsQueuedForATenthOfTheTime(t *testing.T) {
 }
 
 func TestALoadIsMeasuredOverATimeThatDependsOnIt(t *testing.T) {
-	var l ownLoad
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	l := ownLoad{files: procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))} // at any priority
 	defer l.close()
 	now := int64(1e12)
 	read := func(after int64) bool {
