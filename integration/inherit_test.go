@@ -80,6 +80,15 @@ func TestMonitorOfTheGoRuntimeHasALargerTimerSlack(t *testing.T) {
 	}
 }
 
+// At a real-time policy the kernel accepts a timer slack and keeps none: a restart for it would not end.
+func TestAProgramAtARealTimePolicyIsNotRestarted(t *testing.T) {
+	t.Parallel()
+	needRoot(t, "set a real-time policy")
+	dir := scratch(t, nil)
+	args := []string{"-f", "1", binary, "record", "-o", filepath.Join(dir, "r.pb.gz"), "--", "true"}
+	command{args: args, exe: testtargets.NeedProgram(t, "chrt"), dir: dir}.run(t).must(t, 0)
+}
+
 func startDeathsig(t *testing.T, args ...string) (r *running, pid int, input io.Closer) {
 	t.Helper()
 	in, inW, err := os.Pipe()

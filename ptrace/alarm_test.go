@@ -222,12 +222,3 @@ func TestWokenByTimerIsFalseAfterAWaitThatAStopEnded(t *testing.T) {
 		t.Error("WokenByTimer is true after each wait that a stop ended")
 	})
 }
-
-func TestAWakeUpIsLateIfTheThreadWaitedForItsCPU(t *testing.T) {
-	for late, want := range map[int64]bool{-1e6: false, 0: false, 99e3: false, 101e3: true, 5e6: true} {
-		var s Sleeper
-		if s.noteTimer(1e9+late, 1e9); s.WokenLate() != want || !s.WokenByTimer() {
-			t.Errorf("%d ns after the timer's expiry: late %v, want %v", late, s.WokenLate(), want)
-		}
-	}
-}

@@ -20,13 +20,7 @@ type Sleeper struct {
 	wokenAt      int64 // 0: never
 	queuedInWait int64 // part of the last wait for a stop, ns ([ownQueue])
 	wokenByTimer bool  // the last sleep ended by its timer
-	wokenLate    bool  // by more than maxLateWake
 }
-
-// maxLateWake is the longest time from a timer's expiry to the arrival of the thread that it wakes, ns, if that thread
-// does not wait for its CPU: the timer's interrupt, a switch, and the 50 µs by which the kernel delays sleeps
-// (PR_GET_TIMERSLACK).
-const maxLateWake = 100e3
 
 // WokenAt returns when this thread last woke from a wait for a stop or from NanosleepUntil, on the clock of [Now]; 0:
 // never. It may have displaced a thread then.
@@ -35,10 +29,6 @@ func (s *Sleeper) WokenAt() int64 { return s.wokenAt }
 // WokenByTimer reports whether this thread's timer on its current CPU ended the last sleep. Otherwise the displaced
 // thread may run on for some µs, mostly to the end of a system call.
 func (s *Sleeper) WokenByTimer() bool { return s.wokenByTimer }
-
-// WokenLate reports whether the last sleep ended so late that this thread waited for its CPU. The thread that was there
-// ran on after the timer's expiry, and mostly until it slept.
-func (s *Sleeper) WokenLate() bool { return s.wokenLate }
 
 // ClearWokenByTimer clears WokenByTimer.
 func (s *Sleeper) ClearWokenByTimer() { s.wokenByTimer = false }
@@ -64,7 +54,7 @@ func (s *Sleeper) SleepUntil(at int64) {
 		sleepUntil(at)
 	}
 	now := procmem.Now()
-	s.noteTimer(now, at)
+	s.wokenByTimer = true
 	s.counters.noteSleep(began, now, 0)
 }
 
@@ -72,7 +62,7 @@ func (s *Sleeper) nanosleep(ns int64) {
 	began := procmem.Now()
 	nanosleep(ns)
 	s.wokenAt = procmem.Now()
-	s.noteTimer(s.wokenAt, began+ns)
+	s.wokenByTimer = true
 	s.counters.noteSleep(began, s.wokenAt, 0)
 }
 
@@ -85,17 +75,10 @@ func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok boo
 		return 0, false
 	}
 	s.wokenAt = procmem.Now()
-	s.wokenByTimer, s.wokenLate = false, false
-	if slept && e == unix.EINTR {
-		s.noteTimer(s.wokenAt, until)
-	}
+	s.wokenByTimer = slept && e == unix.EINTR
 	s.queuedInWait = s.ownQueue.end()
 	s.counters.noteSleep(began, s.wokenAt, s.queuedInWait)
 	return e, true
-}
-
-func (s *Sleeper) noteTimer(now, due int64) {
-	s.wokenByTimer, s.wokenLate = true, now-due > maxLateWake
 }
 
 func (s *Sleeper) endSleeps() {

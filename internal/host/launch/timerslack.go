@@ -30,7 +30,7 @@ func RelaxTimers(args []string) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if setSlack(slack+addedSlack) != nil {
+	if setSlack(slack+addedSlack) != nil || currentSlack() < addedSlack { // of a real-time thread it stays 0
 		return
 	}
 	mask := startSignals().inherit()
@@ -52,14 +52,16 @@ func (s signalState) inherit() (mask unix.Sigset_t) {
 }
 
 // slack is the first thread's, on which packages are initialised.
-var slack = func() int {
+var slack = currentSlack()
+
+func currentSlack() int {
 	ns, _ := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 	return ns
-}()
+}
 
 func setSlack(ns int) error { return unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(ns), 0, 0, 0) }
 
-// callersSlack is that of this program's caller, for its children.
+// callersSlack is that of this program's caller, for its children; 10 ms less if that is 10 ms or more.
 func callersSlack() int {
 	if slack < addedSlack {
 		return slack

@@ -113,7 +113,7 @@ func Remember[K comparable, V any](cache *map[K]V, limit int, key K, v V) {
 	if *cache == nil {
 		*cache = map[K]V{}
 	}
-	if len(*cache) >= limit {
+	if _, has := (*cache)[key]; !has && len(*cache) >= limit {
 		for k := range *cache {
 			delete(*cache, k)
 			break

@@ -22,9 +22,9 @@ type ownLoad struct {
 }
 
 const (
-	// highShare is inverse.
+	// The load is high if the thread was queued for more than 1/highShare of the time.
 	highShare = 10
-	// The share is measured over so many ns, a high one again after more.
+	// It is measured every highAfter ns, and lowAfter ns after it was found high.
 	highAfter, lowAfter = 250e6, 10e9
 )
 
@@ -34,22 +34,29 @@ func (l *ownLoad) measure(now int64) {
 	}
 	if l.files == nil {
 		a, err := unix.SchedGetAttr(0, 0)
-		if l.isRaised = err == nil && (a.Policy != unix.SCHED_NORMAL || a.Nice < 0); l.isRaised {
+		l.isRaised = err == nil && (a.Policy == unix.SCHED_FIFO || a.Policy == unix.SCHED_RR || a.Nice < 0)
+		if l.isRaised {
 			return
 		}
 		l.files = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))
 	}
 	sched, err := l.files.SchedStat()
-	l.note(now, sched.RunQueue, err == nil)
+	if err != nil { // the tracer goes on in another OS thread
+		l.close()
+		return
+	}
+	l.note(now, sched.RunQueue)
 }
 
-func (l *ownLoad) note(now int64, queued uint64, known bool) {
-	l.isHigh = known && l.at != 0 && int64(queued-l.queuedBefore)*highShare > now-l.at
+func (l *ownLoad) note(now int64, queued uint64) {
+	l.isHigh = l.at != 0 && int64(queued-l.queuedBefore)*highShare > now-l.at
 	l.at, l.queuedBefore = now, queued
 }
 
+// close forgets the thread.
 func (l *ownLoad) close() {
 	if l.files != nil {
 		l.files.Close()
 	}
+	*l = ownLoad{}
 }

@@ -4,6 +4,7 @@ package perfengine
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"testing"
 
@@ -18,14 +19,13 @@ import (
 func TestLoadIsHighWhereThisThreadIsQueuedForATenthOfTheTime(t *testing.T) {
 	for _, c := range []struct {
 		queued uint64
-		known  bool
 		high   bool
-	}{{25e6, true, false}, {26e6, true, true}, {26e6, false, false}, {0, true, false}} {
+	}{{25e6, false}, {26e6, true}, {0, false}} {
 		var l ownLoad
-		if l.note(1, 7e9, true); l.isHigh {
+		if l.note(1, 7e9); l.isHigh {
 			t.Error("high after the first reading")
 		}
-		if l.note(1+250e6, 7e9+c.queued, c.known); l.isHigh != c.high {
+		if l.note(1+250e6, 7e9+c.queued); l.isHigh != c.high {
 			t.Errorf("%+v: %v", c, l.isHigh)
 		}
 	}
@@ -50,6 +50,18 @@ func TestALoadIsMeasuredOverATimeThatDependsOnIt(t *testing.T) {
 		if l.isHigh = high; !read(wait) {
 			t.Errorf("high %v: not read", high)
 		}
+	}
+}
+
+func TestTheLoadOfAnEndedThreadIsForgotten(t *testing.T) {
+	child := exec.Command("true")
+	if err := child.Run(); err != nil {
+		t.Fatal(err)
+	}
+	pid := child.Process.Pid
+	l := ownLoad{files: procmem.OpenThread(pid, pid, procmem.NewFDBudget(0)), at: 1, isHigh: true}
+	if l.measure(1e12); l != (ownLoad{}) {
+		t.Errorf("%+v", l)
 	}
 }
 

@@ -63,6 +63,6 @@
 // # Invariants
 //
 // The tracer runs on an OS thread of its own with a raised priority. It allocates nothing in a steady state, and
-// finishes stops in every wait ([stops]). At real-time priority it looks up no path of /proc ([tracked.holdDirs]); at
+// finishes stops in every wait ([stops]). At real-time priority it looks up no path of /proc ([tracked.discover]); at
 // ordinary priority only threads on other CPUs are stopped ([observations.observeLeft]).
 package tracer

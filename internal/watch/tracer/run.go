@@ -51,10 +51,11 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	defer ctl.Close() // also after a panic
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
+	t.tracked.holdsDirs = false
 	if ctl.Scheduling() == "fifo" {
 		if opener := procmem.NewPathOpener(); opener != nil {
 			defer opener.Close()
-			t.tracked.holdDirs(true)
+			t.tracked.holdsDirs = true
 		}
 	}
 	t.pace.openQuota(limits, ctl.Scheduling())

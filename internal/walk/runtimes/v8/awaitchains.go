@@ -12,7 +12,8 @@ import (
 
 // follow lists the chains from each innermost function to its outermost ones, equal ones together. A function that no
 // other in the heap awaits is the outermost; one that awaits no other, the innermost. If threads ran, a collection may
-// have hidden the inner one: two readings must agree.
+// have hidden the inner one: two readings must agree. A search that was cut is not repeated, so its innermost functions
+// can await others that were not found.
 func (a *awaitReader) follow(before *awaitReader) {
 	for _, n := range a.at {
 		for _, w := range n.outer {
@@ -80,10 +81,11 @@ func (a *awaitReader) addChain(awaits string) {
 	case has:
 		a.list.Tasks[i].Count++
 		return
-	case len(a.list.Tasks) >= managed.MostTasks:
+	case len(a.list.Tasks) >= managed.MostTasks || a.listed+len(a.path) > maxAwaitFrames:
 		a.list.More++
 		return
 	}
+	a.listed += len(a.path)
 	t := managed.Task{Family: languages.AwaitTask, Runtime: a.runtime.Name(), Awaits: awaits, Count: 1}
 	for _, n := range a.path {
 		t.Frames = append(t.Frames, a.frames[a.frameOf(n)])

@@ -32,6 +32,7 @@ const (
 	maxLinks          = 64 // promises between two functions
 	maxAwaitDepth     = 1 << 12
 	maxAwaitSteps     = 1 << 22
+	maxAwaitFrames    = 1 << 20 // of all chains
 	awaitTries        = 4
 )
 
@@ -64,6 +65,7 @@ type awaitReader struct {
 	key     []byte
 	frames  []managed.Frame // from 1 on
 	steps   int
+	listed  int // frames of all chains
 }
 
 // Awaits implements [managed.AwaitSource].
@@ -172,9 +174,13 @@ func (a *awaitReader) followPromise(w uint64, n *awaitNode) {
 	}
 }
 
+// verifyTime bounds the second search of pages, ns.
+const verifyTime = 1e9
+
 // verify reads all objects again.
 func (a *awaitReader) verify() {
-	pages, _ := a.heapPages()
+	pages, _, cut := a.heapPages(procmem.Now() + verifyTime)
+	a.list.Cut = a.list.Cut || cut
 	same := map[uint64]bool{}
 	for _, w := range slices.Sorted(maps.Keys(a.nodes)) { // neighbours are on one page
 		s, reactions := a.stateOf(w)

@@ -71,12 +71,13 @@ func (h *heap) pageAt(base uint64) *heapPage {
 	return p
 }
 
-// heapPages returns the pages with objects in use. lost counts those of which that is not known. Precondition: the host
-// is a [managed.AreaHost].
-func (h *heap) heapPages() (used []*heapPage, lost int) {
+// heapPages returns the pages with objects in use. lost counts those of which that is not known. cut: the search ended
+// at a time, CLOCK_MONOTONIC ns, or at its limit. Precondition: the host is a [managed.AreaHost].
+func (h *heap) heapPages(until int64) (used []*heapPage, lost int, cut bool) {
 	at, byID := map[uint64]*heapPage{}, map[uint64]*heapPage{}
 	h.host.(managed.AreaHost).AnonymousAreas(func(s managed.Span) {
-		for base := (s.Start + pageSize - 1) &^ (pageSize - 1); base < s.End && len(at) < maxHeapPages; base += pageSize {
+		for base := (s.Start + pageSize - 1) &^ (pageSize - 1); base < s.End && !cut; base += pageSize {
+			cut = len(at) >= maxHeapPages || procmem.Now() > until
 			if p := h.pageAt(base); p != nil && p.flags&fromPage == 0 && p.End <= s.End {
 				at[base], byID[p.id] = p, p
 			}
@@ -104,7 +105,7 @@ func (h *heap) heapPages() (used []*heapPage, lost int) {
 		}
 	}
 	slices.SortFunc(used, func(a, b *heapPage) int { return cmp.Compare(a.Start, b.Start) })
-	return used, lost
+	return used, lost, cut
 }
 
 // inUse reports whether an object is in a page.
@@ -198,10 +199,11 @@ func (s *heapScan) kindOf(m uint64) uint8 {
 // run searches all pages.
 func (s *heapScan) run() {
 	var pages []*heapPage
-	pages, s.lost = s.heapPages()
+	pages, s.lost, s.cut = s.heapPages(s.deadline)
 	buffer, known := make([]byte, pageSize), map[uint64][2]uint64{} // by heap: each Worker has its own
 	for _, p := range pages {
-		if s.cut = len(s.found) >= maxAwaits || procmem.Now() > s.deadline; s.cut {
+		if len(s.found) >= maxAwaits || procmem.Now() > s.deadline {
+			s.cut = true
 			return
 		}
 		b := buffer[:p.End-p.Start]

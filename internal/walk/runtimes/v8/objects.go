@@ -152,7 +152,10 @@ const (
 // text returns the first maxName characters.
 func (h *heap) text(w uint64) (string, bool) {
 	raw, wide, ok := h.characters(w, 0, maxName)
-	return string(utf16.Decode(wideUnits(widened(raw, wide)))), ok
+	if !ok {
+		return "", false
+	}
+	return string(utf16.Decode(wideUnits(widened(raw, wide)))), true
 }
 
 // characters reads at most most characters from a place on: one byte each, two if wide.

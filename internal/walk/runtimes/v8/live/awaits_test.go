@@ -65,6 +65,9 @@ func TestNoAwaitIsWrongWhileTheProgramCollects(t *testing.T) {
 			shown, all := 0, 0
 			for range 5 {
 				p := observed.Dump(t, pid, dump.Options{MaxDepth: -1, Awaits: true})
+				if p.Awaits == nil || p.Awaits.Pending+p.Awaits.Unproven == 0 {
+					t.Error("no awaits were read")
+				}
 				for chain, n := range awaitsOf(p) {
 					if n > account[chain] {
 						t.Errorf("%d of %q, which the program has %d times", n, chain, account[chain])
