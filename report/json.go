@@ -188,7 +188,10 @@ func (d *jsonForm) jsonGroups(out *printable.JSONWriter) {
 	for i, g := range d.Groups(d.Options.By) {
 		out.Comma(i)
 		j := jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples))}
-		if j.Held = heldOf(g.Samples[0]); d.Options.By == "wait" {
+		switch d.Options.By {
+		case "lock":
+			j.Held = heldOf(g.Samples[0])
+		case "wait":
 			j.AtOnce = d.AtOnce(g.Samples)
 		}
 		out.Begin(j, "functions")

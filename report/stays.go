@@ -104,8 +104,7 @@ type StayOptions struct {
 }
 
 // Stays writes how long threads stayed in a function without a break, what the slow stays did that the usual ones did
-// not, and when. A stay ends where the thread's samples have a gap, as
-// filters make. Errors: [Callers]'s, [ErrNoTime].
+// not, and when. A stay ends where the thread's samples have a gap, as filters make. Errors: [Callers]'s, [ErrNoTime].
 //
 // A stay begins between the last look without the function and the first with it, and ends likewise:
 //
@@ -120,15 +119,15 @@ func Stays(w io.Writer, p *profile.Profile, function string, so StayOptions, asJ
 		if err != nil {
 			return err
 		}
-		if n := d.Profile.DurationNanos / max(1, int64(so.Window)); so.Window > 0 && n > maxWindows {
-			return fmt.Errorf("the recording has %d windows of %v; choose longer ones, at most %d", n, so.Window, maxWindows)
-		}
 		list, err := d.stays(isIn)
 		if err != nil {
 			return err
 		}
 		if len(list) == 0 {
 			return fmt.Errorf("no thread was seen in %s; tasks without a thread are not counted", function)
+		}
+		if n := windowsIn(list, so.Window); n > maxWindows {
+			return fmt.Errorf("the stays are in %d windows of %v; choose longer ones, at most %d", n, so.Window, maxWindows)
 		}
 		r := d.stayReport(list, so)
 		r.Function = function

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -86,10 +87,22 @@ func (p *stayParts) addToWindows(windows map[int64]*jsonStayWindow, s *profile.S
 	}
 }
 
+// windowsIn returns the number of windows from the first stay to the last, whatever the profile says of its length.
+func windowsIn(list []*jsonStay, length time.Duration) uint64 {
+	if length <= 0 {
+		return 0
+	}
+	from, to := list[0].Begin, list[0].Begin
+	for _, st := range list {
+		from, to = min(from, st.Begin), max(to, st.Begin+st.Length)
+	}
+	return uint64(to-from) / uint64(length)
+}
+
 // windowsOf yields the numbers of the windows that a time touches.
 func windowsOf(begin, end, length int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
-		for n := begin / length; n*length < end; n++ {
+		for n := begin / length; n <= (end-1)/length; n++ {
 			if !yield(n) {
 				return
 			}

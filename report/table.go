@@ -20,10 +20,12 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
 		if !d.asksForFunctions() && d.hardlyRan() {
 			o.By, o.N = "wait", cmp.Or(o.N, firstWaits)
-			err := Table(w, p, o)
+			if err := Table(w, p, o); err != nil {
+				return err
+			}
 			out.Printf("\n%s\n", tabular.Paragraph(o.Width, "  ", "Almost no CPU time, so these are the waits: "+
 				suggest("--by wait", &o)+" shows all, --value cpu functions."))
-			return err
+			return nil
 		}
 		d.heading(out)
 		if a := d.application(); a != nil {

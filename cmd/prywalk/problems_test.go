@@ -136,7 +136,6 @@ func main() {
 	both.Add(2)
 	go east(); go west()
 	both.Wait()
-	for a.TryLock() || b.TryLock() {}
 	fmt.Println("ready")
 	time.Sleep(time.Hour)
 }`, "", "mostly waiting: about 2 goroutines for sync.Mutex.Lock in main.east and main.west"},
@@ -154,7 +153,7 @@ sleep
 `, "", "mostly waiting: 3 threads for mutex Thread::Mutex in charge (app.rb), held by holder (sleeps)"},
 }
 
-// javaProblem has helpers; asleep waits until a thread is in a method.
+// javaProblem has helpers; asleep waits until a thread does not run, in a method of App or in the named one.
 const javaProblem = `import java.util.concurrent.*;
 public class App {
 static void sleep() { try { Thread.sleep(3600000); } catch (InterruptedException e) {} }
@@ -165,7 +164,7 @@ static void asleep(String name, String in) {
 		Thread.State state = e.getKey().getState();
 		if (!e.getKey().getName().equals(name) || state == Thread.State.RUNNABLE) continue;
 		for (StackTraceElement f : e.getValue())
-			if (f.getClassName().equals("App") || f.getMethodName().equals(in)) return;
+			if (in.isEmpty() ? f.getClassName().equals("App") : f.getMethodName().equals(in)) return;
 	}
 }
 public static void main(String[] args) { begin(); System.out.println("ready"); sleep(); }

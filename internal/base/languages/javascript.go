@@ -31,7 +31,7 @@ var javaScript = Language{
 			Files:  regexp.MustCompile(`^(chrom(e|ium)(-browser)?|headless_shell|chrome-headless-shell|electron)$`),
 		},
 	},
-	Unthreaded: Promises, UnthreadedNext: "prywalk dump -p PID lists the pending awaits of Node", UnthreadedPossible: true,
+	Unthreaded: Promises, UnthreadedNext: "prywalk dump -p PID (without --tasks=off) lists the pending awaits of Node 16 to 26", UnthreadedPossible: true,
 	Schedules: func(_, _, _, module string) bool { return serverOfJavaScript.MatchString(path.Base(module)) },
 	Library:   func(_, file string) bool { return strings.HasPrefix(file, "node:") },
 	Package:   installedIn(regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/]+)/`)),

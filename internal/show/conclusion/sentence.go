@@ -22,7 +22,8 @@ const (
 	muchDoubt = 0.2
 	// Fewer samples on a CPU are few.
 	fewSamples = 20
-	// In less time (ns) a start and an exit are not divided among CPUs.
+	// A shorter recording (ns) without a known function has no conclusion: the CPU time of a start and an exit, of which
+	// it consists, can be a multiple of its length.
 	short = 10e6
 )
 

@@ -16,6 +16,9 @@ import (
 // application keeps the program's own functions of rows, the largest total first, each with the library that it called
 // for longest; nil if too much time is under none of them, as in report.
 func (snap *Snapshot) application(rows []FunctionRow, c Clock, prec tabular.Precision) []FunctionRow {
+	if !slices.ContainsFunc(rows, func(r FunctionRow) bool { return r.IsOwn() }) {
+		return nil
+	}
 	calls, outside := map[int32]map[string]int64{}, int64(0)
 	program := snap.programModule()
 	frame := func(n int32) *view.Frame { return &snap.frames[n].Frame }

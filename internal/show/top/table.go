@@ -16,7 +16,7 @@ type FunctionRow struct {
 	Frame
 	Self, Total Values
 	id          int32
-	calls       string  // of a program's own function: the libraries that it called
+	calls       string  // of a program's own function: the library that it called for longest, or ""
 	depth       float64 // wall time × distance from the innermost frame
 }
 

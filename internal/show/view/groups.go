@@ -49,8 +49,14 @@ func (d *Data) Groups(by string) []*Group {
 		}
 		add(s, d.groups.groupName(s, by))
 	}
-	rank := func(g *Group) int { // of waits, slight ones are the last
-		if g.Slight = by == "wait" && 1000*float64(g.Value) < float64(d.Total(d.ValueIndex)); g.Slight {
+	if by == "wait" {
+		total := float64(d.Total(d.ValueIndex))
+		for _, g := range list {
+			g.Slight = 1000*float64(g.Value) < total
+		}
+	}
+	rank := func(g *Group) int { // slight waits are the last
+		if g.Slight {
 			return math.MaxInt
 		}
 		return g.idle.Rank()

@@ -11,8 +11,11 @@ import (
 	"prywalk/internal/base/sample"
 )
 
-// maxRecords bounds a chunk, and so its label sets: a thread per request makes new ones all the time.
-const maxRecords = 1 << 14
+// maxRecords and maxChunkBytes bound a chunk, and so its label sets: a thread per request makes new ones all the time.
+const (
+	maxRecords    = 1 << 14
+	maxChunkBytes = 1 << 19
+)
 
 // In the journal, end is the difference from the chunk's previous record. Labels are numbered in each chunk; the set
 // follows the first use of its number.
@@ -54,7 +57,8 @@ func (j *journal) intervals(f func(*Interval)) error {
 }
 
 func (j *journal) append(iv *Interval) {
-	if n := len(j.chunks); n == 0 || j.chunks[n-1].records == maxRecords {
+	n := len(j.chunks)
+	if n == 0 || j.chunks[n-1].records == maxRecords || len(j.chunks[n-1].bytes) >= maxChunkBytes {
 		j.spillOldest()
 		j.dropOld()
 		j.chunks = append(j.chunks, chunk{})

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/host/outfile"
 )
 
-// maxChunksInMemory is about 4 MB.
+// maxChunksInMemory is about 4 MB, and at most 6 MB (maxChunkBytes).
 const maxChunksInMemory = 12
 
 type spill struct {
