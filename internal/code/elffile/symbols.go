@@ -7,6 +7,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // SymbolKind selects a symbol table.
@@ -80,7 +81,7 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 		return nil, err
 	}
 	syms := make([]Symbol, 0, t.entries-1)
-	err = t.each(func(s *Symbol) bool {
+	err = t.each(nil, func(s *Symbol) bool {
 		syms = append(syms, *s)
 		return true
 	})
@@ -93,7 +94,7 @@ func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	if t.entries <= 1 {
 		return err
 	}
-	return t.each(each)
+	return t.each(nil, each)
 }
 
 // CountSymbols returns the number by the table's size.
@@ -119,8 +120,8 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	return symbolTable{w, n}, nil
 }
 
-// each skips the null symbol.
-func (t *symbolTable) each(f func(*Symbol) bool) error {
+// each skips the null symbol, and, with names (sorted), symbols with another NameOff.
+func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	var buf []byte
 	for i := uint64(1); i < t.entries; i += symbolChunk {
 		step := min(t.entries-i, symbolChunk)
@@ -129,6 +130,11 @@ func (t *symbolTable) each(f func(*Symbol) bool) error {
 			return err
 		}
 		for ; len(b) >= symbolSize; b = b[symbolSize:] {
+			if names != nil {
+				if _, ok := slices.BinarySearch(names, binary.LittleEndian.Uint32(b)); !ok {
+					continue
+				}
+			}
 			s := parseSymbol(b)
 			if !f(&s) {
 				return nil

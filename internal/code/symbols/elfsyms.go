@@ -27,9 +27,10 @@ const (
 )
 
 type nameSource struct {
-	file *elffile.File
-	kind elffile.SymbolKind
-	list []string
+	file  *elffile.File
+	kind  elffile.SymbolKind
+	list  []string
+	whole []byte
 }
 
 type symIndex struct {
@@ -109,7 +110,7 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	if f.Memory().Give(cost - int64(added)*symbolCost); added == 0 {
 		return false
 	}
-	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind})
+	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
 	return true
 }
 
@@ -156,6 +157,21 @@ func (x *symIndex) linkageName(addr uint64) string {
 	return ""
 }
 
+const maxNames = 128 << 20 // bytes
+
+func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
+	s := f.NameTable(kind)
+	if s == nil || s.Size > maxNames || !f.Memory().TakeSpare(int64(s.Size)) {
+		return nil
+	}
+	f.Memory().Give(int64(s.Size))
+	data, err := f.Data(s)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
 func (b *builder) finish() {
 	slices.SortFunc(b.candidates, func(p, q candidate) int {
 		if p.addr != q.addr {
@@ -164,9 +180,6 @@ func (b *builder) finish() {
 		return cmp.Or(cmp.Compare(q.rank, p.rank), cmp.Compare(p.name, q.name))
 	})
 	x := b.x
-	for i := range x.sources {
-		defer x.sources[i].file.HoldNames(x.sources[i].kind)()
-	}
 	x.syms = make([]symbol, 0, len(b.candidates))
 	var covered uint64
 	for i := 0; i < len(b.candidates); {
@@ -185,6 +198,12 @@ func (b *builder) finish() {
 		x.syms = append(x.syms, best.symbol)
 	}
 	b.candidates = nil
+	for i := range x.sources {
+		if s := &x.sources[i]; s.whole != nil {
+			s.file.Free(s.whole)
+			s.whole = nil
+		}
+	}
 	for i := range x.syms { // missing sizes
 		s := &x.syms[i]
 		if s.size != 0 {
@@ -234,9 +253,17 @@ func nameRank(name []byte) int {
 	return rank
 }
 
+// bytesAt may cut names after 4 KiB.
 func (x *symIndex) bytesAt(at uint32) []byte {
 	src := &x.sources[at>>sourceShift]
-	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: at & nameMask})
+	off := at & nameMask
+	if uint64(off) < uint64(len(src.whole)) {
+		b := src.whole[off:]
+		if n := bytes.IndexByte(b[:min(len(b), maxMangled)], 0); n >= 0 {
+			return b[:n]
+		}
+	}
+	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: off})
 }
 
 func (x *symIndex) name(at uint32) string {
