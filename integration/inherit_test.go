@@ -89,6 +89,19 @@ func TestAProgramAtARealTimePolicyIsNotRestarted(t *testing.T) {
 	command{args: args, exe: testtargets.NeedProgram(t, "chrt"), dir: dir}.run(t).must(t, 0)
 }
 
+func TestARestartIsNoZombieMeanwhile(t *testing.T) {
+	for range 20 {
+		r := command{args: []string{"record", "-o", os.DevNull, "--", "true"}}.start(t)
+		pid := r.cmd.Process.Pid
+		for stateOf(pid) != "Z" {
+		}
+		if now := stateOf(pid); now != "Z" {
+			t.Errorf("state Z, then %s", now)
+		}
+		r.wait()
+	}
+}
+
 func startDeathsig(t *testing.T, args ...string) (r *running, pid int, input io.Closer) {
 	t.Helper()
 	in, inW, err := os.Pipe()

@@ -80,7 +80,8 @@ func newDump() *cobra.Command {
 	f.goroutines, f.tasks = true, true
 	fl.Var(commandline.OnOff(&f.goroutines), "goroutines", "show the goroutines of Go programs that no thread has")
 	fl.Var(commandline.OnOff(&f.tasks), "tasks",
-		"show virtual threads, asyncio tasks and pending awaits (the heap of Node is searched, for 2 s at most)")
+		"show virtual threads, asyncio tasks, greenlets, fibers and pending awaits (the heap of each Node process is "+
+			"searched, for some 2 s)")
 	f.coreFlags.addTo(fl)
 	f.changeFlags.addTo(fl)
 	fl.SortFlags = false

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 
@@ -31,6 +32,9 @@ import (
 	"prywalk/report"
 )
 
+// main stays on the first thread until [launch.RelaxTimers] has returned.
+func init() { runtime.LockOSThread() }
+
 func main() {
 	if err := process.CheckRuntime(); err != nil {
 		console.Errorf("%v", err)
@@ -39,6 +43,7 @@ func main() {
 	if len(os.Args) > 1 && slices.Contains([]string{"record", "top", "agent"}, os.Args[1]) {
 		launch.RelaxTimers(os.Args)
 	}
+	runtime.UnlockOSThread()
 	recording.HandleJobControl()
 	recording.HandleQuit()
 	safeopen.Copier = []string{selfFile, "copy-file"}

@@ -34,8 +34,8 @@ func (f *Follower) New() bool {
 		f.last, f.ask = info, time.Now().Add(max(200*time.Millisecond, time.Since(f.begun)/10))
 		return true
 	}
-	// The signal would end a process without a handler.
-	if time.Now().After(f.ask) && catches(f.prywalk.Pid, syscall.SIGUSR1) {
+	// The signal would end a process without a handler. SIGTSTP's is installed after the restart with more timer slack.
+	if time.Now().After(f.ask) && catches(f.prywalk.Pid, syscall.SIGUSR1) && catches(f.prywalk.Pid, syscall.SIGTSTP) {
 		_ = f.prywalk.Signal(syscall.SIGUSR1)
 		f.ask = time.Now().Add(2 * time.Second)
 	}

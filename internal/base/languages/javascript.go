@@ -31,10 +31,12 @@ var javaScript = Language{
 			Files:  regexp.MustCompile(`^(chrom(e|ium)(-browser)?|headless_shell|chrome-headless-shell|electron)$`),
 		},
 	},
-	Unthreaded: Promises, UnthreadedNext: "prywalk dump -p PID (without --tasks=off) lists the pending awaits of Node 16 to 26", UnthreadedPossible: true,
-	Schedules: func(_, _, _, module string) bool { return serverOfJavaScript.MatchString(path.Base(module)) },
-	Library:   func(_, file string) bool { return strings.HasPrefix(file, "node:") },
-	Package:   installedIn(regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/]+)/`)),
+	Unthreaded:         Promises,
+	UnthreadedNext:     "prywalk dump -p PID (without --tasks=off) lists the pending awaits of Node 16 to 26",
+	UnthreadedPossible: true,
+	Schedules:          func(_, _, _, module string) bool { return serverOfJavaScript.MatchString(path.Base(module)) },
+	Library:            func(_, file string) bool { return strings.HasPrefix(file, "node:") },
+	Package:            installedIn(regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/]+)/`)),
 	// No event loop is JavaScript.
 	Waits: Waits{AwaitsReply: func(_, _ string) bool { return true }},
 	System: System{

@@ -53,9 +53,7 @@ func (r *recording) launchAndRecord(args []string) error {
 		done = "failed"
 		console.Errorf("%v", failure)
 	}
-	select {
-	case <-l.Exited():
-	default:
+	if isAlive(l.PID) {
 		console.Infof("recording %s; waiting for %s (process %d) to exit; Ctrl-C interrupts it, a second one leaves it",
 			done, args[0], l.PID)
 	}
@@ -129,4 +127,10 @@ func waitForCommand(l *launch.Launched) error {
 		return &exit.Error{Code: code}
 	}
 	return nil
+}
+
+// isAlive is false of a zombie.
+func isAlive(pid int) bool {
+	var st procmem.Stat
+	return procmem.ReadStat(pid, &st) == nil && !st.Ended()
 }

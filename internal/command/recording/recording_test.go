@@ -20,7 +20,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/launch"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfhang"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
@@ -170,10 +169,7 @@ func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
 	}
 	defer func() { _ = zombie.Wait() }()
 	pids := []int{pid, zombie.Process.Pid}
-	testtargets.Eventually(t, "the second process has ended", func() bool {
-		var st procmem.Stat
-		return procmem.ReadStat(pids[1], &st) != nil || st.Ended()
-	})
+	testtargets.Eventually(t, "the second process has ended", func() bool { return !isAlive(pids[1]) })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	searches := 0

@@ -125,13 +125,14 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 			return c
 		}
 		c.ticks += s.ChildUTime + s.ChildSTime
-		for _, pid := range process.Descendants(target) {
-			if _, seen := c.live[pid]; seen || slices.Contains(targets, pid) || procmem.ReadStat(pid, &s) != nil {
-				continue
-			}
-			c.live[pid] = s.UTime + s.STime
-			c.ticks += s.UTime + s.STime + s.ChildUTime + s.ChildSTime
+	}
+	for _, pid := range process.Descendants(targets...) {
+		var s procmem.Stat
+		if slices.Contains(targets, pid) || procmem.ReadStat(pid, &s) != nil {
+			continue
 		}
+		c.live[pid] = s.UTime + s.STime
+		c.ticks += s.UTime + s.STime + s.ChildUTime + s.ChildSTime
 	}
 	return c
 }

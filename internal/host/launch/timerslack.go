@@ -4,7 +4,6 @@ package launch
 
 import (
 	"os"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +20,9 @@ const addedSlack = 10e6
 // can be changed with CAP_SYS_NICE only (fs/proc/base.c, timerslack_ns_write), and sysmon starts before main. Threads
 // that need exact sleeps set their own slack.
 //
+// It must be called on the first thread: an exec of another thread makes the first a zombie until all others have ended
+// (fs/exec.c, de_thread), so that a supervisor may take the process for ended.
+//
 // A caller whose own slack is 10 ms or more looks like a restart: nothing is changed, and commands get 10 ms less. Nor
 // is a stripped program restarted, as the exec would lose signals that were ignored ([startSignals]).
 func RelaxTimers(args []string) {
@@ -28,8 +30,6 @@ func RelaxTimers(args []string) {
 	if err != nil || slack >= addedSlack || !startSignals().exact {
 		return
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	if setSlack(slack+addedSlack) != nil || currentSlack() < addedSlack { // of a real-time thread it stays 0
 		return
 	}

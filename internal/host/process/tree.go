@@ -27,19 +27,20 @@ func (p procRoot) children(pid int) []int {
 	return kids
 }
 
-// Descendants returns a process's children, their children, and so on, by the parent of every process.
-func Descendants(pid int) []int { return defaultProc.tree(pid) }
+// Descendants returns the children of processes, their children, and so on, by the parent of every process. Some can be
+// among pids.
+func Descendants(pids ...int) []int { return defaultProc.tree(pids...) }
 
-func (p procRoot) tree(pid int) []int {
+func (p procRoot) tree(pids ...int) []int {
 	byParent := p.childrenByParent()
-	out := []int{pid}
+	out := slices.Clone(pids)
 	for i := 0; i < len(out); i++ {
 		kids := byParent[out[i]]
 		delete(byParent, out[i]) // numbers that are reused meanwhile may make a cycle
 		slices.Sort(kids)
 		out = append(out, kids...)
 	}
-	return out[1:]
+	return out[len(pids):]
 }
 
 func (p procRoot) listedChildren(pid int) ([]int, bool) {

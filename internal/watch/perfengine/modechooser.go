@@ -74,20 +74,21 @@ func (c *modeChooser) chooseFor(p *process) {
 }
 
 func (c *modeChooser) countSampledAnyway(p *process, lacks target.SampleLack) {
-	c.countFor(&c.fellBack, &p.fellBackFor, target.LacksNothing)
-	c.countFor(&c.sampledAnyway, &p.sampledAnyway, lacks)
+	if p.sampledAnyway != lacks {
+		c.sampledAnyway[p.sampledAnyway]--
+		c.sampledAnyway[lacks]++
+		p.sampledAnyway = lacks
+	}
 }
 
 func (c *modeChooser) countFellBack(p *process, lacks target.SampleLack) {
-	c.countFor(&c.sampledAnyway, &p.sampledAnyway, target.LacksNothing)
-	c.countFor(&c.fellBack, &p.fellBackFor, lacks)
-}
-
-// countFor moves a process from one lack's count to another's.
-func (*modeChooser) countFor(counts *[target.NumSampleLacks]int64, of *target.SampleLack, lacks target.SampleLack) {
-	counts[*of]--
-	counts[lacks]++
-	*of = lacks
+	if p.fellBackFor != lacks {
+		c.fellBack[p.fellBackFor]--
+		c.fellBack[lacks]++
+		c.sampledAnyway[p.sampledAnyway]--
+		p.fellBackFor = lacks
+		p.sampledAnyway = target.LacksNothing
+	}
 }
 
 func (c *modeChooser) switchToSamples(p *process) {
@@ -220,7 +221,7 @@ func (c *modeChooser) sampledAnywayNote() string {
 	}
 	text := "incomplete samples of " + strings.Join(parts, ", ")
 	if c.mayFallBack {
-		return text + " (the host is busy, and prywalk waits for CPUs; with CAP_SYS_NICE it stops their threads instead)"
+		return text + " (the host is busy, and prywalk waits for CPUs: with CAP_SYS_NICE it stops their threads instead)"
 	}
 	return text + " (--engine auto stops their threads instead)"
 }

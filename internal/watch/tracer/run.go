@@ -51,11 +51,11 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	defer ctl.Close() // also after a panic
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
-	t.tracked.holdsDirs = false
+	t.tracked.holdDirs(false)
 	if ctl.Scheduling() == "fifo" {
 		if opener := procmem.NewPathOpener(); opener != nil {
 			defer opener.Close()
-			t.tracked.holdsDirs = true
+			t.tracked.holdDirs(true)
 		}
 	}
 	t.pace.openQuota(limits, ctl.Scheduling())

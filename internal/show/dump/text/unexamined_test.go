@@ -22,7 +22,8 @@ func TestTasksThatAreNotExaminedAreNamedIfNothingRuns(t *testing.T) {
 		want    string
 	}{
 		"promises": {thread("node", "S", "/usr/bin/node"), 5,
-			promises + "5 client connections are open and nothing runs; prywalk dump -p 7 lists the pending awaits of Node"},
+			promises + "5 client connections are open and nothing runs; prywalk dump -p 7 (without --tasks=off) lists the " +
+				"pending awaits of Node 16 to 26"},
 		"one client":  {thread("node", "S", "/usr/bin/node"), 1, promises + "1 client connection is open and nothing runs"},
 		"no client":   {thread("node", "S", "/usr/bin/node"), 0, ""},
 		"it runs":     {thread("node", "R", "/usr/bin/node"), 5, ""},

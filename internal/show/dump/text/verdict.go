@@ -103,9 +103,12 @@ func unknownTexts(l *locks.Locks) []string {
 		if v := p.VirtualThreads; v != nil && (v.LeftOut() > 0 || v.Untracked) {
 			why.add(1, VirtualThreadsText(v))
 		}
-		if p.Awaits != nil {
-			why.add(1, fmt.Sprintf("promises store no owner (%s); prywalk dump -p %d lists the functions",
-				suspendedText(p.Awaits), p.PID))
+		if a := p.Awaits; a != nil {
+			text := "promises store no owner (" + suspendedText(a) + ")"
+			if a.Pending+a.Unproven+a.More > 0 || a.Cut {
+				text += fmt.Sprintf("; prywalk dump -p %d lists the functions", p.PID)
+			}
+			why.add(1, text)
 		}
 	}
 	// the owners of what only idle threads wait for, as for the main thread of Java, are not shown
