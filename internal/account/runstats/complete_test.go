@@ -134,3 +134,22 @@ func TestIncompleteStacksBetweenSamplesDoNotCountAsSampled(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestStopsThatTheLimitLeftOutAreNotedOnce(t *testing.T) {
+	for _, c := range []struct {
+		failed     map[string]int64
+		unobserved float64
+		want       string
+	}{
+		{map[string]int64{"max-pause": 2}, 0, "note: 2 stops left out, as expected to take over 1ms (--max-pause); as root"},
+		{map[string]int64{"max-pause": 2}, 9, "note: 90.0% of CPU time has no function: 2 stops left out, as expected"},
+		{map[string]int64{"max-pause": 2, "timeout": 1}, 0, "note: 3 samples failed (max-pause 2, timeout 1)"},
+	} {
+		s := &Stats{}
+		s.Attempted, s.Failed, s.MaxPause = 9, c.failed, Nanos(time.Millisecond)
+		s.ProfiledCPU, s.UnobservedCPU = 10, c.unobserved
+		if notes := Losses(s); len(notes) != 1 || !strings.HasPrefix(notes[0], c.want) {
+			t.Errorf("%+v: %q", c, notes)
+		}
+	}
+}

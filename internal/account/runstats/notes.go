@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"prywalk/internal/base/refusal"
 )
 
 // maxNotes is for a reader: the rest is in report --account.
@@ -52,10 +54,16 @@ func walkedAfterEnd(s *Stats) string {
 const fewFailures = 100
 
 func failuresToMention(s *Stats) string {
-	if failed := UnexpectedFailures(s.Failed); fewFailures*Sum(failed) >= s.Attempted+s.KernelSampled && len(failed) > 0 {
-		return fmt.Sprintf("%s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
+	failed := UnexpectedFailures(s.Failed)
+	if len(failed) == 0 || fewFailures*Sum(failed) < s.Attempted+s.KernelSampled {
+		return ""
 	}
-	return ""
+	if n := failed[refusal.MaxPause.Word()]; n != Sum(failed) {
+		return fmt.Sprintf("%s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
+	} else if timeBetweenSamples(s) != "" { // which says so
+		return ""
+	}
+	return mostFrequentOmission(s)
 }
 
 func unopened(s *Stats) (text string) {

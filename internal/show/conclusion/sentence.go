@@ -162,7 +162,7 @@ func (s *Summary) doubts(second bool) (text string) {
 		text = "; " + percent(s.incomplete, s.cpu) + " has incomplete stacks"
 	}
 	if s.ticks > 0 && s.ticks < fewSamples && !second {
-		text += "; only " + tabular.Plural(s.ticks, "sample")
+		text += "; only " + tabular.Plural(s.ticks, "sample") + " of threads on a CPU"
 	}
 	return text
 }

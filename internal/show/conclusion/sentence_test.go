@@ -140,7 +140,7 @@ var conclusions = []struct {
 		s := p.thread("t")
 		s.CPU, s.Ticks, s.Stack = 4*second, 7, p.stack("hash")
 		p.Add(&s)
-	}, "busy: 100 % in hash; 0.4 CPUs; only 7 samples"},
+	}, "busy: 100 % in hash; 0.4 CPUs; only 7 samples of threads on a CPU"},
 	{"lock with an owner that sleeps", func(p *program) {
 		p.waits("journal", "write (pay.py)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["journal"])) })
