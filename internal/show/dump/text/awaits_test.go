@@ -65,3 +65,27 @@ func TestPendingAwaitsMakeADeadlockUnknown(t *testing.T) {
 		}
 	}
 }
+
+// The tasks await different ones at one place; two await the same one.
+func TestAwaitingTasksWithEqualStacksAreShownOnceTheRarestFirst(t *testing.T) {
+	at := func(line int) []stacks.Frame {
+		return []stacks.Frame{{Place: &stacks.Place{Function: "work", File: "/srv/app.py", Line: line, Kind: "cpython",
+			Module: "[CPython 3.11.2]"}}}
+	}
+	task := func(name string, line int, awaits ...string) stacks.Task {
+		return stacks.Task{Name: name, Kind: "asyncio", State: "waiting", How: stacks.ReadTwice, AwaitsTasks: awaits,
+			Frames: at(line)}
+	}
+	var b strings.Builder
+	writeTasks(&b, &stacks.Process{PID: 7, Tasks: []stacks.Task{
+		task("a", 1, "x", "y"), task("b", 1, "z"), task("c", 1, "z"), task("d", 2, "z"),
+	}})
+	const want = "\nwaiting task d (asyncio, read twice): awaits task z\n" +
+		"  #0                     work at app.py:2 in [CPython 3.11.2] [cpython]\n" +
+		"\n3 waiting tasks (asyncio, read twice): awaits tasks x, y, z\n" +
+		"  a, b, c\n" +
+		"  #0                     work at app.py:1 in [CPython 3.11.2] [cpython]\n"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,20 +14,35 @@ import (
 	"prywalk/internal/walk/managed"
 )
 
-func awaitsText(t *stacks.Task) string {
+func awaitsText(tasks ...*stacks.Task) string {
+	var awaited []string
+	known := map[string]bool{}
+	for _, t := range tasks {
+		for _, name := range t.AwaitsTasks {
+			if !known[name] {
+				awaited = append(awaited, name)
+			}
+			known[name] = true
+		}
+	}
 	switch {
-	case len(t.AwaitsTasks) == 1:
-		return ": awaits task " + t.AwaitsTasks[0]
-	case len(t.AwaitsTasks) > 1:
-		return ": awaits tasks " + enumerate(t.AwaitsTasks)
-	case t.Awaits != "":
-		return ": awaits " + t.Awaits
+	case len(awaited) == 1:
+		return ": awaits task " + awaited[0]
+	case len(awaited) > 1:
+		return ": awaits tasks " + enumerate(awaited)
+	case tasks[0].Awaits != "":
+		return ": awaits " + tasks[0].Awaits
 	}
 	return ""
 }
 
+// taskKey is equal for tasks that await different tasks at one place.
 func taskKey(t *stacks.Task) string {
-	key := t.State + "\x00" + t.Kind + "\x00" + t.How + "\x00" + awaitsText(t)
+	awaits := t.Awaits
+	if len(t.AwaitsTasks) > 0 {
+		awaits = "tasks"
+	}
+	key := t.State + "\x00" + t.Kind + "\x00" + t.How + "\x00" + awaits
 	for f := range stacks.Each(t.Frames) {
 		key += fmt.Sprintf("\x00%s\x00%s\x00%d", f.Function, f.File, f.Line)
 	}
@@ -36,7 +52,9 @@ func taskKey(t *stacks.Task) string {
 func writeTasks(b *strings.Builder, p *stacks.Process) {
 	tasks := slices.Clone(p.Tasks)
 	tasks = slices.DeleteFunc(tasks, func(t stacks.Task) bool { return t.ID != 0 || t.Kind == languages.AwaitTask })
-	for _, group := range groupBy(tasks, taskKey) {
+	groups := groupBy(tasks, taskKey)
+	slices.SortStableFunc(groups, func(a, b []*stacks.Task) int { return cmp.Compare(len(a), len(b)) })
+	for _, group := range groups {
 		first, how := group[0], howText(group[0].How)
 		if len(group) == 1 {
 			printable.Fprintf(b, "\n%s task %s (%s, %s)%s\n", first.State, first.Name, first.Kind, how, awaitsText(first))
@@ -45,7 +63,7 @@ func writeTasks(b *strings.Builder, p *stacks.Process) {
 			for _, t := range group {
 				names = append(names, t.Name)
 			}
-			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Kind, how, awaitsText(first))
+			printable.Fprintf(b, "\n%d %s tasks (%s, %s)%s\n", len(group), first.State, first.Kind, how, awaitsText(group...))
 			printable.Fprintf(b, "  %s\n", enumerate(names))
 		}
 		for i := range first.Frames {
