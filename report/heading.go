@@ -105,7 +105,11 @@ func (d *data) sumParts(s *view.Summary, c *view.SymbolCoverage) []string {
 			parts = append(parts, text)
 		}
 	}
-	return append(parts, append(d.BlockedTotals(), tabular.Plural(s.Samples, "sample"))...)
+	parts = append(parts, d.BlockedTotals()...)
+	if s.Samples == 0 { // waits of tasks only
+		return parts
+	}
+	return append(parts, tabular.Plural(s.Samples, "sample"))
 }
 
 var now = time.Now
