@@ -8,7 +8,7 @@ import (
 
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
-	"prywalk/internal/store/profile"
+	"prywalk/internal/show/view"
 )
 
 const (
@@ -66,26 +66,24 @@ const (
 type width struct{ name, module int }
 
 // widthOf measures all rows, so that scrolling moves no columns.
-func widthOf(rows []FunctionRow) width {
+func widthOf(d *view.Data, rows []view.Row) width {
 	w := width{len("function (blocked)"), 0}
-	for i := range rows {
-		w.name = max(w.name, tabular.PrintedWidth(rows[i].DisplayName()))
-		w.module = max(w.module, tabular.PrintedWidth(rows[i].Module))
+	for _, r := range rows {
+		w.name = max(w.name, tabular.PrintedWidth(d.Frames[r.Frame].DisplayName()))
+		w.module = max(w.module, tabular.PrintedWidth(d.Frames[r.Frame].Module))
 	}
 	return w
 }
 
 func (s Screen) functionLines(
-	rows []FunctionRow, c Clock, prec tabular.Precision, w width,
+	d *view.Data, rows []view.Row, own *view.Application, w width,
 ) (head string, lines []string) {
 	var cells [4][]string
-	for i := range rows {
-		r := &rows[i]
-		self, total := r.Self.of(c), r.Total.of(c)
-		cells[0] = append(cells[0], prec.Share(self))
-		cells[1] = append(cells[1], prec.Value(self, profile.Nanoseconds))
-		cells[2] = append(cells[2], prec.Share(total))
-		cells[3] = append(cells[3], prec.Value(total, profile.Nanoseconds))
+	for _, r := range rows {
+		cells[0] = append(cells[0], d.Precision.Share(r.Self))
+		cells[1] = append(cells[1], d.Precision.Value(r.Self, d.Unit))
+		cells[2] = append(cells[2], d.Precision.Share(r.Total))
+		cells[3] = append(cells[3], d.Precision.Value(r.Total, d.Unit))
 	}
 	for i, h := range []string{"self%", "self", "total%", "total"} {
 		least := valueWidth
@@ -102,27 +100,35 @@ func (s Screen) functionLines(
 	}
 	head = " " + figures(0)
 	wide := tabular.FitColumns(s.Width, tabular.PrintedWidth(head), w.name, max(w.module, len("module")))
-	title := "function (" + string(c) + ")"
+	title := "function (" + d.Clock() + ")"
 	if wide.Module > 0 {
 		title = tabular.Pad(title, wide.Name) + "  module"
 	}
 	for i := range rows {
-		line := " " + figures(i+1) + s.names(&rows[i].Frame, wide)
-		if rows[i].calls != "" {
-			line += "  " + rows[i].calls
-		}
-		lines = append(lines, s.cut(line))
+		f := rows[i].Frame
+		lines = append(lines, s.cut(" "+figures(i+1)+s.names(&d.Frames[f], wide)+calls(d, own, f)))
 	}
 	return s.cut(head + title), lines
 }
 
-func (s Screen) names(f *Frame, wide tabular.Columns) string {
+func (s Screen) names(f *view.Frame, wide tabular.Columns) string {
 	text := tabular.Shorten(printable.String(f.DisplayName()), wide.Name)
 	if f.Module != "" && wide.Module > 0 {
 		text = tabular.Pad(text, wide.Name) + "  " + tabular.Cut(printable.String(f.Module), wide.Module)
 	}
 	return text
 }
+
+// fitName keeps the mark whole if there is room.
+func fitName(name, mark string, columns int) string {
+	left := columns - tabular.PrintedWidth(mark)
+	if left < min(tabular.PrintedWidth(name), minColumnsBeforeMark) {
+		return tabular.Cut(name+mark, columns)
+	}
+	return tabular.Cut(name, left) + mark
+}
+
+const minColumnsBeforeMark = 16
 
 const (
 	groupShare = iota
@@ -136,9 +142,8 @@ const (
 // allColumnsFrom is the least screen width with all columns of groups.
 const allColumnsFrom = 72
 
-func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string,
-	lines []string) {
-	cells := groupCells(rows, c, prec)
+func (s Screen) groupLines(d *view.Data, rows []groupRow, what string) (head string, lines []string) {
+	cells := groupCells(d, rows)
 	columns := s.groupColumns(what)
 	figures := func(i int) string {
 		var b strings.Builder
@@ -154,32 +159,32 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	}
 	name, in := len(what), len("in")
 	for i := range rows {
-		name = max(name, tabular.PrintedWidth(printable.String(rows[i].Name())+rows[i].mark()))
-		in = max(in, tabular.PrintedWidth(rows[i].MainFunction()))
+		name = max(name, tabular.PrintedWidth(rows[i].name()+rows[i].mark()))
+		in = max(in, tabular.PrintedWidth(rows[i].in))
 	}
 	name = min(name, max(left/2, left-in-len("  "), tabular.MinNameColumn))
 	for i := range rows {
-		fitted := fitName(printable.String(rows[i].Name()), rows[i].mark(), name)
+		fitted := fitName(rows[i].name(), rows[i].mark(), name)
 		text := tabular.Pad(fitted, name) + "  " +
-			tabular.Shorten(printable.String(rows[i].MainFunction()), max(tabular.MinNameWidth, left-name-2))
+			tabular.Shorten(printable.String(rows[i].in), max(tabular.MinNameWidth, left-name-2))
 		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
 	}
 	return s.cut(head + tabular.Pad(what, name) + "  in"), lines
 }
 
 // groupCells pads each column to one width, with headings.
-func groupCells(rows []GroupRow, c Clock, prec tabular.Precision) (cells [groupColumns][]string) {
-	heads := [groupColumns]string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
-	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {
+func groupCells(d *view.Data, rows []groupRow) (cells [groupColumns][]string) {
+	heads := [groupColumns]string{d.Clock() + "%", "cpu", "runqueue", "blocked", "threads"}
+	if slices.ContainsFunc(rows, func(r groupRow) bool { return r.tasks }) {
 		heads[groupCount] = "count"
 	}
 	for i := range rows {
-		v := rows[i].Values
-		cells[groupShare] = append(cells[groupShare], prec.Share(v.of(c)))
+		v := &rows[i]
+		cells[groupShare] = append(cells[groupShare], d.Precision.Share(v.Value))
 		cells[groupCPU] = append(cells[groupCPU], tabular.Nanos(v.CPU))
 		cells[groupRunQueue] = append(cells[groupRunQueue], tabular.Nanos(v.RunQueue))
-		cells[groupBlocked] = append(cells[groupBlocked], tabular.Nanos(v.blocked()))
-		cells[groupCount] = append(cells[groupCount], tabular.Thousands(int64(rows[i].Threads)))
+		cells[groupBlocked] = append(cells[groupBlocked], tabular.Nanos(v.Blocked))
+		cells[groupCount] = append(cells[groupCount], tabular.Thousands(v.count))
 	}
 	cells[groupShare] = tabular.Aligned(cells[groupShare])
 	for i, h := range heads {
@@ -201,30 +206,27 @@ func (s Screen) groupColumns(what string) []int {
 	return []int{groupShare, groupCPU, groupRunQueue, groupBlocked, groupCount}
 }
 
-func (snap *Snapshot) stackLines(s Screen, rows []stackRow, function int32, c Clock,
-	prec tabular.Precision) (lines []string) {
+func (s Screen) stackLines(d *view.Data, rows []stackRow, function int32) (lines []string) {
 	for i := range rows {
 		r := &rows[i]
 		if i > 0 {
 			lines = append(lines, "")
 		}
-		v := r.Values
-		head := " " + prec.Share(v.of(c)) + " " + prec.Value(v.of(c), profile.Nanoseconds) + " " + string(c)
-		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, tabular.Plural(int64(r.Threads), "thread"),
-			"cpu " + tabular.Nanos(v.CPU), "runqueue " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.blocked())},
+		head := " " + d.Precision.Share(r.value) + " " + d.Precision.Value(r.value, d.Unit) + " " + d.Clock()
+		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, d.Waiters(r.samples),
+			"cpu " + tabular.Nanos(r.CPU), "runqueue " + tabular.Nanos(r.RunQueue), "blocked " + tabular.Nanos(r.Blocked)},
 			" · "), " ")))
-		wide := 0
-		for _, f := range r.Frames {
-			wide = max(wide, tabular.PrintedWidth(snap.frames[f].DisplayName()))
+		wide, stack := 0, d.Stack(r.samples[0])
+		for _, f := range stack {
+			wide = max(wide, tabular.PrintedWidth(d.Frames[f].DisplayName()))
 		}
 		cols := tabular.FitColumns(s.Width, 4, wide, 24)
-		for _, f := range r.Frames {
+		for _, f := range stack {
 			mark := "    "
 			if f == function {
 				mark = "  ▸ "
 			}
-			fr := snap.frames[f]
-			lines = append(lines, s.cut(mark+s.names(&fr, cols)))
+			lines = append(lines, s.cut(mark+s.names(&d.Frames[f], cols)))
 		}
 	}
 	return lines

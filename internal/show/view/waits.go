@@ -199,18 +199,40 @@ func (w *waitGroups) lockGroup(s *profile.Sample) string {
 // NoLock is the group of samples that wait for no lock.
 const NoLock = "[no lock]"
 
-// MeanTasks returns the mean number of tasks, at least 1; 0 without samples, or if the profile has no wall time or
-// duration.
-func MeanTasks(p *profile.Profile, samples []*profile.Sample) int64 {
-	wall, ok := TypeIndex(p, rec.TypeWall)
-	if !ok || p.DurationNanos <= 0 || len(samples) == 0 {
-		return 0
+// Waiters returns the number of threads, and the mean number of tasks at a time, as tasks have no numbers.
+func (sel *Selection) Waiters(samples []*profile.Sample) string {
+	threads, tasks := sel.CountWaiters(samples)
+	i := slices.IndexFunc(samples, IsTask)
+	if i < 0 {
+		return tabular.Plural(threads, "thread")
 	}
-	sum := int64(0)
+	text := Label(samples[i], rec.LabelTask) + "s"
+	if tasks > 0 {
+		text = "about " + tabular.Plural(tasks, Label(samples[i], rec.LabelTask)) + " at a time"
+	}
+	if slices.ContainsFunc(samples, func(s *profile.Sample) bool { return !IsTask(s) }) {
+		text = tabular.Plural(threads, "thread") + ", " + text
+	}
+	return text
+}
+
+// CountWaiters returns the number of threads, and the mean number of tasks, at least 1; no tasks without samples of
+// some, or if the profile has no wall time or duration.
+func (sel *Selection) CountWaiters(samples []*profile.Sample) (threads, tasks int64) {
+	wall, timed := sel.TypeIndex(rec.TypeWall)
+	seen, sum, any := map[int64]bool{}, int64(0), false
 	for _, s := range samples {
-		sum += s.Value[wall]
+		if IsTask(s) {
+			any = true
+			sum += s.Value[wall]
+		} else if tid := NumLabel(s, rec.LabelTID); tid != 0 {
+			seen[tid] = true
+		}
 	}
-	return max(1, int64(math.Round(float64(sum)/float64(p.DurationNanos))))
+	if any && timed && sel.Profile.DurationNanos > 0 {
+		tasks = max(1, int64(math.Round(float64(sum)/float64(sel.Profile.DurationNanos))))
+	}
+	return int64(len(seen)), tasks
 }
 
 // IsSynchronization reports whether a sample waits for other threads.
