@@ -137,8 +137,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 		for i := range rows {
 			m.page.ids = append(m.page.ids, rowID{frame: rows[i].Frame})
 		}
-		wide := widthOf(d, rows)
-		return len(rows), func(from, to int) (string, []string) { return s.functionLines(d, rows[from:to], own, wide) }
+		return len(rows), func(from, to int) (string, []string) { return s.functionLines(d, rows[from:to], rows, own) }
 	}
 	what := groupings[m.view]
 	list := matching(snap.groups(clock, what), m.filter, func(r *groupRow) string { return r.name() + " " + r.in })

@@ -4,7 +4,6 @@ package top
 
 import (
 	"cmp"
-	"encoding/binary"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,34 +128,15 @@ func (snap *Snapshot) samplesOf(row rowID, v tableView, c Clock) (samples []*ppr
 	return nil
 }
 
-type stackRow struct {
-	view.Clocks
-	value   int64
-	samples []*pprof.Sample
-}
-
 // stacksOf divides samples by stack, the largest first.
-func stacksOf(d *view.Data, samples []*pprof.Sample) (rows []stackRow) {
-	indexes := map[string]int{}
-	var key []byte
-	for _, s := range samples {
-		key = key[:0]
-		for _, f := range d.Stack(s) {
-			key = binary.LittleEndian.AppendUint32(key, uint32(f))
-		}
-		n, ok := indexes[string(key)]
-		if !ok {
-			n = len(rows)
-			indexes[string(key)], rows = n, append(rows, stackRow{})
-		}
-		rows[n].value += s.Value[d.ValueIndex]
-		rows[n].samples = append(rows[n].samples, s)
+func stacksOf(d *view.Data, samples []*pprof.Sample) []*view.Group {
+	rows, walls := d.ByStack(samples), map[*view.Group]int64{}
+	for _, r := range rows {
+		clocks, _ := d.Clocks(r.Samples)
+		walls[r] = clocks.Wall()
 	}
-	for i := range rows {
-		rows[i].Clocks, _ = d.Clocks(rows[i].samples)
-	}
-	slices.SortStableFunc(rows, func(a, b stackRow) int {
-		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.Wall(), a.Wall()))
+	slices.SortStableFunc(rows, func(a, b *view.Group) int {
+		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(walls[b], walls[a]))
 	})
 	return rows
 }

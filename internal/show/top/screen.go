@@ -63,60 +63,19 @@ const (
 	valuesFrom = 56
 )
 
-type width struct{ name, module int }
-
-// widthOf measures all rows, so that scrolling moves no columns.
-func widthOf(d *view.Data, rows []view.Row) width {
-	w := width{len("function (blocked)"), 0}
-	for _, r := range rows {
-		w.name = max(w.name, tabular.PrintedWidth(d.Frames[r.Frame].DisplayName()))
-		w.module = max(w.module, tabular.PrintedWidth(d.Frames[r.Frame].Module))
+// functionLines formats some of the rows; all have one width of columns, so that scrolling moves none.
+func (s Screen) functionLines(d *view.Data, some, all []view.Row, own *view.Application) (head string, lines []string) {
+	value := valueWidth
+	if s.Width > 0 && s.Width < valuesFrom {
+		value = 0
 	}
-	return w
-}
-
-func (s Screen) functionLines(
-	d *view.Data, rows []view.Row, own *view.Application, w width,
-) (head string, lines []string) {
-	var cells [4][]string
-	for _, r := range rows {
-		cells[0] = append(cells[0], d.Precision.Share(r.Self))
-		cells[1] = append(cells[1], d.Precision.Value(r.Self, d.Unit))
-		cells[2] = append(cells[2], d.Precision.Share(r.Total))
-		cells[3] = append(cells[3], d.Precision.Value(r.Total, d.Unit))
+	heads, values := d.ValueColumns(some, shareWidth, value)
+	const longest = len("function (blocked)")
+	head, names := d.NameColumns(s.Width, 1+tabular.PrintedWidth(heads), longest, d.FramesOf(some), d.FramesOf(all))
+	for i, r := range some {
+		lines = append(lines, s.cut(" "+values[i][0]+values[i][1]+names[i]+calls(d, own, r.Frame)))
 	}
-	for i, h := range []string{"self%", "self", "total%", "total"} {
-		least := valueWidth
-		if i%2 == 0 {
-			least, cells[i] = shareWidth, tabular.Aligned(cells[i])
-		}
-		cells[i] = tabular.AlignRight(append([]string{h}, cells[i]...), least)
-	}
-	figures := func(i int) string {
-		if s.Width > 0 && s.Width < valuesFrom {
-			return cells[0][i] + " " + cells[2][i] + "  "
-		}
-		return cells[0][i] + " " + cells[1][i] + "  " + cells[2][i] + " " + cells[3][i] + "  "
-	}
-	head = " " + figures(0)
-	wide := tabular.FitColumns(s.Width, tabular.PrintedWidth(head), w.name, max(w.module, len("module")))
-	title := "function (" + d.Clock() + ")"
-	if wide.Module > 0 {
-		title = tabular.Pad(title, wide.Name) + "  module"
-	}
-	for i := range rows {
-		f := rows[i].Frame
-		lines = append(lines, s.cut(" "+figures(i+1)+s.names(&d.Frames[f], wide)+calls(d, own, f)))
-	}
-	return s.cut(head + title), lines
-}
-
-func (s Screen) names(f *view.Frame, wide tabular.Columns) string {
-	text := tabular.Shorten(printable.String(f.DisplayName()), wide.Name)
-	if f.Module != "" && wide.Module > 0 {
-		text = tabular.Pad(text, wide.Name) + "  " + tabular.Cut(printable.String(f.Module), wide.Module)
-	}
-	return text
+	return s.cut(" " + heads + head), lines
 }
 
 // fitName keeps the mark whole if there is room.
@@ -206,27 +165,29 @@ func (s Screen) groupColumns(what string) []int {
 	return []int{groupShare, groupCPU, groupRunQueue, groupBlocked, groupCount}
 }
 
-func (s Screen) stackLines(d *view.Data, rows []stackRow, function int32) (lines []string) {
+func (s Screen) stackLines(d *view.Data, rows []*view.Group, function int32) (lines []string) {
 	for i := range rows {
-		r := &rows[i]
+		r := rows[i]
 		if i > 0 {
 			lines = append(lines, "")
 		}
-		head := " " + d.Precision.Share(r.value) + " " + d.Precision.Value(r.value, d.Unit) + " " + d.Clock()
-		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, d.Waiters(r.samples),
-			"cpu " + tabular.Nanos(r.CPU), "runqueue " + tabular.Nanos(r.RunQueue), "blocked " + tabular.Nanos(r.Blocked)},
+		c, _ := d.Clocks(r.Samples)
+		head := " " + d.Precision.Share(r.Value) + " " + d.Precision.Value(r.Value, d.Unit) + " " + d.Clock()
+		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, d.Waiters(r.Samples),
+			"cpu " + tabular.Nanos(c.CPU), "runqueue " + tabular.Nanos(c.RunQueue), "blocked " + tabular.Nanos(c.Blocked)},
 			" · "), " ")))
-		wide, stack := 0, d.Stack(r.samples[0])
+		var frames []*view.Frame
+		stack := d.Stack(r.Samples[0])
 		for _, f := range stack {
-			wide = max(wide, tabular.PrintedWidth(d.Frames[f].DisplayName()))
+			frames = append(frames, &d.Frames[f])
 		}
-		cols := tabular.FitColumns(s.Width, 4, wide, 24)
-		for _, f := range stack {
+		_, names := d.NameColumns(s.Width, len("    "), 0, frames, frames)
+		for i, name := range names {
 			mark := "    "
-			if f == function {
+			if stack[i] == function {
 				mark = "  ▸ "
 			}
-			lines = append(lines, s.cut(mark+s.names(&d.Frames[f], cols)))
+			lines = append(lines, s.cut(mark+name))
 		}
 	}
 	return lines

@@ -50,7 +50,7 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	}
 	rows, own := snap.functionTable(c, false)
 	rows = firstRows(rows, functions)
-	table(s.functionLines(d, rows, own, widthOf(d, rows)))
+	table(s.functionLines(d, rows, rows, own))
 	if len(rows) == 0 {
 		put(s.cut("  no " + string(c) + " time in this window"))
 	}

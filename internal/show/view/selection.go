@@ -68,10 +68,8 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 }
 
 func newData(p *profile.Profile, o Options, stacks *FrameTable) *Data {
-	d := &Data{Selection: Selection{Profile: p, Options: o}, FrameTable: stacks, Memory: stacks.memory,
-		groups: newGroups(stacks, !o.NoIdle)}
-	d.groups.waiting.samples = p.Sample
-	return d
+	return &Data{Selection: Selection{Profile: p, Options: o}, FrameTable: stacks, Memory: stacks.memory,
+		groups: &groups{stacks: stacks, waiting: NewWaiting(p.Sample, !o.NoIdle)}}
 }
 
 // Of returns all of a profile that this process has made, with a table of frames that several may share. The values
