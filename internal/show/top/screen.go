@@ -14,7 +14,6 @@ import (
 const (
 	bold       = "\x1b[1m"
 	dim        = "\x1b[2m"
-	red        = "\x1b[31m"
 	reverse    = "\x1b[7m"
 	resetStyle = "\x1b[0m"
 )
