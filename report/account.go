@@ -25,7 +25,7 @@ func Account(w io.Writer, p *profile.Profile, o Options) error {
 			}
 		}
 		c := d.Coverage()
-		notes := d.Notes(d.Rows(d.Profile.Sample))
+		notes := d.Notes(d.Rows(d.Profile.Sample), recordAgain)
 		for _, line := range append(notes, d.WhyIncomplete(), d.UnnamedTimeText(&c), d.taskHint()) {
 			if line != "" {
 				out.Printf("%s\n", tabular.Paragraph(o.Width, "  ", line))

@@ -66,7 +66,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 			owned[lockOf(s)] = true
 		}
 	}
-	waiting := view.NewWaiting(p)
+	waiting := view.NewWaiting(p.Sample, true)
 	for _, s := range p.Sample {
 		blocked := clocks.Blocked(s)
 		if blocked > 0 && waiting.IdleRule(s) == "" && view.IsSynchronization(s) &&

@@ -26,7 +26,7 @@ const firstLikely = 1 << 32
 // locks that one function takes are one, as a recording has no addresses. A lock that has such an owner for less than
 // half of the waits is left out: the function is then often outside of the lock.
 func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices) {
-	waiting := view.NewWaiting(p)
+	waiting := view.NewWaiting(p.Sample, true)
 	lockOfSample, waiters := map[*profile.Sample]lockID{}, map[lockID][]*profile.Sample{}
 	takes, inside := map[lockID][]lockID{}, map[lockID][]timedSample{} // takes by process and function
 	var order []lockID

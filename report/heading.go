@@ -145,6 +145,9 @@ func suggest(flags string, o *Options) string {
 	return "prywalk report " + flags + " " + o.File
 }
 
+// recordAgain is the next action after what names code.
+const recordAgain = "record again"
+
 // footnotes writes the first notes with something to do: those of the recording, then those of the stacks.
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	var notes []string
@@ -158,7 +161,7 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 		notes = append(notes, "Almost no CPU time: the threads were waiting. "+suggest("--by wait", &d.Options)+
 			" shows for what.")
 	}
-	notes = append(append(notes, d.WhyIncomplete()), d.Notes(shown)...)
+	notes = append(append(notes, d.WhyIncomplete()), d.Notes(shown, recordAgain)...)
 	notes = append(notes, d.UnnamedTimeText(&c))
 	above := len(shown) > 0 || d.Options.By != ""
 	for _, n := range runstats.FirstNotes(notes) {

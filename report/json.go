@@ -154,7 +154,7 @@ func (d *jsonForm) write(to io.Writer, tree bool) error {
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
 		Conclusion: d.Conclusion(), Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads,
-		Value: d.Profile.SampleType[d.ValueIndex].Type, Total: d.values(d.sums(d.Profile.Sample)),
+		Value: d.Profile.SampleType[d.ValueIndex].Type, Total: d.values(d.Sums(d.Profile.Sample)),
 	}
 	if !s.Start.IsZero() {
 		r.Recorded = s.Start.UTC().Format(time.RFC3339)
@@ -187,7 +187,7 @@ func (d *jsonForm) jsonGroups(out *printable.JSONWriter) {
 	out.Text(`,"groups":[`)
 	for i, g := range d.Groups(d.Options.By) {
 		out.Comma(i)
-		j := jsonGroup{Name: g.Name, Total: d.values(d.sums(g.Samples))}
+		j := jsonGroup{Name: g.Name, Total: d.values(d.Sums(g.Samples))}
 		switch d.Options.By {
 		case "lock":
 			j.Held = heldOf(g.Samples[0])
@@ -226,62 +226,12 @@ func (d *jsonForm) values(list []int64) jsonValues {
 	return out
 }
 
-func (d *jsonForm) sums(samples []*profile.Sample) []int64 {
-	sum := make([]int64, len(d.Profile.SampleType))
-	for _, s := range samples {
-		add(sum, s.Value)
-	}
-	return sum
-}
-
-func add(to, values []int64) {
-	for i, v := range values {
-		to[i] += v
-	}
-}
-
-type functionSums struct{ self, total []int64 }
-
-// sumFunctions returns all functions' rows, those without the chosen value last, and their values by frame. The caller
-// gives back taken, in bytes.
-func (d *jsonForm) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map[int32]*functionSums, taken int64) {
-	all = map[int32]*functionSums{}
-	types := len(d.Profile.SampleType)
-	cost := jsonRowCost + 16*int64(types)
-	addFunction := func(f int32) {
-		taken += cost
-		d.Memory.Take(cost)
-		all[f] = &functionSums{make([]int64, types), make([]int64, types)}
-	}
-	rows = d.Rows(samples)
-	for _, r := range rows {
-		addFunction(r.Frame)
-	}
-	seen := map[int32]int{}
-	for i, s := range samples {
-		for depth, f := range d.Stack(s) {
-			if all[f] == nil {
-				addFunction(f)
-				rows = append(rows, view.Row{Frame: f})
-			}
-			if depth == 0 {
-				add(all[f].self, s.Value)
-			}
-			if seen[f] != i+1 {
-				seen[f] = i + 1
-				add(all[f].total, s.Value)
-			}
-		}
-	}
-	return rows, all, taken
-}
-
 func (d *jsonForm) functions(to *printable.JSONWriter, samples []*profile.Sample) {
-	rows, all, taken := d.sumFunctions(samples)
+	rows, all, taken := d.SumFunctions(samples)
 	shown, limit := 0, min(len(rows), d.Limit(len(rows)))
 	for ; shown < limit && to.Err() == nil && d.Memory.Err() == nil; shown++ {
 		r := &rows[shown]
-		f := d.jsonFunction(r.Frame, all[r.Frame].self, all[r.Frame].total)
+		f := d.jsonFunction(r.Frame, all[r.Frame].Self, all[r.Frame].Total)
 		if d.Options.Intervals && d.Precision.N > 0 {
 			f.Within = &jsonMargins{d.Precision.Margin(float64(r.Self) / d.Precision.Total),
 				d.Precision.Margin(float64(r.Total) / d.Precision.Total)}
@@ -297,7 +247,7 @@ func (d *jsonForm) functions(to *printable.JSONWriter, samples []*profile.Sample
 	if cut := (jsonCut{Functions: len(rows) - shown}); cut.Functions > 0 {
 		whole := int64(0)
 		for i := range rows {
-			self := all[rows[i].Frame].self[d.ValueIndex]
+			self := all[rows[i].Frame].Self[d.ValueIndex]
 			if whole += self; i >= shown {
 				cut.Share += float64(self)
 			}
@@ -308,8 +258,6 @@ func (d *jsonForm) functions(to *printable.JSONWriter, samples []*profile.Sample
 	}
 	d.Memory.Give(taken)
 }
-
-const jsonRowCost = 256
 
 func (d *jsonForm) jsonFunction(n int32, self, total []int64) jsonFunction {
 	f := &d.Frames[n]
@@ -334,19 +282,19 @@ func (d *jsonForm) jsonTree(out *printable.JSONWriter) {
 }
 
 // sumNodes returns all clocks' values of the shown nodes.
-func (d *jsonForm) sumNodes(t *view.CallTree, shown []bool) map[int32]*functionSums {
-	sums, types := map[int32]*functionSums{}, len(d.Profile.SampleType)
+func (d *jsonForm) sumNodes(t *view.CallTree, shown []bool) map[int32]*view.FunctionSums {
+	sums, types := map[int32]*view.FunctionSums{}, len(d.Profile.SampleType)
 	for n, ok := range shown {
-		if ok && d.Memory.Take(jsonRowCost+16*int64(types)) {
-			sums[int32(n)] = &functionSums{make([]int64, types), make([]int64, types)}
+		if ok && d.Memory.Take(view.SumsCost(types)) {
+			sums[int32(n)] = &view.FunctionSums{Self: make([]int64, types), Total: make([]int64, types)}
 		}
 	}
 	for _, s := range d.Profile.Sample {
 		n, known, stack := int32(0), true, d.Stack(s)
 		for i := len(stack); known && sums[n] != nil; i-- {
-			add(sums[n].total, s.Value)
+			view.Add(sums[n].Total, s.Value)
 			if i == 0 {
-				add(sums[n].self, s.Value)
+				view.Add(sums[n].Self, s.Value)
 				break
 			}
 			n, known = t.Find(n, stack[i-1])
@@ -401,12 +349,12 @@ func (d *jsonForm) nodeLength(out *printable.JSONWriter, frame int32) int64 {
 }
 
 // writeNodes does not recurse: input determines the depth.
-func (d *jsonForm) writeNodes(out *printable.JSONWriter, t *view.CallTree, sums map[int32]*functionSums) {
+func (d *jsonForm) writeNodes(out *printable.JSONWriter, t *view.CallTree, sums map[int32]*view.FunctionSums) {
 	of := func(n int32) jsonFunction {
 		if n == 0 {
-			return jsonFunction{Name: "all", Self: d.values(sums[n].self), Total: d.values(sums[n].total)}
+			return jsonFunction{Name: "all", Self: d.values(sums[n].Self), Total: d.values(sums[n].Total)}
 		}
-		return d.jsonFunction(t.Nodes[n].Frame, sums[n].self, sums[n].total)
+		return d.jsonFunction(t.Nodes[n].Frame, sums[n].Self, sums[n].Total)
 	}
 	type open struct {
 		node int32

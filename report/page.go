@@ -115,7 +115,7 @@ func (b *pageBuilder) head() {
 	}
 	c := b.Coverage()
 	b.Facts = append(facts(&s, &c), b.completeFacts()...)
-	notes := b.Notes(b.data.Rows(b.Profile.Sample))
+	notes := b.Notes(b.data.Rows(b.Profile.Sample), recordAgain)
 	for _, line := range append([]string{b.hiddenIntervals(), b.UnnamedTimeText(&c), b.WhyIncomplete()}, notes...) {
 		if line != "" {
 			b.Comments = append(b.Comments, pageComment{Text: printable.String(line)})
@@ -192,7 +192,7 @@ func (b *pageBuilder) sample(s *profile.Sample, timed bool) {
 		b.rowAt[k] = row
 		b.rows = append(b.rows, pageRow{k[0], k[1], make([]int64, len(s.Value))})
 	}
-	add(b.rows[row].values, s.Value)
+	view.Add(b.rows[row].values, s.Value)
 	if timed {
 		b.addInterval(row, s)
 	}

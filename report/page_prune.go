@@ -91,7 +91,7 @@ func (b *pageBuilder) writeRows(to []int32) []int32 {
 			b.Rows = append(b.Rows, int64(k[0]), int64(k[1]))
 			b.Rows = append(b.Rows, make([]int64, stride-2)...)
 		}
-		add(b.Rows[int(n)*stride+2:], row.values)
+		view.Add(b.Rows[int(n)*stride+2:], row.values)
 		numbers[i] = n
 	}
 	return numbers

@@ -116,7 +116,7 @@ func mergeInCells(list []pageInterval, grid int64) (merged []pageInterval) {
 			last := &merged[n]
 			last.begin, last.end = min(last.begin, i.begin), max(last.end, i.end)
 			last.values = slices.Clone(last.values)
-			add(last.values, i.values)
+			view.Add(last.values, i.values)
 			continue
 		}
 		merged = append(merged, i)

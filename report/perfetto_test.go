@@ -139,5 +139,5 @@ func TestATraceNeedsTimeStamps(t *testing.T) {
 // jsonTotals are the sums of report --json.
 func jsonTotals(d *data) jsonValues {
 	form := jsonForm{data: d}
-	return form.values(form.sums(d.Profile.Sample))
+	return form.values(form.Sums(d.Profile.Sample))
 }

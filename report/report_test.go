@@ -17,6 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
 	rec "prywalk/internal/store/profile"
 )
 
@@ -184,7 +185,7 @@ func pageData(t testing.TB, html string) (d page) {
 	}
 	if d.Times != nil {
 		for _, i := range intervalsOf(t, &d) {
-			add(d.Rows[int(i.row)*(2+len(d.Types))+2:], i.values)
+			view.Add(d.Rows[int(i.row)*(2+len(d.Types))+2:], i.values)
 		}
 	}
 	return d

@@ -4,9 +4,7 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -80,12 +78,8 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 // writeRows calls after behind each row, with the number of columns before names.
 func (d *data) writeRows(out *printable.Writer, rows []view.Row, indent string, after func(r view.Row, used int)) {
 	heads, figures := d.valueColumns(rows)
-	var frames []*view.Frame
-	for _, r := range rows {
-		frames = append(frames, &d.Frames[r.Frame])
-	}
 	used := len(indent) + tabular.PrintedWidth(heads)
-	head, names := d.nameColumns(used, frames)
+	head, names := d.nameColumns(used, d.FramesOf(rows))
 	out.Printf("%s%s\n", indent, d.color(dim, heads+head))
 	for i, r := range rows {
 		out.Printf("%s%s%s%s\n", indent, d.markLarge(figures[i][0], r.Self), figures[i][1], names[i])
@@ -109,57 +103,12 @@ func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	return kept
 }
 
-func (d *data) valueColumns(rows []view.Row) (heads string, valueColumns [][2]string) {
-	valueColumns = make([][2]string, len(rows))
-	column := func(head, space string, value func(int64) string, of func(view.Row) int64) {
-		cells := []string{head}
-		for _, r := range rows {
-			cells = append(cells, value(of(r)))
-		}
-		if strings.HasSuffix(head, "%") {
-			cells = append(cells[:1], tabular.Aligned(cells[1:])...)
-		}
-		cells = tabular.AlignRight(cells, len("100%"))
-		for i := range rows {
-			if heads == "" {
-				valueColumns[i] = [2]string{cells[i+1], space} // the first may be coloured
-			} else {
-				valueColumns[i][1] += cells[i+1] + space
-			}
-		}
-		heads += cells[0] + space
-	}
-	for _, c := range []struct {
-		name string
-		of   func(view.Row) int64
-	}{{"self", func(r view.Row) int64 { return r.Self }}, {"total", func(r view.Row) int64 { return r.Total }}} {
-		column(c.name+"%", " ", d.Precision.Share, c.of)
-		if d.Options.Intervals {
-			column("±", " ", d.Precision.Within, c.of)
-		}
-		column(c.name, "  ", func(v int64) string { return d.Precision.Value(v, d.Unit) }, c.of)
-	}
-	return heads, valueColumns
+func (d *data) valueColumns(rows []view.Row) (heads string, cells [][2]string) {
+	return d.ValueColumns(rows, len("100%"), len("100%"))
 }
 
 func (d *data) nameColumns(used int, frames []*view.Frame) (head string, cells []string) {
-	head = fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.ValueIndex].Type))
-	name, module := len(head), len("module")
-	for _, f := range frames {
-		name, module = max(name, tabular.PrintedWidth(f.DisplayName())), max(module, tabular.PrintedWidth(f.Module))
-	}
-	wide := tabular.FitColumns(tableWidth(&d.Options), used, name, module)
-	if wide.Module > 0 {
-		head = tabular.Pad(head, wide.Name) + "  module"
-	}
-	for _, f := range frames {
-		cell := f.FitName(wide.Name)
-		if f.Module != "" && wide.Module > 0 {
-			cell = tabular.Pad(cell, wide.Name) + "  " + tabular.Cut(printable.String(f.Module), wide.Module)
-		}
-		cells = append(cells, cell)
-	}
-	return head, cells
+	return d.NameColumns(tableWidth(&d.Options), used, 0, frames, frames)
 }
 
 func (d *data) markLarge(s string, v int64) printable.Raw {

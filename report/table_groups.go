@@ -36,7 +36,7 @@ func (d *data) groups(out *printable.Writer) {
 		}
 		about := owners.heldBy(d, g.Samples)
 		if d.Options.By == "wait" {
-			about = " (" + d.waiters(g.Samples) + ")"
+			about = " (" + d.Waiters(g.Samples) + ")"
 		}
 		line := tabular.Wrap(d.Options.Width, "  ", append([]string{d.Precision.Share(g.Value),
 			d.Precision.Value(g.Value, d.Unit), g.Name + about}, d.clockLine(g)...)...)

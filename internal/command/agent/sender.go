@@ -65,30 +65,13 @@ func (s *sender) divide(body []byte, intervals int) []message {
 		return []message{newMessage(body, intervals)}
 	}
 	a, b, err := otlp.Split(body)
-	share := 0
-	if err == nil {
-		share, err = shareOf(a, b, intervals)
-	}
 	if err != nil {
 		s.queue.notices.indivisible(err, intervals, len(body), s.limit, s.limitLowered)
 		return nil
 	}
 	s.metrics.splits.Add(1)
-	return append(s.divide(a, share), s.divide(b, intervals-share)...)
-}
-
-// shareOf returns how many of a message's intervals count as part a's, in proportion to points: an interval may have
-// points in both parts, a and b.
-func shareOf(a, b []byte, intervals int) (int, error) {
-	n, err := otlp.Points(a)
-	if err != nil {
-		return 0, err
-	}
-	m, err := otlp.Points(b)
-	if err != nil || n+m == 0 {
-		return 0, err
-	}
-	return int(int64(intervals) * int64(n) / int64(n+m)), nil
+	half := intervals / 2 // an interval may have points in both
+	return append(s.divide(a, half), s.divide(b, intervals-half)...)
 }
 
 func (s *sender) publishCounts() {

@@ -6,31 +6,20 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"time"
-
-	"prywalk/internal/show/view"
 )
 
 func TestCompleteStacksAreOfCPUTime(t *testing.T) {
-	snap := &Snapshot{Length: time.Second, Since: time.Second, waits: []wait{{}},
-		threads: map[int32]thread{0: {name: "app", pid: 7, tid: 7}}}
-	for _, name := range []string{"main", "[incomplete: depth]", "sleep"} {
-		module := "app"
-		if strings.HasPrefix(name, "[") {
-			module = ""
-		}
-		snap.frames = append(snap.frames, Frame{Frame: view.Frame{Name: name, Module: module}})
-	}
+	f := newFixture(t)
 	for range 100 {
-		snap.Cells = append(snap.Cells, Cell{stack: []int32{2, 0}, v: Values{Samples: 100, Wall: 1e9}})
+		f.add(f.slept(7, f.at("epoll_wait", "main"), "epoll_wait", 1000))
 	}
-	for i := range 10 {
-		f := Frame{Frame: view.Frame{Name: "f" + string(rune('0'+i)), Module: "app"}}
-		snap.frames = append(snap.frames, f)
-		snap.Cells = append(snap.Cells,
-			Cell{stack: []int32{int32(3 + i), 0}, v: Values{Samples: 9, Wall: 90e6, CPU: 90e6}})
+	for _, name := range functionNames[1:10] {
+		f.add(f.ran(7, f.at(name, "main"), 90))
 	}
-	snap.Cells = append(snap.Cells, Cell{stack: []int32{3, 1}, v: Values{Samples: 10, Wall: 100e6, CPU: 100e6}})
+	f.add(f.ran(7, f.at("tick", "main"), 90))
+	f.add(f.ran(7, f.at("compress", "[incomplete: depth]"), 100))
+	f.refresh()
+	snap := f.snapshot(0)
 	var text, js bytes.Buffer
 	if err := WriteText(&text, snap, State{Complete: 0.999}, Screen{Width: 200}, CPU, 5); err != nil {
 		t.Fatal(err)

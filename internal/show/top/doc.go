@@ -13,5 +13,6 @@
 //
 // Names come from [profile.Names]; a function without one yet is shown by its module ([FunctionTable]).
 //
-// A [Snapshot] is a window's cells. All tables are made from it, so that a paused display can be sorted and filtered.
+// A [Snapshot] is a window as a profile, with a sample for each cell. Rows, groups and the conclusion are those of
+// package view for it, as in report. All tables are made from it, so that a paused display can be sorted and filtered.
 package top

@@ -36,7 +36,7 @@ func (s *Store) evict() {
 	room := len(kept) + s.maxCells/2
 	for _, k := range rest {
 		v := s.cells[k]
-		if th := s.threads[k.thread]; th.tid != 0 || th.task != "" {
+		if th := *s.threads[k.thread]; th.tid != 0 || th.task != "" {
 			th.tid, th.name, th.task = 0, evictedName, ""
 			id, ok := s.byThread[th.key()]
 			if !ok {
@@ -54,7 +54,7 @@ func (s *Store) evict() {
 	for k := range kept {
 		needed[k.thread] = true
 	}
-	maps.DeleteFunc(s.threads, func(id int32, _ thread) bool { return !needed[id] })
+	maps.DeleteFunc(s.threads, func(id int32, _ *thread) bool { return !needed[id] })
 	maps.DeleteFunc(s.byThread, func(_ threadKey, id int32) bool { return !needed[id] })
 }
 

@@ -77,8 +77,7 @@ func TestOnlyStacksOfCellsAreKept(t *testing.T) {
 		t.Errorf("up to %d stacks in %d evictions, of 80000", most, evictions)
 	}
 	rows := f.snapshot(0).functions()
-	sortFunctions(rows, CPU)
-	i := slices.IndexFunc(rows, func(r FunctionRow) bool { return r.Name == "serve" })
+	i := slices.IndexFunc(rows, func(r functionRow) bool { return r.Name == "serve" })
 	if i < 0 || rows[i].Self.CPU != 400*10e6 {
 		t.Errorf("serve has %+v", rows)
 	}

@@ -3,43 +3,36 @@
 package top
 
 import (
+	pprof "github.com/google/pprof/profile"
+
 	"prywalk/internal/base/sample"
-	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/show/view"
 	"prywalk/internal/store/profile"
-	"prywalk/internal/walk/waits"
 )
-
-// Frame is a function in tables, named as in report.
-type Frame struct {
-	view.Frame
-	// mapping is the mapping's file; ruleFile the source file, if idle rules use it.
-	mapping, ruleFile string
-}
 
 // maxNamedStacks bounds FunctionTable.whole.
 const maxNamedStacks = 1 << 16
 
-// FunctionTable numbers the functions of stacks. It is for one [Store], whose lock guards it.
+// FunctionTable has a location for each function of stacks. It is for one [Store], whose lock guards it; frames are of
+// the goroutine of the snapshots.
 type FunctionTable struct {
-	names      *profile.Names
-	frames     []Frame
-	index      map[Frame]int32
-	numbers    map[namedFunction]int32
-	whole      map[sample.StackID][]int32 // completely named stacks
-	paths      []string
-	knownPaths map[string]bool
-	buf        []profile.Named
-	renamed    int64
+	names     *profile.Names
+	locations map[function]*pprof.Location
+	whole     map[sample.StackID][]*pprof.Location // completely named stacks
+	mappings  []*pprof.Mapping
+	byPath    map[string]*pprof.Mapping
+	frames    *view.FrameTable
+	buf       []profile.Named
+	renamed   int64
 }
 
-// namedFunction has paths of the mapping's and the source file.
-type namedFunction struct{ name, mapping, source string }
+// function is of the mapping's path; name is "" for code without a name.
+type function struct{ name, path, source string }
 
 // NewFunctionTable returns a table of a recording's functions.
 func NewFunctionTable(names *profile.Names) *FunctionTable {
-	return &FunctionTable{names: names, index: map[Frame]int32{}, whole: map[sample.StackID][]int32{},
-		numbers: map[namedFunction]int32{}, knownPaths: map[string]bool{}}
+	return &FunctionTable{names: names, locations: map[function]*pprof.Location{},
+		whole: map[sample.StackID][]*pprof.Location{}, byPath: map[string]*pprof.Mapping{}, frames: view.NewFrameTable()}
 }
 
 func (t *FunctionTable) update() {
@@ -50,25 +43,25 @@ func (t *FunctionTable) update() {
 	t.renamed = renamed
 }
 
-// functionsOf returns modules in place of missing names, innermost first.
-func (t *FunctionTable) functionsOf(id sample.StackID) []int32 {
-	if fs, ok := t.whole[id]; ok {
-		return fs
+// stack returns modules in place of missing names, innermost first.
+func (t *FunctionTable) stack(id sample.StackID) []*pprof.Location {
+	if locs, ok := t.whole[id]; ok {
+		return locs
 	}
 	if id == evictedStack {
-		return []int32{t.frameIndex(Frame{Frame: view.Frame{Name: evictedName}})}
+		return []*pprof.Location{t.location(function{name: evictedName})}
 	}
-	var out, machinery []int32
+	var out, machinery []*pprof.Location
 	final := true
 	t.buf = t.names.Stack(id, nil, t.buf[:0])
 	for i := range t.buf {
 		l := &t.buf[i]
 		final = final && l.Final
 		if l.Machinery {
-			machinery = t.appendFrames(l, machinery)
+			machinery = t.appendLocations(l, machinery)
 			continue
 		}
-		out = t.appendFrames(l, out)
+		out = t.appendLocations(l, out)
 	}
 	if len(out) == 0 {
 		out = machinery
@@ -82,49 +75,41 @@ func (t *FunctionTable) functionsOf(id sample.StackID) []int32 {
 	return out
 }
 
-func (t *FunctionTable) appendFrames(l *profile.Named, out []int32) []int32 {
-	path := t.pathOf(l.Module)
+func (t *FunctionTable) appendLocations(l *profile.Named, out []*pprof.Location) []*pprof.Location {
+	path := ""
+	if l.Module != nil {
+		path = l.Module.Path
+	}
 	before := len(out)
 	for i := range l.Frames {
 		if f := &l.Frames[i]; f.Name != "" {
-			out = append(out, t.numberOf(namedFunction{f.Name, path, f.File}))
+			out = append(out, t.location(function{f.Name, path, f.File}))
 		}
 	}
 	if len(out) == before {
-		out = append(out, t.numberOf(namedFunction{unnamedcode.Bracketed(view.ModuleName(path)), path, ""}))
+		out = append(out, t.location(function{path: path}))
 	}
 	return out
 }
 
-// numberOf makes a function's frame once: regular expressions take microseconds.
-func (t *FunctionTable) numberOf(f namedFunction) int32 {
-	n, ok := t.numbers[f]
-	if !ok {
-		module := view.ModuleName(f.mapping)
-		n = t.frameIndex(Frame{Frame: view.FrameOf(f.name, f.mapping, f.source), mapping: module,
-			ruleFile: waits.RulesFile(module, f.source)})
-		t.numbers[f] = n
+// location makes a function's location once: its frame takes regular expressions, microseconds.
+func (t *FunctionTable) location(f function) *pprof.Location {
+	l := t.locations[f]
+	if l == nil {
+		l = &pprof.Location{Mapping: t.mapping(f.path)}
+		if f.name != "" {
+			l.Line = []pprof.Line{{Function: &pprof.Function{Name: f.name, Filename: f.source}}}
+		}
+		t.locations[f] = l
 	}
-	return n
+	return l
 }
 
-func (t *FunctionTable) pathOf(m *profile.ModuleInfo) string {
-	if m == nil || m.Path == "" {
-		return ""
+func (t *FunctionTable) mapping(path string) *pprof.Mapping {
+	m := t.byPath[path]
+	if m == nil && path != "" {
+		m = &pprof.Mapping{File: path}
+		t.byPath[path], t.mappings = m, append(t.mappings, m)
 	}
-	if !t.knownPaths[m.Path] {
-		t.knownPaths[m.Path] = true
-		t.paths = append(t.paths, m.Path)
-	}
-	return m.Path
-}
-
-func (t *FunctionTable) frameIndex(f Frame) int32 {
-	k, ok := t.index[f]
-	if !ok {
-		k = int32(len(t.frames))
-		t.index[f] = k
-		t.frames = append(t.frames, f)
-	}
-	return k
+	return m
 }

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"prywalk/internal/base/incomplete"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
 )
 
 // State is the sampling's state.
@@ -22,20 +24,6 @@ type State struct {
 	Trouble string
 	// Ended: the sampling is over.
 	Ended bool
-}
-
-func (snap *Snapshot) precision(c Clock) tabular.Precision {
-	var p tabular.Precision
-	var e tabular.Effective
-	for i := range snap.Cells {
-		cell := &snap.Cells[i]
-		if v := cell.v.of(c); v != 0 {
-			e.Add(v, cell.v.Samples)
-			p.Total += float64(v)
-		}
-	}
-	p.N = e.N()
-	return p
 }
 
 func (snap *Snapshot) window() string {
@@ -54,6 +42,12 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
+// completeCPU returns ok = false without CPU time.
+func (snap *Snapshot) completeCPU() (c incomplete.Completeness, ok bool) {
+	d := snap.by(CPU)
+	return d.Completeness(d.ValueIndex)
+}
+
 // headLines begins with the conclusion.
 func (snap *Snapshot) headLines(s Screen, st *State) (lines []string) {
 	v := snap.total()
@@ -61,19 +55,19 @@ func (snap *Snapshot) headLines(s Screen, st *State) (lines []string) {
 	if st.Threads > 0 && !st.Ended {
 		first = append(first, tabular.Plural(int64(st.Threads), "thread"))
 	}
-	if c := snap.completeText(); c != "" {
-		first = append(first, c)
+	if c, ok := snap.completeCPU(); ok {
+		first = append(first, "cpu: "+c.Text("", view.Percent))
 	}
 	second := []string{"cpu " + tabular.Nanos(v.CPU)}
 	if snap.Length > 0 {
 		second[0] += fmt.Sprintf(" (%.2f CPUs)", float64(v.CPU)/float64(snap.Length))
 	}
-	second = append(second, "runqueue "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.blocked()))
+	second = append(second, "runqueue "+tabular.Nanos(v.RunQueue), "blocked "+tabular.Nanos(v.Blocked))
 	if snap.PendingNames > 0 {
 		second = append(second, fmt.Sprintf("looking up %d symbols", snap.PendingNames))
 	}
 	lines = []string{s.joined(" · ", first...), s.joined(" · ", second...)}
-	if line := snap.conclusion(); line != "" {
+	if line := snap.data.Conclusion(); line != "" {
 		lines = slices.Insert(lines, 0, s.joined("; ", strings.Split(line, "; ")...))
 	}
 	return lines

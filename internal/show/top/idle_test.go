@@ -20,10 +20,9 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	f.refresh()
 	snap := f.snapshot(0)
 	got := map[string]string{}
-	for _, of := range []func(Clock) []GroupRow{snap.Waits, snap.Threads} {
-		rows := of(Wall)
-		for i := range rows {
-			got[rows[i].Name()] = rows[i].Idle
+	for _, by := range []string{"wait", "thread"} {
+		for _, r := range snap.groups(Wall, by) {
+			got[r.name()] = r.Idle
 		}
 	}
 	for name, want := range map[string]string{
@@ -34,19 +33,19 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 			t.Errorf("%s: rule %q, %v, want %q", name, rule, ok, want)
 		}
 	}
-	inOrder := func(rows []GroupRow, want string) {
+	inOrder := func(rows []groupRow, want string) {
 		t.Helper()
 		var names []string
 		for i := range rows {
-			names = append(names, rows[i].Name())
+			names = append(names, rows[i].name())
 		}
 		if got := strings.Join(names, ", "); got != want {
 			t.Errorf("the rows are %s, want %s: idle ones last", got, want)
 		}
 	}
-	inOrder(snap.Waits(CPU), "[running], futex, [waiting for a CPU], epoll_wait")
-	inOrder(snap.Waits(Wall), "futex, [running], [waiting for a CPU], epoll_wait")
-	inOrder(snap.Threads(blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
+	inOrder(snap.groups(CPU, "wait"), "[running], futex, [waiting for a CPU], epoll_wait")
+	inOrder(snap.groups(Wall, "wait"), "futex, [running], [waiting for a CPU], epoll_wait")
+	inOrder(snap.groups(blocked, "thread"), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
 	var text, object strings.Builder
 	if err := WriteText(&text, snap, State{}, Screen{}, Wall, 0); err != nil {
 		t.Fatal(err)
@@ -72,8 +71,9 @@ func TestASemaphoreWithATypeIsAWaitForWork(t *testing.T) {
 	iv.WaitsFor = "semaphore 0x10 (threading.Lock)"
 	f.add(iv)
 	f.refresh()
-	rows := f.snapshot(0).Waits(Wall)
-	if len(rows) != 1 || rows[0].Name() != "futex: threading.Lock (semaphore 0x10)" || rows[0].Idle != waits.IdlePool {
-		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].Name(), rows[0].Idle)
+	rows := f.snapshot(0).groups(Wall, "wait")
+	const name = "futex: threading.Lock in rayon_core::sleep::Sleep::sleep"
+	if len(rows) != 1 || rows[0].name() != name || rows[0].Idle != waits.IdlePool {
+		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].name(), rows[0].Idle)
 	}
 }

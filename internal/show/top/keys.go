@@ -139,14 +139,3 @@ func (m *Model) goBack() {
 	}
 	m.position, m.follow = m.table, none
 }
-
-// isOfOpened reports whether the opened row has time of a cell.
-func (m *Model) isOfOpened(c *Cell) bool {
-	switch m.view {
-	case threadsView:
-		return c.thread == m.opened
-	case waitsView:
-		return c.wait == m.opened || m.opened == queuedWait && c.v.RunQueue > 0 && m.snapshot.isState(c.wait)
-	}
-	return slices.Contains(c.stack, m.opened)
-}

@@ -18,7 +18,10 @@ const (
 	views
 )
 
-var viewNames = [views]string{"functions", "threads", "waits"}
+var (
+	viewNames = [views]string{"functions", "threads", "waits"}
+	groupings = [views]string{threadsView: "thread", waitsView: "wait"} // [view.Groupings]
+)
 
 // Source provides a display's data. Its methods are called on one goroutine at a time.
 type Source interface {
@@ -59,18 +62,15 @@ type Model struct {
 	all  bool // functions, not only the program's own ones
 	position
 	table  position // of the table whose row is opened
-	follow int32    // id of the selected row, if the cursor follows it; none: the position stays
+	follow rowID    // id of the selected row, if the cursor follows it; none: the position stays
 	page   page
 }
 
 // position is where in the view the display is.
 type position struct {
-	opened      int32 // id of the row whose stacks are shown, or none
+	opened      rowID // of the row whose stacks are shown, or none
 	cursor, top int   // selected and first visible row
 }
-
-// none is no row.
-const none int32 = -1
 
 // NewModel returns a Model with its first snapshot.
 func NewModel(src Source, o Options) *Model {

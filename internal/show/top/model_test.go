@@ -326,13 +326,14 @@ func TestWaitsCountGoroutines(t *testing.T) {
 	f.refresh()
 	snap := f.snapshot(0)
 	got := map[string]int{}
-	for _, r := range snap.Waits(Wall) {
-		got[r.Name()] = r.Threads
+	rows := snap.groups(Wall, "wait")
+	for _, r := range rows {
+		got[r.name()] = int(r.count)
 	}
-	if want := map[string]int{"sync.Mutex.Lock": 3, "futex: threading.Lock (semaphore 0x10)": 1}; !maps.Equal(got, want) {
+	if want := map[string]int{"sync.Mutex.Lock": 3, "futex: threading.Lock in worker": 1}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	head, _ := Screen{}.groupLines(snap.Waits(Wall), "wait", Wall, snap.precision(Wall))
+	head, _ := Screen{}.groupLines(snap.by(Wall), rows, "wait")
 	if !strings.Contains(head, " count ") {
 		t.Error(head)
 	}

@@ -10,10 +10,11 @@ import (
 
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
 )
 
 type page struct {
-	ids         []int32
+	ids         []rowID
 	rows        int
 	visibleRows int
 	own         bool // the functions are only the program's own
@@ -62,7 +63,7 @@ func (m *Model) tableLines() []string {
 
 // placeCursor follows the cursor's row, or keeps the cursor within the rows.
 func (m *Model) placeCursor() {
-	if row := slices.Index(m.page.ids, m.follow); row >= 0 && m.follow >= 0 {
+	if row := slices.Index(m.page.ids, m.follow); row >= 0 {
 		m.cursor = row
 	}
 	m.cursor = max(0, min(m.cursor, m.page.rows-1))
@@ -93,7 +94,7 @@ func (m *Model) emptyTableText() string {
 	case m.snapshot.Since == 0:
 		return "waiting for the first refresh …"
 	}
-	if v := m.snapshot.total(); m.view != waitsView && m.clock == CPU && v.CPU == 0 && v.blocked() > 0 {
+	if v := m.snapshot.total(); m.view != waitsView && m.clock == CPU && v.CPU == 0 && v.Blocked > 0 {
 		return "no cpu time in this window: the threads wait; 3 shows for what"
 	}
 	return "no " + string(m.clock) + " time in this window; c shows another clock"
@@ -101,8 +102,13 @@ func (m *Model) emptyTableText() string {
 
 // shownClock is wall time in place of CPU time for waits, and for an opened row without CPU time.
 func (m *Model) shownClock() Clock {
-	ran := func(c Cell) bool { return c.v.CPU > 0 && m.isOfOpened(&c) }
-	if m.clock == CPU && (m.view == waitsView || m.opened != none && !slices.ContainsFunc(m.snapshot.Cells, ran)) {
+	if m.clock == CPU && m.opened != none && m.view != waitsView {
+		if c, _ := m.snapshot.data.Clocks(m.snapshot.samplesOf(m.opened, m.view, CPU)); c.CPU > 0 {
+			return CPU
+		}
+		return Wall
+	}
+	if m.clock == CPU && m.view == waitsView {
 		return Wall
 	}
 	return m.clock
@@ -110,49 +116,45 @@ func (m *Model) shownClock() Clock {
 
 func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
 	snap, s, clock := m.snapshot, m.screen, m.shownClock()
-	prec := snap.precision(clock)
+	d := snap.by(clock)
 	m.page.ids, m.page.own = m.page.ids[:0], false
 	if m.opened != none {
-		marked := m.opened
-		if m.view != functionsView {
-			marked = none
+		marked := none.frame
+		if m.view == functionsView {
+			marked = m.opened.frame
 		}
-		lines := snap.stackLines(s, snap.stacksOf(m.isOfOpened, clock), marked, clock, prec)
+		lines := s.stackLines(d, stacksOf(d, snap.samplesOf(m.opened, m.view, clock)), marked)
 		return len(lines), func(from, to int) (string, []string) {
 			return s.cut("stacks " + m.openedName() + ", innermost first"), lines[from:to]
 		}
 	}
 	if m.view == functionsView {
-		var rows []FunctionRow
-		rows, m.page.own = snap.functionTable(clock, prec, m.all || m.filter != nil)
-		rows = matching(rows, m.filter, func(r *FunctionRow) string { return r.DisplayName() + " " + r.Module })
+		rows, own := snap.functionTable(clock, m.all || m.filter != nil)
+		m.page.own = own != nil
+		rows = matching(rows, m.filter, func(r *view.Row) string {
+			return d.Frames[r.Frame].DisplayName() + " " + d.Frames[r.Frame].Module
+		})
 		for i := range rows {
-			m.page.ids = append(m.page.ids, rows[i].id)
+			m.page.ids = append(m.page.ids, rowID{frame: rows[i].Frame})
 		}
-		wide := widthOf(rows)
-		return len(rows), func(from, to int) (string, []string) {
-			return s.functionLines(rows[from:to], clock, prec, wide)
-		}
+		return len(rows), func(from, to int) (string, []string) { return s.functionLines(d, rows[from:to], rows, own) }
 	}
-	what, list := "thread", snap.Threads(clock)
-	if m.view == waitsView {
-		what, list = "wait", snap.Waits(clock)
-	}
-	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name() + " " + r.MainFunction() })
+	what := groupings[m.view]
+	list := matching(snap.groups(clock, what), m.filter, func(r *groupRow) string { return r.name() + " " + r.in })
 	for i := range list {
-		m.page.ids = append(m.page.ids, list[i].id)
+		m.page.ids = append(m.page.ids, rowID{group: list[i].Name})
 	}
-	return len(list), func(from, to int) (string, []string) { return s.groupLines(list[from:to], what, clock, prec) }
+	return len(list), func(from, to int) (string, []string) { return s.groupLines(d, list[from:to], what) }
 }
 
 func (m *Model) openedName() string {
 	switch m.view {
 	case threadsView:
-		return "of " + m.snapshot.threadName(m.opened)
+		return "of " + printable.String(m.opened.group)
 	case waitsView:
-		return "in " + printable.String(m.snapshot.waitName(m.opened))
+		return "in " + printable.String(m.opened.group)
 	}
-	return "with " + printable.String(m.snapshot.frames[m.opened].Name)
+	return "with " + printable.String(m.snapshot.data.Frames[m.opened.frame].Name)
 }
 
 func (m *Model) status(rows int) string {
@@ -188,7 +190,7 @@ func (m *Model) status(rows int) string {
 	if rows > 0 && m.opened == none {
 		parts = append(parts, fmt.Sprintf("%d of %d", m.cursor+1, rows))
 	}
-	if cure := m.snapshot.whyIncomplete(); cure != "" {
+	if cure := m.snapshot.by(CPU).WhyIncomplete(); cure != "" {
 		parts = append(parts, printable.Line(cure))
 	}
 	line := s.joined(" · ", parts...)

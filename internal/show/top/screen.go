@@ -8,13 +8,12 @@ import (
 
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
-	"prywalk/internal/store/profile"
+	"prywalk/internal/show/view"
 )
 
 const (
 	bold       = "\x1b[1m"
 	dim        = "\x1b[2m"
-	red        = "\x1b[31m"
 	reverse    = "\x1b[7m"
 	resetStyle = "\x1b[0m"
 )
@@ -63,66 +62,31 @@ const (
 	valuesFrom = 56
 )
 
-type width struct{ name, module int }
-
-// widthOf measures all rows, so that scrolling moves no columns.
-func widthOf(rows []FunctionRow) width {
-	w := width{len("function (blocked)"), 0}
-	for i := range rows {
-		w.name = max(w.name, tabular.PrintedWidth(rows[i].DisplayName()))
-		w.module = max(w.module, tabular.PrintedWidth(rows[i].Module))
+// functionLines formats some of the rows; all have one width of columns, so that scrolling moves none.
+func (s Screen) functionLines(d *view.Data, some, all []view.Row, own *view.Application) (head string, lines []string) {
+	value := valueWidth
+	if s.Width > 0 && s.Width < valuesFrom {
+		value = 0
 	}
-	return w
+	heads, values := d.ValueColumns(some, shareWidth, value)
+	const longest = len("function (blocked)")
+	head, names := d.NameColumns(s.Width, 1+tabular.PrintedWidth(heads), longest, d.FramesOf(some), d.FramesOf(all))
+	for i, r := range some {
+		lines = append(lines, s.cut(" "+values[i][0]+values[i][1]+names[i]+calls(d, own, r.Frame)))
+	}
+	return s.cut(" " + heads + head), lines
 }
 
-func (s Screen) functionLines(
-	rows []FunctionRow, c Clock, prec tabular.Precision, w width,
-) (head string, lines []string) {
-	var cells [4][]string
-	for i := range rows {
-		r := &rows[i]
-		self, total := r.Self.of(c), r.Total.of(c)
-		cells[0] = append(cells[0], prec.Share(self))
-		cells[1] = append(cells[1], prec.Value(self, profile.Nanoseconds))
-		cells[2] = append(cells[2], prec.Share(total))
-		cells[3] = append(cells[3], prec.Value(total, profile.Nanoseconds))
+// fitName keeps the mark whole if there is room.
+func fitName(name, mark string, columns int) string {
+	left := columns - tabular.PrintedWidth(mark)
+	if left < min(tabular.PrintedWidth(name), minColumnsBeforeMark) {
+		return tabular.Cut(name+mark, columns)
 	}
-	for i, h := range []string{"self%", "self", "total%", "total"} {
-		least := valueWidth
-		if i%2 == 0 {
-			least, cells[i] = shareWidth, tabular.Aligned(cells[i])
-		}
-		cells[i] = tabular.AlignRight(append([]string{h}, cells[i]...), least)
-	}
-	figures := func(i int) string {
-		if s.Width > 0 && s.Width < valuesFrom {
-			return cells[0][i] + " " + cells[2][i] + "  "
-		}
-		return cells[0][i] + " " + cells[1][i] + "  " + cells[2][i] + " " + cells[3][i] + "  "
-	}
-	head = " " + figures(0)
-	wide := tabular.FitColumns(s.Width, tabular.PrintedWidth(head), w.name, max(w.module, len("module")))
-	title := "function (" + string(c) + ")"
-	if wide.Module > 0 {
-		title = tabular.Pad(title, wide.Name) + "  module"
-	}
-	for i := range rows {
-		line := " " + figures(i+1) + s.names(&rows[i].Frame, wide)
-		if rows[i].calls != "" {
-			line += "  " + rows[i].calls
-		}
-		lines = append(lines, s.cut(line))
-	}
-	return s.cut(head + title), lines
+	return tabular.Cut(name, left) + mark
 }
 
-func (s Screen) names(f *Frame, wide tabular.Columns) string {
-	text := tabular.Shorten(printable.String(f.DisplayName()), wide.Name)
-	if f.Module != "" && wide.Module > 0 {
-		text = tabular.Pad(text, wide.Name) + "  " + tabular.Cut(printable.String(f.Module), wide.Module)
-	}
-	return text
-}
+const minColumnsBeforeMark = 16
 
 const (
 	groupShare = iota
@@ -136,9 +100,8 @@ const (
 // allColumnsFrom is the least screen width with all columns of groups.
 const allColumnsFrom = 72
 
-func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string,
-	lines []string) {
-	cells := groupCells(rows, c, prec)
+func (s Screen) groupLines(d *view.Data, rows []groupRow, what string) (head string, lines []string) {
+	cells := groupCells(d, rows)
 	columns := s.groupColumns(what)
 	figures := func(i int) string {
 		var b strings.Builder
@@ -154,32 +117,32 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	}
 	name, in := len(what), len("in")
 	for i := range rows {
-		name = max(name, tabular.PrintedWidth(printable.String(rows[i].Name())+rows[i].mark()))
-		in = max(in, tabular.PrintedWidth(rows[i].MainFunction()))
+		name = max(name, tabular.PrintedWidth(rows[i].name()+rows[i].mark()))
+		in = max(in, tabular.PrintedWidth(rows[i].in))
 	}
 	name = min(name, max(left/2, left-in-len("  "), tabular.MinNameColumn))
 	for i := range rows {
-		fitted := fitName(printable.String(rows[i].Name()), rows[i].mark(), name)
+		fitted := fitName(rows[i].name(), rows[i].mark(), name)
 		text := tabular.Pad(fitted, name) + "  " +
-			tabular.Shorten(printable.String(rows[i].MainFunction()), max(tabular.MinNameWidth, left-name-2))
+			tabular.Shorten(printable.String(rows[i].in), max(tabular.MinNameWidth, left-name-2))
 		lines = append(lines, s.cut(" "+figures(i+1)+strings.TrimRight(text, " ")))
 	}
 	return s.cut(head + tabular.Pad(what, name) + "  in"), lines
 }
 
 // groupCells pads each column to one width, with headings.
-func groupCells(rows []GroupRow, c Clock, prec tabular.Precision) (cells [groupColumns][]string) {
-	heads := [groupColumns]string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
-	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {
+func groupCells(d *view.Data, rows []groupRow) (cells [groupColumns][]string) {
+	heads := [groupColumns]string{d.Clock() + "%", "cpu", "runqueue", "blocked", "threads"}
+	if slices.ContainsFunc(rows, func(r groupRow) bool { return r.tasks }) {
 		heads[groupCount] = "count"
 	}
 	for i := range rows {
-		v := rows[i].Values
-		cells[groupShare] = append(cells[groupShare], prec.Share(v.of(c)))
+		v := &rows[i]
+		cells[groupShare] = append(cells[groupShare], d.Precision.Share(v.Value))
 		cells[groupCPU] = append(cells[groupCPU], tabular.Nanos(v.CPU))
 		cells[groupRunQueue] = append(cells[groupRunQueue], tabular.Nanos(v.RunQueue))
-		cells[groupBlocked] = append(cells[groupBlocked], tabular.Nanos(v.blocked()))
-		cells[groupCount] = append(cells[groupCount], tabular.Thousands(int64(rows[i].Threads)))
+		cells[groupBlocked] = append(cells[groupBlocked], tabular.Nanos(v.Blocked))
+		cells[groupCount] = append(cells[groupCount], tabular.Thousands(v.count))
 	}
 	cells[groupShare] = tabular.Aligned(cells[groupShare])
 	for i, h := range heads {
@@ -201,30 +164,29 @@ func (s Screen) groupColumns(what string) []int {
 	return []int{groupShare, groupCPU, groupRunQueue, groupBlocked, groupCount}
 }
 
-func (snap *Snapshot) stackLines(s Screen, rows []stackRow, function int32, c Clock,
-	prec tabular.Precision) (lines []string) {
+func (s Screen) stackLines(d *view.Data, rows []*view.Group, function int32) (lines []string) {
 	for i := range rows {
-		r := &rows[i]
+		r := rows[i]
 		if i > 0 {
 			lines = append(lines, "")
 		}
-		v := r.Values
-		head := " " + prec.Share(v.of(c)) + " " + prec.Value(v.of(c), profile.Nanoseconds) + " " + string(c)
-		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, tabular.Plural(int64(r.Threads), "thread"),
-			"cpu " + tabular.Nanos(v.CPU), "runqueue " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.blocked())},
+		c, _ := d.Clocks(r.Samples)
+		head := " " + d.Precision.Share(r.Value) + " " + d.Precision.Value(r.Value, d.Unit) + " " + d.Clock()
+		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, d.Waiters(r.Samples),
+			"cpu " + tabular.Nanos(c.CPU), "runqueue " + tabular.Nanos(c.RunQueue), "blocked " + tabular.Nanos(c.Blocked)},
 			" · "), " ")))
-		wide := 0
-		for _, f := range r.Frames {
-			wide = max(wide, tabular.PrintedWidth(snap.frames[f].DisplayName()))
+		var frames []*view.Frame
+		stack := d.Stack(r.Samples[0])
+		for _, f := range stack {
+			frames = append(frames, &d.Frames[f])
 		}
-		cols := tabular.FitColumns(s.Width, 4, wide, 24)
-		for _, f := range r.Frames {
+		_, names := d.NameColumns(s.Width, len("    "), 0, frames, frames)
+		for i, name := range names {
 			mark := "    "
-			if f == function {
+			if stack[i] == function {
 				mark = "  ▸ "
 			}
-			fr := snap.frames[f]
-			lines = append(lines, s.cut(mark+s.names(&fr, cols)))
+			lines = append(lines, s.cut(mark+name))
 		}
 	}
 	return lines

@@ -5,35 +5,65 @@ package top
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
-	"prywalk/internal/base/printable"
-	"prywalk/internal/walk/waits"
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/show/view"
+	"prywalk/internal/store/profile"
 )
 
-// Cell is a thread's time in one stack and state.
-type Cell struct {
-	stack  []int32
-	thread int32
-	wait   int32
-	v      Values
+// Clock is a kind of time.
+type Clock string
+
+// Clocks, as in report --value.
+const (
+	CPU      Clock = profile.TypeCPU
+	RunQueue Clock = profile.TypeRunQueue
+	blocked  Clock = view.TypeBlocked
+	Wall     Clock = profile.TypeWall
+)
+
+// Clocks returns all clocks.
+func Clocks() []Clock { return []Clock{CPU, RunQueue, blocked, Wall} }
+
+// sampleTypes are in the order of jsonValues.
+var sampleTypes = []*pprof.ValueType{
+	{Type: profile.TypeSamples, Unit: "count"},
+	{Type: string(Wall), Unit: profile.Nanoseconds},
+	{Type: string(RunQueue), Unit: profile.Nanoseconds},
+	{Type: string(CPU), Unit: profile.Nanoseconds},
+	{Type: string(blocked), Unit: profile.Nanoseconds},
 }
 
-// Snapshot is one window. It is for one goroutine.
+// Snapshot is one window, as a profile with a sample for each cell. It is for one goroutine.
 type Snapshot struct {
 	// At is the window's end, Since the time sampled so far.
 	At            time.Time
 	Length, Since time.Duration
-	Cells         []Cell
-	frames        []Frame
-	threads       map[int32]thread // by id
-	waits         []wait
-	paths         []string
 	// PendingNames is the number of addresses without a name yet.
 	PendingNames int
 	// Whole: the window is the whole recording.
-	Whole bool
-	rules map[idleKey]waits.StackRule
+	Whole   bool
+	data    *view.Data
+	byClock map[Clock]*view.Data
+}
+
+// by returns the window's samples by a clock.
+func (snap *Snapshot) by(c Clock) *view.Data {
+	d := snap.byClock[c]
+	if d == nil {
+		d = snap.data.By(string(c))
+		snap.byClock[c] = d
+	}
+	return d
+}
+
+// total is the window's time.
+func (snap *Snapshot) total() view.Clocks {
+	sum, _ := snap.data.Clocks(snap.data.Profile.Sample)
+	return sum
 }
 
 // Snapshot returns a window of at least this length, or all there is; 0, and more than maxSliceAge: all.
@@ -41,25 +71,26 @@ func (s *Store) Snapshot(functions *FunctionTable, window time.Duration) *Snapsh
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	functions.update()
-	out := &Snapshot{At: time.Now()}
+	out := &Snapshot{At: time.Now(), byClock: map[Clock]*view.Data{}}
 	if k := len(s.timeSlices); k > 0 {
 		out.At = time.Unix(0, s.timeSlices[k-1].to)
 		out.Since = time.Duration(s.timeSlices[k-1].to - s.begin)
 	}
-	out.waits = s.waits[:len(s.waits):len(s.waits)]
-	out.threads = maps.Clone(s.threads)
 	cells := s.cells
 	if window == 0 || window > maxSliceAge || window >= out.Since {
 		out.Whole, out.Length = true, out.Since
 	} else {
 		cells, out.Length = s.last(window)
 	}
+	p := &pprof.Profile{SampleType: sampleTypes, DurationNanos: int64(out.Length)}
 	for _, k := range slices.SortedFunc(maps.Keys(cells), compareKeys) {
-		out.addCell(functions, k, cells[k])
+		if x := s.sample(functions, k, cells[k]); x != nil {
+			p.Sample = append(p.Sample, x)
+		}
 	}
-	out.frames = functions.frames[:len(functions.frames):len(functions.frames)]
-
-	out.PendingNames, out.paths = functions.names.Pending(), functions.paths[:len(functions.paths):len(functions.paths)]
+	p.Mapping = s.programFirst(functions.mappings)
+	out.PendingNames = functions.names.Pending()
+	out.data = view.Of(p, functions.frames)
 	return out
 }
 
@@ -76,25 +107,56 @@ func (s *Store) last(window time.Duration) (cells sums, length time.Duration) {
 	return cells, time.Duration(last - from)
 }
 
-// addCell takes negative values, of open intervals that ended with less, as 0.
-func (snap *Snapshot) addCell(functions *FunctionTable, k cellKey, v Values) {
+// sample takes negative values, of open intervals that ended with less, as 0; nil: there is no time.
+func (s *Store) sample(functions *FunctionTable, k cellKey, v Values) *pprof.Sample {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
-	if v != (Values{}) {
-		snap.Cells = append(snap.Cells, Cell{functions.functionsOf(k.stack), k.thread, k.wait, v})
+	if v == (Values{}) {
+		return nil
 	}
+	th := s.threads[k.thread]
+	x := &struct { // one allocation
+		pprof.Sample
+		values [5]int64
+	}{values: [...]int64{v.Samples, v.Wall, v.RunQueue, v.CPU, max(0, v.Wall-v.RunQueue-v.CPU)}}
+	x.Location, x.Value, x.Label, x.NumLabel = functions.stack(k.stack), x.values[:], s.labels(th, k.wait), th.numbers
+	return &x.Sample
 }
 
-func (snap *Snapshot) threadName(n int32) string {
-	th := snap.threads[n]
-	name := th.name
-	if name == "" {
-		name = th.comm
+// labels makes the labels of a thread in a wait once.
+func (s *Store) labels(th *thread, n int32) map[string][]string {
+	labels := th.labels[n]
+	if labels == nil {
+		w := &s.waits[n]
+		labels = map[string][]string{}
+		for key, text := range map[string]string{profile.LabelComm: th.comm, profile.LabelThread: th.name,
+			profile.LabelTask: th.task, profile.LabelState: w.state, profile.LabelWait: w.call,
+			profile.LabelWaitsFor: w.object} {
+			if text != "" {
+				labels[key] = []string{text}
+			}
+		}
+		th.labels[n] = labels
 	}
-	if th.task != "" {
-		return printable.Sprintf("%s %s", th.task, name)
+	return labels
+}
+
+// programFirst puts the first mapping that has the name of its process in front; else, as of a program that a link
+// started, the first file that is no library.
+func (s *Store) programFirst(mappings []*pprof.Mapping) []*pprof.Mapping {
+	if len(s.threads) == 0 {
+		return nil
 	}
-	if th.tid == 0 {
-		return printable.Sprintf("%s %s (pid %d)", name, th.comm, th.pid)
+	comm := s.threads[slices.Min(slices.Collect(maps.Keys(s.threads)))].comm
+	i := slices.IndexFunc(mappings, func(m *pprof.Mapping) bool {
+		return comm != "" && strings.HasPrefix(view.ModuleName(m.File), comm)
+	})
+	if i < 0 {
+		i = slices.IndexFunc(mappings, func(m *pprof.Mapping) bool {
+			return strings.HasPrefix(m.File, "/") && !strings.Contains(m.File, ".so")
+		})
 	}
-	return printable.Sprintf("%s (tid %d)", name, th.tid)
+	if i < 0 {
+		return append([]*pprof.Mapping{{}}, mappings...)
+	}
+	return slices.Concat(mappings[i:i+1], mappings[:i], mappings[i+1:])
 }

@@ -25,16 +25,12 @@ type thread struct {
 	id               int32
 	pid, tid         int
 	comm, name, task string
+	numbers          map[string][]int64            // labels
+	labels           map[int32]map[string][]string // by wait, made as snapshots need them
 }
 
-// wait is also the state of threads that do not wait.
-type wait struct {
-	// name is the call and the waits_for label (a file as "file", a socket without its peer). Unlike in report --by
-	// wait, a lock keeps its address, and no function is added.
-	name string
-	// kind is [waits.NoWait] for a state or file. [waits.ParsedLabel.String] begins a semaphore's name with its type.
-	kind waits.Kind
-}
+// wait is a call, and what it waits for: a label, of a file its type; of threads that do not wait, their state.
+type wait struct{ state, call, object string }
 
 type threadKey struct {
 	pid, tid   int
@@ -54,13 +50,15 @@ type cellKey struct {
 	thread, wait int32
 }
 
+// Values are ticks, and the clocks in ns.
+type Values struct{ Samples, Wall, RunQueue, CPU int64 }
+
 // sums are the times by cell.
 type sums map[cellKey]Values
 
 func (s sums) add(k cellKey, v Values) {
 	all := s[k]
-	all.add(v)
-	s[k] = all
+	s[k] = Values{all.Samples + v.Samples, all.Wall + v.Wall, all.RunQueue + v.RunQueue, all.CPU + v.CPU}
 }
 
 type timeSlice struct {
@@ -75,11 +73,11 @@ type Store struct {
 	sinceRefresh sums
 	open         sums // of the open intervals at the last refresh; part of cells
 	timeSlices   []timeSlice
-	threads      map[int32]thread // by id
+	threads      map[int32]*thread // by id
 	threadIDs    int32
 	byThread     map[threadKey]int32
-	waits        []wait // shared with snapshots
-	byWait       map[string]int32
+	waits        []wait
+	byWait       map[wait]int32
 
 	begin     int64
 	maxCells  int
@@ -92,8 +90,8 @@ type Store struct {
 // block.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
-		cells: sums{}, sinceRefresh: sums{}, open: sums{}, threads: map[int32]thread{}, byThread: map[threadKey]int32{},
-		byWait: map[string]int32{}, begin: begin.UnixNano(), refreshed: refreshed,
+		cells: sums{}, sinceRefresh: sums{}, open: sums{}, threads: map[int32]*thread{}, byThread: map[threadKey]int32{},
+		byWait: map[wait]int32{}, begin: begin.UnixNano(), refreshed: refreshed,
 		maxCells: maxCells,
 	}
 }
@@ -114,22 +112,23 @@ func (s *Store) add(iv *profile.Interval) (k cellKey, v Values) {
 
 // threadOf returns the thread's id, and updates its name.
 func (s *Store) threadOf(iv *profile.Interval) int32 {
-	th := thread{0, iv.PID, iv.TID, iv.Comm, iv.Thread, iv.Task}
+	th := thread{pid: iv.PID, tid: iv.TID, comm: iv.Comm, name: iv.Thread, task: iv.Task}
 	id, ok := s.byThread[th.key()]
 	if !ok {
 		return s.addThread(th)
 	}
 	if old := s.threads[id]; old.comm != iv.Comm || old.name != iv.Thread {
 		old.comm, old.name = iv.Comm, iv.Thread
-		s.threads[id] = old
+		clear(old.labels)
 	}
 	return id
 }
 
 func (s *Store) addThread(th thread) int32 {
 	s.threadIDs++
-	th.id = s.threadIDs
-	s.threads[th.id] = th
+	th.id, th.labels = s.threadIDs, map[int32]map[string][]string{}
+	th.numbers = map[string][]int64{profile.LabelPID: {int64(th.pid)}, profile.LabelTID: {int64(th.tid)}}
+	s.threads[th.id] = &th
 	s.byThread[th.key()] = th.id
 	return th.id
 }
@@ -139,25 +138,20 @@ const maxWaits = 1 << 12
 
 // waitIndex keeps only call and kind beyond maxWaits.
 func (s *Store) waitIndex(iv *profile.Interval) int32 {
-	name := iv.Wait
-	label := waits.ParseLabel(iv.WaitsFor)
-	switch {
-	case name == "":
-		name = "[" + iv.State + "]"
-	case iv.WaitsFor != "":
-		name += ": " + label.String()
+	w := wait{call: iv.Wait, object: iv.WaitsFor}
+	if w.call == "" {
+		w = wait{state: iv.State}
 	}
-	n, ok := s.byWait[name]
-	if !ok && len(s.waits) >= maxWaits && label.Kind != waits.NoWait {
-		name = iv.Wait + ": " + string(label.Kind)
-		n, ok = s.byWait[name]
+	n, ok := s.byWait[w]
+	if ok {
+		return n
 	}
-	if !ok {
-		n = int32(len(s.waits))
-		s.waits = append(s.waits, wait{name, label.Kind})
-		s.byWait[name] = n
+	if label := waits.ParseLabel(w.object); label.Kind == waits.NoWait { // files may come without end, too
+		w.object = label.String()
+	} else if len(s.waits) >= maxWaits {
+		w.object = string(label.Kind)
 	}
-	return n
+	return profile.NumberIn(&s.waits, s.byWait, w)
 }
 
 // Refresh implements profile.Watcher.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/base/sample"
+	"prywalk/internal/show/view"
 	"prywalk/internal/store/profile"
 	"prywalk/report"
 )
@@ -29,7 +30,7 @@ func (f *fixture) reported(value string) (out struct {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if err := report.JSON(&text, p, false, report.Options{Value: value, By: "wait", NoIdle: true}); err != nil {
+	if err := report.JSON(&text, p, false, report.Options{Value: value, By: "wait"}); err != nil {
 		f.t.Fatal(err)
 	}
 	if err := json.Unmarshal(text.Bytes(), &out); err != nil {
@@ -38,22 +39,37 @@ func (f *fixture) reported(value string) (out struct {
 	return out
 }
 
+type functionRow struct {
+	view.Frame
+	Self, Total jsonValues
+}
+
+func (snap *Snapshot) functions() (rows []functionRow) {
+	d := snap.by(CPU)
+	list, sums, _ := d.SumFunctions(d.Profile.Sample)
+	for _, r := range list {
+		of := sums[r.Frame]
+		rows = append(rows, functionRow{d.Frames[r.Frame], valuesOf(of.Self), valuesOf(of.Total)})
+	}
+	return rows
+}
+
 func TestTheLastTableIsThatOfReport(t *testing.T) {
 	for seed := range uint64(20) {
 		f := newFixture(t)
 		f.random(rand.New(rand.NewPCG(seed, 1)), 8)
 		snap := f.snapshot(0)
 		want := f.reported("cpu")
-		if got := snap.total().json(); got != want.Total {
+		if got := valuesOf(snap.data.Sums(snap.data.Profile.Sample)); got != want.Total {
 			t.Fatalf("seed %d: %+v, report has %+v", seed, got, want.Total)
 		}
-		rows := map[string]FunctionRow{}
+		rows := map[string]functionRow{}
 		for _, r := range snap.functions() {
 			rows[r.Name+" "+r.Module] = r
 		}
 		for _, w := range want.Functions {
 			r := rows[w.Name+" "+w.Module]
-			if r.Self.json() != w.Self || r.Total.json() != w.Total {
+			if r.Self != w.Self || r.Total != w.Total {
 				t.Errorf("seed %d, %s: self %+v total %+v, report has %+v and %+v", seed, w.Name, r.Self, r.Total, w.Self, w.Total)
 			}
 		}
@@ -61,8 +77,8 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 			t.Errorf("seed %d: %d functions, report has %d", seed, len(rows), len(want.Functions))
 		}
 		waits := map[string]jsonValues{}
-		for _, r := range snap.Waits(Wall) {
-			waits[r.Name()] = r.Values.json()
+		for _, r := range snap.groups(Wall, "wait") {
+			waits[r.Name] = valuesOf(snap.data.Sums(r.Samples))
 		}
 		for _, g := range want.Groups {
 			if waits[g.Name] != g.Total {
@@ -84,9 +100,9 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 		if v.CPU != seconds*788e6 {
 			t.Errorf("%d s: cpu %d", seconds, v.CPU)
 		}
-		for _, r := range snap.Threads(Wall) {
-			if r.Name() == "worker-115 (tid 115)" && r.Values.Wall != seconds*1e9 {
-				t.Errorf("%d s: a sleeper has %d ns", seconds, r.Values.Wall)
+		for _, r := range snap.groups(Wall, "thread") {
+			if r.name() == "worker-115 (tid 115)" && r.Value != seconds*1e9 {
+				t.Errorf("%d s: a sleeper has %d ns", seconds, r.Value)
 			}
 		}
 	}
@@ -166,9 +182,8 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	f.busy(1)
 	snap := f.store.Snapshot(f.of, 0)
 	rows := snap.functions()
-	sortFunctions(rows, CPU)
 	if snap.PendingNames == 0 || rows[0].Name != "[app]" || !rows[0].Nameless {
-		t.Errorf("%d to come, first %+v", snap.PendingNames, rows[0].Frame)
+		t.Errorf("%d to come, first %+v", snap.PendingNames, rows[0])
 	}
 	close(goOn)
 	for snap.PendingNames > 0 {
@@ -176,9 +191,8 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 		snap = f.store.Snapshot(f.of, 0)
 	}
 	rows = snap.functions()
-	sortFunctions(rows, CPU)
 	if rows[0].Name != "compress" || rows[0].Nameless {
-		t.Errorf("first %+v", rows[0].Frame)
+		t.Errorf("first %+v", rows[0])
 	}
 }
 
@@ -226,13 +240,13 @@ func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 	f.refresh()
 	f.store.Finish(f.now)
 	snap := f.snapshot(0)
-	rows := map[string]FunctionRow{}
+	rows := map[string]functionRow{}
 	for _, r := range snap.functions() {
 		rows[r.Name+" "+r.Module] = r
 	}
 	want := f.reported("cpu")
 	for _, w := range want.Functions {
-		if r := rows[w.Name+" "+w.Module]; r.Self.json() != w.Self || r.Total.json() != w.Total {
+		if r := rows[w.Name+" "+w.Module]; r.Self != w.Self || r.Total != w.Total {
 			t.Errorf("%s %s: %+v, report has %+v", w.Name, w.Module, r, w)
 		}
 	}
@@ -272,8 +286,8 @@ func TestTimeWithoutAThreadIsApartByName(t *testing.T) {
 	}
 	f.refresh()
 	got := map[string]time.Duration{}
-	for _, row := range f.snapshot(0).Threads(CPU) {
-		got[row.Name()] += time.Duration(row.Values.CPU)
+	for _, row := range f.snapshot(0).groups(CPU, "thread") {
+		got[row.name()] += time.Duration(row.CPU)
 	}
 	for name, ms := range map[string]int64{"[children: cc1]": 300, "[children: as]": 200, "[exited]": 100} {
 		if got[name+" app (pid 7)"] != time.Duration(ms)*time.Millisecond {
@@ -300,10 +314,10 @@ func TestWaitsAreBounded(t *testing.T) {
 		t.Errorf("%d waits, want at most %d", len(f.store.waits), maxWaits+2)
 	}
 	total, rest := int64(0), int64(0)
-	for _, row := range f.snapshot(0).Waits(Wall) {
-		total += row.Values.Wall
-		if row.Name() == "futex: mutex" {
-			rest = row.Values.Wall
+	for _, row := range f.snapshot(0).groups(Wall, "wait") {
+		total += row.Value
+		if row.name() == "futex: mutex in main" {
+			rest = row.Value
 		}
 	}
 	if total != n*10e6 || rest != (n-maxWaits)*10e6 {

@@ -9,6 +9,8 @@ import (
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/schema"
 	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/view"
+	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/waits"
 )
 
@@ -34,27 +36,29 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	if st.Trouble != "" {
 		put(s.cut(printable.Line(st.Trouble)))
 	}
-	if cure := snap.whyIncomplete(); cure != "" {
+	if cure := snap.by(CPU).WhyIncomplete(); cure != "" {
 		put(s.cut(cure))
 	}
-	notes := snap.nameNotes(c)
+	d := snap.by(c)
+	var notes []string
+	if snap.PendingNames == 0 {
+		notes = d.Notes(d.Rows(d.Profile.Sample), "run top again")
+	}
 	width := s.Width
 	if width == 0 {
 		s.Width = pipeWidth
 	}
-	rows, own := snap.functionTable(c, snap.precision(c), false)
+	rows, own := snap.functionTable(c, false)
 	rows = firstRows(rows, functions)
-	table(s.functionLines(rows, c, snap.precision(c), widthOf(rows)))
+	table(s.functionLines(d, rows, rows, own))
 	if len(rows) == 0 {
 		put(s.cut("  no " + string(c) + " time in this window"))
 	}
-	if own {
+	if own != nil {
 		put(s.paint(dim, s.cut("… the program's own functions only; --json has all")))
 	}
-	waits := firstRows(snap.Waits(Wall), groupRows)
-	table(s.groupLines(waits, "wait", Wall, snap.precision(Wall)))
-	threads := firstRows(snap.Threads(c), groupRows)
-	table(s.groupLines(threads, "thread", c, snap.precision(c)))
+	table(s.groupLines(snap.by(Wall), firstRows(snap.groups(Wall, "wait"), groupRows), "wait"))
+	table(s.groupLines(d, firstRows(snap.groups(c, "thread"), groupRows), "thread"))
 	for _, n := range notes {
 		put("", string(tabular.Paragraph(width, "  ", n)))
 	}
@@ -83,9 +87,8 @@ type jsonValues struct {
 	Blocked int64 `json:"blocked"`
 }
 
-func (v Values) json() jsonValues {
-	return jsonValues{max(0, v.Samples), v.Wall, v.RunQueue, v.CPU, v.blocked()}
-}
+// valuesOf takes the values of [sampleTypes].
+func valuesOf(v []int64) jsonValues { return jsonValues{v[0], v[1], v[2], v[3], v[4]} }
 
 type jsonFunction struct {
 	// Name is the function's name; until the names of a file are looked up, the file is one row.
@@ -151,12 +154,13 @@ type jsonTable struct {
 
 // WriteJSON writes a line of JSON with at most rowsOfEach functions, threads and waits each (0: all).
 func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) error {
+	d := snap.by(c)
 	t := jsonTable{
-		Conclusion: snap.conclusion(),
+		Conclusion: d.Conclusion(),
 		Target:     st.Target, Time: float64(snap.At.UnixMilli()) / 1e3,
 		Seconds: snap.Length.Seconds(), Since: snap.Since.Seconds(),
 		Threads: st.Threads, Trouble: st.Trouble, Ended: st.Ended,
-		Waiting: snap.PendingNames, Total: snap.total().json(),
+		Waiting: snap.PendingNames, Total: valuesOf(d.Sums(d.Profile.Sample)),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}
 	if st.Complete >= 0 {
@@ -166,21 +170,21 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 		share := c.Share()
 		t.CompleteCPU = &share
 	}
-	rows := snap.functions()
-	sortFunctions(rows, c)
-	rows = firstRows(rows, rowsOfEach)
-	for i := range rows {
-		r := &rows[i]
-		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json()})
+	rows, sums, _ := d.SumFunctions(d.Profile.Sample)
+	for _, r := range firstRows(rows, rowsOfEach) {
+		f := &d.Frames[r.Frame]
+		t.Functions = append(t.Functions, jsonFunction{f.Name, f.Module, valuesOf(sums[r.Frame].Self),
+			valuesOf(sums[r.Frame].Total)})
 	}
-	for _, r := range firstRows(snap.Threads(c), rowsOfEach) {
-		th := snap.threads[r.id]
-		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.MainFunction(),
-			Total: r.Values.json(), Idleness: r.Idleness})
+	for _, r := range firstRows(snap.groups(c, "thread"), rowsOfEach) {
+		s := r.Samples[0]
+		t.ByThread = append(t.ByThread, jsonGroup{Name: view.Label(s, profile.LabelThread), In: r.in,
+			PID: int(view.NumLabel(s, profile.LabelPID)), TID: int(view.NumLabel(s, profile.LabelTID)),
+			Total: valuesOf(d.Sums(r.Samples)), Idleness: r.Idleness})
 	}
-	for _, r := range firstRows(snap.Waits(Wall), rowsOfEach) {
-		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.MainFunction(),
-			Total: r.Values.json(), Idleness: r.Idleness})
+	for _, r := range firstRows(snap.groups(Wall, "wait"), rowsOfEach) {
+		t.ByWait = append(t.ByWait, jsonGroup{Name: r.name(), Threads: int(r.count), In: r.in,
+			Total: valuesOf(d.Sums(r.Samples)), Idleness: r.Idleness})
 	}
 	return printable.WriteJSON(w, t)
 }

@@ -45,8 +45,8 @@ type Fold struct {
 
 const (
 	foldCost = 200
-	// MaxOutside is the inverse of the share that the program's own functions may lack.
-	MaxOutside = 3
+	// maxOutside is the inverse of the share that the program's own functions may lack.
+	maxOutside = 3
 	// Stays are short if their mean is at most shortStay ticks, and many from manyStays on.
 	shortStay, manyStays = 2, 20
 	maxCalls             = 64 // of one stack whose stays are counted
@@ -111,7 +111,7 @@ func (d *Data) Application() *Application {
 
 // fold returns that of a function and of frames that it called.
 func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
-	k := foldKey{own, CalledAs(within, a.Interpreter, func(n int32) *Frame { return &d.Frames[n] })}
+	k := foldKey{own, d.calledAs(within, a.Interpreter)}
 	f := a.index[k]
 	if f == nil && d.Memory.Take(foldCost) {
 		f = &Fold{Library: k.library}
@@ -120,15 +120,15 @@ func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
 	return cmp.Or(f, &Fold{})
 }
 
-// CalledAs names what a function of the program called: the outermost of the frames within it, if possible not one of
+// calledAs names what a function of the program called: the outermost of the frames within it, if possible not one of
 // the interpreter.
-func CalledAs(within []int32, interpreter string, frame func(int32) *Frame) string {
+func (t *FrameTable) calledAs(within []int32, interpreter string) string {
 	for _, n := range slices.Backward(within) {
-		if f := frame(n); f.Module != interpreter {
+		if f := &t.Frames[n]; f.Module != interpreter {
 			return f.calledAs()
 		}
 	}
-	return frame(within[len(within)-1]).calledAs()
+	return t.Frames[within[len(within)-1]].calledAs()
 }
 
 // calledAs names a built-in function, or the package or library of another one.
@@ -170,7 +170,7 @@ func (a *Application) withRows(d *Data, samples []*profile.Sample) *Application 
 		}
 	}
 	a.Rows = slices.DeleteFunc(d.Rows(samples), func(r Row) bool { return !d.Frames[r.Frame].IsOwn() })
-	if len(a.Rows) == 0 || outside*MaxOutside > d.Total(d.ValueIndex) {
+	if len(a.Rows) == 0 || outside*maxOutside > d.Total(d.ValueIndex) {
 		return nil
 	}
 	far := func(r *Row) float64 { return r.depth / max(1, float64(r.Total)) }

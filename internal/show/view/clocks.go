@@ -12,6 +12,9 @@ import (
 // Clocks are sums of the kernel's clocks, ns.
 type Clocks struct{ CPU, RunQueue, Blocked int64 }
 
+// Wall is their sum.
+func (c *Clocks) Wall() int64 { return c.CPU + c.RunQueue + c.Blocked }
+
 // ClockIndices are the indices of the kernel's clocks in a sample's values.
 type ClockIndices struct{ CPU, RunQueue, Wall int }
 

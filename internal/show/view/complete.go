@@ -16,18 +16,18 @@ func (d *Data) Completeness(value int) (c incomplete.Completeness, ok bool) {
 	withStacks := int64(0)
 	for _, s := range d.Profile.Sample {
 		v, stack := s.Value[value], d.Stack(s)
-		if sampled := AddStackTime(&c, v, stack, func(i int32) *Frame { return &d.Frames[i] }); sampled || len(stack) > 1 {
+		if sampled := d.addStackTime(&c, v, stack); sampled || len(stack) > 1 {
 			withStacks += v
 		}
 	}
 	return c, withStacks > 0
 }
 
-// AddStackTime adds a stack's time, and reports whether it is sampled.
-func AddStackTime(c *incomplete.Completeness, v int64, stack []int32, frame func(i int32) *Frame) (sampled bool) {
+// addStackTime adds a stack's time, and reports whether it is sampled.
+func (t *FrameTable) addStackTime(c *incomplete.Completeness, v int64, stack []int32) (sampled bool) {
 	var reason, module string
 	if n := len(stack); n > 0 {
-		leaf, outermost := frame(stack[0]), frame(stack[n-1])
+		leaf, outermost := &t.Frames[stack[0]], &t.Frames[stack[n-1]]
 		sampled = !leaf.Synthetic() || leaf.incomplete()
 		switch {
 		case outermost.guessed() && sampled:
@@ -36,7 +36,7 @@ func AddStackTime(c *incomplete.Completeness, v int64, stack []int32, frame func
 		case outermost.incomplete():
 			reason, _ = incomplete.Reason(outermost.Name)
 			if n > 1 {
-				module = frame(stack[n-2]).Module
+				module = t.Frames[stack[n-2]].Module
 			}
 		}
 	}

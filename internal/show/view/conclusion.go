@@ -25,12 +25,14 @@ func (d *Data) Conclusion() string {
 		s.OnlyValues(d.Profile.SampleType[d.ValueIndex].Type)
 	}
 	count, counted := d.sampleCountIndex()
-	names := NewOwnNames(s, d.programModule())
+	names := &ownNames{s, d.FrameTable, d.programModule(), map[int32]int32{}}
 	if recorded {
 		s.Bursts = d.burstsOf
 	}
+	var x conclusion.Sample
 	for _, p := range d.Profile.Sample {
-		x := conclusion.Sample{
+		x = conclusion.Sample{
+			Stack:  x.Stack[:0],
 			Thread: conclusion.Thread{PID: NumLabel(p, rec.LabelPID), TID: NumLabel(p, rec.LabelTID)},
 			Name:   cmp.Or(Label(p, rec.LabelThread), Label(p, rec.LabelComm)), Task: Label(p, rec.LabelTask),
 			CPU: p.Value[d.ValueIndex], Stopped: Label(p, rec.LabelState) == "stopped",
@@ -44,7 +46,7 @@ func (d *Data) Conclusion() string {
 		if x.Blocked > 0 {
 			x.Wait, x.Pooled = d.concludedWait(p), d.groups.waiting.ruleOf(p).Pooled
 		}
-		names.Set(&x, d.Stack(p), func(n int32) *Frame { return &d.Frames[n] })
+		names.set(&x, d.Stack(p))
 		s.Add(&x)
 	}
 	return s.Sentence()
@@ -76,26 +78,20 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	return w
 }
 
-// OwnNames finds the program's own functions of stacks for a conclusion.
-type OwnNames struct {
+// ownNames finds the program's own functions of stacks for a conclusion.
+type ownNames struct {
 	summary *conclusion.Summary
-	program string
+	stacks  *FrameTable
+	program string          // the module whose functions are named without it
 	numbers map[int32]int32 // by frame
 }
 
-// NewOwnNames takes the program's module, whose functions are named without it.
-func NewOwnNames(s *conclusion.Summary, program string) *OwnNames {
-	return &OwnNames{summary: s, program: program, numbers: map[int32]int32{}}
-}
-
-// Set sets what a sample's stack says.
-func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *Frame) {
-	if len(stack) == 0 {
-		return
-	}
-	first, rank := OwnFrame(stack, frame)
+// set sets what a sample's stack says.
+func (o *ownNames) set(x *conclusion.Sample, stack []int32) {
+	frame := func(n int32) *Frame { return &o.stacks.Frames[n] }
+	first, rank := o.stacks.OwnFrame(stack)
 	if first > 0 && rank == ownScript {
-		if called := CalledAs(stack[:first], o.program, frame); called != o.program {
+		if called := o.stacks.calledAs(stack[:first], o.program); called != o.program {
 			x.Library = called
 		}
 		x.Wait.In = frame(stack[first-1]).waitedIn(&x.Wait)
@@ -109,7 +105,7 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
 	for i, n := range stack[first:] {
-		if f := frame(n); i == 0 && !f.Synthetic() || rank > 1 && f.OwnRank() == rank {
+		if f := frame(n); i == 0 && !f.Synthetic() || rank > 1 && f.ownRank() == rank {
 			x.Stack = append(x.Stack, o.number(n, f))
 		}
 	}
@@ -127,7 +123,7 @@ func (f *Frame) waitedIn(w *conclusion.Wait) string {
 	return f.Module + "." + f.Name
 }
 
-func (o *OwnNames) number(n int32, f *Frame) int32 {
+func (o *ownNames) number(n int32, f *Frame) int32 {
 	known, ok := o.numbers[n]
 	if !ok {
 		name := conclusion.Function{Name: f.Name, Module: f.Module}

@@ -164,9 +164,9 @@ func unnamedCause(f *Frame) string {
 	return ""
 }
 
-// Notes explain functions without names, and what would name them.
-func (d *Data) Notes(shown []Row) []string {
-	p := unnamedcode.Program{PID: d.mainPID(), Again: "record again", OneRow: true}
+// Notes explain functions without names, and what would name them. again is the next action, such as "record again".
+func (d *Data) Notes(shown []Row, again string) []string {
+	p := unnamedcode.Program{PID: d.mainPID(), Again: again, OneRow: true}
 	p.Files, p.Mappings = d.mapped()
 	rows := make([]unnamedcode.Row, 0, len(shown))
 	for _, r := range shown {

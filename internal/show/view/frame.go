@@ -56,9 +56,9 @@ func (f *Frame) supportRank() int {
 	return 0
 }
 
-// OwnRank orders frames by how much they are the program's own: 4 functions of scripts, 3 others, 2 those of installed
+// ownRank orders frames by how much they are the program's own: 4 functions of scripts, 3 others, 2 those of installed
 // packages, 1 code without functions, 0 all else.
-func (f *Frame) OwnRank() int {
+func (f *Frame) ownRank() int {
 	switch {
 	case f.IsSupport():
 		return 0
@@ -75,15 +75,15 @@ func (f *Frame) OwnRank() int {
 const ownScript = 4
 
 // IsOwn reports a function of the program itself, in a managed language.
-func (f *Frame) IsOwn() bool { return f.OwnRank() == ownScript }
+func (f *Frame) IsOwn() bool { return f.ownRank() == ownScript }
 
 // IsBuiltIn reports a function of the runtime itself: it has neither a package nor a source file.
 func (f *Frame) IsBuiltIn() bool { return f.Script && strings.HasPrefix(f.Module, "[") }
 
 // OwnFrame returns the index and the rank of a stack's innermost frame of those that are most the program's own.
-func OwnFrame(stack []int32, frame func(int32) *Frame) (index, rank int) {
+func (t *FrameTable) OwnFrame(stack []int32) (index, rank int) {
 	for i, n := range stack {
-		if r := frame(n).OwnRank(); r > rank {
+		if r := t.Frames[n].ownRank(); r > rank {
 			index, rank = i, r
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"prywalk/internal/base/languages"
 	rec "prywalk/internal/store/profile"
-	"prywalk/internal/walk/waits"
 )
 
 var groupings = []string{"thread", "process", "command", "role", "state", "wait", "lock", "module", "trace"}
@@ -46,13 +45,8 @@ func NumLabel(s *profile.Sample, key string) int64 {
 
 type groups struct {
 	stacks           *FrameTable
-	waiting          waitGroups
+	waiting          *Waiting
 	severalProcesses bool // known only if threads are named
-}
-
-func newGroups(stacks *FrameTable, idle bool) *groups {
-	return &groups{stacks: stacks, waiting: waitGroups{idleRules: idle, idleCache: map[idleKey]waits.StackRule{},
-		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}}
 }
 
 func (g *groups) groupName(s *profile.Sample, by string) string {

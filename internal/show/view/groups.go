@@ -67,6 +67,18 @@ func (d *Data) Groups(by string) []*Group {
 	return list
 }
 
+// Idleness returns that of all samples; zero if some differ.
+func (d *Data) Idleness(samples []*profile.Sample) (idle waits.Idleness) {
+	for n, s := range samples {
+		of := d.groups.waiting.idleness(s)
+		if n > 0 && of != idle {
+			return waits.Idleness{}
+		}
+		idle = of
+	}
+	return idle
+}
+
 // WaitsForCPU is the group of the time in which threads were ready and had no CPU.
 const WaitsForCPU = "[waiting for a CPU]"
 

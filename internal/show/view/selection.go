@@ -59,16 +59,38 @@ type Data struct {
 // New applies the options. The caller closes the result's Memory.
 func New(p *profile.Profile, o Options) (*Data, error) {
 	memory := &Memory{account: filememory.Process().AccountOfWhole("the report")}
-	stacks := &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: o.Lines, memory: memory}
-	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
-		groups: newGroups(stacks, !o.NoIdle)}
-	d.groups.waiting.samples = p.Sample
+	d := newData(ShallowCopy(p), o, newFrameTable(memory, o.Lines))
 	if err := d.applyOptions(); err != nil {
 		d.Memory.Close()
 		return nil, err
 	}
 	return d, nil
 }
+
+func newData(p *profile.Profile, o Options, stacks *FrameTable) *Data {
+	return &Data{Selection: Selection{Profile: p, Options: o}, FrameTable: stacks, Memory: stacks.memory,
+		groups: &groups{stacks: stacks, waiting: NewWaiting(p.Sample, !o.NoIdle)}}
+}
+
+// Of returns all of a profile that this process has made, with a table of frames that several may share. The values
+// are chosen by [Data.By].
+func Of(p *profile.Profile, stacks *FrameTable) *Data {
+	d := newData(p, Options{}, stacks)
+	d.groups.severalProcesses = severalProcesses(p)
+	return d
+}
+
+// By returns the same samples by another type of values. Precondition: the profile has it.
+func (d *Data) By(value string) *Data {
+	c := *d
+	c.ValueIndex, _ = c.TypeIndex(value)
+	c.Unit = c.Profile.SampleType[c.ValueIndex].Unit
+	c.Precision = c.PrecisionOf(c.ValueIndex)
+	return &c
+}
+
+// Clock is the name of the chosen type of values.
+func (sel *Selection) Clock() string { return sel.Profile.SampleType[sel.ValueIndex].Type }
 
 // Write writes a form of a selection. It fails if that needs too much memory, or is too long ([Memory.Writer]).
 func Write(w io.Writer, p *profile.Profile, o Options, form func(d *Data, to io.Writer) error) error {

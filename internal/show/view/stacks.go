@@ -27,6 +27,13 @@ type FrameTable struct {
 	memory *Memory
 }
 
+// NewFrameTable returns an empty table for profiles that this process makes, without a limit of memory.
+func NewFrameTable() *FrameTable { return newFrameTable(&Memory{}, false) }
+
+func newFrameTable(memory *Memory, lines bool) *FrameTable {
+	return &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: lines, memory: memory}
+}
+
 func (t *FrameTable) clone(memory *Memory) *FrameTable {
 	return &FrameTable{Frames: slices.Clone(t.Frames), index: maps.Clone(t.index), byLoc: maps.Clone(t.byLoc),
 		lines: t.lines, memory: memory}

@@ -61,12 +61,10 @@ func threadOf(s *profile.Sample) [2]int64 {
 
 // Tasks returns the mean number of tasks at a time, 0 for none, and what they are called.
 func (d *Data) Tasks() (n int64, kind string) {
-	var tasks []*profile.Sample
 	for _, s := range d.Profile.Sample {
 		if !IsTask(s) {
 			continue
 		}
-		tasks = append(tasks, s)
 		switch task := Label(s, rec.LabelTask); kind {
 		case "", task:
 			kind = task
@@ -74,7 +72,8 @@ func (d *Data) Tasks() (n int64, kind string) {
 			kind = "task"
 		}
 	}
-	return MeanTasks(d.Profile, tasks), kind
+	_, n = d.CountWaiters(d.Profile.Sample)
+	return n, kind
 }
 
 // withoutBlocked returns a copy of a sample without its blocked time and its ticks, whose index is count.

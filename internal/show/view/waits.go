@@ -22,7 +22,8 @@ import (
 
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
-type waitGroups struct {
+// Waiting tells what the samples of a profile do that wait.
+type Waiting struct {
 	idleRules   bool
 	samples     []*profile.Sample // of the recording
 	joined      map[int64]bool    // threads that one that is not idle joins; nil until used
@@ -31,9 +32,15 @@ type waitGroups struct {
 	withinCache map[withinKey]string
 }
 
+// NewWaiting is for the samples of a recording.
+func NewWaiting(samples []*profile.Sample, idleRules bool) *Waiting {
+	return &Waiting{idleRules: idleRules, samples: samples, idleCache: map[idleKey]waits.StackRule{},
+		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}
+}
+
 // Unnamed conditions, semaphores and the like are named by the function that represents the wait
 // ([waits.WaitingFunction]).
-func (w *waitGroups) waitGroup(s *profile.Sample) string {
+func (w *Waiting) waitGroup(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
 		return unnamedcode.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
@@ -57,8 +64,8 @@ func (w *waitGroups) waitGroup(s *profile.Sample) string {
 
 // A lock with an owner is named by its address, if that is known, other objects by kind and within, the function that
 // represents the wait, a socket by its peer.
-func (w *waitGroups) waitObject(s *profile.Sample, what string) (name, within string) {
-	if w.inSleep(s) {
+func (w *Waiting) waitObject(s *profile.Sample, what string) (name, within string) {
+	if w.IsSleep(s) {
 		return string(waits.Sleep), ""
 	}
 	l := waits.ParseLabel(what)
@@ -74,12 +81,12 @@ func (w *waitGroups) waitObject(s *profile.Sample, what string) (name, within st
 	if l.Type != "" {
 		name = w.lockWithin(s, l.Type)
 	}
-	return name, w.waiterFunction(s)
+	return name, w.Function(s)
 }
 
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
 // it sets the label.
-func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
+func (w *Waiting) lockWithin(s *profile.Sample, lockType string) string {
 	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) (string, bool) {
 		if l.LockWithin == nil {
 			return "", false
@@ -88,8 +95,8 @@ func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
 	}), lockType)
 }
 
-// inSleep reports whether a wait for a condition is a sleep in the language's terms.
-func (w *waitGroups) inSleep(s *profile.Sample) bool {
+// IsSleep reports whether a wait for a condition is a sleep in the language's terms.
+func (w *Waiting) IsSleep(s *profile.Sample) bool {
 	return WaitKind(s) == waits.Condition &&
 		w.languageWithin(s, string(waits.Sleep), func(l *languages.Language, function string) (string, bool) {
 			return string(waits.Sleep), l.Sleeps != nil && l.Sleeps(function)
@@ -99,7 +106,7 @@ func (w *waitGroups) inSleep(s *profile.Sample) bool {
 // languageWithin asks, from the innermost one, the language of each function that the function that represents the wait
 // calls, and returns the first answer or "". answer's second result is false without an answer. question is the key of
 // the cache.
-func (w *waitGroups) languageWithin(
+func (w *Waiting) languageWithin(
 	s *profile.Sample, question string, answer func(l *languages.Language, function string) (string, bool),
 ) (found string) {
 	if len(s.Location) == 0 {
@@ -129,14 +136,15 @@ type withinKey struct {
 	question string
 }
 
-func (w *waitGroups) waiterFunction(s *profile.Sample) string {
+// Function returns the function that represents the wait ([waits.WaitingFunction]), or "".
+func (w *Waiting) Function(s *profile.Sample) string {
 	if i := w.waiterIndex(s); i >= 0 {
 		return waitStack(s)[i].Function
 	}
 	return ""
 }
 
-func (w *waitGroups) waiterIndex(s *profile.Sample) int {
+func (w *Waiting) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
 	}
@@ -151,29 +159,36 @@ func (w *waitGroups) waiterIndex(s *profile.Sample) int {
 // MostFrequentStack returns the stack with the largest value, from the function that represents the wait on
 // ([waits.WaitingFunction]), its value, and the number of stacks.
 func (d *Data) MostFrequentStack(samples []*profile.Sample) (stack []int32, value int64, stacks int) {
-	type sum struct {
-		first *profile.Sample
-		value int64
-	}
-	var sums []*sum
-	byStack := map[string]*sum{}
-	for _, s := range samples {
-		var key []byte
-		for _, f := range d.fromWaitingFunction(s) {
-			key = binary.LittleEndian.AppendUint32(key, uint32(f))
-		}
-		k := byStack[string(key)]
-		if k == nil {
-			k = &sum{first: s}
-			byStack[string(key)], sums = k, append(sums, k)
-		}
-		k.value += s.Value[d.ValueIndex]
-	}
-	if len(sums) == 0 {
+	list := byStack(samples, d.fromWaitingFunction, d.ValueIndex)
+	if len(list) == 0 {
 		return nil, 0, 0
 	}
-	best := slices.MaxFunc(sums, func(a, b *sum) int { return cmp.Compare(a.value, b.value) })
-	return slices.Clone(d.fromWaitingFunction(best.first)), best.value, len(sums)
+	best := slices.MaxFunc(list, func(a, b *Group) int { return cmp.Compare(a.Value, b.Value) })
+	return slices.Clone(d.fromWaitingFunction(best.Samples[0])), best.Value, len(list)
+}
+
+// ByStack divides samples by stack.
+func (d *Data) ByStack(samples []*profile.Sample) []*Group {
+	return byStack(samples, d.Stack, d.ValueIndex)
+}
+
+func byStack(samples []*profile.Sample, stack func(*profile.Sample) []int32, value int) (list []*Group) {
+	known := map[string]*Group{}
+	var key []byte
+	for _, s := range samples {
+		key = key[:0]
+		for _, f := range stack(s) {
+			key = binary.LittleEndian.AppendUint32(key, uint32(f))
+		}
+		g := known[string(key)]
+		if g == nil {
+			g = &Group{}
+			known[string(key)], list = g, append(list, g)
+		}
+		g.Value += s.Value[value]
+		g.Samples = append(g.Samples, s)
+	}
+	return list
 }
 
 func (d *Data) fromWaitingFunction(s *profile.Sample) []int32 {
@@ -184,8 +199,8 @@ func (d *Data) fromWaitingFunction(s *profile.Sample) []int32 {
 	return stack
 }
 
-func (w *waitGroups) lockGroup(s *profile.Sample) string {
-	if what := Label(s, rec.LabelWaitsFor); what != "" && IsSynchronization(s) && !w.inSleep(s) {
+func (w *Waiting) lockGroup(s *profile.Sample) string {
+	if what := Label(s, rec.LabelWaitsFor); what != "" && IsSynchronization(s) && !w.IsSleep(s) {
 		l := waits.ParseLabel(what)
 		l.Type = w.lockWithin(s, l.Type)
 		return l.String()
@@ -199,18 +214,40 @@ func (w *waitGroups) lockGroup(s *profile.Sample) string {
 // NoLock is the group of samples that wait for no lock.
 const NoLock = "[no lock]"
 
-// MeanTasks returns the mean number of tasks, at least 1; 0 without samples, or if the profile has no wall time or
-// duration.
-func MeanTasks(p *profile.Profile, samples []*profile.Sample) int64 {
-	wall, ok := TypeIndex(p, rec.TypeWall)
-	if !ok || p.DurationNanos <= 0 || len(samples) == 0 {
-		return 0
+// Waiters returns the number of threads, and the mean number of tasks at a time, as tasks have no numbers.
+func (sel *Selection) Waiters(samples []*profile.Sample) string {
+	threads, tasks := sel.CountWaiters(samples)
+	i := slices.IndexFunc(samples, IsTask)
+	if i < 0 {
+		return tabular.Plural(threads, "thread")
 	}
-	sum := int64(0)
+	text := Label(samples[i], rec.LabelTask) + "s"
+	if tasks > 0 {
+		text = "about " + tabular.Plural(tasks, Label(samples[i], rec.LabelTask)) + " at a time"
+	}
+	if slices.ContainsFunc(samples, func(s *profile.Sample) bool { return !IsTask(s) }) {
+		text = tabular.Plural(threads, "thread") + ", " + text
+	}
+	return text
+}
+
+// CountWaiters returns the number of threads, and the mean number of tasks, at least 1; no tasks without samples of
+// some, or if the profile has no wall time or duration.
+func (sel *Selection) CountWaiters(samples []*profile.Sample) (threads, tasks int64) {
+	wall, timed := sel.TypeIndex(rec.TypeWall)
+	seen, sum, any := map[int64]bool{}, int64(0), false
 	for _, s := range samples {
-		sum += s.Value[wall]
+		if IsTask(s) {
+			any = true
+			sum += s.Value[wall]
+		} else if tid := NumLabel(s, rec.LabelTID); tid != 0 {
+			seen[tid] = true
+		}
 	}
-	return max(1, int64(math.Round(float64(sum)/float64(p.DurationNanos))))
+	if any && timed && sel.Profile.DurationNanos > 0 {
+		tasks = max(1, int64(math.Round(float64(sum)/float64(sel.Profile.DurationNanos))))
+	}
+	return int64(len(seen)), tasks
 }
 
 // IsSynchronization reports whether a sample waits for other threads.
@@ -229,27 +266,11 @@ func LockOwner(s *profile.Sample) int64 {
 	return max(0, NumLabel(s, rec.LabelOwner))
 }
 
-// Waiting tells what the samples of a profile do that wait.
-type Waiting struct{ groups *waitGroups }
-
-// NewWaiting is for the samples of p.
-func NewWaiting(p *profile.Profile) *Waiting {
-	w := newGroups(nil, true).waiting
-	w.samples = p.Sample
-	return &Waiting{&w}
-}
-
 // IdleRule returns the rule by which a sample's wait is idle, or "".
-func (w *Waiting) IdleRule(s *profile.Sample) string { return w.groups.idleness(s).Idle }
-
-// Function returns the program's innermost function.
-func (w *Waiting) Function(s *profile.Sample) string { return w.groups.waiterFunction(s) }
-
-// IsSleep reports whether a wait for a condition is a sleep in the language's terms.
-func (w *Waiting) IsSleep(s *profile.Sample) bool { return w.groups.inSleep(s) }
+func (w *Waiting) IdleRule(s *profile.Sample) string { return w.idleness(s).Idle }
 
 // idleness is zero also for a thread that waits for others and is joined.
-func (w *waitGroups) idleness(s *profile.Sample) waits.Idleness {
+func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 	idle := w.ruleOf(s).Idleness
 	if idle != (waits.Idleness{}) && IsSynchronization(s) && w.isJoined(NumLabel(s, rec.LabelTID)) {
 		return waits.Idleness{}
@@ -257,7 +278,7 @@ func (w *waitGroups) idleness(s *profile.Sample) waits.Idleness {
 	return idle
 }
 
-func (w *waitGroups) isJoined(tid int64) bool {
+func (w *Waiting) isJoined(tid int64) bool {
 	if w.joined == nil {
 		w.joined = map[int64]bool{}
 		for _, s := range w.samples {
@@ -269,7 +290,7 @@ func (w *waitGroups) isJoined(tid int64) bool {
 	return w.joined[tid]
 }
 
-func (w *waitGroups) ruleOf(s *profile.Sample) waits.StackRule {
+func (w *Waiting) ruleOf(s *profile.Sample) waits.StackRule {
 	wait := Label(s, rec.LabelWait)
 	if !w.idleRules || wait == "" {
 		return waits.StackRule{}

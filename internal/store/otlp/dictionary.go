@@ -5,8 +5,8 @@
 // # Algorithm
 //
 // A [Dictionary] holds the common entries of a message's profiles, found by their bytes, so that equal ones are one. An
-// entry follows those to which it refers. [Split] writes two messages, each with half of the samples' bytes and the
-// entries that they use.
+// entry follows those to which it refers. [Split] writes two messages, each with half of the points and the entries
+// that they use.
 //
 // # Source
 //

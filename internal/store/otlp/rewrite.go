@@ -3,7 +3,10 @@
 package otlp
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"strconv"
 
 	"prywalk/internal/base/protobuf"
 )
@@ -14,13 +17,19 @@ type refs map[int]ref
 type ref struct {
 	table int  // of the index, or packed list of indices; 0: the field is a message
 	in    refs // of the message
+	// part: the message is left out without a point. points: it is a sample. id: the field is a profile's id.
+	part, points, id bool
 }
 
 var (
 	lineRefs      = refs{1: {table: tableFunctions}}
 	valueTypeRefs = refs{1: {table: tableStrings}, 2: {table: tableStrings}}
 	sampleRefs    = refs{1: {table: tableStacks}, 2: {table: tableAttributes}, 3: {table: tableLinks}}
-	profileRefs   = refs{1: {in: valueTypeRefs}, 5: {in: valueTypeRefs}, 11: {table: tableAttributes}}
+	profileRefs   = refs{1: {in: valueTypeRefs}, 2: {points: true}, 5: {in: valueTypeRefs}, 7: {id: true},
+		11: {table: tableAttributes}}
+	scopeRefs    = refs{2: {in: profileRefs, part: true}}
+	resourceRefs = refs{2: {in: scopeRefs, part: true}}
+	dataRefs     = refs{1: {in: resourceRefs, part: true}, 2: {part: true}} // the dictionary has no points
 
 	// tableRefs refer to tables that are listed after their own here.
 	tableRefs = [tableStacks + 1]refs{
@@ -32,15 +41,20 @@ var (
 	}
 )
 
-// rewriter writes one of two messages: the samples up to inFirst are in the first one.
+// rewriter writes one of two messages, with the points from one number to another.
 type rewriter struct {
-	tables           [tableStacks + 1][][]byte
-	out              *Dictionary
-	newIndex         [tableStacks + 1]map[uint64]int64
-	second           bool
-	samples, inFirst int
-	sample           []byte // its part of the only sample, if that is divided
-	err              error
+	tables   [tableStacks + 1][][]byte
+	out      *Dictionary
+	newIndex [tableStacks + 1]map[uint64]int64
+	from, to int
+	at, kept int // points so far, of both messages and of this one
+	err      error
+}
+
+func (w *rewriter) write(message []byte) protobuf.Message {
+	m := w.message(message, dataRefs)
+	m.Bytes(2, w.out.Message())
+	return m
 }
 
 func (w *rewriter) check(err error) {
@@ -55,6 +69,16 @@ func (w *rewriter) message(m []byte, indices refs) (out protobuf.Message) {
 		switch {
 		case !ok:
 			out = append(out, f.Raw...)
+		case r.points:
+			w.sample(&out, &f)
+		case r.part:
+			before := w.kept
+			if child := w.message(f.Body, r.in); w.kept > before {
+				out.Bytes(f.Number, child)
+			}
+		case r.id: // a receiver may drop a profile with an id that it has seen
+			sum := sha256.Sum256(strconv.AppendBool(bytes.Clone(f.Body), w.from > 0))
+			out.Bytes(f.Number, sum[:16])
 		case r.table == 0 && f.Wire == protobuf.Bytes:
 			out.Bytes(f.Number, w.message(f.Body, r.in))
 		case f.Wire == protobuf.Varint:
@@ -69,6 +93,22 @@ func (w *rewriter) message(m []byte, indices refs) (out protobuf.Message) {
 		return w.err
 	}))
 	return out
+}
+
+func (w *rewriter) sample(out *protobuf.Message, f *protobuf.Field) {
+	values, times, rest, err := points(f.Body)
+	w.check(err)
+	n := len(values)
+	from, to := min(max(w.from-w.at, 0), n), min(max(w.to-w.at, 0), n)
+	if w.at += n; from >= to {
+		return
+	}
+	w.kept += to - from
+	m := w.message(rest, sampleRefs)
+	if m.Ints(4, values[from:to]); len(times) == n {
+		m.Fixeds(5, times[from:to])
+	}
+	out.Bytes(f.Number, m)
 }
 
 func (w *rewriter) entry(table int, i uint64) int64 {

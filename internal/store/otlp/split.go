@@ -3,14 +3,10 @@
 package otlp
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"prywalk/internal/base/protobuf"
 )
@@ -23,53 +19,20 @@ func errDamaged(what string) error { return fmt.Errorf("not a message of profile
 // samplePath are the fields that lead to the samples of a ProfilesData: resources, scopes, profiles, samples.
 var samplePath = []int{1, 2, 2, 2}
 
-const (
-	levelResource = iota
-	levelScope
-	levelProfile
-)
-
-// Split divides a ProfilesData into two with about half of the samples' bytes each; a single sample by its points.
-// Divided profiles get new ids.
+// Split divides a ProfilesData into two with half of the points each. Divided profiles get new ids.
 func Split(message []byte) (a, b protobuf.Message, err error) {
-	var sizes []int
-	first, second := &rewriter{out: NewDictionary(nil)}, &rewriter{out: NewDictionary(nil), second: true}
-	err = eachAt(message, samplePath, func(sample []byte) error {
-		sizes, first.sample = append(sizes, len(sample)), sample
-		return nil
-	})
-	switch {
-	case err != nil:
-	case len(sizes) == 0:
+	n, err := Points(message)
+	if err == nil && n < 2 {
 		err = ErrSinglePoint
-	case len(sizes) == 1:
-		first.sample, second.sample, err = splitPoints(first.sample)
-	default:
-		first.sample, first.inFirst, second.inFirst = nil, half(sizes), half(sizes)
 	}
-	if err == nil {
-		first.tables, err = tablesOf(message)
-		second.tables = first.tables
-	}
-	if err != nil {
+	tables, tablesErr := tablesOf(message)
+	if err = cmp.Or(err, tablesErr); err != nil {
 		return nil, nil, err
 	}
+	first := &rewriter{tables: tables, out: NewDictionary(nil), to: n / 2}
+	second := &rewriter{tables: tables, out: NewDictionary(nil), from: n / 2, to: n}
 	a, b = first.write(message), second.write(message)
 	return a, b, cmp.Or(first.err, second.err)
-}
-
-// half returns how many samples, of two or more, are about half of all bytes; both parts get at least one.
-func half(sizes []int) (n int) {
-	all, sum := 0, sizes[0]
-	for _, size := range sizes {
-		all += size
-	}
-	for n = 1; n < len(sizes)-1; n++ {
-		if sum += sizes[n]; sum > all/2 {
-			break
-		}
-	}
-	return n
 }
 
 // eachAt visits the messages at the end of a path of fields.
@@ -97,7 +60,7 @@ func Points(message []byte) (n int, err error) {
 
 // Profiles counts a message's profiles.
 func Profiles(message []byte) (n int, err error) {
-	err = eachAt(message, samplePath[:levelProfile+1], func([]byte) error { n++; return nil })
+	err = eachAt(message, samplePath[:3], func([]byte) error { n++; return nil })
 	return n, err
 }
 
@@ -112,25 +75,6 @@ func tablesOf(message []byte) (tables [tableStacks + 1][][]byte, err error) {
 		})
 	})
 	return tables, err
-}
-
-func splitPoints(sample []byte) (first, second protobuf.Message, err error) {
-	values, times, rest, err := points(sample)
-	n := len(values) / 2
-	if err == nil && n == 0 {
-		err = ErrSinglePoint
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	first, second = slices.Clone(protobuf.Message(rest)), slices.Clone(protobuf.Message(rest))
-	first.Ints(4, values[:n])
-	second.Ints(4, values[n:])
-	if len(times) == len(values) {
-		first.Fixeds(5, times[:n])
-		second.Fixeds(5, times[n:])
-	}
-	return first, second, nil
 }
 
 func points(sample []byte) (values []int64, times []uint64, rest []byte, err error) {
@@ -151,63 +95,4 @@ func points(sample []byte) (values []int64, times []uint64, rest []byte, err err
 		return nil
 	})
 	return values, times, rest, err
-}
-
-func (w *rewriter) write(message []byte) (m protobuf.Message) {
-	w.check(eachAt(message, samplePath[:1], func(resource []byte) error {
-		if out := w.part(resource, levelResource); out != nil {
-			m.Bytes(1, out)
-		}
-		return w.err
-	}))
-	m.Bytes(2, w.out.Message())
-	return m
-}
-
-// part returns nil if the message gets no sample of a resource, scope or profile.
-func (w *rewriter) part(m []byte, level int) (out protobuf.Message) {
-	var rest []byte
-	w.check(fields(m, func(f protobuf.Field) error {
-		switch {
-		case f.Number != 2:
-			rest = append(rest, f.Raw...)
-		case level < levelProfile:
-			if child := w.part(f.Body, level+1); child != nil {
-				out.Bytes(2, child)
-			}
-		case w.sample != nil:
-			out.Bytes(2, w.message(w.sample, sampleRefs))
-		default:
-			if w.samples++; (w.samples > w.inFirst) == w.second {
-				out.Bytes(2, w.message(f.Body, sampleRefs))
-			}
-		}
-		return w.err
-	}))
-	switch {
-	case out == nil:
-		return nil
-	case level == levelProfile:
-		return append(out, w.profileFields(rest)...)
-	}
-	return append(out, rest...)
-}
-
-// profileFields gives the profile a new id, another one in each message.
-func (w *rewriter) profileFields(rest []byte) (m protobuf.Message) {
-	var others, id []byte
-	w.check(fields(rest, func(f protobuf.Field) error {
-		if f.Number == 7 {
-			id = f.Body
-		} else {
-			others = append(others, f.Raw...)
-		}
-		return nil
-	}))
-	m = w.message(others, profileRefs)
-	if len(id) > 0 {
-		sum := sha256.Sum256(strconv.AppendBool(bytes.Clone(id), w.second))
-		m.Bytes(7, sum[:16])
-	}
-	return m
 }

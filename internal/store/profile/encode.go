@@ -51,7 +51,7 @@ type encoder struct {
 	*frozenTables
 	out       stream
 	strings   stringTable
-	functions map[functionKey]uint64
+	functions map[functionKey]int
 	funcList  []functionKey // by id − 1
 	mappings  []mappingFlags
 	used      []bool
@@ -64,8 +64,8 @@ type mappingFlags struct{ used, functions, files, lines, inlined bool }
 func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
-		frozenTables: t, out: stream{w: buf}, strings: stringTable{list: []string{""}, index: map[string]int64{"": 0}},
-		functions: map[functionKey]uint64{},
+		frozenTables: t, out: stream{w: buf}, strings: stringTable{list: []string{""}, index: map[string]int{"": 0}},
+		functions: map[functionKey]int{},
 		mappings:  make([]mappingFlags, len(t.modules)),
 		used:      make([]bool, len(t.locs)),
 	}
@@ -75,7 +75,7 @@ func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	e.writeFunctions()
 	e.writeMappings()
 	for _, s := range e.strings.list {
-		e.out.message(fieldString, []byte(s))
+		e.out.message(fieldString, []byte(printable.UTF8(s)))
 	}
 	if e.out.err != nil {
 		return nil, e.out.err
@@ -215,18 +215,10 @@ func (s *stream) int(field int, v int64) {
 	s.write(m)
 }
 
-// Number 0 is "". Invalid UTF-8 is escaped, since other readers refuse it.
+// Number 0 is "". Invalid UTF-8 is escaped when it is written, since other readers refuse it.
 type stringTable struct {
 	list  []string
-	index map[string]int64
+	index map[string]int
 }
 
-func (t *stringTable) add(s string) int64 {
-	i, ok := t.index[s]
-	if !ok {
-		i = int64(len(t.list))
-		t.list = append(t.list, printable.UTF8(s))
-		t.index[s] = i
-	}
-	return i
-}
+func (t *stringTable) add(s string) int64 { return int64(NumberIn(&t.list, t.index, s)) }

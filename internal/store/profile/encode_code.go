@@ -86,14 +86,7 @@ func (e *encoder) function(f Frame) uint64 {
 	if f.System == "" {
 		f.System = f.Name
 	}
-	k := functionKey{f.Name, f.System, f.File, f.StartLine}
-	id, ok := e.functions[k]
-	if !ok {
-		e.funcList = append(e.funcList, k)
-		id = uint64(len(e.funcList))
-		e.functions[k] = id
-	}
-	return id
+	return uint64(NumberIn(&e.funcList, e.functions, functionKey{f.Name, f.System, f.File, f.StartLine})) + 1
 }
 
 // writeFunctions writes Function messages: id 1, name 2, system_name 3, filename 4, start_line 5.
