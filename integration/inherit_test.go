@@ -91,14 +91,14 @@ func TestAProgramAtARealTimePolicyIsNotRestarted(t *testing.T) {
 
 func TestARestartIsNoZombieMeanwhile(t *testing.T) {
 	for range 20 {
-		r := command{args: []string{"record", "-o", os.DevNull, "--", "true"}}.start(t)
+		r := command{args: []string{"record", "-p", "none"}}.start(t) // wrong usage, which is found after the restart
 		pid := r.cmd.Process.Pid
-		for stateOf(pid) != "Z" {
+		for end := time.Now().Add(patience); stateOf(pid) != "Z" && time.Now().Before(end); {
 		}
 		if now := stateOf(pid); now != "Z" {
-			t.Errorf("state Z, then %s", now)
+			t.Fatalf("state Z, or none for %v, then %s", patience, now)
 		}
-		r.wait()
+		r.wait().must(t, 2)
 	}
 }
 

@@ -33,6 +33,7 @@ func leaked(text string) string {
 }
 
 func TestBadValuesOfFlagsAreReportedInPlainWords(t *testing.T) {
+	t.Parallel()
 	refused := 0
 	for _, cmd := range newRoot().Commands() {
 		var flags []*pflag.Flag
@@ -63,6 +64,7 @@ func TestBadValuesOfFlagsAreReportedInPlainWords(t *testing.T) {
 }
 
 func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
+	t.Parallel()
 	none, file, pid := filepath.Join(t.TempDir(), "none", "x"), recorded(t, "file", 100, 50), strconv.Itoa(os.Getpid())
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -112,6 +114,7 @@ func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
 }
 
 func TestAFileThatCannotBeWrittenIsNamedWithItsFlag(t *testing.T) {
+	t.Parallel()
 	file, dir, pid := recorded(t, "file", 100, 50), t.TempDir(), burner(t)
 	for flag, args := range map[string][]string{
 		"--stats":     {"record", "-d", "0.2", "-p", pid, "-o", "r.pb.gz"},
@@ -132,6 +135,7 @@ func TestAFileThatCannotBeWrittenIsNamedWithItsFlag(t *testing.T) {
 }
 
 func TestDemoTakesADirectoryWithAPercentSign(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "a%pb"), 0o700); err != nil {
 		t.Fatal(err)
@@ -148,6 +152,7 @@ func TestDemoTakesADirectoryWithAPercentSign(t *testing.T) {
 }
 
 func TestAFailureBeforeACommandStartsHasExitCode125(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -171,6 +176,7 @@ func TestAFailureBeforeACommandStartsHasExitCode125(t *testing.T) {
 }
 
 func TestOutputThatIsLostIsAnError(t *testing.T) {
+	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -210,6 +216,7 @@ func fresh(t *testing.T, name string) *cobra.Command {
 }
 
 func TestBadTextsAreReportedInPlainWords(t *testing.T) {
+	t.Parallel()
 	file := recorded(t, "file", 100, 50)
 	noFile := filepath.Join(t.TempDir(), "none")
 	garbage := filepath.Join(t.TempDir(), "garbage")
@@ -243,6 +250,7 @@ func TestBadTextsAreReportedInPlainWords(t *testing.T) {
 }
 
 func TestCommandsAndPIDsWithoutFlagsAreRecognized(t *testing.T) {
+	t.Parallel()
 	for args, want := range map[string]string{
 		"record --durration 3":     "unknown flag: --durration; see prywalk record --help",
 		"dump -p 1 2":              `dump takes no argument "2"`,
@@ -285,6 +293,7 @@ func TestCommandsAndPIDsWithoutFlagsAreRecognized(t *testing.T) {
 }
 
 func TestChildrenThatAreNotRecordedAreReported(t *testing.T) {
+	t.Parallel()
 	child := burner(t)
 	stat, err := os.ReadFile("/proc/" + child + "/stat")
 	if err != nil {
@@ -309,6 +318,7 @@ func TestChildrenThatAreNotRecordedAreReported(t *testing.T) {
 }
 
 func TestAllProcessesOfANameAreRecorded(t *testing.T) {
+	t.Parallel()
 	name := fmt.Sprintf("all%d", os.Getpid())
 	one, other := running(t, asName(t, name)), running(t, asName(t, name))
 	dir := t.TempDir()

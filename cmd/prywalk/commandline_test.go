@@ -25,6 +25,7 @@ import (
 )
 
 func TestTyposGetASuggestion(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ args, want string }{
 		{"rceord -p 1", `unknown command "rceord" (do you mean prywalk record?)`},
 		{"rep", "do you mean prywalk mcp or report or top?"},
@@ -46,6 +47,7 @@ func TestTyposGetASuggestion(t *testing.T) {
 }
 
 func TestTwoOutputsOfOneNameAreRefused(t *testing.T) {
+	t.Parallel()
 	for args, flags := range map[string]string{
 		"record -p 1 -o r.pb.gz --stats ./r.pb.gz": "-o and --stats",
 		"report --html r --speedscope ./r r.pb.gz": "--html and --speedscope",
@@ -59,6 +61,7 @@ func TestTwoOutputsOfOneNameAreRefused(t *testing.T) {
 }
 
 func TestVersionIsTheBuilds(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), nil, "--version")
 	if code := p.code(t); code != 0 || p.out.String() != version()+"\n" || !strings.HasPrefix(version(), "prywalk ") {
 		t.Errorf("exit code %d, %q, %s", code, &p.out, &p.err)
@@ -66,6 +69,7 @@ func TestVersionIsTheBuilds(t *testing.T) {
 }
 
 func TestCommandThatEndsAtOnceIsRecorded(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		command string
 		code    int
@@ -86,6 +90,7 @@ func TestCommandThatEndsAtOnceIsRecorded(t *testing.T) {
 }
 
 func TestRecordingIsNotWrittenToATerminal(t *testing.T) {
+	t.Parallel()
 	for _, output := range []string{"-", "/dev/stdout"} {
 		text, stderr, code := onTerminal(t, t.TempDir(), 80, nil, "record", "-d", "1", "-o", output, "-p", burner(t))
 		if code != exit.WrongUsage || text != "" || !strings.Contains(stderr, "to the terminal") {
@@ -95,6 +100,7 @@ func TestRecordingIsNotWrittenToATerminal(t *testing.T) {
 }
 
 func TestHelpIsAligned(t *testing.T) {
+	t.Parallel()
 	for _, c := range []string{"", "record", "report", "dump", "doctor", "top", "diff"} {
 		p := start(t, t.TempDir(), nil, strings.Fields(c+" --help")...)
 		if code := p.code(t); code != 0 {
@@ -157,6 +163,7 @@ func running(t *testing.T, cmd *exec.Cmd) int {
 }
 
 func TestFlagsOfANameAreRefusedWithoutOne(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"record", "--wait", "-p", "1"}, {"record", "--all", "-p", "1"},
 		{"record", "--wait", "--user", "root"}, {"top", "--wait", "-a"}, {"record", "--all", "--unit", "x"}} {
 		p := start(t, t.TempDir(), nil, args...)
@@ -167,6 +174,7 @@ func TestFlagsOfANameAreRefusedWithoutOne(t *testing.T) {
 }
 
 func TestProcessesAreFoundByName(t *testing.T) {
+	t.Parallel()
 	name := fmt.Sprintf("pw%d", os.Getpid())
 	p := start(t, t.TempDir(), nil, "dump", "-n", name)
 	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), "no process has the name") {
@@ -206,6 +214,7 @@ func TestProcessesAreFoundByName(t *testing.T) {
 }
 
 func TestWaitAwaitsAProcess(t *testing.T) {
+	t.Parallel()
 	name := fmt.Sprintf("later%d", os.Getpid())
 	dir := t.TempDir()
 	p := start(t, dir, nil, "record", "-d", "0.2", "-n", name, "--wait")
@@ -224,6 +233,7 @@ func TestWaitAwaitsAProcess(t *testing.T) {
 }
 
 func TestTheAgentNeedsARunningProcessForAName(t *testing.T) {
+	t.Parallel()
 	name := fmt.Sprintf("svc%d", os.Getpid())
 	p := start(t, t.TempDir(), nil, "agent", "-n", name, "--endpoint", "http://127.0.0.1:1")
 	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), "--match '^"+name+"$'") {
@@ -239,6 +249,7 @@ func TestTheAgentNeedsARunningProcessForAName(t *testing.T) {
 }
 
 func TestATokenIsNotSentInClearTextWithoutAWarning(t *testing.T) {
+	t.Parallel()
 	for endpoint, want := range map[string]bool{
 		"http://localhost:4317": true, "http://127.0.0.1:4317": true, "http://[::1]:4317": true,
 		"https://collector:4317": true, "http://LocalHost:4317": true,
@@ -263,6 +274,7 @@ func TestATokenIsNotSentInClearTextWithoutAWarning(t *testing.T) {
 
 // doctor examines rights, and the first thread's state only.
 func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		failed map[string]int64
 		want   string
@@ -296,6 +308,7 @@ func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
 }
 
 func TestUnreadThreadsAreAnErrorInJSON(t *testing.T) {
+	t.Parallel()
 	f, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
 		t.Fatal(err)
@@ -314,6 +327,7 @@ func TestUnreadThreadsAreAnErrorInJSON(t *testing.T) {
 }
 
 func TestADumpWhoseProcessesHaveEndedHasAnExitCode(t *testing.T) {
+	t.Parallel()
 	rule, err := selection.New(selection.Options{All: true})
 	if err != nil {
 		t.Fatal(err)
@@ -331,6 +345,7 @@ func TestADumpWhoseProcessesHaveEndedHasAnExitCode(t *testing.T) {
 }
 
 func TestTopSamplesAsRecordDoes(t *testing.T) {
+	t.Parallel()
 	pid := strconv.Itoa(running(t, asName(t, "sleeps")))
 	stack, err := os.ReadFile("/proc/" + pid + "/stack")
 	testtargets.Need(t, err == nil && len(stack) > 0, "the right to read kernel stacks", testtargets.AsRoot)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestSeveralContainersOfANameAreListed(t *testing.T) {
+	t.Parallel()
 	a, b := strings.Repeat("a", 64), strings.Repeat("b", 64)
 	app := container.Container{ID: a, Name: "app", Pod: "shop-0", Namespace: "prod"}
 	sidecar := container.Container{ID: b, Name: "log", Pod: "shop-0", Namespace: "prod"}

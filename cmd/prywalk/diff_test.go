@@ -50,6 +50,7 @@ func recordedRuns(t *testing.T, rng *rand.Rand, first ...int64) string {
 }
 
 func TestAFunctionHalfAsSlowAgainIsFoundInThreeRunsASide(t *testing.T) {
+	t.Parallel()
 	page := filepath.Join(t.TempDir(), "page.html")
 	for seed := range uint64(5) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -76,6 +77,7 @@ func TestAFunctionHalfAsSlowAgainIsFoundInThreeRunsASide(t *testing.T) {
 }
 
 func TestDiffExitCodeReportsGrowth(t *testing.T) {
+	t.Parallel()
 	old, same, slower := recorded(t, "old", 500, 500), recorded(t, "same", 500, 500), recorded(t, "slower", 500, 1500)
 	noisy, third := recorded(t, "noisy", 600, 500), recorded(t, "third", 510, 500)
 	brief, page := recorded(t, "brief", 4, 5), filepath.Join(t.TempDir(), "page.html")

@@ -38,6 +38,7 @@ func deadlockedProcess(t *testing.T) (pid string) {
 }
 
 func TestTwoDumpsProveWhichThreadsHaveNotRun(t *testing.T) {
+	t.Parallel()
 	pid, dir := deadlockedProcess(t), t.TempDir()
 	for _, name := range []string{"a.json", "b.json"} {
 		p := start(t, dir, nil, "dump", "-p", pid, "--json")
@@ -85,6 +86,7 @@ func TestTwoDumpsProveWhichThreadsHaveNotRun(t *testing.T) {
 }
 
 func TestWatchShowsChangesUntilTheProcessEnds(t *testing.T) {
+	t.Parallel()
 	pid := burner(t)
 	p := start(t, t.TempDir(), nil, "dump", "-p", pid, "--watch", "0.2")
 	testtargets.Says(t, &p.out, "put on a CPU")
@@ -98,6 +100,7 @@ func TestWatchShowsChangesUntilTheProcessEnds(t *testing.T) {
 }
 
 func TestACoreIsComparedWithADump(t *testing.T) {
+	t.Parallel()
 	testtargets.NeedProgram(t, "gcore")
 	pid, dir := deadlockedProcess(t), t.TempDir()
 	p := start(t, dir, nil, "dump", "-p", pid, "--json")

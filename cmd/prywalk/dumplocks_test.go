@@ -16,6 +16,7 @@ import (
 )
 
 func TestDeadlockHasAnExitCode(t *testing.T) {
+	t.Parallel()
 	exe, err := testtargets.Compile("cycles.c", "-O1")
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +52,7 @@ func TestDeadlockHasAnExitCode(t *testing.T) {
 }
 
 func TestLocksNameUnreadThreadsAlthoughAnotherProcessFailed(t *testing.T) {
+	t.Parallel()
 	pid := burner(t)
 	tid, err := strconv.Atoi(pid)
 	if err != nil {

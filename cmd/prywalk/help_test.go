@@ -31,6 +31,7 @@ func helpOf(t *testing.T, args ...string) string {
 var goType = regexp.MustCompile(`--[a-z-]+ (?:u?ints?(?:64)?|float\w*|strings?|stringArray)\s`)
 
 func TestHelpNamesValuesByWhatTheyAre(t *testing.T) {
+	t.Parallel()
 	for _, c := range newRoot().Commands() {
 		if c.Hidden || c.Name() == "completion" {
 			continue
@@ -42,6 +43,7 @@ func TestHelpNamesValuesByWhatTheyAre(t *testing.T) {
 }
 
 func TestHelpListsTheMostUsedCommandsFirst(t *testing.T) {
+	t.Parallel()
 	_, list, _ := strings.Cut(helpOf(t), "\nCommands:\n")
 	for i, line := range strings.Split(list, "\n")[:len(commandline.FirstCommands)] {
 		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name != commandline.FirstCommands[i] {
@@ -51,6 +53,7 @@ func TestHelpListsTheMostUsedCommandsFirst(t *testing.T) {
 }
 
 func TestAnUnreadableCoreHasANextStep(t *testing.T) {
+	t.Parallel()
 	for err, next := range map[error]string{os.ErrPermission: "read it as its owner or as root",
 		os.ErrNotExist: "give the path of a core file"} {
 		if got := withCoreRemedy(err); !errors.Is(got, err) || !strings.HasSuffix(got.Error(), "; "+next) {
@@ -60,6 +63,7 @@ func TestAnUnreadableCoreHasANextStep(t *testing.T) {
 }
 
 func TestHelpHasTheExitCodesOfRefusals(t *testing.T) {
+	t.Parallel()
 	_, unreadable := withReadRemedy(nil, os.ErrPermission)
 	for command, err := range map[string]error{"report": unreadable, "diff": unreadable, "agent": refusal.Traced,
 		"dump": refusal.Denied, "record": refusal.Traced, "top": refusal.Traced} {
@@ -70,6 +74,7 @@ func TestHelpHasTheExitCodesOfRefusals(t *testing.T) {
 }
 
 func TestValueThatIsNoPairIsRefusedInTheWordsOfHelp(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"--attribute", "--header"} {
 		root := newRoot()
 		root.SetArgs([]string{"agent", "-a", flag, "x"})
@@ -82,6 +87,7 @@ func TestValueThatIsNoPairIsRefusedInTheWordsOfHelp(t *testing.T) {
 }
 
 func TestHelpForAnUnknownCommandIsWrongUsage(t *testing.T) {
+	t.Parallel()
 	root := newRoot()
 	root.SetArgs([]string{"help", "recordd"})
 	err := root.Execute()
@@ -94,6 +100,7 @@ func TestHelpForAnUnknownCommandIsWrongUsage(t *testing.T) {
 const longestLine = 90
 
 func TestTextsOfCommandsFitOnATerminal(t *testing.T) {
+	t.Parallel()
 	for _, c := range newRoot().Commands() {
 		for line := range strings.Lines(c.Long) {
 			if n := len([]rune(line)); !c.Hidden && c.Name() != "completion" && n > longestLine {
@@ -104,6 +111,7 @@ func TestTextsOfCommandsFitOnATerminal(t *testing.T) {
 }
 
 func TestHelpShowsThePagesOfTopics(t *testing.T) {
+	t.Parallel()
 	for topic, want := range map[string]string{
 		"rights": "ptrace_scope", "names": "no-rule", "limits": "uninterruptible", "formats": "runqueue/nanoseconds",
 		"waiting": "deadlock unknown", "noticed": "--max-overhead 1%", "errors": "without a sample",

@@ -110,6 +110,7 @@ func burner(t *testing.T) string {
 }
 
 func TestTermIsForwardedToTheCommandAndItsStatusReturned(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir, nil, "record", "--", "sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
@@ -123,6 +124,7 @@ func TestTermIsForwardedToTheCommandAndItsStatusReturned(t *testing.T) {
 }
 
 func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	// It ends late enough for a second signal to be reported too.
 	p := start(t, dir, nil, "record", "--", "sh", "-c",
@@ -142,6 +144,7 @@ func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 }
 
 func TestFailedWriteIsReportedBeforeTheCommandEnds(t *testing.T) {
+	t.Parallel()
 	in, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -158,6 +161,7 @@ func TestFailedWriteIsReportedBeforeTheCommandEnds(t *testing.T) {
 }
 
 func TestShortDurationReportsThatItWaitsForTheCommand(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in, w, err := os.Pipe()
 	if err != nil {
@@ -177,6 +181,7 @@ func TestShortDurationReportsThatItWaitsForTheCommand(t *testing.T) {
 }
 
 func TestBackgroundProcessesOfTheCommandAreNotAwaited(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c",
 		"sleep 600 >/dev/null 2>&1 & i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4")
 	if code := p.code(t); code != 4 {
@@ -185,6 +190,7 @@ func TestBackgroundProcessesOfTheCommandAreNotAwaited(t *testing.T) {
 }
 
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
 	for _, wait := range []string{"waiting for sh", ""} {
@@ -200,6 +206,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 }
 
 func TestIgnoredHangUpStaysIgnored(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -248,6 +255,7 @@ func hasSamples(t *testing.T, file string) bool {
 }
 
 func TestOneBadPIDOfSeveralIsReported(t *testing.T) {
+	t.Parallel()
 	pid := burner(t)
 	p := start(t, t.TempDir(), nil, "record", "-d", "1", "-p", pid+",999999999")
 	if code := p.code(t); code != exit.Failed || strings.Count(p.err.String(), "\n") != 1 ||
@@ -267,6 +275,7 @@ func TestOneBadPIDOfSeveralIsReported(t *testing.T) {
 }
 
 func TestAtomicDumpReportsThePause(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), nil, "dump", "--atomic", "--json", "-p", burner(t))
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "was stopped for") ||
 		!strings.HasPrefix(p.out.String(), `{"schema_version":2,"time":`) {
@@ -275,6 +284,7 @@ func TestAtomicDumpReportsThePause(t *testing.T) {
 }
 
 func TestMergedDumpIsText(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), nil, "dump", "--merge", "-p", burner(t))
 	if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), "1 stack\n") {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
@@ -286,6 +296,7 @@ func TestMergedDumpIsText(t *testing.T) {
 }
 
 func TestDumpNamesTheRemedyForMissingNamesOnce(t *testing.T) {
+	t.Parallel()
 	one, other := testtargets.Run(t, "c-stripped", testtargets.Options{}), testtargets.Run(t, "c-stripped",
 		testtargets.Options{})
 	pids := fmt.Sprintf("%d,%d", one.PID, other.PID)
@@ -306,6 +317,7 @@ func TestDumpNamesTheRemedyForMissingNamesOnce(t *testing.T) {
 }
 
 func TestHelpBeginsWithAnExampleAndHasNoColours(t *testing.T) {
+	t.Parallel()
 	for _, c := range newRoot().Commands() {
 		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 			continue
@@ -319,6 +331,7 @@ func TestHelpBeginsWithAnExampleAndHasNoColours(t *testing.T) {
 }
 
 func TestOwnFailureWithACommandHasItsOwnExitCode(t *testing.T) {
+	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "none", "file")
 	for _, c := range []struct {
 		code int
@@ -338,6 +351,7 @@ func TestOwnFailureWithACommandHasItsOwnExitCode(t *testing.T) {
 }
 
 func TestExitCodesOfErrors(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		err  error
 		code int

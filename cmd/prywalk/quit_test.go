@@ -21,6 +21,7 @@ import (
 const goStacks = "goroutine "
 
 func TestSIGQUITEndsARecordingOfAProcessLikeSIGTERM(t *testing.T) {
+	t.Parallel()
 	p, file := begun(t)
 	send(t, p, unix.SIGQUIT)
 	if code := p.code(t); code != exit.OK || strings.Contains(p.err.String(), goStacks) {
@@ -53,6 +54,7 @@ func afterQuit(t *testing.T, p *started, out *testtargets.Lines) {
 }
 
 func TestSIGQUITToPrywalkAloneIsForwardedToTheCommand(t *testing.T) {
+	t.Parallel()
 	p := prepared(t, t.TempDir(), nil, quitter...)
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.begin(t)
@@ -63,6 +65,7 @@ func TestSIGQUITToPrywalkAloneIsForwardedToTheCommand(t *testing.T) {
 }
 
 func TestCtrlBackslashReachesTheCommandOnce(t *testing.T) {
+	t.Parallel()
 	tty := testtargets.NewTerminal(t, 100)
 	p := prepared(t, t.TempDir(), nil, quitter...)
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -75,6 +78,7 @@ func TestCtrlBackslashReachesTheCommandOnce(t *testing.T) {
 }
 
 func TestSIGQUITEndsOtherCommandsWithoutStacks(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), nil, "record", "--wait", "-n", "no-such-program-here")
 	testtargets.Says(t, &p.err, "waiting for a process")
 	send(t, p, unix.SIGQUIT)
@@ -84,6 +88,7 @@ func TestSIGQUITEndsOtherCommandsWithoutStacks(t *testing.T) {
 }
 
 func TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{unix.SIGABRT, unix.SIGSYS, unix.SIGTRAP} {
 		p, file := begun(t, "-F", "999", "--engine", "ptrace")
 		pid, err := strconv.Atoi(p.Args[3])
@@ -109,6 +114,7 @@ func TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped(t *testing.T) 
 }
 
 func TestSecondSignalEndsTopOnATerminalThatTakesNoOutput(t *testing.T) {
+	t.Parallel()
 	tty := testtargets.StoppedTerminal(t)
 	p := prepared(t, t.TempDir(), nil, "top", "-p", burner(t))
 	p.Stdin, p.Stdout, p.Stderr = tty, tty, tty

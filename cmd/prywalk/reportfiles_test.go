@@ -32,6 +32,7 @@ func twoLines() *pprof.Profile {
 }
 
 func TestAFilesFlagsAreThoseWithAnEffect(t *testing.T) {
+	t.Parallel()
 	for _, form := range fileForms {
 		written := func(o report.Options) string {
 			var b bytes.Buffer

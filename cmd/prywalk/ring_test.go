@@ -49,6 +49,7 @@ func commentWith(p *pprof.Profile, text string) string {
 }
 
 func TestARingIsWrittenAtSIGUSR1AndAtTheEnd(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir, nil, "record", "-p", burner(t), "--ring", "1s", "--keep", "2", "-o", "r.pb.gz")
 	awaitSamples(t, p)
@@ -97,6 +98,7 @@ func TestARingIsWrittenAtSIGUSR1AndAtTheEnd(t *testing.T) {
 }
 
 func TestARingIsWrittenWhenAConditionBeginsToHold(t *testing.T) {
+	t.Parallel()
 	exe, err := testtargets.Compile("cycles.c", "-O1")
 	if err != nil {
 		t.Fatal(err)
@@ -197,6 +199,7 @@ func TestASpikeIsFoundInARing(t *testing.T) {
 }
 
 func TestFlagsOfARing(t *testing.T) {
+	t.Parallel()
 	for want, args := range map[string][]string{
 		"--on is for --ring":                {"--on", "deadlock"},
 		"give at least 1s":                  {"--ring", "0.5"},

@@ -42,6 +42,7 @@ func send(t *testing.T, p *started, sig syscall.Signal) {
 }
 
 func TestBurstOfSignalsLosesNothing(t *testing.T) {
+	t.Parallel()
 	for _, burst := range [][]syscall.Signal{
 		{unix.SIGINT, unix.SIGTERM}, {unix.SIGHUP, unix.SIGINT}, {unix.SIGTERM, unix.SIGINT, unix.SIGHUP},
 	} {
@@ -62,6 +63,7 @@ func TestBurstOfSignalsLosesNothing(t *testing.T) {
 }
 
 func TestAbortReportsTheRecordingOnDisk(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
 	send(t, p, unix.SIGINT)
@@ -75,6 +77,7 @@ func TestAbortReportsTheRecordingOnDisk(t *testing.T) {
 }
 
 func TestPreviousRecordingIsKeptAsOld(t *testing.T) {
+	t.Parallel()
 	dir, pid := t.TempDir(), burner(t)
 	file := filepath.Join(dir, "prywalk.pb.gz")
 	var last []byte
@@ -179,6 +182,7 @@ func sleeper(t *testing.T) string {
 }
 
 func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{testtargets.Fifo(t), "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1",
 		"/proc/thread-self/fd/1"} {
 		stats := filepath.Join(t.TempDir(), "stats")
@@ -210,6 +214,7 @@ func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 }
 
 func TestCtrlCEndsTheWaitForAPipesReader(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), nil, "record", "-d", "1", "-p", burner(t), "-o", testtargets.Fifo(t))
 	testtargets.Says(t, &p.err, "waiting for a reader of")
 	send(t, p, unix.SIGINT)
@@ -246,6 +251,7 @@ func awaitCatching(t *testing.T, pid int, sig syscall.Signal) {
 }
 
 func TestCtrlZStopsTheCommandToo(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "echo $$; while :; do :; done")
 	testtargets.Says(t, &p.out, "\n")
 	awaitSamples(t, p)

@@ -17,6 +17,7 @@ import (
 )
 
 func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
+	t.Parallel()
 	path := testtargets.Fifo(t)
 	full, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -64,6 +65,7 @@ func pending(t *testing.T, pid int) bool {
 }
 
 func TestSlowReadOfARecordingIsAnnounced(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(smallRecording(t), "prywalk.pb.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +88,7 @@ func TestSlowReadOfARecordingIsAnnounced(t *testing.T) {
 }
 
 func TestCtrlCDuringAReportKeepsTheOldPage(t *testing.T) {
+	t.Parallel()
 	dir, path, tty := t.TempDir(), testtargets.Fifo(t), testtargets.NewTerminal(t, 120)
 	page := filepath.Join(dir, "page.html")
 	if err := os.WriteFile(page, []byte("old"), 0o600); err != nil {

@@ -59,6 +59,7 @@ func (fixedNames) Resolve(_ *profile.ModuleInfo, addr uint64) []profile.Frame {
 }
 
 func TestFlagsWithoutEffectAreErrors(t *testing.T) {
+	t.Parallel()
 	dir := smallRecording(t)
 	for _, c := range []struct {
 		args, want string
@@ -106,6 +107,7 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 }
 
 func TestFormsOfAReport(t *testing.T) {
+	t.Parallel()
 	dir := smallRecording(t)
 	for _, c := range []struct {
 		args, want string
@@ -137,6 +139,7 @@ func TestFormsOfAReport(t *testing.T) {
 }
 
 func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
+	t.Parallel()
 	dir := smallRecording(t)
 	for _, c := range []struct {
 		env     []string
@@ -152,6 +155,7 @@ func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
 }
 
 func TestProgressIsNotShownWithACommand(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args     []string
 		progress bool

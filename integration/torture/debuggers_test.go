@@ -30,6 +30,7 @@ func gdb(t *testing.T, pid int, must bool, commands ...string) bool {
 }
 
 func TestDebuggersBeforeDuringAndAfterARecording(t *testing.T) {
+	t.Parallel()
 	testtargets.NeedProgram(t, "gdb")
 	p := start(t, "mix", "4")
 	attached := make(chan bool, 1)
@@ -175,6 +176,7 @@ func TestTraceMeRefusedByAStopIsRestarted(t *testing.T) {
 }
 
 func TestSeveralProfilersOnOneProcess(t *testing.T) {
+	t.Parallel()
 	p := start(t, "mix", "4")
 	var all []*recorder
 	for range 3 {

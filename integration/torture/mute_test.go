@@ -54,6 +54,7 @@ func awaitEnd(t *testing.T, cmd *exec.Cmd) error {
 }
 
 func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
+	t.Parallel()
 	p := startMute(t)
 	for _, how := range []string{"duration", "signal"} {
 		t.Run(how, func(t *testing.T) {

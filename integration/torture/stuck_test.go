@@ -48,6 +48,7 @@ func rate(rung string) string {
 }
 
 func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
+	t.Parallel()
 	testtargets.NeedRoot(t, "hold page faults of the kernel open")
 	for _, rung := range testtargets.First(rungs) {
 		t.Run(rung, func(t *testing.T) {
@@ -88,6 +89,7 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 }
 
 func TestZombieThreadsAreCountedAndHoldNothingUp(t *testing.T) {
+	t.Parallel()
 	for _, rung := range testtargets.First(rungs) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "zombies")
@@ -180,6 +182,7 @@ func (g *freezer) freezeAll() {
 }
 
 func TestStoppedControlGroupHoldsNothingUp(t *testing.T) {
+	t.Parallel()
 	testtargets.NeedRoot(t, "make a control group")
 	groups := freezers(t)
 	testtargets.Need(t, len(groups) > 0, "a control group that can be frozen", "a hierarchy that can be written")

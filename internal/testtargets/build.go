@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,21 +107,38 @@ func (p *program) key(text []byte) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%q\n%v\n%s", p.source, p.command, p.strip, text)
 	if len(p.command) > 0 {
-		tool, err := exec.LookPath(p.command[0])
-		if err != nil {
-			return "", notInstalled(p.command[0], err)
-		}
-		info, err := os.Stat(tool)
-		if err != nil {
+		if err := hashTool(h, p.command[0]); err != nil {
 			return "", err
 		}
-		fmt.Fprintf(h, "%s %d %d", tool, info.Size(), info.ModTime().UnixNano())
 	}
 	return hex.EncodeToString(h.Sum(nil)[:10]), nil
 }
 
-// make renames a new directory, so that concurrent builds are safe.
+func hashTool(h io.Writer, name string) error {
+	tool, err := exec.LookPath(name)
+	if err != nil {
+		return notInstalled(name, err)
+	}
+	info, err := os.Stat(tool)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(h, "%s %d %d", tool, info.Size(), info.ModTime().UnixNano())
+	return nil
+}
+
 func (p *program) make(text []byte, dir string) error {
+	return makeDir(dir, p.result, func(tmp string) error {
+		src, out := filepath.Join(tmp, filepath.Base(p.source)), filepath.Join(tmp, p.result)
+		if err := os.WriteFile(src, text, 0o644); err != nil {
+			return err
+		}
+		return p.compile(tmp, src, out)
+	})
+}
+
+// makeDir renames a new directory, so that concurrent builds are safe.
+func makeDir(dir, result string, fill func(tmp string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -129,18 +147,14 @@ func (p *program) make(text []byte, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	src, out := filepath.Join(tmp, filepath.Base(p.source)), filepath.Join(tmp, p.result)
-	if err := os.WriteFile(src, text, 0o644); err != nil {
-		return err
-	}
-	if err := p.compile(tmp, src, out); err != nil {
+	if err := fill(tmp); err != nil {
 		return err
 	}
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
 	}
 	err = os.Rename(tmp, dir)
-	if _, statErr := os.Stat(filepath.Join(dir, p.result)); statErr == nil {
+	if _, statErr := os.Stat(filepath.Join(dir, result)); statErr == nil {
 		return nil
 	}
 	return err

@@ -2,12 +2,7 @@
 
 package testtargets
 
-import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"testing"
-)
+import "testing"
 
 // A goroutine is in code made at run time, as WebAssembly that was compiled without cgo: an own function in assembly
 // jumps there. The code loops, on the goroutine's stack or, with an argument, on another one.
@@ -66,14 +61,12 @@ TEXT ·leave(SB), NOSPLIT|NOFRAME, $0-16
 // BuildGoThatLeaves builds a program whose function main.enter runs code without rules, for x86-64.
 func BuildGoThatLeaves(t testing.TB) string {
 	t.Helper()
-	dir := t.TempDir()
-	writeAll(t, dir, map[string]string{
-		"main.go": goLeaves, "leave_amd64.s": goLeavesAssembly, "go.mod": "module leaves\n\ngo 1.22\n",
-	})
-	build := exec.Command("go", "build", "-o", "leaves", ".")
-	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOARCH=amd64")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return filepath.Join(dir, "leaves")
+	return Compiled{
+		Name: "leaves",
+		Texts: map[string]string{
+			"main.go": goLeaves, "leave_amd64.s": goLeavesAssembly, "go.mod": "module leaves\n\ngo 1.22\n",
+		},
+		Env:     []string{"CGO_ENABLED=0", "GOWORK=off", "GOARCH=amd64"},
+		Command: []string{"go", "build", "-o", "OUT", "."},
+	}.Build(t)
 }

@@ -2,12 +2,7 @@
 
 package testtargets
 
-import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"testing"
-)
+import "testing"
 
 // GoLibrary is the source of a library (-buildmode=c-shared). Begin prints its goroutines, up to a line END. Stay does
 // not return.
@@ -82,34 +77,20 @@ int main(int n, char **v) {
 // BuildGoAs builds a Go program or library with cgo, as a module of the same name.
 func BuildGoAs(t testing.TB, text, name string, args ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	writeAll(t, dir, map[string]string{"main.go": text, "go.mod": "module " + name + "\n\ngo 1.22\n"})
-	build := exec.Command("go", append(append([]string{"build", "-o", name}, args...), ".")...)
-	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return filepath.Join(dir, name)
+	return Compiled{
+		Name:    name,
+		Texts:   map[string]string{"main.go": text, "go.mod": "module " + name + "\n\ngo 1.22\n"},
+		Env:     []string{"CGO_ENABLED=1", "GOWORK=off"},
+		Command: append(append([]string{"go", "build", "-o", "OUT"}, args...), "."),
+	}.Build(t)
 }
 
 // BuildGoLibraryHost builds a C program that loads libraries of [GoLibrary].
 func BuildGoLibraryHost(t testing.TB) string {
 	t.Helper()
-	dir := t.TempDir()
-	writeAll(t, dir, map[string]string{"host.c": goLibraryHost})
-	cc := exec.Command("cc", "-pthread", "-o", "host", "host.c", "-ldl")
-	cc.Dir = dir
-	if out, err := cc.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return filepath.Join(dir, "host")
-}
-
-func writeAll(t testing.TB, dir string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return Compiled{
+		Name:    "host",
+		Texts:   map[string]string{"host.c": goLibraryHost},
+		Command: []string{"cc", "-pthread", "-o", "OUT", "host.c", "-ldl"},
+	}.Build(t)
 }

@@ -24,11 +24,19 @@ func cpuCompleteness(s *Stats) (c incomplete.Completeness) {
 	return c
 }
 
-// littleCPU is CPU time as a share of the duration up to which the share of samples is shown.
-const littleCPU = 0.01
+// CPU time up to littleCPU of the duration or of fewTicks has so few samples that chance decides how much lies between
+// them: the share of samples is shown.
+const (
+	littleCPU = 0.01
+	fewTicks  = 20
+)
+
+func hasLittleCPU(s *Stats) bool {
+	return s.ProfiledCPU <= littleCPU*s.Seconds || s.FreqAsked > 0 && s.ProfiledCPU*s.FreqAsked < fewTicks
+}
 
 func completeCPU(s *Stats) string {
-	if s.ProfiledCPU <= littleCPU*s.Seconds {
+	if hasLittleCPU(s) {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
 	}
 	c := cpuCompleteness(s)

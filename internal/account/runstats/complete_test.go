@@ -50,10 +50,19 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 }
 
 func TestOfTargetsThatHardlyRunTheShareOfSamplesIsShown(t *testing.T) {
-	s := &Stats{}
-	s.Samples, s.Complete, s.Seconds, s.ProfiledCPU, s.UnobservedCPU = 300, 300, 3, 0.02, 0.01
-	if line := ClosingLine(s, "p.pb.gz"); !strings.Contains(line, "100% of samples with complete stacks") {
-		t.Errorf("%q", line)
+	for _, c := range []struct {
+		cpu  float64
+		want string
+	}{
+		{0.02, "100% of samples with complete stacks"},
+		{0.06, "100% of samples with complete stacks"}, // prywalk demo: six samples at most
+		{0.21, "100% of sampled CPU time with complete stacks, 50.0% of CPU time without a sample"},
+	} {
+		s := &Stats{}
+		s.FreqAsked, s.Seconds, s.Samples, s.Complete, s.ProfiledCPU, s.UnobservedCPU = 99, 3, 300, 300, c.cpu, c.cpu/2
+		if line := ClosingLine(s, "p.pb.gz"); !strings.Contains(line, c.want) {
+			t.Errorf("%v s of CPU time: %q, want %q", c.cpu, line, c.want)
+		}
 	}
 }
 

@@ -4,18 +4,16 @@ package loadedcode
 
 import (
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"prywalk/internal/testtargets"
 )
 
 func TestTasksOfGoProgramsAreFound(t *testing.T) {
-	exe := filepath.Join(t.TempDir(), "gostacks")
-	if out, err := exec.Command("go", "build", "-o", exe,
-		"../../testtargets/src/gostacks/main.go").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	const source = "../../testtargets/src/gostacks/main.go"
+	exe := testtargets.Compiled{
+		Name: "gostacks", Sources: []string{source}, Command: []string{"go", "build", "-o", "OUT", source},
+	}.Build(t)
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	p, err := Open(cmd.Process.Pid)

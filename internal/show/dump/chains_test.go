@@ -101,13 +101,13 @@ func TestCoroutinesWithAndWithoutAStackOfTheirOwn(t *testing.T) {
 func buildCgo(t *testing.T, cflags string, args ...string) string {
 	t.Helper()
 	testtargets.NeedProgram(t, "gcc")
-	exe := filepath.Join(t.TempDir(), "cgo")
-	cmd := exec.Command("go", append(append([]string{"build", "-o", exe}, args...), "../../testtargets/testdata/cgo")...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "CGO_CFLAGS="+cflags)
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, msg)
-	}
-	return exe
+	const dir = "../../testtargets/testdata/cgo"
+	return testtargets.Compiled{
+		Name:    "cgo",
+		Sources: []string{dir + "/main.go"},
+		Env:     []string{"CGO_ENABLED=1", "CGO_CFLAGS=" + cflags},
+		Command: append(append([]string{"go", "build", "-o", "OUT"}, args...), dir),
+	}.Build(t)
 }
 
 func cgoChain(c func(string) string) string {

@@ -156,7 +156,8 @@ func TestStackOfALibraryWhoseFileIsMissingIsWalkedByFramePointers(t *testing.T) 
 	lib := filepath.Join(t.TempDir(), "libcalls.so")
 	run(t, "cc", "-shared", "-fPIC", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", lib,
 		"testdata/callback.c")
-	exe := compile(t, "callback.c", "-DPROGRAM", "-O1", "-fno-optimize-sibling-calls", lib)
+	exe := filepath.Join(filepath.Dir(lib), "prog")
+	run(t, "cc", "-o", exe, "testdata/callback.c", "-DPROGRAM", "-O1", "-fno-optimize-sibling-calls", lib)
 	coreFile := coreOf(t, exe)
 	whole := dumpOf(t, coreFile).Threads[0]
 	const own = "leaf in_library deep_in_library library_main main "

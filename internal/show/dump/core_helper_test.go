@@ -40,12 +40,10 @@ func compile(t *testing.T, source string, flags ...string) string {
 	if strings.HasSuffix(source, ".cc") {
 		cc = "c++"
 	}
-	exe := filepath.Join(t.TempDir(), "prog")
-	args := append([]string{"-o", exe, filepath.Join("testdata", source)}, flags...)
-	if out, err := exec.Command(testtargets.NeedProgram(t, cc), args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return exe
+	file := filepath.Join("testdata", source)
+	return testtargets.Compiled{
+		Name: "prog", Sources: []string{file}, Command: append([]string{cc, "-o", "OUT", file}, flags...),
+	}.Build(t)
 }
 
 func stopAll(t *testing.T, pid int) {

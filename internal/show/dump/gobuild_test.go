@@ -3,9 +3,6 @@
 package dump
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,22 +14,17 @@ var stripped = []string{"-ldflags=-s -w"}
 
 func buildGo(t *testing.T, program, release string, args ...string) string {
 	t.Helper()
-	dir := t.TempDir()
 	command, language := testtargets.GoCommand(release)
-	for file, text := range map[string]string{"main.go": program, "go.mod": "module hung\n\ngo " + language + "\n"} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	build := exec.Command(command, append(append([]string{"build", "-o", "hung"}, args...), ".")...)
-	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	env := []string{"CGO_ENABLED=0", "GOWORK=off"}
 	if release != "" {
-		build.Env = append(build.Env, testtargets.GoRelease(release)...)
+		env = append(env, testtargets.GoRelease(release)...)
 	}
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return filepath.Join(dir, "hung")
+	return testtargets.Compiled{
+		Name:    "hung",
+		Texts:   map[string]string{"main.go": program, "go.mod": "module hung\n\ngo " + language + "\n"},
+		Env:     env,
+		Command: append(append([]string{command, "build", "-o", "OUT"}, args...), "."),
+	}.Build(t)
 }
 
 func TestAdviceForACoreNeedsNoProcess(t *testing.T) {

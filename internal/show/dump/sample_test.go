@@ -239,12 +239,11 @@ func TestUnknownFieldsAreLeftOutOfJSON(t *testing.T) {
 }
 
 func TestStacksOfAGoProgramInSignalHandlersAreWhole(t *testing.T) {
-	exe := filepath.Join(t.TempDir(), "handlers")
-	build := exec.Command("go", "build", "-o", exe, "../../testtargets/src/handlers")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	const source = "../../testtargets/src/handlers/main.go"
+	exe := testtargets.Compiled{
+		Name: "handlers", Sources: []string{source}, Env: []string{"CGO_ENABLED=0"},
+		Command: []string{"go", "build", "-o", "OUT", source},
+	}.Build(t)
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	handlers, samples := 0, 0

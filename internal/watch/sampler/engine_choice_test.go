@@ -5,7 +5,6 @@ package sampler
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -34,7 +33,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 			sampledGo++
 		}
 	}
-	r := record(t, o, time.Second, func(s *Sampler) {
+	r := record(t, o, 0, func(s *Sampler) {
 		stopped(t, s, 50)
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Stops+20 })
 	}, c.pid, g)
@@ -51,7 +50,7 @@ func TestPtraceAloneIsReportedWhereNoProcessIsSampled(t *testing.T) {
 	g := goTarget(t, "gostacks")
 	o := choosing(t, 199)
 	var before int64
-	r := record(t, o, time.Second, func(s *Sampler) {
+	r := record(t, o, 0, func(s *Sampler) {
 		stopped(t, s, 20)
 		before = events(&o).Samples()
 		stopped(t, s, 100)
@@ -78,7 +77,7 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 		default:
 		}
 	}
-	r := record(t, o, time.Second, func(s *Sampler) {
+	r := record(t, o, 0, func(s *Sampler) {
 		p := <-walked
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
 		p.NoteLack(target.LacksOuterFrames)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 
 func sampledOnly(t *testing.T, started *running) (lost int64) {
 	t.Helper()
-	r := record(t, sampling(t, 199), time.Second, func(s *Sampler) {
+	r := record(t, sampling(t, 199), 0, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 100 })
 	}, started.pid)
 	if r.Stops != 0 || r.KernelSampled < 50 || r.Engine != "perf" {
@@ -119,7 +120,7 @@ func TestStatisticalSharesOfThreadsThatTheKernelSamplesShortly(t *testing.T) {
 func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
 	started := start(t, "burners", "2")
 	o := sampling(t, 199)
-	r := record(t, o, time.Second, func(s *Sampler) {
+	r := record(t, o, 0, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
 		events(&o).Pause()
 		stopped(t, s, 50)
@@ -132,10 +133,32 @@ func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
 	}
 }
 
-// On a busy machine the depth of a stack reaches the tracer late.
-func learned(t *testing.T) func(*Sampler) {
-	return func(s *Sampler) {
-		await(t, "100 stacks are complete", func() bool { return s.Progress().Complete >= 100 })
+// afterFirstWhole counts the walks of stops of one running thread from the first whole one on. Before, the tracer does
+// not know the stack's depth, which it learns late on a busy machine.
+type afterFirstWhole struct{ walks, whole atomic.Int64 }
+
+func (c *afterFirstWhole) watch(_ *target.Process, s *observe.RawSample, _ sample.StackID, w *frames.Walker) {
+	if s.How != observe.ByStop || s.State != sample.Running {
+		return
+	}
+	if w.StopReason().Complete() {
+		c.whole.Add(1)
+	}
+	if c.whole.Load() > 0 {
+		c.walks.Add(1)
+	}
+}
+
+func (c *afterFirstWhole) await(t *testing.T) func(*Sampler) {
+	return func(*Sampler) {
+		await(t, "200 walks from the first whole one on", func() bool { return c.walks.Load() >= 200 })
+	}
+}
+
+func (c *afterFirstWhole) check(t *testing.T) {
+	t.Helper()
+	if whole, walks := c.whole.Load(), c.walks.Load(); whole < walks/2 {
+		t.Errorf("%d of %d stops gave a whole stack", whole, walks)
 	}
 }
 
@@ -143,13 +166,13 @@ func TestStacksDeeperThanTheKernelCopiesAreStopped(t *testing.T) {
 	started := start(t, "deep", "4000")
 	o := sampling(t, 199)
 	o.MaxDepth = 10_000
-	r := record(t, o, time.Second, learned(t), started.pid)
+	var c afterFirstWhole
+	o.Walked = c.watch
+	r := record(t, o, 0, c.await(t), started.pid)
 	if events(&o).Stack() != perfevents.MaxStack || r.SampleStack != perfevents.MaxStack {
 		t.Errorf("samples have %d bytes of stack", r.SampleStack)
 	}
-	if whole := r.Whole.ByStop; whole < r.Stops/2 {
-		t.Errorf("%d of %d stops gave a whole stack", whole, r.Stops)
-	}
+	c.check(t)
 }
 
 func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
@@ -161,13 +184,13 @@ func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer events(&o).Close()
-	r := record(t, o, time.Second, learned(t), started.pid)
+	var c afterFirstWhole
+	o.Walked = c.watch
+	r := record(t, o, 0, c.await(t), started.pid)
 	if r.Engine != "perf" || r.SampleStack != perfevents.MinStack || r.KernelSampled == 0 {
 		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.FallbackNote, r.SampleStack, r.KernelSampled)
 	}
-	if whole := r.Whole.ByStop; whole < r.Stops/2 {
-		t.Errorf("%d of %d stops gave a whole stack", whole, r.Stops)
-	}
+	c.check(t)
 }
 
 func TestHeldSamplerTakesNoSamples(t *testing.T) {
@@ -180,7 +203,7 @@ func TestHeldSamplerTakesNoSamples(t *testing.T) {
 		}
 		return ns
 	}
-	record(t, o, time.Second, func(s *Sampler) {
+	record(t, o, 0, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
 		s.Hold()
 		await(t, "it is held", s.Held)
@@ -204,7 +227,7 @@ func TestProcessWhoseFramesTakeAStopIsSampledByPtrace(t *testing.T) {
 			p.NoteLack(target.LacksFrames)
 		}
 	}
-	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 50) }, started.pid)
+	r := record(t, o, 0, func(s *Sampler) { stopped(t, s, 50) }, started.pid)
 	if r.Engine != "perf" || r.FallbackNote == "" || r.Stops == 0 || r.KernelSampled == 0 {
 		t.Errorf("engine %q (%s), %d stops, %d sampled", r.Engine, r.FallbackNote, r.Stops, r.KernelSampled)
 	}

@@ -22,10 +22,10 @@ import (
 
 func goTarget(t *testing.T, name string, args ...string) int {
 	t.Helper()
-	exe, source := filepath.Join(t.TempDir(), name), "../../testtargets/src/"+name+"/main.go"
-	if out, err := exec.Command("go", "build", "-o", exe, source).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	source := "../../testtargets/src/" + name + "/main.go"
+	exe := testtargets.Compiled{
+		Name: name, Sources: []string{source}, Command: []string{"go", "build", "-o", "OUT", source},
+	}.Build(t)
 	cmd := exec.Command(exe, args...)
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ package sampler
 import (
 	"regexp"
 	"testing"
-	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
@@ -16,7 +15,11 @@ import (
 func TestSubsetSamplesSoManyThreadsATick(t *testing.T) {
 	const threads, most = 12, 3
 	target := start(t, "burners", "12")
-	r := record(t, Options{Freq: 199, Subset: most}, time.Second, func(s *Sampler) { stopped(t, s, 60) }, target.pid)
+	r := record(t, Options{Freq: 199, Subset: most}, 0, func(s *Sampler) {
+		// The chance that a thread is in none of 200 draws is below 10⁻²².
+		await(t, "200 ticks", func() bool { return s.Progress().Ticks >= 200 })
+		stopped(t, s, 60)
+	}, target.pid)
 	if n := r.Ticks*most + r.ThreadsMax; r.Attempted > n || r.Attempted == 0 {
 		t.Errorf("%d observations in %d ticks", r.Attempted, r.Ticks)
 	}

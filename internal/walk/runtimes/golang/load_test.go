@@ -5,11 +5,8 @@ package golang
 import (
 	"debug/dwarf"
 	"debug/elf"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"prywalk/frames"
@@ -97,56 +94,15 @@ func back(n C.int) C.int { return n * 2 }
 func main() { fmt.Println(C.there(3)) }
 `
 
-var (
-	buildMu   sync.Mutex
-	buildDone = map[string]string{}
-	buildDir  string
-)
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if buildDir != "" {
-		os.RemoveAll(buildDir)
-	}
-	os.Exit(code)
-}
-
 func build(t testing.TB, src string, env []string, args ...string) string {
 	t.Helper()
-	buildMu.Lock()
-	defer buildMu.Unlock()
-	key := src + strings.Join(env, "\x00") + "\x01" + strings.Join(args, "\x00")
-	if p := buildDone[key]; p != "" {
-		return p
-	}
-	if buildDir == "" {
-		dir, err := os.MkdirTemp("", "gotables")
-		if err != nil {
-			t.Fatal(err)
-		}
-		buildDir = dir
-	}
-	dir, err := os.MkdirTemp(buildDir, "p")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("main.go", src)
 	command, language := toolchain(env)
-	write("go.mod", "module prog\n\ngo "+language+"\n")
-	out := filepath.Join(dir, "prog")
-	cmd := exec.Command(command, append(append([]string{"build", "-o", out}, args...), ".")...)
-	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off"), env...)
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build %v: %v\n%s", args, err, msg)
-	}
-	buildDone[key] = out
-	return out
+	return testtargets.Compiled{
+		Name:    "prog",
+		Texts:   map[string]string{"main.go": src, "go.mod": "module prog\n\ngo " + language + "\n"},
+		Env:     append([]string{"GOFLAGS=-mod=mod -trimpath", "GOWORK=off"}, env...),
+		Command: append(append([]string{command, "build", "-o", "OUT"}, args...), "."),
+	}.Build(t)
 }
 
 func toolchain(env []string) (command, language string) {
