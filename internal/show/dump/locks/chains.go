@@ -138,6 +138,8 @@ func (b *chainsOf) addGoroutines(p *stacks.Process) {
 			iv.Next, iv.Link.Guess = chains.Next{Thread: ids[key{g.Runtime, owner.Goroutine}]}, owner.Evidence
 		case g.Wait == "sleep":
 			iv.Next.End.Kind = chains.Timer
+		case g.WaitsFor != nil:
+			iv.Link.WaitsFor, iv.Next = g.WaitsFor, chains.NextOf(g.WaitsFor)
 		default:
 			iv.Next.End = chains.End{Kind: chains.Unknown, Why: "a goroutine's " + g.Wait + " has no known owner"}
 		}

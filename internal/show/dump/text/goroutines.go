@@ -140,10 +140,30 @@ func writeGoroutineGroup(b *strings.Builder, group []*stacks.Goroutine, native b
 	if text := labelsText(first); text != "" {
 		printable.Fprintf(b, "  labels: %s\n", text)
 	}
+	if text := polledText(group); text != "" {
+		printable.Fprintf(b, "      waits for %s\n", text)
+	}
 	writeStack(b, first.Stack(), native)
 	if text := createdText(first); text != "" {
 		printable.Fprintf(b, "  %s\n", text)
 	}
+}
+
+// polledText names the descriptor of a group of one, else the other end that all its goroutines wait for; "": none.
+func polledText(group []*stacks.Goroutine) (text string) {
+	first := group[0].WaitsFor
+	switch {
+	case first == nil:
+		return ""
+	case len(group) == 1:
+		return first.String()
+	}
+	for _, g := range group {
+		if g.WaitsFor == nil || g.WaitsFor.FD.OtherEnd() != first.FD.OtherEnd() {
+			return ""
+		}
+	}
+	return first.FD.OtherEnd()
 }
 
 func waited(d time.Duration, n int) string {
