@@ -33,8 +33,15 @@ func (l *Locks) FollowChains(c Checker) (err error) {
 		b.addGoroutines(p)
 	}
 	b.setFinal(c)
-	l.Followed, err = chains.Build(b.all, 0)
-	return err
+	if l.Followed, err = chains.Build(b.all, 0); err != nil {
+		return err
+	}
+	for _, p := range l.Processes {
+		if text := p.PendingTasks(); text != "" {
+			l.Followed.Conclusion += "; " + text
+		}
+	}
+	return nil
 }
 
 type chainsOf struct {

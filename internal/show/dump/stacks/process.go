@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/schema"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/host/filememory"
 	"prywalk/internal/walk/managed"
@@ -125,6 +127,28 @@ func (p *Process) Examines(l *languages.Language) bool {
 	return l.Unthreaded == languages.VirtualThreads && p.VirtualThreads != nil ||
 		l.Unthreaded == languages.Promises && p.Awaits != nil
 }
+
+// PendingTasks says that asyncio's tasks wait though nothing runs, with the next command; "": none does.
+func (p *Process) PendingTasks() string {
+	n := 0
+	for t := range Each(p.Tasks) {
+		if t.Kind == asyncio && t.State == "waiting" {
+			n += t.Count
+		}
+	}
+	if n == 0 || !p.NothingRuns() {
+		return ""
+	}
+	text := tabular.Plural(int64(n), languages.CoroutineTask)
+	if n == 1 {
+		text += " waits"
+	} else {
+		text += " wait"
+	}
+	return fmt.Sprintf("%s and nothing runs; prywalk dump -p %d lists what each awaits", text, p.PID)
+}
+
+const asyncio = "asyncio" // [Task].Kind
 
 // NothingRuns reports that no thread runs or waits for a CPU.
 func (p *Process) NothingRuns() bool {
