@@ -50,9 +50,10 @@ type page struct {
 	Rows      []int64   `json:"rows"`     // node, context, a value per type
 	Note      string    `json:"note"`     // which boxes are merged, or ""
 	// Own: the program's own functions are shown first, with what they called folded; Interpreter is the program's file.
-	Own         bool      `json:"own,omitempty"`
-	Interpreter string    `json:"interpreter,omitempty"`
-	Diff        *pageDiff `json:"diff,omitempty"`
+	Own         bool        `json:"own,omitempty"`
+	Interpreter string      `json:"interpreter,omitempty"`
+	Often       []pageOften `json:"often,omitempty"`
+	Diff        *pageDiff   `json:"diff,omitempty"`
 	// Times is nil for a profile without time stamps.
 	Times *pageTimes `json:"times,omitempty"`
 }
@@ -109,6 +110,7 @@ func (b *pageBuilder) head() {
 	}
 	if a := b.Application(); a != nil {
 		b.Own, b.Interpreter = true, a.Interpreter
+		b.often(a)
 	}
 	for _, c := range s.Comments {
 		b.Comments = append(b.Comments, newPageComment(c))
@@ -119,6 +121,23 @@ func (b *pageBuilder) head() {
 	for _, line := range append([]string{b.hiddenIntervals(), b.UnnamedTimeText(&c), b.WhyIncomplete()}, notes...) {
 		if line != "" {
 			b.Comments = append(b.Comments, pageComment{Text: printable.String(line)})
+		}
+	}
+}
+
+// pageOften says that a function of the program, by its frame, calls a library often.
+type pageOften struct {
+	Frame   int32  `json:"frame"`
+	Library string `json:"library"`
+	Text    string `json:"text"`
+}
+
+func (b *pageBuilder) often(a *view.Application) {
+	for _, r := range a.Rows {
+		for _, f := range a.Folds[r.Frame] {
+			if text := b.oftenText(f); text != "" {
+				b.Often = append(b.Often, pageOften{r.Frame, printable.String(f.Library), text})
+			}
 		}
 	}
 }
