@@ -60,7 +60,7 @@ function addFolded(tree, root, values, total, self) {
 // oftenText says whether an own function calls a library often, if nothing narrows the selection: it is of all of it.
 function oftenText(caller, library) {
   if (choice.range || choice.thread || choice.state !== "all") return "";
-  return data.often?.find((o) => o.frame === caller && o.library === library)?.text ?? "";
+  return data.often?.[`${caller} ${library}`] ?? "";
 }
 
 // withFolds keeps own functions, and says of each in which libraries its time was; "outside" has the rest.

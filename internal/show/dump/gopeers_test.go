@@ -121,7 +121,7 @@ func TestTheDescriptorOfAnIOWaitIsTheProgramsOwn(t *testing.T) {
 			}
 			readers := 0
 			for g := range stacks.Each(p.GoroutineStacks) {
-				if g.Calls(stacks.HTTPReader) && g.WaitsFor != nil && g.WaitsFor.Idle == "" {
+				if g.Calls("net/http.(*persistConn).readLoop") && g.WaitsFor != nil && g.WaitsFor.Idle != "" {
 					readers++
 				}
 			}

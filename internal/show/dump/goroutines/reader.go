@@ -201,9 +201,8 @@ func (r *Reader) addDescriptor(t *managed.TaskRecord, g *stacks.Goroutine, stack
 	}
 	w := &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: fd}}
 	if r.Files.AddFileDetails(w); w.FD.Path != "" {
-		if g.WaitsFor = w; !g.Calls(stacks.HTTPReader) {
-			w.Idleness = waits.Idle(g.Wait, waits.NoWait, g.Stack().WaitsFrames())
-		}
+		w.Idleness = waits.Idle(g.Wait, waits.NoWait, g.Stack().WaitsFrames())
+		g.WaitsFor = w
 	}
 }
 

@@ -130,25 +130,18 @@ func (p *Process) Examines(l *languages.Language) bool {
 
 // PendingTasks says that asyncio's tasks wait though nothing runs, with the next command; "": none does.
 func (p *Process) PendingTasks() string {
-	n := 0
+	n := int64(0)
 	for t := range Each(p.Tasks) {
-		if t.Kind == asyncio && t.State == "waiting" {
-			n += t.Count
+		if t.Kind == "asyncio" && t.State == "waiting" {
+			n += int64(t.Count)
 		}
 	}
 	if n == 0 || !p.NothingRuns() {
 		return ""
 	}
-	text := tabular.Plural(int64(n), languages.CoroutineTask)
-	if n == 1 {
-		text += " waits"
-	} else {
-		text += " wait"
-	}
-	return fmt.Sprintf("%s and nothing runs; prywalk dump -p %d lists what each awaits", text, p.PID)
+	return fmt.Sprintf("nothing runs, %s pending; prywalk dump -p %d lists what each awaits",
+		tabular.Plural(n, languages.CoroutineTask), p.PID)
 }
-
-const asyncio = "asyncio" // [Task].Kind
 
 // NothingRuns reports that no thread runs or waits for a CPU.
 func (p *Process) NothingRuns() bool {

@@ -190,13 +190,6 @@ func (g *Goroutine) Stack() *Thread {
 	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
 }
 
-// Functions of HTTP's client (net/http/transport.go): HTTPRequest waits for a response, which HTTPReader reads in a
-// goroutine of its own, whether there is a request or not.
-const (
-	HTTPRequest = "net/http.(*persistConn).roundTrip"
-	HTTPReader  = "net/http.(*persistConn).readLoop"
-)
-
 // Calls reports whether a function is in a goroutine's stack.
 func (g *Goroutine) Calls(function string) bool {
 	return slices.ContainsFunc(g.Frames[:min(len(g.Frames), MaxExamined)], func(f Frame) bool {

@@ -140,7 +140,7 @@ func writeGoroutineGroup(b *strings.Builder, group []*stacks.Goroutine, native b
 	if text := labelsText(first); text != "" {
 		printable.Fprintf(b, "  labels: %s\n", text)
 	}
-	if text := polledText(group); text != "" {
+	if text := peerOf(group); text != "" {
 		printable.Fprintf(b, "      waits for %s\n", text)
 	}
 	writeStack(b, first.Stack(), native)
@@ -149,21 +149,15 @@ func writeGoroutineGroup(b *strings.Builder, group []*stacks.Goroutine, native b
 	}
 }
 
-// polledText names the descriptor of a group of one, else the other end that all its goroutines wait for; "": none.
-func polledText(group []*stacks.Goroutine) (text string) {
-	first := group[0].WaitsFor
-	switch {
-	case first == nil:
-		return ""
-	case len(group) == 1:
-		return first.String()
-	}
-	for _, g := range group {
-		if g.WaitsFor == nil || g.WaitsFor.FD.OtherEnd() != first.FD.OtherEnd() {
+// peerOf names the other end that all of a group's goroutines wait for, or "".
+func peerOf(group []*stacks.Goroutine) (peer string) {
+	for i, g := range group {
+		if g.WaitsFor == nil || i > 0 && g.WaitsFor.FD.OtherEnd() != peer {
 			return ""
 		}
+		peer = g.WaitsFor.FD.OtherEnd()
 	}
-	return first.FD.OtherEnd()
+	return peer
 }
 
 func waited(d time.Duration, n int) string {
