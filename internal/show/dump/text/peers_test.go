@@ -71,7 +71,7 @@ func TestLocksNameTheOtherEndOfGoroutines(t *testing.T) {
 			ioWait(3, &db, read, "main.query"), ioWait(4, &db, read, "main.query"), next},
 		"1 goroutine writes to 10.0.0.1:80: 3\n":   {ioWait(3, &web, write, "main.send")},
 		"1 goroutine connects to 10.0.0.1:80: 3\n": {ioWait(3, &web, write, "net.(*netFD).connect")},
-		"1 goroutine waits for 10.0.0.1:80: 3\n":   {ioWait(3, &web, "main.poll")},
+		"1 goroutine reads from 10.0.0.1:80: 3\n":   {ioWait(3, &web, "main.poll")},
 		"":                                         {next, ioWait(5, &db, read, httpReader)},
 		"1 goroutine waits for a response of 10.0.0.1:80: 3\n": {request(3), ioWait(5, &web, read, httpReader),
 			ioWait(6, &web, read, httpReader)},
