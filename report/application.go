@@ -57,11 +57,15 @@ func (d *data) foldsText(folds []*view.Fold) string {
 			break
 		}
 		text := fmt.Sprintf("%s (%s)", printable.String(f.Library), d.Precision.Share(f.Value))
-		if f.IsOften(d.Profile.Period) {
-			text += fmt.Sprintf(", called often (%s short stays were seen, from line %d)",
-				tabular.Thousands(int64(f.Stays)), f.Line)
-		}
-		parts = append(parts, text)
+		parts = append(parts, text+d.oftenText(f))
 	}
 	return strings.Join(parts, ", ")
+}
+
+func (d *data) oftenText(f *view.Fold) string {
+	if !f.IsOften(d.Profile.Period) {
+		return ""
+	}
+	return fmt.Sprintf(", called often (%s short stays were seen, from line %d)", tabular.Thousands(int64(f.Stays)),
+		f.Line)
 }

@@ -152,11 +152,17 @@ func TestThePageBeginsWithWhatPeopleNeedInABrowser(t *testing.T) {
 func TestThePageFoldsWhatAProgramsOwnFunctionsCallInABrowser(t *testing.T) {
 	ctx := browser(t, pythonShop())
 	table := func() string { return text(ctx, t, "#functions tbody") }
-	const own = "0% 0 s 96% 960 ms main app.py 0% 0 s 96% 960 ms handle …in json (40%) app.py " +
-		"0% 0 s 56% 560 ms load …in sqlite3 (56%) app.py"
+	const own = "0% 0 s 96% 960 ms main app.py 0% 0 s 96% 960 ms handle " +
+		"…in json (40%), called often (40 short stays were seen, from line 12) app.py 0% 0 s 56% 560 ms load " +
+		"…in sqlite3 (56%), called often (40 short stays were seen, from line 7) app.py"
 	if got := table(); got != own {
 		t.Errorf("own functions: %q, want %q", got, own)
 	}
+	run(ctx, t, chromedp.Evaluate[chromedp.Void](`choice.state = "running"; refresh()`))
+	if got := table(); strings.Contains(got, "often") || !strings.Contains(got, "…in json (40%)") {
+		t.Errorf("a part of the stays is shown as all: %q", got)
+	}
+	run(ctx, t, chromedp.Evaluate[chromedp.Void](`choice.state = "all"; refresh()`))
 	wants(t, "the rest", text(ctx, t, "#fcount"), "outside of these: python3.11 (4%)")
 	boxes := func() string {
 		return value[string](ctx, t, "Array.from(graph.tree.parent, (p, n) => graph.tree.info(n).name).join()")

@@ -116,7 +116,7 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 		iv.Link.WaitsFor, iv.Next.End.Kind = &waits.Wait{Kind: waits.Other, Symbol: wait}, chains.Timer
 		if wait != "sleep" {
 			iv.Next.End = chains.End{Kind: chains.Unknown,
-				Why: fmt.Sprintf("the %s of a %s has no known owner", wait, view.Label(s, rec.LabelTask))}
+				Why: fmt.Sprintf("%s has no known owner (%s)", wait, view.Label(s, rec.LabelTask))}
 		}
 		return iv
 	}

@@ -69,6 +69,15 @@ func TestCompletenessIsOfCPUTimeAndNotOfSleepers(t *testing.T) {
 	}
 }
 
+func TestIncompleteStacksAreNotedOnce(t *testing.T) {
+	p := sleepersAndCut(t)
+	p.Comments = append(p.Comments, "note: incomplete stacks: 25.0% of CPU time in [incomplete: depth]: of the recording")
+	table := render(t, Table, p, Options{})
+	if strings.Contains(table, "of the recording") || strings.Count(table, "25.0% of") != 1 {
+		t.Errorf("%s", table)
+	}
+}
+
 func completeInJSON(t *testing.T, text string) (cpu, wall float64) {
 	t.Helper()
 	var r struct {

@@ -151,8 +151,10 @@ const recordAgain = "record again"
 // footnotes writes the first notes with something to do: those of the recording, then those of the stacks.
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	var notes []string
+	why := d.WhyIncomplete()
 	for _, comment := range d.Profile.Comments {
-		if !strings.HasPrefix(comment, "prywalk: ") {
+		again := why != "" && strings.HasPrefix(comment, "note: incomplete stacks: ") // the whole recording's
+		if !strings.HasPrefix(comment, "prywalk: ") && !again {
 			notes = append(notes, comment)
 		}
 	}
@@ -161,7 +163,7 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 		notes = append(notes, "Almost no CPU time: the threads were waiting. "+suggest("--by wait", &d.Options)+
 			" shows for what.")
 	}
-	notes = append(append(notes, d.WhyIncomplete()), d.Notes(shown, recordAgain)...)
+	notes = append(append(notes, why), d.Notes(shown, recordAgain)...)
 	notes = append(notes, d.UnnamedTimeText(&c))
 	above := len(shown) > 0 || d.Options.By != ""
 	for _, n := range runstats.FirstNotes(notes) {

@@ -4,6 +4,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -50,9 +51,10 @@ type page struct {
 	Rows      []int64   `json:"rows"`     // node, context, a value per type
 	Note      string    `json:"note"`     // which boxes are merged, or ""
 	// Own: the program's own functions are shown first, with what they called folded; Interpreter is the program's file.
-	Own         bool      `json:"own,omitempty"`
-	Interpreter string    `json:"interpreter,omitempty"`
-	Diff        *pageDiff `json:"diff,omitempty"`
+	Own         bool              `json:"own,omitempty"`
+	Interpreter string            `json:"interpreter,omitempty"`
+	Often       map[string]string `json:"often,omitempty"` // by frame and library
+	Diff        *pageDiff         `json:"diff,omitempty"`
 	// Times is nil for a profile without time stamps.
 	Times *pageTimes `json:"times,omitempty"`
 }
@@ -108,7 +110,8 @@ func (b *pageBuilder) head() {
 		b.Effective = append(b.Effective, b.PrecisionOf(i).N)
 	}
 	if a := b.Application(); a != nil {
-		b.Own, b.Interpreter = true, a.Interpreter
+		b.Own, b.Interpreter, b.Often = true, a.Interpreter, map[string]string{}
+		b.addOften(a)
 	}
 	for _, c := range s.Comments {
 		b.Comments = append(b.Comments, newPageComment(c))
@@ -119,6 +122,16 @@ func (b *pageBuilder) head() {
 	for _, line := range append([]string{b.hiddenIntervals(), b.UnnamedTimeText(&c), b.WhyIncomplete()}, notes...) {
 		if line != "" {
 			b.Comments = append(b.Comments, pageComment{Text: printable.String(line)})
+		}
+	}
+}
+
+func (b *pageBuilder) addOften(a *view.Application) {
+	for own, folds := range a.Folds {
+		for _, f := range folds {
+			if text := b.oftenText(f); text != "" {
+				b.Often[fmt.Sprintf("%d %s", own, printable.String(f.Library))] = text
+			}
 		}
 	}
 }

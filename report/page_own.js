@@ -57,6 +57,12 @@ function addFolded(tree, root, values, total, self) {
   }
 }
 
+// oftenText says whether an own function calls a library often, if nothing narrows the selection: it is of all of it.
+function oftenText(caller, library) {
+  if (choice.range || choice.thread || choice.state !== "all") return "";
+  return data.often?.[`${caller} ${library}`] ?? "";
+}
+
 // withFolds keeps own functions, and says of each in which libraries its time was; "outside" has the rest.
 function withFolds(rows, groups) {
   const of = new Map(), all = [...groups.values()].reduce((sum, values) => [...values.values()].reduce((a, b) => a + b, sum), 0);
@@ -66,8 +72,9 @@ function withFolds(rows, groups) {
     if (!of.has(caller)) of.set(caller, new Map());
     of.get(caller).set(first, (of.get(caller).get(first) || 0) + v);
   }
-  const text = (calls) => [...(calls || [])].sort((a, b) => b[1] - a[1]).filter(([, v]) => v * 100 >= all).slice(0, 3)
-    .map(([f, v]) => `${model.frames[f].name.slice("…in ".length)} (${share(v, all)})`).join(", ");
-  const kept = rows.filter((r) => r.info.own).map((r) => ({ ...r, folds: text(of.get(r.frame)) }));
-  return Object.assign(kept, { outside: text(of.get(-1)) });
+  const text = (caller) => [...(of.get(caller) || [])].sort((a, b) => b[1] - a[1]).filter(([, v]) => v * 100 >= all).slice(0, 3)
+    .map(([f, v]) => [model.frames[f].name.slice("…in ".length), v])
+    .map(([library, v]) => `${library} (${share(v, all)})${oftenText(caller, library)}`).join(", ");
+  const kept = rows.filter((r) => r.info.own).map((r) => ({ ...r, folds: text(r.frame) }));
+  return Object.assign(kept, { outside: text(-1) });
 }

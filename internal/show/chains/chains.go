@@ -155,7 +155,7 @@ func NextOf(w *waits.Wait) (n Next) {
 	if w == nil {
 		return unknown("what the thread waits for is not known")
 	}
-	switch file := onlyFile(w); {
+	switch file := w.OnlyFile(); {
 	case w.Kind == waits.Sleep:
 		return Next{End: End{Kind: Timer}}
 	case w.Kind == waits.Disk, w.Kind == waits.PageFault:
@@ -186,13 +186,6 @@ func NextOf(w *waits.Wait) (n Next) {
 		return unknown("a " + string(w.Kind) + " stores no owner")
 	}
 	return unknown("waits for " + w.Object())
-}
-
-func onlyFile(w *waits.Wait) *waits.OpenFile {
-	if w.FD == nil && len(w.FDs) == 1 {
-		return &w.FDs[0]
-	}
-	return w.FD
 }
 
 func nextOfFile(f *waits.OpenFile) Next {

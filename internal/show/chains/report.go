@@ -159,7 +159,7 @@ func (l *Link) text() string {
 
 // object names what is waited for, equal for several connections to one server.
 func object(w *waits.Wait) string {
-	f := onlyFile(w)
+	f := w.OnlyFile()
 	if w.Kind != waits.Descriptor || f == nil || f.Type != "socket" && f.Type != "pipe" {
 		return w.Label()
 	}

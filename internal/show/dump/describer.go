@@ -206,7 +206,7 @@ func (d *describer) addGoroutines() {
 	d.walk.MaxDepth = d.options.MaxDepth
 	threads := d.threads()
 	r := goroutines.Reader{Read: d.target.Read, Space: d.target.Space(), Walk: d.walk, Now: procmem.Now(),
-		Locks: d.options.goroutineLocks}
+		Files: waits.NewOpenFiles(d.target.PID), Locks: d.options.goroutineLocks}
 	list, err := r.ReadAll(systems, threads)
 	d.update(func(p *stacks.Process) {
 		if p.Threads, p.GoroutineStacks = threads, list; err != nil {

@@ -30,6 +30,8 @@ type Scheduler interface {
 	LabelsAt(addr frames.Addr) map[string]string
 	// WaitsAt says what a parked task waits for, by its copied stack; nil: unproven.
 	WaitsAt(t *TaskRecord, stack []byte) []TaskWait
+	// Polled returns the descriptor for which a parked task waits, by its copied stack; false: unproven.
+	Polled(t *TaskRecord, stack []byte) (fd int, ok bool)
 	// HeldLocks returns the locks that a frame with stack pointer sp holds, by the function's code up to pc. awaited is
 	// the only object that the task waits for, or 0.
 	HeldLocks(pc, sp, awaited frames.Addr) []TaskLock

@@ -58,6 +58,14 @@ func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool)
 	return w
 }
 
+// OnlyFile returns the descriptor waited for; nil: none, or several.
+func (w *Wait) OnlyFile() *OpenFile {
+	if w.FD == nil && len(w.FDs) == 1 {
+		return &w.FDs[0]
+	}
+	return w.FD
+}
+
 // IsManaged reports whether it is a runtime's answer.
 func (w *Wait) IsManaged() bool { return w.managed }
 

@@ -29,6 +29,7 @@ import (
 	"prywalk/internal/show/dump/walk"
 	"prywalk/internal/walk/callstack"
 	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
 )
 
 const stillRunning = "running"
@@ -41,6 +42,8 @@ type Reader struct {
 	Walk  *walk.Walker
 	// Locks: also read what goroutines wait for and hold.
 	Locks bool
+	// Files are the process's descriptors; nil: not known, as of a core.
+	Files *waits.OpenFiles
 	// Now is CLOCK_MONOTONIC in ns; 0: unknown.
 	Now int64
 
@@ -179,6 +182,7 @@ func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {
 			}
 		}
 		g.Wait, g.Frames = t.Wait, walked
+		r.addDescriptor(t, g, a)
 		if r.Locks {
 			again := r.scheduler.Reread
 			g.Unchanged = func() bool { return again(t) }
@@ -186,6 +190,19 @@ func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {
 		}
 		g.Frames, g.Complete, g.StopReason = r.Walk.WithReason(walked)
 		return
+	}
+}
+
+// addDescriptor adds the descriptor of an IO wait, if the process has it open.
+func (r *Reader) addDescriptor(t *managed.TaskRecord, g *stacks.Goroutine, stack []byte) {
+	fd, ok := r.scheduler.Polled(t, stack)
+	if !ok || r.Files == nil {
+		return
+	}
+	w := &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: fd}}
+	if r.Files.AddFileDetails(w); w.FD.Path != "" {
+		w.Idleness = waits.Idle(g.Wait, waits.NoWait, g.Stack().WaitsFrames())
+		g.WaitsFor = w
 	}
 }
 

@@ -4,6 +4,7 @@ package goroutines
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"prywalk/frames"
@@ -12,6 +13,7 @@ import (
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/show/dump/walk"
 	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
 )
 
 type toyScheduler struct {
@@ -21,6 +23,7 @@ type toyScheduler struct {
 	err     error
 	changes int // per reading; negative: always
 	again   int
+	fd      int // of each task
 }
 
 func (s *toyScheduler) AllTasks() ([]managed.TaskRecord, error) { return s.tasks, s.err }
@@ -31,6 +34,8 @@ func (s *toyScheduler) Reread(*managed.TaskRecord) bool {
 	s.again++
 	return s.changes >= 0 && s.again > s.changes
 }
+
+func (s *toyScheduler) Polled(*managed.TaskRecord, []byte) (fd int, ok bool) { return s.fd, s.fd > 0 }
 
 const stackLow, stackHigh = 0x7000, 0x7080
 
@@ -166,6 +171,27 @@ func TestOuterFramesComeFromTheGoroutineThatCalled(t *testing.T) {
 		list := []stacks.Goroutine{{ID: 1, Runtime: "main", StackLow: stackLow, StackHigh: stackHigh}, c.inner}
 		if joinCallers(list); len(list[0].Frames) != c.want || c.want > 0 && list[0].Frames[0].Function != "callback" {
 			t.Errorf("%s: %+v", name, list[0].Frames)
+		}
+	}
+}
+
+func TestOnlyADescriptorThatIsOpenIsNamed(t *testing.T) {
+	file, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for fd, want := range map[int]string{int(file.Fd()): os.DevNull, 1 << 29: "", 0: ""} {
+		r := newReader(t, nil)
+		r.Files = waits.NewOpenFiles(os.Getpid())
+		s := &toyScheduler{tasks: []managed.TaskRecord{parked(3)}, fd: fd}
+		list, err := r.ReadAll([]managed.Scheduler{s}, nil)
+		if w := list[0].WaitsFor; err != nil || (w != nil) != (want != "") || w != nil && w.FD.Path != want {
+			t.Errorf("descriptor %d: %v, %+v", fd, err, w)
+		}
+		r.Files = nil // of a core
+		if list, _ = r.ReadAll([]managed.Scheduler{s}, nil); list[0].WaitsFor != nil {
+			t.Errorf("descriptor %d of a core: %+v", fd, list[0].WaitsFor)
 		}
 	}
 }

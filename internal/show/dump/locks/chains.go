@@ -33,8 +33,15 @@ func (l *Locks) FollowChains(c Checker) (err error) {
 		b.addGoroutines(p)
 	}
 	b.setFinal(c)
-	l.Followed, err = chains.Build(b.all, 0)
-	return err
+	if l.Followed, err = chains.Build(b.all, 0); err != nil {
+		return err
+	}
+	for _, p := range l.Processes {
+		if text := p.PendingTasks(); text != "" {
+			l.Followed.Conclusion += "; " + text
+		}
+	}
+	return nil
 }
 
 type chainsOf struct {
@@ -138,6 +145,8 @@ func (b *chainsOf) addGoroutines(p *stacks.Process) {
 			iv.Next, iv.Link.Guess = chains.Next{Thread: ids[key{g.Runtime, owner.Goroutine}]}, owner.Evidence
 		case g.Wait == "sleep":
 			iv.Next.End.Kind = chains.Timer
+		case g.WaitsFor != nil:
+			iv.Link.WaitsFor, iv.Next = g.WaitsFor, chains.NextOf(g.WaitsFor)
 		default:
 			iv.Next.End = chains.End{Kind: chains.Unknown, Why: "a goroutine's " + g.Wait + " has no known owner"}
 		}

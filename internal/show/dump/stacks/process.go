@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/schema"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/host/filememory"
 	"prywalk/internal/walk/managed"
@@ -124,6 +126,21 @@ func (p *Process) HasTasks(kind string) bool {
 func (p *Process) Examines(l *languages.Language) bool {
 	return l.Unthreaded == languages.VirtualThreads && p.VirtualThreads != nil ||
 		l.Unthreaded == languages.Promises && p.Awaits != nil
+}
+
+// PendingTasks says that asyncio's tasks wait though nothing runs, with the next command; "": none does.
+func (p *Process) PendingTasks() string {
+	n := int64(0)
+	for t := range Each(p.Tasks) {
+		if t.Kind == "asyncio" && t.State == "waiting" {
+			n += int64(t.Count)
+		}
+	}
+	if n == 0 || !p.NothingRuns() {
+		return ""
+	}
+	return fmt.Sprintf("nothing runs, %s pending; prywalk dump -p %d lists what each awaits",
+		tabular.Plural(n, languages.CoroutineTask), p.PID)
 }
 
 // NothingRuns reports that no thread runs or waits for a CPU.

@@ -24,3 +24,22 @@ func TestOwnPlaceIsTheInnermostFunctionOfTheProgram(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestTasksThatWaitWhileNothingRunsHaveANextCommand(t *testing.T) {
+	const next = " pending; prywalk dump -p 7 lists what each awaits"
+	for want, p := range map[string]Process{
+		"nothing runs, 1 asyncio task" + next: {Tasks: []Task{{Kind: "asyncio", State: "waiting", Count: 1}}},
+		"nothing runs, 3 asyncio tasks" + next: {Threads: []Thread{{State: "S"}}, Tasks: []Task{
+			{Kind: "asyncio", State: "waiting", Count: 3}, {Kind: "fiber", State: "waiting", Count: 5}}},
+		"": {Threads: []Thread{{State: "R"}}, Tasks: []Task{{Kind: "asyncio", State: "waiting", Count: 1}}},
+	} {
+		p.PID = 7
+		if got := p.PendingTasks(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	p := Process{Tasks: []Task{{Kind: "asyncio", State: "ready", Count: 1}}}
+	if got := p.PendingTasks(); got != "" {
+		t.Errorf("a task that is ready: %q", got)
+	}
+}

@@ -16,6 +16,7 @@
 package stacks
 
 import (
+	"slices"
 	"strconv"
 
 	"prywalk/internal/base/languages"
@@ -170,6 +171,9 @@ type Goroutine struct {
 	StopReason string  `json:"stop_reason"`
 	Frames     []Frame `json:"frames"`
 
+	// WaitsFor is the descriptor of an IO wait; nil if it is not proven.
+	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
+
 	// Created is the place in CreatedBy.
 	Created *Place `json:"-"`
 	// Awaits and Holds are set only if locks are examined.
@@ -184,6 +188,13 @@ type Goroutine struct {
 // Stack returns the goroutine's frames as those of a thread.
 func (g *Goroutine) Stack() *Thread {
 	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
+}
+
+// Calls reports whether a function is in a goroutine's stack.
+func (g *Goroutine) Calls(function string) bool {
+	return slices.ContainsFunc(g.Frames[:min(len(g.Frames), MaxExamined)], func(f Frame) bool {
+		return f.Function == function
+	})
 }
 
 // Kinds of what goroutines wait for.

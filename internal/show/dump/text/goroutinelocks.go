@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/show/dump/stacks"
 )
 
-func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
+func writeGoroutineDeadlocks(b *strings.Builder, l *locks.Locks) {
 	for d := range stacks.Each(l.GoroutineDeadlocks) {
 		reason := d.Reason
 		if reason == stacks.Leaked {
@@ -25,7 +25,14 @@ func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
 	for i := range l.PossibleGoroutineDeadlocks {
 		writeGoroutineCycle(b, l, &l.PossibleGoroutineDeadlocks[i])
 	}
+}
+
+// writeGoroutineLocks writes what goroutines wait for: channels, or all else.
+func writeGoroutineLocks(b *strings.Builder, l *locks.Locks, channels bool) {
 	for lock := range stacks.Each(l.GoroutineLocks) {
+		if (lock.Kind == stacks.KindChannel) != channels {
+			continue
+		}
 		printable.Fprintf(b, "\n%s%s%s\n", labelAt(lock.Kind, lock.Symbol, lock.Address), goroutineLockDetails(lock),
 			withSeparator(", of ", lock.Runtime))
 		if lock.Kind == stacks.KindChannel {

@@ -140,10 +140,24 @@ func writeGoroutineGroup(b *strings.Builder, group []*stacks.Goroutine, native b
 	if text := labelsText(first); text != "" {
 		printable.Fprintf(b, "  labels: %s\n", text)
 	}
+	if text := peerOf(group); text != "" {
+		printable.Fprintf(b, "      waits for %s\n", text)
+	}
 	writeStack(b, first.Stack(), native)
 	if text := createdText(first); text != "" {
 		printable.Fprintf(b, "  %s\n", text)
 	}
+}
+
+// peerOf names the other end that all of a group's goroutines wait for, or "".
+func peerOf(group []*stacks.Goroutine) (peer string) {
+	for i, g := range group {
+		if g.WaitsFor == nil || i > 0 && g.WaitsFor.FD.OtherEnd() != peer {
+			return ""
+		}
+		peer = g.WaitsFor.FD.OtherEnd()
+	}
+	return peer
 }
 
 func waited(d time.Duration, n int) string {

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -58,10 +59,10 @@ func writeIdle(b *strings.Builder, l *locks.Locks, idle []*locks.Lock) {
 	}
 }
 
-// transfers are the verbs of calls that wait for the other end of a socket or pipe: of one and of several threads.
+// transfers are the verbs of calls that wait for the other end of a socket or pipe: of one and of several waiters.
 var transfers = map[string][2]string{
 	"read": {"reads from", "read from"}, "write": {"writes to", "write to"}, "connect": {"connects to", "connect to"},
-	"poll": {"waits for", "wait for"},
+	"poll": {"waits for", "wait for"}, "response": {"waits for a response of", "wait for a response of"},
 }
 
 func transferOf(call string) (verbs [2]string, ok bool) {
@@ -77,43 +78,95 @@ func transferOf(call string) (verbs [2]string, ok bool) {
 	return verbs, ok
 }
 
-// writePeers writes which threads wait for the other end of a socket or pipe: "1 thread reads from 127.0.0.1:3700 =
-// proxy (pid 8833): 71 worker".
+// transfer is threads or goroutines that wait for the other end of a socket or pipe.
+type transfer struct {
+	noun, peer    string
+	verbs         [2]string
+	names, places []string
+}
+
+// writePeers writes what waits for the other end of a socket or pipe: "1 thread reads from 127.0.0.1:3700 = proxy (pid
+// 8833): 71 worker".
 func writePeers(b *strings.Builder, l *locks.Locks) {
-	type key struct {
-		verbs [2]string
-		peer  string
+	var list []transfer
+	add := func(noun, call, peer, name, place string) {
+		verbs, ok := transferOf(call)
+		if !ok || peer == "" {
+			return
+		}
+		i := slices.IndexFunc(list, func(t transfer) bool { return t.noun == noun && t.verbs == verbs && t.peer == peer })
+		if i < 0 {
+			i, list = len(list), append(list, transfer{noun: noun, verbs: verbs, peer: peer})
+		}
+		list[i].names, list[i].places = append(list[i].names, name), append(list[i].places, place)
 	}
-	tids := map[key][]int{}
-	var order []key
 	for _, t := range stacks.ThreadsOf(l.Processes) {
-		verbs, ok := transferOf(t.Wait)
-		file := onlyFile(t)
-		if !ok || file == nil || file.Type != "socket" && file.Type != "pipe" || file.State == "LISTEN" {
-			continue
-		}
-		k := key{verbs, file.OtherEnd()}
-		if tids[k] == nil {
-			order = append(order, k)
-		}
-		tids[k] = append(tids[k], t.TID)
+		add("thread", t.Wait, otherEnd(t.WaitsFor), shownThreadName(l, t.TID), t.OwnPlace())
 	}
-	for _, k := range order {
-		n := len(tids[k])
-		printable.Fprintf(b, "\n%s %s %s: %s\n", count(n, "thread"), pluralForm(n, k.verbs[0], k.verbs[1]), k.peer,
-			printable.Raw(shownThreadNames(l, tids[k])))
-		writePlaces(b, l, tids[k])
+	for _, p := range l.Processes {
+		responding := httpPeers(p)
+		for g := range stacks.Each(p.GoroutineStacks) {
+			call, peer := transferOfGoroutine(g), otherEnd(g.WaitsFor)
+			if call == "response" {
+				peer = responding
+			}
+			add("goroutine", call, peer, fmt.Sprint(g.ID), g.OwnPlace())
+		}
+	}
+	for _, t := range list {
+		n := len(t.names)
+		printable.Fprintf(b, "\n%s %s %s: %s\n", count(n, t.noun), pluralForm(n, t.verbs[0], t.verbs[1]), t.peer,
+			printable.Raw(enumerate(t.names)))
+		writeFrequent(b, t.places, pluralForm(n, "", t.noun))
 	}
 }
 
-// onlyFile returns the descriptor for which a thread waits, within work; nil: none, or several.
-func onlyFile(t *stacks.Thread) *waits.OpenFile {
-	w := t.WaitsFor
+// httpRequest waits for a response, which httpReader reads in a goroutine of its own (net/http/transport.go).
+const (
+	httpRequest = "net/http.(*persistConn).roundTrip"
+	httpReader  = "net/http.(*persistConn).readLoop"
+)
+
+func transferOfGoroutine(g *stacks.Goroutine) string {
 	switch {
-	case w == nil || w.Idle != "":
-		return nil
-	case w.FD == nil && len(w.FDs) == 1:
-		return &w.FDs[0]
+	case g.Calls(httpRequest):
+		return "response"
+	case g.Calls("net.(*netFD).connect"):
+		return "connect"
+	case g.Calls("internal/poll.(*pollDesc).waitWrite"):
+		return "write"
 	}
-	return w.FD
+	return "read"
+}
+
+// httpPeers names the other ends of HTTP's connections. Which of several has a request is not known, unless each has.
+func httpPeers(p *stacks.Process) string {
+	var ends []string
+	free := 0
+	for g := range stacks.Each(p.GoroutineStacks) {
+		switch {
+		case g.Calls(httpRequest):
+			free--
+		case g.WaitsFor != nil && g.Calls(httpReader):
+			free++
+			ends = append(ends, g.WaitsFor.FD.OtherEnd())
+		}
+	}
+	slices.Sort(ends)
+	if ends = slices.Compact(ends); free > 0 && len(ends) > 1 {
+		return "one of " + enumerate(ends)
+	}
+	return enumerate(ends)
+}
+
+// otherEnd names that of the only socket or pipe for which a wait is, within work, or "".
+func otherEnd(w *waits.Wait) string {
+	if w == nil || w.Idle != "" {
+		return ""
+	}
+	f := w.OnlyFile()
+	if f == nil || f.Type != "socket" && f.Type != "pipe" || f.State == "LISTEN" {
+		return ""
+	}
+	return f.OtherEnd()
 }

@@ -34,7 +34,8 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 		writePossibleDeadlock(&b, l, c)
 	}
 	writeTaskLocks(&b, l)
-	writeGoroutineLocks(&b, l)
+	writeGoroutineDeadlocks(&b, l)
+	writeGoroutineLocks(&b, l, false)
 	for i := range l.StarvedPools {
 		writeStarvedPool(&b, l, &l.StarvedPools[i])
 	}
@@ -42,6 +43,7 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 		writeLock(&b, l, lock)
 	}
 	writePeers(&b, l)
+	writeGoroutineLocks(&b, l, true)
 	writeIdle(&b, l, idle)
 	_, err := io.WriteString(w, b.String())
 	return err

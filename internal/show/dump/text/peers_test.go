@@ -44,3 +44,64 @@ idle, by rule:
 		t.Errorf("%s", text)
 	}
 }
+
+func ioWait(id uint64, file *waits.OpenFile, functions ...string) stacks.Goroutine {
+	g := stacks.Goroutine{ID: id, Status: "waiting", Wait: "IO wait"}
+	for _, f := range functions {
+		g.Frames = append(g.Frames, stacks.Frame{Place: &stacks.Place{Function: f}})
+	}
+	if file != nil {
+		g.WaitsFor = &waits.Wait{Kind: waits.Descriptor, FD: file}
+		if g.Calls(httpReader) {
+			g.WaitsFor.Idle = waits.IdleConnection
+		}
+	}
+	return g
+}
+
+func TestLocksNameTheOtherEndOfGoroutines(t *testing.T) {
+	const read, write = "internal/poll.(*pollDesc).waitRead", "internal/poll.(*pollDesc).waitWrite"
+	db := waits.OpenFile{Type: "socket", Remote: "127.0.0.1:3700", Peers: []waits.Peer{{PID: 88, Name: "db"}}}
+	web := waits.OpenFile{Type: "socket", Remote: "10.0.0.1:80"}
+	next := ioWait(9, &db, read)
+	next.WaitsFor.Idleness = waits.Idleness{Idle: waits.IdleConnection}
+	request := func(id uint64) stacks.Goroutine { return ioWait(id, nil, httpRequest, "main.fetch") }
+	for want, list := range map[string][]stacks.Goroutine{
+		"2 goroutines read from 127.0.0.1:3700 = db (pid 88): 3, 4\n": {
+			ioWait(3, &db, read, "main.query"), ioWait(4, &db, read, "main.query"), next},
+		"1 goroutine writes to 10.0.0.1:80: 3\n":   {ioWait(3, &web, write, "main.send")},
+		"1 goroutine connects to 10.0.0.1:80: 3\n": {ioWait(3, &web, write, "net.(*netFD).connect")},
+		"1 goroutine reads from 10.0.0.1:80: 3\n":  {ioWait(3, &web, "main.poll")},
+		"": {next, ioWait(5, &db, read, httpReader)},
+		"1 goroutine waits for a response of 10.0.0.1:80: 3\n": {request(3), ioWait(5, &web, read, httpReader),
+			ioWait(6, &web, read, httpReader)},
+		"1 goroutine waits for a response of one of 10.0.0.1:80, 127.0.0.1:3700 = db (pid 88): 3\n": {request(3),
+			ioWait(5, &db, read, httpReader), ioWait(6, &web, read, httpReader)},
+		"2 goroutines wait for a response of 10.0.0.1:80, 127.0.0.1:3700 = db (pid 88): 3, 4\n": {request(3), request(4),
+			ioWait(5, &db, read, httpReader), ioWait(6, &web, read, httpReader)},
+	} {
+		p := &stacks.Process{PID: 1, GoroutineStacks: list}
+		l := &locks.Locks{Verdict: locks.VerdictNone, Processes: []*stacks.Process{p}}
+		text := lockText(t, l)
+		_, got, _ := strings.Cut(text, "no deadlock\n")
+		if !strings.Contains(got, want) || want == "" && got != "" || strings.Count(got, "goroutine") > 2 {
+			t.Errorf("%s\nwant %s", text, want)
+		}
+	}
+}
+
+func TestADumpNamesWhatGoroutinesReadFrom(t *testing.T) {
+	db := waits.OpenFile{FD: 5, Type: "socket", Local: "127.0.0.1:9", Remote: "127.0.0.1:3700"}
+	web := waits.OpenFile{FD: 6, Type: "socket", Remote: "10.0.0.1:80"}
+	for want, list := range map[string][]stacks.Goroutine{
+		"goroutine 3: waiting (IO wait)\n      waits for 127.0.0.1:3700\n": {ioWait(3, &db, "main.query")},
+		"waits for 127.0.0.1:3700\n":                                       {ioWait(3, &db, "main.query"), ioWait(4, &db, "main.query")},
+		"":                                                                 {ioWait(3, &db, "main.query"), ioWait(4, &web, "main.query"), ioWait(5, nil, "main.query")},
+	} {
+		var b strings.Builder
+		writeGoroutines(&b, &stacks.Process{GoroutineStacks: list})
+		if got := b.String(); !strings.Contains(got, want) || want == "" && strings.Contains(got, "waits for") {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}

@@ -97,6 +97,8 @@ func unknownTexts(l *locks.Locks) []string {
 			_, still, _ := strings.Cut(text, "; ")
 			why.add(1, still)
 		}
+		pending := p.PendingTasks()
+		why.add(len(pending), pending)
 	}
 	why.add(l.TasksWithoutOwner, "what can wake "+count(l.TasksWithoutOwner, "virtual thread")+" is not known")
 	for _, p := range l.Processes {

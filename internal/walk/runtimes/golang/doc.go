@@ -13,6 +13,7 @@
 //	             startfuncs.go  its first function; alltasks.go gives all of them at once
 //	changes    poller.go        which g have run since, by reads of many (greader.go), and their stacks
 //	waits for  waiting.go       the reason; sudogs and channels; locks.go has the locks that its frames hold
+//	             polled.go      the descriptor
 //	unwind     rule.go          CFA of a pc: funcs.go, pcvalue.go, kinds.go, then by architecture
 //	             rule_*.go      functions of the compiler
 //	             flow_x86.go    functions that load the stack pointer
@@ -50,6 +51,7 @@
 //	labels.go      form of labels
 //	moduledata.go  word of go:func.*
 //	startfuncs.go  the runtime's own goroutines
+//	polled.go      pollDesc
 //	waiting.go     sudog, hchan, wait reasons
 //
 // # Sources

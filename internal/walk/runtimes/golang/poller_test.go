@@ -48,6 +48,11 @@ func FuzzFollowedGoroutines(f *testing.F) {
 				t.Errorf("%d bytes of stack, task %+v", len(stack), task)
 			}
 			if ok && !task.OnThread {
+				task.Wait = waitReasonIO
+				if fd, ok := r.Polled(&task, stack); ok && (fd < 0 || fd >= maxFD) {
+					t.Errorf("descriptor %d", fd)
+				}
+				task.Wait = ""
 				if waits := r.WaitsAt(&task, stack); len(waits) > maxSelect {
 					t.Errorf("it waits for %d things", len(waits))
 				}
