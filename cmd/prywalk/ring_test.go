@@ -221,7 +221,8 @@ func TestARingIsWrittenWhenAThreadStalls(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	p := start(t, dir, nil, "record", "-p", strconv.Itoa(cmd.Process.Pid), "--ring", "30s", "-o", "r.pb.gz", "--on", "stalled>1s of ^cat$")
+	p := start(t, dir, nil, "record", "-p", strconv.Itoa(cmd.Process.Pid), "--ring", "30s", "-o", "r.pb.gz",
+		"--on", "stalled>1s of ^cat$")
 	awaitSamples(t, p)
 	testtargets.Eventually(t, "the recording is long enough", func() bool {
 		send(t, p, unix.SIGUSR1)

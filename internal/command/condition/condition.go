@@ -7,8 +7,9 @@
 // [Watch] is a sink of intervals. Add only adds two clocks up, and notes long sleeps; all else is in Refresh, once a
 // second, with the open intervals: an interval asleep of a second or more is a sleep in which the thread has not run,
 // so its length is that of the wait. A condition is reported when it begins to hold, and again after it has ceased to,
-// but not within the pause. Of stalled, threads count that ran before, and whose wait is not idle by a rule: the latter
-// is known only with names, so the rules are applied to waits that are long enough. For a deadlock the owners of locks are only a suspicion, which the caller examines.
+// but not within the pause. Of stalled, threads count that ran before, and whose wait is not idle by a rule: that
+// is known only with names, so the rules are applied to waits that are long enough. For a deadlock the owners of locks
+// are only a suspicion, which the caller examines.
 package condition
 
 import (

@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/base/printable"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
 )
 
 func awaitsText(t *stacks.Task) string {
@@ -19,6 +20,8 @@ func awaitsText(t *stacks.Task) string {
 		return ": awaits task " + t.AwaitsTasks[0]
 	case len(t.AwaitsTasks) > 1:
 		return ": awaits tasks " + enumerate(t.AwaitsTasks)
+	case t.WaitsFor != nil && t.WaitsFor.Kind == waits.Descriptor:
+		return ": awaits " + t.WaitsFor.String()
 	case t.Awaits != "":
 		return ": awaits " + t.Awaits
 	}
