@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/show/chains"
 	"prywalk/internal/show/view"
@@ -104,6 +105,7 @@ type chainBuilder struct {
 	names   map[int]string    // of processes
 	known   map[waitID]knownWait
 	owned   map[lockID]bool // locks with an owner in some wait
+	tasks   chains.Tasks
 }
 
 func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chains.Interval {
@@ -111,6 +113,18 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 	iv := chains.Interval{ID: tid, PID: pid, To: view.NumLabel(s, rec.LabelEnd), Blocked: blocked,
 		Idle: b.waiting.IdleRule(s),
 		Link: chains.Link{PID: pid, TID: tid, Comm: b.names[pid], Function: b.waiting.Function(s)}}
+	if name := view.Label(s, rec.LabelTaskName); tid == 0 && name != "" {
+		iv.ID, iv.Link.TaskName = b.tasks.ID(pid, name), name
+		w := &waits.Wait{Kind: waits.Other, Symbol: wait}
+		switch what := view.Label(s, rec.LabelWaitsFor); {
+		case what != "":
+			w = b.fileWait(what)
+		case wait == languages.AsyncioSleep:
+			w = &waits.Wait{Kind: waits.Sleep}
+		}
+		iv.Link.WaitsFor, iv.Next = w, b.tasks.Next(w, pid, view.Label(s, rec.LabelAwaits))
+		return iv
+	}
 	if tid == 0 {
 		iv.ID = -pid
 		iv.Link.WaitsFor, iv.Next.End.Kind = &waits.Wait{Kind: waits.Other, Symbol: wait}, chains.Timer
@@ -137,13 +151,23 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 	return iv
 }
 
-func (b *chainBuilder) waitOf(id *waitID) knownWait {
-	link, _, hasPeers := strings.Cut(id.what, " = ")
-	what := id.what
-	if others := b.peers[link]; !hasPeers && others != "" {
-		what = link + " = " + others
+// whole adds the processes at the other end, which another thread may have seen, to the label of a descriptor.
+func (b *chainBuilder) whole(what string) string {
+	if link, _, hasPeers := strings.Cut(what, " = "); !hasPeers && b.peers[link] != "" {
+		return link + " = " + b.peers[link]
 	}
-	l := waits.ParseLabel(what)
+	return what
+}
+
+func (b *chainBuilder) fileWait(what string) *waits.Wait {
+	l := waits.ParseLabel(b.whole(what))
+	path, _, _ := strings.Cut(what, " ")
+	return &waits.Wait{Kind: waits.Descriptor,
+		FD: &waits.OpenFile{Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers()}}
+}
+
+func (b *chainBuilder) waitOf(id *waitID) knownWait {
+	l := waits.ParseLabel(b.whole(id.what))
 	w := &waits.Wait{Kind: waits.Other, Symbol: strings.TrimSpace(id.wait + " " + id.what)}
 	switch {
 	case id.state == "stopped":
@@ -160,9 +184,7 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 			w.Free, w.Why = true, "the lock was free when it was read"
 		}
 	case l.File != "":
-		path, _, _ := strings.Cut(link, " ")
-		w = &waits.Wait{Kind: waits.Descriptor,
-			FD: &waits.OpenFile{Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers()}}
+		w = b.fileWait(id.what)
 	case id.what == "" && id.owner > 0:
 		w = &waits.Wait{Kind: waits.Child, Child: int(id.owner)}
 		w.OwnerProcess, w.OwnerName = w.Child, b.names[w.Child]

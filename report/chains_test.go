@@ -151,3 +151,40 @@ func TestManyWaitersAreFollowedInTime(t *testing.T) {
 		t.Errorf("%d chains of %d threads", len(r.Chains), r.Threads)
 	}
 }
+
+// A task leads to the task that it awaits, and by its descriptor to the process that answers; a name that two tasks
+// have at one time leads to neither.
+func TestChainsGoThroughTasks(t *testing.T) {
+	c := newContention()
+	task := func(name, function, wait, awaits, waitsFor string, from, to int64) {
+		s := c.did(4, 0, "web", function, from, to, "x", 0)
+		delete(s.NumLabel, rec.LabelTID)
+		s.Label[rec.LabelTask], s.Label[rec.LabelTaskName] = []string{"asyncio task"}, []string{name}
+		s.Label[rec.LabelWait], s.Label[rec.LabelWaitsFor] = []string{wait}, []string{waitsFor}
+		s.Label[rec.LabelAwaits] = []string{awaits}
+	}
+	task("handler", "handle", "Task", "query", "", 0, 1000)
+	task("query", "ask", "asyncio.StreamReader.readline", "", toDB, 0, 600)
+	task("query", "ask", "asyncio.sleep", "", "", 600, 900)
+	task("one", "one", "Task", "twice", "", 0, 1000)
+	task("twice", "get", "asyncio.Queue.get", "", "", 0, 1000)
+	task("twice", "get", "asyncio.Queue.get", "", "", 0, 1000)
+	c.did(9, 9, "postgres", "slow_query", 0, 1000, "run", 0)
+	_, r := chainsText(t, c)
+	got := map[string]int64{}
+	for i := range r.Chains {
+		var links []string
+		for j := range r.Chains[i].Links {
+			links = append(links, r.Chains[i].Links[j].Function)
+		}
+		got[strings.Join(links, " ")+" "+string(r.Chains[i].End.Kind)+" "+r.Chains[i].End.Why] = r.Chains[i].Blocked / 1e6
+	}
+	want := map[string]int64{"handle ask slow_query running ": 600, "handle ask timer ": 300,
+		"handle unknown the awaited task ran, or was not seen then": 100,
+		"ask slow_query running ":                                   600, "ask timer ": 300,
+		"one unknown several tasks have the name of the awaited one":           1000,
+		"get unknown the asyncio.Queue.get of an asyncio task stores no owner": 2000}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

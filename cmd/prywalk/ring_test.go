@@ -213,3 +213,40 @@ func TestFlagsOfARing(t *testing.T) {
 		}
 	}
 }
+
+func TestARingIsWrittenWhenAThreadStalls(t *testing.T) {
+	cmd := exec.Command("cat")
+	in, lines := testtargets.Talk(t, cmd)
+	echo := func() {
+		fmt.Fprintln(in, "beat")
+		if _, err := lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	p := start(t, dir, nil, "record", "-p", strconv.Itoa(cmd.Process.Pid), "--ring", "30s", "-o", "r.pb.gz",
+		"--on", "stalled>1s of ^cat$")
+	awaitSamples(t, p)
+	testtargets.Eventually(t, "the recording is long enough", func() bool {
+		send(t, p, unix.SIGUSR1)
+		all := rings(t, dir)
+		for _, p := range all {
+			if strings.Contains(strings.Join(p.Comments, ""), "stalled") {
+				t.Fatalf("a thread that never ran is stalled: %q", p.Comments)
+			}
+		}
+		return len(all) > 0 && all[len(all)-1].DurationNanos > int64(2*time.Second)
+	})
+	echo()
+	testtargets.Eventually(t, "the stall is written", func() bool {
+		return slices.ContainsFunc(rings(t, dir), func(p *pprof.Profile) bool {
+			text := commentWith(p, "stalled>1s of ^cat$ began to hold at ")
+			return strings.Contains(text, " cat of process ") && strings.Contains(text, "has not run for ") &&
+				strings.Contains(text, ": it waits for pipe:")
+		})
+	})
+	send(t, p, unix.SIGINT)
+	if code := p.code(t); code != exit.OK {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+}

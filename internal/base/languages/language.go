@@ -76,8 +76,10 @@ const (
 const (
 	GoroutineTask = "goroutine"
 	CoroutineTask = "asyncio task"
-	GreenletTask  = "greenlet" // of Python
-	FiberTask     = "fiber"    // of Ruby
+	AsyncioFamily = "asyncio"
+	AsyncioSleep  = "asyncio.sleep" // the wait of a task until a time
+	GreenletTask  = "greenlet"      // of Python
+	FiberTask     = "fiber"         // of Ruby
 	// VirtualThreadTask is of Java, VirtualThreads its [Language].Unthreaded.
 	VirtualThreadTask = "virtual thread"
 	VirtualThreads    = VirtualThreadTask + "s"

@@ -7,7 +7,9 @@
 // [Watch] is a sink of intervals. Add only adds two clocks up, and notes long sleeps; all else is in Refresh, once a
 // second, with the open intervals: an interval asleep of a second or more is a sleep in which the thread has not run,
 // so its length is that of the wait. A condition is reported when it begins to hold, and again after it has ceased to,
-// but not within the pause. For a deadlock the owners of locks are only a suspicion, which the caller examines.
+// but not within the pause. Of stalled, threads count that ran before, and whose wait is not idle by a rule: that
+// is known only with names, so the rules are applied to waits that are long enough. For a deadlock the owners of locks
+// are only a suspicion, which the caller examines.
 package condition
 
 import (
@@ -23,8 +25,8 @@ import (
 type Condition struct {
 	text     string
 	kind     string
-	limit    float64 // threads, a share, or for blocked ns
-	function *regexp.Regexp
+	limit    float64        // threads, a share, or for blocked and stalled ns
+	selected *regexp.Regexp // functions of blocked, threads of stalled
 }
 
 // String returns the condition as it was given.
@@ -32,7 +34,7 @@ func (c *Condition) String() string { return c.text }
 
 // Time is the least length of a wait; 0: the condition has none.
 func (c *Condition) Time() time.Duration {
-	if c.kind != blocked {
+	if selectors[c.kind] == "" {
 		return 0
 	}
 	return time.Duration(c.limit)
@@ -45,12 +47,16 @@ const (
 	runQueue = "runqueue"
 	cpu      = "cpu"
 	blocked  = "blocked"
+	stalled  = "stalled"
 )
 
-// Forms lists the conditions, for messages.
-const Forms = "deadlock, waiters>10, runqueue>20%, cpu>90% or \"blocked>2s under FUNC\""
+// selectors are the words before what a kind selects.
+var selectors = map[string]string{blocked: "under", stalled: "of"}
 
-// minBlocked is the least time of blocked: only sleeps of a second have no runs in them.
+// Forms lists the conditions, for messages.
+const Forms = "deadlock, waiters>10, runqueue>20%, cpu>90%, \"blocked>2s under FUNC\" or \"stalled>5s of THREAD\""
+
+// minBlocked is the least time of blocked and stalled: only sleeps of a second have no runs in them.
 const minBlocked = time.Second
 
 var errForm = errors.New("give " + Forms)
@@ -60,7 +66,8 @@ func Parse(text string) (Condition, error) {
 	c := Condition{text: strings.TrimSpace(text)}
 	name, limit, _ := strings.Cut(c.text, ">")
 	c.kind, limit = strings.TrimSpace(name), strings.TrimSpace(limit)
-	limit, function, under := strings.Cut(limit, " under ")
+	selector := selectors[c.kind]
+	limit, selected, selects := strings.Cut(limit, " "+selector+" ")
 	var err error
 	switch c.kind {
 	case deadlock:
@@ -74,19 +81,19 @@ func Parse(text string) (Condition, error) {
 	case runQueue, cpu:
 		c.limit, err = strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
 		c.limit /= 100
-	case blocked:
+	case blocked, stalled:
 		var d time.Duration
-		if d, err = time.ParseDuration(strings.TrimSpace(limit)); err == nil && under && d < minBlocked {
+		if d, err = time.ParseDuration(strings.TrimSpace(limit)); err == nil && selects && d < minBlocked {
 			return c, fmt.Errorf("give a time of at least %v", minBlocked)
 		}
 		c.limit = float64(d)
-		if c.function, _ = regexp.Compile(strings.TrimSpace(function)); c.function == nil {
-			return c, errors.New("give a regular expression after under")
+		if c.selected, _ = regexp.Compile(strings.TrimSpace(selected)); c.selected == nil {
+			return c, fmt.Errorf("give a regular expression after %s", selector)
 		}
 	default:
 		return c, errForm
 	}
-	if err != nil || under != (c.kind == blocked) || !(c.limit >= 0) || c.kind == runQueue && c.limit >= 1 {
+	if err != nil || selects != (selector != "") || !(c.limit >= 0) || c.kind == runQueue && c.limit >= 1 {
 		return c, errForm
 	}
 	return c, nil

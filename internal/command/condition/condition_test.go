@@ -12,11 +12,12 @@ import (
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/waits"
 )
 
 func TestConditionsAreParsed(t *testing.T) {
 	for _, text := range []string{"deadlock", "waiters>10", "waiters > 0", "runqueue>20%", "runqueue>20", "cpu>250%",
-		"blocked>2s under sell", "blocked > 1500ms under ^main\\."} {
+		"blocked>2s under sell", "blocked > 1500ms under ^main\\.", "stalled>5s of ^heart beat$", "stalled > 1m of ."} {
 		if c, err := Parse(text); err != nil || c.String() != text {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -26,6 +27,8 @@ func TestConditionsAreParsed(t *testing.T) {
 		"waiters>-1": "give deadlock", "cpu>NaN": "give deadlock", "runqueue>100%": "give deadlock",
 		"blocked>2s": "give deadlock", "blocked>2 under f": "give deadlock", "blocked>900ms under f": "at least 1s",
 		"blocked>2s under [": "a regular expression", "blocked>2s under ": "give deadlock", "memory>1": "give deadlock",
+		"stalled>5s": "give deadlock", "stalled>5s under f": "give deadlock", "stalled>5s of [": "expression after of",
+		"stalled>0.5s of x": "at least 1s", "cpu>90% of x": "give deadlock", "deadlock of x": "give deadlock",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -52,7 +55,9 @@ func feed(t *testing.T, conditions ...string) *fed {
 		}
 		f.Conditions = append(f.Conditions, c)
 	}
-	f.Functions = func(id sample.StackID) ([]string, bool) { return []string{"main", fmt.Sprint("f", id)}, true }
+	f.Functions = func(id sample.StackID) ([]waits.Frame, bool) {
+		return []waits.Frame{{Function: fmt.Sprint("f", id)}, {Function: "main"}}, true
+	}
 	f.Holds = func(c *Condition, what string, at int64) {
 		f.said = append(f.said, fmt.Sprintf("%d %s: %s", at/second-1000, c, what))
 	}
@@ -132,6 +137,56 @@ func TestTheLongestWaitUnderAFunctionCounts(t *testing.T) {
 	f.wants(t, "2 blocked>2s under ^f[12]$: thread 2 w of process 7 has waited for 3.00s")
 }
 
+// A thread stalls if it ran before, and its wait is not idle by a rule.
+func TestAThreadThatRanAndRunsNoMoreIsStalled(t *testing.T) {
+	f := feed(t, "stalled>5s of ^beat$")
+	ran := func(tid int) { f.Add(profile.Interval{State: "running", TID: tid, End: f.now - 9e9, CPU: 1, Wall: 1}) }
+	beat := func(tid int, ms int64, wait string) profile.Interval {
+		iv := asleep(tid, ms, "", 0)
+		iv.Thread, iv.Wait = "beat", wait
+		return iv
+	}
+	ran(1)
+	ran(2)
+	f.tick(1, 0, 0, asleep(1, 9000, "", 0), beat(3, 9000, "read"), beat(2, 9000, "epoll_wait"), beat(1, 5000, "read"))
+	goroutine := beat(0, 9000, "chan receive")
+	goroutine.Task = "goroutine"
+	f.tick(1, 0, 0, goroutine)
+	f.wants(t)
+	f.tick(1, 0, 0, beat(1, 5200, "read"), beat(2, 9000, "epoll_wait"))
+	f.tick(90, 0, 0)
+	locked := beat(1, 6000, "futex")
+	locked.WaitsFor, locked.Owner = "mutex mu", 4
+	f.tick(1, 0, 0, locked)
+	f.tick(90, 0, 0)
+	stopped := beat(2, 7000, "")
+	stopped.State = "stopped"
+	f.tick(1, 0, 0, stopped)
+	const stall, is = " stalled>5s of ^beat$: thread ", " beat of process 7 has not run for "
+	joining := beat(1, 8000, "futex")
+	joining.WaitsFor, joining.Owner = "join thread 4", 4
+	if got := atWhat(&joining); got != ": it waits for the end of thread 4" {
+		t.Error(got)
+	}
+	rests := beat(3, 1000, "read") // since the recording began; a checkpoint cuts the interval
+	rests.End = f.now
+	f.Add(rests)
+	f.NoteCut()
+	f.tick(8, 0, 0, beat(3, 8000, "read"))
+	f.wants(t, "3"+stall+"1"+is+"5.20s: it waits in read",
+		"94"+stall+"1"+is+"6.00s: it waits for mutex mu, held by thread 4",
+		"185"+stall+"2"+is+"7.00s: it is stopped by a signal or a debugger")
+}
+
+// Whether a wait is idle is not known without names.
+func TestAThreadWithoutNamesIsNotStalled(t *testing.T) {
+	f := feed(t, "stalled>5s of .")
+	f.Functions = func(sample.StackID) ([]waits.Frame, bool) { return nil, false }
+	f.Add(profile.Interval{State: "running", TID: 1, End: f.now - 9e9, CPU: 1, Wall: 1})
+	f.tick(1, 0, 0, asleep(1, 9000, "", 0))
+	f.wants(t)
+}
+
 // A checkpoint adds the open intervals, which begin again.
 func TestAWaitGoesOnAfterACut(t *testing.T) {
 	f := feed(t, "blocked>5s under f1")
@@ -159,11 +214,11 @@ func TestAWaitGoesOnAfterACut(t *testing.T) {
 func TestNamesThatAreNotKnownYetAreAskedForAgain(t *testing.T) {
 	f := feed(t, "blocked>2s under f1")
 	calls := 0
-	f.Functions = func(sample.StackID) ([]string, bool) {
+	f.Functions = func(sample.StackID) ([]waits.Frame, bool) {
 		if calls++; calls < 3 {
 			return nil, false
 		}
-		return []string{"f1"}, true
+		return []waits.Frame{{Function: "f1"}}, true
 	}
 	for ms := int64(1000); ms <= 9000; ms += 1000 {
 		f.tick(1, 0, 0, asleep(1, ms, "", 0))

@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
 )
 
@@ -23,8 +24,8 @@ type Watch struct {
 	Conditions []Condition
 	// Pause is the least time between two reports of one condition.
 	Pause time.Duration
-	// Functions returns the names of a stack's functions. final: they will not change.
-	Functions func(sample.StackID) (names []string, final bool)
+	// Functions returns a stack's functions, the innermost first. final: they will not change.
+	Functions func(sample.StackID) (functions []waits.Frame, final bool)
 	// Holds is called when a condition begins to hold, with what does, and the time (Unix epoch, ns).
 	Holds func(c *Condition, what string, at int64)
 	// Suspect is called with the processes of a possible deadlock, at least SuspectPause after the last call.
@@ -37,6 +38,7 @@ type Watch struct {
 
 	// Sleeps that a cut has divided go on: added since the last cut, and up to it.
 	added, cut map[int]sleep
+	first      map[int]int64 // begins of the first intervals of threads: one that rests since a later time has run
 }
 
 // sleep is the last long sleep of a thread; times are of the Unix epoch, ns.
@@ -49,7 +51,14 @@ type sleep struct {
 type state struct {
 	held     bool
 	reported int64
-	matches  map[sample.StackID]bool // of stacks with final names
+	matches  map[place]bool // of stacks with final names
+}
+
+// place is where a thread waits; wait and kind are set for idle rules only.
+type place struct {
+	stack sample.StackID
+	wait  string
+	kind  waits.Kind
 }
 
 // SuspectPause is the least time between two calls of [Watch].Suspect.
@@ -61,6 +70,9 @@ const (
 	minWanted = 0.1
 	// minCarried is the least length of a sleep that goes on after a cut.
 	minCarried = int64(time.Second / 2)
+	// minRan is the least age of a thread whose rest proves that it has run: a stop by prywalk begins a new rest, too,
+	// and the first look is what stops.
+	minRan = int64(time.Second)
 	// minSuspect is how long a thread has slept at least that may be in a deadlock.
 	minSuspect = int64(time.Second)
 )
@@ -69,13 +81,18 @@ const (
 func (w *Watch) Add(iv profile.Interval) {
 	w.cpu += iv.CPU
 	w.queued += iv.RunQueue
-	if iv.Wall >= minCarried && isAsleep(&iv) && iv.TID != 0 {
+	if begin, known := w.first[iv.TID]; !known || iv.End-iv.Wall < begin {
+		managed.Remember(&w.first, maxMatches, iv.TID, iv.End-iv.Wall)
+	}
+	if iv.Wall >= minCarried && rests(&iv) && iv.TID != 0 {
 		if w.added == nil {
 			w.added = map[int]sleep{}
 		}
 		w.added[iv.TID] = sleep{iv.Stack, w.begin(&iv), iv.End}
 	}
 }
+
+func rests(iv *profile.Interval) bool { return isAsleep(iv) || iv.State == sample.Stopped.String() }
 
 func isAsleep(iv *profile.Interval) bool {
 	return iv.State == sample.Sleeping.String() || iv.State == sample.Disk.String()
@@ -103,14 +120,19 @@ func (w *Watch) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	if w.states == nil {
 		w.states = make([]state, len(w.Conditions))
 	}
-	var asleep []*profile.Interval
+	var asleep, atRest []*profile.Interval // the longest first
 	for iv := range open {
-		if isAsleep(&iv) {
+		if rests(&iv) {
 			iv.Wall = iv.End - w.begin(&iv)
-			asleep = append(asleep, &iv)
+			atRest = append(atRest, &iv)
 		}
 	}
-	slices.SortStableFunc(asleep, func(a, b *profile.Interval) int { return cmp.Compare(b.Wall, a.Wall) })
+	slices.SortStableFunc(atRest, func(a, b *profile.Interval) int { return cmp.Compare(b.Wall, a.Wall) })
+	for _, iv := range atRest {
+		if isAsleep(iv) {
+			asleep = append(asleep, iv)
+		}
+	}
 	for i := range w.Conditions {
 		c, s, what := &w.Conditions[i], &w.states[i], ""
 		switch c.kind {
@@ -119,7 +141,13 @@ func (w *Watch) Refresh(at int64, open iter.Seq[profile.Interval]) {
 		case waiters:
 			what = mostWaiters(asleep, int(c.limit))
 		case blocked:
-			what = w.longest(asleep, c, s)
+			if iv := w.longest(asleep, c, func(iv *profile.Interval) bool { return w.isUnder(iv, c, s) }); iv != nil {
+				what = thread(iv) + " has waited for " + tabular.Nanos(iv.Wall)
+			}
+		case stalled:
+			if iv := w.longest(atRest, c, func(iv *profile.Interval) bool { return w.isStalled(iv, c, s) }); iv != nil {
+				what = thread(iv) + " has not run for " + tabular.Nanos(iv.Wall) + atWhat(iv)
+			}
 		default:
 			what = w.share(c, at-w.last)
 		}
@@ -181,36 +209,76 @@ func mostWaiters(asleep []*profile.Interval, limit int) string {
 	return text
 }
 
-// longest describes the longest wait under the condition's function; asleep begins with the longest.
-func (w *Watch) longest(asleep []*profile.Interval, c *Condition, s *state) string {
-	for _, iv := range asleep {
+// longest returns the longest wait beyond the limit that is selected, or nil; list begins with the longest.
+func (w *Watch) longest(
+	list []*profile.Interval, c *Condition, isSelected func(*profile.Interval) bool,
+) *profile.Interval {
+	for _, iv := range list {
 		// Names that are not known yet are looked up from half the time on.
 		if float64(iv.Wall) <= c.limit/2 {
 			break
 		}
-		if !w.matches(iv.Stack, c, s) || float64(iv.Wall) <= c.limit {
-			continue
+		if isSelected(iv) && float64(iv.Wall) > c.limit {
+			return iv
 		}
-		what := fmt.Sprintf("thread %d", iv.TID)
-		if iv.Task != "" {
-			what = iv.Task
-		}
-		return fmt.Sprintf("%s %s of process %d has waited for %s", what, iv.Thread, iv.PID, tabular.Nanos(iv.Wall))
 	}
-	return ""
+	return nil
 }
 
-func (w *Watch) matches(id sample.StackID, c *Condition, s *state) bool {
-	if is, known := s.matches[id]; known {
+// thread names the thread or task of an interval.
+func thread(iv *profile.Interval) string {
+	what := fmt.Sprintf("thread %d", iv.TID)
+	if iv.Task != "" {
+		what = iv.Task
+	}
+	return fmt.Sprintf("%s %s of process %d", what, iv.Thread, iv.PID)
+}
+
+// atWhat returns ": it waits for mutex mu, held by thread 7".
+func atWhat(iv *profile.Interval) string {
+	text, l := ": it waits", waits.ParseLabel(iv.WaitsFor)
+	switch {
+	case !isAsleep(iv):
+		return ": it is stopped by a signal or a debugger"
+	case l.Kind == waits.Join:
+		return text + " for the end of " + l.Object
+	case iv.WaitsFor != "":
+		text += " for " + iv.WaitsFor
+	case iv.Wait != "":
+		text += " in " + iv.Wait
+	}
+	if iv.Owner > 0 {
+		text += fmt.Sprintf(", held by thread %d", iv.Owner)
+	}
+	return text
+}
+
+func (w *Watch) isUnder(iv *profile.Interval, c *Condition, s *state) bool {
+	return w.matches(place{stack: iv.Stack}, s, func(functions []waits.Frame, _ bool) bool {
+		return slices.ContainsFunc(functions, func(f waits.Frame) bool { return c.selected.MatchString(f.Function) })
+	})
+}
+
+// isStalled is false while names are missing that an idle rule may need.
+func (w *Watch) isStalled(iv *profile.Interval, c *Condition, s *state) bool {
+	first, known := w.first[iv.TID]
+	if iv.TID == 0 || !known || iv.End-iv.Wall < first+minRan || !c.selected.MatchString(iv.Thread) {
+		return false
+	}
+	at := place{iv.Stack, iv.Wait, waits.ParseLabel(iv.WaitsFor).Kind}
+	return !isAsleep(iv) || w.matches(at, s, func(functions []waits.Frame, final bool) bool {
+		return final && waits.Idle(at.wait, at.kind, functions).Idle == ""
+	})
+}
+
+func (w *Watch) matches(at place, s *state, rule func(functions []waits.Frame, final bool) bool) bool {
+	if is, known := s.matches[at]; known {
 		return is
 	}
-	names, final := w.Functions(id)
-	is := slices.ContainsFunc(names, c.function.MatchString)
+	functions, final := w.Functions(at.stack)
+	is := rule(functions, final)
 	if final {
-		if s.matches == nil || len(s.matches) >= maxMatches {
-			s.matches = map[sample.StackID]bool{}
-		}
-		s.matches[id] = is
+		managed.Remember(&s.matches, maxMatches, at, is)
 	}
 	return is
 }

@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/command/console"
 	"prywalk/internal/host/selfhang"
 	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/waits"
 )
 
 // ring keeps the last time only, and writes it when a condition begins to hold. Checkpoints write nothing else.
@@ -120,16 +121,24 @@ func (w *ring) examineSuspects(ctx context.Context) error {
 }
 
 // functions is called on the aggregator's goroutine.
-func (w *ring) functions(id sample.StackID) (names []string, final bool) {
+func (w *ring) functions(id sample.StackID) (functions []waits.Frame, final bool) {
 	w.names.NameSomeGenerated(w.recording.names)
 	final = true
 	for _, l := range w.names.Stack(id, nil, nil) {
 		final = final && l.Final
+		f := waits.Frame{}
+		if l.Module != nil {
+			f.Module = l.Module.Path
+		}
 		for i := range l.Frames {
-			names = append(names, l.Frames[i].Name)
+			f.Function, f.File = l.Frames[i].Name, l.Frames[i].File
+			functions = append(functions, f)
+		}
+		if len(l.Frames) == 0 { // idle rules know some modules
+			functions = append(functions, f)
 		}
 	}
-	return names, final
+	return functions, final
 }
 
 func (w *ring) ask(what, detail string, at int64) {

@@ -53,7 +53,9 @@ type Link struct {
 	TID int `json:"tid,omitempty"`
 	// Task is the number of a goroutine, which has no thread.
 	Task uint64 `json:"task,omitempty"`
-	Comm string `json:"comm,omitempty"`
+	// TaskName is that of an asyncio task; absent if the chain is that of several.
+	TaskName string `json:"task_name,omitempty"`
+	Comm     string `json:"comm,omitempty"`
 	// Function is the program's innermost function.
 	Function string `json:"function,omitempty"`
 	// WaitsFor is what it waits for; absent at the end.
@@ -147,6 +149,49 @@ type Next struct {
 	Lock string
 	// Final: the wait has no time-out, and the thread did not run any more.
 	Final bool
+}
+
+// Tasks gives the tasks of processes negative IDs by name.
+type Tasks struct {
+	ids  map[taskKey]int
+	last int
+}
+
+type taskKey struct {
+	pid  int
+	name string
+}
+
+// firstTask is beyond the negative process IDs.
+const firstTask = -1 << 30
+
+// ID returns a task's ID.
+func (t *Tasks) ID(pid int, name string) int {
+	k := taskKey{pid, name}
+	if id, known := t.ids[k]; known {
+		return id
+	}
+	if t.ids == nil {
+		t.ids = map[taskKey]int{}
+	}
+	t.last--
+	t.ids[k] = firstTask + t.last
+	return t.ids[k]
+}
+
+// Next returns what the wait of a task leads to. awaits is the name of the only task that it awaits, or "".
+func (t *Tasks) Next(w *waits.Wait, pid int, awaits string) Next {
+	switch {
+	case awaits != "":
+		return Next{Thread: t.ID(pid, awaits)}
+	case w == nil || w.Kind == waits.Other:
+		what := "object"
+		if w != nil && w.Symbol != "" {
+			what = w.Symbol
+		}
+		return Next{End: End{Kind: Unknown, Why: "the " + what + " of an asyncio task stores no owner"}}
+	}
+	return NextOf(w)
 }
 
 // NextOf returns what a wait leads to. Lock and Final are not set.

@@ -29,6 +29,7 @@ type builder struct {
 	period    int64
 	threads   map[int][]segment // by ID
 	processes map[int]*process
+	ambiguous map[int]bool            // IDs of names that several tasks have at one time
 	locks     map[lockKey][]*Interval // in order of time
 	atEnd     map[lockKey]int         // the only thread that waits at a descriptor; 0: there are several
 	links     map[string]*Link        // by text without TID
@@ -103,8 +104,8 @@ func (b *builder) tooMany() bool { return b.steps > maxSteps || len(b.nodes) > m
 
 func newBuilder(all []Interval, period int64) *builder {
 	b := &builder{period: period, threads: map[int][]segment{}, processes: map[int]*process{},
-		locks: map[lockKey][]*Interval{}, atEnd: map[lockKey]int{}, links: map[string]*Link{}, nodes: map[node]*node{},
-		ends: map[endKey]*Chain{}}
+		ambiguous: map[int]bool{}, locks: map[lockKey][]*Interval{}, atEnd: map[lockKey]int{},
+		links: map[string]*Link{}, nodes: map[node]*node{}, ends: map[endKey]*Chain{}}
 	order := make([]*Interval, len(all))
 	for i := range all {
 		order[i] = &all[i]
@@ -121,6 +122,9 @@ func newBuilder(all []Interval, period int64) *builder {
 			if len(b.threads[iv.ID]) == 0 {
 				p.threads = append(p.threads, iv.ID)
 			}
+		}
+		if list := b.threads[iv.ID]; iv.ID < firstTask && len(list) > 0 && list[len(list)-1].to > iv.From {
+			b.ambiguous[iv.ID] = true
 		}
 		b.threads[iv.ID] = append(b.threads[iv.ID], segment{from: iv.From, to: iv.To, interval: iv})
 		if k := (lockKey{iv.PID, iv.Next.Descriptor}); k.lock != "" {
@@ -164,7 +168,14 @@ func (b *builder) followOwners(p *piece) {
 		}
 		q := *p
 		q.from, q.to, q.value = from, to, value
-		b.enter(&q, way, b.threads[owner.Thread], "the owner was not seen then")
+		switch {
+		case owner.Thread >= firstTask:
+			b.enter(&q, way, b.threads[owner.Thread], "the owner was not seen then")
+		case b.ambiguous[owner.Thread]:
+			b.unknown(way, "several tasks have the name of the awaited one", value)
+		default:
+			b.enter(&q, way, b.threads[owner.Thread], "the awaited task ran, or was not seen then")
+		}
 	}
 	list := b.locks[lockKey{p.PID, p.Next.Lock}]
 	first := sort.Search(len(list), func(i int) bool { return list[i].From > p.From })
@@ -343,14 +354,14 @@ func (b *builder) awake(p *piece) *node {
 func (b *builder) child(parent *node, l Link) *node { return b.node(parent, b.link(l)) }
 
 func (b *builder) link(l Link) *Link {
-	tid := l.TID
-	l.TID = 0
+	tid, name := l.TID, l.TaskName
+	l.TID, l.TaskName = 0, ""
 	text := l.text()
-	l.TID = tid
+	l.TID, l.TaskName = tid, name
 	if b.links[text] == nil {
 		b.links[text] = &l
-	} else if b.links[text].TID != tid {
-		b.links[text].TID = 0
+	} else if known := b.links[text]; known.TID != tid || known.TaskName != name {
+		known.TID, known.TaskName = 0, ""
 	}
 	return b.links[text]
 }

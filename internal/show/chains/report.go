@@ -145,6 +145,9 @@ func (l *Link) text() string {
 	if l.Task != 0 {
 		text += fmt.Sprintf(", goroutine %d", l.Task)
 	}
+	if l.TaskName != "" {
+		text += ", task " + l.TaskName
+	}
 	if l.Function != "" {
 		text += ": " + l.Function
 	}
@@ -160,6 +163,9 @@ func (l *Link) text() string {
 // object names what is waited for, equal for several connections to one server.
 func object(w *waits.Wait) string {
 	f := w.OnlyFile()
+	if w.Kind == waits.Other && w.Symbol != "" {
+		return w.Symbol
+	}
 	if w.Kind != waits.Descriptor || f == nil || f.Type != "socket" && f.Type != "pipe" {
 		return w.Label()
 	}

@@ -48,7 +48,7 @@ func Core(c *core.Core, o Options) *stacks.Process {
 	p.Program = programOf(c.Space(), c.Runtimes().FrameSources(), c.PID)
 	p.Program.Ended = true
 	if !o.NoTasks {
-		setTasks(p, callstack.Tasks(c.Runtimes().FrameSources(), callstack.CoreWatch{}), o.MaxDepth, explain.Owners)
+		setTasks(p, callstack.Tasks(c.Runtimes().FrameSources(), callstack.CoreWatch{}), o.MaxDepth, explain.Owners, nil)
 	}
 	if o.Awaits {
 		until := procmem.Now() + awaitTime

@@ -95,7 +95,8 @@ func (partial *partialProcess) describeSamples(t *loadedcode.Process, o Options,
 		w := t.WatchThreads()
 		tasks := callstack.Tasks(t.Runtimes().FrameSources(), w)
 		w.Close()
-		partial.update(func(p *stacks.Process) { setTasks(p, tasks, o.MaxDepth, d.explainer.Owners) })
+		reads := readsOf(tasks, t.PID)
+		partial.update(func(p *stacks.Process) { setTasks(p, tasks, o.MaxDepth, d.explainer.Owners, reads) })
 	}
 	if o.Awaits {
 		w := t.WatchThreads()

@@ -20,8 +20,10 @@ var taskStates = map[managed.TaskState]string{
 	managed.TaskWaiting: "waiting", managed.TaskReady: "ready", managed.TaskRunning: "running",
 }
 
-// depth bounds each task's frames; negative: no bound.
-func setTasks(p *stacks.Process, list managed.TaskList, depth int, owners waits.ThreadFinder) {
+// depth bounds each task's frames; negative: no bound. reads is [readsOf]'s, nil for a core.
+func setTasks(
+	p *stacks.Process, list managed.TaskList, depth int, owners waits.ThreadFinder, reads map[int]*waits.Wait,
+) {
 	p.TasksChanged, p.TasksMore = list.Changed, list.More
 	if !list.Examined {
 		p.TasksUnproven, p.TasksUnlisted = list.Unproven, list.Unlisted
@@ -35,7 +37,9 @@ func setTasks(p *stacks.Process, list managed.TaskList, depth int, owners waits.
 		if t := &list.Tasks[i]; mergedKinds[t.Family] != "" {
 			m.add(t)
 		} else {
-			p.Tasks = append(p.Tasks, newTask(t, depth))
+			d := newTask(t, depth)
+			d.WaitsFor = taskWait(t, reads)
+			p.Tasks = append(p.Tasks, d)
 		}
 	}
 	slices.SortStableFunc(p.Tasks, func(a, b stacks.Task) int { return cmp.Compare(a.Count, b.Count) }) // others have 1
@@ -67,6 +71,32 @@ func newTask(t *managed.Task, depth int) stacks.Task {
 		}
 	}
 	return d
+}
+
+// taskWait is nil unless a task waits.
+func taskWait(t *managed.Task, reads map[int]*waits.Wait) *waits.Wait {
+	switch {
+	case t.State != managed.TaskWaiting:
+		return nil
+	case t.Wait == languages.AsyncioSleep:
+		return &waits.Wait{Kind: waits.Sleep}
+	case reads[t.Reads] != nil:
+		return reads[t.Reads]
+	}
+	return &waits.Wait{Kind: waits.Other, Symbol: t.Wait}
+}
+
+// readsOf returns the waits for the descriptors that tasks of a living process read from.
+func readsOf(list managed.TaskList, pid int) map[int]*waits.Wait {
+	files, all := waits.NewOpenFiles(pid), map[int]*waits.Wait{}
+	for t := range stacks.Each(list.Tasks) {
+		if t.Reads != 0 && all[t.Reads] == nil {
+			w := &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: t.Reads}}
+			files.AddFileDetails(w)
+			all[t.Reads] = w
+		}
+	}
+	return all
 }
 
 // mergedTasks are virtual threads, greenlets and fibers, those with equal stacks and waits together.

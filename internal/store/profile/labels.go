@@ -63,6 +63,8 @@ const (
 	LabelTask = "task"
 	// Of an asyncio task, among [Interval.Labels].
 	LabelTaskName = "task name"
+	// The task name of the only task that it awaits.
+	LabelAwaits = "awaits task"
 	// Of the request on which the thread works, among [Interval.Labels]: hexadecimal, by W3C Trace Context.
 	LabelTrace = "trace_id"
 	LabelSpan  = "span_id"

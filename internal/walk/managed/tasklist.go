@@ -46,6 +46,8 @@ type Task struct {
 	// Awaits is the class of the awaited object, AwaitsTasks the names of awaited tasks.
 	Awaits      string
 	AwaitsTasks []string
+	// Reads is the descriptor that the awaited bytes come from; 0: none, or not known.
+	Reads int
 	// WaitsFor is what a virtual thread waits for; nil: unknown.
 	WaitsFor *WaitAnswer
 	// AwaitsAt and AwaitedBy are addresses of tasks; AwaitedBy only from Python 3.14 on.
@@ -105,5 +107,5 @@ func ReadTask(w Watch, tids []int, once func() (Task, TaskStatus)) (task Task, s
 
 func sameTask(a, b *Task) bool {
 	return a.Name == b.Name && a.ID == b.ID && a.State == b.State && a.Awaits == b.Awaits &&
-		slices.Equal(a.AwaitsTasks, b.AwaitsTasks) && slices.Equal(a.Frames, b.Frames)
+		a.Reads == b.Reads && slices.Equal(a.AwaitsTasks, b.AwaitsTasks) && slices.Equal(a.Frames, b.Frames)
 }

@@ -204,7 +204,7 @@ func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 	return profile.Interval{
 		Stack: s.stack, PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID), Start: p.Target.StartTime,
 		Comm:   p.Comm,
-		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait,
+		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait, WaitsFor: k.waitsFor,
 		Task: cmp.Or(k.task, t.runtime.label), Labels: k.labels,
 		Container: p.container,
 		End:       t.aggregator.out.unix.Of(s.seen), Wall: s.seen - s.from,
@@ -256,8 +256,8 @@ func (t *taskPoller) addLast() {
 }
 
 type taskKind struct {
-	firstFunction, wait, labels string
-	task                        string // value of the label task; "": the runtime's
+	firstFunction, wait, waitsFor, labels string
+	task                                  string // value of the label task; "": the runtime's
 }
 
 type taskKinds struct {

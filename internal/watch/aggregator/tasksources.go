@@ -263,7 +263,8 @@ func (c *coroutines) Poll(from, to int, changed []int) []int {
 		c.note(s, t)
 		s.ran = !ok
 		stack := c.stackOf(s)
-		if !ok || t.State != was.State || t.Name != was.Name || t.Awaits != was.Awaits || !slices.Equal(stack, s.stack) {
+		if !ok || t.State != was.State || t.Name != was.Name || t.Awaits != was.Awaits || t.Reads != was.Reads ||
+			!slices.Equal(t.AwaitsTasks, was.AwaitsTasks) || !slices.Equal(stack, s.stack) {
 			s.stack = stack
 			changed = append(changed, i)
 		}
@@ -317,7 +318,14 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	case t.Family == languages.GreenletTask || t.Family == languages.FiberTask:
 		kind.task = t.Family
 	case !c.virtual:
-		kind.labels = profile.LabelText(map[string]string{profile.LabelTaskName: t.Name})
+		labels := map[string]string{profile.LabelTaskName: t.Name}
+		if len(t.AwaitsTasks) == 1 {
+			labels[profile.LabelAwaits] = t.AwaitsTasks[0]
+		}
+		kind.labels = profile.LabelText(labels)
+		if w := c.process.waitState; t.Reads != 0 && w != nil {
+			kind.waitsFor = w.fileText(t.Reads)
+		}
 	}
 	return taskWaits, kind, frames.StopRoot
 }

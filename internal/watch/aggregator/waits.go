@@ -223,17 +223,20 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 func (w *waitState) describeFile(th *target.Thread, fd int, now int64) string {
 	f := &th.Walk.File
 	if f.Text == "" || f.FD != fd || now-f.At > procCacheLifetime {
-		link := w.files.Link(fd)
-		text := link
-		if kind, ok := strings.CutPrefix(text, "anon_inode:"); ok {
-			text = strings.Trim(kind, "[]")
-		} else if peer := w.peers.Of(w.files, text, procmem.Now); peer != "" {
-			text += " " + peer
-		}
-		text += w.ends.Of(w.files, w.peers, link, fd, procmem.Now)
-		*f = target.LastFile{FD: fd, Text: text, At: now}
+		*f = target.LastFile{FD: fd, Text: w.fileText(fd), At: now}
 	}
 	return f.Text
+}
+
+func (w *waitState) fileText(fd int) string {
+	link := w.files.Link(fd)
+	text := link
+	if kind, ok := strings.CutPrefix(text, "anon_inode:"); ok {
+		text = strings.Trim(kind, "[]")
+	} else if peer := w.peers.Of(w.files, text, procmem.Now); peer != "" {
+		text += " " + peer
+	}
+	return text + w.ends.Of(w.files, w.peers, link, fd, procmem.Now)
 }
 
 // maxCallRead is the size of a struct pollfd, bytes.

@@ -5,7 +5,9 @@ package locks
 import (
 	"math"
 	"slices"
+	"strings"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/show/chains"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
@@ -31,6 +33,7 @@ func (l *Locks) FollowChains(c Checker) (err error) {
 				chains.Interval{ID: math.MaxInt32 - len(b.all), PID: p.PID, To: 1, Idle: "not read", Blocked: 1})
 		}
 		b.addGoroutines(p)
+		b.addTasks(p)
 	}
 	b.setFinal(c)
 	if l.Followed, err = chains.Build(b.all, 0); err != nil {
@@ -50,6 +53,7 @@ type chainsOf struct {
 	owners map[int]*stacks.Thread // owners while they held the lock
 	tasks  int                    // the number of the last goroutine without a thread, negative
 	all    []chains.Interval
+	names  chains.Tasks
 }
 
 func (b *chainsOf) addThread(p *stacks.Process, t *stacks.Thread, c Checker) {
@@ -149,6 +153,29 @@ func (b *chainsOf) addGoroutines(p *stacks.Process) {
 			iv.Link.WaitsFor, iv.Next = g.WaitsFor, chains.NextOf(g.WaitsFor)
 		default:
 			iv.Next.End = chains.End{Kind: chains.Unknown, Why: "a goroutine's " + g.Wait + " has no known owner"}
+		}
+		b.all = append(b.all, iv)
+	}
+}
+
+// addTasks adds those of asyncio. The thread of a running one is not known, and is in the chains itself.
+func (b *chainsOf) addTasks(p *stacks.Process) {
+	for t := range stacks.Each(p.Tasks) {
+		if t.Kind != languages.AsyncioFamily {
+			continue
+		}
+		iv := chains.Interval{ID: b.names.ID(p.PID, t.Name), PID: p.PID, To: 1, Blocked: 1,
+			Link: chains.Link{PID: p.PID, TaskName: t.Name, Comm: p.Name, WaitsFor: t.WaitsFor,
+				Function: (&stacks.Thread{Frames: t.Frames}).OwnFunction()}}
+		switch {
+		case t.State == "running":
+			iv.Running, iv.Blocked = 1, 0
+		case t.WaitsFor == nil:
+			iv.Next.End = chains.End{Kind: chains.Unknown, Why: "the task is ready, and waits for its event loop"}
+		case len(t.AwaitsTasks) > 1:
+			iv.Next.End = chains.End{Kind: chains.Unknown, Why: "awaits several tasks"}
+		default:
+			iv.Next = b.names.Next(t.WaitsFor, p.PID, strings.Join(t.AwaitsTasks, ""))
 		}
 		b.all = append(b.all, iv)
 	}

@@ -241,7 +241,7 @@ type Task struct {
 	// Awaits is the class of what it waits for, AwaitsTasks are the names of the tasks in that.
 	Awaits      string   `json:"awaits,omitempty"`
 	AwaitsTasks []string `json:"awaits_tasks,omitempty"`
-	// WaitsFor is what a virtual thread waits for.
+	// WaitsFor is what a virtual thread or a waiting asyncio task waits for.
 	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
 	// How is passive if no thread of the interpreter ran during the read, twice if two readings agree, or core.
 	How string `json:"how"`

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/base/printable"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/waits"
 )
 
 func awaitsText(tasks ...*stacks.Task) string {
@@ -30,15 +31,34 @@ func awaitsText(tasks ...*stacks.Task) string {
 		return ": awaits task " + awaited[0]
 	case len(awaited) > 1:
 		return ": awaits tasks " + enumerate(awaited)
-	case tasks[0].Awaits != "":
-		return ": awaits " + tasks[0].Awaits
+	case len(tasks) == 1 && polled(tasks[0]) != nil:
+		return ": awaits " + tasks[0].WaitsFor.String()
+	}
+	if text := awaitedObject(tasks[0]); text != "" {
+		return ": awaits " + text
 	}
 	return ""
 }
 
+// polled returns the descriptor that a task awaits, or nil.
+func polled(t *stacks.Task) *waits.OpenFile {
+	if t.WaitsFor == nil || t.WaitsFor.Kind != waits.Descriptor {
+		return nil
+	}
+	return t.WaitsFor.FD
+}
+
+// awaitedObject is equal for connections to one server.
+func awaitedObject(t *stacks.Task) string {
+	if f := polled(t); f != nil {
+		return f.OtherEnd()
+	}
+	return t.Awaits
+}
+
 // taskKey is equal for tasks that await different tasks at one place.
 func taskKey(t *stacks.Task) string {
-	awaits := t.Awaits
+	awaits := awaitedObject(t)
 	if len(t.AwaitsTasks) > 0 {
 		awaits = "tasks"
 	}

@@ -68,6 +68,7 @@ type coFrame struct {
 	code   uint64
 	offset int
 	awaits uint64
+	locals uint64 // address, from 3.11 on
 }
 
 // coroutineOf returns the coroutine or generator that an object is or wraps, or 0.
@@ -130,6 +131,7 @@ func (in *interpreter) frameOf(co uint64) (f coFrame) {
 		return f
 	}
 	instr := word(in.frameInstr)
+	f.locals = at + uint64(in.frameLocals)
 	p := in.frame(at, word(in.frameCode), instr)
 	f.code, f.offset = p.code, p.offset
 	if f.state != coSuspended || in.minor <= 12 && !in.resumesAwait(instr+2) {
@@ -185,7 +187,7 @@ func (in *interpreter) frameOf310(co uint64) (f coFrame) {
 }
 
 // awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the outermost's state;
-// false: inconsistent, as during a change.
+// false: inconsistent, as during a change. It sets t.locals to those of the innermost one.
 func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
 	for n := 0; n < maxAwaits; n++ {
 		t.left--
@@ -206,6 +208,7 @@ func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, o
 		list = append(list, c.frame(t.r.minor, f.offset))
 		if co = t.r.coroutineOf(f.awaits); co == 0 {
 			slices.Reverse(list)
+			t.locals = f.locals
 			return list, state, true
 		}
 	}
