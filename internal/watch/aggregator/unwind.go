@@ -143,7 +143,7 @@ func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem fr
 // none: it leads to the function where all stacks of the thread begin (programs that are linked with musl).
 func (b *stackBuilder) endStack(end frames.StopReason) (sample.StackID, frames.StopReason) {
 	guesses := b.walkMethods[frames.MethodScan]
-	if b.walker.Frame().Method == frames.MethodScan {
+	if guesses > 0 && b.walker.Frame().Method == frames.MethodScan {
 		guesses--
 	}
 	switch {
