@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prywalk/internal/base/tabular"
+	"prywalk/internal/code/unnamedcode"
 )
 
 const runs, sleeps = "runs", "sleeps"
@@ -99,7 +100,7 @@ func (s *Summary) doing(is func(holder) bool) string {
 func (s *Summary) likelyHeldBy(g *group) string {
 	times := map[holder]int64{}
 	for a, v := range s.awake {
-		if _, takes := g.functions[a.function]; takes {
+		if _, takes := g.functions[a.function]; takes && !s.standsForMany(a.function) {
 			times[a.holder] += v
 		}
 	}
@@ -124,7 +125,10 @@ func (s *Summary) likelyHeldBy(g *group) string {
 // likelyHeldInTurn guesses that about one thread at a time that is in the group's main function, and does not wait for
 // the lock, holds it.
 func (s *Summary) likelyHeldInTurn(g *group) string {
-	main, _ := Largest(g.functions, cmp.Compare)
+	main, most := Largest(g.functions, cmp.Compare)
+	if most == 0 || s.standsForMany(main) {
+		return ""
+	}
 	inside := func(h holder) bool { return h.function == main }
 	time := int64(0)
 	for a, v := range s.awake {
@@ -136,4 +140,10 @@ func (s *Summary) likelyHeldInTurn(g *group) string {
 		return ""
 	}
 	return ", likely held there in turn" + inBrackets(s.doing(inside))
+}
+
+// standsForMany reports whether the name is that of all functions without one: who is in it need not take the lock.
+func (s *Summary) standsForMany(function int32) bool {
+	f := &s.list[function]
+	return f.Name == unnamedcode.Bracketed(f.Module) || unnamedcode.IsPlaceholder(f.Name)
 }

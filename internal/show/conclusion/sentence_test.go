@@ -155,6 +155,16 @@ var conclusions = []struct {
 			p.waits(name, "fetch_rate (shop.py), price (shop.py)", 1.2, reply)
 		})
 	}, "mostly waiting: 8 threads for threading.Lock in price (shop.py), likely held there in turn (in recvfrom)"},
+	{"lock in code without names", func(p *program) {
+		p.waits("journal", "[kvd] (kvd)", 9, nap)
+		workers(8, func(name string) { p.waits(name, "[kvd] (kvd)", 9.5, lock) })
+	}, "mostly waiting: 8 threads for threading.Lock in [kvd]"},
+	{"lock in turn in code made at run time", func(p *program) {
+		workers(8, func(name string) {
+			p.waits(name, "[anon] ([anon])", 8.5, lock)
+			p.waits(name, "fetch_rate (shop.py), [anon] ([anon])", 1.2, reply)
+		})
+	}, "mostly waiting: 8 threads for threading.Lock in [anon]"},
 	{"lock with an owner that is not known", func(p *program) {
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })
 	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py)"},

@@ -151,6 +151,21 @@ func TestCoreFromAnotherMachineIsWalkedByItsSysroot(t *testing.T) {
 	}
 }
 
+// This host's file of that path is another one: only what lies below the sysroot is named.
+func TestAFileThatTheSysrootLacksIsNotFoundThere(t *testing.T) {
+	exe, coreFile := sleeperCore(t, "-Wl,--build-id")
+	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER", "-Wl,--build-id"))
+	warned := openCore(t, coreFile, "").Warnings()
+	if len(warned) != 1 || !strings.Contains(warned[0], "not the file that ran") {
+		t.Errorf("without a sysroot: warnings %q", warned)
+	}
+	root := t.TempDir()
+	warned = openCore(t, coreFile, root).Warnings()
+	if len(warned) != 1 || !strings.HasPrefix(warned[0], "not found: "+exe+" in "+root+"; ") {
+		t.Errorf("warnings %q", warned)
+	}
+}
+
 // As drgn does where the C library's file is missing: Fedora and Ubuntu build it with frame pointers.
 func TestStackOfALibraryWhoseFileIsMissingIsWalkedByFramePointers(t *testing.T) {
 	lib := filepath.Join(t.TempDir(), "libcalls.so")

@@ -69,6 +69,27 @@ func TestFilesThatAreNoCoresSayCauseAndNextStep(t *testing.T) {
 	}
 }
 
+// A core of so many threads once took more than a minute.
+func TestEachOf50000ThreadsOfACoreHasItsStack(t *testing.T) {
+	const threads, first, apart = 50000, 0x10000, 0x2000
+	w := &writer{machine: uint16(elf.EM_X86_64)}
+	for i := range uint64(threads) {
+		r := frames.Regs{Arch: frames.X86_64, PC: 0x1000}
+		r.Set(frames.X86RSP, first+i*apart)
+		w.thread(int(i)+1, &r)
+		w.loads = append(w.loads, load{first + i*apart, 0x1000, 6, words(i)})
+	}
+	c := openBytes(t, w.bytes(), t.TempDir())
+	if n := len(c.Threads()); n != threads {
+		t.Fatalf("%d threads, want %d", n, threads)
+	}
+	for i, th := range c.Threads() {
+		if v, ok := c.Memory().Word(th.Regs.SP()); !ok || v != uint64(i) || th.TID != i+1 {
+			t.Fatalf("thread %d, number %d: %d, %v at its stack pointer", th.TID, i, v, ok)
+		}
+	}
+}
+
 func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
 	w := &writer{machine: uint16(elf.EM_X86_64)}
 	w.thread(1, &frames.Regs{Arch: frames.X86_64})

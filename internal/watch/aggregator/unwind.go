@@ -139,10 +139,15 @@ func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem fr
 	return w.StopReason()
 }
 
-// endStack returns [frames.StopGuessedRoot] for a complete stack with guessed frames.
+// endStack returns [frames.StopGuessedRoot] for a complete stack with guessed frames. A guess that is the root alone is
+// none: it leads to the function where all stacks of the thread begin (programs that are linked with musl).
 func (b *stackBuilder) endStack(end frames.StopReason) (sample.StackID, frames.StopReason) {
+	guesses := b.walkMethods[frames.MethodScan]
+	if guesses > 0 && b.walker.Frame().Method == frames.MethodScan {
+		guesses--
+	}
 	switch {
-	case end.Complete() && b.walkMethods[frames.MethodScan] > 0:
+	case end.Complete() && guesses > 0:
 		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: incomplete.Guessed}))
 		end = frames.StopGuessedRoot
 	case !end.Complete():

@@ -168,7 +168,7 @@ func (a *allgs) isSystem(g *Goroutine) bool {
 		why := a.waitReason(g)
 		return g.Status == goroutineWaiting && (why == "" || why == f.idle)
 	}
-	return g.inC() || f.system
+	return g.inC() || f.system || f.name == "" && f.ok && ownWaits[a.waitReason(g)]
 }
 
 func (a *allgs) waitReason(g *Goroutine) string {

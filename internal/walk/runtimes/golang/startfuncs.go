@@ -72,3 +72,8 @@ func isSystemStart(name string) bool {
 // work. One that waits for another is in user code.
 var callsUserCode = map[string]string{"runtime.runfinq": "finalizer wait", "runtime.runFinalizers": "finalizer wait",
 	"runtime.runCleanups": "cleanup wait"}
+
+// ownWaits has the reasons for which only the runtime's own goroutines wait (waitReasonStrings, runtime/runtime2.go):
+// functions can lack their names (garble -tiny).
+var ownWaits = map[string]bool{"force gc (idle)": true, "GC scavenge wait": true, "GC sweep wait": true,
+	"GC worker (idle)": true, "GC worker (active)": true, "GOMAXPROCS updater (idle)": true}
