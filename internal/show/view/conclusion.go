@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/conclusion"
 	rec "prywalk/internal/store/profile"
@@ -94,6 +95,9 @@ func (o *OwnNames) Set(x *conclusion.Sample, stack []int32, frame func(int32) *F
 		return
 	}
 	first, rank := OwnFrame(stack, frame)
+	if first > 0 && x.Task == languages.GoroutineTask && x.Wait.Call == "select" {
+		x.Wait.In = frame(stack[first-1]).goLibrary()
+	}
 	if first > 0 && rank == ownScript {
 		if called := CalledAs(stack[:first], o.program, frame); called != o.program {
 			x.Library = called
@@ -125,6 +129,14 @@ func (f *Frame) waitedIn(w *conclusion.Wait) string {
 		return name
 	}
 	return f.Module + "." + f.Name
+}
+
+// goLibrary names a function that the program called and that waits for it, "net/http.Get"; "" for those of Go's runtime.
+func (f *Frame) goLibrary() string {
+	if !f.Library || !f.isFunction() || strings.HasPrefix(f.Name, "runtime.") {
+		return ""
+	}
+	return f.Name
 }
 
 func (o *OwnNames) number(n int32, f *Frame) int32 {
