@@ -131,7 +131,7 @@ func (f *Frame) waitedIn(w *conclusion.Wait) string {
 	return f.Module + "." + f.Name
 }
 
-// goLibrary names a function that the program called and that waits for it, "net/http.Get"; "" for those of Go's runtime.
+// goLibrary names a library's function that the program called, "net/http.Get"; "" for those of Go's runtime.
 func (f *Frame) goLibrary() string {
 	if !f.Library || !f.isFunction() || strings.HasPrefix(f.Name, "runtime.") {
 		return ""
