@@ -67,7 +67,7 @@ func newDump() *cobra.Command {
 	f.addRule(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
-	fl.BoolVar(&f.locks, "locks", false, "show locks with their waiters and owners, and deadlocks (exit code 5)")
+	fl.BoolVar(&f.locks, "locks", false, "show locks with waiters and owners, deadlocks (exit code 5), ends of sockets")
 	fl.BoolVar(&f.chains, "chains", false, "follow what threads wait for, across processes, to its end")
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)

@@ -18,6 +18,9 @@ type Function struct {
 	Module string
 }
 
+// ReadyTask is the wait of an asyncio task for its turn in the event loop.
+const ReadyTask = "ready"
+
 // Wait is what a sleeping thread waits for.
 type Wait struct {
 	// Call is the system call, or a goroutine's reason. "": unknown.

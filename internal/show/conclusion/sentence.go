@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/walk/waits"
@@ -269,12 +270,18 @@ func (s *Summary) waiting(g *group, length float64) string {
 			text = more + map[bool]string{true: ", ", false: " ("}[bracketed] + bursts + ")"
 		}
 	}
-	if g.lock {
+	switch {
+	case g.key.call == ReadyTask && g.task == languages.CoroutineTask:
+		text += " for the event loop" + s.within(g, "in")
+		if asleep := s.of(sleep); asleep != nil && len(asleep.threads) > 0 {
+			text += "; " + s.who(asleep, length) + asleep.verb(" sleep") + s.within(asleep, "in")
+		}
+	case g.lock:
 		text += " for " + s.lockName(g) + s.within(g, "in") + s.heldBy(g)
-	} else {
+	default:
 		text += " in " + g.key.call
-		if g.key.object != "" {
-			text += " (" + tabular.Shorten(g.key.object, s.nameWidth) + ")"
+		if object := cmp.Or(g.key.object, g.key.in); object != "" {
+			text += " (" + tabular.Shorten(object, s.nameWidth) + ")"
 		}
 		text += s.within(g, "of")
 	}

@@ -232,6 +232,18 @@ var conclusions = []struct {
 		p.task("goroutine", "main.client", 60, Wait{Call: "select"})
 		p.task("goroutine", "main.save", 50, goMu)
 	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in main.save; about 6 goroutines in select of main.client"},
+	{"a library's select", func(p *program) {
+		p.task("goroutine", "main.fetch", 60, Wait{Call: "select", In: "net/http.Get"})
+	}, "mostly waiting: about 6 goroutines in select (net/http.Get) of main.fetch"},
+	{"a blocked event loop", func(p *program) {
+		p.task("asyncio task", "tick (app.py)", 10, Wait{Call: ReadyTask})
+		loop := p.thread("MainThread")
+		loop.Blocked, loop.Wait, loop.Stack = 10*second, nap, p.stack("query (app.py)")
+		p.Add(&loop)
+	}, "mostly waiting: about 1 asyncio task for the event loop in tick (app.py); 1 thread sleeps in query (app.py)"},
+	{"fibers that are ready", func(p *program) {
+		p.task("fiber", "tick (app.rb)", 10, Wait{Call: ReadyTask})
+	}, "mostly waiting: about 1 fiber in ready of tick (app.rb)"},
 	{"a lock in bursts", func(p *program) {
 		p.Bursts = func(call, object string) string {
 			return map[string]string{"sync.Mutex.Lock": "up to 6 at once, in 3 bursts"}[call+object]

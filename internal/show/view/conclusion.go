@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/conclusion"
 	rec "prywalk/internal/store/profile"
@@ -90,6 +91,9 @@ type ownNames struct {
 func (o *ownNames) set(x *conclusion.Sample, stack []int32) {
 	frame := func(n int32) *Frame { return &o.stacks.Frames[n] }
 	first, rank := o.stacks.OwnFrame(stack)
+	if first > 0 && x.Task == languages.GoroutineTask && x.Wait.Call == "select" {
+		x.Wait.In = frame(stack[first-1]).goLibrary()
+	}
 	if first > 0 && rank == ownScript {
 		if called := o.stacks.calledAs(stack[:first], o.program); called != o.program {
 			x.Library = called
@@ -121,6 +125,14 @@ func (f *Frame) waitedIn(w *conclusion.Wait) string {
 		return name
 	}
 	return f.Module + "." + f.Name
+}
+
+// goLibrary names a library's function that the program called, "net/http.Get"; "" for those of Go's runtime.
+func (f *Frame) goLibrary() string {
+	if !f.Library || !f.isFunction() || strings.HasPrefix(f.Name, "runtime.") {
+		return ""
+	}
+	return f.Name
 }
 
 func (o *ownNames) number(n int32, f *Frame) int32 {

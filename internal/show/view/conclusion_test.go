@@ -64,3 +64,29 @@ func TestTheConclusionNamesWhatTheProgramCalled(t *testing.T) {
 		}
 	}
 }
+
+func TestTheConclusionNamesTheLibraryInWhoseSelectGoroutinesWait(t *testing.T) {
+	const program, src = "/srv/shop", "/usr/local/go/src/"
+	for want, called := range map[string][]place{
+		"mostly waiting: about 1 goroutine in select (net/http.Get) of main.fetch": {
+			{"net/http.(*persistConn).roundTrip", program, src + "net/http/transport.go"},
+			{"net/http.Get", program, src + "net/http/client.go"}},
+		"mostly waiting: about 1 goroutine in select of main.fetch": nil,
+	} {
+		r := newTimedRecording(10 * time.Second)
+		r.mapping(program)
+		stack := append([]place{{"runtime.gopark", program, src + "runtime/proc.go"},
+			{"runtime.selectgo", program, src + "runtime/select.go"}}, called...)
+		var locations []*profile.Location
+		for _, p := range append(stack, place{"main.fetch", program, "/home/shop/main.go"}) {
+			l := r.location(p.name, p.mapping)
+			l.Line[0].Function.Filename = p.source
+			locations = append(locations, l)
+		}
+		s := r.addStack(locations, 0, 1e10, 0, 0)
+		labels(s, 7, 0, rec.LabelTask, "goroutine", rec.LabelState, "sleeping", rec.LabelWait, "select")
+		if got := r.data(t, Options{}).Conclusion(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -93,10 +93,11 @@ func TestLocksNameTheOtherEndOfGoroutines(t *testing.T) {
 func TestADumpNamesWhatGoroutinesReadFrom(t *testing.T) {
 	db := waits.OpenFile{FD: 5, Type: "socket", Local: "127.0.0.1:9", Remote: "127.0.0.1:3700"}
 	web := waits.OpenFile{FD: 6, Type: "socket", Remote: "10.0.0.1:80"}
+	one, two := ioWait(3, &db, "main.query"), ioWait(4, &db, "main.query")
 	for want, list := range map[string][]stacks.Goroutine{
-		"goroutine 3: waiting (IO wait)\n      waits for 127.0.0.1:3700\n": {ioWait(3, &db, "main.query")},
-		"waits for 127.0.0.1:3700\n":                                       {ioWait(3, &db, "main.query"), ioWait(4, &db, "main.query")},
-		"":                                                                 {ioWait(3, &db, "main.query"), ioWait(4, &web, "main.query"), ioWait(5, nil, "main.query")},
+		"goroutine 3: waiting (IO wait)\n      waits for 127.0.0.1:3700\n": {one},
+		"  3, 4\n      waits for 127.0.0.1:3700\n":                         {one, two},
+		"": {one, ioWait(4, &web, "main.query"), ioWait(5, nil, "main.query")},
 	} {
 		var b strings.Builder
 		writeGoroutines(&b, &stacks.Process{GoroutineStacks: list})
