@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/symbols"
 	"prywalk/internal/show/dump"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/show/dump/text"
@@ -151,9 +152,11 @@ func TestTasksOfABusyLoopAreConsistent(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer p.Close()
+			names := symbols.NewNamer()
+			defer names.Close()
 			n, proven, changed, wrong := 0, 0, 0, 0
 			for end := time.Now().Add(testtargets.Patience); n < 200 && time.Now().Before(end); {
-				d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
+				d, err := dump.Sample(p, dump.Options{MaxDepth: -1, Names: names})
 				if err != nil {
 					t.Fatal(err)
 				}

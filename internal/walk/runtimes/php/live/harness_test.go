@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/code/symbols"
 	"prywalk/internal/show/dump"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
@@ -69,19 +70,26 @@ func (i interpreter) startPath(t *testing.T, script string, arguments ...string)
 	return cmd.Process.Pid
 }
 
-func open(t *testing.T, pid int) *loadedcode.Process {
+// process keeps names from look to look: debug information is compressed.
+type process struct {
+	*loadedcode.Process
+	names *symbols.Namer
+}
+
+func open(t *testing.T, pid int) process {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.Close() })
-	return p
+	names := symbols.NewNamer()
+	t.Cleanup(func() { names.Close(); p.Close() })
+	return process{p, names}
 }
 
-func sample(t *testing.T, p *loadedcode.Process, pid int) *stacks.Thread {
+func sample(t *testing.T, p process, pid int) *stacks.Thread {
 	t.Helper()
-	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
+	d, err := dump.Sample(p.Process, dump.Options{MaxDepth: -1, Names: p.names})
 	if err != nil {
 		t.Fatal(err)
 	}

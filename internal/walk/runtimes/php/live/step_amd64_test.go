@@ -75,7 +75,7 @@ func holdPHP(t *testing.T, pid int) *stepped {
 	t.Helper()
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
-	s := &stepped{p: open(t, pid)}
+	s := &stepped{p: open(t, pid).Process}
 	observed.Hold(t, pid)
 	return s
 }
