@@ -36,7 +36,8 @@ func TestChainsGoThroughTasks(t *testing.T) {
 	}
 	got := map[string]int{}
 	for _, c := range l.Followed.Chains {
-		got[fmt.Sprintf("%d %s %d: %s %s", c.Links[0].PID, c.Links[0].Function, len(c.Links), c.End.Kind, c.End.Why)] = c.Threads
+		first := &c.Links[0]
+		got[fmt.Sprintf("%d %s %d: %s %s", first.PID, first.Function, len(c.Links), c.End.Kind, c.End.Why)] = c.Threads
 	}
 	want := map[string]int{"1 a 2: timer ": 1, "1 b 1: timer ": 1,
 		"1 c 1: unknown the awaited task ran, was not seen, or shares its name": 1,
