@@ -54,7 +54,7 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 		return nil, fmt.Errorf("%w; chains need a recording of prywalk", ErrNoTime)
 	}
 	b := &chainBuilder{waiting: view.NewWaiting(p.Sample, true), peers: map[string]string{}, names: map[int]string{},
-		known: map[waitID]knownWait{}, owned: map[lockID]bool{}}
+		known: map[waitID]knownWait{}, tasks: chains.Tasks{}, owned: map[lockID]bool{}}
 	passed := map[*profile.Sample]bool{}
 	for _, s := range p.Sample {
 		if view.NumLabel(s, rec.LabelEnd) == 0 {

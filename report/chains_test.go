@@ -180,10 +180,10 @@ func TestChainsGoThroughTasks(t *testing.T) {
 		got[strings.Join(links, " ")+" "+string(r.Chains[i].End.Kind)+" "+r.Chains[i].End.Why] = r.Chains[i].Blocked / 1e6
 	}
 	want := map[string]int64{"handle ask slow_query running ": 600, "handle ask timer ": 300,
-		"handle unknown the awaited task ran, or was not seen then": 100,
-		"ask slow_query running ":                                   600, "ask timer ": 300,
-		"one unknown several tasks have the name of the awaited one":           1000,
-		"get unknown the asyncio.Queue.get of an asyncio task stores no owner": 2000}
+		"handle unknown the awaited task ran, was not seen, or shares its name": 100,
+		"ask slow_query running ": 600, "ask timer ": 300,
+		"one unknown the awaited task ran, was not seen, or shares its name": 1000,
+		"get unknown an asyncio task's asyncio.Queue.get stores no owner":    2000}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}

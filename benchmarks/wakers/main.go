@@ -4,16 +4,16 @@
 //
 //	go -C benchmarks run ./wakers -only mariadb-contended -d 10s -n 3
 //
-// As root, it records sched_switch and sched_waking by tracefs beside prywalk record. From these it builds chains of its
-// own: a sleep's next thread is the one that woke it, an interrupt of a timer ends it. Both are followed by the same
-// code, from the same waits: those that prywalk does not call idle. The table has, of the blocked time,
+// As root, it records sched_switch and sched_waking by tracefs beside prywalk record. From these it builds chains of
+// its own: a sleep's next thread is the one that woke it, an interrupt of a timer ends it. Both are followed by the
+// same code, from the same waits: those that prywalk does not call idle. The table has, of the blocked time,
 //
 //	known      what has an end in prywalk's report
 //	link, end  what of that is at the same first link, and the same end, as the kernel's: the sum of the smaller shares
 //	excess     the shares of prywalk's known ends beyond the kernel's
 //
-// A waker is not always whom the thread waited for: another client's request can delay an answer, and a thread that lets
-// a lock go need not be the one that had it all the time. So the agreement is no measure of correctness alone.
+// A waker is not always whom the thread waited for: another client's request can delay an answer, and a thread that
+// lets a lock go need not be the one that had it all the time. So the agreement is no measure of correctness alone.
 package main
 
 import (

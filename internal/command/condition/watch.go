@@ -92,11 +92,8 @@ func (w *Watch) Add(iv profile.Interval) {
 	}
 }
 
-func rests(iv *profile.Interval) bool { return isAsleep(iv) || iv.State == sample.Stopped.String() }
-
-func isAsleep(iv *profile.Interval) bool {
-	return iv.State == sample.Sleeping.String() || iv.State == sample.Disk.String()
-}
+// rests is true of a thread that is stopped, too: its time is blocked time.
+func rests(iv *profile.Interval) bool { return iv.State != "" && iv.State != sample.Running.String() }
 
 // begin returns the begin of a sleep, before a cut if it has one.
 func (w *Watch) begin(iv *profile.Interval) int64 {
@@ -120,19 +117,14 @@ func (w *Watch) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	if w.states == nil {
 		w.states = make([]state, len(w.Conditions))
 	}
-	var asleep, atRest []*profile.Interval // the longest first
+	var asleep []*profile.Interval
 	for iv := range open {
 		if rests(&iv) {
 			iv.Wall = iv.End - w.begin(&iv)
-			atRest = append(atRest, &iv)
+			asleep = append(asleep, &iv)
 		}
 	}
-	slices.SortStableFunc(atRest, func(a, b *profile.Interval) int { return cmp.Compare(b.Wall, a.Wall) })
-	for _, iv := range atRest {
-		if isAsleep(iv) {
-			asleep = append(asleep, iv)
-		}
-	}
+	slices.SortStableFunc(asleep, func(a, b *profile.Interval) int { return cmp.Compare(b.Wall, a.Wall) })
 	for i := range w.Conditions {
 		c, s, what := &w.Conditions[i], &w.states[i], ""
 		switch c.kind {
@@ -145,7 +137,7 @@ func (w *Watch) Refresh(at int64, open iter.Seq[profile.Interval]) {
 				what = thread(iv) + " has waited for " + tabular.Nanos(iv.Wall)
 			}
 		case stalled:
-			if iv := w.longest(atRest, c, func(iv *profile.Interval) bool { return w.isStalled(iv, c, s) }); iv != nil {
+			if iv := w.longest(asleep, c, func(iv *profile.Interval) bool { return w.isStalled(iv, c, s) }); iv != nil {
 				what = thread(iv) + " has not run for " + tabular.Nanos(iv.Wall) + atWhat(iv)
 			}
 		default:
@@ -238,7 +230,7 @@ func thread(iv *profile.Interval) string {
 func atWhat(iv *profile.Interval) string {
 	text, l := ": it waits", waits.ParseLabel(iv.WaitsFor)
 	switch {
-	case !isAsleep(iv):
+	case iv.State == sample.Stopped.String():
 		return ": it is stopped by a signal or a debugger"
 	case l.Kind == waits.Join:
 		return text + " for the end of " + l.Object
@@ -266,7 +258,7 @@ func (w *Watch) isStalled(iv *profile.Interval, c *Condition, s *state) bool {
 		return false
 	}
 	at := place{iv.Stack, iv.Wait, waits.ParseLabel(iv.WaitsFor).Kind}
-	return !isAsleep(iv) || w.matches(at, s, func(functions []waits.Frame, final bool) bool {
+	return w.matches(at, s, func(functions []waits.Frame, final bool) bool {
 		return final && waits.Idle(at.wait, at.kind, functions).Idle == ""
 	})
 }

@@ -23,6 +23,7 @@
 package chains
 
 import (
+	"cmp"
 	"net/netip"
 
 	"prywalk/internal/base/schema"
@@ -152,44 +153,27 @@ type Next struct {
 }
 
 // Tasks gives the tasks of processes negative IDs by name.
-type Tasks struct {
-	ids  map[taskKey]int
-	last int
-}
-
-type taskKey struct {
-	pid  int
-	name string
-}
+type Tasks map[lockKey]int
 
 // firstTask is beyond the negative process IDs.
 const firstTask = -1 << 30
 
 // ID returns a task's ID.
-func (t *Tasks) ID(pid int, name string) int {
-	k := taskKey{pid, name}
-	if id, known := t.ids[k]; known {
-		return id
+func (t Tasks) ID(pid int, name string) int {
+	k := lockKey{pid, name}
+	if t[k] == 0 {
+		t[k] = firstTask - 1 - len(t)
 	}
-	if t.ids == nil {
-		t.ids = map[taskKey]int{}
-	}
-	t.last--
-	t.ids[k] = firstTask + t.last
-	return t.ids[k]
+	return t[k]
 }
 
 // Next returns what the wait of a task leads to. awaits is the name of the only task that it awaits, or "".
-func (t *Tasks) Next(w *waits.Wait, pid int, awaits string) Next {
+func (t Tasks) Next(w *waits.Wait, pid int, awaits string) Next {
 	switch {
 	case awaits != "":
 		return Next{Thread: t.ID(pid, awaits)}
-	case w == nil || w.Kind == waits.Other:
-		what := "object"
-		if w != nil && w.Symbol != "" {
-			what = w.Symbol
-		}
-		return Next{End: End{Kind: Unknown, Why: "the " + what + " of an asyncio task stores no owner"}}
+	case w.Kind == waits.Other:
+		return Next{End: End{Kind: Unknown, Why: "an asyncio task's " + cmp.Or(w.Symbol, "wait") + " stores no owner"}}
 	}
 	return NextOf(w)
 }

@@ -29,7 +29,6 @@ type builder struct {
 	period    int64
 	threads   map[int][]segment // by ID
 	processes map[int]*process
-	ambiguous map[int]bool            // IDs of names that several tasks have at one time
 	locks     map[lockKey][]*Interval // in order of time
 	atEnd     map[lockKey]int         // the only thread that waits at a descriptor; 0: there are several
 	links     map[string]*Link        // by text without TID
@@ -104,8 +103,9 @@ func (b *builder) tooMany() bool { return b.steps > maxSteps || len(b.nodes) > m
 
 func newBuilder(all []Interval, period int64) *builder {
 	b := &builder{period: period, threads: map[int][]segment{}, processes: map[int]*process{},
-		ambiguous: map[int]bool{}, locks: map[lockKey][]*Interval{}, atEnd: map[lockKey]int{},
-		links: map[string]*Link{}, nodes: map[node]*node{}, ends: map[endKey]*Chain{}}
+		locks: map[lockKey][]*Interval{}, atEnd: map[lockKey]int{}, links: map[string]*Link{}, nodes: map[node]*node{},
+		ends: map[endKey]*Chain{}}
+	var shared []int // IDs of names that several tasks have at one time
 	order := make([]*Interval, len(all))
 	for i := range all {
 		order[i] = &all[i]
@@ -124,7 +124,7 @@ func newBuilder(all []Interval, period int64) *builder {
 			}
 		}
 		if list := b.threads[iv.ID]; iv.ID < firstTask && len(list) > 0 && list[len(list)-1].to > iv.From {
-			b.ambiguous[iv.ID] = true
+			shared = append(shared, iv.ID)
 		}
 		b.threads[iv.ID] = append(b.threads[iv.ID], segment{from: iv.From, to: iv.To, interval: iv})
 		if k := (lockKey{iv.PID, iv.Next.Descriptor}); k.lock != "" {
@@ -137,6 +137,9 @@ func newBuilder(all []Interval, period int64) *builder {
 		if k := (lockKey{iv.PID, iv.Next.Lock}); k.lock != "" {
 			b.locks[k] = append(b.locks[k], iv)
 		}
+	}
+	for _, id := range shared {
+		delete(b.threads, id)
 	}
 	return b
 }
@@ -168,14 +171,11 @@ func (b *builder) followOwners(p *piece) {
 		}
 		q := *p
 		q.from, q.to, q.value = from, to, value
-		switch {
-		case owner.Thread >= firstTask:
-			b.enter(&q, way, b.threads[owner.Thread], "the owner was not seen then")
-		case b.ambiguous[owner.Thread]:
-			b.unknown(way, "several tasks have the name of the awaited one", value)
-		default:
-			b.enter(&q, way, b.threads[owner.Thread], "the awaited task ran, or was not seen then")
+		unseen := "the owner was not seen then"
+		if owner.Thread < firstTask {
+			unseen = "the awaited task ran, was not seen, or shares its name"
 		}
+		b.enter(&q, way, b.threads[owner.Thread], unseen)
 	}
 	list := b.locks[lockKey{p.PID, p.Next.Lock}]
 	first := sort.Search(len(list), func(i int) bool { return list[i].From > p.From })

@@ -3,6 +3,7 @@
 package locks
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 // FollowChains sets l.Followed: what threads and goroutines wait for, to the end. [Locks.Examine] has run before.
 func (l *Locks) FollowChains(c Checker) (err error) {
-	b := &chainsOf{locks: l, lockOf: map[int]*Lock{}, owners: map[int]*stacks.Thread{}}
+	b := &chainsOf{locks: l, lockOf: map[int]*Lock{}, owners: map[int]*stacks.Thread{}, names: chains.Tasks{}}
 	for lock := range stacks.Each(l.Locks) {
 		for _, tid := range lock.Waiters {
 			b.lockOf[tid] = lock
@@ -160,11 +161,20 @@ func (b *chainsOf) addGoroutines(p *stacks.Process) {
 
 // addTasks adds those of asyncio. The thread of a running one is not known, and is in the chains itself.
 func (b *chainsOf) addTasks(p *stacks.Process) {
-	for t := range stacks.Each(p.Tasks) {
+	of := map[string]int{}
+	for i := range p.Tasks {
+		of[p.Tasks[i].Name]++
+	}
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
 		if t.Kind != languages.AsyncioFamily {
 			continue
 		}
-		iv := chains.Interval{ID: b.names.ID(p.PID, t.Name), PID: p.PID, To: 1, Blocked: 1,
+		own := t.Name
+		if of[own] > 1 { // none awaits it by this
+			own += fmt.Sprint("\x00", i)
+		}
+		iv := chains.Interval{ID: b.names.ID(p.PID, own), PID: p.PID, To: 1, Blocked: 1,
 			Link: chains.Link{PID: p.PID, TaskName: t.Name, Comm: p.Name, WaitsFor: t.WaitsFor,
 				Function: (&stacks.Thread{Frames: t.Frames}).OwnFunction()}}
 		switch {

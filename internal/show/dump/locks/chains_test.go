@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package locks
+
+import (
+	"fmt"
+	"testing"
+
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/waits"
+)
+
+// noThreads is of processes whose threads are not looked at.
+type noThreads struct{ Checker }
+
+func (noThreads) ConfirmAsleep([][]int) [][]int { return nil }
+
+// A name that two tasks have leads to neither, and tasks of two processes are not mixed up.
+func TestChainsGoThroughTasks(t *testing.T) {
+	at := func(function string) []stacks.Frame {
+		return []stacks.Frame{{Place: &stacks.Place{Function: function, Kind: "cpython"}}}
+	}
+	task := func(name, state string, w *waits.Wait, awaits ...string) stacks.Task {
+		return stacks.Task{Kind: "asyncio", Name: name, State: state, WaitsFor: w, AwaitsTasks: awaits, Frames: at(name)}
+	}
+	other, sleep := &waits.Wait{Kind: waits.Other, Symbol: "Task"}, &waits.Wait{Kind: waits.Sleep}
+	get := &waits.Wait{Kind: waits.Other, Symbol: "asyncio.Queue.get"}
+	l := &Locks{Processes: []*stacks.Process{
+		{PID: 1, Name: "one", Tasks: []stacks.Task{task("a", "waiting", other, "b"), task("b", "waiting", sleep),
+			task("c", "waiting", other, "d"), task("d", "waiting", get), task("d", "waiting", sleep),
+			task("e", "waiting", other, "b", "d"), task("f", "ready", nil)}},
+		{PID: 2, Name: "two", Tasks: []stacks.Task{task("a", "waiting", other, "b"), task("b", "running", nil)}},
+	}}
+	if err := l.FollowChains(noThreads{}); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, c := range l.Followed.Chains {
+		first := &c.Links[0]
+		got[fmt.Sprintf("%d %s %d: %s %s", first.PID, first.Function, len(c.Links), c.End.Kind, c.End.Why)] = c.Threads
+	}
+	want := map[string]int{"1 a 2: timer ": 1, "1 b 1: timer ": 1,
+		"1 c 1: unknown the awaited task ran, was not seen, or shares its name": 1,
+		"1 d 1: unknown an asyncio task's asyncio.Queue.get stores no owner":    1,
+		"1 d 1: timer ": 1, "1 e 1: unknown awaits several tasks": 1,
+		"1 f 1: unknown the task is ready, and waits for its event loop": 1, "2 a 2: running ": 1}
+	if fmt.Sprint(got) != fmt.Sprint(want) || l.Followed.Threads != 8 {
+		t.Errorf("%d threads, %v, want %v", l.Followed.Threads, got, want)
+	}
+}
