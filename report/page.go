@@ -55,6 +55,9 @@ type page struct {
 	Diff        *pageDiff `json:"diff,omitempty"`
 	// Times is nil for a profile without time stamps.
 	Times *pageTimes `json:"times,omitempty"`
+	// Lines is, with [Options].SourceDir, each node's line, 0 if unknown; Sources has the text of functions.
+	Lines   []int        `json:"lines,omitempty"`
+	Sources []pageSource `json:"sources,omitempty"`
 }
 
 type pageBuilder struct {
@@ -69,6 +72,8 @@ type pageBuilder struct {
 	rows       []pageRow
 	intervals  []pageInterval
 	merge      bool
+	lines      []pageLine
+	lineAt     map[pageLine]int32
 }
 
 type pageRow struct {
@@ -78,7 +83,8 @@ type pageRow struct {
 
 func (d *data) page() *page {
 	b := &pageBuilder{data: d, tree: d.NewCallTree(),
-		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[4]int]int{}, rowAt: map[[2]int32]int32{}}
+		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[4]int]int{}, rowAt: map[[2]int32]int32{},
+		lineAt: map[pageLine]int32{}}
 	b.head()
 	b.magnitudes = make([]int64, len(d.Profile.SampleType))
 	timed := b.isTimed()
@@ -90,6 +96,7 @@ func (d *data) page() *page {
 	}
 	kept := b.prune()
 	numbers := b.writeRows(kept)
+	b.writeLines()
 	b.writeFrames()
 	if timed {
 		b.writeTimes(numbers)
@@ -178,8 +185,16 @@ func (b *pageBuilder) sample(s *profile.Sample, timed bool) {
 	}
 	node := int32(0)
 	b.addMagnitudes(node, s)
-	for _, f := range slices.Backward(b.Stack(s)) {
-		node = b.tree.Child(node, f)
+	var lines []view.Place
+	if b.Options.SourceDir != "" {
+		lines = b.StackLines(s)
+	}
+	for i, f := range slices.Backward(b.Stack(s)) {
+		var at view.Place
+		if i < len(lines) {
+			at = lines[i]
+		}
+		node = b.tree.Child(node, b.lined(f, at))
 		b.addMagnitudes(node, s)
 	}
 	k := [2]int32{node, int32(b.contextIndex(s))}

@@ -136,7 +136,23 @@ func (t *FrameTable) FrameIndex(f Frame) int32 {
 	return rec.NumberIn(&t.Frames, t.index, f)
 }
 
-// Place is a function's place in the source.
+// StackLines returns the place of each frame of a sample's stack, innermost first; where a frame has none, an empty one.
+func (t *FrameTable) StackLines(s *profile.Sample) (lines []Place) {
+	for _, l := range s.Location {
+		before := len(lines)
+		for _, ln := range l.Line {
+			if functionName(&ln) != "" {
+				lines = append(lines, Place{ln.Function.Filename, int(ln.Line)})
+			}
+		}
+		if len(lines) == before { // a location without a function is one frame
+			lines = append(lines, Place{})
+		}
+	}
+	return lines
+}
+
+// Place is a place in the source: of a function its first line.
 type Place struct {
 	File string
 	Line int
