@@ -50,14 +50,13 @@ function seenText() {
 // foldedText has a line for each stack that is seen: that the zoom and the search leave, of frames as they are drawn. A
 // comparison has two values, the earlier or the other one first.
 function foldedText() {
-  const lines = new Map(), shown = zoomTest(), plain = (name) => name.replaceAll(";", ":");
+  const lines = new Map(), shown = zoomTest(), found = graph.test && foundNodes(), plain = (name) => name.replaceAll(";", ":");
   const sides = graph.others ? [graph.others, graph.groups] : [graph.groups];
   if (choice.value === model.type("old")) sides.reverse();
   sides.forEach((groups, side) => {
     for (const [group, values] of groups) for (const [node, v] of values) {
-      const frames = framesOf(node);
-      if (!shown(group, node) || (graph.test && !(folds() ? framesTo(node) : frames).some((f) => graph.test(model.frames[f])))) continue;
-      const line = [...(group === null ? [] : [group]), ...frames.map((f) => model.frames[f].name)].map(plain).join(";");
+      if (!shown(group, node) || (found && !found[node])) continue;
+      const line = [...(group === null ? [] : [group]), ...framesOf(node).map((f) => model.frames[f].name)].map(plain).join(";");
       if (!lines.has(line)) lines.set(line, sides.map(() => 0));
       lines.get(line)[side] += v;
     }

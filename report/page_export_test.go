@@ -71,10 +71,10 @@ func TestThePageSavesFoldedStacksInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	// the page names no thread here, of which [exited unseen] has none, and says of a module that it is unnamed
-	text := strings.NewReplacer("[libblob.so]", "[libblob.so] (unnamed)", "kvd;[exited", "kvd;;[exited").
+	renamed := strings.NewReplacer("[libblob.so]", "[libblob.so] (unnamed)", "kvd;[exited", "kvd;;[exited").
 		Replace(all.String())
 	got := foldedSums(t, saved(ctx, t, chromedp.Click(chromedp.CSS("#save-folded"))), 0)
-	if want := foldedSums(t, text, 2); !maps.Equal(got, want) { // after process and thread
+	if want := foldedSums(t, renamed, 2); !maps.Equal(got, want) { // after process and thread
 		t.Errorf("the page has %v, report --folded %v", got, want)
 	}
 	run(ctx, t, chromedp.Evaluate[chromedp.Void](`setSearch("walk|lookup"); byId("search").blur()`))
@@ -95,6 +95,9 @@ func TestThePageSavesFoldedStacksInABrowser(t *testing.T) {
 		"__libc_start_main;main;serve;lookup;hash(std::string_view) 300000000\n" {
 		t.Errorf("zoomed to serve: %q", s)
 	}
+	// what the search finds is on the stack, not only below the chosen function
+	show(ctx, t, "view=flame&function=walk&search=worker")
+	wants(t, "found", text(ctx, t, "#found"), "100% (165 ms)")
 	s := show(ctx, t, "view=flame&function=walk&graph=callers")
 	if got := value[string](ctx, t, "foldedText()"); s.Totals["cpu"] != "165000000" || got !=
 		"walk;walk;walk;worker;clone3 145000000\nwalk;walk;worker;clone3 20000000\n" {

@@ -206,19 +206,17 @@ function rectAt(event) {
   return graph.rects.find((r) => x >= r.x && x < r.x + r.w && y >= r.y && y < r.y + rowHeight);
 }
 
-// foundValue adds up what the search matches, each path once.
+// foundNodes tells for each node whether the search matches a frame on the path to it, also what is folded.
+function foundNodes() {
+  const hit = model.frames.map(graph.test), found = new Uint8Array(model.count);
+  for (let i = 1; i < model.count; i++) found[i] = hit[model.frame[i]] || found[model.parent[i]] ? 1 : 0;
+  return found;
+}
+
+// foundValue adds up the stacks that the search matches.
 function foundValue() {
-  const { tree, test } = graph;
+  const found = foundNodes();
   let sum = 0;
-  if (folds()) { // what is folded is found, too
-    for (const values of graph.groups.values()) for (const [node, v] of values) if (framesTo(node).some((f) => test(model.frames[f]))) sum += v;
-    return sum;
-  }
-  const todo = [0];
-  while (todo.length) {
-    const n = todo.pop();
-    if (tree.frame[n] >= 0 && test(tree.info(n))) { sum += tree.total[n]; continue; }
-    for (const c of tree.children[n]) todo.push(c);
-  }
+  for (const values of graph.groups.values()) for (const [node, v] of values) if (found[node]) sum += v;
   return sum;
 }

@@ -145,11 +145,17 @@ function stepRange(by, onlyEnd) {
   else selectTime([from + move, to + move]);
 }
 
+function legendOf(c) {
+  const entry = element("span");
+  entry.append(element("i", "", { class: c.id }), c.text);
+  return entry;
+}
+
 function startOverview() {
   byId("time").hidden = !times;
   if (!times) return;
   const legend = byId("times-legend");
-  for (const c of classes.slice(0, 2)) legend.append(element("i", "", { class: c.id }), c.text);
+  for (const c of classes.slice(0, 2)) legend.append(legendOf(c));
   legend.append(element("span", " · below: the chosen clock, darker is more"));
   dragOn(overview.canvas, () => [times.from, times.to], () => selectTime(null));
   overview.canvas.addEventListener("keydown", (e) => {
