@@ -72,8 +72,8 @@ type pageBuilder struct {
 	rows       []pageRow
 	intervals  []pageInterval
 	merge      bool
-	lines      []pageLine
-	lineAt     map[pageLine]int32
+	lines      *view.FrameTable // of tree, with [Options].SourceDir; nil: it has the data's own
+	functionOf map[int32]int32  // the data's frames of these
 }
 
 type pageRow struct {
@@ -84,7 +84,10 @@ type pageRow struct {
 func (d *data) page() *page {
 	b := &pageBuilder{data: d, tree: d.NewCallTree(),
 		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[4]int]int{}, rowAt: map[[2]int32]int32{},
-		lineAt: map[pageLine]int32{}}
+		functionOf: map[int32]int32{}}
+	if d.Options.SourceDir != "" {
+		b.lines = d.WithLines()
+	}
 	b.head()
 	b.magnitudes = make([]int64, len(d.Profile.SampleType))
 	timed := b.isTimed()
@@ -185,16 +188,8 @@ func (b *pageBuilder) sample(s *profile.Sample, timed bool) {
 	}
 	node := int32(0)
 	b.addMagnitudes(node, s)
-	var lines []view.Place
-	if b.Options.SourceDir != "" {
-		lines = b.StackLines(s)
-	}
-	for i, f := range slices.Backward(b.Stack(s)) {
-		var at view.Place
-		if i < len(lines) {
-			at = lines[i]
-		}
-		node = b.tree.Child(node, b.lined(f, at))
+	for _, f := range slices.Backward(b.stack(s)) {
+		node = b.tree.Child(node, f)
 		b.addMagnitudes(node, s)
 	}
 	k := [2]int32{node, int32(b.contextIndex(s))}
@@ -211,6 +206,18 @@ func (b *pageBuilder) sample(s *profile.Sample, timed bool) {
 	if timed {
 		b.addInterval(row, s)
 	}
+}
+
+func (b *pageBuilder) stack(s *profile.Sample) []int32 {
+	functions := b.Stack(s)
+	if b.lines == nil {
+		return functions
+	}
+	lines := b.lines.Stack(s)
+	for i, f := range lines[:min(len(lines), len(functions))] { // equally long unless memory was refused
+		b.functionOf[f] = functions[i]
+	}
+	return lines
 }
 
 func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {

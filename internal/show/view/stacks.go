@@ -32,6 +32,11 @@ func (t *FrameTable) clone(memory *Memory) *FrameTable {
 		lines: t.lines, memory: memory}
 }
 
+// WithLines returns an empty table that distinguishes lines ([Options].Lines). Its stacks have the same frames.
+func (t *FrameTable) WithLines() *FrameTable {
+	return &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: true, memory: t.memory}
+}
+
 // Stack returns a sample's frames, at least one, innermost first; valid until the next call.
 func (t *FrameTable) Stack(s *profile.Sample) []int32 {
 	t.buf = t.buf[:0]
@@ -136,23 +141,7 @@ func (t *FrameTable) FrameIndex(f Frame) int32 {
 	return rec.NumberIn(&t.Frames, t.index, f)
 }
 
-// StackLines returns the place of each frame of a sample's stack, innermost first; where a frame has none, an empty one.
-func (t *FrameTable) StackLines(s *profile.Sample) (lines []Place) {
-	for _, l := range s.Location {
-		before := len(lines)
-		for _, ln := range l.Line {
-			if functionName(&ln) != "" {
-				lines = append(lines, Place{ln.Function.Filename, int(ln.Line)})
-			}
-		}
-		if len(lines) == before { // a location without a function is one frame
-			lines = append(lines, Place{})
-		}
-	}
-	return lines
-}
-
-// Place is a place in the source: of a function its first line.
+// Place is a function's place in the source.
 type Place struct {
 	File string
 	Line int
