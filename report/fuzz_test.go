@@ -21,7 +21,11 @@ var fuzzedForms = map[string]form{
 	"json tree": func(w io.Writer, p *profile.Profile, o Options) error { return JSON(w, p, true, o) },
 	"callers":   func(w io.Writer, p *profile.Profile, o Options) error { return Callers(w, p, ".", o) },
 	"callees":   func(w io.Writer, p *profile.Profile, o Options) error { return Callees(w, p, ".", o) },
-	"source":    func(w io.Writer, p *profile.Profile, o Options) error { return Source(w, p, ".", "", o) },
+	"page with lines": func(w io.Writer, p *profile.Profile, o Options) error {
+		o.SourceDir = "."
+		return HTML(w, p, o)
+	},
+	"source": func(w io.Writer, p *profile.Profile, o Options) error { return Source(w, p, ".", o) },
 	"diff": func(w io.Writer, p *profile.Profile, o Options) error {
 		d, err := Diff(p, p, DiffOptions{Options: o})
 		if err != nil {

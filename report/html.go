@@ -24,12 +24,13 @@ var pageFiles embed.FS
 // pageScripts are in the order of execution.
 var pageScripts = []string{"page_times.js", "page_model.js", "page_own.js", "page_selection.js", "page_precision.js",
 	"page_graph.js", "page_around.js", "page_state.js", "page_overview.js", "page_tracks.js", "page_waits.js",
-	"page_ui.js"}
+	"page_export.js", "page_ui.js"}
 
 var pageTemplate = template.Must(template.ParseFS(pageFiles, "page.html"))
 
 // HTML writes a self-contained page: a flame graph of all values, functions and threads, first Options.Value. In large
-// profiles it merges call paths under 0.05 % of all values, and says so.
+// profiles it merges call paths under 0.05 % of all values, and says so. With Options.SourceDir it has
+// the source of functions.
 func HTML(w io.Writer, p *profile.Profile, o Options) error {
 	d, err := prepare(view.WithBlocked(p), o)
 	if err != nil {

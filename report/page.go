@@ -57,6 +57,9 @@ type page struct {
 	Diff        *pageDiff         `json:"diff,omitempty"`
 	// Times is nil for a profile without time stamps.
 	Times *pageTimes `json:"times,omitempty"`
+	// Lines is, with [Options].SourceDir, each node's line, 0 if unknown; Sources has the text of functions.
+	Lines   []int        `json:"lines,omitempty"`
+	Sources []pageSource `json:"sources,omitempty"`
 }
 
 type pageBuilder struct {
@@ -71,6 +74,8 @@ type pageBuilder struct {
 	rows       []pageRow
 	intervals  []pageInterval
 	merge      bool
+	lines      *view.FrameTable // of tree, with [Options].SourceDir; nil: it has the data's own
+	functionOf map[int32]int32  // the data's frames of these
 }
 
 type pageRow struct {
@@ -80,7 +85,11 @@ type pageRow struct {
 
 func (d *data) page() *page {
 	b := &pageBuilder{data: d, tree: d.NewCallTree(),
-		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[4]int]int{}, rowAt: map[[2]int32]int32{}}
+		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[4]int]int{}, rowAt: map[[2]int32]int32{},
+		functionOf: map[int32]int32{}}
+	if d.Options.SourceDir != "" {
+		b.lines = d.WithLines()
+	}
 	b.head()
 	b.magnitudes = make([]int64, len(d.Profile.SampleType))
 	timed := b.isTimed()
@@ -92,6 +101,7 @@ func (d *data) page() *page {
 	}
 	kept := b.prune()
 	numbers := b.writeRows(kept)
+	b.writeLines()
 	b.writeFrames()
 	if timed {
 		b.writeTimes(numbers)
@@ -191,7 +201,7 @@ func (b *pageBuilder) sample(s *profile.Sample, timed bool) {
 	}
 	node := int32(0)
 	b.addMagnitudes(node, s)
-	for _, f := range slices.Backward(b.Stack(s)) {
+	for _, f := range slices.Backward(b.stack(s)) {
 		node = b.tree.Child(node, f)
 		b.addMagnitudes(node, s)
 	}
@@ -209,6 +219,18 @@ func (b *pageBuilder) sample(s *profile.Sample, timed bool) {
 	if timed {
 		b.addInterval(row, s)
 	}
+}
+
+func (b *pageBuilder) stack(s *profile.Sample) []int32 {
+	functions := b.Stack(s)
+	if b.lines == nil {
+		return functions
+	}
+	lines := b.lines.Stack(s)
+	for i, f := range lines[:min(len(lines), len(functions))] { // equally long unless memory was refused
+		b.functionOf[f] = functions[i]
+	}
+	return lines
 }
 
 func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {

@@ -21,9 +21,12 @@ function hash(s) {
 
 const darkQuery = window.matchMedia("(prefers-color-scheme: dark)");
 
+// isDark: paper and pictures for other programs are light.
+const isDark = () => darkQuery.matches && !document.documentElement.classList.contains("light");
+
 // colour is by module, with some variation by function.
 function colour(f) {
-  const dark = darkQuery.matches;
+  const dark = isDark();
   if (f.synthetic) return dark ? "hsl(215 8% 32%)" : "hsl(215 12% 84%)";
   const h = hash(f.name), hue = (hash(f.module || "none") * 0.618034 + (h >>> 8) % 44) % 360, shade = h % 9;
   return dark ? `hsl(${hue} 34% ${30 + shade}%)` : `hsl(${hue} 62% ${72 + shade}%)`;
@@ -37,7 +40,7 @@ function changeOf(n) {
 
 // heat is the colour of a change: red is slower, blue is faster, grey what chance explains.
 function heat(n) {
-  const dark = darkQuery.matches, { was, is } = changeOf(n), by = is - was;
+  const dark = isDark(), { was, is } = changeOf(n), by = is - was;
   if (!model.diff && !changes.sureInTime(is, was)) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
   const of = (which) => changes.verdict(graph.tree.frame[n], which, by);
   if (model.diff && !(of(0) || (of(1) ?? changes.sure(is, was, model.diff.boxes)))) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
@@ -112,19 +115,19 @@ function resizeCanvas() {
 }
 
 function draw() {
-  const { tree, view } = graph, { ctx, w, h } = resizeCanvas();
-  const style = getComputedStyle(document.documentElement);
-  const pen = {
-    ctx, height: h, top: view.scrollTop, text: style.getPropertyValue("--text"), mark: style.getPropertyValue("--mark"),
-    panel: style.getPropertyValue("--panel"), line: style.getPropertyValue("--text"),
-  };
-  ctx.font = `12px ${style.getPropertyValue("--mono")}`;
+  const { ctx, w, h } = resizeCanvas();
+  ctx.font = `12px ${cssColour("mono")}`;
   ctx.textBaseline = "middle";
-  pen.char = ctx.measureText("0").width;
+  paint({ ctx, height: h, top: graph.view.scrollTop, char: ctx.measureText("0").width }, w);
+}
+
+// paint draws the rows of boxes from pen.top to pen.height below that: on the screen, or into a file.
+function paint(pen, w) {
+  Object.assign(pen, { text: cssColour("text"), mark: cssColour("mark"), panel: cssColour("panel") });
   graph.rects = [];
-  if (!tree.total[0]) {
-    ctx.fillStyle = pen.text;
-    ctx.fillText("No samples: choose another value or filter.", 12, 22);
+  if (!graph.tree.total[0]) {
+    pen.ctx.fillStyle = pen.text;
+    pen.ctx.fillText("No samples: choose another value or filter.", 12, 22);
     return;
   }
   const path = ancestors(choice.zoom);
@@ -157,6 +160,7 @@ function box(pen, n, x, w, depth, faint, single) {
   const { ctx } = pen, f = graph.tree.info(n), hit = graph.test && graph.tree.frame[n] >= 0 && graph.test(f);
   const last = single ? n : runEnd(n);
   graph.rects.push({ n, x, y, w, last });
+  pen.about?.(n, last);
   ctx.globalAlpha = faint || (graph.test && !hit) ? 0.42 : 1;
   ctx.fillStyle = hit ? pen.mark : graph.others && n ? heat(n) : colour(f);
   const gap = w > 3 ? 1 : 0;
@@ -165,9 +169,10 @@ function box(pen, n, x, w, depth, faint, single) {
   caption(pen, signOf(n) + (last === n ? f.name : runName(n, last)), x, y, w, hit);
   ctx.globalAlpha = 1;
   if (n === graph.hover) {
-    ctx.strokeStyle = pen.line;
+    ctx.strokeStyle = pen.text;
     ctx.strokeRect(x + 0.5, y + 0.5, Math.max(1, w - gap - 1), rowHeight - 2);
   }
+  pen.done?.();
 }
 
 // signOf says without a colour what became of a box between two parts of the time.
@@ -201,19 +206,17 @@ function rectAt(event) {
   return graph.rects.find((r) => x >= r.x && x < r.x + r.w && y >= r.y && y < r.y + rowHeight);
 }
 
-// foundValue adds up what the search matches, each path once.
+// foundNodes tells for each node whether the search matches a frame on the path to it, also what is folded.
+function foundNodes() {
+  const hit = model.frames.map(graph.test), found = new Uint8Array(model.count);
+  for (let i = 1; i < model.count; i++) found[i] = hit[model.frame[i]] || found[model.parent[i]] ? 1 : 0;
+  return found;
+}
+
+// foundValue adds up the stacks that the search matches.
 function foundValue() {
-  const { tree, test } = graph;
+  const found = foundNodes();
   let sum = 0;
-  if (folds()) { // what is folded is found, too
-    for (const values of graph.groups.values()) for (const [node, v] of values) if (framesTo(node).some((f) => test(model.frames[f]))) sum += v;
-    return sum;
-  }
-  const todo = [0];
-  while (todo.length) {
-    const n = todo.pop();
-    if (tree.frame[n] >= 0 && test(tree.info(n))) { sum += tree.total[n]; continue; }
-    for (const c of tree.children[n]) todo.push(c);
-  }
+  for (const values of graph.groups.values()) for (const [node, v] of values) if (found[node]) sum += v;
   return sum;
 }

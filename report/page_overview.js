@@ -5,11 +5,12 @@
 const overview = { canvas: byId("overview"), drag: null, bins: null, of: null };
 const barHeight = 44, heatHeight = 12;
 
+// cssColour gives a colour, or another property, of the present theme.
 const cssColour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
 // sizedCanvas sets a canvas to its size on the screen and gives its context.
 function sizedCanvas(canvas, w, h) {
-  const dpr = window.devicePixelRatio || 1;
+  const dpr = Math.max(onPaper() ? 3 : 1, window.devicePixelRatio || 1);
   if (canvas.width !== Math.round(w * dpr) || canvas.height !== Math.round(h * dpr)) {
     canvas.width = Math.round(w * dpr);
     canvas.height = Math.round(h * dpr);
@@ -144,11 +145,17 @@ function stepRange(by, onlyEnd) {
   else selectTime([from + move, to + move]);
 }
 
+function legendOf(c) {
+  const entry = element("span");
+  entry.append(element("i", "", { class: c.id }), c.text);
+  return entry;
+}
+
 function startOverview() {
   byId("time").hidden = !times;
   if (!times) return;
   const legend = byId("times-legend");
-  for (const c of classes.slice(0, 2)) legend.append(element("i", "", { class: c.id }), c.text);
+  for (const c of classes.slice(0, 2)) legend.append(legendOf(c));
   legend.append(element("span", " · below: the chosen clock, darker is more"));
   dragOn(overview.canvas, () => [times.from, times.to], () => selectTime(null));
   overview.canvas.addEventListener("keydown", (e) => {

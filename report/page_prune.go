@@ -12,7 +12,12 @@ import (
 // prune lists the nodes to draw, parents first, and returns the drawn node of each.
 func (b *pageBuilder) prune() []int32 {
 	all := len(b.tree.Nodes) <= maxPageNodes
-	small := b.FrameIndex(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*minPageShare)})
+	calls := view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*minPageShare)}
+	small := b.FrameIndex(calls)
+	if b.lines != nil {
+		n := b.lines.FrameIndex(calls)
+		b.functionOf[n], small = small, n
+	}
 	to := make([]int32, len(b.tree.Nodes))
 	smallOf := map[int32]int32{}
 	isSmall := map[int32]bool{}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/pprof/profile"
@@ -272,11 +273,16 @@ func TestFivePeoplesQuestionsInABrowser(t *testing.T) {
 	const detail = `byId("wait").innerText`
 	t.Run("Which thread was late at 3.2 s?", func(t *testing.T) {
 		s := show(ctx, t, "from=3.2s&to=3.3s&view=tracks")
-		late := value[[]string](ctx, t, `tracks.shown.filter((r) => r.sums[2] > 0 && !isIdle(
-			{name: model.contexts[times.contexts[times.row[intervalAt(r.threads[0], 3.25e9)]]].wait})).map(trackThread)`)
-		if s.Tracks[0] != "worker-1 (101)" || !slices.Contains(late, "worker-2 (102)") {
+		late := value[[]string](ctx, t, `[...document.querySelectorAll(".track")].filter((r) =>
+			r.querySelector(".what").innerText === "100% lock").map((r) => r.dataset.thread)`)
+		if s.Tracks[0] != "worker-1 (101)" || !slices.Equal(late, []string{"pool-*", "worker-2 (102)"}) {
 			t.Errorf("tracks %q, late %q", s.Tracks, late)
 		}
+		at := value[[]float64](ctx, t, `(() => { const r = document.querySelector('[data-thread="worker-2 (102)"] canvas').
+			getBoundingClientRect(); return [r.left + 0.5 * r.width, r.top + 9]; })()`)
+		run(ctx, t, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]))
+		wants(t, "the pointer on it", text(ctx, t, "#tip"), "worker-2 (102) at 3.25s futex: mutex cache_mu for 402 ms")
+		wants(t, "the pointer on it", text(ctx, t, "#tip"), "owner: worker-1 (101) pthread_cond_wait serve worker")
 	})
 	t.Run("What did it wait for?", func(t *testing.T) {
 		s := show(ctx, t, "from=3.2s&to=3.3s&view=waits&thread=worker-2")

@@ -147,6 +147,6 @@ function trackTip(track, canvas, event) {
 
 function startTracks() {
   byId("tmore").addEventListener("click", () => { tracks.limit *= 4; showTracks(); });
-  for (const c of classes) byId("legend").append(element("i", "", { class: c.id }), c.text);
+  for (const c of classes) byId("legend").append(legendOf(c));
   new ResizeObserver(drawTracks).observe(byId("tlist"));
 }

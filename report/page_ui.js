@@ -21,6 +21,7 @@ function refresh() {
   byId("view").hidden = !flame;
   byId("direction").hidden = !flame;
   byId("fold").hidden = !flame || folds();
+  byId("save").hidden = !flame;
   byId("group").parentElement.hidden = !flame || model.contexts.length < 2;
   byId("own").hidden = !flame && choice.view !== "functions";
   byId("functions-section").hidden = !flame && choice.view !== "functions";
@@ -105,7 +106,7 @@ function fit() {
   const { view } = graph;
   if (view.style.height && view.style.height !== graph.fitted) return;
   const need = (depthBelow(0) + 1) * rowHeight + 6;
-  view.style.height = graph.fitted = Math.round(Math.max(260, Math.min(need, 0.55 * innerHeight))) + "px";
+  view.style.height = graph.fitted = Math.round(Math.max(120, Math.min(need, 0.55 * innerHeight))) + "px";
 }
 
 function search() {
@@ -154,7 +155,8 @@ function head() {
     byId("facts").append(d);
   }
   for (const c of data.comments || []) byId("comments").append(comment(c));
-  byId("note").textContent = (data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is not significant. " : "") + "Click a box to zoom, a function in the table to see its callers and callees, / to search, Esc to go back, i to invert the graph. Made by prywalk.";
+  byId("note").append((data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is not significant. " : ""),
+    element("span", "Click a box to zoom, a function in the table to see its callers and callees, / to search, Esc to go back, i to invert the graph, s to save it as SVG, f as folded stacks; printing prints what is seen. ", { class: "screen" }), "Made by prywalk.");
 }
 
 // comment gives a remark: its first line, and the others folded behind that.
@@ -340,7 +342,8 @@ function functions() {
   const rows = sortRows(table.rows.filter((r) => !graph.test || graph.test(r.info)));
   const of = choice.zoom || choice.focus >= 0 ? ` on the ${share(table.total, graph.whole())} of all that is selected` : "";
   const outside = folds() && table.rows.outside ? `; outside of these: ${table.rows.outside}` : "";
-  byId("fcount").textContent = (graph.test ? `${rows.length} of ${table.rows.length} match` : `${rows.length}`) + of + outside;
+  const first = onPaper() && rows.length > sorting.limit ? `, first ${sorting.limit} printed` : "";
+  byId("fcount").textContent = (graph.test ? `${rows.length} of ${table.rows.length} match` : `${rows.length}`) + first + of + outside;
   document.querySelector("#functions tbody").replaceChildren(...rows.slice(0, sorting.limit).map(tableRow));
   byId("more").hidden = rows.length <= sorting.limit;
 }
@@ -380,7 +383,13 @@ function keys(event) {
     event.preventDefault();
     field.focus();
     field.select();
-  } else if (event.key === "i" && !typing && document.activeElement.tagName !== "SELECT") {
+  } else if (typing || document.activeElement.tagName === "SELECT") {
+    // the key is of the field
+  } else if (event.key === "s" && choice.view === "flame") {
+    saveSVG();
+  } else if (event.key === "f" && choice.view === "flame") {
+    saveFolded();
+  } else if (event.key === "i") {
     choice.inverted = !choice.inverted;
     showChoices();
     refresh();
@@ -393,6 +402,8 @@ function listen() {
   graph.canvas.addEventListener("click", (e) => { const r = rectAt(e); if (r) zoom(r.last); });
   graph.view.addEventListener("scroll", () => { byId("tip").hidden = true; draw(); });
   byId("search").addEventListener("input", (e) => { choice.search = e.target.value; search(); });
+  byId("save-svg").addEventListener("click", saveSVG);
+  byId("save-folded").addEventListener("click", saveFolded);
   byId("more").addEventListener("click", () => { sorting.limit *= 5; functions(); });
   document.addEventListener("keydown", keys);
   darkQuery.addEventListener("change", draw);

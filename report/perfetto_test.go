@@ -4,11 +4,19 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 
 	"prywalk/internal/base/protobuf"
+	"prywalk/internal/testtargets"
 )
 
 // fields reads a message by its field numbers; of a repeated field all.
@@ -140,4 +148,62 @@ func TestATraceNeedsTimeStamps(t *testing.T) {
 func jsonTotals(d *data) jsonValues {
 	form := jsonForm{data: d}
 	return form.values(form.Sums(d.Profile.Sample))
+}
+
+// perfettoDir has PyPI's package perfetto (scripts/setup-tests.sh).
+const perfettoDir = "/usr/local/lib/perfetto-python"
+
+// Google's own messages have a field for each that is written. Its trace processor reads the trace where it is
+// installed; no registry of packages has one.
+func TestATraceIsReadByPerfettosPackage(t *testing.T) {
+	python := testtargets.NeedProgram(t, "python3")
+	_, err := os.Stat(perfettoDir)
+	testtargets.Need(t, err == nil, "PyPI's package perfetto", "pip install --target "+perfettoDir+" perfetto")
+	var b bytes.Buffer
+	if err := Perfetto(&b, timedFixture(t), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "trace")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), python, "-B", "testdata/readtrace.py", path)
+	c.Env, c.Stderr = append(os.Environ(), "PYTHONPATH="+perfettoDir), os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var got struct {
+		Slices        map[string]map[string]int64
+		Counters      map[string]int64
+		Unknown, Open int
+		Units         []string
+		Processor     *struct {
+			Errors []string
+			Sums   map[string]int64
+		}
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := readTrace(t, b.Bytes())
+	if !reflect.DeepEqual(traced{got.Slices, got.Counters}, want) || len(want.slices) == 0 {
+		t.Errorf("its slices and counters are %v, %v, want %v", got.Slices, got.Counters, want)
+	}
+	if got.Unknown != 0 || got.Open != 0 || !slices.Equal(got.Units, []string{"UNIT_TIME_NS"}) {
+		t.Errorf("%d fields are unknown, %d slices open; units %q", got.Unknown, got.Open, got.Units)
+	}
+	if got.Processor == nil {
+		t.Log("no trace_processor_shell here: the trace was decoded, not imported")
+		return
+	}
+	sums := map[string]int64{}
+	for _, track := range want.slices {
+		for name, ns := range track {
+			sums[name] += ns
+		}
+	}
+	if len(got.Processor.Errors) > 0 || !maps.Equal(got.Processor.Sums, sums) {
+		t.Errorf("the trace processor: errors %q; slices %v, want %v", got.Processor.Errors, got.Processor.Sums, sums)
+	}
 }

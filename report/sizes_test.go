@@ -64,7 +64,7 @@ func allForms(p *profile.Profile) map[string]func(io.Writer) error {
 	}
 	all["callers"] = func(w io.Writer) error { return Callers(w, p, "^n", Options{}) }
 	all["callees"] = func(w io.Writer) error { return Callees(w, p, "n", Options{Width: 80}) }
-	all["source"] = func(w io.Writer) error { return Source(w, p, "n", "", Options{}) }
+	all["source"] = func(w io.Writer) error { return Source(w, p, "n", Options{}) }
 	all["json"] = func(w io.Writer) error { return JSON(w, p, true, Options{By: "label", Lines: true}) }
 	all["blame"] = func(io.Writer) error { _, err := Blame(p, &Options{}); return err }
 	for _, per := range Normalizations() {

@@ -20,15 +20,15 @@ import (
 	"prywalk/internal/show/view"
 )
 
-// Source writes matching functions' lines with values. Text is read below dir, or, if the user owns the file, from the
-// recorded path.
-func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) error {
+// Source writes matching functions' lines with values. Text is read below [Options].SourceDir, or, if the user
+// owns the file, from the recorded path.
+func Source(w io.Writer, p *profile.Profile, function string, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
 		want, err := view.Compile("source", function)
 		if err != nil {
 			return err
 		}
-		files := &sourcelines.Files{Dir: dir, Own: true}
+		files := &sourcelines.Files{Dir: o.SourceDir, Own: true}
 		funcs := sourcelines.Functions(d.Profile, want, d.ValueIndex)
 		if len(funcs) == 0 {
 			return fmt.Errorf("no function with line numbers matches %q; lines need debug information (prywalk doctor "+

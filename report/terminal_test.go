@@ -114,7 +114,7 @@ var terminalForms = map[string]func(io.Writer, *profile.Profile, Options) error{
 		o.Lines = true
 		return Table(w, p, o)
 	},
-	"source":  func(w io.Writer, p *profile.Profile, o Options) error { return Source(w, p, "step|serve", "", o) },
+	"source":  func(w io.Writer, p *profile.Profile, o Options) error { return Source(w, p, "step|serve", o) },
 	"account": Account,
 }
 
@@ -597,7 +597,7 @@ func TestSourceLinesOfAnyNumberAreInOrder(t *testing.T) {
 	}
 	for range 20 { // the lines are in a map
 		var b strings.Builder
-		if err := Source(&b, p, "f", "", Options{}); err != nil {
+		if err := Source(&b, p, "f", Options{}); err != nil {
 			t.Fatal(err)
 		}
 		last := -1
@@ -622,21 +622,21 @@ func TestSourceShowsTheTextBelowTheDirectoryOnly(t *testing.T) {
 		text bool
 	}{{dir, true}, {"", false}, {t.TempDir(), false}} {
 		var b strings.Builder
-		if err := Source(&b, fixture(t), "^compress$", c.dir, Options{}); err != nil {
+		if err := Source(&b, fixture(t), "^compress$", Options{SourceDir: c.dir}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), "    43") || strings.Contains(b.String(), "squeeze") != c.text {
 			t.Errorf("with %q:\n%s", c.dir, &b)
 		}
 	}
-	if err := Source(io.Discard, fixture(t), "epoll_wait", "", Options{}); err == nil {
+	if err := Source(io.Discard, fixture(t), "epoll_wait", Options{}); err == nil {
 		t.Error("a function without lines")
 	}
 	if err := os.Truncate(filepath.Join(dir, "pack.c"), 1<<30); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	err := Source(&b, fixture(t), "^compress$", dir, Options{})
+	err := Source(&b, fixture(t), "^compress$", Options{SourceDir: dir})
 	if err != nil || !strings.Contains(b.String(), "too large") {
 		t.Errorf("a large file, %v:\n%s", err, &b)
 	}

@@ -133,6 +133,12 @@ all_releases() {
 	releases setup-nodes.sh /usr/local/lib/node-releases node 16.20.2 26.10.0
 	# the newest release of Python whose RLocks have a semaphore, and one whose RLocks have none
 	releases setup-pythons.sh /usr/local/lib/python-releases python3 3.13 3.14
+	# Google's messages of a Perfetto trace, PyPI's package
+	if [ -d /usr/local/lib/perfetto-python ] || [ "$(id -u)" -ne 0 ]; then
+		return 0
+	fi
+	python3 -m pip install --quiet --target /usr/local/lib/perfetto-python perfetto==0.59.1 >&2 ||
+		echo "setup-tests: pip failed; traces are not read by Perfetto's package" >&2
 }
 
 if [ -z "$missing" ]; then

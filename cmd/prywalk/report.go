@@ -32,7 +32,7 @@ type reportFlags struct {
 	files                       [len(fileForms)]string // paths, "" for none
 	callers, callees, slow      string
 	stays                       report.StayOptions
-	source, sourceDir           string
+	source                      string
 	symbols                     []string
 	changed                     func(flag string) bool // not as --flag=false
 	progress                    *console.Progress
@@ -73,7 +73,7 @@ var textForms = [...]textForm{
 		}},
 	{"source", "value source-dir",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
-			return report.Source(w, p, f.source, f.sourceDir, f.opts)
+			return report.Source(w, p, f.source, f.opts)
 		}},
 	{"", "rows by sort full full-names value ci lines",
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Table(w, p, f.opts) }},
@@ -152,7 +152,8 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 		"slow stays")
 	fl.Var(commandline.Seconds(&f.stays.Over), "over", "with --slow: longer stays are slow (the longest 1% unless given)")
 	fl.StringVar(&f.source, "source", "", "the lines of the functions that match")
-	fl.StringVar(&f.sourceDir, "source-dir", "", "with --source: show the source files below this directory")
+	fl.StringVar(&f.opts.SourceDir, "source-dir", "", "with --source or --html: show the source files below this "+
+		"directory")
 	fl.StringArrayVar(&f.symbols, "symbols", nil, "names from this ELF file: the program before strip, or its debug file "+
 		"(same build id; may be repeated)")
 	fl.BoolVar(&f.json, "json", false, "the table as JSON; also with --tree and --by")
@@ -168,8 +169,8 @@ func (f *reportFlags) run(paths []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if f.sourceDir != "" {
-		if err := checkDirectory("source-dir", f.sourceDir, "give the one that the source files are below"); err != nil {
+	if f.opts.SourceDir != "" {
+		if err := checkDirectory("source-dir", f.opts.SourceDir, "give the one that the source files are below"); err != nil {
 			return err
 		}
 	}
@@ -250,22 +251,21 @@ func withReadRemedy(p *pprof.Profile, err error) (*pprof.Profile, error) {
 
 type fileForm struct {
 	flag, usage string
-	// clock and lines are set if --value and --lines have an effect.
-	clock, lines bool
-	write        func(io.Writer, *pprof.Profile, report.Options) error
-	file         func(path string, write func(io.Writer) error) error
+	with        string // the effective formFlags
+	write       func(io.Writer, *pprof.Profile, report.Options) error
+	file        func(path string, write func(io.Writer) error) error
 }
 
 var fileForms = [...]fileForm{
-	{"html", "write one self-contained page with a flame graph to this file", true, true,
+	{"html", "write one self-contained page with a flame graph to this file", "value lines source-dir",
 		report.HTML, profile.WriteFileAtomic},
-	{"speedscope", "write a file for speedscope", true, false, report.Speedscope, profile.WriteFileAtomic},
-	{"firefox", "write a file for the Firefox Profiler", true, false, report.Firefox, profile.WriteFileAtomic},
-	{"perfetto", "write a trace for ui.perfetto.dev: each thread's stacks and states, each process's clocks", false, false,
+	{"speedscope", "write a file for speedscope", "value", report.Speedscope, profile.WriteFileAtomic},
+	{"firefox", "write a file for the Firefox Profiler", "value", report.Firefox, profile.WriteFileAtomic},
+	{"perfetto", "write a trace for ui.perfetto.dev: each thread's stacks and states, each process's clocks", "",
 		report.Perfetto, profile.WriteFileAtomic},
-	{"otlp", "write an OpenTelemetry profile (OTLP, v1development, binary protobuf)", false, false,
+	{"otlp", "write an OpenTelemetry profile (OTLP, v1development, binary protobuf)", "",
 		report.OTLP, profile.WriteFileAtomic},
-	{"pgo", "write a profile for go build -pgo", false, false, report.PGO, profile.WritePGO},
+	{"pgo", "write a profile for go build -pgo", "", report.PGO, profile.WritePGO},
 }
 
 func (f *reportFlags) writesFiles() bool { return f.files != [len(fileForms)]string{} }

@@ -21,8 +21,8 @@ func hasEffect(flag, form string) bool {
 		}
 	}
 	for i := range fileForms {
-		if f := &fileForms[i]; f.flag == form {
-			return flag == "value" && f.clock || flag == "lines" && f.lines
+		if fileForms[i].flag == form {
+			return slices.Contains(strings.Fields(fileForms[i].with), flag)
 		}
 	}
 	return false

@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"testing"
 
 	pprof "github.com/google/pprof/profile"
@@ -45,11 +47,12 @@ func TestAFilesFlagsAreThoseWithAnEffect(t *testing.T) {
 		if again := written(report.Options{}); again != plain {
 			t.Errorf("--%s differs without a flag", form.flag)
 		}
-		if got := written(report.Options{Value: "wall"}) != plain; got != form.clock {
-			t.Errorf("--value has an effect on --%s: %v, declared %v", form.flag, got, form.clock)
-		}
-		if got := written(report.Options{Lines: true}) != plain; got != form.lines {
-			t.Errorf("--lines has an effect on --%s: %v, declared %v", form.flag, got, form.lines)
+		for flag, o := range map[string]report.Options{"value": {Value: "wall"}, "lines": {Lines: true},
+			"source-dir": {SourceDir: t.TempDir()}} {
+			declared := slices.Contains(strings.Fields(form.with), flag)
+			if got := written(o) != plain; got != declared {
+				t.Errorf("--%s has an effect on --%s: %v, declared %v", flag, form.flag, got, declared)
+			}
 		}
 	}
 }

@@ -255,6 +255,8 @@ type Options struct {
 	Intervals bool
 	// Lines distinguishes the lines of functions, and addresses without line.
 	Lines bool
+	// SourceDir is where source files are searched, of functions' lines and of the page.
+	SourceDir string
 	// Native shows interpreter frames.
 	Native bool
 	// MinShare, 0 to 1, omits smaller branches of trees; 0: 0.01, negative: none.

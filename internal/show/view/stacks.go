@@ -39,6 +39,11 @@ func (t *FrameTable) clone(memory *Memory) *FrameTable {
 		lines: t.lines, memory: memory}
 }
 
+// WithLines returns an empty table that distinguishes lines ([Options].Lines). Its stacks have the same frames.
+func (t *FrameTable) WithLines() *FrameTable {
+	return &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: true, memory: t.memory}
+}
+
 // Stack returns a sample's frames, at least one, innermost first; valid until the next call.
 func (t *FrameTable) Stack(s *profile.Sample) []int32 {
 	t.buf = t.buf[:0]

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
+	"prywalk/internal/code/sourcelines"
+)
+
+// The page's source text has at most 8 MB, and seldom 500 kB.
+const (
+	maxSourceFunctions = 400 // those with most time
+	maxSourceLines     = 150 // of a function, from its first
+	maxSourceWidth     = 130 // columns
+	sourceMargin       = 3   // lines around one with time
+)
+
+// pageSource has the text around a function's lines with time, or says why its file cannot be read.
+type pageSource struct {
+	Frame int32  `json:"frame"`
+	Lines []int  `json:"lines"` // number, text
+	Why   string `json:"why,omitempty"`
+}
+
+// writeLines divides the nodes' frames with lines into functions and lines, and adds these functions' text.
+func (b *pageBuilder) writeLines() {
+	if b.lines == nil {
+		return
+	}
+	places, wanted, weights := b.Places(), map[int32]map[int]bool{}, map[int32]int64{}
+	for i := 1; i < len(b.tree.Nodes); i++ {
+		weights[b.functionOf[b.tree.Nodes[i].Frame]] += b.magnitudes[i*len(b.Profile.SampleType)+b.Value]
+	}
+	for at := 1; at < len(b.Nodes); at += 2 {
+		l, f, line := &b.lines.Frames[b.Nodes[at]], b.functionOf[b.Nodes[at]], 0
+		if place := places[f]; l.File == place.File && l.File != "" && l.Line > 0 { // not of a namesake
+			if line = l.Line; wanted[f] == nil {
+				wanted[f] = map[int]bool{max(1, place.Line): true}
+			}
+			for n := max(1, line-sourceMargin); n <= line+sourceMargin; n++ {
+				wanted[f][n] = true
+			}
+		}
+		b.Nodes[at], b.Lines = f, append(b.Lines, line)
+	}
+	functions := slices.SortedFunc(maps.Keys(wanted), func(x, y int32) int {
+		return cmp.Or(cmp.Compare(weights[y], weights[x]), cmp.Compare(x, y))
+	})
+	functions = functions[:min(len(functions), maxSourceFunctions)]
+	slices.SortStableFunc(functions, func(x, y int32) int { return cmp.Compare(places[x].File, places[y].File) })
+	var text []string
+	var err error
+	files, read := sourcelines.Files{Dir: b.Options.SourceDir}, ""
+	for _, f := range functions {
+		if file := places[f].File; file != read {
+			text, err = files.Read(file)
+			read = file
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			b.addSource(f, slices.Sorted(maps.Keys(wanted[f])), text, err)
+		}
+	}
+}
+
+func (b *pageBuilder) addSource(frame int32, lines []int, text []string, err error) {
+	s := pageSource{Frame: frame, Lines: []int{}}
+	if err != nil {
+		s.Why = printable.Line(err.Error())
+	}
+	for _, n := range lines[:min(len(lines), maxSourceLines)] {
+		if n <= len(text) {
+			line := strings.TrimRight(strings.ReplaceAll(text[n-1], "\t", "    "), " \r")
+			s.Lines = append(s.Lines, n, b.stringIndex(tabular.Cut(printable.String(line), maxSourceWidth)))
+		}
+	}
+	b.Sources = append(b.Sources, s)
+}
