@@ -77,7 +77,7 @@ const (
 	GoroutineTask = "goroutine"
 	CoroutineTask = "asyncio task"
 	GreenletTask  = "greenlet" // of Python
-	FiberTask     = "fiber"    // of Ruby
+	FiberTask     = "fiber"    // of Ruby, PHP
 	// VirtualThreadTask is of Java, VirtualThreads its [Language].Unthreaded.
 	VirtualThreadTask = "virtual thread"
 	VirtualThreads    = VirtualThreadTask + "s"

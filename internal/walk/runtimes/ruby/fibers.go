@@ -59,24 +59,12 @@ const (
 func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
 	f := &r.fibers
 	places, whole := f.list()
+	left := maxFiberFrames
+	list = managed.ReadTasks(places, &left, func(place uint64) (managed.Task, managed.TaskStatus) {
+		return f.read(place, w)
+	})
 	if !whole {
 		list.Unlisted++
-	}
-	left := maxFiberFrames
-	for _, place := range places {
-		if len(list.Tasks) == managed.MostTasks || left <= 0 {
-			list.More++
-			continue
-		}
-		switch task, status := f.read(place, w); status {
-		case managed.TaskKnown:
-			list.Tasks = append(list.Tasks, task)
-			left -= len(task.Frames)
-		case managed.TaskChanges:
-			list.Changed++
-		case managed.TaskUnproven:
-			list.Unproven++
-		}
 	}
 	return list
 }
@@ -91,10 +79,7 @@ func (r *Runtime) TaskPlaces() []uint64 {
 func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uint64, t managed.Task, ok bool)) {
 	for _, place := range places {
 		task, status := r.fibers.read(place, w)
-		if status != managed.TaskKnown {
-			task = managed.Task{}
-		}
-		yield(place, task, status == managed.TaskKnown || status == managed.TaskDone)
+		managed.YieldTask(place, task, status, yield)
 	}
 }
 
@@ -145,18 +130,11 @@ func (f *fibers) object(ec uint64) uint64 {
 	return fiber
 }
 
-// fiberWait names the method that the program called: the outermost of the innermost ones that are written in C, or are
-// of Ruby or of an event loop. The outermost one was called by the fiber.
+// fiberWait names the method that the program called. Libraries are those in C, of Ruby and of event loops.
 func fiberWait(stack []managed.Frame) string {
-	called := stack[0].Function
-	for i := range stack[:max(len(stack)-1, 1)] {
-		file := stack[i].File
-		if file != "" && !strings.HasPrefix(file, "<internal:") && !isEventLoop(file) {
-			break
-		}
-		called = stack[i].Function
-	}
-	return called
+	return managed.LibraryCall(stack, func(file string) bool {
+		return file == "" || strings.HasPrefix(file, "<internal:") || isEventLoop(file)
+	})
 }
 
 func isEventLoop(file string) bool {
