@@ -47,7 +47,10 @@ func setTasks(p *stacks.Process, list managed.TaskList, depth int, owners waits.
 		}
 		for i := range p.Threads {
 			if w := p.Threads[i].WaitsFor; w != nil && w.OwnerTask != 0 {
-				w.OwnerName = m.names[w.OwnerTask]
+				name, listed := m.names[w.OwnerTask]
+				if w.OwnerName = name; !listed && w.Kind == waits.Monitor { // perhaps a thread that has just begun
+					w.OwnerTask = 0
+				}
 			}
 		}
 		p.TasksChanged = 0

@@ -132,6 +132,12 @@ func ReadTasks(places []uint64, left *int, read func(place uint64) (Task, TaskSt
 	return list
 }
 
+// TaskMemory is memory of which [ReadTask] proves that it is unchanged. It implements [Live].
+type TaskMemory struct{ Reader }
+
+// Unchanged implements [Live].
+func (TaskMemory) Unchanged() bool { return true }
+
 // YieldTask yields what a reading of a place gave, as [Threads].TasksAt does.
 func YieldTask(place uint64, task Task, status TaskStatus, yield func(place uint64, t Task, ok bool)) {
 	if status != TaskKnown {

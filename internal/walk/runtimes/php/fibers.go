@@ -48,12 +48,6 @@ type fibers struct {
 	left    int // of maxFiberWork
 }
 
-// Read implements [managed.Live].
-func (f *fibers) Read(addr uint64, b []byte) int { return f.host.Read(addr, b) }
-
-// Unchanged implements [managed.Live]: true, as [managed.ReadTask] checks fibers itself.
-func (f *fibers) Unchanged() bool { return true }
-
 // Waiting implements [managed.Threads]: PHP has no locks.
 func (r *Runtime) Waiting(*managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
 	return answer, false
@@ -85,42 +79,19 @@ func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uin
 
 // list returns the fibers that have begun, and perhaps ended; whole: no array was replaced meanwhile, nor cut.
 func (f *fibers) list() (places []uint64, whole bool) {
-	class := uint64(0)
-	if f.fiberCall != 0 && f.classAt != 0 {
-		class = f.read64(f.classAt)
-	}
-	if class == 0 {
+	if f.fiberCall == 0 || f.classAt == 0 || f.globals == 0 {
 		return nil, true
 	}
-	whole = true
-	end := procmem.Now() + maxListing
-	for _, globals := range f.allGlobals() {
-		own, all := []uint64(nil), false
-		for try := 0; try < listTries && !all; try++ {
-			own, all = f.among(globals+uint64(f.objects), class, end)
-		}
-		places, whole = append(places, own...), whole && all
+	class, end := f.read64(f.classAt), procmem.Now()+maxListing
+	for try := 0; try < listTries && !whole; try++ {
+		places, whole = f.among(f.globals+uint64(f.objects), class, end)
 	}
 	return places, whole
 }
 
-// allGlobals returns the executor globals of each thread.
-func (f *fibers) allGlobals() (list []uint64) {
-	if !f.threadSafe {
-		return []uint64{f.globals}
-	}
-	for _, tid := range f.threads.TIDs(f.host) {
-		if globals, ok := f.Anchor(tid, 0); ok {
-			list = append(list, globals)
-		}
-	}
-	return list
-}
-
-// among returns the fibers of a thread's objects.
 func (f *fibers) among(objects, class uint64, end int64) (places []uint64, whole bool) {
 	array, top := f.read64(objects), f.read64(objects+objectsTop)&0xffffffff
-	f.view.Pages.Reset(f)
+	f.view.Pages.Reset(f.host)
 	has := func(addr, value uint64) bool {
 		v, ok := f.view.Pages.Word(addr)
 		return ok && v == value
@@ -146,7 +117,8 @@ func (f *fibers) read(at uint64, w managed.Watch) (managed.Task, managed.TaskSta
 
 func (f *fibers) readOnce(at uint64) (task managed.Task, status managed.TaskStatus) {
 	r, w := f.Runtime, &f.walk
-	f.view.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, Live: f})
+	live := managed.TaskMemory{Reader: f.host}
+	f.view.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, Live: live})
 	*w = walk{View: &f.view, calls: w.calls[:0], runs: w.runs[:0]}
 	class := w.Value(f.classAt)
 	if class == 0 || w.Value(at+objectClass) != class || w.Value(at+fiberKind) != class ||
@@ -164,14 +136,14 @@ func (f *fibers) readOnce(at uint64) (task managed.Task, status managed.TaskStat
 	}
 	for _, ref := range r.appendRuns(len(w.runs), nil) {
 		var certainty managed.Certainty
-		if task.Frames, certainty = r.Symbolize(ref, f, task.Frames); certainty == managed.Freed {
+		if task.Frames, certainty = r.Symbolize(ref, live, task.Frames); certainty == managed.Freed {
 			return task, managed.TaskChanges
 		}
 	}
-	task.Wait = managed.LibraryCall(task.Frames, func(file string) bool { return file == "" || isEventLoop(file) })
+	task.Wait = managed.LibraryCall(task.Frames, func(file string) bool {
+		return file == "" || ofEventLoop.MatchString(file)
+	})
 	return task, managed.TaskKnown
 }
 
 var ofEventLoop = regexp.MustCompile(`/vendor/(revolt|amphp|react)/`)
-
-func isEventLoop(file string) bool { return ofEventLoop.MatchString(file) }

@@ -5,10 +5,8 @@ package threadpointers
 
 import (
 	"encoding/binary"
-	"maps"
 	"path"
 	"regexp"
-	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
@@ -105,15 +103,6 @@ func (t *Threads) PointerOf(h managed.Host, tid int) (uint64, bool) {
 	t.next = end + max(readAgain, shareOfTime*(end-now))
 	p, ok := t.byTID[tid]
 	return p + t.pointer, ok
-}
-
-// TIDs returns the threads of the lists, read now.
-func (t *Threads) TIDs(h managed.Host) []int {
-	if t.heads[0] == 0 {
-		return nil
-	}
-	t.readLists(h)
-	return slices.Sorted(maps.Keys(t.byTID))
 }
 
 func (t *Threads) readLists(h managed.Host) {
