@@ -9,8 +9,8 @@
 # only, Debian, and npm for 8.3 and 8.5. DIRECTORY/RELEASE then has php, php-fpm and, where it is a file, opcache.so. A
 # release that cannot be had is reported, and left out.
 #
-# For a new release (CONTRIBUTING.md) compare _zend_executor_globals, _zend_op_array and _zend_generator with "layouts"
-# in internal/walk/runtimes/php/layout.go. A new way to make fibers' stacks: heuristics/stackend.go.
+# For a new release (CONTRIBUTING.md) compare _zend_executor_globals, _zend_op_array, _zend_generator and _zend_fiber
+# with "layouts" in internal/walk/runtimes/php/layout.go. A new way to make fibers' stacks: heuristics/stackend.go.
 set -eu
 
 dir=${1:-/usr/local/lib/php-releases}

@@ -79,7 +79,7 @@ const (
 	AsyncioFamily = "asyncio"
 	AsyncioSleep  = "asyncio.sleep" // the wait of a task until a time
 	GreenletTask  = "greenlet"      // of Python
-	FiberTask     = "fiber"         // of Ruby
+	FiberTask     = "fiber"         // of Ruby, PHP
 	// VirtualThreadTask is of Java, VirtualThreads its [Language].Unthreaded.
 	VirtualThreadTask = "virtual thread"
 	VirtualThreads    = VirtualThreadTask + "s"

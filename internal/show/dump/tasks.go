@@ -51,7 +51,10 @@ func setTasks(
 		}
 		for i := range p.Threads {
 			if w := p.Threads[i].WaitsFor; w != nil && w.OwnerTask != 0 {
-				w.OwnerName = m.names[w.OwnerTask]
+				name, listed := m.names[w.OwnerTask]
+				if w.OwnerName = name; !listed && w.Kind == waits.Monitor { // perhaps a thread that has just begun
+					w.OwnerTask = 0
+				}
 			}
 		}
 		p.TasksChanged = 0

@@ -2,7 +2,11 @@
 
 package managed
 
-import "slices"
+import (
+	"slices"
+
+	"prywalk/internal/host/procmem"
+)
 
 // MostTasks bounds the tasks of a TaskList.
 const MostTasks = 1 << 14
@@ -108,4 +112,80 @@ func ReadTask(w Watch, tids []int, once func() (Task, TaskStatus)) (task Task, s
 func sameTask(a, b *Task) bool {
 	return a.Name == b.Name && a.ID == b.ID && a.State == b.State && a.Awaits == b.Awaits &&
 		a.Reads == b.Reads && slices.Equal(a.AwaitsTasks, b.AwaitsTasks) && slices.Equal(a.Frames, b.Frames)
+}
+
+// ReadTasks reads the tasks at places, at most [MostTasks], until their frames, and what read subtracts, use up left.
+func ReadTasks(places []uint64, left *int, read func(place uint64) (Task, TaskStatus)) (list TaskList) {
+	for _, place := range places {
+		if len(list.Tasks) == MostTasks || *left <= 0 {
+			list.More++
+			continue
+		}
+		switch task, status := read(place); status {
+		case TaskKnown:
+			list.Tasks = append(list.Tasks, task)
+			*left -= len(task.Frames)
+		case TaskChanges:
+			list.Changed++
+		case TaskUnproven:
+			list.Unproven++
+		}
+	}
+	return list
+}
+
+// TaskMemory is memory of which [ReadTask] proves that it is unchanged. It implements [Live].
+type TaskMemory struct{ Reader }
+
+// Unchanged implements [Live].
+func (TaskMemory) Unchanged() bool { return true }
+
+// YieldTask yields what a reading of a place gave, as [Threads].TasksAt does.
+func YieldTask(place uint64, task Task, status TaskStatus, yield func(place uint64, t Task, ok bool)) {
+	if status != TaskKnown {
+		task = Task{}
+	}
+	yield(place, task, status == TaskKnown || status == TaskDone)
+}
+
+// Listing is a recording's list of tasks, read in at most 1/listingShare of the time: some of it may have ended.
+type Listing struct {
+	places []uint64
+	next   int64 // reading: CLOCK_MONOTONIC, ns
+}
+
+const (
+	listingShare    = 200
+	maxBetweenLists = 10e9    // ns: a reading may have waited for a CPU
+	maxListed       = 1 << 17 // places that a reading did not find
+)
+
+// Places returns the last list, or a new one if that is due. whole: read returned all.
+func (l *Listing) Places(read func() (places []uint64, whole bool)) []uint64 {
+	begin := procmem.Now()
+	if begin < l.next {
+		return l.places
+	}
+	list, whole := read()
+	if !whole { // those that were not found now
+		list = append(list, l.places[:min(len(l.places), maxListed)]...)
+		slices.Sort(list)
+		list = slices.Compact(list)
+	}
+	now := procmem.Now()
+	l.places, l.next = list, now+min(listingShare*(now-begin), maxBetweenLists)
+	return list
+}
+
+// LibraryCall names the function that the program called: the outermost of the innermost ones of libraries, whose files
+// isLibrary knows. The outermost of all was called by the task.
+func LibraryCall(stack []Frame, isLibrary func(file string) bool) string {
+	called := stack[0].Function
+	for i := range stack[:max(len(stack)-1, 1)] {
+		if !isLibrary(stack[i].File) {
+			break
+		}
+		called = stack[i].Function
+	}
+	return called
 }

@@ -11,16 +11,20 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-// StarvedPool is a pool whose threads all wait for results of tasks. If these are queued in this pool, no thread is
-// left to run them; stacks do not show the queue.
+// StarvedPool is a pool whose threads all wait for results of tasks, or are pinned carriers of virtual threads. If what
+// they wait for is queued in this pool, no thread is left to run it; stacks do not show the queue.
 type StarvedPool struct {
 	PID int `json:"pid"`
 	// Pool is the common part of its threads' names, Loop the function that runs its tasks.
 	Pool string `json:"pool"`
 	Loop string `json:"loop"`
-	// WaitsIn is the function in which they wait for results.
+	// WaitsIn is the function in which they wait for results; "": they are pinned carriers.
 	WaitsIn string `json:"waits_in"`
 	Threads []int  `json:"threads"`
+	// PinnedBy is what keeps the virtual thread of the first one, a carrier; Ready is how many virtual threads are
+	// ready to run, and wait for a carrier.
+	PinnedBy string `json:"pinned_by,omitempty"`
+	Ready    int    `json:"ready,omitempty"`
 	// OthersWork is how many threads of other pools work, and may give these results.
 	OthersWork int `json:"others_work"`
 }
@@ -33,6 +37,7 @@ type pool struct {
 	waiting int
 	idle    int
 	waitsIn string
+	pinned  string
 }
 
 func (l *Locks) starvedPools(c Checker) (out []StarvedPool) {
@@ -44,9 +49,13 @@ func (l *Locks) starvedPools(c Checker) (out []StarvedPool) {
 			working += len(pool.threads) - pool.waiting - pool.idle
 		}
 		for _, pool := range pools {
-			if pool.waiting == len(pool.threads) && pool.waiting > 0 {
-				groups = append(groups, pool.threads)
-				out = append(out, StarvedPool{p.PID, pool.name(p), pool.loop, pool.waitsIn, pool.threads, working})
+			s := StarvedPool{PID: p.PID, Pool: pool.name(p), Loop: pool.loop, WaitsIn: pool.waitsIn, Threads: pool.threads,
+				PinnedBy: pool.pinned, OthersWork: working}
+			if s.PinnedBy != "" {
+				s.Ready = readyVirtualThreads(p)
+			}
+			if pool.waiting == len(pool.threads) && pool.waiting > 0 && (s.WaitsIn != "" || s.Ready > 0) {
+				groups, out = append(groups, pool.threads), append(out, s)
 			}
 		}
 	}
@@ -54,6 +63,15 @@ func (l *Locks) starvedPools(c Checker) (out []StarvedPool) {
 	return slices.DeleteFunc(out, func(s StarvedPool) bool {
 		return !slices.ContainsFunc(asleep, func(tids []int) bool { return tids[0] == s.Threads[0] })
 	})
+}
+
+func readyVirtualThreads(p *stacks.Process) (n int) {
+	for t := range stacks.Each(p.Tasks) {
+		if t.Kind == stacks.VirtualThreadKind && t.State == "ready" {
+			n += t.Count
+		}
+	}
+	return n
 }
 
 func (p *pool) name(in *stacks.Process) string {
@@ -94,5 +112,8 @@ func (p *pool) add(t *stacks.Thread, result string) {
 	case result != "" && !t.WaitsFor.Timed:
 		p.waiting++
 		p.waitsIn = cmp.Or(p.waitsIn, result)
+	case !t.WaitsFor.Timed && t.PinnedBy() != "":
+		p.waiting++
+		p.pinned = cmp.Or(p.pinned, t.PinnedBy())
 	}
 }

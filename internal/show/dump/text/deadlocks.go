@@ -49,6 +49,14 @@ func writeStarvedPool(b *strings.Builder, l *locks.Locks, s *locks.StarvedPool) 
 	if unsampled > 0 {
 		who = count(len(s.Threads), "thread")
 	}
+	if s.WaitsIn == "" {
+		printable.Fprintf(b, "\nPOSSIBLY STARVED POOL: %s of %s %s pinned, the first by %s; ready, without a carrier: %s\n",
+			who, s.Pool, pluralForm(len(s.Threads), "is", "are"), s.PinnedBy, count(s.Ready, "virtual thread"))
+		writePlaces(b, l, s.Threads)
+		b.WriteString("  proven: none of these threads is free to run a virtual thread\n" +
+			"  not proven: that what they wait for needs one of those that are ready; if it does, the pool is stuck\n")
+		return
+	}
 	printable.Fprintf(b, "\nPOSSIBLY STARVED POOL: %s of %s (%s) %s for results of tasks in %s\n", who, s.Pool, s.Loop,
 		wait, s.WaitsIn)
 	writePlaces(b, l, s.Threads)

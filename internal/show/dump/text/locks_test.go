@@ -5,6 +5,7 @@ package text
 import (
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -239,6 +240,44 @@ func TestNoDeadlockIsNotSaidOfTasksAndVirtualThreads(t *testing.T) {
 		l.Examine(locks.AsRead{})
 		if text := lockText(t, l); l.Verdict != c.verdict || !strings.Contains(text, c.text) {
 			t.Errorf("%s: %s, want %s\n%s", name, l.Verdict, c.verdict, text)
+		}
+	}
+}
+
+func TestPoolWhoseCarriersAreAllPinnedIsPossiblyStarved(t *testing.T) {
+	var stack []stacks.Frame
+	for _, name := range []string{"jdk.internal.misc.Unsafe.park", "java.lang.VirtualThread.parkOnCarrierThread",
+		"Shop$Cart.<clinit>", "JavaCalls::call", "Shop.ask", "java.lang.VirtualThread.run",
+		"jdk.internal.vm.Continuation.enter", "java.util.concurrent.ForkJoinPool.runWorker"} {
+		p := &stacks.Place{Function: name, Module: "[HotSpot 25.0.3]", Kind: "jvm"}
+		if strings.Contains(name, "::") {
+			p.Module, p.Kind = "libjvm.so", ""
+		}
+		stack = append(stack, stacks.Frame{Place: p})
+	}
+	carrier := func(tid int, timed bool, frames []stacks.Frame) stacks.Thread {
+		return stacks.Thread{TID: tid, Name: "pool-1-worker-" + strconv.Itoa(tid), State: "S", Frames: frames,
+			WaitsFor: &waits.Wait{Kind: waits.Park, Timed: timed}}
+	}
+	ready := stacks.Task{Kind: stacks.VirtualThreadKind, State: "ready", Count: 5}
+	for name, c := range map[string]struct {
+		second stacks.Thread
+		task   stacks.Task
+		want   string
+	}{
+		"all": {carrier(12, false, stack), ready, "\nPOSSIBLY STARVED POOL: all 2 threads of pool-1-worker-* are pinned, " +
+			"the first by Shop$Cart.<clinit>; ready, without a carrier: 5 virtual threads\n"},
+		"one for some time":          {carrier(12, true, stack), ready, ""},
+		"one is not pinned":          {carrier(12, false, stack[7:]), ready, ""},
+		"no virtual thread is ready": {carrier(12, false, stack), stacks.Task{Kind: ready.Kind, State: "waiting"}, ""},
+	} {
+		l := locks.New()
+		l.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{carrier(11, false, stack), c.second},
+			Tasks: []stacks.Task{c.task}}}
+		l.Examine(locks.AsRead{})
+		text := lockText(t, l)
+		if starved := strings.Contains(text, "STARVED"); starved != (c.want != "") || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }

@@ -156,6 +156,9 @@ func writeThread(b *strings.Builder, t *stacks.Thread, native bool) {
 	}
 	printable.Fprintf(b, "\nthread %d %s%s:%s (%s)\n", t.TID, shownName(t), runs, stateText(t), howText(t.How))
 	writeWait(b, t)
+	if by := t.PinnedBy(); by != "" {
+		printable.Fprintf(b, "      its virtual thread is pinned by %s\n", by)
+	}
 	writeStack(b, t, native)
 }
 

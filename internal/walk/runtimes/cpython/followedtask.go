@@ -38,8 +38,8 @@ func (r *Runtime) TaskPlaces() []uint64 {
 		return nil
 	}
 	r.begin(r.followed, nil)
-	r.listed.renew(r.followed)
-	return append(r.followed.asyncioTasks(), r.listed.places...)
+	greenlets := r.listed.Places(func() ([]uint64, bool) { return r.followed.greenletList(recordedTries) })
+	return append(r.followed.asyncioTasks(), greenlets...)
 }
 
 // TasksAt implements [managed.Threads].
@@ -51,9 +51,6 @@ func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uin
 		}
 		r.begin(r.followed, w)
 		task, status := r.followed.read(place)
-		if status != managed.TaskKnown {
-			task = managed.Task{}
-		}
-		yield(place, task, status == managed.TaskKnown || status == managed.TaskDone)
+		managed.YieldTask(place, task, status, yield)
 	}
 }

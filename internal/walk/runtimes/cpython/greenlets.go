@@ -88,30 +88,6 @@ func (t *taskReader) greenletList(tries int) (list []uint64, whole bool) {
 	return list, whole
 }
 
-// greenletList is a recording's, which reads it in at most 1/listingShare of the time: some of it may have ended.
-type greenletList struct {
-	places []uint64
-	next   int64 // reading: CLOCK_MONOTONIC, ns
-}
-
-const listingShare = 200
-
-func (l *greenletList) renew(t *taskReader) {
-	begin := procmem.Now()
-	if begin < l.next {
-		return
-	}
-	list, whole := t.greenletList(recordedTries)
-	if !whole { // those that were not found now
-		list = append(list, l.places[:min(len(l.places), maxListed)]...)
-		slices.Sort(list)
-		list = slices.Compact(list)
-	}
-	l.places = list
-	now := procmem.Now()
-	l.next = now + min(listingShare*(now-begin), maxBetweenReads)
-}
-
 func (t *taskReader) topFrame(greenlet uint64) uint64 {
 	if t.greenlets.inPimpl {
 		greenlet = t.r.read64(greenlet + greenletPimpl)

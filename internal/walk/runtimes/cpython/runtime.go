@@ -22,7 +22,7 @@ type Runtime struct {
 	plan  *managed.Plan
 
 	followed *taskReader
-	listed   greenletList
+	listed   managed.Listing
 }
 
 var (

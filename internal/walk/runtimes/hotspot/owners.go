@@ -32,7 +32,10 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 		case ownerWord == ownerAnonymous:
 			return t.ownerByLockStack(w)
 		}
-		return t.ownerByWord(ownerWord)
+		if tid, later = t.ownerByWord(ownerWord); tid == 0 && !later && len(t.owner) == 1 {
+			w.ownerTask = ownerWord // the number of a virtual thread without a carrier
+		}
+		return tid, later
 	case w.kind == waits.Park && w.object != 0:
 		tid, w.ownerTask = t.exclusiveOwner(w.object)
 		return tid, false

@@ -4,20 +4,20 @@ package hotspot
 
 import "prywalk/internal/walk/waits"
 
-func (t *waiters) readStatus(id threadID) (object uint64, status uint32, ok bool) {
-	object, ok = t.threadObject(id)
-	if !ok || !t.learnFields(object) {
+func (t *waiters) readStatus(id threadID) (current uint64, status uint32, ok bool) {
+	own, current, ok := t.threadObjects(id) // the carrier has the status, its virtual thread the blocker
+	if !ok || !t.learnFields(own) {
 		return 0, 0, false
 	}
-	holder := object
+	holder := own
 	if t.fields.holder != 0 {
-		if holder, ok = t.readReference(object + t.fields.holder); !ok || holder == 0 {
+		if holder, ok = t.readReference(own + t.fields.holder); !ok || holder == 0 {
 			return 0, 0, false
 		}
 	}
 	m := t.vm.memory()
 	status = uint32(m.int32(holder + t.fields.status))
-	return object, status, !m.failed
+	return current, status, !m.failed
 }
 
 // waitByStatus returns the wait of a thread that sleeps or is parked, by its status bits; false for others.
@@ -43,22 +43,30 @@ func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 
 // threadObject returns the thread's java.lang.Thread; false: it is unreadable, or the thread runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
+	own, current, ok := t.threadObjects(id)
+	return own, ok && own == current
+}
+
+// threadObjects returns the thread's java.lang.Thread, and the one that it runs: itself, or a virtual thread.
+func (t *waiters) threadObjects(id threadID) (own, current uint64, ok bool) {
 	ref := id.object
 	m := t.vm.memory()
 	if t.layout.fields["JavaThread::_threadObj"].handle {
 		ref = m.word(ref)
 	}
+	runs := ref
 	if t.layout.has(wantVirtual) {
-		if handle := m.word(id.thread + t.layout.offset(wantVirtual[0])); handle != 0 && m.word(handle) != ref {
-			return 0, false
+		if handle := m.word(id.thread + t.layout.offset(wantVirtual[0])); handle != 0 {
+			runs = m.word(handle)
 		}
 	}
 	if m.failed {
-		return 0, false
+		return 0, 0, false
 	}
 	c, ok := t.readColours()
-	object, valid := t.resolve(c, ref)
-	return object, ok && valid && object != 0 && t.isThread(object)
+	own, valid := t.resolve(c, ref)
+	current, valid2 := t.resolve(c, runs)
+	return own, current, ok && valid && valid2 && own != 0 && t.isThread(own) && current != 0 && t.isThread(current)
 }
 
 func (t *waiters) learnFields(object uint64) bool {

@@ -202,8 +202,8 @@ func TestUnprovenWaitsAreRejected(t *testing.T) {
 	}
 }
 
-// The object of a thread that may run a virtual thread is not the one that waits.
-func TestParkedThreadWhoseVirtualThreadIsUnreadableIsRejected(t *testing.T) {
+// The carrier of a pinned virtual thread has the status of the wait, the virtual thread what it waits for.
+func TestParkedCarrierHasTheBlockerOfItsVirtualThread(t *testing.T) {
 	w := newWaiting(t, "JDK 25")
 	w.parks()
 	w.ask()
@@ -211,17 +211,18 @@ func TestParkedThreadWhoseVirtualThreadIsUnreadableIsRejected(t *testing.T) {
 	at := handle - w.thread
 	for what, c := range map[string]struct {
 		offset, handle, thread uint64
-		ok                     bool
+		ok, blocker            bool
 	}{
-		"no virtual thread": {at, 0, 0, true},
-		"itself":            {at, object, w.object, true},
-		"a virtual thread":  {at, object, object, false},
-		"unreadable":        {uint64(len(w.mem)) - w.thread, 0, 0, false},
+		"no virtual thread":                  {at, 0, 0, true, true},
+		"itself":                             {at, object, w.object, true, true},
+		"a virtual thread without a blocker": {at, object, object, true, false},
+		"no object":                          {at, object, 0, false, false},
+		"unreadable":                         {uint64(len(w.mem)) - w.thread, 0, 0, false, false},
 	} {
 		w.put(handle, c.handle)
 		w.put(object, c.thread)
 		w.n.vm.layout.fields["JavaThread::_vthread"] = field{offset: c.offset, size: 8}
-		if got, ok := w.ask(); ok != c.ok {
+		if got, ok := w.ask(); ok != c.ok || (got.Address != 0) != c.blocker {
 			t.Errorf("%s: %+v, %v", what, got, ok)
 		}
 	}

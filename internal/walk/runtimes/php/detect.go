@@ -58,8 +58,9 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 		return nil, fmt.Errorf("its version is %s; %v to %v are known", version, layouts[0].release, newestRelease)
 	}
 	r.layout = l
+	r.fibers.Runtime = r
 	symbols := map[string]managed.Symbol{}
-	for _, s := range h.OwnSymbols(m, symGlobals, symOffset, symCache, symExecute, symModule) {
+	for _, s := range h.OwnSymbols(m, symGlobals, symOffset, symCache, symExecute, symModule, symFiber) {
 		symbols[s.Name] = s
 	}
 	if strings.Contains(path.Base(m.Name), ".so") {
@@ -69,6 +70,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	if !ok || loop.Size == 0 {
 		return nil, errors.New("it has no symbol " + symExecute)
 	}
+	r.fibers.classAt = symbols[symFiber].Addr
 	r.executeEx = managed.Span{Start: loop.Addr, End: loop.Addr + loop.Size}
 	if err := r.findGlobals(symbols); err != nil {
 		return nil, err
@@ -92,7 +94,7 @@ func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 		if m.Generated || strings.Contains(path.Base(m.Name), ".so") {
 			continue
 		}
-		for _, s := range h.OwnSymbols(m, symGlobals, symOffset, symModule) {
+		for _, s := range h.OwnSymbols(m, symGlobals, symOffset, symModule, symFiber) {
 			if own, ok := symbols[s.Name]; ok && s.Exported && !s.Function && s.Size == own.Size {
 				symbols[s.Name] = s
 			}

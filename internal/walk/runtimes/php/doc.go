@@ -7,7 +7,7 @@
 //	program       detect.go       version, layout.go, executor globals; cold.go: execute_ex.cold
 //	thread        threadpointers  thread pointer, in thread-safe builds (threadlocal_*.go)
 //	copy          runtime.go      the plan of what a stop copies
-//	calls         walk.go         execute data, and runs of them; generators, fibers
+//	calls         walk.go         execute data, and runs of them; generators, fibers; fibers.go: those that wait
 //	  native      merge.go        which run belongs to a native frame; jit.go: compiled code
 //	  function    functions.go    proven by its identity; name, file, lines
 //
@@ -49,5 +49,6 @@
 // heuristics/roots.go.
 //
 // Sources: php-src, Zend/zend_compile.h (_zend_execute_data, _zend_op_array, _zend_op), Zend/zend_globals.h
-// (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_generators.h, Zend/zend_fibers.c, TSRM/TSRM.c.
+// (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_objects_API.h (zend_objects_store),
+// Zend/zend_generators.h, Zend/zend_fibers.h (_zend_fiber), Zend/zend_fibers.c, TSRM/TSRM.c.
 package php

@@ -57,6 +57,11 @@ func (img *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
 	return symbols
 }
 
+type asleep struct{}
+
+func (asleep) Mark([]int) bool { return true }
+func (asleep) Slept() bool     { return false }
+
 type oddCalls struct{}
 
 func (oddCalls) CallBefore(ret frames.Addr) (frames.Call, bool) { return frames.Call{}, ret%2 == 1 }
@@ -83,6 +88,7 @@ func walkAll(r *Runtime, m *image) {
 		}
 	}
 	r.threads.Find(m)
+	r.Coroutines(asleep{})
 	r.Anchor(7, 0)
 	r.Anchor(7, m.at)
 	r.module.Calls, r.jit.runtime = oddCalls{}, r
@@ -111,7 +117,8 @@ func FuzzWalk(f *testing.F) {
 		}
 		r := &Runtime{layout: layouts[int(release)%len(layouts)], globals: at, host: m, module: m.Modules()[0],
 			executeEx: managed.Span{Start: at + 1<<20, End: at + 1<<20 + 4096}, dataReg: frames.X86R14, oplineReg: frames.X86R15}
-		r.current = 0
+		r.current, r.objects = 0, 24
+		r.fibers = fibers{Runtime: r, classAt: at + 32}
 		r.Attach(m)
 		r.findCold()
 		walkAll(r, m)

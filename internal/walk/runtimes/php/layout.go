@@ -14,6 +14,7 @@ type layout struct {
 	closure                  uint32
 	generatorData, generator int64 // in a generator: its execute data, the one that it waits for
 	generatorFake            int64 // in a generator: the record of its waiters
+	objects, fiberCall       int64 // from executor globals, in a fiber; 0: no fibers, or not known
 }
 
 const (
@@ -72,14 +73,16 @@ var layouts = []layout{
 		release: 704, current: 488, opcodes: 64, last: 60, file: 136, lines: 144, headSize: 152, closure: 1<<20 | 1<<21,
 		generatorData: 64, generator: 160, generatorFake: 200,
 	},
-	since80(800, 488, 72, 68, 144), since80(802, 488, 88, 80, 152), since80(803, 488, 80, 76, 144),
-	since80(804, 488, 104, 96, 168), since80(805, 512, 104, 96, 168),
+	since80(800, 488, 72, 68, 144, 0, 0), since80(802, 488, 88, 80, 152, 840, 280),
+	since80(803, 488, 80, 76, 144, 840, 288), since80(804, 488, 104, 96, 168, 856, 288),
+	since80(805, 512, 104, 96, 168, 880, 288),
 }
 
-func since80(release managed.Release, current, opcodes, last, file int64) layout {
+func since80(release managed.Release, current, opcodes, last, file, objects, fiberCall int64) layout {
 	return layout{
 		release: release, current: current, opcodes: opcodes, last: last, file: file, lines: file + 8, headSize: file + 16,
 		closure: 1<<22 | 1<<23, generatorData: 56, generator: 152, generatorFake: 184,
+		objects: objects, fiberCall: fiberCall,
 	}
 }
 

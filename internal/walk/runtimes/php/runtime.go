@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/walk/runtimes/threadpointers"
 )
 
-// Runtime is PHP in a process. It implements [managed.FrameSource].
+// Runtime is PHP in a process. It implements [managed.Threads].
 type Runtime struct {
 	managed.Base
 	layout
@@ -31,9 +31,10 @@ type Runtime struct {
 	functions functionCache
 	view      managed.View
 	walk
+	fibers fibers
 }
 
-var _ managed.FrameSource = (*Runtime)(nil)
+var _ managed.Threads = (*Runtime)(nil)
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "PHP " + r.version }

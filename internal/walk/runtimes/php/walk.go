@@ -25,6 +25,7 @@ type walk struct {
 	pairedByOrder bool         // a run was assigned by order only
 	unfinished    bool         // the native walk may lack its outer end
 	incomplete    bool         // the calls' outer end was unreadable
+	bottom        uint64       // record of the last fiber's outermost call
 	broken        bool
 }
 
@@ -166,7 +167,7 @@ func (r *Runtime) addCall(at uint64, record *callRecord, b *runBuilder) bool {
 		return false
 	case c.kind == typeInternal && c.function != nil && c.function.id.nameless(): // the bottom of a fiber's stack
 		w.endRun(b)
-		b.fiber = true
+		b.fiber, w.bottom = true, at
 	case c.kind == typeInternal:
 		w.calls = append(w.calls, c)
 	default:

@@ -3,7 +3,7 @@
 package ruby
 
 import (
-	"path"
+	"regexp"
 	"strings"
 
 	"prywalk/frames"
@@ -18,12 +18,6 @@ type fibers struct {
 	stacks map[uint64]uint64 // VM stacks by place
 	tids   []int
 }
-
-// Read implements [managed.Live].
-func (f *fibers) Read(addr uint64, b []byte) int { return f.vm.host.Read(addr, b) }
-
-// Unchanged implements [managed.Live]: true, as [managed.ReadTask] checks fibers itself.
-func (f *fibers) Unchanged() bool { return true }
 
 func (f *fibers) list() (places []uint64, whole bool) {
 	f.stacks, f.tids = map[uint64]uint64{}, f.tids[:0]
@@ -59,24 +53,12 @@ const (
 func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
 	f := &r.fibers
 	places, whole := f.list()
+	left := maxFiberFrames
+	list = managed.ReadTasks(places, &left, func(place uint64) (managed.Task, managed.TaskStatus) {
+		return f.read(place, w)
+	})
 	if !whole {
 		list.Unlisted++
-	}
-	left := maxFiberFrames
-	for _, place := range places {
-		if len(list.Tasks) == managed.MostTasks || left <= 0 {
-			list.More++
-			continue
-		}
-		switch task, status := f.read(place, w); status {
-		case managed.TaskKnown:
-			list.Tasks = append(list.Tasks, task)
-			left -= len(task.Frames)
-		case managed.TaskChanges:
-			list.Changed++
-		case managed.TaskUnproven:
-			list.Unproven++
-		}
 	}
 	return list
 }
@@ -91,10 +73,7 @@ func (r *Runtime) TaskPlaces() []uint64 {
 func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uint64, t managed.Task, ok bool)) {
 	for _, place := range places {
 		task, status := r.fibers.read(place, w)
-		if status != managed.TaskKnown {
-			task = managed.Task{}
-		}
-		yield(place, task, status == managed.TaskKnown || status == managed.TaskDone)
+		managed.YieldTask(place, task, status, yield)
 	}
 }
 
@@ -104,7 +83,8 @@ func (f *fibers) read(ec uint64, w managed.Watch) (managed.Task, managed.TaskSta
 
 func (f *fibers) readOnce(ec uint64) (task managed.Task, status managed.TaskStatus) {
 	r := f.Runtime
-	f.view.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: f})
+	live := managed.TaskMemory{Reader: f.vm.host}
+	f.view.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: live})
 	r.walk = walk{View: &f.view, vm: &f.vm, ec: ec, frames: r.walk.frames[:0]}
 	value := r.walk.Value
 	thread := value(ec + uint64(f.vm.ecThread))
@@ -125,7 +105,7 @@ func (f *fibers) readOnce(ec uint64) (task managed.Task, status managed.TaskStat
 	task = managed.Task{Name: "Fiber", Family: languages.FiberTask, ID: f.object(ec)}
 	for _, ref := range refs {
 		var certainty managed.Certainty
-		if task.Frames, certainty = r.Symbolize(ref, f, task.Frames); certainty == managed.Freed {
+		if task.Frames, certainty = r.Symbolize(ref, live, task.Frames); certainty == managed.Freed {
 			return task, managed.TaskChanges
 		}
 	}
@@ -145,27 +125,11 @@ func (f *fibers) object(ec uint64) uint64 {
 	return fiber
 }
 
-// fiberWait names the method that the program called: the outermost of the innermost ones that are written in C, or are
-// of Ruby or of an event loop. The outermost one was called by the fiber.
+// fiberWait names the method that the program called. Libraries are those in C, of Ruby and of event loops.
 func fiberWait(stack []managed.Frame) string {
-	called := stack[0].Function
-	for i := range stack[:max(len(stack)-1, 1)] {
-		file := stack[i].File
-		if file != "" && !strings.HasPrefix(file, "<internal:") && !isEventLoop(file) {
-			break
-		}
-		called = stack[i].Function
-	}
-	return called
+	return managed.LibraryCall(stack, func(file string) bool {
+		return file == "" || strings.HasPrefix(file, "<internal:") || ofEventLoop.MatchString(file)
+	})
 }
 
-func isEventLoop(file string) bool {
-	for _, gem := range []string{"async-", "io-event-"} {
-		for dir := path.Dir(file); len(dir) > 1; dir = path.Dir(dir) {
-			if path.Base(path.Dir(dir)) == "gems" && strings.HasPrefix(path.Base(dir), gem) {
-				return true
-			}
-		}
-	}
-	return false
-}
+var ofEventLoop = regexp.MustCompile(`/gems/(async|io-event)-[^/]*/`)

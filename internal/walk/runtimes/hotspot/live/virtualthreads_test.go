@@ -22,6 +22,7 @@ import (
 	"prywalk/internal/show/dump/text"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
+	"prywalk/internal/walk/waits"
 	"prywalk/internal/watch/sampler"
 )
 
@@ -316,5 +317,41 @@ func TestVirtualThreadsAreRecordedByWait(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestPinnedCarriersAndMonitorsOfThreadsWithoutACarrierAreExplained(t *testing.T) {
+	classes := compiled(t)
+	for release, java := range javas(t) {
+		if release < "24" { // there a thread that waits keeps its carrier with its monitor
+			continue
+		}
+		t.Run(release, func(t *testing.T) {
+			pid := launch(t, java, classes, []string{"-Djdk.virtualThreadScheduler.parallelism=2"}, "pinned")
+			l := locksOf(t, pid)
+			d := l.Process(pid)
+			if len(l.StarvedPools) != 1 || len(l.StarvedPools[0].Threads) != 2 || l.StarvedPools[0].Ready != 5 ||
+				!strings.HasPrefix(l.StarvedPools[0].PinnedBy, "Virtual$First.<clinit> at Virtual.java:") {
+				t.Errorf("%+v", l.StarvedPools)
+			}
+			carriers, monitors := 0, 0
+			for i := range d.Threads {
+				th := &d.Threads[i]
+				switch w := th.WaitsFor; {
+				case th.PinnedBy() != "":
+					if carriers++; w.Kind != waits.Park || w.Symbol != "java.util.concurrent.locks.ReentrantLock$NonfairSync" ||
+						w.OwnerName != "main" {
+						t.Errorf("%s: %s", th.Name, w)
+					}
+				case th.Name == "enters":
+					if monitors++; w.OwnerTask == 0 || w.OwnerName != "holder" {
+						t.Errorf("%s: %s", th.Name, w)
+					}
+				}
+			}
+			if carriers != 2 || monitors != 1 {
+				t.Errorf("%d carriers, %d monitors", carriers, monitors)
+			}
+		})
 	}
 }

@@ -29,6 +29,34 @@ public class Virtual {
         else deep(n - 1, innermost);
     }
 
+    static class First { static { LOCK.lock(); } static void touch() { } }
+    static class Second { static { LOCK.lock(); } static void touch() { } }
+
+    static void holds() throws Exception {
+        synchronized (MONITOR) {
+            MONITOR.wait(1); // the monitor then names its owner
+            LOCK.lock();
+        }
+    }
+
+    static void until(Thread.State state, Thread thread) throws Exception {
+        while (thread.getState() != state) Thread.sleep(1);
+    }
+
+    /** Both carriers are pinned by class initializers; a thread without a carrier holds the monitor. */
+    static void pinned() throws Exception {
+        LOCK.lock();
+        Thread holder = Thread.ofVirtual().name("holder").start(() -> { try { holds(); } catch (Exception e) { } });
+        while (!LOCK.hasQueuedThread(holder)) Thread.sleep(1);
+        until(Thread.State.WAITING, holder);
+        until(Thread.State.BLOCKED, Thread.ofPlatform().name("enters").start(Virtual::enters));
+        until(Thread.State.WAITING, Thread.ofVirtual().start(() -> First.touch()));
+        until(Thread.State.WAITING, Thread.ofVirtual().start(() -> Second.touch()));
+        for (int i = 0; i < 5; i++) start("ready-" + i, () -> { });
+        ready();
+        Thread.sleep(FOR_EVER);
+    }
+
     static void cross(ReentrantLock first, ReentrantLock second, CountDownLatch both, boolean timed) throws Exception {
         first.lock();
         both.countDown();
@@ -84,6 +112,7 @@ public class Virtual {
         boolean timed = args[0].equals("timed");
         switch (args[0]) {
         case "waits": waits(Integer.parseInt(args[1])); break;
+        case "pinned": pinned(); break;
         case "storm": storm(Integer.parseInt(args[1])); break;
         case "mixed":
             Thread.ofPlatform().name("second").start(() -> {

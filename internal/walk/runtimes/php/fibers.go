@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package php
+
+import (
+	"fmt"
+	"regexp"
+
+	"prywalk/frames"
+	"prywalk/internal/base/languages"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/walk/managed"
+)
+
+// # Waiting fibers (PHP 8.2 on)
+//
+//	executor globals             zend_object               zend_fiber
+//	+objects ──► array of ────►  8  handle           ┌──►  0  zend_object
+//	          8  top             16 class ── Fiber ──┘     72 context's kind: the class Fiber, once it has begun
+//	                                                       104 context's status
+//	                                                       168 the one that resumed it, while it runs or resumes others
+//	                                                       +fiberCall ──► innermost call ──► … ──► bottom
+//	                                                       +8 ──────────────────────────────────►
+//
+// A suspended fiber's calls end at its bottom, a record of the nameless internal function, without an outer one.
+
+const (
+	objectHandle, objectClass = 8, 16
+	objectsTop                = 8
+	fiberKind, fiberStatus    = 72, 104
+	fiberCaller               = 168
+	fiberSuspended            = 2 // ZEND_FIBER_STATUS_SUSPENDED
+
+	symFiber = "zend_ce_fiber"
+
+	maxObjects    = 1 << 21 // of a thread, that are searched
+	maxListing    = 1e9     // ns
+	objectsAtOnce = 512     // words of the array
+	listTries     = 4
+	maxFiberWork  = 1 << 19 // frames and readings of calls of one list: damaged fibers may share a chain
+)
+
+// fibers reads the fibers that are suspended. A place is the address of the object.
+type fibers struct {
+	*Runtime
+	classAt uint64 // zend_ce_fiber; 0: unknown
+	listed  managed.Listing
+	left    int // of maxFiberWork
+}
+
+// Waiting implements [managed.Threads]: PHP has no locks.
+func (r *Runtime) Waiting(*managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
+	return answer, false
+}
+
+// Coroutines implements [managed.Threads].
+func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
+	places, whole := r.fibers.list()
+	r.fibers.left = maxFiberWork
+	list = managed.ReadTasks(places, &r.fibers.left, func(place uint64) (managed.Task, managed.TaskStatus) {
+		return r.fibers.read(place, w)
+	})
+	if !whole {
+		list.Unlisted++
+	}
+	return list
+}
+
+// TaskPlaces implements [managed.Threads].
+func (r *Runtime) TaskPlaces() []uint64 { return r.fibers.listed.Places(r.fibers.list) }
+
+// TasksAt implements [managed.Threads].
+func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uint64, t managed.Task, ok bool)) {
+	for _, place := range places {
+		task, status := r.fibers.read(place, w)
+		managed.YieldTask(place, task, status, yield)
+	}
+}
+
+// list returns the fibers that have begun, and perhaps ended; whole: no array was replaced meanwhile, nor cut.
+func (f *fibers) list() (places []uint64, whole bool) {
+	if f.fiberCall == 0 || f.classAt == 0 || f.globals == 0 {
+		return nil, true
+	}
+	class, end := f.read64(f.classAt), procmem.Now()+maxListing
+	for try := 0; try < listTries && !whole; try++ {
+		places, whole = f.among(f.globals+uint64(f.objects), class, end)
+	}
+	return places, whole
+}
+
+func (f *fibers) among(objects, class uint64, end int64) (places []uint64, whole bool) {
+	array, top := f.read64(objects), f.read64(objects+objectsTop)&0xffffffff
+	f.view.Pages.Reset(f.host)
+	has := func(addr, value uint64) bool {
+		v, ok := f.view.Pages.Word(addr)
+		return ok && v == value
+	}
+	for i := uint64(1); i < min(top, maxObjects); i++ { // the first has no object
+		if i%objectsAtOnce == 0 && procmem.Now() > end {
+			return places, false
+		}
+		object, ok := f.view.Pages.Word(array + 8*i) // a free slot's is odd
+		if !ok {
+			return places, false
+		}
+		if object%8 == 0 && object >= 1<<12 && has(object+objectClass, class) && has(object+fiberKind, class) {
+			places = append(places, object)
+		}
+	}
+	return places, top <= maxObjects && f.read64(objects) == array
+}
+
+func (f *fibers) read(at uint64, w managed.Watch) (managed.Task, managed.TaskStatus) {
+	return managed.ReadTask(w, nil, func() (managed.Task, managed.TaskStatus) { return f.readOnce(at) })
+}
+
+func (f *fibers) readOnce(at uint64) (task managed.Task, status managed.TaskStatus) {
+	r, w := f.Runtime, &f.walk
+	live := managed.TaskMemory{Reader: f.host}
+	f.view.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, Live: live})
+	*w = walk{View: &f.view, calls: w.calls[:0], runs: w.runs[:0]}
+	class := w.Value(f.classAt)
+	if class == 0 || w.Value(at+objectClass) != class || w.Value(at+fiberKind) != class ||
+		uint32(w.Value(at+fiberStatus)) != fiberSuspended || w.Value(at+fiberCaller) != 0 {
+		return task, managed.TaskDone
+	}
+	r.readCalls(w.Value(at + uint64(f.fiberCall)))
+	f.left -= len(w.calls)
+	bottom := w.Value(at + uint64(f.fiberCall) + 8)
+	if w.broken || w.incomplete || len(w.runs) == 0 || w.bottom != bottom || w.runsOnStack != len(w.runs) {
+		return task, managed.TaskUnproven
+	}
+	task = managed.Task{
+		Name: fmt.Sprintf("Fiber #%d", uint32(w.Value(at+objectHandle))), Family: languages.FiberTask, ID: at,
+	}
+	for _, ref := range r.appendRuns(len(w.runs), nil) {
+		var certainty managed.Certainty
+		if task.Frames, certainty = r.Symbolize(ref, live, task.Frames); certainty == managed.Freed {
+			return task, managed.TaskChanges
+		}
+	}
+	task.Wait = managed.LibraryCall(task.Frames, func(file string) bool {
+		return file == "" || ofEventLoop.MatchString(file)
+	})
+	return task, managed.TaskKnown
+}
+
+var ofEventLoop = regexp.MustCompile(`/vendor/(revolt|amphp|react)/`)
