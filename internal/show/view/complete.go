@@ -15,7 +15,11 @@ func (d *Data) Completeness(value int) (c incomplete.Completeness, ok bool) {
 	}
 	withStacks := int64(0)
 	for _, s := range d.Profile.Sample {
-		v, stack := s.Value[value], d.Stack(s)
+		v := s.Value[value]
+		if v == 0 {
+			continue
+		}
+		stack := d.Stack(s)
 		if sampled := d.addStackTime(&c, v, stack); sampled || len(stack) > 1 {
 			withStacks += v
 		}
