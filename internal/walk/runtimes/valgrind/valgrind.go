@@ -24,9 +24,9 @@ const (
 	// offsets in VexGuestAMD64State and ThreadState, in bytes
 	guestRSP, guestRBP, guestRIP  = 48, 56, 184
 	stateInThread, stateAlignment = 16, 16
-	maxWords = 512 // of Valgrind's stack
-	maxAhead = 32  // bytes of instructions
-	maxCall  = 8   // bytes of a call
+	maxWords                      = 512 // of Valgrind's stack
+	maxAhead                      = 32  // bytes of instructions
+	maxCall                       = 8   // bytes of a call
 )
 
 // Runtime is one of Valgrind's tools, with a program. It has no frames of its own, and hides the translations'.
