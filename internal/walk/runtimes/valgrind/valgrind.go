@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// offsets in VexGuestAMD64State and ThreadState, in bytes
-	guestRSP, guestRBP, guestRIP  = 48, 56, 184
-	stateInThread, stateAlignment = 16, 16
-	maxWords                      = 512 // of Valgrind's stack
-	maxAhead                      = 32  // bytes of instructions
-	maxCall                       = 8   // bytes of a call
+	guestRSP, guestRBP, guestRIP  = 48, 56, 184 // offsets in VexGuestAMD64State, in bytes
+	stateInThread, stateAlignment = 16, 16      // in ThreadState, in bytes
+
+	maxWords = 512 // of Valgrind's stack
+	maxAhead = 32  // bytes of instructions
+	maxCall  = 8   // bytes of a call
 )
 
 // Runtime is one of Valgrind's tools, with a program. It has no frames of its own, and hides the translations'.
