@@ -122,6 +122,14 @@ func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 	return s.mayTailCall(call.Target) // a function without jumps out cannot have led to code of unknown bounds
 }
 
+// MayHaveCalled reports whether ra follows a call that can have led to the function at pc, also by a tail call.
+func (s *Space) MayHaveCalled(ra, pc Addr) bool {
+	return s.callFitOf(ra, s.functionAt(pc)) >= fitTailCall
+}
+
+// InOneFunction reports whether no function is known to begin between two addresses.
+func (s *Space) InOneFunction(a, b Addr) bool { return s.functionAt(a) == s.functionAt(b) }
+
 func (m *Module) isUnread() bool { return m != nil && m.Calls == nil && !m.Generated }
 
 func (s *Space) isGenerated(v Addr) bool {

@@ -57,8 +57,9 @@
 //	                                                 further such words lead out of that
 //	scan       no rule: the first such word on the   follows a call that can have led to this function
 //	           stack (applyScan); a guess
-//	heuristic, no rule, and a runtime knows the      that runtime's matter
-//	scan       stack that the thread has left
+//	heuristic, no rule, or the first function, and   that runtime's matter
+//	scan       a runtime knows the stack that the
+//	           thread has left
 //	           ([LeftStack])
 //
 // Ways in brackets have the [Frame.Method] of their rule. The last two ways are also tried where a [CFAFinder] finds no

@@ -2,18 +2,23 @@
 
 package frames
 
-// LeftStack finds where a thread has left a stack for code without rules: a goroutine's, for code that WebAssembly was
-// compiled to, which has a stack of its own.
+// LeftStack finds where a thread has left a stack for code without rules, or with one of its own: a goroutine's, for
+// code that WebAssembly was compiled to; a program's, for Valgrind.
 type LeftStack interface {
-	// FindLeft returns the innermost frame there; false: it is not known. regs are those of the outermost known frame of
-	// the code without rules.
-	FindLeft(regs *Regs, mem Memory) (LeftFrame, bool)
+	// FindLeft returns the innermost frame there; false: it is not known. regs are those of the outermost known frame.
+	// stop is StopRoot if the thread's own stack ends there, else there is no rule.
+	FindLeft(regs *Regs, mem Memory, stop StopReason) (LeftFrame, bool)
 }
 
 // LeftFrame is the innermost frame of a stack that a thread has left.
 type LeftFrame struct {
 	PC, SP Addr   // return address, and the stack pointer after the return
 	Method Method // MethodHeuristic: the runtime has saved the place; MethodScan: it was searched
+	// Interrupted: PC is no return address, and FP is the frame pointer.
+	Interrupted bool
+	FP          Addr
+	SavedSP     Addr // the word that has SP, or 0
+	Unread      Addr // a word that FindLeft could not read, or 0; of the others only SavedSP counts then
 }
 
 // SetLeftStacks sets what finds left stacks, in this order.
@@ -25,16 +30,26 @@ func (w *Walker) stepToLeftStack(stop StopReason) StopReason {
 		return stop
 	}
 	for _, left := range w.space.left {
-		f, ok := left.FindLeft(&w.regs, w.mem)
-		if !ok {
+		f, ok := left.FindLeft(&w.regs, w.mem, stop)
+		r := resolvedRule{Rule: Rule{Flags: FlagStackSwitch, Method: f.Method}}
+		w.spWord = f.SavedSP
+		switch {
+		case f.Unread != 0:
+			stop = w.stopAtUnread(f.Unread)
+			w.noteUnread(&r)
+			return stop
+		case !ok:
 			continue
 		}
 		w.tookLeftStack = true
-		w.spWord = 0
 		w.next.begin(0)
 		w.next.PC = f.PC
 		w.next.Set(w.arch.sp, f.SP)
-		return w.moveByRule(&resolvedRule{Rule: Rule{Flags: FlagStackSwitch, Method: f.Method}})
+		if f.Interrupted {
+			r.Flags |= FlagExactPC
+			w.next.Set(w.arch.fp, f.FP)
+		}
+		return w.moveByRule(&r)
 	}
 	return stop
 }

@@ -68,6 +68,9 @@ func (w *Walker) Next() bool {
 	default:
 		w.stopReason = w.step()
 	}
+	if w.stopReason == StopRoot {
+		w.stopReason = w.stepToLeftStack(StopRoot)
+	}
 	return w.stopReason == StopNone
 }
 

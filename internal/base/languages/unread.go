@@ -26,13 +26,10 @@ var erlang = Language{
 var ValgrindTool = regexp.MustCompile(
 	`^(memcheck|cachegrind|callgrind|helgrind|drd|massif|dhat|lackey|none|exp-bbv)-[a-z0-9]+-linux$`)
 
-// WithoutValgrind is the remedy for its programs.
-const WithoutValgrind = "run the program without Valgrind, which runs a translation of it on a stack of its own " +
-	"(Valgrind's own profiler: valgrind --tool=callgrind)"
-
 // valgrind is the first of all: it runs programs of any language.
 var valgrind = Language{
 	Hints: []Hint{{
-		Runtime: "Valgrind", Code: "code that Valgrind has translated", Remedy: WithoutValgrind, Files: ValgrindTool,
+		Runtime: "Valgrind", Code: "code that Valgrind has translated", Files: ValgrindTool,
+		Remedy: "run the program without Valgrind (Valgrind's own profiler: valgrind --tool=callgrind)",
 	}},
 }

@@ -77,9 +77,12 @@ func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
 	return out
 }
 
-// LeftStacks are the schedulers that find the stack of a task whose thread runs code without rules.
+// LeftStacks are the runtimes that find a stack that a thread has left.
 func (r *Runtimes) LeftStacks() (out []frames.LeftStack) {
-	for _, s := range r.Schedulers() {
+	if r == nil {
+		return nil
+	}
+	for s := range r.detected.found {
 		if left, ok := s.(frames.LeftStack); ok {
 			out = append(out, left)
 		}

@@ -106,7 +106,7 @@ func libraryRemedy(file string) string {
 	python := pythonPackage.MatchString(file)
 	switch {
 	case languages.ValgrindTool.MatchString(path.Base(file)):
-		return languages.WithoutValgrind
+		return "these are Valgrind's own: install its debug symbols (Debian: valgrind-dbg) and AGAIN"
 	case !strings.HasPrefix(file, "/") || IsFromDistribution(file):
 		return "install its debug symbols (its package's -dbgsym or -debuginfo) and AGAIN"
 	case python && strings.Contains(path.Base(file), ".so"):

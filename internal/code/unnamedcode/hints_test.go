@@ -48,8 +48,8 @@ func TestDebugSymbolsAreWhereTheFileCameFrom(t *testing.T) {
 		"/home/a/hot.bin":                                                "compile with --unstripped",
 		"/home/a/hot.dist/hot.cpython-311-x86_64-linux-gnu.so":           "compile with --unstripped",
 		"/usr/local/bin/uv":                                              "build it from its source",
-		"/usr/libexec/valgrind/memcheck-amd64-linux":                     "run the program without Valgrind",
-		"memcheck-amd64-linux":                                           "run the program without Valgrind",
+		"/usr/libexec/valgrind/memcheck-amd64-linux":                     "valgrind-dbg) and record again",
+		"memcheck-amd64-linux":                                           "valgrind-dbg",
 		"/usr/bin/xz":                                                    "-dbgsym",
 	} {
 		if got := LibraryRemedy(file, "record again"); !strings.Contains(got, want) {

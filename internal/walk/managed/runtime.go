@@ -90,6 +90,18 @@ func (Base) Plan() *Plan { return nil }
 // Anchor implements [FrameSource].
 func (Base) Anchor(int, uint64) (uint64, bool) { return 0, false }
 
+// NoRefs is the Base of a [FrameSource] that appends no Refs.
+type NoRefs struct{ Base }
+
+// Begin implements [FrameSource].
+func (NoRefs) Begin(*Sample) {}
+
+// End implements [FrameSource].
+func (NoRefs) End() Health { return Matched }
+
+// Symbolize implements [FrameSource].
+func (NoRefs) Symbolize(_ Ref, _ Live, out []Frame) ([]Frame, Certainty) { return out, Freed }
+
 // FrameSource is a Runtime that knows the managed frames of a thread.
 type FrameSource interface {
 	Runtime

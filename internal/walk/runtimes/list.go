@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/walk/runtimes/ruby"
 	"prywalk/internal/walk/runtimes/threadcontext"
 	"prywalk/internal/walk/runtimes/v8"
+	"prywalk/internal/walk/runtimes/valgrind"
 )
 
 // Registration is all that one kind of runtime registers.
@@ -35,6 +36,7 @@ type BuiltinsOf = func(f *elffile.File, symbols managed.FileSymbols) managed.Bui
 
 // Registered are the runtimes in the order of detection: known code before generated code of unknown origin.
 var Registered = []Registration{
+	{Detect: valgrind.Detect}, // it owns what the program has generated, too
 	{Detect: hotspot.Detect},
 	{Detect: cpython.Detect},
 	{Detect: php.Detect},

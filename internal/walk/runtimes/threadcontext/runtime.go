@@ -33,7 +33,7 @@ const (
 
 // Runtime reads the contexts of a process's threads. It implements [managed.FrameSource], without frames.
 type Runtime struct {
-	managed.Base
+	managed.NoRefs
 	host     managed.ContextHost
 	module   *frames.Module
 	variable variable
@@ -95,20 +95,9 @@ func (r *Runtime) Anchor(tid int, threadPointer uint64) (uint64, bool) {
 	return r.threads.PointerOf(r.host, tid)
 }
 
-// Begin implements [managed.FrameSource].
-func (r *Runtime) Begin(*managed.Sample) {}
-
 // ManagedFrames implements [managed.FrameSource].
 func (r *Runtime) ManagedFrames(_ *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	return out, false
-}
-
-// End implements [managed.FrameSource].
-func (r *Runtime) End() managed.Health { return managed.Matched }
-
-// Symbolize implements [managed.FrameSource].
-func (r *Runtime) Symbolize(_ managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	return out, managed.Freed
 }
 
 // Context implements [managed.ContextSource].

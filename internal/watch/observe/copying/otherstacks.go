@@ -133,10 +133,13 @@ func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	}
 }
 
-// linksOf returns the places whose links the walk went along.
+// linksOf returns the places whose links the walk went along, and those that have such a link's word.
 func (learner *otherStackLearner) linksOf(w *frames.Walker) (found uint) {
 	links := w.StackLinks()
 	for n, link := range links {
+		if link.At != 0 {
+			found |= learner.placesWith(link.At, false)
+		}
 		i := learner.withLink(link)
 		if i < 0 {
 			continue

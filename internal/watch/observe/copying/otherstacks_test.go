@@ -158,3 +158,37 @@ func TestACopyByALinkGrowsWhereItWasCut(t *testing.T) {
 		}
 	}
 }
+
+// leftStack is a stack whose stack pointer, 0x900000, is in the word at state + 48.
+type leftStack struct{ state frames.Addr }
+
+func (l leftStack) FindLeft(*frames.Regs, frames.Memory, frames.StopReason) (frames.LeftFrame, bool) {
+	return frames.LeftFrame{PC: 0x1100, SP: 0x900000, Method: frames.MethodHeuristic, SavedSP: l.state + 48}, true
+}
+
+func (leftStack) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{Method: frames.MethodCFI, Flags: frames.FlagRoot}, nil, true
+}
+
+func TestMemoryWithTheLinkToAnotherStackIsKept(t *testing.T) {
+	const state, unused = 0x500000, 0x700000
+	k := NewLearner()
+	k.others.addMissing(state, frames.StackLink{}, false)
+	k.others.addMissing(unused, frames.StackLink{}, false)
+	s := frames.NewSpace(frames.X86_64)
+	s.SetModules([]*frames.Module{{Start: 0x1000, End: 0x2000, Sources: []frames.RuleSource{leftStack{}}}})
+	s.SetLeftStacks([]frames.LeftStack{leftStack{state}})
+	regs := frames.Regs{Arch: frames.X86_64, PC: 0x1100}
+	regs.Set(frames.X86RSP, 0x300000)
+	mem := &frames.Snapshot{Stack: frames.Region{Addr: 0x300000, Bytes: make([]byte, 64)},
+		Others: []frames.Region{{Addr: state, Bytes: make([]byte, 64)}}}
+	var w frames.Walker
+	for w.Init(s, &regs, mem); w.Next(); {
+	}
+	for range 2 * minOthersKept {
+		k.others.noteUsed(&w)
+	}
+	if k.StackPlaces[0].At != state || k.StackPlaces[1].At != 0 {
+		t.Errorf("%+v, want %#x only", k.StackPlaces, state)
+	}
+}
