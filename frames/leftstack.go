@@ -2,8 +2,8 @@
 
 package frames
 
-// LeftStack finds where a thread has left a stack for code without rules, or with one of its own: a goroutine's, for
-// code that WebAssembly was compiled to; a program's, for Valgrind.
+// LeftStack finds where a thread has left a stack: a goroutine's, for code without rules that WebAssembly was compiled
+// to; a program's, for Valgrind, which runs on a stack of its own.
 type LeftStack interface {
 	// FindLeft returns the innermost frame there; false: it is not known. regs are those of the outermost known frame.
 	// stop is StopRoot if the thread's own stack ends there, else there is no rule.

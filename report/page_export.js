@@ -6,7 +6,9 @@ const paperWidth = 718; // of A4 within margins of 10 mm, in CSS pixels
 const paperRows = 40;
 const onPaper = () => document.documentElement.classList.contains("paper");
 
-const escaped = (s) => s.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+// escaped is text for XML, which has no control characters and no halves of characters, as a cut name or the search can
+// have.
+const escaped = (s) => s.replace(/[\p{Cc}\p{Cs}]/gu, "\ufffd").replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
 // SVGContext writes what is drawn on it as elements. Colours become those that any reader of SVG knows.
 class SVGContext {
@@ -30,7 +32,8 @@ function svgOf(width, lines) {
   const height = Math.max(2 * rowHeight, ...graph.rects.map((r) => r.y + rowHeight));
   root.classList.toggle("light", light);
   graph.rects = rects;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-size="12" font-family="DejaVu Sans Mono, Menlo, Consolas, monospace">
+  const namespace = document.createRange().createContextualFragment("<svg></svg>").firstChild.namespaceURI;
+  return `<svg xmlns="${namespace}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-size="12" font-family="DejaVu Sans Mono, Menlo, Consolas, monospace">
 <rect width="100%" height="100%" fill="#ffffff"/>
 ${ctx.parts.join("\n")}
 </svg>

@@ -59,7 +59,7 @@ function addFolded(tree, root, values, total, self) {
 
 // oftenText says whether an own function calls a library often, if nothing narrows the selection: it is of all of it.
 function oftenText(caller, library) {
-  if (choice.range || choice.thread || choice.state !== "all") return "";
+  if (choice.range || choice.thread || choice.state !== "all" || choice.focus >= 0 || choice.zoom) return "";
   return data.often?.[`${caller} ${library}`] ?? "";
 }
 

@@ -45,8 +45,8 @@ func (b *pageBuilder) writeLines() {
 			if line = l.Line; wanted[f] == nil {
 				wanted[f] = map[int]bool{max(1, place.Line): true}
 			}
-			for n := max(1, line-sourceMargin); n <= line+sourceMargin; n++ {
-				wanted[f][n] = true
+			for n := range 2*sourceMargin + 1 {
+				wanted[f][max(1, line-sourceMargin+n)] = true // also of a line number at the end of int
 			}
 		}
 		b.Nodes[at], b.Lines = f, append(b.Lines, line)
@@ -77,7 +77,8 @@ func (b *pageBuilder) addSource(frame int32, lines []int, text []string, err err
 	}
 	for _, n := range lines[:min(len(lines), maxSourceLines)] {
 		if n <= len(text) {
-			line := strings.TrimRight(strings.ReplaceAll(text[n-1], "\t", "    "), " \r")
+			line := text[n-1][:min(len(text[n-1]), 8*maxSourceWidth)] // a minified file is one line
+			line = strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " \r")
 			s.Lines = append(s.Lines, n, b.stringIndex(tabular.Cut(printable.String(line), maxSourceWidth)))
 		}
 	}

@@ -4,6 +4,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"prywalk/internal/base/protobuf"
 	"prywalk/internal/testtargets"
@@ -167,7 +169,10 @@ func TestATraceIsReadByPerfettosPackage(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), python, "-B", "testdata/readtrace.py", path)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	c := exec.CommandContext(ctx, python, "-B", "testdata/readtrace.py", path)
+	c.WaitDelay = time.Second
 	c.Env, c.Stderr = append(os.Environ(), "PYTHONPATH="+perfettoDir), os.Stderr
 	out, err := c.Output()
 	if err != nil {

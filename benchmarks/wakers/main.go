@@ -167,7 +167,9 @@ func start(name string, length time.Duration) (stop func(), err error) {
 	// Until the whole pipeline has begun.
 	for deadline := time.Now().Add(10 * time.Second); len(descendants(os.Getpid())) < 4; runtime.Gosched() {
 		if time.Now().After(deadline) {
-			break
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			_ = cmd.Wait()
+			return nil, fmt.Errorf("the pipeline has not begun within 10 s")
 		}
 	}
 	return func() {

@@ -49,7 +49,7 @@ func beginTrace(dir string) (t *trace, err error) {
 
 func (t *trace) close() {
 	_ = os.Remove(t.dir)
-	_ = unix.Unmount(t.root, 0)
+	_ = unix.Unmount(t.root, unix.MNT_DETACH) // the directory is removed next: nothing may stay mounted there
 	_ = os.Remove(t.root)
 }
 
@@ -78,7 +78,8 @@ func (t *trace) end(threads map[int]int) (spans []span, lost int, err error) {
 		return nil, 0, err
 	}
 	defer f.Close()
-	return parse(f, threads), lost, nil
+	spans, err = parse(f, threads)
+	return spans, lost, err
 }
 
 type thread struct {
@@ -87,7 +88,7 @@ type thread struct {
 	known bool
 }
 
-func parse(r io.Reader, threads map[int]int) (spans []span) {
+func parse(r io.Reader, threads map[int]int) (spans []span, err error) {
 	all := map[int]*thread{}
 	to := func(tid int, at int64, state byte, isWaking bool, waker int, softirq bool) {
 		if threads[tid] == 0 {
@@ -142,7 +143,7 @@ func parse(r io.Reader, threads map[int]int) (spans []span) {
 			to(number(event, "next_pid="), at, 'R', false, 0, false)
 		}
 	}
-	return spans
+	return spans, lines.Err()
 }
 
 func number(text, after string) int {
@@ -161,7 +162,7 @@ func nanos(seconds string) int64 {
 
 // intervals divides the kernel's spans by whether prywalk calls the thread idle, and says who woke.
 func intervals(p *profile.Profile, spans []span, threads map[int]int) (all []chains.Interval) {
-	waiting := view.NewWaiting(p)
+	waiting := view.NewWaiting(p.Sample, true)
 	looks := map[int][]*profile.Sample{}
 	for _, s := range p.Sample {
 		tid := int(view.NumLabel(s, rec.LabelTID))

@@ -144,7 +144,7 @@ func asName(t *testing.T, name string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, code, 0o755); err != nil {
+	if err := testtargets.WriteExecutable(file, code); err != nil {
 		t.Fatal(err)
 	}
 	return exec.Command(file, "600")
@@ -308,7 +308,6 @@ func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
 }
 
 func TestUnreadThreadsAreAnErrorInJSON(t *testing.T) {
-	t.Parallel()
 	f, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@
 package testtargets
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,8 +15,9 @@ import (
 	"testing"
 )
 
-// Compiled is a program or library that a compiler makes. It is kept for the next run, by all that it depends on but
-// headers.
+// Compiled is a program or library that a compiler makes. It is kept for the next run, by its sources, flags,
+// environment and compilers. Headers, libraries and the linker are not looked at: remove the directory after they
+// changed.
 type Compiled struct {
 	Name    string            // of the result
 	Texts   map[string]string // files, by names, of the directory in which the command runs; else the caller's
@@ -25,8 +27,9 @@ type Compiled struct {
 }
 
 // toolVariables of the environment change what compilers make.
-var toolVariables = []string{"GOFLAGS", "GOTOOLCHAIN", "GOEXPERIMENT", "GOAMD64", "CGO_ENABLED", "CGO_CFLAGS",
-	"CGO_LDFLAGS", "CC", "CXX", "CPATH", "LIBRARY_PATH"}
+var toolVariables = []string{"GOFLAGS", "GOTOOLCHAIN", "GOEXPERIMENT", "GOAMD64", "GOARCH", "GOOS", "CGO_ENABLED",
+	"CGO_CFLAGS", "CGO_CPPFLAGS", "CGO_CXXFLAGS", "CGO_LDFLAGS", "CC", "CXX", "CPATH", "C_INCLUDE_PATH",
+	"CPLUS_INCLUDE_PATH", "LIBRARY_PATH"}
 
 // Build returns the path of a copy, which the test may change. The test is skipped where the compiler is not installed.
 func (c Compiled) Build(t testing.TB) string {
@@ -55,9 +58,12 @@ func (c Compiled) Build(t testing.TB) string {
 
 func (c Compiled) key() (string, error) {
 	h := sha256.New()
-	dir, err := os.Getwd() // debug information has it
-	if err != nil {
-		return "", err
+	dir := ""
+	if len(c.Texts) == 0 { // debug information has it
+		var err error
+		if dir, err = os.Getwd(); err != nil {
+			return "", err
+		}
 	}
 	fmt.Fprintf(h, "%s\n%s\n%q\n%q\n%q\n", dir, c.Name, c.Texts, c.Env, c.Command)
 	for _, name := range toolVariables {
@@ -68,7 +74,8 @@ func (c Compiled) key() (string, error) {
 			return "", err
 		}
 	}
-	for _, tool := range []string{c.Command[0], "cc"} { // Go links by cc where there is C
+	// Go links by cc where there is C, which it compiles by gcc, or by CC.
+	for _, tool := range []string{c.Command[0], "cc", "gcc", cmp.Or(os.Getenv("CC"), "cc")} {
 		if err := hashTool(h, tool); err != nil && tool == c.Command[0] {
 			return "", err
 		}

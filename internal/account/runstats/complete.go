@@ -32,7 +32,7 @@ const (
 )
 
 func hasLittleCPU(s *Stats) bool {
-	return s.ProfiledCPU <= littleCPU*s.Seconds || s.FreqAsked > 0 && s.ProfiledCPU*s.FreqAsked < fewTicks
+	return s.ProfiledCPU <= littleCPU*s.Seconds || s.Freq > 0 && s.ProfiledCPU*s.Freq < fewTicks
 }
 
 func completeCPU(s *Stats) string {

@@ -59,7 +59,7 @@ func TestOfTargetsThatHardlyRunTheShareOfSamplesIsShown(t *testing.T) {
 		{0.21, "100% of sampled CPU time with complete stacks, 50.0% of CPU time without a sample"},
 	} {
 		s := &Stats{}
-		s.FreqAsked, s.Seconds, s.Samples, s.Complete, s.ProfiledCPU, s.UnobservedCPU = 99, 3, 300, 300, c.cpu, c.cpu/2
+		s.Freq, s.Seconds, s.Samples, s.Complete, s.ProfiledCPU, s.UnobservedCPU = 99, 3, 300, 300, c.cpu, c.cpu/2
 		if line := ClosingLine(s, "p.pb.gz"); !strings.Contains(line, c.want) {
 			t.Errorf("%v s of CPU time: %q, want %q", c.cpu, line, c.want)
 		}

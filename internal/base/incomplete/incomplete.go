@@ -179,8 +179,8 @@ func (c *Completeness) GuessedText(time string, percent func(float64) string) st
 		return ""
 	}
 	return fmt.Sprintf("%s of %s in %s: callers found by a search of the stack, of which some can be wrong, as their "+
-		"code has no call frame information; for code of a file its debug symbols can help", percent(c.guessed/c.all),
-		time, Guessed)
+		"code has no call frame information; if the code is of a file, the debug symbols of that can help",
+		percent(c.guessed/c.all), time, Guessed)
 }
 
 // MainReason is the main reason of incomplete stacks.

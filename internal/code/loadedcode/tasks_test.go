@@ -12,7 +12,7 @@ import (
 func TestTasksOfGoProgramsAreFound(t *testing.T) {
 	const source = "../../testtargets/src/gostacks/main.go"
 	exe := testtargets.Compiled{
-		Name: "gostacks", Sources: []string{source}, Command: []string{"go", "build", "-o", "OUT", source},
+		Name: "gostacks", Sources: []string{source, "../../../go.mod"}, Command: []string{"go", "build", "-o", "OUT", source},
 	}.Build(t)
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)

@@ -81,7 +81,7 @@ const (
 func (w *Watch) Add(iv profile.Interval) {
 	w.cpu += iv.CPU
 	w.queued += iv.RunQueue
-	if begin, known := w.first[iv.TID]; !known || iv.End-iv.Wall < begin {
+	if begin, known := w.first[iv.TID]; iv.TID != 0 && !known || iv.End-iv.Wall < begin {
 		managed.Remember(&w.first, maxMatches, iv.TID, iv.End-iv.Wall)
 	}
 	if iv.Wall >= minCarried && rests(&iv) && iv.TID != 0 {
@@ -135,6 +135,9 @@ func (w *Watch) Refresh(at int64, open iter.Seq[profile.Interval]) {
 		case blocked:
 			if iv := w.longest(asleep, c, func(iv *profile.Interval) bool { return w.isUnder(iv, c, s) }); iv != nil {
 				what = thread(iv) + " has waited for " + tabular.Nanos(iv.Wall)
+				if iv.State == sample.Stopped.String() {
+					what = thread(iv) + " has been stopped for " + tabular.Nanos(iv.Wall)
+				}
 			}
 		case stalled:
 			if iv := w.longest(asleep, c, func(iv *profile.Interval) bool { return w.isStalled(iv, c, s) }); iv != nil {

@@ -104,7 +104,7 @@ func buildCgo(t *testing.T, cflags string, args ...string) string {
 	const dir = "../../testtargets/testdata/cgo"
 	return testtargets.Compiled{
 		Name:    "cgo",
-		Sources: []string{dir + "/main.go"},
+		Sources: []string{dir + "/main.go", "../../../go.mod"},
 		Env:     []string{"CGO_ENABLED=1", "CGO_CFLAGS=" + cflags},
 		Command: append(append([]string{"go", "build", "-o", "OUT"}, args...), dir),
 	}.Build(t)

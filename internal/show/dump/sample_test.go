@@ -241,7 +241,7 @@ func TestUnknownFieldsAreLeftOutOfJSON(t *testing.T) {
 func TestStacksOfAGoProgramInSignalHandlersAreWhole(t *testing.T) {
 	const source = "../../testtargets/src/handlers/main.go"
 	exe := testtargets.Compiled{
-		Name: "handlers", Sources: []string{source}, Env: []string{"CGO_ENABLED=0"},
+		Name: "handlers", Sources: []string{source, "../../../go.mod"}, Env: []string{"CGO_ENABLED=0"},
 		Command: []string{"go", "build", "-o", "OUT", source},
 	}.Build(t)
 	cmd := exec.Command(exe)

@@ -95,8 +95,9 @@ func readsOf(list managed.TaskList, pid int) map[int]*waits.Wait {
 	for t := range stacks.Each(list.Tasks) {
 		if t.Reads != 0 && all[t.Reads] == nil {
 			w := &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: t.Reads}}
-			files.AddFileDetails(w)
-			all[t.Reads] = w
+			if files.AddFileDetails(w); w.FD.Path != "" {
+				all[t.Reads] = w
+			}
 		}
 	}
 	return all

@@ -14,5 +14,6 @@
 // Names come from [profile.Names]; a function without one yet is shown by its module ([FunctionTable]).
 //
 // A [Snapshot] is a window as a profile, with a sample for each cell. Rows, groups and the conclusion are those of
-// package view for it, as in report. All tables are made from it, so that a paused display can be sorted and filtered.
+// package view for it, as in report, without what a selection hides there and without peers of sockets. All tables are
+// made from it, so that a paused display can be sorted and filtered.
 package top

@@ -54,7 +54,10 @@ func (s *Store) evict() {
 	for k := range kept {
 		needed[k.thread] = true
 	}
-	maps.DeleteFunc(s.threads, func(id int32, _ *thread) bool { return !needed[id] })
+	maps.DeleteFunc(s.threads, func(id int32, th *thread) bool {
+		clear(th.labels) // also of waits whose cells are merged
+		return !needed[id]
+	})
 	maps.DeleteFunc(s.byThread, func(_ threadKey, id int32) bool { return !needed[id] })
 }
 

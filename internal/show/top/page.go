@@ -63,7 +63,7 @@ func (m *Model) tableLines() []string {
 
 // placeCursor follows the cursor's row, or keeps the cursor within the rows.
 func (m *Model) placeCursor() {
-	if row := slices.Index(m.page.ids, m.follow); row >= 0 {
+	if row := slices.IndexFunc(m.page.ids, m.follow.is); row >= 0 {
 		m.cursor = row
 	}
 	m.cursor = max(0, min(m.cursor, m.page.rows-1))
@@ -142,7 +142,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 	what := groupings[m.view]
 	list := matching(snap.groups(clock, what), m.filter, func(r *groupRow) string { return r.name() + " " + r.in })
 	for i := range list {
-		m.page.ids = append(m.page.ids, rowID{group: list[i].Name})
+		m.page.ids = append(m.page.ids, idOf(list[i].Group, m.view))
 	}
 	return len(list), func(from, to int) (string, []string) { return s.groupLines(d, list[from:to], what) }
 }

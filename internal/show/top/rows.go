@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/base/printable"
 	"prywalk/internal/show/conclusion"
 	"prywalk/internal/show/view"
+	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/waits"
 )
 
@@ -20,7 +21,18 @@ import (
 type rowID struct {
 	frame int32
 	group string
+	tid   int64 // of a thread, whose name may change
 }
+
+func idOf(g *view.Group, v tableView) (id rowID) {
+	id.group = g.Name
+	if v == threadsView && !view.IsTask(g.Samples[0]) {
+		id.tid = view.NumLabel(g.Samples[0], profile.LabelTID)
+	}
+	return id
+}
+
+func (r rowID) is(o rowID) bool { return r == o || r.tid != 0 && r.tid == o.tid }
 
 // none is no row.
 var none = rowID{frame: -1}
@@ -73,14 +85,22 @@ func (r *groupRow) mark() string {
 	return ""
 }
 
+func (snap *Snapshot) groupsBy(c Clock, by string) []*view.Group {
+	k := [2]string{string(c), by}
+	if snap.grouped[k] == nil {
+		snap.grouped[k] = snap.by(c).Groups(by)
+	}
+	return snap.grouped[k]
+}
+
 // groups returns the rows by "thread" or "wait", idle ones last.
 func (snap *Snapshot) groups(c Clock, by string) (rows []groupRow) {
 	d := snap.by(c)
-	for _, g := range d.Groups(by) {
+	for _, g := range snap.groupsBy(c, by) {
 		r := groupRow{Group: g, Idleness: d.Idleness(g.Samples), in: mainFunction(d, g.Samples)}
 		r.Clocks, _ = d.Clocks(g.Samples)
 		threads, tasks := d.CountWaiters(g.Samples)
-		r.count, r.tasks = threads+tasks, tasks > 0
+		r.count, r.tasks = max(1, threads+tasks), tasks > 0 // threads that are merged have no numbers
 		rows = append(rows, r)
 	}
 	slices.SortStableFunc(rows, func(a, b groupRow) int {
@@ -120,8 +140,8 @@ func (snap *Snapshot) samplesOf(row rowID, v tableView, c Clock) (samples []*ppr
 			return !slices.Contains(d.Stack(s), row.frame)
 		})
 	}
-	for _, g := range d.Groups(groupings[v]) {
-		if g.Name == row.group {
+	for _, g := range snap.groupsBy(c, groupings[v]) {
+		if row.is(idOf(g, v)) {
 			return g.Samples
 		}
 	}

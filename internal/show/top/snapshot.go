@@ -48,6 +48,7 @@ type Snapshot struct {
 	Whole   bool
 	data    *view.Data
 	byClock map[Clock]*view.Data
+	grouped map[[2]string][]*view.Group // by clock and kind
 }
 
 // by returns the window's samples by a clock.
@@ -71,7 +72,7 @@ func (s *Store) Snapshot(functions *FunctionTable, window time.Duration) *Snapsh
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	functions.update()
-	out := &Snapshot{At: time.Now(), byClock: map[Clock]*view.Data{}}
+	out := &Snapshot{At: time.Now(), byClock: map[Clock]*view.Data{}, grouped: map[[2]string][]*view.Group{}}
 	if k := len(s.timeSlices); k > 0 {
 		out.At = time.Unix(0, s.timeSlices[k-1].to)
 		out.Since = time.Duration(s.timeSlices[k-1].to - s.begin)

@@ -86,7 +86,11 @@ func command(s *profile.Sample) string {
 
 func (g *groups) threadName(s *profile.Sample) string {
 	if task := Label(s, rec.LabelTask); task != "" {
-		return task + " " + cmp.Or(Label(s, rec.LabelThread), "[no function]")
+		name := task + " " + cmp.Or(Label(s, rec.LabelThread), "[no function]")
+		if pid := NumLabel(s, rec.LabelPID); g.severalProcesses && pid != 0 {
+			name += fmt.Sprintf(" of pid %d", pid)
+		}
+		return name
 	}
 	tid := NumLabel(s, rec.LabelTID)
 	if pid := NumLabel(s, rec.LabelPID); tid == 0 && pid != 0 {

@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/base/tabular"
 )
 
-// ValueColumns formats the values of functions in columns of these widths or more; value 0: shares only. Cells are of a
-// row the first one, which may be coloured, and the others.
+// ValueColumns formats the values of functions in columns of these widths or more; value 0: shares only. A row has two
+// cells: the first column, which may be coloured, and all others.
 func (d *Data) ValueColumns(rows []Row, share, value int) (heads string, cells [][2]string) {
 	cells = make([][2]string, len(rows))
 	column := func(head, space string, width int, text func(int64) string, of func(Row) int64) {

@@ -283,7 +283,9 @@ func (w *Waiting) isJoined(tid int64) bool {
 		w.joined = map[int64]bool{}
 		for _, s := range w.samples {
 			if WaitKind(s) == waits.Join && w.ruleOf(s).Idleness == (waits.Idleness{}) {
-				w.joined[LockOwner(s)] = true
+				if owner := LockOwner(s); owner > 0 {
+					w.joined[owner] = true
+				}
 			}
 		}
 	}

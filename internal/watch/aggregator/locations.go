@@ -98,7 +98,7 @@ func (b *stackBuilder) stackOfUntracked(
 	w := &b.walker
 	for w.Init(ran.code.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
-		b.walkMethods[f.Method]++
+		b.count(&f)
 		loc := profile.Loc{Addr: f.LookupPC(s.Regs.Arch)}
 		if f.Module != nil {
 			info := ran.modules[f.Module]

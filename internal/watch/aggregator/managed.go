@@ -85,7 +85,7 @@ func (b *stackBuilder) mergeNative(p *processState, s *observe.RawSample) frames
 	w := &b.walker
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
-		b.walkMethods[f.Method]++
+		b.count(&f)
 		b.unmapped = b.unmapped || f.Module == nil
 		b.managedWalk.merger.Add(&f)
 	}

@@ -32,6 +32,7 @@ type stackBuilder struct {
 	taskMemory  callstack.TaskMemory
 	stack       []profile.LocID // innermost frame first
 	walkMethods methodCounts
+	unread      bool // the present stack has code that cannot be read
 	unmapped    bool // a frame is in no module
 }
 
@@ -91,7 +92,14 @@ func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *ob
 	return b.walkOnce(p, th, s)
 }
 
-func (b *stackBuilder) beginStack() { b.stack, b.walkMethods = b.stack[:0], methodCounts{} }
+func (b *stackBuilder) beginStack() {
+	b.stack, b.walkMethods, b.unread = b.stack[:0], methodCounts{}, false
+}
+
+func (b *stackBuilder) count(f *frames.Frame) {
+	b.walkMethods[f.Method]++
+	b.unread = b.unread || f.Module == nil || f.Module.Calls == nil
+}
 
 func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
 	b.beginStack()
@@ -103,7 +111,7 @@ func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.R
 	}
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
-		b.walkMethods[f.Method]++
+		b.count(&f)
 		if w.KernelOnly() {
 			b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: attribute.NoUserSpace}))
 			continue
@@ -133,17 +141,18 @@ func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem fr
 	w := &b.walker
 	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
 		f := w.Frame()
-		b.walkMethods[f.Method]++
+		b.count(&f)
 		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))
 	}
 	return w.StopReason()
 }
 
 // endStack returns [frames.StopGuessedRoot] for a complete stack with guessed frames. A guess that is the root alone is
-// none: it leads to the function where all stacks of the thread begin (programs that are linked with musl).
+// none: it leads to the function where all stacks of the thread begin (programs that are linked with musl). But in code
+// that cannot be read the search can have passed frames.
 func (b *stackBuilder) endStack(end frames.StopReason) (sample.StackID, frames.StopReason) {
 	guesses := b.walkMethods[frames.MethodScan]
-	if guesses > 0 && b.walker.Frame().Method == frames.MethodScan {
+	if guesses > 0 && !b.unread && b.walker.Frame().Method == frames.MethodScan {
 		guesses--
 	}
 	switch {

@@ -24,7 +24,7 @@ func goTarget(t *testing.T, name string, args ...string) int {
 	t.Helper()
 	source := "../../testtargets/src/" + name + "/main.go"
 	exe := testtargets.Compiled{
-		Name: name, Sources: []string{source}, Command: []string{"go", "build", "-o", "OUT", source},
+		Name: name, Sources: []string{source, "../../../go.mod"}, Command: []string{"go", "build", "-o", "OUT", source},
 	}.Build(t)
 	cmd := exec.Command(exe, args...)
 	if _, err := cmd.StdinPipe(); err != nil {

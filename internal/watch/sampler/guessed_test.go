@@ -51,7 +51,7 @@ func TestAGuessThatIsTheRootIsNone(t *testing.T) {
 
 func workCPU(r *recorded) (cpu int64) {
 	for _, s := range r.Sample {
-		if stack(s)[0] == "work" {
+		if st := stack(s); len(st) > 0 && st[0] == "work" {
 			cpu += s.Value[3]
 		}
 	}
@@ -77,7 +77,7 @@ func recordUnknownFrame(t *testing.T, code, last string, flags ...string) *recor
 	testtargets.Ready(t, cmd)
 	r := recordUntil(t, Options{}, func(r *recorded) bool { return workCPU(r) > 0 }, cmd.Process.Pid)
 	for _, s := range r.Sample {
-		if st := stack(s); st[0] == "work" && (len(st) < 3 || st[1] != "unknown" || st[len(st)-1] != last) {
+		if st := stack(s); len(st) > 0 && st[0] == "work" && (len(st) < 3 || st[1] != "unknown" || st[len(st)-1] != last) {
 			t.Errorf("%v, want it to end in %s", st, last)
 		}
 	}

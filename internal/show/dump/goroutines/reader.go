@@ -195,12 +195,15 @@ func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {
 
 // addDescriptor adds the descriptor of an IO wait, if the process has it open.
 func (r *Reader) addDescriptor(t *managed.TaskRecord, g *stacks.Goroutine, stack []byte) {
+	if r.Files == nil {
+		return
+	}
 	fd, ok := r.scheduler.Polled(t, stack)
-	if !ok || r.Files == nil {
+	if !ok {
 		return
 	}
 	w := &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: fd}}
-	if r.Files.AddFileDetails(w); w.FD.Path != "" {
+	if r.Files.AddFileDetails(w); w.FD.Path != "" && r.scheduler.Reread(t) {
 		w.Idleness = waits.Idle(g.Wait, waits.NoWait, g.Stack().WaitsFrames())
 		g.WaitsFor = w
 	}

@@ -132,7 +132,7 @@ func (p *Process) Examines(l *languages.Language) bool {
 func (p *Process) PendingTasks() string {
 	n := int64(0)
 	for t := range Each(p.Tasks) {
-		if t.Kind == "asyncio" && t.State == "waiting" {
+		if t.Kind == languages.AsyncioFamily && t.State == "waiting" {
 			n += int64(t.Count)
 		}
 	}

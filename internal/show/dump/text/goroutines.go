@@ -152,7 +152,7 @@ func writeGoroutineGroup(b *strings.Builder, group []*stacks.Goroutine, native b
 // peerOf names the other end that all of a group's goroutines wait for, or "".
 func peerOf(group []*stacks.Goroutine) (peer string) {
 	for i, g := range group {
-		if g.WaitsFor == nil || i > 0 && g.WaitsFor.FD.OtherEnd() != peer {
+		if g.WaitsFor == nil || g.WaitsFor.FD.State == "LISTEN" || i > 0 && g.WaitsFor.FD.OtherEnd() != peer {
 			return ""
 		}
 		peer = g.WaitsFor.FD.OtherEnd()

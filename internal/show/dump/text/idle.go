@@ -78,30 +78,33 @@ func transferOf(call string) (verbs [2]string, ok bool) {
 	return verbs, ok
 }
 
-// transfer is threads or goroutines that wait for the other end of a socket or pipe.
+// transfer is a wait of threads or goroutines for the other end of a socket or pipe.
 type transfer struct {
-	noun, peer    string
-	verbs         [2]string
-	names, places []string
+	noun, peer string
+	verbs      [2]string
 }
 
 // writePeers writes what waits for the other end of a socket or pipe: "1 thread reads from 127.0.0.1:3700 = proxy (pid
 // 8833): 71 worker".
 func writePeers(b *strings.Builder, l *locks.Locks) {
-	var list []transfer
-	add := func(noun, call, peer, name, place string) {
+	var order []transfer
+	names, places := map[transfer][]string{}, map[transfer][]string{}
+	add := func(noun, call, peer string, describe func() (name, place string)) {
 		verbs, ok := transferOf(call)
 		if !ok || peer == "" {
 			return
 		}
-		i := slices.IndexFunc(list, func(t transfer) bool { return t.noun == noun && t.verbs == verbs && t.peer == peer })
-		if i < 0 {
-			i, list = len(list), append(list, transfer{noun: noun, verbs: verbs, peer: peer})
+		t := transfer{noun, peer, verbs}
+		if names[t] == nil {
+			order = append(order, t)
 		}
-		list[i].names, list[i].places = append(list[i].names, name), append(list[i].places, place)
+		name, place := describe()
+		names[t], places[t] = append(names[t], name), append(places[t], place)
 	}
 	for _, t := range stacks.ThreadsOf(l.Processes) {
-		add("thread", t.Wait, otherEnd(t.WaitsFor), shownThreadName(l, t.TID), t.OwnPlace())
+		add("thread", t.Wait, otherEnd(t.WaitsFor), func() (string, string) {
+			return shownThreadName(l, t.TID), t.OwnPlace()
+		})
 	}
 	for _, p := range l.Processes {
 		responding := httpPeers(p)
@@ -110,14 +113,14 @@ func writePeers(b *strings.Builder, l *locks.Locks) {
 			if call == "response" {
 				peer = responding
 			}
-			add("goroutine", call, peer, fmt.Sprint(g.ID), g.OwnPlace())
+			add("goroutine", call, peer, func() (string, string) { return fmt.Sprint(g.ID), g.OwnPlace() })
 		}
 	}
-	for _, t := range list {
-		n := len(t.names)
+	for _, t := range order {
+		n := len(names[t])
 		printable.Fprintf(b, "\n%s %s %s: %s\n", count(n, t.noun), pluralForm(n, t.verbs[0], t.verbs[1]), t.peer,
-			printable.Raw(enumerate(t.names)))
-		writeFrequent(b, t.places, pluralForm(n, "", t.noun))
+			printable.Raw(enumerate(names[t])))
+		writeFrequent(b, places[t], pluralForm(n, "", t.noun))
 	}
 }
 
@@ -147,10 +150,16 @@ func httpPeers(p *stacks.Process) string {
 		switch {
 		case g.Calls(httpRequest):
 			free--
-		case g.WaitsFor != nil && g.Calls(httpReader):
+		case !g.Calls(httpReader):
+		case g.WaitsFor != nil:
 			free++
 			ends = append(ends, g.WaitsFor.FD.OtherEnd())
+		case g.Wait != "select": // of a connection that is not known; in a select, its caller reads the body
+			return ""
 		}
+	}
+	if free < 0 { // a reader was not seen
+		return ""
 	}
 	slices.Sort(ends)
 	if ends = slices.Compact(ends); free > 0 && len(ends) > 1 {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/walk/managed"
 )
 
@@ -191,7 +192,7 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, status managed.Task
 	case state == coCleared:
 		return task, managed.TaskDone
 	}
-	task = managed.Task{Name: t.name(at), Family: "asyncio", Frames: frames, AwaitedBy: t.awaiters(at)}
+	task = managed.Task{Name: t.name(at), Family: languages.AsyncioFamily, Frames: frames, AwaitedBy: t.awaiters(at)}
 	waits := r.read64(at + t.coroutine - futWaiterBefore)
 	switch {
 	case state == coExecuting:

@@ -24,9 +24,12 @@ const maxLeftBytes = 32 << 10
 
 // FindLeft implements [frames.LeftStack].
 func (r *Runtime) FindLeft(regs *frames.Regs, mem frames.Memory, stop frames.StopReason) (frames.LeftFrame, bool) {
+	if stop == frames.StopRoot {
+		return frames.LeftFrame{}, false
+	}
 	c := &r.offsets
 	g, ok := c.curg(regs, mem)
-	if !ok || g == 0 || stop == frames.StopRoot {
+	if !ok || g == 0 {
 		return frames.LeftFrame{}, false
 	}
 	word := func(off int64) uint64 { w, _ := mem.Word(g + uint64(off)); return w }

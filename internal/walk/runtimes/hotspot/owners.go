@@ -15,6 +15,8 @@ type ownerID struct {
 // (runtime/objectMonitor.hpp).
 const ownerAnonymous = 1
 
+const ownerDeflater = 2 // while a monitor is deflated (the same file, DEFLATER_MARKER)
+
 const maxLockStack = 8 // entries (runtime/lockStack.hpp, CAPACITY)
 
 const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
@@ -32,7 +34,7 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 		case ownerWord == ownerAnonymous:
 			return t.ownerByLockStack(w)
 		}
-		if tid, later = t.ownerByWord(ownerWord); tid == 0 && !later && len(t.owner) == 1 {
+		if tid, later = t.ownerByWord(ownerWord); tid == 0 && !later && len(t.owner) == 1 && ownerWord != ownerDeflater {
 			w.ownerTask = ownerWord // the number of a virtual thread without a carrier
 		}
 		return tid, later

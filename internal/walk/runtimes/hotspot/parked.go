@@ -65,8 +65,12 @@ func (t *waiters) threadObjects(id threadID) (own, current uint64, ok bool) {
 	}
 	c, ok := t.readColours()
 	own, valid := t.resolve(c, ref)
-	current, valid2 := t.resolve(c, runs)
-	return own, current, ok && valid && valid2 && own != 0 && t.isThread(own) && current != 0 && t.isThread(current)
+	ok = ok && valid && own != 0 && t.isThread(own)
+	if runs == ref || !ok {
+		return own, own, ok
+	}
+	current, valid = t.resolve(c, runs)
+	return own, current, valid && current != 0 && t.isThread(current)
 }
 
 func (t *waiters) learnFields(object uint64) bool {

@@ -37,7 +37,8 @@ const (
 	maxListing    = 1e9     // ns
 	objectsAtOnce = 512     // words of the array
 	listTries     = 4
-	maxFiberWork  = 1 << 19 // frames and readings of calls of one list: damaged fibers may share a chain
+	maxFiberWork  = 1 << 19 // readings, and records and calls that they read, of one list: damaged fibers share chains
+	maxFibers     = 1 << 17
 )
 
 // fibers reads the fibers that are suspended. A place is the address of the object.
@@ -83,8 +84,11 @@ func (f *fibers) list() (places []uint64, whole bool) {
 		return nil, true
 	}
 	class, end := f.read64(f.classAt), procmem.Now()+maxListing
-	for try := 0; try < listTries && !whole; try++ {
-		places, whole = f.among(f.globals+uint64(f.objects), class, end)
+	for try := 0; try < listTries && !whole && procmem.Now() < end; try++ {
+		var found []uint64
+		if found, whole = f.among(f.globals+uint64(f.objects), class, end); whole || len(found) > len(places) {
+			places = found
+		}
 	}
 	return places, whole
 }
@@ -104,6 +108,9 @@ func (f *fibers) among(objects, class uint64, end int64) (places []uint64, whole
 		if !ok {
 			return places, false
 		}
+		if len(places) == maxFibers {
+			return places, false
+		}
 		if object%8 == 0 && object >= 1<<12 && has(object+objectClass, class) && has(object+fiberKind, class) {
 			places = append(places, object)
 		}
@@ -116,6 +123,7 @@ func (f *fibers) read(at uint64, w managed.Watch) (managed.Task, managed.TaskSta
 }
 
 func (f *fibers) readOnce(at uint64) (task managed.Task, status managed.TaskStatus) {
+	f.left--
 	r, w := f.Runtime, &f.walk
 	live := managed.TaskMemory{Reader: f.host}
 	f.view.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, Live: live})
@@ -126,7 +134,7 @@ func (f *fibers) readOnce(at uint64) (task managed.Task, status managed.TaskStat
 		return task, managed.TaskDone
 	}
 	r.readCalls(w.Value(at + uint64(f.fiberCall)))
-	f.left -= len(w.calls)
+	f.left -= w.steps + len(w.calls)
 	bottom := w.Value(at + uint64(f.fiberCall) + 8)
 	if w.broken || w.incomplete || len(w.runs) == 0 || w.bottom != bottom || w.runsOnStack != len(w.runs) {
 		return task, managed.TaskUnproven

@@ -14,6 +14,7 @@ type walk struct {
 	calls       []executeData
 	runs        []run
 	runsOnStack int
+	steps       int // records of calls that were read
 	nextRun     int // the innermost run without a native frame
 
 	frames        int // native frames so far
@@ -131,6 +132,7 @@ func (r *Runtime) readCalls(at uint64) {
 	w, b := &r.walk, runBuilder{}
 	var cycle cycleDetector
 	for at != 0 {
+		w.steps++
 		record, ok := w.readCall(at)
 		if !ok {
 			w.dropRun(&b)

@@ -14,6 +14,7 @@ package valgrind
 
 import (
 	"path"
+	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/base/languages"
@@ -41,7 +42,8 @@ type Runtime struct {
 // Detect implements [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
 	for _, m := range h.Modules() {
-		if h.Arch() == frames.X86_64 && !m.Generated && languages.ValgrindTool.MatchString(path.Base(m.Name)) {
+		isTool := !m.Generated && strings.HasSuffix(m.Name, "-linux") && languages.ValgrindTool.MatchString(path.Base(m.Name))
+		if h.Arch() == frames.X86_64 && isTool {
 			return &Runtime{tool: m, space: frames.NewSpace(frames.X86_64)}, nil
 		}
 	}
@@ -150,7 +152,8 @@ func (r *Runtime) callerSP(f *frames.LeftFrame, mem frames.Memory) frames.Addr {
 	t.Init(r.space, &regs, mem)
 	found := t.Next() && t.Next()
 	caller := t.Frame()
-	if !found || caller.Method == frames.MethodScan || caller.AfterCall && !r.space.MayHaveCalled(caller.PC, f.PC) {
+	if !found || t.FoundRegs() > 0 || caller.Method == frames.MethodScan ||
+		caller.AfterCall && !r.space.MayHaveCalled(caller.PC, f.PC) {
 		return 0
 	}
 	return caller.SP

@@ -5,6 +5,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,9 +23,13 @@ const fibers = 2000
 // withFibers returns the interpreters that have fibers of a known layout.
 func withFibers(t *testing.T) (list []interpreter) {
 	t.Helper()
-	return slices.DeleteFunc(interpreters(t), func(i interpreter) bool {
-		return strings.HasPrefix(i.name, "7") || strings.HasPrefix(i.name, "8.0") || strings.HasPrefix(i.name, "8.1")
+	list = slices.DeleteFunc(interpreters(t), func(i interpreter) bool {
+		out, _ := exec.Command(i.command[0], "-n", "-r", "echo PHP_VERSION_ID;").Output()
+		id, _ := strconv.Atoi(string(out))
+		return id < 80200
 	})
+	testtargets.Need(t, len(list) > 0, "PHP 8.2 or later", testtargets.SetUp)
+	return list
 }
 
 // startFibers returns the fibers' stacks by name, and how many have each.
@@ -125,7 +130,7 @@ func TestFibersThatRunMeanwhileHaveTheirOwnStacksOrNone(t *testing.T) {
 }
 
 func TestFibersInText(t *testing.T) {
-	pid, _, _ := interpreters(t)[0].startFibers(t)
+	pid, _, _ := withFibers(t)[0].startFibers(t)
 	testtargets.Asleep(t, pid)
 	var b strings.Builder
 	if err := dumptext.Write(&b, observed.Dump(t, pid, dump.Options{})); err != nil {

@@ -3,6 +3,7 @@ descriptors, a line of JSON."""
 import asyncio
 import json
 import socket
+import sys
 
 
 async def read(reader):
@@ -17,7 +18,8 @@ async def main():
     tasks = [asyncio.create_task(read(r), name=n) for r, n in ((reader, "socket"), (child.stdout, "pipe"))]
     tasks.append(asyncio.create_task(asyncio.sleep(86400), name="sleep"))
     await asyncio.sleep(0.1)  # all have begun
-    print(json.dumps({"socket": one.fileno(), "pipe": pipe.get_extra_info("pipe").fileno()}), flush=True)
+    print(json.dumps({"socket": one.fileno(), "pipe": pipe.get_extra_info("pipe").fileno(),
+                      "minor": sys.version_info.minor}), flush=True)
     await tasks[-1]
 
 
