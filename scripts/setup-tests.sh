@@ -65,6 +65,7 @@ qemu-system-aarch64                 qemu-system-arm      the machine of make tes
 podman                              podman               containers with names
 runc                                runc                 runs them
 qemu-aarch64                        qemu-user            test target: code made at run time that describes itself
+valgrind                            valgrind             test target: a program that runs translations of another one
 /usr/include/absl/synchronization/mutex.h libabsl-dev    test target: locks of C++ that store no owner
 /usr/share/cargo/registry/parking_lot-* librust-parking-lot-dev test target: locks of Rust that store no owner
 mariadbd                            mariadb-server       test target: threads that wait for one row
