@@ -20,7 +20,8 @@ func TestAProgramUnderValgrindHasItsOwnStacks(t *testing.T) {
 	testtargets.OnlyInAll(t, "a program that runs another one")
 	valgrind := testtargets.NeedProgram(t, "valgrind")
 	exe := filepath.Join(t.TempDir(), "threads")
-	if out, err := exec.Command("cc", "-O1", "-g", "-pthread", "-o", exe, "testdata/threads.c").CombinedOutput(); err != nil {
+	out, err := exec.Command("cc", "-O1", "-g", "-pthread", "-o", exe, "testdata/threads.c").CombinedOutput()
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	c := exec.Command(valgrind, "--tool=none", "-q", exe)
