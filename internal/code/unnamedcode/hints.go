@@ -120,7 +120,8 @@ func libraryRemedy(file string) string {
 	}
 	return "if you build it, record it and give the file before strip, or its debug file, of the same build: " +
 		"report --symbols FILE; or link it without -s and AGAIN. If it came without symbols in a package " +
-		"(pip, npm, conda), build it from its source with symbols and AGAIN"
+		"(pip, npm, conda), build it from its source with symbols and AGAIN. Names that an obfuscator removed " +
+		"(garble -tiny) are in no file: build it without that option"
 }
 
 const packagedRemedy = "it came without symbols in a package of a language (pip, npm, conda), and is stripped when " +
