@@ -15,21 +15,22 @@ import (
 type refs map[int]ref
 
 type ref struct {
-	table int  // of the index, or packed list of indices; 0: the field is a message
-	in    refs // of the message
-	// part: the message is left out without a point. points: it is a sample. id: the field is a profile's id.
-	part, points, id bool
+	table int   // of the index, or packed list of indices; 0: the field is a message
+	in    refs  // of the message
+	path  []int // to the message's samples: without a point of theirs it is left out
+	// isSample: the message is a sample. isID: the field is a profile's id.
+	isSample, isID bool
 }
 
 var (
 	lineRefs      = refs{1: {table: tableFunctions}}
 	valueTypeRefs = refs{1: {table: tableStrings}, 2: {table: tableStrings}}
 	sampleRefs    = refs{1: {table: tableStacks}, 2: {table: tableAttributes}, 3: {table: tableLinks}}
-	profileRefs   = refs{1: {in: valueTypeRefs}, 2: {points: true}, 5: {in: valueTypeRefs}, 7: {id: true},
+	profileRefs   = refs{1: {in: valueTypeRefs}, 2: {isSample: true}, 5: {in: valueTypeRefs}, 7: {isID: true},
 		11: {table: tableAttributes}}
-	scopeRefs    = refs{2: {in: profileRefs, part: true}}
-	resourceRefs = refs{2: {in: scopeRefs, part: true}}
-	dataRefs     = refs{1: {in: resourceRefs, part: true}, 2: {part: true}} // the dictionary has no points
+	scopeRefs    = refs{2: {in: profileRefs, path: samplePath[3:]}}
+	resourceRefs = refs{2: {in: scopeRefs, path: samplePath[2:]}}
+	dataRefs     = refs{1: {in: resourceRefs, path: samplePath[1:]}} // and the dictionary
 
 	// tableRefs refer to tables that are listed after their own here.
 	tableRefs = [tableStacks + 1]refs{
@@ -47,12 +48,18 @@ type rewriter struct {
 	out      *Dictionary
 	newIndex [tableStacks + 1]map[uint64]int64
 	from, to int
-	at, kept int // points so far, of both messages and of this one
+	at       int // points so far, of both messages
 	err      error
 }
 
 func (w *rewriter) write(message []byte) protobuf.Message {
-	m := w.message(message, dataRefs)
+	var m protobuf.Message
+	w.check(fields(message, func(f protobuf.Field) error {
+		if f.Number != 2 { // the dictionary
+			m = append(m, w.message(f.Raw, dataRefs)...)
+		}
+		return w.err
+	}))
 	m.Bytes(2, w.out.Message())
 	return m
 }
@@ -69,14 +76,16 @@ func (w *rewriter) message(m []byte, indices refs) (out protobuf.Message) {
 		switch {
 		case !ok:
 			out = append(out, f.Raw...)
-		case r.points:
+		case r.isSample:
 			w.sample(&out, &f)
-		case r.part:
-			before := w.kept
-			if child := w.message(f.Body, r.in); w.kept > before {
-				out.Bytes(f.Number, child)
+		case r.path != nil:
+			n, err := pointsAt(f.Body, r.path)
+			if w.check(err); n == 0 || w.at+n <= w.from || w.at >= w.to {
+				w.at += n
+				return w.err
 			}
-		case r.id: // a receiver may drop a profile with an id that it has seen
+			out.Bytes(f.Number, w.message(f.Body, r.in))
+		case r.isID: // a receiver may drop a profile with an id that it has seen
 			sum := sha256.Sum256(strconv.AppendBool(bytes.Clone(f.Body), w.from > 0))
 			out.Bytes(f.Number, sum[:16])
 		case r.table == 0 && f.Wire == protobuf.Bytes:
@@ -103,7 +112,6 @@ func (w *rewriter) sample(out *protobuf.Message, f *protobuf.Field) {
 	if w.at += n; from >= to {
 		return
 	}
-	w.kept += to - from
 	m := w.message(rest, sampleRefs)
 	if m.Ints(4, values[from:to]); len(times) == n {
 		m.Fixeds(5, times[from:to])

@@ -49,8 +49,10 @@ func eachAt(m []byte, path []int, visit func(m []byte) error) error {
 }
 
 // Points counts the values of a message's samples.
-func Points(message []byte) (n int, err error) {
-	err = eachAt(message, samplePath, func(sample []byte) error {
+func Points(message []byte) (n int, err error) { return pointsAt(message, samplePath) }
+
+func pointsAt(m []byte, path []int) (n int, err error) {
+	err = eachAt(m, path, func(sample []byte) error {
 		values, _, _, err := points(sample)
 		n += len(values)
 		return err

@@ -3,6 +3,7 @@
 package otlp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,6 +36,7 @@ func sampleMessage(samples int) protobuf.Message {
 		}
 		p.Fixed(3, 77)
 		p.Bytes(7, []byte("0123456789abcdef"))
+		p.Ints(11, []int64{d.Attribute("profile", fmt.Sprint("of ", pid))})
 		scope.Bytes(2, p)
 		r.Bytes(2, scope)
 		m.Bytes(1, r)
@@ -131,11 +133,24 @@ func TestPartsOfAMessageHaveAllOfIt(t *testing.T) {
 	if parts != 2*20*3 || !maps.Equal(want, got) {
 		t.Errorf("%d parts; sums\n%v, want\n%v", parts, got, want)
 	}
-	if largest > len(whole)/8 {
+	if largest > len(whole)/7 {
 		t.Errorf("a part of one point has %d bytes, the whole %d: entries are kept that it does not use", largest, len(whole))
 	}
 	if n, err := Points(whole); err != nil || n != 120 {
 		t.Errorf("%d points, %v", n, err)
+	}
+}
+
+func TestAHalfHasNoEntryOfProfilesThatItLacks(t *testing.T) {
+	a, b, err := Split(sampleMessage(20)) // of two profiles with as many points
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range []protobuf.Message{a, b} {
+		has, lacks := fmt.Appendf(nil, "of %d", i), fmt.Appendf(nil, "of %d", 1-i)
+		if !bytes.Contains(m, has) || bytes.Contains(m, lacks) {
+			t.Errorf("half %d: has its own entry: %v, the other's: %v", i, bytes.Contains(m, has), bytes.Contains(m, lacks))
+		}
 	}
 }
 
