@@ -78,7 +78,7 @@
 //	lists of threads with a hint at a change          1/128    target.listShare, for each process
 //	  without a hint                                  1/512    target.listShare, for all together
 //	ends of these lists, for new threads              1/64     tracer.skipShare, for each process
-//	clocks of processes                               1/512    tracer.clockShare, for each process
+//	clocks of processes                               1/512    target.clockShare, for each process
 //	clocks of ended threads                           1/500    tracer.reportShare, for each process
 //	failing busy-waits for stops, of a tick           1/8      tracer.spinShare; one of 40 µs in any case
 //	checks of all pending stops                       1/16     ptrace.checkAllShare
@@ -87,7 +87,8 @@
 //	checkpoints                                       1/20     tracer.checkpointPart
 //	refreshes of sinks                                1/200    tracer.refreshPart
 //	remote addresses of sockets                       1/200    waits.RemoteAddresses
-//	joins of threads in CPython, lists in PHP         1/50     cpython.readingShare, php.shareOfTime
+//	joins of threads in CPython, lists of libc's      1/50     cpython.readingShare, threadpointers.shareOfTime
+//	lists of greenlets and fibers                     1/200    managed.listingShare
 //	readings of threads in HotSpot, for owners        1/20     hotspot.restRatio; the first one is whole
 //	perf maps                                         1/20     perfmap.mapShare; until first read whole 1/4
 //	searches for processes                            1/50     sampler.discoverShare; in the agent 1/200

@@ -35,6 +35,7 @@ const (
 
 	maxObjects    = 1 << 21 // of a thread, that are searched
 	maxListing    = 1e9     // ns
+	maxReading    = 10e9    // ns
 	objectsAtOnce = 512     // words of the array
 	listTries     = 4
 	maxFiberWork  = 1 << 19 // readings, and records and calls that they read, of one list: damaged fibers share chains
@@ -46,7 +47,8 @@ type fibers struct {
 	*Runtime
 	classAt uint64 // zend_ce_fiber; 0: unknown
 	listed  managed.Listing
-	left    int // of maxFiberWork
+	left    int   // of maxFiberWork
+	end     int64 // of a dump's reading, CLOCK_MONOTONIC ns: functions of one call can have 4 MiB of opcodes
 }
 
 // Waiting implements [managed.Threads]: PHP has no locks.
@@ -57,11 +59,11 @@ func (r *Runtime) Waiting(*managed.WaitQuery) (answer managed.WaitAnswer, ok boo
 // Coroutines implements [managed.Threads].
 func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
 	places, whole := r.fibers.list()
-	r.fibers.left = maxFiberWork
+	r.fibers.left, r.fibers.end = maxFiberWork, procmem.Now()+maxReading
 	list = managed.ReadTasks(places, &r.fibers.left, func(place uint64) (managed.Task, managed.TaskStatus) {
 		return r.fibers.read(place, w)
 	})
-	if !whole {
+	if r.fibers.end = 0; !whole {
 		list.Unlisted++
 	}
 	return list
@@ -124,6 +126,7 @@ func (f *fibers) read(at uint64, w managed.Watch) (managed.Task, managed.TaskSta
 
 func (f *fibers) readOnce(at uint64) (task managed.Task, status managed.TaskStatus) {
 	f.left--
+	f.functions.begin(procmem.Now())
 	r, w := f.Runtime, &f.walk
 	live := managed.TaskMemory{Reader: f.host}
 	f.view.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, Live: live})
@@ -143,6 +146,10 @@ func (f *fibers) readOnce(at uint64) (task managed.Task, status managed.TaskStat
 		Name: fmt.Sprintf("Fiber #%d", uint32(w.Value(at+objectHandle))), Family: languages.FiberTask, ID: at,
 	}
 	for _, ref := range r.appendRuns(len(w.runs), nil) {
+		if f.end != 0 && procmem.Now() > f.end {
+			f.left = 0
+			return task, managed.TaskUnproven
+		}
 		var certainty managed.Certainty
 		if task.Frames, certainty = r.Symbolize(ref, live, task.Frames); certainty == managed.Freed {
 			return task, managed.TaskChanges

@@ -150,7 +150,8 @@ func (r *Runtime) callerSP(f *frames.LeftFrame, mem frames.Memory) frames.Addr {
 	regs.Set(frames.X86RBP, f.FP)
 	t := &r.trial
 	t.Init(r.space, &regs, mem)
-	found := t.Next() && t.Next()
+	found := t.Next()
+	found = found && t.Next()
 	caller := t.Frame()
 	if !found || t.FoundRegs() > 0 || caller.Method == frames.MethodScan ||
 		caller.AfterCall && !r.space.MayHaveCalled(caller.PC, f.PC) {
