@@ -235,16 +235,16 @@ func (sel *Selection) Waiters(samples []*profile.Sample) string {
 // some, or if the profile has no wall time or duration.
 func (sel *Selection) CountWaiters(samples []*profile.Sample) (threads, tasks int64) {
 	wall, timed := sel.TypeIndex(rec.TypeWall)
-	seen, sum, any := map[int64]bool{}, int64(0), false
+	seen, sum, hasTasks := map[int64]bool{}, int64(0), false
 	for _, s := range samples {
 		if IsTask(s) {
-			any = true
+			hasTasks = true
 			sum += s.Value[wall]
 		} else if tid := NumLabel(s, rec.LabelTID); tid != 0 {
 			seen[tid] = true
 		}
 	}
-	if any && timed && sel.Profile.DurationNanos > 0 {
+	if hasTasks && timed && sel.Profile.DurationNanos > 0 {
 		tasks = max(1, int64(math.Round(float64(sum)/float64(sel.Profile.DurationNanos))))
 	}
 	return int64(len(seen)), tasks
