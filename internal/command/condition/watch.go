@@ -77,8 +77,8 @@ const (
 	minSuspect = int64(time.Second)
 )
 
-// Add implements [profile.Sink]. It runs for each interval, on the aggregator's goroutine, so it only adds up: names and
-// rules are Refresh's.
+// Add implements [profile.Sink]. It runs for each interval, on the aggregator's goroutine, so it only adds up: names
+// and rules are Refresh's.
 func (w *Watch) Add(iv profile.Interval) {
 	w.cpu += iv.CPU
 	w.queued += iv.RunQueue
