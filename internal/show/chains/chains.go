@@ -81,7 +81,7 @@ type End struct {
 type Chain struct {
 	// Blocked is the time of these waits, ns. A dump knows no times.
 	Blocked int64 `json:"blocked,omitempty"`
-	// Threads is the number of threads that wait in this way.
+	// Threads is the number of threads, and tasks without one, that wait in this way.
 	Threads int    `json:"threads"`
 	Links   []Link `json:"links"`
 	End     End    `json:"end"`
@@ -93,7 +93,7 @@ type Chain struct {
 // EndShare is an end with all chains that lead to it.
 type EndShare struct {
 	End End `json:"end"`
-	// Share is the part of the blocked time, in a dump of the blocked threads, 0 to 1.
+	// Share is the part of the blocked time, in a dump of the blocked threads and tasks, 0 to 1.
 	Share   float64 `json:"share"`
 	Blocked int64   `json:"blocked,omitempty"`
 }
@@ -101,7 +101,7 @@ type EndShare struct {
 // LinkShare is a link, without the first ones, with all chains that pass through it.
 type LinkShare struct {
 	Link Link `json:"link"`
-	// Share is the part of the blocked time, in a dump of the blocked threads, 0 to 1.
+	// Share is the part of the blocked time, in a dump of the blocked threads and tasks, 0 to 1.
 	Share   float64 `json:"share"`
 	Blocked int64   `json:"blocked,omitempty"`
 }
@@ -113,8 +113,9 @@ type Report struct {
 	Conclusion string `json:"conclusion"`
 	// Blocked is the blocked time of all threads, without idle waits, in ns. A dump knows no times.
 	Blocked int64 `json:"blocked,omitempty"`
-	// Threads is the number of threads that were blocked, without those that were always idle.
-	Threads int `json:"threads"`
+	// Threads is the number of threads, and tasks without one, that were blocked, without those that were always idle.
+	Threads int  `json:"threads"`
+	tasks   bool // some of Threads are tasks
 	// Chains are the longest first.
 	Chains []Chain     `json:"chains"`
 	Ends   []EndShare  `json:"ends"`

@@ -86,8 +86,9 @@ func Build(all []Interval, period int64) (*Report, error) {
 		}
 	}
 	slices.SortStableFunc(starts, func(x, y *Interval) int { return cmp.Compare(x.ID, y.ID) })
-	threads := 0
+	threads, tasks := 0, false
 	for i, iv := range starts {
+		tasks = tasks || iv.ID < 0
 		if i == 0 || iv.ID != starts[i-1].ID {
 			threads++
 		}
@@ -96,7 +97,7 @@ func Build(all []Interval, period int64) (*Report, error) {
 			return nil, ErrTooMany
 		}
 	}
-	return b.report(threads), nil
+	return b.report(threads, tasks), nil
 }
 
 func (b *builder) tooMany() bool { return b.steps > maxSteps || len(b.nodes) > maxNodes }

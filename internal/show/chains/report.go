@@ -13,8 +13,9 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-func (b *builder) report(threads int) *Report {
-	r := &Report{Threads: threads, Chains: []Chain{}, Ends: []EndShare{}, Links: []LinkShare{}}
+// report takes the number of threads and tasks that were blocked. tasks: some are tasks.
+func (b *builder) report(threads int, tasks bool) *Report {
+	r := &Report{Threads: threads, tasks: tasks, Chains: []Chain{}, Ends: []EndShare{}, Links: []LinkShare{}}
 	links := map[string]*Link{}
 	for _, c := range b.order {
 		last := c.way.link
@@ -49,6 +50,18 @@ func (b *builder) report(threads int) *Report {
 	}
 	r.Conclusion = r.conclude()
 	return r
+}
+
+// count says how many threads and tasks there are, after a word for them.
+func (r *Report) count(word string, n int) string {
+	switch text := tabular.Plural(int64(n), word+"thread"); {
+	case !r.tasks:
+		return text
+	case n == 1:
+		return text + " or task"
+	default:
+		return text + " and tasks"
+	}
 }
 
 // weight is the blocked time; in a dump, the number of threads.
@@ -88,9 +101,9 @@ func (r *Report) conclude() string {
 		case r.Blocked > 0:
 			return percent(float64(n)/float64(blocked[pid])) + " of the blocked time of " + name + " ends "
 		case n > 1:
-			return fmt.Sprintf("%d of %d blocked threads of %s end ", n, blocked[pid], name)
+			return fmt.Sprintf("%d of %s of %s end ", n, r.count("blocked ", int(blocked[pid])), name)
 		}
-		return fmt.Sprintf("1 of %d blocked threads of %s ends ", blocked[pid], name)
+		return fmt.Sprintf("1 of %s of %s ends ", r.count("blocked ", int(blocked[pid])), name)
 	}
 	top := order[0]
 	if top.Kind != Unknown {
@@ -193,9 +206,9 @@ func (r *Report) Text(w io.Writer, rows int) error {
 	if r.Threads == 0 {
 		return out.Err()
 	}
-	blocked := tabular.Plural(int64(r.Threads), "blocked thread")
+	blocked := r.count("blocked ", r.Threads)
 	if r.Blocked > 0 {
-		blocked = "blocked " + tabular.Nanos(r.Blocked) + " in " + tabular.Plural(int64(r.Threads), "thread")
+		blocked = "blocked " + tabular.Nanos(r.Blocked) + " in " + r.count("", r.Threads)
 	}
 	out.Printf("%s, without idle waits\n", blocked)
 	table := func(title, noun string, n int, row func(i int) (share float64, lines []string)) {
@@ -222,7 +235,7 @@ func (r *Report) Text(w io.Writer, rows int) error {
 	})
 	table("chains", "chain", len(r.Chains), func(i int) (float64, []string) {
 		c := &r.Chains[i]
-		lines := []string{tabular.Plural(int64(c.Threads), "thread")}
+		lines := []string{r.count("", c.Threads)}
 		if c.Blocked > 0 {
 			lines[0] += ", " + tabular.Nanos(c.Blocked)
 		}
