@@ -109,7 +109,7 @@ func TestFibersThatRunMeanwhileHaveTheirOwnStacksOrNone(t *testing.T) {
 		t.Run(php.name, func(t *testing.T) {
 			pid, _, counts := php.startFibers(t, "busy")
 			n, wrong := 0, 0
-			for range testtargets.Times(3, 20) {
+			for range testtargets.Times(3, 6) { // a dump of a process that runs takes seconds
 				d := observed.Dump(t, pid, dump.Options{})
 				for i := range d.Tasks {
 					task := &d.Tasks[i]
