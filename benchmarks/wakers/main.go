@@ -12,7 +12,7 @@
 //	link, end  what of that is at the same first link, and the same end, as the kernel's: the sum of the smaller shares
 //	excess     the shares of prywalk's known ends beyond the kernel's
 //
-// A waker is not always whom the thread waited for: another client's request can delay an answer, and a thread that
+// A waker is not always what the thread waited for: another client's request can delay an answer, and a thread that
 // lets a lock go need not be the one that had it all the time. So the agreement is no measure of correctness alone.
 package main
 

@@ -123,7 +123,7 @@ func (r *Runtime) hashIn(addr, most uint64, get managed.WordReader) (uint64, boo
 		}
 		binary.LittleEndian.PutUint64(b[i:], v)
 	}
-	return r.hashOf(b[:n]), true
+	return hashOf(b[:n], r.signedChar), true
 }
 
 // isText reports whether a text's first word (references, type, flags) is not that of a freed one: the allocator writes
@@ -327,8 +327,8 @@ func (r *Runtime) text(addr, hash, most uint64) (string, bool) {
 	if n > 0 && r.Sample.Live.Read(addr+textContent, b) != len(b) {
 		return "", false
 	}
-	whole := r.hashOf(b)
-	if has != 0 && has != whole || hash != 0 && hash != whole && hash != r.hashOf(b[:min(n, most)]) {
+	whole := hashOf(b, r.signedChar)
+	if has != 0 && has != whole || hash != 0 && hash != whole && hash != hashOf(b[:min(n, most)], r.signedChar) {
 		return "", false
 	}
 	if has == 0 && hash != whole {
@@ -345,10 +345,10 @@ func (r *Runtime) text(addr, hash, most uint64) (string, bool) {
 
 // hashOf is zend_inline_hash_func (Zend/zend_string.h). It adds bytes as char, which is signed in the System V ABI of
 // x86-64, and as unsigned bytes on arm64.
-func (r *Runtime) hashOf(b []byte) uint64 {
+func hashOf(b []byte, signedChar bool) uint64 {
 	h := uint64(5381)
 	for _, c := range b {
-		if h *= 33; r.signedChar {
+		if h *= 33; signedChar {
 			h += uint64(int8(c))
 		} else {
 			h += uint64(c)

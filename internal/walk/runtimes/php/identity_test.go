@@ -41,11 +41,11 @@ func (m memory) put(addr uint64, b []byte) {
 	}
 }
 
-// hashed is [Runtime.hashOf] of ASCII text; other text has its hash in the tests.
+// hashed is [hashOf] of ASCII text; other text has its hash in the tests.
 func (m memory) text(addr uint64, s string, hashed bool) {
 	m[addr], m[addr+textHash], m[addr+textLength] = typeText<<32|1<<36|1, 0, uint64(len(s))
 	if hashed {
-		m[addr+textHash] = new(Runtime).hashOf([]byte(s))
+		m[addr+textHash] = hashOf([]byte(s), false)
 	}
 	m.put(addr+textContent, []byte(s))
 }

@@ -69,8 +69,8 @@ const (
 	maxContext       = 1 << 10 // bytes up to a signal frame's registers (struct rt_sigframe)
 )
 
-func (r *Runtime) isRegexCode(f *frames.Frame) bool {
-	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivateMemory(f.Module)
+func (w *walk) isRegexCode(f *frames.Frame) bool {
+	return f.Module != nil && f.Module.Generated && w.nextRun == 0 && isPrivateMemory(f.Module)
 }
 
 func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []managed.Ref {
@@ -231,8 +231,7 @@ func (r *Runtime) oplineOf(c *executeData, i int) uint64 {
 }
 
 // End implements [managed.FrameSource].
-func (r *Runtime) End() managed.Health {
-	w := &r.walk
+func (w *walk) End() managed.Health {
 	switch {
 	case w.broken, w.UsedLive && !w.Sample.Live.Unchanged():
 		return managed.Broken
