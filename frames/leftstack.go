@@ -31,15 +31,15 @@ func (w *Walker) stepToLeftStack(stop StopReason) StopReason {
 	}
 	for _, left := range w.space.left {
 		f, ok := left.FindLeft(&w.regs, w.mem, stop)
+		if !ok && f.Unread == 0 {
+			continue
+		}
 		r := resolvedRule{Rule: Rule{Flags: FlagStackSwitch, Method: f.Method}}
 		w.spWord = f.SavedSP
-		switch {
-		case f.Unread != 0:
+		if f.Unread != 0 {
 			stop = w.stopAtUnread(f.Unread)
 			w.noteUnread(&r)
 			return stop
-		case !ok:
-			continue
 		}
 		w.tookLeftStack = true
 		w.next.begin(0)

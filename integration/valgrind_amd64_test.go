@@ -4,7 +4,6 @@ package integration
 
 import (
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -19,11 +18,9 @@ func TestAProgramUnderValgrindHasItsOwnStacks(t *testing.T) {
 	realPrograms(t)
 	testtargets.OnlyInAll(t, "a program that runs another one")
 	valgrind := testtargets.NeedProgram(t, "valgrind")
-	exe := filepath.Join(t.TempDir(), "threads")
-	out, err := exec.Command("cc", "-O1", "-g", "-pthread", "-o", exe, "testdata/threads.c").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	const source = "testdata/threads.c"
+	exe := testtargets.Compiled{Name: "threads", Sources: []string{source},
+		Command: []string{"cc", "-O1", "-g", "-pthread", "-o", "OUT", source}}.Build(t)
 	c := exec.Command(valgrind, "--tool=none", "-q", exe)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/code/sourcelines"
 )
 
-// The page's source text has at most 8 MB, and seldom 500 kB.
+// The page's source text has at most 8 million columns, which are as many bytes in ASCII.
 const (
 	maxSourceFunctions = 400 // those with most time
 	maxSourceLines     = 150 // of a function, from its first

@@ -160,7 +160,7 @@ const perfettoDir = "/usr/local/lib/perfetto-python"
 func TestATraceIsReadByPerfettosPackage(t *testing.T) {
 	python := testtargets.NeedProgram(t, "python3")
 	_, err := os.Stat(perfettoDir)
-	testtargets.Need(t, err == nil, "PyPI's package perfetto", "pip install --target "+perfettoDir+" perfetto")
+	testtargets.Need(t, err == nil, "PyPI's package perfetto", testtargets.SetUp)
 	var b bytes.Buffer
 	if err := Perfetto(&b, timedFixture(t), Options{}); err != nil {
 		t.Fatal(err)

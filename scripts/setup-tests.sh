@@ -66,6 +66,7 @@ podman                              podman               containers with names
 runc                                runc                 runs them
 qemu-aarch64                        qemu-user            test target: code made at run time that describes itself
 valgrind                            valgrind             test target: a program that runs translations of another one
+/usr/lib/python3/dist-packages/pip  python3-pip          installs PyPI's package that reads Perfetto traces
 /usr/include/absl/synchronization/mutex.h libabsl-dev    test target: locks of C++ that store no owner
 /usr/share/cargo/registry/parking_lot-* librust-parking-lot-dev test target: locks of Rust that store no owner
 mariadbd                            mariadb-server       test target: threads that wait for one row
@@ -138,7 +139,7 @@ all_releases() {
 	if [ -d /usr/local/lib/perfetto-python ] || [ "$(id -u)" -ne 0 ]; then
 		return 0
 	fi
-	python3 -m pip install --quiet --target /usr/local/lib/perfetto-python perfetto==0.59.1 >&2 ||
+	timeout 300 python3 -m pip install --quiet --target /usr/local/lib/perfetto-python perfetto==0.59.1 >&2 ||
 		echo "setup-tests: pip failed; traces are not read by Perfetto's package" >&2
 }
 

@@ -9,7 +9,8 @@
 // same code, from the same waits: those that prywalk does not call idle. The table has, of the blocked time,
 //
 //	known      what has an end in prywalk's report
-//	link, end  what of that is at the same first link, and the same end, as the kernel's: the sum of the smaller shares
+//	end        what of that is at the same end as the kernel's: the sum of the smaller shares
+//	link       the same of first links, of the time with a next thread or an end
 //	excess     the shares of prywalk's known ends beyond the kernel's
 //
 // A waker is not always what the thread waited for: another client's request can delay an answer, and a thread that

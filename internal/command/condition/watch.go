@@ -82,8 +82,10 @@ const (
 func (w *Watch) Add(iv profile.Interval) {
 	w.cpu += iv.CPU
 	w.queued += iv.RunQueue
-	if begin, known := w.first[iv.TID]; iv.TID != 0 && !known || iv.End-iv.Wall < begin {
-		managed.Remember(&w.first, maxMatches, iv.TID, iv.End-iv.Wall)
+	if iv.TID != 0 && slices.ContainsFunc(w.Conditions, func(c Condition) bool { return c.kind == stalled }) {
+		if begin, known := w.first[iv.TID]; !known || iv.End-iv.Wall < begin {
+			managed.Remember(&w.first, maxMatches, iv.TID, iv.End-iv.Wall)
+		}
 	}
 	if iv.Wall >= minCarried && rests(&iv) && iv.TID != 0 {
 		if w.added == nil {

@@ -85,8 +85,8 @@ func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
 		t.Errorf("warnings %q", warned)
 	}
 	empty := t.TempDir() // this host's file is none of the machine's
-	if got := openCore(t, coreFile, empty).Warnings(); !slices.ContainsFunc(got, func(w string) bool {
-		return strings.HasPrefix(w, "not found: ") && strings.Contains(w, exe) && strings.Contains(w, " in "+empty+";")
+	if got := openCore(t, coreFile, empty).Warnings(); len(got) != 1 || !slices.ContainsFunc(got, func(w string) bool {
+		return strings.HasPrefix(w, "not found: "+exe+" in "+empty+"; ")
 	}) || slices.ContainsFunc(got, func(w string) bool { return strings.Contains(w, "not the file that ran") }) {
 		t.Errorf("below an empty directory: %q", got)
 	}
@@ -148,21 +148,6 @@ func TestCoreFromAnotherMachineIsWalkedByItsSysroot(t *testing.T) {
 		if got := openCore(t, coreFile, sysroot).Warnings(); len(got) > 0 {
 			t.Errorf("sysroot %s: warnings %q", sysroot, got)
 		}
-	}
-}
-
-// This host's file of that path is another one: only what lies below the sysroot is named.
-func TestAFileThatTheSysrootLacksIsNotFoundThere(t *testing.T) {
-	exe, coreFile := sleeperCore(t, "-Wl,--build-id")
-	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER", "-Wl,--build-id"))
-	warned := openCore(t, coreFile, "").Warnings()
-	if len(warned) != 1 || !strings.Contains(warned[0], "not the file that ran") {
-		t.Errorf("without a sysroot: warnings %q", warned)
-	}
-	root := t.TempDir()
-	warned = openCore(t, coreFile, root).Warnings()
-	if len(warned) != 1 || !strings.HasPrefix(warned[0], "not found: "+exe+" in "+root+"; ") {
-		t.Errorf("warnings %q", warned)
 	}
 }
 

@@ -114,6 +114,9 @@ func mainFunction(d *view.Data, samples []*pprof.Sample) string {
 	times := map[int32]int64{}
 	clocks, _ := view.ClocksOf(d.Profile)
 	for _, s := range samples {
+		if len(s.Location) == 0 {
+			continue
+		}
 		v := s.Value[d.ValueIndex]
 		if v == 0 {
 			v = s.Value[clocks.Wall] / 1e3 // a fallback of low weight

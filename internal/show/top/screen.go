@@ -172,7 +172,11 @@ func (s Screen) stackLines(d *view.Data, rows []*view.Group, function int32) (li
 		}
 		c, _ := d.Clocks(r.Samples)
 		head := " " + d.Precision.Share(r.Value) + " " + d.Precision.Value(r.Value, d.Unit) + " " + d.Clock()
-		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, d.Waiters(r.Samples),
+		waiters := d.Waiters(r.Samples)
+		if waiters == "0 threads" { // those that are merged have no numbers
+			waiters = "1 thread"
+		}
+		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, waiters,
 			"cpu " + tabular.Nanos(c.CPU), "runqueue " + tabular.Nanos(c.RunQueue), "blocked " + tabular.Nanos(c.Blocked)},
 			" · "), " ")))
 		var frames []*view.Frame

@@ -87,8 +87,10 @@ type jsonValues struct {
 	Blocked int64 `json:"blocked"`
 }
 
-// valuesOf takes the values of [sampleTypes].
-func valuesOf(v []int64) jsonValues { return jsonValues{v[0], v[1], v[2], v[3], v[4]} }
+// valuesOf takes the values of [sampleTypes]. Blocked is that of the sums, as in the text.
+func valuesOf(v []int64) jsonValues {
+	return jsonValues{v[0], v[1], v[2], v[3], max(0, v[1]-v[2]-v[3])}
+}
 
 type jsonFunction struct {
 	// Name is the function's name; until the names of a file are looked up, the file is one row.

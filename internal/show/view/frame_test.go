@@ -45,3 +45,17 @@ func TestLibrariesAreNotTheProgram(t *testing.T) {
 		}
 	}
 }
+
+func TestTheFrameThatIsMostTheProgramsStandsForAStack(t *testing.T) {
+	const python = "[CPython 3.11.7]"
+	for want, frames := range map[int][]Frame{
+		2: {FrameOf("Condition.wait", python, "/usr/lib/python3.11/threading.py"),
+			FrameOf("Queue.get", python, "/usr/lib/python3.11/queue.py"), FrameOf("fetch_answer", python, "/srv/shop.py")},
+		1: {FrameOf("hrtimer_nanosleep", KernelModule, ""), FrameOf("", "/usr/bin/sleep", ""),
+			FrameOf("__libc_start_main_impl", "/usr/lib/libc.so.6", "../csu/libc-start.c")},
+	} {
+		if got, _ := (&FrameTable{Frames: frames}).OwnFrame([]int32{0, 1, 2}); got != want {
+			t.Errorf("%s stands for the stack", frames[got].DisplayName())
+		}
+	}
+}

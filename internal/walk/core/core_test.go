@@ -69,7 +69,7 @@ func TestFilesThatAreNoCoresSayCauseAndNextStep(t *testing.T) {
 	}
 }
 
-// With a search through all threads or pieces for each of them, this takes more than a minute.
+// Threads and pieces of memory are found by their numbers and addresses, of as many as a core may have.
 func TestEachOf50000ThreadsOfACoreHasItsStack(t *testing.T) {
 	const threads, first, apart = 50000, 0x10000, 0x2000
 	w := &writer{machine: uint16(elf.EM_X86_64)}

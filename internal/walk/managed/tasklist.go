@@ -148,7 +148,8 @@ func YieldTask(place uint64, task Task, status TaskStatus, yield func(place uint
 	yield(place, task, status == TaskKnown || status == TaskDone)
 }
 
-// Listing is a recording's list of tasks, read in at most 1/listingShare of the time: some of it may have ended.
+// Listing is a recording's list of tasks: some of it may have ended. It is read in at most 1/listingShare of the time;
+// readings of more than maxBetweenLists/listingShare, 50 ms, take more.
 type Listing struct {
 	places []uint64
 	next   int64 // reading: CLOCK_MONOTONIC, ns

@@ -92,10 +92,8 @@ func (w *Wait) Object() string {
 		return name + " " + w.FD.String()
 	case w.Kind == Disk && w.FD != nil:
 		return name + ": " + w.FD.String()
-	case w.Kind == Descriptor && w.FD != nil:
-		return w.FD.String()
-	case w.Kind == Descriptor && len(w.FDs) == 1:
-		return w.FDs[0].String()
+	case w.Kind == Descriptor && w.OnlyFile() != nil:
+		return w.OnlyFile().String()
 	case w.Kind == Descriptor && len(w.FDs) > 1:
 		return fmt.Sprintf("%d descriptors", len(w.FDs))
 	case w.Kind == Child && w.Child > 0:

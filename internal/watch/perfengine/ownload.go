@@ -19,6 +19,7 @@ type ownLoad struct {
 	files        *procmem.ThreadFiles
 	at           int64 // of the last reading, CLOCK_MONOTONIC ns; 0: none
 	queuedBefore uint64
+	failedAt     int64 // the last reading, if it failed; 0: it did not
 }
 
 const (
@@ -29,7 +30,8 @@ const (
 )
 
 func (l *ownLoad) measure(now int64) {
-	if l.isRaised || l.at != 0 && now-l.at < highAfter || l.isHigh && now-l.at < lowAfter {
+	if l.isRaised || l.failedAt != 0 && now-l.failedAt < highAfter ||
+		l.at != 0 && now-l.at < highAfter || l.isHigh && now-l.at < lowAfter {
 		return
 	}
 	if l.files == nil {
@@ -43,12 +45,14 @@ func (l *ownLoad) measure(now int64) {
 	sched, err := l.files.SchedStat()
 	if err != nil { // the tracer goes on in another OS thread
 		l.close()
+		l.failedAt = now
 		return
 	}
 	l.note(now, sched.RunQueue)
 }
 
 func (l *ownLoad) note(now int64, queued uint64) {
+	l.failedAt = 0
 	l.isHigh = l.at != 0 && int64(queued-l.queuedBefore)*highShare > now-l.at
 	l.at, l.queuedBefore = now, queued
 }

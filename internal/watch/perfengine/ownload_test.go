@@ -60,7 +60,7 @@ func TestTheLoadOfAnEndedThreadIsForgotten(t *testing.T) {
 	}
 	pid := child.Process.Pid
 	l := ownLoad{files: procmem.OpenThread(pid, pid, procmem.NewFDBudget(0)), at: 1, isHigh: true}
-	if l.measure(1e12); l != (ownLoad{}) {
+	if l.measure(1e12); l != (ownLoad{failedAt: 1e12}) {
 		t.Errorf("%+v", l)
 	}
 }

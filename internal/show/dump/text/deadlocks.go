@@ -55,17 +55,17 @@ func writeStarvedPool(b *strings.Builder, l *locks.Locks, s *locks.StarvedPool) 
 		writePlaces(b, l, s.Threads)
 		b.WriteString("  proven: none of these threads is free to run a virtual thread\n" +
 			"  not proven: that what they wait for needs one of those that are ready; if it does, the pool is stuck\n")
-		return
+	} else {
+		printable.Fprintf(b, "\nPOSSIBLY STARVED POOL: %s of %s (%s) %s for results of tasks in %s\n", who, s.Pool, s.Loop,
+			wait, s.WaitsIn)
+		writePlaces(b, l, s.Threads)
+		others := "no thread of another pool runs a task"
+		if s.OthersWork > 0 {
+			others = "running tasks of other pools, which may make these results: " + count(s.OthersWork, "thread")
+		}
+		printable.Fprintf(b, "  proven: none of these threads is free to run a task\n"+
+			"  not proven: that the tasks are queued in this pool; if they are, the pool is stuck\n  %s\n", others)
 	}
-	printable.Fprintf(b, "\nPOSSIBLY STARVED POOL: %s of %s (%s) %s for results of tasks in %s\n", who, s.Pool, s.Loop,
-		wait, s.WaitsIn)
-	writePlaces(b, l, s.Threads)
-	others := "no thread of another pool runs a task"
-	if s.OthersWork > 0 {
-		others = "running tasks of other pools, which may make these results: " + count(s.OthersWork, "thread")
-	}
-	printable.Fprintf(b, "  proven: none of these threads is free to run a task\n"+
-		"  not proven: that the tasks are queued in this pool; if they are, the pool is stuck\n  %s\n", others)
 	if unsampled > 0 {
 		printable.Fprintf(b, "  not known: whether %s that could not be sampled %s to it\n", count(unsampled, "thread"),
 			pluralForm(unsampled, "belongs", "belong"))

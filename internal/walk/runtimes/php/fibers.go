@@ -86,16 +86,18 @@ func (f *fibers) list() (places []uint64, whole bool) {
 		return nil, true
 	}
 	class, end := f.read64(f.classAt), procmem.Now()+maxListing
-	for try := 0; try < listTries && !whole && procmem.Now() < end; try++ {
+	again := true
+	for try := 0; try < listTries && again && procmem.Now() < end; try++ {
 		var found []uint64
-		if found, whole = f.among(f.globals+uint64(f.objects), class, end); whole || len(found) > len(places) {
+		if found, whole, again = f.among(f.globals+uint64(f.objects), class, end); whole || len(found) > len(places) {
 			places = found
 		}
 	}
 	return places, whole
 }
 
-func (f *fibers) among(objects, class uint64, end int64) (places []uint64, whole bool) {
+// among returns again if the array was replaced or could not be read.
+func (f *fibers) among(objects, class uint64, end int64) (places []uint64, whole, again bool) {
 	array, top := f.read64(objects), f.read64(objects+objectsTop)&0xffffffff
 	f.view.Pages.Reset(f.host)
 	has := func(addr, value uint64) bool {
@@ -104,20 +106,21 @@ func (f *fibers) among(objects, class uint64, end int64) (places []uint64, whole
 	}
 	for i := uint64(1); i < min(top, maxObjects); i++ { // the first has no object
 		if i%objectsAtOnce == 0 && procmem.Now() > end {
-			return places, false
+			return places, false, false
 		}
 		object, ok := f.view.Pages.Word(array + 8*i) // a free slot's is odd
 		if !ok {
-			return places, false
+			return places, false, true
 		}
 		if len(places) == maxFibers {
-			return places, false
+			return places, false, false
 		}
 		if object%8 == 0 && object >= 1<<12 && has(object+objectClass, class) && has(object+fiberKind, class) {
 			places = append(places, object)
 		}
 	}
-	return places, top <= maxObjects && f.read64(objects) == array
+	same := f.read64(objects) == array
+	return places, same && top <= maxObjects, !same
 }
 
 func (f *fibers) read(at uint64, w managed.Watch) (managed.Task, managed.TaskStatus) {

@@ -62,11 +62,11 @@ func TestNoAwaitIsWrongWhileTheProgramCollects(t *testing.T) {
 	for version, exe := range nodes(t) {
 		t.Run(version, func(t *testing.T) {
 			pid, account := startAwaits(t, exe, "--expose-gc", "--max-semi-space-size=1", "1000,storm")
-			shown, all := 0, 0
+			shown, all, read := 0, 0, 0
 			for range 5 {
 				p := observed.Dump(t, pid, dump.Options{MaxDepth: -1, Awaits: true})
-				if p.Awaits == nil || p.Awaits.Pending+p.Awaits.Unproven == 0 {
-					t.Error("no awaits were read")
+				if p.Awaits != nil {
+					read += p.Awaits.Pending + p.Awaits.Unproven
 				}
 				for chain, n := range awaitsOf(p) {
 					if n > account[chain] {
@@ -75,6 +75,9 @@ func TestNoAwaitIsWrongWhileTheProgramCollects(t *testing.T) {
 					shown += n
 				}
 				all += 1000
+			}
+			if read == 0 {
+				t.Error("no awaits were read")
 			}
 			t.Logf("%d of %d chains", shown, all)
 		})
