@@ -87,6 +87,7 @@ func (p *program) build() (built, error) {
 			return built{}, err
 		}
 	}
+	markUsed(dir)
 	b := built{file: filepath.Join(dir, p.result)}
 	if p.strip {
 		b.unstripped = b.file

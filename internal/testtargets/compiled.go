@@ -41,7 +41,10 @@ func (c Compiled) Build(t testing.TB) string {
 	}
 	kept := filepath.Join(cacheDir(), key)
 	text, err := os.ReadFile(filepath.Join(kept, c.Name))
-	if err != nil {
+	if err == nil {
+		markUsed(kept)
+	} else {
+		removeUnused(cacheDir())
 		if err := makeDir(kept, c.Name, c.compile); err != nil {
 			t.Fatal(err)
 		}

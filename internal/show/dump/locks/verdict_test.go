@@ -38,6 +38,17 @@ func TestAWaitWithoutItsLockMakesTheVerdictUnknown(t *testing.T) {
 	}
 }
 
+// As where the event loop's thread has no Python functions, or sleeps elsewhere.
+func TestPendingTasksOfAsyncioMakeTheVerdictUnknown(t *testing.T) {
+	l := New()
+	l.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{{TID: 1, State: "S", Wait: "epoll_wait"}},
+		Tasks: []stacks.Task{{Kind: languages.AsyncioFamily, State: "waiting", Count: 1}}}}
+	l.conclude()
+	if l.Verdict != VerdictUnknown || !slices.Equal(l.ThreadlessTasks, []string{"asyncio's tasks"}) {
+		t.Errorf("%s, not examined: %q", l.Verdict, l.ThreadlessTasks)
+	}
+}
+
 func TestALanguageThatDoesNotRecognizeItsSchedulerLeavesTheVerdict(t *testing.T) {
 	all := languages.All
 	defer func() { languages.All = all }()

@@ -97,8 +97,12 @@ func (p *Process) SortThreads() {
 	})
 }
 
-// Schedules reports whether threads show that the process has a language's tasks ([languages.Language].Schedules).
+// Schedules reports whether the process has a language's tasks, by tasks that were read or by what its threads show
+// ([languages.Language].Schedules), such as asyncio's where no Python function of its event loop could be read.
 func (p *Process) Schedules(l *languages.Language) bool {
+	if l.Task == languages.CoroutineTask && p.HasTasks(languages.AsyncioFamily) {
+		return true
+	}
 	return l.Schedules != nil && slices.ContainsFunc(p.Threads, func(t Thread) bool {
 		return l.Schedules(t.Name, "", "", "") || slices.ContainsFunc(t.Frames, func(f Frame) bool {
 			return l.Schedules(t.Name, f.Function, f.File, f.Module)
