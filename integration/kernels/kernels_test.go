@@ -43,7 +43,7 @@ func testOn(t *testing.T, from, release string) {
 	jobs := []machine.Job{{Name: "inside", Limit: jobTime, Dir: "/tests",
 		Args: []string{"env", "PRYWALK_KERNEL_TESTS=1", "/tests/inside", "-test.v", "-test.timeout=" + jobTime.String(),
 			"-test.run=" + run}}}
-	m := machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "1024"},
+	m := machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "2048"},
 		Kernel: filepath.Join(from, release, "vmlinuz"), Console: "ttyS0",
 		Log: os.Getenv(logFile)}
 	c := m.Boot(b, jobs)
@@ -76,6 +76,7 @@ func fill(b *machine.Builder) {
 		b.Put(dir+"/libc.so.6", libc(b.T))
 	}
 	b.Put("lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2")
+	languages(b)
 }
 
 // libc is the path of this machine's C library.

@@ -5,6 +5,7 @@ package languages
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -145,13 +146,24 @@ func fileName(file string) string {
 func onlySelects(functions []string) bool {
 	called := ""
 	for _, name := range functions {
-		switch name {
-		case "":
-		case "BaseEventLoop._run_once", "_run_once":
+		switch {
+		case name == "":
+		case IsLoopTurn(name):
 			return called == "select" || strings.HasSuffix(called, "Selector.select")
 		default:
 			called = name
 		}
 	}
 	return false
+}
+
+// IsLoopTurn reports whether a function is a turn of asyncio's event loop (asyncio/base_events.py).
+func IsLoopTurn(function string) bool {
+	return function == "BaseEventLoop._run_once" || function == "_run_once"
+}
+
+// HoldsEventLoop reports whether a stack, innermost function first, is within a turn of asyncio's event loop, but not in
+// its selector: while it waits there, no task of the loop runs.
+func HoldsEventLoop(functions []string) bool {
+	return slices.ContainsFunc(functions, IsLoopTurn) && !onlySelects(functions)
 }

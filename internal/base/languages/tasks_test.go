@@ -33,5 +33,9 @@ func TestThreadsWithoutATaskHaveTheirSchedulersFunctions(t *testing.T) {
 		if task != c.want {
 			t.Errorf("%q: %q, want %q", c.functions, task, c.want)
 		}
+		holds := slices.Contains(c.functions, "serve") && slices.Contains(c.functions, "BaseEventLoop._run_once")
+		if got := HoldsEventLoop(c.functions); got != holds {
+			t.Errorf("%q holds an event loop: %v, want %v", c.functions, got, holds)
+		}
 	}
 }

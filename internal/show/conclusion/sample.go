@@ -47,6 +47,8 @@ type Sample struct {
 	// Library is what the innermost of these has called, or "".
 	Library string
 	Pooled  bool // in the loop of a pool of threads
+	// HoldsLoop: within a turn of an event loop ([languages.HoldsEventLoop]).
+	HoldsLoop bool
 	// Unexplained: no sample shows where the CPU time was.
 	Unexplained bool
 	Incomplete  bool

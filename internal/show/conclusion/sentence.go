@@ -64,6 +64,10 @@ func (s *Summary) clauses() []string {
 		return []string{s.onlyValues + ": " + where}
 	case s.blocked[stopped] > 0 && s.blocked[stopped] >= s.cpu+s.queue+s.blocked[within]:
 		return []string{"stopped: " + s.who(s.of(stopped), length) + " by a signal or a debugger"}
+	case s.loopHeld(length) >= max(0.5, cpu+queue):
+		main := fmt.Sprintf("event loop blocked %.0f %% of the time", math.Floor(100*s.loopHeld(length)))
+		clauses := append([]string{main + s.within(s.held, "in")}, s.more(groups, length)...)
+		return append(clauses, s.busyToo(cpu, where)...)
 	case queue >= cpu && queue >= wait && queue >= 2*small:
 		return []string{s.queued(where) + s.doubts(false)}
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
@@ -79,6 +83,12 @@ func (s *Summary) clauses() []string {
 		}
 		return append(append([]string{main}, s.more(groups, length)...), s.busyToo(cpu, where)...)
 	}
+}
+
+// loopHeld is the largest share of the time that a thread waits within turns of its event loop.
+func (s *Summary) loopHeld(length float64) float64 {
+	_, most := Largest(s.held.threads, byNumber)
+	return float64(most) / length
 }
 
 // alarms are what a time cannot show.

@@ -241,6 +241,13 @@ var conclusions = []struct {
 		loop.Blocked, loop.Wait, loop.Stack = 10*second, nap, p.stack("query (app.py)")
 		p.Add(&loop)
 	}, "mostly waiting: about 1 asyncio task for the event loop in tick (app.py); 1 thread sleeps in query (app.py)"},
+	{"an event loop that a call blocks", func(p *program) {
+		p.task("asyncio task", "client (app.py)", 140, Wait{Call: "readline"})
+		loop := p.thread("MainThread")
+		loop.Blocked, loop.Wait, loop.Stack, loop.HoldsLoop = 97*second/10, nap, p.stack("read_config (app.py)"), true
+		p.Add(&loop)
+	}, "event loop blocked 97 % of the time in read_config (app.py); " +
+		"about 14 asyncio tasks in readline of client (app.py)"},
 	{"fibers that are ready", func(p *program) {
 		p.task("fiber", "tick (app.rb)", 10, Wait{Call: ReadyTask})
 	}, "mostly waiting: about 1 fiber in ready of tick (app.rb)"},

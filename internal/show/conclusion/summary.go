@@ -19,6 +19,7 @@ type Summary struct {
 	list                    []Function
 	blocked                 [stopped + 1]int64
 	groups                  map[groupKey]*group
+	held                    *group // waits within turns of event loops
 	threads                 map[Thread]threadTime
 	awake                   map[activity]int64
 	rules                   map[string]int64 // idle time
@@ -64,7 +65,7 @@ func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
 		rules: map[string]int64{}, libraries: map[call]int64{}}
-	s.duration, s.notes = duration, notes
+	s.duration, s.notes, s.held = duration, notes, newGroup(groupKey{})
 	return s
 }
 
@@ -84,6 +85,9 @@ func (s *Summary) Add(x *Sample) {
 		if c == idle {
 			s.rules[x.Wait.Idle] += x.Blocked
 		}
+	}
+	if x.HoldsLoop && x.Task == "" {
+		s.held.add(x)
 	}
 	if x.Task == "" && x.Thread != (Thread{}) {
 		t := s.threads[x.Thread]
@@ -121,11 +125,15 @@ func (s *Summary) groupOf(c class, x *Sample) *group {
 	}
 	g := s.groups[k]
 	if g == nil {
-		g = &group{key: k, lock: isLock(&x.Wait), threads: map[Thread]int64{}, functions: map[int32]int64{},
-			owners: map[Thread]int64{}}
+		g = newGroup(k)
+		g.lock = isLock(&x.Wait)
 		s.groups[k] = g
 	}
 	return g
+}
+
+func newGroup(k groupKey) *group {
+	return &group{key: k, threads: map[Thread]int64{}, functions: map[int32]int64{}, owners: map[Thread]int64{}}
 }
 
 // of returns the group of a class other than within; nil: it has no time.

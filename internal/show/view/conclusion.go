@@ -46,11 +46,17 @@ func (d *Data) Conclusion() string {
 		}
 		if x.Blocked > 0 {
 			x.Wait, x.Pooled = d.concludedWait(p), d.groups.waiting.ruleOf(p).Pooled
+			x.HoldsLoop = d.holdsLoop(p)
 		}
 		names.set(&x, d.Stack(p))
 		s.Add(&x)
 	}
 	return s.Sentence()
+}
+
+func (d *Data) holdsLoop(p *profile.Sample) bool {
+	turns := func(n int32) bool { return languages.IsLoopTurn(d.FrameTable.Frames[n].Name) }
+	return slices.ContainsFunc(d.Stack(p), turns) && languages.HoldsEventLoop(functionsOf(p))
 }
 
 // burstsOf describes the bursts of a wait.

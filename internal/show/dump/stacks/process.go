@@ -132,7 +132,8 @@ func (p *Process) Examines(l *languages.Language) bool {
 		l.Unthreaded == languages.Promises && p.Awaits != nil
 }
 
-// PendingTasks says that asyncio's tasks wait though nothing runs, with the next command; "": none does.
+// PendingTasks says that asyncio's tasks wait though nothing runs, with the next command, or where their event loop
+// waits; "": none does.
 func (p *Process) PendingTasks() string {
 	n := int64(0)
 	for t := range Each(p.Tasks) {
@@ -142,6 +143,12 @@ func (p *Process) PendingTasks() string {
 	}
 	if n == 0 || !p.NothingRuns() {
 		return ""
+	}
+	for t := range Each(p.Threads) {
+		if languages.HoldsEventLoop(t.functions()) {
+			return fmt.Sprintf("thread %d runs a task of asyncio's event loop and waits in %s; until that returns, no "+
+				"other task of %d runs", t.TID, cmp.Or(t.managedPlace(), "a call"), n)
+		}
 	}
 	return fmt.Sprintf("nothing runs, %s pending; prywalk dump -p %d lists what each awaits",
 		tabular.Plural(n, languages.CoroutineTask), p.PID)

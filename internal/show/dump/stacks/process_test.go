@@ -38,7 +38,15 @@ func TestTasksThatWaitWhileNothingRunsHaveANextCommand(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	p := Process{Tasks: []Task{{Kind: "asyncio", State: "ready", Count: 1}}}
+	p := Process{Tasks: []Task{{Kind: "asyncio", State: "waiting", Count: 3}}, Threads: []Thread{{TID: 7, State: "S",
+		Frames: []Frame{{Place: &Place{Function: "clock_nanosleep"}},
+			{Place: &Place{Function: "handle", File: "/app/app.py", Line: 5, Kind: "cpython"}},
+			{Place: &Place{Function: "BaseEventLoop._run_once", File: "/usr/lib/python3.11/asyncio/base_events.py"}}}}}}
+	if got, want := p.PendingTasks(), "thread 7 runs a task of asyncio's event loop and waits in handle at app.py:5; "+
+		"until that returns, no other task of 3 runs"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	p = Process{Tasks: []Task{{Kind: "asyncio", State: "ready", Count: 1}}}
 	if got := p.PendingTasks(); got != "" {
 		t.Errorf("a task that is ready: %q", got)
 	}

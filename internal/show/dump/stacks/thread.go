@@ -91,6 +91,23 @@ func (t *Thread) WaitsFrames() []waits.Frame {
 	return out
 }
 
+func (t *Thread) functions() (names []string) {
+	for i := range t.Frames {
+		names = append(names, t.Frames[i].Function)
+	}
+	return names
+}
+
+// managedPlace is the innermost function of the program that is no native one, with line, or "".
+func (t *Thread) managedPlace() string {
+	for i, f := range t.WaitsFrames() {
+		if t.Frames[i].Kind != "" && !waits.IsLibrary(f) {
+			return t.Frames[i].Location()
+		}
+	}
+	return ""
+}
+
 // OwnPlace returns the program's function in which a thread waits, with line; "": unknown.
 func (t *Thread) OwnPlace() string {
 	if f := innermostOwn(t); f != nil {
