@@ -248,6 +248,12 @@ var conclusions = []struct {
 		p.Add(&loop)
 	}, "event loop blocked 97 % of the time in read_config (app.py); " +
 		"about 14 asyncio tasks in readline of client (app.py)"},
+	{"an event loop that waits for the GIL", func(p *program) {
+		p.task("asyncio task", "client (app.py)", 280, Wait{Call: "readline"})
+		loop := p.thread("MainThread")
+		loop.Blocked, loop.Wait, loop.Stack, loop.HoldsLoop = 9*second, gil, p.stack("client (app.py)"), true
+		p.Add(&loop)
+	}, "mostly waiting: about 28 asyncio tasks in readline of client (app.py)"},
 	{"fibers that are ready", func(p *program) {
 		p.task("fiber", "tick (app.rb)", 10, Wait{Call: ReadyTask})
 	}, "mostly waiting: about 1 fiber in ready of tick (app.rb)"},

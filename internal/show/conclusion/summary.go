@@ -5,6 +5,8 @@ package conclusion
 import (
 	"cmp"
 	"slices"
+
+	"prywalk/internal/walk/waits"
 )
 
 // Summary adds up samples. The zero value is not ready: use [New].
@@ -82,12 +84,13 @@ func (s *Summary) Add(x *Sample) {
 	if x.Blocked > 0 {
 		s.blocked[c] += x.Blocked
 		s.groupOf(c, x).add(x)
+		// What waits for the GIL, or for a short time, is no call that blocks a loop.
+		if x.HoldsLoop && (c == within && x.Wait.Kind != waits.GIL || c == sleep || c == others) {
+			s.held.add(x)
+		}
 		if c == idle {
 			s.rules[x.Wait.Idle] += x.Blocked
 		}
-	}
-	if x.HoldsLoop && x.Task == "" {
-		s.held.add(x)
 	}
 	if x.Task == "" && x.Thread != (Thread{}) {
 		t := s.threads[x.Thread]

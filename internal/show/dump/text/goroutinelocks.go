@@ -29,19 +29,17 @@ func writeGoroutineDeadlocks(b *strings.Builder, l *locks.Locks) {
 
 // writeGoroutineLocks writes what goroutines wait for: channels, or all else.
 func writeGoroutineLocks(b *strings.Builder, l *locks.Locks, channels bool) {
+	if channels {
+		writeChannels(b, l)
+		return
+	}
 	for lock := range stacks.Each(l.GoroutineLocks) {
-		if (lock.Kind == stacks.KindChannel) != channels {
+		if lock.Kind == stacks.KindChannel {
 			continue
 		}
-		printable.Fprintf(b, "\n%s%s%s\n", labelAt(lock.Kind, lock.Symbol, lock.Address), goroutineLockDetails(lock),
+		printable.Fprintf(b, "\n%s%s\n", labelAt(lock.Kind, lock.Symbol, lock.Address),
 			withSeparator(", of ", lock.Runtime))
-		if lock.Kind == stacks.KindChannel {
-			senders, receivers := bySide(lock)
-			writeWaiters(b, senders, "to send")
-			writeWaiters(b, receivers, "to receive")
-		} else {
-			writeWaiters(b, lock.Waiters, "")
-		}
+		writeWaiters(b, lock.Waiters, "")
 		for j := range lock.Likely {
 			writeLikelyGoroutine(b, l, lock, &lock.Likely[j])
 		}
@@ -90,10 +88,42 @@ func writeGoroutineCycle(b *strings.Builder, l *locks.Locks, c *locks.GoroutineC
 	}
 }
 
-func goroutineLockDetails(lock *locks.GoroutineLock) string {
-	if lock.Kind != stacks.KindChannel {
-		return ""
+// writeChannels writes channels that differ in their addresses and goroutines alone as one, as each of a leak's
+// goroutines can wait for a channel of its own.
+func writeChannels(b *strings.Builder, l *locks.Locks) {
+	alike := map[string][]*locks.GoroutineLock{}
+	var order []string
+	for lock := range stacks.Each(l.GoroutineLocks) {
+		if lock.Kind != stacks.KindChannel {
+			continue
+		}
+		key := fmt.Sprintln(lock.PID, lock.Runtime, lock.Symbol, channelDetails(lock))
+		for _, w := range lock.Waiters {
+			key += fmt.Sprintln(w.Send, w.In)
+		}
+		if alike[key] == nil {
+			order = append(order, key)
+		}
+		alike[key] = append(alike[key], lock)
 	}
+	for _, key := range order {
+		list := alike[key]
+		label := labelAt(list[0].Kind, list[0].Symbol, list[0].Address)
+		var senders, receivers []locks.GoroutineWaiter
+		for _, lock := range list {
+			s, r := bySide(lock)
+			senders, receivers = append(senders, s...), append(receivers, r...)
+		}
+		if len(list) > 1 {
+			label = count(len(list), "channel") + fmt.Sprintf(" such as %#x", uint64(list[0].Address))
+		}
+		printable.Fprintf(b, "\n%s%s%s\n", label, channelDetails(list[0]), withSeparator(", of ", list[0].Runtime))
+		writeWaiters(b, senders, "to send")
+		writeWaiters(b, receivers, "to receive")
+	}
+}
+
+func channelDetails(lock *locks.GoroutineLock) string {
 	text := ", unbuffered"
 	if lock.Capacity > 0 {
 		text = fmt.Sprintf(", %d of %d in it", lock.Queued, lock.Capacity)
