@@ -47,6 +47,8 @@ type Sample struct {
 	// Library is what the innermost of these has called, or "".
 	Library string
 	Pooled  bool // in the loop of a pool of threads
+	// InCallback: an event loop, of asyncio, runs a task or callback of the program.
+	InCallback bool
 	// Unexplained: no sample shows where the CPU time was.
 	Unexplained bool
 	Incomplete  bool

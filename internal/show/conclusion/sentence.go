@@ -68,6 +68,9 @@ func (s *Summary) clauses() []string {
 		return []string{s.queued(where) + s.doubts(false)}
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
+		if groups[0].task == languages.CoroutineTask {
+			clauses = append(s.blockedLoop(length), clauses...)
+		}
 		return append(clauses, s.busyToo(cpu, where)...)
 	case cpu >= 0.3 || cpu >= small && asleep == "":
 		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu) + s.doubts(false)
@@ -96,6 +99,15 @@ func (s *Summary) alarms() (clauses []string) {
 		}
 	}
 	return clauses
+}
+
+// blockedLoop tells of an event loop whose tasks wait while one of them blocks its thread.
+func (s *Summary) blockedLoop(length float64) []string {
+	if _, most := Largest(s.loops.threads, byNumber); float64(most) >= 0.3*length {
+		return []string{"asyncio's event loop was blocked " + percent(most, int64(length)) + " of the time" +
+			s.within(&s.loops, "in")}
+	}
+	return nil
 }
 
 func percent(part, whole int64) string {

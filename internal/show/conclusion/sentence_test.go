@@ -241,6 +241,18 @@ var conclusions = []struct {
 		loop.Blocked, loop.Wait, loop.Stack = 10*second, nap, p.stack("query (app.py)")
 		p.Add(&loop)
 	}, "mostly waiting: about 1 asyncio task for the event loop in tick (app.py); 1 thread sleeps in query (app.py)"},
+	{"an event loop that a task blocks", func(p *program) {
+		p.task("asyncio task", "client (app.py)", 280, Wait{Call: "recv", Object: "socket"})
+		loop := p.thread("MainThread")
+		loop.Blocked, loop.Wait, loop.Stack, loop.InCallback = 9*second, nap, p.stack("read_config (app.py)"), true
+		p.Add(&loop)
+	}, "asyncio's event loop was blocked 90 % of the time in read_config (app.py)"},
+	{"an event loop that waits for the GIL", func(p *program) {
+		p.task("asyncio task", "client (app.py)", 280, Wait{Call: "recv", Object: "socket"})
+		loop := p.thread("MainThread")
+		loop.Blocked, loop.Wait, loop.Stack, loop.InCallback = 9*second, gil, p.stack("client (app.py)"), true
+		p.Add(&loop)
+	}, "mostly waiting: about 28 asyncio tasks in recv (socket) of client (app.py)"},
 	{"fibers that are ready", func(p *program) {
 		p.task("fiber", "tick (app.rb)", 10, Wait{Call: ReadyTask})
 	}, "mostly waiting: about 1 fiber in ready of tick (app.rb)"},

@@ -5,6 +5,8 @@ package conclusion
 import (
 	"cmp"
 	"slices"
+
+	"prywalk/internal/walk/waits"
 )
 
 // Summary adds up samples. The zero value is not ready: use [New].
@@ -22,6 +24,7 @@ type Summary struct {
 	threads                 map[Thread]threadTime
 	awake                   map[activity]int64
 	rules                   map[string]int64 // idle time
+	loops                   group            // event loops that callbacks block
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
 	nameWidth               int // columns of each name in the sentence
@@ -64,6 +67,7 @@ func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
 		rules: map[string]int64{}, libraries: map[call]int64{}}
+	s.loops = group{threads: map[Thread]int64{}, functions: map[int32]int64{}, owners: map[Thread]int64{}}
 	s.duration, s.notes = duration, notes
 	return s
 }
@@ -81,6 +85,9 @@ func (s *Summary) Add(x *Sample) {
 	if x.Blocked > 0 {
 		s.blocked[c] += x.Blocked
 		s.groupOf(c, x).add(x)
+		if x.InCallback && (c == within && x.Wait.Kind != waits.GIL || c == sleep || c == others) {
+			s.loops.add(x)
+		}
 		if c == idle {
 			s.rules[x.Wait.Idle] += x.Blocked
 		}

@@ -108,6 +108,9 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32) {
 		x.Wait = conclusion.Wait{Call: x.Wait.Call, Kind: waits.DatabaseLock, Object: "PostgreSQL's lock (see pg_locks)"}
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
+	x.InCallback = slices.ContainsFunc(stack, func(n int32) bool { // asyncio/events.py
+		return frame(n).Module == "asyncio" && strings.HasSuffix(frame(n).Name, "_run")
+	})
 	for i, n := range stack[first:] {
 		if f := frame(n); i == 0 && !f.Synthetic() || rank > 1 && f.ownRank() == rank {
 			x.Stack = append(x.Stack, o.number(n, f))
