@@ -3,6 +3,7 @@
 package chains
 
 import (
+	"strings"
 	"testing"
 
 	"prywalk/internal/walk/waits"
@@ -94,5 +95,9 @@ func TestAProcessWithSeveralThreads(t *testing.T) {
 				t.Errorf("%s: %+v", c.what, chain)
 			}
 		}
+	}
+	r := followed(t, []Interval{client})
+	if want := "; prywalk dump --chains -p 1,2 also looks there"; !strings.HasSuffix(r.Conclusion, want) {
+		t.Errorf("%q does not end in %q", r.Conclusion, want)
 	}
 }

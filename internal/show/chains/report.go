@@ -106,6 +106,13 @@ func (r *Report) conclude() string {
 		return fmt.Sprintf("1 of %s of %s ends ", r.count("blocked ", int(blocked[pid])), name)
 	}
 	top := order[0]
+	if top.Kind == Outside && top.Why == "" && top.PID != pid {
+		command := "dump --chains"
+		if r.Blocked > 0 {
+			command = "record"
+		}
+		return ends(top) + top.phrase() + fmt.Sprintf("; prywalk %s -p %d,%d also looks there", command, pid, top.PID)
+	}
 	if top.Kind != Unknown {
 		return ends(top) + top.phrase()
 	}

@@ -41,8 +41,10 @@ func (l *Locks) FollowChains(c Checker) (err error) {
 		return err
 	}
 	for _, p := range l.Processes {
-		if text := p.PendingTasks(); text != "" {
-			l.Followed.Conclusion += "; " + text
+		for _, text := range []string{p.PendingTasks(), p.OpenClients()} {
+			if text != "" {
+				l.Followed.Conclusion += "; " + text
+			}
 		}
 	}
 	return nil

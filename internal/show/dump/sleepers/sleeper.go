@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/base/schema"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/code/unnamedcode"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
 )
@@ -47,6 +48,9 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 	}
 	e.Sleepers[d.TID] = sl
 	e.nameOwner(&w)
+	if sl.At != 0 {
+		sl.At = procmem.Now() // a later sleep's end may be in memory by now
+	}
 	w.ReadCallMemory(sl, e.Read)
 	if e.files != nil {
 		e.files.AddFileDetails(&w)

@@ -6,11 +6,14 @@ import (
 	"encoding/binary"
 	"os"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/base/schema"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/core"
 	"prywalk/internal/walk/managed"
@@ -231,5 +234,23 @@ func TestWordsAreReadUpToTheFirstThatIsMissing(t *testing.T) {
 	b := make([]byte, 24)
 	if n := readWords(m, 0x100, b); n != 8 || b[0] != 1 || b[7] != 8 || b[8] != 0 {
 		t.Errorf("%d bytes: %v", n, b)
+	}
+}
+
+// The end of a sleep is read after the sample, perhaps in a later sleep.
+func TestASleepIsNotLongerThanItsRest(t *testing.T) {
+	e, rest := newExplainer(), 90*time.Second
+	e.Read = func(_ uint64, b []byte) int {
+		end := time.Duration(procmem.Now()) + rest
+		return copy(b, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil,
+			uint64(end/time.Second)), uint64(end%time.Second)))
+	}
+	d := &stacks.Thread{TID: 11, Frames: stackOf("clock_nanosleep")}
+	e.describe(d, &waits.Sleeper{State: 'S', Reason: "clock_nanosleep", InCall: true, Args: [6]uint64{1, 1, 0x5000},
+		At: procmem.Now() - int64(time.Minute)})
+	text, _ := strings.CutPrefix(d.WaitsFor.Until, "for ")
+	got, err := time.ParseDuration(strings.TrimSuffix(text, " more"))
+	if err != nil || got > rest+time.Second {
+		t.Errorf("%q, want %v (%v)", d.WaitsFor.Until, rest, err)
 	}
 }

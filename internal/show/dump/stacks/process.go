@@ -154,6 +154,16 @@ func (p *Process) PendingTasks() string {
 		tabular.Plural(n, languages.CoroutineTask), p.PID)
 }
 
+// OpenClients says that clients of a program with tasks that no thread shows are connected though nothing runs, with
+// the next command; "": none are.
+func (p *Process) OpenClients() string {
+	if p.Clients == 0 || !p.NothingRuns() {
+		return ""
+	}
+	return fmt.Sprintf("%s of process %d open and nothing runs, so tasks or promises may hang; "+
+		"prywalk dump -p %d shows them", tabular.Plural(int64(p.Clients), "client connection"), p.PID, p.PID)
+}
+
 // NothingRuns reports that no thread runs or waits for a CPU.
 func (p *Process) NothingRuns() bool {
 	return !slices.ContainsFunc(p.Threads, func(t Thread) bool { return t.State == "R" }) && p.CountFailed() == 0

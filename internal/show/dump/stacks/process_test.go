@@ -38,6 +38,16 @@ func TestTasksThatWaitWhileNothingRunsHaveANextCommand(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	clients := "2 client connections of process 7 open and nothing runs, so tasks or promises may hang; " +
+		"prywalk dump -p 7 shows them"
+	for want, p := range map[string]Process{
+		clients: {PID: 7, Clients: 2, Threads: []Thread{{State: "S"}}},
+		"":      {PID: 7, Clients: 2, Threads: []Thread{{State: "R"}}},
+	} {
+		if got := p.OpenClients(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 	p := Process{Tasks: []Task{{Kind: "asyncio", State: "waiting", Count: 3}}, Threads: []Thread{{TID: 7, State: "S",
 		Frames: []Frame{{Place: &Place{Function: "clock_nanosleep"}},
 			{Place: &Place{Function: "handle", File: "/app/app.py", Line: 5, Kind: "cpython"}},

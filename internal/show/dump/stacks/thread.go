@@ -128,7 +128,13 @@ func (t *Thread) OwnFunction() string {
 }
 
 func innermostOwn(t *Thread) *Frame {
-	if i := waits.ApplicationFunction(t.WaitsFrames()); i >= 0 {
+	stack := t.WaitsFrames()
+	for i := range stack {
+		if t.Frames[i].Type == "stub" { // the JVM's, such as _complete_monitor_locking_Java
+			stack[i].Function = ""
+		}
+	}
+	if i := waits.ApplicationFunction(stack); i >= 0 {
 		return &t.Frames[i]
 	}
 	return ownManaged(t)

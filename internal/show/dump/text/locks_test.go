@@ -314,3 +314,21 @@ func TestProcessThatTookAFileLockIsShownOrHowToShowIt(t *testing.T) {
 		}
 	}
 }
+
+// Each goroutine of a leak can wait for a channel of its own.
+func TestChannelsThatDifferInTheirAddressesAreOne(t *testing.T) {
+	l := locks.New()
+	for i := range 4 {
+		w := locks.GoroutineWaiter{Goroutine: uint64(10 + i), Send: i < 3, In: "main.fetch"}
+		l.GoroutineLocks = append(l.GoroutineLocks, locks.GoroutineLock{PID: 7, Kind: stacks.KindChannel,
+			Address: schema.Hex(0xc000 + 16*i), Waiters: []locks.GoroutineWaiter{w}})
+	}
+	var b strings.Builder
+	writeChannels(&b, l)
+	want := "\n3 channels such as 0xc000, unbuffered\n  waiting to send: goroutines 10, 11, 12\n" +
+		"      in main.fetch (3 goroutines)\n  waiting to receive: none\n" +
+		"\nchan 0xc030, unbuffered\n  waiting to send: none\n  waiting to receive: goroutine 13\n      in main.fetch (1 goroutine)\n"
+	if b.String() != want {
+		t.Errorf("%s, want %s", b.String(), want)
+	}
+}
