@@ -62,7 +62,7 @@ func namesAreRight(t *testing.T, language string, uid int) {
 		runAs(t, uid, "dump", "--locks", "--max-pause", "off", "-p", pid).must(t, 0, lock...)
 	}
 	var through, total int64
-	prof := recorded(t, "-F", "49", "-d", "5", "-p", pid)
+	prof := recorded(t, "-F", "19", "-d", "4", "-p", pid)
 	clock := slices.IndexFunc(prof.SampleType, func(v *profile.ValueType) bool { return v.Type == "cpu" })
 	for _, s := range prof.Sample {
 		names, cpu := stackOf(s), s.Value[clock]
