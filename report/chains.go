@@ -54,7 +54,8 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 		return nil, fmt.Errorf("%w; chains need a recording of prywalk", ErrNoTime)
 	}
 	b := &chainBuilder{waiting: view.NewWaiting(p.Sample, true), peers: map[string]string{}, names: map[int]string{},
-		known: map[waitID]knownWait{}, tasks: chains.Tasks{}, owned: map[lockID]bool{}}
+		known: map[waitID]knownWait{}, tasks: chains.Tasks{}, owned: map[lockID]bool{},
+		likely: likelyOwners{}}
 	passed := map[*profile.Sample]bool{}
 	for _, s := range p.Sample {
 		if view.NumLabel(s, rec.LabelEnd) == 0 {
@@ -65,6 +66,7 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 		if view.NumLabel(s, rec.LabelOwner) != 0 {
 			b.owned[lockOf(s)] = true
 		}
+		b.likely.add(s)
 		if link, others, ok := strings.Cut(view.Label(s, rec.LabelWaitsFor), " = "); ok {
 			b.peers[link] = others
 		}
@@ -82,7 +84,9 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 		iv.From, iv.Running, iv.Queued = iv.To-s.Value[clocks.Wall], s.Value[clocks.CPU], s.Value[clocks.RunQueue]
 		iv.Passed = passed[s]
 		all = append(all, iv)
+		b.likely.add(s, iv)
 	}
+	all = append(all, b.likely.lines(b.tasks)...)
 	setFinal(all)
 	return chains.Build(all, max(1, p.Period))
 }
@@ -105,6 +109,7 @@ type chainBuilder struct {
 	names   map[int]string    // of processes
 	known   map[waitID]knownWait
 	owned   map[lockID]bool // locks with an owner in some wait
+	likely  likelyOwners
 	tasks   chains.Tasks
 }
 
@@ -128,7 +133,11 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 	if tid == 0 {
 		iv.ID = -pid
 		iv.Link.WaitsFor, iv.Next.End.Kind = &waits.Wait{Kind: waits.Other, Symbol: wait}, chains.Timer
-		if wait != "sleep" {
+		lock := goLock{pid, view.Label(s, rec.LabelAwaitsLock)}
+		switch _, isHeld := b.likely[lock]; {
+		case isHeld:
+			iv.Next, iv.Link.Guess = chains.Next{Thread: lock.owner(b.tasks)}, "by the code that locked it"
+		case wait != "sleep":
 			iv.Next.End = chains.End{Kind: chains.Unknown,
 				Why: fmt.Sprintf("%s has no known owner (%s)", wait, view.Label(s, rec.LabelTask))}
 		}

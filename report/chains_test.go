@@ -100,6 +100,47 @@ func TestChainsThroughLocksFollowChangingOwners(t *testing.T) {
 	}
 }
 
+// A goroutine leads to the one that likely holds its lock at that time. Where two seem to, or none, the end is unknown,
+// and so is a cycle, as guesses prove no deadlock.
+func TestChainsGoThroughLikelyOwnersOfGosLocks(t *testing.T) {
+	c := newContention()
+	goroutine := func(function, wait, awaits, holds string, from, to int64) {
+		s := c.did(4, 0, "web", function, from, to, "x", 0)
+		delete(s.NumLabel, rec.LabelTID)
+		s.Label[rec.LabelTask], s.Label[rec.LabelWait] = []string{"goroutine"}, []string{wait}
+		delete(s.Label, rec.LabelWaitsFor)
+		s.Label[rec.LabelAwaitsLock], s.Label[rec.LabelHolds] = []string{awaits}, []string{holds}
+	}
+	goroutine("handle", "sync.Mutex.Lock", "0x10", "", 0, 1000)
+	goroutine("flush", "sleep", "", "0x10 0x20", 0, 500)
+	goroutine("send", "IO wait", "", "0x10", 400, 800) // flush was read before it ended
+	goroutine("shared", "sync.RWMutex.Lock", "0x30", "", 0, 1000)
+	goroutine("reader", "sleep", "", "0x30", 0, 1000)
+	goroutine("reader", "sleep", "", "0x30", 400, 1000)
+	goroutine("unowned", "sync.Mutex.Lock", "0x40", "", 0, 1000)
+	goroutine("ab", "sync.Mutex.Lock", "0x60", "0x50", 0, 1000)
+	goroutine("ba", "sync.Mutex.Lock", "0x50", "0x60", 0, 1000)
+	_, r := chainsText(t, c)
+	got := map[string]int64{}
+	for i := range r.Chains {
+		var links []string
+		for j := range r.Chains[i].Links {
+			links = append(links, r.Chains[i].Links[j].Function)
+		}
+		got[strings.Join(links, " ")+" "+string(r.Chains[i].End.Kind)+" "+r.Chains[i].End.Why] = r.Chains[i].Blocked / 1e6
+	}
+	const unseen = "unknown the likely owner ran, was not seen, or is one of several"
+	const noOwner = " has no known owner (goroutine)"
+	const cycle = " unknown a cycle of waits, which is not proven to be a deadlock"
+	want := map[string]int64{
+		"handle flush timer ": 500, "handle send unknown IO wait" + noOwner: 300, "handle " + unseen: 200,
+		"flush timer ": 500, "send unknown IO wait" + noOwner: 400, "shared " + unseen: 1000, "reader timer ": 1600,
+		"unowned unknown sync.Mutex.Lock" + noOwner: 1000, "ab ba ab ba" + cycle: 1000, "ba ab ba ab" + cycle: 1000}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestOnlyACycleThatNeverEndedIsADeadlock(t *testing.T) {
 	for end, want := range map[int64]chains.Kind{1000: chains.Deadlock, 700: chains.Unknown} {
 		c := newContention()

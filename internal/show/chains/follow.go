@@ -173,7 +173,10 @@ func (b *builder) followOwners(p *piece) {
 		q := *p
 		q.from, q.to, q.value = from, to, value
 		unseen := "the owner was not seen then"
-		if owner.Thread < firstTask {
+		switch {
+		case owner.Thread < firstTask && p.Link.Guess != "":
+			unseen = "the likely owner ran, was not seen, or is one of several"
+		case owner.Thread < firstTask:
 			unseen = "the awaited task ran, was not seen, or shares its name"
 		}
 		b.enter(&q, way, b.threads[owner.Thread], unseen)

@@ -65,6 +65,10 @@ const (
 	LabelTaskName = "task name"
 	// The task name of the only task that it awaits.
 	LabelAwaits = "awaits task"
+	// Of a waiting goroutine, among [Interval.Labels]: addresses of the lock that it waits for, and of those that it
+	// likely holds, between blanks.
+	LabelAwaitsLock = "awaits lock"
+	LabelHolds      = "likely holds"
 	// Of the request on which the thread works, among [Interval.Labels]: hexadecimal, by W3C Trace Context.
 	LabelTrace = "trace_id"
 	LabelSpan  = "span_id"

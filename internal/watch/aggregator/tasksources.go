@@ -46,7 +46,7 @@ const (
 
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	for _, scheduler := range p.Target.Runtimes().Schedulers() {
-		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p}
+		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, named: map[frames.Addr]bool{}}
 		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
 	for _, n := range p.Target.Runtimes().FrameSources() {
@@ -70,7 +70,8 @@ type goroutines struct {
 	managed.Scheduler
 	stacks  *stackBuilder
 	process *processState
-	labels  map[uint64]string // by address, of one Poll
+	labels  map[uint64]string    // by address, of one Poll
+	named   map[frames.Addr]bool // locks in labels
 }
 
 // Poll implements [taskSource].
@@ -89,7 +90,8 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		return taskNotParked, taskKind{}, 0
 	}
 	end, beyond := g.stacks.walkTask(g.process, &t, stack)
-	if beyond && !g.Reread(&t) {
+	locks := profile.LabelText(g.lockLabels(&t, stack))
+	if (beyond || locks != "") && !g.Reread(&t) {
 		return taskChanged, taskKind{}, 0
 	}
 	labels, known := g.labels[t.LabelsAt]
@@ -97,7 +99,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		labels = profile.LabelText(g.LabelsAt(t.LabelsAt))
 		g.labels[t.LabelsAt] = labels
 	}
-	return taskWaits, taskKind{firstFunction: t.Entry, wait: cmp.Or(t.Wait, t.Status), labels: labels}, end
+	return taskWaits, taskKind{firstFunction: t.Entry, wait: cmp.Or(t.Wait, t.Status), labels: labels + locks}, end
 }
 
 type coroutines struct {

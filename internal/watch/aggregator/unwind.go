@@ -32,8 +32,9 @@ type stackBuilder struct {
 	taskMemory  callstack.TaskMemory
 	stack       []profile.LocID // innermost frame first
 	walkMethods methodCounts
-	unread      bool // the present stack has code that cannot be read
-	unmapped    bool // a frame is in no module
+	unread      bool        // the present stack has code that cannot be read
+	unmapped    bool        // a frame is in no module
+	taskFrames  []taskFrame // of a task
 }
 
 type methodCounts [frames.NumMethods]int64
@@ -138,10 +139,14 @@ func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []
 
 func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem frames.Memory) frames.StopReason {
 	b.beginStack()
+	b.taskFrames = b.taskFrames[:0]
 	w := &b.walker
 	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
 		f := w.Frame()
 		b.count(&f)
+		if f.AfterCall && f.SP != 0 {
+			b.taskFrames = append(b.taskFrames, taskFrame{f.PC, f.SP})
+		}
 		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))
 	}
 	return w.StopReason()

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Goroutines that hold locks while they wait, and those that wait for these locks. It prints "ready" when its own
+// run-time system says that all wait so.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+var (
+	mu    sync.Mutex
+	rw    sync.RWMutex
+	met   sync.Mutex
+	cond  = sync.NewCond(&met)
+	never = make(chan int)
+)
+
+//go:noinline
+func hold(held chan int) {
+	mu.Lock()
+	defer mu.Unlock()
+	rw.Lock()
+	defer rw.Unlock()
+	held <- 1
+	<-never
+}
+
+//go:noinline
+func await() { mu.Lock(); mu.Unlock() } //nolint:staticcheck // it waits
+
+//go:noinline
+func read() { rw.RLock(); rw.RUnlock() } //nolint:staticcheck // it waits
+
+//go:noinline
+func free() { mu := new(sync.Mutex); mu.Lock(); mu.Unlock(); <-never } //nolint:staticcheck // held before
+
+//go:noinline
+func meet() { met.Lock(); cond.Wait(); met.Unlock() } // it has unlocked met
+
+func parked() bool {
+	all := make([]byte, 1<<20)
+	text := string(all[:runtime.Stack(all, true)])
+	for _, reason := range []string{"[sync.Mutex.Lock", "[sync.RWMutex.RLock", "[sync.Cond.Wait"} {
+		if !strings.Contains(text, reason) {
+			return false
+		}
+	}
+	return strings.Count(text, "[chan receive") == 2
+}
+
+func main() {
+	held := make(chan int)
+	go hold(held)
+	<-held
+	go await()
+	go read()
+	go free()
+	go meet()
+	for !parked() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	fmt.Println("ready")
+	_, _ = os.Stdin.Read(make([]byte, 1))
+}

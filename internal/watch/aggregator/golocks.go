@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"prywalk/frames"
+	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/managed"
+)
+
+// Go's locks store no owner. The code of a waiting goroutine's functions shows which ones it likely holds
+// ([managed.Scheduler.HeldLocks]). That is read only with a walk, so that its CPU time is within that of the rounds.
+const (
+	maxTaskLocks  = 16      // of one goroutine
+	maxNamedLocks = 1 << 14 // of one runtime; each is a text in the recording
+)
+
+// semaphores are the offsets of the words for which goroutines wait (package sync), by wait. An RWMutex that waits for its
+// readers, "sync.RWMutex.Lock", is held for all others.
+var semaphores = map[string]frames.Addr{"sync.Mutex.Lock": 4, "sync.RWMutex.RLock": 12}
+
+// condWait has unlocked a mutex that the code before still shows as held.
+const condWait = "sync.Cond.Wait"
+
+// taskFrame is a frame of the present walk of a task that has called the next inner one.
+type taskFrame struct{ pc, sp frames.Addr }
+
+// lockLabels returns [profile.LabelAwaitsLock] and [profile.LabelHolds] of a task whose stack was just walked.
+func (g *goroutines) lockLabels(t *managed.TaskRecord, stack []byte) map[string]string {
+	word, isLock := semaphores[t.Wait]
+	out, awaited := map[string]string{}, frames.Addr(0)
+	if isLock {
+		if list := g.WaitsAt(t, stack); len(list) == 1 && !list[0].Channel {
+			awaited = list[0].Address - word
+			g.addLock(out, profile.LabelAwaitsLock, awaited)
+		}
+	}
+	if t.Wait == condWait || isLock && awaited == 0 {
+		return out
+	}
+	held := map[frames.Addr]bool{}
+	for _, f := range g.stacks.taskFrames {
+		for _, h := range g.HeldLocks(f.pc, f.sp, awaited) {
+			// The call that waits for a lock is analysed as one that has taken it. An inlined RLock is an atomic increment
+			// like any other.
+			if h.Address != awaited && !h.Read && len(held) < maxTaskLocks {
+				held[h.Address] = true
+			}
+		}
+	}
+	for _, lock := range slices.Sorted(maps.Keys(held)) {
+		g.addLock(out, profile.LabelHolds, lock)
+	}
+	return out
+}
+
+func (g *goroutines) addLock(labels map[string]string, key string, lock frames.Addr) {
+	if !g.named[lock] && len(g.named) >= maxNamedLocks {
+		return
+	}
+	g.named[lock] = true
+	labels[key] = strings.TrimSpace(labels[key] + fmt.Sprintf(" %#x", lock))
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"prywalk/internal/show/chains"
+	"prywalk/internal/show/view"
+	rec "prywalk/internal/store/profile"
+)
+
+// goLock is a lock of Go, by its process and address.
+type goLock struct {
+	pid     int
+	address string
+}
+
+// owner returns the ID under which chains find who likely owns a lock at a time.
+func (l goLock) owner(tasks chains.Tasks) int { return tasks.ID(l.pid, "owner of "+l.address) }
+
+// likelyOwners has what the goroutines did that likely held a lock while they waited.
+type likelyOwners map[goLock][]chains.Interval
+
+// add notes a sample's locks, which its intervals hold.
+func (o likelyOwners) add(s *profile.Sample, intervals ...chains.Interval) {
+	for _, lock := range strings.Fields(view.Label(s, rec.LabelHolds)) {
+		k := goLock{int(view.NumLabel(s, rec.LabelPID)), lock}
+		o[k] = append(o[k], intervals...)
+	}
+}
+
+// maxHandover is the longest time in which two goroutines seem to own a lock while one passes it to the other, as each
+// is read at its own time, ns.
+const maxHandover = 300e6
+
+// lines returns the intervals of each lock's owner, in which no chain starts. Locks with several owners at a time, as
+// by RLock, have none in [chains.Build].
+func (o likelyOwners) lines(tasks chains.Tasks) (out []chains.Interval) {
+	for _, lock := range slices.SortedFunc(maps.Keys(o), func(x, y goLock) int {
+		return cmp.Or(cmp.Compare(x.pid, y.pid), cmp.Compare(x.address, y.address))
+	}) {
+		line := o[lock]
+		slices.SortStableFunc(line, func(x, y chains.Interval) int { return cmp.Compare(x.From, y.From) })
+		for i := range line {
+			iv := &line[i]
+			iv.ID, iv.Passed = lock.owner(tasks), true
+			if i > 0 && iv.From < line[i-1].To && iv.To > line[i-1].To && line[i-1].To-iv.From <= maxHandover {
+				iv.From = line[i-1].To
+			}
+		}
+		out = append(out, line...)
+	}
+	return out
+}
