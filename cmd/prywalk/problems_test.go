@@ -33,6 +33,17 @@ def pay():
 run("holder", pay); held.wait()
 for i in range(4): run("waiter", pay)
 `, "", "mostly waiting: 4 threads for threading.Lock in pay (app.py), likely held by holder (sleeps)"},
+	{"an RLock is held over a slow call", `
+other, lock, held = threading.RLock(), threading.RLock(), threading.Event()
+def pay():
+    with other, lock:
+        held.set()
+        time.sleep(3600)
+def charge():
+    with lock: pass
+run("holder", pay); held.wait()
+for i in range(4): run("waiter", charge)
+`, "", "mostly waiting: 4 threads for threading.RLock in charge (app.py), held by holder (sleeps)"},
 	{"a peer does not answer", `
 server = socket.create_server(("127.0.0.1", 0))
 def query():

@@ -41,6 +41,10 @@ func TestTheGILHasOneName(t *testing.T) {
 			t.Errorf("%s: %s, held by %d; the GIL: %s", kind, part.Label(), part.Owner, held.Label())
 		}
 	}
+	lock := ManagedWait(Mutex, "threading.RLock", 0x10, 7, false)
+	if l := ParseLabel(lock.Label()); l != (ParsedLabel{Kind: Semaphore, Object: "0x10", Type: "threading.RLock"}) {
+		t.Errorf("%+v", l)
+	}
 	if own := (Wait{Kind: Mutex, Address: 0x20}); own.Label() != "mutex 0x20" {
 		t.Error(own.Label())
 	}

@@ -120,6 +120,8 @@ func (w *Wait) Label() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
 		return w.semaphore() + " (" + w.Type + ")"
+	case w.Kind == Mutex && w.managed && w.Symbol == languages.PythonRLock: // as before its owner is known
+		return fmt.Sprintf("%s %#x (%s)", Semaphore, uint64(w.Address), w.Symbol)
 	case w.Kind == Join && w.Owner != 0:
 		return fmt.Sprintf("%s thread %d", Join, w.Owner)
 	case w.managed && w.Symbol == "", w.ofWaiter: // addresses differ in each run

@@ -82,9 +82,8 @@ func (l *locks) held() (out []managed.HeldLock) {
 
 // holds appends the locks that a frame is inside of, and notes the innermost frame's RLocks.
 func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []managed.HeldLock {
-	size := uint32(l.read64(f.code + uint64(l.codeFirstLine) - 4))
-	locals := uint32(l.read64(f.code + uint64(l.codeFirstLine) + 4))
-	if size > maxValues || locals > 1<<12 {
+	size, values := l.valuesOf(f)
+	if values == 0 {
 		return out
 	}
 	table, ok := l.chain.codes.readBytes(l.read64(f.code + codeExceptions + l.headExtra))
@@ -96,8 +95,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 		size = uint32(alive)
 	}
 	for i := range min(int(size), maxValues) {
-		value := l.read64(f.at+uint64(l.frameLocals)+8*(uint64(locals)+uint64(i))) & l.frameMask
-		lock, typ := l.lockOf(value)
+		lock, typ := l.lockOf(l.read64(values+8*uint64(i)) & l.frameMask)
 		if typ.class == languages.PythonRLock && !typ.isPyMutex {
 			l.noteRLock(lock)
 		}
@@ -112,6 +110,33 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 		out = append(out, h)
 	}
 	return out
+}
+
+// valuesOf returns the most values of a frame's stack and their address; 0: not plausible.
+func (l *locks) valuesOf(f *pyFrame) (size uint32, at uint64) {
+	size = uint32(l.read64(f.code + uint64(l.codeFirstLine) - 4))
+	locals := uint32(l.read64(f.code + uint64(l.codeFirstLine) + 4))
+	if size > maxValues || locals > 1<<12 {
+		return 0, 0
+	}
+	return size, f.at + uint64(l.frameLocals) + 8*uint64(locals)
+}
+
+// noteAwaited notes the RLocks of the last walk's innermost frame, if that is the asking thread's.
+func (l *locks) noteAwaited(q *managed.WaitQuery) (found bool) {
+	c := l.chain
+	if l.minor < 11 || c.broken || c.state == 0 || len(c.frames) == 0 || c.Sample.InnerTID != q.InnerTID {
+		return false
+	}
+	size, values := l.valuesOf(&c.frames[0])
+	for i := range uint64(size) {
+		lock, typ := l.lockOf(l.read64(values+8*i) & l.frameMask)
+		if typ.class == languages.PythonRLock && !typ.isPyMutex {
+			l.noteRLock(lock)
+			found = true
+		}
+	}
+	return found
 }
 
 func (l *locks) lockOf(value uint64) (lock uint64, typ lockType) {

@@ -31,6 +31,35 @@ func FuzzLiveDepth(f *testing.F) {
 	})
 }
 
+// The waiter's innermost frame has the RLock on its stack of values, in the first value after one local variable.
+func TestAnRLockIsFoundByTheAskingThreadsOwnFrame(t *testing.T) {
+	const rlock, semaphore, code, frame = imageAt + 0x100, imageAt + 0x300, imageAt + 0x600, imageAt + 0x1000
+	l, ok := layoutOfDebugOffsets(debugOffsets(t, "13"))
+	if !ok {
+		t.Fatal("no layout")
+	}
+	g := &greenletImage{image: image{imageAt, make([]byte, 0x2000)}}
+	r := newParts(&interpreter{layout: l, host: g, at: imageAt})
+	g.put(rlock+objectType, imageAt+0x400)
+	g.put(imageAt+0x400+typeSize, 48)
+	g.put(imageAt+0x400+typeNameAddr, imageAt+0x500)
+	copy(g.bytes[0x500:], "_thread.RLock\x00")
+	g.put(rlock+lockWord, semaphore)
+	g.put(code+uint64(l.codeFirstLine)-4, 2)
+	g.put(code+uint64(l.codeFirstLine)+4, 1)
+	g.put(frame+uint64(l.frameLocals)+8, rlock)
+	r.locks.chain.state, r.locks.chain.frames = 1, []pyFrame{{at: frame, code: code}}
+	r.locks.chain.View.Sample = &managed.Sample{InnerTID: 7}
+	for tid, want := range map[int]bool{7: true, 8: false} {
+		r.locks.forget()
+		q := managed.WaitQuery{InnerTID: tid, Word: semaphore}
+		found := r.locks.noteAwaited(&q)
+		if w, ok := r.locks.waiting(&q); found != want || ok != want || want && w.Class != languages.PythonRLock {
+			t.Errorf("thread %d: %v, %+v", tid, found, w)
+		}
+	}
+}
+
 // A free-threaded build has longer heads of objects.
 func TestLocksAreFoundInBothBuilds(t *testing.T) {
 	const (

@@ -104,7 +104,13 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
 	if w, ok := r.gil.waiting(q); ok {
 		return w, true
 	}
-	return r.joins.waiting(q)
+	if w, ok := r.joins.waiting(q); ok {
+		return w, true
+	}
+	if !r.locks.noteAwaited(q) {
+		return managed.WaitAnswer{}, false
+	}
+	return r.locks.waiting(q)
 }
 
 // ThreadName implements [managed.ThreadNamer].
