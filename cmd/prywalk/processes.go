@@ -152,7 +152,11 @@ func containersFound(list []container.Container, separator string) string {
 	if more := len(list) - maxListedProcesses; more > 0 {
 		names = append(names, fmt.Sprintf("… %d more", more))
 	}
-	return "containers with processes: " + strings.TrimPrefix(separator, ", ") + strings.Join(names, separator)
+	text := "containers with processes: " + strings.TrimPrefix(separator, ", ") + strings.Join(names, separator)
+	if slices.ContainsFunc(list, func(c container.Container) bool { return c.Name == "" }) {
+		text += "; of those without a name, no file with names can be read here (prywalk help rights): give the id"
+	}
+	return text
 }
 
 func (f *processFlags) mayBeProcess(cmd *cobra.Command, args []string) bool {

@@ -94,7 +94,7 @@ func limitRemedy(s *Stats, flag string) string {
 	if s.Scheduling == "fifo" {
 		return flag + " off lifts the limit"
 	}
-	return "as root or with CAP_SYS_NICE stops are shorter"
+	return "as root or with CAP_SYS_NICE (root in a container: --cap-add=SYS_NICE) stops are shorter"
 }
 
 // cpuNotObserved estimates the CPU time of all threads while prywalk observed none, s.

@@ -83,7 +83,7 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 		{map[string]int64{"traced": 31}, 0, 0,
 			"has no function: another tracer had threads (observations refused: 31); detach"},
 		{nil, 31, 0.01, "has no function: 31 sampling ticks left out, as the targets had lost 1% of their CPU time " +
-			"(--max-overhead); as root or with CAP_SYS_NICE stops are shorter"},
+			"(--max-overhead); as root or with CAP_SYS_NICE (root in a container: --cap-add=SYS_NICE) stops are shorter"},
 		{nil, 0, 0.001, "has no function: --max-overhead 0.1% lowered the rate; as root"},
 		{map[string]int64{"max-pause": 1}, 0, 0,
 			"has no function: 1 stop left out, as expected to take over 1ms (--max-pause); as root or with CAP_SYS_NICE"},

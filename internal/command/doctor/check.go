@@ -122,7 +122,7 @@ type check struct {
 var checks = []check{
 	{"kernel", always, (*checker).kernel},
 	{"process_vm_readv", live, feature((*system).readMemory, "/proc/PID/mem is read instead, which is slower",
-		"allow process_vm_readv in the seccomp profile that prywalk runs under")},
+		"in a container --cap-add=SYS_PTRACE, else allow process_vm_readv in the seccomp profile that prywalk runs under")},
 	{"pidfd", live, feature((*system).pidfd, "the end of a process is noticed later",
 		"Linux 5.3 or later, without a seccomp filter on pidfd_open")},
 	{"/proc/PID/syscall", always, feature((*system).syscallFile, "sleeping threads cannot be read without stopping them",

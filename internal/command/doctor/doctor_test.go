@@ -153,11 +153,17 @@ func TestARightIsMissingWhereYamaForbidsTracing(t *testing.T) {
 	}
 }
 
+func ordinaryUser() *process.Status {
+	s := &process.Status{}
+	s.UID = [4]uint32{1000, 1000, 1000, 1000}
+	return s
+}
+
 func TestNoCommandWeakensTheHost(t *testing.T) {
 	root := fakeRoot(t, ordinary(map[string]string{"proc/sys/kernel/yama/ptrace_scope": "1",
 		"proc/self/mountinfo": "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n"}))
 	denied := func() error { return perfevents.ErrDenied }
-	perf := (&checker{Options: Options{Root: root, MayAsk: denied}, system: system{self: &process.Status{}}}).perf()
+	perf := (&checker{Options: Options{Root: root, MayAsk: denied}, system: system{self: ordinaryUser()}}).perf()
 	if !strings.HasSuffix(perf.Detail, "run as root, or with CAP_PERFMON") {
 		t.Errorf("%+v", perf)
 	}
@@ -184,6 +190,66 @@ func TestAFilterThatAllowsTracingIsNoWarning(t *testing.T) {
 	c.filterAllowsTracing()
 	if f := c.findings[0]; f.Level != OK || f.Remedy != "" || c.findings[1].Level != Warn {
 		t.Errorf("%+v", c.findings)
+	}
+}
+
+// The bounding set is that of Docker and of Podman for containers without --cap-add.
+func TestInAContainerTheEnginesFlagsAreNamed(t *testing.T) {
+	denied := func() error { return perfevents.ErrDenied }
+	for uid, user := range map[string]string{"0": "", "1000": "--user=0 "} {
+		root := fakeRoot(t, ordinary(map[string]string{"run/.containerenv": "",
+			"proc/self/status": status("50", uid, noCaps, "CapBnd:\t00000000a80425fb\n")}))
+		fs := Options{Root: root}.Check()
+		for name, flags := range map[string]string{"capabilities": "--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH",
+			"map_files": "--cap-add=CHECKPOINT_RESTORE", "priority": "--cap-add=SYS_NICE"} {
+			want := "in a container: start it with " + user + flags
+			if f := find(t, fs, name); f.Remedy != want || f.Command != "" {
+				t.Errorf("user %s: %+v, want %q", uid, f, want)
+			}
+		}
+		self := &process.Status{}
+		if uid != "0" {
+			self = ordinaryUser()
+		}
+		self.Unreachable = ^uint64(0xa80425fb)
+		c := &checker{Options: Options{MayAsk: denied}, system: system{self: self}}
+		if f := c.perf(); !strings.Contains(f.Detail, "start the container with "+user+"--cap-add=PERFMON") {
+			t.Errorf("user %s: %+v", uid, f)
+		}
+	}
+}
+
+func TestRemedyForKernelSamplesWithTheCapability(t *testing.T) {
+	for users, want := range map[string]string{hostsUsers: "give it a seccomp profile that allows perf_event_open",
+		"user:[4026532000]": "run prywalk on the host", "": "give it a seccomp profile"} {
+		root := t.TempDir()
+		if err := os.MkdirAll(root+"/proc/self/ns", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if users != "" {
+			if err := os.Symlink(users, root+"/proc/self/ns/user"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		self := &process.Status{}
+		self.CapEff = 1 << unix.CAP_PERFMON
+		c := &checker{system: system{dir: root, self: self}}
+		if got := c.perfRemedy(); !strings.HasPrefix(got, want) {
+			t.Errorf("user namespace %q: %s, want %s", users, got, want)
+		}
+	}
+}
+
+func TestPIDNamespaceOfTheHostIsNamed(t *testing.T) {
+	for link, want := range map[string]string{hostsPIDs: "the host's processes", "pid:[4026532000]": "own pid namespace"} {
+		root := fakeRoot(t, map[string]string{"run/.containerenv": "", "proc/self/ns/x": ""})
+		if err := os.Symlink(link, root+"/proc/self/ns/pid"); err != nil {
+			t.Fatal(err)
+		}
+		c := &checker{system: system{dir: root, self: &process.Status{}}}
+		if f := c.container(); !strings.Contains(f.Detail, want) {
+			t.Errorf("%s: %s, want %s", link, f.Detail, want)
+		}
 	}
 }
 

@@ -160,7 +160,7 @@ func (c *checker) files() Finding {
 	detail := fmt.Sprintf("at most %d, enough for about %d threads", r.Max, r.Max/4)
 	if r.Max < 4096 {
 		return finding(Warn, detail+"; files of further threads are reopened for every sample",
-			"ulimit -Hn 65536 (as root), or LimitNOFILE= of the systemd unit")
+			"ulimit -Hn 65536 (as root), LimitNOFILE= of the systemd unit, or --ulimit nofile=65536:65536 of the container")
 	}
 	return finding(OK, detail, "")
 }

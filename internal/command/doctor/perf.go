@@ -4,6 +4,8 @@ package doctor
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -33,12 +35,14 @@ func (c *checker) perf() Finding {
 		c.kernelSamples = true
 		return finding(OK, "allowed for own threads in user space (kernel.perf_event_paranoid is "+paranoid+"): "+sampled+
 			"; time in the kernel goes to the system calls that sleeps and a few stops show; to see the kernel's functions "+
-			perfevents.OwnRemedy, "")
+			c.perfRemedy(), "")
+	case errors.Is(err, perfevents.ErrDenied) && c.mayUsePerf():
+		return finding(OK, "not allowed, although prywalk has the capability: running threads are stopped for each sample; "+
+			"to let the kernel sample them "+c.perfRemedy(), "")
 	case errors.Is(err, perfevents.ErrDenied):
 		return finding(OK, "not allowed (kernel.perf_event_paranoid is "+paranoid+
 			"): running threads are stopped for each sample; "+
-			"to let the kernel sample them "+perfevents.OwnRemedy, "")
-
+			"to let the kernel sample them "+c.perfRemedy(), "")
 	case errors.Is(err, perfevents.ErrSilent):
 		return finding(OK, "allowed, but no samples came: running threads are stopped for each sample", "")
 	case err != nil:
@@ -46,6 +50,28 @@ func (c *checker) perf() Finding {
 	}
 	c.kernelSamples = true
 	return finding(OK, "allowed: "+sampled, "")
+}
+
+func (c *checker) mayUsePerf() bool {
+	return c.self.Has(unix.CAP_PERFMON) || c.self.Has(unix.CAP_SYS_ADMIN)
+}
+
+// hostsUsers is the link of /proc/PID/ns/user in the first user namespace (PROC_USER_INIT_INO).
+const hostsUsers = "user:[4026531837]"
+
+// perfRemedy: the profiles of Docker 20.10 and Podman 4.3 allow perf_event_open with CAP_SYS_ADMIN, not with CAP_PERFMON.
+func (c *checker) perfRemedy() string {
+	const profile = "a seccomp profile that allows perf_event_open (in a container: --security-opt seccomp=FILE)"
+	users, _ := os.Readlink(filepath.Join(c.proc(), "self/ns/user"))
+	switch {
+	case users != "" && users != hostsUsers && c.root():
+		return "run prywalk on the host: CAP_PERFMON must be in the host's user namespace, and this is another one"
+	case c.mayUsePerf():
+		return "give it " + profile
+	case c.root() || !c.self.MayGet(1<<unix.CAP_PERFMON):
+		return "start the container with " + c.flags(1<<unix.CAP_PERFMON) + ", and with " + profile
+	}
+	return perfevents.OwnRemedy
 }
 
 // engine reports whether record's default stops running threads of the target.

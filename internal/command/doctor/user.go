@@ -4,7 +4,9 @@ package doctor
 
 import (
 	"fmt"
+	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -50,14 +52,8 @@ func (c *checker) capabilities() Finding {
 
 func (c *checker) granting(f Finding, bits uint64) Finding {
 	switch {
-	case c.root():
-		var flags []string
-		for _, bit := range process.Capabilities {
-			if bits>>bit&1 != 0 && !c.self.Has(bit) {
-				flags = append(flags, "--cap-add="+strings.ToUpper(process.CapabilityName(bit)))
-			}
-		}
-		f.Remedy = "in a container: start it with " + strings.Join(flags, " ")
+	case c.root() || !c.self.MayGet(bits):
+		f.Remedy = "in a container: start it with " + c.flags(bits)
 	case c.self.NoNewPrivs:
 		f.Remedy = "run prywalk outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
 	default:
@@ -66,6 +62,21 @@ func (c *checker) granting(f Finding, bits uint64) Finding {
 	return f
 }
 
+// flags are those of docker run and podman run. --cap-add gives its capability to root only.
+func (c *checker) flags(bits uint64) string {
+	var flags []string
+	if !c.root() {
+		flags = append(flags, "--user=0")
+	}
+	for _, bit := range process.Capabilities {
+		if bits>>bit&1 != 0 && !c.self.Has(bit) {
+			flags = append(flags, "--cap-add="+strings.ToUpper(process.CapabilityName(bit)))
+		}
+	}
+	return strings.Join(flags, " ")
+}
+
+// nameCommands names no capability beyond the bounding set: a file that has it cannot be executed.
 func (c *checker) nameCommands() {
 	all := c.usefulCaps
 	for i := range c.findings {
@@ -76,7 +87,7 @@ func (c *checker) nameCommands() {
 		if f.needsCaps == 0 {
 			continue
 		}
-		f.Command = c.self.Grant(all)
+		f.Command = c.self.Grant(all &^ c.self.Unreachable)
 		if all&process.OtherUsers != 0 && all != process.OtherUsers {
 			f.minimalCommand = c.self.Grant(process.OtherUsers)
 		}
@@ -136,8 +147,11 @@ func (c *checker) filterAllowsTracing() {
 	}
 }
 
+// hostsPIDs is the link of /proc/PID/ns/pid in the first pid namespace (include/linux/proc_ns.h, PROC_PID_INIT_INO).
+const hostsPIDs = "pid:[4026531836]"
+
 func (c *checker) container() Finding {
-	kind := ""
+	kind, sees := "", "the processes of its own pid namespace only"
 	for _, marker := range []struct{ file, name string }{{".dockerenv", "Docker"}, {"run/.containerenv", "Podman"}} {
 		if kind == "" && c.exists(marker.file) {
 			kind = marker.name
@@ -151,5 +165,8 @@ func (c *checker) container() Finding {
 	if kind == "" {
 		return finding(OK, "none seen", "")
 	}
-	return finding(OK, "prywalk runs in a container ("+kind+") and sees the processes of its own pid namespace only", "")
+	if link, _ := os.Readlink(filepath.Join(c.proc(), "self/ns/pid")); link == hostsPIDs {
+		sees = "the host's processes, as it has the host's pid namespace"
+	}
+	return finding(OK, "prywalk runs in a container ("+kind+") and sees "+sees, "")
 }

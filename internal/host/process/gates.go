@@ -84,13 +84,16 @@ func (g *gateChecker) withCapabilities(gate Gate, needs uint64) Gate {
 	unit := "give the unit AmbientCapabilities=" + strings.ToUpper(strings.Join(grantedNames(needs), " ")) +
 		", and its CapabilityBoundingSet, if it has one"
 	switch {
-	case g.self.UID[1] == 0:
+	case g.self.UID[1] == 0 || !g.self.MayGet(needs):
 		name := "SYS_PTRACE"
 		if g.privileged() {
 			name = "DAC_READ_SEARCH"
 		}
 		gate.Remedy = "in a container, give the capability: --cap-add=" + name + " (Docker, Podman), " +
 			"or " + name + " in the securityContext's capabilities (Kubernetes)"
+		if g.self.UID[1] != 0 {
+			gate.Remedy += ", and run prywalk as root of the container (--user=0; runAsUser: 0)"
+		}
 		if inUnit {
 			gate.Remedy = "in a unit of systemd, " + unit + "; " + gate.Remedy
 		}

@@ -23,11 +23,16 @@ type Status struct {
 	procmem.Status // its KernelThread is of stat, too
 	Name           string
 	Groups         []int  // supplementary
+	Unreachable    uint64 // capabilities beyond the bounding set, which neither setcap nor sudo gives
 	Start          uint64 // of the process or thread, clock ticks after boot
 }
 
 // Has reports whether capability c is effective.
 func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
+
+// MayGet reports whether a file's capabilities could give the capabilities bits: in most containers not
+// (capabilities(7), "Capability bounding set").
+func (s *Status) MayGet(bits uint64) bool { return s.Unreachable&bits == 0 }
 
 // InGroup is as kernel/groups.c, in_group_p.
 func (s *Status) InGroup(gid int) bool { return int(s.GID[3]) == gid || slices.Contains(s.Groups, gid) }
@@ -110,6 +115,9 @@ func gone(pid int, err error) error {
 func parseStatus(text []byte) *Status {
 	s := &Status{Name: unescape(field(text, "Name"))}
 	_ = procmem.ParseStatus(text, &s.Status)
+	if bounds, err := strconv.ParseUint(field(text, "CapBnd"), 16, 64); err == nil {
+		s.Unreachable = ^bounds
+	}
 	for group := range strings.FieldsSeq(field(text, "Groups")) {
 		n, _ := strconv.Atoi(group)
 		s.Groups = append(s.Groups, n)

@@ -23,6 +23,7 @@ Kthread:	0
 Threads:	13
 CapPrm:	000001ffffffffff
 CapEff:	0000000000080000
+CapBnd:	00000000a80425fb
 NoNewPrivs:	1
 Seccomp:	2
 Seccomp_filters:	1
@@ -34,6 +35,9 @@ func TestStatusIsReadByField(t *testing.T) {
 		s.UID != [4]uint32{1, 2, 3, 4} || s.GID != [4]uint32{5, 6, 7, 8} || s.Threads != 13 || s.Seccomp != 2 ||
 		!s.NoNewPrivs || s.KernelThread || s.NSpidN != 2 || s.NSpid[1] != 5 || s.CapPrm != 1<<41-1 {
 		t.Errorf("status %+v", s)
+	}
+	if s.MayGet(1<<unix.CAP_SYS_PTRACE) || !s.MayGet(1<<unix.CAP_KILL) || !parseStatus(nil).MayGet(OtherUsers) {
+		t.Errorf("capabilities beyond the bounding set %x, want CAP_SYS_PTRACE and not CAP_KILL", s.Unreachable)
 	}
 	if !s.Has(unix.CAP_SYS_PTRACE) || s.Has(unix.CAP_SYS_ADMIN) {
 		t.Errorf("capabilities %x, want CAP_SYS_PTRACE without CAP_SYS_ADMIN", s.CapEff)
