@@ -9,7 +9,8 @@ import (
 )
 
 // Ledger divides a thread's time into spans. Invariants: the sums of CPU, run queue and blocked time are the kernel's,
-// and CPU + run queue + blocked = wall.
+// and CPU + run queue + blocked = wall. Spans overlap where one takes carried time; reading a recording separates them
+// (separate in package profile).
 //
 // Of the stacks at both ends of an interval, CPU and run queue time go to the later one: CPU time if it is on a CPU,
 // run queue time also if it is queued. Blocked time goes to the one that sleeps, the later one first.

@@ -52,7 +52,7 @@ func decode(data []byte, c *cost, memory *filememory.Account) (*pprof.Profile, e
 			return nil, d.err
 		}
 	}
-	return p, nil
+	return p, separate(p, memory)
 }
 
 func (d *decoder) stripSamples(data []byte) []byte {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/host/filememory"
+)
+
+// timedSample is a sample with a time stamp of one thread.
+type timedSample struct {
+	pid, tid int64
+	end      []int64 // its label
+	wall     int64   // ns
+}
+
+const timedSampleCost = 56 // bytes
+
+// separate moves intervals of a recording in time so that those of one thread do not overlap. Recorded ones do where
+// time became known late: an interval that takes carried time reaches back beyond its neighbour's end, and left a gap
+// where that time passed. Neighbours are moved back, into the gap; as in the whole account
+//
+//	cpu + runqueue + blocked = wall
+//
+// so it is then in each window. Lengths, values and the order of ends stay the same, and that of an account without
+// overlaps. What has no room after the recording's start, or after its thread's first interval if that is earlier, is
+// moved forward: queue time that the kernel charges after it had counted as blocked, and parts cut off by a ring.
+func separate(p *pprof.Profile, memory *filememory.Account) error {
+	wall := slices.IndexFunc(p.SampleType, func(t *pprof.ValueType) bool { return t.Type == TypeWall })
+	if wall < 0 {
+		return nil
+	}
+	cost := timedSampleCost * int64(len(p.Sample))
+	if err := memory.Take(cost, "contents"); err != nil {
+		return err
+	}
+	defer memory.Give(cost)
+	list := make([]timedSample, 0, len(p.Sample))
+	for _, s := range p.Sample {
+		pid, tid, end := s.NumLabel[LabelPID], s.NumLabel[LabelTID], s.NumLabel[LabelEnd]
+		if len(pid) > 0 && len(tid) > 0 && len(end) > 0 && 0 < s.Value[wall] && s.Value[wall] <= end[0] {
+			list = append(list, timedSample{pid[0], tid[0], end, s.Value[wall]})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b timedSample) int {
+		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid), cmp.Compare(a.end[0], b.end[0]))
+	})
+	for len(list) > 0 {
+		n := slices.IndexFunc(list, func(s timedSample) bool { return s.pid != list[0].pid || s.tid != list[0].tid })
+		if n < 0 {
+			n = len(list)
+		}
+		separateThread(list[:n], p.TimeNanos)
+		list = list[n:]
+	}
+	return nil
+}
+
+// separateThread moves the intervals of a thread, sorted by their ends.
+func separateThread(list []timedSample, start int64) {
+	next := int64(math.MaxInt64)
+	for _, s := range slices.Backward(list) {
+		start = min(start, s.end[0]-s.wall)
+		s.end[0] = min(s.end[0], next)
+		next = s.end[0] - s.wall
+	}
+	for _, s := range list {
+		s.end[0] = max(s.end[0], start+s.wall)
+		start = s.end[0]
+	}
+}
