@@ -80,15 +80,30 @@ func TestTheTableIsThatOfTheRawFile(t *testing.T) {
 	for _, want := range []string{
 		"30 November 2026 07:00 to 07:04, load average 10 to 10 beside 16 busy processes, load average 11 to 14 beside 4",
 		"n measurements of 5s",
-		"| 4 | C | prywalk --engine auto | 2 | 80 (70 to 90) | 0 (0 to 0) | 0.00 (0.00 to 0.00) | " +
+		"| 4 | C | prywalk --engine auto | 2 | 0.0 (0.0 to 0.0) | 80 (70 to 90) | 0 (0 to 0) | 0.00 (0.00 to 0.00) | " +
 			"1.50 (0.00 to 3.00) |  |  |",
-		"| 4 | Go | none | 1 | 100 (100 to 100) | 0 (0 to 0) |  |  |  |  | 0.0 (0.0 to 0.0) |\n" +
+		"| 4 | Go | none | 1 | 0.0 (0.0 to 0.0) | 100 (100 to 100) | 0 (0 to 0) |  |  |  |  | 0.0 (0.0 to 0.0) |\n" +
 			"| 4 | Go | perf record -g | 1 |",
 		"0.0 (0.0 to 0.0) |\n| 16 | C | none |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}
+	}
+}
+
+func TestTheMeanOfTwoWithoutAToolIsAll(t *testing.T) {
+	bare := []outcome{{Rate: 1, PerCPU: 20}, {Rate: 3, PerCPU: 40}}
+	with, without, got := row{"4", "C", "perf record -g"}, row{"4", "C", none}, results{}
+	round := results{with: {{Rate: 1.5, PerCPU: 15}}, without: bare}
+	if err := got.addRound(round, bare, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if o := got[with][0]; o.Left != 0.75 || o.LeftPerCPU != 0.5 {
+		t.Errorf("%+v", o)
+	}
+	if o := got[without]; len(o) != 2 || o[0].Left != 0.5 || o[1].Left != 1.5 {
+		t.Errorf("%+v", o)
 	}
 }
 

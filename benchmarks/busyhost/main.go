@@ -7,8 +7,8 @@
 //	make bench-busy                                                         the whole table
 //	go -C benchmarks run ./busyhost -only Python -load 4 -n 2 -prywalk OLD,NEW     two builds, in turn
 //
-// A program counts its own work, in the same process with each tool in random order: 1 is its work without a tool. The
-// row "none" is a second time without a tool, hence the noise. Ctrl-C ends it with the table of what was measured.
+// A program counts its own work, in the same process with each tool and twice without, in random order. The mean of
+// these two is 100 %, so that the row "none" shows the noise. Ctrl-C ends it with the table of what was measured.
 package main
 
 import (
@@ -174,10 +174,8 @@ func (b *bench) measure(ctx context.Context, load string, p program, got results
 		return err
 	}
 	time.Sleep(2 * time.Second) // its start is not measured
-	bare, err := b.window(ctx, s, tool{})
-	if err != nil {
-		return err
-	}
+	var bare []outcome
+	with := results{}
 	for _, i := range rand.Perm(len(b.tools)) {
 		t := b.tools[i]
 		if !t.takes(p.name) {
@@ -187,12 +185,14 @@ func (b *bench) measure(ctx context.Context, load string, p program, got results
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
-		o.Left, o.LeftPerCPU = o.Rate/bare.Rate, o.PerCPU/bare.PerCPU
-		if err := got.add(measurement{row{load, p.name, t.name}, o}, b.raw); err != nil {
-			return err
+		if len(t.args) == 0 {
+			bare = append(bare, o)
+		} else {
+			with[row{load, p.name, t.name}] = []outcome{o}
 		}
 	}
-	return nil
+	with[row{load, p.name, none}] = bare
+	return got.addRound(with, bare, b.raw)
 }
 
 // command has a group of its own, so that Ctrl-C reaches this program only.

@@ -51,6 +51,24 @@ func (r results) add(m measurement, raw io.Writer) error {
 	return json.NewEncoder(raw).Encode(m)
 }
 
+// addRound adds the outcomes of a process. bare are those without a tool.
+func (r results) addRound(round results, bare []outcome, raw io.Writer) error {
+	var rate, perCPU float64
+	for _, o := range bare {
+		rate += o.Rate / float64(len(bare))
+		perCPU += o.PerCPU / float64(len(bare))
+	}
+	for row, list := range round {
+		for _, o := range list {
+			o.Left, o.LeftPerCPU = o.Rate/rate, o.PerCPU/perCPU
+			if err := r.add(measurement{row, o}, raw); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // read takes the lines of a -raw file.
 func (r results) read(file io.Reader) error {
 	for lines := json.NewDecoder(file); ; {
@@ -76,14 +94,15 @@ func (r results) readFile(path string) error {
 
 // text is the table with what its figures depend on.
 func (r results) text(b *bench) string {
-	table := markdown.NewTable("busy processes", "program", "tool", "n", "throughput left, %", "the same by CPU time, %",
+	table := markdown.NewTable("busy processes", "program", "tool", "n", "program, % of a CPU",
+		"throughput left, %", "the same by CPU time, %",
 		"time in stops, % of CPU time", "longest stop, ms", "CPU time without a sample, %", "stops/s", "tool, % of a CPU")
 	for _, row := range slices.SortedFunc(maps.Keys(r), inOrder) {
 		cells := append([]string{row.Load, row.Program, row.Tool, strconv.Itoa(len(r[row]))}, cells(r[row])...)
 		table.Row(cells...)
 	}
-	return fmt.Sprintf("%s, %s; %s. Medians (least to greatest) of n measurements of %v, in turn; \"none\" is a second "+
-		"time without a tool.\n\n%s", command.Revision(), host(), r.conditions(), b.length, table)
+	return fmt.Sprintf("%s, %s; %s. Medians (least to greatest) of n measurements of %v, in turn. 100 %% is the mean of "+
+		"two without a tool, \"none\".\n\n%s", command.Revision(), host(), r.conditions(), b.length, table)
 }
 
 func inOrder(a, b row) int {
@@ -101,6 +120,7 @@ func cells(list []outcome) []string {
 	stops := func(o outcome) bool { return o.Stops }
 	sampled := func(o outcome) bool { return o.Sampled }
 	return []string{
+		cell("%.1f", list, all, func(o outcome) float64 { return 100 * o.Rate / max(o.PerCPU, 1e-30) }),
 		cell("%.0f", list, all, func(o outcome) float64 { return 100 * o.Left }),
 		cell("%.0f", list, all, func(o outcome) float64 { return 100 * o.LeftPerCPU }),
 		cell("%.2f", list, stops, func(o outcome) float64 { return 100 * o.Lost }),

@@ -20,6 +20,8 @@ import (
 
 const noSamples = 4 // prywalk's exit code: all time is without a sample
 
+const none = "none"
+
 // A tool without arguments is none.
 type tool struct {
 	name    string
@@ -32,7 +34,7 @@ func (t *tool) takes(program string) bool { return t.only == "" || t.only == pro
 
 // addTools leaves out peers that are not installed. py-spy is copied, as another user may not reach it.
 func (b *bench) addTools(builds, engines []string) error {
-	b.tools = []tool{{name: "none"}}
+	b.tools = []tool{{name: none}, {name: none}}
 	for _, build := range builds {
 		for _, engine := range engines {
 			b.tools = append(b.tools, tool{name: filepath.Base(build) + " --engine " + engine, prywalk: true,
