@@ -108,7 +108,7 @@ bench-quick: build
 	@mkdir -p $(RESULTS)
 	$(OVERHEAD) -quick -json $(RESULTS)/quick.json -svg $(RESULTS)/quick.svg $(BENCHFLAGS)
 
-## bench-busy: what sampling costs an ordinary user's programs on a busy host, beside perf and py-spy (half an hour to an hour)
+## bench-busy: what sampling costs programs on a busy host, as nobody, beside perf and py-spy (an hour or more; BENCHFLAGS="-n 3 -d 3s": less)
 bench-busy: setup-all peers
 	@mkdir -p $(RESULTS)
 	PATH="$(CURDIR)/bin/peers:$$PATH" $(GO) -C benchmarks run ./busyhost -raw $(RESULTS)/busy.json -docs benchmarks/results/busy-host.md $(BENCHFLAGS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command work has four goroutines that encode and decode JSON. For each line of stdin it prints the sum of their rounds
-// and the time in ns.
+// Command work has four goroutines that encode and decode JSON. For each line of stdin it prints the sum of their
+// rounds and the time in ns.
 package main
 
 import (
