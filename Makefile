@@ -23,7 +23,7 @@ BENCHFLAGS ?=
 # The modules: the product and all of its tests, and what measures it.
 MODULES := . benchmarks
 
-.PHONY: all build setup setup-all check test test-all test-hard vet-arches test-arm64 test-kernels test-race torture-stops go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
+.PHONY: all build setup setup-all check test test-all test-hard vet-arches test-arm64 test-kernels test-race torture-stops go-releases bench bench-go bench-quick bench-busy bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
 
 all: build
 
@@ -107,6 +107,11 @@ bench-go: setup-all
 bench-quick: build
 	@mkdir -p $(RESULTS)
 	$(OVERHEAD) -quick -json $(RESULTS)/quick.json -svg $(RESULTS)/quick.svg $(BENCHFLAGS)
+
+## bench-busy: what sampling costs programs on a busy host, as nobody, beside perf and py-spy (an hour or more; BENCHFLAGS="-n 3 -d 3s": less)
+bench-busy: setup-all peers
+	@mkdir -p $(RESULTS)
+	PATH="$(CURDIR)/bin/peers:$$PATH" $(GO) -C benchmarks run ./busyhost -raw $(RESULTS)/busy.json -docs benchmarks/results/busy-host.md $(BENCHFLAGS)
 
 ## bench-full: what sampling costs, with all workloads and beside all peers (a night: 5 to 8 hours); PART, WORKLOAD: a part of it
 PART     ?= full

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command busyhost makes the table of benchmarks/results/busy-host.md: what stops cost a program on a busy host if
-// prywalk runs as an ordinary user. The program measures its own stops (c/target.c). As root it runs all as nobody.
+// Command busyhost makes the table of benchmarks/results/busy-host.md: what sampling costs programs on a busy host if
+// the profiler runs as an ordinary user, and how much of their CPU time then has samples. As root, it runs all as
+// nobody.
 //
-//	go -C benchmarks run ./busyhost -docs benchmarks/results/busy-host.md
-//	go -C benchmarks run ./busyhost -load 4 -n 2 -prywalk OLD,NEW     two builds, in turn
-//	go -C benchmarks run ./busyhost -command 'python3 server.py'      another program; its stops as prywalk counts them
+//	make bench-busy                                                         the whole table
+//	go -C benchmarks run ./busyhost -only Python -load 4 -n 2 -prywalk OLD,NEW     two builds, in turn
+//
+// A program counts its own work, in the same process with each tool and twice without, in random order. The mean of
+// these two is 100 %, so that the row "none" shows the noise. Ctrl-C ends it with the table of what was measured.
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"context"
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,70 +27,49 @@ import (
 	"time"
 
 	"prywalk/benchmarks/command"
-	"prywalk/benchmarks/machine"
 	"prywalk/benchmarks/markdown"
 	"prywalk/internal/testtargets"
 )
 
-//go:embed c/target.c
-var targetSource []byte
-
 const nobody = 65534
-
-const noSamples = 4 // exit code: all time is without a sample
 
 func main() { command.Main("busyhost", measure) }
 
 type bench struct {
-	dir     string
-	length  time.Duration
-	target  []string // threads that compute, threads that nap
-	other   []string // a program in place of the target; empty: none
-	loads   []string
-	builds  []string
-	engines []string
-	rounds  int
-}
-
-type outcome struct {
-	lost, longest, p99        float64 // share of the target's CPU time; ms
-	unobserved, own, stopRate float64 // share; CPUs; stops a second
+	dir    string
+	length time.Duration
+	loads  []string
+	tools  []tool
+	rounds int
+	raw    *os.File
 }
 
 func measure(ctx context.Context, args []string) (err error) {
 	b := bench{}
 	flags := flag.NewFlagSet("busyhost", flag.ContinueOnError)
-	loads := flags.String("load", "4,16", "processes that only compute, beside the target")
-	engines := flags.String("engines", "auto,ptrace", "values of --engine")
-	builds := flags.String("prywalk", "", "programs to measure (default: built from this checkout)")
-	target := flags.String("target", "1,0", "threads of the target that compute, and that nap")
-	other := flags.String("command", "", "a program to record in place of the target: its stops are those of --stats, "+
-		"and time in kernel samples counts with them")
+	loads := flags.String("load", "4,16", "processes that only compute, beside the program")
+	only := flags.String("only", "", "names of the programs, separated by commas (default: all)")
+	engines := flags.String("engines", "auto,ptrace,perf", "values of prywalk's --engine")
+	builds := flags.String("prywalk", "", "builds of prywalk (default: of this checkout)")
 	docs := flags.String("docs", "", "put the table between the markers of this page")
-	flags.IntVar(&b.rounds, "n", 10, "recordings of a row")
-	flags.DurationVar(&b.length, "d", 5*time.Second, "length of a recording")
+	raw := flags.String("raw", os.DevNull, "write each measurement to this file")
+	from := flags.String("from", "", "make the table of such a file (-d: its length), and measure nothing")
+	flags.IntVar(&b.rounds, "n", 5, "measurements of a row")
+	flags.DurationVar(&b.length, "d", 5*time.Second, "length of a measurement")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if b.dir, err = os.MkdirTemp("", "prywalk-busyhost-"); err != nil {
+	got := results{}
+	if *from != "" {
+		err = got.readFile(*from)
+	} else {
+		b.loads = strings.Split(*loads, ",")
+		err = b.measureAll(ctx, *only, *builds, *engines, *raw, got)
+	}
+	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(b.dir)
-	b.other = strings.Fields(*other)
-	b.loads, b.engines, b.target = strings.Split(*loads, ","), strings.Split(*engines, ","), strings.Split(*target, ",")
-	if err := b.prepare(ctx, *builds); err != nil {
-		return err
-	}
-	table := markdown.NewTable("busy processes", "prywalk", "target's time in stops, % of its CPU time",
-		"longest stop, ms", "p99, ms", "CPU time without a sample, %", "prywalk, % of a CPU", "stops/s")
-	for _, load := range b.loads {
-		if err := b.ofLoad(ctx, load, table); err != nil {
-			return err
-		}
-	}
-	text := fmt.Sprintf("%s, Linux %s, load average %.1f after. Threads of the target: %s compute, %s nap. Medians "+
-		"(least to greatest) of n = %d recordings of %v, in turn; \"none\": without prywalk.\n\n%s", machine.CPUModel(),
-		machine.Kernel(), machine.Load(), b.target[0], b.target[len(b.target)-1], b.rounds, b.length, table)
+	text := got.text(&b)
 	fmt.Print(text)
 	if *docs == "" {
 		return nil
@@ -100,25 +77,69 @@ func measure(ctx context.Context, args []string) (err error) {
 	return markdown.ReplaceSection(*docs, "busyhost", func(string) string { return text })
 }
 
-// prepare makes what a user without rights can run.
-func (b *bench) prepare(ctx context.Context, builds string) error {
-	source := filepath.Join(b.dir, "target.c")
-	if err := errors.Join(os.Chmod(b.dir, 0o777), os.WriteFile(source, targetSource, 0o600)); err != nil {
+func (b *bench) measureAll(ctx context.Context, only, builds, engines, raw string, got results) error {
+	chosen, err := choose(only)
+	if err != nil {
 		return err
 	}
-	if out, err := exec.CommandContext(ctx, "cc", "-O2", "-pthread", "-o", filepath.Join(b.dir, "target"),
-		source).CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot compile the target (Debian: gcc): %w: %s", err, out)
+	if b.raw, err = os.Create(raw); err != nil {
+		return err
 	}
+	defer b.raw.Close()
+	if b.dir, err = os.MkdirTemp("", "prywalk-busyhost-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	if err := b.prepare(ctx, chosen, builds, strings.Split(engines, ",")); err != nil {
+		return err
+	}
+	return b.rowsInTurn(ctx, chosen, got)
+}
+
+// prepare makes what a user without rights can run.
+func (b *bench) prepare(ctx context.Context, chosen []program, builds string, engines []string) error {
+	programs := filepath.Join(b.dir, "programs")
+	err := errors.Join(os.Chmod(b.dir, 0o755), os.CopyFS(b.dir, sources), os.Chmod(programs, 0o777))
+	if err != nil {
+		return err
+	}
+	for _, p := range chosen {
+		if len(p.build) == 0 {
+			continue
+		}
+		cmd := exec.CommandContext(ctx, p.build[0], p.build[1:]...)
+		cmd.Dir = programs
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("cannot build %s: %w: %s", p.name, err, out)
+		}
+	}
+	list := strings.Split(builds, ",")
 	if builds == "" {
-		b.builds = []string{filepath.Join(b.dir, "prywalk")}
-		return testtargets.BuildPrywalk(b.builds[0])
+		list = []string{filepath.Join(b.dir, "prywalk")}
+		if err := testtargets.BuildPrywalk(list[0]); err != nil {
+			return err
+		}
 	}
-	b.builds = strings.Split(builds, ",")
+	return b.addTools(list, engines)
+}
+
+// rowsInTurn measures in rounds, so that a change of the host's other load is in all rows.
+func (b *bench) rowsInTurn(ctx context.Context, chosen []program, got results) error {
+	for range b.rounds {
+		for _, load := range b.loads {
+			err := b.ofLoad(ctx, load, chosen, got)
+			if ctx.Err() != nil && len(got) > 0 {
+				return nil // Ctrl-C
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
-func (b *bench) ofLoad(ctx context.Context, load string, table *markdown.Table) error {
+func (b *bench) ofLoad(ctx context.Context, load string, chosen []program, got results) error {
 	n, err := strconv.Atoi(load)
 	if err != nil {
 		return err
@@ -130,148 +151,72 @@ func (b *bench) ofLoad(ctx context.Context, load string, table *markdown.Table) 
 		}
 		defer func() { _, _ = busy.Process.Kill(), busy.Wait() }()
 	}
-	var rows []string
-	if len(b.other) == 0 {
-		rows = []string{"none"}
-	}
-	for _, build := range b.builds {
-		for _, engine := range b.engines {
-			rows = append(rows, build+" --engine "+engine)
+	for _, p := range chosen {
+		if err := b.measure(ctx, load, p, got); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	got := map[string][]outcome{}
-	for range b.rounds {
-		for _, i := range rand.Perm(len(rows)) {
-			o, err := b.record(ctx, rows[i])
-			if err != nil {
-				return fmt.Errorf("%s: %w", rows[i], err)
-			}
-			got[rows[i]] = append(got[rows[i]], o)
+	return ctx.Err()
+}
+
+// patience bounds the time of one program, of which most is that of its start on a busy host.
+const patience = 3 * time.Minute
+
+func (b *bench) measure(ctx context.Context, load string, p program, got results) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s, err := b.start(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	if _, err := s.report(); err != nil { // has begun
+		return err
+	}
+	time.Sleep(2 * time.Second) // its start is not measured
+	var bare []outcome
+	with := results{}
+	for _, i := range rand.Perm(len(b.tools)) {
+		t := b.tools[i]
+		if !t.takes(p.name) {
+			continue
+		}
+		o, err := b.window(ctx, s, t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		if len(t.args) == 0 {
+			bare = append(bare, o)
+		} else {
+			with[row{load, p.name, t.name}] = []outcome{o}
 		}
 	}
-	for _, row := range rows {
-		cell := func(of func(outcome) float64) string { return summary(got[row], of) }
-		table.Row(load, filepath.Base(row), cell(func(o outcome) float64 { return 100 * o.lost }),
-			cell(func(o outcome) float64 { return o.longest }), cell(func(o outcome) float64 { return o.p99 }),
-			cell(func(o outcome) float64 { return 100 * o.unobserved }), cell(func(o outcome) float64 { return 100 * o.own }),
-			cell(func(o outcome) float64 { return o.stopRate }))
-	}
-	return nil
+	with[row{load, p.name, none}] = bare
+	return got.addRound(with, bare, b.raw)
 }
 
-func summary(list []outcome, of func(outcome) float64) string {
-	var values []float64
-	for _, o := range list {
-		values = append(values, of(o))
-	}
-	slices.Sort(values)
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", values[len(values)/2], values[0], values[len(values)-1])
-}
-
+// command has a group of its own, so that Ctrl-C reaches this program only.
 func (b *bench) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = b.dir
+	cmd.Dir = filepath.Join(b.dir, "programs")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 	}
 	return cmd
 }
 
-// record runs the target, and prywalk beside it.
-func (b *bench) record(ctx context.Context, row string) (o outcome, err error) {
-	if len(b.other) > 0 {
-		return b.recordOther(ctx, row)
+func choose(only string) ([]program, error) {
+	var known []string
+	for _, p := range programs {
+		known = append(known, p.name)
 	}
-	target := b.command(ctx, filepath.Join(b.dir, "target"), b.target...)
-	var printed bytes.Buffer
-	target.Stdout = &printed
-	stdin, err := target.StdinPipe()
-	if err != nil {
-		return o, err
-	}
-	if err := target.Start(); err != nil {
-		return o, err
-	}
-	if row == "none" {
-		time.Sleep(b.length)
-	} else {
-		o, err = b.prywalk(ctx, row, target.Process.Pid)
-	}
-	if err := errors.Join(err, stdin.Close(), target.Wait()); err != nil {
-		return o, err
-	}
-	return o, o.addStops(&printed)
-}
-
-func (b *bench) recordOther(ctx context.Context, row string) (o outcome, err error) {
-	target := b.command(ctx, b.other[0], b.other[1:]...)
-	if err := target.Start(); err != nil {
-		return o, err
-	}
-	defer func() { _, _ = target.Process.Kill(), target.Wait() }()
-	time.Sleep(2 * time.Second) // its start is not measured
-	return b.prywalk(ctx, row, target.Process.Pid)
-}
-
-func (b *bench) prywalk(ctx context.Context, row string, pid int) (o outcome, err error) {
-	build, engine, _ := strings.Cut(row, " ")
-	args := append(strings.Fields(engine), "-q", "-p", strconv.Itoa(pid), "-d", b.length.String(), "-o", "x.pb.gz",
-		"--stats", "stats.json")
-	cmd := b.command(ctx, build, append([]string{"record"}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != noSamples {
-		return o, fmt.Errorf("%w: %s", err, out)
-	}
-	text, err := os.ReadFile(filepath.Join(b.dir, "stats.json"))
-	if err != nil {
-		return o, err
-	}
-	var s struct {
-		CPUTarget  float64 `json:"cpu_target_s"`
-		Unobserved float64 `json:"cpu_unobserved_s"`
-		Self       float64 `json:"cpu_self_s"`
-		Duration   float64 `json:"duration_s"`
-		Lost       float64 `json:"lost_s"`
-		Lengths    struct {
-			P99 float64 `json:"p99"`
-			Max float64 `json:"max"`
-		} `json:"stop_us"`
-		Stops []struct {
-			N float64 `json:"n"`
-		} `json:"stops"`
-	}
-	err = json.Unmarshal(text, &s)
-	o.unobserved, o.own = s.Unobserved/s.CPUTarget, s.Self/s.Duration
-	o.lost, o.longest, o.p99 = s.Lost/s.CPUTarget, s.Lengths.Max/1e3, s.Lengths.P99/1e3
-	for _, class := range s.Stops {
-		o.stopRate += class.N / s.Duration
-	}
-	return o, err
-}
-
-// addStops reads what the target has measured.
-func (o *outcome) addStops(printed *bytes.Buffer) error {
-	var cpu, sum float64
-	var stops []float64
-	for lines := bufio.NewScanner(printed); lines.Scan(); {
-		kind, number, _ := strings.Cut(lines.Text(), " ")
-		ns, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			return err
+	names, err := command.Only(only, known)
+	var chosen []program
+	for _, p := range programs {
+		if slices.Contains(names, p.name) {
+			chosen = append(chosen, p)
 		}
-		if kind == "cpu" {
-			cpu += ns
-			continue
-		}
-		sum += ns
-		stops = append(stops, ns/1e6)
 	}
-	if cpu == 0 {
-		return errors.New("the target got no CPU")
-	}
-	o.longest, o.p99 = 0, 0
-	slices.SortFunc(stops, cmp.Compare[float64])
-	if o.lost = sum / cpu; len(stops) > 0 {
-		o.longest, o.p99 = stops[len(stops)-1], stops[len(stops)*99/100]
-	}
-	return nil
+	return chosen, err
 }

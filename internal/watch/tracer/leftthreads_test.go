@@ -43,3 +43,14 @@ func TestThreadsOfTheTracersCPUAreStoppedFromAnother(t *testing.T) {
 		t.Errorf("no stop in 1000 ticks; %d were left to a later tick", c.counts.leftToLaterTick)
 	})
 }
+
+func TestTheLastTickIsLongerWhereThreadsAreLeft(t *testing.T) {
+	o := observations{}
+	if got := o.lastTickFor(); got != 100e6 {
+		t.Errorf("%d ns", got)
+	}
+	o.triesTwice = true
+	if got := o.lastTickFor(); got != 500e6 {
+		t.Errorf("%d ns where threads are left", got)
+	}
+}

@@ -99,7 +99,19 @@ func (o *observations) stopOnlyOnOtherCPUs() {
 	o.shared.Observer.StopOnlyOnCPU(false)
 }
 
-const lastTriesEvery = 1e6 // in the last tick, ns
+const (
+	lastTriesEvery             = 1e6          // in the last tick, ns
+	lastTickFor, lastTickTries = 100e6, 500e6 // its longest time, ns
+)
+
+// lastTickFor is longer where threads are left: on a busy host it takes over 100 ms until a thread and the tracer have
+// a CPU each at the same time, and without a stop the CPU time after the thread's last sample is unobserved.
+func (o *observations) lastTickFor() int64 {
+	if o.triesTwice {
+		return lastTickTries
+	}
+	return lastTickFor
+}
 
 // observeLeft tries threads without a CPU once more; in the last tick until the deadline (CLOCK_MONOTONIC, ns).
 func (o *observations) observeLeft(deadline int64) {

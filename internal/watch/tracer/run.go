@@ -109,8 +109,6 @@ func (t *Tracer) beginOnce() {
 	}
 }
 
-const lastTickFor = 100e6 // ns for the last tick
-
 func (t *Tracer) observeLast(now int64) {
 	ender, _ := t.engine.(engine.Ender)
 	if ender != nil {
@@ -123,7 +121,7 @@ func (t *Tracer) observeLast(now int64) {
 		}
 		p.Threads.MakeDue()
 	}
-	t.tick(now, now+lastTickFor)
+	t.tick(now, now+t.observations.lastTickFor())
 	t.stops.cancelAll()
 	t.listings.endAll()
 	if ender != nil {

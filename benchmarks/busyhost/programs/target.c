@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// target THREADS NAPPING: threads that only compute, and threads that compute for 0.1 ms after each sleep of 0.5 ms. At
-// the end of stdin it prints the CPU time of the computing threads, and each of their stops, in ns. A thread that never
-// sleeps is stopped while it is neither on a CPU nor queued for one: time less CPU time less run_delay
-// (/proc/thread-self/schedstat). Time stolen by the hypervisor is included.
+// target THREADS NAPPING: threads that only compute, and threads that compute for 0.1 ms after each sleep of 0.5 ms.
+// For each line of stdin it prints the turns of the computing threads and the time, and, since the last line, the CPU
+// time of these threads, their time in stops and the longest stop, in ns. A thread that never sleeps is stopped while
+// it is neither on a CPU nor queued for one: time less CPU time less run_delay (/proc/thread-self/schedstat). Time
+// stolen by the hypervisor is included.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -15,12 +16,12 @@
 
 enum { GAP = 15000, MAX = 1 << 16 };
 
-static volatile int ended;
-
 struct computing {
 	pthread_t thread;
-	long cpu;
-	int n;
+	volatile long turns;
+	volatile int n;
+	int printed;
+	long cpu; // at the last line
 	long stops[MAX];
 };
 
@@ -44,8 +45,9 @@ static void *compute(void *arg)
 {
 	struct computing *c = arg;
 	int fd = open("/proc/thread-self/schedstat", O_RDONLY);
-	long blocked = 0, at = now(CLOCK_MONOTONIC), first = 0;
-	for (int begun = 0; !ended; begun = 1) {
+	long blocked = 0, at = now(CLOCK_MONOTONIC);
+	for (int begun = 0; ; begun = 1) {
+		c->turns++;
 		long before = at;
 		at = now(CLOCK_MONOTONIC);
 		if (begun && at - before < GAP)
@@ -57,26 +59,46 @@ static void *compute(void *arg)
 			at = now(CLOCK_MONOTONIC);
 			sum = at - cpu - delay;
 		} while (run_delay(fd) != delay);
-		if (!begun)
-			first = cpu;
-		else if (sum - blocked > GAP / 2 && c->n < MAX)
-			c->stops[c->n++] = sum - blocked;
+		if (begun && sum - blocked > GAP / 2 && c->n < MAX) {
+			c->stops[c->n] = sum - blocked;
+			c->n++;
+		}
 		blocked = sum;
 		at = now(CLOCK_MONOTONIC);
 	}
-	c->cpu = now(CLOCK_THREAD_CPUTIME_ID) - first;
 	return NULL;
 }
 
 static void *nap(void *arg)
 {
+	(void)arg;
 	const struct timespec t = {0, 500000};
-	while (!ended) {
+	for (;;) {
 		nanosleep(&t, NULL);
 		for (long end = now(CLOCK_MONOTONIC) + 100000; now(CLOCK_MONOTONIC) < end;)
 			;
 	}
-	return arg;
+	return NULL;
+}
+
+static void print(struct computing *c, int n)
+{
+	long turns = 0, cpu = 0, lost = 0, longest = 0;
+	for (; n-- > 0; c++) {
+		clockid_t clock;
+		pthread_getcpuclockid(c->thread, &clock);
+		long before = c->cpu;
+		c->cpu = now(clock);
+		cpu += c->cpu - before;
+		turns += c->turns;
+		for (; c->printed < c->n; c->printed++) {
+			lost += c->stops[c->printed];
+			if (c->stops[c->printed] > longest)
+				longest = c->stops[c->printed];
+		}
+	}
+	printf("%ld %ld %ld %ld %ld\n", turns, now(CLOCK_MONOTONIC), cpu, lost, longest);
+	fflush(stdout);
 }
 
 int main(int argc, char **argv)
@@ -88,14 +110,7 @@ int main(int argc, char **argv)
 		pthread_create(&c[i].thread, NULL, compute, &c[i]);
 	for (int i = 0; i < napping; i++)
 		pthread_create(&t, NULL, nap, NULL);
-	for (char b; read(0, &b, 1) > 0;)
-		;
-	ended = 1;
-	for (int i = 0; i < n; i++) {
-		pthread_join(c[i].thread, NULL);
-		printf("cpu %ld\n", c[i].cpu);
-		for (int k = 0; k < c[i].n; k++)
-			printf("stop %ld\n", c[i].stops[k]);
-	}
+	for (char line[8]; fgets(line, sizeof line, stdin);)
+		print(c, n);
 	return 0;
 }
