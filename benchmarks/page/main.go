@@ -7,8 +7,8 @@
 //	go -C benchmarks run ./page -docs benchmarks/results/page.md
 //
 // Recordings are synthetic: made by the writer of real ones, the same each time. Each page is made with and without
-// `--source-dir`. Times are as the user sees them, and the CPU time of the page's thread (Performance.getMetrics with
-// threadTicks), which a busy host does not lengthen.
+// `--source-dir`. Times are as the user sees them; beside them is the CPU time of the page's thread, by the browser's
+// account, which a busy host does not lengthen.
 package main
 
 import (
@@ -67,7 +67,8 @@ func run(ctx context.Context, args []string) error {
 }
 
 func report(ctx context.Context, dir string, chosen []string) error {
-	text := fmt.Sprintf("%s, Linux %s, load average %.1f before.\n\n", machine.CPUModel(), machine.Kernel(), machine.Load())
+	text := fmt.Sprintf("%s, Linux %s, load average %.1f before.\n\n", machine.CPUModel(), machine.Kernel(),
+		machine.Load())
 	table := markdown.NewTable("recording", "running intervals", "made in, s", "page, MB", "first paint, ms",
 		"load, CPU ms", "selection, CPU ms", "p50, ms", "max, ms", "zoom, CPU ms", "draw, CPU ms", "frames/s")
 	if err := writeSource(dir); err != nil {
