@@ -151,7 +151,9 @@ func main() {
 	time.Sleep(time.Hour)
 }`, "", "mostly waiting: about 2 goroutines for sync.Mutex.Lock in main.east and main.west"},
 	{"app.go: a peer does not answer goroutines", goPeer + `
-func main() { start("main.main.func1(", func(at string) { c, _ := net.Dial("tcp", at); c.Read(make([]byte, 1)) }) }`, "",
+func main() {
+	start("main.main.func1(", func(at string) { c, _ := net.Dial("tcp", at); c.Read(make([]byte, 1)) })
+}`, "",
 		"mostly waiting: about 3 goroutines in IO wait (127.0.0.1: … = app, pid "},
 	{"app.go: a server does not respond", goPeer + `
 func main() { start("persistConn).roundTrip(", func(at string) { http.Get("http://" + at) }) }`, "",
