@@ -141,6 +141,12 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 			iv.Next.End = chains.End{Kind: chains.Unknown,
 				Why: fmt.Sprintf("%s has no known owner (%s)", wait, view.Label(s, rec.LabelTask))}
 		}
+		if what := view.Label(s, rec.LabelWaitsFor); what != "" {
+			l := waits.ParseLabel(b.whole(what))
+			iv.Link.WaitsFor = b.fileWait(what)
+			iv.Next = chains.NextOf(iv.Link.WaitsFor)
+			iv.Next.OtherEnd = l.Other
+		}
 		return iv
 	}
 	if blocked == 0 {

@@ -83,6 +83,18 @@ func TestBlockedTimeIsDividedAmongWhatTheOtherEndDid(t *testing.T) {
 	}
 }
 
+func TestAGoroutineThatReadsLeadsToTheProcessThatAnswers(t *testing.T) {
+	c := newContention()
+	s := c.did(4, 0, "web", "main.query", 0, 1000, toDB, 0)
+	s.Label[rec.LabelTask], s.Label[rec.LabelWait] = []string{"goroutine"}, []string{"IO wait"}
+	c.did(9, 9, "postgres", "slow_query", 0, 1000, "run", 0)
+	text, _ := chainsText(t, c)
+	want := "100 % of the blocked time of web (pid 4) ends in slow_query of postgres (pid 9), which runs"
+	if first, _, _ := strings.Cut(text, "\n"); first != want {
+		t.Errorf("%q, want %q", first, want)
+	}
+}
+
 func TestChainsThroughLocksFollowChangingOwners(t *testing.T) {
 	c := newContention()
 	c.did(4, 10, "web", "wait", 0, 1000, "mutex a", 11)

@@ -26,6 +26,7 @@ import (
 	"cmp"
 	"net/netip"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/schema"
 	"prywalk/internal/walk/waits"
 )
@@ -208,7 +209,7 @@ func NextOf(w *waits.Wait) (n Next) {
 		return unknown("which child is waited for is not known")
 	case w.Why != "":
 		return unknown(w.Why)
-	case w.Type != "":
+	case w.Type != "" && w.Type != languages.PythonRLock:
 		return unknown("a " + w.Type + " stores no owner")
 	case w.Kind.HasOwner() || w.IsLock():
 		return unknown("the owner of the lock is not known")

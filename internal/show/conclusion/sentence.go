@@ -28,10 +28,13 @@ const (
 	short = 10e6
 )
 
+// widths are those of names.
+var widths = []int{40, 24, 18, 12}
+
 // Sentence returns the conclusion, one line without a full stop; "" without samples. Names are shortened until it has
 // room for its main clause with all doubts.
 func (s *Summary) Sentence() (line string) {
-	for _, s.nameWidth = range []int{40, 24, 18, 12} {
+	for _, s.nameWidth = range widths {
 		clauses := s.clauses()
 		if len(clauses) == 0 {
 			return ""
@@ -291,7 +294,7 @@ func (s *Summary) waiting(g *group, length float64) string {
 	default:
 		text += " in " + g.key.call
 		if object := cmp.Or(g.key.object, g.key.in); object != "" {
-			text += " (" + tabular.Shorten(object, s.nameWidth) + ")"
+			text += " (" + s.shortened(object) + ")"
 		}
 		text += s.within(g, "of")
 	}
@@ -300,6 +303,18 @@ func (s *Summary) waiting(g *group, length float64) string {
 	}
 	return text
 }
+
+// shortened is for use in brackets. The processes at an address come with full names only.
+func (s *Summary) shortened(object string) string {
+	object = processes.ReplaceAllString(object, ", $1")
+	address, _, named := strings.Cut(object, " = ")
+	if named && s.nameWidth == widths[0] {
+		return object
+	}
+	return tabular.Shorten(address, s.nameWidth)
+}
+
+var processes = regexp.MustCompile(` \((pid \d+|\d+ processes)\)`)
 
 func isLock(w *Wait) bool { return w.Kind.IsSynchronization() || strings.HasPrefix(w.Call, "sync.") }
 

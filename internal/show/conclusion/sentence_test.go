@@ -235,6 +235,17 @@ var conclusions = []struct {
 	{"a library's select", func(p *program) {
 		p.task("goroutine", "main.fetch", 60, Wait{Call: "select", In: "net/http.Get"})
 	}, "mostly waiting: about 6 goroutines in select (net/http.Get) of main.fetch"},
+	{"a response of a process", func(p *program) {
+		p.task("goroutine", "main.fetch", 60, Wait{Call: "select", Object: "a response of 127.0.0.1:8080 = api (pid 9)",
+			In: "net/http.Get"})
+	}, "mostly waiting: about 6 goroutines in select (a response of 127.0.0.1:8080 = api, pid 9) of main.fetch"},
+	{"a peer's processes have no room", func(p *program) {
+		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "IO wait",
+			Object: "127.0.0.1:5432 = postgres (12 processes), pgbouncer (pid 7)"})
+	}, "mostly waiting: about 6 goroutines in IO wait (127.0.0.1:5432) of …queryTheDa…lOfTheOrders"},
+	{"a Unix socket", func(p *program) {
+		p.task("goroutine", "main.list", 60, Wait{Call: "IO wait", Object: "socket of dockerd (pid 7)"})
+	}, "mostly waiting: about 6 goroutines in IO wait (socket of dockerd, pid 7) of main.list"},
 	{"a blocked event loop", func(p *program) {
 		p.task("asyncio task", "tick (app.py)", 10, Wait{Call: ReadyTask})
 		loop := p.thread("MainThread")

@@ -79,9 +79,7 @@ func (d *Data) burstsOf(call, object string) string {
 func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	w := conclusion.Wait{Call: Label(s, rec.LabelWait), Kind: WaitKind(s), Owner: LockOwner(s),
 		Idleness: d.groups.waiting.idleness(s)}
-	if what := Label(s, rec.LabelWaitsFor); what != "" {
-		w.Object, _ = d.groups.waiting.waitObject(s, what)
-	}
+	w.Object, _ = d.groups.waiting.waitObject(s)
 	return w
 }
 

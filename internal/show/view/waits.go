@@ -30,6 +30,8 @@ type Waiting struct {
 	idleCache   map[idleKey]waits.StackRule
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	withinCache map[withinKey]string
+	processes   map[string]string         // by [endOf]; nil until used
+	responding  map[int64]map[string]bool // other ends of net/http's connections, by process; nil until used
 }
 
 // NewWaiting is for the samples of a recording.
@@ -50,11 +52,12 @@ func (w *Waiting) waitGroup(s *profile.Sample) string {
 		return runtimeWaits
 	}
 	name := wait
-	if what := Label(s, rec.LabelWaitsFor); what != "" {
-		object, within := w.waitObject(s, what)
-		if name += ": " + object; within != "" {
-			name += " in " + within
-		}
+	object, within := w.waitObject(s)
+	if object != "" {
+		name += ": " + object
+	}
+	if within != "" {
+		name += " in " + within
 	}
 	if mark := idle.Mark(); mark != "" {
 		name += " " + mark
@@ -63,16 +66,20 @@ func (w *Waiting) waitGroup(s *profile.Sample) string {
 }
 
 // A lock with an owner is named by its address, if that is known, other objects by kind and within, the function that
-// represents the wait, a socket by its peer.
-func (w *Waiting) waitObject(s *profile.Sample, what string) (name, within string) {
-	if w.IsSleep(s) {
+// represents the wait, a socket by its peer; "": not known.
+func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
+	what := Label(s, rec.LabelWaitsFor)
+	switch {
+	case what == "":
+		return w.response(s), ""
+	case w.IsSleep(s):
 		return string(waits.Sleep), ""
 	}
 	l := waits.ParseLabel(what)
 	anonymous := l.Object == "" && (l.Kind == waits.Mutex || l.Kind == waits.RWLock || l.Kind == waits.Condition)
 	switch {
-	case l.Peer != "":
-		return l.Peer, ""
+	case l.Peer != "" || l.Processes != "":
+		return w.otherEnd(&l), ""
 	case anonymous: // each waiter has a word of its own
 	case l.Kind.HasOwner() || !strings.HasPrefix(l.Object, "0x"):
 		return l.String(), ""

@@ -22,11 +22,11 @@ var goroutineWaits = map[string]bool{waitIO: true, waitSelect: true, waitNothing
 // nextOnConnection are functions that read a connection's next message, with the callee that waits for its begin ("":
 // each wait does).
 var nextOnConnection = map[string]string{
-	"net/http.(*conn).serve":                                                 "bufio.(*Reader).Peek",
-	"net/http.(*connReader).backgroundRead":                                  "",
-	"net/http.(*persistConn).readLoop":                                       "bufio.(*Reader).Peek",
-	"net/http.(*http2serverConn).readFrames":                                 "",
-	"net/http.(*http2clientConnReadLoop).run":                                "",
+	"net/http.(*conn).serve":                  "bufio.(*Reader).Peek",
+	"net/http.(*connReader).backgroundRead":   "",
+	HTTPReader:                                "bufio.(*Reader).Peek",
+	"net/http.(*http2serverConn).readFrames":  "",
+	"net/http.(*http2clientConnReadLoop).run": "",
 	"google.golang.org/grpc/internal/transport.(*http2Server).HandleStreams": "",
 	"google.golang.org/grpc/internal/transport.(*http2Client).reader":        "",
 }
@@ -53,6 +53,12 @@ func idleGenerator(stack []Frame) string {
 	}
 	return ""
 }
+
+// HTTPRequest waits for a response, which HTTPReader reads in a goroutine of its own (net/http/transport.go).
+const (
+	HTTPRequest = "net/http.(*persistConn).roundTrip"
+	HTTPReader  = "net/http.(*persistConn).readLoop"
+)
 
 const maxGoFrames = 32
 

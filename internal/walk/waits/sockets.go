@@ -22,6 +22,7 @@ var tcpStates = map[string]string{
 type socketTables struct {
 	sockets   map[string]socket    // by inode
 	connected map[[2]string]string // inodes by local and remote address
+	listening map[string]bool      // by [socket.listener]
 }
 
 func (f *OpenFiles) socket(inode string) socket {
@@ -32,7 +33,7 @@ func (f *OpenFiles) socket(inode string) socket {
 }
 
 func (f *OpenFiles) readSockets() socketTables {
-	t := socketTables{map[string]socket{}, map[[2]string]string{}}
+	t := socketTables{map[string]socket{}, map[[2]string]string{}, map[string]bool{}}
 	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
 		parseInet(f.read(f.path(f.pid, "net/"+table)), strings.HasPrefix(table, "tcp"), t.sockets)
 	}
@@ -40,6 +41,9 @@ func (f *OpenFiles) readSockets() socketTables {
 	for inode, s := range t.sockets {
 		if s.remote != "" {
 			t.connected[[2]string{s.local, s.remote}] = inode
+		}
+		if s.state == "LISTEN" {
+			t.listening[s.listener()] = true
 		}
 	}
 	return t
@@ -118,6 +122,13 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 		a.nextRead = end + max(peersEvery, 200*(end-at))
 	}
 	return a.sockets[inode].remote
+}
+
+// IsServed reports whether a socket listens, or is one that the listening side has accepted: its other end is a client.
+// Precondition: [RemoteAddresses.Of] was called for the link.
+func (a *RemoteAddresses) IsServed(link string) bool {
+	s, known := a.sockets[inodeOf(link)]
+	return known && s.listener() != "" && a.listening[s.listener()]
 }
 
 const peersEvery = 1e9 // ns, at least, between readings of the tables

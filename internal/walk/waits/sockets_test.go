@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"prywalk/internal/host/procmem"
 )
 
 func TestProcessesOfANetworkShareTheReadingOfItsTables(t *testing.T) {
@@ -101,7 +103,14 @@ func TestClientsAndPeersOfSocketsAreFound(t *testing.T) {
 		if err := control.Control(func(fd uintptr) { w = Wait{Kind: Descriptor, FD: &OpenFile{FD: int(fd)}} }); err != nil {
 			t.Fatal(err)
 		}
-		NewOpenFiles(os.Getpid()).AddFileDetails(&w)
+		files, remote := NewOpenFiles(os.Getpid()), &RemoteAddresses{}
+		link := files.Link(w.FD.FD)
+		remote.Of(files, link, procmem.Now)
+		if other := "socket:[" + remote.otherEnd(files, inodeOf(link)) + "]"; remote.IsServed(link) ||
+			!remote.IsServed(other) {
+			t.Errorf("%s: not the accepted end is served: %s, %s", address, link, other)
+		}
+		files.AddFileDetails(&w)
 		if w.FD.Remote != l.Addr().String() || len(w.FD.Peers) != 1 || w.FD.Peers[0].PID != os.Getpid() ||
 			w.FD.Peers[0].FD == w.FD.FD || !strings.Contains(w.FD.OtherEnd(), l.Addr().String()+" = ") {
 			t.Errorf("%s: %+v, %s", address, w.FD, w.FD.OtherEnd())

@@ -183,3 +183,53 @@ func TestATasksStackHasThoseThatAwaitIt(t *testing.T) {
 		t.Errorf("%v; after the tasks' end: %v, %d links", err, c.awaiters, c.links)
 	}
 }
+
+// polledTask is a scheduler with one goroutine in IO wait.
+type polledTask struct {
+	managed.Scheduler
+
+	fd   int
+	same bool
+}
+
+func (p *polledTask) Poll(_, _ int, changed []int) []int             { return append(changed, 1) }
+func (p *polledTask) Polled(*managed.TaskRecord, []byte) (int, bool) { return p.fd, true }
+func (p *polledTask) Reread(*managed.TaskRecord) (same bool)         { return p.same }
+
+func TestAGoroutinesOtherEndIsNamedUnlessItRanMeanwhile(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	closed, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed.Close()
+	end.Close()
+	defer w.Close()
+	p, e := ofPID(os.Getpid()), &waitExplainer{}
+	e.add(p, &target.Thread{Proc: p.Process})
+	for _, c := range []struct {
+		what        string
+		of          *os.File
+		same, again bool
+		named       bool
+		retried     int
+	}{
+		{"an open pipe", r, true, false, true, 0}, {"it ran", r, false, false, false, 0},
+		{"no other end", closed, true, false, false, 1}, {"for the second time", closed, true, true, false, 0},
+	} {
+		s := &polledTask{fd: int(c.of.Fd()), same: c.same}
+		g := &goroutines{Scheduler: s, process: p, ends: map[string]bool{}, unnamed: map[int]int64{}}
+		text := g.otherEnd(0, &managed.TaskRecord{}, nil, c.again)
+		if (text != "") != c.named || len(g.unnamed) != c.retried {
+			t.Errorf("%s: %q, read again: %v", c.what, text, g.unnamed)
+		}
+	}
+	g := &goroutines{Scheduler: &polledTask{}, unnamed: map[int]int64{0: 0, 1: 0, 2: 1 << 62, 9: 0}}
+	if got := g.Poll(0, 4, []int{7}); !slices.Equal(got, []int{7, 0, 1}) {
+		t.Errorf("changed places %v", got)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/base/languages"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/managed"
 )
@@ -46,7 +47,8 @@ const (
 
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	for _, scheduler := range p.Target.Runtimes().Schedulers() {
-		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, named: map[frames.Addr]bool{}}
+		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, named: map[frames.Addr]bool{},
+			ends: map[string]bool{}, unnamed: map[int]int64{}}
 		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
 	for _, n := range p.Target.Runtimes().FrameSources() {
@@ -72,16 +74,57 @@ type goroutines struct {
 	process *processState
 	labels  map[uint64]string    // by address, of one Poll
 	named   map[frames.Addr]bool // locks in labels
+	ends    map[string]bool      // the other ends of descriptors
+	unnamed map[int]int64        // places that wait for one without a name; when to read them again, CLOCK_MONOTONIC ns
 }
+
+const (
+	maxEnds      = 1 << 12
+	readEndAgain = 2 * procCacheLifetime // lists of sockets are kept for a while
+)
 
 // Poll implements [taskSource].
 func (g *goroutines) Poll(from, to int, changed []int) []int {
 	g.labels = map[uint64]string{}
-	return g.Scheduler.Poll(from, to, changed)
+	before := len(changed)
+	changed = g.Scheduler.Poll(from, to, changed)
+	now := procmem.Now()
+	for place, due := range g.unnamed {
+		if place >= from && place < to && now >= due && !slices.Contains(changed[before:], place) {
+			changed = append(changed, place)
+		}
+	}
+	slices.Sort(changed[before:])
+	return changed
+}
+
+// otherEnd names the other end of a descriptor for which a goroutine waits, or is "". A place without a name is read
+// once more.
+func (g *goroutines) otherEnd(place int, t *managed.TaskRecord, stack []byte, again bool) string {
+	w := g.process.waitState
+	if w == nil {
+		return ""
+	}
+	fd, ok := g.Polled(t, stack)
+	if !ok {
+		return ""
+	}
+	text := w.otherEnd(fd)
+	switch {
+	case text == "" && !again:
+		g.unnamed[place] = procmem.Now() + readEndAgain
+	case text == "" || len(g.ends) >= maxEnds && !g.ends[text] || !g.Reread(t):
+		return ""
+	default:
+		g.ends[text] = true
+	}
+	return text
 }
 
 func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReason) {
 	var t managed.TaskRecord
+	due, again := g.unnamed[place]
+	delete(g.unnamed, place)
 	stack, ok := g.Task(place, &t)
 	switch {
 	case !ok:
@@ -89,6 +132,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	case t.OnThread || t.System:
 		return taskNotParked, taskKind{}, 0
 	}
+	waitsFor := g.otherEnd(place, &t, stack, again && procmem.Now() >= due)
 	end, beyond := g.stacks.walkTask(g.process, &t, stack)
 	locks := profile.LabelText(g.lockLabels(&t, stack))
 	if (beyond || locks != "") && !g.Reread(&t) {
@@ -99,7 +143,8 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		labels = profile.LabelText(g.LabelsAt(t.LabelsAt))
 		g.labels[t.LabelsAt] = labels
 	}
-	return taskWaits, taskKind{firstFunction: t.Entry, wait: cmp.Or(t.Wait, t.Status), labels: labels + locks}, end
+	return taskWaits, taskKind{firstFunction: t.Entry, wait: cmp.Or(t.Wait, t.Status), waitsFor: waitsFor,
+		labels: labels + locks}, end
 }
 
 type coroutines struct {

@@ -228,8 +228,9 @@ func (w *waitState) describeFile(th *target.Thread, fd int, now int64) string {
 	return f.Text
 }
 
-func (w *waitState) fileText(fd int) string {
-	link := w.files.Link(fd)
+func (w *waitState) fileText(fd int) string { return w.linkText(fd, w.files.Link(fd)) }
+
+func (w *waitState) linkText(fd int, link string) string {
 	text := link
 	if kind, ok := strings.CutPrefix(text, "anon_inode:"); ok {
 		text = strings.Trim(kind, "[]")
@@ -237,6 +238,21 @@ func (w *waitState) fileText(fd int) string {
 		text += " " + peer
 	}
 	return text + w.ends.Of(w.files, w.peers, link, fd, procmem.Now)
+}
+
+// otherEnd is the file's text if it names the other end, which serves the process; else "": clients are as many as
+// connections.
+func (w *waitState) otherEnd(fd int) string {
+	link := w.files.Link(fd)
+	w.peers.Of(w.files, link, procmem.Now)
+	if link == "" || w.peers.IsServed(link) {
+		return ""
+	}
+	text := w.linkText(fd, link)
+	if text == link {
+		return ""
+	}
+	return text
 }
 
 // maxCallRead is the size of a struct pollfd, bytes.

@@ -124,15 +124,9 @@ func writePeers(b *strings.Builder, l *locks.Locks) {
 	}
 }
 
-// httpRequest waits for a response, which httpReader reads in a goroutine of its own (net/http/transport.go).
-const (
-	httpRequest = "net/http.(*persistConn).roundTrip"
-	httpReader  = "net/http.(*persistConn).readLoop"
-)
-
 func transferOfGoroutine(g *stacks.Goroutine) string {
 	switch {
-	case g.Calls(httpRequest):
+	case g.Calls(waits.HTTPRequest):
 		return "response"
 	case g.Calls("net.(*netFD).connect"):
 		return "connect"
@@ -148,9 +142,9 @@ func httpPeers(p *stacks.Process) string {
 	free := 0
 	for g := range stacks.Each(p.GoroutineStacks) {
 		switch {
-		case g.Calls(httpRequest):
+		case g.Calls(waits.HTTPRequest):
 			free--
-		case !g.Calls(httpReader):
+		case !g.Calls(waits.HTTPReader):
 		case g.WaitsFor != nil:
 			free++
 			ends = append(ends, g.WaitsFor.FD.OtherEnd())

@@ -52,7 +52,7 @@ func ioWait(id uint64, file *waits.OpenFile, functions ...string) stacks.Gorouti
 	}
 	if file != nil {
 		g.WaitsFor = &waits.Wait{Kind: waits.Descriptor, FD: file}
-		if g.Calls(httpReader) {
+		if g.Calls(waits.HTTPReader) {
 			g.WaitsFor.Idle = waits.IdleConnection
 		}
 	}
@@ -65,20 +65,20 @@ func TestLocksNameTheOtherEndOfGoroutines(t *testing.T) {
 	web := waits.OpenFile{Type: "socket", Remote: "10.0.0.1:80"}
 	next := ioWait(9, &db, read)
 	next.WaitsFor.Idleness = waits.Idleness{Idle: waits.IdleConnection}
-	request := func(id uint64) stacks.Goroutine { return ioWait(id, nil, httpRequest, "main.fetch") }
+	request := func(id uint64) stacks.Goroutine { return ioWait(id, nil, waits.HTTPRequest, "main.fetch") }
 	for want, list := range map[string][]stacks.Goroutine{
 		"2 goroutines read from 127.0.0.1:3700 = db (pid 88): 3, 4\n": {
 			ioWait(3, &db, read, "main.query"), ioWait(4, &db, read, "main.query"), next},
 		"1 goroutine writes to 10.0.0.1:80: 3\n":   {ioWait(3, &web, write, "main.send")},
 		"1 goroutine connects to 10.0.0.1:80: 3\n": {ioWait(3, &web, write, "net.(*netFD).connect")},
 		"1 goroutine reads from 10.0.0.1:80: 3\n":  {ioWait(3, &web, "main.poll")},
-		"": {next, ioWait(5, &db, read, httpReader)},
-		"1 goroutine waits for a response of 10.0.0.1:80: 3\n": {request(3), ioWait(5, &web, read, httpReader),
-			ioWait(6, &web, read, httpReader)},
+		"": {next, ioWait(5, &db, read, waits.HTTPReader)},
+		"1 goroutine waits for a response of 10.0.0.1:80: 3\n": {request(3), ioWait(5, &web, read, waits.HTTPReader),
+			ioWait(6, &web, read, waits.HTTPReader)},
 		"1 goroutine waits for a response of one of 10.0.0.1:80, 127.0.0.1:3700 = db (pid 88): 3\n": {request(3),
-			ioWait(5, &db, read, httpReader), ioWait(6, &web, read, httpReader)},
+			ioWait(5, &db, read, waits.HTTPReader), ioWait(6, &web, read, waits.HTTPReader)},
 		"2 goroutines wait for a response of 10.0.0.1:80, 127.0.0.1:3700 = db (pid 88): 3, 4\n": {request(3), request(4),
-			ioWait(5, &db, read, httpReader), ioWait(6, &web, read, httpReader)},
+			ioWait(5, &db, read, waits.HTTPReader), ioWait(6, &web, read, waits.HTTPReader)},
 	} {
 		p := &stacks.Process{PID: 1, GoroutineStacks: list}
 		l := &locks.Locks{Verdict: locks.VerdictNone, Processes: []*stacks.Process{p}}
