@@ -153,6 +153,22 @@ func TestChainsGoThroughLikelyOwnersOfGosLocks(t *testing.T) {
 	}
 }
 
+// The high thread waits for a lock of the low one, which waits for the CPU that the middle one has.
+func TestPriorityInversionEndsAtTheOwnerWithoutACPU(t *testing.T) {
+	c := newContention()
+	c.did(4, 10, "control", "high", 0, 1000, "mutex bus", 11)
+	c.did(4, 11, "control", "low", 0, 900, "queue", 0)
+	c.did(4, 11, "control", "low", 900, 1000, "run", 0)
+	c.did(4, 12, "control", "middle", 0, 900, "run", 0)
+	text, r := chainsText(t, c)
+	if len(r.Ends) != 2 || r.Ends[0].End.Kind != chains.Queued || r.Ends[0].End.Function != "low" ||
+		r.Ends[0].Blocked != 900e6 || r.Ends[1].End.Kind != chains.Running || r.Ends[1].Blocked != 100e6 ||
+		!strings.HasPrefix(text, "90 % of the blocked time of control (pid 4) ends in low of control (pid 4), "+
+			"which waits for a CPU\n") {
+		t.Errorf("%+v\n%s", r.Ends, text)
+	}
+}
+
 func TestOnlyACycleThatNeverEndedIsADeadlock(t *testing.T) {
 	for end, want := range map[int64]chains.Kind{1000: chains.Deadlock, 700: chains.Unknown} {
 		c := newContention()

@@ -20,8 +20,8 @@ const (
 	maxNamedLocks = 1 << 14 // of one runtime; each is a text in the recording
 )
 
-// semaphores are the offsets of the words for which goroutines wait (package sync), by wait. An RWMutex that waits for its
-// readers, "sync.RWMutex.Lock", is held for all others.
+// semaphores are the offsets of the words for which goroutines wait (package sync), by wait. A goroutine that waits for
+// the readers of an RWMutex, "sync.RWMutex.Lock", holds it against all others.
 var semaphores = map[string]frames.Addr{"sync.Mutex.Lock": 4, "sync.RWMutex.RLock": 12}
 
 // condWait has unlocked a mutex that the code before still shows as held.
