@@ -4,7 +4,6 @@ package tracer
 
 import (
 	"prywalk/internal/account/attribute"
-	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
@@ -23,8 +22,6 @@ type listings struct {
 }
 
 func (l *listings) threads() int { return l.threadCount }
-
-func (l *listings) stats(s *runstats.Stats) { s.ThreadsMax = int64(l.threadsMax) }
 
 func (l *listings) refreshAll(now int64) {
 	n := 0
@@ -122,7 +119,7 @@ func (l *listings) reportEnded(now int64) {
 // endUnread ends the threads whose clocks were not in the last pass. It returns false if a stop of one is pending.
 func (l *listings) endUnread(p *target.Process) bool {
 	for _, th := range p.Threads.All() {
-		if !th.Gone && !l.endedThreads.readInLastPass(th) {
+		if !th.Gone && th.LastPass.Number != l.endedThreads.pass {
 			if l.tracked.endThread(th); !th.Gone {
 				return false
 			}

@@ -67,7 +67,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 	fromStart := p.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
 	p.Threads = target.NewThreadList(fromStart)
 	if fromStart {
-		t.endedThreads.beginFromZero(p)
+		p.EndedReport.Known = true
 		p.FromStart = true
 		p.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
@@ -210,7 +210,7 @@ func (t *tracked) endThread(th *target.Thread) {
 		return
 	}
 	if th.FromZero {
-		t.endedThreads.noteEnd(th.Proc)
+		th.Proc.EndedReport.Pending = true
 	}
 	end := &th.End
 	t.dropThread(th, end.Alive)
