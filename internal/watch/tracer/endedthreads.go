@@ -107,6 +107,8 @@ func (e *endedThreads) readThreadsAtEnd(p *target.Process, now int64) {
 	}
 }
 
+func (e *endedThreads) noteEnd(p *target.Process) { p.EndedReport.Pending = true }
+
 func (e *endedThreads) reportDue(p *target.Process, now int64) bool {
 	r := &p.EndedReport
 	return e.opts.Threads == nil && r.Pending && now >= r.Next && !p.Gone && r.Known
@@ -123,6 +125,8 @@ func (e *endedThreads) usedSoFar(p *target.Process) (ns int64, ok bool) {
 	threads, complete := e.threadsCPU(p, true)
 	return max(int64(whole)-threads, 0), complete && p.IsSettled()
 }
+
+func (e *endedThreads) readInLastPass(th *target.Thread) bool { return th.LastPass.Number == e.pass }
 
 // report reports used, the result of usedSoFar, which was called at began, CLOCK_MONOTONIC ns.
 func (e *endedThreads) report(p *target.Process, began, used int64, ok bool) {

@@ -119,7 +119,7 @@ func (l *listings) reportEnded(now int64) {
 // endUnread ends the threads whose clocks were not in the last pass. It returns false if a stop of one is pending.
 func (l *listings) endUnread(p *target.Process) bool {
 	for _, th := range p.Threads.All() {
-		if !th.Gone && th.LastPass.Number != l.endedThreads.pass {
+		if !th.Gone && !l.endedThreads.readInLastPass(th) {
 			if l.tracked.endThread(th); !th.Gone {
 				return false
 			}

@@ -210,7 +210,7 @@ func (t *tracked) endThread(th *target.Thread) {
 		return
 	}
 	if th.FromZero {
-		th.Proc.EndedReport.Pending = true
+		t.endedThreads.noteEnd(th.Proc)
 	}
 	end := &th.End
 	t.dropThread(th, end.Alive)
