@@ -158,3 +158,106 @@ func (m *machine) addExpr(p *cursor) (int64, bool) {
 	m.exprs = append(m.exprs, b)
 	return int64(len(m.exprs) - 1), true
 }
+
+// registerRule executes an instruction of DWARF 5 §6.4.2.3, or a vendor extension; false if it is unknown or invalid.
+func (m *machine) registerRule(op uint8, p *cursor) bool {
+	switch op {
+	case cfaARM64NegateRA, cfaARM64NegateRAPC:
+		return true // the walker always strips signatures
+	case cfaARM64SetRAState:
+		p.ULEB()
+		p.SLEB()
+		return !p.Bad
+	case cfaGNUArgsSize:
+		p.ULEB()
+		return !p.Bad
+	}
+	reg := p.ULEB()
+	r, ok := m.parseRule(op, reg, p)
+	if !ok || p.Bad {
+		return false
+	}
+	m.set(m.cie.slot(reg), r)
+	return true
+}
+
+// parseRule returns the rule that the operands give; false if op is unknown or the operands are invalid.
+func (m *machine) parseRule(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
+	switch op {
+	case cfaOffsetExtended:
+		return regRule{kind: frames.RuleOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
+	case cfaOffsetExtendedSF:
+		return regRule{kind: frames.RuleOffset, off: p.SLEB() * m.cie.dataAlign}, true
+	case cfaGNUNegativeOffset:
+		return regRule{kind: frames.RuleOffset, off: -int64(p.ULEB()) * m.cie.dataAlign}, true
+	case cfaValOffset:
+		return regRule{kind: frames.RuleValOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
+	case cfaValOffsetSF:
+		return regRule{kind: frames.RuleValOffset, off: p.SLEB() * m.cie.dataAlign}, true
+	case cfaUndefined:
+		return regRule{kind: frames.RuleUndefined}, true
+	case cfaSameValue:
+		return regRule{kind: frames.RuleSame}, true
+	case cfaRestoreExtended:
+		return m.cie.initialRule(reg), true
+	case cfaRegister:
+		return ruleInRegister(p.ULEB()), true
+	case cfaExpression, cfaValExpression:
+		r.kind = frames.RuleExpr
+		if op == cfaValExpression {
+			r.kind = frames.RuleValExpr
+		}
+		r.off, ok = m.addExpr(p)
+		return r, ok
+	}
+	return r, false
+}
+
+// ruleInRegister is lost if [frames.Regs] lacks the other register.
+func ruleInRegister(reg uint64) regRule {
+	if reg >= frames.NumRegs {
+		return regRule{kind: frames.RuleUndefined}
+	}
+	return regRule{kind: frames.RuleReg, reg: uint8(reg)}
+}
+
+const (
+	// raSlot is the slot of a return address column that is no register.
+	raSlot   = frames.NumRegs
+	numSlots = raSlot + 1
+	// noExpr: the CFA is a register plus an offset.
+	noExpr = -1
+)
+
+type regRule struct {
+	off  int64 // for kinds with an expression: its index
+	kind frames.RegRuleKind
+	reg  uint8
+}
+
+type cfaRow struct {
+	cfaOff  int64
+	cfaExpr int32 // index, or noExpr
+	cfaReg  uint8
+	regs    [numSlots]regRule
+}
+
+// set ignores slots below 0.
+func (row *cfaRow) set(slot int, r regRule) {
+	if slot >= 0 {
+		row.regs[slot] = r
+	}
+}
+
+// archRules has an architecture's definitions: System V ABI for x86-64, §3.6; "DWARF for the Arm 64-bit Architecture",
+// §4.1.
+type archRules struct {
+	columns            uint64 // with rules; vector registers come after them
+	pc                 uint64 // column
+	spMayDifferFromCFA bool   // see [Table.adjustSPARM64]
+}
+
+var rulesByArch = map[frames.Arch]*archRules{
+	frames.X86_64: {columns: uint64(frames.X86RA) + 1, pc: uint64(frames.X86RA)},
+	frames.ARM64:  {columns: frames.NumRegs, pc: 32, spMayDifferFromCFA: true},
+}

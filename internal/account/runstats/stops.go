@@ -5,8 +5,12 @@ package runstats
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"time"
+
+	"prywalk/internal/base/incomplete"
+	"prywalk/internal/base/refusal"
 )
 
 const longCopy = 256 << 10 // bytes: such a copy explains a long stop
@@ -117,4 +121,53 @@ func threeDigits(ns int64) time.Duration {
 		unit *= 10
 	}
 	return time.Duration((ns + unit/2) / unit * unit)
+}
+
+// Above maxUnsampledShare a bound of the error means nothing.
+const maxUnsampledShare = 0.5
+
+func shortRuns(s *Stats) string {
+	off := s.Unsampled()
+	if off < incomplete.MuchUnsampled || s.ProfiledCPU < minReportedTime {
+		return ""
+	}
+	mean := s.ShortRunsCPU / float64(s.ShortRuns)
+	what := "the error of shares is not bounded"
+	if off < maxUnsampledShare {
+		what = fmt.Sprintf("shares may be off by up to %.0f percentage points", math.Ceil(100*off))
+	}
+	return fmt.Sprintf(", %s (threads ran %d times for %s on average, and samples can miss %s of each run)", what,
+		s.ShortRuns, time.Duration(mean*1e9).Round(time.Microsecond), s.SwitchCost.Duration().Round(time.Microsecond))
+}
+
+func overhead(s *Stats) string {
+	return fmt.Sprintf("%s, prywalk used %.2f s CPU", stopTimes(s), s.SelfCPU)
+}
+
+func withheld(s *Stats) string {
+	var b strings.Builder
+	if s.MaxOverhead > 0 {
+		fmt.Fprintf(&b, "; --max-overhead %s: %d ticks withheld, targets lost %.3f ms of %.3f s",
+			percentage(s.MaxOverhead), s.TicksWithheld, s.Lost*1e3, s.TargetCPU)
+	}
+	if s.MaxPause > 0 {
+		fmt.Fprintf(&b, "; --max-pause %s: %d stops left out", s.MaxPause.Duration(), s.Failed[refusal.MaxPause.Word()])
+	}
+	if s.Subset > 0 {
+		fmt.Fprintf(&b, "; --subset %d", s.Subset)
+	}
+	if s.NotDrawn > 0 {
+		fmt.Fprintf(&b, "; %d samples left out at random", s.NotDrawn)
+	}
+	return b.String()
+}
+
+// ClosingLine is record's last line; [Losses] precede it.
+func ClosingLine(s *Stats, path string) string {
+	threads := Plural(s.ThreadsMax, "thread")
+	if s.ThreadsMax > 1 {
+		threads = "up to " + threads // not at one time
+	}
+	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s, %s; overhead: %s → %s",
+		Plural(s.Samples, "sample"), threads, s.Seconds, s.Freq, completeCPU(s), overhead(s), path)
 }

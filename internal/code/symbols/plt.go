@@ -3,6 +3,7 @@
 package symbols
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/binary"
 
@@ -100,4 +101,30 @@ func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 // isFunc reports whether a dynamic symbol may be a function; undefined ones need no type.
 func isFunc(s *elffile.Symbol) bool {
 	return s.Type() == elf.STT_FUNC || s.Type() == elf.STT_GNU_IFUNC || s.Type() == elf.STT_NOTYPE
+}
+
+// decodeStubX86 returns an entry's slot: "jmp *disp32(%rip)", ff 25 (System V ABI for x86-64, §5.2).
+func decodeStubX86(code []byte, addr uint64) (slot uint64, ok bool) {
+	i := bytes.Index(code, []byte{0xff, 0x25})
+	if i < 0 || i+6 > len(code) {
+		return 0, false
+	}
+	disp := int32(binary.LittleEndian.Uint32(code[i+2:]))
+	return addr + uint64(i) + 6 + uint64(int64(disp)), true
+}
+
+// decodeStubARM64 returns an entry's slot: "adrp x16, page" plus "ldr x17, [x16, #off]".
+func decodeStubARM64(code []byte, addr uint64) (slot uint64, ok bool) {
+	for i := 0; i+8 <= len(code); i += 4 {
+		adrp := binary.LittleEndian.Uint32(code[i:])
+		ldr := binary.LittleEndian.Uint32(code[i+4:])
+		if adrp&0x9f00001f != 0x90000010 || ldr&0xffc003ff != 0xf9400211 {
+			continue
+		}
+		imm := int64(adrp>>5&0x7ffff)<<2 | int64(adrp>>29&3)
+		imm = imm << 43 >> 43 // 21 bits, signed
+		page := (addr+uint64(i))&^0xfff + uint64(imm<<12)
+		return page + uint64(ldr>>10&0xfff)*8, true
+	}
+	return 0, false
 }

@@ -5,8 +5,8 @@
 // # Files
 //
 //	memory of a process   memory.go span.go query_unsafe.go addressspace.go mmaplockwatch.go readvm.go
-//	its files in /proc    threadfiles.go taskdir.go pidcounter.go fdbudget.go
-//	  their formats       sched.go syscall.go stat.go status.go, with cursor.go
+//	its files in /proc    threadfiles.go taskdir.go fdbudget.go
+//	  their formats       sched.go calls.go stat.go status.go, with cursor.go
 //	addresses of arm64    pacmask_aarch64.go
 //	own OS threads        syscallthread.go (reads of memory) pathopener.go (lookups of paths)
 //	raw calls             sys_unsafe.go clock.go clock_unsafe.go, counted in calls.go

@@ -4,12 +4,15 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
-
 	"prywalk/internal/base/incomplete"
+	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
 	rec "prywalk/internal/store/profile"
 )
 
@@ -110,4 +113,126 @@ func (sel *Selection) Limit(standard int) int {
 // OnlyBlocked reports whether blocked time is the only type of values, as in a profile of blame.
 func (sel *Selection) OnlyBlocked() bool {
 	return len(sel.Profile.SampleType) == 1 && sel.Profile.SampleType[0].Type == TypeBlocked
+}
+
+// Sums returns the sum of each type of values.
+func (sel *Selection) Sums(samples []*profile.Sample) []int64 {
+	sum := make([]int64, len(sel.Profile.SampleType))
+	for _, s := range samples {
+		Add(sum, s.Value)
+	}
+	return sum
+}
+
+// Add adds each value.
+func Add(to, values []int64) {
+	for i, v := range values {
+		to[i] += v
+	}
+}
+
+// FunctionSums are a function's values of all types.
+type FunctionSums struct{ Self, Total []int64 }
+
+// SumsCost is the memory of one function's sums, in bytes.
+func SumsCost(types int) int64 { return 256 + 16*int64(types) }
+
+// SumFunctions returns all functions' rows, those without the chosen value last, and their values by frame. The caller
+// gives back taken, in bytes.
+func (d *Data) SumFunctions(samples []*profile.Sample) (rows []Row, all map[int32]*FunctionSums, taken int64) {
+	all = map[int32]*FunctionSums{}
+	types := len(d.Profile.SampleType)
+	addFunction := func(f int32) {
+		taken += SumsCost(types)
+		d.Memory.Take(SumsCost(types))
+		all[f] = &FunctionSums{make([]int64, types), make([]int64, types)}
+	}
+	rows = d.Rows(samples)
+	for _, r := range rows {
+		addFunction(r.Frame)
+	}
+	seen := map[int32]int{}
+	for i, s := range samples {
+		for depth, f := range d.Stack(s) {
+			if all[f] == nil {
+				addFunction(f)
+				rows = append(rows, Row{Frame: f})
+			}
+			if depth == 0 {
+				Add(all[f].Self, s.Value)
+			}
+			if seen[f] != i+1 {
+				seen[f] = i + 1
+				Add(all[f].Total, s.Value)
+			}
+		}
+	}
+	return rows, all, taken
+}
+
+// ValueColumns formats the values of functions in columns of these widths or more; value 0: shares only. A row has two
+// cells: the first column, which may be coloured, and all others.
+func (d *Data) ValueColumns(rows []Row, share, value int) (heads string, cells [][2]string) {
+	cells = make([][2]string, len(rows))
+	column := func(head, space string, width int, text func(int64) string, of func(Row) int64) {
+		column := []string{head}
+		for _, r := range rows {
+			column = append(column, text(of(r)))
+		}
+		if strings.HasSuffix(head, "%") {
+			column = append(column[:1], tabular.Aligned(column[1:])...)
+		}
+		column = tabular.AlignRight(column, width)
+		for i := range rows {
+			if heads == "" {
+				cells[i] = [2]string{column[i+1], space}
+			} else {
+				cells[i][1] += column[i+1] + space
+			}
+		}
+		heads += column[0] + space
+	}
+	for _, c := range []struct {
+		name string
+		of   func(Row) int64
+	}{{"self", func(r Row) int64 { return r.Self }}, {"total", func(r Row) int64 { return r.Total }}} {
+		column(c.name+"%", " ", share, d.Precision.Share, c.of)
+		if d.Options.Intervals {
+			column("±", " ", share, d.Precision.Within, c.of)
+		}
+		if value > 0 {
+			column(c.name, "  ", value, func(v int64) string { return d.Precision.Value(v, d.Unit) }, c.of)
+		}
+	}
+	return heads, cells
+}
+
+// NameColumns formats names and modules as wide as those of all need, names as least at least, for a table of a width
+// (0: unlimited) whose other columns use a part of it.
+func (d *Data) NameColumns(width, used, least int, frames, all []*Frame) (head string, cells []string) {
+	head = fmt.Sprintf("function (%s)", printable.String(d.Clock()))
+	name, module := max(len(head), least), len("module")
+	for _, f := range all {
+		name, module = max(name, tabular.PrintedWidth(f.DisplayName())), max(module, tabular.PrintedWidth(f.Module))
+	}
+	wide := tabular.FitColumns(width, used, name, module)
+	if wide.Module > 0 {
+		head = tabular.Pad(head, wide.Name) + "  module"
+	}
+	for _, f := range frames {
+		cell := f.FitName(wide.Name)
+		if f.Module != "" && wide.Module > 0 {
+			cell = tabular.Pad(cell, wide.Name) + "  " + tabular.Cut(printable.String(f.Module), wide.Module)
+		}
+		cells = append(cells, cell)
+	}
+	return head, cells
+}
+
+// FramesOf returns the functions of rows.
+func (d *Data) FramesOf(rows []Row) (frames []*Frame) {
+	for _, r := range rows {
+		frames = append(frames, &d.Frames[r.Frame])
+	}
+	return frames
 }

@@ -3,6 +3,7 @@
 package target
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"prywalk/frames"
@@ -222,4 +223,25 @@ func (p *Process) SchedStat(th *Thread, tid int) (procmem.SchedStat, error) {
 		return th.Observed.Files().SchedStat()
 	}
 	return procmem.OpenThread(p.Target.PID, tid, nil).SchedStat()
+}
+
+// Program is the program of an untracked process. After [Program.Freeze] another goroutine may read it.
+type Program struct {
+	// CodeOwner is the tracked process whose code it runs since the fork; nil: it has called exec.
+	CodeOwner *Process
+	Name      string
+	Maps      []loadedcode.MapsLine // of code
+
+	frozen bool
+}
+
+// Freeze makes the program immutable; changes make a copy.
+func (p *Program) Freeze() { p.frozen = true }
+
+// Unshared returns the program, or a copy if it is frozen.
+func (p *Program) Unshared() *Program {
+	if !p.frozen {
+		return p
+	}
+	return &Program{CodeOwner: p.CodeOwner, Name: p.Name, Maps: slices.Clone(p.Maps)}
 }

@@ -10,11 +10,11 @@
 //	             goffsets.go    offsets in g and m, read from the instructions of systemstack and mcall
 //	all        allgs.go         runtime.allgs, by its symbol, or by what runtime.allgadd refers to (references.go)
 //	one g      goroutine.go     its fields, found in the g of runtime.main
-//	             startfuncs.go  its first function; alltasks.go gives all of them at once
+//	             funcs.go       its first function; alltasks.go gives all of them at once
 //	changes    poller.go        which g have run since, by reads of many (greader.go), and their stacks
 //	waits for  waiting.go       the reason; sudogs and channels; locks.go has the locks that its frames hold
-//	             polled.go      the descriptor
-//	unwind     rule.go          CFA of a pc: funcs.go, pcvalue.go, kinds.go, then by architecture
+//	             poller.go      the descriptor
+//	unwind     rule.go          CFA of a pc: funcs.go, table.go, kinds.go, then by architecture
 //	             rule_*.go      functions of the compiler
 //	             flow_x86.go    functions that load the stack pointer
 //	             switch_*.go    between the stacks of goroutine, scheduler and C; after clone
@@ -50,8 +50,8 @@
 //	kinds.go       functions that leave the stack
 //	labels.go      form of labels
 //	moduledata.go  word of go:func.*
-//	startfuncs.go  the runtime's own goroutines
-//	polled.go      pollDesc
+//	funcs.go       the runtime's own goroutines
+//	poller.go      pollDesc
 //	waiting.go     sudog, hchan, wait reasons
 //
 // # Sources

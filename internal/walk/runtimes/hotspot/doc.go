@@ -10,7 +10,7 @@
 //	                                                              exceptionstub_x86.go, removal_x86.go, code_x86.go:
 //	                                                              instructions
 //	      compiled:     pc ─► place in the nmethod ─► Ref       frameref.go, nmethod.go
-//	      interpreted:  frame ─► Method, bytecode index ─► Ref  frameref.go, codelets.go, interpreted.go
+//	      interpreted:  frame ─► Method, bytecode index ─► Ref  frameref.go, interpreted.go
 //	Ref ─► inlined calls: Methods and bytecode indexes          symbolize.go, scopes.go, linetable.go
 //	       Method ─► name, file                                 methods.go, symboltext.go
 //	       bytecode index ─► line                               linetable.go

@@ -10,7 +10,7 @@
 //	frames        walk.go       control frames, and runs of them; tags.go: native frames of rb_vm_exec
 //	  native      merge.go      which run belongs to a native frame; compiled.go: YJIT's code
 //	  object      objects.go    iseq or method entry, proven by its identity (heap.go)
-//	name          labels.go     method, block, class; iseq.go, lines.go: file and line
+//	name          labels.go     method, block, class; iseq.go: file and line
 //	lock          gvl.go        who has it, who waits
 //	wait          waits.go      mutexes with their owner, joins, queues, sleeps
 //	fibers        fibers.go     those that no thread runs; fiberpool.go: their stacks

@@ -2,7 +2,88 @@
 
 package ruby
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// lines has an iseq's lines by the rank of instructions, in a succinct set (iseq.c, struct succ_index_table):
+//
+//	imm_part  6 words, each of 9 ranks of 7 bits: those of positions 0 to 53
+//	succ_part blocks of 512 positions: rank before the block (4 bytes, 8 with padding), eight ranks of 9 bits of the
+//	          64 positions each but the first, and 8 words of bits
+type lines struct {
+	entries []int32
+	succ    []byte
+	first   int
+	cut     bool
+}
+
+const (
+	immWords, immRanks, immBits = 6, 9, 7
+	immPositions                = immWords * immRanks
+	blockPositions              = 512
+	blockSize                   = 8 + 8 + 8*8
+	rankBits                    = 9
+)
+
+func succSize(positions uint64) uint64 {
+	n := uint64(immWords * 8)
+	if positions > immPositions {
+		n += (positions - immPositions + blockPositions - 1) / blockPositions * blockSize
+	}
+	return n
+}
+
+// lineAt returns the line before a position: the program counter is the next instruction's.
+func (l *lines) lineAt(position uint64) int {
+	if position > 0 {
+		position--
+	}
+	switch {
+	case len(l.entries) == 0 && !l.cut:
+		return l.first
+	case len(l.entries) == 1 && !l.cut:
+		return int(l.entries[0])
+	}
+	rank := l.rank(position)
+	if rank < 1 || rank > uint64(len(l.entries)) {
+		return 0
+	}
+	for rank > 0 && l.entries[rank-1] == 0 { // jump targets have none
+		rank--
+	}
+	if rank == 0 {
+		return l.first
+	}
+	return int(l.entries[rank-1])
+}
+
+func (l *lines) rank(position uint64) uint64 {
+	missing := false
+	word := func(off uint64) uint64 {
+		if off+8 > uint64(len(l.succ)) {
+			missing = true
+			return 0
+		}
+		return binary.LittleEndian.Uint64(l.succ[off:])
+	}
+	if position < immPositions {
+		return word(position/immRanks*8) >> (position % immRanks * immBits) & (1<<immBits - 1)
+	}
+	position -= immPositions
+	block := immWords*8 + position/blockPositions*blockSize
+	bit := position % blockPositions
+	rank := word(block) & (1<<32 - 1)
+	if small := bit / 64; small > 0 {
+		rank += word(block+8) >> ((small - 1) * rankBits) & (1<<rankBits - 1)
+	}
+	rank += uint64(bits.OnesCount64(word(block+16+bit/64*8) << (63 - bit%64)))
+	if missing {
+		return 0
+	}
+	return rank
+}
 
 const (
 	maxEntries = 1 << 18
