@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// engine is a container engine as it is, with its own seccomp profile, capabilities and overlayfs. run precedes the flags
-// of the command in docs/.
+// engine is a container engine as it is, with its own seccomp profile, capabilities and overlayfs. run precedes the
+// flags of the command in docs/.
 type engine struct {
 	program string
 	run     []string
@@ -67,8 +67,8 @@ func documented(t *testing.T, server, image, out string) []string {
 	if !found || !ended {
 		t.Fatal("docs/rights.md has no command of docker run")
 	}
-	return strings.Fields(strings.NewReplacer("NAME", server, "REGISTRY/prywalk:VERSION", image, `"$PWD:/out"`, out+":/out",
-		"\\\n", " ", "10s", "2s").Replace(command))
+	return strings.Fields(strings.NewReplacer("NAME", server, "REGISTRY/prywalk:VERSION", image,
+		`"$PWD:/out"`, out+":/out", "\\\n", " ", "10s", "2s").Replace(command))
 }
 
 func TestNeighbourInAContainerOfARealEngine(t *testing.T) {
@@ -76,8 +76,8 @@ func TestNeighbourInAContainerOfARealEngine(t *testing.T) {
 	needRoot(t, "start containers")
 	for _, e := range engines {
 		t.Run(e.program, func(t *testing.T) {
-			testtargets.NeedProgram(t, e.program)
-			testtargets.Need(t, exec.Command(e.program, "info").Run() == nil, e.program+" that answers", "start its daemon")
+			answers := exec.Command(e.program, "info").Run() == nil
+			testtargets.Need(t, answers, e.program+" that answers", "install it, and start its daemon")
 			e.neighbour(t)
 		})
 	}
@@ -136,7 +136,8 @@ var neighbours = []struct {
 	exit        int
 	want        []string
 }{
-	{"default", nil, []string{"doctor", "-p", "1"}, 0, []string{"start it with --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH",
+	{"default", nil, []string{"doctor", "-p", "1"}, 0, []string{
+		"start it with --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH",
 		"start it with --cap-add=SYS_NICE", "start the container with --cap-add=PERFMON", "own pid namespace only"}},
 	{"SYS_PTRACE", []string{"--cap-add=SYS_PTRACE", "--read-only"}, []string{"dump", "-n", "server"}, 0,
 		[]string{" main in /app/server", " computes in /app/server"}},

@@ -14,6 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/testtargets"
 )
 
 // commandOf is a program of a language whose busy thread runs outer, inner and spin.
@@ -28,7 +29,7 @@ func commandOf(t *testing.T, language string) *exec.Cmd {
 			return exec.Command(words[1], words[2:]...)
 		}
 	}
-	t.Skipf("%s is not installed where the machine was made", language)
+	testtargets.Need(t, false, language+" where the machine is made", testtargets.SetUp)
 	return nil
 }
 

@@ -162,8 +162,8 @@ func IsLoopTurn(function string) bool {
 	return function == "BaseEventLoop._run_once" || function == "_run_once"
 }
 
-// HoldsEventLoop reports whether a stack, innermost function first, is within a turn of asyncio's event loop, but not in
-// its selector: while it waits there, no task of the loop runs.
+// HoldsEventLoop reports whether a stack, innermost function first, is within a turn of asyncio's event loop, but not
+// in its selector: while it waits there, no task of the loop runs.
 func HoldsEventLoop(functions []string) bool {
 	return slices.ContainsFunc(functions, IsLoopTurn) && !onlySelects(functions)
 }

@@ -327,7 +327,8 @@ func TestChannelsThatDifferInTheirAddressesAreOne(t *testing.T) {
 	writeChannels(&b, l)
 	want := "\n3 channels such as 0xc000, unbuffered\n  waiting to send: goroutines 10, 11, 12\n" +
 		"      in main.fetch (3 goroutines)\n  waiting to receive: none\n" +
-		"\nchan 0xc030, unbuffered\n  waiting to send: none\n  waiting to receive: goroutine 13\n      in main.fetch (1 goroutine)\n"
+		"\nchan 0xc030, unbuffered\n  waiting to send: none\n  waiting to receive: goroutine 13\n" +
+		"      in main.fetch (1 goroutine)\n"
 	if b.String() != want {
 		t.Errorf("%s, want %s", b.String(), want)
 	}
