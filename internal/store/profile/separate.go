@@ -61,11 +61,18 @@ func separate(p *pprof.Profile, memory *filememory.Account) error {
 	return nil
 }
 
-// separateThread moves the intervals of a thread, sorted by their ends.
+// separateThread moves the intervals of a thread, sorted by their ends. An account of more time than its thread had
+// stays as it is.
 func separateThread(list []timedSample, start int64) {
+	last, sum := list[len(list)-1].end[0], int64(0)
+	for _, s := range list {
+		start, sum = min(start, s.end[0]-s.wall), sum+s.wall
+	}
+	if sum > last-start {
+		return
+	}
 	next := int64(math.MaxInt64)
 	for _, s := range slices.Backward(list) {
-		start = min(start, s.end[0]-s.wall)
 		s.end[0] = min(s.end[0], next)
 		next = s.end[0] - s.wall
 	}
