@@ -19,6 +19,8 @@ var (
 	met   sync.Mutex
 	cond  = sync.NewCond(&met)
 	never = make(chan int)
+
+	entered int
 )
 
 //go:noinline
@@ -32,13 +34,13 @@ func hold(held chan int) {
 }
 
 //go:noinline
-func await() { mu.Lock(); mu.Unlock() } //nolint:staticcheck // it waits
+func await() { mu.Lock(); entered++; mu.Unlock() }
 
 //go:noinline
-func read() { rw.RLock(); rw.RUnlock() } //nolint:staticcheck // it waits
+func read() { rw.RLock(); entered++; rw.RUnlock() }
 
 //go:noinline
-func free() { mu := new(sync.Mutex); mu.Lock(); mu.Unlock(); <-never } //nolint:staticcheck // held before
+func free() { mu := new(sync.Mutex); mu.Lock(); entered++; mu.Unlock(); <-never } // held before
 
 //go:noinline
 func meet() { met.Lock(); cond.Wait(); met.Unlock() } // it has unlocked met
