@@ -29,7 +29,14 @@ type likelyOwners map[goLock][]chains.Interval
 
 // add notes a sample's locks, which its intervals hold.
 func (o likelyOwners) add(s *profile.Sample, intervals ...chains.Interval) {
-	for _, lock := range strings.Fields(view.Label(s, rec.LabelHolds)) {
+	if !view.IsTask(s) {
+		return
+	}
+	n := 0
+	for lock := range strings.FieldsSeq(view.Label(s, rec.LabelHolds)) {
+		if n++; n > rec.MaxHolds {
+			return
+		}
 		k := goLock{int(view.NumLabel(s, rec.LabelPID)), lock}
 		o[k] = append(o[k], intervals...)
 	}

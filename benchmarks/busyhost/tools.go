@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -64,7 +65,7 @@ func copyProgram(to, from string) error {
 
 // command has a tool's own way to say how long it samples.
 func (t *tool) command(ctx context.Context, b *bench, pid int) *exec.Cmd {
-	args := append(t.args[1:len(t.args):len(t.args)], "-p", strconv.Itoa(pid))
+	args := slices.Concat(t.args[1:], []string{"-p", strconv.Itoa(pid)})
 	seconds := strconv.FormatFloat(b.length.Seconds(), 'f', -1, 64)
 	switch {
 	case t.prywalk:
@@ -76,6 +77,9 @@ func (t *tool) command(ctx context.Context, b *bench, pid int) *exec.Cmd {
 	}
 	return b.command(ctx, t.args[0], args...)
 }
+
+// least is a divisor in place of zero: of a program that did not run.
+const least = 1e-30
 
 // window measures the program while the tool runs, its start and end included.
 func (b *bench) window(ctx context.Context, s *session, t tool) (o outcome, err error) {
@@ -95,11 +99,11 @@ func (b *bench) window(ctx context.Context, s *session, t tool) (o outcome, err 
 		return o, err
 	}
 	o.At, o.LoadAverage = time.Now(), machine.Load()
-	o.Rate = (last.work - first.work) / (last.at - first.at)
-	o.PerCPU = (last.work - first.work) / float64(cpuAfter-cpu)
+	o.Rate = (last.work - first.work) / max(last.at-first.at, least)
+	o.PerCPU = (last.work - first.work) / max(float64(cpuAfter-cpu), 1)
 	if last.self { // its computing threads
-		o.PerCPU = (last.work - first.work) / last.cpu
-		o.Stops, o.Lost, o.Longest = true, last.lost/last.cpu, last.longest/1e6
+		o.PerCPU = (last.work - first.work) / max(last.cpu, least)
+		o.Stops, o.Lost, o.Longest = true, last.lost/max(last.cpu, least), last.longest/1e6
 	}
 	return o, nil
 }

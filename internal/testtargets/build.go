@@ -82,12 +82,12 @@ func (p *program) build() (built, error) {
 		return built{}, err
 	}
 	dir := filepath.Join(cacheDir(), key)
+	markUsed(dir) // before it is looked for, as others may remove what is unused just then
 	if _, err := os.Stat(filepath.Join(dir, p.result)); err != nil {
 		if err := p.make(text, dir); err != nil {
 			return built{}, err
 		}
 	}
-	markUsed(dir)
 	b := built{file: filepath.Join(dir, p.result)}
 	if p.strip {
 		b.unstripped = b.file

@@ -40,10 +40,9 @@ func (c Compiled) Build(t testing.TB) string {
 		t.Fatal(err)
 	}
 	kept := filepath.Join(cacheDir(), key)
+	markUsed(kept)
 	text, err := os.ReadFile(filepath.Join(kept, c.Name))
-	if err == nil {
-		markUsed(kept)
-	} else {
+	if err != nil {
 		removeUnused(cacheDir())
 		if err := makeDir(kept, c.Name, c.compile); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 // keepUnused is how long a compiled target that no run uses is kept.
 const keepUnused = 30 * 24 * time.Hour
 
-// markUsed sets the time of a directory's last use. If it fails, the directory is only compiled again some day.
+// markUsed sets the time of a directory's last use. It fails for one that is not there yet.
 func markUsed(dir string) {
 	now := time.Now()
 	_ = os.Chtimes(dir, now, now)

@@ -31,8 +31,12 @@ type Status struct {
 func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
 
 // MayGet reports whether a file's capabilities could give the capabilities bits: in most containers not
-// (capabilities(7), "Capability bounding set").
-func (s *Status) MayGet(bits uint64) bool { return s.Unreachable&bits == 0 }
+// (capabilities(7), "Capability bounding set"). A set of all capabilities that the kernel has bounds nothing.
+func (s *Status) MayGet(bits uint64) bool {
+	bounds := ^s.Unreachable
+	whole := bounds != 0 && bounds&(bounds+1) == 0
+	return whole || s.Unreachable&bits == 0
+}
 
 // InGroup is as kernel/groups.c, in_group_p.
 func (s *Status) InGroup(gid int) bool { return int(s.GID[3]) == gid || slices.Contains(s.Groups, gid) }

@@ -39,6 +39,10 @@ func TestStatusIsReadByField(t *testing.T) {
 	if s.MayGet(1<<unix.CAP_SYS_PTRACE) || !s.MayGet(1<<unix.CAP_KILL) || !parseStatus(nil).MayGet(OtherUsers) {
 		t.Errorf("capabilities beyond the bounding set %x, want CAP_SYS_PTRACE and not CAP_KILL", s.Unreachable)
 	}
+	old := parseStatus([]byte("CapBnd:\t0000003fffffffff\n")) // Linux 5.4 has no CAP_PERFMON
+	if !old.MayGet(1 << unix.CAP_PERFMON) {
+		t.Errorf("capabilities beyond a set of all: %x", old.Unreachable)
+	}
 	if !s.Has(unix.CAP_SYS_PTRACE) || s.Has(unix.CAP_SYS_ADMIN) {
 		t.Errorf("capabilities %x, want CAP_SYS_PTRACE without CAP_SYS_ADMIN", s.CapEff)
 	}

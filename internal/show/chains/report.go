@@ -111,7 +111,11 @@ func (r *Report) conclude() string {
 		if r.Blocked > 0 {
 			command = "record"
 		}
-		return ends(top) + top.phrase() + fmt.Sprintf("; prywalk %s -p %d,%d also looks there", command, pid, top.PID)
+		pids := fmt.Sprintf("%d,%d", pid, top.PID)
+		if len(processes) > 1 {
+			pids = fmt.Sprintf("…,%d", top.PID)
+		}
+		return ends(top) + top.phrase() + fmt.Sprintf("; prywalk %s -p %s also looks there", command, pids)
 	}
 	if top.Kind != Unknown {
 		return ends(top) + top.phrase()

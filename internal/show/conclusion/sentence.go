@@ -306,15 +306,19 @@ func (s *Summary) waiting(g *group, length float64) string {
 
 // shortened is for use in brackets. The processes at an address come with full names only.
 func (s *Summary) shortened(object string) string {
-	object = processes.ReplaceAllString(object, ", $1")
-	address, _, named := strings.Cut(object, " = ")
-	if named && s.nameWidth == widths[0] {
-		return object
+	bare := processes.ReplaceAllString(object, "")
+	if bare != object && s.nameWidth == widths[0] {
+		return processID.ReplaceAllString(object, ", $1")
 	}
-	return tabular.Shorten(address, s.nameWidth)
+	return tabular.Shorten(processID.ReplaceAllString(bare, ", $1"), s.nameWidth)
 }
 
-var processes = regexp.MustCompile(` \((pid \d+|\d+ processes)\)`)
+var (
+	processID = regexp.MustCompile(` \((pid \d+|\d+ processes)\)`)
+	// processes are all that an address has.
+	processes = regexp.MustCompile(` = [^,=]*` + processID.String() + `(, [^,=]*` + processID.String() +
+		`)*(, \d+ others?)?`)
+)
 
 func isLock(w *Wait) bool { return w.Kind.IsSynchronization() || strings.HasPrefix(w.Call, "sync.") }
 

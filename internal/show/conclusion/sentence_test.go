@@ -243,6 +243,10 @@ var conclusions = []struct {
 		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "IO wait",
 			Object: "127.0.0.1:5432 = postgres (12 processes), pgbouncer (pid 7)"})
 	}, "mostly waiting: about 6 goroutines in IO wait (127.0.0.1:5432) of …queryTheDa…lOfTheOrders"},
+	{"one of two servers", func(p *program) {
+		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "select",
+			Object: "one of 10.0.0.1:81 = x (pid 3), 127.0.0.1:80", In: "net/http.Get"})
+	}, "mostly waiting: about 6 goroutines in select (one of 10.0…127.0.0.1:80) of …queryTheDa…lOfTheOrders"},
 	{"a Unix socket", func(p *program) {
 		p.task("goroutine", "main.list", 60, Wait{Call: "IO wait", Object: "socket of dockerd (pid 7)"})
 	}, "mostly waiting: about 6 goroutines in IO wait (socket of dockerd, pid 7) of main.list"},

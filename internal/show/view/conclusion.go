@@ -55,7 +55,10 @@ func (d *Data) Conclusion() string {
 }
 
 func (d *Data) holdsLoop(p *profile.Sample) bool {
-	turns := func(n int32) bool { return languages.IsLoopTurn(d.FrameTable.Frames[n].Name) }
+	turns := func(n int32) bool {
+		f := &d.FrameTable.Frames[n]
+		return (f.Library || f.Installed) && languages.IsLoopTurn(f.Name)
+	}
 	return slices.ContainsFunc(d.Stack(p), turns) && languages.HoldsEventLoop(functionsOf(p))
 }
 

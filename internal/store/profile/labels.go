@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"prywalk/internal/host/container"
 )
@@ -69,6 +70,8 @@ const (
 	// likely holds, between blanks.
 	LabelAwaitsLock = "awaits lock"
 	LabelHolds      = "likely holds"
+	// MaxHolds is the most addresses in LabelHolds.
+	MaxHolds = 16
 	// Of the request on which the thread works, among [Interval.Labels]: hexadecimal, by W3C Trace Context.
 	LabelTrace = "trace_id"
 	LabelSpan  = "span_id"
@@ -123,6 +126,23 @@ func LabelText(labels map[string]string) string {
 
 // IsContainerLabel reports whether a label names the process's container or pod.
 func IsContainerLabel(key string) bool { return slices.Contains(container.Keys[:], key) }
+
+// IsLockLabel reports whether a label has addresses of a goroutine's locks, which are for chains only.
+func IsLockLabel(key string) bool { return key == LabelAwaitsLock || key == LabelHolds }
+
+// withoutLocks removes these labels from [Interval.Labels].
+func withoutLocks(text string) string {
+	if !strings.Contains(text, LabelAwaitsLock) && !strings.Contains(text, LabelHolds) {
+		return text
+	}
+	left := map[string]string{}
+	eachPair(text, func(key, value string) {
+		if !IsLockLabel(key) {
+			left[key] = value
+		}
+	})
+	return LabelText(left)
+}
 
 // eachLabel yields a program's labels.
 func eachLabel(text string, f func(key, value string)) {

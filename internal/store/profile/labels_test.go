@@ -112,3 +112,16 @@ func TestPackedLabelsComeBack(t *testing.T) {
 		}
 	}
 }
+
+func TestAggregatedRecordingsHaveNoLabelsOfLocks(t *testing.T) {
+	const own = "kind"
+	text := LabelText(map[string]string{own: "a", LabelAwaitsLock: "0x1", LabelHolds: "0x2 0x3"})
+	for _, c := range []struct{ text, want string }{
+		{text, LabelText(map[string]string{own: "a"})}, {"", ""},
+		{LabelText(map[string]string{own: LabelHolds}), LabelText(map[string]string{own: LabelHolds})},
+	} {
+		if got := withoutLocks(c.text); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		}
+	}
+}

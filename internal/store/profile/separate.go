@@ -21,7 +21,8 @@ type timedSample struct {
 
 const timedSampleCost = 56 // bytes
 
-// separate moves intervals of a recording in time so that those of one thread do not overlap. Recorded ones do where
+// separate moves intervals of a recording in time so that those of one thread do not overlap; those of several files
+// ([Join]) may. Recorded ones do where
 // time became known late: an interval that takes carried time reaches back beyond its neighbour's end, and left a gap
 // where that time passed. Neighbours are moved back, into the gap; as in the whole account
 //

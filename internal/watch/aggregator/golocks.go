@@ -15,10 +15,7 @@ import (
 
 // Go's locks store no owner. The code of a waiting goroutine's functions shows which ones it likely holds
 // ([managed.Scheduler.HeldLocks]). That is read only with a walk, so that its CPU time is within that of the rounds.
-const (
-	maxTaskLocks  = 16      // of one goroutine
-	maxNamedLocks = 1 << 14 // of one runtime; each is a text in the recording
-)
+const maxLockTexts = 1 << 14 // of one runtime: what its goroutines await and hold
 
 // semaphores are the offsets of the words for which goroutines wait (package sync), by wait. A goroutine that waits for
 // the readers of an RWMutex, "sync.RWMutex.Lock", holds it against all others.
@@ -37,7 +34,7 @@ func (g *goroutines) lockLabels(t *managed.TaskRecord, stack []byte) map[string]
 	if isLock {
 		if list := g.WaitsAt(t, stack); len(list) == 1 && !list[0].Channel {
 			awaited = list[0].Address - word
-			g.addLock(out, profile.LabelAwaitsLock, awaited)
+			out[profile.LabelAwaitsLock] = fmt.Sprintf("%#x", awaited)
 		}
 	}
 	if t.Wait == condWait || isLock && awaited == 0 {
@@ -48,21 +45,23 @@ func (g *goroutines) lockLabels(t *managed.TaskRecord, stack []byte) map[string]
 		for _, h := range g.HeldLocks(f.pc, f.sp, awaited) {
 			// The call that waits for a lock is analysed as one that has taken it. An inlined RLock is an atomic increment
 			// like any other.
-			if h.Address != awaited && !h.Read && len(held) < maxTaskLocks {
+			if h.Address != awaited && !h.Read && len(held) < profile.MaxHolds {
 				held[h.Address] = true
 			}
 		}
 	}
 	for _, lock := range slices.Sorted(maps.Keys(held)) {
-		g.addLock(out, profile.LabelHolds, lock)
+		out[profile.LabelHolds] = strings.TrimSpace(out[profile.LabelHolds] + fmt.Sprintf(" %#x", lock))
 	}
 	return out
 }
 
-func (g *goroutines) addLock(labels map[string]string, key string, lock frames.Addr) {
-	if !g.named[lock] && len(g.named) >= maxNamedLocks {
-		return
+// lockText is that of a task's labels of locks; "" beyond the bound of texts.
+func (g *goroutines) lockText(t *managed.TaskRecord, stack []byte) string {
+	text := profile.LabelText(g.lockLabels(t, stack))
+	if !g.lockTexts[text] && len(g.lockTexts) >= maxLockTexts {
+		return ""
 	}
-	g.named[lock] = true
-	labels[key] = strings.TrimSpace(labels[key] + fmt.Sprintf(" %#x", lock))
+	g.lockTexts[text] = true
+	return text
 }

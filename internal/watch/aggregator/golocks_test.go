@@ -4,6 +4,7 @@ package aggregator
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"prywalk/frames"
@@ -38,7 +39,7 @@ func TestLocksOfAGoroutineAreThoseThatItsWaitLeavesHeld(t *testing.T) {
 		{"sync.Cond.Wait", nil, "awaits , holds "},
 		{"chan receive", nil, "awaits , holds 0x100 0x200 0x300"},
 	} {
-		g := goroutines{Scheduler: &lockScheduler{waits: c.waits}, stacks: &stackBuilder{}, named: map[frames.Addr]bool{}}
+		g := goroutines{Scheduler: &lockScheduler{waits: c.waits}, stacks: &stackBuilder{}}
 		g.stacks.taskFrames = []taskFrame{{0x300, 1}, {0x100, 2}, {0x200, 3}, {0x300, 4}}
 		labels := g.lockLabels(&managed.TaskRecord{Wait: c.wait}, nil)
 		got := fmt.Sprintf("awaits %s, holds %s", labels[profile.LabelAwaitsLock], labels[profile.LabelHolds])
@@ -49,20 +50,24 @@ func TestLocksOfAGoroutineAreThoseThatItsWaitLeavesHeld(t *testing.T) {
 }
 
 func TestLabelsOfLocksAreBounded(t *testing.T) {
-	g := goroutines{Scheduler: &lockScheduler{}, stacks: &stackBuilder{}, named: map[frames.Addr]bool{}}
-	for lock := range frames.Addr(maxNamedLocks) {
-		g.named[lock+1] = true
+	g := goroutines{Scheduler: &lockScheduler{}, stacks: &stackBuilder{}, lockTexts: map[string]bool{}}
+	task := &managed.TaskRecord{Wait: "chan receive"}
+	g.stacks.taskFrames = []taskFrame{{1, 1}}
+	known := g.lockText(task, nil)
+	for i := range maxLockTexts - 1 {
+		g.lockTexts[fmt.Sprint(i)] = true
 	}
-	g.stacks.taskFrames = []taskFrame{{1, 1}, {maxNamedLocks + 1, 1}}
-	labels := g.lockLabels(&managed.TaskRecord{Wait: "chan receive"}, nil)
-	if labels[profile.LabelHolds] != "0x1" || len(g.named) != maxNamedLocks {
-		t.Errorf("%q, %d locks", labels, len(g.named))
+	if again := g.lockText(task, nil); known == "" || again != known {
+		t.Errorf("a text that is known: %q, then %q", known, again)
 	}
-	for lock := range frames.Addr(2 * maxTaskLocks) {
+	for lock := range frames.Addr(2 * profile.MaxHolds) {
 		g.stacks.taskFrames = append(g.stacks.taskFrames, taskFrame{lock + 1, 1})
 	}
-	labels = g.lockLabels(&managed.TaskRecord{Wait: "chan receive"}, nil)
-	if n := len(labels[profile.LabelHolds]); n > maxTaskLocks*len("0xff ") {
-		t.Errorf("%d bytes of labels: %q", n, labels)
+	if text := g.lockText(task, nil); text != "" || len(g.lockTexts) != maxLockTexts {
+		t.Errorf("one too many: %q, %d texts", text, len(g.lockTexts))
+	}
+	labels := g.lockLabels(task, nil)
+	if n := len(strings.Fields(labels[profile.LabelHolds])); n != profile.MaxHolds {
+		t.Errorf("%d locks: %q", n, labels)
 	}
 }

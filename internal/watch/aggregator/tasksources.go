@@ -4,6 +4,7 @@ package aggregator
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"prywalk/frames"
@@ -47,7 +48,7 @@ const (
 
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	for _, scheduler := range p.Target.Runtimes().Schedulers() {
-		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, named: map[frames.Addr]bool{},
+		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, lockTexts: map[string]bool{},
 			ends: map[string]bool{}, unnamed: map[int]int64{}}
 		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
@@ -72,10 +73,11 @@ type goroutines struct {
 	managed.Scheduler
 	stacks  *stackBuilder
 	process *processState
-	labels  map[uint64]string    // by address, of one Poll
-	named   map[frames.Addr]bool // locks in labels
-	ends    map[string]bool      // the other ends of descriptors
-	unnamed map[int]int64        // places that wait for one without a name; when to read them again, CLOCK_MONOTONIC ns
+	labels  map[uint64]string // by address, of one Poll
+	ends    map[string]bool   // the other ends of descriptors
+	unnamed map[int]int64     // places that wait for one without a name; when to read them again, CLOCK_MONOTONIC ns
+
+	lockTexts map[string]bool
 }
 
 const (
@@ -89,13 +91,13 @@ func (g *goroutines) Poll(from, to int, changed []int) []int {
 	before := len(changed)
 	changed = g.Scheduler.Poll(from, to, changed)
 	now := procmem.Now()
-	for place, due := range g.unnamed {
-		if place >= from && place < to && now >= due && !slices.Contains(changed[before:], place) {
+	for place := from; place < to; place++ {
+		if due, ok := g.unnamed[place]; ok && now >= due {
 			changed = append(changed, place)
 		}
 	}
 	slices.Sort(changed[before:])
-	return changed
+	return changed[:before+len(slices.Compact(changed[before:]))]
 }
 
 // otherEnd names the other end of a descriptor for which a goroutine waits, or is "". A place without a name is read
@@ -109,9 +111,9 @@ func (g *goroutines) otherEnd(place int, t *managed.TaskRecord, stack []byte, ag
 	if !ok {
 		return ""
 	}
-	text := w.otherEnd(fd)
+	text, later := w.otherEnd(fd)
 	switch {
-	case text == "" && !again:
+	case later && !again:
 		g.unnamed[place] = procmem.Now() + readEndAgain
 	case text == "" || len(g.ends) >= maxEnds && !g.ends[text] || !g.Reread(t):
 		return ""
@@ -134,13 +136,15 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	}
 	waitsFor := g.otherEnd(place, &t, stack, again && procmem.Now() >= due)
 	end, beyond := g.stacks.walkTask(g.process, &t, stack)
-	locks := profile.LabelText(g.lockLabels(&t, stack))
+	locks := g.lockText(&t, stack)
 	if (beyond || locks != "") && !g.Reread(&t) {
 		return taskChanged, taskKind{}, 0
 	}
 	labels, known := g.labels[t.LabelsAt]
 	if !known {
-		labels = profile.LabelText(g.LabelsAt(t.LabelsAt))
+		own := g.LabelsAt(t.LabelsAt)
+		maps.DeleteFunc(own, func(key, _ string) bool { return profile.IsLockLabel(key) })
+		labels = profile.LabelText(own)
 		g.labels[t.LabelsAt] = labels
 	}
 	return taskWaits, taskKind{firstFunction: t.Entry, wait: cmp.Or(t.Wait, t.Status), waitsFor: waitsFor,

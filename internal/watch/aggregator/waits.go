@@ -241,18 +241,17 @@ func (w *waitState) linkText(fd int, link string) string {
 }
 
 // otherEnd is the file's text if it names the other end, which serves the process; else "": clients are as many as
-// connections.
-func (w *waitState) otherEnd(fd int) string {
+// connections. later: it may have a name when the lists of sockets are read again.
+func (w *waitState) otherEnd(fd int) (text string, later bool) {
 	link := w.files.Link(fd)
 	w.peers.Of(w.files, link, procmem.Now)
 	if link == "" || w.peers.IsServed(link) {
-		return ""
+		return "", false
 	}
-	text := w.linkText(fd, link)
-	if text == link {
-		return ""
+	if text = w.linkText(fd, link); text == link {
+		return "", strings.HasPrefix(link, "socket:[") || strings.HasPrefix(link, "pipe:[")
 	}
-	return text
+	return text, false
 }
 
 // maxCallRead is the size of a struct pollfd, bytes.

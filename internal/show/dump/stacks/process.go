@@ -10,6 +10,8 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"prywalk/internal/base/languages"
@@ -147,7 +149,8 @@ func (p *Process) PendingTasks() string {
 	for t := range Each(p.Threads) {
 		if languages.HoldsEventLoop(t.functions()) {
 			return fmt.Sprintf("thread %d runs a task of asyncio's event loop and waits in %s; until that returns, no "+
-				"other task of %d runs", t.TID, cmp.Or(t.managedPlace(), "a call"), n)
+				"other task of its loop runs (%s)", t.TID, cmp.Or(t.managedPlace(), "a call"),
+				tabular.Plural(n, "waiting "+languages.CoroutineTask)+" in the process")
 		}
 	}
 	return fmt.Sprintf("nothing runs, %s pending; prywalk dump -p %d lists what each awaits",
@@ -160,8 +163,12 @@ func (p *Process) OpenClients() string {
 	if p.Clients == 0 || !p.NothingRuns() {
 		return ""
 	}
-	return fmt.Sprintf("%s of process %d open and nothing runs, so tasks or promises may hang; "+
-		"prywalk dump -p %d shows them", tabular.Plural(int64(p.Clients), "client connection"), p.PID, p.PID)
+	next := "prywalk dump -p PID lists the pending awaits"
+	for _, l := range p.Unexamined() {
+		next = l.UnthreadedNext
+	}
+	return fmt.Sprintf("process %d has %s open and nothing runs, so tasks or promises may hang; %s", p.PID,
+		tabular.Plural(int64(p.Clients), "client connection"), strings.ReplaceAll(next, "PID", strconv.Itoa(p.PID)))
 }
 
 // NothingRuns reports that no thread runs or waits for a CPU.

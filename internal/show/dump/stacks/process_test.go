@@ -38,8 +38,8 @@ func TestTasksThatWaitWhileNothingRunsHaveANextCommand(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	clients := "2 client connections of process 7 open and nothing runs, so tasks or promises may hang; " +
-		"prywalk dump -p 7 shows them"
+	clients := "process 7 has 2 client connections open and nothing runs, so tasks or promises may hang; " +
+		"prywalk dump -p 7 lists the pending awaits"
 	for want, p := range map[string]Process{
 		clients: {PID: 7, Clients: 2, Threads: []Thread{{State: "S"}}},
 		"":      {PID: 7, Clients: 2, Threads: []Thread{{State: "R"}}},
@@ -53,7 +53,7 @@ func TestTasksThatWaitWhileNothingRunsHaveANextCommand(t *testing.T) {
 			{Place: &Place{Function: "handle", File: "/app/app.py", Line: 5, Kind: "cpython"}},
 			{Place: &Place{Function: "BaseEventLoop._run_once", File: "/usr/lib/python3.11/asyncio/base_events.py"}}}}}}
 	if got, want := p.PendingTasks(), "thread 7 runs a task of asyncio's event loop and waits in handle at app.py:5; "+
-		"until that returns, no other task of 3 runs"; got != want {
+		"until that returns, no other task of its loop runs (3 waiting asyncio tasks in the process)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	p = Process{Tasks: []Task{{Kind: "asyncio", State: "ready", Count: 1}}}

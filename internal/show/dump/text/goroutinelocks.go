@@ -97,10 +97,12 @@ func writeChannels(b *strings.Builder, l *locks.Locks) {
 		if lock.Kind != stacks.KindChannel {
 			continue
 		}
-		key := fmt.Sprintln(lock.PID, lock.Runtime, lock.Symbol, channelDetails(lock))
+		var shown strings.Builder
+		fmt.Fprintln(&shown, lock.PID, lock.Runtime, lock.Symbol, channelDetails(lock))
 		for _, w := range lock.Waiters {
-			key += fmt.Sprintln(w.Send, w.In)
+			fmt.Fprintln(&shown, w.Send, w.In)
 		}
+		key := shown.String()
 		if alike[key] == nil {
 			order = append(order, key)
 		}
