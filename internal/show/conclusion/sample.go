@@ -46,7 +46,8 @@ type Sample struct {
 	Stack []int32
 	// Library is what the innermost of these has called, or "".
 	Library string
-	Pooled  bool // in the loop of a pool of threads
+	Role    string // of a thread of a JVM ([languages.RoleGC]), or ""
+	Pooled  bool   // in the loop of a pool of threads
 	// HoldsLoop: within a turn of an event loop ([languages.HoldsEventLoop]).
 	HoldsLoop bool
 	// Unexplained: no sample shows where the CPU time was.

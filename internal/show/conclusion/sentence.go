@@ -57,6 +57,9 @@ func (s *Summary) clauses() []string {
 	length := s.length()
 	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, float64(s.blocked[within])/length
 	asleep, where := s.asleep(length), s.where()
+	if where != "" {
+		where += s.machinery()
+	}
 	switch groups := s.waitsByTime(); {
 	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
 		where == "" && length < short:
@@ -203,6 +206,22 @@ func (s *Summary) where() string {
 		return percent(least, s.cpu) + " under " + s.function(under, "") + most
 	}
 	return "spread over " + tabular.Plural(int64(len(s.self)), "function") + most
+}
+
+// machineryFrom is the share of CPU time from which on threads of a JVM itself are worth a word.
+const machineryFrom = 0.2
+
+// machinery says what share of CPU time a JVM's own threads have, which no function of the program shows.
+func (s *Summary) machinery() (text string) {
+	for _, of := range []struct{ role, says string }{
+		{languages.RoleGC, "the JVM's garbage collector"},
+		{languages.RoleMachine, "the JVM's VM Thread (which collects garbage with SerialGC)"},
+	} {
+		if cpu := s.roles[of.role]; cpu > 0 && float64(cpu) >= machineryFrom*float64(s.cpu) {
+			text += ", " + percent(cpu, s.cpu) + " by " + of.says
+		}
+	}
+	return text
 }
 
 // called names the library in which most of a function's own time is.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/walk/waits"
 )
 
@@ -243,6 +244,15 @@ var conclusions = []struct {
 		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "IO wait",
 			Object: "127.0.0.1:5432 = postgres (12 processes), pgbouncer (pid 7)"})
 	}, "mostly waiting: about 6 goroutines in IO wait (127.0.0.1:5432) of …queryTheDa…lOfTheOrders"},
+	{"a JVM that collects garbage", func(p *program) {
+		p.runs("main", "Shop.handle", 4.6)
+		for _, role := range []string{languages.RoleGC, languages.RoleMachine} {
+			s := p.thread(role)
+			s.CPU, s.Role, s.Stack = 27*second/10, role, p.stack("[libjvm.so] (unnamed)")
+			p.Add(&s)
+		}
+	}, "busy: 54 % in [libjvm.so] (unnamed), 27 % by the JVM's garbage collector, " +
+		"27 % by the JVM's VM Thread (which collects garbage with SerialGC); 1 CPU"},
 	{"one of two servers", func(p *program) {
 		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "select",
 			Object: "one of 10.0.0.1:81 = x (pid 3), 127.0.0.1:80", In: "net/http.Get"})

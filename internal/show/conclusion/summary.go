@@ -24,6 +24,7 @@ type Summary struct {
 	held                    *group // waits within turns of event loops
 	threads                 map[Thread]threadTime
 	awake                   map[activity]int64
+	roles                   map[string]int64 // CPU time
 	rules                   map[string]int64 // idle time
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
@@ -66,7 +67,7 @@ type group struct {
 func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
-		rules: map[string]int64{}, libraries: map[call]int64{}}
+		rules: map[string]int64{}, libraries: map[call]int64{}, roles: map[string]int64{}}
 	s.duration, s.notes, s.held = duration, notes, newGroup(groupKey{})
 	return s
 }
@@ -103,6 +104,7 @@ func (s *Summary) Add(x *Sample) {
 
 func (s *Summary) addCPU(x *Sample) {
 	s.ticks += x.Ticks
+	s.roles[x.Role] += x.CPU
 	switch {
 	case x.Unexplained:
 		s.unexplained += x.CPU

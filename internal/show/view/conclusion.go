@@ -36,7 +36,7 @@ func (d *Data) Conclusion() string {
 			Stack:  x.Stack[:0],
 			Thread: conclusion.Thread{PID: NumLabel(p, rec.LabelPID), TID: NumLabel(p, rec.LabelTID)},
 			Name:   cmp.Or(Label(p, rec.LabelThread), Label(p, rec.LabelComm)), Task: Label(p, rec.LabelTask),
-			CPU: p.Value[d.ValueIndex], Stopped: Label(p, rec.LabelState) == "stopped",
+			CPU: p.Value[d.ValueIndex], Stopped: Label(p, rec.LabelState) == "stopped", Role: Label(p, rec.LabelRole),
 		}
 		if recorded {
 			x.CPU, x.Queue, x.Blocked = p.Value[clocks.CPU], p.Value[clocks.RunQueue], max(0, clocks.Blocked(p))

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,6 +64,7 @@ func writeIdle(b *strings.Builder, l *locks.Locks, idle []*locks.Lock) {
 var transfers = map[string][2]string{
 	"read": {"reads from", "read from"}, "write": {"writes to", "write to"}, "connect": {"connects to", "connect to"},
 	"poll": {"waits for", "wait for"}, "response": {"waits for a response of", "wait for a response of"},
+	"child": {"waits for", "wait for"},
 }
 
 func transferOf(call string) (verbs [2]string, ok bool) {
@@ -73,6 +75,8 @@ func transferOf(call string) (verbs [2]string, ok bool) {
 		call = "write"
 	case "ppoll", "select", "pselect6":
 		call = "poll"
+	case "wait4", "waitid":
+		call = "child"
 	}
 	verbs, ok = transfers[call]
 	return verbs, ok
@@ -84,8 +88,8 @@ type transfer struct {
 	verbs      [2]string
 }
 
-// writePeers writes what waits for the other end of a socket or pipe: "1 thread reads from 127.0.0.1:3700 = proxy (pid
-// 8833): 71 worker".
+// writePeers writes what waits for the other end of a socket or pipe, or for a child: "1 thread reads from
+// 127.0.0.1:3700 = proxy (pid 8833): 71 worker".
 func writePeers(b *strings.Builder, l *locks.Locks) {
 	var order []transfer
 	names, places := map[transfer][]string{}, map[transfer][]string{}
@@ -101,12 +105,12 @@ func writePeers(b *strings.Builder, l *locks.Locks) {
 		name, place := describe()
 		names[t], places[t] = append(names[t], name), append(places[t], place)
 	}
-	for _, t := range stacks.ThreadsOf(l.Processes) {
-		add("thread", t.Wait, otherEnd(t.WaitsFor), func() (string, string) {
-			return shownThreadName(l, t.TID), t.OwnPlace()
-		})
-	}
 	for _, p := range l.Processes {
+		for t := range stacks.Each(p.Threads) {
+			add("thread", t.Wait, cmp.Or(otherEnd(t.WaitsFor), awaitedChild(p, t)), func() (string, string) {
+				return shownThreadName(l, t.TID), t.OwnPlace()
+			})
+		}
 		responding := httpPeers(p)
 		for g := range stacks.Each(p.GoroutineStacks) {
 			call, peer := transferOfGoroutine(g), otherEnd(g.WaitsFor)
@@ -160,6 +164,15 @@ func httpPeers(p *stacks.Process) string {
 		return "one of " + enumerate(ends)
 	}
 	return enumerate(ends)
+}
+
+// awaitedChild names the only child process for which a thread waits, with the command that follows the wait, or is "".
+func awaitedChild(p *stacks.Process, t *stacks.Thread) string {
+	w := t.WaitsFor
+	if w == nil || w.Idle != "" || w.Child == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s (what that waits for: prywalk dump --chains -p %d,%d)", w.Object(), p.PID, w.Child)
 }
 
 // otherEnd names that of the only socket or pipe for which a wait is, within work, or "".

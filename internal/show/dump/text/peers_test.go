@@ -29,6 +29,8 @@ func TestLocksNameTheOtherEndOfSocketsAndPipes(t *testing.T) {
 	add("read", waits.Wait{FD: &proxy, Idleness: waits.Idleness{Idle: waits.IdleConnection}})
 	add("accept4", waits.Wait{FD: &listener})
 	add("poll", waits.Wait{FDs: []waits.OpenFile{proxy, pipe}})
+	p.Threads = append(p.Threads, stacks.Thread{TID: 18, Name: "app", State: "S", Wait: "wait4",
+		WaitsFor: &waits.Wait{Kind: waits.Child, Child: 9}})
 	l := &locks.Locks{Verdict: locks.VerdictNone, Processes: []*stacks.Process{p}}
 	const want = `no deadlock
 
@@ -37,6 +39,8 @@ func TestLocksNameTheOtherEndOfSocketsAndPipes(t *testing.T) {
 1 thread waits for 127.0.0.1:3700 = proxy (pid 8833): 13 app
 
 1 thread writes to pipe:[5]: 14 app
+
+1 thread waits for child process 9 (what that waits for: prywalk dump --chains -p 1,9): 18 app
 
 idle, by rule:
 `
