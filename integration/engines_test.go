@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,27 +30,16 @@ var engines = []engine{
 func (e engine) image(t *testing.T, name, from, to, change string) {
 	t.Helper()
 	dir := t.TempDir()
-	text, err := os.ReadFile(from)
-	if err == nil {
-		err = os.MkdirAll(filepath.Join(dir, filepath.Dir(to)), 0o755)
-	}
-	if err == nil {
-		err = testtargets.WriteExecutable(filepath.Join(dir, to), text)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := exec.Command("tar", "-C", dir, "-cf", "-", ".")
-	files.Stderr = os.Stderr
-	tarred, err := files.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command(e.program, "import", "-c", change, "-", name)
-	c.Stdin = bytes.NewReader(tarred)
+	tar := filepath.Join(dir, "image.tar")
 	t.Cleanup(func() { _ = exec.Command(e.program, "rmi", "-f", name).Run() })
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	for _, args := range [][]string{
+		{"install", "-D", from, filepath.Join(dir, "root", to)},
+		{"tar", "-C", filepath.Join(dir, "root"), "-cf", tar, "."},
+		{e.program, "import", "-c", change, tar, name},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
 	}
 }
 

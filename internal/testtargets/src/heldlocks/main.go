@@ -19,8 +19,6 @@ var (
 	met   sync.Mutex
 	cond  = sync.NewCond(&met)
 	never = make(chan int)
-
-	entered int
 )
 
 //go:noinline
@@ -34,13 +32,13 @@ func hold(held chan int) {
 }
 
 //go:noinline
-func await() { mu.Lock(); entered++; mu.Unlock() }
+func await() { mu.Lock(); runtime.Gosched(); mu.Unlock() }
 
 //go:noinline
-func read() { rw.RLock(); entered++; rw.RUnlock() }
+func read() { rw.RLock(); runtime.Gosched(); rw.RUnlock() }
 
 //go:noinline
-func free() { mu := new(sync.Mutex); mu.Lock(); entered++; mu.Unlock(); <-never } // held before
+func free() { mu := new(sync.Mutex); mu.Lock(); runtime.Gosched(); mu.Unlock(); <-never } // held before
 
 //go:noinline
 func meet() { met.Lock(); cond.Wait(); met.Unlock() } // it has unlocked met
