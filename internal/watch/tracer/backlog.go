@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/engine"
 	"prywalk/ptrace"
@@ -28,6 +29,8 @@ const (
 	CatchUpFor  = 1e9
 	catchUpStep = 200e3
 )
+
+func (b *backlog) beginTick() { b.pausedFor = 0 }
 
 // isFull reports whether the aggregator is far behind, or a garbage collection is due.
 func (b *backlog) isFull(now int64) bool {
@@ -63,3 +66,5 @@ func (b *backlog) handOverAll() {
 	}
 	b.shared.Out.Flush()
 }
+
+func (b *backlog) stats(s *runstats.Stats) { s.Backlog = b.maxBytes }

@@ -23,6 +23,8 @@ type counts struct {
 
 func (c *counts) noteBegin() { c.attempted++ }
 
+func (c *counts) noteNotAdmitted() { c.leftToLaterTick++ }
+
 func (c *counts) notePostponed() {
 	c.attempted--
 	c.leftToLaterTick++

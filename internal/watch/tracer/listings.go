@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"prywalk/internal/account/attribute"
+	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
@@ -22,6 +23,8 @@ type listings struct {
 }
 
 func (l *listings) threads() int { return l.threadCount }
+
+func (l *listings) stats(s *runstats.Stats) { s.ThreadsMax = int64(l.threadsMax) }
 
 func (l *listings) refreshAll(now int64) {
 	n := 0

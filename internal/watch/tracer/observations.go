@@ -41,7 +41,7 @@ func (o *observations) observe(th *target.Thread) {
 	}
 	if !admitted || th.Observed.Pending() {
 		if !th.BackedOff() { // else its next observation counts this tick
-			o.counts.leftToLaterTick++
+			o.counts.noteNotAdmitted()
 		}
 		return
 	}

@@ -102,6 +102,8 @@ func (p *pacer) noteTick(observed int64) {
 	}
 }
 
+func (p *pacer) noteMissed() { p.ticks.Missed++ }
+
 // drawsSubset reports whether a tick may observe only some of the due threads.
 func (p *pacer) drawsSubset() bool {
 	return !p.shared.Ending && (p.subset.Limited() || p.budget.ObservesPart())
@@ -110,6 +112,8 @@ func (p *pacer) drawsSubset() bool {
 func (p *pacer) beginDraw(due int) (duePerDrawn float64) {
 	return p.subset.Begin(due, p.budget.Admit(due))
 }
+
+func (p *pacer) draw() bool { return p.subset.Draw() }
 
 func (p *pacer) admitsObservation() bool { return p.shared.Ending || p.quota.AdmitObservation() }
 

@@ -65,7 +65,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.Observer.LimitStops(t.opts.MaxPause)
 	raised := ctl.Scheduling() != "normal"
 	t.Observer.LimitLockWait(raised)
-	if !raised && t.stops.cpus.CanMove() && !t.pace.underQuota() {
+	if !raised && t.stops.canMove() && !t.pace.underQuota() {
 		t.observations.stopOnlyOnOtherCPUs()
 	}
 	if t.opts.KernelStacks {

@@ -224,6 +224,8 @@ func (s *stops) cancelAll() {
 
 func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = pace.NewCPUChooser(ctl.NoteMove) }
 
+func (s *stops) canMove() bool { return s.cpus.CanMove() }
+
 func (s *stops) leaveCPU() {
 	if s.shared.Observer.Attached() > 0 {
 		return // a late stop needs the tracer

@@ -96,7 +96,7 @@ func (t *Tracer) withheldTick(now, deadline int64) {
 // missedTick takes an engine's samples.
 func (t *Tracer) missedTick(now, deadline int64) {
 	t.Tick.At, t.Tick.Period = now, t.pace.period()
-	t.pace.ticks.Missed++
+	t.pace.noteMissed()
 	t.drainAndHandOver(deadline)
 	t.pace.noteTick(0)
 }
@@ -154,7 +154,7 @@ func (t *Tracer) beginTick(now, deadline int64) {
 		Number: t.Tick.Number + 1, At: now, Period: period, StandsFor: min(passed, maxPeriods*period),
 	}
 	t.stops.beginTick(now, deadline)
-	t.backlog.pausedFor = 0
+	t.backlog.beginTick()
 	t.Backoff.BeginTick(t.Tick.Number, now, period)
 }
 

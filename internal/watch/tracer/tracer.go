@@ -119,7 +119,8 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 		NotObserved: seconds(t.gaps.Total), LongestGap: seconds(t.gaps.Longest), Gaps: t.gaps.Gaps,
 		Suspended: seconds(t.gaps.Suspended),
 	}
-	s.ThreadsMax, s.Backlog = int64(t.listings.threadsMax), t.backlog.maxBytes
+	t.listings.stats(s)
+	t.backlog.stats(s)
 	t.run.stats(s)
 	s.Calls = t.counts.calls(t.run.brokenCalls, t.run.repeatedCalls)
 	s.FreqAsked, s.MaxOverhead, s.Subset = t.opts.Freq, t.opts.MaxOverhead, t.opts.Subset

@@ -67,7 +67,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 	fromStart := p.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
 	p.Threads = target.NewThreadList(fromStart)
 	if fromStart {
-		p.EndedReport.Known = true
+		t.endedThreads.beginFromZero(p)
 		p.FromStart = true
 		p.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
