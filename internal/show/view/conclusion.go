@@ -56,7 +56,7 @@ func (d *Data) Conclusion() string {
 
 func (d *Data) holdsLoop(p *profile.Sample) bool {
 	turns := func(n int32) bool {
-		f := &d.FrameTable.Frames[n]
+		f := &d.Frames[n]
 		return (f.Library || f.Installed) && languages.IsLoopTurn(f.Name)
 	}
 	return slices.ContainsFunc(d.Stack(p), turns) && languages.HoldsEventLoop(functionsOf(p))
