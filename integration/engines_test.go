@@ -66,6 +66,9 @@ func TestNeighbourInAContainerOfARealEngine(t *testing.T) {
 		t.Run(e.program, func(t *testing.T) {
 			answers := exec.Command(e.program, "info").Run() == nil
 			testtargets.Need(t, answers, e.program+" that answers", "install it, and start its daemon")
+			if e.program == "podman" {
+				testtargets.NeedProgram(t, "runc")
+			}
 			e.neighbour(t)
 		})
 	}
@@ -75,11 +78,10 @@ func (e engine) neighbour(t *testing.T) {
 	dir := scratch(t, nil)
 	server := "prywalk-" + filepath.Base(dir)
 	images := "localhost/" + strings.ToLower(server)
-	if out, err := exec.Command("cc", "-O1", "-static", "-pthread", "-o", dir+"/server",
-		"testdata/threads.c").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	e.image(t, images+"-server:1", dir+"/server", "app/server", `CMD ["/app/server"]`)
+	const source = "testdata/threads.c"
+	file := testtargets.Compiled{Name: "server", Sources: []string{source},
+		Command: []string{"cc", "-O1", "-static", "-pthread", "-o", "OUT", source}}.Build(t)
+	e.image(t, images+"-server:1", file, "app/server", `CMD ["/app/server"]`)
 	e.image(t, images+":1", binary, "usr/bin/prywalk", `ENTRYPOINT ["/usr/bin/prywalk"]`)
 	run := func(args ...string) result {
 		return command{exe: e.program, args: append(append([]string{}, e.run...), args...), dir: dir}.run(t)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,10 +17,9 @@ import (
 // startContainer runs a static program in a container of podman and runc, and returns its id.
 func startContainer(t *testing.T, root, name string) (id string) {
 	t.Helper()
-	// --ulimit: where nested, the engine's own limits are over the caller's.
-	out, err := exec.Command("podman", "--runtime", "runc", "--cgroup-manager=cgroupfs", "run", "-d", "--name", name,
-		"--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--network", "none", "--rootfs", root, "/server").
-		CombinedOutput()
+	podman := engines[0]
+	out, err := exec.Command(podman.program, append(slices.Clone(podman.run),
+		"-d", "--name", name, "--rootfs", root, "/server")...).CombinedOutput()
 	t.Cleanup(func() { _ = exec.Command("podman", "rm", "-f", "-t", "0", name).Run() })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -55,7 +55,7 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 	}
 	b := &chainBuilder{waiting: view.NewWaiting(p.Sample, true), peers: map[string]string{}, names: map[int]string{},
 		known: map[waitID]knownWait{}, tasks: chains.Tasks{}, owned: map[lockID]bool{},
-		likely: likelyOwners{}}
+		likely: likelyOwners{}, awaited: map[goLock]bool{}}
 	passed := map[*profile.Sample]bool{}
 	for _, s := range p.Sample {
 		if view.NumLabel(s, rec.LabelEnd) == 0 {
@@ -66,7 +66,8 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 		if view.NumLabel(s, rec.LabelOwner) != 0 {
 			b.owned[lockOf(s)] = true
 		}
-		b.likely.add(s)
+		b.likely.add(s, b.awaited)
+		b.awaited[goLock{int(view.NumLabel(s, rec.LabelPID)), view.Label(s, rec.LabelAwaitsLock)}] = true
 		if link, others, ok := strings.Cut(view.Label(s, rec.LabelWaitsFor), " = "); ok {
 			b.peers[link] = others
 		}
@@ -84,7 +85,7 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 		iv.From, iv.Running, iv.Queued = iv.To-s.Value[clocks.Wall], s.Value[clocks.CPU], s.Value[clocks.RunQueue]
 		iv.Passed = passed[s]
 		all = append(all, iv)
-		b.likely.add(s, iv)
+		b.likely.add(s, b.awaited, iv)
 	}
 	all = append(all, b.likely.lines(b.tasks)...)
 	setFinal(all)
@@ -110,6 +111,7 @@ type chainBuilder struct {
 	known   map[waitID]knownWait
 	owned   map[lockID]bool // locks with an owner in some wait
 	likely  likelyOwners
+	awaited map[goLock]bool
 	tasks   chains.Tasks
 }
 
@@ -123,7 +125,8 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 		w := &waits.Wait{Kind: waits.Other, Symbol: wait}
 		switch what := view.Label(s, rec.LabelWaitsFor); {
 		case what != "":
-			w = b.fileWait(what)
+			l := waits.ParseLabel(b.whole(what))
+			w = b.fileWait(what, &l)
 		case wait == languages.AsyncioSleep:
 			w = &waits.Wait{Kind: waits.Sleep}
 		}
@@ -143,7 +146,7 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 		}
 		if what := view.Label(s, rec.LabelWaitsFor); what != "" {
 			l := waits.ParseLabel(b.whole(what))
-			iv.Link.WaitsFor = b.fileWait(what)
+			iv.Link.WaitsFor = b.fileWait(what, &l)
 			iv.Next = chains.NextOf(iv.Link.WaitsFor)
 			iv.Next.OtherEnd = l.Other
 		}
@@ -174,8 +177,8 @@ func (b *chainBuilder) whole(what string) string {
 	return what
 }
 
-func (b *chainBuilder) fileWait(what string) *waits.Wait {
-	l := waits.ParseLabel(b.whole(what))
+// fileWait is the wait for a descriptor of a label, which is parsed as a whole.
+func (b *chainBuilder) fileWait(what string, l *waits.ParsedLabel) *waits.Wait {
 	path, _, _ := strings.Cut(what, " ")
 	return &waits.Wait{Kind: waits.Descriptor,
 		FD: &waits.OpenFile{Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers()}}
@@ -199,7 +202,7 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 			w.Free, w.Why = true, "the lock was free when it was read"
 		}
 	case l.File != "":
-		w = b.fileWait(id.what)
+		w = b.fileWait(id.what, &l)
 	case id.what == "" && id.owner > 0:
 		w = &waits.Wait{Kind: waits.Child, Child: int(id.owner)}
 		w.OwnerProcess, w.OwnerName = w.Child, b.names[w.Child]

@@ -21,14 +21,14 @@ type goLock struct {
 	address string
 }
 
-// owner returns the ID under which chains find who likely owns a lock at a time.
+// owner returns the ID under which chains find the likely owner of a lock at a time.
 func (l goLock) owner(tasks chains.Tasks) int { return tasks.ID(l.pid, "owner of "+l.address) }
 
 // likelyOwners has what the goroutines did that likely held a lock while they waited.
 type likelyOwners map[goLock][]chains.Interval
 
-// add notes a sample's locks, which its intervals hold.
-func (o likelyOwners) add(s *profile.Sample, intervals ...chains.Interval) {
+// add notes a sample's locks, and its intervals for those that a goroutine awaits.
+func (o likelyOwners) add(s *profile.Sample, awaited map[goLock]bool, intervals ...chains.Interval) {
 	if !view.IsTask(s) {
 		return
 	}
@@ -38,7 +38,9 @@ func (o likelyOwners) add(s *profile.Sample, intervals ...chains.Interval) {
 			return
 		}
 		k := goLock{int(view.NumLabel(s, rec.LabelPID)), lock}
-		o[k] = append(o[k], intervals...)
+		if awaited[k] || len(intervals) == 0 {
+			o[k] = append(o[k], intervals...)
+		}
 	}
 }
 
@@ -53,10 +55,11 @@ func (o likelyOwners) lines(tasks chains.Tasks) (out []chains.Interval) {
 		return cmp.Or(cmp.Compare(x.pid, y.pid), cmp.Compare(x.address, y.address))
 	}) {
 		line := o[lock]
+		id := lock.owner(tasks)
 		slices.SortStableFunc(line, func(x, y chains.Interval) int { return cmp.Compare(x.From, y.From) })
 		for i := range line {
 			iv := &line[i]
-			iv.ID, iv.Passed = lock.owner(tasks), true
+			iv.ID, iv.Passed = id, true
 			if i > 0 && iv.From < line[i-1].To && iv.To > line[i-1].To && line[i-1].To-iv.From <= maxHandover {
 				iv.From = line[i-1].To
 			}

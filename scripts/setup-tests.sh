@@ -21,6 +21,9 @@ needs() {
 gcc                                 gcc                  compiles the test programs in C
 /usr/lib/*/libc.a                   libc6-dev            links them
 qemu-system-x86_64                  qemu-system-x86      the machine of make test-kernels
+python3                             python3              a program in the machine
+node                                nodejs               a program in the machine
+javac                               default-jdk-headless a program in the machine
 LIST
 		return 0
 	fi

@@ -8,11 +8,12 @@ import (
 	"context"
 	"io"
 	"os"
-	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"prywalk/internal/testtargets"
 )
 
 func TestProgramsReportWorkAndPerhapsTheirStops(t *testing.T) {
@@ -121,10 +122,8 @@ func TestToolsHaveTheirOwnWayToSayHowLong(t *testing.T) {
 }
 
 func TestTheTargetInCReportsItsWorkAndStops(t *testing.T) {
-	if _, err := exec.LookPath("cc"); err != nil {
-		t.Skip("needs cc: Debian gcc")
-	}
-	dir, err := os.MkdirTemp("", "busyhost-") // nobody can reach it, unlike t.TempDir
+	testtargets.NeedProgram(t, "cc")
+	dir, err := os.MkdirTemp("", "busyhost-") // other users can reach it, unlike t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

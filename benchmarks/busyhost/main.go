@@ -31,8 +31,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-const nobody = 65534
-
 func main() { command.Main("busyhost", measure) }
 
 type bench struct {
@@ -42,6 +40,7 @@ type bench struct {
 	tools  []tool
 	rounds int
 	raw    *os.File
+	host   string // revision and machine
 }
 
 func measure(ctx context.Context, args []string) (err error) {
@@ -86,6 +85,7 @@ func (b *bench) measureAll(ctx context.Context, only, builds, engines, raw strin
 		return err
 	}
 	defer b.raw.Close()
+	b.host = command.Revision() + ", " + host()
 	if b.dir, err = os.MkdirTemp("", "prywalk-busyhost-"); err != nil {
 		return err
 	}
@@ -159,11 +159,11 @@ func (b *bench) ofLoad(ctx context.Context, load string, chosen []program, got r
 	return ctx.Err()
 }
 
-// patience bounds the time of one program, of which most is that of its start on a busy host.
+// patience bounds the time of one program beside its measurements: most is its start on a busy host.
 const patience = 3 * time.Minute
 
 func (b *bench) measure(ctx context.Context, load string, p program, got results) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, patience+2*time.Duration(len(b.tools))*b.length)
 	defer cancel()
 	s, err := b.start(ctx, p)
 	if err != nil {
@@ -201,7 +201,7 @@ func (b *bench) command(ctx context.Context, name string, args ...string) *exec.
 	cmd.Dir = filepath.Join(b.dir, "programs")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: testtargets.Nobody.UID, Gid: testtargets.Nobody.GID}
 	}
 	return cmd
 }

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/benchmarks/command"
 	"prywalk/benchmarks/machine"
 	"prywalk/benchmarks/markdown"
 	"prywalk/benchmarks/stats"
+	"prywalk/internal/testtargets"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,6 +38,7 @@ type outcome struct {
 	Sampled          bool    // the next two are known
 	Unobserved       float64 // share
 	StopRate         float64 // stops a second
+	Host             string  // revision and machine
 }
 
 // measurement is a line of a -raw file.
@@ -60,7 +61,7 @@ func (r results) addRound(round results, bare []outcome, raw io.Writer) error {
 	}
 	for row, list := range round {
 		for _, o := range list {
-			o.Left, o.LeftPerCPU = o.Rate/rate, o.PerCPU/perCPU
+			o.Left, o.LeftPerCPU = o.Rate/max(rate, least), o.PerCPU/max(perCPU, least)
 			if err := r.add(measurement{row, o}, raw); err != nil {
 				return err
 			}
@@ -101,8 +102,8 @@ func (r results) text(b *bench) string {
 		cells := append([]string{row.Load, row.Program, row.Tool, strconv.Itoa(len(r[row]))}, cells(r[row])...)
 		table.Row(cells...)
 	}
-	return fmt.Sprintf("%s, %s; %s. Medians (least to greatest) of n measurements of %v, in turn. 100 %% is the mean of "+
-		"two without a tool, \"none\".\n\n%s", command.Revision(), host(), r.conditions(), b.length, table)
+	return fmt.Sprintf("%s; %s. Medians (least to greatest) of n measurements of %v, in turn. 100 %% is the mean of "+
+		"two without a tool, \"none\".\n\n%s", r.hosts(), r.conditions(), b.length, table)
 }
 
 func inOrder(a, b row) int {
@@ -120,7 +121,7 @@ func cells(list []outcome) []string {
 	stops := func(o outcome) bool { return o.Stops }
 	sampled := func(o outcome) bool { return o.Sampled }
 	return []string{
-		cell("%.1f", list, all, func(o outcome) float64 { return 100 * o.Rate / max(o.PerCPU, 1e-30) }),
+		cell("%.1f", list, all, func(o outcome) float64 { return 100 * o.Rate / max(o.PerCPU, least) }),
 		cell("%.0f", list, all, func(o outcome) float64 { return 100 * o.Left }),
 		cell("%.0f", list, all, func(o outcome) float64 { return 100 * o.LeftPerCPU }),
 		cell("%.2f", list, stops, func(o outcome) float64 { return 100 * o.Lost }),
@@ -155,9 +156,20 @@ func host() string {
 
 func user() int {
 	if os.Geteuid() == 0 {
-		return nobody
+		return int(testtargets.Nobody.UID)
 	}
 	return os.Geteuid()
+}
+
+// hosts are the revisions and machines of all measurements.
+func (r results) hosts() string {
+	found := map[string]bool{}
+	for _, list := range r {
+		for _, o := range list {
+			found[o.Host] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(found)), "; ")
 }
 
 // conditions are the time, and the load average by the number of busy processes.

@@ -98,7 +98,7 @@ func (b *bench) window(ctx context.Context, s *session, t tool) (o outcome, err 
 	if err != nil {
 		return o, err
 	}
-	o.At, o.LoadAverage = time.Now(), machine.Load()
+	o.At, o.LoadAverage, o.Host = time.Now(), machine.Load(), b.host
 	o.Rate = (last.work - first.work) / max(last.at-first.at, least)
 	o.PerCPU = (last.work - first.work) / max(float64(cpuAfter-cpu), 1)
 	if last.self { // its computing threads
@@ -151,8 +151,9 @@ func (o *outcome) read(file io.Reader) error {
 	if err := json.NewDecoder(file).Decode(&s); err != nil {
 		return err
 	}
-	o.Sampled, o.Unobserved = true, s.Unobserved/s.CPUTarget
-	o.Stops, o.Lost, o.Longest = true, s.Lost/s.CPUTarget, s.Lengths.Max/1e3
+	target := max(s.CPUTarget, least)
+	o.Sampled, o.Unobserved = true, s.Unobserved/target
+	o.Stops, o.Lost, o.Longest = true, s.Lost/target, s.Lengths.Max/1e3
 	for _, class := range s.Stops {
 		o.StopRate += class.N / s.Duration
 	}

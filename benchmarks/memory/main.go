@@ -28,7 +28,6 @@ import (
 	"prywalk/benchmarks/command"
 	"prywalk/benchmarks/machine"
 	"prywalk/benchmarks/markdown"
-	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/sampler"
 )
 
@@ -58,11 +57,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if *binary == "" {
-		*binary = filepath.Join(dir, "prywalk")
-		if err := testtargets.BuildPrywalk(*binary); err != nil {
-			return err
-		}
+	if *binary, err = command.Prywalk(*binary, dir); err != nil {
+		return err
 	}
 	workload, err := load.Command(ctx, load.Options{Running: *running, Sleeping: *threads - *running})
 	if err != nil {

@@ -25,7 +25,6 @@ import (
 	"prywalk/benchmarks/machine"
 	"prywalk/benchmarks/markdown"
 	"prywalk/benchmarks/overhead/peers"
-	"prywalk/internal/testtargets"
 )
 
 type settings struct {
@@ -83,11 +82,8 @@ func run(ctx context.Context, s *settings) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if s.binary == "" {
-		s.binary = filepath.Join(dir, "prywalk")
-		if err := testtargets.BuildPrywalk(s.binary); err != nil {
-			return err
-		}
+	if s.binary, err = command.Prywalk(s.binary, dir); err != nil {
+		return err
 	}
 	load := machine.Load()
 	cells, notes, err := s.measure(ctx, dir)

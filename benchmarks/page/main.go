@@ -2,7 +2,7 @@
 
 // Command page measures in headless Chromium the page of `prywalk report --html` for large recordings:
 //
-//	go -C benchmarks run ./page               an hour of 100 threads, a day of 10, 100,000 stacks (some minutes)
+//	go -C benchmarks run ./page               an hour of 100 threads, a day of 10, 120,000 stacks (some minutes)
 //	go -C benchmarks run ./page -only hour
 //	go -C benchmarks run ./page -docs benchmarks/results/page.md
 //
@@ -24,7 +24,6 @@ import (
 	"prywalk/benchmarks/command"
 	"prywalk/benchmarks/machine"
 	"prywalk/benchmarks/markdown"
-	"prywalk/internal/testtargets"
 )
 
 var (
@@ -57,11 +56,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if *binary == "" {
-		*binary = filepath.Join(dir, "prywalk")
-		if err := testtargets.BuildPrywalk(*binary); err != nil {
-			return err
-		}
+	if *binary, err = command.Prywalk(*binary, dir); err != nil {
+		return err
 	}
 	return report(ctx, dir, chosen)
 }

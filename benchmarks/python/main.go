@@ -18,12 +18,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"time"
 
 	"prywalk/benchmarks/command"
-	"prywalk/internal/testtargets"
 )
 
 type settings struct {
@@ -96,11 +94,8 @@ func (s *settings) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.prywalk == "" {
-		s.prywalk = filepath.Join(s.dir, "prywalk")
-		if err := testtargets.BuildPrywalk(s.prywalk); err != nil {
-			return err
-		}
+	if s.prywalk, err = command.Prywalk(s.prywalk, s.dir); err != nil {
+		return err
 	}
 	fig, err := load(s.json)
 	if err != nil {

@@ -29,7 +29,6 @@ import (
 
 	"prywalk/benchmarks/command"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/testtargets"
 )
 
 func main() { command.Main("shortlives", compare) }
@@ -68,11 +67,8 @@ func compare(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	if b.prywalk == "" {
-		b.prywalk = filepath.Join(b.dir, "prywalk")
-		if err := testtargets.BuildPrywalk(b.prywalk); err != nil {
-			return err
-		}
+	if b.prywalk, err = command.Prywalk(b.prywalk, b.dir); err != nil {
+		return err
 	}
 	tools, err := b.chosen(*toolNames)
 	if err != nil {

@@ -66,11 +66,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if *exe == "" {
-		*exe = filepath.Join(dir, "prywalk")
-		if err := testtargets.BuildPrywalk(*exe); err != nil {
-			return err
-		}
+	if *exe, err = command.Prywalk(*exe, dir); err != nil {
+		return err
 	}
 	fmt.Println("program              blocked  known  link   end    excess")
 	for _, name := range names {

@@ -33,6 +33,12 @@ def pay():
 run("holder", pay); held.wait()
 for i in range(4): run("waiter", pay)
 `, "", "mostly waiting: 4 threads for threading.Lock in pay (app.py), likely held by holder (sleeps)"},
+	{"a call blocks an event loop", `
+import asyncio
+def read_config(): time.sleep(3600)
+async def serve(): read_config()
+run("loop", lambda: asyncio.run(serve()))
+`, "", "of the time in read_config (app.py)"},
 	{"an RLock is held over a slow call", `
 other, lock, held = threading.RLock(), threading.RLock(), threading.Event()
 def pay():

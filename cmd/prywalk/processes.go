@@ -154,7 +154,7 @@ func containersFound(list []container.Container, separator string) string {
 	}
 	text := "containers with processes: " + strings.TrimPrefix(separator, ", ") + strings.Join(names, separator)
 	if slices.ContainsFunc(list, func(c container.Container) bool { return c.Name == "" }) {
-		text += "; of those without a name, none can be read here (prywalk help rights): give the id"
+		text += "; names of containers without one here cannot be read (prywalk help rights): give the id"
 	}
 	return text
 }

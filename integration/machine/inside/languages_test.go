@@ -29,14 +29,14 @@ func commandOf(t *testing.T, language string) *exec.Cmd {
 			return exec.Command(words[1], words[2:]...)
 		}
 	}
-	testtargets.Need(t, false, language+" where the machine is made", testtargets.SetUp)
+	t.Fatalf("%s is not installed where the machine is made: %s", language, testtargets.SetUp)
 	return nil
 }
 
 // locksOf are the functions of a lock's waiter and owner.
 var locksOf = map[string][]string{
-	"java":   {"Load.waitForMonitor", "Load.hold", "held by"},
-	"python": {"wait_for_lock", "outer", "held by"},
+	"java":   {"Load.waitForMonitor", "Load.hold", "\n  held by "},
+	"python": {"wait_for_lock", "outer", "\n  held by "},
 }
 
 func TestFunctionsOfManagedLanguagesHaveTheirNames(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 	"golang.org/x/sys/unix"
+
 	"prywalk/frames"
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/code/loadedcode"

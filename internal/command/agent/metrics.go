@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
 	"prywalk/internal/base/printable"
 	"prywalk/internal/watch/tracer"
 )

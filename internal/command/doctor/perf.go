@@ -70,7 +70,8 @@ func (c *checker) perfRemedy() string {
 	case c.mayUsePerf():
 		return "give it " + profile
 	case c.root() || !c.self.MayGet(1<<unix.CAP_PERFMON):
-		return "start the container with " + c.flags(1<<unix.CAP_PERFMON) + ", and with " + profile
+		return "start the container with " + c.flags(1<<unix.CAP_PERFMON) + " (SYS_ADMIN, which gives far more rights, " +
+			"where the engine or a kernel before 5.8 does not know it), and with " + profile
 	}
 	return perfevents.OwnRemedy
 }

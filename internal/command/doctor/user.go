@@ -54,6 +54,9 @@ func (c *checker) granting(f Finding, bits uint64) Finding {
 	switch {
 	case c.root() || !c.self.MayGet(bits):
 		f.Remedy = "in a container: start it with " + c.flags(bits)
+		if c.self.NoNewPrivs && !c.root() {
+			f.Remedy += "; in another sandbox: run prywalk outside of it"
+		}
 	case c.self.NoNewPrivs:
 		f.Remedy = "run prywalk outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
 	default:
@@ -62,7 +65,7 @@ func (c *checker) granting(f Finding, bits uint64) Finding {
 	return f
 }
 
-// flags are those of docker run and podman run. --cap-add gives its capability to root only.
+// flags are those of docker run and podman run. Docker gives the capabilities of --cap-add to root only.
 func (c *checker) flags(bits uint64) string {
 	var flags []string
 	if !c.root() {
@@ -82,14 +85,16 @@ func (c *checker) nameCommands() {
 	for i := range c.findings {
 		all |= c.findings[i].needsCaps
 	}
+	all &^= c.self.Unreachable
+	minimal := process.OtherUsers &^ c.self.Unreachable
 	for i := range c.findings {
 		f := &c.findings[i]
 		if f.needsCaps == 0 {
 			continue
 		}
-		f.Command = c.self.Grant(all &^ c.self.Unreachable)
-		if all&process.OtherUsers != 0 && all != process.OtherUsers {
-			f.minimalCommand = c.self.Grant(process.OtherUsers)
+		f.Command = c.self.Grant(all)
+		if all&minimal != 0 && all != minimal {
+			f.minimalCommand = c.self.Grant(minimal)
 		}
 	}
 }

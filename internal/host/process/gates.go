@@ -93,6 +93,9 @@ func (g *gateChecker) withCapabilities(gate Gate, needs uint64) Gate {
 			"or " + name + " in the securityContext's capabilities (Kubernetes)"
 		if g.self.UID[1] != 0 {
 			gate.Remedy += ", and run prywalk as root of the container (--user=0; runAsUser: 0)"
+			if g.self.NoNewPrivs {
+				gate.Remedy += "; in another sandbox, run prywalk outside of it"
+			}
 		}
 		if inUnit {
 			gate.Remedy = "in a unit of systemd, " + unit + "; " + gate.Remedy

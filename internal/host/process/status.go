@@ -34,7 +34,7 @@ func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
 // (capabilities(7), "Capability bounding set"). A set of all capabilities that the kernel has bounds nothing.
 func (s *Status) MayGet(bits uint64) bool {
 	bounds := ^s.Unreachable
-	whole := bounds != 0 && bounds&(bounds+1) == 0
+	whole := bounds&(bounds+1) == 0 && bounds>>unix.CAP_BLOCK_SUSPEND&1 != 0 // in each kernel since Linux 3.5
 	return whole || s.Unreachable&bits == 0
 }
 

@@ -43,6 +43,9 @@ func TestStatusIsReadByField(t *testing.T) {
 	if !old.MayGet(1 << unix.CAP_PERFMON) {
 		t.Errorf("capabilities beyond a set of all: %x", old.Unreachable)
 	}
+	if parseStatus([]byte("CapBnd:\t0000000000000003\n")).MayGet(OtherUsers) {
+		t.Error("a set of the first two capabilities bounds nothing")
+	}
 	if !s.Has(unix.CAP_SYS_PTRACE) || s.Has(unix.CAP_SYS_ADMIN) {
 		t.Errorf("capabilities %x, want CAP_SYS_PTRACE without CAP_SYS_ADMIN", s.CapEff)
 	}

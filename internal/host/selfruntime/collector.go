@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
 	"prywalk/internal/host/procmem"
 )
 

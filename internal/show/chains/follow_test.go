@@ -97,7 +97,7 @@ func TestAProcessWithSeveralThreads(t *testing.T) {
 		}
 	}
 	r := followed(t, []Interval{client})
-	if want := "; prywalk dump --chains -p 1,2 also looks there"; !strings.HasSuffix(r.Conclusion, want) {
+	if want := "; prywalk dump --chains -p 1,2 includes that process"; !strings.HasSuffix(r.Conclusion, want) {
 		t.Errorf("%q does not end in %q", r.Conclusion, want)
 	}
 }

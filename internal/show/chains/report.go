@@ -111,11 +111,7 @@ func (r *Report) conclude() string {
 		if r.Blocked > 0 {
 			command = "record"
 		}
-		pids := fmt.Sprintf("%d,%d", pid, top.PID)
-		if len(processes) > 1 {
-			pids = fmt.Sprintf("…,%d", top.PID)
-		}
-		return ends(top) + top.phrase() + fmt.Sprintf("; prywalk %s -p %s also looks there", command, pids)
+		return ends(top) + top.phrase() + fmt.Sprintf("; prywalk %s -p %d,%d includes that process", command, pid, top.PID)
 	}
 	if top.Kind != Unknown {
 		return ends(top) + top.phrase()

@@ -66,8 +66,8 @@ const (
 	LabelTaskName = "task name"
 	// The task name of the only task that it awaits.
 	LabelAwaits = "awaits task"
-	// Of a waiting goroutine, among [Interval.Labels]: addresses of the lock that it waits for, and of those that it
-	// likely holds, between blanks.
+	// Of a waiting goroutine, among [Interval.Labels]: the address of the lock that it waits for; those of the locks that
+	// it likely holds, separated by blanks.
 	LabelAwaitsLock = "awaits lock"
 	LabelHolds      = "likely holds"
 	// MaxHolds is the most addresses in LabelHolds.

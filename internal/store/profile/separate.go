@@ -17,20 +17,21 @@ type timedSample struct {
 	pid, tid int64
 	end      []int64 // its label
 	wall     int64   // ns
+	at       int     // in the recording
 }
 
 const timedSampleCost = 56 // bytes
 
-// separate moves intervals of a recording in time so that those of one thread do not overlap; those of several files
-// ([Join]) may. Recorded ones do where
-// time became known late: an interval that takes carried time reaches back beyond its neighbour's end, and left a gap
-// where that time passed. Neighbours are moved back, into the gap; as in the whole account
+// separate moves intervals of a recording in time so that those of one thread do not overlap. Those of several files
+// ([Join]) may. Recorded intervals overlap where time became known late: an interval that takes carried time reaches
+// back beyond its neighbour's end, and left a gap where that time passed. Neighbours are moved back into the gap. Then
 //
 //	cpu + runqueue + blocked = wall
 //
-// so it is then in each window. Lengths, values and the order of ends stay the same, and that of an account without
-// overlaps. What has no room after the recording's start, or after its thread's first interval if that is earlier, is
-// moved forward: queue time that the kernel charges after it had counted as blocked, and parts cut off by a ring.
+// holds in each window, as in the whole account. Lengths, values and the order of ends stay the same; an account
+// without overlaps does not change. An interval without room after the recording's start, or after its thread's first
+// interval if that is earlier, is moved forward: queue time that the kernel charges after it had counted as blocked,
+// and parts cut off by a ring.
 func separate(p *pprof.Profile, memory *filememory.Account) error {
 	wall := slices.IndexFunc(p.SampleType, func(t *pprof.ValueType) bool { return t.Type == TypeWall })
 	if wall < 0 {
@@ -42,14 +43,15 @@ func separate(p *pprof.Profile, memory *filememory.Account) error {
 	}
 	defer memory.Give(cost)
 	list := make([]timedSample, 0, len(p.Sample))
-	for _, s := range p.Sample {
+	for i, s := range p.Sample {
 		pid, tid, end := s.NumLabel[LabelPID], s.NumLabel[LabelTID], s.NumLabel[LabelEnd]
 		if len(pid) > 0 && len(tid) > 0 && len(end) > 0 && 0 < s.Value[wall] && s.Value[wall] <= end[0] {
-			list = append(list, timedSample{pid[0], tid[0], end, s.Value[wall]})
+			list = append(list, timedSample{pid[0], tid[0], end, s.Value[wall], i})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b timedSample) int {
-		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid), cmp.Compare(a.end[0], b.end[0]))
+	slices.SortFunc(list, func(a, b timedSample) int {
+		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid), cmp.Compare(a.end[0], b.end[0]),
+			cmp.Compare(a.at, b.at))
 	})
 	for len(list) > 0 {
 		n := slices.IndexFunc(list, func(s timedSample) bool { return s.pid != list[0].pid || s.tid != list[0].tid })

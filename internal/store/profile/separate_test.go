@@ -62,7 +62,7 @@ func TestIntervalsOfAThreadAreReadWithoutOverlap(t *testing.T) {
 	}
 }
 
-// Random accounts: each interval ends at a moment, and has an arbitrary part of the time that no one has until then.
+// Random accounts: each interval ends at a moment, and has a part of the time that no interval has until then.
 func TestAThreadsIntervalsFillItsLife(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))

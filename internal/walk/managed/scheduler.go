@@ -79,6 +79,12 @@ type TaskRecord struct {
 	Words  [6]uint64 // to detect changes
 }
 
+// Offsets of Mutex.sema and RWMutex.readerSem (package sync), to which a [TaskWait]'s Address points.
+const (
+	MutexSema  = 4
+	ReaderSema = 12
+)
+
 // TaskWait is one thing that a task waits for; a select has several.
 type TaskWait struct {
 	Address      frames.Addr // of the semaphore's word or of the channel

@@ -20,6 +20,9 @@ type Peers struct {
 	nextScan int64                 // CLOCK_MONOTONIC ns
 }
 
+// NextLists is when the lists of sockets and of descriptors may both be read again, CLOCK_MONOTONIC ns.
+func (p *Peers) NextLists(a *RemoteAddresses) int64 { return max(p.nextScan, a.nextRead) }
+
 // Of returns " = ", the inode of the other end of a descriptor's link, and the processes that have it, or "". It lists
 // the descriptors of all processes again if the link is unknown or has changed its owner, in at most 1/200 of the time.
 func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now func() int64) string {

@@ -120,7 +120,7 @@ func (w *Wait) Label() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
 		return w.semaphore() + " (" + w.Type + ")"
-	case w.Kind == Mutex && w.managed && w.Symbol == languages.PythonRLock: // as before its owner is known
+	case w.Kind == Mutex && w.managed && w.Symbol == languages.PythonRLock: // one label, whether or not its owner is known
 		return fmt.Sprintf("%s %#x (%s)", Semaphore, uint64(w.Address), w.Symbol)
 	case w.Kind == Join && w.Owner != 0:
 		return fmt.Sprintf("%s thread %d", Join, w.Owner)

@@ -19,7 +19,7 @@ const maxLockTexts = 1 << 14 // of one runtime: what its goroutines await and ho
 
 // semaphores are the offsets of the words for which goroutines wait (package sync), by wait. A goroutine that waits for
 // the readers of an RWMutex, "sync.RWMutex.Lock", holds it against all others.
-var semaphores = map[string]frames.Addr{"sync.Mutex.Lock": 4, "sync.RWMutex.RLock": 12}
+var semaphores = map[string]frames.Addr{"sync.Mutex.Lock": managed.MutexSema, "sync.RWMutex.RLock": managed.ReaderSema}
 
 // condWait has unlocked a mutex that the code before still shows as held.
 const condWait = "sync.Cond.Wait"
@@ -29,6 +29,9 @@ type taskFrame struct{ pc, sp frames.Addr }
 
 // lockLabels returns [profile.LabelAwaitsLock] and [profile.LabelHolds] of a task whose stack was just walked.
 func (g *goroutines) lockLabels(t *managed.TaskRecord, stack []byte) map[string]string {
+	if t.Regs.Arch == frames.ARM64 { // its code is not analysed
+		return nil
+	}
 	word, isLock := semaphores[t.Wait]
 	out, awaited := map[string]string{}, frames.Addr(0)
 	if isLock {

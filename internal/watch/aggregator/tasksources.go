@@ -114,7 +114,7 @@ func (g *goroutines) otherEnd(place int, t *managed.TaskRecord, stack []byte, ag
 	text, later := w.otherEnd(fd)
 	switch {
 	case later && !again:
-		g.unnamed[place] = procmem.Now() + readEndAgain
+		g.unnamed[place] = max(procmem.Now()+readEndAgain, w.ends.NextLists(w.peers))
 	case text == "" || len(g.ends) >= maxEnds && !g.ends[text] || !g.Reread(t):
 		return ""
 	default:

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"golang.org/x/sys/unix"
+
 	"prywalk/frames"
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/sample"

@@ -13,11 +13,9 @@ import (
 	"prywalk/internal/walk/managed"
 )
 
-// Offsets of Mutex.sema, RWMutex.writerSem and readerSem, Cond.notify (package sync).
+// Offsets of RWMutex.writerSem and Cond.notify (package sync).
 const (
-	mutexSema  = 4
 	writerSema = 8
-	readerSema = 12
 	condNotify = 16
 )
 
@@ -128,14 +126,14 @@ func setSync(w *stacks.GoroutineWait, stack []stacks.Frame) {
 		case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*Mutex).lockSlow",
 			"internal/sync.(*Mutex).lockSlow":
 			if !inMutex {
-				w.Kind, w.Address, inMutex = stacks.KindMutex, word-mutexSema, true
+				w.Kind, w.Address, inMutex = stacks.KindMutex, word-managed.MutexSema, true
 			}
 		case "sync.(*RWMutex).Lock": // waits for its Mutex or for readers
 			if w.Kind = stacks.KindRWMutex; !inMutex {
 				w.Address = word - writerSema
 			}
 		case "sync.(*RWMutex).RLock":
-			w.Kind, w.Address, w.Reads = stacks.KindRWMutex, word-readerSema, true
+			w.Kind, w.Address, w.Reads = stacks.KindRWMutex, word-managed.ReaderSema, true
 		case "sync.(*WaitGroup).Wait":
 			w.Kind = stacks.KindWaitGroup
 		case condWait:

@@ -28,15 +28,16 @@ func TestWhatAGoroutineWaitsForFollowsFromItsFunctions(t *testing.T) {
 		reads   bool
 	}{
 		{[]string{"runtime.gopark", "main.main"}, stacks.KindSemaphore, word, false},
-		{[]string{"sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock"}, stacks.KindMutex, word - mutexSema, false},
-		{[]string{"internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock"}, stacks.KindMutex, word - mutexSema, false},
+		{[]string{"sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock"}, stacks.KindMutex, word - managed.MutexSema, false},
+		{[]string{"internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock"}, stacks.KindMutex, word - managed.MutexSema,
+			false},
 		{[]string{"sync.runtime_SemacquireRWMutex", "sync.(*RWMutex).Lock"}, stacks.KindRWMutex, word - writerSema, false},
 		// the RWMutex begins with the Mutex of its writers
-		{[]string{"sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock"}, stacks.KindRWMutex, word - mutexSema, false},
-		{[]string{"sync.(*RWMutex).RLock"}, stacks.KindRWMutex, word - readerSema, true},
+		{[]string{"sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock"}, stacks.KindRWMutex, word - managed.MutexSema, false},
+		{[]string{"sync.(*RWMutex).RLock"}, stacks.KindRWMutex, word - managed.ReaderSema, true},
 		{[]string{"sync.(*WaitGroup).Wait"}, stacks.KindWaitGroup, word, false},
 		{[]string{condWait, "main.main"}, stacks.KindCond, word - condNotify, false},
-		{[]string{"sync.(*Mutex).Lock", condWait}, stacks.KindMutex, word - mutexSema, false},
+		{[]string{"sync.(*Mutex).Lock", condWait}, stacks.KindMutex, word - managed.MutexSema, false},
 	} {
 		w := stacks.GoroutineWait{TaskWait: managed.TaskWait{Address: word}}
 		setSync(&w, stackOf(c.stack...))

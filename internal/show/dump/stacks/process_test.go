@@ -2,7 +2,10 @@
 
 package stacks
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestFirstThreadComesFirstAlsoWhereNumbersWrapped(t *testing.T) {
 	p := &Process{PID: 32767, Threads: []Thread{{TID: 301}, {TID: 32767}, {TID: 300}}}
@@ -55,6 +58,13 @@ func TestTasksThatWaitWhileNothingRunsHaveANextCommand(t *testing.T) {
 	if got, want := p.PendingTasks(), "thread 7 runs a task of asyncio's event loop and waits in handle at app.py:5; "+
 		"until that returns, no other task of its loop runs (3 waiting asyncio tasks in the process)"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	p.Threads[0].Frames = []Frame{{Place: &Place{Function: "epoll_wait"}},
+		{Place: &Place{Function: "select", File: "/usr/lib/python3.9/selectors.py", Kind: "cpython"}},
+		{Place: &Place{Function: "_PyFunction_Vectorcall", Machinery: true}},
+		{Place: &Place{Function: "_run_once", File: "/usr/lib/python3.9/asyncio/base_events.py", Kind: "cpython"}}}
+	if got := p.PendingTasks(); !strings.HasPrefix(got, "nothing runs, 3 asyncio tasks pending; ") {
+		t.Errorf("an event loop that waits for events: %q", got)
 	}
 	p = Process{Tasks: []Task{{Kind: "asyncio", State: "ready", Count: 1}}}
 	if got := p.PendingTasks(); got != "" {

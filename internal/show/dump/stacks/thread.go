@@ -92,9 +92,12 @@ func (t *Thread) WaitsFrames() []waits.Frame {
 	return out
 }
 
+// functions are the names of the thread's functions, innermost first, without those that run managed ones.
 func (t *Thread) functions() (names []string) {
 	for i := range t.Frames {
-		names = append(names, t.Frames[i].Function)
+		if !t.Frames[i].Machinery { // before Python 3.11 it is between a function and its caller
+			names = append(names, t.Frames[i].Function)
+		}
 	}
 	return names
 }

@@ -27,12 +27,8 @@ func writeGoroutineDeadlocks(b *strings.Builder, l *locks.Locks) {
 	}
 }
 
-// writeGoroutineLocks writes what goroutines wait for: channels, or all else.
-func writeGoroutineLocks(b *strings.Builder, l *locks.Locks, channels bool) {
-	if channels {
-		writeChannels(b, l)
-		return
-	}
+// writeGoroutineLocks writes what goroutines wait for, other than channels.
+func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
 	for lock := range stacks.Each(l.GoroutineLocks) {
 		if lock.Kind == stacks.KindChannel {
 			continue

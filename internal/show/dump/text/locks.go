@@ -35,7 +35,7 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 	}
 	writeTaskLocks(&b, l)
 	writeGoroutineDeadlocks(&b, l)
-	writeGoroutineLocks(&b, l, false)
+	writeGoroutineLocks(&b, l)
 	for i := range l.StarvedPools {
 		writeStarvedPool(&b, l, &l.StarvedPools[i])
 	}
@@ -43,7 +43,7 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 		writeLock(&b, l, lock)
 	}
 	writePeers(&b, l)
-	writeGoroutineLocks(&b, l, true)
+	writeChannels(&b, l)
 	writeIdle(&b, l, idle)
 	_, err := io.WriteString(w, b.String())
 	return err

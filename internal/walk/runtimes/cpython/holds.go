@@ -68,7 +68,7 @@ func (l *locks) forget() { l.types, l.rlocks = nil, nil }
 
 func (l *locks) held() (out []managed.HeldLock) {
 	c := l.chain
-	if l.minor < 11 || c.broken || c.state == 0 || !c.IsLive() {
+	if l.minor < 11 || l.minor > 13 || c.broken || c.state == 0 || !c.IsLive() {
 		return nil
 	}
 	for i := range c.frames[:min(len(c.frames), maxHolders)] {
@@ -96,9 +96,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 	}
 	for i := range min(int(size), maxValues) {
 		lock, typ := l.lockOf(l.read64(values+8*uint64(i)) & l.frameMask)
-		if typ.class == languages.PythonRLock && !typ.isPyMutex {
-			l.noteRLock(lock)
-		}
+		l.noteRLock(lock, typ)
 		if typ.class == "" || i >= alive || !l.isTaken(lock, typ) {
 			continue
 		}
@@ -125,16 +123,13 @@ func (l *locks) valuesOf(f *pyFrame) (size uint32, at uint64) {
 // noteAwaited notes the RLocks of the last walk's innermost frame, if that is the asking thread's.
 func (l *locks) noteAwaited(q *managed.WaitQuery) (found bool) {
 	c := l.chain
-	if l.minor < 11 || c.broken || c.state == 0 || len(c.frames) == 0 || c.Sample.InnerTID != q.InnerTID {
+	if l.minor < 11 || l.minor > 13 || c.broken || c.state == 0 || len(c.frames) == 0 || c.Sample.InnerTID != q.InnerTID {
 		return false
 	}
 	size, values := l.valuesOf(&c.frames[0])
 	for i := range uint64(size) {
 		lock, typ := l.lockOf(l.read64(values+8*i) & l.frameMask)
-		if typ.class == languages.PythonRLock && !typ.isPyMutex {
-			l.noteRLock(lock)
-			found = true
-		}
+		found = l.noteRLock(lock, typ) || found
 	}
 	return found
 }
@@ -183,8 +178,13 @@ func (l *locks) isTaken(lock uint64, typ lockType) bool {
 	return l.read64(lock+lockLocked)&0xff != 0
 }
 
-func (l *locks) noteRLock(lock uint64) {
+// noteRLock notes an RLock by its semaphore; false: it is none, or has none.
+func (l *locks) noteRLock(lock uint64, typ lockType) bool {
+	if typ.class != languages.PythonRLock || typ.isPyMutex {
+		return false
+	}
 	managed.Remember(&l.rlocks, maxRLocks, l.read64(lock+lockWord+l.headExtra), lock)
+	return true
 }
 
 func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {

@@ -90,7 +90,7 @@ func TestLocksAreFoundInBothBuilds(t *testing.T) {
 		putType(lock, imageAt+0xc00, 24, "_thread.lock")
 		put(lock, lockWord, pyMutexLocked)
 		g.put(ofWaiter-parkedBefore, lock+lockWord+l.headExtra)
-		r.locks.noteRLock(rlock)
+		r.locks.noteRLock(rlock, r.locks.lockType(rlock))
 		for q, want := range map[uint64]managed.WaitAnswer{
 			semaphore: {Kind: waits.Mutex, Class: languages.PythonRLock, Address: semaphore, Owner: 4711,
 				OwnerName: "owner"},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prywalk/internal/code/x86"
+	"prywalk/internal/walk/managed"
 )
 
 // # Locks taken by a function before a call
@@ -364,11 +365,8 @@ func (a *lockAnalysisX86) store(in *insn, next uint64) {
 	}
 }
 
-// Offsets in sync/rwmutex.go. RLock adds 1 to readerCount, RUnlock subtracts 1.
-const (
-	readerSema  = 12
-	readerCount = 16
-)
+// readerCount is an offset in sync/rwmutex.go. RLock adds 1 to it, RUnlock subtracts 1.
+const readerCount = 16
 
 func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
 	lock := a.memory(in, next)
@@ -395,7 +393,7 @@ func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
 		case isLockMethod(name):
 			a.path.awaited = lock
 		case name == "sync.runtime_SemacquireRWMutexR": // of RLock, inlined
-			a.path.awaited = value{lock.node, lock.off - readerSema}
+			a.path.awaited = value{lock.node, lock.off - managed.ReaderSema}
 		}
 		switch m, ok := lockMethods[name]; {
 		case m.take:

@@ -5,7 +5,7 @@
 // # The path of one frame
 //
 //	program       layout.go     offsets: V8's symbols for debuggers, completed by a table of releases
-//	unwind        embedded.go   builtins in the file; and deoptimized code; else package heuristics
+//	unwind        embedded.go   builtins in the file, and deoptimized code; else package heuristics
 //	which kind    runtime.go    ManagedFrames: a frame of the interpreter, of baseline, optimized or other code
 //	  its code    code.go       by a header before the instructions; codeplaces.go: whether code moves
 //	  function    functions.go  by the frame's bytecodes, the code, or the closure
