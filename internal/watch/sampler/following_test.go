@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/account/attribute"
+	procs "prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/tracer"
@@ -42,6 +43,17 @@ func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
 		if cpu, pids := burntAs(r, name); len(pids) != 1 || pids[int64(target.pid)] {
 			t.Errorf("%s: %d ns in processes %v", name, cpu, pids)
 		}
+	}
+	if t.Failed() {
+		for _, pid := range procs.Children(target.pid) {
+			stat, err := os.ReadFile(procs.Path(pid, "stat"))
+			t.Logf("child %s %v", stat, err)
+		}
+		all := map[string]int64{}
+		for _, s := range r.Sample {
+			all[fmt.Sprint(s.NumLabel["pid"], s.Label["comm"], stack(s))] += s.Value[0]
+		}
+		t.Logf("%v", all)
 	}
 }
 
