@@ -12,9 +12,9 @@ import (
 	"prywalk/internal/host/filememory"
 )
 
-// timedSample is a sample with a time stamp of one thread.
+// timedSample is a sample with a time stamp, of one thread or of none.
 type timedSample struct {
-	pid, tid int64
+	pid, tid int64   // tid 0: of no single thread, as of ended ones
 	end      []int64 // its label
 	wall     int64   // ns
 	at       int     // in the recording
@@ -45,8 +45,14 @@ func separate(p *pprof.Profile, memory *filememory.Account) error {
 	list := make([]timedSample, 0, len(p.Sample))
 	for i, s := range p.Sample {
 		pid, tid, end := s.NumLabel[LabelPID], s.NumLabel[LabelTID], s.NumLabel[LabelEnd]
-		if len(pid) > 0 && len(tid) > 0 && len(end) > 0 && 0 < s.Value[wall] && s.Value[wall] <= end[0] {
+		if len(pid) == 0 || len(end) == 0 || s.Value[wall] <= 0 || s.Value[wall] > end[0] {
+			continue
+		}
+		switch {
+		case len(tid) > 0:
 			list = append(list, timedSample{pid[0], tid[0], end, s.Value[wall], i})
+		case len(s.Label[LabelTask]) == 0:
+			list = append(list, timedSample{pid[0], 0, end, s.Value[wall], i})
 		}
 	}
 	slices.SortFunc(list, func(a, b timedSample) int {
@@ -58,7 +64,11 @@ func separate(p *pprof.Profile, memory *filememory.Account) error {
 		if n < 0 {
 			n = len(list)
 		}
-		separateThread(list[:n], p.TimeNanos)
+		if list[0].tid == 0 {
+			spread(list[:n], p.TimeNanos)
+		} else {
+			separateThread(list[:n], p.TimeNanos)
+		}
 		list = list[n:]
 	}
 	return nil
@@ -82,5 +92,26 @@ func separateThread(list []timedSample, start int64) {
 	for _, s := range list {
 		s.end[0] = max(s.end[0], start+s.wall)
 		start = s.end[0]
+	}
+}
+
+// spread moves a process's intervals of no single thread, sorted by their ends. Those of ended threads become known
+// together, once a second, and all end then. They are laid one after the other into the time since those before, and
+// side by side only where they do not fit.
+func spread(list []timedSample, start int64) {
+	for len(list) > 0 {
+		end, n := list[0].end[0], len(list)
+		if i := slices.IndexFunc(list, func(s timedSample) bool { return s.end[0] != end }); i > 0 {
+			n = i
+		}
+		at := end
+		for _, s := range list[:n] {
+			if at-s.wall < start {
+				at = end
+			}
+			s.end[0] = at
+			at -= s.wall
+		}
+		list, start = list[n:], end
 	}
 }

@@ -4,6 +4,7 @@ package profile
 
 import (
 	"bytes"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -59,6 +60,32 @@ func TestIntervalsOfAThreadAreReadWithoutOverlap(t *testing.T) {
 		if got := readIntervals(t, tid, list...); !slices.Equal(got, want) {
 			t.Errorf("thread %d: %v, want %v", tid, got, want)
 		}
+	}
+}
+
+func TestTimeOfEndedThreadsIsSpreadOverTheTimeInWhichItPassed(t *testing.T) {
+	const second = int64(1e9)
+	var list []Interval
+	for range 30 { // 0.9 s in the first second, 1.8 s in the next one, of two CPUs
+		list = append(list, Interval{End: second, Wall: 30e6}, Interval{End: 2 * second, Wall: 60e6})
+	}
+	changes, sum := map[int64]int64{}, int64(0)
+	for _, i := range readIntervals(t, 0, list...) {
+		changes[i.begin]++
+		changes[i.end]--
+		sum += i.end - i.begin
+	}
+	if want := 27 * second / 10; sum != want {
+		t.Errorf("%d ns, want %d", sum, want)
+	}
+	running, most := int64(0), [2]int64{}
+	for _, at := range slices.Sorted(maps.Keys(changes)) {
+		running += changes[at]
+		half := min(1, at/second)
+		most[half] = max(most[half], running)
+	}
+	if most != [2]int64{1, 2} {
+		t.Errorf("at most %d at once in the first and in the next second, want 1 and 2", most)
 	}
 }
 
