@@ -68,7 +68,7 @@ func (l *locks) forget() { l.types, l.rlocks = nil, nil }
 
 func (l *locks) held() (out []managed.HeldLock) {
 	c := l.chain
-	if l.minor < 11 || l.minor > 13 || c.broken || c.state == 0 || !c.IsLive() {
+	if l.minor < 11 || c.broken || c.state == 0 || !c.IsLive() {
 		return nil
 	}
 	for i := range c.frames[:min(len(c.frames), maxHolders)] {
