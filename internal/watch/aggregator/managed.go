@@ -75,7 +75,7 @@ func (b *stackBuilder) beginManaged(
 		HasRun: s.How == observe.ByStop && s.State == sample.Running, RunCounts: w.runCounts(),
 	}
 	w.sample = managed.Sample{
-		InnerTID: th.Walk.InnerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
+		InnerTID: th.Walk.InnerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At,
 		Live: &w.live,
 	}
 	w.merger.Begin(sources, &w.sample)
