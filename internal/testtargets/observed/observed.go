@@ -220,7 +220,7 @@ func (p *Process) walk(th *observe.Thread, s *observe.RawSample) Stack {
 		s.Mem.StackEnd = end
 	}
 	return p.Merge(&managed.Sample{
-		InnerTID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
+		InnerTID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At,
 		Live: p.Live(th.TID, s),
 	})
 }

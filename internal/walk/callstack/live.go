@@ -12,53 +12,9 @@ import (
 type Live struct {
 	ReadMemory func(addr uint64, b []byte) int // returns the number of bytes read
 	// TID is the sampled thread, RunCount its run count at the copy if it was off the processor.
-	PID, TID  int
-	RunCount  uint64
-	HasRun    bool       // since the copy, as the thread was stopped while running
-	RunCounts *RunCounts // optional
-}
-
-// RunCounts reads run counts, and keeps the last files open, for one goroutine at a time.
-type RunCounts struct {
-	budget *procmem.FDBudget
-	files  [maxOpenCounts]*procmem.ThreadFiles
-}
-
-// reservedDescriptors are left for other uses.
-const (
-	maxOpenCounts       = 16
-	reservedDescriptors = 512
-)
-
-// NewRunCounts opens no file.
-func NewRunCounts() *RunCounts { return &RunCounts{budget: procmem.NewFDBudget(reservedDescriptors)} }
-
-func (c *RunCounts) runCount(pid, tid int) (uint64, error) {
-	kept := &c.files[tid%maxOpenCounts]
-	f := *kept
-	if f == nil || f.PID() != pid || f.TID() != tid {
-		if f != nil {
-			f.Close()
-		}
-		f = procmem.OpenThread(pid, tid, c.budget)
-		*kept = f
-	}
-	now, err := f.SchedStat()
-	if err != nil { // it has ended; its ID may be reused
-		f.Close()
-		*kept = nil
-	}
-	return now.Runs, err
-}
-
-// Close closes all files.
-func (c *RunCounts) Close() {
-	for i, f := range c.files {
-		if f != nil {
-			f.Close()
-			c.files[i] = nil
-		}
-	}
+	PID, TID int
+	RunCount uint64
+	HasRun   bool // since the copy, as the thread was stopped while running
 }
 
 // Read implements [managed.Live].
@@ -69,13 +25,10 @@ func (l *Live) Unchanged() bool {
 	if l.HasRun || l.RunCount == 0 {
 		return false
 	}
-	counts := l.RunCounts
-	if counts == nil {
-		counts = &RunCounts{}
-		defer counts.Close()
-	}
-	runs, err := counts.runCount(l.PID, l.TID)
-	return err == nil && runs == l.RunCount
+	f := procmem.OpenThread(l.PID, l.TID, nil)
+	defer f.Close()
+	now, err := f.SchedStat()
+	return err == nil && now.Runs == l.RunCount
 }
 
 // CoreMemory is a core's memory as a [managed.Live].

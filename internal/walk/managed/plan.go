@@ -21,7 +21,7 @@ type Plan struct {
 //	CopyList                Base Off        Max Size Next
 //	FindNode                Base Off To End Max Size Next At
 //	AddScaled               Base Off To         Size
-//	CopyTargets                  Off        Max Size Next At OnlyZero Mask Value Except WholePage
+//	CopyTargets                  Off        Max Size Next At OnlyZero Mask Value WholePage
 //	SaveNodes, RestoreNodes (none)
 type Step struct {
 	Op   Op
@@ -40,10 +40,8 @@ type Step struct {
 	At int32
 	// OnlyZero takes only the nodes whose tested word is 0.
 	OnlyZero bool
-	// With a Mask that is not 0 only those nodes are taken whose tested word, under Mask, is Value; with Except, only the
-	// other nodes.
+	// With a Mask that is not 0 only those nodes are taken whose tested word, under Mask, is Value.
 	Mask, Value uint64
-	Except      bool
 	WholePage   bool
 	// OnlyAsleep restricts the step to sleeping threads.
 	OnlyAsleep bool

@@ -145,9 +145,7 @@ type Sample struct {
 	Regs     *frames.Regs
 	Mem      frames.Memory
 	At       int64
-	// Asleep: the thread slept during the copy, and was not stopped.
-	Asleep bool
-	Live   Live
+	Live     Live
 }
 
 // Live reads a process's memory after the copy.

@@ -318,12 +318,3 @@ func (s *waitingStack) isLauncher() bool {
 	return len(s.outer) > 0 && languages.Matches(s.outer[0].Module,
 		func(l *languages.Language) *regexp.Regexp { return l.Launcher })
 }
-
-// RulesFile returns a function's source file if the idle rules use it, else "".
-func RulesFile(module, file string) string {
-	f := Frame{Module: module}
-	if l := f.language(); l != nil && l.NeedsFile != nil && l.NeedsFile(file) {
-		return file
-	}
-	return ""
-}

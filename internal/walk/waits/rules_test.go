@@ -19,7 +19,7 @@ func examples() []func() string {
 		all = append(all, func() string {
 			files := ""
 			for _, f := range stack {
-				files += RulesFile(f.Module, f.File)
+				files += rulesFile(f.Module, f.File)
 			}
 			return ruleOf(c.wait, c.kind, stack) + files
 		})
@@ -109,4 +109,13 @@ func TestEachRuleOfPoolsHasAnExample(t *testing.T) {
 			t.Errorf("no example needs %q", rule.name)
 		}
 	}
+}
+
+// rulesFile returns a function's source file if the idle rules use it, else "".
+func rulesFile(module, file string) string {
+	f := Frame{Module: module}
+	if l := f.language(); l != nil && l.NeedsFile != nil && l.NeedsFile(file) {
+		return file
+	}
+	return ""
 }

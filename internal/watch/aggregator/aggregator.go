@@ -80,7 +80,6 @@ func New(o Options, with *target.Common) *Aggregator {
 		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks,
 		unix: unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)},
 	}
-	a.explainer = waitExplainer{runs: a.stacks.managedWalk.runCounts}
 	options := attribute.Options{
 		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, StandsFor: o.StandsFor,
 		SampledFromStart: o.SampledFromStart,

@@ -68,10 +68,6 @@ func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) 
 // hangs.
 func (a *Aggregator) CloseAccounts(now int64) {
 	a.readNames()
-	if counts := &a.stacks.managedWalk.counts; *counts != nil {
-		(*counts).Close()
-		*counts = nil
-	}
 	a.explainer.close()
 	a.tasks.eachPoller((*taskPoller).addLast)
 	a.attribution.Close(now)

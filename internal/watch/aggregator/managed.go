@@ -19,10 +19,9 @@ type managedWalk struct {
 	merger    callstack.Merger
 	sample    managed.Sample
 	live      callstack.Live
-	counts    *callstack.RunCounts // nil before the first use
-	freed     bool                 // a frame of the stack is [freed]
-	described []managed.Frame      // one frame's
-	frames    []profile.Frame      // the same, as in the recording
+	freed     bool            // a frame of the stack is [freed]
+	described []managed.Frame // one frame's
+	frames    []profile.Frame // the same, as in the recording
 }
 
 // managedNames describes a process's managed frames.
@@ -72,10 +71,10 @@ func (b *stackBuilder) beginManaged(
 	}
 	w.live = callstack.Live{
 		ReadMemory: p.managedNames.read, PID: p.Target.PID, TID: th.TID, RunCount: s.Sched.Runs,
-		HasRun: s.How == observe.ByStop && s.State == sample.Running, RunCounts: w.runCounts(),
+		HasRun: s.How == observe.ByStop && s.State == sample.Running,
 	}
 	w.sample = managed.Sample{
-		InnerTID: th.Walk.InnerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
+		InnerTID: th.Walk.InnerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At,
 		Live: &w.live,
 	}
 	w.merger.Begin(sources, &w.sample)
@@ -104,13 +103,6 @@ func (b *stackBuilder) addMerged(p *processState, arch frames.Arch, end frames.S
 			b.walkedAfterEnd++ // the process has ended, or called exec
 		}
 	}
-}
-
-func (w *managedWalk) runCounts() *callstack.RunCounts {
-	if w.counts == nil {
-		w.counts = callstack.NewRunCounts()
-	}
-	return w.counts
 }
 
 func newManagedNames(p *processState) managedNames {

@@ -26,7 +26,6 @@ import (
 // its owner. Descriptors' names are from /proc.
 type waitExplainer struct {
 	names *symbols.Namer                    // nil before the first lock
-	runs  func() *callstack.RunCounts       // proves that a thread still sleeps
 	peers map[string]*waits.RemoteAddresses // by network namespace
 	ends  waits.Peers
 }
@@ -137,7 +136,7 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 		return string(found.Kind) + " " + p.waitState.describeFile(th, found.FD.FD, s.At), 0
 	case found.Kind == waits.Child:
 		child := waits.ChildWaitedFor(p.Target.PID, found.Child)
-		if !e.live(th, s).Unchanged() {
+		if !liveOf(th, s).Unchanged() {
 			return "", 0
 		}
 		return "", child.PID
@@ -165,15 +164,13 @@ func (e *waitExplainer) managedWait(th *target.Thread, s *observe.RawSample, wor
 ) {
 	sources := th.Proc.Target.Runtimes().FrameSources()
 	w, ok, _ := callstack.WaitOf(sources, &managed.WaitQuery{InnerTID: th.Walk.InnerTID, Word: word, Mem: &s.Mem,
-		Live: e.live(th, s), Timed: timed})
+		Live: liveOf(th, s), Timed: timed})
 	return w, ok
 }
 
-func (e *waitExplainer) live(th *target.Thread, s *observe.RawSample) *callstack.Live {
+func liveOf(th *target.Thread, s *observe.RawSample) *callstack.Live {
 	p := th.Proc.Target
-	return &callstack.Live{
-		ReadMemory: p.Read, PID: p.PID, TID: th.TID, RunCount: s.Sched.Runs, RunCounts: e.runs(),
-	}
+	return &callstack.Live{ReadMemory: p.Read, PID: p.PID, TID: th.TID, RunCount: s.Sched.Runs}
 }
 
 // innermostFunctions returns as many as decide the lock's kind.
@@ -263,7 +260,7 @@ func (e *waitExplainer) callMemory(th *target.Thread, s *observe.RawSample) func
 		for n := 0; n < len(b); n += 8 {
 			word, ok := s.Mem.Word(addr + uint64(n))
 			if !ok {
-				live := e.live(th, s)
+				live := liveOf(th, s)
 				if len(b) > maxCallRead || live.Read(addr, b) != len(b) || !live.Unchanged() {
 					return 0
 				}

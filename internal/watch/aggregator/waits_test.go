@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/walk/callstack"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
@@ -45,9 +44,7 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 	}
 	_, inode, _ := strings.Cut(link, ":")
 	link += fmt.Sprintf(" = %s %s (pid %d)", inode, strings.TrimSpace(string(comm)), os.Getpid())
-	counts := callstack.NewRunCounts()
-	defer counts.Close()
-	e := waitExplainer{runs: func() *callstack.RunCounts { return counts }}
+	var e waitExplainer
 	defer e.close()
 	polled := []unix.PollFd{{Fd: int32(read.Fd()), Events: unix.POLLIN}}
 	tid, runs := sleepInPoll(t, polled, write)

@@ -34,9 +34,8 @@
 // named if the thread has not run since the copy, or if the copied identity, with the hashes that the engine keeps in
 // its texts, is still in memory; else it is [freed].
 //
-// A line can be wrong in two cases. Without opcache, a function that is gone has the lines read earlier from one with
-// its name, file, first and last line and number of opcodes: the file can have been edited between. The opcodes are
-// read after the copy: they can be freed and reused, within the function's lines, while function and texts are intact.
+// A line can be wrong where the opcodes, which are read after the copy, are freed and reused, within the function's
+// lines, while function and texts are intact.
 //
 // In code of the JIT compiler a line can be some opcodes too early. A waiting script in FrankenPHP has its calls at its
 // thread, not at the goroutine. Of a running thread 1,024 calls are copied: the native frame that runs the last one,

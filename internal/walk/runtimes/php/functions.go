@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"maps"
 	"path"
-	"strings"
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
@@ -16,9 +15,7 @@ import (
 // functionCache knows by address only functions that are never freed.
 type functionCache struct {
 	managed.Objects[*function]
-	byID      map[identity]*function // closures move
-	byContent map[content]*function
-	classes   map[uint64]string // in opcache's memory, by address
+	byID map[identity]*function // closures move
 }
 
 type function struct {
@@ -28,7 +25,6 @@ type function struct {
 	frameType  string
 	first      int
 	lines      []uint32 // by opcode
-	gone       bool     // read when no longer at its address
 }
 
 // identity distinguishes functions at one address. Pointers can be equal, so it has the hashes of texts.
@@ -46,17 +42,14 @@ func (f *function) Identity() identity { return f.id }
 
 func (id *identity) kind() uint8 { return uint8(id.flags) }
 
-const maxClasses = 1 << 16
-
 func (c *functionCache) forget() {
 	c.Forget()
-	c.byID, c.byContent, c.classes = nil, nil, nil
+	c.byID = nil
 }
 
 func (c *functionCache) begin(at int64) {
 	if c.Begin(at) {
 		maps.DeleteFunc(c.byID, func(_ identity, f *function) bool { return c.Of(f.Serial) == nil })
-		maps.DeleteFunc(c.byContent, func(_ content, f *function) bool { return c.Of(f.Serial) == nil })
 	}
 }
 
@@ -172,7 +165,7 @@ func (s functionSource) Identify(addr uint64, now bool) (identity, managed.Objec
 	return id, managed.StatusOf(ok && s.addHashes(&id, get))
 }
 
-// Read implements [managed.ObjectSource]. A function that is no longer there is known by its contents.
+// Read implements [managed.ObjectSource].
 func (s functionSource) Read(addr uint64, want *identity) (*function, managed.ObjectStatus) {
 	if want == nil {
 		id, ok := s.identify(addr, s.Current)
@@ -182,16 +175,8 @@ func (s functionSource) Read(addr uint64, want *identity) (*function, managed.Ob
 		want = &id
 	}
 	f := s.functions.byID[*want]
-	if f == nil || f.gone {
-		if read := s.read(addr, want); read != nil {
-			f = read
-		}
-	}
 	if f == nil {
-		f = s.functions.withSameLines(want)
-	}
-	if f == nil {
-		f = s.readTexts(want)
+		f = s.read(addr, want)
 	}
 	return f, managed.StatusOf(f != nil)
 }
@@ -213,46 +198,6 @@ func (r *Runtime) read(addr uint64, want *identity) *function {
 	return f
 }
 
-// content is equal for a function compiled in each request, without opcache.
-type content struct{ flags, nameHash, fileHash, lines, last uint64 }
-
-func (id *identity) content() content {
-	return content{id.flags, id.nameHash, id.fileHash, id.lines, id.last}
-}
-
-// evaluated ends the name of a file of eval (Zend/zend_vm_def.h, ZEND_INCLUDE_OR_EVAL).
-const evaluated = " : eval()'d code"
-
-func (c *functionCache) withSameLines(id *identity) *function {
-	known := c.byContent[id.content()]
-	if known == nil || id.scope != 0 || id.fileHash == 0 {
-		return nil
-	}
-	f := *known
-	f.id, f.Serial = *id, 0
-	if f.gone = true; strings.HasSuffix(f.file, evaluated) {
-		f.lines = nil // of other code
-	}
-	c.keep(&f)
-	return &f
-}
-
-// readTexts reads a function that is no longer at its address, without lines, as its opcodes can be another's; nil
-// unless the texts have the copied hashes and the class is known.
-func (r *Runtime) readTexts(id *identity) *function {
-	class, known := r.functions.classes[id.scope]
-	isMade := id.kind() == typeInternal || id.last == 0 // the engine's, or a trampoline
-	if r.Sample.Live == nil || isMade || id.isPermanent() || id.scope != 0 && !known {
-		return nil
-	}
-	f := &function{id: *id, gone: true}
-	if !r.readName(f) || id.scope != 0 && !strings.HasPrefix(f.name, class+"::") {
-		return nil
-	}
-	r.functions.keep(f)
-	return f
-}
-
 func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
 	id, ok := r.identify(addr, r.Current)
 	return ok && r.addHashes(&id, r.Current) && id == *want
@@ -261,22 +206,16 @@ func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
 func (c *functionCache) addPermanent(addr uint64, f *function) {
 	c.Add(addr, f)
 	c.Skip.Add(addr)
-	if class, _, ok := strings.Cut(f.name, "::"); ok && f.id.immutable && len(c.classes) < maxClasses {
-		c.classes[f.id.scope] = class
-	}
 }
 
 func (c *functionCache) keep(f *function) {
 	if c.byID == nil {
-		c.byID, c.byContent, c.classes = map[identity]*function{}, map[content]*function{}, map[uint64]string{}
+		c.byID = map[identity]*function{}
 	}
 	f.FirstRead = procmem.Now()
 	f.LastWalked = f.FirstRead
 	c.Number(f)
 	c.byID[f.id] = f
-	if f.id.scope == 0 && f.id.kind() != typeInternal {
-		c.byContent[f.id.content()] = f
-	}
 }
 
 func (r *Runtime) readName(f *function) bool {

@@ -119,7 +119,7 @@ func TestFunctionsFreedDuringTheStopHaveNoName(t *testing.T) {
 		{"its opcodes, as a trampoline's", "named", "[freed]", func(m memory) { m[aFunc+96] = 0 }},
 		{"its name", "named", "[freed]", func(m memory) { m.free(aName, 32) }},
 		{"its op array", "named", "", func(m memory) { m.free(aFunc, 256) }},
-		{"its opcodes, used again", "named", "named", func(m memory) { m[aOpcodes+opSize+opLine] = 12 }},
+		{"its opcodes, used again", "named", "[freed]", func(m memory) { m[aOpcodes+opSize+opLine] = 12 }},
 	} {
 		m, r := oneCall(c.name)
 		c.free(m)
@@ -129,37 +129,18 @@ func TestFunctionsFreedDuringTheStopHaveNoName(t *testing.T) {
 	}
 }
 
-func TestOpcodesOfAFunctionThatIsGoneGiveNoLine(t *testing.T) {
+func TestAFunctionThatIsGoneWhenItIsReadIsFreed(t *testing.T) {
 	copied, r := oneCall("named")
-	lineIn := func(copied, now memory) int {
-		t.Helper()
-		if got := named(t, r, copied, now); got != "named" {
-			t.Fatalf("the function is %q", got)
-		}
-		return r.calls[0].function.line(1)
-	}
-	for _, line := range []uint64{5, 12} { // within the function's lines, and not
-		r.Forget()
-		now := maps.Clone(copied)
-		now.free(aFunc, 256)
-		now[aOpcodes+opLine], now[aOpcodes+opSize+opLine] = line, line
-		if got := lineIn(copied, now); got != 0 {
-			t.Errorf("opcodes of other code: line %d, want none", got)
-		}
-		if got := lineIn(copied, copied); got != 3 {
-			t.Errorf("the same function again: line %d, want 3", got)
-		}
-	}
-	other := maps.Clone(copied)
-	other[aFunc+uint64(r.opcodes)], other[aCall] = aFree, aFree
-	now := maps.Clone(other)
+	now := maps.Clone(copied)
 	now.free(aFunc, 256)
-	if got := lineIn(other, now); got != 0 {
-		t.Errorf("other evaluated code: line %d, want none", got)
+	if got := named(t, r, copied, now); got != "[freed]" {
+		t.Errorf("the function is %q", got)
 	}
-	other[aFunc+uint64(r.lines)] = 3 | 3<<32
-	if got := lineIn(other, now); got != 3 {
-		t.Errorf("code of one line: line %d, want 3", got)
+	if got := named(t, r, copied, copied); got != "named" || r.calls[0].function.line(1) != 3 {
+		t.Errorf("the same function while it is there: %q", got)
+	}
+	if got := named(t, r, copied, now); got != "named" {
+		t.Errorf("the same function, read before: %q", got)
 	}
 }
 

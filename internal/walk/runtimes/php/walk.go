@@ -110,27 +110,8 @@ func (w *walk) readCall(at uint64) (callRecord, bool) {
 	return callRecord{opline, function, info, previous}, ok && ok2 && ok3 && ok4
 }
 
-// cycleDetector finds that a chain of addresses is a cycle (Brent's algorithm).
-type cycleDetector struct {
-	steps int
-	seen  uint64
-}
-
-// repeats reports whether the next address is an earlier one: not at each, but once in a cycle.
-func (d *cycleDetector) repeats(at uint64) bool {
-	if at == d.seen {
-		return true
-	}
-	if d.steps&(d.steps-1) == 0 {
-		d.seen = at
-	}
-	d.steps++
-	return false
-}
-
 func (r *Runtime) readCalls(at uint64) {
 	w, b := &r.walk, runBuilder{}
-	var cycle cycleDetector
 	for at != 0 {
 		w.steps++
 		record, ok := w.readCall(at)
@@ -138,7 +119,7 @@ func (r *Runtime) readCalls(at uint64) {
 			w.dropRun(&b)
 			return
 		}
-		if cycle.steps == maxCalls || len(w.calls) > maxCalls || at&7 != 0 || cycle.repeats(at) {
+		if w.steps > maxCalls || len(w.calls) > maxCalls || at&7 != 0 {
 			w.broken = true
 			return
 		}

@@ -68,7 +68,7 @@ var ownFile = regexp.MustCompile(`^(lib)?ruby[-\d.]*(\.so.*)?$`)
 func find(h managed.Host, m *frames.Module, version string, object uint64) (*Runtime, error) {
 	l, ok := layoutOf(versionForm.FindStringSubmatch(version)[1])
 	if !ok {
-		return nil, fmt.Errorf("version %s of Ruby is not known (%s are)", version, knownReleases())
+		return nil, fmt.Errorf("version %s of Ruby is not known (%s are)", version, knownReleases)
 	}
 	r := newRuntime(h, m, &l)
 	r.version, r.vm.cObjectAt = version, object

@@ -45,7 +45,6 @@
 //
 //   - The thread has not run since the copy, and its frame still leads to the object.
 //   - The identity was copied in the stop and is unchanged.
-//   - The thread had the interpreter lock, and everything that the name needs was copied.
 //   - The object was known before the stop and is unchanged.
 //
 // # To add a release
@@ -62,8 +61,8 @@
 //
 // # Limits
 //
-// A ractor's thread of the M:N scheduler has no frames of the native threads on which it ran before. A method made at
-// run time has lines for its first 341 places only. Of calls by rb_funcall from C to C both methods are callers of the
+// A ractor's thread of the M:N scheduler has no frames of the native threads on which it ran before. Code that
+// is freed within milliseconds, as of eval, is mostly [freed]. Of calls by rb_funcall from C to C both methods are callers of the
 // native functions of both. In the first stop callers beyond about 60 calls can be [freed]. Lines in YJIT's code can be
 // older ones. A running thread with more than 1,024 frames has none; nor has, for about 0.1 s, the next thread on the
 // native thread of an ended one.

@@ -95,7 +95,7 @@ func walkAll(r *Runtime, m *image) {
 	r.Anchor(7, m.at)
 	r.Waiting(&managed.WaitQuery{InnerTID: 7, Word: m.at + 8, Mem: m, Live: m})
 	for _, kind := range []objectKind{isCode, isMethod, isOwner} {
-		r.objects.read(m.at, kind, nil)
+		kindSource{&r.objects, kind}.Read(m.at, nil)
 	}
 	r.vm.findSymbols()
 	readFibers(r, m.at)

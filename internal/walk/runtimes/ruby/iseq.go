@@ -16,7 +16,7 @@ type lines struct {
 	entries []int32
 	succ    []byte
 	first   int
-	cut     bool
+	cut     bool // the tables are too large
 }
 
 const (
@@ -41,9 +41,11 @@ func (l *lines) lineAt(position uint64) int {
 		position--
 	}
 	switch {
-	case len(l.entries) == 0 && !l.cut:
+	case l.cut:
+		return 0
+	case len(l.entries) == 0:
 		return l.first
-	case len(l.entries) == 1 && !l.cut:
+	case len(l.entries) == 1:
 		return int(l.entries[0])
 	}
 	rank := l.rank(position)
@@ -90,52 +92,47 @@ const (
 	maxCode    = 1 << 20
 )
 
-type enclosingLabel func(iseq uint64) (label, bool)
-
-// readISeq reads label, file and lines; whole: all lines.
-func (h heap) readISeq(addr uint64, o *object, enclosing enclosingLabel) (whole, ok bool) {
+// readISeq reads label, file and lines.
+func (h heap) readISeq(addr uint64, o *object) (ok bool) {
 	body := h.word(addr + iseqBody)
 	var b [bodyCopied]byte
 	if h.Read(body, b[:]) != len(b) {
-		return false, false
+		return false
 	}
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
 	f := o.function
-	if f.label, ok = h.readLabel(body, enclosing); !ok {
-		return false, false
+	if f.label, ok = h.readLabel(body, maxLevels); !ok {
+		return false
 	}
 	if f.file, ok = h.path(word(bodyPath)); !ok {
-		return false, false
+		return false
 	}
 	o.code, o.size = word(bodyISeqEncoded), word(0)>>32
 	if f.first = int(int32(word(bodyFirst))); h.tagged {
 		f.first = int(int64(word(bodyFirst)) >> 1)
 	}
 	f.lines.first = f.first
-	return h.readLines(&f.lines, b[h.bodyInfo:], o.size), true
+	return h.readLines(&f.lines, b[h.bodyInfo:], o.size)
 }
 
-func (h heap) readLines(l *lines, info []byte, positions uint64) (whole bool) {
+// readLines leaves out tables that are too large.
+func (h heap) readLines(l *lines, info []byte, positions uint64) (ok bool) {
 	n := uint64(binary.LittleEndian.Uint32(info[infoCount:]))
-	if n > maxEntries || positions > maxCode {
-		l.cut = true
-		return false
+	if n == 0 || n > maxEntries || positions > maxCode {
+		l.cut = n > 0
+		return true
 	}
 	b := make([]byte, n*uint64(h.entrySize))
-	if n > 0 {
-		b = b[:h.Read(binary.LittleEndian.Uint64(info[infoEntries:]), b)]
+	if h.Read(binary.LittleEndian.Uint64(info[infoEntries:]), b) != len(b) {
+		return false
 	}
-	l.entries = make([]int32, len(b)/int(h.entrySize))
+	l.entries = make([]int32, n)
 	for i := range l.entries {
 		l.entries[i] = int32(binary.LittleEndian.Uint32(b[int64(i)*h.entrySize:]))
 	}
-	l.cut = uint64(len(l.entries)) < n
 	if n < 2 {
-		return !l.cut
+		return true
 	}
 	l.succ = make([]byte, succSize(positions))
-	got := h.Read(binary.LittleEndian.Uint64(info[infoSucc:]), l.succ)
-	whole = got == len(l.succ) && !l.cut
-	l.succ = l.succ[:got]
-	return whole
+	return h.Read(binary.LittleEndian.Uint64(info[infoSucc:]), l.succ) == len(l.succ)
 }

@@ -47,7 +47,11 @@ func (l *label) with(owner string) string {
 
 const maxLevels = 64
 
-func (h heap) readLabel(body uint64, enclosing enclosingLabel) (l label, ok bool) {
+// readLabel fails for an iseq within levels others or more.
+func (h heap) readLabel(body uint64, levels int) (l label, ok bool) {
+	if levels == 0 {
+		return l, false
+	}
 	if !h.qualified {
 		l.name, ok = h.text(h.word(body + bodyLabel))
 		return l, ok
@@ -59,7 +63,7 @@ func (h heap) readLabel(body uint64, enclosing enclosingLabel) (l label, ok bool
 		parent = h.word(body + uint64(h.bodyLocal) - 8)
 	}
 	if parent != 0 {
-		l, ok = enclosing(parent)
+		l, ok = h.readLabel(h.word(parent+iseqBody), levels-1)
 	} else {
 		l.name, ok = h.text(h.word(body + bodyLabel))
 		l.owned = kind == iseqMethod

@@ -4,7 +4,6 @@ package ruby
 
 import (
 	"slices"
-	"strings"
 
 	"prywalk/internal/walk/managed"
 )
@@ -89,24 +88,7 @@ func layoutOf(release string) (l layout, ok bool) {
 	return layouts[i], true
 }
 
-// knownReleases returns "2.7, 3.0 to 3.4 and 4.0".
-func knownReleases() string {
-	var list []string
-	for i := 0; i < len(layouts); {
-		first := layouts[i].release
-		last := first
-		for i++; i < len(layouts) && layouts[i].release == last+1; i++ {
-			last++
-		}
-		text := first.String()
-		if last > first {
-			text += " to " + last.String()
-		}
-		list = append(list, text)
-	}
-	n := len(list) - 1
-	return strings.Join(list[:n], ", ") + " and " + list[n]
-}
+const knownReleases = "2.7, 3.0 to 3.4 and 4.0"
 
 // hasRactors: threads and the interpreter lock are of a ractor.
 func (l *layout) hasRactors() bool { return l.release >= 300 }

@@ -25,7 +25,6 @@ type objectCache struct {
 	symbols                 uint64 // ruby_global_symbols, 0: unknown
 
 	byContent map[functionKey]*object
-	depth     int
 }
 
 type object struct {
@@ -126,9 +125,6 @@ func (s kindSource) Identify(addr uint64, now bool) (identity, managed.ObjectSta
 
 // leadsTo reports whether the frame of a thread that has not run leads to addr.
 func (c *objectCache) leadsTo(f *frame, addr uint64, kind objectKind) bool {
-	if f == nil {
-		return false
-	}
 	at := f.at + frameISeq
 	switch kind {
 	case isMethod:
@@ -152,76 +148,11 @@ func (c *objectCache) skipCopies(addr uint64, o *object) {
 	}
 }
 
-// Read implements [managed.ObjectSource]. If a copied identity has changed, it reads the copy, perhaps without all
-// lines.
+// Read implements [managed.ObjectSource].
 func (s kindSource) Read(addr uint64, want *identity) (*object, managed.ObjectStatus) {
-	if want == nil {
-		return s.read(addr, s.kind, nil)
-	}
-	o, whole := s.readCopied(addr, s.kind, want)
-	if !whole {
-		if now, status := s.read(addr, s.kind, want); status == managed.ObjectKnown {
-			return now, status
-		}
-	}
-	if o == nil {
-		return nil, managed.ObjectFreed
-	}
-	s.add(addr, o)
-	return o, managed.ObjectKnown
-}
-
-// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. For an iseq the thread must have
-// had the interpreter lock.
-func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
-	at := c.walk.Sample.At
-	o = &object{function: &function{kind: kind}, id: *id,
-		CacheEntry: managed.CacheEntry{FirstRead: at, LastChecked: at, LastWalked: at}}
-	ok := false
-	switch {
-	case kind == isMethod && !c.currentHeap.qualified:
-		o.label.name, ok = c.currentHeap.nameOf(c.symbols, id.words[wordID])
-		whole = ok
-	case kind == isCode && c.walk.hasLock():
-		whole, ok = c.copiedHeap.readISeq(addr, o, c.enclosingCopied)
-	}
-	if !ok {
-		return nil, false
-	}
-	return o, whole
-}
-
-func (c *objectCache) enclosingCopied(iseq uint64) (label, bool) {
-	if c.depth == maxLevels {
-		return label{}, false
-	}
-	c.depth++
-	defer func() { c.depth-- }()
-	o, status := c.resolve(iseq, isCode, nil)
-	if status == managed.ObjectKnown {
-		return o.label, true
-	}
-	c.read(iseq, isCode, nil) // for later samples
-	return label{}, false
-}
-
-func (c *objectCache) enclosingCurrent(iseq uint64) (l label, ok bool) {
-	if c.depth == maxLevels {
-		return l, false
-	}
-	c.depth++
-	defer func() { c.depth-- }()
-	return c.currentHeap.readLabel(c.currentHeap.word(iseq+iseqBody), c.enclosingCurrent)
-}
-
-func (c *objectCache) identifyNow(addr uint64, kind objectKind) (identity, managed.ObjectStatus) {
-	c.walk.Pages.Reset(c.walk.Sample.Live)
-	return c.currentHeap.identify(addr, kind)
-}
-
-func (c *objectCache) read(addr uint64, kind objectKind, want *identity) (*object, managed.ObjectStatus) {
+	c, kind := s.objectCache, s.kind
 	readAt := procmem.Now()
-	id, status := c.identifyNow(addr, kind)
+	id, status := s.identifyNow(addr)
 	if status != managed.ObjectKnown || want != nil && id != *want {
 		return nil, managed.ObjectFreed
 	}
@@ -229,9 +160,7 @@ func (c *objectCache) read(addr uint64, kind objectKind, want *identity) (*objec
 	ok := true
 	switch kind {
 	case isCode:
-		var whole bool
-		whole, ok = c.currentHeap.readISeq(addr, o, c.enclosingCurrent)
-		ok = ok && whole
+		ok = c.currentHeap.readISeq(addr, o)
 	case isMethod:
 		o.label.name, ok = c.currentHeap.nameOf(c.symbols, id.words[wordID])
 		if c.currentHeap.qualified && ok {
@@ -240,7 +169,7 @@ func (c *objectCache) read(addr uint64, kind objectKind, want *identity) (*objec
 	case isOwner:
 		o.label.name = c.currentHeap.ownerOf(addr)
 	}
-	if again, status := c.identifyNow(addr, kind); !ok || status != managed.ObjectKnown || again != id {
+	if again, status := s.identifyNow(addr); !ok || status != managed.ObjectKnown || again != id {
 		return nil, managed.ObjectFreed
 	}
 	o.FirstRead = procmem.Now()
@@ -250,4 +179,9 @@ func (c *objectCache) read(addr uint64, kind objectKind, want *identity) (*objec
 		c.Skip.Add(addr)
 	}
 	return o, managed.ObjectKnown
+}
+
+func (s kindSource) identifyNow(addr uint64) (identity, managed.ObjectStatus) {
+	s.walk.Pages.Reset(s.walk.Sample.Live)
+	return s.currentHeap.identify(addr, s.kind)
 }

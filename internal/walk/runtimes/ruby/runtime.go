@@ -94,7 +94,7 @@ const (
 // makePlan plans copies of control frames and values, what names their code, the native thread ID, and the lock.
 func (r *Runtime) makePlan() {
 	l := r.vm.layout
-	steps := slices.Concat(frameSteps(l), nameSteps(l), youngSteps(l), classSteps(l), nativeSteps(l), r.vm.lockSteps())
+	steps := slices.Concat(frameSteps(l), nameSteps(l), classSteps(l), nativeSteps(l), r.vm.lockSteps())
 	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.Skip}
 }
 
@@ -123,7 +123,7 @@ func frameSteps(l *layout) []managed.Step {
 	}
 }
 
-// nameSteps copies methods and iseqs, and their labels. It saves the iseqs.
+// nameSteps copies methods and iseqs, and their labels.
 func nameSteps(l *layout) []managed.Step {
 	return []managed.Step{
 		{Op: managed.CopyTargets, Off: frameEP, Next: epMethodEntry, Size: 24, Max: managed.MaxNodes},
@@ -132,7 +132,6 @@ func nameSteps(l *layout) []managed.Step {
 		{Op: managed.CopyTargets, Off: methodDef, Size: defSize, Max: maxNew},
 		copyControlFrames(l),
 		copyObject(frameISeq, 24),
-		{Op: managed.SaveNodes},
 		{Op: managed.CopyTargets, Off: iseqBody, Size: bodyCopied, Max: maxNew, Mask: imemoBits,
 			Value: imemo(imemoISeq)},
 		copyObject(bodyLabel, labelCopied),
@@ -172,35 +171,5 @@ func (m *rubyVM) lockSteps() []managed.Step {
 	return []managed.Step{
 		{Op: managed.Load, Base: managed.SlotAnchor, Off: threadRactor, To: slotRactor},
 		{Op: managed.Copy, Base: slotRactor, Off: m.ractorThreads + m.lock.at, Max: lockCopied},
-	}
-}
-
-// For iseqs that may be freed soon, as of eval: number, bytes.
-const (
-	maxYoung     = 6
-	pathCopied   = 256
-	linesCopied  = 4 << 10
-	placesCopied = 1 << 10
-)
-
-func youngSteps(l *layout) []managed.Step {
-	restoreMarked := managed.Step{Op: managed.RestoreNodes}
-	return []managed.Step{
-		restoreMarked,
-		{Op: managed.CopyTargets, Off: iseqBody, Size: bodyCopied, Max: maxYoung, Except: true,
-			Mask: l.oldMask(), Value: l.oldMask()},
-		{Op: managed.SaveNodes},
-		{Op: managed.CopyTargets, Off: bodyPath, Size: labelCopied, Max: maxYoung}, // string, or array of strings
-		{Op: managed.CopyTargets, Off: arrayShort, Size: labelCopied, Max: maxYoung, Except: true,
-			Mask: typeMask, Value: typeString},
-		{Op: managed.CopyTargets, Off: textAddr, Size: pathCopied, Max: maxYoung},
-		restoreMarked,
-		{Op: managed.CopyTargets, Off: bodyPath, Size: labelCopied, Max: maxYoung},
-		{Op: managed.CopyTargets, Off: textAddr, Size: pathCopied, Max: maxYoung, Except: true,
-			Mask: typeMask, Value: typeArray},
-		restoreMarked,
-		{Op: managed.CopyTargets, Off: l.bodyInfo + infoEntries, Size: linesCopied, Max: maxYoung},
-		restoreMarked,
-		{Op: managed.CopyTargets, Off: l.bodyInfo + infoSucc, Size: placesCopied, Max: maxYoung},
 	}
 }

@@ -105,18 +105,6 @@ func (w *walk) setContext(at uint64) bool {
 	return true
 }
 
-func (w *walk) hasLock() bool {
-	m := w.vm
-	if w.Sample.Asleep {
-		return false
-	}
-	copied := func(addr uint64) uint64 {
-		word, _ := w.Sample.Mem.Word(addr)
-		return word
-	}
-	return copied(m.lockOf(w.thread, copied)+uint64(m.lock.owner)) == w.thread
-}
-
 // appendFrames omits the initial frame; false: invalid.
 func (l *layout) appendFrames(list []frame, ec uint64, get managed.WordReader) ([]frame, bool) {
 	stack, ok := get(ec + ecStack)

@@ -9,7 +9,7 @@
 //	which kind    runtime.go    ManagedFrames: a frame of the interpreter, of baseline, optimized or other code
 //	  its code    code.go       by a header before the instructions; codeplaces.go: whether code moves
 //	  function    functions.go  by the frame's bytecodes, the code, or the closure
-//	name          scripts.go    source file, lines; classes.go: classes of methods
+//	name          scripts.go    source file, lines
 //	  position    positions.go  of bytecode or instruction, and inlined calls
 //	  objects     objects.go    words, strings, arrays
 //

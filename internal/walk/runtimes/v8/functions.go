@@ -43,9 +43,9 @@ type function struct {
 }
 
 type naming struct {
-	name       string
-	begin, end int // places in the source; -1: unknown
-	start      int // line of begin, 0: unknown
+	name  string
+	begin int // place in the source; -1: unknown
+	start int // line of begin, 0: unknown
 }
 
 const (
@@ -198,7 +198,9 @@ func (r *functions) readFunction(f *function) bool {
 func (r *functions) readNames(f *function) {
 	r.readName(f, f.head.word(r.build.sfiName))
 	if f.script != nil {
-		r.qualify(f, f.head.word(r.build.sfiFlags)&functionKind)
+		if kind := f.head.word(r.build.sfiFlags) & functionKind; f.begin >= 0 && f.name == anonymous && mayBeAssigned(kind) {
+			f.name = r.assignedName(f)
+		}
 		f.start = r.line(f.script, f.scriptAt, f.begin)
 	}
 }
@@ -300,7 +302,7 @@ const (
 const anonymous = "(anonymous)"
 
 func (r *functions) readName(f *function, w uint64) {
-	f.name, f.begin, f.end = anonymous, -1, -1
+	f.name, f.begin = anonymous, -1
 	object, typ := r.object(w)
 	switch {
 	case typ == noType:
@@ -345,7 +347,7 @@ func (r *functions) readScope(f *function, object uint64) {
 	if r.build.scopeBounds != 0 {
 		at = r.build.scopeBounds
 	}
-	f.begin, f.end = r.bounds(object, at)
+	f.begin = r.beginOf(object, at)
 	if name != "" {
 		f.name = name
 	}
@@ -368,13 +370,13 @@ func (r *functions) afterLocals(object, flags, n uint64) uint64 {
 	return at + 8*(names+n)
 }
 
-func (r *functions) bounds(object, at uint64) (begin, end int) {
+func (r *functions) beginOf(object, at uint64) int {
 	begin, ok1 := smiValue(r.field(object, at))
 	end, ok2 := smiValue(r.field(object, at+8))
 	if !ok1 || !ok2 || begin < 0 || end < begin {
-		return -1, -1
+		return -1
 	}
-	return begin, end
+	return begin
 }
 
 // # Proofs of names

@@ -17,15 +17,13 @@ import (
 
 // script is a source file or compiled text (src/objects/script.h).
 type script struct {
-	id            int
-	name          string
-	named         bool
-	firstLine     int // of an embedded script
-	ends          []int32
-	tries         int // to read ends
-	members       map[int]member
-	classSearches int
-	listedAt      int64 // when its functions were listed: CLOCK_MONOTONIC, ns
+	id        int
+	name      string
+	named     bool
+	firstLine int // of an embedded script
+	ends      []int32
+	tries     int   // to read ends
+	listedAt  int64 // when its functions were listed: CLOCK_MONOTONIC, ns
 }
 
 const (
@@ -154,31 +152,9 @@ const (
 	kindMethods   = 14 // and generators
 )
 
-// qualify adds the class as V8's stack traces do: Class.method, Class.get accessor.
-func (r *functions) qualify(f *function, kind uint64) {
-	if f.begin < 0 {
-		return
-	}
-	if kind < kindAccessors || kind >= kindArrow && kind < kindMethods {
-		if f.name == anonymous {
-			f.name = r.assignedName(f)
-		}
-		return
-	}
-	if f.script.members == nil && f.script.classSearches < maxTries {
-		f.script.classSearches++
-		f.script.members = r.searchClasses(f.scriptAt)
-	}
-	m, ok := f.script.members[f.begin]
-	if !ok || m.end != f.end {
-		return
-	}
-	switch bare := strings.TrimPrefix(strings.TrimPrefix(f.name, "get "), "set "); {
-	case m.key != "" && f.name == anonymous:
-		f.name = m.class + "." + m.key
-	case m.name == "" || m.name == f.name || m.name == bare:
-		f.name = m.class + "." + f.name
-	}
+// mayBeAssigned reports whether functions of a kind can have the name of the property to which they are assigned.
+func mayBeAssigned(kind uint64) bool {
+	return kind < kindAccessors || kind >= kindArrow && kind < kindMethods
 }
 
 // assignment matches the text before the parameters of a function assigned to a property.
@@ -204,26 +180,6 @@ func (r *functions) assignedName(f *function) string {
 		return anonymous
 	}
 	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
-}
-
-func (r *functions) searchClasses(at uint64) map[int]member {
-	b, wide, ok := r.characters(r.field(at, r.build.scriptSource), 0, maxClassSource)
-	if !ok {
-		return nil
-	}
-	var members map[int]member
-	if wide {
-		members, ok = classesOf(wideUnits(b))
-	} else {
-		members, ok = classesOf(b)
-	}
-	if !ok {
-		return nil
-	}
-	for _, m := range members {
-		r.kept += memberSize + len(m.class) + len(m.name) + len(m.key)
-	}
-	return members
 }
 
 // # Functions by bytecodes

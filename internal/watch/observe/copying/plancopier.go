@@ -285,7 +285,7 @@ func (c *PlanCopier) copyTargets(s *managed.Step) {
 	n := 0
 	for i := range c.nodeCount {
 		at := c.nodes[i] + uint64(int64(s.At))
-		if s.OnlyZero && c.word(at) != 0 || s.Mask != 0 && (c.word(at)&s.Mask == s.Value) == s.Except {
+		if s.OnlyZero && c.word(at) != 0 || s.Mask != 0 && c.word(at)&s.Mask != s.Value {
 			continue
 		}
 		to := c.word(c.nodes[i]+uint64(s.Off)) &^ 7

@@ -407,7 +407,7 @@ func TestCopyTargetsSelectsNodesByAMaskedWord(t *testing.T) {
 	}
 	step := managed.Step{Op: managed.CopyTargets, Off: 24, Size: 8, Max: n, At: 16, Mask: 1, Value: 1}
 	rest := step
-	rest.Except, rest.Max = true, 1
+	rest.Value, rest.Max = 0, 1
 	plan := &managed.Plan{Steps: []managed.Step{
 		{Op: managed.CopyList, Base: managed.SlotZero, Off: int64(a.at + 4096), Size: 32, Max: n},
 		{Op: managed.SaveNodes},

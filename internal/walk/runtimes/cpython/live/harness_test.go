@@ -246,9 +246,7 @@ func (py *python) walk(th *observe.Thread, s *observe.RawSample) (stack []frame,
 		now, err := files.SchedStat()
 		return err == nil && now.Runs == s.Sched.Runs
 	}}
-	return py.merge(&managed.Sample{InnerTID: procmem.InnerTID(th.TID), Regs: &s.Regs, Mem: &s.Mem, At: s.At,
-		Asleep: s.How == observe.ByPassiveRead,
-		Live:   l})
+	return py.merge(&managed.Sample{InnerTID: procmem.InnerTID(th.TID), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Live: l})
 }
 
 func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h managed.Health) {

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-var sleeping = []string{"inner:8", "(anonymous):13", "Foo.baz:13", "Foo.bar:12", "arrow:17", "reviver:20"}
+var sleeping = []string{"inner:8", "(anonymous):13", "baz:13", "bar:12", "arrow:17", "reviver:20"}
 
 // The Worker has its own isolate.
 func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
