@@ -12,111 +12,74 @@ import (
 
 const eventStop = 128 // PTRACE_EVENT_STOP
 
-type waitReport uint8
+// # Reports
+//
+// A report is of a thread whose stop is awaited, if only to detach it; or of one that was reported before, and hides
+// those of others until it is consumed; or of a tracee renumbered by exec or a child, which has no Attachment.
 
-const (
-	reportStop waitReport = iota
-	reportExit            // exited, to be reaped
-	// no tracee: another thread has reaped it, or an exec has changed its id
-	reportNone
-	numReports
-)
-
-type attachmentClass uint8
-
-const (
-	classOther     attachmentClass = iota // its thread has ended
-	classPending                          // stop awaited
-	classCancelled                        // stop awaited, only to detach
-	classReported                         // stop already reported
-	classUnknown                          // no Attachment
-	numClasses
-)
-
-func classOf(attachment *Attachment) attachmentClass {
-	switch {
-	case attachment == nil:
-		return classUnknown
-	case attachment.state == attachmentPending && attachment.cancelled:
-		return classCancelled
-	case attachment.state == attachmentPending:
-		return classPending
-	case attachment.state == attachmentStopped:
-		return classReported
-	}
-	return classOther
-}
-
-// actions are taken in this order.
-type actions uint16
-
-const (
-	doExpectUnknown actions = 1 << iota // expect its stop under an unknown id
-	doReap
-	doReapOwn // reap it if this thread traces it
-	doConsume
-	doNoteStop
-	doEnd // mark its Attachment as ended
-	doDetach
-	doFree
-	doDeliver
-)
-
-var transitions = [numClasses][numReports]actions{
-	classPending: {
-		reportStop: doNoteStop | doDeliver, reportExit: doReap | doEnd | doDeliver,
-		reportNone: doExpectUnknown | doEnd | doDeliver,
-	},
-	classCancelled: {reportStop: doNoteStop | doDetach, reportExit: doReap | doFree, reportNone: doExpectUnknown | doFree},
-	classReported:  {reportStop: doConsume, reportExit: doConsume},
-	// A tracee renumbered by exec, or a child.
-	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
-}
-
-// handleReport and transit return the Attachment to deliver, or nil.
+// handleReport, noteStop, noteExit and noteMissing return the Attachment to deliver, or nil.
 func (w *waiter) handleReport(attachment *Attachment, tid int) *Attachment {
 	switch code := w.info.code; {
 	case code == procmem.CldTrapped:
-		return w.transit(attachment, tid, reportStop, w.info.status)
+		return w.noteStop(attachment, tid, w.info.status)
 	case code >= procmem.CldExited && code <= procmem.CldDumped:
-		return w.transit(attachment, tid, reportExit, 0)
+		return w.noteExit(attachment, tid)
 	}
 	return nil
 }
 
-func (w *waiter) transit(attachment *Attachment, tid int, r waitReport, status int32) *Attachment {
-	do := transitions[classOf(attachment)][r]
-	if do&doExpectUnknown != 0 {
-		w.mayTraceUnknown, w.renumbered = true, attachment.pid
-	}
-	if do&doReap != 0 || do&doReapOwn != 0 && isTracer(w.tid, tid) {
-		reap(tid)
-	}
-	if do&doConsume != 0 {
-		consumeReport(tid)
-	}
-	if do&doNoteStop != 0 {
-		attachment.setStopped(status)
-		attachment.times.StoppedAt = procmem.Now()
-		attachment.times.LastRunningAt = max(attachment.times.InterruptedAt, w.lastEmptyPoll)
-		if attachment.times.late() {
-			attachment.atStop = w.counters.begin()
-		}
-	}
-	if do&doEnd != 0 {
-		attachment.state = attachmentGone
-	}
+func (w *waiter) noteStop(attachment *Attachment, tid int, status int32) *Attachment {
 	switch {
-	case do&doDetach != 0 && attachment == nil:
+	case attachment == nil:
 		w.releaseUnknown(tid, status)
-	case do&doDetach != 0:
-		w.detachAndFree(attachment)
-	case do&doFree != 0:
-		w.attachments.free(attachment)
-	}
-	if do&doDeliver == 0 {
+		return nil
+	case attachment.state == attachmentStopped:
+		consumeReport(tid)
+		return nil
+	case attachment.state != attachmentPending:
 		return nil
 	}
+	attachment.setStopped(status)
+	attachment.times.StoppedAt = procmem.Now()
+	attachment.times.LastRunningAt = max(attachment.times.InterruptedAt, w.lastEmptyPoll)
+	if attachment.times.late() {
+		attachment.atStop = w.counters.begin()
+	}
+	if attachment.cancelled {
+		w.detachAndFree(attachment)
+		return nil
+	}
+	return attachment
+}
+
+func (w *waiter) noteExit(attachment *Attachment, tid int) *Attachment {
+	switch {
+	case attachment == nil:
+		if isTracer(w.tid, tid) {
+			reap(tid)
+		}
+	case attachment.state == attachmentStopped:
+		consumeReport(tid)
+	case attachment.state == attachmentPending:
+		reap(tid)
+		return w.end(attachment)
+	}
+	return nil
+}
+
+// noteMissing is for an awaited thread that is no tracee: another thread has reaped it, or an exec has changed its id,
+// and its stop comes under that.
+func (w *waiter) noteMissing(attachment *Attachment) *Attachment {
+	w.mayTraceUnknown, w.renumbered = true, attachment.pid
+	return w.end(attachment)
+}
+
+func (w *waiter) end(attachment *Attachment) *Attachment {
+	if attachment.cancelled {
+		w.attachments.free(attachment)
+		return nil
+	}
+	attachment.state = attachmentGone
 	return attachment
 }
 

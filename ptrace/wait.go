@@ -192,7 +192,7 @@ func (w *waiter) poll(attachment *Attachment) *Attachment {
 	e := waitid(unix.P_PID, attachment.tid, waitFlags, &w.info)
 	switch {
 	case e == unix.ECHILD:
-		return w.transit(attachment, attachment.tid, reportNone, 0)
+		return w.noteMissing(attachment)
 	case e == 0 && w.info.pid != 0:
 		return w.handleReport(attachment, attachment.tid)
 	}
@@ -212,7 +212,7 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 		return got
 	}
 	w.stats.LostReports++
-	return w.transit(attachment, attachment.tid, reportStop, lostReportStatus(&info))
+	return w.noteStop(attachment, attachment.tid, lostReportStatus(&info))
 }
 
 // # Interrupts during an exec
@@ -227,7 +227,7 @@ func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 	}
 	attachment.reinterruptAt = now + reinterruptAfter
 	if ptrace(unix.PTRACE_INTERRUPT, attachment.tid, 0, 0) == unix.ESRCH {
-		return w.transit(attachment, attachment.tid, reportNone, 0)
+		return w.noteMissing(attachment)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
-	"slices"
 )
 
 // SymbolKind selects a symbol table.
@@ -81,7 +80,7 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 		return nil, err
 	}
 	syms := make([]Symbol, 0, t.entries-1)
-	err = t.each(nil, func(s *Symbol) bool {
+	err = t.each(func(s *Symbol) bool {
 		syms = append(syms, *s)
 		return true
 	})
@@ -94,7 +93,7 @@ func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	if t.entries <= 1 {
 		return err
 	}
-	return t.each(nil, each)
+	return t.each(each)
 }
 
 // CountSymbols returns the number by the table's size.
@@ -120,8 +119,8 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	return symbolTable{w, n}, nil
 }
 
-// each skips the null symbol, and, with names (sorted), symbols with another NameOff.
-func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
+// each skips the null symbol.
+func (t *symbolTable) each(f func(*Symbol) bool) error {
 	var buf []byte
 	for i := uint64(1); i < t.entries; i += symbolChunk {
 		step := min(t.entries-i, symbolChunk)
@@ -130,11 +129,6 @@ func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 			return err
 		}
 		for ; len(b) >= symbolSize; b = b[symbolSize:] {
-			if names != nil {
-				if _, ok := slices.BinarySearch(names, binary.LittleEndian.Uint32(b)); !ok {
-					continue
-				}
-			}
 			s := parseSymbol(b)
 			if !f(&s) {
 				return nil
@@ -201,13 +195,48 @@ func (f *File) names(kind SymbolKind) *Window {
 	src := &f.symbols[kind&1]
 	if !src.tried {
 		src.tried = true
-		src.names, _ = f.WindowUpTo(f.NameTable(kind), maxData) // nil on error
+		src.names, _ = f.WindowUpTo(f.nameTable(kind), maxData) // nil on error
 	}
 	return src.names
 }
 
-// NameTable returns a symbol table's string table, or nil.
-func (f *File) NameTable(kind SymbolKind) *Section {
+// In bytes: as much as [File.HoldNames] reads.
+const maxHeldNames = 128 << 20
+
+// HoldNames reads a table's names as a whole until free, if they are not too large: symbols are not in their order.
+func (f *File) HoldNames(kind SymbolKind) (free func()) {
+	s := f.nameTable(kind)
+	if s == nil || s.Size > maxHeldNames || !f.memory.TakeSpare(int64(s.Size)) {
+		return func() {}
+	}
+	f.memory.Give(int64(s.Size))
+	data, err := f.Data(s)
+	if err != nil {
+		return func() {}
+	}
+	src := &f.symbols[kind&1]
+	*src = symbolSource{tried: true, names: &Window{size: uint64(len(data)), whole: data}}
+	return func() {
+		*src = symbolSource{}
+		f.Free(data)
+	}
+}
+
+// EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns false.
+// Unreadable entries are skipped.
+func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
+	index := map[string]int{}
+	for i, name := range names {
+		index[name] = i
+	}
+	defer f.HoldNames(kind)()
+	_ = f.EachSymbol(kind, func(s *Symbol) bool { // a damaged table: as far as readable
+		i, ok := index[string(f.NameBytes(kind, s))]
+		return !ok || each(i, s)
+	})
+}
+
+func (f *File) nameTable(kind SymbolKind) *Section {
 	s := kind.section(f)
 	if s == nil || uint64(s.Link) >= uint64(len(f.Sections)) {
 		return nil

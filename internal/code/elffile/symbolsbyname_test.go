@@ -20,8 +20,8 @@ func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 		var text strings.Builder
 		text.WriteByte(0)
 		var at []int
-		for text.Len() < 3*searchStep {
-			if left := searchStep - text.Len()%searchStep; left > 20 && left < 2000 && r.IntN(2) == 0 { // near a step
+		for text.Len() < 3*(64<<10) {
+			if left := (64 << 10) - text.Len()%(64<<10); left > 20 && left < 2000 && r.IntN(2) == 0 { // near a step
 				text.WriteString(strings.Repeat("b", left-1-r.IntN(14)) + "\x00")
 			}
 			at = append(at, text.Len())

@@ -17,7 +17,6 @@ type fileSymbols struct {
 	elf   *elffile.File
 	from  *debugFiles
 	named map[string][]managed.Symbol
-	first map[string]managed.Symbol // zero: none
 }
 
 const maxCachedNames = 1 << 10
@@ -42,32 +41,23 @@ func (x *fileSymbols) Named(names ...string) []managed.Symbol {
 }
 
 func (x *fileSymbols) firstNamed(name string) managed.Symbol {
-	if s, known := x.first[name]; known {
-		return s
-	}
-	names := []string{name}
-	list := findNamed(x.elf, names, elffile.DynSym)
+	list := x.ownSymbols([]string{name})
 	if len(list) == 0 {
-		list = findNamed(x.elf, names, elffile.SymTab)
+		list = x.debugSymbols([]string{name})
 	}
-	if len(list) == 0 {
-		list = x.debugSymbols(names)
-	}
-	if x.first == nil || len(x.first) >= maxCachedNames {
-		x.first = map[string]managed.Symbol{}
-	}
-	x.first[name] = append(list, managed.Symbol{})[0]
-	return x.first[name]
+	return append(list, managed.Symbol{})[0]
 }
 
-func (x *fileSymbols) debugSymbols(names []string) (list []managed.Symbol) {
+func (x *fileSymbols) debugSymbols(names []string) []managed.Symbol {
 	if x.elf.HasSymbols(elffile.SymTab) {
 		return nil
 	}
-	for _, debugFile := range x.from.filesOrOpen() {
-		list = append(list, findNamed(debugFile, names, elffile.SymTab)...)
-	}
-	return list
+	return x.keep("debug "+strings.Join(names, " "), func() (list []managed.Symbol) {
+		for _, debugFile := range x.from.filesOrOpen() {
+			list = append(list, findNamed(debugFile, names, elffile.SymTab)...)
+		}
+		return list
+	})
 }
 
 // ownSymbols searches the names that runtimes ask of each file together.
@@ -76,16 +66,22 @@ func (x *fileSymbols) ownSymbols(names []string) []managed.Symbol {
 	if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(runtimes.Symbols, n) }) {
 		search = runtimes.Symbols
 	}
-	key := strings.Join(search, " ")
+	list := x.keep(strings.Join(search, " "), func() []managed.Symbol {
+		return findNamed(x.elf, search, elffile.DynSym, elffile.SymTab)
+	})
+	return slices.DeleteFunc(slices.Clone(list), func(s managed.Symbol) bool { return !slices.Contains(names, s.Name) })
+}
+
+func (x *fileSymbols) keep(key string, find func() []managed.Symbol) []managed.Symbol {
 	list, known := x.named[key]
 	if !known {
-		list = findNamed(x.elf, search, elffile.DynSym, elffile.SymTab)
+		list = find()
 		if x.named == nil || len(x.named) >= maxCachedNames {
 			x.named = map[string][]managed.Symbol{}
 		}
 		x.named[key] = list
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(s managed.Symbol) bool { return !slices.Contains(names, s.Name) })
+	return list
 }
 
 const maxFoundSymbols = 1 << 10

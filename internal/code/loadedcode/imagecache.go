@@ -197,7 +197,7 @@ func (img *Image) drop() (named bool) {
 func (img *Image) dropHeaders() {
 	img.mu.Lock()
 	defer img.mu.Unlock()
-	img.symbols.named, img.symbols.first = nil, nil
+	img.symbols.named = nil
 	img.ELF.FreeAll()
 }
 

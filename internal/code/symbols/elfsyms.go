@@ -27,10 +27,9 @@ const (
 )
 
 type nameSource struct {
-	file  *elffile.File
-	kind  elffile.SymbolKind
-	list  []string
-	whole []byte
+	file *elffile.File
+	kind elffile.SymbolKind
+	list []string
 }
 
 type symIndex struct {
@@ -57,6 +56,7 @@ type builder struct {
 	x          *symIndex
 	rankOf     func(*elffile.Symbol) (rank uint8, ok bool)
 	candidates []candidate
+	free       []func() // of the names
 }
 
 func codeOf(f *elffile.File) []extent {
@@ -110,7 +110,8 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	if f.Memory().Give(cost - int64(added)*symbolCost); added == 0 {
 		return false
 	}
-	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
+	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind})
+	b.free = append(b.free, f.HoldNames(kind))
 	return true
 }
 
@@ -157,21 +158,6 @@ func (x *symIndex) linkageName(addr uint64) string {
 	return ""
 }
 
-const maxNames = 128 << 20 // bytes
-
-func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
-	s := f.NameTable(kind)
-	if s == nil || s.Size > maxNames || !f.Memory().TakeSpare(int64(s.Size)) {
-		return nil
-	}
-	f.Memory().Give(int64(s.Size))
-	data, err := f.Data(s)
-	if err != nil {
-		return nil
-	}
-	return data
-}
-
 func (b *builder) finish() {
 	slices.SortFunc(b.candidates, func(p, q candidate) int {
 		if p.addr != q.addr {
@@ -198,11 +184,8 @@ func (b *builder) finish() {
 		x.syms = append(x.syms, best.symbol)
 	}
 	b.candidates = nil
-	for i := range x.sources {
-		if s := &x.sources[i]; s.whole != nil {
-			s.file.Free(s.whole)
-			s.whole = nil
-		}
+	for _, free := range b.free {
+		free()
 	}
 	for i := range x.syms { // missing sizes
 		s := &x.syms[i]
@@ -253,17 +236,9 @@ func nameRank(name []byte) int {
 	return rank
 }
 
-// bytesAt may cut names after 4 KiB.
 func (x *symIndex) bytesAt(at uint32) []byte {
 	src := &x.sources[at>>sourceShift]
-	off := at & nameMask
-	if uint64(off) < uint64(len(src.whole)) {
-		b := src.whole[off:]
-		if n := bytes.IndexByte(b[:min(len(b), maxMangled)], 0); n >= 0 {
-			return b[:n]
-		}
-	}
-	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: off})
+	return src.file.NameBytes(src.kind, &elffile.Symbol{NameOff: at & nameMask})
 }
 
 func (x *symIndex) name(at uint32) string {

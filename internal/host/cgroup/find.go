@@ -217,13 +217,7 @@ func readWord(dir, name string) string {
 }
 
 // parseMicros returns ns; 0 for "max" and other text.
-func parseMicros(s string) int64 {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n <= 0 || n > 1<<50 {
-		return 0
-	}
-	return n * 1000
-}
+func parseMicros(s string) int64 { return 1000 * number(s, 1<<50) }
 
 // Memory is the least visible memory limit of this process's groups and their ancestors, bytes (cgroup v2: memory.max,
 // memory.high; v1: memory.limit_in_bytes); 0: none.
@@ -239,7 +233,7 @@ func (r Root) Memory() (least int64) {
 		}
 		for below := range m.upFrom(groups.pathIn(&m)) {
 			for _, name := range names {
-				if n := limit(readWord(r.path(filepath.Join(m.at, below)), name)); n > 0 && (least == 0 || n < least) {
+				if n := number(readWord(r.path(filepath.Join(m.at, below)), name), unlimited); n > 0 && (least == 0 || n < least) {
 					least = n
 				}
 			}
@@ -251,10 +245,10 @@ func (r Root) Memory() (least int64) {
 // unlimited and more mean no limit: v1 then has the largest number of whole pages, about 1<<63.
 const unlimited = 1 << 62
 
-// limit returns 0 for "max" and other text.
-func limit(s string) int64 {
+// number returns 0 for "max", other text, and numbers from limit on.
+func number(s string, limit int64) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n <= 0 || n >= unlimited {
+	if err != nil || n <= 0 || n >= limit {
 		return 0
 	}
 	return n

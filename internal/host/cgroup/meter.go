@@ -4,6 +4,7 @@ package cgroup
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -57,7 +58,7 @@ func (m *Meter) Read() (CPUStat, error) {
 		return s, nil
 	}
 	if n, _ := m.acct.ReadAt(m.buf[:], 0); n > 0 {
-		s.Used = parseNumber(bytes.TrimSpace(m.buf[:n]))
+		s.Used = number(string(bytes.TrimSpace(m.buf[:n])), math.MaxInt64)
 	}
 	return s, nil
 }
@@ -72,7 +73,7 @@ func parseStat(text []byte) CPUStat {
 		if !ok {
 			continue
 		}
-		n := parseNumber(value)
+		n := number(string(value), math.MaxInt64)
 		switch string(name) {
 		case "nr_periods":
 			s.Periods = n
@@ -87,16 +88,6 @@ func parseStat(text []byte) CPUStat {
 		}
 	}
 	return s
-}
-
-func parseNumber(b []byte) (n int64) {
-	for _, c := range b {
-		if c < '0' || c > '9' || n > (1<<63-1-9)/10 {
-			return 0
-		}
-		n = 10*n + int64(c-'0')
-	}
-	return n
 }
 
 func times1000(n int64) int64 { return min(n, (1<<63-1)/1000) * 1000 }

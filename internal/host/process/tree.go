@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"prywalk/internal/host/procmem"
 )
 
@@ -50,9 +48,8 @@ func (p procRoot) listedChildren(pid int) ([]int, bool) {
 	}
 	var kids []int
 	listed := false
-	var buf [4096]byte
 	for _, e := range entries {
-		text, err := readWhole(p.path(pid, filepath.Join("task", e.Name(), "children")), buf[:0])
+		text, err := os.ReadFile(p.path(pid, filepath.Join("task", e.Name(), "children")))
 		if err != nil {
 			continue
 		}
@@ -64,25 +61,6 @@ func (p procRoot) listedChildren(pid int) ([]int, bool) {
 		}
 	}
 	return kids, listed || len(entries) == 0
-}
-
-func readWhole(path string, buf []byte) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	for {
-		buf = slices.Grow(buf, 1)
-		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil || n <= 0:
-			return buf, err
-		}
-		buf = buf[:len(buf)+n]
-	}
 }
 
 func (p procRoot) childrenByParent() map[int][]int {

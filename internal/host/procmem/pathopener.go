@@ -16,7 +16,7 @@ import (
 //
 // A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed theirs
 // (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until throttled.
-// Files in a held directory ([ThreadFiles.OpenDir]) need no PathOpener.
+// Files in a held directory ([ThreadFiles.OpenDirIn]) need no PathOpener.
 type PathOpener struct {
 	tid     int
 	thread  *syscallThread

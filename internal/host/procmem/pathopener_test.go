@@ -37,7 +37,7 @@ func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 		{"list of threads", 1, func() error { _, err := ListTasks(pid, nil); return err }},
 		{"memory", 4, func() error { OpenMemory(pid).Close(); return nil }},
 		{"file of a thread", 1, func() error { return loose.Stat(&stat) }},
-		{"directory of a thread", 1, held.OpenDir},
+		{"directory of a thread, by that of all", 1, func() error { return openDir(held) }},
 		{"files in that directory", 0, func() error {
 			if _, err := held.SchedStat(); err != nil {
 				return err
@@ -64,6 +64,17 @@ func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 	if held.Close(); held.dir != 0 || stat.PID == 0 || status.Tgid != pid {
 		t.Errorf("held: %v; read: %+v, process %d", held.dir != 0, stat, status.Tgid)
 	}
+}
+
+// openDir opens a thread's directory, and reads stat.
+func openDir(f *ThreadFiles) error {
+	tasks, err := OpenTasks(f.PID(), nil)
+	if err != nil {
+		return err
+	}
+	defer tasks.Close()
+	f.OpenDirIn(tasks)
+	return f.Stat(new(Stat))
 }
 
 func TestPathOpenerHasNoRealTimePriority(t *testing.T) {
@@ -103,7 +114,7 @@ func TestHeldDirectoryOfAnEndedThreadHasNoFiles(t *testing.T) {
 	}
 	f := OpenThread(os.Getpid(), tid, NewFDBudget(0))
 	defer f.Close()
-	if err := f.OpenDir(); err != nil {
+	if err := openDir(f); err != nil {
 		t.Fatal(err)
 	}
 	close(end)

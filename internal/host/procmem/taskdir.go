@@ -89,26 +89,14 @@ func appendTasks(tids []int, b []byte) []int {
 		if n <= nameOff || n > len(b) {
 			return tids
 		}
-		if id := taskNumber(b[nameOff:n]); id > 0 {
+		name, _, whole := bytes.Cut(b[nameOff:n], []byte{0})
+		var c Cursor
+		if id := int(c.Number(name, 10)); whole && id > 0 {
 			tids = append(tids, id)
 		}
 		b = b[n:]
 	}
 	return tids
-}
-
-func taskNumber(name []byte) int {
-	v := 0
-	for i, ch := range name {
-		if ch == 0 && i > 0 {
-			return v
-		}
-		if ch < '0' || ch > '9' || v > 1<<30 {
-			return 0
-		}
-		v = v*10 + int(ch-'0')
-	}
-	return 0
 }
 
 // ListTasks appends the ids of a process's threads.

@@ -53,19 +53,6 @@ func (f *ThreadFiles) PID() int { return f.pid }
 // TID returns the thread.
 func (f *ThreadFiles) TID() int { return f.tid }
 
-// OpenDir reads stat, and within the budget keeps it and the directory open: files then need no [PathOpener].
-func (f *ThreadFiles) OpenDir() error {
-	if f.dir == 0 && f.budget.Take(1) {
-		var p pathBuf
-		if e := f.keepDir(open(p.thread(f.pid, f.tid, ""), unix.O_DIRECTORY)); e != 0 {
-			return classify(e)
-		}
-	}
-	var buf [1024]byte
-	_, err := f.read(fileStat, buf[:])
-	return err
-}
-
 // OpenDirIn opens the thread's directory relative to that of all threads, which later opens use, too. A failure is
 // found by these.
 func (f *ThreadFiles) OpenDirIn(tasks *TaskDir) {
@@ -74,17 +61,12 @@ func (f *ThreadFiles) OpenDirIn(tasks *TaskDir) {
 		return
 	}
 	var p pathBuf
-	_ = f.keepDir(openAt(tasks.fd, append(strconv.AppendInt(p[:0], int64(f.tid), 10), 0), unix.O_DIRECTORY))
-}
-
-// keepDir has the precondition that a descriptor was taken from the budget.
-func (f *ThreadFiles) keepDir(fd int, e syscall.Errno) syscall.Errno {
+	fd, e := openAt(tasks.fd, append(strconv.AppendInt(p[:0], int64(f.tid), 10), 0), unix.O_DIRECTORY)
 	if e != 0 {
 		f.budget.Give(1)
-		return e
+		return
 	}
 	f.dir = int32(fd) + 1
-	return 0
 }
 
 func (f *ThreadFiles) open(which file) (int, syscall.Errno) {

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -143,13 +142,9 @@ func (s *Stalls) HungTracer(tid int) string { return s.check(tid, false) }
 // HungReader returns the call in which a thread other than except hangs, or "". Threads that read for the tracer are
 // left out ([procmem.IsSyscallThread]).
 func (s *Stalls) HungReader(except int) string {
-	entries, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return ""
-	}
-	for _, e := range entries {
-		tid, err := strconv.Atoi(e.Name())
-		if err != nil || tid == except || procmem.IsSyscallThread(tid) {
+	tids, _ := procmem.ListTasks(os.Getpid(), nil)
+	for _, tid := range tids {
+		if tid == except || procmem.IsSyscallThread(tid) {
 			continue
 		}
 		if what := s.check(tid, true); what != "" {

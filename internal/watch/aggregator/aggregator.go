@@ -77,7 +77,7 @@ func New(o Options, with *target.Common) *Aggregator {
 	a.tasks.aggregator = a
 	a.stacks.images, a.stacks.walked = o.Images, o.Walked
 	a.out = &intervalSink{
-		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks,
+		states: a.states, recording: o.Builder, sinks: o.Sinks,
 		unix: unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)},
 	}
 	options := attribute.Options{

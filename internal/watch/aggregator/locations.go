@@ -134,22 +134,7 @@ var kernelModule = &profile.ModuleInfo{
 	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
 }
 
-// kernelFrames numbers kernel frames: by address in samples of running threads, by name in those of sleepers.
-type kernelFrames struct {
-	builder   *profile.Builder
-	functions map[string]profile.LocID
-}
-
-func (k *kernelFrames) function(name []byte) profile.LocID {
-	id, ok := k.functions[string(name)]
-	if !ok {
-		described := k.builder.InternFrames([]profile.Frame{{Name: string(name), System: string(name)}})
-		id = k.builder.Loc(&profile.Loc{Module: kernelModule, FramesID: described})
-		keep(k.functions, string(name), id)
-	}
-	return id
-}
-
+// addKernelFrames numbers kernel frames: by address in samples of running threads, by name in those of sleepers.
 func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
 	for i, addr := range s.Kernel {
 		if i > 0 {
@@ -160,7 +145,8 @@ func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
 		}
 	}
 	for name, rest := procmem.NextKernelFrame(s.KernelText); len(name) > 0; name, rest = procmem.NextKernelFrame(rest) {
-		b.stack = append(b.stack, b.kernel.function(name))
+		described := b.builder.InternFrames([]profile.Frame{{Name: string(name), System: string(name)}})
+		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Module: kernelModule, FramesID: described}))
 	}
 }
 

@@ -28,7 +28,6 @@ type managedWalk struct {
 type managedNames struct {
 	read         func(addr uint64, b []byte) int
 	descriptions map[managedRef]profile.FramesID
-	locations    map[managedFrame]profile.LocID
 	modules      map[managedCode]*profile.ModuleInfo
 }
 
@@ -41,12 +40,6 @@ type managedRef struct {
 type managedCode struct {
 	source managed.FrameSource
 	module *frames.Module
-}
-
-type managedFrame struct {
-	managedRef
-	module *frames.Module
-	addr   frames.Addr
 }
 
 func (b *stackBuilder) walkManaged(
@@ -109,7 +102,6 @@ func newManagedNames(p *processState) managedNames {
 	return managedNames{
 		read:         p.Target.Read,
 		descriptions: map[managedRef]profile.FramesID{},
-		locations:    map[managedFrame]profile.LocID{},
 		modules:      map[managedCode]*profile.ModuleInfo{},
 	}
 }
@@ -118,26 +110,19 @@ func (b *stackBuilder) entryLocation(p *processState, e *callstack.Entry, arch f
 	if e.Source == nil {
 		return b.location(p, e.Frame.Module, e.Frame.LookupPC(arch), e.Machinery)
 	}
-	f := managedFrame{managedRef: managedRef{e.Source, e.Ref}}
+	loc := profile.Loc{FramesID: b.describe(p, managedRef{e.Source, e.Ref})}
+	var code *frames.Module
 	if e.Compiled {
-		f.module, f.addr = e.Frame.Module, e.Frame.LookupPC(arch)
+		code, loc.Addr = e.Frame.Module, e.Frame.LookupPC(arch)
 	}
-	if id, ok := p.managedNames.locations[f]; ok {
-		return id
-	}
-	description, lasting := b.describe(p, f.managedRef)
-	module := b.managedModule(p, f.source, f.module)
-	id := b.builder.Loc(&profile.Loc{Module: module, Addr: f.addr, FramesID: description})
-	if lasting {
-		keep(p.managedNames.locations, f, id)
-	}
-	return id
+	loc.Module = b.managedModule(p, e.Source, code)
+	return b.builder.Loc(&loc)
 }
 
 // describe does not cache [freed].
-func (b *stackBuilder) describe(p *processState, r managedRef) (description profile.FramesID, lasting bool) {
+func (b *stackBuilder) describe(p *processState, r managedRef) profile.FramesID {
 	if description, ok := p.managedNames.descriptions[r]; ok {
-		return description, true
+		return description
 	}
 	w := &b.managedWalk
 	var certainty managed.Certainty
@@ -151,12 +136,11 @@ func (b *stackBuilder) describe(p *processState, r managedRef) (description prof
 	for i := range w.described {
 		w.frames = append(w.frames, profileFrame(&w.described[i]))
 	}
-	description = b.builder.InternFrames(w.frames)
-	if certainty == managed.Freed {
-		return description, false
+	description := b.builder.InternFrames(w.frames)
+	if certainty != managed.Freed {
+		keep(p.managedNames.descriptions, r, description)
 	}
-	keep(p.managedNames.descriptions, r, description)
-	return description, true
+	return description
 }
 
 func profileFrame(f *managed.Frame) profile.Frame {
@@ -185,10 +169,5 @@ func (b *stackBuilder) forgetManaged(p *processState) {
 		b.builder.ForgetModule(info)
 	}
 	clear(p.managedNames.modules)
-	p.managedNames.forgetFrames()
-}
-
-func (n *managedNames) forgetFrames() {
-	clear(n.locations)
-	clear(n.descriptions)
+	clear(p.managedNames.descriptions)
 }

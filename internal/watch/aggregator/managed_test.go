@@ -99,9 +99,8 @@ func TestManagedFramesAreDescribedOnce(t *testing.T) {
 	for f.object = range uint64(3 * maxCached / 10) {
 		walk()
 	}
-	if m := &p.managedNames; len(m.descriptions) > maxCached || len(m.locations) > maxCached {
-		t.Errorf("%d descriptions and %d locations are kept, want at most %d", len(m.descriptions), len(m.locations),
-			maxCached)
+	if n := len(p.managedNames.descriptions); n > maxCached {
+		t.Errorf("%d descriptions are kept, want at most %d", n, maxCached)
 	}
 }
 
@@ -122,7 +121,7 @@ func TestFreedFunctionIsSymbolizedAtEachWalk(t *testing.T) {
 	f.freed = true
 	walk()
 	walk()
-	if f.queries != 20 || len(p.managedNames.locations) != 0 {
-		t.Errorf("%d calls of Symbolize, %d locations kept; want 20 and 0", f.queries, len(p.managedNames.locations))
+	if f.queries != 20 || len(p.managedNames.descriptions) != 0 {
+		t.Errorf("%d calls of Symbolize, %d descriptions kept; want 20 and 0", f.queries, len(p.managedNames.descriptions))
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 type intervalSink struct {
 	states    *states
-	stacks    *stackBuilder
 	recording *profile.Builder
 	sinks     []profile.Sink // beside the recording
 	unix      unixTime
@@ -138,14 +137,8 @@ func (a *Aggregator) evict() {
 		}
 	})
 	a.out.recording.Evict(maps.Keys(held))
-	a.out.forgetEvicted()
-}
-
-func (out *intervalSink) forgetEvicted() {
-	stacks := out.stacks
-	clear(stacks.kernel.functions)
-	for _, p := range out.states.procs {
-		p.managedNames.forgetFrames()
+	for _, p := range a.procs {
+		clear(p.managedNames.descriptions)
 	}
 }
 

@@ -24,8 +24,6 @@ type stackBuilder struct {
 	methods          methodCounts
 	walkedAfterEnd   int64 // of programs with managed code, whose frames may be missing
 
-	kernel kernelFrames
-
 	// Of the present walk:
 	walker      frames.Walker
 	managedWalk managedWalk
@@ -40,9 +38,7 @@ type stackBuilder struct {
 type methodCounts [frames.NumMethods]int64
 
 func newStackBuilder(recording *profile.Builder, maxDepth int) *stackBuilder {
-	b := &stackBuilder{
-		builder: recording, kernel: kernelFrames{recording, map[string]profile.LocID{}},
-	}
+	b := &stackBuilder{builder: recording}
 	b.walker.MaxDepth = maxDepth
 	return b
 }

@@ -163,7 +163,7 @@ func TestIncompleteSleeperIsSampledAgainNowAndThen(t *testing.T) {
 	if want := []int{2, 8, 32, 128, 512}; !slices.Equal(at, want) {
 		t.Errorf("observed again at %v, want %v", at, want)
 	}
-	if d.countUnchanged(false) || d != (retryBackoff{}) {
+	if d.countUnchanged(false) || d != 0 {
 		t.Error("a complete stack is doubted")
 	}
 }

@@ -3,7 +3,7 @@
 package observe
 
 import (
-	"math"
+	"math/bits"
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
@@ -21,7 +21,7 @@ type sleepEvidence struct {
 // confirmUnchanged returns false also if an incomplete stack is to be read again.
 func (e *sleepEvidence) confirmUnchanged(sched procmem.SchedStat, files *procmem.ThreadFiles, incomplete bool) bool {
 	if !e.base.isUnchanged(sched) && !e.base.acceptReturnToStop(sched, files) {
-		e.retries = retryBackoff{}
+		e.retries = 0
 		return false
 	}
 	if e.retries.countUnchanged(incomplete) {
@@ -65,28 +65,15 @@ func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.Thread
 }
 
 // A sleeper with an incomplete stack is read again the 2nd, 8th, 32nd time and so on.
-type retryBackoff struct{ unchanged, next uint32 }
-
-const (
-	firstRetry  = 2
-	retryFactor = 4
-)
+type retryBackoff uint32
 
 // countUnchanged counts an observation of an unchanged thread, and returns whether to read the thread again.
 func (r *retryBackoff) countUnchanged(incomplete bool) bool {
 	if !incomplete {
-		*r = retryBackoff{}
+		*r = 0
 		return false
 	}
-	if r.next == 0 {
-		r.next = firstRetry
-	}
-	r.unchanged++
-	if r.unchanged < r.next {
-		return false
-	}
-	if r.next <= math.MaxUint32/retryFactor {
-		r.next *= retryFactor
-	}
-	return true
+	*r++
+	n := uint32(*r)
+	return bits.OnesCount32(n) == 1 && bits.TrailingZeros32(n)%2 == 1
 }

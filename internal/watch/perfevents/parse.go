@@ -244,27 +244,19 @@ const (
 	arm64Regs = 33
 )
 
-var regMask, numRegs = hostRegs(runtime.GOARCH)
+var regMask, numRegs, setRegs = hostRegs(runtime.GOARCH)
 
-func hostRegs(arch string) (mask uint64, n int) {
+func hostRegs(arch string) (mask uint64, n int, set func(*frames.Regs, []byte)) {
 	if arch == "arm64" {
-		return arm64Mask, arm64Regs
+		return arm64Mask, arm64Regs, setARM64
 	}
-	return x86Mask, x86Regs
+	return x86Mask, x86Regs, setX86
 }
 
 // x86Order has the DWARF numbers of ax to sp, then r8 to r15.
 var x86Order = [...]uint8{
 	frames.X86RAX, frames.X86RBX, frames.X86RCX, frames.X86RDX, frames.X86RSI, frames.X86RDI, frames.X86RBP, frames.X86RSP,
 	8, 9, 10, 11, 12, 13, 14, 15,
-}
-
-func setRegs(to *frames.Regs, b []byte) {
-	if numRegs == arm64Regs {
-		setARM64(to, b)
-		return
-	}
-	setX86(to, b)
 }
 
 func setX86(to *frames.Regs, b []byte) {

@@ -40,9 +40,8 @@ import (
 //
 // NoteObservation charges the CPU time since the last one to the back-off that NoteChanged has ended.
 type Backoffs struct {
-	wheel     timingWheel
-	rng       *rand.Rand
-	onExpired func(*Thread) // the method backoffExpired, bound once
+	sleepers sleepers
+	rng      *rand.Rand
 
 	tick           int64 // number of the present or last tick
 	now            int64 // CLOCK_MONOTONIC ns
@@ -53,9 +52,7 @@ type Backoffs struct {
 
 // NewBackoffs returns a policy with random numbers from seed.
 func NewBackoffs(seed uint64) *Backoffs {
-	p := &Backoffs{rng: rand.New(rand.NewPCG(seed, 0x6964_6c65))}
-	p.onExpired = p.backoffExpired
-	return p
+	return &Backoffs{rng: rand.New(rand.NewPCG(seed, 0x6964_6c65))}
 }
 
 // BeginTick begins a tick. at is its time, CLOCK_MONOTONIC ns; period the mean distance of ticks, ns.
@@ -68,14 +65,16 @@ func (p *Backoffs) BeginTick(tick, at, period int64) {
 // WakeDue makes threads due whose back-off has ended.
 func (p *Backoffs) WakeDue(threads int) {
 	p.threads = threads
-	p.wheel.advance(p.now, p.onExpired)
+	for _, th := range p.sleepers.takeEnded(p.now) {
+		p.backoffExpired(th)
+	}
 }
 
 // backoffExpired prolongs a back-off if the process's clock has not moved since.
 func (p *Backoffs) backoffExpired(th *Thread) {
 	b, proc := &th.backoff, th.Proc.Backoff
 	if proc.clockKnown && proc.clock == b.clockAtObservation && p.now-b.observedAt < prolongedUpTo-maxBackoff {
-		p.wheel.put(th, p.now+randomized(pollingBackoff(p.threads, maxBackoff), p.rng))
+		p.sleepers.put(th, p.now+randomized(pollingBackoff(p.threads, maxBackoff), p.rng))
 		return
 	}
 	p.setDue(th)
@@ -88,8 +87,8 @@ func (p *Backoffs) setDue(th *Thread) {
 
 // Wake makes a thread due in this tick if it is backed off.
 func (p *Backoffs) Wake(th *Thread) {
-	if th.backoff.inWheel {
-		p.wheel.remove(th)
+	if th.backoff.place != 0 {
+		p.sleepers.remove(th)
 		p.setDue(th)
 	}
 }
@@ -159,7 +158,7 @@ func (p *Backoffs) BeginBackoffs(proc *ProcessBackoff) {
 			return th.Gone
 		}
 		th.backoff.backedOffAtTick = p.tick
-		p.wheel.put(th, p.now+length)
+		p.sleepers.put(th, p.now+length)
 		proc.backedOff++
 		return true
 	})
@@ -198,8 +197,8 @@ func (p *Backoffs) AllObserved(proc *ProcessBackoff) {
 func (p *Backoffs) Forget(th *Thread) (unobservedTicks int64) {
 	th.Gone = true
 	p.noteFrequentWaker(th, false)
-	if th.backoff.inWheel {
-		p.wheel.remove(th)
+	if th.backoff.place != 0 {
+		p.sleepers.remove(th)
 		th.Proc.Backoff.backedOff--
 	}
 	return th.endBackoff(p.tick)
@@ -246,7 +245,7 @@ func (p *Backoffs) frequentWakerBackoff() int64 {
 
 // SampleWaits reports whether a sample waits for the thread's next due observation: one right after a run would favour
 // short sleeps.
-func (th *Thread) SampleWaits() bool { return th.backoff.isFrequentWaker && th.backoff.inWheel }
+func (th *Thread) SampleWaits() bool { return th.backoff.isFrequentWaker && th.backoff.place != 0 }
 
 // threadBackoff is the policy's state of a thread.
 type threadBackoff struct {
@@ -262,10 +261,7 @@ type threadBackoff struct {
 	isFrequentWaker    bool   // it woke lately, and is backed off nevertheless
 	observedOnce       bool
 	hasRun             bool // after its first observation
-
-	inWheel    bool
-	slot       int
-	prev, next *Thread
+	place              int  // in sleepers, from 1 on; 0: none
 }
 
 // BackedOff reports whether the next observation counts the ticks since the last.

@@ -35,51 +35,47 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 	}
 }
 
-func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
+func TestThreadsAreGivenBackWhenDue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	var w timingWheel
+	var s sleepers
 	due := map[*Thread]int64{}
 	now := int64(5e12)
-	w.advance(now, func(*Thread) { t.Fatal("a thread in an empty wheel") })
+	if ended := s.takeEnded(now); len(ended) > 0 {
+		t.Fatal("a thread of none")
+	}
 	for range 20000 {
 		switch rng.IntN(4) {
 		case 0, 1:
 			th := &Thread{}
 			due[th] = now + rng.Int64N(1500e6)
-			w.put(th, due[th])
+			s.put(th, due[th])
 		case 2:
 			for th := range due {
-				w.remove(th)
+				s.remove(th)
 				delete(due, th)
 				break
 			}
 		case 3:
 			now += rng.Int64N(40e6) * rng.Int64N(20)
-			w.advance(now, func(th *Thread) {
+			for _, th := range s.takeEnded(now) {
 				at, ok := due[th]
-				if !ok || at > now+slotLength || th.backoff.inWheel {
+				if !ok || at > now || th.backoff.place != 0 {
 					t.Fatalf("given back %d ns early, known %v", at-now, ok)
 				}
 				delete(due, th)
 				if rng.IntN(2) == 0 {
 					due[th] = now + rng.Int64N(1200e6)
-					w.put(th, due[th])
+					s.put(th, due[th])
 				}
-			})
+			}
 			for th, at := range due {
-				if !th.backoff.inWheel || at < now-slotLength {
-					t.Fatalf("left in the wheel %d ns late", now-at)
+				if th.backoff.place == 0 || at < now {
+					t.Fatalf("left %d ns late", now-at)
 				}
 			}
 		}
-		inWheel := 0
-		for _, th := range w.slots {
-			for ; th != nil; th = th.backoff.next {
-				inWheel++
-			}
-		}
-		if inWheel != len(due) {
-			t.Fatalf("%d in the wheel, want %d", inWheel, len(due))
+		if len(s.list) != len(due) {
+			t.Fatalf("%d threads, want %d", len(s.list), len(due))
 		}
 	}
 }

@@ -46,62 +46,43 @@ func pollingBackoff(threads int, most int64) int64 {
 // randomized returns length ± 25 %.
 func randomized(length int64, rng *rand.Rand) int64 { return length - length/4 + rng.Int64N(length/2) }
 
-// A slot has slotLength ns.
-const (
-	slotLength = 1e6
-	wheelSlots = 4096
-)
-
-// timingWheel holds threads by the end of their back-off. It allocates nothing.
-type timingWheel struct {
-	slots [wheelSlots]*Thread
-	now   int64 // slots up to this one are empty; from CLOCK_MONOTONIC 0
+// sleepers holds threads by the end of their back-off. It allocates nothing in the steady state.
+type sleepers struct {
+	list  []sleeper
+	ended []*Thread // result of takeEnded
 }
 
-// put adds a thread whose back-off ends at CLOCK_MONOTONIC end, ns.
-func (w *timingWheel) put(th *Thread, end int64) {
-	b := &th.backoff
-	at := min(max(end/slotLength, w.now+1), w.now+wheelSlots-1)
-	slot := int(at % wheelSlots)
-	b.slot = slot
-	b.prev = nil
-	b.next = w.slots[slot]
-	b.inWheel = true
-	if b.next != nil {
-		b.next.backoff.prev = th
-	}
-	w.slots[slot] = th
+type sleeper struct {
+	until  int64 // CLOCK_MONOTONIC ns
+	thread *Thread
 }
 
-func (w *timingWheel) remove(th *Thread) {
-	b := &th.backoff
-	if b.prev != nil {
-		b.prev.backoff.next = b.next
-	} else {
-		w.slots[b.slot] = b.next
-	}
-	if b.next != nil {
-		b.next.backoff.prev = b.prev
-	}
-	b.prev = nil
-	b.next = nil
-	b.inWheel = false
+func (s *sleepers) put(th *Thread, until int64) {
+	s.list = append(s.list, sleeper{until, th})
+	th.backoff.place = len(s.list)
 }
 
-// advance passes each thread whose back-off has ended to expired, which may put it back.
-func (w *timingWheel) advance(now int64, expired func(*Thread)) {
-	to := now / slotLength
-	var list *Thread
-	for at := max(w.now+1, to-wheelSlots+1); at <= to; at++ {
-		for th := w.slots[at%wheelSlots]; th != nil; th = w.slots[at%wheelSlots] {
-			w.remove(th)
-			th.backoff.next, list = list, th
+func (s *sleepers) remove(th *Thread) {
+	last := len(s.list) - 1
+	moved := s.list[last]
+	s.list[th.backoff.place-1] = moved
+	moved.thread.backoff.place = th.backoff.place
+	s.list[last] = sleeper{}
+	s.list = s.list[:last]
+	th.backoff.place = 0
+}
+
+// takeEnded removes the threads whose back-off has ended. The result is valid until the next call.
+func (s *sleepers) takeEnded(now int64) []*Thread {
+	clear(s.ended)
+	s.ended = s.ended[:0]
+	for i := 0; i < len(s.list); {
+		if s.list[i].until > now {
+			i++
+			continue
 		}
+		s.ended = append(s.ended, s.list[i].thread)
+		s.remove(s.list[i].thread)
 	}
-	w.now = max(w.now, to)
-	for list != nil {
-		th := list
-		list, th.backoff.next = th.backoff.next, nil
-		expired(th)
-	}
+	return s.ended
 }
