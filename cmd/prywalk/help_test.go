@@ -65,9 +65,10 @@ func TestAnUnreadableCoreHasANextStep(t *testing.T) {
 func TestHelpHasTheExitCodesOfRefusals(t *testing.T) {
 	t.Parallel()
 	_, unreadable := withReadRemedy(nil, os.ErrPermission)
+	meanings := map[int]string{exit.Denied: "3 permission denied", exit.NoSamples: "4 no samples"}
 	for command, err := range map[string]error{"report": unreadable, "diff": unreadable, "agent": refusal.Traced,
 		"dump": refusal.Denied, "record": refusal.Traced, "top": refusal.Traced} {
-		if want := exit.Meanings(exitCode(err)); !strings.Contains(helpOf(t, command), want) {
+		if want := meanings[exitCode(err)]; want == "" || !strings.Contains(helpOf(t, command), want) {
 			t.Errorf("help %s lacks %q, of: %v", command, want, err)
 		}
 	}

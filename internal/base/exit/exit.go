@@ -6,7 +6,6 @@ package exit
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -87,16 +86,3 @@ func (j *joined) Error() string {
 
 // Unwrap is for package errors.
 func (j *joined) Unwrap() []error { return j.errs }
-
-var meanings = map[int]string{
-	OK: "done", Failed: "failed", WrongUsage: "wrong usage", Denied: "permission denied", NoSamples: "no samples",
-}
-
-// Meanings lists codes for help: "0 done, 1 failed".
-func Meanings(codes ...int) string {
-	var list []string
-	for _, code := range codes {
-		list = append(list, strconv.Itoa(code)+" "+meanings[code])
-	}
-	return strings.Join(list, ", ")
-}

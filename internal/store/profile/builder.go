@@ -53,13 +53,6 @@ func (b *Builder) InternLocs(stack []LocID) sample.StackID {
 	return b.tables.stackOf(stack)
 }
 
-// ForgetModule forgets the pointer to m; its records stay.
-func (b *Builder) ForgetModule(m *ModuleInfo) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.tables.byPointer, m)
-}
-
 // Sizes are numbers of table entries, without label sets of earlier chunks.
 type Sizes struct{ Modules, Locations, Stacks, Labels int }
 

@@ -41,7 +41,8 @@ func (m *ModuleInfo) key() moduleKey {
 	return k
 }
 
-const maxPointers = 1 << 16
+// maxPointers bounds byPointer, which also has modules that no process maps any more.
+const maxPointers = 1 << 14
 
 // The lists are append-only, so that a copy is consistent, except modules and finalNames.
 type numbered struct {

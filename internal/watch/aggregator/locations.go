@@ -3,6 +3,7 @@
 package aggregator
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -52,12 +53,7 @@ func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.Module
 
 func (b *stackBuilder) forgetModules(p *processState, mapped []*frames.Module) {
 	p.remapped = false
-	for m, info := range p.modules {
-		if !slices.Contains(mapped, m) {
-			delete(p.modules, m)
-			b.builder.ForgetModule(info)
-		}
-	}
+	maps.DeleteFunc(p.modules, func(m *frames.Module, _ *profile.ModuleInfo) bool { return !slices.Contains(mapped, m) })
 	b.forgetManaged(p)
 }
 
@@ -118,9 +114,6 @@ func (b *stackBuilder) stackOfUntracked(
 
 func (b *stackBuilder) mmap2Code(ancestor *target.Process, program *target.Program) *mmap2Program {
 	if b.lastMmap2Program.program != program {
-		for _, info := range b.lastMmap2Program.modules {
-			b.builder.ForgetModule(info)
-		}
 		b.lastMmap2Program = mmap2Program{
 			program: program,
 			code:    b.images.Mmap2Space(ancestor.Target.Arch, program.Maps, ancestor.Target.PID),

@@ -165,9 +165,6 @@ func (b *stackBuilder) managedModule(p *processState, source managed.FrameSource
 }
 
 func (b *stackBuilder) forgetManaged(p *processState) {
-	for _, info := range p.managedNames.modules {
-		b.builder.ForgetModule(info)
-	}
 	clear(p.managedNames.modules)
 	clear(p.managedNames.descriptions)
 }
