@@ -164,6 +164,32 @@ func main() {
 	{"app.go: a server does not respond", goPeer + `
 func main() { start("persistConn).roundTrip(", func(at string) { http.Get("http://" + at) }) }`, "",
 		"mostly waiting: about 3 goroutines in select (a response of 127.0.0.1: … = app, pid "},
+	{"app.go: garbage is collected all the time", `package main
+import ("fmt"; "runtime/debug")
+type order struct { next *order; lines [4]*int }
+var kept = map[int]*order{}
+func parse(i int) *order { return &order{next: kept[i], lines: [4]*int{new(int), new(int), new(int), new(int)}} }
+func main() {
+	debug.SetGCPercent(4)
+	for i := 0; i < 200000; i++ { kept[i] = parse(i + 1) }
+	fmt.Println("ready")
+	for i := 0; ; i++ { kept[i % 200000] = parse(i + 1) }
+}`, busy, " % by Go's garbage collector"},
+	{"App.java: a stream waits for futures", `
+static Object quote() {
+	return java.util.stream.Stream.of(new CompletableFuture<Object>()).map(CompletableFuture::join).toList();
+}
+static void begin() {
+	for (int i = 0; i < 3; i++) { thread("http-" + i, App::quote); asleep("http-" + i, "join"); }
+}`, "", "mostly waiting: 3 threads for CompletableFuture.join in App.quote"},
+	{"app.js: responses never come", `
+const http = require('http');
+let requests = 0;
+async function handle() { if (++requests === 3) console.log('ready'); await new Promise(() => {}); }
+http.createServer(handle).listen(0, '127.0.0.1', function () {
+	for (let i = 0; i < 3; i++) http.get({ port: this.address().port });
+});
+`, "top --once --window 3", "whether it hangs is unknown (below)"},
 	{"app.rb: a lock is held over a slow call", `
 $lock = Mutex.new
 def charge() = $lock.synchronize { sleep }
@@ -260,6 +286,8 @@ func (c *problem) commandLine(t *testing.T) []string {
 		return []string{testtargets.NeedProgram(t, "java"), "-Xmx64m", file}
 	case ".go":
 		return []string{testtargets.BuildGoAs(t, program, "app")}
+	case ".js":
+		return []string{testtargets.NeedProgram(t, "node"), file}
 	case ".rb":
 		return []string{testtargets.NeedProgram(t, "ruby"), file}
 	case ".py":

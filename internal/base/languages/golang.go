@@ -25,6 +25,7 @@ var Go = Language{
 		NativeForwards: regexp.MustCompile(`^_*(s|S)yscall6?$|` +
 			`^runtime\.(futex\w*|notes?leep\w*|notet?sleep\w*|mPark|lock2?|semasleep)$|^internal/runtime/syscall`),
 		NativeOwn: func(_, function string) bool { return function == "runtime.sysmon" },
+		Collects:  regexp.MustCompile(`^runtime\.(gcBgMarkWorker|gcAssistAlloc1?|gcStart|bgsweep|bgscavenge|wbBufFlush1?)$`),
 	},
 }
 

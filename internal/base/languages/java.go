@@ -80,6 +80,9 @@ func JavaLibrary(method string) bool { return javaLibrary.MatchString(method) }
 var javaLibrary = regexp.MustCompile(`^(java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|groovy|clojure)\.|` +
 	`^(call_stub|StubRoutines|[iv]table stub)|Lambda(\$\d+)?(/0x\w+)?\.\w+$`)
 
+// IsLambda reports whether a function is that of a lambda's object, which a library calls.
+func IsLambda(function string) bool { return strings.Contains(function, "$$Lambda") }
+
 var javaForwards = regexp.MustCompile(`^((jdk\.internal\.misc|sun\.misc)\.Unsafe\.park|java\.lang\.Object\.wait|` +
 	`java\.util\.concurrent\.locks\.|java\.util\.concurrent\.ForkJoinPool\.(un)?(managed|compensated)?[bB]lock|` +
 	`sun\.nio\.ch\.|jdk\.internal\.vm\.)`)

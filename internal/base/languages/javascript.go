@@ -42,6 +42,8 @@ var javaScript = Language{
 	System: System{
 		LibraryFiles:     regexp.MustCompile(`^libnode\.so`),
 		LibraryFunctions: regexp.MustCompile(`^(uv_|uv__|node::|v8::|Builtins_)`),
+		Collects: regexp.MustCompile(`^v8::internal::(Heap::(CollectGarbage|PerformGarbageCollection)|` +
+			`MarkCompactCollector::|Minor\w*Collector::|Scaveng|ConcurrentMarking::|IncrementalMarking::|Sweeper::|\w*Evacuat)`),
 		NativeOwn: func(_, function string) bool {
 			return strings.HasPrefix(function, "node::inspector::") && strings.HasSuffix(function, "::StartIoThreadMain")
 		},

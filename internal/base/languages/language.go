@@ -139,7 +139,24 @@ type System struct {
 	NativeOwn func(module, function string) bool
 	// Launcher has files in which the first thread waits for the program.
 	Launcher *regexp.Regexp
+	// Collects matches native functions of Files, of any file without Files, below which the garbage collector runs.
+	Collects *regexp.Regexp
 }
+
+// Collector names the garbage collector that runs below a native function, or is "".
+func Collector(function, module string) string {
+	for _, l := range All {
+		ofFile := l.System.Files == nil || l.System.Files.MatchString(module)
+		if ofFile && l.Collects != nil && l.Collects.MatchString(function) {
+			return l.Runtimes[0] + "'s garbage collector"
+		}
+	}
+	return ""
+}
+
+// CollectorOfRole names the garbage collector that threads of a role run.
+var CollectorOfRole = map[string]string{
+	RoleGC: "the JVM's garbage collector", RoleMachine: "the JVM's VM Thread (which collects garbage with SerialGC)"}
 
 // Hint is for a runtime's code without names.
 type Hint struct {

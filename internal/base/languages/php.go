@@ -17,7 +17,8 @@ var php = Language{
 	// Functions of PHP or of an extension have no file.
 	Library: func(_, file string) bool { return file == "" },
 	Package: installedIn(regexp.MustCompile(`^.*/vendor/([^/]+/[^/]+)/`)),
-	System:  System{Files: phpFiles, LibraryFiles: phpFiles},
+	System: System{Files: phpFiles, LibraryFiles: phpFiles,
+		Collects: regexp.MustCompile(`^zend_gc_collect_cycles$`)},
 }
 
 var phpFiles = regexp.MustCompile(`^(libphp[\d.]*\.so|php(-fpm|-cgi|dbg)?[\d.]*$)`)

@@ -76,6 +76,7 @@ var python = Language{
 	System: System{
 		Files: regexp.MustCompile(`^(libpython[\d.]+.*\.so|python([\d.]+[dmt]*)?$|_queue\..*\.so|_thread\..*\.so|` +
 			`select\..*\.so|_multiprocessing\..*\.so)`),
+		Collects:      regexp.MustCompile(`^(gc_collect_\w+|collect_generations|_?PyGC_Collect|_Py_RunGC)(\.|$)`),
 		LibraryFiles:  regexp.MustCompile(`^(libpython|python([\d.]+[dmt]*)?$|_\w+\.cpython-.*\.so)`),
 		QueueFile:     regexp.MustCompile(`^_queue\.`),
 		QueueFunction: regexp.MustCompile(`^_queue_SimpleQueue_get`),

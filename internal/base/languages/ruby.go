@@ -51,6 +51,8 @@ var ruby = Language{
 	System: System{
 		Files:        regexp.MustCompile(`^(libruby.*\.so|ruby[\d.]*$)`),
 		LibraryFiles: regexp.MustCompile(`^(libruby|ruby[\d.]*$)`),
+		Collects: regexp.MustCompile(
+			`^((garbage_collect|gc_(start|marks|sweep|rest))(_\w+)?|rb_gc(_start|_mark\w*)?)(\.|$)`),
 	},
 }
 

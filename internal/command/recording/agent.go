@@ -32,7 +32,7 @@ func RunAgent(o Options, to agent.Options) error {
 		return err
 	}
 	a := &agentRun{recording: newRecording(o), agent: sender}
-	a.live, a.samplerOpts.LowOverhead, a.samplerOpts.LimitOwnCPU = true, true, true
+	a.live, a.unexamined, a.samplerOpts.LowOverhead, a.samplerOpts.LimitOwnCPU = true, true, true, true
 	a.samplerOpts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
 	a.samplerOpts.Sinks = append(a.samplerOpts.Sinks, sender)
 	return a.run(a.sampleAndSend)

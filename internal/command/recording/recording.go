@@ -33,7 +33,8 @@ type recording struct {
 	samplerOpts sampler.Options
 	options     Options
 	pids        []int
-	live        bool // of top or agent: no progress, no examination at the end
+	live        bool // of top or agent: no progress
+	unexamined  bool // of live tables and the agent: nothing is read at the end
 
 	images  *loadedcode.ImageCache
 	builder *profile.Builder
@@ -204,7 +205,7 @@ func (r *recording) close() {
 // sample may fail; the samples must still be written.
 func (r *recording) sample(ctx context.Context) error {
 	err := r.runSampler(ctx)
-	if err == nil && !r.live {
+	if err == nil && !r.unexamined {
 		err = r.examine(r.findDeadlocks, r.findUnexamined)
 	}
 	r.setTimes()

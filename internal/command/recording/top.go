@@ -53,7 +53,7 @@ func RunTop(o Options, display TopOptions) error {
 func newTopRun(o Options, display TopOptions) *topRun {
 	t := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
 		done: make(chan struct{})}
-	t.live = true
+	t.live, t.unexamined = true, !display.Once
 	t.samplerOpts.Sinks = append(t.samplerOpts.Sinks, t)
 	return t
 }

@@ -101,6 +101,7 @@ func (t *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait t
 }
 
 func (t *topRun) print(o *top.Snapshot, state top.State) error {
+	o.SetNotes(t.deadlocks)
 	rows := max(t.display.Rows, 0)
 	if t.display.JSON {
 		return top.WriteJSON(os.Stdout, o, state, t.display.Clock, rows)

@@ -5,6 +5,7 @@ package chains
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"sort"
 
@@ -230,10 +231,27 @@ func (b *builder) peer(iv *Interval) (peer waits.Peer, why string) {
 		switch {
 		case p.PID == iv.PID && (b.processes[p.PID] == nil || len(b.processes[p.PID].threads) <= 1):
 		case why == "" && p.PID != peer.PID:
-			return peer, "several processes have the other end"
+			return b.peerAtEnd(iv)
 		default:
 			peer, why = p, ""
 		}
+	}
+	return peer, why
+}
+
+// peerAtEnd returns the only one of several processes, all of them looked at, with a thread at the other end: children
+// have copies of their parents' pipes.
+func (b *builder) peerAtEnd(iv *Interval) (peer waits.Peer, why string) {
+	for _, p := range iv.Next.Processes {
+		switch id, ok := b.atEnd[lockKey{p.PID, iv.Next.OtherEnd}]; {
+		case b.processes[p.PID] == nil, ok && id == 0, ok && peer.PID != 0:
+			return waits.Peer{}, "several processes have the other end"
+		case ok:
+			peer = p
+		}
+	}
+	if peer.PID == 0 {
+		why = fmt.Sprintf("of %d processes with the other end, none was seen to use it", len(iv.Next.Processes))
 	}
 	return peer, why
 }
@@ -242,6 +260,12 @@ func (b *builder) peer(iv *Interval) (peer waits.Peer, why string) {
 func (b *builder) enter(p *piece, way *node, line []segment, unseen string) {
 	parts, whole := b.overlaps(line, p.from, p.to)
 	rest, left := p.value, whole
+	unserved := "which thread of the process serves it is not known"
+	for q := p.prev; q != nil; q = q.prev {
+		if slices.ContainsFunc(p.Next.Processes, func(x waits.Peer) bool { return x.PID == q.PID }) {
+			unserved = "which thread of the process serves it is not known, one of it waits for this chain: perhaps a cycle"
+		}
+	}
 	for _, s := range parts {
 		value := share(p.value, s.to-s.from, whole)
 		if left -= s.to - s.from; left == 0 {
@@ -249,7 +273,7 @@ func (b *builder) enter(p *piece, way *node, line []segment, unseen string) {
 		}
 		rest -= value
 		if s.interval == nil {
-			b.unknown(way, "which thread of the process serves it is not known", value)
+			b.unknown(way, unserved, value)
 			continue
 		}
 		b.through(&piece{s.interval, way, p, p.depth + 1, s.from, s.to, value})

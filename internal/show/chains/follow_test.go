@@ -101,3 +101,41 @@ func TestAProcessWithSeveralThreads(t *testing.T) {
 		t.Errorf("%q does not end in %q", r.Conclusion, want)
 	}
 }
+
+// A parent of several threads waits for its child, which writes to a pipe of the parent.
+func TestAServerThatWaitsForItsClientIsPerhapsACycle(t *testing.T) {
+	parent, child, busy := waiting(1, 3), waiting(3, 0), waiting(2, 0)
+	child.PID, child.Link.PID = 2, 2
+	child.Next.Processes = []waits.Peer{{PID: 1, Name: "build"}}
+	busy.Running, busy.Blocked = 1, 0
+	for _, c := range followed(t, []Interval{parent, child, busy}).Chains {
+		if first := c.Links[0].TID; strings.HasSuffix(c.End.Why, "perhaps a cycle") != (first == 1) {
+			t.Errorf("thread %d: %+v", first, c)
+		}
+	}
+}
+
+func TestOfSeveralProcessesTheOneAtTheOtherEndServes(t *testing.T) {
+	client, server, other := waiting(1, 0), waiting(2, 0), waiting(3, 0)
+	client.Next.OtherEnd, client.Next.Processes = "pipe:[7]", []waits.Peer{{PID: 2}, {PID: 3}, {PID: 1}}
+	server.PID, other.PID = 2, 3
+	for _, c := range []struct {
+		at, other string
+		all       []Interval
+		why       string
+	}{
+		{"pipe:[7]", "", nil, ""},
+		{"", "", nil, "of 3 processes with the other end, none was seen to use it"},
+		{"pipe:[7]", "pipe:[7]", nil, "several processes have the other end"},
+		{"", "", []Interval{client, server}, "several processes have the other end"},
+	} {
+		server.Next.Descriptor, other.Next.Descriptor = c.at, c.other
+		all := c.all
+		if all == nil {
+			all = []Interval{client, server, other}
+		}
+		if peer, why := newBuilder(all, 0).peer(&client); why != c.why || (peer.PID == 2) != (why == "") {
+			t.Errorf("%+v: %+v, %q", c, peer, why)
+		}
+	}
+}

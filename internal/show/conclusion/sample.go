@@ -46,8 +46,11 @@ type Sample struct {
 	Stack []int32
 	// Library is what the innermost of these has called, or "".
 	Library string
-	Role    string // of a thread of a JVM ([languages.RoleGC]), or ""
-	Pooled  bool   // in the loop of a pool of threads
+	// Inner is the part of that (a function of libc) or of the kernel in which the time is, or "".
+	Inner string
+	// Collector is the garbage collector that runs, or "".
+	Collector string
+	Pooled    bool // in the loop of a pool of threads
 	// HoldsLoop: within a turn of an event loop ([languages.HoldsEventLoop]).
 	HoldsLoop bool
 	// Unexplained: no sample shows where the CPU time was.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"prywalk/internal/base/languages"
@@ -21,6 +22,8 @@ const (
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
 	muchDoubt = 0.2
+	// collectorFrom is the share of CPU time from which on a garbage collector is.
+	collectorFrom = 0.2
 	// Fewer samples on a CPU are few.
 	fewSamples = 20
 	// A shorter recording (ns) without a known function has no conclusion: the CPU time of a start and an exit, of which
@@ -57,9 +60,6 @@ func (s *Summary) clauses() []string {
 	length := s.length()
 	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, float64(s.blocked[within])/length
 	asleep, where := s.asleep(length), s.where()
-	if where != "" {
-		where += s.machinery()
-	}
 	switch groups := s.waitsByTime(); {
 	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
 		where == "" && length < short:
@@ -78,7 +78,7 @@ func (s *Summary) clauses() []string {
 		return []string{s.queued(where) + s.doubts(false)}
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
-		return append(clauses, s.busyToo(cpu, where)...)
+		return append(append(clauses, s.sleepToo()...), s.busyToo(cpu, where)...)
 	case cpu >= 0.3 || cpu >= small && asleep == "":
 		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu) + s.doubts(false)
 		return append([]string{busy}, s.more(groups, length)...)
@@ -154,6 +154,14 @@ func (s *Summary) queued(where string) string {
 	return text
 }
 
+// sleepToo ends a sentence on waits with sleeps of the program of more time than these: perhaps of what is awaited.
+func (s *Summary) sleepToo() []string {
+	if g := s.of(sleep); g != nil && g.time > s.blocked[within] && len(g.functions) > 0 {
+		return []string{s.who(g, s.length()) + g.verb(" sleep") + s.within(g, "in")}
+	}
+	return nil
+}
+
 // busyToo ends a sentence on something else.
 func (s *Summary) busyToo(cpus float64, where string) []string {
 	if cpus < 2*small {
@@ -184,51 +192,57 @@ func (s *Summary) doubts(second bool) (text string) {
 	return text
 }
 
-// where names the innermost function that has most of the time, or, if that is spread, the smallest one above half of
-// it; "": most of the time has no sample.
+// where names the garbage collectors that have collectorFrom of the time or more, and the function that has most of the
+// rest; "": most of the time has no sample.
 func (s *Summary) where() string {
-	top, self := Largest(s.self, cmp.Compare)
-	if self == 0 || 2*s.unexplained > s.cpu {
+	if 2*s.unexplained > s.cpu {
 		return ""
 	}
-	if 10*self >= 3*s.cpu {
-		return percent(self, s.cpu) + " in " + s.function(top, "") + s.called(top)
+	texts := map[string]int64{}
+	if code, share := s.code(); share > 0 {
+		texts[code] = share
 	}
-	under, least := int32(-1), s.cpu
+	for name, v := range s.collectors {
+		if name != "" && float64(v) >= collectorFrom*float64(s.cpu) {
+			texts[percent(v, s.cpu)+" by "+name] = v
+		}
+	}
+	byTime := func(a, b string) int { return cmp.Or(cmp.Compare(texts[b], texts[a]), strings.Compare(a, b)) }
+	return strings.Join(slices.SortedFunc(maps.Keys(texts), byTime), ", ")
+}
+
+// code names the innermost function that has most of the time outside of garbage collectors, or, if that is spread, the
+// smallest one above half of it, with its time.
+func (s *Summary) code() (text string, time int64) {
+	rest := s.collectors[""]
+	top, self := Largest(s.self, cmp.Compare)
+	if self == 0 {
+		return "", 0
+	}
+	if 10*self >= 3*rest {
+		return percent(self, s.cpu) + " in " + s.function(top, "") + s.called(top), self
+	}
+	under, least := int32(-1), rest
 	for f, total := range s.total {
 		smaller := total < least || total == least && f < under
-		if smaller && 2*total >= s.cpu && 100*total <= 95*s.cpu && !s.list[f].isMain() {
+		if smaller && 2*total >= rest && 100*total <= 95*rest && !s.list[f].isMain() {
 			under, least = f, total
 		}
 	}
 	most := ", most in " + s.function(top, percent(self, s.cpu))
 	if under >= 0 {
-		return percent(least, s.cpu) + " under " + s.function(under, "") + most
+		return percent(least, s.cpu) + " under " + s.function(under, "") + most, least
 	}
-	return "spread over " + tabular.Plural(int64(len(s.self)), "function") + most
+	return "spread over " + tabular.Plural(int64(len(s.self)), "function") + most, self
 }
 
-// machineryFrom is the share of CPU time from which on threads of a JVM itself are worth a word.
-const machineryFrom = 0.2
-
-// machinery says what share of CPU time a JVM's own threads have, which no function of the program shows.
-func (s *Summary) machinery() (text string) {
-	for _, of := range []struct{ role, says string }{
-		{languages.RoleGC, "the JVM's garbage collector"},
-		{languages.RoleMachine, "the JVM's VM Thread (which collects garbage with SerialGC)"},
-	} {
-		if cpu := s.roles[of.role]; cpu > 0 && float64(cpu) >= machineryFrom*float64(s.cpu) {
-			text += ", " + percent(cpu, s.cpu) + " by " + of.says
-		}
-	}
-	return text
-}
-
-// called names the library in which most of a function's own time is.
+// called names what a function's own time mostly is in: a function of libc, page faults, or else a library.
 func (s *Summary) called(function int32) string {
-	for c, v := range s.libraries {
-		if c.from == function && c.library != "" && 2*v > s.self[function] {
-			return ", mostly in " + tabular.Shorten(c.library, s.nameWidth)
+	for _, calls := range []map[call]int64{s.inner, s.libraries} {
+		for c, v := range calls {
+			if c.from == function && c.name != "" && 2*v > s.self[function] {
+				return ", mostly in " + tabular.Shorten(c.name, s.nameWidth)
+			}
 		}
 	}
 	return ""

@@ -248,11 +248,40 @@ var conclusions = []struct {
 		p.runs("main", "Shop.handle", 4.6)
 		for _, role := range []string{languages.RoleGC, languages.RoleMachine} {
 			s := p.thread(role)
-			s.CPU, s.Role, s.Stack = 27*second/10, role, p.stack("[libjvm.so] (unnamed)")
+			s.CPU, s.Collector, s.Stack = 27*second/10, languages.CollectorOfRole[role], p.stack("[libjvm.so] (unnamed)")
 			p.Add(&s)
 		}
-	}, "busy: 54 % in [libjvm.so] (unnamed), 27 % by the JVM's garbage collector, " +
-		"27 % by the JVM's VM Thread (which collects garbage with SerialGC); 1 CPU"},
+	}, "busy: 46 % in Shop.handle, 27 % by the JVM's VM Thread (which collects garbage with SerialGC), " +
+		"27 % by the JVM's garbage collector; 1 CPU"},
+	{"mostly garbage collection", func(p *program) {
+		p.runs("app", "main.parse", 1.5)
+		for _, stack := range []string{"", "main.parse"} {
+			s := p.thread("app")
+			s.CPU, s.Collector, s.Stack = 4*second, "Go's garbage collector", p.stack(stack)
+			p.Add(&s)
+		}
+	}, "busy: 84 % by Go's garbage collector, 15 % in main.parse; 0.95 CPUs"},
+	{"only garbage collection", func(p *program) {
+		s := p.thread("app")
+		s.CPU, s.Collector = 9*second, "Ruby's garbage collector"
+		p.Add(&s)
+	}, "busy: 100 % by Ruby's garbage collector; 0.9 CPUs"},
+	{"a system call that takes CPU time", func(p *program) {
+		s := p.thread("http")
+		s.CPU, s.Stack, s.Library, s.Inner = 9*second, p.stack("append (journal.py)"), "libc", "fsync"
+		p.Add(&s)
+	}, "busy: 100 % in append (journal.py), mostly in fsync; 0.9 CPUs"},
+	{"many functions of libc", func(p *program) {
+		for _, inner := range []string{"malloc", "free", "memcpy"} {
+			s := p.thread("http")
+			s.CPU, s.Stack, s.Library, s.Inner = 3*second, p.stack("load (app.py)"), "libc", inner
+			p.Add(&s)
+		}
+	}, "busy: 100 % in load (app.py), mostly in libc; 0.9 CPUs"},
+	{"what is waited for sleeps", func(p *program) {
+		workers(4, func(name string) { p.waits(name, "Prices.quote", 9, queue) })
+		workers(9, func(name string) { p.waits("pool-"+name, "Prices.fetch", 9, nap) })
+	}, "mostly waiting: 4 threads for ArrayBlockingQueue.take in Prices.quote; 9 threads sleep in Prices.fetch"},
 	{"one of two servers", func(p *program) {
 		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "select",
 			Object: "one of 10.0.0.1:81 = x (pid 3), 127.0.0.1:80", In: "net/http.Get"})

@@ -13,10 +13,11 @@ import (
 type Summary struct {
 	duration                int64
 	cpu, queue              int64
-	unexplained, incomplete int64           // CPU time
-	ticks                   int64           // with CPU time
-	self, total             map[int32]int64 // by number of the function
-	libraries               map[call]int64  // CPU time
+	unexplained, incomplete int64            // CPU time
+	ticks                   int64            // with CPU time
+	self, total             map[int32]int64  // by number of the function
+	libraries, inner        map[call]int64   // CPU time
+	collectors              map[string]int64 // CPU time; "": outside of them
 	numbers                 map[Function]int32
 	list                    []Function
 	blocked                 [stopped + 1]int64
@@ -24,7 +25,6 @@ type Summary struct {
 	held                    *group // waits within turns of event loops
 	threads                 map[Thread]threadTime
 	awake                   map[activity]int64
-	roles                   map[string]int64 // CPU time
 	rules                   map[string]int64 // idle time
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
@@ -41,8 +41,8 @@ type groupKey struct {
 }
 
 type call struct {
-	from    int32
-	library string
+	from int32
+	name string
 }
 
 type threadTime struct {
@@ -67,7 +67,7 @@ type group struct {
 func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
-		rules: map[string]int64{}, libraries: map[call]int64{}, roles: map[string]int64{}}
+		rules: map[string]int64{}, libraries: map[call]int64{}, inner: map[call]int64{}, collectors: map[string]int64{}}
 	s.duration, s.notes, s.held = duration, notes, newGroup(groupKey{})
 	return s
 }
@@ -104,18 +104,22 @@ func (s *Summary) Add(x *Sample) {
 
 func (s *Summary) addCPU(x *Sample) {
 	s.ticks += x.Ticks
-	s.roles[x.Role] += x.CPU
 	switch {
 	case x.Unexplained:
 		s.unexplained += x.CPU
+		s.collectors[""] += x.CPU
 		return
 	case x.Incomplete:
 		s.incomplete += x.CPU
+	}
+	if s.collectors[x.Collector] += x.CPU; x.Collector != "" {
+		return
 	}
 	for i, f := range x.Stack {
 		if i == 0 {
 			s.self[f] += x.CPU
 			s.libraries[call{f, x.Library}] += x.CPU
+			s.inner[call{f, x.Inner}] += x.CPU
 		}
 		if !slices.Contains(x.Stack[:i], f) {
 			s.total[f] += x.CPU

@@ -61,6 +61,9 @@ func (snap *Snapshot) by(c Clock) *view.Data {
 	return d
 }
 
+// SetNotes sets what the end of the sampling has found, as deadlocks; part of the conclusion.
+func (snap *Snapshot) SetNotes(notes []string) { snap.data.Profile.Comments = notes }
+
 // total is the window's time.
 func (snap *Snapshot) total() view.Clocks {
 	sum, _ := snap.data.Clocks(snap.data.Profile.Sample)

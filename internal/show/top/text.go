@@ -39,6 +39,9 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	if cure := snap.by(CPU).WhyIncomplete(); cure != "" {
 		put(s.cut(cure))
 	}
+	for _, n := range snap.data.Profile.Comments {
+		put(string(tabular.Paragraph(s.Width, "", n)))
+	}
 	d := snap.by(c)
 	var notes []string
 	if snap.PendingNames == 0 {
@@ -138,6 +141,8 @@ type jsonTable struct {
 	Complete *float64 `json:"complete,omitempty"`
 	// CompleteCPU is the share of the window's CPU time with complete stacks.
 	CompleteCPU *float64 `json:"complete_cpu,omitempty"`
+	// Notes are deadlocks and tasks that are not examined, of --once.
+	Notes []string `json:"notes,omitempty"`
 	// Trouble is why samples are refused.
 	Trouble string `json:"trouble,omitempty"`
 	// Ended reports that the sampling is over: no target is left, -d has passed, a signal came, or it failed.
@@ -158,8 +163,8 @@ type jsonTable struct {
 func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) error {
 	d := snap.by(c)
 	t := jsonTable{
-		Conclusion: d.Conclusion(),
-		Target:     st.Target, Time: float64(snap.At.UnixMilli()) / 1e3,
+		Conclusion: d.Conclusion(), Notes: snap.data.Profile.Comments,
+		Target: st.Target, Time: float64(snap.At.UnixMilli()) / 1e3,
 		Seconds: snap.Length.Seconds(), Since: snap.Since.Seconds(),
 		Threads: st.Threads, Trouble: st.Trouble, Ended: st.Ended,
 		Waiting: snap.PendingNames, Total: valuesOf(d.Sums(d.Profile.Sample)),

@@ -26,7 +26,7 @@ func (d *Data) Conclusion() string {
 		s.OnlyValues(d.Profile.SampleType[d.ValueIndex].Type)
 	}
 	count, counted := d.sampleCountIndex()
-	names := &ownNames{s, d.FrameTable, d.programModule(), map[int32]int32{}}
+	names := &ownNames{s, d.FrameTable, d.programModule(), map[int32]int32{}, map[int32]string{}}
 	if recorded {
 		s.Bursts = d.burstsOf
 	}
@@ -36,7 +36,7 @@ func (d *Data) Conclusion() string {
 			Stack:  x.Stack[:0],
 			Thread: conclusion.Thread{PID: NumLabel(p, rec.LabelPID), TID: NumLabel(p, rec.LabelTID)},
 			Name:   cmp.Or(Label(p, rec.LabelThread), Label(p, rec.LabelComm)), Task: Label(p, rec.LabelTask),
-			CPU: p.Value[d.ValueIndex], Stopped: Label(p, rec.LabelState) == "stopped", Role: Label(p, rec.LabelRole),
+			CPU: p.Value[d.ValueIndex], Stopped: Label(p, rec.LabelState) == "stopped",
 		}
 		if recorded {
 			x.CPU, x.Queue, x.Blocked = p.Value[clocks.CPU], p.Value[clocks.RunQueue], max(0, clocks.Blocked(p))
@@ -44,11 +44,16 @@ func (d *Data) Conclusion() string {
 		if counted {
 			x.Ticks = p.Value[count]
 		}
+		waiter := 0
 		if x.Blocked > 0 {
 			x.Wait, x.Pooled = d.concludedWait(p), d.groups.waiting.ruleOf(p).Pooled
-			x.HoldsLoop = d.holdsLoop(p)
+			x.HoldsLoop, waiter = d.holdsLoop(p), d.groups.waiting.waiterIndex(p)
 		}
-		names.set(&x, d.Stack(p))
+		stack := d.Stack(p)
+		if x.CPU > 0 {
+			x.Collector = cmp.Or(languages.CollectorOfRole[Label(p, rec.LabelRole)], names.collector(stack))
+		}
+		names.set(&x, stack, waiter)
 		s.Add(&x)
 	}
 	return s.Sentence()
@@ -90,14 +95,34 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 type ownNames struct {
 	summary *conclusion.Summary
 	stacks  *FrameTable
-	program string          // the module whose functions are named without it
-	numbers map[int32]int32 // by frame
+	program string           // the module whose functions are named without it
+	numbers map[int32]int32  // by frame
+	collect map[int32]string // collectors by frame
 }
 
-// set sets what a sample's stack says.
-func (o *ownNames) set(x *conclusion.Sample, stack []int32) {
+// collector names the garbage collector that a stack runs, or is "".
+func (o *ownNames) collector(stack []int32) string {
+	for _, n := range slices.Backward(stack) {
+		name, known := o.collect[n]
+		if !known {
+			name = languages.Collector(o.stacks.Frames[n].Name, o.stacks.Frames[n].Module)
+			o.collect[n] = name
+		}
+		if name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// set sets what a sample's stack says. waiter is the index of the function that represents its wait, or 0.
+func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	frame := func(n int32) *Frame { return &o.stacks.Frames[n] }
 	first, rank := o.stacks.OwnFrame(stack)
+	if rank == 0 && waiter > 0 && waiter < len(stack) {
+		first = waiter
+	}
+	x.Inner = o.inner(stack[:first])
 	if first > 0 && x.Task == languages.GoroutineTask && x.Wait.Call == "select" {
 		x.Wait.In = frame(stack[first-1]).goLibrary()
 	}
@@ -105,7 +130,12 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32) {
 		if called := o.stacks.calledAs(stack[:first], o.program); called != o.program {
 			x.Library = called
 		}
-		x.Wait.In = frame(stack[first-1]).waitedIn(&x.Wait)
+		isLambda := func(n int32) bool { return languages.IsLambda(frame(n).Name) }
+		end := slices.IndexFunc(stack[:first], isLambda) // which calls what waits
+		if end <= 0 {
+			end = first
+		}
+		x.Wait.In = frame(stack[end-1]).waitedIn(&x.Wait)
 	}
 	switch leaf := frame(stack[0]); leaf.Name {
 	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
@@ -120,6 +150,20 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32) {
 			x.Stack = append(x.Stack, o.number(n, f))
 		}
 	}
+}
+
+// inner names what a function of the program spends its time in: the function of libc that it or a library called, or
+// page faults; "": neither.
+func (o *ownNames) inner(within []int32) (name string) {
+	for _, n := range within {
+		switch f := &o.stacks.Frames[n]; {
+		case f.Module == KernelModule && (f.Name == "handle_mm_fault" || f.Name == "exc_page_fault"):
+			return "page faults"
+		case strings.HasPrefix(f.Module, "libc.so") && f.isFunction():
+			name = f.Name
+		}
+	}
+	return name
 }
 
 // waitedIn names the function of a language's library whose own objects threads wait for, such as a queue's conditions.

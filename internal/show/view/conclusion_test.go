@@ -4,6 +4,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,9 @@ func conclude(t *testing.T, threads int, call, object string, stack ...place) st
 	for _, p := range stack {
 		l := r.location(p.name, p.mapping)
 		l.Line[0].Function.Filename = p.source
+		if strings.HasPrefix(p.mapping, "/usr/bin/php") {
+			l.Line[0].Function.SystemName = rec.SystemNameOfType(p.name, rec.Machinery)
+		}
 		locations = append(locations, l)
 	}
 	for n := range int64(threads) {
@@ -51,6 +55,26 @@ func TestTheConclusionNamesWhatTheProgramCalled(t *testing.T) {
 			place{"Shop.borrow", jvm, "Shop.java"}, place{"Shop.handle", jvm, "Shop.java"},
 			place{"java.util.concurrent.ThreadPoolExecutor.runWorker", jvm, "ThreadPoolExecutor.java"},
 			place{"java.lang.Thread.run", jvm, "Thread.java"}),
+		"mostly waiting: 3 threads for CompletableFuture.join in Prices.quote": conclude(t, 3, "futex",
+			"park java.util.concurrent.CompletableFuture$Signaller",
+			place{"jdk.internal.misc.Unsafe.park", jvm, "Unsafe.java"},
+			place{"java.util.concurrent.CompletableFuture.join", jvm, "CompletableFuture.java"},
+			place{"Prices$$Lambda.apply", jvm, ""},
+			place{"java.util.stream.ReferencePipeline.collect", jvm, "ReferencePipeline.java"},
+			place{"Prices.quote", jvm, "Prices.java"}, place{"java.lang.Thread.run", jvm, "Thread.java"}),
+		"mostly waiting: 3 threads for semaphore in Queue._feed (multiprocessing)": conclude(t, 3, "futex",
+			"semaphore 0x10", place{"futex_do_wait", "[kernel]", ""},
+			place{"Queue._feed", python, "/usr/lib/python3.11/multiprocessing/queues.py"},
+			place{"Thread.run", python, "/usr/lib/python3.11/threading.py"}),
+		"busy: 100 % in decode, mostly in page faults; 1 CPU": conclude(t, 1, "", "",
+			place{"clear_page_erms", "[kernel]", ""}, place{"handle_mm_fault", "[kernel]", ""},
+			place{"decode", "/srv/thumbs", ""}, place{"main", "/srv/thumbs", ""}),
+		"busy: 100 % in append (journal.py), mostly in fsync; 1 CPU": conclude(t, 1, "", "",
+			place{"fsync", "/lib/libc.so.6", ""}, place{"append", python, "/srv/journal.py"},
+			place{"_PyEval_EvalFrameDefault", "/usr/bin/python3.11", ""}),
+		"busy: 100 % by PHP's garbage collector; 1 CPU": conclude(t, 1, "", "",
+			place{"zend_std_get_gc", "/usr/bin/php8.2", ""}, place{"zend_gc_collect_cycles", "/usr/bin/php8.2", ""},
+			place{"import", "[PHP 8.2.36]", "/srv/app.php"}, place{"execute_ex", "/usr/bin/php8.2", ""}),
 		"mostly waiting: 3 threads for PostgreSQL's lock (see pg_locks) in LockRelationOid": conclude(t, 3, "epoll_wait",
 			"descriptor eventpoll", place{"epoll_wait", "/lib/libc.so.6", ""}, place{"ProcSleep", "/usr/bin/postgres", ""},
 			place{"LockRelationOid", "/usr/bin/postgres", ""}, place{"exec_simple_query", "/usr/bin/postgres", ""}),

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/tabular"
 	rec "prywalk/internal/store/profile"
 )
@@ -227,8 +229,10 @@ func (sel *Selection) hideInterpreter() {
 	sel.Profile.Sample = samples
 }
 
+// onlyInterprets reports a location of the interpreter, which does not collect garbage.
 func onlyInterprets(l *profile.Location) bool {
 	return len(l.Line) > 0 && !slices.ContainsFunc(l.Line, func(ln profile.Line) bool {
-		return ln.Function == nil || rec.FrameType(ln.Function.Name, ln.Function.SystemName) != rec.Machinery
+		return ln.Function == nil || rec.FrameType(ln.Function.Name, ln.Function.SystemName) != rec.Machinery ||
+			l.Mapping != nil && languages.Collector(ln.Function.Name, filepath.Base(l.Mapping.File)) != ""
 	})
 }

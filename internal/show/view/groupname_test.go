@@ -102,6 +102,26 @@ func TestAThreadThatIsJoinedIsNotIdle(t *testing.T) {
 	}
 }
 
+// A condition for two purposes: its consumers can wait for a wake-up that a producer has got.
+func TestAWaitWithOthersThatWorkIsNotIdleByItsName(t *testing.T) {
+	const guess = " [idle? its function is called consumer]"
+	for other, mark := range map[string]string{"condition 0x10": "", "condition 0x20": guess} {
+		r := newRecording(rec.TypeWall)
+		for function, object := range map[string]string{"consumer": "condition 0x10", "put": other} {
+			labels(r.add(function, 1), 7, int64(len(function)), rec.LabelState, "sleeping", rec.LabelWait, "futex",
+				rec.LabelWaitsFor, object)
+		}
+		var got []string
+		for _, g := range r.data(t, Options{By: "wait"}).Groups("wait") {
+			got = append(got, g.Name)
+		}
+		slices.Sort(got)
+		if want := []string{"futex: condition in consumer" + mark, "futex: condition in put"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestWaysToGroupAreChecked(t *testing.T) {
 	for by, want := range map[string]bool{"thread": true, "label": true, "label:x": true, "label:": false, "labels": false,
 		"": false, "threads": false} {

@@ -27,6 +27,7 @@ type Waiting struct {
 	idleRules   bool
 	samples     []*profile.Sample // of the recording
 	joined      map[int64]bool    // threads that one that is not idle joins; nil until used
+	inWork      map[string]bool   // conditions that a thread that is not idle awaits; nil until used
 	idleCache   map[idleKey]waits.StackRule
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	withinCache map[withinKey]string
@@ -276,13 +277,32 @@ func LockOwner(s *profile.Sample) int64 {
 // IdleRule returns the rule by which a sample's wait is idle, or "".
 func (w *Waiting) IdleRule(s *profile.Sample) string { return w.idleness(s).Idle }
 
-// idleness is zero also for a thread that waits for others and is joined.
+// idleness is zero also for a thread that waits for others and is joined; and a guess, where others wait for the same
+// object within work.
 func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 	idle := w.ruleOf(s).Idleness
-	if idle != (waits.Idleness{}) && IsSynchronization(s) && w.isJoined(NumLabel(s, rec.LabelTID)) {
+	switch {
+	case idle == (waits.Idleness{}) || !IsSynchronization(s):
+	case w.isJoined(NumLabel(s, rec.LabelTID)), idle.Idle == "" && w.isAwaitedInWork(s):
 		return waits.Idleness{}
 	}
 	return idle
+}
+
+func (w *Waiting) isAwaitedInWork(s *profile.Sample) bool {
+	object := func(s *profile.Sample) string {
+		return fmt.Sprint(NumLabel(s, rec.LabelPID), Label(s, rec.LabelWaitsFor))
+	}
+	if w.inWork == nil {
+		w.inWork = map[string]bool{}
+		for _, s := range w.samples {
+			l := waits.ParseLabel(Label(s, rec.LabelWaitsFor))
+			if l.Kind == waits.Condition && l.Object != "" && w.ruleOf(s).Idleness == (waits.Idleness{}) {
+				w.inWork[object(s)] = true
+			}
+		}
+	}
+	return w.inWork[object(s)]
 }
 
 func (w *Waiting) isJoined(tid int64) bool {
