@@ -23,7 +23,7 @@ BENCHFLAGS ?=
 # The modules: the product and all of its tests, and what measures it.
 MODULES := . benchmarks
 
-.PHONY: all build setup setup-all check test test-all test-hard vet-arches test-arm64 test-kernels test-race torture-stops go-releases bench bench-go bench-quick bench-busy bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
+.PHONY: all build setup setup-all check test test-all test-hard vet-arches test-arm64 test-kernels test-systemd test-race torture-stops go-releases bench bench-go bench-quick bench-busy bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
 
 all: build
 
@@ -79,6 +79,12 @@ test-kernels:
 	@sh scripts/setup-tests.sh kernels
 	@dir=$$(sh scripts/kernels/fetch.sh $(KERNELS)) || exit; \
 	PRYWALK_KERNELS=$$dir KERNELS='$(KERNELS)' CGO_ENABLED=0 $(GO) test -trimpath -timeout 90m -count=1 -v ./integration/kernels
+
+## test-systemd: the deb package's service under systemd as the first program of an emulated machine (as root; some 10 minutes)
+test-systemd:
+	@sh scripts/setup-tests.sh kernels
+	@dir=$$(sh scripts/kernels/fetch.sh 6.1) && root=$$(sh scripts/kernels/systemd.sh) || exit; \
+	PRYWALK_KERNELS=$$dir PRYWALK_SYSTEMD=$$root CGO_ENABLED=0 $(GO) test -trimpath -timeout 40m -count=1 -v -run Systemd ./integration/kernels
 
 ## torture-stops: STOPS (1,000,000) forced stops of threads in every blocking call, against the table (some 10 to 30 minutes)
 STOPS ?= 1000000

@@ -21,6 +21,7 @@ needs() {
 gcc                                 gcc                  compiles the test programs in C
 /usr/lib/*/libc.a                   libc6-dev            links them
 qemu-system-x86_64                  qemu-system-x86      the machine of make test-kernels
+debootstrap                         debootstrap          the Debian of make test-systemd
 python3                             python3              a program in the machine
 node                                nodejs               a program in the machine
 javac                               default-jdk-headless a program in the machine
@@ -65,6 +66,7 @@ aarch64-linux-gnu-gcc               gcc-aarch64-linux-gnu compiles test programs
 aarch64-linux-gnu-g++               g++-aarch64-linux-gnu compiles the one in C++
 /usr/aarch64-linux-gnu/lib/libc.a   libc6-dev-arm64-cross links them; its libc.so.6 is test data too
 qemu-system-aarch64                 qemu-system-arm      the machine of make test-arm64
+qemu-system-x86_64                  qemu-system-x86      the machine of make test-kernels
 podman                              podman               containers with names
 runc                                runc                 runs them
 qemu-aarch64                        qemu-user            test target: code made at run time that describes itself

@@ -143,7 +143,8 @@ func (f *processFlags) checkOne(found []container.Container) error {
 // containersFound lists at most maxListedProcesses.
 func containersFound(list []container.Container, separator string) string {
 	if len(list) == 0 {
-		return "no process that may be seen here is in a container (one in another pid namespace is not seen)"
+		return "no process that may be seen here has a container's control group (one in another pid namespace is not " +
+			"seen, and some rootless engines make none: then give -p PID, of podman inspect -f '{{.State.Pid}}' NAME)"
 	}
 	var names []string
 	for i := range list[:min(len(list), maxListedProcesses)] {

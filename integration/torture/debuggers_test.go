@@ -219,3 +219,68 @@ func TestStraceBesideARecording(t *testing.T) {
 		t.Errorf("want \"traces it\" and no word of security modules: %s", got)
 	}
 }
+
+// The other order: strace finds prywalk at work. A stop that is under way refuses strace its thread.
+func TestStraceJoinsARecording(t *testing.T) {
+	exe := testtargets.NeedProgram(t, "strace")
+	p := start(t, "mix", "4")
+	r := record(t, p.pid)
+	r.awaitSamples(p.pid)
+	tracer := exec.Command(exe, "-f", "-q", "-e", "trace=none", "-p", strconv.Itoa(p.pid))
+	if err := tracer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = tracer.Wait(); close(ended) }()
+	defer func() { _ = tracer.Process.Kill(); <-ended }()
+	await(t, "strace is attached to a thread, or was refused", func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+		}
+		return status(p.pid, "TracerPid") == strconv.Itoa(tracer.Process.Pid)
+	})
+	p.awaitProgress(5)
+	s := r.stop()
+	t.Logf("%d stops, failed %v", s.Stopped, s.Failed)
+	if s.Failed["denied"] != 0 || strings.Contains(r.stderr.String(), "security module") {
+		t.Errorf("failed %v, want none as denied and no word of security modules: %s", s.Failed, r.stderr.String())
+	}
+	_ = tracer.Process.Kill()
+	<-ended
+	checkReleased(t, p.pid)
+	checkMix(t, p)
+}
+
+// perf and prywalk sample by the same means of the kernel, or perf samples what prywalk stops: neither takes from the
+// other.
+func TestPerfBesideARecording(t *testing.T) {
+	exe := testtargets.NeedProgram(t, "perf")
+	testtargets.NeedRoot(t, "let perf sample another process")
+	for _, engine := range []string{"perf", "ptrace"} {
+		t.Run(engine, func(t *testing.T) {
+			p := start(t, "mix", "4")
+			data := filepath.Join(t.TempDir(), "perf.data")
+			other := exec.Command(exe, "record", "-q", "-g", "-o", data, "-p", strconv.Itoa(p.pid))
+			if err := other.Start(); err != nil {
+				t.Fatal(err)
+			}
+			r := record(t, p.pid, "--engine", engine)
+			r.awaitSamples(p.pid)
+			p.awaitProgress(5)
+			s := r.stop()
+			_ = other.Process.Signal(os.Interrupt)
+			_ = other.Wait()
+			if s.Failed["denied"] != 0 || s.Failed["traced"] != 0 {
+				t.Errorf("failed %v beside perf, want none as denied or traced: %s", s.Failed, r.stderr.String())
+			}
+			out, err := exec.Command(exe, "script", "-i", data, "-F", "pid").CombinedOutput()
+			if n := strings.Count(string(out), strconv.Itoa(p.pid)); err != nil || n == 0 {
+				t.Errorf("perf has %d samples beside a recording: %v\n%.500s", n, err, out)
+			}
+			checkReleased(t, p.pid)
+			checkMix(t, p)
+		})
+	}
+}

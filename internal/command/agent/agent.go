@@ -44,6 +44,7 @@ type Agent struct {
 
 	opts        Options
 	sender      *sender
+	service     service
 	resources   *resources
 	windows     *windowBuilder
 	stopServer  func()
@@ -119,6 +120,8 @@ func (a *Agent) Start(begin time.Time, period time.Duration, b *profile.Builder,
 		defer close(a.senderEnded)
 		a.sender.run(ctx, a.stopping)
 	}()
+	a.service = openService(a.opts.Logf)
+	a.service.notify("READY=1")
 }
 
 func (a *Agent) export(e *encoder) {
@@ -143,8 +146,11 @@ const dropUnusedInterval = 10 * time.Second
 // Add implements [profile.Sink].
 func (a *Agent) Add(iv profile.Interval) { a.windows.Add(iv) }
 
-// Refresh implements [profile.Watcher].
-func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) { a.windows.Refresh(at, open) }
+// Refresh implements [profile.Watcher]. The watchdog sees that samples are read, not only that the process runs.
+func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) {
+	a.windows.Refresh(at, open)
+	a.service.notify("WATCHDOG=1")
+}
 
 // HeldStacks implements [profile.StackHolder]. No stack is evicted while a window is encoded.
 func (a *Agent) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
@@ -158,6 +164,8 @@ func (a *Agent) Timely() bool { return true }
 // intervals dropped at this end, neither sent nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
+	defer a.service.close()
+	a.service.notify("STOPPING=1") // the time to send is limited by Flush, not by the watchdog
 	a.windows.finish(at)
 	a.exporting.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Flush)

@@ -22,8 +22,6 @@ type agentRun struct {
 	refusedAtStart map[string]int64
 }
 
-const refreshesPerWindow = 5
-
 // RunAgent samples and sends until a signal, Duration is over, or no process of those given is left. With an Output it
 // also records.
 func RunAgent(o Options, to agent.Options) error {
@@ -33,7 +31,7 @@ func RunAgent(o Options, to agent.Options) error {
 	}
 	a := &agentRun{recording: newRecording(o), agent: sender}
 	a.live, a.unexamined, a.samplerOpts.LowOverhead, a.samplerOpts.LimitOwnCPU = true, true, true, true
-	a.samplerOpts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
+	a.samplerOpts.WatchEvery = agent.RefreshEvery(to.Window)
 	a.samplerOpts.Sinks = append(a.samplerOpts.Sinks, sender)
 	return a.run(a.sampleAndSend)
 }

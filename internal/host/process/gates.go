@@ -76,7 +76,21 @@ func (g *gateChecker) all() []Gate {
 	}
 }
 
-func (g *gateChecker) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
+func (g *gateChecker) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) || g.ownsNamespace() }
+
+// ownsNamespace: the owner of a user namespace, as of a rootless container, has all capabilities in it
+// (user_namespaces(7)). Those below the initial one are below prywalk's.
+func (g *gateChecker) ownsNamespace() bool {
+	f, err := os.Open(g.proc.path(g.pid, "ns/user"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	owner, err := unix.IoctlGetInt(int(f.Fd()), unix.NS_GET_OWNER_UID)
+	own, _ := os.Readlink(filepath.Join(string(g.proc), "self", "ns", "user"))
+	its, _ := os.Readlink(g.proc.path(g.pid, "ns/user"))
+	return err == nil && own != its && uint32(owner) == g.self.UID[1] && g.initialNamespace()
+}
 
 // withCapabilities adds how prywalk gets capabilities. INVOCATION_ID is set in units (systemd.exec(5)), and inherited.
 func (g *gateChecker) withCapabilities(gate Gate, needs uint64) Gate {
@@ -130,12 +144,13 @@ func (g *gateChecker) files() Gate {
 }
 
 func (g *gateChecker) tracer() Gate {
-	t := g.target.TracerPid
-	if t == 0 || t == g.self.PID {
+	t := g.target.TracerPid // of a thread
+	s, err := g.proc.status(t)
+	if t == 0 || err == nil && s.Tgid == g.self.Tgid {
 		return Gate{Name: "tracer", OK: true, Detail: "not traced"}
 	}
 	name := ""
-	if s, err := g.proc.status(t); err == nil {
+	if err == nil {
 		name = " (" + s.Name + ")"
 	}
 	return Gate{
@@ -152,8 +167,10 @@ func (g *gateChecker) user() Gate {
 	switch {
 	case g.sameUser():
 		return Gate{Name: "user", OK: true, Detail: "same user (" + owner + ")"}
-	case g.privileged():
+	case g.self.Has(unix.CAP_SYS_PTRACE):
 		return Gate{Name: "user", OK: true, Detail: "runs as " + owner + "; CAP_SYS_PTRACE allows it"}
+	case g.privileged():
+		return Gate{Name: "user", OK: true, Detail: "runs as " + owner + ", in a user namespace that prywalk's user owns"}
 	}
 	detail, remedy := fmt.Sprintf("it runs as %s, prywalk as %s", owner, userName(s.UID[0])), "as that user"
 	if t.UID == [4]uint32{s.UID[0], s.UID[0], s.UID[0], t.UID[3]} {
@@ -234,6 +251,8 @@ func (g *gateChecker) namespace() Gate {
 			Detail: "not known: " + g.proc.path(g.pid, "ns/user") + " cannot be read"}
 	case err2 == nil && own == its:
 		return Gate{Name: "user namespace", OK: true, Detail: "the same"}
+	case err2 == nil && g.ownsNamespace():
+		return Gate{Name: "user namespace", OK: true, Detail: "a child of prywalk's, with the same owner: all is allowed in it"}
 	case err2 == nil && g.initialNamespace():
 		return Gate{Name: "user namespace", OK: true, Detail: "a child of prywalk's"}
 	}

@@ -105,6 +105,25 @@ func TestTracerIsTheCauseOnlyIfPrywalkMayTrace(t *testing.T) {
 	}
 }
 
+// TracerPid is a thread's id.
+func TestPrywalksOwnThreadIsNoOtherTracer(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "60"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for tgid, want := range map[int]bool{50: true, 59: false} {
+		text := fmt.Sprintf("Name:\tprywalk\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t60\nThreads:\t3\n", tgid)
+		if err := os.WriteFile(filepath.Join(root, "60/status"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		g := gateChecker{proc: procRoot(root), pid: 77, self: has(procmem.Status{PID: 50, Tgid: 50}),
+			target: has(procmem.Status{PID: 77, TracerPid: 60})}
+		if gate := g.tracer(); gate.OK != want {
+			t.Errorf("tracer's process %d: %+v", tgid, gate)
+		}
+	}
+}
+
 func TestMissingCapabilitiesHaveNames(t *testing.T) {
 	for bits, want := range map[uint64]string{
 		1 << unix.CAP_NET_BIND_SERVICE:                     "cap_net_bind_service",

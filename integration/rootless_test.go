@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// The capabilities of a process in a namespace below are no more than those of the namespace's owner.
+func TestOwnerOfAUserNamespaceMaySampleInIt(t *testing.T) {
+	t.Parallel()
+	needRoot(t, "be another user")
+	dir := scratch(t, testtargets.Nobody)
+	cmd := exec.Command("unshare", "--user", "--map-root-user", "cat")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: testtargets.Nobody.UID, Gid: testtargets.Nobody.GID}}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(in.Close(), cmd.Wait()) }()
+	pid := strconv.Itoa(cmd.Process.Pid)
+	eventually(t, "the target runs", func() bool {
+		name, _ := os.ReadFile("/proc/" + pid + "/comm")
+		return string(name) == "cat\n"
+	})
+	run := func(args ...string) result { return command{args: args, user: testtargets.Nobody, dir: dir}.run(t) }
+	checkOwner(t, run("doctor", "-p", pid).must(t, 0))
+	run("dump", "-p", pid).must(t, 0)
+}
+
+func checkOwner(t *testing.T, r result) {
+	t.Helper()
+	for _, want := range []string{"with the same owner: all is allowed in it", "capabilities    no restriction"} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("no %q:\n%s%s", want, r.stdout, r.stderr)
+		}
+	}
+}
+
+// rootless is podman as a user without ranges of further ids: in the container only that user's id is mapped.
+func rootless(t *testing.T) (podman func(args ...string) result, root string) {
+	t.Helper()
+	dir := scratch(t, testtargets.Nobody)
+	root = filepath.Join(dir, "root")
+	for _, name := range []string{"proc", "sys", "dev", "etc", "tmp", "run", "app"} {
+		if err := os.MkdirAll(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const source = "testdata/threads.c"
+	server := testtargets.Compiled{Name: "server", Sources: []string{source},
+		Command: []string{"cc", "-O1", "-static", "-pthread", "-o", "OUT", source}}.Build(t)
+	for _, args := range [][]string{{"install", server, root + "/app/server"}, {"install", binary, root + "/prywalk"},
+		{"install", "-d", "-m", "0700", dir + "/run"}, {"chown", "-R", fmt.Sprintf("%d:%d", testtargets.Nobody.UID, testtargets.Nobody.GID), dir}} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	podman = func(args ...string) result {
+		return command{exe: "podman", user: testtargets.Nobody, dir: dir, env: []string{"XDG_RUNTIME_DIR=" + dir + "/run"},
+			args: append([]string{"--log-level=error", "--runtime", "runc", "--cgroup-manager=cgroupfs"}, args...)}.run(t)
+	}
+	return podman, root
+}
+
+func TestRootlessContainerIsSampledByItsUser(t *testing.T) {
+	testtargets.OnlyInAll(t, "starts containers")
+	needRoot(t, "be another user")
+	testtargets.NeedProgram(t, "podman")
+	testtargets.NeedProgram(t, "runc")
+	podman, root := rootless(t)
+	of := slices.Clone(engines[0].run[slices.Index(engines[0].run, "run"):])
+	run := func(args ...string) result { return podman(append(slices.Clone(of), args...)...) }
+	defer podman("system", "reset", "--force")
+	defer podman("rm", "-f", "-t", "0", "server")
+	run("-d", "--name", "server", "--rootfs", root, "/app/server").must(t, 0)
+	pid := strings.TrimSpace(podman("inspect", "-f", "{{.State.Pid}}", "server").must(t, 0).stdout)
+
+	dir := scratch(t, testtargets.Nobody)
+	outside := func(args ...string) result { return command{args: args, user: testtargets.Nobody, dir: dir}.run(t) }
+	checkOwner(t, outside("doctor", "-p", pid).must(t, 0))
+	namesOf(t, outside("dump", "--json", "-p", pid).must(t, 0).stdout)
+	outside("record", "-p", pid, "-d", "1", "-o", "r.pb.gz").must(t, 0)
+
+	neighbour := []string{"--rm", "--pid=container:server", "--cap-add=SYS_PTRACE", "--rootfs", root, "/prywalk"}
+	r := run(append(neighbour, "dump", "-n", "server")...).must(t, 0)
+	for _, want := range []string{" main in /app/server", " computes in /app/server"} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("no %q in the neighbour's dump: %s", want, r.stdout)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+	"math"
+	"net"
+	"os"
+	"strconv"
+	"time"
+)
+
+// service sends its state to systemd (sd_notify(3)). conn is nil if no service manager asked for it.
+type service struct{ conn net.Conn }
+
+func openService(logf func(format string, args ...any)) (s service) {
+	path := os.Getenv("NOTIFY_SOCKET")
+	if path == "" {
+		return s
+	}
+	conn, err := net.Dial("unixgram", path) // an @ is an abstract name
+	if err != nil {
+		logf("the service manager gets no notices: %v; without them it may end the agent; set Type=exec and WatchdogSec=0", err)
+		return s
+	}
+	return service{conn}
+}
+
+const notifyTimeout = 100 * time.Millisecond
+
+// notify does not wait for a manager that does not read: the next notice is a new try.
+func (s service) notify(state string) {
+	if s.conn == nil {
+		return
+	}
+	_ = s.conn.SetWriteDeadline(time.Now().Add(notifyTimeout))
+	_, _ = s.conn.Write([]byte(state))
+}
+
+func (s service) close() {
+	if s.conn != nil {
+		_ = s.conn.Close()
+	}
+}
+
+// RefreshEvery is the time between calls of [Agent.Refresh] that a window needs, and systemd's watchdog, if it is set.
+func RefreshEvery(window time.Duration) time.Duration {
+	every := max(window/refreshesPerWindow, 100*time.Millisecond)
+	limit, _ := strconv.ParseUint(os.Getenv("WATCHDOG_USEC"), 10, 50)
+	const tries = 3 // before the watchdog ends the agent
+	return min(every, time.Duration(cmp.Or(limit, math.MaxInt64/1000))*time.Microsecond/tries)
+}
+
+const refreshesPerWindow = 5
