@@ -293,8 +293,17 @@ type Task struct {
 	Frames []Frame `json:"frames"`
 }
 
-// OwnPlace returns the program's function in which it waits, with line; "": unknown.
-func (t *Task) OwnPlace() string { return (&Thread{Frames: t.Frames, WaitsFor: t.WaitsFor}).OwnPlace() }
+// OwnPlace returns the program's function in which it waits, with line, and one of an installed package only if there
+// is no other; "": unknown.
+func (t *Task) OwnPlace() string {
+	th := Thread{Frames: t.Frames, WaitsFor: t.WaitsFor}
+	for i, f := range th.WaitsFrames() {
+		if !waits.IsLibrary(f) && !languages.IsInstalled(f.File) {
+			return t.Frames[i].Location()
+		}
+	}
+	return th.OwnPlace()
+}
 
 // VirtualThreads counts a program's virtual threads.
 type VirtualThreads struct {

@@ -107,6 +107,9 @@ func TestTheHeadingNamesTasksAndWhereMostOfThemWait(t *testing.T) {
 			at("checkout", 6, languages.GreenletTask)},
 		", 4 virtual threads, 2 of them in a at app.py:5, 1 asyncio task in c at app.py:5": {
 			at("b", 2, stacks.VirtualThreadKind), at("a", 2, stacks.VirtualThreadKind), at("c", 1, languages.AsyncioFamily)},
+		", 6 fibers in checkout at app.py:5": {{Kind: languages.FiberTask, Count: 6, State: "waiting", Frames: []stacks.Frame{
+			{Place: &stacks.Place{Function: "suspend", File: "/srv/vendor/revolt/event-loop/src/A.php", Kind: "php",
+				Module: "[PHP 8.2.36]"}}, at("checkout", 1, "").Frames[0]}}},
 		", 2 greenlets": {{Kind: languages.GreenletTask, Count: 2, State: "waiting"}},
 	} {
 		p := &stacks.Process{PID: 7, Name: "srv", Tasks: tasks}
