@@ -13,6 +13,12 @@ var (
 	rubyLibraries = regexp.MustCompile(`^.*/(?:gems/[^/]+/lib|(?:vendor|site)_ruby(?:/\d[^/]*)?|lib/ruby/\d[^/]*)/`)
 )
 
+var installed = regexp.MustCompile(`(?:-packages|/node_modules|/gems|/vendor|/(?:vendor|site)_ruby|/pkg/mod|` +
+	`/\.cargo/registry)/|@v\d`)
+
+// IsInstalled reports a source file of an installed package: of Python, Node, Ruby, PHP, Go or Rust.
+func IsInstalled(file string) bool { return installed.MatchString(file) }
+
 const nodeModules = "/node_modules/"
 
 // SourceFile shortens a path to the file's name; of installed modules of Python, Node and Ruby with the package; of

@@ -160,7 +160,7 @@ func (m *mergedTasks) add(t *managed.Task) {
 		d := newTask(t, m.depth)
 		d.Kind, d.Awaits, d.WaitsFor, d.Count = mergedKinds[t.Family], "", wait, 0
 		m.at[k], *tasks = i, append(*tasks, d)
-		m.places[i] = (&stacks.Thread{Frames: d.Frames, WaitsFor: wait}).OwnPlace()
+		m.places[i] = d.OwnPlace()
 	}
 	if wait != nil && wait.Kind.IsSynchronization() {
 		m.waiting = append(m.waiting, stacks.VirtualWait{ID: t.ID, Name: t.Name, In: m.places[i], Wait: *wait})

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/code/unnamedcode"
 	rec "prywalk/internal/store/profile"
 	"prywalk/internal/walk/waits"
@@ -100,15 +100,11 @@ func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 	return fs
 }
 
-// installed matches source files of packages: of Python, Node, Ruby, PHP, Go and Rust.
-var installed = regexp.MustCompile(`(?:-packages|/node_modules|/gems|/vendor|/(?:vendor|site)_ruby|/pkg/mod|` +
-	`/\.cargo/registry)/|@v\d`)
-
 // FrameOf returns a named function's frame. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
 	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && unnamedcode.IsScript(file),
 		Library:   waits.IsLibrary(waits.Frame{Function: name, Module: file, File: source}),
-		Installed: installed.MatchString(source)}
+		Installed: languages.IsInstalled(source)}
 	// so do recordings name code without a function
 	f.Nameless = f.Module != "" && name == unnamedcode.Bracketed(f.Module) || unnamedcode.IsAddressName(name, f.Module)
 	if !f.Nameless {

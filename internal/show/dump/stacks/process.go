@@ -134,27 +134,43 @@ func (p *Process) Examines(l *languages.Language) bool {
 		l.Unthreaded == languages.Promises && p.Awaits != nil
 }
 
-// PendingTasks says that asyncio's tasks wait though nothing runs, with the next command, or where their event loop
-// waits; "": none does.
+// PendingTasks says that tasks of asyncio, greenlets or fibers wait though nothing runs, with the next command, or
+// where asyncio's event loop waits; "": none does.
 func (p *Process) PendingTasks() string {
-	n := int64(0)
+	n := map[string]int64{}
 	for t := range Each(p.Tasks) {
-		if t.Kind == languages.AsyncioFamily && t.State == "waiting" {
-			n += int64(t.Count)
+		if t.State == "waiting" {
+			n[t.Kind] += int64(t.Count)
 		}
 	}
-	if n == 0 || !p.NothingRuns() {
-		return ""
+	pending := func(kind, noun, shows string) string {
+		tasks := tabular.Plural(n[kind], noun)
+		return fmt.Sprintf("nothing runs, %s pending; prywalk dump -p %d %s", tasks, p.PID, shows)
 	}
+	switch {
+	case !p.NothingRuns():
+		return ""
+	case n[languages.AsyncioFamily] > 0:
+		return cmp.Or(p.heldLoop(n[languages.AsyncioFamily]),
+			pending(languages.AsyncioFamily, languages.CoroutineTask, "lists what each awaits"))
+	case n[languages.GreenletTask] > 0:
+		return pending(languages.GreenletTask, languages.GreenletTask, "shows their stacks")
+	case n[languages.FiberTask] > 0:
+		return pending(languages.FiberTask, languages.FiberTask, "shows their stacks")
+	}
+	return ""
+}
+
+// heldLoop names the thread that waits in a task of an event loop.
+func (p *Process) heldLoop(tasks int64) string {
 	for t := range Each(p.Threads) {
 		if languages.HoldsEventLoop(t.functions()) {
 			return fmt.Sprintf("thread %d runs a task of asyncio's event loop and waits in %s; until that returns, no "+
 				"other task of its loop runs (%s)", t.TID, cmp.Or(t.managedPlace(), "a call"),
-				tabular.Plural(n, "waiting "+languages.CoroutineTask)+" in the process")
+				tabular.Plural(tasks, "waiting "+languages.CoroutineTask)+" in the process")
 		}
 	}
-	return fmt.Sprintf("nothing runs, %s pending; prywalk dump -p %d lists what each awaits",
-		tabular.Plural(n, languages.CoroutineTask), p.PID)
+	return ""
 }
 
 // OpenClients says that clients of a program with tasks that no thread shows are connected though nothing runs, with
@@ -275,6 +291,18 @@ type Task struct {
 	How string `json:"how"`
 	// Frames are its coroutines, innermost first; of a running one only the outermost.
 	Frames []Frame `json:"frames"`
+}
+
+// OwnPlace returns the program's function in which it waits, with line, and one of an installed package only if there
+// is no other; "": unknown.
+func (t *Task) OwnPlace() string {
+	th := Thread{Frames: t.Frames, WaitsFor: t.WaitsFor}
+	for i, f := range th.WaitsFrames() {
+		if !waits.IsLibrary(f) && !languages.IsInstalled(f.File) {
+			return t.Frames[i].Location()
+		}
+	}
+	return th.OwnPlace()
 }
 
 // VirtualThreads counts a program's virtual threads.

@@ -35,6 +35,10 @@ func TestTasksThatWaitWhileNothingRunsHaveANextCommand(t *testing.T) {
 		"nothing runs, 3 asyncio tasks" + next: {Threads: []Thread{{State: "S"}}, Tasks: []Task{
 			{Kind: "asyncio", State: "waiting", Count: 3}, {Kind: "fiber", State: "waiting", Count: 5}}},
 		"": {Threads: []Thread{{State: "R"}}, Tasks: []Task{{Kind: "asyncio", State: "waiting", Count: 1}}},
+		"nothing runs, 7 greenlets pending; prywalk dump -p 7 shows their stacks": {Tasks: []Task{
+			{Kind: "greenlet", State: "waiting", Count: 1}, {Kind: "greenlet", State: "waiting", Count: 6}}},
+		"nothing runs, 1 fiber pending; prywalk dump -p 7 shows their stacks": {Tasks: []Task{
+			{Kind: "fiber", State: "waiting", Count: 1}}},
 	} {
 		p.PID = 7
 		if got := p.PendingTasks(); got != want {

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -87,5 +88,39 @@ func TestAwaitingTasksWithEqualStacksAreShownOnceTheRarestFirst(t *testing.T) {
 		"  #0                     work at app.py:1 in [CPython 3.11.2] [cpython]\n"
 	if b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
+func TestTheHeadingNamesTasksAndWhereMostOfThemWait(t *testing.T) {
+	at := func(function string, count int, kind string) stacks.Task {
+		place := &stacks.Place{Function: function, File: "/srv/app.py", Line: 5, Kind: "cpython", Module: "[CPython 3.11.7]"}
+		return stacks.Task{Kind: kind, Count: count, State: "waiting", Frames: []stacks.Frame{{Place: place}}}
+	}
+	running := at("handle", 9, languages.AsyncioFamily)
+	running.State = "running"
+	for want, tasks := range map[string][]stacks.Task{
+		"":                                       {running},
+		", 1 greenlet in wait at app.py:5":       {at("wait", 1, languages.GreenletTask)},
+		", 2 fibers":                             {at("wait", 1, languages.FiberTask), at("read", 1, languages.FiberTask)},
+		", 3 pending awaits in read at app.py:5": {at("read", 3, languages.AwaitTask)},
+		", 7 greenlets, 6 of them in checkout at app.py:5": {at("wait", 1, languages.GreenletTask),
+			at("checkout", 6, languages.GreenletTask)},
+		", 4 virtual threads, 2 of them in a at app.py:5, 1 asyncio task in c at app.py:5": {
+			at("b", 2, stacks.VirtualThreadKind), at("a", 2, stacks.VirtualThreadKind), at("c", 1, languages.AsyncioFamily)},
+		", 6 fibers in checkout at app.py:5": {{Kind: languages.FiberTask, Count: 6, State: "waiting", Frames: []stacks.Frame{
+			{Place: &stacks.Place{Function: "suspend", File: "/srv/vendor/revolt/event-loop/src/A.php", Kind: "php",
+				Module: "[PHP 8.2.36]"}}, at("checkout", 1, "").Frames[0]}}},
+		", 2 greenlets": {{Kind: languages.GreenletTask, Count: 2, State: "waiting"}},
+	} {
+		p := &stacks.Process{PID: 7, Name: "srv", Tasks: tasks}
+		if got := taskCount(p); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		for what, write := range map[string]func(io.Writer, *stacks.Process) error{"": Write, ", 0 stacks": WriteMerged} {
+			var b strings.Builder
+			if err := write(&b, p); err != nil || !strings.HasPrefix(b.String(), "process 7 srv, 0 threads"+what+want+"\n") {
+				t.Errorf("%v: %s", err, b.String())
+			}
+		}
 	}
 }

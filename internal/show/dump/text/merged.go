@@ -22,7 +22,7 @@ func WriteMerged(w io.Writer, p *stacks.Process) error {
 	groups := groupBy(threads, threadKey)
 	smallestFirst(groups)
 	writeHeading(&b, p, fmt.Sprintf("%s, %s%s", count(len(p.Threads), "thread"), count(len(groups), "stack"),
-		goroutineCount(p)))
+		goroutineCount(p)+taskCount(p)))
 	for _, group := range groups {
 		first := group[0]
 		if len(group) == 1 {

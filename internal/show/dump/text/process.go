@@ -40,7 +40,7 @@ func writeHeading(b *strings.Builder, p *stacks.Process, counts string) {
 // Write writes each thread with a line for each frame.
 func Write(w io.Writer, p *stacks.Process) error {
 	var b strings.Builder
-	writeHeading(&b, p, count(len(p.Threads), "thread")+goroutineCount(p))
+	writeHeading(&b, p, count(len(p.Threads), "thread")+goroutineCount(p)+taskCount(p))
 	threads, asleepInScheduler := shownThreads(p)
 	for i := range threads {
 		writeThread(&b, &threads[i], p.Native)

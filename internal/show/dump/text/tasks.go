@@ -69,6 +69,44 @@ func taskKey(t *stacks.Task) string {
 	return key
 }
 
+// taskCount returns ", 7 greenlets, 6 of them in checkout at app.py:5", of tasks that no thread runs: each kind with
+// the place where most of them wait.
+func taskCount(p *stacks.Process) (text string) {
+	var kinds []string
+	total, at := map[string]int{}, map[string]map[string]int{}
+	for t := range stacks.Each(p.Tasks) {
+		if t.State == "running" {
+			continue
+		}
+		if at[t.Kind] == nil {
+			kinds, at[t.Kind] = append(kinds, t.Kind), map[string]int{}
+		}
+		total[t.Kind] += t.Count
+		at[t.Kind][t.OwnPlace()] += t.Count
+	}
+	for _, kind := range kinds {
+		n, most := total[kind], ""
+		for place, here := range at[kind] {
+			if more := here - at[kind][most]; place != "" && (more > 0 || more == 0 && place < most) {
+				most = place
+			}
+		}
+		text += ", " + count(n, cmp.Or(taskNouns[kind], strings.ReplaceAll(kind, "-", " ")))
+		switch here := at[kind][most]; {
+		case most == "" || here == 1 && n > 1:
+		case here == n:
+			text += " in " + most
+		default:
+			text += fmt.Sprintf(", %d of them in %s", here, most)
+		}
+	}
+	return text
+}
+
+var taskNouns = map[string]string{
+	languages.AsyncioFamily: languages.CoroutineTask, languages.AwaitTask: "pending await",
+}
+
 func writeTasks(b *strings.Builder, p *stacks.Process) {
 	tasks := slices.Clone(p.Tasks)
 	tasks = slices.DeleteFunc(tasks, func(t stacks.Task) bool { return t.ID != 0 || t.Kind == languages.AwaitTask })

@@ -133,7 +133,7 @@ func (in *interpreter) frameOf(co uint64) (f coFrame) {
 	}
 	instr := word(in.frameInstr)
 	f.locals = at + uint64(in.frameLocals)
-	p := in.frame(at, word(in.frameCode), instr)
+	p := in.frame(at, word(in.frameCode), instr, in.word)
 	f.code, f.offset = p.code, p.offset
 	if f.state != coSuspended || in.minor <= 12 && !in.resumesAwait(instr+2) {
 		return f

@@ -142,7 +142,8 @@ func (in *interpreter) findLayout() error {
 		newest := slices.Max(slices.Collect(maps.Keys(debugTables)))
 		return fmt.Errorf("CPython %s is not known (3.8 to 3.%d are)", in.version, newest)
 	case !known:
-		return fmt.Errorf("the free-threaded build of CPython %s is not known (that of 3.13 is)", in.version)
+		return fmt.Errorf("the free-threaded build of CPython %s is not known (those of 3.13 and 3.14 are)",
+			in.version)
 	}
 	in.layout = l
 	return nil

@@ -33,7 +33,7 @@
 //	greenlets.go    frames that the C stack owns: from 3.12 on
 //	holds.go        form of a lock; locks of frames: from 3.11 on
 //	joins.go        where the end of a thread is awaited; where a thread is parked: from 3.13 on
-//	layout.go       frame objects: until 3.10
+//	layout.go       frame objects: until 3.10; free-threaded builds: copies of bytecode, flags of strings, from 3.14 on
 //	lines.go        form of the line table
 //	merge.go        calls from C, whose record is written late: 3.12
 //	objects.go      dicts, and attributes within objects
@@ -45,4 +45,6 @@
 //
 //	objcopy -O binary --only-section=.PyRuntime python3.N debugoffsets-3.N
 //	truncate --size=SIZE debugoffsets-3.N
+//
+// The one of 3.14t is _Py_DebugOffsets_INIT of Debian's libpython3.14-dev, compiled with -DPy_GIL_DISABLED.
 package cpython

@@ -93,7 +93,7 @@ func FuzzWalk(f *testing.F) {
 	}
 	f.Add(self, uint64(1<<32), uint8(10))
 	f.Add(self, uint64(1<<32), uint8(11))
-	for _, minor := range []string{"13", "14", "15"} {
+	for _, minor := range []string{"13", "14", "14t", "15"} {
 		f.Add(append(debugOffsets(f, minor), self...), uint64(1<<32), uint8(13))
 	}
 	f.Fuzz(func(_ *testing.T, b []byte, at uint64, minor uint8) {

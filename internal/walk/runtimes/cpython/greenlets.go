@@ -142,7 +142,7 @@ func (t *taskReader) suspended(object uint64) (list []managed.Frame, status mana
 			return nil, managed.TaskUnproven
 		}
 		instr := r.read64(at + uint64(r.frameInstr))
-		f := r.frame(at, r.read64(at+uint64(r.frameCode)), instr)
+		f := r.frame(at, r.read64(at+uint64(r.frameCode)), instr, r.word)
 		if r.hasFrameObjects() {
 			f.offset = r.lastInstruction(instr)
 		}

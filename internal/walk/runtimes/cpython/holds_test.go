@@ -67,7 +67,7 @@ func TestLocksAreFoundInBothBuilds(t *testing.T) {
 		lock, ofWaiter   = imageAt + 0x800, imageAt + 0xa00
 		pthread          = 0x7000
 	)
-	for _, build := range []string{"13", "13t"} {
+	for _, build := range []string{"13", "13t", "14", "14t"} {
 		l, ok := layoutOfDebugOffsets(debugOffsets(t, build))
 		if !ok {
 			t.Fatal(build)

@@ -51,13 +51,42 @@ func (in *interpreter) isIdle(state, first uint64) bool {
 	return first == 0 || first-state < uint64(in.threadSize) // its own _PyCFrame (3.11, 3.12) or sentinel (3.15)
 }
 
-func (in *interpreter) frame(at, code, instr uint64) pyFrame {
+func (in *interpreter) frame(at, code, instr uint64, word managed.WordReader) pyFrame {
 	code &= in.frameMask
-	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(in.codeBytecode)))}
+	return pyFrame{at: at, code: code, offset: in.offsetOf(at, code, instr, word)}
 }
 
+// Threads of a free-threaded build run, from 3.14 on, copies of the bytecode (Include/internal/pycore_code.h): a frame
+// has the number of its copy, the code object the address of the copies' addresses. Number 0 is the code object's own.
+const (
+	firstCopy = 8
+	maxCopies = 1 << 20
+
+	offsetUnknown = 1 << 30 // beyond all tables of lines, so the line is unknown, too
+)
+
+func (in *interpreter) offsetOf(at, code, instr uint64, word managed.WordReader) int {
+	own := int(int64(instr - code - uint64(in.codeBytecode)))
+	if in.codeCopies == 0 {
+		return own
+	}
+	w, ok := word((at + uint64(in.frameCopy)) &^ 7)
+	n := w >> (in.frameCopy & 7 * 8) & (1<<32 - 1)
+	if ok && n == 0 {
+		return own
+	}
+	copies, ok1 := word(code + uint64(in.codeCopies))
+	start, ok2 := word(copies + firstCopy + 8*n)
+	if !ok || !ok1 || !ok2 || n > maxCopies || start == 0 || instr < start {
+		return offsetUnknown
+	}
+	return int(min(instr-start, offsetUnknown))
+}
+
+func (in *interpreter) word(addr uint64) (uint64, bool) { return managed.ReadWord(in.host, addr) }
+
 func (in *interpreter) read64(addr uint64) uint64 {
-	v, _ := managed.ReadWord(in.host, addr)
+	v, _ := in.word(addr)
 	return v
 }
 
@@ -67,8 +96,9 @@ func (in *interpreter) textOf(mem interface{ Read(uint64, []byte) int }, addr ui
 	if addr == 0 || mem.Read(addr, head) != len(head) {
 		return "", false
 	}
-	n, state := binary.LittleEndian.Uint64(head[textLength+in.headExtra:]), head[textState+in.headExtra]
-	kind, compact, ascii := uint64(state>>2&7), state&(1<<5) != 0, state&(1<<6) != 0
+	n := binary.LittleEndian.Uint64(head[textLength+in.headExtra:])
+	state := binary.LittleEndian.Uint16(head[textState+in.headExtra:]) >> in.textInterned
+	kind, compact, ascii := uint64(state&7), state&(1<<3) != 0, state&(1<<4) != 0
 	if n > maxText || !compact || kind != 1 && kind != 2 && kind != 4 {
 		return "", false
 	}

@@ -41,13 +41,20 @@ type layout struct {
 	codeTypeSize                                    int64 // tp_basicsize of the code type
 	codeHead                                        int64 // bytes with the identity
 
+	// frameCopy and codeCopies are of free-threaded builds from 3.14 on, else 0: see interpreter.offsetOf.
+	frameCopy, codeCopies int64
+
 	textASCII, textCompact int64
+	textInterned           uint8 // bits before the kind, in the state
 
 	headExtra  uint64 // more bytes in object heads of free-threaded builds
 	dictBefore uint64 // 3.11 on: from the dict pointer to its object
 }
 
-const headExtraFreeThreaded = 16 // struct _object, Include/object.h
+const (
+	headExtraFreeThreaded = 16 // struct _object, Include/object.h
+	newestFreeThreaded    = 14
+)
 
 func (l *layout) hasFrameObjects() bool { return l.minor <= 10 }
 
@@ -79,7 +86,7 @@ var layouts = map[int]layout{
 		cframe: true, cframeCurrent: 8, cframePrev: 16,
 		frameCode: 32, framePrev: 48, frameInstr: 56, frameEntry: 68, frameOwner: 69, frameSize: 80, frameLocals: 72,
 		codeFile: 112, codeName: 120, codeQualname: 128, codeFirstLine: 72, codeLineTable: 136, codeBytecode: 184,
-		codeTypeSize: 184, codeHead: 144, textASCII: 48, textCompact: 72, frameMask: all, dictBefore: 24,
+		codeTypeSize: 184, codeHead: 144, textASCII: 48, textCompact: 72, textInterned: 2, frameMask: all, dictBefore: 24,
 	},
 	12: {
 		minor: 12, runtimeInterps: 40, runtimeMain: 64, interpThreads: 72, interpModules: 944, typeKeys: 880,
@@ -88,7 +95,8 @@ var layouts = map[int]layout{
 		cframe: true, cframePrev: 8,
 		framePrev: 8, frameInstr: 56, frameOwner: 70, frameSize: 80, frameLocals: 72,
 		codeFile: 112, codeName: 120, codeQualname: 128, codeFirstLine: 68, codeLineTable: 136, codeBytecode: 192,
-		codeVersion: 92, codeTypeSize: 192, codeHead: 144, textASCII: 40, textCompact: 56, frameMask: all, dictBefore: 24,
+		codeVersion: 92, codeTypeSize: 192, codeHead: 144, textASCII: 40, textCompact: 56, textInterned: 2, frameMask: all,
+		dictBefore: 24,
 	},
 }
 
@@ -98,7 +106,7 @@ func upTo310(minor int, lasti, modules int64) layout {
 		threadNext: 8, threadInterp: 16, threadID: 176, threadSize: 264, threadFrame: 24,
 		frameCode: 32, framePrev: 24, frameInstr: lasti, frameSize: 112,
 		codeFile: 104, codeName: 112, codeFirstLine: 40, codeLineTable: 120,
-		codeTypeSize: 176, codeHead: 128, textASCII: 48, textCompact: 72, frameMask: all,
+		codeTypeSize: 176, codeHead: 128, textASCII: 48, textCompact: 72, textInterned: 2, frameMask: all,
 	}
 }
 
@@ -147,7 +155,7 @@ func layoutOfDebugOffsets(b []byte) (l layout, ok bool) {
 	at := func(off int) int64 { return int64(binary.LittleEndian.Uint64(b[off:])) }
 	minor := int(at(debugVersion) >> 16 & 0xff)
 	d, known := debugTables[minor]
-	if at(debugVersion)>>24 != 3 || !known || len(b) < d.size || isFreeThreaded(b) && minor != 13 {
+	if at(debugVersion)>>24 != 3 || !known || len(b) < d.size || isFreeThreaded(b) && minor > newestFreeThreaded {
 		return l, false
 	}
 	l = layout{
@@ -161,13 +169,16 @@ func layoutOfDebugOffsets(b []byte) (l layout, ok bool) {
 		codeFile: at(d.code + 8), codeName: at(d.code + 16), codeQualname: at(d.code + 24), codeLineTable: at(d.code + 32),
 		codeFirstLine: at(d.code + 40), codeBytecode: at(d.code + 72), codeVersion: 92,
 		codeTypeSize: at(d.code + 72), codeHead: 144, textASCII: at(d.text + 24), textCompact: at(d.text+24) + 16,
-		dictBefore: 24,
+		textInterned: 2, dictBefore: 24,
 	}
 	if isFreeThreaded(b) {
 		l.headExtra, l.dictBefore = headExtraFreeThreaded, 8
 		l.typeKeys += headExtraFreeThreaded
 		l.codeVersion += headExtraFreeThreaded
 		l.codeHead += headExtraFreeThreaded
+		if minor >= 14 {
+			l.frameCopy, l.codeCopies, l.textInterned = at(d.frame+56), at(d.code+80), 8
+		}
 	}
 	if d.base { // _PyThreadStateImpl, Include/internal/pycore_tstate.h
 		l.threadSize = at(d.thread) + l.frameSize
@@ -189,9 +200,9 @@ func (l *layout) sane() bool {
 		offsets []int64
 	}{
 		{most, []int64{l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadChunk, l.codeTypeSize,
-			l.codeBytecode}},
+			l.codeBytecode, l.codeCopies}},
 		{l.threadSize, []int64{l.threadNext, l.threadInterp, l.threadFrame, l.threadID, l.threadNative}},
-		{l.frameSize, []int64{l.framePrev, l.frameCode, l.frameInstr}},
+		{l.frameSize, []int64{l.framePrev, l.frameCode, l.frameInstr, l.frameCopy}},
 		{l.codeHead, []int64{l.codeFile, l.codeName, l.codeQualname, l.codeLineTable, l.codeFirstLine}},
 	} {
 		if slices.Min(within.offsets) < 0 || slices.Max(within.offsets) > within.bytes-8 {

@@ -31,6 +31,9 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 		"14": {minor: 14, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
 			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 74, codeBytecode: 208,
 			interpThreads: 7344, interpModules: 7688, dictBefore: 24},
+		"14t": {minor: 14, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,
+			threadChunk: 232, threadTop: 240, threadSize: 256, frameOwner: 78, codeBytecode: 232, headExtra: 16, dictBefore: 8,
+			frameCopy: 72, codeCopies: 224},
 		"15": {minor: 15, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 176, threadNative: 184,
 			threadChunk: 256, threadTop: 264, threadSize: 968, frameOwner: 74, codeBytecode: 208,
 			interpThreads: 7336, interpModules: 7592, dictBefore: 24},
@@ -43,7 +46,7 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 		got := layout{minor: l.minor, threadNext: l.threadNext, threadInterp: l.threadInterp, threadFrame: l.threadFrame,
 			threadID: l.threadID, threadNative: l.threadNative, threadChunk: l.threadChunk, threadTop: l.threadTop,
 			threadSize: l.threadSize, frameOwner: l.frameOwner, codeBytecode: l.codeBytecode,
-			headExtra: l.headExtra, dictBefore: l.dictBefore}
+			headExtra: l.headExtra, dictBefore: l.dictBefore, frameCopy: l.frameCopy, codeCopies: l.codeCopies}
 		if want.interpThreads != 0 {
 			got.interpThreads, got.interpModules = l.interpThreads, l.interpModules
 		}
@@ -71,7 +74,7 @@ func TestUnknownInterpreterIsRefused(t *testing.T) {
 			"huge":               change(72, 1<<40), // list of threads
 			"negative":           change(72, 1<<63),
 		} {
-			if _, ok := layoutOfDebugOffsets(c); ok && (what != "free-threaded" || minor != "13") {
+			if _, ok := layoutOfDebugOffsets(c); ok && (what != "free-threaded" || minor == "15") {
 				t.Errorf("3.%s %s is taken for one that is known", minor, what)
 			}
 		}
@@ -128,7 +131,7 @@ func TestDocListsTheFilesThatDifferByRelease(t *testing.T) {
 }
 
 func TestUnknownFreeThreadedBuildIsNamedInTheError(t *testing.T) {
-	for _, minor := range []string{"14", "15"} {
+	for _, minor := range []string{"15"} {
 		b := append(debugOffsets(t, minor), make([]byte, 4096)...)
 		binary.LittleEndian.PutUint64(b[debugFreeThreaded:], 1)
 		r, err := Detect(&image{at: 1 << 32, bytes: b[:len(b)/3*3]})
@@ -156,6 +159,51 @@ func TestUnknownReleaseIsNamedBesideTheKnown(t *testing.T) {
 		want := "CPython " + version + " is not known (3.8 to 3.15 are)"
 		if err := in.findLayout(); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+func TestThreadsOfFreeThreadedBuildsRunCopiesOfTheBytecode(t *testing.T) {
+	const frame, code, copies, own, of2 = 0x100, 0x200, 0x800, 0x2e8, 0x5000
+	l, _ := layoutOfDebugOffsets(debugOffsets(t, "14t"))
+	words := map[uint64]uint64{uint64(code + l.codeCopies): copies, copies: 3, copies + 8: own, copies + 24: of2}
+	in := &interpreter{layout: l}
+	for _, c := range []struct {
+		number, instr uint64
+		want          int
+	}{
+		{0, own + 6, 6},
+		{2, of2 + 6, 6},
+		{1, of2 + 6, offsetUnknown}, // no copy
+		{2, of2 - 2, offsetUnknown}, // of another copy
+		{2, 1 << 40, offsetUnknown},
+		{1<<32 - 1, of2, offsetUnknown},
+	} {
+		words[uint64(frame+l.frameCopy)] = 78<<48 | c.number
+		f := in.frame(frame, code|1, c.instr, func(at uint64) (uint64, bool) { v, ok := words[at]; return v, ok })
+		if f.code != code || f.offset != c.want {
+			t.Errorf("copy %d: offset %d, want %d", c.number, f.offset, c.want)
+		}
+	}
+	table := []byte{1<<7 | 13<<3 | 7, 2}
+	if lineOf(14, table, 10, 6) != 11 || lineOf(14, table, 10, offsetUnknown) != 0 {
+		t.Error("an unknown instruction has a line")
+	}
+	if f := in.frame(frame, code, of2, func(uint64) (uint64, bool) { return 0, false }); f.offset != offsetUnknown {
+		t.Errorf("an unreadable frame: offset %d", f.offset)
+	}
+}
+
+func TestStringsAreReadInAllBuilds(t *testing.T) {
+	const usual = 1<<2 | 3<<5
+	for build, state := range map[string]uint32{"13": usual, "13t": usual, "14": usual, "14t": 3 | 1<<8 | 3<<11} {
+		l, _ := layoutOfDebugOffsets(debugOffsets(t, build))
+		m := &image{1 << 32, make([]byte, 256)}
+		binary.LittleEndian.PutUint64(m.bytes[textLength+l.headExtra:], 3)
+		binary.LittleEndian.PutUint32(m.bytes[textState+l.headExtra:], state)
+		copy(m.bytes[l.textASCII:], "abc")
+		if text, ok := (&interpreter{layout: l}).textOf(m, m.at); !ok || text != "abc" {
+			t.Errorf("3.%s: %q, %v", build, text, ok)
 		}
 	}
 }

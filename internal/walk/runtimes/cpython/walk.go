@@ -183,6 +183,14 @@ func (c *frameChain) frameWords(at uint64) (prev, code, instr uint64, ok bool) {
 	return prev, code, instr, ok1 && ok2 && ok3
 }
 
+// sampledOrPresent is for what does not change while the thread lives.
+func (c *frameChain) sampledOrPresent(addr uint64) (uint64, bool) {
+	if w, ok := c.Sample.Mem.Word(addr); ok || addr < 1<<12 {
+		return w, ok
+	}
+	return c.Pages.Word(addr)
+}
+
 // add returns false if there are too many frames.
 func (c *frameChain) add(f pyFrame) bool {
 	c.frames = append(c.frames, f)
@@ -217,7 +225,7 @@ func (c *frameChain) chainByOwner(at uint64) {
 			c.runs = append(c.runs, run{record: at, from: from, to: len(c.frames)})
 			from = len(c.frames)
 			c.codes.kept.Skip.Add(code &^ 7) // of an entry frame, never named
-		case !c.add(c.frame(at, code, instr)):
+		case !c.add(c.frame(at, code, instr, c.sampledOrPresent)):
 			c.broken = true
 			return
 		}
@@ -277,7 +285,7 @@ func (c *frameChain) runTo(at uint64) (outer uint64, ok bool) {
 		if !ok {
 			return 0, false
 		}
-		if !c.add(c.frame(at, code, instr)) {
+		if !c.add(c.frame(at, code, instr, c.sampledOrPresent)) {
 			c.broken = true
 			return 0, false
 		}
