@@ -165,7 +165,7 @@ func (e *encoding) stack(id sample.StackID) int64 {
 		list[i] = e.location(&e.buf[i])
 	}
 	if len(list) == 0 {
-		list = append(list, e.Location(0, 0, []otlp.Line{{Function: e.Function(evicted, evicted, "", 0)}}, ""))
+		list = append(list, e.Location(nil, 0, []otlp.Line{{Function: e.Function(evicted, evicted, "", 0)}}))
 	}
 	i := e.Stack(list)
 	e.stacks[id] = i
@@ -190,14 +190,11 @@ func (e *encoding) location(l *profile.Named) int64 {
 			})
 		}
 	}
-	var mapping int64
-	var kind string
+	var mapping *otlp.Mapping
 	if m := l.Module; m != nil {
-		mapping = e.Mapping(&otlp.Mapping{Start: m.Start, Limit: m.End, Offset: m.FileOffset, File: m.Path,
-			BuildID: m.BuildID})
-		kind = otlp.FrameType(m.Path)
+		mapping = &otlp.Mapping{Start: m.Start, Limit: m.End, Offset: m.FileOffset, File: m.Path, BuildID: m.BuildID}
 	}
-	i := e.Location(mapping, l.Addr, lines, kind)
+	i := e.Location(mapping, l.Addr, lines)
 	e.locations[l.ID] = i
 	return i
 }

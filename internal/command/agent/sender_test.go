@@ -43,7 +43,7 @@ func messageOf(points int) []byte {
 	for i := range list {
 		list[i], times[i] = rng.Int64(), rng.Uint64()
 	}
-	s.Int(1, d.Stack([]int64{d.Location(0, 1, []otlp.Line{{Function: d.Function("f", "", "", 0)}}, "native")}))
+	s.Int(1, d.Stack([]int64{d.Location(nil, 1, []otlp.Line{{Function: d.Function("f", "", "", 0)}})}))
 	s.Ints(4, list)
 	s.Fixeds(5, times)
 	p.Bytes(1, d.ValueType("cpu", "nanoseconds"))

@@ -225,11 +225,9 @@ func (d *otlpTables) location(l *profile.Location) int64 {
 	if ok {
 		return i
 	}
-	var mapping int64
-	var kind string
+	var mapping *otlp.Mapping
 	if p := l.Mapping; p != nil {
-		mapping = d.Mapping(&otlp.Mapping{Start: p.Start, Limit: p.Limit, Offset: p.Offset, File: p.File, BuildID: p.BuildID})
-		kind = otlp.FrameType(p.File)
+		mapping = &otlp.Mapping{Start: p.Start, Limit: p.Limit, Offset: p.Offset, File: p.File, BuildID: p.BuildID}
 	}
 	var lines []otlp.Line
 	for _, line := range l.Line {
@@ -239,7 +237,7 @@ func (d *otlpTables) location(l *profile.Location) int64 {
 		}
 		lines = append(lines, n)
 	}
-	i = d.Location(mapping, l.Address, lines, kind)
+	i = d.Location(mapping, l.Address, lines)
 	d.locations[l] = i
 	return i
 }

@@ -126,5 +126,5 @@ func (w *Waiting) response(s *profile.Sample) string {
 
 func (w *Waiting) isGoroutineIn(s *profile.Sample, wait, function string) bool {
 	return Label(s, rec.LabelTask) == languages.GoroutineTask && Label(s, rec.LabelWait) == wait &&
-		slices.ContainsFunc(waitStack(s), func(f waits.Frame) bool { return f.Function == function })
+		slices.ContainsFunc(waitStack(s, wholeStack), func(f waits.Frame) bool { return f.Function == function })
 }

@@ -30,15 +30,14 @@ type Waiting struct {
 	inWork      map[string]bool   // conditions that a thread that is not idle awaits; nil until used
 	idleCache   map[idleKey]waits.StackRule
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
-	withinCache map[withinKey]string
-	processes   map[string]string         // by [endOf]; nil until used
-	responding  map[int64]map[string]bool // other ends of net/http's connections, by process; nil until used
+	processes   map[string]string          // by [endOf]; nil until used
+	responding  map[int64]map[string]bool  // other ends of net/http's connections, by process; nil until used
 }
 
 // NewWaiting is for the samples of a recording.
 func NewWaiting(samples []*profile.Sample, idleRules bool) *Waiting {
 	return &Waiting{idleRules: idleRules, samples: samples, idleCache: map[idleKey]waits.StackRule{},
-		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}
+		waiterCache: map[**profile.Location]int{}}
 }
 
 // Unnamed conditions, semaphores and the like are named by the function that represents the wait
@@ -95,7 +94,7 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
 // it sets the label.
 func (w *Waiting) lockWithin(s *profile.Sample, lockType string) string {
-	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) (string, bool) {
+	return cmp.Or(w.languageWithin(s, func(l *languages.Language, function string) (string, bool) {
 		if l.LockWithin == nil {
 			return "", false
 		}
@@ -106,48 +105,34 @@ func (w *Waiting) lockWithin(s *profile.Sample, lockType string) string {
 // IsSleep reports whether a wait for a condition is a sleep in the language's terms.
 func (w *Waiting) IsSleep(s *profile.Sample) bool {
 	return WaitKind(s) == waits.Condition &&
-		w.languageWithin(s, string(waits.Sleep), func(l *languages.Language, function string) (string, bool) {
+		w.languageWithin(s, func(l *languages.Language, function string) (string, bool) {
 			return string(waits.Sleep), l.Sleeps != nil && l.Sleeps(function)
 		}) != ""
 }
 
 // languageWithin asks, from the innermost one, the language of each function that the function that represents the wait
-// calls, and returns the first answer or "". answer's second result is false without an answer. question is the key of
-// the cache.
+// calls, and returns the first answer or "". answer's second result is false without an answer.
 func (w *Waiting) languageWithin(
-	s *profile.Sample, question string, answer func(l *languages.Language, function string) (string, bool),
-) (found string) {
+	s *profile.Sample, answer func(l *languages.Language, function string) (string, bool),
+) string {
 	if len(s.Location) == 0 {
 		return ""
 	}
-	k := withinKey{&s.Location[0], question}
-	found, known := w.withinCache[k]
-	if known {
-		return found
-	}
-	for _, f := range waitStack(s)[:w.waiterIndex(s)] {
-		l := languages.OfMapping(filepath.Base(f.Module))
-		if l == nil {
-			continue
-		}
-		if text, ok := answer(l, f.Function); ok {
-			found = text
-			break
+	callees := w.waiterIndex(s)
+	for _, f := range waitStack(s, callees)[:callees] {
+		if l := languages.OfMapping(filepath.Base(f.Module)); l != nil {
+			if text, ok := answer(l, f.Function); ok {
+				return text
+			}
 		}
 	}
-	w.withinCache[k] = found
-	return found
-}
-
-type withinKey struct {
-	stack    **profile.Location
-	question string
+	return ""
 }
 
 // Function returns the function that represents the wait ([waits.WaitingFunction]), or "".
 func (w *Waiting) Function(s *profile.Sample) string {
 	if i := w.waiterIndex(s); i >= 0 {
-		return waitStack(s)[i].Function
+		return waitStack(s, i+1)[i].Function
 	}
 	return ""
 }
@@ -158,7 +143,7 @@ func (w *Waiting) waiterIndex(s *profile.Sample) int {
 	}
 	i, known := w.waiterCache[&s.Location[0]]
 	if !known {
-		i = waits.WaitingFunction(waitStack(s))
+		i = waits.WaitingFunction(waitStack(s, wholeStack))
 		w.waiterCache[&s.Location[0]] = i
 	}
 	return i
@@ -330,7 +315,7 @@ func (w *Waiting) ruleOf(s *profile.Sample) waits.StackRule {
 	}
 	rule, known := w.idleCache[k]
 	if !known {
-		rule = waits.StackRuleOf(wait, k.kind, waitStack(s))
+		rule = waits.StackRuleOf(wait, k.kind, waitStack(s, wholeStack))
 		w.idleCache[k] = rule
 	}
 	return rule
@@ -342,8 +327,14 @@ type idleKey struct {
 	stack **profile.Location
 }
 
-func waitStack(s *profile.Sample) (out []waits.Frame) {
+const wholeStack = math.MaxInt
+
+// waitStack returns the functions of a stack, at least so many of the innermost as are needed, if it has them.
+func waitStack(s *profile.Sample, needed int) (out []waits.Frame) {
 	for _, l := range s.Location {
+		if len(out) >= needed {
+			break
+		}
 		module := ""
 		if l.Mapping != nil {
 			module = l.Mapping.File

@@ -30,7 +30,7 @@ func TestLockOfAConditionIsNamedByTheInnermostFunction(t *testing.T) {
 		"futex: threading.Lock in worker":      {"Condition._acquire_restore", "Condition.wait"},
 		"futex: threading.Condition in worker": {"Condition.wait"},
 	} {
-		w := &Waiting{waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}
+		w := &Waiting{waiterCache: map[**profile.Location]int{}}
 		if got := w.waitGroup(pythonWait(functions...)); got != want {
 			t.Errorf("%v: %q, want %q", functions, got, want)
 		}

@@ -83,8 +83,7 @@ type Mapping struct {
 	File, BuildID        string
 }
 
-// Mapping is a mapping's number.
-func (d *Dictionary) Mapping(p *Mapping) int64 {
+func (d *Dictionary) mapping(p *Mapping) int64 {
 	var m protobuf.Message
 	m.Int(1, int64(p.Start))
 	m.Int(2, int64(p.Limit))
@@ -109,11 +108,12 @@ func (d *Dictionary) Function(name, system, file string, startLine int64) int64 
 // Line is a function's line; Function is a number, or 0.
 type Line struct{ Function, Line, Column int64 }
 
-// Location is a location's number. mapping is a number, or 0; frameType is profile.frame.type, "": none. The innermost
-// inlined call is the first line.
-func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameType string) int64 {
+// Location is a location's number. mapping is nil if it is not known. The innermost inlined call is the first line.
+func (d *Dictionary) Location(mapping *Mapping, addr uint64, lines []Line) int64 {
 	var m protobuf.Message
-	m.Int(1, mapping)
+	if mapping != nil {
+		m.Int(1, d.mapping(mapping))
+	}
 	m.Int(2, int64(addr))
 	for _, l := range lines {
 		var n protobuf.Message
@@ -122,8 +122,8 @@ func (d *Dictionary) Location(mapping int64, addr uint64, lines []Line, frameTyp
 		n.Int(3, l.Column)
 		m.Bytes(3, n)
 	}
-	if frameType != "" {
-		m.Ints(4, []int64{d.Attribute("profile.frame.type", frameType)})
+	if mapping != nil {
+		m.Ints(4, []int64{d.Attribute("profile.frame.type", frameType(mapping.File))})
 	}
 	return d.add(tableLocations, m)
 }
@@ -220,8 +220,8 @@ func (d *Dictionary) ThreadAttributes(t *ThreadAttributes) (list []int64) {
 	return list
 }
 
-// FrameType returns profile.frame.type (OpenTelemetry's semantic conventions, profile) by a frame's mapping.
-func FrameType(mapping string) string {
+// frameType returns profile.frame.type (OpenTelemetry's semantic conventions, profile) by a frame's mapping.
+func frameType(mapping string) string {
 	if mapping == "[kernel]" {
 		return "kernel"
 	}

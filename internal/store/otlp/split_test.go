@@ -24,10 +24,10 @@ func sampleMessage(samples int) protobuf.Message {
 		p.Bytes(1, d.ValueType("cpu", "nanoseconds"))
 		for i := range int64(samples) {
 			var s protobuf.Message
-			at := d.Mapping(&Mapping{Start: 4096, Limit: 1 << 20, File: "/bin/a", BuildID: "abc"})
+			at := &Mapping{Start: 4096, Limit: 1 << 20, File: "/bin/a", BuildID: "abc"}
 			f := d.Function(fmt.Sprint("f", i), "", "a.c", i)
-			loc := d.Location(at, 5000+uint64(i), []Line{{Function: f, Line: i}}, "native")
-			root := d.Location(at, 4096, []Line{{Function: d.Function("main", "", "a.c", 1), Line: 3}}, "native")
+			loc := d.Location(at, 5000+uint64(i), []Line{{Function: f, Line: i}})
+			root := d.Location(at, 4096, []Line{{Function: d.Function("main", "", "a.c", 1), Line: 3}})
 			s.Int(1, d.Stack([]int64{loc, root}))
 			s.Ints(2, []int64{d.Attribute("thread.id", i), d.Attribute("thread.name", "t")})
 			s.Ints(4, []int64{i + 1, 10, 100})
