@@ -87,18 +87,22 @@ func (p procRoot) status(pid int) (*Status, error) {
 		return nil, gone(pid, err)
 	}
 	s := parseStatus(text)
-	if stat, err := os.ReadFile(p.path(pid, "stat")); err == nil {
-		var st procmem.Stat
-		if procmem.ParseStat(stat, &st) == nil {
-			s.KernelThread = s.KernelThread || st.KernelThread()
-			s.Start = st.StartTime
-		}
-	}
+	st := ReadStat(string(p), pid)
+	s.KernelThread = s.KernelThread || st.KernelThread()
+	s.Start = st.StartTime
 	if s.Tgid == 0 {
 		return nil, &Error{PID: pid, Kind: refusal.Exited, Cause: "its status cannot be read",
 			Next: "check that /proc is mounted", Err: fmt.Errorf("malformed %s", p.path(pid, "status"))}
 	}
 	return s, nil
+}
+
+// ReadStat reads stat of a process or thread, zero on error. root is proc's mount point.
+func ReadStat(root string, pid int) (st procmem.Stat) {
+	if text, err := os.ReadFile(procRoot(root).path(pid, "stat")); err == nil {
+		_ = procmem.ParseStat(text, &st)
+	}
+	return st
 }
 
 func gone(pid int, err error) error {

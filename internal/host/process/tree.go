@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-
-	"prywalk/internal/host/procmem"
 )
 
 // Children returns a process's present children, ascending, by /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN), else
@@ -74,19 +72,9 @@ func (p procRoot) childrenByParent() map[int][]int {
 		if err != nil {
 			continue
 		}
-		if parent, ok := p.parent(pid); ok {
-			out[parent] = append(out[parent], pid)
+		if st := ReadStat(string(p), pid); st.PID != 0 {
+			out[st.PPID] = append(out[st.PPID], pid)
 		}
 	}
 	return out
-}
-
-func (p procRoot) parent(pid int) (int, bool) {
-	text, err := os.ReadFile(p.path(pid, "stat"))
-	if err != nil {
-		return 0, false
-	}
-	var st procmem.Stat
-	err = procmem.ParseStat(text, &st)
-	return st.PPID, err == nil
 }

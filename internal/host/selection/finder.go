@@ -16,7 +16,6 @@ import (
 
 	"prywalk/internal/host/container"
 	"prywalk/internal/host/process"
-	"prywalk/internal/host/procmem"
 )
 
 const (
@@ -74,7 +73,8 @@ func (f *Finder) Find(now uint64) (pids []int) {
 		}
 		listed[pid] = true
 		c, known := f.seen[pid]
-		if known && c.selected && !f.rule.selectsAny() && f.start(pid) != c.start { // another process's number
+		mayBeOther := known && c.selected && !f.rule.selectsAny() // with the number of the one that was read
+		if mayBeOther && process.ReadStat(f.root, pid).StartTime != c.start {
 			known = false
 		}
 		old := now-c.start > youngTicks && (pid+f.turn)%rereadTurns != 0
@@ -113,16 +113,6 @@ func (f *Finder) Containers(pids []int) []container.Container {
 		}
 	}
 	return slices.SortedFunc(maps.Values(all), func(a, b container.Container) int { return strings.Compare(a.ID, b.ID) })
-}
-
-// start is in clock ticks after boot; 0: it has ended.
-func (f *Finder) start(pid int) uint64 {
-	var s procmem.Stat
-	text, err := os.ReadFile(filepath.Join(f.root, strconv.Itoa(pid), "stat"))
-	if err != nil || procmem.ParseStat(text, &s) != nil {
-		return 0
-	}
-	return s.StartTime
 }
 
 // read decides on a process; ok false: it has ended.
