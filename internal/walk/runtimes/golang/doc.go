@@ -18,7 +18,6 @@
 //	             rule_*.go      functions of the compiler
 //	             flow_x86.go    functions that load the stack pointer
 //	             switch_*.go    between the stacks of goroutine, scheduler and C; after clone
-//	             framechain.go  the chain of rbp, of kernel samples
 //	             leftstack.go   the goroutine's stack, from code without rules
 //	name       lines.go         function, file, line, inlined calls
 //	labels     labels.go
@@ -48,7 +47,6 @@
 //	goroutine.go   states; distances of fields from status and first function (a test compares them with DWARF)
 //	header.go      magic of .gopclntab
 //	kinds.go       functions that leave the stack
-//	labels.go      form of labels
 //	moduledata.go  word of go:func.*
 //	funcs.go       the runtime's own goroutines
 //	poller.go      pollDesc

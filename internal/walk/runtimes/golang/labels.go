@@ -18,8 +18,8 @@ const (
 // labels reads pprof labels (runtime/pprof, Do and SetGoroutineLabels).
 type labels struct{ allgs *allgs }
 
-// LabelsAt implements [managed.Scheduler]; nil for none or an unknown layout. Labels are immutable: since Go 1.24 a slice
-// of pairs of strings (runtime/pprof.LabelSet).
+// LabelsAt implements [managed.Scheduler]; nil for none or an unknown layout. Labels are immutable: since Go 1.24 a
+// slice of pairs of strings (runtime/pprof.LabelSet).
 func (l *labels) LabelsAt(at frames.Addr) map[string]string {
 	var words [24]byte
 	if at == 0 || l.allgs.host.Read(at, words[:]) != len(words) {

@@ -61,9 +61,9 @@
 //
 // # Limits
 //
-// A ractor's thread of the M:N scheduler has no frames of the native threads on which it ran before. Code that
-// is freed within milliseconds, as of eval, is mostly [freed]. Of calls by rb_funcall from C to C both methods are callers of the
-// native functions of both. In the first stop callers beyond about 60 calls can be [freed]. Lines in YJIT's code can be
-// older ones. A running thread with more than 1,024 frames has none; nor has, for about 0.1 s, the next thread on the
-// native thread of an ended one.
+// A ractor's thread of the M:N scheduler has no frames of the native threads on which it ran before. Code that is
+// freed within milliseconds, as of eval, is mostly [freed]. Of calls by rb_funcall from C to C both methods are
+// callers of the native functions of both. In the first stop callers beyond about 60 calls can be [freed]. Lines in
+// YJIT's code can be older ones. A running thread with more than 1,024 frames has none; nor has, for about 0.1 s, the
+// next thread on the native thread of an ended one.
 package ruby
