@@ -29,7 +29,9 @@ var chains = []struct {
 }
 
 // onlyOn has the architectures of what one of them lacks.
-var onlyOn = map[string]string{"chain-pac": "arm64", "chain-nocfi-pac": "arm64", "chain-high": "amd64", "chain-cet": "amd64"}
+var onlyOn = map[string]string{
+	"chain-pac": "arm64", "chain-nocfi-pac": "arm64", "chain-high": "amd64", "chain-cet": "amd64",
+}
 
 // withoutFramePointer are the methods of what finds its caller by the frame pointer (-O0 on x86-64): a read without a
 // stop does not have that register.
