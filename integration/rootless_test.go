@@ -66,7 +66,8 @@ func rootless(t *testing.T) (podman func(args ...string) result, root string) {
 	server := testtargets.Compiled{Name: "server", Sources: []string{source},
 		Command: []string{"cc", "-O1", "-static", "-pthread", "-o", "OUT", source}}.Build(t)
 	for _, args := range [][]string{{"install", server, root + "/app/server"}, {"install", binary, root + "/prywalk"},
-		{"install", "-d", "-m", "0700", dir + "/run"}, {"chown", "-R", fmt.Sprintf("%d:%d", testtargets.Nobody.UID, testtargets.Nobody.GID), dir}} {
+		{"install", "-d", "-m", "0700", dir + "/run"},
+		{"chown", "-R", fmt.Sprintf("%d:%d", testtargets.Nobody.UID, testtargets.Nobody.GID), dir}} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}

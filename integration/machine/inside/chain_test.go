@@ -3,6 +3,7 @@
 package inside
 
 import (
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -23,6 +24,13 @@ var chains = []struct {
 	{"chain-nocfi", []string{"context", "cfi", "fp", "heuristic"}},
 	{"chain-nocfi-nofp", []string{"context", "cfi", "fp", "heuristic"}},
 	{"chain-nocfi-pac", []string{"context", "cfi", "fp", "heuristic"}},
+	{"chain-high", []string{"context", "cfi"}},
+	{"chain-cet", []string{"context", "cfi"}},
+}
+
+// onlyOn has the architectures of what one of them lacks.
+var onlyOn = map[string]string{
+	"chain-pac": "arm64", "chain-nocfi-pac": "arm64", "chain-high": "amd64", "chain-cet": "amd64",
 }
 
 // withoutFramePointer are the methods of what finds its caller by the frame pointer (-O0 on x86-64): a read without a
@@ -77,10 +85,13 @@ func allOuter(names []string) bool {
 func TestStacksOfCProgramsAreTheirCallChains(t *testing.T) {
 	for _, c := range chains {
 		t.Run(c.name, func(t *testing.T) {
-			if strings.HasSuffix(c.name, "-pac") && runtime.GOARCH != "arm64" {
-				t.Skip("needs arm64: make test-arm64")
+			if arch := onlyOn[c.name]; arch != "" && arch != runtime.GOARCH {
+				t.Skipf("needs %s: %s", arch, map[string]string{"arm64": "make test-arm64", "amd64": "make test-kernels"}[arch])
 			}
 			p := start(t, c.name)
+			if c.name == "chain-high" {
+				checkHigh(t, p.pid)
+			}
 			checkDump(t, p.pid, c.methods)
 			for _, engine := range [][]string{{"--engine", "ptrace"}, {"--engine", "perf", "--no-kernel"}} {
 				for seconds := 2; ; seconds *= 4 {
@@ -95,6 +106,24 @@ func TestStacksOfCProgramsAreTheirCallChains(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// checkHigh fails if the processor has page tables of five levels and the program's stacks are not above those of four.
+func checkHigh(t *testing.T, pid int) {
+	t.Helper()
+	cpu, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	five, high := strings.Contains(string(cpu), " la57"), strings.Contains(string(maps), "\n4000000000000-")
+	t.Logf("five levels: %v, stacks above 2^48: %v", five, high)
+	if five != high {
+		t.Errorf("five levels: %v, stacks above 2^48: %v:\n%s", five, high, maps)
 	}
 }
 

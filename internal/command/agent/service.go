@@ -21,7 +21,8 @@ func openService(logf func(format string, args ...any)) (s service) {
 	}
 	conn, err := net.Dial("unixgram", path) // an @ is an abstract name
 	if err != nil {
-		logf("the service manager gets no notices: %v; without them it may end the agent; set Type=exec and WatchdogSec=0", err)
+		logf("the service manager gets no notices: %v; without them it may end the agent: set Type=exec and "+
+			"WatchdogSec=0", err)
 		return s
 	}
 	return service{conn}

@@ -252,7 +252,8 @@ func (g *gateChecker) namespace() Gate {
 	case err2 == nil && own == its:
 		return Gate{Name: "user namespace", OK: true, Detail: "the same"}
 	case err2 == nil && g.ownsNamespace():
-		return Gate{Name: "user namespace", OK: true, Detail: "a child of prywalk's, with the same owner: all is allowed in it"}
+		return Gate{Name: "user namespace", OK: true,
+			Detail: "a child of prywalk's, with the same owner: all is allowed in it"}
 	case err2 == nil && g.initialNamespace():
 		return Gate{Name: "user namespace", OK: true, Detail: "a child of prywalk's"}
 	}

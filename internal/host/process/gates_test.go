@@ -105,7 +105,6 @@ func TestTracerIsTheCauseOnlyIfPrywalkMayTrace(t *testing.T) {
 	}
 }
 
-// TracerPid is a thread's id.
 func TestPrywalksOwnThreadIsNoOtherTracer(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "60"), 0o755); err != nil {
@@ -117,7 +116,7 @@ func TestPrywalksOwnThreadIsNoOtherTracer(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := gateChecker{proc: procRoot(root), pid: 77, self: has(procmem.Status{PID: 50, Tgid: 50}),
-			target: has(procmem.Status{PID: 77, TracerPid: 60})}
+			target: has(procmem.Status{PID: 77, TracerPid: 60})} // a thread
 		if gate := g.tracer(); gate.OK != want {
 			t.Errorf("tracer's process %d: %+v", tgid, gate)
 		}

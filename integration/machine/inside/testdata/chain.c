@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -100,7 +101,15 @@ SLEEPER(wait)
 static void begin(const char *name, void *(*body)(void *))
 {
 	pthread_t t;
-	if (pthread_create(&t, NULL, body, (void *)3) != 0)
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+#ifdef HIGH // stacks above 2^48 where page tables have five levels
+	const size_t size = 1 << 20;
+	void *stack = mmap((void *)(1ul << 50), size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack == MAP_FAILED || pthread_attr_setstack(&attr, stack, size) != 0)
+		exit(1);
+#endif
+	if (pthread_create(&t, &attr, body, (void *)3) != 0)
 		exit(1);
 	pthread_setname_np(t, name);
 }
