@@ -134,13 +134,13 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 		return iv
 	}
 	if tid == 0 {
-		iv.ID = -pid
+		iv.ID = chains.Unlabeled(pid)
 		iv.Link.WaitsFor, iv.Next.End.Kind = &waits.Wait{Kind: waits.Other, Symbol: wait}, chains.Timer
 		lock := goLock{pid, view.Label(s, rec.LabelAwaitsLock)}
 		switch _, isHeld := b.likely[lock]; {
 		case isHeld:
 			iv.Next, iv.Link.Guess = chains.Next{Thread: lock.owner(b.tasks)}, "by the code that locked it"
-		case wait != "sleep":
+		case wait != "sleep" && !strings.HasSuffix(wait, ".sleep"):
 			iv.Next.End = chains.End{Kind: chains.Unknown,
 				Why: fmt.Sprintf("%s has no known owner (%s)", wait, view.Label(s, rec.LabelTask))}
 		}
@@ -180,8 +180,11 @@ func (b *chainBuilder) whole(what string) string {
 // fileWait is the wait for a descriptor of a label, which is parsed as a whole.
 func (b *chainBuilder) fileWait(what string, l *waits.ParsedLabel) *waits.Wait {
 	path, _, _ := strings.Cut(what, " ")
-	return &waits.Wait{Kind: waits.Descriptor,
-		FD: &waits.OpenFile{Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers()}}
+	f := &waits.OpenFile{Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers()}
+	if l.Pending {
+		f.State = waits.NotAccepted
+	}
+	return &waits.Wait{Kind: waits.Descriptor, FD: f}
 }
 
 func (b *chainBuilder) waitOf(id *waitID) knownWait {

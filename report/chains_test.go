@@ -95,6 +95,54 @@ func TestAGoroutineThatReadsLeadsToTheProcessThatAnswers(t *testing.T) {
 	}
 }
 
+// Of a connection in a listener's queue the processes that listen are named, and what they do.
+func TestAConnectionThatIsNotAcceptedNamesItsServers(t *testing.T) {
+	for listeners, want := range map[string]string{
+		"app (pid 9), app (pid 10)": "web (pid 4): ask waits for socket 127.0.0.1:80 of app (pid 9) and 1 more, " +
+			"not accepted yet\n         → at ask of web (pid 4), not known: none of app's processes has accepted the " +
+			"connection yet\n" +
+			"           meanwhile app (pid 10): pay waits for socket 10.0.0.1:443\n" +
+			"           meanwhile app (pid 9): render runs\n",
+		"app (pid 9)": "web (pid 4): ask waits for socket 127.0.0.1:80 of app (pid 9), not accepted yet\n" +
+			"         app (pid 9): render\n         → in render of app (pid 9), which runs\n",
+	} {
+		c := newContention()
+		c.did(4, 4, "web", "ask", 0, 1000, "socket:[7] 127.0.0.1:80 = [0] "+listeners, 0)
+		c.did(9, 9, "app", "render", 0, 900, "run", 0)
+		c.did(9, 9, "app", "[not observed]", 900, 1000, "run", 0)
+		c.did(10, 10, "app", "pay", 0, 1000, "socket:[8] 10.0.0.1:443", 0)
+		if listeners == "app (pid 9)" {
+			c.p.Sample = c.p.Sample[:2]
+			c.did(9, 9, "app", "render", 900, 1000, "run", 0)
+		}
+		if text, _ := chainsText(t, c); !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// Tasks without a number count as those that wait at once; a sleep in any language's words is one.
+func TestVirtualThreadsAreCountedAndSleep(t *testing.T) {
+	c := newContention()
+	for range 3 {
+		for wait, function := range map[string]string{"java.lang.Thread.sleep": "nap",
+			"java.util.concurrent.SynchronousQueue.poll": "borrow"} {
+			s := c.did(4, 0, "java", function, 0, 1000, "x", 0)
+			delete(s.NumLabel, rec.LabelTID)
+			delete(s.Label, rec.LabelWaitsFor)
+			s.Label[rec.LabelTask], s.Label[rec.LabelWait] = []string{"virtual thread"}, []string{wait}
+		}
+	}
+	_, r := chainsText(t, c)
+	got := map[string]int{}
+	for i := range r.Chains {
+		got[r.Chains[i].End.Function+" "+string(r.Chains[i].End.Kind)] = r.Chains[i].Threads
+	}
+	if want := map[string]int{"nap timer": 3, "borrow unknown": 3}; fmt.Sprint(got) != fmt.Sprint(want) || r.Threads != 6 {
+		t.Errorf("%d threads, %v, want %v", r.Threads, got, want)
+	}
+}
+
 func TestChainsThroughLocksFollowChangingOwners(t *testing.T) {
 	c := newContention()
 	c.did(4, 10, "web", "wait", 0, 1000, "mutex a", 11)

@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/chains"
 	"prywalk/internal/show/view"
 	rec "prywalk/internal/store/profile"
 )
@@ -155,7 +156,7 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	for _, comment := range d.Profile.Comments {
 		again := why != "" && strings.HasPrefix(comment, "note: incomplete stacks: ") // the whole recording's
 		if !strings.HasPrefix(comment, "prywalk: ") && !again {
-			notes = append(notes, comment)
+			notes = append(notes, comment+d.whereItEnds(comment))
 		}
 	}
 	c := d.Coverage()
@@ -173,6 +174,18 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 		out.Printf("%s\n", tabular.Paragraph(d.Options.Width, "  ", n))
 		above = true
 	}
+}
+
+// whereItEnds is the conclusion of the chains of a ring that a condition wrote, or "".
+func (d *data) whereItEnds(comment string) string {
+	if !strings.HasPrefix(comment, "written because ") || !strings.Contains(comment, " began to hold ") {
+		return ""
+	}
+	r, err := chainsOf(d.Profile, d.Profile.Sample)
+	if err != nil || len(r.Ends) == 0 || r.Ends[0].End.Kind == chains.Unknown {
+		return ""
+	}
+	return "; " + r.Conclusion + " (" + suggest("--chains", &d.Options) + ")"
 }
 
 // taskHint returns the time of threads that their tasks have instead.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,6 +134,58 @@ func TestARingIsWrittenWhenAConditionBeginsToHold(t *testing.T) {
 		if line := commentWith(p, "waiters>3"); line != "" {
 			t.Errorf("three threads are more than three: %q", line)
 		}
+	}
+}
+
+// What the report of a ring says above and below its tables: who waited, for what, who had it, why the ring was
+// written, and where the waits end, in another process.
+func TestAHangAtNightIsToldInFiveLines(t *testing.T) {
+	t.Parallel()
+	exe, err := testtargets.Compile("hang.c", "-O1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	in, lines := testtargets.Talk(t, cmd)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	p := start(t, dir, nil, "record", "-p", strconv.Itoa(cmd.Process.Pid), "--children", "--ring", "30s",
+		"--on", "blocked>2s under ^list_orders$", "-o", "r.pb.gz", "--max-overhead", "off", "--max-pause", "off")
+	awaitSamples(t, p)
+	fmt.Fprintln(in, "hang")
+	testtargets.Eventually(t, "the hang is written", func() bool { return len(rings(t, dir)) > 0 })
+	files, _ := filepath.Glob(filepath.Join(dir, "r-*.pb.gz"))
+	send(t, p, unix.SIGINT)
+	if code := p.code(t); code != exit.OK {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+	r := start(t, dir, nil, "report", files[0])
+	if code := r.code(t); code != exit.OK {
+		t.Fatalf("exit code %d: %s", code, r.err.String())
+	}
+	var told []string
+	for i, line := range strings.Split(r.out.String(), "\n") {
+		if i < 3 || strings.HasPrefix(line, "written because ") || strings.HasPrefix(line, "Almost no CPU time") {
+			told = append(told, line)
+		}
+	}
+	text := strings.ReplaceAll(strings.Join(told, "\n")+"\n", files[0], "FILE")
+	for _, replaced := range [][2]string{{` \(\d+\.\d at a time\)`, ""},
+		{`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`, "DATE"}, {`recorded DATE UTC.*`, "recorded DATE"},
+		{`\d[\d.,]*( ?(ms|µs|s|Hz|samples)\b)?`, "N"}, {`N ?%`, "N"}} {
+		text = regexp.MustCompile(replaced[0]).ReplaceAllString(text, replaced[1])
+	}
+	const want = "mostly waiting: N threads for mutex orders in list_orders, held by settle (in read)\n" +
+		"hang, ledger (N processes) · N × N threads at N · recorded DATE\n" +
+		"wall N (N with complete stacks) · cpu N · runqueue N · blocked N · N\n" +
+		"written because blocked>N under ^list_orders$ began to hold at DATE, N after the begin: " +
+		"thread N request of process N has waited for N; N of the blocked time of hang (pid N) ends in backup of " +
+		"ledger (pid N), which sleeps (prywalk report --chains FILE)\n" +
+		"Almost no CPU time, so these are the waits: prywalk report --by wait FILE shows all, --value cpu functions.\n"
+	if text != want {
+		t.Errorf("%s\nwant\n%s\nwhole:\n%s", text, want, r.out.String())
 	}
 }
 

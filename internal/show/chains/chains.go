@@ -24,7 +24,10 @@ package chains
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/schema"
@@ -87,8 +90,12 @@ type Chain struct {
 	Links   []Link `json:"links"`
 	End     End    `json:"end"`
 
-	way   *node
-	start int // the thread that was counted last
+	// Meanwhile is what other threads and tasks did, the longest first, of the process that could end an unknown wait.
+	Meanwhile []Link `json:"meanwhile,omitempty"`
+
+	way       *node
+	start     int   // the thread that was counted last
+	unlabeled int64 // blocked time of tasks without an ID, ns
 }
 
 // EndShare is an end with all chains that lead to it.
@@ -129,6 +136,8 @@ type Interval struct {
 	// idle.
 	ID, PID int
 	Idle    string
+	// Count is the number of threads or tasks that do the same; 0: one.
+	Count int
 	// Passed: no chain starts here.
 	Passed bool
 	// From and To are in ns. Running, Queued and Blocked are parts of that time, in any unit that a dump likes.
@@ -159,6 +168,9 @@ type Tasks map[lockKey]int
 
 // firstTask is beyond the negative process IDs.
 const firstTask = -1 << 30
+
+// Unlabeled is the ID of all tasks of a process that have none in a recording.
+func Unlabeled(pid int) int { return -pid }
 
 // ID returns a task's ID.
 func (t Tasks) ID(pid int, name string) int {
@@ -197,6 +209,8 @@ func NextOf(w *waits.Wait) (n Next) {
 		return unknown("its control group is frozen")
 	case w.Owner != 0:
 		return Next{Thread: w.Owner}
+	case w.OwnerTask != 0:
+		return unknown("virtual thread " + cmp.Or(w.OwnerName, fmt.Sprint("#", w.OwnerTask)) + " holds it")
 	case w.OwnerProcess != 0:
 		return Next{Processes: []waits.Peer{{PID: w.OwnerProcess, Name: w.OwnerName}}}
 	case w.OwnerGone != 0:
@@ -214,7 +228,11 @@ func NextOf(w *waits.Wait) (n Next) {
 	case w.Kind.HasOwner() || w.IsLock():
 		return unknown("the owner of the lock is not known")
 	case w.Kind.IsSynchronization():
-		return unknown("a " + string(w.Kind) + " stores no owner")
+		article := "a "
+		if strings.Contains("aeio", string(w.Kind[0])) {
+			article = "an "
+		}
+		return unknown(article + string(w.Kind) + " stores no owner")
 	}
 	return unknown("waits for " + w.Object())
 }
@@ -223,6 +241,9 @@ func nextOfFile(f *waits.OpenFile) Next {
 	end := func(k Kind, why string) Next { return Next{End: End{Kind: k, Why: why}} }
 	remote, _ := netip.ParseAddrPort(f.Remote)
 	switch {
+	case f.State == waits.NotAccepted &&
+		slices.ContainsFunc(f.Peers, func(p waits.Peer) bool { return p.PID != f.Peers[0].PID }):
+		return end(Unknown, "none of "+f.Peers[0].Name+"'s processes has accepted the connection yet")
 	case len(f.Peers) > 0:
 		return Next{Processes: f.Peers}
 	case f.State == "LISTEN":

@@ -28,6 +28,7 @@ type process struct {
 
 type builder struct {
 	period    int64
+	length    int64             // of all intervals, at least 1
 	threads   map[int][]segment // by ID
 	processes map[int]*process
 	locks     map[lockKey][]*Interval // in order of time
@@ -37,6 +38,7 @@ type builder struct {
 	ends      map[endKey]*Chain
 	order     []*Chain
 	start     int // the thread whose blocked time is followed
+	count     int // of threads or tasks in start's interval; 0: not known
 	steps     int
 }
 
@@ -87,19 +89,25 @@ func Build(all []Interval, period int64) (*Report, error) {
 		}
 	}
 	slices.SortStableFunc(starts, func(x, y *Interval) int { return cmp.Compare(x.ID, y.ID) })
-	threads, tasks := 0, false
+	threads, tasks, unlabeled := 0, false, int64(0)
 	for i, iv := range starts {
 		tasks = tasks || iv.ID < 0
-		if i == 0 || iv.ID != starts[i-1].ID {
-			threads++
+		switch b.start, b.count = iv.ID, max(1, iv.Count); {
+		case period > 0 && iv.ID == Unlabeled(iv.PID):
+			b.count = 0
+			unlabeled += iv.Blocked
+		case i == 0 || iv.ID != starts[i-1].ID:
+			threads += b.count
 		}
-		b.start = iv.ID
 		if b.follow(&piece{Interval: iv, from: iv.From, to: iv.To, value: iv.Blocked}); b.tooMany() {
 			return nil, ErrTooMany
 		}
 	}
-	return b.report(threads, tasks), nil
+	return b.report(all, threads+b.mean(unlabeled), tasks), nil
 }
+
+// mean returns how many tasks without an ID were blocked at once, rounded up, by their blocked time in ns.
+func (b *builder) mean(unlabeled int64) int { return int((unlabeled + b.length - 1) / b.length) }
 
 func (b *builder) tooMany() bool { return b.steps > maxSteps || len(b.nodes) > maxNodes }
 
@@ -113,7 +121,9 @@ func newBuilder(all []Interval, period int64) *builder {
 		order[i] = &all[i]
 	}
 	slices.SortStableFunc(order, func(x, y *Interval) int { return cmp.Compare(x.From, y.From) })
+	b.length = 1
 	for _, iv := range order {
+		b.length = max(b.length, iv.To-order[0].From)
 		if iv.ID > 0 {
 			p := b.processes[iv.PID]
 			if p == nil {
@@ -417,9 +427,13 @@ func (b *builder) end(way *node, e End, value int64) {
 		c = &Chain{End: e, way: way}
 		b.ends[k], b.order = c, append(b.order, c)
 	}
-	if c.Blocked += value; c.start != b.start {
+	c.Blocked += value
+	switch {
+	case b.count == 0:
+		c.unlabeled += value
+	case c.start != b.start:
 		c.start = b.start
-		c.Threads++
+		c.Threads += b.count
 	}
 }
 

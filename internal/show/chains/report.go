@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
@@ -14,10 +15,15 @@ import (
 )
 
 // report takes the number of threads and tasks that were blocked. tasks: some are tasks.
-func (b *builder) report(threads int, tasks bool) *Report {
+func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 	r := &Report{Threads: threads, tasks: tasks, Chains: []Chain{}, Ends: []EndShare{}, Links: []LinkShare{}}
 	links := map[string]*Link{}
+	doing := activities(all)
 	for _, c := range b.order {
+		c.Threads += b.mean(c.unlabeled)
+		if c.End.Kind == Unknown {
+			c.Meanwhile = meanwhile(c.way.link, doing)
+		}
 		last := c.way.link
 		c.End.PID, c.End.Comm, c.End.Function = last.PID, last.Comm, last.Function
 		for at := c.way; at != nil; at = at.parent {
@@ -50,6 +56,82 @@ func (b *builder) report(threads int, tasks bool) *Report {
 	}
 	r.Conclusion = r.conclude()
 	return r
+}
+
+// activity is what threads and tasks of a process do, with the sum of the times.
+type activity struct {
+	link Link
+	time int64
+}
+
+// activities returns, by process, what is work or leads to a known end, the longest first: one more than are shown.
+func activities(all []Interval) map[int][]activity {
+	at, byLink, list := map[string]int{}, map[Link]int{}, []activity{}
+	add := func(l Link, time int64) {
+		l.TID, l.Task, l.TaskName = 0, 0, ""
+		n, known := byLink[l]
+		if !known {
+			text := l.text()
+			if n, known = at[text]; !known {
+				n = len(list)
+				at[text], list = n, append(list, activity{link: l})
+			}
+			byLink[l] = n
+		}
+		list[n].time += time
+	}
+	for i := range all {
+		iv := &all[i]
+		if strings.HasPrefix(iv.Link.Function, "[") { // time without a look
+			continue
+		}
+		if ran := iv.Running + iv.Queued; ran > 0 {
+			awake := iv.Link
+			awake.WaitsFor, awake.Guess = nil, ""
+			add(awake, ran)
+		}
+		leads := iv.Next.Thread != 0 || len(iv.Next.Processes) > 0 || iv.Next.End.Kind != Unknown
+		if iv.Blocked > 0 && iv.Idle == "" && leads {
+			add(iv.Link, iv.Blocked)
+		}
+	}
+	slices.SortStableFunc(list, func(x, y activity) int { return cmp.Compare(y.time, x.time) })
+	out := map[int][]activity{}
+	for _, a := range list {
+		if of := out[a.link.PID]; len(of) <= maxMeanwhile {
+			out[a.link.PID] = append(of, a)
+		}
+	}
+	return out
+}
+
+// maxMeanwhile bounds [Chain.Meanwhile].
+const maxMeanwhile = 5
+
+// meanwhile is about the process at the other end, else about that of the last link.
+func meanwhile(last *Link, doing map[int][]activity) (list []Link) {
+	pids := []int{last.PID}
+	if w := last.WaitsFor; w != nil && w.OnlyFile() != nil && len(w.OnlyFile().Peers) > 0 {
+		pids = nil
+		for _, p := range w.OnlyFile().Peers {
+			pids = append(pids, p.PID)
+		}
+		slices.Sort(pids)
+	}
+	var all []activity
+	for _, pid := range slices.Compact(pids) {
+		all = append(all, doing[pid]...)
+	}
+	slices.SortStableFunc(all, func(x, y activity) int { return cmp.Compare(y.time, x.time) })
+	own := *last
+	own.TID, own.Task, own.TaskName = 0, 0, ""
+	text := own.text()
+	for i := range all {
+		if l := &all[i].link; len(list) < maxMeanwhile && l.text() != text {
+			list = append(list, *l)
+		}
+	}
+	return list
 }
 
 // count says how many threads and tasks there are, after a word for them.
@@ -200,6 +282,9 @@ func object(w *waits.Wait) string {
 	if more := len(f.Peers) - 1; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
+	if f.State == waits.NotAccepted {
+		text += ", " + waits.NotAccepted
+	}
 	return text
 }
 
@@ -249,7 +334,15 @@ func (r *Report) Text(w io.Writer, rows int) error {
 		for j := range c.Links {
 			lines = append(lines, c.Links[j].text())
 		}
-		return r.share(c.weight()), append(lines, "→ "+c.End.phrase())
+		lines = append(lines, "→ "+c.End.phrase())
+		for j := range c.Meanwhile {
+			text := "  meanwhile " + c.Meanwhile[j].text()
+			if c.Meanwhile[j].WaitsFor == nil {
+				text += " runs"
+			}
+			lines = append(lines, text)
+		}
+		return r.share(c.weight()), lines
 	})
 	return out.Err()
 }

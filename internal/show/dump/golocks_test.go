@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/show/chains"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
@@ -231,6 +232,83 @@ func TestGoroutinesAtLocksAndTheirLikelyOwners(t *testing.T) {
 				c := openCore(t, gcore(t, cmd.Process.Pid), "")
 				checkGoLocks(t, LocksOfCore(c, Options{MaxDepth: -1, Goroutines: true}))
 			}
+		})
+	}
+}
+
+const runningOwners = `package main
+
+import (
+	"fmt"
+	"sync"
+)
+
+type account struct {
+	mu  sync.Mutex
+	sum int
+}
+
+var (
+	one  sync.Mutex
+	sink [2]int
+)
+
+//go:noinline
+func first() { for ; ; sink[0]++ {} }
+
+//go:noinline
+func second() { for ; ; sink[1]++ {} }
+
+//go:noinline
+func global(ready chan bool) { one.Lock(); defer one.Unlock(); ready <- true; first() }
+
+//go:noinline
+func (a *account) field(ready chan bool) { a.mu.Lock(); defer a.mu.Unlock(); ready <- true; second() }
+
+//go:noinline
+func awaitGlobal() { one.Lock(); one.Unlock() }
+
+//go:noinline
+func (a *account) awaitField() { a.mu.Lock(); a.sum++; a.mu.Unlock() }
+
+func main() {
+	a, ready := &account{}, make(chan bool)
+	go global(ready)
+	<-ready
+	go a.field(ready)
+	<-ready
+	go awaitGlobal()
+	go a.awaitField()
+	fmt.Println("ready")
+	select {}
+}
+`
+
+// A chain ends in what the owner of a goroutine's lock runs, if a function on its stack shows that it holds the lock.
+func TestAChainEndsAtAGoroutineThatRunsAndHoldsTheLock(t *testing.T) {
+	for _, release := range goReleases(t, "1.20.14") {
+		t.Run("go "+release, func(t *testing.T) {
+			cmd, out := startGoroutines(t, runningOwners, release)
+			if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+				t.Fatalf("%q, %v", line, err)
+			}
+			want := map[string]string{"main.awaitGlobal": "main.first", "main.(*account).awaitField": "main.second"}
+			seen := map[string]bool{}
+			testtargets.Eventually(t, "both chains end at the owner", func() bool {
+				for _, c := range chainsOf(t, []int{cmd.Process.Pid}).Chains {
+					owner := want[c.Links[0].Function]
+					if owner == "" || c.End.Kind == chains.Unknown {
+						continue // of the runtime, or read while the owners changed threads
+					}
+					if c.End.Function != owner && c.End.Function != "" && !strings.HasPrefix(c.End.Function, "runtime.") {
+						t.Fatalf("%s ends in %+v", c.Links[0].Function, c.End)
+					}
+					if c.End.Function == owner && c.End.Kind == chains.Running && c.Links[0].Guess != "" {
+						seen[owner] = true
+					}
+				}
+				return len(seen) == 2
+			})
 		})
 	}
 }

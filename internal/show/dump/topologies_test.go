@@ -157,7 +157,7 @@ func chainsOf(t *testing.T, pids []int) *chains.Report {
 		defer target.Close()
 		targets = append(targets, target)
 	}
-	l, err := ExamineLocks(targets, Options{MaxDepth: -1, Chains: true})
+	l, err := ExamineLocks(targets, Options{MaxDepth: -1, Goroutines: true, Chains: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import "strings"
 //	FILE                       /srv/a; pipe:[7]; anon_inode:[eventpoll]
 //	socket:[INODE] PEER        socket:[7] 10.0.0.1:80
 //	… = NUMBER PROCESSES       socket:[7] 127.0.0.1:80 = [8] nginx (pid 9), nginx (pid 10)
+//
+// NUMBER is [0] if the processes listen, and have not accepted the connection.
 type ParsedLabel struct {
 	// Kind is of synchronization.
 	Kind   Kind
@@ -26,6 +28,8 @@ type ParsedLabel struct {
 	Processes string
 	// Other is the link of that other end.
 	Other string
+	// Pending: Processes have not accepted the connection.
+	Pending bool
 }
 
 // ParseLabel parses [Wait.Label] of synchronization, or a file.
@@ -50,7 +54,9 @@ func ParseLabel(label string) (l ParsedLabel) {
 	}
 	if isLink {
 		other, processes, _ := strings.Cut(others, "] ")
-		if l.Processes = processes; other != "" {
+		if l.Processes = processes; other == "["+pendingInode {
+			l.Pending = true
+		} else if other != "" {
 			l.Other = file + ":" + other + "]"
 		}
 	}

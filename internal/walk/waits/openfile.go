@@ -21,13 +21,17 @@ type OpenFile struct {
 	Local  string `json:"local,omitempty"`
 	Remote string `json:"remote,omitempty"`
 	State  string `json:"state,omitempty"`
-	// Peers are the observable processes with the other end of a pipe, or of a socket on this machine.
+	// Peers are the observable processes with the other end of a pipe, or of a socket on this machine; if State is "not
+	// accepted yet", those that listen.
 	Peers []Peer `json:"peers,omitempty"`
 	// Holds are the descriptors that an epoll watches.
 	Holds []OpenFile `json:"holds,omitempty"`
 	// More is an eventfd's count, a timer's time, or a signalfd's signals.
 	More string `json:"more,omitempty"`
 }
+
+// NotAccepted is the [OpenFile].State of a TCP connection that waits in its server's queue.
+const NotAccepted = "not accepted yet"
 
 // Peer is a process with the other end of a pipe or socket.
 type Peer struct {
@@ -77,6 +81,9 @@ func (f *OpenFile) OtherEnd() string {
 	}
 	if len(f.Peers) > 0 {
 		text += " = " + f.peerNames()
+	}
+	if f.State == NotAccepted {
+		text += ", " + NotAccepted
 	}
 	return text
 }

@@ -25,9 +25,12 @@ func (f *OpenFiles) addPipePeers(d *OpenFile) {
 
 // addSocketPeer finds the other end of a connection to this machine.
 func (f *OpenFiles) addSocketPeer(d *OpenFile) {
-	other := f.tables.otherEnd(f, inodeOf(d.Path))
+	other, pending := f.tables.otherEnd(f, inodeOf(d.Path))
 	if other == "" {
 		return
+	}
+	if pending {
+		d.State = NotAccepted
 	}
 	if path, isUnix := strings.CutPrefix(f.socket(other).local, "unix"); isUnix {
 		d.Remote = strings.TrimSpace(path)

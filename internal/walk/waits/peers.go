@@ -23,10 +23,11 @@ type Peers struct {
 // NextLists is when the lists of sockets and of descriptors may both be read again, CLOCK_MONOTONIC ns.
 func (p *Peers) NextLists(a *RemoteAddresses) int64 { return max(p.nextScan, a.nextRead) }
 
-// Of returns " = ", the inode of the other end of a descriptor's link, and the processes that have it, or "". It lists
+// Of returns " = ", the inode of the other end of a descriptor's link, and the processes that have it, or "". Of a
+// connection that is not accepted yet the inode is 0, and the processes have the listening socket. It lists
 // the descriptors of all processes again if the link is unknown or has changed its owner, in at most 1/200 of the time.
 func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now func() int64) string {
-	other := p.otherLink(f, a, link)
+	other, pending := p.otherLink(f, a, link)
 	if other == "" {
 		return ""
 	}
@@ -47,20 +48,23 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 	if len(d.Peers) == 0 {
 		return ""
 	}
-	return " = [" + inodeOf(other) + "] " + d.peerNames()
+	inode := inodeOf(other)
+	if pending {
+		inode = pendingInode
+	}
+	return " = [" + inode + "] " + d.peerNames()
 }
 
-func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) string {
+func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) (other string, pending bool) {
 	switch {
 	case strings.HasPrefix(link, "pipe:["):
-		return link
+		return link, false
 	case !strings.HasPrefix(link, "socket:["), p.unix[link] != "":
-		return p.unix[link]
+		return p.unix[link], false
 	}
 	inode := inodeOf(link)
-	other := a.otherEnd(f, inode)
-	if other == "" {
-		return ""
+	if other, pending = a.otherEnd(f, inode); other == "" {
+		return "", false
 	}
 	other = "socket:[" + other + "]"
 	if strings.HasPrefix(a.sockets[inode].local, "unix") {
@@ -69,7 +73,7 @@ func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) string 
 		}
 		p.unix[link] = other
 	}
-	return other
+	return other, pending
 }
 
 // addPeers adds the ends of a socket's other end, or of a pipe those that read where f writes, or write.

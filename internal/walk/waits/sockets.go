@@ -22,7 +22,7 @@ var tcpStates = map[string]string{
 type socketTables struct {
 	sockets   map[string]socket    // by inode
 	connected map[[2]string]string // inodes by local and remote address
-	listening map[string]bool      // by [socket.listener]
+	listening map[string][]string  // inodes by [socket.listener]
 }
 
 func (f *OpenFiles) socket(inode string) socket {
@@ -33,7 +33,7 @@ func (f *OpenFiles) socket(inode string) socket {
 }
 
 func (f *OpenFiles) readSockets() socketTables {
-	t := socketTables{map[string]socket{}, map[[2]string]string{}, map[string]bool{}}
+	t := socketTables{map[string]socket{}, map[[2]string]string{}, map[string][]string{}}
 	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
 		parseInet(f.read(f.path(f.pid, "net/"+table)), strings.HasPrefix(table, "tcp"), t.sockets)
 	}
@@ -43,24 +43,35 @@ func (f *OpenFiles) readSockets() socketTables {
 			t.connected[[2]string{s.local, s.remote}] = inode
 		}
 		if s.state == "LISTEN" {
-			t.listening[s.listener()] = true
+			t.listening[s.listener()] = append(t.listening[s.listener()], inode)
 		}
 	}
 	return t
 }
 
+// pendingInode begins the key of a TCP connection that its server has not accepted. Its inode is 0 until then.
+const pendingInode = "0"
+
+func isPending(inode string) bool { return strings.HasPrefix(inode, pendingInode) }
+
 // otherEnd returns the inode of the other end of a connection on this machine, or "". f: of a process with the socket.
-func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string) {
+// Of a pending TCP connection it is that of the only listening socket at its port.
+func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string, pending bool) {
 	switch s := t.sockets[inode]; {
 	case s.remote != "":
-		other = t.connected[[2]string{s.remote, s.local}]
+		if other = t.connected[[2]string{s.remote, s.local}]; isPending(other) {
+			server := socket{local: s.remote}
+			if at := t.listening[server.listener()]; len(at) == 1 {
+				return at[0], true
+			}
+		}
 	case strings.HasPrefix(s.local, "unix") && f.Network() == NewOpenFiles(os.Getpid()).Network():
 		other = unixPeer(inode)
 	}
-	if other == "0" || other == inode { // 0: not accepted yet
-		return ""
+	if isPending(other) || other == inode {
+		return "", false
 	}
-	return other
+	return other, false
 }
 
 // Clients returns the number of open connections to sockets at which the process listens.
@@ -112,8 +123,7 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 	}
 	inode = strings.TrimSuffix(inode, "]")
 	s, known := a.sockets[inode]
-	// The other end's inode is 0 until the server accepts the connection.
-	known = known && (s.remote == "" || a.connected[[2]string{s.remote, s.local}] != "0")
+	known = known && (s.remote == "" || !isPending(a.connected[[2]string{s.remote, s.local}]))
 	if at := now(); !known && at >= a.nextRead {
 		if all := f.readSockets(); len(all.sockets) > 0 { // the process may have ended
 			a.socketTables = all
@@ -128,7 +138,7 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 // Precondition: [RemoteAddresses.Of] was called for the link.
 func (a *RemoteAddresses) IsServed(link string) bool {
 	s, known := a.sockets[inodeOf(link)]
-	return known && s.listener() != "" && a.listening[s.listener()]
+	return known && s.listener() != "" && len(a.listening[s.listener()]) > 0
 }
 
 const peersEvery = 1e9 // ns, at least, between readings of the tables
@@ -152,6 +162,12 @@ func parseInet(text string, tcp bool, out map[string]socket) {
 		}
 		if strings.HasSuffix(s.remote, ":0") {
 			s.remote = ""
+		}
+		if w[9] == pendingInode {
+			if s.state != "ESTABLISHED" && s.state != "CLOSE_WAIT" {
+				continue // closed by its process
+			}
+			w[9] += " " + s.local + " " + s.remote
 		}
 		out[w[9]] = s
 	}

@@ -86,6 +86,11 @@ func TestClientsAndPeersOfSocketsAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer client.Close()
+		pending := openFileOf(t, client)
+		if isTCP := network == "tcp"; isTCP != (pending.State == NotAccepted) || isTCP != (len(pending.Peers) == 1) ||
+			isTCP != strings.HasSuffix(pending.OtherEnd(), "), not accepted yet") {
+			t.Errorf("%s: not accepted: %+v", address, pending)
+		}
 		server, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)
@@ -94,27 +99,81 @@ func TestClientsAndPeersOfSocketsAreFound(t *testing.T) {
 		if n := NewOpenFiles(os.Getpid()).Clients() - before; n != want+1 {
 			t.Errorf("%s: %d clients, want %d", address, n, want+1)
 		}
-		// its descriptor in this process
-		control, err := client.(syscall.Conn).SyscallConn()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var w Wait
-		if err := control.Control(func(fd uintptr) { w = Wait{Kind: Descriptor, FD: &OpenFile{FD: int(fd)}} }); err != nil {
-			t.Fatal(err)
-		}
+		w := Wait{FD: openFileOf(t, client)}
 		files, remote := NewOpenFiles(os.Getpid()), &RemoteAddresses{}
 		link := files.Link(w.FD.FD)
 		remote.Of(files, link, procmem.Now)
-		if other := "socket:[" + remote.otherEnd(files, inodeOf(link)) + "]"; remote.IsServed(link) ||
-			!remote.IsServed(other) {
+		other, _ := remote.otherEnd(files, inodeOf(link))
+		if other = "socket:[" + other + "]"; remote.IsServed(link) || !remote.IsServed(other) {
 			t.Errorf("%s: not the accepted end is served: %s, %s", address, link, other)
 		}
-		files.AddFileDetails(&w)
 		if w.FD.Remote != l.Addr().String() || len(w.FD.Peers) != 1 || w.FD.Peers[0].PID != os.Getpid() ||
 			w.FD.Peers[0].FD == w.FD.FD || !strings.Contains(w.FD.OtherEnd(), l.Addr().String()+" = ") {
 			t.Errorf("%s: %+v, %s", address, w.FD, w.FD.OtherEnd())
 		}
+	}
+}
+
+// openFileOf describes a connection of this process.
+func openFileOf(t *testing.T, c net.Conn) *OpenFile {
+	t.Helper()
+	control, err := c.(syscall.Conn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w Wait
+	if err := control.Control(func(fd uintptr) { w = Wait{Kind: Descriptor, FD: &OpenFile{FD: int(fd)}} }); err != nil {
+		t.Fatal(err)
+	}
+	NewOpenFiles(os.Getpid()).AddFileDetails(&w)
+	return w.FD
+}
+
+// A connection in the listener's queue has the listener's processes, until it is accepted.
+func TestARecorderNamesWhoHasNotAcceptedAConnection(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	fd := openFileOf(t, client).FD
+	for _, pending := range []bool{true, false} {
+		files, own, remote := NewOpenFiles(os.Getpid()), &Peers{}, &RemoteAddresses{}
+		link := files.Link(fd)
+		text := link + " " + remote.Of(files, link, procmem.Now) + own.Of(files, remote, link, fd, procmem.Now)
+		if got := ParseLabel(text); got.Pending != pending || len(got.Peers()) != 1 || got.Peers()[0].PID != os.Getpid() {
+			t.Errorf("%q: %+v", text, got)
+		}
+		if pending {
+			server, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close()
+		}
+	}
+}
+
+// Connections that no process has are named by their addresses; closed ones are left out.
+func TestConnectionsWithoutAnInodeAreKeptApart(t *testing.T) {
+	got := map[string]socket{}
+	parseInet("  sl  local_address rem_address\n"+
+		"   0: 0100007F:1538 0100007F:0001 01 0:0 00:0 0 0 0 0 1\n"+
+		"   1: 0100007F:1538 0100007F:0002 08 0:0 00:0 0 0 0 0 1\n"+
+		"   2: 0100007F:1538 0100007F:0003 06 0:0 00:0 0 0 0 0 1\n", true, got)
+	for n, state := range map[string]string{"1": "ESTABLISHED", "2": "CLOSE_WAIT"} {
+		local, remote := "127.0.0.1:5432", "127.0.0.1:"+n
+		if s := got["0 "+local+" "+remote]; s != (socket{local, remote, state}) {
+			t.Errorf("%s: %+v", n, s)
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -44,11 +44,12 @@ func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []by
 		if f.Inlined || f.PC == 0 || i == 0 {
 			continue
 		}
-		sp := frames.Addr(f.SP)
-		if stack == nil && !asleep {
-			sp = 0 // the stack changes
+		changes := stack == nil && !asleep
+		held := r.scheduler.HeldLocks(frames.Addr(f.PC), frames.Addr(f.SP), awaited)
+		if changes && r.word(uint64(f.SP)-8) != uint64(f.PC) { // the call has returned meanwhile
+			held = r.scheduler.HeldLocks(frames.Addr(f.PC), 0, awaited)
 		}
-		for _, h := range r.scheduler.HeldLocks(frames.Addr(f.PC), sp, awaited) {
+		for _, h := range held {
 			g.Holds = append(g.Holds, stacks.HeldGoLock{TaskLock: h, Frame: i, TakenAt: r.placeOf(h.Taken, f)})
 		}
 	}

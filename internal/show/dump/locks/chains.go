@@ -3,6 +3,7 @@
 package locks
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -161,7 +162,26 @@ func (b *chainsOf) addGoroutines(p *stacks.Process) {
 	}
 }
 
-// addTasks adds those of asyncio. The thread of a running one is not known, and is in the chains itself.
+// addMerged adds equal virtual threads, greenlets or fibers without a thread.
+func (b *chainsOf) addMerged(p *stacks.Process, t *stacks.Task) {
+	w := cmp.Or(t.WaitsFor, &waits.Wait{Kind: waits.Other, Symbol: t.Kind})
+	b.tasks--
+	stack := stacks.Thread{Frames: t.Frames, WaitsFor: t.WaitsFor}
+	iv := chains.Interval{ID: b.tasks, PID: p.PID, To: 1, Blocked: int64(t.Count), Count: t.Count,
+		Idle: waits.Idle(t.Awaits, w.Kind, stack.WaitsFrames()).Idle,
+		Link: chains.Link{PID: p.PID, Comm: p.Name, WaitsFor: w, Function: stack.OwnFunction()}}
+	switch {
+	case t.State != "waiting":
+		iv.Queued, iv.Blocked, iv.Link.WaitsFor = int64(t.Count), 0, nil
+	case t.WaitsFor == nil:
+		iv.Next.End = chains.End{Kind: chains.Unknown, Why: "what wakes a " + t.Kind + " is not known"}
+	default:
+		iv.Next = chains.NextOf(w)
+	}
+	b.all = append(b.all, iv)
+}
+
+// addTasks adds tasks. The thread of a running one of asyncio is not known, and is in the chains itself.
 func (b *chainsOf) addTasks(p *stacks.Process) {
 	of := map[string]int{}
 	for i := range p.Tasks {
@@ -169,7 +189,12 @@ func (b *chainsOf) addTasks(p *stacks.Process) {
 	}
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
-		if t.Kind != languages.AsyncioFamily {
+		switch t.Kind {
+		case languages.AsyncioFamily:
+		case stacks.VirtualThreadKind, languages.GreenletTask, languages.FiberTask:
+			b.addMerged(p, t)
+			continue
+		default:
 			continue
 		}
 		own := t.Name

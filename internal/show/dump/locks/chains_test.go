@@ -15,6 +15,39 @@ type noThreads struct{ Checker }
 
 func (noThreads) ConfirmAsleep([][]int) [][]int { return nil }
 
+// Equal virtual threads, greenlets and fibers are one chain; what they do meanwhile is named.
+func TestChainsHaveTasksThatAreMerged(t *testing.T) {
+	task := func(kind, function, state string, count int, w *waits.Wait) stacks.Task {
+		return stacks.Task{Kind: kind, State: state, Count: count, WaitsFor: w,
+			Frames: []stacks.Frame{{Place: &stacks.Place{Function: function, Kind: "jvm"}}}}
+	}
+	park, held := &waits.Wait{Kind: waits.Park, Symbol: "Queue"}, &waits.Wait{Kind: waits.Mutex}
+	held.OwnerTask, held.OwnerName = 7, "payer"
+	l := &Locks{Processes: []*stacks.Process{{PID: 1, Name: "java", Tasks: []stacks.Task{
+		task(stacks.VirtualThreadKind, "borrow", "waiting", 10, park),
+		task(stacks.VirtualThreadKind, "nap", "waiting", 2, &waits.Wait{Kind: waits.Sleep}),
+		task(stacks.VirtualThreadKind, "lock", "waiting", 1, held),
+		task(stacks.VirtualThreadKind, "begin", "ready", 3, nil), task("greenlet", "switch", "waiting", 4, nil),
+	}}}}
+	if err := l.FollowChains(noThreads{}); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, c := range l.Followed.Chains {
+		text := fmt.Sprintf("%s: %s %s", c.Links[0].Function, c.End.Kind, c.End.Why)
+		for i := range c.Meanwhile {
+			text += "; " + c.Meanwhile[i].Function
+		}
+		got[text] = c.Threads
+	}
+	want := map[string]int{"borrow: unknown a park stores no owner; begin; nap": 10, "nap: timer ": 2,
+		"lock: unknown virtual thread payer holds it; begin; nap":        1,
+		"switch: unknown what wakes a greenlet is not known; begin; nap": 4}
+	if fmt.Sprint(got) != fmt.Sprint(want) || l.Followed.Threads != 17 {
+		t.Errorf("%d threads, %v, want %v", l.Followed.Threads, got, want)
+	}
+}
+
 // A name that two tasks have leads to neither, and tasks of two processes are not mixed up.
 func TestChainsGoThroughTasks(t *testing.T) {
 	at := func(function string) []stacks.Frame {

@@ -480,6 +480,9 @@ func (h *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 	if v.node == h.awaited.node && f.awaited != 0 {
 		return f.awaited + uint64(v.off-h.awaited.off), true
 	}
+	if h.nodes[v.node].kind == nodeImage { // known without the stack, which may change
+		return uint64(v.off) + f.bias, true
+	}
 	for at, has := range h.slots {
 		if has.node == v.node {
 			n, ok := f.word(f.sp + uint64(int64(at)))
@@ -487,8 +490,6 @@ func (h *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 		}
 	}
 	switch n := h.nodes[v.node]; n.kind {
-	case nodeImage:
-		return uint64(v.off) + f.bias, true
 	case nodeStack:
 		return f.sp + uint64(v.off), true
 	case nodeSlot:
