@@ -81,7 +81,11 @@ func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices) 
 func guessedOwners(p *profile.Profile) map[*profile.Sample]int64 {
 	clocks, ok := view.ClocksOf(p)
 	waiting := view.NewWaiting(p.Sample, true)
-	if !ok || !slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool { _, bare := bareLock(s, waiting); return bare }) {
+	isBare := func(s *profile.Sample) bool {
+		_, bare := bareLock(s, waiting)
+		return bare
+	}
+	if !ok || !slices.ContainsFunc(p.Sample, isBare) {
 		return nil
 	}
 	b := newBlameBuilder(p, clocks.Wall)

@@ -227,7 +227,8 @@ func TestTheWaitsBeginWithTheOwnerBesideTheWaiterInABrowser(t *testing.T) {
 	}
 	box := text(ctx, t, "#wait")
 	wants(t, "the waiter", box, "waits in "+lock+": 2.00 s with this stack serve main")
-	wants(t, "the owner", box, "likely owner: t9 (9) for 2.00 s; meanwhile, for 2.00 s, it was running compress serve main")
+	wants(t, "the owner", box,
+		"likely owner: t9 (9) for 2.00 s; meanwhile, for 2.00 s, it was running compress serve main")
 	wants(t, "a guess", box, "A likely owner is a guess")
 	run(ctx, t, chromedp.Click(chromedp.CSS(`#waits [data-name="`+lock+`"]`)))
 	if n := value[int](ctx, t, `document.querySelectorAll("#wait").length`); n != 0 {
@@ -237,8 +238,8 @@ func TestTheWaitsBeginWithTheOwnerBesideTheWaiterInABrowser(t *testing.T) {
 	wants(t, "after a reload", text(ctx, t, "#wait"), "waits in nanosleep: 2.00 s with this stack walk")
 	kinds := value[map[string]string](ctx, t, `Object.fromEntries([...document.querySelectorAll("#waits [data-name]")].map(
 		(r) => [r.dataset.name, r.querySelector(".kind").textContent]))`)
-	if got, want := fmt.Sprint(kinds), fmt.Sprint(map[string]string{lock: "lock", "nanosleep": "timer", "sleeping": "other",
-		"futex: sleep [idle? its function is called worker]": "timer"}); got != want {
+	if got, want := fmt.Sprint(kinds), fmt.Sprint(map[string]string{lock: "lock", "nanosleep": "timer",
+		"sleeping": "other", "futex: sleep [idle? its function is called worker]": "timer"}); got != want {
 		t.Errorf("kinds: %s, want %s", got, want)
 	}
 }

@@ -46,7 +46,7 @@ function changeSign(n) {
 }
 
 // heat is the colour of a change: red is slower, blue is faster, grey what chance explains.
-function heat(n, sign) {
+function heat(n, sign = changeSign(n)) {
   const dark = isDark(), { was, is } = changeOf(n), by = is - was;
   if (!sign) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
   const part = Math.min(1, Math.sqrt(Math.abs(by) / Math.max(is, was)));

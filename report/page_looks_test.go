@@ -45,7 +45,8 @@ const badLooks = `(() => {
 	const behind = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
 		if ((channels(c)[3] ?? 1) > 0.5) return c; } return "rgb(255, 255, 255)"; };
 	for (const e of all) if ([...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) && !e.disabled) {
-		const [a, b] = [getComputedStyle(e).color, behind(e)].map(light), ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+		const [a, b] = [getComputedStyle(e).color, behind(e)].map(light),
+			ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 		if (ratio < 4.5) bad.push("contrast " + ratio.toFixed(1) + ": " + name(e));
 	}
 	return bad;
@@ -58,9 +59,10 @@ func TestEachViewFitsItsWindowInBothThemesInABrowser(t *testing.T) {
 		write     func(io.Writer) error
 		fragments []string
 	}{
-		"recording": {func(w io.Writer) error { return HTML(w, p, Options{}) }, []string{"view=flame", "view=functions", "view=waits",
-			"view=tracks", "view=flame&from=6s&to=9s&other=0s-1.5s&value=wall", "view=flame&function=worker&search=compress"}},
-		"wide":       {func(w io.Writer) error { return HTML(w, wideFixture(t), Options{}) }, []string{"view=flame", "view=waits"}},
+		"recording": {func(w io.Writer) error { return HTML(w, p, Options{}) }, []string{"view=flame",
+			"view=functions", "view=waits", "view=tracks", "view=flame&from=6s&to=9s&other=0s-1.5s&value=wall", "view=flame&function=worker&search=compress"}},
+		"wide": {func(w io.Writer) error { return HTML(w, wideFixture(t), Options{}) },
+			[]string{"view=flame", "view=waits"}},
 		"difference": {difference, []string{"view=flame", "view=functions", "view=flame&function=worker"}},
 		"own":        {func(w io.Writer) error { return HTML(w, pythonShop(), Options{}) }, []string{"view=flame"}},
 	} {
@@ -107,8 +109,8 @@ func TestHostileNamesAreTextInEachViewInABrowser(t *testing.T) {
 		return compared(t, p, p, DiffOptions{}).HTML(w)
 	})} {
 		run(ctx, t, chromedp.EmulateViewport(420, 900))
-		for _, fragment := range []string{"view=flame", "view=functions", "view=waits", "view=tracks", "view=flame&group=thread",
-			"view=flame&search=method", "view=flame&thread=%3Cimg", "view=flame&function=%3Cimg%20src%3Dx&hide=%E2%80%AE"} {
+		for _, fragment := range []string{"view=flame", "view=functions", "view=waits", "view=tracks",
+			"view=flame&group=thread", "view=flame&search=method", "view=flame&thread=%3Cimg", "view=flame&function=%3Cimg%20src%3Dx&hide=%E2%80%AE"} {
 			s := show(ctx, t, fragment)
 			for name := range s.Rows {
 				if strings.ContainsAny(name, "\u202e\u2066") || len(name) > 1<<13 {
@@ -149,8 +151,8 @@ func TestManyThreadsAreFewTracksInABrowser(t *testing.T) {
 	}
 	wants(t, "names", text(ctx, t, "#tlist"), "request-* × 200")
 	// One request runs at a time: its track is full, where a part of 200 would not be seen.
-	if h := value[float64](ctx, t, `(() => { const c = document.querySelector('[data-thread="request-*"] canvas'), x = c.width >> 1;
-		const d = c.getContext("2d").getImageData(x, 0, 1, c.height).data; let n = 0;
+	if h := value[float64](ctx, t, `(() => { const c = document.querySelector('[data-thread="request-*"] canvas');
+		const x = c.width >> 1, d = c.getContext("2d").getImageData(x, 0, 1, c.height).data; let n = 0;
 		for (let y = 0; y < c.height; y++) if (d[4 * y + 3] > 200) n++; return n / c.height; })()`); h < 0.9 {
 		t.Errorf("%.2f of the track's height is drawn", h)
 	}

@@ -193,7 +193,7 @@ function head() {
     byId("facts").append(d);
   }
   for (const c of data.comments || []) byId("comments").append(comment(c));
-  byId("note").append((data.note ? data.note + ". " : "") + (model.diff ? "Red + became slower, blue − faster, grey ≈ is not significant. " : ""),
+  byId("note").append((data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is not significant. " : ""),
     element("span", "Click a box to zoom, a function in the table to see its callers and callees; x leaves it out; / to search, Esc to go back, i to invert the graph, s to save it as SVG, f as folded stacks; arrow keys go through the graph; printing prints what is seen. ", { class: "screen" }), "Made by prywalk.");
 }
 
