@@ -60,7 +60,8 @@ func TestEachViewFitsItsWindowInBothThemesInABrowser(t *testing.T) {
 		fragments []string
 	}{
 		"recording": {func(w io.Writer) error { return HTML(w, p, Options{}) }, []string{"view=flame",
-			"view=functions", "view=waits", "view=tracks", "view=flame&from=6s&to=9s&other=0s-1.5s&value=wall", "view=flame&function=worker&search=compress"}},
+			"view=functions", "view=waits", "view=tracks",
+			"view=flame&from=6s&to=9s&other=0s-1.5s&value=wall", "view=flame&function=worker&search=compress"}},
 		"wide": {func(w io.Writer) error { return HTML(w, wideFixture(t), Options{}) },
 			[]string{"view=flame", "view=waits"}},
 		"difference": {difference, []string{"view=flame", "view=functions", "view=flame&function=worker"}},
@@ -110,7 +111,8 @@ func TestHostileNamesAreTextInEachViewInABrowser(t *testing.T) {
 	})} {
 		run(ctx, t, chromedp.EmulateViewport(420, 900))
 		for _, fragment := range []string{"view=flame", "view=functions", "view=waits", "view=tracks",
-			"view=flame&group=thread", "view=flame&search=method", "view=flame&thread=%3Cimg", "view=flame&function=%3Cimg%20src%3Dx&hide=%E2%80%AE"} {
+			"view=flame&group=thread",
+			"view=flame&search=method", "view=flame&thread=%3Cimg", "view=flame&function=%3Cimg%20src%3Dx&hide=%E2%80%AE"} {
 			s := show(ctx, t, fragment)
 			for name := range s.Rows {
 				if strings.ContainsAny(name, "\u202e\u2066") || len(name) > 1<<13 {
