@@ -111,7 +111,8 @@ type blameBuilder struct {
 	order    []blameKey
 	waiter   map[lockID]*profile.Sample
 	likely   map[lockID]bool
-	held     map[lockID][]timedSample // as seen by waiters; the samples are the owners'
+	guess    map[*profile.Sample]int64 // threads that likely have the lock that a sample waits for
+	held     map[lockID][]timedSample  // as seen by waiters; the samples are the owners'
 	memory   *filememory.Account
 	steps    int
 	err      error
@@ -132,7 +133,7 @@ func (b *blameBuilder) countSteps(n int) {
 func newBlameBuilder(p *profile.Profile, wall int) *blameBuilder {
 	b := &blameBuilder{byThread: map[int64][]timedSample{}, waits: map[lockID][]timedSample{}, wall: wall,
 		period: p.Period, out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{},
-		likely: map[lockID]bool{}, held: map[lockID][]timedSample{},
+		likely: map[lockID]bool{}, guess: map[*profile.Sample]int64{}, held: map[lockID][]timedSample{},
 		memory: filememory.Process().AccountOfWhole("the report")}
 	for _, s := range p.Sample {
 		end := view.NumLabel(s, rec.LabelEnd)

@@ -71,9 +71,43 @@ func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices) 
 		b.likely[id] = true
 		b.waiter[id] = cmp.Or(b.waiter[id], waiters[id][0])
 		for i, s := range waiters[id] {
+			b.guess[s] = shares[i].most()
 			shares[i].divide(clocks.Blocked(s), b.add)
 		}
 	}
+}
+
+// guessedOwners returns the thread that likely had the lock during most of each wait for a lock that stores no owner.
+func guessedOwners(p *profile.Profile) map[*profile.Sample]int64 {
+	clocks, ok := view.ClocksOf(p)
+	waiting := view.NewWaiting(p.Sample, true)
+	isBare := func(s *profile.Sample) bool {
+		_, bare := bareLock(s, waiting)
+		return bare
+	}
+	if !ok || !slices.ContainsFunc(p.Sample, isBare) {
+		return nil
+	}
+	b := newBlameBuilder(p, clocks.Wall)
+	defer b.memory.Close()
+	if b.addLikely(p, &clocks); b.err != nil {
+		return nil
+	}
+	return b.guess
+}
+
+// most returns the thread with the longest part, 0 if that is of none.
+func (s *blameShares) most() (tid int64) {
+	longest := int64(0)
+	for _, k := range s.keys {
+		if length := s.lengths[k]; length > longest {
+			longest, tid = length, 0
+			if k.owner != nil {
+				tid = view.NumLabel(k.owner, rec.LabelTID)
+			}
+		}
+	}
+	return tid
 }
 
 // bareLock returns the lock that a sample waits for if it stores no owner.

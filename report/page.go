@@ -47,7 +47,7 @@ type page struct {
 	Frames    []int     `json:"frames"`   // name, module, file, line, flags
 	Nodes     []int32   `json:"nodes"`    // parent, frame; the root is not listed: the first is node 1
 	Threads   []int     `json:"threads"`  // name, comm, tid, pid
-	Contexts  []int     `json:"contexts"` // thread, state, wait, owner
+	Contexts  []int     `json:"contexts"` // thread, state, wait, owner; one that is a guess begins with ~
 	Rows      []int64   `json:"rows"`     // node, context, a value per type
 	Note      string    `json:"note"`     // which boxes are merged, or ""
 	// Own: the program's own functions are shown first, with what they called folded; Interpreter is the program's file.
@@ -73,6 +73,7 @@ type pageBuilder struct {
 	rowAt      map[[2]int32]int32
 	rows       []pageRow
 	intervals  []pageInterval
+	likely     map[*profile.Sample]int64
 	merge      bool
 	lines      *view.FrameTable // of tree, with [Options].SourceDir; nil: it has the data's own
 	functionOf map[int32]int32  // the data's frames of these
@@ -86,7 +87,7 @@ type pageRow struct {
 func (d *data) page() *page {
 	b := &pageBuilder{data: d, tree: d.NewCallTree(),
 		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[4]int]int{}, rowAt: map[[2]int32]int32{},
-		functionOf: map[int32]int32{}}
+		functionOf: map[int32]int32{}, likely: guessedOwners(d.Profile)}
 	if d.Options.SourceDir != "" {
 		b.lines = d.WithLines()
 	}
@@ -248,7 +249,10 @@ func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {
 
 func (b *pageBuilder) contextIndex(s *profile.Sample) int {
 	owner := cmp.Or(view.Label(s, rec.LabelOwner), rec.OwnerText(int(max(0, view.NumLabel(s, rec.LabelOwner)))))
-	k := [4]int{b.threadIndex(s), b.stringIndex(view.Label(s, rec.LabelState)), b.stringIndex(b.waitName(s)),
+	if likely := b.likely[s]; owner == "" && likely != 0 {
+		owner = fmt.Sprint("~", likely)
+	}
+	k := [4]int{b.threadIndex(s), b.stringIndex(view.Label(s, rec.LabelState)), b.nameIndex(b.waitName(s)),
 		b.stringIndex(owner)}
 	i, ok := b.contexts[k]
 	if !ok {
@@ -281,9 +285,19 @@ func (b *pageBuilder) threadIndex(s *profile.Sample) int {
 	if !ok {
 		i = len(b.threads)
 		b.threads[t] = i
-		b.Threads = append(b.Threads, b.stringIndex(t.name), b.stringIndex(t.comm), int(t.tid), int(t.pid))
+		b.Threads = append(b.Threads, b.nameIndex(t.name), b.nameIndex(t.comm), int(t.tid), int(t.pid))
 	}
 	return i
+}
+
+// maxPageName is the longest name of a thread or a wait, in bytes if it is longer in these.
+const maxPageName = 1 << 9
+
+func (b *pageBuilder) nameIndex(s string) int {
+	if len(s) > maxPageName {
+		s = tabular.Cut(s, maxPageName)
+	}
+	return b.stringIndex(s)
 }
 
 func (b *pageBuilder) stringIndex(s string) int {

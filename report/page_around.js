@@ -10,30 +10,30 @@ function showAround(groups) {
   if (box.hidden) return;
   const { callers, callees } = around(choice.focus, groups), name = model.frames[choice.focus].name;
   box.replaceChildren(aroundList("callers", `Callers of ${name}`, callers, "[no caller]"),
-    aroundList("callees", `${name} calls`, callees, "[itself]"), ...sourceOf(choice.focus, groups));
+    aroundList("callees", `${name} calls`, callees, "[itself]"), ...sourceOf(choice.focus));
 }
 
 // lineSums are the values of a function's lines on the selected stacks: of the line itself, and with what it called.
-function lineSums(frame, groups) {
-  const sums = new Map();
-  for (const values of groups.values()) for (const [node, v] of values) {
-    const seen = new Set();
-    for (let n = node; n !== 0; n = model.parent[n]) {
+function lineSums(frame) {
+  const sums = new Map(), { nodes, contexts, of, sums: add } = model.given, values = add(), test = shownTest();
+  nodes.forEach((node, i) => {
+    const seen = new Set(), v = values[i * model.types + choice.value];
+    for (let n = v && test(of[node], contexts[i]) ? node : 0; n !== 0; n = data.nodes[2 * n - 2]) {
       const line = data.lines[n - 1];
-      if (model.frame[n] !== frame || !line) continue;
+      if (data.nodes[2 * n - 1] !== frame || !line) continue;
       if (!sums.has(line)) sums.set(line, { self: 0, total: 0 });
       if (n === node) sums.get(line).self += v;
       if (!seen.has(line)) sums.get(line).total += v;
       seen.add(line);
     }
-  }
+  });
   return sums;
 }
 
 // sourceOf is the function's source, where the page has lines.
-function sourceOf(frame, groups) {
+function sourceOf(frame) {
   if (!data.lines) return [];
-  const f = model.frames[frame], sums = lineSums(frame, groups), box = element("section", undefined, { id: "source" });
+  const f = model.frames[frame], sums = lineSums(frame), box = element("section", undefined, { id: "source" });
   const source = (data.sources || []).find((s) => s.frame === frame), text = new Map();
   for (let i = 0; source && i < source.lines.length; i += 2) text.set(source.lines[i], data.strings[source.lines[i + 1]]);
   box.append(element("h2", f.file ? `Lines in ${f.file}` : "No source file is known"));

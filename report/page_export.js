@@ -46,7 +46,8 @@ function seenText() {
   const parts = [data.types[choice.value][0], choice.inverted ? "callers of the innermost functions" : "", choice.range ? span(choice.range) : "",
     choice.thread && `only ${choice.thread}`, choice.state !== "all" && `only ${choice.state}`, choice.focus >= 0 && `only stacks with ${model.frames[choice.focus].name}`,
     folds() && "own functions", choice.zoom > 0 && "zoomed", graph.test && `${choice.search}: ${byId("found").textContent}`,
-    model.diff && "red slower, blue faster, grey not significant", choice.other && `compared with ${span(choice.other)}: + took more, − less, ≈ may be chance`];
+    choice.hidden.length > 0 && `without ${choice.hidden.map((f) => model.frames[f].name).join(", ")}`,
+    model.diff && "+ slower (red), − faster (blue), ≈ not significant (grey)", choice.other && `compared with ${span(choice.other)}: + took more, − less, ≈ may be chance`];
   return [`${data.title}: ${parts.filter(Boolean).join(" · ")}`, byId("totals").textContent];
 }
 

@@ -166,7 +166,7 @@ func TestThePagePrintsTheSelectionLightAndWholeInABrowser(t *testing.T) {
 		const seen = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility()).length;
 		window.printed = { background: getComputedStyle(document.body).backgroundColor, width: document.body.offsetWidth,
 			buttons: [...document.querySelectorAll("nav button")].filter((b) => b.checkVisibility()).map((b) => b.textContent),
-			boxes: seen("#paper rect"), canvas: seen("#view"), hints: seen(".screen"), waits: seen("#waits tbody tr"),
+			boxes: seen("#paper rect"), canvas: seen("#view"), hints: seen(".screen"), waits: seen("#waits [data-name]"),
 			tracks: seen(".track"), scrolls: [...document.querySelectorAll(".scroll")].filter((e) =>
 				e.checkVisibility() && e.scrollHeight > e.clientHeight + 1).length };
 	})`))

@@ -9,8 +9,8 @@ const graph = {
   space: document.getElementById("space"),
   tree: null, rects: [], hover: -1, test: null,
   groups: null, others: null, // the values that the tree is of, by group and node
-  // whole is the chosen value of all stacks, whatever is selected of them.
-  whole: () => [...selfValues().values()].reduce((sum, m) => [...m.values()].reduce((a, v) => a + v, sum), 0),
+  rows: [], // the selected rows
+  whole: 0, // the chosen value of all stacks, whatever is selected of them
 };
 
 function hash(s) {
@@ -38,12 +38,17 @@ function changeOf(n) {
   return choice.value === model.type("old") ? { was: shown, is: other } : { was: other, is: shown };
 }
 
+// changeSign is 1 for a box that surely took more, -1 for less, 0 for what chance explains.
+function changeSign(n) {
+  const { was, is } = changeOf(n), by = is - was, of = (which) => changes.verdict(graph.tree.frame[n], which, by);
+  const sure = model.diff ? of(0) || (of(1) ?? changes.sure(is, was, model.diff.boxes)) : changes.sureInTime(is, was);
+  return sure ? Math.sign(by) : 0;
+}
+
 // heat is the colour of a change: red is slower, blue is faster, grey what chance explains.
-function heat(n) {
+function heat(n, sign = changeSign(n)) {
   const dark = isDark(), { was, is } = changeOf(n), by = is - was;
-  if (!model.diff && !changes.sureInTime(is, was)) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
-  const of = (which) => changes.verdict(graph.tree.frame[n], which, by);
-  if (model.diff && !(of(0) || (of(1) ?? changes.sure(is, was, model.diff.boxes)))) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
+  if (!sign) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
   const part = Math.min(1, Math.sqrt(Math.abs(by) / Math.max(is, was)));
   return `hsl(${by > 0 ? 8 : 212} ${40 + 45 * part}% ${dark ? 30 + 16 * part : 88 - 26 * part}%)`;
 }
@@ -158,15 +163,16 @@ function box(pen, n, x, w, depth, faint, single) {
   const y = depth * rowHeight - pen.top;
   if (y + rowHeight < 0 || y > pen.height) return;
   const { ctx } = pen, f = graph.tree.info(n), hit = graph.test && graph.tree.frame[n] >= 0 && graph.test(f);
-  const last = single ? n : runEnd(n);
+  const last = single ? n : runEnd(n), compared = graph.others && n > 0, sign = compared ? changeSign(n) : 0;
   graph.rects.push({ n, x, y, w, last });
   pen.about?.(n, last);
   ctx.globalAlpha = faint || (graph.test && !hit) ? 0.42 : 1;
-  ctx.fillStyle = hit ? pen.mark : graph.others && n ? heat(n) : colour(f);
+  ctx.fillStyle = hit ? pen.mark : compared ? heat(n, sign) : colour(f);
   const gap = w > 3 ? 1 : 0;
   ctx.fillRect(x, y, w - gap, rowHeight - 1);
   ctx.globalAlpha = faint ? 0.6 : 1;
-  caption(pen, signOf(n) + (last === n ? f.name : runName(n, last)), x, y, w, hit);
+  const room = Math.floor((w - 8) / pen.char), mark = compared ? signs[sign + 1] : "";
+  if (room > mark.length) caption(pen, mark + (last === n ? shorten(f.name, room - mark.length) : runName(n, last, room - mark.length)), x, y, hit);
   ctx.globalAlpha = 1;
   if (n === graph.hover) {
     ctx.strokeStyle = pen.text;
@@ -175,24 +181,46 @@ function box(pen, n, x, w, depth, faint, single) {
   pen.done?.();
 }
 
-// signOf says without a colour what became of a box between two parts of the time.
-function signOf(n) {
-  if (!choice.other || !n) return "";
-  const { was, is } = changeOf(n);
-  return !changes.sureInTime(is, was) ? "≈ " : is > was ? "+ " : "− ";
+const signs = ["− ", "≈ ", "+ "]; // what became of a box, said without a colour
+
+// signOf is the sign of a box in a comparison.
+const signOf = (n) => (graph.others && n ? signs[changeSign(n) + 1] : "");
+
+// runName is what stands in the box of a run: of little room, its first and last names cut, or the first alone.
+function runName(n, last, room = Infinity) {
+  const { tree } = graph, calls = ` (${runOf(n).length} calls)`, half = (room - calls.length - 3) / 2;
+  if (half < 8) return shorten(tree.info(n).name, room - 2) + " …";
+  return `${shorten(tree.info(n).name, Math.max(half, room - calls.length - 3 - tree.info(last).name.length))} … ${shorten(tree.info(last).name, half)}${calls}`;
 }
 
-// runName is what stands in the box of a run.
-function runName(n, last) {
-  const { tree } = graph;
-  return `${tree.info(n).name} … ${tree.info(last).name} (${runOf(n).length} calls)`;
+// shorten fits a name into so many characters as the terminal's tables do: without arguments, then without outer names. What is
+// too long then is cut at its end.
+function shorten(full, room) {
+  let name = full;
+  if (name.length > room) name = name.replace(/([^\s.:(])\((?:[^()]|\([^()]*\))*\)(?: const)?[ &]*$/, "$1(…)");
+  if (name.length > room) {
+    const parts = nameParts(name), fits = parts.find((at) => name.length - at < room) ?? parts.at(-1) ?? 0;
+    name = fits && name.length - fits < room ? "…" + name.slice(fits) : name.slice(fits);
+  }
+  return name.length <= room ? name : room < (name[0] === "…" ? 4 : 2) ? "" : name.slice(0, room - 1) + "…";
 }
 
-// caption writes as much of a name as fits.
-function caption(pen, full, x, y, w, hit) {
-  const fit = Math.floor((w - 8) / pen.char);
-  if (fit < 3) return;
-  const name = full.length > fit ? full.slice(0, fit - 1) + "…" : full;
+// nameParts are the places after dots, colons and slashes outside of brackets, at which an inner name begins.
+function nameParts(name) {
+  const at = [];
+  let depth = 0;
+  for (let i = 1; i < Math.min(name.length, 4096); i++) {
+    const c = name[i - 1];
+    if ("(<{[".includes(c)) depth++;
+    else if (")>}]".includes(c)) depth = Math.max(0, depth - 1);
+    else if (depth === 0 && ".:/".includes(c) && /[\p{L}_~(]/u.test(name[i])) at.push(i);
+  }
+  return at;
+}
+
+// caption writes a name that fits.
+function caption(pen, name, x, y, hit) {
+  if (name.length < 2) return;
   pen.ctx.fillStyle = hit ? pen.panel : pen.text;
   pen.ctx.fillText(name, x + 4, y + rowHeight / 2);
 }

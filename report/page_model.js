@@ -9,25 +9,58 @@ function element(tag, text, attributes = {}) {
   return e;
 }
 
+// functionTree joins the given nodes that differ in lines only: what is drawn and added up has no lines, and a page with
+// them is as quick as one without. "of" has each given node's.
+function functionTree(nodes, given) {
+  const parent = new Int32Array(given), frame = new Int32Array(given).fill(-1), of = new Int32Array(given), known = new Map();
+  let count = 1;
+  for (let i = 1; i < given; i++) {
+    const above = of[nodes[2 * i - 2]], f = nodes[2 * i - 1], key = above * 4194304 + f;
+    let n = data.lines ? known.get(key) : undefined;
+    if (n === undefined) {
+      known.set(key, (n = count++));
+      parent[n] = above;
+      frame[n] = f;
+    }
+    of[i] = n;
+  }
+  return { count, parent: parent.subarray(0, count), frame: frame.subarray(0, count), of };
+}
+
+// rowsOf are the rows of the joined nodes: their nodes and contexts, and for each given row the number of its own.
+function rowsOf(nodes, contexts) {
+  if (!data.lines) return { nodes, contexts, to: null };
+  const known = new Map(), first = [], to = nodes.map((n, i) => {
+    const key = n * 4194304 + contexts[i];
+    if (!known.has(key)) { known.set(key, first.length); first.push(i); }
+    return known.get(key);
+  });
+  return { nodes: Int32Array.from(first, (i) => nodes[i]), contexts: Int32Array.from(first, (i) => contexts[i]), to };
+}
+
 // The data of the page as typed arrays, and what is computed from them.
 
 const model = (() => {
   const list = (flat, stride) => (flat ? flat.length / stride : 0);
   const types = data.types.length, stride = 2 + types;
   const frames = data.frames || [], nodes = data.nodes || [], rows = data.rows || [];
-  const count = list(nodes, 2) + 1;
-  const parent = new Int32Array(count), frame = new Int32Array(count).fill(-1);
-  for (let i = 1; i < count; i++) {
-    parent[i] = nodes[2 * i - 2];
-    frame[i] = nodes[2 * i - 1];
-  }
+  const { count, parent, frame, of } = functionTree(nodes, list(nodes, 2) + 1);
   const text = (i) => data.strings[i];
   // support is not the program's; own and builtIn are of a program in a managed language.
   const flagsOf = (bits) => ({ synthetic: (bits & 1) > 0, support: (bits & 2) > 0, own: (bits & 4) > 0, builtIn: (bits & 8) > 0 });
-  const row = (node, context, i) => ({ node, context, at: i * types });
-  const given = () => Float64Array.from({ length: list(rows, stride) * types }, (_, i) => rows[Math.floor(i / types) * stride + 2 + (i % types)]);
-  const whole = times ? sumsBetween(null) : given();
+  const column = (k) => Int32Array.from({ length: list(rows, stride) }, (_, i) => rows[i * stride + k]);
+  const given = times ? { nodes: times.nodes, contexts: times.contexts, row: times.row } : { nodes: column(0), contexts: column(1) };
+  const joined = rowsOf(given.nodes.map((n) => of[n]), given.contexts), to = joined.to || given.nodes.map((_, i) => i);
+  const untimed = (to, n) => {
+    const sums = new Float64Array(n * types);
+    to.forEach((r, i) => { for (let k = 0; k < types; k++) sums[r * types + k] += rows[i * stride + 2 + k]; });
+    return sums;
+  };
+  if (times) Object.assign(times, { nodes: joined.nodes, contexts: joined.contexts, row: joined.to ? times.row.map((r) => to[r]) : times.row });
+  const whole = times ? sumsBetween(null) : untimed(to, joined.nodes.length);
   return {
+    // the given rows, whose stacks have lines; their sums are added up when they are needed
+    given: { ...given, of, sums: () => (times ? sumsBetween(choice.range, given.row, given.nodes.length) : untimed(to.map((_, i) => i), to.length)) },
     whole, sums: whole, // of each row, what is selected by time
     count, parent, frame, types, diff: data.diff || null,
     frames: Array.from({ length: list(frames, 5) }, (_, i) => ({
@@ -40,8 +73,7 @@ const model = (() => {
     contexts: Array.from({ length: list(data.contexts, 4) }, (_, i) => ({
       thread: data.contexts[4 * i], state: text(data.contexts[4 * i + 1]), wait: text(data.contexts[4 * i + 2]), owner: text(data.contexts[4 * i + 3]),
     })),
-    rows: times ? Array.from(times.nodes, (n, i) => row(n, times.contexts[i], i)) :
-      Array.from({ length: list(rows, stride) }, (_, i) => row(rows[i * stride], rows[i * stride + 1], i)),
+    rows: Array.from(joined.nodes, (node, i) => ({ node, context: joined.contexts[i], at: i * types })),
     value: (row, type) => model.sums[row.at + type],
     type: (name) => data.types.findIndex((t) => t[0] === name),
   };
@@ -49,7 +81,8 @@ const model = (() => {
 
 // What the reader has chosen.
 const choice = {
-  value: data.value, inverted: false, state: "all", group: "none", thread: "", search: "", zoom: 0, focus: -1, folded: true,
+  value: data.value, inverted: false, hidden: [], // functions whose stacks are left out
+  state: "all", group: "none", thread: "", search: "", zoom: 0, focus: -1, folded: true,
   own: data.own === true, // only the program's own functions
   view: "flame", range: null, // [from, to] in ns of the recording
 };

@@ -52,13 +52,14 @@ function drawOverview() {
   const clock = data.types[choice.value][0], heatOf = { cpu: [0], runqueue: [1], wall: classes.keys().toArray(), samples: classes.keys().toArray() }[clock] || [...classes.keys()].slice(2);
   const heat = new Float64Array(n);
   for (const c of heatOf) for (let i = 0; i < n; i++) heat[i] += bins.sums[c][i];
-  const hottest = Math.max(1, ...heat), colours = classes.map((c) => cssColour(c.id));
+  const hottest = Math.max(1, ...heat), colours = classes.map((c) => cssColour(c.id)), heatColour = cssColour({ cpu: "cpu", runqueue: "queue" }[clock] || "lock");
+  byId("heat-legend").textContent = ` · below: ${clock}, darker is more`;
   for (let i = 0; i < n; i++) {
     const a = (barHeight * cpu[i]) / (most || 1), b = (barHeight * queue[i]) / (most || 1), x0 = (i * w) / n, x1 = w / n + 0.3;
     ctx.fillStyle = colours[0]; ctx.fillRect(x0, barHeight - a, x1, a);
     ctx.fillStyle = colours[1]; ctx.fillRect(x0, barHeight - a - b, x1, b);
     ctx.globalAlpha = Math.sqrt(heat[i] / hottest); // small parts are seen as well
-    ctx.fillStyle = colours[clock === "cpu" ? 0 : clock === "runqueue" ? 1 : 2]; ctx.fillRect(x0, barHeight + 2, x1, heatHeight - 2);
+    ctx.fillStyle = heatColour; ctx.fillRect(x0, barHeight + 2, x1, heatHeight - 2);
     ctx.globalAlpha = 1;
   }
   axis(ctx, [times.from, times.to], w, h - 5, text);
@@ -156,7 +157,7 @@ function startOverview() {
   if (!times) return;
   const legend = byId("times-legend");
   for (const c of classes.slice(0, 2)) legend.append(legendOf(c));
-  legend.append(element("span", " · below: the chosen clock, darker is more"));
+  legend.append(element("span", "", { id: "heat-legend" }));
   dragOn(overview.canvas, () => [times.from, times.to], () => selectTime(null));
   overview.canvas.addEventListener("keydown", (e) => {
     if (e.key !== "ArrowLeft" && e.key !== "ArrowRight") return;

@@ -18,6 +18,8 @@ function calledAs(frames) {
 }
 
 const foldedFrames = new Map(); // by name, their numbers
+const givenFrames = model.frames.length;
+const isFold = (f) => f >= givenFrames;
 
 // foldedFrame is a box that stands for all that was called in a library.
 function foldedFrame(library) {
@@ -43,6 +45,9 @@ function foldedStack(node) {
   }
   return stack;
 }
+
+// All folded frames have the same numbers whenever the page is opened: the address has them.
+if (data.own) for (let n = 1; n < model.count; n++) foldedStack(n);
 
 // addFolded adds stacks in the order in which they are drawn; "self" is of the innermost frame.
 function addFolded(tree, root, values, total, self) {

@@ -3,11 +3,15 @@
 // What is selected: the stacks with the chosen function, of those the ones that the zoom shows. The table, the callers
 // and callees and the totals are of them.
 
-// stackHas tells for each node whether a frame is on the path to it.
-function stackHas(frame) {
-  const has = new Uint8Array(model.count);
-  for (let i = 1; i < model.count; i++) has[i] = model.frame[i] === frame || has[model.parent[i]] ? 1 : 0;
-  return has;
+// selectedStacks tests a node: its stack has the chosen function, and none of those that are left out.
+function selectedStacks() {
+  const { focus, hidden } = choice, marks = new Uint8Array(model.count);
+  if (focus < 0 && !hidden.length) return () => true;
+  for (let i = 1; i < model.count; i++) {
+    const f = model.frame[i];
+    marks[i] = marks[model.parent[i]] | (f === focus ? 1 : 0) | (hidden.includes(f) ? 2 : 0);
+  }
+  return (node) => marks[node] === (focus < 0 ? 0 : 1);
 }
 
 // outermost lists the nodes at which the chosen function is called first, on the paths to nodes with values.
@@ -31,11 +35,10 @@ function keep(groups, pass) {
   return kept;
 }
 
-// focused gives the values on stacks with the chosen function; all without one.
+// focused gives the values on the stacks with the chosen function, and without those that are left out.
 function focused(groups) {
-  if (choice.focus < 0) return groups;
-  const has = stackHas(choice.focus);
-  return keep(groups, (_, node) => has[node] === 1);
+  const selected = selectedStacks();
+  return choice.focus < 0 && !choice.hidden.length ? groups : keep(groups, (_, node) => selected(node));
 }
 
 // zoomPath gives the frames from the root of the graph to the zoomed box, and the group that it is in, if there are any.
@@ -67,28 +70,59 @@ function framesOf(node) {
 // zoomTest tells of a group and a node whether the zoom shows them.
 function zoomTest() {
   if (choice.zoom === 0) return () => true;
-  const { path, group } = zoomPath(), known = new Map();
-  const begins = (node) => {
-    if (!known.has(node)) {
-      const frames = framesOf(node);
-      known.set(node, path.every((f, i) => frames[i] === f));
-    }
-    return known.get(node);
-  };
+  const { path, group } = zoomPath(), begins = folds() || choice.inverted ? drawnTest(path) : callsTest(path);
   return (name, node) => (group === null || name === group) && begins(node);
+}
+
+// callsTest tells of all nodes at once whether their stacks begin with a path, outermost first, or do so from the chosen
+// function on.
+function callsTest(path) {
+  const apart = -1, before = -2, same = new Int32Array(model.count); // frames that are those of the path
+  same[0] = choice.focus < 0 ? 0 : before;
+  for (let i = 1; i < model.count; i++) {
+    const f = model.frame[i];
+    let n = same[model.parent[i]];
+    if (n === before && f === choice.focus) n = 0;
+    if (n >= 0 && n < path.length) n = path[n] === f ? n + 1 : apart;
+    same[i] = n;
+  }
+  return (node) => same[node] === path.length;
+}
+
+// drawnTest tells of a node whether its stack, as it is drawn, begins with a path.
+function drawnTest(path) {
+  const known = new Int8Array(model.count);
+  return (node) => {
+    if (!known[node]) {
+      const frames = framesOf(node);
+      known[node] = path.every((f, i) => frames[i] === f) ? 1 : -1;
+    }
+    return known[node] > 0;
+  };
 }
 
 // zoomed gives the values that the zoom shows.
 const zoomed = (groups) => (choice.zoom === 0 ? groups : keep(groups, zoomTest()));
 
+// shownTest tells of a node and a context whether they are selected.
+function shownTest() {
+  const selected = selectedStacks(), shown = zoomTest();
+  return (node, context) => {
+    const c = model.contexts[context];
+    return chosen(c) && selected(node) && shown(groupName(c), node);
+  };
+}
+
+// shownRows lists the rows that are selected.
+function shownRows() {
+  const test = shownTest();
+  return model.rows.filter((row) => test(row.node, row.context));
+}
+
 // totals sums the types of values of the selected stacks.
 function totals() {
-  const sums = data.types.map(() => 0), has = choice.focus >= 0 ? stackHas(choice.focus) : null, shown = zoomTest();
-  for (const row of model.rows) {
-    const c = model.contexts[row.context];
-    if (!chosen(c) || (has && !has[row.node]) || !shown(groupName(c), row.node)) continue;
-    for (let type = 0; type < sums.length; type++) sums[type] += model.value(row, type);
-  }
+  const sums = data.types.map(() => 0);
+  for (const row of graph.rows) for (let type = 0; type < sums.length; type++) sums[type] += model.value(row, type);
   return sums;
 }
 

@@ -72,7 +72,7 @@ func TestThePageHasTheLinesOfAFunctionInABrowser(t *testing.T) {
 	const second = time.Second
 	for _, part := range [][2]time.Duration{{0, 7 * second}, {second, 4 * second}, {2 * second, 3 * second}} {
 		show(ctx, t, fmt.Sprintf("from=%s&to=%s&view=flame&function=work", part[0], part[1]))
-		got := value[map[string]sums](ctx, t, `Object.fromEntries([...lineSums(choice.focus, graph.groups)].map(
+		got := value[map[string]sums](ctx, t, `Object.fromEntries([...lineSums(choice.focus)].map(
 			([line, s]) => [line, {Self: s.self, Total: s.total}]))`)
 		d, err := prepare(p, Options{From: part[0], To: part[1]})
 		if err != nil {

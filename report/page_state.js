@@ -28,6 +28,8 @@ const fields = {
   functions: [() => (data.own && !choice.own ? "all" : ""), (v) => { choice.own = data.own === true && v !== "all"; sortForView(); }],
   group: [() => (choice.group === "none" ? "" : choice.group), (v) => { choice.group = ["process", "thread", "state", "wait"].includes(v) ? v : "none"; }],
   function: [() => model.frames[choice.focus]?.name ?? "", (v) => { choice.focus = v ? model.frames.findIndex((f) => f.name === v) : -1; }],
+  runs: [() => (choice.folded ? "" : "apart"), (v) => { choice.folded = v !== "apart"; }],
+  wait: [() => waiting.open ?? "", (v) => { waiting.open = v || null; }],
 };
 
 function rangeText([from, to]) { return `from=${writeTime(from)}&to=${writeTime(to)}`; }
@@ -37,6 +39,12 @@ function writeState() {
   const parts = choice.range ? [rangeText(choice.range)] : [];
   parts.push("view=" + choice.view);
   for (const [name, [get]] of Object.entries(fields)) if (get()) parts.push(`${name}=${encodeURIComponent(get())}`);
+  for (const f of choice.hidden) parts.push(`hide=${encodeURIComponent(model.frames[f].name)}`);
+  if (choice.zoom) {
+    const { path, group } = zoomPath();
+    parts.push(`zoom=${path.join(".")}`);
+    if (group !== null) parts.push(`in=${encodeURIComponent(group)}`);
+  }
   if (choice.other) parts.push(`other=${choice.other.map(writeTime).join("-")}`);
   const to = "#" + parts.join("&");
   if (to === location.hash) return;
@@ -48,6 +56,8 @@ function readState() {
   const given = new URLSearchParams(location.hash.slice(1));
   choice.view = views.includes(given.get("view")) ? given.get("view") : firstView();
   for (const [name, [, set]] of Object.entries(fields)) set(given.get(name) ?? "");
+  choice.hidden = given.getAll("hide").map((name) => model.frames.findIndex((f) => f.name === name)).filter((f) => f >= 0);
+  choice.way = { path: (given.get("zoom") || "").split(".").filter(Boolean).map(Number), group: given.get("in") };
   const range = (from, to) => times && onGrid([Number.isNaN(from) ? times.from : from, Number.isNaN(to) ? times.to : to]);
   choice.range = range(parseTime(given.get("from")), parseTime(given.get("to"))) || null;
   const other = (given.get("other") || "").split("-").map(parseTime);

@@ -119,8 +119,8 @@ function portion(v, part, whole) {
 }
 
 // sumsBetween adds up each row's values between two times, as report --from and --to; all without times.
-function sumsBetween(range) {
-  const { count, row, begin, end, values, types, wall, queue, cpu, blocked } = times, sums = new Float64Array(times.nodes.length * types);
+function sumsBetween(range, row = times.row, rows = times.nodes.length) {
+  const { count, begin, end, values, types, wall, queue, cpu, blocked } = times, sums = new Float64Array(rows * types);
   const part = new Float64Array(types);
   for (let i = 0; i < count; i++) {
     const b = begin[i], e = end[i], v = i * types, to = row[i] * types, w = values[v + wall];
@@ -181,21 +181,23 @@ class Bins {
   }
 }
 
-// The classes of what a thread does: on a CPU, queued for one, and what it is blocked by.
+// The classes of what a thread does: on a CPU, queued for one, and what it is blocked by; the first whose test fits.
 const classes = [
   { id: "cpu", text: "on a CPU" }, { id: "queue", text: "queued for a CPU" },
-  { id: "lock", text: "blocked by a lock", test: /futex|mutex|lock\b|monitor|park|cond|semaphore|sem_/i },
-  { id: "timer", text: "by a timer", test: /sleep|timer|alarm/i },
+  { id: "idle", text: "waits for work", test: /\[idle: / },
+  { id: "timer", text: "blocked by a timer", test: /^((clock_)?nanosleep|sleep|hrtimer|alarm|pause)|^\w+: sleep\b/i },
+  { id: "lock", text: "by a lock or another thread", test: /futex|mutex|lock\b|monitor|park|cond|semaphore|sem_|^(chan|sync|select of channels)/i },
   { id: "disk", text: "by a disk", test: /^disk|fsync|fdatasync|io_schedule|msync|sync_file/i },
   { id: "child", text: "by a child", test: /wait4|waitid|do_wait/i },
-  { id: "descriptor", text: "by a descriptor", test: /poll|select|accept|recv|send|read|write|connect|socket|pipe|io_uring|io_getevents/i },
-  { id: "other", text: "otherwise", test: /./ },
+  { id: "descriptor", text: "by a descriptor", test: /poll|select|accept|recv|send|\bp?(read|write)(v2?|64)?\b|connect|socket|pipe|io_uring|io_getevents|^IO wait/i },
+  { id: "other", text: "otherwise" },
 ];
 
 const classOf = Uint8Array.from({ length: (data.contexts || []).length / 4 }, (_, i) => {
-  const [state, wait] = [1, 2].map((k) => data.strings[data.contexts[4 * i + k]]);
-  if (state === "disk") return 4;
-  const c = classes.findIndex((x) => x.test && x.test.test(wait || state));
+  const [state, given] = [1, 2].map((k) => data.strings[data.contexts[4 * i + k]]);
+  const goroutine = !data.threads[4 * data.contexts[4 * i] + 2]; // has no number of a thread
+  const wait = state === "disk" ? state : goroutine && /^select\b(?!.*\[idle)/.test(given) ? "select of channels" : given;
+  const c = classes.findIndex((x) => x.test && x.test.test(wait));
   return c < 0 ? classes.length - 1 : c;
 });
 

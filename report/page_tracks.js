@@ -7,10 +7,17 @@ const tracks = { open: new Set(), limit: 60, shown: [] };
 const fewThreads = 24; // so many have a track each
 const fewAlike = 5; // so do fewer of one name
 
+function put(groups, key, thread) {
+  if (!groups.has(key)) groups.set(key, { key, threads: [] });
+  groups.get(key).threads.push(thread);
+}
+
 // trackGroups are lists of threads.
 const trackGroups = (() => {
   if (!times) return [];
-  const groups = new Map();
+  const alone = (t) => ({ key: String(t), threads: [t] });
+  if (times.of.size <= fewThreads) return [...times.of.keys()].map(alone);
+  const groups = new Map(), others = new Map();
   for (const [thread, [from, to]] of times.of) {
     const t = model.threads[thread], walls = new Map();
     let wall = 0, most = 0, stack = 0;
@@ -21,12 +28,16 @@ const trackGroups = (() => {
       wall += v;
       if (sum > most) { most = sum; stack = node; }
     }
-    const key = times.of.size <= fewThreads ? thread : `${t.pid} ${stem(t)} ${most >= 0.99 * wall ? stack : "several stacks"}`;
-    if (!groups.has(key)) groups.set(key, { key: String(key), threads: [] });
-    groups.get(key).threads.push(thread);
+    put(groups, `${t.pid} ${stem(t)} ${most >= 0.99 * wall ? stack : ""}`, thread);
   }
-  const single = (g) => g.threads.length < fewAlike ? g.threads.map((t) => ({ key: String(t), threads: [t] })) : [g];
-  return [...groups.values()].flatMap(single);
+  // Those of a name that share their stack with few others are one track, if they are not few themselves.
+  for (const g of groups.values()) {
+    if (g.threads.length >= fewAlike) continue;
+    groups.delete(g.key);
+    for (const t of g.threads) put(others, `${model.threads[t].pid} ${stem(model.threads[t])}`, t);
+  }
+  const single = (g) => (g.threads.length < fewAlike ? g.threads.map(alone) : [g]);
+  return [...groups.values(), ...[...others.values()].flatMap(single)];
 })();
 
 const shownRange = () => choice.range || [times.from, times.to];
@@ -41,6 +52,12 @@ function trackSums(threads) {
 function trackName(track) {
   const first = model.threads[track.threads[0]];
   return track.threads.length === 1 ? threadName(first) : `${stem(first)} × ${track.threads.length}`;
+}
+
+// trackLabel is a track's name in two parts: the name, which may be cut, and the thread's number or how many there are.
+function trackLabel(track) {
+  const full = trackName(track), end = / (\(\d+\)|× \d+)$/.exec(full), name = end ? full.slice(0, end.index) : full;
+  return [element("span", shorten(name, 30)), ...(end ? [element("span", end[0].slice(1))] : [])];
 }
 
 // trackThread is what the address says of a track.
@@ -67,7 +84,9 @@ function showTracks() {
   drawTracks();
 }
 
-const byTime = (a, b) => b.sums[0] - a.sums[0] || b.sums[1] - a.sums[1] || b.sums[2] - a.sums[2] || a.threads[0] - b.threads[0];
+// byTime: CPU time first, then the queue's, then what is blocked within work.
+const within = (t) => t.sums.reduce((sum, v, i) => sum + (["cpu", "queue", "idle", "timer"].includes(classes[i].id) ? 0 : v), 0);
+const byTime = (a, b) => b.sums[0] - a.sums[0] || b.sums[1] - a.sums[1] || within(b) - within(a) || a.threads[0] - b.threads[0];
 
 // threadsMatch: the search is of threads if it matches one of them.
 const threadsMatch = () => graph.test && model.threads.some((t) => graph.test({ name: threadName(t), module: "" }));
@@ -78,7 +97,8 @@ function trackRow(track) {
   const opener = element("button", track.many ? (tracks.open.has(track.key) ? "▾" : "▸") : "", { type: "button", class: "opener", "aria-label": "show each thread" });
   opener.disabled = !track.many;
   opener.addEventListener("click", () => { if (!tracks.open.delete(track.key)) tracks.open.add(track.key); showTracks(); });
-  const name = element("button", trackName(track), { type: "button", class: "name", "aria-pressed": String(selected), title: processName(model.threads[track.threads[0]]) });
+  const name = element("button", undefined, { type: "button", class: "name", "aria-pressed": String(selected), title: `${trackName(track)}, ${processName(model.threads[track.threads[0]])}` });
+  name.append(...trackLabel(track));
   name.addEventListener("click", () => { choice.thread = selected ? "" : trackThread(track); refresh(); });
   const canvas = element("canvas", undefined, { role: "img", "aria-label": `${trackName(track)}: ${sumsText(track.sums)}` });
   dragOn(canvas, shownRange, () => {});
@@ -92,7 +112,7 @@ function trackRow(track) {
 // sumsText names the two classes with most time.
 function sumsText(sums) {
   const all = sums.reduce((a, b) => a + b, 0), most = sums.map((v, i) => [v, i]).filter(([v]) => v > 0.005 * all).sort((a, b) => b[0] - a[0]);
-  return most.length ? most.slice(0, 2).map(([v, i]) => `${Math.round((100 * v) / all)}% ${classes[i].id === "descriptor" ? "descriptor" : classes[i].id}`).join(", ") : "not observed";
+  return most.length ? most.slice(0, 2).map(([v, i]) => `${Math.round((100 * v) / all)}% ${classes[i].id}`).join(", ") : "not observed";
 }
 
 function drawTracks() {
@@ -108,11 +128,12 @@ function drawTracks() {
     const pen = sizedCanvas(track.canvas, width, height), bins = new Bins(range, Math.floor(width), classes.length);
     for (const t of track.threads) addTo(bins, ...times.of.get(t));
     bins.finish();
-    const full = bins.width * track.threads.length;
+    // Threads that come and go are as high together as the most of them at one time.
+    const full = track.threads.length === 1 ? bins.width : Math.max(bins.width, ...bins.sums[0].subarray(0, bins.n).map((_, i) => bins.sums.reduce((sum, of) => sum + of[i], 0)));
     for (let i = 0; i < bins.n; i++) {
       let y = height;
       for (let c = 0; c < classes.length; c++) {
-        const h = (height * bins.sums[c][i]) / full;
+        const h = Math.min(y, (height * bins.sums[c][i]) / full);
         if (h < 0.05) continue;
         pen.fillStyle = colours[c];
         pen.fillRect(i, y - h, 1.05, h);

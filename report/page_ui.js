@@ -5,17 +5,21 @@ const sorting = { key: model.diff ? "change" : "self", down: true, limit: 200 };
 
 // refresh computes everything anew after a choice other than zoom or search.
 function refresh() {
-  const path = graph.tree && choice.zoom ? zoomPath().path : [];
+  const way = choice.way ?? zoomPath();
+  choice.way = null;
   choice.threads = threadTest(choice.thread);
   if (times) model.sums = choice.range ? sumsBetween(choice.range) : model.whole;
-  graph.groups = focused(selfValues());
+  const all = selfValues();
+  graph.whole = [...all.values()].reduce((sum, m) => [...m.values()].reduce((a, v) => a + v, sum), 0);
+  graph.groups = focused(all);
   graph.others = model.diff ? focused(selfValues(1 - choice.value)) : choice.other && comparedValues();
   graph.tree = buildTree(graph.groups, graph.others);
-  choice.zoom = zoomAlong(path);
+  choice.zoom = zoomAlong(way);
   graph.hover = -1;
   graph.view.scrollTop = 0;
   for (const v of views) {
     byId("view-" + v).setAttribute("aria-selected", String(v === choice.view));
+    byId("view-" + v).tabIndex = v === choice.view ? 0 : -1;
   }
   const flame = choice.view === "flame";
   byId("view").hidden = !flame;
@@ -41,15 +45,34 @@ function comparedValues() {
   return groups;
 }
 
-// zoomAlong finds the box of a path of frames again, as far as it is there.
-function zoomAlong(path) {
-  let n = 0;
-  for (const f of path) {
-    const next = graph.tree.children[n].find((c) => graph.tree.frame[c] === f);
-    if (next === undefined) break;
-    n = next;
+// zoomAlong finds the box of a path of frames again, as far as it is there: in its group, or in the largest that has all
+// of it.
+function zoomAlong({ path, group }) {
+  const { tree } = graph, roots = choice.group === "none" ? [0] : tree.children[0].filter((n) => tree.frame[n] < -1);
+  const named = roots.filter((n) => tree.info(n).name === group);
+  for (const root of named.length ? named : path.length ? roots : []) {
+    let n = root, found = 0;
+    for (const f of path) {
+      const next = tree.children[n].find((c) => tree.frame[c] === f);
+      if (next === undefined) break;
+      n = next;
+      found++;
+    }
+    if (found === path.length || roots.length === 1 || named.length) return n;
   }
-  return n;
+  return 0;
+}
+
+// turn draws callers in place of callees, or the reverse, and keeps the zoom: in callers of the zoomed box's function its
+// callers, in callees the calls from the outermost one that is zoomed to.
+function turn(inverted) {
+  const { path, group } = zoomPath(), ends = graph.tree.children[choice.zoom].length === 0; // all its stacks begin here
+  choice.inverted = inverted;
+  if (!path.length) return;
+  path.reverse();
+  const first = inverted || !ends ? path[0] : -1;
+  choice.focus = first >= 0 && isFold(first) ? -1 : first;
+  choice.way = { path: !inverted && isFold(path[0]) ? [] : path, group };
 }
 
 // tabulate adds up what is selected.
@@ -57,6 +80,7 @@ function tabulate() {
   const groups = zoomed(graph.groups), others = graph.others && zoomed(graph.others);
   table = functionTable(groups);
   if (others) table = compared(table, functionTable(others));
+  graph.rows = shownRows();
   showAround(groups);
   const box = byId("totals"), sums = totals();
   data.types.forEach(([name], i) => box.setAttribute("data-" + name.replace(/[^a-z0-9_-]/gi, "-"), String(sums[i])));
@@ -78,8 +102,7 @@ function totalsText(sums) {
 function truth() {
   const [cpu, wall, samples] = ["cpu", "wall", "samples"].map(model.type), sum = { cpu: 0, wall: 0, samples: 0, incomplete: 0, unseen: 0 };
   if (cpu < 0 || wall < 0 || samples < 0) return "";
-  for (const row of model.rows) {
-    if (!chosen(model.contexts[row.context])) continue;
+  for (const row of graph.rows) {
     const v = model.value(row, cpu);
     sum.wall += model.value(row, wall); sum.samples += model.value(row, samples); sum.cpu += v;
     if (incompleteNodes[row.node]) sum.incomplete += v;
@@ -115,13 +138,26 @@ function search() {
   found.textContent = "";
   if (graph.test) {
     const v = foundValue();
-    found.textContent = `${share(v, graph.tree.total[0])} (${part(v, graph.tree.total[0])}) on matching stacks`;
+    found.textContent = `${share(v, graph.tree.total[0])} (${part(v, graph.tree.total[0])}) on matching stacks${foundThreads()}`;
   }
   if (choice.view === "flame") layout();
   functions();
   showWaits();
   showTracks();
   writeState();
+}
+
+// foundThreads is the share of threads whose names match, "" if there are none.
+function foundThreads() {
+  const match = model.threads.map((t) => graph.test({ name: threadName(t), module: "" })), found = new Set(), selected = selectedStacks();
+  let v = 0;
+  for (const row of model.rows) {
+    const c = model.contexts[row.context];
+    if (!match[c.thread] || !chosen(c) || !selected(row.node)) continue;
+    v += model.value(row, choice.value);
+    found.add(c.thread);
+  }
+  return found.size ? `, ${share(v, graph.tree.total[0])} (${part(v, graph.tree.total[0])}) of ${found.size} matching thread${found.size > 1 ? "s" : ""}` : "";
 }
 
 const pressed = []; // what shows the choice of each group
@@ -148,6 +184,8 @@ const valueHints = {
 };
 
 function head() {
+  byId("view-waits").hidden = model.type("blocked") < 0 && model.type("wall") < 0;
+  byId("view-tracks").hidden = !times;
   byId("title").textContent = data.title;
   for (const [k, v] of data.facts || []) {
     const d = element("div");
@@ -156,7 +194,7 @@ function head() {
   }
   for (const c of data.comments || []) byId("comments").append(comment(c));
   byId("note").append((data.note ? data.note + ". " : "") + (model.diff ? "Red became slower, blue faster, grey is not significant. " : ""),
-    element("span", "Click a box to zoom, a function in the table to see its callers and callees, / to search, Esc to go back, i to invert the graph, s to save it as SVG, f as folded stacks; printing prints what is seen. ", { class: "screen" }), "Made by prywalk.");
+    element("span", "Click a box to zoom, a function in the table to see its callers and callees; x leaves it out; / to search, Esc to go back, i to invert the graph, s to save it as SVG, f as folded stacks; arrow keys go through the graph; printing prints what is seen. ", { class: "screen" }), "Made by prywalk.");
 }
 
 // comment gives a remark: its first line, and the others folded behind that.
@@ -173,12 +211,12 @@ function controls() {
   const types = data.types.map((t, i) => [i, t[0], valueHints[t[0]]]).sort((a, b) => rank(a[0]) - rank(b[0]));
   if (types.length > 1) buttons("values", types, () => choice.value, (v) => { choice.value = v; });
   buttons("direction", [[false, "callees", "outermost functions on top"], [true, "callers", "innermost functions on top"]],
-    () => choice.inverted, (v) => { choice.inverted = v; });
-  byId("fold").setAttribute("aria-pressed", String(choice.folded));
+    () => choice.inverted, (v) => { if (v !== choice.inverted) turn(v); });
   byId("fold").addEventListener("click", (e) => {
     choice.folded = !choice.folded;
-    e.target.setAttribute("aria-pressed", String(choice.folded));
+    showChoices();
     layout();
+    writeState();
   });
   if (data.own) {
     buttons("own", [[true, "own functions", "the program's own; what they called is folded into them"], [false, "all functions"]],
@@ -197,6 +235,7 @@ function controls() {
 function showChoices() {
   for (const press of pressed) press();
   byId("group").value = choice.group;
+  byId("fold").setAttribute("aria-pressed", String(choice.folded));
   byId("search").value = choice.search;
 }
 
@@ -210,15 +249,34 @@ function crumbs() {
   const box = byId("crumbs");
   box.replaceChildren();
   if (choice.other) box.append(element("span", "red + took more than in the compared part, blue − less, grey ≈ may be chance; scaled to one length. "));
-  if (choice.zoom === 0 && !choice.thread && choice.focus < 0) { box.append("all stacks"); return; }
+  if (model.diff) box.append(element("span", "red + is slower, blue − faster, grey ≈ not significant. "));
+  if (graph.others) box.append(element("span", elidedText()));
+  if (choice.zoom === 0 && !choice.thread && choice.focus < 0 && !choice.hidden.length) { box.append(graph.others ? "" : "all stacks"); return; }
   if (choice.thread) crumb(box, `✕ only ${choice.thread}`, () => { choice.thread = ""; refresh(); });
   if (choice.focus >= 0) crumb(box, `✕ only stacks with ${model.frames[choice.focus].name}`, () => focus(-1));
+  for (const f of choice.hidden) crumb(box, `✕ without ${model.frames[f].name}`, () => { choice.hidden = choice.hidden.filter((h) => h !== f); refresh(); });
+  if (choice.focus >= 0) crumb(box, `leave out ${model.frames[choice.focus].name} (x)`, () => leaveOut(choice.focus));
   const path = ancestors(choice.zoom);
   if (path.length < 2) return;
   crumb(box, "⤒ all", () => zoom(0));
   const from = Math.max(1, path.length - 6);
   if (from > 1) box.append(element("span", "… "));
   for (const n of path.slice(from)) crumb(box, graph.tree.info(n).name, () => zoom(n));
+}
+
+// elidedText says what the other side has in stacks that are not drawn, as this side lacks them.
+function elidedText() {
+  const { base, total, parent } = graph.tree, side = model.diff ? `the ${choice.value === model.type("old") ? "new" : "old"} recording` : "the compared part";
+  let sum = 0;
+  for (let n = 1; n < base.length; n++) if (!total[n] && (total[parent[n]] || parent[n] === 0)) sum += base[n]; // the outermost ones
+  return sum ? `Only ${side} has stacks with ${show(sum)} (${share(sum, base[0])} of it), which are not drawn here. ` : "";
+}
+
+// leaveOut leaves out the stacks with a function.
+function leaveOut(frame) {
+  if (!(frame >= 0) || isFold(frame)) return;
+  Object.assign(choice, { hidden: [...choice.hidden, frame], focus: -1, zoom: 0 });
+  refresh();
 }
 
 function crumb(box, text, click) {
@@ -241,11 +299,15 @@ function zoom(n) {
 }
 
 function tip(event) {
-  const n = nodeAt(event), box = byId("tip"), { tree } = graph;
+  const r = rectAt(event), n = r?.n ?? -1;
   if (n !== graph.hover) { graph.hover = n; draw(); }
-  box.hidden = n < 0;
-  if (n < 0) return;
-  const f = tree.info(n), run = rectAt(event).last === n ? [n] : runOf(n);
+  byId("tip").hidden = !r;
+  if (r) tipOf(r, event);
+}
+
+// tipOf describes what is drawn, beside a place.
+function tipOf({ n, last }, at) {
+  const box = byId("tip"), { tree } = graph, f = tree.info(n), run = last === n ? [n] : runOf(n);
   const lines = run.map((i) => element("b", tree.info(i).name)).flatMap((b) => [b, element("br")]).slice(0, -1);
   if (f.module) lines.push(element("div", f.file ? `${f.module} · ${f.file}${f.line ? ":" + f.line : ""}` : f.module));
   lines.push(element("div", `${choice.inverted ? "value" : "total"} ${part(tree.total[n], tree.total[0])} · ${share(tree.total[n], tree.total[0])} of all`));
@@ -253,7 +315,42 @@ function tip(event) {
   if (!choice.inverted) lines.push(element("div", `self ${part(tree.self[n], tree.total[0])} · ${share(tree.self[n], tree.total[0])}`));
   if (graph.others) lines.push(element("div", changeText(n)));
   box.replaceChildren(...lines);
-  place(box, event);
+  place(box, at);
+}
+
+// boxesTo lists the boxes that are drawn from the root to a node.
+function boxesTo(n) {
+  const path = ancestors(n), boxes = path.slice(0, path.indexOf(choice.zoom) + 1);
+  if (!boxes.length) return path; // faint ones above the zoom
+  for (let i = boxes.length; i < path.length; i = Math.max(i, path.indexOf(runEnd(path[i]))) + 1) boxes.push(path[i]);
+  return boxes;
+}
+
+// walk gives the box that an arrow key leads to from another, which is a box, too.
+function walk(key, n) {
+  const { tree } = graph, above = ancestors(choice.zoom), at = above.indexOf(n);
+  const drawn = (list) => list.filter((c) => tree.total[c] * graph.view.clientWidth >= 0.4 * tree.total[choice.zoom]);
+  if (key === "ArrowUp") return boxesTo(n).at(-2);
+  if (key === "ArrowDown") return above[at + 1] && at >= 0 ? above[at + 1] : drawn(tree.children[at >= 0 ? n : runEnd(n)])[0];
+  const beside = at >= 0 ? [] : drawn(tree.children[tree.parent[n]]);
+  return beside[beside.indexOf(n) + (key === "ArrowLeft" ? -1 : 1)];
+}
+
+// keysOfGraph moves through the boxes; what is reached is described, for a screen reader, too.
+function keysOfGraph(event) {
+  const keys = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Enter"], { view, tree } = graph;
+  if (!keys.includes(event.key) || !tree.total[0]) return;
+  event.preventDefault();
+  let n = boxesTo(graph.hover >= 0 ? graph.hover : choice.zoom).at(-1);
+  if (event.key === "Enter") { zoom(ancestors(choice.zoom).includes(n) ? n : runEnd(n)); n = choice.zoom; } else n = walk(event.key, n) ?? n;
+  graph.hover = n;
+  const y = (boxesTo(graph.hover).length - 1) * rowHeight;
+  if (y < view.scrollTop || y + rowHeight > view.scrollTop + view.clientHeight) view.scrollTop = Math.max(0, y - rowHeight);
+  draw();
+  const r = graph.rects.find((x) => x.n === graph.hover), at = graph.canvas.getBoundingClientRect();
+  if (!r) return;
+  tipOf(r, { clientX: at.left + r.x, clientY: at.top + r.y });
+  byId("said").textContent = Array.from(byId("tip").childNodes, (e) => e.textContent).filter(Boolean).join("; ");
 }
 
 // place puts the hint beside the pointer.
@@ -284,6 +381,12 @@ const unless = (r, which) => {
 // changeInTime writes a change between two parts of the time; what may be chance is marked, too.
 const changeInTime = (is, was) => is === was ? "0 s" : `${changes.sureInTime(is, was) ? "" : "≈ "}${signed(is - was)}${!was && is ? " (only here)" : was && !is ? " (not here)" : ""}`;
 
+// changeOfDiff writes the change of self (0) or total time (1) between two recordings; what is not significant is marked.
+function changeOfDiff(r, which) {
+  const [is, was] = which ? [r.totalNew, r.totalOld] : [r.selfNew, r.selfOld];
+  return is === was ? show(0) : `${unless(r, which) ? "≈ " : ""}${signed(is - was)}${!was ? " (only new)" : !is ? " (only old)" : ""}`;
+}
+
 const rangeColumns = [
   ["selfOld", "self compared", (r) => show(r.selfOld)], ["selfNew", "self here", (r) => show(r.selfNew)],
   ["change", "change", (r) => changeInTime(r.selfNew, r.selfOld), (r) => unless(r, 0)],
@@ -300,8 +403,8 @@ function columnsNow() {
 
 const columns = model.diff ? [
   ["selfOld", "self old", (r) => show(r.selfOld)], ["selfNew", "self new", (r) => show(r.selfNew)],
-  ["change", "change", (r) => signed(r.change), (r) => unless(r, 0)],
-  ["totalChange", "total change", (r) => signed(r.totalChange), (r) => unless(r, 1)],
+  ["change", "change", (r) => changeOfDiff(r, 0), (r) => unless(r, 0)],
+  ["totalChange", "total change", (r) => changeOfDiff(r, 1), (r) => unless(r, 1)],
   ["name", "function", (r) => r.info.name, "text name"], ["module", "module", (r) => r.info.module, "text soft"],
 ] : [
   ["self", "self %", (r) => share(r.self, table.total), "share"], ["self", "self", (r) => part(r.self, table.total)],
@@ -340,7 +443,7 @@ function tableHead() {
 function functions() {
   tableHead();
   const rows = sortRows(table.rows.filter((r) => !graph.test || graph.test(r.info)));
-  const of = choice.zoom || choice.focus >= 0 ? ` on the ${share(table.total, graph.whole())} of all that is selected` : "";
+  const of = choice.zoom || choice.focus >= 0 ? ` on the ${share(table.total, graph.whole)} of all that is selected` : "";
   const outside = folds() && table.rows.outside ? `; outside of these: ${table.rows.outside}` : "";
   const first = onPaper() && rows.length > sorting.limit ? `, first ${sorting.limit} printed` : "";
   byId("fcount").textContent = (graph.test ? `${rows.length} of ${table.rows.length} match` : `${rows.length}`) + first + of + outside;
@@ -349,7 +452,7 @@ function functions() {
 }
 
 function tableRow(r) {
-  const tr = element("tr", undefined, { "data-name": r.info.name, "data-self": r.self, "data-total": r.total });
+  const tr = element("tr", undefined, { "data-name": r.info.name, "data-self": r.self, "data-total": r.total, tabindex: "0" });
   if (choice.other) tr.dataset.change = changeInTime(r.selfNew, r.selfOld);
   columnsNow().forEach(([key, , get, kind]) => {
     const td = element("td", get(r));
@@ -361,6 +464,7 @@ function tableRow(r) {
   });
   if (graph.test) tr.className = "hit";
   tr.addEventListener("click", () => focus(r.frame));
+  tr.addEventListener("keydown", (e) => { if (e.key === "Enter") focus(r.frame); });
   return tr;
 }
 
@@ -376,6 +480,7 @@ function keys(event) {
     if (choice.search) setSearch("");
     else if (choice.zoom) zoom(0);
     else if (choice.focus >= 0) focus(-1);
+    else if (choice.hidden.length) { choice.hidden = []; refresh(); }
     else if (choice.thread) { choice.thread = ""; refresh(); }
     else if (choice.range) selectTime(null);
     field.blur();
@@ -390,14 +495,18 @@ function keys(event) {
   } else if (event.key === "f" && choice.view === "flame") {
     saveFolded();
   } else if (event.key === "i") {
-    choice.inverted = !choice.inverted;
+    turn(!choice.inverted);
     showChoices();
     refresh();
+  } else if (event.key === "x") {
+    leaveOut(choice.focus >= 0 ? choice.focus : graph.tree.frame[graph.hover >= 0 ? graph.hover : choice.zoom]);
   }
 }
 
 function listen() {
   graph.canvas.addEventListener("mousemove", tip);
+  graph.canvas.addEventListener("keydown", keysOfGraph);
+  graph.canvas.addEventListener("blur", () => { byId("tip").hidden = true; });
   graph.canvas.addEventListener("mouseleave", () => { byId("tip").hidden = true; graph.hover = -1; draw(); });
   graph.canvas.addEventListener("click", (e) => { const r = rectAt(e); if (r) zoom(r.last); });
   graph.view.addEventListener("scroll", () => { byId("tip").hidden = true; draw(); });
@@ -411,6 +520,12 @@ function listen() {
   window.addEventListener("hashchange", () => { readState(); showChoices(); refresh(); });
   darkQuery.addEventListener("change", () => { drawOverview(); drawTracks(); });
   for (const v of views) byId("view-" + v).addEventListener("click", () => showView(v));
+  byId("views").addEventListener("keydown", (e) => {
+    const step = { ArrowLeft: views.length - 1, ArrowRight: 1 }[e.key];
+    if (!step) return;
+    showView(views[(views.indexOf(choice.view) + step) % views.length]);
+    byId("view-" + choice.view).focus();
+  });
 }
 
 head();

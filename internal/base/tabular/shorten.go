@@ -10,11 +10,17 @@ import (
 // MinNameWidth is the least width for a cut name.
 const MinNameWidth = 8
 
+// longestName bounds the time for one name, in bytes; of a longer one the end is looked at.
+const longestName = 1 << 12
+
 // Shorten fits a function's name into a width: it drops ABI tags and what calls a lambda, the arguments, then template
 // arguments, result type and outer names, and at last the middle of the method's name.
 func Shorten(s string, width int) string {
 	if width < MinNameWidth || Fits(s, width) {
 		return s
+	}
+	if len(s) > longestName { // a target chooses it
+		s = strings.ToValidUTF8(s[len(s)-longestName:], "")
 	}
 	if s = cutLambda(cutTags(s)); Fits(s, width) {
 		return s

@@ -3,6 +3,7 @@
 package tabular
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -31,6 +32,7 @@ func TestShortNamesKeepTheMethod(t *testing.T) {
 		{"db::Pool::run(int)::{lambda(Context&, int)#2}::operator()(Context&, int) const", 24, "…run(…)::{lambda#2}"},
 		{"db::Pool::run(int)::{lambda()#1}::operator()() const::{lambda(int)#3}::_FUN", 36,
 			"…run(…)::{lambda#1}::{lambda#3}"},
+		{strings.Repeat("ns::", 1<<18) + "method(int)", 24, "…ns::ns::ns::method(…)"},
 		{"__main__::outer[abi:v1][abi:c8tJTIeFIjxB2IKSgI4CrvQClQZ6FczSBAA_3d]", 40, "__main__::outer"},
 	} {
 		got := Shorten(c.name, c.width)
