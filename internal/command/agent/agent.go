@@ -164,7 +164,6 @@ func (a *Agent) Timely() bool { return true }
 // intervals dropped at this end, neither sent nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
-	defer a.service.close()
 	a.service.notify("STOPPING=1") // the time to send is limited by Flush, not by the watchdog
 	a.windows.finish(at)
 	a.exporting.Wait()

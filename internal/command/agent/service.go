@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// service sends its state to systemd (sd_notify(3)). conn is nil if no service manager asked for it.
+// service sends its state to systemd (sd_notify(3)) until the process ends. conn is nil if no service manager asked.
 type service struct{ conn net.Conn }
 
 func openService(logf func(format string, args ...any)) (s service) {
@@ -37,12 +37,6 @@ func (s service) notify(state string) {
 	}
 	_ = s.conn.SetWriteDeadline(time.Now().Add(notifyTimeout))
 	_, _ = s.conn.Write([]byte(state))
-}
-
-func (s service) close() {
-	if s.conn != nil {
-		_ = s.conn.Close()
-	}
 }
 
 // RefreshEvery is the time between calls of [Agent.Refresh] that a window needs, and systemd's watchdog, if it is set.

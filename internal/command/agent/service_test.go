@@ -56,7 +56,6 @@ func TestServiceManagerThatIsAwayOrDoesNotReadStopsNoSample(t *testing.T) {
 	}
 	defer manager.Close()
 	s = openService(t.Logf)
-	defer s.close()
 	// The first that finds the queue full returns, as does any after it.
 	for full := false; !full; {
 		_ = s.conn.SetWriteDeadline(time.Now().Add(time.Millisecond))
