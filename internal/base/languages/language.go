@@ -146,7 +146,7 @@ type System struct {
 // Collector names the garbage collector that runs below a native function, or is "".
 func Collector(function, module string) string {
 	for _, l := range All {
-		ofFile := l.System.Files == nil || l.System.Files.MatchString(module)
+		ofFile := l.Files == nil || l.Files.MatchString(module)
 		if ofFile && l.Collects != nil && l.Collects.MatchString(function) {
 			return l.Runtimes[0] + "'s garbage collector"
 		}

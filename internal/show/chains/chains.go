@@ -229,7 +229,7 @@ func NextOf(w *waits.Wait) (n Next) {
 		return unknown("the owner of the lock is not known")
 	case w.Kind.IsSynchronization():
 		article := "a "
-		if strings.Contains("aeio", string(w.Kind[0])) {
+		if strings.ContainsRune("aeio", rune(w.Kind[0])) {
 			article = "an "
 		}
 		return unknown(article + string(w.Kind) + " stores no owner")
