@@ -178,7 +178,7 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 
 // whereItEnds is the conclusion of the chains of a ring that a condition wrote, or "".
 func (d *data) whereItEnds(comment string) string {
-	if !strings.HasPrefix(comment, "written because ") || !strings.Contains(comment, " began to hold ") {
+	if d.isPart() || !strings.HasPrefix(comment, "written because ") || !strings.Contains(comment, " began to hold ") {
 		return ""
 	}
 	r, err := chainsOf(d.Profile, d.Profile.Sample)
@@ -186,6 +186,12 @@ func (d *data) whereItEnds(comment string) string {
 		return ""
 	}
 	return "; " + r.Conclusion + " (" + suggest("--chains", &d.Options) + ")"
+}
+
+// isPart reports whether samples are left out by something other than time: owners and servers may be among these.
+func (d *data) isPart() bool {
+	o := &d.Options
+	return o.Focus+o.Ignore+o.Thread+o.Process+o.State+o.Wait != ""
 }
 
 // taskHint returns the time of threads that their tasks have instead.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -87,7 +88,10 @@ type pageRow struct {
 func (d *data) page() *page {
 	b := &pageBuilder{data: d, tree: d.NewCallTree(),
 		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[4]int]int{}, rowAt: map[[2]int32]int32{},
-		functionOf: map[int32]int32{}, likely: guessedOwners(d.Profile)}
+		functionOf: map[int32]int32{}}
+	if !d.isPart() {
+		b.likely = guessedOwners(d.Profile)
+	}
 	if d.Options.SourceDir != "" {
 		b.lines = d.WithLines()
 	}
@@ -290,12 +294,12 @@ func (b *pageBuilder) threadIndex(s *profile.Sample) int {
 	return i
 }
 
-// maxPageName is the longest name of a thread or a wait, in bytes if it is longer in these.
+// maxPageName bounds the names of threads and waits, in bytes.
 const maxPageName = 1 << 9
 
 func (b *pageBuilder) nameIndex(s string) int {
 	if len(s) > maxPageName {
-		s = tabular.Cut(s, maxPageName)
+		s = strings.ToValidUTF8(s[:maxPageName], "") + "…"
 	}
 	return b.stringIndex(s)
 }

@@ -197,7 +197,8 @@ func TestASearchHasTheShareOfThreadsInABrowser(t *testing.T) {
 	wants(t, "found", text(ctx, t, "#found"), "0% (0 s) on matching stacks, 88.2% (5.00 min) of 30 matching threads")
 }
 
-// waiting makes a recording of two threads of which one holds a lock of Python that stores no owner.
+// waitingFixture makes a recording of five threads: one waits for a lock of Python that stores no owner, one likely
+// holds it, three wait otherwise.
 func waitingFixture(t *testing.T) *profile.Profile {
 	start := time.Unix(1_700_000_000, 0)
 	b := rec.NewBuilder(rec.Meta{Start: start, Period: 1e7, Main: app})

@@ -18,7 +18,8 @@ function functionTree(nodes, given) {
     const above = of[nodes[2 * i - 2]], f = nodes[2 * i - 1], key = above * 4194304 + f;
     let n = data.lines ? known.get(key) : undefined;
     if (n === undefined) {
-      known.set(key, (n = count++));
+      n = count++;
+      if (data.lines) known.set(key, n);
       parent[n] = above;
       frame[n] = f;
     }

@@ -521,9 +521,9 @@ function listen() {
   darkQuery.addEventListener("change", () => { drawOverview(); drawTracks(); });
   for (const v of views) byId("view-" + v).addEventListener("click", () => showView(v));
   byId("views").addEventListener("keydown", (e) => {
-    const step = { ArrowLeft: views.length - 1, ArrowRight: 1 }[e.key];
+    const shown = views.filter((v) => !byId("view-" + v).hidden), step = { ArrowLeft: shown.length - 1, ArrowRight: 1 }[e.key];
     if (!step) return;
-    showView(views[(views.indexOf(choice.view) + step) % views.length]);
+    showView(shown[(shown.indexOf(choice.view) + step) % shown.length]);
     byId("view-" + choice.view).focus();
   });
 }

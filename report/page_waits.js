@@ -78,7 +78,7 @@ function waitRow(w, type, whole, isOpen) {
 const ownerNumber = (c) => Number(c.owner.replace("~", "")) || 0;
 
 const ownerThread = (c) => {
-  const { pid } = model.threads[c.thread], tid = ownerNumber(c), i = model.threads.findIndex((t) => t.tid === tid && t.pid === pid);
+  const { pid } = model.threads[c.thread], tid = ownerNumber(c) || -1, i = model.threads.findIndex((t) => t.tid === tid && t.pid === pid);
   return i >= 0 ? i : model.threads.findIndex((t) => t.tid === tid);
 };
 
@@ -131,7 +131,7 @@ function folded(summary, lines) {
   return details;
 }
 
-const noOwner = (w) => (/mutex|lock|monitor|park/i.test(w.name) ? "No owner is known: most locks do not name theirs, and no single thread was seen in the functions that take this one." :
+const noOwner = (w) => (/mutex|lock|monitor|park/i.test(w.name) ? "No owner is known: most locks do not name theirs. A likely owner is searched for locks of Python and mutexes of Go only; report --blame says if that search was too long." :
   "What ends this wait is not on this page; report --chains follows waits to other threads and processes.");
 
 // showWait is a row with the waiting stack, beside it what the owners of the lock did.

@@ -183,7 +183,7 @@ func TestTextOfFunctionsAndCallsInJSONHasAnEighthOfTheBudget(t *testing.T) {
 		}
 	}
 	if full < 4 {
-		t.Errorf("%d texts have reached the bound", full)
+		t.Errorf("%d texts have reached the bound: %d, an eighth of %d", full, room, total)
 	}
 }
 

@@ -21,7 +21,6 @@ needs() {
 gcc                                 gcc                  compiles the test programs in C
 /usr/lib/*/libc.a                   libc6-dev            links them
 qemu-system-x86_64                  qemu-system-x86      the machine of make test-kernels
-debootstrap                         debootstrap          the Debian of make test-systemd
 python3                             python3              a program in the machine
 node                                nodejs               a program in the machine
 javac                               default-jdk-headless a program in the machine

@@ -155,7 +155,7 @@ func containersFound(list []container.Container, separator string) string {
 	}
 	text := "containers with processes: " + strings.TrimPrefix(separator, ", ") + strings.Join(names, separator)
 	if slices.ContainsFunc(list, func(c container.Container) bool { return c.Name == "" }) {
-		text += "; names of containers without one here cannot be read (prywalk help rights): give the id"
+		text += "; the names of the containers that are listed by id cannot be read here (prywalk help rights): give the id"
 	}
 	return text
 }

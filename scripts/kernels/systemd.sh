@@ -22,7 +22,7 @@ command -v debootstrap >/dev/null 2>&1 || lacking "no debootstrap here to make a
 
 mkdir -p "$dir"
 tmp=$(mktemp -d "$dir/systemd.XXXXXX")
-trap 'rm -rf "$tmp"' EXIT
+trap 'umount "$tmp/root/proc" "$tmp/root/sys" 2>/dev/null || :; rm -rf --one-file-system "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 archive=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep '/debian/*$' | head -n 1)
 timeout 1200 debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus bookworm "$tmp/root" \

@@ -136,7 +136,7 @@ func TestSystemdRunsThePackagesAgent(t *testing.T) {
 func watchdog(t *testing.T, got <-chan int64) {
 	before := property(t, agentUnit, "MainPID")
 	sh(t, "kill -STOP "+before)
-	awaitMessage(t, got, func() bool { return property(t, agentUnit, "NRestarts") == "1" })
+	awaitMessage(t, got, func() bool { return property(t, agentUnit, "NRestarts") != "0" })
 	if after := property(t, agentUnit, "MainPID"); after == before || after == "0" {
 		t.Errorf("the agent's pid was %s and is %s", before, after)
 	}

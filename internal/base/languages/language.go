@@ -121,8 +121,6 @@ type Waits struct {
 	AwaitsReply func(function, file string) bool
 	// Own: a thread of the runtime waits there; caller may be "".
 	Own func(function, caller string) bool
-	// NeedsFile: these rules need the source file.
-	NeedsFile func(file string) bool
 }
 
 // System describes a runtime's native code.

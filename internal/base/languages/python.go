@@ -67,11 +67,6 @@ var python = Language{
 			name := LastComponent(function)
 			return fileInDir(file) == grpcCalls && (name == "_blocking" || name == "_consume_next_event")
 		},
-		NeedsFile: func(file string) bool {
-			name := path.Base(file)
-			return pythonPools[fileInDir(file)] != "" || pythonForwards[name] != nil || strings.HasPrefix(name, "queue") ||
-				fileInDir(file) == grpcCalls
-		},
 	},
 	System: System{
 		Files: regexp.MustCompile(`^(libpython[\d.]+.*\.so|python([\d.]+[dmt]*)?$|_queue\..*\.so|_thread\..*\.so|` +

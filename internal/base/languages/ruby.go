@@ -42,11 +42,6 @@ var ruby = Language{
 			loop := rubyAccepts[fileInDir(file)]
 			return loop != "" && loop == rubyMethod(label)
 		},
-		NeedsFile: func(file string) bool {
-			name := fileInDir(file)
-			return rubyPools[name] != "" || rubyAccepts[name] != "" || strings.HasPrefix(file, "<internal:") ||
-				path.Base(file) == "monitor.rb"
-		},
 	},
 	System: System{
 		Files:        regexp.MustCompile(`^(libruby.*\.so|ruby[\d.]*$)`),

@@ -215,9 +215,10 @@ func (f *File) HoldNames(kind SymbolKind) (free func()) {
 		return func() {}
 	}
 	src := &f.symbols[kind&1]
+	before := *src // its blocks stay charged
 	*src = symbolSource{tried: true, names: &Window{size: uint64(len(data)), whole: data}}
 	return func() {
-		*src = symbolSource{}
+		*src = before
 		f.Free(data)
 	}
 }
@@ -225,15 +226,33 @@ func (f *File) HoldNames(kind SymbolKind) (free func()) {
 // EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns false.
 // Unreadable entries are skipped.
 func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
-	index := map[string]int{}
+	index, longest := map[string]int{}, 0
 	for i, name := range names {
-		index[name] = i
+		index[name], longest = i, max(longest, len(name))
 	}
 	defer f.HoldNames(kind)()
+	buf := make([]byte, longest+1)
 	_ = f.EachSymbol(kind, func(s *Symbol) bool { // a damaged table: as far as readable
-		i, ok := index[string(f.NameBytes(kind, s))]
+		i, ok := index[string(f.shortName(kind, s, buf))]
 		return !ok || each(i, s)
 	})
+}
+
+// shortName is [File.NameBytes] of names shorter than buf; others are nil. Names that are not held are read one by one:
+// a block for each would be 64 KiB, as symbols are not in their order.
+func (f *File) shortName(kind SymbolKind, s *Symbol, buf []byte) []byte {
+	w, off := f.names(kind), uint64(s.NameOff)
+	if w == nil || off >= w.size || w.whole != nil {
+		return f.NameBytes(kind, s)
+	}
+	n, _ := w.r.ReadAt(buf[:min(uint64(len(buf)), w.size-off)], int64(w.off+off))
+	if i := bytes.IndexByte(buf[:n], 0); i >= 0 {
+		return buf[:i]
+	}
+	if off+uint64(n) == w.size { // the table's end is a string's, too
+		return buf[:n]
+	}
+	return nil
 }
 
 func (f *File) nameTable(kind SymbolKind) *Section {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// There are names within others, at the bounds of a search step, and at the end of an unterminated table.
+// There are names within others, at the bounds of a window's blocks, and at the end of an unterminated table.
 func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	wanted := []string{"_PyRuntime", "PyRuntime", "absent", "xy"}
@@ -20,8 +20,8 @@ func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 		var text strings.Builder
 		text.WriteByte(0)
 		var at []int
-		for text.Len() < 3*(64<<10) {
-			if left := (64 << 10) - text.Len()%(64<<10); left > 20 && left < 2000 && r.IntN(2) == 0 { // near a step
+		for text.Len() < 3*blockSize {
+			if left := blockSize - text.Len()%blockSize; left > 20 && left < 2000 && r.IntN(2) == 0 { // near a block's end
 				text.WriteString(strings.Repeat("b", left-1-r.IntN(14)) + "\x00")
 			}
 			at = append(at, text.Len())

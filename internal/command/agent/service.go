@@ -30,7 +30,7 @@ func openService(logf func(format string, args ...any)) (s service) {
 
 const notifyTimeout = 100 * time.Millisecond
 
-// notify does not wait for a manager that does not read: the next notice is a new try.
+// notify waits at most notifyTimeout for a manager that does not read: the next notice is a new try.
 func (s service) notify(state string) {
 	if s.conn == nil {
 		return

@@ -295,8 +295,10 @@ func (g *gateChecker) yama() Gate {
 		gate.OK = false
 		gate.Detail = "Yama forbids all tracing (kernel.yama.ptrace_scope is 3)"
 		gate.Remedy = "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and reboot; it cannot be lowered before"
-	case g.privileged():
+	case g.self.Has(unix.CAP_SYS_PTRACE):
 		gate.Detail += "; CAP_SYS_PTRACE allows it"
+	case g.privileged():
+		gate.Detail += "; the process is in a user namespace of prywalk's user, which allows it"
 	case scope == 1 && g.descendant():
 		gate.Detail += "; prywalk started it"
 	case scope == 1:

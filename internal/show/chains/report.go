@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
+	"prywalk/internal/account/attribute"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/walk/waits"
@@ -18,10 +18,13 @@ import (
 func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 	r := &Report{Threads: threads, tasks: tasks, Chains: []Chain{}, Ends: []EndShare{}, Links: []LinkShare{}}
 	links := map[string]*Link{}
-	doing := activities(all)
+	var doing map[int][]activity
 	for _, c := range b.order {
 		c.Threads += b.mean(c.unlabeled)
 		if c.End.Kind == Unknown {
+			if doing == nil {
+				doing = activities(all)
+			}
 			c.Meanwhile = meanwhile(c.way.link, doing)
 		}
 		last := c.way.link
@@ -64,6 +67,11 @@ type activity struct {
 	time int64
 }
 
+// notSeen are the places of time without a sample.
+var notSeen = []string{
+	attribute.NotObserved, attribute.RanBetweenTicks, attribute.BlockedBetweenTicks, attribute.ExitedUnseen,
+}
+
 // activities returns, by process, what is work or leads to a known end, the longest first: one more than are shown.
 func activities(all []Interval) map[int][]activity {
 	at, byLink, list := map[string]int{}, map[Link]int{}, []activity{}
@@ -82,7 +90,7 @@ func activities(all []Interval) map[int][]activity {
 	}
 	for i := range all {
 		iv := &all[i]
-		if strings.HasPrefix(iv.Link.Function, "[") { // time without a look
+		if slices.Contains(notSeen, iv.Link.Function) {
 			continue
 		}
 		if ran := iv.Running + iv.Queued; ran > 0 {

@@ -5,6 +5,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -152,6 +153,9 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	}
 }
 
+// libc are the files of glibc (until 2.33 with its release) and musl.
+var libc = regexp.MustCompile(`^(libc(-\d[\d.]*)?\.so|libc\.musl-|ld-musl-)`)
+
 // inner names what a function of the program spends its time in: the function of libc that it or a library called, or
 // page faults; "": neither.
 func (o *ownNames) inner(within []int32) (name string) {
@@ -159,7 +163,7 @@ func (o *ownNames) inner(within []int32) (name string) {
 		switch f := &o.stacks.Frames[n]; {
 		case f.Module == KernelModule && (f.Name == "handle_mm_fault" || f.Name == "exc_page_fault"):
 			return "page faults"
-		case strings.HasPrefix(f.Module, "libc.so") && f.isFunction():
+		case libc.MatchString(f.Module) && f.isFunction():
 			name = f.Name
 		}
 	}

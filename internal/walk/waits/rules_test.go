@@ -16,13 +16,7 @@ func examples() []func() string {
 	var all []func() string
 	for _, c := range slices.Concat(javaIdle, pythonIdle, rubyIdle, rustIdle, nativeIdle, libraryIdle) {
 		stack := frames(c.stack)
-		all = append(all, func() string {
-			files := ""
-			for _, f := range stack {
-				files += rulesFile(f.Module, f.File)
-			}
-			return ruleOf(c.wait, c.kind, stack) + files
-		})
+		all = append(all, func() string { return ruleOf(c.wait, c.kind, stack) })
 	}
 	for _, c := range workersOfPools {
 		stack := frames(c.stack)
@@ -76,8 +70,8 @@ func TestEachPatternOfALibraryHasAnExample(t *testing.T) {
 	}
 }
 
-// ofView are rules that package view applies and tests.
-var ofView = map[string]bool{"Sleeps": true, "LockWithin": true}
+// ofView are rules that packages languages and view apply and test.
+var ofView = map[string]bool{"Sleeps": true, "LockWithin": true, "Collects": true}
 
 func TestEachRuleOfALanguageHasAnExample(t *testing.T) {
 	changed := changes()
@@ -109,13 +103,4 @@ func TestEachRuleOfPoolsHasAnExample(t *testing.T) {
 			t.Errorf("no example needs %q", rule.name)
 		}
 	}
-}
-
-// rulesFile returns a function's source file if the idle rules use it, else "".
-func rulesFile(module, file string) string {
-	f := Frame{Module: module}
-	if l := f.language(); l != nil && l.NeedsFile != nil && l.NeedsFile(file) {
-		return file
-	}
-	return ""
 }

@@ -49,7 +49,8 @@ func (f *OpenFiles) readSockets() socketTables {
 	return t
 }
 
-// pendingInode begins the key of a TCP connection that its server has not accepted. Its inode is 0 until then.
+// pendingInode begins the key of a TCP connection that its server has not accepted. Its inode is 0 until then. With a
+// full queue of the listening socket it stays in SYN_RECV, while its client has ESTABLISHED.
 const pendingInode = "0"
 
 func isPending(inode string) bool { return strings.HasPrefix(inode, pendingInode) }
@@ -164,7 +165,7 @@ func parseInet(text string, tcp bool, out map[string]socket) {
 			s.remote = ""
 		}
 		if w[9] == pendingInode {
-			if s.state != "ESTABLISHED" && s.state != "CLOSE_WAIT" {
+			if s.state != "SYN_RECV" && s.state != "ESTABLISHED" && s.state != "CLOSE_WAIT" {
 				continue // closed by its process
 			}
 			w[9] += " " + s.local + " " + s.remote

@@ -165,14 +165,15 @@ func TestConnectionsWithoutAnInodeAreKeptApart(t *testing.T) {
 	parseInet("  sl  local_address rem_address\n"+
 		"   0: 0100007F:1538 0100007F:0001 01 0:0 00:0 0 0 0 0 1\n"+
 		"   1: 0100007F:1538 0100007F:0002 08 0:0 00:0 0 0 0 0 1\n"+
-		"   2: 0100007F:1538 0100007F:0003 06 0:0 00:0 0 0 0 0 1\n", true, got)
-	for n, state := range map[string]string{"1": "ESTABLISHED", "2": "CLOSE_WAIT"} {
+		"   2: 0100007F:1538 0100007F:0003 06 0:0 00:0 0 0 0 0 1\n"+
+		"   3: 0100007F:1538 0100007F:0004 03 0:0 00:0 0 0 0 0 1\n", true, got)
+	for n, state := range map[string]string{"1": "ESTABLISHED", "2": "CLOSE_WAIT", "4": "SYN_RECV"} {
 		local, remote := "127.0.0.1:5432", "127.0.0.1:"+n
 		if s := got["0 "+local+" "+remote]; s != (socket{local, remote, state}) {
 			t.Errorf("%s: %+v", n, s)
 		}
 	}
-	if len(got) != 2 {
+	if len(got) != 3 {
 		t.Errorf("%+v", got)
 	}
 }

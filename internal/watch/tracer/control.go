@@ -99,6 +99,8 @@ type requests struct {
 const (
 	checkpointPart = 20
 	refreshPart    = 200
+	// maxRefreshPause in ns: a service manager's watchdog needs refreshes.
+	maxRefreshPause = int64(20e9)
 )
 
 func (r *requests) addDue(now int64, asked bool) {
@@ -129,5 +131,5 @@ func (r *requests) checkpointDue(now int64) bool {
 
 func (r *requests) refreshDue(now int64) bool {
 	every, request := int64(r.opts.WatchEvery), &r.open.Refresh
-	return every > 0 && !request.Open() && now-r.refreshed >= max(every, refreshPart*request.Took())
+	return every > 0 && !request.Open() && now-r.refreshed >= max(every, min(refreshPart*request.Took(), maxRefreshPause))
 }

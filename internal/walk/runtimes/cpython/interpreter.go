@@ -57,10 +57,10 @@ func (in *interpreter) frame(at, code, instr uint64, word managed.WordReader) py
 }
 
 // Threads of a free-threaded build run, from 3.14 on, copies of the bytecode (Include/internal/pycore_code.h): a frame
-// has the number of its copy, the code object the address of the copies' addresses. Number 0 is the code object's own.
+// has the number of its copy, the code object the address of an array: its size, and the copies' addresses. Number 0 is
+// the code object's own.
 const (
 	firstCopy = 8
-	maxCopies = 1 << 20
 
 	offsetUnknown = 1 << 30 // beyond all tables of lines, so the line is unknown, too
 )
@@ -76,8 +76,9 @@ func (in *interpreter) offsetOf(at, code, instr uint64, word managed.WordReader)
 		return own
 	}
 	copies, ok1 := word(code + uint64(in.codeCopies))
-	start, ok2 := word(copies + firstCopy + 8*n)
-	if !ok || !ok1 || !ok2 || n > maxCopies || start == 0 || instr < start {
+	size, ok2 := word(copies)
+	start, ok3 := word(copies + firstCopy + 8*n)
+	if !ok || !ok1 || !ok2 || !ok3 || n >= size || start == 0 || instr < start {
 		return offsetUnknown
 	}
 	return int(min(instr-start, offsetUnknown))

@@ -32,7 +32,7 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) 
 		return w, false
 	}
 	read := copyReader{vm: machine, query: q}
-	lock := machine.lockOf(at, read.word)
+	lock := read.lockOf(at)
 	if read.isQueued(lock+uint64(machine.lock.queue), at+uint64(machine.lock.node)) {
 		owner := read.word(lock + uint64(machine.lock.owner))
 		w = managed.WaitAnswer{Kind: waits.GIL, Address: lock}
@@ -57,9 +57,10 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) 
 // sleepsInPpoll reports whether threads may wait in ppoll(2): before 3.3.
 func (m *rubyVM) sleepsInPpoll() bool { return m.release < 303 }
 
-func (m *rubyVM) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
+func (r *copyReader) lockOf(th uint64) uint64 {
+	m := r.vm
 	if m.hasRactors() {
-		return word(th+threadRactor) + uint64(m.ractorThreads+m.lock.at)
+		return r.word(th+threadRactor) + uint64(m.ractorThreads+m.lock.at)
 	}
 	return m.addr + uint64(m.lock.at)
 }
