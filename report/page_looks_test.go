@@ -106,8 +106,10 @@ func TestHostileNamesAreTextInEachViewInABrowser(t *testing.T) {
 	}
 	b.SetWindow(start, start.Add(time.Second))
 	p := parsed(t, b, names)
+	difference := compared(t, p, p, DiffOptions{})
+	defer difference.Close()
 	for _, ctx := range []context.Context{browser(t, p), openPage(t, func(w *bytes.Buffer) error {
-		return compared(t, p, p, DiffOptions{}).HTML(w)
+		return difference.HTML(w)
 	})} {
 		run(ctx, t, chromedp.EmulateViewport(420, 900))
 		for _, fragment := range []string{"view=flame", "view=functions", "view=waits", "view=tracks",
