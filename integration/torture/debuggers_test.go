@@ -250,7 +250,10 @@ func TestStraceJoinsARecording(t *testing.T) {
 	_ = tracer.Process.Kill()
 	<-ended
 	checkReleased(t, p.pid)
-	checkMix(t, p)
+	// strace stops threads in any call, also in those that end early by that, hence no look at eintr and woken.
+	if c := p.finish(); c["other"] != 0 || c["work"] == 0 || c["expired"] == 0 {
+		t.Errorf("the target's counts are %v, want other 0, work and expired above 0", c)
+	}
 }
 
 // perf and prywalk sample by the same means of the kernel, or perf samples what prywalk stops: neither takes from the
