@@ -214,7 +214,7 @@ func FuzzGoroutines(f *testing.F) {
 		if h.reads > most {
 			t.Errorf("%d reads, at most %d", h.reads, most)
 		}
-		h.reads, most = 0, most+list*(2+2*maxLabels)
+		h.reads, most = 0, most+list*(3+2*maxLabels+maxLabels*(1+2*bucketSlots))
 		tasks, _ := r.AllTasks()
 		for i := range tasks {
 			r.Reread(&tasks[i])

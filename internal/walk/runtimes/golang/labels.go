@@ -18,31 +18,89 @@ const (
 // labels reads pprof labels (runtime/pprof, Do and SetGoroutineLabels).
 type labels struct{ allgs *allgs }
 
-// LabelsAt implements [managed.Scheduler]; nil for none or an unknown layout. Labels are immutable: since Go 1.24 a
-// slice of pairs of strings (runtime/pprof.LabelSet).
+// LabelsAt implements [managed.Scheduler]; nil for none or an unknown layout. Labels are immutable.
 func (l *labels) LabelsAt(at frames.Addr) map[string]string {
 	var words [24]byte
 	if at == 0 || l.allgs.host.Read(at, words[:]) != len(words) {
 		return nil
 	}
-	n, room := word64(words[:], 8), word64(words[:], 16)
-	if n == 0 || n > maxLabels || n > room {
-		return nil
+	first, n := binary.LittleEndian.Uint64(words[:]), binary.LittleEndian.Uint64(words[8:])
+	if room := binary.LittleEndian.Uint64(words[16:]); n > 0 && n <= maxLabels && n <= room {
+		if out := l.labelList(first, n); out != nil {
+			return out
+		}
 	}
+	return l.labelMap(first)
+}
+
+// labelList reads n labels at an address: since Go 1.24 an array of pairs of strings (runtime/pprof.LabelSet).
+func (l *labels) labelList(at, n uint64) map[string]string {
 	pairs := make([]byte, 32*n)
-	if l.allgs.host.Read(word64(words[:], 0), pairs) != len(pairs) {
+	if l.allgs.host.Read(at, pairs) != len(pairs) {
 		return nil
 	}
 	out := make(map[string]string, n)
 	for ; len(pairs) > 0; pairs = pairs[32:] {
-		key, ok := l.allgs.stringOf(pairs, maxLabelBytes)
-		value, ok2 := l.allgs.stringOf(pairs[16:], maxLabelBytes)
-		if !ok || !ok2 {
+		if !l.label(out, pairs, pairs[16:]) {
 			return nil
 		}
-		out[key] = value
 	}
 	return out
+}
+
+// Until Go 1.23 a map[string]string (runtime/map.go, hmap and bmap).
+const (
+	hmapBytes    = 32
+	hmapB        = 9
+	hmapBuckets  = 16
+	hmapOld      = 24
+	bucketSlots  = 8
+	bucketKeys   = bucketSlots
+	bucketValues = bucketKeys + 16*bucketSlots
+	bucketNext   = bucketValues + 16*bucketSlots
+	bucketBytes  = bucketNext + 8
+	minTopHash   = 5 // less: the slot is empty
+	maxLogMap    = 4
+)
+
+func (l *labels) labelMap(at uint64) map[string]string {
+	var h [hmapBytes]byte
+	if at == 0 || l.allgs.host.Read(at, h[:]) != len(h) {
+		return nil
+	}
+	count, buckets := binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint64(h[hmapBuckets:])
+	if count == 0 || count > maxLabels || h[hmapB] > maxLogMap || binary.LittleEndian.Uint64(h[hmapOld:]) != 0 {
+		return nil
+	}
+	out := make(map[string]string, count)
+	left := maxLabels
+	for i := range uint64(1) << h[hmapB] {
+		for at := buckets + i*bucketBytes; at != 0 && left > 0; left-- {
+			var b [bucketBytes]byte
+			if l.allgs.host.Read(at, b[:]) != len(b) {
+				return nil
+			}
+			for slot := range bucketSlots {
+				if b[slot] >= minTopHash && !l.label(out, b[bucketKeys+16*slot:], b[bucketValues+16*slot:]) {
+					return nil
+				}
+			}
+			at = binary.LittleEndian.Uint64(b[bucketNext:])
+		}
+	}
+	if uint64(len(out)) != count {
+		return nil
+	}
+	return out
+}
+
+func (l *labels) label(to map[string]string, key, value []byte) bool {
+	k, ok := l.allgs.stringOf(key, maxLabelBytes)
+	v, ok2 := l.allgs.stringOf(value, maxLabelBytes)
+	if ok && ok2 {
+		to[k] = v
+	}
+	return ok && ok2
 }
 
 // Labels implements [managed.Scheduler].

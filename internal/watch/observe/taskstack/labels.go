@@ -3,6 +3,8 @@
 package taskstack
 
 import (
+	"encoding/binary"
+
 	"prywalk/frames"
 	"prywalk/ptrace"
 )
@@ -16,7 +18,8 @@ const (
 )
 
 // copyLabels copies the labels into one region at the list's address: its head, its pairs, then the strings, padded to
-// 8 bytes ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24).
+// 8 bytes ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24). The maps of Go up to 1.23 get the same
+// form.
 func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	if s.layout.Labels == nil {
 		return n
@@ -33,7 +36,8 @@ func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n 
 	return n + 1
 }
 
-// readLabels returns the bytes of the region, readPairs the number of pairs: 0 if they are unreadable or too many.
+// readLabels returns the bytes of the region, readPairs and mapPairs the number of pairs: 0 if they are unreadable or
+// too many.
 func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	if rd.Read(at, s.labels[:labelsHead]) != labelsHead {
 		return 0
@@ -46,8 +50,8 @@ func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 
 func (s *stacks) readPairs(rd *ptrace.Reader) int {
 	list, count, capacity := word(s.labels[:], 0), word(s.labels[:], 8), word(s.labels[:], 16)
-	if count == 0 || count > maxLabels || capacity < count {
-		return 0
+	if count == 0 || count > maxLabels || capacity < count { // a map
+		return s.mapPairs(list, rd)
 	}
 	pairs := s.labels[labelsHead : labelsHead+labelsPair*int(count)]
 	if rd.Read(list, pairs) != len(pairs) {
@@ -70,4 +74,42 @@ func (s *stacks) readTexts(n int, rd *ptrace.Reader) int {
 		end += int(size+7) &^ 7
 	}
 	return end
+}
+
+// a map[string]string of one bucket (runtime/map.go until Go 1.23, hmap and bmap)
+const (
+	mapBytes     = 32
+	mapLogSize   = 9
+	mapBuckets   = 16
+	mapOld       = 24
+	bucketSlots  = 8
+	bucketValues = bucketSlots + 16*bucketSlots
+	bucketBytes  = bucketValues + 16*bucketSlots
+	slotInUse    = 5 // at least
+)
+
+func (s *stacks) mapPairs(at frames.Addr, rd *ptrace.Reader) (count int) {
+	bucket, list := s.bucket[:], s.labels[:]
+	if at == 0 || rd.Read(at, bucket[:mapBytes]) != mapBytes || word(bucket, mapOld) != 0 || bucket[mapLogSize] != 0 ||
+		word(bucket, 0) == 0 || word(bucket, 0) > maxLabels {
+		return 0
+	}
+	want := word(bucket, 0)
+	if rd.Read(word(bucket, mapBuckets), bucket) != len(bucket) {
+		return 0
+	}
+	for slot := range bucketSlots {
+		if bucket[slot] < slotInUse || count == maxLabels {
+			continue
+		}
+		to := list[labelsHead+labelsPair*count:]
+		copy(to[:16], bucket[bucketSlots+16*slot:])
+		copy(to[16:labelsPair], bucket[bucketValues+16*slot:])
+		count++
+	}
+	if uint64(count) != want {
+		return 0
+	}
+	binary.LittleEndian.PutUint64(list[8:], want)
+	return count
 }

@@ -22,6 +22,7 @@ type stacks struct {
 	stack, outer         []byte
 
 	labels [labelsCopy]byte
+	bucket [bucketBytes]byte
 }
 
 // bytes of a task's stack from its saved stack pointer, else of its outer part, and of the scheduler's stack
