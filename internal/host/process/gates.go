@@ -146,7 +146,7 @@ func (g *gateChecker) files() Gate {
 func (g *gateChecker) tracer() Gate {
 	t := g.target.TracerPid // of a thread
 	s, err := g.proc.status(t)
-	if t == 0 || err == nil && s.Tgid == g.self.Tgid {
+	if t == 0 || t == g.self.PID || err == nil && s.Tgid == g.self.Tgid {
 		return Gate{Name: "tracer", OK: true, Detail: "not traced"}
 	}
 	name := ""
