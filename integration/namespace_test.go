@@ -28,11 +28,15 @@ func TestAProcOfAnotherPidNamespaceIsRefused(t *testing.T) {
 	}
 }
 
+func needUserNamespaces(t *testing.T) {
+	t.Helper()
+	err := exec.Command("unshare", "-Ur", "true").Run()
+	testtargets.Need(t, err == nil, fmt.Sprint("user namespaces: ", err), "sudo sysctl user.max_user_namespaces=1000")
+}
+
 func TestRootOfAUserNamespaceRecordsWhatIsInIt(t *testing.T) {
 	t.Parallel()
-	if err := exec.Command("unshare", "-Ur", "true").Run(); err != nil {
-		testtargets.Need(t, false, fmt.Sprint("user namespaces: ", err), "sudo sysctl user.max_user_namespaces=1000")
-	}
+	needUserNamespaces(t)
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	command{exe: "unshare", args: []string{"-Ur", binary, "record", "-d", "1", "-p", strconv.Itoa(target.PID)}}.run(t).
 		must(t, 3).oneLine(t, "another user namespace")

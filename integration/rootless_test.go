@@ -21,6 +21,7 @@ import (
 func TestOwnerOfAUserNamespaceMaySampleInIt(t *testing.T) {
 	t.Parallel()
 	needRoot(t, "be another user")
+	needUserNamespaces(t)
 	dir := scratch(t, testtargets.Nobody)
 	cmd := exec.Command("unshare", "--user", "--map-root-user", "cat")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -84,6 +85,7 @@ func TestRootlessContainerIsSampledByItsUser(t *testing.T) {
 	needRoot(t, "be another user")
 	testtargets.NeedProgram(t, "podman")
 	testtargets.NeedProgram(t, "runc")
+	needUserNamespaces(t)
 	podman, root := rootless(t)
 	of := slices.Clone(engines[0].run[slices.Index(engines[0].run, "run"):])
 	run := func(args ...string) result { return podman(append(slices.Clone(of), args...)...) }

@@ -231,28 +231,14 @@ func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s 
 		index[name], longest = i, max(longest, len(name))
 	}
 	defer f.HoldNames(kind)()
-	buf := make([]byte, longest+1)
+	table, buf := f.names(kind), make([]byte, longest+1)
+	if table == nil {
+		return
+	}
 	_ = f.EachSymbol(kind, func(s *Symbol) bool { // a damaged table: as far as readable
-		i, ok := index[string(f.shortName(kind, s, buf))]
+		i, ok := index[string(table.shortString(uint64(s.NameOff), buf))]
 		return !ok || each(i, s)
 	})
-}
-
-// shortName is [File.NameBytes] of names shorter than buf; others are nil. Names that are not held are read one by one:
-// a block for each would be 64 KiB, as symbols are not in their order.
-func (f *File) shortName(kind SymbolKind, s *Symbol, buf []byte) []byte {
-	w, off := f.names(kind), uint64(s.NameOff)
-	if w == nil || off >= w.size || w.whole != nil {
-		return f.NameBytes(kind, s)
-	}
-	n, _ := w.r.ReadAt(buf[:min(uint64(len(buf)), w.size-off)], int64(w.off+off))
-	if i := bytes.IndexByte(buf[:n], 0); i >= 0 {
-		return buf[:i]
-	}
-	if off+uint64(n) == w.size { // the table's end is a string's, too
-		return buf[:n]
-	}
-	return nil
 }
 
 func (f *File) nameTable(kind SymbolKind) *Section {

@@ -3,6 +3,7 @@
 package elffile
 
 import (
+	"bytes"
 	"debug/elf"
 	"fmt"
 	"io"
@@ -81,6 +82,27 @@ func (w *Window) block(num uint64) *block {
 		return &w.spare
 	}
 	return b
+}
+
+// shortString returns the string at off of a table, nil if it is not shorter than buf, into which it may be read: without
+// a block, for strings that are not asked for in their order.
+func (w *Window) shortString(off uint64, buf []byte) []byte {
+	if off >= w.size {
+		return nil
+	}
+	n := min(uint64(len(buf)), w.size-off)
+	if w.whole != nil {
+		buf = w.whole[off:]
+	} else if got, _ := w.r.ReadAt(buf[:n], int64(w.off+off)); uint64(got) < n {
+		return nil
+	}
+	if i := bytes.IndexByte(buf[:n], 0); i >= 0 {
+		return buf[:i]
+	}
+	if off+n == w.size { // the table's end is a string's, too
+		return buf[:n]
+	}
+	return nil
 }
 
 // load allocates new memory, as views of the old one may be in use.
