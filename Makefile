@@ -81,8 +81,7 @@ test-kernels:
 	PRYWALK_KERNELS=$$dir KERNELS='$(KERNELS)' CGO_ENABLED=0 $(GO) test -trimpath -timeout 90m -count=1 -v ./integration/kernels
 
 ## test-systemd: the deb package's service under systemd as the first program of an emulated machine (as root; some 10 minutes)
-test-systemd:
-	@sh scripts/setup-tests.sh kernels
+test-systemd: setup-all
 	@dir=$$(sh scripts/kernels/fetch.sh 6.1) && root=$$(sh scripts/kernels/systemd.sh) || exit; \
 	PRYWALK_KERNELS=$$dir PRYWALK_SYSTEMD=$$root CGO_ENABLED=0 $(GO) test -trimpath -timeout 40m -count=1 -v -run Systemd ./integration/kernels
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,9 +21,11 @@ type engine struct {
 }
 
 // --ulimit: where nested, Podman's own limits are over the caller's.
+var podmanGlobal = []string{"--runtime", "runc", "--cgroup-manager=cgroupfs"}
+
 var engines = []engine{
-	{"podman", []string{"--runtime", "runc", "--cgroup-manager=cgroupfs", "run", "--ulimit", "nofile=1024:1024",
-		"--ulimit", "nproc=1000:1000", "--network", "none"}},
+	{"podman", slices.Concat(podmanGlobal, []string{"run", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000",
+		"--network", "none"})},
 	{"docker", []string{"run", "--network", "none"}},
 }
 
@@ -74,13 +77,17 @@ func TestNeighbourInAContainerOfARealEngine(t *testing.T) {
 	}
 }
 
+func serverProgram(t *testing.T) string {
+	const source = "testdata/threads.c"
+	return testtargets.Compiled{Name: "server", Sources: []string{source},
+		Command: []string{"cc", "-O1", "-static", "-pthread", "-o", "OUT", source}}.Build(t)
+}
+
 func (e engine) neighbour(t *testing.T) {
 	dir := scratch(t, nil)
 	server := "prywalk-" + filepath.Base(dir)
 	images := "localhost/" + strings.ToLower(server)
-	const source = "testdata/threads.c"
-	file := testtargets.Compiled{Name: "server", Sources: []string{source},
-		Command: []string{"cc", "-O1", "-static", "-pthread", "-o", "OUT", source}}.Build(t)
+	file := serverProgram(t)
 	e.image(t, images+"-server:1", file, "app/server", `CMD ["/app/server"]`)
 	e.image(t, images+":1", binary, "usr/bin/prywalk", `ENTRYPOINT ["/usr/bin/prywalk"]`)
 	run := func(args ...string) result {

@@ -3,8 +3,6 @@
 package integration
 
 import (
-	"fmt"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"testing"
@@ -28,15 +26,16 @@ func TestAProcOfAnotherPidNamespaceIsRefused(t *testing.T) {
 	}
 }
 
-func needUserNamespaces(t *testing.T) {
+// needUserNamespaces is for one user, nil for that of the tests: root may make them where others may not.
+func needUserNamespaces(t *testing.T, user *testtargets.User) {
 	t.Helper()
-	err := exec.Command("unshare", "-Ur", "true").Run()
-	testtargets.Need(t, err == nil, fmt.Sprint("user namespaces: ", err), "sudo sysctl user.max_user_namespaces=1000")
+	r := command{exe: testtargets.NeedProgram(t, "unshare"), args: []string{"-Ur", "true"}, user: user}.run(t)
+	testtargets.Need(t, r.code == 0, "user namespaces: "+r.stderr, "sudo sysctl user.max_user_namespaces=1000")
 }
 
 func TestRootOfAUserNamespaceRecordsWhatIsInIt(t *testing.T) {
 	t.Parallel()
-	needUserNamespaces(t)
+	needUserNamespaces(t, nil)
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	command{exe: "unshare", args: []string{"-Ur", binary, "record", "-d", "1", "-p", strconv.Itoa(target.PID)}}.run(t).
 		must(t, 3).oneLine(t, "another user namespace")

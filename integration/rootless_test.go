@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,19 +20,12 @@ import (
 func TestOwnerOfAUserNamespaceMaySampleInIt(t *testing.T) {
 	t.Parallel()
 	needRoot(t, "be another user")
-	needUserNamespaces(t)
 	dir := scratch(t, testtargets.Nobody)
+	needUserNamespaces(t, testtargets.Nobody)
 	cmd := exec.Command("unshare", "--user", "--map-root-user", "cat")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: testtargets.Nobody.UID, Gid: testtargets.Nobody.GID}}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = errors.Join(in.Close(), cmd.Wait()) }()
+	testtargets.Talk(t, cmd)
 	pid := strconv.Itoa(cmd.Process.Pid)
 	eventually(t, "the target runs", func() bool {
 		name, _ := os.ReadFile("/proc/" + pid + "/comm")
@@ -63,9 +55,7 @@ func rootless(t *testing.T) (podman func(args ...string) result, root string) {
 			t.Fatal(err)
 		}
 	}
-	const source = "testdata/threads.c"
-	server := testtargets.Compiled{Name: "server", Sources: []string{source},
-		Command: []string{"cc", "-O1", "-static", "-pthread", "-o", "OUT", source}}.Build(t)
+	server := serverProgram(t)
 	for _, args := range [][]string{{"install", server, root + "/app/server"}, {"install", binary, root + "/prywalk"},
 		{"install", "-d", "-m", "0700", dir + "/run"},
 		{"chown", "-R", fmt.Sprintf("%d:%d", testtargets.Nobody.UID, testtargets.Nobody.GID), dir}} {
@@ -75,7 +65,7 @@ func rootless(t *testing.T) (podman func(args ...string) result, root string) {
 	}
 	podman = func(args ...string) result {
 		return command{exe: "podman", user: testtargets.Nobody, dir: dir, env: []string{"XDG_RUNTIME_DIR=" + dir + "/run"},
-			args: append([]string{"--log-level=error", "--runtime", "runc", "--cgroup-manager=cgroupfs"}, args...)}.run(t)
+			args: slices.Concat([]string{"--log-level=error"}, podmanGlobal, args)}.run(t)
 	}
 	return podman, root
 }
@@ -85,10 +75,10 @@ func TestRootlessContainerIsSampledByItsUser(t *testing.T) {
 	needRoot(t, "be another user")
 	testtargets.NeedProgram(t, "podman")
 	testtargets.NeedProgram(t, "runc")
-	needUserNamespaces(t)
 	podman, root := rootless(t)
-	of := slices.Clone(engines[0].run[slices.Index(engines[0].run, "run"):])
-	run := func(args ...string) result { return podman(append(slices.Clone(of), args...)...) }
+	testtargets.Need(t, podman("info").code == 0, "Podman that answers an ordinary user",
+		"sudo sysctl user.max_user_namespaces=1000")
+	run := func(args ...string) result { return podman(slices.Concat(engines[0].run[len(podmanGlobal):], args)...) }
 	defer podman("system", "reset", "--force")
 	defer podman("rm", "-f", "-t", "0", "server")
 	run("-d", "--name", "server", "--rootfs", root, "/app/server").must(t, 0)

@@ -77,7 +77,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 			return nil, b.err
 		}
 	}
-	if b.addLikely(p, &clocks); b.err != nil {
+	if b.addLikely(p, &clocks, view.NewWaiting(p.Sample, true)); b.err != nil {
 		return nil, b.err
 	}
 	if len(b.out) == 0 {

@@ -25,8 +25,7 @@ const firstLikely = 1 << 32
 // function that was seen to wait for the lock, and does not wait for it itself, that one likely holds it. Of Go the
 // locks that one function takes are one, as a recording has no addresses. A lock that has such an owner for less than
 // half of the waits is left out: the function is then often outside of the lock.
-func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices) {
-	waiting := view.NewWaiting(p.Sample, true)
+func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices, waiting *view.Waiting) {
 	lockOfSample, waiters := map[*profile.Sample]lockID{}, map[lockID][]*profile.Sample{}
 	takes, inside := map[lockID][]lockID{}, map[lockID][]timedSample{} // takes by process and function
 	var order []lockID
@@ -90,21 +89,22 @@ func guessedOwners(p *profile.Profile) map[*profile.Sample]int64 {
 	}
 	b := newBlameBuilder(p, clocks.Wall)
 	defer b.memory.Close()
-	if b.addLikely(p, &clocks); b.err != nil {
+	if b.addLikely(p, &clocks, waiting); b.err != nil {
 		return nil
 	}
 	return b.guess
 }
 
-// most returns the thread with the longest part, 0 if that is of none.
+// most returns the thread with the most time, 0 if that is of none.
 func (s *blameShares) most() (tid int64) {
-	longest := int64(0)
+	times := map[int64]int64{}
 	for _, k := range s.keys {
-		if length := s.lengths[k]; length > longest {
-			longest, tid = length, 0
-			if k.owner != nil {
-				tid = view.NumLabel(k.owner, rec.LabelTID)
-			}
+		owner := int64(0)
+		if k.owner != nil {
+			owner = view.NumLabel(k.owner, rec.LabelTID)
+		}
+		if times[owner] += s.lengths[k]; times[owner] > times[tid] {
+			tid = owner
 		}
 	}
 	return tid

@@ -178,7 +178,8 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 
 // whereItEnds is the conclusion of the chains of a ring that a condition wrote, or "".
 func (d *data) whereItEnds(comment string) string {
-	if d.isPart() || !strings.HasPrefix(comment, "written because ") || !strings.Contains(comment, " began to hold ") {
+	if isPart(d.Filters) || !strings.HasPrefix(comment, "written because ") ||
+		!strings.Contains(comment, " began to hold ") {
 		return ""
 	}
 	r, err := chainsOf(d.Profile, d.Profile.Sample)
@@ -189,9 +190,8 @@ func (d *data) whereItEnds(comment string) string {
 }
 
 // isPart reports whether samples are left out by something other than time: owners and servers may be among these.
-func (d *data) isPart() bool {
-	o := &d.Options
-	return o.Focus+o.Ignore+o.Thread+o.Process+o.State+o.Wait != ""
+func isPart(filters []string) bool {
+	return slices.ContainsFunc(filters, func(f string) bool { return f != view.TimeFilter })
 }
 
 // taskHint returns the time of threads that their tasks have instead.

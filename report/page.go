@@ -89,7 +89,7 @@ func (d *data) page() *page {
 	b := &pageBuilder{data: d, tree: d.NewCallTree(),
 		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[4]int]int{}, rowAt: map[[2]int32]int32{},
 		functionOf: map[int32]int32{}}
-	if !d.isPart() {
+	if !isPart(d.Filters) {
 		b.likely = guessedOwners(d.Profile)
 	}
 	if d.Options.SourceDir != "" {

@@ -197,8 +197,8 @@ func TestASearchHasTheShareOfThreadsInABrowser(t *testing.T) {
 	wants(t, "found", text(ctx, t, "#found"), "0% (0 s) on matching stacks, 88.2% (5.00 min) of 30 matching threads")
 }
 
-// waitingFixture makes a recording of five threads: one waits for a lock of Python that stores no owner, one likely
-// holds it, three wait otherwise.
+// waitingFixture makes a recording of six threads: one waits for a lock of Python that stores no owner, one likely
+// holds it, four wait otherwise.
 func waitingFixture(t *testing.T) *profile.Profile {
 	start := time.Unix(1_700_000_000, 0)
 	b := rec.NewBuilder(rec.Meta{Start: start, Period: 1e7, Main: app})
@@ -211,10 +211,15 @@ func waitingFixture(t *testing.T) *profile.Profile {
 		b.Add(iv)
 	}
 	add(8, "sleeping", "futex", pythonLock, 0, 2e9, 0x20, 0x10)
-	add(9, "running", "", "", 0, 2e9, 0x40, 0x20, 0x10)
+	for from := int64(0); from < 2e9; from += 1e7 { // as sampled; of three ticks nothing is known
+		if from < 1e9 || from >= 1e9+3e7 {
+			add(9, "running", "", "", from, from+1e7, 0x40, 0x20, 0x10)
+		}
+	}
 	add(10, "sleeping", "futex", "sleep", 0, 2e9, 0x50)
 	add(11, "sleeping", "nanosleep", "", 0, 2e9, 0x60)
 	add(12, "sleeping", "", "", 0, 2e9, 0x70)
+	add(13, "sleeping", "asyncio.sleep", "", 0, 2e9, 0x60)
 	b.SetWindow(start, start.Add(2*time.Second))
 	return parsed(t, b, fixtureNames)
 }
@@ -229,7 +234,7 @@ func TestTheWaitsBeginWithTheOwnerBesideTheWaiterInABrowser(t *testing.T) {
 	box := text(ctx, t, "#wait")
 	wants(t, "the waiter", box, "waits in "+lock+": 2.00 s with this stack serve main")
 	wants(t, "the owner", box,
-		"likely owner: t9 (9) for 2.00 s; meanwhile, for 2.00 s, it was running compress serve main")
+		"likely owner: t9 (9) for 2.00 s; meanwhile, for 1.97 s, it was running compress serve main")
 	wants(t, "a guess", box, "A likely owner is a guess")
 	run(ctx, t, chromedp.Click(chromedp.CSS(`#waits [data-name="`+lock+`"]`)))
 	if n := value[int](ctx, t, `document.querySelectorAll("#wait").length`); n != 0 {
@@ -240,7 +245,8 @@ func TestTheWaitsBeginWithTheOwnerBesideTheWaiterInABrowser(t *testing.T) {
 	kinds := value[map[string]string](ctx, t, `Object.fromEntries([...document.querySelectorAll("#waits [data-name]")].map(
 		(r) => [r.dataset.name, r.querySelector(".kind").textContent]))`)
 	if got, want := fmt.Sprint(kinds), fmt.Sprint(map[string]string{lock: "lock", "nanosleep": "timer",
-		"sleeping": "other", "futex: sleep [idle? its function is called worker]": "timer"}); got != want {
+		"asyncio.sleep": "timer", "sleeping": "other",
+		"futex: sleep [idle? its function is called worker]": "timer"}); got != want {
 		t.Errorf("kinds: %s, want %s", got, want)
 	}
 }

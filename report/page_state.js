@@ -39,7 +39,7 @@ function writeState() {
   const parts = choice.range ? [rangeText(choice.range)] : [];
   parts.push("view=" + choice.view);
   for (const [name, [get]] of Object.entries(fields)) if (get()) parts.push(`${name}=${encodeURIComponent(get())}`);
-  for (const f of choice.hidden) parts.push(`hide=${encodeURIComponent(model.frames[f].name)}`);
+  for (const f of choice.hidden) parts.push(`hide=${f}`);
   if (choice.zoom) {
     const { path, group } = zoomPath();
     parts.push(`zoom=${path.join(".")}`);
@@ -56,7 +56,7 @@ function readState() {
   const given = new URLSearchParams(location.hash.slice(1));
   choice.view = views.includes(given.get("view")) ? given.get("view") : firstView();
   for (const [name, [, set]] of Object.entries(fields)) set(given.get(name) ?? "");
-  choice.hidden = given.getAll("hide").map((name) => model.frames.findIndex((f) => f.name === name)).filter((f) => f >= 0);
+  choice.hidden = given.getAll("hide").map(Number).filter((f) => model.frames[f]);
   choice.way = { path: (given.get("zoom") || "").split(".").filter(Boolean).map(Number), group: given.get("in") };
   const range = (from, to) => times && onGrid([Number.isNaN(from) ? times.from : from, Number.isNaN(to) ? times.to : to]);
   choice.range = range(parseTime(given.get("from")), parseTime(given.get("to"))) || null;

@@ -185,7 +185,7 @@ class Bins {
 const classes = [
   { id: "cpu", text: "on a CPU" }, { id: "queue", text: "queued for a CPU" },
   { id: "idle", text: "waits for work", test: /\[idle: / },
-  { id: "timer", text: "blocked by a timer", test: /^((clock_)?nanosleep|sleep|hrtimer|alarm|pause)|^\w+: sleep\b/i },
+  { id: "timer", text: "blocked by a timer", test: /^((clock_)?nanosleep|sleep|hrtimer|alarm|pause)|^\w+(: |\.)sleep\b/i },
   { id: "lock", text: "by a lock or another thread", test: /futex|mutex|lock\b|monitor|park|cond|semaphore|sem_|^(chan|sync|select of channels)/i },
   { id: "disk", text: "by a disk", test: /^disk|fsync|fdatasync|io_schedule|msync|sync_file/i },
   { id: "child", text: "by a child", test: /wait4|waitid|do_wait/i },
@@ -193,9 +193,12 @@ const classes = [
   { id: "other", text: "otherwise" },
 ];
 
+// Where threads are joined, as they are too many, none has a number.
+const numbered = (data.threads || []).some((v, i) => i % 4 === 2 && v);
+
 const classOf = Uint8Array.from({ length: (data.contexts || []).length / 4 }, (_, i) => {
   const [state, given] = [1, 2].map((k) => data.strings[data.contexts[4 * i + k]]);
-  const goroutine = !data.threads[4 * data.contexts[4 * i] + 2]; // has no number of a thread
+  const goroutine = numbered && !data.threads[4 * data.contexts[4 * i] + 2]; // has no number of a thread
   const wait = state === "disk" ? state : goroutine && /^select\b(?!.*\[idle)/.test(given) ? "select of channels" : given;
   const c = classes.findIndex((x) => x.test && x.test.test(wait));
   return c < 0 ? classes.length - 1 : c;

@@ -131,7 +131,7 @@ function folded(summary, lines) {
   return details;
 }
 
-const noOwner = (w) => (/mutex|lock|monitor|park/i.test(w.name) ? "No owner is known: most locks do not name theirs. A likely owner is searched for locks of Python and mutexes of Go only; report --blame says if that search was too long." :
+const noOwner = (w) => (/mutex|lock|monitor|park/i.test(w.name) ? "No owner is known: most locks do not name theirs. A likely owner is searched for locks of Python and mutexes of Go only, not in reports with --thread, --focus or another filter; report --blame says if that search was too long." :
   "What ends this wait is not on this page; report --chains follows waits to other threads and processes.");
 
 // showWait is a row with the waiting stack, beside it what the owners of the lock did.

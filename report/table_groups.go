@@ -26,7 +26,7 @@ func (d *data) groups(out *printable.Writer) {
 	list := d.Groups(d.Options.By)
 	var owners ownerNames
 	if d.Options.By == "lock" {
-		owners = d.ownerNames()
+		owners = ownerNamesOf(d.Profile.Sample)
 	}
 	limit, rows := d.groupLimits(len(list))
 	var shown []view.Row
@@ -115,9 +115,9 @@ func (d *data) clockLine(g *view.Group) []string {
 // ownerNames is nil unless grouped by lock.
 type ownerNames map[int64]string
 
-func (d *data) ownerNames() ownerNames {
+func ownerNamesOf(samples []*profile.Sample) ownerNames {
 	names := ownerNames{}
-	for _, s := range d.Profile.Sample {
+	for _, s := range samples {
 		if tid := view.NumLabel(s, rec.LabelTID); tid != 0 && names[tid] == "" {
 			names[tid] = cmp.Or(view.Label(s, rec.LabelThread), view.Label(s, rec.LabelComm))
 		}

@@ -67,14 +67,11 @@ func TestServiceOfThePackageUnderSystemd(t *testing.T) {
 	m.Boot(b, []machine.Job{job}).CheckJob(t, job)
 }
 
-// debPackage makes the package as make dist does, or takes a made one.
+// debPackage makes the package as make dist does.
 func debPackage(b *machine.Builder) string {
 	b.T.Helper()
-	dir := os.Getenv("PRYWALK_DIST")
-	if dir == "" {
-		dir = filepath.Join(b.Dir, "dist")
-		b.Run(filepath.Join(root, "tools"), nil, "go", "run", "./dist", "-root", "..", "-version", "v0.1.0", "-out", dir)
-	}
+	dir := filepath.Join(b.Dir, "dist")
+	b.Run(filepath.Join(root, "tools"), nil, "go", "run", "./dist", "-root", "..", "-version", "v0.1.0", "-out", dir)
 	found, err := filepath.Glob(filepath.Join(dir, "*_amd64.deb"))
 	if err != nil || len(found) != 1 {
 		b.T.Fatalf("packages in %s: %v %v, want one", dir, found, err)

@@ -171,8 +171,8 @@ func (c *Console) CheckJob(t *testing.T, j Job) {
 		t.Fatal("the job did not begin")
 	}
 	out := strings.Join(r.Output, "\n")
-	if r.Status != "ok" || !strings.Contains(out, "\nPASS") {
-		t.Fatalf("status %s after %s s, want ok and PASS\n%s", r.Status, r.Seconds, out)
+	if r.Status != "ok" || !strings.Contains(out, "\nPASS") || !strings.Contains(out, "--- PASS: ") {
+		t.Fatalf("status %s after %s s, want ok, PASS and a test that passed\n%s", r.Status, r.Seconds, out)
 	}
 	t.Logf("%d tests in %s s%s", strings.Count(out, "--- PASS: "), r.Seconds, r.table())
 }

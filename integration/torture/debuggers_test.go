@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -220,23 +221,29 @@ func TestStraceBesideARecording(t *testing.T) {
 	}
 }
 
+// startBeside starts another tool, which does not outlive the test. ended is closed when it has ended.
+func startBeside(t *testing.T, exe string, args ...string) (tool *exec.Cmd, ended chan struct{}) {
+	t.Helper()
+	tool, ended = exec.Command(exe, args...), make(chan struct{})
+	if err := tool.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = tool.Wait(); close(ended) }()
+	t.Cleanup(func() { _ = tool.Process.Kill(); <-ended })
+	return tool, ended
+}
+
 // The other order: strace finds prywalk at work. A stop that is under way refuses strace its thread.
 func TestStraceJoinsARecording(t *testing.T) {
 	exe := testtargets.NeedProgram(t, "strace")
 	p := start(t, "mix", "4")
 	r := record(t, p.pid)
 	r.awaitSamples(p.pid)
-	tracer := exec.Command(exe, "-f", "-q", "-e", "trace=none", "-p", strconv.Itoa(p.pid))
-	if err := tracer.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { _ = tracer.Wait(); close(ended) }()
-	defer func() { _ = tracer.Process.Kill(); <-ended }()
-	await(t, "strace is attached to a thread, or was refused", func() bool {
+	tracer, ended := startBeside(t, exe, "-f", "-q", "-e", "trace=none", "-p", strconv.Itoa(p.pid))
+	await(t, "strace is attached to a thread", func() bool {
 		select {
-		case <-ended:
-			return true
+		case <-ended: // a stop that was under way refused it
+			tracer, ended = startBeside(t, exe, "-f", "-q", "-e", "trace=none", "-p", strconv.Itoa(p.pid))
 		default:
 		}
 		return status(p.pid, "TracerPid") == strconv.Itoa(tracer.Process.Pid)
@@ -261,20 +268,29 @@ func TestStraceJoinsARecording(t *testing.T) {
 func TestPerfBesideARecording(t *testing.T) {
 	exe := testtargets.NeedProgram(t, "perf")
 	testtargets.NeedRoot(t, "let perf sample another process")
+	may := exec.Command(exe, "record", "-q", "-o", filepath.Join(t.TempDir(), "try"), "true").Run()
+	testtargets.Need(t, may == nil, fmt.Sprint("perf that may sample: ", may), testtargets.AsRoot)
 	for _, engine := range []string{"perf", "ptrace"} {
 		t.Run(engine, func(t *testing.T) {
 			p := start(t, "mix", "4")
 			data := filepath.Join(t.TempDir(), "perf.data")
-			other := exec.Command(exe, "record", "-q", "-g", "-o", data, "-p", strconv.Itoa(p.pid))
-			if err := other.Start(); err != nil {
-				t.Fatal(err)
-			}
+			other, ended := startBeside(t, exe, "record", "-q", "-g", "-o", data, "-p", strconv.Itoa(p.pid))
 			r := record(t, p.pid, "--engine", engine)
 			r.awaitSamples(p.pid)
-			p.awaitProgress(5)
+			await(t, "perf has written samples", func() bool {
+				s, err := os.Stat(data)
+				return err == nil && s.Size() > 1<<18 // more than its list of mappings
+			})
 			s := r.stop()
 			_ = other.Process.Signal(os.Interrupt)
-			_ = other.Wait()
+			await(t, "perf ends", func() bool {
+				select {
+				case <-ended:
+					return true
+				default:
+					return false
+				}
+			})
 			if s.Failed["denied"] != 0 || s.Failed["traced"] != 0 {
 				t.Errorf("failed %v beside perf, want none as denied or traced: %s", s.Failed, r.stderr.String())
 			}

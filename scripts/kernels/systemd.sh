@@ -4,7 +4,7 @@
 # prints the file, a tar archive of 100 MB. It needs root and debootstrap, and takes some minutes; what was made once is
 # used again: remove the file to make it anew.
 #
-# Status 3, with one line that says why: it cannot be made here. Any other status but 0 is a fault.
+# Status 3, with a last line that says why: it cannot be made here. Any other status but 0 is a fault.
 set -eu
 
 dir=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/prywalk/kernels

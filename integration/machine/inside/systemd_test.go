@@ -118,6 +118,9 @@ func TestSystemdRunsThePackagesAgent(t *testing.T) {
 
 	t.Run("restart", func(t *testing.T) {
 		sh(t, "systemctl restart "+agentUnit)
+		for len(got) > 0 { // of the agent before
+			<-got
+		}
 		if second := property(t, agentUnit, "MainPID"); second == first || second == "0" {
 			t.Errorf("the agent's pid was %s and is %s", first, second)
 		}

@@ -205,6 +205,10 @@ const maxHeldNames = 128 << 20
 
 // HoldNames reads a table's names as a whole until free, if they are not too large: symbols are not in their order.
 func (f *File) HoldNames(kind SymbolKind) (free func()) {
+	src := &f.symbols[kind&1]
+	if src.names != nil && src.names.whole != nil {
+		return func() {}
+	}
 	s := f.nameTable(kind)
 	if s == nil || s.Size > maxHeldNames || !f.memory.TakeSpare(int64(s.Size)) {
 		return func() {}
@@ -214,7 +218,6 @@ func (f *File) HoldNames(kind SymbolKind) (free func()) {
 	if err != nil {
 		return func() {}
 	}
-	src := &f.symbols[kind&1]
 	before := *src // its blocks stay charged
 	*src = symbolSource{tried: true, names: &Window{size: uint64(len(data)), whole: data}}
 	return func() {
@@ -226,6 +229,9 @@ func (f *File) HoldNames(kind SymbolKind) (free func()) {
 // EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns false.
 // Unreadable entries are skipped.
 func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
+	if f.CountSymbols(kind) == 0 {
+		return
+	}
 	index, longest := map[string]int{}, 0
 	for i, name := range names {
 		index[name], longest = i, max(longest, len(name))

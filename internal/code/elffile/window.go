@@ -84,8 +84,8 @@ func (w *Window) block(num uint64) *block {
 	return b
 }
 
-// shortString returns the string at off of a table, nil if it is not shorter than buf, into which it may be read: without
-// a block, for strings that are not asked for in their order.
+// shortString returns the string at off of a table, nil if it is not shorter than buf, into which it may be read:
+// without a block, for strings that are not asked for in their order.
 func (w *Window) shortString(off uint64, buf []byte) []byte {
 	if off >= w.size {
 		return nil

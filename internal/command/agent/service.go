@@ -3,8 +3,6 @@
 package agent
 
 import (
-	"cmp"
-	"math"
 	"net"
 	"os"
 	"strconv"
@@ -28,7 +26,7 @@ func openService(logf func(format string, args ...any)) (s service) {
 	return service{conn}
 }
 
-const notifyTimeout = 100 * time.Millisecond
+const notifyTimeout = time.Second
 
 // notify waits at most notifyTimeout for a manager that does not read: the next notice is a new try.
 func (s service) notify(state string) {
@@ -39,12 +37,17 @@ func (s service) notify(state string) {
 	_, _ = s.conn.Write([]byte(state))
 }
 
-// RefreshEvery is the time between calls of [Agent.Refresh] that a window needs, and systemd's watchdog, if it is set.
-func RefreshEvery(window time.Duration) time.Duration {
-	every := max(window/refreshesPerWindow, 100*time.Millisecond)
-	limit, _ := strconv.ParseUint(os.Getenv("WATCHDOG_USEC"), 10, 50)
+// RefreshTimes returns the time between calls of [Agent.Refresh] that a window needs, and the most that systemd's
+// watchdog allows; 0: none is set.
+func RefreshTimes(window time.Duration) (every, within time.Duration) {
+	every = max(window/refreshesPerWindow, 100*time.Millisecond)
+	limit, err := strconv.ParseUint(os.Getenv("WATCHDOG_USEC"), 10, 50)
+	if err != nil || limit == 0 {
+		return every, 0
+	}
 	const tries = 3 // before the watchdog ends the agent
-	return min(every, time.Duration(cmp.Or(limit, math.MaxInt64/1000))*time.Microsecond/tries)
+	within = time.Duration(limit) * time.Microsecond / tries
+	return min(every, within), within
 }
 
 const refreshesPerWindow = 5

@@ -62,7 +62,9 @@ func TestServiceManagerThatIsAwayOrDoesNotReadStopsNoSample(t *testing.T) {
 		_, err := s.conn.Write(make([]byte, 1000))
 		full = err != nil
 	}
+	_ = s.conn.SetWriteDeadline(time.Time{}) // notify has to set its own
 	began := time.Now()
+	defer time.AfterFunc(time.Minute, func() { _ = s.conn.Close() }).Stop()
 	s.notify("WATCHDOG=1")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("notify took %v", took)
@@ -73,19 +75,21 @@ func TestRefreshesAreOftenEnoughForTheWatchdog(t *testing.T) {
 	for _, c := range []struct {
 		usec         string
 		window, want time.Duration
+		within       time.Duration
 	}{
-		{"", 5 * time.Second, time.Second},
-		{"", 10 * time.Millisecond, 100 * time.Millisecond},
-		{"60000000", 5 * time.Second, time.Second},
-		{"60000000", time.Hour, 20 * time.Second},
-		{"0", time.Hour, 12 * time.Minute},
-		{"no number", time.Hour, 12 * time.Minute},
-		{"1125899906842623", time.Hour, 12 * time.Minute},
-		{"18446744073709551615", time.Hour, 12 * time.Minute},
+		{"", 5 * time.Second, time.Second, 0},
+		{"", 10 * time.Millisecond, 100 * time.Millisecond, 0},
+		{"60000000", 5 * time.Second, time.Second, 20 * time.Second},
+		{"60000000", time.Hour, 20 * time.Second, 20 * time.Second},
+		{"0", time.Hour, 12 * time.Minute, 0},
+		{"no number", time.Hour, 12 * time.Minute, 0},
+		{"1125899906842623", time.Hour, 12 * time.Minute, 1125899906842623 * time.Microsecond / 3},
+		{"18446744073709551615", time.Hour, 12 * time.Minute, 0},
 	} {
 		t.Setenv("WATCHDOG_USEC", c.usec)
-		if got := RefreshEvery(c.window); got != c.want {
-			t.Errorf("WATCHDOG_USEC=%q, windows of %v: %v, want %v", c.usec, c.window, got, c.want)
+		if got, within := RefreshTimes(c.window); got != c.want || within != c.within {
+			t.Errorf("WATCHDOG_USEC=%q, windows of %v: %v within %v, want %v, %v", c.usec, c.window, got, within,
+				c.want, c.within)
 		}
 	}
 }

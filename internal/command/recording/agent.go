@@ -31,7 +31,7 @@ func RunAgent(o Options, to agent.Options) error {
 	}
 	a := &agentRun{recording: newRecording(o), agent: sender}
 	a.live, a.unexamined, a.samplerOpts.LowOverhead, a.samplerOpts.LimitOwnCPU = true, true, true, true
-	a.samplerOpts.WatchEvery = agent.RefreshEvery(to.Window)
+	a.samplerOpts.WatchEvery, a.samplerOpts.WatchWithin = agent.RefreshTimes(to.Window)
 	a.samplerOpts.Sinks = append(a.samplerOpts.Sinks, sender)
 	return a.run(a.sampleAndSend)
 }

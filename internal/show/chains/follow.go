@@ -266,16 +266,21 @@ func (b *builder) peerAtEnd(iv *Interval) (peer waits.Peer, why string) {
 	return peer, why
 }
 
+// unserved says why no thread is known, and that the process itself waits for this chain.
+func unserved(p *piece) string {
+	const why = "which thread of the process serves it is not known"
+	for q := p.prev; q != nil; q = q.prev {
+		if slices.ContainsFunc(p.Next.Processes, func(x waits.Peer) bool { return x.PID == q.PID }) {
+			return why + "; one of its threads waits for this chain: perhaps a cycle"
+		}
+	}
+	return why
+}
+
 // enter divides a piece among the segments that overlap it. way leads to its own link.
 func (b *builder) enter(p *piece, way *node, line []segment, unseen string) {
 	parts, whole := b.overlaps(line, p.from, p.to)
 	rest, left := p.value, whole
-	unserved := "which thread of the process serves it is not known"
-	for q := p.prev; q != nil; q = q.prev {
-		if slices.ContainsFunc(p.Next.Processes, func(x waits.Peer) bool { return x.PID == q.PID }) {
-			unserved = "which thread of the process serves it is not known, one of it waits for this chain: perhaps a cycle"
-		}
-	}
 	for _, s := range parts {
 		value := share(p.value, s.to-s.from, whole)
 		if left -= s.to - s.from; left == 0 {
@@ -283,7 +288,7 @@ func (b *builder) enter(p *piece, way *node, line []segment, unseen string) {
 		}
 		rest -= value
 		if s.interval == nil {
-			b.unknown(way, unserved, value)
+			b.unknown(way, unserved(p), value)
 			continue
 		}
 		b.through(&piece{s.interval, way, p, p.depth + 1, s.from, s.to, value})

@@ -72,11 +72,16 @@ var notSeen = []string{
 	attribute.NotObserved, attribute.RanBetweenTicks, attribute.BlockedBetweenTicks, attribute.ExitedUnseen,
 }
 
+func (l Link) ofAnyThread() Link {
+	l.TID, l.Task, l.TaskName = 0, 0, ""
+	return l
+}
+
 // activities returns, by process, what is work or leads to a known end, the longest first: one more than are shown.
 func activities(all []Interval) map[int][]activity {
 	at, byLink, list := map[string]int{}, map[Link]int{}, []activity{}
 	add := func(l Link, time int64) {
-		l.TID, l.Task, l.TaskName = 0, 0, ""
+		l = l.ofAnyThread()
 		n, known := byLink[l]
 		if !known {
 			text := l.text()
@@ -131,8 +136,7 @@ func meanwhile(last *Link, doing map[int][]activity) (list []Link) {
 		all = append(all, doing[pid]...)
 	}
 	slices.SortStableFunc(all, func(x, y activity) int { return cmp.Compare(y.time, x.time) })
-	own := *last
-	own.TID, own.Task, own.TaskName = 0, 0, ""
+	own := last.ofAnyThread()
 	text := own.text()
 	for i := range all {
 		if l := &all[i].link; len(list) < maxMeanwhile && l.text() != text {

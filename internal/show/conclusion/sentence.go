@@ -22,7 +22,7 @@ const (
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
 	muchDoubt = 0.2
-	// collectorFrom is the share of CPU time from which on a garbage collector is.
+	// collectorFrom is the share of CPU time from which on a garbage collector is named.
 	collectorFrom = 0.2
 	// Fewer samples on a CPU are few.
 	fewSamples = 20

@@ -5,7 +5,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -123,7 +122,9 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	if rank == 0 && waiter > 0 && waiter < len(stack) {
 		first = waiter
 	}
-	x.Inner = o.inner(stack[:first])
+	if x.CPU > 0 {
+		x.Inner = o.inner(stack[:first])
+	}
 	if first > 0 && x.Task == languages.GoroutineTask && x.Wait.Call == "select" {
 		x.Wait.In = frame(stack[first-1]).goLibrary()
 	}
@@ -153,9 +154,6 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	}
 }
 
-// libc are the files of glibc (until 2.33 with its release) and musl.
-var libc = regexp.MustCompile(`^(libc(-\d[\d.]*)?\.so|libc\.musl-|ld-musl-)`)
-
 // inner names what a function of the program spends its time in: the function of libc that it or a library called, or
 // page faults; "": neither.
 func (o *ownNames) inner(within []int32) (name string) {
@@ -163,7 +161,7 @@ func (o *ownNames) inner(within []int32) (name string) {
 		switch f := &o.stacks.Frames[n]; {
 		case f.Module == KernelModule && (f.Name == "handle_mm_fault" || f.Name == "exc_page_fault"):
 			return "page faults"
-		case libc.MatchString(f.Module) && f.isFunction():
+		case f.LibC && f.isFunction():
 			name = f.Name
 		}
 	}

@@ -47,6 +47,9 @@ func (sel *Selection) filter(g *groups) error {
 	return nil
 }
 
+// TimeFilter is the one of [Selection.Filters] that leaves out time only.
+const TimeFilter = "--from and --to"
+
 // States returns the states of samples.
 func States() []string { return []string{"running", "sleeping", "disk", "stopped"} }
 
@@ -120,7 +123,7 @@ func (sel *Selection) clipToWindow() error {
 		return fmt.Errorf("no samples left: the recording is %s long, and --from is %s",
 			tabular.Nanos(sel.Profile.DurationNanos), sel.Options.From)
 	}
-	sel.Filters = append(sel.Filters, "--from and --to")
+	sel.Filters = append(sel.Filters, TimeFilter)
 	clocks, isRecording := ClocksOf(sel.Profile)
 	blocked, hasBlocked := sel.TypeIndex(TypeBlocked)
 	var kept []*profile.Sample

@@ -29,6 +29,7 @@ type Frame struct {
 	Nameless bool
 	// Library marks code of the language's or the system's libraries, Installed that of installed packages.
 	Library, Installed bool
+	LibC               bool // of glibc or musl
 }
 
 // Synthetic reports an entry in brackets that is no code.

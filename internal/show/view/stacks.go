@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -100,11 +101,14 @@ func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 	return fs
 }
 
+// libc are the files of glibc (until 2.33 with its release) and musl.
+var libc = regexp.MustCompile(`^(libc(-\d[\d.]*)?\.so|libc\.musl-|ld-musl-)`)
+
 // FrameOf returns a named function's frame. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
 	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && unnamedcode.IsScript(file),
 		Library:   waits.IsLibrary(waits.Frame{Function: name, Module: file, File: source}),
-		Installed: languages.IsInstalled(source)}
+		Installed: languages.IsInstalled(source), LibC: libc.MatchString(ModuleName(file))}
 	// so do recordings name code without a function
 	f.Nameless = f.Module != "" && name == unnamedcode.Bracketed(f.Module) || unnamedcode.IsAddressName(name, f.Module)
 	if !f.Nameless {

@@ -27,7 +27,7 @@ type Waiting struct {
 	idleRules   bool
 	samples     []*profile.Sample // of the recording
 	joined      map[int64]bool    // threads that one that is not idle joins; nil until used
-	inWork      map[string]bool   // conditions that a thread that is not idle awaits; nil until used
+	inWork      map[awaited]bool  // conditions that a thread that is not idle awaits; nil until used
 	idleCache   map[idleKey]waits.StackRule
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	processes   map[string]string          // by [endOf]; nil until used
@@ -274,12 +274,17 @@ func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 	return idle
 }
 
+type awaited struct {
+	pid    int64
+	object string
+}
+
 func (w *Waiting) isAwaitedInWork(s *profile.Sample) bool {
-	object := func(s *profile.Sample) string {
-		return fmt.Sprint(NumLabel(s, rec.LabelPID), Label(s, rec.LabelWaitsFor))
+	object := func(s *profile.Sample) awaited {
+		return awaited{NumLabel(s, rec.LabelPID), Label(s, rec.LabelWaitsFor)}
 	}
 	if w.inWork == nil {
-		w.inWork = map[string]bool{}
+		w.inWork = map[awaited]bool{}
 		for _, s := range w.samples {
 			l := waits.ParseLabel(Label(s, rec.LabelWaitsFor))
 			if l.Kind == waits.Condition && l.Object != "" && w.ruleOf(s).Idleness == (waits.Idleness{}) {

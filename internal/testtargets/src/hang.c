@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A service that hangs at night: a thread that settles orders has their mutex, and reads a ledger's answer, which never
-// comes, as the ledger waits for its own children. Six threads of requests wait for the mutex. All begin at a byte on
+// comes, as the ledger sleeps in its backup. Six threads of requests wait for the mutex. The threads begin at a byte on
 // stdin.
 #include <pthread.h>
 #include <signal.h>
@@ -51,10 +51,12 @@ int main(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "ledger");
     close(ledger[0]);
+    if (write(ledger[1], "", 1) != 1) return 1;
     backup();
     return 0;
   }
   close(ledger[1]);
+  if (read(ledger[0], &c, 1) != 1) return 1;  // the ledger has its name
   puts("ready");
   fflush(stdout);
   if (read(0, &c, 1) != 1) return 1;

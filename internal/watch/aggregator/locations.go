@@ -138,7 +138,9 @@ func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
 		}
 	}
 	for name, rest := procmem.NextKernelFrame(s.KernelText); len(name) > 0; name, rest = procmem.NextKernelFrame(rest) {
-		described := b.builder.InternFrames([]profile.Frame{{Name: string(name), System: string(name)}})
+		text := string(name)
+		b.kernelFrame[0] = profile.Frame{Name: text, System: text}
+		described := b.builder.InternFrames(b.kernelFrame[:])
 		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Module: kernelModule, FramesID: described}))
 	}
 }

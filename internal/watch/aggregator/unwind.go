@@ -20,6 +20,7 @@ type stackBuilder struct {
 	builder          *profile.Builder
 	images           *loadedcode.ImageCache // for unopened processes
 	lastMmap2Program mmap2Program
+	kernelFrame      [1]profile.Frame
 	walked           func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker) // nil: none
 	methods          methodCounts
 	walkedAfterEnd   int64 // of programs with managed code, whose frames may be missing

@@ -85,7 +85,7 @@
 //	mappings and generated code, and queries of these 1/20     aggregator.refreshShare, for each; once more for new code
 //	waiting tasks                                     1/100    aggregator.restRatio; first read of all 1/10
 //	checkpoints                                       1/20     tracer.checkpointPart
-//	refreshes of sinks                                1/200    tracer.refreshPart; at least one each 20 s
+//	refreshes of sinks                                1/200    tracer.refreshPart; more: [Options].WatchWithin
 //	remote addresses of sockets                       1/200    waits.RemoteAddresses
 //	joins of threads in CPython, lists of libc's      1/50     cpython.readingShare, threadpointers.shareOfTime
 //	lists of greenlets and fibers                     1/200    managed.listingShare; over 50 ms: one each 10 s

@@ -73,9 +73,9 @@ type Options struct {
 	CheckpointEvery time.Duration
 
 	// Sinks take final intervals, on the aggregator's goroutine. A profile.Watcher also takes open ones, at least
-	// WatchEvery apart.
-	Sinks      []profile.Sink
-	WatchEvery time.Duration
+	// WatchEvery apart, and at most WatchWithin (0: no limit) however long they take.
+	Sinks                   []profile.Sink
+	WatchEvery, WatchWithin time.Duration
 
 	// LowOverhead saves memory by more collections and smaller pools, and CPU time by rarer searches for processes.
 	LowOverhead bool
@@ -94,7 +94,7 @@ func (o *Options) tracerOptions() tracer.Options {
 		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery, OutlivesTargets: o.Select != nil,
 	}
 	if len(o.Sinks) > 0 {
-		options.WatchEvery = o.WatchEvery
+		options.WatchEvery, options.WatchWithin = o.WatchEvery, o.WatchWithin
 	}
 	return options
 }

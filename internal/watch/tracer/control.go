@@ -99,8 +99,6 @@ type requests struct {
 const (
 	checkpointPart = 20
 	refreshPart    = 200
-	// maxRefreshPause in ns: a service manager's watchdog needs refreshes.
-	maxRefreshPause = int64(20e9)
 )
 
 func (r *requests) addDue(now int64, asked bool) {
@@ -131,5 +129,9 @@ func (r *requests) checkpointDue(now int64) bool {
 
 func (r *requests) refreshDue(now int64) bool {
 	every, request := int64(r.opts.WatchEvery), &r.open.Refresh
-	return every > 0 && !request.Open() && now-r.refreshed >= max(every, min(refreshPart*request.Took(), maxRefreshPause))
+	pause := refreshPart * request.Took()
+	if most := int64(r.opts.WatchWithin); most > 0 {
+		pause = min(pause, most)
+	}
+	return every > 0 && !request.Open() && now-r.refreshed >= max(every, pause)
 }

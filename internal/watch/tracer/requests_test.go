@@ -45,6 +45,12 @@ func TestRefreshesBecomeRarerWhereOneTakesLong(t *testing.T) {
 	if c.refreshDue(6999*ms) || !c.refreshDue(7000*ms) {
 		t.Error("not after two seconds where it takes 10 ms")
 	}
+	c.opts.WatchWithin = 5 * time.Second
+	r.Done(1000*ms, false)
+	if c.refreshDue(9999*ms) || !c.refreshDue(10000*ms) {
+		t.Error("not within five seconds where it takes one")
+	}
+	c.opts.WatchWithin = 0
 	r.Ask()
 	if c.refreshDue(9000 * ms) {
 		t.Error("while one is still open")

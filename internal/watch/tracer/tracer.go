@@ -107,6 +107,7 @@ type Options struct {
 	KernelStacks    bool
 	CheckpointEvery time.Duration // 0: when asked for
 	WatchEvery      time.Duration // 0: never
+	WatchWithin     time.Duration // the most time between refreshes; 0: no limit
 }
 
 // Stats adds the statistics, once, after the tracer has ended or when it hangs.
