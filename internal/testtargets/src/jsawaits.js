@@ -48,7 +48,7 @@ const ways = [
   [' f1:20 f2:23 f3:26', f3],
   [' f1:20 f2:23 f3:26', f4], // f4 has returned
   [' f1:20 f2:23 f3:26 f5:33 f6:36', f6],
-  [' f1:20 f2:23 Service.find:41', (leaf) => new Service().find(leaf)],
+  [' f1:20 f2:23 find:41', (leaf) => new Service().find(leaf)],
 ];
 const leaves = [['timer:11', timer], ['never:14', never], ['never:14 thenable:17', thenable]];
 for (let i = 0; i < chains; i++) {
