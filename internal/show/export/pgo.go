@@ -41,15 +41,16 @@ func pgoProfile(p *profile.Profile, o view.Options) (*profile.Profile, error) {
 	if d.Memory.Err() != nil {
 		return nil, d.Memory.Err()
 	}
+	// What a count leaves of a stack's time goes to the next: stacks shorter than a period count together.
+	rest := period / 2
 	for _, s := range stacks {
-		if n := (s.Value[1] + period/2) / period; n > 0 {
-			s.Value[0] = n
-			q.Sample = append(q.Sample, s)
-		}
+		rest += s.Value[1]
+		s.Value[0] = rest / period
+		rest %= period
 	}
-	if len(q.Sample) == 0 {
-		return nil, fmt.Errorf("no CPU time for optimisation: no stack with as much as one period of it; record for " +
-			"longer, or at a higher rate")
+	if q.Sample = stacks; !slices.ContainsFunc(stacks, func(s *profile.Sample) bool { return s.Value[0] > 0 }) {
+		return nil, fmt.Errorf("no CPU time for optimisation: less than one period of it; record for longer, or at a " +
+			"higher rate")
 	}
 	return q.Compact(), nil
 }
