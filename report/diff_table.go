@@ -97,7 +97,7 @@ func (t *diffTable) heading() {
 func (s *side) heading(title string) []string {
 	summary, coverage := s.sum.Summary(), s.sum.Coverage()
 	parts := []string{title + ": " + summary.Target}
-	for _, p := range []string{s.sum.span(&summary), namedText(&coverage)} {
+	for _, p := range []string{s.sum.span(&summary), coverage.ShareText()} {
 		if p != "" {
 			parts = append(parts, p)
 		}

@@ -59,16 +59,6 @@ func fit(width int, parts []string) (line string) {
 	return line
 }
 
-func namedText(c *view.SymbolCoverage) string {
-	switch {
-	case c.Negligible():
-		return "almost no CPU time"
-	case c.Share() >= 0:
-		return view.Percent(c.Share()) + " named"
-	}
-	return ""
-}
-
 // span is the length of the recording, and by what it is multiplied in its wall time.
 func (d *data) span(s *view.Summary) string {
 	var who []string
@@ -99,7 +89,7 @@ func (d *data) span(s *view.Summary) string {
 // sumParts are the sums, first of the type that the percentages are of.
 func (d *data) sumParts(s *view.Summary, c *view.SymbolCoverage) []string {
 	all := d.Values()
-	parts := []string{all[d.ValueIndex], namedText(c)}
+	parts := []string{all[d.ValueIndex], c.ShareText()}
 	slices.Reverse(all) // to CPU time, run queue, wall time
 	for _, text := range all {
 		if text != parts[0] {

@@ -23,7 +23,8 @@ const minTicksToReport = 5
 
 // SymbolCoverage is the share of CPU time with a named function, and the rest by kind.
 type SymbolCoverage struct {
-	valueIndex    int // of cpu, else of the chosen type
+	valueIndex    int    // of cpu, else of the chosen type
+	kind          string // "CPU time", if another type is shown
 	named, Total  int64
 	bounded       int64 // functions known by their bounds only
 	unnamed       []*unnamedFrame
@@ -70,6 +71,10 @@ func (d *Data) Coverage() SymbolCoverage {
 	if t := d.Profile.PeriodType; t != nil && t.Unit == rec.Nanoseconds && cpu {
 		c.TooLittleTime = c.Total/minTicksToReport < d.Profile.Period // no product, which might overflow
 	}
+	if c.valueIndex != d.ValueIndex {
+		c.kind = "CPU time"
+		c.TooLittleTime = c.TooLittleTime || c.Total < d.Total(d.ValueIndex)/100
+	}
 	return c
 }
 
@@ -96,6 +101,17 @@ func (c *SymbolCoverage) Share() float64 {
 		return -1
 	}
 	return float64(c.named) / float64(c.Total)
+}
+
+// ShareText is Share for a heading.
+func (c *SymbolCoverage) ShareText() string {
+	switch {
+	case c.Negligible():
+		return "almost no CPU time"
+	case c.Share() < 0:
+		return ""
+	}
+	return Percent(c.Share()) + " named"
 }
 
 // AddressOnly is the part, not in Share, of functions known by their bounds only (server+0x1600).
@@ -127,7 +143,7 @@ func (d *Data) UnnamedTimeText(c *SymbolCoverage) string {
 	for _, why := range causes {
 		parts = append(parts, strings.Join(shares[why], ", ")+why)
 	}
-	return "Time without a function: " + strings.Join(parts, "; ")
+	return cmp.Or(c.kind, "Time") + " without a function: " + strings.Join(parts, "; ")
 }
 
 func unnamedCause(f *Frame) string {

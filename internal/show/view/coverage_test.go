@@ -30,6 +30,21 @@ func TestTimeWithoutAFunctionIsListedByKind(t *testing.T) {
 	}
 }
 
+// In a view of wall time, the shares of CPU time without a function say so, and are left out where it hardly matters.
+func TestUnnamedCPUTimeOfAWallViewIsCalledSo(t *testing.T) {
+	for wall, want := range map[int64]string{
+		9000: "CPU time without a function: 100% [libz.so]: functions without symbols", 11000: ""} {
+		r := newRecording(rec.TypeCPU, rec.TypeWall)
+		r.addStack([]*profile.Location{r.location("", "/srv/libz.so")}, 100, 100)
+		r.add("sleep", 0, wall)
+		d := r.data(t, Options{Value: rec.TypeWall})
+		c := d.Coverage()
+		if got := d.UnnamedTimeText(&c); got != want {
+			t.Errorf("of %d: %q, want %q", wall, got, want)
+		}
+	}
+}
+
 func TestNamelessCodeOfAScriptCountsAsNamed(t *testing.T) {
 	r := newRecording(rec.TypeCPU)
 	r.addStack([]*profile.Location{r.location("", "/usr/bin/ruby"), r.location("Foo#bar", "[Ruby 3.3.0]")}, 50)
