@@ -17,7 +17,6 @@ func filled() *Stats {
 	s.Ticks, s.MissedTicks, s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = 1, 2, 3, 4, 5, 6
 	s.Engine, s.EngineNote = "perf", "a note"
 	s.KernelSampled, s.UnassignedSamples, s.LostSamples, s.ThrottledSamples, s.SampleStack = 7, 8, 9, 10, 11
-	s.LostOfTargets = 3
 	s.Inferred, s.RanInBackoff, s.LeftToLaterTick, s.TicksWithheld = 12, 13, 14, 15
 	s.Failed, s.Incomplete = map[string]int64{"exited": 16, "denied": 17}, map[string]int64{"depth": 18}
 	s.Whole = WholeByHow{ByStop: 19, ByPassiveRead: 20}
@@ -34,7 +33,6 @@ func filled() *Stats {
 	s.SelfCPU, s.TargetCPU, s.ProfiledCPU = 57.5, 58.5, 59.5
 	s.UnobservedCPU, s.ExitedUnseenCPU, s.ShortLivedCPU, s.EstimatedCPU = 183.875, 61.25, 62.125, 63.5
 	s.ProgramCPU, s.IncompleteCPU = 76.5, map[string]float64{"depth": 1.5}
-	s.ShortRuns, s.ShortRunsCPU, s.SwitchCost = 7900, 8.5, 11_500
 	s.NotObserved, s.Gaps, s.LongestGap, s.Suspended = 64.5, 65, 66.5, 67.5
 	s.Samples, s.Complete, s.Stacks, s.Scheduling = 68, 69, 70, "fifo"
 	s.Quota, s.TicksWithheldByQuota, s.Throttled, s.StopsThrottled = 0.71, 72, 73.5, 74

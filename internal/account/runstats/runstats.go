@@ -73,8 +73,6 @@ type Observed struct {
 	UnassignedSamples int64 `json:"unassigned_samples"`
 	// LostSamples are kernel samples, of all programs, that were dropped because a buffer was full.
 	LostSamples int64 `json:"lost_samples"`
-	// LostOfTargets is an estimate of the targets' part of LostSamples.
-	LostOfTargets int64 `json:"lost_samples_of_targets"`
 	// ThrottledSamples is how often the kernel took fewer samples than asked for.
 	ThrottledSamples int64 `json:"throttled_samples"`
 	// SampleStack is the number of bytes of stack in each kernel sample.
@@ -287,21 +285,6 @@ type CPU struct {
 	ShortLivedCPU float64 `json:"cpu_short_lived_s"`
 	// ProgramCPU is the part of ShortLivedCPU whose program is known, in seconds, an estimate.
 	ProgramCPU float64 `json:"cpu_program_estimated_s"`
-	// ShortRuns are runs on a CPU of threads whose runs take less than 1 ms on average.
-	ShortRuns int64 `json:"short_runs"`
-	// ShortRunsCPU is the CPU time of ShortRuns, in seconds.
-	ShortRunsCPU float64 `json:"cpu_short_runs_s"`
-	// SwitchCost is the measured CPU time of a timed sleep, in µs: the most that samples miss of a run. It is absent
-	// where that cannot affect shares.
-	SwitchCost Nanos `json:"switch_us,omitempty"`
-}
-
-// Unsampled bounds the CPU time that samples miss at switches of threads with short runs, and so any share's error.
-func (c *CPU) Unsampled() float64 {
-	if c.ProfiledCPU <= 0 {
-		return 0
-	}
-	return min(float64(c.ShortRuns)*float64(c.SwitchCost)/1e9, c.ShortRunsCPU, c.ProfiledCPU) / c.ProfiledCPU
 }
 
 // ObservationGaps is the time without observations, in seconds.

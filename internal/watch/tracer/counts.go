@@ -17,7 +17,6 @@ type counts struct {
 	leftToLaterTick                             int64
 	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run, or had run
 	failed                                      [refusal.NumReasons]int64
-	shortRuns                                   shortRuns
 	stopCounts
 }
 
@@ -41,12 +40,6 @@ func (c *counts) noteUnchanged(inferred int64) {
 func (c *counts) noteRan(ticks int64) { c.ranInBackoff += ticks }
 
 func (c *counts) noteFailure(r refusal.Reason) { c.failed[r]++ }
-
-// noteEnd records the end of a thread. cpu is its CPU time, ns; runs its arrivals on a CPU.
-func (c *counts) noteEnd(ranInBackoff, runs, cpu int64) {
-	c.noteRan(ranInBackoff)
-	c.shortRuns.add(runs, cpu)
-}
 
 func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
 	if s.How != observe.ByStop {
@@ -72,8 +65,6 @@ func (c *counts) stats(s *runstats.Stats) {
 			s.Failed[refusal.Reason(reason).Word()] += failed
 		}
 	}
-	s.ShortRuns = c.shortRuns.n
-	s.ShortRunsCPU = seconds(c.shortRuns.cpu)
 	c.stopCounts.stats(&s.Stopped)
 }
 
@@ -82,18 +73,6 @@ func (c *counts) progress(p *Progress) {
 	p.Denied, p.Traced = c.failed[refusal.Denied], c.failed[refusal.Traced]
 	for _, failed := range c.failed {
 		p.Failed += failed
-	}
-}
-
-// shortRuns are of threads whose average run is shorter than shortRun ns.
-type shortRuns struct{ n, cpu int64 }
-
-const shortRun = 1e6
-
-func (s *shortRuns) add(runs, cpu int64) {
-	if cpu < runs*shortRun {
-		s.n += runs
-		s.cpu += cpu
 	}
 }
 
