@@ -85,18 +85,21 @@ func (a *Aggregator) refresh(at int64) {
 }
 
 func (a *Aggregator) refreshSinks(at int64) {
+	unix := a.out.unix.Of(at)
 	for _, sink := range a.out.sinks {
-		if s, ok := sink.(profile.TimelyWatcher); ok && s.Timely() {
-			a.attribution.AttributeOverdue()
-			break
-		}
-	}
-	for _, sink := range a.out.sinks {
-		if w, ok := sink.(profile.Watcher); ok {
-			w.Refresh(a.out.unix.Of(at), a.openIntervals)
+		switch s := sink.(type) {
+		case profile.Watcher:
+			s.Refresh(unix, a.openIntervals)
+		case profile.Cutter:
+			s.RefreshCut(unix, a.cutOpen)
 		}
 	}
 	a.evict()
+}
+
+func (a *Aggregator) cutOpen() {
+	a.attribution.AttributeOverdue()
+	a.attribute(&attribute.Cut{})
 }
 
 func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
