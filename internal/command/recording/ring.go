@@ -38,12 +38,7 @@ type reason struct {
 	at           int64 // Unix epoch, ns
 }
 
-const (
-	ringWatchEvery = time.Second
-	// A checkpoint cuts open intervals, and so the waits of which a condition waits for the length.
-	minRingCut  = time.Minute
-	waitsPerCut = 10
-)
+const ringWatchEvery = time.Second
 
 func newRing(r *recording) *ring {
 	w := &ring{recording: r, begun: time.Now(), suspects: make(chan []int, 1)}
@@ -61,11 +56,7 @@ func newRing(r *recording) *ring {
 // prepare adds the sink, whose refreshes also evict stacks.
 func (w *ring) prepare() {
 	w.names = profile.NewNames(w.builder, nil)
-	cut := minRingCut
-	for i := range w.options.On {
-		cut = max(cut, waitsPerCut*w.options.On[i].Time())
-	}
-	w.samplerOpts.CheckpointEvery, w.samplerOpts.WatchEvery = cut, ringWatchEvery
+	w.samplerOpts.WatchEvery = ringWatchEvery
 	w.samplerOpts.Sinks = append(w.samplerOpts.Sinks, &w.watch)
 }
 

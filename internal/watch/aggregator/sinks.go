@@ -45,7 +45,7 @@ func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribu
 		Start: p.Target.StartTime, Comm: p.Comm,
 		Thread: attribute.ExitedThread, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
 		End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
-		Container: p.container,
+		Before: s.Before, Container: p.container,
 	}
 	switch {
 	case s.Program != "":
