@@ -207,7 +207,7 @@ func (c *modeChooser) stats(o *runstats.Observed) {
 		}
 	}
 	if reader != nil {
-		o.LostSamples, o.ThrottledSamples = reader.Lost()+c.samples.counts.dropped, reader.Throttled()
+		o.LostSamples = reader.Lost() + c.samples.counts.dropped
 		o.SampleStack = reader.Stack()
 	}
 }

@@ -77,13 +77,13 @@ func (c *counts) progress(p *Progress) {
 }
 
 type stopCounts struct {
-	restarted               int64
-	callEffects             callEffects
-	lengths                 runstats.Histogram
-	longest                 runstats.Stop
-	copies                  runstats.Histogram // bytes
-	longStopsBy             [ptrace.NumCauses]runstats.LongEvents
-	lateStops, awaitedLocks runstats.LongEvents
+	restarted   int64
+	callEffects callEffects
+	lengths     runstats.Histogram
+	longest     runstats.Stop
+	copies      runstats.Histogram // bytes
+	longStopsBy [ptrace.NumCauses]runstats.LongEvents
+	lateStops   runstats.LongEvents
 }
 
 func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
@@ -91,9 +91,6 @@ func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
 	c.copies.Add(s.Copied())
 	if s.RanOn > observe.LongStop {
 		c.lateStops.Add(s.RanOn)
-	}
-	if s.LockWait > observe.LongStop {
-		c.awaitedLocks.Add(s.LockWait)
 	}
 }
 
@@ -114,7 +111,7 @@ func (c *stopCounts) note(t *observe.Thread, stop *observe.StopRecord, copied in
 }
 
 func (c *stopCounts) stats(s *runstats.Stopped) {
-	s.LateStops, s.AwaitedLocks = c.lateStops, c.awaitedLocks
+	s.LateStops = c.lateStops
 	if c.lengths.N == 0 {
 		return
 	}
