@@ -157,7 +157,7 @@ func readDoctor(t *testing.T, text string) (worst, commands string) {
 		Worst         string
 		Findings      []struct{ Name, Level, Command string }
 	}
-	if err := json.Unmarshal([]byte(text), &d); err != nil || !strings.HasPrefix(text, "{\n  \"schema_version\": 3,\n") {
+	if err := json.Unmarshal([]byte(text), &d); err != nil || !strings.HasPrefix(text, "{\n  \"schema_version\": 2,\n") {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	seen := map[string]bool{}

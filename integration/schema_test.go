@@ -39,8 +39,8 @@ func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 func checkDocument(t *testing.T, s *jsonschema.Schema, text string) map[string]any {
 	t.Helper()
 	if begin := strings.Join(strings.Fields(text[:min(len(text), 40)]), ""); !strings.HasPrefix(begin,
-		`{"schema_version":3,`) {
-		t.Errorf("the document begins with %s, want schema_version 3 first", begin)
+		`{"schema_version":2,`) {
+		t.Errorf("the document begins with %s, want schema_version 2 first", begin)
 	}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {

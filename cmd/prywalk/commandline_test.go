@@ -319,7 +319,7 @@ func TestUnreadThreadsAreAnErrorInJSON(t *testing.T) {
 		t.Error(err)
 	}
 	text, err := os.ReadFile(f.Name())
-	const want = `{"schema_version":3,"error":{"code":0,"cause":"process 7: 1 thread could not be read (map-lock 1)",`
+	const want = `{"schema_version":2,"error":{"code":0,"cause":"process 7: 1 thread could not be read (map-lock 1)",`
 	if err != nil || !strings.HasPrefix(string(text), want) {
 		t.Errorf("%s %v", text, err)
 	}

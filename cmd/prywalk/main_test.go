@@ -268,7 +268,7 @@ func TestOneBadPIDOfSeveralIsReported(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
 	for line := range strings.Lines(p.err.String()) {
-		if !strings.HasPrefix(line, `{"schema_version":3,"error":{"code":1,`) || !strings.HasSuffix(line, "}}\n") {
+		if !strings.HasPrefix(line, `{"schema_version":2,"error":{"code":1,`) || !strings.HasSuffix(line, "}}\n") {
 			t.Errorf("line %q", line)
 		}
 	}
@@ -278,7 +278,7 @@ func TestAtomicDumpReportsThePause(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), nil, "dump", "--atomic", "--json", "-p", burner(t))
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "was stopped for") ||
-		!strings.HasPrefix(p.out.String(), `{"schema_version":3,"time":`) {
+		!strings.HasPrefix(p.out.String(), `{"schema_version":2,"time":`) {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
 }

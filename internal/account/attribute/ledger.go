@@ -267,6 +267,9 @@ func (l *Ledger) AttributeNotStopped(now sample.Reading, inCall bool) {
 	t := l.advancePastQueue(now)
 	l.addBlocked(t.blocked, now.Wall)
 	l.sleep.active = true
+	if t.cpuAndQueue() > 0 {
+		l.sleep.cut = 0
+	}
 	if inCall && !l.sleep.open {
 		l.Emit(Span{Place: l.lastRunning, End: now.Wall, Wall: t.cpuAndQueue(), RunQueue: t.runQueue, CPU: t.cpu})
 		return

@@ -392,6 +392,8 @@ func TestAnOpenSleepHasItsTimeBeforeACut(t *testing.T) {
 	b.l.Flush()
 	b.observe(0, 0, 50, 1, sample.Sleeping)
 	wants("two cuts", 1000)
+	b.observe(10, 0, 10, 1, sample.Sleeping)
+	wants("it has run since", 0)
 	b.observe(10, 0, 10, 2, sample.Sleeping)
 	wants("another sleep", 0)
 	for _, s := range b.spans {

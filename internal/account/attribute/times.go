@@ -122,7 +122,9 @@ func (s *sleepSpan) observe(now int64, place Place, ran bool, blocked int64, emi
 		s.Samples++
 		s.Wall += blocked
 		s.End = now
-		s.active = s.active || ran
+		if ran {
+			s.active, s.cut = true, 0
+		}
 		return
 	}
 	s.close(emit)

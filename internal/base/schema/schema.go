@@ -11,7 +11,7 @@ import (
 )
 
 // Number is the version of all forms. It rises where a field is removed or changes its meaning, not where one is added.
-const Number = 3
+const Number = 2
 
 // Head is the first field of each object's struct.
 type Head struct {

@@ -125,7 +125,10 @@ func (b *windowBuilder) Add(iv profile.Interval) {
 
 // RefreshCut implements [profile.Cutter]. It ends a due window if the previous one was taken.
 func (b *windowBuilder) RefreshCut(at int64, cut func()) {
-	if at < b.due || len(b.finished) > 0 {
+	b.mu.Lock()
+	isDue := at >= b.due && len(b.finished) == 0
+	b.mu.Unlock()
+	if !isDue {
 		return
 	}
 	cut()

@@ -38,7 +38,10 @@ type reason struct {
 	at           int64 // Unix epoch, ns
 }
 
-const ringWatchEvery = time.Second
+const (
+	ringWatchEvery = time.Second
+	ringCutEvery   = time.Minute // a checkpoint adds all open intervals to the bounded memory of the ring
+)
 
 func newRing(r *recording) *ring {
 	w := &ring{recording: r, begun: time.Now(), suspects: make(chan []int, 1)}
@@ -56,7 +59,7 @@ func newRing(r *recording) *ring {
 // prepare adds the sink, whose refreshes also evict stacks.
 func (w *ring) prepare() {
 	w.names = profile.NewNames(w.builder, nil)
-	w.samplerOpts.WatchEvery = ringWatchEvery
+	w.samplerOpts.CheckpointEvery, w.samplerOpts.WatchEvery = ringCutEvery, ringWatchEvery
 	w.samplerOpts.Sinks = append(w.samplerOpts.Sinks, &w.watch)
 }
 

@@ -175,12 +175,12 @@ func TestFilesThatAreNoDumps(t *testing.T) {
 		{"hello", "no complete dump", 0},
 		{dump(1)[:90], "no complete dump", 0},
 		{`{"locks":[]}`, "no dump of threads", 0},
-		{`{"schema_version":3,"pid":1,"threads":7}`, "no dump of threads", 0},
-		{`{"schema_version":1,"pid":1,"threads":[]}`, "schema_version 1, and this prywalk reads 3", 0},
+		{`{"schema_version":2,"pid":1,"threads":7}`, "no dump of threads", 0},
+		{`{"schema_version":1,"pid":1,"threads":[]}`, "schema_version 1, and this prywalk reads 2", 0},
 		{dump(1) + dump(2), "has the processes [1 2]", 0},
 		{dump(1) + dump(2), "no process 3, but [1 2]", 3},
 		{dump(1) + dump(2), "", 2},
-		{`{"schema_version":3,"pid":1,"threads":[{"frames":[{}]}],"goroutines":[{"frames":[{}]}],"tasks":[{"frames":[{}]}]}`,
+		{`{"schema_version":2,"pid":1,"threads":[{"frames":[{}]}],"goroutines":[{"frames":[{}]}],"tasks":[{"frames":[{}]}]}`,
 			"", 0},
 	} {
 		if err := os.WriteFile(path, []byte(c.contents), 0o600); err != nil {
@@ -220,7 +220,7 @@ func TestADumpIsReadAsItWasWritten(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"schema_version":3,"pid":1,"threads":[{"tid":1,"frames":[{}],"waits_for":{"kind":"mutex"}}]}`))
+	f.Add([]byte(`{"schema_version":2,"pid":1,"threads":[{"tid":1,"frames":[{}],"waits_for":{"kind":"mutex"}}]}`))
 	f.Fuzz(func(_ *testing.T, contents []byte) {
 		if p, err := read(bytes.NewReader(contents), 0); err == nil {
 			_, _ = Compare(p, p)
