@@ -247,6 +247,7 @@ func (l *Ledger) MarkNotObserved(length int64, now sample.Reading, state sample.
 	}
 	t = t.within(length, whole)
 	l.Flush()
+	l.sleep.cut = 0
 	l.clocks.advanceBy(length, t)
 	end, ran := l.clocks.last.Wall, t.cpuAndQueue()
 	if ran < length {
@@ -266,6 +267,9 @@ func (l *Ledger) AttributeNotStopped(now sample.Reading, inCall bool) {
 	t := l.advancePastQueue(now)
 	l.addBlocked(t.blocked, now.Wall)
 	l.sleep.active = true
+	if t.cpuAndQueue() > 0 {
+		l.sleep.cut = 0
+	}
 	if inCall && !l.sleep.open {
 		l.Emit(Span{Place: l.lastRunning, End: now.Wall, Wall: t.cpuAndQueue(), RunQueue: t.runQueue, CPU: t.cpu})
 		return
@@ -292,14 +296,17 @@ func (l *Ledger) Flush() {
 	l.attributePending()
 	l.settleKernelTime(l.clocks.last.Wall)
 	l.sleep.emitSoFar(l.Emit)
+	l.sleep.cut += l.sleep.Wall
 	l.sleep.Samples, l.sleep.Wall = 0, 0
 }
 
-// EmitOpen emits the same as Flush, and changes nothing.
+// EmitOpen emits the same as Flush, with [Span].Before, and changes nothing.
 func (l *Ledger) EmitOpen(emit func(Span)) {
 	l.emitPending(emit)
 	l.emitHeldSoFar(emit)
-	l.sleep.emitSoFar(emit)
+	sleep := l.sleep
+	sleep.Before = sleep.cut
+	sleep.emitSoFar(emit)
 }
 
 // Finish attributes the rest, carried CPU time to the last on-CPU sample if younger than carryLimit.

@@ -370,3 +370,35 @@ func TestIntervalsAreAsTheExampleSays(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
+
+func TestAnOpenSleepHasItsTimeBeforeACut(t *testing.T) {
+	b := newTimeline()
+	before := func() (ns int64) {
+		b.l.EmitOpen(func(s Span) { ns = s.Before })
+		return ns
+	}
+	wants := func(what string, want int64) {
+		t.Helper()
+		if n := before(); n != want {
+			t.Errorf("%s: %d ns before the last cut, want %d", what, n, want)
+		}
+	}
+	b.observe(0, 0, 0, 1, sample.Sleeping)
+	b.observe(0, 0, 700, 1, sample.Sleeping)
+	wants("no cut", 0)
+	b.l.Flush()
+	b.observe(0, 0, 300, 1, sample.Sleeping)
+	wants("a cut", 700)
+	b.l.Flush()
+	b.observe(0, 0, 50, 1, sample.Sleeping)
+	wants("two cuts", 1000)
+	b.observe(10, 0, 10, 1, sample.Sleeping)
+	wants("it has run since", 0)
+	b.observe(10, 0, 10, 2, sample.Sleeping)
+	wants("another sleep", 0)
+	for _, s := range b.spans {
+		if s.Before != 0 {
+			t.Errorf("a final span has %d ns before a cut", s.Before)
+		}
+	}
+}

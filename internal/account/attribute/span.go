@@ -59,6 +59,7 @@ type Span struct {
 	End                 int64  // CLOCK_MONOTONIC
 	Samples             int64
 	Wall, RunQueue, CPU int64
+	Before              int64 // of an open sleep: its time before a [Cut]
 }
 
 const (

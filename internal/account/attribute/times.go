@@ -110,9 +110,10 @@ func (c *threadClocks) payDebt(blocked int64) int64 {
 const mergeLimit = 1e9
 
 type sleepSpan struct {
-	Span        // if not open, the place and the end are the last sleep's
-	open   bool // else the thread was last found running
-	active bool // the thread has run in it: mergeLimit bounds it
+	Span         // if not open, the place and the end are the last sleep's
+	open   bool  // else the thread was last found running
+	active bool  // the thread has run in it: mergeLimit bounds it
+	cut    int64 // its time until the last cut, ns
 }
 
 // observe adds a sample asleep. ran: the thread ran since the last sample; blocked is in ns.
@@ -121,12 +122,14 @@ func (s *sleepSpan) observe(now int64, place Place, ran bool, blocked int64, emi
 		s.Samples++
 		s.Wall += blocked
 		s.End = now
-		s.active = s.active || ran
+		if ran {
+			s.active, s.cut = true, 0
+		}
 		return
 	}
 	s.close(emit)
 	s.Span = Span{Place: place, End: now, Samples: 1, Wall: blocked}
-	s.open, s.active = true, false
+	s.open, s.active, s.cut = true, false, 0
 }
 
 func (s *sleepSpan) close(emit func(Span)) {

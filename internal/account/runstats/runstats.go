@@ -73,10 +73,6 @@ type Observed struct {
 	UnassignedSamples int64 `json:"unassigned_samples"`
 	// LostSamples are kernel samples, of all programs, that were dropped because a buffer was full.
 	LostSamples int64 `json:"lost_samples"`
-	// LostOfTargets is an estimate of the targets' part of LostSamples.
-	LostOfTargets int64 `json:"lost_samples_of_targets"`
-	// ThrottledSamples is how often the kernel took fewer samples than asked for.
-	ThrottledSamples int64 `json:"throttled_samples"`
 	// SampleStack is the number of bytes of stack in each kernel sample.
 	SampleStack int `json:"sample_stack_bytes,omitempty"`
 }
@@ -159,8 +155,6 @@ type Stopped struct {
 	LongStops Causes `json:"long_stops"`
 	// LateStops are interrupts after which a running thread ran on for more than 262 µs; that time is no part of a stop.
 	LateStops LongEvents `json:"late_stops"`
-	// AwaitedLocks are waits of more than 262 µs for the lock of a process's mappings before a stop.
-	AwaitedLocks LongEvents `json:"awaited_locks"`
 	// CopiedBytes are the bytes of stack that a stop copied.
 	CopiedBytes Quantiles[int64] `json:"copied_bytes,omitzero"`
 	// Lost is an estimate of the time that the targets lost, in seconds: the length of each stop and 10 µs more for
@@ -287,21 +281,6 @@ type CPU struct {
 	ShortLivedCPU float64 `json:"cpu_short_lived_s"`
 	// ProgramCPU is the part of ShortLivedCPU whose program is known, in seconds, an estimate.
 	ProgramCPU float64 `json:"cpu_program_estimated_s"`
-	// ShortRuns are runs on a CPU of threads whose runs take less than 1 ms on average.
-	ShortRuns int64 `json:"short_runs"`
-	// ShortRunsCPU is the CPU time of ShortRuns, in seconds.
-	ShortRunsCPU float64 `json:"cpu_short_runs_s"`
-	// SwitchCost is the measured CPU time of a timed sleep, in µs: the most that samples miss of a run. It is absent
-	// where that cannot affect shares.
-	SwitchCost Nanos `json:"switch_us,omitempty"`
-}
-
-// Unsampled bounds the CPU time that samples miss at switches of threads with short runs, and so any share's error.
-func (c *CPU) Unsampled() float64 {
-	if c.ProfiledCPU <= 0 {
-		return 0
-	}
-	return min(float64(c.ShortRuns)*float64(c.SwitchCost)/1e9, c.ShortRunsCPU, c.ProfiledCPU) / c.ProfiledCPU
 }
 
 // ObservationGaps is the time without observations, in seconds.
@@ -327,9 +306,6 @@ type Attributed struct {
 	Stacks int64 `json:"stacks"`
 	// Scheduling is that of the tracer's OS thread: "fifo", "nice" or "normal".
 	Scheduling string `json:"scheduling"`
-	// PriorityLowered is how often the tracer lost its real-time priority for at least a second, because it had run for
-	// 20 ms without a sleep.
-	PriorityLowered int64 `json:"priority_lowered,omitempty"`
 }
 
 // OwnQuota is the CPU quota of prywalk.
@@ -338,8 +314,6 @@ type OwnQuota struct {
 	Quota float64 `json:"cpu_quota,omitempty"`
 	// TicksWithheldByQuota are ticks omitted because too little of the quota was left.
 	TicksWithheldByQuota int64 `json:"ticks_withheld_quota"`
-	// Throttled is how long prywalk's cgroup was throttled, in seconds, summed over CPUs.
-	Throttled float64 `json:"throttled_s"`
 	// StopsThrottled are stops of more than 1 ms in which prywalk's cgroup was throttled.
 	StopsThrottled int64 `json:"stops_throttled"`
 }
@@ -350,7 +324,6 @@ func (q *OwnQuota) Add(later OwnQuota) {
 		q.Quota = later.Quota
 	}
 	q.TicksWithheldByQuota += later.TicksWithheldByQuota
-	q.Throttled += later.Throttled
 	q.StopsThrottled += later.StopsThrottled
 }
 

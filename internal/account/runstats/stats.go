@@ -38,7 +38,7 @@ func CommentLine(s *Stats) string {
 		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
 		longestStop(s), stopTimeCounts(s)+longStopCauses(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU,
-		endedUnobserved(s, "; ")+shortRuns(s),
+		endedUnobserved(s, "; "),
 		s.Scheduling, engine(s))
 }
 
@@ -55,20 +55,12 @@ func engine(s *Stats) string {
 	return text + lostSamples(s)
 }
 
-// lostSamples distinguishes the targets' samples: all programs share the kernel's buffers.
+// lostSamples has an upper bound of the targets' samples: all programs share the kernel's buffers.
 func lostSamples(s *Stats) string {
-	switch {
-	case s.LostSamples == 0:
+	if s.LostSamples == 0 {
 		return ""
-	case s.LostOfTargets == s.LostSamples:
-		return fmt.Sprintf(", %s lost", Plural(s.LostSamples, "sample"))
 	}
-	few := "almost no samples"
-	if s.LostOfTargets > 0 {
-		few = "about " + Plural(s.LostOfTargets, "sample")
-	}
-	return fmt.Sprintf(", %s lost (buffers were full: %s of all programs dropped)", few,
-		Plural(s.LostSamples, "record"))
+	return fmt.Sprintf(", up to %s lost (buffers were full)", Plural(s.LostSamples, "sample"))
 }
 
 // Plural is a count with its noun.

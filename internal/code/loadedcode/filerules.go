@@ -38,7 +38,7 @@ func (r *fileRules) prepare(symbols *fileSymbols) {
 			r.builtins = append(r.builtins, k.Builtins(f, symbols))
 		}
 	}
-	r.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: &fileCode{f: f}, Funcs: r, Entry: f.Entry})
+	r.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: fileCode{f}, Funcs: r, Entry: f.Entry})
 	a := &builtinsSource{r.code, r.builtins, f.Arch()}
 	r.sources, r.calls = append(r.sources, a), a
 }

@@ -34,11 +34,11 @@ type Options struct {
 }
 
 var (
-	_ profile.TimelyWatcher = (*Agent)(nil)
-	_ profile.StackHolder   = (*Agent)(nil) // else nothing is evicted
+	_ profile.Cutter      = (*Agent)(nil)
+	_ profile.StackHolder = (*Agent)(nil) // else nothing is evicted
 )
 
-// Agent sends the intervals of a recording. It is a [profile.TimelyWatcher] and a [profile.StackHolder].
+// Agent sends the intervals of a recording. It is a [profile.Cutter] and a [profile.StackHolder].
 type Agent struct {
 	Metrics Metrics
 
@@ -146,9 +146,9 @@ const dropUnusedInterval = 10 * time.Second
 // Add implements [profile.Sink].
 func (a *Agent) Add(iv profile.Interval) { a.windows.Add(iv) }
 
-// Refresh implements [profile.Watcher]. The watchdog sees that samples are read, not only that the process runs.
-func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	a.windows.Refresh(at, open)
+// RefreshCut implements [profile.Cutter]. The watchdog sees that samples are read, not only that the process runs.
+func (a *Agent) RefreshCut(at int64, cut func()) {
+	a.windows.RefreshCut(at, cut)
 	a.service.notify("WATCHDOG=1")
 }
 
@@ -156,9 +156,6 @@ func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) {
 func (a *Agent) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 	return a.windows.heldStacks(), a.windows.unencoded.Load() == 0
 }
-
-// Timely implements [profile.TimelyWatcher].
-func (a *Agent) Timely() bool { return true }
 
 // Finish sends the last window and the waiting messages, for at most [Options].Flush. It returns the number of
 // intervals dropped at this end, neither sent nor spooled.

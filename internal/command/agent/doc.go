@@ -4,11 +4,10 @@
 //
 // # Algorithm
 //
-// A windowBuilder divides intervals into windows. Each window has the growth of open intervals, such as a sleep of
-// hours, so that the sums of all windows are the recording's. An interval's part in a window counts as an interval; a
-// message has a point of it for each clock. A thread that is queued for a CPU at a window's end is sent as sleeping;
-// the excess is subtracted from later sleep in the same stack. If none follows, it is subtracted from other time of the
-// process; if the process ends at once, it remains.
+// A windowBuilder divides intervals into windows. A window's end cuts open intervals, such as a sleep of hours, so that
+// the sums of all windows are the recording's. A thread that is queued for a CPU at a window's end counts as asleep until
+// then; the excess is subtracted from its later blocked time, and remains if it has none. An interval's part in a window
+// counts as an interval; a message has a point of it for each clock.
 //
 // Waiting tasks and labels of a program are not sent: the agent does not sample them.
 //
@@ -23,8 +22,6 @@
 //	stacks and locations      evicted from profile.maxStacks and maxLocations, or twice what the last eviction kept
 //	points of a window        maxPoints, or one for each row; later intervals are added to their row's last point
 //	rows of a window          no bound: one for each stack, thread, state and wait that it has
-//	sent time of open rows    one entry for each row that sleeps at a window's end; dropped after the sleep
-//	time sent in excess       until it is subtracted, or, after maxOversentWindows, its process has no row in a window
 //	windows                   three: open, finished, in encoding; meanwhile the open one is not ended
 //	waiting messages          maxWaitingBytes in memory, [Options].SpoolSize in files
 //	attributes of processes   the processes of the window, and those that live

@@ -37,7 +37,7 @@ func (s service) notify(state string) {
 	_, _ = s.conn.Write([]byte(state))
 }
 
-// RefreshTimes returns the time between calls of [Agent.Refresh] that a window needs, and the most that systemd's
+// RefreshTimes returns the time between calls of [Agent.RefreshCut] that a window needs, and the most that systemd's
 // watchdog allows; 0: none is set.
 func RefreshTimes(window time.Duration) (every, within time.Duration) {
 	every = max(window/refreshesPerWindow, 100*time.Millisecond)

@@ -28,7 +28,7 @@ func TestServiceManagerLearnsThatTheAgentSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Start(time.Now(), time.Second, profile.NewBuilder(profile.Meta{Discard: true}), &slowResolver{})
-		a.Refresh(time.Now().UnixNano(), func(func(profile.Interval) bool) {})
+		a.RefreshCut(time.Now().UnixNano(), func() {})
 		a.Finish(time.Now())
 		_ = manager.SetReadDeadline(time.Now().Add(time.Minute))
 		for _, want := range []string{"READY=1", "WATCHDOG=1", "STOPPING=1"} {

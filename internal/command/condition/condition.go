@@ -32,14 +32,6 @@ type Condition struct {
 // String returns the condition as it was given.
 func (c *Condition) String() string { return c.text }
 
-// Time is the least length of a wait; 0: the condition has none.
-func (c *Condition) Time() time.Duration {
-	if selectors[c.kind] == "" {
-		return 0
-	}
-	return time.Duration(c.limit)
-}
-
 // The kinds of conditions.
 const (
 	deadlock = "deadlock"

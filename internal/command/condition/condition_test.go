@@ -168,11 +168,11 @@ func TestAThreadThatRanAndRunsNoMoreIsStalled(t *testing.T) {
 	if got := atWhat(&joining); got != ": it waits for the end of thread 4" {
 		t.Error(got)
 	}
-	rests := beat(3, 1000, "read") // since the recording began; a checkpoint cuts the interval
+	rests := beat(3, 1000, "read") // since the recording began; a checkpoint has added a part
 	rests.End = f.now
 	f.Add(rests)
-	f.NoteCut()
-	f.tick(8, 0, 0, beat(3, 8000, "read"))
+	rests.Wall, rests.Before = 8000e6, 1000e6
+	f.tick(8, 0, 0, rests)
 	f.wants(t, "3"+stall+"1"+is+"5.20s: it waits in read",
 		"94"+stall+"1"+is+"6.00s: it waits for mutex mu, held by thread 4",
 		"185"+stall+"2"+is+"7.00s: it is stopped by a signal or a debugger")
@@ -187,28 +187,20 @@ func TestAThreadWithoutNamesIsNotStalled(t *testing.T) {
 	f.wants(t)
 }
 
-// A checkpoint adds the open intervals, which begin again.
-func TestAWaitGoesOnAfterACut(t *testing.T) {
+// A checkpoint adds a sleep's first part.
+func TestAWaitGoesOnAfterACheckpoint(t *testing.T) {
 	f := feed(t, "blocked>5s under f1")
-	add := func(tid int, ms int64) {
-		iv := asleep(tid, ms, "", 0)
-		iv.End = f.now
-		f.Add(iv)
-	}
-	for range 2 {
-		f.tick(1, 0, 0, asleep(1, 1000, "", 0))
-		f.tick(1, 0, 0, asleep(1, 2000, "", 0))
-		add(1, 2000)
-		f.NoteCut()
-	}
-	f.wants(t)
-	f.tick(2, 0, 0, asleep(1, 1000, "", 0)) // it has run
-	f.wants(t)
-	f.tick(1, 0, 0, asleep(1, 2000, "", 0))
-	add(1, 2000)
-	f.NoteCut()
 	f.tick(4, 0, 0, asleep(1, 4000, "", 0))
-	f.wants(t, "11 blocked>5s under f1: thread 1 w of process 7 has waited for 6.00s")
+	part := asleep(1, 4000, "", 0)
+	part.End = f.now
+	f.Add(part)
+	rest := asleep(1, 1000, "", 0)
+	rest.Before = 4000e6
+	f.tick(1, 0, 0, rest)
+	f.wants(t)
+	rest.Wall = 2000e6
+	f.tick(1, 0, 0, rest)
+	f.wants(t, "6 blocked>5s under f1: thread 1 w of process 7 has waited for 6.00s")
 }
 
 func TestNamesThatAreNotKnownYetAreAskedForAgain(t *testing.T) {

@@ -36,15 +36,7 @@ type Watch struct {
 	suspects          string // as of the last call of Suspect
 	suspectedAt       int64
 
-	// Sleeps that a cut has divided go on: added since the last cut, and up to it.
-	added, cut map[int]sleep
-	first      map[int]int64 // begins of the first intervals of threads: one that rests since a later time has run
-}
-
-// sleep is the last long sleep of a thread; times are of the Unix epoch, ns.
-type sleep struct {
-	stack      sample.StackID
-	begin, end int64
+	first map[int]int64 // begins of the first intervals of threads: one that rests since a later time has run
 }
 
 // state is that of a condition.
@@ -68,8 +60,6 @@ const (
 	maxMatches = 1 << 16
 	// minWanted is the share of one CPU that threads must at least want before their queue counts.
 	minWanted = 0.1
-	// minCarried is the least length of a sleep that goes on after a cut.
-	minCarried = int64(time.Second / 2)
 	// minRan is the least age of a thread whose rest proves that it has run: a stop by prywalk begins a new rest, too,
 	// and the first look is what stops.
 	minRan = int64(time.Second)
@@ -87,28 +77,10 @@ func (w *Watch) Add(iv profile.Interval) {
 			managed.Remember(&w.first, maxMatches, iv.TID, iv.End-iv.Wall)
 		}
 	}
-	if iv.Wall >= minCarried && rests(&iv) && iv.TID != 0 {
-		if w.added == nil {
-			w.added = map[int]sleep{}
-		}
-		w.added[iv.TID] = sleep{iv.Stack, w.begin(&iv), iv.End}
-	}
 }
 
 // rests is true of a thread that is stopped, too: its time is blocked time.
 func rests(iv *profile.Interval) bool { return iv.State != "" && iv.State != sample.Running.String() }
-
-// begin returns the begin of a sleep, before a cut if it has one.
-func (w *Watch) begin(iv *profile.Interval) int64 {
-	begin := iv.End - iv.Wall
-	if before, ok := w.cut[iv.TID]; ok && before.end == begin && before.stack == iv.Stack {
-		return before.begin
-	}
-	return begin
-}
-
-// NoteCut is called on Add's goroutine when all open intervals have been added, and begin again.
-func (w *Watch) NoteCut() { w.cut, w.added = w.added, nil }
 
 // HeldStacks implements [profile.StackHolder].
 func (w *Watch) HeldStacks() (iter.Seq[sample.StackID], bool) {
@@ -123,7 +95,7 @@ func (w *Watch) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	var asleep []*profile.Interval
 	for iv := range open {
 		if rests(&iv) {
-			iv.Wall = iv.End - w.begin(&iv)
+			iv.Wall += iv.Before
 			asleep = append(asleep, &iv)
 		}
 	}

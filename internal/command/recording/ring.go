@@ -40,9 +40,7 @@ type reason struct {
 
 const (
 	ringWatchEvery = time.Second
-	// A checkpoint cuts open intervals, and so the waits of which a condition waits for the length.
-	minRingCut  = time.Minute
-	waitsPerCut = 10
+	ringCutEvery   = time.Minute // a checkpoint adds all open intervals to the bounded memory of the ring
 )
 
 func newRing(r *recording) *ring {
@@ -61,11 +59,7 @@ func newRing(r *recording) *ring {
 // prepare adds the sink, whose refreshes also evict stacks.
 func (w *ring) prepare() {
 	w.names = profile.NewNames(w.builder, nil)
-	cut := minRingCut
-	for i := range w.options.On {
-		cut = max(cut, waitsPerCut*w.options.On[i].Time())
-	}
-	w.samplerOpts.CheckpointEvery, w.samplerOpts.WatchEvery = cut, ringWatchEvery
+	w.samplerOpts.CheckpointEvery, w.samplerOpts.WatchEvery = ringCutEvery, ringWatchEvery
 	w.samplerOpts.Sinks = append(w.samplerOpts.Sinks, &w.watch)
 }
 

@@ -37,11 +37,8 @@ func (r *recording) checkpoint(c checkpointing) {
 	if r.output.rotation != nil {
 		r.builder.BeginEpoch()
 	}
-	if r.ring != nil {
-		r.ring.watch.NoteCut()
-		if !r.ring.isDue() {
-			return
-		}
+	if r.ring != nil && !r.ring.isDue() {
+		return
 	}
 	r.names.SetYield(c.Yield)
 	defer r.names.SetYield(nil)

@@ -23,11 +23,13 @@ type Watcher interface {
 	Refresh(at int64, open iter.Seq[Interval])
 }
 
-// TimelyWatcher sends intervals to another program. If Timely, CPU time without a sample is added after five seconds,
-// not when its thread runs again.
-type TimelyWatcher interface {
-	Watcher
-	Timely() bool
+// Cutter is a Sink that takes the time so far in parts, as one that sends it to another program.
+type Cutter interface {
+	Sink
+	// RefreshCut is called on Add's goroutine when all time until at (Unix epoch, ns) is added, except open intervals: cut
+	// adds these, as far as they are known, and CPU time that has had no sample for five seconds. What follows is added as
+	// further intervals.
+	RefreshCut(at int64, cut func())
 }
 
 // StackHolder reports the stacks that it needs; with another Sink nothing is evicted.

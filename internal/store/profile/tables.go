@@ -193,7 +193,7 @@ func (t *tables) internKey() sample.StackID {
 
 func labelsOf(iv *Interval) labelSet {
 	l := labelSet(*iv)
-	l.Stack, l.Start, l.End, l.Samples, l.Wall, l.RunQueue, l.CPU = 0, 0, 0, 0, 0, 0, 0
+	l.Stack, l.Start, l.End, l.Samples, l.Wall, l.RunQueue, l.CPU, l.Before = 0, 0, 0, 0, 0, 0, 0, 0
 	return l
 }
 

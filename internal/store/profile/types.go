@@ -110,6 +110,8 @@ type Interval struct {
 	Samples int64
 	// Wall, RunQueue and CPU are times in ns: all, in the run queue, on a CPU.
 	Wall, RunQueue, CPU int64
+	// Before is the time, ns, of an open sleep that checkpoints have added already; 0 in added intervals.
+	Before int64
 }
 
 // Meta describes a recording.

@@ -45,7 +45,7 @@ func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribu
 		Start: p.Target.StartTime, Comm: p.Comm,
 		Thread: attribute.ExitedThread, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
 		End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
-		Container: p.container,
+		Before: s.Before, Container: p.container,
 	}
 	switch {
 	case s.Program != "":
@@ -85,18 +85,21 @@ func (a *Aggregator) refresh(at int64) {
 }
 
 func (a *Aggregator) refreshSinks(at int64) {
+	unix := a.out.unix.Of(at)
 	for _, sink := range a.out.sinks {
-		if s, ok := sink.(profile.TimelyWatcher); ok && s.Timely() {
-			a.attribution.AttributeOverdue()
-			break
-		}
-	}
-	for _, sink := range a.out.sinks {
-		if w, ok := sink.(profile.Watcher); ok {
-			w.Refresh(a.out.unix.Of(at), a.openIntervals)
+		switch s := sink.(type) {
+		case profile.Watcher:
+			s.Refresh(unix, a.openIntervals)
+		case profile.Cutter:
+			s.RefreshCut(unix, a.cutOpen)
 		}
 	}
 	a.evict()
+}
+
+func (a *Aggregator) cutOpen() {
+	a.attribution.AttributeOverdue()
+	a.attribute(&attribute.Cut{})
 }
 
 func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {

@@ -4,6 +4,7 @@ package aggregator
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"prywalk/internal/account/attribute"
@@ -47,5 +48,45 @@ func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
 	}
 	if locs, _ := a.out.recording.Stack(unused, nil); len(locs) != 0 {
 		t.Errorf("an unused stack has %d entries after the eviction", len(locs))
+	}
+}
+
+type cutter struct {
+	walls, samples []int64
+	isDue          bool
+}
+
+func (c *cutter) Add(iv profile.Interval) {
+	c.walls, c.samples = append(c.walls, iv.Wall), append(c.samples, iv.Samples)
+}
+
+func (c *cutter) RefreshCut(_ int64, cut func()) {
+	if c.isDue {
+		cut()
+	}
+}
+
+func TestACutterGetsASleepInPieces(t *testing.T) {
+	sink := &cutter{}
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{sink}}, target.NewCommon())
+	a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
+	asleepAt := func(wall int64) {
+		a.attribute(&attribute.Sampled{Process: 1, Thread: 1, Sample: attribute.Sample{
+			Place: attribute.Place{State: sample.Sleeping}, At: sample.Reading{Wall: wall},
+		}})
+	}
+	asleepAt(1000)
+	asleepAt(1900)
+	a.refreshSinks(1900)
+	if len(sink.walls) != 0 {
+		t.Errorf("pieces of %d before a cut", sink.walls)
+	}
+	sink.isDue = true
+	a.refreshSinks(1900)
+	a.refreshSinks(1900)
+	asleepAt(2500)
+	a.refreshSinks(2500)
+	if !slices.Equal(sink.walls, []int64{900, 600}) || !slices.Equal(sink.samples, []int64{2, 1}) {
+		t.Errorf("pieces of %d with %d samples, want 900, 600 with 2, 1", sink.walls, sink.samples)
 	}
 }

@@ -38,6 +38,7 @@ type taskPoller struct {
 
 type taskSlot struct {
 	from, seen int64 // observations of its state
+	began      int64 // the first of them
 	stack      sample.StackID
 	kind       uint32
 	parked     bool
@@ -175,7 +176,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 	}
 	s.stack, _ = t.aggregator.stacks.endStack(end)
 	s.kind = profile.NumberIn(&t.kinds.list, t.kinds.by, kind)
-	s.parked, s.from = true, before
+	s.parked, s.from, s.began = true, before, before
 	t.walked++
 	t.totals.Observations++
 	t.totals.Walked++

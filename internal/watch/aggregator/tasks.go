@@ -152,7 +152,12 @@ func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
 	for _, p := range r.aggregator.procs {
 		for _, t := range p.tasks.all {
 			for i := range t.slots {
-				if s := &t.slots[i]; s.parked && s.seen > s.from && !yield(t.interval(s)) {
+				s := &t.slots[i]
+				if !s.parked || s.seen <= s.from {
+					continue
+				}
+				iv := t.interval(s)
+				if iv.Before = s.from - s.began; !yield(iv) {
 					return false
 				}
 			}

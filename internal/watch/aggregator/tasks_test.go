@@ -233,3 +233,21 @@ func TestAGoroutinesOtherEndIsNamedUnlessItRanMeanwhile(t *testing.T) {
 		t.Errorf("changed places %v", got)
 	}
 }
+
+func TestAnOpenWaitOfATaskHasItsTimeBeforeACheckpoint(t *testing.T) {
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
+	p := a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
+	poller := newTaskPoller(a, p, taskRuntime{totals: &taskTotals{}})
+	poller.kinds.list = []taskKind{{firstFunction: "f"}}
+	poller.slots = []taskSlot{{began: 100, from: 100, seen: 400, parked: true}}
+	p.tasks.all = append(p.tasks.all, poller)
+	poller.addIntervals()
+	poller.slots[0].seen = 900
+	for iv := range a.openIntervals {
+		if iv.Wall != 500 || iv.Before != 300 {
+			t.Errorf("%d ns, %d before a checkpoint; want 500, 300", iv.Wall, iv.Before)
+		}
+		return
+	}
+	t.Error("no open interval")
+}

@@ -99,11 +99,11 @@ func (t *Thread) trySuppressStop() bool {
 	now := procmem.Now()
 	call.inCall = call.inCall && call.seemsToLast(t)
 	if call.inCall {
-		t.stops.notStopped.InCall = procmem.ReadingAt(t.clocks.last, now)
+		t.stops.notStopped.InCall = procmem.ReadingAt(t.clocks, now)
 		return true
 	}
 	if now < call.suppressUntil {
-		t.stops.notStopped.Other = procmem.ReadingAt(t.clocks.last, now)
+		t.stops.notStopped.Other = procmem.ReadingAt(t.clocks, now)
 		return true
 	}
 	call.suppressUntil = 0
@@ -111,7 +111,7 @@ func (t *Thread) trySuppressStop() bool {
 }
 
 func (call *abortedCall) seemsToLast(t *Thread) bool {
-	cpu := t.clocks.last.CPU
+	cpu := t.clocks.CPU
 	if cpu > call.cpu+call.presumedCPU || !call.hasSameWords(t) {
 		return false
 	}

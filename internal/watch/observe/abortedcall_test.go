@@ -39,7 +39,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 	if err != nil || n == 0 {
 		tb.Fatal(n, err)
 	}
-	stop := ptrace.Stop{Nr: 321, Sched: t.clocks.last, Repair: ptrace.Repair{Broken: broken},
+	stop := ptrace.Stop{Nr: 321, Sched: t.clocks, Repair: ptrace.Repair{Broken: broken},
 		Times: ptrace.Times{DetachedAt: procmem.Now()}}
 	stop.Regs.Arch = process.HostArch()
 	stop.Regs.Set(process.HostArch().SP(), at)
@@ -49,7 +49,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 func (t *Thread) readClocksNow(tb *testing.T) {
 	tb.Helper()
 	var err error
-	if t.clocks.last, err = t.files.SchedStat(); err != nil {
+	if t.clocks, err = t.files.SchedStat(); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -94,13 +94,13 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 		th.TakeNotStopped() != (sample.NotStopped{}) {
 		t.Errorf("%+v", left)
 	}
-	begun := th.clocks.last.CPU
+	begun := th.clocks.CPU
 	for end := time.Now().Add(4 * time.Minute); th.trySuppressStop(); th.readClocksNow(t) {
 		if time.Now().After(end) {
 			t.Fatal("never stopped, though it computes")
 		}
 	}
-	if ran := th.clocks.last.CPU - begun; ran < userReadEvery || ran >= minPresumed {
+	if ran := th.clocks.CPU - begun; ran < userReadEvery || ran >= minPresumed {
 		t.Errorf("not stopped for %v of CPU time", time.Duration(ran))
 	}
 	th.inCall(t, at, false)
@@ -109,7 +109,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 		t.Error("not stopped, though what is around its stack pointer has changed")
 	}
 	th.inCall(t, at, false)
-	stop := ptrace.Stop{Nr: 321, Sched: th.clocks.last}
+	stop := ptrace.Stop{Nr: 321, Sched: th.clocks}
 	stop.Regs.Arch = process.HostArch()
 	stop.Regs.Set(process.HostArch().SP(), at)
 	th.noteAborted(frames.Region{Addr: at - 16, Bytes: make([]byte, 64)}, &stop)
@@ -141,7 +141,7 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 	observing(NewPool(4), ModeAuto, func(o *Observer) {
 		for _, broken := range []bool{false, true} {
 			th.readClocksNow(t)
-			o.stop = ptrace.Stop{Nr: 321, Sched: th.clocks.last, Repair: ptrace.Repair{RepeatsWork: true, Broken: broken},
+			o.stop = ptrace.Stop{Nr: 321, Sched: th.clocks, Repair: ptrace.Repair{RepeatsWork: true, Broken: broken},
 				Times: ptrace.Times{DetachedAt: procmem.Now()}}
 			o.stop.Regs.Arch = process.HostArch()
 			o.stop.Regs.Set(process.HostArch().SP(), at)
@@ -167,7 +167,7 @@ func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 		if th.abortedCall.presumedCPU != min(want, maxPresumed) {
 			t.Errorf("limit %d, want %d", th.abortedCall.presumedCPU, want)
 		}
-		th.clocks.last.CPU = th.abortedCall.cpu + th.abortedCall.presumedCPU + 1
+		th.clocks.CPU = th.abortedCall.cpu + th.abortedCall.presumedCPU + 1
 		if th.trySuppressStop() {
 			t.Error("not stopped beyond the limit")
 		}

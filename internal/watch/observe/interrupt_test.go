@@ -29,7 +29,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					th.clocks.last = sched
+					th.clocks = sched
 					if mayWait {
 						th.skid.attributeStop(1, false, false)
 					} else {

@@ -92,11 +92,11 @@ func (o *Observer) awaitMmapLock(t *Thread, s *RawSample) bool {
 }
 
 func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
-	if t.clocks.last, err = t.files.SchedStat(); err != nil {
+	if t.clocks, err = t.files.SchedStat(); err != nil {
 		return false, err
 	}
 	o.preemption.ForgetWake()
 	o.preemption.Woken(procmem.Now())
 	o.beginSample(t)
-	return o.passive.read(t, s, t.clocks.last)
+	return o.passive.read(t, s, t.clocks)
 }

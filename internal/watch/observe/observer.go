@@ -97,16 +97,12 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 }
 
 func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
-	last := &t.clocks.last
 	sched, err = t.files.SchedStat()
-	if err == nil && (sched.Runs < last.Runs || sched.CPU < last.CPU) {
+	if err == nil && (sched.Runs < t.clocks.Runs || sched.CPU < t.clocks.CPU) {
 		err = ptrace.ErrGone // the number was reused
 	}
 	if err == nil {
-		if *last == (procmem.SchedStat{}) {
-			t.clocks.first = sched
-		}
-		*last = sched
+		t.clocks = sched
 	}
 	return sched, err
 }

@@ -218,7 +218,7 @@ func copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 }
 
 func (s *RawSample) dropStaleFutexCopy(t *Thread, stop *ptrace.Stop) {
-	if s.State != sample.Sleeping || s.Sched.Runs-t.clocks.last.Runs > 1 || !stop.SchedOK {
+	if s.State != sample.Sleeping || s.Sched.Runs-t.clocks.Runs > 1 || !stop.SchedOK {
 		s.futexCopy.n = 0
 	}
 }

@@ -60,7 +60,7 @@ func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.A
 	if retry || t.skid.decideAtOnce() {
 		attachment, err = st.ctl.BeginReadingClocks(t.files)
 	} else {
-		attachment, err = st.ctl.BeginWithClocks(t.files, &t.clocks.last)
+		attachment, err = st.ctl.BeginWithClocks(t.files, &t.clocks)
 	}
 	if err == nil && asleep {
 		attachment.SetSleeping(&call, runs)
@@ -70,11 +70,11 @@ func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.A
 
 func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptrace.Attachment, awaitsTracerCPU bool) {
 	if before, ok := attachment.ClocksBefore(); ok {
-		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs { // the thread has got a CPU since
+		if awaitsTracerCPU && before.Runs != t.clocks.Runs { // the thread has got a CPU since
 			t.skid.noteRunOn()
 			awaitsTracerCPU = false
 		}
-		t.clocks.last = before
+		t.clocks = before
 	}
 	stops := &t.stops
 	stops.sample, stops.attachment, stops.requestedAt, stops.awaitsTracer = s, attachment, procmem.Now(), awaitsTracerCPU
@@ -90,7 +90,7 @@ func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, run
 	if st.mode != ModeAlwaysStop || process.HostArch() != frames.ARM64 {
 		return call, 0, false
 	}
-	runs = t.clocks.last.Runs
+	runs = t.clocks.Runs
 	for range passiveTries {
 		call, err := t.files.Syscall()
 		if err != nil || call.Running || call.Nr < 0 {
@@ -176,12 +176,12 @@ func callEffectOf(stop *ptrace.Stop) CallEffect {
 
 func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 	stop := &st.stop
-	s.StopTime, s.RanOn = stopTimes(stop, t.clocks.last.Runs)
+	s.StopTime, s.RanOn = stopTimes(stop, t.clocks.Runs)
 	if s.StopTime > LongStop {
 		s.StopCause = st.ctl.CauseOf(stop, s.Copied())
 		t.watchMmapLock(s.StopCause)
 	}
-	s.Stayed = stop.Sched.Runs == t.clocks.last.Runs
+	s.Stayed = stop.Sched.Runs == t.clocks.Runs
 	s.OnCPU, s.Skids = t.skid.attributeStop(s.At, s.Stayed, stop.InSyscall)
 	st.limit.noteStop(t, s.StopTime)
 }
@@ -202,7 +202,7 @@ func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 }
 
 func (st *requestedStops) discardStopWithLateRead(t *Thread) error {
-	length, _ := stopTimes(&st.stop, t.clocks.last.Runs)
+	length, _ := stopTimes(&st.stop, t.clocks.Runs)
 	st.limit.noteStop(t, length)
 	t.noteStop(frames.Region{}, &st.stop)
 	t.noteLostStop(StopRecord{Time: length, Cause: ptrace.CauseLock, CallEffect: callEffectOf(&st.stop)})

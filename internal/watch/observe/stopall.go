@@ -113,13 +113,13 @@ func (s *stopAll) add(t *Thread) {
 func (s *stopAll) requestStop(m *member, tag int) {
 	s.setRaw(m, s.passive.pool.Get())
 	m.raw.buffers.reserveStack(m.thread.hints().Bytes)
-	attachment, err := s.ctl.BeginWithClocks(m.thread.files, &m.thread.clocks.last)
+	attachment, err := s.ctl.BeginWithClocks(m.thread.files, &m.thread.clocks)
 	if err != nil {
 		s.end(m, nil, err)
 		return
 	}
 	if call := &m.call; !call.Running {
-		attachment.SetSleeping(call, m.thread.clocks.last.Runs)
+		attachment.SetSleeping(call, m.thread.clocks.Runs)
 	}
 	attachment.Tag = uint64(tag)
 	m.attachment = attachment

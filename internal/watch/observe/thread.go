@@ -24,7 +24,7 @@ type Thread struct {
 	NoUserSpace bool               // it never runs in user space (io_uring), so its place is known without a stop
 
 	files                  *procmem.ThreadFiles
-	clocks                 clockReads
+	clocks                 procmem.SchedStat // read last
 	skid                   skidState
 	kernelSampleStackBytes int // 0: not sampled
 	stopThoughSampled      bool
@@ -34,8 +34,6 @@ type Thread struct {
 	copies                 copyState
 	feedback               *WalkFeedback
 }
-
-type clockReads struct{ first, last procmem.SchedStat }
 
 type stopState struct {
 	sample       *RawSample // nil: none is pending
@@ -102,17 +100,11 @@ func (t *Thread) AwaitsTracer() bool { return t.Pending() && t.stops.awaitsTrace
 
 // ResetBaseline makes the next observation a whole one. used are the last clocks that were used, or zero.
 func (t *Thread) ResetBaseline(used procmem.SchedStat) {
-	t.sleep.base.valid, t.clocks.last = false, used
+	t.sleep.base.valid, t.clocks = false, used
 }
 
 // LastClocks returns the clocks that were read last, by Begin or in a stop.
-func (t *Thread) LastClocks() procmem.SchedStat { return t.clocks.last }
-
-// Ran returns the arrivals on a CPU and the CPU time, in ns, since the first observation.
-func (t *Thread) Ran() (runs, cpu int64) {
-	first, last := &t.clocks.first, &t.clocks.last
-	return int64(last.Runs - first.Runs), int64(last.CPU - first.CPU)
-}
+func (t *Thread) LastClocks() procmem.SchedStat { return t.clocks }
 
 // Feedback returns the part that belongs to the walking goroutine.
 func (t *Thread) Feedback() *WalkFeedback { return t.feedback }

@@ -41,7 +41,6 @@ type Quota struct {
 	onlyCPU        int   // of all threads, −1 if several
 	movedIn        int64 // quota's period of the last move
 	last           cgroup.CPUStat
-	first          cgroup.CPUStat
 	groupCPU       int64   // ns
 	groupCPUAtTick int64   // ns
 	meanCost       float64 // CPU time between ticks, ns
@@ -74,7 +73,7 @@ func openQuota(l cgroup.CPUQuota) *Quota {
 		m.Close()
 		return nil
 	}
-	q.last, q.first = s, s
+	q.last = s
 	kept := 0
 	cpus := runtime.NumCPU()
 	if unix.SchedGetaffinity(0, &q.allCPUs) == nil && q.alone && l.Share() <= 1 && q.pinToCurrentCPU() {
@@ -177,13 +176,10 @@ func (q *Quota) Close() {
 	q.meter.Close()
 }
 
-// Stats returns the effects so far. Precondition: Close was not called.
+// Stats returns the effects so far.
 func (q *Quota) Stats() (stats runstats.OwnQuota) {
 	if q == nil {
 		return stats
-	}
-	if now, err := q.meter.Read(); err == nil {
-		stats.Throttled = float64(now.ThrottledFor-q.first.ThrottledFor) / 1e9
 	}
 	stats.Quota = q.guard.Quota().Share()
 	stats.TicksWithheldByQuota = q.withheld

@@ -63,9 +63,6 @@ func (e *Engine) begin() {
 	if r := e.stream.reader; r != nil {
 		e.requestedRate = r.Freq()
 		r.ParseOnly(func(pid int) bool { return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() })
-		r.SetTargets(func(pid int) bool {
-			return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() && e.childSamples.table.find(pid) != nil
-		})
 		if e.opts.Children && !e.opts.Selected && e.scope.fromStart() {
 			e.childSamples.table = newDescendants()
 		}

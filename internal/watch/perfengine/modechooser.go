@@ -207,9 +207,7 @@ func (c *modeChooser) stats(o *runstats.Observed) {
 		}
 	}
 	if reader != nil {
-		dropped := c.samples.counts.dropped
-		o.LostSamples, o.ThrottledSamples = reader.Lost()+dropped, reader.Throttled()
-		o.LostOfTargets = reader.LostOfTargets() + dropped
+		o.LostSamples = reader.Lost() + c.samples.counts.dropped
 		o.SampleStack = reader.Stack()
 	}
 }

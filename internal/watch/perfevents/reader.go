@@ -57,9 +57,7 @@ type Reader struct {
 	heads                 []uint64 // for DrainTasksFirst
 	rec                   Record
 	samples, lost, broken int64
-	missed                lostSamples
 	throttled             int64
-	isTarget              func(pid int) bool
 	online                string                 // CPUs, as the kernel lists them
 	listCPUs              func() (string, error) // for tests
 
@@ -210,7 +208,7 @@ func (r *Reader) Throttled() int64 { return r.throttled }
 // Drain passes the records since the last call, in order per CPU.
 func (r *Reader) Drain(take func(*Record)) {
 	for _, g := range r.rings {
-		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(g, rec, take) }) {
+		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(rec, take) }) {
 			r.broken++
 		}
 	}
@@ -228,7 +226,7 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	for i, g := range r.rings {
 		if !g.drain(&r.rec, heads[i], func(rec *Record) {
 			if !rec.isTaskRecord() {
-				r.count(r.rings[i], rec, take)
+				r.count(rec, take)
 			}
 		}) {
 			r.broken++
@@ -240,18 +238,16 @@ func (r *Record) isTaskRecord() bool {
 	return r.Kind == Forked || r.Kind == Exited || r.Kind == CommSet || r.Kind == Mapped
 }
 
-func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
+func (r *Reader) count(rec *Record, take func(*Record)) {
 	switch rec.Kind {
 	case lost:
 		r.lost += rec.Lost
-		r.missed.add(&g.share, rec.Lost)
 		return
 	case throttled:
 		r.throttled++
 		return
 	case Sampled:
 		r.samples++
-		g.share.count(r.isTarget == nil || r.isTarget(rec.PID))
 	}
 	take(rec)
 }

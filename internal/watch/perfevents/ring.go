@@ -23,7 +23,6 @@ type ring struct {
 	mem     []byte // with its first page; nil: closed
 	data    []byte // a power of two
 	wrap    []byte // copy of a record that wraps
-	share   targetShare
 }
 
 // openRing maps size bytes, a power of two. pid −1: all threads.

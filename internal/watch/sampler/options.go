@@ -72,8 +72,8 @@ type Options struct {
 	// CheckpointEvery is the least time between periodic checkpoints; 0: none.
 	CheckpointEvery time.Duration
 
-	// Sinks take final intervals, on the aggregator's goroutine. A profile.Watcher also takes open ones, at least
-	// WatchEvery apart, and at most WatchWithin (0: no limit) however long they take.
+	// Sinks take final intervals, on the aggregator's goroutine. A profile.Watcher also takes open ones, and a
+	// profile.Cutter can cut them, at least WatchEvery apart, and at most WatchWithin (0: no limit) however long they take.
 	Sinks                   []profile.Sink
 	WatchEvery, WatchWithin time.Duration
 

@@ -17,7 +17,6 @@ type counts struct {
 	leftToLaterTick                             int64
 	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run, or had run
 	failed                                      [refusal.NumReasons]int64
-	shortRuns                                   shortRuns
 	stopCounts
 }
 
@@ -41,12 +40,6 @@ func (c *counts) noteUnchanged(inferred int64) {
 func (c *counts) noteRan(ticks int64) { c.ranInBackoff += ticks }
 
 func (c *counts) noteFailure(r refusal.Reason) { c.failed[r]++ }
-
-// noteEnd records the end of a thread. cpu is its CPU time, ns; runs its arrivals on a CPU.
-func (c *counts) noteEnd(ranInBackoff, runs, cpu int64) {
-	c.noteRan(ranInBackoff)
-	c.shortRuns.add(runs, cpu)
-}
 
 func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
 	if s.How != observe.ByStop {
@@ -72,8 +65,6 @@ func (c *counts) stats(s *runstats.Stats) {
 			s.Failed[refusal.Reason(reason).Word()] += failed
 		}
 	}
-	s.ShortRuns = c.shortRuns.n
-	s.ShortRunsCPU = seconds(c.shortRuns.cpu)
 	c.stopCounts.stats(&s.Stopped)
 }
 
@@ -85,26 +76,14 @@ func (c *counts) progress(p *Progress) {
 	}
 }
 
-// shortRuns are of threads whose average run is shorter than shortRun ns.
-type shortRuns struct{ n, cpu int64 }
-
-const shortRun = 1e6
-
-func (s *shortRuns) add(runs, cpu int64) {
-	if cpu < runs*shortRun {
-		s.n += runs
-		s.cpu += cpu
-	}
-}
-
 type stopCounts struct {
-	restarted               int64
-	callEffects             callEffects
-	lengths                 runstats.Histogram
-	longest                 runstats.Stop
-	copies                  runstats.Histogram // bytes
-	longStopsBy             [ptrace.NumCauses]runstats.LongEvents
-	lateStops, awaitedLocks runstats.LongEvents
+	restarted   int64
+	callEffects callEffects
+	lengths     runstats.Histogram
+	longest     runstats.Stop
+	copies      runstats.Histogram // bytes
+	longStopsBy [ptrace.NumCauses]runstats.LongEvents
+	lateStops   runstats.LongEvents
 }
 
 func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
@@ -112,9 +91,6 @@ func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
 	c.copies.Add(s.Copied())
 	if s.RanOn > observe.LongStop {
 		c.lateStops.Add(s.RanOn)
-	}
-	if s.LockWait > observe.LongStop {
-		c.awaitedLocks.Add(s.LockWait)
 	}
 }
 
@@ -135,7 +111,7 @@ func (c *stopCounts) note(t *observe.Thread, stop *observe.StopRecord, copied in
 }
 
 func (c *stopCounts) stats(s *runstats.Stopped) {
-	s.LateStops, s.AwaitedLocks = c.lateStops, c.awaitedLocks
+	s.LateStops = c.lateStops
 	if c.lengths.N == 0 {
 		return
 	}

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/cgroup"
 	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
@@ -19,13 +18,12 @@ import (
 )
 
 type run struct {
-	lastTick       int64 // CLOCK_MONOTONIC ns
-	lastRead       int64 // of all clocks, CLOCK_MONOTONIC ns; 0: none
-	length         int64 // from the first tick to the last reading, ns
-	brokenCalls    int64
-	repeatedCalls  int64
-	priorityLosses int64
-	scheduling     string
+	lastTick      int64 // CLOCK_MONOTONIC ns
+	lastRead      int64 // of all clocks, CLOCK_MONOTONIC ns; 0: none
+	length        int64 // from the first tick to the last reading, ns
+	brokenCalls   int64
+	repeatedCalls int64
+	scheduling    string
 }
 
 // Run makes ticks until ctx ends or the last process has ended. Its OS thread ends before this process is stopped,
@@ -93,11 +91,6 @@ func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
 	s := ctl.Stats()
 	r.brokenCalls += int64(s.Broken)
 	r.repeatedCalls += int64(s.ReportedTwice)
-	r.priorityLosses += int64(s.Lowered)
-}
-
-func (r *run) stats(s *runstats.Stats) {
-	s.Scheduling, s.PriorityLowered = r.scheduling, r.priorityLosses
 }
 
 func (t *Tracer) beginOnce() {

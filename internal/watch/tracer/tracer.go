@@ -122,7 +122,7 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	}
 	t.listings.stats(s)
 	t.backlog.stats(s)
-	t.run.stats(s)
+	s.Scheduling = t.run.scheduling
 	s.Calls = t.counts.calls(t.run.brokenCalls, t.run.repeatedCalls)
 	s.FreqAsked, s.MaxOverhead, s.Subset = t.opts.Freq, t.opts.MaxOverhead, t.opts.Subset
 	s.MaxPause = runstats.Nanos(t.opts.MaxPause)

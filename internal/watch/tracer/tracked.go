@@ -224,8 +224,7 @@ func (t *tracked) endThread(th *target.Thread) {
 
 // dropThread drops a thread. alive: its clocks go on.
 func (t *tracked) dropThread(th *target.Thread, alive bool) {
-	runs, cpu := th.Observed.Ran()
-	t.counts.noteEnd(t.shared.Backoff.Forget(th), runs, cpu)
+	t.counts.noteRan(t.shared.Backoff.Forget(th))
 	if th.Engine != nil {
 		th.Engine.Ended(alive)
 	}
