@@ -245,6 +245,42 @@ func TestManyIntervalsAreMergedInCellsOfTimeInABrowser(t *testing.T) {
 	}
 }
 
+// A thread changes between two stacks within each cell: merged, these are one after the other, and their sums the same.
+func TestMergedIntervalsOfAThreadDoNotOverlap(t *testing.T) {
+	before := maxPageIntervals
+	maxPageIntervals = 100
+	t.Cleanup(func() { maxPageIntervals = before })
+	start := time.Unix(1_700_000_000, 0)
+	b := rec.NewBuilder(rec.Meta{Start: start, Period: 1e7, Main: app})
+	rng, walls := rand.New(rand.NewPCG(1, 2)), [3]int64{}
+	for tid := 1; tid < 3; tid++ {
+		for from := int64(0); from < 1e9; {
+			which, to := rng.IntN(3), min(1e9, from+1e6+rng.Int64N(9e6))
+			if which > 0 { // else it was not observed
+				b.Add(rec.Interval{Stack: b.Intern(at(app, uint64(0x10*which))), PID: 7, TID: tid, Comm: "kvd", State: "running",
+					End: start.UnixNano() + to, Samples: 1, Wall: to - from, CPU: to - from})
+				walls[which] += to - from
+			}
+			from = to
+		}
+	}
+	b.SetWindow(start, start.Add(time.Second))
+	d := pageData(t, render(t, HTML, parsed(t, b, fixtureNames), Options{}))
+	ends, got := map[int]int64{}, map[int64]int64{}
+	for _, i := range intervalsOf(t, &d) {
+		at := int(i.row) * (2 + len(d.Types))
+		thread := d.Contexts[4*d.Rows[at+1]]
+		if i.begin < ends[thread] || i.end/d.Times.Grid > i.begin/d.Times.Grid+1 {
+			t.Errorf("thread %d: %d to %d, the one before ends at %d", thread, i.begin, i.end, ends[thread])
+		}
+		ends[thread], got[d.Rows[at]] = i.end, got[d.Rows[at]]+i.end-i.begin
+	}
+	if d.Times.Grid == 0 || len(got) != 2 || got[1]+got[2] != walls[1]+walls[2] || min(got[1], got[2]) !=
+		min(walls[1], walls[2]) {
+		t.Errorf("cells of %d; walls %v, want %v", d.Times.Grid, got, walls)
+	}
+}
+
 func TestADragSelectsAPartOfTheTimeInABrowser(t *testing.T) {
 	ctx := browser(t, timedFixture(t))
 	at := value[[]float64](ctx, t, `(() => { const r = overview.canvas.getBoundingClientRect();
