@@ -45,8 +45,8 @@ func stalled(t *testing.T) (*profile.Profile, map[string]stallPhase) {
 	if err := testtargets.BuildPrywalk(prywalk); err != nil {
 		t.Fatal(err)
 	}
-	record := exec.CommandContext(t.Context(), prywalk, "record", "-q", "--max-overhead", "off", "--max-pause", "off", "-o", file,
-		"--", program)
+	record := exec.CommandContext(t.Context(), prywalk, "record", "-q", "--max-overhead", "off", "--max-pause", "off",
+		"-o", file, "--", program)
 	record.WaitDelay = time.Second
 	out, err := record.Output()
 	if err != nil {

@@ -7,8 +7,8 @@
 //	go -C benchmarks run ./page -docs benchmarks/results/page.md
 //
 // Recordings are synthetic: made by the writer of real ones, the same each time. Each page is made with and without
-// `--source-dir`, and opened five times, at the flame graph. Times are as the user sees them; beside them is the CPU time of the page's thread, by the browser's
-// account, which a busy host does not lengthen.
+// `--source-dir`, and opened five times, at the flame graph. Times are as the user sees them; beside them is the CPU
+// time of the page's thread, by the browser's account, which a busy host does not lengthen.
 package main
 
 import (

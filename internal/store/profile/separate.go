@@ -74,8 +74,8 @@ func separate(p *pprof.Profile, memory *filememory.Account) error {
 	return nil
 }
 
-// separateThread moves the intervals of a thread, sorted by their ends. What an account has beyond its thread's time, as
-// of the time before the recording, overlaps at its beginning.
+// separateThread moves the intervals of a thread, sorted by their ends. What an account has beyond its thread's time,
+// as of the time before the recording, overlaps at its beginning.
 func separateThread(list []timedSample, start int64) {
 	last, sum := list[len(list)-1].end[0], int64(0)
 	for _, s := range list {

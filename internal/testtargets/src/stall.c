@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small service with one stall. A worker parses, then waits for a lock while a janitor compacts with it, then parses
 // with the next version; then a spike of rendering. Each phase ends by a thread's own CPU clock; the program prints of each
 // its beginning and end, by the clock of the wall, and the thread's CPU time, in ns.
