@@ -132,7 +132,7 @@ function paint(pen, w) {
   graph.rects = [];
   if (!graph.tree.total[0]) {
     pen.ctx.fillStyle = pen.text;
-    pen.ctx.fillText("No samples: choose another value or filter.", 12, 22);
+    pen.ctx.fillText("No samples: choose another value, filter or part of the time.", 12, 22);
     return;
   }
   const path = ancestors(choice.zoom);

@@ -125,7 +125,7 @@ function dragOn(canvas, shown, click) {
 
 // showRange says what is selected by time.
 function showRange() {
-  const range = overview.drag?.range || choice.range, near = (ns, [a, b]) => { const unit = Math.max(1, niceStep(b - a, 1000)); return writeTime(Math.round(ns / unit) * unit); };
+  const range = overview.drag?.range || choice.range, near = (ns, [a, b]) => { const unit = 10 ** Math.max(0, Math.floor(Math.log10((b - a) / 1000))); return writeTime(Math.round(ns / unit) * unit); };
   const span = (r) => `${near(r[0], r)} to ${near(r[1], r)}`;
   const box = byId("range");
   if (!range) { box.replaceChildren(element("span", `all ${show(times.to - times.from, times.wall)}: drag over the picture, or press ← and →, to select a part`)); return; }

@@ -119,6 +119,7 @@ func TestThePageFitsATelephoneInABrowser(t *testing.T) {
 	for name, write := range pages {
 		ctx := openPage(t, func(b *bytes.Buffer) error { return write(b) })
 		run(ctx, t, chromedp.EmulateViewport(420, 900))
+		show(ctx, t, "view=flame")
 		run(ctx, t, chromedp.Click(chromedp.CSS("#functions tbody tr")))
 		wide := value[[]string](ctx, t, `[...document.querySelectorAll("body *:not(#tip)")].filter((e) =>
 			e.getBoundingClientRect().right > 421).map((e) => e.tagName + "#" + e.id + " " + e.className)`)

@@ -64,11 +64,12 @@ function readState() {
   choice.other = choice.range && other.length === 2 && !other.some(Number.isNaN) ? range(...other) || null : null;
 }
 
-// firstView shows the waits where hardly a processor is busy, else the flame graph.
+// firstView shows the waits where these are the conclusion or hardly a processor is busy, else the flame graph.
 function firstView() {
   const cpu = model.type("cpu");
   if (!times || cpu < 0 || model.type("blocked") < 0) return "flame";
   let sum = 0;
   for (let at = cpu; at < model.whole.length; at += model.types) sum += model.whole[at];
-  return sum < 0.05 * (times.to - times.from) ? "waits" : "flame";
+  const waits = /^(mostly |(possible )?deadlock)/i.test(byId("conclusion")?.textContent ?? "");
+  return waits || sum < 0.05 * (times.to - times.from) ? "waits" : "flame";
 }

@@ -92,6 +92,9 @@ func (b *pageBuilder) writeTimes(numbers []int32) {
 	slices.SortStableFunc(list, func(x, y pageInterval) int {
 		return cmp.Or(cmp.Compare(thread(&x), thread(&y)), cmp.Compare(x.begin, y.begin))
 	})
+	if b.Times.Grid > 0 {
+		b.separate(list, thread)
+	}
 	b.Times.Rows, b.Times.Count = len(b.Rows)/b.stride(), len(list)
 	columns := b.columns(list)
 	b.Rows, b.Times.Size = nil, len(columns)
@@ -122,6 +125,41 @@ func mergeInCells(list []pageInterval, grid int64) (merged []pageInterval) {
 		merged = append(merged, i)
 	}
 	return merged
+}
+
+// separate divides intervals, by thread and time, into those of one thread that end in one cell.
+func (b *pageBuilder) separate(list []pageInterval, thread func(*pageInterval) int) {
+	cell := func(i *pageInterval) int64 { return (i.end - 1) / b.Times.Grid }
+	for first, n := 0, 1; n <= len(list); n++ {
+		if n == len(list) || thread(&list[n]) != thread(&list[first]) || cell(&list[n]) != cell(&list[first]) {
+			b.inTurn(list[first:n], cell(&list[first])*b.Times.Grid)
+			first = n
+		}
+	}
+}
+
+// inTurn places merged intervals of a thread one after the other, each for its wall time: from the first to the last
+// moment of each they overlap, and the thread would do two things at once. Goroutines without a thread may.
+func (b *pageBuilder) inTurn(list []pageInterval, cell int64) {
+	clocks, _ := view.ClocksOf(b.Profile)
+	var merged []*pageInterval
+	at, end, wall := int64(0), int64(0), int64(0)
+	for i := range list {
+		if m := &list[i]; m.begin >= cell && m.values[clocks.Wall] > 0 {
+			merged = append(merged, m)
+			end, wall = max(end, m.end), wall+m.values[clocks.Wall]
+		}
+	}
+	if len(merged) > 0 {
+		at = merged[0].begin
+	}
+	if wall > end-at {
+		return
+	}
+	for _, m := range merged {
+		m.begin, m.end = at, at+m.values[clocks.Wall]
+		at = m.end
+	}
 }
 
 func (b *pageBuilder) columns(list []pageInterval) (out []byte) {

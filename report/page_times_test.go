@@ -155,11 +155,16 @@ func show(ctx context.Context, t *testing.T, fragment string) shown {
 
 func TestAPartOfTheTimeIsThatOfTheReportInABrowser(t *testing.T) {
 	p := timedFixture(t)
-	ctx := browser(t, p)
-	for _, r := range [][2]time.Duration{
+	partsAsReported(browser(t, p), t, p, [][2]time.Duration{
 		{2 * time.Second, 3 * time.Second}, {0, 10 * time.Second}, {3123456789, 3400000001}, {7999999999, 8000000001},
 		{9500 * time.Millisecond, 10 * time.Second}, {1, 2}, {3301 * time.Millisecond, 3302 * time.Millisecond},
-	} {
+	})
+}
+
+// partsAsReported compares parts of the time on the page with report --json.
+func partsAsReported(ctx context.Context, t *testing.T, p *profile.Profile, parts [][2]time.Duration) {
+	t.Helper()
+	for _, r := range parts {
 		s := show(ctx, t, fmt.Sprintf("from=%s&to=%s&view=functions&value=wall", r[0], r[1]))
 		var out bytes.Buffer
 		if err := JSON(&out, p, false, Options{From: r[0], To: r[1], Value: "wall"}); err != nil {
@@ -177,8 +182,12 @@ func TestAPartOfTheTimeIsThatOfTheReportInABrowser(t *testing.T) {
 		if c := want.Total; c["cpu"]+c["runqueue"]+c["blocked"] != c["wall"] || c["wall"] == 0 {
 			t.Errorf("%v: the clocks do not add up: %v", r, c)
 		}
+		names := map[string]int{}
 		for _, f := range want.Functions {
-			if f.Total["wall"] == 0 {
+			names[f.Name]++
+		}
+		for _, f := range want.Functions {
+			if f.Total["wall"] == 0 || names[f.Name] > 1 { // of several modules
 				continue
 			}
 			if got := s.Rows[f.Name]; got != [2]string{fmt.Sprint(f.Self["wall"]), fmt.Sprint(f.Total["wall"])} {
@@ -245,6 +254,42 @@ func TestManyIntervalsAreMergedInCellsOfTimeInABrowser(t *testing.T) {
 	}
 }
 
+// A thread changes between two stacks within each cell: merged, these are one after the other, and their sums the same.
+func TestMergedIntervalsOfAThreadDoNotOverlap(t *testing.T) {
+	before := maxPageIntervals
+	maxPageIntervals = 100
+	t.Cleanup(func() { maxPageIntervals = before })
+	start := time.Unix(1_700_000_000, 0)
+	b := rec.NewBuilder(rec.Meta{Start: start, Period: 1e7, Main: app})
+	rng, walls := rand.New(rand.NewPCG(1, 2)), [3]int64{}
+	for tid := 1; tid < 3; tid++ {
+		for from := int64(0); from < 1e9; {
+			which, to := rng.IntN(3), min(1e9, from+1e6+rng.Int64N(9e6))
+			if which > 0 { // else it was not observed
+				b.Add(rec.Interval{Stack: b.Intern(at(app, uint64(0x10*which))), PID: 7, TID: tid, Comm: "kvd", State: "running",
+					End: start.UnixNano() + to, Samples: 1, Wall: to - from, CPU: to - from})
+				walls[which] += to - from
+			}
+			from = to
+		}
+	}
+	b.SetWindow(start, start.Add(time.Second))
+	d := pageData(t, render(t, HTML, parsed(t, b, fixtureNames), Options{}))
+	ends, got := map[int]int64{}, map[int64]int64{}
+	for _, i := range intervalsOf(t, &d) {
+		at := int(i.row) * (2 + len(d.Types))
+		thread := d.Contexts[4*d.Rows[at+1]]
+		if i.begin < ends[thread] || i.end/d.Times.Grid > i.begin/d.Times.Grid+1 {
+			t.Errorf("thread %d: %d to %d, the one before ends at %d", thread, i.begin, i.end, ends[thread])
+		}
+		ends[thread], got[d.Rows[at]] = i.end, got[d.Rows[at]]+i.end-i.begin
+	}
+	if d.Times.Grid == 0 || len(got) != 2 || got[1]+got[2] != walls[1]+walls[2] || min(got[1], got[2]) !=
+		min(walls[1], walls[2]) {
+		t.Errorf("cells of %d; walls %v, want %v", d.Times.Grid, got, walls)
+	}
+}
+
 func TestADragSelectsAPartOfTheTimeInABrowser(t *testing.T) {
 	ctx := browser(t, timedFixture(t))
 	at := value[[]float64](ctx, t, `(() => { const r = overview.canvas.getBoundingClientRect();
@@ -252,12 +297,12 @@ func TestADragSelectsAPartOfTheTimeInABrowser(t *testing.T) {
 	run(ctx, t, chromedp.DragAndDropXY(at[0], at[2], at[1], at[2]))
 	s := value[shown](ctx, t, shownScript)
 	var from, to float64
-	if _, err := fmt.Sscanf(s.Hash, "#from=%fs&to=%fs&view=flame", &from, &to); err != nil || from < 1.9 || from > 2.1 ||
+	if _, err := fmt.Sscanf(s.Hash, "#from=%fs&to=%fs&view=waits", &from, &to); err != nil || from < 1.9 || from > 2.1 ||
 		to < 3.9 || to > 4.1 {
 		t.Errorf("a drag from 2 s to 4 s selects %s: %v", s.Hash, err)
 	}
 	run(ctx, t, chromedp.KeyEvent("\x1b"))
-	if s := value[shown](ctx, t, shownScript); s.Hash != "#view=flame" || s.Totals["wall"] == "" {
+	if s := value[shown](ctx, t, shownScript); s.Hash != "#view=waits" || s.Totals["wall"] == "" {
 		t.Errorf("after Esc: %s", s.Hash)
 	}
 	run(ctx, t, chromedp.Focus(chromedp.CSS("#overview")), chromedp.KeyEvent(kb.ArrowRight),

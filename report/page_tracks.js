@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 "use strict";
 // The tracks: what each thread did over the selected time. Threads of one process whose names differ in numbers only are
-// one track that can be opened; those with one stack all the time are apart from the others.
+// one track that can be opened; those with one stack for most of the recording are apart from the others.
 
 const tracks = { open: new Set(), limit: 60, shown: [] };
 const fewThreads = 24; // so many have a track each
@@ -28,7 +28,7 @@ const trackGroups = (() => {
       wall += v;
       if (sum > most) { most = sum; stack = node; }
     }
-    put(groups, `${t.pid} ${stem(t)} ${most >= 0.99 * wall ? stack : ""}`, thread);
+    put(groups, `${t.pid} ${stem(t)} ${most >= 0.99 * wall && 2 * wall >= times.to - times.from ? stack : ""}`, thread);
   }
   // Those of a name that share their stack with few others are one track, if they are not few themselves.
   for (const g of groups.values()) {
@@ -159,7 +159,7 @@ function trackTip(track, canvas, event) {
   if (i >= 0) {
     const c = model.contexts[times.contexts[times.row[i]]], v = (k) => show(times.values[i * times.types + k], k);
     lines.push(element("div", `${c.wait || c.state || "running"} for ${show(times.end[i] - times.begin[i], times.wall)}: CPU ${v(times.cpu)}, queued ${v(times.queue)}` + (times.blocked < 0 ? "" : `, blocked ${v(times.blocked)}`)));
-    if (c.owner) lines.push(element("div", ownerText(c)));
+    if (c.owner) lines.push(element("div", ownerText(c, 1, ownerThread(c, t, t))));
     for (const name of stackOf(times.nodes[times.row[i]]).slice(0, 14)) lines.push(element("div", name));
   } else lines.push(element("div", track.threads.length === 1 ? "not observed" : sumsText(track.sums)));
   box.replaceChildren(...lines);

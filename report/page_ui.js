@@ -104,13 +104,16 @@ function truth() {
   if (cpu < 0 || wall < 0 || samples < 0) return "";
   for (const row of graph.rows) {
     const v = model.value(row, cpu);
-    sum.wall += model.value(row, wall); sum.samples += model.value(row, samples); sum.cpu += v;
+    sum.cpu += v;
+    if (!numbered || model.threads[model.contexts[row.context].thread].tid) { sum.wall += model.value(row, wall); sum.samples += model.value(row, samples); } // else a goroutine
     if (incompleteNodes[row.node]) sum.incomplete += v;
     if (unseenNodes[row.node]) sum.unseen += v;
   }
   if (!sum.wall) return "";
-  const rate = (sum.samples / sum.wall) * 1e9;
-  return `${rate.toFixed(rate < 10 ? 1 : 0)} looks a second and thread` + (sum.cpu ? `; of the CPU time ${(100 - (100 * sum.incomplete) / sum.cpu).toFixed(1)}% has complete stacks, ${show(sum.unseen, cpu)} was not observed` : "; no CPU time");
+  const rate = (sum.samples / sum.wall) * 1e9, sampled = sum.cpu - sum.unseen;
+  const complete = Math.min(100 - (100 * sum.incomplete) / sampled, sum.incomplete ? 99.9 : 100);
+  return `${rate.toFixed(rate < 10 ? 1 : 0)} looks a second and thread` + (sampled > 0 ? `; of the sampled CPU time ${complete.toFixed(1)}% has complete stacks` : "; no CPU time was sampled") +
+    (sum.unseen ? `; ${show(sum.unseen, cpu)} of ${show(sum.cpu, cpu)} of CPU time has no sample` : "");
 }
 
 // Nodes below the mark of an incomplete stack, and those of time that no sample has.

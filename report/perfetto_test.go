@@ -125,15 +125,7 @@ func TestATraceHasEachThreadsStacksAndStates(t *testing.T) {
 			t.Errorf("%s: %s has %d, want %d: %v", want.track, want.slice, ns, want.ns, got.slices[want.track])
 		}
 	}
-	d, err := prepare(timedFixture(t), Options{Value: "blocked"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for clock, v := range jsonTotals(d) {
-		if sum, ok := got.counters[clock]; ok && sum != v || !ok && clock != "wall" && clock != "samples" {
-			t.Errorf("the counter %s ends at %d, want %d", clock, sum, v)
-		}
-	}
+	traceHasTheSums(t, got, timedFixture(t))
 }
 
 func TestATraceNeedsTimeStamps(t *testing.T) {
@@ -155,18 +147,23 @@ func jsonTotals(d *data) jsonValues {
 // perfettoDir has PyPI's package perfetto (scripts/setup-tests.sh).
 const perfettoDir = "/usr/local/lib/perfetto-python"
 
-// Google's own messages have a field for each that is written. Its trace processor reads the trace where it is
-// installed; no registry of packages has one.
 func TestATraceIsReadByPerfettosPackage(t *testing.T) {
-	python := testtargets.NeedProgram(t, "python3")
-	_, err := os.Stat(perfettoDir)
-	testtargets.Need(t, err == nil, "PyPI's package perfetto", testtargets.SetUp)
 	var b bytes.Buffer
 	if err := Perfetto(&b, timedFixture(t), Options{}); err != nil {
 		t.Fatal(err)
 	}
+	perfettosPackageReads(t, b.Bytes())
+}
+
+// Google's own messages have a field for each that is written. Its trace processor reads the trace where it is
+// installed; no registry of packages has one.
+func perfettosPackageReads(t *testing.T, trace []byte) {
+	t.Helper()
+	python := testtargets.NeedProgram(t, "python3")
+	_, err := os.Stat(perfettoDir)
+	testtargets.Need(t, err == nil, "PyPI's package perfetto", testtargets.SetUp)
 	path := filepath.Join(t.TempDir(), "trace")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(path, trace, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), patience)
@@ -191,7 +188,7 @@ func TestATraceIsReadByPerfettosPackage(t *testing.T) {
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	want := readTrace(t, b.Bytes())
+	want := readTrace(t, trace)
 	if !reflect.DeepEqual(traced{got.Slices, got.Counters}, want) || len(want.slices) == 0 {
 		t.Errorf("its slices and counters are %v, %v, want %v", got.Slices, got.Counters, want)
 	}

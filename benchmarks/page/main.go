@@ -2,13 +2,13 @@
 
 // Command page measures in headless Chromium the page of `prywalk report --html` for large recordings:
 //
-//	go -C benchmarks run ./page               an hour of 100 threads, a day of 10, 120,000 stacks (some minutes)
+//	go -C benchmarks run ./page               an hour of 100 threads, a day of 10, 120,000 stacks (20 minutes)
 //	go -C benchmarks run ./page -only hour
 //	go -C benchmarks run ./page -docs benchmarks/results/page.md
 //
 // Recordings are synthetic: made by the writer of real ones, the same each time. Each page is made with and without
-// `--source-dir`. Times are as the user sees them; beside them is the CPU time of the page's thread, by the browser's
-// account, which a busy host does not lengthen.
+// `--source-dir`, and opened five times, at the flame graph. Times are as the user sees them; beside them is the CPU
+// time of the page's thread, by the browser's account, which a busy host does not lengthen.
 package main
 
 import (
@@ -32,7 +32,8 @@ var (
 	binary  = flag.String("binary", "", "prywalk's file; else it is built")
 	browser = flag.String("chromium", "chromium", "the browser")
 	length  = flag.Duration("length", 24*time.Hour, "make recordings of at most this length")
-	limit   = flag.Duration("limit", 20*time.Minute, "end after this time")
+	opens   = flag.Int("n", 5, "open each page so many times; figures are medians")
+	limit   = flag.Duration("limit", time.Hour, "end after this time")
 )
 
 func main() { command.Main("page", run) }
@@ -65,8 +66,9 @@ func run(ctx context.Context, args []string) error {
 func report(ctx context.Context, dir string, chosen []string) error {
 	text := fmt.Sprintf("%s, Linux %s, load average %.1f before.\n\n", machine.CPUModel(), machine.Kernel(),
 		machine.Load())
-	table := markdown.NewTable("recording", "running intervals", "made in, s", "page, MB", "first paint, ms",
-		"load, CPU ms", "selection, CPU ms", "p50, ms", "max, ms", "zoom, CPU ms", "draw, CPU ms", "frames/s")
+	table := markdown.NewTable("recording", "running intervals", "made in, s", "page, MB", "n", "first paint, ms",
+		"load, CPU ms", "selection, CPU ms", "p50, ms", "max, ms", "zoom, CPU ms", "draw, CPU ms", "frames/s",
+		"selection at the waits, CPU ms")
 	if err := writeSource(dir); err != nil {
 		return err
 	}
@@ -105,16 +107,18 @@ func measure(ctx context.Context, dir string, s size, table *markdown.Table) err
 		if err != nil {
 			return err
 		}
-		f, err := inBrowser(ctx, page)
-		if err != nil {
-			return err
+		opened := make([]figures, max(1, *opens))
+		for i := range opened {
+			if opened[i], err = inBrowser(ctx, page); err != nil {
+				return err
+			}
 		}
 		name := s.name
 		if more != nil {
 			name += ", `--source-dir`"
 		}
 		table.Row(append([]string{name, fmt.Sprint(intervals), fmt.Sprintf("%.1f", made.Seconds()),
-			fmt.Sprintf("%.2f", float64(st.Size())/1e6)}, f.cells()...)...)
+			fmt.Sprintf("%.2f", float64(st.Size())/1e6), fmt.Sprint(len(opened))}, cells(opened)...)...)
 	}
 	return nil
 }

@@ -74,24 +74,24 @@ func separate(p *pprof.Profile, memory *filememory.Account) error {
 	return nil
 }
 
-// separateThread moves the intervals of a thread, sorted by their ends. An account of more time than its thread had
-// stays as it is.
+// separateThread moves the intervals of a thread, sorted by their ends. What an account has beyond its thread's time,
+// as of the time before the recording, overlaps at its beginning.
 func separateThread(list []timedSample, start int64) {
 	last, sum := list[len(list)-1].end[0], int64(0)
 	for _, s := range list {
 		start, sum = min(start, s.end[0]-s.wall), sum+s.wall
 	}
-	if sum > last-start {
-		return
-	}
-	next := int64(math.MaxInt64)
+	next, begin := int64(math.MaxInt64), min(start, last-sum)
 	for _, s := range slices.Backward(list) {
 		s.end[0] = min(s.end[0], next)
 		next = s.end[0] - s.wall
 	}
 	for _, s := range list {
+		s.end[0] = max(s.end[0], begin+s.wall)
+		begin = s.end[0]
+	}
+	for _, s := range list { // what is left before the beginning
 		s.end[0] = max(s.end[0], start+s.wall)
-		start = s.end[0]
 	}
 }
 
