@@ -70,6 +70,6 @@ function firstView() {
   if (!times || cpu < 0 || model.type("blocked") < 0) return "flame";
   let sum = 0;
   for (let at = cpu; at < model.whole.length; at += model.types) sum += model.whole[at];
-  const waits = /^(mostly |(possible )?deadlock)/i.test(byId("conclusion")?.textContent ?? "");
+  const waits = /(^|; )(mostly |event loop blocked|(possible )?deadlock)/i.test(byId("conclusion")?.textContent ?? "");
   return waits || sum < 0.05 * (times.to - times.from) ? "waits" : "flame";
 }

@@ -138,27 +138,29 @@ func (b *pageBuilder) separate(list []pageInterval, thread func(*pageInterval) i
 	}
 }
 
-// inTurn places merged intervals of a thread one after the other, each for its wall time: from the first to the last
-// moment of each they overlap, and the thread would do two things at once. Goroutines without a thread may.
+// inTurn shortens a thread's merged intervals to their wall time, and moves those that overlap apart: a merged interval
+// reaches from the first to the last of its parts, with others between. What has more wall time than its cell has room
+// for, as goroutines without a thread, stays.
 func (b *pageBuilder) inTurn(list []pageInterval, cell int64) {
 	clocks, _ := view.ClocksOf(b.Profile)
-	var merged []*pageInterval
+	var inCell []*pageInterval
 	at, end, wall := int64(0), int64(0), int64(0)
 	for i := range list {
 		if m := &list[i]; m.begin >= cell && m.values[clocks.Wall] > 0 {
-			merged = append(merged, m)
+			inCell = append(inCell, m)
 			end, wall = max(end, m.end), wall+m.values[clocks.Wall]
 		}
 	}
-	if len(merged) > 0 {
-		at = merged[0].begin
+	if len(inCell) > 0 {
+		at = inCell[0].begin
 	}
 	if wall > end-at {
 		return
 	}
-	for _, m := range merged {
-		m.begin, m.end = at, at+m.values[clocks.Wall]
-		at = m.end
+	for _, m := range inCell { // each at its time, or as near to it as those before and after it leave room
+		m.begin = max(at, min(m.begin, end-wall))
+		m.end = m.begin + m.values[clocks.Wall]
+		at, wall = m.end, wall-m.values[clocks.Wall]
 	}
 }
 

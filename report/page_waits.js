@@ -28,7 +28,8 @@ const isIdle = (w) => (/\[idle: [^\]]*\]$/.test(w.name) ? 1 : 0);
 // isSystem is of the kernel's, the C library's and Go's own functions, in which any program waits.
 const isSystem = (f) => /^(\[|lib(c|pthread)\b|ld-)/.test(f.module) || /^(runtime|internal\/\w+)\./.test(f.name);
 
-// placeIn is the index of the innermost of those frames that are most the program's own, as view.OwnFrame.
+// placeIn is the index of the innermost of those frames that are most the program's own. It differs from view.OwnFrame: the
+// page does not know installed packages, and prefers libraries to the system.
 function placeIn(frames) {
   const rank = (f) => (f.own ? 4 : !f.support ? (f.builtIn ? 2 : 3) : isSystem(f) ? 0 : 1);
   return frames.reduce((best, f, i) => (best < 0 || rank(f) > rank(frames[best]) ? i : best), -1);

@@ -4,6 +4,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -45,7 +46,9 @@ func stalled(t *testing.T) (*profile.Profile, map[string]stallPhase) {
 	if err := testtargets.BuildPrywalk(prywalk); err != nil {
 		t.Fatal(err)
 	}
-	record := exec.CommandContext(t.Context(), prywalk, "record", "-q", "--max-overhead", "off", "--max-pause", "off",
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	record := exec.CommandContext(ctx, prywalk, "record", "-q", "--max-overhead", "off", "--max-pause", "off",
 		"-o", file, "--", program)
 	record.WaitDelay = time.Second
 	out, err := record.Output()
@@ -75,8 +78,8 @@ func stalled(t *testing.T) (*profile.Profile, map[string]stallPhase) {
 	return p, phases
 }
 
-// What people ask, answered from the page alone, of a program that knows the answers.
-func TestFivePeoplesQuestionsOfARealStallInABrowser(t *testing.T) {
+// Questions answered from the page alone, of a program that knows the answers.
+func TestFiveQuestionsAboutARealStallInABrowser(t *testing.T) {
 	p, phases := stalled(t)
 	ctx := browser(t, p)
 	named := func(list []string) (names []string) {

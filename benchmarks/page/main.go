@@ -2,12 +2,12 @@
 
 // Command page measures in headless Chromium the page of `prywalk report --html` for large recordings:
 //
-//	go -C benchmarks run ./page               an hour of 100 threads, a day of 10, 120,000 stacks (20 minutes)
+//	go -C benchmarks run ./page               an hour of 100 threads, a day of 10, 120,000 stacks (tens of minutes)
 //	go -C benchmarks run ./page -only hour
 //	go -C benchmarks run ./page -docs benchmarks/results/page.md
 //
 // Recordings are synthetic: made by the writer of real ones, the same each time. Each page is made with and without
-// `--source-dir`, and opened five times, at the flame graph. Times are as the user sees them; beside them is the CPU
+// `--source-dir`, and opened -n times (five), at the flame graph. Times are as the user sees them; beside them is the CPU
 // time of the page's thread, by the browser's account, which a busy host does not lengthen.
 package main
 

@@ -92,6 +92,7 @@ func separateThread(list []timedSample, start int64) {
 	}
 	for _, s := range list { // what is left before the beginning
 		s.end[0] = max(s.end[0], start+s.wall)
+		start = max(start, s.end[0]-s.wall)
 	}
 }
 
