@@ -162,9 +162,9 @@ func lastRequest(dir string) (at int64) {
 // shortestService is some of a service's requests.
 const shortestService = 4 * time.Second
 
-// maxShareError is how much a share of the blocked time may differ from the program's own. What ticks cannot tell, a few
-// of them at each phase's begin and end, becomes small in long recordings; a constant error stays, and fails the test at
-// the deadline.
+// maxShareError is how much a share of the blocked time may differ from the program's own. What ticks cannot tell, a
+// few of them at each phase's begin and end, becomes small in long recordings; a constant error stays, and fails the
+// test at the deadline.
 const maxShareError = 0.03
 
 // The chains of recordings have no link that is not the service's, and the first process's blocked time ends, within
@@ -259,8 +259,8 @@ func observed(p *profile.Profile, last int64) (parts [][2]int64) {
 	return parts
 }
 
-// addEnds adds the blocked time of the first process by process and function of the end. No chain may have a link that is
-// not the service's.
+// addEnds adds the blocked time of the first process by process and function of the end. No chain may have a link that
+// is not the service's.
 func addEnds(t *testing.T, seen map[string]int64, index map[int]int, all []chains.Chain) {
 	t.Helper()
 	for i := range all {

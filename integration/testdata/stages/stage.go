@@ -6,7 +6,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -63,7 +62,6 @@ func handle(log *os.File, phases []string) {
 }
 
 func main() {
-	runtime.LockOSThread()
 	log, _ := os.Create(os.Args[1])
 	for i := range fds {
 		fds[i], _ = strconv.Atoi(os.Args[2+i])
