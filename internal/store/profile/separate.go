@@ -67,23 +67,26 @@ func separate(p *pprof.Profile, memory *filememory.Account) error {
 		if list[0].tid == 0 {
 			spread(list[:n], p.TimeNanos)
 		} else {
-			separateThread(list[:n], p.TimeNanos)
+			separateThread(list[:n], p.TimeNanos, p.Period)
 		}
 		list = list[n:]
 	}
 	return nil
 }
 
-// separateThread moves the intervals of a thread, sorted by their ends. An account of more time than its thread had
-// stays as it is.
-func separateThread(list []timedSample, start int64) {
+// separateThread moves the intervals of a thread, sorted by their ends. An account of more time than its thread had, by
+// up to a tick and a thousandth, begins earlier by the excess: the kernel's clocks are read one after the other. One of
+// still more time stays as it is.
+func separateThread(list []timedSample, start, tick int64) {
 	last, sum := list[len(list)-1].end[0], int64(0)
 	for _, s := range list {
 		start, sum = min(start, s.end[0]-s.wall), sum+s.wall
 	}
-	if sum > last-start {
+	excess := sum - (last - start)
+	if excess > tick+sum/1000 {
 		return
 	}
+	start -= max(0, excess)
 	next := int64(math.MaxInt64)
 	for _, s := range slices.Backward(list) {
 		s.end[0] = min(s.end[0], next)

@@ -47,6 +47,8 @@ func TestIntervalsOfAThreadAreReadWithoutOverlap(t *testing.T) {
 		{TID: 2, End: 40, Wall: 40}, {TID: 2, End: 60, Wall: 5},
 		{TID: 3, End: 10, Wall: 10}, {TID: 3, End: 20, Wall: 15}, {TID: 3, End: 50, Wall: 10}, // 5 too many until 20
 		{End: 40, Wall: 30}, {End: 50, Wall: 30},
+		{TID: 4, End: 10000, Wall: 10000}, {TID: 4, End: 15000, Wall: 5010}, // 10 more than the thread had
+		{TID: 5, End: 10, Wall: 10}, {TID: 5, End: 20, Wall: 15},
 	}
 	for i := range list {
 		list[i].End, list[i].Wall = list[i].End*1e6, list[i].Wall*1e6
@@ -55,6 +57,8 @@ func TestIntervalsOfAThreadAreReadWithoutOverlap(t *testing.T) {
 		1: {{0, 8e6}, {8e6, 32e6}, {32e6, 40e6}},
 		2: {{0, 40e6}, {55e6, 60e6}},
 		3: {{0, 10e6}, {10e6, 25e6}, {40e6, 50e6}},
+		4: {{-10e6, 9990e6}, {9990e6, 15000e6}},
+		5: {{0, 10e6}, {5e6, 20e6}},     // half as much again: it stays
 		0: {{10e6, 40e6}, {20e6, 50e6}}, // of no single thread: they stay
 	} {
 		if got := readIntervals(t, tid, list...); !slices.Equal(got, want) {
