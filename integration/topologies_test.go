@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -19,10 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/account/attribute"
 	"prywalk/internal/show/chains"
-	"prywalk/internal/show/view"
-	rec "prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/report"
 )
@@ -134,8 +130,9 @@ func (s *service) start(t *testing.T, programs map[string][]string, dir string) 
 	return pids
 }
 
-// addWritten adds how long each phase of each process lasted from one time to another, ns, as the programs wrote.
-func (s *service) addWritten(out map[string]int64, dir string, from, to int64) {
+// written returns how long each phase of each process lasted from one time to another, ns, as the programs wrote.
+func (s *service) written(dir string, from, to int64) map[string]int64 {
+	out := map[string]int64{}
 	for i := range s.phases {
 		text, _ := os.ReadFile(filepath.Join(dir, fmt.Sprint(i)))
 		for line := range strings.Lines(string(text)) {
@@ -146,6 +143,7 @@ func (s *service) addWritten(out map[string]int64, dir string, from, to int64) {
 			}
 		}
 	}
+	return out
 }
 
 // lastRequest returns when the first process had its last answer.
@@ -208,15 +206,14 @@ func checkService(t *testing.T, s *service, programs map[string][]string) {
 		}
 	})
 	r.until("the shares of all ends are the programs'", func(p *profile.Profile) bool {
-		seen, written, length := map[string]int64{}, map[string]int64{}, int64(0)
-		for _, part := range observed(p, lastRequest(dir)) {
-			length += part[1] - part[0]
-			o := report.Options{From: time.Duration(part[0] - p.TimeNanos), To: time.Duration(part[1] - p.TimeNanos)}
-			addEnds(t, seen, index, chainsOf(t, p, o))
-			s.addWritten(written, dir, part[0], part[1])
+		from, to := p.TimeNanos, min(lastRequest(dir), p.TimeNanos+p.DurationNanos)
+		if to-from < int64(shortestService) {
+			return false
 		}
-		last = fmt.Sprintf("observed %d\nends %v\nwritten %v", length, seen, written)
-		return length >= int64(shortestService) && agree(seen, written)
+		seen := endsOf(t, index, chainsOf(t, p, report.Options{To: time.Duration(to - from)}))
+		written := s.written(dir, from, to)
+		last = fmt.Sprintf("ends %v\nwritten %v", seen, written)
+		return agree(seen, written)
 	})
 	r.finish()
 }
@@ -234,35 +231,11 @@ func chainsOf(t *testing.T, p *profile.Profile, o report.Options) []chains.Chain
 	return got.Chains
 }
 
-// shortestPart is much longer than the ticks at its ends, which can be attributed to another phase.
-const shortestPart = int64(500 * time.Millisecond)
-
-// observed returns the parts of a recording, up to a time, in which no thread was left out, as happens on a busy host.
-func observed(p *profile.Profile, last int64) (parts [][2]int64) {
-	wall := slices.IndexFunc(p.SampleType, func(v *profile.ValueType) bool { return v.Type == rec.TypeWall })
-	var gaps [][2]int64
-	for _, s := range p.Sample {
-		if end := view.NumLabel(s, rec.LabelEnd); s.Location[0].Line[0].Function.Name == attribute.NotObserved {
-			gaps = append(gaps, [2]int64{end - s.Value[wall], end})
-		}
-	}
-	end := p.TimeNanos + p.DurationNanos
-	gaps = append(gaps, [2]int64{min(last, end), end})
-	slices.SortFunc(gaps, func(x, y [2]int64) int { return cmp.Compare(x[0], y[0]) })
-	from := p.TimeNanos
-	for _, gap := range gaps {
-		if gap[0]-from >= shortestPart {
-			parts = append(parts, [2]int64{from, gap[0]})
-		}
-		from = max(from, gap[1])
-	}
-	return parts
-}
-
-// addEnds adds the blocked time of the first process by process and function of the end. No chain may have a link that
-// is not the service's.
-func addEnds(t *testing.T, seen map[string]int64, index map[int]int, all []chains.Chain) {
+// endsOf returns the blocked time of the first process by process and function of the end. No chain may have a link
+// that is not the service's.
+func endsOf(t *testing.T, index map[int]int, all []chains.Chain) map[string]int64 {
 	t.Helper()
+	seen := map[string]int64{}
 	for i := range all {
 		c := &all[i]
 		for j := range c.Links {
@@ -281,6 +254,7 @@ func addEnds(t *testing.T, seen map[string]int64, index map[int]int, all []chain
 			seen[fmt.Sprint(index[c.End.PID], " ", ownName(c.End.Function))] += c.Blocked
 		}
 	}
+	return seen
 }
 
 // ownName is a function's name without that of its package.
