@@ -83,7 +83,7 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 		}
 		iv := b.interval(s, int(tid), max(0, clocks.Blocked(s)))
 		iv.From, iv.Running, iv.Queued = iv.To-s.Value[clocks.Wall], s.Value[clocks.CPU], s.Value[clocks.RunQueue]
-		iv.Passed = passed[s]
+		iv.Passed, iv.Apart = passed[s], tid != 0 && b.waiting.IsApart(s)
 		all = append(all, iv)
 		b.likely.add(s, b.awaited, iv)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/show/chains"
 	rec "prywalk/internal/store/profile"
 )
@@ -303,5 +304,26 @@ func TestChainsGoThroughTasks(t *testing.T) {
 		"get unknown an asyncio task's asyncio.Queue.get stores no owner":    2000}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Threads of the run-time system neither start a chain nor make it unknown which thread serves.
+func TestThreadsOfTheRuntimeAreApart(t *testing.T) {
+	for what, role := range map[string]string{"runtime.sysmon": "", "G1ParScanThreadState::trim_queue": languages.RoleGC,
+		"WatcherThread::run": languages.RoleMachine, "node::(anonymous namespace)::PlatformWorkerThread": ""} {
+		c := newContention()
+		c.did(4, 4, "web", "handle", 0, 1000, toDB, 0)
+		c.did(9, 20, "db", "main.query", 0, 1000, "run", 0)
+		c.did(9, 21, "db", what, 0, 900, "run", 0)
+		c.did(9, 21, "db", what, 900, 1000, "mutex 0x1", 0)
+		if role != "" {
+			for _, s := range c.p.Sample[2:] {
+				s.Label[rec.LabelRole] = []string{role}
+			}
+		}
+		_, r := chainsText(t, c)
+		if len(r.Chains) != 1 || r.Chains[0].End.Function != "main.query" || r.Chains[0].Links[0].Guess == "" {
+			t.Errorf("%s: %+v", what, r.Chains)
+		}
 	}
 }

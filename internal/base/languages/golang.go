@@ -23,7 +23,7 @@ var Go = Language{
 		LibraryFunctions: regexp.MustCompile(`^(runtime[./]|sync[./]|internal/|syscall\.|time\.|os[./]|io[./]|net[./]|` +
 			`context\.|bufio\.|reflect\.|database/|crypto/|encoding/|poll\.)`),
 		NativeForwards: regexp.MustCompile(`^_*(s|S)yscall6?$|` +
-			`^runtime\.(futex\w*|notes?leep\w*|notet?sleep\w*|mPark|lock2?|semasleep)$|^internal/runtime/syscall`),
+			`^runtime\.(futex\w*|notes?leep\w*|notet?sleep\w*|mPark|lock2?|semasleep|usleep)$|^internal/runtime/syscall`),
 		NativeOwn: func(_, function string) bool { return function == "runtime.sysmon" },
 		Collects:  regexp.MustCompile(`^runtime\.(gcBgMarkWorker|gcAssistAlloc1?|gcStart|bgsweep|bgscavenge|wbBufFlush1?)$`),
 	},

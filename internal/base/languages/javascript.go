@@ -5,6 +5,7 @@ package languages
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -30,6 +31,12 @@ var javaScript = Language{
 			Remedy: "start it, for a test, with --no-sandbox --js-flags=--perf-basic-prof",
 			Files:  regexp.MustCompile(`^(chrom(e|ium)(-browser)?|headless_shell|chrome-headless-shell|electron)$`),
 		},
+	},
+	// A worker of Node's platform collects garbage and compiles (src/node_platform.cc).
+	Unoccupied: func(functions []string) bool {
+		return slices.ContainsFunc(functions, func(name string) bool {
+			return strings.HasPrefix(name, "node::(anonymous namespace)::PlatformWorkerThread")
+		})
 	},
 	Unthreaded:         Promises,
 	UnthreadedNext:     "prywalk dump -p PID (without --tasks=off) lists the pending awaits of Node 16 to 26",

@@ -49,7 +49,7 @@ type Language struct {
 	Package func(function, file string) string
 
 	// Task is what recordings call a task whose waits have no thread ([GoroutineTask]), or "". Unoccupied reports
-	// whether a thread sleeps without a task, by its functions in user space, innermost first; "" is an unknown one.
+	// whether a thread has no task, by its functions in user space, innermost first; "" is an unknown one.
 	Task       string
 	Unoccupied func(functions []string) bool
 	// Unthreaded ("virtual threads") can wait for each other without a thread, and are not examined for deadlocks.
@@ -171,6 +171,16 @@ type Hint struct {
 	// Since is the first version with the remedy; Version matches it in a file's name.
 	Since   [2]int
 	Version *regexp.Regexp
+}
+
+// OfScheduler returns the language of a thread that has no task, by its functions in user space, or nil.
+func OfScheduler(functions []string) *Language {
+	for _, l := range All {
+		if l.Unoccupied != nil && l.Unoccupied(functions) {
+			return l
+		}
+	}
+	return nil
 }
 
 // OfSystem returns the language of a managed.Runtime.Name, or nil.

@@ -84,7 +84,7 @@ func Build(all []Interval, period int64) (*Report, error) {
 	b := newBuilder(all, period)
 	var starts []*Interval
 	for i := range all {
-		if iv := &all[i]; iv.Blocked > 0 && iv.Idle == "" && !iv.Passed {
+		if iv := &all[i]; iv.Blocked > 0 && iv.Idle == "" && !iv.Passed && !iv.Apart {
 			starts = append(starts, iv)
 		}
 	}
@@ -469,7 +469,7 @@ func (p *process) busySegments() []segment {
 			iv := serving(busy)
 			p.busy = append(p.busy, segment{edges[n-1].at, e.at, iv, iv != nil && idle > 0})
 		}
-		switch isIdle := e.Idle != "" && e.Running == 0; {
+		switch isIdle := e.Apart || e.Idle != "" && e.Running == 0; {
 		case isIdle && e.begins:
 			idle++
 		case isIdle:

@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -87,6 +88,12 @@ func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, co
 	return &c
 }
 
+// IsApart reports whether a sample is of a thread that serves no request: one of a runtime, or one without a task.
+func (w *Waiting) IsApart(s *profile.Sample) bool {
+	role := Label(s, rec.LabelRole)
+	return role != "" && role != languages.RoleApplication || len(s.Location) > 0 && w.schedulers.taskOf(s) != ""
+}
+
 type schedulerTasks map[**profile.Location]string
 
 func (known schedulerTasks) taskOf(s *profile.Sample) string {
@@ -115,11 +122,8 @@ func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 }
 
 func schedulerTask(s *profile.Sample) string {
-	functions := functionsOf(s)
-	for _, l := range languages.All {
-		if l.Unoccupied != nil && l.Unoccupied(functions) {
-			return l.Task
-		}
+	if l := languages.OfScheduler(functionsOf(s)); l != nil {
+		return cmp.Or(l.Task, l.Runtimes[0])
 	}
 	return ""
 }

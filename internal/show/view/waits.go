@@ -30,14 +30,15 @@ type Waiting struct {
 	inWork      map[awaited]bool  // conditions that a thread that is not idle awaits; nil until used
 	idleCache   map[idleKey]waits.StackRule
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
-	processes   map[string]string          // by [endOf]; nil until used
-	responding  map[int64]map[string]bool  // other ends of net/http's connections, by process; nil until used
+	schedulers  schedulerTasks
+	processes   map[string]string         // by [endOf]; nil until used
+	responding  map[int64]map[string]bool // other ends of net/http's connections, by process; nil until used
 }
 
 // NewWaiting is for the samples of a recording.
 func NewWaiting(samples []*profile.Sample, idleRules bool) *Waiting {
 	return &Waiting{idleRules: idleRules, samples: samples, idleCache: map[idleKey]waits.StackRule{},
-		waiterCache: map[**profile.Location]int{}}
+		waiterCache: map[**profile.Location]int{}, schedulers: schedulerTasks{}}
 }
 
 // Unnamed conditions, semaphores and the like are named by the function that represents the wait

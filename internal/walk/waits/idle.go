@@ -2,7 +2,11 @@
 
 package waits
 
-import "prywalk/internal/base/languages"
+import (
+	"strings"
+
+	"prywalk/internal/base/languages"
+)
 
 // Idleness is why a wait is for work: by a rule, or by a guess. Zero: it is within work.
 type Idleness struct {
@@ -90,6 +94,8 @@ func Idle(reason string, kind Kind, stack []Frame) Idleness {
 		return idleBy(idleGenerator(stack))
 	case reason == "futex", reason == "ppoll" && kind.IsSynchronization(): // [RuntimeWaitCall]
 		return idleAtFutex(kind, stack)
+	case strings.HasSuffix(reason, "nanosleep"):
+		return idleAsleep(stack)
 	case eventLoopCalls[reason], idleRuleByCall[reason] == IdleEventLoop:
 		return idleBy(idleAtDescriptors(reason, stack))
 	}
@@ -122,4 +128,13 @@ func idleAtFutex(kind Kind, stack []Frame) Idleness {
 		return idleBy(IdleRuntime)
 	}
 	return s.awaitsWork()
+}
+
+// idleAsleep is about a sleep for a time, which is a pause of the program's own work unless a runtime's thread, such as
+// Go's sysmon, sleeps.
+func idleAsleep(stack []Frame) Idleness {
+	if s := splitStack(stack); s.belongsToRuntime() {
+		return idleBy(IdleRuntime)
+	}
+	return Idleness{}
 }

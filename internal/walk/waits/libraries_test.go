@@ -131,6 +131,13 @@ var libraryIdle = []idleCase{
 		runtime.mstart1|/app
 		runtime.mstart0|/app
 		runtime.mstart|/app`, IdleRuntime},
+	{"Go, the runtime's monitor between two looks", "nanosleep", NoWait, `runtime.usleep|/app
+		runtime.sysmon|/app
+		runtime.mstart1|/app`, IdleRuntime},
+	{"Go, a program's own sleep in the system", "nanosleep", NoWait, `syscall.Syscall|/app
+		syscall.Nanosleep|/app
+		main.nap|/app
+		main.main|/app`, ""},
 	{"libgomp, stripped", "futex", Futex, "|libgomp.so.1.0.0\n|libgomp.so.1.0.0\n" + thread, IdlePool},
 	{"libgomp, stripped, a barrier within work", "futex", Futex, "|libgomp.so.1.0.0\nmain._omp_fn.0|/app\n" +
 		"|libgomp.so.1.0.0\n" + thread, ""},

@@ -64,7 +64,7 @@ func (b *chainsOf) addThread(p *stacks.Process, t *stacks.Thread, c Checker) {
 	if owner := b.owners[t.TID]; owner != nil {
 		t = owner
 	}
-	iv := chains.Interval{ID: t.TID, PID: p.PID, To: 1,
+	iv := chains.Interval{ID: t.TID, PID: p.PID, To: 1, Apart: languages.OfScheduler(t.Functions()) != nil,
 		Link: chains.Link{PID: p.PID, TID: t.TID, Comm: p.Name, Function: t.OwnFunction(), WaitsFor: t.WaitsFor}}
 	w := t.WaitsFor
 	if t.State == "R" {

@@ -164,7 +164,7 @@ func (p *Process) PendingTasks() string {
 // heldLoop names the thread that waits in a task of an event loop.
 func (p *Process) heldLoop(tasks int64) string {
 	for t := range Each(p.Threads) {
-		if languages.HoldsEventLoop(t.functions()) {
+		if languages.HoldsEventLoop(t.Functions()) {
 			return fmt.Sprintf("thread %d runs a task of asyncio's event loop and waits in %s; until that returns, no "+
 				"other task of its loop runs (%s)", t.TID, cmp.Or(t.managedPlace(), "a call"),
 				tabular.Plural(tasks, "waiting "+languages.CoroutineTask)+" in the process")

@@ -92,8 +92,8 @@ func (t *Thread) WaitsFrames() []waits.Frame {
 	return out
 }
 
-// functions are the names of the thread's functions, innermost first, without those that run managed ones.
-func (t *Thread) functions() (names []string) {
+// Functions are the names of the thread's functions, innermost first, without those that run managed ones.
+func (t *Thread) Functions() (names []string) {
 	for i := range t.Frames {
 		if !t.Frames[i].Machinery { // before Python 3.11 it is between a function and its caller
 			names = append(names, t.Frames[i].Function)
