@@ -182,7 +182,7 @@ func TestChainsOfRecordingsAreThoseThatTheProgramsWrite(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	for seed := range testtargets.Times(uint64(4), 100) {
+	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := randomService(rand.New(rand.NewPCG(seed, 57)))
 			checkService(t, &s, programs)
@@ -263,6 +263,11 @@ func ownName(function string) string { return function[strings.LastIndexByte(fun
 func agree(seen, written map[string]int64) bool {
 	if seen["all"] == 0 || written["0 call"] == 0 {
 		return false
+	}
+	for end, length := range seen {
+		if _, is := written[end]; !is && end != "all" && float64(length) > maxShareError*float64(seen["all"]) {
+			return false
+		}
 	}
 	for end, length := range written {
 		if strings.HasSuffix(end, "call") {

@@ -88,10 +88,15 @@ func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, co
 	return &c
 }
 
-// IsApart reports whether a sample is of a thread that serves no request: one of a runtime, or one without a task.
+// IsApart reports whether a sample is of a thread that serves no request: one of a runtime, or one without a task. An
+// event loop of asyncio serves requests in the same thread.
 func (w *Waiting) IsApart(s *profile.Sample) bool {
 	role := Label(s, rec.LabelRole)
-	return role != "" && role != languages.RoleApplication || len(s.Location) > 0 && w.schedulers.taskOf(s) != ""
+	task := ""
+	if len(s.Location) > 0 {
+		task = w.schedulers.taskOf(s)
+	}
+	return role != "" && role != languages.RoleApplication || task != "" && task != languages.CoroutineTask
 }
 
 type schedulerTasks map[**profile.Location]string

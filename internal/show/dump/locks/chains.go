@@ -64,7 +64,8 @@ func (b *chainsOf) addThread(p *stacks.Process, t *stacks.Thread, c Checker) {
 	if owner := b.owners[t.TID]; owner != nil {
 		t = owner
 	}
-	iv := chains.Interval{ID: t.TID, PID: p.PID, To: 1, Apart: languages.OfScheduler(t.Functions()) != nil,
+	l := languages.OfScheduler(t.Functions())
+	iv := chains.Interval{ID: t.TID, PID: p.PID, To: 1, Apart: l != nil && l.Task != languages.CoroutineTask,
 		Link: chains.Link{PID: p.PID, TID: t.TID, Comm: p.Name, Function: t.OwnFunction(), WaitsFor: t.WaitsFor}}
 	w := t.WaitsFor
 	if t.State == "R" {
