@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package symbols
+
+import (
+	"prywalk/frames"
+	"prywalk/internal/code/elffile"
+	"prywalk/internal/code/x86"
+)
+
+// maxUnsized bounds a symbol without a size, bytes: a larger gap has functions without symbols, as after
+// __svm_code_section of Java's native images (tens of megabytes). Of the functions in 2,202 files of Debian 12 two had
+// more.
+const maxUnsized = 1 << 14
+
+// setMissingSizes extends symbols without a size to the next one. In .dynsym the next function may be missing: musl's
+// memset, in assembly, is followed by clone and by the system call that all its sleepers are in. So there the code
+// decides, too.
+func (x *symIndex) setMissingSizes() {
+	for i := range x.syms {
+		s := &x.syms[i]
+		if s.size != 0 {
+			continue
+		}
+		end := x.codeEnd(s.addr)
+		if i+1 < len(x.syms) {
+			end = min(end, x.syms[i+1].addr)
+		}
+		s.size = uint32(min(end-s.addr, maxUnsized))
+		if src := &x.sources[s.name>>sourceShift]; src.kind == elffile.DynSym && src.file.Arch() == frames.X86_64 {
+			code := make([]byte, s.size)
+			s.size = functionSize(code[:src.file.ReadAddr(s.addr, code)], s.size)
+		}
+	}
+}
+
+// functionSize is the size of the function that code begins with: up to the first instruction that nothing before it
+// leads to. It is limit if that is not seen.
+func functionSize(code []byte, limit uint32) uint32 {
+	reached := int64(0) // by jumps of what was decoded
+	for at := int64(0); at < int64(len(code)); {
+		i, ok := x86.Decode(code[at:])
+		if !ok {
+			return limit
+		}
+		at += int64(i.Size)
+		ends, jumps := flow(&i)
+		if to := at + i.Imm; jumps && to < int64(limit) {
+			reached = max(reached, to)
+		}
+		if ends && at > reached {
+			return uint32(at)
+		}
+	}
+	return limit
+}
+
+// flow tells of an instruction whether the next one does not follow it, and whether it jumps by its immediate.
+func flow(i *x86.Inst) (ends, jumps bool) {
+	switch op := i.Op; {
+	case i.Map == x86.Map0F:
+		return false, op >= 0x80 && op < 0x90 // jcc
+	case i.Map != x86.MapOne:
+		return false, false
+	case op == 0xe9 || op == 0xeb: // jmp
+		return true, true
+	case op >= 0x70 && op < 0x80 || op >= 0xe0 && op < 0xe4: // jcc, loop, jrcxz
+		return false, true
+	default:
+		return op == 0xc2 || op == 0xc3 || op == 0xf4, false // ret, hlt
+	}
+}
