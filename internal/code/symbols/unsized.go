@@ -13,9 +13,8 @@ import (
 // more.
 const maxUnsized = 1 << 14
 
-// setMissingSizes extends symbols without a size to the next one. In .dynsym the next function may be missing: musl's
-// memset, in assembly, is followed by clone and by the system call that all its sleepers are in. So there the code
-// decides, too.
+// setMissingSizes extends symbols without a size to the next one. In .dynsym the next may be missing, as of the system
+// call of musl's sleepers after memset: the code decides, too.
 func (x *symIndex) setMissingSizes() {
 	for i := range x.syms {
 		s := &x.syms[i]
@@ -44,29 +43,15 @@ func functionSize(code []byte, limit uint32) uint32 {
 			return limit
 		}
 		at += int64(i.Size)
-		ends, jumps := flow(&i)
-		if to := at + i.Imm; jumps && to < int64(limit) {
+		op, one := i.Op, i.Map == x86.MapOne
+		jmp := one && (op == 0xe9 || op == 0xeb)
+		jcc := one && (op >= 0x70 && op < 0x80 || op >= 0xe0 && op < 0xe4) || i.Map == x86.Map0F && op >= 0x80 && op < 0x90
+		if to := at + i.Imm; (jmp || jcc) && to < int64(limit) {
 			reached = max(reached, to)
 		}
-		if ends && at > reached {
+		if ret := one && (op == 0xc2 || op == 0xc3 || op == 0xf4); (jmp || ret) && at > reached { // or hlt
 			return uint32(at)
 		}
 	}
 	return limit
-}
-
-// flow tells of an instruction whether the next one does not follow it, and whether it jumps by its immediate.
-func flow(i *x86.Inst) (ends, jumps bool) {
-	switch op := i.Op; {
-	case i.Map == x86.Map0F:
-		return false, op >= 0x80 && op < 0x90 // jcc
-	case i.Map != x86.MapOne:
-		return false, false
-	case op == 0xe9 || op == 0xeb: // jmp
-		return true, true
-	case op >= 0x70 && op < 0x80 || op >= 0xe0 && op < 0xe4: // jcc, loop, jrcxz
-		return false, true
-	default:
-		return op == 0xc2 || op == 0xc3 || op == 0xf4, false // ret, hlt
-	}
 }
