@@ -55,16 +55,13 @@ func (b *Builtins) search() {
 	b.symbols.Tables(b.findContinuations)
 }
 
-// exportedCode is the code of builtins by V8's functions that return its start and size: all that libraries without
-// hidden symbols have, as Debian's libnode.
+// exportedCode is the builtins' code by V8's functions that return its start and size; Debian's libnode has no more.
 func exportedCode(read func(at uint64, b []byte) int, start, size uint64) managed.Span {
 	if begin, length := returned(read, start), returned(read, size); begin != 0 && length <= min(maxBuiltins, -begin) {
 		return managed.Span{Start: begin, End: begin + length}
 	}
 	return managed.Span{}
 }
-
-const maxBuiltins = 16 << 20 // bytes; those of Node 16 to 26 have 1.3 to 2
 
 // returned is what a function returns: lea rax, [rip+d]; then mov rax, [rax], or for four bytes mov eax, [rax], or
 // nothing; ret. It is 0 for other code.
@@ -104,7 +101,8 @@ func isContinuation(name []byte) bool {
 		bytes.HasPrefix(name, []byte("ContinueTo")) || bytes.HasPrefix(name, []byte("NotifyDeoptimized")))
 }
 
-const maxContinued = 256
+// At most, of continuations, and bytes of all builtins: Node 16 to 26 have 2 MB.
+const maxContinued, maxBuiltins = 256, 16 << 20
 
 func (b *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool {
