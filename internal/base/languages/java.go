@@ -64,7 +64,7 @@ var java = Language{
 	System: System{
 		Files:        regexp.MustCompile(`^(libjvm|libjava|libnio|libnet)\.so`),
 		LibraryFiles: regexp.MustCompile(`^(libjvm|libjli|libjava|libnio|libnet)\.so`),
-		NativeForwards: regexp.MustCompile(`^(os::)?Platform(Monitor|Event|Mutex|Parker)::|^Monitor::wait|` +
+		NativeForwards: regexp.MustCompile(`^(os::)?Platform(Monitor|Event|Mutex|Parker)::|^Monitor::I?[Ww]ait|` +
 			`^PosixSemaphore::|^Semaphore::wait|^Parker::park|^Unsafe_Park|^JVM_MonitorWait|^ObjectMonitor::wait|` +
 			`^ObjectSynchronizer::wait`),
 		NativeOwn: func(module, function string) bool {

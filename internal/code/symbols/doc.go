@@ -17,7 +17,7 @@
 // Of ELF symbols at one address these are preferred, in order: a function to a label, one with a size, a global or weak
 // one, fewer leading underscores, the default version, the shorter name: "write", not "__libc_write". A better symbol
 // replaces the name in debug information. PLT entries are named as by objdump: "malloc@plt". A symbol without a size
-// extends to the next symbol or its section's end, at most 16 KiB.
+// extends to the next symbol or its section's end, at most 16 KiB; one of .dynsym on x86-64 not beyond its code.
 //
 // A [Frame] has two names. System is the linkage name. Name is for display: C++ and Rust demangled, without parameters,
 // Rust's hash and the suffixes of compilers' copies (.part.0, .constprop.0), with template arguments. .cold stays if

@@ -187,23 +187,8 @@ func (b *builder) finish() {
 	for _, free := range b.free {
 		free()
 	}
-	for i := range x.syms { // missing sizes
-		s := &x.syms[i]
-		if s.size != 0 {
-			continue
-		}
-		end := x.codeEnd(s.addr)
-		if i+1 < len(x.syms) {
-			end = min(end, x.syms[i+1].addr)
-		}
-		s.size = uint32(min(end-s.addr, maxUnsized))
-	}
+	x.setMissingSizes()
 }
-
-// maxUnsized bounds a symbol without a size, bytes: a larger gap has functions without symbols, as after
-// __svm_code_section of Java's native images (tens of megabytes). Of the functions in 2,202 files of Debian 12 two had
-// more.
-const maxUnsized = 1 << 14
 
 func (b *builder) choose(same []candidate) candidate {
 	best := same[0]

@@ -141,7 +141,7 @@ func IsAddressName(name, module string) bool {
 }
 
 var (
-	distributionFile = regexp.MustCompile(`^(/usr)?/(bin|sbin|lib|lib32|lib64|libexec|games|share)/`)
+	distributionFile = regexp.MustCompile(`^(/usr)?/(s?bin|lib(32|64|exec)?|games|share)/|/usr/lib/\w+-linux-gnu/`)
 	nuitkaFile       = regexp.MustCompile(`(\.bin|\.cpython-[^/]*\.so)$`) // its default names
 	pythonPackage    = regexp.MustCompile(`/(site|dist)-packages/`)
 	packagedProgram  = regexp.MustCompile(`/(node_modules|[^/]*venv[^/]*/bin|\.local/bin|` +

@@ -92,6 +92,9 @@ func futex(args *[6]uint64, stack []StackFunction, mem *FutexCopy) Wait {
 	}
 	if p.kind == NoWait {
 		w.Why = "unknown kind of lock"
+		if op == futexWaitBitset && w.shared { // of glibc's pthread_join, whose name may be missing, it is a thread's ID
+			w.ownerInnerTID = int(uint32(args[2]))
+		}
 		return w
 	}
 	w.Kind, w.Mode = p.kind, p.mode

@@ -169,6 +169,8 @@ var javaIdle = []idleCase{
 		"Monitor::wait|/jvm/libjvm.so\nCompileQueue::get|/jvm/libjvm.so\n" +
 		"CompileBroker::compiler_thread_loop|/jvm/libjvm.so",
 		IdleRuntime},
+	{"JDK 11 of Debian 11, a compiler's thread", "futex", Condition, cond + "os::PlatformEvent::park|/jvm/libjvm.so\n" +
+		"Monitor::IWait|/jvm/libjvm.so\nMonitor::wait|/jvm/libjvm.so\nCompileQueue::get|/jvm/libjvm.so", IdleRuntime},
 	{"JDK 25, a compiler's thread", "futex", Condition, cond + "PlatformMonitor::wait|/jvm/libjvm.so\n" +
 		"Monitor::wait|/jvm/libjvm.so\nCompileQueue::get|/jvm/libjvm.so", IdleRuntime},
 	{"JDK 25, what unblocks virtual threads", "futex", Condition, cond +

@@ -83,23 +83,23 @@ type ThreadFinder interface {
 	Parent(innerTID int) (pid int)
 }
 
-// ResolveOwner replaces the ID in the lock by a live thread's. A waiter that is its own owner has locked a normal mutex
-// twice: a deadlock.
+// ResolveOwner replaces the ID in the lock by a live thread's; a wait of unknown kind for one is a join. A waiter that
+// is its own owner has locked a normal mutex twice: a deadlock.
 func (w *Wait) ResolveOwner(t ThreadFinder) {
 	if w.ownerInnerTID == 0 {
 		return
 	}
-	inner := w.ownerInnerTID
+	inner, unknown := w.ownerInnerTID, w.Kind == Futex
 	w.ownerInnerTID = 0
-	if tid, ok := t.Thread(inner, w.shared); ok {
+	tid, ok := t.Thread(inner, w.shared && !unknown)
+	switch {
+	case ok && unknown:
+		w.Kind, w.Owner, w.Why = Join, tid, ""
+	case ok:
 		w.Owner = tid
-		return
-	}
-	if w.shared {
+	case w.shared && !unknown:
 		w.Why, w.ownerOutside = "held by another process, or by a thread that has ended", inner
-		return
-	}
-	if w.Kind != Join {
+	case w.Kind != Join && !unknown:
 		w.OwnerGone, w.OwnerParent = inner, t.Parent(inner)
 	}
 }

@@ -42,16 +42,47 @@ func (b *Builtins) search() {
 	}
 	b.found = true
 	at := map[string]uint64{}
-	for _, s := range b.symbols.Named(symCode, symInside, symSize) {
+	for _, s := range b.symbols.Named(symCode, symInside, symSize, funCode, funSize) {
 		at[s.Name] = s.Addr
 	}
 	begin := cmp.Or(at[symInside], at[symCode])
 	var size [4]byte
 	if begin == 0 || at[symSize] == 0 || b.elf.ReadAddr(at[symSize], size[:]) != len(size) {
+		b.code = exportedCode(b.elf.ReadAddr, at[funCode], at[funSize])
 		return
 	}
 	b.code = managed.Span{Start: begin, End: begin + uint64(binary.LittleEndian.Uint32(size[:]))}
 	b.symbols.Tables(b.findContinuations)
+}
+
+// exportedCode is the builtins' code by V8's functions that return its start and size; Debian's libnode has no more.
+func exportedCode(read func(at uint64, b []byte) int, start, size uint64) managed.Span {
+	if begin, length := returned(read, start), returned(read, size); begin != 0 && length <= min(maxBuiltins, -begin) {
+		return managed.Span{Start: begin, End: begin + length}
+	}
+	return managed.Span{}
+}
+
+// returned is what a function returns: lea rax, [rip+d]; then mov rax, [rax], or for four bytes mov eax, [rax], or
+// nothing; ret. It is 0 for other code.
+func returned(read func(at uint64, b []byte) int, at uint64) (value uint64) {
+	var code [24]byte
+	b := code[:read(at, code[:])]
+	rest := bytes.TrimPrefix(b, []byte{0xf3, 0x0f, 0x1e, 0xfa}) // endbr64
+	if len(rest) < 11 || !bytes.HasPrefix(rest, []byte{0x48, 0x8d, 0x05}) {
+		return 0
+	}
+	at += uint64(len(b)-len(rest)+7) + uint64(int64(int32(binary.LittleEndian.Uint32(rest[3:]))))
+	var word [8]byte
+	switch rest = rest[7:]; {
+	case rest[0] == 0xc3:
+		return at
+	case bytes.HasPrefix(rest, []byte{0x48, 0x8b, 0x00, 0xc3}):
+		read(at, word[:])
+	case bytes.HasPrefix(rest, []byte{0x8b, 0x00, 0xc3}):
+		read(at, word[:4])
+	}
+	return binary.LittleEndian.Uint64(word[:])
 }
 
 // Continues implements [managed.Builtins], by names of builtins (Deoptimizer::ContinuationForOutermost… in
@@ -70,7 +101,8 @@ func isContinuation(name []byte) bool {
 		bytes.HasPrefix(name, []byte("ContinueTo")) || bytes.HasPrefix(name, []byte("NotifyDeoptimized")))
 }
 
-const maxContinued = 256
+// At most, of continuations, and bytes of all builtins: Node 16 to 26 have 2 MB.
+const maxContinued, maxBuiltins = 256, 16 << 20
 
 func (b *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool {

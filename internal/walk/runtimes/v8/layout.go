@@ -204,6 +204,8 @@ const (
 	symCode   = "v8_Default_embedded_blob_code_"
 	symInside = "v8_Default_embedded_blob_code_data_" // up to V8 10, where symCode is a pointer to it
 	symSize   = "v8_Default_embedded_blob_code_size_"
+	funCode   = "_ZN2v88internal23DefaultEmbeddedBlobCodeEv" // exported where what it returns is not
+	funSize   = "_ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv"
 	symShift  = prefix + "SmiShiftSize" // bits above a small integer's tag; compressed pointers: 0
 	symNode   = "_ZN4node11per_process8metadataE"
 )
@@ -222,7 +224,8 @@ var Symbols = func() (all []string) {
 		}
 	}
 	all = append(all, symEntries...)
-	return append(all, symMajor, symMinor, symBuild, symPatch, symSizes, symCode, symInside, symSize, symShift, symNode)
+	return append(all, symMajor, symMinor, symBuild, symPatch, symSizes, symCode, symInside, symSize, funCode, funSize,
+		symShift, symNode)
 }()
 
 type v8Build struct {
@@ -239,6 +242,9 @@ func describe(h managed.Host, m *frames.Module) (*v8Build, error) {
 	at := map[string]managed.Symbol{}
 	for _, s := range h.OwnSymbols(m, Symbols...) {
 		at[s.Name] = s
+	}
+	if s, ok := at[funCode]; ok && (s.Addr < m.Start || s.Addr >= m.End) {
+		return nil, nil // V8's copy of the builtins, from the same file
 	}
 	number := func(name string) (int64, bool) {
 		s, ok := at[name]
@@ -335,8 +341,9 @@ func (d *v8Build) read(h managed.Host, at map[string]managed.Symbol, number func
 	}
 	if size, ok := number(symSize); ok && begin.Addr != 0 && size > 0 {
 		d.code = managed.Span{Start: begin.Addr, End: begin.Addr + uint64(size)}
+	} else if !ok {
+		d.code = exportedCode(h.Read, at[funCode].Addr, at[funSize].Addr)
 	}
-
 	for _, name := range symEntries {
 		if s := at[name]; s.Size > 0 {
 			d.bytecodeBuiltins = append(d.bytecodeBuiltins, managed.Span{Start: s.Addr, End: s.Addr + s.Size})

@@ -31,12 +31,11 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.ARM64 {
 		return nil, nil
 	}
-	hasGenerated, asked := len(managed.Unowned(h)) > 0, map[string]bool{}
+	hasGenerated := len(managed.Unowned(h)) > 0
 	for _, m := range h.Modules() {
-		if m.Generated || m.Name == "" || m.Name[0] != '/' || asked[m.Name] {
+		if m.Generated || m.Name == "" || m.Name[0] != '/' {
 			continue
 		}
-		asked[m.Name] = true
 		base := path.Base(m.Name)
 		if !v8File.MatchString(base) && (!hasGenerated || path.Ext(base) == ".so" || sharedFile.MatchString(base)) {
 			continue
