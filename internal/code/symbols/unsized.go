@@ -41,6 +41,9 @@ func functionSize(code []byte, limit uint32) uint32 {
 		}
 		at += int64(i.Size)
 		op, one := i.Op, i.Map == x86.MapOne
+		if one && op == 0xff && i.Reg&7 == 4 { // where an indirect jump leads is not seen
+			return limit
+		}
 		jmp := one && (op == 0xe9 || op == 0xeb)
 		jcc := one && (op >= 0x70 && op < 0x80 || op >= 0xe0 && op < 0xe4) || i.Map == x86.Map0F && op >= 0x80 && op < 0x90
 		if to := at + i.Imm; (jmp || jcc) && to < int64(limit) {

@@ -65,7 +65,7 @@ func TestSizeOfAFunctionBehindItsLastJump(t *testing.T) {
 		{"of a jump of 32 bits", "\x0f\x84\x01\x00\x00\x00\xc3\xc3\x90", 8},
 		{"a jump out of it", "\x74\x01\xc3\xeb\x40\x90", 5},
 		{"a jump back", "\x90\xeb\xfd\x90", 3},
-		{"a jump through a table", "\xff\xe0\x90\x90", 4},
+		{"a jump through a table", "\xff\xe0\xc3\x90", 4},
 		{"no end", "\x90\x90\x90\x90", 4},
 		{"no instruction", "\x06\xc3\x90\x90", 4},
 	} {

@@ -55,7 +55,8 @@ func (b *Builtins) search() {
 	b.symbols.Tables(b.findContinuations)
 }
 
-// exportedCode is the builtins' code by V8's functions that return its start and size; Debian's libnode has no more.
+// exportedCode is the builtins' code by V8's functions that return its start and size; Debian's libnode has no more. The
+// code of those functions is read for x86-64 only.
 func exportedCode(read func(at uint64, b []byte) int, start, size uint64) managed.Span {
 	if begin, length := returned(read, start), returned(read, size); begin != 0 && length <= min(maxBuiltins, -begin) {
 		return managed.Span{Start: begin, End: begin + length}
@@ -78,9 +79,13 @@ func returned(read func(at uint64, b []byte) int, at uint64) (value uint64) {
 	case rest[0] == 0xc3:
 		return at
 	case bytes.HasPrefix(rest, []byte{0x48, 0x8b, 0x00, 0xc3}):
-		read(at, word[:])
+		if read(at, word[:]) != len(word) {
+			return 0
+		}
 	case bytes.HasPrefix(rest, []byte{0x8b, 0x00, 0xc3}):
-		read(at, word[:4])
+		if read(at, word[:4]) != 4 {
+			return 0
+		}
 	}
 	return binary.LittleEndian.Uint64(word[:])
 }
@@ -101,7 +106,7 @@ func isContinuation(name []byte) bool {
 		bytes.HasPrefix(name, []byte("ContinueTo")) || bytes.HasPrefix(name, []byte("NotifyDeoptimized")))
 }
 
-// At most, of continuations, and bytes of all builtins: Node 16 to 26 have 2 MB.
+// At most, of continuations, and bytes of all builtins: about 2 MB in those measured.
 const maxContinued, maxBuiltins = 256, 16 << 20
 
 func (b *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {
