@@ -146,6 +146,21 @@ var conclusions = []struct {
 		p.waits("journal", "write (pay.py)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["journal"])) })
 	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), held by journal (sleeps)"},
+	{"the owner of a lock waits for another one", func(p *program) {
+		p.runs("journal", "pay (pay.py)", 0.01)
+		p.waits("journal", "pay (pay.py)", 9.9, heldBy(mutex, 7))
+		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["journal"])) })
+	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), held by journal (waits for a lock, too)"},
+	{"the owner of a lock waits for a thread", func(p *program) {
+		p.runs("journal", "pay (pay.py)", 0.01)
+		p.waits("journal", "pay (pay.py)", 9.9, Wait{Call: "futex", Kind: waits.Join, Object: "join thread 7"})
+		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["journal"])) })
+	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), held by journal (waits for a thread's end)"},
+	{"of equal waits, one is in functions without names", func(p *program) {
+		p.waits("ruby", "convert (a.rb)", 9.8, Wait{Call: "poll", Object: "pipe of sh (pid 8)"})
+		p.waits("wait", "[libruby.so] (libruby.so)", 9.9, Wait{Call: "ppoll", Object: "eventfd"})
+	}, "mostly waiting: 1 thread in poll (pipe of sh, pid 8) of convert (a.rb); 1 thread in ppoll (eventfd) of " +
+		"[libruby.so]"},
 	{"lock with a likely owner", func(p *program) {
 		p.waits("journal", "pay (pay.py)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })

@@ -190,10 +190,14 @@ func (s *Summary) Number(f Function) int32 {
 
 func byNumber(a, b Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.TID, b.TID)) }
 
-// weight prefers locks: what waits for their owners waits in other ways.
-func (g *group) weight() int64 {
-	if g.lock {
+// weight prefers locks, as what waits for their owners waits in other ways, and functions that have names.
+func (s *Summary) weight(g *group) int64 {
+	main, _ := Largest(g.functions, cmp.Compare)
+	switch {
+	case g.lock:
 		return 2 * g.time
+	case len(g.functions) > 0 && s.standsForMany(main):
+		return g.time / 2
 	}
 	return g.time
 }
@@ -205,7 +209,7 @@ func (s *Summary) waitsByTime() (list []*group) {
 		}
 	}
 	slices.SortFunc(list, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.key.object, b.key.object),
+		return cmp.Or(cmp.Compare(s.weight(b), s.weight(a)), cmp.Compare(a.key.object, b.key.object),
 			cmp.Compare(a.key.call, b.key.call), cmp.Compare(a.key.in, b.key.in),
 			cmp.Compare(a.key.guess, b.key.guess))
 	})
