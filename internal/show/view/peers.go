@@ -24,11 +24,11 @@ func (w *Waiting) otherEnd(l *waits.ParsedLabel) string {
 	}
 	switch processes := w.processes[endOf(l)]; {
 	case processes == "":
-		return l.Peer
+		return l.Peer + l.Waiting()
 	case l.Peer == "":
 		return l.File + " of " + processes
 	default:
-		return l.Peer + " = " + processes
+		return l.Peer + " = " + processes + l.Waiting()
 	}
 }
 

@@ -33,6 +33,8 @@ func TestAWaitNamesThePeerWithItsProcesses(t *testing.T) {
 		"socket:[4] 127.0.0.1:5432 = [5] postgres (pid 10)": "IO wait: 127.0.0.1:5432 = postgres (2 processes)",
 		"socket:[6] 127.0.0.1:5432 = [7] postgres (pid 11)": "IO wait: 127.0.0.1:5432 = postgres (2 processes)",
 		"socket:[8] 10.0.0.1:80":                            "IO wait: 10.0.0.1:80",
+		"socket:[15] 10.0.0.1:80, not connected yet":        "IO wait: 10.0.0.1:80, not connected yet",
+		"socket:[16] 127.0.0.1:80 = [0] app (pid 14)":       "IO wait: 127.0.0.1:80 = app (pid 14), not accepted yet",
 		"socket:[9] = [10] dockerd (pid 12)":                "IO wait: socket of dockerd (pid 12)",
 		"pipe:[11] = [11] cat (pid 13)":                     "IO wait: pipe of cat (pid 13)",
 		"pipe:[12]":                                         "IO wait: pipe",

@@ -30,8 +30,27 @@ type OpenFile struct {
 	More string `json:"more,omitempty"`
 }
 
-// NotAccepted is the [OpenFile].State of a TCP connection that waits in its server's queue.
-const NotAccepted = "not accepted yet"
+// [OpenFile].State of TCP connections that wait: in the server's queue, and for the first answer to SYN.
+const (
+	NotAccepted = "not accepted yet"
+	SynSent     = "SYN_SENT"
+)
+
+// notConnected is said of SynSent.
+const notConnected = ", not connected yet"
+
+// Waiting returns ", not accepted yet", ", not connected yet", or "".
+func (f *OpenFile) Waiting() string { return waitingText(f.State) }
+
+func waitingText(state string) string {
+	switch state {
+	case NotAccepted:
+		return ", " + NotAccepted
+	case SynSent:
+		return notConnected
+	}
+	return ""
+}
 
 // Peer is a process with the other end of a pipe or socket.
 type Peer struct {
@@ -82,10 +101,7 @@ func (f *OpenFile) OtherEnd() string {
 	if len(f.Peers) > 0 {
 		text += " = " + f.peerNames()
 	}
-	if f.State == NotAccepted {
-		text += ", " + NotAccepted
-	}
-	return text
+	return text + f.Waiting()
 }
 
 func (f *OpenFile) peersText() string {
