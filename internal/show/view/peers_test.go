@@ -37,7 +37,9 @@ func TestAWaitNamesThePeerWithItsProcesses(t *testing.T) {
 		"socket:[16] 127.0.0.1:80 = [0] app (pid 14)":       "IO wait: 127.0.0.1:80 = app (pid 14), not accepted yet",
 		"socket:[9] = [10] dockerd (pid 12)":                "IO wait: socket of dockerd (pid 12)",
 		"pipe:[11] = [11] cat (pid 13)":                     "IO wait: pipe of cat (pid 13)",
-		"pipe:[12]":                                         "IO wait: pipe",
+		"pipe:[17] = [17] sh (pid 7), sh (pid 20)":          "IO wait: pipe of sh (pid 20) or itself",
+		"pipe:[18] = [18] me (pid 7), me (pid 7)":           "IO wait: pipe of me (pid 7)",
+		"pipe:[12]": "IO wait: pipe",
 		"socket:[13] 127.0.0.1:90 = [14] a (pid 1), c (pid 3), b (pid 2)": "IO wait: 127.0.0.1:90 = a (pid 1), b (pid 2), " +
 			"1 other",
 	}
