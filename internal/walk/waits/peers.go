@@ -76,7 +76,8 @@ func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) (other 
 	return other, pending
 }
 
-// addPeers adds the ends of a socket's other end, or of a pipe those that read where f writes, or write.
+// addPeers adds the ends of a socket's other end, or of a pipe those that read where f writes, or write; those of the
+// process itself, which its children have copied, come last.
 func (f *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
 	reads := true
 	for _, e := range ends {
@@ -89,6 +90,13 @@ func (f *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
 			f.Peers = append(f.Peers, e.Peer)
 		}
 	}
+	own := func(p Peer) int {
+		if p.PID == pid {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(f.Peers, func(a, b Peer) int { return own(a) - own(b) })
 }
 
 var peerText = regexp.MustCompile(`(.*?) \(pid (\d+)\)(?:, | and \d+ more$|$)`)
