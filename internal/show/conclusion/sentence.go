@@ -126,9 +126,10 @@ func (s *Summary) children() (clauses []string) {
 	}
 	if delete(programs, ""); 2*sum >= s.cpu && float64(sum) >= least {
 		var names []string
-		for ; len(programs) > 0 && len(names) < 2; delete(programs, names[len(names)-1]) {
+		for len(programs) > 0 && len(names) < 2 {
 			name, _ := Largest(programs, strings.Compare)
 			names = append(names, name)
+			delete(programs, name)
 		}
 		text := "short-lived child processes" + inBrackets(tabular.Shorten(strings.Join(names, ", "), s.nameWidth))
 		clauses = append(clauses, text+" have "+percent(sum, s.cpu)+" of the CPU time")

@@ -113,8 +113,11 @@ const (
 )
 
 // response names the server for whose response a goroutine of net/http waits, whose connection another goroutine reads:
-// the only one that all connections of the process lead to, or one of a few; "": not known.
+// the only one that all connections of the process lead to, or one of a few, or the pool of a database; "": not known.
 func (w *Waiting) response(s *profile.Sample) string {
+	if w.isGoroutineIn(s, "select", waits.DatabasePool) {
+		return "a free connection of the pool"
+	}
 	if !w.isGoroutineIn(s, "select", waits.HTTPRequest) {
 		return ""
 	}

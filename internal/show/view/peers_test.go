@@ -71,8 +71,10 @@ func TestAResponseIsOfTheServersOfAllConnections(t *testing.T) {
 		s, other := r.sleeps(waits.HTTPRequest, "select", ""), r.sleeps("main.wait", "select", "")
 		foreign := r.sleeps(waits.HTTPRequest, "select", "")
 		foreign.NumLabel[rec.LabelPID] = []int64{8}
+		pool := r.sleeps(waits.DatabasePool, "select", "")
 		d := r.data(t, Options{})
-		for s, want := range map[*profile.Sample]string{s: want, other: "select", foreign: "select"} {
+		for s, want := range map[*profile.Sample]string{s: want, other: "select", foreign: "select",
+			pool: "select: a free connection of the pool"} {
 			if got := d.WaitName(s); got != want {
 				t.Errorf("%q: %q, want %q", readers, got, want)
 			}

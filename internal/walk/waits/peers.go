@@ -85,18 +85,13 @@ func (f *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
 			reads = !e.writes
 		}
 	}
-	for _, e := range ends {
-		if !pipe || e.writes == reads {
-			f.Peers = append(f.Peers, e.Peer)
+	for _, own := range []bool{false, true} {
+		for _, e := range ends {
+			if (e.PID == pid) == own && (!pipe || e.writes == reads) {
+				f.Peers = append(f.Peers, e.Peer)
+			}
 		}
 	}
-	own := func(p Peer) int {
-		if p.PID == pid {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(f.Peers, func(a, b Peer) int { return own(a) - own(b) })
 }
 
 var peerText = regexp.MustCompile(`(.*?) \(pid (\d+)\)(?:, | and \d+ more$|$)`)
