@@ -24,11 +24,11 @@ func (w *Waiting) otherEnd(l *waits.ParsedLabel) string {
 	}
 	switch processes := w.processes[endOf(l)]; {
 	case processes == "":
-		return l.Peer + l.Waiting()
+		return l.Peer + waits.Unfinished(l.State)
 	case l.Peer == "":
 		return l.File + " of " + processes
 	default:
-		return l.Peer + " = " + processes + l.Waiting()
+		return l.Peer + " = " + processes + waits.Unfinished(l.State)
 	}
 }
 

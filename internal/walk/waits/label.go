@@ -35,9 +35,6 @@ type ParsedLabel struct {
 	State string
 }
 
-// Waiting is as [OpenFile.Waiting].
-func (l *ParsedLabel) Waiting() string { return waitingText(l.State) }
-
 // ParseLabel parses [Wait.Label] of synchronization, or a file.
 func ParseLabel(label string) (l ParsedLabel) {
 	kind, object, _ := strings.Cut(label, " ")

@@ -39,10 +39,8 @@ const (
 // notConnected is said of SynSent.
 const notConnected = ", not connected yet"
 
-// Waiting returns ", not accepted yet", ", not connected yet", or "".
-func (f *OpenFile) Waiting() string { return waitingText(f.State) }
-
-func waitingText(state string) string {
+// Unfinished returns ", not accepted yet", ", not connected yet", or "" by the state of a connection.
+func Unfinished(state string) string {
 	switch state {
 	case NotAccepted:
 		return ", " + NotAccepted
@@ -101,7 +99,7 @@ func (f *OpenFile) OtherEnd() string {
 	if len(f.Peers) > 0 {
 		text += " = " + f.peerNames()
 	}
-	return text + f.Waiting()
+	return text + Unfinished(f.State)
 }
 
 func (f *OpenFile) peersText() string {
