@@ -4,7 +4,6 @@ package attribute
 
 import (
 	"cmp"
-	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
@@ -89,9 +88,3 @@ const (
 
 // ChildrenOf names threads of unobserved children in a program.
 func ChildrenOf(program string) string { return "[children: " + program + "]" }
-
-// ProgramOfChildren returns the program of a thread's name by [ChildrenOf], or "" of [ChildrenThread].
-func ProgramOfChildren(thread string) (program string, ok bool) {
-	program, ok = strings.CutPrefix(thread, "[children")
-	return strings.TrimPrefix(strings.TrimSuffix(program, "]"), ": "), ok
-}

@@ -45,7 +45,7 @@ func (d *Data) Conclusion() string {
 			x.Ticks = p.Value[count]
 		}
 		if x.Thread.TID == 0 {
-			x.Program, x.ShortLived = attribute.ProgramOfChildren(x.Name)
+			x.Program, x.ShortLived = programOfChildren(x.Name)
 		}
 		waiter := 0
 		if x.Blocked > 0 {
@@ -60,6 +60,12 @@ func (d *Data) Conclusion() string {
 		s.Add(&x)
 	}
 	return s.Sentence()
+}
+
+// programOfChildren parses a name by [attribute.ChildrenOf]; of [attribute.ChildrenThread], the program is "".
+func programOfChildren(thread string) (program string, ok bool) {
+	program, ok = strings.CutPrefix(thread, strings.TrimSuffix(attribute.ChildrenThread, "]"))
+	return strings.TrimPrefix(strings.TrimSuffix(program, "]"), ": "), ok
 }
 
 func (d *Data) holdsLoop(p *profile.Sample) bool {

@@ -56,8 +56,8 @@ const pendingInode = "0"
 func isPending(inode string) bool { return strings.HasPrefix(inode, pendingInode) }
 
 // otherEnd returns the inode of the other end of a connection on this machine, or "". f: of a process with the socket.
-// Of a pending TCP connection it is that of the only listening socket at its port: with a full queue, the server does not
-// answer to SYN.
+// Of a pending TCP connection it is that of the only listening socket at its port: with a full queue, the server does
+// not answer to SYN.
 func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string, pending bool) {
 	switch s := t.sockets[inode]; {
 	case s.remote != "":
@@ -123,8 +123,8 @@ type RemoteAddresses struct {
 }
 
 // Of returns a socket's remote address by its link ([OpenFiles.Link]), and whether it is not connected, or "". It reads
-// the tables again for an unknown socket, or one that is not connected or not accepted, in at most 1/200 of the time. now
-// returns CLOCK_MONOTONIC in ns.
+// the tables again for an unknown socket, or one that is not connected or not accepted, in at most 1/200 of the time.
+// now returns CLOCK_MONOTONIC in ns.
 func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {

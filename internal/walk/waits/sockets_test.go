@@ -148,7 +148,8 @@ func TestARecorderNamesWhoHasNotAcceptedAConnection(t *testing.T) {
 		files, own, remote := NewOpenFiles(os.Getpid()), &Peers{}, &RemoteAddresses{}
 		link := files.Link(fd)
 		text := link + " " + remote.Of(files, link, procmem.Now) + own.Of(files, remote, link, fd, procmem.Now)
-		if got := ParseLabel(text); (got.State == NotAccepted) != pending || len(got.Peers()) != 1 || got.Peers()[0].PID != os.Getpid() {
+		got := ParseLabel(text)
+		if (got.State == NotAccepted) != pending || len(got.Peers()) != 1 || got.Peers()[0].PID != os.Getpid() {
 			t.Errorf("%q: %+v", text, got)
 		}
 		if pending {
