@@ -56,6 +56,19 @@ def query():
     socket.create_connection(server.getsockname()).recv(1)
 for i in range(3): run("client", query)
 `, "", "mostly waiting: 3 threads in recvfrom (127.0.0.1:"},
+	{"a server does not accept", `
+server = socket.socket(); server.bind(("127.0.0.1", 0)); server.listen(0)
+first = socket.create_connection(server.getsockname())
+def fetch_quotes(): socket.create_connection(server.getsockname(), timeout=3600)
+run("quotes", fetch_quotes)
+`, "", "mostly waiting: 1 thread in poll (127.0.0.1: … , not accepted yet) of fetch_quotes (app.py)"},
+	{"a worker process does not read its queue", `
+import multiprocessing
+workers = multiprocessing.get_context("fork")
+work = workers.Queue()
+workers.Process(target=time.sleep, args=(3600,), daemon=True).start()
+work.put(b"x" * 1000000)
+`, "", "mostly waiting: 1 thread in write (pipe of … or itself) of Connection._send (multiprocessing)"},
 	{"a wake-up was lost", `
 ready = threading.Condition()
 def take_job():
@@ -175,6 +188,21 @@ func main() {
 	fmt.Println("ready")
 	for i := 0; ; i++ { kept[i % 200000] = parse(i + 1) }
 }`, busy, " % by Go's garbage collector"},
+	{"App.java: the computations of two keys of a map need each other", `
+static ConcurrentHashMap<String, Integer> rates = new ConcurrentHashMap<>();
+static CyclicBarrier both = new CyclicBarrier(2);
+static int rate(String from, String to) {
+	return rates.computeIfAbsent(from, k -> {
+		try { both.await(); } catch (Exception e) {}
+		both = new CyclicBarrier(1);
+		return rate(to, from);
+	});
+}
+static void begin() {
+	thread("east", () -> rate("a", "b")); asleep("east", "await");
+	thread("west", () -> rate("b", "a")); asleep("west", "rate");
+	for (int i = 0; i < 3; i++) { thread("http-" + i, () -> rate("a", "b")); asleep("http-" + i); }
+}`, "", "deadlock (below); mostly waiting: 5 threads for … in App.rate, held by east (waits for a lock, too)"},
 	{"App.java: a stream waits for futures", `
 static Object quote() {
 	return java.util.stream.Stream.of(new CompletableFuture<Object>()).map(CompletableFuture::join).toList();
@@ -190,6 +218,15 @@ http.createServer(handle).listen(0, '127.0.0.1', function () {
 	for (let i = 0; i < 3; i++) http.get({ port: this.address().port });
 });
 `, "top --once --window 3", "whether it hangs is unknown (below)"},
+	{"app.rb: a child process writes errors that are not read yet", `
+require "open3"
+def convert() = Open3.popen3("yes >&2; true") { |_, out, err| [out.read, err.read] }
+converter = Thread.new { convert }
+Thread.pass until converter.status == "sleep"
+puts "ready"
+$stdout.flush
+sleep
+`, "", "mostly waiting: 1 thread in … (pipe of sh, pid … convert (app.rb)"},
 	{"app.rb: a lock is held over a slow call", `
 $lock = Mutex.new
 def charge() = $lock.synchronize { sleep }

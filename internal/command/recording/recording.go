@@ -49,6 +49,7 @@ type recording struct {
 	stats       runstats.Stats
 	conclusion  string // of what was written; "": unknown
 	deadlocks   []string
+	children    []string         // on those that are not recorded, at most one line
 	refused     map[string]int64 // by reason
 	unopened    int64            // selected processes that could not be opened at the start
 	openError   error            // of the last one
@@ -92,6 +93,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 	}
 	if childrenApart {
 		after = readChildrenCPU(r.pids)
+		r.children = after.since(&before)
 	}
 	if err := r.writeWatched(); err != nil {
 		return exit.Join(failure, err)
@@ -100,7 +102,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 		return failure
 	}
 	err := r.reportResult()
-	if line := after.since(&before); line != "" {
+	for _, line := range r.children {
 		console.Infof("%s", line)
 	}
 	return err

@@ -93,7 +93,7 @@ func (r *recording) write() error {
 		ring = r.ring.beginLast()
 	}
 	comments := slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks, runstats.Losses(&r.stats),
-		runstats.TargetGroups(&r.stats))
+		runstats.TargetGroups(&r.stats), r.children)
 	r.builder.SetComments(comments...)
 	r.names.Refresh()
 	return exit.Join(r.writeLast(), r.writeStats())

@@ -139,14 +139,14 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 
 const minChildrenCPU = 0.1 // s
 
-// since returns "" if the time is little or unknown.
-func (c *childrenCPU) since(before *childrenCPU) string {
+// since returns a line, or none if the time is little or unknown.
+func (c *childrenCPU) since(before *childrenCPU) []string {
 	if !c.known || !before.known || c.ticks <= before.ticks {
-		return ""
+		return nil
 	}
 	used := float64(c.ticks-before.ticks) * procmem.ClockTick / 1e9
 	if used < minChildrenCPU {
-		return ""
+		return nil
 	}
 	ran := int64(0)
 	for pid, ticks := range c.live {
@@ -161,6 +161,6 @@ func (c *childrenCPU) since(before *childrenCPU) string {
 	case ran > 1:
 		who = fmt.Sprintf("%d child processes", ran)
 	}
-	return fmt.Sprintf("%s used %.1f s of CPU meanwhile, not in the recording; --children includes them, "+
-		"also those already running", who, used)
+	return []string{fmt.Sprintf("%s used %.1f s of CPU meanwhile, not in the recording; --children includes them, "+
+		"also those already running", who, used)}
 }

@@ -251,7 +251,7 @@ func nextOfFile(f *waits.OpenFile) Next {
 	case f.Type == "socket" && remote.Addr().IsLoopback():
 		return end(Unknown, "the process at "+f.Remote+" was not found; it may be another user's")
 	case f.Type == "socket" && f.Remote != "":
-		return end(Outside, f.Remote)
+		return end(Outside, f.Remote+waits.Unfinished(f.State))
 	case f.Type == "timerfd":
 		return end(Timer, "")
 	case f.Type == "socket" || f.Type == "pipe":

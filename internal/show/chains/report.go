@@ -288,16 +288,13 @@ func object(w *waits.Wait) string {
 		text += " " + f.Remote
 	}
 	if len(f.Peers) == 0 {
-		return text
+		return text + waits.Unfinished(f.State)
 	}
 	text += " of " + processName(f.Peers[0].Name, f.Peers[0].PID)
 	if more := len(f.Peers) - 1; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	if f.State == waits.NotAccepted {
-		text += ", " + waits.NotAccepted
-	}
-	return text
+	return text + waits.Unfinished(f.State)
 }
 
 // minShare is the least share of a row, unless all are shown.

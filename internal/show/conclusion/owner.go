@@ -11,14 +11,15 @@ import (
 
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/code/unnamedcode"
+	"prywalk/internal/walk/waits"
 )
 
-const runs, sleeps = "runs", "sleeps"
+const runs, sleeps, waitsToo, joins = "runs", "sleeps", "waits for a lock, too", "waits for a thread's end"
 
 // activity is what a thread, or tasks, do under a function.
 type activity struct {
 	holder
-	doing string // runs, sleeps, or the call of a wait
+	doing string // runs, sleeps, waitsToo, joins, or the call of a wait
 }
 
 type holder struct {
@@ -28,22 +29,29 @@ type holder struct {
 
 const anywhere = -1
 
-// addActivity adds what is not a wait for a lock, a thread or work: in these, locks are rarely held.
+// addActivity adds what a thread does. In waits for a lock, a thread or work, locks are rarely held: those count only
+// for owners that are known.
 func (s *Summary) addActivity(x *Sample, c class) {
 	var doing string
+	rarelyHolds := c == idle || c == machinery || c == others || c == within && isLock(&x.Wait)
 	switch {
-	case c == idle, c == machinery, c == others, c == within && isLock(&x.Wait):
-		return
 	case x.Blocked == 0:
 		doing = runs
 	case c == sleep:
 		doing = sleeps
+	case c == within && isLock(&x.Wait):
+		doing = waitsToo
+	case x.Wait.Kind == waits.Join:
+		doing = joins
 	default:
 		doing = x.Wait.Call
 	}
 	time := x.CPU + x.Queue + x.Blocked
 	if x.Task == "" {
 		s.awake[activity{holder{x.Thread, anywhere}, doing}] += time
+	}
+	if rarelyHolds {
+		return
 	}
 	for i, f := range x.Stack {
 		if !slices.Contains(x.Stack[:i], f) {
@@ -89,7 +97,8 @@ func (s *Summary) doing(is func(holder) bool) string {
 		}
 	}
 	text, _ := Largest(times, strings.Compare)
-	if text == "" || text == runs || text == sleeps {
+	switch text {
+	case "", runs, sleeps, waitsToo, joins:
 		return text
 	}
 	return "in " + text

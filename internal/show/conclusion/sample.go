@@ -39,11 +39,16 @@ type Wait struct {
 type Sample struct {
 	Thread Thread
 	Name   string // the thread's
-	Task   string // what its task is called, or ""
+	// ShortLived: of child processes in a Program, or "", that ended before they were observed by themselves.
+	ShortLived bool
+	Program    string
+	Task       string // what its task is called, or ""
 	// Ticks count samples; CPU, Queue and Blocked are in ns.
 	Ticks, CPU, Queue, Blocked int64
 	// Stack has the numbers of the program's own functions, innermost first. It is not kept.
 	Stack []int32
+	// Own is larger the more its innermost function is the program's own.
+	Own int
 	// Library is what the innermost of these has called, or "".
 	Library string
 	// Inner is the part of that (a function of libc) or of the kernel in which the time is, or "".

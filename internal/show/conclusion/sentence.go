@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"prywalk/internal/base/languages"
@@ -108,6 +109,35 @@ func (s *Summary) alarms() (clauses []string) {
 			if strings.HasPrefix(n, a.in) || strings.Contains(n, a.in) && a.in[0] != 'D' {
 				clauses = append(clauses, a.says)
 				break
+			}
+		}
+	}
+	return append(clauses, s.children()...)
+}
+
+var unrecorded = regexp.MustCompile(`^(.*) used (\d+\.\d) s of CPU meanwhile, not in the recording; `)
+
+// children tell of child processes with most of the CPU time: short-lived ones, and those that are not recorded.
+func (s *Summary) children() (clauses []string) {
+	least := small * s.length()
+	programs, sum := maps.Clone(s.shortLived), int64(0)
+	for _, v := range programs {
+		sum += v
+	}
+	if delete(programs, ""); 2*sum >= s.cpu && float64(sum) >= least {
+		var names []string
+		for len(programs) > 0 && len(names) < 2 {
+			name, _ := Largest(programs, strings.Compare)
+			names = append(names, name)
+			delete(programs, name)
+		}
+		text := "short-lived child processes" + inBrackets(tabular.Shorten(strings.Join(names, ", "), s.nameWidth))
+		clauses = append(clauses, text+" have "+percent(sum, s.cpu)+" of the CPU time")
+	}
+	for _, n := range s.notes {
+		if m := unrecorded.FindStringSubmatch(n); m != nil {
+			if used, _ := strconv.ParseFloat(m[2], 64); used*1e9 >= max(least, float64(s.cpu)) {
+				clauses = append(clauses, m[1]+" used "+m[2]+" s of CPU, not recorded (--children)")
 			}
 		}
 	}

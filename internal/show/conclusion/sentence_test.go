@@ -146,6 +146,24 @@ var conclusions = []struct {
 		p.waits("journal", "write (pay.py)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["journal"])) })
 	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), held by journal (sleeps)"},
+	{"the owner of a lock waits for another one", func(p *program) {
+		p.runs("journal", "pay (pay.py)", 0.01)
+		p.waits("journal", "pay (pay.py)", 9.9, heldBy(mutex, 7))
+		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["journal"])) })
+	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), held by journal (waits for a lock, too)"},
+	{"the owner of a lock waits for a thread", func(p *program) {
+		p.runs("journal", "pay (pay.py)", 0.01)
+		p.waits("journal", "pay (pay.py)", 9.9, Wait{Call: "futex", Kind: waits.Join, Object: "join thread 7"})
+		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["journal"])) })
+	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), held by journal (waits for a thread's end)"},
+	{"of equal waits, one is the program's own", func(p *program) {
+		s := p.thread("ruby")
+		s.Blocked, s.Stack, s.Own = int64(9.8e9), p.stack("convert (a.rb)"), 1
+		s.Wait = Wait{Call: "poll", Object: "pipe of sh (pid 8)"}
+		p.Add(&s)
+		p.waits("wait", "wait (libruby.so)", 9.9, Wait{Call: "futex", Kind: waits.Condition, Object: "condition"})
+	}, "mostly waiting: 1 thread in poll (pipe of sh, pid 8) of convert (a.rb); 1 thread for condition in wait " +
+		"(libruby.so)"},
 	{"lock with a likely owner", func(p *program) {
 		p.waits("journal", "pay (pay.py)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })
@@ -425,6 +443,30 @@ func TestWhatTimeDoesNotShowComesFirst(t *testing.T) {
 		want += "; mostly asleep: 1 thread waits for events"
 		if got := p.Sentence(); got != want {
 			t.Errorf("%s: %q, want %q", note, got, want)
+		}
+	}
+}
+
+func TestChildProcessesWithMostOfTheTimeComeFirst(t *testing.T) {
+	const apart = "exited child processes used 1.2 s of CPU meanwhile, not in the recording; --children includes them"
+	for _, c := range []struct {
+		note       string
+		own, short float64
+		want       string
+	}{
+		{apart, 1, 0, "exited child processes used 1.2 s of CPU, not recorded (--children); busy: "},
+		{apart, 2, 0, "busy: "},
+		{"", 1, 1, "short-lived child processes (true) have 50 % of the CPU time; busy: "},
+		{"", 1, 0.9, "busy: "},
+	} {
+		p := newProgram(c.note)
+		p.runs("sh", "main_loop", c.own)
+		for i, program := range []string{"true", ""} {
+			p.Add(&Sample{Thread: Thread{PID: 100}, CPU: int64(c.short*1e9) / 2, Ticks: 50, ShortLived: true,
+				Program: program, Unexplained: i > 0})
+		}
+		if got := p.Sentence(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

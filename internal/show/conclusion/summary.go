@@ -18,6 +18,7 @@ type Summary struct {
 	self, total             map[int32]int64  // by number of the function
 	libraries, inner        map[call]int64   // CPU time
 	collectors              map[string]int64 // CPU time; "": outside of them
+	shortLived              map[string]int64 // CPU time of short-lived child processes, by program; "": unknown
 	numbers                 map[Function]int32
 	list                    []Function
 	blocked                 [stopped + 1]int64
@@ -29,6 +30,7 @@ type Summary struct {
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
 	nameWidth               int // columns of each name in the sentence
+	own                     int // the largest of waits within work
 
 	// Bursts, if set, says of a wait by call and object how its time is bunched, which the mean hides; "": it is not.
 	Bursts func(call, object string) string
@@ -54,6 +56,7 @@ type threadTime struct {
 type group struct {
 	key       groupKey
 	lock      bool
+	own       int // the largest [Sample].Own
 	time      int64
 	threads   map[Thread]int64
 	tasks     int64 // time
@@ -67,7 +70,8 @@ type group struct {
 func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
-		rules: map[string]int64{}, libraries: map[call]int64{}, inner: map[call]int64{}, collectors: map[string]int64{}}
+		rules: map[string]int64{}, libraries: map[call]int64{}, inner: map[call]int64{}, collectors: map[string]int64{},
+		shortLived: map[string]int64{}}
 	s.duration, s.notes, s.held = duration, notes, newGroup(groupKey{})
 	return s
 }
@@ -84,7 +88,11 @@ func (s *Summary) Add(x *Sample) {
 	c := x.class()
 	if x.Blocked > 0 {
 		s.blocked[c] += x.Blocked
-		s.groupOf(c, x).add(x)
+		g := s.groupOf(c, x)
+		g.add(x)
+		if c == within {
+			g.own, s.own = max(g.own, x.Own), max(s.own, x.Own)
+		}
 		// What waits for the GIL, or for a short time, is no call that blocks a loop.
 		if x.HoldsLoop && (c == within && x.Wait.Kind != waits.GIL || c == sleep || c == others) {
 			s.held.add(x)
@@ -103,7 +111,9 @@ func (s *Summary) Add(x *Sample) {
 }
 
 func (s *Summary) addCPU(x *Sample) {
-	s.ticks += x.Ticks
+	if s.ticks += x.Ticks; x.ShortLived {
+		s.shortLived[x.Program] += x.CPU
+	}
 	switch {
 	case x.Unexplained:
 		s.unexplained += x.CPU
@@ -190,12 +200,16 @@ func (s *Summary) Number(f Function) int32 {
 
 func byNumber(a, b Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.TID, b.TID)) }
 
-// weight prefers locks: what waits for their owners waits in other ways.
-func (g *group) weight() int64 {
-	if g.lock {
-		return 2 * g.time
+// weight prefers functions that are most the program's own, and of these, locks: what waits for their owners waits in
+// other ways.
+func (s *Summary) weight(g *group) int64 {
+	switch {
+	case g.own < s.own:
+		return g.time
+	case g.lock:
+		return 4 * g.time
 	}
-	return g.time
+	return 2 * g.time
 }
 
 func (s *Summary) waitsByTime() (list []*group) {
@@ -205,7 +219,7 @@ func (s *Summary) waitsByTime() (list []*group) {
 		}
 	}
 	slices.SortFunc(list, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.key.object, b.key.object),
+		return cmp.Or(cmp.Compare(s.weight(b), s.weight(a)), cmp.Compare(a.key.object, b.key.object),
 			cmp.Compare(a.key.call, b.key.call), cmp.Compare(a.key.in, b.key.in),
 			cmp.Compare(a.key.guess, b.key.guess))
 	})

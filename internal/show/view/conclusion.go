@@ -44,6 +44,9 @@ func (d *Data) Conclusion() string {
 		if counted {
 			x.Ticks = p.Value[count]
 		}
+		if x.Thread.TID == 0 {
+			x.Program, x.ShortLived = programOfChildren(x.Name)
+		}
 		waiter := 0
 		if x.Blocked > 0 {
 			x.Wait, x.Pooled = d.concludedWait(p), d.groups.waiting.ruleOf(p).Pooled
@@ -57,6 +60,12 @@ func (d *Data) Conclusion() string {
 		s.Add(&x)
 	}
 	return s.Sentence()
+}
+
+// programOfChildren parses a name by [attribute.ChildrenOf]; of [attribute.ChildrenThread], the program is "".
+func programOfChildren(thread string) (program string, ok bool) {
+	program, ok = strings.CutPrefix(thread, strings.TrimSuffix(attribute.ChildrenThread, "]"))
+	return strings.TrimPrefix(strings.TrimSuffix(program, "]"), ": "), ok
 }
 
 func (d *Data) holdsLoop(p *profile.Sample) bool {
@@ -119,6 +128,7 @@ func (o *ownNames) collector(stack []int32) string {
 func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	frame := func(n int32) *Frame { return &o.stacks.Frames[n] }
 	first, rank := o.stacks.OwnFrame(stack)
+	x.Own = rank
 	if rank == 0 && waiter > 0 && waiter < len(stack) {
 		first = waiter
 	}

@@ -24,11 +24,11 @@ func (w *Waiting) otherEnd(l *waits.ParsedLabel) string {
 	}
 	switch processes := w.processes[endOf(l)]; {
 	case processes == "":
-		return l.Peer
+		return l.Peer + waits.Unfinished(l.State)
 	case l.Peer == "":
 		return l.File + " of " + processes
 	default:
-		return l.Peer + " = " + processes
+		return l.Peer + " = " + processes + waits.Unfinished(l.State)
 	}
 }
 
@@ -46,19 +46,28 @@ func endOf(l *waits.ParsedLabel) string {
 }
 
 func processesAtEnds(samples []*profile.Sample) map[string]string {
-	known, pids := map[string]bool{}, map[string]map[waits.Peer]bool{}
+	type seen struct {
+		what string
+		by   int64
+	}
+	known, pids := map[seen]bool{}, map[string]map[waits.Peer]bool{}
 	for _, s := range samples {
-		what := Label(s, rec.LabelWaitsFor)
-		if known[what] || !strings.Contains(what, " = ") {
+		what, by := Label(s, rec.LabelWaitsFor), NumLabel(s, rec.LabelPID)
+		if known[seen{what, by}] || !strings.Contains(what, " = ") {
 			continue
 		}
-		known[what] = true
+		known[seen{what, by}] = true
 		l := waits.ParseLabel(what)
 		end := endOf(&l)
 		if pids[end] == nil {
 			pids[end] = map[waits.Peer]bool{}
 		}
+		isOther := func(p waits.Peer) bool { return int64(p.PID) != by }
+		shared := l.Peer == "" && slices.ContainsFunc(l.Peers(), isOther)
 		for _, p := range l.Peers() {
+			if shared && !isOther(p) {
+				p = itself
+			}
 			pids[end][p] = true
 		}
 	}
@@ -71,8 +80,15 @@ func processesAtEnds(samples []*profile.Sample) map[string]string {
 
 const maxProcessNames = 2
 
-// processNames has each name once: "nginx (pid 9), postgres (12 processes)".
+// itself is the process that waits, which has both ends of a pipe, as its children have.
+var itself = waits.Peer{Name: "itself"}
+
+// processNames has each name once: "nginx (pid 9), postgres (12 processes) or itself".
 func processNames(list map[waits.Peer]bool) string {
+	if list[itself] {
+		delete(list, itself)
+		return processNames(list) + " or itself"
+	}
 	byName := map[string][]int{}
 	for p := range list {
 		byName[p.Name] = append(byName[p.Name], p.PID)
@@ -97,8 +113,11 @@ const (
 )
 
 // response names the server for whose response a goroutine of net/http waits, whose connection another goroutine reads:
-// the only one that all connections of the process lead to, or one of a few; "": not known.
+// the only one that all connections of the process lead to, or one of a few, or the pool of a database; "": not known.
 func (w *Waiting) response(s *profile.Sample) string {
+	if w.isGoroutineIn(s, "select", waits.DatabasePool) {
+		return "a free connection of the pool"
+	}
 	if !w.isGoroutineIn(s, "select", waits.HTTPRequest) {
 		return ""
 	}

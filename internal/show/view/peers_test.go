@@ -33,9 +33,13 @@ func TestAWaitNamesThePeerWithItsProcesses(t *testing.T) {
 		"socket:[4] 127.0.0.1:5432 = [5] postgres (pid 10)": "IO wait: 127.0.0.1:5432 = postgres (2 processes)",
 		"socket:[6] 127.0.0.1:5432 = [7] postgres (pid 11)": "IO wait: 127.0.0.1:5432 = postgres (2 processes)",
 		"socket:[8] 10.0.0.1:80":                            "IO wait: 10.0.0.1:80",
+		"socket:[15] 10.0.0.1:80, not connected yet":        "IO wait: 10.0.0.1:80, not connected yet",
+		"socket:[16] 127.0.0.1:80 = [0] app (pid 14)":       "IO wait: 127.0.0.1:80 = app (pid 14), not accepted yet",
 		"socket:[9] = [10] dockerd (pid 12)":                "IO wait: socket of dockerd (pid 12)",
 		"pipe:[11] = [11] cat (pid 13)":                     "IO wait: pipe of cat (pid 13)",
-		"pipe:[12]":                                         "IO wait: pipe",
+		"pipe:[17] = [17] sh (pid 7), sh (pid 20)":          "IO wait: pipe of sh (pid 20) or itself",
+		"pipe:[18] = [18] me (pid 7), me (pid 7)":           "IO wait: pipe of me (pid 7)",
+		"pipe:[12]": "IO wait: pipe",
 		"socket:[13] 127.0.0.1:90 = [14] a (pid 1), c (pid 3), b (pid 2)": "IO wait: 127.0.0.1:90 = a (pid 1), b (pid 2), " +
 			"1 other",
 	}
@@ -67,8 +71,10 @@ func TestAResponseIsOfTheServersOfAllConnections(t *testing.T) {
 		s, other := r.sleeps(waits.HTTPRequest, "select", ""), r.sleeps("main.wait", "select", "")
 		foreign := r.sleeps(waits.HTTPRequest, "select", "")
 		foreign.NumLabel[rec.LabelPID] = []int64{8}
+		pool := r.sleeps(waits.DatabasePool, "select", "")
 		d := r.data(t, Options{})
-		for s, want := range map[*profile.Sample]string{s: want, other: "select", foreign: "select"} {
+		for s, want := range map[*profile.Sample]string{s: want, other: "select", foreign: "select",
+			pool: "select: a free connection of the pool"} {
 			if got := d.WaitName(s); got != want {
 				t.Errorf("%q: %q, want %q", readers, got, want)
 			}

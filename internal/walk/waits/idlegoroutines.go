@@ -54,10 +54,12 @@ func idleGenerator(stack []Frame) string {
 	return ""
 }
 
-// HTTPRequest waits for a response, which HTTPReader reads in a goroutine of its own (net/http/transport.go).
+// HTTPRequest waits for a response, which HTTPReader reads in a goroutine of its own (net/http/transport.go), and
+// DatabasePool for a free connection (database/sql/sql.go).
 const (
-	HTTPRequest = "net/http.(*persistConn).roundTrip"
-	HTTPReader  = "net/http.(*persistConn).readLoop"
+	HTTPRequest  = "net/http.(*persistConn).roundTrip"
+	HTTPReader   = "net/http.(*persistConn).readLoop"
+	DatabasePool = "database/sql.(*DB).conn"
 )
 
 const maxGoFrames = 32

@@ -2,7 +2,10 @@
 
 package waits
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // ParsedLabel has the parts of a recording's label of what is waited for; absent ones are "". The forms of labels:
 //
@@ -10,7 +13,7 @@ import "strings"
 //	semaphore OBJECT (TYPE)    semaphore 0x55d0c0ffee40 (threading.Lock)
 //	file-lock FILE             file-lock /run/lock/a
 //	FILE                       /srv/a; pipe:[7]; anon_inode:[eventpoll]
-//	socket:[INODE] PEER        socket:[7] 10.0.0.1:80
+//	socket:[INODE] PEER        socket:[7] 10.0.0.1:80; socket:[7] 10.0.0.1:80, not connected yet
 //	… = NUMBER PROCESSES       socket:[7] 127.0.0.1:80 = [8] nginx (pid 9), nginx (pid 10)
 //
 // NUMBER is [0] if the processes listen, and have not accepted the connection.
@@ -28,8 +31,8 @@ type ParsedLabel struct {
 	Processes string
 	// Other is the link of that other end.
 	Other string
-	// Pending: Processes have not accepted the connection.
-	Pending bool
+	// State is NotAccepted (by Processes), SynSent or "".
+	State string
 }
 
 // ParseLabel parses [Wait.Label] of synchronization, or a file.
@@ -55,13 +58,16 @@ func ParseLabel(label string) (l ParsedLabel) {
 	if isLink {
 		other, processes, _ := strings.Cut(others, "] ")
 		if l.Processes = processes; other == "["+pendingInode {
-			l.Pending = true
+			l.State = NotAccepted
 		} else if other != "" {
 			l.Other = file + ":" + other + "]"
 		}
 	}
 	if l.File == "socket" {
 		_, l.Peer, _ = strings.Cut(inode, "] ")
+		if address, connects := strings.CutSuffix(l.Peer, notConnected); connects {
+			l.Peer, l.State = address, cmp.Or(l.State, SynSent)
+		}
 	}
 	return l
 }

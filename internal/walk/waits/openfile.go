@@ -30,8 +30,25 @@ type OpenFile struct {
 	More string `json:"more,omitempty"`
 }
 
-// NotAccepted is the [OpenFile].State of a TCP connection that waits in its server's queue.
-const NotAccepted = "not accepted yet"
+// [OpenFile].State of TCP connections that wait: in the server's queue, and for the first answer to SYN.
+const (
+	NotAccepted = "not accepted yet"
+	SynSent     = "SYN_SENT"
+)
+
+// notConnected is said of SynSent.
+const notConnected = ", not connected yet"
+
+// Unfinished returns ", not accepted yet", ", not connected yet", or "" by the state of a connection.
+func Unfinished(state string) string {
+	switch state {
+	case NotAccepted:
+		return ", " + NotAccepted
+	case SynSent:
+		return notConnected
+	}
+	return ""
+}
 
 // Peer is a process with the other end of a pipe or socket.
 type Peer struct {
@@ -82,10 +99,7 @@ func (f *OpenFile) OtherEnd() string {
 	if len(f.Peers) > 0 {
 		text += " = " + f.peerNames()
 	}
-	if f.State == NotAccepted {
-		text += ", " + NotAccepted
-	}
-	return text
+	return text + Unfinished(f.State)
 }
 
 func (f *OpenFile) peersText() string {

@@ -36,6 +36,15 @@ func TestThePeersOfAPolledPipeAreKnown(t *testing.T) {
 	}
 }
 
+func TestChildrenComeBeforeTheProcessThatMadeTheirPipe(t *testing.T) {
+	d := OpenFile{FD: 4}
+	d.addPeers(5, []endpoint{{Peer{5, "app", 3}, false}, {Peer{5, "app", 4}, true}, {Peer{9, "worker", 3}, false},
+		{Peer{9, "worker", 4}, true}}, true)
+	if want := "worker (pid 9), app (pid 5)"; d.peerNames() != want {
+		t.Errorf("%q, want %q", d.peerNames(), want)
+	}
+}
+
 func TestADumpNamesTheDescriptorsOfAPoll(t *testing.T) {
 	listen := OpenFile{FD: 3, Path: "socket:[7]", Type: "socket", Local: "127.0.0.1:80", State: "LISTEN"}
 	w := Wait{Kind: Descriptor, FDs: []OpenFile{listen, {FD: 5, Path: "pipe:[8]", Type: "pipe"}}, Timed: true}

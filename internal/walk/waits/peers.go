@@ -76,7 +76,8 @@ func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) (other 
 	return other, pending
 }
 
-// addPeers adds the ends of a socket's other end, or of a pipe those that read where f writes, or write.
+// addPeers adds the ends of a socket's other end, or of a pipe those that read where f writes, or write; those of the
+// process itself, which its children have copied, come last.
 func (f *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
 	reads := true
 	for _, e := range ends {
@@ -84,9 +85,11 @@ func (f *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
 			reads = !e.writes
 		}
 	}
-	for _, e := range ends {
-		if !pipe || e.writes == reads {
-			f.Peers = append(f.Peers, e.Peer)
+	for _, own := range []bool{false, true} {
+		for _, e := range ends {
+			if (e.PID == pid) == own && (!pipe || e.writes == reads) {
+				f.Peers = append(f.Peers, e.Peer)
+			}
 		}
 	}
 }

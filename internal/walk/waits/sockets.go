@@ -14,7 +14,7 @@ import (
 type socket struct{ local, remote, state string }
 
 var tcpStates = map[string]string{
-	"01": "ESTABLISHED", "02": "SYN_SENT", "03": "SYN_RECV", "04": "FIN_WAIT1", "05": "FIN_WAIT2", "06": "TIME_WAIT",
+	"01": "ESTABLISHED", "02": SynSent, "03": "SYN_RECV", "04": "FIN_WAIT1", "05": "FIN_WAIT2", "06": "TIME_WAIT",
 	"07": "CLOSE", "08": "CLOSE_WAIT", "09": "LAST_ACK", "0A": "LISTEN", "0B": "CLOSING",
 }
 
@@ -56,11 +56,13 @@ const pendingInode = "0"
 func isPending(inode string) bool { return strings.HasPrefix(inode, pendingInode) }
 
 // otherEnd returns the inode of the other end of a connection on this machine, or "". f: of a process with the socket.
-// Of a pending TCP connection it is that of the only listening socket at its port.
+// Of a pending TCP connection it is that of the only listening socket at its port: with a full queue, the server does
+// not answer to SYN.
 func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string, pending bool) {
 	switch s := t.sockets[inode]; {
 	case s.remote != "":
-		if other = t.connected[[2]string{s.remote, s.local}]; isPending(other) {
+		other = t.connected[[2]string{s.remote, s.local}]
+		if isPending(other) || s.state == SynSent && isLoopback(s.remote) {
 			server := socket{local: s.remote}
 			if at := t.listening[server.listener()]; len(at) == 1 {
 				return at[0], true
@@ -73,6 +75,11 @@ func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string, pendi
 		return "", false
 	}
 	return other, false
+}
+
+func isLoopback(address string) bool {
+	a, err := netip.ParseAddrPort(address)
+	return err == nil && a.Addr().IsLoopback()
 }
 
 // Clients returns the number of open connections to sockets at which the process listens.
@@ -115,8 +122,9 @@ type RemoteAddresses struct {
 	nextRead int64 // next reading of the tables, CLOCK_MONOTONIC ns
 }
 
-// Of returns a socket's remote address by its link ([OpenFiles.Link]), or "". It reads the tables again for an unknown
-// socket, in at most 1/200 of the time. now returns CLOCK_MONOTONIC in ns.
+// Of returns a socket's remote address by its link ([OpenFiles.Link]), and whether it is not connected, or "". It reads
+// the tables again for an unknown socket, or one that is not connected or not accepted, in at most 1/200 of the time.
+// now returns CLOCK_MONOTONIC in ns.
 func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
@@ -124,7 +132,7 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 	}
 	inode = strings.TrimSuffix(inode, "]")
 	s, known := a.sockets[inode]
-	known = known && (s.remote == "" || !isPending(a.connected[[2]string{s.remote, s.local}]))
+	known = known && s.state != SynSent && (s.remote == "" || !isPending(a.connected[[2]string{s.remote, s.local}]))
 	if at := now(); !known && at >= a.nextRead {
 		if all := f.readSockets(); len(all.sockets) > 0 { // the process may have ended
 			a.socketTables = all
@@ -132,7 +140,10 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 		end := now()
 		a.nextRead = end + max(peersEvery, 200*(end-at))
 	}
-	return a.sockets[inode].remote
+	if s = a.sockets[inode]; s.state == SynSent {
+		return s.remote + notConnected
+	}
+	return s.remote
 }
 
 // IsServed reports whether a socket listens, or is one that the listening side has accepted: its other end is a client.

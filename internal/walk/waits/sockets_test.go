@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/host/procmem"
 )
 
@@ -146,7 +148,8 @@ func TestARecorderNamesWhoHasNotAcceptedAConnection(t *testing.T) {
 		files, own, remote := NewOpenFiles(os.Getpid()), &Peers{}, &RemoteAddresses{}
 		link := files.Link(fd)
 		text := link + " " + remote.Of(files, link, procmem.Now) + own.Of(files, remote, link, fd, procmem.Now)
-		if got := ParseLabel(text); got.Pending != pending || len(got.Peers()) != 1 || got.Peers()[0].PID != os.Getpid() {
+		got := ParseLabel(text)
+		if (got.State == NotAccepted) != pending || len(got.Peers()) != 1 || got.Peers()[0].PID != os.Getpid() {
 			t.Errorf("%q: %+v", text, got)
 		}
 		if pending {
@@ -156,6 +159,58 @@ func TestARecorderNamesWhoHasNotAcceptedAConnection(t *testing.T) {
 			}
 			defer server.Close()
 		}
+	}
+}
+
+// Of a server whose queue is full, the kernel does not answer to SYN.
+func TestAConnectionToAFullQueueIsNotAccepted(t *testing.T) {
+	open := func() int {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+		return fd
+	}
+	server := open()
+	if err := unix.Bind(server, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Listen(server, 0); err != nil {
+		t.Fatal(err)
+	}
+	at, err := unix.Getsockname(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients := []int{open(), open()}
+	for _, fd := range clients {
+		if err := unix.Connect(fd, at); err != unix.EINPROGRESS {
+			t.Fatal(err)
+		}
+	}
+	w := Wait{Kind: Descriptor, FD: &OpenFile{FD: clients[1]}}
+	files, own, remote := NewOpenFiles(os.Getpid()), &Peers{}, &RemoteAddresses{}
+	files.AddFileDetails(&w)
+	if w.FD.State != NotAccepted || len(w.FD.Peers) != 1 || w.FD.Peers[0].FD != server {
+		t.Errorf("%+v", w.FD)
+	}
+	link := files.Link(clients[1])
+	text := link + " " + remote.Of(files, link, procmem.Now) + own.Of(files, remote, link, clients[1], procmem.Now)
+	if got := ParseLabel(text); got.State != NotAccepted || len(got.Peers()) != 1 {
+		t.Errorf("%q: %+v", text, got)
+	}
+}
+
+func TestAConnectionWithoutAnAnswerIsNotConnected(t *testing.T) {
+	table := "sl local_address rem_address st\n" +
+		" 0: 0100000A:1F90 0200000A:0050 02 00000000:00000000 01:00000000 00000000 0 0 7 1 0000000000000000\n"
+	a := RemoteAddresses{nextRead: 1, socketTables: socketTables{sockets: map[string]socket{}}}
+	parseInet(table, true, a.sockets)
+	got := a.Of(NewOpenFiles(os.Getpid()), "socket:[7]", func() int64 { return 0 })
+	f := OpenFile{Type: "socket", Remote: "10.0.0.2:80", State: a.sockets["7"].state}
+	if want := "10.0.0.2:80, not connected yet"; got != want || f.OtherEnd() != want {
+		t.Errorf("%q, %q, want %q", got, f.OtherEnd(), want)
 	}
 }
 
