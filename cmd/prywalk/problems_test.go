@@ -201,8 +201,8 @@ static int rate(String from, String to) {
 static void begin() {
 	thread("east", () -> rate("a", "b")); asleep("east", "await");
 	thread("west", () -> rate("b", "a")); asleep("west", "rate");
-	for (int i = 0; i < 3; i++) { thread("http-" + i, () -> rate("a", "b")); asleep("http-" + i); }
-}`, "", "deadlock (below); mostly waiting: 5 threads for … in App.rate, held by east (waits for a lock, too)"},
+	for (int i = 0; i < 5; i++) { thread("http-" + i, () -> rate("a", "b")); asleep("http-" + i); }
+}`, "", "deadlock (below); mostly waiting: 7 threads for … in App.rate, held by east (waits, too)"},
 	{"App.java: a stream waits for futures", `
 static Object quote() {
 	return java.util.stream.Stream.of(new CompletableFuture<Object>()).map(CompletableFuture::join).toList();

@@ -92,8 +92,12 @@ func (r *recording) write() error {
 	if r.ring != nil {
 		ring = r.ring.beginLast()
 	}
+	children := r.children
+	if r.ring != nil || r.output.rotation != nil {
+		children = nil // of the whole run, and the last file is of a part
+	}
 	comments := slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks, runstats.Losses(&r.stats),
-		runstats.TargetGroups(&r.stats), r.children)
+		runstats.TargetGroups(&r.stats), children)
 	r.builder.SetComments(comments...)
 	r.names.Refresh()
 	return exit.Join(r.writeLast(), r.writeStats())

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-const runs, sleeps, waitsToo, joins = "runs", "sleeps", "waits for a lock, too", "waits for a thread's end"
+const runs, sleeps, waitsToo, joins = "runs", "sleeps", "waits, too", "waits for a thread's end"
 
 // activity is what a thread, or tasks, do under a function.
 type activity struct {

@@ -135,7 +135,7 @@ func (s *Summary) children() (clauses []string) {
 		clauses = append(clauses, text+" have "+percent(sum, s.cpu)+" of the CPU time")
 	}
 	for _, n := range s.notes {
-		if m := unrecorded.FindStringSubmatch(n); m != nil {
+		if m := unrecorded.FindStringSubmatch(n); m != nil && !s.Part {
 			if used, _ := strconv.ParseFloat(m[2], 64); used*1e9 >= max(least, float64(s.cpu)) {
 				clauses = append(clauses, m[1]+" used "+m[2]+" s of CPU, not recorded (--children)")
 			}

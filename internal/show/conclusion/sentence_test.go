@@ -150,7 +150,7 @@ var conclusions = []struct {
 		p.runs("journal", "pay (pay.py)", 0.01)
 		p.waits("journal", "pay (pay.py)", 9.9, heldBy(mutex, 7))
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["journal"])) })
-	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), held by journal (waits for a lock, too)"},
+	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), held by journal (waits, too)"},
 	{"the owner of a lock waits for a thread", func(p *program) {
 		p.runs("journal", "pay (pay.py)", 0.01)
 		p.waits("journal", "pay (pay.py)", 9.9, Wait{Call: "futex", Kind: waits.Join, Object: "join thread 7"})

@@ -32,6 +32,8 @@ type Summary struct {
 	nameWidth               int // columns of each name in the sentence
 	own                     int // the largest of waits within work
 
+	// Part: the samples are a selection of the recording's, of all of which the notes tell.
+	Part bool
 	// Bursts, if set, says of a wait by call and object how its time is bunched, which the mean hides; "": it is not.
 	Bursts func(call, object string) string
 }
@@ -200,16 +202,17 @@ func (s *Summary) Number(f Function) int32 {
 
 func byNumber(a, b Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.TID, b.TID)) }
 
-// weight prefers functions that are most the program's own, and of these, locks: what waits for their owners waits in
-// other ways.
+// weight prefers locks, as what waits for their owners waits in other ways, and functions that are most the program's
+// own.
 func (s *Summary) weight(g *group) int64 {
-	switch {
-	case g.own < s.own:
-		return g.time
-	case g.lock:
-		return 4 * g.time
+	weight := g.time
+	if g.lock {
+		weight *= 2
 	}
-	return 2 * g.time
+	if g.own >= s.own {
+		weight *= 3
+	}
+	return weight
 }
 
 func (s *Summary) waitsByTime() (list []*group) {

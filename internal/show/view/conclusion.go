@@ -21,6 +21,7 @@ import (
 // Conclusion says in one line where the selection's time is, of all clocks of a recording; "" without time.
 func (d *Data) Conclusion() string {
 	s := conclusion.New(d.Profile.DurationNanos, d.Profile.Comments)
+	s.Part = len(d.Filters) > 0
 	clocks, recorded := ClocksOf(d.Profile)
 	if !recorded {
 		s.OnlyValues(d.Profile.SampleType[d.ValueIndex].Type)

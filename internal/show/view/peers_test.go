@@ -72,9 +72,11 @@ func TestAResponseIsOfTheServersOfAllConnections(t *testing.T) {
 		foreign := r.sleeps(waits.HTTPRequest, "select", "")
 		foreign.NumLabel[rec.LabelPID] = []int64{8}
 		pool := r.sleeps(waits.DatabasePool, "select", "")
+		dials := r.sleeps("net.(*Resolver).lookupIPAddr", "select", "")
+		dials.Location = append(dials.Location, pool.Location...)
 		d := r.data(t, Options{})
 		for s, want := range map[*profile.Sample]string{s: want, other: "select", foreign: "select",
-			pool: "select: a free connection of the pool"} {
+			pool: "select: a free connection of the pool", dials: "select"} {
 			if got := d.WaitName(s); got != want {
 				t.Errorf("%q: %q, want %q", readers, got, want)
 			}

@@ -184,9 +184,14 @@ func TestAConnectionToAFullQueueIsNotAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	clients := []int{open(), open()}
-	for _, fd := range clients {
+	for i, fd := range clients {
 		if err := unix.Connect(fd, at); err != unix.EINPROGRESS {
 			t.Fatal(err)
+		}
+		if i == 0 { // the queue is full from here on
+			if n, err := unix.Poll([]unix.PollFd{{Fd: int32(server), Events: unix.POLLIN}}, 60_000); n != 1 {
+				t.Fatal(n, err)
+			}
 		}
 	}
 	w := Wait{Kind: Descriptor, FD: &OpenFile{FD: clients[1]}}
