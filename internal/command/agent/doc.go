@@ -5,9 +5,9 @@
 // # Algorithm
 //
 // A windowBuilder divides intervals into windows. A window's end cuts open intervals, such as a sleep of hours, so that
-// the sums of all windows are the recording's. A thread that is queued for a CPU at a window's end counts as asleep until
-// then; the excess is subtracted from its later blocked time, and remains if it has none. An interval's part in a window
-// counts as an interval; a message has a point of it for each clock.
+// the sums of all windows are the recording's. A thread that is queued for a CPU at a window's end counts as asleep
+// until then; the excess is subtracted from its later blocked time, and remains if it has none. An interval's part in a
+// window counts as an interval; a message has a point of it for each clock.
 //
 // Waiting tasks and labels of a program are not sent: the agent does not sample them.
 //

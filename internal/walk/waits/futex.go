@@ -92,8 +92,8 @@ func futex(args *[6]uint64, stack []StackFunction, mem *FutexCopy) Wait {
 	}
 	if p.kind == NoWait {
 		w.Why = "unknown kind of lock"
-		// glibc's pthread_join waits so, on the thread's ID; its name may be missing. Process-shared conditions and rwlocks do,
-		// too, on small numbers. The joins of musl and of older glibc are not told from other waits.
+		// glibc's pthread_join waits so, on the thread's ID; its name may be missing. Process-shared conditions and rwlocks
+		// do, too, on small numbers. The joins of musl and of older glibc are not told from other waits.
 		if op == futexWaitBitset && w.shared {
 			w.ownerInnerTID = int(uint32(args[2]))
 		}

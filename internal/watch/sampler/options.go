@@ -73,7 +73,8 @@ type Options struct {
 	CheckpointEvery time.Duration
 
 	// Sinks take final intervals, on the aggregator's goroutine. A profile.Watcher also takes open ones, and a
-	// profile.Cutter can cut them, at least WatchEvery apart, and at most WatchWithin (0: no limit) however long they take.
+	// profile.Cutter can cut them, at least WatchEvery apart, and at most WatchWithin (0: no limit) however long they
+	// take.
 	Sinks                   []profile.Sink
 	WatchEvery, WatchWithin time.Duration
 

@@ -55,8 +55,8 @@ func (b *Builtins) search() {
 	b.symbols.Tables(b.findContinuations)
 }
 
-// exportedCode is the builtins' code by V8's functions that return its start and size; Debian's libnode has no more. The
-// code of those functions is read for x86-64 only.
+// exportedCode is the builtins' code by V8's functions that return its start and size; Debian's libnode has no more.
+// The code of those functions is read for x86-64 only.
 func exportedCode(read func(at uint64, b []byte) int, start, size uint64) managed.Span {
 	if begin, length := returned(read, start), returned(read, size); begin != 0 && length <= min(maxBuiltins, -begin) {
 		return managed.Span{Start: begin, End: begin + length}
