@@ -6,9 +6,9 @@
 //	go -C benchmarks run ./page -only hour
 //	go -C benchmarks run ./page -docs benchmarks/results/page.md
 //
-// Recordings are synthetic: made by the writer of real ones, the same each time. Each page is made with and
-// without `--source-dir`, and opened -n times (five), at the flame graph. Times are as the user sees them; beside them is
-// the CPU time of the page's thread, by the browser's account, which a busy host does not lengthen.
+// Recordings are synthetic: made by the writer of real ones, the same each time. Each page is made with and without
+// `--source-dir`, and opened -n times (five), at the flame graph. Times are as the user sees them; beside them is the
+// CPU time of the page's thread, by the browser's account, which a busy host does not lengthen.
 package main
 
 import (
