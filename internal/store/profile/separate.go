@@ -75,11 +75,14 @@ func separate(p *pprof.Profile, memory *filememory.Account) error {
 }
 
 // separateThread moves the intervals of a thread, sorted by their ends. What an account has beyond its thread's time,
-// as of the time before the recording, overlaps at its beginning.
+// as of the time before the recording, overlaps at its beginning; with more than a tenth it stays as it is.
 func separateThread(list []timedSample, start int64) {
 	last, sum := list[len(list)-1].end[0], int64(0)
 	for _, s := range list {
 		start, sum = min(start, s.end[0]-s.wall), sum+s.wall
+	}
+	if sum-(last-start) > sum/10 {
+		return
 	}
 	next, begin := int64(math.MaxInt64), min(start, last-sum)
 	for _, s := range slices.Backward(list) {
