@@ -117,7 +117,7 @@ function truth() {
 }
 
 // Nodes below the mark of an incomplete stack, and those of time that no sample has.
-const [incompleteNodes, unseenNodes] = [/^\[incomplete/, /^\[(not observed|exited unseen|short-lived children|ran between ticks)/].map((name) => {
+const [incompleteNodes, unseenNodes] = [/^\[incomplete/, /^\[(not observed|exited unseen|short-lived children|ran between ticks|kernel)\]$/].map((name) => {
   const marked = new Uint8Array(model.count);
   for (let i = 1; i < model.count; i++) {
     const f = model.frames[model.frame[i]];

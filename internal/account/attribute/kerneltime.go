@@ -29,8 +29,8 @@ const (
 	callsTakeAll
 )
 
-// withhold holds the announced part of an interval's CPU time, and returns the rest.
-func (k *kernelTime) withhold(cpu, now int64) int64 {
+// hold keeps the announced part of an interval's CPU time, and returns the rest.
+func (k *kernelTime) hold(cpu, now int64) int64 {
 	part := min(cpu, k.announced)
 	if part > 0 && k.held == 0 {
 		k.since = now

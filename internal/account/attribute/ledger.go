@@ -102,7 +102,7 @@ func (l *Ledger) beginInterval(now sample.Reading) times {
 	}
 	l.hasSample = true
 	t := l.advancePastQueue(now)
-	t.cpu = l.kernel.withhold(t.cpu, now.Wall)
+	t.cpu = l.kernel.hold(t.cpu, now.Wall)
 	return t
 }
 

@@ -70,6 +70,7 @@ func take(ns *int64) (taken int64) {
 	return taken
 }
 
+// threadClocks are the account's. Only Ledger sets them, by Begin, advance and advanceBy; readings do not go back.
 type threadClocks struct {
 	first, last      sample.Reading
 	activeSinceFirst int64 // CPU and run queue time, ns

@@ -94,7 +94,9 @@ func (r *Runtimes) LeftStacks() (out []frames.LeftStack) {
 func (r *Runtimes) Context(innerTID int, regs *frames.Regs, mem frames.Memory) map[string]string {
 	for _, s := range r.FrameSources() {
 		if c, ok := s.(managed.ContextSource); ok {
-			return c.Context(innerTID, regs, mem)
+			if labels := c.Context(innerTID, regs, mem); labels != nil {
+				return labels
+			}
 		}
 	}
 	return nil

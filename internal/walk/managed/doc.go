@@ -28,6 +28,7 @@
 //  3. Frames: a [FrameSource]. Its Refs come from the copy, or, while the thread has not run since, from the process
 //     ([View]); a [Plan] copies memory outside of the stack, a [Scheduler] goroutines' stacks.
 //  4. Names: Symbolize checks the identity before and after reading. Threads, locks, tasks: [ThreadNamer], [Threads].
+//     Labels of requests: [ContextSource].
 //  5. Tests: a program that knows its own chain, through a dump, a core and a recording (flow_test.go of package
 //     runtimes); a fuzz test of each reader of memory. For users: docs/languages.md.
 //

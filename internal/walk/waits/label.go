@@ -12,7 +12,7 @@ import (
 //	KIND OBJECT                mutex cache_mu; condition 0x55d0c0ffee40; join thread 7; park
 //	semaphore OBJECT (TYPE)    semaphore 0x55d0c0ffee40 (threading.Lock)
 //	file-lock FILE             file-lock /run/lock/a
-//	FILE                       /srv/a; pipe:[7]; anon_inode:[eventpoll]
+//	FILE                       /srv/a; pipe:[7]; an anonymous inode has its kind: eventpoll
 //	socket:[INODE] PEER        socket:[7] 10.0.0.1:80; socket:[7] 10.0.0.1:80, not connected yet
 //	… = NUMBER PROCESSES       socket:[7] 127.0.0.1:80 = [8] nginx (pid 9), nginx (pid 10)
 //

@@ -24,7 +24,8 @@
 //
 // A running thread is stopped unless the engine has called [target.Thread.ExemptFromStops]. Samples of a tracked thread
 // go to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]. FoundRunning passes the thread's
-// clocks to Backoff.NoteObservation.
+// clocks to Backoff.NoteObservation. At and Sched of a tracked thread's samples are placed between two readings of its
+// clocks ([sample.Reading.Between]), in order of time, none before [Host].GapEnd. A run has one engine.
 //
 // # To add an engine
 //
@@ -34,7 +35,7 @@
 //
 //   - a name in Observed.Engine of package runstats, and in its texts, which ignore others
 //   - a value of observe.How: the aggregator asks for ByKernelSample, and so does FromKernel of package attribute
-//   - a value of --engine (engine.go of the command), and a row in the test of layers
+//   - a value of --engine (engine.go of the command), and rows in the test of layers
 //
 // [target.SampleLack] is of the kernel's samples.
 package engine

@@ -92,7 +92,7 @@ func (o *Observer) awaitMmapLock(t *Thread, s *RawSample) bool {
 }
 
 func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
-	if t.clocks, err = t.files.SchedStat(); err != nil {
+	if _, err = t.readClocks(); err != nil {
 		return false, err
 	}
 	o.preemption.ForgetWake()

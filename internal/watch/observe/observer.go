@@ -99,7 +99,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 	sched, err = t.files.SchedStat()
 	if err == nil && (sched.Runs < t.clocks.Runs || sched.CPU < t.clocks.CPU) {
-		err = ptrace.ErrGone // the number was reused
+		err = ptrace.ErrGone // another thread's: the number was reused, or an exec has given it to the caller
 	}
 	if err == nil {
 		t.clocks = sched

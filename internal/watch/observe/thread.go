@@ -103,7 +103,8 @@ func (t *Thread) ResetBaseline(used procmem.SchedStat) {
 	t.sleep.base.valid, t.clocks = false, used
 }
 
-// LastClocks returns the clocks that were read last, by Begin or in a stop.
+// LastClocks returns the clocks that were read last, by Begin or before the interrupt of a stop, or those of
+// ResetBaseline.
 func (t *Thread) LastClocks() procmem.SchedStat { return t.clocks }
 
 // Feedback returns the part that belongs to the walking goroutine.

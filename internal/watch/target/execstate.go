@@ -16,8 +16,8 @@ type execState struct {
 // BeginProgram notes the present program: a later one was begun by an exec.
 func (p *Process) BeginProgram() { p.exec.addressSpace = p.Target.Memory().Space() }
 
-// HasExeced reports, once, that the process runs another program than before, and opens its memory.
-func (p *Process) HasExeced() bool {
+// TakeExec reports, once, that the process runs another program than before, and opens its memory.
+func (p *Process) TakeExec() bool {
 	before := p.exec.addressSpace
 	p.exec.addressSpace = p.Target.Memory().Renew(p.Target.PID)
 	return p.exec.addressSpace != before

@@ -50,8 +50,8 @@
 //	                    CPU, or amid an exec                                     LeftToLaterTick
 //	observations.fail   threads whose stop or read was refused                   Failed, by reason
 //
-// No CPU time is lost by these if the thread is sampled again within 5 s (carryLimit of package attribute): that sample
-// takes it.
+// The next sample on a CPU takes the CPU time of these. It has no function if a changed sample off the CPU comes first,
+// more than 5 s later (carryLimit of package attribute), or if missed ticks leave a gap (package pace).
 // Other time gets a synthetic frame (constants of package attribute), which sums in [runstats.CPU]:
 //
 //	[ran between ticks]     ran only between two samples off the CPU               UnobservedCPU

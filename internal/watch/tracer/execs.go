@@ -20,7 +20,7 @@ type execs struct {
 
 // detect finds an exec. The account of the thread that called it goes on.
 func (e *execs) detect(p *target.Process, now int64) {
-	if !p.HasExeced() {
+	if !p.TakeExec() {
 		return
 	}
 	caller := p.ExecCaller()

@@ -45,7 +45,7 @@ type toyProcess struct{ e *toyRunning }
 func (toyProcess) Observes() bool { return true }
 func (toyProcess) Ended()         {}
 func (p toyProcess) TrackThread(th *target.Thread) target.ThreadPart {
-	th.Observed.SetKernelSampleStack(1)
+	th.ExemptFromStops(1)
 	p.e.attached[th.Observed.TID]++
 	return toyThread{p.e, th.Observed.TID}
 }
