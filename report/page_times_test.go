@@ -357,3 +357,21 @@ func TestFivePeoplesQuestionsInABrowser(t *testing.T) {
 		}
 	})
 }
+
+// What was merged in a cell is moved only where it overlaps.
+func TestIntervalsOfACellStayAtTheirTimes(t *testing.T) {
+	p := fixture(t)
+	b := &pageBuilder{data: &data{Data: &view.Data{Selection: view.Selection{Profile: p}}}}
+	clocks, _ := view.ClocksOf(p)
+	list := make([]pageInterval, 3)
+	for i, at := range [][3]int64{{0, 10, 10}, {50, 60, 10}, {55, 70, 10}} { // begin, end, wall
+		list[i] = pageInterval{begin: at[0], end: at[1], values: make([]int64, len(p.SampleType))}
+		list[i].values[clocks.Wall] = at[2]
+	}
+	b.inTurn(list, 0)
+	for i, want := range [][2]int64{{0, 10}, {50, 60}, {60, 70}} {
+		if got := [2]int64{list[i].begin, list[i].end}; got != want {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+}

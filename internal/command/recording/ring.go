@@ -184,7 +184,7 @@ func (w *ring) writeKept() {
 	w.builder.SetWindow(w.from(end), end)
 	w.builder.SetComments(comments...)
 	if err := w.builder.WriteFile(path, w.fileNames); err != nil {
-		console.Errorf("%v; it is tried again when the next condition holds, and at the end", err)
+		console.Errorf("%v; it is tried again within about a minute, and at the end", err)
 		w.mu.Lock()
 		w.due = append(due, w.due...)
 		w.mu.Unlock()

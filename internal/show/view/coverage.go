@@ -29,6 +29,7 @@ type SymbolCoverage struct {
 	bounded       int64 // functions known by their bounds only
 	unnamed       []*unnamedFrame
 	TooLittleTime bool
+	small         bool // less than a hundredth of the shown type
 }
 
 type unnamedFrame struct {
@@ -73,7 +74,7 @@ func (d *Data) Coverage() SymbolCoverage {
 	}
 	if c.valueIndex != d.ValueIndex {
 		c.kind = "CPU time"
-		c.TooLittleTime = c.TooLittleTime || c.Total < d.Total(d.ValueIndex)/100
+		c.small = c.Total < d.Total(d.ValueIndex)/100
 	}
 	return c
 }
@@ -124,7 +125,7 @@ func (c *SymbolCoverage) Negligible() bool { return c.isLow() && c.TooLittleTime
 
 // UnnamedTimeText returns the kinds of time without a function, and next steps; "" if there is little.
 func (d *Data) UnnamedTimeText(c *SymbolCoverage) string {
-	if !c.isLow() || c.Negligible() {
+	if !c.isLow() || c.Negligible() || c.small {
 		return ""
 	}
 	var causes []string

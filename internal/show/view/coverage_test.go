@@ -42,6 +42,9 @@ func TestUnnamedCPUTimeOfAWallViewIsCalledSo(t *testing.T) {
 		if got := d.UnnamedTimeText(&c); got != want {
 			t.Errorf("of %d: %q, want %q", wall, got, want)
 		}
+		if got := c.ShareText(); got != "0.0% named" {
+			t.Errorf("of %d: %q", wall, got)
+		}
 	}
 }
 

@@ -115,11 +115,12 @@ const (
 // response names the server for whose response a goroutine of net/http waits, whose connection another goroutine reads:
 // the only one that all connections of the process lead to, or one of a few, or the pool of a database; "": not known.
 func (w *Waiting) response(s *profile.Sample) string {
-	inner := func(f waits.Frame) bool { return !strings.HasPrefix(f.Function, "runtime.") }
-	stack := waitStack(s, wholeStack) // (*DB).conn also connects
-	if i := slices.IndexFunc(stack, inner); i >= 0 && stack[i].Function == waits.DatabasePool &&
-		w.isGoroutineIn(s, "select", waits.DatabasePool) {
-		return "a free connection of the pool"
+	if w.isGoroutineIn(s, "select", waits.DatabasePool) {
+		inner := func(f waits.Frame) bool { return !strings.HasPrefix(f.Function, "runtime.") }
+		stack := waitStack(s, wholeStack) // (*DB).conn also connects
+		if i := slices.IndexFunc(stack, inner); i >= 0 && stack[i].Function == waits.DatabasePool {
+			return "a free connection of the pool"
+		}
 	}
 	if !w.isGoroutineIn(s, "select", waits.HTTPRequest) {
 		return ""

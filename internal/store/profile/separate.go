@@ -93,9 +93,10 @@ func separateThread(list []timedSample, start int64) {
 		s.end[0] = max(s.end[0], begin+s.wall)
 		begin = s.end[0]
 	}
-	for _, s := range list { // what is left before the beginning
-		s.end[0] = max(s.end[0], start+s.wall)
-		start = max(start, s.end[0]-s.wall)
+	ended := int64(math.MinInt64)
+	for _, s := range list { // what is left before the beginning, in the order of ends
+		s.end[0] = max(s.end[0], start+s.wall, ended)
+		ended = s.end[0]
 	}
 }
 

@@ -48,6 +48,7 @@ func TestIntervalsOfAThreadAreReadWithoutOverlap(t *testing.T) {
 		{TID: 3, End: 10, Wall: 10}, {TID: 3, End: 20, Wall: 15}, {TID: 3, End: 50, Wall: 10}, // 5 too many until 20
 		{TID: 4, End: 10, Wall: 10}, {TID: 4, End: 30, Wall: 25}, {TID: 4, End: 60, Wall: 30}, // 5 too many in all
 		{TID: 5, End: 10, Wall: 10}, {TID: 5, End: 20, Wall: 15},
+		{TID: 6, End: 4, Wall: 4}, {TID: 6, End: 5, Wall: 2}, {TID: 6, End: 100, Wall: 100},
 		{End: 40, Wall: 30}, {End: 50, Wall: 30},
 	}
 	for i := range list {
@@ -58,8 +59,9 @@ func TestIntervalsOfAThreadAreReadWithoutOverlap(t *testing.T) {
 		2: {{0, 40e6}, {55e6, 60e6}},
 		3: {{0, 10e6}, {10e6, 25e6}, {40e6, 50e6}},
 		4: {{0, 10e6}, {5e6, 30e6}, {30e6, 60e6}},
-		5: {{0, 10e6}, {5e6, 20e6}},     // a quarter more than the thread had: it stays
-		0: {{10e6, 40e6}, {20e6, 50e6}}, // of no single thread: they stay
+		6: {{0, 4e6}, {2e6, 4e6}, {0, 100e6}}, // 6 too many: the order of ends stays
+		5: {{0, 10e6}, {5e6, 20e6}},           // a quarter more than the thread had: it stays
+		0: {{10e6, 40e6}, {20e6, 50e6}},       // of no single thread: they stay
 	} {
 		if got := readIntervals(t, tid, list...); !slices.Equal(got, want) {
 			t.Errorf("thread %d: %v, want %v", tid, got, want)
