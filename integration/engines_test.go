@@ -20,9 +20,9 @@ type engine struct {
 	run     []string
 }
 
-// --ulimit: where nested, Podman's own limits are over the caller's.
 var podmanGlobal = []string{"--runtime", "runc", "--cgroup-manager=cgroupfs"}
 
+// --ulimit: where nested, Podman's own limits are over the caller's.
 var engines = []engine{
 	{"podman", slices.Concat(podmanGlobal, []string{"run", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000",
 		"--network", "none"})},

@@ -168,20 +168,18 @@ const maxShareError = 0.03
 // The chains of recordings have no link that is not the service's, and the first process's blocked time ends, within
 // three points, where the programs say that it did.
 func TestChainsOfRecordingsAreThoseThatTheProgramsWrite(t *testing.T) {
-	gcc, python := testtargets.NeedProgram(t, "gcc"), testtargets.NeedProgram(t, "python3")
+	python := testtargets.NeedProgram(t, "python3")
 	executable, err := exec.Command(python, "-c", "import sys; print(sys.executable)").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := scratch(t, nil)
-	programs := map[string][]string{"c": {filepath.Join(dir, "stage-c")}, "go": {filepath.Join(dir, "stage-go")},
-		"python": {strings.TrimSpace(string(executable)), "testdata/stages/stage.py"}}
-	for _, args := range [][]string{{gcc, "-O1", "-pthread", "-o", programs["c"][0], "testdata/stages/stage.c"},
-		{"go", "build", "-o", programs["go"][0], "testdata/stages/stage.go"}} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+	built := func(name, source string, command ...string) []string {
+		return []string{testtargets.Compiled{Name: name, Sources: []string{source},
+			Command: append(command, "-o", "OUT", source)}.Build(t)}
 	}
+	programs := map[string][]string{"c": built("stage-c", "testdata/stages/stage.c", "gcc", "-O1", "-pthread"),
+		"go":     built("stage-go", "testdata/stages/stage.go", "go", "build"),
+		"python": {strings.TrimSpace(string(executable)), "testdata/stages/stage.py"}}
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := randomService(rand.New(rand.NewPCG(seed, 57)))

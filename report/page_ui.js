@@ -106,8 +106,8 @@ function truth() {
     const v = model.value(row, cpu);
     sum.cpu += v;
     if (!numbered || model.threads[model.contexts[row.context].thread].tid) { sum.wall += model.value(row, wall); sum.samples += model.value(row, samples); } // else a goroutine
-    if (incompleteNodes[row.node]) sum.incomplete += v;
     if (unseenNodes[row.node]) sum.unseen += v;
+    else if (incompleteNodes[row.node]) sum.incomplete += v;
   }
   if (!sum.wall) return "";
   const rate = (sum.samples / sum.wall) * 1e9, sampled = sum.cpu - sum.unseen;

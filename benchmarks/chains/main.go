@@ -13,6 +13,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -29,6 +30,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/benchmarks/command"
+	"prywalk/benchmarks/stats"
+	"prywalk/internal/testtargets"
 )
 
 // roleVariable makes this program one of the two targets. It has the number of threads.
@@ -49,16 +52,16 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if *pairs < 1 {
+		return errors.New("-n must be at least 1")
+	}
 	dir, err := os.MkdirTemp("", "prywalk-chains-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	with, without := filepath.Join(dir, "with"), filepath.Join(dir, "without")
-	if _, err = command.Prywalk("", dir); err == nil {
-		err = os.Rename(filepath.Join(dir, "prywalk"), with)
-	}
-	if err == nil {
+	if err = testtargets.BuildPrywalk(with); err == nil {
 		err = buildWithout(ctx, without, dir)
 	}
 	if err != nil {
@@ -200,7 +203,7 @@ func measure(
 		{"report --chains", "report --chains, once"}} {
 		list := used[row[0]]
 		slices.Sort(list)
-		fmt.Printf("%-30s %8.0f %7.0f %7.0f\n", row[1], list[len(list)/2], list[0], list[len(list)-1])
+		fmt.Printf("%-30s %8.0f %7.0f %7.0f\n", row[1], stats.Median(list), list[0], list[len(list)-1])
 	}
 	return nil
 }

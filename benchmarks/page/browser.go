@@ -11,6 +11,8 @@ import (
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"prywalk/benchmarks/stats"
 )
 
 const rounds = 20
@@ -36,12 +38,11 @@ func cells(opened []figures) (cells []string) {
 		for _, f := range opened {
 			all = append(all, of(f))
 		}
-		slices.Sort(all)
-		return all[len(all)/2]
+		return stats.Median(all)
 	}
 	for _, v := range []float64{median(func(f figures) float64 { return f.paint }),
 		median(func(f figures) float64 { return f.load }), median(func(f figures) float64 { return f.selectCPU }),
-		selections[len(selections)/2], selections[len(selections)-1]} {
+		stats.Median(selections), selections[len(selections)-1]} {
 		cells = append(cells, fmt.Sprintf("%.0f", v))
 	}
 	return append(cells, fmt.Sprintf("%.1f", median(func(f figures) float64 { return f.zoomCPU })),

@@ -300,13 +300,15 @@ func (l *Ledger) Flush() {
 	l.sleep.Samples, l.sleep.Wall = 0, 0
 }
 
-// EmitOpen emits the same as Flush, with [Span].Before, and changes nothing.
+// EmitOpen emits the same as Flush, with [Span].Before, also a sleep that has no time since a cut; it changes nothing.
 func (l *Ledger) EmitOpen(emit func(Span)) {
 	l.emitPending(emit)
 	l.emitHeldSoFar(emit)
 	sleep := l.sleep
 	sleep.Before = sleep.cut
-	sleep.emitSoFar(emit)
+	if sleep.open && (sleep.Samples > 0 || sleep.Wall+sleep.Before > 0) {
+		emit(sleep.Span)
+	}
 }
 
 // Finish attributes the rest, carried CPU time to the last on-CPU sample if younger than carryLimit.

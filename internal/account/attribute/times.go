@@ -70,7 +70,8 @@ func take(ns *int64) (taken int64) {
 	return taken
 }
 
-// threadClocks are the account's. Only Ledger sets them, by Begin, advance and advanceBy; readings do not go back.
+// threadClocks are the readings up to which a thread's time is attributed. Only Ledger sets them, by Begin, advance and
+// advanceBy; readings do not go back.
 type threadClocks struct {
 	first, last      sample.Reading
 	activeSinceFirst int64 // CPU and run queue time, ns

@@ -26,7 +26,7 @@ func openService(logf func(format string, args ...any)) (s service) {
 	return service{conn}
 }
 
-const notifyTimeout = time.Second
+const notifyTimeout = 100 * time.Millisecond
 
 // notify waits at most notifyTimeout for a manager that does not read: the next notice is a new try.
 func (s service) notify(state string) {

@@ -138,7 +138,8 @@ type Interval struct {
 	Idle    string
 	// Count is the number of threads or tasks that do the same; 0: one.
 	Count int
-	// Passed: no chain starts here. Apart: neither, and the thread serves no request, whether it runs or not.
+	// Passed: no chain starts here. Apart: no chain starts here either, and none goes through the thread as one that
+	// serves, even while it runs.
 	Passed, Apart bool
 	// From and To are in ns. Running, Queued and Blocked are parts of that time, in any unit that a dump likes.
 	From, To                 int64

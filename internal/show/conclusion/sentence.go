@@ -117,7 +117,8 @@ func (s *Summary) alarms() (clauses []string) {
 
 var unrecorded = regexp.MustCompile(`^(.*) used (\d+\.\d) s of CPU meanwhile, not in the recording; `)
 
-// children tell of child processes with most of the CPU time: short-lived ones, and those that are not recorded.
+// children returns clauses for child processes with at least half of the CPU time that are short-lived, and for those
+// that are not recorded and have used as much as all that is.
 func (s *Summary) children() (clauses []string) {
 	least := small * s.length()
 	programs, sum := maps.Clone(s.shortLived), int64(0)

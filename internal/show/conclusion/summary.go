@@ -32,7 +32,7 @@ type Summary struct {
 	nameWidth               int // columns of each name in the sentence
 	own                     int // the largest of waits within work
 
-	// Part: the samples are a selection of the recording's, of all of which the notes tell.
+	// Part: the samples are a selection; the notes are of the whole recording.
 	Part bool
 	// Bursts, if set, says of a wait by call and object how its time is bunched, which the mean hides; "": it is not.
 	Bursts func(call, object string) string

@@ -153,7 +153,7 @@ func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
 		for _, t := range p.tasks.all {
 			for i := range t.slots {
 				s := &t.slots[i]
-				if !s.parked || s.seen <= s.from {
+				if !s.parked || s.seen <= s.began {
 					continue
 				}
 				iv := t.interval(s)

@@ -3,6 +3,7 @@
 package sampler
 
 import (
+	"cmp"
 	"io"
 	"regexp"
 	"time"
@@ -73,8 +74,7 @@ type Options struct {
 	CheckpointEvery time.Duration
 
 	// Sinks take final intervals, on the aggregator's goroutine. A profile.Watcher also takes open ones, and a
-	// profile.Cutter can cut them, at least WatchEvery apart, and at most WatchWithin (0: no limit) however long they
-	// take.
+	// profile.Cutter can cut them, at least WatchEvery apart, and at most WatchWithin (0: 20 s) however long they take.
 	Sinks                   []profile.Sink
 	WatchEvery, WatchWithin time.Duration
 
@@ -88,6 +88,9 @@ type Options struct {
 	Walked func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }
 
+// watchWithin is the most time between refreshes unless a sink wants less: a condition is evaluated so often.
+const watchWithin = 20 * time.Second
+
 func (o *Options) tracerOptions() tracer.Options {
 	options := tracer.Options{
 		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Mode: o.Mode, MaxPause: o.MaxPause,
@@ -95,7 +98,7 @@ func (o *Options) tracerOptions() tracer.Options {
 		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery, OutlivesTargets: o.Select != nil,
 	}
 	if len(o.Sinks) > 0 {
-		options.WatchEvery, options.WatchWithin = o.WatchEvery, o.WatchWithin
+		options.WatchEvery, options.WatchWithin = o.WatchEvery, cmp.Or(o.WatchWithin, watchWithin)
 	}
 	return options
 }
