@@ -40,7 +40,7 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	if t.OtherMemory != nil {
 		others = max(others, expectedTaskBytes)
 	}
-	s.buffers.reserveStack(t.hints().ToReserve(others))
+	s.buffers.reserveStack(t.hints.ToReserve(others))
 	s.buffers.touch(t.copies.stackBytes)
 }
 
@@ -64,7 +64,7 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 }
 
 func (c *copier) otherMemory(t *Thread, asleep bool) ptrace.OtherMemory {
-	places, inner := &t.hints().StackPlaces, c.withPlan(t, t.OtherMemory, asleep)
+	places, inner := &t.hints.StackPlaces, c.withPlan(t, t.OtherMemory, asleep)
 	if places[0].At == 0 {
 		return inner
 	}
@@ -95,7 +95,7 @@ func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptra
 
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.Limits = copying.Limits{}
-	return s.copyBytes(t, t.copyStart(sp, below), t.hints().Bytes)
+	return s.copyBytes(t, t.copyStart(sp, below), t.hints.Bytes)
 }
 
 func (t *Thread) copyStart(sp, below frames.Addr) frames.Addr {

@@ -11,40 +11,41 @@ import (
 
 func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 	const n = 200_000
-	var buffer hintBuffer
-	buffer.init(CopyHints{})
+	th := NewThread(1, 1, nil)
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for i := range uint64(n) {
-			hints := CopyHints{readHints: readHints{Retries: uint32(i + 1)}}
+			th.feedback.reads.Retries = uint32(i + 1)
+			hints := &th.feedback.copies.Hints
 			hints.StackSize = copying.StackSize{Bytes: int(i + 1), Root: i + 1}
 			hints.StackPlaces[copying.MaxOtherStacks-1].At = i + 1
-			buffer.put(hints)
+			th.feedback.handOver()
 		}
 	})
 	last := uint64(0)
 	for last < n {
-		if !buffer.take() {
+		th.takeHints()
+		got := th.hints
+		if got.Root == last {
 			continue
 		}
-		got := *buffer.get()
-		if got.Root <= last || uint64(got.Bytes) != got.Root || uint64(got.Retries) != got.Root ||
+		if got.Root < last || uint64(got.Bytes) != got.Root || uint64(got.Retries) != got.Root ||
 			got.StackPlaces[copying.MaxOtherStacks-1].At != got.Root {
 			t.Fatalf("after %d: %+v", last, got)
 		}
 		last = got.Root
 	}
 	writing.Wait()
-	if buffer.take() || buffer.get().Root != n {
-		t.Errorf("taken twice, or lost: %+v", buffer.get())
+	if th.takeHints(); th.hints.Root != n {
+		t.Errorf("the newest are lost: %+v", th.hints)
 	}
 }
 
-func TestHintsAreHandedOverWithoutAllocation(t *testing.T) {
+func TestUnchangedHintsAreHandedOverWithoutAllocation(t *testing.T) {
 	th := NewThread(1, 1, nil)
 	if n := testing.AllocsPerRun(100, func() {
 		th.feedback.handOver()
-		th.feedback.handedOver.take()
+		th.takeHints()
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -61,7 +62,7 @@ func TestIncompleteStackIsReadAgainOnce(t *testing.T) {
 	if !o.takeHints(th) || o.takeHints(th) {
 		t.Error("not read again, or more than once")
 	}
-	if n := th.hints(); n.Bytes != 1<<20 || n.StackPlaces[0].At != 0x1000 {
+	if n := th.hints; n.Bytes != 1<<20 || n.StackPlaces[0].At != 0x1000 {
 		t.Errorf("%+v", n)
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
@@ -41,7 +40,7 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 	t.Cleanup(func() { _ = proc.Close() })
 	th.Memory = proc.Memory()
 	copiedStackLen := func() (n int) {
-		osthread.Run(func() {
+		procmem.OnOSThread(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
 			what, raw, err := New(ctl, NewPool(1), ModePassiveOnly).Begin(th)

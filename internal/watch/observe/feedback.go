@@ -16,12 +16,12 @@ type WalkFeedback struct {
 	copies     *copying.Learner
 	reads      readHints
 	id         ThreadID
-	handedOver hintBuffer
+	handedOver atomic.Pointer[CopyHints] // never changed once stored
 }
 
 func newFeedback(id ThreadID) *WalkFeedback {
 	feedback := &WalkFeedback{id: id, copies: copying.NewLearner()}
-	feedback.handedOver.init(feedback.hints())
+	feedback.handOver()
 	return feedback
 }
 
@@ -59,10 +59,6 @@ func (feedback *WalkFeedback) readAgainIf(lacked bool) {
 	}
 }
 
-func (feedback *WalkFeedback) hints() CopyHints {
-	return CopyHints{feedback.copies.Hints, feedback.reads}
-}
-
 // DiscardFormerProgram discards, after an exec, what walks of the former program have shown. The arguments are those of
 // [Thread.SetFirstCopy] and [Thread.SetFirstStackEnd]. The next observation is a whole one.
 func (feedback *WalkFeedback) DiscardFormerProgram(firstCopy int64, firstStackEnd frames.Addr) {
@@ -77,7 +73,13 @@ func (feedback *WalkFeedback) setFirstCopy(n int64) {
 	feedback.copies.SetBytes(uint64(max(n, 0)), copying.MaxUsual)
 }
 
-func (feedback *WalkFeedback) handOver() { feedback.handedOver.put(feedback.hints()) }
+func (feedback *WalkFeedback) handOver() {
+	hints := CopyHints{feedback.copies.Hints, feedback.reads}
+	if last := feedback.handedOver.Load(); last == nil || *last != hints {
+		changed := hints // escapes, unlike hints
+		feedback.handedOver.Store(&changed)
+	}
+}
 
 // SetCopySize sets the size of the next copies of the stack, at most [copying.MaxUsual].
 func (feedback *WalkFeedback) SetCopySize(n int) {
@@ -127,36 +129,3 @@ type readHints struct {
 	Plan       *managed.Plan // or nil
 	Anchor     frames.Addr   // where the plan begins, or 0
 }
-
-// hintBuffer passes the newest hints between two goroutines, without waiting.
-type hintBuffer struct {
-	slots  [3]CopyHints
-	middle atomic.Uint32
-	writer uint32
-	reader uint32
-}
-
-const unreadBit = 4 // of hintBuffer.middle
-
-func (h *hintBuffer) init(hints CopyHints) {
-	h.slots[0] = hints
-	h.reader = 0
-	h.writer = 1
-	h.middle.Store(2)
-}
-
-func (h *hintBuffer) put(hints CopyHints) {
-	h.slots[h.writer] = hints
-	h.writer = h.middle.Swap(h.writer|unreadBit) &^ unreadBit
-}
-
-// take makes the newest hints those of get, and returns whether they are new. Precondition: on the observing goroutine.
-func (h *hintBuffer) take() bool {
-	if h.middle.Load()&unreadBit == 0 {
-		return false
-	}
-	h.reader = h.middle.Swap(h.reader) &^ unreadBit
-	return true
-}
-
-func (h *hintBuffer) get() *CopyHints { return &h.slots[h.reader] }

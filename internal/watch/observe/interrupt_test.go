@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"testing"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
@@ -17,7 +16,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 	testtargets.Child(t, cmd)
 	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(8))
 	defer th.Close()
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		for _, again := range []bool{false, true} {

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 )
@@ -202,7 +201,7 @@ func TestDescriptorsAreLookedUpInTheThreadsOwnTable(t *testing.T) {
 	defer w.Close()
 	tid, done, quit := make(chan int), make(chan error), make(chan bool)
 	// The process's first thread would not end, and /proc/self/fd would stay that table.
-	go osthread.Run(func() {
+	go procmem.OnOSThread(func() {
 		err := unix.Unshare(unix.CLONE_FILES)
 		if err == nil {
 			err = unix.Close(int(r.Fd()))

@@ -80,7 +80,7 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 		th.sleep.kept.keep(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8))
 		changed := func() bool {
 			call := sleep
-			return th.sleep.kept.recallOrAwaitRoot(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call, th.hints().Root)
+			return th.sleep.kept.recallOrAwaitRoot(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call, th.hints.Root)
 		}
 		if changed() || o.takeHints(th) {
 			t.Fatal("recalled before, or read again")

@@ -76,18 +76,15 @@ func (t *Thread) watchMmapLock(c ptrace.Cause) {
 }
 
 // awaitMmapLock reports whether the lock was found held; false also if it was not tried.
-func (o *Observer) awaitMmapLock(t *Thread, s *RawSample) bool {
-	s.LockWait = 0
+func (o *Observer) awaitMmapLock(t *Thread) bool {
 	m := t.Memory
 	if m == nil || o.mode != ModeAuto || t.IsKernelSampled() || !m.WatchesMmapLock() && o.limit.limit == 0 {
 		return false
 	}
-	took := m.AwaitMmapLock()
-	if took < lockHeld {
+	if m.AwaitMmapLock() < lockHeld {
 		return false
 	}
 	m.WatchHeldMmapLock(watchedFor)
-	s.LockWait = took
 	return true
 }
 

@@ -13,14 +13,13 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/sample"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
 func observing(pool *Pool, mode Mode, f func(o *Observer)) {
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		o := New(ctl, pool, mode)
@@ -188,7 +187,7 @@ func TestPoolKeepsNoMoreThanOrdinaryTicksNeed(t *testing.T) {
 
 func TestTracersThreadIsNotTheFirstOne(t *testing.T) {
 	for range 100 {
-		osthread.Run(func() {
+		procmem.OnOSThread(func() {
 			if unix.Gettid() == os.Getpid() {
 				t.Error("the first thread, which never ends")
 			}

@@ -113,16 +113,14 @@ func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool 
 	if o.takeHints(t) || o.mode == ModeAlwaysRead || o.mode == ModeAlwaysStop {
 		return false
 	}
-	return t.sleep.confirmUnchanged(sched, t.files, t.hints().Incomplete)
+	return t.sleep.confirmUnchanged(sched, t.files, t.hints.Incomplete)
 }
 
 // takeHints makes the newest hints those of this observation. again: an unchanged thread is to be read again for them.
 func (o *Observer) takeHints(t *Thread) (again bool) {
-	root := t.hints().Root
-	if !t.feedback.handedOver.take() {
-		return false
-	}
-	hints := t.hints()
+	root := t.hints.Root
+	t.takeHints()
+	hints := t.hints
 	if key := hints.MissingRegisterSite; key != 0 {
 		*o.missingRegisters.slot(key) = key
 	}
@@ -171,7 +169,7 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 			return false, err
 		}
 	}
-	if !asleep && o.awaitMmapLock(t, s) {
+	if !asleep && o.awaitMmapLock(t) {
 		if asleep, err = o.readAgain(t, s); err != nil {
 			return false, err
 		}

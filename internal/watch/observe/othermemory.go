@@ -52,7 +52,7 @@ func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []fram
 }
 
 func (t *Thread) plan() (*managed.Plan, frames.Addr) {
-	hints := t.hints()
+	hints := t.hints
 	plan, anchor := hints.Plan, hints.Anchor
 	if plans := t.processPlans(); plan == nil && len(plans) > 0 {
 		plan, anchor = plans[0], 0

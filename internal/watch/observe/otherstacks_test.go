@@ -12,14 +12,14 @@ import (
 func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 	const end = 0x7ffd00000000
 	th := NewThread(1, 1, nil)
-	if th.SetFirstStackEnd(0); th.hints().StackPlaces[0].At != 0 {
+	if th.SetFirstStackEnd(0); th.hints.StackPlaces[0].At != 0 {
 		t.Error("no stack is known")
 	}
 	th.SetFirstStackEnd(end)
-	if p := th.hints().StackPlaces[0]; !p.FirstStack || p.At >= end || p.At+uint64(p.CopyBytes()) < end {
+	if p := th.hints.StackPlaces[0]; !p.FirstStack || p.At >= end || p.At+uint64(p.CopyBytes()) < end {
 		t.Errorf("%+v is copied of a stack that ends at %#x", p, uint64(end))
 	}
-	at := th.hints().StackPlaces[0].At
+	at := th.hints.StackPlaces[0].At
 	for sp, want := range map[uint64]bool{
 		end - 8: true, at: true, at - 1<<20: true, end - copying.MaxUsual: true,
 		end - copying.MaxUsual - 8: false, end + 8: false, 0x1000: false,
@@ -37,18 +37,16 @@ func TestAfterAnExecNothingIsCopiedOfTheFormerProgramsStacks(t *testing.T) {
 	th.feedback.copies.Root = before - 8
 	th.feedback.AddOtherStack(1 << 30)
 	th.feedback.SetPlan(&managed.Plan{}, 1<<20)
-	th.feedback.handedOver.take()
-	old := *th.hints()
+	th.takeHints()
+	old := *th.hints
 	th.feedback.DiscardFormerProgram(64<<10, after)
-	if !th.feedback.handedOver.take() {
-		t.Fatal("the thread does not get the new hints")
-	}
+	th.takeHints()
 	fresh := NewThread(1, 1, nil)
 	fresh.SetFirstCopy(64 << 10)
 	fresh.SetFirstStackEnd(after)
-	want := *fresh.hints()
+	want := *fresh.hints
 	want.Retries = old.Retries + 1
-	if got := *th.hints(); got != want {
+	if got := *th.hints; got != want {
 		t.Errorf("hints %+v, want those of a new thread: %+v", got, want)
 	}
 }

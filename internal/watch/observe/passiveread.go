@@ -65,7 +65,7 @@ func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.Syscal
 	if err := s.readRegsAndStack(t, call); err != nil {
 		return err
 	}
-	s.recalled = t.sleep.kept.recallOrAwaitRoot(s, call, t.hints().Root)
+	s.recalled = t.sleep.kept.recallOrAwaitRoot(s, call, t.hints.Root)
 	r.copier.copyOtherMemory(t, s)
 	copyFutexWord(t, s, call)
 	r.kernel.read(t, s)

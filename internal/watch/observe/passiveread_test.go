@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
@@ -167,7 +166,7 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 
 func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome) {
 	s.t.Helper()
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(opts)
 		defer ctl.Close()
 		pool := NewPool(4)

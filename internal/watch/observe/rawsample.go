@@ -76,7 +76,6 @@ type RawSample struct {
 
 // StopCost is the cost of a stop's reads, in ns and system calls.
 type StopCost struct {
-	LockWait int64 // before the stop, for mmap_lock
 	CopyTime int64
 	Calls    int
 }

@@ -40,7 +40,7 @@ func (t *Thread) IsTooDeepForKernelSamples() bool {
 }
 
 func (t *Thread) stackExceedsSamples() bool {
-	hints := t.hints()
+	hints := t.hints
 	return hints.TooDeepForSamples || hints.Used > t.kernelSampleStackBytes
 }
 

@@ -49,7 +49,7 @@ func TestAThreadIsStoppedWhileItsStackIsTooDeepForSamples(t *testing.T) {
 	}{{false, 8 << 10, true}, {true, 8 << 10, false}, {false, 8<<10 + 1, false}, {false, 0, true}} {
 		k.copies.TooDeepForSamples, k.copies.Used = c.tooDeep, c.used
 		k.handOver()
-		th.feedback.handedOver.take()
+		th.takeHints()
 		if th.IsKernelSampled() != c.samples || th.IsTooDeepForKernelSamples() == c.samples {
 			t.Errorf("%+v: by samples %t, stopped for its depth %t", c, th.IsKernelSampled(), th.IsTooDeepForKernelSamples())
 		}

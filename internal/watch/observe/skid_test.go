@@ -6,7 +6,6 @@ import (
 	"os"
 	"testing"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 )
@@ -94,7 +93,7 @@ func TestQueuedThreadCountsAsOnACPUOnlyIfTheTracerPreemptedIt(t *testing.T) {
 
 func withPreemption(t *testing.T, f func(*Preemption)) {
 	t.Helper()
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		p := &Preemption{ctl: ctl}

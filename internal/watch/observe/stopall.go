@@ -112,7 +112,7 @@ func (s *stopAll) add(t *Thread) {
 // Precondition: m.call was read after the thread's last clocks.
 func (s *stopAll) requestStop(m *member, tag int) {
 	s.setRaw(m, s.passive.pool.Get())
-	m.raw.buffers.reserveStack(m.thread.hints().Bytes)
+	m.raw.buffers.reserveStack(m.thread.hints.Bytes)
 	attachment, err := s.ctl.BeginWithClocks(m.thread.files, &m.thread.clocks)
 	if err != nil {
 		s.end(m, nil, err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"testing"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
@@ -21,7 +20,7 @@ func TestThreadThatDoesNotStopInTimeIsReportedWithoutARawSample(t *testing.T) {
 			return procmem.ReadStat(pid, &s) == nil && s.State == 'D'
 		})
 		pool := NewPool(4)
-		osthread.Run(func() {
+		procmem.OnOSThread(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
 			calls := 0
@@ -54,7 +53,7 @@ func TestThreadThatDoesNotStopInTimeIsReportedWithoutARawSample(t *testing.T) {
 func TestNoFilesOfANewProgramAreOpenedWhileAllAreStopped(t *testing.T) {
 	th, in := runsAfterALine(t)
 	execs(t, th, in)
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		s := newStopAll(ctl, NewPool(1), func(*Thread, *RawSample, error) {})
@@ -76,7 +75,7 @@ func TestNoFilesOfANewProgramAreOpenedWhileAllAreStopped(t *testing.T) {
 func TestThreadThatCallsExecBeforeItsStopIsObservedAgain(t *testing.T) {
 	th, in := runsAfterALine(t)
 	pool := NewPool(2)
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		calls := 0
@@ -106,7 +105,7 @@ func TestThreadThatCallsExecBeforeItsStopIsObservedAgain(t *testing.T) {
 func TestStopAllCopiesTheStackOfTheProgramSinceAnExec(t *testing.T) {
 	th, in := runsAfterALine(t)
 	execs(t, th, in)
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		found := []*Thread{th}

@@ -33,6 +33,7 @@ type Thread struct {
 	abortedCall            *abortedCall // nil: none
 	copies                 copyState
 	feedback               *WalkFeedback
+	hints                  *CopyHints // of this observation
 }
 
 type stopState struct {
@@ -63,22 +64,26 @@ type Plans = atomic.Pointer[[]*managed.Plan]
 // NewThread returns a thread whose files are not open yet.
 func NewThread(pid, tid int, budget *procmem.FDBudget) *Thread {
 	id := ThreadID{pid, tid}
-	return &Thread{ThreadID: id, files: procmem.OpenThread(pid, tid, budget), feedback: newFeedback(id)}
+	t := &Thread{ThreadID: id, files: procmem.OpenThread(pid, tid, budget), feedback: newFeedback(id)}
+	t.takeHints()
+	return t
 }
 
-func (t *Thread) hints() *CopyHints { return t.feedback.handedOver.get() }
+func (t *Thread) takeHints() { t.hints = t.feedback.handedOver.Load() }
 
 // SetFirstCopy sets the size of the first copy of the stack. Precondition: no walk was made.
 func (t *Thread) SetFirstCopy(n int64) {
 	t.feedback.setFirstCopy(n)
-	t.feedback.handedOver.init(t.feedback.hints())
+	t.feedback.handOver()
+	t.takeHints()
 }
 
 // SetFirstStackEnd sets the end of the thread's first stack, or 0. Its outermost frames are also copied from another
 // stack. Precondition: no walk was made.
 func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
 	t.feedback.copies.SetFirstStackEnd(stackEnd)
-	t.feedback.handedOver.init(t.feedback.hints())
+	t.feedback.handOver()
+	t.takeHints()
 }
 
 // SetRate sets the number of observations per second. Precondition: no walk was made.
