@@ -4,7 +4,6 @@ package recording
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -154,13 +153,5 @@ func (c *childrenCPU) since(before *childrenCPU) []string {
 			ran++
 		}
 	}
-	who := "exited child processes"
-	switch {
-	case ran == 1:
-		who = "1 child process"
-	case ran > 1:
-		who = fmt.Sprintf("%d child processes", ran)
-	}
-	return []string{fmt.Sprintf("%s used %.1f s of CPU meanwhile, not in the recording; --children includes them, "+
-		"also those already running", who, used)}
+	return []string{runstats.UnrecordedChildren(ran, used)}
 }

@@ -9,9 +9,9 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
@@ -115,8 +115,6 @@ func (s *Summary) alarms() (clauses []string) {
 	return append(clauses, s.children()...)
 }
 
-var unrecorded = regexp.MustCompile(`^(.*) used (\d+\.\d) s of CPU meanwhile, not in the recording; `)
-
 // children returns clauses for child processes with at least half of the CPU time that are short-lived, and for those
 // that are not recorded and have used as much as all that is.
 func (s *Summary) children() (clauses []string) {
@@ -136,10 +134,9 @@ func (s *Summary) children() (clauses []string) {
 		clauses = append(clauses, text+" have "+percent(sum, s.cpu)+" of the CPU time")
 	}
 	for _, n := range s.notes {
-		if m := unrecorded.FindStringSubmatch(n); m != nil && !s.Part {
-			if used, _ := strconv.ParseFloat(m[2], 64); used*1e9 >= max(least, float64(s.cpu)) {
-				clauses = append(clauses, m[1]+" used "+m[2]+" s of CPU, not recorded (--children)")
-			}
+		who, used := runstats.ReadUnrecordedChildren(n)
+		if used > 0 && !s.Part && used*1e9 >= max(least, float64(s.cpu)) {
+			clauses = append(clauses, fmt.Sprintf("%s used %.1f s of CPU, not recorded (--children)", who, used))
 		}
 	}
 	return clauses

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
@@ -26,7 +25,7 @@ func TestALockCostsFewReadsANewSleep(t *testing.T) {
 	threads := stillSample(t, p.pid).Threads
 	for i := range 2 * len(threads) {
 		th := &threads[i%len(threads)]
-		osthread.Run(func() {
+		procmem.OnOSThread(func() {
 			ctl := ptrace.NewController(ptrace.Options{})
 			defer ctl.Close()
 			l := observe.New(ctl, observe.NewPool(8), observe.ModePassiveOnly)

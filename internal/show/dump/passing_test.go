@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/walk/waits"
@@ -28,7 +27,7 @@ func sightings(t *testing.T, c *loadedcode.Process, enough func([]sighting) bool
 		t.Fatal(err)
 	}
 	members := waits.NewLiveThreads(c.PID, nil)
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(8)
