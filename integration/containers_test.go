@@ -33,19 +33,20 @@ func newContainers(t *testing.T) containers {
 	if err := os.Chmod(c.prywalk+"/tmp", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("cc", "-O1", "-static", "-pthread", "-o", c.server+"/app/server",
-		"testdata/threads.c").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	text, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := testtargets.WriteExecutable(c.prywalk+"/prywalk", text); err != nil {
-		t.Fatal(err)
-	}
+	copyProgram(t, serverProgram(t), c.server+"/app/server")
+	copyProgram(t, binary, c.prywalk+"/prywalk")
 	return c
+}
+
+func copyProgram(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := testtargets.WriteExecutable(to, text); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (c containers) pod(more string) []string {

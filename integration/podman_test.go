@@ -40,11 +40,7 @@ func TestContainersOfARealEngineAreSelectedByName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, err := exec.Command("cc", "-O1", "-static", "-pthread", "-o", root+"/server",
-		"testdata/threads.c").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	copyProgram(t, serverProgram(t), root+"/server")
 	one := "prywalk-test-" + filepath.Base(dir)
 	id := startContainer(t, root, one)
 	other := startContainer(t, root, one+"-b")
