@@ -87,7 +87,7 @@
 //	checkpoints                                       1/20     tracer.checkpointPart
 //	refreshes of sinks                                1/200    tracer.refreshPart; more: [Options].WatchWithin
 //	remote addresses of sockets                       1/200    waits.RemoteAddresses
-//	joins of threads in CPython, lists of libc's      1/50     cpython.readingShare, threadpointers.shareOfTime
+//	joins of threads in CPython, lists of libc's      1/50     cpython.readingShare, managed.shareOfTime
 //	lists of greenlets and fibers                     1/200    managed.listingShare; over 50 ms: one each 10 s
 //	readings of threads in HotSpot, for owners        1/20     hotspot.restRatio; the first one is whole
 //	perf maps                                         1/20     perfmap.mapShare; until first read whole 1/4

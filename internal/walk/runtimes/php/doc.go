@@ -5,7 +5,7 @@
 // # The path of one frame
 //
 //	program       detect.go       version, layout.go, executor globals; execute_ex.cold
-//	thread        threadpointers  thread pointer, in thread-safe builds (threadlocal.go)
+//	thread        managed         thread pointer (threadpointers.go), in thread-safe builds (threadlocal.go)
 //	copy          runtime.go      the plan of what a stop copies
 //	calls         walk.go         execute data, and runs of them; generators, fibers; fibers.go: those that wait
 //	  native      merge.go        which run belongs to a native frame; jit.go: compiled code

@@ -5,7 +5,6 @@ package php
 import (
 	"prywalk/frames"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/walk/runtimes/threadpointers"
 )
 
 // Runtime is PHP in a process. It implements [managed.Threads].
@@ -19,7 +18,7 @@ type Runtime struct {
 	threadSafe         bool
 	tls                int64 // from the thread pointer to the pointer to a thread's globals
 	executorOffset     uint64
-	threads            threadpointers.Threads
+	threads            managed.ThreadPointers
 	oneRequest         bool  // declared functions are not freed
 	dataReg, oplineReg uint8 // DWARF numbers
 	signedChar         bool

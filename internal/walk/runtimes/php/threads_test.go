@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/walk/managed"
 )
 
-// sleeper is a process with one thread in the C library's list (package threadpointers).
+// sleeper is a process with one thread in the C library's list (managed, threadpointers.go).
 type sleeper struct{ image }
 
 const (

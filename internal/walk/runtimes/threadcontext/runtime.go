@@ -10,7 +10,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/walk/runtimes/threadpointers"
 )
 
 // Labels besides the attributes. Package profile has the same names.
@@ -40,7 +39,7 @@ type Runtime struct {
 	plan     *managed.Plan
 	keys     []string // by key index
 	nextKeys int64    // no reading for unknown keys before, CLOCK_MONOTONIC ns
-	threads  threadpointers.Threads
+	threads  managed.ThreadPointers
 }
 
 var (

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package threadpointers finds threads' pointers (fs base, TPIDR_EL0) by thread ID, for threads that were not stopped.
-package threadpointers
+package managed
 
 import (
 	"encoding/binary"
@@ -10,17 +9,16 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/walk/managed"
 )
 
-// Threads has the thread pointers of a process; the zero value has none. glibc (2.34 on) exports to debuggers the list
-// heads in _rtld_global and descriptors of its structures (nptl_db/structs.def, nptl_db/db_info.c; list_t in
-// include/list_t.h).
+// ThreadPointers has the thread pointers (fs base, TPIDR_EL0) of a process by thread ID, for threads that were not
+// stopped; the zero value has none. glibc (2.34 on) exports to debuggers the list heads in _rtld_global and descriptors
+// of its structures (nptl_db/structs.def, nptl_db/db_info.c; list_t in include/list_t.h).
 //
 //	_rtld_global            struct pthread
 //	_dl_stack_used ───────► list next, prev ──► the next one's list
 //	_dl_stack_user          tid
-type Threads struct {
+type ThreadPointers struct {
 	heads   [2]uint64 // of the lists; 0: unknown
 	list    int64
 	tid     int64
@@ -38,21 +36,21 @@ const (
 	symSize = "_thread_db_sizeof_pthread"
 )
 
-var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
+var hasThreadLists = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 
 const (
-	maxThreads  = 1 << 15  // of a list
-	maxPthread  = 64 << 10 // bytes
-	maxListSpan = 256      // bytes with its list and tid
-	readAgain   = 15e6     // ns between readings
-	shareOfTime = 50       // least ratio of pause and reading
+	maxListedThreads = 1 << 15  // of a list
+	maxPthread       = 64 << 10 // bytes
+	maxListSpan      = 256      // bytes with its list and tid
+	readAgain        = 15e6     // ns between readings
+	shareOfTime      = 50       // least ratio of pause and reading
 )
 
 // Find finds the lists; without them no thread is known.
-func (t *Threads) Find(h managed.Host) {
+func (t *ThreadPointers) Find(h Host) {
 	at := map[string]uint64{}
 	for _, m := range h.Modules() {
-		if m.Generated || !hasThreads.MatchString(path.Base(m.Name)) {
+		if m.Generated || !hasThreadLists.MatchString(path.Base(m.Name)) {
 			continue
 		}
 		for _, s := range h.OwnSymbols(m, symRtld, symUsed, symUser, symList, symTID, symSize) {
@@ -84,7 +82,7 @@ func (t *Threads) Find(h managed.Host) {
 }
 
 // PointerOf returns a thread's pointer; tid is in the process's pid namespace. The lists are read at most each 15 ms.
-func (t *Threads) PointerOf(h managed.Host, tid int) (uint64, bool) {
+func (t *ThreadPointers) PointerOf(h Host, tid int) (uint64, bool) {
 	if t.heads[0] == 0 || tid <= 0 {
 		return 0, false
 	}
@@ -105,7 +103,7 @@ func (t *Threads) PointerOf(h managed.Host, tid int) (uint64, bool) {
 	return p + t.pointer, ok
 }
 
-func (t *Threads) readLists(h managed.Host) {
+func (t *ThreadPointers) readLists(h Host) {
 	t.byTID = map[int]uint64{}
 	from := min(t.list, t.tid)
 	var buf [maxListSpan]byte
@@ -117,7 +115,7 @@ func (t *Threads) readLists(h managed.Host) {
 		}
 		last := head
 		at := binary.LittleEndian.Uint64(first[:])
-		for n := 0; at != head && n < maxThreads; n++ {
+		for n := 0; at != head && n < maxListedThreads; n++ {
 			pthread := at - uint64(t.list)
 			if h.Read(pthread+uint64(from), b) != len(b) {
 				break

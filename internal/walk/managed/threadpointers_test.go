@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package threadpointers
+package managed
 
 import (
 	"encoding/binary"
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/walk/managed"
 )
 
 type listed struct {
-	managed.Host
+	Host
 	bytes   []byte
 	arch    frames.Arch
 	without string
@@ -41,16 +40,16 @@ func (l *listed) Modules() []*frames.Module {
 		{Name: "/lib64/ld-linux-x86-64.so.2"}}
 }
 
-func (l *listed) OwnSymbols(m *frames.Module, _ ...string) (list []managed.Symbol) {
+func (l *listed) OwnSymbols(m *frames.Module, _ ...string) (list []Symbol) {
 	switch m.Name {
 	case "/lib/x86_64-linux-gnu/libc.so.6":
 		for i, name := range []string{symUsed, symUser, symList, symTID, symSize} {
 			if name != l.without {
-				list = append(list, managed.Symbol{Name: name, Addr: listedAt + 16*uint64(i)})
+				list = append(list, Symbol{Name: name, Addr: listedAt + 16*uint64(i)})
 			}
 		}
 	case "/lib64/ld-linux-x86-64.so.2":
-		list = append(list, managed.Symbol{Name: symRtld, Addr: rtld})
+		list = append(list, Symbol{Name: symRtld, Addr: rtld})
 	}
 	return list
 }
@@ -86,7 +85,7 @@ func newListed() *listed {
 	return l
 }
 
-func (t *Threads) pointers(h managed.Host) (at [3]uint64) {
+func (t *ThreadPointers) pointers(h Host) (at [3]uint64) {
 	for i := range at {
 		at[i], _ = t.PointerOf(h, 101+i)
 	}
@@ -117,7 +116,7 @@ func TestThreadsAreFoundInTheListsOfTheCLibrary(t *testing.T) {
 	} {
 		l := newListed()
 		c.change(l)
-		var th Threads
+		var th ThreadPointers
 		th.Find(l)
 		if got := th.pointers(l); got != c.want {
 			t.Errorf("%s: %#x, want %#x", c.name, got, c.want)
@@ -128,7 +127,7 @@ func TestThreadsAreFoundInTheListsOfTheCLibrary(t *testing.T) {
 // The lists are not read again at once.
 func TestEndedThreadsAreDropped(t *testing.T) {
 	l := newListed()
-	var th Threads
+	var th ThreadPointers
 	th.Find(l)
 	th.pointers(l)
 	l.put(pthread(1)+tidOff, 0)
@@ -145,11 +144,11 @@ func TestEndedThreadsAreDropped(t *testing.T) {
 	}
 }
 
-func FuzzThreads(f *testing.F) {
+func FuzzThreadPointers(f *testing.F) {
 	f.Add(newListed().bytes)
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		l := &listed{bytes: b, arch: frames.X86_64}
-		var th Threads
+		var th ThreadPointers
 		th.Find(l)
 		for range 2 {
 			th.PointerOf(l, 101)
