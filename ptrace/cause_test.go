@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 )
 
@@ -164,7 +163,7 @@ func TestPreemptionOfTheTracerIsReported(t *testing.T) {
 		var hogs sync.WaitGroup
 		for range 4 {
 			hogs.Go(func() {
-				osthread.Run(func() {
+				procmem.OnOSThread(func() {
 					_ = unix.SchedSetaffinity(0, &here)
 					for !stop.Load() {
 					}

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 )
 
@@ -90,7 +89,7 @@ func NewController(opts Options) *Controller {
 // Run calls body with a controller on a new OS thread, then ends the thread, which detaches any tracee left. It returns
 // body's error.
 func Run(opts Options, body func(*Controller) error) (err error) {
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		c := NewController(opts)
 		defer c.Close()
 		err = body(c)

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/walk/userregs"
+	"prywalk/internal/host/procmem"
 )
 
 const (
-	rawRegsLen = userregs.LenX86
+	rawRegsLen = procmem.LenRegsX86
 	// the red zone (System V ABI for x86-64, §3.2.2)
 	copiedBelowSP = 128
 
@@ -23,7 +23,7 @@ type procFiles struct {
 	path [48]byte
 }
 
-func decodeNative(w *rawRegs) frames.Regs { return userregs.X86((*[27]uint64)(w[:27])) }
+func decodeNative(w *rawRegs) frames.Regs { return procmem.RegsX86((*[27]uint64)(w[:27])) }
 
 //go:nosplit
 func rawSP(w *rawRegs) uint64 { return w[x86Rsp] }

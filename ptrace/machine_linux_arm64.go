@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/walk/userregs"
+	"prywalk/internal/host/procmem"
 )
 
 const (
-	rawRegsLen = userregs.LenARM64
+	rawRegsLen = procmem.LenRegsARM64
 	// the caller's frame pointer in Go code; AAPCS64 §6.4.5.1 has no red zone
 	copiedBelowSP = 16
 )
@@ -24,9 +24,9 @@ type procFiles struct {
 	callInfo syscallInfo
 }
 
-func decodeNative(w *rawRegs) frames.Regs { return userregs.ARM64((*[34]uint64)(w)) }
+func decodeNative(w *rawRegs) frames.Regs { return procmem.RegsARM64((*[34]uint64)(w)) }
 
-// Words of struct user_pt_regs (package userregs).
+// Words of struct user_pt_regs (procmem, userregs.go).
 const (
 	armX8 = 8
 	armSP = 31

@@ -2,7 +2,7 @@
 
 package ptrace
 
-// Words of struct user_regs_struct (package userregs).
+// Words of struct user_regs_struct (procmem, userregs.go).
 const (
 	x86R10     = 7
 	x86Rax     = 10

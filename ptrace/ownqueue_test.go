@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 )
@@ -37,7 +36,7 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 			l.atInterrupt = c.counters.begin()
 			var stoppedSince int64
 			var other sync.WaitGroup
-			other.Go(func() { osthread.Run(func() { stoppedSince = stopWhileAsleep(c.tid, p, &here) }) })
+			other.Go(func() { procmem.OnOSThread(func() { stoppedSince = stopWhileAsleep(c.tid, p, &here) }) })
 			for c.WaitAny(soon()) != l {
 			}
 			var s Stop

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 )
@@ -237,7 +236,7 @@ func TestSignalThatComesFirstIsPassedOnWithItsInfo(t *testing.T) {
 
 func TestSignalInFlightIsDeliveredWhenTheTracerIsGone(t *testing.T) {
 	p := start(t, "spin")
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		c := NewController(Options{})
 		l := c.seizeOnly(t, p.tid)
 		queueSignal(t, p.PID, 5)

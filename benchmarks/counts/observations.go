@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
@@ -31,7 +30,7 @@ func looks(c *crowd) (v values, err error) {
 		return nil, err
 	}
 	defer p.Close()
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(64)

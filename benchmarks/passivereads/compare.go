@@ -10,7 +10,6 @@ import (
 
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/sample"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
@@ -32,7 +31,7 @@ func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
 	c := &same{where: map[string]int64{}, calls: map[string]int64{}}
 	ps := newProcesses()
 	defer ps.close()
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(8)

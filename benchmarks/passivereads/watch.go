@@ -9,7 +9,6 @@ import (
 
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/sample"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
@@ -33,7 +32,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 	a := &asleep{threads: map[int]bool{}, reasons: map[string]int64{}, where: map[string]int64{}}
 	ps := newProcesses()
 	defer ps.close()
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		pool := observe.NewPool(64)

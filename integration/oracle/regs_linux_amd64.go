@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/walk/userregs"
+	"prywalk/internal/host/procmem"
 )
 
 // nr is the system call that the thread is about to make, if any.
@@ -18,14 +18,14 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	if err := unix.PtraceGetRegs(tid, &r); err != nil {
 		return 0, fmt.Errorf("registers of thread %d: %w", tid, err)
 	}
-	var b [userregs.LenX86]byte
+	var b [procmem.LenRegsX86]byte
 	for i, v := range [...]uint64{
 		r.R15, r.R14, r.R13, r.R12, r.Rbp, r.Rbx, r.R11, r.R10, r.R9, r.R8, r.Rax, r.Rcx, r.Rdx, r.Rsi, r.Rdi,
 		r.Orig_rax, r.Rip, r.Cs, r.Eflags, r.Rsp, r.Ss, r.Fs_base, r.Gs_base, r.Ds, r.Es, r.Fs, r.Gs,
 	} {
 		binary.LittleEndian.PutUint64(b[8*i:], v)
 	}
-	userregs.DecodeX86(b[:], out)
+	procmem.DecodeRegsX86(b[:], out)
 	return r.Rax, nil
 }
 

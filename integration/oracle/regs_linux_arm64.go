@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/walk/userregs"
+	"prywalk/internal/host/procmem"
 )
 
 // NT_PRSTATUS, and NT_ARM_PAC_MASK, the bits of pointer signatures.
@@ -24,14 +24,14 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {
 		return 0, fmt.Errorf("registers of thread %d: %w", tid, err)
 	}
-	var b [userregs.LenARM64]byte
+	var b [procmem.LenRegsARM64]byte
 	for i, v := range r.Regs {
 		binary.LittleEndian.PutUint64(b[8*i:], v)
 	}
 	for i, v := range [...]uint64{r.Sp, r.Pc, r.Pstate} {
 		binary.LittleEndian.PutUint64(b[8*(31+i):], v)
 	}
-	userregs.DecodeARM64(b[:], out)
+	procmem.DecodeRegsARM64(b[:], out)
 	out.PACMask = pacMask(tid)
 	return r.Regs[8], nil
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/cgroup"
-	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
 )
 
 // testedKernel is 1000 × major + minor, as in docs/limits.md.
@@ -121,7 +121,7 @@ func (c *checker) priority() Finding {
 	got := "normal"
 	switch {
 	case c.live:
-		osthread.Run(func() { got = raise() })
+		procmem.OnOSThread(func() { got = raise() })
 	case c.self.Has(unix.CAP_SYS_NICE):
 		got = "fifo"
 	}

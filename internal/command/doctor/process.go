@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/cgroup"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 )
@@ -159,6 +158,6 @@ func (c *checker) sleepers() Finding {
 
 // seize stops nothing; the kernel detaches when the tracing thread ends (ptrace(2)).
 func seize(pid int) (err error) {
-	osthread.Run(func() { err = unix.PtraceSeize(pid) })
+	procmem.OnOSThread(func() { err = unix.PtraceSeize(pid) })
 	return err
 }

@@ -8,7 +8,8 @@
 //	its files in /proc    threadfiles.go taskdir.go fdbudget.go
 //	  their formats       sched.go calls.go stat.go status.go, with cursor.go
 //	addresses of arm64    pacmask_aarch64.go
-//	own OS threads        syscallthread.go (reads of memory) pathopener.go (lookups of paths)
+//	registers             userregs.go, of ptrace(2) and of core files
+//	own OS threads        osthread.go, syscallthread.go (reads of memory), pathopener.go (lookups of paths)
 //	raw calls             sys_unsafe.go clock.go clock_unsafe.go, counted in calls.go
 //
 // [Memory.Copy] reads a process's memory without waiting for pages; [ReadVM] waits for them. [ThreadFiles] keeps a

@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/testtargets"
 )
 
@@ -255,7 +254,7 @@ func openVforkChild(t *testing.T, prepare func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	osthread.Run(func() {
+	OnOSThread(func() {
 		prepare()
 		parents := OpenMemory(cmd.Process.Pid)
 		defer parents.Close()

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 )
@@ -38,7 +37,7 @@ func TestProcessWhoseGoroutinesStandStillEndsByItself(t *testing.T) {
 // A pinned goroutine sleeps outside the Go scheduler; a collection waits for it.
 func standStillHere() {
 	pinned := make(chan struct{})
-	go osthread.Run(func() {
+	go procmem.OnOSThread(func() {
 		ptrace.Pin()
 		close(pinned)
 		for {

@@ -21,7 +21,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 )
@@ -38,14 +37,14 @@ func Error(what string) error {
 		"prywalk's end releases all threads, try again when that storage answers", Err, what)
 }
 
-// OnWatchedThread runs f on an OS thread of its own, as [osthread.Run] does. If f hangs in a system call, it returns
-// [Err] without waiting for f, which may continue later.
+// OnWatchedThread runs f on an OS thread of its own, as [procmem.OnOSThread] does. If f hangs in a system call, it
+// returns [Err] without waiting for f, which may continue later.
 func OnWatchedThread(f func()) error {
 	var tid atomic.Int32
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		osthread.Run(func() {
+		procmem.OnOSThread(func() {
 			tid.Store(int32(unix.Gettid()))
 			f()
 		})

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/host/osthread"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 )
 
@@ -24,7 +24,7 @@ func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		osthread.Run(func() {
+		procmem.OnOSThread(func() {
 			tid.Store(int32(unix.Gettid()))
 			var b [1]byte
 			_, _ = unix.Read(pipe[0], b[:])

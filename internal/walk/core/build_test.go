@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/walk/userregs"
+	"prywalk/internal/host/procmem"
 )
 
 type writer struct {
@@ -40,9 +40,9 @@ func (w *writer) note(owner string, kind uint32, desc []byte) {
 var orderX86 = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
 func (w *writer) thread(tid int, r *frames.Regs) {
-	n := userregs.LenX86
+	n := procmem.LenRegsX86
 	if r.Arch == frames.ARM64 {
-		n = userregs.LenARM64
+		n = procmem.LenRegsARM64
 	}
 	b := make([]byte, prReg+n+8)
 	le.PutUint32(b[prPID:], uint32(tid))

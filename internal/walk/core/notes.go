@@ -11,7 +11,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/code/elffile"
-	"prywalk/internal/walk/userregs"
+	"prywalk/internal/host/procmem"
 )
 
 // Notes of owner CORE (include/uapi/linux/elf.h).
@@ -124,9 +124,9 @@ func (n *notes) prStatus(arch frames.Arch, b []byte) {
 	t := Thread{TID: int(int32(binary.LittleEndian.Uint32(b[prPID:]))), Syscall: -1}
 	var ok bool
 	if arch == frames.ARM64 {
-		ok = userregs.DecodeARM64(b[prReg:], &t.Regs)
+		ok = procmem.DecodeRegsARM64(b[prReg:], &t.Regs)
 	} else {
-		t.Syscall, ok = userregs.DecodeX86(b[prReg:], &t.Regs)
+		t.Syscall, ok = procmem.DecodeRegsX86(b[prReg:], &t.Regs)
 	}
 	if !ok {
 		return

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 )
 
@@ -48,7 +47,7 @@ func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
 }
 
 func TestTracerLeavesItsCPU(t *testing.T) {
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		p := NewCPUChooser(func() {})
 		if !p.CanMove() {
 			t.Skip("needs two CPUs: a machine with more")
@@ -167,7 +166,7 @@ func TestTracerLeavesTheCPUOfAThreadThatOutranksIt(t *testing.T) {
 }
 
 func TestRankOfPolicies(t *testing.T) {
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		for want, policies := range map[bool][]int{
 			true:  {unix.SCHED_FIFO, unix.SCHED_RR, unix.SCHED_DEADLINE},
 			false: {unix.SCHED_NORMAL, unix.SCHED_BATCH, unix.SCHED_IDLE},
@@ -183,7 +182,7 @@ func TestRankOfPolicies(t *testing.T) {
 
 func TestRankOfRealTimePriorities(t *testing.T) {
 	refused := false
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		const own = 10
 		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: own}
 		if refused = unix.SchedSetAttr(0, &attr, 0) != nil; refused {

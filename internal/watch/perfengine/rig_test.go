@@ -8,7 +8,6 @@ import (
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/engine"
@@ -131,7 +130,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 	t.Cleanup(func() { _ = opened.Close() })
 	of := target.NewProcess(opened, false, 0)
 	of.ID = 1
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		run := newRun()

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/testtargets"
@@ -84,7 +83,7 @@ func TestCollectionDoesNotWaitForTheEndOfASleep(t *testing.T) {
 			defer selfruntime.DisableAutoGC(false)()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			osthread.Run(func() {
+			procmem.OnOSThread(func() {
 				ctl := ptrace.NewController(ptrace.Options{NoGC: true})
 				defer ctl.Close()
 				c := newTracer(Options{Freq: 99})
@@ -119,7 +118,7 @@ func TestCollectionThatBeginsAtAnyPointOfATickEnds(t *testing.T) {
 			e := &collectingEngine{toyRunning: newToyRunning(), at: point}
 			pid, _ := testtargets.Threads(t, "burners", "1")
 			p := opened(t, pid)
-			osthread.Run(func() {
+			procmem.OnOSThread(func() {
 				ctl := ptrace.NewController(ptrace.Options{NoGC: true})
 				defer ctl.Close()
 				c := newTracer(Options{Freq: 99, Engine: e})

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/cgroup"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/watch/engine"
@@ -33,7 +32,7 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 	defer t.creations.close()
 	for again := true; again; {
 		again = false
-		osthread.Run(func() {
+		procmem.OnOSThread(func() {
 			defer t.Failure.Guard(stop)
 			t.control.thread.Store(int64(unix.Gettid()))
 			again = t.runHere(ctx)

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/testtargets"
@@ -68,7 +67,7 @@ func onLateAfter(t *testing.T, hold bool, before func(), f func(*late)) {
 	defer selfruntime.DisableAutoGC(false)() // a collection would stop this process until the time-out
 	pid, _ := testtargets.Threads(t, "vforks")
 	child := childOf(t, pid)
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{NoGC: true})
 		defer ctl.Close()
 		c := newTracer(Options{Freq: 99})
@@ -171,7 +170,7 @@ func (l *late) breathe() {
 func TestThreadsThatStopAfterTheRecordingAreNotStopped(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "vforks")
 	child := childOf(t, pid)
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		given, err := ctl.Begin(pid)
 		if err != nil {

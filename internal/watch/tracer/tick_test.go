@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/walk/managed"
@@ -43,7 +42,7 @@ func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...
 func onTicksOver(t testing.TB, o Options, pid int, f func(tick func(), c *Tracer)) {
 	t.Helper()
 	p := opened(t, pid)
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		c := newTracer(o)

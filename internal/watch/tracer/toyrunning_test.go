@@ -7,7 +7,6 @@ import (
 
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/sample"
-	"prywalk/internal/host/osthread"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/engine"
@@ -66,7 +65,7 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 	p := opened(t, pid)
 	toy := newToyRunning()
 	var stats runstats.Stats
-	osthread.Run(func() {
+	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		c := newTracer(Options{Freq: 99, Engine: toy})

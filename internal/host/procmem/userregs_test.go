@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package userregs
+package procmem
 
 import (
 	"encoding/binary"
@@ -15,13 +15,13 @@ func TestX86RegistersHaveTheirDWARFNumbers(t *testing.T) {
 	dwarf := []string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
 		"r14", "r15"}
 	value := map[string]uint64{}
-	b := make([]byte, LenX86)
+	b := make([]byte, LenRegsX86)
 	for i, n := range names {
 		value[n] = uint64(i)<<32 | 7
 		binary.LittleEndian.PutUint64(b[8*i:], value[n])
 	}
 	var r frames.Regs
-	nr, ok := DecodeX86(b, &r)
+	nr, ok := DecodeRegsX86(b, &r)
 	if !ok || nr != int64(value["orig_rax"]) || r.PC != value["rip"] || r.SP() != value["rsp"] ||
 		r.TLS != value["fs_base"] || r.Arch != frames.X86_64 {
 		t.Errorf("decoded %v, call %d, %+v", ok, nr, r)
@@ -31,18 +31,18 @@ func TestX86RegistersHaveTheirDWARFNumbers(t *testing.T) {
 			t.Errorf("register %s: %#x, %v; want %#x", n, v, known, value[n])
 		}
 	}
-	if _, ok := DecodeX86(b[:LenX86-1], &r); ok {
+	if _, ok := DecodeRegsX86(b[:LenRegsX86-1], &r); ok {
 		t.Error("short input is accepted")
 	}
 }
 
 func TestARMRegistersHaveTheirDWARFNumbers(t *testing.T) {
-	b := make([]byte, LenARM64)
-	for i := range LenARM64 / 8 {
+	b := make([]byte, LenRegsARM64)
+	for i := range LenRegsARM64 / 8 {
 		binary.LittleEndian.PutUint64(b[8*i:], uint64(i)+100)
 	}
 	var r frames.Regs
-	if !DecodeARM64(b, &r) || r.PC != 132 || r.SP() != 131 || r.Arch != frames.ARM64 || r.Known != 1<<32-1 {
+	if !DecodeRegsARM64(b, &r) || r.PC != 132 || r.SP() != 131 || r.Arch != frames.ARM64 || r.Known != 1<<32-1 {
 		t.Errorf("registers %+v; want pc 132, sp 131, all known", r)
 	}
 	for i := range uint8(32) {
@@ -50,22 +50,22 @@ func TestARMRegistersHaveTheirDWARFNumbers(t *testing.T) {
 			t.Errorf("x%d: %d, %v; want %d", i, v, known, uint64(i)+100)
 		}
 	}
-	if DecodeARM64(b[:8], &r) {
+	if DecodeRegsARM64(b[:8], &r) {
 		t.Error("short input is accepted")
 	}
 }
 
 func FuzzDecodeRegs(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(make([]byte, LenX86))
-	f.Add(make([]byte, LenARM64))
+	f.Add(make([]byte, LenRegsX86))
+	f.Add(make([]byte, LenRegsARM64))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var r frames.Regs
-		if _, ok := DecodeX86(b, &r); ok != (len(b) >= LenX86) {
+		if _, ok := DecodeRegsX86(b, &r); ok != (len(b) >= LenRegsX86) {
 			t.Errorf("x86-64: %d bytes, decoded %v", len(b), ok)
 		}
-		if DecodeARM64(b, &r) != (len(b) >= LenARM64) {
-			t.Errorf("arm64: %d bytes, decoded %v", len(b), len(b) < LenARM64)
+		if DecodeRegsARM64(b, &r) != (len(b) >= LenRegsARM64) {
+			t.Errorf("arm64: %d bytes, decoded %v", len(b), len(b) < LenRegsARM64)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package userregs decodes the kernel's sets of general registers (NT_PRSTATUS), of ptrace(2) and of core files.
-package userregs
+package procmem
 
 import (
 	"encoding/binary"
@@ -9,11 +8,15 @@ import (
 	"prywalk/frames"
 )
 
+// # Registers
+//
+// The kernel's sets of general registers (NT_PRSTATUS), of ptrace(2) and of core files.
+
 // Sizes of the sets, in bytes: struct user_regs_struct (arch/x86/include/asm/user_64.h), struct user_pt_regs
 // (arch/arm64/include/uapi/asm/ptrace.h: x0–x30, sp, pc, pstate).
 const (
-	LenX86   = 27 * 8
-	LenARM64 = 34 * 8
+	LenRegsX86   = 27 * 8
+	LenRegsARM64 = 34 * 8
 )
 
 // Words of the sets.
@@ -27,8 +30,8 @@ const (
 // x86Order has the words by DWARF number (System V ABI for x86-64, figure 3.36).
 var x86Order = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
-// X86 returns x86-64's registers.
-func X86(w *[LenX86 / 8]uint64) frames.Regs {
+// RegsX86 returns x86-64's registers.
+func RegsX86(w *[LenRegsX86 / 8]uint64) frames.Regs {
 	r := frames.Regs{Arch: frames.X86_64, PC: w[x86Rip], TLS: w[x86FsBase], Known: 1<<16 - 1}
 	for reg, place := range x86Order {
 		r.Val[reg] = w[place]
@@ -36,30 +39,30 @@ func X86(w *[LenX86 / 8]uint64) frames.Regs {
 	return r
 }
 
-// ARM64 returns arm64's registers, without TLS and PACMask, which are in other sets.
-func ARM64(w *[LenARM64 / 8]uint64) frames.Regs {
+// RegsARM64 returns arm64's registers, without TLS and PACMask, which are in other sets.
+func RegsARM64(w *[LenRegsARM64 / 8]uint64) frames.Regs {
 	r := frames.Regs{Arch: frames.ARM64, PC: w[aarch64PC], Known: 1<<32 - 1}
 	copy(r.Val[:], w[:]) // x0–x30, sp
 	return r
 }
 
-// DecodeX86 decodes x86-64's registers. nr is the system call, negative without one; ok is false if b is too short.
-func DecodeX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
-	var w [LenX86 / 8]uint64
+// DecodeRegsX86 decodes x86-64's registers. nr is the system call, negative without one; ok is false if b is too short.
+func DecodeRegsX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
+	var w [LenRegsX86 / 8]uint64
 	if !words(w[:], b) {
 		return -1, false
 	}
-	*out = X86(&w)
+	*out = RegsX86(&w)
 	return int64(w[x86OrigRax]), true
 }
 
-// DecodeARM64 decodes arm64's registers; false if b is too short.
-func DecodeARM64(b []byte, out *frames.Regs) bool {
-	var w [LenARM64 / 8]uint64
+// DecodeRegsARM64 decodes arm64's registers; false if b is too short.
+func DecodeRegsARM64(b []byte, out *frames.Regs) bool {
+	var w [LenRegsARM64 / 8]uint64
 	if !words(w[:], b) {
 		return false
 	}
-	*out = ARM64(&w)
+	*out = RegsARM64(&w)
 	return true
 }
 
