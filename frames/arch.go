@@ -52,7 +52,7 @@ func (a Arch) String() string {
 
 type archInfo struct {
 	sp, fp      uint8
-	ra          uint8 // column of the return address
+	ra          uint8 // column of the return address: 16 on x86-64, the link register x30 on arm64
 	compact     [NumCompact]uint8
 	calleeSaved uint64 // a bit for each DWARF number
 	raOnStack   bool   // a call pushes the return address, at CFA − 8 by default
@@ -89,9 +89,6 @@ func (a Arch) SP() uint8 { return a.info().sp }
 
 // FP returns the DWARF number of the ABI's frame pointer (rbp, x29).
 func (a Arch) FP() uint8 { return a.info().fp }
-
-// RA returns the column of the return address: 16 on x86-64, the link register x30 on arm64.
-func (a Arch) RA() uint8 { return a.info().ra }
 
 // CalleeSaved returns a bit for each DWARF number: rbx, rbp and r12–r15, or x19–x29.
 func (a Arch) CalleeSaved() uint64 { return a.info().calleeSaved }

@@ -108,15 +108,6 @@ func (n *Namer) JITFuncBounds(pid int) func(pc uint64) (start, end uint64, ok bo
 	}
 }
 
-// Warnings lists damaged files among those read.
-func (n *Namer) Warnings() []error {
-	var out []error
-	for _, t := range n.tables {
-		out = append(out, t.Warnings()...)
-	}
-	return out
-}
-
 // Close closes the debug files and frees the perf maps.
 func (n *Namer) Close() error {
 	var errs []error

@@ -52,14 +52,14 @@ type Options struct {
 // Reader reads the kernel's records: samples of all online CPUs ([Open]), of single threads ([OpenPerThread]) or of a
 // command ([Reader.SampleCommand]). Not safe for concurrent use.
 type Reader struct {
-	opts                  Options
-	rings                 []*ring
-	heads                 []uint64 // for DrainTasksFirst
-	rec                   Record
-	samples, lost, broken int64
-	throttled             int64
-	online                string                 // CPUs, as the kernel lists them
-	listCPUs              func() (string, error) // for tests
+	opts          Options
+	rings         []*ring
+	heads         []uint64 // for DrainTasksFirst
+	rec           Record
+	samples, lost int64
+	throttled     int64
+	online        string                 // CPUs, as the kernel lists them
+	listCPUs      func() (string, error) // for tests
 
 	threads map[int]sampledThread // nil: sampling by CPU, or of a command
 	command command
@@ -199,18 +199,13 @@ func (r *Reader) ParseOnly(want func(pid int) bool) { r.rec.want = want }
 // Lost returns the number of lost records.
 func (r *Reader) Lost() int64 { return r.lost }
 
-// Broken returns the number of malformed records.
-func (r *Reader) Broken() int64 { return r.broken }
-
 // Throttled returns how often the kernel throttled sampling.
 func (r *Reader) Throttled() int64 { return r.throttled }
 
 // Drain passes the records since the last call, in order per CPU.
 func (r *Reader) Drain(take func(*Record)) {
 	for _, g := range r.rings {
-		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(rec, take) }) {
-			r.broken++
-		}
+		g.drain(&r.rec, g.head(), func(rec *Record) { r.count(rec, take) })
 	}
 }
 
@@ -224,13 +219,11 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	}
 	r.heads = heads
 	for i, g := range r.rings {
-		if !g.drain(&r.rec, heads[i], func(rec *Record) {
+		g.drain(&r.rec, heads[i], func(rec *Record) {
 			if !rec.isTaskRecord() {
 				r.count(rec, take)
 			}
-		}) {
-			r.broken++
-		}
+		})
 	}
 }
 
