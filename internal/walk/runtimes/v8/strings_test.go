@@ -135,6 +135,14 @@ func TestStringsOfEachFormAreRead(t *testing.T) {
 			t.Errorf("two characters from %d on: %q, wide %t, %t; want %q", from, got, wide, ok, want)
 		}
 	}
+	for word, want := range map[uint64]string{abc: "abc", empty: anonymous, pointer(cut): anonymous, 7 << 32: anonymous,
+		m.narrow(firstNonstring|one, "abc"): anonymous} {
+		var f function
+		if r.readName(&f, word); f.name != want || f.begin != -1 {
+			t.Errorf("a function with the name %#x: %q, begins at %d; want %s, and an unknown begin", word, f.name, f.begin,
+				want)
+		}
+	}
 	if got, wide, ok := r.characters(greek, 1, 2); string(got) != "\xc9\x03" || !wide || !ok {
 		t.Errorf("the second character of two bytes: %q, wide %t, %t", got, wide, ok)
 	}
