@@ -34,6 +34,7 @@ func TestShortNamesKeepTheMethod(t *testing.T) {
 			"…run(…)::{lambda#1}::{lambda#3}"},
 		{strings.Repeat("ns::", 1<<18) + "method(int)", 24, "…ns::ns::ns::method(…)"},
 		{"__main__::outer[abi:v1][abi:c8tJTIeFIjxB2IKSgI4CrvQClQZ6FczSBAA_3d]", 40, "__main__::outer"},
+		{"outer[abi:v1][abi:cut", 16, "outer[abi:cut"},
 	} {
 		got := Shorten(c.name, c.width)
 		if got != c.want {

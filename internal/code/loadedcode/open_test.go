@@ -36,6 +36,19 @@ func TestEndedProcessIsNotFound(t *testing.T) {
 	wantKind(t, err, refusal.Exited)
 }
 
+func TestTheProgramIsTheFileThatWasExecuted(t *testing.T) {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/self/exe", &st); err != nil {
+		t.Fatal(err)
+	}
+	if f, ok := open(t, os.Getpid()).Program(); !ok || f.Inode != st.Ino {
+		t.Errorf("%+v, %t; want inode %d", f, ok, st.Ino)
+	}
+	if f, ok := (&Process{Process: &process.Process{}}).Program(); ok {
+		t.Errorf("of no process: %+v", f)
+	}
+}
+
 func TestProcessWithAnEndedMainThreadIsOpened(t *testing.T) {
 	c := child(t, "python3", "-c", `
 import ctypes, threading, time

@@ -4,6 +4,8 @@ package symbols
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"testing"
 )
 
@@ -84,4 +86,12 @@ func FuzzKernelNames(f *testing.F) {
 			k.Name(addr)
 		}
 	})
+}
+
+func TestKernelAddressesAreVisibleUnlessTheyAreZero(t *testing.T) {
+	text, err := os.ReadFile("/proc/kallsyms")
+	first, _, _ := strings.Cut(string(text), " ")
+	if got, want := KernelAddressesVisible(), err == nil && strings.Trim(first, "0") != ""; got != want {
+		t.Errorf("visible: %t, but the first line begins with %q (%v)", got, first, err)
+	}
 }

@@ -35,6 +35,12 @@ func pages(t *testing.T, n int) []byte {
 
 func address(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
+func TestAReadOfNothingReadsNothing(t *testing.T) {
+	if n, err := ReadVM(os.Getpid(), 0, nil); n != 0 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
 func TestReadsUpToTheEndOfTheMapping(t *testing.T) {
 	m := pages(t, 3)
 	readable := len(m) / 3 * 2

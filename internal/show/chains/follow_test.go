@@ -3,9 +3,11 @@
 package chains
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"prywalk/internal/account/attribute"
 	"prywalk/internal/walk/waits"
 )
 
@@ -137,5 +139,37 @@ func TestOfSeveralProcessesTheOneAtTheOtherEndServes(t *testing.T) {
 		if peer, why := newBuilder(all, 0).peer(&client); why != c.why || (peer.PID == 2) != (why == "") {
 			t.Errorf("%+v: %+v, %q", c, peer, why)
 		}
+	}
+}
+
+// What a process does is work, or a wait whose end is known, the longest first; one more than are shown.
+func TestActivitiesAreWorkOrLeadSomewhere(t *testing.T) {
+	did := func(pid int, function string, ran, blocked int64, next Next) Interval {
+		return Interval{ID: pid, PID: pid, To: 100, Running: ran, Blocked: blocked, Next: next,
+			Link: Link{PID: pid, TID: pid, Function: function, WaitsFor: &waits.Wait{Kind: waits.Mutex}}}
+	}
+	unknown := Next{End: End{Kind: Unknown}}
+	idle := did(1, "idle", 0, 90, Next{End: End{Kind: Timer}})
+	idle.Idle = "pool"
+	queued := did(1, "computes", 0, 0, unknown)
+	queued.Queued = 5
+	all := []Interval{
+		did(1, "naps", 0, 20, Next{End: End{Kind: Timer}}), did(1, "asks", 0, 30, Next{Processes: []waits.Peer{{PID: 2}},
+			End: End{Kind: Unknown}}),
+		did(1, "locks", 0, 40, Next{Thread: 3, End: End{Kind: Unknown}}), did(1, "hangs", 0, 90, unknown), idle,
+		did(1, attribute.NotObserved, 90, 0, unknown), did(1, "computes", 20, 60, unknown), queued,
+		did(2, "computes", 1, 0, unknown),
+	}
+	for i := range maxMeanwhile {
+		all = append(all, did(1, fmt.Sprint("short", i), int64(9-i), 0, unknown))
+	}
+	got := activities(all)
+	text := ""
+	for _, a := range got[1] {
+		text += fmt.Sprintf("%s %d %t, ", a.link.Function, a.time, a.link.WaitsFor != nil)
+	}
+	want := "locks 40 true, asks 30 true, computes 25 false, naps 20 true, short0 9 false, short1 8 false, "
+	if text != want || len(got) != 2 || len(got[2]) != 1 {
+		t.Errorf("%s\nwant %s", text, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/host/procmem"
 )
 
 // words is memory in which each word below end has its own address.
@@ -63,10 +64,10 @@ func TestPagesAreReadOnce(t *testing.T) {
 }
 
 func TestPagesOfTheLastQueryAreReadInOneCall(t *testing.T) {
-	m := &words{end: 10 * pageSize}
-	calls, failAt := 0, uint64(0)
+	m := &words{end: 10*pageSize - 12}
+	calls, asked, failAt := 0, 0, uint64(0)
 	together := func(parts []frames.Region) (n int) {
-		calls++
+		calls, asked = calls+1, len(parts)
 		for _, q := range parts {
 			if q.Addr == failAt || m.Read(q.Addr, q.Bytes) != len(q.Bytes) {
 				return n
@@ -88,22 +89,31 @@ func TestPagesOfTheLastQueryAreReadInOneCall(t *testing.T) {
 	for _, c := range []struct {
 		fail         uint64
 		pages        []uint64
-		calls, reads int // besides those of the call
+		asked, reads int // pages of the one call, and reads besides
 	}{
-		{0, []uint64{1, 2, 3}, 1, 0}, {0, []uint64{2, 3, 4}, 1, 1}, {0, []uint64{4, 3}, 1, 0}, {0, []uint64{3}, 1, 0},
-		{3 * pageSize, []uint64{3, 5}, 1, 2},
+		{0, []uint64{1, 2, 3}, 3, 0}, {0, []uint64{2, 3, 4}, 3, 1}, {0, []uint64{4, 3}, 3, 0}, {0, []uint64{3}, 2, 0},
+		{3 * pageSize, []uint64{3, 5}, 1, 2}, {0, []uint64{3, 9}, 2, 1},
+		{0, []uint64{3}, 1, 0}, // page 9 is no whole one
 	} {
 		calls, failAt = 0, c.fail
 		p.Reread(m, together)
 		m.reads = 0
 		query(&p, c.pages...)
-		if calls != c.calls || m.reads != c.reads {
-			t.Errorf("%v: %d calls, want %d, and %d reads, want %d", c.pages, calls, c.calls, m.reads, c.reads)
+		if calls != 1 || asked != c.asked || m.reads != c.reads {
+			t.Errorf("%v: %d calls, the last for %d pages, and %d reads; want one, for %d, and %d", c.pages, calls, asked,
+				m.reads, c.asked, c.reads)
 		}
 	}
 	m.reads = 0
 	p.Reread(m, nil)
 	if query(&p, 3); m.reads != 1 {
 		t.Errorf("without a reader of parts: %d reads", m.reads)
+	}
+	m.end = 2 * procmem.MaxParts * pageSize
+	for at := range uint64(procmem.MaxParts + 1) {
+		query(&p, at)
+	}
+	if p.Reread(m, together); asked != procmem.MaxParts {
+		t.Errorf("%d pages in one call, want the most, %d", asked, procmem.MaxParts)
 	}
 }

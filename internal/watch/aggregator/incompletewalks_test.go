@@ -121,3 +121,42 @@ func TestProgramOfAnUnknownFileDoesNotBeginWithTheStackOfTheOneBefore(t *testing
 		t.Errorf("the first copy of the new program has %d bytes, want 0: unknown", n)
 	}
 }
+
+// The first copy has room for the deepest complete stack of a first thread on its own stack.
+func TestOnlyCompleteStacksOfFirstThreadsAreTheDeepest(t *testing.T) {
+	var space frames.Space
+	space.SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m", Sources: []frames.RuleSource{calls{}}}})
+	const depth, before = 8, 100
+	for _, c := range []struct {
+		what       string
+		tid, depth int
+		stackEnd   uint64 // beyond the innermost frame
+		deeper     bool
+	}{
+		{"the first thread", 7, depth, 64 * depth, true},
+		{"another thread", 8, depth, 64 * depth, false},
+		{"an incomplete stack", 7, 0, 64 * depth, false},
+		{"frames beyond the stack", 7, depth, 64, false},
+	} {
+		p := ofPID(7)
+		p.history.deepestStack = before
+		s := deepSample(depth)
+		s.Mem.StackEnd = s.Mem.Stack.Addr + c.stackEnd
+		s.Mem.Stack.Bytes = s.Mem.Stack.Bytes[:64*c.depth]
+		var w frames.Walker
+		for w.Init(&space, &s.Regs, &s.Mem); w.Next(); {
+		}
+		p.history.noteDeepest(&target.Thread{Proc: p.Process, TID: c.tid}, s, &w)
+		want := int64(before)
+		if c.deeper {
+			want = int64(w.HighestSP()-s.Mem.Stack.Addr) + walkBeyond
+		}
+		if got := p.history.deepestStack; got != want {
+			t.Errorf("%s: the deepest stack has %d bytes, want %d", c.what, got, want)
+		}
+		p.history.deepestStack = 1 << 30
+		if p.history.noteDeepest(&target.Thread{Proc: p.Process, TID: c.tid}, s, &w); p.history.deepestStack != 1<<30 {
+			t.Errorf("%s: a deeper one is forgotten", c.what)
+		}
+	}
+}

@@ -97,7 +97,17 @@ func TestLocksNameTheOtherEndOfGoroutines(t *testing.T) {
 func TestADumpNamesWhatGoroutinesReadFrom(t *testing.T) {
 	db := waits.OpenFile{FD: 5, Type: "socket", Local: "127.0.0.1:9", Remote: "127.0.0.1:3700"}
 	web := waits.OpenFile{FD: 6, Type: "socket", Remote: "10.0.0.1:80"}
+	listener := waits.OpenFile{FD: 7, Path: "socket:[9]", Type: "socket", Local: "127.0.0.1:9", State: "LISTEN"}
 	one, two := ioWait(3, &db, "main.query"), ioWait(4, &db, "main.query")
+	for _, list := range [][]stacks.Goroutine{
+		{ioWait(3, nil, "main.query")}, {one, ioWait(4, nil, "main.query")}, {ioWait(3, &listener, "main.serve")},
+		{one, ioWait(4, &web, "main.query")},
+	} {
+		var b strings.Builder
+		if writeGoroutines(&b, &stacks.Process{GoroutineStacks: list}); strings.Contains(b.String(), "waits for") {
+			t.Errorf("a wait without another end:\n%s", b.String())
+		}
+	}
 	for want, list := range map[string][]stacks.Goroutine{
 		"goroutine 3: waiting (IO wait)\n      waits for 127.0.0.1:3700\n": {one},
 		"  3, 4\n      waits for 127.0.0.1:3700\n":                         {one, two},
