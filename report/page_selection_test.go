@@ -135,3 +135,33 @@ func TestThePageHasTheClockBlocked(t *testing.T) {
 		t.Error("the page lacks the clock, or no longer opens with cpu")
 	}
 }
+
+func TestThePageSaysHowMuchOfASelectionIsTrueInABrowser(t *testing.T) {
+	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: app})
+	mark := func(name string) []rec.Loc { return []rec.Loc{{Synthetic: name}} }
+	incomplete := join(at(app, 0x30), mark("[incomplete: no-rule]"))
+	for i, s := range [][]rec.Loc{
+		at(app, 0x40, 0x10), incomplete, join(mark("[ran between ticks]"), incomplete), join(mark("[kernel]"), at(app, 0x10)),
+	} {
+		iv := rec.Interval{Stack: b.Intern(s), PID: 7, TID: 7, Comm: "kvd", State: "running",
+			End: 1_700_000_000e9 + int64(i+1)*1e9, Wall: 1e9, CPU: 1e9}
+		if i < 2 {
+			iv.Samples = 50
+		}
+		b.Add(iv)
+	}
+	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_004, 0))
+	ctx := browser(t, parsed(t, b, fixtureNames))
+	const ofSampled, ofAll = " looks a second and thread; of the sampled CPU time ", " of CPU time has no sample"
+	for _, s := range []struct{ times, want string }{
+		{"from=0s&to=4s", "25" + ofSampled + "50.0% has complete stacks; 2.00 s of 4.00 s" + ofAll},
+		{"from=0s&to=1s", "50" + ofSampled + "100.0% has complete stacks"},
+		{"from=1s&to=3s", "25" + ofSampled + "0.0% has complete stacks; 1.00 s of 2.00 s" + ofAll},
+		{"from=2s&to=4s", "0.0 looks a second and thread; no CPU time was sampled; 2.00 s of 2.00 s" + ofAll},
+	} {
+		show(ctx, t, s.times)
+		if got := text(ctx, t, "#truth"); got != s.want {
+			t.Errorf("%s: %q, want %q", s.times, got, s.want)
+		}
+	}
+}

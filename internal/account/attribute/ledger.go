@@ -19,7 +19,8 @@ import (
 //
 //   - CPU time to the next sample on a CPU, run queue time to the next running one. If none comes within carryLimit,
 //     the next changed sample off the CPU gives both to [NotObserved] if a stop was refused meanwhile, else to
-//     [RanBetweenTicks], below the stack of the open sleep, or without one below the stack last found running;
+//     [RanBetweenTicks], below the stack of the open sleep, or without one below the stack last found running. That
+//     ends where the time became known, in the mean, but after the last cut;
 //   - blocked time to the next sample asleep, or at the end to [BlockedBetweenTicks].
 //
 // Time in the kernel that samples of user space leave out is held apart ([kernelTime]).
@@ -199,7 +200,7 @@ func (l *Ledger) AttributeOverdue() {
 
 func (l *Ledger) attributeCarried(now int64) {
 	if ran := l.carried.cpuAndQueue(); ran > 0 {
-		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: now, Wall: ran}
+		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: l.carried.until, Wall: ran}
 		switch {
 		case l.carried.stopRefused:
 			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
@@ -295,6 +296,7 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 func (l *Ledger) Flush() {
 	l.attributePending()
 	l.settleKernelTime(l.clocks.last.Wall)
+	l.carried.until = l.clocks.last.Wall
 	l.sleep.emitSoFar(l.Emit)
 	l.sleep.cut += l.sleep.Wall
 	l.sleep.Samples, l.sleep.Wall = 0, 0
@@ -317,7 +319,7 @@ func (l *Ledger) Finish() {
 	l.attributePendingAndCarried()
 	if l.carried.cpu > 0 && l.lastOnCPUAt > 0 && now-l.lastOnCPUAt < carryLimit {
 		cpu := l.carried.takeCPU()
-		l.Emit(Span{Place: l.lastOnCPU, End: now, Wall: cpu, CPU: cpu})
+		l.Emit(Span{Place: l.lastOnCPU, End: l.carried.until, Wall: cpu, CPU: cpu})
 	}
 	l.attributeQueued(now, 0)
 	l.attributeCarried(now)

@@ -100,6 +100,38 @@ func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
 	t.Fatalf("no running span of stack 1 with 3 ns under %s in %+v", RanBetweenTicks, b.spans)
 }
 
+// Else all that became known in the last seconds of a recording would be in its last moment.
+func TestCarriedTimeEndsWhereItBecameKnownOrAtALaterCut(t *testing.T) {
+	for _, ended := range []string{"by the limit", "by the recording's end", "by the recording's end after a cut"} {
+		b := newTimeline()
+		b.observe(0, 0, 0, 1, sample.Sleeping)
+		b.observe(3, 2, 7, 1, sample.Sleeping)
+		known := b.now.Wall
+		b.observe(0, 0, 10, 1, sample.Sleeping)
+		switch ended {
+		case "by the limit":
+			b.observe(0, 0, 6e9, 1, sample.Sleeping)
+		case "by the recording's end after a cut":
+			b.l.Flush()
+			known = b.now.Wall
+			b.observe(0, 0, 10, 1, sample.Sleeping)
+		}
+		b.l.Finish()
+		n := 0
+		for _, s := range b.spans {
+			if s.CPU != 0 || s.RunQueue != 0 {
+				n++
+				if s.Leaf != RanBetweenTicks || s.CPU != 3 || s.RunQueue != 2 || s.End != known {
+					t.Errorf("ended %s: %+v, want CPU 3, run queue 2 under %s, end %d", ended, s, RanBetweenTicks, known)
+				}
+			}
+		}
+		if n != 1 {
+			t.Errorf("ended %s: %d spans with CPU time, want 1", ended, n)
+		}
+	}
+}
+
 func TestCarriedCPUOfAQueuedThreadIsOfTheStackLastFoundRunningAfterTheLimit(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 2, sample.Running)

@@ -44,15 +44,20 @@ const carryLimit = 5e9
 type carriedTimes struct {
 	times
 	since       int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
+	until       int64 // the mean time at which it became known, or a later cut: CLOCK_MONOTONIC ns
 	stopRefused bool  // since then ([sample.NotStopped])
 }
 
 func (c *carriedTimes) add(cpu, runQueue, now int64) {
+	if cpu+runQueue == 0 {
+		return
+	}
 	if c.cpuAndQueue() == 0 {
-		c.since = now
+		c.since, c.until = now, now
 	}
 	c.cpu += cpu
 	c.runQueue += runQueue
+	c.until += sample.Portion(now-c.until, cpu+runQueue, c.cpuAndQueue())
 }
 
 func (c *carriedTimes) isOverdue(now int64) bool {

@@ -13,6 +13,13 @@ const codeOfV8 = "JavaScript, compiled or interpreted by V8"
 
 var serverOfJavaScript = regexp.MustCompile(`^(node(js)?(-?\d[\d.]*)?|libnode\.so.*|deno|bun)$`)
 
+// IsJavaScript reports whether a module is that of JavaScript functions: "[Node 20.20.2]". Node's event loop is native,
+// so a thread that waits below such a function holds its loop, as execSync and Atomics.wait do.
+func IsJavaScript(module string) bool {
+	l := OfMapping(module)
+	return l != nil && l.Kind == javaScript.Kind
+}
+
 var javaScript = Language{
 	Runtimes: []string{"Node", "V8"}, Kind: "v8js",
 	Hints: []Hint{

@@ -70,6 +70,11 @@ func programOfChildren(thread string) (program string, ok bool) {
 }
 
 func (d *Data) holdsLoop(p *profile.Sample) bool {
+	if NumLabel(p, rec.LabelPID) == NumLabel(p, rec.LabelTID) && slices.ContainsFunc(p.Location, func(l *profile.Location) bool {
+		return l.Mapping != nil && languages.IsJavaScript(l.Mapping.File)
+	}) {
+		return true
+	}
 	turns := func(n int32) bool {
 		f := &d.Frames[n]
 		return (f.Library || f.Installed) && languages.IsLoopTurn(f.Name)

@@ -118,3 +118,26 @@ func TestTheConclusionNamesTheLibraryInWhoseSelectGoroutinesWait(t *testing.T) {
 		}
 	}
 }
+
+func TestACallBelowJavaScriptHoldsNodesEventLoopInItsMainThread(t *testing.T) {
+	for tid, want := range map[int64]string{
+		7: "event loop blocked 100 % of the time in resize (app.js); 1 thread in epoll_pwait (eventpoll) of resize (app.js)",
+		8: "mostly waiting: 1 thread in epoll_pwait (eventpoll) of resize (app.js)",
+	} {
+		r := newTimedRecording(10 * time.Second)
+		r.mapping("/usr/bin/node")
+		var locations []*profile.Location
+		for _, p := range []place{{"uv_run", "/usr/bin/node", ""}, {"node::SyncProcessRunner::Spawn", "/usr/bin/node", ""},
+			{"spawnSync", "[Node 20.20.2]", "node:child_process"}, {"resize", "[Node 20.20.2]", "/srv/app.js"},
+			{"node::Start", "/usr/bin/node", ""}} {
+			l := r.location(p.name, p.mapping)
+			l.Line[0].Function.Filename = p.source
+			locations = append(locations, l)
+		}
+		s := r.addStack(locations, 1000, 1e10, 0, 0)
+		labels(s, 7, tid, rec.LabelState, "sleeping", rec.LabelWait, "epoll_pwait", rec.LabelWaitsFor, "eventpoll:[7]")
+		if got := r.data(t, Options{}).Conclusion(); got != want {
+			t.Errorf("thread %d: %q, want %q", tid, got, want)
+		}
+	}
+}

@@ -135,7 +135,7 @@ func (p *Process) Examines(l *languages.Language) bool {
 }
 
 // PendingTasks says that tasks of asyncio, greenlets or fibers wait though nothing runs, with the next command, or
-// where asyncio's event loop waits; "": none does.
+// which call holds the event loop of asyncio or Node; "": none does.
 func (p *Process) PendingTasks() string {
 	n := map[string]int64{}
 	for t := range Each(p.Tasks) {
@@ -147,7 +147,11 @@ func (p *Process) PendingTasks() string {
 		tasks := tabular.Plural(n[kind], noun)
 		return fmt.Sprintf("nothing runs, %s pending; prywalk dump -p %d %s", tasks, p.PID, shows)
 	}
+	held := p.heldByJavaScript()
 	switch {
+	case held != nil:
+		return fmt.Sprintf("thread %d runs JavaScript and waits in %s; until that returns, nothing else of its event loop "+
+			"runs", held.TID, cmp.Or(held.managedPlace(), "a call"))
 	case !p.NothingRuns():
 		return ""
 	case n[languages.AsyncioFamily] > 0:
@@ -187,9 +191,22 @@ func (p *Process) OpenClients() string {
 		tabular.Plural(int64(p.Clients), "client connection"), strings.ReplaceAll(next, "PID", strconv.Itoa(p.PID)))
 }
 
-// NothingRuns reports that no thread runs or waits for a CPU.
+// NothingRuns reports that no thread runs or waits for a CPU, and no call holds Node's event loop.
 func (p *Process) NothingRuns() bool {
-	return !slices.ContainsFunc(p.Threads, func(t Thread) bool { return t.State == "R" }) && p.CountFailed() == 0
+	return !slices.ContainsFunc(p.Threads, func(t Thread) bool { return t.State == "R" }) && p.CountFailed() == 0 &&
+		p.heldByJavaScript() == nil
+}
+
+// heldByJavaScript returns the main thread if it waits below JavaScript; nil: it does not. Workers may wait so for work.
+func (p *Process) heldByJavaScript() *Thread {
+	for t := range Each(p.Threads) {
+		if t.TID == p.PID && t.State == "S" && slices.ContainsFunc(t.Frames, func(f Frame) bool {
+			return languages.IsJavaScript(f.Module)
+		}) {
+			return t
+		}
+	}
+	return nil
 }
 
 // ClearAwaitedIdleness makes threads not idle if a thread that is not idle waits for them. Waits for other than threads

@@ -70,6 +70,14 @@ func TestTasksThatWaitWhileNothingRunsHaveANextCommand(t *testing.T) {
 	if got := p.PendingTasks(); !strings.HasPrefix(got, "nothing runs, 3 asyncio tasks pending; ") {
 		t.Errorf("an event loop that waits for events: %q", got)
 	}
+	p = Process{PID: 7, Clients: 2, Threads: []Thread{{TID: 8, State: "S"}, {TID: 7, State: "S", Frames: []Frame{
+		{Place: &Place{Function: "epoll_pwait"}}, {Place: &Place{Function: "node::SyncProcessRunner::Spawn"}},
+		{Place: &Place{Function: "spawnSync", File: "node:child_process", Line: 877, Kind: "v8js", Module: "[Node 20.20.2]"}},
+		{Place: &Place{Function: "resize", File: "/srv/app.js", Line: 2, Kind: "v8js", Module: "[Node 20.20.2]"}}}}}}
+	if got, want := p.PendingTasks(), "thread 7 runs JavaScript and waits in resize at app.js:2; until that returns, "+
+		"nothing else of its event loop runs"; got != want || p.NothingRuns() || p.OpenClients() != "" {
+		t.Errorf("%q, want %q; nothing runs: %v, %q", got, want, p.NothingRuns(), p.OpenClients())
+	}
 	p = Process{Tasks: []Task{{Kind: "asyncio", State: "ready", Count: 1}}}
 	if got := p.PendingTasks(); got != "" {
 		t.Errorf("a task that is ready: %q", got)
