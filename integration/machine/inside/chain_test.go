@@ -94,7 +94,8 @@ func TestStacksOfCProgramsAreTheirCallChains(t *testing.T) {
 			}
 			checkDump(t, p.pid, c.methods)
 			for _, engine := range [][]string{{"--engine", "ptrace"}, {"--engine", "perf", "--no-kernel"}} {
-				hundred := func(prof *profile.Profile) bool { return checkSamples(t, prof) >= 100 }
+				total := int64(0)
+				hundred := func(prof *profile.Profile) bool { total += checkSamples(t, prof); return total >= 100 }
 				recordedUntil(t, 2, hundred, append([]string{"-F", "49", "-p", strconv.Itoa(p.pid)}, engine...)...)
 			}
 		})

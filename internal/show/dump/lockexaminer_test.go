@@ -50,6 +50,30 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 	}
 }
 
+func TestALockIsReadAgainWhileItsWaiterIsAwake(t *testing.T) {
+	for awake, want := range map[int]waits.Ownership{
+		maxOwnerSamples - 1: {Owner: 13, OwnerName: "holder"}, maxOwnerSamples: {Why: "its waiters were awake at each reading"},
+	} {
+		explainer := &sleepers.Explainer{Owners: sameThreads{}, Name: func(int) string { return "holder" },
+			Read: func(uint64, []byte) int { return 0 }}
+		readings := 0
+		monitor := waits.ManagedWait(waits.Monitor, "Object", 0x100, 13, false)
+		slept := map[int]*waits.Sleeper{11: {State: 'S', Reason: "futex", InCall: true, Managed: func() (waits.Wait, bool) {
+			readings++
+			explainer.Retryable = readings <= awake
+			return monitor, !explainer.Retryable
+		}}}
+		of := &examinedProcess{process: &stacks.Process{PID: 1, Sleepers: slept}, explainer: explainer}
+		l := &lockExaminer{locks: locks.New(), byThread: map[int]*examinedProcess{11: of}}
+		lock := &locks.Lock{Wait: monitor, Waiters: []int{11}}
+		now := l.readLock(lock)
+		if !isSame(&now, lock) || now.Owner != want.Owner || now.OwnerName != want.OwnerName || now.Why != want.Why ||
+			now.Free {
+			t.Errorf("awake at %d readings: %+v, want %+v", awake, now.Ownership, want)
+		}
+	}
+}
+
 func TestADeadlockIsFoundThoughAnOwnerWasAwake(t *testing.T) {
 	cmd := exec.Command(compile(t, "awakeowner.c", "-pthread", "-O1"))
 	in, out := testtargets.Talk(t, cmd)
