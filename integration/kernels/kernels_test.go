@@ -24,8 +24,8 @@ const (
 
 const root = "../.."
 
-// A machine that a busy host gives little time is slow, and writes; one that hangs is silent. No test inside is silent for
-// longer than its longest recording takes.
+// A machine that a busy host gives little time is slow, and writes; one that hangs is silent. No test inside is silent
+// for longer than its longest recording takes.
 const (
 	jobTime = 80 * time.Minute
 	silence = 15 * time.Minute

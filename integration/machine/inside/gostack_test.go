@@ -28,8 +28,9 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 	}
 	args := []string{"-F", "97", "-p", strconv.Itoa(p.pid)}
 	recordedUntil(t, 6, func(prof *profile.Profile) bool { return countGo(t, prof).hasAll() }, args...)
-	// Stops copy what a walk needs; on a busy host samples by the kernel remain, which may not. Unproven are passive reads at
-	// a place until a stop there has succeeded, which takes time there. The rest are signals on the scheduler's stack.
+	// Stops copy what a walk needs; on a busy host samples by the kernel remain, which may not. Unproven are passive
+	// reads at a place until a stop there has succeeded, which takes time there. The rest are signals on the scheduler's
+	// stack.
 	var c *goCounts
 	recordedUntil(t, 6, func(prof *profile.Profile) bool {
 		c = countGo(t, prof)
@@ -78,8 +79,9 @@ func countGo(t *testing.T, prof *profile.Profile) *goCounts {
 		}
 	}
 	t.Logf("%d of %d incomplete, %d unproven; outermost %v; deep %d, systemstack %d, mcall %d, morestack %d, "+
-		"sigtramp %d, burn %d", c.incomplete, c.total, c.unproven, c.roots, c.through["main.deep"], c.through["runtime.systemstack"],
-		c.through["runtime.mcall"], c.through["runtime.morestack"], c.through["runtime.sigtramp"], c.through["main.burn"])
+		"sigtramp %d, burn %d", c.incomplete, c.total, c.unproven, c.roots, c.through["main.deep"],
+		c.through["runtime.systemstack"], c.through["runtime.mcall"], c.through["runtime.morestack"],
+		c.through["runtime.sigtramp"], c.through["main.burn"])
 	return c
 }
 

@@ -52,7 +52,8 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 
 func TestALockIsReadAgainWhileItsWaiterIsAwake(t *testing.T) {
 	for awake, want := range map[int]waits.Ownership{
-		maxOwnerSamples - 1: {Owner: 13, OwnerName: "holder"}, maxOwnerSamples: {Why: "its waiters were awake at each reading"},
+		maxOwnerSamples - 1: {Owner: 13, OwnerName: "holder"},
+		maxOwnerSamples:     {Why: "its waiters were awake at each reading"},
 	} {
 		explainer := &sleepers.Explainer{Owners: sameThreads{}, Name: func(int) string { return "holder" },
 			Read: func(uint64, []byte) int { return 0 }}
