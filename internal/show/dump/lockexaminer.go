@@ -65,8 +65,7 @@ func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err
 	}); hung != nil {
 		return out, hung
 	}
-	failed = cmp.Or(failed, err)
-	return out, failed
+	return out, cmp.Or(failed, err)
 }
 
 func (e *lockExaminer) sampleProcesses(targets []*loadedcode.Process) (first error) {
@@ -237,12 +236,10 @@ func (e *lockExaminer) newThread(proc *examinedProcess, tid int) *observe.Thread
 	return th
 }
 
-const waitersGone = "the threads that waited for it went on"
-
 // readLock reads the lock again, where the samples of its first maxOwnerSamples waiters have it. A runtime is asked
 // whether the thread still waits, again if it was awake: a monitor's waiters wake now and then.
 func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
-	owner := waits.Ownership{Free: true, Why: waitersGone}
+	owner := waits.Ownership{Free: true, Why: "the threads that waited for it went on"}
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwnerSamples)] {
 		sleeper, proc := e.waiter(tid)
 		for n := 0; sleeper != nil && n < maxOwnerSamples; n++ {
