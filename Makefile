@@ -52,7 +52,7 @@ check:
 test: setup
 	@sh scripts/test.sh $(PACKAGES)
 
-## test-all: make test and the rest: all releases that are installed, oracle, torture, statistics, the emulated arm64 machine
+## test-all: make test and the rest: all releases that are installed, oracle, torture, statistics, emulated machines: arm64, two kernels
 test-all: setup-all
 	@PRYWALK_TESTS=all sh scripts/test.sh $(PACKAGES)
 

@@ -47,19 +47,19 @@ events() {
 	if [ $# -gt 0 ]; then
 		tests . "$fresh $*"
 	else
-		# The emulated machine takes a processor for minutes.
-		arm64=${PRYWALK_ARM64:-}
-		unset PRYWALK_ARM64
+		# The emulated machines take a processor for minutes, each one.
+		arm64=${PRYWALK_ARM64:-} kernels=${PRYWALK_KERNELS:-}
+		unset PRYWALK_ARM64 PRYWALK_KERNELS
 		others=$(go -C benchmarks list ./... | grep -v '/counts$\|/deadlocks$' | tr '\n' ' ')
 		tests . "$fresh $long ./..."
 		tests benchmarks "-p 2 ./nineprograms $others"
 		tests benchmarks "$fresh -p 1 $alone"
 		tests tools ./testsummary
-		if [ -n "$arm64" ]; then
-			export PRYWALK_ARM64="$arm64"
+		if [ -n "$arm64$kernels" ]; then
+			export PRYWALK_ARM64="$arm64" PRYWALK_KERNELS="$kernels"
 			# A third of the steps of make test-arm64: an emulated machine takes minutes for those.
 			export ORACLE_STEPS="${ORACLE_STEPS:-40000}"
-			tests . "$fresh ./integration/arm64"
+			tests . "$fresh -timeout 50m ./integration/arm64 ./integration/kernels"
 		fi
 	fi
 	echo "$status" >"$kept/test.status"
@@ -79,6 +79,20 @@ if [ "${PRYWALK_TESTS:-}" = all ] && [ -z "${PRYWALK_ARM64:-}" ]; then
 	3) unset PRYWALK_ARM64 ;;
 	*) exit 1 ;;
 	esac
+fi
+# Of Debian's kernels the oldest and the newest, without what make test-kernels judges besides: times, stacks that depend
+# on the compiler alone, and slow programs a second time. One that cannot be had is skipped by its test.
+if [ "${PRYWALK_TESTS:-}" = all ] && [ -z "${PRYWALK_KERNELS:-}" ] && [ "$(uname -m)" = x86_64 ]; then
+	export KERNELS="${KERNELS:-5.10 newest}"
+	export KERNELS_SKIP="${KERNELS_SKIP-ClocksAddUp|StacksOfCPrograms/chain-(O0|nocfi)|ManagedLanguages/(node|java)/root}"
+	for release in $KERNELS; do
+		dir=$(sh scripts/kernels/fetch.sh "$release")
+		case $? in
+		0) export PRYWALK_KERNELS="$dir" ;;
+		3) ;;
+		*) exit 1 ;;
+		esac
+	done
 fi
 rm -f "$kept/test.status" "$kept/test.json"
 complete=''

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"prywalk/integration/machine"
 	"prywalk/internal/testtargets"
@@ -24,6 +25,8 @@ const firstProgram = `#!/bin/busybox sh
 /bin/busybox cp -a /units/. /debian/etc/systemd/system/
 exec /bin/busybox switch_root /debian /sbin/init
 `
+
+const systemdTime = 30 * time.Minute
 
 const testUnit = `[Service]
 ExecStart=/tests/run
@@ -60,7 +63,7 @@ func TestServiceOfThePackageUnderSystemd(t *testing.T) {
 	inside := "./integration/machine/inside"
 	b.GoBuild("tests/inside", root, "test", "-c", inside)
 	b.GoBuild("programs/busy", root, "build", inside+"/testdata/busy")
-	job := machine.Job{Name: "inside", Limit: 2 * jobTime}
+	job := machine.Job{Name: "inside", Limit: systemdTime}
 	m := machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "2048"},
 		Kernel: filepath.Join(from, "6.1/vmlinuz"), Console: "ttyS0", Log: os.Getenv(logFile),
 		Append: noTimerCheck + " systemd.show_status=no systemd.wants=tests.service systemd.mask=serial-getty@ttyS0.service"}

@@ -4,9 +4,11 @@ package machine
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -38,13 +40,15 @@ type Machine struct {
 	Emulator string   // a program of qemu
 	Args     []string // what depends on the architecture, such as -machine
 	Kernel   string
-	Console  string // the kernel's name of the serial line
-	Append   string // further boot parameters, or ""
-	Log      string // a file that gets what the machine writes, or ""
+	Console  string        // the kernel's name of the serial line
+	Append   string        // further boot parameters, or ""
+	Log      string        // a file that gets what the machine writes, or ""
+	Silence  time.Duration // ends a machine that has written nothing for so long; 0: none
 }
 
 // Boot puts the jobs into the file system, runs the machine with it until it switches itself off, and judges that it
-// did. It is ended a minute after the limits of all jobs.
+// did. It is ended a minute after the limits of all jobs, a minute before the test's own, or when it has been silent
+// for too long.
 func (m *Machine) Boot(b *Builder, jobs []Job) *Console {
 	t := b.T
 	t.Helper()
@@ -67,8 +71,13 @@ func (m *Machine) Boot(b *Builder, jobs []Job) *Console {
 
 func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
+	if end, limited := t.Deadline(); limited {
+		limit = min(limit, time.Until(end)-time.Minute) // go test's own end would leave the machine
+	}
+	timed, stop := context.WithTimeout(t.Context(), limit)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(timed)
+	defer cancel(nil)
 	cmd := exec.CommandContext(ctx, m.Emulator, slices.Concat(m.Args, []string{"-smp", "2",
 		"-kernel", m.Kernel, "-initrd", initrd,
 		"-append", strings.TrimSpace("console=" + m.Console + " quiet panic=-1 rdinit=/init " + m.Append),
@@ -91,9 +100,12 @@ func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("%s: %v", m.Emulator, err)
 	}
-	c := listen(out)
+	silence := cmp.Or(m.Silence, limit)
+	silent := time.AfterFunc(silence, func() { cancel(fmt.Errorf("it has written nothing for %v", silence)) })
+	defer silent.Stop()
+	c := listen(out, func() { silent.Reset(silence) })
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("qemu: %v %v\n%s", err, ctx.Err(), errs.String())
+		t.Errorf("qemu: %v %v\n%s", err, context.Cause(ctx), errs.String())
 	}
 	if !c.Up || !c.Down {
 		t.Errorf("the machine did not boot and shut down:\n%s", strings.Join(c.Rest, "\n"))
@@ -126,12 +138,13 @@ func (c *Console) File(t *testing.T, name string) []byte {
 	return b
 }
 
-func listen(r io.Reader) *Console {
+func listen(r io.Reader, heard func()) *Console {
 	c := &Console{Jobs: map[string]*Result{}, files: map[string]*strings.Builder{}}
 	var cur *Result
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 1<<20)
 	for sc.Scan() {
+		heard()
 		line := strings.TrimRight(sc.Text(), "\r")
 		words := strings.Fields(line)
 		if len(words) == 4 && words[0] == "@@" && words[1] == "file" {

@@ -94,16 +94,9 @@ func TestStacksOfCProgramsAreTheirCallChains(t *testing.T) {
 			}
 			checkDump(t, p.pid, c.methods)
 			for _, engine := range [][]string{{"--engine", "ptrace"}, {"--engine", "perf", "--no-kernel"}} {
-				for seconds := 2; ; seconds *= 4 {
-					args := append([]string{"-F", "49", "-d", strconv.Itoa(seconds), "-p", strconv.Itoa(p.pid)}, engine...)
-					if checkSamples(t, recorded(t, args...)) >= 100 {
-						break
-					}
-					if seconds > 30 {
-						t.Errorf("%v: fewer than 100 samples in %d s", engine, seconds)
-						break
-					}
-				}
+				total := int64(0)
+				hundred := func(prof *profile.Profile) bool { total += checkSamples(t, prof); return total >= 100 }
+				recordedUntil(t, 2, hundred, append([]string{"-F", "49", "-p", strconv.Itoa(p.pid)}, engine...)...)
 			}
 		})
 	}

@@ -63,6 +63,15 @@ func started(t *testing.T, cmd *exec.Cmd, attr *syscall.SysProcAttr) *running {
 	return r
 }
 
+// allIn reports whether all threads of a process are in a state of proc(5).
+func allIn(pid int, state string) bool {
+	files, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
+	return len(files) > 0 && !slices.ContainsFunc(files, func(f string) bool {
+		text, _ := os.ReadFile(f)
+		return !strings.Contains(string(text), ") "+state+" ")
+	})
+}
+
 func prywalk(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(program(t, "prywalk"), args...)
@@ -101,6 +110,24 @@ func recorded(t *testing.T, args ...string) *profile.Profile {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// longest ends the repetitions of [recordedUntil]: the last recording takes so long, or up to four times as long.
+const longest = 128
+
+// recordedUntil records again, four times as long each time, until a recording has what is wanted. A busy host gives
+// the machine little time, so no time limits it but that of a program which shows nothing.
+func recordedUntil(t *testing.T, seconds int, enough func(*profile.Profile) bool, args ...string) *profile.Profile {
+	t.Helper()
+	for ; ; seconds *= 4 {
+		p := recorded(t, append([]string{"-d", strconv.Itoa(seconds)}, args...)...)
+		if enough(p) {
+			return p
+		}
+		if seconds >= longest {
+			t.Fatalf("prywalk record %s: not what is wanted in %d s", strings.Join(args, " "), seconds)
+		}
+	}
 }
 
 func stackOf(s *profile.Sample) (names []string) {

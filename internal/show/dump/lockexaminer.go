@@ -65,8 +65,7 @@ func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err
 	}); hung != nil {
 		return out, hung
 	}
-	failed = cmp.Or(failed, err)
-	return out, failed
+	return out, cmp.Or(failed, err)
 }
 
 func (e *lockExaminer) sampleProcesses(targets []*loadedcode.Process) (first error) {
@@ -221,11 +220,9 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 		return e.readLock(lock), nil
 	}
 	t, s := e.describe(proc, th, s)
-	if proc == waiterProc {
-		if mem := memory.copyIn(s); len(mem.Bytes) > 0 {
-			if wait = proc.explainer.WaitWith(sleeper, mem); isSame(&wait, lock) {
-				return wait, &t
-			}
+	if mem := memory.copyIn(s); proc == waiterProc && len(mem.Bytes) > 0 {
+		if wait = proc.explainer.WaitWith(sleeper, mem); isSame(&wait, lock) {
+			return wait, &t
 		}
 	}
 	return e.readLock(lock), &t
@@ -239,23 +236,26 @@ func (e *lockExaminer) newThread(proc *examinedProcess, tid int) *observe.Thread
 	return th
 }
 
-const waitersGone = "the threads that waited for it went on"
-
 // readLock reads the lock again, where the samples of its first maxOwnerSamples waiters have it. A runtime is asked
-// whether the thread still waits.
+// whether the thread still waits, again if it was awake: a monitor's waiters wake now and then.
 func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
+	owner := waits.Ownership{Free: true, Why: "the threads that waited for it went on"}
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwnerSamples)] {
 		sleeper, proc := e.waiter(tid)
-		if sleeper == nil {
-			continue
-		}
-		mem := waits.FutexCopy{Addr: sleeper.Memory.Addr, Bytes: make([]byte, waits.CopySize)}
-		mem.Bytes = mem.Bytes[:proc.explainer.Read(mem.Addr, mem.Bytes)]
-		if wait := proc.explainer.WaitWith(sleeper, mem); isSame(&wait, lock) {
-			return wait
+		for n := 0; sleeper != nil && n < maxOwnerSamples; n++ {
+			mem := waits.FutexCopy{Addr: sleeper.Memory.Addr, Bytes: make([]byte, waits.CopySize)}
+			mem.Bytes = mem.Bytes[:proc.explainer.Read(mem.Addr, mem.Bytes)]
+			proc.explainer.Retryable = false
+			if wait := proc.explainer.WaitWith(sleeper, mem); isSame(&wait, lock) {
+				return wait
+			} else if !proc.explainer.Retryable {
+				break
+			}
+			owner = waits.Ownership{Why: "its waiters were awake at each reading"}
+			time.Sleep(waitRetryWait)
 		}
 	}
-	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Ownership: waits.Ownership{Free: true, Why: waitersGone}}
+	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Ownership: owner}
 }
 
 // isSame reports whether a wait is for the lock. A wait in a runtime, when read again, may be for another.

@@ -30,7 +30,7 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 	}{
 		{[2]waits.Wait{elsewhere, monitor(owner)}, owner, ""},
 		{[2]waits.Wait{monitor(owner), elsewhere}, owner, ""},
-		{[2]waits.Wait{elsewhere, elsewhere}, 0, waitersGone},
+		{[2]waits.Wait{elsewhere, elsewhere}, 0, "the threads that waited for it went on"},
 	} {
 		slept := map[int]*waits.Sleeper{}
 		for i, w := range c.answers {
@@ -46,6 +46,31 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 		now := l.readLock(lock)
 		if !isSame(&now, lock) || now.Owner != c.owner || now.Why != c.why || now.Free != (c.owner == 0) {
 			t.Errorf("%+v: %+v", c, now)
+		}
+	}
+}
+
+func TestALockIsReadAgainWhileItsWaiterIsAwake(t *testing.T) {
+	for awake, want := range map[int]waits.Ownership{
+		maxOwnerSamples - 1: {Owner: 13, OwnerName: "holder"},
+		maxOwnerSamples:     {Why: "its waiters were awake at each reading"},
+	} {
+		explainer := &sleepers.Explainer{Owners: sameThreads{}, Name: func(int) string { return "holder" },
+			Read: func(uint64, []byte) int { return 0 }}
+		readings := 0
+		monitor := waits.ManagedWait(waits.Monitor, "Object", 0x100, 13, false)
+		slept := map[int]*waits.Sleeper{11: {State: 'S', Reason: "futex", InCall: true, Managed: func() (waits.Wait, bool) {
+			readings++
+			explainer.Retryable = readings <= awake
+			return monitor, !explainer.Retryable
+		}}}
+		of := &examinedProcess{process: &stacks.Process{PID: 1, Sleepers: slept}, explainer: explainer}
+		l := &lockExaminer{locks: locks.New(), byThread: map[int]*examinedProcess{11: of}}
+		lock := &locks.Lock{Wait: monitor, Waiters: []int{11}}
+		now := l.readLock(lock)
+		if !isSame(&now, lock) || now.Owner != want.Owner || now.OwnerName != want.OwnerName || now.Why != want.Why ||
+			now.Free {
+			t.Errorf("awake at %d readings: %+v, want %+v", awake, now.Ownership, want)
 		}
 	}
 }

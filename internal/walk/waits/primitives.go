@@ -110,11 +110,11 @@ var parkers = []struct{ part, maker string }{
 	{"synchronization_internal::", "abseil"}, {"AbslInternalPerThreadSemWait", "abseil"},
 }
 
-// Functions with these parts in their names only forward a wait.
+// Functions with these parts in their names only forward a wait. _L_ are those of glibc before 2.20.
 var belowPrimitives = []string{
-	"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel",
-	"std::sys", "std::thread::park", "parking_lot", "absl::", "AbslInternal", "runtime.",
-	"__atomic_wait", "__platform_wait", "__atomic_", "std::atomic", "_Atomic",
+	"futex", "lll_lock_wait", "lll_mutex_lock", "_L_lock_", "_L_cond_lock_", "_L_timedlock_", "_L_robust_", "timedwait",
+	"syscall", "SYSCALL_CP", "asynccancel", "std::sys", "std::thread::park", "parking_lot", "absl::", "AbslInternal",
+	"runtime.", "__atomic_wait", "__platform_wait", "__atomic_", "std::atomic", "_Atomic",
 }
 
 func isBelowPrimitive(name string) bool {

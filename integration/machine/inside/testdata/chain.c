@@ -116,7 +116,7 @@ static void begin(const char *name, void *(*body)(void *))
 
 int main(void)
 {
-	alarm(300);
+	alarm(3600);
 	if (pipe(ends) != 0)
 		return 1;
 	begin("nap", nap_body);

@@ -29,7 +29,7 @@ OUTLINE void *ba_body(void *arg)
 int main(void)
 {
 	pthread_t t;
-	alarm(300);
+	alarm(3600);
 	pthread_barrier_init(&both, NULL, 3);
 	pthread_create(&t, NULL, ab_body, NULL);
 	pthread_create(&t, NULL, ba_body, NULL);

@@ -1,6 +1,6 @@
 // Busy is a Go program with threads that grow stacks, collect garbage, take signals, change to the scheduler's stack
 // and back, and read the clock. One goroutine is always in runLoad > burn > mix. It ends after the number of seconds
-// given as first argument (default 120).
+// given as first argument (default 3600).
 package main
 
 import (
@@ -68,7 +68,7 @@ func main() {
 		}
 	}()
 	fmt.Println("ready")
-	seconds := 120
+	seconds := 3600
 	if len(os.Args) > 1 {
 		seconds, _ = strconv.Atoi(os.Args[1])
 	}
