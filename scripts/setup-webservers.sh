@@ -24,11 +24,13 @@ jars() {
 	shift 2
 	[ ! -d "$dir/$name" ] || return 0
 	{
-		echo '<project><modelVersion>4.0.0</modelVersion>'
-		echo "$parent" | sed 's,\(.*\):\(.*\):\(.*\),<parent><groupId>\1</groupId><artifactId>\2</artifactId><version>\3</version><relativePath></relativePath></parent>,'
+		echo '<project><modelVersion>4.0.0</modelVersion><parent>'
+		echo "$parent" | sed 's,\(.*\):\(.*\):\(.*\),<groupId>\1</groupId><artifactId>\2</artifactId><version>\3</version>,'
+		echo '<relativePath></relativePath></parent>'
 		echo '<groupId>shop</groupId><artifactId>shop</artifactId><version>1</version><dependencies>'
 		for dependency in "$@"; do
-			echo "$dependency" | sed 's,\(.*\):\(.*\),<dependency><groupId>\1</groupId><artifactId>\2</artifactId></dependency>,'
+			echo "$dependency" | sed 's,\(.*\):\(.*\),<groupId>\1</groupId><artifactId>\2</artifactId>,
+				s,.*,<dependency>&</dependency>,'
 		done
 		echo '</dependencies></project>'
 	} >"$tmp/pom.xml"
@@ -40,7 +42,10 @@ jars helidon io.helidon.applications:helidon-se:4.5.0 io.helidon.webserver:helid
 	io.helidon.webclient:helidon-webclient
 jars spring org.springframework.boot:spring-boot-starter-parent:4.0.7 \
 	org.springframework.boot:spring-boot-starter-web
-[ -d "$dir/fastify" ] || npm install --silent --no-audit --no-fund --prefix "$dir/fastify" fastify@5.12.8 undici@7 >&2 ||
-	left_out fastify
-[ -d "$dir/gevent" ] ||
-	python3 -m pip install --quiet --target "$dir/gevent/site-packages" gevent==26.9.0 gunicorn==27.0.1 packaging >&2 || left_out gevent
+if [ ! -d "$dir/fastify" ]; then
+	npm install --silent --no-audit --no-fund --prefix "$dir/fastify" fastify@5.12.8 undici@7 >&2 || left_out fastify
+fi
+if [ ! -d "$dir/gevent" ]; then
+	python3 -m pip install --quiet --target "$dir/gevent/site-packages" gevent==26.9.0 gunicorn==27.0.1 packaging >&2 ||
+		left_out gevent
+fi
