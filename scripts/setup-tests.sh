@@ -77,6 +77,7 @@ mariadbd                            mariadb-server       test target: threads th
 mariadb-slap                        mariadb-client       load for MariaDB
 patchelf                            patchelf             makes releases of Python use their C library
 /usr/sbin/php-fpm*                  php-fpm              test target: workers that wait for requests
+/usr/share/rubygems-integration/all/specifications/async-http-* ruby-async-http test target: a web server of fibers
 dwz                                 dwz                  compresses DWARF, in the test programs of symbols
 pypy3                               pypy3                test target: a Python whose compiled code describes nothing
 rpm                                 rpm                  installs the rpm package of make dist
@@ -139,6 +140,11 @@ all_releases() {
 	releases setup-nodes.sh /usr/local/lib/node-releases node 16.20.2 26.10.0
 	# the newest release of Python whose RLocks have a semaphore, and one whose RLocks have none
 	releases setup-pythons.sh /usr/local/lib/python-releases python3 3.13 3.14
+	# web servers whose requests are tasks
+	if [ "$(id -u)" -eq 0 ] && [ ! -d /usr/local/lib/webservers ]; then
+		timeout 600 sh "${0%/*}/setup-webservers.sh" ||
+			echo "setup-tests: setup-webservers.sh failed; only the web servers that are there are tested" >&2
+	fi
 	# Google's messages of a Perfetto trace, PyPI's package
 	if [ -d /usr/local/lib/perfetto-python ] || [ "$(id -u)" -ne 0 ]; then
 		return 0

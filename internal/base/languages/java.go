@@ -88,7 +88,7 @@ var javaForwards = regexp.MustCompile(`^((jdk\.internal\.misc|sun\.misc)\.Unsafe
 	`sun\.nio\.ch\.|jdk\.internal\.vm\.)`)
 
 var javaQueues = regexp.MustCompile(`^java\.util\.concurrent\.(Linked|Array|Priority|Delay|Synchronous)\w*` +
-	`(Queue|Deque)(\$\w+)*\.(take|poll|transfer|awaitMatch|awaitFulfill|xfer|takeFirst|takeLast|pollFirst)|` +
+	`(Queue|Deque)(\$\w+)*\.(take|poll|transfer|await|xfer|takeFirst|takeLast|pollFirst)|` +
 	`DelayedWorkQueue\.(take|poll)|^org\.eclipse\.jetty\.util\.BlockingArrayQueue\.(take|poll)`)
 
 var javaStarts = regexp.MustCompile(`^(java\.lang\.Thread\.(run|runWith)|java\.lang\.VirtualThread\.run|` +

@@ -131,6 +131,11 @@ var javaIdle = []idleCase{
 		"org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask|[HotSpot 25.0.3]\n" +
 		"org.apache.tomcat.util.threads.ThreadPoolExecutor.runWorker|[HotSpot 25.0.3]\n" +
 		"java.lang.Thread.run|[HotSpot 25.0.3]", IdlePool},
+	{"Java, a pool without a queue", "futex", Park, javaPark +
+		"java.util.concurrent.LinkedTransferQueue$DualNode.await|[HotSpot 25.0.3]\n" +
+		"java.util.concurrent.SynchronousQueue$Transferer.xferLifo|[HotSpot 25.0.3]\n" +
+		"java.util.concurrent.SynchronousQueue.poll|[HotSpot 25.0.3]\n" +
+		"java.util.concurrent.ThreadPoolExecutor.getTask|[HotSpot 25.0.3]\n" + javaPool, IdlePool},
 	{"Java, Kafka's request handler", "futex", Park, javaAwait +
 		"kafka.network.RequestChannel.receiveRequest|[HotSpot 17.0.15]\n" +
 		"kafka.server.KafkaRequestHandler.run|[HotSpot 17.0.15]\njava.lang.Thread.run|[HotSpot 17.0.15]", IdlePool},

@@ -272,6 +272,8 @@ func (v *virtualThreads) waitOf(r *virtualThread, state string, stack *virtualSt
 		w.Kind = waits.ObjectWait
 	case stack.sleeps:
 		w.Kind = waits.Sleep
+	case stack.polls:
+		w.Kind = waits.Descriptor
 	case r.blocker != 0:
 		w.Address, w.Class, w.Owner, w.OwnerTask = r.blocker, r.class, r.owner, r.ownerTask
 	}
@@ -284,6 +286,7 @@ type virtualStack struct {
 	entry         string // the program's first function
 	wait          string // function of the library that the program called
 	sleeps, timed bool
+	polls         bool // it waits for a descriptor, as of a socket, or is one of the JDK's threads that poll these
 }
 
 func newVirtualStack(list []managed.Frame) *virtualStack {
@@ -301,6 +304,7 @@ func newVirtualStack(list []managed.Frame) *virtualStack {
 		s.wait = name
 		s.sleeps = s.sleeps || strings.HasPrefix(name, "java.lang.Thread.sleep")
 		s.timed = s.timed || name == "java.lang.VirtualThread.parkNanos"
+		s.polls = s.polls || name == "sun.nio.ch.Poller.poll"
 	}
 	return s
 }

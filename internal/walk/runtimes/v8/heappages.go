@@ -142,17 +142,17 @@ func (h *heap) allocations(at map[uint64]*heapPage) map[*heapPage]managed.Span {
 }
 
 // pagesBefore returns a page and those before it in its list. Two adjacent words of a header lead to the next page and
-// the previous one: those by which most pages are reached.
+// the previous one, which leads back: those by which most pages are reached.
 func pagesBefore(current *heapPage, byID map[uint64]*heapPage) (before []*heapPage) {
 	for i := 1; i+1 < headerWords; i++ {
-		var list []*heapPage
-		for p := current; p != nil && len(list) <= len(byID); p = byID[p.word(i+1)] {
-			next := byID[p.word(i)]
-			if p.word(i) != 0 && (next == nil || next.word(i+1) != p.id) || p.space != current.space {
+		list := []*heapPage{current}
+		for p := current; p.word(i+1) != 0; {
+			previous := byID[p.word(i+1)]
+			if previous == nil || previous.word(i) != p.id || previous.space != p.space || len(list) > len(byID) {
 				list = nil
 				break
 			}
-			list = append(list, p)
+			list, p = append(list, previous), previous
 		}
 		if len(list) > len(before) {
 			before = list

@@ -101,7 +101,8 @@ func eachJVM(t *testing.T, test func(t *testing.T, java, classes string, options
 
 // Methods that the JVM hides in its own dumps.
 var hidden = regexp.MustCompile(`Lambda(\$\d+)?(/0x\w+)?\.|^java\.lang\.(Thread\.runWith|VirtualThread\$|` +
-	`VirtualThread\.(yieldContinuation|run)$)|^jdk\.internal\.vm\.Continuation|^java\.lang\.Object\.wait0`)
+	`VirtualThread\.(yieldContinuation|run)$)|^jdk\.internal\.vm\.Continuation|^java\.lang\.Object\.wait0|` +
+	`^java\.lang\.invoke\.(LambdaForm|Invokers)\$|^jdk\.internal\.reflect\.DirectMethodHandleAccessor\.invokeImpl$`)
 
 type jvmDump struct {
 	ThreadDump struct {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v8
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+)
+
+// The word before those that lead to the next and the previous page is 0 in each page: with the next one it looks like
+// another such pair, by which more pages are reached.
+func TestPagesBeforeTheAllocationAreNotThoseAfterIt(t *testing.T) {
+	const next, previous, pages = 20, 21, 5
+	byID := map[uint64]*heapPage{}
+	set := func(p *heapPage, word int, to uint64) { binary.LittleEndian.PutUint64(p.header[8*word:], to) }
+	for id := uint64(1); id <= pages; id++ {
+		byID[id] = &heapPage{id: id, space: 100}
+		set(byID[id], previous, id-1) // 0: none
+		set(byID[id], next, (id+1)%(pages+1))
+	}
+	for id := uint64(1); id <= pages; id++ {
+		var got []uint64
+		for _, p := range pagesBefore(byID[id], byID) {
+			got = append(got, p.id)
+		}
+		slices.Sort(got)
+		want := []uint64{1, 2, 3, 4, 5}[:id]
+		if !slices.Equal(got, want) {
+			t.Errorf("before page %d are %v, want %v", id, got, want)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prywalk/internal/show/dump"
+	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/show/dump/text"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/observed"
+)
+
+// Requests of a shop on Fastify: one of /pay owns what those of /order wait for.
+var (
+	fastifyOwner    = map[string]int{"/pay": 1}
+	fastifyRequests = map[string]int{"/order": 40, "/price": 30, "/report": 20, "/subscribe": 10}
+)
+
+// Each request has one chain; that of fetch within Node has its own, without the function that calls it.
+var fastifyChains = map[string]int{
+	"askBank:30 pay:36 (anonymous):71":         1,
+	"subscribe:59 (anonymous):71":              10,
+	"report:55 (anonymous):71":                 20,
+	"quote:47 price:51 (anonymous):71":         30,
+	"lock:17 order:42 (anonymous):71":          40,
+	"fetch, which ends in mainFetch of undici": 30,
+}
+
+func TestHungRequestsOfFastify(t *testing.T) {
+	testtargets.OnlyInAll(t, "a server of asynchronous functions")
+	modules := filepath.Join(testtargets.WebServers(t, "fastify/node_modules/fastify/package.json"), "fastify")
+	for version, exe := range nodes(t) {
+		if version < "20" { // Fastify 5 needs it
+			continue
+		}
+		t.Run(version, func(t *testing.T) {
+			upstream := testtargets.ListenSilently(t)
+			cmd, address := observed.Launch(t, exe, "testdata/fastify.js", modules, upstream.Address)
+			testtargets.AskAll(t, address, fastifyOwner)
+			testtargets.AskAll(t, address, fastifyRequests)
+			testtargets.Eventually(t, "the upstream has all requests", func() bool { return upstream.Requests() == 31 })
+			var p *stacks.Process
+			testtargets.Eventually(t, "no thread runs", func() bool {
+				p = observed.Dump(t, cmd.Process.Pid, dump.Options{MaxDepth: -1, Awaits: true})
+				return p.NothingRuns() && p.Awaits != nil
+			})
+			got := awaitsOf(p)
+			for chain, n := range got {
+				if strings.Contains(chain, "mainFetch:") {
+					delete(got, chain)
+					got["fetch, which ends in mainFetch of undici"] += n
+				}
+			}
+			if !maps.Equal(got, fastifyChains) || p.Awaits.Unproven+p.Awaits.Unread+p.Awaits.More != 0 || p.Awaits.Cut {
+				t.Errorf("%v, want %v; %+v", got, fastifyChains, *p.Awaits)
+			}
+			var b strings.Builder
+			if err := text.Write(&b, p); err != nil {
+				t.Fatal(err)
+			}
+			first, _, _ := strings.Cut(b.String(), "\n")
+			if want := ", 131 pending awaits, 40 of them in lock at fastify.js:17"; !strings.HasSuffix(first, want) {
+				t.Errorf("the first line is %q, want …%q", first, want)
+			}
+			want := " are suspended; 101 client connections are open and nothing runs\n"
+			if !strings.HasSuffix(b.String(), want) {
+				t.Errorf("the last line is not …%q:\n%s", want, b.String())
+			}
+		})
+	}
+}
