@@ -4,7 +4,6 @@ package hotspot
 
 import (
 	"cmp"
-	"maps"
 	"path/filepath"
 	"slices"
 
@@ -173,10 +172,23 @@ func (r *Runtime) TaskPlaces() []uint64 {
 	if v == nil {
 		return nil
 	}
-	if v.begin() {
-		v.find()
+	if !v.begin() || v.epoch != v.listed {
+		v.listing = managed.Listing{}
 	}
-	return slices.Collect(maps.Keys(v.objects))
+	return v.listing.Places(func() ([]uint64, bool) {
+		v.find()
+		return v.ids, true
+	})
+}
+
+// UnchangedTasks implements [managed.Threads].
+func (r *Runtime) UnchangedTasks(places []uint64) []bool {
+	v := r.virtualThreads()
+	if v == nil || !v.learnt {
+		return make([]bool, len(places))
+	}
+	v.patience = batchPatience
+	return v.unchanged(places)
 }
 
 // TasksAt implements [managed.Threads].
