@@ -11,14 +11,13 @@ import (
 
 // Pages caches memory pages for one goroutine. The zero value reads nothing.
 type Pages struct {
-	source Reader
-	index  map[uint64]*page
-	pages  []*page // those in use first
-	used   int
-	last   *page
-	parts  []frames.Region
-	// Dropped counts how often all pages were dropped as there were too many.
-	Dropped int
+	source  Reader
+	index   map[uint64]*page
+	pages   []*page // those in use first
+	used    int
+	last    *page
+	parts   []frames.Region
+	Dropped int // how often all pages were dropped, as they were too many
 }
 
 type page struct {
@@ -66,13 +65,10 @@ func (p *Pages) Reread(source Reader, read func([]frames.Region) int) {
 		}
 	}
 	p.Reset(source)
-	for read != nil && p.used < asked {
-		n := max(read(p.parts[p.used:min(asked, p.used+procmem.MaxParts)]), 0)
+	for n := 1; n > 0 && read != nil && p.used < asked; p.used += n {
+		n = max(read(p.parts[p.used:min(asked, p.used+procmem.MaxParts)]), 0)
 		for _, q := range p.pages[p.used:][:n] {
 			q.asked, p.index[q.at] = false, q
-		}
-		if p.used += n; n == 0 {
-			return
 		}
 	}
 }

@@ -310,25 +310,20 @@ func (c *coroutines) soleAwaiter(s *coroutineSlot) uint64 {
 // Poll implements [taskSource]. A task is unchanged if it and its awaiters wait at the same place for the same object.
 func (c *coroutines) Poll(from, to int, changed []int) []int {
 	slots := c.slots[from:min(to, len(c.slots))]
-	tasks := make([]uint64, len(slots))
+	var tasks []uint64
 	for i := range slots {
-		tasks[i] = slots[i].task
-	}
-	same := c.lister.UnchangedTasks(tasks)
-	for i := range tasks {
-		if same[i] {
-			tasks[i] = 0
+		if slots[i].task != 0 {
+			tasks = append(tasks, slots[i].task)
 		}
 	}
-	read := c.read(tasks)
+	read := c.read(c.lister.ChangedTasks(tasks))
 	for i := from; i < from+len(slots); i++ {
-		if same[i-from] {
+		s := &c.slots[i]
+		r, needed := read[s.task]
+		if !needed && s.task != 0 {
 			continue
 		}
-		s := &c.slots[i]
-		r, ok := read[s.task]
-		t := r.task
-		ok = ok && r.ok || s.task == 0
+		t, ok := r.task, r.ok || s.task == 0
 		was := s.last
 		c.note(s, t)
 		s.ran = !ok
@@ -347,12 +342,14 @@ type coroutineRead struct {
 	ok   bool
 }
 
-// read reads tasks; 0 is none.
 func (c *coroutines) read(tasks []uint64) map[uint64]coroutineRead {
-	out, places := map[uint64]coroutineRead{}, slices.DeleteFunc(tasks, func(task uint64) bool { return task == 0 })
+	out := make(map[uint64]coroutineRead, len(tasks))
+	for _, task := range tasks {
+		out[task] = coroutineRead{}
+	}
 	watch := c.process.Target.WatchThreads()
 	defer watch.Close()
-	c.lister.TasksAt(places, watch, func(place uint64, t managed.Task, ok bool) { out[place] = coroutineRead{t, ok} })
+	c.lister.TasksAt(tasks, watch, func(place uint64, t managed.Task, ok bool) { out[place] = coroutineRead{t, ok} })
 	return out
 }
 

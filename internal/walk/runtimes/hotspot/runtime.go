@@ -172,23 +172,23 @@ func (r *Runtime) TaskPlaces() []uint64 {
 	if v == nil {
 		return nil
 	}
-	if !v.begin() || v.epoch != v.listed {
+	if !v.begin() {
+		return v.ids
+	}
+	if v.epoch != v.listed {
 		v.listing = managed.Listing{}
 	}
-	return v.listing.Places(func() ([]uint64, bool) {
-		v.find()
-		return v.ids, true
-	})
+	return v.listing.Places(v.find)
 }
 
-// UnchangedTasks implements [managed.Threads].
-func (r *Runtime) UnchangedTasks(places []uint64) []bool {
+// ChangedTasks implements [managed.Threads].
+func (r *Runtime) ChangedTasks(places []uint64) []uint64 {
 	v := r.virtualThreads()
 	if v == nil || !v.learnt {
-		return make([]bool, len(places))
+		return places
 	}
 	v.patience = batchPatience
-	return v.unchanged(places)
+	return v.changed(places)
 }
 
 // TasksAt implements [managed.Threads].

@@ -21,8 +21,6 @@ type seal struct {
 	hash   uint64 // 0: not readable
 }
 
-const placeGap = 64 // bytes between places that are hashed as one
-
 // epoch is a time in which the addresses of a list are valid: no object is moved, or its mark says where (Shenandoah).
 type epoch struct {
 	collections int32 // -1: none
@@ -45,27 +43,26 @@ var sealSeed = maphash.MakeSeed()
 func (v *virtualThreads) hashOf(s *seal) (hash uint64) {
 	for _, p := range s.places {
 		n := int(p.high - p.low)
-		v.buffer = slices.Grow(v.buffer[:0], n)[:n]
-		if v.vm.cached.Pages.Read(p.low, v.buffer) != n {
+		v.key = slices.Grow(v.key[:0], n)[:n]
+		if v.vm.cached.Pages.Read(p.low, v.key) != n {
 			return 0
 		}
-		hash = bits.RotateLeft64(hash, 1) ^ maphash.Bytes(sealSeed, v.buffer)
+		hash = bits.RotateLeft64(hash, 1) ^ maphash.Bytes(sealSeed, v.key)
 	}
-	return max(hash, 1)
+	return hash
 }
 
 func (v *virtualThreads) holds(s *seal) bool { return s.hash != 0 && v.hashOf(s) == s.hash }
 
 // readSealed is read, with a seal. It returns false, too, if the seal may be of other bytes than the reading.
 func (v *virtualThreads) readSealed(object uint64) (t virtualThread, ok bool) {
-	cached, s := &v.vm.cached, seal{object: object}
+	cached, s := &v.vm.cached, seal{}
 	dropped := cached.Dropped
 	v.vm.mem.traced = &s
 	t, ok = v.read(object)
 	v.vm.mem.traced = nil
 	reads := cached.process.count
-	s.hash = v.hashOf(&s)
-	t.seal = s
+	t.seal = seal{object, s.places, v.hashOf(&s)}
 	return t, ok && cached.Dropped == dropped && cached.process.count == reads
 }
 
@@ -74,34 +71,36 @@ func (v *virtualThreads) noteList(complete bool) {
 	if v.colours != v.listed.colours {
 		clear(v.seals)
 	}
-	switch {
-	case complete:
+	if v.epoch != v.listed {
+		v.listed.collections = -1
+	}
+	if complete {
 		v.listed = v.epoch
 		maps.DeleteFunc(v.seals, func(id uint64, s seal) bool { return v.objects[id] != s.object })
-	case v.epoch != v.listed:
-		v.listed.collections = -1
 	}
 }
 
-// unchanged reports which threads are as readBatch has last yielded them.
-func (v *virtualThreads) unchanged(ids []uint64) []bool {
+// changed returns the threads that may not be as readBatch has last yielded them.
+func (v *virtualThreads) changed(ids []uint64) (changed []uint64) {
 	if v.seals == nil {
 		v.seals = map[uint64]seal{}
 	}
-	same := make([]bool, len(ids))
+	seals := make([]seal, len(ids))
 	if !v.undisturbed(func() {
-		for _, id := range ids {
-			for _, p := range v.seals[id].places {
+		for i, id := range ids {
+			seals[i] = v.seals[id]
+			for _, p := range seals[i].places {
 				v.vm.cached.Expect(p.low, p.high)
 			}
 		}
 		v.vm.cached.reread()
 		for i, id := range ids {
-			s := v.seals[id]
-			same[i] = v.epoch == v.listed && v.holds(&s)
+			if v.epoch != v.listed || !v.holds(&seals[i]) {
+				changed = append(changed, id)
+			}
 		}
 	}) {
-		clear(same)
+		return ids
 	}
-	return same
+	return changed
 }

@@ -5,6 +5,7 @@ package hotspot
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"testing"
 
 	"prywalk/internal/walk/managed"
@@ -20,6 +21,7 @@ func newFakeVirtual(t *testing.T) (f *fakeSet, object, chunk uint64) {
 		classVirtual + ".cont": 48, classContinuation + ".tail": 16, classChunk + ".parent": 16, classChunk + ".size": 20,
 		classChunk + ".sp": 24, classChunk + ".bottom": 28,
 	})
+	f.v.seals = map[uint64]seal{}
 	f.v.pcAt, f.v.flagsAt, f.v.stackAt = 32, 40, 48
 	f.v.find()
 	object, chunk = f.v.objects[1], f.newObject(piece)
@@ -88,7 +90,7 @@ func TestAReadingWhosePagesWereReadAtSeveralTimesHasNoSeal(t *testing.T) {
 	}
 }
 
-func TestUnchangedThreadsAreThoseOfTheListWithTheirSeals(t *testing.T) {
+func TestUnchangedThreadsAreThoseOfTheListWhoseSealsHold(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(f *fakeSet, object, chunk uint64)
 		want   bool
@@ -116,14 +118,15 @@ func TestUnchangedThreadsAreThoseOfTheListWithTheirSeals(t *testing.T) {
 		}, false},
 	} {
 		f, object, chunk := newFakeVirtual(t)
-		if f.v.unchanged([]uint64{1, 2})[0] {
+		if len(f.v.changed([]uint64{1, 2})) != 2 {
 			t.Errorf("%s: unchanged before any reading", name)
 		}
 		f.v.find()
 		read, ok := f.readSealed(object)
 		f.v.seals[1] = read.seal
 		c.change(f, object, chunk)
-		if got := f.v.unchanged([]uint64{1, 2}); !ok || got[0] != c.want || got[1] {
+		got := f.v.changed([]uint64{1, 2})
+		if unchanged := slices.Equal(got, []uint64{2}); !ok || unchanged != c.want || !unchanged && len(got) != 2 {
 			t.Errorf("%s: %v, %v", name, ok, got)
 		}
 	}

@@ -165,25 +165,24 @@ func (v *virtualThreads) undisturbed(read func()) bool {
 	return ok && still && v.epoch == epoch{after, colours}
 }
 
-// find sets objects and lost. Until a reading is complete, threads that were known stay in objects.
-func (v *virtualThreads) find() {
-	found, lost, incomplete := maps.Clone(v.objects), 1, 0
+// find sets objects, ids and lost. Until a reading is complete, threads that were known stay in these: ids are whole.
+func (v *virtualThreads) find() (ids []uint64, whole bool) {
+	found, lost, incomplete := map[uint64]uint64{}, 1, 0
+	maps.Copy(found, v.objects)
 	for try := 0; try < virtualPasses && incomplete < virtualTries; try++ {
 		if !v.undisturbed(v.findOnce) {
 			continue
 		}
 		v.noteList(v.lost == 0)
 		if v.lost == 0 {
-			return
-		}
-		if found == nil {
-			found = map[uint64]uint64{}
+			return v.ids, true
 		}
 		maps.Copy(found, v.objects)
 		lost = v.lost
 		incomplete++
 	}
 	v.objects, v.ids, v.lost = found, slices.Collect(maps.Keys(found)), lost
+	return v.ids, true
 }
 
 // findOnce counts in lost what it could not read, and the keys that the maps count besides those found.

@@ -38,6 +38,7 @@ const (
 	virtualTries  = 4
 	virtualPasses = 16
 	maxKnown      = 1 << 14 // stacks with names
+	placeGap      = 64      // bytes between places that are hashed as one
 )
 
 type virtualThreads struct {
@@ -56,12 +57,10 @@ type virtualThreads struct {
 	ids      []uint64          // the numbers, neighbours in the heap together
 	listed   epoch             // in which objects was complete
 	listing  managed.Listing
-	seals    map[uint64]seal // by thread's number; nil: not in a recording, which omits what threads wait for
-	buffer   []byte          // of one place
+	seals    map[uint64]seal // by thread's number; nil: not in a recording, which omits names and what threads wait for
 	lost     int             // sets and links that were not readable, and keys not found
 	maps     []keyMap        // of the last reading
 	patience time.Duration
-	names    bool                     // also read names
 	known    map[string]*virtualStack // by Refs
 	byFrames map[string]*virtualStack
 	refs     []managed.Ref // of one stack
@@ -155,10 +154,8 @@ func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 	if v.lost > 0 || t.carrier != 0 {
 		return t, v.lost == 0
 	}
-	if v.names {
-		t.name = v.nameOf(object)
-	}
 	if v.seals == nil {
+		t.name = v.nameOf(object)
 		t.blocker = v.follow(object + v.field("java/lang/Thread.parkBlocker"))
 	}
 	if t.blocker != 0 {
@@ -315,8 +312,7 @@ func (v *virtualThreads) list() (list managed.TaskList) {
 	}
 	v.find()
 	list.Unlisted, list.Untracked = v.lost, v.untraced
-	v.names = true
-	defer func() { v.names = false }()
+	v.seals = nil
 	ids := slices.Sorted(maps.Keys(v.objects))
 	list.More = max(len(ids)-maxVirtual, 0)
 	ids = ids[:len(ids)-list.More]

@@ -91,12 +91,7 @@ func TestUnchangedThreadsAreAsAFullReadingOfAStoppedJVMSaysThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			places := jvm.TaskPlaces()
-			var changed []uint64
-			for i, same := range jvm.UnchangedTasks(places) {
-				if !same {
-					changed = append(changed, places[i])
-				}
-			}
+			changed := jvm.ChangedTasks(places)
 			readTasks(jvm, changed, known)
 			fresh := map[uint64]managed.Task{}
 			if _, err := opened.Refresh(); err != nil {
@@ -105,16 +100,16 @@ func TestUnchangedThreadsAreAsAFullReadingOfAStoppedJVMSaysThem(t *testing.T) {
 			readTasks(other, other.TaskPlaces(), fresh)
 			for id, want := range fresh {
 				got, has := known[id]
-				want.WaitsFor, got.WaitsFor, want.Awaits = nil, nil, ""
+				want.Name, want.Awaits, want.WaitsFor, got.WaitsFor = "", "", nil, nil // which a recording omits
 				if has && !reflect.DeepEqual(got, want) {
-					t.Errorf("thread %d\n%+v\nwant\n%+v", id, got, want)
+					t.Fatalf("thread %d\n%+v\nwant\n%+v", id, got, want)
 				}
 				if has {
 					compared++
 				}
 			}
 			unchanged, read = unchanged+len(places)-len(changed), read+len(changed)
-			return t.Failed() || unchanged > 5*len(places) && read > 2*len(places) && compared > 5*len(places)
+			return unchanged > 2*len(places) && read > 2*len(places) && compared > 4*len(places)
 		})
 		t.Logf("%d readings unchanged, %d anew, %d compared", unchanged, read, compared)
 	})
@@ -135,12 +130,13 @@ func BenchmarkALookAtVirtualThreads(b *testing.B) {
 			places = jvm.TaskPlaces()
 			return len(places) == n
 		})
-		jvm.UnchangedTasks(nil)
+		jvm.ChangedTasks(nil)
+		readTasks(jvm, places, map[uint64]managed.Task{})
 		for name, look := range map[string]func(places []uint64){
 			"anew": func(places []uint64) { readTasks(jvm, places, map[uint64]managed.Task{}) },
 			"unchanged": func(places []uint64) {
-				if same := jvm.UnchangedTasks(places); slices.Contains(same, false) {
-					b.Errorf("a thread of %d is not unchanged", len(same))
+				if changed := jvm.ChangedTasks(places); len(changed) > 0 {
+					b.Errorf("%d threads have changed", len(changed))
 				}
 			},
 		} {

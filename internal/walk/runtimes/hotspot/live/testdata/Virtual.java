@@ -129,7 +129,7 @@ public class Virtual {
             }
         }
         ready();
-        for (Object kept; ; Thread.sleep(500)) {
+        for (Object kept; ; Thread.sleep(2000)) {
             kept = new byte[1 << 20];
             System.gc();
         }
