@@ -115,7 +115,7 @@ func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Proc
 const patience = 4 * time.Minute
 
 // Launch starts a program until the test's end, and returns its first line of output.
-func Launch(t *testing.T, exe string, args ...string) (*exec.Cmd, string) {
+func Launch(t testing.TB, exe string, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(exe, args...)
 	out, err := cmd.StdoutPipe()

@@ -11,12 +11,13 @@ import (
 
 // Pages caches memory pages for one goroutine. The zero value reads nothing.
 type Pages struct {
-	source Reader
-	index  map[uint64]*page
-	pages  []*page // those in use first
-	used   int
-	last   *page
-	parts  []frames.Region
+	source  Reader
+	index   map[uint64]*page
+	pages   []*page // those in use first
+	used    int
+	last    *page
+	parts   []frames.Region
+	Dropped int // how often all pages were dropped, as they were too many
 }
 
 type page struct {
@@ -41,25 +42,34 @@ func (p *Pages) Reset(source Reader) {
 	clear(p.index)
 }
 
-// Reread drops the contents, and reads in one call the pages used since the last Reset or Reread. read is
+// Expect counts an area's pages as used. Precondition: the cache was empty, and Reread follows.
+func (p *Pages) Expect(from, to uint64) {
+	for at := from &^ (pageSize - 1); at < to; at += pageSize {
+		if p.index[at] == nil {
+			q := p.free()
+			q.at, q.size, q.asked, p.index[at] = at, pageSize, true, q
+		}
+	}
+}
+
+// Reread drops the contents, and reads in few calls the pages used since the last Reset or Reread. read is
 // [Gatherer.ReadParts]; nil is Reset.
 func (p *Pages) Reread(source Reader, read func([]frames.Region) int) {
 	p.parts = p.parts[:0]
 	asked := 0
 	for i, q := range p.pages[:p.used] {
-		if q.asked && q.size == pageSize && asked < procmem.MaxParts {
+		if q.asked && q.size == pageSize {
 			p.pages[i], p.pages[asked] = p.pages[asked], q
 			p.parts = append(p.parts, frames.Region{Addr: q.at, Bytes: q.b[:]})
 			asked++
 		}
 	}
 	p.Reset(source)
-	if read == nil || asked == 0 {
-		return
-	}
-	p.used = min(max(read(p.parts), 0), asked)
-	for _, q := range p.pages[:p.used] {
-		q.asked, p.index[q.at] = false, q
+	for n := 1; n > 0 && read != nil && p.used < asked; p.used += n {
+		n = max(read(p.parts[p.used:min(asked, p.used+procmem.MaxParts)]), 0)
+		for _, q := range p.pages[p.used:][:n] {
+			q.asked, p.index[q.at] = false, q
+		}
 	}
 }
 
@@ -100,7 +110,7 @@ func (p *Pages) page(at uint64) *page {
 
 func (p *Pages) free() *page {
 	if p.used == maxPages || p.index == nil {
-		p.index, p.used = map[uint64]*page{}, 0
+		p.index, p.used, p.Dropped = map[uint64]*page{}, 0, p.Dropped+1
 	}
 	if p.used == len(p.pages) {
 		p.pages = append(p.pages, new(page))

@@ -66,7 +66,7 @@ type Runtime interface {
 	Forget()
 }
 
-// Base has the usual answers of a [Runtime], and of a [FrameSource]'s Plan and Anchor.
+// Base has the usual answers of a [Runtime], of a [FrameSource]'s Plan and Anchor, and of ChangedTasks.
 type Base struct{}
 
 // Module implements [Runtime].
@@ -89,6 +89,9 @@ func (Base) Plan() *Plan { return nil }
 
 // Anchor implements [FrameSource].
 func (Base) Anchor(int, uint64) (uint64, bool) { return 0, false }
+
+// ChangedTasks implements [Threads].
+func (Base) ChangedTasks(places []uint64) []uint64 { return places }
 
 // NoRefs is the Base of a [FrameSource] that appends no Refs.
 type NoRefs struct{ Base }

@@ -43,6 +43,9 @@ type Threads interface {
 	// TasksAt reads the tasks at places, without tasks that they gather, and yields each at most once; an ended one has
 	// no frames. ok is false if it kept changing.
 	TasksAt(places []uint64, w Watch, yield func(place uint64, t Task, ok bool))
+	// ChangedTasks returns the places that need TasksAt: the other tasks wait where it said last, also if they ran
+	// meanwhile. After the first call TasksAt may omit names and what tasks wait for.
+	ChangedTasks(places []uint64) []uint64
 }
 
 // PthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), bytes.

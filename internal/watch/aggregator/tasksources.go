@@ -61,7 +61,7 @@ func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 			r := taskRuntime{source, lister, 1 << 4, languages.CoroutineTask, &a.out.totals.coroutines}
 			language := languages.OfSystem(lister.Name())
 			if source.virtual = language != nil && language.Unthreaded == languages.VirtualThreads; source.virtual {
-				r.batchSize, r.label = 1<<8, languages.VirtualThreadTask
+				r.batchSize, r.label = 1<<7, languages.VirtualThreadTask
 			}
 			out = append(out, r)
 		}
@@ -157,6 +157,7 @@ type coroutines struct {
 	source  managed.FrameSource
 	stacks  *stackBuilder
 	process *processState
+	now     []uint64        // the last list
 	places  map[uint64]int  // by task's address
 	slots   []coroutineSlot // by place
 	free    []int
@@ -189,6 +190,10 @@ const (
 // Places implements [taskSource]. It reuses places of ended tasks.
 func (c *coroutines) Places() (int, error) {
 	now := c.lister.TaskPlaces()
+	if len(now) > 0 && len(now) == len(c.now) && &now[0] == &c.now[0] { // the same list
+		return len(c.slots), nil
+	}
+	c.now = now
 	c.freeEnded(now)
 	var first []int
 	for _, task := range now {
@@ -213,11 +218,11 @@ func (c *coroutines) most() int {
 }
 
 func (c *coroutines) readFirst(places []int) {
-	slots := make([]coroutineSlot, len(places))
+	tasks := make([]uint64, len(places))
 	for i, place := range places {
-		slots[i].task = c.slots[place].task
+		tasks[i] = c.slots[place].task
 	}
-	read := c.read(slots)
+	read := c.read(tasks)
 	for _, i := range places {
 		if r := read[c.slots[i].task]; r.ok {
 			c.note(&c.slots[i], r.task)
@@ -304,12 +309,21 @@ func (c *coroutines) soleAwaiter(s *coroutineSlot) uint64 {
 
 // Poll implements [taskSource]. A task is unchanged if it and its awaiters wait at the same place for the same object.
 func (c *coroutines) Poll(from, to int, changed []int) []int {
-	read := c.read(c.slots[from:min(to, len(c.slots))])
-	for i := from; i < min(to, len(c.slots)); i++ {
+	slots := c.slots[from:min(to, len(c.slots))]
+	var tasks []uint64
+	for i := range slots {
+		if slots[i].task != 0 {
+			tasks = append(tasks, slots[i].task)
+		}
+	}
+	read := c.read(c.lister.ChangedTasks(tasks))
+	for i := from; i < from+len(slots); i++ {
 		s := &c.slots[i]
-		r, ok := read[s.task]
-		t := r.task
-		ok = ok && r.ok || s.task == 0
+		r, needed := read[s.task]
+		if !needed && s.task != 0 {
+			continue
+		}
+		t, ok := r.task, r.ok || s.task == 0
 		was := s.last
 		c.note(s, t)
 		s.ran = !ok
@@ -328,16 +342,14 @@ type coroutineRead struct {
 	ok   bool
 }
 
-func (c *coroutines) read(slots []coroutineSlot) map[uint64]coroutineRead {
-	out, places := map[uint64]coroutineRead{}, []uint64{}
-	for i := range slots {
-		if slots[i].task != 0 {
-			places = append(places, slots[i].task)
-		}
+func (c *coroutines) read(tasks []uint64) map[uint64]coroutineRead {
+	out := make(map[uint64]coroutineRead, len(tasks))
+	for _, task := range tasks {
+		out[task] = coroutineRead{}
 	}
 	watch := c.process.Target.WatchThreads()
 	defer watch.Close()
-	c.lister.TasksAt(places, watch, func(place uint64, t managed.Task, ok bool) { out[place] = coroutineRead{t, ok} })
+	c.lister.TasksAt(tasks, watch, func(place uint64, t managed.Task, ok bool) { out[place] = coroutineRead{t, ok} })
 	return out
 }
 

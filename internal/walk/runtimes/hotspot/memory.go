@@ -59,12 +59,16 @@ func (c *readCache) reread() {
 type memory struct {
 	from   managed.Reader
 	failed bool
+	traced *seal // or nil: it notes what is read, but for the names of classes
 	buf    [8]byte
 	text   [maxName]byte
 	window [2048]byte
 }
 
 func (m *memory) bytes(addr uint64, b []byte) bool {
+	if m.traced != nil {
+		m.traced.note(addr, len(b))
+	}
 	if m.failed || m.from.Read(addr, b) != len(b) {
 		m.failed = true
 		clear(b)

@@ -4,7 +4,6 @@ package hotspot
 
 import (
 	"cmp"
-	"maps"
 	"path/filepath"
 	"slices"
 
@@ -173,10 +172,23 @@ func (r *Runtime) TaskPlaces() []uint64 {
 	if v == nil {
 		return nil
 	}
-	if v.begin() {
-		v.find()
+	if !v.begin() {
+		return v.ids
 	}
-	return slices.Collect(maps.Keys(v.objects))
+	if v.epoch != v.listed {
+		v.listing = managed.Listing{}
+	}
+	return v.listing.Places(v.find)
+}
+
+// ChangedTasks implements [managed.Threads].
+func (r *Runtime) ChangedTasks(places []uint64) []uint64 {
+	v := r.virtualThreads()
+	if v == nil || !v.learnt {
+		return places
+	}
+	v.patience = batchPatience
+	return v.changed(places)
 }
 
 // TasksAt implements [managed.Threads].

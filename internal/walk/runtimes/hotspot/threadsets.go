@@ -4,6 +4,7 @@ package hotspot
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -153,6 +154,7 @@ func (v *virtualThreads) undisturbed(read func()) bool {
 	if !noPause {
 		return false
 	}
+	v.collections = collected
 	v.colours, _ = v.readColours()
 	v.vm.cached.drop()
 	v.vm.cached.begin(0)
@@ -160,32 +162,32 @@ func (v *virtualThreads) undisturbed(read func()) bool {
 	v.vm.cached.bypass()
 	after, still := v.readCollections()
 	colours, ok := v.readColours()
-	return ok && still && after == collected && colours == v.colours
+	return ok && still && v.epoch == epoch{after, colours}
 }
 
-// find sets objects and lost. Until a reading is complete, threads that were known stay in objects.
-func (v *virtualThreads) find() {
-	found, lost, incomplete := maps.Clone(v.objects), 1, 0
+// find sets objects, ids and lost. Until a reading is complete, threads that were known stay in these: ids are whole.
+func (v *virtualThreads) find() (ids []uint64, whole bool) {
+	found, lost, incomplete := map[uint64]uint64{}, 1, 0
+	maps.Copy(found, v.objects)
 	for try := 0; try < virtualPasses && incomplete < virtualTries; try++ {
 		if !v.undisturbed(v.findOnce) {
 			continue
 		}
+		v.noteList(v.lost == 0)
 		if v.lost == 0 {
-			return
-		}
-		if found == nil {
-			found = map[uint64]uint64{}
+			return v.ids, true
 		}
 		maps.Copy(found, v.objects)
 		lost = v.lost
 		incomplete++
 	}
-	v.objects, v.lost = found, lost
+	v.objects, v.ids, v.lost = found, slices.Collect(maps.Keys(found)), lost
+	return v.ids, true
 }
 
 // findOnce counts in lost what it could not read, and the keys that the maps count besides those found.
 func (v *virtualThreads) findOnce() {
-	v.objects, v.lost, v.pending, v.maps = map[uint64]uint64{}, 0, v.pending[:0], v.maps[:0]
+	v.objects, v.ids, v.lost, v.maps = map[uint64]uint64{}, nil, 0, v.maps[:0]
 	for _, field := range []string{"VTHREADS", "THREADS"} {
 		if at := v.field(classTracking + "." + field); at != 0 {
 			v.set(v.mirrorOf(classTracking)+at, v.addThread)
@@ -199,11 +201,6 @@ func (v *virtualThreads) findOnce() {
 			v.learnFields(object)
 			v.scopes(object)
 		}
-	}
-	for len(v.pending) > 0 {
-		object := v.pending[0]
-		v.pending = v.pending[1:]
-		v.scopes(object)
 	}
 	v.vm.cached.bypass()
 	for _, had := range v.maps {
@@ -239,8 +236,8 @@ func (v *virtualThreads) addThread(object uint64) {
 	if v.klassOf(object, v.oops.header) != v.classes[classVirtual] || v.objects[id] != 0 {
 		return
 	}
-	v.objects[id] = object
-	v.pending = append(v.pending, object)
+	v.objects[id], v.ids = object, append(v.ids, id)
+	v.scopes(object)
 }
 
 // scopes adds the threads of the scopes that a thread has opened.
@@ -303,17 +300,22 @@ func (v *virtualThreads) set(at uint64, each func(object uint64)) {
 	if at == 0 {
 		return
 	}
-	k, keys := v.readMap(at), map[uint64]bool{}
+	k := v.readMap(at)
+	var bins, keys []uint64
 	for _, table := range []uint64{k.table, k.nextTable} {
-		v.elements(table, func(node uint64) {
-			v.bin(node, func(key uint64) {
-				keys[key] = true
-				each(key)
-			})
-		})
+		v.elements(table, func(node uint64) { bins = append(bins, node) })
 	}
+	slices.Sort(bins) // neighbours are read together
+	for _, node := range bins {
+		v.bin(node, func(key uint64) { keys = append(keys, key) })
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
 	k.found = len(keys)
 	v.maps = append(v.maps, k)
+	for _, key := range keys {
+		each(key)
+	}
 }
 
 // elements yields the objects of an array.

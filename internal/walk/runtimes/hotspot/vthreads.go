@@ -3,7 +3,6 @@
 package hotspot
 
 import (
-	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -23,9 +22,9 @@ import (
 //	VirtualThread    ─► state, carrier thread, object waited for
 //	Continuation     ─► StackChunk ─► parent ─► …               stackchunk.go
 //
-// A thread without a carrier has its whole stack in chunks of the heap. It is read twice; equal readings without a
-// collection that stops the threads prove that it did not run, and that no object was moved between. Concurrent
-// collectors' references are resolved (zgc.go), or lead to the new place (current).
+// A thread without a carrier has its whole stack in chunks of the heap. What was read of it is copied again: equal
+// bytes (seals.go) without a collection that stops the threads prove that it did not run, and that no object was moved
+// between. Concurrent collectors' references are resolved (zgc.go), or lead to the new place (current).
 
 const (
 	classVirtual      = "java/lang/VirtualThread"
@@ -39,6 +38,7 @@ const (
 	virtualTries  = 4
 	virtualPasses = 16
 	maxKnown      = 1 << 14 // stacks with names
+	placeGap      = 64      // bytes between places that are hashed as one
 )
 
 type virtualThreads struct {
@@ -52,15 +52,17 @@ type virtualThreads struct {
 	pcAt     uint64
 	stackAt  uint64
 	flagsAt  uint64
-	colours  colours
+	epoch                      // of the last reading
 	objects  map[uint64]uint64 // by thread's number
-	lost     int               // sets and links that were not readable, and keys not found
-	maps     []keyMap          // of the last reading
+	ids      []uint64          // the numbers, neighbours in the heap together
+	listed   epoch             // in which objects was complete
+	listing  managed.Listing
+	seals    map[uint64]seal // by thread's number; nil: not in a recording, which omits names and what threads wait for
+	lost     int             // sets and links that were not readable, and keys not found
+	maps     []keyMap        // of the last reading
 	patience time.Duration
-	names    bool                     // also read names
 	known    map[string]*virtualStack // by Refs
 	byFrames map[string]*virtualStack
-	pending  []uint64
 	refs     []managed.Ref // of one stack
 	key      []byte
 	untraced bool // the program runs with jdk.trackAllThreads=false
@@ -68,12 +70,10 @@ type virtualThreads struct {
 
 // virtualThread is one reading.
 type virtualThread struct {
-	virtualState
+	seal   seal
 	chunks []stackChunk
 	words  []byte // of all chunks, from the stack pointers on
-}
 
-type virtualState struct {
 	object, id, carrier uint64
 	state               uint32
 	name                string
@@ -82,10 +82,6 @@ type virtualState struct {
 	owner               int
 	ownerTask           uint64
 	preempted           bool
-}
-
-func (a *virtualThread) equal(b *virtualThread) bool {
-	return a.virtualState == b.virtualState && slices.Equal(a.chunks, b.chunks) && bytes.Equal(a.words, b.words)
 }
 
 // field is class + "." + name.
@@ -146,20 +142,23 @@ func (v *virtualThreads) learn() bool {
 
 // read reads a thread once; false: it is none, has ended, or is not readable.
 func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
+	v.lost = 0
+	object = v.current(object, true)
 	if v.klassOf(object, v.oops.header) != v.classes[classVirtual] {
+		v.listed.collections = -1 // the list is out of date
 		return t, false
 	}
-	v.lost = 0
 	t.object, t.id = object, v.wordAt(object+v.field("java/lang/Thread.tid"))
 	t.state = uint32(v.numberAt(object+v.field(classVirtual+".state"))) &^ suspended
 	t.carrier = v.follow(object + v.field(classVirtual+".carrierThread"))
 	if v.lost > 0 || t.carrier != 0 {
 		return t, v.lost == 0
 	}
-	if v.names {
+	if v.seals == nil {
 		t.name = v.nameOf(object)
+		t.blocker = v.follow(object + v.field("java/lang/Thread.parkBlocker"))
 	}
-	if t.blocker = v.follow(object + v.field("java/lang/Thread.parkBlocker")); t.blocker != 0 {
+	if t.blocker != 0 {
 		t.class = v.classOf(t.blocker)
 		t.owner, t.ownerTask = v.exclusiveOwner(t.blocker)
 	}
@@ -197,17 +196,15 @@ func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *manage
 	defer v.vm.cached.bypass()
 	left := slices.Clone(ids)
 	for try := range virtualTries {
-		first := make([]virtualThread, len(left))
-		had := make([]bool, len(left))
+		threads, had := make([]virtualThread, len(left)), make([]bool, len(left))
 		quiet := v.undisturbed(func() {
 			for i, id := range left {
-				first[i], had[i] = v.read(v.objects[id])
-				had[i] = had[i] && first[i].id == id
+				threads[i], had[i] = v.readSealed(v.objects[id])
+				had[i] = had[i] && threads[i].id == id
 			}
 			v.vm.cached.reread()
-			for i := range first {
-				again, ok := v.read(first[i].object)
-				had[i] = had[i] && ok && first[i].equal(&again)
+			for i := range threads {
+				had[i] = had[i] && v.holds(&threads[i].seal)
 			}
 		})
 		v.java.begin(&managed.Sample{Regs: &frames.Regs{}, At: procmem.Now()})
@@ -216,7 +213,10 @@ func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *manage
 			result := virtualChanged
 			var t managed.Task
 			if quiet && had[i] {
-				t, result = v.task(&first[i])
+				t, result = v.task(&threads[i])
+			}
+			if delete(v.seals, id); result == virtualRead && v.seals != nil && v.epoch == v.listed {
+				v.seals[id] = threads[i].seal
 			}
 			if result == virtualChanged && try < virtualTries-1 {
 				changed = append(changed, id)
@@ -314,11 +314,9 @@ func (v *virtualThreads) list() (list managed.TaskList) {
 	if !v.begin() {
 		return list
 	}
-	v.patience = listPatience
 	v.find()
 	list.Unlisted, list.Untracked = v.lost, v.untraced
-	v.names = true
-	defer func() { v.names = false }()
+	v.seals = nil
 	ids := slices.Sorted(maps.Keys(v.objects))
 	list.More = max(len(ids)-maxVirtual, 0)
 	ids = ids[:len(ids)-list.More]

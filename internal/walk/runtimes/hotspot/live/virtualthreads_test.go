@@ -32,7 +32,7 @@ var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-
 var releaseNumber = regexp.MustCompile(`JAVA_VERSION="(\d+)`)
 
 // javas returns the JVMs with virtual threads, by release.
-func javas(t *testing.T) map[string]string {
+func javas(t testing.TB) map[string]string {
 	t.Helper()
 	byRelease := map[string]string{}
 	for _, pattern := range javaRuntimes {
@@ -49,7 +49,7 @@ func javas(t *testing.T) map[string]string {
 }
 
 // tool returns a program of a JDK from 21 on.
-func tool(t *testing.T, name string) string {
+func tool(t testing.TB, name string) string {
 	t.Helper()
 	for _, java := range javas(t) {
 		if exe := filepath.Join(filepath.Dir(java), name); exists(exe) {
@@ -65,7 +65,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-func compiled(t *testing.T) string {
+func compiled(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	out, err := exec.Command(tool(t, "javac"), "--release", "21", "-d", dir, "testdata/Virtual.java").CombinedOutput()

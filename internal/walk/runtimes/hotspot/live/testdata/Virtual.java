@@ -105,6 +105,46 @@ public class Virtual {
         Thread.sleep(FOR_EVER);
     }
 
+    /** Waits in one function, with frames of one size, and one state, at several lines. */
+    static void hop(int pause) throws Exception {
+        for (;;) {
+            Thread.sleep(pause);
+            Thread.sleep(pause);
+            LockSupport.parkNanos(1_000_000L * pause);
+            LockSupport.parkNanos(1_000_000L * pause);
+        }
+    }
+
+    /** Half of N threads wait for good, the others hop, and the first thread collects. */
+    static void hops(int n) throws Exception {
+        start("owner", Virtual::owner);
+        while (!LOCK.isLocked()) Thread.sleep(1);
+        for (int i = 0; i < n; i++) {
+            int depth = i % 40, pause = 1 + i % 300;
+            switch (i % 6) {
+            case 0: start("takes", () -> deep(depth, Virtual::takes)); break;
+            case 1: start("gets", () -> deep(depth, Virtual::gets)); break;
+            case 2: start("locks", Virtual::locks); break;
+            default: start("hops", () -> deep(depth, () -> hop(pause)));
+            }
+        }
+        ready();
+        for (Object kept; ; Thread.sleep(2000)) {
+            kept = new byte[1 << 20];
+            System.gc();
+        }
+    }
+
+    /** N threads wait for good, at 20 depths. */
+    static void hang(int n) throws Exception {
+        for (int i = 0; i < n; i++) {
+            int depth = i % 20;
+            start("hangs", () -> deep(depth, Virtual::takes));
+        }
+        ready();
+        Thread.sleep(FOR_EVER);
+    }
+
     static void ready() { System.out.println("ready"); System.out.flush(); }
 
     public static void main(String[] args) throws Exception {
@@ -113,6 +153,8 @@ public class Virtual {
         switch (args[0]) {
         case "waits": waits(Integer.parseInt(args[1])); break;
         case "pinned": pinned(); break;
+        case "hang": hang(Integer.parseInt(args[1])); break;
+        case "hops": hops(Integer.parseInt(args[1])); break;
         case "storm": storm(Integer.parseInt(args[1])); break;
         case "mixed":
             Thread.ofPlatform().name("second").start(() -> {

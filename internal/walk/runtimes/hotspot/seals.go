@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"hash/maphash"
+	"maps"
+	"math/bits"
+	"slices"
+)
+
+// # Seals
+//
+// A reading follows from the object's address, ZGC's colours, and the bytes read: of the thread, its continuation, and
+// its chunks with all frames. The seal is their hash. A thread whose seal holds later, too, waits in the same state at
+// the same place, and nothing is decoded; whether it ran between is not known. Collections that leave the thread and
+// its references where they are leave its seal valid.
+type seal struct {
+	object uint64
+	places []span // that were read
+	hash   uint64 // 0: not readable
+}
+
+// epoch is a time in which the addresses of a list are valid: no object is moved, or its mark says where (Shenandoah).
+type epoch struct {
+	collections int32 // -1: none
+	colours     colours
+}
+
+func (s *seal) note(at uint64, n int) {
+	end := at + uint64(n)
+	for i := range s.places {
+		if p := &s.places[i]; at <= p.high+placeGap && end+placeGap >= p.low {
+			p.low, p.high = min(p.low, at), max(p.high, end)
+			return
+		}
+	}
+	s.places = append(s.places, span{at, end})
+}
+
+var sealSeed = maphash.MakeSeed()
+
+func (v *virtualThreads) hashOf(s *seal) (hash uint64) {
+	for _, p := range s.places {
+		n := int(p.high - p.low)
+		v.key = slices.Grow(v.key[:0], n)[:n]
+		if v.vm.cached.Pages.Read(p.low, v.key) != n {
+			return 0
+		}
+		hash = bits.RotateLeft64(hash, 1) ^ maphash.Bytes(sealSeed, v.key)
+	}
+	return hash
+}
+
+func (v *virtualThreads) holds(s *seal) bool { return s.hash != 0 && v.hashOf(s) == s.hash }
+
+// readSealed is read, with a seal. It returns false, too, if the seal may be of other bytes than the reading.
+func (v *virtualThreads) readSealed(object uint64) (t virtualThread, ok bool) {
+	cached, s := &v.vm.cached, seal{}
+	dropped := cached.Dropped
+	v.vm.mem.traced = &s
+	t, ok = v.read(object)
+	v.vm.mem.traced = nil
+	reads := cached.process.count
+	t.seal = seal{object, s.places, v.hashOf(&s)}
+	return t, ok && cached.Dropped == dropped && cached.process.count == reads
+}
+
+// noteList notes the list's epoch, and drops the seals of threads that it does not have at their address.
+func (v *virtualThreads) noteList(complete bool) {
+	if v.colours != v.listed.colours {
+		clear(v.seals)
+	}
+	if v.epoch != v.listed {
+		v.listed.collections = -1
+	}
+	if complete {
+		v.listed = v.epoch
+		maps.DeleteFunc(v.seals, func(id uint64, s seal) bool { return v.objects[id] != s.object })
+	}
+}
+
+// changed returns the threads that may not be as readBatch has last yielded them.
+func (v *virtualThreads) changed(ids []uint64) (changed []uint64) {
+	if v.seals == nil {
+		v.seals = map[uint64]seal{}
+	}
+	seals := make([]seal, len(ids))
+	if !v.undisturbed(func() {
+		for i, id := range ids {
+			seals[i] = v.seals[id]
+			for _, p := range seals[i].places {
+				v.vm.cached.Expect(p.low, p.high)
+			}
+		}
+		v.vm.cached.reread()
+		for i, id := range ids {
+			if v.epoch != v.listed || !v.holds(&seals[i]) {
+				changed = append(changed, id)
+			}
+		}
+	}) {
+		return ids
+	}
+	return changed
+}

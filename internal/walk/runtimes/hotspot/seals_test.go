@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"prywalk/internal/walk/managed"
+)
+
+// newFakeVirtual is the thread 1 of a fakeSet, which waits with a chunk of eight words.
+func newFakeVirtual(t *testing.T) (f *fakeSet, object, chunk uint64) {
+	f = newFakeSet(t)
+	cont, piece := f.newClass(classContinuation, "").klass, f.newClass(classChunk, "").klass
+	maps.Copy(f.v.classes, map[string]uint64{classContinuation: cont, classChunk: piece})
+	maps.Copy(f.v.fields, map[string]uint64{
+		"java/lang/Thread.parkBlocker": 56, classVirtual + ".state": 40, classVirtual + ".carrierThread": 44,
+		classVirtual + ".cont": 48, classContinuation + ".tail": 16, classChunk + ".parent": 16, classChunk + ".size": 20,
+		classChunk + ".sp": 24, classChunk + ".bottom": 28,
+	})
+	f.v.seals = map[uint64]seal{}
+	f.v.pcAt, f.v.flagsAt, f.v.stackAt = 32, 40, 48
+	f.v.find()
+	object, chunk = f.v.objects[1], f.newObject(piece)
+	continuation := f.newObject(cont)
+	f.take(128)
+	f.put32(object+40, 5)
+	f.put32(object+48, int32(continuation))
+	f.put32(continuation+16, int32(chunk))
+	f.put32(chunk+20, 8)
+	f.put32(chunk+24, 2)
+	f.put32(chunk+28, 8)
+	f.put(chunk+32, codeAt)
+	for i := range uint64(8) {
+		f.put(chunk+48+8*i, 0x1000+i)
+	}
+	return f, object, chunk
+}
+
+func (f *fakeSet) readSealed(object uint64) (virtualThread, bool) {
+	f.v.vm.cached.drop()
+	f.v.vm.cached.begin(0)
+	defer f.v.vm.cached.bypass()
+	return f.v.readSealed(object)
+}
+
+func TestASealHoldsOnlyWhileTheReadingIsTheSame(t *testing.T) {
+	f, object, chunk := newFakeVirtual(t)
+	want, ok := f.readSealed(object)
+	if !ok || len(want.chunks) != 1 || len(want.words) != 64 || want.id != 1 || want.state != 5 {
+		t.Fatalf("%v, %+v", ok, want)
+	}
+	breaking := map[uint64]bool{}
+	for at := uint64(0); at < uint64(len(f.mem)); at += 8 {
+		was := f.word(at)
+		f.put(at, was^1<<33^1<<4)
+		f.v.vm.cached.drop()
+		holds := f.v.holds(&want.seal)
+		if got, ok := f.readSealed(object); holds && (!ok || !reflect.DeepEqual(got, want)) {
+			t.Errorf("the seal holds with another word at %#x: %v, %+v", at, ok, got)
+		}
+		breaking[at] = !holds
+		f.put(at, was)
+	}
+	for _, at := range []uint64{object, object + 32, object + 40, object + 48, chunk + 24, chunk + 32, chunk + 104} {
+		if !breaking[at] {
+			t.Errorf("the seal holds with another word at %#x", at)
+		}
+	}
+	f.v.vm.cached.drop()
+	if !f.v.holds(&want.seal) {
+		t.Error("the seal of the same bytes does not hold")
+	}
+}
+
+func TestAReadingWhosePagesWereReadAtSeveralTimesHasNoSeal(t *testing.T) {
+	f, object, chunk := newFakeVirtual(t)
+	reads := 0
+	f.n.vm.readBy(func(addr uint64, b []byte) int {
+		if reads++; addr&^0xfff == chunk&^0xfff {
+			f.v.vm.cached.Dropped++ // as by too many pages
+		}
+		return f.read(addr, b)
+	})
+	if _, ok := f.readSealed(object); ok || reads == 0 {
+		t.Errorf("%d reads, %v", reads, ok)
+	}
+}
+
+func TestUnchangedThreadsAreThoseOfTheListWhoseSealsHold(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(f *fakeSet, object, chunk uint64)
+		want   bool
+	}{
+		"nothing":   {func(*fakeSet, uint64, uint64) {}, true},
+		"its state": {func(f *fakeSet, object, _ uint64) { f.put32(object+40, 6) }, false},
+		"a frame":   {func(f *fakeSet, _, chunk uint64) { f.put(chunk+104, 7) }, false},
+		"a collection": {func(f *fakeSet, _, _ uint64) {
+			f.mem[collectedHeapOf(f.threaded)+f.v.layout.offset("CollectedHeap::_total_collections")]++
+		}, false},
+		"now": {func(f *fakeSet, _, _ uint64) { f.mem[collectedHeapOf(f.threaded)+16] = 1 }, false},
+		"changed last time": {func(f *fakeSet, object, _ uint64) {
+			f.put(object+32, 7) // it has another number
+			f.v.readBatch([]uint64{1}, func(uint64, *managed.Task, virtualResult) {})
+			f.put(object+32, 1)
+		}, false},
+		"a list that lacks it": {func(f *fakeSet, _, _ uint64) {
+			delete(f.v.objects, 1)
+			f.v.noteList(true)
+		}, false},
+		"a list that is not complete": {func(f *fakeSet, _, _ uint64) { f.v.noteList(false) }, true},
+		"a list of other colours": {func(f *fakeSet, _, _ uint64) {
+			f.v.colours.staleBits ^= 1
+			f.v.noteList(true)
+		}, false},
+	} {
+		f, object, chunk := newFakeVirtual(t)
+		if len(f.v.changed([]uint64{1, 2})) != 2 {
+			t.Errorf("%s: unchanged before any reading", name)
+		}
+		f.v.find()
+		read, ok := f.readSealed(object)
+		f.v.seals[1] = read.seal
+		c.change(f, object, chunk)
+		got := f.v.changed([]uint64{1, 2})
+		if unchanged := slices.Equal(got, []uint64{2}); !ok || unchanged != c.want || !unchanged && len(got) != 2 {
+			t.Errorf("%s: %v, %v", name, ok, got)
+		}
+	}
+}
