@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prywalk/internal/account/runstats"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/host/cgroup"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
@@ -131,7 +132,9 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 		if slices.Contains(targets, pid) || procmem.ReadStat(pid, &s) != nil {
 			continue
 		}
-		c.live[pid] = s.UTime + s.STime
+		if !s.Ended() {
+			c.live[pid] = s.UTime + s.STime
+		}
 		c.ticks += s.UTime + s.STime + s.ChildUTime + s.ChildSTime
 	}
 	return c
@@ -139,14 +142,18 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 
 const minChildrenCPU = 0.1 // s
 
-// since returns a line, or none if the time is little or unknown.
-func (c *childrenCPU) since(before *childrenCPU) []string {
-	if !c.known || !before.known || c.ticks <= before.ticks {
-		return nil
+// since returns a line on the children's time, or if that is little, a quiet one on those that live.
+func (c *childrenCPU) since(before *childrenCPU) (lines []string, quiet bool) {
+	if !c.known || !before.known {
+		return nil, true
 	}
-	used := float64(c.ticks-before.ticks) * procmem.ClockTick / 1e9
-	if used < minChildrenCPU {
-		return nil
+	used := float64(max(c.ticks, before.ticks)-before.ticks) * procmem.ClockTick / 1e9
+	switch n := int64(len(c.live)); {
+	case used >= minChildrenCPU:
+	case n == 0:
+		return nil, true
+	default:
+		return []string{tabular.Plural(n, "child process") + ", not in the recording; --children includes them"}, true
 	}
 	ran := int64(0)
 	for pid, ticks := range c.live {
@@ -162,5 +169,5 @@ func (c *childrenCPU) since(before *childrenCPU) []string {
 		who = fmt.Sprintf("%d child processes", ran)
 	}
 	return []string{fmt.Sprintf("%s used %.1f s of CPU meanwhile, not in the recording; --children includes them, "+
-		"also those already running", who, used)}
+		"also those already running", who, used)}, false
 }

@@ -115,10 +115,10 @@ func (s *Summary) alarms() (clauses []string) {
 	return append(clauses, s.children()...)
 }
 
-var unrecorded = regexp.MustCompile(`^(.*) used (\d+\.\d) s of CPU meanwhile, not in the recording; `)
+var unrecorded = regexp.MustCompile(`^([^,]*?)(?: used (\d+\.\d) s of CPU meanwhile)?, not in the recording; `)
 
 // children returns clauses for child processes with at least half of the CPU time that are short-lived, and for those
-// that are not recorded and have used as much as all that is.
+// that are not recorded and have used as much as all that is, or live while hardly anything else works.
 func (s *Summary) children() (clauses []string) {
 	least := small * s.length()
 	programs, sum := maps.Clone(s.shortLived), int64(0)
@@ -137,8 +137,12 @@ func (s *Summary) children() (clauses []string) {
 	}
 	for _, n := range s.notes {
 		if m := unrecorded.FindStringSubmatch(n); m != nil && !s.Part {
-			if used, _ := strconv.ParseFloat(m[2], 64); used*1e9 >= max(least, float64(s.cpu)) {
+			used, _ := strconv.ParseFloat(m[2], 64)
+			switch {
+			case used*1e9 >= max(least, float64(s.cpu)):
 				clauses = append(clauses, m[1]+" used "+m[2]+" s of CPU, not recorded (--children)")
+			case m[2] == "" && float64(s.cpu+s.queue+s.blocked[within]) < least:
+				clauses = append(clauses, m[1]+" not recorded (--children)")
 			}
 		}
 	}
@@ -188,7 +192,7 @@ func (s *Summary) queued(where string) string {
 // sleepToo ends a sentence on waits with sleeps of the program of more time than these: perhaps of what is awaited.
 func (s *Summary) sleepToo() []string {
 	if g := s.of(sleep); g != nil && g.time > s.blocked[within] && len(g.functions) > 0 {
-		return []string{s.who(g, s.length()) + g.verb(" sleep") + s.within(g, "in")}
+		return []string{s.who(g, s.length()) + g.verb(" sleep") + s.asleepIn(g)}
 	}
 	return nil
 }
@@ -279,6 +283,14 @@ func (s *Summary) called(function int32) string {
 	return ""
 }
 
+// asleepIn names the function that sleeps, if most do in one, and the program's.
+func (s *Summary) asleepIn(g *group) string {
+	if in, most := Largest(g.in, strings.Compare); in != "" && 10*most >= 9*g.time {
+		return " in " + tabular.Shorten(in, s.nameWidth) + s.within(g, "of")
+	}
+	return s.within(g, "in")
+}
+
 // who counts a group's threads and tasks.
 func (s *Summary) who(g *group, length float64) string {
 	n := int64(len(g.threads))
@@ -351,7 +363,7 @@ func (s *Summary) waiting(g *group, length float64) string {
 	case g.key.call == ReadyTask && g.task == languages.CoroutineTask:
 		text += " for the event loop" + s.within(g, "in")
 		if asleep := s.of(sleep); asleep != nil && len(asleep.threads) > 0 {
-			text += "; " + s.who(asleep, length) + asleep.verb(" sleep") + s.within(asleep, "in")
+			text += "; " + s.who(asleep, length) + asleep.verb(" sleep") + s.asleepIn(asleep)
 		}
 	case g.lock:
 		text += " for " + s.lockName(g) + s.within(g, "in") + s.heldBy(g)
@@ -425,6 +437,15 @@ var idleFor = map[string]string{
 // asleep describes threads outside of work; "": there is none.
 func (s *Summary) asleep(length float64) string {
 	var parts []string
+	for _, c := range []struct {
+		of         class
+		verb, what string
+	}{{sleep, " sleep", ""}, {unknown, " sleep", ", for what is not known"},
+		{others, " wait", ", for threads or child processes"}} {
+		if g := s.of(c.of); g != nil && float64(g.time) >= 0.1*length {
+			parts = append(parts, s.who(g, length)+g.verb(c.verb)+s.asleepIn(g)+c.what)
+		}
+	}
 	if g := s.of(idle); g != nil {
 		var what []string
 		rules := map[string]int64{}
@@ -437,15 +458,6 @@ func (s *Summary) asleep(length float64) string {
 			}
 		}
 		parts = append(parts, s.who(g, length)+g.verb(" wait")+" for "+strings.Join(what, " or "))
-	}
-	for _, c := range []struct {
-		of         class
-		verb, what string
-	}{{sleep, " sleep", ""}, {others, " wait", ", for threads or child processes"},
-		{unknown, " sleep", ", for what is not known"}} {
-		if g := s.of(c.of); g != nil && float64(g.time) >= 0.1*length {
-			parts = append(parts, s.who(g, length)+g.verb(c.verb)+s.within(g, "in")+c.what)
-		}
 	}
 	if g := s.of(machinery); g != nil {
 		parts = append(parts, s.who(g, length)+" of the run-time system")

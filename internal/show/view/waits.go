@@ -71,6 +71,8 @@ func (w *Waiting) waitGroup(s *profile.Sample) string {
 func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	what := Label(s, rec.LabelWaitsFor)
 	switch {
+	case strings.HasPrefix(Label(s, rec.LabelWait), "epoll_wait") && awaitsDatabaseLock(s):
+		return databaseLock, ""
 	case what == "":
 		return w.response(s), ""
 	case w.IsSleep(s):
@@ -90,6 +92,14 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 		name = w.lockWithin(s, l.Type)
 	}
 	return name, w.Function(s)
+}
+
+const databaseLock = "PostgreSQL's lock (see pg_locks)"
+
+func awaitsDatabaseLock(s *profile.Sample) bool {
+	return slices.ContainsFunc(waitStack(s, wholeStack), func(f waits.Frame) bool {
+		return waits.InDatabaseLock(f.Function, f.Module)
+	})
 }
 
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
