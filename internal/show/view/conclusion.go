@@ -98,7 +98,7 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	w := conclusion.Wait{Call: Label(s, rec.LabelWait), Kind: WaitKind(s), Owner: LockOwner(s),
 		Idleness: d.groups.waiting.idleness(s)}
 	if w.Object, _ = d.groups.waiting.waitObject(s); w.Object == databaseLock {
-		w.Kind, w.Idleness = waits.DatabaseLock, waits.Idleness{}
+		w.Kind = waits.DatabaseLock
 	}
 	return w
 }

@@ -71,7 +71,7 @@ func (w *Waiting) waitGroup(s *profile.Sample) string {
 func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	what := Label(s, rec.LabelWaitsFor)
 	switch {
-	case strings.HasPrefix(Label(s, rec.LabelWait), "epoll_wait") && awaitsDatabaseLock(s):
+	case AwaitsDatabaseLock(s):
 		return databaseLock, ""
 	case what == "":
 		return w.response(s), ""
@@ -96,10 +96,10 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 
 const databaseLock = "PostgreSQL's lock (see pg_locks)"
 
-func awaitsDatabaseLock(s *profile.Sample) bool {
-	return slices.ContainsFunc(waitStack(s, wholeStack), func(f waits.Frame) bool {
-		return waits.InDatabaseLock(f.Function, f.Module)
-	})
+// AwaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like.
+func AwaitsDatabaseLock(s *profile.Sample) bool {
+	within := func(f waits.Frame) bool { return waits.InDatabaseLock(f.Function, f.Module) }
+	return strings.HasPrefix(Label(s, rec.LabelWait), "epoll_wait") && slices.ContainsFunc(waitStack(s, wholeStack), within)
 }
 
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
@@ -278,7 +278,10 @@ func (w *Waiting) IdleRule(s *profile.Sample) string { return w.idleness(s).Idle
 func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 	idle := w.ruleOf(s).Idleness
 	switch {
-	case idle == (waits.Idleness{}) || !IsSynchronization(s):
+	case idle == (waits.Idleness{}):
+	case AwaitsDatabaseLock(s):
+		return waits.Idleness{}
+	case !IsSynchronization(s):
 	case w.isJoined(NumLabel(s, rec.LabelTID)), idle.Idle == "" && w.isAwaitedInWork(s):
 		return waits.Idleness{}
 	}
