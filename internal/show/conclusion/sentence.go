@@ -76,7 +76,11 @@ func (s *Summary) clauses() []string {
 		clauses := append([]string{main + s.within(s.held, "in")}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
 	case queue >= cpu && queue >= wait && queue >= 2*small:
-		return []string{s.queued(where) + s.doubts(false)}
+		main := s.queued(where)
+		if cpu >= small {
+			main += s.doubts(false)
+		}
+		return append([]string{main}, s.sleepToo()...)
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		return append(append(clauses, s.sleepToo()...), s.busyToo(cpu, where)...)
@@ -189,9 +193,9 @@ func (s *Summary) queued(where string) string {
 	return text
 }
 
-// sleepToo ends a sentence on waits with sleeps of the program of more time than these: perhaps of what is awaited.
+// sleepToo ends a sentence with sleeps of the program of more time than all else: perhaps of what is awaited.
 func (s *Summary) sleepToo() []string {
-	if g := s.of(sleep); g != nil && g.time > s.blocked[within] && len(g.functions) > 0 {
+	if g := s.of(sleep); g != nil && g.time > max(s.blocked[within], s.cpu+s.queue) && len(g.functions) > 0 {
 		return []string{s.who(g, s.length()) + g.verb(" sleep") + s.asleepIn(g)}
 	}
 	return nil

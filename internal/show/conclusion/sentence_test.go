@@ -393,6 +393,15 @@ var conclusions = []struct {
 		workers(6, func(name string) { p.waits(name, "sync_stock (worker.py), main (worker.py)", 10, try) })
 		p.waits("http", "loop", 10, idleBy(waits.IdleEventLoop))
 	}, "mostly asleep: 6 threads sleep in redis.Lock.acquire of sync_stock (worker.py), 1 thread waits for events"},
+	{"sleepers on a busy host", func(p *program) {
+		workers(5, func(name string) {
+			s := p.thread(name)
+			s.CPU, s.Unexplained = 1e6, true
+			p.Add(&s)
+			p.queues(name, "count", 0.3)
+			p.waits(name, "count (app.py)", 9.6, nap)
+		})
+	}, "waiting for a CPU: 5 threads ran 5.00ms and queued 1.50s; 5 threads sleep in count (app.py)"},
 	{"one joins what sleeps", func(p *program) {
 		p.waits("main", "main", 10, join)
 		p.waits("worker", "nap", 10, nap)
