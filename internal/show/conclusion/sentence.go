@@ -438,8 +438,8 @@ var idleFor = map[string]string{
 	waits.IdleConnection: "messages", waits.IdleForever: "nothing",
 }
 
-// asleep describes threads outside of work; "": there is none.
-func (s *Summary) asleep(length float64) string {
+// asleep describes threads outside of work, sleepers first, the others as far as there is room; "": there is none.
+func (s *Summary) asleep(length float64) (text string) {
 	var parts []string
 	for _, c := range []struct {
 		of         class
@@ -466,5 +466,12 @@ func (s *Summary) asleep(length float64) string {
 	if g := s.of(machinery); g != nil {
 		parts = append(parts, s.who(g, length)+" of the run-time system")
 	}
-	return strings.Join(parts, ", ")
+	for i, p := range parts {
+		if i == 0 {
+			text = p
+		} else if longer := text + ", " + p; tabular.Fits("mostly asleep: "+longer, maxWidth) {
+			text = longer
+		}
+	}
+	return text
 }

@@ -402,6 +402,12 @@ var conclusions = []struct {
 			p.waits(name, "count (app.py)", 9.6, nap)
 		})
 	}, "waiting for a CPU: 5 threads ran 5.00ms and queued 1.50s; 5 threads sleep in count (app.py)"},
+	{"a library sleeps, and there is no room for who joins", func(p *program) {
+		try := nap
+		try.In = "redis.Lock.acquire"
+		workers(6, func(name string) { p.waits(name, "synchronize_stock (worker.py)", 10, try) })
+		p.waits("main", "_shutdown (threading)", 10, join)
+	}, "mostly asleep: 6 threads sleep in redis.Lock.acquire of synchronize_stock (worker.py)"},
 	{"one joins what sleeps", func(p *program) {
 		p.waits("main", "main", 10, join)
 		p.waits("worker", "nap", 10, nap)
