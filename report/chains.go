@@ -96,7 +96,7 @@ type waitID struct {
 	pid               int
 	owner             int64
 	state, wait, what string
-	sleeps            bool
+	sleeps, database  bool
 }
 
 type knownWait struct {
@@ -156,7 +156,7 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 		return iv
 	}
 	id := waitID{pid, view.LockOwner(s), view.Label(s, rec.LabelState), wait, view.Label(s, rec.LabelWaitsFor),
-		b.waiting.IsSleep(s)}
+		b.waiting.IsSleep(s), view.AwaitsDatabaseLock(s)}
 	known, ok := b.known[id]
 	if !ok {
 		known = b.waitOf(&id)
@@ -192,6 +192,8 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 		w = &waits.Wait{Kind: waits.Stopped}
 	case id.wait == "frozen":
 		w = &waits.Wait{Kind: waits.Frozen}
+	case id.database:
+		w = &waits.Wait{Kind: waits.DatabaseLock, Ownership: waits.Ownership{Why: waits.WhyDatabaseLock}}
 	case id.state == "disk" && id.owner == 0, id.wait == "page fault", id.wait == "userfault":
 		w = &waits.Wait{Kind: waits.Disk}
 	case id.sleeps || id.what == string(waits.Sleep) || strings.HasSuffix(id.wait, "nanosleep"):

@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/base/languages"
 	"prywalk/internal/show/chains"
 	rec "prywalk/internal/store/profile"
+	"prywalk/internal/walk/waits"
 )
 
 // did adds what a thread of a process did: "run", "queue", or a wait's call and label.
@@ -81,6 +82,21 @@ func TestBlockedTimeIsDividedAmongWhatTheOtherEndDid(t *testing.T) {
 	want := map[string]int64{"4 9 running": 710, "4 9 queued": 90, "4 9 timer": 200, "9 timer": 200}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestAChainEndsAtALockOfTheDatabase(t *testing.T) {
+	c := newContention()
+	c.did(4, 4, "web", "reserve", 0, 1000, toDB, 0)
+	s := c.did(9, 9, "postgres", "ProcSleep", 0, 1000, "eventpoll", 0)
+	s.Label[rec.LabelWait] = []string{"epoll_wait"}
+	c.p.Mapping = append(c.p.Mapping, &profile.Mapping{ID: uint64(len(c.p.Mapping) + 1), File: "/usr/bin/postgres"})
+	s.Location[0].Mapping = c.p.Mapping[len(c.p.Mapping)-1]
+	_, r := chainsText(t, c)
+	for i := range r.Chains {
+		if end := r.Chains[i].End; end.PID != 9 || end.Why != waits.WhyDatabaseLock {
+			t.Errorf("%+v, want %s", end, waits.WhyDatabaseLock)
+		}
 	}
 }
 

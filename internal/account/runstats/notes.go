@@ -35,26 +35,29 @@ func Losses(s *Stats) (notes []string) {
 	return notes
 }
 
-// UnrecordedChildren is a note of the CPU time, in s, of child processes that were not recorded. n of them ran on; 0:
-// all have exited.
+// UnrecordedChildren is a note of child processes that were not recorded, and of their CPU time in s; 0: little. n of
+// them ran on, or with little time live; 0: all have exited.
 func UnrecordedChildren(n int64, used float64) string {
 	who := "exited child processes"
 	if n > 0 {
 		who = Plural(n, "child process")
 	}
+	if used == 0 {
+		return who + ", not in the recording; --children includes them"
+	}
 	return fmt.Sprintf("%s used %.1f s of CPU meanwhile, not in the recording; --children includes them, also those "+
 		"already running", who, used)
 }
 
-var unrecordedChildren = regexp.MustCompile(`^(.*) used (\d+\.\d) s of CPU meanwhile, not in the recording; `)
+var unrecordedChildren = regexp.MustCompile(`^([^,]*?)(?: used (\d+\.\d) s of CPU meanwhile)?, not in the recording; `)
 
-// ReadUnrecordedChildren reads an [UnrecordedChildren]: what used the CPU, and the time in s; 0: it is another note.
+// ReadUnrecordedChildren reads an [UnrecordedChildren]: the processes, and their CPU time in s; "": it is another note.
 func ReadUnrecordedChildren(note string) (who string, used float64) {
 	m := unrecordedChildren.FindStringSubmatch(note)
 	if m == nil {
 		return "", 0
 	}
-	used, _ = strconv.ParseFloat(m[2], 64) // it matches a number
+	used, _ = strconv.ParseFloat(m[2], 64) // "" is 0
 	return m[1], used
 }
 

@@ -139,14 +139,19 @@ type System struct {
 	Launcher *regexp.Regexp
 	// Collects matches native functions of Files, of any file without Files, below which the garbage collector runs.
 	Collects *regexp.Regexp
+	// Compiles matches native functions of Files below which source text is compiled.
+	Compiles *regexp.Regexp
 }
 
-// Collector names the garbage collector that runs below a native function, or is "".
+// Collector names the garbage collector, or compiler of source text, that runs below a native function, or is "".
 func Collector(function, module string) string {
 	for _, l := range All {
-		ofFile := l.Files == nil || l.Files.MatchString(module)
-		if ofFile && l.Collects != nil && l.Collects.MatchString(function) {
+		switch {
+		case l.Files != nil && !l.Files.MatchString(module):
+		case l.Collects != nil && l.Collects.MatchString(function):
 			return l.Runtimes[0] + "'s garbage collector"
+		case l.Compiles != nil && l.Compiles.MatchString(function):
+			return l.Runtimes[0] + "'s compiler"
 		}
 	}
 	return ""

@@ -18,7 +18,9 @@ var php = Language{
 	Library: func(_, file string) bool { return file == "" },
 	Package: installedIn(regexp.MustCompile(`^.*/vendor/([^/]+/[^/]+)/`)),
 	System: System{Files: phpFiles, LibraryFiles: phpFiles,
-		Collects: regexp.MustCompile(`^zend_gc_collect_cycles$`)},
+		Collects: regexp.MustCompile(`^zend_gc_collect_cycles$`),
+		// Zend/zend_language_scanner.l, called for each file that OPcache has not
+		Compiles: regexp.MustCompile(`^compile_(file|string)$`)},
 }
 
 var phpFiles = regexp.MustCompile(`^(libphp[\d.]*\.so|php(-fpm|-cgi|dbg)?[\d.]*$)`)

@@ -22,7 +22,7 @@ func TestTimeOfChildrenIsNotedIfItIsKnownAndMuch(t *testing.T) {
 		before, after *childrenCPU
 		want          string
 	}{
-		{"no time", before, before, ""},
+		{"no time", before, before, "2 child processes, not in the recording; "},
 		{"less than before", before, of(second, nil), ""},
 		{"a little", before, of(2*second+second/10-1, nil), ""},
 		{"unknown at the start", &childrenCPU{}, of(9*second, nil), ""},
@@ -31,9 +31,10 @@ func TestTimeOfChildrenIsNotedIfItIsKnownAndMuch(t *testing.T) {
 		{"of one", before, of(5*second, map[int]uint64{7: 5, 8: 6}), "1 child process used 3.0 s of CPU "},
 		{"of an old and a new one", before, of(5*second, map[int]uint64{7: 6, 8: 5, 9: 1}), "2 child processes used 3.0 s "},
 	} {
-		got := strings.Join(c.after.since(c.before), "\n")
-		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		lines, quiet := c.after.since(c.before)
+		got := strings.Join(lines, "\n")
+		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) || quiet != !strings.Contains(got, " used ") {
+			t.Errorf("%s: %q, want %q; quiet: %v", c.what, got, c.want, quiet)
 		}
 	}
 }

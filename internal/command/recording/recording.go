@@ -83,7 +83,7 @@ func (r *recording) run(body func(context.Context, []*loadedcode.Process) error)
 
 func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process) error {
 	var before, after childrenCPU
-	childrenApart := !r.samplerOpts.Children && !r.options.ByRule
+	quiet, childrenApart := true, !r.samplerOpts.Children && !r.options.ByRule
 	if childrenApart {
 		before = readChildrenCPU(r.pids)
 	}
@@ -93,7 +93,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 	}
 	if childrenApart {
 		after = readChildrenCPU(r.pids)
-		r.children = after.since(&before)
+		r.children, quiet = after.since(&before)
 	}
 	if err := r.writeWatched(); err != nil {
 		return exit.Join(failure, err)
@@ -102,8 +102,8 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 		return failure
 	}
 	err := r.reportResult()
-	for _, line := range r.children {
-		console.Infof("%s", line)
+	if !quiet {
+		console.Infof("%s", r.children[0])
 	}
 	return err
 }

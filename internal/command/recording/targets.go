@@ -130,7 +130,9 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 		if slices.Contains(targets, pid) || procmem.ReadStat(pid, &s) != nil {
 			continue
 		}
-		c.live[pid] = s.UTime + s.STime
+		if !s.Ended() {
+			c.live[pid] = s.UTime + s.STime
+		}
 		c.ticks += s.UTime + s.STime + s.ChildUTime + s.ChildSTime
 	}
 	return c
@@ -138,14 +140,18 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 
 const minChildrenCPU = 0.1 // s
 
-// since returns a line, or none if the time is little or unknown.
-func (c *childrenCPU) since(before *childrenCPU) []string {
-	if !c.known || !before.known || c.ticks <= before.ticks {
-		return nil
+// since returns a line on the children's time, or if that is little, a quiet one on those that live.
+func (c *childrenCPU) since(before *childrenCPU) (lines []string, quiet bool) {
+	if !c.known || !before.known {
+		return nil, true
 	}
-	used := float64(c.ticks-before.ticks) * procmem.ClockTick / 1e9
-	if used < minChildrenCPU {
-		return nil
+	used := float64(max(c.ticks, before.ticks)-before.ticks) * procmem.ClockTick / 1e9
+	switch n := int64(len(c.live)); {
+	case used >= minChildrenCPU:
+	case n == 0:
+		return nil, true
+	default:
+		return []string{runstats.UnrecordedChildren(n, 0)}, true
 	}
 	ran := int64(0)
 	for pid, ticks := range c.live {
@@ -153,5 +159,5 @@ func (c *childrenCPU) since(before *childrenCPU) []string {
 			ran++
 		}
 	}
-	return []string{runstats.UnrecordedChildren(ran, used)}
+	return []string{runstats.UnrecordedChildren(ran, used)}, false
 }

@@ -235,7 +235,7 @@ func NextOf(w *waits.Wait) (n Next) {
 		}
 		return unknown(article + string(w.Kind) + " stores no owner")
 	}
-	return unknown("waits for " + w.Object())
+	return unknown("waits for " + strings.TrimPrefix(w.Object(), string(waits.Other)+" "))
 }
 
 func nextOfFile(f *waits.OpenFile) Next {

@@ -19,7 +19,7 @@ const runs, sleeps, waitsToo, joins = "runs", "sleeps", "waits, too", "waits for
 // activity is what a thread, or tasks, do under a function.
 type activity struct {
 	holder
-	doing string // runs, sleeps, waitsToo, joins, or the call of a wait
+	doing string // runs, sleeps, waitsToo, joins, or the call of a wait, with its object
 }
 
 type holder struct {
@@ -43,6 +43,8 @@ func (s *Summary) addActivity(x *Sample, c class) {
 		doing = waitsToo
 	case x.Wait.Kind == waits.Join:
 		doing = joins
+	case processID.MatchString(x.Wait.Object): // of the other end
+		doing = x.Wait.Call + ": " + x.Wait.Object
 	default:
 		doing = x.Wait.Call
 	}
@@ -101,7 +103,8 @@ func (s *Summary) doing(is func(holder) bool) string {
 	case "", runs, sleeps, waitsToo, joins:
 		return text
 	}
-	return "in " + text
+	call, object, _ := strings.Cut(text, ": ")
+	return strings.TrimSuffix("in "+call+", "+s.shortened(object), ", ")
 }
 
 // likelyHeldBy guesses an owner: a thread, or tasks, in a function that takes the lock, without a wait for it, for a

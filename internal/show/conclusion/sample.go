@@ -28,7 +28,7 @@ type Wait struct {
 	Kind waits.Kind
 	// Object is a lock's name, a file's type, a peer …, or "".
 	Object string
-	// In is the language's function that waits for its object within the program's, or "".
+	// In is the function that waits for its object, or sleeps, within the program's, or "".
 	In string
 	// Owner is a thread's ID of Thread's process; not positive: unknown.
 	Owner int64
@@ -65,6 +65,11 @@ type Sample struct {
 	Wait        Wait
 }
 
+// IsSleep reports a wait for a time.
+func (w *Wait) IsSleep() bool {
+	return w.Object == string(waits.Sleep) || w.Call == string(waits.Sleep) || strings.HasSuffix(w.Call, "nanosleep")
+}
+
 type class int
 
 const (
@@ -88,7 +93,7 @@ func (s *Sample) class() class {
 		return idle
 	case w.Kind == waits.Join, strings.HasPrefix(w.Call, "wait4"), strings.HasPrefix(w.Call, "waitid"):
 		return others
-	case w.Object == string(waits.Sleep), w.Call == string(waits.Sleep), strings.HasSuffix(w.Call, "nanosleep"):
+	case w.IsSleep():
 		return sleep
 	case w.Call == "":
 		return unknown

@@ -76,7 +76,11 @@ func (s *Summary) clauses() []string {
 		clauses := append([]string{main + s.within(s.held, "in")}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
 	case queue >= cpu && queue >= wait && queue >= 2*small:
-		return []string{s.queued(where) + s.doubts(false)}
+		main := s.queued(where)
+		if cpu >= small {
+			main += s.doubts(false)
+		}
+		return append([]string{main}, s.sleepToo()...)
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		return append(append(clauses, s.sleepToo()...), s.busyToo(cpu, where)...)
@@ -116,7 +120,7 @@ func (s *Summary) alarms() (clauses []string) {
 }
 
 // children returns clauses for child processes with at least half of the CPU time that are short-lived, and for those
-// that are not recorded and have used as much as all that is.
+// that are not recorded and have used as much as all that is, or live while hardly anything else works.
 func (s *Summary) children() (clauses []string) {
 	least := small * s.length()
 	programs, sum := maps.Clone(s.shortLived), int64(0)
@@ -135,7 +139,11 @@ func (s *Summary) children() (clauses []string) {
 	}
 	for _, n := range s.notes {
 		who, used := runstats.ReadUnrecordedChildren(n)
-		if used > 0 && !s.Part && used*1e9 >= max(least, float64(s.cpu)) {
+		switch {
+		case who == "" || s.Part:
+		case used == 0 && float64(s.cpu+s.queue+s.blocked[within]) < least:
+			clauses = append(clauses, who+" not recorded (--children)")
+		case used > 0 && used*1e9 >= max(least, float64(s.cpu)):
 			clauses = append(clauses, fmt.Sprintf("%s used %.1f s of CPU, not recorded (--children)", who, used))
 		}
 	}
@@ -182,10 +190,10 @@ func (s *Summary) queued(where string) string {
 	return text
 }
 
-// sleepToo ends a sentence on waits with sleeps of the program of more time than these: perhaps of what is awaited.
+// sleepToo ends a sentence with sleeps of the program of more time than all else: perhaps of what is awaited.
 func (s *Summary) sleepToo() []string {
-	if g := s.of(sleep); g != nil && g.time > s.blocked[within] && len(g.functions) > 0 {
-		return []string{s.who(g, s.length()) + g.verb(" sleep") + s.within(g, "in")}
+	if g := s.of(sleep); g != nil && g.time > max(s.blocked[within], s.cpu+s.queue) && len(g.functions) > 0 {
+		return []string{s.who(g, s.length()) + g.verb(" sleep") + s.asleepIn(g)}
 	}
 	return nil
 }
@@ -276,6 +284,14 @@ func (s *Summary) called(function int32) string {
 	return ""
 }
 
+// asleepIn names the function that sleeps, if most do in one, and the program's.
+func (s *Summary) asleepIn(g *group) string {
+	if in, most := Largest(g.in, strings.Compare); in != "" && 10*most >= 9*g.time {
+		return " in " + tabular.Shorten(in, s.nameWidth) + s.within(g, "of")
+	}
+	return s.within(g, "in")
+}
+
 // who counts a group's threads and tasks.
 func (s *Summary) who(g *group, length float64) string {
 	n := int64(len(g.threads))
@@ -348,7 +364,7 @@ func (s *Summary) waiting(g *group, length float64) string {
 	case g.key.call == ReadyTask && g.task == languages.CoroutineTask:
 		text += " for the event loop" + s.within(g, "in")
 		if asleep := s.of(sleep); asleep != nil && len(asleep.threads) > 0 {
-			text += "; " + s.who(asleep, length) + asleep.verb(" sleep") + s.within(asleep, "in")
+			text += "; " + s.who(asleep, length) + asleep.verb(" sleep") + s.asleepIn(asleep)
 		}
 	case g.lock:
 		text += " for " + s.lockName(g) + s.within(g, "in") + s.heldBy(g)
@@ -419,9 +435,18 @@ var idleFor = map[string]string{
 	waits.IdleConnection: "messages", waits.IdleForever: "nothing",
 }
 
-// asleep describes threads outside of work; "": there is none.
-func (s *Summary) asleep(length float64) string {
+// asleep describes threads outside of work, sleepers first, the others as far as there is room; "": there is none.
+func (s *Summary) asleep(length float64) (text string) {
 	var parts []string
+	for _, c := range []struct {
+		of         class
+		verb, what string
+	}{{sleep, " sleep", ""}, {unknown, " sleep", ", for what is not known"},
+		{others, " wait", ", for threads or child processes"}} {
+		if g := s.of(c.of); g != nil && float64(g.time) >= 0.1*length {
+			parts = append(parts, s.who(g, length)+g.verb(c.verb)+s.asleepIn(g)+c.what)
+		}
+	}
 	if g := s.of(idle); g != nil {
 		var what []string
 		rules := map[string]int64{}
@@ -435,17 +460,15 @@ func (s *Summary) asleep(length float64) string {
 		}
 		parts = append(parts, s.who(g, length)+g.verb(" wait")+" for "+strings.Join(what, " or "))
 	}
-	for _, c := range []struct {
-		of         class
-		verb, what string
-	}{{sleep, " sleep", ""}, {others, " wait", ", for threads or child processes"},
-		{unknown, " sleep", ", for what is not known"}} {
-		if g := s.of(c.of); g != nil && float64(g.time) >= 0.1*length {
-			parts = append(parts, s.who(g, length)+g.verb(c.verb)+s.within(g, "in")+c.what)
-		}
-	}
 	if g := s.of(machinery); g != nil {
 		parts = append(parts, s.who(g, length)+" of the run-time system")
 	}
-	return strings.Join(parts, ", ")
+	for i, p := range parts {
+		if i == 0 {
+			text = p
+		} else if longer := text + ", " + p; tabular.Fits("mostly asleep: "+longer, maxWidth) {
+			text = longer
+		}
+	}
+	return text
 }

@@ -146,6 +146,10 @@ var conclusions = []struct {
 		p.waits("journal", "write (pay.py)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["journal"])) })
 	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py), held by journal (sleeps)"},
+	{"the owner of a lock writes to another process", func(p *program) {
+		p.waits("log", "pay (pay.py)", 9, Wait{Call: "write", Object: "pipe of shipper (pid 9)"})
+		workers(7, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["log"])) })
+	}, "mostly waiting: 7 threads for threading.Lock in pay (pay.py), held by log (in write, pipe of shipper, pid 9)"},
 	{"the owner of a lock waits for another one", func(p *program) {
 		p.runs("journal", "pay (pay.py)", 0.01)
 		p.waits("journal", "pay (pay.py)", 9.9, heldBy(mutex, 7))
@@ -383,6 +387,27 @@ var conclusions = []struct {
 	}, "waiting for a CPU: 1 thread ran 2.00s and queued 8.30s; CPU time: 100 % in hash"},
 	{"sleepers", func(p *program) { workers(7, func(name string) { p.waits(name, "nap", 10, nap) }) },
 		"mostly asleep: 7 threads sleep in nap"},
+	{"a library sleeps, to try again", func(p *program) {
+		try := nap
+		try.In = "redis.Lock.acquire"
+		workers(6, func(name string) { p.waits(name, "sync_stock (worker.py), main (worker.py)", 10, try) })
+		p.waits("http", "loop", 10, idleBy(waits.IdleEventLoop))
+	}, "mostly asleep: 6 threads sleep in redis.Lock.acquire of sync_stock (worker.py), 1 thread waits for events"},
+	{"sleepers on a busy host", func(p *program) {
+		workers(5, func(name string) {
+			s := p.thread(name)
+			s.CPU, s.Unexplained = 1e6, true
+			p.Add(&s)
+			p.queues(name, "count", 0.3)
+			p.waits(name, "count (app.py)", 9.6, nap)
+		})
+	}, "waiting for a CPU: 5 threads ran 5.00ms and queued 1.50s; 5 threads sleep in count (app.py)"},
+	{"a library sleeps, and there is no room for who joins", func(p *program) {
+		try := nap
+		try.In = "redis.Lock.acquire"
+		workers(6, func(name string) { p.waits(name, "synchronize_stock (worker.py)", 10, try) })
+		p.waits("main", "_shutdown (threading)", 10, join)
+	}, "mostly asleep: 6 threads sleep in redis.Lock.acquire of synchronize_stock (worker.py)"},
 	{"one joins what sleeps", func(p *program) {
 		p.waits("main", "main", 10, join)
 		p.waits("worker", "nap", 10, nap)
@@ -468,6 +493,18 @@ func TestChildProcessesWithMostOfTheTimeComeFirst(t *testing.T) {
 		if got := p.Sentence(); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%+v: %q", c, got)
 		}
+	}
+}
+
+func TestChildProcessesAreNamedWhereNothingElseWorks(t *testing.T) {
+	p := newProgram("4 child processes, not in the recording; --children includes them")
+	p.waits("master", "loop", 10, idleBy(waits.IdleEventLoop))
+	const want = "4 child processes not recorded (--children); mostly asleep: 1 thread waits for events"
+	if got := p.Sentence(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if p.runs("master", "handle", 9); strings.Contains(p.Sentence(), "child") {
+		t.Errorf("a busy one: %q", p.Sentence())
 	}
 }
 

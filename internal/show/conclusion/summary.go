@@ -64,6 +64,7 @@ type group struct {
 	tasks     int64 // time
 	task      string
 	functions map[int32]int64
+	in        map[string]int64 // [Wait].In of sleeps
 	owners    map[Thread]int64
 }
 
@@ -154,7 +155,8 @@ func (s *Summary) groupOf(c class, x *Sample) *group {
 }
 
 func newGroup(k groupKey) *group {
-	return &group{key: k, threads: map[Thread]int64{}, functions: map[int32]int64{}, owners: map[Thread]int64{}}
+	return &group{key: k, threads: map[Thread]int64{}, functions: map[int32]int64{},
+		in: map[string]int64{}, owners: map[Thread]int64{}}
 }
 
 // of returns the group of a class other than within; nil: it has no time.
@@ -175,6 +177,7 @@ func (g *group) add(x *Sample) {
 	if len(x.Stack) > 0 {
 		g.functions[x.Stack[0]] += x.Blocked
 	}
+	g.in[x.Wait.In] += x.Blocked
 	if x.Wait.Owner > 0 {
 		g.owners[Thread{x.Thread.PID, x.Wait.Owner}] += x.Blocked
 	}

@@ -102,7 +102,9 @@ func (d *Data) burstsOf(call, object string) string {
 func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	w := conclusion.Wait{Call: Label(s, rec.LabelWait), Kind: WaitKind(s), Owner: LockOwner(s),
 		Idleness: d.groups.waiting.idleness(s)}
-	w.Object, _ = d.groups.waiting.waitObject(s)
+	if w.Object, _ = d.groups.waiting.waitObject(s); w.Object == databaseLock {
+		w.Kind = waits.DatabaseLock
+	}
 	return w
 }
 
@@ -155,12 +157,14 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 		}
 		x.Wait.In = frame(stack[end-1]).waitedIn(&x.Wait)
 	}
+	if x.Wait.IsSleep() && waiter >= 0 && waiter < first {
+		if f := frame(stack[waiter]); f.isFunction() && !f.LibC {
+			x.Wait.In = f.qualified()
+		}
+	}
 	switch leaf := frame(stack[0]); leaf.Name {
 	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
 		x.Unexplained = leaf.Synthetic()
-	}
-	if slices.ContainsFunc(stack, func(n int32) bool { return waits.InDatabaseLock(frame(n).Name, frame(n).Module) }) {
-		x.Wait = conclusion.Wait{Call: x.Wait.Call, Kind: waits.DatabaseLock, Object: "PostgreSQL's lock (see pg_locks)"}
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
 	for i, n := range stack[first:] {
@@ -190,10 +194,16 @@ func (f *Frame) waitedIn(w *conclusion.Wait) string {
 	if !anonymous || !f.Script || !f.Library || f.IsBuiltIn() || !f.isFunction() {
 		return ""
 	}
-	if name, ok := strings.CutPrefix(f.Name, f.Module+"."); ok { // Java's package
+	return f.qualified()
+}
+
+// qualified has a language's module, but not Java's package.
+func (f *Frame) qualified() string {
+	name, ofJava := strings.CutPrefix(f.Name, f.Module+".")
+	if ofJava || !f.Script {
 		return name
 	}
-	return f.Module + "." + f.Name
+	return f.Module + "." + name
 }
 
 // goLibrary names a library's function that the program called, "net/http.Get"; "" for those of Go's runtime.

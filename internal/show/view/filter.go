@@ -232,7 +232,7 @@ func (sel *Selection) hideInterpreter() {
 	sel.Profile.Sample = samples
 }
 
-// onlyInterprets reports a location of the interpreter, which does not collect garbage.
+// onlyInterprets reports a location of the interpreter, which neither collects garbage nor compiles.
 func onlyInterprets(l *profile.Location) bool {
 	return len(l.Line) > 0 && !slices.ContainsFunc(l.Line, func(ln profile.Line) bool {
 		return ln.Function == nil || rec.FrameType(ln.Function.Name, ln.Function.SystemName) != rec.Machinery ||

@@ -71,6 +71,8 @@ func (w *Waiting) waitGroup(s *profile.Sample) string {
 func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	what := Label(s, rec.LabelWaitsFor)
 	switch {
+	case AwaitsDatabaseLock(s):
+		return databaseLock, ""
 	case what == "":
 		return w.response(s), ""
 	case w.IsSleep(s):
@@ -90,6 +92,14 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 		name = w.lockWithin(s, l.Type)
 	}
 	return name, w.Function(s)
+}
+
+const databaseLock = "PostgreSQL's lock (see pg_locks)"
+
+// AwaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like.
+func AwaitsDatabaseLock(s *profile.Sample) bool {
+	in := func(f waits.Frame) bool { return waits.InDatabaseLock(f.Function, f.Module) }
+	return strings.HasPrefix(Label(s, rec.LabelWait), "epoll_wait") && slices.ContainsFunc(waitStack(s, wholeStack), in)
 }
 
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
@@ -268,7 +278,10 @@ func (w *Waiting) IdleRule(s *profile.Sample) string { return w.idleness(s).Idle
 func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 	idle := w.ruleOf(s).Idleness
 	switch {
-	case idle == (waits.Idleness{}) || !IsSynchronization(s):
+	case idle == (waits.Idleness{}):
+	case AwaitsDatabaseLock(s):
+		return waits.Idleness{}
+	case !IsSynchronization(s):
 	case w.isJoined(NumLabel(s, rec.LabelTID)), idle.Idle == "" && w.isAwaitedInWork(s):
 		return waits.Idleness{}
 	}

@@ -136,7 +136,7 @@ func describeCall(s *Sleeper) Wait {
 		w.Why = "of System V, stores no owner"
 	}
 	if awaitsDatabaseLock(s.Stack) {
-		return Wait{Kind: DatabaseLock, Ownership: Ownership{Why: whyDatabaseLock}}
+		return Wait{Kind: DatabaseLock, Ownership: Ownership{Why: WhyDatabaseLock}}
 	}
 	if onDescriptor[s.Reason] {
 		w.Kind, w.FD = Descriptor, fileOf(a[0])
@@ -170,7 +170,8 @@ func describeChild(name string, a *[6]uint64) Wait {
 	return w
 }
 
-const whyDatabaseLock = "its owner is in PostgreSQL's view pg_locks"
+// WhyDatabaseLock is [Ownership].Why of a [DatabaseLock].
+const WhyDatabaseLock = "its owner is in PostgreSQL's view pg_locks"
 
 // awaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like.
 func awaitsDatabaseLock(stack []StackFunction) bool {

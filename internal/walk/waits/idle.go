@@ -61,7 +61,7 @@ const (
 
 var idleRuleByCall = map[string]string{
 	"epoll_wait": IdleEventLoop, "epoll_pwait": IdleEventLoop, "epoll_pwait2": IdleEventLoop,
-	"accept": IdleAccept, "accept4": IdleAccept,
+	"accept": IdleAccept, "accept4": IdleAccept, "asyncio.Server.serve_forever": IdleAccept,
 	"pause": IdleSignal, "rt_sigsuspend": IdleSignal, "rt_sigtimedwait": IdleSignal,
 }
 

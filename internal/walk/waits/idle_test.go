@@ -204,6 +204,8 @@ var pythonIdle = []idleCase{
 	{"Python, a consumer's thread", "futex", Semaphore, pythonLock +
 		"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\nconsume|[CPython 3.11.7]|/app/shop.py\n" +
 		"" + pythonThread, IdlePool},
+	{"Python, asyncio's server", "asyncio.Server.serve_forever", NoWait,
+		"Server.serve_forever|[CPython 3.11.7]|/usr/lib/python3.11/asyncio/base_events.py", IdleAccept},
 	{"Python, a worker's own condition", "futex", Semaphore, pythonLock +
 		"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, byName},
 	{"Python, a worker that waits for a lock", "futex", Semaphore, strings.Join(strings.Split(pythonLock, "\n")[:3],

@@ -107,8 +107,8 @@ func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	return nil, nil
 }
 
-// A shared lock is listed for each process, a file lock by its path, another lock of unknown address for each waiting
-// thread.
+// A shared lock is listed for each process, a file lock once for all by its path and owner, another lock of unknown
+// address for each waiting thread.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
@@ -124,6 +124,9 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 	case w.Address != 0:
 	case w.FD != nil && w.FD.Path != "":
 		k.file = w.FD.Path
+		if w.OwnerProcess != 0 {
+			k.pid = -w.OwnerProcess
+		}
 	case w.Kind == waits.GIL:
 	default:
 		k.tid = t.TID

@@ -26,6 +26,21 @@ func TestALockHasTheOwnershipOfTheWaiterThatKnowsItsOwner(t *testing.T) {
 	}
 }
 
+func TestAFileLockIsOneForAllProcesses(t *testing.T) {
+	l := New()
+	for pid := range 3 {
+		w := &waits.Wait{Kind: waits.FileLock, FD: &waits.OpenFile{FD: 6 + pid, Path: "/srv/sess_u42"},
+			Ownership: waits.Ownership{OwnerProcess: 9}}
+		l.Processes = append(l.Processes, &stacks.Process{PID: 1 + pid,
+			Threads: []stacks.Thread{{TID: 1 + pid, WaitsFor: w}}})
+	}
+	l.Processes[2].Threads[0].WaitsFor.OwnerProcess = 8 // of another byte range
+	l.Collect()
+	if len(l.Locks) != 2 || !slices.Equal(l.Locks[0].Waiters, []int{1, 2}) {
+		t.Errorf("%+v, want one lock for processes 1 and 2", l.Locks)
+	}
+}
+
 func TestLocksWithBlockedWaitersComeFirstThenThoseWithMoreWaiters(t *testing.T) {
 	p := &stacks.Process{PID: 1}
 	wait := func(address uint64, idle string) {

@@ -98,7 +98,10 @@ func TestTheHeadingNamesTasksAndWhereMostOfThemWait(t *testing.T) {
 	}
 	running := at("handle", 9, languages.AsyncioFamily)
 	running.State = "running"
+	outer := at("start", 8, languages.AsyncioFamily)
+	outer.AwaitsTasks = []string{"Task-2"}
 	for want, tasks := range map[string][]stacks.Task{
+		", 16 asyncio tasks, 8 of them in lookup at app.py:5": {outer, at("lookup", 8, languages.AsyncioFamily)},
 		"":                                       {running},
 		", 1 greenlet in wait at app.py:5":       {at("wait", 1, languages.GreenletTask)},
 		", 2 fibers":                             {at("wait", 1, languages.FiberTask), at("read", 1, languages.FiberTask)},

@@ -126,6 +126,9 @@ threading.Lock (semaphore 0x10): stores no owner
       inside of "with"
       sleeps; asked for 1h0m0s
   #0                     nap [cpython]
+
+1 thread sleeps in nap: 12 holder
+      in nap
 `
 	if text := lockText(t, l); !strings.HasSuffix(text, want) {
 		t.Errorf("%s", text)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
@@ -18,7 +19,7 @@ import (
 var transfers = map[string][2]string{
 	"read": {"reads from", "read from"}, "write": {"writes to", "write to"}, "connect": {"connects to", "connect to"},
 	"poll": {"waits for", "wait for"}, "response": {"waits for a response of", "wait for a response of"},
-	"child": {"waits for", "wait for"},
+	"child": {"waits for", "wait for"}, "sleep": {"sleeps in", "sleep in"},
 }
 
 func transferOf(call string) (verbs [2]string, ok bool) {
@@ -31,6 +32,8 @@ func transferOf(call string) (verbs [2]string, ok bool) {
 		call = "poll"
 	case "wait4", "waitid":
 		call = "child"
+	case "nanosleep", "clock_nanosleep":
+		call = "sleep"
 	}
 	verbs, ok = transfers[call]
 	return verbs, ok
@@ -42,7 +45,7 @@ type transfer struct {
 	verbs      [2]string
 }
 
-// writePeers writes what waits for the other end of a socket or pipe, or for a child: "1 thread reads from
+// writePeers writes what waits for the other end of a socket or pipe, or for a child, or sleeps: "1 thread reads from
 // 127.0.0.1:3700 = proxy (pid 8833): 71 worker".
 func writePeers(b *strings.Builder, l *locks.Locks) {
 	var order []transfer
@@ -61,9 +64,11 @@ func writePeers(b *strings.Builder, l *locks.Locks) {
 	}
 	for _, p := range l.Processes {
 		for t := range stacks.Each(p.Threads) {
-			add("thread", t.Wait, cmp.Or(otherEnd(t.WaitsFor), awaitedChild(p, t)), func() (string, string) {
-				return shownThreadName(l, t.TID), t.OwnPlace()
-			})
+			peer, place := cmp.Or(otherEnd(t.WaitsFor), awaitedChild(p, t)), t.OwnPlace()
+			if peer == "" {
+				peer, place = sleepsIn(t)
+			}
+			add("thread", t.Wait, peer, func() (string, string) { return shownThreadName(l, t.TID), place })
 		}
 		responding := httpPeers(p)
 		for g := range stacks.Each(p.GoroutineStacks) {
@@ -127,6 +132,22 @@ func awaitedChild(p *stacks.Process, t *stacks.Thread) string {
 		return ""
 	}
 	return fmt.Sprintf("%s (what that waits for: prywalk dump --chains -p %d,%d)", w.Object(), p.PID, w.Child)
+}
+
+// sleepsIn names the function that sleeps within work, and the program's place that called it; "": neither.
+func sleepsIn(t *stacks.Thread) (function, place string) {
+	if w := t.WaitsFor; w == nil || w.Kind != waits.Sleep || w.Idle != "" || len(t.Frames) == 0 {
+		return "", ""
+	}
+	frames := t.WaitsFrames()
+	sleeper := waits.WaitingFunction(frames)
+	for i, f := range frames[sleeper:] {
+		if t.Frames[sleeper+i].Kind != "" && !waits.IsLibrary(f) && !languages.IsInstalled(f.File) {
+			place = t.Frames[sleeper+i].Location()
+			break
+		}
+	}
+	return frames[sleeper].Function, place
 }
 
 // otherEnd names that of the only socket or pipe for which a wait is, within work, or "".

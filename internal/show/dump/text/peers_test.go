@@ -31,6 +31,10 @@ func TestLocksNameTheOtherEndOfSocketsAndPipes(t *testing.T) {
 	add("poll", waits.Wait{FDs: []waits.OpenFile{proxy, pipe}})
 	p.Threads = append(p.Threads, stacks.Thread{TID: 18, Name: "app", State: "S", Wait: "wait4",
 		WaitsFor: &waits.Wait{Kind: waits.Child, Child: 9}})
+	p.Threads = append(p.Threads, stacks.Thread{TID: 19, Name: "app", State: "S", Wait: "clock_nanosleep",
+		WaitsFor: &waits.Wait{Kind: waits.Sleep}, Frames: []stacks.Frame{
+			{Place: &stacks.Place{Function: "sqlite3InvokeBusyHandler", Module: "/usr/lib/libsqlite3.so.0"}},
+			{Place: &stacks.Place{Function: "count", File: "/srv/app.py", Line: 6, Kind: "cpython"}}}})
 	l := &locks.Locks{Verdict: locks.VerdictNone, Processes: []*stacks.Process{p}}
 	const want = `no deadlock
 
@@ -41,6 +45,9 @@ func TestLocksNameTheOtherEndOfSocketsAndPipes(t *testing.T) {
 1 thread writes to pipe:[5]: 14 app
 
 1 thread waits for child process 9 (what that waits for: prywalk dump --chains -p 1,9): 18 app
+
+1 thread sleeps in sqlite3InvokeBusyHandler: 19 app
+      in count at app.py:6
 
 idle, by rule:
 `

@@ -70,7 +70,7 @@ func taskKey(t *stacks.Task) string {
 }
 
 // taskCount returns ", 7 greenlets, 6 of them in checkout at app.py:5", of tasks that no thread runs: each kind with
-// the place where most of them wait.
+// the place where most of them wait, other than for tasks.
 func taskCount(p *stacks.Process) (text string) {
 	var kinds []string
 	total, at := map[string]int{}, map[string]map[string]int{}
@@ -82,7 +82,9 @@ func taskCount(p *stacks.Process) (text string) {
 			kinds, at[t.Kind] = append(kinds, t.Kind), map[string]int{}
 		}
 		total[t.Kind] += t.Count
-		at[t.Kind][t.OwnPlace()] += t.Count
+		if len(t.AwaitsTasks) == 0 { // else it waits where those do
+			at[t.Kind][t.OwnPlace()] += t.Count
+		}
 	}
 	for _, kind := range kinds {
 		n, most := total[kind], ""
