@@ -17,9 +17,10 @@ import (
 //
 // Time that fits no stack yet is carried:
 //
-//   - CPU time to the next sample on a CPU, run queue time to the next running one. If none comes within carryLimit,
-//     the next changed sample off the CPU gives both to [NotObserved] if a stop was refused meanwhile, else to
-//     [RanBetweenTicks], below the stack of the open sleep, or without one below the stack last found running;
+//   - CPU time to the next sample on a CPU, run queue time to the next running one, but of the time between a kernel
+//     sample and the sleep after it to that sample. If none comes within carryLimit, the next changed sample off the
+//     CPU gives both to [NotObserved] if a stop was refused meanwhile, else to [RanBetweenTicks], below the stack of
+//     the open sleep, or without one below the stack last found running;
 //   - blocked time to the next sample asleep, or at the end to [BlockedBetweenTicks].
 //
 // Time in the kernel that samples of user space leave out is held apart ([kernelTime]).
@@ -72,7 +73,11 @@ func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, ma
 	if place.State == sample.Running {
 		return l.observeRunning(now, place, onCPU, t, maxCPU)
 	}
-	l.carryOver(now, t.cpu, t.runQueue)
+	runQueue := t.runQueue
+	if !l.sleep.open && len(l.pending.list) > 0 {
+		l.pending.addQueue(take(&runQueue), now.Wall-t.blocked)
+	}
+	l.carryOver(now, t.cpu, runQueue)
 	l.sleep.observe(now.Wall, place, t.cpuAndQueue() > 0, t.blocked+take(&l.carried.blocked), l.Emit)
 	l.attributePendingIfDue(now.Wall, true)
 	return 0, 0
