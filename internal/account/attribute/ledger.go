@@ -73,14 +73,37 @@ func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, ma
 	if place.State == sample.Running {
 		return l.observeRunning(now, place, onCPU, t, maxCPU)
 	}
-	runQueue := t.runQueue
-	if !l.sleep.open && len(l.pending.list) > 0 {
-		l.pending.addQueue(take(&runQueue), now.Wall-t.blocked)
-	}
-	l.carryOver(now, t.cpu, runQueue)
+	l.carryBeforeSleep(now, t)
 	l.sleep.observe(now.Wall, place, t.cpuAndQueue() > 0, t.blocked+take(&l.carried.blocked), l.Emit)
 	l.attributePendingIfDue(now.Wall, true)
 	return 0, 0
+}
+
+// carryBeforeSleep carries what passed before a sleep. Queue time after a kernel sample stays with that.
+func (l *Ledger) carryBeforeSleep(now sample.Reading, t times) {
+	queued := Span{End: now.Wall - t.blocked, Wall: t.runQueue, RunQueue: t.runQueue}
+	if n := len(l.pending.list); n > 0 && !l.sleep.open && t.runQueue > 0 {
+		queued.Place = l.pending.list[n-1].place()
+		l.Emit(queued)
+		t.runQueue = 0
+	}
+	l.carryOver(now, t.cpu, t.runQueue)
+	if t.runQueue >= minQueued && len(l.carried.queued) < maxQueued {
+		l.sleep.close(l.Emit)
+		l.carried.queued = append(l.carried.queued, queued)
+	}
+}
+
+// takeQueue returns the carried queue time, but emits what has a time of its own, at the place of s.
+func (l *Ledger) takeQueue(s Span) (rest int64) {
+	rest = take(&l.carried.runQueue)
+	for _, q := range l.carried.queued {
+		rest -= q.RunQueue
+		q.Place, q.Leaf = s.Place, s.Leaf
+		l.Emit(q)
+	}
+	l.carried.queued = l.carried.queued[:0]
+	return rest
 }
 
 func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t times, maxCPU int64) (
@@ -93,7 +116,7 @@ func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t t
 	} else {
 		l.carryOver(now, t.cpu, 0)
 	}
-	runQueue := t.runQueue + take(&l.carried.runQueue)
+	runQueue := t.runQueue + l.takeQueue(Span{Place: place})
 	l.Emit(Span{
 		Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed,
 	})
@@ -203,8 +226,8 @@ func (l *Ledger) AttributeOverdue() {
 }
 
 func (l *Ledger) attributeCarried(now int64) {
-	if ran := l.carried.cpuAndQueue(); ran > 0 {
-		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: now, Wall: ran}
+	if l.carried.cpuAndQueue() > 0 {
+		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: now}
 		switch {
 		case l.carried.stopRefused:
 			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
@@ -215,8 +238,10 @@ func (l *Ledger) attributeCarried(now int64) {
 			}
 		}
 		s.CPU = l.carried.takeCPU()
-		s.RunQueue = take(&l.carried.runQueue)
-		l.Emit(s)
+		s.RunQueue = l.takeQueue(s)
+		if s.Wall = s.CPU + s.RunQueue; s.Wall > 0 {
+			l.Emit(s)
+		}
 	}
 	if l.carried.blocked > 0 && !l.sleep.open {
 		place := l.lastRunning

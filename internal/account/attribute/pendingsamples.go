@@ -24,18 +24,8 @@ type pendingSample struct {
 
 // A running thread's clock is up to a kernel tick old, which would favour places within a burst.
 type pendingSamples struct {
-	list     []pendingSample
-	cpu      int64  // ns
-	preempts []Span // queue time between a sample and the next sleep
-}
-
-// addQueue adds queue time between the last sample and a sleep. Carried beyond the sleep to a later sample, it would be
-// at a wrong time.
-func (p *pendingSamples) addQueue(runQueue, sleepBegan int64) {
-	if runQueue > 0 {
-		place := p.list[len(p.list)-1].place()
-		p.preempts = append(p.preempts, Span{Place: place, End: sleepBegan, Wall: runQueue, RunQueue: runQueue})
-	}
+	list []pendingSample
+	cpu  int64 // ns
 }
 
 // areDue reports whether to attribute them at now, CLOCK_MONOTONIC ns. asleep: the thread sleeps then.
@@ -52,7 +42,7 @@ func (l *Ledger) AddKernelSample(now sample.Reading, place Place, standsFor int6
 	t := l.beginInterval(now)
 	l.endSleep(now, t)
 	t.cpu += l.carried.takeCPU()
-	t.runQueue += take(&l.carried.runQueue)
+	t.runQueue += l.takeQueue(Span{Place: place})
 	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = place, place, now.Wall
 	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.WalkEnd, now.Wall, t.runQueue, standsFor})
 	l.pending.cpu += t.cpu
@@ -78,7 +68,7 @@ func (l *Ledger) attributePendingAndCarried() {
 
 func (l *Ledger) attributePending() {
 	l.emitPending(l.Emit)
-	l.pending = pendingSamples{list: l.pending.list[:0], preempts: l.pending.preempts[:0]}
+	l.pending = pendingSamples{list: l.pending.list[:0]}
 }
 
 // emitPending emits the waiting samples; no part starts before the account. The excess goes to later samples, finally
@@ -95,9 +85,6 @@ func (l *Ledger) emitPending(emit func(Span)) {
 		weights -= s.weight()
 		rest -= part
 		emit(Span{Place: s.place(), End: s.at, Samples: 1, Wall: part + s.runQueue, RunQueue: s.runQueue, CPU: part})
-	}
-	for _, s := range l.pending.preempts {
-		emit(s)
 	}
 	if rest > 0 {
 		emit(Span{Place: samples[len(samples)-1].place(), End: l.clocks.last.Wall, Wall: rest, CPU: rest})

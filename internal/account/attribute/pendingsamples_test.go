@@ -124,6 +124,29 @@ func TestQueueTimeBeforeASleepStaysBeforeIt(t *testing.T) {
 	b.check(t, sample.Reading{})
 }
 
+// A thread without samples waits for a CPU between two sleeps. The next running sample takes that time where it passed.
+func TestCarriedQueueTimeKeepsItsTime(t *testing.T) {
+	const ms = 1e6
+	b := newTimeline()
+	b.observe(0, 0, 0, 1, sample.Sleeping)
+	b.observe(1*ms, 200*ms, 30*ms, 2, sample.Sleeping)
+	b.observe(0, 1*ms, 100*ms, 1, sample.Sleeping)
+	b.observe(0, 50*ms, 40*ms, 2, sample.Sleeping)
+	b.observe(7*ms, 2*ms, 0, 4, sample.Running)
+	b.l.Finish()
+	queued := map[int64]int64{}
+	for _, s := range b.spans {
+		if s.RunQueue > 0 && s.Stack == 4 {
+			queued[s.End] += s.RunQueue
+		}
+	}
+	want := map[int64]int64{201 * ms: 200 * ms, (201 + 30 + 101 + 50) * ms: 50 * ms, b.now.Wall: 3 * ms}
+	if !maps.Equal(queued, want) {
+		t.Errorf("queue time by end %v, want %v: %+v", queued, want, b.spans)
+	}
+	b.check(t, sample.Reading{})
+}
+
 func TestPendingSamplesAreAttributedInTheEnd(t *testing.T) {
 	sampled := func(b *timeline) {
 		b.observe(0, 0, 0, 1, sample.Sleeping)

@@ -43,9 +43,12 @@ const carryLimit = 5e9
 
 type carriedTimes struct {
 	times
-	since       int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
-	stopRefused bool  // since then ([sample.NotStopped])
+	since       int64  // of CPU and run queue time, CLOCK_MONOTONIC ns
+	stopRefused bool   // since then ([sample.NotStopped])
+	queued      []Span // parts of runQueue with their times, on which chains of other threads depend
 }
+
+const minQueued, maxQueued = 5e6, 32 // ns, parts: shorter ones and more are moved in time to the sample that takes them
 
 func (c *carriedTimes) add(cpu, runQueue, now int64) {
 	if c.cpuAndQueue() == 0 {

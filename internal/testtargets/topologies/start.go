@@ -40,7 +40,7 @@ func NewPrograms(dir, python string) (Programs, error) {
 	}
 	out := Programs{"python": {strings.TrimSpace(string(executable)), script}}
 	for language, command := range map[string][]string{
-		"c":  {"gcc", "-O1", "-pthread", "-o", "OUT", "stage.c"},
+		"c":  {"gcc", "-O1", "-pthread", "-fno-plt", "-o", "OUT", "stage.c"}, // else a call's stub can be innermost
 		"go": {"go", "build", "-o", "OUT", "stage.go"},
 	} {
 		name := "stage-" + language

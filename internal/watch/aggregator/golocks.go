@@ -39,24 +39,19 @@ func (g *goroutines) lockLabels(t *managed.TaskRecord, stack []byte) map[string]
 		if list := g.WaitsAt(t, stack); len(list) == 1 && !list[0].Channel {
 			awaited = list[0].Address - word
 			out[profile.LabelAwaitsLock] = fmt.Sprintf("%#x", awaited)
+			managed.Remember(&g.awaited, maxLockTexts, awaited, true)
 		}
-	}
-	if awaited != 0 {
-		managed.Remember(&g.awaited, maxLockTexts, awaited, true)
 	}
 	if t.Wait == condWait || isLock && awaited == 0 {
 		return out
 	}
 	// The call that waits for a lock is analysed as one that has taken it.
-	text := g.holds(awaited, func(_ *taskFrame, lock *managed.TaskLock) bool { return lock.Address != awaited })
-	if text != "" {
-		out[profile.LabelHolds] = text
-	}
+	maps.Copy(out, g.holds(awaited, func(_ *taskFrame, lock *managed.TaskLock) bool { return lock.Address != awaited }))
 	return out
 }
 
-// holds is the value of [profile.LabelHolds] for the frames of the present walk: those of their locks that are wanted.
-func (g *goroutines) holds(awaited frames.Addr, wanted func(*taskFrame, *managed.TaskLock) bool) (text string) {
+// holds returns [profile.LabelHolds] for the frames of the present walk: those of their locks that are wanted.
+func (g *goroutines) holds(awaited frames.Addr, wanted func(*taskFrame, *managed.TaskLock) bool) map[string]string {
 	held := map[frames.Addr]bool{}
 	for i := range g.stacks.taskFrames {
 		f := &g.stacks.taskFrames[i]
@@ -67,31 +62,27 @@ func (g *goroutines) holds(awaited frames.Addr, wanted func(*taskFrame, *managed
 			}
 		}
 	}
+	text := ""
 	for _, lock := range slices.Sorted(maps.Keys(held)) {
 		text = strings.TrimSpace(text + fmt.Sprintf(" %#x", lock))
 	}
-	return text
+	if text == "" {
+		return nil
+	}
+	return map[string]string{profile.LabelHolds: text}
 }
 
-// longestCall is the length of the longest call instruction.
-const longestCall = 7
-
 // threadLocks is the label of the locks that the thread of the present walk likely holds, of those for which goroutines
-// were seen to wait. A call that still takes its lock is the last one of its frame.
-func (p *processState) threadLocks() string {
+// were seen to wait. A call that still takes its lock is the last one of its frame, and has at most seven bytes.
+func (p *processState) threadLocks() (text string) {
 	for _, t := range p.tasks.all {
-		g, is := t.runtime.taskSource.(*goroutines)
-		if !is || len(g.awaited) == 0 {
-			continue
-		}
-		text := g.holds(0, func(f *taskFrame, lock *managed.TaskLock) bool {
-			return g.awaited[lock.Address] && f.pc-lock.Taken > longestCall
-		})
-		if text != "" {
-			return g.bounded(map[string]string{profile.LabelHolds: text})
+		if g, is := t.runtime.taskSource.(*goroutines); is && len(g.awaited) > 0 {
+			text += g.bounded(g.holds(0, func(f *taskFrame, lock *managed.TaskLock) bool {
+				return g.awaited[lock.Address] && f.pc-lock.Taken > 7
+			}))
 		}
 	}
-	return ""
+	return text
 }
 
 // bounded returns the text of labels of locks; "" beyond the bound of texts.
