@@ -316,7 +316,7 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 	}
 	t := l.advancePastQueue(end)
 	l.carried.add(t.cpu, t.runQueue, end.Wall)
-	l.addBlocked(t.blocked, end.Wall)
+	l.addBlocked(t.blocked, end.Wall-t.cpuAndQueue()) // it has run since, so that the sleep is none to the end
 }
 
 // # Open time
