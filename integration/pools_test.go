@@ -13,6 +13,7 @@ import (
 
 	"prywalk/internal/show/chains"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/topologies"
 )
 
 // Five borrowers wait for a pool of which nothing stores who took what: the end is unknown, and both holders are named
@@ -77,7 +78,7 @@ func hasExhaustedPool(t *testing.T, text string) bool {
 		}
 		does := map[string]bool{}
 		for j := range c.Meanwhile {
-			does[ownName(c.Meanwhile[j].Function)] = true
+			does[topologies.OwnName(c.Meanwhile[j].Function)] = true
 		}
 		if does["render"] && (does["ask_bank"] || does["askBank"]) {
 			borrowers += c.Threads

@@ -194,6 +194,12 @@ func TestChainsGoThroughLikelyOwnersOfGosLocks(t *testing.T) {
 	goroutine("shared", "sync.RWMutex.Lock", "0x30", "", 0, 1000)
 	goroutine("reader", "sleep", "", "0x30", 0, 1000)
 	goroutine("reader", "sleep", "", "0x30", 400, 1000)
+	goroutine("queue", "sync.Mutex.Lock", "0x70", "", 0, 1000)
+	goroutine("nap", "sleep", "", "0x70", 200, 700) // seen to run before and since
+	for _, at := range [][2]int64{{0, 300}, {400, 500}, {700, 1000}} {
+		s := c.did(4, 12, "web", "fill", at[0], at[1], "run", 0)
+		s.Label[rec.LabelHolds] = []string{"0x70"}
+	}
 	goroutine("unowned", "sync.Mutex.Lock", "0x40", "", 0, 1000)
 	goroutine("ab", "sync.Mutex.Lock", "0x60", "0x50", 0, 1000)
 	goroutine("ba", "sync.Mutex.Lock", "0x50", "0x60", 0, 1000)
@@ -206,12 +212,13 @@ func TestChainsGoThroughLikelyOwnersOfGosLocks(t *testing.T) {
 		}
 		got[strings.Join(links, " ")+" "+string(r.Chains[i].End.Kind)+" "+r.Chains[i].End.Why] = r.Chains[i].Blocked / 1e6
 	}
-	const unseen = "unknown the likely owner ran, was not seen, or is one of several"
+	const unseen = "unknown the likely owner was not seen, or is one of several"
 	const noOwner = " has no known owner (goroutine)"
 	const cycle = " unknown a cycle of waits, which is not proven to be a deadlock"
 	want := map[string]int64{
 		"handle flush timer ": 500, "handle send unknown IO wait" + noOwner: 300, "handle " + unseen: 200,
 		"flush timer ": 500, "send unknown IO wait" + noOwner: 400, "shared " + unseen: 1000, "reader timer ": 1600,
+		"queue fill running ": 700, "queue nap timer ": 200, "queue " + unseen: 100, "nap timer ": 500,
 		"unowned unknown sync.Mutex.Lock" + noOwner: 1000, "ab ba ab ba" + cycle: 1000, "ba ab ba ab" + cycle: 1000}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)

@@ -24,14 +24,11 @@ type goLock struct {
 // owner returns the ID under which chains find the likely owner of a lock at a time.
 func (l goLock) owner(tasks chains.Tasks) int { return tasks.ID(l.pid, "owner of "+l.address) }
 
-// likelyOwners has what the goroutines did that likely held a lock while they waited.
+// likelyOwners has what the goroutines that likely held a lock did, on a thread or while they waited.
 type likelyOwners map[goLock][]chains.Interval
 
 // add notes a sample's locks, and its intervals for those that a goroutine awaits.
 func (o likelyOwners) add(s *profile.Sample, awaited map[goLock]bool, intervals ...chains.Interval) {
-	if !view.IsTask(s) {
-		return
-	}
 	n := 0
 	for lock := range strings.FieldsSeq(view.Label(s, rec.LabelHolds)) {
 		if n++; n > rec.MaxHolds {
@@ -44,8 +41,8 @@ func (o likelyOwners) add(s *profile.Sample, awaited map[goLock]bool, intervals 
 	}
 }
 
-// maxHandover is the longest time in which two goroutines seem to own a lock while one passes it to the other, as each
-// is read at its own time, ns.
+// maxHandover is the longest time, ns, in which two goroutines seem to own a lock while one passes it to the other, or
+// one seems to run and to wait, as each is read at its own time.
 const maxHandover = 300e6
 
 // lines returns the intervals of each lock's owner, in which no chain starts. Locks with several owners at a time, as
@@ -56,11 +53,11 @@ func (o likelyOwners) lines(tasks chains.Tasks) (out []chains.Interval) {
 	}) {
 		line := o[lock]
 		id := lock.owner(tasks)
-		slices.SortStableFunc(line, func(x, y chains.Interval) int { return cmp.Compare(x.From, y.From) })
+		slices.SortStableFunc(line, func(x, y chains.Interval) int { return cmp.Compare(x.To, y.To) })
 		for i := range line {
 			iv := &line[i]
 			iv.ID, iv.Passed = id, true
-			if i > 0 && iv.From < line[i-1].To && iv.To > line[i-1].To && line[i-1].To-iv.From <= maxHandover {
+			if i > 0 && iv.From < line[i-1].To && line[i-1].To-iv.From <= maxHandover {
 				iv.From = line[i-1].To
 			}
 		}

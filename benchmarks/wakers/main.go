@@ -39,6 +39,7 @@ import (
 
 	"prywalk/benchmarks/command"
 	"prywalk/internal/show/chains"
+	recording "prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/report"
 )
@@ -111,12 +112,7 @@ func measure(ctx context.Context, name, exe, dir string, length time.Duration) (
 	if err != nil {
 		return r, err
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return r, err
-	}
-	defer f.Close()
-	p, err := profile.Parse(f)
+	p, err := recording.ReadFile(file)
 	if err != nil {
 		return r, err
 	}

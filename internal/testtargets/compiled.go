@@ -35,27 +35,34 @@ var toolVariables = []string{"GOFLAGS", "GOTOOLCHAIN", "GOEXPERIMENT", "GOAMD64"
 func (c Compiled) Build(t testing.TB) string {
 	t.Helper()
 	NeedProgram(t, c.Command[0])
-	key, err := c.key()
+	text, err := c.Content()
 	if err != nil {
 		t.Fatal(err)
-	}
-	kept := filepath.Join(cacheDir(), key)
-	markUsed(kept)
-	text, err := os.ReadFile(filepath.Join(kept, c.Name))
-	if err != nil {
-		removeUnused(cacheDir())
-		if err := makeDir(kept, c.Name, c.compile); err != nil {
-			t.Fatal(err)
-		}
-		if text, err = os.ReadFile(filepath.Join(kept, c.Name)); err != nil {
-			t.Fatal(err)
-		}
 	}
 	file := filepath.Join(t.TempDir(), c.Name)
 	if err := WriteExecutable(file, text); err != nil {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// Content returns what the compiler made, now or before.
+func (c Compiled) Content() ([]byte, error) {
+	key, err := c.key()
+	if err != nil {
+		return nil, err
+	}
+	kept := filepath.Join(cacheDir(), key)
+	markUsed(kept)
+	text, err := os.ReadFile(filepath.Join(kept, c.Name))
+	if err == nil {
+		return text, nil
+	}
+	removeUnused(cacheDir())
+	if err := makeDir(kept, c.Name, c.compile); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(kept, c.Name))
 }
 
 func (c Compiled) key() (string, error) {

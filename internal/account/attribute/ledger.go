@@ -17,10 +17,11 @@ import (
 //
 // Time that fits no stack yet is carried:
 //
-//   - CPU time to the next sample on a CPU, run queue time to the next running one. If none comes within carryLimit,
-//     the next changed sample off the CPU gives both to [NotObserved] if a stop was refused meanwhile, else to
-//     [RanBetweenTicks], below the stack of the open sleep, or without one below the stack last found running. That
-//     ends where the time became known, in the mean, but after the last cut;
+//   - CPU time to the next sample on a CPU, run queue time to the next running one, but of the time between a kernel
+//     sample and the sleep after it to that sample. If none comes within carryLimit, the next changed sample off the
+//     CPU gives both to [NotObserved] if a stop was refused meanwhile, else to [RanBetweenTicks], below the stack of
+//     the open sleep, or without one below the stack last found running. That ends where the time became known, in the
+//     mean, but after the last cut; longer parts of run queue time end where they passed;
 //   - blocked time to the next sample asleep, or at the end to [BlockedBetweenTicks].
 //
 // Time in the kernel that samples of user space leave out is held apart ([kernelTime]).
@@ -73,10 +74,37 @@ func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, ma
 	if place.State == sample.Running {
 		return l.observeRunning(now, place, onCPU, t, maxCPU)
 	}
-	l.carryOver(now, t.cpu, t.runQueue)
+	l.carryBeforeSleep(now, t)
 	l.sleep.observe(now.Wall, place, t.cpuAndQueue() > 0, t.blocked+take(&l.carried.blocked), l.Emit)
 	l.attributePendingIfDue(now.Wall, true)
 	return 0, 0
+}
+
+// carryBeforeSleep carries what passed before a sleep. Queue time after a kernel sample stays with that.
+func (l *Ledger) carryBeforeSleep(now sample.Reading, t times) {
+	queued := Span{End: now.Wall - t.blocked, Wall: t.runQueue, RunQueue: t.runQueue}
+	if n := len(l.pending.list); n > 0 && !l.sleep.open && t.runQueue > 0 {
+		queued.Place = l.pending.list[n-1].place()
+		l.Emit(queued)
+		t.runQueue = 0
+	}
+	l.carryOver(now, t.cpu, t.runQueue)
+	if t.runQueue >= minQueued && len(l.carried.queued) < maxQueued {
+		l.sleep.close(l.Emit)
+		l.carried.queued = append(l.carried.queued, queued)
+	}
+}
+
+// takeQueue returns the carried queue time, but emits what has a time of its own, at the place of s.
+func (l *Ledger) takeQueue(s Span) (rest int64) {
+	rest = take(&l.carried.runQueue)
+	for _, q := range l.carried.queued {
+		rest -= q.RunQueue
+		q.Place, q.Leaf = s.Place, s.Leaf
+		l.Emit(q)
+	}
+	l.carried.queued = l.carried.queued[:0]
+	return rest
 }
 
 func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t times, maxCPU int64) (
@@ -89,7 +117,7 @@ func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t t
 	} else {
 		l.carryOver(now, t.cpu, 0)
 	}
-	runQueue := t.runQueue + take(&l.carried.runQueue)
+	runQueue := t.runQueue + l.takeQueue(Span{Place: place})
 	l.Emit(Span{
 		Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed,
 	})
@@ -199,8 +227,8 @@ func (l *Ledger) AttributeOverdue() {
 }
 
 func (l *Ledger) attributeCarried(now int64) {
-	if ran := l.carried.cpuAndQueue(); ran > 0 {
-		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: l.carried.until, Wall: ran}
+	if l.carried.cpuAndQueue() > 0 {
+		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: l.carried.until}
 		switch {
 		case l.carried.stopRefused:
 			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
@@ -211,8 +239,10 @@ func (l *Ledger) attributeCarried(now int64) {
 			}
 		}
 		s.CPU = l.carried.takeCPU()
-		s.RunQueue = take(&l.carried.runQueue)
-		l.Emit(s)
+		s.RunQueue = l.takeQueue(s)
+		if s.Wall = s.CPU + s.RunQueue; s.Wall > 0 {
+			l.Emit(s)
+		}
 	}
 	if l.carried.blocked > 0 && !l.sleep.open {
 		place := l.lastRunning
@@ -287,7 +317,7 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 	}
 	t := l.advancePastQueue(end)
 	l.carried.add(t.cpu, t.runQueue, end.Wall)
-	l.addBlocked(t.blocked, end.Wall)
+	l.addBlocked(t.blocked, end.Wall-t.cpuAndQueue()) // it has run since, so that the sleep is none to the end
 }
 
 // # Open time
@@ -296,7 +326,7 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 func (l *Ledger) Flush() {
 	l.attributePending()
 	l.settleKernelTime(l.clocks.last.Wall)
-	l.carried.until = l.clocks.last.Wall
+	l.carried.cut(l.clocks.last.Wall)
 	l.sleep.emitSoFar(l.Emit)
 	l.sleep.cut += l.sleep.Wall
 	l.sleep.Samples, l.sleep.Wall = 0, 0

@@ -436,3 +436,19 @@ func TestAnOpenSleepHasItsTimeBeforeACut(t *testing.T) {
 		}
 	}
 }
+
+// A thread that ran after its last sample did not sleep to the end: a cycle of such waits is no deadlock.
+func TestASleepEndsBeforeTheTimeWithoutASampleAtTheEnd(t *testing.T) {
+	b := newTimeline()
+	b.observe(0, 0, 0, 1, sample.Sleeping)
+	b.observe(0, 0, 100, 1, sample.Sleeping)
+	b.now.Wall, b.now.CPU, b.now.RunQueue = b.now.Wall+50, b.now.CPU+6, b.now.RunQueue+3
+	b.l.EndWithoutSample(b.now, 1000)
+	b.l.Finish()
+	for _, s := range b.spans {
+		if want := b.now.Wall - 9; s.State == sample.Sleeping && s.End != want {
+			t.Errorf("a sleep ends at %d, want %d: %+v", s.End, want, b.spans)
+		}
+	}
+	b.check(t, sample.Reading{})
+}

@@ -42,7 +42,7 @@ func (l *Ledger) AddKernelSample(now sample.Reading, place Place, standsFor int6
 	t := l.beginInterval(now)
 	l.endSleep(now, t)
 	t.cpu += l.carried.takeCPU()
-	t.runQueue += take(&l.carried.runQueue)
+	t.runQueue += l.takeQueue(Span{Place: place})
 	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = place, place, now.Wall
 	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.WalkEnd, now.Wall, t.runQueue, standsFor})
 	l.pending.cpu += t.cpu

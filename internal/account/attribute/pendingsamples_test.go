@@ -3,6 +3,7 @@
 package attribute
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"prywalk/frames"
@@ -100,6 +101,50 @@ func TestSamplesOfBurstsHaveTrueShares(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A thread is preempted after its last kernel sample, runs on, and sleeps. Its queue time is before the sleep.
+func TestQueueTimeBeforeASleepStaysBeforeIt(t *testing.T) {
+	b := newTimeline()
+	b.observe(0, 0, 0, 1, sample.Sleeping)
+	b.observe(4, 0, 6, sampledStack, sample.Running)
+	b.observe(2, 20, 30, 1, sample.Sleeping)
+	b.observe(0, 1, 10, 1, sample.Sleeping) // it ran again, unseen
+	b.observe(4, 3, 0, sampledStack, sample.Running)
+	b.l.Finish()
+	queued := map[int64]int64{}
+	for _, s := range b.spans {
+		if s.Stack == sampledStack && s.RunQueue > 0 {
+			queued[s.End] = s.RunQueue
+		}
+	}
+	if want := map[int64]int64{10 + 2 + 20: 20, b.now.Wall: 1 + 3}; !maps.Equal(queued, want) {
+		t.Errorf("queue time by end %v, want %v: %+v", queued, want, b.spans)
+	}
+	b.check(t, sample.Reading{})
+}
+
+// A thread without samples waits for a CPU between two sleeps. The next running sample takes that time where it passed.
+func TestCarriedQueueTimeKeepsItsTime(t *testing.T) {
+	const ms = 1e6
+	b := newTimeline()
+	b.observe(0, 0, 0, 1, sample.Sleeping)
+	b.observe(1*ms, 200*ms, 30*ms, 2, sample.Sleeping)
+	b.observe(0, 1*ms, 100*ms, 1, sample.Sleeping)
+	b.observe(0, 50*ms, 40*ms, 2, sample.Sleeping)
+	b.observe(7*ms, 2*ms, 0, 4, sample.Running)
+	b.l.Finish()
+	queued := map[int64]int64{}
+	for _, s := range b.spans {
+		if s.RunQueue > 0 && s.Stack == 4 {
+			queued[s.End] += s.RunQueue
+		}
+	}
+	want := map[int64]int64{201 * ms: 200 * ms, (201 + 30 + 101 + 50) * ms: 50 * ms, b.now.Wall: 3 * ms}
+	if !maps.Equal(queued, want) {
+		t.Errorf("queue time by end %v, want %v: %+v", queued, want, b.spans)
+	}
+	b.check(t, sample.Reading{})
 }
 
 func TestPendingSamplesAreAttributedInTheEnd(t *testing.T) {

@@ -43,10 +43,13 @@ const carryLimit = 5e9
 
 type carriedTimes struct {
 	times
-	since       int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
-	until       int64 // the mean time at which it became known, or a later cut: CLOCK_MONOTONIC ns
-	stopRefused bool  // since then ([sample.NotStopped])
+	since       int64  // of CPU and run queue time, CLOCK_MONOTONIC ns
+	until       int64  // the mean time at which it became known, or a later cut: CLOCK_MONOTONIC ns
+	stopRefused bool   // since then ([sample.NotStopped])
+	queued      []Span // parts of runQueue with their times, on which chains of other threads depend
 }
+
+const minQueued, maxQueued = 5e6, 32 // ns, parts: shorter ones and more are moved in time to the sample that takes them
 
 func (c *carriedTimes) add(cpu, runQueue, now int64) {
 	if cpu+runQueue == 0 {
@@ -58,6 +61,14 @@ func (c *carriedTimes) add(cpu, runQueue, now int64) {
 	c.cpu += cpu
 	c.runQueue += runQueue
 	c.until += sample.Portion(now-c.until, cpu+runQueue, c.cpuAndQueue())
+}
+
+// cut makes the time end at now at the earliest, so that it is not before the part of the recording that it is in.
+func (c *carriedTimes) cut(now int64) {
+	c.until = now
+	for i := range c.queued {
+		c.queued[i].End = now
+	}
 }
 
 func (c *carriedTimes) isOverdue(now int64) bool {

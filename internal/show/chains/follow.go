@@ -186,7 +186,7 @@ func (b *builder) followOwners(p *piece) {
 		unseen := "the owner was not seen then"
 		switch {
 		case owner.Thread < firstTask && p.Link.Guess != "":
-			unseen = "the likely owner ran, was not seen, or is one of several"
+			unseen = "the likely owner was not seen, or is one of several"
 		case owner.Thread < firstTask:
 			unseen = "the awaited task ran, was not seen, or shares its name"
 		}

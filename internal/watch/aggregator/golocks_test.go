@@ -20,8 +20,15 @@ type lockScheduler struct {
 
 func (s *lockScheduler) WaitsAt(*managed.TaskRecord, []byte) []managed.TaskWait { return s.waits }
 
+// takes is the code after a call that takes a lock.
+const takes = 0x500
+
 func (*lockScheduler) HeldLocks(pc, _, _ frames.Addr) []managed.TaskLock {
-	return []managed.TaskLock{{Address: pc}, {Address: pc + 0x1000, Read: true}}
+	taken := pc - 0x20
+	if pc == takes {
+		taken = pc - 5
+	}
+	return []managed.TaskLock{{Address: pc, Taken: taken}, {Address: pc + 0x1000, Read: true, Taken: taken}}
 }
 
 func TestLocksOfAGoroutineAreThoseThatItsWaitLeavesHeld(t *testing.T) {
@@ -53,21 +60,36 @@ func TestLabelsOfLocksAreBounded(t *testing.T) {
 	g := goroutines{Scheduler: &lockScheduler{}, stacks: &stackBuilder{}, lockTexts: map[string]bool{}}
 	task := &managed.TaskRecord{Wait: "chan receive"}
 	g.stacks.taskFrames = []taskFrame{{1, 1}}
-	known := g.lockText(task, nil)
+	known := g.bounded(g.lockLabels(task, nil))
 	for i := range maxLockTexts - 1 {
 		g.lockTexts[fmt.Sprint(i)] = true
 	}
-	if again := g.lockText(task, nil); known == "" || again != known {
+	if again := g.bounded(g.lockLabels(task, nil)); known == "" || again != known {
 		t.Errorf("a text that is known: %q, then %q", known, again)
 	}
 	for lock := range frames.Addr(2 * profile.MaxHolds) {
 		g.stacks.taskFrames = append(g.stacks.taskFrames, taskFrame{lock + 1, 1})
 	}
-	if text := g.lockText(task, nil); text != "" || len(g.lockTexts) != maxLockTexts {
+	if text := g.bounded(g.lockLabels(task, nil)); text != "" || len(g.lockTexts) != maxLockTexts {
 		t.Errorf("one too many: %q, %d texts", text, len(g.lockTexts))
 	}
 	labels := g.lockLabels(task, nil)
 	if n := len(strings.Fields(labels[profile.LabelHolds])); n != profile.MaxHolds {
 		t.Errorf("%d locks: %q", n, labels)
+	}
+}
+
+func TestAThreadHoldsOnlyAwaitedLocksThatItHasTaken(t *testing.T) {
+	g := &goroutines{Scheduler: &lockScheduler{}, stacks: &stackBuilder{}, lockTexts: map[string]bool{}}
+	p := &processState{tasks: taskPollers{all: []*taskPoller{{runtime: taskRuntime{taskSource: g}}}}}
+	g.stacks.taskFrames = []taskFrame{{0x300, 1}, {0x100, 2}, {0x200, 3}}
+	if text := p.threadLocks(); text != "" {
+		t.Errorf("nothing is awaited, and it holds %q", text)
+	}
+	g.awaited = map[frames.Addr]bool{0x100: true, 0x300: true, 0x1200: true, takes: true}
+	g.stacks.taskFrames = append(g.stacks.taskFrames, taskFrame{takes, 4})
+	want := profile.LabelText(map[string]string{profile.LabelHolds: "0x100 0x300"})
+	if text := p.threadLocks(); text != want {
+		t.Errorf("%q, want %q", text, want)
 	}
 }

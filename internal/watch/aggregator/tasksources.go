@@ -78,6 +78,7 @@ type goroutines struct {
 	unnamed map[int]int64     // places that wait for one without a name; when to read them again, CLOCK_MONOTONIC ns
 
 	lockTexts map[string]bool
+	awaited   map[frames.Addr]bool // locks for which goroutines waited
 }
 
 const (
@@ -136,7 +137,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	}
 	waitsFor := g.otherEnd(place, &t, stack, again && procmem.Now() >= due)
 	end, beyond := g.stacks.walkTask(g.process, &t, stack)
-	locks := g.lockText(&t, stack)
+	locks := g.bounded(g.lockLabels(&t, stack))
 	if (beyond || locks != "") && !g.Reread(&t) {
 		return taskChanged, taskKind{}, 0
 	}

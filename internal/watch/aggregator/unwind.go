@@ -31,9 +31,9 @@ type stackBuilder struct {
 	taskMemory  callstack.TaskMemory
 	stack       []profile.LocID // innermost frame first
 	walkMethods methodCounts
-	unread      bool        // the present stack has code that cannot be read
-	unmapped    bool        // a frame is in no module
-	taskFrames  []taskFrame // of a task
+	unread      bool // the present stack has code that cannot be read
+	unmapped    bool // a frame is in no module
+	taskFrames  []taskFrame
 }
 
 type methodCounts [frames.NumMethods]int64
@@ -91,12 +91,15 @@ func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *ob
 }
 
 func (b *stackBuilder) beginStack() {
-	b.stack, b.walkMethods, b.unread = b.stack[:0], methodCounts{}, false
+	b.stack, b.taskFrames, b.walkMethods, b.unread = b.stack[:0], b.taskFrames[:0], methodCounts{}, false
 }
 
 func (b *stackBuilder) count(f *frames.Frame) {
 	b.walkMethods[f.Method]++
 	b.unread = b.unread || f.Module == nil || f.Module.Calls == nil
+	if f.AfterCall && f.SP != 0 {
+		b.taskFrames = append(b.taskFrames, taskFrame{f.PC, f.SP})
+	}
 }
 
 func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
@@ -136,14 +139,10 @@ func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []
 
 func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem frames.Memory) frames.StopReason {
 	b.beginStack()
-	b.taskFrames = b.taskFrames[:0]
 	w := &b.walker
 	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
 		f := w.Frame()
 		b.count(&f)
-		if f.AfterCall && f.SP != 0 {
-			b.taskFrames = append(b.taskFrames, taskFrame{f.PC, f.SP})
-		}
 		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))
 	}
 	return w.StopReason()

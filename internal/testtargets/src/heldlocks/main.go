@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Goroutines that hold locks while they wait, and those that wait for these locks. It prints "ready" when its own
-// run-time system says that all wait so.
+// Goroutines that hold locks while they wait or run, and those that wait for these locks. It prints "ready" when its
+// own run-time system says that these wait.
 package main
 
 import (
@@ -18,6 +18,7 @@ var (
 	rw    sync.RWMutex
 	met   sync.Mutex
 	cond  = sync.NewCond(&met)
+	busy  sync.Mutex
 	never = make(chan int)
 )
 
@@ -43,6 +44,21 @@ func free() { mu := new(sync.Mutex); mu.Lock(); runtime.Gosched(); mu.Unlock(); 
 //go:noinline
 func meet() { met.Lock(); cond.Wait(); met.Unlock() } // it has unlocked met
 
+//go:noinline
+func compute() {
+	for i := 0; ; i++ {
+		spins = i
+	}
+}
+
+var spins int
+
+//go:noinline
+func run(held chan int) { busy.Lock(); held <- 1; compute(); busy.Unlock() }
+
+//go:noinline
+func queue() { busy.Lock(); runtime.Gosched(); busy.Unlock() }
+
 func parked() bool {
 	all := make([]byte, 1<<20)
 	text := string(all[:runtime.Stack(all, true)])
@@ -51,14 +67,17 @@ func parked() bool {
 			return false
 		}
 	}
-	return strings.Count(text, "[chan receive") == 2
+	return strings.Count(text, "[chan receive") == 2 && strings.Count(text, "[sync.Mutex.Lock") == 2
 }
 
 func main() {
 	held := make(chan int)
 	go hold(held)
 	<-held
+	go run(held)
+	<-held
 	go await()
+	go queue()
 	go read()
 	go free()
 	go meet()
