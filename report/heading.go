@@ -129,6 +129,17 @@ func (d *data) hardlyRan() bool {
 	return total != 0 && (c.Total == 0 || c.TooLittleTime) && ready <= total/20
 }
 
+// whyWaits says why the table has waits in place of functions; "": it has not.
+func (d *data) whyWaits() string {
+	switch {
+	case d.hardlyRan():
+		return "Almost no CPU time"
+	case d.Options.Value == "" && strings.HasPrefix(d.Conclusion(), "mostly waiting: "):
+		return "Mostly waiting"
+	}
+	return ""
+}
+
 func suggest(flags string, o *Options) string {
 	if o.File == "" {
 		return "prywalk report " + flags

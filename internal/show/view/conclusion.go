@@ -60,6 +60,11 @@ func (d *Data) Conclusion() string {
 		names.set(&x, stack, waiter)
 		s.Add(&x)
 	}
+	for i := range d.Frames {
+		if languages.Rust.Schedules("", d.Frames[i].Name, "", "") {
+			s.Unseen = languages.Rust.Unthreaded
+		}
+	}
 	return s.Sentence()
 }
 
@@ -98,6 +103,9 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	w := conclusion.Wait{Call: Label(s, rec.LabelWait), Kind: WaitKind(s), Owner: LockOwner(s),
 		Idleness: d.groups.waiting.idleness(s)}
 	w.Object, _ = d.groups.waiting.waitObject(s)
+	if role := Label(s, rec.LabelRole); w.Idle == "" && role != "" && role != languages.RoleApplication {
+		w.Idle = waits.IdleRuntime
+	}
 	return w
 }
 
@@ -136,8 +144,8 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	if x.CPU > 0 {
 		x.Inner = o.inner(stack[:first])
 	}
-	if first > 0 && x.Task == languages.GoroutineTask && x.Wait.Call == "select" {
-		x.Wait.In = frame(stack[first-1]).goLibrary()
+	if first > 0 && (x.Wait.Object == "" || x.Wait.Kind.IsSynchronization() && !x.Wait.Kind.HasOwner()) {
+		x.Wait.In = frame(stack[first-1]).calledLibrary(x)
 	}
 	if first > 0 && rank == ownScript {
 		if called := o.stacks.calledAs(stack[:first], o.program); called != o.program {
@@ -148,7 +156,7 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 		if end <= 0 {
 			end = first
 		}
-		x.Wait.In = frame(stack[end-1]).waitedIn(&x.Wait)
+		x.Wait.In = frame(stack[end-1]).waitedIn(x)
 	}
 	switch leaf := frame(stack[0]); leaf.Name {
 	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
@@ -156,6 +164,9 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	}
 	if slices.ContainsFunc(stack, func(n int32) bool { return waits.InDatabaseLock(frame(n).Name, frame(n).Module) }) {
 		x.Wait = conclusion.Wait{Call: x.Wait.Call, Kind: waits.DatabaseLock, Object: "PostgreSQL's lock (see pg_locks)"}
+	}
+	if slices.ContainsFunc(stack, func(n int32) bool { return languages.IsSafepoint(frame(n).Name, frame(n).Module) }) {
+		x.Wait = conclusion.Wait{Call: x.Wait.Call, Object: "a safepoint of the JVM", Idleness: x.Wait.Idleness}
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
 	for i, n := range stack[first:] {
@@ -180,20 +191,24 @@ func (o *ownNames) inner(within []int32) (name string) {
 }
 
 // waitedIn names the function of a language's library whose own objects threads wait for, such as a queue's conditions.
-func (f *Frame) waitedIn(w *conclusion.Wait) string {
-	anonymous := w.Kind == waits.Park || w.Kind == waits.Condition || strings.HasSuffix(w.Object, ".Condition")
-	if !anonymous || !f.Script || !f.Library || f.IsBuiltIn() || !f.isFunction() {
+func (f *Frame) waitedIn(x *conclusion.Sample) string {
+	w := &x.Wait
+	anonymous := w.Kind == waits.Park || w.Kind == waits.Condition || strings.HasSuffix(w.Object, ".Condition") ||
+		x.Task == languages.VirtualThreadTask && w.Object == ""
+	if !anonymous || !f.Script || !f.Library && !f.Installed || f.IsBuiltIn() || !f.isFunction() {
 		return ""
 	}
-	if name, ok := strings.CutPrefix(f.Name, f.Module+"."); ok { // Java's package
+	if name, ok := strings.CutPrefix(f.Name, f.Module+"."); ok || f.Installed { // Java's package
 		return name
 	}
 	return f.Module + "." + f.Name
 }
 
-// goLibrary names a library's function that the program called, "net/http.Get"; "" for those of Go's runtime.
-func (f *Frame) goLibrary() string {
-	if !f.Library || !f.isFunction() || strings.HasPrefix(f.Name, "runtime.") {
+// calledLibrary names a compiled library's function that the program called and that waits for what has no name,
+// "net/http.Get"; "": none, or one of the language's own for waiting.
+func (f *Frame) calledLibrary(x *conclusion.Sample) string {
+	standard := x.Task == languages.GoroutineTask && f.Library && !strings.HasPrefix(f.Name, "runtime.")
+	if !standard && f.ownRank() != 2 || f.Script || !f.isFunction() || strings.HasPrefix(x.Wait.Call, "sync.") {
 		return ""
 	}
 	return f.Name
