@@ -131,10 +131,11 @@ func (d *data) hardlyRan() bool {
 
 // whyWaits says why the table has waits in place of functions; "": it has not.
 func (d *data) whyWaits() string {
-	switch {
-	case d.hardlyRan():
+	if d.hardlyRan() {
 		return "Almost no CPU time"
-	case d.Options.Value == "" && strings.HasPrefix(d.Conclusion(), "mostly waiting: "):
+	}
+	line := d.Conclusion()
+	if d.Options.Value == "" && strings.HasPrefix(line, "mostly waiting: ") && !strings.Contains(line, "; busy on ") {
 		return "Mostly waiting"
 	}
 	return ""
