@@ -134,8 +134,8 @@ func (d *data) whyWaits() string {
 	if d.hardlyRan() {
 		return "Almost no CPU time"
 	}
-	line := d.Conclusion()
-	if d.Options.Value == "" && strings.HasPrefix(line, "mostly waiting: ") && !strings.Contains(line, "; busy on ") {
+	line, ofCPU := d.Conclusion(), d.Options.Value == "" && d.Profile.SampleType[d.ValueIndex].Type == rec.TypeCPU
+	if ofCPU && strings.HasPrefix(line, "mostly waiting: ") && !strings.Contains(line, "; busy on ") {
 		return "Mostly waiting"
 	}
 	return ""
