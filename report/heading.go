@@ -129,6 +129,18 @@ func (d *data) hardlyRan() bool {
 	return total != 0 && (c.Total == 0 || c.TooLittleTime) && ready <= total/20
 }
 
+// whyWaits says why the table has waits in place of functions; "": it has not.
+func (d *data) whyWaits() string {
+	if d.hardlyRan() {
+		return "Almost no CPU time"
+	}
+	line, ofCPU := d.Conclusion(), d.Options.Value == "" && d.Profile.SampleType[d.ValueIndex].Type == rec.TypeCPU
+	if ofCPU && strings.HasPrefix(line, "mostly waiting: ") && !strings.Contains(line, "; busy on ") {
+		return "Mostly waiting"
+	}
+	return ""
+}
+
 func suggest(flags string, o *Options) string {
 	if o.File == "" {
 		return "prywalk report " + flags

@@ -16,12 +16,13 @@ import (
 // Table writes functions with self and total values, largest first.
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
-		if !d.asksForFunctions() && d.hardlyRan() {
+		why := d.whyWaits()
+		if !d.asksForFunctions() && why != "" {
 			o.By, o.N = "wait", cmp.Or(o.N, firstWaits)
 			if err := Table(w, p, o); err != nil {
 				return err
 			}
-			out.Printf("\n%s\n", tabular.Paragraph(o.Width, "  ", "Almost no CPU time, so these are the waits: "+
+			out.Printf("\n%s\n", tabular.Paragraph(o.Width, "  ", why+", so these are the waits: "+
 				suggest("--by wait", &o)+" shows all, --value cpu functions."))
 			return nil
 		}

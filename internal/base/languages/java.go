@@ -80,6 +80,19 @@ func JavaLibrary(method string) bool { return javaLibrary.MatchString(method) }
 var javaLibrary = regexp.MustCompile(`^(java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|groovy|clojure)\.|` +
 	`^(call_stub|StubRoutines|[iv]table stub)|Lambda(\$\d+)?(/0x\w+)?\.\w+$`)
 
+// IsInstalledJava reports a method of a known library or framework.
+func IsInstalledJava(method string) bool { return javaInstalled.MatchString(method) }
+
+var javaInstalled = regexp.MustCompile(`^(ch\.qos|com\.(fasterxml|github\.benmanes|google\.(common|gson|protobuf)|` +
+	`microsoft\.sqlserver|mysql|rabbitmq|zaxxer)|io\.(grpc|lettuce|micrometer|netty|undertow|vertx)|oracle\.(jdbc|net)|` +
+	`okhttp3|okio|org\.(apache\.(catalina|commons|coyote|http|kafka\.clients|logging|tomcat)|eclipse\.jetty|h2|` +
+	`hibernate|mariadb\.jdbc|postgresql|slf4j|springframework|xnio)|reactor|redis\.clients)\.`)
+
+// IsSafepoint reports a function in which a thread waits for the end of a safepoint (runtime/safepoint.cpp).
+func IsSafepoint(function, module string) bool {
+	return function == "SafepointSynchronize::block" && module == "libjvm.so"
+}
+
 // IsLambda reports whether a function is that of a lambda's object, which a library calls.
 func IsLambda(function string) bool { return strings.Contains(function, "$$Lambda") }
 

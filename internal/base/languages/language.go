@@ -10,7 +10,7 @@ import (
 )
 
 // All is in the order in which hints are tried, embedded languages first.
-var All = []*Language{&valgrind, &java, &javaScript, &dotNet, &erlang, &python, &ruby, &php, &Go}
+var All = []*Language{&valgrind, &java, &javaScript, &dotNet, &erlang, &Rust, &python, &ruby, &php, &Go}
 
 // Names of frames whose function's name could not be proven: it was freed meanwhile, or moved by a collector.
 const (

@@ -2,7 +2,10 @@
 
 package languages
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 var dotNet = Language{
 	Runtimes: []string{".NET"},
@@ -20,6 +23,15 @@ var erlang = Language{
 		Remedy: "start it with erl +JPperf true",
 		Files:  regexp.MustCompile(`^beam\.smp$`),
 	}},
+}
+
+// Rust has tokio, whose tasks are not read.
+var Rust = Language{
+	Unthreaded: "tokio's tasks", UnthreadedPossible: true,
+	UnthreadedNext: "tokio-console or Handle::dump lists them, if the program was built for it",
+	Schedules: func(_, function, _, _ string) bool {
+		return strings.HasPrefix(function, "tokio::runtime::scheduler::")
+	},
 }
 
 // ValgrindTool matches the program that runs another one: each of Valgrind's tools is one.

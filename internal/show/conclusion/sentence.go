@@ -23,6 +23,8 @@ const (
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
 	muchDoubt = 0.2
+	// pollsFor is how many times as long as in the run queue threads sleep that only look whether something is ready.
+	pollsFor = 20
 	// collectorFrom is the share of CPU time from which on a garbage collector is named.
 	collectorFrom = 0.2
 	// Fewer samples on a CPU are few.
@@ -32,13 +34,17 @@ const (
 	short = 10e6
 )
 
-// widths are those of names.
-var widths = []int{40, 24, 18, 12}
+// widths are those of names. The brief ones are without modules, pools, and the number of waiters at a time.
+var widths = []struct {
+	name  int
+	brief bool
+}{{40, false}, {32, false}, {32, true}, {24, true}, {18, true}, {12, true}}
 
 // Sentence returns the conclusion, one line without a full stop; "" without samples. Names are shortened until it has
 // room for its main clause with all doubts.
 func (s *Summary) Sentence() (line string) {
-	for _, s.nameWidth = range widths {
+	for _, w := range widths {
+		s.nameWidth, s.brief = w.name, w.brief
 		clauses := s.clauses()
 		if len(clauses) == 0 {
 			return ""
@@ -59,9 +65,12 @@ func (s *Summary) Sentence() (line string) {
 // clauses begin with the main one; there is not always room for the others.
 func (s *Summary) clauses() []string {
 	length := s.length()
-	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, float64(s.blocked[within])/length
-	asleep, where := s.asleep(length), s.where()
-	switch groups := s.waitsByTime(); {
+	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, 0.0
+	asleep, where, groups := s.asleep(length), s.where(), s.waitsByTime()
+	if len(groups) > 0 {
+		wait = float64(groups[0].time) / length // others may be unrelated
+	}
+	switch {
 	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
 		where == "" && length < short:
 		return nil
@@ -75,12 +84,12 @@ func (s *Summary) clauses() []string {
 		main := fmt.Sprintf("event loop blocked %.0f %% of the time", math.Floor(100*s.loopHeld(length)))
 		clauses := append([]string{main + s.within(s.held, "in")}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
-	case queue >= cpu && queue >= wait && queue >= 2*small:
+	case queue >= cpu && queue >= wait && queue >= 2*small && pollsFor*s.queue >= s.blocked[sleep]:
 		main := s.queued(where)
 		if cpu >= small {
 			main += s.doubts(false)
 		}
-		return append([]string{main}, s.sleepToo()...)
+		return append(append([]string{main}, s.more(groups, length)...), s.sleepToo()...)
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		return append(append(clauses, s.sleepToo()...), s.busyToo(cpu, where)...)
@@ -91,6 +100,9 @@ func (s *Summary) clauses() []string {
 		main := "hardly any time"
 		if asleep != "" {
 			main = "mostly asleep: " + asleep
+		}
+		if s.Unseen != "" {
+			main += "; " + s.Unseen + " are not examined, so requests may wait"
 		}
 		return append(append([]string{main}, s.more(groups, length)...), s.busyToo(cpu, where)...)
 	}
@@ -164,6 +176,8 @@ func (s *Summary) function(number int32, more string) string {
 	name = tabular.Shorten(name, s.nameWidth)
 	switch {
 	case f.Module == "" || strings.Contains(f.Name, strings.TrimSuffix(f.Module, ".java")):
+		return name + inBrackets(more)
+	case s.brief:
 		return name + inBrackets(more)
 	case more == "":
 		return name + inBrackets(tabular.Shorten(f.Module, s.nameWidth))
@@ -295,8 +309,11 @@ func (s *Summary) asleepIn(g *group) string {
 // who counts a group's threads and tasks.
 func (s *Summary) who(g *group, length float64) string {
 	n := int64(len(g.threads))
-	text := cmp.Or(s.ofPool(g), tabular.Plural(n, "thread"))
-	if mean := float64(g.time-g.tasks) / length; n > 1 && mean < 0.75*float64(n) {
+	text := tabular.Plural(n, "thread")
+	if !s.brief {
+		text = cmp.Or(s.ofPool(g), text)
+	}
+	if mean := float64(g.time-g.tasks) / length; n > 1 && mean < 0.75*float64(n) && !s.brief {
 		text += " (" + twoDigits(mean) + " at a time)"
 	}
 	if g.tasks == 0 {
@@ -384,10 +401,14 @@ func (s *Summary) waiting(g *group, length float64) string {
 // shortened is for use in brackets. The processes at an address come with full names only.
 func (s *Summary) shortened(object string) string {
 	bare := processes.ReplaceAllString(object, "")
-	if bare != object && s.nameWidth == widths[0] {
+	if bare != object && s.nameWidth == widths[0].name {
 		return processID.ReplaceAllString(object, ", $1")
 	}
-	return tabular.Shorten(processID.ReplaceAllString(bare, ", $1"), s.nameWidth)
+	text := processID.ReplaceAllString(bare, ", $1")
+	if !tabular.Fits(text, s.nameWidth) {
+		text = strings.TrimPrefix(text, "a response of ")
+	}
+	return tabular.Shorten(text, s.nameWidth)
 }
 
 var (

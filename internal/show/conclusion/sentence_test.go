@@ -149,7 +149,7 @@ var conclusions = []struct {
 	{"the owner of a lock writes to another process", func(p *program) {
 		p.waits("log", "pay (pay.py)", 9, Wait{Call: "write", Object: "pipe of shipper (pid 9)"})
 		workers(7, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["log"])) })
-	}, "mostly waiting: 7 threads for threading.Lock in pay (pay.py), held by log (in write, pipe of shipper, pid 9)"},
+	}, "mostly waiting: 7 threads for threading.Lock in pay (pay.py), held by log (in write: pipe of shipper, pid 9)"},
 	{"the owner of a lock waits for another one", func(p *program) {
 		p.runs("journal", "pay (pay.py)", 0.01)
 		p.waits("journal", "pay (pay.py)", 9.9, heldBy(mutex, 7))
@@ -177,7 +177,8 @@ var conclusions = []struct {
 			p.waits(name, "price (shop.py)", 8.5, lock)
 			p.waits(name, "fetch_rate (shop.py), price (shop.py)", 1.2, reply)
 		})
-	}, "mostly waiting: 8 threads for threading.Lock in price (shop.py), likely held there in turn (in recvfrom)"},
+	}, "mostly waiting: 8 threads for threading.Lock in price (shop.py), " +
+		"likely held there in turn (in recvfrom: 10.0.0.1:5432)"},
 	{"lock in code without names", func(p *program) {
 		p.waits("journal", "[kvd] (kvd)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "[kvd] (kvd)", 9.5, lock) })
@@ -197,7 +198,8 @@ var conclusions = []struct {
 			p.waits(name, "put", 4.5, heldBy(mutex, p.names["worker-0"]))
 			p.waits(name, "put", 4.5, heldBy(mutex, p.names["worker-1"]))
 		})
-	}, "mostly waiting: 4 threads for mutex cache_mu in put, held by 2 threads in turn; busy on 0.2 CPUs, 100 % in put"},
+	}, "mostly waiting: 4 threads for mutex cache_mu in put, " +
+		"held by 2 threads in turn (runs); busy on 0.2 CPUs, 100 % in put"},
 	{"one lock from several functions", func(p *program) {
 		p.waits("a", "get", 9, mutex)
 		p.waits("b", "put", 9, mutex)
@@ -265,7 +267,7 @@ var conclusions = []struct {
 	{"a peer's processes have no room", func(p *program) {
 		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "IO wait",
 			Object: "127.0.0.1:5432 = postgres (12 processes), pgbouncer (pid 7)"})
-	}, "mostly waiting: about 6 goroutines in IO wait (127.0.0.1:5432) of …queryTheDa…lOfTheOrders"},
+	}, "mostly waiting: about 6 goroutines in IO wait (127.0.0.1:5432) of …queryTheDataba…orAllOfTheOrders"},
 	{"a JVM that collects garbage", func(p *program) {
 		p.runs("main", "Shop.handle", 4.6)
 		for _, role := range []string{languages.RoleGC, languages.RoleMachine} {
@@ -304,10 +306,40 @@ var conclusions = []struct {
 		workers(4, func(name string) { p.waits(name, "Prices.quote", 9, queue) })
 		workers(9, func(name string) { p.waits("pool-"+name, "Prices.fetch", 9, nap) })
 	}, "mostly waiting: 4 threads for ArrayBlockingQueue.take in Prices.quote; 9 threads sleep in Prices.fetch"},
+	{"a server, for which the lock's owner waits, has room without its length of wait", func(p *program) {
+		p.task("goroutine", "main.invoice", 110, Wait{Call: "sync.Mutex.Lock"})
+		p.task("goroutine", "main.invoice", 9, Wait{Call: "select", Object: "a response of 127.0.0.1:7116 = tax (pid 3)"})
+	}, "mostly waiting: about 11 goroutines for sync.Mutex.Lock in main.invoice, " +
+		"likely held there (in select: 127.0.0.1:7116)"},
+	{"threads that look for a lock's end now and then hardly wait for a CPU", func(p *program) {
+		workers(6, func(name string) {
+			p.waits(name, "save_order", 9, nap)
+			s := p.thread(name)
+			s.Queue, s.Stack = second/4, p.stack("save_order")
+			p.Add(&s)
+		})
+	}, "mostly asleep: 6 threads sleep in save_order"},
+	{"other waits do not make a small one the main one", func(p *program) {
+		for _, peer := range []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.1:4"} {
+			p.waits("reader-"+peer, "read_request", 5, Wait{Call: "recvfrom", Object: peer})
+		}
+		workers(3, func(name string) {
+			s := p.thread(name)
+			s.CPU, s.Queue, s.Stack = second/2, 4*second, p.stack("price")
+			p.Add(&s)
+		})
+	}, "waiting for a CPU: 3 threads ran 1.50s and queued 12.0s; CPU time: 100 % in price"},
+	{"tasks that nothing reads", func(p *program) {
+		p.Unseen = "tokio's tasks"
+		workers(3, func(name string) {
+			p.waits(name, "", 10, Wait{Call: "futex", Idleness: waits.Idleness{Idle: waits.IdlePool}})
+		})
+	}, "mostly asleep: 3 threads wait for work; tokio's tasks are not examined, so requests may wait"},
 	{"one of two servers", func(p *program) {
 		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "select",
 			Object: "one of 10.0.0.1:81 = x (pid 3), 127.0.0.1:80", In: "net/http.Get"})
-	}, "mostly waiting: about 6 goroutines in select (one of 10.0…127.0.0.1:80) of …queryTheDa…lOfTheOrders"},
+	}, "mostly waiting: about 6 goroutines in select (one of " +
+		"10.0.0.1:81, 127.0.0.1:80) of …queryTheDataba…orAllOfTheOrders"},
 	{"a Unix socket", func(p *program) {
 		p.task("goroutine", "main.list", 60, Wait{Call: "IO wait", Object: "socket of dockerd (pid 7)"})
 	}, "mostly waiting: about 6 goroutines in IO wait (socket of dockerd, pid 7) of main.list"},
@@ -401,7 +433,7 @@ var conclusions = []struct {
 			p.queues(name, "count", 0.3)
 			p.waits(name, "count (app.py)", 9.6, nap)
 		})
-	}, "waiting for a CPU: 5 threads ran 5.00ms and queued 1.50s; 5 threads sleep in count (app.py)"},
+	}, "mostly asleep: 5 threads sleep in count (app.py)"},
 	{"a library sleeps, and there is no room for who joins", func(p *program) {
 		try := nap
 		try.In = "redis.Lock.acquire"

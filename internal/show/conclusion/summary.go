@@ -30,10 +30,13 @@ type Summary struct {
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
 	nameWidth               int // columns of each name in the sentence
+	brief                   bool
 	own                     int // the largest of waits within work
 
 	// Part: the samples are a selection; the notes are of the whole recording.
 	Part bool
+	// Unseen are tasks of the program that recordings do not have, or "".
+	Unseen string
 	// Bursts, if set, says of a wait by call and object how its time is bunched, which the mean hides; "": it is not.
 	Bursts func(call, object string) string
 }

@@ -60,6 +60,11 @@ func (d *Data) Conclusion() string {
 		names.set(&x, stack, waiter)
 		s.Add(&x)
 	}
+	for i := range d.Frames {
+		if languages.Rust.Schedules("", d.Frames[i].Name, "", "") {
+			s.Unseen = languages.Rust.Unthreaded
+		}
+	}
 	return s.Sentence()
 }
 
@@ -105,6 +110,9 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	if w.Object, _ = d.groups.waiting.waitObject(s); w.Object == databaseLock {
 		w.Kind = waits.DatabaseLock
 	}
+	if role := Label(s, rec.LabelRole); w.Idle == "" && role != "" && role != languages.RoleApplication {
+		w.Idle = waits.IdleRuntime
+	}
 	return w
 }
 
@@ -143,8 +151,8 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	if x.CPU > 0 {
 		x.Inner = o.inner(stack[:first])
 	}
-	if first > 0 && x.Task == languages.GoroutineTask && x.Wait.Call == "select" {
-		x.Wait.In = frame(stack[first-1]).goLibrary()
+	if first > 0 && (x.Wait.Object == "" || x.Wait.Kind.IsSynchronization() && !x.Wait.Kind.HasOwner()) {
+		x.Wait.In = frame(stack[first-1]).calledLibrary(x)
 	}
 	if first > 0 && rank == ownScript {
 		if called := o.stacks.calledAs(stack[:first], o.program); called != o.program {
@@ -155,7 +163,7 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 		if end <= 0 {
 			end = first
 		}
-		x.Wait.In = frame(stack[end-1]).waitedIn(&x.Wait)
+		x.Wait.In = frame(stack[end-1]).waitedIn(x)
 	}
 	if x.Wait.IsSleep() && waiter >= 0 && waiter < first {
 		if f := frame(stack[waiter]); f.isFunction() && !f.LibC {
@@ -165,6 +173,9 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	switch leaf := frame(stack[0]); leaf.Name {
 	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
 		x.Unexplained = leaf.Synthetic()
+	}
+	if slices.ContainsFunc(stack, func(n int32) bool { return languages.IsSafepoint(frame(n).Name, frame(n).Module) }) {
+		x.Wait = conclusion.Wait{Call: x.Wait.Call, Object: "a safepoint of the JVM", Idleness: x.Wait.Idleness}
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
 	for i, n := range stack[first:] {
@@ -189,9 +200,11 @@ func (o *ownNames) inner(within []int32) (name string) {
 }
 
 // waitedIn names the function of a language's library whose own objects threads wait for, such as a queue's conditions.
-func (f *Frame) waitedIn(w *conclusion.Wait) string {
-	anonymous := w.Kind == waits.Park || w.Kind == waits.Condition || strings.HasSuffix(w.Object, ".Condition")
-	if !anonymous || !f.Script || !f.Library || f.IsBuiltIn() || !f.isFunction() {
+func (f *Frame) waitedIn(x *conclusion.Sample) string {
+	w := &x.Wait
+	anonymous := w.Kind == waits.Park || w.Kind == waits.Condition || strings.HasSuffix(w.Object, ".Condition") ||
+		x.Task == languages.VirtualThreadTask && w.Object == ""
+	if !anonymous || !f.Script || !f.Library && !f.Installed || f.IsBuiltIn() || !f.isFunction() {
 		return ""
 	}
 	return f.qualified()
@@ -206,9 +219,11 @@ func (f *Frame) qualified() string {
 	return f.Module + "." + name
 }
 
-// goLibrary names a library's function that the program called, "net/http.Get"; "" for those of Go's runtime.
-func (f *Frame) goLibrary() string {
-	if !f.Library || !f.isFunction() || strings.HasPrefix(f.Name, "runtime.") {
+// calledLibrary names a compiled library's function that the program called and that waits for what has no name,
+// "net/http.Get"; "": none, or one of the language's own for waiting.
+func (f *Frame) calledLibrary(x *conclusion.Sample) string {
+	standard := x.Task == languages.GoroutineTask && f.Library && !strings.HasPrefix(f.Name, "runtime.")
+	if !standard && f.ownRank() != 2 || f.Script || !f.isFunction() || strings.HasPrefix(x.Wait.Call, "sync.") {
 		return ""
 	}
 	return f.Name

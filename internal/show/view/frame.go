@@ -58,14 +58,14 @@ func (f *Frame) supportRank() int {
 }
 
 // ownRank orders frames by how much they are the program's own: 4 functions of scripts, 3 others, 2 those of installed
-// packages, 1 code without functions, 0 all else.
+// packages and shared libraries, 1 main of C and code without functions, 0 all else.
 func (f *Frame) ownRank() int {
 	switch {
 	case f.IsSupport():
 		return 0
-	case !f.isFunction():
+	case !f.isFunction(), f.Name == "main" && !f.Script:
 		return 1
-	case f.Installed:
+	case f.Installed, strings.HasPrefix(f.Module, "lib") && strings.Contains(f.Module, ".so"): // no plug-ins: mod_php.so
 		return 2
 	case !f.Script, f.IsBuiltIn():
 		return 3

@@ -107,8 +107,9 @@ var libc = regexp.MustCompile(`^(libc(-\d[\d.]*)?\.so|libc\.musl-|ld-musl-)`)
 // FrameOf returns a named function's frame. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
 	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && unnamedcode.IsScript(file),
-		Library:   waits.IsLibrary(waits.Frame{Function: name, Module: file, File: source}),
-		Installed: languages.IsInstalled(source), LibC: libc.MatchString(ModuleName(file))}
+		Library: waits.IsLibrary(waits.Frame{Function: name, Module: file, File: source}),
+		LibC:    libc.MatchString(ModuleName(file))}
+	f.Installed = languages.IsInstalled(source) || f.Script && languages.IsInstalledJava(name)
 	// so do recordings name code without a function
 	f.Nameless = f.Module != "" && name == unnamedcode.Bracketed(f.Module) || unnamedcode.IsAddressName(name, f.Module)
 	if !f.Nameless {

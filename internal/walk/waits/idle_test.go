@@ -300,6 +300,11 @@ var rustIdle = []idleCase{
 		"tokio::runtime::park::Inner::park_timeout|/app\ntokio::runtime::time::Driver::park_internal|/app\n" +
 		"tokio::runtime::scheduler::multi_thread::park::Inner::park_driver|/app\n" +
 		"tokio::runtime::scheduler::multi_thread::worker::run|/app", IdlePool},
+	{"tokio, main", "futex", Condition, rustCond +
+		"tokio::runtime::park::Inner::park|/app\ntokio::runtime::context::runtime::enter_runtime|/app\n" +
+		"tokio::runtime::runtime::Runtime::block_on|/app\napp::main|/app", IdlePool},
+	{"tokio, a thread that asks a task", "futex", Condition, rustCond + "tokio::runtime::park::Inner::park|/app\n" +
+		"tokio::runtime::runtime::Runtime::block_on|/app\napp::ask|/app", ""},
 	{"tokio, a task that blocks on another", "futex", Condition, rustCond +
 		"tokio::runtime::park::Inner::park|/app\ntokio::runtime::park::CachedParkThread::block_on|/app\n" +
 		"app::ask|/app\ntokio::runtime::scheduler::multi_thread::worker::Context::run_task|/app", ""},

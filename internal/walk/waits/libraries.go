@@ -90,6 +90,8 @@ var libraries = []patterns[string]{
 		AwaitsWork: `^tokio::runtime::(scheduler::multi_thread::(worker::Context::park\w*|park::)|` +
 			`blocking::pool::\w+::run(_worker)?$)`,
 		EventWaits: `^tokio::runtime::`,
+		Forwards:   `^tokio::runtime::(park|context|runtime|scheduler::\w+::\w+::block_on)`,
+		Scheduler:  `^[\w:]+::main$`, SchedulerWait: `^tokio::runtime::runtime::Runtime::block_on$`,
 	},
 	{Name: "rayon",
 		AwaitsWork: `^rayon_core::sleep::Sleep::sleep$`,
