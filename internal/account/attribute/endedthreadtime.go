@@ -59,7 +59,7 @@ func (p *endedThreadTime) addWeights(t *threadAccount, sampledFromStart bool) {
 func (p *endedThreadTime) addShortLife(t *threadAccount) {
 	p.skidded.count += t.skidded.count
 	p.skidded.weight += t.skidded.weight
-	p.unattributed += t.ledger.carried.takeCPU()
+	p.unattributed += t.ledger.carried.takeCPU() + t.ledger.carried.takePartsCPU()
 	for i := range t.weights {
 		w := &t.weights[i]
 		p.addWeight(w)

@@ -17,11 +17,11 @@ import (
 //
 // Time that fits no stack yet is carried:
 //
-//   - CPU time to the next sample on a CPU, run queue time to the next running one, but of the time between a kernel
-//     sample and the sleep after it to that sample. If none comes within carryLimit, the next changed sample off the
-//     CPU gives both to [NotObserved] if a stop was refused meanwhile, else to [RanBetweenTicks], below the stack of
-//     the open sleep, or without one below the stack last found running. That ends where the time became known, in the
-//     mean, but after the last cut; longer parts of run queue time end where they passed;
+//   - CPU time to the next sample on a CPU, run queue time to the next running one. If none comes within carryLimit,
+//     the next changed sample off the CPU gives both to [NotObserved] if a stop was refused meanwhile, else to
+//     [RanBetweenTicks], below the stack of the open sleep, or without one below the stack last found running.
+//     Run queue time of minQueued or more, and the last of the account, ends when it passed; other such time at the
+//     mean of the times at which it became known. All of it is in the part of the recording that a cut begins;
 //   - blocked time to the next sample asleep, or at the end to [BlockedBetweenTicks].
 //
 // Time in the kernel that samples of user space leave out is held apart ([kernelTime]).
@@ -80,31 +80,20 @@ func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, ma
 	return 0, 0
 }
 
-// carryBeforeSleep carries what passed before a sleep. Queue time after a kernel sample stays with that.
+// carryBeforeSleep carries what passed before a sleep.
 func (l *Ledger) carryBeforeSleep(now sample.Reading, t times) {
-	queued := Span{End: now.Wall - t.blocked, Wall: t.runQueue, RunQueue: t.runQueue}
-	if n := len(l.pending.list); n > 0 && !l.sleep.open && t.runQueue > 0 {
-		queued.Place = l.pending.list[n-1].place()
-		l.Emit(queued)
-		t.runQueue = 0
+	l.attributeOverdue(now)
+	if t.runQueue < minQueued || len(l.carried.parts) >= maxParts {
+		l.carried.add(t.cpu, t.runQueue, now.Wall)
+		return
 	}
-	l.carryOver(now, t.cpu, t.runQueue)
-	if t.runQueue >= minQueued && len(l.carried.queued) < maxQueued {
+	if l.sleep.open {
+		paid := l.clocks.payDebt(l.sleep.Wall)
+		l.sleep.Wall, l.sleep.End = l.sleep.Wall-paid, l.sleep.End-paid
 		l.sleep.close(l.Emit)
-		l.carried.queued = append(l.carried.queued, queued)
 	}
-}
-
-// takeQueue returns the carried queue time, but emits what has a time of its own, at the place of s.
-func (l *Ledger) takeQueue(s Span) (rest int64) {
-	rest = take(&l.carried.runQueue)
-	for _, q := range l.carried.queued {
-		rest -= q.RunQueue
-		q.Place, q.Leaf = s.Place, s.Leaf
-		l.Emit(q)
-	}
-	l.carried.queued = l.carried.queued[:0]
-	return rest
+	l.carried.add(t.cpu, 0, now.Wall)
+	l.carried.addPart(0, t.runQueue, now.Wall-t.blocked)
 }
 
 func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t times, maxCPU int64) (
@@ -117,7 +106,8 @@ func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t t
 	} else {
 		l.carryOver(now, t.cpu, 0)
 	}
-	runQueue := t.runQueue + l.takeQueue(Span{Place: place})
+	l.emitParts(Span{Place: place})
+	runQueue := t.runQueue + take(&l.carried.runQueue)
 	l.Emit(Span{
 		Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed,
 	})
@@ -211,10 +201,14 @@ func (l *Ledger) addBlocked(ns, now int64) {
 // # Carried time
 
 func (l *Ledger) carryOver(now sample.Reading, cpu, runQueue int64) {
+	l.attributeOverdue(now)
+	l.carried.add(cpu, runQueue, now.Wall)
+}
+
+func (l *Ledger) attributeOverdue(now sample.Reading) {
 	if l.carried.isOverdue(now.Wall) {
 		l.attributeCarried(now.Wall)
 	}
-	l.carried.add(cpu, runQueue, now.Wall)
 }
 
 // AttributeOverdue attributes a sleeping thread's overdue time.
@@ -227,8 +221,8 @@ func (l *Ledger) AttributeOverdue() {
 }
 
 func (l *Ledger) attributeCarried(now int64) {
-	if l.carried.cpuAndQueue() > 0 {
-		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: l.carried.until}
+	if l.carried.ran() > 0 {
+		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: min(l.carried.until, now)}
 		switch {
 		case l.carried.stopRefused:
 			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
@@ -238,8 +232,8 @@ func (l *Ledger) attributeCarried(now int64) {
 				s.Leaf = ""
 			}
 		}
-		s.CPU = l.carried.takeCPU()
-		s.RunQueue = l.takeQueue(s)
+		l.emitParts(s)
+		s.CPU, s.RunQueue = l.carried.takeCPU(), take(&l.carried.runQueue)
 		if s.Wall = s.CPU + s.RunQueue; s.Wall > 0 {
 			l.Emit(s)
 		}
@@ -250,6 +244,16 @@ func (l *Ledger) attributeCarried(now int64) {
 		leaf := l.syntheticFrame(BlockedBetweenTicks)
 		l.Emit(Span{Place: place, Leaf: leaf, End: now, Wall: take(&l.carried.blocked)})
 	}
+}
+
+// emitParts emits the carried parts that have their own ends, in the place of s.
+func (l *Ledger) emitParts(s Span) {
+	for _, p := range l.carried.parts {
+		if s.End, s.Wall, s.RunQueue, s.CPU = p.end, p.cpu+p.runQueue, p.runQueue, p.cpu; s.Wall > 0 {
+			l.Emit(s)
+		}
+	}
+	l.carried.parts = l.carried.parts[:0]
 }
 
 func (l *Ledger) syntheticFrame(leaf string) string {
@@ -316,8 +320,8 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 		l.MarkNotObserved(since, end, sample.Running)
 	}
 	t := l.advancePastQueue(end)
-	l.carried.add(t.cpu, t.runQueue, end.Wall)
-	l.addBlocked(t.blocked, end.Wall-t.cpuAndQueue()) // it has run since, so that the sleep is none to the end
+	l.carried.addPart(t.cpu, t.runQueue, end.Wall)
+	l.addBlocked(t.blocked, end.Wall-t.cpuAndQueue()) // the thread has run after the sleep
 }
 
 // # Open time
@@ -326,7 +330,6 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 func (l *Ledger) Flush() {
 	l.attributePending()
 	l.settleKernelTime(l.clocks.last.Wall)
-	l.carried.cut(l.clocks.last.Wall)
 	l.sleep.emitSoFar(l.Emit)
 	l.sleep.cut += l.sleep.Wall
 	l.sleep.Samples, l.sleep.Wall = 0, 0
@@ -347,9 +350,17 @@ func (l *Ledger) EmitOpen(emit func(Span)) {
 func (l *Ledger) Finish() {
 	now := l.clocks.last.Wall
 	l.attributePendingAndCarried()
-	if l.carried.cpu > 0 && l.lastOnCPUAt > 0 && now-l.lastOnCPUAt < carryLimit {
-		cpu := l.carried.takeCPU()
-		l.Emit(Span{Place: l.lastOnCPU, End: l.carried.until, Wall: cpu, CPU: cpu})
+	if l.lastOnCPUAt > 0 && now-l.lastOnCPUAt < carryLimit {
+		if l.carried.cpu > 0 {
+			cpu := l.carried.takeCPU()
+			l.Emit(Span{Place: l.lastOnCPU, End: min(l.carried.until, now), Wall: cpu, CPU: cpu})
+		}
+		for i := range l.carried.parts {
+			p := &l.carried.parts[i]
+			if cpu := take(&p.cpu); cpu > 0 {
+				l.Emit(Span{Place: l.lastOnCPU, End: p.end, Wall: cpu, CPU: cpu})
+			}
+		}
 	}
 	l.attributeQueued(now, 0)
 	l.attributeCarried(now)

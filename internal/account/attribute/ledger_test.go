@@ -3,8 +3,10 @@
 package attribute
 
 import (
+	"cmp"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"prywalk/internal/base/sample"
@@ -101,7 +103,7 @@ func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
 }
 
 // Else all that became known in the last seconds of a recording would be in its last moment.
-func TestCarriedTimeEndsWhereItBecameKnownOrAtALaterCut(t *testing.T) {
+func TestCarriedTimeEndsWhereItBecameKnownOrBeginsAtALaterCut(t *testing.T) {
 	for _, ended := range []string{"by the limit", "by the recording's end", "by the recording's end after a cut"} {
 		b := newTimeline()
 		b.observe(0, 0, 0, 1, sample.Sleeping)
@@ -112,8 +114,9 @@ func TestCarriedTimeEndsWhereItBecameKnownOrAtALaterCut(t *testing.T) {
 		case "by the limit":
 			b.observe(0, 0, 6e9, 1, sample.Sleeping)
 		case "by the recording's end after a cut":
+			b.l.carried.cut(b.now.Wall)
 			b.l.Flush()
-			known = b.now.Wall
+			known = b.now.Wall + 3 + 2
 			b.observe(0, 0, 10, 1, sample.Sleeping)
 		}
 		b.l.Finish()
@@ -441,7 +444,7 @@ func TestAnOpenSleepHasItsTimeBeforeACut(t *testing.T) {
 func TestASleepEndsBeforeTheTimeWithoutASampleAtTheEnd(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
-	b.observe(0, 0, 100, 1, sample.Sleeping)
+	b.observe(3, 0, 100, 1, sample.Sleeping) // carried, and ends before
 	b.now.Wall, b.now.CPU, b.now.RunQueue = b.now.Wall+50, b.now.CPU+6, b.now.RunQueue+3
 	b.l.EndWithoutSample(b.now, 1000)
 	b.l.Finish()
@@ -450,5 +453,22 @@ func TestASleepEndsBeforeTheTimeWithoutASampleAtTheEnd(t *testing.T) {
 			t.Errorf("a sleep ends at %d, want %d: %+v", s.End, want, b.spans)
 		}
 	}
+	if last := slices.MaxFunc(b.spans, func(x, y Span) int { return cmp.Compare(x.End, y.End) }); last.CPU == 0 {
+		t.Errorf("the last span is %+v, want what ran", last)
+	}
+	b.check(t, sample.Reading{})
+}
+
+// A woken thread that queues is unchanged, and its sleep grows, until the queue time is charged.
+func TestASleepThatALongQueueTimeEndsPaysForLateCharges(t *testing.T) {
+	const ms = 1e6
+	b := newTimeline()
+	b.observe(0, 0, 0, 1, sample.Sleeping)
+	b.now.Wall += 240 * ms
+	b.l.ExtendUnchanged(b.now, 24)
+	b.now.Wall, b.now.RunQueue = b.now.Wall+10*ms, b.now.RunQueue+250*ms
+	b.l.Observe(b.now, Place{Stack: 2, State: sample.Sleeping}, false)
+	b.observe(0, 0, 300*ms, 2, sample.Sleeping)
+	b.l.Finish()
 	b.check(t, sample.Reading{})
 }

@@ -17,6 +17,7 @@ const (
 type pendingSample struct {
 	stack     sample.StackID
 	walkEnd   frames.StopReason
+	labels    string
 	at        int64 // CLOCK_MONOTONIC ns
 	runQueue  int64 // before it, ns
 	standsFor int64 // ns; 0: unknown
@@ -42,9 +43,11 @@ func (l *Ledger) AddKernelSample(now sample.Reading, place Place, standsFor int6
 	t := l.beginInterval(now)
 	l.endSleep(now, t)
 	t.cpu += l.carried.takeCPU()
-	t.runQueue += l.takeQueue(Span{Place: place})
+	l.emitParts(Span{Place: place})
+	t.runQueue += take(&l.carried.runQueue)
 	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = place, place, now.Wall
-	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.WalkEnd, now.Wall, t.runQueue, standsFor})
+	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.WalkEnd, place.Labels, now.Wall, t.runQueue,
+		standsFor})
 	l.pending.cpu += t.cpu
 	l.attributePendingIfDue(now.Wall, false)
 }
@@ -96,5 +99,5 @@ const maxWeight = 24 * 3600 * 1e9 // a day, ns
 func (s *pendingSample) weight() int64 { return min(max(s.standsFor, 1), maxWeight) }
 
 func (s *pendingSample) place() Place {
-	return Place{Stack: s.stack, State: sample.Running, WalkEnd: s.walkEnd}
+	return Place{Stack: s.stack, State: sample.Running, WalkEnd: s.walkEnd, Labels: s.labels}
 }

@@ -105,12 +105,13 @@ func TestSamplesOfBurstsHaveTrueShares(t *testing.T) {
 
 // A thread is preempted after its last kernel sample, runs on, and sleeps. Its queue time is before the sleep.
 func TestQueueTimeBeforeASleepStaysBeforeIt(t *testing.T) {
+	const ms = 1e6
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
-	b.observe(4, 0, 6, sampledStack, sample.Running)
-	b.observe(2, 20, 30, 1, sample.Sleeping)
-	b.observe(0, 1, 10, 1, sample.Sleeping) // it ran again, unseen
-	b.observe(4, 3, 0, sampledStack, sample.Running)
+	b.observe(4*ms, 0, 6*ms, sampledStack, sample.Running)
+	b.observe(2*ms, 20*ms, 30*ms, 1, sample.Sleeping)
+	b.observe(0, 1*ms, 10*ms, 1, sample.Sleeping) // it ran again, unseen
+	b.observe(4*ms, 3*ms, 0, sampledStack, sample.Running)
 	b.l.Finish()
 	queued := map[int64]int64{}
 	for _, s := range b.spans {
@@ -118,7 +119,7 @@ func TestQueueTimeBeforeASleepStaysBeforeIt(t *testing.T) {
 			queued[s.End] = s.RunQueue
 		}
 	}
-	if want := map[int64]int64{10 + 2 + 20: 20, b.now.Wall: 1 + 3}; !maps.Equal(queued, want) {
+	if want := map[int64]int64{(10 + 2 + 20) * ms: 20 * ms, b.now.Wall: (1 + 3) * ms}; !maps.Equal(queued, want) {
 		t.Errorf("queue time by end %v, want %v: %+v", queued, want, b.spans)
 	}
 	b.check(t, sample.Reading{})
@@ -212,5 +213,20 @@ func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 	l.Observe(now, Place{Stack: 3, State: sample.Sleeping}, false)
 	if got[1] != n*short || got[2] != n*long {
 		t.Errorf("time by stack %v, want %d and %d", got, int64(n*short), int64(n*long))
+	}
+}
+
+func TestALabelledKernelSampleSharesCPUTime(t *testing.T) {
+	s := Sample{FromKernel: true, OnCPU: true, Place: Place{Stack: 5, State: sample.Running, Labels: "k=v"}}
+	if !s.sharesCPU() {
+		t.Error("its CPU time is that of the clock, which is up to a kernel tick old")
+	}
+	b := newTimeline()
+	b.observe(0, 0, 0, 1, sample.Sleeping)
+	b.now.Wall, b.now.CPU = b.now.Wall+4, b.now.CPU+4
+	b.l.AddKernelSample(b.now, s.Place, 0)
+	b.l.Finish()
+	if last := b.spans[len(b.spans)-1]; last.CPU != 4 || last.Place != s.Place {
+		t.Errorf("%+v, want 4 ns of CPU time in %+v", last, s.Place)
 	}
 }

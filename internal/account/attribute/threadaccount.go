@@ -21,7 +21,7 @@ type Sample struct {
 
 // sharesCPU reports whether it is one of [pendingSamples].
 func (s *Sample) sharesCPU() bool {
-	walked := Place{Stack: s.Place.Stack, State: sample.Running, WalkEnd: s.Place.WalkEnd}
+	walked := Place{Stack: s.Place.Stack, State: sample.Running, WalkEnd: s.Place.WalkEnd, Labels: s.Place.Labels}
 	return s.FromKernel && s.OnCPU && s.Place == walked
 }
 
@@ -176,6 +176,7 @@ func (t *threadAccount) endAlive(e *End) {
 // cut attributes open time for a checkpoint.
 func (t *threadAccount) cut() {
 	t.releaseWithheld()
+	t.ledger.carried.cut(t.ledger.clocks.last.Wall)
 	t.ledger.Flush()
 }
 

@@ -41,44 +41,72 @@ func (d *divider) next(weight int64) int64 {
 // CPU for 2 % of it would go to [RanBetweenTicks]; at 5 s almost none.
 const carryLimit = 5e9
 
+// Longer queue time keeps its end, as chains of other threads depend on it.
+const minQueued, maxParts = 5e6, 32 // ns; parts
+
+// carriedTimes are carried: times, and parts with their own ends.
 type carriedTimes struct {
 	times
-	since       int64  // of CPU and run queue time, CLOCK_MONOTONIC ns
-	until       int64  // the mean time at which it became known, or a later cut: CLOCK_MONOTONIC ns
-	stopRefused bool   // since then ([sample.NotStopped])
-	queued      []Span // parts of runQueue with their times, on which chains of other threads depend
+	parts       []carriedPart
+	since       int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
+	until       int64 // where times' CPU and run queue time ends, CLOCK_MONOTONIC ns
+	stopRefused bool  // since then ([sample.NotStopped])
 }
 
-const minQueued, maxQueued = 5e6, 32 // ns, parts: shorter ones and more are moved in time to the sample that takes them
+type carriedPart struct{ end, cpu, runQueue int64 } // CLOCK_MONOTONIC ns; ns
 
 func (c *carriedTimes) add(cpu, runQueue, now int64) {
-	if cpu+runQueue == 0 {
-		return
-	}
-	if c.cpuAndQueue() == 0 {
-		c.since, c.until = now, now
+	c.begin(cpu+runQueue, now)
+	if ran := c.cpuAndQueue() + cpu + runQueue; ran > 0 {
+		c.until += sample.Portion(now-c.until, cpu+runQueue, ran)
 	}
 	c.cpu += cpu
 	c.runQueue += runQueue
-	c.until += sample.Portion(now-c.until, cpu+runQueue, c.cpuAndQueue())
 }
 
-// cut makes the time end at now at the earliest, so that it is not before the part of the recording that it is in.
-func (c *carriedTimes) cut(now int64) {
-	c.until = now
-	for i := range c.queued {
-		c.queued[i].End = now
+func (c *carriedTimes) addPart(cpu, runQueue, end int64) {
+	c.begin(cpu+runQueue, end)
+	if cpu+runQueue > 0 {
+		c.parts = append(c.parts, carriedPart{end, cpu, runQueue})
 	}
 }
 
-func (c *carriedTimes) isOverdue(now int64) bool {
-	return c.cpuAndQueue() > 0 && now-c.since > carryLimit
+func (c *carriedTimes) begin(ran, now int64) {
+	if ran > 0 && c.ran() == 0 {
+		c.since = now
+	}
 }
 
-// takeCPU also ends stopRefused.
+// cut makes all end so that it begins at now or later, with the part of the recording that takes it.
+func (c *carriedTimes) cut(now int64) {
+	for _, p := range c.parts {
+		c.cpu, c.runQueue = c.cpu+p.cpu, c.runQueue+p.runQueue
+	}
+	c.parts, c.until = c.parts[:0], now+c.cpuAndQueue()
+}
+
+func (c *carriedTimes) ran() int64 {
+	ran := c.cpuAndQueue()
+	for _, p := range c.parts {
+		ran += p.cpu + p.runQueue
+	}
+	return ran
+}
+
+func (c *carriedTimes) isOverdue(now int64) bool { return c.ran() > 0 && now-c.since > carryLimit }
+
+// takeCPU takes that without the parts'. It also ends stopRefused.
 func (c *carriedTimes) takeCPU() int64 {
 	c.stopRefused = false
 	return take(&c.cpu)
+}
+
+// takePartsCPU takes the parts' CPU time.
+func (c *carriedTimes) takePartsCPU() (ns int64) {
+	for i := range c.parts {
+		ns += take(&c.parts[i].cpu)
+	}
+	return ns
 }
 
 func take(ns *int64) (taken int64) {
