@@ -471,4 +471,11 @@ func TestASleepThatALongQueueTimeEndsPaysForLateCharges(t *testing.T) {
 	b.observe(0, 0, 300*ms, 2, sample.Sleeping)
 	b.l.Finish()
 	b.check(t, sample.Reading{})
+	asleep := map[sample.StackID]int64{}
+	for _, s := range b.spans {
+		asleep[s.Stack] += s.Wall - s.RunQueue
+	}
+	if asleep[1] != 0 || asleep[2] != 300*ms {
+		t.Errorf("asleep in stacks %v, want 0 in 1 and 300 ms in 2: %+v", asleep, b.spans)
+	}
 }
