@@ -3,6 +3,7 @@
 package conclusion
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -329,6 +330,22 @@ var conclusions = []struct {
 			p.Add(&s)
 		})
 	}, "waiting for a CPU: 3 threads ran 1.50s and queued 12.0s; CPU time: 100 % in price"},
+	{"small waits for many peers are no all-clear", func(p *program) {
+		for n := range 100 {
+			peer := fmt.Sprintf("10.0.0.1:%d", 100+n)
+			p.waits("client-"+peer, "query", 0.4, Wait{Call: "recvfrom", Object: peer})
+		}
+		p.runs("main", "render", 0.2)
+	}, "mostly waiting: 1 thread in recvfrom (10.0.0.1:100) of query"},
+	{"threads without a CPU beside others that sleep", func(p *program) {
+		for n := range 25 {
+			p.waits(fmt.Sprintf("timer-%d", n), "tick", 10, nap)
+		}
+		workers(3, func(name string) {
+			p.runs(name, "price", 0.25)
+			p.queues(name, "price", 1)
+		})
+	}, "waiting for a CPU: 3 threads ran 750ms and queued 3.00s; CPU time: 100 % in price; 25 threads sleep in tick"},
 	{"tasks that nothing reads", func(p *program) {
 		p.Unseen = "tokio's tasks"
 		workers(3, func(name string) {
