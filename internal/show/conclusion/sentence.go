@@ -93,6 +93,7 @@ func (s *Summary) clauses() []string {
 		}
 		return append(append([]string{main}, s.more(groups, length)...), s.sleepToo()...)
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
+		s.OnlyWaits = cpu < 2*small
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		return append(append(clauses, s.sleepToo()...), s.busyToo(cpu, where)...)
 	case cpu >= 0.3 || cpu >= small && asleep == "":

@@ -20,6 +20,17 @@ import (
 
 // Conclusion says in one line where the selection's time is, of all clocks of a recording; "" without time.
 func (d *Data) Conclusion() string {
+	if d.conclusion == "" {
+		s := d.conclude()
+		d.conclusion, d.onlyWaits = s.Sentence(), s.OnlyWaits
+	}
+	return d.conclusion
+}
+
+// OnlyWaits reports whether the conclusion is about waits within work, and hardly any CPU time.
+func (d *Data) OnlyWaits() bool { return d.Conclusion() != "" && d.onlyWaits }
+
+func (d *Data) conclude() *conclusion.Summary {
 	s := conclusion.New(d.Profile.DurationNanos, d.Profile.Comments)
 	s.Part = len(d.Filters) > 0
 	clocks, recorded := ClocksOf(d.Profile)
@@ -65,7 +76,7 @@ func (d *Data) Conclusion() string {
 			s.Unseen = languages.Rust.Unthreaded
 		}
 	}
-	return s.Sentence()
+	return s
 }
 
 // programOfChildren parses a name by [attribute.ChildrenOf]; of [attribute.ChildrenThread], the program is "".
