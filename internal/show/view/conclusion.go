@@ -162,7 +162,7 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	if x.CPU > 0 {
 		x.Inner = o.inner(stack[:first])
 	}
-	if first > 0 && (x.Wait.Object == "" || x.Wait.Kind.IsSynchronization() && !x.Wait.Kind.HasOwner()) {
+	if first > 0 && (x.Wait.Object == "" || x.Wait.Object == string(x.Wait.Kind)) {
 		x.Wait.In = frame(stack[first-1]).calledLibrary(x)
 	}
 	if first > 0 && rank == ownScript {
@@ -234,7 +234,7 @@ func (f *Frame) qualified() string {
 // "net/http.Get"; "": none, or one of the language's own for waiting.
 func (f *Frame) calledLibrary(x *conclusion.Sample) string {
 	standard := x.Task == languages.GoroutineTask && f.Library && !strings.HasPrefix(f.Name, "runtime.")
-	if !standard && f.ownRank() != 2 || f.Script || !f.isFunction() || strings.HasPrefix(x.Wait.Call, "sync.") {
+	if !standard && f.ownRank() != ownInstalled || f.Script || !f.isFunction() || strings.HasPrefix(x.Wait.Call, "sync.") {
 		return ""
 	}
 	return f.Name

@@ -66,14 +66,17 @@ func (f *Frame) ownRank() int {
 	case !f.isFunction(), f.Name == "main" && !f.Script:
 		return 1
 	case f.Installed, strings.HasPrefix(f.Module, "lib") && strings.Contains(f.Module, ".so"): // no plug-ins: mod_php.so
-		return 2
+		return ownInstalled
 	case !f.Script, f.IsBuiltIn():
 		return 3
 	}
 	return ownScript
 }
 
-const ownScript = 4
+const (
+	ownInstalled = 2
+	ownScript    = 4
+)
 
 // IsOwn reports a function of the program itself, in a managed language.
 func (f *Frame) IsOwn() bool { return f.ownRank() == ownScript }
