@@ -68,15 +68,17 @@ func (d *Data) conclude() *conclusion.Summary {
 		if x.CPU > 0 {
 			x.Collector = cmp.Or(languages.CollectorOfRole[Label(p, rec.LabelRole)], names.collector(stack))
 		}
+		if s.Unseen == "" && x.CPU+x.Queue+x.Blocked > 0 && slices.ContainsFunc(stack, d.isOfTokio) {
+			s.Unseen = languages.Rust.Unthreaded
+		}
 		names.set(&x, stack, waiter)
 		s.Add(&x)
 	}
-	for i := range d.Frames {
-		if languages.Rust.Schedules("", d.Frames[i].Name, "", "") {
-			s.Unseen = languages.Rust.Unthreaded
-		}
-	}
 	return s
+}
+
+func (d *Data) isOfTokio(frame int32) bool {
+	return languages.Rust.Schedules("", d.Frames[frame].Name, "", "")
 }
 
 // programOfChildren parses a name by [attribute.ChildrenOf]; of [attribute.ChildrenThread], the program is "".
@@ -121,8 +123,13 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	if w.Object, _ = d.groups.waiting.waitObject(s); w.Object == databaseLock {
 		w.Kind = waits.DatabaseLock
 	}
-	if role := Label(s, rec.LabelRole); w.Idle == "" && role != "" && role != languages.RoleApplication {
+	if w.Idle == "" && isOfRuntime(s) {
 		w.Idle = waits.IdleRuntime
+	}
+	if slices.ContainsFunc(d.Stack(s), func(n int32) bool {
+		return languages.IsSafepoint(d.Frames[n].Name, d.Frames[n].Module)
+	}) {
+		return conclusion.Wait{Call: w.Call, Object: "a safepoint of the JVM", Idleness: w.Idleness}
 	}
 	return w
 }
@@ -184,9 +191,6 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	switch leaf := frame(stack[0]); leaf.Name {
 	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
 		x.Unexplained = leaf.Synthetic()
-	}
-	if slices.ContainsFunc(stack, func(n int32) bool { return languages.IsSafepoint(frame(n).Name, frame(n).Module) }) {
-		x.Wait = conclusion.Wait{Call: x.Wait.Call, Object: "a safepoint of the JVM", Idleness: x.Wait.Idleness}
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
 	for i, n := range stack[first:] {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/base/languages"
 	rec "prywalk/internal/store/profile"
 )
 
@@ -128,6 +129,33 @@ func TestTheConclusionNamesWhatTheProgramCalled(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestTheConclusionSaysThatTasksOfTokioAreNotExaminedWhereTheyMayWait(t *testing.T) {
+	work := place{"app::Work::run", "/srv/app", "src/main.rs"}
+	for want, outer := range map[string]place{
+		"mostly asleep: all 3 threads of http-* sleep in app::Work::run; tokio's tasks are not examined, so requests may wait": {
+			"tokio::runtime::scheduler::multi_thread::worker::run", "/srv/app", "worker.rs"},
+		"mostly asleep: 3 threads sleep in app::Work::run": {"std::thread::spawn", "/srv/app", "mod.rs"},
+	} {
+		if got := conclude(t, 3, "clock_nanosleep", "", work, outer); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestAThreadsRoleIsThatOfTheRecording(t *testing.T) {
+	for role, want := range map[string]string{
+		languages.RoleCompiler:    "mostly asleep: 1 thread of the run-time system",
+		languages.RoleApplication: "mostly waiting: 1 thread in futex of wait",
+	} {
+		r := newTimedRecording(10 * time.Second)
+		s := r.addStack([]*profile.Location{r.location("wait", "/usr/lib/libjvm.so")}, 1000, 1e10, 0, 0)
+		labels(s, 7, 8, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelRole, role)
+		if got := r.data(t, Options{}).Conclusion(); got != want {
+			t.Errorf("%s: %q, want %q", role, got, want)
 		}
 	}
 }
