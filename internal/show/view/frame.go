@@ -58,7 +58,7 @@ func (f *Frame) supportRank() int {
 }
 
 // ownRank orders frames by how much they are the program's own: 4 functions of scripts, 3 others, 2 those of installed
-// packages and shared libraries, 1 main of C and code without functions, 0 all else.
+// packages and of files named lib*.so*, 1 main of C and code without functions, 0 all else.
 func (f *Frame) ownRank() int {
 	switch {
 	case f.IsSupport():
