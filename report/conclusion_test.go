@@ -8,7 +8,36 @@ import (
 	"testing"
 
 	"prywalk/internal/base/tabular"
+	rec "prywalk/internal/store/profile"
 )
+
+func TestWaitsAreInPlaceOfFunctionsWhereTheConclusionIsAboutThemAlone(t *testing.T) {
+	const instead = "Mostly waiting, so these are the waits: "
+	for name, x := range map[string]struct {
+		cpu     int64 // ns; the second of two threads
+		options Options
+		note    string
+		want    bool
+	}{
+		"a wait alone":              {cpu: 9e8, want: true},
+		"busy as well":              {cpu: 11e8},
+		"an alarm before it":        {cpu: 9e8, note: "DEADLOCK: a waits for b", want: true},
+		"functions are asked for":   {cpu: 9e8, options: Options{Full: true}},
+		"CPU time is asked for":     {cpu: 9e8, options: Options{Value: rec.TypeCPU}},
+		"the table is of all time":  {cpu: 9e8, options: Options{Value: rec.TypeWall}},
+		"waits are asked for":       {cpu: 9e8, options: Options{By: "wait"}},
+		"not of the thread that is": {cpu: 9e8, options: Options{Thread: "spinner"}},
+	} {
+		c := newContention()
+		c.add(10, "save", 0, 10e9, "mutex cache_mu", 0)
+		c.add(11, "spin", 0, x.cpu, "", 0)
+		c.p.Sample[1].Label[rec.LabelThread] = []string{"spinner"}
+		c.p.Comments = []string{x.note}
+		if got := strings.Contains(render(t, Table, c.p, x.options), instead); got != x.want {
+			t.Errorf("%s: %v:\n%s", name, got, render(t, Table, c.p, x.options))
+		}
+	}
+}
 
 func TestEveryFormBeginsWithTheConclusion(t *testing.T) {
 	p := wideFixture(t)

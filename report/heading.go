@@ -114,10 +114,13 @@ func (d *data) hiddenIntervals() string {
 		strings.Join(d.Filters, " and "))
 }
 
+// ofCPU reports that values are of CPU time, and that no option says so.
+func (d *data) ofCPU() bool { return d.Options.Value == "" && d.Clock() == rec.TypeCPU }
+
 // hardlyRan reports that threads hardly ran or queued for a CPU, but waited.
 func (d *data) hardlyRan() bool {
 	wall, ok := d.TypeIndex(rec.TypeWall)
-	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.ValueIndex].Type != rec.TypeCPU {
+	if !ok || !d.ofCPU() {
 		return false
 	}
 	c := d.Coverage()
@@ -131,11 +134,12 @@ func (d *data) hardlyRan() bool {
 
 // whyWaits says why the table has waits in place of functions; "": it has not.
 func (d *data) whyWaits() string {
-	if d.hardlyRan() {
+	switch {
+	case d.asksForFunctions():
+		return ""
+	case d.hardlyRan():
 		return "Almost no CPU time"
-	}
-	line, ofCPU := d.Conclusion(), d.Options.Value == "" && d.Profile.SampleType[d.ValueIndex].Type == rec.TypeCPU
-	if ofCPU && strings.HasPrefix(line, "mostly waiting: ") && !strings.Contains(line, "; busy on ") {
+	case d.ofCPU() && d.OnlyWaits():
 		return "Mostly waiting"
 	}
 	return ""

@@ -16,8 +16,7 @@ import (
 // Table writes functions with self and total values, largest first.
 func Table(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
-		why := d.whyWaits()
-		if !d.asksForFunctions() && why != "" {
+		if why := d.whyWaits(); why != "" {
 			o.By, o.N = "wait", cmp.Or(o.N, firstWaits)
 			if err := Table(w, p, o); err != nil {
 				return err

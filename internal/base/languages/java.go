@@ -20,9 +20,10 @@ var java = Language{
 	Stub: func(function string) bool {
 		return function == "call_stub" || strings.HasPrefix(function, "StubRoutines")
 	},
-	Library: func(function, _ string) bool { return javaLibrary.MatchString(function) },
-	Package: func(function, file string) string { return cmp.Or(javaPackage(function), file) },
-	Task:    VirtualThreadTask,
+	Library:   func(function, _ string) bool { return javaLibrary.MatchString(function) },
+	Installed: javaInstalled.MatchString,
+	Package:   func(function, file string) string { return cmp.Or(javaPackage(function), file) },
+	Task:      VirtualThreadTask,
 	// The class starts VirtualThread-unblocker and -unparker.
 	Unthreaded: VirtualThreads, UnthreadedNext: "jcmd PID Thread.dump_to_file FILE lists them",
 	Schedules: func(thread, function, _, _ string) bool {
@@ -80,9 +81,7 @@ func JavaLibrary(method string) bool { return javaLibrary.MatchString(method) }
 var javaLibrary = regexp.MustCompile(`^(java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|groovy|clojure)\.|` +
 	`^(call_stub|StubRoutines|[iv]table stub)|Lambda(\$\d+)?(/0x\w+)?\.\w+$`)
 
-// IsInstalledJava reports a method of a known library or framework.
-func IsInstalledJava(method string) bool { return javaInstalled.MatchString(method) }
-
+// javaInstalled are root packages of libraries in wide use, selected by hand: others count as the program's own.
 var javaInstalled = regexp.MustCompile(`^(ch\.qos|com\.(fasterxml|github\.benmanes|google\.(common|gson|protobuf)|` +
 	`microsoft\.sqlserver|mysql|rabbitmq|zaxxer)|io\.(grpc|lettuce|micrometer|netty|undertow|vertx)|oracle\.(jdbc|net)|` +
 	`okhttp3|okio|org\.(apache\.(catalina|commons|coyote|http|kafka\.clients|logging|tomcat)|eclipse\.jetty|h2|` +

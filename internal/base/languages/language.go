@@ -45,6 +45,8 @@ type Language struct {
 	Stub func(function string) bool
 	// Library: the function is of the language's own library.
 	Library func(function, file string) bool
+	// Installed: by its name, the function is of a well-known library; its file does not show that.
+	Installed func(function string) bool
 	// Package is a function's package, else its source file, else "".
 	Package func(function, file string) string
 

@@ -28,7 +28,7 @@ var erlang = Language{
 // Rust has tokio, whose tasks are not read.
 var Rust = Language{
 	Unthreaded: "tokio's tasks", UnthreadedPossible: true,
-	UnthreadedNext: "tokio-console or Handle::dump lists them, if the program was built for it",
+	UnthreadedNext: "tokio-console or Handle::dump lists them, if the program was built for it (--cfg tokio_unstable)",
 	Schedules: func(_, function, _, _ string) bool {
 		return strings.HasPrefix(function, "tokio::runtime::scheduler::")
 	},

@@ -67,7 +67,9 @@ func (s *Summary) heldBy(g *group) string {
 	case 5*most >= 4*g.time || len(g.owners) == 1:
 		return ", held by " + s.name(owner, s.doing(func(h holder) bool { return h == holder{owner, anywhere} }))
 	case len(g.owners) > 1:
-		return ", held by " + tabular.Plural(int64(len(g.owners)), "thread") + " in turn" + inBrackets(s.doingIn(g))
+		holding := s.doing(func(h holder) bool { return g.owners[h.thread] > 0 && g.functions[h.function] > 0 })
+		return ", held by " + tabular.Plural(int64(len(g.owners)), "thread") + " in turn" +
+			inBrackets(strings.TrimPrefix(holding, runs))
 	}
 	return s.likelyHeldBy(g)
 }
@@ -103,12 +105,6 @@ func (s *Summary) doing(is func(holder) bool) string {
 	}
 	call, object, _ := strings.Cut(text, ": ")
 	return strings.TrimSuffix("in "+call+": "+s.shortened(object), ": ")
-}
-
-// doingIn says what threads do in the group's main function that do not wait for its lock.
-func (s *Summary) doingIn(g *group) string {
-	main, _ := Largest(g.functions, cmp.Compare)
-	return s.doing(func(h holder) bool { return h.function == main })
 }
 
 // likelyHeldBy guesses an owner: a thread, or tasks, in a function that takes the lock, without a wait for it, for a
@@ -155,7 +151,7 @@ func (s *Summary) likelyHeldInTurn(g *group) string {
 	if at := float64(time) / s.length(); at < 0.5 || at > 1.2 {
 		return ""
 	}
-	return ", likely held there in turn" + inBrackets(s.doingIn(g))
+	return ", likely held there in turn" + inBrackets(s.doing(inside))
 }
 
 // standsForMany reports whether the name is that of all functions without one: who is in it need not take the lock.

@@ -23,7 +23,7 @@ const (
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
 	muchDoubt = 0.2
-	// pollsFor is how many times as long as in the run queue threads sleep that only look whether something is ready.
+	// Threads that sleep pollsFor times as long as they queue poll; they do not lack a CPU.
 	pollsFor = 20
 	// collectorFrom is the share of CPU time from which on a garbage collector is named.
 	collectorFrom = 0.2
@@ -65,10 +65,12 @@ func (s *Summary) Sentence() (line string) {
 // clauses begin with the main one; there is not always room for the others.
 func (s *Summary) clauses() []string {
 	length := s.length()
-	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, 0.0
+	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, float64(s.blocked[within])/length
 	asleep, where, groups := s.asleep(length), s.where(), s.waitsByTime()
+	queued, polling := s.queuedThreads()
+	first := int64(0) // of the waits; others may be unrelated to what queues
 	if len(groups) > 0 {
-		wait = float64(groups[0].time) / length // others may be unrelated
+		first = groups[0].time
 	}
 	switch {
 	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
@@ -84,13 +86,14 @@ func (s *Summary) clauses() []string {
 		main := fmt.Sprintf("event loop blocked %.0f %% of the time", math.Floor(100*s.loopHeld(length)))
 		clauses := append([]string{main + s.within(s.held, "in")}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
-	case queue >= cpu && queue >= wait && queue >= 2*small && pollsFor*s.queue >= s.blocked[sleep]:
-		main := s.queued(where)
+	case queue >= cpu && s.queue >= first && queue >= 2*small && pollsFor*s.queue >= polling:
+		main := s.queued(queued, where)
 		if cpu >= small {
 			main += s.doubts(false)
 		}
 		return append(append([]string{main}, s.more(groups, length)...), s.sleepToo()...)
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
+		s.OnlyWaits = cpu < 2*small
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		return append(append(clauses, s.sleepToo()...), s.busyToo(cpu, where)...)
 	case cpu >= 0.3 || cpu >= small && asleep == "":
@@ -189,13 +192,21 @@ func (f Function) isMain() bool {
 	return strings.HasSuffix("."+f.Name, ".main") || strings.HasPrefix(f.Name, "<module>")
 }
 
-func (s *Summary) queued(where string) string {
-	n := int64(0)
-	for _, t := range s.threads {
-		if 2*float64(t.ready)*float64(len(s.threads)) > float64(s.cpu+s.queue) { // half of the mean
+// queuedThreads counts the threads that ran and queued for over half of the mean, and adds up their sleeps.
+func (s *Summary) queuedThreads() (n, asleep int64) {
+	sleeps := s.of(sleep)
+	for id, t := range s.threads {
+		if 2*float64(t.ready)*float64(len(s.threads)) > float64(s.cpu+s.queue) {
 			n++
+			if sleeps != nil {
+				asleep += sleeps.threads[id]
+			}
 		}
 	}
+	return n, asleep
+}
+
+func (s *Summary) queued(n int64, where string) string {
 	text := fmt.Sprintf("waiting for a CPU: %s ran %s and queued %s", tabular.Plural(n, "thread"),
 		tabular.Nanos(s.cpu), tabular.Nanos(s.queue))
 	if where != "" {

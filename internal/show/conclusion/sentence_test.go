@@ -3,6 +3,7 @@
 package conclusion
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -199,7 +200,22 @@ var conclusions = []struct {
 			p.waits(name, "put", 4.5, heldBy(mutex, p.names["worker-1"]))
 		})
 	}, "mostly waiting: 4 threads for mutex cache_mu in put, " +
-		"held by 2 threads in turn (runs); busy on 0.2 CPUs, 100 % in put"},
+		"held by 2 threads in turn; busy on 0.2 CPUs, 100 % in put"},
+	{"lock in turn over a slow call, beside others in the function", func(p *program) {
+		workers(4, func(name string) {
+			for _, owner := range []string{"worker-0", "worker-1"} {
+				p.waits(name, "price (shop.py)", 4, heldBy(lock, p.thread(owner).Thread.TID))
+			}
+		})
+		p.waits("worker-0", "fetch_rate (shop.py), price (shop.py)", 1, reply)
+		workers(9, func(name string) { p.waits("other-"+name, "price (shop.py)", 0.9, Wait{Call: "fsync"}) })
+	}, "mostly waiting: 4 threads for threading.Lock in price (shop.py), held by 2 threads in turn (in recvfrom: " +
+		"10.0.0.1:5432)"},
+	{"lock in turn from functions without names", func(p *program) {
+		p.waits("a", "tick", 9, nap)
+		p.waits("b", "", 4, heldBy(mutex, 7))
+		p.waits("b", "", 4, heldBy(mutex, 8))
+	}, "mostly waiting: 1 thread for mutex cache_mu, held by 2 threads in turn; 1 thread sleeps in tick"},
 	{"one lock from several functions", func(p *program) {
 		p.waits("a", "get", 9, mutex)
 		p.waits("b", "put", 9, mutex)
@@ -329,6 +345,22 @@ var conclusions = []struct {
 			p.Add(&s)
 		})
 	}, "waiting for a CPU: 3 threads ran 1.50s and queued 12.0s; CPU time: 100 % in price"},
+	{"small waits for many peers are no all-clear", func(p *program) {
+		for n := range 100 {
+			peer := fmt.Sprintf("10.0.0.1:%d", 100+n)
+			p.waits("client-"+peer, "query", 0.4, Wait{Call: "recvfrom", Object: peer})
+		}
+		p.runs("main", "render", 0.2)
+	}, "mostly waiting: 1 thread in recvfrom (10.0.0.1:100) of query"},
+	{"threads without a CPU beside others that sleep", func(p *program) {
+		for n := range 25 {
+			p.waits(fmt.Sprintf("timer-%d", n), "tick", 10, nap)
+		}
+		workers(3, func(name string) {
+			p.runs(name, "price", 0.25)
+			p.queues(name, "price", 1)
+		})
+	}, "waiting for a CPU: 3 threads ran 750ms and queued 3.00s; CPU time: 100 % in price; 25 threads sleep in tick"},
 	{"tasks that nothing reads", func(p *program) {
 		p.Unseen = "tokio's tasks"
 		workers(3, func(name string) {

@@ -33,6 +33,9 @@ type Summary struct {
 	brief                   bool
 	own                     int // the largest of waits within work
 
+	// OnlyWaits is set by [Summary.Sentence]: it is about waits within work, and hardly any CPU time.
+	OnlyWaits bool
+
 	// Part: the samples are a selection; the notes are of the whole recording.
 	Part bool
 	// Unseen are tasks of the program that recordings do not have, or "".

@@ -20,6 +20,17 @@ import (
 
 // Conclusion says in one line where the selection's time is, of all clocks of a recording; "" without time.
 func (d *Data) Conclusion() string {
+	if d.conclusion == "" {
+		s := d.conclude()
+		d.conclusion, d.onlyWaits = s.Sentence(), s.OnlyWaits
+	}
+	return d.conclusion
+}
+
+// OnlyWaits reports whether the conclusion is about waits within work, and hardly any CPU time.
+func (d *Data) OnlyWaits() bool { return d.Conclusion() != "" && d.onlyWaits }
+
+func (d *Data) conclude() *conclusion.Summary {
 	s := conclusion.New(d.Profile.DurationNanos, d.Profile.Comments)
 	s.Part = len(d.Filters) > 0
 	clocks, recorded := ClocksOf(d.Profile)
@@ -57,15 +68,17 @@ func (d *Data) Conclusion() string {
 		if x.CPU > 0 {
 			x.Collector = cmp.Or(languages.CollectorOfRole[Label(p, rec.LabelRole)], names.collector(stack))
 		}
+		if s.Unseen == "" && x.CPU+x.Queue+x.Blocked > 0 && slices.ContainsFunc(stack, d.isOfTokio) {
+			s.Unseen = languages.Rust.Unthreaded
+		}
 		names.set(&x, stack, waiter)
 		s.Add(&x)
 	}
-	for i := range d.Frames {
-		if languages.Rust.Schedules("", d.Frames[i].Name, "", "") {
-			s.Unseen = languages.Rust.Unthreaded
-		}
-	}
-	return s.Sentence()
+	return s
+}
+
+func (d *Data) isOfTokio(frame int32) bool {
+	return languages.Rust.Schedules("", d.Frames[frame].Name, "", "")
 }
 
 // programOfChildren parses a name by [attribute.ChildrenOf]; of [attribute.ChildrenThread], the program is "".
@@ -110,8 +123,13 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	if w.Object, _ = d.groups.waiting.waitObject(s); w.Object == databaseLock {
 		w.Kind = waits.DatabaseLock
 	}
-	if role := Label(s, rec.LabelRole); w.Idle == "" && role != "" && role != languages.RoleApplication {
+	if w.Idle == "" && isOfRuntime(s) {
 		w.Idle = waits.IdleRuntime
+	}
+	if slices.ContainsFunc(d.Stack(s), func(n int32) bool {
+		return languages.IsSafepoint(d.Frames[n].Name, d.Frames[n].Module)
+	}) {
+		return conclusion.Wait{Call: w.Call, Object: "a safepoint of the JVM", Idleness: w.Idleness}
 	}
 	return w
 }
@@ -151,7 +169,7 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	if x.CPU > 0 {
 		x.Inner = o.inner(stack[:first])
 	}
-	if first > 0 && (x.Wait.Object == "" || x.Wait.Kind.IsSynchronization() && !x.Wait.Kind.HasOwner()) {
+	if first > 0 && (x.Wait.Object == "" || x.Wait.Object == string(x.Wait.Kind)) {
 		x.Wait.In = frame(stack[first-1]).calledLibrary(x)
 	}
 	if first > 0 && rank == ownScript {
@@ -173,9 +191,6 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	switch leaf := frame(stack[0]); leaf.Name {
 	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
 		x.Unexplained = leaf.Synthetic()
-	}
-	if slices.ContainsFunc(stack, func(n int32) bool { return languages.IsSafepoint(frame(n).Name, frame(n).Module) }) {
-		x.Wait = conclusion.Wait{Call: x.Wait.Call, Object: "a safepoint of the JVM", Idleness: x.Wait.Idleness}
 	}
 	x.Incomplete = frame(stack[len(stack)-1]).incomplete()
 	for i, n := range stack[first:] {
@@ -223,7 +238,7 @@ func (f *Frame) qualified() string {
 // "net/http.Get"; "": none, or one of the language's own for waiting.
 func (f *Frame) calledLibrary(x *conclusion.Sample) string {
 	standard := x.Task == languages.GoroutineTask && f.Library && !strings.HasPrefix(f.Name, "runtime.")
-	if !standard && f.ownRank() != 2 || f.Script || !f.isFunction() || strings.HasPrefix(x.Wait.Call, "sync.") {
+	if !standard && f.ownRank() != ownInstalled || f.Script || !f.isFunction() || strings.HasPrefix(x.Wait.Call, "sync.") {
 		return ""
 	}
 	return f.Name

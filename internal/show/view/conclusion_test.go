@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/base/languages"
 	rec "prywalk/internal/store/profile"
 )
 
@@ -68,7 +69,10 @@ func TestTheConclusionNamesWhatTheProgramCalled(t *testing.T) {
 			place{"java.lang.Thread.run", jvm, "Thread.java"}),
 		"mostly waiting: 3 threads for crossbeam_channel::Sender<T>::send in thumbs::upload": conclude(t, 3, "futex",
 			"futex 0x10", place{"syscall", "/lib/libc.so.6", ""},
-			place{"crossbeam_channel::Sender<T>::send", "/srv/thumbs", "/root/.cargo/registry/src/x/channel.rs"},
+			place{"crossbeam_channel::Sender<T>::send", "/srv/thumbs", "/home/shop/.cargo/registry/src/x/channel.rs"},
+			place{"thumbs::upload", "/srv/thumbs", "src/main.rs"}),
+		"mostly waiting: 3 threads for semaphore slots in thumbs::upload": conclude(t, 3, "futex", "semaphore slots",
+			place{"sem_wait", "/lib/libc.so.6", ""}, place{"pool_take", "/usr/lib/libpool.so.1", ""},
 			place{"thumbs::upload", "/srv/thumbs", "src/main.rs"}),
 		"busy: 100 % in notify; 1 CPU": conclude(t, 1, "", "", place{"PEM_read_bio_X509", "/usr/lib/libcrypto.so.3", ""},
 			place{"curl_easy_perform", "/usr/lib/libcurl.so.4", ""}, place{"notify", "/srv/ship", ""},
@@ -125,6 +129,33 @@ func TestTheConclusionNamesWhatTheProgramCalled(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestTheConclusionSaysThatTasksOfTokioAreNotExaminedWhereTheyMayWait(t *testing.T) {
+	work := place{"app::Work::run", "/srv/app", "src/main.rs"}
+	for want, outer := range map[string]place{
+		"mostly asleep: all 3 threads of http-* sleep in app::Work::run; tokio's tasks are not examined, so requests may wait": {
+			"tokio::runtime::scheduler::multi_thread::worker::run", "/srv/app", "worker.rs"},
+		"mostly asleep: 3 threads sleep in app::Work::run": {"std::thread::spawn", "/srv/app", "mod.rs"},
+	} {
+		if got := conclude(t, 3, "clock_nanosleep", "", work, outer); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestAThreadsRoleIsThatOfTheRecording(t *testing.T) {
+	for role, want := range map[string]string{
+		languages.RoleCompiler:    "mostly asleep: 1 thread of the run-time system",
+		languages.RoleApplication: "mostly waiting: 1 thread in futex of wait",
+	} {
+		r := newTimedRecording(10 * time.Second)
+		s := r.addStack([]*profile.Location{r.location("wait", "/usr/lib/libjvm.so")}, 1000, 1e10, 0, 0)
+		labels(s, 7, 8, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelRole, role)
+		if got := r.data(t, Options{}).Conclusion(); got != want {
+			t.Errorf("%s: %q, want %q", role, got, want)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (f *Frame) supportRank() int {
 }
 
 // ownRank orders frames by how much they are the program's own: 4 functions of scripts, 3 others, 2 those of installed
-// packages and shared libraries, 1 main of C and code without functions, 0 all else.
+// packages and of files named lib*.so*, 1 main of C and code without functions, 0 all else.
 func (f *Frame) ownRank() int {
 	switch {
 	case f.IsSupport():
@@ -66,14 +66,17 @@ func (f *Frame) ownRank() int {
 	case !f.isFunction(), f.Name == "main" && !f.Script:
 		return 1
 	case f.Installed, strings.HasPrefix(f.Module, "lib") && strings.Contains(f.Module, ".so"): // no plug-ins: mod_php.so
-		return 2
+		return ownInstalled
 	case !f.Script, f.IsBuiltIn():
 		return 3
 	}
 	return ownScript
 }
 
-const ownScript = 4
+const (
+	ownInstalled = 2
+	ownScript    = 4
+)
 
 // IsOwn reports a function of the program itself, in a managed language.
 func (f *Frame) IsOwn() bool { return f.ownRank() == ownScript }

@@ -46,6 +46,15 @@ func TestLibrariesAreNotTheProgram(t *testing.T) {
 	}
 }
 
+func TestPackagesOfJavaAreNoOtherLanguages(t *testing.T) {
+	for mapping, source := range map[string]string{"[HotSpot 17.0.15]": "Reactor.java", "[CPython 3.11.2]": "/srv/app.py"} {
+		f := FrameOf("reactor.run", mapping, source)
+		if python := source == "/srv/app.py"; f.IsOwn() != python || f.Installed == python {
+			t.Errorf("%s: %+v", mapping, f)
+		}
+	}
+}
+
 func TestTheFrameThatIsMostTheProgramsStandsForAStack(t *testing.T) {
 	const python = "[CPython 3.11.7]"
 	for want, frames := range map[int][]Frame{

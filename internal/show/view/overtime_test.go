@@ -162,6 +162,23 @@ func FuzzAtOnceIsWithinTheSamples(f *testing.F) {
 	})
 }
 
+func TestTheConclusionNamesBurstsOfSafepoints(t *testing.T) {
+	r := newTimedRecording(30 * time.Second)
+	stack := []*profile.Location{r.location("SafepointSynchronize::block", "/usr/lib/libjvm.so"),
+		r.location("Shop.list", "[HotSpot 17.0.15]")}
+	for _, at := range []int64{6500, 16500, 26500} {
+		for tid := range int64(6) {
+			s := r.addStack(stack, 1, 1e9, 0, 0)
+			labels(s, 7, 10+tid, rec.LabelWait, "futex", rec.LabelWaitsFor, "futex 0x10", rec.LabelState, "sleeping")
+			s.NumLabel[rec.LabelEnd] = []int64{start + (at+1000)*1e6}
+		}
+	}
+	const want = "mostly waiting: 6 threads (up to 6 at once, in 3 bursts) in futex (a safepoint of the JVM) of Shop.list"
+	if got := r.data(t, Options{}).Conclusion(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestTheConclusionNamesBursts(t *testing.T) {
 	r := newTimedRecording(30 * time.Second)
 	for _, at := range []int64{6500, 16500, 26500} {

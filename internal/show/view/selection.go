@@ -54,6 +54,9 @@ type Data struct {
 	Memory    *Memory
 	Precision tabular.Precision
 	groups    *groups
+
+	conclusion string // "" also before [Data.Conclusion]
+	onlyWaits  bool
 }
 
 // New applies the options. The caller closes the result's Memory.

@@ -91,12 +91,17 @@ func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, co
 // IsApart reports whether a sample is of a thread that serves no request: one of a runtime, or one without a task. An
 // event loop of asyncio serves requests in the same thread.
 func (w *Waiting) IsApart(s *profile.Sample) bool {
-	role := Label(s, rec.LabelRole)
 	task := ""
 	if len(s.Location) > 0 {
 		task = w.schedulers.taskOf(s)
 	}
-	return role != "" && role != languages.RoleApplication || task != "" && task != languages.CoroutineTask
+	return isOfRuntime(s) || task != "" && task != languages.CoroutineTask
+}
+
+// isOfRuntime reports whether a sample is of a runtime's own thread.
+func isOfRuntime(s *profile.Sample) bool {
+	role := Label(s, rec.LabelRole)
+	return role != "" && role != languages.RoleApplication
 }
 
 type schedulerTasks map[**profile.Location]string
