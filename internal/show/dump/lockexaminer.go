@@ -239,8 +239,8 @@ func (e *lockExaminer) newThread(proc *examinedProcess, tid int) *observe.Thread
 }
 
 // readLock reads the lock again, where the samples of its first maxOwnerSamples waiters have it. A runtime is asked
-// whether the thread still waits, again if it was awake: a monitor's waiters wake now and then. Pauses are limited for all
-// locks together (maxWaitRetries).
+// whether the thread still waits, again if it was awake: a monitor's waiters wake now and then. Pauses are limited for
+// all locks together (maxWaitRetries).
 func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 	owner := waits.Ownership{Free: true, Why: "the threads that waited for it went on"}
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwnerSamples)] {
