@@ -26,6 +26,8 @@ const (
 
 const root = "../.."
 
+const remedy = "make test-arm64"
+
 // pauth-impdef signs by a cheaper function than the architecture's.
 const cpu = "max,pauth-impdef=on"
 
@@ -55,7 +57,8 @@ var tests = []struct {
 
 func emulated(from string) *machine.Machine {
 	return &machine.Machine{Emulator: "qemu-system-aarch64", Args: []string{"-machine", "virt", "-cpu", cpu, "-m", "1536"},
-		Kernel: filepath.Join(from, "vmlinuz"), Console: "ttyAMA0", Log: os.Getenv(logFile)}
+		Kernel: filepath.Join(from, "vmlinuz"), Console: "ttyAMA0", Log: os.Getenv(logFile),
+		Remedy: remedy}
 }
 
 func updates() string {
@@ -82,6 +85,7 @@ func TestProductInAnEmulatedMachine(t *testing.T) {
 	if from == "" {
 		t.Skip("left to make test-all: boots an emulated machine")
 	}
+	machine.Share(t, 1, 0, remedy)
 	b := machine.NewBuilder(t, "arm64", filepath.Join(from, "busybox"))
 	jobs := fill(b, from)
 	c := emulated(from).Boot(b, jobs)

@@ -37,27 +37,37 @@ const noTimerCheck = "no_timer_check"
 func TestProductOnDebiansKernels(t *testing.T) {
 	from := os.Getenv(fetched)
 	testtargets.Need(t, from != "", "Debian's kernels in emulated machines", "make test-kernels")
-	for _, release := range strings.Fields(os.Getenv(releases)) {
-		t.Run(release, func(t *testing.T) { testOn(t, from, release) })
+	all := strings.Fields(os.Getenv(releases))
+	if len(all) == 0 {
+		t.Fatal(releases + " names no release")
+	}
+	for i, release := range all {
+		t.Run(release, func(t *testing.T) { testOn(t, from, release, len(all)-i) })
 	}
 }
 
-func testOn(t *testing.T, from, release string) {
+// testOn tests a release, of which so many are left.
+func testOn(t *testing.T, from, release string, left int) {
+	remedy := "make test-kernels KERNELS=" + release
 	_, err := os.Stat(filepath.Join(from, release, "version"))
-	testtargets.Need(t, err == nil, "Debian's kernel "+release, "make test-kernels KERNELS="+release)
+	testtargets.Need(t, err == nil, "Debian's kernel "+release, remedy)
+	share := machine.Share(t, left, jobTime, remedy)
 	b := machine.NewBuilder(t, "amd64", filepath.Join(from, "busybox"))
 	fill(b)
 	run, skip := os.Getenv(onlyRun), os.Getenv(skipped)
 	whole := run == "" && skip == ""
+	if skip != "" {
+		t.Logf("left out: %s", skip)
+	}
 	if whole && os.Getenv(update) != "" {
 		rewriteRow(t, debian[indexOf(release)].name, "")
 	}
-	jobs := []machine.Job{{Name: "inside", Limit: jobTime, Dir: "/tests",
-		Args: []string{"env", "PRYWALK_KERNEL_TESTS=1", "/tests/inside", "-test.v", "-test.timeout=" + jobTime.String(),
+	jobs := []machine.Job{{Name: "inside", Limit: 2 * jobTime, Dir: "/tests",
+		Args: []string{"env", "PRYWALK_KERNEL_TESTS=1", "/tests/inside", "-test.v", "-test.timeout=0",
 			"-test.run=" + run, "-test.skip=" + skip}}}
 	m := machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "2048"},
 		Kernel: filepath.Join(from, release, "vmlinuz"), Console: "ttyS0",
-		Append: noTimerCheck, Log: os.Getenv(logFile), Silence: silence}
+		Append: noTimerCheck, Log: os.Getenv(logFile), Silence: silence, Time: share, Remedy: remedy}
 	c := m.Boot(b, jobs)
 	c.CheckJob(t, jobs[0])
 	if whole {

@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"prywalk/internal/testtargets"
 )
 
 // Result is what a job wrote and how it ended.
@@ -33,6 +36,7 @@ type Console struct {
 	Up, Down bool     // it began, and switched itself off
 
 	files map[string]*strings.Builder
+	last  string // line
 }
 
 // Machine is an emulated machine with two processors.
@@ -44,11 +48,14 @@ type Machine struct {
 	Append   string        // further boot parameters, or ""
 	Log      string        // a file that gets what the machine writes, or ""
 	Silence  time.Duration // ends a machine that has written nothing for so long; 0: none
+	Time     time.Duration // ends the machine; 0: a minute after the limits of all jobs
+	// Remedy is the command that gives the machine more time. Without a failed test one that still writes when its time
+	// is over is skipped with it; it fails if this is "".
+	Remedy string
 }
 
 // Boot puts the jobs into the file system, runs the machine with it until it switches itself off, and judges that it
-// did. It is ended a minute after the limits of all jobs, a minute before the test's own, or when it has been silent
-// for too long.
+// did. It is ended when its time is over, a minute before the test's own end, or when it has been silent for too long.
 func (m *Machine) Boot(b *Builder, jobs []Job) *Console {
 	t := b.T
 	t.Helper()
@@ -66,15 +73,33 @@ func (m *Machine) Boot(b *Builder, jobs []Job) *Console {
 	for _, j := range jobs {
 		limit += j.Limit
 	}
-	return m.run(t, initrd, limit)
+	return m.run(t, initrd, cmp.Or(m.Time, limit))
 }
+
+// leastShare is what a machine needs to be begun: on a busy host it boots, and runs some tests, within it.
+const leastShare = 10 * time.Minute
+
+// Share returns the time for the next of several machines of a test, at most most. A short one skips the test with a
+// remedy.
+func Share(t *testing.T, machines int, most time.Duration, remedy string) time.Duration {
+	t.Helper()
+	end, limited := t.Deadline()
+	if !limited {
+		return most
+	}
+	share := (time.Until(end) - 2*time.Minute) / time.Duration(machines)
+	testtargets.Need(t, share >= leastShare, "more time than is left for this machine", remedy)
+	return min(share, most)
+}
+
+var errTimeIsOver = errors.New("its time is over")
 
 func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console {
 	t.Helper()
 	if end, limited := t.Deadline(); limited {
 		limit = min(limit, time.Until(end)-time.Minute) // go test's own end would leave the machine
 	}
-	timed, stop := context.WithTimeout(t.Context(), limit)
+	timed, stop := context.WithTimeoutCause(t.Context(), limit, errTimeIsOver)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(timed)
 	defer cancel(nil)
@@ -104,13 +129,35 @@ func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console
 	silent := time.AfterFunc(silence, func() { cancel(fmt.Errorf("it has written nothing for %v", silence)) })
 	defer silent.Stop()
 	c := listen(out, func() { silent.Reset(silence) })
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("qemu: %v %v\n%s", err, context.Cause(ctx), errs.String())
+	err = cmd.Wait()
+	switch cause := context.Cause(ctx); {
+	case err != nil && cause != nil:
+		testtargets.Need(t, !m.isSlow(c, cause), "more time than is left for this machine", m.Remedy)
+		t.Errorf("qemu was ended after %v: %v; its last line: %s", limit, cause, c.last)
+	case err != nil:
+		t.Errorf("qemu: %v\n%s", err, errs.String())
 	}
 	if !c.Up || !c.Down {
 		t.Errorf("the machine did not boot and shut down:\n%s", strings.Join(c.Rest, "\n"))
 	}
 	return c
+}
+
+// isSlow reports whether nothing but its time was against a machine that was ended.
+func (m *Machine) isSlow(c *Console, cause error) bool {
+	if m.Remedy == "" || !c.Up || !errors.Is(cause, errTimeIsOver) {
+		return false
+	}
+	for _, r := range c.Jobs {
+		if slices.ContainsFunc(r.Output, isFailure) || r.Status != "ok" && r.Status != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func isFailure(line string) bool {
+	return strings.Contains(line, "--- FAIL: ") || strings.HasPrefix(line, "panic: ")
 }
 
 func (c *Console) piece(name, text string) {
@@ -146,6 +193,7 @@ func listen(r io.Reader, heard func()) *Console {
 	for sc.Scan() {
 		heard()
 		line := strings.TrimRight(sc.Text(), "\r")
+		c.last = line
 		words := strings.Fields(line)
 		if len(words) == 4 && words[0] == "@@" && words[1] == "file" {
 			c.piece(words[2], words[3])

@@ -138,6 +138,9 @@ func (r *run) failures() []*outcome {
 			continue
 		}
 		whole := &outcome{name: f, result: "fail"}
+		if o := r.tests[f]; o != nil {
+			whole.elapsed = o.elapsed
+		}
 		for _, o := range leaves[f] {
 			whole.output.WriteString(o.output.String())
 		}

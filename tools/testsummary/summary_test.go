@@ -112,6 +112,19 @@ a fail
 	}
 }
 
+func TestALongTestIsNotRunAgain(t *testing.T) {
+	for _, several := range []string{"", "a/b fail TestX/two\n"} {
+		for elapsed, failed := range map[string]int{"300": 0, "300.1": 1} {
+			events := strings.ReplaceAll(stream(failing+several), `"Elapsed":1`, `"Elapsed":`+elapsed)
+			green := map[string]int{"TestX/one": times, "TestX": times}
+			if s, text := judged(t, events, green, nil); len(s.failed) != failed || len(s.flaky) != 1-failed ||
+				strings.Contains(text, "not run again for its length") != (failed > 0) {
+				t.Errorf("%s s, %q: failed %q, %d flaky:\n%s", elapsed, several, s.failed, len(s.flaky), text)
+			}
+		}
+	}
+}
+
 func TestMoreThanThreeFlakyTestsFail(t *testing.T) {
 	for n := mostFlaky; n <= mostFlaky+1; n++ {
 		green := map[string]int{}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -59,28 +60,40 @@ func TestDefaultSamplesOfASleepingThreadAreNotNoticed(t *testing.T) {
 func TestRealSignalStillInterruptsWhileRecording(t *testing.T) {
 	p := start(t, "target", "epoll", "-1")
 	before := p.counts(t)
-	stop := make(chan bool)
-	sent := make(chan uint64)
+	type result struct {
+		n   uint64
+		err error
+	}
+	stop, sent := make(chan bool), make(chan result, 1)
+	end := sync.OnceFunc(func() { close(stop) })
+	defer end()
 	go func() {
-		n := uint64(0)
-		for {
+		var r result
+		for r.err == nil {
 			select {
 			case <-stop:
-				sent <- n
+				sent <- r
 				return
 			case <-time.After(100 * time.Millisecond):
 				// A pending signal absorbs further ones, and one that finds the thread awake interrupts no call.
-				if allIn(p.pid, "S") && !isPending(t, p.pid, syscall.SIGUSR1) {
-					syscall.Kill(p.pid, syscall.SIGUSR1)
-					n++
+				var pending bool
+				pending, r.err = isPending(p.pid, syscall.SIGUSR1)
+				if r.err == nil && !pending && allIn(p.pid, "S") {
+					if r.err = syscall.Kill(p.pid, syscall.SIGUSR1); r.err == nil {
+						r.n++
+					}
 				}
 			}
 		}
+		sent <- r
 	}()
 	recorded(t, "-F", "97", "-d", "3", "-p", strconv.Itoa(p.pid))
-	stop <- true
-	n := <-sent
-	c := p.counts(t)
+	end()
+	r := <-sent
+	if r.err != nil || r.n == 0 {
+		t.Fatalf("%d signals were sent: %v", r.n, r.err)
+	}
+	n, c := r.n, p.counts(t)
 	testtargets.Eventually(t, "all signals are handled", func() bool { c = p.counts(t); return c.handled >= n })
 	// One that comes while the thread is stopped interrupts no call either.
 	if c.handled != n || c.eintr-before.eintr+2 < n {
@@ -88,18 +101,17 @@ func TestRealSignalStillInterruptsWhileRecording(t *testing.T) {
 	}
 }
 
-func isPending(t *testing.T, pid int, s syscall.Signal) bool {
+func isPending(pid int, s syscall.Signal) (bool, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		t.Error(err)
-		return true
+		return false, err
 	}
 	_, rest, _ := strings.Cut(string(text), "\nShdPnd:")
 	var mask uint64
 	if _, err := fmt.Sscanf(rest, "%x", &mask); err != nil {
-		t.Errorf("ShdPnd of %s: %v", text, err)
+		return false, fmt.Errorf("ShdPnd of %s: %w", text, err)
 	}
-	return mask>>(s-1)&1 != 0
+	return mask>>(s-1)&1 != 0, nil
 }
 
 func TestStoppedProgramStaysStopped(t *testing.T) {

@@ -25,6 +25,7 @@ type lockExaminer struct {
 	options  Options
 	byPID    map[int]*examinedProcess
 	byThread map[int]*examinedProcess
+	retries  int // readings of locks after a pause
 }
 
 type examinedProcess struct {
@@ -175,12 +176,13 @@ func (e *lockExaminer) SampleOwners(l *locks.Locks) {
 func (e *lockExaminer) sampleOwner(lock *locks.Lock) {
 	for n := 0; n < maxOwnerSamples; n++ {
 		wait, th := e.sampleWithLock(lock, lock.Owner)
-		if wait.Owner == lock.Owner {
-			setOwnerThread(lock, th)
-			return
-		}
+		wasFree := isSame(&wait, lock) && wait.Owner == 0
 		if wait.Owner == 0 {
 			wait = e.readLock(lock)
+		}
+		if wait.Owner == lock.Owner && !wasFree {
+			setOwnerThread(lock, th)
+			return
 		}
 		if lock.Ownership = wait.Ownership; wait.Owner == 0 {
 			return
@@ -199,13 +201,13 @@ func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.Waiters, lock.IdleWaiters = slices.DeleteFunc(lock.Waiters, isOwner), slices.DeleteFunc(lock.IdleWaiters, isOwner)
 }
 
-// sampleWithLock samples thread tid with the lock's memory. wait is the lock as read with the sample, or just after it;
-// owner is the thread, nil if it was not sampled.
+// sampleWithLock samples thread tid with the lock's memory. wait is the lock as read with the sample, empty if it was
+// not; owner is the thread, nil if it was not sampled.
 func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wait, owner *stacks.Thread) {
 	sleeper, waiterProc := e.waiter(lock.Waiters[0])
 	proc := e.byThread[tid]
 	if proc == nil {
-		return e.readLock(lock), nil
+		return waits.Wait{}, nil
 	}
 	memory := &withLockMemory{}
 	memory.Inner, memory.Bytes = taskstack.New(proc.target), memory.buf[:]
@@ -217,7 +219,7 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 	th.OtherMemory = memory
 	s, _ := sampleThread(th, e.options, observe.ModeAlwaysRead)
 	if s == nil {
-		return e.readLock(lock), nil
+		return waits.Wait{}, nil
 	}
 	t, s := e.describe(proc, th, s)
 	if mem := memory.copyIn(s); proc == waiterProc && len(mem.Bytes) > 0 {
@@ -225,7 +227,7 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 			return wait, &t
 		}
 	}
-	return e.readLock(lock), &t
+	return waits.Wait{}, &t
 }
 
 // newThread returns a thread to sample. The caller closes it.
@@ -237,22 +239,30 @@ func (e *lockExaminer) newThread(proc *examinedProcess, tid int) *observe.Thread
 }
 
 // readLock reads the lock again, where the samples of its first maxOwnerSamples waiters have it. A runtime is asked
-// whether the thread still waits, again if it was awake: a monitor's waiters wake now and then.
+// whether the thread still waits, again if it was awake: a monitor's waiters wake now and then. Pauses are limited for
+// all locks together (maxWaitRetries).
 func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 	owner := waits.Ownership{Free: true, Why: "the threads that waited for it went on"}
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwnerSamples)] {
 		sleeper, proc := e.waiter(tid)
-		for n := 0; sleeper != nil && n < maxOwnerSamples; n++ {
+		asleep := sleeper == nil
+		for n := 0; !asleep && n < maxOwnerSamples; n++ {
+			if n > 0 {
+				if e.retries++; e.retries > maxWaitRetries {
+					break
+				}
+				time.Sleep(waitRetryWait)
+			}
 			mem := waits.FutexCopy{Addr: sleeper.Memory.Addr, Bytes: make([]byte, waits.CopySize)}
 			mem.Bytes = mem.Bytes[:proc.explainer.Read(mem.Addr, mem.Bytes)]
 			proc.explainer.Retryable = false
 			if wait := proc.explainer.WaitWith(sleeper, mem); isSame(&wait, lock) {
 				return wait
-			} else if !proc.explainer.Retryable {
-				break
 			}
+			asleep = !proc.explainer.Retryable
+		}
+		if !asleep {
 			owner = waits.Ownership{Why: "its waiters were awake at each reading"}
-			time.Sleep(waitRetryWait)
 		}
 	}
 	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Ownership: owner}

@@ -51,26 +51,38 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 }
 
 func TestALockIsReadAgainWhileItsWaiterIsAwake(t *testing.T) {
-	for awake, want := range map[int]waits.Ownership{
-		maxOwnerSamples - 1: {Owner: 13, OwnerName: "holder"},
-		maxOwnerSamples:     {Why: "its waiters were awake at each reading"},
+	monitor := waits.ManagedWait(waits.Monitor, "Object", 0x100, 13, false)
+	elsewhere := waits.ManagedWait(waits.ObjectWait, "Queue", 0x200, 0, false)
+	owned := waits.Ownership{Owner: 13, OwnerName: "holder"}
+	awakeAlways := waits.Ownership{Why: "its waiters were awake at each reading"}
+	for _, c := range []struct {
+		awake, retries int // readings at which the waiter is awake, retries for other locks
+		then           waits.Wait
+		want           waits.Ownership
+		readings       int
+	}{
+		{awake: maxOwnerSamples - 1, then: monitor, want: owned, readings: maxOwnerSamples},
+		{awake: maxOwnerSamples, then: monitor, want: awakeAlways, readings: maxOwnerSamples},
+		{awake: 1, then: elsewhere, want: waits.Ownership{Free: true, Why: "the threads that waited for it went on"},
+			readings: 2},
+		{awake: 1, retries: maxWaitRetries - 1, then: monitor, want: owned, readings: 2},
+		{awake: 1, retries: maxWaitRetries, then: monitor, want: awakeAlways, readings: 1},
 	} {
 		explainer := &sleepers.Explainer{Owners: sameThreads{}, Name: func(int) string { return "holder" },
 			Read: func(uint64, []byte) int { return 0 }}
 		readings := 0
-		monitor := waits.ManagedWait(waits.Monitor, "Object", 0x100, 13, false)
 		slept := map[int]*waits.Sleeper{11: {State: 'S', Reason: "futex", InCall: true, Managed: func() (waits.Wait, bool) {
 			readings++
-			explainer.Retryable = readings <= awake
-			return monitor, !explainer.Retryable
+			explainer.Retryable = readings <= c.awake
+			return c.then, !explainer.Retryable
 		}}}
 		of := &examinedProcess{process: &stacks.Process{PID: 1, Sleepers: slept}, explainer: explainer}
-		l := &lockExaminer{locks: locks.New(), byThread: map[int]*examinedProcess{11: of}}
+		l := &lockExaminer{locks: locks.New(), byThread: map[int]*examinedProcess{11: of}, retries: c.retries}
 		lock := &locks.Lock{Wait: monitor, Waiters: []int{11}}
 		now := l.readLock(lock)
-		if !isSame(&now, lock) || now.Owner != want.Owner || now.OwnerName != want.OwnerName || now.Why != want.Why ||
-			now.Free {
-			t.Errorf("awake at %d readings: %+v, want %+v", awake, now.Ownership, want)
+		if !isSame(&now, lock) || now.Owner != c.want.Owner || now.OwnerName != c.want.OwnerName ||
+			now.Why != c.want.Why || now.Free != c.want.Free || readings != c.readings {
+			t.Errorf("%+v: %+v after %d readings", c, now.Ownership, readings)
 		}
 	}
 }

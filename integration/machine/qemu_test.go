@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestOnlyAMachineWithoutAFailureIsSlow(t *testing.T) {
+	const begun = "@@ up\r\n@@ job inside\r\n=== RUN   TestOne\r\n"
+	silent := errors.New("it has written nothing for 15m0s")
+	for _, c := range []struct {
+		text, remedy string
+		cause        error
+		want         bool
+	}{
+		{begun, "make it", errTimeIsOver, true},
+		{begun + "--- PASS: TestOne (1.00s)\r\n=== RUN   TestTwo\r\n", "make it", errTimeIsOver, true},
+		{begun + "\r\n@@ end inside ok 1.0\r\n@@ job second\r\n", "make it", errTimeIsOver, true},
+		{begun, "", errTimeIsOver, false},
+		{begun, "make it", silent, false},
+		{begun + "--- FAIL: TestOne (1.00s)\r\n", "make it", errTimeIsOver, false},
+		{begun + "    --- FAIL: TestOne/sub (1.00s)\r\n", "make it", errTimeIsOver, false},
+		{begun + "panic: it\r\n", "make it", errTimeIsOver, false},
+		{begun + "\r\n@@ end inside exit-status-1 1.0\r\n@@ job second\r\n", "make it", errTimeIsOver, false},
+		{"it boots\r\n", "make it", errTimeIsOver, false},
+	} {
+		lines := 0
+		console := listen(strings.NewReader(c.text), func() { lines++ })
+		if got := (&Machine{Remedy: c.remedy}).isSlow(console, c.cause); got != c.want {
+			t.Errorf("%q, %v: slow %v, want %v", c.text, c.cause, got, c.want)
+		}
+		if want := strings.Count(c.text, "\n"); lines != want || !strings.HasSuffix(c.text, console.last+"\r\n") {
+			t.Errorf("%q: %d lines, the last %q, want %d", c.text, lines, console.last, want)
+		}
+	}
+}
