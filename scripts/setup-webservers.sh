@@ -10,19 +10,27 @@ set -eu
 
 mkdir -p "${1:-/usr/local/lib/webservers}"
 dir=$(cd "${1:-/usr/local/lib/webservers}" && pwd)
+touch "$dir/.tried" # setup-tests.sh does not try again on the same day
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+trap 'rm -rf "$tmp" "$dir"/.new.*' EXIT
+trap 'exit 1' HUP INT TERM
 
-left_out() {
-	echo "setup-webservers: no $1; its tests are left out" >&2
-	rm -rf "${dir:?}/$1"
+# server NAME SECONDS COMMAND...: a server that the command puts into $dir/.new.NAME, unless it is there. timeout stays
+# in the process group, so that what ends this script ends the command too.
+server() {
+	name=$1 seconds=$2
+	shift 2
+	[ ! -d "$dir/$name" ] || return 0
+	rm -rf "$dir/.new.$name"
+	if ! timeout --foreground -k 5 "$seconds" "$@" </dev/null >&2 || ! mv "$dir/.new.$name" "$dir/$name"; then
+		echo "setup-webservers: no $name; its tests are left out" >&2
+	fi
 }
 
 # jars NAME GROUP:PARENT:VERSION DEPENDENCY...: the libraries of a server, with the versions of a parent's POM.
 jars() {
-	name=$1 parent=$2
+	jar=$1 parent=$2
 	shift 2
-	[ ! -d "$dir/$name" ] || return 0
 	{
 		echo '<project><modelVersion>4.0.0</modelVersion><parent>'
 		echo "$parent" | sed 's,\(.*\):\(.*\):\(.*\),<groupId>\1</groupId><artifactId>\2</artifactId><version>\3</version>,'
@@ -34,18 +42,15 @@ jars() {
 		done
 		echo '</dependencies></project>'
 	} >"$tmp/pom.xml"
-	mvn -q -f "$tmp/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$dir/$name" >&2 ||
-		left_out "$name"
+	server "$jar" 240 mvn -q -B -Dmaven.wagon.http.readTimeout=20000 -Dmaven.wagon.http.connectionTimeout=10000 \
+		-f "$tmp/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$dir/.new.$jar"
 }
 
 jars helidon io.helidon.applications:helidon-se:4.5.0 io.helidon.webserver:helidon-webserver \
 	io.helidon.webclient:helidon-webclient
 jars spring org.springframework.boot:spring-boot-starter-parent:4.0.7 \
 	org.springframework.boot:spring-boot-starter-web
-if [ ! -d "$dir/fastify" ]; then
-	npm install --silent --no-audit --no-fund --prefix "$dir/fastify" fastify@5.12.8 undici@7 >&2 || left_out fastify
-fi
-if [ ! -d "$dir/gevent" ]; then
-	python3 -m pip install --quiet --target "$dir/gevent/site-packages" gevent==26.9.0 gunicorn==27.0.1 packaging >&2 ||
-		left_out gevent
-fi
+server fastify 120 npm install --silent --no-audit --no-fund --ignore-scripts --fetch-timeout=20000 --fetch-retries=1 \
+	--prefix "$dir/.new.fastify" fastify@5.12.8 undici@7.30.2
+server gevent 120 python3 -m pip install --quiet --timeout 15 --retries 1 --target "$dir/.new.gevent/site-packages" \
+	gevent==26.9.0 gunicorn==27.0.1 packaging==26.4

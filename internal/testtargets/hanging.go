@@ -14,6 +14,9 @@ import (
 	"sync"
 )
 
+// FetchServers is the command that brings web servers. It is not [SetUp], as a registry may not answer.
+const FetchServers = "sudo scripts/setup-webservers.sh"
+
 // WebServers returns the directory of scripts/setup-webservers.sh, or skips the test if that lacks a file.
 func WebServers(tb Skipper, file string) (dir string) {
 	tb.Helper()
@@ -23,7 +26,7 @@ func WebServers(tb Skipper, file string) (dir string) {
 			return dir
 		}
 	}
-	Need(tb, false, file+" of setup-webservers.sh", SetUp)
+	Need(tb, false, file, FetchServers)
 	return ""
 }
 

@@ -284,3 +284,29 @@ func BenchmarkJavaWait(b *testing.B) {
 		})
 	}
 }
+
+// Frames are those of a request whose client waits at a socket, and of one that the program itself parks.
+func TestAVirtualThreadThatPollsWaitsForADescriptor(t *testing.T) {
+	const park = "java.lang.VirtualThread.park"
+	for _, c := range []struct {
+		functions []string
+		kind      waits.Kind
+		wait      string
+	}{
+		{[]string{park, "java.util.concurrent.locks.LockSupport.park", "sun.nio.ch.Poller.poll", "sun.nio.ch.Poller.poll",
+			"sun.nio.ch.NioSocketImpl.park", "sun.nio.ch.NioSocketImpl.read", "shop.Shop.price"}, waits.Descriptor,
+			"sun.nio.ch.NioSocketImpl.read"},
+		{[]string{park, "java.util.concurrent.locks.LockSupport.park", "shop.Shop.order", "sun.nio.ch.Poller.poll"},
+			waits.Park, "java.util.concurrent.locks.LockSupport.park"},
+		{[]string{park, "sun.nio.ch.Poller.pollAll", "shop.Shop.order"}, waits.Park, "sun.nio.ch.Poller.pollAll"},
+	} {
+		var list []managed.Frame
+		for _, name := range c.functions {
+			list = append(list, managed.Frame{Function: name})
+		}
+		s := newVirtualStack(list)
+		if w := new(virtualThreads).waitOf(new(virtualThread), "PARKED", s); w.Kind != c.kind || s.wait != c.wait {
+			t.Errorf("%v wait for %v in %s, want %v in %s", c.functions, w.Kind, s.wait, c.kind, c.wait)
+		}
+	}
+}

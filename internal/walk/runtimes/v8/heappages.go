@@ -90,8 +90,9 @@ func (h *heap) heapPages(until int64) (used []*heapPage, lost int, cut bool) {
 			rest.Start = free.End
 			used = append(used, &rest)
 		} else {
-			known[p.space] = true
-			for _, q := range pagesBefore(p, byID) {
+			before, linked := pagesBefore(p, byID)
+			known[p.space] = known[p.space] || linked
+			for _, q := range before {
 				young[q] = true
 			}
 		}
@@ -142,8 +143,13 @@ func (h *heap) allocations(at map[uint64]*heapPage) map[*heapPage]managed.Span {
 }
 
 // pagesBefore returns a page and those before it in its list. Two adjacent words of a header lead to the next page and
-// the previous one, which leads back: those by which most pages are reached.
-func pagesBefore(current *heapPage, byID map[uint64]*heapPage) (before []*heapPage) {
+// the previous one, which leads back: those by which most pages are reached. Unless linked, no words lead to a
+// neighbour though the space has one: which pages are before is not known.
+func pagesBefore(current *heapPage, byID map[uint64]*heapPage) (before []*heapPage, linked bool) {
+	before, linked = []*heapPage{current}, true
+	for _, p := range byID {
+		linked = linked && (p == current || p.space != current.space || p.flags&toPage == 0)
+	}
 	for i := 1; i+1 < headerWords; i++ {
 		list := []*heapPage{current}
 		for p := current; p.word(i+1) != 0; {
@@ -154,11 +160,14 @@ func pagesBefore(current *heapPage, byID map[uint64]*heapPage) (before []*heapPa
 			}
 			list, p = append(list, previous), previous
 		}
+		next := byID[current.word(i)]
+		linked = linked || len(list) > 1 || list != nil && next != nil && next.word(i+1) == current.id &&
+			next.space == current.space
 		if len(list) > len(before) {
 			before = list
 		}
 	}
-	return before
+	return before, linked
 }
 
 // heapScan finds pending promises. Free space is skipped, as it has remains of objects.

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"prywalk/internal/show/dump"
@@ -37,13 +38,33 @@ func startGunicorn(t *testing.T, python, modules, upstream string) (worker int, 
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() })
+	workers := func() (pids []int) {
+		pid := strconv.Itoa(cmd.Process.Pid)
+		children, _ := os.ReadFile(filepath.Join("/proc", pid, "task", pid, "children"))
+		for child := range strings.FieldsSeq(string(children)) {
+			n, _ := strconv.Atoi(child)
+			pids = append(pids, n)
+		}
+		return pids
+	}
+	t.Cleanup(func() {
+		started := workers()
+		_ = cmd.Process.Kill() // first, as it replaces a worker that ends
+		for _, pid := range started {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		_ = cmd.Wait()
+		if t.Failed() {
+			said, _ := os.ReadFile(log)
+			t.Logf("gunicorn's log:\n%s", said)
+		}
+	})
 	testtargets.Eventually(t, "gunicorn has a worker", func() bool {
 		said, _ := os.ReadFile(log)
 		at := listensAt.FindSubmatch(said)
-		pid := strconv.Itoa(cmd.Process.Pid)
-		children, _ := os.ReadFile(filepath.Join("/proc", pid, "task", pid, "children"))
-		worker, _ = strconv.Atoi(strings.TrimSpace(string(children)))
+		if pids := workers(); len(pids) == 1 {
+			worker = pids[0]
+		}
 		if at != nil {
 			address = string(at[1])
 		}
@@ -55,12 +76,22 @@ func startGunicorn(t *testing.T, python, modules, upstream string) (worker int, 
 func TestHungRequestsOfGunicornWithGevent(t *testing.T) {
 	testtargets.OnlyInAll(t, "a server of greenlets")
 	modules := filepath.Join(testtargets.WebServers(t, "gevent/site-packages/gevent/__init__.py"), "gevent/site-packages")
+	ran := 0
 	for version, exe := range pythons(t) {
-		ask := exec.Command(exe, "-c", "import gunicorn.workers.ggevent")
-		ask.Env = append(os.Environ(), "PYTHONPATH="+modules)
-		if ask.Run() != nil { // another release
+		const suffix = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'), end='')"
+		abi, err := exec.Command(exe, "-c", suffix).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", exe, err)
+		}
+		if _, err := os.Stat(filepath.Join(modules, "greenlet/_greenlet"+string(abi))); err != nil { // of another release
 			continue
 		}
+		ask := exec.Command(exe, "-c", "import gunicorn.workers.ggevent")
+		ask.Env = append(os.Environ(), "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
+		if out, err := ask.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", exe, err, out)
+		}
+		ran++
 		t.Run(version, func(t *testing.T) {
 			upstream := testtargets.ListenSilently(t)
 			pid, address := startGunicorn(t, exe, modules, upstream.Address)
@@ -114,4 +145,5 @@ func TestHungRequestsOfGunicornWithGevent(t *testing.T) {
 			}
 		})
 	}
+	testtargets.Need(t, ran > 0, "a Python for which gevent was fetched", testtargets.FetchServers)
 }

@@ -23,6 +23,12 @@ func TestHungRequestsOfAsyncsServer(t *testing.T) {
 	ruby := testtargets.NeedProgram(t, "ruby")
 	testtargets.Need(t, exec.Command(ruby, "-e", "require 'async/http'").Run() == nil, "async-http of Ruby",
 		testtargets.SetUp)
+	version, err := exec.Command(ruby, "-e", "require 'async'; print Async::VERSION").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, version)
+	}
+	testtargets.Need(t, strings.HasPrefix(string(version), "1."), "async 1 of Ruby, not "+string(version),
+		"the package ruby-async of Debian 12")
 	upstream := testtargets.ListenSilently(t)
 	cmd, address := observed.Launch(t, ruby, "testdata/shop.rb", upstream.Address)
 	testtargets.AskAll(t, address, map[string]int{"/pay": 1})

@@ -4,7 +4,9 @@ package live_test
 
 import (
 	"maps"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,10 +36,16 @@ var fastifyChains = map[string]int{
 func TestHungRequestsOfFastify(t *testing.T) {
 	testtargets.OnlyInAll(t, "a server of asynchronous functions")
 	modules := filepath.Join(testtargets.WebServers(t, "fastify/node_modules/fastify/package.json"), "fastify")
+	ran := 0
 	for version, exe := range nodes(t) {
-		if version < "20" { // Fastify 5 needs it
+		out, err := exec.Command(exe, "-p", "process.versions.node").Output()
+		major, _, _ := strings.Cut(string(out), ".")
+		if n, bad := strconv.Atoi(major); err != nil || bad != nil {
+			t.Fatalf("the release of %s: %q, %v", exe, out, err)
+		} else if n < 20 { // Fastify 5 needs it
 			continue
 		}
+		ran++
 		t.Run(version, func(t *testing.T) {
 			upstream := testtargets.ListenSilently(t)
 			cmd, address := observed.Launch(t, exe, "testdata/fastify.js", modules, upstream.Address)
@@ -73,4 +81,5 @@ func TestHungRequestsOfFastify(t *testing.T) {
 			}
 		})
 	}
+	testtargets.Need(t, ran > 0, "Node 20 or later", "sudo scripts/setup-nodes.sh")
 }
