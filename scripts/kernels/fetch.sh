@@ -6,7 +6,8 @@
 # package lists and sources alone: apt works in directories of its own. What was fetched once is used again; remove the
 # directory to fetch anew.
 #
-# Status 3, with one line that says why: a kernel cannot be had here. Any other status but 0 is a fault.
+# Status 3, with one line that says why: a kernel cannot be had here; the directory holds the others. Any other status but
+# 0 is a fault.
 set -eu
 
 dir=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/prywalk/kernels
@@ -33,6 +34,7 @@ if [ -z "$wanted" ] && [ -s "$dir/busybox" ]; then
 fi
 lacking() {
 	echo "kernels: $1 (by hand: RELEASE/vmlinuz and RELEASE/version, its name, in $dir, and a static busybox)" >&2
+	[ ! -s "$dir/busybox" ] || echo "$dir"
 	exit 3
 }
 command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 ||
@@ -74,18 +76,19 @@ image() {
 		sort -V | tail -n 1 | cut -d ' ' -f 2
 }
 
-# unpack PACKAGE: into $tmp/root.
+# unpack PACKAGE: into $tmp/root. A status tells that it could not be downloaded.
 unpack() {
 	rm -rf "$tmp/debs" "$tmp/root"
 	mkdir "$tmp/debs"
-	(cd "$tmp/debs" && apt apt-get download "$1" >"$tmp/log" 2>&1) || lacking "$1 could not be downloaded"
+	(cd "$tmp/debs" && apt apt-get download "$1" >"$tmp/log" 2>&1) || return 1
 	dpkg-deb -x "$tmp"/debs/*.deb "$tmp/root"
 }
 
 if [ ! -s "$dir/busybox" ]; then
-	unpack busybox-static
+	unpack busybox-static || lacking "busybox-static could not be downloaded"
 	mv "$tmp/root/bin/busybox" "$dir/busybox" 2>/dev/null || mv "$tmp/root/usr/bin/busybox" "$dir/busybox"
 fi
+lacks=''
 for release in $wanted; do
 	meta=linux-image-cloud-amd64 version=$release
 	case $release in
@@ -93,10 +96,12 @@ for release in $wanted; do
 	newest) version='' ;;
 	esac
 	package=$(image "$meta" "${version:+$version.}")
-	[ -n "$package" ] || lacking "no kernel $release at $archive"
-	unpack "$package"
 	# Newer ones have the kernel in a package of its own.
-	ls "$tmp"/root/boot/vmlinuz-* >/dev/null 2>&1 || unpack "linux-binary-${package#linux-image-}"
+	if [ -z "$package" ] || ! unpack "$package" ||
+		{ ! ls "$tmp"/root/boot/vmlinuz-* && ! unpack "linux-binary-${package#linux-image-}"; } >/dev/null 2>&1; then
+		lacks="$lacks $release"
+		continue
+	fi
 	# Each is put there whole, or not at all: version comes last.
 	mkdir -p "$dir/$release"
 	mv "$(find "$tmp/root" -name 'vmlinuz*' -type f | head -n 1)" "$dir/$release/vmlinuz"
@@ -104,4 +109,5 @@ for release in $wanted; do
 	mv "$tmp/version" "$dir/$release/version"
 	echo "kernels: $release is ${package#linux-image-}" >&2
 done
+[ -z "$lacks" ] || lacking "$archive gives no$lacks"
 echo "$dir"

@@ -80,7 +80,7 @@ type TaskRecord struct {
 	Words  [6]uint64 // to detect changes
 }
 
-// Offsets of Mutex.sema, RWMutex.writerSem and RWMutex.readerSem (package sync), to which a [TaskWait]'s Address points.
+// Offsets of Mutex.sema and of RWMutex's writerSem and readerSem (package sync), to which [TaskWait.Address] points.
 const (
 	MutexSema  = 4
 	WriterSema = 8

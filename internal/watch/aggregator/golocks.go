@@ -15,8 +15,8 @@ import (
 
 // Go's locks store no owner. The code of a waiting goroutine's functions shows which ones it likely holds
 // ([managed.Scheduler.HeldLocks]), by the copy of its stack. That is read only with a walk: of those that are parked
-// within the CPU time of the rounds; of those on threads with each sample, once others were seen to await locks, and only
-// those locks.
+// within the CPU time of the rounds; of those on threads with each sample, once others were seen to await locks, and
+// only those locks.
 
 // maxLockTexts are of one runtime: the locks that were awaited, and the texts of what its goroutines await and hold.
 const maxLockTexts = 1 << 14
