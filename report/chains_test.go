@@ -194,6 +194,9 @@ func TestChainsGoThroughLikelyOwnersOfGosLocks(t *testing.T) {
 	goroutine("shared", "sync.RWMutex.Lock", "0x30", "", 0, 1000)
 	goroutine("reader", "sleep", "", "0x30", 0, 1000)
 	goroutine("reader", "sleep", "", "0x30", 400, 1000)
+	goroutine("twice", "sync.Mutex.Lock", "0x80", "", 0, 1000)
+	goroutine("old", "sleep", "", "0x80", 0, 1000)
+	goroutine("new", "sleep", "", "0x80", 800, 1000)
 	goroutine("queue", "sync.Mutex.Lock", "0x70", "", 0, 1000)
 	goroutine("nap", "sleep", "", "0x70", 200, 700) // seen to run before and since
 	for _, at := range [][2]int64{{0, 300}, {400, 500}, {700, 1000}} {
@@ -218,6 +221,7 @@ func TestChainsGoThroughLikelyOwnersOfGosLocks(t *testing.T) {
 	want := map[string]int64{
 		"handle flush timer ": 500, "handle send unknown IO wait" + noOwner: 300, "handle " + unseen: 200,
 		"flush timer ": 500, "send unknown IO wait" + noOwner: 400, "shared " + unseen: 1000, "reader timer ": 1600,
+		"twice " + unseen: 1000, "old timer ": 1000, "new timer ": 200,
 		"queue fill running ": 700, "queue nap timer ": 200, "queue " + unseen: 100, "nap timer ": 500,
 		"unowned unknown sync.Mutex.Lock" + noOwner: 1000, "ab ba ab ba" + cycle: 1000, "ba ab ba ab" + cycle: 1000}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

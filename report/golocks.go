@@ -57,7 +57,7 @@ func (o likelyOwners) lines(tasks chains.Tasks) (out []chains.Interval) {
 		for i := range line {
 			iv := &line[i]
 			iv.ID, iv.Passed = id, true
-			if i > 0 && iv.From < line[i-1].To && line[i-1].To-iv.From <= maxHandover {
+			if i > 0 && iv.From < line[i-1].To && iv.To > line[i-1].To && line[i-1].To-iv.From <= maxHandover {
 				iv.From = line[i-1].To
 			}
 		}

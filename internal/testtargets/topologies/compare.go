@@ -63,7 +63,8 @@ func place(process int, function string) string { return fmt.Sprint(process, " "
 type Comparison struct {
 	Blocked int64 // in the report, ns
 	// Ends and Links have the error of each share of the blocked time, by process and function. The end elsewhere has the
-	// share of ends in no phase that is written down, less the time between phases.
+	// share of ends in no phase that is written down: all of it of phases' functions, of others what is beyond the time
+	// between phases.
 	Ends, Links map[string]float64
 	// Unknown has the shares of ends that are not known, Others those in no phase, by their texts.
 	Unknown, Others map[string]float64
@@ -75,7 +76,7 @@ type Comparison struct {
 func (s *Service) Compare(r *chains.Report, pids []int, w Written, from, to int64) *Comparison {
 	c := &Comparison{Ends: map[string]float64{}, Links: map[string]float64{}, Unknown: map[string]float64{},
 		Others: map[string]float64{}}
-	written, others := w.lengths(from, to), int64(0)
+	written, between, outside := w.lengths(from, to), int64(0), int64(0)
 	for i := range r.Chains {
 		chain := &r.Chains[i]
 		c.False = append(c.False, falseLinks(chain, pids)...)
@@ -87,9 +88,12 @@ func (s *Service) Compare(r *chains.Report, pids []int, w Written, from, to int6
 		switch end, text := endOf(chain, pids); {
 		case chain.End.Kind == chains.Unknown:
 			c.Unknown[text+": "+chain.End.Why] += blocked
-		case written[end] == 0 || strings.HasSuffix(end, " call"):
+		case isBetween(end):
 			c.Others[text] += blocked
-			others += chain.Blocked
+			between += chain.Blocked
+		case written[end] == 0:
+			c.Others[text] += blocked
+			outside += chain.Blocked
 		default:
 			c.Ends[end] += blocked
 		}
@@ -102,20 +106,28 @@ func (s *Service) Compare(r *chains.Report, pids []int, w Written, from, to int6
 			shares[key] /= float64(max(1, c.Blocked))
 		}
 	}
-	c.subtract(s, written, float64(others)/float64(max(1, c.Blocked)))
+	of := float64(max(1, c.Blocked))
+	c.subtract(s, written, float64(between)/of, float64(outside)/of)
 	return c
 }
 
-func (c *Comparison) subtract(s *Service, written map[string]int64, elsewhere float64) {
+// isBetween reports whether a place is one where the stages are between phases, or run before and after a call's wait.
+func isBetween(end string) bool {
+	_, function, _ := strings.Cut(end, " ")
+	return slices.Contains([]string{"call", "await_request", "awaitRequest", "await_mutex", "handle", "hold", "holder",
+		"pthread_barrier_wait", "main", "<module>"}, function)
+}
+
+func (c *Comparison) subtract(s *Service, written map[string]int64, between, outside float64) {
 	whole := float64(max(1, written["0 call"]))
-	between := 1.0
+	unwritten := 1.0
 	for key, length := range written {
 		if !strings.HasSuffix(key, " call") {
 			c.Ends[key] -= float64(length) / whole
-			between -= float64(length) / whole
+			unwritten -= float64(length) / whole
 		}
 	}
-	c.Ends["elsewhere"] = max(0, elsewhere-max(0, between))
+	c.Ends["elsewhere"] = outside + max(0, between-max(0, unwritten))
 	for i := 1; i < len(s.Phases); i++ {
 		if s.Mutex[i] {
 			c.Links[place(i, "await_mutex")] -= float64(written[place(i-1, "call")]) / whole

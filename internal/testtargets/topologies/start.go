@@ -65,10 +65,11 @@ func (s *Service) Commands(programs Programs, dir string) (list []*exec.Cmd, err
 	after := make([][2]*os.File, len(s.Phases))
 	for i, kind := range s.Links {
 		ends, err := linked(kind)
+		after[i], before[i+1] = ends[0], ends[1]
 		if err != nil {
+			closeAll(before, after)
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
-		after[i], before[i+1] = ends[0], ends[1]
 	}
 	for i := range s.Phases {
 		args := append(slices.Clone(programs[s.Languages[i]]), filepath.Join(dir, fmt.Sprint(i)))
@@ -91,7 +92,15 @@ func (s *Service) Commands(programs Programs, dir string) (list []*exec.Cmd, err
 	return list, nil
 }
 
-// linked returns the descriptors of two ends: for reading and for writing.
+func closeAll(links ...[][2]*os.File) {
+	for _, ends := range slices.Concat(links...) {
+		for _, f := range ends {
+			f.Close() // nil, too
+		}
+	}
+}
+
+// linked returns the descriptors of two ends: for reading and for writing. With an error, those that it has made.
 func linked(kind string) (ends [2][2]*os.File, err error) {
 	switch kind {
 	case "pipe":

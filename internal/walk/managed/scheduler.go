@@ -33,8 +33,9 @@ type Scheduler interface {
 	// Polled returns the descriptor for which a parked task waits, by its copied stack; false: unproven.
 	Polled(t *TaskRecord, stack []byte) (fd int, ok bool)
 	// HeldLocks returns the locks that a frame with stack pointer sp holds, by the function's code up to pc. awaited is
-	// the only object that the task waits for, or 0.
-	HeldLocks(pc, sp, awaited frames.Addr) []TaskLock
+	// the only object that the task waits for; 0: without the lock that the frame's last call takes or releases. stack is
+	// the copied stack; nil: the process's memory.
+	HeldLocks(pc, sp, awaited frames.Addr, stack frames.Memory) []TaskLock
 }
 
 // TaskOffsets leads from a stopped thread to its task's stack: running task (in Go g), worker (m), current task, its
@@ -79,9 +80,10 @@ type TaskRecord struct {
 	Words  [6]uint64 // to detect changes
 }
 
-// Offsets of Mutex.sema and RWMutex.readerSem (package sync), to which a [TaskWait]'s Address points.
+// Offsets of Mutex.sema and of RWMutex's writerSem and readerSem (package sync), to which [TaskWait.Address] points.
 const (
 	MutexSema  = 4
+	WriterSema = 8
 	ReaderSema = 12
 )
 

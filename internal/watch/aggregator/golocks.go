@@ -14,13 +14,20 @@ import (
 )
 
 // Go's locks store no owner. The code of a waiting goroutine's functions shows which ones it likely holds
-// ([managed.Scheduler.HeldLocks]). That is read only with a walk, so that its CPU time is within that of the rounds. Of
-// goroutines on threads only locks are looked for that others were seen to await.
-const maxLockTexts = 1 << 14 // of one runtime: what its goroutines await and hold
+// ([managed.Scheduler.HeldLocks]), by the copy of its stack. That is read only with a walk: of those that are parked
+// within the CPU time of the rounds; of those on threads with each sample, once others were seen to await locks, and
+// only those locks.
 
-// semaphores are the offsets of the words for which goroutines wait (package sync), by wait. A goroutine that waits for
-// the readers of an RWMutex, "sync.RWMutex.Lock", holds it against all others.
-var semaphores = map[string]frames.Addr{"sync.Mutex.Lock": managed.MutexSema, "sync.RWMutex.RLock": managed.ReaderSema}
+// maxLockTexts are of one runtime: the locks that were awaited, and the texts of what its goroutines await and hold.
+const maxLockTexts = 1 << 14
+
+// semaphores are the offsets of the words for which goroutines wait (package sync), by wait.
+var semaphores = map[string]frames.Addr{
+	"sync.Mutex.Lock": managed.MutexSema, "sync.RWMutex.RLock": managed.ReaderSema, writerWait: managed.WriterSema,
+}
+
+// writerWait is for the readers of an RWMutex, which the goroutine holds against all others.
+const writerWait = "sync.RWMutex.Lock"
 
 // condWait has unlocked a mutex that the code before still shows as held.
 const condWait = "sync.Cond.Wait"
@@ -38,6 +45,8 @@ func (g *goroutines) lockLabels(t *managed.TaskRecord, stack []byte) map[string]
 	if isLock {
 		if list := g.WaitsAt(t, stack); len(list) == 1 && !list[0].Channel {
 			awaited = list[0].Address - word
+		}
+		if awaited != 0 && t.Wait != writerWait {
 			out[profile.LabelAwaitsLock] = fmt.Sprintf("%#x", awaited)
 			managed.Remember(&g.awaited, maxLockTexts, awaited, true)
 		}
@@ -46,18 +55,19 @@ func (g *goroutines) lockLabels(t *managed.TaskRecord, stack []byte) map[string]
 		return out
 	}
 	// The call that waits for a lock is analysed as one that has taken it.
-	maps.Copy(out, g.holds(awaited, func(_ *taskFrame, lock *managed.TaskLock) bool { return lock.Address != awaited }))
+	maps.Copy(out, g.holds(awaited, &g.stacks.taskMemory, func(lock frames.Addr) bool {
+		return lock != awaited || t.Wait == writerWait
+	}))
 	return out
 }
 
 // holds returns [profile.LabelHolds] for the frames of the present walk: those of their locks that are wanted.
-func (g *goroutines) holds(awaited frames.Addr, wanted func(*taskFrame, *managed.TaskLock) bool) map[string]string {
+func (g *goroutines) holds(awaited frames.Addr, stack frames.Memory, wanted func(frames.Addr) bool) map[string]string {
 	held := map[frames.Addr]bool{}
-	for i := range g.stacks.taskFrames {
-		f := &g.stacks.taskFrames[i]
-		for _, h := range g.HeldLocks(f.pc, f.sp, awaited) {
+	for _, f := range g.stacks.taskFrames {
+		for _, h := range g.HeldLocks(f.pc, f.sp, awaited, stack) {
 			// An inlined RLock is an atomic increment like any other.
-			if !h.Read && len(held) < profile.MaxHolds && wanted(f, &h) {
+			if !h.Read && len(held) < profile.MaxHolds && wanted(h.Address) {
 				held[h.Address] = true
 			}
 		}
@@ -73,13 +83,11 @@ func (g *goroutines) holds(awaited frames.Addr, wanted func(*taskFrame, *managed
 }
 
 // threadLocks is the label of the locks that the thread of the present walk likely holds, of those for which goroutines
-// were seen to wait. A call that still takes its lock is the last one of its frame, and has at most seven bytes.
-func (p *processState) threadLocks() (text string) {
+// were seen to wait. stack is the sample's copy.
+func (p *processState) threadLocks(stack frames.Memory) (text string) {
 	for _, t := range p.tasks.all {
 		if g, is := t.runtime.taskSource.(*goroutines); is && len(g.awaited) > 0 {
-			text += g.bounded(g.holds(0, func(f *taskFrame, lock *managed.TaskLock) bool {
-				return g.awaited[lock.Address] && f.pc-lock.Taken > 7
-			}))
+			text += g.bounded(g.holds(0, stack, func(lock frames.Addr) bool { return g.awaited[lock] }))
 		}
 	}
 	return text

@@ -20,26 +20,20 @@ type lockScheduler struct {
 
 func (s *lockScheduler) WaitsAt(*managed.TaskRecord, []byte) []managed.TaskWait { return s.waits }
 
-// takes is the code after a call that takes a lock.
-const takes = 0x500
-
-func (*lockScheduler) HeldLocks(pc, _, _ frames.Addr) []managed.TaskLock {
-	taken := pc - 0x20
-	if pc == takes {
-		taken = pc - 5
-	}
-	return []managed.TaskLock{{Address: pc, Taken: taken}, {Address: pc + 0x1000, Read: true, Taken: taken}}
+func (*lockScheduler) HeldLocks(pc, _, _ frames.Addr, _ frames.Memory) []managed.TaskLock {
+	return []managed.TaskLock{{Address: pc}, {Address: pc + 0x1000, Read: true}}
 }
 
 func TestLocksOfAGoroutineAreThoseThatItsWaitLeavesHeld(t *testing.T) {
-	one := []managed.TaskWait{{Address: 0x104}}
+	one, writer := []managed.TaskWait{{Address: 0x104}}, []managed.TaskWait{{Address: 0x108}}
 	for _, c := range []struct {
 		wait  string
 		waits []managed.TaskWait
 		want  string
 	}{
 		{"sync.Mutex.Lock", one, "awaits 0x100, holds 0x200 0x300"},
-		{"sync.RWMutex.Lock", one, "awaits , holds 0x100 0x200 0x300"},
+		{"sync.RWMutex.Lock", writer, "awaits , holds 0x100 0x200 0x300"},
+		{"sync.RWMutex.Lock", nil, "awaits , holds "},
 		{"sync.RWMutex.RLock", one, "awaits 0xf8, holds 0x100 0x200 0x300"},
 		{"sync.Mutex.Lock", nil, "awaits , holds "}, // one of the frames' locks is not held yet
 		{"sync.Mutex.Lock", []managed.TaskWait{{Address: 0x104, Channel: true}}, "awaits , holds "},
@@ -79,17 +73,16 @@ func TestLabelsOfLocksAreBounded(t *testing.T) {
 	}
 }
 
-func TestAThreadHoldsOnlyAwaitedLocksThatItHasTaken(t *testing.T) {
+func TestAThreadHoldsOnlyAwaitedLocks(t *testing.T) {
 	g := &goroutines{Scheduler: &lockScheduler{}, stacks: &stackBuilder{}, lockTexts: map[string]bool{}}
 	p := &processState{tasks: taskPollers{all: []*taskPoller{{runtime: taskRuntime{taskSource: g}}}}}
 	g.stacks.taskFrames = []taskFrame{{0x300, 1}, {0x100, 2}, {0x200, 3}}
-	if text := p.threadLocks(); text != "" {
+	if text := p.threadLocks(nil); text != "" {
 		t.Errorf("nothing is awaited, and it holds %q", text)
 	}
-	g.awaited = map[frames.Addr]bool{0x100: true, 0x300: true, 0x1200: true, takes: true}
-	g.stacks.taskFrames = append(g.stacks.taskFrames, taskFrame{takes, 4})
+	g.awaited = map[frames.Addr]bool{0x100: true, 0x300: true, 0x1200: true}
 	want := profile.LabelText(map[string]string{profile.LabelHolds: "0x100 0x300"})
-	if text := p.threadLocks(); text != want {
+	if text := p.threadLocks(nil); text != want {
 		t.Errorf("%q, want %q", text, want)
 	}
 }

@@ -40,7 +40,7 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 			At: procmem.ReadingAt(s.Sched, s.At),
 			Place: attribute.Place{
 				Stack: id, State: s.State, Wait: s.WaitReason(), WalkEnd: end, WaitsFor: waitsFor, Owner: owner,
-				Labels: a.labelsOf(th, s) + p.threadLocks(),
+				Labels: a.labelsOf(th, s) + p.threadLocks(&s.Mem),
 			},
 			OnCPU: s.OnCPU, Skids: s.Skids, UnchangedBefore: e.UnchangedBefore, StandsFor: e.StandsFor,
 			FromKernel: s.How == observe.ByKernelSample, KernelTime: s.KernelTime, CallTime: s.CallTime,

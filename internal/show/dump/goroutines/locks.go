@@ -13,13 +13,11 @@ import (
 	"prywalk/internal/walk/managed"
 )
 
-// Offsets of RWMutex.writerSem and Cond.notify (package sync).
+// Offsets in Cond (package sync).
 const (
-	writerSema = 8
+	condLocker = 8
 	condNotify = 16
 )
-
-const condLocker = 8
 
 const condWait = "sync.(*Cond).Wait"
 
@@ -45,9 +43,9 @@ func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []by
 			continue
 		}
 		changes := stack == nil && !asleep
-		held := r.scheduler.HeldLocks(frames.Addr(f.PC), frames.Addr(f.SP), awaited)
+		held := r.scheduler.HeldLocks(frames.Addr(f.PC), frames.Addr(f.SP), awaited, nil)
 		if changes && r.word(uint64(f.SP)-8) != uint64(f.PC) { // the call has returned meanwhile
-			held = r.scheduler.HeldLocks(frames.Addr(f.PC), 0, awaited)
+			held = r.scheduler.HeldLocks(frames.Addr(f.PC), 0, awaited, nil)
 		}
 		for _, h := range held {
 			g.Holds = append(g.Holds, stacks.HeldGoLock{TaskLock: h, Frame: i, TakenAt: r.placeOf(h.Taken, f)})
@@ -131,7 +129,7 @@ func setSync(w *stacks.GoroutineWait, stack []stacks.Frame) {
 			}
 		case "sync.(*RWMutex).Lock": // waits for its Mutex or for readers
 			if w.Kind = stacks.KindRWMutex; !inMutex {
-				w.Address = word - writerSema
+				w.Address = word - managed.WriterSema
 			}
 		case "sync.(*RWMutex).RLock":
 			w.Kind, w.Address, w.Reads = stacks.KindRWMutex, word-managed.ReaderSema, true

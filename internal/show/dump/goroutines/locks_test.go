@@ -31,7 +31,8 @@ func TestWhatAGoroutineWaitsForFollowsFromItsFunctions(t *testing.T) {
 		{[]string{"sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock"}, stacks.KindMutex, word - managed.MutexSema, false},
 		{[]string{"internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock"}, stacks.KindMutex, word - managed.MutexSema,
 			false},
-		{[]string{"sync.runtime_SemacquireRWMutex", "sync.(*RWMutex).Lock"}, stacks.KindRWMutex, word - writerSema, false},
+		{[]string{"sync.runtime_SemacquireRWMutex", "sync.(*RWMutex).Lock"}, stacks.KindRWMutex, word - managed.WriterSema,
+			false},
 		// the RWMutex begins with the Mutex of its writers
 		{[]string{"sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock"}, stacks.KindRWMutex, word - managed.MutexSema, false},
 		{[]string{"sync.(*RWMutex).RLock"}, stacks.KindRWMutex, word - managed.ReaderSema, true},

@@ -46,12 +46,9 @@ func meet() { met.Lock(); cond.Wait(); met.Unlock() } // it has unlocked met
 
 //go:noinline
 func compute() {
-	for i := 0; ; i++ {
-		spins = i
+	for i := 0; i >= 0; i++ {
 	}
 }
-
-var spins int
 
 //go:noinline
 func run(held chan int) { busy.Lock(); held <- 1; compute(); busy.Unlock() }

@@ -16,7 +16,7 @@ type lockFinder struct {
 }
 
 // HeldLocks implements [managed.Scheduler].
-func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr) (out []managed.TaskLock) {
+func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr, stack frames.Memory) (out []managed.TaskLock) {
 	if l.program.host.Arch() != frames.X86_64 {
 		return nil
 	}
@@ -30,7 +30,10 @@ func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr) (out []managed.TaskL
 		managed.Remember(&l.held, maxLockPCs, pc, known)
 	}
 	for i := range known.held {
-		h, f := &known.held[i], lockFrame{l.program, bias, sp, awaited}
+		h, f := &known.held[i], lockFrame{l.program, bias, sp, awaited, stack}
+		if awaited == 0 && (h.lock == known.awaited || h.lock == known.viaInterface) {
+			continue
+		}
 		addr, ok := known.value(f, h.lock, 0)
 		if !ok || addr <= 1<<16 {
 			continue
@@ -51,4 +54,16 @@ func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr) (out []managed.TaskL
 type lockFrame struct {
 	*program
 	bias, sp, awaited uint64
+	stack             frames.Memory
+}
+
+// word reads the copied stack, and other memory as it is now.
+func (f *lockFrame) word(at uint64) (w uint64, ok bool) {
+	if f.stack != nil {
+		w, ok = f.stack.Word(at)
+	}
+	if !ok {
+		w, ok = f.program.word(at)
+	}
+	return w, ok
 }

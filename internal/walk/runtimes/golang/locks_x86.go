@@ -59,17 +59,20 @@ type heldLockX86 struct {
 
 // heldLocksX86 are the locks held at a call, with the origins of their addresses.
 type heldLocksX86 struct {
-	nodes   []node
-	slots   map[int32]value // by offset from rsp
-	held    []heldLockX86
-	awaited value // lock that the call waits for
+	nodes []node
+	lockStateX86
+}
+
+type lockStateX86 struct {
+	slots        map[int32]value // by offset from rsp
+	held         []heldLockX86
+	awaited      value // lock of the last call
+	viaInterface value // what may be a lock of the last call
 }
 
 type pathX86 struct {
-	regs    [16]value
-	slots   map[int32]value
-	held    []heldLockX86
-	awaited value // lock of the last call
+	regs [16]value
+	lockStateX86
 }
 
 type lockAnalysisX86 struct {
@@ -119,12 +122,12 @@ func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *h
 	if before == nil || a.changed {
 		return &heldLocksX86{}
 	}
-	return &heldLocksX86{nodes: a.nodes, slots: before.slots, held: before.held, awaited: before.awaited}
+	return &heldLocksX86{a.nodes, before.lockStateX86}
 }
 
 // pass returns the state before pc, nil if it is unknown.
 func (a *lockAnalysisX86) pass(code []byte, entry, pc uint64) (before *pathX86) {
-	a.path, a.pending = pathX86{slots: map[int32]value{}}, map[uint64]*pathX86{}
+	a.path, a.pending = pathX86{lockStateX86: lockStateX86{slots: map[int32]value{}}}, map[uint64]*pathX86{}
 	a.reached, a.changed = true, false
 	for r := range a.path.regs {
 		a.path.regs[r] = a.valueOf(node{kind: nodeArg, reg: uint8(r)})
@@ -153,7 +156,9 @@ func (a *lockAnalysisX86) pass(code []byte, entry, pc uint64) (before *pathX86) 
 }
 
 func (p *pathX86) clone() *pathX86 {
-	return &pathX86{p.regs, maps.Clone(p.slots), slices.Clone(p.held), p.awaited}
+	other := *p
+	other.slots, other.held = maps.Clone(p.slots), slices.Clone(p.held)
+	return &other
 }
 
 // lockMethod is of a method of the lock in rax. take: it is taken, else released; read: for reading.
@@ -384,7 +389,7 @@ func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
 }
 
 func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
-	a.path.awaited = value{}
+	a.path.awaited, a.path.viaInterface = value{}, value{}
 	if in.Op != opCall {
 		a.callMethod(in, at, next)
 	} else {
@@ -424,6 +429,7 @@ func (a *lockAnalysisX86) callMethod(in *insn, at, next uint64) {
 	switch n := a.nodes[method.node]; {
 	case n.kind != nodeLoad || method.off != 0 || lock.node == 0:
 	case n.at == itabLock:
+		a.path.viaInterface = lock
 		a.path.held = append(a.path.held, heldLockX86{lock: lock, at: at, method: method})
 	case n.at == itabUnlock:
 		taken := a.valueOf(node{kind: nodeLoad, base: n.base, at: itabLock})

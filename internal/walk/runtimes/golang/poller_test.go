@@ -140,7 +140,7 @@ func FuzzTakenLocks(f *testing.F) {
 		}
 		r := hostileRuntime(t, hostileMemory())
 		for _, h := range got.held {
-			got.value(lockFrame{&r.program, 0, 0x1200, 0x4000}, h.lock, 0)
+			got.value(lockFrame{&r.program, 0, 0x1200, 0x4000, nil}, h.lock, 0)
 		}
 	})
 }
