@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,7 @@ func testOn(t *testing.T, from, release string, left int) {
 	whole := run == "" && skip == ""
 	if skip != "" {
 		t.Logf("left out: %s", skip)
+		checkSkipped(t, b.From["tests/inside"], skip)
 	}
 	if whole && os.Getenv(update) != "" {
 		rewriteRow(t, debian[indexOf(release)].name, "")
@@ -72,6 +74,25 @@ func testOn(t *testing.T, from, release string, left int) {
 	c.CheckJob(t, jobs[0])
 	if whole {
 		checkRow(t, release, c.Jobs["inside"])
+	}
+}
+
+// checkSkipped fails for what is to be left out and is no test, as after a test was renamed.
+func checkSkipped(t *testing.T, inside, skip string) {
+	t.Helper()
+	names, err := exec.Command(inside, "-test.list=.").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	depth := 0
+	for _, alternative := range strings.FieldsFunc(skip, func(r rune) bool {
+		depth += strings.Count("(", string(r)) - strings.Count(")", string(r))
+		return r == '|' && depth == 0
+	}) {
+		function, _, _ := strings.Cut(alternative, "/")
+		if !regexp.MustCompile(function).Match(names) {
+			t.Errorf("%s: no test's name has %q", skipped, function)
+		}
 	}
 }
 

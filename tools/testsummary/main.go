@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Testsummary judges a run of go test -json, and prints the slowest tests, what was skipped and what brings it, and which
-// tests are flaky. A test that failed is run twice more by itself, with the same flags and environment, unless it took
-// over five minutes. If it passes both times it is flaky: its first output is printed and kept, and the run does not
-// fail. The status is 1 if a test failed again, or took so long, if more than three were flaky, if a package was not
-// built, or ended before its last test; the last line has the numbers.
+// Testsummary judges a run of go test -json, and prints the slowest tests, what was skipped and what brings it, and
+// which tests are flaky. A test that failed is run twice more by itself, with the same flags and environment, unless it
+// took over five minutes. If it passes both times it is flaky: its first output is printed and kept, and the run does
+// not fail. The status is 1 if a test failed again, or took so long, if more than three were flaky, if a package was
+// not built, or ended before its last test; the last line has the numbers.
 //
 //	testsummary [-complete] [-status STATUS] [-modules DIRS] [-kept DIR] EVENTS [FLAGS OF GO TEST...]
 package main

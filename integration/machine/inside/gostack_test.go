@@ -37,9 +37,9 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 		append(args, "--engine", "ptrace")...)
 }
 
-// recordGo judges incomplete stacks. Stops copy what a walk needs. On a busy host, where prywalk itself waits for a CPU,
-// the default engine has samples by the kernel, which may not. Unproven are passive reads at a place until a stop there
-// has succeeded, which takes time there. The rest are signals on the scheduler's stack.
+// recordGo judges incomplete stacks. Stops copy what a walk needs. On a busy host, where prywalk itself waits for a
+// CPU, the default engine has samples by the kernel, which may not. Unproven are passive reads at a place until a
+// stop there has succeeded, which takes time there. The rest are signals on the scheduler's stack.
 func recordGo(t *testing.T, enough func(*goCounts) bool, args ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "stats.json")
