@@ -45,8 +45,8 @@ public final class Shop {
 
     static String audit() throws InterruptedException {
         synchronized (LEDGER) {
-            INSIDE.merge("/audit", 1, Integer::sum);
             LEDGER.wait(1); // the monitor then names its owner
+            INSIDE.merge("/audit", 1, Integer::sum); // from here on it keeps the monitor
             Thread.sleep(Duration.ofHours(1));
         }
         return "audited";
