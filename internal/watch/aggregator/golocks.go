@@ -17,9 +17,7 @@ import (
 // ([managed.Scheduler.HeldLocks]), by the copy of its stack. That is read only with a walk: of those that are parked
 // within the CPU time of the rounds; of those on threads with each sample, once others were seen to await locks, and
 // only those locks.
-
-// maxLockTexts are of one runtime: the locks that were awaited, and the texts of what its goroutines await and hold.
-const maxLockTexts = 1 << 14
+const maxLockTexts = 1 << 14 // of one runtime: locks that were awaited; texts of what its goroutines await and hold
 
 // semaphores are the offsets of the words for which goroutines wait (package sync), by wait.
 var semaphores = map[string]frames.Addr{

@@ -31,11 +31,8 @@ func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr, stack frames.Memory)
 	}
 	for i := range known.held {
 		h, f := &known.held[i], lockFrame{l.program, bias, sp, awaited, stack}
-		if awaited == 0 && (h.lock == known.awaited || h.lock == known.viaInterface) {
-			continue
-		}
 		addr, ok := known.value(f, h.lock, 0)
-		if !ok || addr <= 1<<16 {
+		if !ok || addr <= 1<<16 || awaited == 0 && (h.lock == known.awaited || h.lock == known.viaInterface) {
 			continue
 		}
 		read := h.read
@@ -58,12 +55,11 @@ type lockFrame struct {
 }
 
 // word reads the copied stack, and other memory as it is now.
-func (f *lockFrame) word(at uint64) (w uint64, ok bool) {
+func (f *lockFrame) word(at uint64) (uint64, bool) {
 	if f.stack != nil {
-		w, ok = f.stack.Word(at)
+		if w, ok := f.stack.Word(at); ok {
+			return w, true
+		}
 	}
-	if !ok {
-		w, ok = f.program.word(at)
-	}
-	return w, ok
+	return f.program.word(at)
 }

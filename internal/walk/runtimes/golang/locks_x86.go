@@ -156,9 +156,7 @@ func (a *lockAnalysisX86) pass(code []byte, entry, pc uint64) (before *pathX86) 
 }
 
 func (p *pathX86) clone() *pathX86 {
-	other := *p
-	other.slots, other.held = maps.Clone(p.slots), slices.Clone(p.held)
-	return &other
+	return &pathX86{p.regs, lockStateX86{maps.Clone(p.slots), slices.Clone(p.held), p.awaited, p.viaInterface}}
 }
 
 // lockMethod is of a method of the lock in rax. take: it is taken, else released; read: for reading.
