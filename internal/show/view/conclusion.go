@@ -88,9 +88,8 @@ func programOfChildren(thread string) (program string, ok bool) {
 }
 
 func (d *Data) holdsLoop(p *profile.Sample) bool {
-	if NumLabel(p, rec.LabelPID) == NumLabel(p, rec.LabelTID) && slices.ContainsFunc(p.Location, func(l *profile.Location) bool {
-		return l.Mapping != nil && languages.IsJavaScript(l.Mapping.File)
-	}) {
+	inJavaScript := func(l *profile.Location) bool { return l.Mapping != nil && languages.IsJavaScript(l.Mapping.File) }
+	if NumLabel(p, rec.LabelPID) == NumLabel(p, rec.LabelTID) && slices.ContainsFunc(p.Location, inJavaScript) {
 		return true
 	}
 	turns := func(n int32) bool {
