@@ -21,6 +21,9 @@ type Function struct {
 // ReadyTask is the wait of an asyncio task for its turn in the event loop.
 const ReadyTask = "ready"
 
+// AResponse begins the object of a wait for a server.
+const AResponse = "a response of "
+
 // Wait is what a sleeping thread waits for.
 type Wait struct {
 	// Call is the system call, or a goroutine's reason. "": unknown.

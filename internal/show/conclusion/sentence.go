@@ -424,7 +424,7 @@ func (s *Summary) shortened(object string) string {
 	}
 	text := processID.ReplaceAllString(bare, ", $1")
 	if !tabular.Fits(text, s.nameWidth) {
-		text = strings.TrimPrefix(text, "a response of ")
+		text = strings.TrimPrefix(text, AResponse)
 	}
 	return tabular.Shorten(text, s.nameWidth)
 }

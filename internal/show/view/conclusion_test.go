@@ -142,7 +142,8 @@ func TestTheConclusionNamesWhatTheProgramCalled(t *testing.T) {
 func TestTheConclusionSaysThatTasksOfTokioAreNotExaminedWhereTheyMayWait(t *testing.T) {
 	work := place{"app::Work::run", "/srv/app", "src/main.rs"}
 	for want, outer := range map[string]place{
-		"mostly asleep: all 3 threads of http-* sleep in app::Work::run; tokio's tasks are not examined, so requests may wait": {
+		"mostly asleep: all 3 threads of http-* sleep in app::Work::run; tokio's tasks are not examined, so requests " +
+			"may wait": {
 			"tokio::runtime::scheduler::multi_thread::worker::run", "/srv/app", "worker.rs"},
 		"mostly asleep: 3 threads sleep in app::Work::run": {"std::thread::spawn", "/srv/app", "mod.rs"},
 	} {

@@ -47,9 +47,10 @@ func TestLibrariesAreNotTheProgram(t *testing.T) {
 }
 
 func TestPackagesOfJavaAreNoOtherLanguages(t *testing.T) {
-	for mapping, source := range map[string]string{"[HotSpot 17.0.15]": "Reactor.java", "[CPython 3.11.2]": "/srv/app.py"} {
+	const python = "[CPython 3.11.2]"
+	for mapping, source := range map[string]string{"[HotSpot 17.0.15]": "Reactor.java", python: "/srv/app.py"} {
 		f := FrameOf("reactor.run", mapping, source)
-		if python := source == "/srv/app.py"; f.IsOwn() != python || f.Installed == python {
+		if python := mapping == python; f.IsOwn() != python || f.Installed == python {
 			t.Errorf("%s: %+v", mapping, f)
 		}
 	}

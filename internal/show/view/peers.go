@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/tabular"
+	"prywalk/internal/show/conclusion"
 	rec "prywalk/internal/store/profile"
 	"prywalk/internal/walk/waits"
 )
@@ -107,10 +108,7 @@ func processNames(list map[waits.Peer]bool) string {
 	return strings.Join(texts, ", ")
 }
 
-const (
-	maxResponding = 3
-	aResponse     = "a response of "
-)
+const maxResponding = 3
 
 // response names the server for whose response a goroutine of net/http waits, whose connection another goroutine reads:
 // the only one that all connections of the process lead to, or one of a few, or the pool of a database; "": not known.
@@ -143,9 +141,9 @@ func (w *Waiting) response(s *profile.Sample) string {
 	case len(ends) == 0, len(ends) > maxResponding, ends[0] == "": // a connection is not known
 		return ""
 	case len(ends) == 1:
-		return aResponse + ends[0]
+		return conclusion.AResponse + ends[0]
 	}
-	return aResponse + "one of " + strings.Join(ends, ", ")
+	return conclusion.AResponse + "one of " + strings.Join(ends, ", ")
 }
 
 func (w *Waiting) isGoroutineIn(s *profile.Sample, wait, function string) bool {

@@ -13,7 +13,7 @@
 //	CPU 1: event ──► ring ─┼─► Reader.Drain ─► Record
 //	CPU n: event ──► ring ─┘    sample: pid tid time cpu │ kernel frames │ user registers │ stack bytes
 //
-// After a malformed record the rest of its ring is dropped ([Reader.Broken]).
+// After a malformed record the rest of its ring is dropped.
 //
 // Sources: perf_event_open(2); include/uapi/linux/perf_event.h; kernel/events/core.c.
 package perfevents
