@@ -128,7 +128,6 @@ threading.Lock (semaphore 0x10): stores no owner
   #0                     nap [cpython]
 
 1 thread sleeps in nap: 12 holder
-      in nap
 `
 	if text := lockText(t, l); !strings.HasSuffix(text, want) {
 		t.Errorf("%s", text)

@@ -15,7 +15,8 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-// transfers are the verbs of calls that wait for the other end of a socket or pipe: of one and of several waiters.
+// transfers are the verbs, of one and of several waiters, of calls that wait for a child or the other end of a socket or
+// pipe, or sleep.
 var transfers = map[string][2]string{
 	"read": {"reads from", "read from"}, "write": {"writes to", "write to"}, "connect": {"connects to", "connect to"},
 	"poll": {"waits for", "wait for"}, "response": {"waits for a response of", "wait for a response of"},
@@ -32,16 +33,14 @@ func transferOf(call string) (verbs [2]string, ok bool) {
 		call = "poll"
 	case "wait4", "waitid":
 		call = "child"
-	case "nanosleep", "clock_nanosleep":
-		call = "sleep"
 	}
 	verbs, ok = transfers[call]
 	return verbs, ok
 }
 
-// transfer is a wait of threads or goroutines for the other end of a socket or pipe.
+// transfer is such a wait of threads or goroutines.
 type transfer struct {
-	noun, peer string
+	noun, peer string // or the function that sleeps
 	verbs      [2]string
 }
 
@@ -64,11 +63,12 @@ func writePeers(b *strings.Builder, l *locks.Locks) {
 	}
 	for _, p := range l.Processes {
 		for t := range stacks.Each(p.Threads) {
-			peer, place := cmp.Or(otherEnd(t.WaitsFor), awaitedChild(p, t)), t.OwnPlace()
+			call, peer, place := t.Wait, cmp.Or(otherEnd(t.WaitsFor), awaitedChild(p, t)), t.OwnPlace()
 			if peer == "" {
 				peer, place = sleepsIn(t)
+				call = "sleep"
 			}
-			add("thread", t.Wait, peer, func() (string, string) { return shownThreadName(l, t.TID), place })
+			add("thread", call, peer, func() (string, string) { return shownThreadName(l, t.TID), place })
 		}
 		responding := httpPeers(p)
 		for g := range stacks.Each(p.GoroutineStacks) {
@@ -147,7 +147,11 @@ func sleepsIn(t *stacks.Thread) (function, place string) {
 			break
 		}
 	}
-	return frames[sleeper].Function, place
+	function = frames[sleeper].Function
+	if place = cmp.Or(place, t.OwnPlace()); place == function {
+		place = ""
+	}
+	return function, place
 }
 
 // otherEnd names that of the only socket or pipe for which a wait is, within work, or "".

@@ -35,6 +35,11 @@ func TestLocksNameTheOtherEndOfSocketsAndPipes(t *testing.T) {
 		WaitsFor: &waits.Wait{Kind: waits.Sleep}, Frames: []stacks.Frame{
 			{Place: &stacks.Place{Function: "sqlite3InvokeBusyHandler", Module: "/usr/lib/libsqlite3.so.0"}},
 			{Place: &stacks.Place{Function: "count", File: "/srv/app.py", Line: 6, Kind: "cpython"}}}})
+	for i, call := range []string{"pselect6", "futex"} {
+		p.Threads = append(p.Threads, stacks.Thread{TID: 20 + i, Name: "app", State: "S", Wait: call,
+			WaitsFor: &waits.Wait{Kind: waits.Sleep}, Frames: []stacks.Frame{
+				{Place: &stacks.Place{Function: "retry", Module: "/srv/app", File: "/src/app.c", Line: 8}}}})
+	}
 	l := &locks.Locks{Verdict: locks.VerdictNone, Processes: []*stacks.Process{p}}
 	const want = `no deadlock
 
@@ -48,6 +53,9 @@ func TestLocksNameTheOtherEndOfSocketsAndPipes(t *testing.T) {
 
 1 thread sleeps in sqlite3InvokeBusyHandler: 19 app
       in count at app.py:6
+
+2 threads sleep in retry: 20 app, 21 app
+      in retry at app.c:8 (2 threads)
 
 idle, by rule:
 `
