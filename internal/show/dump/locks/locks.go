@@ -114,6 +114,7 @@ type lockKey struct {
 	kind    waits.Kind
 	address schema.Hex
 	file    string
+	owner   int // process of a file's lock; 0: unknown
 	tid     int // the only waiter
 }
 
@@ -123,9 +124,8 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 	switch {
 	case w.Address != 0:
 	case w.FD != nil && w.FD.Path != "":
-		k.file = w.FD.Path
-		if w.OwnerProcess != 0 {
-			k.pid = -w.OwnerProcess
+		if k.file, k.owner = w.FD.Path, w.OwnerProcess; k.owner != 0 {
+			k.pid = 0
 		}
 	case w.Kind == waits.GIL:
 	default:
