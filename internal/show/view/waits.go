@@ -98,8 +98,12 @@ const databaseLock = "PostgreSQL's lock (see pg_locks)"
 
 // AwaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like.
 func AwaitsDatabaseLock(s *profile.Sample) bool {
-	in := func(f waits.Frame) bool { return waits.InDatabaseLock(f.Function, f.Module) }
-	return strings.HasPrefix(Label(s, rec.LabelWait), "epoll_wait") && slices.ContainsFunc(waitStack(s, wholeStack), in)
+	in := func(l *profile.Location) bool {
+		return l.Mapping != nil && slices.ContainsFunc(l.Line, func(line profile.Line) bool {
+			return waits.InDatabaseLock(functionName(&line), l.Mapping.File)
+		})
+	}
+	return strings.HasPrefix(Label(s, rec.LabelWait), "epoll_") && slices.ContainsFunc(s.Location, in)
 }
 
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
