@@ -61,7 +61,9 @@ const (
 
 var idleRuleByCall = map[string]string{
 	"epoll_wait": IdleEventLoop, "epoll_pwait": IdleEventLoop, "epoll_pwait2": IdleEventLoop,
-	"accept": IdleAccept, "accept4": IdleAccept, "asyncio.Server.serve_forever": IdleAccept,
+	"accept": IdleAccept, "accept4": IdleAccept,
+	// Lib/asyncio/base_events.py; code has its class from Python 3.11 on (co_qualname)
+	"asyncio.Server.serve_forever": IdleAccept, "asyncio.serve_forever": IdleAccept,
 	"pause": IdleSignal, "rt_sigsuspend": IdleSignal, "rt_sigtimedwait": IdleSignal,
 }
 

@@ -206,6 +206,8 @@ var pythonIdle = []idleCase{
 		"" + pythonThread, IdlePool},
 	{"Python, asyncio's server", "asyncio.Server.serve_forever", NoWait,
 		"Server.serve_forever|[CPython 3.11.7]|/usr/lib/python3.11/asyncio/base_events.py", IdleAccept},
+	{"Python without names of classes, asyncio's server", "asyncio.serve_forever", NoWait,
+		"serve_forever|[CPython 3.9.2]|/usr/lib/python3.9/asyncio/base_events.py", IdleAccept},
 	{"Python, a worker's own condition", "futex", Semaphore, pythonLock +
 		"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, byName},
 	{"Python, a worker that waits for a lock", "futex", Semaphore, strings.Join(strings.Split(pythonLock, "\n")[:3],
