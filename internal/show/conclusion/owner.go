@@ -19,7 +19,7 @@ const runs, sleeps, waitsToo, joins = "runs", "sleeps", "waits, too", "waits for
 // activity is what a thread, or tasks, do under a function.
 type activity struct {
 	holder
-	doing string // runs, sleeps, waitsToo, joins, or the call of a wait, with its object
+	doing, object string // runs, sleeps, waitsToo, joins, or the call of a wait, for an object or ""
 }
 
 type holder struct {
@@ -32,7 +32,7 @@ const anywhere = -1
 // addActivity adds what a thread does. In waits for a lock, a thread or work, locks are rarely held: those count only
 // for owners that are known.
 func (s *Summary) addActivity(x *Sample, c class) {
-	var doing string
+	var doing, object string
 	rarelyHolds := c == idle || c == machinery || c == others || c == within && isLock(&x.Wait)
 	switch {
 	case x.Blocked == 0:
@@ -44,18 +44,18 @@ func (s *Summary) addActivity(x *Sample, c class) {
 	case x.Wait.Kind == waits.Join:
 		doing = joins
 	default:
-		doing = strings.TrimSuffix(x.Wait.Call+": "+x.Wait.Object, ": ")
+		doing, object = x.Wait.Call, x.Wait.Object
 	}
 	time := x.CPU + x.Queue + x.Blocked
 	if x.Task == "" {
-		s.awake[activity{holder{x.Thread, anywhere}, doing}] += time
+		s.awake[activity{holder{x.Thread, anywhere}, doing, object}] += time
 	}
 	if rarelyHolds {
 		return
 	}
 	for i, f := range x.Stack {
 		if !slices.Contains(x.Stack[:i], f) {
-			s.awake[activity{holder{x.Thread, f}, doing}] += time
+			s.awake[activity{holder{x.Thread, f}, doing, object}] += time
 		}
 	}
 }
@@ -90,21 +90,29 @@ func (s *Summary) name(t Thread, doing string) string {
 
 func inBrackets(text string) string { return strings.TrimSuffix(" ("+text+")", " ()") }
 
-// doing says what holders do most.
+// doing says what holders do most, and names an object with over half of that time.
 func (s *Summary) doing(is func(holder) bool) string {
-	times := map[string]int64{}
+	times, objects := map[string]int64{}, map[string]int64{}
 	for a, v := range s.awake {
 		if is(a.holder) && a.doing != "" {
 			times[a.doing] += v
 		}
 	}
-	text, _ := Largest(times, strings.Compare)
-	switch text {
+	doing, most := Largest(times, strings.Compare)
+	switch doing {
 	case "", runs, sleeps, waitsToo, joins:
-		return text
+		return doing
 	}
-	call, object, _ := strings.Cut(text, ": ")
-	return strings.TrimSuffix("in "+call+": "+s.shortened(object), ": ")
+	for a, v := range s.awake {
+		if is(a.holder) && a.doing == doing {
+			objects[a.object] += v
+		}
+	}
+	object, time := Largest(objects, strings.Compare)
+	if object == "" || 2*time <= most {
+		return "in " + doing
+	}
+	return "in " + doing + ": " + s.shortened(object)
 }
 
 // likelyHeldBy guesses an owner: a thread, or tasks, in a function that takes the lock, without a wait for it, for a

@@ -88,7 +88,7 @@ func (s *Summary) clauses() []string {
 		return append(clauses, s.busyToo(cpu, where)...)
 	case queue >= cpu && s.queue >= first && queue >= 2*small && pollsFor*s.queue >= polling:
 		main := s.queued(queued, where)
-		if cpu >= small {
+		if where != "" || cpu >= small {
 			main += s.doubts(false)
 		}
 		return append(append([]string{main}, s.more(groups, length)...), s.sleepToo()...)
@@ -96,18 +96,25 @@ func (s *Summary) clauses() []string {
 		s.OnlyWaits = cpu < 2*small
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		return append(append(clauses, s.sleepToo()...), s.busyToo(cpu, where)...)
-	case cpu >= 0.3 || cpu >= small && asleep == "":
+	case cpu >= 0.3 || cpu >= small && len(asleep) == 0:
 		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu) + s.doubts(false)
 		return append([]string{busy}, s.more(groups, length)...)
 	default:
-		main := "hardly any time"
-		if asleep != "" {
-			main = "mostly asleep: " + asleep
-		}
+		main, doubt := "hardly any time", ""
 		if s.Unseen != "" {
-			main += "; " + s.Unseen + " are not examined, so requests may wait"
+			doubt = "; " + s.Unseen + " are not examined, so requests may wait"
 		}
-		return append(append([]string{main}, s.more(groups, length)...), s.busyToo(cpu, where)...)
+		for i, p := range asleep {
+			if i == 0 {
+				main = "mostly asleep: " + p.text
+				continue
+			}
+			longer := main + ", " + p.text
+			if p.of == sleep || tabular.Fits(strings.Join(append(s.alarms(), longer+doubt), "; "), maxWidth) {
+				main = longer
+			}
+		}
+		return append(append([]string{main + doubt}, s.more(groups, length)...), s.busyToo(cpu, where)...)
 	}
 }
 
@@ -135,7 +142,7 @@ func (s *Summary) alarms() (clauses []string) {
 }
 
 // children returns clauses for child processes with at least half of the CPU time that are short-lived, and for those
-// that are not recorded and have used as much as all that is, or live while hardly anything else works.
+// that are not recorded and have used as much as all that is, or are there while hardly anything else works.
 func (s *Summary) children() (clauses []string) {
 	least := small * s.length()
 	programs, sum := maps.Clone(s.shortLived), int64(0)
@@ -156,10 +163,10 @@ func (s *Summary) children() (clauses []string) {
 		who, used := runstats.ReadUnrecordedChildren(n)
 		switch {
 		case who == "" || s.Part:
-		case used == 0 && float64(s.cpu+s.queue+s.blocked[within]) < least:
-			clauses = append(clauses, who+" not recorded (--children)")
-		case used > 0 && used*1e9 >= max(least, float64(s.cpu)):
+		case used*1e9 >= max(least, float64(s.cpu)):
 			clauses = append(clauses, fmt.Sprintf("%s used %.1f s of CPU, not recorded (--children)", who, used))
+		case float64(s.cpu+s.queue+s.blocked[within]) < least:
+			clauses = append(clauses, who+" not recorded (--children)")
 		}
 	}
 	return clauses
@@ -467,16 +474,24 @@ var idleFor = map[string]string{
 	waits.IdleConnection: "messages", waits.IdleForever: "nothing",
 }
 
-// asleep describes threads outside of work, sleepers first, the others as far as there is room; "": there is none.
-func (s *Summary) asleep(length float64) (text string) {
-	var parts []string
+type outside struct {
+	of   class
+	time int64
+	text string
+}
+
+// asleep describes threads outside of work, those with most time first, and the run-time system's last.
+func (s *Summary) asleep(length float64) (parts []outside) {
+	add := func(g *group, text string) {
+		parts = append(parts, outside{g.key.class, g.time, s.who(g, length) + text})
+	}
 	for _, c := range []struct {
 		of         class
 		verb, what string
 	}{{sleep, " sleep", ""}, {unknown, " sleep", ", for what is not known"},
 		{others, " wait", ", for threads or child processes"}} {
 		if g := s.of(c.of); g != nil && float64(g.time) >= 0.1*length {
-			parts = append(parts, s.who(g, length)+g.verb(c.verb)+s.asleepIn(g)+c.what)
+			add(g, g.verb(c.verb)+s.asleepIn(g)+c.what)
 		}
 	}
 	if g := s.of(idle); g != nil {
@@ -490,17 +505,11 @@ func (s *Summary) asleep(length float64) (text string) {
 				what = append(what, name)
 			}
 		}
-		parts = append(parts, s.who(g, length)+g.verb(" wait")+" for "+strings.Join(what, " or "))
+		add(g, g.verb(" wait")+" for "+strings.Join(what, " or "))
 	}
+	slices.SortStableFunc(parts, func(a, b outside) int { return cmp.Compare(b.time, a.time) })
 	if g := s.of(machinery); g != nil {
-		parts = append(parts, s.who(g, length)+" of the run-time system")
+		add(g, " of the run-time system")
 	}
-	for i, p := range parts {
-		if i == 0 {
-			text = p
-		} else if longer := text + ", " + p; tabular.Fits("mostly asleep: "+longer, maxWidth) {
-			text = longer
-		}
-	}
-	return text
+	return parts
 }

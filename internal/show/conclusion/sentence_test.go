@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/walk/waits"
 )
@@ -151,6 +152,12 @@ var conclusions = []struct {
 		p.waits("log", "pay (pay.py)", 9, Wait{Call: "write", Object: "pipe of shipper (pid 9)"})
 		workers(7, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["log"])) })
 	}, "mostly waiting: 7 threads for threading.Lock in pay (pay.py), held by log (in write: pipe of shipper, pid 9)"},
+	{"the owner of a lock reads from two processes and sleeps", func(p *program) {
+		p.waits("log", "pay (pay.py)", 3, Wait{Call: "recvfrom", Object: "10.0.0.1:1"})
+		p.waits("log", "pay (pay.py)", 3, Wait{Call: "recvfrom", Object: "10.0.0.2:1"})
+		p.waits("log", "pay (pay.py)", 3.5, nap)
+		workers(7, func(name string) { p.waits(name, "pay (pay.py)", 9.5, heldBy(lock, p.names["log"])) })
+	}, "mostly waiting: 7 threads for threading.Lock in pay (pay.py), held by log (in recvfrom)"},
 	{"the owner of a lock waits for another one", func(p *program) {
 		p.runs("journal", "pay (pay.py)", 0.01)
 		p.waits("journal", "pay (pay.py)", 9.9, heldBy(mutex, 7))
@@ -476,6 +483,12 @@ var conclusions = []struct {
 		p.waits("main", "main", 10, join)
 		p.waits("worker", "nap", 10, nap)
 	}, "mostly asleep: 1 thread sleeps in nap, 1 thread waits in main, for threads or child processes"},
+	{"one long sleeper, and many that wait for work", func(p *program) {
+		p.waits("poller", "synchronize_stock_of_all_the_warehouses_in_turn (warehouse_synchronization.py)", 10, nap)
+		for i := range 500 {
+			p.waits(fmt.Sprint("pool-", i), "", 10, idleBy(waits.IdlePool))
+		}
+	}, "mostly asleep: 500 threads wait for work, 1 thread sleeps in synchronize_sto…rehouses_in_turn"},
 	{"a join says nothing beside a lock", func(p *program) {
 		p.waits("main", "main", 10, join)
 		workers(2, func(name string) { p.waits(name, "put", 10, mutex) })
@@ -486,6 +499,13 @@ var conclusions = []struct {
 			p.queues(name, "hash", 8.75)
 		})
 	}, "waiting for a CPU: 8 threads ran 10.0s and queued 70.0s; CPU time: 100 % in hash"},
+	{"hardly any CPU time, of which most is between samples", func(p *program) {
+		s := p.thread("a")
+		s.CPU, s.Unexplained = 1e8, true
+		p.Add(&s)
+		p.runs("a", "hash", 0.2)
+		p.queues("a", "hash", 9)
+	}, "waiting for a CPU: 1 thread ran 300ms and queued 9.00s; CPU time: 66 % in hash; 33 % of CPU time has no sample"},
 	{"partly busy, the rest idle", func(p *program) {
 		p.runs("main", "handle", 1.5)
 		p.waits("main", "loop", 8.5, idleBy(waits.IdleEventLoop))
@@ -536,6 +556,21 @@ func TestWhatTimeDoesNotShowComesFirst(t *testing.T) {
 	}
 }
 
+func TestThreadsOutsideOfWorkLeaveRoomForWhatComesFirst(t *testing.T) {
+	const work = "mostly asleep: 8 threads wait for work"
+	for note, want := range map[string]string{
+		"":                        work + ", 1 thread waits in _shutdown (threading), for threads or child processes",
+		"DEADLOCK: a waits for b": "deadlock (below); " + work,
+	} {
+		p := newProgram(note)
+		p.waits("main", "_shutdown (threading)", 10, join)
+		workers(8, func(name string) { p.waits(name, "", 10, idleBy(waits.IdlePool)) })
+		if got := p.Sentence(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestChildProcessesWithMostOfTheTimeComeFirst(t *testing.T) {
 	const apart = "exited child processes used 1.2 s of CPU meanwhile, not in the recording; --children includes them"
 	for _, c := range []struct {
@@ -561,14 +596,17 @@ func TestChildProcessesWithMostOfTheTimeComeFirst(t *testing.T) {
 }
 
 func TestChildProcessesAreNamedWhereNothingElseWorks(t *testing.T) {
-	p := newProgram("4 child processes, not in the recording; --children includes them")
-	p.waits("master", "loop", 10, idleBy(waits.IdleEventLoop))
-	const want = "4 child processes not recorded (--children); mostly asleep: 1 thread waits for events"
-	if got := p.Sentence(); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if p.runs("master", "handle", 9); strings.Contains(p.Sentence(), "child") {
-		t.Errorf("a busy one: %q", p.Sentence())
+	for _, used := range []float64{0, 0.5} {
+		p := newProgram(runstats.UnrecordedChildren(1234, used))
+		p.duration = 6 * int64(length)
+		p.waits("master", "loop", 60, idleBy(waits.IdleEventLoop))
+		const want = "1234 child processes not recorded (--children); mostly asleep: 1 thread waits for events"
+		if got := p.Sentence(); got != want {
+			t.Errorf("%v s: %q, want %q", used, got, want)
+		}
+		if p.runs("master", "handle", 9); strings.Contains(p.Sentence(), "child") {
+			t.Errorf("%v s, a busy one: %q", used, p.Sentence())
+		}
 	}
 }
 
