@@ -93,6 +93,9 @@ func TestAChainEndsAtALockOfTheDatabase(t *testing.T) {
 	c.p.Mapping = append(c.p.Mapping, &profile.Mapping{ID: uint64(len(c.p.Mapping) + 1), File: "/usr/bin/postgres"})
 	s.Location[0].Mapping = c.p.Mapping[len(c.p.Mapping)-1]
 	_, r := chainsText(t, c)
+	if len(r.Chains) != 2 { // of web, and of postgres itself
+		t.Errorf("%+v", r.Chains)
+	}
 	for i := range r.Chains {
 		if end := r.Chains[i].End; end.PID != 9 || end.Why != waits.WhyDatabaseLock {
 			t.Errorf("%+v, want %s", end, waits.WhyDatabaseLock)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/account/runstats"
 	"prywalk/internal/show/view"
 	rec "prywalk/internal/store/profile"
 )
@@ -48,6 +49,19 @@ func TestGoroutinesThatWaitHeadEachForm(t *testing.T) {
 				t.Errorf("wider than %d: %q", o.Width, l)
 			}
 		}
+	}
+}
+
+func TestChildrenThatHardlyRanAreOnlyInTheAccount(t *testing.T) {
+	p := fixture(t)
+	idle, busy := runstats.UnrecordedChildren(4, 0), runstats.UnrecordedChildren(3, 1.2)
+	p.Comments = append(p.Comments, idle, busy)
+	text := strings.Join(strings.Fields(render(t, Table, p, Options{})), " ")
+	if strings.Contains(text, idle) || !strings.Contains(text, busy) {
+		t.Errorf("%s", text)
+	}
+	if text = strings.Join(strings.Fields(render(t, Account, p, Options{})), " "); !strings.Contains(text, idle) {
+		t.Errorf("the account: %s", text)
 	}
 }
 

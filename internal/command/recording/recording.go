@@ -49,7 +49,7 @@ type recording struct {
 	stats       runstats.Stats
 	conclusion  string // of what was written; "": unknown
 	deadlocks   []string
-	children    []string         // on those that are not recorded, at most one line
+	children    string           // a line on those that are not recorded, or ""
 	refused     map[string]int64 // by reason
 	unopened    int64            // selected processes that could not be opened at the start
 	openError   error            // of the last one
@@ -83,7 +83,7 @@ func (r *recording) run(body func(context.Context, []*loadedcode.Process) error)
 
 func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process) error {
 	var before, after childrenCPU
-	quiet, childrenApart := true, !r.samplerOpts.Children && !r.options.ByRule
+	toConsole, childrenApart := false, !r.samplerOpts.Children && !r.options.ByRule
 	if childrenApart {
 		before = readChildrenCPU(r.pids)
 	}
@@ -93,7 +93,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 	}
 	if childrenApart {
 		after = readChildrenCPU(r.pids)
-		r.children, quiet = after.since(&before)
+		r.children, toConsole = after.since(&before)
 	}
 	if err := r.writeWatched(); err != nil {
 		return exit.Join(failure, err)
@@ -102,8 +102,8 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 		return failure
 	}
 	err := r.reportResult()
-	if !quiet {
-		console.Infof("%s", r.children[0])
+	if toConsole {
+		console.Infof("%s", r.children)
 	}
 	return err
 }

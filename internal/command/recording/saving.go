@@ -92,9 +92,9 @@ func (r *recording) write() error {
 	if r.ring != nil {
 		ring = r.ring.beginLast()
 	}
-	children := r.children
-	if r.ring != nil || r.output.rotation != nil {
-		children = nil // of the whole run, and the last file is of a part
+	var children []string
+	if r.children != "" && r.ring == nil && r.output.rotation == nil { // the last file of these is of a part
+		children = append(children, r.children)
 	}
 	comments := slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks, runstats.Losses(&r.stats),
 		runstats.TargetGroups(&r.stats), children)

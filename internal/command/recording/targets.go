@@ -140,18 +140,18 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 
 const minChildrenCPU = 0.1 // s
 
-// since returns a line on the children's time, or if that is little, a quiet one on those that live.
-func (c *childrenCPU) since(before *childrenCPU) (lines []string, quiet bool) {
+// since returns a line on the children's time, or if that is little, on those that live, not for the console; or "".
+func (c *childrenCPU) since(before *childrenCPU) (line string, toConsole bool) {
 	if !c.known || !before.known {
-		return nil, true
+		return "", false
 	}
 	used := float64(max(c.ticks, before.ticks)-before.ticks) * procmem.ClockTick / 1e9
 	switch n := int64(len(c.live)); {
 	case used >= minChildrenCPU:
 	case n == 0:
-		return nil, true
+		return "", false
 	default:
-		return []string{runstats.UnrecordedChildren(n, 0)}, true
+		return runstats.UnrecordedChildren(n, 0), false
 	}
 	ran := int64(0)
 	for pid, ticks := range c.live {
@@ -159,5 +159,5 @@ func (c *childrenCPU) since(before *childrenCPU) (lines []string, quiet bool) {
 			ran++
 		}
 	}
-	return []string{runstats.UnrecordedChildren(ran, used)}, false
+	return runstats.UnrecordedChildren(ran, used), true
 }
