@@ -19,7 +19,7 @@ var php = Language{
 	Package: installedIn(regexp.MustCompile(`^.*/vendor/([^/]+/[^/]+)/`)),
 	System: System{Files: phpFiles, LibraryFiles: phpFiles,
 		Collects: regexp.MustCompile(`^zend_gc_collect_cycles$`),
-		// Zend/zend_language_scanner.l, called for each file that OPcache has not
+		// Zend/zend_language_scanner.l, called for each file that OPcache does not keep, and for eval
 		Compiles: regexp.MustCompile(`^compile_(file|string)$`)},
 }
 

@@ -53,7 +53,7 @@ type Sample struct {
 	Library string
 	// Inner is the part of that (a function of libc) or of the kernel in which the time is, or "".
 	Inner string
-	// Collector is the garbage collector that runs, or "".
+	// Collector is the garbage collector or compiler that runs, or "".
 	Collector string
 	Pooled    bool // in the loop of a pool of threads
 	// HoldsLoop: within a turn of an event loop ([languages.HoldsEventLoop]).

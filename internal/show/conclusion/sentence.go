@@ -25,7 +25,7 @@ const (
 	muchDoubt = 0.2
 	// Threads that sleep pollsFor times as long as they queue poll; they do not lack a CPU.
 	pollsFor = 20
-	// collectorFrom is the share of CPU time from which on a garbage collector is named.
+	// collectorFrom is the share of CPU time from which on a garbage collector or compiler is named.
 	collectorFrom = 0.2
 	// Fewer samples on a CPU are few.
 	fewSamples = 20
@@ -260,8 +260,8 @@ func (s *Summary) doubts(second bool) (text string) {
 	return text
 }
 
-// where names the garbage collectors that have collectorFrom of the time or more, and the function that has most of the
-// rest; "": most of the time has no sample.
+// where names the garbage collectors and compilers that have collectorFrom of the time or more, and the function that has
+// most of the rest; "": most of the time has no sample.
 func (s *Summary) where() string {
 	if 2*s.unexplained > s.cpu {
 		return ""
@@ -279,8 +279,8 @@ func (s *Summary) where() string {
 	return strings.Join(slices.SortedFunc(maps.Keys(texts), byTime), ", ")
 }
 
-// code names the innermost function that has most of the time outside of garbage collectors, or, if that is spread, the
-// smallest one above half of it, with its time.
+// code names the innermost function that has most of the time outside of garbage collectors and compilers, or, if that is
+// spread, the smallest one above half of it, with its time.
 func (s *Summary) code() (text string, time int64) {
 	rest := s.collectors[""]
 	top, self := Largest(s.self, cmp.Compare)

@@ -88,9 +88,8 @@ func programOfChildren(thread string) (program string, ok bool) {
 }
 
 func (d *Data) holdsLoop(p *profile.Sample) bool {
-	if NumLabel(p, rec.LabelPID) == NumLabel(p, rec.LabelTID) && slices.ContainsFunc(p.Location, func(l *profile.Location) bool {
-		return l.Mapping != nil && languages.IsJavaScript(l.Mapping.File)
-	}) {
+	javaScript := func(l *profile.Location) bool { return l.Mapping != nil && languages.IsJavaScript(l.Mapping.File) }
+	if NumLabel(p, rec.LabelPID) == NumLabel(p, rec.LabelTID) && slices.ContainsFunc(p.Location, javaScript) {
 		return true
 	}
 	turns := func(n int32) bool {
@@ -143,7 +142,7 @@ type ownNames struct {
 	collect map[int32]string // collectors by frame
 }
 
-// collector names the garbage collector that a stack runs, or is "".
+// collector names the garbage collector or compiler that a stack runs, or is "".
 func (o *ownNames) collector(stack []int32) string {
 	for _, n := range slices.Backward(stack) {
 		name, known := o.collect[n]
