@@ -197,7 +197,7 @@ func (p *Process) NothingRuns() bool {
 		p.heldByJavaScript() == nil
 }
 
-// heldByJavaScript returns the main thread if it waits below JavaScript; nil: it does not. Workers may wait so for work.
+// heldByJavaScript returns the main thread if it waits below JavaScript; nil: it does not. Workers wait so for work.
 func (p *Process) heldByJavaScript() *Thread {
 	for t := range Each(p.Threads) {
 		if t.TID == p.PID && t.State == "S" && slices.ContainsFunc(t.Frames, func(f Frame) bool {
