@@ -114,13 +114,10 @@ func (d *data) hiddenIntervals() string {
 		strings.Join(d.Filters, " and "))
 }
 
-// ofCPU reports that values are of CPU time, and that no option says so.
-func (d *data) ofCPU() bool { return d.Options.Value == "" && d.Clock() == rec.TypeCPU }
-
 // hardlyRan reports that threads hardly ran or queued for a CPU, but waited.
 func (d *data) hardlyRan() bool {
 	wall, ok := d.TypeIndex(rec.TypeWall)
-	if !ok || !d.ofCPU() {
+	if !ok || d.Options.Value != "" || d.Clock() != rec.TypeCPU {
 		return false
 	}
 	c := d.Coverage()
@@ -135,11 +132,11 @@ func (d *data) hardlyRan() bool {
 // whyWaits says why the table has waits in place of functions; "": it has not.
 func (d *data) whyWaits() string {
 	switch {
-	case d.asksForFunctions():
+	case d.asksForFunctions(), d.Options.Value != "", d.Clock() != rec.TypeCPU:
 		return ""
 	case d.hardlyRan():
 		return "Almost no CPU time"
-	case d.ofCPU() && d.OnlyWaits():
+	case d.OnlyWaits():
 		return "Mostly waiting"
 	}
 	return ""

@@ -68,10 +68,6 @@ func (s *Summary) clauses() []string {
 	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, float64(s.blocked[within])/length
 	asleep, where, groups := s.asleep(length), s.where(), s.waitsByTime()
 	queued, polling := s.queuedThreads()
-	first := int64(0) // of the waits; others may be unrelated to what queues
-	if len(groups) > 0 {
-		first = groups[0].time
-	}
 	switch {
 	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
 		where == "" && length < short:
@@ -86,7 +82,8 @@ func (s *Summary) clauses() []string {
 		main := fmt.Sprintf("event loop blocked %.0f %% of the time", math.Floor(100*s.loopHeld(length)))
 		clauses := append([]string{main + s.within(s.held, "in")}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
-	case queue >= cpu && s.queue >= first && queue >= 2*small && pollsFor*s.queue >= polling:
+	case queue >= max(cpu, 2*small) && pollsFor*s.queue >= polling &&
+		(len(groups) == 0 || s.queue >= groups[0].time): // other waits may be unrelated
 		main := s.queued(queued, where)
 		if where != "" || cpu >= small {
 			main += s.doubts(false)
@@ -185,9 +182,7 @@ func (s *Summary) function(number int32, more string) string {
 	}
 	name = tabular.Shorten(name, s.nameWidth)
 	switch {
-	case f.Module == "" || strings.Contains(f.Name, strings.TrimSuffix(f.Module, ".java")):
-		return name + inBrackets(more)
-	case s.brief:
+	case s.brief, f.Module == "", strings.Contains(f.Name, strings.TrimSuffix(f.Module, ".java")):
 		return name + inBrackets(more)
 	case more == "":
 		return name + inBrackets(tabular.Shorten(f.Module, s.nameWidth))
@@ -201,13 +196,11 @@ func (f Function) isMain() bool {
 
 // queuedThreads counts the threads that ran and queued for over half of the mean, and adds up their sleeps.
 func (s *Summary) queuedThreads() (n, asleep int64) {
-	sleeps := s.of(sleep)
+	sleeps := cmp.Or(s.of(sleep), &group{})
 	for id, t := range s.threads {
 		if 2*float64(t.ready)*float64(len(s.threads)) > float64(s.cpu+s.queue) {
 			n++
-			if sleeps != nil {
-				asleep += sleeps.threads[id]
-			}
+			asleep += sleeps.threads[id]
 		}
 	}
 	return n, asleep

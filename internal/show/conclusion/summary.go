@@ -32,7 +32,6 @@ type Summary struct {
 	nameWidth               int // columns of each name in the sentence
 	brief                   bool
 	own                     int // the largest of waits within work
-
 	// OnlyWaits is set by [Summary.Sentence]: it is about waits within work, and hardly any CPU time.
 	OnlyWaits bool
 

@@ -42,6 +42,7 @@ func (d *Data) conclude() *conclusion.Summary {
 	if recorded {
 		s.Bursts = d.burstsOf
 	}
+	ofTokio := func(n int32) bool { return languages.Rust.Schedules("", d.Frames[n].Name, "", "") }
 	var x conclusion.Sample
 	for _, p := range d.Profile.Sample {
 		x = conclusion.Sample{
@@ -68,17 +69,13 @@ func (d *Data) conclude() *conclusion.Summary {
 		if x.CPU > 0 {
 			x.Collector = cmp.Or(languages.CollectorOfRole[Label(p, rec.LabelRole)], names.collector(stack))
 		}
-		if s.Unseen == "" && x.CPU+x.Queue+x.Blocked > 0 && slices.ContainsFunc(stack, d.isOfTokio) {
+		if s.Unseen == "" && x.CPU+x.Queue+x.Blocked > 0 && slices.ContainsFunc(stack, ofTokio) {
 			s.Unseen = languages.Rust.Unthreaded
 		}
 		names.set(&x, stack, waiter)
 		s.Add(&x)
 	}
 	return s
-}
-
-func (d *Data) isOfTokio(frame int32) bool {
-	return languages.Rust.Schedules("", d.Frames[frame].Name, "", "")
 }
 
 // programOfChildren parses a name by [attribute.ChildrenOf]; of [attribute.ChildrenThread], the program is "".
@@ -125,9 +122,8 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	if w.Idle == "" && isOfRuntime(s) {
 		w.Idle = waits.IdleRuntime
 	}
-	if slices.ContainsFunc(d.Stack(s), func(n int32) bool {
-		return languages.IsSafepoint(d.Frames[n].Name, d.Frames[n].Module)
-	}) {
+	safepoint := func(n int32) bool { return languages.IsSafepoint(d.Frames[n].Name, d.Frames[n].Module) }
+	if slices.ContainsFunc(d.Stack(s), safepoint) {
 		return conclusion.Wait{Call: w.Call, Object: "a safepoint of the JVM", Idleness: w.Idleness}
 	}
 	return w

@@ -73,10 +73,7 @@ func (f *Frame) ownRank() int {
 	return ownScript
 }
 
-const (
-	ownInstalled = 2
-	ownScript    = 4
-)
+const ownInstalled, ownScript = 2, 4
 
 // IsOwn reports a function of the program itself, in a managed language.
 func (f *Frame) IsOwn() bool { return f.ownRank() == ownScript }

@@ -51,10 +51,9 @@ type Selection struct {
 type Data struct {
 	Selection
 	*FrameTable
-	Memory    *Memory
-	Precision tabular.Precision
-	groups    *groups
-
+	Memory     *Memory
+	Precision  tabular.Precision
+	groups     *groups
 	conclusion string // "" also before [Data.Conclusion]
 	onlyWaits  bool
 }
