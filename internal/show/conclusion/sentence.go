@@ -260,8 +260,8 @@ func (s *Summary) doubts(second bool) (text string) {
 	return text
 }
 
-// where names the garbage collectors and compilers that have collectorFrom of the time or more, and the function that has
-// most of the rest; "": most of the time has no sample.
+// where names the garbage collectors and compilers that have collectorFrom of the time or more, and the function that
+// has most of the rest; "": most of the time has no sample.
 func (s *Summary) where() string {
 	if 2*s.unexplained > s.cpu {
 		return ""
@@ -279,8 +279,8 @@ func (s *Summary) where() string {
 	return strings.Join(slices.SortedFunc(maps.Keys(texts), byTime), ", ")
 }
 
-// code names the innermost function that has most of the time outside of garbage collectors and compilers, or, if that is
-// spread, the smallest one above half of it, with its time.
+// code names the innermost function that has most of the time outside of garbage collectors and compilers, or, if that
+// is spread, the smallest one above half of it, with its time.
 func (s *Summary) code() (text string, time int64) {
 	rest := s.collectors[""]
 	top, self := Largest(s.self, cmp.Compare)

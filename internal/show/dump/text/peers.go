@@ -15,8 +15,8 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-// transfers are the verbs, of one and of several waiters, of calls that wait for a child or the other end of a socket or
-// pipe, or sleep.
+// transfers are the verbs, of one and of several waiters, of calls that wait for a child or the other end of a socket
+// or pipe, or sleep.
 var transfers = map[string][2]string{
 	"read": {"reads from", "read from"}, "write": {"writes to", "write to"}, "connect": {"connects to", "connect to"},
 	"poll": {"waits for", "wait for"}, "response": {"waits for a response of", "wait for a response of"},
