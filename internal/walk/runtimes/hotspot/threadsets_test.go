@@ -113,6 +113,7 @@ func TestAListOfMoreKeysThanAreReadIsIncomplete(t *testing.T) {
 
 func TestScopesInScopesTakeNoDeeperStack(t *testing.T) {
 	f := newFakeSet(t)
+	f.mem = append(f.mem, make([]byte, 1<<16)...)
 	shared := f.newClass(classShared, "").klass
 	maps.Copy(f.v.classes, map[string]uint64{classShared: shared})
 	maps.Copy(f.v.fields, map[string]uint64{
@@ -128,6 +129,7 @@ func TestScopesInScopesTakeNoDeeperStack(t *testing.T) {
 	object := f.v.objects[1]
 	var want int
 	for id := range uint64(12) {
+		f.take(4096) // another page, which is read anew
 		thread, node, table := f.take(48), f.take(24), f.take(24)
 		scope, view, keys := f.take(24), f.take(16), f.take(40)
 		copy(f.mem[thread:thread+36], f.mem[object:])
