@@ -161,7 +161,7 @@ func (v *virtualThreads) undisturbed(read func()) bool {
 	}
 	v.moves = collected
 	v.colours, _ = v.readColours()
-	if m := v.vm.memory(); v.colours.kind == notZGC { // gc/shared/collectedHeap.hpp, _total_full_collections
+	if m := v.vm.memory(); v.colours.kind == notZGC { // the count of full ones follows
 		v.moves = m.int32(v.heapAddress(m, "CollectedHeap::_total_collections") + 4)
 	}
 	v.vm.cached.drop()
