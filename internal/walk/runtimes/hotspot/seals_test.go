@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"prywalk/frames"
 	"prywalk/internal/walk/managed"
 )
 
@@ -144,10 +145,25 @@ func TestASealHoldsOnlyWhileTheReadingIsTheSame(t *testing.T) {
 			t.Errorf("the seal holds with another word at %#x", at)
 		}
 	}
+	for _, at := range []uint64{object + 16, object + 24, object + 56, object + 64} { // not read
+		if breaking[at] {
+			t.Errorf("the seal does not hold with another word at %#x", at)
+		}
+	}
 	f.v.vm.cached.drop()
 	if !f.v.holds(&want.seal) {
 		t.Error("the seal of the same bytes does not hold")
 	}
+}
+
+func TestTheNextQueryDoesNotCopyPagesOfThreads(t *testing.T) {
+	f, _, _ := newFakeVirtual(t)
+	f.v.changed([]uint64{1, 2})
+	f.v.readBatch([]uint64{1, 2}, func(uint64, *managed.Task, virtualResult) {})
+	f.v.vm.cached.Reread(&f.v.vm.cached.process, func(parts []frames.Region) int {
+		t.Errorf("%d pages", len(parts))
+		return 0
+	})
 }
 
 func TestAReadingWhosePagesWereReadAtSeveralTimesHasNoSeal(t *testing.T) {
