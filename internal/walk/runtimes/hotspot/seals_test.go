@@ -157,9 +157,11 @@ func TestASealHoldsOnlyWhileTheReadingIsTheSame(t *testing.T) {
 }
 
 func TestTheNextQueryDoesNotCopyPagesOfThreads(t *testing.T) {
-	f, _, _ := newFakeVirtual(t)
-	f.v.changed([]uint64{1, 2})
-	f.v.readBatch([]uint64{1, 2}, func(uint64, *managed.Task, virtualResult) {})
+	f, object, _ := newFakeVirtual(t)
+	f.v.find()
+	read, _ := f.readSealed(object)
+	f.v.seals[1] = read.seal
+	f.v.changed([]uint64{1})
 	f.v.vm.cached.Reread(&f.v.vm.cached.process, func(parts []frames.Region) int {
 		t.Errorf("%d pages", len(parts))
 		return 0
