@@ -44,7 +44,7 @@ func (p *Pages) Reset(source Reader) {
 
 // Expect counts an area's pages as used. Precondition: the cache was empty, and Reread follows.
 func (p *Pages) Expect(from, to uint64) {
-	for at := from &^ (pageSize - 1); at < to; at += pageSize {
+	for at := from &^ (pageSize - 1); at < to && p.used < maxPages; at += pageSize {
 		if p.index[at] == nil {
 			q := p.free()
 			q.at, q.size, q.asked, p.index[at] = at, pageSize, true, q
@@ -65,10 +65,16 @@ func (p *Pages) Reread(source Reader, read func([]frames.Region) int) {
 		}
 	}
 	p.Reset(source)
-	for n := 1; n > 0 && read != nil && p.used < asked; p.used += n {
-		n = max(read(p.parts[p.used:min(asked, p.used+procmem.MaxParts)]), 0)
+	for read != nil && p.used < asked {
+		parts := p.parts[p.used:min(asked, p.used+procmem.MaxParts)]
+		n := max(read(parts), 0)
 		for _, q := range p.pages[p.used:][:n] {
 			q.asked, p.index[q.at] = false, q
+		}
+		if p.used += n; n < len(parts) { // the next is not readable: the last takes its turn
+			asked--
+			p.parts[p.used] = p.parts[asked]
+			p.pages[p.used], p.pages[asked] = p.pages[asked], p.pages[p.used]
 		}
 	}
 }

@@ -110,10 +110,55 @@ func TestPagesOfTheLastQueryAreReadInOneCall(t *testing.T) {
 		t.Errorf("without a reader of parts: %d reads", m.reads)
 	}
 	m.end = 2 * procmem.MaxParts * pageSize
-	for at := range uint64(procmem.MaxParts + 1) {
-		query(&p, at)
+	var many []uint64
+	for at := range uint64(procmem.MaxParts + 8) {
+		many = append(many, at)
 	}
-	if p.Reread(m, together); asked != procmem.MaxParts {
-		t.Errorf("%d pages in one call, want the most, %d", asked, procmem.MaxParts)
+	query(&p, many...)
+	for _, c := range []struct {
+		fail         uint64
+		calls, reads int
+	}{{m.end, 2, 0}, {(procmem.MaxParts + 3) * pageSize, 3, 1}, {0, 3, 1}, {m.end, 2, 0}} {
+		calls, failAt = 0, c.fail
+		p.Reread(m, together)
+		m.reads = 0
+		if query(&p, many...); calls != c.calls || m.reads != c.reads {
+			t.Errorf("page %#x is not readable: %d calls and %d reads, want %d and %d", c.fail, calls, m.reads, c.calls,
+				c.reads)
+		}
+	}
+}
+
+func TestExpectedPagesAreReadTogether(t *testing.T) {
+	m := &words{end: 3 * maxPages * pageSize}
+	calls, got := 0, 0
+	together := func(parts []frames.Region) int {
+		calls++
+		got += len(parts)
+		for _, q := range parts {
+			m.Read(q.Addr, q.Bytes)
+		}
+		return len(parts)
+	}
+	var p Pages
+	for _, c := range []struct{ from, to, calls, pages int }{
+		{16, 40*pageSize - 8, 2, 40}, {pageSize - 1, pageSize + 1, 1, 2},
+		{0, 2 * maxPages * pageSize, maxPages / procmem.MaxParts, maxPages},
+	} {
+		p.Reset(m)
+		calls, got = 0, 0
+		p.Word(0)
+		p.Reset(m)
+		dropped := p.Dropped
+		p.Expect(uint64(c.from), uint64(c.to))
+		p.Reread(m, together)
+		if calls != c.calls || got != c.pages || p.Dropped != dropped {
+			t.Errorf("%#x to %#x: %d pages in %d calls, %d drops; want %d in %d", c.from, c.to, got, calls,
+				p.Dropped-dropped, c.pages, c.calls)
+		}
+		m.reads = 0
+		if v, ok := p.Word(pageSize); !ok || v != pageSize || m.reads != 0 {
+			t.Errorf("%#x, %v, %d reads", v, ok, m.reads)
+		}
 	}
 }

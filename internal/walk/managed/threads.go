@@ -38,7 +38,8 @@ type Threads interface {
 	Waiting(q *WaitQuery) (WaitAnswer, bool)
 	// Coroutines returns at most [MostTasks] tasks without a thread, each read consistently ([Task.Undisturbed]).
 	Coroutines(w Watch) TaskList
-	// TaskPlaces returns the addresses of all tasks, or their numbers, for TasksAt; some may have ended.
+	// TaskPlaces returns the addresses of all tasks, or their numbers, for TasksAt; some may have ended. It does
+	// not change a list that it has returned.
 	TaskPlaces() []uint64
 	// TasksAt reads the tasks at places, without tasks that they gather, and yields each at most once; an ended one has
 	// no frames. ok is false if it kept changing.

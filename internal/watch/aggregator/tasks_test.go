@@ -92,8 +92,18 @@ func TestTasksOfAProcessWithoutAReportedEndKeepTheirTime(t *testing.T) {
 type listedTasks struct {
 	interpreter
 
-	places []uint64
-	tasks  map[uint64]managed.Task
+	places    []uint64
+	tasks     map[uint64]managed.Task
+	unchanged map[uint64]bool
+}
+
+func (l *listedTasks) ChangedTasks(places []uint64) (changed []uint64) {
+	for _, place := range places {
+		if !l.unchanged[place] {
+			changed = append(changed, place)
+		}
+	}
+	return changed
 }
 
 func (*listedTasks) Waiting(*managed.WaitQuery) (w managed.WaitAnswer, ok bool) { return w, false }
@@ -124,6 +134,34 @@ func TestPlacesOfEndedTasksAreUsedAgain(t *testing.T) {
 		}
 		if n != len(step.want) || err != nil || !slices.Equal(got, step.want) {
 			t.Errorf("%d places %#x, %v; want %#x", n, got, err, step.want)
+		}
+	}
+}
+
+func TestTasksThatTheRuntimeCallsUnchangedAreNotRead(t *testing.T) {
+	task := func(function string) managed.Task {
+		return managed.Task{Frames: []managed.Frame{{Function: function}}}
+	}
+	l := &listedTasks{places: []uint64{0x10, 0x20}, tasks: map[uint64]managed.Task{0x10: task("a"), 0x20: task("b")}}
+	c := coroutinesOf(l)
+	c.virtual = true // they are not read when they are first listed
+	if n, err := c.Places(); n != 2 || err != nil {
+		t.Fatal(n, err)
+	}
+	first := c.Poll(0, 2, nil)
+	l.tasks = map[uint64]managed.Task{0x10: task("c"), 0x20: task("d")}
+	l.unchanged = map[uint64]bool{0x10: true}
+	second := c.Poll(0, 2, nil)
+	if !slices.Equal(first, []int{0, 1}) || !slices.Equal(second, []int{1}) {
+		t.Errorf("changed %v, then %v", first, second)
+	}
+	l.unchanged[0x20] = true
+	if third := c.Poll(0, 2, nil); len(third) != 0 {
+		t.Errorf("then %v", third)
+	}
+	for i, want := range []string{"a", "d"} {
+		if s := &c.slots[i]; s.ran || len(s.stack) != 1 || s.stack[0].Function != want || s.last.Frames[0].Function != want {
+			t.Errorf("%d: %+v, want %s", i, s, want)
 		}
 	}
 }

@@ -191,7 +191,7 @@ const (
 // Places implements [taskSource]. It reuses places of ended tasks.
 func (c *coroutines) Places() (int, error) {
 	now := c.lister.TaskPlaces()
-	if len(now) > 0 && len(now) == len(c.now) && &now[0] == &c.now[0] { // the same list
+	if len(now) > 0 && slices.Equal(now, c.now) {
 		return len(c.slots), nil
 	}
 	c.now = now

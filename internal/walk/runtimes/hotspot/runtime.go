@@ -212,7 +212,7 @@ func (r *Runtime) virtualThreads() *virtualThreads {
 		return nil
 	}
 	if j.virtual == nil {
-		j.virtual = &virtualThreads{waiters: &j.waiters, java: j}
+		j.virtual = &virtualThreads{waiters: &j.waiters, java: j, listed: epoch{moves: -1}}
 	}
 	return j.virtual
 }

@@ -18,19 +18,20 @@ import (
 type seal struct {
 	object uint64
 	places []span // that were read
-	hash   uint64 // 0: not readable
+	hash   uint64 // 0: none
 }
 
-// epoch is a time in which the addresses of a list are valid: no object is moved, or its mark says where (Shenandoah).
+// epoch is a time in which the addresses of a list are valid: the mark of an object that was moved says where it is.
+// Full collections of some collectors leave no marks, and ZGC's none at all.
 type epoch struct {
-	collections int32 // -1: none
-	colours     colours
+	moves   int32 // collections of ZGC, or full ones; -1: none
+	colours colours
 }
 
 func (s *seal) note(at uint64, n int) {
 	end := at + uint64(n)
 	for i := range s.places {
-		if p := &s.places[i]; at <= p.high+placeGap && end+placeGap >= p.low {
+		if p := &s.places[i]; at <= p.high && end >= p.low {
 			p.low, p.high = min(p.low, at), max(p.high, end)
 			return
 		}
@@ -44,10 +45,8 @@ func (v *virtualThreads) hashOf(s *seal) (hash uint64) {
 	for _, p := range s.places {
 		n := int(p.high - p.low)
 		v.key = slices.Grow(v.key[:0], n)[:n]
-		if v.vm.cached.Pages.Read(p.low, v.key) != n {
-			return 0
-		}
-		hash = bits.RotateLeft64(hash, 1) ^ maphash.Bytes(sealSeed, v.key)
+		n = v.vm.cached.Pages.Read(p.low, v.key) // fewer are as much a part of the reading
+		hash = bits.RotateLeft64(hash, 1) ^ maphash.Bytes(sealSeed, v.key[:n])
 	}
 	return hash
 }
@@ -67,17 +66,29 @@ func (v *virtualThreads) readSealed(object uint64) (t virtualThread, ok bool) {
 }
 
 // noteList notes the list's epoch, and drops the seals of threads that it does not have at their address.
-func (v *virtualThreads) noteList(complete bool) {
+func (v *virtualThreads) noteList() {
 	if v.colours != v.listed.colours {
 		clear(v.seals)
 	}
-	if v.epoch != v.listed {
-		v.listed.collections = -1
+	v.listed = v.epoch
+	maps.DeleteFunc(v.seals, func(id uint64, s seal) bool { return v.objects[id] != s.object })
+}
+
+// onList is undisturbed with a list of the same epoch, for which it reads one if that is due.
+func (v *virtualThreads) onList(read func()) (quiet bool) {
+	for range 2 {
+		valid := true
+		quiet = v.undisturbed(func() {
+			if valid = v.epoch == v.listed; valid {
+				read()
+			}
+		})
+		if valid {
+			return quiet
+		}
+		v.listing.Places(v.find)
 	}
-	if complete {
-		v.listed = v.epoch
-		maps.DeleteFunc(v.seals, func(id uint64, s seal) bool { return v.objects[id] != s.object })
-	}
+	return false
 }
 
 // changed returns the threads that may not be as readBatch has last yielded them.
@@ -86,7 +97,7 @@ func (v *virtualThreads) changed(ids []uint64) (changed []uint64) {
 		v.seals = map[uint64]seal{}
 	}
 	seals := make([]seal, len(ids))
-	if !v.undisturbed(func() {
+	if !v.onList(func() {
 		for i, id := range ids {
 			seals[i] = v.seals[id]
 			for _, p := range seals[i].places {
@@ -95,7 +106,7 @@ func (v *virtualThreads) changed(ids []uint64) (changed []uint64) {
 		}
 		v.vm.cached.reread()
 		for i, id := range ids {
-			if v.epoch != v.listed || !v.holds(&seals[i]) {
+			if !v.holds(&seals[i]) {
 				changed = append(changed, id)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"prywalk/frames"
 	"prywalk/internal/walk/managed"
 )
 
@@ -40,6 +41,80 @@ func newFakeVirtual(t *testing.T) (f *fakeSet, object, chunk uint64) {
 	return f, object, chunk
 }
 
+// runnable makes the threads have no frames: they have not begun.
+func (f *fakeSet) runnable() {
+	f.v.states = map[uint32]string{5: "STARTED"}
+	chunk := uint64(f.word(f.word(f.v.objects[1]+48)&0xffffffff+16)) & 0xffffffff
+	f.put32(chunk+24, 8)
+}
+
+// collect counts a collection.
+func (f *fakeSet) collect(full bool) {
+	at := collectedHeapOf(f.threaded) + f.v.layout.offset("CollectedHeap::_total_collections")
+	if f.mem[at]++; full {
+		f.mem[at+4]++
+	}
+}
+
+// move copies the thread 1 to another place.
+func (f *fakeSet) move(object uint64) (to uint64) {
+	to = f.take(600)
+	copy(f.mem[to:to+64], f.mem[object:])
+	node := f.word(f.table+16) & 0xffffffff
+	f.put32(node+16, int32(to))
+	return to
+}
+
+// Dead copies of a thread say that it has not begun, the thread itself that it runs.
+func TestAThreadIsReadAtItsPlaceAfterACollection(t *testing.T) {
+	for name, c := range map[string]struct {
+		collect func(f *fakeSet, object uint64) (moved uint64)
+		want    virtualResult
+	}{
+		"a full one": {func(f *fakeSet, object uint64) uint64 {
+			f.collect(true)
+			return f.move(object)
+		}, virtualRead},
+		"full ones, without end": {func(f *fakeSet, object uint64) uint64 {
+			f.collect(true)
+			f.n.vm.readBy(func(addr uint64, b []byte) int {
+				if addr == f.at+16 {
+					f.collect(true)
+				}
+				return f.read(addr, b)
+			})
+			return f.move(object)
+		}, virtualChanged},
+		"two that leave marks": {func(f *fakeSet, object uint64) uint64 {
+			f.collect(false)
+			second := f.move(object)
+			f.put(object, second|markMarkedValue)
+			f.collect(false)
+			third := f.move(second)
+			f.put(third, 1)
+			f.put(second, third|markMarkedValue)
+			return third
+		}, virtualRead},
+	} {
+		f, object, _ := newFakeVirtual(t)
+		f.runnable()
+		states := map[managed.TaskState]int{}
+		read := func(want virtualResult) {
+			f.v.readBatch([]uint64{1}, func(_ uint64, task *managed.Task, result virtualResult) {
+				if states[task.State]++; result != want {
+					t.Errorf("%s: %d, want %d", name, result, want)
+				}
+			})
+		}
+		read(virtualRead)
+		f.put32(c.collect(f, object)+44, int32(f.object))
+		read(c.want)
+		if c.want == virtualRead && (states[managed.TaskReady] != 1 || states[managed.TaskRunning] != 1) {
+			t.Errorf("%s: %v", name, states)
+		}
+	}
+}
+
 func (f *fakeSet) readSealed(object uint64) (virtualThread, bool) {
 	f.v.vm.cached.drop()
 	f.v.vm.cached.begin(0)
@@ -70,10 +145,27 @@ func TestASealHoldsOnlyWhileTheReadingIsTheSame(t *testing.T) {
 			t.Errorf("the seal holds with another word at %#x", at)
 		}
 	}
+	for _, at := range []uint64{object + 16, object + 24, object + 56, object + 64} { // not read
+		if breaking[at] {
+			t.Errorf("the seal does not hold with another word at %#x", at)
+		}
+	}
 	f.v.vm.cached.drop()
 	if !f.v.holds(&want.seal) {
 		t.Error("the seal of the same bytes does not hold")
 	}
+}
+
+func TestTheNextQueryDoesNotCopyPagesOfThreads(t *testing.T) {
+	f, object, _ := newFakeVirtual(t)
+	f.v.find()
+	read, _ := f.readSealed(object)
+	f.v.seals[1] = read.seal
+	f.v.changed([]uint64{1})
+	f.v.vm.cached.Reread(&f.v.vm.cached.process, func(parts []frames.Region) int {
+		t.Errorf("%d pages", len(parts))
+		return 0
+	})
 }
 
 func TestAReadingWhosePagesWereReadAtSeveralTimesHasNoSeal(t *testing.T) {
@@ -95,11 +187,20 @@ func TestUnchangedThreadsAreThoseOfTheListWhoseSealsHold(t *testing.T) {
 		change func(f *fakeSet, object, chunk uint64)
 		want   bool
 	}{
-		"nothing":   {func(*fakeSet, uint64, uint64) {}, true},
-		"its state": {func(f *fakeSet, object, _ uint64) { f.put32(object+40, 6) }, false},
-		"a frame":   {func(f *fakeSet, _, chunk uint64) { f.put(chunk+104, 7) }, false},
-		"a collection": {func(f *fakeSet, _, _ uint64) {
-			f.mem[collectedHeapOf(f.threaded)+f.v.layout.offset("CollectedHeap::_total_collections")]++
+		"nothing":           {func(*fakeSet, uint64, uint64) {}, true},
+		"its state":         {func(f *fakeSet, object, _ uint64) { f.put32(object+40, 6) }, false},
+		"a frame":           {func(f *fakeSet, _, chunk uint64) { f.put(chunk+104, 7) }, false},
+		"a collection":      {func(f *fakeSet, _, _ uint64) { f.collect(false) }, true},
+		"a full collection": {func(f *fakeSet, _, _ uint64) { f.collect(true) }, true},
+		"a collection, and a reading": {func(f *fakeSet, _, _ uint64) {
+			clear(f.v.seals)
+			f.runnable()
+			f.collect(true)
+			f.v.readBatch([]uint64{1}, func(uint64, *managed.Task, virtualResult) {})
+		}, true},
+		"a full collection that moves it": {func(f *fakeSet, object, _ uint64) {
+			f.collect(true)
+			f.move(object)
 		}, false},
 		"now": {func(f *fakeSet, _, _ uint64) { f.mem[collectedHeapOf(f.threaded)+16] = 1 }, false},
 		"changed last time": {func(f *fakeSet, object, _ uint64) {
@@ -109,12 +210,15 @@ func TestUnchangedThreadsAreThoseOfTheListWhoseSealsHold(t *testing.T) {
 		}, false},
 		"a list that lacks it": {func(f *fakeSet, _, _ uint64) {
 			delete(f.v.objects, 1)
-			f.v.noteList(true)
+			f.v.noteList()
 		}, false},
-		"a list that is not complete": {func(f *fakeSet, _, _ uint64) { f.v.noteList(false) }, true},
+		"a list that is not complete": {func(f *fakeSet, _, _ uint64) {
+			f.put(f.at+24, 3)
+			f.v.find()
+		}, true},
 		"a list of other colours": {func(f *fakeSet, _, _ uint64) {
 			f.v.colours.staleBits ^= 1
-			f.v.noteList(true)
+			f.v.noteList()
 		}, false},
 	} {
 		f, object, chunk := newFakeVirtual(t)

@@ -64,6 +64,7 @@ var wantClasses = []string{
 const (
 	maxClasses  = 1 << 18
 	maxScopes64 = 64
+	maxMoves    = 16 // of an object
 	maxTable    = 1 << 22
 	maxChain    = 1 << 12
 	pauseStep   = 100 * time.Microsecond
@@ -126,13 +127,17 @@ func (v *virtualThreads) follow(at uint64) uint64 {
 	return v.current(to, !m.failed)
 }
 
-// current follows an object that a collector has moved to its new place, which its mark then has.
+// current follows an object that collectors have moved to its new place, which its mark then has.
 func (v *virtualThreads) current(object uint64, ok bool) uint64 {
 	if ok && object == 0 {
 		return 0
 	}
 	m := v.vm.memory()
-	if mark := m.word(object); mark&markMarkedValue == markMarkedValue {
+	for range maxMoves {
+		mark := m.word(object)
+		if mark&markMarkedValue != markMarkedValue {
+			break
+		}
 		object = mark &^ markMarkedValue
 	}
 	if !ok || m.failed || object == 0 || object%8 != 0 {
@@ -154,15 +159,19 @@ func (v *virtualThreads) undisturbed(read func()) bool {
 	if !noPause {
 		return false
 	}
-	v.collections = collected
+	v.moves = collected
 	v.colours, _ = v.readColours()
+	if m := v.vm.memory(); v.colours.kind == notZGC { // the count of full ones follows
+		v.moves = m.int32(v.heapAddress(m, "CollectedHeap::_total_collections") + 4)
+	}
 	v.vm.cached.drop()
 	v.vm.cached.begin(0)
 	read()
 	v.vm.cached.bypass()
+	v.vm.cached.drop() // else the next query copies its pages
 	after, still := v.readCollections()
 	colours, ok := v.readColours()
-	return ok && still && v.epoch == epoch{after, colours}
+	return ok && still && after == collected && colours == v.colours
 }
 
 // find sets objects, ids and lost. Until a reading is complete, threads that were known stay in these: ids are whole.
@@ -173,8 +182,12 @@ func (v *virtualThreads) find() (ids []uint64, whole bool) {
 		if !v.undisturbed(v.findOnce) {
 			continue
 		}
-		v.noteList(v.lost == 0)
-		if v.lost == 0 {
+		if v.epoch != v.listed {
+			for id := range found {
+				found[id] = 0
+			}
+		}
+		if v.noteList(); v.lost == 0 {
 			return v.ids, true
 		}
 		maps.Copy(found, v.objects)
@@ -201,6 +214,9 @@ func (v *virtualThreads) findOnce() {
 			v.learnFields(object)
 			v.scopes(object)
 		}
+	}
+	for i := 0; i < len(v.ids); i++ { // scopes adds others
+		v.scopes(v.objects[v.ids[i]])
 	}
 	v.vm.cached.bypass()
 	for _, had := range v.maps {
@@ -237,7 +253,6 @@ func (v *virtualThreads) addThread(object uint64) {
 		return
 	}
 	v.objects[id], v.ids = object, append(v.ids, id)
-	v.scopes(object)
 }
 
 // scopes adds the threads of the scopes that a thread has opened.
@@ -306,7 +321,11 @@ func (v *virtualThreads) set(at uint64, each func(object uint64)) {
 		v.elements(table, func(node uint64) { bins = append(bins, node) })
 	}
 	slices.Sort(bins) // neighbours are read together
-	for _, node := range bins {
+	for i, node := range bins {
+		if len(keys) > 2*maxVirtual { // a map that grows has them twice
+			v.lost += len(bins) - i
+			break
+		}
 		v.bin(node, func(key uint64) { keys = append(keys, key) })
 	}
 	slices.Sort(keys)

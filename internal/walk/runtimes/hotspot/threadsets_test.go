@@ -4,6 +4,7 @@ package hotspot
 
 import (
 	"maps"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -89,6 +90,74 @@ func TestThreadsThatTheMapCountsAndTheTableLacksAreCounted(t *testing.T) {
 		if got := slices.Sorted(maps.Keys(f.v.objects)); !slices.Equal(got, c.want) || f.v.lost == 0 != (c.lost == 0) {
 			t.Errorf("%s: threads %v and %d lost, want %v and %d", c.name, got, f.v.lost, c.want, c.lost)
 		}
+	}
+}
+
+func TestAListOfMoreKeysThanAreReadIsIncomplete(t *testing.T) {
+	f := newFakeSet(t)
+	node := f.word(f.table+16) & 0xffffffff
+	f.put32(node+20, int32(node)) // a chain without end
+	const bins = 2*maxVirtual/maxChain + 4
+	table := f.take(16 + 4*bins)
+	copy(f.mem[table:table+16], f.mem[f.table:])
+	f.put32(table+12, bins)
+	for i := range uint64(bins) {
+		f.put32(table+16+4*i, int32(node))
+	}
+	f.put32(f.at+16, int32(table))
+	f.put(f.at+24, 0)
+	if quiet := f.v.undisturbed(f.v.findOnce); !quiet || len(f.v.objects) != 1 || f.v.lost != 3 {
+		t.Errorf("%d threads, %d lost", len(f.v.objects), f.v.lost)
+	}
+}
+
+func TestScopesInScopesTakeNoDeeperStack(t *testing.T) {
+	f := newFakeSet(t)
+	f.mem = append(f.mem, make([]byte, 1<<16)...)
+	shared := f.newClass(classShared, "").klass
+	maps.Copy(f.v.classes, map[string]uint64{classShared: shared})
+	maps.Copy(f.v.fields, map[string]uint64{
+		"java/lang/Thread.headStackableScopes": 36, classScope + ".previous": 20, classShared + ".virtualThreads": 16,
+	})
+	f.put(f.at+24, 1)
+	depth := 0
+	f.n.vm.readBy(func(addr uint64, b []byte) int {
+		depth = max(depth, runtime.Callers(0, make([]uintptr, 1000)))
+		return f.read(addr, b)
+	})
+	f.v.find()
+	object := f.v.objects[1]
+	var want int
+	for id := range uint64(12) {
+		f.take(4096) // another page, which is read anew
+		thread, node, table := f.take(48), f.take(24), f.take(24)
+		scope, view, keys := f.take(24), f.take(16), f.take(40)
+		copy(f.mem[thread:thread+36], f.mem[object:])
+		f.put(thread+32, 100+id)
+		copy(f.mem[node:node+16], f.mem[f.at:])
+		f.put32(node+16, int32(thread))
+		copy(f.mem[table:table+16], f.mem[f.table:])
+		f.put32(table+12, 1)
+		f.put32(table+16, int32(node))
+		copy(f.mem[keys:keys+16], f.mem[f.at:])
+		f.put32(keys+16, int32(table))
+		f.put(keys+24, 1)
+		copy(f.mem[view:view+12], f.mem[f.at:])
+		f.put32(view+12, int32(keys))
+		copy(f.mem[scope:scope+8], f.mem[f.at:])
+		f.put32(scope+8, int32(shared))
+		f.put32(scope+16, int32(view))
+		f.put32(object+36, int32(scope))
+		object, depth = thread, 0
+		if f.v.find(); len(f.v.objects) != 3+int(id) || f.v.lost != 0 {
+			t.Fatalf("%d: %v, %d lost", id, f.v.objects, f.v.lost)
+		}
+		if want == 0 {
+			want = depth
+		}
+	}
+	if depth != want {
+		t.Errorf("%d calls deep, want %d", depth, want)
 	}
 }
 

@@ -38,7 +38,6 @@ const (
 	virtualTries  = 4
 	virtualPasses = 16
 	maxKnown      = 1 << 14 // stacks with names
-	placeGap      = 64      // bytes between places that are hashed as one
 )
 
 type virtualThreads struct {
@@ -53,9 +52,9 @@ type virtualThreads struct {
 	stackAt  uint64
 	flagsAt  uint64
 	epoch                      // of the last reading
-	objects  map[uint64]uint64 // by thread's number
+	objects  map[uint64]uint64 // by thread's number; 0: its address is not known
 	ids      []uint64          // the numbers, neighbours in the heap together
-	listed   epoch             // in which objects was complete
+	listed   epoch             // of the addresses in objects
 	listing  managed.Listing
 	seals    map[uint64]seal // by thread's number; nil: not in a recording, which omits names and what threads wait for
 	lost     int             // sets and links that were not readable, and keys not found
@@ -145,7 +144,9 @@ func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 	v.lost = 0
 	object = v.current(object, true)
 	if v.klassOf(object, v.oops.header) != v.classes[classVirtual] {
-		v.listed.collections = -1 // the list is out of date
+		if object != 0 {
+			v.listing = managed.Listing{} // the list is out of date
+		}
 		return t, false
 	}
 	t.object, t.id = object, v.wordAt(object+v.field("java/lang/Thread.tid"))
@@ -197,7 +198,7 @@ func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *manage
 	left := slices.Clone(ids)
 	for try := range virtualTries {
 		threads, had := make([]virtualThread, len(left)), make([]bool, len(left))
-		quiet := v.undisturbed(func() {
+		quiet := v.onList(func() {
 			for i, id := range left {
 				threads[i], had[i] = v.readSealed(v.objects[id])
 				had[i] = had[i] && threads[i].id == id
@@ -215,7 +216,7 @@ func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *manage
 			if quiet && had[i] {
 				t, result = v.task(&threads[i])
 			}
-			if delete(v.seals, id); result == virtualRead && v.seals != nil && v.epoch == v.listed {
+			if delete(v.seals, id); result == virtualRead && v.seals != nil {
 				v.seals[id] = threads[i].seal
 			}
 			if result == virtualChanged && try < virtualTries-1 {
@@ -335,8 +336,9 @@ func (v *virtualThreads) list() (list managed.TaskList) {
 func (v *virtualThreads) readPass(ids []uint64, list *managed.TaskList) (changed []uint64) {
 	for batch := range slices.Chunk(ids, virtualBatch) {
 		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
+			_, listed := v.objects[id]
 			switch {
-			case v.objects[id] == 0: // a complete list lacks it: it has ended
+			case !listed: // a complete list lacks it: it has ended
 			case result == virtualChanged:
 				changed = append(changed, id)
 			case result == virtualUnproven:
