@@ -57,23 +57,25 @@ func (f *Frame) supportRank() int {
 	return 0
 }
 
-// ownRank orders frames by how much they are the program's own: 4 functions of scripts, 3 others, 2 those of installed
-// packages and of files named lib*.so*, 1 main of C and code without functions, 0 all else.
+// ownRank orders frames by how much they are the program's own: 5 functions of scripts, 4 others, 3 those of installed
+// packages and of files named lib*.so*, 2 main of C, 1 code without functions, 0 all else.
 func (f *Frame) ownRank() int {
 	switch {
 	case f.IsSupport():
 		return 0
-	case !f.isFunction(), f.Name == "main" && !f.Script:
+	case !f.isFunction():
 		return 1
+	case f.Name == "main" && !f.Script:
+		return 2
 	case f.Installed, strings.HasPrefix(f.Module, "lib") && strings.Contains(f.Module, ".so"): // no plug-ins: mod_php.so
 		return ownInstalled
 	case !f.Script, f.IsBuiltIn():
-		return 3
+		return 4
 	}
 	return ownScript
 }
 
-const ownInstalled, ownScript = 2, 4
+const ownInstalled, ownScript = 3, 5
 
 // IsOwn reports a function of the program itself, in a managed language.
 func (f *Frame) IsOwn() bool { return f.ownRank() == ownScript }
