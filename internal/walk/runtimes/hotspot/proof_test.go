@@ -25,15 +25,15 @@ func TestACodeCacheIsProvenOrGivenUp(t *testing.T) {
 		f.blob("nmethod", 6, 5, methodCode)
 		c.spoil(f)
 		v := f.openWith(t, f.host(frames.X86_64))
-		v.codeCache.heaps, v.codeCache.proof, v.codeCache.failedProofs = v.codeCache.readHeaps(), proofPending, 0
-		first, last := v.codeCache.proven(), false
+		v.heaps, v.proof, v.failedProofs = v.readHeaps(), proofPending, 0
+		first, last := v.proven(), false
 		for n := 1; n < maxFailedProofs; n++ {
-			if v.codeCache.Incomplete() != nil {
+			if v.Incomplete() != nil {
 				t.Errorf("%s: given up after %d attempts, want %d", c.what, n, maxFailedProofs)
 			}
-			last = v.codeCache.proven()
+			last = v.proven()
 		}
-		if got := [3]bool{first, last, v.codeCache.Incomplete() != nil}; got != c.want {
+		if got := [3]bool{first, last, v.Incomplete() != nil}; got != c.want {
 			t.Errorf("%s: proven at first %t, proven after %d attempts %t, given up %t; want %v", c.what, got[0],
 				maxFailedProofs, got[1], got[2], c.want)
 		}

@@ -45,7 +45,7 @@ func (v *virtualThreads) hashOf(s *seal) (hash uint64) {
 	for _, p := range s.places {
 		n := int(p.high - p.low)
 		v.key = slices.Grow(v.key[:0], n)[:n]
-		n = v.vm.cached.Pages.Read(p.low, v.key) // fewer are as much a part of the reading
+		n = v.vm.cached.Read(p.low, v.key) // fewer are as much a part of the reading
 		hash = bits.RotateLeft64(hash, 1) ^ maphash.Bytes(sealSeed, v.key[:n])
 	}
 	return hash

@@ -44,7 +44,7 @@ func newFakeVirtual(t *testing.T) (f *fakeSet, object, chunk uint64) {
 // runnable makes the threads have no frames: they have not begun.
 func (f *fakeSet) runnable() {
 	f.v.states = map[uint32]string{5: "STARTED"}
-	chunk := uint64(f.word(f.word(f.v.objects[1]+48)&0xffffffff+16)) & 0xffffffff
+	chunk := f.word(f.word(f.v.objects[1]+48)&0xffffffff+16) & 0xffffffff
 	f.put32(chunk+24, 8)
 }
 
