@@ -44,7 +44,7 @@ func TestEachWaitLeadsToItsOwnerOrAnEnd(t *testing.T) {
 		{&waits.Wait{Kind: waits.LibraryLock}, "unknown: the owner of the lock is not known"},
 		{&waits.Wait{Kind: waits.Barrier}, "unknown: a barrier stores no owner"},
 		{&waits.Wait{Kind: waits.Once}, "unknown: an " + string(waits.Once) + " stores no owner"},
-		{&waits.Wait{Kind: waits.Other, Symbol: "x"}, "unknown: waits for " + string(waits.Other) + " x"},
+		{&waits.Wait{Kind: waits.Other, Symbol: "x"}, "unknown: waits for x"},
 
 		{file(waits.OpenFile{Type: "pipe", Peers: []waits.Peer{a}}), "processes [{9 db 0}]"},
 		{file(waits.OpenFile{Type: "socket", State: waits.NotAccepted, Peers: []waits.Peer{a, a}}),

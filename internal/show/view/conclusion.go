@@ -178,9 +178,12 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 		}
 		x.Wait.In = frame(stack[end-1]).waitedIn(x)
 	}
-	if x.Wait.IsSleep() && waiter >= 0 && waiter < first {
-		if f := frame(stack[waiter]); f.isFunction() && !f.LibC {
-			x.Wait.In = f.qualified()
+	if x.Wait.IsSleep() {
+		x.Wait.In = "" // the language's own sleep says nothing
+		if waiter >= 0 && waiter < first {
+			if f := frame(stack[waiter]); f.isFunction() && !f.LibC {
+				x.Wait.In = f.qualified()
+			}
 		}
 	}
 	switch leaf := frame(stack[0]); leaf.Name {

@@ -184,8 +184,8 @@ func (p *Process) OpenClients() string {
 		return ""
 	}
 	next := "prywalk dump -p PID lists the pending awaits"
-	for _, l := range p.Unexamined() {
-		next = l.UnthreadedNext
+	for _, l := range slices.Backward(p.Unexamined()) {
+		next = cmp.Or(l.UnthreadedNext, next)
 	}
 	return fmt.Sprintf("process %d has %s open and nothing runs, so tasks or promises may hang; %s", p.PID,
 		tabular.Plural(int64(p.Clients), "client connection"), strings.ReplaceAll(next, "PID", strconv.Itoa(p.PID)))
