@@ -71,7 +71,7 @@ vet-arches:
 ## test-arm64: prywalk and its system calls in an emulated arm64 machine (some minutes)
 test-arm64: setup-all
 	@dir=$$(sh scripts/arm64/fetch.sh) || exit; \
-	PRYWALK_ARM64=$$dir $(GO) test -timeout 30m -count=1 -v ./integration/arm64
+	PRYWALK_ARM64=$$dir $(GO) test -timeout 3h -count=1 -v ./integration/arm64
 
 ## test-kernels: prywalk on Debian's kernels 5.10, 6.1, 6.1-rt, 6.12 and the newest, in emulated machines (some 5 minutes each; KERNELS: some of them)
 KERNELS ?= 5.10 6.1 6.1-rt 6.12 newest

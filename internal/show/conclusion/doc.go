@@ -4,8 +4,8 @@
 //
 // Algorithm: time on a CPU is that of the program's innermost own function; blocked time is divided into waits within
 // work, by what is waited for, and idle waits, sleeps and waits for threads and children, which say nothing themselves.
-// Of CPU time, time in the run queue and waits within work one makes the sentence, the first case that holds; the others
-// are its end:
+// Of CPU time, time in the run queue and waits within work one makes the sentence, the first case that holds; the
+// others are its end:
 //
 //	queued ≥ CPU, ≥ the first wait, ≥ 10 % of the duration, ≥ 1/20 of these threads' sleeps    waiting for a CPU: …
 //	waits > CPU + queued                                                                       mostly waiting: …

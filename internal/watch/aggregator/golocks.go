@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/managed"
 )
@@ -80,12 +82,24 @@ func (g *goroutines) holds(awaited frames.Addr, stack frames.Memory, wanted func
 	return map[string]string{profile.LabelHolds: text}
 }
 
+const lockShare = 50 // least ratio of time and CPU time of reading threads' locks
+
 // threadLocks is the label of the locks that the thread of the present walk likely holds, of those for which goroutines
 // were seen to wait. stack is the sample's copy.
 func (p *processState) threadLocks(stack frames.Memory) (text string) {
 	for _, t := range p.tasks.all {
-		if g, is := t.runtime.taskSource.(*goroutines); is && len(g.awaited) > 0 {
-			text += g.bounded(g.holds(0, stack, func(lock frames.Addr) bool { return g.awaited[lock] }))
+		g, is := t.runtime.taskSource.(*goroutines)
+		if !is || len(g.awaited) == 0 {
+			continue
+		}
+		now := procmem.Now()
+		if g.locksSince == 0 {
+			g.locksSince = now
+		}
+		if g.lockCPU*lockShare <= now-g.locksSince {
+			g.lockCPU += int64(selfruntime.CPUTimeOf(func() {
+				text += g.bounded(g.holds(0, stack, func(lock frames.Addr) bool { return g.awaited[lock] }))
+			}))
 		}
 	}
 	return text

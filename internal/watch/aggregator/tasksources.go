@@ -79,6 +79,8 @@ type goroutines struct {
 
 	lockTexts map[string]bool
 	awaited   map[frames.Addr]bool // locks for which goroutines waited
+	// locksSince is the first reading of threads' locks, CLOCK_MONOTONIC ns; lockCPU the CPU time of all, ns.
+	locksSince, lockCPU int64
 }
 
 const (
