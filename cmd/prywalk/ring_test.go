@@ -177,7 +177,8 @@ func TestAHangAtNightIsToldInFiveLines(t *testing.T) {
 		{`\d[\d.,]*( ?(ms|µs|s|Hz|samples)\b)?`, "N"}, {`N ?%`, "N"}} {
 		text = regexp.MustCompile(replaced[0]).ReplaceAllString(text, replaced[1])
 	}
-	const want = "mostly waiting: N threads for mutex orders in list_orders, held by settle (in read)\n" +
+	const want = "mostly waiting: N threads for mutex orders in list_orders, held by settle " +
+		"(in read: socket of ledger, pid N)\n" +
 		"hang, ledger (N processes) · N × N threads at N · recorded DATE\n" +
 		"wall N (N with complete stacks) · cpu N · runqueue N · blocked N · N\n" +
 		"written because blocked>N under ^list_orders$ began to hold at DATE, N after the begin: " +

@@ -162,7 +162,7 @@ func (s *Summary) children() (clauses []string) {
 		case who == "" || s.Part:
 		case used*1e9 >= max(least, float64(s.cpu)):
 			clauses = append(clauses, fmt.Sprintf("%s used %.1f s of CPU, not recorded (--children)", who, used))
-		case float64(s.cpu+s.queue+s.blocked[within]) < least:
+		case float64(s.cpu+s.queue+s.blocked[within]) < least && s.blocked[others] == 0: // else that names the children
 			clauses = append(clauses, who+" not recorded (--children)")
 		}
 	}
