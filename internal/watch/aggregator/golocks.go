@@ -82,7 +82,8 @@ func (g *goroutines) holds(awaited frames.Addr, stack frames.Memory, wanted func
 	return map[string]string{profile.LabelHolds: text}
 }
 
-const lockShare = 50 // least ratio of time and CPU time of reading threads' locks
+// lockShare is the least ratio of time and CPU time of reading threads' locks, after the first 0.1 s of CPU time.
+const lockShare = 50
 
 // threadLocks is the label of the locks that the thread of the present walk likely holds, of those for which goroutines
 // were seen to wait. stack is the sample's copy.
@@ -94,7 +95,7 @@ func (p *processState) threadLocks(stack frames.Memory) (text string) {
 		}
 		now := procmem.Now()
 		if g.locksSince == 0 {
-			g.locksSince = now
+			g.locksSince = now - lockShare*1e8
 		}
 		if g.lockCPU*lockShare <= now-g.locksSince {
 			g.lockCPU += int64(selfruntime.CPUTimeOf(func() {

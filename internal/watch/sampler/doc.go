@@ -84,7 +84,7 @@
 //	checks of all pending stops                       1/16     ptrace.checkAllShare
 //	mappings and generated code, and queries of these 1/20     aggregator.refreshShare, for each; once more for new code
 //	waiting tasks                                     1/100    aggregator.restRatio; first read of all 1/10
-//	locks that running goroutines hold                1/50     aggregator.lockShare
+//	locks that running goroutines hold                1/50     aggregator.lockShare; the first 0.1 s more
 //	checkpoints                                       1/20     tracer.checkpointPart
 //	refreshes of sinks                                1/200    tracer.refreshPart; more: [Options].WatchWithin
 //	remote addresses of sockets                       1/200    waits.RemoteAddresses
