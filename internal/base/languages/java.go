@@ -4,6 +4,7 @@ package languages
 
 import (
 	"cmp"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -88,8 +89,8 @@ var javaInstalled = regexp.MustCompile(`^(ch\.qos|com\.(fasterxml|github\.benman
 	`hibernate|mariadb\.jdbc|postgresql|slf4j|springframework|xnio)|reactor|redis\.clients)\.`)
 
 // IsSafepoint reports a function in which a thread waits for the end of a safepoint (runtime/safepoint.cpp).
-func IsSafepoint(function, module string) bool {
-	return function == "SafepointSynchronize::block" && module == "libjvm.so"
+func IsSafepoint(function, file string) bool {
+	return function == "SafepointSynchronize::block" && path.Base(file) == "libjvm.so"
 }
 
 // IsLambda reports whether a function is that of a lambda's object, which a library calls.

@@ -16,8 +16,12 @@ var (
 var installed = regexp.MustCompile(`(?:-packages|/node_modules|/gems|/vendor|/(?:vendor|site)_ruby|/pkg/mod|` +
 	`/\.cargo/registry)/|@v\d`)
 
-// IsInstalled reports a source file of an installed package: of Python, Node, Ruby, PHP, Go or Rust.
-func IsInstalled(file string) bool { return installed.MatchString(file) }
+// IsInstalled reports a function of an installed package of Python, Node, Ruby, PHP, Go or Rust, by its source file, or
+// of a well-known library of Java, by its name.
+func IsInstalled(function, mapping, file string) bool {
+	l := OfMapping(mapping)
+	return installed.MatchString(file) || l != nil && l.Installed != nil && l.Installed(function)
+}
 
 const nodeModules = "/node_modules/"
 

@@ -23,6 +23,7 @@ func TestTimeOfChildrenIsNotedIfItIsKnownAndMuch(t *testing.T) {
 		want          string
 	}{
 		{"no time", before, before, "2 child processes, not in the recording; "},
+		{"no time, and none lives", before, of(2*second, nil), ""},
 		{"less than before", before, of(second, nil), ""},
 		{"a little", before, of(2*second+second/10-1, nil), ""},
 		{"unknown at the start", &childrenCPU{}, of(9*second, nil), ""},

@@ -29,9 +29,9 @@ type Summary struct {
 	rules                   map[string]int64 // idle time
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
-	nameWidth               int // columns of each name in the sentence
-	brief                   bool
-	own                     int // the largest of waits within work
+	nameWidth               int  // columns of each name in the sentence
+	brief                   bool // without modules, pools, and the number of waiters at a time
+	own                     int  // the largest of waits within work
 	// OnlyWaits is set by [Summary.Sentence]: it is about waits within work, and hardly any CPU time.
 	OnlyWaits bool
 

@@ -116,15 +116,11 @@ func (d *Data) burstsOf(call, object string) string {
 func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	w := conclusion.Wait{Call: Label(s, rec.LabelWait), Kind: WaitKind(s), Owner: LockOwner(s),
 		Idleness: d.groups.waiting.idleness(s)}
-	if w.Object, _ = d.groups.waiting.waitObject(s); w.Object == databaseLock {
+	switch w.Object, _ = d.groups.waiting.waitObject(s); w.Object {
+	case databaseLock:
 		w.Kind = waits.DatabaseLock
-	}
-	if w.Idle == "" && isOfRuntime(s) {
-		w.Idle = waits.IdleRuntime
-	}
-	safepoint := func(n int32) bool { return languages.IsSafepoint(d.Frames[n].Name, d.Frames[n].Module) }
-	if slices.ContainsFunc(d.Stack(s), safepoint) {
-		return conclusion.Wait{Call: w.Call, Object: "a safepoint of the JVM", Idleness: w.Idleness}
+	case safepoint:
+		w.Kind, w.Owner = "", 0
 	}
 	return w
 }
@@ -164,28 +160,12 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 	if x.CPU > 0 {
 		x.Inner = o.inner(stack[:first])
 	}
-	if first > 0 && (x.Wait.Object == "" || x.Wait.Object == string(x.Wait.Kind)) {
-		x.Wait.In = frame(stack[first-1]).calledLibrary(x)
-	}
 	if first > 0 && rank == ownScript {
 		if called := o.stacks.calledAs(stack[:first], o.program); called != o.program {
 			x.Library = called
 		}
-		isLambda := func(n int32) bool { return languages.IsLambda(frame(n).Name) }
-		end := slices.IndexFunc(stack[:first], isLambda) // which calls what waits
-		if end <= 0 {
-			end = first
-		}
-		x.Wait.In = frame(stack[end-1]).waitedIn(x)
 	}
-	if x.Wait.IsSleep() {
-		x.Wait.In = "" // the language's own sleep says nothing
-		if waiter >= 0 && waiter < first {
-			if f := frame(stack[waiter]); f.isFunction() && !f.LibC {
-				x.Wait.In = f.qualified()
-			}
-		}
-	}
+	x.Wait.In = o.waitIn(x, stack[:first], waiter)
 	switch leaf := frame(stack[0]); leaf.Name {
 	case attribute.RanBetweenTicks, attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
 		x.Unexplained = leaf.Synthetic()
@@ -196,6 +176,29 @@ func (o *ownNames) set(x *conclusion.Sample, stack []int32, waiter int) {
 			x.Stack = append(x.Stack, o.number(n, f))
 		}
 	}
+}
+
+// waitIn names the function of a library in which the program waits; called are the functions inward of the program's.
+func (o *ownNames) waitIn(x *conclusion.Sample, called []int32, waiter int) string {
+	frame := func(i int) *Frame { return &o.stacks.Frames[called[i]] }
+	switch last := len(called) - 1; {
+	case x.Wait.IsSleep():
+		if waiter < 0 || waiter > last || !frame(waiter).isFunction() || frame(waiter).LibC {
+			return "" // the language's own sleep says nothing
+		}
+		return frame(waiter).qualified()
+	case last < 0:
+		return ""
+	case x.Own == ownScript:
+		isLambda := func(n int32) bool { return languages.IsLambda(o.stacks.Frames[n].Name) }
+		if lambda := slices.IndexFunc(called, isLambda); lambda > 0 { // it calls what waits
+			last = lambda - 1
+		}
+		return frame(last).waitedIn(x)
+	case x.Wait.Object == "" || x.Wait.Object == string(x.Wait.Kind):
+		return frame(last).calledLibrary(x)
+	}
+	return ""
 }
 
 // inner names what a function of the program spends its time in: the function of libc that it or a library called, or
@@ -236,7 +239,7 @@ func (f *Frame) qualified() string {
 // "net/http.Get"; "": none, or one of the language's own for waiting.
 func (f *Frame) calledLibrary(x *conclusion.Sample) string {
 	standard := x.Task == languages.GoroutineTask && f.Library && !strings.HasPrefix(f.Name, "runtime.")
-	if !standard && f.ownRank() != ownInstalled || f.Script || !f.isFunction() || strings.HasPrefix(x.Wait.Call, "sync.") {
+	if f.Script || !f.isFunction() || strings.HasPrefix(x.Wait.Call, "sync.") || !standard && f.ownRank() != ownInstalled {
 		return ""
 	}
 	return f.Name

@@ -88,6 +88,7 @@ func (d *Data) By(value string) *Data {
 	c.ValueIndex, _ = c.TypeIndex(value)
 	c.Unit = c.Profile.SampleType[c.ValueIndex].Unit
 	c.Precision = c.PrecisionOf(c.ValueIndex)
+	c.conclusion, c.onlyWaits = "", false
 	return &c
 }
 

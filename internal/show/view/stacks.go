@@ -108,9 +108,7 @@ var libc = regexp.MustCompile(`^(libc(-\d[\d.]*)?\.so|libc\.musl-|ld-musl-)`)
 func FrameOf(name, file, source string) Frame {
 	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && unnamedcode.IsScript(file),
 		Library: waits.IsLibrary(waits.Frame{Function: name, Module: file, File: source}),
-		LibC:    libc.MatchString(ModuleName(file))}
-	l := languages.OfMapping(file)
-	f.Installed = languages.IsInstalled(source) || l != nil && l.Installed != nil && l.Installed(name)
+		LibC:    libc.MatchString(ModuleName(file)), Installed: languages.IsInstalled(name, file, source)}
 	// so do recordings name code without a function
 	f.Nameless = f.Module != "" && name == unnamedcode.Bracketed(f.Module) || unnamedcode.IsAddressName(name, f.Module)
 	if !f.Nameless {

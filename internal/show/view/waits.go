@@ -73,6 +73,8 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	switch {
 	case AwaitsDatabaseLock(s):
 		return databaseLock, ""
+	case atSafepoint(s):
+		return safepoint, ""
 	case what == "":
 		return w.response(s), ""
 	case w.IsSleep(s):
@@ -94,16 +96,27 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	return name, w.Function(s)
 }
 
-const databaseLock = "PostgreSQL's lock (see pg_locks)"
+const (
+	databaseLock = "PostgreSQL's lock (see pg_locks)"
+	safepoint    = "a safepoint of the JVM"
+)
 
 // AwaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like.
 func AwaitsDatabaseLock(s *profile.Sample) bool {
-	in := func(l *profile.Location) bool {
+	return strings.HasPrefix(Label(s, rec.LabelWait), "epoll_") && isIn(s, waits.InDatabaseLock)
+}
+
+func atSafepoint(s *profile.Sample) bool {
+	return Label(s, rec.LabelWait) == "futex" && isIn(s, languages.IsSafepoint)
+}
+
+// isIn reports whether a function of a sample's stack is one by its name and its mapping.
+func isIn(s *profile.Sample, is func(function, mapping string) bool) bool {
+	return slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
 		return l.Mapping != nil && slices.ContainsFunc(l.Line, func(line profile.Line) bool {
-			return waits.InDatabaseLock(functionName(&line), l.Mapping.File)
+			return is(functionName(&line), l.Mapping.File)
 		})
-	}
-	return strings.HasPrefix(Label(s, rec.LabelWait), "epoll_") && slices.ContainsFunc(s.Location, in)
+	})
 }
 
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
@@ -282,9 +295,9 @@ func (w *Waiting) IdleRule(s *profile.Sample) string { return w.idleness(s).Idle
 func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 	idle := w.ruleOf(s).Idleness
 	switch {
+	case idle.Idle == "" && w.idleRules && isOfRuntime(s):
+		return waits.Idleness{Idle: waits.IdleRuntime}
 	case idle == (waits.Idleness{}):
-	case AwaitsDatabaseLock(s):
-		return waits.Idleness{}
 	case !IsSynchronization(s):
 	case w.isJoined(NumLabel(s, rec.LabelTID)), idle.Idle == "" && w.isAwaitedInWork(s):
 		return waits.Idleness{}

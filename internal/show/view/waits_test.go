@@ -4,10 +4,13 @@ package view
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/base/languages"
 	rec "prywalk/internal/store/profile"
+	"prywalk/internal/walk/waits"
 )
 
 func pythonWait(functions ...string) *profile.Sample {
@@ -34,5 +37,25 @@ func TestLockOfAConditionIsNamedByTheInnermostFunction(t *testing.T) {
 		if got := w.waitGroup(pythonWait(functions...)); got != want {
 			t.Errorf("%v: %q, want %q", functions, got, want)
 		}
+	}
+}
+
+func TestTheListOfWaitsHasTheConclusionsSafepointsAndThreadsOfRuntimes(t *testing.T) {
+	r := newTimedRecording(10 * time.Second)
+	r.mapping("/usr/bin/java")
+	safe := r.addStack([]*profile.Location{r.location("SafepointSynchronize::block", "/jvm/libjvm.so"),
+		r.location("Shop.list", "[HotSpot 25.0.3]")}, 1000, 1e10, 0, 0)
+	labels(safe, 7, 101, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelWaitsFor, "futex 0x10")
+	compiler := r.addStack([]*profile.Location{r.location("Monitor::wait", "/jvm/libjvm.so")}, 1000, 1e10, 0, 0)
+	labels(compiler, 7, 102, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelRole, languages.RoleCompiler)
+	w := NewWaiting(r.Sample, true)
+	if name, _ := w.waitObject(safe); name != safepoint {
+		t.Errorf("%q, want %q", name, safepoint)
+	}
+	if rule := w.IdleRule(compiler); rule != waits.IdleRuntime {
+		t.Errorf("a compiler's thread is idle by %q, want %q", rule, waits.IdleRuntime)
+	}
+	if rule := NewWaiting(r.Sample, false).IdleRule(compiler); rule != "" {
+		t.Errorf("without rules it is idle by %q", rule)
 	}
 }

@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"slices"
 	"strings"
 
 	"prywalk/internal/base/languages"
@@ -107,7 +108,7 @@ func Idle(reason string, kind Kind, stack []Frame) Idleness {
 func idleAtDescriptors(call string, stack []Frame) string {
 	s := splitStack(stack)
 	switch {
-	case s.awaitsReply():
+	case slices.ContainsFunc(stack, func(f Frame) bool { return InDatabaseLock(f.Function, f.Module) }), s.awaitsReply():
 		return ""
 	case s.awaitsMessage():
 		return IdleConnection

@@ -315,7 +315,7 @@ type Task struct {
 func (t *Task) OwnPlace() string {
 	th := Thread{Frames: t.Frames, WaitsFor: t.WaitsFor}
 	for i, f := range th.WaitsFrames() {
-		if !waits.IsLibrary(f) && !languages.IsInstalled(f.File) {
+		if !waits.IsLibrary(f) && !languages.IsInstalled(f.Function, f.Module, f.File) {
 			return t.Frames[i].Location()
 		}
 	}

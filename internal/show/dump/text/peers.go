@@ -142,7 +142,7 @@ func sleepsIn(t *stacks.Thread) (function, place string) {
 	frames := t.WaitsFrames()
 	sleeper := waits.WaitingFunction(frames)
 	for i, f := range frames[sleeper:] {
-		if t.Frames[sleeper+i].Kind != "" && !waits.IsLibrary(f) && !languages.IsInstalled(f.File) {
+		if t.Frames[sleeper+i].Kind != "" && !waits.IsLibrary(f) && !languages.IsInstalled(f.Function, f.Module, f.File) {
 			place = t.Frames[sleeper+i].Location()
 			break
 		}
