@@ -82,7 +82,8 @@ func oracleTime() time.Duration {
 	return time.Duration(n/500) * time.Second
 }
 
-// needFetched skips a test outside of make test-all and make test-arm64, or where the first could not fetch the machine.
+// needFetched skips a test outside of make test-all and make test-arm64, and where the first could not fetch the
+// machine.
 func needFetched(t *testing.T, from string) {
 	t.Helper()
 	if from == "" {

@@ -142,7 +142,8 @@ func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console
 	switch cause := context.Cause(ctx); {
 	case err != nil && cause != nil:
 		testtargets.Need(t, !m.isLeft(c, cause), moreTime, m.Remedy)
-		t.Errorf("qemu was ended after %v: %v; its last line: %s", time.Since(begun).Round(time.Second), cause, c.last)
+		took := time.Since(begun).Round(time.Second)
+		t.Errorf("qemu was ended after %v: %v; its last line: %s", took, cause, c.last)
 	case err != nil:
 		t.Errorf("qemu: %v\n%s", err, errs.String())
 	}
