@@ -30,7 +30,10 @@ func TestAProcOfAnotherPidNamespaceIsRefused(t *testing.T) {
 func needUserNamespaces(t *testing.T, user *testtargets.User) {
 	t.Helper()
 	r := command{exe: testtargets.NeedProgram(t, "unshare"), args: []string{"-Ur", "true"}, user: user}.run(t)
-	testtargets.Need(t, r.code == 0, "user namespaces: "+r.stderr, "sudo sysctl user.max_user_namespaces=1000")
+	if r.code != 0 {
+		t.Log(r.stderr)
+	}
+	testtargets.Need(t, r.code == 0, "user namespaces", "sudo sysctl user.max_user_namespaces=1000")
 }
 
 func TestRootOfAUserNamespaceRecordsWhatIsInIt(t *testing.T) {

@@ -35,9 +35,15 @@ func startRecording(t *testing.T, u *testtargets.User, args ...string) *recorder
 
 func (r *recorder) until(what string, holds func(*profile.Profile) bool) {
 	r.t.Helper()
+	r.untilFile(what, func() bool { return holds(readProfile(r.t, r.file)) })
+}
+
+// untilFile is for a test that reads the file by itself.
+func (r *recorder) untilFile(what string, holds func() bool) {
+	r.t.Helper()
 	follower := checkpoint.Follow(r.cmd.Process, r.file)
 	eventually(r.t, what, func() bool {
-		if follower.New() && holds(readProfile(r.t, r.file)) {
+		if follower.New() && holds() {
 			return true
 		}
 		if stateOf(r.cmd.Process.Pid) == "Z" {

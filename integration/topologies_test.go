@@ -3,17 +3,13 @@
 package integration
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"math/rand/v2"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
-
-	"prywalk/internal/show/chains"
 	recordings "prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/topologies"
@@ -40,7 +36,7 @@ func TestChainsOfRecordingsAreThoseThatTheProgramsWrite(t *testing.T) {
 	}
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			s := topologies.Random(rand.New(rand.NewPCG(seed, 57)))
+			s := topologies.Random(topologies.Numbers(seed))
 			checkService(t, &s, programs)
 		})
 	}
@@ -48,18 +44,13 @@ func TestChainsOfRecordingsAreThoseThatTheProgramsWrite(t *testing.T) {
 
 func checkService(t *testing.T, s *topologies.Service, programs topologies.Programs) {
 	dir := scratch(t, nil)
-	commands, err := s.Commands(programs, dir)
+	var list []string
+	pids, err := s.Start(programs, dir, func(cmd *exec.Cmd) error {
+		list = append(list, fmt.Sprint(testtargets.Child(t, cmd).Process.Pid))
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	var pids []int
-	list := []string{}
-	for _, cmd := range commands {
-		pids = append(pids, testtargets.Child(t, cmd).Process.Pid)
-		list = append(list, fmt.Sprint(cmd.Process.Pid))
-		for _, f := range cmd.ExtraFiles {
-			f.Close()
-		}
 	}
 	r := startRecording(t, nil, "-p", strings.Join(list, ","))
 	last := ""
@@ -68,7 +59,7 @@ func checkService(t *testing.T, s *topologies.Service, programs topologies.Progr
 			t.Logf("%v\n%s", s, last)
 		}
 	})
-	r.until("the shares of all ends and links are the programs'", func(*profile.Profile) bool {
+	r.untilFile("the shares of all ends and links are the programs'", func() bool {
 		p, err := recordings.ReadFile(r.file) // as report does
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +73,11 @@ func checkService(t *testing.T, s *topologies.Service, programs topologies.Progr
 		if to-from < int64(shortestService) {
 			return false
 		}
-		c := s.Compare(chainsOf(t, p, report.Options{To: time.Duration(to - from)}), pids, written, from, to)
+		chain, err := topologies.ChainsOf(p, report.Options{To: time.Duration(to - from)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.Compare(chain, pids, written, from, to)
 		if last = fmt.Sprintf("%+v", *c); len(c.False) > 0 {
 			t.Fatalf("false links: %q", c.False)
 		}
@@ -90,17 +85,4 @@ func checkService(t *testing.T, s *topologies.Service, programs topologies.Progr
 		return c.Blocked > 0 && math.Abs(points) <= maxShareError
 	})
 	r.finish()
-}
-
-func chainsOf(t *testing.T, p *profile.Profile, o report.Options) *chains.Report {
-	t.Helper()
-	var out strings.Builder
-	var got chains.Report
-	if err := report.Chains(&out, p, true, o); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
-		t.Fatal(err)
-	}
-	return &got
 }

@@ -28,7 +28,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,6 +40,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/benchmarks/command"
+	"prywalk/benchmarks/stats"
 	"prywalk/internal/show/chains"
 	recording "prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
@@ -119,9 +119,6 @@ type service struct {
 	stop func()
 }
 
-// random returns the numbers from which the service of a seed is drawn.
-func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 57)) }
-
 func (m *measurement) start(seed uint64, drawn topologies.Service, name string) (*service, error) {
 	s := &service{Service: drawn, seed: seed, dir: filepath.Join(m.dir, name)}
 	if err := os.Mkdir(s.dir, 0o755); err != nil {
@@ -132,29 +129,21 @@ func (m *measurement) start(seed uint64, drawn topologies.Service, name string) 
 			return nil, err
 		}
 	}
-	commands, err := s.Commands(m.programs, s.dir)
-	if err != nil {
-		return nil, err
-	}
 	var begun []*exec.Cmd
 	s.stop = func() {
 		for _, cmd := range begun {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
+			testtargets.Kill(cmd)
 		}
 	}
 	var list []string
-	for _, cmd := range commands {
-		if m.as(cmd); err == nil {
-			if err = cmd.Start(); err == nil {
-				begun = append(begun, cmd)
-				s.pids, list = append(s.pids, cmd.Process.Pid), append(list, strconv.Itoa(cmd.Process.Pid))
-			}
+	var err error
+	s.pids, err = s.Start(m.programs, s.dir, func(cmd *exec.Cmd) error {
+		if err := m.as(cmd).Start(); err != nil {
+			return err
 		}
-		for _, f := range cmd.ExtraFiles {
-			f.Close()
-		}
-	}
+		begun, list = append(begun, cmd), append(list, strconv.Itoa(cmd.Process.Pid))
+		return nil
+	})
 	if err != nil {
 		s.stop()
 	}
@@ -186,7 +175,7 @@ func (m *measurement) one(ctx context.Context, seed uint64) error {
 		}
 	}
 	m.sum.add(&r, m.dumps > 0, m.length > 0)
-	drawn := topologies.Random(random(seed))
+	drawn := topologies.Random(topologies.Numbers(seed))
 	fmt.Printf("%d\t%v\t%d\t%d\t%.1f\t%+.1f\t%s\t%d\n", seed, &drawn, r.dumps, r.requests, 100*r.unknown, r.worst, r.at,
 		len(r.wrongLinks))
 	for _, text := range append(r.why, r.wrongLinks...) {
@@ -197,7 +186,7 @@ func (m *measurement) one(ctx context.Context, seed uint64) error {
 
 // dump dumps a service in which one phase lasts, until a dump has the whole chain.
 func (m *measurement) dump(ctx context.Context, seed uint64, r *row) error {
-	numbers := random(seed)
+	numbers := topologies.Numbers(seed)
 	drawn := topologies.Random(numbers)
 	want := drawn.Stand(numbers)
 	s, err := m.start(seed, drawn, fmt.Sprint("standing-", seed))
@@ -229,7 +218,7 @@ func (m *measurement) dump(ctx context.Context, seed uint64, r *row) error {
 }
 
 func (m *measurement) record(ctx context.Context, seed uint64, r *row) error {
-	s, err := m.start(seed, topologies.Random(random(seed)), strconv.FormatUint(seed, 10))
+	s, err := m.start(seed, topologies.Random(topologies.Numbers(seed)), strconv.FormatUint(seed, 10))
 	if err != nil {
 		return err
 	}
@@ -272,16 +261,12 @@ type row struct {
 const maxError = 3
 
 func (r *row) compare(s *service, p *profile.Profile, w topologies.Written) error {
-	var text bytes.Buffer
-	if err := report.Chains(&text, p, true, report.Options{}); err != nil {
-		return err
-	}
-	var chain chains.Report
-	if err := json.Unmarshal(text.Bytes(), &chain); err != nil {
+	chain, err := topologies.ChainsOf(p, report.Options{})
+	if err != nil {
 		return err
 	}
 	from, to := p.TimeNanos, p.TimeNanos+p.DurationNanos
-	c := s.Compare(&chain, s.pids, w, from, to)
+	c := s.Compare(chain, s.pids, w, from, to)
 	for _, at := range w.Requests() {
 		if at > from && at <= to {
 			r.requests++
@@ -344,9 +329,7 @@ func (s *summary) print() {
 		return
 	}
 	slices.Sort(s.errors)
-	slices.Sort(s.unknown)
-	n := s.recordings
-	fmt.Printf("# %d of %d recordings within %d points; greatest error: median %.1f, 9 of 10 below %.1f, most %.1f; "+
-		"unknown: median %.1f %%, most %.1f %%\n", s.agree, n, maxError, s.errors[n/2], s.errors[n*9/10], s.errors[n-1],
-		s.unknown[n/2], s.unknown[n-1])
+	fmt.Printf("# %d of %d recordings within %d points; greatest error: median %.1f, 9 of 10 at most %.1f, most %.1f; "+
+		"unknown: median %.1f %%, most %.1f %%\n", s.agree, s.recordings, maxError, stats.Median(s.errors),
+		stats.Quantile(s.errors, 0.9), slices.Max(s.errors), stats.Median(s.unknown), slices.Max(s.unknown))
 }

@@ -18,10 +18,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -35,12 +33,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"prywalk/benchmarks/command"
 	"prywalk/internal/show/chains"
 	recording "prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/topologies"
 	"prywalk/report"
 )
 
@@ -116,7 +113,7 @@ func measure(ctx context.Context, name, exe, dir string, length time.Duration) (
 	if err != nil {
 		return r, err
 	}
-	own, err := reported(p)
+	own, err := topologies.ChainsOf(p, report.Options{})
 	if err != nil {
 		return r, err
 	}
@@ -129,15 +126,6 @@ func measure(ctx context.Context, name, exe, dir string, length time.Duration) (
 		r.note = fmt.Sprintf("the kernel lost %d events", lost)
 	}
 	return r, nil
-}
-
-func reported(p *profile.Profile) (*chains.Report, error) {
-	var b bytes.Buffer
-	if err := report.Chains(&b, p, true, report.Options{}); err != nil {
-		return nil, err
-	}
-	r := &chains.Report{}
-	return r, json.Unmarshal(b.Bytes(), r)
 }
 
 // commands run until they are stopped.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"prywalk/integration/machine"
+	"prywalk/internal/testtargets"
 )
 
 const (
@@ -81,12 +82,20 @@ func oracleTime() time.Duration {
 	return time.Duration(n/500) * time.Second
 }
 
+// needFetched skips a test outside of make test-all and make test-arm64, and where the first could not fetch the
+// machine.
+func needFetched(t *testing.T, from string) {
+	t.Helper()
+	if from == "" {
+		testtargets.OnlyInAll(t, "boots an emulated machine")
+		testtargets.Need(t, false, "Debian's arm64 kernel and libraries", remedy)
+	}
+}
+
 func TestProductInAnEmulatedMachine(t *testing.T) {
 	from := os.Getenv(fetched)
-	if from == "" {
-		t.Skip("left to make test-all: boots an emulated machine")
-	}
-	machine.Share(t, 1, 0, remedy)
+	needFetched(t, from)
+	machine.NeedTime(t, 1, remedy)
 	b := machine.NewBuilder(t, "arm64", filepath.Join(from, "busybox"))
 	jobs := fill(b, from)
 	c := emulated(from).Boot(b, jobs)

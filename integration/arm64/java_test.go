@@ -29,13 +29,11 @@ const javaLimit = 8 * time.Minute
 
 func TestJavaInAnEmulatedMachine(t *testing.T) {
 	from := os.Getenv(fetched)
-	if from == "" {
-		t.Skip("left to make test-all: boots an emulated machine")
-	}
+	needFetched(t, from)
 	home := filepath.Join(from, "java")
 	_, err := os.Stat(filepath.Join(home, "bin/java"))
 	testtargets.Need(t, err == nil, "a Java runtime for arm64 in "+home, "scripts/arm64/fetch.sh")
-	machine.Share(t, 1, 0, remedy)
+	machine.NeedTime(t, 1, remedy)
 	b := machine.NewBuilder(t, "arm64", filepath.Join(from, "busybox"))
 	for _, dir := range []string{"usr", "usr/lib", "usr/lib/jvm"} {
 		b.Img.Directory(dir)

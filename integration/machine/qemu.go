@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,8 +50,9 @@ type Machine struct {
 	Log      string        // a file that gets what the machine writes, or ""
 	Silence  time.Duration // ends a machine that has written nothing for so long; 0: none
 	Time     time.Duration // ends the machine; 0: a minute after the limits of all jobs
-	// Remedy is the command that gives the machine more time. Without a failed test one that still writes when its time
-	// is over is skipped with it; it fails if this is "".
+	// Remedy is the command that gives the machine more time. In make test-all, where others share the time, a machine
+	// whose time is over is skipped with it if it was not silent and no test in it had failed. Elsewhere, and without a
+	// Remedy, it fails.
 	Remedy string
 }
 
@@ -79,17 +81,23 @@ func (m *Machine) Boot(b *Builder, jobs []Job) *Console {
 // leastShare is what a machine needs to be begun: on a busy host it boots, and runs some tests, within it.
 const leastShare = 10 * time.Minute
 
-// Share returns the time for the next of several machines of a test, at most most. A short one skips the test with a
-// remedy.
-func Share(t *testing.T, machines int, most time.Duration, remedy string) time.Duration {
+const moreTime = "more time than is left for this machine"
+
+// NeedTime returns the time for the next of several machines of a test. If it is below leastShare the test is skipped
+// with a remedy in make test-all, where others share the time; elsewhere it fails.
+func NeedTime(t *testing.T, machines int, remedy string) time.Duration {
 	t.Helper()
 	end, limited := t.Deadline()
 	if !limited {
-		return most
+		return math.MaxInt64
 	}
 	share := (time.Until(end) - 2*time.Minute) / time.Duration(machines)
-	testtargets.Need(t, share >= leastShare, "more time than is left for this machine", remedy)
-	return min(share, most)
+	if share < leastShare {
+		testtargets.Need(t, !testtargets.All(), moreTime, remedy)
+		t.Fatalf("%v is left for this machine, which needs %v: give go test a longer -timeout",
+			share.Round(time.Second), leastShare)
+	}
+	return share
 }
 
 var errTimeIsOver = errors.New("its time is over")
@@ -122,6 +130,7 @@ func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console
 	}
 	var errs strings.Builder
 	cmd.Stderr = &errs
+	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("%s: %v", m.Emulator, err)
 	}
@@ -132,8 +141,9 @@ func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console
 	err = cmd.Wait()
 	switch cause := context.Cause(ctx); {
 	case err != nil && cause != nil:
-		testtargets.Need(t, !m.isSlow(c, cause), "more time than is left for this machine", m.Remedy)
-		t.Errorf("qemu was ended after %v: %v; its last line: %s", limit, cause, c.last)
+		testtargets.Need(t, !m.isLeft(c, cause), moreTime, m.Remedy)
+		took := time.Since(begun).Round(time.Second)
+		t.Errorf("qemu was ended after %v: %v; its last line: %s", took, cause, c.last)
 	case err != nil:
 		t.Errorf("qemu: %v\n%s", err, errs.String())
 	}
@@ -143,9 +153,10 @@ func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console
 	return c
 }
 
-// isSlow reports whether nothing but its time was against a machine that was ended.
-func (m *Machine) isSlow(c *Console, cause error) bool {
-	if m.Remedy == "" || !c.Up || !errors.Is(cause, errTimeIsOver) {
+// isLeft reports whether a machine that was ended is left to its remedy: nothing but its time was against it, which
+// others shared.
+func (m *Machine) isLeft(c *Console, cause error) bool {
+	if m.Remedy == "" || !testtargets.All() || !c.Up || !errors.Is(cause, errTimeIsOver) {
 		return false
 	}
 	for _, r := range c.Jobs {

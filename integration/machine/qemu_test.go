@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-func TestOnlyAMachineWithoutAFailureIsSlow(t *testing.T) {
+func TestOnlyAMachineWithoutAFailureIsLeftToItsRemedy(t *testing.T) {
 	const begun = "@@ up\r\n@@ job inside\r\n=== RUN   TestOne\r\n"
 	silent := errors.New("it has written nothing for 15m0s")
 	for _, c := range []struct {
 		text, remedy string
 		cause        error
-		want         bool
+		inAll        bool // whether it is left; elsewhere none is
 	}{
 		{begun, "make it", errTimeIsOver, true},
 		{begun + "--- PASS: TestOne (1.00s)\r\n=== RUN   TestTwo\r\n", "make it", errTimeIsOver, true},
@@ -29,8 +29,11 @@ func TestOnlyAMachineWithoutAFailureIsSlow(t *testing.T) {
 	} {
 		lines := 0
 		console := listen(strings.NewReader(c.text), func() { lines++ })
-		if got := (&Machine{Remedy: c.remedy}).isSlow(console, c.cause); got != c.want {
-			t.Errorf("%q, %v: slow %v, want %v", c.text, c.cause, got, c.want)
+		for tests, want := range map[string]bool{"all": c.inAll, "": false} {
+			t.Setenv("PRYWALK_TESTS", tests)
+			if got := (&Machine{Remedy: c.remedy}).isLeft(console, c.cause); got != want {
+				t.Errorf("PRYWALK_TESTS=%s, %q, %v: left %v, want %v", tests, c.text, c.cause, got, want)
+			}
 		}
 		if want := strings.Count(c.text, "\n"); lines != want || !strings.HasSuffix(c.text, console.last+"\r\n") {
 			t.Errorf("%q: %d lines, the last %q, want %d", c.text, lines, console.last, want)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 )
 
 // A skipped test says "needs WHAT: REMEDY" or "left to make test-all: REASON". The summary of make test lists the first
@@ -51,9 +52,13 @@ func Times[T any](few, many T) T {
 	return few
 }
 
-// Need skips a test for which something is missing. remedy is the command, or the setting, that brings it.
+// Need skips a test for which something is missing. remedy is the command, or the setting, that brings it. what has no
+// line's end and no ": ", behind which the summary would look for the remedy: an error is to be logged before.
 func Need(tb Skipper, have bool, what, remedy string) {
 	tb.Helper()
+	if strings.Contains(what, "\n") || strings.Contains(what, ": ") {
+		panic(fmt.Sprintf("what a test needs is not one line without a colon and space: %q", what))
+	}
 	if !have {
 		tb.Skip("needs " + what + ": " + remedy)
 	}

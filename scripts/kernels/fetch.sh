@@ -6,8 +6,8 @@
 # package lists and sources alone: apt works in directories of its own. What was fetched once is used again; remove the
 # directory to fetch anew.
 #
-# Status 3, with one line that says why: a kernel cannot be had here; the directory holds the others. Any other status but
-# 0 is a fault.
+# Status 3, with a line that says why, after apt's last ones: a kernel cannot be had here; the directory holds the others.
+# Any other status but 0 is a fault.
 set -eu
 
 dir=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/prywalk/kernels
@@ -76,11 +76,14 @@ image() {
 		sort -V | tail -n 1 | cut -d ' ' -f 2
 }
 
-# unpack PACKAGE: into $tmp/root. A status tells that it could not be downloaded.
+# unpack PACKAGE: into $tmp/root. Returns 1 if it cannot be downloaded.
 unpack() {
 	rm -rf "$tmp/debs" "$tmp/root"
 	mkdir "$tmp/debs"
-	(cd "$tmp/debs" && apt apt-get download "$1" >"$tmp/log" 2>&1) || return 1
+	(cd "$tmp/debs" && apt apt-get download "$1" >"$tmp/log" 2>&1) || {
+		tail -n 1 "$tmp/log" >&2
+		return 1
+	}
 	dpkg-deb -x "$tmp"/debs/*.deb "$tmp/root"
 }
 
@@ -98,7 +101,7 @@ for release in $wanted; do
 	package=$(image "$meta" "${version:+$version.}")
 	# Newer ones have the kernel in a package of its own.
 	if [ -z "$package" ] || ! unpack "$package" ||
-		{ ! ls "$tmp"/root/boot/vmlinuz-* && ! unpack "linux-binary-${package#linux-image-}"; } >/dev/null 2>&1; then
+		{ ! ls "$tmp"/root/boot/vmlinuz-* >/dev/null 2>&1 && ! unpack "linux-binary-${package#linux-image-}"; }; then
 		lacks="$lacks $release"
 		continue
 	fi

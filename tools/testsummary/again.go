@@ -17,9 +17,9 @@ const (
 	mostFlaky = 3
 	// mostAgain functions are run again: with more, the outcome is no question of chance.
 	mostAgain = 10
-	// longest is what a test may take, in seconds, to be run again: others, as emulated machines, would take what is left
-	// of CI's time.
-	longest = 300
+	// mostSeconds are what a test may take to be run again: others, as emulated machines, would take what is left of CI's
+	// time.
+	mostSeconds = 300
 )
 
 // pattern is that of -run for one test and its subtests.

@@ -82,7 +82,7 @@ func (s *summary) judge() {
 	}
 	failures := s.run.failures()
 	for i, o := range failures {
-		if o.elapsed > longest {
+		if o.elapsed > mostSeconds {
 			fmt.Fprintf(s.out, "\nFAILED after %.0f s, and not run again for its length: %s %s\n", o.elapsed, o.pkg, o.test)
 		} else if i < mostAgain && s.passesAgain(o) {
 			s.flaky = append(s.flaky, o)

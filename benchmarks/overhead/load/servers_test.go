@@ -27,7 +27,8 @@ func TestServersAnswerAndEndWithTheirDriver(t *testing.T) {
 			lines := bufio.NewReader(answers)
 			line, err := lines.ReadString('\n')
 			if strings.HasPrefix(line, load.Absent) {
-				testtargets.Need(t, false, strings.TrimSpace(line), testtargets.SetUp)
+				t.Log(line)
+				testtargets.Need(t, false, kind, testtargets.SetUp)
 			}
 			ready, pids, _ := strings.Cut(strings.TrimSpace(line), " ")
 			pid, _, _ := strings.Cut(pids, ",")

@@ -10,67 +10,83 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/account/runstats"
 )
 
-// rights are all that decides how a process is sampled.
-var rights = []struct {
+// right is all that decides how a process is sampled.
+type right struct {
 	paranoid string
 	uid      int
 	engine   string // "": either, by whether the kernel's copies of the stacks are long enough
 	fact     string
-}{
-	{"3", nobody, "ptrace", "engine of a user at 3"},
-	{"2", nobody, "", "engine of a user at 2"},
-	{"3", 0, "perf", "engine of root"},
 }
 
-func TestEngineFollowsTheParanoidLevel(t *testing.T) {
+// withRights runs a check of a chain program with each right.
+func withRights(t *testing.T, check func(t *testing.T, r *right, pid int)) {
+	t.Helper()
 	onKernels(t)
 	sysctl(t, yama, "0")
 	p := startAs(t, nobody, "chain")
-	for _, r := range rights {
+	for _, r := range []right{
+		{"3", nobody, "ptrace", "engine of a user at 3"},
+		{"2", nobody, "", "engine of a user at 2"},
+		{"3", 0, "perf", "engine of root"},
+	} {
 		t.Run(r.fact, func(t *testing.T) {
 			sysctl(t, paranoid, r.paranoid)
-			s := sleepersAreRight(t, r.uid, p.pid)
-			fact(r.fact, s.Engine)
-			if r.engine != "" && s.Engine != r.engine {
-				t.Errorf("engine %s (%s), want %s", s.Engine, s.Note, r.engine)
-			}
-			if r.engine == "ptrace" {
-				runAs(t, r.uid, "record", "-p", strconv.Itoa(p.pid), "--engine", "perf", "-d", "1").must(t, 3)
-			}
+			check(t, &r, p.pid)
 		})
 	}
+}
+
+func TestEngineFollowsTheParanoidLevel(t *testing.T) {
+	withRights(t, func(t *testing.T, r *right, pid int) {
+		s := sleepersAreRight(t, r.uid, pid)
+		fact(r.fact, s.Engine)
+		if r.engine != "" && s.Engine != r.engine {
+			t.Errorf("engine %s (%s), want %s", s.Engine, s.EngineNote, r.engine)
+		}
+		if r.engine == "ptrace" {
+			runAs(t, r.uid, "record", "-p", strconv.Itoa(pid), "--engine", "perf", "-d", "1").must(t, 3)
+		}
+	})
 }
 
 // The kernel books a running thread's time at its own ticks, which come late where the host gives a processor no time:
 // on a busy host this test can fail.
 func TestClocksAddUp(t *testing.T) {
-	onKernels(t)
-	sysctl(t, yama, "0")
-	p := startAs(t, nobody, "chain")
-	for _, r := range rights {
-		t.Run(r.fact, func(t *testing.T) {
-			sysctl(t, paranoid, r.paranoid)
-			_, s := recordedAs(t, r.uid, p.pid, 4)
-			if off := s.Profiled - s.Kernel; s.Kernel <= 0 || off > 0.05*s.Kernel || -off > 0.05*s.Kernel {
-				t.Errorf("%.3f s of CPU time in the profile, %.3f s by the kernel", s.Profiled, s.Kernel)
-			}
-		})
-	}
+	withRights(t, func(t *testing.T, r *right, pid int) {
+		_, s := recordedAs(t, r.uid, pid, 4)
+		if off := s.ProfiledCPU - s.TargetCPU; s.TargetCPU <= 0 || off > 0.05*s.TargetCPU || -off > 0.05*s.TargetCPU {
+			t.Errorf("%.3f s of CPU time in the profile, %.3f s by the kernel", s.ProfiledCPU, s.TargetCPU)
+		}
+	})
 }
 
-// statistics are of record --stats.
+// statistics are some of record --stats.
 type statistics struct {
-	Engine    string         `json:"engine"`
-	Note      string         `json:"engine_note"`
-	Kernel    float64        `json:"cpu_target_s"`
-	Profiled  float64        `json:"cpu_profiled_s"`
-	Failed    map[string]int `json:"failed"`
-	Attempted int            `json:"attempted"`
-	Stopped   int            `json:"stopped"`
-	Passive   int            `json:"read_passively"`
-	Unchanged int            `json:"unchanged"`
+	runstats.Observations
+	runstats.Observed
+	runstats.Unobserved
+	runstats.Walks
+	runstats.CPU
+}
+
+func readStatistics(t *testing.T, file string) *statistics {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &statistics{}
+	if err := json.Unmarshal(text, s); err != nil {
+		t.Fatal(err)
+	}
+	if failed := runstats.Sum(s.Failed); s.Attempted != s.Stops+s.PassiveReads+s.Unchanged+failed {
+		t.Errorf("the accounts do not add up: %s", text)
+	}
+	return s
 }
 
 // recordedAs returns the file of a recording by a user, and its statistics.
@@ -87,21 +103,7 @@ func recordedAs(t *testing.T, uid, pid, seconds int) (file string, s *statistics
 	args := []string{"record", "-p", strconv.Itoa(pid), "-d", strconv.Itoa(seconds), "-F", "49", "--no-kernel", "-o", file,
 		"--stats", statsFile}
 	runAs(t, uid, append(args, noLimits...)...).must(t, 0)
-	text, err := os.ReadFile(statsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
-	failed := 0
-	for _, n := range s.Failed {
-		failed += n
-	}
-	if s.Attempted != s.Stopped+s.Passive+s.Unchanged+failed {
-		t.Errorf("the accounts do not add up: %s", text)
-	}
-	return file, s
+	return file, readStatistics(t, statsFile)
 }
 
 var sleptIn = map[string]string{"nap": "clock_nanosleep", "read": "read", "epoll": "epoll_wait", "wait": "futex"}
@@ -144,17 +146,4 @@ func checkSleepers(t *testing.T, prof *profile.Profile) map[string]bool {
 		}
 	}
 	return seen
-}
-
-func parsed(t *testing.T, file string) *profile.Profile {
-	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := profile.ParseData(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }

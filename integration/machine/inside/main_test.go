@@ -101,6 +101,11 @@ func recorded(t *testing.T, args ...string) *profile.Profile {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "p.pb.gz")
 	prywalk(t, slices.Concat([]string{"record", "-o", file}, noLimits, args)...)
+	return parsed(t, file)
+}
+
+func parsed(t *testing.T, file string) *profile.Profile {
+	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,8 @@
 package topologies
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -11,7 +13,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/pprof/profile"
+
 	"prywalk/internal/show/chains"
+	"prywalk/report"
 )
 
 // phase is one of a process, from one time to another, ns of Unix time.
@@ -58,6 +63,16 @@ func (w Written) lengths(from, to int64) map[string]int64 {
 }
 
 func place(process int, function string) string { return fmt.Sprint(process, " ", function) }
+
+// ChainsOf returns the chains of a recording as its report has them.
+func ChainsOf(p *profile.Profile, o report.Options) (*chains.Report, error) {
+	var text bytes.Buffer
+	if err := report.Chains(&text, p, true, o); err != nil {
+		return nil, err
+	}
+	r := &chains.Report{}
+	return r, json.Unmarshal(text.Bytes(), r)
+}
 
 // Comparison is what a recording's report says of the first process's waits, beside what the processes wrote down.
 type Comparison struct {

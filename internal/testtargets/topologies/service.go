@@ -19,6 +19,9 @@ type Service struct {
 	Phases    [][]string // of each process: compute:MS, nap:MS, call
 }
 
+// Numbers returns the random numbers from which the service of a seed is drawn.
+func Numbers(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 57)) }
+
 // Random returns a service of two to four processes.
 func Random(r *rand.Rand) (s Service) {
 	n := 2 + r.IntN(3)

@@ -58,9 +58,24 @@ func NewPrograms(dir, python string) (Programs, error) {
 	return out, nil
 }
 
-// Commands returns the processes, to be started in this order; afterwards their ExtraFiles are to be closed. The
-// process i writes its phases to the file i of a directory.
-func (s *Service) Commands(programs Programs, dir string) (list []*exec.Cmd, err error) {
+// Start starts the processes by a function, and returns their pids in order, with an error those of the processes that
+// it has started. The process i writes its phases to the file i of a directory.
+func (s *Service) Start(programs Programs, dir string, start func(*exec.Cmd) error) (pids []int, err error) {
+	commands, err := s.commands(programs, dir)
+	for _, cmd := range commands {
+		if err == nil {
+			if err = start(cmd); err == nil {
+				pids = append(pids, cmd.Process.Pid)
+			}
+		}
+		for _, f := range cmd.ExtraFiles {
+			f.Close()
+		}
+	}
+	return pids, err
+}
+
+func (s *Service) commands(programs Programs, dir string) (list []*exec.Cmd, err error) {
 	before := make([][2]*os.File, len(s.Phases)) // ends of the links to the one before
 	after := make([][2]*os.File, len(s.Phases))
 	for i, kind := range s.Links {

@@ -54,7 +54,8 @@ func TestFloodOfBirthsInAPIDNamespace(t *testing.T) {
 	enter := []string{"--pid", "--fork", "--mount-proc", "--kill-child"}
 	if err := exec.Command("unshare", append(enter, "true")...).Run(); err != nil {
 		testtargets.NeedRoot(t, "make a pid namespace")
-		testtargets.Need(t, false, "pid namespaces: "+err.Error(), "a container that may make them")
+		t.Log(err)
+		testtargets.Need(t, false, "pid namespaces", "a container that may make them")
 	}
 	cmd := exec.Command("unshare", append(enter, flood(t)...)...)
 	want, r := recordUntilDoneOf(t, cmd, Options{Freq: 99, Children: true}, func() int {
