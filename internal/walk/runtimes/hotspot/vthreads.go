@@ -289,7 +289,7 @@ type virtualStack struct {
 	entry         string // the program's first function
 	wait          string // function of the library that the program called
 	sleeps, timed bool
-	polls         bool // it waits for a descriptor, as of a socket, or is one of the JDK's threads that poll these
+	polls         bool // it waits for a descriptor, such as a socket; the JDK's own poller threads count, too
 }
 
 func newVirtualStack(list []managed.Frame) *virtualStack {
