@@ -20,8 +20,9 @@ import (
 //   - CPU time to the next sample on a CPU, run queue time to the next running one. If none comes within carryLimit,
 //     the next changed sample off the CPU gives both to [NotObserved] if a stop was refused meanwhile, else to
 //     [RanBetweenTicks], below the stack of the open sleep, or without one below the stack last found running.
-//     Run queue time of minQueued or more, and the last of the account, ends when it passed; other such time at the
-//     mean of the times at which it became known. All of it is in the part of the recording that a cut begins;
+//     Run queue time of minQueued or more ends when it passed, and so does all time after the last sample. Other
+//     carried time ends at the mean of the times at which it became known. At a checkpoint (cut), carried time moves
+//     into the part of the recording that begins there;
 //   - blocked time to the next sample asleep, or at the end to [BlockedBetweenTicks].
 //
 // Time in the kernel that samples of user space leave out is held apart ([kernelTime]).
@@ -80,7 +81,8 @@ func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, ma
 	return 0, 0
 }
 
-// carryBeforeSleep carries what passed before a sleep.
+// carryBeforeSleep carries the CPU and run queue time before a sleep. Run queue time of minQueued or more ends the open
+// sleep, and is a part with its own end.
 func (l *Ledger) carryBeforeSleep(now sample.Reading, t times) {
 	l.attributeOverdue(now)
 	if t.runQueue < minQueued || len(l.carried.parts) >= maxParts {

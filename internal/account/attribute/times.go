@@ -44,7 +44,7 @@ const carryLimit = 5e9
 // Longer queue time keeps its end, as chains of other threads depend on it.
 const minQueued, maxParts = 5e6, 32 // ns; parts
 
-// carriedTimes are carried: times, and parts with their own ends.
+// carriedTimes is time without a stack yet: times has one common end (until), each part its own.
 type carriedTimes struct {
 	times
 	parts       []carriedPart
@@ -77,7 +77,7 @@ func (c *carriedTimes) begin(ran, now int64) {
 	}
 }
 
-// cut makes all end so that it begins at now or later, with the part of the recording that takes it.
+// cut moves the end of all carried time so that it begins at now: the next part of the recording has it.
 func (c *carriedTimes) cut(now int64) {
 	for _, p := range c.parts {
 		c.cpu, c.runQueue = c.cpu+p.cpu, c.runQueue+p.runQueue
@@ -95,7 +95,7 @@ func (c *carriedTimes) ran() int64 {
 
 func (c *carriedTimes) isOverdue(now int64) bool { return c.ran() > 0 && now-c.since > carryLimit }
 
-// takeCPU takes that without the parts'. It also ends stopRefused.
+// takeCPU takes the CPU time, but not that of parts. It also ends stopRefused.
 func (c *carriedTimes) takeCPU() int64 {
 	c.stopRefused = false
 	return take(&c.cpu)

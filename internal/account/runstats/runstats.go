@@ -71,7 +71,8 @@ type Observed struct {
 	// that were never opened. They are not in the profile; they decide which stacks get the time of ended
 	// threads.
 	UnassignedSamples int64 `json:"unassigned_samples"`
-	// LostSamples are kernel samples, of all programs, that were dropped because a buffer was full.
+	// LostSamples are kernel samples, of all programs, that were dropped because a buffer was full. The rest of
+	// a buffer after a malformed record counts as one.
 	LostSamples int64 `json:"lost_samples"`
 	// SampleStack is the number of bytes of stack in each kernel sample.
 	SampleStack int `json:"sample_stack_bytes,omitempty"`

@@ -60,7 +60,7 @@ func lostSamples(s *Stats) string {
 	if s.LostSamples == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", up to %s lost (buffers were full)", Plural(s.LostSamples, "sample"))
+	return fmt.Sprintf(", up to %s lost (buffers were full or malformed)", Plural(s.LostSamples, "sample"))
 }
 
 // Plural is a count with its noun.

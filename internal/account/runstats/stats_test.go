@@ -206,7 +206,8 @@ func TestUnobservedThreadsAreReportedOnce(t *testing.T) {
 
 func TestLostSamplesAreReported(t *testing.T) {
 	for lost, want := range map[int64]string{
-		0: "", 1: ", up to 1 sample lost (buffers were full)", 38485: ", up to 38485 samples lost (buffers were full)",
+		0: "", 1: ", up to 1 sample lost (buffers were full or malformed)",
+		38485: ", up to 38485 samples lost (buffers were full or malformed)",
 	} {
 		s := &Stats{}
 		s.Engine, s.LostSamples = "perf", lost

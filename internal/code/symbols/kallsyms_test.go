@@ -89,7 +89,12 @@ func FuzzKernelNames(f *testing.F) {
 }
 
 func TestKernelAddressesAreVisibleUnlessTheyAreZero(t *testing.T) {
-	text, err := os.ReadFile("/proc/kallsyms")
+	f, err := os.Open("/proc/kallsyms")
+	text := make([]byte, 256)
+	if err == nil {
+		defer f.Close()
+		_, err = f.Read(text)
+	}
 	first, _, _ := strings.Cut(string(text), " ")
 	if got, want := KernelAddressesVisible(), err == nil && strings.Trim(first, "0") != ""; got != want {
 		t.Errorf("visible: %t, but the first line begins with %q (%v)", got, first, err)

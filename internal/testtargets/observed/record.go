@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/show/dump"
 	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/show/dump/text"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/walk/core"
@@ -36,6 +38,19 @@ func Dump(t *testing.T, pid int, o dump.Options) *stacks.Process {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// TextOf returns a dump's text, whose first line is to end with summary.
+func TextOf(t *testing.T, p *stacks.Process, summary string) string {
+	t.Helper()
+	var b strings.Builder
+	if err := text.Write(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	if first, _, _ := strings.Cut(b.String(), "\n"); !strings.HasSuffix(first, summary) {
+		t.Errorf("the first line is %q, want …%q", first, summary)
+	}
+	return b.String()
 }
 
 // DumpCore dumps a core made by gcore.

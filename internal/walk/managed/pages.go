@@ -115,8 +115,12 @@ func (p *Pages) page(at uint64) *page {
 }
 
 func (p *Pages) free() *page {
-	if p.used == maxPages || p.index == nil {
-		p.index, p.used, p.Dropped = map[uint64]*page{}, 0, p.Dropped+1
+	if p.used == maxPages {
+		clear(p.index)
+		p.used, p.Dropped = 0, p.Dropped+1
+	}
+	if p.index == nil {
+		p.index = map[uint64]*page{}
 	}
 	if p.used == len(p.pages) {
 		p.pages = append(p.pages, new(page))

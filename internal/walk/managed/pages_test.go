@@ -147,8 +147,6 @@ func TestExpectedPagesAreReadTogether(t *testing.T) {
 	} {
 		p.Reset(m)
 		calls, got = 0, 0
-		p.Word(0)
-		p.Reset(m)
 		dropped := p.Dropped
 		p.Expect(uint64(c.from), uint64(c.to))
 		p.Reread(m, together)

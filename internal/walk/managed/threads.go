@@ -38,14 +38,14 @@ type Threads interface {
 	Waiting(q *WaitQuery) (WaitAnswer, bool)
 	// Coroutines returns at most [MostTasks] tasks without a thread, each read consistently ([Task.Undisturbed]).
 	Coroutines(w Watch) TaskList
-	// TaskPlaces returns the addresses of all tasks, or their numbers, for TasksAt; some may have ended. It does
-	// not change a list that it has returned.
+	// TaskPlaces returns the addresses of all tasks, or their numbers, for TasksAt; some may have ended. The caller
+	// may keep the list: later calls return another one, or the same unchanged.
 	TaskPlaces() []uint64
 	// TasksAt reads the tasks at places, without tasks that they gather, and yields each at most once; an ended one has
 	// no frames. ok is false if it kept changing.
 	TasksAt(places []uint64, w Watch, yield func(place uint64, t Task, ok bool))
-	// ChangedTasks returns the places that need TasksAt: the other tasks wait where it said last, also if they ran
-	// meanwhile. After the first call TasksAt may omit names and what tasks wait for.
+	// ChangedTasks returns those of places that TasksAt is to read. Each other task waits where TasksAt last yielded
+	// it; it may have run in between. From the first call on, TasksAt may omit names and what tasks wait for.
 	ChangedTasks(places []uint64) []uint64
 }
 

@@ -60,7 +60,8 @@ const (
 	IdleForever = "forever"
 )
 
-var idleRuleByCall = map[string]string{
+// idleRuleByReason is by system call, or by the function in which a task waits.
+var idleRuleByReason = map[string]string{
 	"epoll_wait": IdleEventLoop, "epoll_pwait": IdleEventLoop, "epoll_pwait2": IdleEventLoop,
 	"accept": IdleAccept, "accept4": IdleAccept,
 	// Lib/asyncio/base_events.py; code has its class from Python 3.11 on (co_qualname)
@@ -99,10 +100,10 @@ func Idle(reason string, kind Kind, stack []Frame) Idleness {
 		return idleAtFutex(kind, stack)
 	case strings.HasSuffix(reason, "nanosleep"):
 		return idleAsleep(stack)
-	case eventLoopCalls[reason], idleRuleByCall[reason] == IdleEventLoop:
+	case eventLoopCalls[reason], idleRuleByReason[reason] == IdleEventLoop:
 		return idleBy(idleAtDescriptors(reason, stack))
 	}
-	return idleBy(idleRuleByCall[reason])
+	return idleBy(idleRuleByReason[reason])
 }
 
 func idleAtDescriptors(call string, stack []Frame) string {
@@ -117,7 +118,7 @@ func idleAtDescriptors(call string, stack []Frame) string {
 	case s.withinServerWork():
 		return ""
 	}
-	return idleRuleByCall[call]
+	return idleRuleByReason[call]
 }
 
 func idleAtFutex(kind Kind, stack []Frame) Idleness {

@@ -15,10 +15,10 @@ import (
 	"prywalk/internal/walk/managed"
 )
 
-// Go's locks store no owner. The code of a waiting goroutine's functions shows which ones it likely holds
-// ([managed.Scheduler.HeldLocks]), by the copy of its stack. That is read only with a walk: of those that are parked
-// within the CPU time of the rounds; of those on threads with each sample, once others were seen to await locks, and
-// only those locks.
+// Go's locks store no owner. The code of a goroutine's functions shows which locks it likely holds
+// ([managed.Scheduler.HeldLocks]); their addresses are read from the copied stack. Parked goroutines: at each walk,
+// within the CPU time of the rounds. Goroutines on a thread: at each sample, within lockShare, and only locks for which
+// a goroutine was seen to wait.
 const maxLockTexts = 1 << 14 // of one runtime: locks that were awaited; texts of what its goroutines await and hold
 
 // semaphores are the offsets of the words for which goroutines wait (package sync), by wait.
@@ -82,8 +82,8 @@ func (g *goroutines) holds(awaited frames.Addr, stack frames.Memory, wanted func
 	return map[string]string{profile.LabelHolds: text}
 }
 
-// lockShare is the least ratio of time and CPU time of reading threads' locks, after the first 0.1 s of CPU time.
-const lockShare = 50
+// Reading of threads' locks: the least ratio of time and CPU time, and ns of CPU time beyond it.
+const lockShare, lockCredit = 50, 100e6
 
 // threadLocks is the label of the locks that the thread of the present walk likely holds, of those for which goroutines
 // were seen to wait. stack is the sample's copy.
@@ -95,9 +95,9 @@ func (p *processState) threadLocks(stack frames.Memory) (text string) {
 		}
 		now := procmem.Now()
 		if g.locksSince == 0 {
-			g.locksSince = now - lockShare*1e8
+			g.locksSince = now
 		}
-		if g.lockCPU*lockShare <= now-g.locksSince {
+		if (g.lockCPU-lockCredit)*lockShare <= now-g.locksSince {
 			g.lockCPU += int64(selfruntime.CPUTimeOf(func() {
 				text += g.bounded(g.holds(0, stack, func(lock frames.Addr) bool { return g.awaited[lock] }))
 			}))

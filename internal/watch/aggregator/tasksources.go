@@ -79,7 +79,7 @@ type goroutines struct {
 
 	lockTexts map[string]bool
 	awaited   map[frames.Addr]bool // locks for which goroutines waited
-	// locksSince is from when on lockShare holds, CLOCK_MONOTONIC ns; lockCPU the CPU time of all readings, ns.
+	// locksSince is the time of the first reading, CLOCK_MONOTONIC ns; lockCPU the CPU time of all readings, ns.
 	locksSince, lockCPU int64
 }
 

@@ -196,7 +196,7 @@ func (r *Reader) Samples() int64 { return r.samples }
 // ParseOnly selects the processes whose samples are parsed; nil: all.
 func (r *Reader) ParseOnly(want func(pid int) bool) { r.rec.want = want }
 
-// Lost returns the number of lost records.
+// Lost returns the number of lost records; the rest of a ring after a malformed one counts as one.
 func (r *Reader) Lost() int64 { return r.lost }
 
 // Throttled returns how often the kernel throttled sampling.
@@ -205,7 +205,9 @@ func (r *Reader) Throttled() int64 { return r.throttled }
 // Drain passes the records since the last call, in order per CPU.
 func (r *Reader) Drain(take func(*Record)) {
 	for _, g := range r.rings {
-		g.drain(&r.rec, g.head(), func(rec *Record) { r.count(rec, take) })
+		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(rec, take) }) {
+			r.lost++
+		}
 	}
 }
 
@@ -219,11 +221,13 @@ func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	}
 	r.heads = heads
 	for i, g := range r.rings {
-		g.drain(&r.rec, heads[i], func(rec *Record) {
+		if !g.drain(&r.rec, heads[i], func(rec *Record) {
 			if !rec.isTaskRecord() {
 				r.count(rec, take)
 			}
-		})
+		}) {
+			r.lost++
+		}
 	}
 }
 

@@ -97,6 +97,25 @@ func TestLostSamplesOfAFullRingAreCounted(t *testing.T) {
 	t.Error("no loss is counted, though the rings have room for some milliseconds only")
 }
 
+func TestTheRestOfARingAfterAMalformedRecordCountsAsOneLost(t *testing.T) {
+	for name, drain := range map[string]func(r *Reader, take func(*Record)){
+		"Drain":           (*Reader).Drain,
+		"DrainTasksFirst": func(r *Reader, take func(*Record)) { r.DrainTasksFirst(take, take) },
+	} {
+		good, malformed := record(typeSample, 2, sampleOf(nil, nil, 0)), make([]byte, headerLen)
+		data, head := ringWith(1024, 0, good, malformed, good)
+		g := &ring{mem: make([]byte, offTail+8), data: data, wrap: make([]byte, largest)}
+		procmem.StoreShared(g.mem, offHead, head)
+		r, taken := &Reader{rings: []*ring{g}}, 0
+		for range 2 { // the second time there is nothing to read
+			drain(r, func(*Record) { taken++ })
+		}
+		if taken != 1 || r.Samples() != 1 || r.Lost() != 1 {
+			t.Errorf("%s: %d records, %d samples, %d lost; want 1 of each", name, taken, r.Samples(), r.Lost())
+		}
+	}
+}
+
 func TestListOfCPUsIsParsed(t *testing.T) {
 	for list, want := range map[string][]int{"0": {0}, "0-3": {0, 1, 2, 3}, "0-1,4,6-7": {0, 1, 4, 6, 7}, "": nil,
 		"x,2": {2}, "3-1": nil} {

@@ -50,10 +50,12 @@ func (g *ring) close() {
 
 func (g *ring) head() uint64 { return procmem.LoadShared(g.mem, offHead) }
 
-// drain passes the records up to head and releases their room. At a malformed record it drops the rest.
-func (g *ring) drain(r *Record, head uint64, take func(*Record)) {
-	tail, _ := walkRing(g.data, g.wrap, head, procmem.LoadShared(g.mem, offTail), allTypes, r, take)
+// drain passes the records up to head and releases their room. At a malformed record it drops the rest, and returns
+// false.
+func (g *ring) drain(r *Record, head uint64, take func(*Record)) (ok bool) {
+	tail, ok := walkRing(g.data, g.wrap, head, procmem.LoadShared(g.mem, offTail), allTypes, r, take)
 	procmem.StoreShared(g.mem, offTail, tail)
+	return ok
 }
 
 // readTasks passes the records about tasks up to head, and releases nothing.

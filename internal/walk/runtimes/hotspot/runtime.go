@@ -212,7 +212,9 @@ func (r *Runtime) virtualThreads() *virtualThreads {
 		return nil
 	}
 	if j.virtual == nil {
-		j.virtual = &virtualThreads{waiters: &j.waiters, java: j, listed: epoch{moves: -1}}
+		j.virtual = &virtualThreads{
+			waiters: &j.waiters, java: j, listed: epoch{moves: -1}, seals: map[uint64]seal{},
+		}
 	}
 	return j.virtual
 }

@@ -93,9 +93,7 @@ func (v *virtualThreads) onList(read func()) (quiet bool) {
 
 // changed returns the threads that may not be as readBatch has last yielded them.
 func (v *virtualThreads) changed(ids []uint64) (changed []uint64) {
-	if v.seals == nil {
-		v.seals = map[uint64]seal{}
-	}
+	v.recording = true
 	seals := make([]seal, len(ids))
 	if !v.onList(func() {
 		for i, id := range ids {

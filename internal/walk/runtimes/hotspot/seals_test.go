@@ -22,7 +22,7 @@ func newFakeVirtual(t *testing.T) (f *fakeSet, object, chunk uint64) {
 		classVirtual + ".cont": 48, classContinuation + ".tail": 16, classChunk + ".parent": 16, classChunk + ".size": 20,
 		classChunk + ".sp": 24, classChunk + ".bottom": 28,
 	})
-	f.v.seals = map[uint64]seal{}
+	f.v.seals, f.v.recording = map[uint64]seal{}, true
 	f.v.pcAt, f.v.flagsAt, f.v.stackAt = 32, 40, 48
 	f.v.find()
 	object, chunk = f.v.objects[1], f.newObject(piece)

@@ -174,10 +174,13 @@ func (v *virtualThreads) undisturbed(read func()) bool {
 	return ok && still && after == collected && colours == v.colours
 }
 
-// find sets objects, ids and lost. Until a reading is complete, threads that were known stay in these: ids are whole.
+// find sets objects, ids and lost, and returns ids. Until a reading is complete, ids keeps the threads that were known:
+// whole is always true, so that [managed.Listing] adds none.
 func (v *virtualThreads) find() (ids []uint64, whole bool) {
-	found, lost, incomplete := map[uint64]uint64{}, 1, 0
-	maps.Copy(found, v.objects)
+	found, lost, incomplete := v.objects, 1, 0 // findOnce makes a new map
+	if found == nil {
+		found = map[uint64]uint64{}
+	}
 	for try := 0; try < virtualPasses && incomplete < virtualTries; try++ {
 		if !v.undisturbed(v.findOnce) {
 			continue

@@ -56,7 +56,7 @@ type virtualThreads struct {
 	ids      []uint64          // the numbers, neighbours in the heap together
 	listed   epoch             // of the addresses in objects
 	listing  managed.Listing
-	seals    map[uint64]seal // by thread's number; nil: not in a recording, which omits names and what threads wait for
+	seals    map[uint64]seal // by thread's number, of a recording
 	lost     int             // sets and links that were not readable, and keys not found
 	maps     []keyMap        // of the last reading
 	patience time.Duration
@@ -65,6 +65,8 @@ type virtualThreads struct {
 	refs     []managed.Ref // of one stack
 	key      []byte
 	untraced bool // the program runs with jdk.trackAllThreads=false
+
+	recording bool // names and what threads wait for are not read
 }
 
 // virtualThread is one reading.
@@ -155,7 +157,7 @@ func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 	if v.lost > 0 || t.carrier != 0 {
 		return t, v.lost == 0
 	}
-	if v.seals == nil {
+	if !v.recording {
 		t.name = v.nameOf(object)
 		t.blocker = v.follow(object + v.field("java/lang/Thread.parkBlocker"))
 	}
@@ -216,7 +218,7 @@ func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *manage
 			if quiet && had[i] {
 				t, result = v.task(&threads[i])
 			}
-			if delete(v.seals, id); result == virtualRead && v.seals != nil {
+			if delete(v.seals, id); result == virtualRead && v.recording {
 				v.seals[id] = threads[i].seal
 			}
 			if result == virtualChanged && try < virtualTries-1 {
@@ -287,7 +289,7 @@ type virtualStack struct {
 	entry         string // the program's first function
 	wait          string // function of the library that the program called
 	sleeps, timed bool
-	polls         bool // it waits for a descriptor, as of a socket, or is one of the JDK's threads that poll these
+	polls         bool // it waits for a descriptor, such as a socket; the JDK's own poller threads count, too
 }
 
 func newVirtualStack(list []managed.Frame) *virtualStack {
@@ -317,7 +319,8 @@ func (v *virtualThreads) list() (list managed.TaskList) {
 	}
 	v.find()
 	list.Unlisted, list.Untracked = v.lost, v.untraced
-	v.seals = nil
+	v.recording = false
+	clear(v.seals)
 	ids := slices.Sorted(maps.Keys(v.objects))
 	list.More = max(len(ids)-maxVirtual, 0)
 	ids = ids[:len(ids)-list.More]

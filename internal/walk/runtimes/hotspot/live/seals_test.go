@@ -3,10 +3,7 @@
 package live_test
 
 import (
-	"bytes"
-	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -15,6 +12,7 @@ import (
 	"time"
 
 	"prywalk/internal/code/loadedcode"
+	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
@@ -39,14 +37,10 @@ func sealer(t testing.TB, pid int) (p *loadedcode.Process, jvm managed.Threads) 
 }
 
 // ticks is a process's CPU time.
-func ticks(pid int) (sum int) {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	for _, field := range fields[min(11, len(fields)):min(13, len(fields))] {
-		n, _ := strconv.Atoi(string(field))
-		sum += n
-	}
-	return sum
+func ticks(pid int) uint64 {
+	var s procmem.Stat
+	_ = procmem.ReadStat(pid, &s)
+	return s.UTime + s.STime
 }
 
 // stop stops all threads of a process that has computed for a while.
@@ -58,13 +52,11 @@ func stop(t *testing.T, pid int) {
 		t.Fatal(err)
 	}
 	testtargets.Eventually(t, "all threads are stopped", func() bool {
-		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-		for _, file := range files {
-			if b, err := os.ReadFile(file); err == nil && !bytes.Contains(b, []byte(") T ")) {
-				return false
-			}
-		}
-		return true
+		tids, err := procmem.ListTasks(pid, nil)
+		return err == nil && !slices.ContainsFunc(tids, func(tid int) bool {
+			var s procmem.Stat
+			return procmem.ReadStat(tid, &s) == nil && s.State != 'T'
+		})
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"prywalk/internal/show/dump"
 	"prywalk/internal/show/dump/stacks"
-	"prywalk/internal/show/dump/text"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
@@ -37,7 +36,7 @@ func TestHungRequestsOfAsyncsServer(t *testing.T) {
 	var truth [][]string
 	testtargets.Read(t, address, "/stacks", &truth)
 	testtargets.Asleep(t, cmd.Process.Pid)
-	p := observed.Dump(t, cmd.Process.Pid, dump.Options{MaxDepth: -1})
+	p := observed.Dump(t, cmd.Process.Pid, dump.Options{})
 	known, got := map[string]int{}, map[string]int{}
 	for _, stack := range truth {
 		if len(stack) > 0 && stack[len(stack)-1] != "<main>" { // the thread's first one, which runs the others
@@ -57,12 +56,5 @@ func TestHungRequestsOfAsyncsServer(t *testing.T) {
 	if !maps.Equal(got, known) {
 		t.Errorf("%v, want %v", got, known)
 	}
-	var b strings.Builder
-	if err := text.Write(&b, p); err != nil {
-		t.Fatal(err)
-	}
-	first, _, _ := strings.Cut(b.String(), "\n")
-	if want := ", 93 fibers, 40 of them in order at shop.rb:29"; !strings.HasSuffix(first, want) {
-		t.Errorf("the first line is %q, want …%q", first, want)
-	}
+	observed.TextOf(t, p, ", 93 fibers, 40 of them in order at shop.rb:29")
 }

@@ -12,7 +12,6 @@ import (
 
 	"prywalk/internal/show/dump"
 	"prywalk/internal/show/dump/stacks"
-	"prywalk/internal/show/dump/text"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
@@ -54,7 +53,7 @@ func TestHungRequestsOfFastify(t *testing.T) {
 			testtargets.Eventually(t, "the upstream has all requests", func() bool { return upstream.Requests() == 31 })
 			var p *stacks.Process
 			testtargets.Eventually(t, "no thread runs", func() bool {
-				p = observed.Dump(t, cmd.Process.Pid, dump.Options{MaxDepth: -1, Awaits: true})
+				p = observed.Dump(t, cmd.Process.Pid, dump.Options{Awaits: true})
 				return p.NothingRuns() && p.Awaits != nil
 			})
 			got := awaitsOf(p)
@@ -67,17 +66,10 @@ func TestHungRequestsOfFastify(t *testing.T) {
 			if !maps.Equal(got, fastifyChains) || p.Awaits.Unproven+p.Awaits.Unread+p.Awaits.More != 0 || p.Awaits.Cut {
 				t.Errorf("%v, want %v; %+v", got, fastifyChains, *p.Awaits)
 			}
-			var b strings.Builder
-			if err := text.Write(&b, p); err != nil {
-				t.Fatal(err)
-			}
-			first, _, _ := strings.Cut(b.String(), "\n")
-			if want := ", 131 pending awaits, 40 of them in lock at fastify.js:17"; !strings.HasSuffix(first, want) {
-				t.Errorf("the first line is %q, want …%q", first, want)
-			}
+			dumped := observed.TextOf(t, p, ", 131 pending awaits, 40 of them in lock at fastify.js:17")
 			want := " are suspended; 101 client connections are open and nothing runs\n"
-			if !strings.HasSuffix(b.String(), want) {
-				t.Errorf("the last line is not …%q:\n%s", want, b.String())
+			if !strings.HasSuffix(dumped, want) {
+				t.Errorf("the last line is not …%q:\n%s", want, dumped)
 			}
 		})
 	}
