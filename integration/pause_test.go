@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// How long a pause must be to be a gap depends on how late prywalk's ticks are (GapDetector of package pace): each
+// How long a pause must be to be a gap depends on how late prywalk's ticks are (gapDetector of package tracer): each
 // pause is twice as long as the one before until one is in the recording. What a gap takes from the samples is
 // tested exactly in package attribute.
 func TestTimeOfAStoppedProfilerIsNotObserved(t *testing.T) {

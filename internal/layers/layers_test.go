@@ -35,7 +35,7 @@ var order = [][]string{
 		"internal/code/sourcelines", "internal/host/selfhang", "internal/show/chains"},
 	{"internal/walk/runtimes", "internal/host/selection"},
 	{"internal/code/loadedcode", "internal/walk/callstack"},
-	{"internal/code/symbols", "ptrace", "internal/walk/core", "internal/watch/pace"},
+	{"internal/code/symbols", "ptrace", "internal/walk/core"},
 	{"internal/watch/observe", "internal/show/dump/stacks"},
 	{"internal/show/dump/walk", "internal/show/dump/locks", "internal/show/dump/changes"},
 	{"internal/store/profile", "internal/host/selfruntime"},

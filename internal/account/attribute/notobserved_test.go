@@ -5,11 +5,10 @@ package attribute
 import (
 	"math"
 	"math/rand/v2"
-	"prywalk/frames"
-	"prywalk/internal/base/sample"
 	"testing"
 
-	"prywalk/internal/watch/pace"
+	"prywalk/frames"
+	"prywalk/internal/base/sample"
 )
 
 func (b *timeline) pause(cpu, runq, blocked, gap int64, stack sample.StackID, st sample.State) {
@@ -182,7 +181,6 @@ const stackFirst, stackLast sample.StackID = 1, 2
 func paused(seed uint64) (o outcome, unobserved int64) {
 	const period, from, until = 10e6, 1500e6, 4500e6
 	rng := rand.New(rand.NewPCG(seed, 6))
-	var w pace.GapDetector
 	var g Gaps
 	var l Ledger
 	l.Emit = func(s Span) {
@@ -194,12 +192,10 @@ func paused(seed uint64) (o outcome, unobserved int64) {
 	}
 	for now := int64(0); now < 6e9; now += period - period/4 + rng.Int64N(period/2) {
 		if now >= from && now < until {
+			last := l.KnownUntil()
 			now = until
+			g.Add(last, now-last-period) // as the tracer reports it: one period is observed
 		}
-		if at, length := w.NoteObservation(now); length > 0 {
-			g.Add(at, length)
-		}
-		w.BeginTick(now, period)
 		s := Place{Stack: stackFirst, State: sample.Running, WalkEnd: frames.StopRoot}
 		if rng.IntN(10) == 0 {
 			s.Stack = stackLast

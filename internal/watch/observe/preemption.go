@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/pace"
 	"prywalk/ptrace"
 )
 
@@ -76,7 +75,25 @@ func (p *Preemption) LastCPU(t *Thread) (cpu int, outranks bool) {
 	if t.files.Stat(&st) != nil {
 		return -1, false
 	}
-	return st.Processor, pace.OutranksCaller(&st)
+	return st.Processor, outranksCaller(&st)
+}
+
+// outranksCaller reports whether a thread runs before the calling one on the same CPU (sched(7)): it has a real-time
+// policy, and the caller has none or no higher priority.
+func outranksCaller(st *procmem.Stat) bool {
+	switch st.Policy {
+	case unix.SCHED_DEADLINE:
+		return true
+	case unix.SCHED_FIFO, unix.SCHED_RR:
+	default:
+		return false
+	}
+	own, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		return false
+	}
+	isRealTime := own.Policy == unix.SCHED_FIFO || own.Policy == unix.SCHED_RR
+	return !isRealTime || int(own.Priority) <= st.RTPriority
 }
 
 // decide finds, once per sample, whether the tracer's wake-up preempted a thread. queued: on the tracer's CPU, so that

@@ -15,7 +15,7 @@ package observe
 // instead of 6 % in read). The tracer's own CPU has no skid: its timer interrupt is served at once.
 //
 // So the CPU time of a thread with many system calls goes to exact samples: stops of a thread that the tracer's own
-// timer has preempted ([Preemption]), on whose CPU the tracer therefore sleeps (package pace, CPUChooser). That of its
+// timer has preempted ([Preemption]), on whose CPU the tracer therefore sleeps (tracer.cpuChooser). That of its
 // other samples is carried to the next exact one; if there is none for 4 s, inexact samples get it. At ordinary
 // priority, where no thread is stopped on the tracer's CPU, each stop gets its CPU time.
 

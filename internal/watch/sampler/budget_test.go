@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/watch/pace"
+	"prywalk/internal/watch/tracer"
 )
 
 func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
@@ -18,14 +18,14 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 			r.Stops > 20
 	}, target.pid)
 	// The first account is made at the second tick, and the last samples are taken without one.
-	surplus := 2*4*(seconds(int64(r.StopTime.Max))+pace.StopCost/1e9) + pace.FreeLoss/1e9
+	surplus := 2*4*(seconds(int64(r.StopTime.Max))+tracer.StopCost/1e9) + tracer.FreeLoss/1e9
 	if r.Lost > share*r.TargetCPU+surplus {
 		t.Errorf("%v s lost of %v s", r.Lost, r.TargetCPU)
 	}
 	if r.Stops == 0 || r.Freq > 500 { // a stop costs at least 10 µs
 		t.Errorf("%d stops, %v/s", r.Stops, r.Freq)
 	}
-	if least := float64(r.Stops) * pace.StopCost / 1e9; r.Lost < least {
+	if least := float64(r.Stops) * tracer.StopCost / 1e9; r.Lost < least {
 		t.Errorf("%v s lost by %d stops", r.Lost, r.Stops)
 	}
 	total := int64(0)

@@ -67,8 +67,8 @@
 //
 // # CPU time of prywalk
 //
-// In an agent, --max-overhead bounds it, too, by a lower rate of ticks (pace.OverheadBudget). If prywalk has a CPU
-// quota of its own, it takes at most half of that (pace.Quota). These bound the other activities, as a part of one
+// In an agent, --max-overhead bounds it, too, by a lower rate of ticks (tracer.overheadBudget). If prywalk has a CPU
+// quota of its own, it takes at most half of that (tracer.quota). These bound the other activities, as a part of one
 // CPU or of the time, but none is put off for longer than its constants permit:
 //
 //	activity                                          at most  constant

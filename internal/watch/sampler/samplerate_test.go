@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"prywalk/internal/watch/engine"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/perfengine"
+	"prywalk/internal/watch/tracer"
 )
 
 func TestABudgetIsKeptWithTheKernelsSamples(t *testing.T) {
@@ -20,11 +20,11 @@ func TestABudgetIsKeptWithTheKernelsSamples(t *testing.T) {
 	if r.Engine != "perf" || r.Stops != 0 || r.KernelSampled == 0 {
 		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Stops, r.KernelSampled)
 	}
-	surplus := 4 * 8 * pace.SampleCost / 1e9
-	if r.Lost > share*r.TargetCPU+surplus || r.Lost < 0.5*float64(r.KernelSampled)*pace.SampleCost/1e9 {
+	surplus := 4 * 8 * tracer.SampleCost / 1e9
+	if r.Lost > share*r.TargetCPU+surplus || r.Lost < 0.5*float64(r.KernelSampled)*tracer.SampleCost/1e9 {
 		t.Errorf("%v s lost of %v s, by %d samples", r.Lost, r.TargetCPU, r.KernelSampled)
 	}
-	if most := share * 1e9 / pace.SampleCost; events(&o).Freq() > most {
+	if most := share * 1e9 / tracer.SampleCost; events(&o).Freq() > most {
 		t.Errorf("%v samples/s, more than %v", events(&o).Freq(), most)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {

@@ -12,21 +12,20 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 )
 
 func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 	o := Options{Freq: 99, MaxOverhead: 0.01, Engine: newToyRunning()}
 	onTicksOf(t, o, func(_ func(), c *Tracer) {
-		c.pace.budget.AddStop(1e12)
-		before := c.pace.budget.Lost()
+		c.pace.budget.addStop(1e12)
+		before := c.pace.budget.lost
 		now, next := c.scheduleTick()
-		if c.makeTick(now, next); c.pace.budget.Withheld != 1 {
-			t.Fatalf("%d ticks were withheld", c.pace.budget.Withheld)
+		if c.makeTick(now, next); c.pace.budget.withheld != 1 {
+			t.Fatalf("%d ticks were withheld", c.pace.budget.withheld)
 		}
 		c.EngineSamples += 100
 		c.scheduleTick()
-		if got := c.pace.budget.Lost() - before; got != 100*pace.SampleCost {
+		if got := c.pace.budget.lost - before; got != 100*SampleCost {
 			t.Errorf("%v ns were charged for 100 samples", got)
 		}
 	}, "sleepers", "1")
@@ -40,7 +39,7 @@ func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
 			c = made
 			c.EngineSamples += 100
 		}, "sleepers", "1")
-		if got := c.pace.budget.Lost(); got < 100*pace.SampleCost {
+		if got := c.pace.budget.lost; got < 100*SampleCost {
 			t.Errorf("limit %v: %v ns were charged for 100 samples", limit, got)
 		}
 	}
@@ -72,7 +71,7 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 	onTicksOf(t, Options{Freq: 99, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
 		tick()
 		c.stops.finishUntil(procmem.Now() + int64(testtargets.Patience))
-		c.pace.budget.AddStop(1e12)
+		c.pace.budget.addStop(1e12)
 		p := c.tracked.procs[0]
 		if err := unix.Kill(p.Target.PID, unix.SIGKILL); err != nil {
 			t.Error(err)
@@ -93,8 +92,8 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 				}
 			}
 		}
-		if ends != 1 || c.pace.budget.Withheld != 1 {
-			t.Errorf("%d ends and %d withheld ticks, want one each", ends, c.pace.budget.Withheld)
+		if ends != 1 || c.pace.budget.withheld != 1 {
+			t.Errorf("%d ends and %d withheld ticks, want one each", ends, c.pace.budget.withheld)
 		}
 	}, "sleepers", "1")
 }

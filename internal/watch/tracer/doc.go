@@ -19,10 +19,13 @@
 // A part is a type with a file of its own, which alone uses its fields: other parts call its methods. A part has
 // pointers only to parts above it. What a stop has read goes the other way: [observations.stopFinished].
 //
-//	pace          when ticks are made, how many threads they observe: rate, budget, CPU quota, subset
+//	pace          when ticks are made, how many threads they observe: ticks.go has the rate and the subset,
+//	              overheadbudget.go --max-overhead, quota.go prywalk's own CPU quota
+//	gaps          time in which nothing was observed
 //	counts        outcomes of observations, lengths of stops
 //	taskCreations whether a task was created on this machine since the last tick
-//	stops         begins observations, finishes pending stops in every wait, chooses the CPU on which the tracer sleeps
+//	stops         begins observations, finishes pending stops in every wait; cpuchooser.go chooses the CPU on which the
+//	              tracer sleeps
 //	backlog       hands events over, and bounds the copies that wait for their walks
 //	endedThreads  CPU time of ended threads, from the clocks of process and threads
 //	tracked       processes and threads, from their discovery to the report of their end
@@ -40,7 +43,7 @@
 //
 // In this order, with what counts it in [runstats.Stats]:
 //
-//	pace.Ticks          ticks whose whole period has passed                      MissedTicks
+//	ticks.next          ticks whose whole period has passed                      MissedTicks
 //	pacer.withinQuota   ticks beyond prywalk's CPU quota                         TicksWithheldByQuota
 //	pacer.withinBudget  ticks beyond what targets may lose                       TicksWithheld
 //	backlog.isFull      ticks while walks are far behind, or garbage is due      MissedTicks
@@ -51,7 +54,7 @@
 //	observations.fail   threads whose stop or read was refused                   Failed, by reason
 //
 // The next sample on a CPU takes the CPU time of these. It has no function if a changed sample off the CPU comes first,
-// more than 5 s later (carryLimit of package attribute), or if missed ticks leave a gap (package pace).
+// more than 5 s later (carryLimit of package attribute), or if missed ticks leave a gap (gaps.go).
 // Other time gets a synthetic frame (constants of package attribute), which sums in [runstats.CPU]:
 //
 //	[ran between ticks]     ran only between two samples off the CPU               UnobservedCPU

@@ -15,7 +15,7 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 		"threads are attached": func(c *Tracer) { c.listings.refresh(c.tracked.procs[0], procmem.Now()) },
 		"observations":         func(c *Tracer) { c.selector.observe(c.tracked.procs[0].Backoff.Due) },
 		"observations that are drawn": func(c *Tracer) {
-			c.pace.subset.Begin(3, 3)
+			c.pace.subset.begin(3, 3)
 			c.selector.drawAndObserve(c.tracked.procs[0].Backoff.Due)
 		},
 		"a tick without observations": func(c *Tracer) { c.Garbage.Request(); c.makeTick(procmem.Now(), 0) },
@@ -52,8 +52,8 @@ func TestGarbageIsCollectedWhileTicksAreWithheld(t *testing.T) {
 		now := procmem.Now()
 		c.makeTick(now, now+1e9)
 		c.afterTick(now)
-		if c.pace.budget.Withheld != 1 {
-			t.Fatalf("%d ticks withheld, want 1", c.pace.budget.Withheld)
+		if c.pace.budget.withheld != 1 {
+			t.Fatalf("%d ticks withheld, want 1", c.pace.budget.withheld)
 		}
 		if c.Garbage.Draining(now) {
 			t.Error("the collection that was asked for has not been made")

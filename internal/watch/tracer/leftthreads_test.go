@@ -9,7 +9,6 @@ import (
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/watch/pace"
 )
 
 func TestThreadsOfTheTracersCPUAreStoppedFromAnother(t *testing.T) {
@@ -22,7 +21,7 @@ func TestThreadsOfTheTracersCPUAreStoppedFromAnother(t *testing.T) {
 		t.Skip("needs /proc/PID/sched: Linux 6.15, or CONFIG_SCHED_DEBUG")
 	}
 	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
-		c.stops.cpus = pace.NewCPUChooser(func() {})
+		c.stops.cpus = newCPUChooser(func() {})
 		c.observations.stopOnlyOnOtherCPUs()
 		one.Set(procmem.CPU())
 		for _, th := range c.tracked.procs[0].Threads.All() {

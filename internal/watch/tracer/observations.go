@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
@@ -19,7 +18,7 @@ type observations struct {
 	shared  *engine.SharedState
 	pace    *pacer
 	counts  *counts
-	gaps    *pace.GapDetector
+	gaps    *gapDetector
 	engine  engine.Engine
 	stops   *stops
 	backlog *backlog
@@ -45,7 +44,7 @@ func (o *observations) observe(th *target.Thread) {
 		}
 		return
 	}
-	o.gaps.NoteObservation(procmem.Now())
+	o.gaps.noteObservation(procmem.Now())
 	if th.Engine != nil {
 		th.Engine.BeforeObservation()
 	}
@@ -203,7 +202,7 @@ func (o *observations) report(th *target.Thread, s *observe.RawSample) {
 	if s.How == observe.ByStop && th.Observed.ManyCalls() && !th.Observed.IsKernelSampled() {
 		o.stops.preferCPUOf(th.Observed)
 	}
-	o.gaps.EndGap(s.At)
+	o.gaps.endGap(s.At)
 	th.ObservedTick = o.shared.Tick.Number
 	o.shared.Backoff.NoteObservation(th, s.State != sample.Running, th.FromZero, s.Sched)
 	if th.Engine != nil {

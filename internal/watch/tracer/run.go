@@ -96,7 +96,7 @@ func (t *Tracer) beginOnce() {
 	start := procmem.Now()
 	if t.control.firstTick.CompareAndSwap(0, start) {
 		t.pace.begin(start, t.opts.Freq)
-		t.gaps.Begin(start, procmem.Suspended())
+		t.gaps.begin(start, procmem.Suspended())
 		t.requests.begin(start)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/target"
 )
 
@@ -119,7 +118,7 @@ func TestReadOnlyRestartsNothing(t *testing.T) {
 	}
 }
 
-// Each stop is charged with [pace.StopCost] at least. The last tick, of two threads, may exceed the limit.
+// Each stop is charged with [StopCost] at least. The last tick, of two threads, may exceed the limit.
 func TestMaxOverheadLimitsStops(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "mixed", "1")
 	begun := time.Now()
@@ -127,8 +126,8 @@ func TestMaxOverheadLimitsStops(t *testing.T) {
 	s := runUntil(t, Options{Freq: 999, MaxOverhead: limit}, pid, func(*Control) bool {
 		return time.Since(begun) > 1500*time.Millisecond
 	})
-	permitted := pace.FreeLoss + limit*2*float64(time.Since(begun))
-	if charged := float64(s.Stops-2) * pace.StopCost; charged > permitted {
+	permitted := FreeLoss + limit*2*float64(time.Since(begun))
+	if charged := float64(s.Stops-2) * StopCost; charged > permitted {
 		t.Errorf("%d stops take %.0f ns at least, of %.0f permitted", s.Stops, charged, permitted)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
@@ -24,7 +23,7 @@ type stops struct {
 	engine   engine.Engine
 	pace     *pacer
 	counts   *counts
-	cpus     *pace.CPUChooser
+	cpus     *cpuChooser
 	pending  map[*observe.Thread]*target.Thread
 	finished func(*observe.Thread, *observe.RawSample, error) // [observations.stopFinished]
 
@@ -125,12 +124,12 @@ func (s *stops) finishUntil(deadline int64) {
 
 // endTick does not wait on the CPU of a target's thread: only a wake-up by a timer gives an exact sample there.
 func (s *stops) endTick(now, deadline int64) {
-	if s.cpus.MayMove() && !s.shared.Ending {
+	if s.cpus.mayMove() && !s.shared.Ending {
 		deadline = now
 	}
 	s.finishUntil(deadline)
 	cpu, inTheWay := s.shared.Observer.Preemption().PreemptedOn()
-	s.cpus.EndTick(now, inTheWay, cpu)
+	s.cpus.endTick(now, inTheWay, cpu)
 	s.poll()
 }
 
@@ -222,29 +221,29 @@ func (s *stops) cancelAll() {
 
 // # The CPU on which the tracer sleeps
 
-func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = pace.NewCPUChooser(ctl.NoteMove) }
+func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = newCPUChooser(ctl.NoteMove) }
 
-func (s *stops) canMove() bool { return s.cpus.CanMove() }
+func (s *stops) canMove() bool { return s.cpus.canMove() }
 
 func (s *stops) leaveCPU() {
 	if s.shared.Observer.Attached() > 0 {
 		return // a late stop needs the tracer
 	}
-	s.cpus.Leave(procmem.CPU())
+	s.cpus.leave(procmem.CPU())
 	s.shared.Observer.Preemption().Woken(procmem.Now())
 }
 
 // preferCPUOf prefers a thread's CPU, or avoids it if the thread outranks the tracer.
 func (s *stops) preferCPUOf(observed *observe.Thread) {
 	if cpu, outranks := s.shared.Observer.Preemption().LastCPU(observed); outranks {
-		s.cpus.Avoid(cpu)
+		s.cpus.avoid(cpu)
 	} else {
-		s.cpus.Prefer(cpu)
+		s.cpus.prefer(cpu)
 	}
 }
 
 func (s *stops) forgetWake() {
-	if s.cpus.MayMove() {
+	if s.cpus.mayMove() {
 		s.shared.Observer.Preemption().ForgetWake()
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
@@ -116,8 +115,8 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		"a tick":             func(l *late) { l.c.tick(procmem.Now(), l.until) },
 		"a tick without any": func(l *late) { l.c.Garbage.Request(); l.c.tick(procmem.Now(), l.until) },
 		"a tick withheld": func(l *late) {
-			l.c.pace.budget = pace.NewOverheadBudget(99, 0.01, 1)
-			l.c.pace.budget.AddStop(1e9)
+			l.c.pace.budget = newOverheadBudget(99, 0.01, 1)
+			l.c.pace.budget.addStop(1e9)
 			l.c.makeTick(procmem.Now(), l.until)
 		},
 		"a pause":      func(l *late) { l.breathe() },

@@ -35,10 +35,10 @@ func (stopsOnly) Stats(o *runstats.Observed) { o.Engine = "ptrace" }
 type host struct{ t *Tracer }
 
 // NoteObservation implements [engine.Host].
-func (h host) NoteObservation(now int64) { h.t.gaps.NoteObservation(now) }
+func (h host) NoteObservation(now int64) { h.t.gaps.noteObservation(now) }
 
 // GapEnd implements [engine.Host].
-func (h host) GapEnd() int64 { return h.t.gaps.LastEnd }
+func (h host) GapEnd() int64 { return h.t.gaps.endOfLast() }
 
 // ReadClocks implements [engine.Host].
 func (h host) ReadClocks(now int64) { h.t.tracked.readClocks(now) }

@@ -82,8 +82,8 @@ func (t *Tracer) tick(now, deadline int64) {
 func (t *Tracer) withheldTick(now, deadline int64) {
 	_ = t.Garbage.Draining(now) // no stop begins
 	t.Tick.At, t.Tick.Period = now, t.pace.period()
-	t.gaps.NoteObservation(now)
-	t.gaps.BeginTick(now, t.pace.period())
+	t.gaps.noteObservation(now)
+	t.gaps.beginTick(now, t.pace.period())
 	t.engine.BeginTick(now, true)
 	t.engine.DrainIfDue()
 	for _, p := range t.tracked.processes() {
@@ -111,7 +111,7 @@ func (t *Tracer) drainAndHandOver(deadline int64) {
 
 // reportSuspension reports earlier observations first: their Unix time differs.
 func (t *Tracer) reportSuspension(now int64) {
-	if slept := t.gaps.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended); slept > 0 {
+	if slept := t.gaps.newSuspension(now, time.Now().UnixNano(), procmem.Suspended); slept > 0 {
 		t.tracked.reportAllUnchanged()
 		t.Out.Add(target.Event{What: &target.Resumed{At: now, Length: slept}})
 	}
@@ -148,8 +148,8 @@ const maxPeriods = 4
 func (t *Tracer) beginTick(now, deadline int64) {
 	period, passed := t.pace.period(), now-t.run.lastTick
 	t.run.lastTick = now
-	t.gaps.NoteObservation(now)
-	t.gaps.BeginTick(now, period)
+	t.gaps.noteObservation(now)
+	t.gaps.beginTick(now, period)
 	t.Tick = engine.Tick{
 		Number: t.Tick.Number + 1, At: now, Period: period, StandsFor: min(passed, maxPeriods*period),
 	}

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/target"
 )
 
@@ -23,7 +22,7 @@ type Tracer struct {
 	engine       engine.Engine // in place of stops
 	pace         *pacer
 	counts       *counts
-	gaps         *pace.GapDetector
+	gaps         *gapDetector
 	creations    *taskCreations
 	stops        *stops
 	backlog      *backlog
@@ -56,11 +55,11 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	}
 	t.pace = newPacer(s, &o, start)
 	t.counts = &counts{}
-	t.gaps = &pace.GapDetector{Report: func(from, length int64) {
+	t.gaps = &gapDetector{report: func(from, length int64) {
 		s.Out.Add(target.Event{What: &attribute.NotObservedFor{At: from, Length: length}})
 	}}
 	t.stops = &stops{
-		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &pace.CPUChooser{},
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &cpuChooser{},
 		pending:  map[*observe.Thread]*target.Thread{},
 		finished: func(th *observe.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
 	}
@@ -116,10 +115,7 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	s.Ticks, s.KernelSampled, s.UnassignedSamples = t.Tick.Number, t.EngineSamples, t.Unassigned
 	t.counts.stats(s)
 	t.pace.stats(s)
-	s.ObservationGaps = runstats.ObservationGaps{
-		NotObserved: seconds(t.gaps.Total), LongestGap: seconds(t.gaps.Longest), Gaps: t.gaps.Gaps,
-		Suspended: seconds(t.gaps.Suspended),
-	}
+	s.ObservationGaps = t.gaps.stats()
 	t.listings.stats(s)
 	t.backlog.stats(s)
 	s.Scheduling = t.run.scheduling

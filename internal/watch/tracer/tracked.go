@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/pace"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
@@ -23,7 +22,7 @@ type tracked struct {
 	engine       engine.Engine
 	counts       *counts
 	stops        *stops
-	gaps         *pace.GapDetector
+	gaps         *gapDetector
 	endedThreads *endedThreads
 
 	// holdsDirs: files are opened in held directories, at real-time priority ([procmem.PathOpener]).
@@ -214,7 +213,7 @@ func (t *tracked) endThread(th *target.Thread) {
 	}
 	end := &th.End
 	t.dropThread(th, end.Alive)
-	end.GapThreshold = t.gaps.Threshold()
+	end.GapThreshold = t.gaps.threshold()
 	observedAtEnd := th.ObservedTick == t.shared.Tick.Number
 	if !end.Alive || observedAtEnd {
 		end.AtEnd = sample.Reading{}

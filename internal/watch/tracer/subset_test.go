@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package tracer
 
 import (
 	"math"
@@ -11,15 +11,15 @@ import (
 // 20,000 ticks draw 5 of 37. Bound: six standard errors of 48.
 func TestEachHasTheSameChanceToBeDrawn(t *testing.T) {
 	const ticks, due, most = 20_000, 37, 5
-	s := NewSubset(most, 1)
+	s := newSubset(most, 1)
 	var drawn [due]int
 	for range ticks {
-		if w := s.Begin(due, due); w != 37.0/5 {
+		if w := s.begin(due, due); w != 37.0/5 {
 			t.Fatalf("each stands for %v", w)
 		}
 		n := 0
 		for i := range drawn {
-			if s.Draw() {
+			if s.draw() {
 				drawn[i]++
 				n++
 			}
@@ -34,8 +34,8 @@ func TestEachHasTheSameChanceToBeDrawn(t *testing.T) {
 			t.Errorf("the %d. was drawn %d times, want %.0f", i+1, n, ticks*p)
 		}
 	}
-	if s.NotDrawn != ticks*(due-most) {
-		t.Errorf("%d not drawn", s.NotDrawn)
+	if s.notDrawn != ticks*(due-most) {
+		t.Errorf("%d not drawn", s.notDrawn)
 	}
 }
 
@@ -43,10 +43,10 @@ func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 	for _, c := range []struct {
 		most, due, admitted, want int
 	}{{0, 7, 7, 7}, {10, 7, 7, 7}, {3, 7, 7, 3}, {0, 100, 25, 25}, {3, 100, 25, 3}, {0, 100, 1, 1}, {5, 0, 0, 0}} {
-		s, n := NewSubset(c.most, 2), 0
-		w := s.Begin(c.due, c.admitted)
+		s, n := newSubset(c.most, 2), 0
+		w := s.begin(c.due, c.admitted)
 		for range c.due {
-			if s.Draw() {
+			if s.draw() {
 				n++
 			}
 		}
@@ -58,15 +58,15 @@ func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 
 func TestBudgetSamplesAPartWhereTheRateWouldBeLow(t *testing.T) {
 	const share, fixed, full = 0.01, 0.1e6, 40e6 // two CPUs: 20 ms a second
-	p := NewOverheadBudget(1000, share, 2)
-	p.LimitOwnCPU()
+	p := newOverheadBudget(1000, share, 2)
+	p.limitsOwn = true
 	self, rng := int64(0), rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
-		p.UpdateRate(1e9)
+		p.updateRate(1e9)
 		self += int64((fixed + p.observedPart*full) * (0.9 + 0.2*rng.Float64()))
-		p.NoteTick(self, 1)
+		p.noteTick(self, 1)
 	}
-	rate := p.UpdateRate(1e9)
+	rate := p.updateRate(1e9)
 	costs := rate * (fixed + p.observedPart*full)
 	if p.observedPart >= 1 || rate < evenRate/2 || costs < 0.9*20e6 || costs > 1.1*20e6 {
 		t.Errorf("%.3f of the threads %.1f times a second: %.1f ms of 20", p.observedPart, rate, costs/1e6)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package tracer
 
 import (
 	"math/rand/v2"
 
 	"golang.org/x/sys/unix"
-
-	"prywalk/internal/host/procmem"
 )
 
 // A real-time thread wakes up on the CPU that it slept on, even if others are idle (kernel/sched/rt.c,
@@ -28,8 +26,8 @@ const (
 	preferStay = 8e6
 )
 
-// CPUChooser chooses the tracer's CPU. Its methods must be called on the tracer's OS thread.
-type CPUChooser struct {
+// cpuChooser chooses the tracer's CPU. Its methods must be called on the tracer's OS thread.
+type cpuChooser struct {
 	allowed      unix.CPUSet
 	allowedKnown bool
 	stay         int64 // least time between two moves, ns
@@ -47,9 +45,9 @@ type CPUChooser struct {
 	outranked unix.CPUSet // in this tick
 }
 
-// NewCPUChooser makes a chooser for the calling thread. It calls moved after each move.
-func NewCPUChooser(moved func()) *CPUChooser {
-	c := &CPUChooser{stay: minStay, preferredCPU: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
+// newCPUChooser makes a chooser for the calling thread. It calls moved after each move.
+func newCPUChooser(moved func()) *cpuChooser {
+	c := &cpuChooser{stay: minStay, preferredCPU: -1, rng: rand.New(rand.NewPCG(uint64(unix.Gettid()), 3))}
 	c.move = func(set *unix.CPUSet) error {
 		defer moved()
 		return unix.SchedSetaffinity(0, set)
@@ -58,11 +56,11 @@ func NewCPUChooser(moved func()) *CPUChooser {
 	return c
 }
 
-// MayMove reports whether the tracer sleeps on a preferred thread's CPU, and may move.
-func (c *CPUChooser) MayMove() bool { return c.allowedKnown && c.preferredCPU >= 0 }
+// mayMove reports whether the tracer sleeps on a preferred thread's CPU, and may move.
+func (c *cpuChooser) mayMove() bool { return c.allowedKnown && c.preferredCPU >= 0 }
 
-// Prefer records the CPU of a running thread with many system calls.
-func (c *CPUChooser) Prefer(cpu int) {
+// prefer records the CPU of a running thread with many system calls.
+func (c *cpuChooser) prefer(cpu int) {
 	if !c.allowedKnown || cpu < 0 || !c.allowed.IsSet(cpu) {
 		return
 	}
@@ -71,15 +69,15 @@ func (c *CPUChooser) Prefer(cpu int) {
 	}
 }
 
-// Avoid records the CPU of a thread that outranks the tracer ([OutranksCaller]).
-func (c *CPUChooser) Avoid(cpu int) {
+// avoid records the CPU of a thread that outranks the tracer.
+func (c *cpuChooser) avoid(cpu int) {
 	if c.allowedKnown && cpu >= 0 && c.allowed.IsSet(cpu) {
 		c.outranked.Set(cpu)
 	}
 }
 
-// EndTick moves the tracer if needed. inTheWay: it has preempted a target's thread on cpu.
-func (c *CPUChooser) EndTick(now int64, inTheWay bool, cpu int) {
+// endTick moves the tracer if needed. inTheWay: it has preempted a target's thread on cpu.
+func (c *cpuChooser) endTick(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !c.allowedKnown:
 	case c.outranked.Count() > 0:
@@ -103,18 +101,18 @@ func (c *CPUChooser) EndTick(now int64, inTheWay bool, cpu int) {
 	}
 }
 
-// CanMove reports whether the tracer may run on several CPUs.
-func (c *CPUChooser) CanMove() bool { return c.allowedKnown }
+// canMove reports whether the tracer may run on several CPUs.
+func (c *cpuChooser) canMove() bool { return c.allowedKnown }
 
-// Leave moves the tracer from its CPU to another.
-func (c *CPUChooser) Leave(cpu int) {
+// leave moves the tracer from its CPU to another.
+func (c *cpuChooser) leave(cpu int) {
 	others := c.allowed
 	others.Clear(cpu)
 	c.preferredCPU = -1
 	c.moveTo(&others)
 }
 
-func (c *CPUChooser) leaveOutranked(now int64) {
+func (c *cpuChooser) leaveOutranked(now int64) {
 	others := c.allowed
 	for i := range others {
 		others[i] &^= c.outranked[i]
@@ -128,7 +126,7 @@ func (c *CPUChooser) leaveOutranked(now int64) {
 	}
 }
 
-func (c *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
+func (c *cpuChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	if !inTheWay {
 		if c.quiet++; c.quiet >= quietTicks {
 			c.stay = minStay
@@ -146,27 +144,9 @@ func (c *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	c.stay = min(2*c.stay, maxStay)
 }
 
-func (c *CPUChooser) moveTo(set *unix.CPUSet) {
+func (c *cpuChooser) moveTo(set *unix.CPUSet) {
 	if c.move(set) != nil {
 		c.allowedKnown = false
 		_ = c.move(&c.allowed) // or it stays
 	}
-}
-
-// OutranksCaller reports whether a thread runs before the calling one on the same CPU (sched(7)): it has a real-time
-// policy, and the caller has none or no higher priority.
-func OutranksCaller(st *procmem.Stat) bool {
-	switch st.Policy {
-	case unix.SCHED_DEADLINE:
-		return true
-	case unix.SCHED_FIFO, unix.SCHED_RR:
-	default:
-		return false
-	}
-	own, err := unix.SchedGetAttr(0, 0)
-	if err != nil {
-		return false
-	}
-	isRealTime := own.Policy == unix.SCHED_FIFO || own.Policy == unix.SCHED_RR
-	return !isRealTime || int(own.Priority) <= st.RTPriority
 }

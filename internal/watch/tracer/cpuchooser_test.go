@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package tracer
 
 import (
 	"errors"
@@ -19,28 +19,28 @@ func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
 	cpus.Set(1)
 	cpus.Set(2)
 	var got []unix.CPUSet
-	p := &CPUChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: minStay,
+	p := &cpuChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: minStay,
 		move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
-	p.EndTick(1, false, 0)
+	p.endTick(1, false, 0)
 	if len(got) != 0 {
 		t.Fatal("the tracer moves though it preempts no thread")
 	}
-	p.EndTick(2, true, 0)
+	p.endTick(2, true, 0)
 	if len(got) != 1 || got[0].IsSet(0) || !got[0].IsSet(1) || !got[0].IsSet(2) {
 		t.Fatalf("allowed CPUs %v, want one set without CPU 0", got)
 	}
 	// With running threads on all CPUs the tracer moves after 20, 40, 80 ms …, not at each tick.
 	for now := int64(10e6); now < 10e9; now += 10e6 {
-		p.EndTick(now, true, 1)
+		p.endTick(now, true, 1)
 	}
 	if n := len(got); n < 8 || n > 14 {
 		t.Errorf("%d moves in ten seconds, want 8 to 14", n)
 	}
 	for range quietTicks {
-		p.EndTick(11e9, false, 2)
+		p.endTick(11e9, false, 2)
 	}
 	before := len(got)
-	p.EndTick(20e9, true, 2)
+	p.endTick(20e9, true, 2)
 	if len(got) != before+1 || p.stay != 2*minStay {
 		t.Errorf("%d moves after a quiet time, the next after %d ns; want 1, %d", len(got)-before, p.stay, int64(2*minStay))
 	}
@@ -48,13 +48,13 @@ func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
 
 func TestTracerLeavesItsCPU(t *testing.T) {
 	procmem.OnOSThread(func() {
-		p := NewCPUChooser(func() {})
-		if !p.CanMove() {
+		p := newCPUChooser(func() {})
+		if !p.canMove() {
 			t.Skip("needs two CPUs: a machine with more")
 		}
 		for range 10 {
 			cpu := procmem.CPU()
-			if p.Leave(cpu); procmem.CPU() == cpu {
+			if p.leave(cpu); procmem.CPU() == cpu {
 				t.Errorf("the tracer is still on CPU %d", cpu)
 			}
 		}
@@ -64,9 +64,9 @@ func TestTracerLeavesItsCPU(t *testing.T) {
 func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
 	n := 0
 	refuse := func(*unix.CPUSet) error { n++; return errors.New("no") }
-	p := &CPUChooser{allowedKnown: true, preferredCPU: -1, stay: minStay, move: refuse}
-	p.EndTick(1, true, 0)
-	p.EndTick(9e9, true, 0)
+	p := &cpuChooser{allowedKnown: true, preferredCPU: -1, stay: minStay, move: refuse}
+	p.endTick(1, true, 0)
+	p.endTick(9e9, true, 0)
 	if n != 2 { // one move, and one back
 		t.Errorf("%d attempts, want 2", n)
 	}
@@ -78,7 +78,7 @@ func TestTracerPrefersCPUsOfThreadsWithManySystemCalls(t *testing.T) {
 		cpus.Set(c)
 	}
 	at := -1
-	p := &CPUChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: minStay,
+	p := &cpuChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: minStay,
 		rng: rand.New(rand.NewPCG(1, 2)),
 		move: func(s *unix.CPUSet) error {
 			for at = 0; s.Count() == 1 && !s.IsSet(at); at++ {
@@ -90,17 +90,17 @@ func TestTracerPrefersCPUsOfThreadsWithManySystemCalls(t *testing.T) {
 		}}
 	n := [4]int{}
 	for tick := range int64(4000) {
-		p.Prefer(1)
-		p.Prefer(3)
-		p.Prefer(7) // not in the allowed set
-		p.EndTick(tick*10e6, true, at)
+		p.prefer(1)
+		p.prefer(3)
+		p.prefer(7) // not in the allowed set
+		p.endTick(tick*10e6, true, at)
 		n[at]++
 	}
 	// Each is drawn half of the time: 2,000 with a standard deviation of 32.
 	if n[0]+n[2] != 0 || n[1] < 1800 || n[1] > 2200 {
 		t.Errorf("stops by CPU %v, want 1800 to 2200 on CPU 1, none on 0 and 2", n)
 	}
-	p.EndTick(4000*10e6+preferFor, false, at)
+	p.endTick(4000*10e6+preferFor, false, at)
 	if at != -1 || p.preferredCPU != -1 {
 		t.Errorf("the tracer still prefers CPU %d", at)
 	}
@@ -112,7 +112,7 @@ func TestChooserCallsBackAfterAMove(t *testing.T) {
 		defer close(done)
 		runtime.LockOSThread() // never unlocked: its affinity is changed
 		moved := 0
-		p := NewCPUChooser(func() { moved++ })
+		p := newCPUChooser(func() { moved++ })
 		if !p.allowedKnown {
 			return
 		}
@@ -130,73 +130,37 @@ func TestTracerLeavesTheCPUOfAThreadThatOutranksIt(t *testing.T) {
 		cpus.Set(c)
 	}
 	var got []unix.CPUSet
-	p := &CPUChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: minStay, rng: rand.New(rand.NewPCG(1, 2)),
+	p := &cpuChooser{allowed: cpus, allowedKnown: true, preferredCPU: -1, stay: minStay, rng: rand.New(rand.NewPCG(1, 2)),
 		move: func(s *unix.CPUSet) error { got = append(got, *s); return nil }}
-	p.Prefer(0)
-	p.EndTick(1, false, 1)
-	p.Avoid(0)
-	p.Prefer(0)
-	p.EndTick(2, false, 0)
-	if last := got[len(got)-1]; last.IsSet(0) || !last.IsSet(1) || !last.IsSet(2) || p.MayMove() {
+	p.prefer(0)
+	p.endTick(1, false, 1)
+	p.avoid(0)
+	p.prefer(0)
+	p.endTick(2, false, 0)
+	if last := got[len(got)-1]; last.IsSet(0) || !last.IsSet(1) || !last.IsSet(2) || p.mayMove() {
 		t.Fatalf("allowed CPUs %v, want 1 and 2", last)
 	}
 	moves := len(got)
-	p.Avoid(0)
-	p.EndTick(3, false, 1)
+	p.avoid(0)
+	p.endTick(3, false, 1)
 	for c := range 3 { // none is better
-		p.Avoid(c)
+		p.avoid(c)
 	}
-	p.EndTick(10e9, false, 1)
-	p.Avoid(7) // not in the allowed set
-	p.EndTick(20e9, false, 1)
+	p.endTick(10e9, false, 1)
+	p.avoid(7) // not in the allowed set
+	p.endTick(20e9, false, 1)
 	if len(got) != moves {
 		t.Errorf("%d moves, want none so soon, and none where no CPU is better", len(got)-moves)
 	}
 	// A preference ends even if the tracer could not leave at once.
-	p.Avoid(0)
-	p.EndTick(30e9, false, 1)
-	p.Prefer(1)
-	p.EndTick(30e9+1, false, 1)
-	p.Avoid(1)
-	p.EndTick(30e9+2, false, 1)
-	p.EndTick(30e9+2*preferFor, false, 1)
+	p.avoid(0)
+	p.endTick(30e9, false, 1)
+	p.prefer(1)
+	p.endTick(30e9+1, false, 1)
+	p.avoid(1)
+	p.endTick(30e9+2, false, 1)
+	p.endTick(30e9+2*preferFor, false, 1)
 	if last := got[len(got)-1]; last.Count() != 3 {
 		t.Errorf("allowed CPUs %v after a preference has ended, want all", last)
-	}
-}
-
-func TestRankOfPolicies(t *testing.T) {
-	procmem.OnOSThread(func() {
-		for want, policies := range map[bool][]int{
-			true:  {unix.SCHED_FIFO, unix.SCHED_RR, unix.SCHED_DEADLINE},
-			false: {unix.SCHED_NORMAL, unix.SCHED_BATCH, unix.SCHED_IDLE},
-		} {
-			for _, policy := range policies {
-				if got := OutranksCaller(&procmem.Stat{Policy: policy, RTPriority: 1}); got != want {
-					t.Errorf("policy %d: %v", policy, got)
-				}
-			}
-		}
-	})
-}
-
-func TestRankOfRealTimePriorities(t *testing.T) {
-	refused := false
-	procmem.OnOSThread(func() {
-		const own = 10
-		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: own}
-		if refused = unix.SchedSetAttr(0, &attr, 0) != nil; refused {
-			return
-		}
-		for _, policy := range []int{unix.SCHED_FIFO, unix.SCHED_RR} {
-			for priority, want := range map[int]bool{own - 1: false, own: true, own + 1: true} {
-				if got := OutranksCaller(&procmem.Stat{Policy: policy, RTPriority: priority}); got != want {
-					t.Errorf("policy %d, priority %d beside %d: %v", policy, priority, own, got)
-				}
-			}
-		}
-	})
-	if refused {
-		t.Skip("needs a real-time priority: sudo make test")
 	}
 }

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package tracer
 
 import "testing"
 
-func ticking(period int64, n int) (w GapDetector, now int64) {
-	w.Begin(1e9, 0)
+func ticking(period int64, n int) (w gapDetector, now int64) {
+	w.begin(1e9, 0)
 	for now = 1e9; n > 0; n-- {
 		now += period
-		w.NoteObservation(now)
-		w.BeginTick(now, period)
+		w.noteObservation(now)
+		w.beginTick(now, period)
 	}
 	return w, now
 }
 
 func TestALongPauseIsAGapAndAFewLateTicksAreNone(t *testing.T) {
 	w, now := ticking(10e6, 100)
-	if _, length := w.EndGap(now + minGap); length != 0 {
+	if _, length := w.endGap(now + minGap); length != 0 {
 		t.Errorf("%d ns not observed after a pause of %d", length, int64(minGap))
 	}
-	from, length := w.EndGap(now + 3e9)
-	if from != now || length != 3e9-10e6 || w.Gaps != 1 || w.Total != length || w.Longest != length {
+	from, length := w.endGap(now + 3e9)
+	if from != now || length != 3e9-10e6 || w.gaps != 1 || w.total != length || w.longest != length {
 		t.Errorf("not observed from %d for %d, want from %d for %d: %+v", from, length, now, int64(3e9-10e6), w)
 	}
-	if _, again := w.EndGap(now + 3e9); again != 0 {
+	if _, again := w.endGap(now + 3e9); again != 0 {
 		t.Errorf("%d counted twice", again)
 	}
 	w, now = ticking(1e9, 100)
-	if _, length := w.EndGap(now + 3e9); length != 0 {
+	if _, length := w.endGap(now + 3e9); length != 0 {
 		t.Errorf("%d ns not observed", length)
 	}
 }
@@ -37,31 +37,31 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 	last := 0
 	for i := range 100 {
 		now += 300e6
-		if _, length := w.NoteObservation(now); length > 0 {
+		if _, length := w.noteObservation(now); length > 0 {
 			last = i
 		}
-		w.BeginTick(now, 10e6)
+		w.beginTick(now, 10e6)
 	}
 	if last > 10 {
 		t.Errorf("a gap before the tick number %d", last)
 	}
 	w, now = ticking(10e6, 100)
-	w.BeginTick(now, 1e9)
-	if _, length := w.EndGap(now + 3.9e9); length != 0 {
+	w.beginTick(now, 1e9)
+	if _, length := w.endGap(now + 3.9e9); length != 0 {
 		t.Errorf("%d ns not observed at one tick a second", length)
 	}
 	for range 100 {
 		now += 10e6
-		w.BeginTick(now, 10e6)
+		w.beginTick(now, 10e6)
 	}
-	w.NoteObservation(now)
-	if _, length := w.EndGap(now + 1e9); length == 0 {
+	w.noteObservation(now)
+	if _, length := w.endGap(now + 1e9); length == 0 {
 		t.Error("a pause of a second is no gap")
 	}
 }
 
 func TestSuspensionIsSeenAndAClockThatIsSetIsNone(t *testing.T) {
-	w := GapDetector{unixAhead: 5e9, sinceBoot: 7e9}
+	w := gapDetector{unixAhead: 5e9, sinceBoot: 7e9}
 	kernel := func(suspended int64) func() int64 { return func() int64 { return suspended } }
 	none := func() int64 { t.Error("the kernel is asked without need"); return 0 }
 	for _, c := range []struct {
@@ -77,11 +77,11 @@ func TestSuspensionIsSeenAndAClockThatIsSetIsNone(t *testing.T) {
 		{6e9, 10e9, none, 0},             // set back
 		{7e9, 111e9, kernel(4107e9), 100e9},
 	} {
-		if slept := w.NewSuspension(c.now, c.unix, c.asks); slept != c.slept {
+		if slept := w.newSuspension(c.now, c.unix, c.asks); slept != c.slept {
 			t.Errorf("at %d, Unix time %d: suspended for %d, want %d", c.now, c.unix, slept, c.slept)
 		}
 	}
-	if w.Suspended != 4.1e12 {
-		t.Errorf("%d in all", w.Suspended)
+	if w.suspended != 4.1e12 {
+		t.Errorf("%d in all", w.suspended)
 	}
 }

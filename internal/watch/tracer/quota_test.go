@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package tracer
 
 import (
 	"fmt"
@@ -25,15 +25,15 @@ func (g quotaGroup) set(usedMS, periods, throttledMS int) {
 	}
 }
 
-func openQuotaGroup(t *testing.T) (quotaGroup, *Quota) {
+func openQuotaGroup(t *testing.T) (quotaGroup, *quota) {
 	t.Helper()
 	g := quotaGroup{t, t.TempDir()}
 	g.set(5, 1, 0)
-	q := NewQuota([]cgroup.CPUQuota{{Dir: g.dir, Quota: 200e6, Period: 100e6}}, "normal")
+	q := newQuota([]cgroup.CPUQuota{{Dir: g.dir, Quota: 200e6, Period: 100e6}}, "normal")
 	if q == nil {
 		t.Fatal("no quota is found")
 	}
-	t.Cleanup(q.Close)
+	t.Cleanup(q.close)
 	return g, q
 }
 
@@ -51,18 +51,18 @@ func TestTicksAndObservationsBeginWithEnoughOfTheQuotaLeft(t *testing.T) {
 		{"the next period", 205, 3, true},
 	} {
 		g.set(c.usedMS, c.periods, 0)
-		if got := q.AdmitObservation(); got != c.want {
+		if got := q.admitObservation(); got != c.want {
 			t.Errorf("%s: observation admitted: %v", c.name, got)
 		}
-		if got := q.AdmitTick(); got != c.want {
+		if got := q.admitTick(); got != c.want {
 			t.Errorf("%s: tick admitted: %v", c.name, got)
 		}
 	}
-	if s := q.Stats(); s.TicksWithheldByQuota != 2 || s.Quota != 2 {
+	if s := q.stats(); s.TicksWithheldByQuota != 2 || s.Quota != 2 {
 		t.Errorf("%d ticks withheld by a quota of %v, want 2 by 2", s.TicksWithheldByQuota, s.Quota)
 	}
-	var none *Quota
-	if !none.AdmitTick() || !none.AdmitObservation() {
+	var none *quota
+	if !none.admitTick() || !none.admitObservation() {
 		t.Error("not admitted without a quota")
 	}
 }
@@ -75,7 +75,7 @@ func TestExpensiveTicksNeedMoreOfTheQuota(t *testing.T) {
 	q.read()
 	for cost, want := range map[float64]bool{0: true, 1e6: false} {
 		q.groupCPUAtTick, q.meanCost = q.groupCPU, cost
-		if got := q.AdmitTick(); got != want {
+		if got := q.admitTick(); got != want {
 			t.Errorf("a tick of %v ns is admitted: %v", cost, got)
 		}
 	}
@@ -90,13 +90,13 @@ func TestRateTakesHalfOfTheQuotaIfPrywalkIsAlone(t *testing.T) {
 		{true, 1e6, 1000, 100}, {true, 1e6, 50, 50}, {true, 1e12, 50, minQuotaRate}, {true, 0, 1000, 1000},
 		{false, 1e6, 1000, 1000},
 	} {
-		q := &Quota{alone: c.alone, guard: guard, meanCost: c.cost}
-		if got := q.Rate(c.asked); got != c.want {
+		q := &quota{alone: c.alone, guard: guard, meanCost: c.cost}
+		if got := q.rate(c.asked); got != c.want {
 			t.Errorf("%+v: rate %v", c, got)
 		}
 	}
-	var none *Quota
-	if got := none.Rate(99); got != 99 {
+	var none *quota
+	if got := none.rate(99); got != 99 {
 		t.Errorf("without a quota: rate %v", got)
 	}
 }
@@ -115,16 +115,16 @@ func TestThrottledTimeOfAStopIsNotPrywalksIfTheTargetIsInTheGroup(t *testing.T) 
 			if alone {
 				want = c.stopped
 			}
-			if g.set(5, 2, c.throttledMS); q.OwnPart(c.stopped) != want {
+			if g.set(5, 2, c.throttledMS); q.ownPart(c.stopped) != want {
 				t.Errorf("alone %v: own part of %d ns at %d ms of throttling is not %d", alone, c.stopped, c.throttledMS, want)
 			}
 		}
-		if s := q.Stats(); s.StopsThrottled != 2 {
+		if s := q.stats(); s.StopsThrottled != 2 {
 			t.Errorf("alone %v: %d stops throttled, want 2", alone, s.StopsThrottled)
 		}
 	}
-	var none *Quota
-	if got := none.OwnPart(10e6); got != 10e6 {
+	var none *quota
+	if got := none.ownPart(10e6); got != 10e6 {
 		t.Errorf("without a quota: %d ns", got)
 	}
 }

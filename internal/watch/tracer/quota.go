@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package tracer
 
 import (
 	"os"
@@ -23,7 +23,7 @@ import (
 //	cgroup.CPUQuota           a group's quota
 //	cgroup.QuotaGuard         what is left of its period
 //	Quota                     admits ticks and observations, bounds the rate, and moves prywalk to another CPU
-//	observe.Observer          stops only threads on a CPU ([Quota.MustStopOnlyOnCPU])
+//	observe.Observer          stops only threads on a CPU ([quota.mustStopOnlyOnCPU])
 //	target.CPUQuotaGate     holds the aggregator up while a stop is pending
 
 const (
@@ -32,8 +32,8 @@ const (
 	minQuotaRate  = 1 // ticks/s
 )
 
-// Quota keeps the sampling within a CPU quota. A nil Quota permits everything.
-type Quota struct {
+// quota keeps the sampling within a CPU quota. A nil Quota permits everything.
+type quota struct {
 	guard          *cgroup.QuotaGuard
 	meter          *cgroup.Meter
 	alone          bool // prywalk was alone in the group at the start
@@ -49,8 +49,8 @@ type Quota struct {
 	throttled int64 // stops
 }
 
-// NewQuota returns the tightest limit that can be measured; nil: none, or it has no effect ("fifo").
-func NewQuota(limits []cgroup.CPUQuota, scheduling string) *Quota {
+// newQuota returns the tightest limit that can be measured; nil: none, or it has no effect ("fifo").
+func newQuota(limits []cgroup.CPUQuota, scheduling string) *quota {
 	if scheduling == "fifo" {
 		return nil
 	}
@@ -62,12 +62,12 @@ func NewQuota(limits []cgroup.CPUQuota, scheduling string) *Quota {
 	return nil
 }
 
-func openQuota(l cgroup.CPUQuota) *Quota {
+func openQuota(l cgroup.CPUQuota) *quota {
 	m, err := l.Open()
 	if err != nil {
 		return nil
 	}
-	q := &Quota{meter: m, alone: l.Alone(), onlyCPU: -1}
+	q := &quota{meter: m, alone: l.Alone(), onlyCPU: -1}
 	s, err := m.Read()
 	if err != nil || !q.alone && s.Used < 0 {
 		m.Close()
@@ -85,7 +85,7 @@ func openQuota(l cgroup.CPUQuota) *Quota {
 	return q
 }
 
-func (q *Quota) updateGroupCPU(s cgroup.CPUStat) int64 {
+func (q *quota) updateGroupCPU(s cgroup.CPUStat) int64 {
 	if !q.alone {
 		q.groupCPU = s.Used
 	} else if own, err := procmem.ProcessCPU(os.Getpid()); err == nil {
@@ -94,7 +94,7 @@ func (q *Quota) updateGroupCPU(s cgroup.CPUStat) int64 {
 	return q.groupCPU
 }
 
-func (q *Quota) read() {
+func (q *quota) read() {
 	if q.alone && !q.guard.ShouldQuery(q.updateGroupCPU(q.last)) {
 		return
 	}
@@ -104,8 +104,8 @@ func (q *Quota) read() {
 	}
 }
 
-// AdmitTick reports whether a tick may begin. It counts those that may not.
-func (q *Quota) AdmitTick() bool {
+// admitTick reports whether a tick may begin. It counts those that may not.
+func (q *quota) admitTick() bool {
 	if q == nil {
 		return true
 	}
@@ -120,8 +120,8 @@ func (q *Quota) AdmitTick() bool {
 	return false
 }
 
-// AdmitObservation reports whether one more observation may begin in this tick.
-func (q *Quota) AdmitObservation() bool {
+// admitObservation reports whether one more observation may begin in this tick.
+func (q *quota) admitObservation() bool {
 	if q == nil {
 		return true
 	}
@@ -133,16 +133,16 @@ func (q *Quota) AdmitObservation() bool {
 	return q.guard.Left(q.groupCPU) >= q.guard.MinLeft(0)/2
 }
 
-// Rate lowers a rate to what the quota permits.
-func (q *Quota) Rate(asked float64) float64 {
+// rate lowers a rate to what the quota permits.
+func (q *quota) rate(asked float64) float64 {
 	if q == nil || !q.alone {
 		return asked
 	}
 	return max(min(asked, q.guard.Rate(q.meanCost)), minQuotaRate)
 }
 
-// OwnPart returns a stop's length, ns, without throttled time if the target is in the group, too.
-func (q *Quota) OwnPart(stopped int64) int64 {
+// ownPart returns a stop's length, ns, without throttled time if the target is in the group, too.
+func (q *quota) ownPart(stopped int64) int64 {
 	if q == nil || stopped < throttledFrom {
 		return stopped
 	}
@@ -162,11 +162,11 @@ func (q *Quota) OwnPart(stopped int64) int64 {
 	return max(stopped-(s.ThrottledFor-before), 0)
 }
 
-// MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.
-func (q *Quota) MustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
+// mustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.
+func (q *quota) mustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
 
-// Close restores all CPUs and closes the files.
-func (q *Quota) Close() {
+// close restores all CPUs and closes the files.
+func (q *quota) close() {
 	if q == nil {
 		return
 	}
@@ -176,8 +176,8 @@ func (q *Quota) Close() {
 	q.meter.Close()
 }
 
-// Stats returns the effects so far.
-func (q *Quota) Stats() (stats runstats.OwnQuota) {
+// stats returns the effects so far.
+func (q *quota) stats() (stats runstats.OwnQuota) {
 	if q == nil {
 		return stats
 	}
@@ -197,12 +197,12 @@ const (
 	maxCPUs      = 1024
 )
 
-func (q *Quota) pinToCurrentCPU() bool {
+func (q *quota) pinToCurrentCPU() bool {
 	var st procmem.Stat
 	return procmem.ReadStat(unix.Gettid(), &st) == nil && st.Processor >= 0 && q.pinTo(st.Processor)
 }
 
-func (q *Quota) pinTo(cpu int) bool {
+func (q *quota) pinTo(cpu int) bool {
 	var one unix.CPUSet
 	one.Set(cpu)
 	if !setAffinityOfAllThreads(&one) {
@@ -213,8 +213,8 @@ func (q *Quota) pinTo(cpu int) bool {
 	return true
 }
 
-// MoveIfDue moves all threads to the next CPU if due and no stops are pending.
-func (q *Quota) MoveIfDue(waiting int) bool {
+// moveIfDue moves all threads to the next CPU if due and no stops are pending.
+func (q *quota) moveIfDue(waiting int) bool {
 	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.movedIn < periodsOnCPU || q.allCPUs.Count() < 2 {
 		return false
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package tracer
 
 import "math"
 
@@ -9,9 +9,9 @@ import "math"
 // The share of their CPU time that targets may lose (--max-overhead) bounds, by a lower rate, the lengths of stops,
 // [StopCost] for each, and [SampleCost] for each kernel sample. While this account is overdrawn, ticks are withheld.
 // [FreeLoss] is not charged. For an agent the same share of all CPUs' time bounds the CPU time of prywalk itself
-// ([OverheadBudget.LimitOwnCPU]).
+// (limitsOwn).
 //
-// Below evenRate, ticks observe a part of the threads instead ([Subset]). A tick observes at most the due threads that
+// Below evenRate, ticks observe a part of the threads instead ([subset]). A tick observes at most the due threads that
 // the account covers, but one at least; the first, whose cost is unknown, up to firstThreads; the last all
 // ([admission]).
 
@@ -36,18 +36,18 @@ const (
 	tickLossTicks    = 256     // over which the loss of a tick is averaged
 )
 
-// OverheadBudget bounds what targets lose and what prywalk takes.
-type OverheadBudget struct {
-	Withheld int64 // ticks, set by the caller
+// overheadBudget bounds what targets lose and what prywalk takes.
+type overheadBudget struct {
+	withheld int64 // ticks, set by the caller
 
 	freq        float64 // requested, ticks/s
 	maxOverhead float64 // 0: no limit
 	cpus        float64
-	limitsOwn   bool
+	limitsOwn   bool // maxOverhead also limits prywalk's own CPU time, as a share of all CPUs' time
 
 	since          int64   // CLOCK_MONOTONIC ns
 	ran            float64 // CPU time of the targets, ns
-	lost           float64 // ns
+	lost           float64 // by the targets, through stops and samples, ns
 	tickLoss       float64 // by the stops of a tick, a moving mean, ns
 	chargedSamples int64   // samples of the kernel charged so far
 
@@ -56,57 +56,48 @@ type OverheadBudget struct {
 	own          ownCost
 }
 
-// NewOverheadBudget takes a frequency in ticks/s, and the share that targets may lose, 0: no limit.
-func NewOverheadBudget(freq, maxOverhead float64, processors int) OverheadBudget {
-	return OverheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors), observedPart: 1,
+// newOverheadBudget takes a frequency in ticks/s, and the share that targets may lose, 0: no limit.
+func newOverheadBudget(freq, maxOverhead float64, processors int) overheadBudget {
+	return overheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors), observedPart: 1,
 		admission: admission{most: firstThreads, cut: maxOverhead > 0}}
 }
 
-// LimitOwnCPU makes the share a limit of prywalk's own CPU time, too, as a share of all CPUs' time.
-func (b *OverheadBudget) LimitOwnCPU() { b.limitsOwn = true }
+// observesPart reports whether ticks observe a part of the threads.
+func (b *overheadBudget) observesPart() bool { return b.admission.cut || b.observedPart < 1 }
 
-// ObservesPart reports whether ticks observe a part of the threads.
-func (b *OverheadBudget) ObservesPart() bool { return b.admission.cut || b.observedPart < 1 }
-
-// Admit returns how many of a tick's due threads it may observe, at least one if any is due.
-func (b *OverheadBudget) Admit(due int) int {
-	if !b.Limited() {
+// admit returns how many of a tick's due threads it may observe, at least one if any is due.
+func (b *overheadBudget) admit(due int) int {
+	if !b.limited() {
 		return due
 	}
 	return b.admission.admit(due, b.observedPart, b.allowed()-b.lost)
 }
 
-// Begin sets the start, CLOCK_MONOTONIC ns.
-func (b *OverheadBudget) Begin(now int64) { b.since = now }
+// limited reports whether there is a limit.
+func (b *overheadBudget) limited() bool { return b.maxOverhead > 0 }
 
-// Limited reports whether there is a limit.
-func (b *OverheadBudget) Limited() bool { return b.maxOverhead > 0 }
-
-// Lost returns what targets have lost by stops and samples, ns.
-func (b *OverheadBudget) Lost() float64 { return b.lost }
-
-// AddStop adds a stop's length.
-func (b *OverheadBudget) AddStop(ns int64) {
+// addStop adds a stop's length.
+func (b *overheadBudget) addStop(ns int64) {
 	b.lost += float64(ns) + StopCost
 	b.admission.stopLoss += float64(ns) + StopCost
 }
 
-// ChargeSamples charges kernel samples; n is the number of all so far.
-func (b *OverheadBudget) ChargeSamples(n int64) {
+// chargeSamples charges kernel samples; n is the number of all so far.
+func (b *overheadBudget) chargeSamples(n int64) {
 	b.lost += float64(n-b.chargedSamples) * SampleCost
 	b.chargedSamples = n
 }
 
-// SampleRate returns the frequency of kernel samples; ticks is the frequency of ticks, 1/s.
-func (b *OverheadBudget) SampleRate(ticks float64) float64 {
-	if !b.Limited() {
+// sampleRate returns the frequency of kernel samples; ticks is the frequency of ticks, 1/s.
+func (b *overheadBudget) sampleRate(ticks float64) float64 {
+	if !b.limited() {
 		return b.freq
 	}
 	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed counts threads, due or not.
-func (b *OverheadBudget) NoteTick(self, observed int64) {
+// noteTick records a tick. self is prywalk's CPU time so far, ns; observed counts threads, due or not.
+func (b *overheadBudget) noteTick(self, observed int64) {
 	if b.limitsOwn {
 		b.own.note(self, b.observedPart)
 	}
@@ -114,22 +105,22 @@ func (b *OverheadBudget) NoteTick(self, observed int64) {
 	b.admission.endTick(observed)
 }
 
-// SetTargetCPU sets the CPU time of the targets from the start on, ns.
-func (b *OverheadBudget) SetTargetCPU(ns int64) { b.ran = max(b.ran, float64(ns)) }
+// setTargetCPU sets the CPU time of the targets from the start on, ns.
+func (b *overheadBudget) setTargetCPU(ns int64) { b.ran = max(b.ran, float64(ns)) }
 
-func (b *OverheadBudget) allowed() float64 { return b.maxOverhead*b.ran + FreeLoss }
+func (b *overheadBudget) allowed() float64 { return b.maxOverhead*b.ran + FreeLoss }
 
-// Overdrawn returns what targets have lost beyond the limit, ns.
-func (b *OverheadBudget) Overdrawn() float64 {
-	if !b.Limited() {
+// overdrawn returns what targets have lost beyond the limit, ns.
+func (b *overheadBudget) overdrawn() float64 {
+	if !b.limited() {
 		return 0
 	}
 	return max(b.lost-b.allowed(), 0)
 }
 
-// UpdateRate returns the present frequency of ticks, at most the requested one, ticks/s.
-func (b *OverheadBudget) UpdateRate(now int64) float64 {
-	if !b.Limited() {
+// updateRate returns the present frequency of ticks, at most the requested one, ticks/s.
+func (b *overheadBudget) updateRate(now int64) float64 {
+	if !b.limited() {
 		return b.freq
 	}
 	rate, running := b.freq, b.ran/float64(max(now-b.since, 1))
@@ -141,7 +132,7 @@ func (b *OverheadBudget) UpdateRate(now int64) float64 {
 	}
 	b.observedPart = min(max(rate/min(evenRate, b.freq), minPart), 1)
 	rate /= b.observedPart
-	if debt := b.Overdrawn(); debt > 0 {
+	if debt := b.overdrawn(); debt > 0 {
 		rate = min(rate, max(b.maxOverhead*running*1e9/debt, minOverdrawnRate))
 	}
 	return max(rate, minRate)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package tracer
 
 import (
 	"math/rand/v2"
@@ -9,11 +9,11 @@ import (
 )
 
 // Stops are mostly short and sometimes very long.
-func budgetRun(t *testing.T, share, freq float64, seed uint64) (p OverheadBudget, ticks int64) {
+func budgetRun(t *testing.T, share, freq float64, seed uint64) (p overheadBudget, ticks int64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 7))
-	p = NewOverheadBudget(freq, share, 2)
-	sched := NewTicks(0, freq)
+	p = newOverheadBudget(freq, share, 2)
+	sched := newTicks(0, freq)
 	ran, last, running, tickLoss := 0.0, int64(0), 1, 0.0
 	for now := int64(0); now < 60e9; {
 		if rng.IntN(200) == 0 {
@@ -21,12 +21,12 @@ func budgetRun(t *testing.T, share, freq float64, seed uint64) (p OverheadBudget
 		}
 		ran += float64(now-last) * float64(running)
 		last = now
-		p.SetTargetCPU(int64(ran))
-		if p.Overdrawn() > tickLoss {
-			t.Fatalf("at %v targets have lost %v more than they may, in the last tick %v", time.Duration(now), p.Overdrawn(),
+		p.setTargetCPU(int64(ran))
+		if p.overdrawn() > tickLoss {
+			t.Fatalf("at %v targets have lost %v more than they may, in the last tick %v", time.Duration(now), p.overdrawn(),
 				tickLoss)
 		}
-		if p.Overdrawn() == 0 {
+		if p.overdrawn() == 0 {
 			ticks++
 			before := p.lost
 			for range running {
@@ -34,12 +34,12 @@ func budgetRun(t *testing.T, share, freq float64, seed uint64) (p OverheadBudget
 				if rng.IntN(500) == 0 {
 					length = rng.Int64N(8e6)
 				}
-				p.AddStop(length)
+				p.addStop(length)
 			}
 			tickLoss = p.lost - before
 		}
-		sched.SetRate(now, p.UpdateRate(now))
-		now = sched.Next(now)
+		sched.setRate(now, p.updateRate(now))
+		now = sched.next(now)
 	}
 	return p, ticks
 }
@@ -60,79 +60,79 @@ func TestBudgetThatIsNotUsedUpLeavesTheRate(t *testing.T) {
 	if ticks < 5900 {
 		t.Errorf("%d ticks in a minute at 100 a second", ticks)
 	}
-	if p.Overdrawn() != 0 {
-		t.Errorf("%v overdrawn", p.Overdrawn())
+	if p.overdrawn() != 0 {
+		t.Errorf("%v overdrawn", p.overdrawn())
 	}
 }
 
 func TestWithoutABudgetTheRateIsThatAskedFor(t *testing.T) {
-	p := NewOverheadBudget(777, 0, 2)
-	p.AddStop(1e9)
-	if p.UpdateRate(1e9) != 777 || p.Overdrawn() != 0 {
-		t.Errorf("%v/s, %v overdrawn", p.UpdateRate(1e9), p.Overdrawn())
+	p := newOverheadBudget(777, 0, 2)
+	p.addStop(1e9)
+	if p.updateRate(1e9) != 777 || p.overdrawn() != 0 {
+		t.Errorf("%v/s, %v overdrawn", p.updateRate(1e9), p.overdrawn())
 	}
 }
 
 func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllCPUs(t *testing.T) {
-	p := NewOverheadBudget(1000, 0.02, 4)
-	p.LimitOwnCPU()
+	p := newOverheadBudget(1000, 0.02, 4)
+	p.limitsOwn = true
 	self := int64(0)
 	for range firstTicks {
 		self += 20e6 // tables are read
-		p.NoteTick(self, 1)
+		p.noteTick(self, 1)
 	}
-	if r := p.UpdateRate(1e9); r != 1000 {
+	if r := p.updateRate(1e9); r != 1000 {
 		t.Errorf("%v/s because of how it began", r)
 	}
 	for range 100 {
 		self += 1e6
-		p.NoteTick(self, 1)
+		p.noteTick(self, 1)
 	}
-	if r := p.UpdateRate(1e9); r < 79 || r > 81 { // of four seconds 80 ms, 1 ms a tick
+	if r := p.updateRate(1e9); r < 79 || r > 81 { // of four seconds 80 ms, 1 ms a tick
 		t.Errorf("%v/s with 1 ms a tick", r)
 	}
 	for range 1000 {
 		self += 1e9
-		p.NoteTick(self, 1)
+		p.noteTick(self, 1)
 	}
-	if r := p.UpdateRate(1e9) * p.observedPart; r < 0.079 || r > 0.081 {
+	if r := p.updateRate(1e9) * p.observedPart; r < 0.079 || r > 0.081 {
 		t.Errorf("all threads observed %v times a second with 1 s a tick", r)
 	}
 	for range 1000 {
 		self += 1000e9
-		p.NoteTick(self, 1)
+		p.noteTick(self, 1)
 	}
-	if r := p.UpdateRate(1e9); r != minRate {
+	if r := p.updateRate(1e9); r != minRate {
 		t.Errorf("%v/s", r)
 	}
 }
 
 func TestAShortStopOfASleepingTargetWithholdsNoTick(t *testing.T) {
-	p := NewOverheadBudget(99, 0.02, 2)
-	p.SetTargetCPU(1e5) // 0.1 ms
+	p := newOverheadBudget(99, 0.02, 2)
+	p.setTargetCPU(1e5) // 0.1 ms
 	for range 5 {
-		p.AddStop(150e3)
-		p.NoteTick(0, 1)
+		p.addStop(150e3)
+		p.noteTick(0, 1)
 	}
-	if p.Overdrawn() > 0 {
-		t.Errorf("overdrawn by %v ns", p.Overdrawn())
+	if p.overdrawn() > 0 {
+		t.Errorf("overdrawn by %v ns", p.overdrawn())
 	}
-	if p.AddStop(300e3); p.Overdrawn() == 0 {
+	if p.addStop(300e3); p.overdrawn() == 0 {
 		t.Error("there is no limit")
 	}
 }
 
 func TestRareLongStopsLeaveTheRate(t *testing.T) {
-	p := NewOverheadBudget(99, 0.02, 2)
+	p := newOverheadBudget(99, 0.02, 2)
 	for i := range int64(2000) { // one busy thread; five stops a second of 2 ms
 		now := (i + 1) * 10e6
-		p.SetTargetCPU(now)
+		p.setTargetCPU(now)
 		if i%20 == 0 {
-			p.AddStop(2e6)
+			p.addStop(2e6)
 		}
-		p.NoteTick(0, 1)
-		if rate := p.UpdateRate(now); i > 500 && rate < 99 {
-			t.Fatalf("tick %d: %v/s, overdrawn by %v ns", i, rate, p.Overdrawn())
+		p.noteTick(0, 1)
+		if rate := p.updateRate(now); i > 500 && rate < 99 {
+			t.Fatalf("tick %d: %v/s, overdrawn by %v ns", i, rate, p.overdrawn())
 		}
 	}
 }
@@ -140,15 +140,15 @@ func TestRareLongStopsLeaveTheRate(t *testing.T) {
 func TestSamplesOfTheKernelAreWithinTheBudget(t *testing.T) {
 	const running = 2
 	for _, share := range []float64{0.0005, 0.002, 0.01, 0.5} {
-		p := NewOverheadBudget(1000, share, 2)
+		p := newOverheadBudget(1000, share, 2)
 		lost, sampled := 0.0, 0.0
 		for now := int64(1e9); now < 60e9; now += 1e9 {
-			p.SetTargetCPU(running * now)
-			sampled += running * p.SampleRate(p.UpdateRate(now))
-			p.ChargeSamples(int64(sampled))
-			lost = p.Lost()
-			if p.Overdrawn() > 0 {
-				t.Fatalf("%v: overdrawn by %v ns after %d s", share, p.Overdrawn(), now/1e9)
+			p.setTargetCPU(running * now)
+			sampled += running * p.sampleRate(p.updateRate(now))
+			p.chargeSamples(int64(sampled))
+			lost = p.lost
+			if p.overdrawn() > 0 {
+				t.Fatalf("%v: overdrawn by %v ns after %d s", share, p.overdrawn(), now/1e9)
 			}
 		}
 		if want := min(sampleShare*share*running*59e9, 1000*running*59*SampleCost); lost > want*1.01 || lost < want*0.9 {
@@ -158,41 +158,41 @@ func TestSamplesOfTheKernelAreWithinTheBudget(t *testing.T) {
 }
 
 func TestSamplesOfTheKernelFollowTheTicks(t *testing.T) {
-	p := NewOverheadBudget(99, 0.5, 2)
+	p := newOverheadBudget(99, 0.5, 2)
 	for ticks, want := range map[float64]float64{99: 99, 20: 99, 10: 80, 1: 8} {
-		if got := p.SampleRate(ticks); got != want {
+		if got := p.sampleRate(ticks); got != want {
 			t.Errorf("%v ticks/s: %v samples/s, want %v", ticks, got, want)
 		}
 	}
-	if p = NewOverheadBudget(99, 0, 2); p.SampleRate(1) != 99 {
+	if p = newOverheadBudget(99, 0, 2); p.sampleRate(1) != 99 {
 		t.Error("without a limit the rate is lowered")
 	}
 }
 
 // Each thread is stopped for 90 µs; all CPUs are busy.
-func observeMany(p *OverheadBudget, threads, ticks int) (admitted []int, overdrawn float64) {
+func observeMany(p *overheadBudget, threads, ticks int) (admitted []int, overdrawn float64) {
 	const period, stop = int64(10e6), int64(90e3)
 	for i := range ticks {
 		now := int64(i) * period
-		p.SetTargetCPU(2 * now)
-		if p.Overdrawn() > 0 {
+		p.setTargetCPU(2 * now)
+		if p.overdrawn() > 0 {
 			admitted = append(admitted, 0)
 			continue
 		}
-		n := p.Admit(threads)
+		n := p.admit(threads)
 		for range n {
-			p.AddStop(stop)
+			p.addStop(stop)
 		}
-		p.NoteTick(0, int64(n))
+		p.noteTick(0, int64(n))
 		admitted = append(admitted, n)
-		overdrawn = max(overdrawn, p.Overdrawn())
+		overdrawn = max(overdrawn, p.overdrawn())
 	}
 	return admitted, overdrawn
 }
 
 func TestNoTickOfManyThreadsTakesTheLossOfMany(t *testing.T) {
 	const threads, cost = 3000, 100e3
-	p := NewOverheadBudget(99, 0.001, 2)
+	p := newOverheadBudget(99, 0.001, 2)
 	admitted, overdrawn := observeMany(&p, threads, 1000)
 	if admitted[0] != firstThreads || overdrawn > firstThreads*cost {
 		t.Errorf("%d in the first tick; overdrawn by up to %v ns", admitted[0], overdrawn)
@@ -204,29 +204,29 @@ func TestNoTickOfManyThreadsTakesTheLossOfMany(t *testing.T) {
 	if most := p.allowed() / cost; float64(sum) < 0.9*most || float64(sum) > most+firstThreads {
 		t.Errorf("%d observations, the limit permits %.0f", sum, most)
 	}
-	if !p.ObservesPart() {
+	if !p.observesPart() {
 		t.Error("all are observed")
 	}
-	none := NewOverheadBudget(99, 0, 2)
-	if n := none.Admit(threads); n != threads || none.ObservesPart() {
+	none := newOverheadBudget(99, 0, 2)
+	if n := none.admit(threads); n != threads || none.observesPart() {
 		t.Errorf("without a limit %d of %d are observed", n, threads)
 	}
 }
 
 func TestTicksSoonObserveAllThreadsIfTheLimitPermitsIt(t *testing.T) {
 	const threads = 200
-	p := NewOverheadBudget(99, 0.9, 2)
+	p := newOverheadBudget(99, 0.9, 2)
 	p.ran = 60e9
 	for want := firstThreads; want < 2*threads; want *= 2 {
-		if got := p.Admit(threads); got != min(want, threads) {
+		if got := p.admit(threads); got != min(want, threads) {
 			t.Errorf("%d observed, want %d", got, want)
 		}
-		p.NoteTick(0, 1)
+		p.noteTick(0, 1)
 	}
-	if p.ObservesPart() {
+	if p.observesPart() {
 		t.Error("a part is observed")
 	}
-	if p.Admit(0) != 0 || p.Admit(1) != 1 {
+	if p.admit(0) != 0 || p.admit(1) != 1 {
 		t.Error("with no or one due thread")
 	}
 }

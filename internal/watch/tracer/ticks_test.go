@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pace
+package tracer
 
 import "testing"
 
 func TestTicksKeepTheirRateAndOrder(t *testing.T) {
-	s := NewTicks(1000, 1000)
+	s := newTicks(1000, 1000)
 	last, now := int64(0), int64(1000)
 	for range 10000 {
-		at := s.Next(now)
+		at := s.next(now)
 		if at <= last {
 			t.Fatalf("tick at %d after one at %d", at, last)
 		}
@@ -18,8 +18,8 @@ func TestTicksKeepTheirRateAndOrder(t *testing.T) {
 	if want := int64(1000 + 10000*1e6); last < want-72e6 || last > want+72e6 {
 		t.Fatalf("tick 10,000 at %d, want %d ± 72 periods", last, want)
 	}
-	if s.Missed != 0 {
-		t.Fatalf("%d missed", s.Missed)
+	if s.missed != 0 {
+		t.Fatalf("%d missed", s.missed)
 	}
 }
 
@@ -28,10 +28,10 @@ func TestTicksKeepTheirRateAndOrder(t *testing.T) {
 func TestTicksDoNotKeepStepWithPeriodicWork(t *testing.T) {
 	const n = 100000
 	for _, k := range []int64{1, 2, 3, 12} {
-		s := NewTicks(1000, 100)
+		s := newTicks(1000, 100)
 		var hits [4]int
-		for at, repeat := int64(1000), s.Period()/k; hits[0]+hits[1]+hits[2]+hits[3] < n; {
-			at = s.Next(at)
+		for at, repeat := int64(1000), s.period/k; hits[0]+hits[1]+hits[2]+hits[3] < n; {
+			at = s.next(at)
 			hits[at%repeat*4/repeat]++
 		}
 		for i, m := range hits {
@@ -43,25 +43,25 @@ func TestTicksDoNotKeepStepWithPeriodicWork(t *testing.T) {
 }
 
 func TestTicksMissedAreCountedAndNotCaughtUp(t *testing.T) {
-	s := NewTicks(0, 100)
-	now := s.Next(0)
+	s := newTicks(0, 100)
+	now := s.next(0)
 	now += 100e6
-	at := s.Next(now)
-	if at < now-10e6 || s.Missed < 8 || s.Missed > 10 {
-		t.Fatalf("next tick %d after %d, %d missed", at, now, s.Missed)
+	at := s.next(now)
+	if at < now-10e6 || s.missed < 8 || s.missed > 10 {
+		t.Fatalf("next tick %d after %d, %d missed", at, now, s.missed)
 	}
 }
 
 func TestTicksMissedBeforeAChangeOfTheRateAreCounted(t *testing.T) {
-	s := NewTicks(0, 100)
-	now := s.Next(0) + 100e6
-	s.SetRate(now, 99)
-	if at := s.Next(now); at < now || s.Missed != 9 {
-		t.Errorf("next tick at %d, now %d, %d missed; want a later one, and 9", at, now, s.Missed)
+	s := newTicks(0, 100)
+	now := s.next(0) + 100e6
+	s.setRate(now, 99)
+	if at := s.next(now); at < now || s.missed != 9 {
+		t.Errorf("next tick at %d, now %d, %d missed; want a later one, and 9", at, now, s.missed)
 	}
-	now = s.Next(now)
-	s.SetRate(now+5e6, 50)
-	if s.Missed != 9 {
-		t.Errorf("%d missed; want none for a tick that is late by half a period", s.Missed-9)
+	now = s.next(now)
+	s.setRate(now+5e6, 50)
+	if s.missed != 9 {
+		t.Errorf("%d missed; want none for a tick that is late by half a period", s.missed-9)
 	}
 }
