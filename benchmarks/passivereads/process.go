@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/observe/taskstack"
 	"prywalk/ptrace"
 )
 
@@ -62,7 +61,7 @@ func (ps *processes) each(pids []int, f func(*thread)) {
 				continue
 			}
 			t.JITFuncBounds = ps.names.JITFuncBounds(pid)
-			p = &process{Process: t, tasks: taskstack.New(t), threads: map[int]*thread{}}
+			p = &process{Process: t, tasks: observe.NewTaskStacks(t), threads: map[int]*thread{}}
 			ps.list[pid] = p
 		}
 		tids, err := p.Threads(nil)

@@ -14,8 +14,7 @@ import (
 
 // pinnedPackages run, in part, on a pinned goroutine (ptrace.Pin). A system call that the Go scheduler knows of could
 // make it lose its processor, and the runtime would abort the program, unless its function releases the pins.
-var pinnedPackages = []string{"internal/host/procmem", "ptrace", "internal/watch/observe",
-	"internal/watch/observe/copying", "internal/watch/observe/taskstack"}
+var pinnedPackages = []string{"internal/host/procmem", "ptrace", "internal/watch/observe"}
 
 // unpinned files and functions never run pinned.
 var unpinned = []string{"watchdog.go", "vmReadPartsMayWait"}

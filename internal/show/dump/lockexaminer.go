@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/show/dump/walk"
 	"prywalk/internal/walk/waits"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/observe/taskstack"
 )
 
 type lockExaminer struct {
@@ -210,7 +209,7 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 		return waits.Wait{}, nil
 	}
 	memory := &withLockMemory{}
-	memory.Inner, memory.Bytes = taskstack.New(proc.target), memory.buf[:]
+	memory.Inner, memory.Bytes = observe.NewTaskStacks(proc.target), memory.buf[:]
 	if proc == waiterProc {
 		memory.Addr = sleeper.Memory.Addr
 	}

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/show/dump/walk"
 	"prywalk/internal/walk/callstack"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/observe/taskstack"
 	"prywalk/ptrace"
 )
 
@@ -79,7 +78,7 @@ func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 		return nil, err
 	}
 	got := newRawSamples()
-	tasks, plans := taskstack.New(t), &observe.Plans{}
+	tasks, plans := observe.NewTaskStacks(t), &observe.Plans{}
 	plans.Store(callstack.FirstPlans(t.Runtimes().FrameSources()))
 	add := func(tid int) *observe.Thread {
 		th := observe.NewThread(t.PID, tid, nil)

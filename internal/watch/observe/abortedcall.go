@@ -7,7 +7,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
@@ -70,8 +69,8 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	call.nr = stop.Nr
 	call.sp = sp
 	call.cpu = stop.Sched.CPU
-	call.wordsAt, call.wordCount = sp-copying.RedZone, 0
-	if sp-stack.Addr <= copying.RedZone { // else nothing was copied
+	call.wordsAt, call.wordCount = sp-redZone, 0
+	if sp-stack.Addr <= redZone { // else nothing was copied
 		call.wordsAt, call.wordCount = stack.Addr, copy(call.words[:], stack.Bytes)
 	}
 	call.inCall = true

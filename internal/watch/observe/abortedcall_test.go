@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
@@ -35,7 +34,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 	tb.Helper()
 	t.readClocksNow(tb)
 	words := make([]byte, wordsAround)
-	n, err := procmem.ReadVM(t.TID, at-copying.RedZone, words)
+	n, err := procmem.ReadVM(t.TID, at-redZone, words)
 	if err != nil || n == 0 {
 		tb.Fatal(n, err)
 	}
@@ -43,7 +42,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 		Times: ptrace.Times{DetachedAt: procmem.Now()}}
 	stop.Regs.Arch = process.HostArch()
 	stop.Regs.Set(process.HostArch().SP(), at)
-	t.noteAborted(frames.Region{Addr: at - copying.RedZone, Bytes: words[:n]}, &stop)
+	t.noteAborted(frames.Region{Addr: at - redZone, Bytes: words[:n]}, &stop)
 }
 
 func (t *Thread) readClocksNow(tb *testing.T) {
@@ -73,7 +72,7 @@ func still(t *testing.T, pid int) frames.Addr {
 		case c >= 'a' && c <= 'f':
 			at = at<<4 | frames.Addr(c-'a'+10)
 		default:
-			return at + copying.RedZone
+			return at + redZone
 		}
 	}
 	return at

@@ -7,14 +7,13 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
 type copier struct {
 	reader      ptrace.Reader
 	otherStacks otherStacks
-	plan        plannedMemory
+	plan        planCopier
 	regions     [maxRegions]frames.Region
 }
 
@@ -27,7 +26,7 @@ func (c *copier) fillRequest(t *Thread, s *RawSample, req *ptrace.Request) {
 
 func (c *copier) keepCopy(t *Thread, s *RawSample, stop *ptrace.Stop) {
 	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
-	s.OutOfTime = stop.OutOfTime
+	s.outOfTime = stop.OutOfTime
 	s.keepOthers(c.regions[:stop.Regions])
 	t.copies.stackBytes = stop.StackLen
 	t.copies.otherBytes = max(len(s.buffers.others), t.copies.otherBytes-t.copies.otherBytes/8)
@@ -40,7 +39,7 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	if t.OtherMemory != nil {
 		others = max(others, expectedTaskBytes)
 	}
-	s.buffers.reserveStack(t.hints.ToReserve(others))
+	s.buffers.reserveStack(t.hints.toReserve(others))
 	s.buffers.touch(t.copies.stackBytes)
 }
 
@@ -64,14 +63,14 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 }
 
 func (c *copier) otherMemory(t *Thread, asleep bool) ptrace.OtherMemory {
-	places, inner := &t.hints.StackPlaces, c.withPlan(t, t.OtherMemory, asleep)
-	if places[0].At == 0 {
+	places, inner := &t.hints.stackPlaces, c.withPlan(t, t.OtherMemory, asleep)
+	if places[0].at == 0 {
 		return inner
 	}
 	c.otherStacks.Inner, c.otherStacks.places = inner, places
 	for i := range places {
-		n := places[i].CopyBytes()
-		if places[i].At != 0 && len(c.otherStacks.bufs[i]) < n {
+		n := places[i].copyBytes()
+		if places[i].at != 0 && len(c.otherStacks.bufs[i]) < n {
 			c.otherStacks.bufs[i] = make([]byte, n)
 			procmem.Touch(c.otherStacks.bufs[i])
 		}
@@ -85,17 +84,17 @@ func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptra
 		return inner
 	}
 	c.plan.Inner = inner
-	c.plan.Asleep = asleep
-	c.plan.Use(plan, anchor, t.copies.innerTID, &t.copies.foundAnchor)
+	c.plan.asleep = asleep
+	c.plan.use(plan, anchor, t.copies.innerTID, &t.copies.foundAnchor)
 	if plans := t.processPlans(); len(plans) > 1 {
-		c.plan.UseAlso(plans)
+		c.plan.useAlso(plans)
 	}
 	return &c.plan
 }
 
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
-	s.Limits = copying.Limits{}
-	return s.copyBytes(t, t.copyStart(sp, below), t.hints.Bytes)
+	s.copyLimits = copyLimits{}
+	return s.copyBytes(t, t.copyStart(sp, below), t.hints.bytes)
 }
 
 func (t *Thread) copyStart(sp, below frames.Addr) frames.Addr {
@@ -125,11 +124,11 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
-// setStack sets the copied stack. If all asked bytes were copied, it may go on for [copying.MaxUsual].
+// setStack sets the copied stack. If all asked bytes were copied, it may go on for [maxUsualStack].
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)
 	if n == asked {
-		s.Mem.StackEnd += copying.MaxUsual
+		s.Mem.StackEnd += maxUsualStack
 	}
 }

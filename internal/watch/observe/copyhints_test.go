@@ -5,8 +5,6 @@ package observe
 import (
 	"sync"
 	"testing"
-
-	"prywalk/internal/watch/observe/copying"
 )
 
 func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
@@ -16,9 +14,9 @@ func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 	writing.Go(func() {
 		for i := range uint64(n) {
 			th.feedback.reads.Retries = uint32(i + 1)
-			hints := &th.feedback.copies.Hints
-			hints.StackSize = copying.StackSize{Bytes: int(i + 1), Root: i + 1}
-			hints.StackPlaces[copying.MaxOtherStacks-1].At = i + 1
+			hints := &th.feedback.copies.stackHints
+			hints.stackSize = stackSize{bytes: int(i + 1), root: i + 1}
+			hints.stackPlaces[maxOtherStacks-1].at = i + 1
 			th.feedback.handOver()
 		}
 	})
@@ -26,17 +24,17 @@ func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 	for last < n {
 		th.takeHints()
 		got := th.hints
-		if got.Root == last {
+		if got.root == last {
 			continue
 		}
-		if got.Root < last || uint64(got.Bytes) != got.Root || uint64(got.Retries) != got.Root ||
-			got.StackPlaces[copying.MaxOtherStacks-1].At != got.Root {
+		if got.root < last || uint64(got.bytes) != got.root || uint64(got.Retries) != got.root ||
+			got.stackPlaces[maxOtherStacks-1].at != got.root {
 			t.Fatalf("after %d: %+v", last, got)
 		}
-		last = got.Root
+		last = got.root
 	}
 	writing.Wait()
-	if th.takeHints(); th.hints.Root != n {
+	if th.takeHints(); th.hints.root != n {
 		t.Errorf("the newest are lost: %+v", th.hints)
 	}
 }
@@ -62,7 +60,7 @@ func TestIncompleteStackIsReadAgainOnce(t *testing.T) {
 	if !o.takeHints(th) || o.takeHints(th) {
 		t.Error("not read again, or more than once")
 	}
-	if n := th.hints; n.Bytes != 1<<20 || n.StackPlaces[0].At != 0x1000 {
+	if n := th.hints; n.bytes != 1<<20 || n.stackPlaces[0].at != 0x1000 {
 		t.Errorf("%+v", n)
 	}
 }

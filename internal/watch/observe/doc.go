@@ -17,10 +17,13 @@
 // A queued thread stops only when it is scheduled: [Observer.Collect] and [Observer.FinishStopped] finish stops later.
 // Another goroutine walks the [RawSample], and passes back what to copy next ([WalkFeedback]).
 //
-// # Packages
+// # What is copied
 //
-//	copying    what is copied, learned from walks
-//	taskstack  the stack of the goroutine that a thread has left
+// The thread is stopped meanwhile, so a copy is enough for a complete walk, and little more:
+//
+//	copylearner.go  how much of the stack, and which places on others, learned from walks
+//	plancopier.go   what a runtime's plan names ([managed.Plan])
+//	taskstack.go    the stack of the goroutine that a thread has left
 //
 // # Exec
 //

@@ -8,19 +8,18 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/watch/observe/copying"
 )
 
 // WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine.
 type WalkFeedback struct {
-	copies     *copying.Learner
+	copies     *copyLearner
 	reads      readHints
 	id         ThreadID
-	handedOver atomic.Pointer[CopyHints] // never changed once stored
+	handedOver atomic.Pointer[copyHints] // never changed once stored
 }
 
 func newFeedback(id ThreadID) *WalkFeedback {
-	feedback := &WalkFeedback{id: id, copies: copying.NewLearner()}
+	feedback := &WalkFeedback{id: id, copies: newCopyLearner()}
 	feedback.handOver()
 	return feedback
 }
@@ -29,13 +28,13 @@ func newFeedback(id ThreadID) *WalkFeedback {
 func (feedback *WalkFeedback) Walked(p *loadedcode.Process, w *frames.Walker, s *RawSample) {
 	feedback.reads.Incomplete = mayGetFurther(w.StopReason())
 	c := s.stackCopy()
-	end, again := feedback.copies.Walked(p, w, &c)
-	if end == copying.EndNoTime {
+	end, again := feedback.copies.walked(p, w, &c)
+	if end == endNoTime {
 		return
 	}
 	feedback.readAgainIf(again)
 	feedback.reads.MissingRegisterSite = 0
-	if end == copying.EndNoRegister {
+	if end == endNoRegister {
 		feedback.noteMissingRegister(s)
 	}
 	feedback.handOver()
@@ -46,10 +45,10 @@ func mayGetFurther(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }
 
-func (s *RawSample) stackCopy() copying.WalkedCopy {
-	return copying.WalkedCopy{
-		Stack: s.Mem.Stack, StackEnd: s.Mem.StackEnd, Room: len(s.buffers.stack), ByStop: s.How == ByStop,
-		KernelSample: s.How == ByKernelSample, Limits: s.Limits,
+func (s *RawSample) stackCopy() walkedCopy {
+	return walkedCopy{
+		stack: s.Mem.Stack, stackEnd: s.Mem.StackEnd, room: len(s.buffers.stack), byStop: s.How == ByStop,
+		kernelSample: s.How == ByKernelSample, copyLimits: s.copyLimits,
 	}
 }
 
@@ -62,47 +61,47 @@ func (feedback *WalkFeedback) readAgainIf(lacked bool) {
 // DiscardFormerProgram discards, after an exec, what walks of the former program have shown. The arguments are those of
 // [Thread.SetFirstCopy] and [Thread.SetFirstStackEnd]. The next observation is a whole one.
 func (feedback *WalkFeedback) DiscardFormerProgram(firstCopy int64, firstStackEnd frames.Addr) {
-	feedback.copies = feedback.copies.Restarted()
+	feedback.copies = feedback.copies.restarted()
 	feedback.setFirstCopy(firstCopy)
-	feedback.copies.SetFirstStackEnd(firstStackEnd)
+	feedback.copies.setFirstStackEnd(firstStackEnd)
 	feedback.reads = readHints{Retries: feedback.reads.Retries + 1}
 	feedback.handOver()
 }
 
 func (feedback *WalkFeedback) setFirstCopy(n int64) {
-	feedback.copies.SetBytes(uint64(max(n, 0)), copying.MaxUsual)
+	feedback.copies.setBytes(uint64(max(n, 0)), maxUsualStack)
 }
 
 func (feedback *WalkFeedback) handOver() {
-	hints := CopyHints{feedback.copies.Hints, feedback.reads}
+	hints := copyHints{feedback.copies.stackHints, feedback.reads}
 	if last := feedback.handedOver.Load(); last == nil || *last != hints {
 		changed := hints // escapes, unlike hints
 		feedback.handedOver.Store(&changed)
 	}
 }
 
-// SetCopySize sets the size of the next copies of the stack, at most [copying.MaxUsual].
+// SetCopySize sets the size of the next copies of the stack, at most [maxUsualStack].
 func (feedback *WalkFeedback) SetCopySize(n int) {
-	feedback.copies.SetBytes(uint64(max(n, 0)), copying.MaxUsual)
+	feedback.copies.setBytes(uint64(max(n, 0)), maxUsualStack)
 	feedback.handOver()
 }
 
-// SetDeepCopySize is SetCopySize with at most [copying.MaxDeep].
+// SetDeepCopySize is SetCopySize with at most [maxDeepStack].
 func (feedback *WalkFeedback) SetDeepCopySize(n uint64) {
-	feedback.copies.SetBytes(n, copying.MaxDeep)
+	feedback.copies.setBytes(n, maxDeepStack)
 	feedback.handOver()
 }
 
-// AddOtherStack is [copying.Learner.AddOtherStack]. A new place has an unchanged thread read again, unless it replaces
+// AddOtherStack is [copyLearner.addOtherStack]. A new place has an unchanged thread read again, unless it replaces
 // one of a full list.
 func (feedback *WalkFeedback) AddOtherStack(addr frames.Addr) {
-	feedback.readAgainIf(feedback.copies.AddOtherStack(addr))
+	feedback.readAgainIf(feedback.copies.addOtherStack(addr))
 	feedback.handOver()
 }
 
-// ExtendOtherStack is [copying.Learner.ExtendOtherStack].
+// ExtendOtherStack is [copyLearner.ExtendOtherStack].
 func (feedback *WalkFeedback) ExtendOtherStack(addr frames.Addr, n uint64) {
-	feedback.copies.ExtendOtherStack(addr, n)
+	feedback.copies.extendOtherStack(addr, n)
 	feedback.handOver()
 }
 
@@ -113,9 +112,9 @@ func (feedback *WalkFeedback) StopForRegister(s *RawSample) {
 	feedback.handOver()
 }
 
-// CopyHints is what a thread's walks ask of its next observations ([WalkFeedback.Walked]).
-type CopyHints struct {
-	copying.Hints
+// copyHints is what a thread's walks ask of its next observations ([WalkFeedback.Walked]).
+type copyHints struct {
+	stackHints
 	readHints
 }
 

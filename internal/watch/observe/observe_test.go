@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
@@ -146,7 +145,7 @@ func TestPoolIsTrimmedToWhatWasNeededLately(t *testing.T) {
 
 func TestPagesOfACopyAreThereBeforeTheStop(t *testing.T) {
 	const n = 1 << 20
-	for _, c := range []struct{ expected, want int }{{0, minTouched}, {100 << 10, 100<<10 + copying.Margin}, {2 * n, n}} {
+	for _, c := range []struct{ expected, want int }{{0, minTouched}, {100 << 10, 100<<10 + copyMargin}, {2 * n, n}} {
 		s := &RawSample{}
 		s.buffers.reserveStack(n)
 		if s.buffers.touch(c.expected); s.buffers.touched != c.want {

@@ -118,7 +118,7 @@ func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool 
 
 // takeHints makes the newest hints those of this observation. again: an unchanged thread is to be read again for them.
 func (o *Observer) takeHints(t *Thread) (again bool) {
-	root := t.hints.Root
+	root := t.hints.root
 	t.takeHints()
 	hints := t.hints
 	if key := hints.MissingRegisterSite; key != 0 {
@@ -126,7 +126,7 @@ func (o *Observer) takeHints(t *Thread) (again bool) {
 	}
 	again = hints.Retries != t.copies.seenRetries
 	t.copies.seenRetries = hints.Retries
-	if kept := &t.sleep.kept; hints.Root != root && kept.awaitsRoot {
+	if kept := &t.sleep.kept; hints.root != root && kept.awaitsRoot {
 		kept.awaitsRoot = false
 		again = true
 	}

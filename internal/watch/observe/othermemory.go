@@ -5,7 +5,6 @@ package observe
 import (
 	"prywalk/frames"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
@@ -13,9 +12,9 @@ import (
 //
 // A walk may need more than the thread's own stack. Each [OtherMemory] wraps the one before:
 //
-//	Thread.OtherMemory  package taskstack  what is set for the thread: the stack of its goroutine
-//	plannedMemory       package copying   what a runtime's plan names: frames that are objects
-//	otherStacks                            around places on other stacks, where walks lacked memory
+//	taskStacks   taskstack.go   the stack of the goroutine that the thread has left
+//	planCopier   plancopier.go  what a runtime's plan names: frames that are objects
+//	otherStacks                 around places on other stacks, where walks lacked memory (otherstacks.go)
 
 // OtherMemory copies memory besides the thread's stack.
 type OtherMemory = ptrace.OtherMemory
@@ -36,19 +35,6 @@ func (r *MemoryRegion) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frame
 	got := rd.Read(r.Addr, r.Bytes)
 	out[n] = frames.Region{Addr: r.Addr, Bytes: r.Bytes[:got]}
 	return n + 1
-}
-
-type plannedMemory struct {
-	ptrace.Wrapped
-	copying.PlanCopier
-}
-
-// ReadLimit implements [ptrace.OtherMemory].
-func (*plannedMemory) ReadLimit() int { return copying.MaxPlanReads }
-
-// Regions implements [ptrace.OtherMemory].
-func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	return p.Copy(regs, rd, out, p.InnerRegions(regs, rd, out))
 }
 
 func (t *Thread) plan() (*managed.Plan, frames.Addr) {
@@ -98,8 +84,8 @@ func (feedback *WalkFeedback) SetPlan(p *managed.Plan, anchor frames.Addr) (isNe
 
 type otherStacks struct {
 	ptrace.Wrapped
-	places *[copying.MaxOtherStacks]copying.OtherStack
-	bufs   [copying.MaxOtherStacks][]byte // of at least CopyBytes of each place
+	places *[maxOtherStacks]otherStack
+	bufs   [maxOtherStacks][]byte // of at least copyBytes of each place
 }
 
 // Regions implements [ptrace.OtherMemory].
@@ -108,13 +94,13 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 	first := n
 	for i := range o.places {
 		place := &o.places[i]
-		if place.At == 0 || n == len(out) {
+		if place.at == 0 || n == len(out) {
 			continue
 		}
-		buf := o.bufs[i][:place.CopyBytes()]
+		buf := o.bufs[i][:place.copyBytes()]
 		r, ok := readLinkedStack(rd, place, out[:n], buf)
-		if !ok && !holdsStackAt(out[first:n], place.At) && !(place.FirstStack && onFirstStack(place.At, regs.SP())) {
-			r = readOtherStack(rd, place.At, buf)
+		if !ok && !holdsStackAt(out[first:n], place.at) && !(place.firstStack && onFirstStack(place.at, regs.SP())) {
+			r = readOtherStack(rd, place.at, buf)
 		}
 		if len(r.Bytes) > 0 {
 			out[n] = r
@@ -126,40 +112,40 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 
 // readLinkedStack reads the stack to which a link leads now. It returns false if it leads to none that can be read, and
 // no bytes if these are copied.
-func readLinkedStack(rd *ptrace.Reader, place *copying.OtherStack, copied []frames.Region, buf []byte) (
+func readLinkedStack(rd *ptrace.Reader, place *otherStack, copied []frames.Region, buf []byte) (
 	r frames.Region, ok bool,
 ) {
-	if place.Link.At == 0 {
+	if place.link.At == 0 {
 		return r, false
 	}
 	stack := frames.Snapshot{Others: copied}
 	stack.Stack.Addr, _ = rd.Stack()
 	stack.Stack.Bytes = rd.StackBytes()
-	word, ok := stack.Word(place.Link.At)
+	word, ok := stack.Word(place.link.At)
 	if !ok {
-		word, ok = rd.Word(place.Link.At)
+		word, ok = rd.Word(place.link.At)
 	}
-	at := word + uint64(place.Link.Off)
-	if !ok || at%8 != 0 || at < copying.LinkBelow {
+	at := word + uint64(place.link.Off)
+	if !ok || at%8 != 0 || at < linkBelow {
 		return r, false
 	}
 	if _, ok := stack.Word(at); ok {
 		return r, true
 	}
-	from := max(at-copying.LinkBelow, rd.MappingStart(at))
-	if place.Root > at && place.Root+copying.Margin-from < uint64(len(buf)) {
-		buf = buf[:place.Root+copying.Margin-from]
+	from := max(at-linkBelow, rd.MappingStart(at))
+	if place.root > at && place.root+copyMargin-from < uint64(len(buf)) {
+		buf = buf[:place.root+copyMargin-from]
 	}
 	n := rd.Read(from, buf)
 	return frames.Region{Addr: from, Bytes: buf[:n]}, n > 0
 }
 
 func onFirstStack(addr, sp frames.Addr) bool {
-	return addr+copying.FirstStackBytes-sp <= copying.MaxUsual
+	return addr+firstStackBytes-sp <= maxUsualStack
 }
 
 func readOtherStack(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
-	from := max(max(addr, copying.OtherStackBelow)-copying.OtherStackBelow, rd.MappingStart(addr))
+	from := max(max(addr, otherStackBelow)-otherStackBelow, rd.MappingStart(addr))
 	got := rd.Read(from, buf)
 	if uint64(got) < addr+8-from { // the stack begins later
 		from = addr &^ 0xfff
@@ -170,7 +156,7 @@ func readOtherStack(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Regi
 
 func holdsStackAt(rs []frames.Region, addr frames.Addr) bool {
 	for i := range rs {
-		if off := addr - rs[i].Addr; off+copying.OtherStackBelow < uint64(len(rs[i].Bytes)) {
+		if off := addr - rs[i].Addr; off+otherStackBelow < uint64(len(rs[i].Bytes)) {
 			return true
 		}
 	}

@@ -6,23 +6,22 @@ import (
 	"testing"
 
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/watch/observe/copying"
 )
 
 func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 	const end = 0x7ffd00000000
 	th := NewThread(1, 1, nil)
-	if th.SetFirstStackEnd(0); th.hints.StackPlaces[0].At != 0 {
+	if th.SetFirstStackEnd(0); th.hints.stackPlaces[0].at != 0 {
 		t.Error("no stack is known")
 	}
 	th.SetFirstStackEnd(end)
-	if p := th.hints.StackPlaces[0]; !p.FirstStack || p.At >= end || p.At+uint64(p.CopyBytes()) < end {
+	if p := th.hints.stackPlaces[0]; !p.firstStack || p.at >= end || p.at+uint64(p.copyBytes()) < end {
 		t.Errorf("%+v is copied of a stack that ends at %#x", p, uint64(end))
 	}
-	at := th.hints.StackPlaces[0].At
+	at := th.hints.stackPlaces[0].at
 	for sp, want := range map[uint64]bool{
-		end - 8: true, at: true, at - 1<<20: true, end - copying.MaxUsual: true,
-		end - copying.MaxUsual - 8: false, end + 8: false, 0x1000: false,
+		end - 8: true, at: true, at - 1<<20: true, end - maxUsualStack: true,
+		end - maxUsualStack - 8: false, end + 8: false, 0x1000: false,
 	} {
 		if onFirstStack(at, sp) != want {
 			t.Errorf("a stack pointer of %#x: on the first stack %t", sp, !want)
@@ -34,7 +33,7 @@ func TestAfterAnExecNothingIsCopiedOfTheFormerProgramsStacks(t *testing.T) {
 	const before, after = 0x7ffd00000000, 0x7ffe00000000
 	th := NewThread(1, 1, nil)
 	th.SetFirstStackEnd(before)
-	th.feedback.copies.Root = before - 8
+	th.feedback.copies.root = before - 8
 	th.feedback.AddOtherStack(1 << 30)
 	th.feedback.SetPlan(&managed.Plan{}, 1<<20)
 	th.takeHints()

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/waits"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
@@ -65,7 +64,7 @@ func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.Syscal
 	if err := s.readRegsAndStack(t, call); err != nil {
 		return err
 	}
-	s.recalled = t.sleep.kept.recallOrAwaitRoot(s, call, t.hints.Root)
+	s.recalled = t.sleep.kept.recallOrAwaitRoot(s, call, t.hints.root)
 	r.copier.copyOtherMemory(t, s)
 	copyFutexWord(t, s, call)
 	r.kernel.read(t, s)
@@ -82,9 +81,9 @@ func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error
 	below := uint64(0)
 	switch {
 	case call.Nr < 0: // a red zone may be in use
-		below = copying.RedZone
+		below = redZone
 	case arch == frames.ARM64:
-		below = copying.SavedFPARM64
+		below = savedFPARM64
 	}
 	if arch == frames.ARM64 {
 		s.Regs.PACMask = procmem.UserPACMask

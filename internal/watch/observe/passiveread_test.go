@@ -156,7 +156,7 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 	o.stop, o.proven = w.StopReason(), w.FoundRegs()
 	switch {
 	case o.stop.Complete():
-		s.thread.feedback.copies.Root = w.Frame().SP
+		s.thread.feedback.copies.root = w.Frame().SP
 		s.thread.feedback.handOver()
 	case o.stop == frames.StopUnproven:
 		s.thread.feedback.StopForRegister(raw)
@@ -335,7 +335,7 @@ func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *te
 		s := startSleeper(t, "O0", "nanosleep", "plain")
 		before := s.runs()
 		s.samples(2, c.mode, c.opts)
-		s.thread.Feedback().AddOtherStack(s.thread.feedback.copies.Root)
+		s.thread.Feedback().AddOtherStack(s.thread.feedback.copies.root)
 		got := s.samples(2, c.mode, c.opts)
 		if got[0].how != ByPassiveRead || got[1].how != unchanged || s.runs() != before {
 			t.Errorf("%v, %+v: %v, then %v; %d runs", c.mode, c.opts, got[0].how, got[1].how, s.runs()-before)

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
@@ -151,7 +150,7 @@ const minTouched = 16 << 10 // bytes of an unknown stack
 
 // touch faults in the buffer of a copy: a thread that is stopped meanwhile stays so.
 func (b *sampleBuffers) touch(n int) {
-	n = min(max(n+copying.Margin, minTouched), len(b.stack))
+	n = min(max(n+copyMargin, minTouched), len(b.stack))
 	procmem.Touch(b.stack[min(b.touched, n):n])
 	b.touched = max(b.touched, n)
 }

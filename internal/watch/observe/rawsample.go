@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
@@ -67,7 +66,7 @@ type RawSample struct {
 	StopCost
 	CallEffect
 	KernelStack
-	copying.Limits
+	copyLimits
 	knownRegs
 	futexCopy futexCopy
 
@@ -116,7 +115,7 @@ func (s *RawSample) reset() {
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
-const maxRegions = 8 + copying.MaxOtherStacks + copying.MaxPlanRegions
+const maxRegions = 8 + maxOtherStacks + maxPlanRegions
 
 func (s *RawSample) keepOthers(rs []frames.Region) {
 	n := 0

@@ -7,14 +7,13 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/internal/watch/perfevents"
 )
 
 // # Threads that the kernel samples
 //
 // Such a thread is observed without stops, for sleeps, clocks and its end, unless its stack is too deep for samples
-// ([copying.SampleDepth]).
+// ([sampleDepth]).
 
 const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 
@@ -41,7 +40,7 @@ func (t *Thread) IsTooDeepForKernelSamples() bool {
 
 func (t *Thread) stackExceedsSamples() bool {
 	hints := t.hints
-	return hints.TooDeepForSamples || hints.Used > t.kernelSampleStackBytes
+	return hints.tooDeepForSamples || hints.used > t.kernelSampleStackBytes
 }
 
 // FromKernelSample makes a raw sample, without clocks, from a usable kernel sample.
@@ -49,7 +48,7 @@ func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	s := o.pool.Get()
 	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
-	s.FullSampleBytes = asked
+	s.fullSampleBytes = asked
 	s.Regs = r.Regs
 	s.At = r.Time
 	s.How = ByKernelSample
@@ -69,7 +68,7 @@ func (s *RawSample) SetNoUserSpace() { s.Regs = frames.Regs{Arch: process.HostAr
 func (s *RawSample) setRunningInKernel(sched procmem.SchedStat) {
 	s.SetNoUserSpace()
 	s.setStack(0, 0, 0)
-	s.Limits, s.KernelText = copying.Limits{}, s.KernelText[:0]
+	s.copyLimits, s.KernelText = copyLimits{}, s.KernelText[:0]
 	s.Sched, s.At, s.How, s.State = sched, procmem.Now(), ByPassiveRead, sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.OnCPU, s.Skids = true, false

@@ -6,20 +6,19 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/internal/watch/perfevents"
 )
 
 func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	pool := NewPool(1)
 	s := pool.Get()
-	s.Limits = copying.Limits{OutOfTime: true, FullSampleBytes: 64}
+	s.copyLimits = copyLimits{outOfTime: true, fullSampleBytes: 64}
 	pool.Put(s)
 	r := &perfevents.Record{Stack: make([]byte, 64)}
 	r.Regs.Arch = frames.X86_64
 	got := New(nil, pool, ModeAuto).FromKernelSample(r)
-	if got != s || got.Limits != (copying.Limits{}) {
-		t.Errorf("the same raw sample %v: %+v", got == s, got.Limits)
+	if got != s || got.copyLimits != (copyLimits{}) {
+		t.Errorf("the same raw sample %v: %+v", got == s, got.copyLimits)
 	}
 }
 
@@ -47,7 +46,7 @@ func TestAThreadIsStoppedWhileItsStackIsTooDeepForSamples(t *testing.T) {
 		used    int
 		samples bool
 	}{{false, 8 << 10, true}, {true, 8 << 10, false}, {false, 8<<10 + 1, false}, {false, 0, true}} {
-		k.copies.TooDeepForSamples, k.copies.Used = c.tooDeep, c.used
+		k.copies.tooDeepForSamples, k.copies.used = c.tooDeep, c.used
 		k.handOver()
 		th.takeHints()
 		if th.IsKernelSampled() != c.samples || th.IsTooDeepForKernelSamples() == c.samples {

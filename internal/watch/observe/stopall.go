@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
@@ -112,7 +111,7 @@ func (s *stopAll) add(t *Thread) {
 // Precondition: m.call was read after the thread's last clocks.
 func (s *stopAll) requestStop(m *member, tag int) {
 	s.setRaw(m, s.passive.pool.Get())
-	m.raw.buffers.reserveStack(m.thread.hints.Bytes)
+	m.raw.buffers.reserveStack(m.thread.hints.bytes)
 	attachment, err := s.ctl.BeginWithClocks(m.thread.files, &m.thread.clocks)
 	if err != nil {
 		s.end(m, nil, err)
@@ -196,7 +195,7 @@ func (s *stopAll) copyStack(m *member) {
 	if err != nil || call.Running || call.SP == 0 {
 		return
 	}
-	m.stackCopied = m.raw.copyStack(m.thread, call.SP, copying.RedZone) == nil && len(m.raw.Mem.Stack.Bytes) > 0
+	m.stackCopied = m.raw.copyStack(m.thread, call.SP, redZone) == nil && len(m.raw.Mem.Stack.Bytes) > 0
 }
 
 func (s *stopAll) finish(m *member) {

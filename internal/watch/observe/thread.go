@@ -33,7 +33,7 @@ type Thread struct {
 	abortedCall            *abortedCall // nil: none
 	copies                 copyState
 	feedback               *WalkFeedback
-	hints                  *CopyHints // of this observation
+	hints                  *copyHints // of this observation
 }
 
 type stopState struct {
@@ -81,14 +81,14 @@ func (t *Thread) SetFirstCopy(n int64) {
 // SetFirstStackEnd sets the end of the thread's first stack, or 0. Its outermost frames are also copied from another
 // stack. Precondition: no walk was made.
 func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
-	t.feedback.copies.SetFirstStackEnd(stackEnd)
+	t.feedback.copies.setFirstStackEnd(stackEnd)
 	t.feedback.handOver()
 	t.takeHints()
 }
 
 // SetRate sets the number of observations per second. Precondition: no walk was made.
 func (t *Thread) SetRate(hz float64) {
-	t.feedback.copies.SetRate(hz)
+	t.feedback.copies.setRate(hz)
 }
 
 // Close closes the thread's files. Precondition: no observation is pending.

@@ -12,7 +12,7 @@
 // makes events of that package. The data of an event then belongs to the aggregator.
 //
 // Single values flow back ([Process], [Thread], [Common]), readable at any time, such as:
-//   - what the next samples of a thread copy ([observe.CopyHints]), and those of a process after an exec
+//   - what the next samples of a thread copy ([observe.WalkFeedback]), and those of a process after an exec
 //     ([Process.UpdateOtherMemory], [Process.Plans]);
 //   - what kernel samples of a process lack ([Process.SampleLack]);
 //   - the bytes of copies in use ([observe.Pool]);

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/callstack"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/observe/taskstack"
 )
 
 // Process is a process from its discovery to its last interval.
@@ -95,14 +94,14 @@ func (p *Process) MappingsChanged() {
 	p.Plans.Store(callstack.FirstPlans(p.Target.Runtimes().FrameSources()))
 	if n := len(p.Target.Runtimes().TaskOffsets()); n != p.schedulers { // one was loaded
 		p.schedulers = n
-		p.SetOtherMemory(taskstack.New(p.Target))
+		p.SetOtherMemory(observe.NewTaskStacks(p.Target))
 	}
 }
 
 // ResetForProgram sets what is copied besides stacks, and the expected lack, for the present program.
 func (p *Process) ResetForProgram() {
 	p.schedulers = len(p.Target.Runtimes().TaskOffsets())
-	tasks := taskstack.New(p.Target)
+	tasks := observe.NewTaskStacks(p.Target)
 	p.SetOtherMemory(tasks)
 	p.firstStackEnd.Store(0)
 	if tasks == nil { // else tasks copies the stacks of a thread

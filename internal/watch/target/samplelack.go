@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/walk/callstack"
-	"prywalk/internal/watch/observe/taskstack"
+	"prywalk/internal/watch/observe"
 )
 
 // SampleLack is what a process's kernel samples lack: they have registers and one piece of one stack.
@@ -18,7 +18,7 @@ type SampleLack int64
 // By rank: NoteLack keeps the higher one. From LacksSamples on, samples are not used even if the user chose them.
 const (
 	LacksNothing     SampleLack = iota
-	LacksStacks                 // other stacks on which a walk continues (package taskstack)
+	LacksStacks                 // other stacks on which a walk continues (observe.NewTaskStacks)
 	LacksOuterFrames            // the ends of stacks, as incomplete samples have shown
 	LacksSamples                // everything: no sample can be walked (32-bit code)
 	LacksFrames                 // frames outside of the stack (package managed)
@@ -50,7 +50,9 @@ func (p *Process) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 func (p *Process) NoteLack(lack SampleLack) { raise(&p.lack, int64(lack)) }
 
 // ExpectedLack returns the lack by the present code.
-func ExpectedLack(t *loadedcode.Process) SampleLack { return expectedLack(t, taskstack.New(t) != nil) }
+func ExpectedLack(t *loadedcode.Process) SampleLack {
+	return expectedLack(t, observe.NewTaskStacks(t) != nil)
+}
 
 func expectedLack(t *loadedcode.Process, furtherStacks bool) SampleLack {
 	switch {

@@ -119,7 +119,7 @@ func (l *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string 
 	return copiedLabels(mem, at)
 }
 
-// copiedLabels decodes package taskstack's copy: a list, its pairs, and the strings padded to words.
+// copiedLabels decodes the copy of package observe (tasklabels.go): a list, its pairs, and the strings padded to words.
 func copiedLabels(mem frames.Memory, at uint64) map[string]string {
 	n, ok := mem.Word(at + 8)
 	if !ok || n > maxLabels {

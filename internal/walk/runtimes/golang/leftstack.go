@@ -19,7 +19,7 @@ import (
 
 var _ frames.LeftStack = (*Runtime)(nil)
 
-// as many as package taskstack copies of a stack whose stack pointer is unknown
+// as many as package observe copies of a stack whose stack pointer is unknown
 const maxLeftBytes = 32 << 10
 
 // FindLeft implements [frames.LeftStack].

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copying
+package observe
 
 import (
 	"testing"
@@ -9,13 +9,13 @@ import (
 )
 
 func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
-	k := NewLearner()
+	k := newCopyLearner()
 	for want := minDeepStops; want <= 2*maxDeepStops; want *= 2 {
 		for range 3 {
 			k.depth.stopForDepth(8 << 10)
 		}
 		stopped := 0
-		for ; k.TooDeepForSamples; stopped++ {
+		for ; k.tooDeepForSamples; stopped++ {
 			k.depth.learnStop(8 << 10)
 		}
 		if stopped != min(want, maxDeepStops) {
@@ -25,15 +25,15 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 }
 
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
-	k := NewLearner()
-	cut := &WalkedCopy{KernelSample: true, Limits: Limits{FullSampleBytes: 8 << 10}}
-	cut.Stack = frames.Region{Addr: 0x7000, Bytes: make([]byte, 3<<10)}
+	k := newCopyLearner()
+	cut := &walkedCopy{kernelSample: true, copyLimits: copyLimits{fullSampleBytes: 8 << 10}}
+	cut.stack = frames.Region{Addr: 0x7000, Bytes: make([]byte, 3<<10)}
 	for _, want := range []int{1, 2, 4, 8, minDeepStops, minDeepStops} {
 		for range 3 {
 			k.depth.learnCutSample(cut)
 		}
 		stopped := 0
-		for ; k.TooDeepForSamples && stopped <= want; stopped++ {
+		for ; k.tooDeepForSamples && stopped <= want; stopped++ {
 			k.depth.learnStop(5 << 10)
 		}
 		if stopped != want {
@@ -43,12 +43,12 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 }
 
 func TestAThreadWithoutPagesWhoseStackIsDeepOnceIsSampledAgain(t *testing.T) {
-	k := NewLearner()
-	cut := &WalkedCopy{KernelSample: true, Limits: Limits{FullSampleBytes: 8 << 10}}
+	k := newCopyLearner()
+	cut := &walkedCopy{kernelSample: true, copyLimits: copyLimits{fullSampleBytes: 8 << 10}}
 	k.depth.learnCutSample(cut)
 	k.depth.learnStop(8<<10 + 1)
 	stopped := 0
-	for ; k.TooDeepForSamples && stopped < maxDeepStops; stopped++ {
+	for ; k.tooDeepForSamples && stopped < maxDeepStops; stopped++ {
 		k.depth.learnStop(100)
 	}
 	if stopped != minDeepStops {
@@ -61,8 +61,8 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 		rate float64
 		want int
 	}{{1, minDeepStops}, {99, 49}, {1000, 500}} {
-		k := NewLearner()
-		k.SetRate(c.rate)
+		k := newCopyLearner()
+		k.setRate(c.rate)
 		requestStop := func(used int) {
 			k.depth.learnStop(used)
 		}
@@ -73,13 +73,13 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 		for range c.want - 1 {
 			requestStop(100)
 		}
-		if !k.TooDeepForSamples {
+		if !k.tooDeepForSamples {
 			t.Errorf("%v Hz: sampled after %d stops that found it shallow", c.rate, c.want-1)
 		}
 		requestStop(8<<10 + 1)
 		for n := 1; n <= c.want; n++ {
-			if requestStop(100); k.TooDeepForSamples == (n == c.want) {
-				t.Errorf("%v Hz: after %d stops that found it shallow: sampled %v", c.rate, n, !k.TooDeepForSamples)
+			if requestStop(100); k.tooDeepForSamples == (n == c.want) {
+				t.Errorf("%v Hz: after %d stops that found it shallow: sampled %v", c.rate, n, !k.tooDeepForSamples)
 			}
 		}
 	}

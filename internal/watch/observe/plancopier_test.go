@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copying
+package observe
 
 import (
 	"encoding/binary"
@@ -28,16 +28,16 @@ func newPlanArena(n int) *planArena {
 
 func (a *planArena) put(off int, v uint64) { binary.LittleEndian.PutUint64(a.bytes[off:], v) }
 
-func (c *PlanCopier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
+func (c *planCopier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
 	rd := ptrace.NewReader(os.Getpid(), nil)
-	rd.AllowReads(MaxPlanReads)
+	rd.AllowReads(maxPlanReads)
 	c.plan, c.anchor = plan, anchor
 	regs := frames.Regs{}
-	return out[:c.Copy(&regs, &rd, out, 0)]
+	return out[:c.Regions(&regs, &rd, out)]
 }
 
-func newPlanned() (*PlanCopier, []frames.Region) {
-	return &PlanCopier{buf: make([]byte, managed.MaxBytes)}, make([]frames.Region, MaxPlanRegions)
+func newPlanned() (*planCopier, []frames.Region) {
+	return &planCopier{buf: make([]byte, managed.MaxBytes)}, make([]frames.Region, maxPlanRegions)
 }
 
 // nodes links n nodes at a distance in bytes, each with an object 64 bytes behind it.
@@ -199,9 +199,9 @@ func BenchmarkPlan(b *testing.B) {
 	for b.Loop() {
 		p.plan, p.anchor = plan, a.at
 		rd.Reset(os.Getpid(), nil)
-		rd.AllowReads(MaxPlanReads)
+		rd.AllowReads(maxPlanReads)
 		before := rd.ReadsLeft()
-		p.Copy(&regs, &rd, out, 0)
+		p.Regions(&regs, &rd, out)
 		reads = before - rd.ReadsLeft()
 	}
 	b.ReportMetric(float64(reads), "reads/op")
@@ -285,11 +285,11 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 	rd, regs := ptrace.NewReader(os.Getpid(), mem), frames.Regs{}
 	observe := func() (regions []frames.Region, reads int) {
 		rd.Reset(os.Getpid(), mem)
-		rd.AllowReads(MaxPlanReads)
+		rd.AllowReads(maxPlanReads)
 		rd.SetStack(stackAt, stack)
-		p.Use(plan, a.at+thread, 0, &found)
+		p.use(plan, a.at+thread, 0, &found)
 		before := rd.ReadsLeft()
-		regions = out[:p.Copy(&regs, &rd, out, 0)]
+		regions = out[:p.Regions(&regs, &rd, out)]
 		return regions, before - rd.ReadsLeft()
 	}
 	regions, reads := observe()

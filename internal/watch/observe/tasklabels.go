@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package taskstack
+package observe
 
 import (
 	"encoding/binary"
@@ -20,7 +20,7 @@ const (
 // copyLabels copies the labels into one region at the list's address: its head, its pairs, then the strings, padded to
 // 8 bytes ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24). The maps of Go up to 1.23 get the same
 // form.
-func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
+func (s *taskStacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	if s.layout.Labels == nil {
 		return n
 	}
@@ -38,7 +38,7 @@ func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n 
 
 // readLabels returns the bytes of the region, readPairs and mapPairs the number of pairs: 0 if they are unreadable or
 // too many.
-func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
+func (s *taskStacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	if rd.Read(at, s.labels[:labelsHead]) != labelsHead {
 		return 0
 	}
@@ -48,7 +48,7 @@ func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	return 0
 }
 
-func (s *stacks) readPairs(rd *ptrace.Reader) int {
+func (s *taskStacks) readPairs(rd *ptrace.Reader) int {
 	list, count, capacity := word(s.labels[:], 0), word(s.labels[:], 8), word(s.labels[:], 16)
 	if count == 0 || count > maxLabels || capacity < count { // a map
 		return s.mapPairs(list, rd)
@@ -60,7 +60,7 @@ func (s *stacks) readPairs(rd *ptrace.Reader) int {
 	return int(count)
 }
 
-func (s *stacks) readTexts(n int, rd *ptrace.Reader) int {
+func (s *taskStacks) readTexts(n int, rd *ptrace.Reader) int {
 	b := s.labels[:]
 	end := labelsHead + labelsPair*n
 	for at := labelsHead; at < labelsHead+labelsPair*n; at += labelsPair / 2 {
@@ -88,7 +88,7 @@ const (
 	slotInUse    = 5 // at least
 )
 
-func (s *stacks) mapPairs(at frames.Addr, rd *ptrace.Reader) (count int) {
+func (s *taskStacks) mapPairs(at frames.Addr, rd *ptrace.Reader) (count int) {
 	bucket, list := s.bucket[:], s.labels[:]
 	if at == 0 || rd.Read(at, bucket[:mapBytes]) != mapBytes || word(bucket, mapOld) != 0 || bucket[mapLogSize] != 0 ||
 		word(bucket, 0) == 0 || word(bucket, 0) > maxLabels {

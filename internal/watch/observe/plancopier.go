@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copying
+package observe
 
 import (
 	"slices"
@@ -10,10 +10,33 @@ import (
 	"prywalk/ptrace"
 )
 
+// # Plans
+//
+// The steps of a plan load words, and copy ranges, lists of nodes and the objects to which these point. What one step
+// has copied, later ones do not read again.
+//
+// An example: a thread of CPython 3.13 runs a generator that f iterates, which the module calls. The frames of f and
+// the module are in the newest chunk of the thread's data stack, the generator's is in the generator object. The
+// anchor, slot 0, is the thread state, 0x7f3c18004000 (makePlan of package cpython):
+//
+//	step                               reads                           gives
+//	Copy   slot 0, Max 0x100           0x100 bytes at 0x7f3c18004000   region 1: the thread state
+//	Load   slot 0 + 0xe8               (in region 1)                   slot 4 = 0x7f3c18100000, datastack_chunk
+//	Load   slot 0 + 0xf0               (in region 1)                   slot 5 = 0x7f3c18100168, datastack_top
+//	Copy   slot 4 to slot 5            0x168 bytes at 0x7f3c18100000   region 2: frames of f and the module
+//	Load   slot 0 + 0x48               (in region 1)                   slot 6 = 0x7f3c18051258, current_frame
+//	CopyList slot 6, Size 0x50, Next 8 page of 0x7f3c18051258          region 3, node 1: the generator's frame
+//	                                   (in region 2)                   node 2: 0x7f3c181000a0, f's frame
+//	                                   (in region 2)                   node 3: 0x7f3c18100020, the module's
+//	                                   (in the copy of the stack)      node 4: 0x7ffd35c2a1d0, the frame owned by the C
+//	                                                                   stack; its word at 8 is 0, so the list ends
+//	CopyTargets Off 0, Size 0x90       0x90 bytes at 0x7f3c1803a4f0    region 4: code object of the generator; those of
+//	                                                                   f and the module, and node 4's None, are in Skip
+
 // of one observation; a read takes 1 to 3 µs
 const (
-	MaxPlanReads   = 160
-	MaxPlanRegions = 160
+	maxPlanReads   = 160
+	maxPlanRegions = 160
 )
 
 const (
@@ -23,10 +46,11 @@ const (
 	fewPages         = 2
 )
 
-// PlanCopier carries out a thread's plans, one after the other.
-type PlanCopier struct {
-	// Asleep: in a passive read.
-	Asleep bool
+// planCopier is an [OtherMemory]: it carries out a thread's plans, one after the other.
+type planCopier struct {
+	ptrace.Wrapped
+	// asleep: in a passive read.
+	asleep bool
 
 	assignment
 	progress
@@ -56,21 +80,24 @@ type progress struct {
 	savedNodes  []frames.Addr // of the first list, or by SaveNodes
 }
 
-// Use sets the plan of the next Copy. anchor is where the plan begins; 0: the plan finds it, first at *found, where it
-// found that of the thread last time. innerTID is the id in the process's pid namespace, 0: unknown.
-func (c *PlanCopier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, found *frames.Addr) {
+// use sets the plan of the next Regions. anchor is where the plan begins; 0: the plan finds it, first at *found, where
+// it found that of the thread last time. innerTID is the id in the process's pid namespace, 0: unknown.
+func (c *planCopier) use(plan *managed.Plan, anchor frames.Addr, innerTID int, found *frames.Addr) {
 	if c.buf == nil {
 		c.buf = make([]byte, managed.MaxBytes)
 	}
 	c.assignment = assignment{plan: plan, anchor: anchor, foundAnchor: found, innerTID: uint64(innerTID)}
 }
 
-// UseAlso sets plans that the next Copy carries out after that of [PlanCopier.Use]. They find their anchors.
-func (c *PlanCopier) UseAlso(plans []*managed.Plan) { c.others = plans }
+// useAlso sets plans that the next Regions carries out after that of [planCopier.use]. They find their anchors.
+func (c *planCopier) useAlso(plans []*managed.Plan) { c.others = plans }
 
-// Copy adds regions to the n of out, and returns their new number. They are valid until the next call.
-func (c *PlanCopier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
-	c.progress = progress{rd: rd, out: out, regionCount: n, lastIndex: -1}
+// ReadLimit implements [ptrace.OtherMemory].
+func (*planCopier) ReadLimit() int { return maxPlanReads }
+
+// Regions implements [ptrace.OtherMemory]. The regions are valid until the next call.
+func (c *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	c.progress = progress{rd: rd, out: out, regionCount: c.InnerRegions(regs, rd, out), lastIndex: -1}
 	c.carryOut(regs)
 	first := c.plan
 	for _, c.plan = range c.others {
@@ -84,7 +111,7 @@ func (c *PlanCopier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 	return c.regionCount
 }
 
-func (c *PlanCopier) carryOut(regs *frames.Regs) {
+func (c *planCopier) carryOut(regs *frames.Regs) {
 	c.slots = [managed.MaxSlots]frames.Addr{
 		managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
 		managed.SlotInnerTID: c.innerTID,
@@ -102,7 +129,7 @@ func (c *PlanCopier) carryOut(regs *frames.Regs) {
 	}
 }
 
-func (c *PlanCopier) runSteps(steps []managed.Step) {
+func (c *planCopier) runSteps(steps []managed.Step) {
 	for i := range min(len(steps), managed.MaxSteps) {
 		if !c.step(&steps[i]) {
 			return
@@ -111,8 +138,8 @@ func (c *PlanCopier) runSteps(steps []managed.Step) {
 }
 
 // step returns false if the plan ends.
-func (c *PlanCopier) step(s *managed.Step) bool {
-	if s.OnlyAsleep && !c.Asleep {
+func (c *planCopier) step(s *managed.Step) bool {
+	if s.OnlyAsleep && !c.asleep {
 		return true
 	}
 	at := c.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
@@ -143,7 +170,7 @@ func (c *PlanCopier) step(s *managed.Step) bool {
 	return true
 }
 
-func (c *PlanCopier) length(at frames.Addr, s *managed.Step) uint64 {
+func (c *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	n := uint64(s.Max)
 	if end := c.slots[s.End%managed.MaxSlots]; s.End != 0 {
 		if end <= at {
@@ -154,7 +181,7 @@ func (c *PlanCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	return n
 }
 
-func (c *PlanCopier) copyArray(at frames.Addr, s *managed.Step) {
+func (c *planCopier) copyArray(at frames.Addr, s *managed.Step) {
 	n, size := c.length(at, s), uint64(s.Size)
 	c.nodeCount = 0
 	if size == 0 || n < size || !c.copyPart(at, n) {
@@ -166,7 +193,7 @@ func (c *PlanCopier) copyArray(at frames.Addr, s *managed.Step) {
 	}
 }
 
-func (c *PlanCopier) copyList(at frames.Addr, s *managed.Step) {
+func (c *planCopier) copyList(at frames.Addr, s *managed.Step) {
 	if slices.Contains(c.savedNodes, at) {
 		return
 	}
@@ -182,7 +209,7 @@ func (c *PlanCopier) copyList(at frames.Addr, s *managed.Step) {
 }
 
 // copyNode returns false if the node is unreadable.
-func (c *PlanCopier) copyNode(at frames.Addr, size uint64, d *density) bool {
+func (c *planCopier) copyNode(at frames.Addr, size uint64, d *density) bool {
 	switch {
 	case c.copyOf(at, size) != nil:
 		d.noteFound(c.lastIndex)
@@ -195,12 +222,12 @@ func (c *PlanCopier) copyNode(at frames.Addr, size uint64, d *density) bool {
 	return true
 }
 
-func (c *PlanCopier) saveNodes() {
+func (c *planCopier) saveNodes() {
 	c.savedNodes = c.savedNodesBuf[:copy(c.savedNodesBuf[:], c.nodes[:c.nodeCount])]
 }
 
 // reuseFoundAnchor sets SlotAnchor to the thread's last result of FindNode; false if that does not hold any more.
-func (c *PlanCopier) reuseFoundAnchor() bool {
+func (c *planCopier) reuseFoundAnchor() bool {
 	if c.foundAnchor == nil || *c.foundAnchor == 0 {
 		return false
 	}
@@ -219,7 +246,7 @@ func (c *PlanCopier) reuseFoundAnchor() bool {
 	return false
 }
 
-func (c *PlanCopier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
+func (c *planCopier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 	want := c.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), maxNodesSearched) {
 		if at == 0 || want == 0 || !c.copyPart(at, uint64(s.Size)) {
@@ -265,7 +292,7 @@ func (d *density) bytesAround(at frames.Addr) uint64 {
 }
 
 // readNode reads a node, and with bytes up to its page's end if readable. It returns false if the node is not readable.
-func (c *PlanCopier) readNode(at frames.Addr, size, with uint64) bool {
+func (c *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(pageSize-1)+1, at+size)
 	if with > pageSize {
 		if from := max(end-min(with, end), c.rd.MappingStart(at)); c.read(from, end-from) && c.copyOf(at, size) != nil {
@@ -281,7 +308,7 @@ func (c *PlanCopier) readNode(at frames.Addr, size, with uint64) bool {
 	return c.read(at, size) && c.copyOf(at, size) != nil
 }
 
-func (c *PlanCopier) copyTargets(s *managed.Step) {
+func (c *planCopier) copyTargets(s *managed.Step) {
 	n := 0
 	for i := range c.nodeCount {
 		at := c.nodes[i] + uint64(int64(s.At))
@@ -310,7 +337,7 @@ const (
 	comparedObjects = 8  // recursive calls have the same object
 )
 
-func (c *PlanCopier) copyObject(at frames.Addr, s *managed.Step) bool {
+func (c *planCopier) copyObject(at frames.Addr, s *managed.Step) bool {
 	size := uint64(s.Size)
 	if s.WholePage {
 		return c.copyOf(at, size) != nil || c.readNode(at, size, pageSize)

@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copying
+package observe
 
 import "prywalk/frames"
 
-// StackSize is what the next copy has of the stack at the stack pointer.
-type StackSize struct {
-	Bytes int
+// stackSize is what the next copy has of the stack at the stack pointer.
+type stackSize struct {
+	bytes int
 	// bytes of the last walks, falling slowly; a lower bound after a kernel sample with too few
-	Used int
-	Root frames.Addr // of the outermost frame in the last complete walk, or 0
+	used int
+	root frames.Addr // of the outermost frame in the last complete walk, or 0
 }
 
-// ToReserve returns the bytes of the next copy's buffer: a small stack shares [MinWhole] bytes with other memory.
-func (s *StackSize) ToReserve(otherBytes int) int {
-	if s.Bytes > MinWhole || otherBytes == 0 {
-		return s.Bytes
+// toReserve returns the bytes of the next copy's buffer: a small stack shares [minWholeCopy] bytes with other memory.
+func (s *stackSize) toReserve(otherBytes int) int {
+	if s.bytes > minWholeCopy || otherBytes == 0 {
+		return s.bytes
 	}
-	return min(s.Bytes, max(MinWhole-otherBytes-Margin, 2*s.Used+Margin, MinInnermost))
+	return min(s.bytes, max(minWholeCopy-otherBytes-copyMargin, 2*s.used+copyMargin, minInnermostCopy))
 }
 
-type sizeLearner struct{ *StackSize }
+type sizeLearner struct{ *stackSize }
 
 // fall is the part of the difference by which sizes fall: slowly, as depths vary from sample to sample.
 const fall = 64
 
 // update returns again = true if the copy was too short, and the next one is longer.
-func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
-	from, reach := c.Stack.Addr, w.HighestSP()
-	if end == EndComplete && (w.OnOtherStack() || w.Frame().SP != 0) {
-		learner.Root = reach
+func (learner *sizeLearner) update(end walkEnd, w *frames.Walker, c *walkedCopy) (again bool) {
+	from, reach := c.stack.Addr, w.HighestSP()
+	if end == endComplete && (w.OnOtherStack() || w.Frame().SP != 0) {
+		learner.root = reach
 	}
-	if used := reach - from; used <= c.StackEnd-from {
-		cut := end == EndCut && !c.KernelSample
+	if used := reach - from; used <= c.stackEnd-from {
+		cut := end == endCut && !c.kernelSample
 		if cut {
 			used = max(used, learner.sizeToRoot(c))
 		}
-		again = learner.setSize(int(used)+16, max(c.Room, MinWhole), cut)
+		again = learner.setSize(int(used)+16, max(c.room, minWholeCopy), cut)
 	}
-	if end == EndCut && c.isFullSample() {
-		learner.Used = c.FullSampleBytes + 1
+	if end == endCut && c.isFullSample() {
+		learner.used = c.fullSampleBytes + 1
 	}
 	return again
 }
 
 // sizeToRoot returns 0 if the outermost frame's place is unknown or too far away.
-func (learner *sizeLearner) sizeToRoot(c *WalkedCopy) uint64 {
-	from, root := c.Stack.Addr, learner.Root
-	if root > from && root-from <= MaxToEnd {
+func (learner *sizeLearner) sizeToRoot(c *walkedCopy) uint64 {
+	from, root := c.stack.Addr, learner.root
+	if root > from && root-from <= maxCopyToEnd {
 		return root - from
 	}
 	return 0
@@ -55,7 +55,7 @@ func (learner *sizeLearner) sizeToRoot(c *WalkedCopy) uint64 {
 
 // setSize returns again = true if the next copy is longer. cut: the copy was too short.
 func (learner *sizeLearner) setSize(used, fullCopy int, cut bool) (again bool) {
-	old, want := learner.Bytes, used+Margin
+	old, want := learner.bytes, used+copyMargin
 	switch {
 	case cut:
 		// each copy of a batch of walks must lead to the same size
@@ -63,9 +63,9 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut bool) (again bool) {
 	case want < old:
 		want = old - (old-want)/fall
 	}
-	learner.Bytes = min(max(want, MinWhole), MaxUsual)
-	learner.Used = max(used, learner.Used-(learner.Used-used)/fall)
-	return cut && old < MaxUsual
+	learner.bytes = min(max(want, minWholeCopy), maxUsualStack)
+	learner.used = max(used, learner.used-(learner.used-used)/fall)
+	return cut && old < maxUsualStack
 }
 
 // # Threads that the kernel samples
@@ -78,14 +78,14 @@ const (
 	maxDeepStops = 1 << 16
 )
 
-// SampleDepth says whether the kernel's samples of a thread are used.
-type SampleDepth struct {
-	// TooDeepForSamples: the thread must be stopped.
-	TooDeepForSamples bool
+// sampleDepth says whether the kernel's samples of a thread are used.
+type sampleDepth struct {
+	// tooDeepForSamples: the thread must be stopped.
+	tooDeepForSamples bool
 }
 
 type depthLearner struct {
-	*SampleDepth
+	*sampleDepth
 	shallowFor   int // shallow stops required after a cut sample
 	shallowLeft  int // of these, still required
 	deeperThan   int // bytes
@@ -93,49 +93,49 @@ type depthLearner struct {
 	shallowFirst int // least shallowFor
 }
 
-func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) {
+func (learner *depthLearner) update(end walkEnd, w *frames.Walker, c *walkedCopy) {
 	switch {
-	case c.ByStop:
+	case c.byStop:
 		learner.learnStop(depthOf(w, c))
-	case end == EndCut:
+	case end == endCut:
 		learner.learnCutSample(c)
 	}
 }
 
-func (learner *depthLearner) learnCutSample(c *WalkedCopy) {
+func (learner *depthLearner) learnCutSample(c *walkedCopy) {
 	switch {
-	case !c.KernelSample:
+	case !c.kernelSample:
 	case c.isFullSample():
-		learner.stopForDepth(c.FullSampleBytes)
+		learner.stopForDepth(c.fullSampleBytes)
 	default:
-		learner.stopForPages(c.FullSampleBytes)
+		learner.stopForPages(c.fullSampleBytes)
 	}
 }
 
-func depthOf(w *frames.Walker, c *WalkedCopy) int {
-	from, reach := c.Stack.Addr, w.HighestSP()
-	if w.OnOtherStack() || reach < from || reach > c.StackEnd {
+func depthOf(w *frames.Walker, c *walkedCopy) int {
+	from, reach := c.stack.Addr, w.HighestSP()
+	if w.OnOtherStack() || reach < from || reach > c.stackEnd {
 		return 0
 	}
 	return int(reach - from)
 }
 
 func (learner *depthLearner) stopForDepth(stackBytes int) {
-	if !learner.TooDeepForSamples { // samples before the first stop
+	if !learner.tooDeepForSamples { // samples before the first stop
 		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst), maxDeepStops)
 	}
-	learner.TooDeepForSamples = true
+	learner.tooDeepForSamples = true
 	learner.shallowLeft = learner.shallowFor
 	learner.deeperThan = stackBytes
 }
 
 // The kernel does not wait for absent pages (arch/x86/lib/usercopy.c, copy_from_user_nmi).
 func (learner *depthLearner) stopForPages(asked int) {
-	if !learner.TooDeepForSamples {
+	if !learner.tooDeepForSamples {
 		learner.pageStops = min(max(2*learner.pageStops, 1), learner.shallowFirst)
 		learner.shallowLeft = learner.pageStops
 	}
-	learner.TooDeepForSamples, learner.deeperThan = true, asked
+	learner.tooDeepForSamples, learner.deeperThan = true, asked
 }
 
 func (learner *depthLearner) learnStop(used int) {
@@ -146,6 +146,6 @@ func (learner *depthLearner) learnStop(used int) {
 		learner.shallowLeft = learner.shallowFor
 	default:
 		learner.shallowLeft--
-		learner.TooDeepForSamples = learner.shallowLeft > 0
+		learner.tooDeepForSamples = learner.shallowLeft > 0
 	}
 }

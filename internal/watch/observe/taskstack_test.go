@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package taskstack
+package observe
 
 import (
 	"encoding/binary"
@@ -42,7 +42,7 @@ func TestTheStackThatAThreadHasLeftIsCopiedAsTheExampleSays(t *testing.T) {
 	set(curg+lo, stackHi-0x8000)
 	set(curg+hi, stackHi)
 	set(curg+sp, savedSP)
-	e := &stacks{
+	e := &taskStacks{
 		layout: managed.TaskOffsets{
 			TLS: -8, StackLo: lo, StackHi: hi, Worker: worker, SavedSP: sp, SchedulerTask: scheduler, SignalTask: signal,
 			CurrentTask: current,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copying
+package observe
 
 import (
 	"encoding/binary"
@@ -9,7 +9,7 @@ import (
 )
 
 // copyOf returns nil if not all bytes were copied.
-func (c *PlanCopier) copyOf(addr, size uint64) []byte {
+func (c *planCopier) copyOf(addr, size uint64) []byte {
 	last := &c.lastRegion
 	if b := bytesAt(last.Addr, last.Bytes, addr, size); b != nil {
 		return b
@@ -34,7 +34,7 @@ func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 }
 
 // word returns 0 if unreadable.
-func (c *PlanCopier) word(addr uint64) uint64 {
+func (c *planCopier) word(addr uint64) uint64 {
 	b := c.copyOf(addr, 8)
 	if b == nil && c.read(addr, 8) {
 		b = c.copyOf(addr, 8)
@@ -46,12 +46,12 @@ func (c *PlanCopier) word(addr uint64) uint64 {
 }
 
 // copyPart reads what no region has yet. It returns false if nothing is readable.
-func (c *PlanCopier) copyPart(addr, n uint64) bool {
+func (c *planCopier) copyPart(addr, n uint64) bool {
 	return c.copyOf(addr, n) != nil || c.read(addr, n)
 }
 
 // read copies up to n bytes into a new region, and returns whether it got any.
-func (c *PlanCopier) read(addr frames.Addr, n uint64) bool {
+func (c *planCopier) read(addr frames.Addr, n uint64) bool {
 	n = min(n, uint64(len(c.buf)-c.bufUsed))
 	if n == 0 || c.regionCount == len(c.out) {
 		return false

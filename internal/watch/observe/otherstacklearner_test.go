@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copying
+package observe
 
 import (
 	"testing"
@@ -9,24 +9,24 @@ import (
 )
 
 func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
-	k := NewLearner()
+	k := newCopyLearner()
 	const one, two = 0x700000, 0x100000
-	added := k.AddOtherStack(one)
-	k.ExtendOtherStack(two, 1<<20)
-	places := &k.StackPlaces
-	if !added || places[0].CopyBytes() != otherStackBytes || places[1].CopyBytes() != 1<<20 {
-		t.Fatalf("%+v", k.Hints)
+	added := k.addOtherStack(one)
+	k.extendOtherStack(two, 1<<20)
+	places := &k.stackPlaces
+	if !added || places[0].copyBytes() != otherStackBytes || places[1].copyBytes() != 1<<20 {
+		t.Fatalf("%+v", k.stackHints)
 	}
-	k.ExtendOtherStack(two+1<<20, 4<<20)
-	k.ExtendOtherStack(one+1000, MaxDeep)
-	if places[0].CopyBytes() != MaxDeep || places[1].CopyBytes() != 5<<20 || places[2].At != 0 {
+	k.extendOtherStack(two+1<<20, 4<<20)
+	k.extendOtherStack(one+1000, maxDeepStack)
+	if places[0].copyBytes() != maxDeepStack || places[1].copyBytes() != 5<<20 || places[2].at != 0 {
 		t.Errorf("%+v", places)
 	}
 }
 
 func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 	const at, other = 0x700000, 0x100000
-	k := NewLearner()
+	k := newCopyLearner()
 	for _, lasts := range []int{minOthersKept, 2 * minOthersKept, 4 * minOthersKept} {
 		k.others.addMissing(at, frames.StackLink{}, false)
 		k.others.addMissing(other, frames.StackLink{}, false)
@@ -34,21 +34,21 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 			k.others.countWalk(3)
 		}
 		for range lasts {
-			if k.StackPlaces[0].At != at || k.StackPlaces[1].At != other {
-				t.Fatalf("one is gone before %d walks: %+v", lasts, k.StackPlaces)
+			if k.stackPlaces[0].at != at || k.stackPlaces[1].at != other {
+				t.Fatalf("one is gone before %d walks: %+v", lasts, k.stackPlaces)
 			}
 			k.others.countWalk(2)
 		}
-		if k.StackPlaces[0].At != other || k.StackPlaces[1].At != 0 {
-			t.Fatalf("after %d walks at the second: %+v", lasts, k.StackPlaces)
+		if k.stackPlaces[0].at != other || k.stackPlaces[1].at != 0 {
+			t.Fatalf("after %d walks at the second: %+v", lasts, k.stackPlaces)
 		}
 		for range lasts {
-			if k.StackPlaces[0].At != other {
+			if k.stackPlaces[0].at != other {
 				t.Fatalf("the second is gone before %d walks", lasts)
 			}
 			k.others.countWalk(0)
 		}
-		if k.StackPlaces[0].At != 0 {
+		if k.stackPlaces[0].at != 0 {
 			t.Fatalf("it is still there after %d walks", lasts)
 		}
 	}
@@ -56,21 +56,21 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 
 func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
 	const at = 0x700000
-	k := NewLearner()
+	k := newCopyLearner()
 	k.others.addMissing(at, frames.StackLink{}, false)
 	k.others.placesWith(at+0x100, true)
 	for range 2 * maxOthersKept {
 		k.others.countWalk(0)
 	}
-	if k.StackPlaces[0].At != at {
-		t.Errorf("%+v", k.StackPlaces)
+	if k.stackPlaces[0].at != at {
+		t.Errorf("%+v", k.stackPlaces)
 	}
 }
 
 func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 	const at = 0x700000
-	k := NewLearner()
-	p := &k.StackPlaces[0]
+	k := newCopyLearner()
+	p := &k.stackPlaces[0]
 	k.others.addMissing(at, frames.StackLink{}, false)
 	for _, e := range []struct {
 		sp       frames.Addr
@@ -78,44 +78,44 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 		found    bool
 		bytes    int
 	}{
-		{at - OtherStackBelow - 8, true, false, otherStackBytes},
+		{at - otherStackBelow - 8, true, false, otherStackBytes},
 		{at + otherStackBytes, true, false, otherStackBytes},
 		{0, true, false, otherStackBytes},
 		{at + 0x200, false, true, otherStackBytes},
-		{at - 8, true, true, OtherStackBelow + 1 + Margin},
-		{at + 0x200, true, true, OtherStackBelow + 0x200 + Margin},
-		{at + 0x100, true, true, OtherStackBelow + 0x200 + Margin},
+		{at - 8, true, true, otherStackBelow + 1 + copyMargin},
+		{at + 0x200, true, true, otherStackBelow + 0x200 + copyMargin},
+		{at + 0x100, true, true, otherStackBelow + 0x200 + copyMargin},
 		{at + otherStackBytes - 8, true, true, otherStackBytes},
 	} {
-		if found := k.others.placesWith(e.sp, e.complete) == 1; found != e.found || p.CopyBytes() != e.bytes {
-			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.CopyBytes(), e.found, e.bytes)
+		if found := k.others.placesWith(e.sp, e.complete) == 1; found != e.found || p.copyBytes() != e.bytes {
+			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.copyBytes(), e.found, e.bytes)
 		}
 	}
-	if k.others.addMissing(at+8, frames.StackLink{}, false); p.CopyBytes() != otherStackBytes || k.StackPlaces[1].At != 0 {
-		t.Errorf("the place lacked something, and now has %d bytes", p.CopyBytes())
+	if k.others.addMissing(at+8, frames.StackLink{}, false); p.copyBytes() != otherStackBytes || k.stackPlaces[1].at != 0 {
+		t.Errorf("the place lacked something, and now has %d bytes", p.copyBytes())
 	}
 }
 
 func TestPlacesThatWereAskedForAreKept(t *testing.T) {
 	const at = 0x700000
-	k := NewLearner()
-	k.AddOtherStack(at)
-	k.ExtendOtherStack(at, 1<<20)
+	k := newCopyLearner()
+	k.addOtherStack(at)
+	k.extendOtherStack(at, 1<<20)
 	var w frames.Walker
 	for range 2 * maxOthersKept {
 		k.others.noteUsed(&w)
 	}
-	if k.StackPlaces[0].CopyBytes() != 1<<20 {
-		t.Errorf("%+v", k.StackPlaces)
+	if k.stackPlaces[0].copyBytes() != 1<<20 {
+		t.Errorf("%+v", k.stackPlaces)
 	}
 }
 
 func TestTheFirstStackIsDroppedAfterOneIncompleteWalkThere(t *testing.T) {
-	k := NewLearner()
-	k.SetFirstStackEnd(0x7ffd00000000)
+	k := newCopyLearner()
+	k.setFirstStackEnd(0x7ffd00000000)
 	k.others.countWalk(1)
 	walks := 0
-	for ; k.StackPlaces[0].At != 0 && walks < maxOthersKept; walks++ {
+	for ; k.stackPlaces[0].at != 0 && walks < maxOthersKept; walks++ {
 		k.others.countWalk(0)
 	}
 	if walks != minOthersKept {
@@ -124,21 +124,21 @@ func TestTheFirstStackIsDroppedAfterOneIncompleteWalkThere(t *testing.T) {
 }
 
 func TestTheFirstStackIsNotCopiedForEver(t *testing.T) {
-	k := NewLearner()
-	k.SetFirstStackEnd(0x7ffd00000000)
-	if k.StackPlaces[0].At == 0 {
+	k := newCopyLearner()
+	k.setFirstStackEnd(0x7ffd00000000)
+	if k.stackPlaces[0].at == 0 {
 		t.Fatal("it is not copied at first")
 	}
 	for range minOthersKept {
 		k.others.countWalk(0)
 	}
-	if k.StackPlaces[0].At != 0 {
+	if k.stackPlaces[0].at != 0 {
 		t.Error("it is copied for ever")
 	}
 }
 
 func TestACopyByALinkGrowsWhereItWasCut(t *testing.T) {
-	k := NewLearner()
+	k := newCopyLearner()
 	link := frames.StackLink{At: 0x7ffd00001000, Off: -8}
 	for i, e := range []struct {
 		at    frames.Addr
@@ -149,12 +149,12 @@ func TestACopyByALinkGrowsWhereItWasCut(t *testing.T) {
 		{0x700000, false, true, otherStackBytes},
 		{0x900000, false, false, otherStackBytes}, // the word led elsewhere
 		{0x900000, true, true, 4 * otherStackBytes},
-		{0x980000, true, true, MaxToEnd},
-		{0xf00000, true, false, MaxToEnd},
+		{0x980000, true, true, maxCopyToEnd},
+		{0xf00000, true, false, maxCopyToEnd},
 	} {
 		again := k.others.addMissing(e.at, link, e.cut)
-		if p := &k.StackPlaces[0]; again != e.again || p.CopyBytes() != e.bytes || k.StackPlaces[1].At != 0 {
-			t.Errorf("%d: read again %v, %+v", i, again, k.StackPlaces)
+		if p := &k.stackPlaces[0]; again != e.again || p.copyBytes() != e.bytes || k.stackPlaces[1].at != 0 {
+			t.Errorf("%d: read again %v, %+v", i, again, k.stackPlaces)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (leftStack) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 
 func TestMemoryWithTheLinkToAnotherStackIsKept(t *testing.T) {
 	const state, unused = 0x500000, 0x700000
-	k := NewLearner()
+	k := newCopyLearner()
 	k.others.addMissing(state, frames.StackLink{}, false)
 	k.others.addMissing(unused, frames.StackLink{}, false)
 	s := frames.NewSpace(frames.X86_64)
@@ -188,7 +188,7 @@ func TestMemoryWithTheLinkToAnotherStackIsKept(t *testing.T) {
 	for range 2 * minOthersKept {
 		k.others.noteUsed(&w)
 	}
-	if k.StackPlaces[0].At != state || k.StackPlaces[1].At != 0 {
-		t.Errorf("%+v, want %#x only", k.StackPlaces, state)
+	if k.stackPlaces[0].at != state || k.stackPlaces[1].at != 0 {
+		t.Errorf("%+v, want %#x only", k.stackPlaces, state)
 	}
 }

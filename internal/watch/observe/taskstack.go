@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package taskstack
+package observe
 
 import (
 	"encoding/binary"
@@ -9,12 +9,31 @@ import (
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/watch/observe/copying"
 	"prywalk/ptrace"
 )
 
-// stacks is of one runtime. In Go, g is the running task, m its worker, curg the worker's task, g0 its scheduler.
-type stacks struct {
+// # Stacks of tasks
+//
+// The stack of the task (in Go: the goroutine) that a thread runs is copied if the thread is on another stack: the
+// scheduler's, or that of a signal handler.
+//
+// [managed.TaskOffsets] has the offsets. In a Go program on x86-64, a thread in the scheduler (runtime.park_m) is read
+// so:
+//
+//	fs:-8          g = g0 of the thread     the running task; its bounds 0x7ffc…0000 to 0x7ffc…8000 have sp
+//	g0 + m         m                        the worker
+//	m + curg       curg 0xc000002380        the worker's task: not g0, so the thread has left its stack
+//	curg           sched.sp 0xc00005be30    where that stack was left; stack.hi 0xc00005c000
+//	copy           0x1d0 bytes from 0xc00005be30
+//
+// On the goroutine's own stack only g, m and what lies beyond the copy of the stack are read.
+//
+// The labels of a task (pprof.Do) are copied too (tasklabels.go).
+//
+// Sources: runtime/runtime2.go (g, m, gobuf); runtime/proc.go; runtime/pprof/label.go.
+
+// taskStacks is of one runtime. In Go, g is the running task, m its worker, curg the worker's task, g0 its scheduler.
+type taskStacks struct {
 	ptrace.Wrapped
 	layout managed.TaskOffsets
 
@@ -34,11 +53,11 @@ const (
 	touchedBytes  = 32 << 10 // with pages beforehand
 )
 
-// New returns what copies the stacks of the tasks that a process's threads have left; nil without tasks.
-func New(p *loadedcode.Process) ptrace.OtherMemory {
-	var all []*stacks
+// NewTaskStacks returns what copies the stacks of the tasks that a process's threads have left; nil without tasks.
+func NewTaskStacks(p *loadedcode.Process) ptrace.OtherMemory {
+	var all []*taskStacks
 	for _, t := range p.Runtimes().TaskOffsets() {
-		t := &stacks{
+		t := &taskStacks{
 			layout: *t, slot: make([]byte, 8), g: make([]byte, t.TaskSize), m: make([]byte, t.WorkerSize),
 			curg: make([]byte, t.TaskSize), g0: make([]byte, t.TaskSize),
 			stack: make([]byte, stackCopy), outer: make([]byte, schedulerCopy),
@@ -52,16 +71,16 @@ func New(p *loadedcode.Process) ptrace.OtherMemory {
 	case 1:
 		return all[0]
 	}
-	return &several{all: all}
+	return &severalTaskStacks{all: all}
 }
 
-type several struct {
+type severalTaskStacks struct {
 	ptrace.Wrapped
-	all []*stacks
+	all []*taskStacks
 }
 
 // Regions implements [ptrace.OtherMemory]. It begins with the runtime whose task the thread runs.
-func (s *several) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
+func (s *severalTaskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (n int) {
 	first := -1
 	for i, t := range s.all {
 		if g, _, _ := t.readRunning(regs, rd, out); g != 0 && t.isOnStack(t.g, regs.SP()) {
@@ -78,11 +97,11 @@ func (s *several) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Reg
 }
 
 // slot, g, m, labels, scheduler's stack, curg, its stack
-const mostRegions = 7
+const mostTaskRegions = 7
 
 // Regions implements [ptrace.OtherMemory].
-func (s *stacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
-	if len(out) < mostRegions {
+func (s *taskStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
+	if len(out) < mostTaskRegions {
 		return 0
 	}
 	g, m, n := s.readRunning(regs, rd, out)
@@ -121,7 +140,7 @@ func (s *stacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	return addRead(from, s.stack[:size], rd, out, n)
 }
 
-func (s *stacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
+func (s *taskStacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	at, stackBytes := rd.Stack()
 	from, hi := at+uint64(stackBytes), word(s.g, s.layout.StackHi)
 	if stackBytes == 0 || from >= hi {
@@ -139,11 +158,11 @@ func addRead(from frames.Addr, buf []byte, rd *ptrace.Reader, out []frames.Regio
 	return n + 1
 }
 
-func (s *stacks) isOnStack(g []byte, sp uint64) bool {
+func (s *taskStacks) isOnStack(g []byte, sp uint64) bool {
 	return sp >= word(g, s.layout.StackLo) && sp <= word(g, s.layout.StackHi)
 }
 
-func (s *stacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n int) int {
+func (s *taskStacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n int) int {
 	layout := &s.layout
 	g0 := word(s.m, layout.SchedulerTask)
 	if g0 == 0 || rd.Read(g0, s.g0) != len(s.g0) {
@@ -158,7 +177,7 @@ func (s *stacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n in
 }
 
 // The running g is in thread-local storage, on arm64 in a register that C code may reuse.
-func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
+func (s *taskStacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
 	if s.layout.InRegister {
 		g, _ = regs.Get(s.layout.Register)
 		if m = s.readTask(g, rd); m == 0 {
@@ -182,7 +201,7 @@ func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 }
 
 // readTask returns 0 if g does not run.
-func (s *stacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
+func (s *taskStacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
 	if g == 0 || rd.Read(g, s.g) != len(s.g) {
 		return 0
 	}
@@ -193,13 +212,13 @@ func (s *stacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
 	return m
 }
 
-func (s *stacks) isRunning(g uint64) bool {
+func (s *taskStacks) isRunning(g uint64) bool {
 	layout := &s.layout
 	return !layout.InRegister || g == word(s.m, layout.SchedulerTask) || g == word(s.m, layout.SignalTask) ||
 		g == word(s.m, layout.CurrentTask)
 }
 
-func (s *stacks) stackToCopy(arch frames.Arch, signal bool) (from uint64, n int) {
+func (s *taskStacks) stackToCopy(arch frames.Arch, signal bool) (from uint64, n int) {
 	layout := &s.layout
 	lo, hi := word(s.curg, layout.StackLo), word(s.curg, layout.StackHi)
 	from = word(s.curg, layout.SavedSP)
@@ -207,7 +226,7 @@ func (s *stacks) stackToCopy(arch frames.Arch, signal bool) (from uint64, n int)
 		from = max(lo, hi-min(hi, outerCopy))
 	}
 	if arch == frames.ARM64 {
-		from = max(from, copying.SavedFPARM64) - copying.SavedFPARM64
+		from = max(from, savedFPARM64) - savedFPARM64
 	}
 	if hi <= from {
 		return from, 0
