@@ -75,25 +75,24 @@ func (p *Preemption) LastCPU(t *Thread) (cpu int, outranks bool) {
 	if t.files.Stat(&st) != nil {
 		return -1, false
 	}
-	return st.Processor, outranksCaller(&st)
+	var own procmem.Stat
+	if !runsBefore(&st, &own) { // not even an ordinary thread
+		return st.Processor, false
+	}
+	return st.Processor, p.ownFiles().Stat(&own) == nil && runsBefore(&st, &own)
 }
 
-// outranksCaller reports whether a thread runs before the calling one on the same CPU (sched(7)): it has a real-time
-// policy, and the caller has none or no higher priority.
-func outranksCaller(st *procmem.Stat) bool {
+// runsBefore reports whether a thread runs before another one on the same CPU (sched(7)): it has a real-time policy,
+// and the other has none or no higher priority.
+func runsBefore(st, other *procmem.Stat) bool {
+	isRealTime := other.Policy == unix.SCHED_FIFO || other.Policy == unix.SCHED_RR
 	switch st.Policy {
 	case unix.SCHED_DEADLINE:
 		return true
 	case unix.SCHED_FIFO, unix.SCHED_RR:
-	default:
-		return false
+		return !isRealTime || other.RTPriority <= st.RTPriority
 	}
-	own, err := unix.SchedGetAttr(0, 0)
-	if err != nil {
-		return false
-	}
-	isRealTime := own.Policy == unix.SCHED_FIFO || own.Policy == unix.SCHED_RR
-	return !isRealTime || int(own.Priority) <= st.RTPriority
+	return false
 }
 
 // decide finds, once per sample, whether the tracer's wake-up preempted a thread. queued: on the tracer's CPU, so that
@@ -154,14 +153,18 @@ func (p *Preemption) cpuAt(woken int64) int {
 
 // readArrival reads, once per wake-up, when the tracer arrived on its CPU; false if that is unknown.
 func (p *Preemption) readArrival(woken int64) bool {
+	if p.arrivalWake != woken || woken == 0 {
+		p.arrivalWake = woken
+		p.arrival, _ = p.ownFiles().LastRun()
+	}
+	return p.arrival != 0
+}
+
+func (p *Preemption) ownFiles() *procmem.ThreadFiles {
 	if p.self == nil {
 		p.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))
 	}
-	if p.arrivalWake != woken || woken == 0 {
-		p.arrivalWake = woken
-		p.arrival, _ = p.self.LastRun()
-	}
-	return p.arrival != 0
+	return p.self
 }
 
 func (p *Preemption) close() {
