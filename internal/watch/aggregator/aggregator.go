@@ -28,7 +28,6 @@ type Options struct {
 	SampledFromStart   bool           // the kernel samples each thread from its first instruction on
 	Tasks              bool           // observe waiting tasks, and read labels of running ones
 	OnlyGoroutines     bool           // of waiting tasks
-	KernelStacks       bool           // the sleepers' samples have kernel stacks
 	SaveCheckpoint     func()         // writes a checkpoint, and handles events meanwhile; nil: none
 	Sinks              []profile.Sink // beside the Builder
 	// CloseProcess releases an ended process.

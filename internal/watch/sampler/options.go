@@ -106,7 +106,7 @@ func (o *Options) tracerOptions() tracer.Options {
 func (o *Options) aggregatorOptions() aggregator.Options {
 	options := aggregator.Options{
 		MaxDepth: o.MaxDepth, ThreadsFiltered: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
-		KernelStacks: o.KernelStacks, Sinks: o.Sinks, Walked: o.Walked, Events: o.EventLog,
+		Sinks: o.Sinks, Walked: o.Walked, Events: o.EventLog,
 		Tasks: o.Tasks, OnlyGoroutines: o.OnlyGoroutines,
 	}
 	options.StandsFor = int64(float64(time.Second) / o.Freq)

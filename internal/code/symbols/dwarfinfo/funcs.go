@@ -151,9 +151,8 @@ func (r *funcReader) readScope(c *wire.Cursor, a *abbrev, die uint64, parent int
 }
 
 type flattener struct {
-	scopes []scope
-	open   []span
-	out    []segment
+	open []span
+	out  []segment
 }
 
 // flatten returns the innermost scope by address. Of overlapping subprograms (identical code folding) the first counts;
@@ -162,7 +161,7 @@ func flatten(spans []span, scopes []scope) []segment {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth))
 	})
-	f := flattener{scopes: scopes}
+	var f flattener
 	for _, s := range spans {
 		f.closeUpTo(s.lo)
 		if n := len(f.open); n > 0 {

@@ -6,9 +6,9 @@ import "encoding/binary"
 
 // moduledata is the used part of Go's moduledata (runtime/symtab.go).
 type moduledata struct {
-	text, etext uint64
-	gofunc      uint64 // of go:func.*, or 0
-	bss, ebss   uint64 // of variables with pointers, without initial value
+	text      uint64
+	gofunc    uint64 // of go:func.*, or 0
+	bss, ebss uint64 // of variables with pointers, without initial value
 }
 
 type moduleScan struct {
@@ -112,7 +112,7 @@ func (s *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 		w[mdMinpc] < text || w[mdMaxpc] < w[mdMinpc] || w[mdEtext] < text {
 		return moduledata{}, false
 	}
-	md := moduledata{text: text, etext: w[mdEtext], bss: w[mdBss], ebss: w[mdEbss]}
+	md := moduledata{text: text, bss: w[mdBss], ebss: w[mdEbss]}
 	if !s.textFits(text, w[mdMinpc], w[mdMaxpc]) {
 		return moduledata{}, false
 	}

@@ -75,14 +75,14 @@ type virtualThread struct {
 	chunks []stackChunk
 	words  []byte // of all chunks, from the stack pointers on
 
-	object, id, carrier uint64
-	state               uint32
-	name                string
-	blocker             uint64 // object waited for
-	class               string // its class
-	owner               int
-	ownerTask           uint64
-	preempted           bool
+	id, carrier uint64
+	state       uint32
+	name        string
+	blocker     uint64 // object waited for
+	class       string // its class
+	owner       int
+	ownerTask   uint64
+	preempted   bool
 }
 
 // field is class + "." + name.
@@ -151,7 +151,7 @@ func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 		}
 		return t, false
 	}
-	t.object, t.id = object, v.wordAt(object+v.field("java/lang/Thread.tid"))
+	t.id = v.wordAt(object + v.field("java/lang/Thread.tid"))
 	t.state = uint32(v.numberAt(object+v.field(classVirtual+".state"))) &^ suspended
 	t.carrier = v.follow(object + v.field(classVirtual+".carrierThread"))
 	if v.lost > 0 || t.carrier != 0 {

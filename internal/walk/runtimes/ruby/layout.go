@@ -22,9 +22,9 @@ type layout struct {
 
 	// vmThreads is 2.7's list of threads, linked by their first words; vmRactors (3.0 on) that of ractors, linked by
 	// ractorNodes.
-	vmThreads, vmRactors      int64
-	ractorNodes               []int64
-	ractorThreads, ractorExec int64 // list of threads; ec with the lock
+	vmThreads, vmRactors int64
+	ractorNodes          []int64
+	ractorThreads        int64 // list of threads
 
 	frameSize int64
 
@@ -53,28 +53,28 @@ var layouts = []layout{
 		lock:      lockLayout{8, 0, 48, 88},
 		frameSize: 56, bodyInfo: 120, bodyLocal: 176, tagged: true, entrySize: 8, embedAt: 16, lenInFlags: true},
 	{release: 300, threadVM: 32, threadEC: 40, threadNative: 80, threadSize: 112, ecThread: 56, vmRactors: 8,
-		ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
+		ractorNodes: []int64{568}, ractorThreads: 304,
 		lock:      lockLayout{32, 0, 48, 96},
 		frameSize: 56, bodyInfo: 120, bodyLocal: 176, tagged: true, entrySize: 8, embedAt: 16, lenInFlags: true},
 	{release: 301, threadVM: 32, threadEC: 40, threadNative: 80, threadSize: 120, ecThread: 48, vmRactors: 8,
-		ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
+		ractorNodes: []int64{568}, ractorThreads: 304,
 		lock:      lockLayout{32, 0, 48, 104},
 		frameSize: 64, bodyInfo: 120, bodyLocal: 176, tagged: true, entrySize: 12, embedAt: 16, lenInFlags: true},
 	{release: 302, threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 8, threadSize: 72, ecThread: 48,
-		vmRactors: 8, ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
+		vmRactors: 8, ractorNodes: []int64{568}, ractorThreads: 304,
 		lock:      lockLayout{32, 0, 48, 56},
 		frameSize: 64, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24},
 	{release: 303, threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
-		ecThread: 48, vmRactors: 8, ractorNodes: []int64{432}, ractorThreads: 256, ractorExec: 384,
+		ecThread: 48, vmRactors: 8, ractorNodes: []int64{432}, ractorThreads: 256,
 		lock:      lockLayout{32, 40, 56, 72},
 		frameSize: 56, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24},
 	{release: 304, threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
-		ecThread: 48, vmRactors: 8, ractorNodes: []int64{432}, ractorThreads: 256, ractorExec: 384,
+		ecThread: 48, vmRactors: 8, ractorNodes: []int64{432}, ractorThreads: 256,
 		lock:      lockLayout{32, 40, 56, 72},
 		frameSize: 56, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24,
 		qualified: true, class: classLayout{path: 32 + 120, attached: 32 + 96, singleton: 1 << 13}},
 	{release: 400, threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
-		ecThread: 48, vmRactors: 8, ractorNodes: []int64{368, 360}, ractorThreads: 184, ractorExec: 312,
+		ecThread: 48, vmRactors: 8, ractorNodes: []int64{368, 360}, ractorThreads: 184,
 		lock:      lockLayout{32, 40, 56, 72},
 		frameSize: 56, bodyInfo: 112, bodyLocal: 176, entrySize: 12, embedAt: 24,
 		qualified: true, class: classLayout{path: 24 + 128, attached: 24 + 112, singleton: 1 << 13}},

@@ -39,7 +39,7 @@ const (
 // heapPage is a page, or a part of one.
 type heapPage struct {
 	managed.Span        // of objects
-	base, id     uint64 // start of the page; address of the header that has the rest
+	id           uint64 // address of the header that has the rest
 	flags        uint64
 	heap, space  uint64
 	header       [8 * headerWords]byte // or what it leads to
@@ -49,7 +49,7 @@ func (p *heapPage) word(i int) uint64 { return binary.LittleEndian.Uint64(p.head
 
 // pageAt returns the page at an address; nil: there is none, or it is larger than others, for one object.
 func (h *heap) pageAt(base uint64) *heapPage {
-	p := &heapPage{base: base, id: base}
+	p := &heapPage{id: base}
 	if h.live.Read(base, p.header[:]) != len(p.header) {
 		return nil
 	}
