@@ -22,7 +22,7 @@ import (
 //
 //	cgroup.CPUQuota           a group's quota
 //	cgroup.QuotaGuard         what is left of its period
-//	Quota                     admits ticks and observations, bounds the rate, and moves prywalk to another CPU
+//	quota                     admits ticks and observations, bounds the rate, and moves prywalk to another CPU
 //	observe.Observer          stops only threads on a CPU ([quota.mustStopOnlyOnCPU])
 //	target.CPUQuotaGate     holds the aggregator up while a stop is pending
 
@@ -32,7 +32,7 @@ const (
 	minQuotaRate  = 1 // ticks/s
 )
 
-// quota keeps the sampling within a CPU quota. A nil Quota permits everything.
+// quota keeps the sampling within a CPU quota. A nil quota permits everything.
 type quota struct {
 	guard          *cgroup.QuotaGuard
 	meter          *cgroup.Meter
