@@ -236,7 +236,7 @@ func (r *Runtime) taskReader() *taskReader {
 
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
-	r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: t})
+	r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: managed.TaskMemory{Reader: r.host}})
 }
 
 // TaskPlaces implements [managed.Threads].

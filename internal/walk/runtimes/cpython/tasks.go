@@ -151,19 +151,13 @@ type taskReader struct {
 	greenlets greenlets
 }
 
-// Read implements [managed.Live].
-func (t *taskReader) Read(addr uint64, b []byte) int { return t.r.host.Read(addr, b) }
-
-// Unchanged implements [managed.Live]: true, as read checks tasks itself.
-func (t *taskReader) Unchanged() bool { return true }
-
 func (t *taskReader) read(at uint64) (managed.Task, managed.TaskStatus) {
 	return managed.ReadTask(t.watch, t.tids, func() (managed.Task, managed.TaskStatus) { return t.readOnce(at) })
 }
 
 func (t *taskReader) readOnce(at uint64) (task managed.Task, status managed.TaskStatus) {
 	r := t.r
-	t.codes.Pages.Reset(t)
+	t.codes.Pages.Reset(r.host)
 	switch {
 	case !t.codes.alive(at):
 		return task, managed.TaskDone
