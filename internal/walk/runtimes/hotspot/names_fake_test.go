@@ -71,9 +71,10 @@ func newNamed(r namedRelease) *named {
 	names := slices.Concat(wantScopes[r.scopes], wantMetadata[r.metadata], wantDeopt[r.deopt])
 	names = slices.Concat(names, wantNames, wantSource[0], wantLength[0])
 	for i, name := range names {
-		if name == "nmethod::_method" {
+		switch name {
+		case "nmethod::_method":
 			names[i] = []string{name, "CompiledMethod::_method"}[r.method]
-		} else if name == "ConstMethod::_flags._flags" {
+		case "ConstMethod::_flags._flags":
 			names[i] = "ConstMethod::_flags"
 		}
 	}
