@@ -5,7 +5,6 @@ package agent
 import (
 	"cmp"
 	"crypto/rand"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -62,92 +61,35 @@ func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	return m, intervals
 }
 
-func (e *encoding) resource(process processKey, w *window, rows []row) (m protobuf.Message) {
+func (e *encoding) resource(process processKey, w *window, rows []row) protobuf.Message {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
-	var scope protobuf.Message
 	about := resourceMessage(slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host))
-	scope.Bytes(1, scopeMessage(e.version))
-	list, empty := e.samplesOf(w, rows), len(scope)
-	for clock := range clocks {
-		if p := e.profile(w, list, clock); p != nil {
-			scope.Bytes(2, p)
-		}
-	}
-	if len(scope) == empty {
-		return nil
-	}
-	m.Bytes(1, about)
-	m.Bytes(2, scope)
-	return m
-}
-
-type sampleKey struct {
-	stack      int64
-	attributes string
-}
-
-type oneSample struct {
-	stack      int64
-	attributes []int64
-	points     []point
-}
-
-func (e *encoding) samplesOf(w *window, rows []row) (list []oneSample) {
-	index := map[sampleKey]int{}
+	var samples otlp.Samples[point]
 	for _, r := range rows {
-		if !slices.ContainsFunc(w.rows[r], func(p point) bool { return p.values != clockValues{} }) {
-			continue // all was sent before
+		if slices.ContainsFunc(w.rows[r], func(p point) bool { return p.values != clockValues{} }) { // else sent before
+			samples.Add(e.stack(r.stack), 0, e.attributes(&r), w.rows[r]...)
 		}
-		one := oneSample{stack: e.stack(r.stack), attributes: e.attributes(&r), points: w.rows[r]}
-		k := sampleKey{one.stack, fmt.Sprint(one.attributes)}
-		if i, ok := index[k]; ok {
-			list[i].points = slices.Concat(list[i].points, one.points)
+	}
+	var profiles []protobuf.Message
+	for clock, name := range clockNames {
+		p := samples.Profile(e.Dictionary, name, profile.Nanoseconds, w.unix(w.from), w.to-w.from,
+			func(p point) (int64, uint64, bool) {
+				return p.values[clock], w.unix(min(max(p.end, w.from), w.to-1)), !e.aggregate
+			})
+		if p == nil {
 			continue
 		}
-		index[k] = len(list)
-		list = append(list, one)
+		p.Bytes(5, e.ValueType(profile.TypeCPU, profile.Nanoseconds))
+		p.Int(6, e.period)
+		var id [16]byte
+		_, _ = rand.Read(id[:])
+		p.Bytes(7, id[:])
+		profiles = append(profiles, p)
 	}
-	return list
-}
-
-func (e *encoding) profile(w *window, list []oneSample, clock int) (m protobuf.Message) {
-	for i := range list {
-		if s := e.sample(w, &list[i], clock); s != nil {
-			m.Bytes(2, s)
-		}
-	}
-	if len(m) == 0 {
+	if profiles == nil {
 		return nil
 	}
-	m.Bytes(1, e.ValueType(clockNames[clock], profile.Nanoseconds))
-	m.Fixed(3, w.unix(w.from))
-	m.Int(4, w.to-w.from)
-	m.Bytes(5, e.ValueType(profile.TypeCPU, profile.Nanoseconds))
-	m.Int(6, e.period)
-	var id [16]byte
-	_, _ = rand.Read(id[:])
-	m.Bytes(7, id[:])
-	return m
-}
-
-func (e *encoding) sample(w *window, s *oneSample, clock int) (m protobuf.Message) {
-	var list []int64
-	var times []uint64
-	var sum int64
-	for _, p := range s.points {
-		if v := p.values[clock]; v != 0 {
-			list = append(list, v)
-			times = append(times, w.unix(min(max(p.end, w.from), w.to-1)))
-			sum += v
-		}
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	if e.aggregate {
-		list, times = []int64{sum}, nil
-	}
-	return (&otlp.Sample{Stack: s.stack, Attributes: s.attributes, Values: list, Times: times}).Message()
+	return otlp.Resource(about, e.version, profiles)
 }
 
 func (e *encoding) attributes(r *row) []int64 {

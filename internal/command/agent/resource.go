@@ -40,12 +40,6 @@ func resourceMessage(list []attribute) (m protobuf.Message) {
 	return m
 }
 
-func scopeMessage(version string) (m protobuf.Message) {
-	m.Bytes(1, []byte("prywalk"))
-	m.Bytes(2, []byte(version))
-	return m
-}
-
 // ResourceOptions select resource attributes.
 type ResourceOptions struct {
 	// Service names all processes; "": the name of the environment, else unknown_service:COMM.

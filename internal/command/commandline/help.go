@@ -102,20 +102,17 @@ func useLine(cmd *cobra.Command) string {
 }
 
 var values = map[string]string{
-	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
+	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "symbols": "FILE",
 	"speedscope": "FILE", "firefox": "FILE", "perfetto": "FILE", "otlp": "FILE", "pgo": "FILE",
 	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "name": "NAME",
 	"callers": "FUNC", "callees": "FUNC", "source": "FUNC", "slow": "FUNC",
 	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP",
 	"wait": "REGEXP",
 	"json": "FILE", "by": "WHAT", "value": "CLOCK", "engine": "HOW", "per": "WHAT",
-	"sort": "WHAT", "old": "FILE,…", "new": "FILE,…",
-	"pid": "PID",
+	"sort": "WHAT", "pid": "PID",
 }
 
-var kinds = map[string]string{
-	"int": "N", "ints": "N,…", "float": "X", "float64Slice": "HZ,…", "strings": "NAME,…",
-}
+var kinds = map[string]string{"int": "N", "strings": "NAME,…"}
 
 func flagRows(set *pflag.FlagSet) (rows [][2]string) {
 	set.VisitAll(func(f *pflag.Flag) {
@@ -248,8 +245,7 @@ func wrongValue(e *pflag.InvalidValueError) string {
 		problem = "is out of range"
 	}
 	want := map[string]string{
-		"int": "give a whole number", "intSlice": "give whole numbers, separated by commas",
-		"float64": "give a number", "float64Slice": "give numbers, separated by commas",
+		"int":  "give a whole number",
 		"bool": "the flag takes no value, or true or false", "stringSlice": "give texts, separated by commas",
 	}[e.GetFlag().Value.Type()]
 	text := strconv.Quote(e.GetValue()) + " " + problem

@@ -5,7 +5,6 @@ package export
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -57,17 +56,10 @@ type otlpEncoder struct {
 }
 
 type otlpResource struct {
-	pid  int64 // 0: unknown
-	comm string
-	in   map[string][]string // labels of a sample
-	rows []*otlpRow
-}
-
-type otlpRow struct {
-	stack      int64
-	link       int64
-	attributes []int64
-	samples    []*profile.Sample
+	pid     int64 // 0: unknown
+	comm    string
+	in      map[string][]string // labels of a sample
+	samples otlp.Samples[*profile.Sample]
 }
 
 func (e *otlpEncoder) take(n int64) bool {
@@ -80,13 +72,7 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 		pid  int64
 		comm string
 	}
-	type row struct {
-		process
-		stack, link int64
-		attributes  string
-	}
 	known := map[process]*otlpResource{}
-	rows := map[row]*otlpRow{}
 	for _, s := range e.Profile.Sample {
 		if !e.take(otlpSampleCost) {
 			return nil
@@ -98,13 +84,7 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 			known[p] = r
 			all = append(all, r)
 		}
-		stack, link, attributes := e.tables.stack(s), e.tables.link(s), e.attributes(s)
-		key := row{p, stack, link, fmt.Sprint(attributes)}
-		if rows[key] == nil {
-			rows[key] = &otlpRow{stack: stack, link: link, attributes: attributes}
-			r.rows = append(r.rows, rows[key])
-		}
-		rows[key].samples = append(rows[key].samples, s)
+		r.samples.Add(e.tables.stack(s), e.tables.link(s), e.attributes(s), s)
 	}
 	return all
 }
@@ -124,7 +104,7 @@ func (e *otlpEncoder) attributes(s *profile.Sample) []int64 {
 	return list
 }
 
-func (e *otlpEncoder) resource(r *otlpResource) (m protobuf.Message) {
+func (e *otlpEncoder) resource(r *otlpResource) protobuf.Message {
 	var about protobuf.Message
 	attribute := func(key string, value any) { about.Bytes(1, otlp.KeyValue(key, value)) }
 	service := "unknown_service" // the conventions' name for unnamed services
@@ -141,59 +121,32 @@ func (e *otlpEncoder) resource(r *otlpResource) (m protobuf.Message) {
 			attribute(key, value)
 		}
 	}
-	m.Bytes(1, about)
-	var scope, producer protobuf.Message
-	producer.Bytes(1, []byte("prywalk"))
-	scope.Bytes(1, producer)
+	var profiles []protobuf.Message
 	for i, t := range e.Profile.SampleType {
 		if t.Type == view.TypeBlocked { // derived, not in the file
 			continue
 		}
 		if p := e.profile(r, i, t); p != nil {
-			scope.Bytes(2, p)
+			profiles = append(profiles, p)
 		}
 	}
-	m.Bytes(2, scope)
-	return m
+	return otlp.Resource(about, "", profiles)
 }
 
-func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) (m protobuf.Message) {
+func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) protobuf.Message {
 	begin := max(e.Profile.TimeNanos, 0)
 	length := max(e.Profile.DurationNanos, 1)
-	m.Bytes(1, e.tables.ValueType(t.Type, t.Unit))
-	empty := len(m)
-	for _, row := range r.rows {
-		var values []int64
-		var times []uint64
-		for _, s := range row.samples {
-			v := s.Value[value]
-			if v == 0 {
-				continue
+	m := r.samples.Profile(e.tables.Dictionary, t.Type, t.Unit, uint64(begin), length,
+		func(s *profile.Sample) (int64, uint64, bool) {
+			ends := s.NumLabel[rec.LabelEnd]
+			if len(ends) == 0 {
+				return s.Value[value], 0, false
 			}
-			if ends := s.NumLabel[rec.LabelEnd]; len(ends) > 0 {
-				times = append(times, uint64(min(max(ends[0], begin), begin+length-1)))
-			}
-			values = append(values, v)
-		}
-		if len(values) == 0 {
-			continue
-		}
-		if len(times) != len(values) {
-			times, values = nil, []int64{sum(values)}
-		}
-		s := (&otlp.Sample{
-			Stack: row.stack, Link: row.link, Attributes: row.attributes, Values: values, Times: times,
-		}).Message()
-		if !e.take(int64(4 * len(s))) {
-			return nil
-		}
-		m.Bytes(2, s)
-	}
-	if len(m) == empty {
+			return s.Value[value], uint64(min(max(ends[0], begin), begin+length-1)), true
+		})
+	if m == nil || !e.take(int64(4*len(m))) {
 		return nil
 	}
-	m.Fixed(3, uint64(begin))
-	m.Int(4, length)
 	if p := e.Profile.PeriodType; p != nil {
 		m.Bytes(5, e.tables.ValueType(p.Type, p.Unit))
 		m.Int(6, e.Profile.Period)
@@ -202,13 +155,6 @@ func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) 
 		strconv.FormatInt(r.pid, 10), r.comm, t.Type, strconv.Itoa(len(m))}, "\x00")))
 	m.Bytes(7, id[:16])
 	return m
-}
-
-func sum(values []int64) (n int64) {
-	for _, v := range values {
-		n += v
-	}
-	return n
 }
 
 type otlpTables struct {

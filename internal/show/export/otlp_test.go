@@ -32,9 +32,9 @@ func TestSamplesOfDifferentProcessesAreNotJoined(t *testing.T) {
 	if len(all) != 2 {
 		t.Fatalf("%d resources, want 2", len(all))
 	}
-	for i, want := range []int{1, 2} {
-		if rows := all[i].rows; len(rows) != 1 || len(rows[0].samples) != want {
-			t.Errorf("process %d: %d rows, want 1 of %d samples", all[i].pid, len(rows), want)
+	for i, want := range []byte{1, 2} {
+		if samples := []byte{2<<3 | 2, 3, 4<<3 | 2, 1, want}; !bytes.Contains(e.resource(all[i]), samples) {
+			t.Errorf("process %d: not one sample with the value %d", all[i].pid, want)
 		}
 	}
 }
@@ -73,10 +73,9 @@ func TestRequestsAreLinksToSpans(t *testing.T) {
 	}
 	defer d.Memory.Close()
 	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
-	rows := e.resources()[0].rows
-	if len(rows) != 2 || rows[0].link != 1 || len(rows[0].samples) != 2 || rows[1].link != 0 {
-		t.Fatalf("%d rows, of which the first has link %d; want two samples with the first link, and two without one",
-			len(rows), rows[0].link)
+	samples := []byte{2<<3 | 2, 5, 3 << 3, 1, 4<<3 | 2, 1, 2, 2<<3 | 2, 3, 4<<3 | 2, 1, 2}
+	if got := e.resource(e.resources()[0]); !bytes.Contains(got, samples) {
+		t.Fatalf("%x has not two samples, with the first link and without one, each with the sum 2: %x", got, samples)
 	}
 	if want := append([]byte{10, 16}, bytes.Repeat([]byte{10}, 16)...); !bytes.Contains(e.tables.Message(), want) {
 		t.Error("the dictionary's links lack the trace id")

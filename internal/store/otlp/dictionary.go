@@ -178,25 +178,6 @@ func KeyValue(key string, value any) (pair protobuf.Message) {
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") } // protocol buffers require UTF-8
 
-// Sample is a Sample (profiles.proto). Stack and Attributes are the dictionary's numbers.
-type Sample struct {
-	Stack      int64
-	Attributes []int64
-	Link       int64 // 0: none
-	Values     []int64
-	Times      []uint64 // of each value, Unix ns; nil: none
-}
-
-// Message encodes the sample.
-func (s *Sample) Message() (m protobuf.Message) {
-	m.Int(1, s.Stack)
-	m.Ints(2, s.Attributes)
-	m.Int(3, s.Link)
-	m.Ints(4, s.Values)
-	m.Fixeds(5, s.Times)
-	return m
-}
-
 // ThreadAttributes are a sample's thread and state. Zero values are left out.
 type ThreadAttributes struct {
 	TID                                            int64

@@ -115,7 +115,11 @@ func sameTask(a, b *Task) bool {
 }
 
 // ReadTasks reads the tasks at places, at most [MostTasks], until their frames, and what read subtracts, use up left.
-func ReadTasks(places []uint64, left *int, read func(place uint64) (Task, TaskStatus)) (list TaskList) {
+// whole: places has all.
+func ReadTasks(places []uint64, whole bool, left *int, read func(place uint64) (Task, TaskStatus)) (list TaskList) {
+	if !whole {
+		list.Unlisted++
+	}
 	for _, place := range places {
 		if len(list.Tasks) == MostTasks || *left <= 0 {
 			list.More++
@@ -140,12 +144,17 @@ type TaskMemory struct{ Reader }
 // Unchanged implements [Live].
 func (TaskMemory) Unchanged() bool { return true }
 
-// YieldTask yields what a reading of a place gave, as [Threads].TasksAt does.
-func YieldTask(place uint64, task Task, status TaskStatus, yield func(place uint64, t Task, ok bool)) {
-	if status != TaskKnown {
-		task = Task{}
+// YieldTasks reads the tasks at places, and yields them as [Threads].TasksAt does.
+func YieldTasks(places []uint64, read func(place uint64) (Task, TaskStatus),
+	yield func(place uint64, t Task, ok bool),
+) {
+	for _, place := range places {
+		task, status := read(place)
+		if status != TaskKnown {
+			task = Task{}
+		}
+		yield(place, task, status == TaskKnown || status == TaskDone)
 	}
-	yield(place, task, status == TaskKnown || status == TaskDone)
 }
 
 // Listing is a recording's list of tasks: some of it may have ended. It is read in at most 1/listingShare of the time;

@@ -94,16 +94,16 @@ func TestAListOfTasksCountsThoseThatItLacks(t *testing.T) {
 	} {
 		left := c.left
 		// The statuses are changes, unproven, done, known, …
-		l := ReadTasks([]uint64{2, 3, 0, 1, 2, 3, 0, 1, 0, 1}, &left, read)
+		l := ReadTasks([]uint64{2, 3, 0, 1, 2, 3, 0, 1, 0, 1}, true, &left, read)
 		got := fmt.Sprint(len(l.Tasks), l.Changed, l.Unproven, l.More, left)
 		if got != c.want {
 			t.Errorf("%d frames may be read: %s, want %s", c.left, got, c.want)
 		}
 	}
 	left := math.MaxInt
-	l := ReadTasks(slices.Repeat([]uint64{1}, MostTasks+2), &left, read)
-	if len(l.Tasks) != MostTasks || l.More != 2 {
-		t.Errorf("%d tasks, %d more, want %d and 2", len(l.Tasks), l.More, MostTasks)
+	l := ReadTasks(slices.Repeat([]uint64{1}, MostTasks+2), false, &left, read)
+	if len(l.Tasks) != MostTasks || l.More != 2 || l.Unlisted != 1 {
+		t.Errorf("%d tasks, %d more, %d sets unread, want %d, 2 and 1", len(l.Tasks), l.More, l.Unlisted, MostTasks)
 	}
 }
 
@@ -112,7 +112,8 @@ func TestOnlyAKnownTaskIsYielded(t *testing.T) {
 		TaskDone: "9 0 true", TaskKnown: "9 5 true", TaskChanges: "9 0 false", TaskUnproven: "9 0 false",
 	} {
 		got := ""
-		YieldTask(9, Task{ID: 5}, status, func(place uint64, t Task, ok bool) { got = fmt.Sprint(place, t.ID, ok) })
+		YieldTasks([]uint64{9}, func(uint64) (Task, TaskStatus) { return Task{ID: 5}, status },
+			func(place uint64, t Task, ok bool) { got = fmt.Sprint(place, t.ID, ok) })
 		if got != want {
 			t.Errorf("status %d: %s, want %s", status, got, want)
 		}

@@ -236,7 +236,7 @@ func (r *Runtime) taskReader() *taskReader {
 
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
-	r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: t})
+	r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: managed.TaskMemory{Reader: r.host}})
 }
 
 // TaskPlaces implements [managed.Threads].
@@ -251,13 +251,11 @@ func (r *Runtime) TaskPlaces() []uint64 {
 
 // TasksAt implements [managed.Threads].
 func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uint64, t managed.Task, ok bool)) {
-	for _, place := range places {
+	managed.YieldTasks(places, func(place uint64) (task managed.Task, status managed.TaskStatus) {
 		if r.followed == nil {
-			yield(place, managed.Task{}, true)
-			continue
+			return task, managed.TaskDone
 		}
 		r.begin(r.followed, w)
-		task, status := r.followed.read(place)
-		managed.YieldTask(place, task, status, yield)
-	}
+		return r.followed.read(place)
+	}, yield)
 }

@@ -102,7 +102,7 @@ func (g *greenletImage) reader() *taskReader {
 	r := newParts(in)
 	t := &taskReader{r: in, o: r.objects(), threads: r.threads, codes: &r.codes, watch: still{}}
 	t.greenlets = greenlets{base: baseType, inPimpl: true, types: map[uint64]bool{}}
-	r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: t})
+	r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: managed.TaskMemory{Reader: in.host}})
 	return t
 }
 

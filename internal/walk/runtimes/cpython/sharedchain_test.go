@@ -62,7 +62,7 @@ func TestTasksThatShareALongChainAreBounded(t *testing.T) {
 			put(task+0x78, 1)
 			put(0xa00+setMask, maxSet-1)
 		}
-		r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: tr})
+		r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: managed.TaskMemory{Reader: in.host}})
 		list := tr.list()
 		if l.reads > l.most {
 			t.Errorf("%s: more than %d reads", name, l.most)

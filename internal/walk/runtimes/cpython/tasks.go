@@ -115,27 +115,18 @@ func (t *taskReader) list() (list managed.TaskList) {
 	awaited := map[uint64][]string{} // by awaiting task
 	all, whole := t.greenletList(listTries)
 	all = append(all, t.asyncioTasks()...)
-	if !whole {
-		list.Unlisted++
-	}
 	t.left = maxListWork
-	for _, at := range all {
-		if len(list.Tasks) == managed.MostTasks || t.left <= 0 {
-			list.More++
-			continue
-		}
-		switch task, status := t.read(at); status {
-		case managed.TaskKnown:
-			list.Tasks, places = append(list.Tasks, task), append(places, at)
+	list = managed.ReadTasks(all, whole, &t.left, func(at uint64) (managed.Task, managed.TaskStatus) {
+		task, status := t.read(at)
+		if status == managed.TaskKnown {
+			places = append(places, at)
+			t.left += len(task.Frames) // ReadTasks subtracts them again
 			for _, at := range task.AwaitedBy {
 				awaited[at] = append(awaited[at], task.Name)
 			}
-		case managed.TaskChanges:
-			list.Changed++
-		case managed.TaskUnproven:
-			list.Unproven++
 		}
-	}
+		return task, status
+	})
 	for i, at := range places { // a group's awaiter awaits a future without the members
 		if task := &list.Tasks[i]; task.State == managed.TaskWaiting && len(task.AwaitsTasks) == 0 {
 			task.AwaitsTasks = awaited[at]
@@ -160,19 +151,13 @@ type taskReader struct {
 	greenlets greenlets
 }
 
-// Read implements [managed.Live].
-func (t *taskReader) Read(addr uint64, b []byte) int { return t.r.host.Read(addr, b) }
-
-// Unchanged implements [managed.Live]: true, as read checks tasks itself.
-func (t *taskReader) Unchanged() bool { return true }
-
 func (t *taskReader) read(at uint64) (managed.Task, managed.TaskStatus) {
 	return managed.ReadTask(t.watch, t.tids, func() (managed.Task, managed.TaskStatus) { return t.readOnce(at) })
 }
 
 func (t *taskReader) readOnce(at uint64) (task managed.Task, status managed.TaskStatus) {
 	r := t.r
-	t.codes.Pages.Reset(t)
+	t.codes.Pages.Reset(r.host)
 	switch {
 	case !t.codes.alive(at):
 		return task, managed.TaskDone

@@ -71,7 +71,7 @@
 //	    the interpreter on arm64 moves the caller's sp to x20     arm64/interpreter.go (senderAfterPop)
 //	28  three more flags of a field                               fieldinfo.go (valueFlags)
 //
-// Other fields have only another name or class in some releases (namelayout.go, threads.go, waits.go).
+// Other fields have only another name or class in some releases (vmstructs.go, renamed).
 //
 // # Sources
 //

@@ -40,7 +40,7 @@ func (t *threads) readReferenceTo(c colours, at uint64, test func(uint64) bool) 
 	if (!o.known || !o.wide) && c.staleBits == 0 {
 		m := t.vm.memory()
 		narrow := uint64(uint32(m.int32(at)))
-		if to, ok := c.decode(t.widen(m, narrow, t.layout.oops)); !m.failed && narrow != 0 && ok && test(to) {
+		if to, ok := c.decode(t.widen(m, narrow, wantOops)); !m.failed && narrow != 0 && ok && test(to) {
 			o.known, o.wide = true, false
 			return to, true
 		}
@@ -62,7 +62,7 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	if m.failed || mark&markMarkedValue == markMarkedValue {
 		return 0
 	}
-	at := object + t.layout.offset(t.layout.klassAt)
+	at := object + t.layout.offset("oopDesc::_metadata._compressed_klass")
 	var narrow uint64
 	switch h {
 	case headerWide:
@@ -75,7 +75,7 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	default:
 		narrow = mark >> compactShift
 	}
-	klass := t.widen(m, narrow, t.layout.klasses)
+	klass := t.widen(m, narrow, wantKlasses)
 	if m.failed || narrow == 0 {
 		return 0
 	}
@@ -254,6 +254,6 @@ func (t *waiters) readReference(at uint64) (uint64, bool) {
 	if m.failed || narrow == 0 {
 		return 0, !m.failed
 	}
-	to := t.widen(m, narrow, t.layout.oops)
+	to := t.widen(m, narrow, wantOops)
 	return to, !m.failed && to%8 == 0
 }

@@ -174,7 +174,7 @@ func (n *methodNames) readMethod(id *methodIdentity) *method {
 	if head += m.bytecodeSize; whole > maxConstMethod || head > whole {
 		return nil
 	}
-	hasTable := l.in(cm, l.constFlags)&hasLines != 0
+	hasTable := l.in(cm, "ConstMethod::_flags._flags")&hasLines != 0
 	if !n.isName(id, id.nameIndex) {
 		return nil
 	}

@@ -9,11 +9,12 @@ import (
 
 // wantNames are the fields that names need (methods.go, scopes.go).
 var wantNames = []string{
-	"nmethod::_compile_id", "nmethod::_comp_level", "nmethod::_orig_pc_offset", "nmethod::_scopes_pcs_offset",
+	"nmethod::_method", "nmethod::_compile_id", "nmethod::_comp_level", "nmethod::_orig_pc_offset",
+	"nmethod::_scopes_pcs_offset",
 	"CodeBlob::_name", "PcDesc::_pc_offset", "PcDesc::_scope_decode_offset",
 	"Method::_constMethod", "Method::_i2i_entry",
 	"ConstMethod::_constants", "ConstMethod::_name_index", "ConstMethod::_method_idnum",
-	"ConstMethod::_constMethod_size", "ConstMethod::_code_size",
+	"ConstMethod::_constMethod_size", "ConstMethod::_code_size", "ConstMethod::_flags._flags",
 	"ConstantPool::_tags", "ConstantPool::_cache", "ConstantPool::_pool_holder", "ConstantPool::_length",
 	"Klass::_name", "Symbol::_body", "Array<int>::_length", "Array<u1>::_data",
 	"StubRoutines::_call_stub_return_address",
@@ -45,16 +46,13 @@ var (
 		{"CompiledMethod::_deopt_handler_begin", "CompiledMethod::_deopt_mh_handler_begin"},
 		{"nmethod::_deoptimize_offset", "nmethod::_deoptimize_mh_offset"},
 	}
-	wantMethod     = [][]string{{"nmethod::_method"}, {"CompiledMethod::_method"}}
-	wantConstFlags = [][]string{{"ConstMethod::_flags._flags"}, {"ConstMethod::_flags"}}
 	// In the pool, or in the class.
 	wantSource = [][]string{{"ConstantPool::_source_file_name_index"}, {"InstanceKlass::_source_file_name_index"}}
 	// 16 bits, or the upper half of 32.
 	wantLength = [][]string{{"Symbol::_length"}, {"Symbol::_length_and_refcount"}}
 )
 
-var nameAlternatives = [][][]string{wantRelease, wantScopes, wantMetadata, wantDeopt, wantMethod, wantConstFlags,
-	wantSource, wantLength}
+var nameAlternatives = [][][]string{wantRelease, wantScopes, wantMetadata, wantDeopt, wantSource, wantLength}
 
 type scopesIn int
 
@@ -77,9 +75,8 @@ type nameLayout struct {
 	excludedCodes            byte // bytes below it are in no number: 0, or 1
 	scopesIn                 scopesIn
 	scopes, deopts, metadata []field
-	// method … length are the names of wantMethod … wantLength.
-	method, constFlags, source, length string
-	headerBytes                        uint64 // read of a blob's header
+	source, length           string // of wantSource, wantLength
+	headerBytes              uint64 // read of a blob's header
 }
 
 func (l *layout) missingNameField() string {
@@ -123,7 +120,6 @@ func (v *VM) readNameLayout() *nameLayout {
 	n := &nameLayout{
 		layout: l, scopes: l.fieldsNamed(l.firstComplete(wantScopes)), deopts: l.fieldsNamed(l.firstComplete(wantDeopt)),
 		metadata: l.fieldsNamed(l.firstComplete(wantMetadata)), scopesIn: scopesIn(slices.IndexFunc(wantScopes, l.has)),
-		method: l.firstComplete(wantMethod)[0], constFlags: l.firstComplete(wantConstFlags)[0],
 		source: l.firstComplete(wantSource)[0], length: l.firstComplete(wantLength)[0],
 	}
 	if !n.readMajor(v.memory()) {
@@ -141,7 +137,7 @@ func (v *VM) readNameLayout() *nameLayout {
 			n.headerBytes = max(n.headerBytes, l.offset(name)+8)
 		}
 	}
-	for _, name := range slices.Concat(wantNames, optionalNames, []string{n.method, n.constFlags, n.source, n.length}) {
+	for _, name := range slices.Concat(wantNames, optionalNames, []string{n.source, n.length}) {
 		if f := l.fields[name]; f.offset > maxHeader && f.address == 0 {
 			return nil
 		}

@@ -69,7 +69,15 @@ var nameTypes = map[string]struct {
 
 func newNamed(r namedRelease) *named {
 	names := slices.Concat(wantScopes[r.scopes], wantMetadata[r.metadata], wantDeopt[r.deopt])
-	names = slices.Concat(names, wantNames, wantMethod[r.method], wantConstFlags[1], wantSource[0], wantLength[0])
+	names = slices.Concat(names, wantNames, wantSource[0], wantLength[0])
+	for i, name := range names {
+		switch name {
+		case "nmethod::_method":
+			names[i] = []string{name, "CompiledMethod::_method"}[r.method]
+		case "ConstMethod::_flags._flags":
+			names[i] = "ConstMethod::_flags"
+		}
+	}
 	if r.major < 22 {
 		names = append(names, wantRelease[0]...)
 	}

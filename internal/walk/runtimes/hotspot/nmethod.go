@@ -65,7 +65,7 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 	}
 	nm = nmethod{
 		header: header, begin: b.begin, end: b.end, complete: uint64(max(b.completeAt, 0)),
-		method: l.in(head, l.method), id: uint32(l.in(head, "nmethod::_compile_id")),
+		method: l.in(head, "nmethod::_method"), id: uint32(l.in(head, "nmethod::_compile_id")),
 		compLevel: uint8(l.in(head, "nmethod::_comp_level")), origPC: l.in(head, "nmethod::_orig_pc_offset"),
 	}
 	nm.native = v.kindNamed(l.in(head, "CodeBlob::_name")).native
@@ -145,7 +145,7 @@ func (c *compiledCode) isUnchanged(nm *nmethod) bool {
 	since := c.vm.cached.begin(c.validity.copiedAt)
 	defer c.vm.cached.bypass()
 	l, m := c.vm.nameLayout, c.vm.memory()
-	id, method := m.int32(nm.header+l.offset("nmethod::_compile_id")), m.word(nm.header+l.offset(l.method))
+	id, method := m.int32(nm.header+l.offset("nmethod::_compile_id")), m.word(nm.header+l.offset("nmethod::_method"))
 	if m.failed || uint32(id) != nm.id || method != nm.method {
 		return false
 	}

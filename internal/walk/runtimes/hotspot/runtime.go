@@ -199,8 +199,8 @@ func (r *Runtime) TasksAt(places []uint64, _ managed.Watch, yield func(place uin
 	}
 	v.patience = batchPatience
 	for batch := range slices.Chunk(places, virtualBatch) {
-		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
-			yield(id, *t, result == virtualRead)
+		v.readBatch(batch, func(id uint64, t *managed.Task, status managed.TaskStatus) {
+			yield(id, *t, status == managed.TaskKnown)
 		})
 	}
 }

@@ -69,12 +69,12 @@ func (f *fakeSet) move(object uint64) (to uint64) {
 func TestAThreadIsReadAtItsPlaceAfterACollection(t *testing.T) {
 	for name, c := range map[string]struct {
 		collect func(f *fakeSet, object uint64) (moved uint64)
-		want    virtualResult
+		want    managed.TaskStatus
 	}{
 		"a full one": {func(f *fakeSet, object uint64) uint64 {
 			f.collect(true)
 			return f.move(object)
-		}, virtualRead},
+		}, managed.TaskKnown},
 		"full ones, without end": {func(f *fakeSet, object uint64) uint64 {
 			f.collect(true)
 			f.n.vm.readBy(func(addr uint64, b []byte) int {
@@ -84,7 +84,7 @@ func TestAThreadIsReadAtItsPlaceAfterACollection(t *testing.T) {
 				return f.read(addr, b)
 			})
 			return f.move(object)
-		}, virtualChanged},
+		}, managed.TaskChanges},
 		"two that leave marks": {func(f *fakeSet, object uint64) uint64 {
 			f.collect(false)
 			second := f.move(object)
@@ -94,22 +94,22 @@ func TestAThreadIsReadAtItsPlaceAfterACollection(t *testing.T) {
 			f.put(third, 1)
 			f.put(second, third|markMarkedValue)
 			return third
-		}, virtualRead},
+		}, managed.TaskKnown},
 	} {
 		f, object, _ := newFakeVirtual(t)
 		f.runnable()
 		states := map[managed.TaskState]int{}
-		read := func(want virtualResult) {
-			f.v.readBatch([]uint64{1}, func(_ uint64, task *managed.Task, result virtualResult) {
-				if states[task.State]++; result != want {
-					t.Errorf("%s: %d, want %d", name, result, want)
+		read := func(want managed.TaskStatus) {
+			f.v.readBatch([]uint64{1}, func(_ uint64, task *managed.Task, status managed.TaskStatus) {
+				if states[task.State]++; status != want {
+					t.Errorf("%s: %d, want %d", name, status, want)
 				}
 			})
 		}
-		read(virtualRead)
+		read(managed.TaskKnown)
 		f.put32(c.collect(f, object)+44, int32(f.object))
 		read(c.want)
-		if c.want == virtualRead && (states[managed.TaskReady] != 1 || states[managed.TaskRunning] != 1) {
+		if c.want == managed.TaskKnown && (states[managed.TaskReady] != 1 || states[managed.TaskRunning] != 1) {
 			t.Errorf("%s: %v", name, states)
 		}
 	}
@@ -196,7 +196,7 @@ func TestUnchangedThreadsAreThoseOfTheListWhoseSealsHold(t *testing.T) {
 			clear(f.v.seals)
 			f.runnable()
 			f.collect(true)
-			f.v.readBatch([]uint64{1}, func(uint64, *managed.Task, virtualResult) {})
+			f.v.readBatch([]uint64{1}, func(uint64, *managed.Task, managed.TaskStatus) {})
 		}, true},
 		"a full collection that moves it": {func(f *fakeSet, object, _ uint64) {
 			f.collect(true)
@@ -205,7 +205,7 @@ func TestUnchangedThreadsAreThoseOfTheListWhoseSealsHold(t *testing.T) {
 		"now": {func(f *fakeSet, _, _ uint64) { f.mem[collectedHeapOf(f.threaded)+16] = 1 }, false},
 		"changed last time": {func(f *fakeSet, object, _ uint64) {
 			f.put(object+32, 7) // it has another number
-			f.v.readBatch([]uint64{1}, func(uint64, *managed.Task, virtualResult) {})
+			f.v.readBatch([]uint64{1}, func(uint64, *managed.Task, managed.TaskStatus) {})
 			f.put(object+32, 1)
 		}, false},
 		"a list that lacks it": {func(f *fakeSet, _, _ uint64) {

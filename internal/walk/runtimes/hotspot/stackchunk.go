@@ -94,7 +94,7 @@ func (v *virtualThreads) readChunks(cont uint64, t *virtualThread) bool {
 }
 
 // stackOf names the frames of a proven reading.
-func (v *virtualThreads) stackOf(t *virtualThread) (*virtualStack, virtualResult) {
+func (v *virtualThreads) stackOf(t *virtualThread) (*virtualStack, managed.TaskStatus) {
 	mem := &frames.Snapshot{}
 	for i := range t.chunks {
 		c := &t.chunks[i]
@@ -110,7 +110,7 @@ func (v *virtualThreads) stackOf(t *virtualThread) (*virtualStack, virtualResult
 	for i := range t.chunks {
 		var ok bool
 		if refs, ok = v.walkChunk(&t.chunks[i], mem, refs); !ok {
-			return nil, virtualUnproven
+			return nil, managed.TaskUnproven
 		}
 	}
 	v.refs = refs
@@ -121,24 +121,24 @@ func (v *virtualThreads) stackOf(t *virtualThread) (*virtualStack, virtualResult
 	}
 	v.key = key
 	if s := v.known[string(key)]; s != nil {
-		return s, virtualRead
+		return s, managed.TaskKnown
 	}
 	var list []managed.Frame
 	for _, r := range refs {
 		more, certainty := j.symbolize(r, nil, list)
 		if certainty == managed.Freed {
-			return nil, virtualChanged
+			return nil, managed.TaskChanges
 		}
 		if more[len(list)].Type != "stub" {
 			list = more
 		}
 	}
 	if len(list) == 0 || !strings.HasPrefix(list[len(list)-1].Function, firstFunction) {
-		return nil, virtualUnproven
+		return nil, managed.TaskUnproven
 	}
 	s := v.intern(list)
 	v.known[string(key)] = s
-	return s, virtualRead
+	return s, managed.TaskKnown
 }
 
 // intern returns one stack for equal functions and lines, however they are compiled.

@@ -47,7 +47,7 @@ func (t *threads) readCollections() (n int32, noPause bool) {
 	heap := m.word(l.staticAddress("Universe::_collectedHeap"))
 	n = m.int32(heap + l.offset("CollectedHeap::_total_collections"))
 	var active [1]byte
-	m.bytes(heap+l.offset(l.active), active[:])
+	m.bytes(heap+l.offset("CollectedHeap::_is_stw_gc_active"), active[:])
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 

@@ -14,58 +14,42 @@ import (
 
 var wantThread = []string{
 	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
-	"InstanceKlass::_constants",
-	"Array<u2>::_data",
+	"InstanceKlass::_constants", "Array<u2>::_data", "oopDesc::_metadata._compressed_klass", "JavaThread::_osthread",
+	"CollectedHeap::_is_stw_gc_active",
 }
+
+// Bases and shifts.
+var (
+	wantOops    = []string{"CompressedOops::_base", "CompressedOops::_shift"}
+	wantKlasses = []string{"CompressedKlassPointers::_base", "CompressedKlassPointers::_shift"}
+)
 
 var (
 	wantThreadList = [][]string{
 		{"ThreadsSMRSupport::_java_thread_list", "ThreadsList::_length", "ThreadsList::_threads"}, // since 10
 		{"Threads::_thread_list", "JavaThread::_next"},
 	}
-	wantKlassAt   = [][]string{{"oopDesc::_metadata._compressed_klass"}, {"oopDesc::_compressed_klass"}}
-	wantOSThread  = [][]string{{"JavaThread::_osthread"}, {"Thread::_osthread"}}
 	wantFieldInfo = [][]string{
 		{"InstanceKlass::_fieldinfo_stream"}, // since 21
 		{"InstanceKlass::_fields", "InstanceKlass::_java_fields_count"},
 	}
-	wantActive = [][]string{{"CollectedHeap::_is_stw_gc_active"}, {"CollectedHeap::_is_gc_active"}}
-	wantOops   = [][]string{
-		{"CompressedOops::_base", "CompressedOops::_shift"},
-		{"CompressedOops::_narrow_oop._base", "CompressedOops::_narrow_oop._shift"},
-		{"Universe::_narrow_oop._base", "Universe::_narrow_oop._shift"},
-	}
-	wantKlasses = [][]string{
-		{"CompressedKlassPointers::_base", "CompressedKlassPointers::_shift"},
-		{"CompressedKlassPointers::_narrow_klass._base", "CompressedKlassPointers::_narrow_klass._shift"},
-		{"Universe::_narrow_klass._base", "Universe::_narrow_klass._shift"},
-	}
 )
 
-var threadAlternatives = [][][]string{wantThreadList, wantKlassAt, wantOSThread, wantFieldInfo, wantActive, wantOops,
-	wantKlasses}
-
-var wantThreads = append([][]string{wantThread}, slices.Concat(append(threadAlternatives, wantColours)...)...)
+var wantThreads = slices.Concat([][]string{wantThread, wantOops, wantKlasses}, wantThreadList, wantFieldInfo,
+	wantColours)
 
 type threadLayout struct {
 	*layout
-	list, fieldInfo, oops, klasses []string
-	osThread, active, klassAt      string
+	list, fieldInfo []string
 }
 
 const maxThreadOffset = 1 << 15
 
 // threadLayout chooses the alternatives; false: incomplete.
 func (l *layout) threadLayout() (*threadLayout, bool) {
-	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives,
-		func(sets [][]string) bool { return l.firstComplete(sets) == nil }) {
+	t := &threadLayout{l, l.firstComplete(wantThreadList), l.firstComplete(wantFieldInfo)}
+	if !l.has(wantThread) || !l.has(wantOops) || !l.has(wantKlasses) || t.list == nil || t.fieldInfo == nil {
 		return nil, false
-	}
-	t := &threadLayout{
-		layout: l, list: l.firstComplete(wantThreadList), fieldInfo: l.firstComplete(wantFieldInfo),
-		oops: l.firstComplete(wantOops), klasses: l.firstComplete(wantKlasses),
-		osThread: l.firstComplete(wantOSThread)[0], active: l.firstComplete(wantActive)[0],
-		klassAt: l.firstComplete(wantKlassAt)[0],
 	}
 	for _, name := range slices.Concat(wantThreads...) {
 		if l.offset(name) > maxThreadOffset {
@@ -255,7 +239,7 @@ func (t *threads) identify(thread uint64) (id threadID, ok bool) {
 		return id, false
 	}
 	m := t.vm.memory()
-	id.thread, id.osThread = thread, m.word(thread+t.layout.offset(t.layout.osThread))
+	id.thread, id.osThread = thread, m.word(thread+t.layout.offset("JavaThread::_osthread"))
 	id.object = m.word(thread + t.layout.offset("JavaThread::_threadObj"))
 	if m.failed || id.osThread == 0 || id.osThread%8 != 0 {
 		return id, false

@@ -44,7 +44,7 @@ var threadOffsets = map[string]uint64{
 	"InstanceKlass::_fieldinfo_stream": 56, "InstanceKlass::_java_fields_count": 16,
 	"oopDesc::_metadata._compressed_klass": 8,
 	"Array<u2>::_data":                     4, "ThreadsList::_length": 4, "ThreadsList::_threads": 8,
-	"CollectedHeap::_is_gc_active":           16,
+	"CollectedHeap::_is_stw_gc_active":       16,
 	"ZGlobalsForVMStructs::_ZAddressBadMask": 8,
 }
 

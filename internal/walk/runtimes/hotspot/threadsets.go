@@ -123,7 +123,7 @@ func (v *virtualThreads) follow(at uint64) uint64 {
 		return 0
 	}
 	m := v.vm.memory()
-	to := v.widen(m, narrow, v.layout.oops)
+	to := v.widen(m, narrow, wantOops)
 	return v.current(to, !m.failed)
 }
 

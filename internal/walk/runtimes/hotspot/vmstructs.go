@@ -55,6 +55,24 @@ var (
 	}
 )
 
+// renamed has earlier names of fields.
+var renamed = map[string]string{
+	"CompiledMethod::_method": "nmethod::_method", "ConstMethod::_flags": "ConstMethod::_flags._flags",
+	"oopDesc::_compressed_klass":                    "oopDesc::_metadata._compressed_klass",
+	"Thread::_osthread":                             "JavaThread::_osthread",
+	"CollectedHeap::_is_gc_active":                  "CollectedHeap::_is_stw_gc_active",
+	"CompressedOops::_narrow_oop._base":             "CompressedOops::_base",
+	"CompressedOops::_narrow_oop._shift":            "CompressedOops::_shift",
+	"Universe::_narrow_oop._base":                   "CompressedOops::_base",
+	"Universe::_narrow_oop._shift":                  "CompressedOops::_shift",
+	"CompressedKlassPointers::_narrow_klass._base":  "CompressedKlassPointers::_base",
+	"CompressedKlassPointers::_narrow_klass._shift": "CompressedKlassPointers::_shift",
+	"Universe::_narrow_klass._base":                 "CompressedKlassPointers::_base",
+	"Universe::_narrow_klass._shift":                "CompressedKlassPointers::_shift",
+	"Thread::_current_pending_monitor":              "JavaThread::_current_pending_monitor",
+	"Thread::_current_waiting_monitor":              "JavaThread::_current_waiting_monitor",
+}
+
 var wantSizes = []string{"HeapBlock", "InterpreterCodelet"}
 
 func readLayout(h managed.Host, lib *frames.Module) (*layout, error) {
@@ -80,7 +98,11 @@ func readLayout(h managed.Host, lib *frames.Module) (*layout, error) {
 	offsetOf, addressOf, kindOf := at("StructEntryOffsetOffset"), at("StructEntryAddressOffset"),
 		at("StructEntryTypeStringOffset")
 	m.eachEntry(at("Structs"), at("StructEntryArrayStride"), typeOf, func(entry uint64, typ string) {
-		if name := typ + "::" + m.name(m.word(entry+nameOf)); needed[name] {
+		name := typ + "::" + m.name(m.word(entry+nameOf))
+		if later := renamed[name]; later != "" && !l.has([]string{later}) {
+			name = later
+		}
+		if needed[name] {
 			kind := m.name(m.word(entry + kindOf))
 			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), sizeOf(kind), kind == "OopHandle"}
 		}

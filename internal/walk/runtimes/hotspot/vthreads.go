@@ -186,16 +186,8 @@ func (v *virtualThreads) nameOf(thread uint64) (name string) {
 	return name
 }
 
-type virtualResult uint8
-
-const (
-	virtualRead virtualResult = iota
-	virtualChanged
-	virtualUnproven // its stack does not end at the thread's first function
-)
-
 // readBatch yields the tasks of some threads, by their numbers.
-func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *managed.Task, result virtualResult)) {
+func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *managed.Task, status managed.TaskStatus)) {
 	defer v.vm.cached.bypass()
 	left := slices.Clone(ids)
 	for try := range virtualTries {
@@ -213,19 +205,19 @@ func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *manage
 		v.java.begin(&managed.Sample{Regs: &frames.Regs{}, At: procmem.Now()})
 		var changed []uint64
 		for i, id := range left {
-			result := virtualChanged
+			status := managed.TaskChanges
 			var t managed.Task
 			if quiet && had[i] {
-				t, result = v.task(&threads[i])
+				t, status = v.task(&threads[i])
 			}
-			if delete(v.seals, id); result == virtualRead && v.recording {
+			if delete(v.seals, id); status == managed.TaskKnown && v.recording {
 				v.seals[id] = threads[i].seal
 			}
-			if result == virtualChanged && try < virtualTries-1 {
+			if status == managed.TaskChanges && try < virtualTries-1 {
 				changed = append(changed, id)
 				continue
 			}
-			yield(id, &t, result)
+			yield(id, &t, status)
 		}
 		if left = changed; len(left) == 0 {
 			return
@@ -233,37 +225,37 @@ func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *manage
 	}
 }
 
-// task describes a proven reading.
-func (v *virtualThreads) task(r *virtualThread) (t managed.Task, result virtualResult) {
+// task describes a proven reading. TaskUnproven: its stack does not end at the first function.
+func (v *virtualThreads) task(r *virtualThread) (t managed.Task, status managed.TaskStatus) {
 	t = managed.Task{Family: languages.VirtualThreadTask, ID: r.id, Name: r.name}
 	if r.carrier != 0 {
 		t.State = managed.TaskRunning
-		return t, virtualRead
+		return t, managed.TaskKnown
 	}
 	name, known := v.states[r.state]
 	if !known {
-		return t, virtualChanged
+		return t, managed.TaskChanges
 	}
 	t.State = stateNames[name]
 	if len(r.chunks) == 0 {
 		if name != "STARTED" {
-			return t, virtualChanged
+			return t, managed.TaskChanges
 		}
-		return t, virtualRead
+		return t, managed.TaskKnown
 	}
-	stack, result := v.stackOf(r)
+	stack, status := v.stackOf(r)
 	switch {
-	case result != virtualRead:
-		return t, result
+	case status != managed.TaskKnown:
+		return t, status
 	case !r.preempted && !strings.HasPrefix(stack.frames[0].Function, yieldFunction):
-		return t, virtualChanged
+		return t, managed.TaskChanges
 	}
 	t.Frames, t.Wait, t.Entry = stack.frames, stack.wait, stack.entry
 	if t.State == managed.TaskWaiting {
 		t.WaitsFor = v.waitOf(r, name, stack)
 		t.Awaits = t.WaitsFor.Class
 	}
-	return t, virtualRead
+	return t, managed.TaskKnown
 }
 
 func (v *virtualThreads) waitOf(r *virtualThread, state string, stack *virtualStack) *managed.WaitAnswer {
@@ -338,17 +330,17 @@ func (v *virtualThreads) list() (list managed.TaskList) {
 // readPass returns the numbers of the threads that changed during each reading.
 func (v *virtualThreads) readPass(ids []uint64, list *managed.TaskList) (changed []uint64) {
 	for batch := range slices.Chunk(ids, virtualBatch) {
-		v.readBatch(batch, func(id uint64, t *managed.Task, result virtualResult) {
+		v.readBatch(batch, func(id uint64, t *managed.Task, status managed.TaskStatus) {
 			_, listed := v.objects[id]
 			switch {
 			case !listed: // a complete list lacks it: it has ended
-			case result == virtualChanged:
+			case status == managed.TaskChanges:
 				changed = append(changed, id)
-			case result == virtualUnproven:
+			case status == managed.TaskUnproven:
 				list.Unproven++
-			case result == virtualRead && t.State == managed.TaskRunning:
+			case status == managed.TaskKnown && t.State == managed.TaskRunning:
 				list.Mounted++
-			case result == virtualRead:
+			case status == managed.TaskKnown:
 				list.Tasks = append(list.Tasks, *t)
 			}
 		})

@@ -17,10 +17,7 @@ import (
 
 var (
 	wantMonitor = []string{"ObjectMonitor::_object", "ObjectMonitor::_owner"}
-	wantPending = [][]string{
-		{"JavaThread::_current_pending_monitor", "JavaThread::_current_waiting_monitor"},
-		{"Thread::_current_pending_monitor", "Thread::_current_waiting_monitor"},
-	}
+	wantPending = []string{"JavaThread::_current_pending_monitor", "JavaThread::_current_waiting_monitor"}
 	// A thread's id (since JDK 24), its address, or one on its stack.
 	wantOwner     = [][]string{{"JavaThread::_monitor_owner_id"}, {"JavaThread::_stack_base", "JavaThread::_stack_size"}}
 	wantLockStack = []string{"JavaThread::_lock_stack", "LockStack::_top", "LockStack::_base[0]"} // since JDK 21
@@ -28,7 +25,7 @@ var (
 	wantMirror    = []string{"java_lang_Class::_klass_offset"}
 )
 
-var wantWaits = slices.Concat([][]string{wantMonitor, wantLockStack, wantVirtual, wantMirror}, wantPending, wantOwner)
+var wantWaits = append([][]string{wantMonitor, wantPending, wantLockStack, wantVirtual, wantMirror}, wantOwner...)
 
 // Status bits of java.lang.Thread (classfile/javaClasses.hpp, JavaThreadStatus; prims/jvmti.xml).
 const (
@@ -46,7 +43,7 @@ const markMonitorValue = 2
 type waiters struct {
 	*threads
 	chosen     bool
-	pending    []string // of wantPending; nil: fields are missing
+	complete   bool
 	owner      []string // of wantOwner; nil: none
 	fields     waitFields
 	index      threadIndex
@@ -116,7 +113,7 @@ func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 // ready reports whether the tables have the fields that waits need. Precondition: [javaFrames.threadsReady].
 func (t *waiters) ready() bool {
 	if t.chosen {
-		return t.pending != nil
+		return t.complete
 	}
 	t.chosen = true
 	l := t.vm.layout
@@ -125,11 +122,8 @@ func (t *waiters) ready() bool {
 			return false
 		}
 	}
-	if l.has(wantMonitor) {
-		t.pending = l.firstComplete(wantPending)
-	}
-	t.owner = l.firstComplete(wantOwner)
-	return t.pending != nil
+	t.complete, t.owner = l.has(wantMonitor) && l.has(wantPending), l.firstComplete(wantOwner)
+	return t.complete
 }
 
 // proveWait reads the wait twice; false: there is none, or the readings differ. later: a later answer may be complete.
@@ -162,7 +156,8 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 // only the monitors.
 func (t *waiters) readWait(id threadID) (w waitState, ok bool) {
 	m := t.vm.memory()
-	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
+	pending := m.word(id.thread + t.layout.offset(wantPending[0]))
+	waiting := m.word(id.thread + t.layout.offset(wantPending[1]))
 	if m.failed {
 		return w, false
 	}

@@ -57,16 +57,11 @@ func (r *Runtime) Waiting(*managed.WaitQuery) (answer managed.WaitAnswer, ok boo
 }
 
 // Coroutines implements [managed.Threads].
-func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
+func (r *Runtime) Coroutines(w managed.Watch) managed.TaskList {
 	places, whole := r.fibers.list()
 	r.fibers.left, r.fibers.end = maxFiberWork, procmem.Now()+maxReading
-	list = managed.ReadTasks(places, &r.fibers.left, func(place uint64) (managed.Task, managed.TaskStatus) {
-		return r.fibers.read(place, w)
-	})
-	if r.fibers.end = 0; !whole {
-		list.Unlisted++
-	}
-	return list
+	defer func() { r.fibers.end = 0 }()
+	return managed.ReadTasks(places, whole, &r.fibers.left, r.fibers.reader(w))
 }
 
 // TaskPlaces implements [managed.Threads].
@@ -74,10 +69,7 @@ func (r *Runtime) TaskPlaces() []uint64 { return r.fibers.listed.Places(r.fibers
 
 // TasksAt implements [managed.Threads].
 func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uint64, t managed.Task, ok bool)) {
-	for _, place := range places {
-		task, status := r.fibers.read(place, w)
-		managed.YieldTask(place, task, status, yield)
-	}
+	managed.YieldTasks(places, r.fibers.reader(w), yield)
 }
 
 // list returns the fibers that have begun, and perhaps ended; whole: no array was replaced meanwhile, nor cut.
@@ -123,8 +115,10 @@ func (f *fibers) among(objects, class uint64, end int64) (places []uint64, whole
 	return places, same && top <= maxObjects, !same
 }
 
-func (f *fibers) read(at uint64, w managed.Watch) (managed.Task, managed.TaskStatus) {
-	return managed.ReadTask(w, nil, func() (managed.Task, managed.TaskStatus) { return f.readOnce(at) })
+func (f *fibers) reader(w managed.Watch) func(at uint64) (managed.Task, managed.TaskStatus) {
+	return func(at uint64) (managed.Task, managed.TaskStatus) {
+		return managed.ReadTask(w, nil, func() (managed.Task, managed.TaskStatus) { return f.readOnce(at) })
+	}
 }
 
 func (f *fibers) readOnce(at uint64) (task managed.Task, status managed.TaskStatus) {

@@ -50,17 +50,11 @@ const (
 )
 
 // Coroutines implements [managed.Threads].
-func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
+func (r *Runtime) Coroutines(w managed.Watch) managed.TaskList {
 	f := &r.fibers
 	places, whole := f.list()
 	left := maxFiberFrames
-	list = managed.ReadTasks(places, &left, func(place uint64) (managed.Task, managed.TaskStatus) {
-		return f.read(place, w)
-	})
-	if !whole {
-		list.Unlisted++
-	}
-	return list
+	return managed.ReadTasks(places, whole, &left, f.reader(w))
 }
 
 // TaskPlaces implements [managed.Threads].
@@ -71,14 +65,13 @@ func (r *Runtime) TaskPlaces() []uint64 {
 
 // TasksAt implements [managed.Threads].
 func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uint64, t managed.Task, ok bool)) {
-	for _, place := range places {
-		task, status := r.fibers.read(place, w)
-		managed.YieldTask(place, task, status, yield)
-	}
+	managed.YieldTasks(places, r.fibers.reader(w), yield)
 }
 
-func (f *fibers) read(ec uint64, w managed.Watch) (managed.Task, managed.TaskStatus) {
-	return managed.ReadTask(w, f.tids, func() (managed.Task, managed.TaskStatus) { return f.readOnce(ec) })
+func (f *fibers) reader(w managed.Watch) func(ec uint64) (managed.Task, managed.TaskStatus) {
+	return func(ec uint64) (managed.Task, managed.TaskStatus) {
+		return managed.ReadTask(w, f.tids, func() (managed.Task, managed.TaskStatus) { return f.readOnce(ec) })
+	}
 }
 
 func (f *fibers) readOnce(ec uint64) (task managed.Task, status managed.TaskStatus) {

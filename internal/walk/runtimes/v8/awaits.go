@@ -78,7 +78,7 @@ func (r *Runtime) Awaits(w managed.Watch, until int64) (best managed.AwaitList) 
 	defer func(at int64, l managed.Live) { r.copiedAt, r.live = at, l }(r.copiedAt, r.live)
 	begun, before := procmem.Now(), &awaitReader{}
 	for try := range awaitTries {
-		r.copiedAt, r.live = procmem.Now(), hostLive{r.host}
+		r.copiedAt, r.live = procmem.Now(), running{r.host}
 		a := &awaitReader{runtime: r, chains: map[string]int{}, at: map[uint64]*awaitNode{},
 			frames: make([]managed.Frame, 1), promises: promises{&r.functions, map[uint64]*promiseNode{}, maxReactions}}
 		a.read(w, until, before)
@@ -99,7 +99,7 @@ func (a *awaitReader) read(w managed.Watch, until int64, before *awaitReader) {
 	s.run()
 	a.list.Read, a.list.Cut, a.list.Unread = s.size, s.cut, s.lost
 	direct := a.live
-	a.live = pagedLive{&a.pages}
+	a.live = running{&a.pages}
 	a.pages.Reset(direct)
 	for _, w := range s.found {
 		for _, g := range a.node(w).awaits {
@@ -116,11 +116,6 @@ func (a *awaitReader) read(w managed.Watch, until int64, before *awaitReader) {
 	a.follow(before)
 	a.live = direct
 }
-
-type pagedLive struct{ *managed.Pages }
-
-// Unchanged implements [managed.Live].
-func (pagedLive) Unchanged() bool { return false }
 
 func (a *awaitReader) add(w, awaited uint64) {
 	if len(a.order) >= maxAwaits {

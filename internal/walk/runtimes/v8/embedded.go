@@ -159,10 +159,11 @@ func (r jitRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return ruleOf(arch)
 }
 
-type hostLive struct{ managed.Host }
+// running is memory of threads that run.
+type running struct{ managed.Reader }
 
 // Unchanged implements [managed.Live].
-func (hostLive) Unchanged() bool { return false }
+func (running) Unchanged() bool { return false }
 
 func (r *Runtime) addRules(h managed.Host) {
 	for _, m := range managed.Unowned(h) {

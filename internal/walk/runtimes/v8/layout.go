@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/walk/managed"
@@ -129,10 +130,17 @@ func layoutOf(v version) layout {
 type field struct {
 	set   func(int64)
 	names []string
+	lacks func() bool // nil: known layouts have it
 }
 
 func to[T int | int64 | uint64 | uint16](target *T, names ...string) field {
-	return field{func(v int64) { *target = T(v) }, names}
+	return field{func(v int64) { *target = T(v) }, names, nil}
+}
+
+func needed(target *uint16, names ...string) field {
+	f := to(target, names...)
+	f.lacks = func() bool { return *target == 0 }
+	return f
 }
 
 func (l *layout) fields() []field {
@@ -164,15 +172,15 @@ func (l *layout) fields() []field {
 		to(&l.literals, "DeoptimizationDataLiteralArrayIndex"),
 		to(&l.shared, "DeoptimizationDataSharedFunctionInfoIndex", "DeoptimizationDataWrappedSharedFunctionInfoIndex"),
 		to(&l.inlining, "DeoptimizationDataInliningPositionsIndex"),
-		to(&t.firstFunction, "type_JSFunction__JS_FUNCTION_TYPE", "FirstJSFunctionType"),
+		needed(&t.firstFunction, "type_JSFunction__JS_FUNCTION_TYPE", "FirstJSFunctionType"),
 		to(&t.lastFunction, "LastJSFunctionType"),
-		to(&t.sfi, "type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"),
-		to(&t.script, "type_Script__SCRIPT_TYPE"),
-		to(&t.scope, "type_ScopeInfo__SCOPE_INFO_TYPE"),
-		to(&t.bytecodes, "type_BytecodeArray__BYTECODE_ARRAY_TYPE"),
-		to(&t.code, "type_Code__CODE_TYPE"),
-		to(&t.instructionStream, "type_InstructionStream__INSTRUCTION_STREAM_TYPE"),
-		to(&t.mapType, "type_Map__MAP_TYPE"),
+		needed(&t.sfi, "type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"),
+		needed(&t.script, "type_Script__SCRIPT_TYPE"),
+		needed(&t.scope, "type_ScopeInfo__SCOPE_INFO_TYPE"),
+		needed(&t.bytecodes, "type_BytecodeArray__BYTECODE_ARRAY_TYPE"),
+		needed(&t.code, "type_Code__CODE_TYPE"),
+		needed(&t.instructionStream, "type_InstructionStream__INSTRUCTION_STREAM_TYPE"),
+		needed(&t.mapType, "type_Map__MAP_TYPE"),
 		to(&t.fixedArray, "type_FixedArray__FIXED_ARRAY_TYPE"),
 		to(&t.interpreterData, "type_InterpreterData__INTERPRETER_DATA_TYPE"),
 		to(&t.baselineData, "type_BaselineData__BASELINE_DATA_TYPE"),
@@ -305,18 +313,11 @@ func (d *v8Build) complete() {
 }
 
 // lacks returns the first type without a symbol, or "".
-func (d *v8Build) lacks() string {
-	t := &d.types
-	for _, known := range []struct {
-		name string
-		typ  uint16
-	}{
-		{"type_JSFunction", t.firstFunction}, {"type_SharedFunctionInfo", t.sfi}, {"type_Script", t.script},
-		{"type_ScopeInfo", t.scope}, {"type_BytecodeArray", t.bytecodes}, {"type_Code", t.code},
-		{"type_InstructionStream", t.instructionStream}, {"type_Map", t.mapType},
-	} {
-		if known.typ == 0 {
-			return known.name
+func (l *layout) lacks() string {
+	for _, f := range l.fields() {
+		if f.lacks != nil && f.lacks() {
+			name, _, _ := strings.Cut(f.names[0], "__")
+			return name
 		}
 	}
 	return ""

@@ -55,7 +55,7 @@ var sharedFile = regexp.MustCompile(`\.so\.`)
 
 func newRuntime(h managed.Host, m *frames.Module, d *v8Build) *Runtime {
 	r := &Runtime{module: m}
-	r.heap = heap{build: d, host: h, live: hostLive{h}, maps: map[uint64]uint16{}}
+	r.heap = heap{build: d, host: h, live: running{h}, maps: map[uint64]uint16{}}
 	r.places.heap = &r.heap
 	r.Forget()
 	return r
