@@ -38,7 +38,8 @@ func TestRestoredRegistersAreNotReadFromTheirPlaces(t *testing.T) {
 	byCFA := RegRule{Kind: RuleOffset, Off: -16}
 	bySP := RegRule{Kind: RuleRegOffset, Reg: X86RSP}
 	var row Row
-	row.Regs[X86RBP], row.Regs[X86RBX], row.Regs[X86R12], row.Regs[X86R13], row.Regs[X86R14] = byFP, byFP, byFP, byCFA, bySP
+	row.Regs[X86RBP], row.Regs[X86RBX], row.Regs[X86R12] = byFP, byFP, byFP
+	row.Regs[X86R13], row.Regs[X86R14] = byCFA, bySP
 	row.MarkRestored(X86_64, 1<<X86RBP|1<<X86RBX|1<<X86R13)
 	var want [NumRegs]RegRule
 	want[X86R12], want[X86R13], want[X86R14] = RegRule{Kind: RuleUndefined}, byCFA, bySP

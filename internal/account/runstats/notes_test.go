@@ -15,8 +15,8 @@ func TestNotesOnChildrenAreReadAgain(t *testing.T) {
 		who  string
 	}{
 		{0, 0, "exited child processes, not in the recording; --children includes them", "exited child processes"},
-		{0, 1.26, "exited child processes used 1.3 s of CPU meanwhile, not in the recording; --children includes them, also " +
-			"those already running", "exited child processes"},
+		{0, 1.26, "exited child processes used 1.3 s of CPU meanwhile, not in the recording; --children includes them, " +
+			"also those already running", "exited child processes"},
 		{1, 0, "1 child process, not in the recording; --children includes them", "1 child process"},
 		{12, 30, "12 child processes used 30.0 s of CPU meanwhile, not in the recording; --children includes them, also " +
 			"those already running", "12 child processes"},
@@ -63,7 +63,8 @@ func TestGoroutinesThatWereNotReadAreReported(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	s.Goroutines.Unread = 12
-	if got := unreadGoroutines(s); !strings.HasPrefix(got, "12 goroutines were not read ") || !strings.Contains(got, "up to 100000)") {
+	if got := unreadGoroutines(s); !strings.HasPrefix(got, "12 goroutines were not read ") ||
+		!strings.Contains(got, "up to 100000)") {
 		t.Errorf("%q", got)
 	}
 	if got := walkedAfterEnd(&Stats{}); got != "" {

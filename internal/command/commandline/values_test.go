@@ -192,8 +192,8 @@ func TestWrongFlagsSayWhatToGive(t *testing.T) {
 			`--quiet: "x" is not a valid value: the flag takes no value, or true or false; see prywalk record --help`},
 		{"--size=x",
 			`--size: "x" is not a size: give a number of bytes, or one with K, M or G, such as 4M; see prywalk record --help`},
-		{"--wait=x", `--wait: "x" is not a duration: give seconds (30) or a number with a unit (30s, 2m, 10min); see prywalk ` +
-			`record --help`},
+		{"--wait=x", `--wait: "x" is not a duration: give seconds (30) or a number with a unit (30s, 2m, 10min); see ` +
+			`prywalk record --help`},
 		{"--none", `unknown flag: --none; see prywalk record --help`},
 	} {
 		root := command()

@@ -69,13 +69,14 @@ func shop() *profile.Profile {
 }
 
 func TestSpeedscopeHasAListOfStacksForEachThreadThatHasTime(t *testing.T) {
-	head := `{"$schema":"https://www.speedscope.app/file-format-schema.json","name":"shop (pid 7)","exporter":"prywalk","profiles":[`
+	head := `{"$schema":"https://www.speedscope.app/file-format-schema.json","name":"shop (pid 7)",` +
+		`"exporter":"prywalk","profiles":[`
 	main := `{"type":"sampled","name":"main (tid 7)","unit":"nanoseconds","startValue":0,"samples":[[%[1]d,%[2]d],` +
 		`[%[1]d,%[3]d,%[2]d],[%[1]d,%[3]d,%[2]d]],"weights":[%[4]s],"endValue":%[5]d}`
 	for value, want := range map[string]string{
 		rec.TypeCPU: head + fmt.Sprintf(main, 2, 0, 1, "44000000,55000000,2000000", 101000000),
-		rec.TypeWall: head + `{"type":"sampled","name":"net (tid 8)","unit":"nanoseconds","startValue":0,"samples":[[2,4,3]],` +
-			`"weights":[900000000],"endValue":900000000},` +
+		rec.TypeWall: head + `{"type":"sampled","name":"net (tid 8)","unit":"nanoseconds","startValue":0,` +
+			`"samples":[[2,4,3]],"weights":[900000000],"endValue":900000000},` +
 			fmt.Sprintf(main, 2, 0, 1, "100000000,100000000,100000000", 300000000),
 	} {
 		var out bytes.Buffer
