@@ -54,7 +54,7 @@ func TestPreparedStackEndsInTheMiddleOfAFunction(t *testing.T) {
 // Zig's entry point has call frame information of a function with a caller.
 func TestAnEntryPointThatClearsTheFramePointerStartsTheProcess(t *testing.T) {
 	zero, land := []byte{0x31, 0xed}, []byte{0xf3, 0x0f, 0x1e, 0xfa} // xor ebp, ebp; endbr64
-	rest := []byte{0x48, 0x89, 0xe7, 0xe8, 0, 1, 0, 0, 0xf4}          // mov rdi, rsp; call; hlt
+	rest := []byte{0x48, 0x89, 0xe7, 0xe8, 0, 1, 0, 0, 0xf4}         // mov rdi, rsp; call; hlt
 	join := func(parts ...[]byte) (out []byte) {
 		for _, p := range parts {
 			out = append(out, p...)
