@@ -38,7 +38,8 @@ func TestFilesAsTexts(t *testing.T) {
 // Of many files neither the other ends nor what they watch are listed.
 func TestManyFilesHaveShortTexts(t *testing.T) {
 	epoll := OpenFile{FD: 4, Path: "epoll", Type: "epoll", Holds: []OpenFile{{FD: 5, Path: "/b"}}}
-	pipe := OpenFile{FD: 6, Path: "pipe:[1]", Type: "pipe", State: "full", More: "more", Peers: []Peer{{PID: 9, Name: "db"}}}
+	pipe := OpenFile{FD: 6, Path: "pipe:[1]", Type: "pipe", State: "full", More: "more",
+		Peers: []Peer{{PID: 9, Name: "db"}}}
 	socket := OpenFile{FD: 7, Path: "socket:[1]", Type: "socket", Local: "a:1", Remote: "b:2", State: "established"}
 	files := []OpenFile{epoll, pipe, socket}
 	const want = "epoll (fd 4), pipe:[1] (fd 6), full, socket a:1 to b:2 established (fd 7)"
