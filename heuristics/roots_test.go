@@ -50,3 +50,40 @@ func TestPreparedStackEndsInTheMiddleOfAFunction(t *testing.T) {
 		}
 	}
 }
+
+// Zig's entry point has call frame information of a function with a caller.
+func TestAnEntryPointThatClearsTheFramePointerStartsTheProcess(t *testing.T) {
+	zero, land := []byte{0x31, 0xed}, []byte{0xf3, 0x0f, 0x1e, 0xfa} // xor ebp, ebp; endbr64
+	rest := []byte{0x48, 0x89, 0xe7, 0xe8, 0, 1, 0, 0, 0xf4}         // mov rdi, rsp; call; hlt
+	join := func(parts ...[]byte) (out []byte) {
+		for _, p := range parts {
+			out = append(out, p...)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		what  string
+		arch  frames.Arch
+		code  []byte
+		entry uint64
+		pc    uint64 // from base
+		after bool
+		want  bool
+	}{
+		{"at its begin", frames.X86_64, join(zero, rest), base, 0, false, true},
+		{"with a landing place", frames.X86_64, join(land, zero, rest), base, 4, false, true},
+		{"behind its call", frames.X86_64, join(zero, rest), base, 10, true, true},
+		{"behind its end", frames.X86_64, join(zero, rest, zero), base, 12, false, false},
+		{"before it", frames.X86_64, join([]byte{0x90}, zero, rest), base + 1, 0, false, false},
+		{"no frame pointer cleared", frames.X86_64, rest, base, 0, false, false},
+		{"another register cleared", frames.X86_64, join([]byte{0x31, 0xff}, rest), base, 0, false, false},
+		{"no entry point", frames.X86_64, join(zero, rest), 0, 0, false, false},
+		{"arm64", frames.ARM64, join(zero, rest), base, 0, false, false},
+		{"no code", frames.X86_64, nil, base, 0, false, false},
+	} {
+		s := New(Options{Arch: c.arch, Code: bytesCode{base, c.code}, Entry: c.entry})
+		if got := s.StartsProcess(frames.Query{PC: base + c.pc, AfterCall: c.after}); got != c.want {
+			t.Errorf("%s: %t, want %t", c.what, got, c.want)
+		}
+	}
+}

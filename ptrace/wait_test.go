@@ -46,6 +46,47 @@ func TestStopReapedByAnotherWaitIsFound(t *testing.T) {
 	})
 }
 
+func TestSpinAnyWaitsOnlyWhileAStopIsNear(t *testing.T) {
+	p := start(t, "sleep")
+	with(t, Options{}, func(c *Controller) {
+		l := c.seizeOnly(t, p.tid)
+		for _, w := range []struct {
+			what             string
+			deadline, spin   int64 // after the call, ns
+			queued           bool
+			notBefore, until int64 // of the return, after the call, ns
+		}{
+			{"no deadline", 0, int64(patience), false, 0, int64(patience)},
+			{"a near deadline", 2e6, int64(patience), false, 2e6, int64(patience)},
+			{"the interrupt is long ago", int64(patience), -1, false, 0, int64(patience)},
+			{"the interrupt is recent", int64(patience), 2e6, false, 2e6, int64(patience)},
+			{"the thread is queued", int64(patience), int64(patience), true, 0, int64(patience)},
+		} {
+			l.queued = w.queued
+			began := procmem.Now()
+			c.spinUntil = began + w.spin
+			deadline := began + w.deadline
+			if w.deadline == 0 {
+				deadline = 0
+			}
+			got := c.SpinAny(deadline)
+			if took := procmem.Now() - began; got != nil || took < w.notBefore || took >= w.until {
+				t.Errorf("%s: %p after %d ns; want nothing, after %d to %d ns", w.what, got, took, w.notBefore, w.until)
+			}
+		}
+		l.queued = false
+		c.interrupt(t, p.tid)
+		c.spinUntil = soon()
+		if got := c.SpinAny(soon()); got != l || l.kind != KindInterrupt {
+			t.Errorf("SpinAny returns %p, want %p", got, l)
+		}
+		if got := c.SpinAny(0); got != nil {
+			t.Errorf("SpinAny returns %p again", got)
+		}
+		c.Cancel(l)
+	})
+}
+
 func TestFinishBeforeTheStopIsRefused(t *testing.T) {
 	p := start(t, "sleep")
 	with(t, Options{}, func(c *Controller) {

@@ -5,52 +5,89 @@ package ptrace
 import (
 	"runtime"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
 )
 
+// The clocks of a stopped thread stand still.
+func TestWatchdogLowersAThreadThatRanForItsTimeWithoutASleep(t *testing.T) {
+	p := start(t, "sleep")
+	p.Signal(unix.SIGSTOP)
+	eventually(t, "stopped", func() bool { return state(p.PID) == 'T' })
+	w := newWatchdog(p.PID, 1, &unix.SchedAttr{Policy: unix.SCHED_BATCH})
+	defer w.files.Close()
+	w.files = procmem.OpenThread(p.PID, p.PID, procmem.NewFDBudget(0))
+	sched, err := w.files.SchedStat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s procmem.Status
+	if err := w.files.Status(&s); err != nil || s.Sleeps == 0 {
+		t.Fatalf("%v, %d sleeps", err, s.Sleeps)
+	}
+	const now = 5e9
+	for _, c := range []struct {
+		what          string
+		ran           uint64 // since the last known sleep, ns
+		slept         uint64
+		lowered       int64
+		wantSleepAt   uint64 // how long before its stop the last known sleep is, ns
+		wantSleeps    uint64
+		wantLowered   int64
+		wantPolicy    uint32
+		wantLowerings int64
+	}{
+		{"it slept, and is not suspect", suspectAfter - 1, 1, 0, suspectAfter - 1, s.Sleeps - 1, 0, unix.SCHED_NORMAL, 0},
+		{"it slept", suspectAfter, 1, 0, 0, s.Sleeps, 0, unix.SCHED_NORMAL, 0},
+		{"it slept after a long time", 10 * maxRunWithoutSleep, 1, 0, 0, s.Sleeps, 0, unix.SCHED_NORMAL, 0},
+		{"its time is not over", maxRunWithoutSleep - 1, 0, 0, maxRunWithoutSleep - 1, s.Sleeps, 0, unix.SCHED_NORMAL, 0},
+		{"it is ordinary already", maxRunWithoutSleep, 0, 7, maxRunWithoutSleep, s.Sleeps, 7, unix.SCHED_NORMAL, 0},
+		{"its time is over", maxRunWithoutSleep, 0, 0, maxRunWithoutSleep, s.Sleeps, now, unix.SCHED_BATCH, 1},
+	} {
+		w.cpu, w.sleeps = sched.CPU-c.ran, s.Sleeps-c.slept
+		w.lowered.Store(c.lowered)
+		w.check(now)
+		if sched.CPU-w.cpu != c.wantSleepAt || w.sleeps != c.wantSleeps {
+			t.Errorf("%s: last sleep %d ns before the stop, sleep %d; want %d, %d", c.what, sched.CPU-w.cpu, w.sleeps,
+				c.wantSleepAt, c.wantSleeps)
+		}
+		if w.lowered.Load() != c.wantLowered || w.count.Load() != c.wantLowerings || w.hasLowered() != (c.wantLowered != 0) {
+			t.Errorf("%s: lowered at %d, %d times; want %d, %d", c.what, w.lowered.Load(), w.count.Load(), c.wantLowered,
+				c.wantLowerings)
+		}
+		if got := policy(t, p.PID); got != c.wantPolicy {
+			t.Errorf("%s: policy %d, want %d", c.what, got, c.wantPolicy)
+		}
+	}
+}
+
 func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
+	// The Go scheduler would let the watchdog run in place of the tracer, which sleeps in the meantime.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1))
 	err := Run(Options{NoGC: true}, func(c *Controller) error {
 		if c.Scheduling() != "fifo" {
 			t.Skip("needs a real-time priority: sudo make test")
 		}
 		w := c.watchdog
-		lowered := uint64(0) // runs in which the (emulated) machine stood still: that counts as CPU time
-		for short, rounds := 0, 0; short < 10; rounds++ {
-			if rounds == 1000 {
-				t.Fatalf("%d of %d runs took less than %v", short, rounds, time.Duration(maxRunWithoutSleep))
-			}
-			begun := procmem.Now()
-			runFor(10e6, nil)
-			c.SleepUntil(procmem.Now() + 1e6)
-			took := procmem.Now() - begun // it may also stand still before the sleep
-			switch n := c.Stats().Lowered; {
-			case took >= maxRunWithoutSleep:
-				lowered = n
-				w.lowered.Store(0)
-			case n != lowered:
-				t.Fatalf("the priority of a thread that sleeps was lowered %d times", n-lowered)
-			default:
-				short++
+		for end := soon(); !w.hasLowered(); {
+			if procmem.Now() > end {
+				t.Fatalf("not within %v: a thread that does not sleep loses its priority", patience)
 			}
 		}
-		if !runFor(10e9, func() bool { return w.lowered.Load() != 0 }) {
-			t.Fatal("a thread that ran for 10 s without a sleep kept its priority")
+		if p := policy(t, 0); p != unix.SCHED_NORMAL || c.Stats().Lowered == 0 {
+			t.Errorf("policy %d, lowered %d times; want %d, once", p, c.Stats().Lowered, unix.SCHED_NORMAL)
 		}
-		if p := policy(t); p != unix.SCHED_NORMAL || c.Stats().Lowered != lowered+1 {
-			t.Errorf("policy %d, lowered %d times; want %d, once", p, c.Stats().Lowered-lowered, unix.SCHED_NORMAL)
-		}
-		c.SleepUntil(procmem.Now() + 1e6)
-		if p := policy(t); p != unix.SCHED_NORMAL {
+		lowered := w.lowered.Load()
+		w.raiseAgain(lowered + minOrdinaryTime - 1)
+		if p := policy(t, 0); p != unix.SCHED_NORMAL || w.lowered.Load() != lowered {
 			t.Errorf("policy %d at once after it was lowered, want %d", p, unix.SCHED_NORMAL)
 		}
 		w.lowered.Store(procmem.Now() - minOrdinaryTime)
 		c.SleepUntil(procmem.Now() + 1e6)
-		if p := policy(t); p != unix.SCHED_FIFO || w.lowered.Load() != 0 {
-			t.Errorf("policy %d after a later sleep, want %d", p, unix.SCHED_FIFO)
+		if n := c.Stats().Lowered; n == 1 && (policy(t, 0) != unix.SCHED_FIFO || w.hasLowered()) {
+			t.Errorf("policy %d after a later sleep, want %d", policy(t, 0), unix.SCHED_FIFO)
 		}
 		return nil
 	})
@@ -59,20 +96,11 @@ func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 	}
 }
 
-func runFor(ns int64, so func() bool) bool {
-	for end := procmem.Now() + ns; procmem.Now() < end; {
-		if so != nil && so() {
-			return true
-		}
-	}
-	return false
-}
-
-func policy(t *testing.T) uint32 {
+func policy(t *testing.T, tid int) uint32 {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	a, err := unix.SchedGetAttr(0, 0)
+	a, err := unix.SchedGetAttr(tid, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

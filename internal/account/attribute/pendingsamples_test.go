@@ -230,3 +230,20 @@ func TestALabelledKernelSampleSharesCPUTime(t *testing.T) {
 		t.Errorf("%+v, want 4 ns of CPU time in %+v", last, s.Place)
 	}
 }
+
+func TestTimeAfterKernelSamplesGoesToTheLastOfThem(t *testing.T) {
+	b := newTimeline()
+	b.observe(0, 0, 0, 1, sample.Running)
+	for range maxPending { // the last one attributes all
+		b.observe(1e6, 0, 0, sampledStack, sample.Running)
+	}
+	b.observe(7, 0, 100, 2, sample.Sleeping)
+	b.l.Finish()
+	cpu := map[sample.StackID]int64{}
+	for _, s := range b.spans {
+		cpu[s.Stack] += s.CPU
+	}
+	if cpu[sampledStack] != maxPending*1e6+7 || cpu[1] != 0 || cpu[2] != 0 {
+		t.Errorf("CPU time by stack %v; want %d of stack %d", cpu, int64(maxPending*1e6+7), sampledStack)
+	}
+}

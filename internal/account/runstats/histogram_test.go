@@ -39,3 +39,24 @@ func TestQuantilesAreWithinASixteenth(t *testing.T) {
 		t.Errorf("largest %d, want %d", h.Quantile(1), all[len(all)-1])
 	}
 }
+
+func TestBucketsAreByPowersOfTwo(t *testing.T) {
+	for _, c := range []struct {
+		values []int64
+		want   []Bucket
+	}{
+		{nil, nil},
+		{[]int64{0, 15}, []Bucket{{16, 2}}},
+		{[]int64{31, 16}, []Bucket{{32, 2}}},
+		{[]int64{15, 16, 64, 127, 100}, []Bucket{{16, 1}, {32, 1}, {64, 0}, {128, 3}}},
+		{[]int64{1 << 20}, []Bucket{{1 << 21, 1}}},
+	} {
+		var h Histogram
+		for _, v := range c.values {
+			h.Add(v)
+		}
+		if got := h.Buckets(); !slices.Equal(got, c.want) {
+			t.Errorf("%d: %+v, want %+v", c.values, got, c.want)
+		}
+	}
+}

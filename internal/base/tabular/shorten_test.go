@@ -35,6 +35,7 @@ func TestShortNamesKeepTheMethod(t *testing.T) {
 		{strings.Repeat("ns::", 1<<18) + "method(int)", 24, "…ns::ns::ns::method(…)"},
 		{"__main__::outer[abi:v1][abi:c8tJTIeFIjxB2IKSgI4CrvQClQZ6FczSBAA_3d]", 40, "__main__::outer"},
 		{"outer[abi:v1][abi:cut", 16, "outer[abi:cut"},
+		{"outer[abi:v1]", 13, "outer[abi:v1]"},
 	} {
 		got := Shorten(c.name, c.width)
 		if got != c.want {
@@ -55,4 +56,13 @@ func FuzzShortenFits(f *testing.F) {
 			t.Errorf("%q in %d columns: %q", name, width, got)
 		}
 	})
+}
+
+func TestNamesAreNotShortenedBelowTheLeastWidth(t *testing.T) {
+	const name = "outer[abi:v1](int)"
+	for width, want := range map[int]string{MinNameWidth - 1: name, 0: name, MinNameWidth: "outer(…)"} {
+		if got := Shorten(name, width); got != want {
+			t.Errorf("in %d columns: %q, want %q", width, got, want)
+		}
+	}
 }

@@ -68,6 +68,43 @@ ctypes.CDLL(None).syscall(60 if __import__("platform").machine() == "x86_64" els
 	}
 }
 
+// Each failure comes at another step: the first one opens nothing, the last one all but the last file.
+func TestAFailedOpenLeavesNoDescriptor(t *testing.T) {
+	c := child(t, "sleep", "1000")
+	testtargets.Asleep(t, c.Process.Pid)
+	try := func() error {
+		p, err := Open(c.Process.Pid)
+		if err == nil {
+			err = p.Close()
+		}
+		return err
+	}
+	if err := try(); err != nil { // opens what the Go runtime keeps
+		t.Fatal(err)
+	}
+	free, err := unix.Dup(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = unix.Close(free)
+	failures := 0
+	for limit := uint64(free); ; limit++ {
+		before := testtargets.Descriptors(t)
+		var err error
+		testtargets.WithDescriptorsBelow(t, limit, func() { err = try() })
+		if after := testtargets.Descriptors(t); after != before {
+			t.Fatalf("%d descriptors after an Open with %d descriptors (error %v), before %d", after, limit, err, before)
+		}
+		if err == nil {
+			break
+		}
+		failures++
+	}
+	if failures < 2 {
+		t.Errorf("%d failures, want one for each kept descriptor", failures)
+	}
+}
+
 // TARGET_TEST_HIDE makes a process that cannot be traced.
 func TestMain(m *testing.M) {
 	if os.Getenv("TARGET_TEST_HIDE") != "" {

@@ -115,8 +115,8 @@ func TestStopAllCopiesTheStackOfTheProgramSinceAnExec(t *testing.T) {
 			return next
 		}
 		StopAll(ctl, NewPool(1), more, func(_ *Thread, raw *RawSample, err error) {
-			if err != nil || len(raw.Mem.Stack.Bytes) == 0 {
-				t.Errorf("%v, raw sample %v; want a stack of the new program", err, raw != nil)
+			if err != nil || len(raw.Mem.Stack.Bytes) == 0 || raw.How != ByStop {
+				t.Errorf("%v, raw sample %v; want a stack of the new program, by a stop", err, raw != nil)
 			}
 		})
 	})

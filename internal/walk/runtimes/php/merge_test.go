@@ -91,3 +91,49 @@ func TestOnlyTheCopiedStackIsSearchedForCalls(t *testing.T) {
 		t.Errorf("%d words are read, though none is copied", n)
 	}
 }
+
+func TestInnerCallsAreThoseThatLeadToTheUsersCall(t *testing.T) {
+	const user, inner, second, top, noCall, below = 0x5100, 0x5180, 0x5200, 0x5280, 0x5300, 0x5080
+	const far, stackAt = user + maxInnerDistance, 0x7f00_0000_0000
+	calls := make([]byte, maxInnerDistance+0x200)
+	call := func(at, info, prev uint64) {
+		binary.LittleEndian.PutUint64(calls[at-0x5000+callInfo:], info)
+		binary.LittleEndian.PutUint64(calls[at-0x5000+callPrev:], prev)
+	}
+	call(inner, 0, user)
+	call(second, 0, inner)
+	call(top, callTop, user)
+	call(below, 0, user)
+	call(far, 0, user)
+	for _, c := range []struct {
+		what       string
+		user, word uint64
+		want       bool
+	}{
+		{"its callee", user, inner, true},
+		{"the callee of that", user, second, true},
+		{"itself", user, user, false},
+		{"a call that begins a run", user, top, false},
+		{"no call", user, noCall, false},
+		{"not aligned", user, inner + 4, false},
+		{"a call before it", user, below, false},
+		{"a call that is too far", user, far, false},
+		{"without a user's call", 0, inner, false},
+	} {
+		for _, onStack := range []bool{false, true} {
+			regs, stack := &frames.Regs{Arch: frames.X86_64}, make([]byte, 64)
+			if onStack {
+				binary.LittleEndian.PutUint64(stack[32:], c.word)
+			} else {
+				regs.Set(frames.X86R14, c.word)
+			}
+			w := &walk{View: &managed.View{Sample: &managed.Sample{Regs: regs, Mem: &frames.Snapshot{
+				Stack:  frames.Region{Addr: stackAt, Bytes: stack},
+				Others: []frames.Region{{Addr: 0x5000, Bytes: calls}}}}}}
+			parts := [2]managed.Span{{}, {Start: stackAt, End: stackAt + 64}}
+			if got := w.hasInnerOnStack(&run{user: c.user}, parts); got != c.want {
+				t.Errorf("%s, on the stack %t: %t, want %t", c.what, onStack, got, c.want)
+			}
+		}
+	}
+}
