@@ -140,8 +140,9 @@ func (e *engine) startDocker(t *testing.T) {
 	})
 	if !up {
 		text, _ := os.ReadFile(log.Name())
-		t.Fatalf("dockerd has ended:\n%s", text)
+		t.Logf("dockerd has ended:\n%s", text)
 	}
+	testtargets.Need(t, up, "a host on which Docker starts", "a host of its own (dockerd's log comes before this line)")
 }
 
 // image makes one of a program alone, as make dist does of prywalk.
