@@ -68,12 +68,13 @@ vet-arches:
 		GOARCH=arm64 $(SHARED) $(GO) -C $$module vet ./...; \
 	done
 
-## test-arm64: prywalk and its system calls in an emulated arm64 machine (some minutes)
+## test-arm64: prywalk and its system calls in an emulated arm64 machine (some minutes; KERNEL: 5.10 or newest, of Debian)
 test-arm64: setup-all
 	@dir=$$(sh scripts/arm64/fetch.sh) || exit; \
+	$(if $(KERNEL),kernels=$$(ARCH=arm64 sh scripts/kernels/fetch.sh $(KERNEL)) || exit; export ARM64_KERNEL=$$kernels/$(KERNEL)/vmlinuz;) \
 	PRYWALK_ARM64=$$dir $(GO) test -timeout 3h -count=1 -v ./integration/arm64
 
-## test-kernels: prywalk on Debian's kernels 5.10, 6.1, 6.1-rt, 6.12 and the newest, in emulated machines (some 5 minutes each; KERNELS: some of them)
+## test-kernels: prywalk on Debian's kernels 5.10, 6.1, 6.1-rt, 6.12 and the newest, in emulated machines (some 15 minutes each; KERNELS: some of them)
 KERNELS ?= 5.10 6.1 6.1-rt 6.12 newest
 test-kernels:
 	@sh scripts/setup-tests.sh kernels

@@ -3,12 +3,17 @@
 package integration
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"prywalk/internal/testtargets"
 )
@@ -16,17 +21,128 @@ import (
 // engine is a container engine as it is, with its own seccomp profile, capabilities and overlayfs. run precedes the
 // flags of the command in docs/.
 type engine struct {
-	program string
-	run     []string
+	program, runtime string
+	run              []string
+	annotation       string // the flag that gives a container what Kubernetes' engines write of its pod
+	data             string // of the engine; prywalk looks for names in it
+	prefix           []string
 }
 
-var podmanGlobal = []string{"--runtime", "runc", "--cgroup-manager=cgroupfs"}
+func podmanGlobal(runtime string) []string {
+	return []string{"--runtime", runtime, "--cgroup-manager=cgroupfs"}
+}
 
-// --ulimit: where nested, Podman's own limits are over the caller's.
+// podmanLimits: where nested, Podman's own limits are over the caller's.
+var podmanLimits = []string{"run", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--network", "none"}
+
+const (
+	podmanData = "/var/lib/containers/storage"
+	dockerData = "/var/lib/docker"
+)
+
 var engines = []engine{
-	{"podman", slices.Concat(podmanGlobal, []string{"run", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000",
-		"--network", "none"})},
-	{"docker", []string{"run", "--network", "none"}},
+	{"podman", "runc", slices.Concat(podmanGlobal("runc"), podmanLimits), "--annotation", podmanData, nil},
+	{"podman", "crun", slices.Concat(podmanGlobal("crun"), podmanLimits), "--annotation", podmanData, nil},
+	{"docker", "runc", []string{"run", "--runtime", "runc", "--network", "none"}, "--label", dockerData, nil},
+	{"docker", "crun", []string{"run", "--runtime", "crun", "--network", "none"}, "--label", dockerData, nil},
+}
+
+// onEachEngine runs a test with each container engine and runtime that is there.
+func onEachEngine(t *testing.T, test func(*testing.T, engine)) {
+	testtargets.OnlyInAll(t, "starts containers")
+	needRoot(t, "start containers")
+	for _, e := range engines {
+		t.Run(e.program+" "+e.runtime, func(t *testing.T) {
+			testtargets.NeedProgram(t, e.program)
+			testtargets.NeedProgram(t, e.runtime)
+			if e.runtime == "crun" {
+				e.prefix = withoutHybrid(t)
+			}
+			if e.program == "docker" {
+				e.startDocker(t)
+			}
+			// Docker of another machine's administrator may know runc only.
+			out, err := e.command("info").CombinedOutput()
+			if err != nil {
+				t.Logf("%s info: %v\n%s", e.program, err, out)
+			}
+			knows := e.program == "podman" || strings.Contains(string(out), e.runtime)
+			testtargets.Need(t, err == nil && knows, e.program+" that answers and has "+e.runtime,
+				"make test-all, as root (what it answers is logged before this line)")
+			test(t, e)
+		})
+	}
+}
+
+func (e *engine) command(args ...string) *exec.Cmd {
+	all := slices.Concat(e.prefix, []string{e.program}, args)
+	return exec.Command(all[0], all[1:]...)
+}
+
+// withoutHybrid is the prefix of a command in a mount namespace with cgroups of one version, as crun needs them; nil
+// where that is so everywhere.
+func withoutHybrid(t *testing.T) (prefix []string) {
+	t.Helper()
+	const unified = "/sys/fs/cgroup/unified"
+	if _, err := os.Stat(unified); err != nil {
+		return nil
+	}
+	holder := exec.Command("unshare", "--mount", "sh", "-ec", "umount "+unified+"; echo ready; exec sleep infinity")
+	testtargets.Ready(t, holder)
+	return []string{"nsenter", "--mount", "-t", strconv.Itoa(holder.Process.Pid)}
+}
+
+// startDocker starts Docker's engine, without networks and rules of packets, unless one answers.
+func (e *engine) startDocker(t *testing.T) {
+	t.Helper()
+	if e.command("info").Run() == nil {
+		return
+	}
+	daemon := testtargets.NeedProgram(t, "dockerd")
+	_, err := os.Stat(dockerData)
+	testtargets.Need(t, errors.Is(err, fs.ErrNotExist), "Docker that answers, or no "+dockerData, "systemctl start docker")
+	dir := scratch(t, nil)
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	t.Setenv("DOCKER_HOST", "unix://"+dir+"/socket")
+	args := []string{daemon, "--bridge=none", "--iptables=false", "--ip6tables=false", "--exec-root", dir + "/run",
+		"--pidfile", dir + "/pid", "--host", os.Getenv("DOCKER_HOST")}
+	if path, err := exec.LookPath("crun"); err == nil {
+		args = append(args, "--add-runtime", "crun="+path)
+	}
+	args = append(slices.Clone(e.prefix), args...)
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+			if err := os.RemoveAll(dockerData); err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			_ = cmd.Process.Kill()
+			t.Errorf("dockerd has not ended %v after SIGTERM; %s is left", patience, dockerData)
+		}
+	})
+	up := false
+	eventually(t, "dockerd answers or ends", func() bool {
+		up = e.command("info").Run() == nil
+		return up || len(ended) > 0
+	})
+	if !up {
+		text, _ := os.ReadFile(log.Name())
+		t.Logf("dockerd has ended:\n%s", text)
+	}
+	testtargets.Need(t, up, "a host on which Docker starts", "a host of its own (dockerd's log comes before this line)")
 }
 
 // image makes one of a program alone, as make dist does of prywalk.
@@ -34,11 +150,11 @@ func (e engine) image(t *testing.T, name, from, to, change string) {
 	t.Helper()
 	dir := t.TempDir()
 	tar := filepath.Join(dir, "image.tar")
-	t.Cleanup(func() { _ = exec.Command(e.program, "rmi", "-f", name).Run() })
+	t.Cleanup(func() { _ = e.command("rmi", "-f", name).Run() })
 	for _, args := range [][]string{
 		{"install", "-D", from, filepath.Join(dir, "root", to)},
 		{"tar", "-C", filepath.Join(dir, "root"), "-cf", tar, "."},
-		{e.program, "import", "-c", change, tar, name},
+		e.command("import", "-c", change, tar, name).Args,
 	} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
@@ -46,34 +162,54 @@ func (e engine) image(t *testing.T, name, from, to, change string) {
 	}
 }
 
-// documented is the command of docs/rights.md with what it is run on.
-func documented(t *testing.T, server, image, out string) []string {
-	t.Helper()
-	text, err := os.ReadFile("../docs/rights.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, command, found := strings.Cut(string(text), "\ndocker run ")
-	command, _, ended := strings.Cut(command, "\n```")
-	if !found || !ended {
-		t.Fatal("docs/rights.md has no command of docker run")
-	}
-	return strings.Fields(strings.NewReplacer("NAME", server, "REGISTRY/prywalk:VERSION", image,
-		`"$PWD:/out"`, out+":/out", "\\\n", " ", "10s", "2s").Replace(command))
+// site has images of a server and of prywalk.
+type site struct {
+	t               *testing.T
+	e               engine
+	dir             string
+	server, prywalk string // images
 }
 
-func TestNeighbourInAContainerOfARealEngine(t *testing.T) {
-	testtargets.OnlyInAll(t, "starts containers")
-	needRoot(t, "start containers")
-	for _, e := range engines {
-		t.Run(e.program, func(t *testing.T) {
-			answers := exec.Command(e.program, "info").Run() == nil
-			testtargets.Need(t, answers, e.program+" that answers", "install it, and start its daemon")
-			if e.program == "podman" {
-				testtargets.NeedProgram(t, "runc")
-			}
-			e.neighbour(t)
-		})
+func (e engine) site(t *testing.T) site {
+	t.Helper()
+	dir := scratch(t, nil)
+	images := "localhost/" + strings.ToLower("prywalk-"+filepath.Base(dir))
+	s := site{t, e, dir, images + "-server:1", images + ":1"}
+	e.image(t, s.server, serverProgram(t), "app/server", `CMD ["/app/server"]`)
+	e.image(t, s.prywalk, binary, "usr/bin/prywalk", `ENTRYPOINT ["/usr/bin/prywalk"]`)
+	return s
+}
+
+func (s *site) run(args ...string) result {
+	s.t.Helper()
+	all := s.e.command(append(slices.Clone(s.e.run), args...)...).Args
+	return command{exe: all[0], args: all[1:], dir: s.dir}.run(s.t)
+}
+
+// start runs the server in a container of that name, and returns the container's id.
+func (s *site) start(name string, flags ...string) (id string) {
+	s.t.Helper()
+	s.t.Cleanup(func() { _ = s.e.command("rm", "-f", name).Run() })
+	r := s.run(append(append([]string{"-d", "--name", name}, flags...), s.server)...).must(s.t, 0)
+	return strings.TrimSpace(r.stdout)
+}
+
+// inspected runs the command of docs/rights.md that gives a container's PID on the host.
+func (s *site) inspected(name string) (pid string) {
+	s.t.Helper()
+	out, err := s.e.command("inspect", "-f", "{{.State.Pid}}", name).Output()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (r result) has(t *testing.T, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(r.stdout+r.stderr, w) {
+			t.Errorf("no %q in %s%s", w, clip(r.stdout), clip(r.stderr))
+		}
 	}
 }
 
@@ -81,73 +217,4 @@ func serverProgram(t *testing.T) string {
 	const source = "testdata/threads.c"
 	return testtargets.Compiled{Name: "server", Sources: []string{source},
 		Command: []string{"cc", "-O1", "-static", "-pthread", "-o", "OUT", source}}.Build(t)
-}
-
-func (e engine) neighbour(t *testing.T) {
-	dir := scratch(t, nil)
-	server := "prywalk-" + filepath.Base(dir)
-	images := "localhost/" + strings.ToLower(server)
-	file := serverProgram(t)
-	e.image(t, images+"-server:1", file, "app/server", `CMD ["/app/server"]`)
-	e.image(t, images+":1", binary, "usr/bin/prywalk", `ENTRYPOINT ["/usr/bin/prywalk"]`)
-	run := func(args ...string) result {
-		return command{exe: e.program, args: append(append([]string{}, e.run...), args...), dir: dir}.run(t)
-	}
-	t.Cleanup(func() { _ = exec.Command(e.program, "rm", "-f", server).Run() })
-	run("-d", "--name", server, images+"-server:1").must(t, 0)
-	run(documented(t, server, images+":1", dir)...).must(t, 0)
-	functions := map[string]bool{}
-	for _, f := range readProfile(t, dir+"/server.pb.gz").Function {
-		functions[f.Name] = true
-	}
-	if !functions["main"] || !functions["computes"] {
-		t.Errorf("functions of the documented command's recording are %v, want main and computes", functions)
-	}
-	pid, err := exec.Command(e.program, "inspect", "-f", "{{.State.Pid}}", server).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	namesOf(t, prywalk(t, "dump", "--json", "-p", strings.TrimSpace(string(pid))).must(t, 0).stdout)
-
-	for _, c := range neighbours {
-		t.Run(c.name, func(t *testing.T) {
-			args := append([]string{"--rm", "--pid=container:" + server}, c.flags...)
-			r := run(append(append(args, images+":1"), c.args...)...).must(t, c.exit)
-			for _, want := range c.want {
-				if !strings.Contains(r.stdout+r.stderr, want) {
-					t.Errorf("no %q in %s%s", want, r.stdout, r.stderr)
-				}
-			}
-			for _, word := range []string{"sudo", "setcap", "run as root, or with CAP_PERFMON"} {
-				if strings.Contains(r.stdout+r.stderr, word) {
-					t.Errorf("%q is no remedy in a container: %s%s", word, r.stdout, r.stderr)
-				}
-			}
-		})
-	}
-}
-
-var neighbours = []struct {
-	name        string
-	flags, args []string
-	exit        int
-	want        []string
-}{
-	{"default", nil, []string{"doctor", "-p", "1"}, 0, []string{
-		"start it with --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH",
-		"start it with --cap-add=SYS_NICE", "start the container with --cap-add=PERFMON", "own pid namespace only"}},
-	{"SYS_PTRACE", []string{"--cap-add=SYS_PTRACE", "--read-only"}, []string{"dump", "-n", "server"}, 0,
-		[]string{" main in /app/server", " computes in /app/server"}},
-	{"a read-only root", []string{"--cap-add=SYS_PTRACE", "--read-only"}, []string{"record", "-p", "1", "-d", "1"}, 1,
-		[]string{"read-only file system; give another place with -o"}},
-	{"SYS_ADMIN", []string{"--cap-add=SYS_PTRACE", "--cap-add=SYS_ADMIN"}, []string{"doctor", "-p", "1"}, 0,
-		[]string{"perf events             allowed: the kernel samples running threads"}},
-	{"no capability", []string{"--cap-drop=ALL"}, []string{"dump", "-p", "1"}, 3,
-		[]string{"it has capabilities that prywalk lacks", "--cap-add=SYS_PTRACE (Docker, Podman)"}},
-	{"another user", []string{"--user=1000:1000"}, []string{"dump", "-p", "1"}, 3,
-		[]string{"it runs as user 0, prywalk as user 1000", "--cap-add=SYS_PTRACE", "--user=0"}},
-	{"another user's doctor", []string{"--user=1000:1000"}, []string{"doctor", "-p", "1"}, 3,
-		[]string{"start it with --user=0 --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH"}},
-	{"a quota", []string{"--cap-add=SYS_PTRACE", "--cpus=0.5", "--memory=256m"}, []string{"doctor", "-p", "1"}, 0,
-		[]string{"50% of a CPU"}},
 }

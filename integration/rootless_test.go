@@ -65,7 +65,7 @@ func rootless(t *testing.T) (podman func(args ...string) result, root string) {
 	}
 	podman = func(args ...string) result {
 		return command{exe: "podman", user: testtargets.Nobody, dir: dir, env: []string{"XDG_RUNTIME_DIR=" + dir + "/run"},
-			args: slices.Concat([]string{"--log-level=error"}, podmanGlobal, args)}.run(t)
+			args: slices.Concat([]string{"--log-level=error"}, podmanGlobal("runc"), args)}.run(t)
 	}
 	return podman, root
 }
@@ -83,7 +83,7 @@ func TestRootlessContainerIsSampledByItsUser(t *testing.T) {
 	}
 	testtargets.Need(t, info.code == 0, "Podman that answers an ordinary user",
 		"setpriv --reuid nobody --clear-groups podman info (its error is logged before this line)")
-	run := func(args ...string) result { return podman(slices.Concat(engines[0].run[len(podmanGlobal):], args)...) }
+	run := func(args ...string) result { return podman(slices.Concat(podmanLimits, args)...) }
 	defer podman("system", "reset", "--force")
 	defer podman("rm", "-f", "-t", "0", "server")
 	run("-d", "--name", "server", "--rootfs", root, "/app/server").must(t, 0)

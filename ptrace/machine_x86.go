@@ -84,8 +84,9 @@ func repairKindX86(c *call) repairKind {
 		return repairNone
 	}
 	switch {
-	case c.nr == 285 && c.arg1&^fallocKeepSize == 0: // fallocate; what exists is kept (fs/hugetlbfs/inode.c)
-		return repairContinues
+	case c.nr == 285 && c.arg1&^fallocKeepSize == 0:
+		// fallocate; of huge pages it continues (fs/hugetlbfs/inode.c), on older kernels' tmpfs it begins again (mm/shmem.c)
+		return repairRepeats
 	case c.nr == 168: // swapoff; what was read in stays (mm/swapfile.c, try_to_unuse)
 		return repairContinues
 	case c.nr == 16 && c.arg1 == kvmRun: // the guest continues (virt/kvm/kvm_main.c)

@@ -68,6 +68,8 @@ qemu-system-aarch64                 qemu-system-arm      the machine of make tes
 qemu-system-x86_64                  qemu-system-x86      the machine of make test-kernels
 podman                              podman               containers with names
 runc                                runc                 runs them
+crun                                crun                 runs them, too
+dockerd                             docker.io            containers of another engine, which the tests start
 qemu-aarch64                        qemu-user            test target: code made at run time that describes itself
 valgrind                            valgrind             test target: a program that runs translations of another one
 mvn                                 maven                fetches web servers in Java

@@ -13,6 +13,7 @@ import (
 
 	"prywalk/internal/base/exit"
 	"prywalk/internal/code/symbols"
+	"prywalk/internal/command/doctor"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfengine"
 	"prywalk/internal/watch/perfevents"
@@ -58,7 +59,7 @@ func (f *recordFlags) openEngine() error {
 	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied):
-		return exit.With(exit.Denied, "--engine perf: %w; %s, or leave --engine out", err, perfevents.Remedy)
+		return exit.With(exit.Denied, "--engine perf: %w; %s, or leave --engine out", err, doctor.PerfRemedy())
 	case err != nil:
 		return fmt.Errorf("--engine perf: %w; leave --engine out, and ptrace is used", err)
 	}

@@ -3,6 +3,7 @@
 package kernels
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,34 +60,61 @@ func testOn(t *testing.T, from, release string, left int) {
 	whole := run == "" && skip == ""
 	if skip != "" {
 		t.Logf("left out: %s", skip)
-		checkSkipped(t, b.From["tests/inside"], skip)
+		checkSkipped(t, b, skip)
 	}
 	if whole && os.Getenv(update) != "" {
 		rewriteRow(t, debian[indexOf(release)].name, "")
 	}
-	// Machine.Time ends first: a job's own timeout would count as a failure.
-	jobs := []machine.Job{{Name: "inside", Limit: 2 * jobTime, Dir: "/tests",
-		Args: []string{"env", "PRYWALK_KERNEL_TESTS=1", "/tests/inside", "-test.v", "-test.timeout=0",
-			"-test.run=" + run, "-test.skip=" + skip}}}
+	jobs := jobsOf(t, b, run, skip)
 	m := machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "2048"},
 		Kernel: filepath.Join(from, release, "vmlinuz"), Console: "ttyS0",
 		Append: noTimerCheck, Log: os.Getenv(logFile), Silence: silence, Time: share, Remedy: remedy}
 	c := m.Boot(b, jobs)
-	c.CheckJob(t, jobs[0])
+	for _, j := range jobs {
+		c.CheckJob(t, j)
+	}
 	if whole {
 		checkRow(t, release, c.Jobs["inside"])
 	}
 }
 
-var groups = regexp.MustCompile(`\([^()]*\)`)
+// tortured are the tests of package torture that judge results, need nothing but static programs, and end soon in an
+// emulated machine.
+const tortured = "EffectOfAStopOnEachCall|NoBlockingCallNotices|ShortCounts|RareInterfaces|RealSignalsInterrupt|" +
+	"NoSignalOf|ParentSees|SetuidPrograms|ForkAndVfork|ExecInANonLeader|ShortLivedThreads|KilledTargets"
 
-// checkSkipped fails for a pattern whose function is no test, as after it was renamed. Subtests are not checked.
-func checkSkipped(t *testing.T, inside, skip string) {
+// jobsOf has the jobs in which a test is to run.
+func jobsOf(t *testing.T, b *machine.Builder, run, skip string) (jobs []machine.Job) {
 	t.Helper()
-	names, err := exec.Command(inside, "-test.list=.").Output()
+	for _, j := range []struct{ name, run string }{{"inside", run}, {"torture", cmp.Or(run, tortured)}} {
+		if !regexp.MustCompile(`(?m)^Test`).Match(tests(t, b.From["tests/"+j.name], j.run)) {
+			continue
+		}
+		// Machine.Time ends first: a job's own timeout would count as a failure.
+		jobs = append(jobs, machine.Job{Name: j.name, Limit: 2 * jobTime, Dir: "/tests",
+			Args: []string{"env", "PRYWALK_KERNEL_TESTS=1", "/tests/" + j.name, "-test.v", "-test.timeout=0",
+				"-test.run=" + j.run, "-test.skip=" + skip}})
+	}
+	return jobs
+}
+
+// tests lists those of a test binary that match a regular expression.
+func tests(t *testing.T, binary, matching string) []byte {
+	t.Helper()
+	function, _, _ := strings.Cut(matching, "/")
+	names, err := exec.Command(binary, "-test.list="+cmp.Or(function, ".")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return names
+}
+
+var groups = regexp.MustCompile(`\([^()]*\)`)
+
+// checkSkipped fails for a pattern whose function is no test, as after it was renamed. Subtests are not checked.
+func checkSkipped(t *testing.T, b *machine.Builder, skip string) {
+	t.Helper()
+	names := append(tests(t, b.From["tests/inside"], ""), tests(t, b.From["tests/torture"], "")...)
 	for alternative := range strings.SplitSeq(groups.ReplaceAllString(skip, ""), "|") {
 		function, _, _ := strings.Cut(alternative, "/")
 		if !regexp.MustCompile(function).Match(names) {
@@ -112,6 +140,17 @@ func fill(b *machine.Builder) {
 		"chain-nocfi-nofp": "-O2 -static -fomit-frame-pointer " + noCFI,
 	} {
 		b.Compile("gcc", "programs/"+name, append(strings.Fields(flags), filepath.Join(root, inside, "testdata/chain.c"))...)
+	}
+	torture := filepath.Join(root, "integration/torture/src")
+	b.GoBuild("tests/torture", root, "test", "-c", "./integration/torture")
+	b.GoBuild("programs/urgent", torture, "build", "./urgent")
+	for _, name := range strings.Fields("calls churn eintr execs forks jobs mix rare setuid storm") {
+		files, err := filepath.Glob(filepath.Join(torture, name+"_*.c"))
+		if err != nil {
+			b.T.Fatal(err)
+		}
+		b.Compile("gcc", "programs/"+name, append([]string{"-O1", "-g", "-w", "-static", filepath.Join(torture, name+".c")},
+			files...)...)
 	}
 	b.Compile("gcc", "programs/deadlock", "-O1", "-static", filepath.Join(root, inside, "testdata/deadlock.c"))
 	// Debian's linker searches lib, that of others lib64.

@@ -19,6 +19,9 @@ var (
 	work   string
 	binary string
 	long   = os.Getenv("TORTURE") == "long"
+
+	// given is the directory of an emulated machine with all programs, or "".
+	given = os.Getenv("PRYWALK_PROGRAMS")
 )
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -36,6 +39,11 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	binary = filepath.Join(work, "prywalk")
+	if given != "" {
+		binary = filepath.Join(given, "prywalk")
+		patience *= 3 // less than package kernels lets a machine be silent
+		return m.Run()
+	}
 	if err := testtargets.BuildPrywalk(binary); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -52,6 +60,9 @@ func compile(t *testing.T, name string) string {
 	t.Helper()
 	compileMu.Lock()
 	defer compileMu.Unlock()
+	if given != "" {
+		return filepath.Join(given, name)
+	}
 	exe := filepath.Join(work, name)
 	if compiled[name] {
 		return exe

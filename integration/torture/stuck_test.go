@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-const patience = 4 * time.Minute
+var patience = 4 * time.Minute
 
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# fetch.sh [RELEASE...]: fetches Debian's kernels for x86-64 that the emulated machines of make test-kernels boot, and a
-# static busybox. It prints the directory that then holds busybox and, for each RELEASE (5.10 6.1 6.1-rt 6.12 newest;
+# fetch.sh [RELEASE...]: fetches Debian's kernels that the emulated machines of make test-kernels boot (with ARCH=arm64
+# in the environment those of make test-arm64), and a static busybox. It prints the directory that then holds busybox and, for each RELEASE (5.10 6.1 6.1-rt 6.12 newest;
 # all without arguments), RELEASE/vmlinuz and RELEASE/version. It installs nothing, needs no root, and leaves this machine's
 # package lists and sources alone: apt works in directories of its own. What was fetched once is used again; remove the
 # directory to fetch anew.
@@ -10,7 +10,9 @@
 # Any other status but 0 is a fault.
 set -eu
 
+arch=${ARCH:-amd64}
 dir=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/prywalk/kernels
+[ "$arch" = amd64 ] || dir=$dir-$arch
 [ $# -gt 0 ] || set -- 5.10 6.1 6.1-rt 6.12 newest
 
 wanted='' suites=''
@@ -60,7 +62,7 @@ done >"$tmp/sources.list"
 apt() {
 	tool=$1
 	shift
-	timeout 300 "$tool" -q -o APT::Architecture=amd64 -o APT::Architectures=amd64 \
+	timeout 300 "$tool" -q -o APT::Architecture="$arch" -o APT::Architectures="$arch" \
 		-o Dir::Etc::sourcelist="$tmp/sources.list" -o Dir::Etc::sourceparts=- -o Acquire::Languages=none \
 		-o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false \
 		-o Acquire::Retries=2 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 \
@@ -93,9 +95,9 @@ if [ ! -s "$dir/busybox" ]; then
 fi
 lacks=''
 for release in $wanted; do
-	meta=linux-image-cloud-amd64 version=$release
+	meta=linux-image-cloud-$arch version=$release
 	case $release in
-	*-rt) meta=linux-image-rt-amd64 version=${release%-rt} ;;
+	*-rt) meta=linux-image-rt-$arch version=${release%-rt} ;;
 	newest) version='' ;;
 	esac
 	package=$(image "$meta" "${version:+$version.}")

@@ -55,7 +55,8 @@ func down() {
 }
 
 func prepare() error {
-	for _, m := range [][3]string{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/tmp"}} {
+	for _, m := range [][3]string{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"},
+		{"devpts", "/dev/pts"}, {"tmpfs", "/tmp"}} {
 		os.MkdirAll(m[1], 0o755)
 		if err := syscall.Mount(m[0], m[1], m[0], 0, ""); err != nil {
 			return fmt.Errorf("mount %s: %w", m[1], err)
@@ -70,6 +71,9 @@ func prepare() error {
 	}
 	if out, err := exec.Command("/bin/busybox", "--install", "-s", "/bin").CombinedOutput(); err != nil {
 		return fmt.Errorf("busybox: %w: %s", err, out)
+	}
+	if out, err := exec.Command("/bin/ifconfig", "lo", "up").CombinedOutput(); err != nil {
+		return fmt.Errorf("ifconfig lo up: %w: %s", err, out)
 	}
 	return nil
 }

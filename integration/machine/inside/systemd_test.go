@@ -96,7 +96,7 @@ func awaitMessage(t *testing.T, got <-chan int64, holds func() bool) {
 				return
 			}
 		case <-ctx.Done():
-			t.Fatalf("no message that fits in %v:\n%s", patience, sh(t, "systemctl status "+agentUnit+" || true"))
+			t.Fatalf("no message that fits in %v:\n%s", patience, sh(t, "systemctl status "+agentUnit+" 2>&1 || true"))
 		}
 	}
 }

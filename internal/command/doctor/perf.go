@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/host/process"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
 )
@@ -74,6 +75,18 @@ func (c *checker) perfRemedy() string {
 			"where the engine or a kernel before 5.8 does not know it), and with " + profile
 	}
 	return perfevents.OwnRemedy
+}
+
+// PerfRemedy states what lets the kernel sample all processors for this process.
+func PerfRemedy() string {
+	c := checker{system: system{dir: "/"}}
+	var err error
+	if c.self, err = process.ReadSelf(c.proc()); err == nil {
+		if remedy := c.perfRemedy(); remedy != perfevents.OwnRemedy {
+			return remedy
+		}
+	}
+	return perfevents.Remedy
 }
 
 // engine reports whether record's default stops running threads of the target.

@@ -12,6 +12,7 @@
 package selfhang
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -217,7 +218,7 @@ func (s *Stalls) Close() {
 }
 
 func (s *stall) describe() string {
-	what := process.HostSyscallName(s.call)
+	what := cmp.Or(process.HostSyscallName(s.call), "a page fault")
 	var buf [64]byte
 	if where, err := s.files.Wchan(buf[:]); err == nil && len(where) > 0 {
 		what += " (the kernel waits in " + string(where) + ")"

@@ -57,6 +57,16 @@ func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
 	}
 }
 
+func TestAHangOutsideASystemCallIsAPageFault(t *testing.T) {
+	var stalls Stalls
+	defer stalls.Close()
+	s := stalls.stallOf(os.Getpid())
+	s.call = -1 // of proc_pid_syscall(5)
+	if what := s.describe(); !strings.HasPrefix(what, "a page fault") {
+		t.Errorf("it hangs in %q", what)
+	}
+}
+
 func TestWhatHangsIsNotWaitedFor(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prywalk/internal/testtargets"
+)
+
+// documented is the command of docs/rights.md with what it is run on.
+func documented(t *testing.T, server, image, out string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/rights.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, command, found := strings.Cut(string(text), "\ndocker run ")
+	command, _, ended := strings.Cut(command, "\n```")
+	if !found || !ended {
+		t.Fatal("docs/rights.md has no command of docker run")
+	}
+	return strings.Fields(strings.NewReplacer("NAME", server, "REGISTRY/prywalk:VERSION", image,
+		`"$PWD:/out"`, out+":/out", "\\\n", " ", "10s", "2s").Replace(command))
+}
+
+func TestNeighbourInAContainerOfARealEngine(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		s := e.site(t)
+		server := "prywalk-" + filepath.Base(s.dir)
+		s.start(server)
+		s.run(documented(t, server, s.prywalk, s.dir)...).must(t, 0)
+		functions := map[string]bool{}
+		for _, f := range readProfile(t, s.dir+"/server.pb.gz").Function {
+			functions[f.Name] = true
+		}
+		if !functions["main"] || !functions["computes"] {
+			t.Errorf("functions of the documented command's recording are %v, want main and computes", functions)
+		}
+		namesOf(t, prywalk(t, "dump", "--json", "-p", s.inspected(server)).must(t, 0).stdout)
+
+		for _, c := range neighbours {
+			if c.only != "" && c.only != e.program {
+				continue
+			}
+			t.Run(c.name, func(t *testing.T) {
+				args := append([]string{"--rm", "--pid=container:" + server}, c.flags...)
+				r := s.run(append(append(args, s.prywalk), c.args...)...).must(t, c.exit)
+				r.has(t, c.want...)
+				for _, word := range []string{"sudo", "setcap", "run as root, or with CAP_PERFMON"} {
+					if strings.Contains(r.stdout+r.stderr, word) {
+						t.Errorf("%q is no remedy in a container: %s%s", word, r.stdout, r.stderr)
+					}
+				}
+			})
+		}
+	})
+}
+
+var sampledByTheKernel = "perf events             allowed: the kernel samples running threads"
+
+var neighbours = []struct {
+	name, only  string // only: an engine, or ""
+	flags, args []string
+	exit        int
+	want        []string
+}{
+	{"default", "", nil, []string{"doctor", "-p", "1"}, 0, []string{
+		"start it with --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH",
+		"start it with --cap-add=SYS_NICE", "start the container with --cap-add=PERFMON", "own pid namespace only"}},
+	{"SYS_PTRACE", "", []string{"--cap-add=SYS_PTRACE", "--read-only"}, []string{"dump", "-n", "server"}, 0,
+		[]string{" main in /app/server", " computes in /app/server"}},
+	{"a read-only root", "", []string{"--cap-add=SYS_PTRACE", "--read-only"}, []string{"record", "-p", "1", "-d", "1"}, 1,
+		[]string{"read-only file system; give another place with -o"}},
+	{"SYS_ADMIN", "", []string{"--cap-add=SYS_PTRACE", "--cap-add=SYS_ADMIN"}, []string{"doctor", "-p", "1"}, 0,
+		[]string{sampledByTheKernel}},
+	{"PERFMON", "podman", []string{"--cap-add=SYS_PTRACE", "--cap-add=PERFMON", "--cap-add=BPF"},
+		[]string{"record", "--engine", "perf", "-p", "1", "-d", "1", "-o", "/dev/null"}, 3,
+		[]string{"--security-opt seccomp=FILE"}},
+	{"no PERFMON", "", []string{"--cap-add=SYS_PTRACE"},
+		[]string{"record", "--engine", "perf", "-p", "1", "-d", "1", "-o", "/dev/null"}, 3,
+		[]string{"--cap-add=PERFMON", "--security-opt seccomp=FILE"}},
+	{"PERFMON and no seccomp profile", "podman",
+		[]string{"--cap-add=SYS_PTRACE", "--cap-add=PERFMON", "--security-opt", "seccomp=unconfined"},
+		[]string{"doctor", "-p", "1"}, 0, []string{sampledByTheKernel}},
+	{"no capability", "", []string{"--cap-drop=ALL"}, []string{"dump", "-p", "1"}, 3,
+		[]string{"it has capabilities that prywalk lacks", "--cap-add=SYS_PTRACE (Docker, Podman)"}},
+	{"another user", "", []string{"--user=1000:1000"}, []string{"dump", "-p", "1"}, 3,
+		[]string{"it runs as user 0, prywalk as user 1000", "--cap-add=SYS_PTRACE", "--user=0"}},
+	{"another user's doctor", "", []string{"--user=1000:1000"}, []string{"doctor", "-p", "1"}, 3,
+		[]string{"start it with --user=0 --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH"}},
+	{"a quota", "", []string{"--cap-add=SYS_PTRACE", "--cpus=0.5", "--memory=256m"}, []string{"doctor", "-p", "1"}, 0,
+		[]string{"50% of a CPU"}},
+	{"a memory limit", "", []string{"--cap-add=SYS_PTRACE", "--memory=64m"},
+		[]string{"record", "-p", "1", "-d", "1", "-o", "/dev/null"}, 0, nil},
+}
+
+func TestContainersOfARealEngineAreSelectedByName(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		s := e.site(t)
+		dir := s.dir
+		one := "prywalk-test-" + filepath.Base(dir)
+		pod := []string{e.annotation, "io.kubernetes.pod.name=web-" + one, e.annotation, "io.kubernetes.pod.namespace=shop"}
+		id := s.start(one)
+		other := s.start(one+"-b", pod...)
+
+		selected := func(by ...string) {
+			t.Helper()
+			var d struct {
+				Threads []struct{ Name string }
+			}
+			dump := prywalk(t, append([]string{"dump", "--json"}, by...)...).must(t, 0).stdout
+			if err := json.Unmarshal([]byte(dump), &d); err != nil || len(d.Threads) != 2 {
+				t.Errorf("%v: %v, %d threads, want 2 of one process\n%s", by, err, len(d.Threads), clip(dump))
+			}
+		}
+		for _, by := range []string{one, id, id[:20]} {
+			file := filepath.Join(dir, "by.pb.gz")
+			prywalk(t, "record", "--container", by, "-d", "1", "-o", file).must(t, 0)
+			for _, sample := range readProfile(t, file).Sample {
+				if sample.Label["container.id"][0] != id || sample.Label["container.name"][0] != one {
+					t.Fatalf("--container %s: labels %v", by, sample.Label)
+				}
+			}
+			selected("--container", by)
+		}
+		selected("--pod", "web-"+one)
+		selected("--pod", "shop/web-"+one)
+		file := filepath.Join(dir, "both.pb.gz")
+		prywalk(t, "record", "-a", "--match", "^server$", "-d", "1", "-o", file).must(t, 0)
+		table := prywalk(t, "report", "--by", "label:container.name", "--value", "wall", file).must(t, 0).stdout
+		if !strings.Contains(table, one+"\n") && !strings.Contains(table, one+" ") || !strings.Contains(table, one+"-b") {
+			t.Errorf("the groups lack a container:\n%s", table)
+		}
+		prefix := 0
+		for id[prefix] == other[prefix] {
+			prefix++
+		}
+		if prefix > 0 {
+			prywalk(t, "dump", "--container", id[:prefix]).must(t, 2).has(t, one+" (", one+"-b (")
+		}
+		prywalk(t, "dump", "--container", "no-such-name").must(t, 1).has(t, one+" ("+id[:12]+")")
+		prywalk(t, "dump", "--pod", "no-such-pod").must(t, 1).has(t, "--pod no-such-pod")
+
+		// The agent's resources, as OTLP's strings.
+		message := firstMessage(t, "--container", one+"-b")
+		for _, word := range []string{"container.id", other, "container.name", one + "-b", "k8s.pod.name", "web-" + one,
+			"k8s.namespace.name", "shop"} {
+			if !bytes.Contains(message, []byte(word)) {
+				t.Errorf("the agent's message has no %q", word)
+			}
+		}
+	})
+}
+
+// firstMessage is what an agent with these flags sends first.
+func firstMessage(t *testing.T, flags ...string) []byte {
+	t.Helper()
+	got := make(chan []byte, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body := io.Reader(r.Body)
+		if r.Header.Get("Content-Encoding") == "gzip" {
+			z, err := gzip.NewReader(body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			body = z
+		}
+		message, err := io.ReadAll(body)
+		if err != nil {
+			t.Error(err)
+		}
+		select {
+		case got <- message:
+		default:
+		}
+	}))
+	defer server.Close()
+	r := command{args: append([]string{"agent", "--endpoint", server.URL, "--protocol", "http", "--window", "1s"},
+		flags...)}.start(t)
+	eventually(t, "the agent sends", func() bool { return len(got) > 0 })
+	r.signal(syscall.SIGTERM)
+	r.wait().must(t, 0)
+	return <-got
+}
+
+// As in a DaemonSet: the host's processes, and those of containers by their names.
+func TestHostIsSampledFromAContainerOfARealEngine(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		s := e.site(t)
+		name := "prywalk-test-" + filepath.Base(s.dir)
+		id := s.start(name)
+		file := filepath.Join(s.dir, "app/server")
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		copyProgram(t, serverProgram(t), file)
+		onHost := testtargets.Child(t, exec.Command(file))
+		pid := strconv.Itoa(onHost.Process.Pid)
+		eventually(t, "the server has two threads", func() bool {
+			list, _ := os.ReadDir("/proc/" + pid + "/task")
+			return len(list) == 2
+		})
+		dump := func(flags []string, selection ...string) {
+			t.Helper()
+			flags = slices.Concat([]string{"--rm", "--pid=host", "--read-only", "--cap-drop=ALL", "--cap-add=SYS_PTRACE",
+				"--cap-add=DAC_READ_SEARCH"}, flags, []string{s.prywalk, "dump", "--json"}, selection)
+			namesOf(t, s.run(flags...).must(t, 0).stdout)
+		}
+		dump(nil, "-p", pid)
+		dump(nil, "-p", s.inspected(name))
+		dump(nil, "--container", id)
+		dump([]string{"-v", e.data + ":" + e.data + ":ro"}, "--container", name)
+		t.Run("name by proc 1", func(t *testing.T) {
+			_, err := os.ReadDir("/proc/1/root" + e.data)
+			testtargets.Need(t, err == nil, "a first process whose files can be read", "run it where /proc/1/root is the host's")
+			dump(nil, "--container", name)
+		})
+	})
+}
+
+func TestPausedContainerOfARealEngineIsNamed(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		s := e.site(t)
+		name := "prywalk-test-" + filepath.Base(s.dir)
+		s.start(name)
+		for _, c := range []struct{ command, want string }{{"pause", "frozen"}, {"unpause", "computes"}} {
+			if out, err := e.command(c.command, name).CombinedOutput(); err != nil {
+				t.Fatalf("%s %s: %v\n%s", e.program, c.command, err, out)
+			}
+			prywalk(t, "dump", "-p", s.inspected(name)).must(t, 0).has(t, c.want)
+		}
+	})
+}
+
+// A container whose root is another user on the host.
+func TestUserNamespaceOfARealEngine(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		testtargets.Need(t, e.program == "podman", "Docker with userns-remap", "dockerd --userns-remap=default")
+		s := e.site(t)
+		name := "prywalk-test-" + filepath.Base(s.dir)
+		mapped := []string{"--uidmap=0:200000:65536", "--gidmap=0:200000:65536"}
+		s.start(name, mapped...)
+		namesOf(t, prywalk(t, "dump", "--json", "-p", s.inspected(name)).must(t, 0).stdout)
+		beside := []string{"--rm", "--pid=container:" + name, "--cap-add=SYS_PTRACE"}
+		r := s.run(slices.Concat(beside, []string{"--userns=container:" + name, s.prywalk, "dump", "-n", "server"})...)
+		r.must(t, 0).has(t, " main in /app/server", " computes in /app/server")
+		onHost := testtargets.Child(t, exec.Command(serverProgram(t)))
+		r = s.run(slices.Concat([]string{"--rm", "--pid=host", "--cap-add=SYS_PTRACE"}, mapped,
+			[]string{s.prywalk, "dump", "-p", strconv.Itoa(onHost.Process.Pid)})...)
+		r.must(t, 3).has(t, "another user namespace")
+	})
+}
+
+// containerCommands are those of the pages, each with the test that runs it on a real engine, or why none does.
+var containerCommands = map[string]string{
+	"docker run --rm --pid=container:NAME":                 "TestNeighbourInAContainerOfARealEngine",
+	"docker inspect -f '{{.State.Pid}}' NAME":              "TestNeighbourInAContainerOfARealEngine",
+	"docker run --cpus":                                    "TestNeighbourInAContainerOfARealEngine",
+	"docker pause":                                         "TestPausedContainerOfARealEngineIsNamed",
+	"podman inspect":                                       "TestRootlessContainerIsSampledByItsUser",
+	"crictl inspect":                                       noCluster,
+	"kubectl debug":                                        noCluster,
+	"kubectl debug --target":                               noCluster,
+	"kubectl debug -it POD":                                noCluster,
+	"kubectl debug -iq POD":                                noCluster,
+	"kubectl apply -f docs/deploy/daemonset.yaml":          noCluster,
+	"crane push --index dist/oci REGISTRY/prywalk:VERSION": "not run: no registry",
+}
+
+const noCluster = "not run: no Kubernetes"
+
+var containerCommand = regexp.MustCompile("(?m)(?:^|`)((?:docker|podman|nerdctl|crictl|kubectl|crane|ctr) [^`\\n]+)")
+
+func TestEachContainerCommandOfThePagesIsRunOrListed(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%v, pages %v", err, pages)
+	}
+	tests, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(files ...string) (all string) {
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += string(text)
+		}
+		return all
+	}
+	seen := map[string]bool{}
+	text := read(append(pages, "../README.md", "../SECURITY.md")...)
+	for _, m := range containerCommand.FindAllStringSubmatch(text, -1) {
+		known := ""
+		for command := range containerCommands {
+			if strings.HasPrefix(m[1], command) && len(command) > len(known) {
+				known = command
+			}
+		}
+		seen[known] = true
+		if known == "" {
+			t.Errorf("the pages have %q, which no test runs, and which is not listed as such", m[1])
+		}
+	}
+	source := read(tests...)
+	for command, by := range containerCommands {
+		if !seen[command] {
+			t.Errorf("%q is in no page", command)
+		}
+		if !strings.HasPrefix(by, "not run: ") && !strings.Contains(source, "func "+by+"(") {
+			t.Errorf("%q: there is no %s", command, by)
+		}
+	}
+}
