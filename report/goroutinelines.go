@@ -47,7 +47,7 @@ func (g *goroutineLines) note(s *profile.Sample, iv *chains.Interval, index int,
 }
 
 // handOver ends each goroutine's interval in one thread where that in the next one begins: a thread that was seen with
-// a stack got it after another one was seen with it. What overlapped is time for gaps of up to two periods (ns) nearby:
+// a stack got it after another one was seen with it. One that sleeps has it all the time. What overlapped is time for gaps of up to two periods (ns) nearby:
 // a thread's sleep and work between two looks have an order that is not known.
 func (g *goroutineLines) handOver(all []chains.Interval, period int64) {
 	for _, line := range g.seen {
@@ -55,8 +55,10 @@ func (g *goroutineLines) handOver(all []chains.Interval, period int64) {
 		overlapped, gaps := int64(0), []int{}
 		for i := range line[1:] {
 			before, iv := &all[line[i].index], &all[line[i+1].index]
-			if line[i].ready && iv.From < before.To {
-				before.To = max(before.From, iv.From)
+			asleep := iv.Blocked > 0 && iv.Running+iv.Queued == 0
+			for j := i; j >= 0 && all[line[j].index].To > iv.From && (asleep || line[j].ready); j-- {
+				at := &all[line[j].index]
+				at.From, at.To = min(at.From, iv.From), iv.From
 			}
 			switch gap := iv.From - before.To; {
 			case gap > 2*period:

@@ -80,6 +80,13 @@ func TestAGoroutineIsFollowedFromThreadToThread(t *testing.T) {
 			{tid: 21, function: "main.a", stack: "0x10", from: 300, to: 500},
 			{tid: 20, function: "main.a", stack: "0x10", from: 530, to: 1000},
 		}, map[string]int64{"running main.a": 970, "unknown handle" + noBusy: 30}},
+		{"a sleep whose end was seen late", []onStack{
+			{tid: 20, function: "main.a", stack: "0x10", to: 300},
+			{tid: 21, function: "main.b", stack: "0x10", from: 880, to: 890},
+			{tid: 21, function: "main.b", stack: "0x10", from: 890, to: 895},
+			{tid: 20, function: "main.nap", stack: "0x10", from: 300, to: 900, what: "sleep"},
+			{tid: 21, function: "main.b", stack: "0x10", from: 895, to: 1000},
+		}, map[string]int64{"running main.a": 300, "timer main.nap": 600, "running main.b": 100}},
 		{"given up, ready to run", []onStack{
 			{tid: 20, function: "main.a", stack: "0x10", to: 400},
 			{tid: 20, function: "runtime.goschedImpl", stack: "0x90", from: 400, to: 700},
