@@ -47,29 +47,36 @@ func (g *goroutineLines) note(s *profile.Sample, iv *chains.Interval, index int,
 }
 
 // handOver ends each goroutine's interval in one thread where that in the next one begins: a thread that was seen with
-// a stack got it after another one was seen with it. One that sleeps has it all the time. What overlapped is time for gaps of up to two periods (ns) nearby:
-// a thread's sleep and work between two looks have an order that is not known.
+// a stack got it after another one was seen with it; one that sleeps has it all the time. What overlapped is time for
+// gaps of up to two periods (ns) nearby: a thread's sleep and work between two looks have an order that is not known.
 func (g *goroutineLines) handOver(all []chains.Interval, period int64) {
 	for _, line := range g.seen {
 		slices.SortStableFunc(line, func(x, y lineInterval) int { return cmp.Compare(x.to, y.to) })
-		overlapped, gaps := int64(0), []int{}
-		for i := range line[1:] {
-			before, iv := &all[line[i].index], &all[line[i+1].index]
-			asleep := iv.Blocked > 0 && iv.Running+iv.Queued == 0
-			for j := i; j >= 0 && all[line[j].index].To > iv.From && (asleep || line[j].ready); j-- {
-				at := &all[line[j].index]
-				at.From, at.To = min(at.From, iv.From), iv.From
+		seen, overlapped, gaps := all[line[0].index].From, int64(0), []int{}
+		for i, at := range line {
+			iv := &all[at.index]
+			if asleep := iv.Blocked > 0 && iv.Running+iv.Queued == 0; !asleep && iv.From < seen {
+				if !at.ready {
+					overlapped += seen - iv.From
+				}
+				iv.From = seen
 			}
-			switch gap := iv.From - before.To; {
+			for j := i - 1; j >= 0 && all[line[j].index].To > iv.From; j-- {
+				before := &all[line[j].index]
+				before.From, before.To = min(before.From, iv.From), iv.From
+			}
+			if !at.ready {
+				seen = iv.To
+			}
+			if i == 0 {
+				continue
+			}
+			switch gap := iv.From - all[line[i-1].index].To; {
 			case gap > 2*period:
 				fill(all, line, gaps, overlapped)
 				overlapped, gaps = 0, nil
-			case gap > 0 && iv.Blocked == 0:
-				gaps = append(gaps, i)
-			case gap > 0: // the sleep's begin is known
-			default:
-				overlapped -= gap
-				iv.From = before.To
+			case gap > 0 && iv.Blocked == 0: // else the sleep's begin is known
+				gaps = append(gaps, i-1)
 			}
 		}
 		fill(all, line, gaps, overlapped)

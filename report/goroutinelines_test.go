@@ -92,6 +92,20 @@ func TestAGoroutineIsFollowedFromThreadToThread(t *testing.T) {
 			{tid: 20, function: "runtime.goschedImpl", stack: "0x90", from: 400, to: 700},
 			{tid: 21, function: "main.a", stack: "0x10", from: 600, to: 1000},
 		}, map[string]int64{"running main.a": 800, "queued main.a": 200}},
+		{"given up, and seen in both threads", []onStack{
+			{tid: 20, function: "main.a", stack: "0x10", to: 400},
+			{tid: 21, function: "main.b", stack: "0x10", from: 400, to: 500},
+			{tid: 20, function: "runtime.goschedImpl", stack: "0x90", from: 400, to: 600},
+			{tid: 20, function: "main.c", stack: "0x10", from: 600, to: 610},
+			{tid: 21, function: "main.d", stack: "0x10", from: 500, to: 1000},
+		}, map[string]int64{"running main.a": 400, "running main.b": 100, "queued main.a": 100, "running main.c": 10,
+			"running main.d": 390}},
+		{"given up while the other thread was looked at late", []onStack{
+			{tid: 20, function: "main.a", stack: "0x10", to: 400},
+			{tid: 21, function: "main.b", stack: "0x10", from: 400, to: 500},
+			{tid: 20, function: "runtime.goschedImpl", stack: "0x90", from: 400, to: 600},
+			{tid: 22, function: "main.c", stack: "0x10", from: 300, to: 1000},
+		}, map[string]int64{"running main.a": 400, "running main.b": 100, "running main.c": 500}},
 		{"given up, not known by which goroutine", []onStack{
 			{tid: 20, function: "main.a", stack: "0x10", to: 400},
 			{tid: 20, function: "runtime.stopm", stack: "0x90", from: 400, to: 500},
