@@ -55,7 +55,8 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 	}
 	b := &chainBuilder{waiting: view.NewWaiting(p.Sample, true), peers: map[string]string{}, names: map[int]string{},
 		known: map[waitID]knownWait{}, tasks: chains.Tasks{}, owned: map[lockID]bool{},
-		likely: likelyOwners{}, awaited: map[goLock]bool{}}
+		likely: likelyOwners{}, awaited: map[goLock]bool{},
+		lines: goroutineLines{map[int][]lineInterval{}, map[int]lineInterval{}}}
 	passed := map[*profile.Sample]bool{}
 	for _, s := range p.Sample {
 		if view.NumLabel(s, rec.LabelEnd) == 0 {
@@ -84,9 +85,11 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 		iv := b.interval(s, int(tid), max(0, clocks.Blocked(s)))
 		iv.From, iv.Running, iv.Queued = iv.To-s.Value[clocks.Wall], s.Value[clocks.CPU], s.Value[clocks.RunQueue]
 		iv.Passed, iv.Apart = passed[s], tid != 0 && b.waiting.IsApart(s)
+		b.lines.note(s, &iv, len(all), b.tasks)
 		all = append(all, iv)
 		b.likely.add(s, b.awaited, iv)
 	}
+	b.lines.handOver(all, p.Period)
 	all = append(all, b.likely.lines(b.tasks)...)
 	setFinal(all)
 	return chains.Build(all, max(1, p.Period))
@@ -112,6 +115,7 @@ type chainBuilder struct {
 	owned   map[lockID]bool // locks with an owner in some wait
 	likely  likelyOwners
 	awaited map[goLock]bool
+	lines   goroutineLines
 	tasks   chains.Tasks
 }
 

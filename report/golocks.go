@@ -56,7 +56,7 @@ func (o likelyOwners) lines(tasks chains.Tasks) (out []chains.Interval) {
 		slices.SortStableFunc(line, func(x, y chains.Interval) int { return cmp.Compare(x.To, y.To) })
 		for i := range line {
 			iv := &line[i]
-			iv.ID, iv.Passed = id, true
+			iv.ID, iv.Task, iv.Passed = id, 0, true
 			if i > 0 && iv.From < line[i-1].To && iv.To > line[i-1].To && line[i-1].To-iv.From <= maxHandover {
 				iv.From = line[i-1].To
 			}

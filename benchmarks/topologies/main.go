@@ -3,7 +3,9 @@
 // Topologies measures how well chains of waits agree with random services whose chains are known.
 //
 //	go -C benchmarks run ./topologies -n 100               dumps and a recording of 3 s of each
-//	go -C benchmarks run ./topologies -n 100 -nobody       as root: the services and prywalk run as the user nobody
+//	go -C benchmarks run ./topologies -n 100 -dumps 0      only recordings; about six seconds each
+//	go -C benchmarks run ./topologies -n 100 -nobody       as root: the services and prywalk run as the user nobody, who
+//	                                                       must be allowed to execute -python
 //	go -C benchmarks run ./topologies -seed 10 -n 1 -keep DIR
 //
 // A service is drawn from its seed (package internal/testtargets/topologies): processes in C, Python and Go, of which

@@ -33,7 +33,11 @@ var Go = Language{
 var threadBegins = []string{"start_thread", "clone", "clone3", "__clone", "__clone3", "crosscall1", "crosscall_amd64",
 	"threadentry"}
 
+// onlySchedules is true of sysmon's thread in any case, as between looks: it never runs a goroutine.
 func onlySchedules(functions []string) bool {
+	if slices.Contains(functions, "runtime.sysmon") {
+		return true
+	}
 	some := false
 	for _, name := range functions {
 		switch {

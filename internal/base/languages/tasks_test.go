@@ -14,6 +14,8 @@ func TestThreadsWithoutATaskHaveTheirSchedulersFunctions(t *testing.T) {
 	}{
 		{GoroutineTask, []string{"runtime.futex", "runtime.stopm", "runtime.findRunnable", "runtime.mcall"}},
 		{GoroutineTask, []string{"runtime.futex", "runtime.mstart0", "crosscall1", "start_thread", "clone3"}},
+		{GoroutineTask, []string{"[ran between ticks]", "runtime.usleep", "runtime.sysmon", "runtime.mstart"}},
+		{"", []string{"[ran between ticks]", "runtime.futex", "runtime.stopm", "runtime.mcall"}}, // it may have run one
 		{"", []string{"runtime.futex", "runtime.selectgo", "main.main", "runtime.main", "runtime.goexit"}},
 		{"", []string{"runtime.futex", "runtime.notesleep", "runtime.main"}},
 		{"", []string{"runtime.futex", ""}},

@@ -138,6 +138,9 @@ type Interval struct {
 	Idle    string
 	// Count is the number of threads or tasks that do the same; 0: one.
 	Count int
+	// Task is the ID of the task that the thread runs, which can go on in another thread; 0: not known. No two intervals
+	// of one overlap.
+	Task int
 	// Passed: no chain starts here. Apart: no chain starts here either, and none goes through the thread as one that
 	// serves, even while it runs.
 	Passed, Apart bool

@@ -32,7 +32,7 @@ type builder struct {
 	threads   map[int][]segment // by ID
 	processes map[int]*process
 	locks     map[lockKey][]*Interval // in order of time
-	atEnd     map[lockKey]int         // the only thread that waits at a descriptor; 0: there are several
+	atEnd     map[lockKey]int         // the only thread or task that waits at a descriptor; 0: there are several
 	links     map[string]*Link        // by text without TID
 	nodes     map[node]*node
 	ends      map[endKey]*Chain
@@ -138,13 +138,17 @@ func newBuilder(all []Interval, period int64) *builder {
 		if list := b.threads[iv.ID]; iv.ID < firstTask && len(list) > 0 && list[len(list)-1].to > iv.From {
 			shared = append(shared, iv.ID)
 		}
-		b.threads[iv.ID] = append(b.threads[iv.ID], segment{from: iv.From, to: iv.To, interval: iv})
+		line := segment{from: iv.From, to: iv.To, interval: iv}
+		b.threads[iv.ID] = append(b.threads[iv.ID], line)
+		if iv.Task != 0 {
+			b.threads[iv.Task] = append(b.threads[iv.Task], line)
+		}
 		if k := (lockKey{iv.PID, iv.Next.Descriptor}); k.lock != "" {
-			if id, ok := b.atEnd[k]; ok && id != iv.ID {
-				b.atEnd[k] = 0
-			} else {
-				b.atEnd[k] = iv.ID
+			reader := cmp.Or(iv.Task, iv.ID)
+			if id, ok := b.atEnd[k]; ok && id != reader {
+				reader = 0
 			}
+			b.atEnd[k] = reader
 		}
 		if k := (lockKey{iv.PID, iv.Next.Lock}); k.lock != "" {
 			b.locks[k] = append(b.locks[k], iv)
@@ -221,7 +225,7 @@ func (b *builder) followProcess(p *piece) {
 		return
 	case len(of.threads) == 1:
 		line, why = b.threads[of.threads[0]], "the process was not seen then"
-	case id > 0:
+	case id != 0:
 		line, why = b.threads[id], "the thread was not seen then"
 		link.Guess = "the only thread that was seen to wait at the other end"
 	default:

@@ -96,7 +96,7 @@ func (e *otlpEncoder) attributes(s *profile.Sample) []int64 {
 		Owner: rec.OwnerText(int(view.LockOwner(s))), Role: view.Label(s, rec.LabelRole), Task: view.Label(s, rec.LabelTask),
 	})
 	for _, key := range slices.Sorted(maps.Keys(s.Label)) {
-		if !rec.IsOwnLabel(key) && !rec.IsContainerLabel(key) && !rec.IsLockLabel(key) && key != rec.LabelTrace &&
+		if !rec.IsOwnLabel(key) && !rec.IsContainerLabel(key) && !rec.IsChainLabel(key) && key != rec.LabelTrace &&
 			key != rec.LabelSpan {
 			list = append(list, e.tables.Attribute(key, view.Label(s, key)))
 		}

@@ -137,7 +137,7 @@ func labelGroup(s *profile.Sample, key string) string {
 	}
 	var parts []string
 	for name, list := range s.Label {
-		if !rec.IsOwnLabel(name) && !rec.IsContainerLabel(name) && !rec.IsLockLabel(name) {
+		if !rec.IsOwnLabel(name) && !rec.IsContainerLabel(name) && !rec.IsChainLabel(name) {
 			parts = append(parts, name+"="+strings.Join(list, ","))
 		}
 	}

@@ -70,6 +70,9 @@ const (
 	// it likely holds, separated by blanks.
 	LabelAwaitsLock = "awaits lock"
 	LabelHolds      = "likely holds"
+	// Of a thread, among [Interval.Labels]: the address of the stack of the goroutine that it runs. At one time one thread
+	// has it; a goroutine whose stack grows gets another one, and that of a goroutine that ends is used again.
+	LabelTaskStack = "goroutine stack"
 	// MaxHolds is the most addresses in LabelHolds.
 	MaxHolds = 16
 	// Of the request on which the thread works, among [Interval.Labels]: hexadecimal, by W3C Trace Context.
@@ -127,17 +130,19 @@ func LabelText(labels map[string]string) string {
 // IsContainerLabel reports whether a label names the process's container or pod.
 func IsContainerLabel(key string) bool { return slices.Contains(container.Keys[:], key) }
 
-// IsLockLabel reports whether a label has addresses of a goroutine's locks, which are for chains only.
-func IsLockLabel(key string) bool { return key == LabelAwaitsLock || key == LabelHolds }
+// IsChainLabel reports whether a label has addresses of a goroutine's locks or stack, which are for chains only.
+func IsChainLabel(key string) bool { return slices.Contains(chainLabels[:], key) }
 
-// withoutLocks removes these labels from [Interval.Labels].
-func withoutLocks(text string) string {
-	if !strings.Contains(text, LabelAwaitsLock) && !strings.Contains(text, LabelHolds) {
+var chainLabels = [...]string{LabelAwaitsLock, LabelHolds, LabelTaskStack}
+
+// withoutChainLabels removes these labels from [Interval.Labels].
+func withoutChainLabels(text string) string {
+	if !slices.ContainsFunc(chainLabels[:], func(key string) bool { return strings.Contains(text, key) }) {
 		return text
 	}
 	left := map[string]string{}
 	eachPair(text, func(key, value string) {
-		if !IsLockLabel(key) {
+		if !IsChainLabel(key) {
 			left[key] = value
 		}
 	})

@@ -113,14 +113,14 @@ func TestPackedLabelsComeBack(t *testing.T) {
 	}
 }
 
-func TestAggregatedRecordingsHaveNoLabelsOfLocks(t *testing.T) {
+func TestAggregatedRecordingsHaveNoLabelsForChains(t *testing.T) {
 	const own = "kind"
-	text := LabelText(map[string]string{own: "a", LabelAwaitsLock: "0x1", LabelHolds: "0x2 0x3"})
+	text := LabelText(map[string]string{own: "a", LabelAwaitsLock: "0x1", LabelHolds: "0x2 0x3", LabelTaskStack: "0x4"})
 	for _, c := range []struct{ text, want string }{
 		{text, LabelText(map[string]string{own: "a"})}, {"", ""},
 		{LabelText(map[string]string{own: LabelHolds}), LabelText(map[string]string{own: LabelHolds})},
 	} {
-		if got := withoutLocks(c.text); got != c.want {
+		if got := withoutChainLabels(c.text); got != c.want {
 			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}
 	}

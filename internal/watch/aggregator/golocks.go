@@ -106,6 +106,25 @@ func (p *processState) threadLocks(stack frames.Memory) (text string) {
 	return text
 }
 
+const maxStackTexts = 1 << 14 // of one process: stacks of goroutines
+
+// goroutineStack is the label of the stack on which the thread of the present walk runs a goroutine: the address of its
+// outermost frame. Of a thread without a goroutine it is the thread's own.
+func (p *processState) goroutineStack(b *stackBuilder, end frames.StopReason) string {
+	n := len(b.taskFrames)
+	if n == 0 || !end.Complete() || len(p.Target.Runtimes().Schedulers()) == 0 ||
+		b.taskFrames[n-1].pc != b.walker.Frame().PC {
+		return ""
+	}
+	at := b.taskFrames[n-1].sp
+	text, known := p.goroutineStacks[at]
+	if !known && len(p.goroutineStacks) < maxStackTexts {
+		text = profile.LabelText(map[string]string{profile.LabelTaskStack: fmt.Sprintf("%#x", at)})
+		managed.Remember(&p.goroutineStacks, maxStackTexts, at, text)
+	}
+	return text
+}
+
 // bounded returns the text of labels of locks; "" beyond the bound of texts.
 func (g *goroutines) bounded(labels map[string]string) string {
 	text := profile.LabelText(labels)

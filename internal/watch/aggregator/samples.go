@@ -40,7 +40,7 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 			At: procmem.ReadingAt(s.Sched, s.At),
 			Place: attribute.Place{
 				Stack: id, State: s.State, Wait: s.WaitReason(), WalkEnd: end, WaitsFor: waitsFor, Owner: owner,
-				Labels: a.labelsOf(th, s) + p.threadLocks(&s.Mem),
+				Labels: a.labelsOf(th, s) + p.threadLocks(&s.Mem) + p.goroutineStack(a.stacks, end),
 			},
 			OnCPU: s.OnCPU, Skids: s.Skids, UnchangedBefore: e.UnchangedBefore, StandsFor: e.StandsFor,
 			FromKernel: s.How == observe.ByKernelSample, KernelTime: s.KernelTime, CallTime: s.CallTime,
@@ -97,6 +97,6 @@ func (a *Aggregator) labelsOf(th *target.Thread, s *observe.RawSample) string {
 	if labels == nil && a.opts.Tasks && s.How == observe.ByStop {
 		labels = runtimes.Labels(&s.Regs, &s.Mem)
 	}
-	maps.DeleteFunc(labels, func(key, _ string) bool { return profile.IsLockLabel(key) })
+	maps.DeleteFunc(labels, func(key, _ string) bool { return profile.IsChainLabel(key) })
 	return profile.LabelText(labels)
 }

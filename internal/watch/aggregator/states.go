@@ -32,6 +32,8 @@ type processState struct {
 
 	tasks     taskPollers
 	waitState *waitState
+
+	goroutineStacks map[frames.Addr]string // their labels
 }
 
 type states struct {

@@ -146,7 +146,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	labels, known := g.labels[t.LabelsAt]
 	if !known {
 		own := g.LabelsAt(t.LabelsAt)
-		maps.DeleteFunc(own, func(key, _ string) bool { return profile.IsLockLabel(key) })
+		maps.DeleteFunc(own, func(key, _ string) bool { return profile.IsChainLabel(key) })
 		labels = profile.LabelText(own)
 		g.labels[t.LabelsAt] = labels
 	}

@@ -22,13 +22,19 @@ func TestGoroutinesHaveTheLocksThatTheyAwaitAndLikelyHold(t *testing.T) {
 			return all >= walked+20
 		})
 	}, pid)
-	awaits, holds := map[string]string{}, map[string]string{}
+	awaits, holds, stacks := map[string]string{}, map[string]string{}, map[string]bool{}
 	for _, s := range r.Sample {
+		if at := label(s, profile.LabelTaskStack); at != "" && slices.Contains(stack(s), "main.run") {
+			stacks[at] = true // whatever thread has it
+		}
 		for _, function := range []string{"hold", "await", "read", "free", "meet", "run", "queue"} {
 			if slices.Contains(stack(s), "main."+function) && (ofGoroutine(s) || label(s, profile.LabelHolds) != "") {
 				awaits[function], holds[function] = label(s, profile.LabelAwaitsLock), label(s, profile.LabelHolds)
 			}
 		}
+	}
+	if len(stacks) != 1 {
+		t.Errorf("the goroutine that runs has the stacks %v", stacks)
 	}
 	held := strings.Fields(holds["hold"])
 	if holds["run"] == "" || holds["run"] != awaits["queue"] {
