@@ -180,7 +180,7 @@ func (b *chainBuilder) whole(what string) string {
 // fileWait is the wait for a descriptor of a label, which is parsed as a whole.
 func (b *chainBuilder) fileWait(what string, l *waits.ParsedLabel) *waits.Wait {
 	path, _, _ := strings.Cut(what, " ")
-	f := &waits.OpenFile{Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers(), State: l.State}
+	f := &waits.OpenFile{FD: -1, Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers(), State: l.State}
 	return &waits.Wait{Kind: waits.Descriptor, FD: f}
 }
 

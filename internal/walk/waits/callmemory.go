@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -17,8 +18,8 @@ const (
 	maxSelected = 1024 // FD_SETSIZE
 )
 
-// ReadCallMemory sets the descriptors of poll and select, and a sleep's length. read returns the number of bytes; it is
-// called at most three times.
+// ReadCallMemory sets the descriptors of poll and select, a path, and a sleep's length. read returns the number of
+// bytes; it is called at most three times.
 func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if t := s.time(); t.addr != 0 {
 		var b [16]byte
@@ -27,6 +28,28 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 		}
 	}
 	w.readDescriptors(s, maxFDs, read)
+	w.ReadPath(s, read)
+}
+
+// MaxPath is the number of bytes of a path that are read; a longer one is not shown.
+const MaxPath = 512
+
+// ReadPath sets the path that a call looks up. read is called at most twice.
+func (w *Wait) ReadPath(s *Sleeper, read func(addr uint64, buf []byte) int) {
+	arg, ok := pathArguments[s.Reason]
+	if !ok || !s.InCall || w.Kind != Other && w.Kind != Disk {
+		return
+	}
+	var b [MaxPath]byte
+	addr := s.Args[arg]
+	first := int(MaxPath/2 - addr%(MaxPath/2)) // no page that the path may not reach
+	n := read(addr, b[:first])
+	if n == first && bytes.IndexByte(b[:n], 0) < 0 {
+		n += read(addr+uint64(n), b[n:n+MaxPath/2])
+	}
+	if end := bytes.IndexByte(b[:n], 0); end > 0 {
+		w.Path, w.Why = string(b[:end]), ""
+	}
 }
 
 // readDescriptors sets the first descriptors of poll and select, at most limit. read is called at most three times.

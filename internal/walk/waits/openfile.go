@@ -11,6 +11,7 @@ import (
 
 // OpenFile is a descriptor that a thread waits for. Unknown values are omitted.
 type OpenFile struct {
+	// FD is its number; −1: not known, in a recording.
 	FD int `json:"fd"`
 	// Path is what /proc/PID/fd shows: a file's path, or "socket:[123]".
 	Path string `json:"path,omitempty"`
@@ -72,7 +73,9 @@ func (f *OpenFile) String() string {
 	case text == "":
 		return fmt.Sprintf("descriptor %d", f.FD)
 	}
-	text += fmt.Sprintf(" (fd %d)", f.FD)
+	if f.FD >= 0 {
+		text += fmt.Sprintf(" (fd %d)", f.FD)
+	}
 	if f.More != "" {
 		text += ", " + f.More
 	}
