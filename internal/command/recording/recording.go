@@ -50,6 +50,7 @@ type recording struct {
 	conclusion  string // of what was written; "": unknown
 	deadlocks   []string
 	children    string           // a line on those that are not recorded, or ""
+	unanswered  []string         // lines on connections of targets
 	refused     map[string]int64 // by reason
 	unopened    int64            // selected processes that could not be opened at the start
 	openError   error            // of the last one
@@ -95,6 +96,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 		after = readChildrenCPU(r.pids)
 		r.children, toConsole = after.since(&before)
 	}
+	r.unanswered = unansweredNotes(r.pids)
 	if err := r.writeWatched(); err != nil {
 		return exit.Join(failure, err)
 	}

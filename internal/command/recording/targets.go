@@ -4,6 +4,7 @@ package recording
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
+	"prywalk/internal/walk/waits"
 )
 
 // targetGroups observes CPU quotas and freezing.
@@ -160,4 +162,22 @@ func (c *childrenCPU) since(before *childrenCPU) (line string, toConsole bool) {
 		}
 	}
 	return runstats.UnrecordedChildren(ran, used), true
+}
+
+// maxUnanswered bounds the processes whose connections are examined.
+const maxUnanswered = 64
+
+// unansweredNotes returns notes of the targets' connections without an answer.
+func unansweredNotes(targets []int) (notes []string) {
+	for _, pid := range targets[:min(len(targets), maxUnanswered)] {
+		var texts []string
+		for _, u := range waits.NewOpenFiles(pid).Unanswered() {
+			texts = append(texts, u.String())
+		}
+		var name procmem.Comm
+		if len(texts) > 0 && procmem.ReadComm(pid, &name) == nil {
+			notes = append(notes, runstats.UnansweredNote(fmt.Sprintf("%s (pid %d)", &name, pid), texts))
+		}
+	}
+	return notes
 }

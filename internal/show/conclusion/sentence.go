@@ -101,6 +101,9 @@ func (s *Summary) clauses() []string {
 		if s.Unseen != "" {
 			doubt = "; " + s.Unseen + " are not examined, so requests may wait"
 		}
+		if text := s.unanswered(); text != "" {
+			doubt = "; " + text
+		}
 		for i, p := range asleep {
 			if i == 0 {
 				main = "mostly asleep: " + p.text
@@ -113,6 +116,16 @@ func (s *Summary) clauses() []string {
 		}
 		return append(append([]string{main + doubt}, s.more(groups, length)...), s.busyToo(cpu, where)...)
 	}
+}
+
+// unanswered are the first connections without an answer at the end; "": there are none, or it is not known.
+func (s *Summary) unanswered() string {
+	for _, n := range s.notes {
+		if text := runstats.ReadUnanswered(n); text != "" && !s.Part {
+			return text
+		}
+	}
+	return ""
 }
 
 // loopHeld is the largest share of the time that a thread waits within turns of its event loop.

@@ -595,6 +595,29 @@ func TestChildProcessesWithMostOfTheTimeComeFirst(t *testing.T) {
 	}
 }
 
+func TestConnectionsWithoutAnAnswerAreNamedWhereNothingWorks(t *testing.T) {
+	note := runstats.UnansweredNote("nginx: worker (pid 7)", []string{
+		"3 connections to 127.0.0.1:80 = app (pid 9) have got no data back for up to 7.1 s", "another"})
+	for _, c := range []struct {
+		part, busy bool
+		want       string
+	}{
+		{false, false, "mostly asleep: 1 thread waits for events; 3 connections to 127.0.0.1:80 = app (pid 9) have got no " +
+			"data back for up to 7.1 s"},
+		{true, false, "mostly asleep: 1 thread waits for events"},
+		{false, true, "busy: 100 % in handle; 5 CPUs"},
+	} {
+		p := newProgram(note)
+		p.Part = c.part
+		if p.waits("worker", "loop", 60, idleBy(waits.IdleEventLoop)); c.busy {
+			p.runs("worker", "handle", 50)
+		}
+		if got := p.Sentence(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
 func TestChildProcessesAreNamedWhereNothingElseWorks(t *testing.T) {
 	for _, used := range []float64{0, 0.5} {
 		p := newProgram(runstats.UnrecordedChildren(1234, used))

@@ -84,16 +84,10 @@ func isLoopback(address string) bool {
 
 // Clients returns the number of open connections to sockets at which the process listens.
 func (f *OpenFiles) Clients() (n int) {
-	entries, _ := os.ReadDir(f.path(f.pid, "fd"))
 	listening := map[string]bool{}
 	var others []string
-	for _, e := range entries {
-		fd, _ := strconv.Atoi(e.Name())
-		inode, ok := strings.CutPrefix(f.Link(fd), "socket:[")
-		if !ok {
-			continue
-		}
-		switch s := f.socket(strings.TrimSuffix(inode, "]")); {
+	for _, inode := range f.socketInodes() {
+		switch s := f.socket(inode); {
 		case s.state == "LISTEN":
 			listening[s.listener()] = true
 		case s.state == "ESTABLISHED", strings.HasPrefix(s.local, "unix"):

@@ -243,7 +243,9 @@ func FuzzTables(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, table, info string) {
 		parseInet(table, true, map[string]socket{})
 		parseUnix(table, map[string]socket{})
+		eachMessage([]byte(table), func(m []byte) { _, _, _ = parseTCPInfo(m) })
 		_ = parseUnixPeer([]byte(table))
+		_, _, _ = parseTCPInfo([]byte(table))
 		_, _, _ = timerText(info), signalNumbers(info), inetAddress(table)
 		_ = fileLockOwner(table, 4712, []string{"FLOCK"})
 	})
