@@ -203,6 +203,8 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 		if w.Owner = int(max(0, id.owner)); id.owner == rec.NoOwner {
 			w.Free, w.Why = true, "the lock was free when it was read"
 		}
+	case l.File == "file" && waits.LooksUp(id.wait):
+		w.Symbol, w.Path = "", id.what
 	case l.File != "":
 		w = b.fileWait(id.what, &l)
 	case id.what == "" && id.owner > 0:

@@ -161,7 +161,7 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 		again := why != "" && strings.HasPrefix(comment, "note: incomplete stacks: ") // the whole recording's
 		children, used := runstats.ReadUnrecordedChildren(comment)
 		if !strings.HasPrefix(comment, "prywalk: ") && !again && (children == "" || used > 0) &&
-			runstats.ReadUnanswered(comment) == "" {
+			!strings.HasPrefix(comment, runstats.AtTheEnd) {
 			notes = append(notes, comment+d.whereItEnds(comment))
 		}
 	}

@@ -117,7 +117,7 @@ upstream.send(b"GET"); time.sleep(1.1)
 loop = selectors.DefaultSelector(); loop.register(upstream, selectors.EVENT_READ)
 def serve(): loop.select()
 run("loop", serve)
-`, "", "; 1 connection to 127.0.0.1: … has got no data back for "},
+`, "", "; at the end, … : 1 connection to 127.0.0.1: … : data sent, none came back for at least "},
 	{"nothing is wrong", `
 def serve(): selectors.DefaultSelector().select()
 run("loop", serve)

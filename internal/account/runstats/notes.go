@@ -61,20 +61,8 @@ func ReadUnrecordedChildren(note string) (who string, used float64) {
 	return m[1], used
 }
 
-// UnansweredNote is a note of a process's connections that had no data back when the recording ended.
-func UnansweredNote(process string, connections []string) string {
-	return "at the end, of " + process + ": " + strings.Join(connections, "; ")
-}
-
-var unansweredNote = regexp.MustCompile(`^at the end, of .*? \(pid \d+\): (.*? no data back for .*? s)(?:; |$)`)
-
-// ReadUnanswered reads the first connections of an [UnansweredNote]; "": it is another note.
-func ReadUnanswered(note string) string {
-	if m := unansweredNote.FindStringSubmatch(note); m != nil {
-		return m[1]
-	}
-	return ""
-}
+// AtTheEnd begins the note of connections on which no data came back when the recording ended.
+const AtTheEnd = "at the end, "
 
 func unreadGoroutines(s *Stats) string {
 	g := s.Goroutines

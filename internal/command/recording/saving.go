@@ -97,7 +97,9 @@ func (r *recording) write() error {
 		if r.children != "" {
 			ofAll = append(ofAll, r.children)
 		}
-		ofAll = append(ofAll, r.unanswered...)
+	}
+	if r.unanswered != "" {
+		ofAll = append(ofAll, r.unanswered)
 	}
 	comments := slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks, runstats.Losses(&r.stats),
 		runstats.TargetGroups(&r.stats), ofAll)

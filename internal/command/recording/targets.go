@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -167,17 +168,23 @@ func (c *childrenCPU) since(before *childrenCPU) (line string, toConsole bool) {
 // maxUnanswered bounds the processes whose connections are examined.
 const maxUnanswered = 64
 
-// unansweredNotes returns notes of the targets' connections without an answer.
-func unansweredNotes(targets []int) (notes []string) {
-	for _, pid := range targets[:min(len(targets), maxUnanswered)] {
-		var texts []string
-		for _, u := range waits.NewOpenFiles(pid).Unanswered() {
-			texts = append(texts, u.String())
+// unansweredNote returns a note of the connections on which no data came back, of the process with the most to one
+// other end, or else the most of clients; "": there are none.
+func unansweredNote(pids []int) (note string) {
+	var most waits.Unanswered
+	files := waits.NewOpenFiles(os.Getpid())
+	for _, pid := range pids[:min(len(pids), maxUnanswered)] {
+		files = files.Of(pid)
+		list := files.Unanswered()
+		if len(list) == 0 || most.Peer != "" && list[0].Peer == "" ||
+			(most.Peer != "") == (list[0].Peer != "") && list[0].Connections <= most.Connections {
+			continue
 		}
 		var name procmem.Comm
-		if len(texts) > 0 && procmem.ReadComm(pid, &name) == nil {
-			notes = append(notes, runstats.UnansweredNote(fmt.Sprintf("%s (pid %d)", &name, pid), texts))
+		if procmem.ReadComm(pid, &name) == nil {
+			most = list[0]
+			note = fmt.Sprintf("%s%s (pid %d): %s", runstats.AtTheEnd, &name, pid, most.String())
 		}
 	}
-	return notes
+	return note
 }

@@ -101,8 +101,8 @@ func (s *Summary) clauses() []string {
 		if s.Unseen != "" {
 			doubt = "; " + s.Unseen + " are not examined, so requests may wait"
 		}
-		if text := s.unanswered(); text != "" {
-			doubt = "; " + text
+		if s.rules[waits.IdleEventLoop] > 0 {
+			doubt += s.unanswered()
 		}
 		for i, p := range asleep {
 			if i == 0 {
@@ -118,11 +118,11 @@ func (s *Summary) clauses() []string {
 	}
 }
 
-// unanswered are the first connections without an answer at the end; "": there are none, or it is not known.
+// unanswered is the note of connections on which no data came back; "": there are none, or it is not known.
 func (s *Summary) unanswered() string {
 	for _, n := range s.notes {
-		if text := runstats.ReadUnanswered(n); text != "" && !s.Part {
-			return text
+		if strings.HasPrefix(n, runstats.AtTheEnd) && !s.Part {
+			return "; " + n
 		}
 	}
 	return ""

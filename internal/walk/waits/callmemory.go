@@ -34,6 +34,9 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 // MaxPath is the number of bytes of a path that are read; a longer one is not shown.
 const MaxPath = 512
 
+// pageSize is the least of all machines.
+const pageSize = 4096
+
 // ReadPath sets the path that a call looks up. read is called at most twice.
 func (w *Wait) ReadPath(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	arg, ok := pathArguments[s.Reason]
@@ -42,13 +45,13 @@ func (w *Wait) ReadPath(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	}
 	var b [MaxPath]byte
 	addr := s.Args[arg]
-	first := int(MaxPath/2 - addr%(MaxPath/2)) // no page that the path may not reach
+	first := int(min(MaxPath, pageSize-addr%pageSize)) // the next page may be unreadable
 	n := read(addr, b[:first])
 	if n == first && bytes.IndexByte(b[:n], 0) < 0 {
-		n += read(addr+uint64(n), b[n:n+MaxPath/2])
+		n += read(addr+uint64(n), b[n:])
 	}
 	if end := bytes.IndexByte(b[:n], 0); end > 0 {
-		w.Path, w.Why = string(b[:end]), ""
+		w.Path = string(b[:end])
 	}
 }
 
@@ -74,7 +77,7 @@ func (w *Wait) OnlyDescriptor(s *Sleeper, read func(addr uint64, buf []byte) int
 	if w.readDescriptors(s, 2, read); len(w.FDs) != 1 {
 		return 0, false
 	}
-	return w.FDs[0].FD, true
+	return int(w.FDs[0].FD), true
 }
 
 // addr is of an array of struct pollfd (include/uapi/asm-generic/poll.h).
@@ -84,7 +87,7 @@ func pollFDs(addr, n uint64, limit int, read func(uint64, []byte) int) (out []Op
 	got := read(addr, b)
 	for i := 0; i+size <= got && len(out) < limit; i += size {
 		if fd := int32(binary.LittleEndian.Uint32(b[i:])); fd >= 0 {
-			out = append(out, OpenFile{FD: int(fd)})
+			out = append(out, OpenFile{FD: FileNumber(fd)})
 		}
 	}
 	return out
@@ -108,7 +111,7 @@ func selectFDs(args *[6]uint64, limit int, read func(uint64, []byte) int) (out [
 	}
 	for fd := 0; fd < int(min(args[0], 8*n)) && len(out) < limit; fd++ {
 		if all[fd/8]>>(fd%8)&1 != 0 {
-			out = append(out, OpenFile{FD: fd})
+			out = append(out, OpenFile{FD: FileNumber(fd)})
 		}
 	}
 	return out

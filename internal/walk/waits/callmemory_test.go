@@ -88,14 +88,20 @@ func TestTheLookedUpPathIsShown(t *testing.T) {
 		{"statx", 'D', "", "disk"},
 		{"openat", 'S', "\x00", "other"},
 		{"openat", 'S', "/" + long[:300] + "\x00", "/" + long[:300]},
-		{"openat", 'S', "/" + long + "\x00", "other"},
+		{"openat", 'S', "/" + long[:MaxPath-2] + "\x00", "/" + long[:MaxPath-2]},
+		{"openat", 'S', "/" + long[:MaxPath-1] + "\x00", "other"},
 		{"getrandom", 'S', "/run/log.fifo\x00", "other"},
 	} {
 		memory := strings.Repeat("b", 4096-len(c.path)) + c.path
 		addr := uint64(end - len(c.path))
 		s := &Sleeper{State: c.state, Reason: c.call, InCall: true, Args: [6]uint64{addr, addr}}
 		w := Describe(s)
-		w.ReadCallMemory(s, func(addr uint64, b []byte) int { return copy(b, memory[addr-(end-4096):]) })
+		w.ReadCallMemory(s, func(addr uint64, b []byte) int {
+			if addr+uint64(len(b)) > end {
+				t.Errorf("%s: %d bytes at %#x: beyond the page of the path's beginning and end", c.call, len(b), addr)
+			}
+			return copy(b, memory[addr-(end-4096):])
+		})
 		if w.Object() != c.want {
 			t.Errorf("%s of %q in state %c: %q, want %q", c.call, c.path, c.state, w.Object(), c.want)
 		}

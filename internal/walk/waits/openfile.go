@@ -11,8 +11,8 @@ import (
 
 // OpenFile is a descriptor that a thread waits for. Unknown values are omitted.
 type OpenFile struct {
-	// FD is its number; −1: not known, in a recording.
-	FD int `json:"fd"`
+	// FD is its number; negative: not known, in a recording.
+	FD FileNumber `json:"fd,omitzero"`
 	// Path is what /proc/PID/fd shows: a file's path, or "socket:[123]".
 	Path string `json:"path,omitempty"`
 	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify", or the kernel's word.
@@ -30,6 +30,12 @@ type OpenFile struct {
 	// More is an eventfd's count, a timer's time, or a signalfd's signals.
 	More string `json:"more,omitempty"`
 }
+
+// FileNumber is a descriptor's number.
+type FileNumber int
+
+// IsZero reports that it is not known; 0 is one.
+func (n FileNumber) IsZero() bool { return n < 0 }
 
 // [OpenFile].State of TCP connections that wait: in the server's queue, and for the first answer to SYN.
 const (

@@ -40,7 +40,7 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 	} else if !known {
 		return ""
 	}
-	d := OpenFile{FD: fd, Path: link}
+	d := OpenFile{FD: FileNumber(fd), Path: link}
 	d.addPeers(f.pid, ends, other == link)
 	if len(d.Peers) == 0 {
 		return ""
@@ -78,7 +78,7 @@ func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) (other 
 func (f *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
 	reads := true
 	for _, e := range ends {
-		if e.PID == pid && e.FD == f.FD {
+		if e.PID == pid && e.FD == int(f.FD) {
 			reads = !e.writes
 		}
 	}

@@ -4,14 +4,43 @@ package waits
 
 import (
 	"encoding/binary"
+	"os"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// askSocketDiag passes the answers to a request of sock_diag(7) without their headers, of prywalk's network namespace.
-func askSocketDiag(flags uint16, body []byte, take func(message []byte)) {
-	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+// socketDiag opens a socket of sock_diag(7) in the process's network namespace, which only root may enter
+// (network_namespaces(7)).
+func (f *OpenFiles) socketDiag() (fd int, err error) {
+	open := func() {
+		fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	}
+	if f.Network() == NewOpenFiles(os.Getpid()).Network() {
+		open()
+		return fd, err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // until the goroutine ends, and with it the thread
+		var ns *os.File
+		if ns, err = os.Open(f.path(f.pid, "ns/net")); err != nil {
+			return
+		}
+		defer ns.Close()
+		if err = unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err == nil {
+			open()
+		}
+	}()
+	<-done
+	return fd, err
+}
+
+// askSocketDiag passes the answers to a request without their headers.
+func (f *OpenFiles) askSocketDiag(flags uint16, body []byte, take func(message []byte)) {
+	s, err := f.socketDiag()
 	if err != nil {
 		return
 	}
@@ -70,8 +99,8 @@ const (
 	unixDiagMessage  = 16 // size of struct unix_diag_msg
 )
 
-// unixPeer returns the inode of a Unix socket's other end in prywalk's network namespace, or "".
-func unixPeer(inode string) (peer string) {
+// unixPeer returns the inode of a Unix socket's other end, or "".
+func (f *OpenFiles) unixPeer(inode string) (peer string) {
 	n, err := strconv.ParseUint(inode, 10, 32)
 	if err != nil {
 		return ""
@@ -80,7 +109,7 @@ func unixPeer(inode string) (peer string) {
 	for _, word := range []uint32{^uint32(0), uint32(n), unixDiagShowPeer, ^uint32(0), ^uint32(0)} {
 		body = binary.NativeEndian.AppendUint32(body, word) // states, inode, show, no cookie
 	}
-	askSocketDiag(0, body, func(m []byte) { peer = parseUnixPeer(m) })
+	f.askSocketDiag(0, body, func(m []byte) { peer = parseUnixPeer(m) })
 	return peer
 }
 

@@ -68,8 +68,8 @@ func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string, pendi
 				return at[0], true
 			}
 		}
-	case strings.HasPrefix(s.local, "unix") && f.Network() == NewOpenFiles(os.Getpid()).Network():
-		other = unixPeer(inode)
+	case strings.HasPrefix(s.local, "unix"):
+		other = f.unixPeer(inode)
 	}
 	if isPending(other) || other == inode {
 		return "", false
@@ -86,7 +86,7 @@ func isLoopback(address string) bool {
 func (f *OpenFiles) Clients() (n int) {
 	listening := map[string]bool{}
 	var others []string
-	for _, inode := range f.socketInodes() {
+	for inode := range f.socketInodes() {
 		switch s := f.socket(inode); {
 		case s.state == "LISTEN":
 			listening[s.listener()] = true

@@ -3,9 +3,10 @@
 package waits
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
-	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -22,84 +23,91 @@ type Unanswered struct {
 	// Peer is the other end to which the process sent: "127.0.0.1:80 = nginx (pid 9)"; "": clients sent to the process.
 	Peer        string `json:"peer,omitempty"`
 	Connections int    `json:"connections"`
-	// Longest is the time since the earliest of these data, ns.
+	// Longest is the longest time since the last such data, ns. The first can be older, and TCP repeats what is lost.
 	Longest time.Duration `json:"longest_ns"`
 }
 
-// String returns "5 connections to 127.0.0.1:80 = nginx (pid 9) have got no data back for up to 12.3 s".
+// String returns "5 connections to 127.0.0.1:80 = nginx (pid 9): data sent, none came back, the longest for at least
+// 12.3 s".
 func (u *Unanswered) String() string {
 	n := int64(u.Connections)
-	what := tabular.Plural(n, "client connection")
+	what, silent, longest := tabular.Plural(n, "client connection"), "data came, none sent back", ""
 	if u.Peer != "" {
-		what = tabular.Plural(n, "connection") + " to " + u.Peer
+		what, silent = tabular.Plural(n, "connection")+" to "+u.Peer, "data sent, none came back"
 	}
-	has, upTo := "have", "up to "
-	if n == 1 {
-		has, upTo = "has", ""
+	if n > 1 {
+		longest = ", the longest"
 	}
 	seconds := strconv.FormatFloat(u.Longest.Round(100*time.Millisecond).Seconds(), 'f', -1, 64)
-	return fmt.Sprintf("%s %s got no data back for %s%s s", what, has, upTo, seconds)
+	return fmt.Sprintf("%s: %s%s for at least %s s", what, silent, longest, seconds)
 }
 
 // minUnanswered is the least [Unanswered.Longest]: shorter ones are ordinary.
 const minUnanswered = time.Second
 
-// Unanswered returns those to each other end, longest first, and then the client connections. nil if the process is in
-// another network namespace.
+// Unanswered returns those to at most maxShown other ends, and all others as one, most connections first, and then the
+// client connections. Without the right to enter the process's network namespace it returns none.
 func (f *OpenFiles) Unanswered() (list []Unanswered) {
-	if f.Network() != NewOpenFiles(os.Getpid()).Network() {
-		return nil
+	if f.times == nil {
+		f.times = f.tcpDataTimes()
 	}
-	times := tcpDataTimes()
-	byPeer := map[string]*Unanswered{}
-	for fd, inode := range f.socketInodes() {
-		t, s := times[inode], f.socket(inode)
-		served := len(f.tables.listening[s.listener()]) > 0
-		if served {
-			t.out, t.in = t.in, t.out
-		}
-		if !t.out.isAfter(t.in) || t.out.since < minUnanswered || s.remote == "" {
-			continue
-		}
+	inodes, byPeer := map[string]string{}, map[string]Unanswered{}
+	for inode := range f.socketInodes() {
+		t, s := f.times[inode], f.socket(inode)
 		peer := s.remote
-		if served {
-			peer = ""
+		if len(f.tables.listening[s.listener()]) > 0 {
+			peer, t.out, t.in = "", t.in, t.out
 		}
-		u := byPeer[peer]
-		if u == nil {
-			u = &Unanswered{Peer: peer}
-			if byPeer[peer] = u; !served {
-				d := OpenFile{FD: fd, Path: "socket:[" + inode + "]", Type: "socket", Remote: peer}
-				f.addSocketPeer(&d)
-				u.Peer = d.OtherEnd()
-			}
+		if t.out.isAfter(t.in) && t.out.since >= minUnanswered {
+			delete(f.times, inode) // of one process
+			u := byPeer[peer]
+			inodes[peer], byPeer[peer] = inode, Unanswered{peer, u.Connections + 1, max(u.Longest, t.out.since)}
 		}
-		u.Connections, u.Longest = u.Connections+1, max(u.Longest, t.out.since)
 	}
-	for _, u := range byPeer {
-		list = append(list, *u)
-	}
-	slices.SortFunc(list, func(a, b Unanswered) int {
-		if (a.Peer == "") != (b.Peer == "") {
-			return len(b.Peer) - len(a.Peer)
-		}
-		return int(b.Longest - a.Longest)
+	clients, ok := byPeer[""]
+	delete(byPeer, "")
+	list = slices.SortedFunc(maps.Values(byPeer), func(a, b Unanswered) int {
+		return cmp.Or(b.Connections-a.Connections, strings.Compare(a.Peer, b.Peer))
 	})
+	if len(list) > maxShown {
+		rest := Unanswered{Peer: fmt.Sprintf("%d other addresses", len(list)-maxShown)}
+		for _, u := range list[maxShown:] {
+			rest.Connections, rest.Longest = rest.Connections+u.Connections, max(rest.Longest, u.Longest)
+		}
+		list = append(list[:maxShown], rest)
+	}
+	for i := range list[:min(len(list), maxShown)] {
+		d := OpenFile{Path: "socket:[" + inodes[list[i].Peer] + "]", Remote: list[i].Peer}
+		f.addSocketPeer(&d)
+		list[i].Peer = d.OtherEnd()
+	}
+	if ok {
+		list = append(list, clients)
+	}
 	return list
 }
 
-// socketInodes yields the process's sockets by descriptor.
-func (f *OpenFiles) socketInodes() iter.Seq2[int, string] {
-	return func(yield func(fd int, inode string) bool) {
-		entries, _ := os.ReadDir(f.path(f.pid, "fd"))
-		for _, e := range entries {
-			fd, _ := strconv.Atoi(e.Name())
-			inode, ok := strings.CutPrefix(f.Link(fd), "socket:[")
-			if ok && !yield(fd, strings.TrimSuffix(inode, "]")) {
-				return
-			}
+// Of returns the descriptors of another process, with the same tables if it is in the same network namespace.
+func (f *OpenFiles) Of(pid int) *OpenFiles {
+	other := NewOpenFiles(pid)
+	if f.Network() == other.Network() {
+		*other = *f
+		other.pid = pid
+	}
+	return other
+}
+
+// socketInodes returns the process's sockets; several descriptors may be of one.
+func (f *OpenFiles) socketInodes() map[string]bool {
+	out := map[string]bool{}
+	entries, _ := os.ReadDir(f.path(f.pid, "fd"))
+	for _, e := range entries {
+		fd, _ := strconv.Atoi(e.Name())
+		if link := f.Link(fd); strings.HasPrefix(link, "socket:[") {
+			out[inodeOf(link)] = true
 		}
 	}
+	return out
 }
 
 // dataTimes are the data sent and received on a connection.
@@ -115,7 +123,7 @@ type dataTime struct {
 // isAfter: the kernel's clock does not tell apart what is within one of its ticks, of up to 10 ms. The beginning of a
 // connection and the request often are.
 func (a dataTime) isAfter(b dataTime) bool {
-	return a.since < b.since || a.since == b.since && a.segments > 0 && b.segments == 0
+	return a.segments > 0 && (a.since < b.since || a.since == b.since && b.segments == 0)
 }
 
 // Values of include/uapi/linux/inet_diag.h and tcp.h.
@@ -128,17 +136,17 @@ const (
 	lastDataRecv    = 52
 	dataSegsIn      = 152 // since Linux 4.6
 	dataSegsOut     = 156
-	openStates      = 1<<1 | 1<<8 // TCP_ESTABLISHED, TCP_CLOSE_WAIT
+	established     = 1 << 1 // TCP_ESTABLISHED
 )
 
-// tcpDataTimes returns those of prywalk's network namespace, by inode.
-func tcpDataTimes() map[string]dataTimes {
+// tcpDataTimes returns those of the process's network namespace, by inode.
+func (f *OpenFiles) tcpDataTimes() map[string]dataTimes {
 	out := map[string]dataTimes{}
 	for _, family := range []byte{unix.AF_INET, unix.AF_INET6} {
 		body := make([]byte, inetDiagRequest)
 		body[0], body[1], body[2] = family, unix.IPPROTO_TCP, 1<<(inetDiagInfo-1)
-		binary.NativeEndian.PutUint32(body[4:], openStates)
-		askSocketDiag(unix.NLM_F_DUMP, body, func(m []byte) {
+		binary.NativeEndian.PutUint32(body[4:], established)
+		f.askSocketDiag(unix.NLM_F_DUMP, body, func(m []byte) {
 			if inode, t, ok := parseTCPInfo(m); ok {
 				out[inode] = t
 			}

@@ -87,10 +87,10 @@ func tick(t *testing.T) {
 
 func TestTextOfConnectionsWithoutAnAnswer(t *testing.T) {
 	for want, u := range map[string]Unanswered{
-		"1 client connection has got no data back for 1.2 s":        {"", 1, 1234 * time.Millisecond},
-		"2 client connections have got no data back for up to 60 s": {"", 2, time.Minute},
-		"5 connections to a:80 have got no data back for up to 7 s": {"a:80", 5, 7 * time.Second},
-		"1 connection to a:80 = nginx (pid 9) has got no data back for 3600 s": {"a:80 = nginx (pid 9)", 1,
+		"1 client connection: data came, none sent back for at least 1.2 s":              {"", 1, 1234 * time.Millisecond},
+		"2 client connections: data came, none sent back, the longest for at least 60 s": {"", 2, time.Minute},
+		"5 connections to a:80: data sent, none came back, the longest for at least 7 s": {"a:80", 5, 7 * time.Second},
+		"1 connection to a:80 = b (pid 9): data sent, none came back for at least 3600 s": {"a:80 = b (pid 9)", 1,
 			time.Hour},
 	} {
 		if got := u.String(); got != want {
@@ -110,6 +110,7 @@ func TestDataWithinOneTickOfTheClockAreToldApartOnlyAtFirst(t *testing.T) {
 		{dataTime{6 * ms, 1}, dataTime{6 * ms, 0}, true},
 		{dataTime{6 * ms, 1}, dataTime{6 * ms, 1}, false},
 		{dataTime{6 * ms, 0}, dataTime{6 * ms, 0}, false},
+		{dataTime{5 * ms, 0}, dataTime{6 * ms, 0}, false},
 	} {
 		if got := c.a.isAfter(c.b); got != c.want {
 			t.Errorf("%v after %v: %v", c.a, c.b, got)

@@ -20,8 +20,7 @@ import (
 var transfers = map[string][2]string{
 	"read": {"reads from", "read from"}, "write": {"writes to", "write to"}, "connect": {"connects to", "connect to"},
 	"poll": {"waits for", "wait for"}, "response": {"waits for a response of", "wait for a response of"},
-	"open": {"opens", "open"}, "lookup": {"looks up", "look up"}, "child": {"waits for", "wait for"},
-	"sleep": {"sleeps in", "sleep in"},
+	"path": {"waits in", "wait in"}, "child": {"waits for", "wait for"}, "sleep": {"sleeps in", "sleep in"},
 }
 
 func transferOf(call string) (verbs [2]string, ok bool) {
@@ -68,9 +67,7 @@ func writePeers(b *strings.Builder, l *locks.Locks) {
 			switch {
 			case peer != "":
 			case t.WaitsFor != nil && t.WaitsFor.Path != "":
-				if peer, call = t.WaitsFor.Path, "lookup"; strings.HasPrefix(t.Wait, "open") {
-					call = "open"
-				}
+				call, peer = "path", t.Wait+" of "+t.WaitsFor.Path
 			default:
 				peer, place = sleepsIn(t)
 				call = "sleep"

@@ -61,9 +61,9 @@ func TestLocksNameTheOtherEndOfSocketsAndPipes(t *testing.T) {
 2 threads sleep in retry: 20 app, 21 app
       in retry at app.c:8 (2 threads)
 
-1 thread opens /mnt/a: 22 app
+1 thread waits in openat of /mnt/a: 22 app
 
-1 thread looks up /mnt/a: 23 app
+1 thread waits in statx of /mnt/a: 23 app
 
 idle, by rule:
 `

@@ -55,8 +55,8 @@ func TestConnectionsWithoutAnAnswerFollow(t *testing.T) {
 	l := locks.New()
 	l.Processes = []*stacks.Process{p}
 	l.Examine(locks.AsRead{})
-	const want = "\n\n3 connections to 127.0.0.1:80 = app (pid 9) have got no data back for up to 7 s\n\n" +
-		"1 client connection has got no data back for 8 s\n"
+	const want = "\n\n3 connections to 127.0.0.1:80 = app (pid 9): data sent, none came back, the longest for at least " +
+		"7 s\n\n1 client connection: data came, none sent back for at least 8 s\n"
 	for name, write := range map[string]func(w io.Writer) error{
 		"dump":    func(w io.Writer) error { return Write(w, p) },
 		"--locks": func(w io.Writer) error { return WriteLocks(w, l) },
