@@ -124,7 +124,8 @@ func openFileOf(t *testing.T, c net.Conn) *OpenFile {
 		t.Fatal(err)
 	}
 	var w Wait
-	if err := control.Control(func(fd uintptr) { w = Wait{Kind: Descriptor, FD: &OpenFile{FD: FileNumber(fd)}} }); err != nil {
+	err = control.Control(func(fd uintptr) { w = Wait{Kind: Descriptor, FD: &OpenFile{FD: FileNumber(fd)}} })
+	if err != nil {
 		t.Fatal(err)
 	}
 	NewOpenFiles(os.Getpid()).AddFileDetails(&w)
