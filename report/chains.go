@@ -184,7 +184,7 @@ func (b *chainBuilder) whole(what string) string {
 // fileWait is the wait for a descriptor of a label, which is parsed as a whole.
 func (b *chainBuilder) fileWait(what string, l *waits.ParsedLabel) *waits.Wait {
 	path, _, _ := strings.Cut(what, " ")
-	f := &waits.OpenFile{Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers(), State: l.State}
+	f := &waits.OpenFile{FD: -1, Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers(), State: l.State}
 	return &waits.Wait{Kind: waits.Descriptor, FD: f}
 }
 
@@ -207,6 +207,8 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 		if w.Owner = int(max(0, id.owner)); id.owner == rec.NoOwner {
 			w.Free, w.Why = true, "the lock was free when it was read"
 		}
+	case l.File == "file" && waits.LooksUp(id.wait):
+		w.Symbol, w.Path = "", id.what
 	case l.File != "":
 		w = b.fileWait(id.what, &l)
 	case id.what == "" && id.owner > 0:

@@ -153,14 +153,15 @@ func suggest(flags string, o *Options) string {
 const recordAgain = "record again"
 
 // footnotes writes the first notes with something to do: those of the recording, then those of the stacks. Children
-// with little time are for the conclusion.
+// with little time, and connections without an answer, are for the conclusion.
 func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	var notes []string
 	why := d.WhyIncomplete()
 	for _, comment := range d.Profile.Comments {
 		again := why != "" && strings.HasPrefix(comment, "note: incomplete stacks: ") // the whole recording's
 		children, used := runstats.ReadUnrecordedChildren(comment)
-		if !strings.HasPrefix(comment, "prywalk: ") && !again && (children == "" || used > 0) {
+		if !strings.HasPrefix(comment, "prywalk: ") && !again && (children == "" || used > 0) &&
+			!strings.HasPrefix(comment, runstats.AtTheEnd) {
 			notes = append(notes, comment+d.whereItEnds(comment))
 		}
 	}

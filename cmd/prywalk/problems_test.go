@@ -110,6 +110,14 @@ def get_connection(): return connections.get()
 def handle(): get_connection().execute("select 1")
 for i in range(3): run("http", handle)
 `, "", "get in get_connection (app.py)"},
+	{"a server does not answer an event loop", `
+server = socket.socket(); server.bind(("127.0.0.1", 0)); server.listen(1)
+upstream = socket.create_connection(server.getsockname()); accepted = server.accept()
+upstream.send(b"GET"); time.sleep(1.1)
+loop = selectors.DefaultSelector(); loop.register(upstream, selectors.EVENT_READ)
+def serve(): loop.select()
+run("loop", serve)
+`, "", "; at the end, … : 1 connection to 127.0.0.1: … : data sent, none came back for at least "},
 	{"nothing is wrong", `
 def serve(): selectors.DefaultSelector().select()
 run("loop", serve)

@@ -33,6 +33,7 @@ var mayOpen = map[string]string{
 	"internal/host/process/explain.go":               "/proc/PID/attr/current, /proc/PID/cmdline",
 	"internal/host/process/gates.go":                 "/proc",
 	"internal/walk/waits/openfiles.go read":          "/proc/PID/fd, tables below /proc/PID/net, /proc/locks",
+	"internal/walk/waits/socketdiag.go socketDiag":   "/proc/PID/ns/net",
 	"internal/host/process/status.go":                "/proc/PID/status and stat",
 	"internal/host/process/tree.go":                  "/proc/PID/task/TID/children and stat",
 	"cmd/prywalk/dumpcore.go openCore":               "the core that the user names",

@@ -61,6 +61,9 @@ func ReadUnrecordedChildren(note string) (who string, used float64) {
 	return m[1], used
 }
 
+// AtTheEnd begins the note of connections on which no data came back when the recording ended.
+const AtTheEnd = "at the end, "
+
 func unreadGoroutines(s *Stats) string {
 	g := s.Goroutines
 	if g == nil || g.Unread == 0 {

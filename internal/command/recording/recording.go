@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,6 +51,7 @@ type recording struct {
 	conclusion  string // of what was written; "": unknown
 	deadlocks   []string
 	children    string           // a line on those that are not recorded, or ""
+	unanswered  string           // a line on connections, or ""
 	refused     map[string]int64 // by reason
 	unopened    int64            // selected processes that could not be opened at the start
 	openError   error            // of the last one
@@ -94,6 +96,13 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 	if childrenApart {
 		after = readChildrenCPU(r.pids)
 		r.children, toConsole = after.since(&before)
+	}
+	if r.ring == nil && r.output.rotation == nil {
+		pids := r.pids
+		if r.samplerOpts.Children {
+			pids = slices.Concat(pids, process.Descendants(pids...))
+		}
+		_ = selfhang.Watched(func() { r.unanswered = unansweredNote(pids) })
 	}
 	if err := r.writeWatched(); err != nil {
 		return exit.Join(failure, err)

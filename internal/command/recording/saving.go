@@ -92,12 +92,17 @@ func (r *recording) write() error {
 	if r.ring != nil {
 		ring = r.ring.beginLast()
 	}
-	var children []string
-	if r.children != "" && r.ring == nil && r.output.rotation == nil { // the last file of these is of a part
-		children = append(children, r.children)
+	var ofAll []string
+	if r.ring == nil && r.output.rotation == nil { // the last file of these is of a part
+		if r.children != "" {
+			ofAll = append(ofAll, r.children)
+		}
+	}
+	if r.unanswered != "" {
+		ofAll = append(ofAll, r.unanswered)
 	}
 	comments := slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks, runstats.Losses(&r.stats),
-		runstats.TargetGroups(&r.stats), children)
+		runstats.TargetGroups(&r.stats), ofAll)
 	r.builder.SetComments(comments...)
 	r.names.Refresh()
 	return exit.Join(r.writeLast(), r.writeStats())

@@ -4,7 +4,9 @@ package recording
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
+	"prywalk/internal/walk/waits"
 )
 
 // targetGroups observes CPU quotas and freezing.
@@ -160,4 +163,28 @@ func (c *childrenCPU) since(before *childrenCPU) (line string, toConsole bool) {
 		}
 	}
 	return runstats.UnrecordedChildren(ran, used), true
+}
+
+// maxUnanswered bounds the processes whose connections are examined.
+const maxUnanswered = 64
+
+// unansweredNote returns a note of the connections on which no data came back, of the process with the most to one
+// other end, or else the most of clients; "": there are none.
+func unansweredNote(pids []int) (note string) {
+	var most waits.Unanswered
+	files := waits.NewOpenFiles(os.Getpid())
+	for _, pid := range pids[:min(len(pids), maxUnanswered)] {
+		files = files.Of(pid)
+		list := files.Unanswered()
+		if len(list) == 0 || most.Peer != "" && list[0].Peer == "" ||
+			(most.Peer != "") == (list[0].Peer != "") && list[0].Connections <= most.Connections {
+			continue
+		}
+		var name procmem.Comm
+		if procmem.ReadComm(pid, &name) == nil {
+			most = list[0]
+			note = fmt.Sprintf("%s%s (pid %d): %s", runstats.AtTheEnd, &name, pid, most.String())
+		}
+	}
+	return note
 }

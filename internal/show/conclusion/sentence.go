@@ -101,6 +101,9 @@ func (s *Summary) clauses() []string {
 		if s.Unseen != "" {
 			doubt = "; " + s.Unseen + " are not examined, so requests may wait"
 		}
+		if s.rules[waits.IdleEventLoop] > 0 {
+			doubt += s.unanswered()
+		}
 		for i, p := range asleep {
 			if i == 0 {
 				main = "mostly asleep: " + p.text
@@ -113,6 +116,16 @@ func (s *Summary) clauses() []string {
 		}
 		return append(append([]string{main + doubt}, s.more(groups, length)...), s.busyToo(cpu, where)...)
 	}
+}
+
+// unanswered is the note of connections on which no data came back; "": there are none, or it is not known.
+func (s *Summary) unanswered() string {
+	for _, n := range s.notes {
+		if strings.HasPrefix(n, runstats.AtTheEnd) && !s.Part {
+			return "; " + n
+		}
+	}
+	return ""
 }
 
 // loopHeld is the largest share of the time that a thread waits within turns of its event loop.

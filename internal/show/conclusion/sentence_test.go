@@ -595,6 +595,27 @@ func TestChildProcessesWithMostOfTheTimeComeFirst(t *testing.T) {
 	}
 }
 
+func TestConnectionsWithoutAnAnswerAreNamedWhereNothingWorks(t *testing.T) {
+	const note = runstats.AtTheEnd + "nginx (pid 7): 3 connections to 10.0.0.1:80: data sent, none came back"
+	for _, c := range []struct {
+		part, busy bool
+		want       string
+	}{
+		{false, false, "mostly asleep: 1 thread waits for events; " + note},
+		{true, false, "mostly asleep: 1 thread waits for events"},
+		{false, true, "busy: 100 % in handle; 5 CPUs"},
+	} {
+		p := newProgram(note)
+		p.Part = c.part
+		if p.waits("worker", "loop", 60, idleBy(waits.IdleEventLoop)); c.busy {
+			p.runs("worker", "handle", 50)
+		}
+		if got := p.Sentence(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
 func TestChildProcessesAreNamedWhereNothingElseWorks(t *testing.T) {
 	for _, used := range []float64{0, 0.5} {
 		p := newProgram(runstats.UnrecordedChildren(1234, used))

@@ -187,14 +187,20 @@ func (d *describer) addProgram() {
 	t := d.target
 	program := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID)
 	var unexamined []*languages.Language
-	awaits := false
-	d.update(func(p *stacks.Process) { unexamined, awaits = p.Unexamined(), p.Awaits != nil })
-	clients := 0
+	awaits, idleLoop := false, false
+	d.update(func(p *stacks.Process) {
+		unexamined, awaits, idleLoop = p.Unexamined(), p.Awaits != nil, p.IsIdleLoop()
+	})
+	clients, files := 0, waits.NewOpenFiles(t.PID)
 	if len(unexamined) > 0 || awaits {
-		clients = waits.NewOpenFiles(t.PID).Clients()
+		clients = files.Clients()
+	}
+	var unanswered []waits.Unanswered
+	if idleLoop {
+		unanswered = files.Unanswered()
 	}
 	d.update(func(p *stacks.Process) {
-		p.Clients = clients
+		p.Clients, p.Unanswered = clients, unanswered
 		p.Program = program
 	})
 }

@@ -115,7 +115,7 @@ func TestTheDescriptorOfAnIOWaitIsTheProgramsOwn(t *testing.T) {
 					continue
 				}
 				w := p.GoroutineStacks[i].WaitsFor
-				if w.FD.FD != fd || (w.Idle != "") != (what == "accept") {
+				if int(w.FD.FD) != fd || (w.Idle != "") != (what == "accept") {
 					t.Errorf("%s waits for %v, want descriptor %d", function, w, fd)
 				}
 			}

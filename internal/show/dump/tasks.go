@@ -94,7 +94,7 @@ func readsOf(list managed.TaskList, pid int) map[int]*waits.Wait {
 	files, all := waits.NewOpenFiles(pid), map[int]*waits.Wait{}
 	for t := range stacks.Each(list.Tasks) {
 		if t.Reads != 0 && all[t.Reads] == nil {
-			w := &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: t.Reads}}
+			w := &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: waits.FileNumber(t.Reads)}}
 			if files.AddFileDetails(w); w.FD.Path != "" {
 				all[t.Reads] = w
 			}

@@ -47,6 +47,10 @@ func TestAWaitNamesThePeerWithItsProcesses(t *testing.T) {
 	for what := range wants {
 		samples[what] = r.sleeps("main.query", "IO wait", what)
 	}
+	for wait, want := range map[string]string{"read": "read: file", "openat": "openat: /run/log.fifo",
+		"statx": "statx: /run/log.fifo"} {
+		samples[wait], wants[wait] = r.sleeps("main.log", wait, "/run/log.fifo"), want
+	}
 	d := r.data(t, Options{})
 	for what, want := range wants {
 		if got := d.WaitName(samples[what]); got != want {

@@ -67,7 +67,7 @@ func (w *Waiting) waitGroup(s *profile.Sample) string {
 }
 
 // A lock with an owner is named by its address, if that is known, other objects by kind and within, the function that
-// represents the wait, a socket by its peer; "": not known.
+// represents the wait, a socket by its peer, a file that is looked up by its path; "": not known.
 func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	what := Label(s, rec.LabelWaitsFor)
 	switch {
@@ -85,6 +85,8 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	switch {
 	case l.Peer != "" || l.Processes != "":
 		return w.otherEnd(&l), ""
+	case l.File == "file" && waits.LooksUp(Label(s, rec.LabelWait)):
+		return what, ""
 	case anonymous: // each waiter has a word of its own
 	case l.Kind.HasOwner() || !strings.HasPrefix(l.Object, "0x"):
 		return l.String(), ""

@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -17,8 +18,8 @@ const (
 	maxSelected = 1024 // FD_SETSIZE
 )
 
-// ReadCallMemory sets the descriptors of poll and select, and a sleep's length. read returns the number of bytes; it is
-// called at most three times.
+// ReadCallMemory sets the descriptors of poll and select, a path, and a sleep's length. read returns the number of
+// bytes; it is called at most three times.
 func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if t := s.time(); t.addr != 0 {
 		var b [16]byte
@@ -27,6 +28,31 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 		}
 	}
 	w.readDescriptors(s, maxFDs, read)
+	w.ReadPath(s, read)
+}
+
+// MaxPath is the number of bytes of a path that are read; a longer one is not shown.
+const MaxPath = 512
+
+// pageSize is the least of all machines.
+const pageSize = 4096
+
+// ReadPath sets the path that a call looks up. read is called at most twice.
+func (w *Wait) ReadPath(s *Sleeper, read func(addr uint64, buf []byte) int) {
+	arg, ok := pathArguments[s.Reason]
+	if !ok || !s.InCall || w.Kind != Other && w.Kind != Disk {
+		return
+	}
+	var b [MaxPath]byte
+	addr := s.Args[arg]
+	first := int(min(MaxPath, pageSize-addr%pageSize)) // the next page may be unreadable
+	n := read(addr, b[:first])
+	if n == first && bytes.IndexByte(b[:n], 0) < 0 {
+		n += read(addr+uint64(n), b[n:])
+	}
+	if end := bytes.IndexByte(b[:n], 0); end > 0 {
+		w.Path = string(b[:end])
+	}
 }
 
 // readDescriptors sets the first descriptors of poll and select, at most limit. read is called at most three times.
@@ -51,7 +77,7 @@ func (w *Wait) OnlyDescriptor(s *Sleeper, read func(addr uint64, buf []byte) int
 	if w.readDescriptors(s, 2, read); len(w.FDs) != 1 {
 		return 0, false
 	}
-	return w.FDs[0].FD, true
+	return int(w.FDs[0].FD), true
 }
 
 // addr is of an array of struct pollfd (include/uapi/asm-generic/poll.h).
@@ -61,7 +87,7 @@ func pollFDs(addr, n uint64, limit int, read func(uint64, []byte) int) (out []Op
 	got := read(addr, b)
 	for i := 0; i+size <= got && len(out) < limit; i += size {
 		if fd := int32(binary.LittleEndian.Uint32(b[i:])); fd >= 0 {
-			out = append(out, OpenFile{FD: int(fd)})
+			out = append(out, OpenFile{FD: FileNumber(fd)})
 		}
 	}
 	return out
@@ -85,7 +111,7 @@ func selectFDs(args *[6]uint64, limit int, read func(uint64, []byte) int) (out [
 	}
 	for fd := 0; fd < int(min(args[0], 8*n)) && len(out) < limit; fd++ {
 		if all[fd/8]>>(fd%8)&1 != 0 {
-			out = append(out, OpenFile{FD: fd})
+			out = append(out, OpenFile{FD: FileNumber(fd)})
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ package waits
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 )
 
@@ -67,6 +68,42 @@ func TestAPollOrSelectIsOfOneDescriptorOnlyIfAllAreKnown(t *testing.T) {
 		fd, ok := w.OnlyDescriptor(s, func(addr uint64, b []byte) int { return copy(b, memory[addr]) })
 		if ok != c.ok || ok && fd != 5 {
 			t.Errorf("%s(%#x): %d, %v, want %v", c.call, c.args, fd, ok, c.ok)
+		}
+	}
+}
+
+func TestTheLookedUpPathIsShown(t *testing.T) {
+	const end = 0x2000 // of the readable memory
+	long := strings.Repeat("a", MaxPath)
+	for _, c := range []struct {
+		call  string
+		state byte
+		path  string // ends at end, with its zero byte if there is one
+		want  string
+	}{
+		{"open", 'S', "/run/log.fifo\x00", "/run/log.fifo"},
+		{"openat", 'S', "/run/log.fifo\x00", "/run/log.fifo"},
+		{"statx", 'D', "/mnt/nfs\x00", "disk: /mnt/nfs"},
+		{"statx", 'D', "/mnt/nfs", "disk"},
+		{"statx", 'D', "", "disk"},
+		{"openat", 'S', "\x00", "other"},
+		{"openat", 'S', "/" + long[:300] + "\x00", "/" + long[:300]},
+		{"openat", 'S', "/" + long[:MaxPath-2] + "\x00", "/" + long[:MaxPath-2]},
+		{"openat", 'S', "/" + long[:MaxPath-1] + "\x00", "other"},
+		{"getrandom", 'S', "/run/log.fifo\x00", "other"},
+	} {
+		memory := strings.Repeat("b", 4096-len(c.path)) + c.path
+		addr := uint64(end - len(c.path))
+		s := &Sleeper{State: c.state, Reason: c.call, InCall: true, Args: [6]uint64{addr, addr}}
+		w := Describe(s)
+		w.ReadCallMemory(s, func(addr uint64, b []byte) int {
+			if addr < end && addr+uint64(len(b)) > end {
+				t.Errorf("%s: %d bytes at %#x: in a readable page and the next one", c.call, len(b), addr)
+			}
+			return copy(b, memory[addr-(end-4096):])
+		})
+		if w.Object() != c.want {
+			t.Errorf("%s of %q in state %c: %q, want %q", c.call, c.path, c.state, w.Object(), c.want)
 		}
 	}
 }

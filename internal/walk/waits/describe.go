@@ -71,6 +71,21 @@ var onDescriptor = map[string]bool{
 	"io_uring_enter": true, "mq_timedreceive": true, "mq_timedsend": true, "getdents64": true, "close": true,
 }
 
+// pathArguments are the arguments of calls that look up a file's path, and wait for a file system (state D; FUSE: S,
+// request_wait_answer in fs/fuse/dev.c), or, to open a named pipe, for its other end (fifo(7)).
+var pathArguments = map[string]int{
+	"open": 0, "creat": 0, "openat": 1, "openat2": 1, "stat": 0, "lstat": 0, "newfstatat": 1, "statx": 1, "statfs": 0,
+	"access":    0,
+	"faccessat": 1, "faccessat2": 1, "readlink": 0, "readlinkat": 1, "chdir": 0, "truncate": 0, "execve": 0,
+	"mkdir": 0, "mkdirat": 1, "rmdir": 0, "unlink": 0, "unlinkat": 1, "rename": 0, "renameat": 1, "renameat2": 1,
+}
+
+// LooksUp reports whether a system call looks up a file's path.
+func LooksUp(call string) bool {
+	_, ok := pathArguments[call]
+	return ok
+}
+
 // secondDescriptor is the index of the second descriptor's argument, for calls that wait for the first or the second.
 var secondDescriptor = map[string]int{"splice": 2, "tee": 1}
 
@@ -156,7 +171,7 @@ func (s *Sleeper) isVFORK() bool {
 		s.Reason == "clone3" && s.State == 'D'
 }
 
-func fileOf(fd uint64) *OpenFile { return &OpenFile{FD: int(int32(fd))} }
+func fileOf(fd uint64) *OpenFile { return &OpenFile{FD: FileNumber(int32(fd))} }
 
 // waitid's 1 is P_PID (include/uapi/linux/wait.h).
 func describeChild(name string, a *[6]uint64) Wait {

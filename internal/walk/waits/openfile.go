@@ -11,7 +11,8 @@ import (
 
 // OpenFile is a descriptor that a thread waits for. Unknown values are omitted.
 type OpenFile struct {
-	FD int `json:"fd"`
+	// FD is its number; negative: not known, in a recording.
+	FD FileNumber `json:"fd,omitzero"`
 	// Path is what /proc/PID/fd shows: a file's path, or "socket:[123]".
 	Path string `json:"path,omitempty"`
 	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify", or the kernel's word.
@@ -29,6 +30,12 @@ type OpenFile struct {
 	// More is an eventfd's count, a timer's time, or a signalfd's signals.
 	More string `json:"more,omitempty"`
 }
+
+// FileNumber is a descriptor's number.
+type FileNumber int
+
+// IsZero reports that it is not known; 0 is one.
+func (n FileNumber) IsZero() bool { return n < 0 }
 
 // [OpenFile].State of TCP connections that wait: in the server's queue, and for the first answer to SYN.
 const (
@@ -72,7 +79,9 @@ func (f *OpenFile) String() string {
 	case text == "":
 		return fmt.Sprintf("descriptor %d", f.FD)
 	}
-	text += fmt.Sprintf(" (fd %d)", f.FD)
+	if f.FD >= 0 {
+		text += fmt.Sprintf(" (fd %d)", f.FD)
+	}
 	if f.More != "" {
 		text += ", " + f.More
 	}

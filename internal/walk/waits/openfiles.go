@@ -17,6 +17,7 @@ type OpenFiles struct {
 	pid    int
 	tables socketTables          // empty until used
 	ends   map[string][]endpoint // by link; nil until used
+	times  map[string]dataTimes  // of TCP connections, by inode; nil until used
 }
 
 // NewOpenFiles returns the descriptors of a process.
@@ -55,7 +56,7 @@ func (f *OpenFiles) AddFileDetails(w *Wait) {
 const maxDetailed = 2
 
 func (f *OpenFiles) complete(d *OpenFile, detailed bool) {
-	if *d = f.file(d.FD); !detailed {
+	if *d = f.file(int(d.FD)); !detailed {
 		return
 	}
 	switch d.Type {
@@ -78,7 +79,7 @@ func (f *OpenFiles) Link(fd int) string {
 }
 
 func (f *OpenFiles) file(fd int) OpenFile {
-	d := OpenFile{FD: fd, Path: f.Link(fd)}
+	d := OpenFile{FD: FileNumber(fd), Path: f.Link(fd)}
 	kind, inode, _ := strings.Cut(d.Path, ":")
 	switch {
 	case d.Path == "":
@@ -128,7 +129,7 @@ func (f *OpenFiles) infoText(fd int) (text string) {
 const maxWatched = 256
 
 func (f *OpenFiles) addWatched(d *OpenFile) {
-	for key, value := range f.info(f.pid, d.FD) {
+	for key, value := range f.info(f.pid, int(d.FD)) {
 		number, _, _ := strings.Cut(value, " ")
 		if n, err := strconv.Atoi(number); key == "tfd" && err == nil && len(d.Holds) < maxWatched {
 			d.Holds = append(d.Holds, f.file(n))

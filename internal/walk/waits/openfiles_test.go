@@ -20,9 +20,9 @@ func TestThePeersOfAPolledPipeAreKnown(t *testing.T) {
 	writer.ExtraFiles = []*os.File{w}
 	testtargets.Child(t, writer)
 	_ = w.Close()
-	polled := Wait{Kind: Descriptor, FDs: []OpenFile{{FD: int(r.Fd())}}}
-	read := Wait{Kind: Descriptor, FD: &OpenFile{FD: int(r.Fd())}}
-	splice := Wait{Kind: Descriptor, FDs: []OpenFile{{FD: int(os.Stdin.Fd())}, {FD: int(r.Fd())}}}
+	polled := Wait{Kind: Descriptor, FDs: []OpenFile{{FD: FileNumber(r.Fd())}}}
+	read := Wait{Kind: Descriptor, FD: &OpenFile{FD: FileNumber(r.Fd())}}
+	splice := Wait{Kind: Descriptor, FDs: []OpenFile{{FD: FileNumber(os.Stdin.Fd())}, {FD: FileNumber(r.Fd())}}}
 	for _, wait := range []*Wait{&polled, &read, &splice} {
 		NewOpenFiles(os.Getpid()).AddFileDetails(wait)
 	}

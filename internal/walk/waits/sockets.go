@@ -68,8 +68,8 @@ func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string, pendi
 				return at[0], true
 			}
 		}
-	case strings.HasPrefix(s.local, "unix") && f.Network() == NewOpenFiles(os.Getpid()).Network():
-		other = unixPeer(inode)
+	case strings.HasPrefix(s.local, "unix"):
+		other = f.unixPeer(inode)
 	}
 	if isPending(other) || other == inode {
 		return "", false
@@ -84,16 +84,10 @@ func isLoopback(address string) bool {
 
 // Clients returns the number of open connections to sockets at which the process listens.
 func (f *OpenFiles) Clients() (n int) {
-	entries, _ := os.ReadDir(f.path(f.pid, "fd"))
 	listening := map[string]bool{}
 	var others []string
-	for _, e := range entries {
-		fd, _ := strconv.Atoi(e.Name())
-		inode, ok := strings.CutPrefix(f.Link(fd), "socket:[")
-		if !ok {
-			continue
-		}
-		switch s := f.socket(strings.TrimSuffix(inode, "]")); {
+	for inode := range f.socketInodes() {
+		switch s := f.socket(inode); {
 		case s.state == "LISTEN":
 			listening[s.listener()] = true
 		case s.state == "ESTABLISHED", strings.HasPrefix(s.local, "unix"):

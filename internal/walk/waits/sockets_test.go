@@ -103,14 +103,14 @@ func TestClientsAndPeersOfSocketsAreFound(t *testing.T) {
 		}
 		w := Wait{FD: openFileOf(t, client)}
 		files, remote := NewOpenFiles(os.Getpid()), &RemoteAddresses{}
-		link := files.Link(w.FD.FD)
+		link := files.Link(int(w.FD.FD))
 		remote.Of(files, link, procmem.Now)
 		other, _ := remote.otherEnd(files, inodeOf(link))
 		if other = "socket:[" + other + "]"; remote.IsServed(link) || !remote.IsServed(other) {
 			t.Errorf("%s: not the accepted end is served: %s, %s", address, link, other)
 		}
 		if w.FD.Remote != l.Addr().String() || len(w.FD.Peers) != 1 || w.FD.Peers[0].PID != os.Getpid() ||
-			w.FD.Peers[0].FD == w.FD.FD || !strings.Contains(w.FD.OtherEnd(), l.Addr().String()+" = ") {
+			w.FD.Peers[0].FD == int(w.FD.FD) || !strings.Contains(w.FD.OtherEnd(), l.Addr().String()+" = ") {
 			t.Errorf("%s: %+v, %s", address, w.FD, w.FD.OtherEnd())
 		}
 	}
@@ -124,7 +124,8 @@ func openFileOf(t *testing.T, c net.Conn) *OpenFile {
 		t.Fatal(err)
 	}
 	var w Wait
-	if err := control.Control(func(fd uintptr) { w = Wait{Kind: Descriptor, FD: &OpenFile{FD: int(fd)}} }); err != nil {
+	err = control.Control(func(fd uintptr) { w = Wait{Kind: Descriptor, FD: &OpenFile{FD: FileNumber(fd)}} })
+	if err != nil {
 		t.Fatal(err)
 	}
 	NewOpenFiles(os.Getpid()).AddFileDetails(&w)
@@ -143,7 +144,7 @@ func TestARecorderNamesWhoHasNotAcceptedAConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	fd := openFileOf(t, client).FD
+	fd := int(openFileOf(t, client).FD)
 	for _, pending := range []bool{true, false} {
 		files, own, remote := NewOpenFiles(os.Getpid()), &Peers{}, &RemoteAddresses{}
 		link := files.Link(fd)
@@ -194,7 +195,7 @@ func TestAConnectionToAFullQueueIsNotAccepted(t *testing.T) {
 			}
 		}
 	}
-	w := Wait{Kind: Descriptor, FD: &OpenFile{FD: clients[1]}}
+	w := Wait{Kind: Descriptor, FD: &OpenFile{FD: FileNumber(clients[1])}}
 	files, own, remote := NewOpenFiles(os.Getpid()), &Peers{}, &RemoteAddresses{}
 	files.AddFileDetails(&w)
 	if w.FD.State != NotAccepted || len(w.FD.Peers) != 1 || w.FD.Peers[0].FD != server {
@@ -243,7 +244,9 @@ func FuzzTables(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, table, info string) {
 		parseInet(table, true, map[string]socket{})
 		parseUnix(table, map[string]socket{})
+		eachMessage([]byte(table), func(m []byte) { _, _, _ = parseTCPInfo(m) })
 		_ = parseUnixPeer([]byte(table))
+		_, _, _ = parseTCPInfo([]byte(table))
 		_, _, _ = timerText(info), signalNumbers(info), inetAddress(table)
 		_ = fileLockOwner(table, 4712, []string{"FLOCK"})
 	})

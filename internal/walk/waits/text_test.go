@@ -114,7 +114,7 @@ func TestDescriptorsHaveWhatTheKernelShowsOfThem(t *testing.T) {
 			"fires in 1.500 s",
 		11: "/srv/a (fd 11)", 20: "descriptor 20",
 	} {
-		w := Wait{Kind: Descriptor, FD: &OpenFile{FD: fd}}
+		w := Wait{Kind: Descriptor, FD: &OpenFile{FD: FileNumber(fd)}}
 		if f.AddFileDetails(&w); w.String() != want {
 			t.Errorf("%q, want %q", w.String(), want)
 		}

@@ -36,6 +36,8 @@ type Wait struct {
 	// FD is the descriptor waited for, FDs are those of poll and select, and both of splice and tee.
 	FD  *OpenFile  `json:"descriptor,omitempty"`
 	FDs []OpenFile `json:"descriptors,omitempty"`
+	// Path is the path that a call looks up, such as open.
+	Path string `json:"path,omitempty"`
 	// Child is the process waited for; 0: any.
 	Child int `json:"child,omitempty"`
 	Idleness
@@ -96,6 +98,10 @@ func (w *Wait) Object() string {
 		return w.OnlyFile().String()
 	case w.Kind == Descriptor && len(w.FDs) > 1:
 		return fmt.Sprintf("%d descriptors", len(w.FDs))
+	case w.Kind == Disk && w.Path != "":
+		return name + ": " + w.Path
+	case w.Path != "":
+		return w.Path
 	case w.Kind == Child && w.Child > 0:
 		return fmt.Sprintf("child process %d", w.Child)
 	case w.Symbol != "":

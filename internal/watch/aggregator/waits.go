@@ -133,7 +133,7 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 		found.ResolveOwner(p.waitState)
 		return found.Label(), found.Owner
 	case found.Kind == waits.FileLock && found.FD != nil:
-		return string(found.Kind) + " " + p.waitState.describeFile(th, found.FD.FD, s.At), 0
+		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
 	case found.Kind == waits.Child:
 		child := waits.ChildWaitedFor(p.Target.PID, found.Child)
 		if !liveOf(th, s).Unchanged() {
@@ -143,11 +143,14 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 	case found.Kind == waits.Sleep && !strings.HasSuffix(sl.Reason, "nanosleep"):
 		return string(found.Kind), 0
 	case found.FD != nil:
-		return p.waitState.describeFile(th, found.FD.FD, s.At), 0
+		return p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
 	case found.Kind == waits.Descriptor:
-		if fd, ok := found.OnlyDescriptor(&sl, e.callMemory(th, s)); ok {
+		if fd, ok := found.OnlyDescriptor(&sl, e.callMemory(th, s, maxPollRead)); ok {
 			return p.waitState.describeFile(th, fd, s.At), 0
 		}
+	case found.Kind == waits.Other:
+		found.ReadPath(&sl, e.callMemory(th, s, waits.MaxPath))
+		return found.Path, 0
 	case found.Kind.IsSynchronization() && found.Address != 0:
 		found.ResolveOwner(p.waitState)
 		found.SetVariable(e.variableAt(p, found.Address))
@@ -251,17 +254,17 @@ func (w *waitState) otherEnd(fd int) (text string, later bool) {
 	return text, false
 }
 
-// maxCallRead is the size of a struct pollfd, bytes.
-const maxCallRead = 8
+// maxPollRead is the size of a struct pollfd, bytes.
+const maxPollRead = 8
 
-// callMemory reads from the copied stack, else from the target if the thread still sleeps.
-func (e *waitExplainer) callMemory(th *target.Thread, s *observe.RawSample) func(addr uint64, b []byte) int {
+// callMemory reads from the copied stack, else at most limit bytes from the target if the thread still sleeps.
+func (e *waitExplainer) callMemory(th *target.Thread, s *observe.RawSample, limit int) func(addr uint64, b []byte) int {
 	return func(addr uint64, b []byte) int {
 		for n := 0; n < len(b); n += 8 {
 			word, ok := s.Mem.Word(addr + uint64(n))
 			if !ok {
 				live := liveOf(th, s)
-				if len(b) > maxCallRead || live.Read(addr, b) != len(b) || !live.Unchanged() {
+				if len(b) > limit || live.Read(addr, b) != len(b) || !live.Unchanged() {
 					return 0
 				}
 				break

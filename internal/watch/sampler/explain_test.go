@@ -51,6 +51,22 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 	}
 }
 
+func TestTheOpenOfANamedPipeNamesIt(t *testing.T) {
+	fifo := testtargets.Fifo(t)
+	cmd := exec.Command("sh", "-c", `echo ready; read line < "$0"`, fifo)
+	testtargets.Ready(t, cmd)
+	testtargets.Asleep(t, cmd.Process.Pid)
+	r := run(t, Options{}, func(s *Sampler) bool { return s.Progress().Ticks >= 5 }, nil, cmd.Process.Pid)
+	if len(r.Sample) == 0 {
+		t.Error("no sample")
+	}
+	for _, s := range r.Sample {
+		if label(s, "wait") != "openat" || label(s, "waits_for") != fifo {
+			t.Errorf("%v, want openat of %s", s.Label, fifo)
+		}
+	}
+}
+
 func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "locked")
 	if out, err := exec.Command("cc", "-g", "-O1", "-pthread", "-o", exe,

@@ -202,7 +202,7 @@ func (r *Reader) addDescriptor(t *managed.TaskRecord, g *stacks.Goroutine, stack
 	if !ok {
 		return
 	}
-	w := &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: fd}}
+	w := &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: waits.FileNumber(fd)}}
 	if r.Files.AddFileDetails(w); w.FD.Path != "" && r.scheduler.Reread(t) {
 		w.Idleness = waits.Idle(g.Wait, waits.NoWait, g.Stack().WaitsFrames())
 		g.WaitsFor = w

@@ -29,7 +29,7 @@ func TestALockHasTheOwnershipOfTheWaiterThatKnowsItsOwner(t *testing.T) {
 func TestAFileLockIsOneForAllProcesses(t *testing.T) {
 	l := New()
 	for pid := range 3 {
-		w := &waits.Wait{Kind: waits.FileLock, FD: &waits.OpenFile{FD: 6 + pid, Path: "/srv/sess_u42"},
+		w := &waits.Wait{Kind: waits.FileLock, FD: &waits.OpenFile{FD: waits.FileNumber(6 + pid), Path: "/srv/sess_u42"},
 			Ownership: waits.Ownership{OwnerProcess: 9}}
 		l.Processes = append(l.Processes, &stacks.Process{PID: 1 + pid,
 			Threads: []stacks.Thread{{TID: 1 + pid, WaitsFor: w}}})

@@ -72,6 +72,8 @@ type Process struct {
 	// Clients is the number of open connections to the process's listening sockets, if it has tasks that are not
 	// examined, or pending awaits.
 	Clients int `json:"client_connections,omitempty"`
+	// Unanswered are connections without an answer, if nothing runs and a thread is idle in an event loop.
+	Unanswered []waits.Unanswered `json:"unanswered,omitempty"`
 	// Native makes texts show the native frames that run managed ones.
 	Native bool `json:"-"`
 
@@ -189,6 +191,13 @@ func (p *Process) OpenClients() string {
 	}
 	return fmt.Sprintf("process %d has %s open and nothing runs, so tasks or promises may hang; %s", p.PID,
 		tabular.Plural(int64(p.Clients), "client connection"), strings.ReplaceAll(next, "PID", strconv.Itoa(p.PID)))
+}
+
+// IsIdleLoop reports that nothing runs, and a thread is idle in an event loop.
+func (p *Process) IsIdleLoop() bool {
+	return p.NothingRuns() && slices.ContainsFunc(p.Threads, func(t Thread) bool {
+		return t.WaitsFor != nil && t.WaitsFor.Idle == waits.IdleEventLoop
+	})
 }
 
 // NothingRuns reports that no thread runs or waits for a CPU, and no call holds Node's event loop.

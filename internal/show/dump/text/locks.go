@@ -43,6 +43,9 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 		writeLock(&b, l, lock)
 	}
 	writePeers(&b, l)
+	for _, p := range l.Processes {
+		writeUnanswered(&b, p)
+	}
 	writeChannels(&b, l)
 	writeIdle(&b, l, idle)
 	_, err := io.WriteString(w, b.String())

@@ -16,11 +16,11 @@ import (
 )
 
 // transfers are the verbs, of one and of several waiters, of calls that wait for a child or the other end of a socket
-// or pipe, or sleep.
+// or pipe, or to look up a path, or sleep.
 var transfers = map[string][2]string{
 	"read": {"reads from", "read from"}, "write": {"writes to", "write to"}, "connect": {"connects to", "connect to"},
 	"poll": {"waits for", "wait for"}, "response": {"waits for a response of", "wait for a response of"},
-	"child": {"waits for", "wait for"}, "sleep": {"sleeps in", "sleep in"},
+	"path": {"waits in", "wait in"}, "child": {"waits for", "wait for"}, "sleep": {"sleeps in", "sleep in"},
 }
 
 func transferOf(call string) (verbs [2]string, ok bool) {
@@ -64,7 +64,11 @@ func writePeers(b *strings.Builder, l *locks.Locks) {
 	for _, p := range l.Processes {
 		for t := range stacks.Each(p.Threads) {
 			call, peer, place := t.Wait, cmp.Or(otherEnd(t.WaitsFor), awaitedChild(p, t)), t.OwnPlace()
-			if peer == "" {
+			switch {
+			case peer != "":
+			case t.WaitsFor != nil && t.WaitsFor.Path != "":
+				call, peer = "path", t.Wait+" of "+t.WaitsFor.Path
+			default:
 				peer, place = sleepsIn(t)
 				call = "sleep"
 			}

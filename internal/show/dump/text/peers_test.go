@@ -40,6 +40,10 @@ func TestLocksNameTheOtherEndOfSocketsAndPipes(t *testing.T) {
 			WaitsFor: &waits.Wait{Kind: waits.Sleep}, Frames: []stacks.Frame{
 				{Place: &stacks.Place{Function: "retry", Module: "/srv/app", File: "/src/app.c", Line: 8}}}})
 	}
+	for i, call := range []string{"openat", "statx"} {
+		p.Threads = append(p.Threads, stacks.Thread{TID: 22 + i, Name: "app", State: "S", Wait: call,
+			WaitsFor: &waits.Wait{Kind: waits.Other, Path: "/mnt/a"}})
+	}
 	l := &locks.Locks{Verdict: locks.VerdictNone, Processes: []*stacks.Process{p}}
 	const want = `no deadlock
 
@@ -56,6 +60,10 @@ func TestLocksNameTheOtherEndOfSocketsAndPipes(t *testing.T) {
 
 2 threads sleep in retry: 20 app, 21 app
       in retry at app.c:8 (2 threads)
+
+1 thread waits in openat of /mnt/a: 22 app
+
+1 thread waits in statx of /mnt/a: 23 app
 
 idle, by rule:
 `

@@ -70,6 +70,14 @@ func writeBesidesThreads(b *strings.Builder, p *stacks.Process, asleepInSchedule
 	if text := Unexamined(p); text != "" {
 		printable.Fprintf(b, "\n%s\n", text)
 	}
+	writeUnanswered(b, p)
+}
+
+// writeUnanswered writes which connections have no answer: no thread of an event loop shows its requests.
+func writeUnanswered(b *strings.Builder, p *stacks.Process) {
+	for i := range p.Unanswered {
+		printable.Fprintf(b, "\n%s\n", p.Unanswered[i].String())
+	}
 }
 
 // writeCycles names threads that waited for each other: no proof of a deadlock, as they were read in turn.

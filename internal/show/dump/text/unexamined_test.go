@@ -3,11 +3,14 @@
 package text
 
 import (
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/waits"
 )
 
 func TestTasksThatAreNotExaminedAreNamedIfNothingRuns(t *testing.T) {
@@ -41,6 +44,26 @@ func TestTasksThatAreNotExaminedAreNamedIfNothingRuns(t *testing.T) {
 		l.Examine(locks.AsRead{})
 		if said := strings.Contains(verdictText(l), "no deadlock"); said != (name == "no language") {
 			t.Errorf("%s: %s", name, verdictText(l))
+		}
+	}
+}
+
+func TestConnectionsWithoutAnAnswerFollow(t *testing.T) {
+	p := &stacks.Process{PID: 7, Name: "nginx", Unanswered: []waits.Unanswered{
+		{Peer: "127.0.0.1:80 = app (pid 9)", Connections: 3, Longest: 7 * time.Second},
+		{Connections: 1, Longest: 8 * time.Second}}}
+	l := locks.New()
+	l.Processes = []*stacks.Process{p}
+	l.Examine(locks.AsRead{})
+	const want = "\n\n3 connections to 127.0.0.1:80 = app (pid 9): data sent, none came back, the longest for at least " +
+		"7 s\n\n1 client connection: data came, none sent back for at least 8 s\n"
+	for name, write := range map[string]func(w io.Writer) error{
+		"dump":    func(w io.Writer) error { return Write(w, p) },
+		"--locks": func(w io.Writer) error { return WriteLocks(w, l) },
+	} {
+		var b strings.Builder
+		if err := write(&b); err != nil || !strings.HasSuffix(b.String(), want) {
+			t.Errorf("%s: %v, %q", name, err, b.String())
 		}
 	}
 }

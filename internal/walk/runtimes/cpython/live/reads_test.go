@@ -25,7 +25,7 @@ func TestATaskThatReadsHasTheDescriptor(t *testing.T) {
 			seen := 0
 			for _, task := range observed.Dump(t, cmd.Process.Pid, dump.Options{}).Tasks {
 				w, fd := task.WaitsFor, want[task.Name]
-				known := w != nil && w.Kind == waits.Descriptor && w.FD.FD == fd && w.FD.Type == task.Name
+				known := w != nil && w.Kind == waits.Descriptor && int(w.FD.FD) == fd && w.FD.Type == task.Name
 				switch old := want["minor"] < 11; {
 				case task.Name == "sleep":
 					if w == nil || w.Kind != waits.Sleep {
