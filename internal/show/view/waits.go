@@ -31,8 +31,10 @@ type Waiting struct {
 	idleCache   map[idleKey]waits.StackRule
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	schedulers  schedulerTasks
-	processes   map[string]string         // by [endOf]; nil until used
-	responding  map[int64]map[string]bool // other ends of net/http's connections, by process; nil until used
+	processes   map[string]string          // by [endOf]; nil until used
+	recorded    map[int64]bool             // processes; nil until used
+	joins       map[string]map[string]bool // labels, by the function that joins; nil until used
+	responding  map[int64]map[string]bool  // other ends of net/http's connections, by process; nil until used
 }
 
 // NewWaiting is for the samples of a recording.
@@ -83,6 +85,8 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	l := waits.ParseLabel(what)
 	anonymous := l.Object == "" && (l.Kind == waits.Mutex || l.Kind == waits.RWLock || l.Kind == waits.Condition)
 	switch {
+	case l.Kind == waits.Join && l.Object != "":
+		return w.join(s, &l)
 	case l.Peer != "" || l.Processes != "":
 		return w.otherEnd(&l), ""
 	case anonymous: // each waiter has a word of its own
@@ -94,6 +98,36 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 		name = w.lockWithin(s, l.Type)
 	}
 	return name, w.Function(s)
+}
+
+// join names several threads that a function joins by their number.
+func (w *Waiting) join(s *profile.Sample, l *waits.ParsedLabel) (name, within string) {
+	if w.joins == nil {
+		w.joins = map[string]map[string]bool{}
+		for _, s := range w.samples {
+			if WaitKind(s) == waits.Join {
+				in := w.Function(s)
+				if w.joins[in] == nil {
+					w.joins[in] = map[string]bool{}
+				}
+				w.joins[in][Label(s, rec.LabelWaitsFor)] = true
+			}
+		}
+	}
+	if n := len(w.joins[w.Function(s)]); n > 1 {
+		return "join of " + tabular.Plural(int64(n), "thread"), w.Function(s)
+	}
+	return l.String(), ""
+}
+
+func (w *Waiting) isRecorded(pid int64) bool {
+	if w.recorded == nil {
+		w.recorded = map[int64]bool{}
+		for _, s := range w.samples {
+			w.recorded[NumLabel(s, rec.LabelPID)] = true
+		}
+	}
+	return w.recorded[pid]
 }
 
 const (

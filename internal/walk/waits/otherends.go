@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,6 +90,14 @@ func (f *OpenFiles) writes(pid, fd int) bool {
 		}
 	}
 	return false
+}
+
+// ChildLabel is the label of a wait for the process; "": there is none.
+func (p Peer) ChildLabel() string {
+	if p.PID == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s (pid %d)", Child, p.Name, p.PID)
 }
 
 // ChildWaitedFor returns the child of process pid that it waits for: child, if that is one, or for 0 its only one. PID

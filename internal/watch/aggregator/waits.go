@@ -139,7 +139,7 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 		if !liveOf(th, s).Unchanged() {
 			return "", 0
 		}
-		return "", child.PID
+		return child.ChildLabel(), child.PID
 	case found.Kind == waits.Sleep && !strings.HasSuffix(sl.Reason, "nanosleep"):
 		return string(found.Kind), 0
 	case found.FD != nil:
