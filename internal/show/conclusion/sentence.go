@@ -190,7 +190,9 @@ func (s *Summary) function(number int32, more string) string {
 	}
 	name = tabular.Shorten(name, s.nameWidth)
 	switch {
-	case s.brief && name[0] != '(', f.Module == "", strings.Contains(f.Name, strings.TrimSuffix(f.Module, ".java")):
+	case s.brief && name == "(anonymous)" && f.Module != "": // its file says more
+		return tabular.Shorten(f.Module, s.nameWidth) + inBrackets(more)
+	case s.brief, f.Module == "", strings.Contains(f.Name, strings.TrimSuffix(f.Module, ".java")):
 		return name + inBrackets(more)
 	case more == "":
 		return name + inBrackets(tabular.Shorten(f.Module, s.nameWidth))

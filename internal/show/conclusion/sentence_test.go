@@ -488,6 +488,14 @@ var conclusions = []struct {
 		p.queues("hasher", "hash", 8)
 		p.queues("compiler", "", 0.3)
 	}, "waiting for a CPU: 1 thread ran 2.00s and queued 8.30s; CPU time: 100 % in hash"},
+	{"a function without a name", func(p *program) {
+		p.runs("node", "(anonymous) (app.js)", 0.5)
+		p.queues("node", "(anonymous) (app.js)", 10.3)
+		s := p.thread("node")
+		s.CPU, s.Collector = 45*second/100, "Node's garbage collector"
+		p.Add(&s)
+	}, "waiting for a CPU: 1 thread ran 950ms and queued 10.3s; CPU time: 52 % in app.js, " +
+		"47 % by Node's garbage collector"},
 	{"sleepers", func(p *program) { workers(7, func(name string) { p.waits(name, "nap", 10, nap) }) },
 		"mostly asleep: 7 threads sleep in nap"},
 	{"a library sleeps, to try again", func(p *program) {

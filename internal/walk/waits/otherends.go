@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,7 +98,19 @@ func (p Peer) ChildLabel() string {
 	if p.PID == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s %s (pid %d)", Child, p.Name, p.PID)
+	return fmt.Sprintf("%s %s (pid %d)", Child, p.program(), p.PID)
+}
+
+var shell = regexp.MustCompile(`^(sh|(b|d)?ash)$`)
+
+// program is the process's name, "sh: convert" of a shell with one child, as system(3) and popen(3) run a command.
+func (p Peer) program() string {
+	if shell.MatchString(p.Name) {
+		if command := ChildWaitedFor(p.PID, 0); command.PID != 0 {
+			return p.Name + ": " + command.Name
+		}
+	}
+	return p.Name
 }
 
 // ChildWaitedFor returns the child of process pid that it waits for: child, if that is one, or for 0 its only one. PID
