@@ -427,10 +427,7 @@ func (s *Summary) shortened(object string) string {
 	}
 	text := processID.ReplaceAllString(bare, ", $1")
 	if !tabular.Fits(text, s.nameWidth) {
-		text = strings.TrimPrefix(text, AResponse)
-		if strings.HasPrefix(text, string(waits.Child)+" ") {
-			text = processID.ReplaceAllString(bare, "")
-		}
+		text = strings.TrimPrefix(processID.ReplaceAllString(bare, ""), AResponse)
 	}
 	return tabular.Shorten(text, s.nameWidth)
 }

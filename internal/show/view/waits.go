@@ -31,10 +31,10 @@ type Waiting struct {
 	idleCache   map[idleKey]waits.StackRule
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	schedulers  schedulerTasks
-	processes   map[string]string          // by [endOf]; nil until used
-	recorded    map[int64]bool             // processes; nil until used
-	joins       map[string]map[string]bool // labels, by the function that joins; nil until used
-	responding  map[int64]map[string]bool  // other ends of net/http's connections, by process; nil until used
+	processes   map[string]string         // by [endOf]; nil until used
+	recorded    map[int64]bool            // processes; nil until used
+	joins       map[string]int64          // threads, by the function that joins them; nil until used
+	responding  map[int64]map[string]bool // other ends of net/http's connections, by process; nil until used
 }
 
 // NewWaiting is for the samples of a recording.
@@ -103,19 +103,20 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 // join names several threads that a function joins by their number.
 func (w *Waiting) join(s *profile.Sample, l *waits.ParsedLabel) (name, within string) {
 	if w.joins == nil {
-		w.joins = map[string]map[string]bool{}
+		w.joins = map[string]int64{}
+		seen := map[[2]string]bool{}
 		for _, s := range w.samples {
 			if WaitKind(s) == waits.Join {
-				in := w.Function(s)
-				if w.joins[in] == nil {
-					w.joins[in] = map[string]bool{}
+				k := [2]string{w.Function(s), Label(s, rec.LabelWaitsFor)}
+				if !seen[k] {
+					w.joins[k[0]]++
 				}
-				w.joins[in][Label(s, rec.LabelWaitsFor)] = true
+				seen[k] = true
 			}
 		}
 	}
-	if n := len(w.joins[w.Function(s)]); n > 1 {
-		return "join of " + tabular.Plural(int64(n), "thread"), w.Function(s)
+	if in := w.Function(s); w.joins[in] > 1 {
+		return "join of " + tabular.Plural(w.joins[in], "thread"), in
 	}
 	return l.String(), ""
 }

@@ -98,8 +98,10 @@ func Idle(reason string, kind Kind, stack []Frame) Idleness {
 		return idleBy(idleGenerator(stack))
 	case reason == "futex", reason == "ppoll" && kind.IsSynchronization(): // [RuntimeWaitCall]
 		return idleAtFutex(kind, stack)
-	case reason == "read" && kind == NoWait:
-		return idleAtRead(stack)
+	case reason == "read": // of a pipe from which a language's pool of processes takes its tasks
+		if s := splitStack(stack); len(s.outer) > 0 && s.outer[0].awaitsTask() {
+			return idleBy(IdlePool)
+		}
 	case strings.HasSuffix(reason, "nanosleep"):
 		return idleAsleep(stack)
 	case eventLoopCalls[reason], idleRuleByReason[reason] == IdleEventLoop:
@@ -134,14 +136,6 @@ func idleAtFutex(kind Kind, stack []Frame) Idleness {
 		return idleBy(IdleRuntime)
 	}
 	return s.awaitsWork()
-}
-
-// idleAtRead is about a pipe from which a language's pool of processes takes its tasks.
-func idleAtRead(stack []Frame) Idleness {
-	if s := splitStack(stack); len(s.outer) > 0 && s.outer[0].awaitsTask() {
-		return idleBy(IdlePool)
-	}
-	return Idleness{}
 }
 
 // idleAsleep is about a sleep for a time, which is a pause of the program's own work unless a runtime's thread, such as

@@ -114,11 +114,9 @@ func (s *waitingStack) isOnlyManagedLoop() bool {
 
 // isLibrarysLoop reports whether the thread runs nothing of the program, so that no work of it waits.
 func (s *waitingStack) isLibrarysLoop() bool {
-	if !s.isOnlyManaged() || s.mayAwaitLock() {
-		return false
-	}
 	f := s.outer[0]
-	return IsLibrary(f) || languages.IsInstalled(f.Function, f.Module, f.File)
+	return s.isOnlyManaged() && !s.mayAwaitLock() &&
+		(IsLibrary(f) || languages.IsInstalled(f.Function, f.Module, f.File))
 }
 
 func (s *waitingStack) isOnlyManaged() bool { return s.managed && len(s.outer) == 1 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,19 +92,12 @@ func (f *OpenFiles) writes(pid, fd int) bool {
 	return false
 }
 
-// ChildLabel is the label of a wait for the process; "": there is none.
-func (p Peer) ChildLabel() string {
-	if p.PID == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s %s (pid %d)", Child, p.program(), p.PID)
-}
+// ChildLabel is the label of a wait for the process.
+func (p Peer) ChildLabel() string { return fmt.Sprintf("%s %s (pid %d)", Child, p.program(), p.PID) }
 
-var shell = regexp.MustCompile(`^(sh|(b|d)?ash)$`)
-
-// program is the process's name, "sh: convert" of a shell with one child, as system(3) and popen(3) run a command.
+// program is the process's name, "sh: convert" of a shell (bash, dash …) with one child, as of system(3).
 func (p Peer) program() string {
-	if shell.MatchString(p.Name) {
+	if strings.HasSuffix(p.Name, "sh") {
 		if command := ChildWaitedFor(p.PID, 0); command.PID != 0 {
 			return p.Name + ": " + command.Name
 		}
