@@ -202,6 +202,9 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 		w = &waits.Wait{Kind: waits.Disk}
 	case id.sleeps || id.what == string(waits.Sleep) || strings.HasSuffix(id.wait, "nanosleep"):
 		w = &waits.Wait{Kind: waits.Sleep}
+	case l.Kind == waits.Child, id.what == "" && id.owner > 0:
+		w = &waits.Wait{Kind: waits.Child, Child: int(id.owner)}
+		w.OwnerProcess, w.OwnerName = w.Child, b.names[w.Child]
 	case l.Kind != waits.NoWait:
 		w = &waits.Wait{Kind: l.Kind, Symbol: l.Object, Type: l.Type}
 		if w.Owner = int(max(0, id.owner)); id.owner == rec.NoOwner {
@@ -211,9 +214,6 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 		w.Symbol, w.Path = "", id.what
 	case l.File != "":
 		w = b.fileWait(id.what, &l)
-	case id.what == "" && id.owner > 0:
-		w = &waits.Wait{Kind: waits.Child, Child: int(id.owner)}
-		w.OwnerProcess, w.OwnerName = w.Child, b.names[w.Child]
 	}
 	next := chains.NextOf(w)
 	if w.FD != nil {

@@ -49,7 +49,7 @@ var python = Language{
 			return function + " of " + path.Base(path.Dir(file)) + "." + strings.TrimSuffix(path.Base(file), ".py")
 		},
 		Pooled:    pythonPooled,
-		BareLocks: true,
+		BareLocks: true, Acquires: func(function string) bool { return LastComponent(function) == "__enter__" },
 		LockWithin: func(lockType, function string) string {
 			// Each waiter takes a lock of its own, which the notifying thread releases.
 			if (lockType == PythonLock || lockType == UnknownPythonLock) && function == "Condition.wait" {
@@ -94,7 +94,10 @@ var pythonForwards = map[string]*regexp.Regexp{
 	"_threading.py": regexp.MustCompile(`(^|\.)(acquire_with_timeout|wait|get)$`), // gevent
 	"queue.py":      regexp.MustCompile(`(^|\.)get$`),
 	"queues.py":     regexp.MustCompile(`(^|\.)get$`),
-	"selectors.py":  regexp.MustCompile(`(^|\.)select$`),
+	// of multiprocessing, as the one above
+	"synchronize.py": regexp.MustCompile(`(^|\.)__enter__$`),
+	"connection.py":  regexp.MustCompile(`(^|\.)(_?recv|_?recv_bytes)$`),
+	"selectors.py":   regexp.MustCompile(`(^|\.)select$`),
 }
 
 var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiprocessing/pool.py": "worker",

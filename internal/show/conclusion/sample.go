@@ -80,7 +80,7 @@ const (
 	idle                   // for work
 	machinery              // threads of the run-time system, without work
 	sleep                  // for a time
-	others                 // for threads' or children's ends
+	others                 // for the ends of threads, and of children that are recorded or not known
 	unknown                // a short wait between samples
 	stopped
 )
@@ -94,6 +94,7 @@ func (s *Sample) class() class {
 		return machinery
 	case w.Idle != "":
 		return idle
+	case w.Kind == waits.Child: // that is not recorded
 	case w.Kind == waits.Join, strings.HasPrefix(w.Call, "wait4"), strings.HasPrefix(w.Call, "waitid"):
 		return others
 	case w.IsSleep():

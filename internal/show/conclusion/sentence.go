@@ -65,8 +65,16 @@ func (s *Summary) Sentence() (line string) {
 // clauses begin with the main one; there is not always room for the others.
 func (s *Summary) clauses() []string {
 	length := s.length()
-	cpu, queue, wait := float64(s.cpu)/length, float64(s.queue)/length, float64(s.blocked[within])/length
+	cpu, queue := float64(s.cpu)/length, float64(s.queue)/length
+	s.works = cpu+queue >= 2*small
 	asleep, where, groups := s.asleep(length), s.where(), s.waitsByTime()
+	wait, first := 0.0, int64(0)
+	for _, g := range groups {
+		if !s.isDoubtful(g) {
+			wait += float64(g.time) / length
+			first = groups[0].time
+		}
+	}
 	queued, polling := s.queuedThreads()
 	switch {
 	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
@@ -83,7 +91,7 @@ func (s *Summary) clauses() []string {
 		clauses := append([]string{main + s.within(s.held, "in")}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
 	case queue >= max(cpu, 2*small) && pollsFor*s.queue >= polling &&
-		(len(groups) == 0 || s.queue >= groups[0].time): // other waits may be unrelated
+		s.queue >= first: // other waits may be unrelated
 		main := s.queued(queued, where)
 		if where != "" || cpu >= small {
 			main += s.doubts(false)
@@ -195,6 +203,8 @@ func (s *Summary) function(number int32, more string) string {
 	}
 	name = tabular.Shorten(name, s.nameWidth)
 	switch {
+	case s.brief && name == "(anonymous)" && f.Module != "": // its file says more
+		return tabular.Shorten(f.Module, s.nameWidth) + inBrackets(more)
 	case s.brief, f.Module == "", strings.Contains(f.Name, strings.TrimSuffix(f.Module, ".java")):
 		return name + inBrackets(more)
 	case more == "":
@@ -430,7 +440,7 @@ func (s *Summary) shortened(object string) string {
 	}
 	text := processID.ReplaceAllString(bare, ", $1")
 	if !tabular.Fits(text, s.nameWidth) {
-		text = strings.TrimPrefix(text, AResponse)
+		text = strings.TrimPrefix(processID.ReplaceAllString(bare, ""), AResponse)
 	}
 	return tabular.Shorten(text, s.nameWidth)
 }

@@ -445,6 +445,38 @@ var conclusions = []struct {
 		p.waits("a", "take_job", 10, Wait{Call: "futex", Kind: waits.Condition, Object: "condition",
 			Idleness: waits.Idleness{IdleGuess: "take_job"}})
 	}, "mostly waiting: 1 thread for condition in take_job, idle? only that name says so"},
+	{"a guess does not hide what runs", func(p *program) {
+		workers(4, func(name string) {
+			p.runs(name, "total", 0.6)
+			p.waits(name, "take_job", 9, Wait{Call: "futex", Kind: waits.Condition, Object: "condition",
+				Idleness: waits.Idleness{IdleGuess: "take_job"}})
+		})
+	}, "busy: 100 % in total; 0.24 CPUs; 4 threads for condition in take_job, idle? only that name says so"},
+	{"a guess does not hide a lack of CPUs", func(p *program) {
+		workers(4, func(name string) {
+			p.runs(name, "total", 0.3)
+			p.queues(name, "total", 2.3)
+			p.waits(name, "take_job", 7, Wait{Call: "futex", Kind: waits.Condition, Object: "condition",
+				Idleness: waits.Idleness{IdleGuess: "take_job"}})
+		})
+	}, "waiting for a CPU: 4 threads ran 1.20s and queued 9.20s; CPU time: 100 % in total"},
+	{"a child process that is not recorded", func(p *program) {
+		workers(4, func(name string) {
+			p.waits(name, "thumbnail (app.py)", 10, Wait{Call: "wait4", Kind: waits.Child, Object: "child gs (4 processes)"})
+		})
+		p.waits("main", "<module> (app.py)", 10, Wait{Call: "pselect6"})
+	}, "mostly waiting: 4 threads in wait4 (child gs, 4 processes) of thumbnail (app.py)"},
+	{"child processes beside an alarm", func(p *program) {
+		p.notes = []string{runstats.UnrecordedChildren(1, 0.8)}
+		workers(4, func(name string) {
+			p.waits(name, "thumbnail (app.py)", 10, Wait{Call: "wait4", Kind: waits.Child, Object: "child gs (15 processes)"})
+		})
+	}, "1 child process used 0.8 s of CPU, not recorded (--children); mostly waiting: 4 threads in wait4 (child gs) of " +
+		"thumbnail"},
+	{"a child process that is recorded", func(p *program) {
+		p.waits("sh", "waitchld", 10, Wait{Call: "wait4"})
+		p.waits("job", "fetch", 6, reply)
+	}, "mostly waiting: 1 thread in recvfrom (10.0.0.1:5432) of fetch"},
 	{"idle threads, and some of the run-time system", func(p *program) {
 		workers(4, func(name string) { p.waits(name, "", 10, idleBy(waits.IdlePool)) })
 		p.waits("gc", "", 10, idleBy(waits.IdleRuntime))
@@ -456,6 +488,14 @@ var conclusions = []struct {
 		p.queues("hasher", "hash", 8)
 		p.queues("compiler", "", 0.3)
 	}, "waiting for a CPU: 1 thread ran 2.00s and queued 8.30s; CPU time: 100 % in hash"},
+	{"a function without a name", func(p *program) {
+		p.runs("node", "(anonymous) (app.js)", 0.5)
+		p.queues("node", "(anonymous) (app.js)", 10.3)
+		s := p.thread("node")
+		s.CPU, s.Collector = 45*second/100, "Node's garbage collector"
+		p.Add(&s)
+	}, "waiting for a CPU: 1 thread ran 950ms and queued 10.3s; CPU time: 52 % in app.js, " +
+		"47 % by Node's garbage collector"},
 	{"sleepers", func(p *program) { workers(7, func(name string) { p.waits(name, "nap", 10, nap) }) },
 		"mostly asleep: 7 threads sleep in nap"},
 	{"a library sleeps, to try again", func(p *program) {

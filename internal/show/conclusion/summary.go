@@ -31,6 +31,7 @@ type Summary struct {
 	notes                   []string
 	nameWidth               int  // columns of each name in the sentence
 	brief                   bool // without modules, pools, and the number of waiters at a time
+	works                   bool // there is CPU time, or time in the run queue
 	own                     int  // the largest of waits within work
 	// OnlyWaits is set by [Summary.Sentence]: it is about waits within work, and hardly any CPU time.
 	OnlyWaits bool
@@ -214,6 +215,9 @@ func byNumber(a, b Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Co
 // own.
 func (s *Summary) weight(g *group) int64 {
 	weight := g.time
+	if s.isDoubtful(g) {
+		return 0
+	}
 	if g.lock {
 		weight *= 2
 	}
@@ -222,6 +226,9 @@ func (s *Summary) weight(g *group) int64 {
 	}
 	return weight
 }
+
+// isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some.
+func (s *Summary) isDoubtful(g *group) bool { return g.key.guess != "" && s.works }
 
 func (s *Summary) waitsByTime() (list []*group) {
 	for _, g := range s.groups {

@@ -116,11 +116,14 @@ func (d *Data) burstsOf(call, object string) string {
 func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	w := conclusion.Wait{Call: Label(s, rec.LabelWait), Kind: WaitKind(s), Owner: LockOwner(s),
 		Idleness: d.groups.waiting.idleness(s)}
-	switch w.Object, _ = d.groups.waiting.waitObject(s); w.Object {
-	case databaseLock:
+	w.Object, _ = d.groups.waiting.waitObject(s)
+	switch {
+	case w.Object == databaseLock:
 		w.Kind = waits.DatabaseLock
-	case safepoint:
+	case w.Object == safepoint:
 		w.Kind, w.Owner = "", 0
+	case w.Kind == waits.Child && d.groups.waiting.isRecorded(w.Owner): // its own time says more
+		w.Kind = waits.NoWait
 	}
 	return w
 }
@@ -208,6 +211,8 @@ func (o *ownNames) inner(within []int32) (name string) {
 		switch f := &o.stacks.Frames[n]; {
 		case f.Module == KernelModule && (f.Name == "handle_mm_fault" || f.Name == "exc_page_fault"):
 			return "page faults"
+		case f.Name == "_Unwind_RaiseException":
+			return "exceptions"
 		case f.LibC && f.isFunction():
 			name = f.Name
 		}

@@ -102,6 +102,17 @@ func TestAThreadThatIsJoinedIsNotIdle(t *testing.T) {
 	}
 }
 
+func TestThreadsThatAFunctionJoinsInTurnAreOneGroup(t *testing.T) {
+	r := newRecording(rec.TypeWall)
+	for _, joined := range []string{"join thread 8", "join thread 9"} {
+		labels(r.add("order", 1), 7, 7, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelWaitsFor, joined)
+	}
+	groups := r.data(t, Options{By: "wait"}).Groups("wait")
+	if len(groups) != 1 || groups[0].Name != "futex: join of 2 threads in order" {
+		t.Errorf("%+v, want one group of both", groups)
+	}
+}
+
 // A condition for two purposes: its consumers can wait for a wake-up that a producer has got.
 func TestAWaitWithOthersThatWorkIsNotIdleByItsName(t *testing.T) {
 	const guess = " [idle? its function is called consumer]"

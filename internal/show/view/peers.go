@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,6 +25,8 @@ func (w *Waiting) otherEnd(l *waits.ParsedLabel) string {
 		w.processes = processesAtEnds(w.samples)
 	}
 	switch processes := w.processes[endOf(l)]; {
+	case l.Kind == waits.Child:
+		return string(waits.Child) + " " + processes
 	case processes == "":
 		return l.Peer + waits.Unfinished(l.State)
 	case l.Peer == "":
@@ -38,12 +41,13 @@ func endOf(l *waits.ParsedLabel) string {
 	if l.Peer != "" || l.Processes == "" {
 		return l.Peer
 	}
+	file := cmp.Or(l.File, string(l.Kind))
 	var names []string
 	for _, p := range l.Peers() {
 		names = append(names, p.Name)
 	}
 	slices.Sort(names)
-	return l.File + " of " + strings.Join(slices.Compact(names), ", ")
+	return file + " of " + strings.Join(slices.Compact(names), ", ")
 }
 
 func processesAtEnds(samples []*profile.Sample) map[string]string {
@@ -54,7 +58,7 @@ func processesAtEnds(samples []*profile.Sample) map[string]string {
 	known, pids := map[seen]bool{}, map[string]map[waits.Peer]bool{}
 	for _, s := range samples {
 		what, by := Label(s, rec.LabelWaitsFor), NumLabel(s, rec.LabelPID)
-		if known[seen{what, by}] || !strings.Contains(what, " = ") {
+		if known[seen{what, by}] || !strings.Contains(what, " (pid ") {
 			continue
 		}
 		known[seen{what, by}] = true

@@ -98,6 +98,10 @@ func Idle(reason string, kind Kind, stack []Frame) Idleness {
 		return idleBy(idleGenerator(stack))
 	case reason == "futex", reason == "ppoll" && kind.IsSynchronization(): // [RuntimeWaitCall]
 		return idleAtFutex(kind, stack)
+	case reason == "read": // of a pipe from which a language's pool of processes takes its tasks
+		if s := splitStack(stack); len(s.outer) > 0 && s.outer[0].awaitsTask() {
+			return idleBy(IdlePool)
+		}
 	case strings.HasSuffix(reason, "nanosleep"):
 		return idleAsleep(stack)
 	case eventLoopCalls[reason], idleRuleByReason[reason] == IdleEventLoop:

@@ -43,6 +43,12 @@ const (
 	pythonPool = `_WorkItem.run|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/thread.py
 		_worker|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/thread.py
 		` + pythonThread
+	pythonProcess = `SimpleQueue.get|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/queues.py
+		worker|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/pool.py
+		BaseProcess.run|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/process.py
+		Pool.__init__|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/pool.py
+		nightly|[CPython 3.11.7]|/app/job.py
+		<module>|[CPython 3.11.7]|/app/job.py`
 	pythonThread = `Thread.run|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
 		Thread._bootstrap_inner|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
 		Thread._bootstrap|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
@@ -208,6 +214,27 @@ var pythonIdle = []idleCase{
 		"Server.serve_forever|[CPython 3.11.7]|/usr/lib/python3.11/asyncio/base_events.py", IdleAccept},
 	{"Python without names of classes, asyncio's server", "asyncio.serve_forever", NoWait,
 		"serve_forever|[CPython 3.9.2]|/usr/lib/python3.9/asyncio/base_events.py", IdleAccept},
+	{"Python, a thread of a library's own", "futex", Semaphore, pythonLock +
+		"ThreadedTaskDispatcher.handler_thread|[CPython 3.11.7]|/usr/lib/python3/dist-packages/waitress/task.py\n" +
+		pythonThread, IdlePool},
+	{"Python, a library's thread that waits for a lock of processes", "futex", Semaphore, `sem_wait|/usr/lib/libc.so.6
+		SemLock.__enter__|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/synchronize.py
+		Sender.run_forever|[CPython 3.11.7]|/usr/lib/python3/dist-packages/statsd/sender.py
+		` + pythonThread, ""},
+	{"Python, a pool's process that waits for its turn to take a task", "futex", Semaphore,
+		`sem_wait|/usr/lib/libc.so.6
+		SemLock.__enter__|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/synchronize.py
+		` + pythonProcess, IdlePool},
+	{"Python, a pool's process that takes a task", "read", NoWait, `read|/usr/lib/libc.so.6
+		Connection._recv|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
+		Connection._recv_bytes|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
+		_ConnectionBase.recv_bytes|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
+		` + pythonProcess, IdlePool},
+	{"Python, a result of a process", "read", NoWait, `read|/usr/lib/libc.so.6
+		Connection._recv|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
+		_ConnectionBase.recv|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
+		fetch|[CPython 3.11.7]|/app/job.py
+		` + pythonThread, ""},
 	{"Python, a worker's own condition", "futex", Semaphore, pythonLock +
 		"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, byName},
 	{"Python, a worker that waits for a lock", "futex", Semaphore, strings.Join(strings.Split(pythonLock, "\n")[:3],

@@ -57,6 +57,7 @@ var poolRules = []poolRule{
 	{"the queue of a language's pool", (*waitingStack).isOfPoolsQueue, idle},
 	{"the first thread", func(s *waitingStack) bool { return s.main }, blocked},
 	{"the thread's only managed function takes from a queue", (*waitingStack).onlyTakesFromQueue, idle},
+	{"the thread's only managed function is a library's", (*waitingStack).isLibrarysLoop, idle},
 	{"the thread's only managed function is a loop", (*waitingStack).isOnlyManagedLoop, guessedIdle},
 	{"another managed function", func(s *waitingStack) bool { return s.managed }, blocked},
 	{"a loop by its name", (*waitingStack).isOfNamedLoop, guessedIdle},
@@ -109,6 +110,13 @@ func (s *waitingStack) onlyTakesFromQueue() bool { return s.isOnlyManaged() && s
 
 func (s *waitingStack) isOnlyManagedLoop() bool {
 	return s.isOnlyManaged() && isLoop(&s.outer[0]) && !s.mayAwaitLock()
+}
+
+// isLibrarysLoop reports whether the thread runs nothing of the program, so that no work of it waits.
+func (s *waitingStack) isLibrarysLoop() bool {
+	f := s.outer[0]
+	return s.isOnlyManaged() && !s.mayAwaitLock() &&
+		(IsLibrary(f) || languages.IsInstalled(f.Function, f.Module, f.File))
 }
 
 func (s *waitingStack) isOnlyManaged() bool { return s.managed && len(s.outer) == 1 }

@@ -11,6 +11,7 @@ import (
 //
 //	KIND OBJECT                mutex cache_mu; condition 0x55d0c0ffee40; join thread 7; park
 //	semaphore OBJECT (TYPE)    semaphore 0x55d0c0ffee40 (threading.Lock)
+//	child PROCESS              child convert (pid 9)
 //	file-lock FILE             file-lock /run/lock/a
 //	FILE                       /srv/a; pipe:[7]; an anonymous inode has its kind: eventpoll
 //	socket:[INODE] PEER        socket:[7] 10.0.0.1:80; socket:[7] 10.0.0.1:80, not connected yet
@@ -18,7 +19,7 @@ import (
 //
 // NUMBER is [0] if the processes listen, and have not accepted the connection.
 type ParsedLabel struct {
-	// Kind is of synchronization.
+	// Kind is of synchronization, or Child.
 	Kind   Kind
 	Object string
 	// Type is as [Wait].Type, of a semaphore.
@@ -27,7 +28,7 @@ type ParsedLabel struct {
 	File string
 	// Peer is the other end of a socket.
 	Peer string
-	// Processes have the other end of a socket or pipe ([ParsedLabel.Peers]).
+	// Processes have the other end of a socket or pipe, or are the child ([ParsedLabel.Peers]).
 	Processes string
 	// Other is the link of that other end.
 	Other string
@@ -43,6 +44,10 @@ func ParseLabel(label string) (l ParsedLabel) {
 		if what, lockType, typed := strings.Cut(object, " ("); typed && k == Semaphore && strings.HasSuffix(lockType, ")") {
 			l.Object, l.Type = what, strings.TrimSuffix(lockType, ")")
 		}
+		return l
+	}
+	if kind == string(Child) {
+		l.Kind, l.Processes = Child, object
 		return l
 	}
 	file, inode, isLink := strings.Cut(label, ":[")

@@ -14,6 +14,7 @@ func TestLabelsAreParsed(t *testing.T) {
 		"join thread 7":        {ParsedLabel{Kind: Join, Object: "thread 7"}, "join thread 7"},
 		"mutex app::[closure]": {ParsedLabel{Kind: Mutex, Object: "app::[closure]"}, "mutex app::[closure]"},
 		"mutex f (a)":          {ParsedLabel{Kind: Mutex, Object: "f (a)"}, "mutex f (a)"},
+		"child gs (pid 9)":     {ParsedLabel{Kind: Child, Processes: "gs (pid 9)"}, "child"},
 		"file-lock /run/a":     {ParsedLabel{Kind: FileLock, Object: "/run/a"}, "file-lock /run/a"},
 		"/srv/a b":             {ParsedLabel{File: "file"}, "file"},
 		"pipe:[7]":             {ParsedLabel{File: "pipe"}, "pipe"},

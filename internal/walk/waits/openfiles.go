@@ -39,8 +39,11 @@ func (f *OpenFiles) path(pid int, name string) string {
 	return f.root + "/" + strconv.Itoa(pid) + "/" + name
 }
 
-// AddFileDetails completes a wait's descriptors, and the owner of a file lock.
+// AddFileDetails completes a wait's descriptors, the owner of a file lock, and the name of a child.
 func (f *OpenFiles) AddFileDetails(w *Wait) {
+	if w.Kind == Child && w.Child > 0 {
+		w.childName = ChildWaitedFor(f.pid, w.Child).program()
+	}
 	if w.Kind == FileLock {
 		f.setFileLockOwner(w)
 	}

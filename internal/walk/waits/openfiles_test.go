@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -33,6 +34,24 @@ func TestThePeersOfAPolledPipeAreKnown(t *testing.T) {
 	}
 	if polled.String() != read.String() {
 		t.Errorf("%q, and %q in read", polled.String(), read.String())
+	}
+}
+
+func TestAWaitForAShellNamesItsCommand(t *testing.T) {
+	shell := exec.Command("sh", "-c", "cat; true")
+	if _, err := shell.StdinPipe(); err != nil { // open until the test ends
+		t.Fatal(err)
+	}
+	testtargets.Child(t, shell)
+	pid := shell.Process.Pid
+	w := Wait{Kind: Child, Child: pid}
+	testtargets.Eventually(t, "the wait has the name of the shell's command", func() bool {
+		NewOpenFiles(os.Getpid()).AddFileDetails(&w)
+		return w.String() == fmt.Sprintf("child process %d sh: cat", pid)
+	})
+	want := fmt.Sprintf("child sh: cat (pid %d)", pid)
+	if got := ChildWaitedFor(os.Getpid(), pid).ChildLabel(); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,6 +90,19 @@ func (f *OpenFiles) writes(pid, fd int) bool {
 		}
 	}
 	return false
+}
+
+// ChildLabel is the label of a wait for the process.
+func (p Peer) ChildLabel() string { return fmt.Sprintf("%s %s (pid %d)", Child, p.program(), p.PID) }
+
+// program is the process's name, "sh: convert" of a shell (bash, dash …) with one child, as of system(3).
+func (p Peer) program() string {
+	if strings.HasSuffix(p.Name, "sh") {
+		if command := ChildWaitedFor(p.PID, 0); command.PID != 0 {
+			return p.Name + ": " + command.Name
+		}
+	}
+	return p.Name
 }
 
 // ChildWaitedFor returns the child of process pid that it waits for: child, if that is one, or for 0 its only one. PID

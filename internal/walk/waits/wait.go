@@ -42,6 +42,7 @@ type Wait struct {
 	Child int `json:"child,omitempty"`
 	Idleness
 
+	childName   string
 	lockClasses []string
 	managed     bool
 	ofWaiter    bool // Address is a word of this waiter alone
@@ -103,7 +104,7 @@ func (w *Wait) Object() string {
 	case w.Path != "":
 		return w.Path
 	case w.Kind == Child && w.Child > 0:
-		return fmt.Sprintf("child process %d", w.Child)
+		return strings.TrimSpace(fmt.Sprintf("child process %d %s", w.Child, w.childName))
 	case w.Symbol != "":
 		return name + " " + w.Symbol
 	case w.Address != 0:

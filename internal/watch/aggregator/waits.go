@@ -136,10 +136,10 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
 	case found.Kind == waits.Child:
 		child := waits.ChildWaitedFor(p.Target.PID, found.Child)
-		if !liveOf(th, s).Unchanged() {
+		if child.PID == 0 || !liveOf(th, s).Unchanged() {
 			return "", 0
 		}
-		return "", child.PID
+		return child.ChildLabel(), child.PID
 	case found.Kind == waits.Sleep && !strings.HasSuffix(sl.Reason, "nanosleep"):
 		return string(found.Kind), 0
 	case found.FD != nil:
