@@ -46,3 +46,9 @@ func onlySchedules(functions []string) bool {
 	}
 	return some
 }
+
+// ServesRequest reports a function of a server's library that calls the program for a request.
+func ServesRequest(function string) bool { return goServes.MatchString(function) }
+
+var goServes = regexp.MustCompile(`^net/http\.(serverHandler\.ServeHTTP|initALPNRequest\.ServeHTTP)$|` +
+	`^google\.golang\.org/grpc\.\(\*Server\)\.handleStream$`)

@@ -61,6 +61,8 @@ type Sample struct {
 	Pooled    bool // in the loop of a pool of threads
 	// HoldsLoop: within a turn of an event loop ([languages.HoldsEventLoop]).
 	HoldsLoop bool
+	// Serves: a server's task for a request ([languages.ServesRequest]).
+	Serves bool
 	// Unexplained: no sample shows where the CPU time was.
 	Unexplained bool
 	Incomplete  bool

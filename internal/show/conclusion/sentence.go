@@ -294,6 +294,9 @@ func (s *Summary) code() (text string, time int64) {
 	if under >= 0 {
 		return percent(least, s.cpu) + " under " + s.function(under, "") + most, least
 	}
+	if 10*self < rest { // its name says nothing
+		most = ""
+	}
 	return "spread over " + tabular.Plural(int64(len(s.self)), "function") + most, self
 }
 

@@ -114,6 +114,33 @@ var conclusions = []struct {
 			p.runs("t", f+", main", 1.8)
 		}
 	}, "busy: spread over 5 functions, most in a (20 %); 0.9 CPUs"},
+	{"time spread so that none has a tenth", func(p *program) {
+		for i := range 20 {
+			p.runs("t", fmt.Sprintf("f%d, main", i), 0.45)
+		}
+	}, "busy: spread over 20 functions; 0.9 CPUs"},
+	{"main waits for the server's end", func(p *program) {
+		p.waits("main", "Gate.main", 10, Wait{Call: "futex", Kind: waits.ObjectWait, Object: "object-wait x.CloseFuture"})
+		p.waits("loop", "Gate.report", 3, reply)
+	}, "mostly waiting: 1 thread in recvfrom (10.0.0.1:5432) of Gate.report; 1 thread for object-wait x.CloseFuture in " +
+		"Gate.main"},
+	{"main waits for an end, and hardly any other waits", func(p *program) {
+		p.waits("main", "Gate.main", 10, Wait{Call: "futex", Kind: waits.ObjectWait, Object: "object-wait x.CloseFuture"})
+		p.waits("loop", "Gate.report", 0.1, reply)
+	}, "mostly waiting: 1 thread for object-wait x.CloseFuture in Gate.main"},
+	{"main itself waits for a server", func(p *program) {
+		p.waits("main", "Gate.main", 10, reply)
+		p.waits("log", "Log.run", 4, Wait{Call: "write"})
+	}, "mostly waiting: 1 thread in recvfrom (10.0.0.1:5432) of Gate.main; 1 thread in write of Log.run"},
+	{"main waits for a lock with an owner", func(p *program) {
+		p.waits("journal", "write", 3, reply)
+		p.waits("main", "Gate.main", 10, heldBy(mutex, p.names["journal"]))
+	}, "mostly waiting: 1 thread for mutex cache_mu in Gate.main, held by journal (in recvfrom: 10.0.0.1:5432)"},
+	{"requests wait beside more tasks in the background", func(p *program) {
+		p.task("goroutine", "main.watch", 160, Wait{Call: "select", In: "grpc.Recv"})
+		p.Add(&Sample{Task: "goroutine", Blocked: 50 * second, Stack: p.stack("main.lookup"), Serves: true,
+			Wait: Wait{Call: "select", In: "grpc.Check"}})
+	}, "mostly waiting: about 5 goroutines in select (grpc.Check) of main.lookup"},
 	{"busy in a library", func(p *program) {
 		for _, library := range []string{"sqlite3", "sqlite3", "json"} {
 			s := p.thread("t")

@@ -75,6 +75,8 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 		return databaseLock, ""
 	case atSafepoint(s):
 		return safepoint, ""
+	case what == string(waits.ObjectWait)+" [I" && isIn(s, languages.InitializesClass):
+		return "a class that another thread initializes", ""
 	case what == "":
 		return w.response(s), ""
 	case w.IsSleep(s):
@@ -97,7 +99,7 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 }
 
 const (
-	databaseLock = "PostgreSQL's lock (see pg_locks)"
+	databaseLock = "PostgreSQL's lock (see pg_blocking_pids)"
 	safepoint    = "a safepoint of the JVM"
 )
 
