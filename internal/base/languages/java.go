@@ -99,9 +99,6 @@ func InitializesClass(function, _ string) bool {
 	return strings.HasPrefix(function, "InstanceKlass::initialize")
 }
 
-// IsStaticInitializer reports a method that initializes a class.
-func IsStaticInitializer(function string) bool { return strings.HasSuffix(function, ".<clinit>") }
-
 // IsNettyTurn reports whether a function is a turn of Netty's event loop, or of XNIO's.
 func IsNettyTurn(function string) bool { return nettyTurn.MatchString(function) }
 

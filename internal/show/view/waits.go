@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/code/unnamedcode"
+	"prywalk/internal/show/conclusion"
 	rec "prywalk/internal/store/profile"
 	"prywalk/internal/walk/waits"
 )
@@ -76,7 +77,7 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	case atSafepoint(s):
 		return safepoint, ""
 	case what == string(waits.ObjectWait)+" [I" && isIn(s, languages.InitializesClass):
-		return "a class that another thread initializes", ""
+		return conclusion.AClass, ""
 	case what == "":
 		return w.response(s), ""
 	case w.IsSleep(s):

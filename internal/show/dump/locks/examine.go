@@ -5,8 +5,8 @@ package locks
 import (
 	"maps"
 	"slices"
+	"strings"
 
-	"prywalk/internal/base/languages"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
 )
@@ -117,7 +117,7 @@ func (l *Locks) addLikelyOwners() {
 // initializer that do not wait for it themselves.
 func initializers(p *stacks.Process, lock *Lock) (out []LikelyOwner) {
 	for t := range stacks.Each(p.Threads) {
-		at := slices.IndexFunc(t.Frames, func(f stacks.Frame) bool { return languages.IsStaticInitializer(f.Function) })
+		at := slices.IndexFunc(t.Frames, func(f stacks.Frame) bool { return strings.HasSuffix(f.Function, ".<clinit>") })
 		if at >= 0 && !slices.Contains(lock.Waiters, t.TID) {
 			out = append(out, LikelyOwner{t.TID, "it initializes a class, in " + t.Frames[at].Location()})
 		}
