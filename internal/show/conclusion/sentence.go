@@ -418,7 +418,7 @@ func (s *Summary) waiting(g *group, length float64) string {
 	return text
 }
 
-// next names the command that may know the owner of a lock that recordings do not know and that is awaited all the time.
+// next names the command that may know the owner of a lock that is awaited all the time, which recordings do not know.
 func (s *Summary) next(g *group, length float64) []string {
 	stack, call := g.key.object == AClass || g.key.object == languages.PythonLock, g.key.call
 	if (stack || strings.HasPrefix(call, "sync.Mutex.") || strings.HasPrefix(call, "sync.RWMutex.")) &&
