@@ -95,7 +95,9 @@ func IsSafepoint(function, file string) bool {
 
 // InitializesClass reports a function in which a thread initializes a class, or waits until another thread has
 // (InstanceKlass::initialize_impl, JVMS 5.5).
-func InitializesClass(function, _ string) bool { return strings.HasPrefix(function, "InstanceKlass::initialize") }
+func InitializesClass(function, _ string) bool {
+	return strings.HasPrefix(function, "InstanceKlass::initialize")
+}
 
 // IsNettyTurn reports whether a function is a turn of Netty's event loop, or of XNIO's.
 func IsNettyTurn(function string) bool { return nettyTurn.MatchString(function) }
