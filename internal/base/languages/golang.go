@@ -50,3 +50,8 @@ func onlySchedules(functions []string) bool {
 	}
 	return some
 }
+
+// ServesRequest reports a function of a server's library that calls the program for a request.
+func ServesRequest(function string) bool {
+	return function == "net/http.serverHandler.ServeHTTP" || function == "google.golang.org/grpc.(*Server).handleStream"
+}

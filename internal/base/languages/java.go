@@ -59,7 +59,7 @@ var java = Language{
 			return strings.HasPrefix(function, "sun.nio.ch.") && strings.Contains(function, "SelectorImpl.")
 		},
 		Own: func(function, caller string) bool {
-			return javaOwn.MatchString(function) &&
+			return strings.HasPrefix(function, "java.lang.ref.ReferenceQueue.remove") || javaOwn.MatchString(function) &&
 				(caller == "" || strings.Contains(caller, "java.lang.ref.") || javaOwn.MatchString(caller))
 		},
 	},
@@ -92,6 +92,18 @@ var javaInstalled = regexp.MustCompile(`^(ch\.qos|com\.(fasterxml|github\.benman
 func IsSafepoint(function, file string) bool {
 	return function == "SafepointSynchronize::block" && path.Base(file) == "libjvm.so"
 }
+
+// InitializesClass reports a function in which a thread initializes a class, or waits until another thread has
+// (InstanceKlass::initialize_impl, JVMS 5.5).
+func InitializesClass(function, _ string) bool {
+	return strings.HasPrefix(function, "InstanceKlass::initialize")
+}
+
+// IsNettyTurn reports whether a function is a turn of Netty's event loop, or of XNIO's.
+func IsNettyTurn(function string) bool { return nettyTurn.MatchString(function) }
+
+var nettyTurn = regexp.MustCompile(`\bio\.netty\.(\w+\.)*(Nio|Epoll|IOUring|SingleThreadIo)EventLoop\.run$|` +
+	`^org\.xnio\.nio\.WorkerThread\.run$`)
 
 // IsLambda reports whether a function is that of a lambda's object, which a library calls.
 func IsLambda(function string) bool { return strings.Contains(function, "$$Lambda") }

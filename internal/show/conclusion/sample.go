@@ -24,6 +24,9 @@ const ReadyTask = "ready"
 // AResponse begins the object of a wait for a server.
 const AResponse = "a response of "
 
+// AClass is the object of a wait until another thread of Java has initialized a class.
+const AClass = "a class's initialization"
+
 // Wait is what a sleeping thread waits for.
 type Wait struct {
 	// Call is the system call, or a goroutine's reason. "": unknown.
@@ -61,6 +64,8 @@ type Sample struct {
 	Pooled    bool // in the loop of a pool of threads
 	// HoldsLoop: within a turn of an event loop ([languages.HoldsEventLoop]).
 	HoldsLoop bool
+	// Serves: a server's task for a request ([languages.ServesRequest]).
+	Serves bool
 	// Unexplained: no sample shows where the CPU time was.
 	Unexplained bool
 	Incomplete  bool

@@ -100,6 +100,7 @@ func (s *Summary) clauses() []string {
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
 		s.OnlyWaits = cpu < 2*small
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
+		clauses = append(clauses, s.next(groups[0], length)...)
 		return append(append(clauses, s.sleepToo()...), s.busyToo(cpu, where)...)
 	case cpu >= 0.3 || cpu >= small && len(asleep) == 0:
 		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu) + s.doubts(false)
@@ -317,6 +318,9 @@ func (s *Summary) code() (text string, time int64) {
 	if under >= 0 {
 		return percent(least, s.cpu) + " under " + s.function(under, "") + most, least
 	}
+	if 10*self < rest { // its name says nothing
+		most = ""
+	}
 	return "spread over " + tabular.Plural(int64(len(s.self)), "function") + most, self
 }
 
@@ -403,13 +407,18 @@ func (s *Summary) within(g *group, preposition string) string {
 	return ""
 }
 
+func (s *Summary) burstsOf(g *group) string {
+	if s.Bursts == nil {
+		return ""
+	}
+	return s.Bursts(g.key.call, g.key.object)
+}
+
 func (s *Summary) waiting(g *group, length float64) string {
 	text := s.who(g, length)
-	if s.Bursts != nil {
-		if bursts := s.Bursts(g.key.call, g.key.object); bursts != "" {
-			more, bracketed := strings.CutSuffix(text, ")")
-			text = more + map[bool]string{true: ", ", false: " ("}[bracketed] + bursts + ")"
-		}
+	if bursts := s.burstsOf(g); bursts != "" {
+		more, bracketed := strings.CutSuffix(text, ")")
+		text = more + map[bool]string{true: ", ", false: " ("}[bracketed] + bursts + ")"
 	}
 	switch {
 	case g.key.call == ReadyTask && g.task == languages.CoroutineTask:
@@ -430,6 +439,16 @@ func (s *Summary) waiting(g *group, length float64) string {
 		text += ", idle? only that name says so"
 	}
 	return text
+}
+
+// next names the command that may know the owner of a lock that is awaited all the time, which recordings do not know.
+func (s *Summary) next(g *group, length float64) []string {
+	stack, call := g.key.object == AClass || g.key.object == languages.PythonLock, g.key.call
+	if (stack || strings.HasPrefix(call, "sync.Mutex.") || strings.HasPrefix(call, "sync.RWMutex.")) &&
+		g.intensity(length) >= 0.95 && s.burstsOf(g) == "" && s.heldBy(g) == "" {
+		return []string{"see prywalk dump --locks"}
+	}
+	return nil
 }
 
 // shortened is for use in brackets. The processes at an address come with full names only.

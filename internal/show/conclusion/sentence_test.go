@@ -114,6 +114,44 @@ var conclusions = []struct {
 			p.runs("t", f+", main", 1.8)
 		}
 	}, "busy: spread over 5 functions, most in a (20 %); 0.9 CPUs"},
+	{"time spread so that none has a tenth", func(p *program) {
+		for i := range 20 {
+			p.runs("t", fmt.Sprintf("f%d, main", i), 0.45)
+		}
+	}, "busy: spread over 20 functions; 0.9 CPUs"},
+	{"readers wait for a lock that one of them holds", func(p *program) {
+		p.task("goroutine", "main.(*Catalog).Price", 80, Wait{Call: "sync.RWMutex.RLock"})
+	}, "mostly waiting: about 8 goroutines for sync.RWMutex.RLock in main.(*Catalog).Price; see prywalk dump --locks"},
+	{"classes whose initializers wait for each other", func(p *program) {
+		for _, f := range []string{"Rates.load", "Currency.load", "Shop.rate"} {
+			p.waits(f, f, 10, Wait{Call: "futex", Kind: waits.ObjectWait, Object: AClass})
+		}
+	}, "mostly waiting: 3 threads for a class's initialization in 3 functions; see prywalk dump --locks"},
+	{"a wait group has no owner", func(p *program) {
+		p.task("goroutine", "main.run", 10, Wait{Call: "sync.WaitGroup.Wait"})
+	}, "mostly waiting: about 1 goroutine for sync.WaitGroup.Wait in main.run"},
+	{"main waits for the server's end", func(p *program) {
+		p.waits("main", "Gate.main", 10, Wait{Call: "futex", Kind: waits.ObjectWait, Object: "object-wait x.CloseFuture"})
+		p.waits("loop", "Gate.report", 3, reply)
+	}, "mostly waiting: 1 thread in recvfrom (10.0.0.1:5432) of Gate.report; 1 thread for object-wait x.CloseFuture in " +
+		"Gate.main"},
+	{"main waits for an end, and hardly any other waits", func(p *program) {
+		p.waits("main", "Gate.main", 10, Wait{Call: "futex", Kind: waits.ObjectWait, Object: "object-wait x.CloseFuture"})
+		p.waits("loop", "Gate.report", 0.1, reply)
+	}, "mostly waiting: 1 thread for object-wait x.CloseFuture in Gate.main"},
+	{"main itself waits for a server", func(p *program) {
+		p.waits("main", "Gate.main", 10, reply)
+		p.waits("log", "Log.run", 4, Wait{Call: "write"})
+	}, "mostly waiting: 1 thread in recvfrom (10.0.0.1:5432) of Gate.main; 1 thread in write of Log.run"},
+	{"main waits for a lock with an owner", func(p *program) {
+		p.waits("journal", "write", 3, reply)
+		p.waits("main", "Gate.main", 10, heldBy(mutex, p.names["journal"]))
+	}, "mostly waiting: 1 thread for mutex cache_mu in Gate.main, held by journal (in recvfrom: 10.0.0.1:5432)"},
+	{"requests wait beside more tasks in the background", func(p *program) {
+		p.task("goroutine", "main.watch", 160, Wait{Call: "select", In: "grpc.Recv"})
+		p.Add(&Sample{Task: "goroutine", Blocked: 50 * second, Stack: p.stack("main.lookup"), Serves: true,
+			Wait: Wait{Call: "select", In: "grpc.Check"}})
+	}, "mostly waiting: about 5 goroutines in select (grpc.Check) of main.lookup"},
 	{"busy in a library", func(p *program) {
 		for _, library := range []string{"sqlite3", "sqlite3", "json"} {
 			s := p.thread("t")
@@ -190,7 +228,7 @@ var conclusions = []struct {
 	{"lock in code without names", func(p *program) {
 		p.waits("journal", "[kvd] (kvd)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "[kvd] (kvd)", 9.5, lock) })
-	}, "mostly waiting: 8 threads for threading.Lock in [kvd]"},
+	}, "mostly waiting: 8 threads for threading.Lock in [kvd]; see prywalk dump --locks"},
 	{"lock in turn in code made at run time", func(p *program) {
 		workers(8, func(name string) {
 			p.waits(name, "[anon] ([anon])", 8.5, lock)
@@ -199,6 +237,9 @@ var conclusions = []struct {
 	}, "mostly waiting: 8 threads for threading.Lock in [anon]"},
 	{"lock with an owner that is not known", func(p *program) {
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })
+	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py); see prywalk dump --locks"},
+	{"lock with an owner that is not known, for a part of the time", func(p *program) {
+		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9, lock) })
 	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py)"},
 	{"lock in turn", func(p *program) {
 		workers(4, func(name string) { p.runs(name, "put", 0.5) })
@@ -239,7 +280,8 @@ var conclusions = []struct {
 	{"two locks in one name from two functions", func(p *program) {
 		p.task("goroutine", "main.east", 10, goMu)
 		p.task("goroutine", "main.west", 10, goMu)
-	}, "mostly waiting: about 2 goroutines for sync.Mutex.Lock in main.east and main.west"},
+	}, "mostly waiting: about 2 goroutines for sync.Mutex.Lock in main.east and main.west; " +
+		"see prywalk dump --locks"},
 	{"all connections of a pool are taken", func(p *program) {
 		workers(8, func(name string) {
 			s := p.thread(name)

@@ -5,6 +5,7 @@ package conclusion
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"prywalk/internal/walk/waits"
 )
@@ -65,6 +66,7 @@ type group struct {
 	key       groupKey
 	lock      bool
 	own       int // the largest [Sample].Own
+	serves    bool
 	time      int64
 	threads   map[Thread]int64
 	tasks     int64 // time
@@ -100,7 +102,7 @@ func (s *Summary) Add(x *Sample) {
 		g := s.groupOf(c, x)
 		g.add(x)
 		if c == within {
-			g.own, s.own = max(g.own, x.Own), max(s.own, x.Own)
+			g.own, s.own, g.serves = max(g.own, x.Own), max(s.own, x.Own), g.serves || x.Serves
 		}
 		// What waits for the GIL, or for a short time, is no call that blocks a loop.
 		if x.HoldsLoop && (c == within && x.Wait.Kind != waits.GIL || c == sleep || c == others) {
@@ -212,7 +214,8 @@ func (s *Summary) Number(f Function) int32 {
 func byNumber(a, b Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.TID, b.TID)) }
 
 // weight prefers locks, as what waits for their owners waits in other ways, and functions that are most the program's
-// own.
+// own. Requests in service come before what tasks in the background wait for all the time, and main's wait for an end
+// after all others that are worth a word.
 func (s *Summary) weight(g *group) int64 {
 	weight := g.time
 	if s.isDoubtful(g) {
@@ -224,11 +227,27 @@ func (s *Summary) weight(g *group) int64 {
 	if g.own >= s.own {
 		weight *= 3
 	}
+	switch {
+	case g.serves:
+		weight *= 100
+	case s.awaitsEnd(g):
+		weight = min(weight, int64(small*s.length()))
+	}
 	return weight
 }
 
 // isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some.
 func (s *Summary) isDoubtful(g *group) bool { return g.key.guess != "" && s.works }
+
+// awaitsEnd reports a wait of main for what others do, such as a server's end: theirs say more.
+func (s *Summary) awaitsEnd(g *group) bool {
+	for f := range g.functions {
+		if !s.list[f].isMain() {
+			return false
+		}
+	}
+	return (g.lock || strings.HasPrefix(g.key.call, "chan ")) && len(g.functions) > 0 && len(g.owners) == 0
+}
 
 func (s *Summary) waitsByTime() (list []*group) {
 	for _, g := range s.groups {

@@ -43,6 +43,7 @@ func (d *Data) conclude() *conclusion.Summary {
 		s.Bursts = d.burstsOf
 	}
 	ofTokio := func(n int32) bool { return languages.Rust.Schedules("", d.Frames[n].Name, "", "") }
+	serves := func(n int32) bool { return languages.ServesRequest(d.Frames[n].Name) }
 	var x conclusion.Sample
 	for _, p := range d.Profile.Sample {
 		x = conclusion.Sample{
@@ -66,6 +67,7 @@ func (d *Data) conclude() *conclusion.Summary {
 			x.HoldsLoop, waiter = d.holdsLoop(p), d.groups.waiting.waiterIndex(p)
 		}
 		stack := d.Stack(p)
+		x.Serves = x.Task == languages.GoroutineTask && slices.ContainsFunc(stack, serves)
 		if x.CPU > 0 {
 			x.Collector = cmp.Or(languages.CollectorOfRole[Label(p, rec.LabelRole)], names.collector(stack))
 		}
@@ -88,6 +90,11 @@ func (d *Data) holdsLoop(p *profile.Sample) bool {
 	javaScript := func(l *profile.Location) bool { return l.Mapping != nil && languages.IsJavaScript(l.Mapping.File) }
 	if NumLabel(p, rec.LabelPID) == NumLabel(p, rec.LabelTID) && slices.ContainsFunc(p.Location, javaScript) {
 		return true
+	}
+	ofNetty := func(n int32) bool { return languages.IsNettyTurn(d.Frames[n].Name) }
+	if slices.ContainsFunc(d.Stack(p), ofNetty) {
+		call := Label(p, rec.LabelWait)
+		return !strings.HasPrefix(call, "epoll_") && call != "io_uring_enter" // what the loop itself waits in
 	}
 	turns := func(n int32) bool {
 		f := &d.Frames[n]

@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/code/unnamedcode"
+	"prywalk/internal/show/conclusion"
 	rec "prywalk/internal/store/profile"
 	"prywalk/internal/walk/waits"
 )
@@ -77,6 +78,8 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 		return databaseLock, ""
 	case atSafepoint(s):
 		return safepoint, ""
+	case what == string(waits.ObjectWait)+" [I" && isIn(s, languages.InitializesClass):
+		return conclusion.AClass, ""
 	case what == "":
 		return w.response(s), ""
 	case w.IsSleep(s):
@@ -134,7 +137,7 @@ func (w *Waiting) isRecorded(pid int64) bool {
 }
 
 const (
-	databaseLock = "PostgreSQL's lock (see pg_locks)"
+	databaseLock = "PostgreSQL's lock (see pg_blocking_pids)"
 	safepoint    = "a safepoint of the JVM"
 )
 

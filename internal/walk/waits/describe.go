@@ -186,7 +186,7 @@ func describeChild(name string, a *[6]uint64) Wait {
 }
 
 // WhyDatabaseLock is [Ownership].Why of a [DatabaseLock].
-const WhyDatabaseLock = "its owner is in PostgreSQL's view pg_locks"
+const WhyDatabaseLock = "select pg_blocking_pids(PID) names its owner"
 
 // awaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like.
 func awaitsDatabaseLock(stack []StackFunction) bool {

@@ -41,6 +41,9 @@ const (
 	GIL        Kind = "GIL"         // the lock of a CPython or Ruby interpreter
 )
 
+// ClassInitialization is what stands for the object of a Java thread that waits until another has initialized a class.
+const ClassInitialization = "(initialization of a class by another thread)"
+
 // HasOwner reports whether the kind is a lock or join whose owner is mostly known.
 func (k Kind) HasOwner() bool {
 	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -56,16 +57,15 @@ const pendingInode = "0"
 func isPending(inode string) bool { return strings.HasPrefix(inode, pendingInode) }
 
 // otherEnd returns the inode of the other end of a connection on this machine, or "". f: of a process with the socket.
-// Of a pending TCP connection it is that of the only listening socket at its port: with a full queue, the server does
-// not answer to SYN.
+// Of a pending TCP connection it is that of the listening socket of its address: with a full queue, the server does not
+// answer to SYN.
 func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string, pending bool) {
 	switch s := t.sockets[inode]; {
 	case s.remote != "":
 		other = t.connected[[2]string{s.remote, s.local}]
 		if isPending(other) || s.state == SynSent && isLoopback(s.remote) {
-			server := socket{local: s.remote}
-			if at := t.listening[server.listener()]; len(at) == 1 {
-				return at[0], true
+			if at := t.listeningAt(s.remote); at != "" {
+				return at, true
 			}
 		}
 	case strings.HasPrefix(s.local, "unix"):
@@ -75,6 +75,26 @@ func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string, pendi
 		return "", false
 	}
 	return other, false
+}
+
+// listeningAt returns the inode of the only socket that listens at an address, or else at all of its family, or else at
+// all; "": none, or several, as with SO_REUSEPORT.
+func (t *socketTables) listeningAt(address string) string {
+	server, all := socket{local: address}, "0.0.0.0:"
+	if strings.HasPrefix(address, "[") {
+		all = "[::]:"
+	}
+	for _, local := range []string{address, all + server.listener(), "[::]:" + server.listener()} {
+		other := func(inode string) bool { return t.sockets[inode].local != local }
+		switch at := slices.DeleteFunc(slices.Clone(t.listening[server.listener()]), other); len(at) {
+		case 0:
+		case 1:
+			return at[0]
+		default:
+			return ""
+		}
+	}
+	return ""
 }
 
 func isLoopback(address string) bool {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -250,4 +251,30 @@ func FuzzTables(f *testing.F) {
 		_, _, _ = timerText(info), signalNumbers(info), inetAddress(table)
 		_ = fileLockOwner(table, 4712, []string{"FLOCK"})
 	})
+}
+
+func TestAConnectionLeadsToTheSocketThatListensAtItsAddress(t *testing.T) {
+	for name, c := range map[string]struct {
+		listening []string // inodes are their indexes
+		address   string
+		want      string
+	}{
+		"both families":          {[]string{"0.0.0.0:80", "[::]:80"}, "127.0.0.1:80", "0"},
+		"both families, of IPv6": {[]string{"0.0.0.0:80", "[::]:80"}, "[::1]:80", "1"},
+		"only IPv6":              {[]string{"[::]:80"}, "127.0.0.1:80", "0"},
+		"its own address":        {[]string{"0.0.0.0:80", "127.0.0.1:80"}, "127.0.0.1:80", "1"},
+		"another address":        {[]string{"127.0.0.2:80"}, "127.0.0.1:80", ""},
+		"another port":           {[]string{"0.0.0.0:81"}, "127.0.0.1:80", ""},
+		"several":                {[]string{"0.0.0.0:80", "0.0.0.0:80"}, "127.0.0.1:80", ""},
+	} {
+		tables := socketTables{sockets: map[string]socket{}, listening: map[string][]string{}}
+		for i, local := range c.listening {
+			s := socket{local: local, state: "LISTEN"}
+			tables.sockets[strconv.Itoa(i)] = s
+			tables.listening[s.listener()] = append(tables.listening[s.listener()], strconv.Itoa(i))
+		}
+		if got := tables.listeningAt(c.address); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
 }

@@ -5,6 +5,7 @@ package locks
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
@@ -100,12 +101,28 @@ func (l *Locks) addLikelyOwners() {
 		if lock.Owner != 0 || lock.Free {
 			continue
 		}
+		if lock.Symbol == waits.ClassInitialization {
+			lock.Likely = initializers(l.Process(lock.PID), lock)
+			continue
+		}
 		likely, class := insideBlock(l.Process(lock.PID), uint64(lock.Address))
 		lock.Likely = append(lock.Likely, likely...)
 		if lock.Kind == waits.Semaphore && class != "" { // unknown of an interpreter without symbols
 			lock.Type = class
 		}
 	}
+}
+
+// initializers are the threads that may initialize the class for which a lock's waiters wait: those in a static
+// initializer that do not wait for it themselves.
+func initializers(p *stacks.Process, lock *Lock) (out []LikelyOwner) {
+	for t := range stacks.Each(p.Threads) {
+		at := slices.IndexFunc(t.Frames, func(f stacks.Frame) bool { return strings.HasSuffix(f.Function, ".<clinit>") })
+		if at >= 0 && !slices.Contains(lock.Waiters, t.TID) {
+			out = append(out, LikelyOwner{t.TID, "it initializes a class, in " + t.Frames[at].Location()})
+		}
+	}
+	return out
 }
 
 func insideBlock(p *stacks.Process, word uint64) (out []LikelyOwner, class string) {

@@ -116,3 +116,36 @@ func TestAGuessedIdleWaitAndAJoinedThreadAreNotCleared(t *testing.T) {
 		}
 	}
 }
+
+// Who is in a static initializer and does not wait for a class itself initializes it: of two that wait for each other,
+// each for the other's.
+func TestAClassIsInitializedByTheThreadInAStaticInitializer(t *testing.T) {
+	thread := func(tid int, class uint64, function string) stacks.Thread {
+		w := &waits.Wait{Kind: waits.ObjectWait, Symbol: waits.ClassInitialization, Address: schema.Hex(class)}
+		if class == 0 {
+			w = nil
+		}
+		return stacks.Thread{TID: tid, State: "S", WaitsFor: w,
+			Frames: []stacks.Frame{{Place: &stacks.Place{Function: function, Kind: "jvm"}}}}
+	}
+	for name, c := range map[string]struct {
+		threads []stacks.Thread
+		cycles  [][]int
+		owner   int // of the first lock
+	}{
+		"a cycle": {[]stacks.Thread{thread(1, 0x10, "A.<clinit>"), thread(2, 0x20, "B.<clinit>"),
+			thread(3, 0x10, "Shop.rate")}, [][]int{{1, 2}}, 2},
+		"a slow initializer": {[]stacks.Thread{thread(1, 0x10, "Shop.rate"), thread(2, 0, "B.<clinit>")}, nil, 2},
+		"one of two": {[]stacks.Thread{thread(1, 0x10, "Shop.rate"), thread(2, 0, "B.<clinit>"),
+			thread(3, 0, "C.<clinit>")}, nil, 0},
+	} {
+		l := New()
+		l.Processes = []*stacks.Process{{PID: 1, Threads: c.threads}}
+		l.Examine(AsRead{})
+		likely := l.Locks[0].Likely
+		if !slices.EqualFunc(l.PossibleDeadlocks, c.cycles, slices.Equal) || len(likely) == 0 ||
+			c.owner != 0 && (len(likely) != 1 || likely[0].TID != c.owner) || c.owner == 0 && len(likely) != 2 {
+			t.Errorf("%s: %v, %+v", name, l.PossibleDeadlocks, likely)
+		}
+	}
+}

@@ -4,9 +4,11 @@ package sleepers
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/base/languages"
 	"prywalk/internal/base/schema"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/code/unnamedcode"
@@ -44,7 +46,7 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 		return
 	}
 	if awaitsClass(d, &w) {
-		w.Symbol = classInitialization
+		w.Symbol = waits.ClassInitialization
 	}
 	e.Sleepers[d.TID] = sl
 	e.nameOwner(&w)
@@ -60,23 +62,12 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 	d.WaitsFor = &w
 }
 
-const classInitialization = "(initialization of a class by another thread)"
-
-// awaitsClass reports whether HotSpot waits until another thread has initialized a class, at an array of int that no
-// program sees (InstanceKlass::initialize_impl, JVMS 5.5).
+// awaitsClass reports whether HotSpot waits for a class, at an array of int that no program sees.
 func awaitsClass(d *stacks.Thread, w *waits.Wait) bool {
-	if w.Kind != waits.ObjectWait || w.Symbol != "[I" {
-		return false
-	}
-	for i := range d.Frames {
-		switch f := &d.Frames[i]; {
-		case strings.HasPrefix(f.Function, "InstanceKlass::initialize"):
-			return true
-		case f.Kind != "":
-			return false
-		}
-	}
-	return false
+	managed := slices.IndexFunc(d.Frames, func(f stacks.Frame) bool { return f.Kind != "" })
+	initializes := func(f stacks.Frame) bool { return languages.InitializesClass(f.Function, "") }
+	return w.Kind == waits.ObjectWait && w.Symbol == "[I" && managed >= 0 &&
+		slices.ContainsFunc(d.Frames[:managed], initializes)
 }
 
 func innermostFunctions(d *stacks.Thread) (out []waits.StackFunction) {

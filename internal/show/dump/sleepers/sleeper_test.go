@@ -85,7 +85,7 @@ func TestAWaitForTheInitializationOfAClassIsNamed(t *testing.T) {
 	java := stacks.Frame{Place: &stacks.Place{Function: "Orders.init", Module: "[HotSpot 21.0.13]", Kind: "jvm"}}
 	in := stackOf("pthread_cond_wait", "ObjectMonitor::wait", "InstanceKlass::initialize_impl")
 	for want, frames := range map[string][]stacks.Frame{
-		classInitialization: append(slices.Clone(in), java), "[I": append(append(in[:2:2], java), in[2])} {
+		waits.ClassInitialization: append(slices.Clone(in), java), "[I": append(append(in[:2:2], java), in[2])} {
 		e := newExplainer()
 		d := &stacks.Thread{TID: 11, Frames: frames}
 		e.describe(d, &waits.Sleeper{State: 'S', Reason: "futex", InCall: true, Args: [6]uint64{mutexAt, 0x80},
