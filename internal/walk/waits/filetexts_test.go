@@ -45,7 +45,7 @@ func TestManyFilesHaveShortTexts(t *testing.T) {
 	const want = "epoll (fd 4), pipe:[1] (fd 6), full, socket a:1 to b:2 established (fd 7)"
 	long := make([]OpenFile, maxShown+1)
 	for i := range long {
-		long[i] = OpenFile{FD: i}
+		long[i] = OpenFile{FD: FileNumber(i)}
 	}
 	if got := listOf(long); got != "descriptor 0, descriptor 1, descriptor 2, descriptor 3, …" {
 		t.Errorf("%q", got)
