@@ -297,12 +297,12 @@ func TestADragSelectsAPartOfTheTimeInABrowser(t *testing.T) {
 	run(ctx, t, chromedp.DragAndDropXY(at[0], at[2], at[1], at[2]))
 	s := value[shown](ctx, t, shownScript)
 	var from, to float64
-	if _, err := fmt.Sscanf(s.Hash, "#from=%fs&to=%fs&view=waits", &from, &to); err != nil || from < 1.9 || from > 2.1 ||
+	if _, err := fmt.Sscanf(s.Hash, "#from=%fs&to=%fs&view=flame", &from, &to); err != nil || from < 1.9 || from > 2.1 ||
 		to < 3.9 || to > 4.1 {
 		t.Errorf("a drag from 2 s to 4 s selects %s: %v", s.Hash, err)
 	}
 	run(ctx, t, chromedp.KeyEvent("\x1b"))
-	if s := value[shown](ctx, t, shownScript); s.Hash != "#view=waits" || s.Totals["wall"] == "" {
+	if s := value[shown](ctx, t, shownScript); s.Hash != "#view=flame" || s.Totals["wall"] == "" {
 		t.Errorf("after Esc: %s", s.Hash)
 	}
 	run(ctx, t, chromedp.Focus(chromedp.CSS("#overview")), chromedp.KeyEvent(kb.ArrowRight),
