@@ -96,7 +96,7 @@ run("east", transfer, a, b); run("west", transfer, b, a)
 child = subprocess.Popen(["sleep", "3600"])
 def build(): child.wait()
 run("build", build)
-`, "", "in build (app.py), for threads or child processes"},
+`, "", "mostly waiting: 1 thread in wait4 (child sleep, pid … ) of build (app.py)"},
 	{"a file's lock is taken", `
 path = sys.argv[0] + ".lock"
 first, second = open(path, "w"), open(path, "w")
