@@ -156,8 +156,11 @@ func TestGoroutinesOfEachGoRuntimeAreRecorded(t *testing.T) {
 	}, cmd.Process.Pid)
 	parked, busy := map[string]int{}, map[string]bool{}
 	for _, s := range r.Sample {
-		frames := stack(s)
-		file := filepath.Base(s.Location[len(s.Location)-1].Mapping.File)
+		frames, root := stack(s), s.Location[len(s.Location)-1].Mapping
+		if root == nil { // time without a stack
+			continue
+		}
+		file := filepath.Base(root.File)
 		switch {
 		case ofGoroutine(s) && slices.Contains(frames, "main.receive"):
 			parked[file+" "+label(s, "wait")]++
