@@ -136,7 +136,9 @@ func TestTimesOfOneGoroutineNeverOverlap(t *testing.T) {
 		all[i] = chains.Interval{From: to - random.Int64N(1<<16), To: to, Task: 1, Running: random.Int64N(2), Blocked: 1}
 	}
 	handOver(all, 100)
-	slices.SortFunc(all, func(x, y chains.Interval) int { return cmp.Or(cmp.Compare(x.To, y.To), cmp.Compare(x.From, y.From)) })
+	slices.SortFunc(all, func(x, y chains.Interval) int {
+		return cmp.Or(cmp.Compare(x.To, y.To), cmp.Compare(x.From, y.From))
+	})
 	for i := range all {
 		if all[i].From > all[i].To || i > 0 && all[i].From < all[i-1].To {
 			t.Fatalf("%+v after %+v", all[i], all[max(0, i-1)])
