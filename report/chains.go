@@ -55,8 +55,7 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 	}
 	b := &chainBuilder{waiting: view.NewWaiting(p.Sample, true), peers: map[string]string{}, names: map[int]string{},
 		known: map[waitID]knownWait{}, tasks: chains.Tasks{}, owned: map[lockID]bool{},
-		likely: likelyOwners{}, awaited: map[goLock]bool{},
-		lines: goroutineLines{map[int][]lineInterval{}, map[int]lineInterval{}}}
+		likely: likelyOwners{}, awaited: map[goLock]bool{}}
 	passed := map[*profile.Sample]bool{}
 	for _, s := range p.Sample {
 		if view.NumLabel(s, rec.LabelEnd) == 0 {
@@ -85,11 +84,13 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 		iv := b.interval(s, int(tid), max(0, clocks.Blocked(s)))
 		iv.From, iv.Running, iv.Queued = iv.To-s.Value[clocks.Wall], s.Value[clocks.CPU], s.Value[clocks.RunQueue]
 		iv.Passed, iv.Apart = passed[s], tid != 0 && b.waiting.IsApart(s)
-		b.lines.note(s, &iv, len(all), b.tasks)
+		if stack := view.Label(s, rec.LabelTaskStack); stack != "" && tid != 0 && !iv.Apart {
+			iv.Task = b.tasks.ID(iv.PID, "stack "+stack)
+		}
 		all = append(all, iv)
 		b.likely.add(s, b.awaited, iv)
 	}
-	b.lines.handOver(all, p.Period)
+	handOver(all, p.Period)
 	all = append(all, b.likely.lines(b.tasks)...)
 	setFinal(all)
 	return chains.Build(all, max(1, p.Period))
@@ -115,7 +116,6 @@ type chainBuilder struct {
 	owned   map[lockID]bool // locks with an owner in some wait
 	likely  likelyOwners
 	awaited map[goLock]bool
-	lines   goroutineLines
 	tasks   chains.Tasks
 }
 
@@ -129,8 +129,7 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 		w := &waits.Wait{Kind: waits.Other, Symbol: wait}
 		switch what := view.Label(s, rec.LabelWaitsFor); {
 		case what != "":
-			l := waits.ParseLabel(b.whole(what))
-			w = b.fileWait(what, &l)
+			w, _ = b.fileWait(what)
 		case wait == languages.AsyncioSleep:
 			w = &waits.Wait{Kind: waits.Sleep}
 		}
@@ -149,10 +148,9 @@ func (b *chainBuilder) interval(s *profile.Sample, tid int, blocked int64) chain
 				Why: fmt.Sprintf("%s has no known owner (%s)", wait, view.Label(s, rec.LabelTask))}
 		}
 		if what := view.Label(s, rec.LabelWaitsFor); what != "" {
-			l := waits.ParseLabel(b.whole(what))
-			iv.Link.WaitsFor = b.fileWait(what, &l)
-			iv.Next = chains.NextOf(iv.Link.WaitsFor)
-			iv.Next.OtherEnd = l.Other
+			w, other := b.fileWait(what)
+			iv.Link.WaitsFor, iv.Next = w, chains.NextOf(w)
+			iv.Next.OtherEnd = other
 		}
 		return iv
 	}
@@ -181,11 +179,12 @@ func (b *chainBuilder) whole(what string) string {
 	return what
 }
 
-// fileWait is the wait for a descriptor of a label, which is parsed as a whole.
-func (b *chainBuilder) fileWait(what string, l *waits.ParsedLabel) *waits.Wait {
+// fileWait is the wait for a descriptor of a label, with the link of its other end.
+func (b *chainBuilder) fileWait(what string) (w *waits.Wait, other string) {
+	l := waits.ParseLabel(b.whole(what))
 	path, _, _ := strings.Cut(what, " ")
 	f := &waits.OpenFile{FD: -1, Type: l.File, Path: path, Remote: l.Peer, Peers: l.Peers(), State: l.State}
-	return &waits.Wait{Kind: waits.Descriptor, FD: f}
+	return &waits.Wait{Kind: waits.Descriptor, FD: f}, l.Other
 }
 
 func (b *chainBuilder) waitOf(id *waitID) knownWait {
@@ -213,7 +212,7 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 	case l.File == "file" && waits.LooksUp(id.wait):
 		w.Symbol, w.Path = "", id.what
 	case l.File != "":
-		w = b.fileWait(id.what, &l)
+		w, _ = b.fileWait(id.what)
 	}
 	next := chains.NextOf(w)
 	if w.FD != nil {

@@ -98,12 +98,6 @@ func (w *Waiting) IsApart(s *profile.Sample) bool {
 	return isOfRuntime(s) || task != "" && task != languages.CoroutineTask
 }
 
-// HasGivenUpTask reports whether a sample is of a thread that gives up a goroutine, which is ready to run
-// (runtime/proc.go).
-func HasGivenUpTask(s *profile.Sample) bool {
-	return slices.Contains(functionsOf(s), "runtime.goschedImpl")
-}
-
 // isOfRuntime reports whether a sample is of a runtime's own thread.
 func isOfRuntime(s *profile.Sample) bool {
 	role := Label(s, rec.LabelRole)

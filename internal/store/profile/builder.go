@@ -76,7 +76,7 @@ func (b *Builder) Add(iv Interval) {
 		return
 	}
 	if b.meta.Aggregate {
-		iv.Labels = withoutChainLabels(iv.Labels)
+		iv.Labels = WithoutChainLabels(iv.Labels)
 		b.sums.add(&record{stack: iv.Stack, labels: b.tables.labelNumber(labelsOf(&iv)), samples: iv.Samples, wall: iv.Wall,
 			runqueue: iv.RunQueue, cpu: iv.CPU})
 		return

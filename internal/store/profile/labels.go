@@ -135,8 +135,8 @@ func IsChainLabel(key string) bool { return slices.Contains(chainLabels[:], key)
 
 var chainLabels = [...]string{LabelAwaitsLock, LabelHolds, LabelTaskStack}
 
-// withoutChainLabels removes these labels from [Interval.Labels].
-func withoutChainLabels(text string) string {
+// WithoutChainLabels removes the labels of [IsChainLabel] from a [LabelText].
+func WithoutChainLabels(text string) string {
 	if !slices.ContainsFunc(chainLabels[:], func(key string) bool { return strings.Contains(text, key) }) {
 		return text
 	}

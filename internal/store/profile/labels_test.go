@@ -120,7 +120,7 @@ func TestAggregatedRecordingsHaveNoLabelsForChains(t *testing.T) {
 		{text, LabelText(map[string]string{own: "a"})}, {"", ""},
 		{LabelText(map[string]string{own: LabelHolds}), LabelText(map[string]string{own: LabelHolds})},
 	} {
-		if got := withoutChainLabels(c.text); got != c.want {
+		if got := WithoutChainLabels(c.text); got != c.want {
 			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}
 	}

@@ -117,12 +117,11 @@ func (p *processState) goroutineStack(b *stackBuilder, end frames.StopReason) st
 		return ""
 	}
 	at := b.taskFrames[n-1].sp
-	text, known := p.goroutineStacks[at]
-	if !known && len(p.goroutineStacks) < maxStackTexts {
-		text = profile.LabelText(map[string]string{profile.LabelTaskStack: fmt.Sprintf("%#x", at)})
+	if _, known := p.goroutineStacks[at]; !known && len(p.goroutineStacks) < maxStackTexts {
+		text := profile.LabelText(map[string]string{profile.LabelTaskStack: fmt.Sprintf("%#x", at)})
 		managed.Remember(&p.goroutineStacks, maxStackTexts, at, text)
 	}
-	return text
+	return p.goroutineStacks[at]
 }
 
 // bounded returns the text of labels of locks; "" beyond the bound of texts.

@@ -4,7 +4,6 @@ package aggregator
 
 import (
 	"cmp"
-	"maps"
 
 	"prywalk/frames"
 	"prywalk/internal/account/attribute"
@@ -97,6 +96,5 @@ func (a *Aggregator) labelsOf(th *target.Thread, s *observe.RawSample) string {
 	if labels == nil && a.opts.Tasks && s.How == observe.ByStop {
 		labels = runtimes.Labels(&s.Regs, &s.Mem)
 	}
-	maps.DeleteFunc(labels, func(key, _ string) bool { return profile.IsChainLabel(key) })
-	return profile.LabelText(labels)
+	return profile.WithoutChainLabels(profile.LabelText(labels))
 }

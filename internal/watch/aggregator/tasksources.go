@@ -4,7 +4,6 @@ package aggregator
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"prywalk/frames"
@@ -145,9 +144,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	}
 	labels, known := g.labels[t.LabelsAt]
 	if !known {
-		own := g.LabelsAt(t.LabelsAt)
-		maps.DeleteFunc(own, func(key, _ string) bool { return profile.IsChainLabel(key) })
-		labels = profile.LabelText(own)
+		labels = profile.WithoutChainLabels(profile.LabelText(g.LabelsAt(t.LabelsAt)))
 		g.labels[t.LabelsAt] = labels
 	}
 	return taskWaits, taskKind{firstFunction: t.Entry, wait: cmp.Or(t.Wait, t.Status), waitsFor: waitsFor,

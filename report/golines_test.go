@@ -3,7 +3,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"prywalk/internal/show/chains"
@@ -91,27 +94,7 @@ func TestAGoroutineIsFollowedFromThreadToThread(t *testing.T) {
 			{tid: 20, function: "main.a", stack: "0x10", to: 400},
 			{tid: 20, function: "runtime.goschedImpl", stack: "0x90", from: 400, to: 700},
 			{tid: 21, function: "main.a", stack: "0x10", from: 600, to: 1000},
-		}, map[string]int64{"running main.a": 800, "queued main.a": 200}},
-		{"given up, and seen in both threads", []onStack{
-			{tid: 20, function: "main.a", stack: "0x10", to: 400},
-			{tid: 21, function: "main.b", stack: "0x10", from: 400, to: 500},
-			{tid: 20, function: "runtime.goschedImpl", stack: "0x90", from: 400, to: 600},
-			{tid: 20, function: "main.c", stack: "0x10", from: 600, to: 610},
-			{tid: 21, function: "main.d", stack: "0x10", from: 500, to: 1000},
-		}, map[string]int64{"running main.a": 400, "running main.b": 100, "queued main.a": 100, "running main.c": 10,
-			"running main.d": 390}},
-		{"given up while the other thread was looked at late", []onStack{
-			{tid: 20, function: "main.a", stack: "0x10", to: 400},
-			{tid: 21, function: "main.b", stack: "0x10", from: 400, to: 500},
-			{tid: 20, function: "runtime.goschedImpl", stack: "0x90", from: 400, to: 600},
-			{tid: 22, function: "main.c", stack: "0x10", from: 300, to: 1000},
-		}, map[string]int64{"running main.a": 400, "running main.b": 100, "running main.c": 500}},
-		{"given up, not known by which goroutine", []onStack{
-			{tid: 20, function: "main.a", stack: "0x10", to: 400},
-			{tid: 20, function: "runtime.stopm", stack: "0x90", from: 400, to: 500},
-			{tid: 20, function: "runtime.goschedImpl", stack: "0x90", from: 500, to: 700},
-			{tid: 21, function: "main.a", stack: "0x10", from: 700, to: 1000},
-		}, map[string]int64{"running main.a": 700, "unknown handle" + noBusy: 300}},
+		}, map[string]int64{"running main.a": 800, "unknown handle" + noBusy: 200}},
 		{"the reader of the connection goes on in another thread", []onStack{
 			{tid: 20, function: "main.other", stack: "0x20", to: 600},
 			{tid: 21, function: "main.a", stack: "0x10", to: 600},
@@ -136,9 +119,29 @@ func TestAGoroutineIsFollowedFromThreadToThread(t *testing.T) {
 func TestAGapBeforeASleepIsNotFilled(t *testing.T) {
 	all := []chains.Interval{{From: 0, To: 100, Running: 100}, {From: 50, To: 150, Running: 100},
 		{From: 160, To: 300, Blocked: 140}}
-	g := goroutineLines{seen: map[int][]lineInterval{1: {{index: 0, to: 100}, {index: 1, to: 150}, {index: 2, to: 300}}}}
-	g.handOver(all, 10)
+	for i := range all {
+		all[i].Task = 1
+	}
+	handOver(all, 10)
 	if all[1].From != 100 || all[2].From != 160 {
 		t.Errorf("%+v", all)
+	}
+}
+
+func TestTimesOfOneGoroutineNeverOverlap(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	all := make([]chains.Interval, 1<<17)
+	for i := range all {
+		to := random.Int64N(1 << 20)
+		all[i] = chains.Interval{From: to - random.Int64N(1<<16), To: to, Task: 1, Running: random.Int64N(2), Blocked: 1}
+	}
+	handOver(all, 100)
+	slices.SortFunc(all, func(x, y chains.Interval) int {
+		return cmp.Or(cmp.Compare(x.To, y.To), cmp.Compare(x.From, y.From))
+	})
+	for i := range all {
+		if all[i].From > all[i].To || i > 0 && all[i].From < all[i-1].To {
+			t.Fatalf("%+v after %+v", all[i], all[max(0, i-1)])
+		}
 	}
 }

@@ -5,6 +5,7 @@ package report
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -64,4 +65,38 @@ func (o likelyOwners) lines(tasks chains.Tasks) (out []chains.Interval) {
 		out = append(out, line...)
 	}
 	return out
+}
+
+// handOver ends each goroutine's interval in one thread where that in the next one begins: a thread that was seen with
+// a stack got it after another one was seen with it; one that sleeps has it all the time. What the next one loses by
+// that fills later gaps of up to two periods (ns), as a look at a thread is up to a period late.
+func handOver(all []chains.Interval, period int64) {
+	lines := map[int][]*chains.Interval{}
+	for i := range all {
+		if iv := &all[i]; iv.Task != 0 {
+			lines[iv.Task] = append(lines[iv.Task], iv)
+		}
+	}
+	for _, line := range lines {
+		slices.SortStableFunc(line, func(x, y *chains.Interval) int { return cmp.Compare(x.To, y.To) })
+		sleep := int64(math.MaxInt64) // begin of the next one
+		for _, iv := range slices.Backward(line) {
+			iv.To = min(iv.To, sleep)
+			iv.From = min(iv.From, iv.To)
+			if iv.Blocked > 0 && iv.Running+iv.Queued == 0 {
+				sleep = iv.From
+			}
+		}
+		seen, lost := line[0].From, int64(0)
+		for _, iv := range line {
+			switch gap := iv.From - seen; {
+			case gap > 2*period:
+				lost = 0
+			case gap < 0, iv.Blocked == 0 && gap <= lost: // else the sleep's begin is known
+				lost -= gap
+				iv.From = seen
+			}
+			seen = iv.To
+		}
+	}
 }
