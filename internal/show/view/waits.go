@@ -34,7 +34,6 @@ type Waiting struct {
 	schedulers  schedulerTasks
 	processes   map[string]string         // by [endOf]; nil until used
 	recorded    map[int64]bool            // processes; nil until used
-	joins       map[string]int64          // threads, by the function that joins them; nil until used
 	responding  map[int64]map[string]bool // other ends of net/http's connections, by process; nil until used
 }
 
@@ -88,13 +87,11 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	l := waits.ParseLabel(what)
 	anonymous := l.Object == "" && (l.Kind == waits.Mutex || l.Kind == waits.RWLock || l.Kind == waits.Condition)
 	switch {
-	case l.Kind == waits.Join && l.Object != "":
-		return w.join(s, &l)
 	case l.Peer != "" || l.Processes != "":
 		return w.otherEnd(&l), ""
 	case l.File == "file" && waits.LooksUp(Label(s, rec.LabelWait)):
 		return what, ""
-	case anonymous: // each waiter has a word of its own
+	case anonymous, l.Kind == waits.Join: // each waiter has a word, or joins a thread, of its own
 	case l.Kind.HasOwner() || !strings.HasPrefix(l.Object, "0x"):
 		return l.String(), ""
 	}
@@ -103,27 +100,6 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 		name = w.lockWithin(s, l.Type)
 	}
 	return name, w.Function(s)
-}
-
-// join names several threads that a function joins by their number.
-func (w *Waiting) join(s *profile.Sample, l *waits.ParsedLabel) (name, within string) {
-	if w.joins == nil {
-		w.joins = map[string]int64{}
-		seen := map[[2]string]bool{}
-		for _, s := range w.samples {
-			if WaitKind(s) == waits.Join {
-				k := [2]string{w.Function(s), Label(s, rec.LabelWaitsFor)}
-				if !seen[k] {
-					w.joins[k[0]]++
-				}
-				seen[k] = true
-			}
-		}
-	}
-	if in := w.Function(s); w.joins[in] > 1 {
-		return "join of " + tabular.Plural(w.joins[in], "thread"), in
-	}
-	return l.String(), ""
 }
 
 func (w *Waiting) isRecorded(pid int64) bool {
