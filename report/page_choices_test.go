@@ -240,7 +240,9 @@ func TestTheWaitsBeginWithTheOwnerBesideTheWaiterInABrowser(t *testing.T) {
 	if n := value[int](ctx, t, `document.querySelectorAll("#wait").length`); n != 0 {
 		t.Error("a second click leaves it open")
 	}
-	run(ctx, t, chromedp.Click(chromedp.CSS(`#waits [data-name="nanosleep"]`)), chromedp.Reload())
+	run(ctx, t, chromedp.Click(chromedp.CSS(`#waits [data-name="nanosleep"]`)))
+	wants(t, "after a click", text(ctx, t, "#wait"), "waits in nanosleep: 2.00 s with this stack walk")
+	run(ctx, t, chromedp.Reload())
 	wants(t, "after a reload", text(ctx, t, "#wait"), "waits in nanosleep: 2.00 s with this stack walk")
 	kinds := value[map[string]string](ctx, t, `Object.fromEntries([...document.querySelectorAll("#waits [data-name]")].map(
 		(r) => [r.dataset.name, r.querySelector(".kind").textContent]))`)

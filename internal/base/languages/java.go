@@ -100,7 +100,9 @@ func InitializesClass(function, _ string) bool {
 }
 
 // IsNettyTurn reports whether a function is a turn of Netty's event loop, or of XNIO's.
-func IsNettyTurn(function string) bool { return nettyTurn.MatchString(function) }
+func IsNettyTurn(function string) bool {
+	return strings.HasSuffix(function, ".run") && nettyTurn.MatchString(function)
+}
 
 var nettyTurn = regexp.MustCompile(`\bio\.netty\.(\w+\.)*(Nio|Epoll|IOUring|SingleThreadIo)EventLoop\.run$|` +
 	`^org\.xnio\.nio\.WorkerThread\.run$`)

@@ -23,6 +23,8 @@ const (
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
 	muchDoubt = 0.2
+	// clauseFrom is the part of a thread's time from which on a wait has a clause.
+	clauseFrom = 0.2
 	// Threads that sleep pollsFor times as long as they queue poll; they do not lack a CPU.
 	pollsFor = 20
 	// collectorFrom is the share of CPU time from which on a garbage collector or compiler is named.
@@ -68,11 +70,10 @@ func (s *Summary) clauses() []string {
 	cpu, queue := float64(s.cpu)/length, float64(s.queue)/length
 	s.works = cpu+queue >= 2*small
 	asleep, where, groups := s.asleep(length), s.where(), s.waitsByTime()
-	wait, first := 0.0, int64(0)
+	wait := 0.0 // without doubt
 	for _, g := range groups {
 		if !s.isDoubtful(g) {
 			wait += float64(g.time) / length
-			first = groups[0].time
 		}
 	}
 	queued, polling := s.queuedThreads()
@@ -91,13 +92,13 @@ func (s *Summary) clauses() []string {
 		clauses := append([]string{main + s.within(s.held, "in")}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
 	case queue >= max(cpu, 2*small) && pollsFor*s.queue >= polling &&
-		s.queue >= first: // other waits may be unrelated
+		(wait == 0 || s.queue >= groups[0].time): // other waits may be unrelated
 		main := s.queued(queued, where)
 		if where != "" || cpu >= small {
 			main += s.doubts(false)
 		}
 		return append(append([]string{main}, s.more(groups, length)...), s.sleepToo()...)
-	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= 0.2 || wait >= 0.5):
+	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= clauseFrom || wait >= 0.5):
 		s.OnlyWaits = cpu < 2*small
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		clauses = append(clauses, s.next(groups[0], length)...)
@@ -169,12 +170,8 @@ func (s *Summary) children() (clauses []string) {
 		sum += v
 	}
 	if delete(programs, ""); 2*sum >= s.cpu && float64(sum) >= least {
-		var names []string
-		for len(programs) > 0 && len(names) < 2 {
-			name, _ := Largest(programs, strings.Compare)
-			names = append(names, name)
-			delete(programs, name)
-		}
+		names := byValue(programs)
+		names = names[:min(2, len(names))]
 		text := "short-lived child processes" + inBrackets(tabular.Shorten(strings.Join(names, ", "), s.nameWidth))
 		clauses = append(clauses, text+" have "+percent(sum, s.cpu)+" of the CPU time")
 	}
@@ -292,8 +289,7 @@ func (s *Summary) where() string {
 			texts[percent(v, s.cpu)+" by "+name] = v
 		}
 	}
-	byTime := func(a, b string) int { return cmp.Or(cmp.Compare(texts[b], texts[a]), strings.Compare(a, b)) }
-	return strings.Join(slices.SortedFunc(maps.Keys(texts), byTime), ", ")
+	return strings.Join(byValue(texts), ", ")
 }
 
 // code names the innermost function that has most of the time outside of garbage collectors and compilers, or, if that
@@ -397,26 +393,16 @@ func (s *Summary) within(g *group, preposition string) string {
 	case 2*most > g.time:
 		return ", mostly " + preposition + " " + s.function(f, "")
 	case len(g.functions) == 2:
-		rest := maps.Clone(g.functions)
-		delete(rest, f)
-		second, _ := Largest(rest, cmp.Compare)
-		return " " + preposition + " " + s.function(f, "") + " and " + s.function(second, "")
+		return " " + preposition + " " + s.function(f, "") + " and " + s.function(byValue(g.functions)[1], "")
 	case len(g.functions) > 2:
 		return fmt.Sprintf(" %s %d functions", preposition, len(g.functions))
 	}
 	return ""
 }
 
-func (s *Summary) burstsOf(g *group) string {
-	if s.Bursts == nil {
-		return ""
-	}
-	return s.Bursts(g.key.call, g.key.object)
-}
-
 func (s *Summary) waiting(g *group, length float64) string {
 	text := s.who(g, length)
-	if bursts := s.burstsOf(g); bursts != "" {
+	if bursts := s.Bursts(g.key.call, g.key.object); bursts != "" {
 		more, bracketed := strings.CutSuffix(text, ")")
 		text = more + map[bool]string{true: ", ", false: " ("}[bracketed] + bursts + ")"
 	}
@@ -443,9 +429,10 @@ func (s *Summary) waiting(g *group, length float64) string {
 
 // next names the command that may know the owner of a lock that is awaited all the time, which recordings do not know.
 func (s *Summary) next(g *group, length float64) []string {
-	stack, call := g.key.object == AClass || g.key.object == languages.PythonLock, g.key.call
-	if (stack || strings.HasPrefix(call, "sync.Mutex.") || strings.HasPrefix(call, "sync.RWMutex.")) &&
-		g.intensity(length) >= 0.95 && s.burstsOf(g) == "" && s.heldBy(g) == "" {
+	call, object := g.key.call, g.key.object
+	dumpKnows := object == AClass || object == languages.PythonLock || strings.HasPrefix(call, "sync.Mutex.") ||
+		strings.HasPrefix(call, "sync.RWMutex.")
+	if dumpKnows && g.intensity(length) >= 0.95 && s.Bursts(call, object) == "" && s.heldBy(g) == "" {
 		return []string{"see prywalk dump --locks"}
 	}
 	return nil
@@ -494,10 +481,10 @@ func (s *Summary) lockName(g *group) string {
 	}
 }
 
-// more are waits of at least a fifth of a thread's time.
+// more are the first waits that have a clause.
 func (s *Summary) more(groups []*group, length float64) (clauses []string) {
 	for i, g := range groups {
-		if float64(g.time) >= 0.2*length && i < 2 {
+		if float64(g.time) >= clauseFrom*length && i < 2 {
 			clauses = append(clauses, s.waiting(g, length))
 		}
 	}
@@ -531,12 +518,8 @@ func (s *Summary) asleep(length float64) (parts []outside) {
 	}
 	if g := s.of(idle); g != nil {
 		var what []string
-		rules := map[string]int64{}
-		maps.Copy(rules, s.rules)
-		for len(rules) > 0 && len(what) < 2 {
-			rule, v := Largest(rules, strings.Compare)
-			delete(rules, rule)
-			if name := idleFor[rule]; name != "" && 20*v >= g.time {
+		for _, rule := range byValue(s.rules) {
+			if name := idleFor[rule]; name != "" && 20*s.rules[rule] >= g.time && len(what) < 2 {
 				what = append(what, name)
 			}
 		}

@@ -152,6 +152,15 @@ var conclusions = []struct {
 		p.Add(&Sample{Task: "goroutine", Blocked: 50 * second, Stack: p.stack("main.lookup"), Serves: true,
 			Wait: Wait{Call: "select", In: "grpc.Check"}})
 	}, "mostly waiting: about 5 goroutines in select (grpc.Check) of main.lookup"},
+	{"one short request beside tasks that wait for a lock all the time", func(p *program) {
+		p.task("goroutine", "main.flush", 80, goMu)
+		p.Add(&Sample{Task: "goroutine", Blocked: second, Stack: p.stack("main.lookup"), Serves: true,
+			Wait: Wait{Call: "select", In: "grpc.Check"}})
+	}, "mostly waiting: about 8 goroutines for sync.Mutex.Lock in main.flush; see prywalk dump --locks"},
+	{"main waits for work, and another hardly waits", func(p *program) {
+		p.waits("main", "<module> (job.py)", 10, Wait{Call: "futex", Kind: waits.Semaphore, Object: "queue.Queue.get"})
+		p.waits("log", "emit", 0.7, Wait{Call: "write"})
+	}, "mostly waiting: 1 thread for queue.Queue.get in <module> (job.py)"},
 	{"busy in a library", func(p *program) {
 		for _, library := range []string{"sqlite3", "sqlite3", "json"} {
 			s := p.thread("t")

@@ -4,6 +4,7 @@ package conclusion
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,7 +42,7 @@ type Summary struct {
 	Part bool
 	// Unseen are tasks of the program that recordings do not have, or "".
 	Unseen string
-	// Bursts, if set, says of a wait by call and object how its time is bunched, which the mean hides; "": it is not.
+	// Bursts says of a wait by call and object how its time is bunched, which the mean hides; "": it is not.
 	Bursts func(call, object string) string
 }
 
@@ -84,6 +85,7 @@ func New(duration int64, notes []string) *Summary {
 		rules: map[string]int64{}, libraries: map[call]int64{}, inner: map[call]int64{}, collectors: map[string]int64{},
 		shortLived: map[string]int64{}}
 	s.duration, s.notes, s.held = duration, notes, newGroup(groupKey{})
+	s.Bursts = func(_, _ string) string { return "" }
 	return s
 }
 
@@ -201,6 +203,11 @@ func Largest[K comparable](m map[K]int64, order func(a, b K) int) (best K, value
 	return best, value
 }
 
+// byValue returns the keys, those with the largest values first.
+func byValue[K cmp.Ordered](m map[K]int64) []K {
+	return slices.SortedFunc(maps.Keys(m), func(a, b K) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
+}
+
 // Number returns the number of a function in stacks.
 func (s *Summary) Number(f Function) int32 {
 	n, ok := s.numbers[f]
@@ -215,12 +222,9 @@ func byNumber(a, b Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Co
 
 // weight prefers locks, as what waits for their owners waits in other ways, and functions that are most the program's
 // own. Requests in service come before what tasks in the background wait for all the time, and main's wait for an end
-// after all others that are worth a word.
+// after others, if these are worth a clause.
 func (s *Summary) weight(g *group) int64 {
-	weight := g.time
-	if s.isDoubtful(g) {
-		return 0
-	}
+	weight, clause := g.time, int64(clauseFrom*s.length())
 	if g.lock {
 		weight *= 2
 	}
@@ -228,10 +232,12 @@ func (s *Summary) weight(g *group) int64 {
 		weight *= 3
 	}
 	switch {
-	case g.serves:
+	case s.isDoubtful(g):
+		return 0
+	case g.serves && g.time >= clause:
 		weight *= 100
 	case s.awaitsEnd(g):
-		weight = min(weight, int64(small*s.length()))
+		weight = min(weight, 3*clause) // as of a clause in the program's own function
 	}
 	return weight
 }

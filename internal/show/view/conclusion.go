@@ -129,7 +129,7 @@ func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 		w.Kind = waits.DatabaseLock
 	case w.Object == safepoint:
 		w.Kind, w.Owner = "", 0
-	case w.Kind == waits.Child && d.groups.waiting.isRecorded(w.Owner): // its own time says more
+	case w.Kind == waits.Child && d.groups.waiting.indexed().recorded[w.Owner]: // its own time says more
 		w.Kind = waits.NoWait
 	}
 	return w

@@ -96,7 +96,7 @@ func TestAThreadThatIsJoinedIsNotIdle(t *testing.T) {
 		got = append(got, g.Name)
 	}
 	const mark = " [idle? its function is called consumer]"
-	want := []string{"futex: condition ready", "futex: join thread 8", "futex: condition ready" + mark}
+	want := []string{"futex: condition ready", "futex: join in main", "futex: condition ready" + mark}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -108,7 +108,7 @@ func TestThreadsThatAFunctionJoinsInTurnAreOneGroup(t *testing.T) {
 		labels(r.add("order", 1), 7, 7, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelWaitsFor, joined)
 	}
 	groups := r.data(t, Options{By: "wait"}).Groups("wait")
-	if len(groups) != 1 || groups[0].Name != "futex: join of 2 threads in order" {
+	if len(groups) != 1 || groups[0].Name != "futex: join in order" {
 		t.Errorf("%+v, want one group of both", groups)
 	}
 }

@@ -118,15 +118,12 @@ func (known schedulerTasks) taskOf(s *profile.Sample) string {
 func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 	kinds := map[int64]map[string]bool{}
 	for _, s := range p.Sample {
-		task := Label(s, rec.LabelTask)
-		if task == "" {
-			continue
+		if pid := NumLabel(s, rec.LabelPID); IsTask(s) {
+			if kinds[pid] == nil {
+				kinds[pid] = map[string]bool{}
+			}
+			kinds[pid][Label(s, rec.LabelTask)] = true
 		}
-		pid := NumLabel(s, rec.LabelPID)
-		if kinds[pid] == nil {
-			kinds[pid] = map[string]bool{}
-		}
-		kinds[pid][task] = true
 	}
 	return kinds
 }

@@ -27,14 +27,13 @@ const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntim
 type Waiting struct {
 	idleRules   bool
 	samples     []*profile.Sample // of the recording
-	joined      map[int64]bool    // threads that one that is not idle joins; nil until used
-	inWork      map[awaited]bool  // conditions that a thread that is not idle awaits; nil until used
+	recorded    map[int64]bool    // processes; these three are made by indexed
+	joined      map[int64]bool    // threads that one that is not idle joins
+	inWork      map[awaited]bool  // conditions that a thread that is not idle awaits
 	idleCache   map[idleKey]waits.StackRule
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	schedulers  schedulerTasks
 	processes   map[string]string         // by [endOf]; nil until used
-	recorded    map[int64]bool            // processes; nil until used
-	joins       map[string]int64          // threads, by the function that joins them; nil until used
 	responding  map[int64]map[string]bool // other ends of net/http's connections, by process; nil until used
 }
 
@@ -88,13 +87,11 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	l := waits.ParseLabel(what)
 	anonymous := l.Object == "" && (l.Kind == waits.Mutex || l.Kind == waits.RWLock || l.Kind == waits.Condition)
 	switch {
-	case l.Kind == waits.Join && l.Object != "":
-		return w.join(s, &l)
 	case l.Peer != "" || l.Processes != "":
 		return w.otherEnd(&l), ""
 	case l.File == "file" && waits.LooksUp(Label(s, rec.LabelWait)):
 		return what, ""
-	case anonymous: // each waiter has a word of its own
+	case anonymous, l.Kind == waits.Join: // each waiter has a word, or joins a thread, of its own
 	case l.Kind.HasOwner() || !strings.HasPrefix(l.Object, "0x"):
 		return l.String(), ""
 	}
@@ -103,37 +100,6 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 		name = w.lockWithin(s, l.Type)
 	}
 	return name, w.Function(s)
-}
-
-// join names several threads that a function joins by their number.
-func (w *Waiting) join(s *profile.Sample, l *waits.ParsedLabel) (name, within string) {
-	if w.joins == nil {
-		w.joins = map[string]int64{}
-		seen := map[[2]string]bool{}
-		for _, s := range w.samples {
-			if WaitKind(s) == waits.Join {
-				k := [2]string{w.Function(s), Label(s, rec.LabelWaitsFor)}
-				if !seen[k] {
-					w.joins[k[0]]++
-				}
-				seen[k] = true
-			}
-		}
-	}
-	if in := w.Function(s); w.joins[in] > 1 {
-		return "join of " + tabular.Plural(w.joins[in], "thread"), in
-	}
-	return l.String(), ""
-}
-
-func (w *Waiting) isRecorded(pid int64) bool {
-	if w.recorded == nil {
-		w.recorded = map[int64]bool{}
-		for _, s := range w.samples {
-			w.recorded[NumLabel(s, rec.LabelPID)] = true
-		}
-	}
-	return w.recorded[pid]
 }
 
 const (
@@ -339,7 +305,7 @@ func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 		return waits.Idleness{Idle: waits.IdleRuntime}
 	case idle == (waits.Idleness{}):
 	case !IsSynchronization(s):
-	case w.isJoined(NumLabel(s, rec.LabelTID)), idle.Idle == "" && w.isAwaitedInWork(s):
+	case w.indexed().joined[NumLabel(s, rec.LabelTID)], idle.Idle == "" && w.inWork[awaitedBy(s)]:
 		return waits.Idleness{}
 	}
 	return idle
@@ -350,34 +316,27 @@ type awaited struct {
 	object string
 }
 
-func (w *Waiting) isAwaitedInWork(s *profile.Sample) bool {
-	object := func(s *profile.Sample) awaited {
-		return awaited{NumLabel(s, rec.LabelPID), Label(s, rec.LabelWaitsFor)}
-	}
-	if w.inWork == nil {
-		w.inWork = map[awaited]bool{}
-		for _, s := range w.samples {
-			l := waits.ParseLabel(Label(s, rec.LabelWaitsFor))
-			if l.Kind == waits.Condition && l.Object != "" && w.ruleOf(s).Idleness == (waits.Idleness{}) {
-				w.inWork[object(s)] = true
-			}
-		}
-	}
-	return w.inWork[object(s)]
+func awaitedBy(s *profile.Sample) awaited {
+	return awaited{NumLabel(s, rec.LabelPID), Label(s, rec.LabelWaitsFor)}
 }
 
-func (w *Waiting) isJoined(tid int64) bool {
-	if w.joined == nil {
-		w.joined = map[int64]bool{}
-		for _, s := range w.samples {
-			if WaitKind(s) == waits.Join && w.ruleOf(s).Idleness == (waits.Idleness{}) {
-				if owner := LockOwner(s); owner > 0 {
-					w.joined[owner] = true
-				}
-			}
+// indexed makes the maps of all samples.
+func (w *Waiting) indexed() *Waiting {
+	if w.recorded != nil {
+		return w
+	}
+	w.recorded, w.joined, w.inWork = map[int64]bool{}, map[int64]bool{}, map[awaited]bool{}
+	for _, s := range w.samples {
+		w.recorded[NumLabel(s, rec.LabelPID)] = true
+		switch l := waits.ParseLabel(Label(s, rec.LabelWaitsFor)); {
+		case w.ruleOf(s).Idleness != (waits.Idleness{}):
+		case l.Kind == waits.Join && LockOwner(s) > 0:
+			w.joined[LockOwner(s)] = true
+		case l.Kind == waits.Condition && l.Object != "":
+			w.inWork[awaitedBy(s)] = true
 		}
 	}
-	return w.joined[tid]
+	return w
 }
 
 func (w *Waiting) ruleOf(s *profile.Sample) waits.StackRule {

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+
+	"prywalk/internal/host/procmem"
 )
 
 // endpoint is a descriptor of a pipe or a socket.
@@ -109,22 +110,21 @@ func (p Peer) program() string {
 // is 0 if that is not known, also in another pid namespace (proc_pid_children(5)).
 func ChildWaitedFor(pid, child int) (c Peer) {
 	own := NewOpenFiles(pid)
-	var all []int
-	files, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/[0-9]*/children")
-	for _, file := range files {
-		for word := range strings.FieldsSeq(own.read(file)) {
-			n, _ := strconv.Atoi(word)
-			all = append(all, n)
-		}
-	}
+	var status procmem.Status
 	switch {
-	case child == 0 && len(all) == 1:
-		c.PID = all[0]
-	case child != 0 && slices.Contains(all, child) && namespace(pid) == namespace(os.Getpid()):
-		c.PID = child
-	default:
+	case child == 0:
+		var all []string
+		files, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/[0-9]*/children")
+		for _, file := range files {
+			all = append(all, strings.Fields(own.read(file))...)
+		}
+		if len(all) != 1 {
+			return c
+		}
+		child, _ = strconv.Atoi(all[0])
+	case procmem.ParseStatus([]byte(own.read(own.path(child, "status"))), &status) != nil || status.PPid != pid,
+		namespace(pid) != namespace(os.Getpid()):
 		return c
 	}
-	c.Name = strings.TrimSpace(own.read(own.path(c.PID, "comm")))
-	return c
+	return Peer{PID: child, Name: strings.TrimSpace(own.read(own.path(child, "comm")))}
 }

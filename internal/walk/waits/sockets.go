@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"net/netip"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,7 +22,7 @@ var tcpStates = map[string]string{
 type socketTables struct {
 	sockets   map[string]socket    // by inode
 	connected map[[2]string]string // inodes by local and remote address
-	listening map[string][]string  // inodes by [socket.listener]
+	listening map[string][]string  // inodes by local address, and by [socket.listener]
 }
 
 func (f *OpenFiles) socket(inode string) socket {
@@ -44,10 +43,16 @@ func (f *OpenFiles) readSockets() socketTables {
 			t.connected[[2]string{s.local, s.remote}] = inode
 		}
 		if s.state == "LISTEN" {
-			t.listening[s.listener()] = append(t.listening[s.listener()], inode)
+			t.addListening(inode, &s)
 		}
 	}
 	return t
+}
+
+func (t *socketTables) addListening(inode string, s *socket) {
+	for _, key := range []string{s.local, s.listener()} {
+		t.listening[key] = append(t.listening[key], inode)
+	}
 }
 
 // pendingInode begins the key of a TCP connection that its server has not accepted. Its inode is 0 until then. With a
@@ -85,13 +90,10 @@ func (t *socketTables) listeningAt(address string) string {
 		all = "[::]:"
 	}
 	for _, local := range []string{address, all + server.listener(), "[::]:" + server.listener()} {
-		other := func(inode string) bool { return t.sockets[inode].local != local }
-		switch at := slices.DeleteFunc(slices.Clone(t.listening[server.listener()]), other); len(at) {
-		case 0:
-		case 1:
+		if at := t.listening[local]; len(at) == 1 {
 			return at[0]
-		default:
-			return ""
+		} else if len(at) > 1 {
+			break
 		}
 	}
 	return ""

@@ -267,11 +267,9 @@ func TestAConnectionLeadsToTheSocketThatListensAtItsAddress(t *testing.T) {
 		"another port":           {[]string{"0.0.0.0:81"}, "127.0.0.1:80", ""},
 		"several":                {[]string{"0.0.0.0:80", "0.0.0.0:80"}, "127.0.0.1:80", ""},
 	} {
-		tables := socketTables{sockets: map[string]socket{}, listening: map[string][]string{}}
+		tables := socketTables{listening: map[string][]string{}}
 		for i, local := range c.listening {
-			s := socket{local: local, state: "LISTEN"}
-			tables.sockets[strconv.Itoa(i)] = s
-			tables.listening[s.listener()] = append(tables.listening[s.listener()], strconv.Itoa(i))
+			tables.addListening(strconv.Itoa(i), &socket{local: local})
 		}
 		if got := tables.listeningAt(c.address); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -64,10 +64,10 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 
 // awaitsClass reports whether HotSpot waits for a class, at an array of int that no program sees.
 func awaitsClass(d *stacks.Thread, w *waits.Wait) bool {
-	managed := slices.IndexFunc(d.Frames, func(f stacks.Frame) bool { return f.Kind != "" })
-	initializes := func(f stacks.Frame) bool { return languages.InitializesClass(f.Function, "") }
-	return w.Kind == waits.ObjectWait && w.Symbol == "[I" && managed >= 0 &&
-		slices.ContainsFunc(d.Frames[:managed], initializes)
+	at := slices.IndexFunc(d.Frames, func(f stacks.Frame) bool {
+		return f.Kind != "" || languages.InitializesClass(f.Function, "")
+	})
+	return at >= 0 && d.Frames[at].Kind == "" && w.Kind == waits.ObjectWait && w.Symbol == "[I"
 }
 
 func innermostFunctions(d *stacks.Thread) (out []waits.StackFunction) {

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,19 +32,13 @@ func writeIdle(b *strings.Builder, l *locks.Locks, idle []*locks.Lock) {
 			atLock[tid] = true
 		}
 	}
-	var others []string
 	rules := map[string][]int{}
 	for _, t := range stacks.ThreadsOf(l.Processes) {
-		w := t.WaitsFor
-		if w == nil || w.Idle == "" || atLock[t.TID] {
-			continue
+		if w := t.WaitsFor; w != nil && w.Idle != "" && !atLock[t.TID] {
+			rules[w.Idle] = append(rules[w.Idle], t.TID)
 		}
-		if rules[w.Idle] == nil {
-			others = append(others, w.Idle)
-		}
-		rules[w.Idle] = append(rules[w.Idle], t.TID)
 	}
-	if len(idle) == 0 && len(others) == 0 {
+	if len(idle) == 0 && len(rules) == 0 {
 		return
 	}
 	printable.Fprintf(b, "\nidle, by rule:\n")
@@ -51,8 +46,7 @@ func writeIdle(b *strings.Builder, l *locks.Locks, idle []*locks.Lock) {
 		printable.Fprintf(b, "  [idle: %s] %s: %s\n", lock.Idle, lockLabel(lock),
 			printable.Raw(shownThreadNames(l, lock.Waiters)))
 	}
-	slices.Sort(others)
-	for _, rule := range others {
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
 		printable.Fprintf(b, "  [idle: %s] %s: %s\n", rule, count(len(rules[rule]), "thread"),
 			printable.Raw(shownThreadNames(l, rules[rule])))
 	}
