@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
 )
 
 // The clocks of a stopped thread stand still, once it has left its CPU: proc_pid_syscall(5) has "running" until then.
@@ -22,9 +23,10 @@ func TestWatchdogLowersAThreadThatRanForItsTimeWithoutASleep(t *testing.T) {
 		return state(p.PID) == 'T' && err == nil && string(call) != "running\n"
 	})
 	batch, err := unix.SchedGetAttr(p.PID, 0) // a lower nice value may be refused
-	if err != nil || batch.Policy != unix.SCHED_NORMAL {
-		t.Skipf("policy %d, %v; needs an ordinary one: chrt --other 0 make test", batch.Policy, err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	testtargets.Need(t, batch.Policy == unix.SCHED_NORMAL, "the ordinary scheduling policy", "chrt --other 0 make test")
 	batch.Policy = unix.SCHED_BATCH
 	w := newWatchdog(p.PID, 1, batch)
 	defer w.files.Close()

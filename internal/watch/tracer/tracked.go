@@ -38,8 +38,6 @@ type tracked struct {
 // processes includes those that have ended in this tick.
 func (t *tracked) processes() []*target.Process { return t.procs }
 
-func (t *tracked) holdDirs(hold bool) { t.holdsDirs = hold }
-
 func (t *tracked) dueThreads() (n int) {
 	for _, p := range t.procs {
 		n += len(p.Backoff.Due)
