@@ -186,11 +186,15 @@ func (s *site) run(args ...string) result {
 	return command{exe: all[0], args: all[1:], dir: s.dir}.run(s.t)
 }
 
-// start runs the server in a container of that name, and returns the container's id.
+// start runs the server in a container of that name until it computes, and returns the container's id.
 func (s *site) start(name string, flags ...string) (id string) {
 	s.t.Helper()
 	s.t.Cleanup(func() { _ = s.e.command("rm", "-f", name).Run() })
 	r := s.run(append(append([]string{"-d", "--name", name}, flags...), s.server)...).must(s.t, 0)
+	pid := s.inspected(name)
+	eventually(s.t, "the server computes", func() bool {
+		return strings.Contains(prywalk(s.t, "dump", "-p", pid).must(s.t, 0).stdout, " computes in ")
+	})
 	return strings.TrimSpace(r.stdout)
 }
 

@@ -243,7 +243,10 @@ func TestPausedContainerOfARealEngineIsNamed(t *testing.T) {
 			if out, err := e.command(c.command, name).CombinedOutput(); err != nil {
 				t.Fatalf("%s %s: %v\n%s", e.program, c.command, err, out)
 			}
-			prywalk(t, "dump", "-p", s.inspected(name)).must(t, 0).has(t, c.want)
+			pid := s.inspected(name)
+			eventually(t, c.command+" has an effect", func() bool {
+				return strings.Contains(prywalk(t, "dump", "-p", pid).must(t, 0).stdout, c.want)
+			})
 		}
 	})
 }

@@ -3,20 +3,32 @@
 package ptrace
 
 import (
+	"fmt"
+	"os"
 	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
 )
 
-// The clocks of a stopped thread stand still.
+// The clocks of a stopped thread stand still, once it has left its CPU: proc_pid_syscall(5) has "running" until then.
 func TestWatchdogLowersAThreadThatRanForItsTimeWithoutASleep(t *testing.T) {
 	p := start(t, "sleep")
 	p.Signal(unix.SIGSTOP)
-	eventually(t, "stopped", func() bool { return state(p.PID) == 'T' })
-	w := newWatchdog(p.PID, 1, &unix.SchedAttr{Policy: unix.SCHED_BATCH})
+	eventually(t, "stopped", func() bool {
+		call, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", p.PID))
+		return state(p.PID) == 'T' && err == nil && string(call) != "running\n"
+	})
+	batch, err := unix.SchedGetAttr(p.PID, 0) // a lower nice value may be refused
+	if err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Need(t, batch.Policy == unix.SCHED_NORMAL, "the ordinary scheduling policy", "chrt --other 0 make test")
+	batch.Policy = unix.SCHED_BATCH
+	w := newWatchdog(p.PID, 1, batch)
 	defer w.files.Close()
 	w.files = procmem.OpenThread(p.PID, p.PID, procmem.NewFDBudget(0))
 	sched, err := w.files.SchedStat()

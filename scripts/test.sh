@@ -94,7 +94,8 @@ if [ "${PRYWALK_TESTS:-}" = all ] && [ -z "${PRYWALK_ARM64:-}" ]; then
 	esac
 fi
 # Of Debian's kernels the oldest and the newest, without what make test-kernels judges besides: times, stacks that depend
-# on the compiler alone, slow programs a second time, and most of package torture. One that cannot be had is skipped by its test.
+# on the compiler alone, slow programs a second time, and most of package torture. One that cannot be had is skipped by
+# its test.
 export KERNELS="${KERNELS:-5.10 newest}"
 minutes='NoBlockingCall|ShortCounts|RareInterfaces|NoSignalOf|Setuid|ForkAndVfork|NonLeader|ShortLived|KilledTargets'
 export KERNELS_SKIP="${KERNELS_SKIP-ClocksAddUp|StacksOfCPrograms/chain-(O0|nocfi)|ManagedLanguages/(node|java)/root|$minutes}"

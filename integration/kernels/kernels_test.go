@@ -95,6 +95,9 @@ func jobsOf(t *testing.T, b *machine.Builder, run, skip string) (jobs []machine.
 			Args: []string{"env", "PRYWALK_KERNEL_TESTS=1", "/tests/" + j.name, "-test.v", "-test.timeout=0",
 				"-test.run=" + j.run, "-test.skip=" + skip}})
 	}
+	if len(jobs) == 0 {
+		t.Fatalf("no test's name has %q", run)
+	}
 	return jobs
 }
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # fetch.sh [RELEASE...]: fetches Debian's kernels that the emulated machines of make test-kernels boot (with ARCH=arm64
-# in the environment those of make test-arm64), and a static busybox. It prints the directory that then holds busybox and, for each RELEASE (5.10 6.1 6.1-rt 6.12 newest;
-# all without arguments), RELEASE/vmlinuz and RELEASE/version. It installs nothing, needs no root, and leaves this machine's
+# in the environment those of make test-arm64), and a static busybox. It prints the directory that then holds busybox
+# and, for each RELEASE (5.10 6.1 6.1-rt 6.12 newest; all without arguments), RELEASE/vmlinuz and RELEASE/version. It
+# installs nothing, needs no root, and leaves this machine's
 # package lists and sources alone: apt works in directories of its own. What was fetched once is used again; remove the
 # directory to fetch anew.
 #

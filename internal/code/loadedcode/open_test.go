@@ -87,12 +87,16 @@ func TestAFailedOpenLeavesNoDescriptor(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = unix.Close(free)
+	const mostKept = 1 << 10
 	failures := 0
 	for limit := uint64(free); ; limit++ {
+		if limit > uint64(free)+mostKept {
+			t.Fatalf("Open fails with %d descriptors", mostKept)
+		}
 		before := testtargets.Descriptors(t)
 		var err error
 		testtargets.WithDescriptorsBelow(t, limit, func() { err = try() })
-		if after := testtargets.Descriptors(t); after != before {
+		if after := testtargets.Descriptors(t); after > before { // fewer: the collector closed others
 			t.Fatalf("%d descriptors after an Open with %d descriptors (error %v), before %d", after, limit, err, before)
 		}
 		if err == nil {

@@ -102,7 +102,10 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 		if r.samplerOpts.Children {
 			pids = slices.Concat(pids, process.Descendants(pids...))
 		}
-		_ = selfhang.Watched(func() { r.unanswered = unansweredNote(pids) })
+		var note string // of r only if nothing hangs: else it may be set while r is written
+		if selfhang.Watched(func() { note = unansweredNote(pids) }) == nil {
+			r.unanswered = note
+		}
 	}
 	if err := r.writeWatched(); err != nil {
 		return exit.Join(failure, err)

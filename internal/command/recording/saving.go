@@ -94,12 +94,7 @@ func (r *recording) write() error {
 	}
 	var ofAll []string
 	if r.ring == nil && r.output.rotation == nil { // the last file of these is of a part
-		if r.children != "" {
-			ofAll = append(ofAll, r.children)
-		}
-	}
-	if r.unanswered != "" {
-		ofAll = append(ofAll, r.unanswered)
+		ofAll = slices.DeleteFunc([]string{r.children, r.unanswered}, func(line string) bool { return line == "" })
 	}
 	comments := slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks, runstats.Losses(&r.stats),
 		runstats.TargetGroups(&r.stats), ofAll)

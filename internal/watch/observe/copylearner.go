@@ -11,7 +11,7 @@ import (
 //
 // A walk has an end ([walkEnd]): complete, or what it lacked. Three learners each set a part of the [stackHints]:
 //
-//	sizeLearner        stacksize.go    bytes from the stack pointer on
+//	stackSize          stacksize.go    bytes from the stack pointer on
 //	otherStackLearner  otherstacks.go  places on other stacks (signal stack, coroutine) to which walks went
 //	depthLearner       stacksize.go    whether the kernel's samples are too short for the stack, so that it is stopped
 //
@@ -44,7 +44,7 @@ const (
 // stackHints is what the next copies of a thread have.
 type stackHints struct {
 	stackSize
-	otherStackPlaces
+	stackPlaces [maxOtherStacks]otherStack // that the next copy includes
 	sampleDepth
 }
 
@@ -70,7 +70,6 @@ func (c *walkedCopy) isFullSample() bool {
 // copyLearner learns from the walks of one thread. It belongs to the walking goroutine.
 type copyLearner struct {
 	stackHints
-	size   sizeLearner
 	others otherStackLearner
 	depth  depthLearner
 }
@@ -79,7 +78,7 @@ type copyLearner struct {
 func newCopyLearner() *copyLearner {
 	l := &copyLearner{stackHints: stackHints{stackSize: stackSize{bytes: firstCopy}}}
 	l.depth.shallowFirst = minDeepStops
-	l.size.stackSize, l.others.otherStackPlaces, l.depth.sampleDepth = &l.stackSize, &l.otherStackPlaces, &l.sampleDepth
+	l.others.stackPlaces, l.depth.sampleDepth = &l.stackPlaces, &l.sampleDepth
 	return l
 }
 
@@ -99,7 +98,7 @@ func (l *copyLearner) walked(p *loadedcode.Process, w *frames.Walker, c *walkedC
 	}
 	l.depth.update(end, w, c)
 	newPlace := l.others.update(end, w, c)
-	longer := l.size.update(end, w, c)
+	longer := l.stackSize.learn(end, w, c)
 	return end, newPlace || longer
 }
 

@@ -32,17 +32,12 @@ type otherStack struct {
 	firstStack bool
 }
 
-// otherStackPlaces are the places that the next copy includes.
-type otherStackPlaces struct {
-	stackPlaces [maxOtherStacks]otherStack
-}
-
 type otherStackLearner struct {
-	*otherStackPlaces
-	next      int                 // index of the place that was replaced last
-	keepFor   int                 // walks elsewhere until a place is dropped
-	walksLeft [maxOtherStacks]int // 0: the place is kept
-	gaveUp    bool                // a place was dropped since the last addMissing
+	stackPlaces *[maxOtherStacks]otherStack
+	next        int                 // index of the place that was replaced last
+	keepFor     int                 // walks elsewhere until a place is dropped
+	walksLeft   [maxOtherStacks]int // 0: the place is kept
+	gaveUp      bool                // a place was dropped since the last addMissing
 }
 
 // update returns again = true if the walk led to a new place that was not copied. A kernel sample has one stack only.
@@ -72,7 +67,7 @@ func (s *otherStack) copyBytes() int {
 
 // add returns added = true if the place has replaced no other.
 func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
-	list := &learner.stackPlaces
+	list := learner.stackPlaces
 	for i := range list {
 		switch place := &list[i]; {
 		case place.at>>12 == addr>>12 && place.link.At == 0:
@@ -161,7 +156,7 @@ func (learner *otherStackLearner) linksOf(w *frames.Walker) (found uint) {
 
 // countWalk drops the places that no walk has used for long. Bit i of used: this walk used stackPlaces[i].
 func (learner *otherStackLearner) countWalk(used uint) {
-	list, n := &learner.stackPlaces, 0
+	list, n := learner.stackPlaces, 0
 	for i := range list {
 		if list[i].at != 0 && learner.isKept(i, used>>i&1 != 0) {
 			list[n], learner.walksLeft[n] = list[i], learner.walksLeft[i]

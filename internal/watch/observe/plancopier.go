@@ -89,9 +89,6 @@ func (c *planCopier) use(plan *managed.Plan, anchor frames.Addr, innerTID int, f
 	c.assignment = assignment{plan: plan, anchor: anchor, foundAnchor: found, innerTID: uint64(innerTID)}
 }
 
-// useAlso sets plans that the next Regions carries out after that of [planCopier.use]. They find their anchors.
-func (c *planCopier) useAlso(plans []*managed.Plan) { c.others = plans }
-
 // ReadLimit implements [ptrace.OtherMemory].
 func (*planCopier) ReadLimit() int { return maxPlanReads }
 

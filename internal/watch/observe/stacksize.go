@@ -20,33 +20,31 @@ func (s *stackSize) toReserve(otherBytes int) int {
 	return min(s.bytes, max(minWholeCopy-otherBytes-copyMargin, 2*s.used+copyMargin, minInnermostCopy))
 }
 
-type sizeLearner struct{ *stackSize }
-
 // fall is the part of the difference by which sizes fall: slowly, as depths vary from sample to sample.
 const fall = 64
 
-// update returns again = true if the copy was too short, and the next one is longer.
-func (learner *sizeLearner) update(end walkEnd, w *frames.Walker, c *walkedCopy) (again bool) {
+// learn returns again = true if the copy was too short, and the next one is longer.
+func (size *stackSize) learn(end walkEnd, w *frames.Walker, c *walkedCopy) (again bool) {
 	from, reach := c.stack.Addr, w.HighestSP()
 	if end == endComplete && (w.OnOtherStack() || w.Frame().SP != 0) {
-		learner.root = reach
+		size.root = reach
 	}
 	if used := reach - from; used <= c.stackEnd-from {
 		cut := end == endCut && !c.kernelSample
 		if cut {
-			used = max(used, learner.sizeToRoot(c))
+			used = max(used, size.toRoot(c))
 		}
-		again = learner.setSize(int(used)+16, max(c.room, minWholeCopy), cut)
+		again = size.setSize(int(used)+16, max(c.room, minWholeCopy), cut)
 	}
 	if end == endCut && c.isFullSample() {
-		learner.used = c.fullSampleBytes + 1
+		size.used = c.fullSampleBytes + 1
 	}
 	return again
 }
 
-// sizeToRoot returns 0 if the outermost frame's place is unknown or too far away.
-func (learner *sizeLearner) sizeToRoot(c *walkedCopy) uint64 {
-	from, root := c.stack.Addr, learner.root
+// toRoot returns 0 if the outermost frame's place is unknown or too far away.
+func (size *stackSize) toRoot(c *walkedCopy) uint64 {
+	from, root := c.stack.Addr, size.root
 	if root > from && root-from <= maxCopyToEnd {
 		return root - from
 	}
@@ -54,8 +52,8 @@ func (learner *sizeLearner) sizeToRoot(c *walkedCopy) uint64 {
 }
 
 // setSize returns again = true if the next copy is longer. cut: the copy was too short.
-func (learner *sizeLearner) setSize(used, fullCopy int, cut bool) (again bool) {
-	old, want := learner.bytes, used+copyMargin
+func (size *stackSize) setSize(used, fullCopy int, cut bool) (again bool) {
+	old, want := size.bytes, used+copyMargin
 	switch {
 	case cut:
 		// each copy of a batch of walks must lead to the same size
@@ -63,8 +61,8 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut bool) (again bool) {
 	case want < old:
 		want = old - (old-want)/fall
 	}
-	learner.bytes = min(max(want, minWholeCopy), maxUsualStack)
-	learner.used = max(used, learner.used-(learner.used-used)/fall)
+	size.bytes = min(max(want, minWholeCopy), maxUsualStack)
+	size.used = max(used, size.used-(size.used-used)/fall)
 	return cut && old < maxUsualStack
 }
 

@@ -11,12 +11,12 @@ import (
 func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 	k := newCopyLearner()
 	for range 4 {
-		k.size.setSize(minWholeCopy, minWholeCopy, true)
+		k.setSize(minWholeCopy, minWholeCopy, true)
 	}
 	if got := k.bytes; got != 4*minWholeCopy {
 		t.Errorf("%d bytes after four copies of %d that were too short", got, minWholeCopy)
 	}
-	k.size.setSize(4*minWholeCopy, 4*minWholeCopy, true)
+	k.setSize(4*minWholeCopy, 4*minWholeCopy, true)
 	if got := k.bytes; got != 16*minWholeCopy {
 		t.Errorf("%d bytes after one of four times as many", got)
 	}
@@ -26,14 +26,14 @@ func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	const from, root = 1 << 30, 1<<30 + 700<<10
 	s := &walkedCopy{stack: frames.Region{Addr: from}, stackEnd: from + maxUsualStack}
 	k := newCopyLearner()
-	if got := k.size.sizeToRoot(s); got != 0 {
+	if got := k.toRoot(s); got != 0 {
 		t.Errorf("%d bytes to an unknown end", got)
 	}
-	if k.root = root; k.size.sizeToRoot(s) != root-from {
-		t.Errorf("%d bytes to where the stack has ended", k.size.sizeToRoot(s))
+	if k.root = root; k.toRoot(s) != root-from {
+		t.Errorf("%d bytes to where the stack has ended", k.toRoot(s))
 	}
-	if k.root = from + maxCopyToEnd + 8; k.size.sizeToRoot(s) != 0 {
-		t.Errorf("%d bytes to an end that is far", k.size.sizeToRoot(s))
+	if k.root = from + maxCopyToEnd + 8; k.toRoot(s) != 0 {
+		t.Errorf("%d bytes to an end that is far", k.toRoot(s))
 	}
 }
 
@@ -64,7 +64,7 @@ func TestTheNextCopyIsAsTheExampleSays(t *testing.T) {
 		if n/kib != c.copied {
 			t.Fatalf("%d: %d KiB copied, want %d", i, n/kib, c.copied)
 		}
-		again := k.size.setSize(c.depth*kib, n, !complete)
+		again := k.setSize(c.depth*kib, n, !complete)
 		if again == complete || k.bytes/kib != c.next {
 			t.Errorf("%d: read again %t, next %d bytes, want %d KiB", i, again, k.bytes, c.next)
 		}

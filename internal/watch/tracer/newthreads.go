@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"prywalk/internal/base/refusal"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
@@ -63,7 +64,7 @@ func (n *newThreads) observeWithEngine(now int64) {
 func (n *newThreads) observe(p *target.Process, now int64) {
 	for range maxListings {
 		before := len(p.Backoff.Due)
-		ended := n.counts.exitedAttempts()
+		ended := n.counts.failed[refusal.Exited]
 		n.find(p, now)
 		found := p.Backoff.Due[before:]
 		if len(found) == 0 {
@@ -75,10 +76,10 @@ func (n *newThreads) observe(p *target.Process, now int64) {
 			}
 			n.observations.observe(th)
 		}
-		if n.counts.exitedAttempts() == ended {
+		if n.counts.failed[refusal.Exited] == ended {
 			return
 		}
-		n.creations.forget()
+		n.creations.tick = -1
 		p.Tail.ReadAt = 0
 	}
 }
@@ -133,8 +134,6 @@ func (c *taskCreations) countUntil(tick int64) int64 {
 	}
 	return c.count
 }
-
-func (c *taskCreations) forget() { c.tick = -1 }
 
 func (c *taskCreations) close() {
 	if c.file != nil {

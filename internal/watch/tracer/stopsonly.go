@@ -38,7 +38,7 @@ type host struct{ t *Tracer }
 func (h host) NoteObservation(now int64) { h.t.gaps.noteObservation(now) }
 
 // GapEnd implements [engine.Host].
-func (h host) GapEnd() int64 { return h.t.gaps.endOfLast() }
+func (h host) GapEnd() int64 { return h.t.gaps.lastEnd }
 
 // ReadClocks implements [engine.Host].
 func (h host) ReadClocks(now int64) { h.t.tracked.readClocks(now) }

@@ -44,7 +44,7 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 	}
 	writePeers(&b, l)
 	for _, p := range l.Processes {
-		writeUnanswered(&b, p)
+		writeUnanswered(&b, p, fmt.Sprintf("%s (pid %d): ", p.Name, p.PID))
 	}
 	writeChannels(&b, l)
 	writeIdle(&b, l, idle)

@@ -70,13 +70,13 @@ func writeBesidesThreads(b *strings.Builder, p *stacks.Process, asleepInSchedule
 	if text := Unexamined(p); text != "" {
 		printable.Fprintf(b, "\n%s\n", text)
 	}
-	writeUnanswered(b, p)
+	writeUnanswered(b, p, "")
 }
 
 // writeUnanswered writes which connections have no answer: no thread of an event loop shows its requests.
-func writeUnanswered(b *strings.Builder, p *stacks.Process) {
+func writeUnanswered(b *strings.Builder, p *stacks.Process, who string) {
 	for i := range p.Unanswered {
-		printable.Fprintf(b, "\n%s\n", p.Unanswered[i].String())
+		printable.Fprintf(b, "\n%s%s\n", who, p.Unanswered[i].String())
 	}
 }
 
