@@ -51,7 +51,7 @@ func (w *Wait) ReadPath(s *Sleeper, read func(addr uint64, buf []byte) int) {
 		n += read(addr+uint64(n), b[n:])
 	}
 	if end := bytes.IndexByte(b[:n], 0); end > 0 {
-		w.Path = string(b[:end])
+		w.Path = strings.ToValidUTF8(string(b[:end]), "\uFFFD")
 	}
 }
 
