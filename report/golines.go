@@ -67,9 +67,9 @@ func (o likelyOwners) lines(tasks chains.Tasks) (out []chains.Interval) {
 	return out
 }
 
-// handOver ends each goroutine's interval in one thread where that in the next one begins: a thread that was seen with
-// a stack got it after another one was seen with it; one that sleeps has it all the time. What the next one loses by
-// that fills later gaps of up to two periods (ns), as a look at a thread is up to a period late.
+// handOver makes the intervals of a goroutine on several threads follow each other: each begins where the one before
+// ended. A sleep is kept whole; it ends what overlaps it before. The time cut off fills later gaps of up to two periods
+// (ns) each, as a look at a thread is up to a period late.
 func handOver(all []chains.Interval, period int64) {
 	lines := map[int][]*chains.Interval{}
 	for i := range all {

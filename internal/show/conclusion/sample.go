@@ -62,7 +62,7 @@ type Sample struct {
 	// Collector is the garbage collector or compiler that runs, or "".
 	Collector string
 	Pooled    bool // in the loop of a pool of threads
-	// HoldsLoop: within a turn of an event loop ([languages.HoldsEventLoop]).
+	// HoldsLoop: within a turn of the event loop of asyncio, Netty, XNIO or Node.
 	HoldsLoop bool
 	// Serves: a server's task for a request ([languages.ServesRequest]).
 	Serves bool
@@ -100,7 +100,8 @@ func (s *Sample) class() class {
 	case w.Idle != "":
 		return idle
 	case w.Kind == waits.Child: // that is not recorded
-	case w.Kind == waits.Join, strings.HasPrefix(w.Call, "wait4"), strings.HasPrefix(w.Call, "waitid"):
+	case w.Kind == waits.Join, strings.HasPrefix(w.Object, string(waits.Child)+" "), strings.HasPrefix(w.Call, "wait4"),
+		strings.HasPrefix(w.Call, "waitid"):
 		return others
 	case w.IsSleep():
 		return sleep

@@ -43,7 +43,7 @@ var widths = []struct {
 }{{40, false}, {32, false}, {32, true}, {24, true}, {18, true}, {12, true}}
 
 // Sentence returns the conclusion, one line without a full stop; "" without samples. Names are shortened until it has
-// room for its main clause with all doubts.
+// room for its main clause with all doubts. The note on connections follows at any width.
 func (s *Summary) Sentence() (line string) {
 	for _, w := range widths {
 		s.nameWidth, s.brief = w.name, w.brief
@@ -61,11 +61,12 @@ func (s *Summary) Sentence() (line string) {
 			break
 		}
 	}
-	return printable.String(line)
+	return printable.String(line + s.atEnd)
 }
 
 // clauses begin with the main one; there is not always room for the others.
 func (s *Summary) clauses() []string {
+	s.atEnd = ""
 	length := s.length()
 	cpu, queue := float64(s.cpu)/length, float64(s.queue)/length
 	s.works = cpu+queue >= 2*small
@@ -112,7 +113,7 @@ func (s *Summary) clauses() []string {
 			doubt = "; " + s.Unseen + " are not examined, so requests may wait"
 		}
 		if s.rules[waits.IdleEventLoop] > 0 {
-			doubt += s.unanswered()
+			s.atEnd = s.unanswered()
 		}
 		for i, p := range asleep {
 			if i == 0 {
@@ -181,7 +182,7 @@ func (s *Summary) children() (clauses []string) {
 		case who == "" || s.Part:
 		case used*1e9 >= max(least, float64(s.cpu)):
 			clauses = append(clauses, fmt.Sprintf("%s used %.1f s of CPU, not recorded (--children)", who, used))
-		case float64(s.cpu+s.queue+s.blocked[within]) < least && s.blocked[others] == 0: // else that names the children
+		case float64(s.cpu+s.queue+s.blocked[within]) < least && s.blocked[others] == 0: // else the line has the wait
 			clauses = append(clauses, who+" not recorded (--children)")
 		}
 	}
@@ -427,9 +428,13 @@ func (s *Summary) waiting(g *group, length float64) string {
 	return text
 }
 
-// next names the command that may know the owner of a lock that is awaited all the time, which recordings do not know.
+// next names the command that may know the owner of a lock that is awaited all the time, which recordings do not know,
+// and the flag that records an awaited child.
 func (s *Summary) next(g *group, length float64) []string {
 	call, object := g.key.call, g.key.object
+	if strings.HasPrefix(object, string(waits.Child)+" ") {
+		return []string{"children are not recorded (--children)"}
+	}
 	dumpKnows := object == AClass || object == languages.PythonLock || strings.HasPrefix(call, "sync.Mutex.") ||
 		strings.HasPrefix(call, "sync.RWMutex.")
 	if dumpKnows && g.intensity(length) >= 0.95 && s.Bursts(call, object) == "" && s.heldBy(g) == "" {

@@ -516,7 +516,8 @@ var conclusions = []struct {
 			p.waits(name, "thumbnail (app.py)", 10, Wait{Call: "wait4", Kind: waits.Child, Object: "child gs (4 processes)"})
 		})
 		p.waits("main", "<module> (app.py)", 10, Wait{Call: "pselect6"})
-	}, "mostly waiting: 4 threads in wait4 (child gs, 4 processes) of thumbnail (app.py)"},
+	}, "mostly waiting: 4 threads in wait4 (child gs, 4 processes) of thumbnail (app.py); children are not recorded " +
+		"(--children)"},
 	{"child processes beside an alarm", func(p *program) {
 		p.notes = []string{runstats.UnrecordedChildren(1, 0.8)}
 		workers(4, func(name string) {
@@ -687,17 +688,19 @@ func TestChildProcessesWithMostOfTheTimeComeFirst(t *testing.T) {
 }
 
 func TestConnectionsWithoutAnAnswerAreNamedWhereNothingWorks(t *testing.T) {
-	const note = runstats.AtTheEnd + "nginx (pid 7): 3 connections to 10.0.0.1:80: data sent, none came back"
+	const note = runstats.AtTheEnd + "nginx (pid 7): 3 connections to 127.0.0.1:8080 = app (pid 9): data sent, none " +
+		"came back, the longest for at least 12.3 s"
 	for _, c := range []struct {
 		part, busy bool
 		want       string
 	}{
-		{false, false, "mostly asleep: 1 thread waits for events; " + note},
-		{true, false, "mostly asleep: 1 thread waits for events"},
+		{false, false, "mostly asleep: 1 thread waits for events, 1 thread sleeps in keep_alive_of_connections; " + note},
+		{true, false, "mostly asleep: 1 thread waits for events, 1 thread sleeps in keep_alive_of_connections"},
 		{false, true, "busy: 100 % in handle; 5 CPUs"},
 	} {
 		p := newProgram(note)
 		p.Part = c.part
+		p.waits("timer", "keep_alive_of_connections", 50, Wait{Call: "clock_nanosleep"})
 		if p.waits("worker", "loop", 60, idleBy(waits.IdleEventLoop)); c.busy {
 			p.runs("worker", "handle", 50)
 		}

@@ -31,10 +31,11 @@ type Summary struct {
 	rules                   map[string]int64 // idle time
 	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
-	nameWidth               int  // columns of each name in the sentence
-	brief                   bool // without modules, pools, and the number of waiters at a time
-	works                   bool // there is CPU time, or time in the run queue
-	own                     int  // the largest of waits within work
+	nameWidth               int    // columns of each name in the sentence
+	brief                   bool   // without modules, pools, and the number of waiters at a time
+	works                   bool   // there is CPU time, or time in the run queue
+	own                     int    // the largest of waits within work
+	atEnd                   string // follows the sentence
 	// OnlyWaits is set by [Summary.Sentence]: it is about waits within work, and hardly any CPU time.
 	OnlyWaits bool
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,7 +99,7 @@ func (p Peer) ChildLabel() string { return fmt.Sprintf("%s %s (pid %d)", Child, 
 
 // program is the process's name, "sh: convert" of a shell (bash, dash …) with one child, as of system(3).
 func (p Peer) program() string {
-	if strings.HasSuffix(p.Name, "sh") {
+	if slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh", "ksh", "fish"}, p.Name) {
 		if command := ChildWaitedFor(p.PID, 0); command.PID != 0 {
 			return p.Name + ": " + command.Name
 		}

@@ -59,7 +59,7 @@ func (f *OpenFiles) Unanswered() (list []Unanswered) {
 			peer, t.out, t.in = "", t.in, t.out
 		}
 		if t.out.isAfter(t.in) && t.out.since >= minUnanswered {
-			delete(f.times, inode) // of one process
+			delete(f.times, inode) // a socket of several processes counts once
 			u := byPeer[peer]
 			inodes[peer], byPeer[peer] = inode, Unanswered{peer, u.Connections + 1, max(u.Longest, t.out.since)}
 		}
@@ -120,8 +120,8 @@ type dataTime struct {
 	segments uint32
 }
 
-// isAfter: the kernel's clock does not tell apart what is within one of its ticks, of up to 10 ms. The beginning of a
-// connection and the request often are.
+// isAfter reports whether the last data came after b's. Times within one tick of the kernel's clock (up to 10 ms) are
+// equal; then data on a connection that had none in the other direction are later.
 func (a dataTime) isAfter(b dataTime) bool {
 	return a.segments > 0 && (a.since < b.since || a.since == b.since && b.segments == 0)
 }

@@ -150,6 +150,9 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 		}
 	case found.Kind == waits.Other:
 		found.ReadPath(&sl, e.callMemory(th, s, waits.MaxPath))
+		if !strings.HasPrefix(found.Path, "/") { // a label of another form
+			return "", 0
+		}
 		return found.Path, 0
 	case found.Kind.IsSynchronization() && found.Address != 0:
 		found.ResolveOwner(p.waitState)

@@ -99,7 +99,7 @@ func (feedback *WalkFeedback) AddOtherStack(addr frames.Addr) {
 	feedback.handOver()
 }
 
-// ExtendOtherStack is [copyLearner.ExtendOtherStack].
+// ExtendOtherStack is [copyLearner.extendOtherStack].
 func (feedback *WalkFeedback) ExtendOtherStack(addr frames.Addr, n uint64) {
 	feedback.copies.extendOtherStack(addr, n)
 	feedback.handOver()

@@ -230,7 +230,7 @@ func TestAChainThatJoinsTheFirstIsCopiedOnce(t *testing.T) {
 	}
 }
 
-// The example of doc.go.
+// The example of plancopier.go.
 func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 	const (
 		base    = 0x7f3c18000000

@@ -53,7 +53,7 @@ func TestSamplesWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 	}
 }
 
-// The example of doc.go.
+// The example of copylearner.go.
 func TestTheNextCopyIsAsTheExampleSays(t *testing.T) {
 	const kib = 1 << 10
 	k := newCopyLearner()

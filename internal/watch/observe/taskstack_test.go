@@ -18,7 +18,7 @@ import (
 
 const roomForRegions = 16
 
-// The example of doc.go.
+// The example of taskstack.go.
 func TestTheStackThatAThreadHasLeftIsCopiedAsTheExampleSays(t *testing.T) {
 	const (
 		g0, m, curg, savedSP, stackHi = 0x1000, 0x1800, 0x2380, 0x5be30, 0x5c000
