@@ -118,7 +118,8 @@ func TestTheConclusionNamesWhatTheProgramCalled(t *testing.T) {
 			place{"_Unwind_RaiseException", "/usr/lib/libgcc_s.so.1", ""},
 			place{"__cxa_throw", "/usr/lib/libstdc++.so.6", ""}, place{"discount", "/srv/shop", ""},
 			place{"main", "/srv/shop", ""}),
-		"mostly waiting: 3 threads in wait4 (child gs, pid 9) of thumbnail (app.py)": conclude(t, 3, "wait4",
+		"mostly waiting: 3 threads in wait4 (child gs, pid 9) of thumbnail (app.py); children are not recorded " +
+			"(--children)": conclude(t, 3, "wait4",
 			"child gs (pid 9)", place{"wait4", "/lib/libc.so.6", ""},
 			place{"Popen.wait", python, "/usr/lib/python3.11/subprocess.py"}, place{"thumbnail", python, "/srv/app.py"}),
 		"busy: 100 % in decode, mostly in page faults; 1 CPU": conclude(t, 1, "", "",

@@ -42,8 +42,6 @@ func (l *Samples[P]) Add(stack, link int64, attributes []int64, points ...P) {
 func (l *Samples[P]) Profile(d *Dictionary, typ, unit string, from uint64, length int64,
 	of func(P) (value int64, time uint64, isTimed bool),
 ) (m protobuf.Message) {
-	m.Bytes(1, d.ValueType(typ, unit))
-	empty := len(m)
 	for _, s := range l.list {
 		var values []int64
 		var times []uint64
@@ -73,9 +71,10 @@ func (l *Samples[P]) Profile(d *Dictionary, typ, unit string, from uint64, lengt
 		n.Fixeds(5, times)
 		m.Bytes(2, n)
 	}
-	if len(m) == empty {
+	if len(m) == 0 {
 		return nil
 	}
+	m.Bytes(1, d.ValueType(typ, unit)) // not before: strings without a use are against the rules of the dictionary
 	m.Fixed(3, from)
 	m.Int(4, length)
 	return m
