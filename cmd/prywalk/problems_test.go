@@ -125,6 +125,7 @@ run("loop", serve)
 }
 
 // busy records a program that computes for so long that a host at load 20 leaves it some samples.
+// There the line also has what the program waits for, and no room for the file.
 const busy = "record -d 2"
 
 // otherProblems are by the file of the program.
@@ -133,7 +134,7 @@ var otherProblems = []problem{
 def check_email(text): return re.match(r"^([a-z0-9]+)*@x$", text)
 print("ready", flush=True)
 while True: check_email("a" * 20 + "!")
-`, busy, " % in check_email (app.py), mostly in re"},
+`, busy, " % in check_email … mostly in re"},
 	{"app.py: a query for each row", `
 import sqlite3
 db = sqlite3.connect(":memory:")
@@ -142,7 +143,7 @@ db.executemany("insert into item values(?, '')", [(i,) for i in range(5000)])
 def load_item(i): return db.execute("select name from item where id = ?", (i,)).fetchone()
 print("ready", flush=True)
 while True: [load_item(i) for i in range(5000)]
-`, busy, " % in load_item (app.py), mostly in sqlite3"},
+`, busy, " % in load_item … mostly in sqlite3"},
 	{"app.c: a stripped program", `#include <stdio.h>
 __attribute__((noinline)) static unsigned crc(unsigned c) {
 	for (int i = 0; i < 1000000; i++) c = c >> 1 ^ (0xedb88320 & -(c & 1));

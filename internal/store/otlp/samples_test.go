@@ -17,7 +17,8 @@ func TestAProfileWithoutValuesLeavesNothingInTheDictionary(t *testing.T) {
 		t.Errorf("%x, dictionary %x, want none, %x", p, d.Message(), empty)
 	}
 	l.Add(1, 0, nil, 7)
-	if p := l.Profile(d, "runqueue", "nanoseconds", 0, 1, of); p == nil || !bytes.Contains(d.Message(), []byte("runqueue")) {
+	p := l.Profile(d, "runqueue", "nanoseconds", 0, 1, of)
+	if p == nil || !bytes.Contains(d.Message(), []byte("runqueue")) {
 		t.Errorf("%x, dictionary %x", p, d.Message())
 	}
 }
