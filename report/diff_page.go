@@ -39,7 +39,7 @@ func limitsOf(tests int) pageLimits {
 func (d *Difference) HTML(w io.Writer) error {
 	joined := d.joinedData()
 	page := joined.page()
-	page.Title = fmt.Sprintf("%s: old and new", cmp.Or(d.opts.Title, d.new.sum.Summary().Target))
+	page.Title = fmt.Sprintf("%s: old and new", d.new.sum.Summary().Target)
 	page.Facts = d.facts()
 	page.Comments, page.conclusion = nil, ""
 	for _, line := range append([]string{d.verdict()}, d.notes()...) {

@@ -118,7 +118,7 @@ func (d *data) page() *page {
 func (b *pageBuilder) head() {
 	s := b.Summary()
 	b.merge = s.Threads > maxPageThreads
-	b.Title = printable.String(cmp.Or(b.Options.Title, s.Target))
+	b.Title = printable.String(s.Target)
 	b.Value, b.conclusion = b.ValueIndex, b.Conclusion()
 	for i, t := range b.Profile.SampleType {
 		b.Types = append(b.Types, [2]string{t.Type, t.Unit})

@@ -3,7 +3,6 @@
 package export
 
 import (
-	"cmp"
 	"io"
 	"math"
 	"slices"
@@ -91,7 +90,7 @@ func (ff *firefoxBuilder) meta() object {
 	}
 	return object{
 		"version": 24, "preprocessedProfileVersion": firefoxVersion, "processType": 0, "debug": false, "symbolicated": true,
-		"product": cmp.Or(ff.Options.Title, s.Target), "interval": interval, "startTime": float64(ff.start) / 1e6,
+		"product": s.Target, "interval": interval, "startTime": float64(ff.start) / 1e6,
 		"categories":   array{category("Other", "grey"), category("Code", "blue"), category("Note", "yellow")},
 		"extensions":   object{"baseURL": array{}, "id": array{}, "name": array{}, "length": 0},
 		"sampleUnits":  object{"time": "ms", "eventDelay": "ms", "threadCPUDelta": "µs"},

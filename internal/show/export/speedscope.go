@@ -45,7 +45,7 @@ func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 func writeSpeedscope(d *view.Data, to io.Writer) error {
 	s, out := d.Summary(), printable.NewJSONWriter(to)
 	out.Begin(&speedscopeFile{Schema: "https://www.speedscope.app/file-format-schema.json",
-		Name: cmp.Or(d.Options.Title, s.Target), Exporter: "prywalk"}, "profiles")
+		Name: s.Target, Exporter: "prywalk"}, "profiles")
 	threads := 0
 	for _, g := range d.Groups("thread") {
 		if g.Value > 0 {

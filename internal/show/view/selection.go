@@ -268,8 +268,6 @@ type Options struct {
 	// Width is the terminal's columns. 0: none; tables have at most 100, other text is not wrapped.
 	Width     int
 	FullNames bool
-	// Title of the page; "": the target's name.
-	Title string
 	// File is the recording in suggested commands; "": the default.
 	File string
 }

@@ -104,20 +104,12 @@ func isLoopback(address string) bool {
 	return err == nil && a.Addr().IsLoopback()
 }
 
-// Clients returns the number of open connections to sockets at which the process listens.
+// Clients returns the number of open connections to sockets at which a process listens.
 func (f *OpenFiles) Clients() (n int) {
-	listening := map[string]bool{}
-	var others []string
 	for inode := range f.socketInodes() {
-		switch s := f.socket(inode); {
-		case s.state == "LISTEN":
-			listening[s.listener()] = true
-		case s.state == "ESTABLISHED", strings.HasPrefix(s.local, "unix"):
-			others = append(others, s.listener())
-		}
-	}
-	for _, s := range others {
-		if listening[s] {
+		s := f.socket(inode)
+		open := s.state == "ESTABLISHED" || strings.HasPrefix(s.local, "unix") && s.state != "LISTEN"
+		if open && s.listener() != "" && len(f.tables.listening[s.listener()]) > 0 {
 			n++
 		}
 	}

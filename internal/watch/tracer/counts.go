@@ -20,15 +20,26 @@ type counts struct {
 	stopCounts
 }
 
+func (c *counts) noteBegin() { c.attempted++ }
+
+func (c *counts) noteNotAdmitted() { c.leftToLaterTick++ }
+
 func (c *counts) notePostponed() {
 	c.attempted--
 	c.leftToLaterTick++
 }
 
+// withdraw is for an observation that is left to an engine or to a second attempt.
+func (c *counts) withdraw() { c.attempted-- }
+
 func (c *counts) noteUnchanged(inferred int64) {
 	c.unchanged++
 	c.inferred += inferred
 }
+
+func (c *counts) noteRan(ticks int64) { c.ranInBackoff += ticks }
+
+func (c *counts) noteFailure(r refusal.Reason) { c.failed[r]++ }
 
 func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
 	if s.How != observe.ByStop {
@@ -42,6 +53,8 @@ func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
 func (c *counts) attempts() int64 { return c.attempted }
 
 func (c *counts) samples() int64 { return c.byStop + c.byPassiveRead }
+
+func (c *counts) exitedAttempts() int64 { return c.failed[refusal.Exited] }
 
 func (c *counts) stats(s *runstats.Stats) {
 	s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = c.attempted, c.byStop, c.byPassiveRead, c.unchanged

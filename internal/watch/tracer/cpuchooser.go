@@ -29,7 +29,7 @@ const (
 // cpuChooser chooses the tracer's CPU. Its methods must be called on the tracer's OS thread.
 type cpuChooser struct {
 	allowed      unix.CPUSet
-	allowedKnown bool  // and the tracer may run on several CPUs
+	allowedKnown bool
 	stay         int64 // least time between two moves, ns
 	nextMove     int64 // CLOCK_MONOTONIC ns
 	quiet        int   // ticks since the last preemption
@@ -100,6 +100,9 @@ func (c *cpuChooser) endTick(now int64, inTheWay bool, cpu int) {
 		c.avoidPreemption(now, inTheWay, cpu)
 	}
 }
+
+// canMove reports whether the tracer may run on several CPUs.
+func (c *cpuChooser) canMove() bool { return c.allowedKnown }
 
 // leave moves the tracer from its CPU to another.
 func (c *cpuChooser) leave(cpu int) {

@@ -49,7 +49,7 @@ func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
 func TestTracerLeavesItsCPU(t *testing.T) {
 	procmem.OnOSThread(func() {
 		p := newCPUChooser(func() {})
-		if !p.allowedKnown {
+		if !p.canMove() {
 			t.Skip("needs two CPUs: a machine with more")
 		}
 		for range 10 {

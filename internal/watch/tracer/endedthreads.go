@@ -37,6 +37,8 @@ const (
 // cpuBounds bounds the CPU time of ended threads, ns, by the readings of one pass.
 type cpuBounds struct{ least, most, pass int64 }
 
+func (e *endedThreads) beginFromZero(p *target.Process) { p.EndedReport.Known = true }
+
 // readAtStart reads the clocks from which the time of the first listing's threads counts.
 func (e *endedThreads) readAtStart(p *target.Process, now int64) {
 	if e.opts.Threads != nil {

@@ -99,6 +99,8 @@ func (g *gapDetector) newSuspension(now, unix int64, suspended func() int64) (sl
 	return slept
 }
 
+func (g *gapDetector) endOfLast() int64 { return g.lastEnd }
+
 func (g *gapDetector) stats() runstats.ObservationGaps {
 	return runstats.ObservationGaps{
 		NotObserved: seconds(g.total), LongestGap: seconds(g.longest), Gaps: g.gaps, Suspended: seconds(g.suspended),

@@ -3,7 +3,6 @@
 package tracer
 
 import (
-	"prywalk/internal/base/refusal"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
@@ -64,7 +63,7 @@ func (n *newThreads) observeWithEngine(now int64) {
 func (n *newThreads) observe(p *target.Process, now int64) {
 	for range maxListings {
 		before := len(p.Backoff.Due)
-		ended := n.counts.failed[refusal.Exited]
+		ended := n.counts.exitedAttempts()
 		n.find(p, now)
 		found := p.Backoff.Due[before:]
 		if len(found) == 0 {
@@ -76,7 +75,7 @@ func (n *newThreads) observe(p *target.Process, now int64) {
 			}
 			n.observations.observe(th)
 		}
-		if n.counts.failed[refusal.Exited] == ended {
+		if n.counts.exitedAttempts() == ended {
 			return
 		}
 		n.creations.tick = -1

@@ -40,7 +40,7 @@ func (o *observations) observe(th *target.Thread) {
 	}
 	if !admitted || th.Observed.Pending() {
 		if !th.BackedOff() { // else its next observation counts this tick
-			o.counts.leftToLaterTick++
+			o.counts.noteNotAdmitted()
 		}
 		return
 	}
@@ -68,10 +68,10 @@ func (o *observations) apply(th *target.Thread, outcome observe.Outcome, raw *ob
 	case outcome == observe.Unchanged:
 		o.noteUnchanged(th, clocks)
 	case outcome == observe.WaitsForCPU && o.triesTwice:
-		o.counts.attempted--
+		o.counts.withdraw()
 		o.left = append(o.left, th)
 	case left:
-		o.counts.attempted--
+		o.counts.withdraw()
 		o.noteChanged(th)
 		th.AccountedClocks = clocks
 		th.Engine.FoundRunning() // its engine observes it
@@ -217,7 +217,7 @@ func (o *observations) report(th *target.Thread, s *observe.RawSample) {
 
 func (o *observations) fail(th *target.Thread, err error) {
 	reason := observe.Reason(err)
-	o.counts.failed[reason]++
+	o.counts.noteFailure(reason)
 	o.noteChanged(th)
 	switch {
 	case reason != refusal.Exited:
@@ -230,5 +230,5 @@ func (o *observations) fail(th *target.Thread, err error) {
 }
 
 func (o *observations) noteChanged(th *target.Thread) {
-	o.counts.ranInBackoff += o.shared.Backoff.NoteChanged(th)
+	o.counts.noteRan(o.shared.Backoff.NoteChanged(th))
 }

@@ -78,6 +78,8 @@ func (p *pacer) withinQuota() bool {
 	return p.quota.admitTick()
 }
 
+func (p *pacer) isLimited() bool { return p.budget.limited() }
+
 // withinBudget reports whether a tick may begin. targetCPU is the tracked processes' CPU time so far, ns.
 func (p *pacer) withinBudget(targetCPU int64) bool {
 	p.budget.setTargetCPU(targetCPU + p.shared.ChildCPU)
@@ -89,13 +91,15 @@ func (p *pacer) withinBudget(targetCPU int64) bool {
 }
 
 func (p *pacer) noteTick(observed int64) {
-	if !p.budget.limited() {
+	if !p.isLimited() {
 		return
 	}
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
 		p.budget.noteTick(int64(self), observed)
 	}
 }
+
+func (p *pacer) noteMissed() { p.ticks.missed++ }
 
 // drawsSubset reports whether a tick may observe only some of the due threads.
 func (p *pacer) drawsSubset() bool {
@@ -105,6 +109,8 @@ func (p *pacer) drawsSubset() bool {
 func (p *pacer) beginDraw(due int) (duePerDrawn float64) {
 	return p.subset.begin(due, p.budget.admit(due))
 }
+
+func (p *pacer) draw() bool { return p.subset.draw() }
 
 func (p *pacer) admitsObservation() bool { return p.shared.Ending || p.quota.admitObservation() }
 

@@ -48,21 +48,21 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	defer ctl.Close() // also after a panic
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
-	t.tracked.holdsDirs = false
+	t.tracked.holdDirs(false)
 	if ctl.Scheduling() == "fifo" {
 		if opener := procmem.NewPathOpener(); opener != nil {
 			defer opener.Close()
-			t.tracked.holdsDirs = true
+			t.tracked.holdDirs(true)
 		}
 	}
 	t.pace.openQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()
 	defer t.pace.closeQuota()
-	t.stops.cpus = newCPUChooser(ctl.NoteMove) // within the quota's CPUs
+	t.stops.chooseCPUs(ctl) // within the quota's CPUs
 	t.Observer.LimitStops(t.opts.MaxPause)
 	raised := ctl.Scheduling() != "normal"
 	t.Observer.LimitLockWait(raised)
-	if !raised && t.stops.cpus.allowedKnown && !t.pace.underQuota() {
+	if !raised && t.stops.canMove() && !t.pace.underQuota() {
 		t.observations.stopOnlyOnOtherCPUs()
 	}
 	if t.opts.KernelStacks {

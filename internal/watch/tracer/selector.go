@@ -80,7 +80,7 @@ func (s *selector) drawAndObserve(list []*target.Thread) {
 		if ptrace.Suspending() {
 			return
 		}
-		if s.pace.subset.draw() && !th.Gone && !s.observations.wasTried(th) {
+		if s.pace.draw() && !th.Gone && !s.observations.wasTried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}

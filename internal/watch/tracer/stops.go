@@ -47,7 +47,7 @@ func (s *stops) beginTick(now, deadline int64) {
 
 // Precondition: the OS thread is pinned until pollBegun returns.
 func (s *stops) beginObservation(th *target.Thread) (observe.Outcome, *observe.RawSample, error) {
-	s.counts.attempted++
+	s.counts.noteBegin()
 	outcome, raw, err := s.shared.Observer.Begin(th.Observed)
 	if outcome == observe.Pending {
 		s.pending[th.Observed] = th
@@ -220,6 +220,10 @@ func (s *stops) cancelAll() {
 }
 
 // # The CPU on which the tracer sleeps
+
+func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = newCPUChooser(ctl.NoteMove) }
+
+func (s *stops) canMove() bool { return s.cpus.canMove() }
 
 func (s *stops) leaveCPU() {
 	if s.shared.Observer.Attached() > 0 {

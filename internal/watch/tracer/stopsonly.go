@@ -38,7 +38,7 @@ type host struct{ t *Tracer }
 func (h host) NoteObservation(now int64) { h.t.gaps.noteObservation(now) }
 
 // GapEnd implements [engine.Host].
-func (h host) GapEnd() int64 { return h.t.gaps.lastEnd }
+func (h host) GapEnd() int64 { return h.t.gaps.endOfLast() }
 
 // ReadClocks implements [engine.Host].
 func (h host) ReadClocks(now int64) { h.t.tracked.readClocks(now) }

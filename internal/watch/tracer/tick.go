@@ -96,7 +96,7 @@ func (t *Tracer) withheldTick(now, deadline int64) {
 // missedTick takes an engine's samples.
 func (t *Tracer) missedTick(now, deadline int64) {
 	t.Tick.At, t.Tick.Period = now, t.pace.period()
-	t.pace.ticks.missed++
+	t.pace.noteMissed()
 	t.drainAndHandOver(deadline)
 	t.pace.noteTick(0)
 }
@@ -140,7 +140,7 @@ func (t *Tracer) scheduleTick() (now, next int64) {
 // # Steps of a tick
 
 func (t *Tracer) admitsTick(now int64) bool {
-	return t.pace.withinQuota() && (!t.pace.budget.limited() || t.pace.withinBudget(t.tracked.cpuTime(now)))
+	return t.pace.withinQuota() && (!t.pace.isLimited() || t.pace.withinBudget(t.tracked.cpuTime(now)))
 }
 
 const maxPeriods = 4

@@ -38,6 +38,8 @@ type tracked struct {
 // processes includes those that have ended in this tick.
 func (t *tracked) processes() []*target.Process { return t.procs }
 
+func (t *tracked) holdDirs(hold bool) { t.holdsDirs = hold }
+
 func (t *tracked) dueThreads() (n int) {
 	for _, p := range t.procs {
 		n += len(p.Backoff.Due)
@@ -64,7 +66,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 	fromStart := p.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
 	p.Threads = target.NewThreadList(fromStart)
 	if fromStart {
-		p.EndedReport.Known = true
+		t.endedThreads.beginFromZero(p)
 		p.FromStart = true
 		p.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
@@ -141,8 +143,8 @@ func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread
 	if err != nil {
 		observed.Close()
 		if why := observe.Reason(err); why != refusal.Exited {
-			t.counts.attempted++
-			t.counts.failed[why]++
+			t.counts.noteBegin()
+			t.counts.noteFailure(why)
 		}
 		return nil
 	}
@@ -221,7 +223,7 @@ func (t *tracked) endThread(th *target.Thread) {
 
 // dropThread drops a thread. alive: its clocks go on.
 func (t *tracked) dropThread(th *target.Thread, alive bool) {
-	t.counts.ranInBackoff += t.shared.Backoff.Forget(th)
+	t.counts.noteRan(t.shared.Backoff.Forget(th))
 	if th.Engine != nil {
 		th.Engine.Ended(alive)
 	}
