@@ -98,7 +98,7 @@ func (l *copyLearner) walked(p *loadedcode.Process, w *frames.Walker, c *walkedC
 	}
 	l.depth.update(end, w, c)
 	newPlace := l.others.update(end, w, c)
-	longer := l.stackSize.learn(end, w, c)
+	longer := l.learn(end, w, c)
 	return end, newPlace || longer
 }
 

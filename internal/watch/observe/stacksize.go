@@ -13,11 +13,11 @@ type stackSize struct {
 }
 
 // toReserve returns the bytes of the next copy's buffer: a small stack shares [minWholeCopy] bytes with other memory.
-func (s *stackSize) toReserve(otherBytes int) int {
-	if s.bytes > minWholeCopy || otherBytes == 0 {
-		return s.bytes
+func (size *stackSize) toReserve(otherBytes int) int {
+	if size.bytes > minWholeCopy || otherBytes == 0 {
+		return size.bytes
 	}
-	return min(s.bytes, max(minWholeCopy-otherBytes-copyMargin, 2*s.used+copyMargin, minInnermostCopy))
+	return min(size.bytes, max(minWholeCopy-otherBytes-copyMargin, 2*size.used+copyMargin, minInnermostCopy))
 }
 
 // fall is the part of the difference by which sizes fall: slowly, as depths vary from sample to sample.
