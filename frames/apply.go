@@ -9,8 +9,8 @@ import (
 
 type currentFrame struct {
 	regs   Regs
-	rule   resolvedRule // at regs.PC; behind stepPlain, Rule is of the callee
-	method Method       // by which the frame was found
+	rule   *resolvedRule // at regs.PC
+	method Method        // by which the frame was found
 	// regs.PC is no return address: the thread, or a signal, was there.
 	interrupted bool
 }

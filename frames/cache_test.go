@@ -156,7 +156,7 @@ func TestRowsThatLoseRegistersAreCompact(t *testing.T) {
 	row.Regs[X86RBX].Kind = RuleUndefined
 	src := &fakeSource{rules: map[Addr]Rule{0x1010: {Method: MethodFP}}, rows: map[Addr]*Row{0x1010: row}}
 	s := space(src, nil)
-	if r := s.lookup(Query{PC: 0x1010}).plain.unpack(s); r.Flags != FlagLosesRegs || r.row != nil || r.Saved[0] != 2 {
+	if r := s.lookup(Query{PC: 0x1010}); r.Flags != FlagLosesRegs || r.row != nil || r.Saved[0] != 2 {
 		t.Fatalf("rule %+v; want one with FlagLosesRegs, no row", r)
 	}
 	restored := *row
@@ -207,49 +207,6 @@ func TestCacheGrowsUntilFewAnswersAreReplaced(t *testing.T) {
 	if missing > mostMissing {
 		t.Errorf("%d of %d answers are missing in a table with %d places, want at most %d", missing, addresses,
 			len(c.entries), mostMissing)
-	}
-}
-
-func TestPlainRulesAreExact(t *testing.T) {
-	m := &Module{Start: 0x1000, End: 0x2000}
-	s := NewSpace(X86_64)
-	s.SetModules([]*Module{{End: 1}, m})
-	rng := rand.New(rand.NewPCG(1, 2))
-	fits := 0
-	for range 200000 {
-		r := resolvedRule{mod: m}
-		r.CFAOff, r.CFAReg = int32(rng.IntN(80000)*8>>rng.IntN(20)), []uint8{X86RSP, X86RBP, X86RBX}[rng.IntN(20)%3]
-		r.Method = Method(1 + rng.IntN(int(NumMethods)-1))
-		for i := range r.Saved {
-			if rng.IntN(3) == 0 && (i < 6 || rng.IntN(30) == 0) {
-				r.Saved[i] = uint8(rng.IntN(18))
-			}
-		}
-		if rng.IntN(2) == 0 {
-			if r.lost = uint8(rng.IntN(64)); r.lost != 0 {
-				r.Flags = FlagLosesRegs
-			}
-		}
-		if rng.IntN(10) == 0 {
-			r.Flags |= 1 << rng.IntN(6)
-		}
-		r.pcIsCurrent, m.Generated = rng.IntN(20) == 0, rng.IntN(2) == 0
-		if r.plain = r.pack(X86_64, 1); r.plain == 0 {
-			continue
-		}
-		if r.Flags == FlagLosesRegs && r.lost == 0 {
-			r.Flags = 0 // the same rule
-		}
-		fits++
-		if got := r.plain.unpack(s); got != r {
-			t.Fatalf("the rule %+v became %+v", r, got)
-		}
-	}
-	if fits < 10000 {
-		t.Errorf("%d rules are plain, want at least 10000", fits)
-	}
-	if (&resolvedRule{mod: m}).pack(ARM64, 1) != 0 || (&resolvedRule{mod: m}).pack(X86_64, maxModule+1) != 0 {
-		t.Error("a rule of arm64, or of a module whose place does not fit, is plain")
 	}
 }
 

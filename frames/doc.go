@@ -28,7 +28,7 @@
 //
 // A rule depends on the program counter alone. The first of the [Module]'s sources with a rule decides. The [Space]
 // caches it for all threads (lookup.go, cache.go). step.go chooses the way to the caller, and apply.go computes its
-// registers; plain.go does both in the common case.
+// registers.
 //
 // # Methods
 //

@@ -3,10 +3,9 @@
 package frames
 
 type resolvedRule struct {
-	Rule            // FlagNoRule if no source has one
-	plain plainRule // the same, 0 if it does not fit
-	row   *Row      // nil if the Rule suffices
-	mod   *Module   // nil if unknown
+	Rule         // FlagNoRule if no source has one
+	row  *Row    // nil if the Rule suffices
+	mod  *Module // nil if unknown
 	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or at the start of a
 	// prepared stack.
 	pcIsCurrent bool
@@ -14,28 +13,15 @@ type resolvedRule struct {
 
 func (r *resolvedRule) isGenerated() bool { return r.mod != nil && r.mod.Generated }
 
-// lookup returns the rule for q, a run-time address; of a plain one perhaps only plain and mod.
-func (s *Space) lookup(q Query) resolvedRule {
+// lookup returns the rule for q, a run-time address.
+func (s *Space) lookup(q Query) *resolvedRule {
 	k := q.kind()
-	switch a, ok := s.cache.get(k, q.PC); {
-	case ok && a.rule == nil:
-		p := plainRule(a.word)
-		return resolvedRule{plain: p, mod: s.modules[p.module()]}
-	case ok:
-		return *a.rule
+	if a, ok := s.cache.get(k, q.PC); ok {
+		return a.rule
 	}
-	at := s.placeOf(q.LookupPC(s.Arch))
-	r := s.find(q, s.moduleIn(at))
-	if k <= kindAfterCall {
-		r.plain = r.pack(s.Arch, at)
-	}
-	a := answer{word: uint64(r.plain)}
-	if r.plain == 0 {
-		kept := r // r itself is not allocated
-		a.rule = &kept
-	}
-	s.cache.put(k, q.PC, a)
-	return r
+	r := s.find(q, s.ModuleAt(q.LookupPC(s.Arch)))
+	s.cache.put(k, q.PC, answer{rule: &r})
+	return &r
 }
 
 const (

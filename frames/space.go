@@ -41,20 +41,10 @@ func (s *Space) Modules() []*Module { return s.modules }
 func (s *Space) Forget() { s.cache.clear() }
 
 // ModuleAt returns the module that has pc, or nil.
-func (s *Space) ModuleAt(pc Addr) *Module { return s.moduleIn(s.placeOf(pc)) }
-
-// placeOf returns the place in modules of the module that has pc, or a negative number.
-func (s *Space) placeOf(pc Addr) int {
+func (s *Space) ModuleAt(pc Addr) *Module {
 	i := sort.Search(len(s.bounds), func(i int) bool { return s.bounds[i].start > pc }) - 1
-	if i >= 0 && pc >= s.bounds[i].end {
-		return -1
-	}
-	return i
-}
-
-func (s *Space) moduleIn(place int) *Module {
-	if place < 0 {
+	if i < 0 || pc >= s.bounds[i].end {
 		return nil
 	}
-	return s.modules[place]
+	return s.modules[i]
 }

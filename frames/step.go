@@ -19,10 +19,7 @@ var (
 
 // step moves to the caller by the first way of the package comment's table that is open.
 func (w *Walker) step() StopReason {
-	if w.rule.plain != 0 {
-		w.rule = w.rule.plain.unpack(w.space)
-	}
-	own := &w.rule
+	own := w.rule
 	switch {
 	case own.Flags&FlagNoRule != 0:
 		return w.stepWithoutRule()
@@ -38,7 +35,7 @@ func (w *Walker) step() StopReason {
 	case bySP.Flags&FlagRoot != 0:
 		return StopRoot
 	case bySP.Flags&FlagNoRule == 0:
-		return w.stepByRule(&bySP)
+		return w.stepByRule(bySP)
 	}
 	if stop := w.searchRegister(own); stop != StopNone {
 		return stop
@@ -67,7 +64,7 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	to := w.callersRule(r)
 	switch {
 	case r.Flags&FlagExactPC != 0: // not checked
-	case !w.trustsReturnAddress(r, &to):
+	case !w.trustsReturnAddress(r, to):
 		return w.stepWithoutRule()
 	case !w.knowsNextSP() && !w.space.followsCall(w.next.PC): // nothing else proves it
 		return StopNoRule
@@ -77,7 +74,7 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 		}
 		return StopNoRule
 	}
-	return w.moveTo(r, &to)
+	return w.moveTo(r, to)
 }
 
 // stepByInstructions serves wrong call frame information, as GCC's behind an inline retpoline. It returns false if the
@@ -87,10 +84,10 @@ func (w *Walker) stepByInstructions(r *resolvedRule) bool {
 		return false
 	}
 	byCode := w.space.lookup(Query{PC: w.regs.PC, AfterCall: w.isAfterCall(), SPOnly: true, NoCFI: true})
-	if byCode.Flags&(FlagRoot|FlagNoRule) != 0 || w.apply(&byCode) != StopNone || !w.space.followsCall(w.next.PC) {
+	if byCode.Flags&(FlagRoot|FlagNoRule) != 0 || w.apply(byCode) != StopNone || !w.space.followsCall(w.next.PC) {
 		return false
 	}
-	return w.moveByRule(&byCode) == StopNone
+	return w.moveByRule(byCode) == StopNone
 }
 
 func (w *Walker) stepWithoutRule() StopReason {
@@ -130,7 +127,7 @@ func (w *Walker) noRuleReason() StopReason {
 	return StopNoRule
 }
 
-func (w *Walker) callersRule(r *resolvedRule) resolvedRule {
+func (w *Walker) callersRule(r *resolvedRule) *resolvedRule {
 	return w.space.lookup(Query{PC: w.next.PC, AfterCall: r.Flags&FlagExactPC == 0})
 }
 
@@ -150,8 +147,7 @@ func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 }
 
 func (w *Walker) moveByRule(r *resolvedRule) StopReason {
-	to := w.callersRule(r)
-	return w.moveTo(r, &to)
+	return w.moveTo(r, w.callersRule(r))
 }
 
 // moveTo makes the registers given by r the current frame, if they are further out. to is the rule there.

@@ -64,7 +64,6 @@ func (w *Walker) Next() bool {
 		w.stopReason = StopRoot
 	case w.depth > w.limit:
 		w.stopReason = StopDepth
-	case w.stepPlain():
 	default:
 		w.stopReason = w.step()
 	}
@@ -103,5 +102,5 @@ func (w *Walker) FoundRegs() int { return w.registersFound }
 func (w *Walker) StopReason() StopReason { return w.stopReason }
 
 func (w *Walker) enter(r *resolvedRule, m Method, interrupted bool) {
-	w.rule, w.method, w.interrupted = *r, m, interrupted
+	w.rule, w.method, w.interrupted = r, m, interrupted
 }
