@@ -29,7 +29,7 @@ func (i *Inst) WrittenRegs() uint32 {
 	case i.VEX:
 		return writtenByVEX(i)
 	case i.Map == MapOne:
-		return writtenByOneByte(i)
+		return writtenAs(writesOne[i.Op], i)
 	}
 	return writtenByOtherMaps(i)
 }
@@ -58,98 +58,84 @@ func byteRM(i *Inst) uint32 {
 	return bit(byteReg(i, i.RM))
 }
 
-func writtenByOneByte(i *Inst) uint32 {
-	switch op := i.Op; {
-	case op < 0x40:
-		return writtenByALU(i)
-	case op == 0x63, op == 0x69, op == 0x6b, op == 0x8b, op == 0x8d: // movsxd, imul, mov, lea
-		return bit(i.Reg)
-	case op >= 0x58 && op < 0x60, op >= 0xb8 && op < 0xc0: // pop, mov of a constant
-		return bit(i.OpcodeReg())
-	case op == 0x8a: // mov
-		return bit(byteReg(i, i.Reg))
-	case op == 0x86: // xchg, of bytes
-		return byteRM(i) | bit(byteReg(i, i.Reg))
-	case op == 0x87: // xchg
-		return writtenRM(i) | bit(i.Reg)
-	case op == 0x88, op == 0xc6, op == 0xc0, op == 0xd0, op == 0xd2: // mov and shifts, of bytes
-		return byteRM(i)
-	case op == 0x89, op == 0x8c, op == 0x8f, op == 0xc7, op == 0xc1, op == 0xd1, op == 0xd3: // mov, pop, shifts
-		return writtenRM(i)
-	case op >= 0xb0 && op < 0xb8: // mov of a byte
-		return bit(byteReg(i, i.OpcodeReg()))
-	}
-	return writtenByRest(i)
-}
+// writesOne and writes0F say which registers each opcode writes, as a letter:
+//
+//   - E, G: ModRM.rm and ModRM.reg; X: both; e, g, x: likewise, of bytes; R: rm whatever ModRM.mod is
+//   - O, o: the opcode's register, and of bytes; N: that and rax, unless it is nop
+//   - A, C, D: rax, rcx, rdx; L: all three; Q: and rbx; F: rsp and rbp
+//   - S: those of string instructions; I: int 0x80's, with r8 to r11 as of Linux before 4.17; Y: syscall's
+//   - B, b: arithmetic with an immediate but cmp; U, u: group F6/F7 (test, not, neg, mul, imul, div, idiv)
+//   - K, k: cmpxchg; T: fnstsw; t: bit tests but bt; f: conversions to a register; v: vmread; m: movd
+//   - *: [writtenBySystem]
+const writesOne = "eEgGAAAAeEgGAAAA" + "eEgGAAAAeEgGAAAA" + "eEgGAAAAeEgGAAAA" + "eEgGAAAA........" +
+	"................" + "........OOOOOOOO" + "...G.....G.GSSSS" + "................" +
+	"bB.B..xXeEgGEG.E" + "NNNNNNNNAD.....A" + "AA..SSSS..SSSSSS" + "ooooooooOOOOOOOO" +
+	"eE....eEFF...I.." + "eEeE...A.......T" + "CCC.AA......AA.." + "......uU......eE"
 
-// 00 to 3F: add, or, adc, sbb, and, sub, xor, cmp in rows of eight.
-func writtenByALU(i *Inst) uint32 {
-	if i.Op>>3 == 7 { // cmp
-		return 0
-	}
-	switch i.Op & 7 {
-	case 0:
-		return byteRM(i)
-	case 1:
-		return writtenRM(i)
-	case 2:
-		return bit(byteReg(i, i.Reg))
-	case 3:
-		return bit(i.Reg)
-	}
-	return 1 << rax
-}
+const writes0F = "*LGG.Y.........." + "..............*." + "RR..........ff.." + ".LLL............" +
+	"GGGGGGGGGGGGGGGG" + "G..............." + "................" + "........v.....m." +
+	"................" + "eeeeeeeeeeeeeeee" + "..Q.EE.....EEE*G" + "kKGEGGGGG.tEGGGG" +
+	"xX...G.LOOOOOOOO" + ".......G........" + "................" + "................"
 
-// Opcodes that depend on ModRM.reg, and those with implicit operands.
-func writtenByRest(i *Inst) uint32 {
-	switch op := i.Op; {
-	case op == 0x80 && i.Reg&7 != 7: // arithmetic with an immediate but cmp
-		return byteRM(i)
-	case (op == 0x81 || op == 0x83) && i.Reg&7 != 7, op == 0xff: // and inc, dec
-		return writtenRM(i)
-	case op == 0xfe: // inc, dec
-		return byteRM(i)
-	case op == 0xf6, op == 0xf7:
-		return writtenByUnary(i)
-	case op == 0x90 && !i.IsXchg(): // nop
-		return 0
-	case op >= 0x90 && op < 0x98: // xchg with rax
-		return 1<<rax | bit(i.OpcodeReg())
-	case op == 0xdf && i.Mod == 3, op == 0x98, op >= 0xa0 && op <= 0xa1, op >= 0xe4 && op <= 0xe5,
-		op >= 0xec && op <= 0xed, op == 0xd7, op == 0x9f:
-		return 1 << rax // fnstsw, cbw, mov from an address, in, xlat, lahf
-	case op == 0x99: // cwd
-		return 1 << rdx
-	case op == 0xc8, op == 0xc9: // enter, leave
-		return 1<<rsp | 1<<rbp
-	case op >= 0xe0 && op <= 0xe2: // loop
-		return 1 << rcx
-	case op == 0xcd: // int 0x80; Linux before 4.17 also changes r8 to r11
-		return 1<<rax | 0xf<<8
-	case op >= 0xa4 && op <= 0xa7, op >= 0xaa && op <= 0xaf, op >= 0x6c && op <= 0x6f: // string instructions
-		return 1<<rax | 1<<rcx | 1<<rsi | 1<<rdi
-	}
-	return 0
-}
-
-// F6 and F7: test (0, 1), not (2), neg (3), mul, imul, div, idiv.
-func writtenByUnary(i *Inst) uint32 {
-	switch i.Reg & 7 {
-	case 2, 3:
-		if i.Op == 0xf6 {
-			return byteRM(i)
+func writtenAs(letter byte, i *Inst) uint32 {
+	reg, none := i.Reg&7, false
+	switch letter {
+	case 'B', 'b':
+		none = reg == 7
+	case 'U', 'u':
+		if none = reg < 2; reg > 3 {
+			return 1<<rax | 1<<rdx
 		}
-		return writtenRM(i)
-	case 0, 1:
+	case 'N':
+		none = i.Op == 0x90 && !i.IsXchg()
+	case 'T':
+		none = i.Mod != 3
+	case 't':
+		none = reg <= 4
+	case 'f':
+		none = i.Prefix&(PrefixF2|PrefixF3) == 0
+	case 'v':
+		none = i.Prefix&(Prefix66|PrefixF2) != 0
+	case 'm':
+		none = i.Prefix&PrefixF3 != 0
+	}
+	if none {
 		return 0
 	}
-	return 1<<rax | 1<<rdx
+	set := implicitWrites[letter]
+	switch letter {
+	case 'E', 'B', 'U', 't', 'v', 'm', 'K', 'X':
+		set |= writtenRM(i)
+	case 'e', 'b', 'u', 'k', 'x':
+		set |= byteRM(i)
+	case 'R':
+		set |= bit(i.RM)
+	case 'O', 'N':
+		set |= bit(i.OpcodeReg())
+	case 'o':
+		set |= bit(byteReg(i, i.OpcodeReg()))
+	case 'L', '*':
+		set |= writtenBySystem(i)
+	}
+	switch letter {
+	case 'G', 'f', 'X':
+		set |= bit(i.Reg)
+	case 'g', 'x':
+		set |= bit(byteReg(i, i.Reg))
+	}
+	return set
+}
+
+var implicitWrites = [128]uint32{
+	'A': 1 << rax, 'N': 1 << rax, 'T': 1 << rax, 'K': 1 << rax, 'k': 1 << rax, 'C': 1 << rcx,
+	'D': 1 << rdx, 'L': 1<<rax | 1<<rcx | 1<<rdx, 'Q': 1<<rax | 1<<rcx | 1<<rdx | 1<<rbx, 'F': 1<<rsp | 1<<rbp,
+	'S': 1<<rax | 1<<rcx | 1<<rsi | 1<<rdi, 'I': 1<<rax | 0xf<<8, 'Y': 1<<rax | 1<<rcx | 1<<11,
 }
 
 func writtenByOtherMaps(i *Inst) uint32 {
 	switch i.Map {
 	case Map0F:
-		return writtenBy0F(i)
+		return writtenAs(writes0F[i.Op], i)
 	case Map38:
 		switch { // movbe, crc32, adcx, adox
 		case i.Op == 0xf0, i.Op == 0xf1 && i.Prefix&PrefixF2 != 0, i.Op == 0xf6,
@@ -172,44 +158,6 @@ func writtenBy3A(i *Inst) uint32 {
 		return 1 << rcx
 	}
 	return 0
-}
-
-func writtenBy0F(i *Inst) uint32 {
-	switch op := i.Op; {
-	case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
-		op == 0x02, op == 0x03, op == 0x50, op == 0xd7, op == 0xc5, op == 0xb2, op == 0xb4, op == 0xb5:
-		// cmovcc, imul, movzx, popcnt, bsf, bsr, movsx; lar, lsl, movmskps, pmovmskb, pextrw, lss, lfs, lgs
-		return bit(i.Reg)
-	case (op == 0x2c || op == 0x2d) && i.Prefix&(PrefixF2|PrefixF3) != 0: // cvttss2si, cvtss2si
-		return bit(i.Reg)
-	case op >= 0x90 && op < 0xa0: // setcc
-		return byteRM(i)
-	case op == 0xb0: // cmpxchg, of bytes
-		return byteRM(i) | 1<<rax
-	case op == 0xa4, op == 0xa5, op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xbb,
-		op == 0xba && i.Reg&7 > 4, op == 0x78 && i.Prefix&(Prefix66|PrefixF2) == 0,
-		op == 0x7e && i.Prefix&PrefixF3 == 0:
-		// shld, shrd, bts, btr, btc, vmread, movd
-		return writtenRM(i)
-	case op == 0x20, op == 0x21: // mov from control and debug registers, whatever ModRM.mod is
-		return bit(i.RM)
-	case op == 0xb1: // cmpxchg
-		return writtenRM(i) | 1<<rax
-	case op == 0xc0: // xadd, of bytes
-		return byteRM(i) | bit(byteReg(i, i.Reg))
-	case op == 0xc1: // xadd
-		return writtenRM(i) | bit(i.Reg)
-	case op >= 0xc8 && op < 0xd0: // bswap
-		return bit(i.OpcodeReg())
-	case op == 0xa2: // cpuid
-		return 1<<rax | 1<<rbx | 1<<rcx | 1<<rdx
-	case op == 0x05: // syscall
-		return 1<<rax | 1<<rcx | 1<<11
-	case op == 0x31, op == 0x32, op == 0x33, op == 0x01, op == 0xc7:
-		// rdtsc, rdmsr, rdpmc, group 7 (rdtscp, xgetbv), group 9 (cmpxchg8b)
-		return 1<<rax | 1<<rcx | 1<<rdx | writtenBySystem(i)
-	}
-	return writtenBySystem(i)
 }
 
 func writtenBySystem(i *Inst) uint32 {
@@ -252,7 +200,7 @@ func writtenByVEX(i *Inst) uint32 {
 	case MapUser: // rdmsr, urdmsr
 		return writtenRM(i)
 	case MapAPX:
-		return writtenByOneByte(i) | bit(i.VVVV) | writtenByPromoted(i)
+		return writtenAs(writesOne[i.Op], i) | bit(i.VVVV) | writtenByPromoted(i)
 	}
 	return 0
 }
