@@ -10,8 +10,8 @@ import (
 )
 
 type spec struct {
-	attr     dwarf.Attr
-	form     uint16
+	attr dwarf.Attr
+	form
 	implicit int64 // of DW_FORM_implicit_const
 }
 
@@ -34,11 +34,12 @@ func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	a.tag = dwarf.Tag(c.ULEB())
 	a.children = c.U8() != 0
 	for d.spendSteps(1) {
-		s := spec{attr: dwarf.Attr(clip16(c.ULEB())), form: clip16(c.ULEB())}
-		if s.form == formImplicit {
+		attr, code := c.ULEB(), c.ULEB()
+		s := spec{attr: dwarf.Attr(min(attr, 0xffff)), form: formOf(code)}
+		if s.layout == layoutImplicit {
 			s.implicit = c.SLEB()
 		}
-		if c.Bad || s.attr == 0 && s.form == 0 {
+		if c.Bad || attr == 0 && code == 0 {
 			break
 		}
 		a.specs = append(a.specs, s)
@@ -47,17 +48,7 @@ func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	return a, !c.Bad
 }
 
-func clip16(v uint64) uint16 {
-	if v > 0xffff {
-		return 0xffff
-	}
-	return uint16(v)
-}
-
 func (u *unit) abbrevsOf() abbrevTable {
-	if u.abbrevs != nil {
-		return u.abbrevs
-	}
 	t := u.d.abbrevs[u.abbrevOff]
 	if t == nil {
 		t = abbrevTable{}
@@ -72,14 +63,10 @@ func (u *unit) abbrevsOf() abbrevTable {
 		}
 		u.d.abbrevs[u.abbrevOff] = t
 	}
-	u.abbrevs = t
 	return t
 }
 
 func (u *unit) rootAbbrev(code uint64) *abbrev {
-	if u.abbrevs != nil {
-		return u.abbrevs[code]
-	}
 	c := wire.At(u.d.s.Abbrev, u.abbrevOff)
 	for {
 		a, ok := u.d.readAbbrev(&c)

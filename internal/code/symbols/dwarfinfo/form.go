@@ -2,7 +2,17 @@
 
 package dwarfinfo
 
-import "prywalk/internal/base/wire"
+import (
+	"debug/dwarf"
+
+	"prywalk/internal/base/wire"
+)
+
+// Vendors' attributes; debug/dwarf has the others, and the tags.
+const (
+	attrMIPSLinkage dwarf.Attr = 0x2007
+	attrGNUAddrBase dwarf.Attr = 0x2133
+)
 
 type kind uint8
 
@@ -16,6 +26,7 @@ const (
 	kindLineStrp      // u: offset in .debug_line_str
 	kindStrx          // u: index into .debug_str_offsets
 	kindAltStrp       // u: offset in the supplementary file's .debug_str
+	kindUnitRef       // only of a form: offset in the unit, which is read as kindRef
 	kindRef           // u: offset in .debug_info
 	kindAltRef        // u: offset in the supplementary file's .debug_info
 	kindOffset        // u: offset in another section
@@ -28,138 +39,161 @@ type value struct {
 	kind kind
 }
 
-// formSize is in bytes; −1: depends on the entry.
-func (u *unit) formSize(form uint16) int {
-	switch form {
-	case formImplicit, formFlagPresent:
-		return 0
-	case formData1, formFlag, formRef1, formStrx1, formAddrx1:
-		return 1
-	case formData2, formRef2, formStrx2, formAddrx2:
-		return 2
-	case formStrx3, formAddrx3:
-		return 3
-	case formData4, formRef4, formStrx4, formAddrx4, formRefSup4:
-		return 4
-	case formData8, formRef8, formRefSig8, formRefSup8:
-		return 8
-	case formData16:
-		return 16
-	case formAddr:
-		return int(u.addrSize)
-	case formStrp, formLineStrp, formSecOffset, formStrpSup, formGNURefAlt, formGNUStrpAlt:
-		return int(u.offSize)
-	case formRefAddr:
+// or returns the number, other if there is none.
+func (v *value) or(other uint64) uint64 {
+	if v.kind == kindNone {
+		return other
+	}
+	return v.u
+}
+
+// layout is how a value is stored: up to 16, in so many bytes.
+type layout uint8
+
+const (
+	layoutUnknown  layout = 0
+	layoutEmpty    layout = 16 + iota
+	layoutImplicit        // in the abbreviation
+	layoutAddr
+	layoutOffset
+	layoutRefAddr
+	layoutULEB
+	layoutSLEB
+	layoutString
+	layoutBlock
+	layoutBlock1
+	layoutBlock2
+	layoutBlock4
+	layoutIndirect
+)
+
+type form struct {
+	layout layout
+	kind   kind
+}
+
+// forms is DWARF 5 §7.5.6, table 7.6.
+var forms = [...]form{
+	0x01: {layoutAddr, kindAddr}, 0x03: {layoutBlock2, 0}, 0x04: {layoutBlock4, 0}, 0x05: {2, kindConst},
+	0x06: {4, kindConst}, 0x07: {8, kindConst}, 0x08: {layoutString, kindInline}, 0x09: {layoutBlock, 0},
+	0x0a: {layoutBlock1, 0}, 0x0b: {1, kindConst}, 0x0c: {1, 0}, 0x0d: {layoutSLEB, kindConst},
+	0x0e: {layoutOffset, kindStrp}, 0x0f: {layoutULEB, kindConst}, 0x10: {layoutRefAddr, kindRef},
+	0x11: {1, kindUnitRef}, 0x12: {2, kindUnitRef}, 0x13: {4, kindUnitRef}, 0x14: {8, kindUnitRef},
+	0x15: {layoutULEB, kindUnitRef}, 0x16: {layoutIndirect, 0}, 0x17: {layoutOffset, kindOffset},
+	0x18: {layoutBlock, 0}, 0x19: {layoutEmpty, 0}, 0x1a: {layoutULEB, kindStrx}, 0x1b: {layoutULEB, kindAddrx},
+	0x1c: {4, kindAltRef}, 0x1d: {layoutOffset, kindAltStrp}, 0x1e: {16, 0}, 0x1f: {layoutOffset, kindLineStrp},
+	0x20: {8, 0}, 0x21: {layoutImplicit, kindConst}, 0x22: {layoutULEB, 0}, 0x23: {layoutULEB, kindRnglistx},
+	0x24: {8, kindAltRef}, 0x25: {1, kindStrx}, 0x26: {2, kindStrx}, 0x27: {3, kindStrx}, 0x28: {4, kindStrx},
+	0x29: {1, kindAddrx}, 0x2a: {2, kindAddrx}, 0x2b: {3, kindAddrx}, 0x2c: {4, kindAddrx},
+}
+
+var gnuForms = map[uint64]form{
+	0x1f01: {layoutULEB, kindAddrx}, 0x1f02: {layoutULEB, kindStrx}, 0x1f20: {layoutOffset, kindAltRef},
+	0x1f21: {layoutOffset, kindAltStrp},
+}
+
+func formOf(code uint64) form {
+	if code < uint64(len(forms)) {
+		return forms[code]
+	}
+	return gnuForms[code]
+}
+
+// read reads a value (DWARF 5 §7.5.5). An unknown form fails the cursor.
+func (u *unit) read(c *wire.Cursor, s *spec) (v value) {
+	v.kind = s.kind
+	switch s.layout {
+	case layoutUnknown:
+		c.Fail()
+	case layoutEmpty:
+	case layoutImplicit:
+		v.u = uint64(s.implicit)
+	case layoutAddr:
+		v.u = c.Sized(u.addrSize)
+	case layoutOffset:
+		v.u = c.Sized(u.offSize)
+	case layoutRefAddr:
+		size := u.offSize
 		if u.version < 3 {
-			return int(u.addrSize)
+			size = u.addrSize
 		}
-		return int(u.offSize)
-	}
-	return -1
-}
-
-// skipForm skips a value (DWARF 5 §7.5.5). An unknown form fails the cursor.
-func (u *unit) skipForm(c *wire.Cursor, form uint16) {
-	if n := u.formSize(form); n >= 0 {
-		c.Skip(uint64(n))
-		return
-	}
-	switch form {
-	case formString:
-		c.CString()
-	case formSdata, formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex,
-		formGNUStrIndex:
-		c.ULEB()
-	case formBlock, formExprloc:
+		v.u = c.Sized(size)
+	case layoutULEB:
+		v.u = c.ULEB()
+	case layoutSLEB:
+		v.u = uint64(c.SLEB())
+	case layoutString:
+		v.b = c.CString()
+	case layoutBlock:
 		c.Skip(c.ULEB())
-	case formBlock1:
+	case layoutBlock1:
 		c.Skip(uint64(c.U8()))
-	case formBlock2:
+	case layoutBlock2:
 		c.Skip(uint64(c.U16()))
-	case formBlock4:
+	case layoutBlock4:
 		c.Skip(uint64(c.U32()))
-	case formIndirect:
-		if f := clip16(c.ULEB()); f != formIndirect {
-			u.skipForm(c, f)
-			return
+	case layoutIndirect:
+		direct := spec{form: formOf(c.ULEB())}
+		if direct.layout != layoutIndirect && direct.layout != layoutImplicit {
+			return u.read(c, &direct)
 		}
 		c.Fail()
+	case 16:
+		c.Skip(16)
 	default:
-		c.Fail()
+		v.u = c.Sized(uint8(s.layout))
 	}
+	if v.kind == kindUnitRef {
+		v.kind, v.u = kindRef, v.u+u.off
+	}
+	return v
 }
 
-func (u *unit) readForm(c *wire.Cursor, s spec) value {
-	switch s.form {
-	case formData1, formData2, formData4, formData8:
-		return value{kind: kindConst, u: c.Sized(uint8(u.formSize(s.form)))}
-	case formUdata:
-		return value{kind: kindConst, u: c.ULEB()}
-	case formSdata:
-		return value{kind: kindConst, u: uint64(c.SLEB())}
-	case formImplicit:
-		return value{kind: kindConst, u: uint64(s.implicit)}
-	case formAddr:
-		return value{kind: kindAddr, u: c.Sized(u.addrSize)}
-	case formSecOffset:
-		return value{kind: kindOffset, u: c.Sized(u.offSize)}
-	case formRnglistx:
-		return value{kind: kindRnglistx, u: c.ULEB()}
-	case formIndirect:
-		if f := clip16(c.ULEB()); f != formIndirect && f != formImplicit {
-			return u.readForm(c, spec{form: f})
+// entry has the attributes in use of an entry of .debug_info.
+type entry struct {
+	name, linkage, compDir               value
+	low, high, ranges                    value
+	origin                               value // abstract origin or specification
+	declLine, callFile, callLine         value
+	stmtList, strBase, addrBase, rngBase value
+}
+
+// readEntry reads an entry's attributes. c is behind its code.
+func (u *unit) readEntry(c *wire.Cursor, a *abbrev) (e entry) {
+	for i := range a.specs {
+		v := u.read(c, &a.specs[i])
+		switch a.specs[i].attr {
+		case dwarf.AttrName:
+			e.name = v
+		case dwarf.AttrLinkageName, attrMIPSLinkage:
+			e.linkage = v
+		case dwarf.AttrCompDir:
+			e.compDir = v
+		case dwarf.AttrLowpc:
+			e.low = v
+		case dwarf.AttrHighpc:
+			e.high = v
+		case dwarf.AttrRanges:
+			e.ranges = v
+		case dwarf.AttrAbstractOrigin, dwarf.AttrSpecification:
+			e.origin = v
+		case dwarf.AttrDeclLine:
+			e.declLine = v
+		case dwarf.AttrCallFile:
+			e.callFile = v
+		case dwarf.AttrCallLine:
+			e.callLine = v
+		case dwarf.AttrStmtList:
+			e.stmtList = v
+		case dwarf.AttrStrOffsetsBase:
+			e.strBase = v
+		case dwarf.AttrAddrBase, attrGNUAddrBase:
+			e.addrBase = v
+		case dwarf.AttrRnglistsBase:
+			e.rngBase = v
 		}
-		c.Fail()
-		return value{}
 	}
-	if v, ok := u.readTextOrAddr(c, s.form); ok {
-		return v
-	}
-	if v, ok := u.readRef(c, s.form); ok {
-		return v
-	}
-	u.skipForm(c, s.form)
-	return value{}
-}
-
-func (u *unit) readTextOrAddr(c *wire.Cursor, form uint16) (value, bool) {
-	switch form {
-	case formString:
-		return value{kind: kindInline, b: c.CString()}, true
-	case formStrp:
-		return value{kind: kindStrp, u: c.Sized(u.offSize)}, true
-	case formLineStrp:
-		return value{kind: kindLineStrp, u: c.Sized(u.offSize)}, true
-	case formStrpSup, formGNUStrpAlt:
-		return value{kind: kindAltStrp, u: c.Sized(u.offSize)}, true
-	case formStrx, formGNUStrIndex:
-		return value{kind: kindStrx, u: c.ULEB()}, true
-	case formStrx1, formStrx2, formStrx3, formStrx4:
-		return value{kind: kindStrx, u: c.Sized(uint8(form - formStrx1 + 1))}, true
-	case formAddrx, formGNUAddrIndex:
-		return value{kind: kindAddrx, u: c.ULEB()}, true
-	case formAddrx1, formAddrx2, formAddrx3, formAddrx4:
-		return value{kind: kindAddrx, u: c.Sized(uint8(form - formAddrx1 + 1))}, true
-	}
-	return value{}, false
-}
-
-func (u *unit) readRef(c *wire.Cursor, form uint16) (value, bool) {
-	switch form {
-	case formRef1, formRef2, formRef4, formRef8:
-		return value{kind: kindRef, u: u.off + c.Sized(uint8(u.formSize(form)))}, true
-	case formRefUdata:
-		return value{kind: kindRef, u: u.off + c.ULEB()}, true
-	case formRefAddr:
-		return value{kind: kindRef, u: c.Sized(uint8(u.formSize(form)))}, true
-	case formRefSup4:
-		return value{kind: kindAltRef, u: uint64(c.U32())}, true
-	case formRefSup8:
-		return value{kind: kindAltRef, u: c.U64()}, true
-	case formGNURefAlt:
-		return value{kind: kindAltRef, u: c.Sized(u.offSize)}, true
-	}
-	return value{}, false
+	return e
 }
 
 func (u *unit) stringOf(v value) []byte {
@@ -171,11 +205,7 @@ func (u *unit) stringOf(v value) []byte {
 	case kindLineStrp:
 		return stringIn(Bytes(u.d.s.LineStr), v.u)
 	case kindStrx:
-		if v.u > uint64(len(u.d.s.StrOffsets)) {
-			return nil
-		}
-		c := wire.At(u.d.s.StrOffsets, u.strOffBase+v.u*uint64(u.offSize))
-		if off := c.Sized(u.offSize); !c.Bad {
+		if off, ok := indexed(u.d.s.StrOffsets, u.strOffBase, v.u, u.offSize); ok {
 			return stringIn(u.d.s.Str, off)
 		}
 	case kindAltStrp:
@@ -197,11 +227,14 @@ func (u *unit) addr(v value) (uint64, bool) {
 }
 
 // addrx returns an address in .debug_addr (DWARF 5 §7.27).
-func (u *unit) addrx(i uint64) (uint64, bool) {
-	if i > uint64(len(u.d.s.Addr)) {
+func (u *unit) addrx(i uint64) (uint64, bool) { return indexed(u.d.s.Addr, u.addrBase, i, u.addrSize) }
+
+// indexed returns number i, of size bytes, of the table at base; false: it is outside.
+func indexed(table []byte, base, i uint64, size uint8) (uint64, bool) {
+	if i > uint64(len(table)) {
 		return 0, false
 	}
-	c := wire.At(u.d.s.Addr, u.addrBase+i*uint64(u.addrSize))
-	a := c.Sized(u.addrSize)
-	return a, !c.Bad
+	c := wire.At(table, base+i*uint64(size))
+	n := c.Sized(size)
+	return n, !c.Bad
 }

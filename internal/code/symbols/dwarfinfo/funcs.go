@@ -61,32 +61,30 @@ func (u *unit) funcsOf() *funcTable {
 	return u.funcs
 }
 
+// openEntry is the innermost kept parents of an entry's children.
+type openEntry struct{ scope, name int32 }
+
 func (r *funcReader) readEntries() {
 	table := r.abbrevsOf()
 	c := r.cursorAt(r.dies)
-	open := []int32{-1}  // scopes of the children of the unit and of each open entry
-	names := []int32{-1} // their innermost namespaces and types
+	open := []openEntry{{-1, -1}} // the unit's, and of each open entry
 	for !c.Done() && r.d.spendSteps(1) && len(open) <= maxNesting {
 		die := r.off + uint64(c.Pos)
+		last := len(open) - 1
 		if code := c.ULEB(); code != 0 {
 			a := table[code]
 			if a == nil {
 				return
 			}
-			name := names[len(names)-1]
-			if a.children {
-				name = r.addName(c, a, die, name)
-			}
-			if inside := r.visit(&c, a, die, open[len(open)-1]); a.children {
-				open, names = append(open, inside), append(names, name)
+			if inside := r.visit(&c, a, die, open[last]); a.children {
+				open = append(open, inside)
 				continue
 			}
 		} else {
-			last := len(open) - 1
-			if n := names[last]; n >= 0 && names[last-1] != n {
+			if n := open[last].name; n >= 0 && open[last-1].name != n {
 				r.funcs.names[n].end = die
 			}
-			open, names = open[:last], names[:last]
+			open = open[:last]
 		}
 		if len(open) <= 1 {
 			return
@@ -94,46 +92,39 @@ func (r *funcReader) readEntries() {
 	}
 }
 
-func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
+func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64, in openEntry) openEntry {
 	switch a.tag {
 	case dwarf.TagSubprogram:
-		return r.readScope(c, a, die, -1)
+		in.scope = r.readScope(c, a, die, -1)
 	case dwarf.TagInlinedSubroutine:
-		if parent >= 0 && r.funcs.scopes[parent].depth < maxInline {
-			return r.readScope(c, a, die, parent)
+		if in.scope >= 0 && r.funcs.scopes[in.scope].depth < maxInline {
+			in.scope = r.readScope(c, a, die, in.scope)
+			return in
 		}
+		r.skipEntry(c, a)
+	case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagClassType, dwarf.TagStructType, dwarf.TagUnionType,
+		dwarf.TagEnumerationType:
+		e := r.readEntry(c, a)
+		if a.children {
+			in.name = r.addName(e.name, a.tag, die, in.name)
+		}
+	default:
+		r.skipEntry(c, a)
 	}
-	r.skipEntry(c, a)
-	return parent
+	return in
 }
 
 func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
-	for _, s := range a.specs {
-		u.skipForm(c, s.form)
+	for i := range a.specs {
+		u.read(c, &a.specs[i])
 	}
 }
 
 func (r *funcReader) readScope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
-	s := scope{die: die, parent: parent}
-	var low, high, ranges value
-	for _, sp := range a.specs {
-		switch sp.attr {
-		case dwarf.AttrLowpc:
-			low = r.readForm(c, sp)
-		case dwarf.AttrHighpc:
-			high = r.readForm(c, sp)
-		case dwarf.AttrRanges:
-			ranges = r.readForm(c, sp)
-		case dwarf.AttrCallFile:
-			s.callFile = uint32(r.readForm(c, sp).u)
-		case dwarf.AttrCallLine:
-			s.callLine = uint32(r.readForm(c, sp).u)
-		default:
-			r.skipForm(c, sp.form)
-		}
-	}
+	e := r.readEntry(c, a)
+	s := scope{die: die, parent: parent, callFile: uint32(e.callFile.u), callLine: uint32(e.callLine.u)}
 	first := len(r.spans)
-	r.spans = r.appendSpans(low, high, ranges, r.spans)
+	r.spans = r.appendSpans(&e, r.spans)
 	if len(r.spans) == first || !r.d.takeMemory(scopeCost) {
 		r.spans = r.spans[:first]
 		return parent

@@ -42,20 +42,16 @@ func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 }
 
 func (u *unit) linesOf() *lineTable {
-	if u.lines != nil {
-		return u.lines
+	if !u.hasLines {
+		return &lineTable{}
 	}
-	t := new(lineTable)
-	if u.hasLines {
-		if shared := u.d.lines[u.stmtList]; shared != nil {
-			t = shared
-		} else {
-			u.d.lines[u.stmtList] = t
-			p := lineProgram{u: u, t: t}
-			p.run()
-		}
+	t := u.d.lines[u.stmtList]
+	if t == nil {
+		t = new(lineTable)
+		u.d.lines[u.stmtList] = t
+		p := lineProgram{u: u, t: t}
+		p.run()
 	}
-	u.lines = t
 	return t
 }
 

@@ -113,16 +113,16 @@ const (
 func (p *lineProgram) entries5(c *wire.Cursor, add func(name []byte, dir uint64)) {
 	formats := make([]spec, c.U8())
 	for i := range formats {
-		formats[i] = spec{attr: dwarf.Attr(clip16(c.ULEB())), form: clip16(c.ULEB())}
+		formats[i] = spec{attr: dwarf.Attr(min(c.ULEB(), 0xffff)), form: formOf(c.ULEB())}
 	}
 	u := *p.u
 	u.offSize, u.addrSize, u.version = p.offSize, p.addrSize, 5
 	for n := c.ULEB(); n > 0 && len(formats) > 0 && !c.Done() && u.d.spendSteps(len(formats)); n-- {
 		var name []byte
 		var dir uint64
-		for _, s := range formats {
-			v := u.readForm(c, s)
-			switch s.attr {
+		for i := range formats {
+			v := u.read(c, &formats[i])
+			switch formats[i].attr {
 			case contentPath:
 				name = u.stringOf(v)
 			case contentDir:

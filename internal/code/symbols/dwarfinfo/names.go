@@ -5,8 +5,6 @@ package dwarfinfo
 import (
 	"debug/dwarf"
 	"sort"
-
-	"prywalk/internal/base/wire"
 )
 
 const maxHops = 16
@@ -61,26 +59,16 @@ func (r *nameReader) read(u *unit, off uint64) (next value) {
 	if a == nil {
 		return next
 	}
-	for _, s := range a.specs {
-		switch s.attr {
-		case dwarf.AttrName:
-			if v := u.stringOf(u.readForm(&c, s)); v != nil {
-				r.name = firstNonNil(r.name, v)
-				r.unit, r.die = u, off
-			}
-		case dwarf.AttrLinkageName, attrMIPSLinkage:
-			r.linkage = firstNonNil(r.linkage, u.stringOf(u.readForm(&c, s)))
-		case dwarf.AttrDeclLine:
-			if v := u.readForm(&c, s); r.line == 0 && v.u < 1<<31 {
-				r.line = int(v.u)
-			}
-		case dwarf.AttrAbstractOrigin, dwarf.AttrSpecification:
-			next = u.readForm(&c, s)
-		default:
-			u.skipForm(&c, s.form)
-		}
+	e := u.readEntry(&c, a)
+	if v := u.stringOf(e.name); v != nil {
+		r.name = firstNonNil(r.name, v)
+		r.unit, r.die = u, off
 	}
-	return next
+	r.linkage = firstNonNil(r.linkage, u.stringOf(e.linkage))
+	if r.line == 0 && e.declLine.u < 1<<31 {
+		r.line = int(e.declLine.u)
+	}
+	return e.origin
 }
 
 func firstNonNil(a, b []byte) []byte {
@@ -111,23 +99,10 @@ func (u *unit) qualify(name string, die uint64) string {
 	return name
 }
 
-// addName returns the innermost nameScope of an entry's children, the entry's own or parent. c is after its code.
-func (r *funcReader) addName(c wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
-	switch a.tag {
-	case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagClassType, dwarf.TagStructType, dwarf.TagUnionType,
-		dwarf.TagEnumerationType:
-	default:
-		return parent
-	}
-	s := nameScope{off: die, end: r.end, parent: parent}
-	for _, spec := range a.specs {
-		if spec.attr == dwarf.AttrName {
-			s.name = r.stringOf(r.readForm(&c, spec))
-		} else {
-			r.skipForm(&c, spec.form)
-		}
-	}
-	if s.name == nil && a.tag == dwarf.TagNamespace {
+// addName returns the nameScope of an entry's children.
+func (r *funcReader) addName(name value, tag dwarf.Tag, die uint64, parent int32) int32 {
+	s := nameScope{off: die, end: r.end, parent: parent, name: r.stringOf(name)}
+	if s.name == nil && tag == dwarf.TagNamespace {
 		s.name = []byte("(anonymous namespace)")
 	}
 	if !r.d.takeMemory(scopeCost) {

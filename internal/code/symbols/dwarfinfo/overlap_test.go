@@ -11,7 +11,7 @@ func underOneUnit(n int) *Data {
 	d := New(Sections{}, nil)
 	d.ready = true
 	unitOf := func(name string) *unit {
-		return &unit{d: d, lines: &lineTable{}, funcs: &funcTable{
+		return &unit{d: d, funcs: &funcTable{
 			scopes: []scope{{fn: &Func{Name: name}, parent: -1}}, segments: []segment{{}}}}
 	}
 	small := unitOf("small")

@@ -14,17 +14,17 @@ type span struct {
 func isCode(lo, hi uint64) bool { return lo > 1 && lo < hi && lo < ^uint64(1) }
 
 // appendSpans appends an entry's address ranges (DWARF 5 §2.17).
-func (u *unit) appendSpans(low, high, ranges value, out []span) []span {
-	if ranges.kind != kindNone {
-		return u.readRanges(ranges, out)
+func (u *unit) appendSpans(e *entry, out []span) []span {
+	if e.ranges.kind != kindNone {
+		return u.readRanges(e.ranges, out)
 	}
-	lo, ok := u.addr(low)
-	if !ok || high.kind == kindNone {
+	lo, ok := u.addr(e.low)
+	if !ok || e.high.kind == kindNone {
 		return out
 	}
-	hi, ok := u.addr(high)
+	hi, ok := u.addr(e.high)
 	if !ok {
-		hi = lo + high.u
+		hi = lo + e.high.u
 	}
 	return u.d.appendSpan(out, lo, hi)
 }
@@ -42,14 +42,11 @@ func (u *unit) readRanges(v value, out []span) []span {
 	}
 	off := v.u
 	if v.kind == kindRnglistx {
-		if off > uint64(len(u.d.s.Rnglists)) {
+		list, ok := indexed(u.d.s.Rnglists, u.rngBase, off, u.offSize)
+		if !ok {
 			return out
 		}
-		c := wire.At(u.d.s.Rnglists, u.rngBase+off*uint64(u.offSize))
-		off = u.rngBase + c.Sized(u.offSize)
-		if c.Bad {
-			return out
-		}
+		off = u.rngBase + list
 	}
 	return u.readRanges5(off, out)
 }

@@ -2,10 +2,7 @@
 
 package dwarfinfo
 
-import (
-	"debug/dwarf"
-	"prywalk/internal/base/wire"
-)
+import "prywalk/internal/base/wire"
 
 type unit struct {
 	d                 *Data
@@ -15,7 +12,6 @@ type unit struct {
 	version           uint16
 	addrSize, offSize uint8
 	kind              uint8
-	abbrevs           abbrevTable
 
 	// Of the first entry:
 	compDir              []byte
@@ -26,8 +22,13 @@ type unit struct {
 	rngBase              uint64
 
 	funcs *funcTable
-	lines *lineTable
 }
+
+// DWARF 5 §7.5.1, table 7.2.
+const (
+	unitType      = 2
+	unitSplitType = 6
+)
 
 // Bytes of the largest unit header, and of what is first read of a unit.
 const (
@@ -76,52 +77,27 @@ func (u *unit) cursorAt(off uint64) wire.Cursor {
 	return wire.At(u.data, off-u.off)
 }
 
-func (u *unit) endsOutside(c wire.Cursor, a *abbrev) bool {
-	u.skipEntry(&c, a)
-	return c.Bad
-}
-
 func (u *unit) readRoot() []span {
 	c := wire.At(view(u.d.s.Info, u.off, min(u.end-u.off, rootSize)), u.dies-u.off)
 	a := u.rootAbbrev(c.ULEB())
 	if a == nil || !u.d.spendSteps(1+len(a.specs)) {
 		return nil
 	}
-	if u.endsOutside(c, a) {
+	e := u.readEntry(&c, a)
+	if c.Bad { // it may be longer
 		c = u.cursorAt(u.dies)
 		c.ULEB()
+		e = u.readEntry(&c, a)
 	}
+	var base, listBase uint64 // without attributes: the section's first table, after its header (§7.26, §7.27, §7.28)
 	if u.version >= 5 {
-		// Without a base: the section's first table, after its header (§7.26, §7.27, §7.28).
-		u.strOffBase, u.addrBase = uint64(u.offSize)*2, uint64(u.offSize)*2
-		u.rngBase = uint64(u.offSize)*2 + 4
+		base, listBase = uint64(u.offSize)*2, uint64(u.offSize)*2+4
 	}
-	var dir, low, high, ranges value
-	for _, s := range a.specs {
-		v := u.readForm(&c, s)
-		switch s.attr {
-		case dwarf.AttrCompDir:
-			dir = v
-		case dwarf.AttrLowpc:
-			low = v
-		case dwarf.AttrHighpc:
-			high = v
-		case dwarf.AttrRanges:
-			ranges = v
-		case dwarf.AttrStmtList:
-			u.stmtList, u.hasLines = v.u, true
-		case dwarf.AttrStrOffsetsBase:
-			u.strOffBase = v.u
-		case dwarf.AttrAddrBase, attrGNUAddrBase:
-			u.addrBase = v.u
-		case dwarf.AttrRnglistsBase:
-			u.rngBase = v.u
-		}
-	}
-	// The bases apply to attributes before them, too.
-	u.compDir = u.stringOf(dir)
-	u.lowPC, _ = u.addr(low)
-	return u.appendSpans(low, high, ranges, nil)
+	u.strOffBase, u.addrBase, u.rngBase = e.strBase.or(base), e.addrBase.or(base), e.rngBase.or(listBase)
+	u.stmtList, u.hasLines = e.stmtList.u, e.stmtList.kind != kindNone
+	u.compDir = u.stringOf(e.compDir)
+	u.lowPC, _ = u.addr(e.low)
+	return u.appendSpans(&e, nil)
 }
 
 // initialLength reads a unit's length and the size of its offsets (DWARF 5 §7.4), bytes.
