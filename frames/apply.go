@@ -53,9 +53,6 @@ func (c *callerStep) apply(r *resolvedRule) StopReason {
 }
 
 func (c *callerStep) restoreCompact(r *Rule, cfa Addr) StopReason {
-	if r.Flags&FlagLosesRegs != 0 {
-		c.next.Known &^= r.lostRegs(c.arch)
-	}
 	for saved := binary.LittleEndian.Uint64(r.Saved[:]); saved != 0; {
 		i := uint(bits.TrailingZeros64(saved)) / 8 % NumCompact
 		saved &^= 0xff << (8 * i)
@@ -280,7 +277,7 @@ func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 // stack pointer in rax or r11, and calls helpers that do not change these. The caller must be further out, and its
 // return address follow a call that can have led to this function.
 func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
-	plain := r.row == nil && r.Flags&(FlagExactPC|FlagStackSwitch|FlagLosesRegs) == 0
+	plain := r.row == nil && r.Flags&(FlagExactPC|FlagStackSwitch) == 0
 	if !plain || c.interrupted || r.CFAReg == c.arch.sp || !c.knewInnermost(r.CFAReg) {
 		return false
 	}

@@ -150,23 +150,6 @@ func compareWalks(t *testing.T, seed uint64, s *Space, regs *Regs, mem *Snapshot
 	}
 }
 
-func TestRowsThatLoseRegistersAreCompact(t *testing.T) {
-	row := &Row{CFAReg: X86RBP, CFAOff: 16, RA: RegRule{Kind: RuleOffset, Off: -8}}
-	row.Regs[X86RBP] = RegRule{Kind: RuleOffset, Off: -16}
-	row.Regs[X86RBX].Kind = RuleUndefined
-	src := &fakeSource{rules: map[Addr]Rule{0x1010: {Method: MethodFP}}, rows: map[Addr]*Row{0x1010: row}}
-	s := space(src, nil)
-	if r := s.lookup(Query{PC: 0x1010}); r.Flags != FlagLosesRegs || r.row != nil || r.Saved[0] != 2 {
-		t.Fatalf("rule %+v; want one with FlagLosesRegs, no row", r)
-	}
-	restored := *row
-	restored.Regs[X86RAX] = RegRule{Kind: RuleOffset, Off: -24}
-	src.rows[0x1020], src.rules[0x1020] = &restored, Rule{Method: MethodFP}
-	if r := s.lookup(Query{PC: 0x1020}); r.row != &restored {
-		t.Fatalf("a row that restores a scratch register became the rule %+v", r)
-	}
-}
-
 func TestCacheIsBounded(t *testing.T) {
 	var c cache
 	for pc := range Addr(20 * maxEntries) {

@@ -41,7 +41,7 @@ func (w *Walker) findSPByRecord() {
 // relative to the stack pointer and saves x29 and the link register side by side.
 func (r *resolvedRule) recordPlace(arch *archInfo) (recordToCFA, spToCFA uint64, ok bool) {
 	switch {
-	case r.CFAReg != arch.sp || r.Flags&^FlagLosesRegs != 0:
+	case r.CFAReg != arch.sp || r.Flags != 0:
 		return 0, 0, false
 	case r.row == nil:
 		return 8 * uint64(r.Saved[0]), uint64(int64(r.CFAOff)), r.Saved[0] >= 2 && r.Saved[1] == r.Saved[0]-1

@@ -109,9 +109,6 @@ func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
 		if !ok || q.NoCFI && r.Method == MethodCFI || q.SPOnly && r.Flags&FlagNoRule == 0 && !s.isSPRelative(r, row) {
 			continue
 		}
-		if row != nil && row.packWithLoss(s.Arch, &r) {
-			row = nil
-		}
 		return resolvedRule{Rule: r, row: row, mod: m}, true
 	}
 	return none, false

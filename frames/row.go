@@ -80,48 +80,6 @@ func (row *Row) Compact(arch Arch, m Method, flags Flags) (r Rule, needsRow bool
 	return r, false
 }
 
-// packWithLoss makes r a rule without Row if only lost registers prevent that, as in JIT code.
-func (row *Row) packWithLoss(arch Arch, r *Rule) bool {
-	info := arch.info()
-	if r.Flags&^(FlagStackSwitch|FlagWithin) != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
-		return false
-	}
-	rest := *row
-	lost, ok := rest.takeLost(info)
-	if !ok || lost == 0 {
-		return false
-	}
-	compact, needsRow := rest.Compact(arch, r.Method, r.Flags)
-	if needsRow {
-		return false
-	}
-	compact.Flags |= FlagLosesRegs
-	compact.lost = lost
-	*r = compact
-	return true
-}
-
-// takeLost removes the rules of lost registers from the row, and returns these as in [Rule]; false if it has a rule of
-// a register that only a Row can restore or lose.
-func (row *Row) takeLost(info *archInfo) (lost uint8, ok bool) {
-	for reg := range uint8(NumRegs) {
-		p, calleeSaved := &row.Regs[reg], info.calleeSaved>>reg&1 != 0
-		switch {
-		case p.Kind == RuleSame:
-		case p.Kind == RuleUndefined && reg != info.sp && reg != info.ra:
-			if i := slices.Index(info.compact[:], reg); i >= 0 {
-				lost |= 1 << i
-			} else if calleeSaved {
-				return 0, false
-			}
-			*p = RegRule{}
-		case !calleeSaved && reg != info.ra:
-			return 0, false
-		}
-	}
-	return lost, true
-}
-
 // packSaved sets r.Saved; false if r cannot express the row's registers.
 func (row *Row) packSaved(arch Arch, r *Rule) bool {
 	info := arch.info()

@@ -2,10 +2,7 @@
 
 package frames
 
-import (
-	"math"
-	"math/bits"
-)
+import "math"
 
 // Method is how a frame was found (package comment, "Methods").
 type Method uint8
@@ -51,8 +48,6 @@ const (
 	FlagRAInLR // the return address is in the link register (arm64)
 	// FlagStackSwitch: the caller is on another stack (Go's systemstack).
 	FlagStackSwitch
-	// FlagLosesRegs: callee-saved registers are lost (Rule.lost). Sources give a Row instead.
-	FlagLosesRegs
 	// FlagNoRule: there is no rule; further sources are not asked.
 	FlagNoRule
 	// FlagWithin: the PC of a Query with AfterCall is in the function of the call, by call frame information.
@@ -74,17 +69,8 @@ type Rule struct {
 	CFAReg uint8 // DWARF number
 	Flags  Flags
 	Method Method
-	// lost, with FlagLosesRegs, has a bit for each of Arch.CompactRegs.
-	lost uint8
 	// Saved is (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0: still in the register.
 	Saved [NumCompact]uint8
-}
-
-func (r *Rule) lostRegs(arch *archInfo) (set uint64) {
-	for lost := r.lost; lost != 0; lost &= lost - 1 {
-		set |= 1 << arch.compact[bits.TrailingZeros8(lost)]
-	}
-	return set
 }
 
 // SavedUnits converts an offset from the CFA to [Rule.Saved]'s unit; false if it does not fit.
