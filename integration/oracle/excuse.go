@@ -4,6 +4,7 @@ package oracle
 
 import (
 	"bytes"
+	"reflect"
 
 	"prywalk/dwarfunwind"
 	"prywalk/frames"
@@ -88,21 +89,18 @@ func (fs *files) hasEmptyCFI(pc uint64) bool {
 
 func (fs *files) isEmptyCFI(pc uint64) bool {
 	t, m := fs.table(pc)
-	return t != nil && rows(t, pc-m.Bias) == 1
+	return t != nil && hasOneRule(t, pc-m.Bias)
 }
 
-func rows(t *dwarfunwind.Table, addr uint64) int {
-	n := 0
-	for e := range t.FDEs() {
-		if addr < e.Start || addr >= e.End {
-			continue
-		}
-		for range t.Rows(e) {
-			n++
-		}
-		return n
+// hasOneRule reports whether call frame information has the same rule at all addresses of the function at addr.
+func hasOneRule(t *dwarfunwind.Table, addr uint64) bool {
+	start, end, ok := t.FuncRange(addr)
+	first, firstRow, _ := t.Rule(frames.Query{PC: start})
+	for pc := start; ok && pc < end; pc++ {
+		rule, row, _ := t.Rule(frames.Query{PC: pc})
+		ok = rule == first && reflect.DeepEqual(row, firstRow)
 	}
-	return 0
+	return ok
 }
 
 // overwritten reports whether the program has overwritten a return address in its slot, or the pushed frame pointer, up
