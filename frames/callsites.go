@@ -52,56 +52,46 @@ func (s *Space) followsCall(ret Addr) bool {
 	return ok
 }
 
-func (s *Space) mayTailCall(start Addr) bool {
-	a, known := s.cache.get(kindTailCaller, start)
+// cached returns the word that ask gives for an address of a module with its code; 0 elsewhere.
+func (s *Space) cached(k kind, pc Addr, ask func(m *Module) uint64) uint64 {
+	a, known := s.cache.get(k, pc)
 	if !known {
-		may := true
-		if m := s.ModuleAt(start); m != nil {
-			if tails, ok := m.Calls.(TailCalls); ok {
-				may = tails.EndsInTailCall(start - m.Bias)
-			}
+		if m := s.ModuleAt(pc); m != nil && m.Calls != nil {
+			a.word = ask(m)
 		}
-		a = s.putBool(kindTailCaller, start, may)
+		s.cache.put(k, pc, a)
 	}
-	return a.word != 0
+	return a.word
 }
 
-func (s *Space) putBool(k kind, pc Addr, is bool) (a answer) {
-	if is {
-		a.word = 1
-	}
-	s.cache.put(k, pc, a)
-	return a
+func (s *Space) mayTailCall(start Addr) bool {
+	return s.cached(kindTailCaller, start, func(m *Module) uint64 {
+		if tails, ok := m.Calls.(TailCalls); ok && !tails.EndsInTailCall(start-m.Bias) {
+			return 1
+		}
+		return 0
+	}) == 0
 }
 
 func (s *Space) functionAt(pc Addr) function {
-	a, cached := s.cache.get(kindFunction, pc)
-	if !cached {
-		if m := s.ModuleAt(pc); m != nil && m.Calls != nil {
-			if start, known := m.Calls.FuncStart(pc - m.Bias); known {
-				a.word = start + m.Bias
-			}
+	start := s.cached(kindFunction, pc, func(m *Module) uint64 {
+		if start, known := m.Calls.FuncStart(pc - m.Bias); known {
+			return start + m.Bias
 		}
-		s.cache.put(kindFunction, pc, a)
-	}
-	return function{start: a.word, known: a.word != 0}
+		return 0
+	})
+	return function{start: start, known: start != 0}
 }
 
 // switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall is
 // [Query.AfterCall].
-func (s *Space) switchesStack(m *Module, pc Addr, afterCall bool) bool {
-	k := kindSwitch | Query{AfterCall: afterCall}.kind()
-	a, known := s.cache.get(k, pc)
-	if !known {
-		switched := false
-		if m != nil {
-			if switches, ok := m.Calls.(StackSwitches); ok {
-				switched = switches.SwitchesStack(pc-m.Bias, afterCall)
-			}
+func (s *Space) switchesStack(pc Addr, afterCall bool) bool {
+	return s.cached(kindSwitch|Query{AfterCall: afterCall}.kind(), pc, func(m *Module) uint64 {
+		if switches, ok := m.Calls.(StackSwitches); ok && switches.SwitchesStack(pc-m.Bias, afterCall) {
+			return 1
 		}
-		a = s.putBool(k, pc, switched)
-	}
-	return a.word != 0
+		return 0
+	}) != 0
 }
 
 // isReturnAddressOf reports whether v follows a call that can have led to the callee. A direct call must be of the

@@ -215,5 +215,5 @@ func (c *callerStep) isLeaf(r *resolvedRule) bool {
 }
 
 func (c *callerStep) switchesStack() bool {
-	return c.space.switchesStack(c.rule.mod, c.regs.PC, !c.interrupted)
+	return c.space.switchesStack(c.regs.PC, !c.interrupted)
 }

@@ -121,12 +121,11 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 
 // each skips the null symbol.
 func (t *symbolTable) each(f func(*Symbol) bool) error {
-	var buf []byte
 	for i := uint64(1); i < t.entries; i += symbolChunk {
 		step := min(t.entries-i, symbolChunk)
-		b, err := t.read(&buf, i*symbolSize, step*symbolSize)
+		b, err := t.View(i*symbolSize, int(step)*symbolSize)
 		if err != nil {
-			return err
+			return fmt.Errorf("symbol table: %w", err)
 		}
 		for ; len(b) >= symbolSize; b = b[symbolSize:] {
 			s := parseSymbol(b)
@@ -136,21 +135,6 @@ func (t *symbolTable) each(f func(*Symbol) bool) error {
 		}
 	}
 	return nil
-}
-
-// read returns bytes that are valid until the next call.
-func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
-	if t.whole != nil {
-		return t.View(off, int(n))
-	}
-	if *buf == nil {
-		*buf = make([]byte, n) // the first is the largest
-	}
-	b := (*buf)[:n]
-	if got, err := t.r.ReadAt(b, int64(t.off+off)); got < len(b) {
-		return nil, fmt.Errorf("reading symbols: %w", shortRead(err))
-	}
-	return b, nil
 }
 
 func parseSymbol(b []byte) Symbol {

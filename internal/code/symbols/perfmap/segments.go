@@ -4,33 +4,21 @@ package perfmap
 
 import (
 	"cmp"
+	"container/heap"
 	"slices"
 )
 
+// latestLines is a [heap.Interface] with the latest line first.
 type latestLines []int32
 
-func (l *latestLines) push(i int32) {
-	*l = append(*l, i)
-	for n := len(*l) - 1; n > 0 && (*l)[(n-1)/2] < (*l)[n]; n = (n - 1) / 2 {
-		(*l)[(n-1)/2], (*l)[n] = (*l)[n], (*l)[(n-1)/2]
-	}
-}
-
-func (l *latestLines) pop() {
+func (l latestLines) Len() int           { return len(l) }
+func (l latestLines) Less(i, j int) bool { return l[i] > l[j] }
+func (l latestLines) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+func (l *latestLines) Push(x any)        { *l = append(*l, x.(int32)) }
+func (l *latestLines) Pop() (x any) {
 	last := len(*l) - 1
-	(*l)[0] = (*l)[last]
-	*l = (*l)[:last]
-	for n := 0; 2*n+1 < last; {
-		c := 2*n + 1
-		if c+1 < last && (*l)[c+1] > (*l)[c] {
-			c++
-		}
-		if (*l)[n] >= (*l)[c] {
-			return
-		}
-		(*l)[n], (*l)[c] = (*l)[c], (*l)[n]
-		n = c
-	}
+	x, *l = (*l)[last], (*l)[:last]
+	return x
 }
 
 type begin struct {
@@ -56,7 +44,7 @@ func (m *Map) index() {
 	var open latestLines
 	for _, b := range order {
 		m.closeUpTo(&open, b.addr)
-		open.push(b.entry)
+		heap.Push(&open, b.entry)
 		m.emit(b.addr, open[0])
 	}
 	m.closeUpTo(&open, ^uint64(0))
@@ -69,7 +57,7 @@ func (m *Map) closeUpTo(open *latestLines, addr uint64) {
 			return
 		}
 		for len(*open) > 0 && m.entries[(*open)[0]].end <= end {
-			open.pop()
+			heap.Pop(open)
 		}
 		below := int32(-1)
 		if len(*open) > 0 {
