@@ -3,7 +3,6 @@
 package elffile
 
 import (
-	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -156,23 +155,7 @@ const maxString = 64 << 10
 
 // NameBytes is SymbolName without a copy, valid until the next call.
 func (f *File) NameBytes(kind SymbolKind, s *Symbol) []byte {
-	w, off := f.names(kind), uint64(s.NameOff)
-	if w == nil || off >= w.size {
-		return nil
-	}
-	for n := uint64(256); ; n *= 8 {
-		n = min(n, w.size-off, maxString)
-		b, err := w.View(off, int(n))
-		if err != nil {
-			return nil
-		}
-		if i := bytes.IndexByte(b, 0); i >= 0 {
-			return b[:i]
-		}
-		if n == w.size-off || n == maxString {
-			return b
-		}
-	}
+	return f.names(kind).CString(uint64(s.NameOff), maxString)
 }
 
 func (f *File) names(kind SymbolKind) *Window {
@@ -203,7 +186,7 @@ func (f *File) HoldNames(kind SymbolKind) (free func()) {
 		return func() {}
 	}
 	before := *src // its blocks stay charged
-	*src = symbolSource{tried: true, names: &Window{size: uint64(len(data)), whole: data}}
+	*src = symbolSource{tried: true, names: InMemory(data)}
 	return func() {
 		*src = before
 		f.Free(data)

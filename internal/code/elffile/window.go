@@ -38,8 +38,36 @@ type block struct {
 // Addr is the first byte's, before the load bias; 0 if not loaded.
 func (w *Window) Addr() uint64 { return w.addr }
 
-// Size returns the number of bytes.
-func (w *Window) Size() uint64 { return w.size }
+// Size returns the number of bytes; 0 of nil.
+func (w *Window) Size() uint64 {
+	if w == nil {
+		return 0
+	}
+	return w.size
+}
+
+// InMemory returns a window of data, which must not change.
+func InMemory(data []byte) *Window { return &Window{size: uint64(len(data)), whole: data} }
+
+// CString returns the string at off up to a NUL byte, the window's end or so many bytes; nil if it cannot be read.
+func (w *Window) CString(off, most uint64) []byte {
+	if off >= w.Size() {
+		return nil
+	}
+	for n := uint64(256); ; n *= 8 {
+		n = min(n, w.size-off, most)
+		b, err := w.View(off, int(n))
+		if err != nil {
+			return nil
+		}
+		if i := bytes.IndexByte(b, 0); i >= 0 {
+			return b[:i]
+		}
+		if n == w.size-off || n == most {
+			return b
+		}
+	}
+}
 
 // View returns n bytes at off, read-only, which stay valid. Only views beyond a block and its overlap are copies.
 func (w *Window) View(off uint64, n int) ([]byte, error) {

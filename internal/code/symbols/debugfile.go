@@ -53,26 +53,21 @@ func hasDwarf(f *elffile.File) bool {
 }
 
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
-	info, err := f.Window(f.DebugSection("info"))
-	if err != nil {
+	if s.Info, err = f.Window(f.DebugSection("info")); err != nil {
 		return s, err
 	}
-	s.Info = info
 	if s.Abbrev, err = f.Data(f.DebugSection("abbrev")); err != nil {
 		return s, err
 	}
 	s.Memory = f.Memory()
-	if w, err := f.Window(f.DebugSection("line")); err == nil {
-		s.Line = w
-	}
-	if w, err := f.Window(f.DebugSection("str")); err == nil {
-		s.Str = w
+	// Those that follow are not necessary.
+	for name, to := range map[string]**elffile.Window{"line": &s.Line, "str": &s.Str, "line_str": &s.LineStr} {
+		*to, _ = f.Window(f.DebugSection(name))
 	}
 	for name, to := range map[string]*[]byte{
-		"line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
-		"addr": &s.Addr, "ranges": &s.Ranges, "rnglists": &s.Rnglists,
+		"str_offsets": &s.StrOffsets, "addr": &s.Addr, "ranges": &s.Ranges, "rnglists": &s.Rnglists,
 	} {
-		*to, _ = f.Data(f.DebugSection(name)) // not necessary
+		*to, _ = f.Data(f.DebugSection(name))
 	}
 	return s, nil
 }

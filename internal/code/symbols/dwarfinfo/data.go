@@ -7,18 +7,17 @@ import (
 	"slices"
 	"sort"
 
+	"prywalk/internal/code/elffile"
 	"prywalk/internal/host/filememory"
 )
 
 // Sections are a file's .debug_* sections, uncompressed; any may be missing. They are kept.
 type Sections struct {
-	Info, Line, Str Section
+	Info, Line, Str, LineStr *elffile.Window
 
-	Abbrev              []byte
-	LineStr, StrOffsets []byte
-	Addr                []byte
-	Ranges, Rnglists    []byte
-	Memory              *filememory.Account // nil: no bound
+	Abbrev, StrOffsets, Addr []byte
+	Ranges, Rnglists         []byte
+	Memory                   *filememory.Account // nil: no bound
 }
 
 // Data is the debug information of one file. Not safe for concurrent use.
@@ -79,7 +78,7 @@ const stepsFloor = 1 << 18
 func New(s Sections, alt *Data) *Data {
 	d := &Data{s: s, alt: alt, abbrevs: make(map[uint64]abbrevTable), lines: make(map[uint64]*lineTable),
 		names: make(map[uint64]*Func)}
-	total := min(size(s.Info)+size(s.Line)+size(s.Str), 1<<50)
+	total := min(s.Info.Size()+s.Line.Size()+s.Str.Size(), 1<<50)
 	for _, b := range [][]byte{s.Abbrev, s.StrOffsets, s.Addr, s.Ranges, s.Rnglists} {
 		total += uint64(len(b))
 	}
@@ -164,7 +163,7 @@ func (d *Data) load() {
 		return
 	}
 	d.ready = true
-	for off, end := uint64(0), size(d.s.Info); off < end && d.spendSteps(1); {
+	for off, end := uint64(0), d.s.Info.Size(); off < end && d.spendSteps(1); {
 		u := d.readHeader(off)
 		if u == nil || !d.takeMemory(unitCost) {
 			break

@@ -203,7 +203,7 @@ func (u *unit) stringOf(v value) []byte {
 	case kindStrp:
 		return stringIn(u.d.s.Str, v.u)
 	case kindLineStrp:
-		return stringIn(Bytes(u.d.s.LineStr), v.u)
+		return stringIn(u.d.s.LineStr, v.u)
 	case kindStrx:
 		if off, ok := indexed(u.d.s.StrOffsets, u.strOffBase, v.u, u.offSize); ok {
 			return stringIn(u.d.s.Str, off)

@@ -14,7 +14,7 @@ import (
 func (p *lineProgram) header() bool {
 	c := wire.Cursor{Bytes: view(p.u.d.s.Line, p.u.stmtList, 12)}
 	length, offSize := initialLength(&c)
-	if c.Bad || length > size(p.u.d.s.Line) {
+	if c.Bad || length > p.u.d.s.Line.Size() {
 		return false
 	}
 	whole := uint64(c.Pos) + length

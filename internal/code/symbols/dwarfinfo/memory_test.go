@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"prywalk/internal/code/elffile"
 	"prywalk/internal/host/filememory"
 )
 
@@ -20,7 +21,7 @@ func manyUnits(n int) Sections {
 		body = append(binary.LittleEndian.AppendUint64(body, uint64(0x1000+16*i)), 16)
 		info = append(binary.LittleEndian.AppendUint32(info, uint32(len(body))), body...)
 	}
-	return Sections{Info: Bytes(info), Abbrev: abbrev}
+	return Sections{Info: elffile.InMemory(info), Abbrev: abbrev}
 }
 
 func TestDebugInformationIsWithinItsBudget(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prywalk/internal/code/elffile"
 	"prywalk/internal/testtargets"
 )
 
@@ -43,11 +44,14 @@ func compile(tb testing.TB, flags ...string) (s Sections, lo, hi uint64) {
 		tb.Fatal(err)
 	}
 	defer f.Close()
-	var info, line, str []byte
-	defer func() { s.Info, s.Line, s.Str = Bytes(info), Bytes(line), Bytes(str) }()
+	var info, line, str, lineStr []byte
+	defer func() {
+		s.Info, s.Line = elffile.InMemory(info), elffile.InMemory(line)
+		s.Str, s.LineStr = elffile.InMemory(str), elffile.InMemory(lineStr)
+	}()
 	for name, to := range map[string]*[]byte{
 		".debug_info": &info, ".debug_abbrev": &s.Abbrev, ".debug_line": &line,
-		".debug_str": &str, ".debug_line_str": &s.LineStr, ".debug_ranges": &s.Ranges, ".debug_rnglists": &s.Rnglists,
+		".debug_str": &str, ".debug_line_str": &lineStr, ".debug_ranges": &s.Ranges, ".debug_rnglists": &s.Rnglists,
 	} {
 		if sec := f.Section(name); sec != nil {
 			if *to, err = sec.Data(); err != nil {
@@ -58,6 +62,8 @@ func compile(tb testing.TB, flags ...string) (s Sections, lo, hi uint64) {
 	text := f.Section(".text")
 	return s, text.Addr, text.Addr + text.Size
 }
+
+func contents(w *elffile.Window) []byte { return view(w, 0, w.Size()) }
 
 func damage(r *rand.Rand, b []byte) []byte {
 	b = bytes.Clone(b)
@@ -76,9 +82,10 @@ func TestDamagedSectionsNeitherPanicNorLoop(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for range 3000 {
 			s := good
-			s.Info, s.Line, s.Str = Bytes(damage(r, s.Info.(Bytes))), Bytes(damage(r, s.Line.(Bytes))),
-				Bytes(damage(r, s.Str.(Bytes)))
-			for _, b := range []*[]byte{&s.Abbrev, &s.LineStr, &s.Ranges, &s.Rnglists} {
+			for _, w := range []**elffile.Window{&s.Info, &s.Line, &s.Str, &s.LineStr} {
+				*w = elffile.InMemory(damage(r, contents(*w)))
+			}
+			for _, b := range []*[]byte{&s.Abbrev, &s.Ranges, &s.Rnglists} {
 				*b = damage(r, *b)
 			}
 			lookUp(t, New(s, nil), lo, hi)
@@ -126,8 +133,11 @@ func TestInlinedCallsComeInnermostFirst(t *testing.T) {
 }
 
 func TestEmptyOrInvalidSectionsHaveNoCalls(t *testing.T) {
-	for _, s := range []Sections{{}, {Info: Bytes{1}}, {Info: Bytes(bytes.Repeat([]byte{0xff}, 100))},
-		{Info: make(Bytes, 100)}} {
+	if got := New(Sections{}, nil).Calls(0x1000, nil); len(got) != 0 {
+		t.Errorf("calls %v without sections, want none", got)
+	}
+	for _, info := range [][]byte{nil, {1}, bytes.Repeat([]byte{0xff}, 100), make([]byte, 100)} {
+		s := Sections{Info: elffile.InMemory(info)}
 		if got := New(s, nil).Calls(0x1000, nil); len(got) != 0 {
 			t.Errorf("calls %v, want none", got)
 		}
@@ -146,7 +156,7 @@ func TestCircularReferencesEnd(t *testing.T) {
 		0,
 	}
 	info[0] = byte(len(info) - 4)
-	got := New(Sections{Info: Bytes(info), Abbrev: abbrev}, nil).Calls(0x1010, nil)
+	got := New(Sections{Info: elffile.InMemory(info), Abbrev: abbrev}, nil).Calls(0x1010, nil)
 	if len(got) != 1 || got[0].Func == nil || got[0].Func.Name != "" {
 		t.Errorf("calls %+v, want one without a name", got)
 	}
@@ -155,7 +165,7 @@ func TestCircularReferencesEnd(t *testing.T) {
 // The units share a long table of abbreviations, which lacks their code.
 func TestOverlappingTablesAreBounded(t *testing.T) {
 	var s Sections
-	var info Bytes
+	var info []byte
 	for i := range 100_000 {
 		s.Abbrev = append(s.Abbrev, byte(0x80|i&0x7f|2), byte(i>>7&0x7f|0x80), byte(i>>14|1), tagSubprogram, 0, 0, 0)
 	}
@@ -163,7 +173,7 @@ func TestOverlappingTablesAreBounded(t *testing.T) {
 	for range 50_000 {
 		info = append(info, unit...)
 	}
-	s.Info = info
+	s.Info = elffile.InMemory(info)
 	d := New(s, nil)
 	d.Calls(0x1000, nil)
 	if d.steps > 0 {
@@ -174,12 +184,12 @@ func TestOverlappingTablesAreBounded(t *testing.T) {
 func FuzzCalls(f *testing.F) {
 	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}} {
 		s, lo, hi := compile(f, flags...)
-		f.Add([]byte(s.Info.(Bytes)), s.Abbrev, []byte(s.Line.(Bytes)), []byte(s.Str.(Bytes)), s.LineStr, s.Ranges,
+		f.Add(contents(s.Info), s.Abbrev, contents(s.Line), contents(s.Str), contents(s.LineStr), s.Ranges,
 			s.Rnglists, (lo+hi)/2)
 	}
 	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, ranges, rnglists []byte, addr uint64) {
-		s := Sections{Info: Bytes(info), Abbrev: abbrev, Line: Bytes(line), Str: Bytes(str), LineStr: lineStr, Ranges: ranges,
-			Rnglists: rnglists}
+		s := Sections{Info: elffile.InMemory(info), Abbrev: abbrev, Line: elffile.InMemory(line),
+			Str: elffile.InMemory(str), LineStr: elffile.InMemory(lineStr), Ranges: ranges, Rnglists: rnglists}
 		d := New(s, New(s, nil))
 		lookUp(t, d, addr, addr+50)
 		for _, r := range d.index[:min(len(d.index), 16)] {

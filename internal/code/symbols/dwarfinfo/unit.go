@@ -42,7 +42,7 @@ func (d *Data) readHeader(off uint64) *unit {
 	h := wire.Cursor{Bytes: view(d.s.Info, off, maxHeader)}
 	length, offSize := initialLength(&h)
 	start := off + uint64(h.Pos)
-	if h.Bad || length > size(d.s.Info)-start {
+	if h.Bad || length > d.s.Info.Size()-start {
 		return nil
 	}
 	u.end = start + length
