@@ -11,7 +11,7 @@ import (
 
 // Builder collects the intervals of a recording. Safe for concurrent use, but for only one write at a time
 // ([Builder.Write], [Builder.WriteFile], [Builder.Rotate]). A write delays other methods only while it copies the heads
-// of the tables; a failed Rotate also while it restores the part.
+// of the tables.
 type Builder struct {
 	mu       sync.Mutex
 	meta     Meta
