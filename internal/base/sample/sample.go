@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sample defines the values in which engines report threads.
+// Package sample defines the values in which engines report threads, and functions at addresses.
 //
 // Sources: proc_pid_stat(5) (states); Documentation/scheduler/sched-stats.rst (/proc/PID/task/TID/schedstat).
 package sample

@@ -7,7 +7,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
-	"prywalk/internal/store/symbolized"
 )
 
 // LocID numbers a location ([Builder.Loc]).
@@ -68,7 +67,7 @@ type Origin struct {
 }
 
 // Frame is a function at an address; inlined calls make several.
-type Frame = symbolized.Frame
+type Frame = sample.Frame
 
 // Resolver names addresses. A write calls it at most once for each, from one goroutine.
 type Resolver interface {
