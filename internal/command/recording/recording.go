@@ -362,13 +362,3 @@ func newRecording(o Options) *recording {
 	return &recording{samplerOpts: o.Sampler, options: o, pids: o.PIDs, output: output{keepOld: !o.Overwrite},
 		refused: map[string]int64{}}
 }
-
-func openAll(images *loadedcode.ImageCache, pids []int) []*loadedcode.Process {
-	procs := []*loadedcode.Process{}
-	for _, pid := range pids {
-		if p, err := images.Open(pid); err == nil {
-			procs = append(procs, p)
-		}
-	}
-	return procs
-}

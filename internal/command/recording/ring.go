@@ -72,11 +72,7 @@ func (w *ring) begin(ctx context.Context) (_ context.Context, end func() error) 
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	var hung error
-	running.Go(func() {
-		names := newBackgroundResolver()
-		defer names.close()
-		w.names.Run(names, ctx.Done())
-	})
+	running.Go(func() { runNames(w.names, ctx.Done()) })
 	running.Go(func() {
 		if hung = w.examineSuspects(ctx); hung != nil {
 			stop()

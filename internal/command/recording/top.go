@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -66,7 +67,9 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 	t.setTarget(procs)
 	t.liveNames = profile.NewNames(t.builder, t.notify)
 	t.functions = top.NewFunctionTable(t.liveNames)
-	stopNames := t.nameInBackground()
+	var naming sync.WaitGroup
+	quit := make(chan struct{})
+	naming.Go(func() { runNames(t.liveNames, quit) })
 	go func() {
 		defer close(t.done)
 		t.failure = t.sample(sampling)
@@ -76,13 +79,14 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 	shown := t.show(ctx, end)
 	end()
 	<-t.done
-	t.stopBackground(stopNames)
+	close(quit)
+	t.awaitBackground(naming.Wait)
 	return t.finish(shown)
 }
 
-// stopBackground does not wait for a read that hangs.
-func (t *topRun) stopBackground(stop func()) {
-	if hung := selfhang.Watched(stop); hung != nil {
+// awaitBackground does not wait for a read that hangs.
+func (t *topRun) awaitBackground(wait func()) {
+	if hung := selfhang.Watched(wait); hung != nil {
 		t.hung, t.failure = true, cmp.Or(t.failure, hung)
 	}
 }
@@ -193,20 +197,6 @@ func (t *topRun) Snapshot(window time.Duration) *top.Snapshot {
 
 // Suspend implements top.Source.
 func (t *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see HandleJobControl
-
-func (t *topRun) nameInBackground() (stop func()) {
-	r := newBackgroundResolver()
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		defer r.close()
-		t.liveNames.Run(r, quit)
-	}()
-	return func() {
-		close(quit)
-		<-done
-	}
-}
 
 func (t *topRun) onTerminal() bool {
 	term := os.Getenv("TERM")
