@@ -196,7 +196,7 @@ func (r *recording) prepare(procs []*loadedcode.Process) {
 	}
 	if len(procs) > 0 {
 		if m := procs[0].Main(); m != nil {
-			r.builder.SetMain(aggregator.ModuleInfo(procs[0].PID, m))
+			r.builder.Update(func(to *profile.Meta) { to.Main = aggregator.ModuleInfo(procs[0].PID, m) })
 		}
 	}
 }
@@ -275,7 +275,7 @@ func progressText(g sampler.Progress, seconds float64) string {
 // setTimes sets the recording's window, and the mean period if the rate was not reached.
 func (r *recording) setTimes() {
 	if got := r.stats.Freq; got > 0 && got < runstats.ReachedRateShare*r.samplerOpts.Freq {
-		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
+		r.builder.Update(func(m *profile.Meta) { m.Period = time.Duration(float64(time.Second) / got) })
 	}
 	if !r.stats.Begun.IsZero() {
 		begun := r.stats.Begun

@@ -178,7 +178,7 @@ func (w *ring) writeKept() {
 	end := time.Now()
 	due, path, comments := w.next(end)
 	w.builder.SetWindow(w.from(end), end)
-	w.builder.SetComments(comments...)
+	w.setComments(comments...)
 	if err := w.builder.WriteFile(path, w.fileNames); err != nil {
 		console.Errorf("%v; it is tried again within about a minute, and at the end", err)
 		w.mu.Lock()

@@ -115,10 +115,13 @@ type Interval struct {
 
 // Meta describes a recording.
 type Meta struct {
-	Start  time.Time
-	Period time.Duration
-	// Main is the main binary; nil if unknown ([Builder.SetMain]).
+	// Start and End bound the recording; a zero End is the time of the write.
+	Start, End time.Time
+	Period     time.Duration
+	// Main is the main binary; nil if unknown.
 	Main *ModuleInfo
+	// Comments are lines.
+	Comments []string
 	// Aggregate adds up equal stacks and labels, without times.
 	Aggregate bool
 	// Discard keeps no intervals.

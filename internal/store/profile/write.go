@@ -18,8 +18,6 @@ import (
 type frozenTables struct {
 	numbered
 	meta      Meta
-	end       time.Time
-	comments  []string
 	chunks    []chunk
 	sums      []record
 	main      int // index of the main binary's module, −1 if none
@@ -34,16 +32,15 @@ func (b *Builder) freeze() *frozenTables {
 		main = int(b.tables.module(b.meta.Main))
 	}
 	v := &frozenTables{
-		numbered: b.tables.numbered, meta: b.meta, end: b.end, comments: b.comments,
-		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
+		numbered: b.tables.numbered, meta: b.meta, chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
 		main: main, evictions: b.evicted,
 	}
 	if lost := time.Unix(0, b.journal.ring.lost); b.journal.ring.lost != 0 && lost.After(v.meta.Start) {
 		v.meta.Start = lost
 	}
 	v.modules, v.finalNames = slices.Clone(v.modules), slices.Clone(v.finalNames)
-	if v.end.IsZero() {
-		v.end = time.Now()
+	if v.meta.End.IsZero() {
+		v.meta.End = time.Now()
 	}
 	return v
 }
@@ -136,7 +133,7 @@ func (b *Builder) Rotate(path string, r Resolver) error {
 		b.sums = ended
 		return err
 	}
-	b.rotated, b.meta.Start = true, frozen.end
+	b.rotated, b.meta.Start = true, frozen.meta.End
 	b.journal.dropWritten(chunks, &b.meta)
 	return nil
 }
