@@ -81,7 +81,8 @@ func wideFixture(tb testing.TB) *profile.Profile {
 	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_010, 0))
 	b.Update(func(m *rec.Meta) {
 		m.Comments = []string{"prywalk: overhead: stops ≤ 299 µs (p99 131 µs), prywalk used 0.13 s CPU, " +
-			"slowest thread sampled at 98.9/s | 298 ticks (0 missed, 98.8/s), 2859 attempted = 1353 stopped + 870 read passively"}
+			"slowest thread sampled at 98.9/s | 298 ticks (0 missed, 98.8/s), " +
+			"2859 attempted = 1353 stopped + 870 read passively"}
 	})
 	return parsed(tb, b, longTable{})
 }

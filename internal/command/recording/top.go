@@ -35,14 +35,12 @@ type topRun struct {
 	functions *top.FunctionTable
 	liveNames *profile.Names
 
-	target           string
-	refreshed        chan struct{} // holds one
-	done             chan struct{} // closed at the sampling's end
-	ended            atomic.Bool
-	failure          error
-	trouble          string
-	refusedAtTrouble int64
-	begun            time.Time
+	target    string
+	refreshed chan struct{} // holds one
+	done      chan struct{} // closed at the sampling's end
+	ended     atomic.Bool
+	failure   error
+	begun     time.Time
 }
 
 // RunTop shows live tables.
@@ -175,18 +173,13 @@ func (t *topRun) State() top.State {
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)
 	}
-	if refused := g.Denied + g.Traced; refused > t.refusedAtTrouble { // ExplainFailures reads files
-		t.refusedAtTrouble = refused
-		t.trouble = ""
-		if err := process.ExplainFailures(t.pids, process.StopResults{Denied: g.Denied, Traced: g.Traced,
-			Succeeded: g.Stops}); err != nil {
-			t.trouble = "some threads cannot be sampled: " + err.Error()
-			if g.Stops == 0 {
-				t.trouble = "running threads cannot be sampled: " + err.Error()
-			}
+	if err := process.ExplainFailures(t.pids, process.StopResults{Denied: g.Denied, Traced: g.Traced,
+		Succeeded: g.Stops}); err != nil {
+		st.Trouble = "some threads cannot be sampled: " + err.Error()
+		if g.Stops == 0 {
+			st.Trouble = "running threads cannot be sampled: " + err.Error()
 		}
 	}
-	st.Trouble = t.trouble
 	return st
 }
 
