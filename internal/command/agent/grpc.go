@@ -31,7 +31,9 @@ func (c grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	if deadline, ok := ctx.Deadline(); ok {
 		header["Grpc-Timeout"] = strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10) + "m"
 	}
-	answer, text, f := c.post(ctx, grpcFrame(gzipCompress(body)), header)
+	message := gzipCompress(body)
+	frame := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(message))), message...)
+	answer, text, f := c.post(ctx, frame, header)
 	switch {
 	case f != nil:
 		return reply{}, f
@@ -42,11 +44,6 @@ func (c grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 		return reply{}, f
 	}
 	return acceptedReply(grpcUnframe(text, answer.Header.Get("Grpc-Encoding"))), nil
-}
-
-func grpcFrame(message []byte) []byte {
-	out := binary.BigEndian.AppendUint32([]byte{1}, uint32(len(message)))
-	return append(out, message...)
 }
 
 // grpcUnframe returns nil for an unreadable message.

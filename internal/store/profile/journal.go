@@ -181,13 +181,6 @@ func (s *sums) add(a *record) {
 	r.cpu += a.cpu
 }
 
-func (s *sums) reindex() {
-	s.index = make(map[sumKey]int, len(s.rows))
-	for i := range s.rows {
-		s.index[sumKey{s.rows[i].stack, s.rows[i].labels}] = i
-	}
-}
-
 // ring bounds a journal by time, and by memory.
 type ring struct {
 	length int64 // ns; 0: unbounded
