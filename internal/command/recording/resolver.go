@@ -133,45 +133,33 @@ func (r *backgroundResolver) DropUnused() {
 
 // Resolve implements profile.Resolver.
 func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	if r.others != nil && withoutFile(m) {
+	var mapping *loadedcode.Mapping
+	if m.Origin.Module != nil {
+		mapping = loadedcode.MappingOf(m.Origin.Module)
+	}
+	if r.others != nil && mapping != nil && mapping.Image == nil {
 		return r.others(m, addr)
 	}
 	private := r.modules[m]
 	if private == nil {
-		private = r.privateModule(m)
+		private = r.privateModule(m, mapping)
 		r.modules[m] = private
 	}
-	if m.Origin.Module != nil {
-		if mapping := loadedcode.MappingOf(m.Origin.Module); mapping != nil && r.private[mapping.Image] != nil {
-			r.private[mapping.Image].used = r.now()
-		}
+	if mapping != nil && r.private[mapping.Image] != nil {
+		r.private[mapping.Image].used = r.now()
 	}
 	return r.resolver.Resolve(private, addr)
 }
 
-func withoutFile(m *profile.ModuleInfo) bool {
-	if m.Origin.Module == nil {
-		return false
-	}
-	mapping := loadedcode.MappingOf(m.Origin.Module)
-	return mapping != nil && mapping.Image == nil
-}
-
-func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
-	if m.Origin.Module == nil {
-		return m
-	}
-	shared := loadedcode.MappingOf(m.Origin.Module)
+func (r *backgroundResolver) privateModule(m *profile.ModuleInfo, shared *loadedcode.Mapping) *profile.ModuleInfo {
 	if shared == nil {
 		return m
 	}
-	module, mapping := *m.Origin.Module, *shared
+	private, module, mapping := *m, *m.Origin.Module, *shared
 	if shared.Image != nil {
 		mapping.Image = r.image(shared.Image)
 	}
-	module.Origin = &mapping
-	private := *m
-	private.Origin.Module = &module
+	module.Origin, private.Origin.Module = &mapping, &module
 	return &private
 }
 
