@@ -100,7 +100,9 @@ func fixtureBuilder() *rec.Builder {
 			CPU: f.ms * 1e6})
 	}
 	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_001, 0))
-	b.SetComments("attempted 217 = stopped 100 + read passively 17 + unchanged 100")
+	b.Update(func(m *rec.Meta) {
+		m.Comments = []string{"attempted 217 = stopped 100 + read passively 17 + unchanged 100"}
+	})
 	return b
 }
 

@@ -79,8 +79,11 @@ func wideFixture(tb testing.TB) *profile.Profile {
 			End: 1_700_000_000e9 + int64(i+1)*1e9, Samples: s.samples, Wall: s.wall * 1e6, CPU: s.cpu * 1e6})
 	}
 	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_010, 0))
-	b.SetComments("prywalk: overhead: stops ≤ 299 µs (p99 131 µs), prywalk used 0.13 s CPU, " +
-		"slowest thread sampled at 98.9/s | 298 ticks (0 missed, 98.8/s), 2859 attempted = 1353 stopped + 870 read passively")
+	b.Update(func(m *rec.Meta) {
+		m.Comments = []string{"prywalk: overhead: stops ≤ 299 µs (p99 131 µs), prywalk used 0.13 s CPU, " +
+			"slowest thread sampled at 98.9/s | 298 ticks (0 missed, 98.8/s), " +
+			"2859 attempted = 1353 stopped + 870 read passively"}
+	})
 	return parsed(tb, b, longTable{})
 }
 

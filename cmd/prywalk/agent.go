@@ -78,8 +78,6 @@ func newAgent() *cobra.Command {
 	fl.Var(commandline.Seconds(&f.to.Timeout), "timeout", "how long sending one message may take")
 	fl.Var(commandline.Seconds(&f.to.Flush), "flush", "how long sending the last messages may take at the end")
 	fl.BoolVar(&f.to.Aggregate, "aggregate", false, "sums of each window without time stamps, as Pyroscope takes them")
-	fl.Bool("otlp-metrics", false, "accepted and ignored: --metrics serves the counts")
-	_ = fl.MarkHidden("otlp-metrics")
 	f.addRate(fl)
 	fl.VarP(commandline.Seconds(&f.Duration), "duration", "d",
 		"how long: seconds (30) or with a unit (30s, 2m); until Ctrl-C otherwise")

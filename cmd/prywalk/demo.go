@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -64,9 +65,9 @@ func newWorkload() *cobra.Command {
 }
 
 func (f *demoFlags) run() error {
-	self, err := selfPath()
+	self, err := os.Executable() // not selfFile, whose name would be shown
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot find prywalk's own file to start the workload: %w", err)
 	}
 	path := filepath.Join(f.dir, "prywalk-demo.pb.gz")
 	if err := f.record(self, path); err != nil {

@@ -55,7 +55,9 @@ func newDump() *cobra.Command {
 		Short: "print the stacks of all threads, once",
 		Long:  helpPage("dump"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = f.takeLater(args)
+			if f.diff != "" && len(args) > 0 {
+				f.later, args = args[0], args[1:]
+			}
 			if err := cmp.Or(noArgs(cmd, f.takeArgument(cmd, args)), f.checkChanges(cmd.Flags().Changed)); err != nil {
 				return err
 			}

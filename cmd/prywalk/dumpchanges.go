@@ -37,15 +37,6 @@ func (f *changeFlags) addTo(fl *pflag.FlagSet) {
 	fl.Var(commandline.Seconds(&f.watch), "watch", "show again and again what has changed in this time, until Ctrl-C")
 }
 
-// takeLater takes the second file of --diff, and returns the other arguments.
-func (f *changeFlags) takeLater(args []string) []string {
-	if f.diff == "" || len(args) == 0 {
-		return args
-	}
-	f.later = args[0]
-	return args[1:]
-}
-
 func (f *dumpFlags) checkChanges(changed func(flag string) bool) error {
 	n := 0
 	for _, name := range []string{"since", "diff", "watch"} {

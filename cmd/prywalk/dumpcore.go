@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,15 +52,15 @@ func (f *dumpFlags) dumpCore(w io.Writer) error {
 }
 
 func (f *dumpFlags) withCore(name string, use func(*core.Core) error) (err error) {
-	file, err := openCore(name)
-	if err != nil {
-		return err
+	st, err := os.Stat(name) // a regular file: it is read at random offsets
+	if err == nil && !st.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file; give the path of a core file", name)
+	}
+	file, openErr := os.Open(name)
+	if err = cmp.Or(err, openErr); err != nil {
+		return withCoreRemedy(err)
 	}
 	defer file.Close()
-	st, err := file.Stat()
-	if err != nil {
-		return err
-	}
 	c, err := core.Open(file, st.Size(), f.sysroot)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -69,22 +70,6 @@ func (f *dumpFlags) withCore(name string, use func(*core.Core) error) (err error
 		console.Infof("%s: %s", name, printable.Line(w))
 	}
 	return use(c)
-}
-
-// openCore requires a regular file, which is read at random offsets.
-func openCore(name string) (*os.File, error) {
-	st, err := os.Stat(name)
-	if err != nil {
-		return nil, withCoreRemedy(err)
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file; give the path of a core file", name)
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, withCoreRemedy(err)
-	}
-	return file, nil
 }
 
 func withCoreRemedy(err error) error {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"slices"
 
 	"prywalk/internal/base/exit"
 	"prywalk/internal/base/printable"
@@ -135,13 +136,7 @@ func deadlocked(l *locks.Locks) error {
 	if len(l.Deadlocks)+len(l.GoroutineDeadlocks)+len(l.TaskDeadlocks) == 0 {
 		return nil
 	}
-	n, noun := 0, "threads"
-	for _, c := range l.Deadlocks {
-		n += len(c)
-	}
-	for _, c := range l.TaskDeadlocks {
-		n += len(c)
-	}
+	n, noun := len(slices.Concat(l.Deadlocks...))+len(slices.Concat(l.TaskDeadlocks...)), "threads"
 	if n == 0 {
 		noun = "goroutines"
 		for i := range l.GoroutineDeadlocks {

@@ -109,17 +109,13 @@ func (f *processFlags) findByRule() error {
 		}
 		return fmt.Errorf("no process is selected by %s; ps -eo pid,user,comm,cgroup lists what there is", rule)
 	}
-	return f.oneContainer()
-}
-
-// oneContainer fails if a name is of several containers or pods.
-func (f *processFlags) oneContainer() error {
 	if f.rule.Container == "" && f.rule.Pod == "" {
 		return nil
 	}
 	return f.checkOne(f.finder.Containers(f.pids))
 }
 
+// checkOne fails if a name is of several containers or pods.
 func (f *processFlags) checkOne(found []container.Container) error {
 	several := map[string]bool{}
 	for _, c := range found {

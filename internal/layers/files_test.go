@@ -36,7 +36,7 @@ var mayOpen = map[string]string{
 	"internal/walk/waits/socketdiag.go socketDiag":   "/proc/PID/ns/net",
 	"internal/host/process/status.go":                "/proc/PID/status and stat",
 	"internal/host/process/tree.go":                  "/proc/PID/task/TID/children and stat",
-	"cmd/prywalk/dumpcore.go openCore":               "the core that the user names",
+	"cmd/prywalk/dumpcore.go withCore":               "the core that the user names",
 	"internal/command/recording/signals.go":          "/dev/tty",
 	"internal/host/selection/finder.go":              "/proc/PID/comm, cmdline and cgroup",
 	"internal/command/agent/client.go":               "certificates and a token that the user names",

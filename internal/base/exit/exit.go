@@ -6,7 +6,6 @@ package exit
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Exit codes. A launched command's own status comes first.
@@ -54,35 +53,19 @@ func Internal(err error) error {
 	return &Error{InternalFailure, err}
 }
 
-type joined struct{ errs []error }
-
 // Join is as [errors.Join], with the messages in one line.
-func Join(errs ...error) error {
-	j := &joined{}
+func Join(errs ...error) (all error) {
 	for _, err := range errs {
-		if err != nil {
-			j.errs = append(j.errs, err)
+		switch {
+		case all == nil:
+			all = err
+		case err != nil:
+			separator := "; "
+			if all.Error() == "" || err.Error() == "" {
+				separator = ""
+			}
+			all = fmt.Errorf("%w%s%w", all, separator, err)
 		}
 	}
-	switch len(j.errs) {
-	case 0:
-		return nil
-	case 1:
-		return j.errs[0]
-	}
-	return j
+	return all
 }
-
-// Error implements error.
-func (j *joined) Error() string {
-	var texts []string
-	for _, err := range j.errs {
-		if text := err.Error(); text != "" {
-			texts = append(texts, text)
-		}
-	}
-	return strings.Join(texts, "; ")
-}
-
-// Unwrap is for package errors.
-func (j *joined) Unwrap() []error { return j.errs }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sample defines the values in which engines report threads.
+// Package sample defines the values in which engines report threads, and functions at addresses.
 //
 // Sources: proc_pid_stat(5) (states); Documentation/scheduler/sched-stats.rst (/proc/PID/task/TID/schedstat).
 package sample
@@ -83,31 +83,15 @@ const (
 	Stopped
 )
 
-// String returns the name in recordings.
-func (s State) String() string {
-	switch s {
-	case Running:
-		return "running"
-	case Disk:
-		return "disk"
-	case Stopped:
-		return "stopped"
-	}
-	return "sleeping"
+var states = [...]struct{ name, letter string }{
+	Running: {"running", "R"}, Sleeping: {"sleeping", "S"}, Disk: {"disk", "D"}, Stopped: {"stopped", "T"},
 }
 
+// String returns the name in recordings.
+func (s State) String() string { return states[s].name }
+
 // Letter returns the kernel's letter (proc_pid_stat(5)).
-func (s State) Letter() string {
-	switch s {
-	case Running:
-		return "R"
-	case Disk:
-		return "D"
-	case Stopped:
-		return "T"
-	}
-	return "S"
-}
+func (s State) Letter() string { return states[s].letter }
 
 // StateOf converts the kernel's letter. I and P are of kernel threads, t is a thread stopped by a debugger.
 func StateOf(letter byte) State {

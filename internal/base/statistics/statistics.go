@@ -88,15 +88,7 @@ func Wilson(k, n float64) (low, high float64) {
 	p := k / n
 	scale := 1 + z2/n
 	middle, half := (p+z2/(2*n))/scale, z95/scale*math.Sqrt(p*(1-p)/n+z2/(4*n*n))
-	low, high = max(0, middle-half), min(1, middle+half)
-	// Exactly 0 and 1 at the ends, despite rounding.
-	if k <= 0 {
-		low = 0
-	}
-	if k >= n {
-		high = 1
-	}
-	return low, high
+	return min(max(0, middle-half), p), max(min(1, middle+half), p) // exactly 0 and 1 at the ends, despite rounding
 }
 
 // Deviations are a quantity's values in n runs, less their mean.

@@ -54,46 +54,34 @@ func (c *Cursor) Skip(n uint64) { c.Take(n) }
 
 // U8 reads a byte.
 func (c *Cursor) U8() uint8 {
-	if c.Pos >= len(c.Bytes) {
-		c.Fail()
-		return 0
+	if b := c.Take(1); b != nil {
+		return b[0]
 	}
-	v := c.Bytes[c.Pos]
-	c.Pos++
-	return v
+	return 0
 }
 
 // U16 reads 2 bytes.
 func (c *Cursor) U16() uint16 {
-	if len(c.Bytes)-c.Pos < 2 {
-		c.Fail()
-		return 0
+	if b := c.Take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
 	}
-	v := binary.LittleEndian.Uint16(c.Bytes[c.Pos:])
-	c.Pos += 2
-	return v
+	return 0
 }
 
 // U32 reads 4 bytes.
 func (c *Cursor) U32() uint32 {
-	if len(c.Bytes)-c.Pos < 4 {
-		c.Fail()
-		return 0
+	if b := c.Take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
 	}
-	v := binary.LittleEndian.Uint32(c.Bytes[c.Pos:])
-	c.Pos += 4
-	return v
+	return 0
 }
 
 // U64 reads 8 bytes.
 func (c *Cursor) U64() uint64 {
-	if len(c.Bytes)-c.Pos < 8 {
-		c.Fail()
-		return 0
+	if b := c.Take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
 	}
-	v := binary.LittleEndian.Uint64(c.Bytes[c.Pos:])
-	c.Pos += 8
-	return v
+	return 0
 }
 
 // Sized reads 1, 2, 3, 4 or 8 bytes (3: DW_FORM_strx3, DWARF 5 §7.5.6); other sizes fail.
@@ -120,44 +108,27 @@ const maxLEB = 2 * 70
 
 // ULEB reads an unsigned LEB128 number (DWARF 5 §7.6); bits beyond 64 are lost.
 func (c *Cursor) ULEB() uint64 {
-	if c.Pos < len(c.Bytes) && c.Bytes[c.Pos] < 0x80 { // the common case
-		c.Pos++
-		return uint64(c.Bytes[c.Pos-1])
-	}
-	return c.uleb()
-}
-
-func (c *Cursor) uleb() (v uint64) {
-	for shift := uint(0); shift < maxLEB; shift += 7 {
-		b := c.U8()
-		if shift < 64 {
-			v |= uint64(b&0x7f) << shift
-		}
-		if b < 0x80 {
-			return v
-		}
-	}
-	c.Fail()
-	return 0
+	v, _ := c.leb()
+	return v
 }
 
 // SLEB reads a signed LEB128 number (DWARF 5 §7.6).
 func (c *Cursor) SLEB() int64 {
-	v := int64(0)
+	v, unused := c.leb()
+	return int64(v<<unused) >> unused
+}
+
+// leb also returns the number of the upper bits that the number does not have.
+func (c *Cursor) leb() (v uint64, unused uint) {
 	for shift := uint(0); shift < maxLEB; shift += 7 {
 		b := c.U8()
-		if shift < 64 {
-			v |= int64(b&0x7f) << shift
-		}
+		v |= uint64(b&0x7f) << shift // 0 from shift 64 on
 		if b < 0x80 {
-			if b&0x40 != 0 && shift+7 < 64 {
-				v |= -1 << (shift + 7)
-			}
-			return v
+			return v, 64 - min(shift+7, 64)
 		}
 	}
 	c.Fail()
-	return 0
+	return 0, 0
 }
 
 // CString reads up to the next NUL, exclusive; nil if there is none.

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/base/sample"
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols/perfmap"
 	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/host/filememory"
 	"prywalk/internal/host/safeopen"
-	"prywalk/internal/store/symbolized"
 )
 
 // Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
@@ -262,4 +262,4 @@ func cutCloneSuffix(name string) (base, cold string) {
 }
 
 // Frame is a function at an address. System is Name if that is not mangled.
-type Frame = symbolized.Frame
+type Frame = sample.Frame

@@ -72,11 +72,9 @@ type reply struct {
 }
 
 // acceptedReply takes a damaged reply as no rejection: to send the message again would duplicate it.
-func acceptedReply(text []byte) (r reply) {
-	if rejected, why, err := otlp.Rejected(text); err == nil {
-		r = reply{rejected, why}
-	}
-	return r
+func acceptedReply(text []byte) reply {
+	rejected, why, _ := otlp.Rejected(text)
+	return reply{rejected, why}
 }
 
 // client sends messages. A nil failure means accepted.

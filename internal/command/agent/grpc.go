@@ -19,21 +19,6 @@ import (
 
 const profilesProcedure = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 
-// Status codes of gRPC (doc/statuscodes.md).
-const (
-	statusCanceled          = 1
-	statusDeadlineExceeded  = 4
-	statusNotFound          = 5
-	statusPermissionDenied  = 7
-	statusResourceExhausted = 8
-	statusAborted           = 10
-	statusOutOfRange        = 11
-	statusUnimplemented     = 12
-	statusUnavailable       = 14
-	statusDataLoss          = 15
-	statusUnauthenticated   = 16
-)
-
 // prefixSize is that of the compression flag and the length (Length-Prefixed-Message in gRPC's PROTOCOL-HTTP2.md).
 const prefixSize = 5
 
@@ -46,7 +31,9 @@ func (c grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	if deadline, ok := ctx.Deadline(); ok {
 		header["Grpc-Timeout"] = strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10) + "m"
 	}
-	answer, text, f := c.post(ctx, grpcFrame(gzipCompress(body)), header)
+	message := gzipCompress(body)
+	frame := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(message))), message...)
+	answer, text, f := c.post(ctx, frame, header)
 	switch {
 	case f != nil:
 		return reply{}, f
@@ -57,11 +44,6 @@ func (c grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 		return reply{}, f
 	}
 	return acceptedReply(grpcUnframe(text, answer.Header.Get("Grpc-Encoding"))), nil
-}
-
-func grpcFrame(message []byte) []byte {
-	out := binary.BigEndian.AppendUint32([]byte{1}, uint32(len(message)))
-	return append(out, message...)
 }
 
 // grpcUnframe returns nil for an unreadable message.
@@ -100,17 +82,17 @@ func grpcFailure(answer *http.Response) *failure {
 	}
 	delay, retry := otlp.RetryDelay(details(status))
 	f.notBefore = delay
-	switch code {
-	case statusCanceled, statusDeadlineExceeded, statusAborted, statusOutOfRange, statusUnavailable, statusDataLoss:
+	switch code { // doc/statuscodes.md of gRPC
+	case 1, 4, 10, 11, 14, 15: // CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE, DATA_LOSS
 		f.setBusy()
-	case statusResourceExhausted:
+	case 8: // RESOURCE_EXHAUSTED
 		f.kind = tooLarge
 		if retry {
 			f.setBusy()
 		}
-	case statusUnauthenticated, statusPermissionDenied:
+	case 16, 7: // UNAUTHENTICATED, PERMISSION_DENIED
 		f.why = lostUnauthorized
-	case statusNotFound, statusUnimplemented:
+	case 5, 12: // NOT_FOUND, UNIMPLEMENTED
 		f.why = lostNotFound
 	}
 	return f

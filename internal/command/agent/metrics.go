@@ -10,7 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"runtime/metrics"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -104,12 +104,9 @@ func (m *Metrics) writeText(w io.Writer) {
 
 // heldMemory is the Go runtime's memory less the part returned to the kernel, bytes.
 func heldMemory() float64 {
-	list := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(list)
-	if list[0].Value.Kind() != metrics.KindUint64 || list[1].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
-	return float64(list[0].Value.Uint64() - list[1].Value.Uint64())
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.Sys - m.HeapReleased)
 }
 
 type exposition struct{ io.Writer }

@@ -39,15 +39,9 @@ type notices struct {
 	reportedUnreadable  bool
 }
 
-func (n *notices) earlierMessages(s *spool, messages int) {
+func (n *notices) spooled(s *spool, which string, messages int) {
 	if messages > 0 {
-		n.logf("--spool %s: messages of an earlier agent, which are sent first: %d", s, messages)
-	}
-}
-
-func (n *notices) keptMessages(s *spool, messages int) {
-	if messages > 0 {
-		n.logf("--spool %s: messages that wait for the next agent: %d", s, messages)
+		n.logf("--spool %s: messages "+which+": %d", s, messages)
 	}
 }
 

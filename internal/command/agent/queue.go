@@ -43,7 +43,7 @@ func newQueue(s *spool, n *notices) queue {
 	if s != nil {
 		q.list = s.left
 		dropped := q.trim(true, s.maxBytes)
-		n.earlierMessages(s, len(q.list))
+		n.spooled(s, "of an earlier agent, which are sent first", len(q.list))
 		n.queueFull(dropped, "raise --spool-size")
 	}
 	return q
@@ -183,7 +183,7 @@ func (q *queue) close() (lost int) {
 		return m.file == ""
 	})
 	if q.spool != nil {
-		q.notices.keptMessages(q.spool, len(q.list))
+		q.notices.spooled(q.spool, "that wait for the next agent", len(q.list))
 		q.spool.close()
 	}
 	return lost

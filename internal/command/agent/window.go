@@ -49,7 +49,8 @@ type row struct {
 }
 
 func rowOf(iv *profile.Interval) row {
-	return row{iv.Stack, processOf(iv), iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor, iv.Owner}
+	return row{iv.Stack, processKey{iv.PID, iv.Start}, iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait,
+		iv.WaitsFor, iv.Owner}
 }
 
 type point struct {
@@ -70,8 +71,6 @@ type processKey struct {
 	pid   int
 	start uint64 // clock ticks after boot
 }
-
-func processOf(iv *profile.Interval) processKey { return processKey{iv.PID, iv.Start} }
 
 // windowBuilder is a [profile.Cutter]. A window belongs to the goroutine of the intervals until it is sent to
 // finished, then to the encoding goroutine.
@@ -109,10 +108,10 @@ func (b *windowBuilder) beginWindow(at int64) {
 
 // Add implements [profile.Sink].
 func (b *windowBuilder) Add(iv profile.Interval) {
-	b.onInterval(processOf(&iv))
+	r, p := rowOf(&iv), point{iv.End, valuesOf(&iv)}
+	b.onInterval(r.processKey)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r, p := rowOf(&iv), point{iv.End, valuesOf(&iv)}
 	list := b.current.rows[r]
 	if n := len(list); n > 0 && b.points >= maxPoints {
 		list[n-1].values.add(p.values)

@@ -18,20 +18,20 @@ import (
 	"prywalk/internal/watch/sampler"
 )
 
-type value[T any] struct {
+type value[T comparable] struct {
 	at     *T
 	kind   string // in the help, such as TIME
 	parse  func(string) (T, error)
 	format func(T) string
-	lifted bool // [Off] is the zero value, which has no text
+	lifted bool // the zero value is [Off]
 }
 
 // String implements [pflag.Value].
 func (v *value[T]) String() string {
-	if text := v.format(*v.at); text != "" || !v.lifted {
-		return text
+	if v.lifted && *v.at == *new(T) {
+		return Off
 	}
-	return Off
+	return v.format(*v.at)
 }
 
 // Set implements [pflag.Value].
@@ -125,12 +125,7 @@ func MaxShare(at *float64) pflag.Value {
 				text)
 		}
 		return v, nil
-	}, func(share float64) string {
-		if share == 0 {
-			return ""
-		}
-		return FormatPercent(share)
-	}, true}
+	}, FormatPercent, true}
 }
 
 const maxSeconds = 1e9

@@ -58,7 +58,11 @@ func Usage(cmd *cobra.Command) error {
 		b.WriteString("\nCommands:\n")
 		writeColumns(&b, commandRows(cmd), width)
 		b.WriteString("\nTopics (prywalk help TOPIC):\n")
-		writeColumns(&b, topicRows(), width)
+		var topics [][2]string
+		for _, t := range helpTopics {
+			topics = append(topics, [2]string{t.name, t.text})
+		}
+		writeColumns(&b, topics, width)
 	}
 	for _, set := range []struct {
 		title string
@@ -192,13 +196,6 @@ func showTopic(cmd *cobra.Command, name string) (bool, error) {
 		return true, err
 	}
 	return false, nil
-}
-
-func topicRows() (rows [][2]string) {
-	for _, t := range helpTopics {
-		rows = append(rows, [2]string{t.name, t.text})
-	}
-	return rows
 }
 
 // WrongFlag returns an unparsable flag's error, with the next step.

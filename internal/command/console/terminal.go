@@ -4,8 +4,8 @@
 package console
 
 import (
+	"context"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,8 +39,7 @@ func Width(f *os.File) int {
 
 // Progress is a line about what takes longer than [progressDelay].
 type Progress struct {
-	once sync.Once
-	quit chan struct{}
+	quit context.CancelFunc
 	done chan struct{}
 }
 
@@ -52,16 +51,17 @@ const progressInterval = 500 * time.Millisecond
 
 // StartProgress shows the results of text, which may be "", on a terminal that can clear a line.
 func StartProgress(quiet bool, text func() string) *Progress {
-	p := &Progress{quit: make(chan struct{}), done: make(chan struct{})}
+	ctx, quit := context.WithCancel(context.Background())
+	p := &Progress{quit: quit, done: make(chan struct{})}
 	if quiet || IsQuiet() || isDumb() || !IsTerminal(os.Stderr) {
 		close(p.done)
 		return p
 	}
-	go p.run(text)
+	go p.run(ctx, text)
 	return p
 }
 
-func (p *Progress) run(text func() string) {
+func (p *Progress) run(ctx context.Context, text func() string) {
 	defer close(p.done)
 	defer p.Pause()
 	begun := time.Now()
@@ -69,7 +69,7 @@ func (p *Progress) run(text func() string) {
 	defer tick.Stop()
 	for {
 		select {
-		case <-p.quit:
+		case <-ctx.Done():
 			return
 		case <-tick.C:
 			if time.Since(begun) >= progressDelay {
@@ -114,6 +114,6 @@ func (p *Progress) Pause() {
 
 // Stop ends the line, before output to other files. It may be called repeatedly.
 func (p *Progress) Stop() {
-	p.once.Do(func() { close(p.quit) })
+	p.quit()
 	<-p.done
 }

@@ -68,20 +68,18 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	}
 	late := time.Now()
 	r.now = func() time.Time { return late }
-	for _, patience := range []time.Duration{minUnusedTime, 2 * minUnusedTime} {
-		for _, c := range []struct {
-			after time.Duration
-			kept  bool
-		}{{patience, true}, {patience + time.Second, false}} {
-			if after := name(); after != before {
-				t.Errorf("%s, not %s", after, before)
-			}
-			late = late.Add(c.after)
-			r.DropUnused()
-			for _, p := range r.private {
-				if (p.image != nil) != c.kept {
-					t.Errorf("unused for %s: %+v", c.after, p)
-				}
+	for _, c := range []struct {
+		after time.Duration
+		kept  bool
+	}{{closeAfter, true}, {closeAfter + time.Second, false}} {
+		if after := name(); after != before {
+			t.Errorf("%s, not %s", after, before)
+		}
+		late = late.Add(c.after)
+		r.DropUnused()
+		for _, p := range r.private {
+			if (p.image != nil) != c.kept {
+				t.Errorf("unused for %s: %+v", c.after, p)
 			}
 		}
 	}

@@ -29,10 +29,7 @@ func (r *recording) findDeadlocks() error {
 
 // deadlocksOf returns a sentence for each deadlock. It fails if a read hangs.
 func (r *recording) deadlocksOf(images *loadedcode.ImageCache, pids []int) ([]string, error) {
-	var targets []*loadedcode.Process
-	hung := selfhang.Watched(func() {
-		targets = openAll(images, pids)
-	})
+	targets, hung := openAll(images, pids)
 	if hung != nil || len(targets) == 0 {
 		return nil, hung
 	}
@@ -59,8 +56,7 @@ func (r *recording) findUnexamined() error {
 	if r.stats.TargetCPU > maxIdleShare*r.stats.Seconds {
 		return nil
 	}
-	var targets []*loadedcode.Process
-	hung := selfhang.Watched(func() { targets = openAll(r.images, r.pids[:min(len(r.pids), maxHangs)]) })
+	targets, hung := openAll(r.images, r.pids[:min(len(r.pids), maxHangs)])
 	if hung != nil {
 		return hung
 	}
@@ -89,4 +85,19 @@ func mayHaveUnexamined(t *loadedcode.Process) bool {
 	return slices.ContainsFunc(t.Space().Modules(), func(m *frames.Module) bool {
 		return languages.Unthreads(path.Base(m.Name))
 	})
+}
+
+// openAll leaves out what cannot be opened. It fails if a read hangs.
+func openAll(images *loadedcode.ImageCache, pids []int) (procs []*loadedcode.Process, hung error) {
+	hung = selfhang.Watched(func() {
+		for _, pid := range pids {
+			if p, err := images.Open(pid); err == nil {
+				procs = append(procs, p)
+			}
+		}
+	})
+	if hung != nil {
+		return nil, hung // still in use
+	}
+	return procs, nil
 }

@@ -186,7 +186,7 @@ func (r *recording) rotateIfDue() bool {
 	if !o.rotation.due.Swap(false) {
 		return false
 	}
-	r.builder.SetComments(profile.PartComment(o.rotation.written + 1))
+	r.setComments(profile.PartComment(o.rotation.written + 1))
 	if err := r.builder.Rotate(o.path, r.fileNames); err != nil {
 		if !o.failureReported {
 			console.Errorf("%v; it is tried again at the next checkpoint", err)

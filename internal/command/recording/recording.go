@@ -196,7 +196,7 @@ func (r *recording) prepare(procs []*loadedcode.Process) {
 	}
 	if len(procs) > 0 {
 		if m := procs[0].Main(); m != nil {
-			r.builder.SetMain(aggregator.ModuleInfo(procs[0].PID, m))
+			r.builder.Update(func(to *profile.Meta) { to.Main = aggregator.ModuleInfo(procs[0].PID, m) })
 		}
 	}
 }
@@ -275,7 +275,7 @@ func progressText(g sampler.Progress, seconds float64) string {
 // setTimes sets the recording's window, and the mean period if the rate was not reached.
 func (r *recording) setTimes() {
 	if got := r.stats.Freq; got > 0 && got < runstats.ReachedRateShare*r.samplerOpts.Freq {
-		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
+		r.builder.Update(func(m *profile.Meta) { m.Period = time.Duration(float64(time.Second) / got) })
 	}
 	if !r.stats.Begun.IsZero() {
 		begun := r.stats.Begun
@@ -361,14 +361,4 @@ func CheckOutput(o Options) error { return newRecording(o).setOutput(0) }
 func newRecording(o Options) *recording {
 	return &recording{samplerOpts: o.Sampler, options: o, pids: o.PIDs, output: output{keepOld: !o.Overwrite},
 		refused: map[string]int64{}}
-}
-
-func openAll(images *loadedcode.ImageCache, pids []int) []*loadedcode.Process {
-	procs := []*loadedcode.Process{}
-	for _, pid := range pids {
-		if p, err := images.Open(pid); err == nil {
-			procs = append(procs, p)
-		}
-	}
-	return procs
 }

@@ -314,7 +314,7 @@ func TestTopEndsWhileANameCannotBeRead(t *testing.T) {
 		_, _ = unix.Read(pipe[0], make([]byte, 1))
 	}()
 	r := newTopRun(Options{}, TopOptions{})
-	r.stopBackground(func() { <-ended })
+	r.awaitBackground(func() { <-ended })
 	if _, err := unix.Write(pipe[1], []byte("x")); err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,13 @@ func (r *resolver) begin(skipNames <-chan struct{}) {
 	r.skipNames, r.skipped = skipNames, 0
 }
 
+// runNames resolves names on a goroutine of its own until quit is closed.
+func runNames(names *profile.Names, quit <-chan struct{}) {
+	r := newBackgroundResolver()
+	defer r.close()
+	names.Run(r, quit)
+}
+
 // Resolve implements [profile.Resolver].
 func (r *resolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	r.lookedUp.Add(1)
@@ -82,17 +89,13 @@ type backgroundResolver struct {
 }
 
 type privateImage struct {
-	image      *loadedcode.Image // nil: closed, or unreadable
-	failed     bool
-	used       time.Time
-	closeAfter time.Duration // time without use until it is closed
+	image  *loadedcode.Image // nil: closed, or unreadable
+	failed bool
+	used   time.Time
 }
 
-// Range of closeAfter, which doubles with each close: reading a large file again takes a second.
-const (
-	minUnusedTime = 30 * time.Second
-	maxUnusedTime = time.Hour
-)
+// closeAfter is the time without use until an image is closed: reading a large file again takes a second.
+const closeAfter = 5 * time.Minute
 
 func newBackgroundResolver() *backgroundResolver {
 	return &backgroundResolver{
@@ -115,11 +118,10 @@ func (r *backgroundResolver) DropUnused() {
 	now := r.now()
 	for img, p := range r.private {
 		unused := img.Unused()
-		if p.image != nil && (unused || now.Sub(p.used) > p.closeAfter) {
+		if p.image != nil && (unused || now.Sub(p.used) > closeAfter) {
 			r.Forget(p.image)
 			p.image.Close()
 			p.image = nil
-			p.closeAfter = min(2*p.closeAfter, maxUnusedTime)
 		}
 		if unused {
 			delete(r.private, img)
@@ -131,52 +133,40 @@ func (r *backgroundResolver) DropUnused() {
 
 // Resolve implements profile.Resolver.
 func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-	if r.others != nil && withoutFile(m) {
+	var mapping *loadedcode.Mapping
+	if m.Origin.Module != nil {
+		mapping = loadedcode.MappingOf(m.Origin.Module)
+	}
+	if r.others != nil && mapping != nil && mapping.Image == nil {
 		return r.others(m, addr)
 	}
 	private := r.modules[m]
 	if private == nil {
-		private = r.privateModule(m)
+		private = r.privateModule(m, mapping)
 		r.modules[m] = private
 	}
-	if m.Origin.Module != nil {
-		if mapping := loadedcode.MappingOf(m.Origin.Module); mapping != nil && r.private[mapping.Image] != nil {
-			r.private[mapping.Image].used = r.now()
-		}
+	if mapping != nil && r.private[mapping.Image] != nil {
+		r.private[mapping.Image].used = r.now()
 	}
 	return r.resolver.Resolve(private, addr)
 }
 
-func withoutFile(m *profile.ModuleInfo) bool {
-	if m.Origin.Module == nil {
-		return false
-	}
-	mapping := loadedcode.MappingOf(m.Origin.Module)
-	return mapping != nil && mapping.Image == nil
-}
-
-func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
-	if m.Origin.Module == nil {
-		return m
-	}
-	shared := loadedcode.MappingOf(m.Origin.Module)
+func (r *backgroundResolver) privateModule(m *profile.ModuleInfo, shared *loadedcode.Mapping) *profile.ModuleInfo {
 	if shared == nil {
 		return m
 	}
-	module, mapping := *m.Origin.Module, *shared
+	private, module, mapping := *m, *m.Origin.Module, *shared
 	if shared.Image != nil {
 		mapping.Image = r.image(shared.Image)
 	}
-	module.Origin = &mapping
-	private := *m
-	private.Origin.Module = &module
+	module.Origin, private.Origin.Module = &mapping, &module
 	return &private
 }
 
 func (r *backgroundResolver) image(img *loadedcode.Image) *loadedcode.Image {
 	p := r.private[img]
 	if p == nil {
-		p = &privateImage{closeAfter: minUnusedTime}
+		p = &privateImage{}
 		r.private[img] = p
 	}
 	if p.image == nil && !p.failed {

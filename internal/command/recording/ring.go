@@ -72,11 +72,7 @@ func (w *ring) begin(ctx context.Context) (_ context.Context, end func() error) 
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	var hung error
-	running.Go(func() {
-		names := newBackgroundResolver()
-		defer names.close()
-		w.names.Run(names, ctx.Done())
-	})
+	running.Go(func() { runNames(w.names, ctx.Done()) })
 	running.Go(func() {
 		if hung = w.examineSuspects(ctx); hung != nil {
 			stop()
@@ -182,7 +178,7 @@ func (w *ring) writeKept() {
 	end := time.Now()
 	due, path, comments := w.next(end)
 	w.builder.SetWindow(w.from(end), end)
-	w.builder.SetComments(comments...)
+	w.setComments(comments...)
 	if err := w.builder.WriteFile(path, w.fileNames); err != nil {
 		console.Errorf("%v; it is tried again within about a minute, and at the end", err)
 		w.mu.Lock()

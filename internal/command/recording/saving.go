@@ -63,7 +63,7 @@ func (r *recording) writeCheckpoint() {
 	if r.output.rotation != nil && r.rotateIfDue() {
 		return
 	}
-	r.builder.SetComments("checkpoint: the recording was not finished")
+	r.setComments("checkpoint: the recording was not finished")
 	if err := r.save(false); err != nil && !r.output.failureReported {
 		r.output.failureReported = true
 		console.Errorf("%v", err)
@@ -98,9 +98,13 @@ func (r *recording) write() error {
 	}
 	comments := slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks, runstats.Losses(&r.stats),
 		runstats.TargetGroups(&r.stats), ofAll)
-	r.builder.SetComments(comments...)
+	r.setComments(comments...)
 	r.names.Refresh()
 	return exit.Join(r.writeLast(), r.writeStats())
+}
+
+func (r *recording) setComments(lines ...string) {
+	r.builder.Update(func(m *profile.Meta) { m.Comments = lines })
 }
 
 func (r *recording) writeLast() error {

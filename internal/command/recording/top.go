@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,14 +35,12 @@ type topRun struct {
 	functions *top.FunctionTable
 	liveNames *profile.Names
 
-	target           string
-	refreshed        chan struct{} // holds one
-	done             chan struct{} // closed at the sampling's end
-	ended            atomic.Bool
-	failure          error
-	trouble          string
-	refusedAtTrouble int64
-	begun            time.Time
+	target    string
+	refreshed chan struct{} // holds one
+	done      chan struct{} // closed at the sampling's end
+	ended     atomic.Bool
+	failure   error
+	begun     time.Time
 }
 
 // RunTop shows live tables.
@@ -66,7 +65,9 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 	t.setTarget(procs)
 	t.liveNames = profile.NewNames(t.builder, t.notify)
 	t.functions = top.NewFunctionTable(t.liveNames)
-	stopNames := t.nameInBackground()
+	var naming sync.WaitGroup
+	quit := make(chan struct{})
+	naming.Go(func() { runNames(t.liveNames, quit) })
 	go func() {
 		defer close(t.done)
 		t.failure = t.sample(sampling)
@@ -76,13 +77,14 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 	shown := t.show(ctx, end)
 	end()
 	<-t.done
-	t.stopBackground(stopNames)
+	close(quit)
+	t.awaitBackground(naming.Wait)
 	return t.finish(shown)
 }
 
-// stopBackground does not wait for a read that hangs.
-func (t *topRun) stopBackground(stop func()) {
-	if hung := selfhang.Watched(stop); hung != nil {
+// awaitBackground does not wait for a read that hangs.
+func (t *topRun) awaitBackground(wait func()) {
+	if hung := selfhang.Watched(wait); hung != nil {
 		t.hung, t.failure = true, cmp.Or(t.failure, hung)
 	}
 }
@@ -171,18 +173,13 @@ func (t *topRun) State() top.State {
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)
 	}
-	if refused := g.Denied + g.Traced; refused > t.refusedAtTrouble { // ExplainFailures reads files
-		t.refusedAtTrouble = refused
-		t.trouble = ""
-		if err := process.ExplainFailures(t.pids, process.StopResults{Denied: g.Denied, Traced: g.Traced,
-			Succeeded: g.Stops}); err != nil {
-			t.trouble = "some threads cannot be sampled: " + err.Error()
-			if g.Stops == 0 {
-				t.trouble = "running threads cannot be sampled: " + err.Error()
-			}
+	if err := process.ExplainFailures(t.pids, process.StopResults{Denied: g.Denied, Traced: g.Traced,
+		Succeeded: g.Stops}); err != nil {
+		st.Trouble = "some threads cannot be sampled: " + err.Error()
+		if g.Stops == 0 {
+			st.Trouble = "running threads cannot be sampled: " + err.Error()
 		}
 	}
-	st.Trouble = t.trouble
 	return st
 }
 
@@ -193,20 +190,6 @@ func (t *topRun) Snapshot(window time.Duration) *top.Snapshot {
 
 // Suspend implements top.Source.
 func (t *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see HandleJobControl
-
-func (t *topRun) nameInBackground() (stop func()) {
-	r := newBackgroundResolver()
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		defer r.close()
-		t.liveNames.Run(r, quit)
-	}()
-	return func() {
-		close(quit)
-		<-done
-	}
-}
 
 func (t *topRun) onTerminal() bool {
 	term := os.Getenv("TERM")

@@ -27,7 +27,10 @@ func Rejected(reply []byte) (profiles int64, why string, err error) {
 		return 0, "", err
 	}
 	partial, err := last(response[1].Body)
-	return max(int64(partial[1].Value), 0), string(partial[2].Body), err
+	if err != nil {
+		return 0, "", err
+	}
+	return max(int64(partial[1].Value), 0), string(partial[2].Body), nil
 }
 
 // retryInfo has the delay (google/rpc/error_details.proto).

@@ -11,19 +11,17 @@ import (
 
 // Builder collects the intervals of a recording. Safe for concurrent use, but for only one write at a time
 // ([Builder.Write], [Builder.WriteFile], [Builder.Rotate]). A write delays other methods only while it copies the heads
-// of the tables; a failed Rotate also while it restores the part.
+// of the tables.
 type Builder struct {
-	mu       sync.Mutex
-	meta     Meta
-	end      time.Time
-	comments []string
-	tables   tables
-	journal  journal
-	sums     sums
-	evicted  int
-	rotated  bool  // a part was written since the last eviction
-	needed   Sizes // after the last eviction
-	lost     error // a [*lostError]
+	mu      sync.Mutex
+	meta    Meta
+	tables  tables
+	journal journal
+	sums    sums
+	evicted int
+	rotated bool  // a part was written since the last eviction
+	needed  Sizes // after the last eviction
+	lost    error // a [*lostError]
 }
 
 // NewBuilder returns an empty Builder.
@@ -84,32 +82,16 @@ func (b *Builder) Add(iv Interval) {
 	b.journal.append(&iv)
 }
 
-// SetMain sets [Meta].Main.
-func (b *Builder) SetMain(m *ModuleInfo) {
+// Update changes what describes the recording.
+func (b *Builder) Update(change func(*Meta)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.meta.Main = m
+	change(&b.meta)
 }
 
-// SetWindow sets begin and end; default: [Meta].Start and the time of the write.
+// SetWindow sets begin and end.
 func (b *Builder) SetWindow(begin, end time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.meta.Start, b.end = begin, end
-}
-
-// SetPeriod replaces [Meta].Period.
-func (b *Builder) SetPeriod(period time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.meta.Period = period
-}
-
-// SetComments replaces the comments, one line each.
-func (b *Builder) SetComments(lines ...string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.comments = append([]string(nil), lines...)
+	b.Update(func(m *Meta) { m.Start, m.End = begin, end })
 }
 
 // Lost returns nil if the last write has all intervals, else an error with the number of those that could not be read

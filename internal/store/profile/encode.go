@@ -92,9 +92,9 @@ func (e *encoder) header() {
 	e.out.int(fieldDefaultSample, e.strings.add(TypeCPU))
 	if !e.meta.Start.IsZero() {
 		e.out.int(fieldTime, e.meta.Start.UnixNano())
-		e.out.int(fieldDuration, max(0, e.end.Sub(e.meta.Start).Nanoseconds()))
+		e.out.int(fieldDuration, max(0, e.meta.End.Sub(e.meta.Start).Nanoseconds()))
 	}
-	for _, c := range e.comments {
+	for _, c := range e.meta.Comments {
 		e.out.int(fieldComment, e.strings.add(c))
 	}
 }

@@ -66,10 +66,12 @@ func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	for id := range except {
 		m.stack(id)
 	}
-	for i := range b.sums.rows {
-		b.sums.rows[i].labels = kept.labelNumber(old.labels[b.sums.rows[i].labels])
+	rows := b.sums.rows
+	b.sums = sums{}
+	for _, r := range rows {
+		r.labels = kept.labelNumber(old.labels[r.labels])
+		b.sums.add(&r)
 	}
-	b.sums.reindex()
 	b.tables = kept
 	b.evicted++
 	b.rotated, b.needed = false, b.sizes()

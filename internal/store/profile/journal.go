@@ -42,27 +42,12 @@ func newJournal(m *Meta) journal {
 	return journal{spill: spill{dir: m.SpillTo, failed: m.SpillFailed}}
 }
 
-func (j *journal) intervals(f func(*Interval)) error {
-	var sets []*labelSet
-	return eachRecord(j.chunks, func(r *record) error {
-		if r.set != nil {
-			sets = append(sets[:r.labels], r.set)
-		}
-		iv := Interval(*sets[r.labels])
-		iv.Stack, iv.End = r.stack, r.end
-		iv.Samples, iv.Wall, iv.RunQueue, iv.CPU = r.samples, r.wall, r.runqueue, r.cpu
-		f(&iv)
-		return nil
-	})
-}
-
 func (j *journal) append(iv *Interval) {
 	n := len(j.chunks)
 	if n == 0 || j.chunks[n-1].records == maxRecords || len(j.chunks[n-1].bytes) >= maxChunkBytes {
 		j.spillOldest()
 		j.dropOld()
-		j.chunks = append(j.chunks, chunk{})
-		j.last, j.labels = 0, map[labelSet]uint32{}
+		j.beginChunk()
 	}
 	to := &j.chunks[len(j.chunks)-1]
 	set := labelsOf(iv)
@@ -81,6 +66,20 @@ func (j *journal) append(iv *Interval) {
 	c = binary.AppendVarint(c, iv.CPU)
 	to.bytes, to.records, to.newest = c, to.records+1, max(to.newest, iv.End)
 	j.last = iv.End
+}
+
+func (j *journal) beginChunk() {
+	j.chunks = append(j.chunks, chunk{})
+	j.last, j.labels = 0, map[labelSet]uint32{}
+}
+
+// dropWritten drops the first n chunks, and the file of the spill once no chunk is in it.
+func (j *journal) dropWritten(n int, m *Meta) {
+	j.chunks, j.spilled = slices.Delete(j.chunks, 0, n), max(0, j.spilled-n)
+	if j.spilled == 0 {
+		j.spill.close()
+		j.spill = newJournal(m).spill
+	}
 }
 
 func (j *journal) spillOldest() {
@@ -180,13 +179,6 @@ func (s *sums) add(a *record) {
 	r.wall += a.wall
 	r.runqueue += a.runqueue
 	r.cpu += a.cpu
-}
-
-func (s *sums) reindex() {
-	s.index = make(map[sumKey]int, len(s.rows))
-	for i := range s.rows {
-		s.index[sumKey{s.rows[i].stack, s.rows[i].labels}] = i
-	}
 }
 
 // ring bounds a journal by time, and by memory.

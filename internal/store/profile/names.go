@@ -58,20 +58,14 @@ func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	from := len(out)
-	out = n.locations(id, out)
-	for i := from; i < len(out); i++ {
-		n.addFrames(&out[i], r)
-	}
-	return out
-}
-
-// locations appends a stack's locations, and drops the names of renumbered ones. Precondition: n.mu is held.
-func (n *Names) locations(id sample.StackID, out []Named) []Named {
 	out, evictions := n.builder.Stack(id, out)
-	if evictions != n.evictions {
+	if evictions != n.evictions { // the locations are renumbered
 		n.evictions, n.queue, n.unnamedGenerated = evictions, nil, nil
 		clear(n.known)
 		clear(n.queued)
+	}
+	for i := from; i < len(out); i++ {
+		n.addFrames(&out[i], r)
 	}
 	return out
 }

@@ -60,9 +60,9 @@ func testBuilder(aggregate bool) *Builder {
 		b.Add(Interval{Stack: idle, PID: 7, TID: 7, Comm: "app", Thread: "app", State: "sleeping", Wait: "futex", End: end,
 			Samples: 1, Wall: 1e7})
 	}
-	b.SetMain(testMain)
+	b.Update(func(m *Meta) { m.Main = testMain })
 	b.SetWindow(time.Unix(1000, 0), time.Unix(1002, 0))
-	b.SetComments("attempted 20 = stopped 10 + read passively 10")
+	b.Update(func(m *Meta) { m.Comments = []string{"attempted 20 = stopped 10 + read passively 10"} })
 	return b
 }
 
@@ -84,7 +84,7 @@ func roundTrip(t *testing.T, b *Builder) *pprof.Profile {
 
 func TestALoweredRateIsThePeriod(t *testing.T) {
 	b := testBuilder(false)
-	b.SetPeriod(time.Second / 7)
+	b.Update(func(m *Meta) { m.Period = time.Second / 7 })
 	if p := roundTrip(t, b); p.Period != 142_857_142 {
 		t.Errorf("period %d ns", p.Period)
 	}

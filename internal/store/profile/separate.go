@@ -33,7 +33,7 @@ const timedSampleCost = 56 // bytes
 // interval if that is earlier, is moved forward: queue time that the kernel charges after it had counted as blocked,
 // and parts cut off by a ring.
 func separate(p *pprof.Profile, memory *filememory.Account) error {
-	wall := slices.IndexFunc(p.SampleType, func(t *pprof.ValueType) bool { return t.Type == TypeWall })
+	wall := slices.IndexFunc(p.SampleType, isWall)
 	if wall < 0 {
 		return nil
 	}

@@ -41,9 +41,6 @@ func (m *ModuleInfo) key() moduleKey {
 	return k
 }
 
-// maxPointers bounds byPointer, which also has modules that no process maps any more.
-const maxPointers = 1 << 14
-
 // The lists are append-only, so that a copy is consistent, except modules and finalNames.
 type numbered struct {
 	modules    []*ModuleInfo
@@ -62,32 +59,27 @@ type tables struct {
 	// usedByEpoch are the stacks used in this epoch and in the last; nil: no epochs.
 	usedByEpoch [2]map[sample.StackID]struct{}
 
-	byFrames  map[string]FramesID
-	byPointer map[*ModuleInfo]uint32
-	byModule  map[moduleKey]uint32
-	byName    map[string]uint32
-	byLoc     map[location]uint32
-	byStack   map[string]sample.StackID
-	byLabels  map[labelSet]uint32
-	key       []byte
+	byFrames map[string]FramesID
+	byModule map[moduleKey]uint32
+	byName   map[string]uint32
+	byLoc    map[location]uint32
+	byStack  map[string]sample.StackID
+	byLabels map[labelSet]uint32
+	key      []byte
 }
 
 func newTables() tables {
 	return tables{
-		byFrames:  map[string]FramesID{},
-		byPointer: map[*ModuleInfo]uint32{},
-		byModule:  map[moduleKey]uint32{},
-		byName:    map[string]uint32{},
-		byLoc:     map[location]uint32{},
-		byStack:   map[string]sample.StackID{},
-		byLabels:  map[labelSet]uint32{},
+		byFrames: map[string]FramesID{},
+		byModule: map[moduleKey]uint32{},
+		byName:   map[string]uint32{},
+		byLoc:    map[location]uint32{},
+		byStack:  map[string]sample.StackID{},
+		byLabels: map[labelSet]uint32{},
 	}
 }
 
 func (t *tables) module(m *ModuleInfo) uint32 {
-	if i, ok := t.byPointer[m]; ok {
-		return i
-	}
 	k := m.key()
 	i, ok := t.byModule[k]
 	switch {
@@ -98,10 +90,6 @@ func (t *tables) module(m *ModuleInfo) uint32 {
 	case m.Grows && m.End > t.modules[i].End:
 		t.modules[i] = m
 	}
-	if len(t.byPointer) >= maxPointers {
-		clear(t.byPointer)
-	}
-	t.byPointer[m] = i
 	return i
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
-	"prywalk/internal/store/symbolized"
 )
 
 // LocID numbers a location ([Builder.Loc]).
@@ -68,7 +67,7 @@ type Origin struct {
 }
 
 // Frame is a function at an address; inlined calls make several.
-type Frame = symbolized.Frame
+type Frame = sample.Frame
 
 // Resolver names addresses. A write calls it at most once for each, from one goroutine.
 type Resolver interface {
@@ -116,10 +115,13 @@ type Interval struct {
 
 // Meta describes a recording.
 type Meta struct {
-	Start  time.Time
-	Period time.Duration
-	// Main is the main binary; nil if unknown ([Builder.SetMain]).
+	// Start and End bound the recording; a zero End is the time of the write.
+	Start, End time.Time
+	Period     time.Duration
+	// Main is the main binary; nil if unknown.
 	Main *ModuleInfo
+	// Comments are lines.
+	Comments []string
 	// Aggregate adds up equal stacks and labels, without times.
 	Aggregate bool
 	// Discard keeps no intervals.

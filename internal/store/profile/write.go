@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"cmp"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,8 +18,6 @@ import (
 type frozenTables struct {
 	numbered
 	meta      Meta
-	end       time.Time
-	comments  []string
 	chunks    []chunk
 	sums      []record
 	main      int // index of the main binary's module, −1 if none
@@ -35,16 +32,15 @@ func (b *Builder) freeze() *frozenTables {
 		main = int(b.tables.module(b.meta.Main))
 	}
 	v := &frozenTables{
-		numbered: b.tables.numbered, meta: b.meta, end: b.end, comments: b.comments,
-		chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
+		numbered: b.tables.numbered, meta: b.meta, chunks: slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
 		main: main, evictions: b.evicted,
 	}
 	if lost := time.Unix(0, b.journal.ring.lost); b.journal.ring.lost != 0 && lost.After(v.meta.Start) {
 		v.meta.Start = lost
 	}
 	v.modules, v.finalNames = slices.Clone(v.modules), slices.Clone(v.finalNames)
-	if v.end.IsZero() {
-		v.end = time.Now()
+	if v.meta.End.IsZero() {
+		v.meta.End = time.Now()
 	}
 	return v
 }
@@ -122,17 +118,24 @@ func (t *tables) keepFinal(loc int, names []Frame) {
 // Rotate writes the intervals so far as [Builder.WriteFile] does, and begins a new part. Stacks, locations and names
 // stay until [Builder.Evict]. After an error the new part has all intervals.
 func (b *Builder) Rotate(path string, r Resolver) error {
-	frozen, endedJournal, endedSums := b.endPart()
+	b.mu.Lock()
+	frozen, ended, chunks := b.freeze(), b.sums, len(b.journal.chunks)
+	b.sums = sums{}
+	b.journal.beginChunk()
+	b.mu.Unlock()
 	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeFrozen(w, frozen, r) })
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err == nil {
-		b.rotated = true
-		endedJournal.spill.close()
-		return nil
+	if err != nil {
+		for i := range b.sums.rows {
+			ended.add(&b.sums.rows[i])
+		}
+		b.sums = ended
+		return err
 	}
-	b.meta.Start = frozen.meta.Start
-	return errors.Join(err, b.restore(endedJournal, endedSums))
+	b.rotated, b.meta.Start = true, frozen.meta.End
+	b.journal.dropWritten(chunks, &b.meta)
+	return nil
 }
 
 // PartStart returns the start of the present part.
@@ -140,28 +143,6 @@ func (b *Builder) PartStart() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.meta.Start
-}
-
-func (b *Builder) endPart() (*frozenTables, journal, sums) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	frozen, endedJournal, endedSums := b.freeze(), b.journal, b.sums
-	b.journal, b.sums = newJournal(&b.meta), sums{}
-	b.meta.Start = frozen.end
-	return frozen, endedJournal, endedSums
-}
-
-// restore puts the intervals of an ended part back, before those added since. Precondition: b.mu is held.
-func (b *Builder) restore(journalBefore journal, sumsBefore sums) error {
-	late := b.journal
-	defer late.spill.close()
-	b.journal = journalBefore
-	err := late.intervals(b.journal.append)
-	for i := range b.sums.rows {
-		sumsBefore.add(&b.sums.rows[i])
-	}
-	b.sums = sumsBefore
-	return err
 }
 
 // Join returns the sum of recordings, such as the parts of [Builder.Rotate]. It lasts from the begin of the first to

@@ -5,8 +5,8 @@ package managed
 import (
 	"prywalk/frames"
 	"prywalk/heuristics"
+	"prywalk/internal/base/sample"
 	"prywalk/internal/code/elffile"
-	"prywalk/internal/store/symbolized"
 )
 
 // ContextHost is a [Host] whose user asked for the contexts of requests.
@@ -70,7 +70,7 @@ type FileTable interface {
 	frames.RuleSource
 	heuristics.Functions
 	// Lines appends the calls at pc, an address within the instruction, innermost inlined first.
-	Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame
+	Lines(pc uint64, out []sample.Frame) []sample.Frame
 	// Prepare decodes what a [Runtime] reads, which is then safe for concurrent use.
 	Prepare()
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/store/symbolized"
+	"prywalk/internal/base/sample"
 )
 
 func BenchmarkRule(b *testing.B) {
@@ -26,7 +26,7 @@ func BenchmarkLines(b *testing.B) {
 	end, _, _ := tab.ftab(tab.h.nfunc)
 	span := end - tab.text
 	b.ReportAllocs()
-	var out []symbolized.Frame
+	var out []sample.Frame
 	i := uint64(0)
 	for b.Loop() {
 		i += 7919

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/store/symbolized"
+	"prywalk/internal/base/sample"
 )
 
 // The excerpt has one function of every flag.
@@ -43,7 +43,7 @@ func probe(im Image, seed uint64) error {
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	end, _, _ := tab.ftab(tab.h.nfunc)
-	var lines []symbolized.Frame
+	var lines []sample.Frame
 	for i := range uint64(64) {
 		pc := tab.text + i
 		if i >= 16 && end > tab.text {

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"prywalk/internal/store/symbolized"
+	"prywalk/internal/base/sample"
 )
 
 type lines struct {
@@ -23,7 +23,7 @@ const (
 const maxInline = 64
 
 // Lines implements [managed.FileTable]. Before Go 1.20 no function has a StartLine.
-func (l *lines) Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame {
+func (l *lines) Lines(pc uint64, out []sample.Frame) []sample.Frame {
 	f, ok := l.find(pc)
 	if !ok {
 		return out
@@ -52,9 +52,9 @@ func (l *lines) Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame {
 }
 
 // frameOf names a function by its linkage name, which is mangled only for C++ and Rust.
-func frameOf(name []byte, startLine uint32) symbolized.Frame {
+func frameOf(name []byte, startLine uint32) sample.Frame {
 	s := string(name)
-	return symbolized.Frame{Name: s, System: s, StartLine: int(startLine)}
+	return sample.Frame{Name: s, System: s, StartLine: int(startLine)}
 }
 
 func (l *lines) fileLine(f *funcInfo, pc uint64) (string, int) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package symbolized defines a function at an address, as symbol tables give it and a recording stores it.
-//
-// Other types of frames, from the walk to the table: frames.Frame is one activation (addresses and method);
-// managed.Frame a function that its runtime names; view.Frame and top.Frame entries of a table; stacks.Frame a frame of
-// a dump and its JSON; waits.Frame the names by which a wait is idle.
-package symbolized
+package sample
 
-// Frame is a function at an address; inlined calls are Frames, too, the innermost first.
+// Frame is a function at an address, as symbol tables give it and a recording stores it; inlined calls are Frames, too,
+// the innermost first. Other types of frames, from the walk to the table: frames.Frame is one activation (addresses and
+// method); managed.Frame a function that its runtime names; view.Frame and top.Frame entries of a table; stacks.Frame a
+// frame of a dump and its JSON; waits.Frame the names by which a wait is idle.
 type Frame struct {
 	// Name is demangled, and never empty.
 	Name string
