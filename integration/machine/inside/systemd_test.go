@@ -131,6 +131,7 @@ func TestSystemdRunsThePackagesAgent(t *testing.T) {
 	})
 	t.Run("watchdog", func(t *testing.T) { watchdog(t, got) })
 	t.Run("unit", selectUnit)
+	t.Run("container", container)
 	t.Run("wrong flag", wrongFlag)
 	t.Logf("the journal:\n%s", sh(t, "journalctl --no-pager -o cat -u "+agentUnit))
 }
@@ -177,4 +178,44 @@ func wrongFlag(t *testing.T) {
 		t.Errorf("the state is %s, want failed", s)
 	}
 	awaitJournal(t, "no-such-flag", 1)
+}
+
+// A container of Podman's under systemd has a group of cgroup v2 with limits, which the engine makes of its flags.
+func container(t *testing.T) {
+	sh(t, `mkdir -p /srv/root/proc /srv/root/sys /srv/root/dev /srv/root/etc /srv/root/tmp /srv/root/run
+		cp /usr/bin/busy /usr/bin/prywalk /srv/root/`)
+	const run = "podman --cgroup-manager=systemd run --network none --log-driver none "
+	id := sh(t, run+"-d --name load --cpus 0.3 --memory 200m --rootfs /srv/root /busy 3000")
+	defer sh(t, "podman rm -f -t 0 load")
+	pid := sh(t, "podman inspect -f '{{.State.Pid}}' load")
+	group := sh(t, "cat /proc/"+pid+"/cgroup")
+	if !strings.HasPrefix(group, "0::/machine.slice/libpod-"+id) {
+		t.Fatalf("the group is %q, want one of systemd's machine.slice", group)
+	}
+	if limit := sh(t, "cat /sys/fs/cgroup/machine.slice/libpod-"+id+".scope/cpu.max"); !strings.HasPrefix(limit, "30000 ") {
+		t.Fatalf("cpu.max is %q, want 30000", limit)
+	}
+	for _, name := range []string{"load", id[:12]} {
+		out := string(prywalk(t, "dump", "--max-pause", "off", "--container", name))
+		if !strings.Contains(out, "main.runLoad") || strings.Count(out, "process ") > 1 {
+			t.Errorf("dump --container %s:\n%s", name, out)
+		}
+	}
+	file, stats := filepath.Join(t.TempDir(), "p.pb.gz"), filepath.Join(t.TempDir(), "stats")
+	prywalk(t, slices.Concat([]string{"record", "--container", "load", "-d", "4", "-o", file, "--stats", stats}, noLimits)...)
+	for _, s := range parsed(t, file).Sample {
+		if got := s.Label["container.name"]; len(got) != 1 || got[0] != "load" {
+			t.Fatalf("a sample of container %v, want load", got)
+		}
+	}
+	if text, err := os.ReadFile(stats); err != nil || !strings.Contains(string(text), `"target_quotas"`) {
+		t.Errorf("the quota is not in the statistics: %v\n%s", err, text)
+	}
+	beside := run + "--rm --pid=container:load --cap-add=SYS_PTRACE --cpus 0.5 --memory 300m --rootfs /srv/root /prywalk "
+	if out := sh(t, beside+"dump --max-pause off -n busy"); !strings.Contains(out, "main.runLoad") {
+		t.Errorf("the neighbour's dump:\n%s", out)
+	}
+	if out := sh(t, beside+"doctor -p 1"); !strings.Contains(out, "50% of a CPU") {
+		t.Errorf("doctor does not say the neighbour's own quota:\n%s", out)
+	}
 }
