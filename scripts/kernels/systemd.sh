@@ -25,7 +25,9 @@ tmp=$(mktemp -d "$dir/systemd.XXXXXX")
 trap 'umount "$tmp/root/proc" "$tmp/root/sys" 2>/dev/null || :; rm -rf --one-file-system "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 archive=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep '/debian/*$' | head -n 1)
-timeout 1200 debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,podman,crun bookworm "$tmp/root" \
+# debootstrap does not find what provides Podman's virtual dependency: netavark.
+programs=systemd,systemd-sysv,dbus,podman,crun,netavark
+timeout 1200 debootstrap --variant=minbase --include="$programs" bookworm "$tmp/root" \
 	"${archive:-http://deb.debian.org/debian}" >"$tmp/log" 2>&1 </dev/null || {
 	tail -n 5 "$tmp/log" >&2
 	lacking "debootstrap failed"
