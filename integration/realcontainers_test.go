@@ -254,9 +254,8 @@ func TestPausedContainerOfARealEngineIsNamed(t *testing.T) {
 // A container whose root is another user on the host.
 func TestUserNamespaceOfARealEngine(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
-		if e.program == "docker" {
-			t.Skip("a flag of its engine: TestUserNamespaceOfDocker")
-		}
+		testtargets.Need(t, e.program == "podman", "an engine with --uidmap", "apt-get install podman: Docker has "+
+			"userns-remap instead (TestUserNamespaceOfDocker)")
 		s := e.site(t)
 		name := "prywalk-test-" + filepath.Base(s.dir)
 		mapped := []string{"--uidmap=0:200000:65536", "--gidmap=0:200000:65536"}

@@ -68,7 +68,8 @@ func rootless(t *testing.T, runtime string) (podman func(args ...string) result,
 		prefix = withoutHybrid(t)
 	}
 	asUser := []string{"setpriv", fmt.Sprintf("--reuid=%d", testtargets.Nobody.UID),
-		fmt.Sprintf("--regid=%d", testtargets.Nobody.GID), "--clear-groups", "env", "HOME=" + dir, "XDG_RUNTIME_DIR=" + dir + "/run"}
+		fmt.Sprintf("--regid=%d", testtargets.Nobody.GID), "--clear-groups", "env", "HOME=" + dir,
+		"XDG_RUNTIME_DIR=" + dir + "/run"}
 	podman = func(args ...string) result {
 		all := slices.Concat(prefix, asUser, []string{"podman", "--log-level=error"}, podmanGlobal(runtime), args)
 		return command{exe: all[0], args: all[1:], dir: dir}.run(t)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # systemd.sh: makes a Debian 12 with systemd as its first program, and Podman, for the emulated machine of make
-# test-systemd, and prints the file, a tar archive of 300 MB. It needs root and debootstrap, and takes some minutes;
+# test-systemd, and prints the file, a tar archive of 160 MB. It needs root and debootstrap, and takes some minutes;
 # what was made once is used again: remove the file to make it anew.
 #
 # Status 3, with a last line that says why: it cannot be made here. Any other status but 0 is a fault.

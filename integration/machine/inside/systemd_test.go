@@ -131,8 +131,8 @@ func TestSystemdRunsThePackagesAgent(t *testing.T) {
 	})
 	t.Run("watchdog", func(t *testing.T) { watchdog(t, got) })
 	t.Run("unit", selectUnit)
-	t.Run("container", container)
 	t.Run("wrong flag", wrongFlag)
+	t.Run("container", container)
 	t.Logf("the journal:\n%s", sh(t, "journalctl --no-pager -o cat -u "+agentUnit))
 }
 
@@ -184,15 +184,17 @@ func wrongFlag(t *testing.T) {
 func container(t *testing.T) {
 	sh(t, `mkdir -p /srv/root/proc /srv/root/sys /srv/root/dev /srv/root/etc /srv/root/tmp /srv/root/run
 		cp /usr/bin/busy /usr/bin/prywalk /srv/root/`)
-	const run = "podman --cgroup-manager=systemd run --network none --log-driver none "
+	const podman = "podman --storage-driver=vfs --cgroup-manager=systemd "
+	const run = podman + "run --network none --log-driver none "
 	id := sh(t, run+"-d --name load --cpus 0.3 --memory 200m --rootfs /srv/root /busy 3000")
-	defer sh(t, "podman rm -f -t 0 load")
-	pid := sh(t, "podman inspect -f '{{.State.Pid}}' load")
+	defer sh(t, podman+"rm -f -t 0 load")
+	pid := sh(t, podman+"inspect -f '{{.State.Pid}}' load")
 	group := sh(t, "cat /proc/"+pid+"/cgroup")
 	if !strings.HasPrefix(group, "0::/machine.slice/libpod-"+id) {
 		t.Fatalf("the group is %q, want one of systemd's machine.slice", group)
 	}
-	if limit := sh(t, "cat /sys/fs/cgroup/machine.slice/libpod-"+id+".scope/cpu.max"); !strings.HasPrefix(limit, "30000 ") {
+	limit := sh(t, "cat /sys/fs/cgroup/machine.slice/libpod-"+id+".scope/cpu.max")
+	if !strings.HasPrefix(limit, "30000 ") {
 		t.Fatalf("cpu.max is %q, want 30000", limit)
 	}
 	for _, name := range []string{"load", id[:12]} {
@@ -202,7 +204,8 @@ func container(t *testing.T) {
 		}
 	}
 	file, stats := filepath.Join(t.TempDir(), "p.pb.gz"), filepath.Join(t.TempDir(), "stats")
-	prywalk(t, slices.Concat([]string{"record", "--container", "load", "-d", "4", "-o", file, "--stats", stats}, noLimits)...)
+	args := []string{"record", "--container", "load", "-d", "4", "-o", file, "--stats", stats}
+	prywalk(t, slices.Concat(args, noLimits)...)
 	for _, s := range parsed(t, file).Sample {
 		if got := s.Label["container.name"]; len(got) != 1 || got[0] != "load" {
 			t.Fatalf("a sample of container %v, want load", got)
@@ -211,7 +214,8 @@ func container(t *testing.T) {
 	if text, err := os.ReadFile(stats); err != nil || !strings.Contains(string(text), `"target_quotas"`) {
 		t.Errorf("the quota is not in the statistics: %v\n%s", err, text)
 	}
-	beside := run + "--rm --pid=container:load --cap-add=SYS_PTRACE --cpus 0.5 --memory 300m --rootfs /srv/root /prywalk "
+	beside := run + "--rm --pid=container:load --cap-add=SYS_PTRACE --cpus 0.5 --memory 300m --rootfs /srv/root " +
+		"/prywalk "
 	if out := sh(t, beside+"dump --max-pause off -n busy"); !strings.Contains(out, "main.runLoad") {
 		t.Errorf("the neighbour's dump:\n%s", out)
 	}
