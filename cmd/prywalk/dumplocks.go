@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"strings"
 
 	"prywalk/internal/base/exit"
 	"prywalk/internal/base/printable"
@@ -147,6 +148,9 @@ func deadlocked(l *locks.Locks) error {
 		for i := range l.GoroutineDeadlocks {
 			n += len(l.GoroutineDeadlocks[i].Waiters)
 		}
+	}
+	if n == 1 {
+		return exit.With(exit.Deadlock, "%w: 1 %s waits forever", errDeadlock, strings.TrimSuffix(noun, "s"))
 	}
 	return exit.With(exit.Deadlock, "%w: %d %s wait forever", errDeadlock, n, noun)
 }

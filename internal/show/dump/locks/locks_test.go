@@ -117,6 +117,34 @@ func TestAGuessedIdleWaitAndAJoinedThreadAreNotCleared(t *testing.T) {
 	}
 }
 
+func TestAProcessesOnlyThreadIsDeadlockedAtALockOfItsOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		wait    waits.Wait
+		others  int
+		verdict Verdict
+	}{
+		"a mutex that stores no owner":                   {waits.Wait{Kind: waits.Mutex}, 0, VerdictDeadlock},
+		"malloc's lock":                                  {waits.Wait{Kind: waits.LibraryLock}, 0, VerdictDeadlock},
+		"threading.Lock":                                 {waits.Wait{Kind: waits.Semaphore, Type: "threading.Lock"}, 0, VerdictDeadlock},
+		"a condition of Python":                          {waits.Wait{Kind: waits.Semaphore, Type: "threading.Condition"}, 0, VerdictUnknown},
+		"a semaphore, which a signal's handler may post": {waits.Wait{Kind: waits.Semaphore}, 0, VerdictUnknown},
+		"with a time-out":                                {waits.Wait{Kind: waits.Mutex, Timed: true}, 0, VerdictUnknown},
+		"beside another thread":                          {waits.Wait{Kind: waits.Mutex}, 1, VerdictUnknown},
+		"a lock that is free":                            {waits.Wait{Kind: waits.Mutex, Ownership: waits.Ownership{Free: true}}, 0, VerdictNone},
+	} {
+		p := &stacks.Process{PID: 1, Threads: []stacks.Thread{{TID: 1, State: "S", WaitsFor: &c.wait}}}
+		c.wait.Address = 0x10
+		for i := range c.others {
+			p.Threads = append(p.Threads, stacks.Thread{TID: 2 + i, State: "R"})
+		}
+		l := New()
+		l.Processes = []*stacks.Process{p}
+		if l.Examine(AsRead{}); l.Verdict != c.verdict || (len(l.Deadlocks) == 1) != (c.verdict == VerdictDeadlock) {
+			t.Errorf("%s: %s, %v, want %s", name, l.Verdict, l.Deadlocks, c.verdict)
+		}
+	}
+}
+
 // Who is in a static initializer and does not wait for a class itself initializes it: of two that wait for each other,
 // each for the other's.
 func TestAClassIsInitializedByTheThreadInAStaticInitializer(t *testing.T) {
