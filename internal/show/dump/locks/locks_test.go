@@ -118,19 +118,23 @@ func TestAGuessedIdleWaitAndAJoinedThreadAreNotCleared(t *testing.T) {
 }
 
 func TestAProcessesOnlyThreadIsDeadlockedAtALockOfItsOwn(t *testing.T) {
+	lock := func(kind waits.Kind, of string) waits.Wait { return waits.Wait{Kind: kind, Type: of} }
+	mutex := lock(waits.Mutex, "")
+	timed, free := mutex, mutex
+	timed.Timed, free.Free = true, true
 	for name, c := range map[string]struct {
 		wait    waits.Wait
 		others  int
 		verdict Verdict
 	}{
-		"a mutex that stores no owner":                   {waits.Wait{Kind: waits.Mutex}, 0, VerdictDeadlock},
-		"malloc's lock":                                  {waits.Wait{Kind: waits.LibraryLock}, 0, VerdictDeadlock},
-		"threading.Lock":                                 {waits.Wait{Kind: waits.Semaphore, Type: "threading.Lock"}, 0, VerdictDeadlock},
-		"a condition of Python":                          {waits.Wait{Kind: waits.Semaphore, Type: "threading.Condition"}, 0, VerdictUnknown},
-		"a semaphore, which a signal's handler may post": {waits.Wait{Kind: waits.Semaphore}, 0, VerdictUnknown},
-		"with a time-out":                                {waits.Wait{Kind: waits.Mutex, Timed: true}, 0, VerdictUnknown},
-		"beside another thread":                          {waits.Wait{Kind: waits.Mutex}, 1, VerdictUnknown},
-		"a lock that is free":                            {waits.Wait{Kind: waits.Mutex, Ownership: waits.Ownership{Free: true}}, 0, VerdictNone},
+		"a mutex that stores no owner":   {mutex, 0, VerdictDeadlock},
+		"malloc's lock":                  {lock(waits.LibraryLock, ""), 0, VerdictDeadlock},
+		"threading.Lock":                 {lock(waits.Semaphore, "threading.Lock"), 0, VerdictDeadlock},
+		"a condition of Python":          {lock(waits.Semaphore, "threading.Condition"), 0, VerdictUnknown},
+		"a semaphore, posted by signals": {lock(waits.Semaphore, ""), 0, VerdictUnknown},
+		"with a time-out":                {timed, 0, VerdictUnknown},
+		"beside another thread":          {mutex, 1, VerdictUnknown},
+		"a lock that is free":            {free, 0, VerdictNone},
 	} {
 		p := &stacks.Process{PID: 1, Threads: []stacks.Thread{{TID: 1, State: "S", WaitsFor: &c.wait}}}
 		c.wait.Address = 0x10
