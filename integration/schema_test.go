@@ -80,7 +80,7 @@ func TestRealOutputSatisfiesTheSchemas(t *testing.T) {
 		{"--read-only", "--aggregate"},
 	} {
 		name := strconv.Itoa(i)
-		args := append([]string{"record", "-p", pids, "-d", "3", "-o", file(name + ".pb.gz"), "--stats", file(name)},
+		args := append([]string{"record", "-p", pids, "-d", "1", "-o", file(name + ".pb.gz"), "--stats", file(name)},
 			recorded...)
 		prywalk(t, args...).must(t, 0)
 		text, err := os.ReadFile(file(name))

@@ -21,7 +21,7 @@ fi
 # itself: on a busy machine threads are queued and births wait, which takes more system calls, and contended servers
 # would take processors from others.
 export CGO_ENABLED=0
-flags="-vet=off ${TESTFLAGS:--timeout 30m -p 3 -parallel 4}"
+flags="-vet=off ${TESTFLAGS:--timeout 30m -p 4 -parallel 4}"
 # The integration tests build the program themselves: Go does not see that a result that it has kept is of another one,
 # hence -count=1. A count of the user's own takes its place.
 case " ${GOFLAGS:-}" in

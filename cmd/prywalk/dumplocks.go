@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"prywalk/internal/base/exit"
 	"prywalk/internal/base/printable"
@@ -142,6 +143,9 @@ func deadlocked(l *locks.Locks) error {
 		for i := range l.GoroutineDeadlocks {
 			n += len(l.GoroutineDeadlocks[i].Waiters)
 		}
+	}
+	if n == 1 {
+		return exit.With(exit.Deadlock, "%w: 1 %s waits forever", errDeadlock, strings.TrimSuffix(noun, "s"))
 	}
 	return exit.With(exit.Deadlock, "%w: %d %s wait forever", errDeadlock, n, noun)
 }

@@ -64,7 +64,7 @@ func TestServiceOfThePackageUnderSystemd(t *testing.T) {
 	b.GoBuild("tests/inside", root, "test", "-c", inside)
 	b.GoBuild("programs/busy", root, "build", inside+"/testdata/busy")
 	job := machine.Job{Name: "inside", Limit: systemdTime}
-	m := machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "2048"},
+	m := machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "3072"},
 		Kernel: filepath.Join(from, "6.1/vmlinuz"), Console: "ttyS0", Log: os.Getenv(logFile),
 		Append: noTimerCheck + " systemd.show_status=no systemd.wants=tests.service systemd.mask=serial-getty@ttyS0.service"}
 	m.Boot(b, []machine.Job{job}).CheckJob(t, job)

@@ -44,6 +44,17 @@ func First[T any](all []T) []T {
 	return all[:min(1, len(all))]
 }
 
+// EachNth returns each n-th of several cases, from the first on, unless make test-all runs.
+func EachNth[T any](n int, all []T) (some []T) {
+	if All() {
+		return all
+	}
+	for i := 0; i < len(all); i += n {
+		some = append(some, all[i])
+	}
+	return some
+}
+
 // Times returns how often a test repeats something: few times, in make test-all many.
 func Times[T any](few, many T) T {
 	if All() {

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# systemd.sh: makes a Debian 12 with systemd as its first program, for the emulated machine of make test-systemd, and
-# prints the file, a tar archive of 100 MB. It needs root and debootstrap, and takes some minutes; what was made once is
-# used again: remove the file to make it anew.
+# systemd.sh: makes a Debian 12 with systemd as its first program, and Podman, for the emulated machine of make
+# test-systemd, and prints the file, a tar archive of 160 MB. It needs root and debootstrap, and takes some minutes;
+# what was made once is used again: remove the file to make it anew.
 #
 # Status 3, with a last line that says why: it cannot be made here. Any other status but 0 is a fault.
 set -eu
 
 dir=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/prywalk/kernels
-root=$dir/systemd.tar
+root=$dir/systemd-podman.tar
 if [ -s "$root" ]; then
 	echo "$root"
 	exit 0
@@ -25,7 +25,9 @@ tmp=$(mktemp -d "$dir/systemd.XXXXXX")
 trap 'umount "$tmp/root/proc" "$tmp/root/sys" 2>/dev/null || :; rm -rf --one-file-system "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 archive=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep '/debian/*$' | head -n 1)
-timeout 1200 debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus bookworm "$tmp/root" \
+# debootstrap does not find what provides Podman's virtual dependency: netavark.
+programs=systemd,systemd-sysv,dbus,podman,crun,netavark
+timeout 1200 debootstrap --variant=minbase --include="$programs" bookworm "$tmp/root" \
 	"${archive:-http://deb.debian.org/debian}" >"$tmp/log" 2>&1 </dev/null || {
 	tail -n 5 "$tmp/log" >&2
 	lacking "debootstrap failed"

@@ -130,8 +130,9 @@ func TestSystemdRunsThePackagesAgent(t *testing.T) {
 		}
 	})
 	t.Run("watchdog", func(t *testing.T) { watchdog(t, got) })
-	t.Run("unit", selectUnit)
 	t.Run("wrong flag", wrongFlag)
+	t.Run("unit", selectUnit) // the agent, which would trace threads of the unit, has ended
+	t.Run("container", container)
 	t.Logf("the journal:\n%s", sh(t, "journalctl --no-pager -o cat -u "+agentUnit))
 }
 
@@ -146,13 +147,22 @@ func watchdog(t *testing.T, got <-chan int64) {
 	awaitJournal(t, "Watchdog timeout", 1)
 }
 
+// dumpsOnly dumps the selected process, and no other. In a slow machine a running thread can fail to be read.
+func dumpsOnly(t *testing.T, selection ...string) {
+	t.Helper()
+	testtargets.Eventually(t, strings.Join(selection, " ")+" has the thread in main.runLoad", func() bool {
+		out := string(prywalk(t, append([]string{"dump", "--max-pause", "off"}, selection...)...))
+		if strings.Count(out, "process ") > 1 {
+			t.Fatalf("dump %v:\n%s", selection, out)
+		}
+		return strings.Contains(out, "main.runLoad")
+	})
+}
+
 func selectUnit(t *testing.T) {
 	load := property(t, "load", "MainPID")
 	for _, name := range []string{"load", "load.service"} {
-		out := string(prywalk(t, "dump", "--max-pause", "off", "--unit", name))
-		if !strings.Contains(out, "main.runLoad") || strings.Count(out, "process ") > 1 {
-			t.Errorf("dump --unit %s:\n%s", name, out)
-		}
+		dumpsOnly(t, "--unit", name)
 	}
 	file := filepath.Join(t.TempDir(), "p.pb.gz")
 	prywalk(t, slices.Concat([]string{"record", "--unit", "load", "-d", "2", "-o", file}, noLimits)...)
@@ -177,4 +187,48 @@ func wrongFlag(t *testing.T) {
 		t.Errorf("the state is %s, want failed", s)
 	}
 	awaitJournal(t, "no-such-flag", 1)
+}
+
+// A container of Podman's under systemd has a group of cgroup v2 with limits, which the engine makes of its flags.
+func container(t *testing.T) {
+	sh(t, `mkdir -p /srv/root/proc /srv/root/sys /srv/root/dev /srv/root/etc /srv/root/tmp /srv/root/run
+		cp /usr/bin/busy /usr/bin/prywalk /srv/root/
+		printf '[storage]\ndriver = "vfs"\nrunroot = "/run/containers/storage"\ngraphroot = "/var/lib/containers/storage"\n' \
+			>/etc/containers/storage.conf`) // the root is a tmpfs, on which there is no overlay
+	const podman = "podman --cgroup-manager=systemd "
+	const run = podman + "run --network none --log-driver none "
+	out := strings.Fields(sh(t, run+"-d --name load --cpus 0.3 --memory 200m --rootfs /srv/root /busy 3000"))
+	id := out[len(out)-1] // warnings come before
+	defer sh(t, podman+"rm -f -t 0 load")
+	pid := sh(t, podman+"inspect -f '{{.State.Pid}}' load")
+	group := sh(t, "cat /proc/"+pid+"/cgroup")
+	if !strings.HasPrefix(group, "0::/machine.slice/libpod-"+id) {
+		t.Fatalf("the group is %q, want one of systemd's machine.slice", group)
+	}
+	limit := sh(t, "cat /sys/fs/cgroup/machine.slice/libpod-"+id+".scope/cpu.max")
+	if !strings.HasPrefix(limit, "30000 ") {
+		t.Fatalf("cpu.max is %q, want 30000", limit)
+	}
+	for _, name := range []string{"load", id[:12]} {
+		dumpsOnly(t, "--container", name)
+	}
+	file, stats := filepath.Join(t.TempDir(), "p.pb.gz"), filepath.Join(t.TempDir(), "stats")
+	args := []string{"record", "--container", "load", "-d", "4", "-o", file, "--stats", stats}
+	prywalk(t, slices.Concat(args, noLimits)...)
+	for _, s := range parsed(t, file).Sample {
+		if got := s.Label["container.name"]; len(got) != 1 || got[0] != "load" {
+			t.Fatalf("a sample of container %v, want load", got)
+		}
+	}
+	if text, err := os.ReadFile(stats); err != nil || !strings.Contains(string(text), `"target_quotas"`) {
+		t.Errorf("the quota is not in the statistics: %v\n%s", err, text)
+	}
+	beside := run + "--rm --pid=container:load --cap-add=SYS_PTRACE --cpus 0.5 --memory 300m --rootfs /srv/root " +
+		"/prywalk "
+	testtargets.Eventually(t, "the neighbour's dump has main.runLoad", func() bool {
+		return strings.Contains(sh(t, beside+"dump --max-pause off -n busy"), "main.runLoad")
+	})
+	if out := sh(t, beside+"doctor -p 1"); !strings.Contains(out, "50% of a CPU") {
+		t.Errorf("doctor does not say the neighbour's own quota:\n%s", out)
+	}
 }

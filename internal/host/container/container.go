@@ -165,6 +165,11 @@ func (n *Names) read(c *Container, root string, homes []string) {
 		storages = append(storages, filepath.Join(home, ".local/share/containers/storage"))
 		dockers = append(dockers, filepath.Join(home, ".local/share/docker"))
 	}
+	// Docker with userns-remap has its files in a directory named after the first user and group.
+	remapped, _ := filepath.Glob(filepath.Join(root, "var/lib/docker/[0-9]*.[0-9]*"))
+	for _, dir := range remapped {
+		dockers = append(dockers, strings.TrimPrefix(dir, root))
+	}
 	bundles, _ := filepath.Glob(filepath.Join(root, "run/containerd/io.containerd.runtime.v2.task/*", c.ID))
 	for i := range bundles {
 		bundles[i] = strings.TrimPrefix(bundles[i], root)

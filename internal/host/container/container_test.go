@@ -46,6 +46,8 @@ func TestNamesAreReadFromTheFilesOfEachEngine(t *testing.T) {
 			`{"StreamConfig":{},"State":{"Running":true,"Pid":7},"ID":"` + id + `","Config":{"Hostname":"0123456789ab",
 			"Labels":{"com.docker.compose.project":"shop"}},"Name":"/shop-db-1","Driver":"overlay2"}`,
 			Container{ID: id, Name: "shop-db-1"}},
+		"docker with userns-remap": {"/var/lib/docker/200000.200000/containers/" + id + "/config.v2.json",
+			`{"ID":"` + id + `","Name":"/remapped"}`, Container{ID: id, Name: "remapped"}},
 		"docker without root": {filepath.Join(home, ".local/share/docker/containers", id, "config.v2.json"),
 			`{"ID":"` + id + `","Name":"/mine"}`, Container{ID: id, Name: "mine"}},
 		"podman": {"/var/lib/containers/storage/overlay-containers/containers.json",

@@ -3,8 +3,10 @@
 package conclusion
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"prywalk/internal/base/tabular"
 )
@@ -42,4 +44,36 @@ func (s *Summary) ofPool(g *group) string {
 	default:
 		return fmt.Sprintf("%d of %d threads of %s", n, all, tabular.Shorten(pool, s.nameWidth))
 	}
+}
+
+// fullPool says of waits for results of tasks which other pool has no free thread, and what its threads do: "; no
+// thread of worker-* is free (sleeps in App.look)". "": there is none.
+func (s *Summary) fullPool(g *group) string {
+	wall, idle := map[string]int64{}, map[string]int64{}
+	for number, t := range s.threads {
+		if g.threads[number] == 0 {
+			wall[t.pool], idle[t.pool] = wall[t.pool]+t.wall, idle[t.pool]+t.idle
+		}
+	}
+	delete(wall, "")
+	for pool, time := range wall {
+		if 20*idle[pool] > time || float64(time) < s.length()/2 {
+			delete(wall, pool)
+		}
+	}
+	pool, _ := Largest(wall, strings.Compare)
+	if pool == "" || 2*g.results < g.time {
+		return ""
+	}
+	doing := s.doing(func(h holder) bool { return h.function == anywhere && s.threads[h.thread].pool == pool })
+	functions := map[int32]int64{}
+	for a, time := range s.awake {
+		if a.function != anywhere && s.threads[a.thread].pool == pool {
+			functions[a.function] += time
+		}
+	}
+	if f, time := Largest(functions, cmp.Compare); time > wall[pool]/2 {
+		doing += " in " + s.function(f, "")
+	}
+	return "; no thread of " + tabular.Shorten(pool, s.nameWidth) + " is free" + inBrackets(doing)
 }

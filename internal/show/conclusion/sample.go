@@ -62,6 +62,8 @@ type Sample struct {
 	// Collector is the garbage collector or compiler that runs, or "".
 	Collector string
 	Pooled    bool // in the loop of a pool of threads
+	// AwaitsResult: it waits for a task's result, which a pool's thread makes.
+	AwaitsResult bool
 	// HoldsLoop: within a turn of the event loop of asyncio, Netty, XNIO or Node.
 	HoldsLoop bool
 	// Serves: a server's task for a request ([languages.ServesRequest]).

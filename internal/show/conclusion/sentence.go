@@ -43,7 +43,8 @@ var widths = []struct {
 }{{40, false}, {32, false}, {32, true}, {24, true}, {18, true}, {12, true}}
 
 // Sentence returns the conclusion, one line without a full stop; "" without samples. Names are shortened until it has
-// room for its main clause with all doubts. The note on connections follows at any width.
+// room for its main clause with all doubts. The notes on connections and on a full pool
+// follow at any width.
 func (s *Summary) Sentence() (line string) {
 	for _, w := range widths {
 		s.nameWidth, s.brief = w.name, w.brief
@@ -101,9 +102,13 @@ func (s *Summary) clauses() []string {
 		return append(append([]string{main}, s.more(groups, length)...), s.sleepToo()...)
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= clauseFrom || wait >= 0.5):
 		s.OnlyWaits = cpu < 2*small
+		s.atEnd = s.fullPool(groups[0])
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		clauses = append(clauses, s.next(groups[0], length)...)
-		return append(append(clauses, s.sleepToo()...), s.busyToo(cpu, where)...)
+		if s.atEnd == "" {
+			clauses = append(clauses, s.sleepToo()...)
+		}
+		return append(clauses, s.busyToo(cpu, where)...)
 	case cpu >= 0.3 || cpu >= small && len(asleep) == 0:
 		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu) + s.doubts(false)
 		return append([]string{busy}, s.more(groups, length)...)
@@ -475,6 +480,9 @@ func (s *Summary) lockName(g *group) string {
 	if java.MatchString(object) {
 		object = javaPackage.ReplaceAllString(strings.TrimPrefix(object, string(waits.Park)+" "), "")
 		object = strings.Replace(object, " Class for ", " of class ", 1)
+	}
+	if path, ok := strings.CutPrefix(object, string(waits.FileLock)+" "); ok {
+		return "file lock " + tabular.Shorten(path, s.nameWidth-len("file lock "))
 	}
 	switch name := cmp.Or(g.key.in, object); name {
 	case "":

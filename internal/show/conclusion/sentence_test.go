@@ -309,6 +309,25 @@ var conclusions = []struct {
 			p.Add(&s)
 		})
 	}, "mostly waiting: all 4 threads of worker-* for FutureTask in Shop.sell"},
+	{"sessions of PHP wait for a file", func(p *program) {
+		lock := Wait{Call: "flock", Kind: waits.FileLock, Object: "file-lock /var/lib/php/sessions/sess_0123456789abcdef0123"}
+		workers(3, func(name string) { p.waits(name, "checkout.php", 9, lock) })
+	}, "mostly waiting: 3 threads for file lock …sess_0123456789abcdef0123 in checkout.php"},
+	{"requests wait for tasks of a pool that is full", func(p *program) {
+		for _, name := range []string{"http-0", "http-1"} {
+			s := p.thread(name)
+			s.Blocked, s.Stack, s.AwaitsResult, s.Wait = 9*second, p.stack("App.render (App.java)"), true, queue
+			s.Wait.Object, s.Wait.In = "", "CompletableFuture.join"
+			p.Add(&s)
+		}
+		workers(3, func(name string) {
+			s := p.thread(name)
+			s.Blocked, s.Stack, s.Pooled = 9*second, p.stack("App.look (App.java)"), true
+			s.Wait = Wait{Call: "futex", Object: string(waits.Sleep)}
+			p.Add(&s)
+		})
+	}, "mostly waiting: 2 threads for CompletableFuture.join in App.render; " +
+		"no thread of worker-* is free (sleeps in App.look)"},
 	{"the GIL", func(p *program) {
 		p.runs("busy", "spin (app.py)", 9.8)
 		workers(3, func(name string) { p.waits(name, "serve (app.py)", 9.8, heldBy(gil, p.names["busy"])) })

@@ -59,8 +59,8 @@ type call struct {
 }
 
 type threadTime struct {
-	name, pool  string
-	wall, ready int64
+	name, pool        string
+	wall, ready, idle int64
 }
 
 // group is the time of threads that wait for one thing, or sleep in one way.
@@ -70,6 +70,7 @@ type group struct {
 	own       int // the largest [Sample].Own
 	serves    bool
 	time      int64
+	results   int64 // part of time: waits for results of tasks
 	threads   map[Thread]int64
 	tasks     int64 // time
 	task      string
@@ -103,7 +104,9 @@ func (s *Summary) Add(x *Sample) {
 	if x.Blocked > 0 {
 		s.blocked[c] += x.Blocked
 		g := s.groupOf(c, x)
-		g.add(x)
+		if g.add(x); x.AwaitsResult {
+			g.results += x.Blocked
+		}
 		if c == within {
 			g.own, s.own, g.serves = max(g.own, x.Own), max(s.own, x.Own), g.serves || x.Serves
 		}
@@ -119,6 +122,9 @@ func (s *Summary) Add(x *Sample) {
 		t := s.threads[x.Thread]
 		t.name, t.pool = cmp.Or(t.name, x.Name), cmp.Or(t.pool, x.pool())
 		t.wall, t.ready = t.wall+x.CPU+x.Queue+x.Blocked, t.ready+x.CPU+x.Queue
+		if c == idle || c == machinery {
+			t.idle += x.Blocked
+		}
 		s.threads[x.Thread] = t
 	}
 	s.addActivity(x, c)

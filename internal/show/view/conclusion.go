@@ -63,7 +63,8 @@ func (d *Data) conclude() *conclusion.Summary {
 		}
 		waiter := 0
 		if x.Blocked > 0 {
-			x.Wait, x.Pooled = d.concludedWait(p), d.groups.waiting.ruleOf(p).Pooled
+			rule := d.groups.waiting.ruleOf(p)
+			x.Wait, x.Pooled, x.AwaitsResult = d.concludedWait(p), rule.Pooled, rule.AwaitsResult
 			x.HoldsLoop, waiter = d.holdsLoop(p), d.groups.waiting.waiterIndex(p)
 		}
 		stack := d.Stack(p)

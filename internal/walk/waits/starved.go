@@ -3,7 +3,9 @@
 package waits
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 
 	"prywalk/internal/base/languages"
 )
@@ -24,38 +26,47 @@ var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(futu
 type StackRule struct {
 	Idleness
 	Pooled bool // in the loop of a pool of threads
+	// AwaitsResult: it waits for a task's result, in a pool's loop or not.
+	AwaitsResult bool
 }
 
 // StackRuleOf has the arguments of [Idle].
 func StackRuleOf(reason string, kind Kind, stack []Frame) StackRule {
-	return StackRule{Idle(reason, kind, stack), PoolWorkerOf(stack).Loop != ""}
+	s := splitStack(stack)
+	return StackRule{Idle(reason, kind, stack), s.poolLoop() != "", s.result() != ""}
 }
 
 // PoolWorkerOf returns what a stack, innermost function first, shows; zero outside of a pool's loop.
 func PoolWorkerOf(stack []Frame) (w PoolWorker) {
 	s := splitStack(stack)
-	for i := range s.inner {
-		if !s.managed && nativeResult.MatchString(s.inner[i].Function) {
-			w.Result = "std::future"
-		}
+	if w.Loop = s.poolLoop(); w.Loop != "" {
+		w.Result = s.result()
 	}
-	if r := s.managedResult(); r != "" {
-		w.Result = r
-	}
+	return w
+}
+
+// poolLoop returns the outermost pool's loop, or "".
+func (s *waitingStack) poolLoop() (loop string) {
 	for i := range s.outer {
 		f := &s.outer[i]
 		if l := f.language(); l != nil && l.Pool != nil {
-			if loop := l.Pool(f.Function, f.File); loop != "" {
-				w.Loop = loop
-			}
+			loop = cmp.Or(l.Pool(f.Function, f.File), loop)
 		} else if !s.managed && isLoop(f) {
-			w.Loop = languages.WithoutArguments(f.Function)
+			loop = languages.WithoutArguments(f.Function)
 		}
 	}
-	if w.Loop == "" {
-		w.Result = ""
+	return loop
+}
+
+// result names the function that waits for a task's result, or is "".
+func (s *waitingStack) result() string {
+	if r := s.managedResult(); r != "" || s.managed {
+		return r
 	}
-	return w
+	if slices.ContainsFunc(s.inner, func(f Frame) bool { return nativeResult.MatchString(f.Function) }) {
+		return "std::future"
+	}
+	return ""
 }
 
 func (s *waitingStack) managedResult() (result string) {

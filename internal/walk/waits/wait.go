@@ -85,6 +85,15 @@ func (w *Wait) IsLock() bool {
 	return false
 }
 
+// IsPrivateLock reports a wait for a lock, in memory of the waiter's process alone, whose owner is not known to live.
+func (w *Wait) IsPrivateLock() bool {
+	switch w.Kind {
+	case Mutex, RWLock, LibraryLock, Semaphore:
+		return w.IsLock() && !w.shared && !w.Free && w.Owner == 0 && w.OwnerTask == 0
+	}
+	return false
+}
+
 // Object omits the owner: "mutex cache_mu", "rwlock 0x55d0c0ffee40".
 func (w *Wait) Object() string {
 	name := string(w.Kind)

@@ -20,9 +20,17 @@ func TestProcessesOfCyclesAndOfLocksWithoutAnOwnerAreSuspects(t *testing.T) {
 		{"waiters at locks without an owner", map[int]int{1: 2, 2: 1}, map[int]int{12: 2, 13: 1, 11: 2},
 			[]int{10, 11, 12}},
 	} {
-		s := deadlockSuspects{waitsFor: c.waitsFor, pids: map[int]int{1: 10, 2: 11, 3: 12}, unowned: c.unowned}
+		s := deadlockSuspects{waitsFor: c.waitsFor, pids: map[int]int{1: 10, 2: 11, 3: 12}, unowned: c.unowned,
+			threads: map[int]int{20: 1, 21: 2}, atLock: map[int]int{21: 1}}
 		if got := s.processes(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.what, got, c.want)
 		}
+	}
+}
+
+func TestAProcessWhoseThreadsAllWaitForLocksIsASuspect(t *testing.T) {
+	s := deadlockSuspects{threads: map[int]int{20: 1, 21: 2, 22: 2}, atLock: map[int]int{20: 1, 21: 1, 22: 2}}
+	if got, want := s.processes(), []int{20, 22}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

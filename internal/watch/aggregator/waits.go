@@ -284,6 +284,8 @@ type deadlockSuspects struct {
 	waitsFor map[int]int // waiter to owner
 	pids     map[int]int
 	unowned  map[int]int // by process: waiters at a language's locks without a stored owner
+	threads  map[int]int // by process
+	atLock   map[int]int // by process: threads that wait for a lock
 }
 
 // minUnowned is the least unowned of a deadlock.
@@ -292,9 +294,15 @@ const minUnowned = 2
 func (s *deadlockSuspects) noteAlive(th *target.Thread) {
 	if s.pids == nil {
 		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}
+		s.threads, s.atLock = map[int]int{}, map[int]int{}
 	}
 	pid := th.Proc.Target.PID
 	s.pids[th.TID] = pid
+	s.threads[pid]++
+	switch kind, _, _ := strings.Cut(th.Walk.WaitsFor, " "); waits.Kind(kind) {
+	case waits.Mutex, waits.RWLock, waits.LibraryLock, waits.Semaphore:
+		s.atLock[pid]++
+	}
 	switch {
 	case th.Walk.Owner > 0:
 		s.waitsFor[th.TID] = th.Walk.Owner
@@ -307,8 +315,8 @@ func (s *deadlockSuspects) noteAlive(th *target.Thread) {
 	}
 }
 
-// Suspects returns the processes with possible deadlocks: cycles of known owners, or several waiters at locks whose
-// owner only stacks show.
+// Suspects returns the processes with possible deadlocks: cycles of known owners, several waiters at locks whose owner
+// only stacks show, or no thread that does not wait for a lock.
 func (a *Aggregator) Suspects() []int { return a.suspects.processes() }
 
 func (s *deadlockSuspects) processes() (pids []int) {
@@ -319,6 +327,11 @@ func (s *deadlockSuspects) processes() (pids []int) {
 	}
 	for pid, n := range s.unowned {
 		if n >= minUnowned {
+			pids = append(pids, pid)
+		}
+	}
+	for pid, n := range s.atLock {
+		if n == s.threads[pid] {
 			pids = append(pids, pid)
 		}
 	}

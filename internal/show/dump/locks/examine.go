@@ -139,9 +139,18 @@ func insideBlock(p *stacks.Process, word uint64) (out []LikelyOwner, class strin
 	return out, class
 }
 
-// graph maps threads to owners of what they wait for without a timeout.
+// graph maps threads to owners of what they wait for without a timeout. A process's only thread that waits for a lock in
+// private memory stands for its owner: that is itself, or a thread of the parent before the fork.
 func (l *Locks) graph() map[int]int {
 	g := map[int]int{}
+	for _, p := range l.Processes {
+		if len(p.Threads) != 1 || p.CountFailed() > 0 || p.Threads[0].WaitsFor == nil {
+			continue
+		}
+		if t := &p.Threads[0]; t.WaitsFor.IsPrivateLock() && !t.WaitsFor.Timed {
+			g[t.TID] = t.TID
+		}
+	}
 	for _, t := range stacks.ThreadsOf(l.Processes) {
 		if w := t.WaitsFor; w != nil && w.Owner != 0 && !w.Timed {
 			g[t.TID] = w.Owner

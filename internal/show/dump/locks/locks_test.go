@@ -117,6 +117,38 @@ func TestAGuessedIdleWaitAndAJoinedThreadAreNotCleared(t *testing.T) {
 	}
 }
 
+func TestAProcessesOnlyThreadIsDeadlockedAtALockOfItsOwn(t *testing.T) {
+	lock := func(kind waits.Kind, of string) waits.Wait { return waits.Wait{Kind: kind, Type: of} }
+	mutex := lock(waits.Mutex, "")
+	timed, free := mutex, mutex
+	timed.Timed, free.Free = true, true
+	for name, c := range map[string]struct {
+		wait    waits.Wait
+		others  int
+		verdict Verdict
+	}{
+		"a mutex that stores no owner":   {mutex, 0, VerdictDeadlock},
+		"malloc's lock":                  {lock(waits.LibraryLock, ""), 0, VerdictDeadlock},
+		"threading.Lock":                 {lock(waits.Semaphore, "threading.Lock"), 0, VerdictDeadlock},
+		"a condition of Python":          {lock(waits.Semaphore, "threading.Condition"), 0, VerdictUnknown},
+		"a semaphore, posted by signals": {lock(waits.Semaphore, ""), 0, VerdictUnknown},
+		"with a time-out":                {timed, 0, VerdictUnknown},
+		"beside another thread":          {mutex, 1, VerdictUnknown},
+		"a lock that is free":            {free, 0, VerdictNone},
+	} {
+		p := &stacks.Process{PID: 1, Threads: []stacks.Thread{{TID: 1, State: "S", WaitsFor: &c.wait}}}
+		c.wait.Address = 0x10
+		for i := range c.others {
+			p.Threads = append(p.Threads, stacks.Thread{TID: 2 + i, State: "R"})
+		}
+		l := New()
+		l.Processes = []*stacks.Process{p}
+		if l.Examine(AsRead{}); l.Verdict != c.verdict || (len(l.Deadlocks) == 1) != (c.verdict == VerdictDeadlock) {
+			t.Errorf("%s: %s, %v, want %s", name, l.Verdict, l.Deadlocks, c.verdict)
+		}
+	}
+}
+
 // Who is in a static initializer and does not wait for a class itself initializes it: of two that wait for each other,
 // each for the other's.
 func TestAClassIsInitializedByTheThreadInAStaticInitializer(t *testing.T) {

@@ -77,7 +77,13 @@ func writeDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
 	if l.UnchangedFor > 0 {
 		since = fmt.Sprintf("; none of them ran in %v", l.UnchangedFor)
 	}
-	printable.Fprintf(b, "\nDEADLOCK: %s%s\n", cycleText(len(cycle), "thread", "holds"), since)
+	what := cycleText(len(cycle), "thread", "holds")
+	if t, p := l.Thread(cycle[0]); t != nil && t.WaitsFor != nil && t.WaitsFor.IsPrivateLock() {
+		what = fmt.Sprintf("the only thread of process %d waits for a lock in that process's own memory, so that no thread "+
+			"can release it", p.PID)
+		since = strings.Replace(since, "none of them ran", "it did not run", 1)
+	}
+	printable.Fprintf(b, "\nDEADLOCK: %s%s\n", what, since)
 	for _, tid := range cycle {
 		t, _ := l.Thread(tid)
 		if t == nil || t.WaitsFor == nil {
@@ -112,6 +118,10 @@ func sentence(l *locks.Locks, cycle []int) string {
 		t, _ := l.Thread(tid)
 		if t == nil || t.WaitsFor == nil {
 			continue
+		}
+		if t.WaitsFor.IsPrivateLock() && len(cycle) == 1 {
+			return printable.Sprintf("%s, its process's only thread, waits for %s%s, which no other can release",
+				shownThreadName(l, tid), t.WaitsFor.Object(), withSeparator(" in ", t.OwnPlace()))
 		}
 		next := cycle[(i+1)%len(cycle)]
 		held := "held"
