@@ -120,11 +120,12 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 
 // each skips the null symbol.
 func (t *symbolTable) each(f func(*Symbol) bool) error {
+	var buf []byte
 	for i := uint64(1); i < t.entries; i += symbolChunk {
 		step := min(t.entries-i, symbolChunk)
-		b, err := t.View(i*symbolSize, int(step)*symbolSize)
+		b, err := t.read(&buf, i*symbolSize, step*symbolSize)
 		if err != nil {
-			return fmt.Errorf("symbol table: %w", err)
+			return err
 		}
 		for ; len(b) >= symbolSize; b = b[symbolSize:] {
 			s := parseSymbol(b)
@@ -134,6 +135,21 @@ func (t *symbolTable) each(f func(*Symbol) bool) error {
 		}
 	}
 	return nil
+}
+
+// read returns bytes that are valid until the next call. A view would keep blocks of a table that is read once.
+func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
+	if t.whole != nil {
+		return t.View(off, int(n))
+	}
+	if *buf == nil {
+		*buf = make([]byte, n) // the first is the largest
+	}
+	b := (*buf)[:n]
+	if got, err := t.r.ReadAt(b, int64(t.off+off)); got < len(b) {
+		return nil, fmt.Errorf("reading symbols: %w", shortRead(err))
+	}
+	return b, nil
 }
 
 func parseSymbol(b []byte) Symbol {
