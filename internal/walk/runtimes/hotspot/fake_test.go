@@ -344,9 +344,9 @@ type readingHost struct {
 
 func (h *readingHost) Read(addr uint64, b []byte) int { return h.read(addr, b) }
 
-func (c *codeCache) readBy(read func(addr uint64, b []byte) int) {
-	c.host = &readingHost{c.host, read}
-	c.cached.process.Reader = c.host
+func (v *VM) readBy(read func(addr uint64, b []byte) int) {
+	v.host = &readingHost{v.host, read}
+	v.cached.process.Reader = v.host
 }
 
 type codeOf struct{ f *fake }

@@ -152,25 +152,25 @@ type codelets struct {
 
 const maxCodelets = 1 << 12
 
-func (c *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
-	all := &c.codelets
+func (v *VM) codeletAt(b *blob, addr uint64) (codelet, bool) {
+	all := &v.codelets
 	if all.blob != *b {
 		*all = codelets{blob: *b}
 	}
 	found := all.find(addr)
 	if found == nil {
-		all.list, all.all = c.readCodelets()
+		all.list, all.all = v.readCodelets()
 		found = all.find(addr)
 	}
 	if found == nil {
 		return codelet{}, false
 	}
 	if !found.described {
-		m := c.memory()
+		m := v.memory()
 		text := m.name(found.text)
 		found.entry, found.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
 		found.described = !m.failed
-		c.unread = c.unread || m.failed
+		v.unread = v.unread || m.failed
 	}
 	return *found, found.described
 }
@@ -186,10 +186,10 @@ func (c *codelets) find(addr uint64) *codelet {
 }
 
 // readCodelets is StubQueue::stubs_do.
-func (c *codeCache) readCodelets() (list []codelet, all bool) {
+func (v *VM) readCodelets() (list []codelet, all bool) {
 	var pages managed.Pages
-	pages.Reset(&c.cached.process)
-	m, l := memory{from: &pages}, c.layout
+	pages.Reset(&v.cached.process)
+	m, l := memory{from: &pages}, v.layout
 	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(m.int32(queue+l.offset("StubQueue::_buffer_limit")))
@@ -202,6 +202,6 @@ func (c *codeCache) readCodelets() (list []codelet, all bool) {
 		list = append(list, codelet{begin: at + l.sizes["InterpreterCodelet"], end: at + size, text: text})
 		at += size
 	}
-	c.unread = c.unread || m.failed
+	v.unread = v.unread || m.failed
 	return list, !m.failed && len(list) > 0 && at == end
 }

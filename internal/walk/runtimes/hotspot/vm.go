@@ -8,13 +8,31 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/heuristics"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/runtimes/hotspot/arm64"
 )
 
 // VM is the virtual machine of a process, for one goroutine at a time.
 type VM struct {
-	*codeCache
+	host         managed.Host
+	analysis     *heuristics.Source // of instructions
+	layout       *layout
+	cached       readCache
+	mem          memory
+	buf          [maxEntry]byte
+	head         [maxHeader]byte
+	heaps        []heap
+	blockBytes   uint64              // read of a block
+	kinds        map[uint64]blobKind // by address of the name
+	byCode       map[uint64]blob     // by start of code; blank: no blob
+	byRequest    map[uint64]blob
+	codelets     codelets
+	proof        proof
+	failedProofs int
+	// unread: an answer that is not in byCode lacks memory that could not be read.
+	unread bool
+
 	nameLayout  *nameLayout // nil: not read yet
 	java        *javaFrames // nil until frameSource
 	version     string
@@ -46,7 +64,14 @@ func New(h managed.Host, lib *frames.Module) (*VM, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &VM{codeCache: newCodeCache(h, l), stubs: stubNames{host: h, lib: lib}}
+	v := &VM{
+		host: h, analysis: analysisOf(h), layout: l, stubs: stubNames{host: h, lib: lib},
+		kinds: map[uint64]blobKind{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
+	}
+	v.cached.process.Reader = h
+	if g, ok := h.(managed.Gatherer); ok {
+		v.cached.readParts = g.ReadParts
+	}
 	if h.Arch() == frames.ARM64 {
 		v.arm64 = &arm64.Rules{Code: v.code}
 	}
@@ -55,15 +80,6 @@ func New(h managed.Host, lib *frames.Module) (*VM, error) {
 		return nil, &UnknownError{Reason: "the header of a piece of code is larger than any known"}
 	}
 	return v, nil
-}
-
-// Changed reports whether cached code is out of date, and then drops it.
-func (v *VM) Changed() bool {
-	changed := v.codeCache.Changed()
-	if changed && v.java != nil {
-		v.java.forgetStubs()
-	}
-	return changed
 }
 
 // Rule implements [frames.RuleSource].
