@@ -21,7 +21,7 @@
 // decides whether it is as of the copied stack.
 //
 // Threads: threads.go; Java objects: javaobjects.go, fieldinfo.go; names: threadnames.go; waits: waits.go, parked.go,
-// owners.go. Virtual threads: vthreads.go, threadsets.go, stackchunk.go, seals.go. The JVM's start: startupsource.go.
+// owners.go. Virtual threads: vthreads.go, threadsets.go, stackchunk.go, seals.go. The JVM's start: codesource.go.
 //
 // # Rules
 //

@@ -136,7 +136,7 @@ func TestCodeOfANewMachineIsUsedInTheSameWalk(t *testing.T) {
 	}
 	f.put(staticsAt, list)
 	rule, _, ok := m.Sources[0].Rule(frames.Query{PC: stub + 8, AfterCall: true})
-	if !ok || rule.Method != frames.MethodCFI || !m.NoFP || len(m.Sources) < 2 {
+	if !ok || rule.Method != frames.MethodCFI || !m.NoFP {
 		t.Errorf("not taken: %+v, %v, %+v", rule, ok, m)
 	}
 }
@@ -179,34 +179,11 @@ func TestHostWithoutAnAnalysisOfInstructionsHasRules(t *testing.T) {
 	found := 0
 	for i := range methodCode {
 		q := frames.Query{PC: begin + uint64(i), AfterCall: true}
-		flowSource{r.(*Runtime)}.Rule(q)
 		if _, _, ok := r.(*Runtime).Rule(q); ok {
 			found++
 		}
 	}
 	if found == 0 {
 		t.Error("no rule")
-	}
-}
-
-func TestMachineThatIsReadyBetweenTwoSourcesIsAskedAgain(t *testing.T) {
-	f := newFake()
-	stub := f.blob("RuntimeStub - new", 2, 0, nops)
-	f.put(staticsAt+8, 0)
-	h, r := f.machine(t, frames.X86_64)
-	q := frames.Query{PC: stub + 8, AfterCall: true}
-	sources := h.mods[1].Sources
-	if _, _, ok := sources[0].Rule(q); ok || len(sources) < 2 {
-		t.Fatalf("a rule without an interpreter, or not adopted: %v", sources)
-	}
-	f.put(staticsAt+8, stubsAt)
-	if rule, _, ok := sources[1].Rule(q); ok {
-		t.Errorf("a rule by instructions, where the machine's own was not asked: %+v", rule)
-	}
-	if !r.Changed() {
-		t.Error("the refused answer is not asked again")
-	}
-	if rule, _, ok := sources[0].Rule(q); !ok || rule.Method != frames.MethodCFI {
-		t.Errorf("no rule by the machine's tables: %+v, %v", rule, ok)
 	}
 }
