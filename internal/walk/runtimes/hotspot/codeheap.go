@@ -199,16 +199,19 @@ func (l *layout) usedOffset() uint64 {
 const maxHeader = 512
 
 func (l *layout) headerSize() (uint64, bool) {
-	block, end := l.sizes["HeapBlock"], l.usedOffset()+1
-	for name := range l.fields {
-		if at := l.offset(name); strings.HasPrefix(name, "CodeBlob::") {
-			if at > maxHeader || block > maxHeader {
-				return 0, false
-			}
-			end = max(end, block+at+8)
+	block := l.sizes["HeapBlock"]
+	end := max(l.usedOffset()+1, block+l.endOf("CodeBlob"))
+	return end, block <= maxHeader && end <= maxHeader
+}
+
+// endOf returns the end of a type's last field that is known.
+func (l *layout) endOf(typ string) (end uint64) {
+	for name, f := range l.fields {
+		if strings.HasPrefix(name, typ+"::") {
+			end = max(end, f.offset+8)
 		}
 	}
-	return end, end <= maxHeader
+	return end
 }
 
 const maxKinds = 1 << 10

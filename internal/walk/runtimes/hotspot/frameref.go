@@ -46,7 +46,7 @@ func (j *javaFrames) ready(pc uint64) bool {
 	if j.vm.nameLayout != nil || j.err != nil {
 		return j.vm.nameLayout != nil
 	}
-	lacks := j.vm.layout.missingNameField()
+	lacks := j.vm.layout.missing(wantNames, wantNameSizes, nameAlternatives...)
 	if lacks == "" {
 		if j.vm.heapOf(pc) == nil {
 			return false

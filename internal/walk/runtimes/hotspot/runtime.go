@@ -190,7 +190,7 @@ func (r *Runtime) TasksAt(places []uint64, _ managed.Watch, yield func(place uin
 // virtualThreads may return nil.
 func (r *Runtime) virtualThreads() *virtualThreads {
 	j := r.javaFrames()
-	if !j.threadsReady() || !j.waiters.ready() {
+	if !j.threadsReady() || !j.threads.layout.waits {
 		return nil
 	}
 	if j.virtual == nil {

@@ -3,8 +3,6 @@
 package hotspot
 
 import (
-	"slices"
-
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
 )
@@ -42,9 +40,6 @@ const markMonitorValue = 2
 
 type waiters struct {
 	*threads
-	chosen     bool
-	complete   bool
-	owner      []string // of wantOwner; nil: none
 	fields     waitFields
 	index      threadIndex
 	pace       readingPace
@@ -76,13 +71,10 @@ type waitState struct {
 }
 
 func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
-	if !j.threadsReady() {
+	if !j.threadsReady() || !j.threads.layout.waits {
 		return answer, false
 	}
 	t := &j.waiters
-	if !t.ready() {
-		return answer, false
-	}
 	t.still = q.Still
 	known, ok := t.beginQuery(q.InnerTID)
 	defer t.vm.cached.bypass()
@@ -108,22 +100,6 @@ func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 		answer.Address = w.object
 	}
 	return answer, true
-}
-
-// ready reports whether the tables have the fields that waits need. Precondition: [javaFrames.threadsReady].
-func (t *waiters) ready() bool {
-	if t.chosen {
-		return t.complete
-	}
-	t.chosen = true
-	l := t.vm.layout
-	for _, name := range slices.Concat(wantWaits...) {
-		if l.offset(name) > maxThreadOffset {
-			return false
-		}
-	}
-	t.complete, t.owner = l.has(wantMonitor) && l.has(wantPending), l.firstComplete(wantOwner)
-	return t.complete
 }
 
 // proveWait reads the wait twice; false: there is none, or the readings differ. later: a later answer may be complete.
