@@ -42,7 +42,6 @@ type waiters struct {
 	*threads
 	fields     waitFields
 	index      threadIndex
-	pace       readingPace
 	lastHolder int  // last thread whose lock stack had an object; 0: none
 	still      bool // the last query's memory is a core's
 }
