@@ -61,13 +61,13 @@
 //	21  fields of a class are a stream, not tuples                fieldinfo.go
 //	    threads have a stack of locked objects                    waits.go (wantLockStack), owners.go
 //	    adapters move the return address in another way           innermost_x86.go, returnpath_x86.go (adapterMoves)
-//	    the end of an interpreted frame checks a watermark        removal_x86.go (frameRemoval)
+//	    the end of an interpreted frame checks a watermark        removal_x86.go
 //	23  a blob's bounds are offsets again                         vmstructs.go (wantBounds)
 //	    scopes are in _immutable_data                             namelayout.go (wantScopes), nmethod.go
 //	24  a monitor's owner is a thread's id                        waits.go (wantOwner), owners.go
 //	    headers of objects may have the class in the mark         javaobjects.go (headerCompact)
 //	25  methods that scopes name are in _mutable_data             namelayout.go (wantMetadata), nmethod.go
-//	    the end of an interpreted frame clears a byte             removal_x86.go (frameRemoval)
+//	    the end of an interpreted frame clears a byte             removal_x86.go
 //	    the interpreter on arm64 moves the caller's sp to x20     arm64/interpreter.go (senderAfterPop)
 //	28  three more flags of a field                               fieldinfo.go (valueFlags)
 //

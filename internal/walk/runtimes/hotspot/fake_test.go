@@ -316,7 +316,7 @@ var throwCode = slices.Concat([]byte{
 	0x49, 0x8b, 0xff, 0xf7, 0xc4, 15, 0, 0, 0, 0x0f, 0x84, 18, 0, 0, 0, // mov rdi, r15; test esp, 15; je
 	0x48, 0x83, 0xec, 8, opCall, 1, 2, 3, 4, 0x48, 0x83, 0xc4, 8, opJump, 5, 0, 0, 0, opCall, 1, 2, 3, 4,
 	0x48, 0x8b, 0xd8, 0x5a, 0x58, 0xff, 0xe3, // mov rbx, rax; pop rdx; pop rax; jmp rbx
-}, make([]byte, throwBytes))
+}, make([]byte, removalBytes))
 
 func (f *fake) open(t testing.TB) *VM { return f.openWith(t, f.host(frames.X86_64)) }
 

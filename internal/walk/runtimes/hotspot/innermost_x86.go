@@ -95,50 +95,13 @@ func (v *VM) ruleInInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bo
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	code := v.code(pc-removalBytes, 2*removalBytes)
-	if len(code) < removalBytes+1 {
-		return frames.Rule{}, nil, false
-	}
-	removal := lastRemoval(code)
-	if !removal.whole {
-		if rule, row, throws := v.ruleInExceptionRemoval(pc); throws {
-			return rule, row, row != nil
-		}
-	}
-	switch {
-	case !removal.found && c.entry:
+	switch rule, row, ok, found := v.ruleInRemoval(&c, pc); {
+	case found:
+		return rule, row, ok
+	case c.entry:
 		return v.ruleInEntry(&c, pc)
-	case !removal.found:
-		return interpretedRule()
-	case !removal.whole:
-		return frames.Rule{}, nil, false
-	case removal.since <= removal.pops:
-		return ruleRAAtSP(removal.sender, 0, frames.MethodCFI)
-	case removal.since <= removal.moves:
-		return ruleRAInReg(removal.raReg, removal.sender, 0)
-	default:
-		return ruleRAInReg(removal.raReg, frames.X86RSP, 0)
 	}
-}
-
-func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
-	state, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
-	pushed := int32(8 * state.words)
-	switch {
-	case !throws || state.words < 0:
-		return rule, nil, throws
-	case state.stored && state.sender != 0:
-		rule, row, _ = ruleRAAtSP(state.sender, 0, frames.MethodCFI)
-	case state.stored:
-		row = callerRow(frames.X86RSP, pushed)
-		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
-		rule, row, _ = byRow(row, frames.MethodCFI)
-	case state.sender != 0:
-		rule, row, _ = ruleRAInReg(frames.X86RDX, state.sender, 0)
-	default:
-		rule, row, _ = ruleRAInReg(frames.X86RDX, frames.X86RSP, pushed)
-	}
-	return rule, row, true
+	return interpretedRule()
 }
 
 // ruleInExceptionStub is for the stub that finds a handler, with the return address in rdx:

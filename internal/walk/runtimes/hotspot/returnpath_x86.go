@@ -123,8 +123,8 @@ func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frame
 	prologue := 0
 	if ok && c.entry {
 		prologue = bytes.Index(v.code(c.begin, c.end-c.begin), interpreterPrologue)
-	} else if rule, row, throws := v.ruleInExceptionRemoval(ret); throws {
-		return rule, row, row != nil
+	} else if rule, row, removed, found := v.ruleInRemoval(&c, ret); ok && found {
+		return rule, row, removed
 	}
 	if !ok || !c.entry || prologue >= 0 && ret > c.begin+uint64(prologue) {
 		return interpretedRule()
