@@ -7,18 +7,7 @@ import "bytes"
 // In generate_fixed_frame: push rbp; mov rbp, rsp; push r13 (caller's sp).
 var interpreterPrologue = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
 
-// In generate_normal_entry and generate_native_entry: pop rax; lea r14, [rsp + …].
-var popRAXLeaR14 = []byte{0x58, 0x4c, 0x8d, 0x74}
-
 const maxEntry = 4096
-
-// End of an intrinsic after the pop of the return address (generate_math_entry, generate_CRC32_update_entry): mov
-// rsp, r13; jmp reg.
-var intrinsicEnd = []byte{0x49, 0x8b, 0xe5}
-
-func isIntrinsicEnd(code []byte) bool {
-	return bytes.HasPrefix(code, intrinsicEnd) && jumpsByReg(code[len(intrinsicEnd):])
-}
 
 var movRBX = []byte{0x48, 0xbb}
 
@@ -173,34 +162,6 @@ const (
 	opCall     = 0xe8
 	maxForward = 24 // bytes
 )
-
-// wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper). code begins after the
-// call, or with push, call and pops.
-func wordsPushed(code []byte) (words int32) {
-	pop := func(op byte) int {
-		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {
-			return 2
-		}
-		if len(code) > 0 && code[0]&^7 == op && code[0] != opPopRBP {
-			return 1
-		}
-		return 0
-	}
-	for n := pop(opPush); n > 0; n = pop(opPush) {
-		words--
-		code = code[n:]
-	}
-	if len(code) > 5 && code[0] == opCall {
-		code = code[5:]
-	} else if words != 0 {
-		return 0
-	}
-	for n := pop(opPop); n > 0; n = pop(opPop) {
-		words++
-		code = code[n:]
-	}
-	return max(words, 0)
-}
 
 const maxRestores = 96 // bytes
 

@@ -15,12 +15,30 @@ import (
 // So each query in generated code decides whether the code is the JVM's. Until the tables are proven such code has no
 // rules.
 //
-// codeSource has the rules of a module of generated code, which the JVM owns unless the tables are proven and the
-// module's start is not in its code cache.
+// codeSource has one kind of rules of a module of generated code, which the JVM owns unless the tables are proven and
+// the module's start is not in its code cache.
 type codeSource struct {
 	runtime *Runtime
 	module  *frames.Module
+	kind    ruleKind
 	others  []frames.RuleSource // for code that is not the JVM's
+}
+
+// ruleKind is the origin of rules, in the order in which a module's sources are asked.
+type ruleKind uint8
+
+const (
+	byHeaders ruleKind = iota
+	byInstructions
+	ofRoutines // assembly
+)
+
+func (r *Runtime) addSources(m *frames.Module) {
+	first := &codeSource{r, m, byHeaders, m.Sources}
+	m.Sources = []frames.RuleSource{
+		first, &codeSource{r, m, byInstructions, nil}, &codeSource{r, m, ofRoutines, nil},
+	}
+	r.codeSources = append(r.codeSources, first)
 }
 
 func (s *codeSource) inUse() bool { return slices.Contains(s.module.Sources, frames.RuleSource(s)) }
@@ -89,31 +107,29 @@ func (s *codeSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 				return rule, row, true
 			}
 		}
-	default:
+	case s.kind == byHeaders:
 		s.own()
 		return r.Rule(q)
+	case s.kind == ofRoutines:
+		return r.vm.Routine(q)
+	case !r.refused: // by byHeaders, even if the tables can be proven since
+		return r.analysis.Rule(q)
 	}
 	return frames.Rule{}, nil, false
 }
 
-// Rule returns the rule of the JVM's code by its headers, else by instructions. Precondition: the tables were read.
+// Rule returns the rule of the JVM's code by its headers. Precondition: the tables were read.
 func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	v := r.vm
-	if v.starting() {
+	if r.vm.starting() {
 		r.refused = true
 		return frames.Rule{}, nil, false
 	}
-	if rule, row, ok := v.Rule(q); ok {
+	if rule, row, ok := r.vm.Rule(q); ok {
 		return rule, row, true
 	}
-	if pc, ok := v.afterRestore(q); ok {
+	if pc, ok := r.vm.afterRestore(q); ok {
 		rule, row, ok := r.analysis.Rule(frames.Query{PC: pc})
-		if ok && row == nil && rule.CFAReg == frames.X86RBP {
-			return rule, nil, true
-		}
+		return rule, row, ok && row == nil && rule.CFAReg == frames.X86RBP
 	}
-	if rule, row, ok := r.analysis.Rule(q); ok {
-		return rule, row, true
-	}
-	return v.Routine(q)
+	return frames.Rule{}, nil, false
 }

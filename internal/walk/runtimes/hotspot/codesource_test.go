@@ -131,7 +131,7 @@ func TestCodeOfANewMachineIsUsedInTheSameWalk(t *testing.T) {
 	f.put(staticsAt, 0)
 	h, _ := f.machine(t, frames.X86_64)
 	m := h.mods[1]
-	if len(m.Sources) != 1 || m.NoFP {
+	if m.NoFP {
 		t.Fatalf("taken before the machine has it: %+v", m)
 	}
 	f.put(staticsAt, list)
@@ -185,5 +185,27 @@ func TestHostWithoutAnAnalysisOfInstructionsHasRules(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no rule")
+	}
+}
+
+func TestMachineThatIsReadyBetweenTwoSourcesIsAskedAgain(t *testing.T) {
+	f := newFake()
+	stub := f.blob("RuntimeStub - new", 2, 0, nops)
+	f.put(staticsAt+8, 0)
+	h, r := f.machine(t, frames.X86_64)
+	q := frames.Query{PC: stub + 8, AfterCall: true}
+	sources := h.mods[1].Sources
+	if _, _, ok := sources[0].Rule(q); ok || len(sources) < 2 {
+		t.Fatalf("a rule without an interpreter, or not adopted: %v", sources)
+	}
+	f.put(staticsAt+8, stubsAt)
+	if rule, _, ok := sources[1].Rule(q); ok {
+		t.Errorf("a rule by instructions, where the machine's own was not asked: %+v", rule)
+	}
+	if !r.Changed() {
+		t.Error("the refused answer is not asked again")
+	}
+	if rule, _, ok := sources[0].Rule(q); !ok || rule.Method != frames.MethodCFI {
+		t.Errorf("no rule by the machine's tables: %+v, %v", rule, ok)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 
 	"prywalk/frames"
-	"prywalk/internal/code/x86"
 )
 
 func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -47,7 +46,7 @@ func (v *VM) ruleByPath(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if jumpsToExceptionStub(before, code, b.end-pc) {
 		return framelessRule()
 	}
-	return v.ruleByReturnPath(b, pc, 8*(b.frameWords+wordsPushed(code)))
+	return v.ruleByReturnPath(b, pc)
 }
 
 func (v *VM) inCallStub(b *blob, pc uint64) bool {
@@ -135,32 +134,14 @@ func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, 
 //	push rbp
 //	mov rbp, rsp
 //	push r13             frame complete
+//
+// Intrinsics have no frame.
 func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
-	code := v.code(c.begin, c.end-c.begin)
-	off := int(pc - c.begin)
-	if off >= 3 && off < len(code) && isIntrinsicEnd(code[off-3:]) {
-		return ruleRAInReg(x86.DWARF[code[off+1]&7], frames.X86RSP, 0)
-	}
-	if rest := code[min(off, len(code)):]; isIntrinsicEnd(rest) {
-		return ruleRAInReg(x86.DWARF[rest[4]&7], frames.X86R13, 0)
-	}
-	prologue := bytes.Index(code, interpreterPrologue)
-	pops := -1
-	if prologue > 0 {
-		pops = bytes.LastIndex(code[:prologue], popRAXLeaR14)
-	}
-	if pops < 0 {
-		return v.ruleInIntrinsic(c, pc)
-	}
-	pushes := off - (prologue - 1) // since push rax
+	prologue := bytes.Index(v.code(c.begin, c.end-c.begin), interpreterPrologue)
+	pushes := int(pc-c.begin) - (prologue - 1) // since push rax
 	switch {
-	case off <= pops:
-		if rule, row, ok := v.ruleInIntrinsic(c, pc); ok {
-			return rule, row, ok
-		}
-		return ruleRAAtSP(frames.X86R13, 0, frames.MethodHeuristic) // or popped, to throw
-	case pushes <= 0:
-		return ruleRAInReg(frames.X86RAX, frames.X86R13, 0)
+	case prologue <= 0 || pushes <= 0:
+		return v.ruleBeforePrologue(c, pc, prologue > 0)
 	case pushes == 1:
 		return ruleRAAtSP(frames.X86R13, 0, frames.MethodCFI)
 	case pushes == 2:
@@ -173,15 +154,17 @@ func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	return interpretedRule()
 }
 
-// ruleInIntrinsic is for an intrinsic, with the caller's sp in r13.
-func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
-	r, ok := v.analysis.ReturnAddress(pc, c.begin, c.end)
-	if !ok || r.RA.Kind == frames.RuleReg {
-		return frames.Rule{}, nil, false
+// ruleBeforePrologue follows the path from the entry, where the caller's sp is in r13.
+func (v *VM) ruleBeforePrologue(c *codelet, pc uint64, makesFrame bool) (frames.Rule, *frames.Row, bool) {
+	r, _ := v.analysis.ReturnAddress(pc, c.begin, c.end)
+	switch {
+	case r.Moved:
+		return ruleAtPlace(r.RA, r.Reg, r.Off)
+	case r.RA.Kind != frames.RuleSame:
+		return ruleAtPlace(r.RA, frames.X86R13, 0)
 	}
-	row := callerRow(frames.X86R13, 0)
-	row.RA = r.RA
-	return byRow(row, frames.MethodHeuristic)
+	rule, row, _ := ruleRAAtSP(frames.X86R13, 0, frames.MethodHeuristic) // or popped, to throw
+	return rule, row, makesFrame
 }
 
 // ruleInAdapter follows the path from the adapter's entry. To compiled code (sharedRuntime_x86_64.cpp,

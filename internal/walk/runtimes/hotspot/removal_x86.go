@@ -61,7 +61,7 @@ func (v *VM) ruleInRemoval(c *codelet, pc uint64) (rule frames.Rule, row *frames
 		entry := from + uint64(end) + 1
 		sender, popped := senderAfter(code[end+1:])
 		if sender != 0 {
-			if r, _ := v.analysis.ReturnAddress(pc, entry, c.end); r.Entry == entry && r.RA.Kind != 0 {
+			if r, _ := v.analysis.ReturnAddress(pc, entry, c.end); r.Entry == entry && r.RA.Kind != frames.RuleSame {
 				switch {
 				case r.Moved:
 					rule, row, ok = ruleAtPlace(r.RA, r.Reg, r.Off)

@@ -12,9 +12,9 @@ import (
 // Bytes pushed below a frame by GC barriers and string loops.
 const maxPushed = 4096
 
-// ruleByReturnPath follows the path to the method's return; without one CFA = sp + usual, and no rule in a stub that
-// moves sp.
-func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
+// ruleByReturnPath follows the path to the method's return; without one the frame has its usual size, and there is
+// no rule in a stub that moves sp.
+func (v *VM) ruleByReturnPath(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	cfa, ok := v.analysis.ReturnCFA(pc, b.begin, b.end)
 	above := cfa.Off // CFA − register or saved sp
 	if cfa.Saved {
@@ -28,7 +28,7 @@ func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *fr
 	case !ok && b.stub && !v.analysis.KeepsSP(pc):
 		return frames.Rule{}, nil, false
 	case !ok, above%8 != 0, above < frame, above > frame+maxPushed:
-		return frameRule(usual), nil, true
+		return frameRule(int32(frame)), nil, true
 	case onSP:
 		return frameRule(int32(above)), nil, true
 	}

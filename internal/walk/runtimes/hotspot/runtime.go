@@ -70,9 +70,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	})
 	for _, m := range managed.Unowned(h) {
 		if !r.hasSource(m) {
-			source := &codeSource{runtime: r, module: m, others: m.Sources}
-			m.Sources = []frames.RuleSource{source}
-			r.codeSources = append(r.codeSources, source)
+			r.addSources(m)
 		}
 	}
 	r.tryOpen()

@@ -30,7 +30,7 @@ func TestCodeOutsideTheCodeCacheIsSharedWithOtherRuntimes(t *testing.T) {
 		if m.Owner != nil || m.NoFP {
 			t.Errorf("owner %v, NoFP %v; want neither", m.Owner, m.NoFP)
 		}
-		if len(m.Sources) != 2 || len(r.codeSources) != 2 || m.Sources[1] != frames.RuleSource(r.codeSources[1]) {
+		if len(m.Sources) != 4 || len(r.codeSources) != 2 || m.Sources[1] != frames.RuleSource(r.codeSources[1]) {
 			t.Fatalf("sources %v, want the other rules and the source of generated code", m.Sources)
 		}
 		if len(r.codeSources[1].others) != 1 {
