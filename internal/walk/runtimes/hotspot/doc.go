@@ -68,7 +68,7 @@
 //	    headers of objects may have the class in the mark         javaobjects.go (headerCompact)
 //	25  methods that scopes name are in _mutable_data             namelayout.go (wantMetadata), nmethod.go
 //	    the end of an interpreted frame clears a byte             removal_x86.go
-//	    the interpreter on arm64 moves the caller's sp to x20     arm64/interpreter.go (senderAfterPop)
+//	    the interpreter on arm64 moves the caller's sp to x20     interpreter_aarch64.go (senderAfterPop)
 //	28  three more flags of a field                               fieldinfo.go (valueFlags)
 //
 // Other fields have only another name or class in some releases (vmstructs.go, renamed).

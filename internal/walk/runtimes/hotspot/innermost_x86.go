@@ -50,8 +50,8 @@ func (v *VM) ruleByPath(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 }
 
 func (v *VM) inCallStub(b *blob, pc uint64) bool {
-	if v.arm64 != nil {
-		return v.arm64.InCallStub(b.piece(), pc)
+	if v.isARM64() {
+		return pc%insnBytes == 0 && v.around(b.begin, b.end, pc).inCallStub(pc)
 	}
 	return b.isFrameComplete(pc) && v.inStaticCallStub(b, pc)
 }

@@ -8,7 +8,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/walk/runtimes/hotspot/arm64"
 )
 
 func (j *javaFrames) interpreterInfo(b *blob, pc uint64, afterCall bool) codeInfo {
@@ -50,11 +49,11 @@ type interpretedFrame struct {
 
 var (
 	frameX86   = interpretedFrame{&interpreted, 24, 48, 64, 8, frames.X86R13, frames.X86RBX}
-	frameARM64 = interpretedFrame{arm64.Interpreted, 24, 56, 72, 16, 22, 12}
+	frameARM64 = interpretedFrame{interpretedARM64, 24, 56, 72, 16, 22, 12}
 )
 
 func (v *VM) interpretedFrame() interpretedFrame {
-	if v.arm64 != nil {
+	if v.isARM64() {
 		return frameARM64
 	}
 	return frameX86

@@ -65,7 +65,8 @@ func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 				{inReg(r13), frames.X86RSP, 0}, {inReg(r13), frames.X86RSP, 0}}},
 		{"JDK 25", [][]byte{clears, {0x5e}, moves[0], polls[0], polls[1], polls[2], {0xff, 0xe6}},
 			append([]removed{{atSP(0), rbx, 0}}, atSender(rbx)...)},
-		{"into a loop's code", [][]byte{clears, {0x5e}, moves[2], {0x48, 0x83, 0xe4, 0xf0}, {0x56}, {0xff, 0xa3, 0x90, 0, 0, 0}},
+		{"into a loop's code", [][]byte{clears, {0x5e}, moves[2], {0x48, 0x83, 0xe4, 0xf0}, {0x56},
+			{0xff, 0xa3, 0x90, 0, 0, 0}},
 			[]removed{{atSP(0), frames.X86RDX, 0}, {atSP(0), frames.X86RDX, 0}, {inReg(rsi), frames.X86RDX, 0},
 				{inReg(rsi), frames.X86RSP, 0}, {inReg(rsi), frames.X86RDX, 0}, {atSP(0), frames.X86RDX, 0}}},
 	} {

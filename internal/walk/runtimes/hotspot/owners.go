@@ -34,7 +34,8 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 		case ownerWord == ownerAnonymous:
 			return t.ownerByLockStack(w)
 		}
-		if tid, later = t.ownerByWord(ownerWord); tid == 0 && !later && len(t.layout.owner) == 1 && ownerWord != ownerDeflater {
+		if tid, later = t.ownerByWord(ownerWord); tid == 0 && !later && len(t.layout.owner) == 1 &&
+			ownerWord != ownerDeflater {
 			w.ownerTask = ownerWord // the number of a virtual thread without a carrier
 		}
 		return tid, later

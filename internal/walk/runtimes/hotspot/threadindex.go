@@ -39,8 +39,8 @@ func (x *threadIndex) add(from, to uint64, tid int) {
 // The pause after a reading of all threads (half a second for 65,536) is restRatio times as long.
 const restRatio = 20
 
-// readThreads reads all threads unless the last reading ended rest ns ago, or (later) its pause has not passed. A core's
-// threads are read once.
+// readThreads reads all threads unless the last reading ended rest ns ago, or (later) its pause has not passed. Those
+// of a core are read once.
 func (t *waiters) readThreads(rest int64) (read, later bool) {
 	x, now := &t.index, procmem.Now()
 	switch since := now - x.ended; {

@@ -10,7 +10,6 @@ import (
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/walk/runtimes/hotspot/arm64"
 )
 
 // VM is the virtual machine of a process, for one goroutine at a time.
@@ -36,9 +35,9 @@ type VM struct {
 	nameLayout  *nameLayout // nil: not read yet
 	java        *javaFrames // nil until frameSource
 	version     string
-	arm64       *arm64.Rules // nil on x86-64
 	stubs       stubNames
 	senderTries int
+	sender      uint8 // on arm64 the register with the caller's sp in an interpreted method; 0: unknown
 }
 
 // UnknownError says why a virtual machine's code is not read.
@@ -72,15 +71,14 @@ func New(h managed.Host, lib *frames.Module) (*VM, error) {
 	if g, ok := h.(managed.Gatherer); ok {
 		v.cached.readParts = g.ReadParts
 	}
-	if h.Arch() == frames.ARM64 {
-		v.arm64 = &arm64.Rules{Code: v.code}
-	}
 	var ok bool
 	if v.blockBytes, ok = l.headerSize(); !ok {
 		return nil, &UnknownError{Reason: "the header of a piece of code is larger than any known"}
 	}
 	return v, nil
 }
+
+func (v *VM) isARM64() bool { return v.host.Arch() == frames.ARM64 }
 
 // Rule implements [frames.RuleSource].
 func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -91,7 +89,7 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	if v.arm64 != nil {
+	if v.isARM64() {
 		return v.ruleARM64(&b, &q)
 	}
 	return v.ruleX86(&b, &q)
