@@ -345,7 +345,7 @@ func (h *readingHost) Read(addr uint64, b []byte) int { return h.read(addr, b) }
 
 func (v *VM) readBy(read func(addr uint64, b []byte) int) {
 	v.host = &readingHost{v.host, read}
-	v.cached.process.Reader = v.host
+	v.cached.process = v.host
 }
 
 type codeOf struct{ f *fake }

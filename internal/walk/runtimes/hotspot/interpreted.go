@@ -136,8 +136,7 @@ func (j *javaFrames) enteredRef(f *frames.Frame) (managed.Ref, bool) {
 
 type codelet struct {
 	begin, end     uint64
-	text           uint64
-	described      bool
+	text           uint64 // address of its name
 	entry          bool
 	continuesDeopt bool
 }
@@ -164,14 +163,7 @@ func (v *VM) codeletAt(b *blob, addr uint64) (codelet, bool) {
 	if found == nil {
 		return codelet{}, false
 	}
-	if !found.described {
-		m := v.memory()
-		text := m.name(found.text)
-		found.entry, found.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
-		found.described = !m.failed
-		v.unread = v.unread || m.failed
-	}
-	return *found, found.described
+	return *found, true
 }
 
 const entryText = "method entry point"
@@ -187,18 +179,21 @@ func (c *codelets) find(addr uint64) *codelet {
 // readCodelets is StubQueue::stubs_do.
 func (v *VM) readCodelets() (list []codelet, all bool) {
 	var pages managed.Pages
-	pages.Reset(&v.cached.process)
+	pages.Reset(v.cached.process)
 	m, l := memory{from: &pages}, v.layout
 	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(m.int32(queue+l.offset("StubQueue::_buffer_limit")))
 	for len(list) < maxCodelets && at < end {
 		size := uint64(uint32(m.int32(at + l.offset("InterpreterCodelet::_size"))))
-		text := m.word(at + l.offset("InterpreterCodelet::_description"))
+		c := codelet{begin: at + l.sizes["InterpreterCodelet"], end: at + size}
+		c.text = m.word(at + l.offset("InterpreterCodelet::_description"))
+		text := m.name(c.text)
 		if m.failed || size == 0 || at+size < at {
 			break
 		}
-		list = append(list, codelet{begin: at + l.sizes["InterpreterCodelet"], end: at + size, text: text})
+		c.entry, c.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
+		list = append(list, c)
 		at += size
 	}
 	v.unread = v.unread || m.failed

@@ -67,7 +67,7 @@ func New(h managed.Host, lib *frames.Module) (*VM, error) {
 		host: h, analysis: analysisOf(h), layout: l, stubs: stubNames{host: h, lib: lib},
 		kinds: map[uint64]blobKind{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
 	}
-	v.cached.process.Reader = h
+	v.cached.process = h
 	if g, ok := h.(managed.Gatherer); ok {
 		v.cached.readParts = g.ReadParts
 	}
