@@ -49,18 +49,14 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 
 // threadObjects returns the thread's java.lang.Thread, and the one that it runs: itself, or a virtual thread.
 func (t *waiters) threadObjects(id threadID) (own, current uint64, ok bool) {
-	ref := id.object
-	m := t.vm.memory()
-	if t.layout.fields["JavaThread::_threadObj"].handle {
-		ref = m.word(ref)
-	}
-	runs := ref
+	ref, ok := t.handled("JavaThread::_threadObj", id.object)
+	runs, m := ref, t.vm.memory()
 	if t.layout.has(wantVirtual) {
 		if handle := m.word(id.thread + t.layout.offset(wantVirtual[0])); handle != 0 {
 			runs = m.word(handle)
 		}
 	}
-	if m.failed {
+	if m.failed || !ok {
 		return 0, 0, false
 	}
 	c, ok := t.readColours()
