@@ -2,7 +2,11 @@
 
 package hotspot
 
-import "bytes"
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
 
 // In generate_fixed_frame: push rbp; mov rbp, rsp; push r13 (caller's sp).
 var interpreterPrologue = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
@@ -21,68 +25,22 @@ const aroundBytes = 32
 
 var (
 	stackBang = []byte{0x89, 0x84, 0x24}
-	subByte   = []byte{opPush | 5, 0x48, 0x83, 0xec}
-	subWord   = []byte{opPush | 5, 0x48, 0x81, 0xec}
+	subWord   = []byte{0x48, 0x81, 0xec}       // sub rsp, imm32
 	keepByte  = []byte{0x48, 0x89, 0x6c, 0x24} // mov [rsp+disp8], rbp
 	keepWord  = []byte{0x48, 0x89, 0xac, 0x24} // mov [rsp+disp32], rbp
 )
 
-const (
-	stackBangBytes = 7
-	subBytes       = 7 // sub rsp, imm32
-)
-
-type frameState uint8
-
-const (
-	frameOpen frameState = iota
-	frameNone
-	framePushed
-	frameBare // all but rbp is stored
-)
-
-type osrCode struct {
-	code  []byte
-	frame int32
-}
-
-func osrFrameState(code []byte, pc int, frame int32) frameState {
-	c := osrCode{code, frame}
-	switch {
-	case c.pushesRBP(pc - 1):
-		return framePushed
-	case c.storesRBPLater(pc):
-		return frameNone
-	case c.storesRBPLater(pc - subBytes):
-		return frameBare
+// beginsOSREntry reports whether code begins an entry of a method whose frame has that many bytes.
+func beginsOSREntry(code []byte, frame int32) bool {
+	if bytes.HasPrefix(code, stackBang) {
+		return len(code) > 6 && code[6] == 0xff
 	}
-	for c.touchesStack(pc) {
-		pc += stackBangBytes
-	}
-	if c.pushesRBP(pc) {
-		return frameNone
-	}
-	return frameOpen
-}
-
-func (c osrCode) touchesStack(off int) bool {
-	end := off + stackBangBytes
-	return off >= 0 && end <= len(c.code) && bytes.HasPrefix(c.code[off:], stackBang) && c.code[end-1] == 0xff
-}
-
-func (c osrCode) pushesRBP(off int) bool {
-	return c.touchesStack(off-stackBangBytes) && off < len(c.code) &&
-		(bytes.HasPrefix(c.code[off:], subByte) || bytes.HasPrefix(c.code[off:], subWord))
-}
-
-func (c osrCode) storesRBPLater(off int) bool {
-	if off < 0 || off+subBytes+len(keepWord)+4 > len(c.code) || !bytes.HasPrefix(c.code[off:], subWord[1:]) ||
-		int32At(c.code[off+len(subWord)-1:]) != c.frame-8 {
+	if !bytes.HasPrefix(code, subWord) || len(code) < 15 || int32At(code[3:]) != frame-8 {
 		return false
 	}
-	store := c.code[off+subBytes:]
-	return bytes.HasPrefix(store, keepByte) && int32(int8(store[len(keepByte)])) == c.frame-16 ||
-		bytes.HasPrefix(store, keepWord) && int32At(store[len(keepWord):]) == c.frame-16
+	store := code[7:]
+	return bytes.HasPrefix(store, keepByte) && int32(int8(store[4])) == frame-16 ||
+		bytes.HasPrefix(store, keepWord) && int32At(store[4:]) == frame-16
 }
 
 // # Pieces after a method
@@ -139,6 +97,44 @@ func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 	return false
 }
 
+// jneOverReturn precedes the jump to the exception stub (SharedRuntime::generate_native_wrapper).
+var jneOverReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
+
+// jumpsToExceptionStub: around begins aroundBytes before pc, and the method's code ends left bytes after pc.
+func jumpsToExceptionStub(around []byte, left uint64) bool {
+	code := around[aroundBytes:]
+	if !bytes.HasSuffix(around[:aroundBytes], jneOverReturn) || len(code) < 5 || code[0] != opJump {
+		return false
+	}
+	to := int64(int32At(code[1:])) + 5
+	return to < 0 || to >= int64(left)
+}
+
+var popsRBPAndRDX = []byte{opPopRBP, opPop | 2}
+
+// ruleInMethodsExceptionStub is for C2's exception stub (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
+func ruleInMethodsExceptionStub(around []byte) (frames.Rule, *frames.Row, bool) {
+	for popped := range 3 {
+		code := around[aroundBytes-popped:]
+		if !bytes.HasPrefix(code, popsRBPAndRDX) || !jumpsByAnyReg(code[2:]) {
+			continue
+		}
+		switch popped {
+		case 0:
+			return frameRule(16), nil, true
+		case 1:
+			return framelessRule()
+		}
+		return ruleRAInReg(frames.X86RDX, frames.X86RSP, 0)
+	}
+	return frames.Rule{}, nil, false
+}
+
+func jumpsByAnyReg(code []byte) bool {
+	code = bytes.TrimPrefix(code, []byte{rexB})
+	return len(code) > 1 && code[0] == 0xff && code[1]&^7 == 0xe0
+}
+
 // Begin and end of OptoRuntime::generate_exception_blob.
 var (
 	exceptionBegins = []byte{0x52, 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0x2c, 0x24}
@@ -166,7 +162,11 @@ const (
 const maxRestores = 96 // bytes
 
 const (
-	opPush = 0x50 // | register
-	opPop  = 0x58
-	rexB   = 0x41 // r8 to r15
+	opPush   = 0x50 // | register
+	opPop    = 0x58
+	opPopRBP = 0x5d
+	opRet    = 0xc3
+	opLeave  = 0xc9
+	opJump   = 0xe9
+	rexB     = 0x41 // r8 to r15
 )

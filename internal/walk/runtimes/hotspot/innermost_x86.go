@@ -15,38 +15,40 @@ func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.inStaticCallStub(b, pc) {
 		return framelessRule()
 	}
-	around := v.code(pc-aroundBytes, 2*aroundBytes)
-	switch state := osrFrameState(around, aroundBytes, 8*b.frameWords); {
-	case state == frameNone || state == frameOpen && inPollPiece(around, aroundBytes, b):
+	around := bytes.Clone(v.code(pc-aroundBytes, 2*aroundBytes))
+	if rule, row, ok := v.ruleInOSREntry(b, around, pc); ok {
+		return rule, row, true
+	}
+	switch {
+	case len(around) <= aroundBytes:
+		return frames.Rule{}, nil, false
+	case inPollPiece(around, aroundBytes, b), jumpsToExceptionStub(around, b.end-pc):
 		return framelessRule()
-	case state == framePushed:
-		return frameRule(16), nil, true
-	case state == frameBare:
-		return ruleRABelowCFA(8*b.frameWords, frames.RegRule{})
 	case inDeoptPiece(around, aroundBytes, pc):
 		return frameRule(8 * (b.frameWords + 1)), nil, true
 	}
-	return v.ruleByPath(b, pc)
+	if rule, row, ok := ruleInMethodsExceptionStub(around); ok {
+		return rule, row, true
+	}
+	return v.ruleByReturnPath(b, pc)
+}
+
+// ruleInOSREntry follows the path from an entry for on-stack replacement. around begins aroundBytes before pc.
+func (v *VM) ruleInOSREntry(b *blob, around []byte, pc uint64) (frames.Rule, *frames.Row, bool) {
+	for off := range min(aroundBytes+1, len(around)) {
+		if !beginsOSREntry(around[off:], 8*b.frameWords) {
+			continue
+		}
+		entry := pc - aroundBytes + uint64(off)
+		if r, ok := v.analysis.ReturnAddress(pc, entry, b.end); ok && r.Entry == entry {
+			return ruleAtPlace(r.RA, r.Reg, r.Off)
+		}
+	}
+	return frames.Rule{}, nil, false
 }
 
 func (b *blob) isFrameComplete(pc uint64) bool {
 	return b.frameWords > 0 && b.completeAt >= 0 && pc >= b.begin+uint64(b.completeAt)
-}
-
-// ruleByPath follows the path to the method's return, or recognizes a jump to an exception stub.
-func (v *VM) ruleByPath(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
-	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxStubCode)
-	if len(all) <= len(jneOverReturn) {
-		return frames.Rule{}, nil, false
-	}
-	before, code := all[:len(jneOverReturn)], all[len(jneOverReturn):]
-	if rule, row, ok := ruleInMethodsExceptionStub(before, code); ok {
-		return rule, row, true
-	}
-	if jumpsToExceptionStub(before, code, b.end-pc) {
-		return framelessRule()
-	}
-	return v.ruleByReturnPath(b, pc)
 }
 
 func (v *VM) inCallStub(b *blob, pc uint64) bool {

@@ -44,7 +44,7 @@ func atSP(off int64) frames.RegRule {
 
 func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
 	polls := [][]byte{
-		slices.Concat(pollLong, []byte{0x20, 6, 0, 0}), {0x72, 11}, // cmp rsp, [r15+…]; jb +11
+		{0x49, 0x3b, 0xa7, 0x20, 6, 0, 0}, {0x72, 11}, // cmp rsp, [r15+…]; jb +11
 		{0x49, 0xc7, 0x87, 0x20, 6, 0, 0, 0, 0, 0, 0}, // mov qword [r15+…], 0
 	}
 	clears := slices.Concat(clearsByte, []byte{0xbe, 3, 0, 0, 0})
@@ -124,8 +124,8 @@ func FuzzLeft(f *testing.F) {
 	f.Add(append(bytes.Repeat([]byte{0x90}, 47), 0xc9, 0x5e, 0x48, 0x8b, 0xe3, 0xff, 0xe6))
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		senderAfter(b)
+		beginsOSREntry(b, 48)
 		for n := range 2 * aroundBytes {
-			osrFrameState(b, n, 48)
 			inPollPiece(b, n, &blob{begin: 1, end: 1 << 40})
 			inDeoptPiece(b, n, uint64(n))
 		}
