@@ -15,7 +15,7 @@ func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.inStaticCallStub(b, pc) {
 		return framelessRule()
 	}
-	around := bytes.Clone(v.code(pc-aroundBytes, 2*aroundBytes))
+	around := v.code(pc-aroundBytes, 2*aroundBytes)
 	if rule, row, ok := v.ruleInOSREntry(b, around, pc); ok {
 		return rule, row, true
 	}

@@ -52,7 +52,7 @@ var (
 // ruleInRemoval is for code after a leave. found without ok: such code may be at pc, and is not known.
 func (v *VM) ruleInRemoval(c *codelet, pc uint64) (rule frames.Rule, row *frames.Row, ok, found bool) {
 	from := max(c.begin, pc-removalBytes)
-	code := bytes.Clone(v.code(from, pc-from+leaveBytes)) // the analysis reads code, too
+	code := v.code(from, pc-from+leaveBytes)
 	for end := min(int(pc-from), len(code)); ; {
 		end = bytes.LastIndexByte(code[:end], opLeave)
 		if end < 0 {

@@ -82,20 +82,9 @@ func (v *VM) ruleInBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, 
 	}
 	ends := bytes.Index(code[begin:], barrierEnds)
 	switch off := pc - begin; {
-	case off == 0:
-		return framelessRule()
-	case off == 5: // behind push -1
-		return ruleRABelowCFA(16, frames.RegRule{})
-	case off == 6: // behind push rbp
-		return ruleRABelowCFA(24, frames.RegRule{Kind: frames.RuleOffset, Off: -24})
-	case ends < 0 || off < len(barrierBegins),
-		off > ends+5 && !restoresRegisters(code[begin+ends+len(barrierEnds):], off-ends):
-		return frames.Rule{}, nil, false
-	case off == ends+1: // behind leave
-		return ruleRABelowCFA(16, frames.RegRule{})
-	case off == ends+5: // behind add rsp, 8
-		return framelessRule()
-	case q.SPOnly:
+	case off < max(ends+len(barrierEnds), len(barrierBegins)):
+		return v.Routine(*q)
+	case ends < 0, q.SPOnly, !restoresRegisters(code[begin+ends+len(barrierEnds):], off-ends):
 		return frames.Rule{}, nil, false
 	}
 	cfa := heuristics.CFA{Reg: frames.X86RBP, Off: 24}
