@@ -43,7 +43,7 @@ func (c *readCache) reread() {
 	c.Reread(c.process, c.readParts)
 }
 
-// memory reads values, 0 after an error, which stays in failed until the next [codeCache.memory].
+// memory reads values, 0 after an error, which stays in failed until the next [VM.memory].
 type memory struct {
 	from   managed.Reader
 	failed bool
