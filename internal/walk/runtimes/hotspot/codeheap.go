@@ -128,6 +128,7 @@ const (
 	kindStub kind = iota // assembly without a frame size in its header
 	kindStubRoutines
 	kindMethod // or a stub with one frame size
+	kindNative // a method; only by kindNamed
 	kindInterpreter
 	kindAdapter // converts arguments
 	kindDeopt   // replaces a compiled frame
@@ -139,7 +140,7 @@ const (
 // kinds are by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp). Other blobs have their header's frame size.
 var kinds = map[string]kind{
 	"nmethod":                kindMethod,
-	"native nmethod":         kindMethod,
+	"native nmethod":         kindNative,
 	"Interpreter":            kindInterpreter,
 	"I2C/C2I adapters":       kindAdapter,
 	"DeoptimizationBlob":     kindDeopt,
@@ -174,8 +175,10 @@ func (v *VM) blobAt(addr uint64) (blob, bool) {
 		completeAt: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
-	b.kind = v.kindNamed(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
-	if b.kind == kindStub && b.frameWords > 0 {
+	switch b.kind = v.kindNamed(wordAt(cb[l.offset("CodeBlob::_name"):])); {
+	case b.kind == kindNative:
+		b.kind = kindMethod
+	case b.kind == kindStub && b.frameWords > 0:
 		b.kind, b.stub = kindMethod, true
 	}
 	if b.frameWords > maxFrame || addr < b.begin || addr >= b.end || b.begin < h.low {
@@ -216,21 +219,16 @@ func (l *layout) endOf(typ string) (end uint64) {
 
 const maxKinds = 1 << 10
 
-type blobKind struct {
-	kind   kind
-	native bool
-}
-
 // kindNamed returns the kind of blobs whose name is at an address.
-func (v *VM) kindNamed(name uint64) blobKind {
+func (v *VM) kindNamed(name uint64) kind {
 	b, ok := v.kinds[name]
 	if ok {
 		return b
 	}
 	m := v.memory()
 	text := m.name(name)
-	if b.kind, b.native = kinds[text], text == nativeMethod; strings.HasPrefix(text, routines) {
-		b.kind = kindStubRoutines
+	if b = kinds[text]; strings.HasPrefix(text, routines) {
+		b = kindStubRoutines
 	}
 	if !m.failed {
 		managed.Remember(&v.kinds, maxKinds, name, b)

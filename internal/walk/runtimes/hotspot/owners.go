@@ -25,7 +25,7 @@ const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 // yet.
 func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	switch {
-	case w.kind == waits.Monitor && t.layout.owner != nil:
+	case w.Kind == waits.Monitor && t.layout.owner != nil:
 		m := t.vm.memory()
 		ownerWord := m.word(w.monitor + t.layout.offset("ObjectMonitor::_owner"))
 		switch {
@@ -36,11 +36,11 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 		}
 		if tid, later = t.ownerByWord(ownerWord); tid == 0 && !later && len(t.layout.owner) == 1 &&
 			ownerWord != ownerDeflater {
-			w.ownerTask = ownerWord // the number of a virtual thread without a carrier
+			w.OwnerTask = ownerWord // the number of a virtual thread without a carrier
 		}
 		return tid, later
-	case w.kind == waits.Park && w.object != 0:
-		tid, w.ownerTask = t.exclusiveOwner(w.object)
+	case w.Kind == waits.Park && w.object != 0:
+		tid, w.OwnerTask = t.exclusiveOwner(w.object)
 		return tid, false
 	}
 	return 0, false

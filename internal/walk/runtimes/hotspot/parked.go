@@ -26,17 +26,17 @@ func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	if !ok {
 		return w, false
 	}
-	w.timed = status&statusTimed != 0
+	w.Timed = status&statusTimed != 0
 	switch {
 	case status&statusSleeping != 0:
-		w.kind = waits.Sleep
+		w.Kind = waits.Sleep
 		return w, true
 	case status&statusParked == 0:
 		return w, false
 	}
-	w.kind = waits.Park
+	w.Kind = waits.Park
 	if blocker, ok := t.readReference(object + t.fields.blocker); ok && blocker != 0 {
-		w.object, w.class = blocker, t.classOf(blocker)
+		w.object, w.Class = blocker, t.classOf(blocker)
 	}
 	return w, true
 }

@@ -22,9 +22,9 @@ type VM struct {
 	buf          [maxEntry]byte
 	head         [maxHeader]byte
 	heaps        []heap
-	blockBytes   uint64              // read of a block
-	kinds        map[uint64]blobKind // by address of the name
-	byCode       map[uint64]blob     // by start of code; blank: no blob
+	blockBytes   uint64          // read of a block
+	kinds        map[uint64]kind // by address of the name
+	byCode       map[uint64]blob // by start of code; blank: no blob
 	byRequest    map[uint64]blob
 	codelets     codelets
 	proof        proof
@@ -65,7 +65,7 @@ func New(h managed.Host, lib *frames.Module) (*VM, error) {
 	}
 	v := &VM{
 		host: h, analysis: analysisOf(h), layout: l, stubs: stubNames{host: h, lib: lib},
-		kinds: map[uint64]blobKind{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
+		kinds: map[uint64]kind{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
 	}
 	v.cached.process = h
 	if g, ok := h.(managed.Gatherer); ok {

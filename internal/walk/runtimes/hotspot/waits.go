@@ -3,6 +3,8 @@
 package hotspot
 
 import (
+	"cmp"
+
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
 )
@@ -57,16 +59,10 @@ type waitFields struct {
 }
 
 type waitState struct {
-	kind    waits.Kind
-	monitor uint64 // 0: none
-	object  uint64 // 0: none, or being moved
-	class   string
-	timed   bool
-	owner   int
-	// ownerTask is the number of a virtual thread.
-	ownerTask uint64
-	// anonymous: the owner was found by addresses of objects.
-	anonymous bool
+	managed.WaitAnswer        // but for Address
+	monitor            uint64 // 0: none
+	object             uint64 // 0: none, or being moved
+	anonymous          bool   // the owner was found by addresses of objects
 }
 
 func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
@@ -91,14 +87,8 @@ func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 	case q.Live == nil || !q.Live.Unchanged():
 		return managed.WaitAnswer{Later: true}, false
 	}
-	answer = managed.WaitAnswer{
-		Kind: w.kind, Class: w.class, Address: w.monitor, Owner: w.owner, OwnerTask: w.ownerTask, Timed: w.timed,
-		Later: later,
-	}
-	if answer.Address == 0 {
-		answer.Address = w.object
-	}
-	return answer, true
+	w.Later, w.Address = later, cmp.Or(w.monitor, w.object)
+	return w.WaitAnswer, true
 }
 
 // proveWait reads the wait twice; false: there is none, or the readings differ. later: a later answer may be complete.
@@ -109,10 +99,10 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	}
 	w = first
 	owner, unread := t.ownerOf(&w)
-	w.owner = owner
+	w.Owner = owner
 	t.vm.cached.reread()
 	again, ok := t.readWait(id)
-	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
+	if !ok || again.Kind != first.Kind || again.monitor != first.monitor || again.Timed != first.Timed {
 		return w, true, false
 	}
 	t.vm.cached.bypass()
@@ -120,9 +110,9 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	if later = !t.noPause || !still || after != t.collected || again != first; !later {
 		return w, unread, true
 	}
-	w.object, w.class = 0, "" // the kind remains valid
-	if w.kind == waits.Park || w.anonymous {
-		w.owner, w.ownerTask = 0, 0
+	w.object, w.Class = 0, "" // the kind remains valid
+	if w.Kind == waits.Park || w.anonymous {
+		w.Owner, w.OwnerTask = 0, 0
 	}
 	return w, true, true
 }
@@ -137,17 +127,17 @@ func (t *waiters) readWait(id threadID) (w waitState, ok bool) {
 		return w, false
 	}
 	if pending != 0 || waiting != 0 {
-		w.kind, w.monitor = waits.Monitor, pending
+		w.Kind, w.monitor = waits.Monitor, pending
 		if pending == 0 {
-			w.kind, w.monitor = waits.ObjectWait, waiting
+			w.Kind, w.monitor = waits.ObjectWait, waiting
 		}
 		if w.monitor%8 != 0 {
 			return w, false
 		}
 		if t.noPause {
-			w.object, w.class = t.monitorObject(w.monitor)
-			if _, status, ok := t.readStatus(id); ok && w.kind == waits.ObjectWait {
-				w.timed = status&statusTimed != 0
+			w.object, w.Class = t.monitorObject(w.monitor)
+			if _, status, ok := t.readStatus(id); ok && w.Kind == waits.ObjectWait {
+				w.Timed = status&statusTimed != 0
 			}
 		}
 		return w, true
