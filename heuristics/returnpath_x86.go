@@ -137,6 +137,7 @@ type ReturnPlace struct {
 	Reg   uint8
 	Off   int64  // CFA − Reg
 	Entry uint64 // where the code was entered, with the return address at the stack pointer
+	Moved bool   // the stack pointer was set to another register's value at Entry, which is then the CFA
 }
 
 // A HotSpot adapter has three entries and 300 instructions.
@@ -213,10 +214,14 @@ func (st *symbolicState) returnPlace(entry uint64) (r ReturnPlace, ok bool) {
 	}
 	r.Entry = entry
 	r.Reg, r.Off, ok = st.asRegPlusOffset(startValue(hwSP).plus(8))
+	if sp := st.regs[hwSP]; !ok && sp.kind == startRelative && sp.base < firstUnnamedBase {
+		r.Moved = true
+		r.Reg, r.Off, ok = st.asRegPlusOffset(startValue(sp.base))
+	}
 	if slot, onStack := st.returnSlot(); onStack {
 		reg, off, _ := st.asRegPlusOffset(slot)
 		r.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: reg, Off: off}
-		if !ok || slot.base != hwSP { // an adapter has moved it to below an aligned address
+		if !r.Moved && (!ok || slot.base != hwSP) { // an adapter has moved it to below an aligned address
 			r.Reg, r.Off = reg, off+8
 		}
 		return r, true

@@ -373,8 +373,8 @@ func (o *javaRun) generated(pc uint64) bool {
 func (o *javaRun) kind(pc uint64) string {
 	k, ok := o.kinds[pc]
 	if !ok {
-		if m := o.proc.Space().ModuleAt(pc); m != nil && len(m.Sources) > 0 {
-			if d, ok := m.Sources[0].(interface{ Blob(uint64) string }); ok {
+		if m := o.proc.Space().ModuleAt(pc); m != nil {
+			if d, ok := m.Owner.(interface{ Blob(uint64) string }); ok {
 				k = d.Blob(pc)
 			}
 		}
@@ -387,8 +387,8 @@ func (o *javaRun) kind(pc uint64) string {
 func (o *javaRun) piece(pc uint64) uint64 {
 	begin, ok := o.pieces[pc]
 	if !ok {
-		if m := o.proc.Space().ModuleAt(pc); m != nil && len(m.Sources) > 0 {
-			if r, ok := m.Sources[0].(interface {
+		if m := o.proc.Space().ModuleAt(pc); m != nil {
+			if r, ok := m.Owner.(interface {
 				FuncRange(pc uint64) (start, end uint64, ok bool)
 			}); ok {
 				if start, _, ok := r.FuncRange(pc); ok {

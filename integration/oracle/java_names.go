@@ -270,8 +270,8 @@ func (s *JavaSampler) takeSample() error {
 }
 
 func (s *JavaSampler) blob(f *frames.Frame) string {
-	if m := f.Module; m != nil && len(m.Sources) > 0 {
-		if d, ok := m.Sources[0].(interface{ Blob(pc uint64) string }); ok {
+	if m := f.Module; m != nil {
+		if d, ok := m.Owner.(interface{ Blob(pc uint64) string }); ok {
 			return d.Blob(f.PC)
 		}
 	}
@@ -288,8 +288,8 @@ func (s *JavaSampler) name() {
 	s.Chain, s.Unnamed, s.Freed, s.Native = s.Chain[:0], 0, 0, len(s.PCs)
 	if s.names == nil {
 		for i := range s.PCs {
-			if m := s.PCs[i].Module; m != nil && len(m.Sources) > 0 {
-				if d, ok := m.Sources[0].(managed.FrameSource); ok {
+			if m := s.PCs[i].Module; m != nil {
+				if d, ok := m.Owner.(managed.FrameSource); ok {
 					s.names = d
 				}
 			}

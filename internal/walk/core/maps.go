@@ -23,37 +23,29 @@ type mapping struct {
 	guessed bool // permissions are unknown
 }
 
-// numberFiles numbers files from 1, in place of inodes: by path. Of a deleted path, whose file may have been replaced,
-// each further mapping at offset 0 begins another file.
-func numberFiles(files []fileMap) (numbers []uint64, count int) {
+// mapsOf numbers files from 1, in place of inodes: by path. Of a deleted path, whose file may have been replaced, each
+// further mapping at offset 0 begins another file.
+func mapsOf(n *notes, m *memory) (maps []mapping, files int) {
 	type last struct {
 		number uint64
 		begun  bool // has a mapping at offset 0
 	}
 	byPath := map[string]last{}
-	for _, f := range files {
+	for _, f := range n.files {
+		c := mapping{guessed: true}
+		c.Path, c.Deleted = strings.CutSuffix(f.path, deletedSuffix)
 		l := byPath[f.path]
-		if l.number == 0 || l.begun && f.off == 0 && strings.HasSuffix(f.path, deletedSuffix) {
-			count++
-			l = last{number: uint64(count)}
+		if l.number == 0 || l.begun && f.off == 0 && c.Deleted {
+			files++
+			l = last{number: uint64(files)}
 		}
 		l.begun = l.begun || f.off == 0
 		byPath[f.path] = l
-		numbers = append(numbers, l.number)
-	}
-	return numbers, count
-}
-
-func mapsOf(n *notes, m *memory) (maps []mapping, files int) {
-	numbers, files := numberFiles(n.files)
-	for i, f := range n.files {
-		c := mapping{guessed: true}
 		c.Start, c.End, c.Offset = f.start, f.end, f.off
-		c.Inode, c.RawPath, c.Perm = numbers[i], []byte(f.path), loadedcode.PermRead
+		c.Inode, c.RawPath, c.Perm = l.number, []byte(f.path), loadedcode.PermRead
 		if s := m.find(f.start); s != nil {
 			c.Perm, c.guessed = permOf(s.flags), false
 		}
-		c.Path, c.Deleted = strings.CutSuffix(f.path, deletedSuffix)
 		maps = append(maps, c)
 	}
 	for i := range m.segs {

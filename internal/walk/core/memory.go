@@ -48,14 +48,24 @@ func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
 		}
 		m.segs = append(m.segs, c)
 	}
-	slices.SortStableFunc(m.segs, func(a, b segment) int { return cmp.Compare(a.start, b.start) })
-	end := uint64(0)
-	m.segs = slices.DeleteFunc(m.segs, func(s segment) bool { // overlapping: damaged
-		overlaps := s.start < end
-		end = max(end, s.end)
+	m.segs = withoutOverlaps(m.segs, func(s *segment) (start, end uint64) { return s.start, s.end })
+	return m, missing
+}
+
+// withoutOverlaps sorts areas, and drops those that overlap lower ones: they are damaged.
+func withoutOverlaps[T any](areas []T, bounds func(*T) (start, end uint64)) []T {
+	slices.SortStableFunc(areas, func(a, b T) int {
+		start, _ := bounds(&a)
+		other, _ := bounds(&b)
+		return cmp.Compare(start, other)
+	})
+	last := uint64(0)
+	return slices.DeleteFunc(areas, func(a T) bool {
+		start, end := bounds(&a)
+		overlaps := start < last
+		last = max(last, end)
 		return overlaps
 	})
-	return m, missing
 }
 
 func (m *memory) find(addr uint64) *segment {

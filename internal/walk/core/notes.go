@@ -4,10 +4,7 @@ package core
 
 import (
 	"bytes"
-	"cmp"
-	"debug/elf"
 	"encoding/binary"
-	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/code/elffile"
@@ -63,20 +60,9 @@ type fileMap struct {
 	path            string
 }
 
-const maxNoteSegments = 64
-
 // readNotes skips damaged notes, and those beyond the file's size in total (overlapping segments).
 func readNotes(f *elffile.File) *notes {
 	n := &notes{}
-	segments := 0
-	for i := range f.Segments {
-		if f.Segments[i].Type == elf.PT_NOTE {
-			segments++
-		}
-	}
-	if segments > maxNoteSegments {
-		return n
-	}
 	left := int64(f.Size())
 	for note := range f.Notes() {
 		if left -= int64(len(note.Desc)) + 12; left < 0 {
@@ -182,13 +168,7 @@ func (n *notes) fileMaps(b []byte) {
 			n.files = append(n.files, m)
 		}
 	}
-	slices.SortStableFunc(n.files, func(x, y fileMap) int { return cmp.Compare(x.start, y.start) })
-	last := uint64(0)
-	n.files = slices.DeleteFunc(n.files, func(m fileMap) bool { // overlapping: damaged
-		overlaps := m.start < last
-		last = max(last, m.end)
-		return overlaps
-	})
+	n.files = withoutOverlaps(n.files, func(m *fileMap) (start, end uint64) { return m.start, m.end })
 }
 
 // Notes of owner LINUX of an arm64 thread (include/uapi/linux/elf.h).

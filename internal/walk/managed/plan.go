@@ -21,7 +21,7 @@ type Plan struct {
 //	CopyList                Base Off        Max Size Next
 //	FindNode                Base Off To End Max Size Next At
 //	AddScaled               Base Off To         Size
-//	CopyTargets                  Off        Max Size Next At OnlyZero Mask Value WholePage
+//	CopyTargets                  Off        Max Size Next At Mask Value WholePage
 //	SaveNodes, RestoreNodes (none)
 type Step struct {
 	Op   Op
@@ -36,10 +36,8 @@ type Step struct {
 	Size uint32
 	// Next is the offset of the link to the next node. CopyTargets adds it to the address that a node contains.
 	Next int32
-	// At is the offset of the word in a node that OnlyZero and Mask test.
+	// At is the offset of the word in a node that Mask tests.
 	At int32
-	// OnlyZero takes only the nodes whose tested word is 0.
-	OnlyZero bool
 	// With a Mask that is not 0 only those nodes are taken whose tested word, under Mask, is Value.
 	Mask, Value uint64
 	WholePage   bool

@@ -45,94 +45,74 @@ func Prove[ID comparable, E Identified[ID]](
 	o *Objects[E], v *View, addr uint64, source ObjectSource[ID, E],
 ) (e E, status ObjectStatus, live bool) {
 	var none E
-	if e, status, live = prove(o, v, addr, source); e != none {
+	p := proof[ID, E]{o, v, source, addr, o.At(addr)}
+	if e, status, live = p.prove(); e != none {
 		o.walked(e, v.Sample.At)
 	}
 	return e, status, live
 }
 
-func prove[ID comparable, E Identified[ID]](
-	o *Objects[E], v *View, addr uint64, source ObjectSource[ID, E],
-) (e E, status ObjectStatus, live bool) {
-	if e, status, copied := proveByCopy(o, addr, source); copied {
+type proof[ID comparable, E Identified[ID]] struct {
+	objects *Objects[E]
+	view    *View
+	source  ObjectSource[ID, E]
+	addr    uint64
+	known   E // or the zero value
+}
+
+func (p *proof[ID, E]) prove() (e E, status ObjectStatus, live bool) {
+	switch id, status := p.source.Identify(p.addr, false); status { // 1
+	case NotObject:
+		return e, NotObject, false
+	case ObjectKnown:
+		if p.known != e && p.known.Identity() == id {
+			return p.known, ObjectKnown, false
+		}
+		e, status = p.source.Read(p.addr, &id)
 		return e, status, false
 	}
-	known, proven := proveByCheck(o, v, addr, source)
+	before := p.known != e && p.view.Sample.At != 0 && p.known.Entry().FirstRead <= p.view.Sample.At
 	switch {
-	case proven:
-		return known, ObjectKnown, false
-	case v.IsLive():
-		e, status = proveLive(o, v, addr, source)
+	case before && p.isUnchanged(): // 2
+		return p.known, ObjectKnown, false
+	case p.view.IsLive(): // 3
+		e, status = p.readLive()
 		return e, status, true
+	case p.known == e, before:
+		p.objects.Drop(p.addr) // the next stop copies it
 	}
-	var none E
-	if known == none || isKnownBefore(known, v) {
-		o.Drop(addr) // the next stop copies it
-	}
-	return none, ObjectFreed, false
+	return e, ObjectFreed, false
 }
 
-// proveByCopy is proof 1. copied: the copy decides.
-func proveByCopy[ID comparable, E Identified[ID]](
-	o *Objects[E], addr uint64, source ObjectSource[ID, E],
-) (e E, status ObjectStatus, copied bool) {
-	id, status := source.Identify(addr, false)
-	switch status {
-	case NotObject:
-		return e, NotObject, true
-	case ObjectFreed:
-		return e, ObjectFreed, false
+// isUnchanged reports whether the known object has its identity after the sample.
+func (p *proof[ID, E]) isUnchanged() bool {
+	if p.known.Entry().LastChecked >= p.view.Sample.At { // by another walk
+		return true
 	}
-	if known := o.At(addr); known != e && known.Identity() == id {
-		return known, ObjectKnown, true
-	}
-	e, status = source.Read(addr, &id)
-	return e, status, true
+	id, status := p.source.Identify(p.addr, true)
+	return status == ObjectKnown && p.hasNow(id)
 }
 
-// proveByCheck is proof 2. It returns the known object, proven or not.
-func proveByCheck[ID comparable, E Identified[ID]](
-	o *Objects[E], v *View, addr uint64, source ObjectSource[ID, E],
-) (known E, proven bool) {
-	known = o.At(addr)
-	switch {
-	case !isKnownBefore(known, v):
-		return known, false
-	case known.Entry().LastChecked >= v.Sample.At: // by another walk
-		return known, true
-	}
-	id, status := source.Identify(addr, true)
-	return known, status == ObjectKnown && isUnchanged(known, id, v)
-}
-
-// proveLive is proof 3. Precondition: the thread has not run.
-func proveLive[ID comparable, E Identified[ID]](
-	o *Objects[E], v *View, addr uint64, source ObjectSource[ID, E],
-) (e E, status ObjectStatus) {
-	id, status := source.Identify(addr, true)
-	v.UsedLive = true
-	if status != ObjectKnown {
-		return e, status
-	}
-	if known := o.At(addr); known != e && isUnchanged(known, id, v) {
-		return known, ObjectKnown
-	}
-	return source.Read(addr, nil)
-}
-
-// isKnownBefore reports whether an object, which may be the zero value, was read before the sample of v.
-func isKnownBefore[E Cached](known E, v *View) bool {
-	var none E
-	return known != none && v.Sample.At != 0 && known.Entry().FirstRead <= v.Sample.At
-}
-
-// isUnchanged reports whether an object still has its identity, and notes the time of the check.
-func isUnchanged[ID comparable, E Identified[ID]](known E, id ID, v *View) bool {
-	if known.Identity() != id {
+// hasNow reports whether the known object has an identity that was read now, and notes the time of the check.
+func (p *proof[ID, E]) hasNow(id ID) bool {
+	if p.known.Identity() != id {
 		return false
 	}
-	known.Entry().LastChecked = max(known.Entry().LastChecked, v.Begun)
+	p.known.Entry().LastChecked = max(p.known.Entry().LastChecked, p.view.Begun)
 	return true
+}
+
+// readLive reads the object. Precondition: the thread has not run.
+func (p *proof[ID, E]) readLive() (e E, status ObjectStatus) {
+	id, status := p.source.Identify(p.addr, true)
+	p.view.UsedLive = true
+	switch {
+	case status != ObjectKnown:
+		return e, status
+	case p.known != e && p.hasNow(id):
+		return p.known, ObjectKnown
+	}
+	return p.source.Read(p.addr, nil)
 }
 
 // FindFrame returns the verified CFA of the frame at pc. unread is the address of an unreadable word, or 0.
@@ -149,17 +129,11 @@ var _ frames.CFAFinder = (*VerifiedRule)(nil)
 // NewVerifiedRule makes the rule. saved has distances below the CFA, bytes.
 func NewVerifiedRule(find FindFrame, saved map[uint8]int64) *VerifiedRule {
 	p := &VerifiedRule{find: find}
-	p.Row.CFAExpr = p
-	p.Row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	p.save(saved)
-	return p
-}
-
-// save adds saved registers.
-func (r *VerifiedRule) save(saved map[uint8]int64) {
+	p.Row.CFAExpr, p.Row.RA = p, frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	for reg, below := range saved {
-		r.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
+		p.Row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -below}
 	}
+	return p
 }
 
 // Rule implements [frames.RuleSource].

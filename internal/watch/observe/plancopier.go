@@ -309,7 +309,7 @@ func (c *planCopier) copyTargets(s *managed.Step) {
 	n := 0
 	for i := range c.nodeCount {
 		at := c.nodes[i] + uint64(int64(s.At))
-		if s.OnlyZero && c.word(at) != 0 || s.Mask != 0 && c.word(at)&s.Mask != s.Value {
+		if s.Mask != 0 && c.word(at)&s.Mask != s.Value {
 			continue
 		}
 		to := c.word(c.nodes[i]+uint64(s.Off)) &^ 7

@@ -90,7 +90,7 @@
 //	remote addresses of sockets                       1/200    waits.RemoteAddresses
 //	joins of threads in CPython, lists of libc's      1/50     cpython.readingShare, managed.shareOfTime
 //	lists of greenlets and fibers                     1/200    managed.listingShare; over 50 ms: one each 10 s
-//	readings of threads in HotSpot, for owners        1/20     hotspot.restRatio; the first one is whole
+//	readings of threads in HotSpot, for owners        1/20     hotspot.restRatio
 //	perf maps                                         1/20     perfmap.mapShare; until first read whole 1/4
 //	searches for processes                            1/50     sampler.discoverShare; in the agent 1/200
 //	control groups of targets                         1/400    recording.groupsShare

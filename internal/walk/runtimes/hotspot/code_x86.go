@@ -2,23 +2,16 @@
 
 package hotspot
 
-import "bytes"
+import (
+	"bytes"
+
+	"prywalk/frames"
+)
 
 // In generate_fixed_frame: push rbp; mov rbp, rsp; push r13 (caller's sp).
 var interpreterPrologue = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
 
-// In generate_normal_entry and generate_native_entry: pop rax; lea r14, [rsp + …].
-var popRAXLeaR14 = []byte{0x58, 0x4c, 0x8d, 0x74}
-
 const maxEntry = 4096
-
-// End of an intrinsic after the pop of the return address (generate_math_entry, generate_CRC32_update_entry): mov
-// rsp, r13; jmp reg.
-var intrinsicEnd = []byte{0x49, 0x8b, 0xe5}
-
-func isIntrinsicEnd(code []byte) bool {
-	return bytes.HasPrefix(code, intrinsicEnd) && jumpsByReg(code[len(intrinsicEnd):])
-}
 
 var movRBX = []byte{0x48, 0xbb}
 
@@ -32,68 +25,22 @@ const aroundBytes = 32
 
 var (
 	stackBang = []byte{0x89, 0x84, 0x24}
-	subByte   = []byte{opPush | 5, 0x48, 0x83, 0xec}
-	subWord   = []byte{opPush | 5, 0x48, 0x81, 0xec}
+	subWord   = []byte{0x48, 0x81, 0xec}       // sub rsp, imm32
 	keepByte  = []byte{0x48, 0x89, 0x6c, 0x24} // mov [rsp+disp8], rbp
 	keepWord  = []byte{0x48, 0x89, 0xac, 0x24} // mov [rsp+disp32], rbp
 )
 
-const (
-	stackBangBytes = 7
-	subBytes       = 7 // sub rsp, imm32
-)
-
-type frameState uint8
-
-const (
-	frameOpen frameState = iota
-	frameNone
-	framePushed
-	frameBare // all but rbp is stored
-)
-
-type osrCode struct {
-	code  []byte
-	frame int32
-}
-
-func osrFrameState(code []byte, pc int, frame int32) frameState {
-	c := osrCode{code, frame}
-	switch {
-	case c.pushesRBP(pc - 1):
-		return framePushed
-	case c.storesRBPLater(pc):
-		return frameNone
-	case c.storesRBPLater(pc - subBytes):
-		return frameBare
+// beginsOSREntry reports whether code begins an entry of a method whose frame has that many bytes.
+func beginsOSREntry(code []byte, frame int32) bool {
+	if bytes.HasPrefix(code, stackBang) {
+		return len(code) > 6 && code[6] == 0xff
 	}
-	for c.touchesStack(pc) {
-		pc += stackBangBytes
-	}
-	if c.pushesRBP(pc) {
-		return frameNone
-	}
-	return frameOpen
-}
-
-func (c osrCode) touchesStack(off int) bool {
-	end := off + stackBangBytes
-	return off >= 0 && end <= len(c.code) && bytes.HasPrefix(c.code[off:], stackBang) && c.code[end-1] == 0xff
-}
-
-func (c osrCode) pushesRBP(off int) bool {
-	return c.touchesStack(off-stackBangBytes) && off < len(c.code) &&
-		(bytes.HasPrefix(c.code[off:], subByte) || bytes.HasPrefix(c.code[off:], subWord))
-}
-
-func (c osrCode) storesRBPLater(off int) bool {
-	if off < 0 || off+subBytes+len(keepWord)+4 > len(c.code) || !bytes.HasPrefix(c.code[off:], subWord[1:]) ||
-		int32At(c.code[off+len(subWord)-1:]) != c.frame-8 {
+	if !bytes.HasPrefix(code, subWord) || len(code) < 15 || int32At(code[3:]) != frame-8 {
 		return false
 	}
-	store := c.code[off+subBytes:]
-	return bytes.HasPrefix(store, keepByte) && int32(int8(store[len(keepByte)])) == c.frame-16 ||
-		bytes.HasPrefix(store, keepWord) && int32At(store[len(keepWord):]) == c.frame-16
+	store := code[7:]
+	return bytes.HasPrefix(store, keepByte) && int32(int8(store[4])) == frame-16 ||
+		bytes.HasPrefix(store, keepWord) && int32At(store[4:]) == frame-16
 }
 
 // # Pieces after a method
@@ -150,6 +97,44 @@ func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 	return false
 }
 
+// jneOverReturn precedes the jump to the exception stub (SharedRuntime::generate_native_wrapper).
+var jneOverReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
+
+// jumpsToExceptionStub: around begins aroundBytes before pc, and the method's code ends left bytes after pc.
+func jumpsToExceptionStub(around []byte, left uint64) bool {
+	code := around[aroundBytes:]
+	if !bytes.HasSuffix(around[:aroundBytes], jneOverReturn) || len(code) < 5 || code[0] != opJump {
+		return false
+	}
+	to := int64(int32At(code[1:])) + 5
+	return to < 0 || to >= int64(left)
+}
+
+var popsRBPAndRDX = []byte{opPopRBP, opPop | 2}
+
+// ruleInMethodsExceptionStub is for C2's exception stub (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
+func ruleInMethodsExceptionStub(around []byte) (frames.Rule, *frames.Row, bool) {
+	for popped := range 3 {
+		code := around[aroundBytes-popped:]
+		if !bytes.HasPrefix(code, popsRBPAndRDX) || !jumpsByAnyReg(code[2:]) {
+			continue
+		}
+		switch popped {
+		case 0:
+			return frameRule(16), nil, true
+		case 1:
+			return framelessRule()
+		}
+		return ruleRAInReg(frames.X86RDX, frames.X86RSP, 0)
+	}
+	return frames.Rule{}, nil, false
+}
+
+func jumpsByAnyReg(code []byte) bool {
+	code = bytes.TrimPrefix(code, []byte{rexB})
+	return len(code) > 1 && code[0] == 0xff && code[1]&^7 == 0xe0
+}
+
 // Begin and end of OptoRuntime::generate_exception_blob.
 var (
 	exceptionBegins = []byte{0x52, 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0x2c, 0x24}
@@ -174,38 +159,14 @@ const (
 	maxForward = 24 // bytes
 )
 
-// wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper). code begins after the
-// call, or with push, call and pops.
-func wordsPushed(code []byte) (words int32) {
-	pop := func(op byte) int {
-		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {
-			return 2
-		}
-		if len(code) > 0 && code[0]&^7 == op && code[0] != opPopRBP {
-			return 1
-		}
-		return 0
-	}
-	for n := pop(opPush); n > 0; n = pop(opPush) {
-		words--
-		code = code[n:]
-	}
-	if len(code) > 5 && code[0] == opCall {
-		code = code[5:]
-	} else if words != 0 {
-		return 0
-	}
-	for n := pop(opPop); n > 0; n = pop(opPop) {
-		words++
-		code = code[n:]
-	}
-	return max(words, 0)
-}
-
 const maxRestores = 96 // bytes
 
 const (
-	opPush = 0x50 // | register
-	opPop  = 0x58
-	rexB   = 0x41 // r8 to r15
+	opPush   = 0x50 // | register
+	opPop    = 0x58
+	opPopRBP = 0x5d
+	opRet    = 0xc3
+	opLeave  = 0xc9
+	opJump   = 0xe9
+	rexB     = 0x41 // r8 to r15
 )

@@ -3,41 +3,10 @@
 package hotspot
 
 import (
-	"prywalk/heuristics"
+	"maps"
+
 	"prywalk/internal/walk/managed"
 )
-
-type codeCache struct {
-	host         managed.Host
-	analysis     *heuristics.Source // of instructions
-	layout       *layout
-	cached       readCache
-	mem          memory
-	buf          [maxEntry]byte
-	head         [maxHeader]byte
-	heaps        []heap
-	blockBytes   uint64              // read of a block
-	kinds        map[uint64]blobKind // by address of the name
-	byCode       map[uint64]blob     // by start of code; blank: no blob
-	byRequest    map[uint64]blob
-	codelets     codelets
-	proof        proof
-	failedProofs int
-	// unread: an answer that is not in byCode lacks memory that could not be read.
-	unread bool
-}
-
-func newCodeCache(h managed.Host, l *layout) *codeCache {
-	k := &codeCache{
-		host: h, analysis: analysisOf(h), layout: l,
-		kinds: map[uint64]blobKind{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
-	}
-	k.cached.process.Reader = h
-	if g, ok := h.(managed.Gatherer); ok {
-		k.cached.readParts = g.ReadParts
-	}
-	return k
-}
 
 type proof uint8
 
@@ -51,78 +20,78 @@ const (
 const maxFailedProofs = 64
 
 // Incomplete says why the code cache is not read.
-func (c *codeCache) Incomplete() error {
-	if c.proof != proofFails {
+func (v *VM) Incomplete() error {
+	if v.proof != proofFails {
 		return nil
 	}
 	return &UnknownError{Reason: "the place of its interpreter and the headers of its code do not agree"}
 }
 
 // proven reports whether the interpreter's variable and the heaps lead to the same code.
-func (c *codeCache) proven() bool {
-	if c.proof != proofPending {
-		return c.proof == proofHolds
+func (v *VM) proven() bool {
+	if v.proof != proofPending {
+		return v.proof == proofHolds
 	}
-	m, l := c.memory(), c.layout
+	m, l := v.memory(), v.layout
 	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
-	if m.failed || queue == 0 || len(c.heaps) == 0 {
+	if m.failed || queue == 0 || len(v.heaps) == 0 {
 		return false
 	}
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(max(m.int32(queue+l.offset("StubQueue::_buffer_limit")), 0))
 	failed := m.failed // blobAt calls memory
-	c.proof = proofHolds
-	b, ok := c.blobAt(at)
+	v.proof = proofHolds
+	b, ok := v.blobAt(at)
 	if ok && !failed && b.kind == kindInterpreter && end > at && end <= b.end {
 		return true
 	}
-	c.proof = proofPending
-	if c.failedProofs++; c.failedProofs >= maxFailedProofs {
-		c.proof = proofFails
+	v.proof = proofPending
+	if v.failedProofs++; v.failedProofs >= maxFailedProofs {
+		v.proof = proofFails
 	}
 	return false
 }
 
-func (c *codeCache) starting() bool { return c.proof == proofPending && !c.proven() }
+func (v *VM) starting() bool { return v.proof == proofPending && !v.proven() }
 
 // reserved reports whether an address is in the code cache, proven or not.
-func (c *codeCache) reserved(addr uint64) bool {
-	if c.inHeaps(addr) == nil {
-		c.heaps = c.readHeaps()
+func (v *VM) reserved(addr uint64) bool {
+	if v.inHeaps(addr) == nil {
+		v.heaps = v.readHeaps()
 	}
-	return c.inHeaps(addr) != nil
+	return v.inHeaps(addr) != nil
 }
 
-// memory returns the one memory of c, without an error: callers test failed before another function calls memory.
-func (c *codeCache) memory() *memory {
-	if c.mem.from, c.mem.failed = c.host, false; c.cached.inUse {
-		c.mem.from = &c.cached
+// memory returns the one memory of v, without an error: callers test failed before another function calls memory.
+func (v *VM) memory() *memory {
+	if v.mem.from, v.mem.failed = v.host, false; v.cached.inUse {
+		v.mem.from = &v.cached
 	}
-	return &c.mem
+	return &v.mem
 }
 
-func (c *codeCache) code(addr, n uint64) []byte {
-	b := c.buf[:min(n, maxEntry)]
-	return b[:c.host.ReadCode(addr, b)]
+func (v *VM) code(addr, n uint64) []byte {
+	b := v.buf[:min(n, maxEntry)]
+	return b[:v.host.ReadCode(addr, b)]
 }
 
 // blobName returns the name of the blob at pc, "" if unknown.
-func (c *codeCache) blobName(pc uint64) string {
-	h := c.heapOf(pc)
+func (v *VM) blobName(pc uint64) string {
+	h := v.heapOf(pc)
 	if h == nil {
 		return ""
 	}
-	m, l := c.memory(), c.layout
+	m, l := v.memory(), v.layout
 	at, ok := h.block(m, pc)
-	if head := c.head[:]; ok && m.bytes(at, head[:c.blockBytes]) && head[l.usedOffset()] != 0 {
+	if head := v.head[:]; ok && m.bytes(at, head[:v.blockBytes]) && head[l.usedOffset()] != 0 {
 		return m.name(wordAt(head[l.sizes["HeapBlock"]+l.offset("CodeBlob::_name"):]))
 	}
 	return ""
 }
 
 // FuncRange returns the bounds of a compiled method, or a stub with a constant frame size.
-func (c *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	b, ok := c.find(pc)
+func (v *VM) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	b, ok := v.find(pc)
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
@@ -130,52 +99,56 @@ func (c *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 const maxSeen = 1 << 14
 
 // find caches blobAt until Changed reports true.
-func (c *codeCache) find(pc uint64) (blob, bool) {
-	if b := c.codelets.blob; pc >= b.begin && pc < b.end {
+func (v *VM) find(pc uint64) (blob, bool) {
+	if b := v.codelets.blob; pc >= b.begin && pc < b.end {
 		return b, true
 	}
-	if b, ok := c.byRequest[pc]; ok {
+	if b, ok := v.byRequest[pc]; ok {
 		return b, true
 	}
-	b, ok := c.blobAt(pc)
+	b, ok := v.blobAt(pc)
 	if ok {
-		managed.Remember(&c.byRequest, maxSeen, pc, b)
+		managed.Remember(&v.byRequest, maxSeen, pc, b)
 	}
 	at := b.begin
 	if !ok {
 		b, at = blob{}, pc
 	}
 	// The first answer stays: rules depend on it.
-	if _, known := c.byCode[at]; !known && len(c.byCode) <= maxSeen && (ok || c.heapOf(pc) != nil) {
-		c.byCode[at] = b
+	if _, known := v.byCode[at]; !known && len(v.byCode) <= maxSeen && (ok || v.heapOf(pc) != nil) {
+		v.byCode[at] = b
 	}
 	return b, ok
 }
 
-// Changed reports whether a cached answer is out of date, and then drops all.
-func (c *codeCache) Changed() bool {
-	changed := c.unread || len(c.byCode) > maxSeen
-	for pc, was := range c.byCode {
+// Changed reports whether a cached answer is out of date, and then drops all, and the addresses without a method: a
+// method can replace a freed stub, and [javaFrames.infoAt] checks methods only.
+func (v *VM) Changed() bool {
+	changed := v.unread || len(v.byCode) > maxSeen
+	for pc, was := range v.byCode {
 		if changed {
 			break
 		}
-		now, ok := c.blobAt(pc)
+		now, ok := v.blobAt(pc)
 		changed = ok != (was != blob{}) || ok && now != was
 	}
 	if changed {
-		c.Forget()
+		v.Forget()
+		if v.java != nil {
+			maps.DeleteFunc(v.java.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
+		}
 	}
 	return changed
 }
 
 // Forget drops the cache, except for a whole interpreter that is still there.
-func (c *codeCache) Forget() {
-	clear(c.byCode)
-	clear(c.byRequest)
-	was := c.codelets
-	c.codelets = codelets{}
-	if now, ok := c.blobAt(was.blob.begin); ok && was.all && now == was.blob {
-		c.codelets = was
+func (v *VM) Forget() {
+	clear(v.byCode)
+	clear(v.byRequest)
+	was := v.codelets
+	v.codelets = codelets{}
+	if now, ok := v.blobAt(was.blob.begin); ok && was.all && now == was.blob {
+		v.codelets = was
 	}
-	c.unread = false
+	v.unread = false
 }

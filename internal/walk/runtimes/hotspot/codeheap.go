@@ -26,10 +26,10 @@ const maxHops = 4096
 
 const freeSegment = 0xff
 
-func (c *codeCache) readHeaps() []heap {
-	m, l := c.memory(), c.layout
+func (v *VM) readHeaps() []heap {
+	m, l := v.memory(), v.layout
 	at, n := m.word(l.staticAddress(l.heaps[0])), int32(1)
-	defer func() { c.unread = c.unread || m.failed }()
+	defer func() { v.unread = v.unread || m.failed }()
 	if at == 0 {
 		return nil
 	}
@@ -60,20 +60,20 @@ func (c *codeCache) readHeaps() []heap {
 
 // heapOf returns the heap of an address, nil if there is none, or its code is unproven. Heaps grow: a miss reads them
 // again.
-func (c *codeCache) heapOf(addr uint64) *heap {
-	if h := c.inHeaps(addr); h != nil && c.proven() {
+func (v *VM) heapOf(addr uint64) *heap {
+	if h := v.inHeaps(addr); h != nil && v.proven() {
 		return h
 	}
-	c.heaps = c.readHeaps()
-	if h := c.inHeaps(addr); h != nil && c.proven() {
+	v.heaps = v.readHeaps()
+	if h := v.inHeaps(addr); h != nil && v.proven() {
 		return h
 	}
 	return nil
 }
 
-func (c *codeCache) inHeaps(addr uint64) *heap {
-	for i := range c.heaps {
-		if h := &c.heaps[i]; addr >= h.low && addr < h.high {
+func (v *VM) inHeaps(addr uint64) *heap {
+	for i := range v.heaps {
+		if h := &v.heaps[i]; addr >= h.low && addr < h.high {
 			return h
 		}
 	}
@@ -82,9 +82,9 @@ func (c *codeCache) inHeaps(addr uint64) *heap {
 
 // hasGrownTo reads the heaps again, and reports whether the one at low has end. A heap grows by 64 KiB
 // (CodeHeap::expand_by), often within a new blob, whose first addresses were in the heap before.
-func (c *codeCache) hasGrownTo(end, low uint64) bool {
-	c.heaps = c.readHeaps()
-	h := c.inHeaps(low)
+func (v *VM) hasGrownTo(end, low uint64) bool {
+	v.heaps = v.readHeaps()
+	h := v.inHeaps(low)
 	return h != nil && end <= h.high
 }
 
@@ -128,6 +128,7 @@ const (
 	kindStub kind = iota // assembly without a frame size in its header
 	kindStubRoutines
 	kindMethod // or a stub with one frame size
+	kindNative // a method; only by kindNamed
 	kindInterpreter
 	kindAdapter // converts arguments
 	kindDeopt   // replaces a compiled frame
@@ -139,7 +140,7 @@ const (
 // kinds are by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp). Other blobs have their header's frame size.
 var kinds = map[string]kind{
 	"nmethod":                kindMethod,
-	"native nmethod":         kindMethod,
+	"native nmethod":         kindNative,
 	"Interpreter":            kindInterpreter,
 	"I2C/C2I adapters":       kindAdapter,
 	"DeoptimizationBlob":     kindDeopt,
@@ -157,15 +158,15 @@ func (k kind) isAssembly() bool { return k == kindStub || k == kindStubRoutines 
 // maxFrame is in words: 1 MiB.
 const maxFrame = 1 << 17
 
-func (c *codeCache) blobAt(addr uint64) (blob, bool) {
-	h := c.heapOf(addr)
+func (v *VM) blobAt(addr uint64) (blob, bool) {
+	h := v.heapOf(addr)
 	if h == nil {
 		return blob{}, false
 	}
-	m, l := c.memory(), c.layout
+	m, l := v.memory(), v.layout
 	at, ok := h.block(m, addr)
-	head := c.head[:]
-	if !ok || !m.bytes(at, head[:c.blockBytes]) || head[l.usedOffset()] == 0 {
+	head := v.head[:]
+	if !ok || !m.bytes(at, head[:v.blockBytes]) || head[l.usedOffset()] == 0 {
 		return blob{}, false
 	}
 	cb := head[l.sizes["HeapBlock"]:]
@@ -174,14 +175,16 @@ func (c *codeCache) blobAt(addr uint64) (blob, bool) {
 		completeAt: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
-	b.kind = c.kindNamed(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
-	if b.kind == kindStub && b.frameWords > 0 {
+	switch b.kind = v.kindNamed(wordAt(cb[l.offset("CodeBlob::_name"):])); {
+	case b.kind == kindNative:
+		b.kind = kindMethod
+	case b.kind == kindStub && b.frameWords > 0:
 		b.kind, b.stub = kindMethod, true
 	}
 	if b.frameWords > maxFrame || addr < b.begin || addr >= b.end || b.begin < h.low {
 		return blob{}, false
 	}
-	return b, b.end <= h.high || c.hasGrownTo(b.end, h.low)
+	return b, b.end <= h.high || v.hasGrownTo(b.end, h.low)
 }
 
 func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
@@ -199,38 +202,36 @@ func (l *layout) usedOffset() uint64 {
 const maxHeader = 512
 
 func (l *layout) headerSize() (uint64, bool) {
-	block, end := l.sizes["HeapBlock"], l.usedOffset()+1
-	for name := range l.fields {
-		if at := l.offset(name); strings.HasPrefix(name, "CodeBlob::") {
-			if at > maxHeader || block > maxHeader {
-				return 0, false
-			}
-			end = max(end, block+at+8)
+	block := l.sizes["HeapBlock"]
+	end := max(l.usedOffset()+1, block+l.endOf("CodeBlob"))
+	return end, block <= maxHeader && end <= maxHeader
+}
+
+// endOf returns the end of a type's last field that is known.
+func (l *layout) endOf(typ string) (end uint64) {
+	for name, f := range l.fields {
+		if strings.HasPrefix(name, typ+"::") {
+			end = max(end, f.offset+8)
 		}
 	}
-	return end, end <= maxHeader
+	return end
 }
 
 const maxKinds = 1 << 10
 
-type blobKind struct {
-	kind   kind
-	native bool
-}
-
 // kindNamed returns the kind of blobs whose name is at an address.
-func (c *codeCache) kindNamed(name uint64) blobKind {
-	b, ok := c.kinds[name]
+func (v *VM) kindNamed(name uint64) kind {
+	b, ok := v.kinds[name]
 	if ok {
 		return b
 	}
-	m := c.memory()
+	m := v.memory()
 	text := m.name(name)
-	if b.kind, b.native = kinds[text], text == nativeMethod; strings.HasPrefix(text, routines) {
-		b.kind = kindStubRoutines
+	if b = kinds[text]; strings.HasPrefix(text, routines) {
+		b = kindStubRoutines
 	}
 	if !m.failed {
-		managed.Remember(&c.kinds, maxKinds, name, b)
+		managed.Remember(&v.kinds, maxKinds, name, b)
 	}
 	return b
 }

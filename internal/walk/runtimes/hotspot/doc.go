@@ -7,7 +7,7 @@
 //	pc ─► heap ─► segment ─► code blob                          codeheap.go, kept by codecache.go
 //	      blob, pc ─► rule for the caller                       vm.go, then rules_x86.go or rules_aarch64.go
 //	                                                              innermost_x86.go, returnpath_x86.go
-//	                                                              exceptionstub_x86.go, removal_x86.go, code_x86.go:
+//	                                                              removal_x86.go, code_x86.go:
 //	                                                              instructions
 //	      compiled:     pc ─► place in the nmethod ─► Ref       frameref.go, nmethod.go
 //	      interpreted:  frame ─► Method, bytecode index ─► Ref  frameref.go, interpreted.go
@@ -21,7 +21,7 @@
 // decides whether it is as of the copied stack.
 //
 // Threads: threads.go; Java objects: javaobjects.go, fieldinfo.go; names: threadnames.go; waits: waits.go, parked.go,
-// owners.go. Virtual threads: vthreads.go, threadsets.go, stackchunk.go, seals.go. The JVM's start: startupsource.go.
+// owners.go. Virtual threads: vthreads.go, threadsets.go, stackchunk.go, seals.go. The JVM's start: codesource.go.
 //
 // # Rules
 //
@@ -50,25 +50,22 @@
 //	    the interpreter's frame has one more slot above the       interpreted.go (interpretedFrame)
 //	    constant pool cache, two on arm64
 //	    strings have bytes and a coder                            javaobjects.go
-//	    checks for an exception have a shorter constant           exceptionstub_x86.go
 //	10  threads are in a ThreadsList                              threads.go (wantThreadList)
 //	16  the list of heaps has another class                       vmstructs.go (wantHeaps)
 //	    threads and monitors hold handles of objects              threadnames.go, parked.go, waits.go (handleMonitors)
-//	    methods poll for a safepoint before they return           exceptionstub_x86.go
 //	19  a thread's status is in its FieldHolder                   parked.go (learnFields)
 //	20  no byte of a compressed number is 0                       linetable.go, namelayout.go (firstExcludingZero)
 //	    threads run virtual threads                               waits.go (wantVirtual), parked.go
 //	21  fields of a class are a stream, not tuples                fieldinfo.go
 //	    threads have a stack of locked objects                    waits.go (wantLockStack), owners.go
 //	    adapters move the return address in another way           innermost_x86.go, returnpath_x86.go (adapterMoves)
-//	    the end of an interpreted frame checks a watermark        removal_x86.go (frameRemoval)
 //	23  a blob's bounds are offsets again                         vmstructs.go (wantBounds)
 //	    scopes are in _immutable_data                             namelayout.go (wantScopes), nmethod.go
 //	24  a monitor's owner is a thread's id                        waits.go (wantOwner), owners.go
 //	    headers of objects may have the class in the mark         javaobjects.go (headerCompact)
 //	25  methods that scopes name are in _mutable_data             namelayout.go (wantMetadata), nmethod.go
-//	    the end of an interpreted frame clears a byte             removal_x86.go (frameRemoval)
-//	    the interpreter on arm64 moves the caller's sp to x20     arm64/interpreter.go (senderAfterPop)
+//	    the end of an interpreted frame clears a byte             removal_x86.go
+//	    the interpreter on arm64 moves the caller's sp to x20     interpreter_aarch64.go (senderAfterPop)
 //	28  three more flags of a field                               fieldinfo.go (valueFlags)
 //
 // Other fields have only another name or class in some releases (vmstructs.go, renamed).

@@ -25,7 +25,7 @@ func TestTablesOfAllMethodsAreBounded(t *testing.T) {
 
 func TestUnusedEntriesAreDropped(t *testing.T) {
 	const second = 1e9
-	n := (&VM{codeCache: &codeCache{}}).frameSource()
+	n := (&VM{}).frameSource()
 	n.threads.byTID, n.threads.lastNames = map[int]threadID{7: {}}, map[int]provenName{}
 	steady, steadyCode := &method{}, &nmethod{}
 	n.methods.byAddress[1], n.compiled.byStart[1], n.sites[site{pc: 1}] = steady, steadyCode, &codeInfo{code: steadyCode}

@@ -266,10 +266,9 @@ var (
 	// nop; add rsp, 8; jmp; call; mov rbx, rax; mov rax, r14; pop rdx; jmp rbx; nop; nop
 	forwardCode = append(append([]byte{0x90}, forwardsAligned...),
 		1, 2, 3, 4, 0x48, 0x8b, 0xd8, 0x49, 0x8b, 0xc6, 0x5a, 0xff, 0xe3, 0x90, 0x90)
-	// push rax; push r11; call; pop r11; pop rax; nop
+	// push rax; push r11; call; pop r11; pop rax; nop; add rsp, 32; pop rbp; ret
 	pushCode = []byte{
-		0x50, 0x41, 0x53, opCall, 1, 2, 3, 4, 0x41, 0x5b, 0x58, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
-		0x90,
+		0x50, 0x41, 0x53, opCall, 1, 2, 3, 4, 0x41, 0x5b, 0x58, 0x90, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3,
 	}
 	// begin; nop; end; jmp
 	exceptionCode = append(append(append(bytes.Clone(exceptionBegins), 0x90), exceptionEnds...), 0xff, 0xe0)
@@ -316,7 +315,7 @@ var throwCode = slices.Concat([]byte{
 	0x49, 0x8b, 0xff, 0xf7, 0xc4, 15, 0, 0, 0, 0x0f, 0x84, 18, 0, 0, 0, // mov rdi, r15; test esp, 15; je
 	0x48, 0x83, 0xec, 8, opCall, 1, 2, 3, 4, 0x48, 0x83, 0xc4, 8, opJump, 5, 0, 0, 0, opCall, 1, 2, 3, 4,
 	0x48, 0x8b, 0xd8, 0x5a, 0x58, 0xff, 0xe3, // mov rbx, rax; pop rdx; pop rax; jmp rbx
-}, make([]byte, throwBytes))
+}, make([]byte, removalBytes))
 
 func (f *fake) open(t testing.TB) *VM { return f.openWith(t, f.host(frames.X86_64)) }
 
@@ -344,9 +343,9 @@ type readingHost struct {
 
 func (h *readingHost) Read(addr uint64, b []byte) int { return h.read(addr, b) }
 
-func (c *codeCache) readBy(read func(addr uint64, b []byte) int) {
-	c.host = &readingHost{c.host, read}
-	c.cached.process.Reader = c.host
+func (v *VM) readBy(read func(addr uint64, b []byte) int) {
+	v.host = &readingHost{v.host, read}
+	v.cached.process = v.host
 }
 
 type codeOf struct{ f *fake }

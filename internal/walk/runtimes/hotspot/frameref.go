@@ -4,7 +4,6 @@ package hotspot
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	"prywalk/frames"
@@ -47,7 +46,7 @@ func (j *javaFrames) ready(pc uint64) bool {
 	if j.vm.nameLayout != nil || j.err != nil {
 		return j.vm.nameLayout != nil
 	}
-	lacks := j.vm.layout.missingNameField()
+	lacks := j.vm.layout.missing(wantNames, wantNameSizes, nameAlternatives...)
 	if lacks == "" {
 		if j.vm.heapOf(pc) == nil {
 			return false
@@ -85,12 +84,6 @@ func (j *javaFrames) forget() {
 	j.methods.forget()
 	clear(j.compiled.byStart)
 	clear(j.sites)
-}
-
-// forgetStubs drops addresses without a method. A method can replace a freed stub; [javaFrames.infoAt] checks methods
-// only.
-func (j *javaFrames) forgetStubs() {
-	maps.DeleteFunc(j.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
 }
 
 func (j *javaFrames) evictIdle(copiedAt int64) {

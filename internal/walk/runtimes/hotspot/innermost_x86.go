@@ -6,7 +6,6 @@ import (
 	"bytes"
 
 	"prywalk/frames"
-	"prywalk/internal/code/x86"
 )
 
 func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -17,42 +16,44 @@ func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 		return framelessRule()
 	}
 	around := v.code(pc-aroundBytes, 2*aroundBytes)
-	switch state := osrFrameState(around, aroundBytes, 8*b.frameWords); {
-	case state == frameNone || state == frameOpen && inPollPiece(around, aroundBytes, b):
+	if rule, row, ok := v.ruleInOSREntry(b, around, pc); ok {
+		return rule, row, true
+	}
+	switch {
+	case len(around) <= aroundBytes:
+		return frames.Rule{}, nil, false
+	case inPollPiece(around, aroundBytes, b), jumpsToExceptionStub(around, b.end-pc):
 		return framelessRule()
-	case state == framePushed:
-		return frameRule(16), nil, true
-	case state == frameBare:
-		return ruleRABelowCFA(8*b.frameWords, frames.RegRule{})
 	case inDeoptPiece(around, aroundBytes, pc):
 		return frameRule(8 * (b.frameWords + 1)), nil, true
 	}
-	return v.ruleByPath(b, pc)
+	if rule, row, ok := ruleInMethodsExceptionStub(around); ok {
+		return rule, row, true
+	}
+	return v.ruleByReturnPath(b, pc)
+}
+
+// ruleInOSREntry follows the path from an entry for on-stack replacement. around begins aroundBytes before pc.
+func (v *VM) ruleInOSREntry(b *blob, around []byte, pc uint64) (frames.Rule, *frames.Row, bool) {
+	for off := range min(aroundBytes+1, len(around)) {
+		if !beginsOSREntry(around[off:], 8*b.frameWords) {
+			continue
+		}
+		entry := pc - aroundBytes + uint64(off)
+		if r, ok := v.analysis.ReturnAddress(pc, entry, b.end); ok && r.Entry == entry {
+			return ruleAtPlace(r.RA, r.Reg, r.Off)
+		}
+	}
+	return frames.Rule{}, nil, false
 }
 
 func (b *blob) isFrameComplete(pc uint64) bool {
 	return b.frameWords > 0 && b.completeAt >= 0 && pc >= b.begin+uint64(b.completeAt)
 }
 
-// ruleByPath follows the path to the method's return, or recognizes a jump to an exception stub.
-func (v *VM) ruleByPath(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
-	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxStubCode)
-	if len(all) <= len(jneOverReturn) {
-		return frames.Rule{}, nil, false
-	}
-	before, code := all[:len(jneOverReturn)], all[len(jneOverReturn):]
-	if rule, row, ok := ruleInMethodsExceptionStub(before, code); ok {
-		return rule, row, true
-	}
-	if jumpsToExceptionStub(before, code, b.end-pc) {
-		return framelessRule()
-	}
-	return v.ruleByReturnPath(b, pc, 8*(b.frameWords+wordsPushed(code)))
-}
-
 func (v *VM) inCallStub(b *blob, pc uint64) bool {
-	if v.arm64 != nil {
-		return v.arm64.InCallStub(b.piece(), pc)
+	if v.isARM64() {
+		return pc%insnBytes == 0 && v.around(b.begin, b.end, pc).inCallStub(pc)
 	}
 	return b.isFrameComplete(pc) && v.inStaticCallStub(b, pc)
 }
@@ -95,50 +96,13 @@ func (v *VM) ruleInInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bo
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	code := v.code(pc-removalBytes, 2*removalBytes)
-	if len(code) < removalBytes+1 {
-		return frames.Rule{}, nil, false
-	}
-	removal := lastRemoval(code)
-	if !removal.whole {
-		if rule, row, throws := v.ruleInExceptionRemoval(pc); throws {
-			return rule, row, row != nil
-		}
-	}
-	switch {
-	case !removal.found && c.entry:
+	switch rule, row, ok, found := v.ruleInRemoval(&c, pc); {
+	case found:
+		return rule, row, ok
+	case c.entry:
 		return v.ruleInEntry(&c, pc)
-	case !removal.found:
-		return interpretedRule()
-	case !removal.whole:
-		return frames.Rule{}, nil, false
-	case removal.since <= removal.pops:
-		return ruleRAAtSP(removal.sender, 0, frames.MethodCFI)
-	case removal.since <= removal.moves:
-		return ruleRAInReg(removal.raReg, removal.sender, 0)
-	default:
-		return ruleRAInReg(removal.raReg, frames.X86RSP, 0)
 	}
-}
-
-func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
-	state, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
-	pushed := int32(8 * state.words)
-	switch {
-	case !throws || state.words < 0:
-		return rule, nil, throws
-	case state.stored && state.sender != 0:
-		rule, row, _ = ruleRAAtSP(state.sender, 0, frames.MethodCFI)
-	case state.stored:
-		row = callerRow(frames.X86RSP, pushed)
-		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
-		rule, row, _ = byRow(row, frames.MethodCFI)
-	case state.sender != 0:
-		rule, row, _ = ruleRAInReg(frames.X86RDX, state.sender, 0)
-	default:
-		rule, row, _ = ruleRAInReg(frames.X86RDX, frames.X86RSP, pushed)
-	}
-	return rule, row, true
+	return interpretedRule()
 }
 
 // ruleInExceptionStub is for the stub that finds a handler, with the return address in rdx:
@@ -172,32 +136,14 @@ func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, 
 //	push rbp
 //	mov rbp, rsp
 //	push r13             frame complete
+//
+// Intrinsics have no frame.
 func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
-	code := v.code(c.begin, c.end-c.begin)
-	off := int(pc - c.begin)
-	if off >= 3 && off < len(code) && isIntrinsicEnd(code[off-3:]) {
-		return ruleRAInReg(x86.DWARF[code[off+1]&7], frames.X86RSP, 0)
-	}
-	if rest := code[min(off, len(code)):]; isIntrinsicEnd(rest) {
-		return ruleRAInReg(x86.DWARF[rest[4]&7], frames.X86R13, 0)
-	}
-	prologue := bytes.Index(code, interpreterPrologue)
-	pops := -1
-	if prologue > 0 {
-		pops = bytes.LastIndex(code[:prologue], popRAXLeaR14)
-	}
-	if pops < 0 {
-		return v.ruleInIntrinsic(c, pc)
-	}
-	pushes := off - (prologue - 1) // since push rax
+	prologue := bytes.Index(v.code(c.begin, c.end-c.begin), interpreterPrologue)
+	pushes := int(pc-c.begin) - (prologue - 1) // since push rax
 	switch {
-	case off <= pops:
-		if rule, row, ok := v.ruleInIntrinsic(c, pc); ok {
-			return rule, row, ok
-		}
-		return ruleRAAtSP(frames.X86R13, 0, frames.MethodHeuristic) // or popped, to throw
-	case pushes <= 0:
-		return ruleRAInReg(frames.X86RAX, frames.X86R13, 0)
+	case prologue <= 0 || pushes <= 0:
+		return v.ruleBeforePrologue(c, pc, prologue > 0)
 	case pushes == 1:
 		return ruleRAAtSP(frames.X86R13, 0, frames.MethodCFI)
 	case pushes == 2:
@@ -210,15 +156,17 @@ func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	return interpretedRule()
 }
 
-// ruleInIntrinsic is for an intrinsic, with the caller's sp in r13.
-func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
-	r, ok := v.analysis.ReturnAddress(pc, c.begin, c.end)
-	if !ok || r.RA.Kind == frames.RuleReg {
-		return frames.Rule{}, nil, false
+// ruleBeforePrologue follows the path from the entry, where the caller's sp is in r13.
+func (v *VM) ruleBeforePrologue(c *codelet, pc uint64, makesFrame bool) (frames.Rule, *frames.Row, bool) {
+	r, _ := v.analysis.ReturnAddress(pc, c.begin, c.end)
+	switch {
+	case r.Moved:
+		return ruleAtPlace(r.RA, r.Reg, r.Off)
+	case r.RA.Kind != frames.RuleSame:
+		return ruleAtPlace(r.RA, frames.X86R13, 0)
 	}
-	row := callerRow(frames.X86R13, 0)
-	row.RA = r.RA
-	return byRow(row, frames.MethodHeuristic)
+	rule, row, _ := ruleRAAtSP(frames.X86R13, 0, frames.MethodHeuristic) // or popped, to throw
+	return rule, row, makesFrame
 }
 
 // ruleInAdapter follows the path from the adapter's entry. To compiled code (sharedRuntime_x86_64.cpp,

@@ -8,7 +8,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/walk/runtimes/hotspot/arm64"
 )
 
 func (j *javaFrames) interpreterInfo(b *blob, pc uint64, afterCall bool) codeInfo {
@@ -50,11 +49,11 @@ type interpretedFrame struct {
 
 var (
 	frameX86   = interpretedFrame{&interpreted, 24, 48, 64, 8, frames.X86R13, frames.X86RBX}
-	frameARM64 = interpretedFrame{arm64.Interpreted, 24, 56, 72, 16, 22, 12}
+	frameARM64 = interpretedFrame{interpretedARM64, 24, 56, 72, 16, 22, 12}
 )
 
 func (v *VM) interpretedFrame() interpretedFrame {
-	if v.arm64 != nil {
+	if v.isARM64() {
 		return frameARM64
 	}
 	return frameX86
@@ -137,8 +136,7 @@ func (j *javaFrames) enteredRef(f *frames.Frame) (managed.Ref, bool) {
 
 type codelet struct {
 	begin, end     uint64
-	text           uint64
-	described      bool
+	text           uint64 // address of its name
 	entry          bool
 	continuesDeopt bool
 }
@@ -152,27 +150,20 @@ type codelets struct {
 
 const maxCodelets = 1 << 12
 
-func (c *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
-	all := &c.codelets
+func (v *VM) codeletAt(b *blob, addr uint64) (codelet, bool) {
+	all := &v.codelets
 	if all.blob != *b {
 		*all = codelets{blob: *b}
 	}
 	found := all.find(addr)
 	if found == nil {
-		all.list, all.all = c.readCodelets()
+		all.list, all.all = v.readCodelets()
 		found = all.find(addr)
 	}
 	if found == nil {
 		return codelet{}, false
 	}
-	if !found.described {
-		m := c.memory()
-		text := m.name(found.text)
-		found.entry, found.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
-		found.described = !m.failed
-		c.unread = c.unread || m.failed
-	}
-	return *found, found.described
+	return *found, true
 }
 
 const entryText = "method entry point"
@@ -186,22 +177,25 @@ func (c *codelets) find(addr uint64) *codelet {
 }
 
 // readCodelets is StubQueue::stubs_do.
-func (c *codeCache) readCodelets() (list []codelet, all bool) {
+func (v *VM) readCodelets() (list []codelet, all bool) {
 	var pages managed.Pages
-	pages.Reset(&c.cached.process)
-	m, l := memory{from: &pages}, c.layout
+	pages.Reset(v.cached.process)
+	m, l := memory{from: &pages}, v.layout
 	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(m.int32(queue+l.offset("StubQueue::_buffer_limit")))
 	for len(list) < maxCodelets && at < end {
 		size := uint64(uint32(m.int32(at + l.offset("InterpreterCodelet::_size"))))
-		text := m.word(at + l.offset("InterpreterCodelet::_description"))
+		c := codelet{begin: at + l.sizes["InterpreterCodelet"], end: at + size}
+		c.text = m.word(at + l.offset("InterpreterCodelet::_description"))
+		text := m.name(c.text)
 		if m.failed || size == 0 || at+size < at {
 			break
 		}
-		list = append(list, codelet{begin: at + l.sizes["InterpreterCodelet"], end: at + size, text: text})
+		c.entry, c.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
+		list = append(list, c)
 		at += size
 	}
-	c.unread = c.unread || m.failed
+	v.unread = v.unread || m.failed
 	return list, !m.failed && len(list) > 0 && at == end
 }

@@ -10,48 +10,83 @@ import (
 	"prywalk/frames"
 )
 
+// removalAt puts instructions into memory, and returns what is known at the one with index i.
+func removalAt(t testing.TB, instructions [][]byte, i int) (rule frames.Rule, row *frames.Row, ok, found bool) {
+	t.Helper()
+	f := newFake()
+	const at = codeEnd + 0x100
+	code := slices.Concat(instructions...)
+	copy(f.mem[at:], code)
+	c := &codelet{begin: at, end: at + uint64(len(code))}
+	return f.openAnalysed(t).ruleInRemoval(c, at+uint64(len(slices.Concat(instructions[:i]...))))
+}
+
+// An instruction's place of the return address: sp + word, or a register; CFA − register.
+type removed struct {
+	ra   frames.RegRule
+	reg  uint8
+	over int64
+}
+
+func (r removed) check(t *testing.T, name string, instructions [][]byte, i int) {
+	t.Helper()
+	_, row, ok, found := removalAt(t, instructions, i)
+	if !ok || !found || row.RA != r.ra || row.CFAReg != r.reg || row.CFAOff != r.over {
+		t.Errorf("%s, instruction %d: %+v, %v, %v; want %+v", name, i, row, ok, found, r)
+	}
+}
+
+func inReg(reg uint8) frames.RegRule { return frames.RegRule{Kind: frames.RuleReg, Reg: reg} }
+
+func atSP(off int64) frames.RegRule {
+	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: off}
+}
+
 func TestEveryWayOfLeavingTheInterpreterIsKnown(t *testing.T) {
-	poll := slices.Concat(pollLong, []byte{0x20, 6, 0, 0}, shortBelow, clearsWord, []byte{0x20, 6, 0, 0, 0, 0, 0, 0})
+	polls := [][]byte{
+		{0x49, 0x3b, 0xa7, 0x20, 6, 0, 0}, {0x72, 11}, // cmp rsp, [r15+…]; jb +11
+		{0x49, 0xc7, 0x87, 0x20, 6, 0, 0, 0, 0, 0, 0}, // mov qword [r15+…], 0
+	}
 	clears := slices.Concat(clearsByte, []byte{0xbe, 3, 0, 0, 0})
-	const pop, ends = 0x5e, 0xe6 // rsi
+	moves := [][]byte{senders[0].mov, senders[1].mov, senders[2].mov}
+	rbx, rsi, r13 := frames.X86RBX, frames.X86RSI, frames.X86R13
+	atSender := func(sender uint8) []removed {
+		return []removed{{atSP(0), sender, 0}, {inReg(rsi), sender, 0}, {inReg(rsi), frames.X86RSP, 0}}
+	}
 	for _, c := range []struct {
-		name   string
-		sender uint8
-		code   [][]byte
-		pops   int
-		moved  bool
+		name string
+		code [][]byte
+		want []removed
 	}{
-		{"before JDK 21", frames.X86RBX, [][]byte{{pop}, senders[0].mov, {0xff, ends}}, 0, true},
-		{"a native method's end", regR11, [][]byte{{pop}, senders[1].mov, {0xff, ends}}, 0, true},
-		{"JDK 21", frames.X86RBX, [][]byte{{rexB, 0x5d}, senders[0].mov, poll[:7], poll[7:9], poll[9:], {rexB, 0xff, 0xe5}},
-			0, true},
-		{"JDK 25", frames.X86RBX, [][]byte{clears, {pop}, senders[0].mov, poll[:7], poll[7:9], poll[9:], {0xff, ends}}, 1,
-			true},
-		{"into a loop's code", frames.X86RDX, [][]byte{clears, {pop}, senders[2].mov, alignsSP, {0x56},
-			{0xff, 0xa3, 0x90, 0, 0, 0}}, 1, false},
+		{"before JDK 21", [][]byte{{0x5e}, moves[0], {0xff, 0xe6}}, atSender(rbx)},
+		{"a native method's end", [][]byte{{0x5e}, moves[1], {0xff, 0xe6}}, atSender(regR11)},
+		{"JDK 21", [][]byte{{rexB, 0x5d}, moves[0], polls[0], polls[1], polls[2], {rexB, 0xff, 0xe5}},
+			[]removed{{atSP(0), rbx, 0}, {inReg(r13), rbx, 0}, {inReg(r13), frames.X86RSP, 0}, {inReg(r13), frames.X86RSP, 0},
+				{inReg(r13), frames.X86RSP, 0}, {inReg(r13), frames.X86RSP, 0}}},
+		{"JDK 25", [][]byte{clears, {0x5e}, moves[0], polls[0], polls[1], polls[2], {0xff, 0xe6}},
+			append([]removed{{atSP(0), rbx, 0}}, atSender(rbx)...)},
+		{"into a loop's code", [][]byte{clears, {0x5e}, moves[2], {0x48, 0x83, 0xe4, 0xf0}, {0x56},
+			{0xff, 0xa3, 0x90, 0, 0, 0}},
+			[]removed{{atSP(0), frames.X86RDX, 0}, {atSP(0), frames.X86RDX, 0}, {inReg(rsi), frames.X86RDX, 0},
+				{inReg(rsi), frames.X86RSP, 0}, {inReg(rsi), frames.X86RDX, 0}, {atSP(0), frames.X86RDX, 0}}},
 	} {
-		whole := slices.Concat(c.code...)
-		for i, at := 0, 0; i < len(c.code); i++ {
-			code := slices.Concat(bytes.Repeat([]byte{0x90}, removalBytes-1-at), []byte{opLeave}, whole,
-				bytes.Repeat([]byte{0x90}, removalBytes))
-			l := lastRemoval(code[:2*removalBytes])
-			if before := at <= l.pops; !l.found || !l.whole || l.since != at || l.sender != c.sender || before != (i <= c.pops) {
-				t.Errorf("%s, instruction %d: %+v", c.name, i, l)
+		instructions := slices.Concat([][]byte{bytes.Repeat([]byte{0x90}, 20), {opLeave}}, c.code, [][]byte{{0x90, 0x90}})
+		for i, want := range c.want {
+			want.check(t, c.name, instructions, 2+i)
+		}
+		for name, i := range map[string]int{"before it": 1, "behind it": len(instructions) - 1} {
+			if _, row, ok, _ := removalAt(t, instructions, i); ok {
+				t.Errorf("%s, %s: %+v", c.name, name, row)
 			}
-			if moved := at > l.moves; moved != (c.moved && i > c.pops+1) {
-				t.Errorf("%s, instruction %d: sp is the caller's: %v, %+v", c.name, i, moved, l)
-			}
-			if i+1 == len(c.code) && c.moved {
-				if l := lastRemoval(code[len(c.code[i]) : len(c.code[i])+2*removalBytes]); l.found {
-					t.Errorf("%s, behind the jump: %+v", c.name, l)
-				}
-			}
-			if i+1 == len(c.code) {
-				if l := lastRemoval(code[1 : 1+2*removalBytes]); l.whole {
-					t.Errorf("%s, within an instruction: %+v", c.name, l)
-				}
-			}
-			at += len(c.code[i])
+		}
+	}
+}
+
+func TestUnknownCodeAfterALeaveHasNoRule(t *testing.T) {
+	unknown := [][]byte{{opLeave}, {0x5e}, {0x48, 0x8b, 0xe1}, {0xff, 0xe6}} // mov rsp, rcx
+	for i := 1; i < len(unknown); i++ {
+		if _, row, ok, found := removalAt(t, unknown, i); ok || !found {
+			t.Errorf("instruction %d: %+v, %v, %v", i, row, ok, found)
 		}
 	}
 }
@@ -66,34 +101,31 @@ func TestFrameRemovedByAnExceptionIsSkipped(t *testing.T) {
 		{0x48, 0x83, 0xc4, 8}, {opJump, 5, 0, 0, 0}, {opCall, 1, 2, 3, 4},
 		{0x48, 0x8b, 0xd8}, {0x5a}, {0x58}, {0xff, 0xe3}, {0x90},
 	}
-	rbx, three, two := frames.X86RBX, exceptionState{words: 3, stored: true}, exceptionState{words: 2, stored: true}
-	want := []exceptionState{2: {sender: rbx, stored: true}, {sender: rbx}, {}, {}, {}, {}, {words: 1}, two, two, two, two,
-		two,
-		three, three, two, two, two, two, {words: 1}, {}}
-	code := slices.Concat(instructions...)
-	for i, at := 0, 0; i < len(instructions); at, i = at+len(instructions[i]), i+1 {
-		got, ended := exceptionRemoval(code, at)
-		if within := i >= 2 && i < len(want); ended != within || within && got != want[i] {
-			t.Errorf("instruction %d: %+v, %v", i, got, ended)
+	rbx, rdx, rsp := frames.X86RBX, frames.X86RDX, frames.X86RSP
+	moved, two, three := removed{inReg(rdx), rsp, 0}, removed{atSP(0), rsp, 16}, removed{atSP(8), rsp, 24}
+	for i, want := range []removed{2: {atSP(0), rbx, 0}, {inReg(rdx), rbx, 0}, moved, moved, moved, moved,
+		{inReg(rdx), rsp, 8}, two, two, two, two, two, three, three, two, two, two, two, {inReg(rdx), rsp, 8}, moved} {
+		if i >= 2 {
+			want.check(t, "an exception", instructions, i)
 		}
 	}
-	other := slices.Concat(slices.Concat(instructions[:11]...), alignsSP, slices.Concat(instructions[17:]...))
-	if got, ended := exceptionRemoval(other, bytes.Index(other, alignsSP)); got.words != -1 || !ended {
-		t.Errorf("where the stack is aligned in another way: %+v, %v", got, ended)
+	for _, i := range []int{0, 1, len(instructions) - 1} {
+		if _, row, ok, _ := removalAt(t, instructions, i); ok {
+			t.Errorf("instruction %d: %+v", i, row)
+		}
 	}
-	for i := range code {
-		exceptionRemoval(code[:i], len(code)/2)
-		exceptionRemoval(code[i:], len(code)/2)
+	aligned := slices.Concat(instructions[:11], [][]byte{{0x48, 0x83, 0xe4, 0xf0}}, instructions[17:])
+	if _, row, ok, _ := removalAt(t, aligned, 12); ok {
+		t.Errorf("where the stack is aligned in another way: %+v", row)
 	}
 }
 
 func FuzzLeft(f *testing.F) {
 	f.Add(append(bytes.Repeat([]byte{0x90}, 47), 0xc9, 0x5e, 0x48, 0x8b, 0xe3, 0xff, 0xe6))
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		for n := removalBytes + 1; n <= 2*removalBytes; n++ {
-			lastRemoval(append(b, make([]byte, 2*removalBytes)...)[:n])
-			exceptionRemoval(b, n)
-			osrFrameState(b, n, 48)
+		senderAfter(b)
+		beginsOSREntry(b, 48)
+		for n := range 2 * aroundBytes {
 			inPollPiece(b, n, &blob{begin: 1, end: 1 << 40})
 			inDeoptPiece(b, n, uint64(n))
 		}

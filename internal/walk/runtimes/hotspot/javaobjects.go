@@ -33,27 +33,48 @@ const (
 	maxInObject     = 1 << 12 // bytes
 )
 
-// readReferenceTo reads a reference of 4 or 8 bytes: the size that leads to an object that passes test. The first
-// success fixes the size.
+// referenceAt reads a reference of 8 bytes (wide) or 4. It is 0 for null, and false if unreadable, or stale and not
+// resolved.
+func (t *threads) referenceAt(c colours, at uint64, wide bool) (object uint64, ok bool) {
+	m := t.vm.memory()
+	if wide {
+		ref := m.word(at)
+		if m.failed {
+			return 0, false
+		}
+		return t.resolve(c, ref)
+	}
+	narrow := uint64(uint32(m.int32(at)))
+	if m.failed || narrow == 0 {
+		return 0, !m.failed
+	}
+	object = t.widen(m, narrow, wantOops)
+	return object, !m.failed && object%8 == 0
+}
+
+// readReferenceTo reads a reference of the size that leads to an object that passes test. The first success fixes the
+// size.
 func (t *threads) readReferenceTo(c colours, at uint64, test func(uint64) bool) (uint64, bool) {
 	o := &t.oops
-	if (!o.known || !o.wide) && c.staleBits == 0 {
-		m := t.vm.memory()
-		narrow := uint64(uint32(m.int32(at)))
-		if to, ok := c.decode(t.widen(m, narrow, wantOops)); !m.failed && narrow != 0 && ok && test(to) {
-			o.known, o.wide = true, false
-			return to, true
+	for _, wide := range [...]bool{false, true} {
+		if o.known && o.wide != wide || !wide && c.staleBits != 0 {
+			continue
 		}
-	}
-	if !o.known || o.wide {
-		m := t.vm.memory()
-		ref := m.word(at)
-		if to, ok := t.resolve(c, ref); !m.failed && ok && to != 0 && test(to) {
-			o.known, o.wide = true, true
+		if to, ok := t.referenceAt(c, at, wide); ok && to != 0 && test(to) {
+			o.known, o.wide = true, wide
 			return to, true
 		}
 	}
 	return 0, false
+}
+
+// handled returns the reference in a field, which may have a handle's address in place of it.
+func (t *threads) handled(field string, ref uint64) (uint64, bool) {
+	m := t.vm.memory()
+	if t.layout.fields[field].handle { // since 16
+		ref = m.word(ref)
+	}
+	return ref, !m.failed
 }
 
 func (t *threads) klassOf(object uint64, h header) uint64 {
@@ -233,27 +254,14 @@ func (t *waiters) learnOops() bool {
 	return false
 }
 
-// readReference is 0 for null, and false if unreadable, or stale and not resolved.
+// readReference is referenceAt of the known size.
 func (t *waiters) readReference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learnOops() {
 		return 0, false
 	}
-	m := t.vm.memory()
-	if t.oops.wide {
-		ref := m.word(at)
-		if m.failed || ref == 0 {
-			return 0, !m.failed
-		}
-		c, ok := t.readColours()
-		if !ok {
-			return 0, false
-		}
-		return t.resolve(c, ref)
+	c, ok := t.readColours()
+	if !ok {
+		return 0, false
 	}
-	narrow := uint64(uint32(m.int32(at)))
-	if m.failed || narrow == 0 {
-		return 0, !m.failed
-	}
-	to := t.widen(m, narrow, wantOops)
-	return to, !m.failed && to%8 == 0
+	return t.referenceAt(c, at, t.oops.wide)
 }

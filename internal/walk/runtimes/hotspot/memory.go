@@ -13,21 +13,10 @@ import (
 
 type readCache struct {
 	managed.Pages
-	process   reader
+	process   managed.Reader
 	readParts func([]frames.Region) int // or nil
 	inUse     bool
 	since     int64 // before the first read, CLOCK_MONOTONIC ns
-}
-
-type reader struct {
-	managed.Reader
-	count int
-}
-
-// Read implements [managed.Reader].
-func (r *reader) Read(addr uint64, b []byte) int {
-	r.count++
-	return r.Reader.Read(addr, b)
 }
 
 // begin drops pages read before after. Until bypass, reads go through the cache. since precedes the oldest read
@@ -46,16 +35,15 @@ func (c *readCache) bypass() { c.inUse = false }
 
 func (c *readCache) drop() {
 	c.since = 0
-	c.Reset(&c.process)
+	c.Reset(c.process)
 }
 
 func (c *readCache) reread() {
 	c.since = procmem.Now()
-	c.process.count++
-	c.Reread(&c.process, c.readParts)
+	c.Reread(c.process, c.readParts)
 }
 
-// memory reads values, 0 after an error, which stays in failed until the next [codeCache.memory].
+// memory reads values, 0 after an error, which stays in failed until the next [VM.memory].
 type memory struct {
 	from   managed.Reader
 	failed bool

@@ -38,7 +38,6 @@ type methodNames struct {
 	spelled     []byte
 	full        []byte // for display
 	lines       []byte
-	cookie      []byte
 	constMethod [maxConst + 8]byte
 	pool        [maxPool + 8]byte
 }
@@ -68,16 +67,17 @@ type methodIdentity struct {
 	name, class, constMethodHead, pool []byte
 }
 
-// cookieFor returns a hash of id, never 0.
-func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
-	b := binary.LittleEndian.AppendUint64(n.cookie[:0], id.constMethod)
-	b = binary.LittleEndian.AppendUint64(b, id.constants)
-	b = binary.LittleEndian.AppendUint64(b, id.holder)
-	b = binary.LittleEndian.AppendUint16(b, id.nameIndex)
-	b = binary.LittleEndian.AppendUint16(b, id.id)
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(id.name)))
-	n.cookie = append(append(b, id.name...), id.class...)
-	return maphash.Bytes(hashSeed, n.cookie) | 1
+// cookie returns a hash of id, never 0.
+func (id *methodIdentity) cookie() uint64 {
+	var h maphash.Hash
+	h.SetSeed(hashSeed)
+	for _, v := range [...]uint64{id.constMethod, id.constants, id.holder, uint64(id.nameIndex), uint64(id.id)} {
+		maphash.WriteComparable(&h, v)
+	}
+	_, _ = h.Write(id.class)
+	_ = h.WriteByte(0)
+	_, _ = h.Write(id.name)
+	return h.Sum64() | 1
 }
 
 // identify reads the identity of the Method at an address.
@@ -132,7 +132,7 @@ func (n *methodNames) methodAt(addr uint64) *method {
 		n.drop(addr)
 		return nil
 	}
-	cookie := n.cookieFor(&id)
+	cookie := id.cookie()
 	if known != nil && known.cookie == cookie {
 		known.checked = since
 		return known

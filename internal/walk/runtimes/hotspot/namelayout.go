@@ -4,7 +4,6 @@ package hotspot
 
 import (
 	"slices"
-	"strings"
 )
 
 // wantNames are the fields that names need (methods.go, scopes.go).
@@ -79,25 +78,6 @@ type nameLayout struct {
 	headerBytes              uint64 // read of a blob's header
 }
 
-func (l *layout) missingNameField() string {
-	for _, name := range wantNames {
-		if !l.has([]string{name}) {
-			return name
-		}
-	}
-	for _, name := range wantNameSizes {
-		if l.sizes[name] == 0 {
-			return "the size of " + name
-		}
-	}
-	for _, sets := range nameAlternatives {
-		if l.firstComplete(sets) == nil {
-			return sets[0][0]
-		}
-	}
-	return ""
-}
-
 func (l *layout) fieldsNamed(names []string) (out []field) {
 	for _, name := range names {
 		out = append(out, l.fields[name])
@@ -131,12 +111,7 @@ func (v *VM) readNameLayout() *nameLayout {
 	if l.sizes["ConstMethod"] > maxConst || l.sizes["ConstantPool"] > maxPool || l.sizes["PcDesc"] > maxPcDesc {
 		return nil
 	}
-	for name := range l.fields {
-		switch typ, _, _ := strings.Cut(name, "::"); typ {
-		case "CodeBlob", "CompiledMethod", "nmethod":
-			n.headerBytes = max(n.headerBytes, l.offset(name)+8)
-		}
-	}
+	n.headerBytes = max(l.endOf("CodeBlob"), l.endOf("CompiledMethod"), l.endOf("nmethod"))
 	for _, name := range slices.Concat(wantNames, optionalNames, []string{n.source, n.length}) {
 		if f := l.fields[name]; f.offset > maxHeader && f.address == 0 {
 			return nil

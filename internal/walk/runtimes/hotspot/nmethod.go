@@ -68,13 +68,11 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 		method: l.in(head, "nmethod::_method"), id: uint32(l.in(head, "nmethod::_compile_id")),
 		compLevel: uint8(l.in(head, "nmethod::_comp_level")), origPC: l.in(head, "nmethod::_orig_pc_offset"),
 	}
-	nm.native = v.kindNamed(l.in(head, "CodeBlob::_name")).native
+	nm.native = v.kindNamed(l.in(head, "CodeBlob::_name")) == kindNative
 	c.setDeoptHandlers(&nm, head)
 	c.setSpans(&nm, head)
 	return nm, nm.method != 0 && !m.failed
 }
-
-const nativeMethod = "native nmethod"
 
 func (c *compiledCode) setDeoptHandlers(nm *nmethod, head []byte) {
 	for i := range c.vm.nameLayout.deopts {

@@ -25,7 +25,7 @@ const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 // yet.
 func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	switch {
-	case w.kind == waits.Monitor && t.owner != nil:
+	case w.Kind == waits.Monitor && t.layout.owner != nil:
 		m := t.vm.memory()
 		ownerWord := m.word(w.monitor + t.layout.offset("ObjectMonitor::_owner"))
 		switch {
@@ -34,12 +34,13 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 		case ownerWord == ownerAnonymous:
 			return t.ownerByLockStack(w)
 		}
-		if tid, later = t.ownerByWord(ownerWord); tid == 0 && !later && len(t.owner) == 1 && ownerWord != ownerDeflater {
-			w.ownerTask = ownerWord // the number of a virtual thread without a carrier
+		if tid, later = t.ownerByWord(ownerWord); tid == 0 && !later && len(t.layout.owner) == 1 &&
+			ownerWord != ownerDeflater {
+			w.OwnerTask = ownerWord // the number of a virtual thread without a carrier
 		}
 		return tid, later
-	case w.kind == waits.Park && w.object != 0:
-		tid, w.ownerTask = t.exclusiveOwner(w.object)
+	case w.Kind == waits.Park && w.object != 0:
+		tid, w.OwnerTask = t.exclusiveOwner(w.object)
 		return tid, false
 	}
 	return 0, false
@@ -55,7 +56,7 @@ func (t *waiters) ownerByWord(ownerWord uint64) (tid int, later bool) {
 	if t.index.find(ownerWord, isOwner) {
 		return tid, false
 	}
-	if len(t.owner) == 2 {
+	if len(t.layout.owner) == 2 {
 		if o, ok := t.readOwner(ownerWord); ok {
 			return o.id.tid, false
 		}
@@ -72,13 +73,13 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 		return o, false
 	}
 	m := t.vm.memory()
-	if len(t.owner) == 1 {
-		o.from = m.word(thread + t.layout.offset(t.owner[0]))
+	if len(t.layout.owner) == 1 {
+		o.from = m.word(thread + t.layout.offset(t.layout.owner[0]))
 		o.to = o.from + 1
 		return o, !m.failed && o.from > ownerAnonymous
 	}
-	o.to = m.word(thread + t.layout.offset(t.owner[0]))
-	o.from = o.to - m.word(thread+t.layout.offset(t.owner[1]))
+	o.to = m.word(thread + t.layout.offset(t.layout.owner[0]))
+	o.from = o.to - m.word(thread+t.layout.offset(t.layout.owner[1]))
 	return o, !m.failed && o.from < o.to
 }
 

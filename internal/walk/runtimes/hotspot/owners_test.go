@@ -74,8 +74,8 @@ func TestEachOfManyOwnersIsFoundAtBoundedCost(t *testing.T) {
 			got, ok := w.ask()
 			if i > 0 {
 				most = max(most, reads-before)
-			} else if w.n.waiters.index.completedAt == 0 {
-				t.Errorf("%s: threads are left after the first question", name)
+			} else if w.n.waiters.index.ended == 0 {
+				t.Errorf("%s: no thread is read by the first question", name)
 			}
 			if !ok || got.Later || got.Kind != waits.Monitor || got.Owner != 1000+i {
 				missed++
@@ -95,24 +95,11 @@ func TestEachOfManyOwnersIsFoundAtBoundedCost(t *testing.T) {
 
 func (w *waiting) enter(monitor uint64) { w.put(w.thread+w.pending, monitor) }
 
-// readOn asks until a reading of all threads that began in the call has ended, after the rest of the one before.
+// readOn asks until all threads have been read again.
 func (w *waiting) readOn() {
-	for range 2 * (manyThreads/maxReadThreads + 1) {
-		w.n.waiters.pace = readingPace{}
+	for range 2 {
+		w.n.waiters.index.begun = w.n.waiters.index.ended
 		w.ask()
-	}
-}
-
-func TestThreadsAreReadAgainInSlices(t *testing.T) {
-	w, _ := ownersRead(t)
-	x := &w.n.waiters.index
-	w.readOn()
-	x.unread = nil
-	for left := len(w.n.waiters.byTID) - maxReadThreads; left > 0; left -= maxReadThreads {
-		w.n.waiters.pace = readingPace{}
-		if got, _ := w.ask(); len(x.unread) != left || !got.Later {
-			t.Fatalf("%d threads are left, want %d; the answer is %+v, want later", len(x.unread), left, got)
-		}
 	}
 }
 
@@ -128,7 +115,7 @@ func ownersRead(t *testing.T) (w *waiting, monitors []uint64) {
 	w.enters()
 	w.readOn()
 	now := procmem.Now()
-	w.n.waiters.pace = readingPace{now - 3600e9/restRatio, now}
+	w.n.waiters.index.begun, w.n.waiters.index.ended = now-3600e9/restRatio, now
 	return w, monitors
 }
 
@@ -192,8 +179,5 @@ func TestThreadsOfCoreAreReadOnceAsAWhole(t *testing.T) {
 		if want := map[bool]int{false: 1000 + i}[i == unlocked]; !ok || got.Owner != want || got.Later {
 			t.Errorf("%d: %+v, %v", i, got, ok)
 		}
-	}
-	if begun := w.n.waiters.pace.begun; begun != 0 {
-		t.Errorf("the reading has a pace, begun %d", begun)
 	}
 }

@@ -26,17 +26,17 @@ func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	if !ok {
 		return w, false
 	}
-	w.timed = status&statusTimed != 0
+	w.Timed = status&statusTimed != 0
 	switch {
 	case status&statusSleeping != 0:
-		w.kind = waits.Sleep
+		w.Kind = waits.Sleep
 		return w, true
 	case status&statusParked == 0:
 		return w, false
 	}
-	w.kind = waits.Park
+	w.Kind = waits.Park
 	if blocker, ok := t.readReference(object + t.fields.blocker); ok && blocker != 0 {
-		w.object, w.class = blocker, t.classOf(blocker)
+		w.object, w.Class = blocker, t.classOf(blocker)
 	}
 	return w, true
 }
@@ -49,18 +49,14 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 
 // threadObjects returns the thread's java.lang.Thread, and the one that it runs: itself, or a virtual thread.
 func (t *waiters) threadObjects(id threadID) (own, current uint64, ok bool) {
-	ref := id.object
-	m := t.vm.memory()
-	if t.layout.fields["JavaThread::_threadObj"].handle {
-		ref = m.word(ref)
-	}
-	runs := ref
+	ref, ok := t.handled("JavaThread::_threadObj", id.object)
+	runs, m := ref, t.vm.memory()
 	if t.layout.has(wantVirtual) {
 		if handle := m.word(id.thread + t.layout.offset(wantVirtual[0])); handle != 0 {
 			runs = m.word(handle)
 		}
 	}
-	if m.failed {
+	if m.failed || !ok {
 		return 0, 0, false
 	}
 	c, ok := t.readColours()

@@ -4,19 +4,14 @@ package hotspot
 
 import (
 	"bytes"
-	"slices"
 
 	"prywalk/frames"
-	"prywalk/internal/code/x86"
 )
 
-// # Interpreter frames removed by a return
+// # Interpreter frames that are removed
 //
-// removalBytes bounds the distance from a leave to pc, bytes.
-const removalBytes = 48
-
-// frameRemoval is a place in code that removes an interpreter frame. The caller's sp is in rbx or r11
-// (InterpreterMacroAssembler::remove_activation, TemplateInterpreterGenerator::generate_native_entry):
+// By a return, with the caller's sp in rbx or r11 (InterpreterMacroAssembler::remove_activation,
+// TemplateInterpreterGenerator::generate_native_entry):
 //
 //	leave
 //	mov byte [r15+disp32], imm8                       since JDK 25
@@ -25,208 +20,85 @@ const removalBytes = 48
 //	cmp rsp, [r15+disp32]; jb +11; mov qword [r15+disp32], imm32        since JDK 21
 //	jmp reg
 //
-// Or on-stack replacement, with the caller's sp in rdx (TemplateTable::branch):
+// By on-stack replacement, with the caller's sp in rdx (TemplateTable::branch):
 //
 //	leave; ...; pop reg; mov rsp, rdx; and rsp, -16; push reg; jmp [rbx+disp]
-type frameRemoval struct {
-	found bool
-	whole bool // pc is in a complete sequence, after the leave
-	// Bytes from the leave to pc, to the pop, and to the mov that sets sp.
-	since, pops, moves int
-	raReg, sender      uint8 // return address and caller's sp, DWARF numbers
-}
+//
+// By an exception (TemplateInterpreterGenerator::generate_throw_exception):
+//
+//	leave; pop rdx; mov rsp, sender; ...; push rax; push rdx; ...; call; ...; mov rbx, rax; pop rdx; pop rax; jmp rbx
+//
+// What follows the leave is like a function's entry, with the return address at sp.
 
-// lastRemoval returns the removal with pc, which is at removalBytes in code. found without whole: pc is near a leave
-// and a pop.
-func lastRemoval(code []byte) frameRemoval {
-	found := false
-	for i := removalBytes - 1; i >= 0; i-- {
-		if code[i] != opLeave {
-			continue
-		}
-		removal, popped := parseRemoval(code[i+1:], removalBytes-i-1)
-		if removal.whole {
-			return removal
-		}
-		found = found || popped && removal.since <= removal.pops+shortLeave
-	}
-	return frameRemoval{found: found}
-}
-
-// At this distance a leave and a pop suffice.
-const shortLeave = 10
+// Bytes from a leave to pc, through the mov of sp, and to where the sender's register may have another value.
+const (
+	removalBytes = 128
+	leaveBytes   = 14
+	senderBytes  = 20
+)
 
 var (
-	clearsByte = []byte{0x41, 0xc6, 0x87}       // mov byte [r15+disp32], imm8
-	clearsWord = []byte{0x49, 0xc7, 0x87}       // mov qword [r15+disp32], imm32
-	shortBelow = []byte{0x72, 11}               // jb over that
-	alignsSP   = []byte{0x48, 0x83, 0xe4, 0xf0} // and rsp, -16
-	senders    = []sender{
+	clearsByte = []byte{0x41, 0xc6, 0x87} // mov byte [r15+disp32], imm8
+	senders    = []struct {
+		mov []byte
+		reg uint8
+	}{
 		{[]byte{0x48, 0x8b, 0xe3}, frames.X86RBX}, // mov rsp, rbx
 		{[]byte{0x49, 0x8b, 0xe3}, regR11},
 		{[]byte{0x48, 0x8b, 0xe2}, frames.X86RDX},
 	}
 )
 
-type sender struct {
-	mov []byte
-	reg uint8
+// ruleInRemoval is for code after a leave. found without ok: such code may be at pc, and is not known.
+func (v *VM) ruleInRemoval(c *codelet, pc uint64) (rule frames.Rule, row *frames.Row, ok, found bool) {
+	from := max(c.begin, pc-removalBytes)
+	code := v.code(from, pc-from+leaveBytes)
+	for end := min(int(pc-from), len(code)); ; {
+		end = bytes.LastIndexByte(code[:end], opLeave)
+		if end < 0 {
+			return rule, nil, false, found
+		}
+		entry := from + uint64(end) + 1
+		sender, popped := senderAfter(code[end+1:])
+		if sender != 0 {
+			if r, _ := v.analysis.ReturnAddress(pc, entry, c.end); r.Entry == entry && r.RA.Kind != frames.RuleSame {
+				switch {
+				case r.Moved:
+					rule, row, ok = ruleAtPlace(r.RA, r.Reg, r.Off)
+				case pc-entry <= senderBytes:
+					rule, row, ok = ruleAtPlace(r.RA, sender, 0)
+				}
+				return rule, row, ok, true
+			}
+		}
+		found = found || popped && pc-entry <= leaveBytes
+	}
 }
 
-type removalParser struct {
-	code     []byte
-	off      int
-	since    int  // bytes from the leave to pc
-	boundary bool // pc is at an instruction
+// ruleAtPlace has CFA = reg + off, and the return address in a register or in memory.
+func ruleAtPlace(ra frames.RegRule, reg uint8, off int64) (frames.Rule, *frames.Row, bool) {
+	if ra.Kind == frames.RuleReg {
+		return ruleRAInReg(ra.Reg, reg, int32(off))
+	}
+	row := callerRow(reg, int32(off))
+	row.RA = ra
+	return byRow(row, frames.MethodCFI)
 }
 
-// parseRemoval parses code, which begins after the leave; since is the bytes from there to pc. popped: the sequence has
-// a pop, and pc is not after its end.
-func parseRemoval(code []byte, since int) (removal frameRemoval, popped bool) {
-	p := removalParser{code: code, since: since, boundary: since == 0}
-	if !p.parseClear() {
-		return removal, false
+// senderAfter returns the register with the caller's sp from code after a leave; 0: it is not known. popped: the code
+// begins with a pop.
+func senderAfter(code []byte) (sender uint8, popped bool) {
+	if bytes.HasPrefix(code, clearsByte) {
+		code = code[min(8, len(code)):]
 	}
-	removal = frameRemoval{found: true, since: since, pops: p.off}
-	ra, ok := p.parsePop()
-	if !ok {
-		return removal, false
+	code = bytes.TrimPrefix(code, []byte{rexB})
+	if len(code) == 0 || code[0]&^7 != opPop {
+		return 0, false
 	}
-	removal.raReg, removal.moves = x86.DWARF[ra], p.off
-	if removal.sender, ok = p.parseMove(); !ok {
-		return removal, true
-	}
-	if p.has(alignsSP) {
-		removal.moves, removal.whole = len(code), p.endsInReplacement(ra)
-		return removal, true
-	}
-	if !p.parsePoll() {
-		return removal, true
-	}
-	jumps := p.endsInJump(ra)
-	removal.whole = jumps && p.boundary
-	return removal, !jumps || since <= p.off
-}
-
-func (p *removalParser) pass(n int) bool {
-	p.off += n
-	p.boundary = p.boundary || p.off == p.since
-	return p.off < len(p.code)
-}
-
-func (p *removalParser) has(prefix []byte) bool { return bytes.HasPrefix(p.code[p.off:], prefix) }
-
-func (p *removalParser) parseClear() bool { return !p.has(clearsByte) || p.pass(8) }
-
-func (p *removalParser) parsePop() (reg uint8, ok bool) {
-	size, extended := 1, uint8(0)
-	if p.code[p.off] == rexB && p.off+1 < len(p.code) {
-		size, extended = 2, 8
-	}
-	op := p.code[p.off+size-1]
-	return op&7 | extended, op&^7 == opPop && p.pass(size)
-}
-
-func (p *removalParser) parseMove() (sender uint8, ok bool) {
 	for i := range senders {
-		if p.has(senders[i].mov) {
-			return senders[i].reg, p.pass(len(senders[i].mov))
+		if bytes.HasPrefix(code[1:], senders[i].mov) {
+			return senders[i].reg, true
 		}
 	}
-	return 0, false
-}
-
-func (p *removalParser) parsePoll() bool {
-	return !p.has(pollLong) ||
-		p.pass(7) && p.has(shortBelow) && p.pass(2) && p.has(clearsWord) && p.pass(11)
-}
-
-// endsInReplacement reports whether on-stack replacement follows, with pc at one of its instructions.
-func (p *removalParser) endsInReplacement(ra uint8) bool {
-	return p.pass(len(alignsSP)) && ra < 8 && p.code[p.off] == opPush|ra && p.pass(1) && p.boundary &&
-		p.code[p.off] == 0xff
-}
-
-func (p *removalParser) endsInJump(ra uint8) bool {
-	jump := p.code[p.off:]
-	if ra >= 8 {
-		if jump[0] != rexB {
-			return false
-		}
-		jump = jump[1:]
-	}
-	return len(jump) > 1 && jump[0] == 0xff && jump[1] == 0xe0|ra&7
-}
-
-// # Interpreter frames removed by an exception
-//
-// The return address is in rdx (TemplateInterpreterGenerator::generate_throw_exception):
-//
-//	leave; pop rdx; mov rsp, sender; ...; mov rax, [r15+disp32]; ...; push rax; push rdx; mov rsi, rdx; mov rdi, r15;
-//	...; call; ...; mov rbx, rax; pop rdx; pop rax; jmp rbx
-
-const throwBytes = 128
-
-var (
-	throwsBegin = []byte{opLeave, 0x5a}                             // and mov rsp, sender
-	throwsLoad  = []byte{0x49, 0x8b, 0x87}                          // mov rax, [r15+disp32]
-	throwsPush  = []byte{opPush, opPush | 2, 0x48, 0x8b, 0xf2}      // rax, rdx; mov rsi, rdx
-	throwsEnd   = []byte{0x48, 0x8b, 0xd8, 0x5a, opPop, 0xff, 0xe3} // mov rbx, rax; pop; pop; jmp rbx
-	jumpsRBX    = throwsEnd[len(throwsEnd)-2:]
-	aligns      = []byte{0x48, 0x83, 0xec, 8} // sub rsp, 8: alignment for the call
-	alignsBack  = []byte{0x48, 0x83, 0xc4, 8}
-)
-
-type exceptionState struct {
-	sender uint8 // caller's sp at the pop and the mov
-	words  int   // pushed since; −1: unknown
-	stored bool  // in memory: at sp before the pop, later the second word below the CFA
-}
-
-// exceptionRemoval finds the removal by an exception around pc, an offset in code; false: pc is in none.
-func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
-	begin := bytes.LastIndex(code[:min(pc+len(throwsBegin)-1, len(code))], throwsBegin)
-	if begin < 0 {
-		return t, false
-	}
-	mov := begin + len(throwsBegin)
-	i := slices.IndexFunc(senders[:2], func(s sender) bool { return bytes.HasPrefix(code[mov:], s.mov) })
-	if i < 0 {
-		return t, false
-	}
-	moved := mov + len(senders[i].mov)
-	to := bytes.Index(code[moved:], throwsEnd)
-	if to < 0 || pc > moved+to+len(throwsEnd)-len(jumpsRBX) || pc > mov && pc < moved {
-		return t, false
-	}
-	body := code[moved : moved+to]
-	push := bytes.Index(body, throwsPush)
-	if load := bytes.Index(body, throwsLoad); load < 0 || push < load {
-		return t, false
-	}
-	if pc <= mov {
-		return exceptionState{sender: senders[i].reg, stored: pc < mov}, true
-	}
-	return exceptionStateAt(body, push, pc-moved), true
-}
-
-// exceptionStateAt returns the state at off in body, the code between the move of sp and throwsEnd; push is the first
-// push's offset.
-func exceptionStateAt(body []byte, push, off int) exceptionState {
-	end := len(body) + len(throwsEnd) - len(jumpsRBX)
-	switch {
-	case off <= push || off == end:
-		return exceptionState{}
-	case off == push+1 || off == end-1:
-		return exceptionState{words: 1}
-	}
-	rest := body[push:]
-	down, up := bytes.Index(rest, aligns), bytes.Index(rest, alignsBack)
-	switch {
-	case bytes.Contains(rest, alignsSP) || (down < 0) != (up < 0) || up < down:
-		return exceptionState{words: -1}
-	case down >= 0 && off-push >= down+len(aligns) && off-push <= up:
-		return exceptionState{words: 3, stored: true}
-	}
-	return exceptionState{words: 2, stored: true}
+	return 0, true
 }

@@ -12,9 +12,9 @@ import (
 // Bytes pushed below a frame by GC barriers and string loops.
 const maxPushed = 4096
 
-// ruleByReturnPath follows the path to the method's return; without one CFA = sp + usual, and no rule in a stub that
-// moves sp.
-func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
+// ruleByReturnPath follows the path to the method's return; without one the frame has its usual size, and there is
+// no rule in a stub that moves sp.
+func (v *VM) ruleByReturnPath(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	cfa, ok := v.analysis.ReturnCFA(pc, b.begin, b.end)
 	above := cfa.Off // CFA − register or saved sp
 	if cfa.Saved {
@@ -28,7 +28,7 @@ func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *fr
 	case !ok && b.stub && !v.analysis.KeepsSP(pc):
 		return frames.Rule{}, nil, false
 	case !ok, above%8 != 0, above < frame, above > frame+maxPushed:
-		return frameRule(usual), nil, true
+		return frameRule(int32(frame)), nil, true
 	case onSP:
 		return frameRule(int32(above)), nil, true
 	}
@@ -82,20 +82,9 @@ func (v *VM) ruleInBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, 
 	}
 	ends := bytes.Index(code[begin:], barrierEnds)
 	switch off := pc - begin; {
-	case off == 0:
-		return framelessRule()
-	case off == 5: // behind push -1
-		return ruleRABelowCFA(16, frames.RegRule{})
-	case off == 6: // behind push rbp
-		return ruleRABelowCFA(24, frames.RegRule{Kind: frames.RuleOffset, Off: -24})
-	case ends < 0 || off < len(barrierBegins),
-		off > ends+5 && !restoresRegisters(code[begin+ends+len(barrierEnds):], off-ends):
-		return frames.Rule{}, nil, false
-	case off == ends+1: // behind leave
-		return ruleRABelowCFA(16, frames.RegRule{})
-	case off == ends+5: // behind add rsp, 8
-		return framelessRule()
-	case q.SPOnly:
+	case off < max(ends+len(barrierEnds), len(barrierBegins)):
+		return v.Routine(*q)
+	case ends < 0, q.SPOnly, !restoresRegisters(code[begin+ends+len(barrierEnds):], off-ends):
 		return frames.Rule{}, nil, false
 	}
 	cfa := heuristics.CFA{Reg: frames.X86RBP, Off: 24}
@@ -123,8 +112,8 @@ func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frame
 	prologue := 0
 	if ok && c.entry {
 		prologue = bytes.Index(v.code(c.begin, c.end-c.begin), interpreterPrologue)
-	} else if rule, row, throws := v.ruleInExceptionRemoval(ret); throws {
-		return rule, row, row != nil
+	} else if rule, row, removed, found := v.ruleInRemoval(&c, ret); ok && found {
+		return rule, row, removed
 	}
 	if !ok || !c.entry || prologue >= 0 && ret > c.begin+uint64(prologue) {
 		return interpretedRule()

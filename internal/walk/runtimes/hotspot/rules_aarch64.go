@@ -2,70 +2,68 @@
 
 package hotspot
 
-import (
-	"prywalk/frames"
-	"prywalk/internal/walk/runtimes/hotspot/arm64"
-)
+import "prywalk/frames"
 
 func (v *VM) ruleARM64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
-	p := b.piece()
 	switch b.kind {
 	case kindMethod:
 		switch {
 		case q.AfterCall:
-			return v.arm64.MethodCaller(p, q.PC)
+			return v.ruleAtReturnARM64(b, q.PC)
 		case !b.stub:
-			return v.arm64.Method(p, q.PC)
+			return v.ruleInMethodARM64(b, q.PC)
 		}
 	case kindInterpreter:
 		if !q.SPOnly {
-			return v.interpreterRuleARM64(b, q)
+			return v.ruleInInterpreterARM64(b, q)
 		}
 	case kindAdapter:
 		if v.knowsSender() {
-			return v.arm64.Adapter(p, q.PC, q.AfterCall)
+			return v.ruleInAdapterARM64(b, q.PC, q.AfterCall)
 		}
-	case kindMethodHandles:
+	case kindMethodHandles: // frameless
 		if !q.AfterCall && !q.SPOnly && v.knowsSender() {
-			return v.arm64.Handles()
+			return inLR(bySender(v.sender))
 		}
 	case kindDispatch:
-		if !q.AfterCall {
-			return v.arm64.Dispatch()
-		}
+		return leaf, nil, !q.AfterCall
 	case kindDeopt:
-		if q.AfterCall && !q.SPOnly {
-			return v.arm64.Record()
-		}
+		return byRecord(), nil, q.AfterCall && !q.SPOnly
 	case kindException:
-		if q.AfterCall && b.frameWords > 0 {
-			return v.arm64.MethodCaller(p, q.PC)
+		if q.AfterCall {
+			return v.ruleAtReturnARM64(b, q.PC)
 		}
 	}
 	return frames.Rule{}, nil, false
 }
 
-func (v *VM) interpreterRuleARM64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
+func (v *VM) ruleInInterpreterARM64(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, q.PC)
-	if !ok {
-		return frames.Rule{}, nil, false
-	}
-	p := &arm64.Piece{Begin: c.begin, End: c.end}
 	switch {
-	case q.AfterCall:
-		return v.arm64.InterpreterCaller(p, q.PC)
-	case !c.entry:
-		return v.arm64.Interpreter(p, q.PC)
+	case !ok:
+		return frames.Rule{}, nil, false
+	case c.entry && !q.AfterCall:
+		v.knowsSender()
+		return v.ruleInEntryARM64(&c, q.PC)
 	}
-	v.knowsSender()
-	return v.arm64.Entry(p, q.PC)
+	return v.around(c.begin, c.end, q.PC).ruleInInterpreter(q.PC, q.AfterCall)
+}
+
+func (v window) ruleInInterpreter(pc uint64, afterCall bool) (frames.Rule, *frames.Row, bool) {
+	if afterCall {
+		if rule, row, ok := v.afterIntrinsicCall(pc); ok {
+			return rule, row, true
+		}
+	}
+	return v.inActivation(pc, afterCall)
 }
 
 const maxSenderTries = 16
 
+// knowsSender looks for the register with the caller's sp in the entries of interpreted methods.
 func (v *VM) knowsSender() bool {
-	if v.arm64.KnowsSender() || v.senderTries >= maxSenderTries {
-		return v.arm64.KnowsSender()
+	if v.sender != 0 || v.senderTries >= maxSenderTries {
+		return v.sender != 0
 	}
 	v.senderTries++
 	m, l := v.memory(), v.layout
@@ -74,24 +72,53 @@ func (v *VM) knowsSender() bool {
 	if m.failed || !ok || b.kind != kindInterpreter {
 		return false
 	}
-	next += l.sizes["InterpreterCodelet"]
 	for range maxCodelets {
-		c, ok := v.codeletAt(&b, next)
+		c, ok := v.codeletAt(&b, next+l.sizes["InterpreterCodelet"])
 		if !ok {
 			return false
 		}
-		if c.entry && v.arm64.LearnSender(&arm64.Piece{Begin: c.begin, End: c.end}) {
-			return true
+		if c.entry {
+			if v.sender = v.entryCode(&c).entryOf().sender; v.sender != 0 {
+				return true
+			}
 		}
-		next = c.end + l.sizes["InterpreterCodelet"]
+		next = c.end
 	}
 	return false
 }
 
-func (b *blob) piece() *arm64.Piece {
-	p := &arm64.Piece{Begin: b.begin, End: b.end, Frame: 8 * int64(b.frameWords), Assembly: b.stub}
-	if b.completeAt > 0 {
-		p.Complete = b.begin + uint64(b.completeAt)
+// ruleInAdapterARM64 returns the rule in an adapter between interpreted and compiled code. From the interpreter
+// (gen_i2c_adapter):
+//
+//	[sub x8, sp, #…; and sp, x8, #-16;] …; br x8
+//
+// From compiled code, after an optional call (gen_c2i_adapter):
+//
+//	[stp x29, x30, [sp, #-16]!; mov x29, sp; …; ldp x29, x30, [sp], #16;] mov sender, sp; [sub sp, sp, #…;] …; br x8
+func (v *VM) ruleInAdapterARM64(p *blob, pc uint64, afterCall bool) (frames.Rule, *frames.Row, bool) {
+	if pc%insnBytes != 0 {
+		return frames.Rule{}, nil, false
 	}
-	return p
+	from := max(p.begin, pc-min(pc, maxAdapter))
+	code := window{from, v.code(from, pc-from)}
+	for q := pc - insnBytes; ; q -= insnBytes {
+		w, ok := code.at(q)
+		f, _ := w.flow()
+		switch {
+		case ok && w == setFP:
+			return byRecord(), nil, true
+		case ok && w == pushPair && !afterCall:
+			return framed(2 * wordBytes), nil, q+insnBytes == pc
+		case afterCall && (!ok || w == popPair):
+			return frames.Rule{}, nil, false
+		case !ok:
+			return leaf, nil, q < p.begin
+		case w == popPair, f == flowAway, f == flowReturn, f == flowJump:
+			return leaf, nil, !afterCall
+		case w.is(0xffffffe0, 0x910003e0) && w.rd() == v.sender: // mov sender, sp
+			return inLR(bySender(v.sender))
+		}
+	}
 }
+
+const maxAdapter = 2048 // bytes

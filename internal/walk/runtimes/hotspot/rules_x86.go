@@ -66,17 +66,16 @@ func (v *VM) ruleAtReturnToMethod(b *blob, ret uint64) (frames.Rule, *frames.Row
 	if b.frameWords <= 0 {
 		return frames.Rule{}, nil, false
 	}
-	usual := 8 * (b.frameWords + wordsPushed(v.code(ret, maxStubCode)))
 	if !v.analysis.KeepsSP(ret) {
-		return v.ruleByReturnPath(b, ret, usual)
+		return v.ruleByReturnPath(b, ret)
 	}
-	return frameRule(usual), nil, true
+	return frameRule(8 * b.frameWords), nil, true
 }
 
 // afterRestore returns the address after a stub has restored all registers. There its own frame is valid, with rbp as
 // during the call.
 func (v *VM) afterRestore(q frames.Query) (pc uint64, ok bool) {
-	if !q.AfterCall || v.arm64 != nil {
+	if !q.AfterCall || v.isARM64() {
 		return 0, false
 	}
 	if b, ok := v.find(q.PC); !ok || !b.kind.isAssembly() {

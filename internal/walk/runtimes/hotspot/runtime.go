@@ -15,13 +15,13 @@ import (
 // Runtime is the Java virtual machine (JVM) of a process.
 type Runtime struct {
 	managed.Base
-	lib            *frames.Module
-	host           managed.Host
-	vm             *VM // nil: not readable yet
-	analysis       *heuristics.Source
-	tries          int
-	openError      error
-	startupSources []*startupSource
+	lib         *frames.Module
+	host        managed.Host
+	vm          *VM // nil: not readable yet
+	analysis    *heuristics.Source
+	tries       int
+	openError   error
+	codeSources []*codeSource
 	// refused: a walk ended because the JVM was starting.
 	refused bool
 }
@@ -58,35 +58,23 @@ func findJVM(mods []*frames.Module) *frames.Module {
 	return nil
 }
 
-// Attach implements [managed.Runtime]. A [startupSource] decides on code of unknown origin.
+// Attach implements [managed.Runtime]. A [codeSource] decides on code of unknown origin.
 func (r *Runtime) Attach(h managed.Host) bool {
 	mods := h.Modules()
 	if lib := findJVM(mods); lib != r.lib {
 		return false
 	}
 	r.host = h
-	r.startupSources = slices.DeleteFunc(r.startupSources, func(s *startupSource) bool {
+	r.codeSources = slices.DeleteFunc(r.codeSources, func(s *codeSource) bool {
 		return !slices.Contains(mods, s.module) || !s.inUse()
 	})
-	r.tryOpen()
-	for _, m := range mods {
-		if m.Generated && m.Owner == nil && !r.hasStartupSource(m) {
-			source := &startupSource{runtime: r, module: m, otherSources: m.Sources}
-			m.Sources = []frames.RuleSource{source}
-			r.startupSources = append(r.startupSources, source)
+	for _, m := range managed.Unowned(h) {
+		if !r.hasSource(m) {
+			r.addSources(m)
 		}
 	}
-	for _, source := range r.startupSources {
-		source.decideOwner()
-	}
+	r.tryOpen()
 	return true
-}
-
-func (r *Runtime) tryOpen() {
-	if r.vm == nil && r.tries < maxTries {
-		r.tries++
-		r.vm, r.openError = New(r.host, r.lib)
-	}
 }
 
 // Name implements [managed.Runtime], such as "HotSpot 17.0.15".
@@ -106,14 +94,6 @@ func (r *Runtime) Incomplete() error {
 		return err
 	}
 	return r.vm.frameSource().err
-}
-
-// Changed implements [managed.Runtime].
-func (r *Runtime) Changed() bool {
-	if r.retryRefused() {
-		return true
-	}
-	return r.vm != nil && r.vm.Changed()
 }
 
 // Forget implements [managed.Runtime].
@@ -208,7 +188,7 @@ func (r *Runtime) TasksAt(places []uint64, _ managed.Watch, yield func(place uin
 // virtualThreads may return nil.
 func (r *Runtime) virtualThreads() *virtualThreads {
 	j := r.javaFrames()
-	if !j.threadsReady() || !j.waiters.ready() {
+	if !j.threadsReady() || !j.threads.layout.waits {
 		return nil
 	}
 	if j.virtual == nil {
@@ -235,46 +215,12 @@ func (r *Runtime) javaFrames() *javaFrames {
 	return r.vm.frameSource()
 }
 
-// Rule implements [frames.RuleSource].
-func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if r.unproven() {
-		r.refused = true
-		return frames.Rule{}, nil, false
-	}
-	if r.vm == nil {
-		return frames.Rule{}, nil, false
-	}
-	if rule, row, ok := r.vm.Rule(q); ok {
-		return rule, row, true
-	}
-	if pc, ok := r.vm.afterRestore(q); ok {
-		rule, row, ok := r.byInstructions(frames.Query{PC: pc})
-		return rule, row, ok && row == nil && rule.CFAReg == frames.X86RBP
-	}
-	return frames.Rule{}, nil, false
-}
-
-func (r *Runtime) byInstructions(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	return r.analysis.Rule(q)
-}
-
 // Blob names the code blob at pc.
 func (r *Runtime) Blob(pc uint64) string {
 	if r.vm == nil {
 		return ""
 	}
 	return r.vm.blobName(pc)
-}
-
-// routineSource has the rules of assembly.
-type routineSource struct{ *Runtime }
-
-// Rule implements [frames.RuleSource].
-func (r routineSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if r.vm == nil {
-		return frames.Rule{}, nil, false
-	}
-	return r.vm.Routine(q)
 }
 
 // FuncRange implements [heuristics.Functions].

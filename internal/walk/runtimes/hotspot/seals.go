@@ -60,9 +60,8 @@ func (v *virtualThreads) readSealed(object uint64) (t virtualThread, ok bool) {
 	v.vm.mem.traced = &s
 	t, ok = v.read(object)
 	v.vm.mem.traced = nil
-	reads := cached.process.count
 	t.seal = seal{object, s.places, v.hashOf(&s)}
-	return t, ok && cached.Dropped == dropped && cached.process.count == reads
+	return t, ok && cached.Dropped == dropped
 }
 
 // noteList notes the list's epoch, and drops the seals of threads that it does not have at their address.

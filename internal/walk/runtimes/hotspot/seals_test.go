@@ -162,7 +162,7 @@ func TestTheNextQueryDoesNotCopyPagesOfThreads(t *testing.T) {
 	read, _ := f.readSealed(object)
 	f.v.seals[1] = read.seal
 	f.v.changed([]uint64{1})
-	f.v.vm.cached.Reread(&f.v.vm.cached.process, func(parts []frames.Region) int {
+	f.v.vm.cached.Reread(f.v.vm.cached.process, func(parts []frames.Region) int {
 		t.Errorf("%d pages", len(parts))
 		return 0
 	})

@@ -30,11 +30,11 @@ func TestCodeOutsideTheCodeCacheIsSharedWithOtherRuntimes(t *testing.T) {
 		if m.Owner != nil || m.NoFP {
 			t.Errorf("owner %v, NoFP %v; want neither", m.Owner, m.NoFP)
 		}
-		if len(m.Sources) != 2 || len(r.startupSources) != 1 || m.Sources[1] != frames.RuleSource(r.startupSources[0]) {
-			t.Fatalf("sources %v, want the other rules and the start-up source", m.Sources)
+		if len(m.Sources) != 4 || len(r.codeSources) != 2 || m.Sources[1] != frames.RuleSource(r.codeSources[1]) {
+			t.Fatalf("sources %v, want the other rules and the source of generated code", m.Sources)
 		}
-		if len(r.startupSources[0].otherSources) != 1 {
-			t.Errorf("the start-up source has %v, want the analysis of instructions", r.startupSources[0].otherSources)
+		if len(r.codeSources[1].others) != 1 {
+			t.Errorf("the source has %v, want the analysis of instructions", r.codeSources[1].others)
 		}
 	}
 	if h.mods[1].Owner != r {

@@ -59,12 +59,9 @@ func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 	if w.colours, ok = t.readColours(); !ok {
 		return w, false
 	}
-	ref := w.id.object
-	if t.layout.fields["JavaThread::_threadObj"].handle { // since 16
-		m := t.vm.memory()
-		if ref = m.word(ref); m.failed {
-			return w, false
-		}
+	ref, ok := t.handled("JavaThread::_threadObj", w.id.object)
+	if !ok {
+		return w, false
 	}
 	if w.object, ok = t.resolve(w.colours, ref); !ok || w.object == 0 || !t.isThread(w.object) {
 		return w, false

@@ -41,22 +41,18 @@ var wantThreads = slices.Concat([][]string{wantThread, wantOops, wantKlasses}, w
 type threadLayout struct {
 	*layout
 	list, fieldInfo []string
+	owner           []string // of wantOwner; nil: none
+	names, waits    bool     // it has the fields that names and waits need
 }
 
-const maxThreadOffset = 1 << 15
-
-// threadLayout chooses the alternatives; false: incomplete.
-func (l *layout) threadLayout() (*threadLayout, bool) {
-	t := &threadLayout{l, l.firstComplete(wantThreadList), l.firstComplete(wantFieldInfo)}
-	if !l.has(wantThread) || !l.has(wantOops) || !l.has(wantKlasses) || t.list == nil || t.fieldInfo == nil {
-		return nil, false
+func (l *layout) threadLayout() *threadLayout {
+	t := &threadLayout{
+		layout: l, list: l.firstComplete(wantThreadList), fieldInfo: l.firstComplete(wantFieldInfo),
+		owner: l.firstComplete(wantOwner),
 	}
-	for _, name := range slices.Concat(wantThreads...) {
-		if l.offset(name) > maxThreadOffset {
-			return nil, false
-		}
-	}
-	return t, true
+	t.names = l.has(wantThread) && l.has(wantOops) && l.has(wantKlasses) && t.list != nil && t.fieldInfo != nil
+	t.waits = t.names && l.has(wantMonitor) && l.has(wantPending)
+	return t
 }
 
 const (
@@ -68,7 +64,6 @@ type threads struct {
 	vm          *VM
 	methods     *methodNames
 	layout      *threadLayout // nil: not chosen yet
-	incomplete  bool          // fields are missing
 	list        uint64
 	listReadAt  int64 // CLOCK_MONOTONIC ns
 	byTID       map[int]threadID
@@ -116,19 +111,15 @@ func (j *javaFrames) role(tid int, name string) (string, bool) {
 }
 
 func (j *javaFrames) threadsReady() bool {
-	if j == nil || j.vm.nameLayout == nil || j.threads.incomplete {
+	if j == nil || j.vm.nameLayout == nil {
 		return false
 	}
 	t := &j.threads
 	if t.layout == nil {
 		t.byTID, t.absent, t.lastNames = map[int]threadID{}, map[int]bool{}, map[int]provenName{}
-		l, ok := j.vm.layout.threadLayout()
-		if t.layout = l; !ok {
-			t.incomplete = true
-			return false
-		}
+		t.layout = j.vm.layout.threadLayout()
 	}
-	return true
+	return t.layout.names
 }
 
 // name returns the proven name, or the last proven one.

@@ -105,9 +105,10 @@ func (v *virtualThreads) findClasses() bool {
 
 // mirrorOf returns a class's java.lang.Class, 0 if that is unknown, which it counts.
 func (v *virtualThreads) mirrorOf(class string) uint64 {
-	ref := v.wordAt(v.classes[class] + v.layout.offset("Klass::_java_mirror"))
-	if v.layout.fields["Klass::_java_mirror"].handle {
-		ref = v.wordAt(ref)
+	ref, ok := v.handled("Klass::_java_mirror", v.wordAt(v.classes[class]+v.layout.offset("Klass::_java_mirror")))
+	if !ok {
+		v.lost++
+		return 0
 	}
 	return v.current(v.resolve(v.colours, ref))
 }
@@ -115,16 +116,7 @@ func (v *virtualThreads) mirrorOf(class string) uint64 {
 // follow reads a reference. It returns 0 for null, and for one that is unreadable, or stale and not resolved, which it
 // counts.
 func (v *virtualThreads) follow(at uint64) uint64 {
-	if v.oops.wide {
-		return v.current(v.resolve(v.colours, v.wordAt(at)))
-	}
-	narrow := v.numberAt(at)
-	if narrow == 0 {
-		return 0
-	}
-	m := v.vm.memory()
-	to := v.widen(m, narrow, wantOops)
-	return v.current(to, !m.failed)
+	return v.current(v.referenceAt(v.colours, at, v.oops.wide))
 }
 
 // current follows an object that collectors have moved to its new place, which its mark then has.

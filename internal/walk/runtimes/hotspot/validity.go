@@ -25,7 +25,6 @@ type validity struct {
 
 	previous, latest classMemoryState
 	mayBeReused      bool
-	checkedAtRead    int   // 1 + number of reads at the last check without reuse; 0: never
 	newLoadersUntil  int64 // CLOCK_MONOTONIC ns
 }
 
@@ -40,7 +39,7 @@ type classMemoryState struct {
 }
 
 func (v *validity) beginWalk(s *managed.Sample) {
-	v.sample, v.copiedAt, v.mayBeReused, v.checkedAtRead = s, s.At, false, 0
+	v.sample, v.copiedAt, v.mayBeReused = s, s.At, false
 	v.vm.cached.drop()
 	if v.vm.nameLayout != nil && s.At > v.latest.readAt {
 		v.previous, v.latest = v.latest, v.readClassMemoryState()
@@ -70,10 +69,6 @@ func (v *validity) doubted() bool {
 	if v.mayBeReused || v.copiedAt == 0 {
 		return v.mayBeReused
 	}
-	reads := v.vm.cached.process.count + 1
-	if v.checkedAtRead == reads {
-		return false
-	}
 	current := v.readClassMemoryState()
 	v.noteLoaders(current)
 	if v.previous.collections != current.collections &&
@@ -81,7 +76,6 @@ func (v *validity) doubted() bool {
 		live := v.sample.Live
 		v.mayBeReused = live == nil || !live.Unchanged()
 	}
-	v.checkedAtRead = reads
 	return v.mayBeReused
 }
 

@@ -8,19 +8,36 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/heuristics"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/walk/runtimes/hotspot/arm64"
 )
 
 // VM is the virtual machine of a process, for one goroutine at a time.
 type VM struct {
-	*codeCache
+	host         managed.Host
+	analysis     *heuristics.Source // of instructions
+	layout       *layout
+	cached       readCache
+	mem          memory
+	buf          [maxEntry]byte
+	head         [maxHeader]byte
+	heaps        []heap
+	blockBytes   uint64          // read of a block
+	kinds        map[uint64]kind // by address of the name
+	byCode       map[uint64]blob // by start of code; blank: no blob
+	byRequest    map[uint64]blob
+	codelets     codelets
+	proof        proof
+	failedProofs int
+	// unread: an answer that is not in byCode lacks memory that could not be read.
+	unread bool
+
 	nameLayout  *nameLayout // nil: not read yet
 	java        *javaFrames // nil until frameSource
 	version     string
-	arm64       *arm64.Rules // nil on x86-64
 	stubs       stubNames
 	senderTries int
+	sender      uint8 // on arm64 the register with the caller's sp in an interpreted method; 0: unknown
 }
 
 // UnknownError says why a virtual machine's code is not read.
@@ -46,9 +63,13 @@ func New(h managed.Host, lib *frames.Module) (*VM, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &VM{codeCache: newCodeCache(h, l), stubs: stubNames{host: h, lib: lib}}
-	if h.Arch() == frames.ARM64 {
-		v.arm64 = &arm64.Rules{Code: v.code}
+	v := &VM{
+		host: h, analysis: analysisOf(h), layout: l, stubs: stubNames{host: h, lib: lib},
+		kinds: map[uint64]kind{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
+	}
+	v.cached.process = h
+	if g, ok := h.(managed.Gatherer); ok {
+		v.cached.readParts = g.ReadParts
 	}
 	var ok bool
 	if v.blockBytes, ok = l.headerSize(); !ok {
@@ -57,14 +78,7 @@ func New(h managed.Host, lib *frames.Module) (*VM, error) {
 	return v, nil
 }
 
-// Changed reports whether cached code is out of date, and then drops it.
-func (v *VM) Changed() bool {
-	changed := v.codeCache.Changed()
-	if changed && v.java != nil {
-		v.java.forgetStubs()
-	}
-	return changed
-}
+func (v *VM) isARM64() bool { return v.host.Arch() == frames.ARM64 }
 
 // Rule implements [frames.RuleSource].
 func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -75,7 +89,7 @@ func (v *VM) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	if v.arm64 != nil {
+	if v.isARM64() {
 		return v.ruleARM64(&b, &q)
 	}
 	return v.ruleX86(&b, &q)

@@ -16,6 +16,7 @@ const (
 	maxStride  = 256 // bytes
 	maxName    = 64
 	maxHeaps   = 16
+	maxOffset  = 1 << 15 // of a known field, bytes
 )
 
 // field is an entry of gHotSpotVMStructs.
@@ -102,9 +103,9 @@ func readLayout(h managed.Host, lib *frames.Module) (*layout, error) {
 		if later := renamed[name]; later != "" && !l.has([]string{later}) {
 			name = later
 		}
-		if needed[name] {
+		if offset := m.word(entry + offsetOf); needed[name] && offset <= maxOffset {
 			kind := m.name(m.word(entry + kindOf))
-			l.fields[name] = field{m.word(entry + offsetOf), m.word(entry + addressOf), sizeOf(kind), kind == "OopHandle"}
+			l.fields[name] = field{offset, m.word(entry + addressOf), sizeOf(kind), kind == "OopHandle"}
 		}
 	})
 	typeSizeOf, sizes := at("TypeEntrySizeOffset"), slices.Concat(wantSizes, nameSizes())
@@ -117,28 +118,28 @@ func readLayout(h managed.Host, lib *frames.Module) (*layout, error) {
 	if m.failed {
 		return nil, &UnknownError{Reason: "its tables (gHotSpotVMStructs) cannot be read", NotYet: !missing}
 	}
-	if lacks := l.missingField(); lacks != "" {
+	if lacks := l.missing(wantFields, wantSizes, wantBounds, wantHeaps); lacks != "" {
 		return nil, &UnknownError{Reason: "its tables do not have " + lacks}
 	}
 	return l, nil
 }
 
-func (l *layout) missingField() string {
-	for _, name := range wantFields {
+// missing names what the tables lack of fields, sizes and sets of alternatives, or returns "".
+func (l *layout) missing(names, sizes []string, alternatives ...[][]string) string {
+	for _, name := range names {
 		if !l.has([]string{name}) {
 			return name
 		}
 	}
-	for _, name := range wantSizes {
-		if _, ok := l.sizes[name]; !ok {
+	for _, name := range sizes {
+		if l.sizes[name] == 0 {
 			return "the size of " + name
 		}
 	}
-	switch {
-	case l.bounds == nil:
-		return strings.Join(slices.Concat(wantBounds...), " or ")
-	case l.heaps == nil:
-		return strings.Join(slices.Concat(wantHeaps...), " or ")
+	for _, sets := range alternatives {
+		if l.firstComplete(sets) == nil {
+			return strings.Join(slices.Concat(sets...), " or ")
+		}
 	}
 	return ""
 }

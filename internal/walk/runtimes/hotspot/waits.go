@@ -3,7 +3,7 @@
 package hotspot
 
 import (
-	"slices"
+	"cmp"
 
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
@@ -42,12 +42,8 @@ const markMonitorValue = 2
 
 type waiters struct {
 	*threads
-	chosen     bool
-	complete   bool
-	owner      []string // of wantOwner; nil: none
 	fields     waitFields
 	index      threadIndex
-	pace       readingPace
 	lastHolder int  // last thread whose lock stack had an object; 0: none
 	still      bool // the last query's memory is a core's
 }
@@ -63,26 +59,17 @@ type waitFields struct {
 }
 
 type waitState struct {
-	kind    waits.Kind
-	monitor uint64 // 0: none
-	object  uint64 // 0: none, or being moved
-	class   string
-	timed   bool
-	owner   int
-	// ownerTask is the number of a virtual thread.
-	ownerTask uint64
-	// anonymous: the owner was found by addresses of objects.
-	anonymous bool
+	managed.WaitAnswer        // but for Address
+	monitor            uint64 // 0: none
+	object             uint64 // 0: none, or being moved
+	anonymous          bool   // the owner was found by addresses of objects
 }
 
 func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
-	if !j.threadsReady() {
+	if !j.threadsReady() || !j.threads.layout.waits {
 		return answer, false
 	}
 	t := &j.waiters
-	if !t.ready() {
-		return answer, false
-	}
 	t.still = q.Still
 	known, ok := t.beginQuery(q.InnerTID)
 	defer t.vm.cached.bypass()
@@ -100,30 +87,8 @@ func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 	case q.Live == nil || !q.Live.Unchanged():
 		return managed.WaitAnswer{Later: true}, false
 	}
-	answer = managed.WaitAnswer{
-		Kind: w.kind, Class: w.class, Address: w.monitor, Owner: w.owner, OwnerTask: w.ownerTask, Timed: w.timed,
-		Later: later,
-	}
-	if answer.Address == 0 {
-		answer.Address = w.object
-	}
-	return answer, true
-}
-
-// ready reports whether the tables have the fields that waits need. Precondition: [javaFrames.threadsReady].
-func (t *waiters) ready() bool {
-	if t.chosen {
-		return t.complete
-	}
-	t.chosen = true
-	l := t.vm.layout
-	for _, name := range slices.Concat(wantWaits...) {
-		if l.offset(name) > maxThreadOffset {
-			return false
-		}
-	}
-	t.complete, t.owner = l.has(wantMonitor) && l.has(wantPending), l.firstComplete(wantOwner)
-	return t.complete
+	w.Later, w.Address = later, cmp.Or(w.monitor, w.object)
+	return w.WaitAnswer, true
 }
 
 // proveWait reads the wait twice; false: there is none, or the readings differ. later: a later answer may be complete.
@@ -134,10 +99,10 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	}
 	w = first
 	owner, unread := t.ownerOf(&w)
-	w.owner = owner
+	w.Owner = owner
 	t.vm.cached.reread()
 	again, ok := t.readWait(id)
-	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
+	if !ok || again.Kind != first.Kind || again.monitor != first.monitor || again.Timed != first.Timed {
 		return w, true, false
 	}
 	t.vm.cached.bypass()
@@ -145,9 +110,9 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	if later = !t.noPause || !still || after != t.collected || again != first; !later {
 		return w, unread, true
 	}
-	w.object, w.class = 0, "" // the kind remains valid
-	if w.kind == waits.Park || w.anonymous {
-		w.owner, w.ownerTask = 0, 0
+	w.object, w.Class = 0, "" // the kind remains valid
+	if w.Kind == waits.Park || w.anonymous {
+		w.Owner, w.OwnerTask = 0, 0
 	}
 	return w, true, true
 }
@@ -162,17 +127,17 @@ func (t *waiters) readWait(id threadID) (w waitState, ok bool) {
 		return w, false
 	}
 	if pending != 0 || waiting != 0 {
-		w.kind, w.monitor = waits.Monitor, pending
+		w.Kind, w.monitor = waits.Monitor, pending
 		if pending == 0 {
-			w.kind, w.monitor = waits.ObjectWait, waiting
+			w.Kind, w.monitor = waits.ObjectWait, waiting
 		}
 		if w.monitor%8 != 0 {
 			return w, false
 		}
 		if t.noPause {
-			w.object, w.class = t.monitorObject(w.monitor)
-			if _, status, ok := t.readStatus(id); ok && w.kind == waits.ObjectWait {
-				w.timed = status&statusTimed != 0
+			w.object, w.Class = t.monitorObject(w.monitor)
+			if _, status, ok := t.readStatus(id); ok && w.Kind == waits.ObjectWait {
+				w.Timed = status&statusTimed != 0
 			}
 		}
 		return w, true

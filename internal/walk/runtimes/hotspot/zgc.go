@@ -141,7 +141,7 @@ func (t *threads) resolveGenerational(c colours, ref uint64) (object uint64, ok 
 		return 0, false
 	}
 	shift := c.shift
-	if t.vm.arm64 == nil {
+	if !t.vm.isARM64() {
 		shift = remapShift + uint64(bits.Len8(own))
 	}
 	at := ref >> shift

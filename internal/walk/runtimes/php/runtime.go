@@ -103,7 +103,7 @@ func (r *Runtime) makePlan() {
 		return s
 	}
 	waiting := managed.Step{Op: managed.CopyTargets, Off: callThis, Size: uint32(r.generatorFake), Max: maxWaiting,
-		At: callFunc, OnlyZero: true}
+		At: callFunc, Mask: ^uint64(0)}
 	r.plan = &managed.Plan{Skip: &r.functions.Skip, Steps: []managed.Step{
 		{Op: managed.Copy, Base: managed.SlotAnchor, Off: r.current + globalsVMStackTop, Max: 8 - globalsVMStackTop},
 		load(r.current, slotCall),

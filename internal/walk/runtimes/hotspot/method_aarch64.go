@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package arm64
+package hotspot
 
 import (
 	"math"
@@ -8,61 +8,58 @@ import (
 	"prywalk/frames"
 )
 
-// Method returns the rule at an address of a compiled method.
-func (r *Rules) Method(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
-	if p.Frame <= 0 || p.Complete == 0 || pc%insnBytes != 0 {
+// ruleInMethodARM64 returns the rule at an address of a compiled method.
+func (v *VM) ruleInMethodARM64(p *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if p.frameWords <= 0 || p.completeAt <= 0 || pc%insnBytes != 0 {
 		return frames.Rule{}, nil, false
 	}
-	v := r.around(p, pc)
-	if v.inCallStub(pc) || v.leavesByPoll(p, pc) {
+	code := v.around(p.begin, p.end, pc)
+	if code.inCallStub(pc) || code.leavesByPoll(p, pc) {
 		return leaf, nil, true
 	}
-	if pc < p.Complete {
-		return r.beforeComplete(p, pc)
+	if pc < p.completeFrom() {
+		return v.ruleBeforeComplete(p, pc)
 	}
-	if rule, ok := v.duringPrologue(p, pc); ok { // on-stack replacement
+	if rule, ok := code.duringPrologue(p, pc); ok { // on-stack replacement
 		return rule, nil, true
 	}
-	size, gone := v.frameAt(p, pc)
-	if gone || size > p.Frame+maxPushed {
+	size, gone := code.frameAt(p, pc)
+	if gone || size > p.frameBytes()+maxPushed {
 		return leaf, nil, gone
 	}
 	return framed(size), nil, true
 }
 
-// MethodCaller returns the rule at a return address.
-func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
-	if p.Frame <= 0 || pc%insnBytes != 0 {
+// ruleAtReturnARM64 returns the rule at a return address in a compiled method or a stub.
+func (v *VM) ruleAtReturnARM64(p *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if p.frameWords <= 0 || pc%insnBytes != 0 {
 		return frames.Rule{}, nil, false
 	}
-	v := r.around(p, pc)
-	if p.Assembly {
+	code, frame := v.around(p.begin, p.end, pc), p.frameBytes()
+	if p.stub {
 		// As the JVM walks it. The return address may be pushed before a call of C (aarch64_enc_java_to_runtime).
-		if w, _ := v.at(pc); w == popCrumb && p.Frame > 2*wordBytes {
-			return framed(p.Frame + 2*wordBytes), nil, true
+		if w, _ := code.at(pc); w == popCrumb && frame > 2*wordBytes {
+			return framed(frame + 2*wordBytes), nil, true
 		}
-		return framed(p.Frame), nil, true
+		return framed(frame), nil, true
 	}
-	size, gone := v.frameAt(p, pc)
-	if gone || size < p.Frame || size > p.Frame+maxPushed {
-		size = p.Frame
+	size, gone := code.frameAt(p, pc)
+	if gone || size < frame || size > frame+maxPushed {
+		size = frame
 	}
 	return framed(size), nil, true
 }
 
-// A barrier saves all registers.
-const maxPushed = 4096
-
-func (r *Rules) beforeComplete(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
-	v := window{p.Begin, r.Code(p.Begin, p.Complete-p.Begin)}
-	if rule, ok := v.duringPrologue(p, pc); ok {
+func (v *VM) ruleBeforeComplete(p *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
+	code := window{p.begin, v.code(p.begin, p.completeFrom()-p.begin)}
+	if rule, ok := code.duringPrologue(p, pc); ok {
 		return rule, nil, true
 	}
-	for q := p.Begin; q < p.Complete; q += insnBytes {
+	for q := p.begin; q < p.completeFrom(); q += insnBytes {
 		switch {
-		case v.prologueAt(p, q) == noPrologue:
+		case code.prologueAt(p, q) == noPrologue:
 		case q < pc:
-			return framed(p.Frame), nil, true
+			return framed(p.frameBytes()), nil, true
 		default:
 			return leaf, nil, true
 		}
@@ -78,16 +75,16 @@ const (
 	prologueInTwo           // stp; [mov x29, sp;] sub sp
 )
 
-func (v window) prologueAt(p *Piece, pc uint64) prologue {
+func (v window) prologueAt(p *blob, pc uint64) prologue {
 	first, _ := v.at(pc)
 	second, ok := v.at(pc + insnBytes)
 	switch c, n := first.stack(); {
-	case ok && c == lowers && n == p.Frame && first.is(0xff8003ff, 0xd10003ff) && second.is(pairMask, uint32(pairAtSP)) &&
-		8*second.signed(15, 7) == p.Frame-2*wordBytes:
+	case ok && c == lowers && n == p.frameBytes() && first.is(0xff8003ff, 0xd10003ff) &&
+		second.is(pairMask, uint32(pairAtSP)) && 8*second.signed(15, 7) == p.frameBytes()-2*wordBytes:
 		return prologueAtOnce
 	case first != pushPair:
 		return noPrologue
-	case p.Frame == 2*wordBytes:
+	case p.frameBytes() == 2*wordBytes:
 		return prologueInTwo
 	}
 	for i := uint64(1); i <= 4; i++ { // mov x29, sp; movz, movk of a large size
@@ -96,7 +93,7 @@ func (v window) prologueAt(p *Piece, pc uint64) prologue {
 		switch {
 		case !ok:
 			return noPrologue
-		case c == lowers && n+2*wordBytes == p.Frame, w.is(0xffe0ffff, 0xcb2063ff):
+		case c == lowers && n+2*wordBytes == p.frameBytes(), w.is(0xffe0ffff, 0xcb2063ff):
 			return prologueInTwo
 		case c != level:
 			return noPrologue
@@ -110,7 +107,7 @@ func touchesStack(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
 
-func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
+func (v window) duringPrologue(p *blob, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
 	for range bytesBehind / insnBytes {
 		if v.prologueAt(p, q) != noPrologue {
@@ -122,7 +119,7 @@ func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) 
 		q += insnBytes
 	}
 	if v.prologueAt(p, pc-insnBytes) == prologueAtOnce {
-		return afterSub(p.Frame), true
+		return afterSub(p.frameBytes()), true
 	}
 	for i := uint64(1); i <= 4; i++ {
 		if v.prologueAt(p, pc-i*insnBytes) != prologueInTwo {
@@ -135,23 +132,23 @@ func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) 
 				}
 			}
 		}
-		return framed(2 * wordBytes), p.Frame != 2*wordBytes
+		return framed(2 * wordBytes), p.frameBytes() != 2*wordBytes
 	}
 	return rule, false
 }
 
 // frameAt returns the size, CFA − sp after the frame is made, or [otherFramesEnd]. gone: it is removed, with the return
 // address in x30.
-func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
+func (v window) frameAt(p *blob, pc uint64) (size int64, gone bool) {
 	last, _ := v.at(pc - insnBytes)
-	s := endSearch{window: v, piece: p, from: pc, loaded: last.is(pairMask, uint32(pairOfSP)), size: p.Frame}
+	s := endSearch{window: v, piece: p, from: pc, loaded: last.is(pairMask, uint32(pairOfSP)), size: p.frameBytes()}
 	for q, n := pc, 0; n < bytesBehind/insnBytes; n++ {
 		var found bool
 		if q, found = s.followOne(q); found {
 			return s.size, s.gone
 		}
 	}
-	return p.Frame, false
+	return p.frameBytes(), false
 }
 
 // otherFramesEnd: a frame of another size is removed.
@@ -159,7 +156,7 @@ const otherFramesEnd = math.MaxInt64
 
 type endSearch struct {
 	window
-	piece  *Piece
+	piece  *blob
 	from   uint64
 	loaded bool // x29 and x30 were loaded
 	called bool
@@ -182,12 +179,12 @@ func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
 		s.size = 2 * wordBytes
 		return 0, true
 	case c == raises && (s.loaded || s.pairNext(q)):
-		if moved != p.Frame && moved != p.Frame-2*wordBytes {
+		if moved != p.frameBytes() && moved != p.frameBytes()-2*wordBytes {
 			s.size = otherFramesEnd
 		}
 		return 0, true
 	case c == raises:
-		s.size = p.Frame + moved
+		s.size = p.frameBytes() + moved
 		return 0, true
 	case c != level:
 		return 0, true
@@ -201,7 +198,7 @@ func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
 		return 0, true
 	case flowJump:
 		next = q + uint64(to)
-		if next < p.Begin || next >= p.End {
+		if next < p.begin || next >= p.end {
 			s.gone = s.removedBefore(p, s.from)
 			return 0, true
 		}
@@ -217,7 +214,7 @@ func (v window) pairNext(pc uint64) bool {
 	return w == popPair
 }
 
-func (v window) removedBefore(p *Piece, pc uint64) bool {
+func (v window) removedBefore(p *blob, pc uint64) bool {
 	for q := pc - insnBytes; q >= pc-maxRemoval*insnBytes; q -= insnBytes {
 		w, ok := v.at(q)
 		if !ok {
@@ -227,7 +224,7 @@ func (v window) removedBefore(p *Piece, pc uint64) bool {
 			return true
 		}
 		if c, n := w.stack(); c != level {
-			return c == raises && n == p.Frame
+			return c == raises && n == p.frameBytes()
 		}
 		if f, _ := w.flow(); f != flowNext {
 			return false
@@ -237,11 +234,6 @@ func (v window) removedBefore(p *Piece, pc uint64) bool {
 }
 
 const maxRemoval = 8 // instructions
-
-// InCallStub reports whether pc is in a call's frameless stub after a method.
-func (r *Rules) InCallStub(p *Piece, pc uint64) bool {
-	return pc%insnBytes == 0 && r.around(p, pc).inCallStub(pc)
-}
 
 // inCallStub matches the stubs of CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
 //
@@ -282,7 +274,7 @@ const (
 )
 
 // leavesByPoll matches a frameless piece for a safepoint poll: adr x8, poll; str x8, [x28, #…]; jump.
-func (v window) leavesByPoll(p *Piece, pc uint64) bool {
+func (v window) leavesByPoll(p *blob, pc uint64) bool {
 	for back := uint64(0); back <= 4; back++ {
 		q := pc - back*insnBytes
 		w, ok := v.at(q)
@@ -292,7 +284,7 @@ func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 		next, _ := v.at(q + insnBytes)
 		if w.is(0x9f00001f, 0x10000008) && next.is(0xffc003ff, 0xf9000388) {
 			poll := q + uint64(w.signed(5, 19)<<2|int64(w>>29&3))
-			return poll >= p.Begin && poll < p.End && v.jumpsOut(p, q+2*insnBytes)
+			return poll >= p.begin && poll < p.end && v.jumpsOut(p, q+2*insnBytes)
 		}
 		if f, _ := w.flow(); f != flowNext && back > 0 {
 			return false
@@ -301,14 +293,14 @@ func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	return false
 }
 
-func (v window) jumpsOut(p *Piece, pc uint64) bool {
+func (v window) jumpsOut(p *blob, pc uint64) bool {
 	for range 4 {
 		w, _ := v.at(pc)
 		f, to := w.flow()
 		switch {
 		case f == flowJump:
 			next := pc + uint64(to)
-			return next < p.Begin || next >= p.End
+			return next < p.begin || next >= p.end
 		case w == jumpX8:
 			return true
 		case f != flowNext || w.rd() != regScratch:

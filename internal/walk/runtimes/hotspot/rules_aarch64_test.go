@@ -1,33 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package arm64
+package hotspot
 
 import (
 	"encoding/binary"
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/walk/managed"
 )
 
 const base = 0x10000
 
-func rulesOf(code []insn, frame int64, complete int) (*Rules, *Piece) {
+// codeHost has code at base.
+type codeHost struct {
+	managed.Host
+	code []byte
+}
+
+func (h codeHost) ReadCode(addr uint64, b []byte) int {
+	if addr < base || addr-base > uint64(len(h.code)) {
+		return 0
+	}
+	return copy(b, h.code[addr-base:])
+}
+
+func rulesOf(code []insn, frame int32, complete int) (*VM, *blob) {
 	b := make([]byte, 0, 4*len(code))
 	for _, w := range code {
 		b = binary.LittleEndian.AppendUint32(b, uint32(w))
 	}
-	read := func(addr, n uint64) []byte {
-		if addr < base || addr-base > uint64(len(b)) {
-			return nil
-		}
-		return b[addr-base : min(addr-base+n, uint64(len(b)))]
+	return &VM{host: codeHost{code: b}}, &blob{
+		begin: base, end: base + uint64(len(b)), frameWords: frame / 8, completeAt: int32(4 * complete),
 	}
-	p := &Piece{Begin: base, End: base + uint64(len(b)), Frame: frame}
-	if complete >= 0 {
-		p.Complete = base + 4*uint64(complete)
-	}
-	return &Rules{Code: read}, p
 }
+
+func (b *blob) codelet() *codelet { return &codelet{begin: b.begin, end: b.end} }
 
 const (
 	pushed32   insn = 0xd10083ff // sub sp, sp, #32
@@ -35,7 +43,7 @@ const (
 	storesPair insn = 0xa9017bfd // stp x29, x30, [sp, #16]
 	loadsPair  insn = 0xa9417bfd
 	less16     insn = 0xd10043ff // sub sp, sp, #16
-	call       insn = 0x94001000
+	callInsn   insn = 0x94001000
 	other      insn = 0x8b010000 // add x0, x0, x1
 	crumb      insn = 0xa9bf27ff // stp xzr, x9, [sp, #-16]!
 	branch     insn = 0x54000040 // b.eq, over the next
@@ -44,12 +52,12 @@ const (
 )
 
 // CFA − sp, and whether the return address is in x30; −1: no rule.
-type want struct {
+type wantARM64 struct {
 	cfa  int32
 	inLR bool
 }
 
-func check(t *testing.T, name string, i int, r frames.Rule, row *frames.Row, ok bool, w want) {
+func checkARM64(t *testing.T, name string, i int, r frames.Rule, row *frames.Row, ok bool, w wantARM64) {
 	t.Helper()
 	switch {
 	case ok != (w.cfa >= 0):
@@ -62,33 +70,33 @@ func check(t *testing.T, name string, i int, r frames.Rule, row *frames.Row, ok 
 }
 
 func TestEachInstructionOfACompiledMethodHasItsFrame(t *testing.T) {
-	gone, whole := want{0, true}, want{32, false}
+	gone, whole := wantARM64{0, true}, wantARM64{32, false}
 	for name, c := range map[string]struct {
 		code     []insn
 		complete int
-		want     []want
+		want     []wantARM64
 	}{
 		"at once": {[]insn{nop, pushed32, storesPair, other, other, loadsPair, popped32, pollX8, ret}, 3,
-			[]want{gone, gone, {32, true}, whole, whole, whole, whole, gone, gone}},
+			[]wantARM64{gone, gone, {32, true}, whole, whole, whole, whole, gone, gone}},
 		"in two": {[]insn{pushPair, setFP, less16, other, popCrumb, popPair, ret}, 3,
-			[]want{gone, {16, false}, {16, false}, whole, whole, {16, false}, gone}},
-		"a call of C's": {[]insn{pushed32, storesPair, crumb, call, popCrumb, other, loadsPair, popped32, ret}, 2,
-			[]want{gone, {32, true}, whole, {48, false}, {48, false}, whole, whole, whole, gone}},
+			[]wantARM64{gone, {16, false}, {16, false}, whole, whole, {16, false}, gone}},
+		"a call of C's": {[]insn{pushed32, storesPair, crumb, callInsn, popCrumb, other, loadsPair, popped32, ret}, 2,
+			[]wantARM64{gone, {32, true}, whole, {48, false}, {48, false}, whole, whole, whole, gone}},
 		"a jump to a stub behind its end": {[]insn{pushed32, storesPair, other, loadsPair, popped32, far}, 2,
-			[]want{gone, {32, true}, whole, whole, whole, gone}},
+			[]wantARM64{gone, {32, true}, whole, whole, whole, gone}},
 		"a jump to a stub within it": {[]insn{pushed32, storesPair, other, branch, far, other, loadsPair, popped32, ret}, 2,
-			[]want{gone, {32, true}, whole, whole, whole, whole, whole, whole, gone}},
+			[]wantARM64{gone, {32, true}, whole, whole, whole, whole, whole, whole, gone}},
 		"an entry in a loop": {[]insn{pushed32, storesPair, other, ret, 0xd14053e9, 0xf900013f, pushed32, storesPair, other,
 			loadsPair, popped32, ret}, 2,
-			[]want{gone, {32, true}, {-1, false}, gone, gone, gone, gone, {32, true}, whole, whole, whole, gone}},
+			[]wantARM64{gone, {32, true}, {-1, false}, gone, gone, gone, gone, {32, true}, whole, whole, whole, gone}},
 	} {
 		r, p := rulesOf(c.code, 32, c.complete)
 		for i, w := range c.want {
 			if w.cfa < 0 {
 				continue
 			}
-			rule, row, ok := r.Method(p, base+4*uint64(i))
-			check(t, name, i, rule, row, ok, w)
+			rule, row, ok := r.ruleInMethodARM64(p, base+4*uint64(i))
+			checkARM64(t, name, i, rule, row, ok, w)
 		}
 	}
 }
@@ -104,13 +112,13 @@ func TestReturnAddressesInMethodsHaveTheirFrame(t *testing.T) {
 		"the end":               {[]insn{loadsPair, popped32, ret}, 32},
 		"no return":             {nil, 32},
 	} {
-		r, p := rulesOf(append([]insn{pushed32, storesPair, call}, c.code...), 32, 2)
-		rule, row, ok := r.MethodCaller(p, base+12)
-		check(t, name, 0, rule, row, ok, want{c.want, false})
+		r, p := rulesOf(append([]insn{pushed32, storesPair, callInsn}, c.code...), 32, 2)
+		rule, row, ok := r.ruleAtReturnARM64(p, base+12)
+		checkARM64(t, name, 0, rule, row, ok, wantARM64{c.want, false})
 	}
-	r, p := rulesOf([]insn{pushPair, less16, call, popCrumb, popPair, ret}, 32, 2)
-	rule, row, ok := r.MethodCaller(p, base+12)
-	check(t, "the end in two", 0, rule, row, ok, want{32, false})
+	r, p := rulesOf([]insn{pushPair, less16, callInsn, popCrumb, popPair, ret}, 32, 2)
+	rule, row, ok := r.ruleAtReturnARM64(p, base+12)
+	checkARM64(t, "the end in two", 0, rule, row, ok, wantARM64{32, false})
 }
 
 func TestStubsAfterAMethodHaveNoFrame(t *testing.T) {
@@ -126,42 +134,44 @@ func TestStubsAfterAMethodHaveNoFrame(t *testing.T) {
 		begin := []insn{pushed32, storesPair, other, loadsPair, popped32, ret, other, other}
 		r, p := rulesOf(append(begin, c.code...), 32, 2)
 		for i := range c.n {
-			rule, row, ok := r.Method(p, base+4*uint64(len(begin)+i))
-			check(t, name, i, rule, row, ok, want{0, true})
+			rule, row, ok := r.ruleInMethodARM64(p, base+4*uint64(len(begin)+i))
+			checkARM64(t, name, i, rule, row, ok, wantARM64{0, true})
 		}
-		if c.n > 2 && name != "a poll" && !r.InCallStub(p, base+4*uint64(len(begin))) {
+		stub := base + 4*uint64(len(begin))
+		if c.n > 2 && name != "a poll" && !r.around(p.begin, p.end, stub).inCallStub(stub) {
 			t.Errorf("%s: it is not known", name)
 		}
 	}
 	r, p := rulesOf([]insn{pushed32, storesPair, movz8, movk8, jumpX8}, 32, 2)
-	rule, row, ok := r.Method(p, base+12)
-	check(t, "a jump without a method", 0, rule, row, ok, want{32, false})
+	rule, row, ok := r.ruleInMethodARM64(p, base+12)
+	checkARM64(t, "a jump without a method", 0, rule, row, ok, wantARM64{32, false})
 }
 
 func TestInterpretedFramesAreFollowedFromEntryToReturn(t *testing.T) {
 	enters := []insn{other, 0x910143fd, other, 0xa9044fff, other} // add x29, sp, #80; stp xzr, x19, [sp, #64]
 	r, p := rulesOf(enters, 0, -1)
 	for i := range enters {
-		rule, row, ok := r.Entry(p, base+4*uint64(i))
+		rule, row, ok := r.ruleInEntryARM64(p.codelet(), base+4*uint64(i))
 		inLR := ok && row != nil && row.RA.Kind == frames.RuleReg && row.CFAExpr == bySender(19)
-		inFrame := ok && row != nil && row.RA == Interpreted.RA && rule.CFAReg == 19
-		if i < 2 != inLR || (i == 2 || i == 3) != inFrame || i == 4 && row != Interpreted {
+		inFrame := ok && row != nil && row.RA == interpretedARM64.RA && rule.CFAReg == 19
+		if i < 2 != inLR || (i == 2 || i == 3) != inFrame || i == 4 && row != interpretedARM64 {
 			t.Errorf("entry %d: %+v %+v %v", i, rule, row, ok)
 		}
 	}
-	if !r.LearnSender(p) || r.sender != 19 {
-		t.Errorf("sender %d", r.sender)
+	if got := r.entryCode(p.codelet()).entryOf().sender; got != 19 {
+		t.Errorf("sender %d", got)
 	}
 	const fromX9 = 0xaa0903f4 // mov x20, x9
-	leaves := []insn{other, backToFP, popPair, fromX9, alignESP, pushX0LR, pushed32, call, popped32, popX0LR, ret, other}
+	leaves := []insn{other, backToFP, popPair, fromX9, alignESP, pushX0LR, pushed32, callInsn, popped32, popX0LR, ret,
+		other}
 	r, p = rulesOf(leaves, 0, -1)
 	for i, w := range []string{"frame", "frame", "frame", "x9", "x20", "leaf", "stack", "stack", "stack", "stack", "leaf",
 		"frame"} {
-		rule, row, ok := r.Interpreter(p, base+4*uint64(i))
+		rule, row, ok := r.around(p.begin, p.end, base+4*uint64(i)).ruleInInterpreter(base+4*uint64(i), false)
 		got := ""
 		switch {
 		case !ok:
-		case row == Interpreted:
+		case row == interpretedARM64:
 			got = "frame"
 		case row == nil && rule == leaf:
 			got = "leaf"
@@ -176,34 +186,35 @@ func TestInterpretedFramesAreFollowedFromEntryToReturn(t *testing.T) {
 			t.Errorf("end %d: %q, want %q: %+v %+v", i, got, w, rule, row)
 		}
 	}
-	if rule, row, ok := r.InterpreterCaller(p, base+4*8); !ok || row == nil || rule.CFAOff != 48 ||
-		row.RA.Kind != frames.RuleOffset {
+	if rule, row, ok := r.around(p.begin, p.end, base+4*8).ruleInInterpreter(base+4*8, true); !ok || row == nil ||
+		rule.CFAOff != 48 || row.RA.Kind != frames.RuleOffset {
 		t.Errorf("while the handler is looked for: %+v %+v %v", rule, row, ok)
 	}
-	knows := []insn{other, call, 0xd61f02e0} // br x23
+	knows := []insn{other, callInsn, 0xd61f02e0} // br x23
 	r, p = rulesOf(knows, 0, -1)
-	if rule, row, ok := r.InterpreterCaller(p, base+8); !ok || row == nil || row.RA.Reg != 23 || rule.CFAReg != regSP {
+	if rule, row, ok := r.around(p.begin, p.end, base+8).ruleInInterpreter(base+8, true); !ok || row == nil ||
+		row.RA.Reg != 23 || rule.CFAReg != regSP {
 		t.Errorf("a method that it knows: %+v %+v %v", rule, row, ok)
 	}
 }
 
 func TestAdaptersKeepTheReturnAddress(t *testing.T) {
-	code := []insn{other, jumpX8, pushPair, setFP, call, popPair, 0x910003f3, less16, jumpX8} // mov x19, sp
+	code := []insn{other, jumpX8, pushPair, setFP, callInsn, popPair, 0x910003f3, less16, jumpX8} // mov x19, sp
 	r, p := rulesOf(code, 0, -1)
 	r.sender = 19
-	for i, w := range []want{{0, true}, {0, true}, {0, true}, {16, false}} {
-		rule, row, ok := r.Adapter(p, base+4*uint64(i), false)
-		check(t, "adapter", i, rule, row, ok, w)
+	for i, w := range []wantARM64{{0, true}, {0, true}, {0, true}, {16, false}} {
+		rule, row, ok := r.ruleInAdapterARM64(p, base+4*uint64(i), false)
+		checkARM64(t, "adapter", i, rule, row, ok, w)
 	}
 	for i, caller := range map[int]bool{4: false, 5: true} {
-		if rule, _, ok := r.Adapter(p, base+4*uint64(i), caller); !ok || rule.CFAReg != regFP {
-			t.Errorf("in its call, %d: %+v %v", i, rule, ok)
+		if rule, _, ok := r.ruleInAdapterARM64(p, base+4*uint64(i), caller); !ok || rule.CFAReg != regFP {
+			t.Errorf("in its callInsn, %d: %+v %v", i, rule, ok)
 		}
 	}
-	rule, row, ok := r.Adapter(p, base+4*6, false)
-	check(t, "behind the call", 6, rule, row, ok, want{0, true})
+	rule, row, ok := r.ruleInAdapterARM64(p, base+4*6, false)
+	checkARM64(t, "behind the call", 6, rule, row, ok, wantARM64{0, true})
 	for _, i := range []int{7, 8} {
-		if rule, row, ok := r.Adapter(p, base+4*uint64(i), false); !ok || row == nil || rule.CFAReg != 19 {
+		if rule, row, ok := r.ruleInAdapterARM64(p, base+4*uint64(i), false); !ok || row == nil || rule.CFAReg != 19 {
 			t.Errorf("on the interpreter's stack, %d: %+v %+v %v", i, rule, row, ok)
 		}
 	}
@@ -218,36 +229,34 @@ func FuzzAnyCode(f *testing.F) {
 		}
 		f.Add(b, uint16(32), uint16(2), uint16(3))
 	}
-	add(pushed32, storesPair, crumb, call, popCrumb, loadsPair, popped32, ret)
-	add(backToFP, popPair, alignESP, pushX0LR, call, popX0LR, jumpX8)
+	add(pushed32, storesPair, crumb, callInsn, popCrumb, loadsPair, popped32, ret)
+	add(backToFP, popPair, alignESP, pushX0LR, callInsn, popX0LR, jumpX8)
 	add(popPair, 0xaa0903f4, moveESP, ret)
 	add(0x14000000, 0xd280000c, jumpX8)
 	add(0x910143fd, 0xa9044fff)
 	f.Fuzz(func(t *testing.T, code []byte, frame, complete, at uint16) {
-		read := func(addr, n uint64) []byte {
-			if addr < base || addr-base > uint64(len(code)) {
-				return nil
-			}
-			return code[addr-base : min(addr-base+n, uint64(len(code)))]
-		}
-		r := &Rules{Code: read}
-		p := &Piece{Begin: base, End: base + uint64(len(code)), Frame: int64(frame) &^ 7, Complete: base + uint64(complete)}
+		r := &VM{host: codeHost{code: code}}
+		p := &blob{begin: base, end: base + uint64(len(code)), frameWords: int32(frame / 8), completeAt: int32(complete)}
 		pc := base + uint64(at)
-		r.LearnSender(p)
+		r.sender = r.entryCode(p.codelet()).entryOf().sender
 		for name, rule := range map[string]func() (frames.Rule, *frames.Row, bool){
-			"method":      func() (frames.Rule, *frames.Row, bool) { return r.Method(p, pc) },
-			"caller":      func() (frames.Rule, *frames.Row, bool) { return r.MethodCaller(p, pc) },
-			"entry":       func() (frames.Rule, *frames.Row, bool) { return r.Entry(p, pc) },
-			"interpreter": func() (frames.Rule, *frames.Row, bool) { return r.Interpreter(p, pc) },
-			"returns":     func() (frames.Rule, *frames.Row, bool) { return r.InterpreterCaller(p, pc) },
-			"adapter":     func() (frames.Rule, *frames.Row, bool) { return r.Adapter(p, pc, at%2 == 0) },
+			"method": func() (frames.Rule, *frames.Row, bool) { return r.ruleInMethodARM64(p, pc) },
+			"caller": func() (frames.Rule, *frames.Row, bool) { return r.ruleAtReturnARM64(p, pc) },
+			"entry":  func() (frames.Rule, *frames.Row, bool) { return r.ruleInEntryARM64(p.codelet(), pc) },
+			"interpreter": func() (frames.Rule, *frames.Row, bool) {
+				return r.around(p.begin, p.end, pc).ruleInInterpreter(pc, false)
+			},
+			"returns": func() (frames.Rule, *frames.Row, bool) {
+				return r.around(p.begin, p.end, pc).ruleInInterpreter(pc, true)
+			},
+			"adapter": func() (frames.Rule, *frames.Row, bool) { return r.ruleInAdapterARM64(p, pc, at%2 == 0) },
 		} {
 			got, _, ok := rule()
 			if ok && got.CFAReg == regSP && (got.CFAOff < 0 || int64(got.CFAOff) > int64(frame)+2*maxPushed) {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
-		r.InCallStub(p, pc)
+		r.around(p.begin, p.end, pc).inCallStub(pc)
 	})
 }
 

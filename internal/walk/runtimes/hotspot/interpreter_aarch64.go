@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package arm64
+package hotspot
 
 import "prywalk/frames"
 
-func interpreted() (frames.Rule, *frames.Row, bool) {
-	return frames.Rule{CFAReg: regFP, Method: frames.MethodCFI}, Interpreted, true
+func interpretedRuleARM64() (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{CFAReg: regFP, Method: frames.MethodCFI}, interpretedARM64, true
 }
 
-const maxEntry = 4096 // bytes
-
-type entry struct {
+type methodEntry struct {
 	setsFP       uint64 // of add x29, sp, #…
 	storesSender uint64 // of the store of the caller's sp
 	sender       uint8  // register of the caller's sp
 }
 
 // entryOf matches add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
-func (v window) entryOf() (e entry) {
+func (v window) entryOf() (e methodEntry) {
 	for pc := v.low; ; pc += insnBytes {
 		w, ok := v.at(pc)
 		if !ok {
-			return entry{}
+			return methodEntry{}
 		}
 		if !w.is(0xffc003ff, 0x910003fd) || w == setFP {
 			continue
@@ -30,7 +28,7 @@ func (v window) entryOf() (e entry) {
 		for i := uint64(1); i <= maxStore; i++ {
 			s, _ := v.at(pc + i*insnBytes)
 			if s.is(0xffc003ff, 0xa90003ff) && 8*s.signed(15, 7) == n-2*wordBytes && s.rt2() != regSP {
-				return entry{pc, pc + i*insnBytes, s.rt2()}
+				return methodEntry{pc, pc + i*insnBytes, s.rt2()}
 			}
 		}
 	}
@@ -38,36 +36,28 @@ func (v window) entryOf() (e entry) {
 
 const maxStore = 8 // instructions
 
-// LearnSender finds the register of the caller's sp in a method's entry.
-func (r *Rules) LearnSender(p *Piece) bool {
-	if r.sender == 0 {
-		v := window{p.Begin, r.Code(p.Begin, min(p.End-p.Begin, maxEntry))}
-		r.sender = v.entryOf().sender
-	}
-	return r.sender != 0
+func (v *VM) entryCode(c *codelet) window {
+	return window{c.begin, v.code(c.begin, min(c.end-c.begin, maxEntry))}
 }
 
-// KnowsSender reports whether that register is known.
-func (r *Rules) KnowsSender() bool { return r.sender != 0 }
-
-// Entry returns the rule in the entry of an interpreted method.
-func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
-	v := window{p.Begin, r.Code(p.Begin, min(p.End-p.Begin, maxEntry))}
-	e := v.entryOf()
+// ruleInEntryARM64 returns the rule in the entry of an interpreted method.
+func (v *VM) ruleInEntryARM64(c *codelet, pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
+	code := v.entryCode(c)
+	e := code.entryOf()
 	switch {
 	case e.setsFP == 0:
-		return r.inIntrinsic(v, pc)
+		return v.ruleInIntrinsicARM64(code, pc)
 	case pc <= e.setsFP:
 		rule, row, ok = inLR(bySender(e.sender))
-		return rule, row, ok && !v.callsBefore(pc)
+		return rule, row, ok && !code.callsBefore(pc)
 	case pc <= e.storesSender:
 		row = clobbered()
 		row.CFAReg, row.CFAExpr = e.sender, atLeast{reg: e.sender, other: regFP, above: 2 * wordBytes}
-		row.RA, row.Regs[regFP] = Interpreted.RA, Interpreted.Regs[regFP]
+		row.RA, row.Regs[regFP] = interpretedARM64.RA, interpretedARM64.Regs[regFP]
 		row.Regs[regLR] = row.RA
 		return frames.Rule{CFAReg: e.sender, Method: frames.MethodCFI}, row, true
 	}
-	return r.Interpreter(p, pc)
+	return v.around(c.begin, c.end, pc).inActivation(pc, false)
 }
 
 // callsBefore reports whether a call, which changes x30, may precede pc.
@@ -80,38 +70,23 @@ func (v window) callsBefore(pc uint64) bool {
 	return false
 }
 
-func (r *Rules) inIntrinsic(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
-	if rule, row, ok := v.afterIntrinsicCall(pc); ok {
+func (v *VM) ruleInIntrinsicARM64(code window, pc uint64) (frames.Rule, *frames.Row, bool) {
+	if rule, row, ok := code.afterIntrinsicCall(pc); ok {
 		return rule, row, true
 	}
-	if r.sender == 0 || v.callsBefore(pc) {
+	if v.sender == 0 || code.callsBefore(pc) {
 		return frames.Rule{}, nil, false
 	}
-	for q := v.low; q < pc; q += insnBytes {
-		w, _ := v.at(q)
-		if w.is(0xfffffc1f, 0x9100001f) && w.rn() == r.sender { // mov sp, sender
+	for q := code.low; q < pc; q += insnBytes {
+		w, _ := code.at(q)
+		if w.is(0xfffffc1f, 0x9100001f) && w.rn() == v.sender { // mov sp, sender
 			return leaf, nil, true
 		}
 		if c, _ := w.stack(); c != level {
 			return frames.Rule{}, nil, false
 		}
 	}
-	return inLR(bySender(r.sender))
-}
-
-// InterpreterCaller returns the rule at a return address in the interpreter.
-func (r *Rules) InterpreterCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
-	v := r.around(p, pc)
-	if rule, row, ok := v.afterIntrinsicCall(pc); ok {
-		return rule, row, true
-	}
-	return v.inActivation(pc, true)
-}
-
-// Interpreter returns the rule in the interpreter, except in method entries.
-func (r *Rules) Interpreter(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
-	v := r.around(p, pc)
-	return v.inActivation(pc, false)
+	return inLR(bySender(v.sender))
 }
 
 // afterIntrinsicCall returns the rule after an intrinsic's call, which br reg follows
@@ -159,7 +134,7 @@ func (v window) inActivation(pc uint64, afterCall bool) (frames.Rule, *frames.Ro
 			break
 		}
 	}
-	return interpreted()
+	return interpretedRuleARM64()
 }
 
 func (v window) endsActivation(at uint64) bool {

@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package arm64
+package hotspot
 
 import "prywalk/frames"
 
-// Rules has the rules of HotSpot's code, for one goroutine at a time.
-type Rules struct {
-	// Code reads at most n bytes, valid until the next call.
-	Code func(addr, n uint64) []byte
-	// sender has the caller's sp in an interpreted method; 0: unknown.
-	sender uint8
-}
-
-// Piece is a compiled method, a stub, or a part of the interpreter.
-type Piece struct {
-	Begin, End uint64
-	// Frame is in bytes; at Complete the frame is complete.
-	Frame    int64
-	Complete uint64
-	// Assembly: a stub, which removes its frame in parts.
-	Assembly bool
-}
+// # Frames on arm64
+//
+// A call leaves the return address in x30. Compiled code makes its frame in one of two ways:
+//
+//	sub sp, sp, #size; stp x29, x30, [sp, #size-16]
+//	stp x29, x30, [sp, #-16]!; sub sp, sp, #size-16
+//
+//	CFA = sp + size ──► ┌───────────┐
+//	                    │ x30       │ CFA − 8
+//	                    │ x29       │ CFA − 16
+//	                    │ …         │
+//	sp ───────────────► └───────────┘
+//
+// CFA − sp is the frame size in the code's header, plus words pushed within the frame, which the next change of sp on
+// the path shows. Before the frame is made and after it is removed, the return address is in x30 and the CFA is sp.
+//
+// The interpreter's x29 points to the pair, above the caller's sp. While that frame is made, the caller's sp is in a
+// register that differs between releases, and is read from the interpreter's code.
+//
+// Sources: OpenJDK 17 to 25, src/hotspot/cpu/aarch64: frame_aarch64.hpp, macroAssembler_aarch64.cpp (build_frame,
+// remove_frame), templateInterpreterGenerator_aarch64.cpp (generate_fixed_frame), interp_masm_aarch64.cpp
+// (remove_activation), sharedRuntime_aarch64.cpp (adapters); Arm ARM (DDI 0487), chapter C4.
 
 // leaf has the return address in x30 and CFA = sp.
 var leaf = frames.Rule{CFAReg: regSP, Flags: frames.FlagRAInLR, Method: frames.MethodCFI}
@@ -53,15 +58,15 @@ func clobbered() *frames.Row {
 	return row
 }
 
-func at(reg uint8, off int64) frames.RegRule {
+func inMemory(reg uint8, off int64) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: reg, Off: off}
 }
 
-// Interpreted is the row of interpreter frames: x29 points to the pair, above the caller's sp.
-var Interpreted = func() *frames.Row {
+// interpretedARM64 is the row of interpreter frames: x29 points to the pair, above the caller's sp.
+var interpretedARM64 = func() *frames.Row {
 	row := clobbered()
 	row.CFAReg, row.CFAExpr = regFP, interpretedCFA{}
-	row.RA, row.Regs[regFP] = at(regFP, wordBytes), at(regFP, 0)
+	row.RA, row.Regs[regFP] = inMemory(regFP, wordBytes), inMemory(regFP, 0)
 	row.Regs[regLR] = row.RA
 	return row
 }()
@@ -117,22 +122,19 @@ const (
 	bytesBehind = 768
 )
 
-func (r *Rules) around(p *Piece, pc uint64) window {
-	from := max(p.Begin, pc-min(pc, bytesBefore))
-	to := max(from, min(p.End, pc+bytesBehind))
-	return window{from, r.Code(from, to-from)}
+// around returns the code around pc, within begin and end.
+func (v *VM) around(begin, end, pc uint64) window {
+	from := max(begin, pc-min(pc, bytesBefore))
+	to := max(from, min(end, pc+bytesBehind))
+	return window{from, v.code(from, to-from)}
 }
 
-// Dispatch returns the rule in frameless code that jumps on.
-func (r *Rules) Dispatch() (frames.Rule, *frames.Row, bool) { return leaf, nil, true }
+func (b *blob) frameBytes() int64 { return 8 * int64(b.frameWords) }
 
-// Record returns the rule at a return address in code with a C frame.
-func (r *Rules) Record() (frames.Rule, *frames.Row, bool) { return byRecord(), nil, true }
-
-// Handles returns the rule in a frameless method handle adapter.
-func (r *Rules) Handles() (frames.Rule, *frames.Row, bool) {
-	if r.sender == 0 {
-		return frames.Rule{}, nil, false
+// completeFrom returns the address at which the frame is complete; 0: it is unknown.
+func (b *blob) completeFrom() uint64 {
+	if b.completeAt <= 0 {
+		return 0
 	}
-	return inLR(bySender(r.sender))
+	return b.begin + uint64(b.completeAt)
 }
