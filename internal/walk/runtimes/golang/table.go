@@ -93,7 +93,7 @@ func New(im Image) (*Table, error) {
 	}
 	t.lines, t.gOffsetsDecoder = lines{f, mod.gofunc}, gOffsetsDecoder{funcs: f}
 	t.leavers = map[uint64]bool{}
-	t.rules = rules{funcs: f, decoder: &t.gOffsetsDecoder, flows: map[uint64]*stackFlow{}}
+	t.rules = rules{funcs: f, decoder: &t.gOffsetsDecoder}
 	return t, nil
 }
 
