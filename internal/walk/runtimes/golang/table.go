@@ -31,7 +31,7 @@ type Image struct {
 	PclntabAddr uint64
 	// TextStart is the address of runtime.text, with cgo not that of .text, or 0.
 	TextStart uint64
-	// Data is searched for moduledata.
+	// Data, the writable segments, is searched for moduledata.
 	Data []Range
 	// Rela are the dynamic relocations of a PIE.
 	Rela []byte
