@@ -47,46 +47,22 @@ func (in *insn) isCall() bool {
 	return in.Map == 0 && (in.Op == opCall || in.Op == opGroup5 && in.Reg&7 == 2)
 }
 
-func (in *insn) isIndirectTransfer() bool {
-	return in.Map == 0 && in.Op == opGroup5 && in.Reg&7 >= 2 && in.Reg&7 < 6
-}
-
-func (in *insn) onStack() bool { return in.inMemoryAt(regSP) }
-
-func (in *insn) inMemoryAt(base uint8) bool {
-	return in.HasRM && in.Mod != 3 && in.Base == base && !in.indexed()
+func (in *insn) onStack() bool {
+	return in.HasRM && in.Mod != 3 && in.Base == regSP && !in.indexed()
 }
 
 func (in *insn) hasRegisterOperand() bool { return in.HasRM && in.Mod == 3 }
 
-// moves matches mov to, from.
-func (in *insn) moves(from, to uint8) bool {
-	return in.Map == 0 && in.hasRegisterOperand() &&
-		(in.Op == opStore && in.Reg == from && in.RM == to || in.Op == opLoad && in.Reg == to && in.RM == from)
-}
-
 // addsImmediate matches add and sub of a register and a constant.
 func (in *insn) addsImmediate() (n int64, ok bool) {
-	operation := in.immediateOperation()
-	if operation == operationSub {
-		n = -in.Imm
-	} else {
-		n = in.Imm
+	ok = in.Map == 0 && (in.Op == 0x81 || in.Op == 0x83) && in.hasRegisterOperand()
+	switch in.Reg & 7 {
+	case 0: // add
+		return in.Imm, ok
+	case 5: // sub
+		return -in.Imm, ok
 	}
-	return n, in.hasRegisterOperand() && (operation == operationAdd || operation == operationSub)
-}
-
-const (
-	operationAdd  = 0
-	operationSub  = 5
-	operationNone = 0xff // another opcode
-)
-
-func (in *insn) immediateOperation() uint8 {
-	if in.Map == 0 && (in.Op == 0x81 || in.Op == 0x83) {
-		return in.Reg & 7
-	}
-	return operationNone
+	return 0, false
 }
 
 func (in *insn) zeroes() bool {
@@ -149,7 +125,10 @@ func (in *insn) load() bool {
 }
 
 // movesToSP matches mov rsp, reg of 64 bits.
-func (in *insn) movesToSP(reg uint8) bool { return in.W && in.moves(reg, regSP) }
+func (in *insn) movesToSP(reg uint8) bool {
+	return in.Map == 0 && in.W && in.hasRegisterOperand() &&
+		(in.Op == opStore && in.Reg == reg && in.RM == regSP || in.Op == opLoad && in.Reg == regSP && in.RM == reg)
+}
 
 // writesMemory reports whether an instruction may write its operand in memory.
 func (in *insn) writesMemory() bool {

@@ -443,7 +443,7 @@ func (a *analysisX86) popsToReturn(p *pathX86, code []byte, entry, pc uint64) {
 		case in.isReturn():
 			p.regs[regSP] = value{stackNode, -a.path.regs[regSP].off}
 			return false
-		case !continues || jumps || in.isCall() || in.isIndirectTransfer():
+		case !continues || jumps || in.isCall():
 			return false
 		}
 		a.step(in, next-uint64(in.Size), next)

@@ -85,7 +85,7 @@ func (t *rules) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row, 
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-func (t *rules) callBeforeX86(ret uint64) (uint64, bool) {
+func (t *funcs) callBeforeX86(ret uint64) (uint64, bool) {
 	var b [5]byte
 	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 { // call rel32
 		return 0, false
