@@ -32,7 +32,7 @@ func (t *rules) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, d
 	return r, nil, true
 }
 
-// followedX86 returns the rule by its instructions (interpret_x86.go); r is the rule by pcsp.
+// followedX86 returns the rule by its instructions (paths_x86.go); r is the rule by pcsp.
 func (t *rules) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	p, ok := t.pathAt(f, q.LookupPC(t.img.Arch))
 	if k == kindTrampoline {
