@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/base/languages"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/code/unnamedcode"
@@ -26,47 +25,11 @@ import (
 	"prywalk/internal/watch/observe"
 )
 
-// The goroutine that describes the process may hang, and go on after the snapshot.
-type partialProcess struct {
-	mu      sync.Mutex
-	process stacks.Process
-	err     error // the first; ends sampling
-}
-
-func (partial *partialProcess) update(change func(p *stacks.Process)) {
-	partial.mu.Lock()
-	defer partial.mu.Unlock()
-	change(&partial.process)
-}
-
-func (partial *partialProcess) snapshot(hung error) (*stacks.Process, error) {
-	partial.mu.Lock()
-	defer partial.mu.Unlock()
-	partial.err = cmp.Or(partial.err, hung)
-	p := partial.process
-	p.Threads = slices.Clone(p.Threads)
-	return &p, partial.err
-}
-
-func (partial *partialProcess) threads() (list []stacks.Thread) {
-	partial.update(func(p *stacks.Process) { list = slices.Clone(p.Threads) })
-	return list
-}
-
-func (partial *partialProcess) add(d stacks.Thread, err error) {
-	partial.update(func(p *stacks.Process) {
-		p.Threads = append(p.Threads, d)
-		partial.err = cmp.Or(partial.err, err)
-	})
-}
-
-func (partial *partialProcess) hasEnded() (ended bool) {
-	partial.update(func(*stacks.Process) { ended = partial.err != nil })
-	return ended
-}
-
+// describer is used by a goroutine that may hang, and go on later.
 type describer struct {
-	*partialProcess
+	process   stacks.Process
+	err       error                          // the first; ends sampling
+	published atomic.Pointer[describedSoFar] // for others
 	target    *loadedcode.Process
 	options   Options
 	walk      *walk.Walker
@@ -74,46 +37,60 @@ type describer struct {
 	retries   int
 }
 
-func (partial *partialProcess) describeSamples(t *loadedcode.Process, o Options, raw *rawSamples) {
+type describedSoFar struct {
+	process stacks.Process
+	err     error
+}
+
+// publish makes the process as it is now the one that is shown after a hang. Threads of before may not change any more.
+func (d *describer) publish() { d.published.Store(&describedSoFar{d.process, d.err}) }
+
+func (d *describer) describe(raw *rawSamples) {
+	t, p, o := d.target, &d.process, &d.options
 	_, _ = t.Refresh() // for code loaded after opening; each step may hang
-	partial.update(func(p *stacks.Process) { p.Name = t.Comm })
+	p.Name = t.Comm
 	names := o.Names
 	if names == nil {
 		names = symbols.NewNamer()
 		defer names.Close()
 	}
 	t.JITFuncBounds = names.JITFuncBounds(t.PID)
-	d := &describer{partialProcess: partial, target: t, options: o, walk: walk.New(t.PID, names, partial.process.Budget),
-		explainer: sleepers.NewLive(t, names, waits.NewLiveThreads(t.PID, o.others))}
-	defer func() { partial.update(func(p *stacks.Process) { p.Sleepers = d.explainer.Sleepers }) }()
+	d.walk = walk.New(t.PID, names, p.Budget)
+	d.explainer = sleepers.NewLive(t, names, waits.NewLiveThreads(t.PID, o.others))
 	d.walk.MaxDepth = o.MaxDepth
 	for th, s := range raw.taken {
 		d.addThread(th, s)
+		d.publish()
 	}
 	d.renameThreads()
+	d.publish()
 	if !o.NoTasks {
 		w := t.WatchThreads()
 		tasks := callstack.Tasks(t.Runtimes().FrameSources(), w)
 		w.Close()
-		reads := readsOf(tasks, t.PID)
-		partial.update(func(p *stacks.Process) { setTasks(p, tasks, o.MaxDepth, d.explainer.Owners, reads) })
+		setTasks(p, tasks, o.MaxDepth, d.explainer.Owners, readsOf(tasks, t.PID))
+		d.publish()
 	}
 	if o.Awaits {
 		w := t.WatchThreads()
 		awaits := callstack.Awaits(t.Runtimes().FrameSources(), w, procmem.Now()+awaitTime)
 		w.Close()
-		partial.update(func(p *stacks.Process) { setAwaits(p, awaits, o.MaxDepth) })
+		setAwaits(p, awaits, o.MaxDepth)
+		d.publish()
 	}
 	d.addProgram()
-	if o.Goroutines && !partial.hasEnded() {
+	d.publish()
+	if o.Goroutines && d.err == nil {
 		d.addGoroutines()
 	}
+	p.Sleepers = d.explainer.Sleepers
+	d.publish()
 }
 
 func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 	t, s, err := completeStack(d.target, d.walk, d.options, th, s, d.isLastSample)
 	d.explainer.Explain(&t, s)
-	d.add(d.retryWait(th, t), err)
+	d.process.Threads, d.err = append(d.process.Threads, d.retryWait(th, t)), cmp.Or(d.err, err)
 }
 
 // completeStack samples again while the stack lacks data, unless isLast. It returns the last sample and its thread.
@@ -164,7 +141,7 @@ func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread
 	return t
 }
 
-func (d *describer) isLastSample() bool { return d.options.Atomic || d.hasEnded() }
+func (d *describer) isLastSample() bool { return d.options.Atomic || d.err != nil }
 
 // Retries of names that runtimes do not give during garbage collection.
 const (
@@ -175,34 +152,24 @@ const (
 func (d *describer) renameThreads() {
 	for n := 0; n < maxNameRetries && callstack.Postponed(d.target.Runtimes().FrameSources()); n++ {
 		time.Sleep(nameRetryWait)
-		for i, t := range d.threads() {
-			if name, ok := walk.GivenName(d.target, t.TID); ok {
-				d.update(func(p *stacks.Process) { p.Threads[i].Name = name })
+		d.process.Threads = slices.Clone(d.process.Threads)
+		for th := range stacks.Each(d.process.Threads) {
+			if name, ok := walk.GivenName(d.target, th.TID); ok {
+				th.Name = name
 			}
 		}
 	}
 }
 
 func (d *describer) addProgram() {
-	t := d.target
-	program := programOf(t.Space(), t.Runtimes().FrameSources(), t.PID)
-	var unexamined []*languages.Language
-	awaits, idleLoop := false, false
-	d.update(func(p *stacks.Process) {
-		unexamined, awaits, idleLoop = p.Unexamined(), p.Awaits != nil, p.IsIdleLoop()
-	})
-	clients, files := 0, waits.NewOpenFiles(t.PID)
-	if len(unexamined) > 0 || awaits {
-		clients = files.Clients()
+	t, p, files := d.target, &d.process, waits.NewOpenFiles(d.target.PID)
+	p.Program = programOf(t.Space(), t.Runtimes().FrameSources(), t.PID)
+	if len(p.Unexamined()) > 0 || p.Awaits != nil {
+		p.Clients = files.Clients()
 	}
-	var unanswered []waits.Unanswered
-	if idleLoop {
-		unanswered = files.Unanswered()
+	if p.IsIdleLoop() {
+		p.Unanswered = files.Unanswered()
 	}
-	d.update(func(p *stacks.Process) {
-		p.Clients, p.Unanswered = clients, unanswered
-		p.Program = program
-	})
 }
 
 func (d *describer) addGoroutines() {
@@ -210,16 +177,15 @@ func (d *describer) addGoroutines() {
 	if len(systems) == 0 {
 		return
 	}
+	p := &d.process
 	d.walk.MaxDepth = d.options.MaxDepth
-	threads := d.threads()
 	r := goroutines.Reader{Read: d.target.Read, Space: d.target.Space(), Walk: d.walk, Now: procmem.Now(),
-		Files: waits.NewOpenFiles(d.target.PID), Locks: d.options.goroutineLocks}
-	list, err := r.ReadAll(systems, threads)
-	d.update(func(p *stacks.Process) {
-		if p.Threads, p.GoroutineStacks = threads, list; err != nil {
-			p.WaitingText = fmt.Sprintf("%v; %s", err, goroutines.Advice(p.PID))
-		}
-	})
+		Files: waits.NewOpenFiles(p.PID), Locks: d.options.goroutineLocks}
+	p.Threads = slices.Clone(p.Threads)
+	var err error
+	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err != nil {
+		p.WaitingText = fmt.Sprintf("%v; %s", err, goroutines.Advice(p.PID))
+	}
 }
 
 func programOf(space *frames.Space, sources []managed.FrameSource, pid int) unnamedcode.Program {

@@ -3,9 +3,11 @@
 package dump
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"prywalk/internal/base/refusal"
@@ -65,13 +67,15 @@ func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 		return nil, &process.Error{PID: t.PID, Kind: refusal.Exited, Cause: "it ended before its threads were read",
 			Next: "if it was started again, dump the new process"}
 	}
-	partial := &partialProcess{err: err, process: stacks.Process{Origin: origin, PID: t.PID, Start: t.StartTime,
-		Name:    t.Comm,
-		Threads: []stacks.Thread{},
-		Frozen:  cgroup.Root("/").Frozen(t.PID),
-		Failed:  raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, Budget: o.account(t.PID)}}
-	hung := selfhang.Watched(func() { partial.describeSamples(t, o, raw) })
-	p, err := partial.snapshot(hung)
+	d := &describer{target: t, options: o, err: err,
+		process: stacks.Process{Origin: origin, PID: t.PID, Start: t.StartTime, Name: t.Comm, Threads: []stacks.Thread{},
+			Frozen: cgroup.Root("/").Frozen(t.PID), Failed: raw.failed, Pause: time.Duration(raw.pause), Native: o.Native,
+			Budget: o.account(t.PID)}}
+	d.publish()
+	hung := selfhang.Watched(func() { d.describe(raw) })
+	got := d.published.Load()
+	p, err := new(got.process), cmp.Or(got.err, hung)
+	p.Threads = slices.Clone(p.Threads)
 	stacks.ClearAwaitedIdleness(p)
 	p.SortThreads()
 	return p, err

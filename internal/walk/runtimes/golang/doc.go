@@ -16,7 +16,7 @@
 //	             poller.go      the descriptor
 //	unwind     rule.go          CFA of a pc: funcs.go, table.go, kinds.go, then by architecture
 //	             rule_*.go      functions of the compiler
-//	             flow_x86.go    functions that load the stack pointer
+//	             paths_x86.go   functions that load the stack pointer; locks_x86.go has locks by it
 //	             switch_*.go    between the stacks of goroutine, scheduler and C; after clone
 //	             leftstack.go   the goroutine's stack, from code without rules
 //	name       lines.go         function, file, line, inlined calls

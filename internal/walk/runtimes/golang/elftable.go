@@ -58,19 +58,7 @@ func firstSection(f *elffile.File, names ...string) *elffile.Section {
 	return nil
 }
 
-func dataRanges(f *elffile.File) []Range {
-	if s := f.Section(".go.module"); s != nil {
-		return []Range{{Addr: s.Addr, Size: s.Size}}
-	}
-	var out []Range
-	for _, name := range []string{".noptrdata", ".data", ".data.rel.ro"} {
-		if s := f.Section(name); s != nil {
-			out = append(out, Range{Addr: s.Addr, Size: s.Size})
-		}
-	}
-	if len(out) > 0 {
-		return out
-	}
+func dataRanges(f *elffile.File) (out []Range) {
 	for i := range f.Segments {
 		s := &f.Segments[i]
 		if s.Type == elf.PT_LOAD && s.Flags&elf.PF_W != 0 {

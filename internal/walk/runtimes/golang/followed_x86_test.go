@@ -21,7 +21,7 @@ func followed(t *testing.T, tab *rules, entry uint64, code ...byte) (frames.Rule
 }
 
 func TestSavedRegistersStayKnownWhenRBPIsOverwritten(t *testing.T) {
-	tab := &rules{funcs: &funcs{img: Image{Arch: frames.X86_64}}, flows: map[uint64]*stackFlow{}}
+	tab := &rules{funcs: &funcs{img: Image{Arch: frames.X86_64}}}
 	place := func(off int64) frames.RegRule { return frames.RegRule{Kind: frames.RuleOffset, Off: off} }
 	same := frames.RegRule{}
 	for i, c := range []struct {
@@ -53,7 +53,7 @@ func TestSavedRegistersStayKnownWhenRBPIsOverwritten(t *testing.T) {
 
 // As in racecall, r12 keeps the stack pointer.
 func TestACopyOfTheStackPointerLeadsBackToItsStack(t *testing.T) {
-	tab := &rules{funcs: &funcs{img: Image{Arch: frames.X86_64}}, flows: map[uint64]*stackFlow{}}
+	tab := &rules{funcs: &funcs{img: Image{Arch: frames.X86_64}}}
 	for i, c := range []struct {
 		code []byte
 		reg  uint8

@@ -90,10 +90,10 @@ func FuzzDecode(f *testing.F) {
 		if in, ok := decode(b); ok && (in.Size == 0 || int(in.Size) > len(b)) {
 			t.Fatalf("size %d of %d", in.Size, len(b))
 		}
-		flow := &stackFlow{}
-		if flow.decode(b) {
-			flow.forward()
-			flow.backward()
+		if a := newAnalysisX86(nil, keptByAssembly); len(b) > 0 {
+			if p := a.at(b, 0x1000, 0x1000+uint64(len(b)-1), false); p != nil {
+				a.popsToReturn(p, b, 0x1000, 0x1000)
+			}
 		}
 	})
 }

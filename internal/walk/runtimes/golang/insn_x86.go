@@ -6,18 +6,23 @@ import "prywalk/internal/code/x86"
 
 type insn x86.Inst
 
+// Numbers of registers in instructions.
+const (
+	regSP = 4
+	regBP = 5
+)
+
 // Opcodes of one byte (Intel SDM volume 2, table A-2).
 const (
-	opStore          = 0x89 // mov r/m, reg
-	opLoad           = 0x8b // mov reg, r/m
-	opLEA            = 0x8d
-	opPushFlags      = 0x9c
-	opPopFlags       = 0x9d
-	opRet            = 0xc3
-	opMoveImmediate  = 0xc7 // mov r/m, imm
-	opCall           = 0xe8
-	opClearDirection = 0xfc
-	opGroup5         = 0xff // inc, dec, call, jmp or push r/m
+	opStore         = 0x89 // mov r/m, reg
+	opLoad          = 0x8b // mov reg, r/m
+	opLEA           = 0x8d
+	opPushFlags     = 0x9c
+	opPopFlags      = 0x9d
+	opRet           = 0xc3
+	opMoveImmediate = 0xc7 // mov r/m, imm
+	opCall          = 0xe8
+	opGroup5        = 0xff // inc, dec, call, jmp or push r/m
 )
 
 // decode is false for forms that Go's assembler does not write.
@@ -36,68 +41,28 @@ func (in *insn) isPush() bool { return in.Map == 0 && in.Op&^7 == 0x50 }
 
 func (in *insn) isPop() bool { return in.Map == 0 && in.Op&^7 == 0x58 }
 
-func (in *insn) isPushImmediate() bool { return in.Map == 0 && (in.Op == 0x68 || in.Op == 0x6a) }
-
 func (in *insn) isReturn() bool { return in.Map == 0 && in.Op == opRet }
 
 func (in *insn) isCall() bool {
 	return in.Map == 0 && (in.Op == opCall || in.Op == opGroup5 && in.Reg&7 == 2)
 }
 
-func (in *insn) isIndirectTransfer() bool {
-	return in.Map == 0 && in.Op == opGroup5 && in.Reg&7 >= 2 && in.Reg&7 < 6
-}
-
-func (in *insn) onStack() bool { return in.inMemoryAt(regSP) }
-
-func (in *insn) inMemoryAt(base uint8) bool {
-	return in.HasRM && in.Mod != 3 && in.Base == base && !in.indexed()
+func (in *insn) onStack() bool {
+	return in.HasRM && in.Mod != 3 && in.Base == regSP && !in.indexed()
 }
 
 func (in *insn) hasRegisterOperand() bool { return in.HasRM && in.Mod == 3 }
 
-// moves matches mov to, from.
-func (in *insn) moves(from, to uint8) bool {
-	return in.Map == 0 && in.hasRegisterOperand() &&
-		(in.Op == opStore && in.Reg == from && in.RM == to || in.Op == opLoad && in.Reg == to && in.RM == from)
-}
-
-func (in *insn) copiesSP() (to uint8, ok bool) {
-	switch {
-	case in.Map != 0 || !in.W || !in.hasRegisterOperand():
-		return 0, false
-	case in.Op == opStore && in.Reg == regSP:
-		return in.RM, true
-	case in.Op == opLoad && in.RM == regSP:
-		return in.Reg, true
+// addsImmediate matches add and sub of a register and a constant.
+func (in *insn) addsImmediate() (n int64, ok bool) {
+	ok = in.Map == 0 && (in.Op == 0x81 || in.Op == 0x83) && in.hasRegisterOperand()
+	switch in.Reg & 7 {
+	case 0: // add
+		return in.Imm, ok
+	case 5: // sub
+		return -in.Imm, ok
 	}
 	return 0, false
-}
-
-func (in *insn) addsToSP() (n int32, ok bool) {
-	if in.RM != regSP || !in.hasRegisterOperand() {
-		return 0, false
-	}
-	switch in.immediateOperation() {
-	case operationAdd:
-		return int32(in.Imm), true
-	case operationSub:
-		return -int32(in.Imm), true
-	}
-	return 0, false
-}
-
-const (
-	operationAdd  = 0
-	operationSub  = 5
-	operationNone = 0xff // another opcode
-)
-
-func (in *insn) immediateOperation() uint8 {
-	if in.Map == 0 && (in.Op == 0x81 || in.Op == 0x83) {
-		return in.Reg & 7
-	}
-	return operationNone
 }
 
 func (in *insn) zeroes() bool {
@@ -160,7 +125,10 @@ func (in *insn) load() bool {
 }
 
 // movesToSP matches mov rsp, reg of 64 bits.
-func (in *insn) movesToSP(reg uint8) bool { return in.W && in.moves(reg, regSP) }
+func (in *insn) movesToSP(reg uint8) bool {
+	return in.Map == 0 && in.W && in.hasRegisterOperand() &&
+		(in.Op == opStore && in.Reg == reg && in.RM == regSP || in.Op == opLoad && in.Reg == regSP && in.RM == reg)
+}
 
 // writesMemory reports whether an instruction may write its operand in memory.
 func (in *insn) writesMemory() bool {

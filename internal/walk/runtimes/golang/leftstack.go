@@ -57,10 +57,7 @@ func (r *Runtime) FindLeft(regs *frames.Regs, mem frames.Memory, stop frames.Sto
 // leaves reports whether a return address follows a call of a function in assembly, not the runtime's, that jumps or
 // calls by a register.
 func (t *Table) leaves(ret uint64) bool {
-	target, ok := t.callBeforeX86(ret)
-	if t.img.Arch == frames.ARM64 {
-		target, ok = t.callBeforeARM64(ret)
-	}
+	target, ok := t.callBefore(ret)
 	if !ok {
 		return false
 	}

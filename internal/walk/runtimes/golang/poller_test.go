@@ -134,7 +134,7 @@ func FuzzTakenLocks(f *testing.F) {
 			return
 		}
 		names := []string{"sync.(*Mutex).Lock", "sync.(*Mutex).Unlock", "sync.(*RWMutex).RLock", "main.f"}
-		got := analyseLocksX86(code, 0x1000, 0x1000+uint64(pc), func(at uint64) string { return names[at%4] })
+		got := analyseLocksX86(code, 0x1000, 0x1000+uint64(pc), func(at uint64) string { return names[at%4] }, nil)
 		if len(got.held) > len(code) {
 			t.Errorf("%d locks in %d bytes", len(got.held), len(code))
 		}
@@ -169,7 +169,7 @@ func TestLockIsHeldFromAcquisitionToRelease(t *testing.T) {
 		for _, part := range c.code {
 			code = append(code, part...)
 		}
-		got := analyseLocksX86(code, 0x1000, 0x1000+uint64(len(code)), func(uint64) string { return "main.f" })
+		got := analyseLocksX86(code, 0x1000, 0x1000+uint64(len(code)), func(uint64) string { return "main.f" }, nil)
 		if len(got.held) != c.held {
 			t.Errorf("%s: %d locks are held", name, len(got.held))
 			continue
@@ -190,7 +190,7 @@ func TestALockIsHeldInALoop(t *testing.T) {
 		0xe8, 0, 0, 0, 0, // body: call
 		0x75, 0xf9, 0xc3}) // condition: jne body; ret
 	pc := 0x1000 + uint64(len(take)+7)
-	got := analyseLocksX86(code, 0x1000, pc, func(uint64) string { return "main.f" })
+	got := analyseLocksX86(code, 0x1000, pc, func(uint64) string { return "main.f" }, nil)
 	if len(got.held) != 1 {
 		t.Fatalf("%d locks are held", len(got.held))
 	}
@@ -207,7 +207,7 @@ func TestALockWhosePointerWasLoadedByAnIndexIsFoundOnTheStack(t *testing.T) {
 		0xf0, 0x41, 0x0f, 0xb1, 0x10, // lock cmpxchg [r8], edx
 		0x44, 0x0f, 0x11, 0x7c, 0x24, 0xf8, // movups [rsp-8], xmm15
 		0xe8, 0, 0, 0, 0}
-	got := analyseLocksX86(code, 0x1000, 0x1000+uint64(len(code)), func(uint64) string { return "main.f" })
+	got := analyseLocksX86(code, 0x1000, 0x1000+uint64(len(code)), func(uint64) string { return "main.f" }, nil)
 	if len(got.held) != 1 || got.slots[8] != got.held[0].lock {
 		t.Errorf("held %+v, slots %+v", got.held, got.slots)
 	}

@@ -7,7 +7,7 @@ import "prywalk/frames"
 type rules struct {
 	*funcs
 	decoder *gOffsetsDecoder
-	flows   map[uint64]*stackFlow
+	paths   map[uint64]*pathX86
 }
 
 // Rule implements [frames.RuleSource]; false outside of the table's functions. If the stack pointer is unknown, the

@@ -4,6 +4,7 @@ package golang
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/heuristics"
@@ -31,34 +32,46 @@ func (t *rules) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, d
 	return r, nil, true
 }
 
-// followedX86 returns the rule by data flow (flow_x86.go); r is the rule by pcsp.
+// followedX86 returns the rule by its instructions (paths_x86.go); r is the rule by pcsp.
 func (t *rules) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
-	st, ok := t.stackFlow(f).stateAt(q.LookupPC(t.img.Arch) - f.entry)
+	p, ok := t.pathAt(f, q.LookupPC(t.img.Arch))
 	if k == kindTrampoline {
 		r.Flags |= frames.FlagExactPC // the stub's pc is no return address
+	}
+	var sp int32
+	spKnown := false
+	if ok {
+		sp, spKnown = p.stackIn(regSP)
 	}
 	switch {
 	case !ok && (k == kindFollow || k == kindTrampoline) && f.flag&flagSPWrite == 0:
 		return r, nil, true
 	case !ok:
 		return refuse()
-	case st.spKnown && k == kindStackEnd && !q.AfterCall && !q.SPOnly && t.afterSyscall(f, q.PC):
-		return createdX86(st.sp)
-	case st.spKnown:
+	case spKnown && k == kindStackEnd && !q.AfterCall && !q.SPOnly && t.afterSyscall(f, q.PC):
+		return createdX86(sp)
+	case spKnown:
 	case k == kindCgoCall && q.AfterCall:
-		return t.cgoCallX86(f, q.LookupPC(t.img.Arch), &st)
-	case k == kindMorestack, k == kindSystemStack && st.bp == bpSame:
+		return t.cgoCallX86(f, q.LookupPC(t.img.Arch), p)
+	case k == kindMorestack, k == kindSystemStack && p.keeps(regBP):
 		return t.schedX86(q, k)
 	case k == kindGogo:
 		return t.gogoX86(q, f)
 	case k == kindStackEnd: // rbp may point into the old stack
 		return root()
 	}
-	if !st.setCFA(&r, q.SPOnly) {
+	if !p.setCFA(&r, q.SPOnly) {
 		return refuse()
 	}
-	st.fillRule(&r)
-	if r.Saved[0] == 0 && st.bp != bpSame {
+	for i, reg := range compactX86 {
+		if reg == frames.NoReg {
+			continue
+		}
+		if u, ok := frames.SavedUnits(-p.saved(numberX86(reg))); ok {
+			r.Saved[i] = u
+		}
+	}
+	if r.Saved[0] == 0 && !p.keeps(regBP) {
 		row := t.rowOf(r) // rbp is lost
 		row.Regs[frames.X86RBP].Kind = frames.RuleUndefined
 		return frames.Rule{CFAReg: r.CFAReg, Flags: r.Flags, Method: r.Method}, row, true
@@ -66,37 +79,24 @@ func (t *rules) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Ru
 	return r, nil, true
 }
 
-// setCFA sets the CFA of r; false: it is unknown.
-func (s *stackState) setCFA(r *frames.Rule, spOnly bool) bool {
-	switch {
-	case s.spKnown:
-		r.CFAOff = s.sp
-		return true
-	case spOnly:
-		return false
-	case s.bp == bpFrame:
-		r.CFAReg, r.CFAOff = frames.X86RBP, s.bpOff
-	case s.copyReg != 0:
-		r.CFAReg, r.CFAOff = x86.DWARF[s.copyReg], s.copyOff
-	default:
-		return false
+// setCFA sets the CFA of r by the stack pointer, or by a register that is kept across calls and has an address on the
+// function's stack, rbp first; false: it is unknown.
+func (p *pathX86) setCFA(r *frames.Rule, spOnly bool) bool {
+	for _, reg := range []uint8{regSP, regBP, 3, 12, 13, 14, 15} {
+		if off, ok := p.stackIn(reg); ok && (reg == regSP || !spOnly) {
+			if r.CFAReg, r.CFAOff = x86.DWARF[reg], off; reg != regSP {
+				r.Flags |= frames.FlagStackSwitch
+			}
+			return true
+		}
 	}
-	r.Flags |= frames.FlagStackSwitch
-	return true
+	return false
 }
 
 var compactX86 = frames.X86_64.CompactRegs()
 
-func (s *stackState) fillRule(r *frames.Rule) {
-	for i, reg := range compactX86 {
-		if reg == frames.NoReg || s.saved[reg] <= 0 {
-			continue
-		}
-		if u, ok := frames.SavedUnits(-int64(s.saved[reg])); ok {
-			r.Saved[i] = u
-		}
-	}
-}
+// numberX86 returns the number in instructions of a register that calls keep, by its DWARF number.
+func numberX86(reg uint8) uint8 { return uint8(slices.Index(x86.DWARF[:], reg)) }
 
 // poppedX86 returns the rule of syscall.rawVforkSyscall, which pops its return address into r12.
 func (t *rules) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {

@@ -73,17 +73,17 @@ func (t *rules) callsMorestack(ret uint64) bool {
 }
 
 // called names the function that is called before a return address; "": unknown.
-func (t *rules) called(ret uint64) string {
-	target, ok := t.callBeforeX86(ret)
-	if t.img.Arch == frames.ARM64 {
-		target, ok = t.callBeforeARM64(ret)
-	}
+func (t *funcs) called(ret uint64) string {
+	target, ok := t.callBefore(ret)
 	if !ok {
 		return ""
 	}
-	f, ok := t.find(target)
-	if !ok || f.entry != target {
-		return ""
+	return t.functionAt(target)
+}
+
+func (t *funcs) callBefore(ret uint64) (target uint64, ok bool) {
+	if t.img.Arch == frames.ARM64 {
+		return t.callBeforeARM64(ret)
 	}
-	return string(t.name(&f))
+	return t.callBeforeX86(ret)
 }

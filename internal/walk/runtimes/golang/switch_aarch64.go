@@ -37,7 +37,7 @@ func (t *rules) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Ro
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-func (t *rules) callBeforeARM64(ret uint64) (uint64, bool) {
+func (t *funcs) callBeforeARM64(ret uint64) (uint64, bool) {
 	w := t.insnARM64(ret - 4)
 	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
 }

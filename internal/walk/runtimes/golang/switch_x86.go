@@ -2,35 +2,27 @@
 
 package golang
 
-import (
-	"slices"
-
-	"prywalk/frames"
-)
+import "prywalk/frames"
 
 // gogoX86 returns the rule of gogo after its load of the stack pointer: pc and rbp are in the gobuf at rbx.
 func (t *rules) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	if q.AfterCall {
 		return refuse()
 	}
-	flow := t.stackFlow(f)
-	at := q.PC - f.entry
 	ra := frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86RBX}
 	var bp frames.RegRule
 	const rbx = 3
-	for i := range flow.insns {
-		in := &flow.insns[i]
-		if uint64(flow.offs[i]) < at || !in.load() || in.Base != rbx {
-			continue
-		}
+	walkX86(f.entry, t.codeOf(f), func(in *insn, next uint64) bool {
 		p := frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBX, Off: int64(in.Disp)}
-		switch in.Reg {
-		case rbx:
+		switch {
+		case next <= q.PC || !in.load() || in.Base != rbx:
+		case in.Reg == rbx:
 			ra = p
-		case regBP:
+		case in.Reg == regBP:
 			bp = p
 		}
-	}
+		return true
+	})
 	row := &frames.Row{CFAReg: frames.X86RSP, RA: ra}
 	row.Regs[frames.X86RBP] = bp
 	// a new goroutine's pc is no return address
@@ -40,46 +32,39 @@ func (t *rules) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, 
 // cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack it has saved g and the depth of its stack,
 // which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go 1.20
 // it has no frame.
-func (t *rules) cgoCallX86(f *funcInfo, pc uint64, st *stackState) (frames.Rule, *frames.Row, bool) {
-	g, depth, ok := t.stackFlow(f).cgoWords(pc - f.entry)
-	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
+func (t *rules) cgoCallX86(f *funcInfo, pc uint64, p *pathX86) (frames.Rule, *frames.Row, bool) {
+	g, depth, ok := cgoWords(t.codeOf(f), f.entry, pc)
+	bpOff, onStack := p.stackIn(regBP)
+	if !ok || !p.keeps(regBP) && (!onStack || p.saved(regBP) == 0) {
 		return refuse()
 	}
 	e := cgoCFA{frame: 8, g: g, depth: depth, sp: frames.X86RSP, fp: frames.X86RBP}
 	row := &frames.Row{RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
 	row.Regs[frames.X86RBP].Kind = frames.RuleSame
-	if st.bp == bpFrame {
-		e.frame, e.fpOff = st.bpOff, st.bpOff
-		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(st.saved[frames.X86RBP])}
+	if onStack {
+		e.frame, e.fpOff = bpOff, bpOff
+		row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -p.saved(regBP)}
 	}
 	row.CFAExpr = e
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// cgoWords returns the offsets from rsp of the saved g and depth ([cgoCFA]) at an offset in asmcgocall.
-func (flow *stackFlow) cgoWords(off uint64) (g, depth int64, ok bool) {
-	call, found := slices.BinarySearch(flow.offs, uint32(off))
-	if !found {
-		call--
-	}
+// cgoWords returns the offsets from rsp of the saved g and depth ([cgoCFA]) at pc: of the last two stores on the stack
+// since a jump.
+func cgoWords(code []byte, entry, pc uint64) (g, depth int64, ok bool) {
 	n := 0
-	for i := call - 1; i >= 0 && n < 2; i-- {
-		in := &flow.insns[i]
-		if in.Map != 0 || !in.W || in.Mod == 3 || in.Base != regSP || in.indexed() {
-			if continues, jumps := in.successors(); !continues || jumps {
-				return 0, 0, false
-			}
-			continue
+	walkX86(entry, code, func(in *insn, next uint64) bool {
+		switch continues, jumps := in.successors(); {
+		case next > pc:
+			return false
+		case !continues || jumps:
+			n = 0
+		case in.Map == 0 && in.W && in.onStack() && (in.Op == opStore || in.Op == opMoveImmediate):
+			g, depth, n = depth, int64(in.Disp), n+1
 		}
-		switch {
-		case in.Op != 0x89 && in.Op != 0xc7: // not a mov to memory
-		case n == 0:
-			depth, n = int64(in.Disp), 1
-		default:
-			g, n = int64(in.Disp), 2
-		}
-	}
-	return g, depth, n == 2
+		return true
+	})
+	return g, depth, n >= 2
 }
 
 // schedX86 returns the rule of morestack (its caller's registers are in curg.sched), and until Go 1.20 of systemstack
@@ -100,7 +85,7 @@ func (t *rules) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row, 
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-func (t *rules) callBeforeX86(ret uint64) (uint64, bool) {
+func (t *funcs) callBeforeX86(ret uint64) (uint64, bool) {
 	var b [5]byte
 	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 { // call rel32
 		return 0, false
@@ -111,10 +96,12 @@ func (t *rules) callBeforeX86(ret uint64) (uint64, bool) {
 
 // After the system call in runtime.clone a new thread has 0 in rax and no caller.
 
-func (t *rules) afterSyscall(f *funcInfo, pc uint64) bool {
-	flow := t.stackFlow(f)
-	i := slices.IndexFunc(flow.insns, func(in insn) bool { return in.Map == 1 && in.Op == 0x05 }) // syscall
-	return i >= 0 && pc > f.entry+uint64(flow.offs[i])
+func (t *rules) afterSyscall(f *funcInfo, pc uint64) (after bool) {
+	walkX86(f.entry, t.codeOf(f), func(in *insn, next uint64) bool {
+		after = after || in.Map == 1 && in.Op == 0x05 // syscall
+		return next < pc
+	})
+	return after
 }
 
 func createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {

@@ -31,7 +31,7 @@ type Image struct {
 	PclntabAddr uint64
 	// TextStart is the address of runtime.text, with cgo not that of .text, or 0.
 	TextStart uint64
-	// Data is searched for moduledata.
+	// Data, the writable segments, is searched for moduledata.
 	Data []Range
 	// Rela are the dynamic relocations of a PIE.
 	Rela []byte
@@ -93,7 +93,7 @@ func New(im Image) (*Table, error) {
 	}
 	t.lines, t.gOffsetsDecoder = lines{f, mod.gofunc}, gOffsetsDecoder{funcs: f}
 	t.leavers = map[uint64]bool{}
-	t.rules = rules{funcs: f, decoder: &t.gOffsetsDecoder, flows: map[uint64]*stackFlow{}}
+	t.rules = rules{funcs: f, decoder: &t.gOffsetsDecoder}
 	return t, nil
 }
 
