@@ -117,7 +117,6 @@ func (a *alarm) endIfOverdue(now int64) {
 // rescuer reaps threads for which a seizure waits, and ends overdue sleeps, on its own OS thread.
 type rescuer struct {
 	seizeBegan atomic.Int64   // on the clock of Now; 0: no seizure
-	seizeSeen  atomic.Bool    // a seizure began since the last check
 	tids       []atomic.Int32 // of attachments, by index
 	end        chan struct{}
 	once       sync.Once
@@ -125,25 +124,19 @@ type rescuer struct {
 
 const (
 	reapEvery         = 50 * time.Millisecond
-	reapRarely        = 8 * reapEvery
 	seizeBlockedAfter = 5 * time.Millisecond // usual: 2 µs
 )
 
 func (r *rescuer) run(a *alarm) {
-	every := reapEvery
-	timer := time.NewTimer(every)
-	defer timer.Stop()
+	ticker := time.NewTicker(reapEvery)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-r.end:
 			return
-		case <-timer.C:
+		case <-ticker.C:
 		}
 		now, began := procmem.Now(), r.seizeBegan.Load()
-		if every = min(2*every, reapRarely); r.seizeSeen.Swap(false) || began != 0 {
-			every = reapEvery
-		}
-		timer.Reset(every)
 		if began != 0 && now-began > int64(seizeBlockedAfter) {
 			r.reap()
 		}

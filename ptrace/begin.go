@@ -119,7 +119,6 @@ func (s *stopper) seize(tid int) (err error) {
 // must get a CPU even if other goroutines wait for the P of this one.
 func (s *stopper) seizeOnce(tid int) error {
 	s.rescuer.seizeBegan.Store(procmem.Now())
-	s.rescuer.seizeSeen.Store(true)
 	e := ptraceMayWait(unix.PTRACE_SEIZE, tid)
 	s.rescuer.seizeBegan.Store(0)
 	if e != 0 {
