@@ -42,7 +42,6 @@ var order = [][]string{
 		"internal/show/dump/goroutines", "internal/show/dump/text"},
 	{"internal/show/export"},
 	{"internal/watch/target"},
-	{"internal/watch/engine"},
 	{"internal/watch/tracer", "internal/watch/perfengine", "internal/watch/aggregator"},
 	{"internal/command/condition"},
 	{"report", "internal/watch/sampler", "internal/command/doctor", "internal/command/demo",

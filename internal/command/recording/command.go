@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/command/console"
 	"prywalk/internal/host/launch"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/target"
 )
 
 func (r *recording) launchAndRecord(args []string) error {
@@ -23,7 +23,7 @@ func (r *recording) launchAndRecord(args []string) error {
 	r.signals.launches = true
 	ctx, stop := r.signals.handle(&r.output.state)
 	defer stop()
-	if e, ok := r.samplerOpts.Engine.(engine.Launcher); ok {
+	if e, ok := r.samplerOpts.Engine.(target.EngineLauncher); ok {
 		e.BeforeLaunch(launch.Parent())
 	}
 	l, err := launch.Start(args)

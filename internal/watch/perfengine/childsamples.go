@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"prywalk/frames"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
@@ -17,7 +16,7 @@ import (
 //   - as one of the nearest tracked ancestor's children, when its process has ended, or after a second
 //   - as one of the process, when that is tracked ([childSamples.processTracked])
 type childSamples struct {
-	shared            *engine.SharedState
+	shared            *target.SharedState
 	stream            *stream
 	unassigned        *unassignedSamples
 	counts            *sampleCounts
@@ -129,7 +128,7 @@ func (c *childSamples) end(recordingContinues bool) {
 // unassignedSamples are of untracked threads: they share the unobserved time of a process. They wait, as the next
 // listing may find their thread.
 type unassignedSamples struct {
-	shared *engine.SharedState
+	shared *target.SharedState
 	list   []unassignedSample
 }
 

@@ -5,18 +5,18 @@ package perfengine
 import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
 
-// Engine implements [engine.Engine], [engine.Holder] and [engine.Ender]. Each part uses only parts above it.
+// Engine implements [target.Engine], [target.EngineHolder] and [target.EngineEnder]. Each part uses only parts above
+// it.
 type Engine struct {
-	*engine.SharedState
-	host engine.Host
-	opts engine.Options
+	*target.SharedState
+	host target.EngineHost
+	opts target.EngineOptions
 
 	stream       *stream
 	procs        *processes
@@ -35,7 +35,7 @@ const (
 	drainShare = 4   // buffers are read within a tick once 1/drainShare of the time has passed in which they may fill
 )
 
-func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from *Source) *Engine {
+func newEngine(shared *target.SharedState, h target.EngineHost, o target.EngineOptions, from *Source) *Engine {
 	e := &Engine{
 		SharedState: shared, host: h, opts: o,
 		stream: &stream{reader: from.Events}, unassigned: &unassignedSamples{shared: shared},
@@ -70,7 +70,7 @@ func (e *Engine) begin() {
 	}
 }
 
-// Track implements [engine.Engine].
+// Track implements [target.Engine].
 func (e *Engine) Track(of *target.Process) target.ProcessPart {
 	p := &process{Process: of, engine: e, threads: map[int]*thread{}}
 	e.procs.all = append(e.procs.all, p)
@@ -87,7 +87,7 @@ const (
 	rateStep  = 1.25
 )
 
-// SetRate implements [engine.Engine]. Samples keep the period with which they were taken.
+// SetRate implements [target.Engine]. Samples keep the period with which they were taken.
 func (e *Engine) SetRate(now int64, hz float64) {
 	r := e.stream.reader
 	if r == nil || hz == r.Freq() || now-e.rateChangedAt < rateEvery {
@@ -104,14 +104,14 @@ func (e *Engine) SetRate(now int64, hz float64) {
 	e.modes.restartSilence(now)
 }
 
-// BeginTick implements [engine.Engine].
+// BeginTick implements [target.Engine].
 func (e *Engine) BeginTick(now int64, withheld bool) {
 	if !withheld {
 		e.modes.chooseAll(now)
 	}
 }
 
-// DrainAll implements [engine.Engine].
+// DrainAll implements [target.Engine].
 func (e *Engine) DrainAll(now int64) {
 	if !e.stream.on() {
 		return
@@ -131,7 +131,7 @@ func (e *Engine) DrainAll(now int64) {
 	}
 }
 
-// DrainIfDue implements [engine.Engine]. The first tick of 5,000 threads takes 0.3 s.
+// DrainIfDue implements [target.Engine]. The first tick of 5,000 threads takes 0.3 s.
 func (e *Engine) DrainIfDue() (buffers bool) {
 	if !e.stream.on() {
 		return false
@@ -148,25 +148,25 @@ func (e *Engine) DrainIfDue() (buffers bool) {
 	return true
 }
 
-// EndTick implements [engine.Engine].
+// EndTick implements [target.Engine].
 func (e *Engine) EndTick() { e.unassigned.reportOverdue() }
 
-// Hold implements [engine.Holder].
+// Hold implements [target.EngineHolder].
 func (e *Engine) Hold() { e.stream.hold() }
 
-// Resume implements [engine.Holder].
+// Resume implements [target.EngineHolder].
 func (e *Engine) Resume(now int64) {
 	e.modes.restartSilence(now)
 	e.stream.release()
 }
 
-// BeforeLastTick implements [engine.Ender]. It ensures that the recording has a stack.
+// BeforeLastTick implements [target.EngineEnder]. It ensures that the recording has a stack.
 func (e *Engine) BeforeLastTick(now int64) {
 	e.DrainAll(now)
 	e.modes.ensureStack()
 }
 
-// End implements [engine.Ender].
+// End implements [target.EngineEnder].
 func (e *Engine) End() {
 	e.modes.load.close()
 	e.childSamples.end(false)
@@ -175,7 +175,7 @@ func (e *Engine) End() {
 	}
 }
 
-// Stats implements [engine.Engine].
+// Stats implements [target.Engine].
 func (e *Engine) Stats(o *runstats.Observed) { e.modes.stats(o) }
 
 type stream struct {

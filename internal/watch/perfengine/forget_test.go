@@ -7,7 +7,6 @@ import (
 
 	"prywalk/internal/code/loadedcode"
 	procs "prywalk/internal/host/process"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
 )
 
@@ -17,7 +16,7 @@ func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 		return &process{Process: &target.Process{Target: opened}, mode: modeSamples}
 	}
 	first, second := of(), of()
-	e := newEngine(newRun(), &rig{}, engine.Options{}, &Source{})
+	e := newEngine(newRun(), &rig{}, target.EngineOptions{}, &Source{})
 	e.procs.sampledByPID = map[int]*process{4711: second}
 	e.modes.switchToStops(first)
 	if e.procs.sampledByPID[4711] != second {

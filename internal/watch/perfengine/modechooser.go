@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
 )
 
@@ -22,8 +21,8 @@ import (
 //
 // An exec renews the choice. If no samples come at all, all processes are stopped.
 type modeChooser struct {
-	shared       *engine.SharedState
-	host         engine.Host
+	shared       *target.SharedState
+	host         target.EngineHost
 	mayFallBack  bool // false if the user insists on samples
 	stream       *stream
 	procs        *processes

@@ -7,14 +7,13 @@ import (
 
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
 )
 
 func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 	s := sampling(t, perfevents.Options{Freq: 100})
-	e := s.Start(newRun(), &rig{}, engine.Options{}).(*Engine)
+	e := s.Start(newRun(), &rig{}, target.EngineOptions{}).(*Engine)
 	defer s.Events.Pause()
 	p := &process{Process: &target.Process{}, mode: modeSamples}
 	for ran, want := range map[uint64]target.SampleLack{
@@ -35,7 +34,7 @@ func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 }
 
 func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), target.EngineOptions{}, func(r *rig) {
 		r.tick()
 		p := r.procs.all[0]
 		for range 3 {
@@ -53,7 +52,7 @@ func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
 
 func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 	for _, late := range []bool{true, false} {
-		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+		onRig(t, sampling(t, perfevents.Options{Freq: 99}), target.EngineOptions{}, func(r *rig) {
 			r.tick()
 			p := r.procs.all[0]
 			for range 3 {
@@ -77,7 +76,7 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 
 func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 	for _, sampled := range []bool{true, false} {
-		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+		onRig(t, sampling(t, perfevents.Options{Freq: 99}), target.EngineOptions{}, func(r *rig) {
 			r.tick()
 			p := r.procs.all[0]
 			if p.mode != modeSamples {
@@ -101,7 +100,7 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 }
 
 func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), target.EngineOptions{}, func(r *rig) {
 		p := r.procs.all[0]
 		note := func(l target.SampleLack) string {
 			p.NoteLack(l)

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
 )
@@ -74,7 +73,7 @@ func TestNoLoadIsMeasuredAtARaisedPriority(t *testing.T) {
 
 // A thread that waits for its CPU makes the threads that it stops wait.
 func TestKernelSamplesReplaceStopsThatWouldComeLate(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), target.EngineOptions{}, func(r *rig) {
 		p := r.procs.all[0]
 		p.NoteLack(target.LacksStacks)
 		r.modes.mayFallBack, r.modes.load.at = true, procmem.Now()+1e15

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
@@ -48,7 +47,7 @@ func (r *rig) HasObservation() bool { return r.stopped > 0 }
 func (r *rig) tick() {
 	now := procmem.Now()
 	r.ticks++
-	r.Tick = engine.Tick{At: now}
+	r.Tick = target.Tick{At: now}
 	r.Backoff.BeginTick(r.ticks, now, 1e7)
 	r.BeginTick(now, false)
 	r.DrainAll(now)
@@ -120,7 +119,7 @@ func (r *rig) end() {
 	r.of.TaskDir.Close()
 }
 
-func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...string) {
+func onRig(t *testing.T, s *Source, o target.EngineOptions, f func(*rig), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
 	opened, err := loadedcode.Open(pid)
@@ -149,9 +148,9 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 	})
 }
 
-func newRun() *engine.SharedState {
+func newRun() *target.SharedState {
 	common := target.NewCommon()
-	return &engine.SharedState{
+	return &target.SharedState{
 		Common: common, Files: procmem.NewFDBudget(512), Backoff: target.NewBackoffs(1),
 		Out: target.NewOutbox(common.Queue),
 	}

@@ -8,7 +8,6 @@ import (
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
@@ -16,8 +15,8 @@ import (
 
 // samples keeps the samples of sampled processes until the clocks of their threads are read.
 type samples struct {
-	shared       *engine.SharedState
-	host         engine.Host
+	shared       *target.SharedState
+	host         target.EngineHost
 	selected     bool // only some threads of a process
 	stream       *stream
 	procs        *processes

@@ -9,9 +9,9 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
+	"prywalk/internal/watch/target"
 )
 
 // scope selects the threads that the kernel samples: all ([systemWide]), or single ones ([perThread]).
@@ -70,7 +70,7 @@ func (systemWide) note() string                                       { return "
 // kernel's own account (stime in /proc/PID/task/TID/stat) has less than a quarter of that time, samples are missing for
 // another reason, and the thread is stopped for each sample.
 type perThread struct {
-	shared     *engine.SharedState
+	shared     *target.SharedState
 	reader     *perfevents.Reader
 	unassigned *unassignedSamples
 	refused    int64 // threads that the kernel refuses to sample

@@ -5,11 +5,11 @@ package perfengine
 import (
 	"errors"
 
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/perfevents"
+	"prywalk/internal/watch/target"
 )
 
-// Source implements [engine.Source]. It holds what was opened for a recording.
+// Source implements [target.EngineSource]. It holds what was opened for a recording.
 type Source struct {
 	// Events are the kernel's samples, paused until the recording begins, or nil.
 	Events *perfevents.Reader
@@ -19,14 +19,14 @@ type Source struct {
 	children bool // are followed
 }
 
-// Start implements [engine.Source].
-func (s *Source) Start(shared *engine.SharedState, h engine.Host, o engine.Options) engine.Engine {
+// Start implements [target.EngineSource].
+func (s *Source) Start(shared *target.SharedState, h target.EngineHost, o target.EngineOptions) target.Engine {
 	e := newEngine(shared, h, o, s)
 	e.begin()
 	return e
 }
 
-// Period implements [engine.Source].
+// Period implements [target.EngineSource].
 func (s *Source) Period() int64 {
 	if s.Events == nil {
 		return 0
@@ -34,17 +34,17 @@ func (s *Source) Period() int64 {
 	return s.Events.Period()
 }
 
-// FromStart implements [engine.Source].
+// FromStart implements [target.EngineSource].
 func (s *Source) FromStart() bool { return s.Events != nil && !s.Events.PerThread() }
 
-// BeforeLaunch implements [engine.Launcher]. Without children only single threads are sampled.
+// BeforeLaunch implements [target.EngineLauncher]. Without children only single threads are sampled.
 func (s *Source) BeforeLaunch(parent int) {
 	if s.Events != nil && s.Events.PerThread() && s.children {
 		s.Events.SampleCommand(parent)
 	}
 }
 
-// Close implements [engine.Source].
+// Close implements [target.EngineSource].
 func (s *Source) Close() {
 	if s.Events != nil {
 		s.Events.Close()

@@ -8,13 +8,12 @@ import (
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
 )
 
-func reported(r *engine.SharedState) map[*target.Process][]int64 {
+func reported(r *target.SharedState) map[*target.Process][]int64 {
 	at := map[*target.Process][]int64{}
 	r.Out.HandOver(0)
 	for len(r.Queue.Batches()) > 0 {

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/aggregator"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 	"prywalk/internal/watch/tracer"
@@ -63,7 +62,7 @@ type Options struct {
 	OnlyGoroutines bool
 	// Engine, if set, observes running threads in place of stops. The Sampler owns it during Run. Its frequency should
 	// be Freq. Without it, WhyNoEngine is the reason to display.
-	Engine      engine.Source
+	Engine      target.EngineSource
 	WhyNoEngine string
 	// KernelStacks adds sleeping threads' kernel functions, if permitted (CAP_SYS_ADMIN).
 	KernelStacks bool

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/perfengine"
+	"prywalk/internal/watch/target"
 	"prywalk/internal/watch/tracer"
 )
 
@@ -38,13 +38,13 @@ type alternating struct {
 }
 
 type alternatingRun struct {
-	engine.Engine
+	target.Engine
 	of   *alternating
 	last float64
 	n    int
 }
 
-func (s *alternating) Start(r *engine.SharedState, h engine.Host, o engine.Options) engine.Engine {
+func (s *alternating) Start(r *target.SharedState, h target.EngineHost, o target.EngineOptions) target.Engine {
 	return &alternatingRun{Engine: s.Source.Start(r, h, o), of: s}
 }
 

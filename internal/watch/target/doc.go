@@ -5,8 +5,8 @@
 //
 // # Ownership
 //
-// A process and a thread have fields of the tracer and its engine, and of the aggregator.
-// Each group names its writer.
+// A process and a thread have fields of the tracer and its engine (engine.go), and of the aggregator. Each group names
+// its writer.
 //
 // Events go one way, in batches ([BatchQueue]). They are those of package attribute, and raw samples, of which a walk
 // makes events of that package. The data of an event then belongs to the aggregator.

@@ -5,13 +5,13 @@ package tracer
 import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
 
 // backlog hands events over, and bounds the copies that wait for their walks.
 type backlog struct {
-	shared    *engine.SharedState
+	shared    *target.SharedState
 	stops     *stops
 	pausedFor int64 // in the tick, ns
 	maxBytes  int64 // most bytes that waited

@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
 
@@ -151,7 +151,7 @@ type collectingEngine struct {
 	done <-chan struct{}
 }
 
-func (e *collectingEngine) Start(*engine.SharedState, engine.Host, engine.Options) engine.Engine {
+func (e *collectingEngine) Start(*target.SharedState, target.EngineHost, target.EngineOptions) target.Engine {
 	return e
 }
 

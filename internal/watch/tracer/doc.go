@@ -11,7 +11,7 @@
 //	                                     after another    stops        passive read or stop
 //	                ├──► newThreads
 //	                ├──► listings: threads that have begun or ended
-//	                ├──► engine.Engine, in place of stops: the kernel's samples (package perfengine)
+//	                ├──► target.Engine, in place of stops: the kernel's samples (package perfengine)
 //	                └──► backlog ──► target.Outbox ──► aggregator
 //
 // # Parts
@@ -36,8 +36,8 @@
 //	newThreads    threads that were created since the last tick
 //	selector      the threads of a tick
 //
-// All share [Options], which nothing changes, and [engine.SharedState]. Only tick.go sets its tick; its Copies are
-// counted by [engine.SharedState.AddSample].
+// All share [Options], which nothing changes, and [target.SharedState]. Only tick.go sets its tick; its Copies are
+// counted by [target.SharedState.AddSample].
 //
 // # What a tick leaves out
 //

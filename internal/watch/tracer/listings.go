@@ -6,14 +6,13 @@ import (
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
 )
 
 // listings tracks the threads that have begun, and ends those that are missing.
 type listings struct {
 	out          *target.Outbox
-	engine       engine.Engine
+	engine       target.Engine
 	stops        *stops
 	endedThreads *endedThreads
 	tracked      *tracked

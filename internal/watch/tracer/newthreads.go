@@ -4,14 +4,13 @@ package tracer
 
 import (
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
 )
 
 // newThreads observes threads created since the last tick first; otherwise the beginnings of threads would be
 // under-represented.
 type newThreads struct {
-	tick         *engine.Tick
+	tick         *target.Tick
 	pace         *pacer
 	creations    *taskCreations
 	counts       *counts

@@ -8,18 +8,17 @@ import (
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
 
 type observations struct {
-	shared  *engine.SharedState
+	shared  *target.SharedState
 	pace    *pacer
 	counts  *counts
 	gaps    *gapDetector
-	engine  engine.Engine
+	engine  target.Engine
 	stops   *stops
 	backlog *backlog
 	tracked *tracked

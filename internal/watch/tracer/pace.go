@@ -9,12 +9,12 @@ import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/cgroup"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
+	"prywalk/internal/watch/target"
 )
 
 // pacer decides when ticks are made, and how many threads they observe.
 type pacer struct {
-	shared *engine.SharedState
+	shared *target.SharedState
 	ticks  *ticks
 	budget overheadBudget
 	quota  *quota // nil: none, or not applied to the tracer's priority
@@ -23,7 +23,7 @@ type pacer struct {
 	closedQuotas runstats.OwnQuota // effects of the quotas that closeQuota has closed
 }
 
-func newPacer(s *engine.SharedState, o *Options, start int64) *pacer {
+func newPacer(s *target.SharedState, o *Options, start int64) *pacer {
 	p := &pacer{
 		shared: s, ticks: newTicks(start, o.Freq), subset: newSubset(o.Subset, uint64(start)),
 		budget: newOverheadBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),

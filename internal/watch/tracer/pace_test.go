@@ -9,8 +9,8 @@ import (
 
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/cgroup"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
 )
 
 func TestEffectsOfAQuotaAreKeptWhenItIsOpenedAgain(t *testing.T) {
@@ -20,7 +20,7 @@ func TestEffectsOfAQuotaAreKeptWhenItIsOpenedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := []cgroup.CPUQuota{{Dir: dir, Quota: 20e6, Period: 100e6}}
-	p := newPacer(&engine.SharedState{Observer: &observe.Observer{}}, &Options{Freq: 99}, 1)
+	p := newPacer(&target.SharedState{Observer: &observe.Observer{}}, &Options{Freq: 99}, 1)
 	for range 2 {
 		p.openQuota(limits, "normal")
 		if p.withinQuota() {
@@ -48,7 +48,7 @@ func TestEffectsOfAQuotaAreKeptWhenItIsOpenedAgain(t *testing.T) {
 }
 
 func TestSamplesOfUntrackedChildrenComeWithTheirTime(t *testing.T) {
-	shared := &engine.SharedState{EngineSamples: 1000}
+	shared := &target.SharedState{EngineSamples: 1000}
 	p := newPacer(shared, &Options{Freq: 99, MaxOverhead: 0.02}, 1)
 	p.chargeSamples()
 	if p.withinBudget(0) {

@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/host/cgroup"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
 
@@ -102,7 +102,7 @@ func (t *Tracer) beginOnce() {
 }
 
 func (t *Tracer) observeLast(now int64) {
-	ender, _ := t.engine.(engine.Ender)
+	ender, _ := t.engine.(target.EngineEnder)
 	if ender != nil {
 		ender.BeforeLastTick(now)
 	}
@@ -134,7 +134,7 @@ func (t *Tracer) hold(ctx context.Context) {
 	}
 	t.backlog.handOver()
 	t.publish()
-	holder, _ := t.engine.(engine.Holder)
+	holder, _ := t.engine.(target.EngineHolder)
 	if holder != nil {
 		holder.Hold()
 	}

@@ -5,13 +5,12 @@ package tracer
 import (
 	"slices"
 
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
 
 type selector struct {
-	shared       *engine.SharedState
+	shared       *target.SharedState
 	pace         *pacer
 	stops        *stops
 	tracked      *tracked

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
@@ -19,8 +18,8 @@ import (
 // Code between an interrupt and the wait for it is pinned ([ptrace.Pin]): if the goroutine lost its P, the thread would
 // stay stopped.
 type stops struct {
-	shared   *engine.SharedState
-	engine   engine.Engine
+	shared   *target.SharedState
+	engine   target.Engine
 	pace     *pacer
 	counts   *counts
 	cpus     *cpuChooser

@@ -7,44 +7,44 @@ import (
 	"prywalk/internal/watch/target"
 )
 
-// stopsOnly is an [engine.Engine] that observes nothing: running threads are stopped.
+// stopsOnly is an [target.Engine] that observes nothing: running threads are stopped.
 type stopsOnly struct{}
 
-// Track implements [engine.Engine].
+// Track implements [target.Engine].
 func (stopsOnly) Track(*target.Process) target.ProcessPart { return nil }
 
-// SetRate implements [engine.Engine].
+// SetRate implements [target.Engine].
 func (stopsOnly) SetRate(int64, float64) {}
 
-// BeginTick implements [engine.Engine].
+// BeginTick implements [target.Engine].
 func (stopsOnly) BeginTick(int64, bool) {}
 
-// DrainAll implements [engine.Engine].
+// DrainAll implements [target.Engine].
 func (stopsOnly) DrainAll(int64) {}
 
-// DrainIfDue implements [engine.Engine].
+// DrainIfDue implements [target.Engine].
 func (stopsOnly) DrainIfDue() (buffers bool) { return false }
 
-// EndTick implements [engine.Engine].
+// EndTick implements [target.Engine].
 func (stopsOnly) EndTick() {}
 
-// Stats implements [engine.Engine].
+// Stats implements [target.Engine].
 func (stopsOnly) Stats(o *runstats.Observed) { o.Engine = "ptrace" }
 
-// host implements [engine.Host].
+// host implements [target.EngineHost].
 type host struct{ t *Tracer }
 
-// NoteObservation implements [engine.Host].
+// NoteObservation implements [target.EngineHost].
 func (h host) NoteObservation(now int64) { h.t.gaps.noteObservation(now) }
 
-// GapEnd implements [engine.Host].
+// GapEnd implements [target.EngineHost].
 func (h host) GapEnd() int64 { return h.t.gaps.endOfLast() }
 
-// ReadClocks implements [engine.Host].
+// ReadClocks implements [target.EngineHost].
 func (h host) ReadClocks(now int64) { h.t.tracked.readClocks(now) }
 
-// ReadTargetCPU implements [engine.Host].
+// ReadTargetCPU implements [target.EngineHost].
 func (h host) ReadTargetCPU(now int64) int64 { return h.t.tracked.cpuTime(now) }
 
-// HasObservation implements [engine.Host].
+// HasObservation implements [target.EngineHost].
 func (h host) HasObservation() bool { return h.t.counts.samples() > 0 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
 )
@@ -150,7 +149,7 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.run.lastTick = now
 	t.gaps.noteObservation(now)
 	t.gaps.beginTick(now, period)
-	t.Tick = engine.Tick{
+	t.Tick = target.Tick{
 		Number: t.Tick.Number + 1, At: now, Period: period, StandsFor: min(passed, maxPeriods*period),
 	}
 	t.stops.beginTick(now, deadline)

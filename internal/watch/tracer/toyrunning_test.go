@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
@@ -24,7 +23,7 @@ func newToyRunning() *toyRunning {
 	return &toyRunning{attached: map[int]int{}, ended: map[int]int{}, ran: map[int]int{}}
 }
 
-func (e *toyRunning) Start(*engine.SharedState, engine.Host, engine.Options) engine.Engine {
+func (e *toyRunning) Start(*target.SharedState, target.EngineHost, target.EngineOptions) target.Engine {
 	return e
 }
 func (e *toyRunning) Period() int64   { return 0 }

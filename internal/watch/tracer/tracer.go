@@ -9,17 +9,16 @@ import (
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
 
 // Tracer observes threads, and reports events ([target.Event]). It belongs to its OS thread.
 type Tracer struct {
-	*engine.SharedState
+	*target.SharedState
 	opts         *Options
 	control      *Control
-	engine       engine.Engine // in place of stops
+	engine       target.Engine // in place of stops
 	pace         *pacer
 	counts       *counts
 	gaps         *gapDetector
@@ -44,14 +43,14 @@ const FileReserve = 512
 // New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. launchTicks, in clock ticks
 // after boot, is the launch of the command, or start.
 func New(o Options, c *Control, common *target.Common, start int64, launchTicks uint64) *Tracer {
-	s := &engine.SharedState{
+	s := &target.SharedState{
 		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: target.NewBackoffs(uint64(start)),
 		Out: target.NewOutbox(common.Queue),
 	}
 	creations, _ := procmem.OpenPIDCounter()
 	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: &taskCreations{file: creations}}
 	if o.Engine != nil {
-		t.engine = o.Engine.Start(s, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
+		t.engine = o.Engine.Start(s, host{t}, target.EngineOptions{Children: o.Children, Selected: o.Threads != nil})
 	}
 	t.pace = newPacer(s, &o, start)
 	t.counts = &counts{}
@@ -98,11 +97,11 @@ type Options struct {
 	OutlivesTargets bool // the run goes on after the last process has ended
 	ReadOnly        bool // no register of a target is written
 	Mode            observe.Mode
-	MaxPause        time.Duration // 0: no limit
-	MaxOverhead     float64       // 0: no limit
-	LimitOwnCPU     bool          // MaxOverhead also limits prywalk, as a share of all CPUs' time
-	Subset          int           // 0: all threads
-	Engine          engine.Source // nil: running threads are stopped
+	MaxPause        time.Duration       // 0: no limit
+	MaxOverhead     float64             // 0: no limit
+	LimitOwnCPU     bool                // MaxOverhead also limits prywalk, as a share of all CPUs' time
+	Subset          int                 // 0: all threads
+	Engine          target.EngineSource // nil: running threads are stopped
 	KernelStacks    bool
 	CheckpointEvery time.Duration // 0: when asked for
 	WatchEvery      time.Duration // 0: never

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/watch/engine"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
@@ -17,9 +16,9 @@ import (
 
 // tracked holds processes and threads from their discovery to the report of their end.
 type tracked struct {
-	shared       *engine.SharedState
+	shared       *target.SharedState
 	opts         *Options
-	engine       engine.Engine
+	engine       target.Engine
 	counts       *counts
 	stops        *stops
 	gaps         *gapDetector
