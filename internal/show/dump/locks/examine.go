@@ -139,8 +139,8 @@ func insideBlock(p *stacks.Process, word uint64) (out []LikelyOwner, class strin
 	return out, class
 }
 
-// graph maps threads to owners of what they wait for without a timeout. A process's only thread that waits for a lock in
-// private memory stands for its owner: that is itself, or a thread of the parent before the fork.
+// graph maps threads to owners of what they wait for without a timeout. A process's only thread that waits for a lock
+// in private memory stands for its owner: that is itself, or a thread of the parent before the fork.
 func (l *Locks) graph() map[int]int {
 	g := map[int]int{}
 	for _, p := range l.Processes {
