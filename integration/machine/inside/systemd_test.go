@@ -152,7 +152,7 @@ func dumpsOnly(t *testing.T, selection ...string) {
 	t.Helper()
 	testtargets.Eventually(t, strings.Join(selection, " ")+" has the thread in main.runLoad", func() bool {
 		out := string(prywalk(t, append([]string{"dump", "--max-pause", "off"}, selection...)...))
-		if strings.Count(out, "process ") > 1 {
+		if strings.Count("\n"+out, "\nprocess ") > 1 {
 			t.Fatalf("dump %v:\n%s", selection, out)
 		}
 		return strings.Contains(out, "main.runLoad")

@@ -165,17 +165,17 @@ func (n *Names) read(c *Container, root string, homes []string) {
 		storages = append(storages, filepath.Join(home, ".local/share/containers/storage"))
 		dockers = append(dockers, filepath.Join(home, ".local/share/docker"))
 	}
-	// Docker with userns-remap has its files in a directory named after the first user and group.
-	remapped, _ := filepath.Glob(filepath.Join(root, "var/lib/docker/[0-9]*.[0-9]*"))
-	for _, dir := range remapped {
-		dockers = append(dockers, strings.TrimPrefix(dir, root))
+	below := func(pattern string) (dirs []string) {
+		dirs, _ = filepath.Glob(filepath.Join(root, pattern))
+		for i := range dirs {
+			dirs[i] = strings.TrimPrefix(dirs[i], root)
+		}
+		return dirs
 	}
-	bundles, _ := filepath.Glob(filepath.Join(root, "run/containerd/io.containerd.runtime.v2.task/*", c.ID))
-	for i := range bundles {
-		bundles[i] = strings.TrimPrefix(bundles[i], root)
-	}
+	dockers = append(dockers, below("var/lib/docker/[0-9]*.[0-9]*")...) // of userns-remap, by user and group
+	bundles := below("run/containerd/io.containerd.runtime.v2.task/*/" + c.ID)
 	for _, storage := range append(storages, "run/containers/storage") {
-		bundles = append(bundles, filepath.Join(storage, "overlay-containers", c.ID, "userdata"))
+		bundles = append(bundles, below(storage+"/*-containers/"+c.ID+"/userdata")...) // by storage driver
 	}
 	for _, dir := range bundles {
 		var spec struct{ Annotations map[string]string }
@@ -193,17 +193,19 @@ func (n *Names) read(c *Container, root string, homes []string) {
 			c.Name = cmp.Or(c.Name, strings.TrimPrefix(docker.Name, "/"))
 		}
 	}
-	for _, dir := range storages {
-		var list []struct {
-			ID    string
-			Names []string
-		}
-		if c.Name != "" || n.readJSON(root, filepath.Join(dir, "overlay-containers/containers.json"), &list) != nil {
-			continue
-		}
-		for _, of := range list {
-			if of.ID == c.ID && len(of.Names) > 0 {
-				c.Name = of.Names[0]
+	for _, storage := range storages {
+		for _, file := range below(storage + "/*-containers/containers.json") {
+			var list []struct {
+				ID    string
+				Names []string
+			}
+			if c.Name != "" || n.readJSON(root, file, &list) != nil {
+				continue
+			}
+			for _, of := range list {
+				if of.ID == c.ID && len(of.Names) > 0 {
+					c.Name = of.Names[0]
+				}
 			}
 		}
 	}

@@ -53,6 +53,8 @@ func TestNamesAreReadFromTheFilesOfEachEngine(t *testing.T) {
 		"podman": {"/var/lib/containers/storage/overlay-containers/containers.json",
 			`[{"id":"` + strings.Repeat("f", 64) + `","names":["other"]},{"id":"` + id + `","names":["web"],"image":"",
 			"layer":"2470","metadata":"{\"name\":\"web\"}","flags":{"MountLabel":""}}]`, Container{ID: id, Name: "web"}},
+		"podman with another storage driver": {"/var/lib/containers/storage/vfs-containers/containers.json",
+			`[{"id":"` + id + `","names":["plain"]}]`, Container{ID: id, Name: "plain"}},
 		"podman without root": {filepath.Join(home, ".local/share/containers/storage/overlay-containers/containers.json"),
 			`[{"id":"` + id + `","names":["mine"]}]`, Container{ID: id, Name: "mine"}},
 		"containerd": {"/run/containerd/io.containerd.runtime.v2.task/k8s.io/" + id + "/config.json",
