@@ -14,7 +14,11 @@ type latestLines []int32
 func (l latestLines) Len() int           { return len(l) }
 func (l latestLines) Less(i, j int) bool { return l[i] > l[j] }
 func (l latestLines) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
-func (l *latestLines) Push(x any)        { *l = append(*l, x.(int32)) }
+
+// Push and Pop are of package heap.
+func (l *latestLines) Push(x any) { *l = append(*l, x.(int32)) }
+
+// Pop removes the last element, where [heap.Pop] has put the first.
 func (l *latestLines) Pop() (x any) {
 	last := len(*l) - 1
 	x, *l = (*l)[last], (*l)[:last]
