@@ -28,6 +28,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -160,9 +161,8 @@ func (n *Names) read(c *Container, root string, homes []string) {
 	if fromKubeletLog(c, root); c.Name != "" {
 		return
 	}
-	storages, dockers := []string{"var/lib/containers/storage"}, []string{"var/lib/docker"}
+	dockers := []string{"var/lib/docker"}
 	for _, home := range homes {
-		storages = append(storages, filepath.Join(home, ".local/share/containers/storage"))
 		dockers = append(dockers, filepath.Join(home, ".local/share/docker"))
 	}
 	below := func(pattern string) (dirs []string) {
@@ -174,8 +174,13 @@ func (n *Names) read(c *Container, root string, homes []string) {
 	}
 	dockers = append(dockers, below("var/lib/docker/[0-9]*.[0-9]*")...) // of userns-remap, by user and group
 	bundles := below("run/containerd/io.containerd.runtime.v2.task/*/" + c.ID)
-	for _, storage := range append(storages, "run/containers/storage") {
-		bundles = append(bundles, below(storage+"/*-containers/"+c.ID+"/userdata")...) // by storage driver
+	// By storage driver. A user's own directories are not searched: they are hostile.
+	storages := slices.Concat(below("var/lib/containers/storage/*-containers"), below("run/containers/storage/*-containers"))
+	for _, home := range homes {
+		storages = append(storages, filepath.Join(home, ".local/share/containers/storage/overlay-containers"))
+	}
+	for _, storage := range storages {
+		bundles = append(bundles, filepath.Join(storage, c.ID, "userdata"))
 	}
 	for _, dir := range bundles {
 		var spec struct{ Annotations map[string]string }
@@ -194,18 +199,16 @@ func (n *Names) read(c *Container, root string, homes []string) {
 		}
 	}
 	for _, storage := range storages {
-		for _, file := range below(storage + "/*-containers/containers.json") {
-			var list []struct {
-				ID    string
-				Names []string
-			}
-			if c.Name != "" || n.readJSON(root, file, &list) != nil {
-				continue
-			}
-			for _, of := range list {
-				if of.ID == c.ID && len(of.Names) > 0 {
-					c.Name = of.Names[0]
-				}
+		var list []struct {
+			ID    string
+			Names []string
+		}
+		if c.Name != "" || n.readJSON(root, filepath.Join(storage, "containers.json"), &list) != nil {
+			continue
+		}
+		for _, of := range list {
+			if of.ID == c.ID && len(of.Names) > 0 {
+				c.Name = of.Names[0]
 			}
 		}
 	}

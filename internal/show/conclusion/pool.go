@@ -49,16 +49,16 @@ func (s *Summary) ofPool(g *group) string {
 // fullPool says of waits for results of tasks which other pool has no free thread, and what its threads do: "; no
 // thread of worker-* is free (sleeps in App.look)". "": there is none.
 func (s *Summary) fullPool(g *group) string {
-	wall, idle := map[string]int64{}, map[string]int64{}
+	wall := map[string]int64{}
 	for number, t := range s.threads {
 		if g.threads[number] == 0 {
-			wall[t.pool], idle[t.pool] = wall[t.pool]+t.wall, idle[t.pool]+t.idle
+			wall[t.pool] += t.wall
 		}
 	}
 	delete(wall, "")
-	for pool, time := range wall {
-		if 20*idle[pool] > time || float64(time) < s.length()/2 {
-			delete(wall, pool)
+	for _, t := range s.threads {
+		if 20*t.idle > t.wall || float64(wall[t.pool]) < s.length()/2 {
+			delete(wall, t.pool)
 		}
 	}
 	pool, _ := Largest(wall, strings.Compare)

@@ -328,6 +328,20 @@ var conclusions = []struct {
 		})
 	}, "mostly waiting: 2 threads for CompletableFuture.join in App.render; " +
 		"no thread of worker-* is free (sleeps in App.look)"},
+	{"requests wait for tasks, and one thread of the pool is free", func(p *program) {
+		s := p.thread("http-0")
+		s.Blocked, s.Stack, s.AwaitsResult, s.Wait = 9*second, p.stack("App.render (App.java)"), true, queue
+		s.Wait.Object, s.Wait.In = "", "CompletableFuture.join"
+		p.Add(&s)
+		for i := range 30 {
+			s := p.thread(fmt.Sprintf("worker-%d", i))
+			s.Blocked, s.Stack, s.Pooled = 9*second, p.stack("App.look (App.java)"), true
+			if s.Wait = (Wait{Call: "futex", Object: string(waits.Sleep)}); i == 7 {
+				s.Wait = idleBy(waits.IdlePool)
+			}
+			p.Add(&s)
+		}
+	}, "mostly waiting: 1 thread for CompletableFuture.join in App.render; 29 of 30 threads of worker-* sleep in App.look"},
 	{"the GIL", func(p *program) {
 		p.runs("busy", "spin (app.py)", 9.8)
 		workers(3, func(name string) { p.waits(name, "serve (app.py)", 9.8, heldBy(gil, p.names["busy"])) })

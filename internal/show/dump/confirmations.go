@@ -80,8 +80,7 @@ func (e *lockExaminer) runCountsInCycle(cycle []int) map[int]uint64 {
 		if s == nil || s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changes a managed wait's word
 			continue
 		}
-		w := e.byThread[tid].explainer.WaitWith(sl, s.FutexCopy())
-		if w.Owner == cycle[(i+1)%len(cycle)] || len(cycle) == 1 && w.IsPrivateLock() {
+		if e.byThread[tid].explainer.WaitWith(sl, s.FutexCopy()).Owner == cycle[(i+1)%len(cycle)] {
 			runs[tid] = s.Sched.Runs
 		}
 	}

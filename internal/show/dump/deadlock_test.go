@@ -100,9 +100,9 @@ func TestLocksOfTwoProcesses(t *testing.T) {
 	}
 	p = startProgram(t, exe, nil, "fork")
 	if l := deadlocksOf(t, 1, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != 0 || l.Locks[0].OwnerGone != p.pid ||
-		l.Locks[0].OwnerParent != p.pid || !slices.EqualFunc(l.Deadlocks, [][]int{{p.numbers[3]}}, slices.Equal) {
-		t.Errorf("fork: %+v, deadlocks %v, want one of the child's only thread", l.Locks, l.Deadlocks)
-	} else if s := text.Sentences(l)[0]; !strings.HasSuffix(s, ", which no other can release") {
+		l.Locks[0].OwnerParent != p.pid || !slices.EqualFunc(l.PossibleDeadlocks, [][]int{{p.numbers[3]}}, slices.Equal) {
+		t.Errorf("fork: %+v, %v, want one possible deadlock of the child's only thread", l.Locks, l.PossibleDeadlocks)
+	} else if s := text.Sentences(l)[0]; !strings.HasSuffix(s, ": only a signal's handler can release it") {
 		t.Errorf("fork: %q, want that no other thread can release the lock", s)
 	}
 }

@@ -300,8 +300,12 @@ func (s *deadlockSuspects) noteAlive(th *target.Thread) {
 	s.pids[th.TID] = pid
 	s.threads[pid]++
 	switch kind, _, _ := strings.Cut(th.Walk.WaitsFor, " "); waits.Kind(kind) {
-	case waits.Mutex, waits.RWLock, waits.LibraryLock, waits.Semaphore:
+	case waits.Mutex, waits.RWLock, waits.LibraryLock:
 		s.atLock[pid]++
+	case waits.Semaphore: // with what is made of it
+		if strings.HasSuffix(th.Walk.WaitsFor, ")") {
+			s.atLock[pid]++
+		}
 	}
 	switch {
 	case th.Walk.Owner > 0:

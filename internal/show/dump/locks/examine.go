@@ -46,6 +46,8 @@ func (l *Locks) Examine(c Checker) {
 	l.Deadlocks = append(l.Deadlocks, c.ConfirmDeadlocks(l.Cycles())...)
 	l.addLikelyOwners()
 	l.PossibleDeadlocks = append(l.PossibleDeadlocks, c.ConfirmAsleep(l.possibleCycles())...)
+	l.OnlyThreads = c.ConfirmAsleep(l.onlyThreads())
+	l.PossibleDeadlocks = append(l.PossibleDeadlocks, l.OnlyThreads...)
 	l.collectTaskLocks()
 	l.TaskDeadlocks = l.taskCycles(c)
 	l.collectGoroutineLocks()
@@ -139,18 +141,9 @@ func insideBlock(p *stacks.Process, word uint64) (out []LikelyOwner, class strin
 	return out, class
 }
 
-// graph maps threads to owners of what they wait for without a timeout. A process's only thread that waits for a lock
-// in private memory stands for its owner: that is itself, or a thread of the parent before the fork.
+// graph maps threads to owners of what they wait for without a timeout.
 func (l *Locks) graph() map[int]int {
 	g := map[int]int{}
-	for _, p := range l.Processes {
-		if len(p.Threads) != 1 || p.CountFailed() > 0 || p.Threads[0].WaitsFor == nil {
-			continue
-		}
-		if t := &p.Threads[0]; t.WaitsFor.IsPrivateLock() && !t.WaitsFor.Timed {
-			g[t.TID] = t.TID
-		}
-	}
 	for _, t := range stacks.ThreadsOf(l.Processes) {
 		if w := t.WaitsFor; w != nil && w.Owner != 0 && !w.Timed {
 			g[t.TID] = w.Owner
@@ -175,6 +168,25 @@ func (l *Locks) possibleCycles() [][]int {
 		}
 	}
 	return l.cyclesThrough(likely)
+}
+
+// onlyThreads returns the processes' only threads that wait for a lock of their own memory, which no other thread can
+// release, without a timeout: they took it themselves, or another thread of the parent did before the fork.
+func (l *Locks) onlyThreads() (out [][]int) {
+	in := func(cycle []int, tid int) bool { return slices.Contains(cycle, tid) }
+	for _, p := range l.Processes {
+		if len(p.Threads) != 1 || p.CountFailed() > 0 {
+			continue
+		}
+		t := &p.Threads[0]
+		known := slices.ContainsFunc(slices.Concat(l.Deadlocks, l.PossibleDeadlocks), func(c []int) bool {
+			return in(c, t.TID)
+		})
+		if w := t.WaitsFor; w != nil && w.IsPrivateLock() && !w.Timed && !known {
+			out = append(out, []int{t.TID})
+		}
+	}
+	return out
 }
 
 // gilCycles returns the cycles through an interpreter's lock. Run counts prove none: its waiters wake every few

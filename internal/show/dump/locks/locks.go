@@ -34,6 +34,8 @@ type Locks struct {
 	Locks   []Lock  `json:"locks"`
 	// Deadlocks are cycles: each thread waits for the next one, the last for the first.
 	Deadlocks [][]int `json:"deadlocks"`
+	// OnlyThreads are those of PossibleDeadlocks that are a process's only thread, at a lock of that process.
+	OnlyThreads [][]int `json:"-"`
 	// PossibleDeadlocks are the cycles with at least one owner that is likely, not proven.
 	PossibleDeadlocks [][]int       `json:"possible_deadlocks"`
 	StarvedPools      []StarvedPool `json:"starved_pools"`

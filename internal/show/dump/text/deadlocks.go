@@ -19,9 +19,18 @@ func cycleText(n int, noun, holds string) string {
 	return count(n, noun) + " wait for each other"
 }
 
+func isOnlyThread(l *locks.Locks, cycle []int) bool {
+	return slices.ContainsFunc(l.OnlyThreads, func(c []int) bool { return slices.Equal(c, cycle) })
+}
+
 func writePossibleDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
-	printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n",
-		cycleText(len(cycle), "thread", "probably holds"))
+	if isOnlyThread(l, cycle) {
+		printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: a process's only thread waits for a lock of that process, which only a "+
+			"signal's handler can release\n")
+	} else {
+		printable.Fprintf(b, "\nPOSSIBLE DEADLOCK: %s, if the inferred owners are right\n",
+			cycleText(len(cycle), "thread", "probably holds"))
+	}
 	for i, tid := range cycle {
 		t, _ := l.Thread(tid)
 		if t == nil || t.WaitsFor == nil {
@@ -77,13 +86,7 @@ func writeDeadlock(b *strings.Builder, l *locks.Locks, cycle []int) {
 	if l.UnchangedFor > 0 {
 		since = fmt.Sprintf("; none of them ran in %v", l.UnchangedFor)
 	}
-	what := cycleText(len(cycle), "thread", "holds")
-	if t, p := l.Thread(cycle[0]); t != nil && t.WaitsFor != nil && t.WaitsFor.IsPrivateLock() {
-		what = fmt.Sprintf("the only thread of process %d waits for a lock in that process's own memory, so that no thread "+
-			"can release it", p.PID)
-		since = strings.Replace(since, "none of them ran", "it did not run", 1)
-	}
-	printable.Fprintf(b, "\nDEADLOCK: %s%s\n", what, since)
+	printable.Fprintf(b, "\nDEADLOCK: %s%s\n", cycleText(len(cycle), "thread", "holds"), since)
 	for _, tid := range cycle {
 		t, _ := l.Thread(tid)
 		if t == nil || t.WaitsFor == nil {
@@ -119,8 +122,8 @@ func sentence(l *locks.Locks, cycle []int) string {
 		if t == nil || t.WaitsFor == nil {
 			continue
 		}
-		if t.WaitsFor.IsPrivateLock() && len(cycle) == 1 {
-			return printable.Sprintf("%s, its process's only thread, waits for %s%s, which no other can release",
+		if isOnlyThread(l, cycle) {
+			return fmt.Sprintf("%s, its process's only thread, waits for %s%s: only a signal's handler can release it",
 				shownThreadName(l, tid), t.WaitsFor.Object(), withSeparator(" in ", t.OwnPlace()))
 		}
 		next := cycle[(i+1)%len(cycle)]

@@ -71,9 +71,12 @@ type methodIdentity struct {
 func (id *methodIdentity) cookie() uint64 {
 	var h maphash.Hash
 	h.SetSeed(hashSeed)
+	var words [40]byte
+	b := words[:0]
 	for _, v := range [...]uint64{id.constMethod, id.constants, id.holder, uint64(id.nameIndex), uint64(id.id)} {
-		maphash.WriteComparable(&h, v)
+		b = binary.LittleEndian.AppendUint64(b, v)
 	}
+	_, _ = h.Write(b)
 	_, _ = h.Write(id.class)
 	_ = h.WriteByte(0)
 	_, _ = h.Write(id.name)
