@@ -28,7 +28,6 @@ require (
 	github.com/ulikunitz/xz v0.5.17 // indirect
 	go.opentelemetry.io/collector/featuregate v1.71.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace prywalk => ../
