@@ -6,26 +6,22 @@ package protobuf
 import (
 	"encoding/binary"
 	"errors"
-	"io"
 	"iter"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Wire types.
 const (
-	Varint = protowire.VarintType
-	I64    = protowire.Fixed64Type
-	Bytes  = protowire.BytesType
+	Varint = 0
+	I64    = 1
+	Bytes  = 2
+	I32    = 5
 )
 
 // Message is an encoded message. Zero numbers and empty lists are left out (proto3).
 type Message []byte
 
 // Key writes a field's key; its value must follow.
-func (m *Message) Key(field int, wire protowire.Type) {
-	*m = protowire.AppendTag(*m, protowire.Number(field), wire)
-}
+func (m *Message) Key(field, wire int) { *m = binary.AppendUvarint(*m, uint64(field)<<3|uint64(wire)) }
 
 // Uint writes a varint.
 func (m *Message) Uint(field int, v uint64) {
@@ -56,7 +52,8 @@ func (m *Message) Fixed(field int, v uint64) {
 // Bytes writes a string, bytes or a message.
 func (m *Message) Bytes(field int, v []byte) {
 	m.Key(field, Bytes)
-	*m = protowire.AppendBytes(*m, v)
+	*m = binary.AppendUvarint(*m, uint64(len(v)))
+	*m = append(*m, v...)
 }
 
 // Ints writes a packed list of varints.
@@ -83,45 +80,59 @@ func (m *Message) Fixeds(field int, list []uint64) {
 	m.Bytes(field, packed)
 }
 
+// Errors of [Next].
 var (
-	// ErrCut is the error of a field that goes beyond the end.
-	ErrCut  = errors.New("its end is missing")
-	errType = errors.New("a wire type")
+	ErrKey    = errors.New("a key")
+	errNumber = errors.New("a number")
+	errType   = errors.New("a wire type")
+	ErrCut    = errors.New("its end is missing")
 )
 
 // Field is a field of an encoded message.
 type Field struct {
-	Number int // from 1 to 2²⁹ − 1
-	Wire   protowire.Type
+	Number int // from 0, which no valid message has, to 2²⁹
+	Wire   int
 	Value  uint64 // of a varint
 	Body   []byte // of bytes
 	Raw    []byte // with its key
 }
 
-// Next splits off the first field of a message that is not empty.
+// Next splits off the first field of a message that is not empty. ErrCut: its value goes beyond the end.
 func Next(m []byte) (f Field, rest []byte, err error) {
-	number, wire, n := protowire.ConsumeTag(m)
-	size := 0
-	switch {
-	case n < 0:
-	case wire == protowire.StartGroupType, wire == protowire.EndGroupType:
-		return f, nil, errType
+	key, n := binary.Uvarint(m)
+	if n <= 0 || key>>3 > 1<<29 {
+		return f, nil, ErrKey
+	}
+	f.Number, f.Wire = int(key>>3), int(key&7)
+	size := uint64(0) // of what follows n
+	switch f.Wire {
+	case Varint, Bytes:
+		v, k := binary.Uvarint(m[n:])
+		if k <= 0 {
+			return f, nil, errNumber
+		}
+		n += k
+		if f.Wire == Varint {
+			f.Value = v
+		} else {
+			size = v
+		}
+	case I64:
+		size = 8
+	case I32:
+		size = 4
 	default:
-		size = protowire.ConsumeFieldValue(number, wire, m[n:])
+		return f, nil, errType
 	}
-	if err := protowire.ParseError(min(n, size)); errors.Is(err, io.ErrUnexpectedEOF) {
+	if size > uint64(len(m)-n) {
 		return f, nil, ErrCut
-	} else if err != nil {
-		return f, nil, err
 	}
-	f = Field{Number: int(number), Wire: wire, Raw: m[:n+size]}
-	switch wire {
-	case Varint:
-		f.Value, _ = protowire.ConsumeVarint(m[n:])
-	case Bytes:
-		f.Body, _ = protowire.ConsumeBytes(m[n:])
+	end := n + int(size)
+	if f.Wire == Bytes {
+		f.Body = m[n:end]
 	}
-	return f, m[n+size:], nil
+	f.Raw = m[:end]
+	return f, m[end:], nil
 }
 
 // Fields yields the fields of a message, up to the first that is damaged, which has an error.

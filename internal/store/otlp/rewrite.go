@@ -144,6 +144,9 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 
 func fields(m []byte, f func(protobuf.Field) error) error {
 	for g, err := range protobuf.Fields(m) {
+		if err == nil && g.Number == 0 {
+			err = protobuf.ErrKey
+		}
 		if err != nil {
 			return errDamaged(err.Error())
 		}

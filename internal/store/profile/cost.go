@@ -2,11 +2,7 @@
 
 package profile
 
-import (
-	"errors"
-
-	"prywalk/internal/base/protobuf"
-)
+import "prywalk/internal/base/protobuf"
 
 // cost is an upper estimate of a decoded profile's memory, bytes: two bytes of a file can become several hundred.
 type cost struct {
@@ -14,9 +10,8 @@ type cost struct {
 	pprofDecoder   int64 // by the pprof library
 	fieldsExceeded bool  // a sample has more than maxSampleFields
 	ok             bool
-	whole, cut     bool // a Profile's fields fill the data exactly, or are cut off
 
-	fields, samples, strings int
+	samples, strings int
 }
 
 // Bytes per entry, with garbage of growing lists (TestCostsAreNotLess).
@@ -35,12 +30,8 @@ const (
 )
 
 func costOf(data []byte) cost {
-	c := cost{ok: true, whole: true}
+	c := cost{ok: true}
 	for f, err := range protobuf.Fields(data) {
-		isKnown := f.Number >= 1 && f.Number <= fieldDocURL && (f.Wire == protobuf.Varint || f.Wire == protobuf.Bytes)
-		c.cut = c.whole && c.fields > 0 && errors.Is(err, protobuf.ErrCut)
-		c.whole = c.whole && err == nil && isKnown
-		c.fields++
 		if c.ok = c.ok && err == nil; c.fieldsExceeded {
 			break
 		}

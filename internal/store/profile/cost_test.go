@@ -138,7 +138,7 @@ func bombs(size int) map[string][]byte {
 	}
 	// otherwise its references are refused early
 	good := func(b []byte) []byte {
-		return append([]byte{fieldString<<3 | byte(protobuf.Bytes), 0, fieldSampleType<<3 | byte(protobuf.Bytes), 0}, b...)
+		return append([]byte{fieldString<<3 | protobuf.Bytes, 0, fieldSampleType<<3 | protobuf.Bytes, 0}, b...)
 	}
 	text := bytes.Repeat([]byte("1: 2 [3: 4] @ 0x1 0x2\n"), size/22)
 	proto := map[string][]byte{
@@ -146,7 +146,7 @@ func bombs(size int) map[string][]byte {
 		"functions": repeat(fieldFunction), "strings": repeat(fieldString), "types": repeat(fieldSampleType),
 		"periods": repeat(fieldPeriodType), "comments": repeat(fieldComment, 1),
 		"labels":       within(fieldSample, sampleLabel),
-		"label maps":   repeat(fieldSample, sampleLabel<<3|byte(protobuf.Bytes), 2, labelNum<<3, 1),
+		"label maps":   repeat(fieldSample, sampleLabel<<3|protobuf.Bytes, 2, labelNum<<3, 1),
 		"lines":        within(fieldLocation, 4),
 		"packed stack": one(fieldSample, sampleLocations), "packed values": one(fieldSample, sampleValues),
 		"stack":  within(fieldSample, sampleLocations, 1),

@@ -16,6 +16,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"prywalk/internal/base/protobuf"
 	"prywalk/internal/host/filememory"
 )
 
@@ -160,13 +161,15 @@ func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *pprof.P
 	if err != nil {
 		return nil, err
 	}
+	if whole, cut := scan(data); !whole {
+		if err := otherFormat(data); err != nil {
+			return nil, err
+		}
+		if cut {
+			return nil, errTruncated
+		}
+	}
 	c := costOf(data)
-	if err := otherFormat(data); !c.whole && err != nil {
-		return nil, err
-	}
-	if c.cut {
-		return nil, errTruncated
-	}
 	if c.fieldsExceeded {
 		return nil, errTooLarge
 	}
@@ -329,4 +332,19 @@ func otherFormat(data []byte) error {
 		}
 	}
 	return nil
+}
+
+// scan reports whether a Profile's fields fill data exactly, or are cut off.
+func scan(data []byte) (whole, cut bool) {
+	first := true
+	for f, err := range protobuf.Fields(data) {
+		switch {
+		case errors.Is(err, protobuf.ErrCut):
+			return false, !first
+		case err != nil || f.Number < 1 || f.Number > fieldDocURL || f.Wire != protobuf.Varint && f.Wire != protobuf.Bytes:
+			return false, false
+		}
+		first = false
+	}
+	return true, false
 }
