@@ -175,7 +175,8 @@ func (n *Names) read(c *Container, root string, homes []string) {
 	dockers = append(dockers, below("var/lib/docker/[0-9]*.[0-9]*")...) // of userns-remap, by user and group
 	bundles := below("run/containerd/io.containerd.runtime.v2.task/*/" + c.ID)
 	// By storage driver. A user's own directories are not searched: they are hostile.
-	storages := slices.Concat(below("var/lib/containers/storage/*-containers"), below("run/containers/storage/*-containers"))
+	storages := slices.Concat(below("var/lib/containers/storage/*-containers"),
+		below("run/containers/storage/*-containers"))
 	for _, home := range homes {
 		storages = append(storages, filepath.Join(home, ".local/share/containers/storage/overlay-containers"))
 	}

@@ -341,7 +341,8 @@ var conclusions = []struct {
 			}
 			p.Add(&s)
 		}
-	}, "mostly waiting: 1 thread for CompletableFuture.join in App.render; 29 of 30 threads of worker-* sleep in App.look"},
+	}, "mostly waiting: 1 thread for CompletableFuture.join in App.render; " +
+		"29 of 30 threads of worker-* sleep in App.look"},
 	{"the GIL", func(p *program) {
 		p.runs("busy", "spin (app.py)", 9.8)
 		workers(3, func(name string) { p.waits(name, "serve (app.py)", 9.8, heldBy(gil, p.names["busy"])) })

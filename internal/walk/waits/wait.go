@@ -85,8 +85,8 @@ func (w *Wait) IsLock() bool {
 	return false
 }
 
-// IsPrivateLock reports a wait for a lock in memory that no other process maps, whose owner is not known to live. Signal
-// handlers can release it, and processes that share all memory (vfork).
+// IsPrivateLock reports a wait for a lock in memory that no other process maps, whose owner is not known to live.
+// Signal handlers can release it, and processes that share all memory (vfork).
 func (w *Wait) IsPrivateLock() bool {
 	switch w.Kind {
 	case Mutex, RWLock, LibraryLock, Semaphore:

@@ -68,8 +68,8 @@ func TestHungRequestsOfFastify(t *testing.T) {
 			}
 			dumped := observed.TextOf(t, p, ", 131 pending awaits, 40 of them in lock at fastify.js:17")
 			want := " are suspended; 101 client connections are open and nothing runs\n"
-			if !strings.HasSuffix(dumped, want) {
-				t.Errorf("the last line is not …%q:\n%s", want, dumped)
+			if !strings.Contains(dumped, want) { // connections without an answer for a second or longer can follow
+				t.Errorf("no line …%q:\n%s", want, dumped)
 			}
 		})
 	}
