@@ -143,7 +143,7 @@ func TestYamaDecidesWhatAUserMayRead(t *testing.T) {
 			}
 			runAs(t, nobody, "dump", "-p", pid, "--max-pause", "off").must(t, want.running, words...)
 			runAs(t, nobody, "doctor", "-p", pid).must(t, want.running, words...)
-			runAs(t, nobody, "record", "-o", "/tmp/launched-"+scope, "--", program(t, "busy"), "2").must(t, 0,
+			runAs(t, nobody, "record", "-o", "/tmp/launched-"+scope, "--", program(t, "busy"), "10").must(t, 0,
 				want.launched)
 			checkDump(t, p.pid, chainMethods)
 			runAs(t, 0, "doctor", "-p", pid).must(t, 0)
