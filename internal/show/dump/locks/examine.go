@@ -173,14 +173,13 @@ func (l *Locks) possibleCycles() [][]int {
 // onlyThreads returns the processes' only threads that wait for a lock of their own memory, which no other thread can
 // release, without a timeout: they took it themselves, or another thread of the parent did before the fork.
 func (l *Locks) onlyThreads() (out [][]int) {
-	in := func(cycle []int, tid int) bool { return slices.Contains(cycle, tid) }
 	for _, p := range l.Processes {
 		if len(p.Threads) != 1 || p.CountFailed() > 0 {
 			continue
 		}
 		t := &p.Threads[0]
 		known := slices.ContainsFunc(slices.Concat(l.Deadlocks, l.PossibleDeadlocks), func(c []int) bool {
-			return in(c, t.TID)
+			return slices.Contains(c, t.TID)
 		})
 		if w := t.WaitsFor; w != nil && w.IsPrivateLock() && !w.Timed && !known {
 			out = append(out, []int{t.TID})
