@@ -163,7 +163,7 @@ func (w *Wait) String() string {
 	if w.Kind == Semaphore {
 		details = ""
 	}
-	held := w.ownerText()
+	held := w.OwnerText()
 	if held == "" && w.Why != "" {
 		details = strings.TrimPrefix(details+"; "+w.Why, "; ")
 	}
@@ -182,7 +182,8 @@ func (w *Wait) String() string {
 	return text
 }
 
-func (w *Wait) ownerText() string {
+// OwnerText returns ", held by thread 4713 journal", or "".
+func (w *Wait) OwnerText() string {
 	switch {
 	case w.Owner != 0 && w.Kind == Join:
 		return strings.TrimRight(fmt.Sprintf(" thread %d %s", w.Owner, w.OwnerName), " ")

@@ -23,6 +23,7 @@ func WriteMerged(w io.Writer, p *stacks.Process) error {
 	smallestFirst(groups)
 	writeHeading(&b, p, fmt.Sprintf("%s, %s%s", count(len(p.Threads), "thread"), count(len(groups), "stack"),
 		goroutineCount(p)+taskCount(p)))
+	writeSummary(&b, p)
 	for _, group := range groups {
 		first := group[0]
 		if len(group) == 1 {

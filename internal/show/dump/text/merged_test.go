@@ -31,7 +31,9 @@ func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
 	}
 	got := b.String()
 	for _, want := range []string{
-		"process 7 srv, 6 threads, 4 stacks\n\nthread 7 main: sleeping in futex (passive read)\n",
+		"process 7 srv, 6 threads, 4 stacks\n" +
+			"waiting within work: 4 threads in pause, 1 thread in futex in wait; running: 1\n\n" +
+			"thread 7 main: sleeping in futex (passive read)\n",
 		"\n\n3 threads: sleeping in pause (passive read, stopped to read)\n  a (2): 8 10\n  b: 9\n" +
 			"  #0  0x0000000000000001 pause [context]\n",
 		"\nthread 7 main: sleeping in futex (passive read)\n", "\nthread 11 a: running (stopped to read)\n",

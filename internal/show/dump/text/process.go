@@ -41,6 +41,7 @@ func writeHeading(b *strings.Builder, p *stacks.Process, counts string) {
 func Write(w io.Writer, p *stacks.Process) error {
 	var b strings.Builder
 	writeHeading(&b, p, count(len(p.Threads), "thread")+goroutineCount(p)+taskCount(p))
+	writeSummary(&b, p)
 	threads, asleepInScheduler := shownThreads(p)
 	for i := range threads {
 		writeThread(&b, &threads[i], p.Native)
