@@ -4,6 +4,7 @@ package torture
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -18,6 +19,12 @@ func TestRareInterfacesKeepWorkingWhileRecorded(t *testing.T) {
 	for _, mode := range []string{"breakpoint", "rseq", "deadline", "ownstack"} {
 		for _, engine := range testtargets.First([]string{"ptrace", "auto"}) {
 			t.Run(mode+"/"+engine, func(t *testing.T) {
+				if mode == "breakpoint" {
+					// There the signal can come after the instruction that follows: without a recording 26 of 15,128 did
+					// (6.1-rt). Linux 6.11 sends it by task work: "perf: Enqueue SIGTRAP always via task_work".
+					real, _ := os.ReadFile("/sys/kernel/realtime")
+					testtargets.Need(t, string(real) != "1\n", "signals of breakpoints at once", "a kernel without PREEMPT_RT")
+				}
 				p := start(t, "rare", mode)
 				testtargets.Need(t, !slices.Contains(p.lines, "refused"), mode, "a kernel and user with this interface")
 				r := record(t, p.pid, "--engine", engine, "-F", "500")
