@@ -46,10 +46,10 @@
 //   - in one that copies none, or that comes before the address space is new, by the clocks of the first thread,
 //     which may be those of the caller (observations.clocksMayBeExecCallers)
 //   - in observe.StopAll, before the stop of a thread is requested, and after its end, if the copy is empty
-//   - by the aggregator, by the event Execed, or by that number when it reads the mappings (processState.refresh)
+//   - by the aggregator, by the event Execed
 //
 // The tracer (execs.detect) then reports unreported ticks, ends the other threads, and sends Execed. The aggregator
-// (handleExec) follows with accounts, mappings and runtimes, first plan, other memory and lack, state of waits, copy
+// (afterExec) follows with accounts, mappings and runtimes, first plan, other memory and lack, state of waits, copy
 // hints, and name. Modules and locations follow at the next walk. Kept registers, the ranges of the last plan and an
 // aborted call stay: they are compared before use.
 //
@@ -57,7 +57,7 @@
 // goes on:
 //
 //	object                      made by                    dropped by                   at an exec
-//	target.Thread               tracked.track              with its last event          passAccountOn, handleExec
+//	target.Thread               tracked.track              with its last event          passAccountOn, afterExec
 //	  observe.Thread            tracked.discover           tracked.dropThread           WalkFeedback.DiscardFormerProgram
 //	  threadBackoff             tracked.track              tracked.dropThread           as target.Thread
 //	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as target.Thread
