@@ -44,7 +44,7 @@
 //   - in an observation that copies memory, as the copy is empty: the memory is opened again, and a stop is repeated
 //     (reopenAfterExec, package observe)
 //   - in one that copies none, or that comes before the address space is new, by the clocks of the first thread,
-//     which may be those of the caller (observations.clocksMayBeExecCallers)
+//     which may be those of the caller (clocksMayBeExecCallers)
 //   - in observe.StopAll, before the stop of a thread is requested, and after its end, if the copy is empty
 //   - by the aggregator, by the event Execed
 //
@@ -58,8 +58,8 @@
 //
 //	object                      made by                    dropped by                   at an exec
 //	target.Thread               tracked.track              with its last event          passAccountOn, afterExec
-//	  observe.Thread            tracked.discover           tracked.dropThread           WalkFeedback.DiscardFormerProgram
-//	  threadBackoff             tracked.track              tracked.dropThread           as target.Thread
+//	  observe.Thread            tracked.discover           results.dropThread           WalkFeedback.DiscardFormerProgram
+//	  threadBackoff             tracked.track              results.dropThread           as target.Thread
 //	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as target.Thread
 //	attribute.threadAccount     Attribution.thread         Attribution.finishThread     moveAccount to the first
 //

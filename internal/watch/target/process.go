@@ -204,6 +204,9 @@ func (p *Process) ReadClock(alive bool) {
 	}
 }
 
+// NoteEndedThread notes the end of a thread whose clocks counted from zero: a report of its CPU time is due.
+func (p *Process) NoteEndedThread() { p.EndedReport.Pending = true }
+
 // HasThreads reports whether the kernel lists a thread.
 func (p *Process) HasThreads() bool {
 	if p.TaskDir == nil {

@@ -13,6 +13,7 @@ import "prywalk/internal/watch/target"
 type execs struct {
 	out          *target.Outbox
 	opts         *Options
+	results      *results
 	stops        *stops
 	tracked      *tracked
 	endedThreads *endedThreads
@@ -25,7 +26,7 @@ func (e *execs) detect(p *target.Process, now int64) {
 	}
 	caller := p.ExecCaller()
 	if caller != nil && caller.IsFirst() {
-		e.tracked.reportUnchanged(caller)
+		e.results.reportUnchanged(caller)
 	}
 	e.endOthers(p, caller)
 	p.Threads.ForgetAllRejected()
@@ -73,15 +74,15 @@ func (e *execs) handOverAccount(p *target.Process, caller *target.Thread, now in
 
 func (e *execs) endThread(th *target.Thread) {
 	e.stops.cancel(th.Observed)
-	e.tracked.endThread(th)
+	e.results.endThread(th)
 }
 
 func (e *execs) passAccountOn(caller, first *target.Thread) {
 	e.stops.cancel(caller.Observed)
-	e.tracked.reportUnchanged(caller)
+	e.results.reportUnchanged(caller)
 	first.FromZero, first.End.AtStart = false, caller.End.AtStart
 	first.CreatedAt = caller.CreatedAt
-	e.tracked.dropThread(caller, true)
+	e.results.dropThread(caller, true)
 }
 
 // beginAccount begins that of first, which may be nil. The caller of exec was not selected by its name: its CPU time so

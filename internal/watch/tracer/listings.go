@@ -13,6 +13,7 @@ import (
 type listings struct {
 	out          *target.Outbox
 	engine       target.Engine
+	results      *results
 	stops        *stops
 	endedThreads *endedThreads
 	tracked      *tracked
@@ -89,7 +90,7 @@ func (l *listings) endMissing(p *target.Process) {
 	list := &p.Threads
 	for _, th := range list.All() {
 		if list.Lacks(th) {
-			l.tracked.endThread(th)
+			l.results.endThread(th)
 		}
 	}
 	list.FinishListing()
@@ -122,7 +123,7 @@ func (l *listings) reportEnded(now int64) {
 func (l *listings) endUnread(p *target.Process) bool {
 	for _, th := range p.Threads.All() {
 		if !th.Gone && !l.endedThreads.readInLastPass(th) {
-			if l.tracked.endThread(th); !th.Gone {
+			if l.results.endThread(th); !th.Gone {
 				return false
 			}
 		}
@@ -135,7 +136,7 @@ func (l *listings) endAll() {
 		l.execs.detect(p, procmem.Now())
 		l.endedThreads.readAtEnd(p, procmem.Now())
 		for _, th := range p.Threads.All() {
-			l.tracked.endThread(th)
+			l.results.endThread(th)
 		}
 		l.tracked.endProcess(p)
 	}
