@@ -30,7 +30,7 @@
 //	backlog       hands events over, and bounds the copies that wait for their walks
 //	endedThreads  CPU time of ended threads, from the clocks of process and threads
 //	tracked       processes and threads, from their discovery on
-//	execs         processes that have called exec
+//	execs         processes that have called exec: execs.follow is the tracer's side
 //	listings      lists of a process's threads: what has begun and ended since the last one
 //	requests      checkpoints and refreshes, which the aggregator makes
 //	observations  one observation of one thread

@@ -40,7 +40,7 @@ func (l *listings) refreshAll(now int64) {
 func (l *listings) refresh(p *target.Process, now int64) {
 	p.ReadClockIfDue(now, countThreads(p) > 0)
 	if !p.Threads.Due(now, &p.Clock, l.threadCount) {
-		l.execs.detect(p, now)
+		l.execs.follow(p, now)
 		return
 	}
 	tids, err := p.Threads.Read(p.TaskDir, now, p.Clock.Now)
@@ -48,7 +48,7 @@ func (l *listings) refresh(p *target.Process, now int64) {
 	if err != nil || !alive { // a zombie still lists its first thread
 		tids = nil
 	}
-	l.execs.detect(p, now)
+	l.execs.follow(p, now)
 	if !alive || !p.MayBeInExec(tids, now) {
 		l.apply(p, tids, now)
 	}
@@ -133,7 +133,7 @@ func (l *listings) endUnread(p *target.Process) bool {
 
 func (l *listings) endAll() {
 	for _, p := range l.tracked.processes() {
-		l.execs.detect(p, procmem.Now())
+		l.execs.follow(p, procmem.Now())
 		l.endedThreads.readAtEnd(p, procmem.Now())
 		for _, th := range p.Threads.All() {
 			l.results.endThread(th)

@@ -55,7 +55,7 @@ func (o *observations) apply(th *target.Thread, outcome observe.Outcome, raw *ob
 	left := outcome == observe.LeftToEngine || // also of a thread that a stop would not have found on a CPU
 		outcome == observe.WaitsForCPU && !o.triesTwice && th.Observed.IsKernelSampled()
 	switch {
-	case (outcome == observe.Unchanged || left) && clocksMayBeExecCallers(th, clocks):
+	case (outcome == observe.Unchanged || left) && th.MayBeExecCaller(clocks, nil):
 		o.results.noteChanged(th)
 		o.results.postpone(th)
 	case err != nil:

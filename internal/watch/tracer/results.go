@@ -3,8 +3,6 @@
 package tracer
 
 import (
-	"golang.org/x/sys/unix"
-
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
@@ -31,7 +29,7 @@ func (r *results) takeUnchanged(th *target.Thread, clocks procmem.SchedStat) {
 
 // takeSample reports a raw sample, unless it may be of another thread.
 func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
-	if clocksMayBeExecCallers(th, s.Sched) && !provesNoExec(th, s) {
+	if th.MayBeExecCaller(s.Sched, s) {
 		r.shared.Pool.Put(s)
 		r.postpone(th)
 		return
@@ -58,30 +56,6 @@ func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
 		StandsFor:  r.shared.Tick.StandsFor,
 		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
 	})
-}
-
-// clocksMayBeExecCallers reports whether the clocks that were read of a first thread may be those of another, which has
-// called exec ([execs]).
-func clocksMayBeExecCallers(th *target.Thread, clocks procmem.SchedStat) bool {
-	if !th.IsFirst() || clocks == th.AccountedClocks {
-		return false
-	}
-	return th.ClocksWentBack(clocks) || !th.Proc.IsSettled()
-}
-
-// provesNoExec reports whether s was read of the tracked thread itself, not of one that an exec has given its number.
-// During an exec the caller does not stop, nor is it in another system call than execve.
-func provesNoExec(th *target.Thread, s *observe.RawSample) bool {
-	if s.How != observe.ByStop && !(s.How == observe.ByPassiveRead && inOtherCall(s)) {
-		return false
-	}
-	return !th.ClocksWentBack(s.Sched) && th.Proc.RunsTrackedProgram()
-}
-
-// inOtherCall reports whether a thread that was read passively was in a system call that is no exec.
-func inOtherCall(s *observe.RawSample) bool {
-	exec := s.Call.Nr == unix.SYS_EXECVE || s.Call.Nr == unix.SYS_EXECVEAT
-	return !s.Call.Running && s.Call.Nr >= 0 && !exec
 }
 
 // postpone leaves an observation to a later tick, which finds whether another thread has called exec.

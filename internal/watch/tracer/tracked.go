@@ -59,7 +59,6 @@ func (t *tracked) trackProcess(p *target.Process) {
 		t.shared.Out.Add(p.HasEnded(procmem.Now()))
 		return
 	}
-	p.BeginProgram()
 	p.UpdateOtherMemory()
 	p.TaskDir.ChargeTo(t.shared.Files)
 	fromStart := p.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
