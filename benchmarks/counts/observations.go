@@ -57,23 +57,19 @@ func stops(l *observe.Observer, m *procmem.Memory, pool *observe.Pool, c *crowd)
 	t.Memory = m
 	defer t.Close()
 	var least values
-	var stopped *observe.RawSample
-	done := func(_ *observe.Thread, s *observe.RawSample, _ error) { stopped = s }
 	end := time.Now().Add(settling)
 	for n := 0; n < looksAt; {
 		if time.Now().After(end) {
 			return nil, fmt.Errorf("only %d looks stopped a running thread in %v", n, settling)
 		}
 		time.Sleep(time.Millisecond)
-		stopped = nil
 		before := readCalls()
 		outcome, s, err := l.Begin(t)
 		if err != nil {
 			return nil, err
 		}
 		if outcome == observe.Pending {
-			l.Collect(procmem.Now()+2e9, done)
-			s = stopped
+			_, s, _ = l.Next(procmem.Now() + 2e9)
 		}
 		after := readCalls()
 		if s == nil {

@@ -153,10 +153,9 @@ const waitLimit = 2e9
 func stopThread(l *observe.Observer, t *observe.Thread) (*observe.RawSample, error) {
 	outcome, s, err := l.Begin(t)
 	if err == nil && outcome == observe.Pending {
-		s = nil
-		done := func(_ *observe.Thread, c *observe.RawSample, e error) { s, err = c, e }
-		l.Collect(procmem.Now()+waitLimit, done)
-		l.CancelAll(done)
+		if _, s, err = l.Next(procmem.Now() + waitLimit); l.Cancel(t) {
+			err = ptrace.ErrTimeout
+		}
 	}
 	return s, err
 }

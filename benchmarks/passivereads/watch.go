@@ -37,7 +37,10 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 		defer ctl.Close()
 		pool := observe.NewPool(64)
 		l := observe.New(ctl, pool, observe.ModeAuto)
-		done := func(t *observe.Thread, s *observe.RawSample, err error) {
+		done := func(t *observe.Thread, s *observe.RawSample, err error) bool {
+			if t == nil {
+				return false
+			}
 			th := ps.list[t.PID].threads[t.TID]
 			if err == nil {
 				a.count(ps, th, s)
@@ -45,6 +48,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 			} else if observe.Reason(err) == refusal.Exited {
 				th.forget()
 			}
+			return true
 		}
 		for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; {
 			next := procmem.Now() + int64(period)*3/4 + rand.Int64N(int64(period)/2)
@@ -57,13 +61,19 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 				case outcome == observe.Unchanged && th.look.Asleep():
 					a.unchanged++
 				case outcome == observe.Pending:
-					l.FinishStopped(0, done)
+					for done(l.NextStopped(0)) {
+					}
 				}
 			})
-			l.Collect(next, done)
+			for done(l.Next(next)) {
+			}
 			time.Sleep(time.Duration(next - procmem.Now()))
 		}
-		l.CancelAll(done)
+		for _, p := range ps.list {
+			for _, th := range p.threads {
+				l.Cancel(th.look)
+			}
+		}
 	})
 	return a, ctx.Err()
 }

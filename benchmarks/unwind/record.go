@@ -192,8 +192,13 @@ func (r *recording) round(l *observe.Observer, threads map[int]*watched, n int) 
 			return err
 		}
 	}
-	l.Collect(procmem.Now()+int64(200*time.Millisecond), done)
-	l.CancelAll(done)
+	until := procmem.Now() + int64(200*time.Millisecond)
+	for th, s, err := l.Next(until); th != nil; th, s, err = l.Next(until) {
+		done(th, s, err)
+	}
+	for _, th := range threads {
+		l.Cancel(th.Thread)
+	}
 	return failed
 }
 

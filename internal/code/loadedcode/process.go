@@ -128,9 +128,6 @@ func (p *Process) closeAllButNames() {
 // Space returns the executable part of the address space.
 func (p *Process) Space() *frames.Space { return p.space }
 
-// AddressSpaceNumber is as of the last Refresh. An exec changes it.
-func (p *Process) AddressSpaceNumber() uint64 { return p.addressSpace }
-
 // Runtimes returns the process's runtimes.
 func (p *Process) Runtimes() *Runtimes { return p.runtimes }
 

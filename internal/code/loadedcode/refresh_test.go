@@ -123,7 +123,7 @@ func TestRefreshFindsAnExecOfTheSameProgramAtTheSameAddresses(t *testing.T) {
 		cmd := exec.Command("setarch", "-R", exe, c.caller, "0", "0", "0", "1")
 		says := testtargets.Ready(t, cmd)
 		p := open(t, cmd.Process.Pid)
-		before, main := p.AddressSpaceNumber(), p.Main()
+		before, main := p.addressSpace, p.Main()
 		if err := unix.Kill(p.PID, unix.SIGUSR1); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestRefreshFindsAnExecOfTheSameProgramAtTheSameAddresses(t *testing.T) {
 		if _, err := p.Refresh(); err != nil {
 			t.Fatal(err)
 		}
-		if now := p.AddressSpaceNumber(); now > before != c.execs || p.Main() != main != c.execs {
+		if now := p.addressSpace; now > before != c.execs || p.Main() != main != c.execs {
 			t.Errorf("exec by %s: address space %d, before %d; another main module: %v", c.caller, now, before,
 				p.Main() != main)
 		}

@@ -3,7 +3,6 @@
 package dump
 
 import (
-	"errors"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -178,7 +177,8 @@ func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Th
 			unsampled = slices.Clone(todo[i:])
 			break
 		}
-		observer.FinishStopped(0, raw.note) // no stops during passive reads
+		for raw.take(observer.NextStopped(0)) { // no stops during passive reads
+		}
 		outcome, s, err := observer.Begin(th)
 		switch {
 		case err != nil:
@@ -186,22 +186,34 @@ func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Th
 		case outcome == observe.Done:
 			raw.note(th, s, nil)
 		case outcome == observe.Pending:
-			observer.Collect(procmem.Now(), raw.note)
+			for now := procmem.Now(); raw.take(observer.Next(now)); {
+			}
 		}
 	}
-	observer.Collect(procmem.Now()+collectFor, raw.note)
-	if !ptrace.Suspending() {
-		observer.CancelAll(raw.note)
-		return unsampled
+	for until := procmem.Now() + collectFor; raw.take(observer.Next(until)); {
 	}
-	observer.FinishOrCancelAll(func(th *observe.Thread, s *observe.RawSample, err error) {
-		if errors.Is(err, ptrace.ErrTimeout) {
+	if ptrace.Suspending() {
+		for until := observer.AcknowledgeSuspend(); observer.PendingStops() > 0 && raw.take(observer.Next(until)); {
+		}
+	}
+	for _, th := range todo {
+		switch {
+		case !observer.Cancel(th):
+		case ptrace.Suspending():
 			unsampled = append(unsampled, th)
-			return
+		default:
+			raw.note(th, nil, ptrace.ErrTimeout)
 		}
-		raw.note(th, s, err)
-	})
+	}
 	return unsampled
+}
+
+// take notes a stop that has ended; th nil, and false: there is none.
+func (raw *rawSamples) take(th *observe.Thread, s *observe.RawSample, err error) bool {
+	if th != nil {
+		raw.note(th, s, err)
+	}
+	return th != nil
 }
 
 func (raw *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error) {

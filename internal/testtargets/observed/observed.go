@@ -165,7 +165,7 @@ func (p *Process) Observe(t *testing.T, n int, got func(tid int, s *observe.RawS
 		for _, tid := range tids {
 			th := p.thread(tid)
 			if th.Pending() {
-				o.Collect(procmem.Now()+1e9, done)
+				collect(o, done)
 				continue
 			}
 			if p.Before != nil {
@@ -179,9 +179,16 @@ func (p *Process) Observe(t *testing.T, n int, got func(tid int, s *observe.RawS
 			case outcome == observe.Done:
 				done(th, s, nil)
 			case outcome == observe.Pending:
-				o.Collect(procmem.Now()+1e9, done)
+				collect(o, done)
 			}
 		}
+	}
+}
+
+func collect(o *observe.Observer, done func(*observe.Thread, *observe.RawSample, error)) {
+	until := procmem.Now() + 1e9
+	for th, s, err := o.Next(until); th != nil; th, s, err = o.Next(until) {
+		done(th, s, err)
 	}
 }
 

@@ -120,7 +120,7 @@ func (a *Aggregator) handleEvent(e *target.Event) {
 	case *attribute.ProcessEnded:
 		a.endProcess(a.process(e.Proc), what)
 	case *target.Execed:
-		a.handleExec(e, what)
+		a.afterExec(a.process(e.Proc), e.Thread, what)
 	case *target.Renamed:
 		a.handleRename(a.thread(e.Thread), &what.Cut)
 	case *target.CheckpointAsked:

@@ -68,6 +68,19 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	}
 }
 
+func TestAccountOfTheThreadThatCallsExecGoesOnAsTheFirstThreads(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "1")
+	a, p := accountOf(t, pid)
+	caller := &target.Thread{ID: 2, Proc: p.Process, TID: pid + 1}
+	a.beginThread(p, a.thread(caller))
+	first := &target.Thread{ID: 3, Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
+	execed := attribute.Execed{Process: p.ID, Thread: first.ID, Caller: caller.ID}
+	a.handleEvent(&target.Event{Thread: first, Proc: p.Process, What: &target.Execed{Execed: execed}})
+	if a.threads[caller.ID] != nil || a.threads[first.ID] != first || len(p.waitState.byInnerTID) != 0 {
+		t.Errorf("threads %v, by number %v; want the first one alone", a.threads, p.waitState.byInnerTID)
+	}
+}
+
 func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 	t.Helper()
 	opened, err := loadedcode.Open(pid)

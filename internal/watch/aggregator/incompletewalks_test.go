@@ -116,7 +116,7 @@ func TestProgramOfAnUnknownFileDoesNotBeginWithTheStackOfTheOneBefore(t *testing
 	a := &Aggregator{states: newStates()}
 	p := a.process(&target.Process{Target: ofPID(0).Target})
 	p.SetFirstCopy(2 << 20)
-	p.renewProgram()
+	a.renewProgram(p)
 	if n := p.FirstCopy(); n != 0 {
 		t.Errorf("the first copy of the new program has %d bytes, want 0: unknown", n)
 	}

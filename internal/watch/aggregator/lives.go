@@ -83,20 +83,20 @@ func (a *Aggregator) readNames() {
 	}
 }
 
-// handleExec drops what was learned of the program before the exec. e.Thread is nil if no thread of the new program is
-// selected (--threads).
-func (a *Aggregator) handleExec(e *target.Event, execed *target.Execed) {
-	p := a.process(e.Proc)
-	if e.Thread != nil {
+// afterExec is the aggregator's side of an exec: the account of its caller goes on as the first thread's, and what was
+// learned of the former program is dropped. th is the first thread, nil if the new program is not selected (--threads).
+func (a *Aggregator) afterExec(p *processState, th *target.Thread, execed *target.Execed) {
+	if th != nil {
 		a.attribute(&execed.Execed)
 		if caller := a.threads[execed.Caller]; caller != nil && execed.Caller != execed.Thread {
 			a.forgetThread(caller)
 		}
 	}
 	p.refresh(execed.At)
-	if e.Thread != nil {
-		e.Thread.Observed.Feedback().DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
-		a.handleRename(a.thread(e.Thread), &attribute.Cut{Thread: e.Thread.ID})
+	a.renewProgram(p)
+	if th != nil {
+		th.Observed.Feedback().DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
+		a.handleRename(a.thread(th), &attribute.Cut{Thread: th.ID})
 	}
 }
 

@@ -15,15 +15,12 @@ import (
 
 type processState struct {
 	*target.Process
-	innerPID  int    // in its own pid namespace
-	container string // as [profile.Interval]'s
-	// [loadedcode.Process.AddressSpaceNumber] of the program for which the rest was made
-	addressSpace uint64
+	innerPID     int    // in its own pid namespace
+	container    string // as [profile.Interval]'s
 	modules      map[*frames.Module]*profile.ModuleInfo
 	remapped     bool // some modules are perhaps unmapped
 	managedNames managedNames
 	walked       samplesWalked
-	histories    programHistories
 	history      *programHistory
 
 	untrackedThreads *target.Thread
@@ -54,8 +51,7 @@ func (s *states) process(p *target.Process) *processState {
 		return known
 	}
 	made := &processState{
-		Process: p, innerPID: p.Target.PID, addressSpace: p.Target.AddressSpaceNumber(), histories: s.histories,
-		history: s.histories.historyOf(p.Target),
+		Process: p, innerPID: p.Target.PID, history: s.histories.historyOf(p.Target),
 	}
 	if !p.Ended { // else a late event of a child, or its program's name
 		s.procs[p.ID] = made
@@ -75,21 +71,20 @@ func (p *processState) refresh(now int64) bool {
 	}
 	p.remapped = true
 	p.MappingsChanged()
-	if space := p.Target.AddressSpaceNumber(); space != p.addressSpace {
-		p.addressSpace = space
-		p.renewProgram()
-	}
 	return true
 }
 
 // renewProgram follows an exec. Precondition: the mappings were read again.
-func (p *processState) renewProgram() {
+func (s *states) renewProgram(p *processState) {
 	p.Comm = p.Target.Comm
 	p.ResetForProgram()
 	p.walked = samplesWalked{}
-	p.history = p.histories.historyOf(p.Target)
+	p.history = s.histories.historyOf(p.Target)
 	p.history.applyTo(p.Process)
-	p.waitState.afterExec()
+	if w := p.waitState; w != nil {
+		clear(w.names)
+		clear(w.variables)
+	}
 }
 
 // thread returns th, whose first event begins the aggregator's part.

@@ -75,13 +75,6 @@ func (e *waitExplainer) add(p *processState, th *target.Thread) {
 	p.waitState.byInnerTID[th.Walk.InnerTID] = th
 }
 
-func (w *waitState) afterExec() {
-	if w != nil {
-		clear(w.names)
-		clear(w.variables)
-	}
-}
-
 func (w *waitState) forget(th *target.Thread) {
 	if w != nil && w.byInnerTID[th.Walk.InnerTID] == th {
 		delete(w.byInnerTID, th.Walk.InnerTID)

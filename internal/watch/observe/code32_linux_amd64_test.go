@@ -25,10 +25,11 @@ func TestThreadIn32BitCodeIsStoppedMoreAndMoreRarely(t *testing.T) {
 		tick := func() {
 			outcome, s, err := o.Begin(th)
 			for finished := false; outcome == Pending && !finished; {
-				o.Collect(procmem.Now()+1e6, func(_ *Thread, got *RawSample, why error) {
-					s, err, finished = got, why, true
+				var stopped *Thread
+				if stopped, s, err = o.Next(procmem.Now() + 1e6); stopped != nil {
+					finished = true
 					stops++
-				})
+				}
 			}
 			if s != nil {
 				o.pool.Put(s)
@@ -63,12 +64,11 @@ func TestAStopIn64BitCodeEndsTheOmissionOfStops(t *testing.T) {
 			return
 		}
 		for th.Pending() {
-			o.Collect(procmem.Now()+1e6, func(_ *Thread, s *RawSample, err error) {
-				if err != nil {
-					t.Error(err)
-				}
-				o.pool.Put(s)
-			})
+			_, s, err := o.Next(procmem.Now() + 1e6)
+			if err != nil {
+				t.Error(err)
+			}
+			o.pool.Put(s)
 		}
 	})
 	if th.stops.code32 != (code32{}) {

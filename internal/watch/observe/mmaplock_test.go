@@ -186,17 +186,19 @@ func oneSample(o *Observer, th *Thread) (s *RawSample, err error) {
 		return s, err
 	}
 	for o.Attached() > 0 {
-		o.Collect(procmem.Now()+1e9, func(_ *Thread, raw *RawSample, failed error) { s, err = raw, failed })
+		if stopped, raw, failed := o.Next(procmem.Now() + 1e9); stopped != nil {
+			s, err = raw, failed
+		}
 	}
 	return s, err
 }
 
 func collected(o *Observer) (err error) {
 	for o.Attached() > 0 {
-		o.Collect(procmem.Now()+1e9, func(_ *Thread, s *RawSample, failed error) {
+		if stopped, s, failed := o.Next(procmem.Now() + 1e9); stopped != nil {
 			o.pool.Put(s)
 			err = failed
-		})
+		}
 	}
 	return err
 }

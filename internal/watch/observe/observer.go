@@ -20,7 +20,7 @@ type Outcome uint8
 // The outcomes. Only Done has a raw sample, only Failed an error.
 const (
 	Failed    Outcome = iota // [Reason] classifies the error
-	Pending                  // [Observer.Collect] finishes it
+	Pending                  // [Observer.Next] finishes it
 	Unchanged                // not run since its last observation
 	Done
 	LeftToEngine // running, and sampled by the kernel

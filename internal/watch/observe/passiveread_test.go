@@ -175,7 +175,7 @@ func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome)
 			runs := s.untilAsleep(0)
 			o, raw, err := observer.Begin(s.thread)
 			if err == nil && o == Pending {
-				observer.Collect(procmem.Now()+60e9, func(_ *Thread, c *RawSample, e error) { raw, err = c, e })
+				_, raw, err = observer.Next(procmem.Now() + 60e9)
 			}
 			switch {
 			case errors.Is(err, refusal.Running) && s.hasWoken(runs):

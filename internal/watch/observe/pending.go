@@ -3,8 +3,6 @@
 package observe
 
 import (
-	"math"
-
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
@@ -19,19 +17,23 @@ func (st *requestedStops) Attached() int { return st.ctl.Attached() }
 // PendingStops counts pending stops without cancelled ones.
 func (st *requestedStops) PendingStops() int { return len(st.pending) }
 
-// Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until no thread is attached, not
-// even by a cancelled stop. done gets a raw sample or an error: [ptrace.ErrTimeout] of an observation older than 2 s,
-// which is cancelled. A timeout is no refusal ([sample.NotStopped]): the thread's time goes to its next sample.
-func (st *requestedStops) Collect(deadline int64, done func(*Thread, *RawSample, error)) {
-	st.finishUntil(0, done)
-	st.markQueued()
-	st.finishUntil(deadline, done)
-	st.cancelRequestedBefore(procmem.Now()-pendingLimit, done)
-}
-
-func (st *requestedStops) finishUntil(deadline int64, done func(*Thread, *RawSample, error)) {
-	for attachment := st.ctl.WaitAny(deadline); attachment != nil; attachment = st.ctl.WaitAny(deadline) {
-		st.finishOne(attachment, done)
+// Next finishes one pending observation, and returns its thread with a raw sample or an error. The thread is nil at the
+// deadline (CLOCK_MONOTONIC, ns), or if none is attached, not even by a cancelled stop. An observation older than 2 s
+// is cancelled: [ptrace.ErrTimeout]. A timeout is no refusal ([sample.NotStopped]): the thread's time goes to its next
+// sample.
+func (st *requestedStops) Next(deadline int64) (*Thread, *RawSample, error) {
+	for {
+		attachment := st.ctl.WaitAny(0)
+		if attachment == nil {
+			st.markQueued()
+			attachment = st.ctl.WaitAny(deadline)
+		}
+		if attachment == nil {
+			return st.cancelOverdue()
+		}
+		if t, s, err := st.finishOne(attachment); t != nil {
+			return t, s, err
+		}
 	}
 }
 
@@ -43,37 +45,35 @@ func (st *requestedStops) markQueued() {
 	}
 }
 
-// FinishStopped finishes the observations of all stopped threads, and returns their number. It busy-waits for the first
-// one until the deadline (CLOCK_MONOTONIC, ns; 0: not at all).
-func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawSample, error)) (n int) {
+// NextStopped is Next without sleep and time-out: it busy-waits until the deadline, or returns at once if that is 0.
+func (st *requestedStops) NextStopped(deadline int64) (*Thread, *RawSample, error) {
 	for attachment := st.ctl.SpinAny(deadline); attachment != nil; attachment = st.ctl.SpinAny(0) {
-		if st.finishOne(attachment, done) {
-			n++
+		if t, s, err := st.finishOne(attachment); t != nil {
+			return t, s, err
 		}
 	}
-	return n
+	return nil, nil, nil
 }
 
-// finishOne returns false if the stop was cancelled, or is requested again because of an exec.
-func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Thread, *RawSample, error)) bool {
+// finishOne returns nil if the stop was cancelled, or is requested again because of an exec.
+func (st *requestedStops) finishOne(attachment *ptrace.Attachment) (*Thread, *RawSample, error) {
 	t := st.pending[attachment]
 	if t == nil {
 		st.ctl.Cancel(attachment)
-		return false
+		return nil, nil, nil
 	}
 	delete(st.pending, attachment)
 	s, err := st.finish(t, attachment)
 	if err == nil && t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {
 		if err = st.repeatStop(t, s); err == nil {
-			return false
+			return nil, nil, nil
 		}
 	}
 	if err != nil {
 		st.pool.Put(s)
 		s = nil
 	}
-	done(t, s, err)
-	return true
+	return t, s, err
 }
 
 // repeatStop requests the stop again whose sample s has no memory of the new program. A call that the first stop has
@@ -99,16 +99,18 @@ func (t *Thread) reopenAfterExec(n int) bool {
 	return t.Memory.Renew(t.PID) != before
 }
 
-func (st *requestedStops) cancelRequestedBefore(before int64, done func(*Thread, *RawSample, error)) {
+func (st *requestedStops) cancelOverdue() (*Thread, *RawSample, error) {
+	before := procmem.Now() - pendingLimit
 	for _, t := range st.pending {
 		if t.stops.requestedAt <= before {
 			st.Cancel(t)
-			done(t, nil, ptrace.ErrTimeout)
+			return t, nil, ptrace.ErrTimeout
 		}
 	}
+	return nil, nil, nil
 }
 
-// Cancel ends a thread's pending observation, without a call of done. It returns false if there was none.
+// Cancel ends a thread's pending observation. It returns false if there was none.
 func (st *requestedStops) Cancel(t *Thread) bool {
 	if !t.Pending() {
 		return false
@@ -121,24 +123,12 @@ func (st *requestedStops) Cancel(t *Thread) bool {
 	return true
 }
 
-const (
-	leaveTimeout = 500e6 // longest FinishOrCancelAll, ns
-	leavePoll    = 5e6   // one wait in it, ns
-)
+const leaveTimeout = 500e6 // ns
 
-// FinishOrCancelAll finishes pending observations for at most 0.5 s and cancels the others, before [ptrace.Suspending]
-// stops this process. The caller then closes the controller.
-func (st *requestedStops) FinishOrCancelAll(done func(*Thread, *RawSample, error)) {
+// AcknowledgeSuspend makes [Observer.Next] wait although this process is about to be stopped ([ptrace.Suspending]), and
+// returns until when it may (CLOCK_MONOTONIC, ns). The caller then cancels the other observations, and closes the
+// controller.
+func (st *requestedStops) AcknowledgeSuspend() (deadline int64) {
 	st.ctl.AcknowledgeSuspend()
-	st.finishUntil(0, done)
-	st.markQueued()
-	for end := procmem.Now() + leaveTimeout; st.PendingStops() > 0 && procmem.Now() < end; {
-		st.finishUntil(procmem.Now()+leavePoll, done)
-	}
-	st.CancelAll(done)
-}
-
-// CancelAll cancels all pending observations.
-func (st *requestedStops) CancelAll(done func(*Thread, *RawSample, error)) {
-	st.cancelRequestedBefore(math.MaxInt64, done)
+	return procmem.Now() + leaveTimeout
 }

@@ -27,20 +27,17 @@ func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
 	}
 	observing(NewPool(16), ModeAuto, func(o *Observer) {
 		o.StopOnlyOnCPU(true)
-		done := func(_ *Thread, s *RawSample, err error) {
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			o.pool.Put(s)
-		}
 		begin := func(th *Thread) Outcome {
 			outcome, _, err := o.Begin(th)
 			if err != nil {
 				t.Error(err)
 			}
 			for outcome == Pending && o.Attached() > 0 {
-				o.Collect(procmem.Now()+1e9, done)
+				_, s, err := o.Next(procmem.Now() + 1e9)
+				if err != nil {
+					t.Error(err)
+				}
+				o.pool.Put(s)
 			}
 			return outcome
 		}
@@ -80,7 +77,7 @@ func TestAThreadThatTheTracerPreemptsIsNotStopped(t *testing.T) {
 			o.preemption.Woken(procmem.Now())
 			if outcome, _, err := o.Begin(th); outcome != WaitsForCPU && outcome != Unchanged {
 				t.Errorf("outcome %d (%v) of a thread on the tracer's CPU", outcome, err)
-				o.CancelAll(func(*Thread, *RawSample, error) {})
+				o.Cancel(th)
 				return
 			}
 			procmem.SleepUntil(procmem.Now() + 1e6)

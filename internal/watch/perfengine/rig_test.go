@@ -64,7 +64,8 @@ func (r *rig) tick() {
 			r.done(th.Observed, raw, nil)
 		}
 	}
-	r.Observer.Collect(procmem.Now()+5e6, r.done)
+	for until := procmem.Now() + 5e6; r.done(r.Observer.Next(until)); {
+	}
 	r.EndTick()
 	r.Out.HandOver(now)
 	for len(r.Queue.Batches()) > 0 {
@@ -76,9 +77,9 @@ func (r *rig) tick() {
 	}
 }
 
-func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
-	if err != nil {
-		return
+func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) bool {
+	if l == nil || err != nil {
+		return l != nil
 	}
 	th := r.threads[l]
 	if s.How == observe.ByStop {
@@ -87,6 +88,7 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
 	th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
 	th.Engine.AfterObservation(s)
 	r.Pool.Put(s)
+	return true
 }
 
 func (r *rig) track(t *testing.T) {
@@ -109,8 +111,8 @@ func (r *rig) track(t *testing.T) {
 
 func (r *rig) end() {
 	r.Ending = true
-	r.Observer.CancelAll(r.done)
 	for _, th := range r.list {
+		r.Observer.Cancel(th.Observed)
 		th.Engine.Ended(true)
 		th.Observed.Close()
 	}

@@ -25,45 +25,30 @@
 //
 // target.Process and target.Thread are shared; one goroutine uses each other object. In the order of their making:
 //
-//	object                      made by                    dropped by                   at an exec
-//	loadedcode.Process          caller of New, openFound   Sampler.closeTarget          Refresh reads mappings, runtimes
-//	target.Process              Sampler.add                tracer's, aggregator's end   ResetForProgram, execs.detect
-//	  target.ProcessBackoff     tracked.trackProcess       tracked.dropEnded            stays
-//	  engine part (perfengine)  Engine.Track               ProcessPart.Ended            is chosen again (SampleLack)
-//	aggregator.processState     states.process             intervalSink.ProcessDone     renewProgram renews it
-//	attribute.processAccount    Attribution.process        Attribution.closeProcess     stays: one account
+//	object                   made by                   dropped by                  at an exec
+//	loadedcode.Process       caller of New, openFound  Sampler.closeTarget         Refresh reads mappings, runtimes
+//	target.Process           Sampler.add               tracer's, aggregator's end  stays; the engine is chosen again
+//	aggregator.processState  states.process            intervalSink.ProcessDone    states.renewProgram
+//	attribute.processAccount Attribution.process       Attribution.closeProcess    stays: one account
+//	target.Thread            tracked.track             with its last event         a new first one, unless that called it
+//	attribute.threadAccount  Attribution.thread        Attribution.finishThread    moveAccount: caller's to first
 //
 // Before a child is tracked, its kernel samples are kept by the engine.
 //
 // # Exec
 //
 // An exec ends all threads but the one that has called it, gives that one the first one's number, and only then
-// replaces the address space (fs/exec.c, de_thread, exec_mmap). It is found
+// replaces the address space (fs/exec.c, de_thread, exec_mmap). Each side follows in one function:
 //
-//   - before a process is observed, by the number of its address space ([procmem.Memory.Renew]; execs.detect)
-//   - in an observation that copies memory, as the copy is empty: the memory is opened again, and a stop is repeated
-//     (reopenAfterExec, package observe)
-//   - in one that copies none, or that comes before the address space is new, by the clocks of the first thread,
-//     which may be those of the caller (observations.clocksMayBeExecCallers)
-//   - in observe.StopAll, before the stop of a thread is requested, and after its end, if the copy is empty
-//   - by the aggregator, by the event Execed, or by that number when it reads the mappings (processState.refresh)
+//   - The tracer, execs.follow, finds it by the number of the address space ([procmem.Memory.Renew]), at each tick. It
+//     ends the other threads, and reports Execed. Until then, exec.go of package target prevents that the caller is
+//     taken for the first thread, or for ended.
+//   - The aggregator, afterExec, handles Execed: the account of the caller, mappings and runtimes, first plan, other
+//     memory and lack, state of waits, copy hints, and name. Modules and locations follow at the next walk.
 //
-// The tracer (execs.detect) then reports unreported ticks, ends the other threads, and sends Execed. The aggregator
-// (handleExec) follows with accounts, mappings and runtimes, first plan, other memory and lack, state of waits, copy
-// hints, and name. Modules and locations follow at the next walk. Kept registers, the ranges of the last plan and an
-// aborted call stay: they are compared before use.
-//
-// The tracer makes a new object for the first thread, unless that one has called exec, and the account of the caller
-// goes on:
-//
-//	object                      made by                    dropped by                   at an exec
-//	target.Thread               tracked.track              with its last event          passAccountOn, handleExec
-//	  observe.Thread            tracked.discover           tracked.dropThread           WalkFeedback.DiscardFormerProgram
-//	  threadBackoff             tracked.track              tracked.dropThread           as target.Thread
-//	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as target.Thread
-//	attribute.threadAccount     Attribution.thread         Attribution.finishThread     moveAccount to the first
-//
-// Besides, the threads are listed again, and the thread pointer is unknown until the next stop (observe.Thread).
+// An observation whose copy is empty because of an exec opens the memory again, and repeats its stop (reopenAfterExec,
+// package observe). Kept registers, the ranges of the last plan and an aborted call stay: they are compared before use.
+// The thread pointer is unknown until the next stop (observe.Thread).
 //
 // # CPU time of prywalk
 //

@@ -74,6 +74,7 @@ type ThreadListTail struct {
 func NewProcess(of *loadedcode.Process, child bool, parent int) *Process {
 	p := &Process{Target: of, Child: child, Parent: parent}
 	p.TaskDir, _ = procmem.OpenTasks(of.PID, nil)
+	p.exec.addressSpace = of.Memory().Space()
 	p.ResetForProgram()
 	p.MappingsChanged()
 	return p
@@ -203,6 +204,9 @@ func (p *Process) ReadClock(alive bool) {
 		c.Now = max(c.Now, cpu)
 	}
 }
+
+// NoteEndedThread notes the end of a thread whose clocks counted from zero: the report of its CPU time is due.
+func (p *Process) NoteEndedThread() { p.EndedReport.Pending = true }
 
 // HasThreads reports whether the kernel lists a thread.
 func (p *Process) HasThreads() bool {

@@ -83,11 +83,6 @@ func (th *Thread) Exists() bool {
 	return err == nil
 }
 
-// ClocksWentBack reports whether clocks are older than the account's, and so another thread's.
-func (th *Thread) ClocksWentBack(clocks procmem.SchedStat) bool {
-	return clocks.CPU < th.AccountedClocks.CPU || clocks.Runs < th.AccountedClocks.Runs
-}
-
 // ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most stackBytes. 0 ends the
 // exemption.
 func (th *Thread) ExemptFromStops(stackBytes int) { th.Observed.SetKernelSampleStack(stackBytes) }

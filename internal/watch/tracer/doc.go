@@ -17,19 +17,20 @@
 // # Parts
 //
 // A part is a type with a file of its own, which alone uses its fields: other parts call its methods. A part has
-// pointers only to parts above it. What a stop has read goes the other way: [observations.stopFinished].
+// pointers only to parts above it.
 //
 //	pace          when ticks are made, how many threads they observe: ticks.go has the rate and the subset,
 //	              overheadbudget.go --max-overhead, quota.go prywalk's own CPU quota
 //	gaps          time in which nothing was observed
 //	counts        outcomes of observations, lengths of stops
 //	taskCreations whether a task was created on this machine since the last tick
+//	results       what observations have found, at once or by a stop: samples, failures and ends of threads
 //	stops         begins observations, finishes pending stops in every wait; cpuchooser.go chooses the CPU on which the
 //	              tracer sleeps
 //	backlog       hands events over, and bounds the copies that wait for their walks
 //	endedThreads  CPU time of ended threads, from the clocks of process and threads
-//	tracked       processes and threads, from their discovery to the report of their end
-//	execs         processes that have called exec
+//	tracked       processes and threads, from their discovery on
+//	execs         processes that have called exec: execs.follow is the tracer's side
 //	listings      lists of a process's threads: what has begun and ended since the last one
 //	requests      checkpoints and refreshes, which the aggregator makes
 //	observations  one observation of one thread
@@ -51,7 +52,7 @@
 //	pacer.draw          due threads, at random, by subset or budget              NotDrawn
 //	observations        threads with a pending stop, without quota, room or a
 //	                    CPU, or amid an exec                                     LeftToLaterTick
-//	observations.fail   threads whose stop or read was refused                   Failed, by reason
+//	results             threads whose stop or read was refused                   Failed, by reason
 //
 // The next sample on a CPU takes the CPU time of these. It has no function if a changed sample off the CPU comes first,
 // more than 5 s later (carryLimit of package attribute), or if missed ticks leave a gap (gaps.go).

@@ -109,15 +109,14 @@ func (e *endedThreads) readThreadsAtEnd(p *target.Process, now int64) {
 	}
 }
 
-func (e *endedThreads) noteEnd(p *target.Process) { p.EndedReport.Pending = true }
-
 func (e *endedThreads) reportDue(p *target.Process, now int64) bool {
 	r := &p.EndedReport
 	return e.opts.Threads == nil && r.Pending && now >= r.Next && !p.Gone && r.Known
 }
 
 // usedSoFar returns the least CPU time of ended threads, ns. Threads of which it reads no clock
-// ([endedThreads.readInLastPass]) have ended. Only a later end ([endedThreads.noteEnd]) makes another report due.
+// ([endedThreads.readInLastPass]) have ended. Only a later end ([target.Process.NoteEndedThread]) makes another report
+// due.
 func (e *endedThreads) usedSoFar(p *target.Process) (ns int64, ok bool) {
 	p.EndedReport.Pending = false
 	whole, err := procmem.ProcessCPU(p.Target.PID)

@@ -154,7 +154,7 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 			s.How, s.Sched = observe.ByStop, first.AccountedClocks
 			s.Sched.CPU += 1e6
 			before := c.counts.leftToLaterTick
-			c.observations.accept(first, s)
+			c.results.takeSample(first, s)
 			if postponed := c.counts.leftToLaterTick > before; postponed != ended {
 				t.Errorf("the address space has ended: %v; the sample is postponed: %v", ended, postponed)
 			}

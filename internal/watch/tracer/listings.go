@@ -13,6 +13,7 @@ import (
 type listings struct {
 	out          *target.Outbox
 	engine       target.Engine
+	results      *results
 	stops        *stops
 	endedThreads *endedThreads
 	tracked      *tracked
@@ -39,7 +40,7 @@ func (l *listings) refreshAll(now int64) {
 func (l *listings) refresh(p *target.Process, now int64) {
 	p.ReadClockIfDue(now, countThreads(p) > 0)
 	if !p.Threads.Due(now, &p.Clock, l.threadCount) {
-		l.execs.detect(p, now)
+		l.execs.follow(p, now)
 		return
 	}
 	tids, err := p.Threads.Read(p.TaskDir, now, p.Clock.Now)
@@ -47,7 +48,7 @@ func (l *listings) refresh(p *target.Process, now int64) {
 	if err != nil || !alive { // a zombie still lists its first thread
 		tids = nil
 	}
-	l.execs.detect(p, now)
+	l.execs.follow(p, now)
 	if !alive || !p.MayBeInExec(tids, now) {
 		l.apply(p, tids, now)
 	}
@@ -89,7 +90,7 @@ func (l *listings) endMissing(p *target.Process) {
 	list := &p.Threads
 	for _, th := range list.All() {
 		if list.Lacks(th) {
-			l.tracked.endThread(th)
+			l.results.endThread(th)
 		}
 	}
 	list.FinishListing()
@@ -122,7 +123,7 @@ func (l *listings) reportEnded(now int64) {
 func (l *listings) endUnread(p *target.Process) bool {
 	for _, th := range p.Threads.All() {
 		if !th.Gone && !l.endedThreads.readInLastPass(th) {
-			if l.tracked.endThread(th); !th.Gone {
+			if l.results.endThread(th); !th.Gone {
 				return false
 			}
 		}
@@ -132,10 +133,10 @@ func (l *listings) endUnread(p *target.Process) bool {
 
 func (l *listings) endAll() {
 	for _, p := range l.tracked.processes() {
-		l.execs.detect(p, procmem.Now())
+		l.execs.follow(p, procmem.Now())
 		l.endedThreads.readAtEnd(p, procmem.Now())
 		for _, th := range p.Threads.All() {
-			l.tracked.endThread(th)
+			l.results.endThread(th)
 		}
 		l.tracked.endProcess(p)
 	}

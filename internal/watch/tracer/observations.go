@@ -3,10 +3,6 @@
 package tracer
 
 import (
-	"golang.org/x/sys/unix"
-
-	"prywalk/internal/base/refusal"
-	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
@@ -19,9 +15,9 @@ type observations struct {
 	counts  *counts
 	gaps    *gapDetector
 	engine  target.Engine
+	results *results
 	stops   *stops
 	backlog *backlog
-	tracked *tracked
 
 	triesTwice bool // see observeLeft
 	left       []*target.Thread
@@ -59,29 +55,29 @@ func (o *observations) apply(th *target.Thread, outcome observe.Outcome, raw *ob
 	left := outcome == observe.LeftToEngine || // also of a thread that a stop would not have found on a CPU
 		outcome == observe.WaitsForCPU && !o.triesTwice && th.Observed.IsKernelSampled()
 	switch {
-	case (outcome == observe.Unchanged || left) && o.clocksMayBeExecCallers(th, clocks):
-		o.noteChanged(th)
-		o.postpone(th, nil)
+	case (outcome == observe.Unchanged || left) && th.MayBeExecCaller(clocks, nil):
+		o.results.noteChanged(th)
+		o.results.postpone(th)
 	case err != nil:
-		o.fail(th, err)
+		o.results.takeFailure(th, err)
 	case outcome == observe.Unchanged:
-		o.noteUnchanged(th, clocks)
+		o.results.takeUnchanged(th, clocks)
 	case outcome == observe.WaitsForCPU && o.triesTwice:
 		o.counts.withdraw()
 		o.left = append(o.left, th)
 	case left:
 		o.counts.withdraw()
-		o.noteChanged(th)
+		o.results.noteChanged(th)
 		th.AccountedClocks = clocks
 		th.Engine.FoundRunning() // its engine observes it
 	case outcome == observe.WaitsForCPU:
 		o.counts.notePostponed()
-		o.noteChanged(th)
+		o.results.noteChanged(th)
 	case outcome == observe.Done:
-		o.noteChanged(th)
-		o.accept(th, raw)
+		o.results.noteChanged(th)
+		o.results.takeSample(th, raw)
 	case outcome == observe.Pending:
-		o.noteChanged(th)
+		o.results.noteChanged(th)
 	}
 }
 
@@ -126,108 +122,4 @@ func (o *observations) observeLeft(deadline int64) {
 		}
 		o.triesTwice = true
 	}
-}
-
-func (o *observations) noteUnchanged(th *target.Thread, clocks procmem.SchedStat) {
-	th.AccountedClocks = clocks
-	if th.Engine != nil {
-		th.Engine.ClocksRead(procmem.ReadingAt(clocks, o.shared.Tick.At))
-	}
-	th.ObservedTick = o.shared.Tick.Number
-	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(th))
-}
-
-// stopFinished takes the result of a pending stop, in any wait of the tracer.
-func (o *observations) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
-	th := o.stops.endPending(observed)
-	if err != nil {
-		o.fail(th, err)
-		return
-	}
-	o.accept(th, raw)
-}
-
-func (o *observations) accept(th *target.Thread, raw *observe.RawSample) {
-	if o.clocksMayBeExecCallers(th, raw.Sched) && !provesNoExec(th, raw) {
-		o.postpone(th, raw)
-		return
-	}
-	o.report(th, raw)
-}
-
-// clocksMayBeExecCallers reports whether the clocks that were read of a first thread may be those of another, which has
-// called exec ([execs]).
-func (o *observations) clocksMayBeExecCallers(th *target.Thread, clocks procmem.SchedStat) bool {
-	if !th.IsFirst() || clocks == th.AccountedClocks {
-		return false
-	}
-	return th.ClocksWentBack(clocks) || !th.Proc.IsSettled()
-}
-
-// provesNoExec reports whether s was read of the tracked thread itself, not of one that an exec has given its number.
-// During an exec the caller does not stop, nor is it in another system call than execve.
-func provesNoExec(th *target.Thread, s *observe.RawSample) bool {
-	if s.How != observe.ByStop && !(s.How == observe.ByPassiveRead && inOtherCall(s)) {
-		return false
-	}
-	return !th.ClocksWentBack(s.Sched) && th.Proc.RunsTrackedProgram()
-}
-
-// inOtherCall reports whether a thread that was read passively was in a system call that is no exec.
-func inOtherCall(s *observe.RawSample) bool {
-	exec := s.Call.Nr == unix.SYS_EXECVE || s.Call.Nr == unix.SYS_EXECVEAT
-	return !s.Call.Running && s.Call.Nr >= 0 && !exec
-}
-
-// postpone leaves an observation to a later tick. raw may be nil.
-func (o *observations) postpone(th *target.Thread, raw *observe.RawSample) {
-	if raw != nil {
-		o.shared.Pool.Put(raw)
-	}
-	th.Observed.ResetBaseline(th.AccountedClocks)
-	o.counts.notePostponed()
-	th.Proc.Threads.HintChange()
-}
-
-func (o *observations) report(th *target.Thread, s *observe.RawSample) {
-	th.AccountedClocks = s.Sched
-	if th.Engine != nil {
-		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
-	}
-	if th.Observed.IsKernelSampled() {
-		s.OnCPU, s.Skids = false, false
-	}
-	o.stops.countObservation(th.Observed, s)
-	if s.How == observe.ByStop && th.Observed.ManyCalls() && !th.Observed.IsKernelSampled() {
-		o.stops.preferCPUOf(th.Observed)
-	}
-	o.gaps.endGap(s.At)
-	th.ObservedTick = o.shared.Tick.Number
-	o.shared.Backoff.NoteObservation(th, s.State != sample.Running, th.FromZero, s.Sched)
-	if th.Engine != nil {
-		th.Engine.AfterObservation(s)
-	}
-	o.shared.AddSample(target.Event{
-		Thread: th, RawSample: s, UnchangedBefore: th.TakeUnchanged(),
-		StandsFor:  o.shared.Tick.StandsFor,
-		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
-	})
-}
-
-func (o *observations) fail(th *target.Thread, err error) {
-	reason := observe.Reason(err)
-	o.counts.noteFailure(reason)
-	o.noteChanged(th)
-	switch {
-	case reason != refusal.Exited:
-	case th.IsFirst() || !th.Proc.IsSettled(): // the next listing decides ([execs])
-		th.Observed.ResetBaseline(th.AccountedClocks)
-		th.Proc.Threads.HintChange()
-	default:
-		o.tracked.endThread(th)
-	}
-}
-
-func (o *observations) noteChanged(th *target.Thread) {
-	o.counts.noteRan(o.shared.Backoff.NoteChanged(th))
 }

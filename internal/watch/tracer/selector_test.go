@@ -49,7 +49,7 @@ func TestAThreadThatHasEndedInAPauseIsNotObserved(t *testing.T) {
 		tick()
 		all := c.tracked.processes()[0].Threads.All()
 		th := all[len(all)-1]
-		c.tracked.endThread(th) // as a stop does that finds its end
+		c.results.endThread(th) // as a stop does that finds its end
 		before := c.counts.attempted
 		c.observations.observe(th)
 		if !th.Gone || c.counts.attempted != before {

@@ -18,13 +18,13 @@ import (
 // Code between an interrupt and the wait for it is pinned ([ptrace.Pin]): if the goroutine lost its P, the thread would
 // stay stopped.
 type stops struct {
-	shared   *target.SharedState
-	engine   target.Engine
-	pace     *pacer
-	counts   *counts
-	cpus     *cpuChooser
-	pending  map[*observe.Thread]*target.Thread
-	finished func(*observe.Thread, *observe.RawSample, error) // [observations.stopFinished]
+	shared  *target.SharedState
+	engine  target.Engine
+	pace    *pacer
+	counts  *counts
+	cpus    *cpuChooser
+	results *results
+	pending map[*observe.Thread]*target.Thread
 
 	// In the present tick:
 	spinsLeft  int   // busy-waits that may still fail
@@ -54,22 +54,46 @@ func (s *stops) beginObservation(th *target.Thread) (observe.Outcome, *observe.R
 	return outcome, raw, err
 }
 
-// endPending returns the thread of a pending stop that has ended.
+// take takes the result of a pending stop; observed nil, and false: there is none.
+func (s *stops) take(observed *observe.Thread, raw *observe.RawSample, err error) bool {
+	if observed == nil {
+		return false
+	}
+	th := s.endPending(observed)
+	if err != nil {
+		s.results.takeFailure(th, err)
+		return true
+	}
+	s.results.takeSample(th, raw)
+	if observed.ManyCalls() && !observed.IsKernelSampled() {
+		s.preferCPUOf(observed)
+	}
+	return true
+}
+
+// endPending returns the thread of a stop that is no longer pending.
 func (s *stops) endPending(observed *observe.Thread) *target.Thread {
-	s.countLostStops(observed)
 	th := s.pending[observed]
 	delete(s.pending, observed)
+	s.results.takeLostStops(th)
 	return th
 }
 
 // pollBegun finishes the threads that have stopped. If outcome is Pending, it busy-waits for [ptrace.SpinFor].
 func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
-	if outcome != observe.Pending || observed.AwaitsTracer() || s.spinsLeft <= 0 {
-		s.shared.Observer.FinishStopped(0, s.finished)
-		return
+	until := int64(0)
+	if outcome == observe.Pending && !observed.AwaitsTracer() && s.spinsLeft > 0 {
+		until = procmem.Now() + ptrace.SpinFor
 	}
-	if s.shared.Observer.FinishStopped(procmem.Now()+ptrace.SpinFor, s.finished) == 0 {
+	if s.take(s.shared.Observer.NextStopped(until)) {
+		s.takeStopped()
+	} else if until != 0 {
 		s.spinsLeft--
+	}
+}
+
+func (s *stops) takeStopped() {
+	for s.take(s.shared.Observer.NextStopped(0)) {
 	}
 }
 
@@ -80,20 +104,6 @@ func (s *stops) cancel(observed *observe.Thread) {
 	}
 }
 
-func (s *stops) countObservation(observed *observe.Thread, raw *observe.RawSample) {
-	if raw.How == observe.ByStop {
-		raw.StopTime = s.pace.chargeStop(raw.StopTime)
-	}
-	s.counts.noteSample(observed, raw)
-}
-
-func (s *stops) countLostStops(observed *observe.Thread) {
-	for _, lost := range observed.TakeLostStops() {
-		lost.Time = s.pace.chargeStop(lost.Time)
-		s.counts.noteLostStop(observed, &lost)
-	}
-}
-
 // # Waits
 
 func (s *stops) poll() {
@@ -101,7 +111,7 @@ func (s *stops) poll() {
 		return
 	}
 	ptrace.Pin()
-	s.shared.Observer.FinishStopped(0, s.finished)
+	s.takeStopped()
 	ptrace.Unpin()
 }
 
@@ -113,7 +123,8 @@ func (s *stops) finishUntil(deadline int64) {
 	}
 	if s.shared.Observer.Attached() > 0 {
 		ptrace.Pin()
-		s.shared.Observer.Collect(deadline, s.finished)
+		for s.take(s.shared.Observer.Next(deadline)) {
+		}
 		ptrace.Unpin()
 	}
 	if s.pace.underQuota() && s.shared.Observer.PendingStops() == 0 {
@@ -206,15 +217,21 @@ func (s *stops) pause(until int64) (now int64) {
 	return now
 }
 
+// finishOrCancelAll precedes a stop of this process.
 func (s *stops) finishOrCancelAll() {
 	ptrace.Pin()
-	s.shared.Observer.FinishOrCancelAll(s.finished)
+	o := s.shared.Observer
+	for until := o.AcknowledgeSuspend(); o.PendingStops() > 0 && s.take(o.Next(until)); {
+	}
 	ptrace.Unpin()
-	s.shared.QuotaGate.Open()
+	s.cancelAll()
 }
 
 func (s *stops) cancelAll() {
-	s.shared.Observer.CancelAll(s.finished)
+	for observed := range s.pending {
+		s.shared.Observer.Cancel(observed)
+		s.take(observed, nil, ptrace.ErrTimeout)
+	}
 	s.shared.QuotaGate.Open()
 }
 

@@ -23,6 +23,7 @@ type Tracer struct {
 	counts       *counts
 	gaps         *gapDetector
 	creations    *taskCreations
+	results      *results
 	stops        *stops
 	backlog      *backlog
 	endedThreads *endedThreads
@@ -57,28 +58,28 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	t.gaps = &gapDetector{report: func(from, length int64) {
 		s.Out.Add(target.Event{What: &attribute.NotObservedFor{At: from, Length: length}})
 	}}
+	t.results = &results{shared: s, pace: t.pace, counts: t.counts, gaps: t.gaps}
 	t.stops = &stops{
-		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &cpuChooser{},
-		pending:  map[*observe.Thread]*target.Thread{},
-		finished: func(th *observe.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &cpuChooser{}, results: t.results,
+		pending: map[*observe.Thread]*target.Thread{},
 	}
 	t.backlog = &backlog{shared: s, stops: t.stops}
 	t.endedThreads = &endedThreads{out: &s.Out, opts: &o, stops: t.stops}
 	t.tracked = &tracked{
-		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, gaps: t.gaps,
+		shared: s, opts: &o, engine: t.engine, counts: t.counts, results: t.results, stops: t.stops,
 		endedThreads: t.endedThreads, start: start, startTicks: launchTicks,
 	}
 	t.execs = &execs{
-		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, endedThreads: t.endedThreads,
+		out: &s.Out, opts: &o, results: t.results, stops: t.stops, endedThreads: t.endedThreads, tracked: t.tracked,
 	}
 	t.listings = &listings{
-		out: &s.Out, engine: t.engine, stops: t.stops, endedThreads: t.endedThreads,
+		out: &s.Out, engine: t.engine, results: t.results, stops: t.stops, endedThreads: t.endedThreads,
 		tracked: t.tracked, execs: t.execs,
 	}
 	t.requests = &requests{open: s.Requests, out: &s.Out, opts: &o, tracked: t.tracked, backlog: t.backlog}
 	t.observations = &observations{
-		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, gaps: t.gaps, stops: t.stops, backlog: t.backlog,
-		tracked: t.tracked,
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, gaps: t.gaps, results: t.results, stops: t.stops,
+		backlog: t.backlog,
 	}
 	t.newThreads = &newThreads{
 		tick: &s.Tick, pace: t.pace, creations: t.creations, counts: t.counts, stops: t.stops, tracked: t.tracked,

@@ -20,8 +20,8 @@ type tracked struct {
 	opts         *Options
 	engine       target.Engine
 	counts       *counts
+	results      *results
 	stops        *stops
-	gaps         *gapDetector
 	endedThreads *endedThreads
 
 	// holdsDirs: files are opened in held directories, at real-time priority ([procmem.PathOpener]).
@@ -59,7 +59,6 @@ func (t *tracked) trackProcess(p *target.Process) {
 		t.shared.Out.Add(p.HasEnded(procmem.Now()))
 		return
 	}
-	p.BeginProgram()
 	p.UpdateOtherMemory()
 	p.TaskDir.ChargeTo(t.shared.Files)
 	fromStart := p.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
@@ -202,45 +201,11 @@ func (t *tracked) setUpThread(p *target.Process, observed *observe.Thread) {
 	observed.Plans = &p.Plans
 }
 
-// endThread does nothing while a stop is pending.
-func (t *tracked) endThread(th *target.Thread) {
-	if th.Gone || th.Observed.Pending() {
-		return
-	}
-	if th.FromZero {
-		t.endedThreads.noteEnd(th.Proc)
-	}
-	end := &th.End
-	t.dropThread(th, end.Alive)
-	end.GapThreshold = t.gaps.threshold()
-	observedAtEnd := th.ObservedTick == t.shared.Tick.Number
-	if !end.Alive || observedAtEnd {
-		end.AtEnd = sample.Reading{}
-	}
-	t.shared.Out.Add(th.HasEnded(th.Observed.TakeNotStopped()))
-}
-
-// dropThread drops a thread. alive: its clocks go on.
-func (t *tracked) dropThread(th *target.Thread, alive bool) {
-	t.counts.noteRan(t.shared.Backoff.Forget(th))
-	if th.Engine != nil {
-		th.Engine.Ended(alive)
-	}
-	th.Observed.Close()
-	th.Proc.Threads.Remove(th)
-}
-
-func (t *tracked) reportUnchanged(th *target.Thread) {
-	if th.Unchanged.Ticks > 0 {
-		t.shared.Out.Add(target.Event{Thread: th, UnchangedBefore: th.TakeUnchanged()})
-	}
-}
-
 func (t *tracked) reportAllUnchanged() {
 	for _, p := range t.procs {
 		for _, th := range p.Threads.All() {
 			if !th.Gone {
-				t.reportUnchanged(th)
+				t.results.reportUnchanged(th)
 			}
 		}
 	}

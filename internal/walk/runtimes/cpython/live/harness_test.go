@@ -197,7 +197,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSa
 				py.plan(th, s.Regs.TLS)
 			}
 			if th.Pending() {
-				l.Collect(procmem.Now()+1e9, done)
+				collect(l, done)
 				continue
 			}
 			if py.before != nil {
@@ -211,9 +211,16 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSa
 			case outcome == observe.Done:
 				done(th, s, nil)
 			case outcome == observe.Pending:
-				l.Collect(procmem.Now()+1e9, done)
+				collect(l, done)
 			}
 		}
+	}
+}
+
+func collect(l *observe.Observer, done func(*observe.Thread, *observe.RawSample, error)) {
+	until := procmem.Now() + 1e9
+	for th, s, err := l.Next(until); th != nil; th, s, err = l.Next(until) {
+		done(th, s, err)
 	}
 }
 

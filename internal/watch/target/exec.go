@@ -2,10 +2,24 @@
 
 package target
 
-import "prywalk/internal/host/procmem"
+import (
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/observe"
+)
+
+// # Exec
+//
+// [Process.FindExec] finds an exec by the new address space. Some 50 µs earlier the other threads have ended, and files
+// of the first one go on with the clocks of the caller (package sampler, doc.go). So until then
+//
+//   - a listing is not applied ([Process.MayBeInExec]): the caller has not ended
+//   - what is read of the first thread is not used, if the caller can have been read ([Thread.MayBeExecCaller])
+//   - a thread that a stop does not find has not ended ([Process.IsSettled])
 
 type execState struct {
-	addressSpace uint64
+	addressSpace uint64 // of the tracked program
 	aloneSince   uint64 // 1 + CPU time of the first thread when found alone, ns; 0: not alone
 
 	// first listing without threads or of an ended address space, CLOCK_MONOTONIC ns; 0: the last had threads and a live
@@ -13,24 +27,19 @@ type execState struct {
 	changingSince int64
 }
 
-// BeginProgram notes the present program: a later one was begun by an exec.
-func (p *Process) BeginProgram() { p.exec.addressSpace = p.Target.Memory().Space() }
-
-// TakeExec reports, once, that the process runs another program than before, and opens its memory.
-func (p *Process) TakeExec() bool {
+// FindExec reports, once, that the process runs another program than before, and opens its memory. caller is the thread
+// whose clocks go on as the first one's, or nil. Of several possible ones it assumes the one with most CPU time: then
+// no time is counted twice, and the difference is that of ended threads ([attribute.ProcessEnd]).
+func (p *Process) FindExec() (caller *Thread, found bool) {
 	before := p.exec.addressSpace
 	p.exec.addressSpace = p.Target.Memory().Renew(p.Target.PID)
-	return p.exec.addressSpace != before
-}
-
-// ExecCaller returns the thread whose clocks go on as the first one's, or nil. Of several possible ones it assumes the
-// one with most CPU time: then no time is counted twice, and the difference is that of ended threads
-// ([attribute.ProcessEnd]).
-func (p *Process) ExecCaller() (caller *Thread) {
+	if p.exec.addressSpace == before {
+		return nil, false
+	}
 	first := p.FirstThread()
 	clocks, err := p.SchedStat(first, p.Target.PID)
 	if err != nil {
-		return nil
+		return nil, true
 	}
 	for _, th := range p.Threads.All() {
 		last := &th.AccountedClocks
@@ -40,11 +49,11 @@ func (p *Process) ExecCaller() (caller *Thread) {
 			caller = th
 		}
 	}
-	return caller
+	return caller, true
 }
 
-// RunsTrackedProgram reports whether the address space is alive, and that of the tracked program.
-func (p *Process) RunsTrackedProgram() bool {
+// runsTrackedProgram reports whether the address space is alive, and that of the tracked program.
+func (p *Process) runsTrackedProgram() bool {
 	memory := p.Target.Memory()
 	return memory.Space() == p.exec.addressSpace && !memory.Ended()
 }
@@ -56,7 +65,30 @@ func (p *Process) IsSettled() bool {
 		return true
 	}
 	n, err := p.TaskDir.Count()
-	return err == nil && n > 1 && p.RunsTrackedProgram()
+	return err == nil && n > 1 && p.runsTrackedProgram()
+}
+
+// MayBeExecCaller reports whether clocks that were just read of a first thread may be those of another, which has
+// called exec. s is the raw sample that has them, or nil. During an exec its caller does not stop, nor is it in another
+// system call than execve.
+func (th *Thread) MayBeExecCaller(clocks procmem.SchedStat, s *observe.RawSample) bool {
+	last := &th.AccountedClocks
+	switch {
+	case !th.IsFirst() || clocks == *last:
+		return false
+	case clocks.CPU < last.CPU || clocks.Runs < last.Runs:
+		return true
+	case th.Proc.IsSettled():
+		return false
+	}
+	outOfExec := s != nil && (s.How == observe.ByStop || s.How == observe.ByPassiveRead && inOtherCall(s))
+	return !outOfExec || !th.Proc.runsTrackedProgram()
+}
+
+// inOtherCall reports whether a thread that was read passively was in a system call that is no exec.
+func inOtherCall(s *observe.RawSample) bool {
+	exec := s.Call.Nr == unix.SYS_EXECVE || s.Call.Nr == unix.SYS_EXECVEAT
+	return !s.Call.Running && s.Call.Nr >= 0 && !exec
 }
 
 // MayBeInExec reports whether a listing of a live process may have been read during an exec that is not found yet:
@@ -70,11 +102,11 @@ func (p *Process) MayBeInExec(tids []int, now int64) bool {
 		state.changingSince, state.aloneSince = 0, 0
 		return false
 	}
-	if len(tids) == 0 || !p.RunsTrackedProgram() {
+	if len(tids) == 0 || !p.runsTrackedProgram() {
 		return p.mayBeChangingProgram(now)
 	}
 	state.changingSince = 0
-	if onlyFirst := len(tids) == 1 && tids[0] == p.Target.PID; !onlyFirst || !p.Threads.KnowsStart() {
+	if len(tids) > 1 || tids[0] != p.Target.PID {
 		state.aloneSince = 0
 		return false
 	}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/sample"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
+)
+
+// results takes what observations have found, at once or in a later stop, and reports it.
+type results struct {
+	shared *target.SharedState
+	pace   *pacer
+	counts *counts
+	gaps   *gapDetector
+}
+
+func (r *results) takeUnchanged(th *target.Thread, clocks procmem.SchedStat) {
+	th.AccountedClocks = clocks
+	if th.Engine != nil {
+		th.Engine.ClocksRead(procmem.ReadingAt(clocks, r.shared.Tick.At))
+	}
+	th.ObservedTick = r.shared.Tick.Number
+	r.counts.noteUnchanged(r.shared.Backoff.NoteUnchanged(th))
+}
+
+// takeSample reports a raw sample, unless it may be of another thread.
+func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
+	if th.MayBeExecCaller(s.Sched, s) {
+		r.shared.Pool.Put(s)
+		r.postpone(th)
+		return
+	}
+	th.AccountedClocks = s.Sched
+	if th.Engine != nil {
+		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
+	}
+	if th.Observed.IsKernelSampled() {
+		s.OnCPU, s.Skids = false, false
+	}
+	if s.How == observe.ByStop {
+		s.StopTime = r.pace.chargeStop(s.StopTime)
+	}
+	r.counts.noteSample(th.Observed, s)
+	r.gaps.endGap(s.At)
+	th.ObservedTick = r.shared.Tick.Number
+	r.shared.Backoff.NoteObservation(th, s.State != sample.Running, th.FromZero, s.Sched)
+	if th.Engine != nil {
+		th.Engine.AfterObservation(s)
+	}
+	r.shared.AddSample(target.Event{
+		Thread: th, RawSample: s, UnchangedBefore: th.TakeUnchanged(),
+		StandsFor:  r.shared.Tick.StandsFor,
+		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
+	})
+}
+
+// postpone leaves an observation to a later tick, which finds whether another thread has called exec.
+func (r *results) postpone(th *target.Thread) {
+	th.Observed.ResetBaseline(th.AccountedClocks)
+	r.counts.notePostponed()
+	th.Proc.Threads.HintChange()
+}
+
+func (r *results) takeFailure(th *target.Thread, err error) {
+	reason := observe.Reason(err)
+	r.counts.noteFailure(reason)
+	r.noteChanged(th)
+	switch {
+	case reason != refusal.Exited:
+	case th.IsFirst() || !th.Proc.IsSettled(): // the next listing decides ([execs])
+		th.Observed.ResetBaseline(th.AccountedClocks)
+		th.Proc.Threads.HintChange()
+	default:
+		r.endThread(th)
+	}
+}
+
+func (r *results) takeLostStops(th *target.Thread) {
+	for _, lost := range th.Observed.TakeLostStops() {
+		lost.Time = r.pace.chargeStop(lost.Time)
+		r.counts.noteLostStop(th.Observed, &lost)
+	}
+}
+
+func (r *results) noteChanged(th *target.Thread) {
+	r.counts.noteRan(r.shared.Backoff.NoteChanged(th))
+}
+
+// # Ends
+
+// endThread does nothing while a stop is pending.
+func (r *results) endThread(th *target.Thread) {
+	if th.Gone || th.Observed.Pending() {
+		return
+	}
+	if th.FromZero {
+		th.Proc.NoteEndedThread()
+	}
+	end := &th.End
+	r.dropThread(th, end.Alive)
+	end.GapThreshold = r.gaps.threshold()
+	observedAtEnd := th.ObservedTick == r.shared.Tick.Number
+	if !end.Alive || observedAtEnd {
+		end.AtEnd = sample.Reading{}
+	}
+	r.shared.Out.Add(th.HasEnded(th.Observed.TakeNotStopped()))
+}
+
+// dropThread drops a thread. alive: its clocks go on.
+func (r *results) dropThread(th *target.Thread, alive bool) {
+	r.counts.noteRan(r.shared.Backoff.Forget(th))
+	if th.Engine != nil {
+		th.Engine.Ended(alive)
+	}
+	th.Observed.Close()
+	th.Proc.Threads.Remove(th)
+}
+
+// reportUnchanged reports ticks that no sample follows.
+func (r *results) reportUnchanged(th *target.Thread) {
+	if th.Unchanged.Ticks > 0 {
+		r.shared.Out.Add(target.Event{Thread: th, UnchangedBefore: th.TakeUnchanged()})
+	}
+}
