@@ -21,7 +21,7 @@ func TestRareInterfacesKeepWorkingWhileRecorded(t *testing.T) {
 			t.Run(mode+"/"+engine, func(t *testing.T) {
 				if mode == "breakpoint" {
 					// There the signal can come after the instruction that follows: without a recording 26 of 15,128 did
-					// (6.1-rt). Linux 6.11 sends it by task work: "perf: Enqueue SIGTRAP always via task_work".
+					// (Debian's 6.1-rt, emulated).
 					real, _ := os.ReadFile("/sys/kernel/realtime")
 					testtargets.Need(t, string(real) != "1\n", "signals of breakpoints at once", "a kernel without PREEMPT_RT")
 				}
