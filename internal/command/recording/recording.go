@@ -182,7 +182,7 @@ func (r *recording) prepare(procs []*loadedcode.Process) {
 	})
 	r.setNames()
 	r.names.ReadPerfMapsInSteps()
-	r.samplerOpts.Checkpoint = func(c sampler.Checkpointing) { r.checkpoint(c) }
+	r.samplerOpts.Checkpoint = r.checkpoint
 	r.samplerOpts.JITFuncBounds = r.names.JITFuncBounds
 	if r.output.path == "" || outfile.Replaceable(r.output.path) {
 		r.samplerOpts.CheckpointEvery = checkpointEvery

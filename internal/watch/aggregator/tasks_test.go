@@ -54,7 +54,8 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 		"it changed in a gap of the ticks": {[]string{"a", "b", ""}, 1500, blockedTimes{"a": 900, "b": 1500}},
 	} {
 		got := blockedTimes{}
-		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, target.NewCommon())
+		o, b := &target.Options{Sinks: []profile.Sink{got}}, profile.NewBuilder(profile.Meta{})
+		a := New(o, b, nil, nil, target.NewCommon())
 		source, p := &oneTask{stacks: a.stacks}, ofPID(4711)
 		p.Since = 100
 		poller := newTaskPoller(a, p, taskRuntime{taskSource: source, batchSize: 1, totals: &taskTotals{}})
@@ -73,7 +74,8 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 
 func TestTasksOfAProcessWithoutAReportedEndKeepTheirTime(t *testing.T) {
 	got := blockedTimes{}
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, target.NewCommon())
+	o, b := &target.Options{Sinks: []profile.Sink{got}}, profile.NewBuilder(profile.Meta{})
+	a := New(o, b, nil, nil, target.NewCommon())
 	made := ofPID(0)
 	made.Since = 100
 	p := a.process(made.Process)
@@ -273,7 +275,7 @@ func TestAGoroutinesOtherEndIsNamedUnlessItRanMeanwhile(t *testing.T) {
 }
 
 func TestAnOpenWaitOfATaskHasItsTimeBeforeACheckpoint(t *testing.T) {
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
+	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
 	p := a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
 	poller := newTaskPoller(a, p, taskRuntime{totals: &taskTotals{}})
 	poller.kinds.list = []taskKind{{firstFunction: "f"}}
