@@ -151,8 +151,11 @@ func vmReadPartsMayWait(pid int, parts []frames.Region) (int, syscall.Errno) {
 	return bytesOr0(n, e), e
 }
 
-func vmRead(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
-	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
+// RawReadVM is process_vm_readv(2), without a safe point of the Go runtime.
+//
+//go:nosplit
+func RawReadVM(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
+	local := unix.Iovec{Base: unsafe.SliceData(buf), Len: uint64(len(buf))}
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
 	CountCall()
 	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),
