@@ -77,6 +77,7 @@ func closeFD(fd int) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
 }
 
+//go:nosplit
 func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	if len(buf) == 0 {
 		return 0, 0
@@ -124,6 +125,7 @@ func Readable(fd int) bool {
 	}
 }
 
+//go:nosplit
 func bytesOr0(n uintptr, e syscall.Errno) int {
 	if e != 0 {
 		return 0
