@@ -119,7 +119,7 @@ func (r *rig) end() {
 	r.of.TaskDir.Close()
 }
 
-func onRig(t *testing.T, s *Source, o target.EngineOptions, f func(*rig), args ...string) {
+func onRig(t *testing.T, s *Source, o *target.Options, f func(*rig), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
 	opened, err := loadedcode.Open(pid)

@@ -47,7 +47,7 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	creations, _ := procmem.OpenPIDCounter()
 	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: &taskCreations{file: creations}}
 	if o.Engine != nil {
-		t.engine = o.Engine.Start(s, host{t}, target.EngineOptions{Children: o.Children, Selected: o.Threads != nil})
+		t.engine = o.Engine.Start(s, host{t}, &o)
 	}
 	t.pace = newPacer(s, &o, start)
 	t.counts = &counts{}
