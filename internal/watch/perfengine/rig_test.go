@@ -138,7 +138,7 @@ func onRig(t *testing.T, s *Source, o *target.Options, f func(*rig), args ...str
 		r := &rig{
 			of: of, threads: map[*observe.Thread]*target.Thread{},
 		}
-		r.of.Backoff = target.NewProcessBackoff(0)
+		r.of.Backoff = target.NewProcessBackoff(&r.of.Clock)
 		r.ReadClocks(0)
 		r.of.Clock.First = r.of.Clock.Now
 		r.Engine = s.Start(run, r, o).(*Engine)
