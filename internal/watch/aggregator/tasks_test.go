@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unique"
 
 	"prywalk/frames"
 	"prywalk/internal/account/attribute"
@@ -278,8 +279,8 @@ func TestAnOpenWaitOfATaskHasItsTimeBeforeACheckpoint(t *testing.T) {
 	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
 	p := a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
 	poller := newTaskPoller(a, p, taskRuntime{totals: &taskTotals{}})
-	poller.kinds.list = []taskKind{{firstFunction: "f"}}
-	poller.slots = []taskSlot{{began: 100, from: 100, seen: 400, parked: true}}
+	kind := unique.Make(taskKind{firstFunction: "f"})
+	poller.slots = []taskSlot{{began: 100, from: 100, seen: 400, parked: true, kind: kind}}
 	p.tasks.all = append(p.tasks.all, poller)
 	poller.addIntervals()
 	poller.slots[0].seen = 900
