@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/managed"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
@@ -22,15 +23,8 @@ func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.A
 	return b.builder.Loc(&profile.Loc{Module: b.module(p, m), Addr: addr, Machinery: machinery})
 }
 
-// maxCached is the number of entries at which [keep] empties a cache.
+// maxCached bounds the entries of a cache.
 const maxCached = 1 << 14
-
-func keep[K comparable, V any](cache map[K]V, key K, value V) {
-	if len(cache) >= maxCached {
-		clear(cache)
-	}
-	cache[key] = value
-}
 
 // module describes a module. The description is dropped with the mapping, as rule sources hold copies of code.
 func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.ModuleInfo {
@@ -42,11 +36,8 @@ func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.Module
 		if p.remapped {
 			b.forgetModules(p, p.Target.Space().Modules())
 		}
-		if p.modules == nil {
-			p.modules = map[*frames.Module]*profile.ModuleInfo{}
-		}
 		info = ModuleInfo(p.Target.PID, m)
-		p.modules[m] = info
+		managed.Remember(&p.modules, maxCached, m, info)
 	}
 	return info
 }
@@ -54,7 +45,8 @@ func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.Module
 func (b *stackBuilder) forgetModules(p *processState, mapped []*frames.Module) {
 	p.remapped = false
 	maps.DeleteFunc(p.modules, func(m *frames.Module, _ *profile.ModuleInfo) bool { return !slices.Contains(mapped, m) })
-	b.forgetManaged(p)
+	clear(p.managedNames.modules)
+	clear(p.managedNames.descriptions)
 }
 
 // ModuleInfo returns the recording's description of a module of a process.
