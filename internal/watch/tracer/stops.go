@@ -89,7 +89,7 @@ func (s *stops) countObservation(observed *observe.Thread, raw *observe.RawSampl
 
 func (s *stops) countLostStops(observed *observe.Thread) {
 	for _, lost := range observed.TakeLostStops() {
-		lost.Time = s.pace.chargeStop(lost.Time)
+		lost.StopTime = s.pace.chargeStop(lost.StopTime)
 		s.counts.noteLostStop(observed, &lost)
 	}
 }
