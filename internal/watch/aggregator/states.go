@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/container"
 	"prywalk/internal/host/selfruntime"
-	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/callstack"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
@@ -19,7 +18,7 @@ type processState struct {
 	container string // as [profile.Interval]'s
 	// [loadedcode.Process.AddressSpaceNumber] of the program for which the rest was made
 	addressSpace uint64
-	modules      map[*frames.Module]*profile.ModuleInfo
+	modules      moduleInfos
 	remapped     bool // some modules are perhaps unmapped
 	managedNames managedNames
 	walked       samplesWalked
