@@ -45,23 +45,6 @@ func getRegSet(tid, set int, words *rawRegs) (int, syscall.Errno) {
 	return int(iov.Len), e
 }
 
-//go:nosplit
-func readVM(tid int, addr uint64, buf []byte) int {
-	if len(buf) == 0 {
-		return 0
-	}
-	local := unix.Iovec{Base: unsafe.SliceData(buf), Len: uint64(len(buf))}
-	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
-	procmem.CountCall()
-	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(tid),
-		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
-	if e != 0 {
-		return 0
-	}
-	procmem.CountCopied(int(n))
-	return int(n)
-}
-
 // link returns a descriptor's link, valid until the next call.
 //
 //go:nosplit
@@ -115,14 +98,7 @@ func getSigInfo(tid int, info *sigInfo) syscall.Errno {
 	return e
 }
 
-func nanosleep(ns int64) {
-	ts := unix.NsecToTimespec(ns)
-	procmem.CountCall()
-	procmem.CountWait()
-	pinned := procmem.ReleasePins()
-	_, _, _ = syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
-	procmem.RestorePins(pinned)
-}
+func nanosleep(ns int64) { sleepUntil(procmem.Now() + ns) }
 
 func sleepUntil(at int64) {
 	ts := unix.NsecToTimespec(at)
@@ -138,13 +114,11 @@ func sleepUntil(at int64) {
 // CONFIG_PARAVIRT_TIME_ACCOUNTING, CPU time excludes steal time.
 func readCounters() (a threadCounters) {
 	var ru unix.Rusage
-	var cpu unix.Timespec
-	procmem.CountCall()
 	procmem.CountCall()
 	_, _, _ = syscall.RawSyscall(unix.SYS_GETRUSAGE, unix.RUSAGE_THREAD, uintptr(unsafe.Pointer(&ru)), 0)
-	_, _, _ = syscall.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_THREAD_CPUTIME_ID, uintptr(unsafe.Pointer(&cpu)), 0)
+	cpu := int64(procmem.ThreadCPU())
 	return threadCounters{
-		wall: procmem.Now(), cpu: cpu.Nano(), faults: ru.Minflt, fromDisk: ru.Majflt, waited: ru.Nvcsw, preempted: ru.Nivcsw,
+		wall: procmem.Now(), cpu: cpu, faults: ru.Minflt, fromDisk: ru.Majflt, waited: ru.Nvcsw, preempted: ru.Nivcsw,
 	}
 }
 

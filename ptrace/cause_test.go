@@ -101,9 +101,11 @@ func TestProvokedCausesAreReported(t *testing.T) {
 	with(t, Options{}, func(c *Controller) {
 		provoke(t, c, p.tid, CauseFault, int64(len(buf)), func(*Reader) {
 			_ = unix.Madvise(untouched, unix.MADV_DONTNEED)
-			readVM(unix.Getpid(), addressOf(untouched), buf)
+			procmem.RawReadVM(unix.Getpid(), addressOf(untouched), buf)
 		})
-		provoke(t, c, p.tid, CauseCopy, int64(len(buf)), func(*Reader) { readVM(unix.Getpid(), addressOf(buf), copied) })
+		provoke(t, c, p.tid, CauseCopy, int64(len(buf)), func(*Reader) {
+			procmem.RawReadVM(unix.Getpid(), addressOf(buf), copied)
+		})
 		provoke(t, c, p.tid, CauseLock, 0, func(*Reader) { nanosleep(2e6) })
 		provoke(t, c, p.tid, CauseOther, 0, func(*Reader) {
 			for end := procmem.Now() + 1e6; procmem.Now() < end; {

@@ -5,8 +5,6 @@ package ptrace
 import (
 	"encoding/binary"
 
-	"golang.org/x/sys/unix"
-
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
 )
@@ -113,16 +111,15 @@ func (r *repairer) restartTraceMe(*Attachment) bool { return false }
 //go:nosplit
 func (r *repairer) restart(attachment *Attachment) bool {
 	nr := int64(r.regs.raw[armX8])
-	if attachment.kind == KindSignal && !r.ignoresAttachmentSignal(attachment) || signalsPending(attachment.tid) {
+	if attachment.kind == KindSignal && !ignoresSignal(attachment.tid, attachment.signal) ||
+		signalsPending(attachment.tid) {
 		return false
 	}
 	var flags uint64
 	if arg := sendFlagsARM64(nr); arg > 0 {
 		flags = r.regs.raw[arg-1]
 	}
-	var insn [4]byte
-	if !restartableARM64(nr, flags) || readVM(attachment.tid, r.regs.raw[armPC]-4, insn[:]) != 4 ||
-		binary.LittleEndian.Uint32(insn[:]) != svcInstruction {
+	if !restartableARM64(nr, flags) || !followsSVC(attachment.tid, r.regs.raw[armPC]) {
 		return false
 	}
 	asleep := r.sameSleep(attachment, nr)
@@ -202,7 +199,8 @@ func (r *repairer) maskState(tid int, nr int64) callMask {
 		return maskInCall
 	}
 	var own [8]byte
-	if nr != 426 && readVM(tid, r.regs.raw[arg-1], own[:]) == 8 && binary.LittleEndian.Uint64(own[:]) == blocked {
+	n, _ := procmem.RawReadVM(tid, r.regs.raw[arg-1], own[:])
+	if nr != 426 && n == 8 && binary.LittleEndian.Uint64(own[:]) == blocked {
 		return maskNone
 	}
 	return maskOther
@@ -245,23 +243,6 @@ func (r *repairer) runs(tid int) uint64 {
 	return n
 }
 
-// ignoresAttachmentSignal is [ignoresSignal] of the stop's signal, without a safe point of the Go runtime.
-//
-//go:nosplit
-func (r *repairer) ignoresAttachmentSignal(attachment *Attachment) bool {
-	text := r.files.text(attachment.tid, "/status\x00")
-	bit := uint64(1) << (uint32(attachment.signal-1) & 63)
-	if ign, ok := parseDigits(text, indexAfter(text, "SigIgn:\t"), 16); ok && ign&bit != 0 {
-		return true
-	}
-	switch unix.Signal(attachment.signal) {
-	case unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH, unix.SIGCONT: // unless caught
-		caught, ok := parseDigits(text, indexAfter(text, "SigCgt:\t"), 16)
-		return ok && caught&bit == 0
-	}
-	return false
-}
-
 // sendFlagsARM64 returns the number of the argument, from 1, or 0, as does maskARM64.
 //
 //go:nosplit
@@ -301,8 +282,14 @@ func descriptorARM64(nr int64) string {
 	return ""
 }
 
-// "svc #0" (Arm ARM, C6.2 SVC)
-const svcInstruction = 0xd4000001
+// followsSVC reports whether the instruction before pc is "svc #0" (Arm ARM, C6.2 SVC).
+//
+//go:nosplit
+func followsSVC(tid int, pc uint64) bool {
+	var insn [4]byte
+	n, _ := procmem.RawReadVM(tid, pc-4, insn[:])
+	return n == 4 && binary.LittleEndian.Uint32(insn[:]) == 0xd4000001
+}
 
 // abortedKind never returns a kind with a restart, as the first argument is overwritten.
 //
@@ -316,8 +303,7 @@ func (r *repairer) abortedKind(tid int) repairKind {
 	default:
 		return repairNone
 	}
-	var insn [4]byte
-	if readVM(tid, w[armPC]-4, insn[:]) != 4 || binary.LittleEndian.Uint32(insn[:]) != svcInstruction {
+	if !followsSVC(tid, w[armPC]) {
 		return repairNone // the program's own values
 	}
 	return repairNever

@@ -89,14 +89,7 @@ func (r *Reader) Word(addr uint64) (uint64, bool) {
 
 // NewReader reads from a process that is not stopped. tid is any of its threads; memory may be nil.
 func NewReader(tid int, memory *Memory) Reader {
-	var r Reader
-	r.Reset(tid, memory)
-	return r
-}
-
-// Reset sets r as [NewReader] does.
-func (r *Reader) Reset(tid int, memory *Memory) {
-	*r = Reader{tid: tid, memory: memory, readsLeft: defaultReads}
+	return Reader{tid: tid, memory: memory, readsLeft: defaultReads}
 }
 
 // AllowReads raises the number of reads left to n, at most [MaxReads].

@@ -83,7 +83,7 @@ func (d *readDeadline) read(m *Memory, tid int, addr uint64, buf []byte) (done i
 		if m != nil {
 			got = m.Copy(tid, at, piece)
 		} else {
-			got = readVM(tid, at, piece)
+			got, _ = procmem.RawReadVM(tid, at, piece)
 		}
 		d.notePiece(n, began)
 		if done += got; got < n {

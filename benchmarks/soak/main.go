@@ -94,7 +94,6 @@ type run struct {
 }
 
 func newRun(pid int, freq float64, dir, engine string) (*run, error) {
-	_, _ = procmem.RaiseFileLimit()
 	r := &run{images: loadedcode.NewImageCache(0), namer: symbols.NewNamer(), file: dir + "/soak.pb.gz"}
 	p, err := r.images.Open(pid)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"prywalk/internal/host/cgroup"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -37,7 +39,7 @@ func filled() *Stats {
 	s.Samples, s.Complete, s.Stacks, s.Scheduling = 68, 69, 70, "fifo"
 	s.Quota, s.TicksWithheldByQuota, s.StopsThrottled = 0.71, 72, 74
 	s.FrozenTargets = []FrozenTarget{{PID: 197, Cgroup: "/cg/a", AtStart: true}}
-	s.TargetQuotas = []Throttling{{PID: 193, CPUs: 0.5, Periods: 194, ThrottledPeriods: 195, Seconds: 196.5}}
+	s.TargetQuotas = []cgroup.Throttling{{PID: 193, CPUs: 0.5, Periods: 194, ThrottledPeriods: 195, Seconds: 196.5}}
 	s.Syscalls = 75
 	return s
 }

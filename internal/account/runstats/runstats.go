@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prywalk/internal/base/schema"
+	"prywalk/internal/host/cgroup"
 )
 
 // Stats is what a run did.
@@ -26,7 +27,7 @@ type Stats struct {
 	OwnQuota
 	// TargetQuotas are the CPU quotas of the targets' control groups that throttled a group while it was recorded;
 	// absent: none did.
-	TargetQuotas []Throttling `json:"target_quotas,omitempty"`
+	TargetQuotas []cgroup.Throttling `json:"target_quotas,omitempty"`
 	// FrozenTargets are the targets with a control group that was found frozen; it is checked at most once a second,
 	// more rarely with many processes.
 	FrozenTargets []FrozenTarget `json:"frozen_targets,omitempty"`
@@ -326,23 +327,6 @@ func (q *OwnQuota) Add(later OwnQuota) {
 	}
 	q.TicksWithheldByQuota += later.TicksWithheldByQuota
 	q.StopsThrottled += later.StopsThrottled
-}
-
-// Throttling is what the CPU quota of a target's control group withheld from it while it was recorded.
-type Throttling struct {
-	// PID is a target in the group.
-	PID int `json:"pid"`
-	// Cgroup is the group's directory.
-	Cgroup string `json:"cgroup"`
-	// CPUs is the quota, as CPU time divided by wall time.
-	CPUs float64 `json:"cpu_quota"`
-	// Periods are the quota's periods in which the group ran.
-	Periods int64 `json:"periods"`
-	// ThrottledPeriods are the periods in which the group used up the quota.
-	ThrottledPeriods int64 `json:"throttled_periods"`
-	// Seconds is how long the group waited for the next period, in seconds, summed over every CPU. It is run queue
-	// time of the group's threads.
-	Seconds float64 `json:"throttled_s"`
 }
 
 // FrozenTarget is a target that did not run, as its control group was frozen.

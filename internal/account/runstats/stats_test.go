@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"prywalk/internal/host/cgroup"
 )
 
 func TestLongStopsAreReportedByCause(t *testing.T) {
@@ -239,7 +241,7 @@ func TestPercentOfLongTimes(t *testing.T) {
 func TestThrottlingOfOnePercentIsReported(t *testing.T) {
 	s := &Stats{}
 	s.Seconds = 10
-	s.TargetQuotas = []Throttling{
+	s.TargetQuotas = []cgroup.Throttling{
 		{PID: 7, Cgroup: "/cg/a", CPUs: 0.25, Periods: 100, ThrottledPeriods: 40, Seconds: 2.52},
 		{PID: 9, Cgroup: "/cg/b", CPUs: 128, Periods: 100, ThrottledPeriods: 99, Seconds: 252},
 		{PID: 8, CPUs: 4, Periods: 100, ThrottledPeriods: 1, Seconds: 0.09},

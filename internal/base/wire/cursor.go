@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire reads little-endian ELF and DWARF. A [Cursor] has a sticky error: a read beyond the end gives zero and
-// sets Bad, so that parsers check once, at the end (as debug/dwarf's buf).
+// Package wire reads little-endian ELF, DWARF and kernel records. A [Cursor] has a sticky error: a read beyond the end
+// gives zero and sets Bad, so that parsers check once, at the end (as debug/dwarf's buf).
 package wire
 
 import (

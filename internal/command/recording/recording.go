@@ -21,7 +21,6 @@ import (
 	"prywalk/internal/command/console"
 	"prywalk/internal/host/outfile"
 	"prywalk/internal/host/process"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfhang"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/aggregator"
@@ -135,7 +134,6 @@ const openGCPercent = 400
 // open fails if a process cannot be opened; with processes selected by a rule, if none can and one
 // still runs.
 func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
-	_, _ = procmem.RaiseFileLimit() // else files are opened for each observation
 	if !r.samplerOpts.LowOverhead {
 		percent := debug.SetGCPercent(openGCPercent)
 		defer debug.SetGCPercent(percent)
@@ -182,7 +180,7 @@ func (r *recording) prepare(procs []*loadedcode.Process) {
 	})
 	r.setNames()
 	r.names.ReadPerfMapsInSteps()
-	r.samplerOpts.Checkpoint = func(c sampler.Checkpointing) { r.checkpoint(c) }
+	r.samplerOpts.Checkpoint = r.checkpoint
 	r.samplerOpts.JITFuncBounds = r.names.JITFuncBounds
 	if r.output.path == "" || outfile.Replaceable(r.output.path) {
 		r.samplerOpts.CheckpointEvery = checkpointEvery

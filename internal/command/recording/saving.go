@@ -21,15 +21,9 @@ import (
 	"prywalk/report"
 )
 
-// checkpointing is [sampler.Checkpointing].
-type checkpointing interface {
-	Yield()
-	InBackground(work func(here func(func())))
-}
-
 // checkpoint reads names of files on a goroutine of its own. Code without a file is named on the aggregator's, which
 // has its perf maps, and may read from its process.
-func (r *recording) checkpoint(c checkpointing) {
+func (r *recording) checkpoint(c sampler.Checkpointing) {
 	defer r.names.DropUnused()
 	if r.output.path == "" || !outfile.Replaceable(r.output.path) {
 		return

@@ -79,9 +79,7 @@ func (g *targetGroups) end(s *runstats.Stats) {
 	pids := slices.AppendSeq(slices.Clone(g.last), maps.Keys(g.frozen))
 	slices.Sort(pids)
 	g.read(slices.Compact(pids))
-	for _, q := range g.groups.Throttled() {
-		s.TargetQuotas = append(s.TargetQuotas, runstats.Throttling(q))
-	}
+	s.TargetQuotas = append(s.TargetQuotas, g.groups.Throttled()...)
 	for _, pid := range slices.Sorted(maps.Keys(g.frozen)) {
 		s.FrozenTargets = append(s.FrozenTargets, *g.frozen[pid])
 	}

@@ -180,20 +180,8 @@ func parseMounts(text string) (all []mount) {
 	return all
 }
 
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+4 <= len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
+// unescape reverts the kernel's escapes in paths (fs/proc_namespace.c, show_mountinfo).
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace
 
 // read reads a directory's quota; false: none.
 func read(dir string, v2 bool) (CPUQuota, bool) {

@@ -10,14 +10,21 @@ import (
 	"strings"
 )
 
-// Throttling is what a CPU quota withheld from a group.
+// Throttling is what the CPU quota of a target's control group withheld from it while it was recorded.
 type Throttling struct {
-	PID              int     // a process that was in the group at its discovery
-	Cgroup           string  // the group's directory
-	CPUs             float64 // the quota
-	Periods          int64   // in which the group ran
-	ThrottledPeriods int64   // with the quota used up
-	Seconds          float64 // of waiting for the next period, summed over CPUs
+	// PID is a target in the group.
+	PID int `json:"pid"`
+	// Cgroup is the group's directory.
+	Cgroup string `json:"cgroup"`
+	// CPUs is the quota, as CPU time divided by wall time.
+	CPUs float64 `json:"cpu_quota"`
+	// Periods are the quota's periods in which the group ran.
+	Periods int64 `json:"periods"`
+	// ThrottledPeriods are the periods in which the group used up the quota.
+	ThrottledPeriods int64 `json:"throttled_periods"`
+	// Seconds is how long the group waited for the next period, in seconds, summed over every CPU. It is run queue
+	// time of the group's threads.
+	Seconds float64 `json:"throttled_s"`
 }
 
 // Groups observes the CPU quotas and the freezing of other processes' control groups. Not safe for concurrent use.

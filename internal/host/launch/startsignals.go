@@ -3,13 +3,12 @@
 package launch
 
 import (
-	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"os"
 	"sync"
 	"syscall"
 
+	"prywalk/internal/code/elffile"
 	"prywalk/internal/host/procmem"
 )
 
@@ -77,47 +76,26 @@ func runtimeVariables(names ...string) ([]uint64, error) {
 		return nil, err
 	}
 	defer f.Close()
-	file, err := elf.NewFile(f)
+	st, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	table, texts := file.Section(".symtab"), file.Section(".strtab")
-	if table == nil || texts == nil {
-		return nil, elf.ErrNoSymbols
-	}
-	symbols, err := table.Data()
+	file, err := elffile.Open(f, st.Size())
 	if err != nil {
 		return nil, err
 	}
-	text, err := texts.Data()
-	if err != nil {
-		return nil, err
+	defer file.Release()
+	at, left := make([]uint64, len(names)+1), len(names)+1
+	file.EachNamed(elffile.SymTab, append(names, anchorName), func(name int, s *elffile.Symbol) bool {
+		at[name] = s.Value
+		left--
+		return left > 0
+	})
+	if left > 0 {
+		return nil, elffile.ErrNoSection
 	}
-	at, ok := symbolValue(symbols, text, anchorName)
-	if !ok {
-		return nil, elf.ErrNoSymbols
+	for i := range names {
+		at[i] += anchorAddress() - at[len(names)]
 	}
-	var found []uint64
-	for _, name := range names {
-		value, ok := symbolValue(symbols, text, name)
-		if !ok {
-			return nil, elf.ErrNoSymbols
-		}
-		found = append(found, value-at+anchorAddress())
-	}
-	return found, nil
-}
-
-// Decoding all symbols would take most of a launch.
-func symbolValue(symbols, texts []byte, name string) (uint64, bool) {
-	i := bytes.Index(texts, []byte("\x00"+name+"\x00"))
-	if i < 0 {
-		return 0, false
-	}
-	for s := symbols; len(s) >= elf.Sym64Size; s = s[elf.Sym64Size:] {
-		if binary.LittleEndian.Uint32(s) == uint32(i+1) {
-			return binary.LittleEndian.Uint64(s[8:]), true
-		}
-	}
-	return 0, false
+	return at, nil
 }

@@ -9,7 +9,6 @@ package outfile
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -165,11 +164,7 @@ func link(f *os.File, dir int) (string, error) {
 	return name, nil
 }
 
-func unguessable() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return ".prywalk-" + hex.EncodeToString(b[:]) + ".tmp"
-}
+func unguessable() string { return ".prywalk-" + rand.Text() + ".tmp" }
 
 func syncDir(dir int) {
 	if fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/frames"
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/host/safeopen"
 )
@@ -81,16 +83,10 @@ func (p procRoot) liveThread(pid int) int {
 	return 0
 }
 
-// System V ABI, figures 4-4 and 4-5.
-const (
-	elfMagic   = "\x7fELF"
-	elfClass64 = 2
-	machX86_64 = 62
-	machARM64  = 183
-)
+var archs = map[elf.Machine]frames.Arch{elf.EM_X86_64: frames.X86_64, elf.EM_AARCH64: frames.ARM64}
 
-// machine returns e_machine of a process's program. Errors: those of [Explain] for the file, and of [refusal.Not64Bit].
-func (p procRoot) machine(pid, tid int) (uint16, error) {
+// arch returns that of a process's program. Errors: those of [Explain] for the file, and of [refusal.Not64Bit].
+func (p procRoot) arch(pid, tid int) (frames.Arch, error) {
 	var o safeopen.Opener
 	f, err := o.Open(safeopen.Request{Path: p.path(tid, "exe"), Kernel: true})
 	if err != nil {
@@ -98,22 +94,22 @@ func (p procRoot) machine(pid, tid int) (uint16, error) {
 	}
 	defer func() { _ = f.Close() }()
 	var h [20]byte
-	if _, err := f.ReadAt(h[:], 0); err != nil || string(h[:4]) != elfMagic {
+	if _, err := f.ReadAt(h[:], 0); err != nil || string(h[:4]) != elf.ELFMAG {
 		return 0, fmt.Errorf("process %d: its program is not an ELF file; is another loader at work?", pid)
 	}
-	m := binary.LittleEndian.Uint16(h[18:])
-	return m, checkSupported(pid, h[4], m)
+	m := elf.Machine(binary.LittleEndian.Uint16(h[18:]))
+	return archs[m], checkSupported(pid, elf.Class(h[elf.EI_CLASS]), m)
 }
 
-func checkSupported(pid int, class byte, machine uint16) error {
-	if class == elfClass64 && (machine == machX86_64 || machine == machARM64) {
+func checkSupported(pid int, class elf.Class, machine elf.Machine) error {
+	if class == elf.ELFCLASS64 && archs[machine] != frames.ArchUnknown {
 		return nil
 	}
 	what := fmt.Sprintf("it is a program for another processor (ELF machine %d)", machine)
 	switch {
-	case class != elfClass64 && machine == machX86_64:
+	case class != elf.ELFCLASS64 && machine == elf.EM_X86_64:
 		what = "it is an x32 program"
-	case class != elfClass64:
+	case class != elf.ELFCLASS64:
 		what = "it is a 32-bit program"
 	}
 	return &Error{PID: pid, Kind: refusal.Not64Bit, Cause: what,

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"debug/elf"
 	"os"
 	"os/exec"
 	"strconv"
@@ -64,18 +65,18 @@ func TestOpenRefusesAKernelThread(t *testing.T) {
 
 func TestProgramsOf32BitsAreRefused(t *testing.T) {
 	for _, c := range []struct {
-		class   byte
-		machine uint16
+		class   elf.Class
+		machine elf.Machine
 		want    string
 	}{
-		{1, 3, "32-bit"}, {1, 40, "32-bit"}, {1, machX86_64, "x32"}, {2, 243, "machine 243"},
+		{1, 3, "32-bit"}, {1, 40, "32-bit"}, {1, elf.EM_X86_64, "x32"}, {2, 243, "machine 243"},
 	} {
 		e := wantKind(t, checkSupported(1, c.class, c.machine), refusal.Not64Bit)
 		if !strings.Contains(e.Cause, c.want) {
 			t.Errorf("class %d, machine %d: cause %q, want %q", c.class, c.machine, e.Cause, c.want)
 		}
 	}
-	if err := checkSupported(1, elfClass64, machARM64); err != nil {
+	if err := checkSupported(1, elf.ELFCLASS64, elf.EM_AARCH64); err != nil {
 		t.Error(err)
 	}
 }

@@ -43,21 +43,12 @@ func Open(pid int) (*Process, error) {
 	if fd, err := unix.PidfdOpen(pid, 0); err == nil {
 		p.pidfd = fd
 	}
-	machine, err := defaultProc.machine(p.PID, p.tid)
-	if err != nil {
+	if p.Arch, err = defaultProc.arch(p.PID, p.tid); err != nil {
 		p.Close()
 		return nil, err
 	}
-	p.Arch = archOf(machine)
 	p.memory = procmem.OpenMemory(p.tid)
 	return p, nil
-}
-
-func archOf(machine uint16) frames.Arch {
-	if machine == machARM64 {
-		return frames.ARM64
-	}
-	return frames.X86_64
 }
 
 // Close releases the process.
@@ -158,8 +149,8 @@ func (p *Process) NextThread() bool {
 // sampled, or of another architecture.
 func (p *Process) AdoptProgram() error {
 	p.tid = p.PID
-	machine, err := defaultProc.machine(p.PID, p.tid)
-	if err == nil && archOf(machine) != p.Arch {
+	arch, err := defaultProc.arch(p.PID, p.tid)
+	if err == nil && arch != p.Arch {
 		err = fmt.Errorf("process %d now runs a program for another processor", p.PID)
 	}
 	return err

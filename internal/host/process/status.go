@@ -140,12 +140,7 @@ func field(text []byte, key string) string {
 }
 
 // unescape reverts the kernel's escapes in names (fs/proc/array.c, proc_task_name).
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	return strings.NewReplacer(`\n`, "\n", `\\`, `\`).Replace(s)
-}
+var unescape = strings.NewReplacer(`\n`, "\n", `\\`, `\`).Replace
 
 // Capabilities are those that prywalk uses (capabilities(7)), in the order of a remedy.
 var Capabilities = []int{

@@ -65,7 +65,8 @@ func (m *Memory) Ended() bool {
 
 func isEmptied(fd int) bool {
 	var b [1]byte
-	return preadMem(fd, b[:], 0) == 0
+	n, e := pread(fd, b[:], 0)
+	return e == 0 && n == 0
 }
 
 // openNew opens the files after an exec. Precondition: opening is locked.

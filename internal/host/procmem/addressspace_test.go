@@ -75,7 +75,7 @@ func TestFilesOpenedDuringAnExecAreOfOneAddressSpace(t *testing.T) {
 			t.Fatal("mem is of a former address space, and pagemap is not")
 		}
 		var b [16]byte
-		if preadMem(m.maps.fd(), b[:], 0) <= 0 {
+		if preadBy(nil, m.maps.fd(), b[:], 0) <= 0 {
 			t.Fatal("maps is of a former address space, and pagemap is not")
 		}
 		if err := unix.Kill(pid, unix.SIGCONT); err != nil {

@@ -3,17 +3,18 @@
 package procmem
 
 import (
+	"bytes"
 	"errors"
+	"strconv"
 	"syscall"
 
 	"prywalk/internal/base/refusal"
 )
 
-// Cursor reads the fields of a file in /proc. It allocates nothing.
+// Cursor reads the fields of a file in /proc. It allocates for a Bad field only.
 type Cursor struct {
 	Text []byte // that follows
 	Bad  bool   // a field was not as demanded
-
 }
 
 func (c *Cursor) skip() {
@@ -50,44 +51,18 @@ func (c *Cursor) Int() int64 {
 
 // Hex reads a number that begins with 0x.
 func (c *Cursor) Hex() uint64 {
-	w := c.Word()
-	if len(w) > 2 && w[0] == '0' && w[1] == 'x' {
-		return c.Number(w[2:], 16)
-	}
-	c.Bad = true
-	return 0
+	digits, ok := bytes.CutPrefix(c.Word(), []byte("0x"))
+	c.Bad = c.Bad || !ok
+	return c.Number(digits, 16)
 }
 
 // Number returns a field's value, 0 if Bad.
-func (c *Cursor) Number(w []byte, base uint64) uint64 {
-	v := uint64(0)
-	if len(w) == 0 {
-		c.Bad = true
-	}
-	for _, ch := range w {
-		d := digit(ch)
-		if d >= base || v > (1<<64-1-d)/base {
-			c.Bad = true
-			break
-		}
-		v = v*base + d
-	}
-	if c.Bad {
+func (c *Cursor) Number(w []byte, base int) uint64 {
+	v, err := strconv.ParseUint(string(w), base, 64)
+	if c.Bad = c.Bad || err != nil; c.Bad {
 		return 0
 	}
 	return v
-}
-
-func digit(ch byte) uint64 {
-	switch {
-	case ch >= '0' && ch <= '9':
-		return uint64(ch - '0')
-	case ch >= 'a' && ch <= 'f':
-		return uint64(ch-'a') + 10
-	case ch >= 'A' && ch <= 'F':
-		return uint64(ch-'A') + 10
-	}
-	return 255
 }
 
 // Errors besides [refusal.Exited] (ESRCH, ENOENT) and [refusal.Denied] (EACCES, EPERM), unwrapped.

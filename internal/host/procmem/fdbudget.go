@@ -5,7 +5,6 @@ package procmem
 import (
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -89,22 +88,6 @@ func DescriptorsFree(n int) bool {
 		fds = append(fds, fd)
 	}
 	return true
-}
-
-// RaiseFileLimit raises the soft RLIMIT_NOFILE to the hard one, and returns it. Children inherit it.
-func RaiseFileLimit() (uint64, error) {
-	var lim syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err != nil {
-		return 0, err
-	}
-	if lim.Cur >= lim.Max {
-		return lim.Cur, nil
-	}
-	raised := syscall.Rlimit{Cur: lim.Max, Max: lim.Max}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &raised); err != nil {
-		return lim.Cur, err
-	}
-	return raised.Cur, nil
 }
 
 // descriptor is an open file of /proc/PID. A reopened file keeps its number: concurrent reads are safe.

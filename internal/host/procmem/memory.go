@@ -225,7 +225,7 @@ func vmReadAll(by *threadReads, tid int, addr uint64, buf []byte) int {
 	if by != nil {
 		return by.vmRead(tid, addr, buf)
 	}
-	n, _ := vmRead(tid, addr, buf)
+	n, _ := RawReadVM(tid, addr, buf)
 	return n
 }
 

@@ -74,7 +74,7 @@ func (o *PathOpener) Close() {
 func pathOpener(path []byte) *PathOpener {
 	const of = "/proc/"
 	all := pathOpeners.all.Load()
-	if all == nil || len(path) <= len(of) || string(path[:len(of)]) != of || digit(path[len(of)]) > 9 {
+	if all == nil || len(path) <= len(of) || string(path[:len(of)]) != of || path[len(of)]-'0' > 9 {
 		return nil
 	}
 	own := unix.Gettid()

@@ -27,30 +27,34 @@ const (
 	mapShared    = 8
 )
 
-// query is not nosplit: on arm64 its callers have no room left (cmd/link: nosplit stack over 792 byte limit).
 func (m *Memory) query(by *threadReads, addr uint64, out *Span) bool {
+	q := mapQuery{addr: addr}
+	if !m.ask(by, &q) {
+		return false
+	}
+	*out = Span{Start: q.start, End: q.end, Kind: q.kind()}
+	return true
+}
+
+// ask is not nosplit: on arm64 its callers have no room left (cmd/link: nosplit stack over 792 byte limit).
+func (m *Memory) ask(by *threadReads, q *mapQuery) bool {
 	fd := m.maps.fd()
 	if fd < 0 || m.noQueries.Load() {
 		m.noQueries.Store(true)
 		return false
 	}
-	q := mapQuery{addr: addr}
-	q.size = uint64(unsafe.Sizeof(q))
+	q.size = uint64(unsafe.Sizeof(*q))
 	var e syscall.Errno
 	if by != nil {
-		e = by.query(fd, &q)
+		e = by.query(fd, q)
 	} else {
 		CountCall()
-		_, _, e = syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), procmapQuery, uintptr(unsafe.Pointer(&q)))
+		_, _, e = syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), procmapQuery, uintptr(unsafe.Pointer(q)))
 	}
 	if e == syscall.ENOTTY || e == syscall.EPERM {
 		m.noQueries.Store(true)
 	}
-	if e != 0 {
-		return false
-	}
-	*out = Span{Start: q.start, End: q.end, Kind: q.kind()}
-	return true
+	return e == 0
 }
 
 var discardedName [64]byte
@@ -58,15 +62,8 @@ var discardedName [64]byte
 // QueryAnonymous asks the kernel for addr's mapping. ok: it is readable, without file and name, so made at run time.
 // code: it is executable.
 func (m *Memory) QueryAnonymous(addr uint64) (s Span, code, ok bool) {
-	fd := m.maps.fd()
-	if fd < 0 || m.noQueries.Load() {
-		return Span{}, false, false
-	}
 	q := mapQuery{addr: addr, nameSize: uint32(len(discardedName)), name: uint64(uintptr(unsafe.Pointer(&discardedName)))}
-	q.size = uint64(unsafe.Sizeof(q))
-	CountCall()
-	_, _, e := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), procmapQuery, uintptr(unsafe.Pointer(&q)))
-	if e != 0 || q.perm&(mapReadable|mapShared) != mapReadable || q.inode != 0 || q.major != 0 || q.minor != 0 ||
+	if !m.ask(nil, &q) || q.perm&(mapReadable|mapShared) != mapReadable || q.inode != 0 || q.major != 0 || q.minor != 0 ||
 		q.nameSize != 0 {
 		return Span{}, false, false
 	}
@@ -87,25 +84,18 @@ func (q *mapQuery) kind() SpanKind {
 	return Anonymous
 }
 
-// preadMem returns a negative errno on error.
+// preadBy returns a negative errno on error.
 //
-//go:nosplit
-func preadMem(fd int, buf []byte, off uint64) int {
-	CountCall()
-	n, _, e := syscall.RawSyscall6(unix.SYS_PREAD64, uintptr(fd),
-		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), uintptr(off), 0, 0)
-	if e != 0 {
-		return -int(e)
-	}
-	return int(n)
-}
-
 //go:nosplit
 func preadBy(by *threadReads, fd int, buf []byte, off uint64) int {
 	if by != nil {
 		return by.pread(fd, buf, off)
 	}
-	return preadMem(fd, buf, off)
+	n, e := pread(fd, buf, off)
+	if e != 0 {
+		return -int(e)
+	}
+	return n
 }
 
 // preadLong is for reads that may wait: it holds up no collection.

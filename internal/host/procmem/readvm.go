@@ -13,7 +13,7 @@ import (
 // [refusal.Exited], [refusal.Denied], [ErrFault], or an errno. Where process_vm_readv(2) is refused, it reads
 // /proc/PID/mem.
 func ReadVM(pid int, addr uint64, buf []byte) (int, error) {
-	return readVMBy(vmRead, pid, addr, buf)
+	return readVMBy(RawReadVM, pid, addr, buf)
 }
 
 func readVMBy(vm func(int, uint64, []byte) (int, syscall.Errno), pid int, addr uint64, buf []byte) (int, error) {

@@ -77,6 +77,7 @@ func closeFD(fd int) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
 }
 
+//go:nosplit
 func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	if len(buf) == 0 {
 		return 0, 0
@@ -124,6 +125,7 @@ func Readable(fd int) bool {
 	}
 }
 
+//go:nosplit
 func bytesOr0(n uintptr, e syscall.Errno) int {
 	if e != 0 {
 		return 0
@@ -151,8 +153,11 @@ func vmReadPartsMayWait(pid int, parts []frames.Region) (int, syscall.Errno) {
 	return bytesOr0(n, e), e
 }
 
-func vmRead(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
-	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
+// RawReadVM is process_vm_readv(2), without a safe point of the Go runtime.
+//
+//go:nosplit
+func RawReadVM(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
+	local := unix.Iovec{Base: unsafe.SliceData(buf), Len: uint64(len(buf))}
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
 	CountCall()
 	n, _, e := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid),

@@ -53,11 +53,7 @@ func (d *TaskDir) List(tids []int) ([]int, error) { return d.ListFrom(0, tids) }
 // ListFrom is List without the n oldest threads (fs/proc/base.c, first_tid).
 func (d *TaskDir) ListFrom(n int, tids []int) ([]int, error) {
 	const dots = 2
-	to := int64(n) + dots
-	if n <= 0 {
-		to = 0
-	}
-	if e := seek(d.fd, to); e != 0 {
+	if e := seek(d.fd, int64(max(n, 0))+dots); e != 0 {
 		return tids, classify(e)
 	}
 	for {

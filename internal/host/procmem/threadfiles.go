@@ -150,7 +150,7 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 	if f.fds[fileSchedStat] == 0 {
 		return -1
 	}
-	return preadMem(int(f.fds[fileSchedStat])-1, buf, 0)
+	return preadBy(nil, int(f.fds[fileSchedStat])-1, buf, 0)
 }
 
 // KeepSchedstatOpen opens schedstat, if possible, beyond the budget: the caller bounds such files.

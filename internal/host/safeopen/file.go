@@ -55,20 +55,8 @@ func (f *File) Stat() (os.FileInfo, error) {
 // Changed compares size and time of modification with those when opened. A copy, and a file that may wait for another
 // program, count as unchanged.
 func (f *File) Changed() bool {
-	var now unix.Stat_t
-	if f.slow || f.copied || f.stat(&now) != nil {
-		return false
-	}
-	return now.Size != f.st.Size || now.Mtim != f.st.Mtim
-}
-
-func (f *File) stat(st *unix.Stat_t) error {
-	raw, err := f.f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	failed := raw.Control(func(fd uintptr) { err = unix.Fstat(int(fd), st) })
-	return errors.Join(failed, err)
+	now, err := f.Stat()
+	return err == nil && (now.Size() != f.st.Size || now.ModTime().UnixNano() != f.st.Mtim.Nano())
 }
 
 // Reopen opens the file by its name.

@@ -42,21 +42,17 @@ func Error(what string) error {
 // returns [Err] without waiting for f, which may continue later.
 func OnWatchedThread(f func()) error {
 	var tid atomic.Int32
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		procmem.OnOSThread(func() {
-			tid.Store(int32(unix.Gettid()))
-			f()
-		})
-	}()
-	var stalls Stalls
-	defer stalls.Close()
-	return watch(done, func() string { return stalls.HungTracer(int(tid.Load())) })
+	onThread := func() {
+		tid.Store(int32(unix.Gettid()))
+		f()
+	}
+	return watch(func() { procmem.OnOSThread(onThread) }, func(s *Stalls) string { return s.HungTracer(int(tid.Load())) })
 }
 
 // Watched runs f on another goroutine. It returns [Err] if any thread of this process hangs in a read.
-func Watched(f func()) error {
+func Watched(f func()) error { return watch(f, func(s *Stalls) string { return s.HungReader(0) }) }
+
+func watch(f func(), hangs func(*Stalls) string) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -64,10 +60,6 @@ func Watched(f func()) error {
 	}()
 	var stalls Stalls
 	defer stalls.Close()
-	return watch(done, func() string { return stalls.HungReader(0) })
-}
-
-func watch(done chan struct{}, hangs func() string) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -75,7 +67,7 @@ func watch(done chan struct{}, hangs func() string) error {
 		case <-done:
 			return nil
 		case <-tick.C:
-			if what := hangs(); what != "" {
+			if what := hangs(&stalls); what != "" {
 				return Error(what)
 			}
 		}

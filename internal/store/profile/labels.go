@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"prywalk/internal/base/wire"
 	"prywalk/internal/host/container"
 )
 
@@ -162,19 +163,8 @@ func eachLabel(text string, f func(key, value string)) {
 }
 
 func eachPair(text string, f func(key, value string)) {
-	b := []byte(text)
-	take := func() string {
-		n, size := binary.Uvarint(b)
-		if size <= 0 || n > uint64(len(b)-size) {
-			b = nil
-			return ""
-		}
-		s := string(b[size : size+int(n)])
-		b = b[size+int(n):]
-		return s
-	}
-	for len(b) > 0 {
-		key, value := take(), take()
-		f(key, value)
+	for c := (wire.Cursor{Bytes: []byte(text)}); !c.Done(); {
+		key, value := c.Block(), c.Block()
+		f(string(key), string(value))
 	}
 }

@@ -3,47 +3,21 @@
 package aggregator
 
 import (
-	"io"
 	"sync/atomic"
+	"time"
 
-	"prywalk/frames"
 	"prywalk/internal/account/attribute"
-	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
-	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
-
-// Options configure an [Aggregator].
-type Options struct {
-	Builder         *profile.Builder
-	Images          *loadedcode.ImageCache // for unopened processes
-	MaxDepth        int                    // 0: frames.DefaultMaxDepth
-	ThreadsFiltered bool                   // other threads' time is not attributed
-	// Children: attribute untracked children's time; Launched: the recording launched the first process.
-	Children, Launched bool
-	StandsFor          int64          // CPU time, ns, that a sample stands for; 0: unknown
-	SampledFromStart   bool           // the kernel samples each thread from its first instruction on
-	Tasks              bool           // observe waiting tasks, and read labels of running ones
-	OnlyGoroutines     bool           // of waiting tasks
-	SaveCheckpoint     func()         // writes a checkpoint, and handles events meanwhile; nil: none
-	Sinks              []profile.Sink // beside the Builder
-	// CloseProcess releases an ended process.
-	CloseProcess func(*loadedcode.Process)
-	// nil: not recorded
-	Events io.Writer
-	// Walked, if set, takes each walk of a tracked process's sample, unless an exec cut it, on the aggregator's
-	// goroutine. The Walker is valid until it returns.
-	Walked func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker)
-}
 
 // Aggregator walks raw samples and attributes the threads' time. It belongs to one goroutine.
 type Aggregator struct {
 	*target.Common
 	*states
-	opts      Options
+	opts      *target.Options
 	out       *intervalSink
 	stacks    *stackBuilder
 	explainer waitExplainer
@@ -56,6 +30,7 @@ type Aggregator struct {
 	eventLog    *attribute.Recorder // nil: not recorded
 	tasks       taskRecorder
 
+	closeProcess    func(*loadedcode.Process)
 	checkpointAsked bool // all time up to the request is attributed
 }
 
@@ -69,23 +44,27 @@ func (a *Aggregator) Stacks() (all, complete int64) {
 // UnixOf converts CLOCK_MONOTONIC to Unix time, ns.
 func (a *Aggregator) UnixOf(at int64) int64 { return a.out.unix.Of(at) }
 
-// New returns an aggregator without processes.
-func New(o Options, with *target.Common) *Aggregator {
-	a := &Aggregator{opts: o, Common: with, states: newStates()}
-	a.stacks = newStackBuilder(o.Builder, o.MaxDepth)
+// New returns an aggregator without processes. images are for unopened ones; closeProcess releases an ended one.
+func New(o *target.Options, b *profile.Builder, images *loadedcode.ImageCache,
+	closeProcess func(*loadedcode.Process), with *target.Common,
+) *Aggregator {
+	a := &Aggregator{opts: o, Common: with, states: newStates(), closeProcess: closeProcess}
+	a.stacks = newStackBuilder(b, o.MaxDepth)
 	a.tasks.aggregator = a
-	a.stacks.images, a.stacks.walked = o.Images, o.Walked
+	a.stacks.images, a.stacks.walked = images, o.Walked
 	a.out = &intervalSink{
-		states: a.states, recording: o.Builder, sinks: o.Sinks,
+		states: a.states, recording: b, sinks: o.Sinks,
 		unix: unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)},
 	}
 	options := attribute.Options{
-		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, StandsFor: o.StandsFor,
-		SampledFromStart: o.SampledFromStart,
+		ThreadsFiltered: o.Threads != nil, Children: o.Children, StandsFor: int64(float64(time.Second) / o.Freq),
+	}
+	if engine := o.Engine; engine != nil && engine.Period() > 0 {
+		options.StandsFor, options.SampledFromStart = engine.Period(), engine.FromStart()
 	}
 	var kernel attribute.ProcSource = procFS{}
-	if o.Events != nil {
-		a.eventLog = attribute.NewRecorder(o.Events, options, kernel)
+	if o.EventLog != nil {
+		a.eventLog = attribute.NewRecorder(o.EventLog, options, kernel)
 		kernel = a.eventLog
 	}
 	a.attribution = attribute.New(options, kernel, a.out)
@@ -149,13 +128,13 @@ func (a *Aggregator) attribute(e attribute.Event) {
 }
 
 // SaveIfAsked writes a requested checkpoint.
-func (a *Aggregator) SaveIfAsked() {
+func (a *Aggregator) SaveIfAsked(c target.Checkpointing) {
 	for r := &a.Requests.Checkpoint; a.checkpointAsked; {
 		a.checkpointAsked = false
 		took := r.Took()
-		if a.opts.SaveCheckpoint != nil {
+		if a.opts.Checkpoint != nil {
 			began := procmem.Now()
-			a.opts.SaveCheckpoint()
+			a.opts.Checkpoint(c)
 			a.evict()
 			a.releaseUnused()
 			took = procmem.Now() - began

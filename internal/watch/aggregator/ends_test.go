@@ -88,7 +88,7 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = opened.Close() })
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
+	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
 	p := a.process(target.NewProcess(opened, false, 0))
 	a.beginProcess(p, p.Started().What.(*attribute.ProcessStarted))
 	return a, p
@@ -101,7 +101,7 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	p.Ended = true
 	s := deepSample(1)
 	a.attributeObservation(&target.Event{Thread: th, RawSample: s})
-	if got, want := a.sampled.Place, a.opts.Builder.Intern([]profile.Loc{
+	if got, want := a.sampled.Place, a.out.recording.Intern([]profile.Loc{
 		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
 	}); got.Stack != want || got.WalkEnd != frames.StopBadMemory {
 		t.Errorf("stack %d, stop reason %v; want %d without a walk", got.Stack, got.WalkEnd, want)
@@ -110,9 +110,8 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 
 func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 	var closed []*loadedcode.Process
-	a := New(Options{
-		Builder: profile.NewBuilder(profile.Meta{}), CloseProcess: func(p *loadedcode.Process) { closed = append(closed, p) },
-	}, target.NewCommon())
+	closeProcess := func(p *loadedcode.Process) { closed = append(closed, p) }
+	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{}), nil, closeProcess, target.NewCommon())
 	p := &target.Process{Target: ofPID(4711).Target}
 	a.handleEvent(&target.Event{Proc: p, What: &attribute.ProcessEnded{}})
 	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {

@@ -17,7 +17,7 @@ func (a *Aggregator) beginProcess(p *processState, started *attribute.ProcessSta
 	p.Comm = p.Target.Comm
 	p.innerPID = procmem.InnerTID(p.Target.PID)
 	p.container = profile.LabelText(a.containers.Labels(p.Target.PID))
-	started.ChildrenFromStart = a.opts.Launched && p.Parent == 0
+	started.ChildrenFromStart = a.opts.Launched != 0 && p.Parent == 0
 	a.attribute(started)
 }
 
@@ -61,7 +61,7 @@ func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) 
 	ended.Program = p.Comm
 	a.attribute(ended)
 	a.stacks.forgetModules(p, nil)
-	a.opts.CloseProcess(p.Target)
+	a.closeProcess(p.Target)
 }
 
 // CloseAccounts attributes all that is open. It does not close processes whose end was not reported, as the tracer

@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
+	"prywalk/internal/walk/managed"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
@@ -22,31 +23,25 @@ func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.A
 	return b.builder.Loc(&profile.Loc{Module: b.module(p, m), Addr: addr, Machinery: machinery})
 }
 
-// maxCached is the number of entries at which [keep] empties a cache.
+// maxCached bounds the entries of a cache.
 const maxCached = 1 << 14
-
-func keep[K comparable, V any](cache map[K]V, key K, value V) {
-	if len(cache) >= maxCached {
-		clear(cache)
-	}
-	cache[key] = value
-}
 
 // module describes a module. The description is dropped with the mapping, as rule sources hold copies of code.
 func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.ModuleInfo {
-	if m == nil {
-		return nil
+	if m != nil && p.remapped && p.modules[m] == nil {
+		b.forgetModules(p, p.Target.Space().Modules())
 	}
-	info := p.modules[m]
-	if info == nil {
-		if p.remapped {
-			b.forgetModules(p, p.Target.Space().Modules())
-		}
-		if p.modules == nil {
-			p.modules = map[*frames.Module]*profile.ModuleInfo{}
-		}
-		info = ModuleInfo(p.Target.PID, m)
-		p.modules[m] = info
+	return describedOnce(&p.modules, p.Target.PID, m)
+}
+
+type moduleInfos = map[*frames.Module]*profile.ModuleInfo
+
+// describedOnce returns nil for nil.
+func describedOnce(known *moduleInfos, pid int, m *frames.Module) *profile.ModuleInfo {
+	info := (*known)[m]
+	if info == nil && m != nil {
+		info = ModuleInfo(pid, m)
+		managed.Remember(known, maxCached, m, info)
 	}
 	return info
 }
@@ -54,7 +49,8 @@ func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.Module
 func (b *stackBuilder) forgetModules(p *processState, mapped []*frames.Module) {
 	p.remapped = false
 	maps.DeleteFunc(p.modules, func(m *frames.Module, _ *profile.ModuleInfo) bool { return !slices.Contains(mapped, m) })
-	b.forgetManaged(p)
+	clear(p.managedNames.modules)
+	clear(p.managedNames.descriptions)
 }
 
 // ModuleInfo returns the recording's description of a module of a process.
@@ -81,7 +77,7 @@ func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
 type mmap2Program struct {
 	program *target.Program
 	code    *loadedcode.Mmap2Space
-	modules map[*frames.Module]*profile.ModuleInfo
+	modules moduleInfos
 }
 
 // stackOfUntracked walks a sample of an untracked descendant of ancestor.
@@ -95,16 +91,8 @@ func (b *stackBuilder) stackOfUntracked(
 	for w.Init(ran.code.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		b.count(&f)
-		loc := profile.Loc{Addr: f.LookupPC(s.Regs.Arch)}
-		if f.Module != nil {
-			info := ran.modules[f.Module]
-			if info == nil {
-				info = ModuleInfo(ancestor.Target.PID, f.Module)
-				ran.modules[f.Module] = info
-			}
-			loc.Module = info
-		}
-		b.stack = append(b.stack, b.builder.Loc(&loc))
+		code := describedOnce(&ran.modules, ancestor.Target.PID, f.Module)
+		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Module: code, Addr: f.LookupPC(s.Regs.Arch)}))
 	}
 	if end := w.StopReason(); end.Complete() || !inExec(s) {
 		return b.endStack(end)
@@ -117,7 +105,6 @@ func (b *stackBuilder) mmap2Code(ancestor *target.Process, program *target.Progr
 		b.lastMmap2Program = mmap2Program{
 			program: program,
 			code:    b.images.Mmap2Space(ancestor.Target.Arch, program.Maps, ancestor.Target.PID),
-			modules: map[*frames.Module]*profile.ModuleInfo{},
 		}
 	}
 	return &b.lastMmap2Program

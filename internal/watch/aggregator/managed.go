@@ -6,6 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/sample"
+	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/callstack"
@@ -16,6 +17,7 @@ import (
 
 // Runtimes name managed frames during the walk, as memory with names can change.
 type managedWalk struct {
+	process   *loadedcode.Process
 	merger    callstack.Merger
 	sample    managed.Sample
 	live      callstack.Live
@@ -26,7 +28,6 @@ type managedWalk struct {
 
 // managedNames describes a process's managed frames.
 type managedNames struct {
-	read         func(addr uint64, b []byte) int
 	descriptions map[managedRef]profile.FramesID
 	modules      map[managedCode]*profile.ModuleInfo
 }
@@ -59,11 +60,9 @@ func (b *stackBuilder) beginManaged(
 	if callstack.HasPlan(sources) {
 		p.NoteLack(target.LacksFrames)
 	}
-	if p.managedNames.read == nil {
-		p.managedNames = newManagedNames(p)
-	}
+	w.process = p.Target
 	w.live = callstack.Live{
-		ReadMemory: p.managedNames.read, PID: p.Target.PID, TID: th.TID, RunCount: s.Sched.Runs,
+		ReadMemory: w.live.ReadMemory, PID: p.Target.PID, TID: th.TID, RunCount: s.Sched.Runs,
 		HasRun: s.How == observe.ByStop && s.State == sample.Running,
 	}
 	w.sample = managed.Sample{
@@ -95,14 +94,6 @@ func (b *stackBuilder) addMerged(p *processState, arch frames.Arch, end frames.S
 		if main := p.Target.Main(); main == nil || p.Target.Read(main.Start, make([]byte, 1)) < 1 {
 			b.walkedAfterEnd++ // the process has ended, or called exec
 		}
-	}
-}
-
-func newManagedNames(p *processState) managedNames {
-	return managedNames{
-		read:         p.Target.Read,
-		descriptions: map[managedRef]profile.FramesID{},
-		modules:      map[managedCode]*profile.ModuleInfo{},
 	}
 }
 
@@ -138,7 +129,7 @@ func (b *stackBuilder) describe(p *processState, r managedRef) profile.FramesID 
 	}
 	description := b.builder.InternFrames(w.frames)
 	if certainty != managed.Freed {
-		keep(p.managedNames.descriptions, r, description)
+		managed.Remember(&p.managedNames.descriptions, maxCached, r, description)
 	}
 	return description
 }
@@ -159,12 +150,7 @@ func (b *stackBuilder) managedModule(p *processState, source managed.FrameSource
 		if m != nil {
 			info.Start, info.End, info.Bias, info.Owner, info.Grows = m.Start, m.End, m.Bias, p.Target.PID, true
 		}
-		p.managedNames.modules[code] = info
+		managed.Remember(&p.managedNames.modules, maxCached, code, info)
 	}
 	return info
-}
-
-func (b *stackBuilder) forgetManaged(p *processState) {
-	clear(p.managedNames.modules)
-	clear(p.managedNames.descriptions)
 }

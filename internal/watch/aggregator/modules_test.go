@@ -33,7 +33,6 @@ func TestGrowingMappingOfJITCodeStaysOneModule(t *testing.T) {
 	_, p := accountOf(t, pid)
 	b := profile.NewBuilder(profile.Meta{})
 	u, source := newStackBuilder(b, 0), &interpreter{}
-	p.managedNames = newManagedNames(p)
 	described := b.InternFrames([]profile.Frame{{Name: "f"}})
 	for i := range uint64(100) {
 		m := &frames.Module{Start: 0x10000, End: 0x20000 + i<<12, Name: "[anon]", Origin: &loadedcode.Mapping{JIT: true}}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestProgramOfUnknownNameHasALabel(t *testing.T) {
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
+	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
 	p := ofPID(4711)
 	for name, want := range map[string]string{"": "[children: ?]", "ls": "[children: ls]"} {
 		s := attribute.Span{
@@ -28,7 +28,7 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 }
 
 func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{Rotates: true})}, target.NewCommon())
+	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{Rotates: true}), nil, nil, target.NewCommon())
 	p := a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
 	stackOf := func(name string) sample.StackID { return a.out.recording.Intern([]profile.Loc{{Synthetic: name}}) }
 	thread, task, unused := stackOf("thread"), stackOf("task"), stackOf("unused")
@@ -68,7 +68,8 @@ func (c *cutter) RefreshCut(_ int64, cut func()) {
 
 func TestACutterGetsASleepInPieces(t *testing.T) {
 	sink := &cutter{}
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{sink}}, target.NewCommon())
+	o, b := &target.Options{Sinks: []profile.Sink{sink}}, profile.NewBuilder(profile.Meta{})
+	a := New(o, b, nil, nil, target.NewCommon())
 	a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
 	asleepAt := func(wall int64) {
 		a.attribute(&attribute.Sampled{Process: 1, Thread: 1, Sample: attribute.Sample{

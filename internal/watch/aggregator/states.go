@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/container"
 	"prywalk/internal/host/selfruntime"
-	"prywalk/internal/store/profile"
 	"prywalk/internal/walk/callstack"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
@@ -17,7 +16,7 @@ type processState struct {
 	*target.Process
 	innerPID     int    // in its own pid namespace
 	container    string // as [profile.Interval]'s
-	modules      map[*frames.Module]*profile.ModuleInfo
+	modules      moduleInfos
 	remapped     bool // some modules are perhaps unmapped
 	managedNames managedNames
 	walked       samplesWalked

@@ -5,6 +5,7 @@ package aggregator
 import (
 	"cmp"
 	"math/rand/v2"
+	"unique"
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/selfruntime"
@@ -18,7 +19,6 @@ type taskPoller struct {
 	runtime    taskRuntime
 	totals     *taskTotals
 	slots      []taskSlot // by place
-	kinds      taskKinds
 
 	next      int // next place of the round
 	polledEnd int // first unpolled place
@@ -40,19 +40,18 @@ type taskSlot struct {
 	from, seen int64 // observations of its state
 	began      int64 // the first of them
 	stack      sample.StackID
-	kind       uint32
+	kind       unique.Handle[taskKind]
 	parked     bool
 }
 
 func newTaskPoller(a *Aggregator, p *processState, r taskRuntime) *taskPoller {
-	kinds := taskKinds{by: map[taskKind]uint32{}}
-	return &taskPoller{aggregator: a, process: p, runtime: r, totals: r.totals, kinds: kinds}
+	return &taskPoller{aggregator: a, process: p, runtime: r, totals: r.totals}
 }
 
 // readSlice returns the pause that must follow, ns.
 func (t *taskPoller) readSlice(now int64) (rest int64) {
 	took := int64(selfruntime.CPUTimeOf(func() { t.readTasks(now, sliceCPU) }))
-	t.totals.CPU += took
+	t.totals.cpu += took
 	t.cpu += took
 	rest = t.restAfter(took, now)
 	t.planNext(now, rest)
@@ -175,7 +174,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 		return
 	}
 	s.stack, _ = t.aggregator.stacks.endStack(end)
-	s.kind = profile.NumberIn(&t.kinds.list, t.kinds.by, kind)
+	s.kind = unique.Make(kind)
 	s.parked, s.from, s.began = true, before, before
 	t.walked++
 	t.totals.Observations++
@@ -188,7 +187,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 func (t *taskPoller) addInterval(s *taskSlot) {
 	if s.parked && s.seen > s.from {
 		i := t.interval(s)
-		t.totals.Blocked += i.Wall
+		t.totals.blocked += i.Wall
 		t.aggregator.out.addInterval(i)
 	}
 	s.from = s.seen
@@ -201,7 +200,7 @@ func (t *taskPoller) addIntervals() {
 }
 
 func (t *taskPoller) interval(s *taskSlot) profile.Interval {
-	k, p := &t.kinds.list[s.kind], t.process
+	k, p := s.kind.Value(), t.process
 	return profile.Interval{
 		Stack: s.stack, PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID), Start: p.Target.StartTime,
 		Comm:   p.Comm,
@@ -213,7 +212,7 @@ func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 }
 
 func (t *taskPoller) finish(now int64) {
-	t.totals.CPU += int64(selfruntime.CPUTimeOf(func() { t.lastRound(now) }))
+	t.totals.cpu += int64(selfruntime.CPUTimeOf(func() { t.lastRound(now) }))
 	for i := range t.slots {
 		if s := &t.slots[i]; s.parked {
 			s.seen = max(s.seen, now)
@@ -259,9 +258,4 @@ func (t *taskPoller) addLast() {
 type taskKind struct {
 	firstFunction, wait, waitsFor, labels string
 	task                                  string // value of the label task; "": the runtime's
-}
-
-type taskKinds struct {
-	list []taskKind
-	by   map[taskKind]uint32
 }

@@ -176,12 +176,13 @@ func (r *taskRecorder) stats(s *runstats.Stats) {
 	}
 }
 
-type taskTotals struct{ MostAtOnce, Unread, Observations, Walked, Incomplete, ChangedInVain, Blocked, CPU int64 }
+type taskTotals struct {
+	runstats.WaitingTasks       // without times
+	blocked, cpu          int64 // ns
+}
 
 func (t *taskTotals) stats() *runstats.WaitingTasks {
-	return &runstats.WaitingTasks{
-		MostAtOnce: t.MostAtOnce, Unread: t.Unread, Observations: t.Observations, Walked: t.Walked,
-		Incomplete: t.Incomplete, ChangedInVain: t.ChangedInVain,
-		Blocked: seconds(t.Blocked), CPU: seconds(t.CPU),
-	}
+	s := t.WaitingTasks
+	s.Blocked, s.CPU = seconds(t.blocked), seconds(t.cpu)
+	return &s
 }

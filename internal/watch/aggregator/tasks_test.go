@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unique"
 
 	"prywalk/frames"
 	"prywalk/internal/account/attribute"
@@ -54,7 +55,8 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 		"it changed in a gap of the ticks": {[]string{"a", "b", ""}, 1500, blockedTimes{"a": 900, "b": 1500}},
 	} {
 		got := blockedTimes{}
-		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, target.NewCommon())
+		o, b := &target.Options{Sinks: []profile.Sink{got}}, profile.NewBuilder(profile.Meta{})
+		a := New(o, b, nil, nil, target.NewCommon())
 		source, p := &oneTask{stacks: a.stacks}, ofPID(4711)
 		p.Since = 100
 		poller := newTaskPoller(a, p, taskRuntime{taskSource: source, batchSize: 1, totals: &taskTotals{}})
@@ -73,7 +75,8 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 
 func TestTasksOfAProcessWithoutAReportedEndKeepTheirTime(t *testing.T) {
 	got := blockedTimes{}
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, target.NewCommon())
+	o, b := &target.Options{Sinks: []profile.Sink{got}}, profile.NewBuilder(profile.Meta{})
+	a := New(o, b, nil, nil, target.NewCommon())
 	made := ofPID(0)
 	made.Since = 100
 	p := a.process(made.Process)
@@ -273,11 +276,11 @@ func TestAGoroutinesOtherEndIsNamedUnlessItRanMeanwhile(t *testing.T) {
 }
 
 func TestAnOpenWaitOfATaskHasItsTimeBeforeACheckpoint(t *testing.T) {
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
+	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
 	p := a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
 	poller := newTaskPoller(a, p, taskRuntime{totals: &taskTotals{}})
-	poller.kinds.list = []taskKind{{firstFunction: "f"}}
-	poller.slots = []taskSlot{{began: 100, from: 100, seen: 400, parked: true}}
+	kind := unique.Make(taskKind{firstFunction: "f"})
+	poller.slots = []taskSlot{{began: 100, from: 100, seen: 400, parked: true, kind: kind}}
 	p.tasks.all = append(p.tasks.all, poller)
 	poller.addIntervals()
 	poller.slots[0].seen = 900

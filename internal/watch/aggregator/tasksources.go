@@ -361,9 +361,6 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	case len(t.Frames) == 0 || t.State == managed.TaskRunning:
 		return taskNotParked, taskKind{}, 0
 	}
-	if c.process.managedNames.read == nil {
-		c.process.managedNames = newManagedNames(c.process)
-	}
 	module := c.stacks.managedModule(c.process, c.source, nil)
 	c.stacks.beginStack()
 	stack := c.slots[place].stack

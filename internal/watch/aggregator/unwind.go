@@ -41,6 +41,7 @@ type methodCounts [frames.NumMethods]int64
 func newStackBuilder(recording *profile.Builder, maxDepth int) *stackBuilder {
 	b := &stackBuilder{builder: recording}
 	b.walker.MaxDepth = maxDepth
+	b.managedWalk.live.ReadMemory = func(addr uint64, to []byte) int { return b.managedWalk.process.Read(addr, to) }
 	return b
 }
 

@@ -66,8 +66,7 @@ func (e *waitExplainer) add(p *processState, th *target.Thread) {
 	if p.waitState == nil {
 		files := waits.NewOpenFiles(p.Target.PID)
 		p.waitState = &waitState{
-			byInnerTID: map[int]*target.Thread{}, names: map[sample.StackID][]waits.StackFunction{},
-			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files), ends: &e.ends,
+			byInnerTID: map[int]*target.Thread{}, files: files, peers: e.peersOf(files), ends: &e.ends,
 			otherThreads: waits.NewLiveThreads(p.Target.PID, nil),
 		}
 		p.waitState.walker.MaxDepth = waits.MaxFunctions
@@ -184,7 +183,7 @@ func (e *waitExplainer) innermostFunctions(p *processState, s *observe.RawSample
 		f := w.walker.Frame()
 		names = append(names, e.functionName(p, &f, s.Regs.Arch))
 	}
-	keep(w.names, id, names)
+	managed.Remember(&w.names, maxCached, id, names)
 	return names
 }
 
@@ -212,7 +211,7 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 		return v
 	}
 	v = e.namer().VariableAt(p.Target.Space(), p.Target.PID, uint64(addr))
-	keep(p.waitState.variables, addr, v)
+	managed.Remember(&p.waitState.variables, maxCached, addr, v)
 	return v
 }
 

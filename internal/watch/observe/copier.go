@@ -53,7 +53,7 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 		return
 	}
 	s.Regs.TLS = t.threadPointer()
-	c.reader.Reset(t.TID, t.Memory)
+	c.reader = ptrace.NewReader(t.TID, t.Memory)
 	if plan, _ := t.plan(); plan != nil {
 		c.reader.AllowReads(other.ReadLimit())
 		c.reader.SetStack(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)

@@ -44,17 +44,8 @@ const (
 // stackHints is what the next copies of a thread have.
 type stackHints struct {
 	stackSize
-	stackPlaces [maxOtherStacks]otherStack // that the next copy includes
-	sampleDepth
-}
-
-// walkedCopy is what a walk has read of a thread's stack.
-type walkedCopy struct {
-	stack                frames.Region
-	stackEnd             frames.Addr // [frames.Snapshot.StackEnd]
-	room                 int         // bytes of the buffer
-	byStop, kernelSample bool
-	copyLimits
+	stackPlaces       [maxOtherStacks]otherStack // that the next copy includes
+	tooDeepForSamples bool                       // a thread that the kernel samples must be stopped
 }
 
 // copyLimits say what bounded a copy.
@@ -63,8 +54,8 @@ type copyLimits struct {
 	fullSampleBytes int  // asked for in a kernel sample
 }
 
-func (c *walkedCopy) isFullSample() bool {
-	return c.kernelSample && len(c.stack.Bytes) >= c.fullSampleBytes
+func (s *RawSample) isFullSample() bool {
+	return s.How == ByKernelSample && len(s.Mem.Stack.Bytes) >= s.fullSampleBytes
 }
 
 // copyLearner learns from the walks of one thread. It belongs to the walking goroutine.
@@ -78,7 +69,7 @@ type copyLearner struct {
 func newCopyLearner() *copyLearner {
 	l := &copyLearner{stackHints: stackHints{stackSize: stackSize{bytes: firstCopy}}}
 	l.depth.shallowFirst = minDeepStops
-	l.others.stackPlaces, l.depth.sampleDepth = &l.stackPlaces, &l.sampleDepth
+	l.others.stackPlaces, l.depth.tooDeepForSamples = &l.stackPlaces, &l.tooDeepForSamples
 	return l
 }
 
@@ -91,14 +82,14 @@ func (l *copyLearner) restarted() *copyLearner {
 
 // walked learns from a finished walk of a copy. again: an unchanged thread is to be read again, as the copy lacked
 // something that the next one has. Precondition: p has the mappings as of then.
-func (l *copyLearner) walked(p *loadedcode.Process, w *frames.Walker, c *walkedCopy) (end walkEnd, again bool) {
-	end = classify(p, w, c)
+func (l *copyLearner) walked(p *loadedcode.Process, w *frames.Walker, s *RawSample) (end walkEnd, again bool) {
+	end = classify(p, w, s)
 	if end == endNoTime {
 		return end, false
 	}
-	l.depth.update(end, w, c)
-	newPlace := l.others.update(end, w, c)
-	longer := l.learn(end, w, c)
+	l.depth.update(end, w, s)
+	newPlace := l.others.update(end, w, s)
+	longer := l.learn(end, w, s)
 	return end, newPlace || longer
 }
 
@@ -149,11 +140,11 @@ const (
 	endNoRegister                // [frames.StopUnproven]
 )
 
-func classify(p *loadedcode.Process, w *frames.Walker, c *walkedCopy) walkEnd {
+func classify(p *loadedcode.Process, w *frames.Walker, s *RawSample) walkEnd {
 	switch stop := w.StopReason(); {
 	case stop.Complete():
 		return endComplete
-	case c.outOfTime:
+	case s.outOfTime:
 		return endNoTime
 	case stop == frames.StopUnproven:
 		return endNoRegister

@@ -88,7 +88,7 @@ func TestAStopIsRepeatedAfterAnExecAndBothAreRecorded(t *testing.T) {
 			t.Fatalf("%v; %+v; want a stack of the new program, and the refusal before", err, s)
 		}
 		lost := th.TakeLostStops()
-		if n := o.ctl.Stats().Finished - finished; n != 2 || len(lost) != 1 || lost[0].Time <= 0 {
+		if n := o.ctl.Stats().Finished - finished; n != 2 || len(lost) != 1 || lost[0].StopTime <= 0 {
 			t.Errorf("%d stops, of which lost: %+v; want 2, the first one lost, with its length", n, lost)
 		}
 		if again := th.TakeLostStops(); len(again) != 0 || !th.sleep.base.valid {

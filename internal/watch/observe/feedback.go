@@ -27,8 +27,7 @@ func newFeedback(id ThreadID) *WalkFeedback {
 // Walked learns from a finished walk of s. Precondition: p has the mappings as of then.
 func (feedback *WalkFeedback) Walked(p *loadedcode.Process, w *frames.Walker, s *RawSample) {
 	feedback.reads.Incomplete = mayGetFurther(w.StopReason())
-	c := s.stackCopy()
-	end, again := feedback.copies.walked(p, w, &c)
+	end, again := feedback.copies.walked(p, w, s)
 	if end == endNoTime {
 		return
 	}
@@ -45,13 +44,6 @@ func mayGetFurther(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }
 
-func (s *RawSample) stackCopy() walkedCopy {
-	return walkedCopy{
-		stack: s.Mem.Stack, stackEnd: s.Mem.StackEnd, room: len(s.buffers.stack), byStop: s.How == ByStop,
-		kernelSample: s.How == ByKernelSample, copyLimits: s.copyLimits,
-	}
-}
-
 func (feedback *WalkFeedback) readAgainIf(lacked bool) {
 	if lacked {
 		feedback.reads.Retries++
@@ -62,14 +54,10 @@ func (feedback *WalkFeedback) readAgainIf(lacked bool) {
 // [Thread.SetFirstCopy] and [Thread.SetFirstStackEnd]. The next observation is a whole one.
 func (feedback *WalkFeedback) DiscardFormerProgram(firstCopy int64, firstStackEnd frames.Addr) {
 	feedback.copies = feedback.copies.restarted()
-	feedback.setFirstCopy(firstCopy)
+	feedback.copies.setBytes(uint64(firstCopy), maxUsualStack)
 	feedback.copies.setFirstStackEnd(firstStackEnd)
 	feedback.reads = readHints{Retries: feedback.reads.Retries + 1}
 	feedback.handOver()
-}
-
-func (feedback *WalkFeedback) setFirstCopy(n int64) {
-	feedback.copies.setBytes(uint64(max(n, 0)), maxUsualStack)
 }
 
 func (feedback *WalkFeedback) handOver() {

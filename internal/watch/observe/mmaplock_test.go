@@ -151,7 +151,8 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 				held = o.reads.threads.BlockIdle(int(r.Fd()))
 				err = collected(o)
 				lost := th.TakeLostStops()
-				if !errors.Is(err, refusal.MapLock) || len(lost) != 1 || lost[0].Time <= 0 || lost[0].Cause != ptrace.CauseLock {
+				if !errors.Is(err, refusal.MapLock) || len(lost) != 1 || lost[0].StopTime <= 0 ||
+					lost[0].StopCause != ptrace.CauseLock {
 					t.Errorf("%v, lost stops: %+v", err, lost)
 				}
 			}

@@ -41,7 +41,7 @@ type otherStackLearner struct {
 }
 
 // update returns again = true if the walk led to a new place that was not copied. A kernel sample has one stack only.
-func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, c *walkedCopy) (again bool) {
+func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
 	learner.noteUsed(w)
 	if end != endCutOther && end != endOtherStack {
 		return false
@@ -51,7 +51,7 @@ func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, c *walke
 		link = frames.StackLink{}
 	}
 	again = learner.addMissing(w.UnreadAddr(), link, end == endCutOther)
-	return again && !(c.kernelSample && w.OnOtherStack())
+	return again && !(s.How == ByKernelSample && w.OnOtherStack())
 }
 
 // firstStackBytes has the outermost frames and what the kernel puts beyond (arguments, environment).

@@ -79,7 +79,7 @@ func (st *requestedStops) finishOne(attachment *ptrace.Attachment) (*Thread, *Ra
 // repeatStop requests the stop again whose sample s has no memory of the new program. A call that the first stop has
 // aborted is left alone.
 func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
-	t.noteLostStop(StopRecord{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect})
+	t.noteLostStop(s.StopRecord)
 	t.stops.notStopped = s.NotStopped // fillSample has taken it
 	if st.mode != ModeAlwaysStop && t.trySuppressStop() {
 		return refusal.InCall

@@ -198,7 +198,7 @@ func BenchmarkPlan(b *testing.B) {
 	reads := 0
 	for b.Loop() {
 		p.plan, p.anchor = plan, a.at
-		rd.Reset(os.Getpid(), nil)
+		rd = ptrace.NewReader(os.Getpid(), nil)
 		rd.AllowReads(maxPlanReads)
 		before := rd.ReadsLeft()
 		p.Regions(&regs, &rd, out)
@@ -284,7 +284,7 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 	p, out := newPlanned()
 	rd, regs := ptrace.NewReader(os.Getpid(), mem), frames.Regs{}
 	observe := func() (regions []frames.Region, reads int) {
-		rd.Reset(os.Getpid(), mem)
+		rd = ptrace.NewReader(os.Getpid(), mem)
 		rd.AllowReads(maxPlanReads)
 		rd.SetStack(stackAt, stack)
 		p.use(plan, a.at+thread, 0, &found)

@@ -52,19 +52,15 @@ type RawSample struct {
 	// may be of a later place, and its CPU time waits for an exact sample. Neither: it was queued or asleep.
 	OnCPU, Skids bool
 	NotStopped   sample.NotStopped
-	// upper bound of the stop's length, ns, without queued, blocked or kernel time before it ([ptrace.Times] has the
-	// exceptions)
-	StopTime  int64
-	StandsFor int64 // CPU time, ns, that a kernel sample stands for
-	Stayed    bool  // a stop of a thread that was on a CPU from before the interrupt on
-	AtCallEnd bool  // a stop at the end of a system call; x86-64 only
+	StandsFor    int64 // CPU time, ns, that a kernel sample stands for
+	Stayed       bool  // a stop of a thread that was on a CPU from before the interrupt on
+	AtCallEnd    bool  // a stop at the end of a system call; x86-64 only
 	// KernelTime is CPU time in the kernel since the thread's last raw sample, and CallTime the part of such time that
 	// this stop's system call takes at most, ns: of threads that the kernel samples in user space only.
 	KernelTime, CallTime int64
-	RanOn                int64        // from the interrupt to the stop, ns
-	StopCause            ptrace.Cause // of a stop longer than LongStop
+	RanOn                int64 // from the interrupt to the stop, ns
+	StopRecord
 	StopCost
-	CallEffect
 	KernelStack
 	copyLimits
 	knownRegs
@@ -79,12 +75,10 @@ type StopCost struct {
 	Calls    int
 }
 
-// CallEffect is a stop's effect on the system call ([ptrace.Repair]).
+// CallEffect is a stop's effect on the system call.
 type CallEffect struct {
-	Restarted bool
-	// Broken: EINTR or EAGAIN. ReportedTwice: to a supervisor. BrokenCall is the call's number, negative if unknown.
-	Broken, ReportedTwice bool
-	BrokenCall            int64
+	ptrace.Repair
+	BrokenCall int64 // the call's number, negative if unknown
 }
 
 // KernelStack is the thread's place in the kernel, if known.
@@ -106,7 +100,7 @@ func (s *RawSample) reset() {
 	*s = RawSample{
 		Mem:         frames.Snapshot{Others: s.Mem.Others[:0]},
 		Call:        procmem.SyscallInfo{Nr: -1},
-		CallEffect:  CallEffect{BrokenCall: -1},
+		StopRecord:  StopRecord{CallEffect: CallEffect{BrokenCall: -1}},
 		KernelStack: KernelStack{Kernel: s.Kernel[:0], KernelText: s.KernelText[:0]},
 		buffers:     s.buffers,
 	}

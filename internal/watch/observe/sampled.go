@@ -13,7 +13,7 @@ import (
 // # Threads that the kernel samples
 //
 // Such a thread is observed without stops, for sleeps, clocks and its end, unless its stack is too deep for samples
-// ([sampleDepth]).
+// ([depthLearner]).
 
 const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 

@@ -26,8 +26,8 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	k := newCopyLearner()
-	cut := &walkedCopy{kernelSample: true, copyLimits: copyLimits{fullSampleBytes: 8 << 10}}
-	cut.stack = frames.Region{Addr: 0x7000, Bytes: make([]byte, 3<<10)}
+	cut := &RawSample{How: ByKernelSample, copyLimits: copyLimits{fullSampleBytes: 8 << 10}}
+	cut.Mem.Stack = frames.Region{Addr: 0x7000, Bytes: make([]byte, 3<<10)}
 	for _, want := range []int{1, 2, 4, 8, minDeepStops, minDeepStops} {
 		for range 3 {
 			k.depth.learnCutSample(cut)
@@ -44,7 +44,7 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 
 func TestAThreadWithoutPagesWhoseStackIsDeepOnceIsSampledAgain(t *testing.T) {
 	k := newCopyLearner()
-	cut := &walkedCopy{kernelSample: true, copyLimits: copyLimits{fullSampleBytes: 8 << 10}}
+	cut := &RawSample{How: ByKernelSample, copyLimits: copyLimits{fullSampleBytes: 8 << 10}}
 	k.depth.learnCutSample(cut)
 	k.depth.learnStop(8<<10 + 1)
 	stopped := 0

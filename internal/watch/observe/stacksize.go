@@ -24,27 +24,27 @@ func (size *stackSize) toReserve(otherBytes int) int {
 const fall = 64
 
 // learn returns again = true if the copy was too short, and the next one is longer.
-func (size *stackSize) learn(end walkEnd, w *frames.Walker, c *walkedCopy) (again bool) {
-	from, reach := c.stack.Addr, w.HighestSP()
+func (size *stackSize) learn(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
+	from, reach := s.Mem.Stack.Addr, w.HighestSP()
 	if end == endComplete && (w.OnOtherStack() || w.Frame().SP != 0) {
 		size.root = reach
 	}
-	if used := reach - from; used <= c.stackEnd-from {
-		cut := end == endCut && !c.kernelSample
+	if used := reach - from; used <= s.Mem.StackEnd-from {
+		cut := end == endCut && s.How != ByKernelSample
 		if cut {
-			used = max(used, size.toRoot(c))
+			used = max(used, size.toRoot(s))
 		}
-		again = size.setSize(int(used)+16, max(c.room, minWholeCopy), cut)
+		again = size.setSize(int(used)+16, max(len(s.buffers.stack), minWholeCopy), cut)
 	}
-	if end == endCut && c.isFullSample() {
-		size.used = c.fullSampleBytes + 1
+	if end == endCut && s.isFullSample() {
+		size.used = s.fullSampleBytes + 1
 	}
 	return again
 }
 
 // toRoot returns 0 if the outermost frame's place is unknown or too far away.
-func (size *stackSize) toRoot(c *walkedCopy) uint64 {
-	from, root := c.stack.Addr, size.root
+func (size *stackSize) toRoot(s *RawSample) uint64 {
+	from, root := s.Mem.Stack.Addr, size.root
 	if root > from && root-from <= maxCopyToEnd {
 		return root - from
 	}
@@ -76,14 +76,9 @@ const (
 	maxDeepStops = 1 << 16
 )
 
-// sampleDepth says whether the kernel's samples of a thread are used.
-type sampleDepth struct {
-	// tooDeepForSamples: the thread must be stopped.
-	tooDeepForSamples bool
-}
-
 type depthLearner struct {
-	*sampleDepth
+	tooDeepForSamples *bool
+
 	shallowFor   int // shallow stops required after a cut sample
 	shallowLeft  int // of these, still required
 	deeperThan   int // bytes
@@ -91,49 +86,49 @@ type depthLearner struct {
 	shallowFirst int // least shallowFor
 }
 
-func (learner *depthLearner) update(end walkEnd, w *frames.Walker, c *walkedCopy) {
+func (learner *depthLearner) update(end walkEnd, w *frames.Walker, s *RawSample) {
 	switch {
-	case c.byStop:
-		learner.learnStop(depthOf(w, c))
+	case s.How == ByStop:
+		learner.learnStop(depthOf(w, s))
 	case end == endCut:
-		learner.learnCutSample(c)
+		learner.learnCutSample(s)
 	}
 }
 
-func (learner *depthLearner) learnCutSample(c *walkedCopy) {
+func (learner *depthLearner) learnCutSample(s *RawSample) {
 	switch {
-	case !c.kernelSample:
-	case c.isFullSample():
-		learner.stopForDepth(c.fullSampleBytes)
+	case s.How != ByKernelSample:
+	case s.isFullSample():
+		learner.stopForDepth(s.fullSampleBytes)
 	default:
-		learner.stopForPages(c.fullSampleBytes)
+		learner.stopForPages(s.fullSampleBytes)
 	}
 }
 
-func depthOf(w *frames.Walker, c *walkedCopy) int {
-	from, reach := c.stack.Addr, w.HighestSP()
-	if w.OnOtherStack() || reach < from || reach > c.stackEnd {
+func depthOf(w *frames.Walker, s *RawSample) int {
+	from, reach := s.Mem.Stack.Addr, w.HighestSP()
+	if w.OnOtherStack() || reach < from || reach > s.Mem.StackEnd {
 		return 0
 	}
 	return int(reach - from)
 }
 
 func (learner *depthLearner) stopForDepth(stackBytes int) {
-	if !learner.tooDeepForSamples { // samples before the first stop
+	if !*learner.tooDeepForSamples { // samples before the first stop
 		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst), maxDeepStops)
 	}
-	learner.tooDeepForSamples = true
+	*learner.tooDeepForSamples = true
 	learner.shallowLeft = learner.shallowFor
 	learner.deeperThan = stackBytes
 }
 
 // The kernel does not wait for absent pages (arch/x86/lib/usercopy.c, copy_from_user_nmi).
 func (learner *depthLearner) stopForPages(asked int) {
-	if !learner.tooDeepForSamples {
+	if !*learner.tooDeepForSamples {
 		learner.pageStops = min(max(2*learner.pageStops, 1), learner.shallowFirst)
 		learner.shallowLeft = learner.pageStops
 	}
-	learner.tooDeepForSamples, learner.deeperThan = true, asked
+	*learner.tooDeepForSamples, learner.deeperThan = true, asked
 }
 
 func (learner *depthLearner) learnStop(used int) {
@@ -144,6 +139,6 @@ func (learner *depthLearner) learnStop(used int) {
 		learner.shallowLeft = learner.shallowFor
 	default:
 		learner.shallowLeft--
-		learner.tooDeepForSamples = learner.shallowLeft > 0
+		*learner.tooDeepForSamples = learner.shallowLeft > 0
 	}
 }

@@ -24,7 +24,7 @@ func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 
 func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	const from, root = 1 << 30, 1<<30 + 700<<10
-	s := &walkedCopy{stack: frames.Region{Addr: from}, stackEnd: from + maxUsualStack}
+	s := &RawSample{Mem: frames.Snapshot{Stack: frames.Region{Addr: from}, StackEnd: from + maxUsualStack}}
 	k := newCopyLearner()
 	if got := k.toRoot(s); got != 0 {
 		t.Errorf("%d bytes to an unknown end", got)

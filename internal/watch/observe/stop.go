@@ -146,7 +146,7 @@ func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	s.How = ByStop
 	s.State = sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
-	s.CallEffect = callEffectOf(stop)
+	s.CallEffect = CallEffect{stop.Repair, stop.Nr}
 	s.CopyTime = stop.MemoryReadAt - stop.RegsReadAt
 	s.Calls = stop.Calls
 	s.AtCallEnd = stop.InSyscall
@@ -168,10 +168,6 @@ func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	s.dropStaleFutexCopy(t, stop)
 	s.NotStopped = t.TakeNotStopped()
 	t.noteStop(s.Mem.Stack, stop)
-}
-
-func callEffectOf(stop *ptrace.Stop) CallEffect {
-	return CallEffect{stop.Restarted, stop.Broken, stop.ReportedTwice, stop.Nr}
 }
 
 func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
@@ -205,7 +201,7 @@ func (st *requestedStops) discardStopWithLateRead(t *Thread) error {
 	length, _ := stopTimes(&st.stop, t.clocks.Runs)
 	st.limit.noteStop(t, length)
 	t.noteStop(frames.Region{}, &st.stop)
-	t.noteLostStop(StopRecord{Time: length, Cause: ptrace.CauseLock, CallEffect: callEffectOf(&st.stop)})
+	t.noteLostStop(StopRecord{length, ptrace.CauseLock, CallEffect{st.stop.Repair, st.stop.Nr}})
 	return refusal.MapLock
 }
 

@@ -246,7 +246,7 @@ func (s *stopAll) fillFromStop(m *member) {
 	}
 	raw.keepOthers(s.passive.copier.regions[:stop.Regions])
 	raw.StopTime = stop.DetachedAt - stop.LastRunningAt
-	raw.CallEffect = callEffectOf(stop)
+	raw.CallEffect = CallEffect{stop.Repair, stop.Nr}
 	raw.Call, raw.State = m.call, sample.Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:

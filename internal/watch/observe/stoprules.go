@@ -154,8 +154,10 @@ func (c *code32) tryOmit(addressSpace uint64) bool {
 
 // StopRecord is the length of a stop, and its effect on a call.
 type StopRecord struct {
-	Time  int64        // upper bound of its length, ns
-	Cause ptrace.Cause // of a stop longer than LongStop
+	// StopTime is an upper bound of its length, ns, without queued, blocked or kernel time before it ([ptrace.Times] has
+	// the exceptions).
+	StopTime  int64
+	StopCause ptrace.Cause // of a stop longer than LongStop
 	CallEffect
 }
 

@@ -73,8 +73,7 @@ func (t *Thread) takeHints() { t.hints = t.feedback.handedOver.Load() }
 
 // SetFirstCopy sets the size of the first copy of the stack. Precondition: no walk was made.
 func (t *Thread) SetFirstCopy(n int64) {
-	t.feedback.setFirstCopy(n)
-	t.feedback.handOver()
+	t.feedback.SetCopySize(int(n))
 	t.takeHints()
 }
 

@@ -16,7 +16,7 @@ import (
 type Engine struct {
 	*target.SharedState
 	host target.EngineHost
-	opts target.EngineOptions
+	opts *target.Options
 
 	stream       *stream
 	procs        *processes
@@ -35,7 +35,7 @@ const (
 	drainShare = 4   // buffers are read within a tick once 1/drainShare of the time has passed in which they may fill
 )
 
-func newEngine(shared *target.SharedState, h target.EngineHost, o target.EngineOptions, from *Source) *Engine {
+func newEngine(shared *target.SharedState, h target.EngineHost, o *target.Options, from *Source) *Engine {
 	e := &Engine{
 		SharedState: shared, host: h, opts: o,
 		stream: &stream{reader: from.Events}, unassigned: &unassignedSamples{shared: shared},
@@ -49,7 +49,7 @@ func newEngine(shared *target.SharedState, h target.EngineHost, o target.EngineO
 	counts := &sampleCounts{}
 	e.childSamples = &childSamples{shared: shared, stream: e.stream, unassigned: e.unassigned, counts: counts}
 	e.samples = &samples{
-		shared: shared, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
+		shared: shared, host: h, selected: o.Threads != nil, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
 		scope: e.scope, childSamples: e.childSamples, counts: counts,
 	}
 	e.modes = &modeChooser{
@@ -63,7 +63,7 @@ func (e *Engine) begin() {
 	if r := e.stream.reader; r != nil {
 		e.requestedRate = r.Freq()
 		r.ParseOnly(func(pid int) bool { return e.procs.sampledByPID[pid] != nil || e.childSamples.enabled() })
-		if e.opts.Children && !e.opts.Selected && e.scope.fromStart() {
+		if e.opts.Children && e.opts.Threads == nil && e.scope.fromStart() {
 			e.childSamples.table = newDescendants()
 		}
 		r.Resume()

@@ -16,7 +16,7 @@ func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 		return &process{Process: &target.Process{Target: opened}, mode: modeSamples}
 	}
 	first, second := of(), of()
-	e := newEngine(newRun(), &rig{}, target.EngineOptions{}, &Source{})
+	e := newEngine(newRun(), &rig{}, &target.Options{}, &Source{})
 	e.procs.sampledByPID = map[int]*process{4711: second}
 	e.modes.switchToStops(first)
 	if e.procs.sampledByPID[4711] != second {

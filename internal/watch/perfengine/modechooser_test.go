@@ -13,7 +13,7 @@ import (
 
 func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 	s := sampling(t, perfevents.Options{Freq: 100})
-	e := s.Start(newRun(), &rig{}, target.EngineOptions{}).(*Engine)
+	e := s.Start(newRun(), &rig{}, &target.Options{}).(*Engine)
 	defer s.Events.Pause()
 	p := &process{Process: &target.Process{}, mode: modeSamples}
 	for ran, want := range map[uint64]target.SampleLack{
@@ -34,7 +34,7 @@ func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 }
 
 func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 99}), target.EngineOptions{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), &target.Options{}, func(r *rig) {
 		r.tick()
 		p := r.procs.all[0]
 		for range 3 {
@@ -52,7 +52,7 @@ func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
 
 func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 	for _, late := range []bool{true, false} {
-		onRig(t, sampling(t, perfevents.Options{Freq: 99}), target.EngineOptions{}, func(r *rig) {
+		onRig(t, sampling(t, perfevents.Options{Freq: 99}), &target.Options{}, func(r *rig) {
 			r.tick()
 			p := r.procs.all[0]
 			for range 3 {
@@ -76,7 +76,7 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 
 func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 	for _, sampled := range []bool{true, false} {
-		onRig(t, sampling(t, perfevents.Options{Freq: 99}), target.EngineOptions{}, func(r *rig) {
+		onRig(t, sampling(t, perfevents.Options{Freq: 99}), &target.Options{}, func(r *rig) {
 			r.tick()
 			p := r.procs.all[0]
 			if p.mode != modeSamples {
@@ -100,7 +100,7 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 }
 
 func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 99}), target.EngineOptions{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), &target.Options{}, func(r *rig) {
 		p := r.procs.all[0]
 		note := func(l target.SampleLack) string {
 			p.NoteLack(l)

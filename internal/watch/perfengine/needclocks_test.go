@@ -11,7 +11,7 @@ import (
 )
 
 func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 997}), target.EngineOptions{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 997}), &target.Options{}, func(r *rig) {
 		r.tick()
 		begun, want := r.of.Clock.Now, int64(3*clocksAfterSamples)
 		for r.EngineSamples < want {
@@ -29,7 +29,7 @@ func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
 }
 
 func TestSamplesAreDroppedWhileTooManyCopiesAreInUse(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 997}), target.EngineOptions{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 997}), &target.Options{}, func(r *rig) {
 		r.tick()
 		receive := func() (dropped int64) {
 			before := *r.samples.counts
@@ -56,7 +56,7 @@ func TestSamplesAreDroppedWhileTooManyCopiesAreInUse(t *testing.T) {
 }
 
 func TestSamplesOfFirstThreadsWaitForTheNextTick(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 97}), target.EngineOptions{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 97}), &target.Options{}, func(r *rig) {
 		r.tick()
 		p := r.procs.sampledByPID[r.of.Target.PID]
 		for tid, th := range p.threads {

@@ -73,7 +73,7 @@ func TestNoLoadIsMeasuredAtARaisedPriority(t *testing.T) {
 
 // A thread that waits for its CPU makes the threads that it stops wait.
 func TestKernelSamplesReplaceStopsThatWouldComeLate(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 99}), target.EngineOptions{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 99}), &target.Options{}, func(r *rig) {
 		p := r.procs.all[0]
 		p.NoteLack(target.LacksStacks)
 		r.modes.mayFallBack, r.modes.load.at = true, procmem.Now()+1e15

@@ -29,7 +29,7 @@ func samplingPerThread(t *testing.T, freq float64) *Source {
 
 func TestAThreadThatRunsIsSampledWithoutAStop(t *testing.T) {
 	s := samplingPerThread(t, 499)
-	onRig(t, s, target.EngineOptions{}, func(r *rig) {
+	onRig(t, s, &target.Options{}, func(r *rig) {
 		for r.EngineSamples < 20 {
 			if r.tick(); perThreadOf(r).refused > 0 {
 				t.Error("the kernel refuses samples of a thread that it gave before")
@@ -50,7 +50,7 @@ func TestAThreadThatRunsIsSampledWithoutAStop(t *testing.T) {
 func perThreadOf(r *rig) *perThread { return r.scope.(*perThread) }
 
 func TestSleepersHaveNoEvents(t *testing.T) {
-	onRig(t, samplingPerThread(t, 499), target.EngineOptions{}, func(r *rig) {
+	onRig(t, samplingPerThread(t, 499), &target.Options{}, func(r *rig) {
 		r.tick()
 		first := map[int]uint64{}
 		for tid, th := range r.procs.all[0].threads {
@@ -91,7 +91,7 @@ func TestAThreadThatCannotBeSampledIsStopped(t *testing.T) {
 			}
 		}, "stopped, as too few file descriptors are left for samples (ulimit -n): 1 thread"},
 	} {
-		onRig(t, samplingPerThread(t, 499), target.EngineOptions{}, func(r *rig) {
+		onRig(t, samplingPerThread(t, 499), &target.Options{}, func(r *rig) {
 			th, p := firstThread(r), perThreadOf(r)
 			p.end(th)
 			tid := th.Observed.TID
@@ -113,7 +113,7 @@ func TestAThreadThatCannotBeSampledIsStopped(t *testing.T) {
 
 // The time in the kernel is what the CPU time exceeds the samples by; a period and a half are permitted on one CPU.
 func TestTimeInTheKernelIsWhatSamplesOfUserSpaceLeaveOut(t *testing.T) {
-	onRig(t, samplingPerThread(t, 100), target.EngineOptions{}, func(r *rig) {
+	onRig(t, samplingPerThread(t, 100), &target.Options{}, func(r *rig) {
 		th, p := firstThread(r), perThreadOf(r)
 		p.end(th)
 		p.foundRunning(th)
@@ -166,7 +166,7 @@ func TestAThreadWithTooFewSamplesIsStopped(t *testing.T) {
 		inKernel uint64 // clock ticks
 		left     bool
 	}{{0, true}, {8, true}, {9, false}, {40, false}} {
-		onRig(t, samplingPerThread(t, 100), target.EngineOptions{}, func(r *rig) {
+		onRig(t, samplingPerThread(t, 100), &target.Options{}, func(r *rig) {
 			th, p := firstThread(r), perThreadOf(r)
 			p.end(th)
 			p.foundRunning(th)
@@ -185,7 +185,7 @@ func TestAThreadWithTooFewSamplesIsStopped(t *testing.T) {
 }
 
 func TestAStopFollowsTimeInTheKernel(t *testing.T) {
-	onRig(t, samplingPerThread(t, 100), target.EngineOptions{}, func(r *rig) {
+	onRig(t, samplingPerThread(t, 100), &target.Options{}, func(r *rig) {
 		th, p := firstThread(r), perThreadOf(r)
 		p.end(th)
 		p.foundRunning(th)
@@ -273,7 +273,7 @@ func TestANewThreadOfACommandIsNotStopped(t *testing.T) {
 	s.children = true
 	s.BeforeLaunch(os.Getpid())
 	shared := newRun()
-	e := newEngine(shared, &rig{}, target.EngineOptions{Children: true}, s)
+	e := newEngine(shared, &rig{}, &target.Options{Children: true}, s)
 	e.begin()
 	proc := &process{Process: &target.Process{}, engine: e, mode: modeSamples}
 	raw := &observe.RawSample{At: 5}

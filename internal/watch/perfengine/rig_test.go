@@ -121,7 +121,7 @@ func (r *rig) end() {
 	r.of.TaskDir.Close()
 }
 
-func onRig(t *testing.T, s *Source, o target.EngineOptions, f func(*rig), args ...string) {
+func onRig(t *testing.T, s *Source, o *target.Options, f func(*rig), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
 	opened, err := loadedcode.Open(pid)
@@ -140,7 +140,7 @@ func onRig(t *testing.T, s *Source, o target.EngineOptions, f func(*rig), args .
 		r := &rig{
 			of: of, threads: map[*observe.Thread]*target.Thread{},
 		}
-		r.of.Backoff = target.NewProcessBackoff(0)
+		r.of.Backoff = target.NewProcessBackoff(&r.of.Clock)
 		r.ReadClocks(0)
 		r.of.Clock.First = r.of.Clock.Now
 		r.Engine = s.Start(run, r, o).(*Engine)

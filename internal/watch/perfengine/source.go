@@ -20,7 +20,7 @@ type Source struct {
 }
 
 // Start implements [target.EngineSource].
-func (s *Source) Start(shared *target.SharedState, h target.EngineHost, o target.EngineOptions) target.Engine {
+func (s *Source) Start(shared *target.SharedState, h target.EngineHost, o *target.Options) target.Engine {
 	e := newEngine(shared, h, o, s)
 	e.begin()
 	return e

@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"prywalk/frames"
+	"prywalk/internal/base/wire"
 	"prywalk/internal/host/procmem"
 )
 
@@ -84,84 +85,57 @@ const (
 )
 
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
-func int32At(b []byte) int { return int(int32(binary.LittleEndian.Uint32(b))) }
+
+func int32At(b []byte) int      { return int(int32(binary.LittleEndian.Uint32(b))) }
+func signed(c *wire.Cursor) int { return int(int32(c.U32())) }
 
 // parse decodes a record's body into r; false: it is malformed.
 func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	*r = Record{want: r.want}
 	if typ == typeSample {
-		return parseSample(body, r)
+		return parseSample(wire.Cursor{Bytes: body}, r)
 	}
 	if len(body) < idLen {
 		return false
 	}
-	id := body[len(body)-idLen:]
-	body = body[:len(body)-idLen]
-	r.PID, r.TID, r.Time, r.CPU = int32At(id), int32At(id[4:]), int64(word(id[8:])), int32At(id[16:])
+	r.setID(body[len(body)-idLen:])
+	c := wire.Cursor{Bytes: body[:len(body)-idLen]}
 	switch typ {
 	case typeLost:
-		r.Kind = lost
-		return count(body, 8, &r.Lost)
+		c.Skip(8) // the event
+		fallthrough
 	case typeLostSamples:
-		r.Kind = lost
-		return count(body, 0, &r.Lost)
+		r.Kind, r.Lost = lost, int64(c.U64()&(1<<62-1))
 	case typeThrottle:
 		r.Kind = throttled
 	case typeFork, typeExit:
-		return parseTask(typ, body, r)
+		if r.Kind = Forked; typ == typeExit {
+			r.Kind = Exited
+		}
+		r.PID, r.PPID, r.TID = signed(&c), signed(&c), signed(&c)
+		c.Skip(4) // the creator's thread
+		r.Time = int64(c.U64())
 	case typeComm:
-		return parseComm(misc, body, r)
+		r.Kind, r.Exec = CommSet, misc&miscCommExec != 0
+		r.PID, r.TID = signed(&c), signed(&c)
+		r.Name = untilNUL(c.Rest())
 	case typeMmap2:
-		return parseMmap2(misc, body, r)
+		r.Kind = Mapped
+		r.PID, r.TID = signed(&c), signed(&c)
+		r.Addr, r.Len, r.Off = c.U64(), c.U64(), c.U64()
+		file := wire.Cursor{Bytes: c.Take(24)} // device, inode, generation
+		if misc&miscBuildID == 0 {
+			r.Dev = uint64(file.U32())<<32 | uint64(file.U32())
+			r.Inode = file.U64()
+		}
+		c.Skip(8) // protection, flags
+		r.Name = untilNUL(c.Rest())
 	}
-	return true
+	return !c.Bad
 }
 
-func count(body []byte, at int, n *int64) bool {
-	if len(body) < at+8 {
-		return false
-	}
-	*n = int64(word(body[at:]) & (1<<62 - 1))
-	return true
-}
-
-func parseTask(typ uint32, body []byte, r *Record) bool {
-	if len(body) < 24 {
-		return false
-	}
-	if r.Kind = Forked; typ == typeExit {
-		r.Kind = Exited
-	}
-	r.PID, r.PPID, r.TID = int32At(body), int32At(body[4:]), int32At(body[8:])
-	r.Time = int64(word(body[16:]))
-	return true
-}
-
-func parseComm(misc uint16, body []byte, r *Record) bool {
-	if len(body) < 8 {
-		return false
-	}
-	r.Kind, r.Exec = CommSet, misc&miscCommExec != 0
-	r.PID, r.TID = int32At(body), int32At(body[4:])
-	r.Name = untilNUL(body[8:])
-	return true
-}
-
-// parseMmap2: pid, tid, address, length, offset, device, inode, generation, protection, flags, name.
-func parseMmap2(misc uint16, body []byte, r *Record) bool {
-	const fixed = 64
-	if len(body) < fixed {
-		return false
-	}
-	r.Kind = Mapped
-	r.PID, r.TID = int32At(body), int32At(body[4:])
-	r.Addr, r.Len, r.Off = word(body[8:]), word(body[16:]), word(body[24:])
-	if misc&miscBuildID == 0 {
-		r.Dev = uint64(uint32(int32At(body[32:])))<<32 | uint64(uint32(int32At(body[36:])))
-		r.Inode = word(body[40:])
-	}
-	r.Name = untilNUL(body[fixed:])
-	return true
+func (r *Record) setID(b []byte) {
+	r.PID, r.TID, r.Time, r.CPU = int32At(b), int32At(b[4:]), int64(word(b[8:])), int32At(b[16:])
 }
 
 func untilNUL(b []byte) []byte {
@@ -170,55 +144,32 @@ func untilNUL(b []byte) []byte {
 }
 
 // parseSample: ids, time, CPU, period, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample).
-func parseSample(b []byte, r *Record) bool {
-	if len(b) < 40 {
+func parseSample(c wire.Cursor, r *Record) bool {
+	head := c.Take(40)
+	if head == nil {
 		return false
 	}
-	r.Kind = Sampled
-	r.PID, r.TID, r.Time, r.CPU = int32At(b), int32At(b[4:]), int64(word(b[8:])), int32At(b[16:])
-	r.Period = int64(word(b[24:]))
-	if r.want != nil && !r.want(r.PID) {
+	r.Kind, r.Period = Sampled, int64(word(head[24:]))
+	if r.setID(head); r.want != nil && !r.want(r.PID) {
 		return true
 	}
-	n := word(b[32:])
-	if b = b[40:]; n > uint64(len(b)/8) {
-		return false
-	}
-	r.kernel = kernelFrames(b[:8*n])
-	if b = b[8*n:]; len(b) < 8 {
-		return false
-	}
-	abi := word(b)
-	r.NoUser = abi == abiNone
-	b = b[8:]
-	if abi != abiNone {
-		if len(b) < 8*numRegs {
-			return false
+	r.kernel = kernelFrames(c.Take(8 * min(word(head[32:]), largest)))
+	abi := c.U64()
+	if r.NoUser = abi == abiNone; !r.NoUser {
+		regs := c.Take(8 * uint64(numRegs))
+		if r.HasRegs = abi == abi64 && !c.Bad; r.HasRegs {
+			setRegs(&r.Regs, regs)
 		}
-		if r.HasRegs = abi == abi64; r.HasRegs {
-			setRegs(&r.Regs, b)
-		}
-		b = b[8*numRegs:]
 	}
-	return parseStack(b, r)
-}
-
-func parseStack(b []byte, r *Record) bool {
-	if len(b) < 8 {
+	size := c.U64()
+	if size == 0 {
+		return !c.Bad
+	}
+	stack, written := c.Take(size), c.U64()
+	if c.Bad || written > size {
 		return false
 	}
-	size := word(b)
-	if b = b[8:]; size == 0 {
-		return true
-	}
-	if size > uint64(len(b)) || uint64(len(b))-size < 8 {
-		return false
-	}
-	written := word(b[size:])
-	if written > size {
-		return false
-	}
-	r.Stack, r.Asked = b[:written], int(size)
+	r.Stack, r.Asked = stack[:written], int(size)
 	return true
 }
 

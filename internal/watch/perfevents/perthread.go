@@ -81,9 +81,8 @@ func (r *Reader) OpenThread(tid int) error {
 
 // SetWholePeriod ends a thread's first samples. The parts of periods that have passed are lost. It returns false if the
 // kernel refuses.
-func (r *Reader) SetWholePeriod(tid int) bool { return r.setThreadPeriod(tid, r.opts.drawnPeriod()) }
-
-func (r *Reader) setThreadPeriod(tid int, period uint64) bool {
+func (r *Reader) SetWholePeriod(tid int) bool {
+	period := r.opts.drawnPeriod()
 	thread, ok := r.threads[tid]
 	for _, fd := range thread.events {
 		ok = procmem.SetPeriod(fd, period) == nil && ok

@@ -3,7 +3,6 @@
 package perfevents
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -82,9 +81,9 @@ func openWithin(r *Reader) (*Reader, error) {
 		}
 		return r, nil
 	}
-	online, _ := r.cpuList(&cpuListBuffer{}) // openAll returns the error
+	online, _ := r.cpuList() // openAll returns the error
 	for memory := cmp.Or(r.opts.Rings, maxRingBytes); ; memory /= 2 {
-		r.opts.Stack = stackWithin(len(parseCPUs(string(online))), memory)
+		r.opts.Stack = stackWithin(len(parseCPUs(online)), memory)
 		err := r.openAll()
 		if err == nil {
 			return r, nil
@@ -251,8 +250,8 @@ func (r *Reader) count(rec *Record, take func(*Record)) {
 
 // ReopenIfCPUsChanged reopens the rings after CPUs were added or removed, and reports whether all CPUs are sampled.
 func (r *Reader) ReopenIfCPUsChanged() bool {
-	online, err := r.cpuList(&cpuListBuffer{})
-	if err != nil || string(online) == r.online {
+	online, err := r.cpuList()
+	if err != nil || online == r.online {
 		return err == nil
 	}
 	if r.ofCommand() {
@@ -304,11 +303,10 @@ func (r *Reader) Close() {
 }
 
 func (r *Reader) openAll() error {
-	list, err := r.cpuList(&cpuListBuffer{})
+	online, err := r.cpuList()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
-	online := string(list)
 	attr, pid := r.opts.attr(), -1
 	switch {
 	case r.PerThread():
@@ -386,19 +384,17 @@ func refusal(err error) error {
 
 const onlineFile = "/sys/devices/system/cpu/online"
 
-type cpuListBuffer [4 << 10]byte // a file of sysfs has at most a page
-
 // cpuList lists the online CPUs as the kernel does. It reads outside of the Go scheduler.
-func (r *Reader) cpuList(buf *cpuListBuffer) ([]byte, error) {
+func (r *Reader) cpuList() (string, error) {
 	if r.listCPUs != nil {
-		list, err := r.listCPUs()
-		return []byte(list), err
+		return r.listCPUs()
 	}
+	var buf [4 << 10]byte // a file of sysfs has at most a page
 	list, err := procmem.ReadSmall(onlineFile, buf[:])
 	if err != nil {
 		list, err = os.ReadFile(onlineFile) // its error names the file
 	}
-	return bytes.TrimSpace(list), err
+	return strings.TrimSpace(string(list)), err
 }
 
 // CONFIG_NR_CPUS ≤ 8,192

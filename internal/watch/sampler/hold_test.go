@@ -70,7 +70,7 @@ func TestEndOfASamplerHeldBeforeTheFirstTick(t *testing.T) {
 	images := loadedcode.NewImageCache(0)
 	defer images.Close()
 	o := Options{Freq: 99}
-	s := New(o, o.builder(), images, opened(t, images, []int{p.pid}))
+	s := New(o, builderOf(&o), images, opened(t, images, []int{p.pid}))
 	defer s.Close()
 	s.Hold()
 	ctx, cancel := context.WithCancel(t.Context())

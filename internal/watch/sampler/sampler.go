@@ -45,6 +45,10 @@ const minArriving = 1024
 
 // New prepares sampling of procs, which the Sampler closes.
 func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*loadedcode.Process) *Sampler {
+	o.WatchWithin = cmp.Or(o.WatchWithin, watchWithin)
+	if len(o.Sinks) == 0 {
+		o.WatchEvery = 0
+	}
 	s := &Sampler{
 		opts: o, builder: b, images: images, control: tracer.NewControl(max(minArriving, len(procs))),
 		common: target.NewCommon(), found: make(chan foundProcess), hung: make(chan struct{}),
@@ -54,14 +58,7 @@ func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*
 		s.common.Garbage.LowMemory = true
 		s.common.Pool.SetLowMemory()
 	}
-	options := o.aggregatorOptions()
-	options.Builder = b
-	options.Images = images
-	options.CloseProcess = s.closeTarget
-	if o.Checkpoint != nil {
-		options.SaveCheckpoint = func() { o.Checkpoint(Checkpointing{s}) }
-	}
-	s.aggregator = aggregator.New(options, s.common)
+	s.aggregator = aggregator.New(&s.opts, b, images, s.closeTarget, s.common)
 	for _, process := range procs {
 		s.add(process, false, 0)
 	}
@@ -129,7 +126,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	defer cancel()
 	undo := selfruntime.DisableAutoGC(s.opts.LowOverhead)
 	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, procmem.BootTicks())
-	t := tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
+	t := tracer.New(s.opts, s.control, s.common, start, boot)
 	var discovery sync.WaitGroup
 	aggregatorDone, tracerDone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -190,7 +187,7 @@ func (s *Sampler) handleArrivals(calls <-chan func(), done <-chan struct{}) {
 			}
 			a.Handle(b)
 			if done == nil {
-				a.SaveIfAsked()
+				a.SaveIfAsked(checkpointing{s})
 			}
 		case f := <-s.found:
 			s.openFound(f)
@@ -250,18 +247,12 @@ func (s *Sampler) Resume() { s.control.Resume() }
 // Held is [tracer.Control.Held].
 func (s *Sampler) Held() bool { return s.control.Held() }
 
-// Checkpointing lets the aggregator handle samples while a checkpoint is written: the names of a large file take
-// seconds to read, and a sample that waits so long is walked when its process has ended. Its methods are for the
-// aggregator's goroutine.
-type Checkpointing struct{ sampler *Sampler }
+// checkpointing implements [target.Checkpointing].
+type checkpointing struct{ sampler *Sampler }
 
-// Yield handles the samples that wait.
-func (c Checkpointing) Yield() { c.sampler.handleQueued() }
+func (c checkpointing) Yield() { c.sampler.handleQueued() }
 
-// InBackground runs work on another goroutine, and handles meanwhile what arrives. here runs a function on the
-// aggregator's goroutine, and returns after it. After a hang or a panic InBackground returns before work does, and here
-// runs nothing.
-func (c Checkpointing) InBackground(work func(here func(func()))) {
+func (c checkpointing) InBackground(work func(here func(func()))) {
 	done, gone, calls := make(chan struct{}), make(chan struct{}), make(chan func())
 	defer close(gone)
 	go func() {

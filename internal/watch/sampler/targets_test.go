@@ -94,13 +94,13 @@ func record(t testing.TB, o Options, d time.Duration, during func(*Sampler), pid
 	t.Helper()
 	begun, ticks := time.Now(), int64(0)
 	if o.MaxOverhead == 0 {
-		ticks = int64(d.Seconds() * o.freq() / 10)
+		ticks = int64(d.Seconds() * freqOf(&o) / 10)
 	}
 	enough := func(s *Sampler) bool { return time.Since(begun) >= d && s.Progress().Ticks >= ticks }
 	return run(t, o, enough, during, pids...)
 }
 
-func (o *Options) freq() float64 {
+func freqOf(o *Options) float64 {
 	if o.Freq == 0 {
 		return 99
 	}
@@ -140,23 +140,23 @@ func opened(t testing.TB, images *loadedcode.ImageCache, pids []int) (procs []*l
 
 func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
-	return runInto(t, o.builder(), o, enough, during, pids...)
+	return runInto(t, builderOf(&o), o, enough, during, pids...)
 }
 
-func (o *Options) period() time.Duration { return time.Duration(1e9 / o.freq()) }
+func periodOf(o *Options) time.Duration { return time.Duration(1e9 / freqOf(o)) }
 
-func (o *Options) builder() *profile.Builder {
-	return profile.NewBuilder(profile.Meta{Start: time.Now(), Period: o.period()})
+func builderOf(o *Options) *profile.Builder {
+	return profile.NewBuilder(profile.Meta{Start: time.Now(), Period: periodOf(o)})
 }
 
 func runInto(t testing.TB, b *profile.Builder, o Options, enough func(*Sampler) bool, during func(*Sampler),
 	pids ...int) *recorded {
 	t.Helper()
-	o.Freq = o.freq()
+	o.Freq = freqOf(&o)
 	images := loadedcode.NewImageCache(0)
 	defer images.Close()
 	procs := opened(t, images, pids)
-	r := &recorded{begun: time.Now(), period: o.period()}
+	r := &recorded{begun: time.Now(), period: periodOf(&o)}
 	s := New(o, b, images, procs)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

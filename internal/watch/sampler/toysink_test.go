@@ -45,7 +45,7 @@ func TestSeveralSinksGetWhatTheRecordingGets(t *testing.T) {
 	n := names{symbols.NewNamer()}
 	defer n.Close()
 	o := Options{Freq: 199, WatchEvery: 20 * time.Millisecond}
-	b := o.builder()
+	b := builderOf(&o)
 	toy, other := &toySink{profile.NewNames(b, nil), n, map[string]int64{}, nil}, &watched{}
 	o.Sinks = []profile.Sink{toy, other}
 	r := runInto(t, b, o, func(s *Sampler) bool {

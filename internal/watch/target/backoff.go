@@ -73,7 +73,7 @@ func (p *Backoffs) WakeDue(threads int) {
 // backoffExpired prolongs a back-off if the process's clock has not moved since.
 func (p *Backoffs) backoffExpired(th *Thread) {
 	b, proc := &th.backoff, th.Proc.Backoff
-	if proc.clockKnown && proc.clock == b.clockAtObservation && p.now-b.observedAt < prolongedUpTo-maxBackoff {
+	if proc.clock.Valid && proc.clock.Now == b.clockAtObservation && p.now-b.observedAt < prolongedUpTo-maxBackoff {
 		p.sleepers.put(th, p.now+randomized(pollingBackoff(p.threads, maxBackoff), p.rng))
 		return
 	}
@@ -102,7 +102,7 @@ func (p *Backoffs) NoteUnchanged(th *Thread) (unobservedTicks int64) {
 	b.asleep = th.Observed.Asleep()
 	if b.asleep {
 		b.nextBackoff = backoffLength(p.now-b.unchangedSince, p.period, p.threads, th.Observed.IsKernelSampled(), p.rng)
-		b.observedAt, b.clockAtObservation = p.now, th.Proc.Backoff.clock
+		b.observedAt, b.clockAtObservation = p.now, th.Proc.Backoff.clock.Now
 	}
 	if b.isFrequentWaker {
 		p.noteFrequentWaker(th, b.asleep && th.Observed.IsKernelSampled() && p.now-b.unchangedSince < rareWakerAfter)
@@ -168,7 +168,7 @@ func (p *Backoffs) BeginBackoffs(proc *ProcessBackoff) {
 // those that ran before; if that does not explain the clock ([Backoffs.Unexplained]), all others, and calls
 // [Backoffs.AllObserved]. In both cases it calls [Backoffs.SearchEnded].
 func (p *Backoffs) SearchDue(proc *ProcessBackoff) bool {
-	return proc.backedOff > 0 && proc.clockKnown && proc.clockAt == p.now && p.now >= proc.nextSearch &&
+	return proc.backedOff > 0 && proc.clock.Valid && proc.clock.ReadAt == p.now && p.now >= proc.nextSearch &&
 		p.Unexplained(proc)
 }
 
@@ -180,7 +180,7 @@ func (p *Backoffs) Unexplained(proc *ProcessBackoff) bool {
 			running++
 		}
 	}
-	return int64(proc.clock-proc.clockAtAllObserved)-proc.explainedCPU > running*(p.period+clockError)
+	return int64(proc.clock.Now-proc.clockAtAllObserved)-proc.explainedCPU > running*(p.period+clockError)
 }
 
 // SearchEnded records that a search has observed n threads.
@@ -190,7 +190,7 @@ func (p *Backoffs) SearchEnded(proc *ProcessBackoff, n int) {
 
 // AllObserved records that all threads of a process were observed.
 func (p *Backoffs) AllObserved(proc *ProcessBackoff) {
-	proc.clockAtAllObserved, proc.explainedCPU = proc.clock, 0
+	proc.clockAtAllObserved, proc.explainedCPU = proc.clock.Now, 0
 }
 
 // Forget removes an ended thread.
@@ -230,7 +230,7 @@ func (p *Backoffs) backOffFrequentWaker(th *Thread) {
 	b := &th.backoff
 	if b.isFrequentWaker {
 		b.nextBackoff = max(b.nextBackoff, p.frequentWakerBackoff())
-		b.observedAt, b.clockAtObservation = p.now, th.Proc.Backoff.clock
+		b.observedAt, b.clockAtObservation = p.now, th.Proc.Backoff.clock.Now
 	}
 }
 
@@ -282,10 +282,7 @@ type ProcessBackoff struct {
 	// Due are the threads to observe in this tick.
 	Due []*Thread
 
-	clockKnown bool
-	clockAt    int64  // CLOCK_MONOTONIC ns
-	clock      uint64 // ns
-
+	clock          *Clock
 	backedOff      int // threads
 	frequentWakers int // threads
 	// For searches of backed-off threads that have run.
@@ -294,16 +291,9 @@ type ProcessBackoff struct {
 	nextSearch         int64  // CLOCK_MONOTONIC ns
 }
 
-// NewProcessBackoff returns the state of a process whose clock is cpu, ns.
-func NewProcessBackoff(cpu uint64) *ProcessBackoff {
-	return &ProcessBackoff{clock: cpu, clockAtAllObserved: cpu}
-}
-
-// SetClock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns). ok: it was readable.
-func (p *ProcessBackoff) SetClock(at int64, cpu uint64, ok bool) {
-	p.clockAt = at
-	p.clock = cpu
-	p.clockKnown = ok
+// NewProcessBackoff returns the state of a process with that clock.
+func NewProcessBackoff(clock *Clock) *ProcessBackoff {
+	return &ProcessBackoff{clock: clock, clockAtAllObserved: clock.Now}
 }
 
 // AnyBackedOff reports whether a thread is backed off.

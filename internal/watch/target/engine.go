@@ -49,7 +49,7 @@ import (
 
 // EngineSource makes an engine, and holds what it needs before and after the recording.
 type EngineSource interface {
-	Start(*SharedState, EngineHost, EngineOptions) Engine
+	Start(*SharedState, EngineHost, *Options) Engine
 	// Period returns the CPU time between two observations of a thread, ns; 0 if it observes none.
 	Period() int64
 	// FromStart reports whether each thread is observed from its first instruction on.
@@ -61,12 +61,6 @@ type EngineSource interface {
 type EngineLauncher interface {
 	// BeforeLaunch is called before Start with the thread that will create the command.
 	BeforeLaunch(parent int)
-}
-
-// EngineOptions say what is tracked.
-type EngineOptions struct {
-	Children bool
-	Selected bool // only some threads of a process
 }
 
 // Engine observes running threads in place of stops, on the tracer's goroutine. It may implement [EngineHolder] and

@@ -47,7 +47,7 @@ func TestObservationsOfFrequentWakersTakeTheirShareUpToTheLongestBackoff(t *test
 
 func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	c := NewBackoffs(1)
-	p := NewProcessBackoff(0)
+	p := NewProcessBackoff(&Clock{})
 	th := &Thread{Proc: &Process{Backoff: p}, Observed: observe.NewThread(1, 1, nil)}
 	p.Add(th)
 	at := int64(1e9)

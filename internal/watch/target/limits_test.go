@@ -5,10 +5,11 @@ package target
 import "testing"
 
 func TestSearchIsDueWhileCPUTimeIsUnexplained(t *testing.T) {
-	policy, p := NewBackoffs(1), NewProcessBackoff(0)
+	policy, clock := NewBackoffs(1), &Clock{}
+	p := NewProcessBackoff(clock)
 	p.backedOff = 2
 	policy.BeginTick(1, 1e9, 10e6)
-	p.SetClock(1e9, 50e6, true)
+	*clock = Clock{ReadAt: 1e9, Now: 50e6, Valid: true}
 	if !policy.SearchDue(p) {
 		t.Fatal("50 ms are not explained, and no thread ran")
 	}
@@ -19,11 +20,11 @@ func TestSearchIsDueWhileCPUTimeIsUnexplained(t *testing.T) {
 	policy.SearchEnded(p, 1000)
 	p.explainedCPU = 0
 	policy.BeginTick(2, 1e9+10e6, 10e6)
-	if p.SetClock(1e9+10e6, 50e6, true); policy.SearchDue(p) {
+	if clock.ReadAt = 1e9 + 10e6; policy.SearchDue(p) {
 		t.Error("it is asked again at once")
 	}
 	policy.BeginTick(3, 2e9, 10e6)
-	if p.SetClock(2e9, 50e6, true); !policy.SearchDue(p) || !policy.Unexplained(p) {
+	if clock.ReadAt = 2e9; !policy.SearchDue(p) || !policy.Unexplained(p) {
 		t.Error("no search is due any more")
 	}
 	if policy.AllObserved(p); policy.Unexplained(p) {

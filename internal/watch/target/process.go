@@ -188,7 +188,6 @@ func (p *Process) ReadClockAt(now int64, alive bool) {
 	if p.Clock.Now != before {
 		p.Clock.ChangedAt = now
 	}
-	p.Backoff.SetClock(now, p.Clock.Now, p.Clock.Valid)
 }
 
 // ReadClock reads the process's CPU time if it is alive: else its ID may be another process's.

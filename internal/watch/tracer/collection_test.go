@@ -151,7 +151,7 @@ type collectingEngine struct {
 	done <-chan struct{}
 }
 
-func (e *collectingEngine) Start(*target.SharedState, target.EngineHost, target.EngineOptions) target.Engine {
+func (e *collectingEngine) Start(*target.SharedState, target.EngineHost, *target.Options) target.Engine {
 	return e
 }
 

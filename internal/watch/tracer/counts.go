@@ -87,7 +87,7 @@ type stopCounts struct {
 }
 
 func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
-	c.note(t, &observe.StopRecord{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect}, s.Copied())
+	c.note(t, &s.StopRecord, s.Copied())
 	c.copies.Add(s.Copied())
 	if s.RanOn > observe.LongStop {
 		c.lateStops.Add(s.RanOn)
@@ -97,16 +97,16 @@ func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
 func (c *stopCounts) noteLostStop(t *observe.Thread, stop *observe.StopRecord) { c.note(t, stop, 0) }
 
 func (c *stopCounts) note(t *observe.Thread, stop *observe.StopRecord, copied int64) {
-	if stop.Time > c.lengths.Max {
+	if stop.StopTime > c.lengths.Max {
 		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: copied}
 	}
 	c.callEffects.add(&stop.CallEffect)
 	if stop.Restarted {
 		c.restarted++
 	}
-	c.lengths.Add(stop.Time)
-	if stop.Time > observe.LongStop {
-		c.longStopsBy[stop.Cause].Add(stop.Time)
+	c.lengths.Add(stop.StopTime)
+	if stop.StopTime > observe.LongStop {
+		c.longStopsBy[stop.StopCause].Add(stop.StopTime)
 	}
 }
 

@@ -15,11 +15,13 @@ import (
 func TestLongStopsAreCountedByCause(t *testing.T) {
 	var c stopCounts
 	for _, s := range []observe.RawSample{
-		{StopTime: observe.LongStop, StopCause: ptrace.CauseLock}, {StopTime: observe.LongStop + 1,
-			StopCause: ptrace.CauseLock},
-		{StopTime: 9e6, StopCause: ptrace.CauseCopy}, {StopTime: 5e6, StopCause: ptrace.CauseCopy},
-		{StopTime: 20e3, RanOn: observe.LongStop}, {StopTime: 20e3, RanOn: observe.LongStop + 5}, {StopTime: 20e3,
-			RanOn: 3e6},
+		{StopRecord: observe.StopRecord{StopTime: observe.LongStop, StopCause: ptrace.CauseLock}},
+		{StopRecord: observe.StopRecord{StopTime: observe.LongStop + 1, StopCause: ptrace.CauseLock}},
+		{StopRecord: observe.StopRecord{StopTime: 9e6, StopCause: ptrace.CauseCopy}},
+		{StopRecord: observe.StopRecord{StopTime: 5e6, StopCause: ptrace.CauseCopy}},
+		{StopRecord: observe.StopRecord{StopTime: 20e3}, RanOn: observe.LongStop},
+		{StopRecord: observe.StopRecord{StopTime: 20e3}, RanOn: observe.LongStop + 5},
+		{StopRecord: observe.StopRecord{StopTime: 20e3}, RanOn: 3e6},
 	} {
 		c.noteStop(&observe.Thread{}, &s)
 	}
@@ -35,10 +37,10 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 func TestLostStopsAreCountedWithTheirEffects(t *testing.T) {
 	var c stopCounts
 	th := &observe.Thread{ThreadID: observe.ThreadID{PID: 1, TID: 2}}
-	c.noteLostStop(th, &observe.StopRecord{Time: 3e6, Cause: ptrace.CauseCopy,
-		CallEffect: observe.CallEffect{Broken: true, BrokenCall: 0}})
-	c.noteLostStop(&observe.Thread{}, &observe.StopRecord{Time: 1,
-		CallEffect: observe.CallEffect{Restarted: true, BrokenCall: -1}})
+	c.noteLostStop(th, &observe.StopRecord{StopTime: 3e6, StopCause: ptrace.CauseCopy,
+		CallEffect: observe.CallEffect{Repair: ptrace.Repair{Broken: true}, BrokenCall: 0}})
+	c.noteLostStop(&observe.Thread{}, &observe.StopRecord{StopTime: 1,
+		CallEffect: observe.CallEffect{Repair: ptrace.Repair{Restarted: true}, BrokenCall: -1}})
 	want := runstats.Causes{"copy": {N: 1, Max: 3e6}}
 	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 2 {
 		t.Errorf("long stops %v of %d, want %v of 2", got, c.lengths.N, want)

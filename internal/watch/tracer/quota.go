@@ -5,7 +5,6 @@ package tracer
 import (
 	"os"
 	"runtime"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -98,6 +97,10 @@ func (q *quota) read() {
 	if q.alone && !q.guard.ShouldQuery(q.updateGroupCPU(q.last)) {
 		return
 	}
+	q.query()
+}
+
+func (q *quota) query() {
 	if s, err := q.meter.Read(); err == nil {
 		q.last = s
 		q.guard.Update(s, q.updateGroupCPU(s))
@@ -147,19 +150,14 @@ func (q *quota) ownPart(stopped int64) int64 {
 		return stopped
 	}
 	before := q.last.ThrottledFor
-	s, err := q.meter.Read()
-	if err != nil {
-		return stopped
-	}
-	q.last = s
-	q.guard.Update(s, q.updateGroupCPU(s))
-	if s.ThrottledFor > before {
+	q.query()
+	if q.last.ThrottledFor > before {
 		q.throttled++
 	}
 	if q.alone {
 		return stopped
 	}
-	return max(stopped-(s.ThrottledFor-before), 0)
+	return max(stopped-(q.last.ThrottledFor-before), 0)
 }
 
 // mustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.
@@ -228,12 +226,9 @@ func (q *quota) moveIfDue(waiting int) bool {
 // meanwhile, with the former CPUs.
 func setAffinityOfAllThreads(set *unix.CPUSet) (done bool) {
 	for range 2 {
-		list, err := os.ReadDir("/proc/self/task")
-		for _, e := range list {
-			tid, notNumber := strconv.Atoi(e.Name())
-			if notNumber == nil && unix.SchedSetaffinity(tid, set) == nil {
-				done = err == nil
-			}
+		tids, err := procmem.ListTasks(os.Getpid(), nil)
+		for _, tid := range tids {
+			done = unix.SchedSetaffinity(tid, set) == nil && err == nil || done
 		}
 	}
 	return done

@@ -81,7 +81,7 @@ func (r *results) takeFailure(th *target.Thread, err error) {
 
 func (r *results) takeLostStops(th *target.Thread) {
 	for _, lost := range th.Observed.TakeLostStops() {
-		lost.Time = r.pace.chargeStop(lost.Time)
+		lost.StopTime = r.pace.chargeStop(lost.StopTime)
 		r.counts.noteLostStop(th.Observed, &lost)
 	}
 }

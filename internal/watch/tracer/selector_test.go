@@ -24,7 +24,7 @@ func TestSearchObservesThreadsThatHaveRunFirst(t *testing.T) {
 		}
 		c.Tick.Number++ // none is tried so far
 		already := len(p.Backoff.Due)
-		p.Backoff.SetClock(c.Tick.At, p.Clock.Now+3600e9, true)
+		p.Clock.ReadAt, p.Clock.Now, p.Clock.Valid = c.Tick.At, p.Clock.Now+3600e9, true
 		c.selector.observeBackedOff(p)
 		woken := p.Backoff.Due[already:]
 		all := len(p.Threads.All())

@@ -9,17 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/watch/observe"
+	"prywalk/ptrace"
 )
 
 func TestEffectsOnCallsAreCountedByName(t *testing.T) {
 	var h, none callEffects
 	for _, e := range []observe.CallEffect{
-		{Broken: true, BrokenCall: unix.SYS_READ},
-		{Broken: true, BrokenCall: unix.SYS_READ},
-		{Broken: true, BrokenCall: -1}, // unknown
-		{Broken: true, BrokenCall: maxCalls},
-		{ReportedTwice: true, BrokenCall: unix.SYS_FUTEX},
-		{Restarted: true, BrokenCall: unix.SYS_READ},
+		{Repair: ptrace.Repair{Broken: true}, BrokenCall: unix.SYS_READ},
+		{Repair: ptrace.Repair{Broken: true}, BrokenCall: unix.SYS_READ},
+		{Repair: ptrace.Repair{Broken: true}, BrokenCall: -1}, // unknown
+		{Repair: ptrace.Repair{Broken: true}, BrokenCall: maxCalls},
+		{Repair: ptrace.Repair{ReportedTwice: true}, BrokenCall: unix.SYS_FUTEX},
+		{Repair: ptrace.Repair{Restarted: true}, BrokenCall: unix.SYS_READ},
 	} {
 		h.add(&e)
 	}

@@ -188,7 +188,7 @@ func (t *Tracer) afterTick(now int64) {
 }
 
 func (t *Tracer) hasFinished() bool {
-	return !t.opts.OutlivesTargets && t.tracked.allEnded() && len(t.control.arriving) == 0
+	return t.opts.Select == nil && t.tracked.allEnded() && len(t.control.arriving) == 0
 }
 
 // hasEnded reads the clock, too: on a busy host the Go runtime, without the tracer's priority, ends ctx seconds late.

@@ -23,7 +23,7 @@ func newToyRunning() *toyRunning {
 	return &toyRunning{attached: map[int]int{}, ended: map[int]int{}, ran: map[int]int{}}
 }
 
-func (e *toyRunning) Start(*target.SharedState, target.EngineHost, target.EngineOptions) target.Engine {
+func (e *toyRunning) Start(*target.SharedState, target.EngineHost, *target.Options) target.Engine {
 	return e
 }
 func (e *toyRunning) Period() int64   { return 0 }

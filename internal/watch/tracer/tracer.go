@@ -3,9 +3,6 @@
 package tracer
 
 import (
-	"regexp"
-	"time"
-
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
@@ -51,7 +48,7 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	creations, _ := procmem.OpenPIDCounter()
 	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: &taskCreations{file: creations}}
 	if o.Engine != nil {
-		t.engine = o.Engine.Start(s, host{t}, target.EngineOptions{Children: o.Children, Selected: o.Threads != nil})
+		t.engine = o.Engine.Start(s, host{t}, &o)
 	}
 	t.pace = newPacer(s, &o, start)
 	t.counts = &counts{}
@@ -90,24 +87,8 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	return t
 }
 
-// Options select how to observe.
-type Options struct {
-	Freq            float64        // ticks/s
-	Threads         *regexp.Regexp // nil: all
-	Children        bool
-	OutlivesTargets bool // the run goes on after the last process has ended
-	ReadOnly        bool // no register of a target is written
-	Mode            observe.Mode
-	MaxPause        time.Duration       // 0: no limit
-	MaxOverhead     float64             // 0: no limit
-	LimitOwnCPU     bool                // MaxOverhead also limits prywalk, as a share of all CPUs' time
-	Subset          int                 // 0: all threads
-	Engine          target.EngineSource // nil: running threads are stopped
-	KernelStacks    bool
-	CheckpointEvery time.Duration // 0: when asked for
-	WatchEvery      time.Duration // 0: never
-	WatchWithin     time.Duration // the most time between refreshes; 0: no limit
-}
+// Options are those of the run.
+type Options = target.Options
 
 // Stats adds the statistics, once, after the tracer has ended or when it hangs.
 func (t *Tracer) Stats(s *runstats.Stats) {

@@ -71,7 +71,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 		p.Clock.First = p.Clock.Now
 		p.Since = procmem.Now()
 	}
-	p.Backoff = target.NewProcessBackoff(p.Clock.Now)
+	p.Backoff = target.NewProcessBackoff(&p.Clock)
 	t.procs = append(t.procs, p)
 	t.shared.Out.Add(p.Started())
 	p.Engine = t.engine.Track(p)
