@@ -90,9 +90,6 @@ func Join(older, newer *Data, factor float64) *Data {
 	d.Memory = &Memory{account: newer.Memory.account, err: newer.Memory.err}
 	d.Memory.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
 	d.FrameTable = newer.clone(d.Memory)
-	groups := *newer.groups
-	groups.stacks = d.FrameTable
-	d.groups = &groups
 	p.Sample = nil
 	p.Location = slices.Concat(newer.Profile.Location, older.Profile.Location)
 	counterparts := Counterparts(older, newer)

@@ -158,7 +158,7 @@ func TestOneProfileIsReadByEachTypeOfValues(t *testing.T) {
 		cpu.Precision.Total != 8e8 || wall.conclusion != "" || wall.onlyWaits {
 		t.Errorf("%s of %v %s, %s of %v", wall.Clock(), wall.Precision.Total, wall.Unit, cpu.Clock(), cpu.Precision.Total)
 	}
-	if got := wall.groups.groupName(r.Sample[1], "thread"); got != "worker (tid 9) of pid 7" {
+	if got := wall.groupName(r.Sample[1], "thread"); got != "worker (tid 9) of pid 7" {
 		t.Errorf("%q", got)
 	}
 }

@@ -51,11 +51,13 @@ type Selection struct {
 type Data struct {
 	Selection
 	*FrameTable
-	Memory     *Memory
-	Precision  tabular.Precision
-	groups     *groups
-	conclusion string // "" also before [Data.Conclusion]
-	onlyWaits  bool
+	Memory    *Memory
+	Precision tabular.Precision
+
+	waiting          *Waiting
+	severalProcesses bool   // known only if threads are named
+	conclusion       string // "" also before [Data.Conclusion]
+	onlyWaits        bool
 }
 
 // New applies the options. The caller closes the result's Memory.
@@ -71,14 +73,14 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 
 func newData(p *profile.Profile, o Options, stacks *FrameTable) *Data {
 	return &Data{Selection: Selection{Profile: p, Options: o}, FrameTable: stacks, Memory: stacks.memory,
-		groups: &groups{stacks: stacks, waiting: NewWaiting(p.Sample, !o.NoIdle)}}
+		waiting: NewWaiting(p.Sample, !o.NoIdle)}
 }
 
 // Of returns all of a profile that this process has made, with a table of frames that several may share. The values
 // are chosen by [Data.By].
 func Of(p *profile.Profile, stacks *FrameTable) *Data {
 	d := newData(p, Options{}, stacks)
-	d.groups.severalProcesses = severalProcesses(p)
+	d.severalProcesses = severalProcesses(p)
 	return d
 }
 
@@ -122,11 +124,11 @@ func (d *Data) applyOptions() error {
 		return err
 	}
 	if o.By == "thread" || o.Thread != "" {
-		d.groups.severalProcesses = severalProcesses(p)
+		d.severalProcesses = severalProcesses(p)
 	}
 	d.hideSchedulers()
 	d.hideInterpreter()
-	if err := d.filter(d.groups); err != nil {
+	if err := d.filter(); err != nil {
 		return err
 	}
 	if _, ok := d.sampleCountIndex(); o.Intervals && !ok {
