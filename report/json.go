@@ -202,11 +202,7 @@ func (d *jsonForm) jsonGroups(out *printable.JSONWriter) {
 }
 
 func (d *data) complete(clock string) *float64 {
-	value, ok := d.TypeIndex(clock)
-	if !ok {
-		return nil
-	}
-	c, ok := d.Completeness(value)
+	c, ok := d.Completeness(clock)
 	if !ok {
 		return nil
 	}

@@ -142,7 +142,7 @@ func (d *Data) Values() (list []string) {
 	for i, t := range d.Profile.SampleType {
 		text := ""
 		if t.Type != rec.TypeSamples {
-			text = t.Type + " " + tabular.Format(d.Total(i), t.Unit) + d.completeNote(i)
+			text = t.Type + " " + tabular.Format(d.Total(i), t.Unit) + d.completeNote(t.Type)
 		}
 		list = append(list, text)
 	}
