@@ -136,15 +136,9 @@ func schedulerTask(s *profile.Sample) string {
 }
 
 func functionsOf(s *profile.Sample) (names []string) {
-	for _, l := range s.Location {
-		if l.Mapping != nil && l.Mapping.File == KernelModule {
-			continue
-		}
-		if len(l.Line) == 0 {
-			names = append(names, "")
-		}
-		for i := range l.Line {
-			names = append(names, functionName(&l.Line[i]))
+	for _, f := range waitStack(s, wholeStack) {
+		if f.Module != KernelModule {
+			names = append(names, f.Function)
 		}
 	}
 	return names
