@@ -154,7 +154,7 @@ func (d *jsonForm) write(to io.Writer, tree bool) error {
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
 		Conclusion: d.Conclusion(), Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads,
-		Value: d.Profile.SampleType[d.ValueIndex].Type, Total: d.values(d.Sums(d.Profile.Sample)),
+		Value: d.Clock(), Total: d.values(d.Sums(d.Profile.Sample)),
 	}
 	if !s.Start.IsZero() {
 		r.Recorded = s.Start.UTC().Format(time.RFC3339)
