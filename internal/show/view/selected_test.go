@@ -196,7 +196,7 @@ func TestWriteReturnsTheFirstError(t *testing.T) {
 func TestAReportIsTruncatedAtTwiceTheMemory(t *testing.T) {
 	m := &Memory{}
 	var out bytes.Buffer
-	w := m.Writer(&out).(*limitedWriter)
+	w := m.writer(&out).(*limitedWriter)
 	if w.remaining != 2*filememory.Process().Total() {
 		t.Errorf("%d bytes, want %d", w.remaining, 2*filememory.Process().Total())
 	}

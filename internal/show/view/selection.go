@@ -97,15 +97,20 @@ func (d *Data) By(value string) *Data {
 // Clock is the name of the chosen type of values.
 func (sel *Selection) Clock() string { return sel.Profile.SampleType[sel.ValueIndex].Type }
 
-// Write writes a form of a selection. It fails if that needs too much memory, or is too long ([Memory.Writer]).
+// Write writes a form of a selection. It fails if that needs too much memory, or is too long ([limitedWriter]).
 func Write(w io.Writer, p *profile.Profile, o Options, form func(d *Data, to io.Writer) error) error {
 	d, err := New(p, o)
 	if err != nil {
 		return err
 	}
 	defer d.Memory.Close()
-	buf := bufio.NewWriter(d.Memory.Writer(w))
-	err = form(d, buf)
+	return d.Write(w, func(to io.Writer) error { return form(d, to) })
+}
+
+// Write is [Write] of a selection that is made.
+func (d *Data) Write(w io.Writer, form func(to io.Writer) error) error {
+	buf := bufio.NewWriter(d.Memory.writer(w))
+	err := form(buf)
 	return cmp.Or(d.Memory.Err(), err, buf.Flush())
 }
 
