@@ -170,8 +170,7 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	if !slices.ContainsFunc(c.Value, func(v int64) bool { return v != 0 }) {
 		return nil
 	}
-	c.NumLabel = map[string][]int64{}
-	maps.Copy(c.NumLabel, s.NumLabel)
+	c.NumLabel = maps.Clone(s.NumLabel)
 	c.NumLabel[rec.LabelEnd] = []int64{to}
 	return &c
 }

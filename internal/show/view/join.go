@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -87,9 +88,8 @@ func Join(older, newer *Data, factor float64) *Data {
 	p.SampleType = []*profile.ValueType{{Type: "new", Unit: unit}, {Type: "old", Unit: unit}}
 	p.Comments, p.PeriodType = nil, nil
 	d.Profile, d.ValueIndex = p, 0
-	d.Memory = &Memory{account: newer.Memory.account, err: newer.Memory.err}
 	d.Memory.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
-	d.FrameTable = newer.clone(d.Memory)
+	d.FrameTable = newer.clone()
 	p.Sample = nil
 	p.Location = slices.Concat(newer.Profile.Location, older.Profile.Location)
 	counterparts := Counterparts(older, newer)
@@ -114,9 +114,7 @@ func Join(older, newer *Data, factor float64) *Data {
 			d.byLoc[l] = fs
 		}
 	}
-	if d.Memory.err == nil {
-		d.Memory.err = older.Memory.err
-	}
+	d.Memory.err = cmp.Or(d.Memory.err, older.Memory.err)
 	return &d
 }
 
