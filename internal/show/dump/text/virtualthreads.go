@@ -4,7 +4,6 @@ package text
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"prywalk/internal/base/printable"
@@ -116,7 +115,8 @@ func writeOwnerTask(b *strings.Builder, l *locks.Locks, pid int, w *waits.Wait) 
 	if p == nil {
 		return
 	}
-	if i := slices.IndexFunc(p.Tasks, func(t stacks.Task) bool { return t.ID == w.OwnerTask && t.Count == 1 }); i >= 0 {
-		writeTaskWait(b, &p.Tasks[i])
+	is := func(t *stacks.Task) bool { return t.ID == w.OwnerTask && t.Count == 1 }
+	if t := stacks.Find(p.Tasks, is); t != nil {
+		writeTaskWait(b, t)
 	}
 }
