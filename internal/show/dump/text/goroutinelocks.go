@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
 )
@@ -144,7 +145,7 @@ func writeWaiters(b *strings.Builder, waiters []locks.GoroutineWaiter, purpose s
 		ids, places = append(ids, fmt.Sprint(w.Goroutine)), append(places, w.In)
 	}
 	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", purpose),
-		pluralForm(len(ids), "goroutine", "goroutines"), enumerate(ids))
+		tabular.Form(len(ids), "goroutine", "goroutines"), enumerate(ids))
 	writeFrequent(b, places, "goroutine")
 }
 
