@@ -27,9 +27,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 }
 
 func writeFirefox(d *view.Data, to io.Writer) error {
-	for _, s := range d.Profile.Sample { // numbers the frames
-		d.Stack(s)
-	}
+	d.AllFrames() // for places
 	ff := &firefoxBuilder{Data: d, places: d.Places(), start: d.Profile.TimeNanos, cpu: -1}
 	if i, ok := d.TypeIndex(rec.TypeCPU); ok {
 		ff.cpu = i

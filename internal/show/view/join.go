@@ -17,7 +17,7 @@ import (
 // or the module is the program's own file under another name, or each side has the name in one module only, as after
 // an update of a library.
 func Counterparts(older, newer *Data) map[Frame]Frame {
-	olderFrames, newerFrames := older.allFrames(), newer.allFrames()
+	olderFrames, newerFrames := older.AllFrames(), newer.AllFrames()
 	newer.Memory.Take(int64(len(olderFrames)+len(newerFrames)) * frameCost)
 	isNewer, newerByName := map[Frame]bool{}, map[Frame][]Frame{}
 	for _, f := range newerFrames {
@@ -66,7 +66,8 @@ func (sel *Selection) programModule() string {
 	return ModuleName(sel.Profile.Mapping[0].File)
 }
 
-func (d *Data) allFrames() []Frame {
+// AllFrames returns the frames of all samples, by number.
+func (d *Data) AllFrames() []Frame {
 	for _, s := range d.Profile.Sample {
 		d.Stack(s)
 	}
