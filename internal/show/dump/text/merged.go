@@ -116,29 +116,21 @@ type numberedName struct {
 	tids           []int
 }
 
-func groupByNumberedName(threads []*stacks.Thread) []*numberedName {
-	var list []*numberedName
-	type key struct {
-		before, after string
-		numbered      bool
-	}
-	byName := map[key]*numberedName{}
-	for _, t := range threads {
-		before, number, after := splitNumber(shownName(t))
-		k := key{before, after, number >= 0}
-		s := byName[k]
-		if s == nil {
-			s = &numberedName{prefix: before, suffix: after}
-			byName[k] = s
-			list = append(list, s)
+func groupByNumberedName(threads []*stacks.Thread) (list []*numberedName) {
+	for _, group := range groupBy(threads, func(t **stacks.Thread) string {
+		before, number, after := splitNumber(shownName(*t))
+		return fmt.Sprintf("%s\x00%s\x00%t", before, after, number >= 0)
+	}) {
+		s := &numberedName{}
+		for _, t := range group {
+			before, number, after := splitNumber(shownName(*t))
+			s.prefix, s.suffix, s.tids = before, after, append(s.tids, (*t).TID)
+			if number >= 0 {
+				s.numbers = append(s.numbers, number)
+			}
 		}
-		s.tids = append(s.tids, t.TID)
-		if number >= 0 {
-			s.numbers = append(s.numbers, number)
-		}
-	}
-	for _, s := range list {
 		slices.Sort(s.numbers)
+		list = append(list, s)
 	}
 	slices.SortStableFunc(list, func(a, b *numberedName) int { return cmp.Compare(len(b.tids), len(a.tids)) })
 	return list
