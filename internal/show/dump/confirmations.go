@@ -99,14 +99,13 @@ func (e *lockExaminer) runCountsAsleep(tids []int) map[int]uint64 {
 
 // sampleAsleep samples without a stop. It returns nil if the wait is not that of sl.
 func (e *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
-	proc := e.byThread[tid]
-	if proc == nil || proc.process.Sleepers[tid] == nil {
+	sl, proc := e.waiter(tid)
+	if sl == nil {
 		return nil, nil
 	}
-	th := e.newThread(proc, tid)
+	th := e.options.newThread(proc.target, tid)
 	defer th.Close()
 	s, _ = sampleThread(th, e.options, observe.ModePassiveOnly)
-	sl = proc.process.Sleepers[tid]
 	if s == nil || s.State == sample.Running || s.WaitReason() != sl.Reason {
 		return nil, nil
 	}
