@@ -231,13 +231,7 @@ func (t *firefoxThread) resource(module string) int {
 	return rec.NumberIn(&t.resources, t.resourceAt, module)
 }
 
-func column(n int, v any) []any {
-	c := make([]any, n)
-	for i := range c {
-		c[i] = v
-	}
-	return c
-}
+func column(n int, v any) array { return slices.Repeat(array{v}, n) }
 
 func (t *firefoxThread) samples() object {
 	return object{"length": len(t.stacks), "weightType": t.ff.weightType(), "stack": t.stacks, "time": t.times,

@@ -140,8 +140,9 @@ func groupByNumberedName(threads []*stacks.Thread) (list []*numberedName) {
 const maxDigits = 9
 
 func splitNumber(name string) (before string, number int, after string) {
-	end := strings.LastIndexFunc(name, isDigit) + 1
-	begin := len(strings.TrimRightFunc(name[:end], isDigit))
+	const digits = "0123456789"
+	end := strings.LastIndexAny(name, digits) + 1
+	begin := len(strings.TrimRight(name[:end], digits))
 	if end == 0 || end-begin > maxDigits || name[begin] == '0' && end-begin > 1 {
 		return name, -1, ""
 	}
@@ -151,8 +152,6 @@ func splitNumber(name string) (before string, number int, after string) {
 	}
 	return name[:begin], number, name[end:]
 }
-
-func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 const maxListed = 6
 
