@@ -337,10 +337,7 @@ func (d *jsonForm) pruneTree(out *printable.JSONWriter, t *view.CallTree) (shown
 
 // nodeLength returns the length of a node's text with the longest values.
 func (d *jsonForm) nodeLength(out *printable.JSONWriter, frame int32) int64 {
-	longest := make([]int64, len(d.Profile.SampleType))
-	for i := range longest {
-		longest[i] = math.MinInt64
-	}
+	longest := slices.Repeat([]int64{math.MinInt64}, len(d.Profile.SampleType))
 	return int64(len(out.Encode(d.jsonFunction(frame, longest, longest))) + len(`,,"children":[]`))
 }
 
