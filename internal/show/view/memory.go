@@ -15,7 +15,7 @@ import (
 // Bytes of a report's parts, with garbage (TestSmallProfilesStayWithinTheBudget).
 const (
 	frameCost    = 320
-	nodeCost     = 200
+	NodeCost     = 200 // of a [CallTree]
 	sampleCost   = 256
 	functionCost = 192
 	locationCost = 192
