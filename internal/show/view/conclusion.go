@@ -35,7 +35,7 @@ func (d *Data) conclude() *conclusion.Summary {
 	s.Part = len(d.Filters) > 0
 	clocks, recorded := ClocksOf(d.Profile)
 	if !recorded {
-		s.OnlyValues(d.Clock())
+		s.OnlyValues = d.Clock()
 	}
 	count, counted := d.sampleCountIndex()
 	names := &ownNames{s, d.FrameTable, d.programModule(), map[int32]int32{}, map[int32]string{}}
