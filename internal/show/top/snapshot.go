@@ -75,7 +75,10 @@ func (snap *Snapshot) total() view.Clocks {
 func (s *Store) Snapshot(functions *FunctionTable, window time.Duration) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	functions.update()
+	if renamed := functions.names.Renamed(); renamed != functions.renamed {
+		clear(functions.whole)
+		functions.renamed = renamed
+	}
 	out := &Snapshot{At: time.Now(), byClock: map[Clock]*view.Data{}, grouped: map[[2]string][]*view.Group{}}
 	if k := len(s.timeSlices); k > 0 {
 		out.At = time.Unix(0, s.timeSlices[k-1].to)
