@@ -80,7 +80,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	if b.addLikely(p, &clocks, view.NewWaiting(p.Sample, true)); b.err != nil {
 		return nil, b.err
 	}
-	if len(b.out) == 0 {
+	if len(b.out.keys) == 0 {
 		return nil, noLocks(o)
 	}
 	return b.profile(p), nil
@@ -107,8 +107,7 @@ type blameBuilder struct {
 	waits    map[lockID][]timedSample // beginnings, in order of time
 	wall     int
 	period   int64
-	out      map[blameKey]int64
-	order    []blameKey
+	out      blameShares
 	waiter   map[lockID]*profile.Sample
 	likely   map[lockID]bool
 	guess    map[*profile.Sample]int64 // threads that likely have the lock that a sample waits for
@@ -132,7 +131,7 @@ func (b *blameBuilder) countSteps(n int) {
 
 func newBlameBuilder(p *profile.Profile, wall int) *blameBuilder {
 	b := &blameBuilder{byThread: map[int64][]timedSample{}, waits: map[lockID][]timedSample{}, wall: wall,
-		period: p.Period, out: map[blameKey]int64{}, waiter: map[lockID]*profile.Sample{},
+		period: p.Period, out: blameShares{lengths: map[blameKey]int64{}}, waiter: map[lockID]*profile.Sample{},
 		likely: map[lockID]bool{}, guess: map[*profile.Sample]int64{}, held: map[lockID][]timedSample{},
 		memory: filememory.Process().AccountOfWhole("the report")}
 	for _, s := range p.Sample {
@@ -198,15 +197,13 @@ func (b *blameBuilder) addWait(s *profile.Sample, blocked int64) {
 }
 
 func (b *blameBuilder) add(k blameKey, blocked int64) {
-	if _, ok := b.out[k]; !ok {
-		if b.err == nil {
-			b.err = b.memory.Take(blameCost, "")
-		}
-		b.order = append(b.order, k)
+	if _, ok := b.out.lengths[k]; !ok && b.err == nil {
+		b.err = b.memory.Take(blameCost, "")
 	}
-	b.out[k] += blocked
+	b.out.add(k, blocked)
 }
 
+// blameShares are times by key, in the order of the keys.
 type blameShares struct {
 	keys    []blameKey
 	lengths map[blameKey]int64
@@ -329,14 +326,14 @@ func (b *blameBuilder) profile(p *profile.Profile) *profile.Profile {
 		unknown[what] = synthetic(out, what)
 	}
 	times := map[lockID]held{}
-	for _, k := range b.order {
+	for _, k := range b.out.keys {
 		w := b.waiter[k.lock]
 		if _, ok := times[k.lock]; !ok && view.WaitKind(w) != waits.Join {
 			times[k.lock] = b.heldTimes(k.lock, p.TimeNanos)
 		}
 		h := times[k.lock]
 		s := &profile.Sample{
-			Value: []int64{b.out[k]}, Label: map[string][]string{rec.LabelWaitsFor: {k.lock.name},
+			Value: []int64{b.out.lengths[k]}, Label: map[string][]string{rec.LabelWaitsFor: {k.lock.name},
 				rec.LabelComm: w.Label[rec.LabelComm]},
 			NumLabel: map[string][]int64{rec.LabelPID: {k.lock.pid}}, NumUnit: map[string][]string{},
 		}

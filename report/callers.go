@@ -14,14 +14,12 @@ import (
 )
 
 func (d *data) selectFrames(flag, function string) (func(frame int32) bool, error) {
-	for _, s := range d.Profile.Sample {
-		d.Stack(s)
-	}
+	frames := d.AllFrames()
 	named := func(is func(name string) bool) map[int32]bool {
 		all := map[int32]bool{}
-		for f := range d.Frames {
-			if is(d.Frames[f].Name) {
-				all[int32(f)] = true
+		for n := range frames {
+			if is(frames[n].Name) {
+				all[int32(n)] = true
 			}
 		}
 		return all

@@ -3,8 +3,6 @@
 package report
 
 import (
-	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -77,8 +75,6 @@ type jsonDiffCut struct {
 // shares of 1.
 func (d *Difference) JSON(w io.Writer) error {
 	unit := d.unit()
-	buf := bufio.NewWriter(d.new.sum.Memory.Writer(w))
-	out := printable.NewJSONWriter(buf)
 	shown := min(len(d.Changes), d.new.sum.Limit(len(d.Changes)))
 	head := jsonDifference{
 		Value: d.new.value().Type, Per: d.opts.Per, Total: unit.figure(d.Whole),
@@ -91,14 +87,17 @@ func (d *Difference) JSON(w io.Writer) error {
 	if rest := len(d.Changes) - shown; rest > 0 {
 		head.Cut = &jsonDiffCut{rest}
 	}
-	out.Begin(head, "functions")
-	for i := range d.Changes[:shown] {
-		c := &d.Changes[i]
-		out.Comma(i)
-		out.Value(jsonChange{c.Name, c.Module, c.File, c.Line, unit.figure(c.Self), unit.figure(c.Total)})
-	}
-	out.Text("]}\n")
-	return cmp.Or(d.new.sum.Memory.Err(), out.Err(), buf.Flush())
+	return d.new.sum.Write(w, func(to io.Writer) error {
+		out := printable.NewJSONWriter(to)
+		out.Begin(head, "functions")
+		for i := range d.Changes[:shown] {
+			c := &d.Changes[i]
+			out.Comma(i)
+			out.Value(jsonChange{c.Name, c.Module, c.File, c.Line, unit.figure(c.Self), unit.figure(c.Total)})
+		}
+		out.Text("]}\n")
+		return out.Err()
+	})
 }
 
 type diffUnit struct {

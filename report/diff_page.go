@@ -58,7 +58,7 @@ func (d *Difference) HTML(w io.Writer) error {
 	if d.old.runs != nil {
 		page.Diff.Verdicts = d.verdicts(joined.Frames)
 	}
-	return joined.writePage(w, page)
+	return joined.Write(w, func(to io.Writer) error { return joined.writePage(to, page) })
 }
 
 func (d *Difference) verdicts(frames []view.Frame) (all []int) {

@@ -18,20 +18,22 @@ import (
 // Table writes the functions that became slower or faster: significant and untested changes, or all with
 // [DiffOptions].All.
 func (d *Difference) Table(w io.Writer) error {
-	t := diffTable{d, d.unit(), printable.NewWriter(d.new.sum.Memory.Writer(w))}
-	t.heading()
-	slower, faster, onlyTotalChanged := d.sections()
-	t.section("slower", slower, selfOf)
-	t.section("faster", faster, selfOf)
-	t.section("changed by what they call", onlyTotalChanged, totalOf)
-	if len(slower)+len(faster)+len(onlyTotalChanged) == 0 {
-		significant := ""
-		if t.Untested() == "" {
-			significant = "significant "
+	return d.new.sum.Write(w, func(to io.Writer) error {
+		t := diffTable{d, d.unit(), printable.NewWriter(to)}
+		t.heading()
+		slower, faster, onlyTotalChanged := d.sections()
+		t.section("slower", slower, selfOf)
+		t.section("faster", faster, selfOf)
+		t.section("changed by what they call", onlyTotalChanged, totalOf)
+		if len(slower)+len(faster)+len(onlyTotalChanged) == 0 {
+			significant := ""
+			if t.Untested() == "" {
+				significant = "significant "
+			}
+			t.out.Printf("No %schange; --all lists every function.\n", significant)
 		}
-		t.out.Printf("No %schange; --all lists every function.\n", significant)
-	}
-	return cmp.Or(d.new.sum.Memory.Err(), t.out.Err())
+		return t.out.Err()
+	})
 }
 
 func (d *Difference) sections() (slower, faster, onlyTotalChanged []*Change) {

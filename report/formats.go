@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"io"
 	"maps"
 	"slices"
@@ -45,9 +44,11 @@ func Folded(w io.Writer, p *profile.Profile, o Options) error {
 // Folded writes a line per stack with old and new value, for differential flame graphs.
 func (d *Difference) Folded(w io.Writer) error {
 	joined := d.joinedData()
-	out := printable.NewWriter(joined.Memory.Writer(w))
-	joined.writeFolded(out, 1, 0) // old, new ([view.Join])
-	return cmp.Or(joined.Memory.Err(), out.Err())
+	return joined.Write(w, func(to io.Writer) error {
+		out := printable.NewWriter(to)
+		joined.writeFolded(out, 1, 0) // old, new ([view.Join])
+		return out.Err()
+	})
 }
 
 func (d *data) writeFolded(out *printable.Writer, types ...int) {

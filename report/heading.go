@@ -202,7 +202,7 @@ func isPart(filters []string) bool {
 
 // taskHint returns the time of threads that their tasks have instead.
 func (d *data) taskHint() string {
-	clock := d.Profile.SampleType[d.ValueIndex].Type
+	clock := d.Clock()
 	if clock != rec.TypeWall && clock != view.TypeBlocked {
 		return ""
 	}

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"bufio"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -32,15 +31,13 @@ var pageTemplate = template.Must(template.ParseFS(pageFiles, "page.html"))
 // profiles it merges call paths under 0.05 % of all values, and says so. With Options.SourceDir it has
 // the source of functions.
 func HTML(w io.Writer, p *profile.Profile, o Options) error {
-	d, err := prepare(view.WithBlocked(p), o)
-	if err != nil {
-		return err
-	}
-	defer d.Memory.Close()
-	return d.writePage(w, d.page())
+	return view.Write(w, view.WithBlocked(p), o, func(v *view.Data, to io.Writer) error {
+		d := &data{v}
+		return d.writePage(to, d.page())
+	})
 }
 
-func (d *data) writePage(w io.Writer, page *page) error {
+func (d *data) writePage(to io.Writer, page *page) error {
 	if d.Memory.Err() != nil {
 		return d.Memory.Err()
 	}
@@ -57,12 +54,11 @@ func (d *data) writePage(w io.Writer, page *page) error {
 		}
 		script += template.JS(js)
 	}
-	buf := bufio.NewWriter(d.Memory.Writer(w))
-	err = pageTemplate.Execute(buf, map[string]any{
+	err = pageTemplate.Execute(to, map[string]any{
 		"Title": page.Title, "Conclusion": page.conclusion, "Style": pageStyle, "Script": script, "Data": template.JS(raw),
 	})
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
-	return buf.Flush()
+	return nil
 }

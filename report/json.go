@@ -154,7 +154,7 @@ func (d *jsonForm) write(to io.Writer, tree bool) error {
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
 		Conclusion: d.Conclusion(), Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads,
-		Value: d.Profile.SampleType[d.ValueIndex].Type, Total: d.values(d.Sums(d.Profile.Sample)),
+		Value: d.Clock(), Total: d.values(d.Sums(d.Profile.Sample)),
 	}
 	if !s.Start.IsZero() {
 		r.Recorded = s.Start.UTC().Format(time.RFC3339)
@@ -202,11 +202,7 @@ func (d *jsonForm) jsonGroups(out *printable.JSONWriter) {
 }
 
 func (d *data) complete(clock string) *float64 {
-	value, ok := d.TypeIndex(clock)
-	if !ok {
-		return nil
-	}
-	c, ok := d.Completeness(value)
+	c, ok := d.Completeness(clock)
 	if !ok {
 		return nil
 	}
@@ -341,10 +337,7 @@ func (d *jsonForm) pruneTree(out *printable.JSONWriter, t *view.CallTree) (shown
 
 // nodeLength returns the length of a node's text with the longest values.
 func (d *jsonForm) nodeLength(out *printable.JSONWriter, frame int32) int64 {
-	longest := make([]int64, len(d.Profile.SampleType))
-	for i := range longest {
-		longest[i] = math.MinInt64
-	}
+	longest := slices.Repeat([]int64{math.MinInt64}, len(d.Profile.SampleType))
 	return int64(len(out.Encode(d.jsonFunction(frame, longest, longest))) + len(`,,"children":[]`))
 }
 

@@ -128,7 +128,7 @@ func (b *pageBuilder) head() {
 		b.Own, b.Interpreter, b.Often = true, a.Interpreter, map[string]string{}
 		b.addOften(a)
 	}
-	for _, c := range s.Comments {
+	for _, c := range b.Profile.Comments {
 		b.Comments = append(b.Comments, newPageComment(c))
 	}
 	c := b.Coverage()

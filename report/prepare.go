@@ -54,13 +54,10 @@ func prepare(p *profile.Profile, o Options) (*data, error) {
 }
 
 func writeForm(w io.Writer, p *profile.Profile, o Options, write func(*data, *printable.Writer) error) error {
-	d, err := prepare(p, o)
-	if err != nil {
-		return err
-	}
-	defer d.Memory.Close()
-	out := printable.NewWriter(d.Memory.Writer(w))
-	return cmp.Or(write(d, out), d.Memory.Err(), out.Err())
+	return view.Write(w, p, o, func(d *view.Data, to io.Writer) error {
+		out := printable.NewWriter(to)
+		return cmp.Or(write(&data{d}, out), out.Err())
+	})
 }
 
 // Conclusion says in one line where the time is, and what it waits for; "" without time.

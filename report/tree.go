@@ -40,7 +40,7 @@ func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all stri
 		tw.minValue = max(tw.minValue, t.Nodes[byTotal(t)[n-1]].Total)
 	}
 	tw.listLines()
-	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.ValueIndex].Type))
+	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Clock()))
 }
 
 // treeWriter does not recurse: input determines the depth. Lines are numbers until written: names and indents of deep
@@ -111,22 +111,6 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 // isSmall compares magnitudes: a difference of profiles has negative values.
 func (tw *treeWriter) isSmall(v int64) bool { return max(v, -v) < tw.minValue }
 
-func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module string) {
-	switch {
-	case l.node < 0:
-		return printable.Raw(fmt.Sprintf("… %s below %s", tabular.Plural(int64(l.count), "smaller call"),
-			tw.Precision.Share(tw.minValue))), ""
-	case l.depth == 0:
-		return printable.Raw(printable.String(all)), ""
-	}
-	f := &tw.Frames[tw.Nodes[l.node].Frame]
-	name = printable.Raw(printable.String(f.DisplayName()))
-	if f.Module != "" && !strings.Contains(string(name), f.Module) {
-		module = printable.String(f.Module)
-	}
-	return name, module
-}
-
 func (tw *treeWriter) values(l *treeLine) (total, self int64) {
 	if l.node < 0 {
 		return l.sum, 0
@@ -186,38 +170,34 @@ func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 	for i := 0; i < len(tw.lines) && out.Err() == nil; i++ {
 		l := &tw.lines[i]
 		branch := tw.branch(l)
-		name, module := tw.text(l, all)
-		name, module = tw.fitNames(l, name, module, tableWidth(&tw.Options)-figures-tabular.Width(branch))
+		name, module := tw.label(l, all, tableWidth(&tw.Options)-figures-tabular.Width(branch))
 		_, self := tw.values(l)
 		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.markLarge(cells[2][i+1], self), branch, name,
-			printable.Raw(module))
+			module)
 	}
 }
 
-// fitNames returns a line's name and module for a width. The module follows two spaces, and is "" if it does not fit.
-func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, module string, width int) (printable.Raw, string) {
-	if l.node < 0 {
-		text := string(name)
-		if short, _, _ := strings.Cut(text, " below "); !tw.Options.FullNames && !tabular.Fits(text, width) {
-			text = tabular.Cut(short, max(width, tabular.MinNameWidth))
-		}
-		return tw.paint(dim, printable.Raw(text)), ""
-	}
-	shownModule := ""
-	if module != "" {
-		shownModule = "  " + string(tw.color(dim, module))
-	}
+// label returns a line's name and module for a width. The module follows two spaces, and is "" if it does not fit.
+func (tw *treeWriter) label(l *treeLine, all string, width int) (name, module printable.Raw) {
 	if tw.Options.FullNames {
-		return name, shownModule
+		width = math.MaxInt
+	}
+	if l.node < 0 {
+		text := "… " + tabular.Plural(int64(l.count), "smaller call")
+		if whole := text + " below " + tw.Precision.Share(tw.minValue); tabular.Fits(whole, width) {
+			text = whole
+		}
+		return tw.paint(dim, printable.Raw(tabular.Cut(text, max(width, tabular.MinNameWidth)))), ""
 	}
 	width = max(width, tabular.MinNameColumn)
 	if l.depth == 0 {
-		name = printable.Raw(tabular.Shorten(string(name), width))
-	} else {
-		name = printable.Raw(tw.Frames[tw.Nodes[l.node].Frame].FitName(width))
+		return printable.Raw(tabular.Shorten(printable.String(all), width)), ""
 	}
-	if tabular.Width(string(name))+len("  ")+tabular.Width(module) > width {
-		shownModule = ""
+	f := &tw.Frames[tw.Nodes[l.node].Frame]
+	name = printable.Raw(f.FitName(width))
+	if f.Module != "" && !strings.Contains(printable.String(f.DisplayName()), f.Module) &&
+		tabular.Width(string(name))+len("  ")+tabular.PrintedWidth(f.Module) <= width {
+		module = "  " + tw.color(dim, f.Module)
 	}
-	return name, shownModule
+	return name, module
 }

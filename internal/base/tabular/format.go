@@ -89,6 +89,14 @@ func Noun(n int64, noun string) string {
 	return noun + "s"
 }
 
+// Form returns the form of a word, such as a verb, for a count.
+func Form(n int, one, other string) string {
+	if n == 1 {
+		return one
+	}
+	return other
+}
+
 // List joins at most so many words: "a, b and 3 more".
 func List(words []string, most int) string {
 	if more := len(words) - most; more > 0 {

@@ -80,13 +80,13 @@ func (s *Summary) clauses() []string {
 	}
 	queued, polling := s.queuedThreads()
 	switch {
-	case s.onlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
+	case s.OnlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
 		where == "" && length < short:
 		return nil
-	case s.onlyValues == "cpu":
+	case s.OnlyValues == "cpu":
 		return []string{"busy: " + where}
-	case s.onlyValues != "":
-		return []string{s.onlyValues + ": " + where}
+	case s.OnlyValues != "":
+		return []string{s.OnlyValues + ": " + where}
 	case s.blocked[stopped] > 0 && s.blocked[stopped] >= s.cpu+s.queue+s.blocked[within]:
 		return []string{"stopped: " + s.who(s.of(stopped), length) + " by a signal or a debugger"}
 	case s.loopHeld(length) >= max(0.5, cpu+queue):

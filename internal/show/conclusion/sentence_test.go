@@ -762,7 +762,7 @@ func TestChildProcessesAreNamedWhereNothingElseWorks(t *testing.T) {
 func TestOtherProfilesSayWhereTheirValuesAre(t *testing.T) {
 	for name, want := range map[string]string{"cpu": "busy: 80 % in f", "alloc_space": "alloc_space: 80 % in f"} {
 		p := newProgram()
-		p.OnlyValues(name)
+		p.OnlyValues = name
 		p.runs("", "f", 8)
 		p.runs("", "g", 2)
 		if got := p.Sentence(); got != want {

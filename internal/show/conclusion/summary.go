@@ -29,7 +29,6 @@ type Summary struct {
 	threads                 map[Thread]threadTime
 	awake                   map[activity]int64
 	rules                   map[string]int64 // idle time
-	onlyValues              string           // of which type; "": of all clocks
 	notes                   []string
 	nameWidth               int    // columns of each name in the sentence
 	brief                   bool   // without modules, pools, and the number of waiters at a time
@@ -39,6 +38,8 @@ type Summary struct {
 	// OnlyWaits is set by [Summary.Sentence]: it is about waits within work, and hardly any CPU time.
 	OnlyWaits bool
 
+	// OnlyValues is the only type of values that samples have, as their CPU time; "": they have all clocks.
+	OnlyValues string
 	// Part: the samples are a selection; the notes are of the whole recording.
 	Part bool
 	// Unseen are tasks of the program that recordings do not have, or "".
@@ -90,9 +91,6 @@ func New(duration int64, notes []string) *Summary {
 	s.Bursts = func(_, _ string) string { return "" }
 	return s
 }
-
-// OnlyValues sets that the samples have values of one type, as their CPU time.
-func (s *Summary) OnlyValues(name string) { s.onlyValues = name }
 
 // Add adds a sample.
 func (s *Summary) Add(x *Sample) {

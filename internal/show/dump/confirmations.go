@@ -27,7 +27,7 @@ const maxConfirmations = 20
 func (e *lockExaminer) ConfirmDeadlocks(cycles [][]int) (proven [][]int) {
 	for n := 0; n < maxConfirmations && len(cycles) > 0; n++ {
 		var still [][]int
-		still, cycles = confirmUnchanged(cycles, e.runCountsInCycle)
+		still, cycles = e.confirmUnchanged(cycles, e.waitsForNext)
 		if len(still) > 0 {
 			proven = append(proven, still...)
 			e.locks.UnchangedFor = confirmDelay
@@ -48,15 +48,26 @@ func (e *lockExaminer) mayWake(cycle []int) bool {
 
 // ConfirmAsleep implements [locks.Checker].
 func (e *lockExaminer) ConfirmAsleep(groups [][]int) [][]int {
-	still, _ := confirmUnchanged(groups, e.runCountsAsleep)
+	still, _ := e.confirmUnchanged(groups, func(_ []int, _ int, s *observe.RawSample, sl *waits.Sleeper) bool {
+		return s.Call.Args == sl.Args
+	})
 	return still
 }
 
-// confirmUnchanged separates groups of threads in which none ran. read returns the run counts of those that wait as
-// before.
-func confirmUnchanged(groups [][]int, read func(tids []int) map[int]uint64) (still, moved [][]int) {
+// confirmUnchanged separates groups of threads in which none ran, and each still waits as before.
+func (e *lockExaminer) confirmUnchanged(groups [][]int,
+	waitsStill func(group []int, member int, s *observe.RawSample, sl *waits.Sleeper) bool) (still, moved [][]int) {
 	if len(groups) == 0 {
 		return nil, nil
+	}
+	read := func(group []int) map[int]uint64 { // run counts
+		runs := map[int]uint64{}
+		for i, tid := range group {
+			if s, sl := e.sampleAsleep(tid); s != nil && waitsStill(group, i, s, sl) {
+				runs[tid] = s.Sched.Runs
+			}
+		}
+		return runs
 	}
 	first := make([]map[int]uint64, len(groups))
 	for i, group := range groups {
@@ -73,40 +84,20 @@ func confirmUnchanged(groups [][]int, read func(tids []int) map[int]uint64) (sti
 	return still, moved
 }
 
-func (e *lockExaminer) runCountsInCycle(cycle []int) map[int]uint64 {
-	runs := map[int]uint64{}
-	for i, tid := range cycle {
-		s, sl := e.sampleAsleep(tid)
-		if s == nil || s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changes a managed wait's word
-			continue
-		}
-		if e.byThread[tid].explainer.WaitWith(sl, s.FutexCopy()).Owner == cycle[(i+1)%len(cycle)] {
-			runs[tid] = s.Sched.Runs
-		}
-	}
-	return runs
-}
-
-func (e *lockExaminer) runCountsAsleep(tids []int) map[int]uint64 {
-	runs := map[int]uint64{}
-	for _, tid := range tids {
-		if s, sl := e.sampleAsleep(tid); s != nil && s.Call.Args == sl.Args {
-			runs[tid] = s.Sched.Runs
-		}
-	}
-	return runs
+func (e *lockExaminer) waitsForNext(cycle []int, i int, s *observe.RawSample, sl *waits.Sleeper) bool {
+	return (s.Call.Args == sl.Args || sl.Managed != nil) && // a wake-up changes a managed wait's word
+		e.byThread[cycle[i]].explainer.WaitWith(sl, s.FutexCopy()).Owner == cycle[(i+1)%len(cycle)]
 }
 
 // sampleAsleep samples without a stop. It returns nil if the wait is not that of sl.
 func (e *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
-	proc := e.byThread[tid]
-	if proc == nil || proc.process.Sleepers[tid] == nil {
+	sl, proc := e.waiter(tid)
+	if sl == nil {
 		return nil, nil
 	}
-	th := e.newThread(proc, tid)
+	th := e.options.newThread(proc.target, tid)
 	defer th.Close()
 	s, _ = sampleThread(th, e.options, observe.ModePassiveOnly)
-	sl = proc.process.Sleepers[tid]
 	if s == nil || s.State == sample.Running || s.WaitReason() != sl.Reason {
 		return nil, nil
 	}

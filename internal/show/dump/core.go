@@ -3,7 +3,6 @@
 package dump
 
 import (
-	"fmt"
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/code/symbols"
@@ -44,7 +43,10 @@ func Core(c *core.Core, o Options) *stacks.Process {
 		p.Threads = append(p.Threads, t)
 	}
 	w.MaxDepth = o.MaxDepth
-	addCoreGoroutines(p, c, o, w)
+	if o.Goroutines {
+		addGoroutines(p, c.Runtimes().Schedulers(), 0,
+			&goroutines.Reader{Read: c.Read, Space: c.Space(), Walk: w, Locks: o.goroutineLocks})
+	}
 	p.Program = programOf(c.Space(), c.Runtimes().FrameSources(), c.PID)
 	p.Program.Ended = true
 	if !o.NoTasks {
@@ -60,18 +62,6 @@ func Core(c *core.Core, o Options) *stacks.Process {
 	stacks.ClearAwaitedIdleness(p)
 	p.SortThreads()
 	return p
-}
-
-func addCoreGoroutines(p *stacks.Process, c *core.Core, o Options, w *walk.Walker) {
-	systems := c.Runtimes().Schedulers()
-	if len(systems) == 0 || !o.Goroutines {
-		return
-	}
-	r := goroutines.Reader{Read: c.Read, Space: c.Space(), Walk: w, Locks: o.goroutineLocks}
-	var err error
-	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err != nil {
-		p.WaitingText = fmt.Sprintf("%v; %s", err, goroutines.Advice(0))
-	}
 }
 
 // LocksOfCore is [ExamineLocks] for a core.

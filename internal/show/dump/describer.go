@@ -81,7 +81,9 @@ func (d *describer) describe(raw *rawSamples) {
 	d.addProgram()
 	d.publish()
 	if o.Goroutines && d.err == nil {
-		d.addGoroutines()
+		p.Threads = slices.Clone(p.Threads)
+		addGoroutines(p, t.Runtimes().Schedulers(), p.PID, &goroutines.Reader{Read: t.Read, Space: t.Space(),
+			Walk: d.walk, Now: procmem.Now(), Files: waits.NewOpenFiles(p.PID), Locks: o.goroutineLocks})
 	}
 	p.Sleepers = d.explainer.Sleepers
 	d.publish()
@@ -172,19 +174,11 @@ func (d *describer) addProgram() {
 	}
 }
 
-func (d *describer) addGoroutines() {
-	systems := d.target.Runtimes().Schedulers()
-	if len(systems) == 0 {
-		return
-	}
-	p := &d.process
-	d.walk.MaxDepth = d.options.MaxDepth
-	r := goroutines.Reader{Read: d.target.Read, Space: d.target.Space(), Walk: d.walk, Now: procmem.Now(),
-		Files: waits.NewOpenFiles(p.PID), Locks: d.options.goroutineLocks}
-	p.Threads = slices.Clone(p.Threads)
+// addGoroutines joins goroutines with the process's threads. pid is 0 for a core.
+func addGoroutines(p *stacks.Process, systems []managed.Scheduler, pid int, r *goroutines.Reader) {
 	var err error
 	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err != nil {
-		p.WaitingText = fmt.Sprintf("%v; %s", err, goroutines.Advice(p.PID))
+		p.WaitingText = fmt.Sprintf("%v; %s", err, goroutines.Advice(pid))
 	}
 }
 

@@ -132,7 +132,7 @@ func (e *lockExaminer) awakeOwners(tried map[int]bool) (tids []int) {
 // cycles. false: it does not wait for one; true also if the thread is unreadable.
 func (e *lockExaminer) resample(tid int) bool {
 	proc := e.byThread[tid]
-	th := e.newThread(proc, tid)
+	th := e.options.newThread(proc.target, tid)
 	defer th.Close()
 	s, _ := sampleThread(th, e.options, observe.ModeAlwaysRead)
 	if s == nil {
@@ -213,7 +213,7 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 	if proc == waiterProc {
 		memory.Addr = sleeper.Memory.Addr
 	}
-	th := e.newThread(proc, tid)
+	th := e.options.newThread(proc.target, tid)
 	defer th.Close()
 	th.OtherMemory = memory
 	s, _ := sampleThread(th, e.options, observe.ModeAlwaysRead)
@@ -227,14 +227,6 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 		}
 	}
 	return waits.Wait{}, &t
-}
-
-// newThread returns a thread to sample. The caller closes it.
-func (e *lockExaminer) newThread(proc *examinedProcess, tid int) *observe.Thread {
-	th := observe.NewThread(proc.target.PID, tid, nil)
-	th.Feedback().SetCopySize(e.options.firstCopy())
-	th.Memory = proc.target.Memory()
-	return th
 }
 
 // readLock reads the lock again, where the samples of its first maxOwnerSamples waiters have it. A runtime is asked

@@ -180,8 +180,7 @@ func TestMaxPauseShortensTheCopiesOfOwners(t *testing.T) {
 		t.Fatalf("threads %d: %v", tids, err)
 	}
 	copied := func(o Options) int64 {
-		e := &lockExaminer{options: o}
-		owner := e.newThread(&examinedProcess{target: target}, tids[1])
+		owner := o.newThread(target, tids[1])
 		defer owner.Close()
 		s, err := sampleThread(owner, o, observe.ModeAlwaysRead)
 		if s == nil || err != nil {

@@ -70,6 +70,14 @@ func (o *Options) firstCopy() int {
 	return firstCopySize
 }
 
+// newThread returns a thread to sample. The caller closes it.
+func (o *Options) newThread(t *loadedcode.Process, tid int) *observe.Thread {
+	th := observe.NewThread(t.PID, tid, nil)
+	th.Feedback().SetCopySize(o.firstCopy())
+	th.Memory = t.Memory()
+	return th
+}
+
 // sampleAll fails if the threads cannot be listed, or with [ErrHung] and the samples so far.
 func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 	tids, err := t.Threads(nil)
@@ -80,9 +88,8 @@ func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 	tasks, plans := observe.NewTaskStacks(t), &observe.Plans{}
 	plans.Store(callstack.FirstPlans(t.Runtimes().FrameSources()))
 	add := func(tid int) *observe.Thread {
-		th := observe.NewThread(t.PID, tid, nil)
-		th.Feedback().SetCopySize(o.firstCopy())
-		th.OtherMemory, th.Memory, th.Plans = tasks, t.Memory(), plans
+		th := o.newThread(t, tid)
+		th.OtherMemory, th.Plans = tasks, plans
 		th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, tid), 0))
 		got.threads = append(got.threads, th)
 		return th

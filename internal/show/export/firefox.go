@@ -27,9 +27,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 }
 
 func writeFirefox(d *view.Data, to io.Writer) error {
-	for _, s := range d.Profile.Sample { // numbers the frames
-		d.Stack(s)
-	}
+	d.AllFrames() // for places
 	ff := &firefoxBuilder{Data: d, places: d.Places(), start: d.Profile.TimeNanos, cpu: -1}
 	if i, ok := d.TypeIndex(rec.TypeCPU); ok {
 		ff.cpu = i
@@ -63,7 +61,7 @@ type firefoxBuilder struct {
 // Memory of a track's parts with their text, in bytes.
 const (
 	firefoxSampleCost   = 480
-	firefoxStackCost    = 320
+	firefoxStackCost    = 120 // besides [view.NodeCost]
 	firefoxFunctionCost = 640
 	firefoxTextCost     = 128
 	firefoxByteCost     = 20 // per byte of text: all may become escapes
@@ -101,7 +99,7 @@ func (ff *firefoxBuilder) meta() object {
 func (ff *firefoxBuilder) thread(g *view.Group) object {
 	view.SortByTime(g.Samples)
 	t := &firefoxThread{ff: ff, strings: []string{}, stringAt: map[string]int{}, funcAt: map[int32]int{},
-		resourceAt: map[string]int{}, prefix: []any{}, stackFrame: []int{}, stackAt: map[view.Edge]int32{}}
+		resourceAt: map[string]int{}, tree: ff.NewCallTree()}
 	time := 0.0 // ms since the start; without times, the sum of the samples' values so far
 	for _, s := range g.Samples {
 		if end := view.NumLabel(s, rec.LabelEnd); end > 0 && ff.start > 0 {
@@ -111,6 +109,7 @@ func (ff *firefoxBuilder) thread(g *view.Group) object {
 		}
 		t.sample(s, time)
 	}
+	stacks := t.stackTable()   // numbers the functions
 	functions := t.funcTable() // numbers the resources
 	s := g.Samples[0]
 	pid, tid := view.NumLabel(s, rec.LabelPID), view.NumLabel(s, rec.LabelTID)
@@ -124,7 +123,7 @@ func (ff *firefoxBuilder) thread(g *view.Group) object {
 		"nativeSymbols": object{"length": 0, "address": array{}, "functionSize": array{}, "libIndex": array{},
 			"name": array{}},
 		"resourceTable": t.resourceTable(), "frameTable": t.frameTable(), "funcTable": functions,
-		"stackTable":  object{"length": len(t.stackFrame), "prefix": t.prefix, "frame": t.stackFrame},
+		"stackTable":  stacks,
 		"samples":     t.samples(),
 		"stringArray": t.strings,
 	}
@@ -164,9 +163,7 @@ type firefoxThread struct {
 	funcAt     map[int32]int
 	resources  []string
 	resourceAt map[string]int
-	prefix     []any // of each stack; nil for outermost frames
-	stackFrame []int
-	stackAt    map[view.Edge]int32
+	tree       *view.CallTree // of the stacks
 	stacks     []int32
 	times      []float64
 	weights    []any
@@ -177,11 +174,11 @@ func (t *firefoxThread) sample(s *profile.Sample, time float64) {
 	if !t.ff.take(firefoxSampleCost) {
 		return
 	}
-	stack := int32(-1)
+	node := int32(0)
 	for _, f := range slices.Backward(t.ff.Stack(s)) {
-		stack = t.stack(stack, f)
+		node = t.tree.Child(node, f)
 	}
-	t.stacks = append(t.stacks, stack)
+	t.stacks = append(t.stacks, node-1)
 	t.times = append(t.times, time)
 	t.weights = append(t.weights, t.ff.weight(s))
 	var cpu int64
@@ -191,24 +188,18 @@ func (t *firefoxThread) sample(s *profile.Sample, time float64) {
 	t.cpuDeltas = append(t.cpuDeltas, cpu)
 }
 
-// stack numbers a frame called from a stack; −1: none.
-func (t *firefoxThread) stack(prefix, frame int32) int32 {
-	e := view.Edge{Parent: prefix, Frame: frame}
-	if n, ok := t.stackAt[e]; ok {
-		return n
+// stackTable has the nodes of the tree without its root.
+func (t *firefoxThread) stackTable() object {
+	nodes := t.tree.Nodes[1:]
+	t.ff.take(firefoxStackCost * int64(len(nodes)))
+	t.ff.taken += view.NodeCost * int64(len(nodes))
+	prefix, frame := column(len(nodes), nil), make([]int, len(nodes))
+	for i, n := range nodes {
+		if frame[i] = t.function(n.Frame); n.Parent > 0 {
+			prefix[i] = n.Parent - 1
+		}
 	}
-	if !t.ff.take(firefoxStackCost) {
-		return prefix
-	}
-	n := int32(len(t.stackFrame))
-	t.stackAt[e] = n
-	t.stackFrame = append(t.stackFrame, t.function(frame))
-	if prefix < 0 {
-		t.prefix = append(t.prefix, nil)
-	} else {
-		t.prefix = append(t.prefix, prefix)
-	}
-	return n
+	return object{"length": len(nodes), "prefix": prefix, "frame": frame}
 }
 
 func (t *firefoxThread) function(frame int32) int {
@@ -233,13 +224,7 @@ func (t *firefoxThread) resource(module string) int {
 	return rec.NumberIn(&t.resources, t.resourceAt, module)
 }
 
-func column(n int, v any) []any {
-	c := make([]any, n)
-	for i := range c {
-		c[i] = v
-	}
-	return c
-}
+func column(n int, v any) array { return slices.Repeat(array{v}, n) }
 
 func (t *firefoxThread) samples() object {
 	return object{"length": len(t.stacks), "weightType": t.ff.weightType(), "stack": t.stacks, "time": t.times,

@@ -28,7 +28,7 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 }
 
 func writeOTLP(d *view.Data, to io.Writer) error {
-	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
+	e := newOTLPEncoder(d)
 	for _, r := range e.resources() {
 		var m protobuf.Message
 		if m.Bytes(1, e.resource(r)); d.Memory.Err() != nil {
@@ -51,8 +51,13 @@ const otlpSampleCost = 256
 
 type otlpEncoder struct {
 	*view.Data
-	tables *otlpTables
-	taken  int64 // bytes of memory, of the current resource
+	tables    *otlp.Dictionary
+	locations map[*profile.Location]int64
+	taken     int64 // bytes of memory, of the current resource
+}
+
+func newOTLPEncoder(d *view.Data) *otlpEncoder {
+	return &otlpEncoder{Data: d, tables: otlp.NewDictionary(d.Memory.Take), locations: map[*profile.Location]int64{}}
 }
 
 type otlpResource struct {
@@ -84,7 +89,7 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 			known[p] = r
 			all = append(all, r)
 		}
-		r.samples.Add(e.tables.stack(s), e.tables.link(s), e.attributes(s), s)
+		r.samples.Add(e.stack(s), e.link(s), e.attributes(s), s)
 	}
 	return all
 }
@@ -136,7 +141,7 @@ func (e *otlpEncoder) resource(r *otlpResource) protobuf.Message {
 func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) protobuf.Message {
 	begin := max(e.Profile.TimeNanos, 0)
 	length := max(e.Profile.DurationNanos, 1)
-	m := r.samples.Profile(e.tables.Dictionary, t.Type, t.Unit, uint64(begin), length,
+	m := r.samples.Profile(e.tables, t.Type, t.Unit, uint64(begin), length,
 		func(s *profile.Sample) (int64, uint64, bool) {
 			ends := s.NumLabel[rec.LabelEnd]
 			if len(ends) == 0 {
@@ -157,17 +162,8 @@ func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) 
 	return m
 }
 
-type otlpTables struct {
-	*otlp.Dictionary
-	locations map[*profile.Location]int64
-}
-
-func newTables(take func(int64) bool) *otlpTables {
-	return &otlpTables{otlp.NewDictionary(take), map[*profile.Location]int64{}}
-}
-
-func (d *otlpTables) location(l *profile.Location) int64 {
-	i, ok := d.locations[l]
+func (e *otlpEncoder) location(l *profile.Location) int64 {
+	i, ok := e.locations[l]
 	if ok {
 		return i
 	}
@@ -179,29 +175,29 @@ func (d *otlpTables) location(l *profile.Location) int64 {
 	for _, line := range l.Line {
 		n := otlp.Line{Line: line.Line, Column: line.Column}
 		if f := line.Function; f != nil {
-			n.Function = d.Function(f.Name, f.SystemName, f.Filename, f.StartLine)
+			n.Function = e.tables.Function(f.Name, f.SystemName, f.Filename, f.StartLine)
 		}
 		lines = append(lines, n)
 	}
-	i = d.Location(mapping, l.Address, lines)
-	d.locations[l] = i
+	i = e.tables.Location(mapping, l.Address, lines)
+	e.locations[l] = i
 	return i
 }
 
 // link is 0 unless the sample has the ids of a span.
-func (d *otlpTables) link(s *profile.Sample) int64 {
+func (e *otlpEncoder) link(s *profile.Sample) int64 {
 	trace, err := hex.DecodeString(view.Label(s, rec.LabelTrace))
 	span, err2 := hex.DecodeString(view.Label(s, rec.LabelSpan))
 	if err != nil || err2 != nil || len(trace) != 16 || len(span) != 8 {
 		return 0
 	}
-	return d.Link(trace, span)
+	return e.tables.Link(trace, span)
 }
 
-func (d *otlpTables) stack(s *profile.Sample) int64 {
+func (e *otlpEncoder) stack(s *profile.Sample) int64 {
 	list := make([]int64, len(s.Location))
 	for i, l := range s.Location {
-		list[i] = d.location(l)
+		list[i] = e.location(l)
 	}
-	return d.Stack(list)
+	return e.tables.Stack(list)
 }

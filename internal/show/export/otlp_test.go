@@ -27,7 +27,7 @@ func TestSamplesOfDifferentProcessesAreNotJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Memory.Close()
-	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
+	e := newOTLPEncoder(d)
 	all := e.resources()
 	if len(all) != 2 {
 		t.Fatalf("%d resources, want 2", len(all))
@@ -52,7 +52,7 @@ func TestOwnersOfLocksAreAttributes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Memory.Close()
-	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
+	e := newOTLPEncoder(d)
 	for i, want := range []*otlp.ThreadAttributes{{Owner: "4711"}, {Owner: rec.OwnerNoneText}, {}} {
 		if got := e.attributes(p.Sample[i]); !slices.Equal(got, e.tables.ThreadAttributes(want)) {
 			t.Errorf("sample %d has not the attributes %+v", i, *want)
@@ -72,7 +72,7 @@ func TestRequestsAreLinksToSpans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Memory.Close()
-	e := &otlpEncoder{Data: d, tables: newTables(d.Memory.Take)}
+	e := newOTLPEncoder(d)
 	samples := []byte{2<<3 | 2, 5, 3 << 3, 1, 4<<3 | 2, 1, 2, 2<<3 | 2, 3, 4<<3 | 2, 1, 2}
 	if got := e.resource(e.resources()[0]); !bytes.Contains(got, samples) {
 		t.Fatalf("%x has not two samples, with the first link and without one, each with the sum 2: %x", got, samples)

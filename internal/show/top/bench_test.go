@@ -27,17 +27,17 @@ func (f *fixture) wakeSome(asleep sample.StackID, threads int) {
 	for tid := range threads {
 		since := slept
 		if tid%10 == 0 {
-			f.store.Add(f.named(tid, f.slept(tid+100, asleep, "futex", 500)))
-			f.store.Add(f.named(tid, f.ran(tid+100, asleep, 1)))
+			f.store.Add(f.named(f.slept(tid+100, asleep, "futex", 500)))
+			f.store.Add(f.named(f.ran(tid+100, asleep, 1)))
 			since = 500
 		}
-		f.open = append(f.open, f.named(tid, f.slept(tid+100, asleep, "futex", since)))
+		f.open = append(f.open, f.named(f.slept(tid+100, asleep, "futex", since)))
 	}
 	f.refresh()
 }
 
-func (f *fixture) named(tid int, iv profile.Interval) profile.Interval {
-	if th, ok := f.store.threads[int32(tid+1)]; ok {
+func (f *fixture) named(iv profile.Interval) profile.Interval {
+	if th, ok := f.store.threads[threadKey{pid: iv.PID, tid: iv.TID}]; ok {
 		iv.Thread = th.name
 	}
 	return iv

@@ -36,13 +36,9 @@ func (s *Store) evict() {
 	room := len(kept) + s.maxCells/2
 	for _, k := range rest {
 		v := s.cells[k]
-		if th := *s.threads[k.thread]; th.tid != 0 || th.task != "" {
+		if th := *k.thread; th.tid != 0 || th.task != "" {
 			th.tid, th.name, th.task = 0, evictedName, ""
-			id, ok := s.byThread[th.key()]
-			if !ok {
-				id = s.addThread(th)
-			}
-			k.thread = id
+			k.thread = s.known(th)
 		}
 		if len(kept) >= room {
 			k.stack = evictedStack
@@ -50,15 +46,14 @@ func (s *Store) evict() {
 		kept.add(k, v)
 	}
 	s.cells = kept
-	needed := map[int32]bool{}
+	needed := map[*thread]bool{}
 	for k := range kept {
 		needed[k.thread] = true
 	}
-	maps.DeleteFunc(s.threads, func(id int32, th *thread) bool {
+	maps.DeleteFunc(s.threads, func(_ threadKey, th *thread) bool {
 		clear(th.labels) // also of waits whose cells are merged
-		return !needed[id]
+		return !needed[th]
 	})
-	maps.DeleteFunc(s.byThread, func(_ threadKey, id int32) bool { return !needed[id] })
 }
 
 // isRecent reports whether a slice or an open interval has the cell.
@@ -71,5 +66,5 @@ func (s *Store) isRecent(k cellKey) bool {
 }
 
 func compareKeys(a, b cellKey) int {
-	return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.wait, b.wait), cmp.Compare(a.stack, b.stack))
+	return cmp.Or(cmp.Compare(a.thread.id, b.thread.id), cmp.Compare(a.wait, b.wait), cmp.Compare(a.stack, b.stack))
 }

@@ -35,14 +35,6 @@ func NewFunctionTable(names *profile.Names) *FunctionTable {
 		whole: map[sample.StackID][]*pprof.Location{}, byPath: map[string]*pprof.Mapping{}, frames: view.NewFrameTable()}
 }
 
-func (t *FunctionTable) update() {
-	renamed := t.names.Renamed()
-	if renamed != t.renamed {
-		clear(t.whole)
-	}
-	t.renamed = renamed
-}
-
 // stack returns modules in place of missing names, innermost first.
 func (t *FunctionTable) stack(id sample.StackID) []*pprof.Location {
 	if locs, ok := t.whole[id]; ok {

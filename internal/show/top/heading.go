@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/base/incomplete"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/view"
+	"prywalk/internal/store/profile"
 )
 
 // State is the sampling's state.
@@ -42,12 +42,6 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// completeCPU returns ok = false without CPU time.
-func (snap *Snapshot) completeCPU() (c incomplete.Completeness, ok bool) {
-	d := snap.by(CPU)
-	return d.Completeness(d.ValueIndex)
-}
-
 // headLines begins with the conclusion.
 func (snap *Snapshot) headLines(s Screen, st *State) (lines []string) {
 	v := snap.total()
@@ -55,7 +49,7 @@ func (snap *Snapshot) headLines(s Screen, st *State) (lines []string) {
 	if st.Threads > 0 && !st.Ended {
 		first = append(first, tabular.Plural(int64(st.Threads), "thread"))
 	}
-	if c, ok := snap.completeCPU(); ok {
+	if c, ok := snap.data.Completeness(profile.TypeCPU); ok {
 		first = append(first, "cpu: "+c.Text("", view.Percent))
 	}
 	second := []string{"cpu " + tabular.Nanos(v.CPU)}

@@ -3,6 +3,7 @@
 package top
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -74,7 +75,10 @@ func (snap *Snapshot) total() view.Clocks {
 func (s *Store) Snapshot(functions *FunctionTable, window time.Duration) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	functions.update()
+	if renamed := functions.names.Renamed(); renamed != functions.renamed {
+		clear(functions.whole)
+		functions.renamed = renamed
+	}
 	out := &Snapshot{At: time.Now(), byClock: map[Clock]*view.Data{}, grouped: map[[2]string][]*view.Group{}}
 	if k := len(s.timeSlices); k > 0 {
 		out.At = time.Unix(0, s.timeSlices[k-1].to)
@@ -117,12 +121,12 @@ func (s *Store) sample(functions *FunctionTable, k cellKey, v Values) *pprof.Sam
 	if v == (Values{}) {
 		return nil
 	}
-	th := s.threads[k.thread]
 	x := &struct { // one allocation
 		pprof.Sample
 		values [5]int64
 	}{values: [...]int64{v.Samples, v.Wall, v.RunQueue, v.CPU, max(0, v.Wall-v.RunQueue-v.CPU)}}
-	x.Location, x.Value, x.Label, x.NumLabel = functions.stack(k.stack), x.values[:], s.labels(th, k.wait), th.numbers
+	x.Location, x.Value = functions.stack(k.stack), x.values[:]
+	x.Label, x.NumLabel = s.labels(k.thread, k.wait), k.thread.numbers
 	return &x.Sample
 }
 
@@ -150,7 +154,8 @@ func (s *Store) programFirst(mappings []*pprof.Mapping) []*pprof.Mapping {
 	if len(s.threads) == 0 {
 		return nil
 	}
-	comm := s.threads[slices.Min(slices.Collect(maps.Keys(s.threads)))].comm
+	byID := func(a, b *thread) int { return cmp.Compare(a.id, b.id) }
+	comm := slices.MinFunc(slices.Collect(maps.Values(s.threads)), byID).comm
 	i := slices.IndexFunc(mappings, func(m *pprof.Mapping) bool {
 		return comm != "" && strings.HasPrefix(view.ModuleName(m.File), comm)
 	})

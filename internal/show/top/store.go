@@ -46,8 +46,9 @@ func (t *thread) key() threadKey {
 }
 
 type cellKey struct {
-	stack        sample.StackID
-	thread, wait int32
+	stack  sample.StackID
+	wait   int32
+	thread *thread
 }
 
 // Values are ticks, and the clocks in ns.
@@ -73,9 +74,8 @@ type Store struct {
 	sinceRefresh sums
 	open         sums // of the open intervals at the last refresh; part of cells
 	timeSlices   []timeSlice
-	threads      map[int32]*thread // by id
+	threads      map[threadKey]*thread
 	threadIDs    int32
-	byThread     map[threadKey]int32
 	waits        []wait
 	byWait       map[wait]int32
 
@@ -90,7 +90,7 @@ type Store struct {
 // block.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
-		cells: sums{}, sinceRefresh: sums{}, open: sums{}, threads: map[int32]*thread{}, byThread: map[threadKey]int32{},
+		cells: sums{}, sinceRefresh: sums{}, open: sums{}, threads: map[threadKey]*thread{},
 		byWait: map[wait]int32{}, begin: begin.UnixNano(), refreshed: refreshed,
 		maxCells: maxCells,
 	}
@@ -104,33 +104,33 @@ func (s *Store) Add(iv profile.Interval) {
 }
 
 func (s *Store) add(iv *profile.Interval) (k cellKey, v Values) {
-	k = cellKey{iv.Stack, s.threadOf(iv), s.waitIndex(iv)}
+	k = cellKey{iv.Stack, s.waitIndex(iv), s.threadOf(iv)}
 	v = Values{iv.Samples, iv.Wall, iv.RunQueue, iv.CPU}
 	s.sinceRefresh.add(k, v)
 	return k, v
 }
 
-// threadOf returns the thread's id, and updates its name.
-func (s *Store) threadOf(iv *profile.Interval) int32 {
-	th := thread{pid: iv.PID, tid: iv.TID, comm: iv.Comm, name: iv.Thread, task: iv.Task}
-	id, ok := s.byThread[th.key()]
-	if !ok {
-		return s.addThread(th)
+// threadOf returns the interval's thread, and updates its name.
+func (s *Store) threadOf(iv *profile.Interval) *thread {
+	th := s.known(thread{pid: iv.PID, tid: iv.TID, comm: iv.Comm, name: iv.Thread, task: iv.Task})
+	if th.comm != iv.Comm || th.name != iv.Thread {
+		th.comm, th.name = iv.Comm, iv.Thread
+		clear(th.labels)
 	}
-	if old := s.threads[id]; old.comm != iv.Comm || old.name != iv.Thread {
-		old.comm, old.name = iv.Comm, iv.Thread
-		clear(old.labels)
-	}
-	return id
+	return th
 }
 
-func (s *Store) addThread(th thread) int32 {
-	s.threadIDs++
-	th.id, th.labels = s.threadIDs, map[int32]map[string][]string{}
-	th.numbers = map[string][]int64{profile.LabelPID: {int64(th.pid)}, profile.LabelTID: {int64(th.tid)}}
-	s.threads[th.id] = &th
-	s.byThread[th.key()] = th.id
-	return th.id
+// known returns the thread with the key of this one, perhaps new.
+func (s *Store) known(th thread) *thread {
+	known := s.threads[th.key()]
+	if known == nil {
+		s.threadIDs++
+		known = new(th) // else each call would allocate
+		known.id, known.labels = s.threadIDs, map[int32]map[string][]string{}
+		known.numbers = map[string][]int64{profile.LabelPID: {int64(th.pid)}, profile.LabelTID: {int64(th.tid)}}
+		s.threads[th.key()] = known
+	}
+	return known
 }
 
 // maxWaits bounds named waits, as locks and joined threads may come without end.

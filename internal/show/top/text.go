@@ -173,7 +173,7 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 	if st.Complete >= 0 {
 		t.Complete = &st.Complete
 	}
-	if c, ok := snap.completeCPU(); ok {
+	if c, ok := d.Completeness(profile.TypeCPU); ok {
 		share := c.Share()
 		t.CompleteCPU = &share
 	}

@@ -53,7 +53,7 @@ func (d *Data) CallTree() *CallTree {
 func (t *CallTree) Child(parent, frame int32) int32 {
 	e := Edge{parent, frame}
 	n, ok := t.index[e]
-	if !ok && !t.data.Memory.Take(nodeCost) {
+	if !ok && !t.data.Memory.Take(NodeCost) {
 		return parent
 	}
 	if !ok {

@@ -3,14 +3,17 @@
 package view
 
 import (
+	"slices"
+
 	"prywalk/internal/base/incomplete"
 	rec "prywalk/internal/store/profile"
 )
 
-// Completeness divides the time of a type of values by the completeness of its stacks. ok is false if the profile is
-// not prywalk's, or no time has a stack.
-func (d *Data) Completeness(value int) (c incomplete.Completeness, ok bool) {
-	if !d.isRecording() {
+// Completeness divides the time of a clock by the completeness of its stacks. ok is false if the profile is not
+// prywalk's or lacks the clock, or no time has a stack.
+func (d *Data) Completeness(clock string) (c incomplete.Completeness, ok bool) {
+	value, ok := d.TypeIndex(clock)
+	if !ok || !d.isRecording() {
 		return c, false
 	}
 	withStacks := int64(0)
@@ -48,12 +51,11 @@ func (t *FrameTable) addStackTime(c *incomplete.Completeness, v int64, stack []i
 	return sampled
 }
 
-func (d *Data) completeNote(value int) string {
-	clock := d.Profile.SampleType[value].Type
-	if clock == rec.TypeSamples || clock != rec.TypeCPU && value != d.ValueIndex {
+func (d *Data) completeNote(clock string) string {
+	if clock == rec.TypeSamples || clock != rec.TypeCPU && clock != d.Clock() {
 		return ""
 	}
-	c, ok := d.Completeness(value)
+	c, ok := d.Completeness(clock)
 	if !ok {
 		return ""
 	}
@@ -62,14 +64,10 @@ func (d *Data) completeNote(value int) string {
 
 // Incomplete returns the main reason of incomplete stacks, of CPU time if any, else of the chosen value.
 func (d *Data) Incomplete() (e incomplete.MainReason, clock string) {
-	values := []int{d.ValueIndex}
-	if cpu, ok := d.TypeIndex(rec.TypeCPU); ok && cpu != d.ValueIndex {
-		values = []int{cpu, d.ValueIndex}
-	}
-	for _, value := range values {
-		if c, ok := d.Completeness(value); ok {
+	for _, clock = range slices.Compact([]string{rec.TypeCPU, d.Clock()}) {
+		if c, ok := d.Completeness(clock); ok {
 			if e = c.MainReason(); e.Reason != "" {
-				return e, d.Profile.SampleType[value].Type
+				return e, clock
 			}
 		}
 	}
@@ -82,12 +80,12 @@ func (d *Data) WhyIncomplete() string {
 	if e, clock := d.Incomplete(); e.Reason != "" {
 		return "Incomplete stacks: " + e.Text(clock, Percent) + "."
 	}
-	value := d.ValueIndex
-	if cpu, ok := d.TypeIndex(rec.TypeCPU); ok {
-		value = cpu
+	clock := d.Clock()
+	if _, ok := d.TypeIndex(rec.TypeCPU); ok {
+		clock = rec.TypeCPU
 	}
-	c, _ := d.Completeness(value)
-	if text := c.GuessedText(d.Profile.SampleType[value].Type, Percent); text != "" {
+	c, _ := d.Completeness(clock)
+	if text := c.GuessedText(clock, Percent); text != "" {
 		return "Guessed frames: " + text + "."
 	}
 	return ""

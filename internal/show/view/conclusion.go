@@ -35,7 +35,7 @@ func (d *Data) conclude() *conclusion.Summary {
 	s.Part = len(d.Filters) > 0
 	clocks, recorded := ClocksOf(d.Profile)
 	if !recorded {
-		s.OnlyValues(d.Profile.SampleType[d.ValueIndex].Type)
+		s.OnlyValues = d.Clock()
 	}
 	count, counted := d.sampleCountIndex()
 	names := &ownNames{s, d.FrameTable, d.programModule(), map[int32]int32{}, map[int32]string{}}
@@ -63,9 +63,9 @@ func (d *Data) conclude() *conclusion.Summary {
 		}
 		waiter := 0
 		if x.Blocked > 0 {
-			rule := d.groups.waiting.ruleOf(p)
+			rule := d.waiting.ruleOf(p)
 			x.Wait, x.Pooled, x.AwaitsResult = d.concludedWait(p), rule.Pooled, rule.AwaitsResult
-			x.HoldsLoop, waiter = d.holdsLoop(p), d.groups.waiting.waiterIndex(p)
+			x.HoldsLoop, waiter = d.holdsLoop(p), d.waiting.waiterIndex(p)
 		}
 		stack := d.Stack(p)
 		x.Serves = x.Task == languages.GoroutineTask && slices.ContainsFunc(stack, serves)
@@ -123,14 +123,14 @@ func (d *Data) burstsOf(call, object string) string {
 
 func (d *Data) concludedWait(s *profile.Sample) conclusion.Wait {
 	w := conclusion.Wait{Call: Label(s, rec.LabelWait), Kind: WaitKind(s), Owner: LockOwner(s),
-		Idleness: d.groups.waiting.idleness(s)}
-	w.Object, _ = d.groups.waiting.waitObject(s)
+		Idleness: d.waiting.idleness(s)}
+	w.Object, _ = d.waiting.waitObject(s)
 	switch {
 	case w.Object == databaseLock:
 		w.Kind = waits.DatabaseLock
 	case w.Object == safepoint:
 		w.Kind, w.Owner = "", 0
-	case w.Kind == waits.Child && d.groups.waiting.indexed().recorded[w.Owner]: // its own time says more
+	case w.Kind == waits.Child && d.waiting.indexed().recorded[w.Owner]: // its own time says more
 		w.Kind = waits.NoWait
 	}
 	return w

@@ -21,12 +21,12 @@ import (
 // ErrNoTime reports --from or --to for a profile without time stamps.
 var ErrNoTime = errors.New("the profile has no time stamps")
 
-func (sel *Selection) filter(g *groups) error {
-	before := len(sel.Profile.Sample)
-	if err := sel.clipToWindow(); err != nil {
+func (d *Data) filter() error {
+	before := len(d.Profile.Sample)
+	if err := d.clipToWindow(); err != nil {
 		return err
 	}
-	o := &sel.Options
+	o := &d.Options
 	for _, by := range []struct{ group, expr string }{{"thread", o.Thread}, {"process", o.Process}, {"state", o.State},
 		{"wait", o.Wait}} {
 		re, err := Compile(by.group, by.expr)
@@ -34,15 +34,15 @@ func (sel *Selection) filter(g *groups) error {
 			return err
 		}
 		if re != nil {
-			sel.keep("--"+by.group, func(s *profile.Sample) bool { return re.MatchString(g.groupName(s, by.group)) })
+			d.keep("--"+by.group, func(s *profile.Sample) bool { return re.MatchString(d.groupName(s, by.group)) })
 		}
 	}
-	if err := sel.filterByName(); err != nil {
+	if err := d.filterByName(); err != nil {
 		return err
 	}
-	sel.Dropped = before - len(sel.Profile.Sample)
-	if before > 0 && len(sel.Profile.Sample) == 0 {
-		return sel.nothingLeft()
+	d.Dropped = before - len(d.Profile.Sample)
+	if before > 0 && len(d.Profile.Sample) == 0 {
+		return d.nothingLeft()
 	}
 	return nil
 }
@@ -170,8 +170,7 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	if !slices.ContainsFunc(c.Value, func(v int64) bool { return v != 0 }) {
 		return nil
 	}
-	c.NumLabel = map[string][]int64{}
-	maps.Copy(c.NumLabel, s.NumLabel)
+	c.NumLabel = maps.Clone(s.NumLabel)
 	c.NumLabel[rec.LabelEnd] = []int64{to}
 	return &c
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"prywalk/internal/base/incomplete"
 	"prywalk/internal/base/languages"
@@ -123,14 +122,8 @@ func shownName(name string) string {
 	if len(name) <= longestName {
 		return name
 	}
-	head, tail := longestName/2, len(name)-longestName/2
-	for head > 0 && !utf8.RuneStart(name[head]) {
-		head--
-	}
-	for tail < len(name) && !utf8.RuneStart(name[tail]) {
-		tail++
-	}
-	return name[:head] + "…" + name[tail:]
+	head, tail := name[:longestName/2], name[len(name)-longestName/2:]
+	return strings.ToValidUTF8(head, "") + "…" + strings.ToValidUTF8(tail, "")
 }
 
 // FitName is the label with its name shortened to a width.

@@ -44,16 +44,10 @@ func NumLabel(s *profile.Sample, key string) int64 {
 	return 0
 }
 
-type groups struct {
-	stacks           *FrameTable
-	waiting          *Waiting
-	severalProcesses bool // known only if threads are named
-}
-
-func (g *groups) groupName(s *profile.Sample, by string) string {
+func (d *Data) groupName(s *profile.Sample, by string) string {
 	switch by {
 	case "thread":
-		return g.threadName(s)
+		return d.threadName(s)
 	case "process":
 		return nameWithID(Label(s, rec.LabelComm), "pid", NumLabel(s, rec.LabelPID))
 	case "command":
@@ -63,12 +57,11 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 	case "state":
 		return cmp.Or(Label(s, rec.LabelState), "[no state]")
 	case "wait":
-		return g.waiting.waitGroup(s)
+		return d.waiting.waitGroup(s)
 	case "lock":
-		return g.waiting.lockGroup(s)
+		return d.waiting.lockGroup(s)
 	case "module":
-		f := g.stacks.Frames[g.stacks.Stack(s)[0]]
-		return cmp.Or(f.Module, "[none]")
+		return cmp.Or(d.Frames[d.Stack(s)[0]].Module, "[none]")
 	case "trace":
 		return cmp.Or(Label(s, rec.LabelTrace), "[no trace]")
 	}
@@ -79,16 +72,16 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 }
 
 func command(s *profile.Sample) string {
-	if program, ok := strings.CutPrefix(Label(s, rec.LabelThread), "[children: "); ok && NumLabel(s, rec.LabelTID) == 0 {
-		return strings.TrimSuffix(program, "]")
+	if program, _ := programOfChildren(Label(s, rec.LabelThread)); program != "" && NumLabel(s, rec.LabelTID) == 0 {
+		return program
 	}
 	return cmp.Or(Label(s, rec.LabelComm), "[no process]")
 }
 
-func (g *groups) threadName(s *profile.Sample) string {
+func (d *Data) threadName(s *profile.Sample) string {
 	if task := Label(s, rec.LabelTask); task != "" {
 		name := task + " " + cmp.Or(Label(s, rec.LabelThread), "[no function]")
-		if pid := NumLabel(s, rec.LabelPID); g.severalProcesses && pid != 0 {
+		if pid := NumLabel(s, rec.LabelPID); d.severalProcesses && pid != 0 {
 			name += fmt.Sprintf(" of pid %d", pid)
 		}
 		return name
@@ -98,7 +91,7 @@ func (g *groups) threadName(s *profile.Sample) string {
 		return cmp.Or(Label(s, rec.LabelThread), "[no thread]") + " " + nameWithID(Label(s, rec.LabelComm), "pid", pid)
 	}
 	name := nameWithID(cmp.Or(Label(s, rec.LabelThread), Label(s, rec.LabelComm)), "tid", tid)
-	if pid := NumLabel(s, rec.LabelPID); g.severalProcesses && pid != 0 && pid != tid {
+	if pid := NumLabel(s, rec.LabelPID); d.severalProcesses && pid != 0 && pid != tid {
 		name += fmt.Sprintf(" of pid %d", pid)
 	}
 	return name
@@ -170,7 +163,7 @@ func (d *Data) Groups(by string) []*Group {
 		if g == nil {
 			g = &Group{Name: name}
 			if by == "wait" {
-				g.idle = d.groups.waiting.idleness(s)
+				g.idle = d.waiting.idleness(s)
 			}
 			known[name] = g
 			list = append(list, g)
@@ -182,7 +175,7 @@ func (d *Data) Groups(by string) []*Group {
 		if by == "wait" {
 			s = d.withoutQueue(s, add)
 		}
-		add(s, d.groups.groupName(s, by))
+		add(s, d.groupName(s, by))
 	}
 	if by == "wait" {
 		total := float64(d.Total(d.ValueIndex))
@@ -205,7 +198,7 @@ func (d *Data) Groups(by string) []*Group {
 // Idleness returns that of all samples; zero if some differ.
 func (d *Data) Idleness(samples []*profile.Sample) (idle waits.Idleness) {
 	for n, s := range samples {
-		of := d.groups.waiting.idleness(s)
+		of := d.waiting.idleness(s)
 		if n > 0 && of != idle {
 			return waits.Idleness{}
 		}

@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // or the module is the program's own file under another name, or each side has the name in one module only, as after
 // an update of a library.
 func Counterparts(older, newer *Data) map[Frame]Frame {
-	olderFrames, newerFrames := older.allFrames(), newer.allFrames()
+	olderFrames, newerFrames := older.AllFrames(), newer.AllFrames()
 	newer.Memory.Take(int64(len(olderFrames)+len(newerFrames)) * frameCost)
 	isNewer, newerByName := map[Frame]bool{}, map[Frame][]Frame{}
 	for _, f := range newerFrames {
@@ -65,7 +66,8 @@ func (sel *Selection) programModule() string {
 	return ModuleName(sel.Profile.Mapping[0].File)
 }
 
-func (d *Data) allFrames() []Frame {
+// AllFrames returns the frames of all samples, by number.
+func (d *Data) AllFrames() []Frame {
 	for _, s := range d.Profile.Sample {
 		d.Stack(s)
 	}
@@ -87,12 +89,8 @@ func Join(older, newer *Data, factor float64) *Data {
 	p.SampleType = []*profile.ValueType{{Type: "new", Unit: unit}, {Type: "old", Unit: unit}}
 	p.Comments, p.PeriodType = nil, nil
 	d.Profile, d.ValueIndex = p, 0
-	d.Memory = &Memory{account: newer.Memory.account, err: newer.Memory.err}
 	d.Memory.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
-	d.FrameTable = newer.clone(d.Memory)
-	groups := *newer.groups
-	groups.stacks = d.FrameTable
-	d.groups = &groups
+	d.FrameTable = newer.clone()
 	p.Sample = nil
 	p.Location = slices.Concat(newer.Profile.Location, older.Profile.Location)
 	counterparts := Counterparts(older, newer)
@@ -117,9 +115,7 @@ func Join(older, newer *Data, factor float64) *Data {
 			d.byLoc[l] = fs
 		}
 	}
-	if d.Memory.err == nil {
-		d.Memory.err = older.Memory.err
-	}
+	d.Memory.err = cmp.Or(d.Memory.err, older.Memory.err)
 	return &d
 }
 

@@ -15,7 +15,7 @@ import (
 // Bytes of a report's parts, with garbage (TestSmallProfilesStayWithinTheBudget).
 const (
 	frameCost    = 320
-	nodeCost     = 200
+	NodeCost     = 200 // of a [CallTree]
 	sampleCost   = 256
 	functionCost = 192
 	locationCost = 192
@@ -84,8 +84,8 @@ func (m *Memory) Err() error { return m.err }
 // Close returns all memory.
 func (m *Memory) Close() { m.account.Close() }
 
-// Writer returns a writer to w that fails after a refusal, and for a text longer than longestText times the budget.
-func (m *Memory) Writer(w io.Writer) io.Writer {
+// writer returns a writer to w that fails after a refusal, and for a text longer than longestText times the budget.
+func (m *Memory) writer(w io.Writer) io.Writer {
 	return &limitedWriter{memory: m, to: w, remaining: longestText * filememory.Process().Total()}
 }
 

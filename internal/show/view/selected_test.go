@@ -158,7 +158,7 @@ func TestOneProfileIsReadByEachTypeOfValues(t *testing.T) {
 		cpu.Precision.Total != 8e8 || wall.conclusion != "" || wall.onlyWaits {
 		t.Errorf("%s of %v %s, %s of %v", wall.Clock(), wall.Precision.Total, wall.Unit, cpu.Clock(), cpu.Precision.Total)
 	}
-	if got := wall.groups.groupName(r.Sample[1], "thread"); got != "worker (tid 9) of pid 7" {
+	if got := wall.groupName(r.Sample[1], "thread"); got != "worker (tid 9) of pid 7" {
 		t.Errorf("%q", got)
 	}
 }
@@ -196,7 +196,7 @@ func TestWriteReturnsTheFirstError(t *testing.T) {
 func TestAReportIsTruncatedAtTwiceTheMemory(t *testing.T) {
 	m := &Memory{}
 	var out bytes.Buffer
-	w := m.Writer(&out).(*limitedWriter)
+	w := m.writer(&out).(*limitedWriter)
 	if w.remaining != 2*filememory.Process().Total() {
 		t.Errorf("%d bytes, want %d", w.remaining, 2*filememory.Process().Total())
 	}

@@ -51,11 +51,13 @@ type Selection struct {
 type Data struct {
 	Selection
 	*FrameTable
-	Memory     *Memory
-	Precision  tabular.Precision
-	groups     *groups
-	conclusion string // "" also before [Data.Conclusion]
-	onlyWaits  bool
+	Memory    *Memory
+	Precision tabular.Precision
+
+	waiting          *Waiting
+	severalProcesses bool   // known only if threads are named
+	conclusion       string // "" also before [Data.Conclusion]
+	onlyWaits        bool
 }
 
 // New applies the options. The caller closes the result's Memory.
@@ -71,14 +73,14 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 
 func newData(p *profile.Profile, o Options, stacks *FrameTable) *Data {
 	return &Data{Selection: Selection{Profile: p, Options: o}, FrameTable: stacks, Memory: stacks.memory,
-		groups: &groups{stacks: stacks, waiting: NewWaiting(p.Sample, !o.NoIdle)}}
+		waiting: NewWaiting(p.Sample, !o.NoIdle)}
 }
 
 // Of returns all of a profile that this process has made, with a table of frames that several may share. The values
 // are chosen by [Data.By].
 func Of(p *profile.Profile, stacks *FrameTable) *Data {
 	d := newData(p, Options{}, stacks)
-	d.groups.severalProcesses = severalProcesses(p)
+	d.severalProcesses = severalProcesses(p)
 	return d
 }
 
@@ -95,15 +97,20 @@ func (d *Data) By(value string) *Data {
 // Clock is the name of the chosen type of values.
 func (sel *Selection) Clock() string { return sel.Profile.SampleType[sel.ValueIndex].Type }
 
-// Write writes a form of a selection. It fails if that needs too much memory, or is too long ([Memory.Writer]).
+// Write writes a form of a selection. It fails if that needs too much memory, or is too long ([limitedWriter]).
 func Write(w io.Writer, p *profile.Profile, o Options, form func(d *Data, to io.Writer) error) error {
 	d, err := New(p, o)
 	if err != nil {
 		return err
 	}
 	defer d.Memory.Close()
-	buf := bufio.NewWriter(d.Memory.Writer(w))
-	err = form(d, buf)
+	return d.Write(w, func(to io.Writer) error { return form(d, to) })
+}
+
+// Write is [Write] of a selection that is made.
+func (d *Data) Write(w io.Writer, form func(to io.Writer) error) error {
+	buf := bufio.NewWriter(d.Memory.writer(w))
+	err := form(buf)
 	return cmp.Or(d.Memory.Err(), err, buf.Flush())
 }
 
@@ -122,11 +129,11 @@ func (d *Data) applyOptions() error {
 		return err
 	}
 	if o.By == "thread" || o.Thread != "" {
-		d.groups.severalProcesses = severalProcesses(p)
+		d.severalProcesses = severalProcesses(p)
 	}
 	d.hideSchedulers()
 	d.hideInterpreter()
-	if err := d.filter(d.groups); err != nil {
+	if err := d.filter(); err != nil {
 		return err
 	}
 	if _, ok := d.sampleCountIndex(); o.Intervals && !ok {

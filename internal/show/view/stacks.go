@@ -35,14 +35,14 @@ func newFrameTable(memory *Memory, lines bool) *FrameTable {
 	return &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: lines, memory: memory}
 }
 
-func (t *FrameTable) clone(memory *Memory) *FrameTable {
+func (t *FrameTable) clone() *FrameTable {
 	return &FrameTable{Frames: slices.Clone(t.Frames), index: maps.Clone(t.index), byLoc: maps.Clone(t.byLoc),
-		lines: t.lines, memory: memory}
+		lines: t.lines, memory: t.memory}
 }
 
 // WithLines returns an empty table that distinguishes lines ([Options].Lines). Its stacks have the same frames.
 func (t *FrameTable) WithLines() *FrameTable {
-	return &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: true, memory: t.memory}
+	return newFrameTable(t.memory, true)
 }
 
 // Stack returns a sample's frames, at least one, innermost first; valid until the next call.

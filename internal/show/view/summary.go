@@ -26,14 +26,13 @@ type Summary struct {
 	Hidden    int // threads that only slept in a scheduler or an event loop, whose samples are hidden
 	Samples   int64
 	Complete  float64 // share of samples with complete stacks; negative: unknown
-	Comments  []string
 	Start     time.Time
 }
 
 // Summary describes the selected samples.
 func (d *Data) Summary() Summary {
 	p := d.Profile
-	s := Summary{Duration: time.Duration(p.DurationNanos), Comments: p.Comments, Complete: -1}
+	s := Summary{Duration: time.Duration(p.DurationNanos), Complete: -1}
 	if p.TimeNanos > 0 {
 		s.Start = time.Unix(0, p.TimeNanos)
 	}
@@ -142,7 +141,7 @@ func (d *Data) Values() (list []string) {
 	for i, t := range d.Profile.SampleType {
 		text := ""
 		if t.Type != rec.TypeSamples {
-			text = t.Type + " " + tabular.Format(d.Total(i), t.Unit) + d.completeNote(i)
+			text = t.Type + " " + tabular.Format(d.Total(i), t.Unit) + d.completeNote(t.Type)
 		}
 		list = append(list, text)
 	}

@@ -35,7 +35,7 @@ func (sel *Selection) hideSchedulers() {
 		task, idle := "", clocks.Blocked(s)
 		tasks := recorded[NumLabel(s, rec.LabelPID)]
 		ran := s.Value[clocks.CPU] != 0 || s.Value[clocks.RunQueue] != 0
-		sleeps := !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0
+		sleeps := !IsTask(s) && Label(s, rec.LabelState) == "sleeping"
 		if len(tasks) > 0 && (idle > 0 || !ran) && sleeps {
 			task = schedulers.taskOf(s)
 		}
@@ -91,10 +91,7 @@ func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, co
 // IsApart reports whether a sample is of a thread that serves no request: one of a runtime, or one without a task. An
 // event loop of asyncio serves requests in the same thread.
 func (w *Waiting) IsApart(s *profile.Sample) bool {
-	task := ""
-	if len(s.Location) > 0 {
-		task = w.schedulers.taskOf(s)
-	}
+	task := w.schedulers.taskOf(s)
 	return isOfRuntime(s) || task != "" && task != languages.CoroutineTask
 }
 
@@ -104,12 +101,18 @@ func isOfRuntime(s *profile.Sample) bool {
 	return role != "" && role != languages.RoleApplication
 }
 
+// schedulerTasks are the tasks of schedulers that stacks are in, or "".
 type schedulerTasks map[**profile.Location]string
 
 func (known schedulerTasks) taskOf(s *profile.Sample) string {
+	if len(s.Location) == 0 {
+		return ""
+	}
 	task, ok := known[&s.Location[0]]
 	if !ok {
-		task = schedulerTask(s)
+		if l := languages.OfScheduler(functionsOf(s)); l != nil {
+			task = cmp.Or(l.Task, l.Runtimes[0])
+		}
 		known[&s.Location[0]] = task
 	}
 	return task
@@ -128,23 +131,10 @@ func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 	return kinds
 }
 
-func schedulerTask(s *profile.Sample) string {
-	if l := languages.OfScheduler(functionsOf(s)); l != nil {
-		return cmp.Or(l.Task, l.Runtimes[0])
-	}
-	return ""
-}
-
 func functionsOf(s *profile.Sample) (names []string) {
-	for _, l := range s.Location {
-		if l.Mapping != nil && l.Mapping.File == KernelModule {
-			continue
-		}
-		if len(l.Line) == 0 {
-			names = append(names, "")
-		}
-		for i := range l.Line {
-			names = append(names, functionName(&l.Line[i]))
+	for _, f := range waitStack(s, wholeStack) {
+		if f.Module != KernelModule {
+			names = append(names, f.Function)
 		}
 	}
 	return names

@@ -220,7 +220,7 @@ func byStack(samples []*profile.Sample, stack func(*profile.Sample) []int32, val
 
 func (d *Data) fromWaitingFunction(s *profile.Sample) []int32 {
 	stack := d.Stack(s)
-	if i := d.groups.waiting.waiterIndex(s); i > 0 && i < len(stack) {
+	if i := d.waiting.waiterIndex(s); i > 0 && i < len(stack) {
 		return stack[i:]
 	}
 	return stack
@@ -398,7 +398,7 @@ func (d *Data) BlockedTotals() []string {
 	}
 	text := "blocked " + tabular.Nanos(all.Blocked)
 	idle := slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool {
-		return d.groups.waiting.idleness(s).Idle == ""
+		return d.waiting.idleness(s).Idle == ""
 	})
 	if c, _ := d.Clocks(idle); len(idle) > 0 {
 		text += fmt.Sprintf(" (idle: %s)", tabular.Nanos(c.Blocked))
@@ -407,4 +407,4 @@ func (d *Data) BlockedTotals() []string {
 }
 
 // WaitName returns the name of a sample's group by wait.
-func (d *Data) WaitName(s *profile.Sample) string { return d.groups.groupName(s, "wait") }
+func (d *Data) WaitName(s *profile.Sample) string { return d.groupName(s, "wait") }

@@ -244,17 +244,12 @@ func (c *Changes) Of(change Change) (list []*Thread) {
 
 // Thread returns a thread by its ID, or nil.
 func (c *Changes) Thread(tid int) *Thread {
-	if i := slices.IndexFunc(c.Threads, func(t Thread) bool { return t.TID == tid }); i >= 0 {
-		return &c.Threads[i]
-	}
-	return nil
+	return stacks.Find(c.Threads, func(t *Thread) bool { return t.TID == tid })
 }
 
 func innermost(t *stacks.Thread) string {
-	for i := range t.Frames {
-		if t.Frames[i].Function != "" {
-			return t.Frames[i].Location()
-		}
+	if f := stacks.Find(t.Frames, func(f *stacks.Frame) bool { return f.Function != "" }); f != nil {
+		return f.Location()
 	}
 	return ""
 }

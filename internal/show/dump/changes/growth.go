@@ -102,7 +102,7 @@ func (c *Changes) conclude() string {
 		still = c.Of(SameStack)
 		format = "%d of %s %s the same stack%s, without run counts that prove that they did not run"
 	}
-	parts := []string{fmt.Sprintf(format, len(still), total, form(len(still), "has", "have"), in)}
+	parts := []string{fmt.Sprintf(format, len(still), total, tabular.Form(len(still), "has", "have"), in)}
 	if idle := countIdle(still); idle > 0 && still[0].Change == NotRun {
 		parts[0] += fmt.Sprintf(" (%d idle)", idle)
 	}
@@ -114,7 +114,7 @@ func (c *Changes) conclude() string {
 		{Ended, "", "", "ended"},
 	} {
 		if n := len(c.Of(s.change)); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s%s", n, form(n, s.one, s.other), s.rest))
+			parts = append(parts, fmt.Sprintf("%d %s%s", n, tabular.Form(n, s.one, s.other), s.rest))
 		}
 	}
 	for _, cycle := range c.Cycles {
@@ -144,11 +144,4 @@ func (c *Changes) comparesRuns() bool {
 		}
 	}
 	return len(c.Of(Moved))+len(c.Of(SameStack)) == 0
-}
-
-func form(n int, one, other string) string {
-	if n == 1 {
-		return one
-	}
-	return other
 }

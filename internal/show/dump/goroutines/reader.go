@@ -61,7 +61,7 @@ func (r *Reader) ReadAll(schedulers []managed.Scheduler, threads []stacks.Thread
 		if r.scheduler = s; len(schedulers) > 1 {
 			r.file = managed.FileOf(s)
 		}
-		list, failed := r.readRuntime(threads)
+		list, failed := s.AllTasks()
 		if failed != nil {
 			whose := "that wait"
 			if r.file != "" {
@@ -69,7 +69,9 @@ func (r *Reader) ReadAll(schedulers []managed.Scheduler, threads []stacks.Thread
 			}
 			err = fmt.Errorf("goroutines %s are not shown; their number is not known: %w", whose, failed)
 		}
-		out = append(out, list...)
+		for i := range list {
+			out = append(out, r.readGoroutine(&list[i], threads))
+		}
 	}
 	if len(schedulers) > 1 {
 		joinCallers(out)
@@ -86,19 +88,7 @@ func Advice(pid int) string {
 		"(ends the process)"
 }
 
-// Goroutines that changed during each try have no frames.
-func (r *Reader) readRuntime(threads []stacks.Thread) ([]stacks.Goroutine, error) {
-	list, err := r.scheduler.AllTasks()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]stacks.Goroutine, 0, len(list))
-	for i := range list {
-		out = append(out, r.readGoroutine(&list[i], threads))
-	}
-	return out, nil
-}
-
+// readGoroutine returns a goroutine that changed during each try without frames.
 func (r *Reader) readGoroutine(t *managed.TaskRecord, threads []stacks.Thread) stacks.Goroutine {
 	g := stacks.Goroutine{Runtime: r.file, Frames: []stacks.Frame{}, StopReason: stillRunning, StackLow: t.StackLo,
 		StackHigh: t.StackHi}

@@ -27,35 +27,23 @@ type StarvedPool struct {
 	Ready    int    `json:"ready,omitempty"`
 	// OthersWork is how many threads of other pools work, and may give these results.
 	OthersWork int `json:"others_work"`
-}
 
-type poolKey struct{ stem, loop string }
-
-type pool struct {
-	poolKey
-	threads []int
-	waiting int
-	idle    int
-	waitsIn string
-	pinned  string
+	waiting, idle int // of Threads
 }
 
 func (l *Locks) starvedPools(c Checker) (out []StarvedPool) {
 	var groups [][]int
 	for _, p := range l.Processes {
-		pools := poolsOf(p)
-		working := 0
-		for _, pool := range pools {
-			working += len(pool.threads) - pool.waiting - pool.idle
+		pools, working := poolsOf(p), 0
+		for _, s := range pools {
+			working += len(s.Threads) - s.waiting - s.idle
 		}
-		for _, pool := range pools {
-			s := StarvedPool{PID: p.PID, Pool: pool.name(p), Loop: pool.loop, WaitsIn: pool.waitsIn, Threads: pool.threads,
-				PinnedBy: pool.pinned, OthersWork: working}
-			if s.PinnedBy != "" {
+		for _, s := range pools {
+			if s.OthersWork = working; s.PinnedBy != "" {
 				s.Ready = readyVirtualThreads(p)
 			}
-			if pool.waiting == len(pool.threads) && pool.waiting > 0 && (s.WaitsIn != "" || s.Ready > 0) {
-				groups, out = append(groups, pool.threads), append(out, s)
+			if s.waiting == len(s.Threads) && (s.WaitsIn != "" || s.Ready > 0) {
+				groups, out = append(groups, s.Threads), append(out, *s)
 			}
 		}
 	}
@@ -74,46 +62,41 @@ func readyVirtualThreads(p *stacks.Process) (n int) {
 	return n
 }
 
-func (p *pool) name(in *stacks.Process) string {
-	name := in.Thread(p.threads[0]).Name
-	for _, tid := range p.threads {
-		if in.Thread(tid).Name != name {
-			return p.stem + "*"
-		}
-	}
-	return name
-}
-
-func poolsOf(p *stacks.Process) (out []*pool) {
-	byKey := map[poolKey]*pool{}
+// poolsOf returns all pools, starved or not. Threads of one pool have equal names but for a number.
+func poolsOf(p *stacks.Process) (out []*StarvedPool) {
+	type key struct{ stem, loop string }
+	known := map[key]*StarvedPool{}
 	for t := range stacks.Each(p.Threads) {
 		worker := waits.PoolWorkerOf(t.WaitsFrames())
 		if worker.Loop == "" {
 			continue
 		}
-		key := poolKey{strings.TrimRight(t.Name, "0123456789"), worker.Loop}
-		if byKey[key] == nil {
-			byKey[key] = &pool{poolKey: key}
-			out = append(out, byKey[key])
+		k := key{strings.TrimRight(t.Name, "0123456789"), worker.Loop}
+		if known[k] == nil {
+			known[k] = &StarvedPool{PID: p.PID, Pool: t.Name, Loop: worker.Loop}
+			out = append(out, known[k])
 		}
-		byKey[key].add(t, worker.Result)
+		known[k].add(t, worker.Result)
+		if known[k].Pool != t.Name {
+			known[k].Pool = k.stem + "*"
+		}
 	}
 	return out
 }
 
-func (p *pool) add(t *stacks.Thread, result string) {
-	p.threads = append(p.threads, t.TID)
+func (s *StarvedPool) add(t *stacks.Thread, result string) {
+	s.Threads = append(s.Threads, t.TID)
 	if t.WaitsFor == nil || t.State == "R" {
 		return
 	}
 	switch {
 	case t.WaitsFor.Mark() != "":
-		p.idle++
+		s.idle++
 	case result != "" && !t.WaitsFor.Timed:
-		p.waiting++
-		p.waitsIn = cmp.Or(p.waitsIn, result)
+		s.waiting++
+		s.WaitsIn = cmp.Or(s.WaitsIn, result)
 	case !t.WaitsFor.Timed && t.PinnedBy() != "":
-		p.waiting++
-		p.pinned = cmp.Or(p.pinned, t.PinnedBy())
+		s.waiting++
+		s.PinnedBy = cmp.Or(s.PinnedBy, t.PinnedBy())
 	}
 }

@@ -30,9 +30,18 @@ const (
 func (l *Locks) conclude() {
 	l.GILCycles = l.gilCycles()
 	l.addUnknownOwners()
+	for _, t := range stacks.ThreadsOf(l.Processes) {
+		switch {
+		case strings.EqualFold(t.State, "T"):
+			l.StoppedThreads++
+		case t.Wait == "futex" && t.WaitsFor == nil: // as in a core of arm64
+			l.ThreadsWithUnknownWait++
+		}
+	}
+	l.ThreadsWithUnknownWait += l.StoppedThreads
 	for _, p := range l.Processes {
-		l.ThreadsWithUnknownWait += threadsWithUnknownWait(p)
-		l.StoppedThreads += stoppedThreads(p)
+		// threads that have ended or run wait for nothing; those refused for MaxPause ran
+		l.ThreadsWithUnknownWait += p.CountFailed(refusal.Zombie, refusal.MaxPause, refusal.Running)
 		if p.Schedules(&languages.Go) {
 			l.GoProcesses = append(l.GoProcesses, p.PID)
 		}
@@ -108,28 +117,6 @@ func (l *Locks) addUnknownOwners() {
 		}
 	}
 }
-
-func threadsWithUnknownWait(p *stacks.Process) int {
-	// threads that have ended or run wait for nothing; those refused for MaxPause ran
-	n := p.CountFailed(refusal.Zombie, refusal.MaxPause, refusal.Running) + stoppedThreads(p)
-	for t := range stacks.Each(p.Threads) {
-		if !isStopped(t) && t.Wait == "futex" && t.WaitsFor == nil { // as in a core of arm64
-			n++
-		}
-	}
-	return n
-}
-
-func stoppedThreads(p *stacks.Process) (n int) {
-	for i := range p.Threads {
-		if isStopped(&p.Threads[i]) {
-			n++
-		}
-	}
-	return n
-}
-
-func isStopped(t *stacks.Thread) bool { return strings.EqualFold(t.State, "T") }
 
 func (l *Locks) atKnownLocks() map[int]bool {
 	out := map[int]bool{}

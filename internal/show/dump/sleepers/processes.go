@@ -11,7 +11,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
-	"prywalk/internal/base/schema"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/host/procmem"
@@ -27,14 +26,13 @@ import (
 // NewLive returns the explainer of a live process.
 func NewLive(t *loadedcode.Process, names *symbols.Namer, threads waits.ThreadFinder) *Explainer {
 	return &Explainer{
-		pid: t.PID, names: names, space: t.Space, files: waits.NewOpenFiles(t.PID), Owners: threads,
-		managed: managedWaitsOf(t),
-		Name:    func(tid int) string { return walk.ThreadName(t, tid) },
-		Read: func(addr uint64, buf []byte) int {
-			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
-			return n
-		},
-		Sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]waits.Idleness{},
+		pid: t.PID, names: names, space: t.Space, files: waits.NewOpenFiles(t.PID), Owners: threads, Read: t.Read,
+		Name: func(tid int) string { return walk.ThreadName(t, tid) },
+		managed: managedWaitsOf(t.Runtimes(), func(q *managed.WaitQuery, tid int, runs uint64) {
+			q.Live = &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: runs}
+			q.InnerTID = walk.InnerTID(t, tid)
+		}),
+		Sleepers: map[int]*waits.Sleeper{}, idleness: map[idleKey]waits.Idleness{},
 		sameTimeNamespace: sharesTimeNamespace(t.PID),
 	}
 }
@@ -81,10 +79,13 @@ func NewCore(c *core.Core, names *symbols.Namer) *Explainer {
 	for _, th := range c.Threads() {
 		threads[th.TID] = true
 	}
-	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
 	return &Explainer{
-		pid: c.PID, names: names, space: c.Space, Owners: threads, Read: read, managed: managedWaitsOfCore(c),
-		Sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]waits.Idleness{},
+		pid: c.PID, names: names, space: c.Space, Owners: threads, Read: c.Read,
+		Sleepers: map[int]*waits.Sleeper{}, idleness: map[idleKey]waits.Idleness{},
+		managed: managedWaitsOf(c.Runtimes(), func(q *managed.WaitQuery, tid int, _ uint64) {
+			// The kernel's cores have the IDs of the pid namespace, gdb's those that gdb sees.
+			q.Live, q.InnerTID, q.Still = callstack.CoreMemory(c.Read), tid, true
+		}),
 	}
 }
 
@@ -114,43 +115,17 @@ func (e *Explainer) ExplainCore(d *stacks.Thread, c *core.Core, th *core.Thread)
 	e.describe(d, sl)
 }
 
-func readWords(m frames.Memory, addr uint64, buf []byte) int {
-	n := 0
-	for ; n+8 <= len(buf); n += 8 {
-		w, ok := m.Word(addr + uint64(n))
-		if !ok {
-			break
-		}
-		for i := range 8 {
-			buf[n+i] = byte(w >> (8 * i))
-		}
-	}
-	return n
-}
-
-// managedWaits asks the runtimes about the wait of thread tid at run count runs. It sets q's Live and InnerTID. later:
-// a retry may explain the wait.
+// managedWaits asks the runtimes about the wait of thread tid at run count runs. later: a retry may explain the wait.
 type managedWaits func(tid int, q managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool)
 
-func managedWaitsOf(t *loadedcode.Process) managedWaits {
-	if len(t.Runtimes().FrameSources()) == 0 {
+// managedWaitsOf returns nil without runtimes. complete sets a query's Live, InnerTID and Still.
+func managedWaitsOf(r *loadedcode.Runtimes, complete func(q *managed.WaitQuery, tid int, runs uint64)) managedWaits {
+	if len(r.FrameSources()) == 0 {
 		return nil
 	}
 	return func(tid int, q managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool) {
-		q.Live = &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: runs}
-		q.InnerTID = walk.InnerTID(t, tid)
-		return callstack.WaitOf(t.Runtimes().FrameSources(), &q)
-	}
-}
-
-func managedWaitsOfCore(c *core.Core) managedWaits {
-	if len(c.Runtimes().FrameSources()) == 0 {
-		return nil
-	}
-	return func(tid int, q managed.WaitQuery, _ uint64) (w waits.Wait, ok, later bool) {
-		// The kernel's cores have the IDs of the pid namespace, gdb's those that gdb sees.
-		q.Live, q.InnerTID, q.Still = callstack.CoreMemory(c.Read), tid, true
-		return callstack.WaitOf(c.Runtimes().FrameSources(), &q)
+		complete(&q, tid, runs)
+		return callstack.WaitOf(r.FrameSources(), &q)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/base/languages"
-	"prywalk/internal/base/schema"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/code/unnamedcode"
 	"prywalk/internal/host/procmem"
@@ -35,7 +34,6 @@ type Explainer struct {
 	files             *waits.OpenFiles // a core's is nil
 	managed           managedWaits
 	sameTimeNamespace bool // of prywalk and the process
-	symbols           map[schema.Hex]waits.Variable
 	idleness          map[idleKey]waits.Idleness
 }
 
@@ -57,7 +55,11 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 	if e.files != nil {
 		e.files.AddFileDetails(&w)
 	}
-	w.SetVariable(e.variable(w.Address))
+	var v waits.Variable
+	if w.Address != 0 && e.space() != nil {
+		v = e.names.VariableAt(e.space(), e.pid, uint64(w.Address))
+	}
+	w.SetVariable(v)
 	w.Idleness = e.idle(sl.Reason, w.Kind, d)
 	d.WaitsFor = &w
 }
@@ -87,16 +89,6 @@ func innermostFunctions(d *stacks.Thread) (out []waits.StackFunction) {
 	return out
 }
 
-func (e *Explainer) variable(addr schema.Hex) waits.Variable {
-	v, known := e.symbols[addr]
-	if known || addr == 0 || e.space() == nil {
-		return v
-	}
-	v = e.names.VariableAt(e.space(), e.pid, uint64(addr))
-	e.symbols[addr] = v
-	return v
-}
-
 // WaitWith returns what a sleeper waits for if its lock's memory is mem.
 func (e *Explainer) WaitWith(sleeper *waits.Sleeper, mem waits.FutexCopy) waits.Wait {
 	later := *sleeper
@@ -120,6 +112,7 @@ type idleKey struct {
 	stack string
 }
 
+// idle finds the rule of equal stacks once, as it takes regular expressions for each function.
 func (e *Explainer) idle(wait string, kind waits.Kind, d *stacks.Thread) waits.Idleness {
 	var names strings.Builder
 	for i := range d.Frames[:min(len(d.Frames), stacks.MaxExamined)] {

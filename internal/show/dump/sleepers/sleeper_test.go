@@ -12,7 +12,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
-	"prywalk/internal/base/schema"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/core"
@@ -26,7 +25,7 @@ func newExplainer() *Explainer {
 		Owners: coreThreads{11: true, 12: true}, Name: func(int) string { return "worker" },
 		Read:     func(uint64, []byte) int { return 0 },
 		Sleepers: map[int]*waits.Sleeper{}, pid: os.Getpid(), space: func() *frames.Space { return nil },
-		symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]waits.Idleness{},
+		idleness: map[idleKey]waits.Idleness{},
 	}
 }
 
@@ -226,14 +225,6 @@ func TestARuntimeIsAskedAgainAboutALaterSleep(t *testing.T) {
 	}
 	if asked[0] != (query{7, true}) || asked[1].copy || asked[1].runs == 0 {
 		t.Errorf("asked %+v", asked)
-	}
-}
-
-func TestWordsAreReadUpToTheFirstThatIsMissing(t *testing.T) {
-	m := &frames.Snapshot{Stack: frames.Region{Addr: 0x100, Bytes: []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}}
-	b := make([]byte, 24)
-	if n := readWords(m, 0x100, b); n != 8 || b[0] != 1 || b[7] != 8 || b[8] != 0 {
-		t.Errorf("%d bytes: %v", n, b)
 	}
 }
 

@@ -208,14 +208,10 @@ func (p *Process) NothingRuns() bool {
 
 // heldByJavaScript returns the main thread if it waits below JavaScript; nil: it does not. Workers wait so for work.
 func (p *Process) heldByJavaScript() *Thread {
-	for t := range Each(p.Threads) {
-		if t.TID == p.PID && t.State == "S" && slices.ContainsFunc(t.Frames, func(f Frame) bool {
-			return languages.IsJavaScript(f.Module)
-		}) {
-			return t
-		}
-	}
-	return nil
+	ofJavaScript := func(f Frame) bool { return languages.IsJavaScript(f.Module) }
+	return Find(p.Threads, func(t *Thread) bool {
+		return t.TID == p.PID && t.State == "S" && slices.ContainsFunc(t.Frames, ofJavaScript)
+	})
 }
 
 // ClearAwaitedIdleness makes threads not idle if a thread that is not idle waits for them. Waits for other than threads
@@ -252,6 +248,16 @@ func Each[T any](list []T) iter.Seq[*T] {
 	}
 }
 
+// Find returns the first element of a list that fits, which is not copied, or nil.
+func Find[T any](list []T, fits func(*T) bool) *T {
+	for x := range Each(list) {
+		if fits(x) {
+			return x
+		}
+	}
+	return nil
+}
+
 // ThreadsOf yields the threads of processes.
 func ThreadsOf(processes []*Process) iter.Seq2[*Process, *Thread] {
 	return func(yield func(*Process, *Thread) bool) {
@@ -267,12 +273,7 @@ func ThreadsOf(processes []*Process) iter.Seq2[*Process, *Thread] {
 
 // Thread returns a thread by its ID; nil: it was not sampled.
 func (p *Process) Thread(tid int) *Thread {
-	for i := range p.Threads {
-		if p.Threads[i].TID == tid {
-			return &p.Threads[i]
-		}
-	}
-	return nil
+	return Find(p.Threads, func(t *Thread) bool { return t.TID == tid })
 }
 
 // CountFailed counts the threads that could not be sampled, except for these reasons.
@@ -287,12 +288,7 @@ func (p *Process) CountFailed(except ...refusal.Reason) (n int) {
 
 // Goroutine returns a goroutine by its runtime's file and its ID, or nil.
 func (p *Process) Goroutine(runtime string, id uint64) *Goroutine {
-	for i := range p.GoroutineStacks {
-		if g := &p.GoroutineStacks[i]; g.ID == id && g.Runtime == runtime {
-			return g
-		}
-	}
-	return nil
+	return Find(p.GoroutineStacks, func(g *Goroutine) bool { return g.ID == id && g.Runtime == runtime })
 }
 
 // Task is a task, as of asyncio, whether a thread runs it or not.

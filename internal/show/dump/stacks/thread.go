@@ -162,12 +162,9 @@ func ownManaged(t *Thread) *Frame {
 	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
 		return nil
 	}
-	for f := range Each(t.Frames) {
-		if f.Kind != "" && f.Type != "native" && f.Type != "stub" && !unnamedcode.IsPlaceholder(f.Function) {
-			return f
-		}
-	}
-	return nil
+	return Find(t.Frames, func(f *Frame) bool {
+		return f.Kind != "" && f.Type != "native" && f.Type != "stub" && !unnamedcode.IsPlaceholder(f.Function)
+	})
 }
 
 // OwnPlace returns the program's function in which a goroutine waits, with line.

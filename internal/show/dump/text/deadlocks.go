@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/locks"
 )
 
@@ -60,7 +61,7 @@ func writeStarvedPool(b *strings.Builder, l *locks.Locks, s *locks.StarvedPool) 
 	}
 	if s.WaitsIn == "" {
 		printable.Fprintf(b, "\nPOSSIBLY STARVED POOL: %s of %s %s pinned, the first by %s; ready, without a carrier: %s\n",
-			who, s.Pool, pluralForm(len(s.Threads), "is", "are"), s.PinnedBy, count(s.Ready, "virtual thread"))
+			who, s.Pool, tabular.Form(len(s.Threads), "is", "are"), s.PinnedBy, count(s.Ready, "virtual thread"))
 		writePlaces(b, l, s.Threads)
 		b.WriteString("  proven: none of these threads is free to run a virtual thread\n" +
 			"  not proven: that what they wait for needs one of those that are ready; if it does, the pool is stuck\n")
@@ -77,7 +78,7 @@ func writeStarvedPool(b *strings.Builder, l *locks.Locks, s *locks.StarvedPool) 
 	}
 	if unsampled > 0 {
 		printable.Fprintf(b, "  not known: whether %s that could not be sampled %s to it\n", count(unsampled, "thread"),
-			pluralForm(unsampled, "belongs", "belong"))
+			tabular.Form(unsampled, "belongs", "belong"))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
 )
@@ -87,25 +88,18 @@ func writeGoroutineCycle(b *strings.Builder, l *locks.Locks, c *locks.GoroutineC
 // writeChannels writes channels that differ in their addresses and goroutines alone as one, as each of a leak's
 // goroutines can wait for a channel of its own.
 func writeChannels(b *strings.Builder, l *locks.Locks) {
-	alike := map[string][]*locks.GoroutineLock{}
-	var order []string
-	for lock := range stacks.Each(l.GoroutineLocks) {
+	alike := groupBy(l.GoroutineLocks, func(lock *locks.GoroutineLock) string {
 		if lock.Kind != stacks.KindChannel {
-			continue
+			return ""
 		}
 		var shown strings.Builder
 		fmt.Fprintln(&shown, lock.PID, lock.Runtime, lock.Symbol, channelDetails(lock))
 		for _, w := range lock.Waiters {
 			fmt.Fprintln(&shown, w.Send, w.In)
 		}
-		key := shown.String()
-		if alike[key] == nil {
-			order = append(order, key)
-		}
-		alike[key] = append(alike[key], lock)
-	}
-	for _, key := range order {
-		list := alike[key]
+		return shown.String()
+	})
+	for _, list := range alike {
 		label := labelAt(list[0].Kind, list[0].Symbol, list[0].Address)
 		var senders, receivers []locks.GoroutineWaiter
 		for _, lock := range list {
@@ -144,7 +138,7 @@ func writeWaiters(b *strings.Builder, waiters []locks.GoroutineWaiter, purpose s
 		ids, places = append(ids, fmt.Sprint(w.Goroutine)), append(places, w.In)
 	}
 	printable.Fprintf(b, "  waiting%s: %s %s\n", withSeparator(" ", purpose),
-		pluralForm(len(ids), "goroutine", "goroutines"), enumerate(ids))
+		tabular.Form(len(ids), "goroutine", "goroutines"), enumerate(ids))
 	writeFrequent(b, places, "goroutine")
 }
 

@@ -79,16 +79,11 @@ func goroutineCount(p *stacks.Process) string {
 }
 
 func onlySchedules(t *stacks.Thread) bool {
-	if t.Goroutine != 0 || t.State != "S" || !t.Complete || len(t.Frames) == 0 {
-		return false
+	isOther := func(f stacks.Frame) bool {
+		return !strings.HasPrefix(f.Function, "runtime.") && !strings.HasPrefix(f.Function, "internal/runtime/")
 	}
-	for i := range t.Frames {
-		name := t.Frames[i].Function
-		if !strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "internal/runtime/") {
-			return false
-		}
-	}
-	return true
+	return t.Goroutine == 0 && t.State == "S" && t.Complete && len(t.Frames) > 0 &&
+		!slices.ContainsFunc(t.Frames, isOther)
 }
 
 // shownThreads separates the threads asleep in Go's scheduler, if there are goroutines, by ID.
@@ -129,7 +124,7 @@ func writeGoroutineGroup(b *strings.Builder, group []*stacks.Goroutine, native b
 		what = count(len(group), "goroutine")
 	}
 	printable.Fprintf(b, "\n%s%s: %s%s\n", what, withSeparator(" of ", first.Runtime), statusText(first),
-		waited(longest(group), len(group)))
+		waited(group))
 	if len(group) > 1 {
 		var ids []string
 		for _, g := range group {
@@ -160,20 +155,17 @@ func peerOf(group []*stacks.Goroutine) (peer string) {
 	return peer
 }
 
-func waited(d time.Duration, n int) string {
-	switch {
-	case d < time.Second:
-		return ""
-	case n > 1:
-		return fmt.Sprintf(", the longest for about %v", d.Truncate(time.Second))
-	}
-	return fmt.Sprintf(", for about %v", d.Truncate(time.Second))
-}
-
-func longest(group []*stacks.Goroutine) time.Duration {
+func waited(group []*stacks.Goroutine) string {
 	most := int64(0)
 	for _, g := range group {
 		most = max(most, g.Since)
 	}
-	return time.Duration(most)
+	switch d := time.Duration(most).Truncate(time.Second); {
+	case d == 0:
+		return ""
+	case len(group) > 1:
+		return fmt.Sprintf(", the longest for about %v", d)
+	default:
+		return fmt.Sprintf(", for about %v", d)
+	}
 }

@@ -91,14 +91,13 @@ func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
 
 // writeOwnerProcess writes the threads of the process that took a file lock: any of them may release it.
 func writeOwnerProcess(b *strings.Builder, l *locks.Locks, pid int) {
-	i := slices.IndexFunc(l.Processes, func(p *stacks.Process) bool { return p.PID == pid })
-	if i < 0 {
+	p := l.Process(pid)
+	if p == nil {
 		printable.Fprintf(b, "  what that process does: prywalk dump -p %d\n", pid)
 		return
 	}
-	threads := l.Processes[i].Threads
-	for j := range threads[:min(len(threads), maxShown)] {
-		t := &threads[j]
+	threads := p.Threads
+	for t := range stacks.Each(threads[:min(len(threads), maxShown)]) {
 		printable.Fprintf(b, "  its thread %d %s,%s\n", t.TID, shownName(t), stateText(t))
 		writeWait(b, t)
 		if len(threads) == 1 {

@@ -117,29 +117,21 @@ type numberedName struct {
 	tids           []int
 }
 
-func groupByNumberedName(threads []*stacks.Thread) []*numberedName {
-	var list []*numberedName
-	type key struct {
-		before, after string
-		numbered      bool
-	}
-	byName := map[key]*numberedName{}
-	for _, t := range threads {
-		before, number, after := splitNumber(shownName(t))
-		k := key{before, after, number >= 0}
-		s := byName[k]
-		if s == nil {
-			s = &numberedName{prefix: before, suffix: after}
-			byName[k] = s
-			list = append(list, s)
+func groupByNumberedName(threads []*stacks.Thread) (list []*numberedName) {
+	for _, group := range groupBy(threads, func(t **stacks.Thread) string {
+		before, number, after := splitNumber(shownName(*t))
+		return fmt.Sprintf("%s\x00%s\x00%t", before, after, number >= 0)
+	}) {
+		s := &numberedName{}
+		for _, t := range group {
+			before, number, after := splitNumber(shownName(*t))
+			s.prefix, s.suffix, s.tids = before, after, append(s.tids, (*t).TID)
+			if number >= 0 {
+				s.numbers = append(s.numbers, number)
+			}
 		}
-		s.tids = append(s.tids, t.TID)
-		if number >= 0 {
-			s.numbers = append(s.numbers, number)
-		}
-	}
-	for _, s := range list {
 		slices.Sort(s.numbers)
+		list = append(list, s)
 	}
 	slices.SortStableFunc(list, func(a, b *numberedName) int { return cmp.Compare(len(b.tids), len(a.tids)) })
 	return list
@@ -149,8 +141,9 @@ func groupByNumberedName(threads []*stacks.Thread) []*numberedName {
 const maxDigits = 9
 
 func splitNumber(name string) (before string, number int, after string) {
-	end := strings.LastIndexFunc(name, isDigit) + 1
-	begin := len(strings.TrimRightFunc(name[:end], isDigit))
+	const digits = "0123456789"
+	end := strings.LastIndexAny(name, digits) + 1
+	begin := len(strings.TrimRight(name[:end], digits))
 	if end == 0 || end-begin > maxDigits || name[begin] == '0' && end-begin > 1 {
 		return name, -1, ""
 	}
@@ -160,8 +153,6 @@ func splitNumber(name string) (before string, number int, after string) {
 	}
 	return name[:begin], number, name[end:]
 }
-
-func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 const maxListed = 6
 

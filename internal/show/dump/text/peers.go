@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
@@ -85,9 +86,9 @@ func writePeers(b *strings.Builder, l *locks.Locks) {
 	}
 	for _, t := range order {
 		n := len(names[t])
-		printable.Fprintf(b, "\n%s %s %s: %s\n", count(n, t.noun), pluralForm(n, t.verbs[0], t.verbs[1]), t.peer,
+		printable.Fprintf(b, "\n%s %s %s: %s\n", count(n, t.noun), tabular.Form(n, t.verbs[0], t.verbs[1]), t.peer,
 			printable.Raw(enumerate(names[t])))
-		writeFrequent(b, places[t], pluralForm(n, "", t.noun))
+		writeFrequent(b, places[t], tabular.Form(n, "", t.noun))
 	}
 }
 

@@ -58,7 +58,7 @@ func Write(w io.Writer, p *stacks.Process) error {
 func writeBesidesThreads(b *strings.Builder, p *stacks.Process, asleepInScheduler []string) {
 	if n := len(asleepInScheduler); n > 0 {
 		printable.Fprintf(b, "\nwithout a goroutine, asleep in Go's scheduler: %s %s (--native shows the stacks)\n",
-			pluralForm(n, "thread", "threads"), enumerate(asleepInScheduler))
+			tabular.Form(n, "thread", "threads"), enumerate(asleepInScheduler))
 	}
 	writeTasks(b, p)
 	writeMergedTasks(b, p)
@@ -112,19 +112,12 @@ func stillText(p *stacks.Process) string {
 	if p.Clients == 0 {
 		return "nothing runs"
 	}
-	return count(p.Clients, "client connection") + " " + pluralForm(p.Clients, "is", "are") + " open and nothing runs"
+	return count(p.Clients, "client connection") + " " + tabular.Form(p.Clients, "is", "are") + " open and nothing runs"
 }
 
 func count(n int, noun string) string { return tabular.Plural(int64(n), noun) }
 
-func waiting(n int, noun string) string { return count(n, noun) + pluralForm(n, " waits", " wait") }
-
-func pluralForm(n int, one, other string) string {
-	if n == 1 {
-		return one
-	}
-	return other
-}
+func waiting(n int, noun string) string { return count(n, noun) + tabular.Form(n, " waits", " wait") }
 
 // reasons are the parts of a text.
 type reasons []string

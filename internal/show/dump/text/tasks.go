@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
@@ -134,7 +135,7 @@ func writeTasks(b *strings.Builder, p *stacks.Process) {
 	notes.add(p.TasksChanged, "changing while being read: "+count(p.TasksChanged, "task"))
 	notes.add(p.TasksMore, "not shown: "+count(p.TasksMore, "task"))
 	notes.add(p.TasksUnproven, "not shown: "+count(p.TasksUnproven, "task")+", whose "+
-		pluralForm(p.TasksUnproven, "stack", "stacks")+" cannot be proven")
+		tabular.Form(p.TasksUnproven, "stack", "stacks")+" cannot be proven")
 	notes.add(p.TasksUnlisted, "not all tasks could be listed, as the program ran meanwhile: repeat the dump")
 	for _, note := range notes {
 		printable.Fprintf(b, "\n%s\n", note)
@@ -162,10 +163,10 @@ func writeAwaits(b *strings.Builder, p *stacks.Process) {
 
 // suspendedText says how many functions are suspended, and what is not known.
 func suspendedText(a *managed.AwaitCounts) string {
-	parts := reasons{count(a.Pending, "asynchronous function") + " " + pluralForm(a.Pending, "is", "are") + " suspended"}
+	parts := reasons{count(a.Pending, "asynchronous function") + " " + tabular.Form(a.Pending, "is", "are") + " suspended"}
 	parts.add(a.Unproven, fmt.Sprintf("%s that changed meanwhile, or without a proven chain, %s left out",
-		count(a.Unproven, "function"), pluralForm(a.Unproven, "is", "are")))
-	parts.add(a.More, count(a.More, "chain")+" beyond the limits "+pluralForm(a.More, "is", "are")+" not shown")
+		count(a.Unproven, "function"), tabular.Form(a.Unproven, "is", "are")))
+	parts.add(a.More, count(a.More, "chain")+" beyond the limits "+tabular.Form(a.More, "is", "are")+" not shown")
 	if a.Cut || a.Unread > 0 {
 		parts.add(1, "only a part of the heap was searched: there can be more, also within these chains")
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
 )
@@ -67,7 +68,7 @@ func verdictText(l *locks.Locks) string {
 
 func problemsText(l *locks.Locks) string {
 	var parts reasons
-	add := func(n int, one, other string) { parts.add(n, strconv.Itoa(n)+" "+pluralForm(n, one, other)) }
+	add := func(n int, one, other string) { parts.add(n, strconv.Itoa(n)+" "+tabular.Form(n, one, other)) }
 	add(len(l.Deadlocks)+len(l.GoroutineDeadlocks)+len(l.TaskDeadlocks), "DEADLOCK", "DEADLOCKS")
 	add(len(l.PossibleDeadlocks)+len(l.PossibleGoroutineDeadlocks), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS")
 	add(len(l.StarvedPools), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS")
@@ -83,8 +84,8 @@ func unknownTexts(l *locks.Locks) []string {
 	}
 	why.add(l.UnsampledOwners, "the stack of "+count(l.UnsampledOwners, "owner")+" is not known")
 	n := l.StoppedThreads
-	why.add(n, count(n, "thread")+" "+pluralForm(n, "is", "are")+" stopped by a signal or a debugger (SIGCONT, "+
-		"or the debugger, continues "+pluralForm(n, "it", "them")+")")
+	why.add(n, count(n, "thread")+" "+tabular.Form(n, "is", "are")+" stopped by a signal or a debugger (SIGCONT, "+
+		"or the debugger, continues "+tabular.Form(n, "it", "them")+")")
 	n = l.ThreadsWithUnknownWait - l.StoppedThreads
 	why.add(n, fmt.Sprintf("what %s for is not known (not readable, as in state D; or in futex for an unknown object)",
 		waiting(n, "thread")))
@@ -153,8 +154,8 @@ func ownerlessText(l *locks.Locks) string {
 		}
 	}
 	var parts reasons
-	parts.add(ended, count(ended, "lock")+" "+pluralForm(ended, "was", "were")+" taken by a thread that has ended")
-	parts.add(forked, count(forked, "lock")+" "+pluralForm(forked, "was", "were")+
+	parts.add(ended, count(ended, "lock")+" "+tabular.Form(ended, "was", "were")+" taken by a thread that has ended")
+	parts.add(forked, count(forked, "lock")+" "+tabular.Form(forked, "was", "were")+
 		" taken by a thread of the parent process before the fork")
 	parts.add(likely+none, ofOwners(likely, none, noun))
 	parts.add(files, "which thread holds "+count(files, "file lock")+" is not known")
@@ -188,12 +189,12 @@ func ofOwners(likely, none int, noun string) string {
 	case likely+none == 0:
 		return ""
 	case likely == 0:
-		return count(none, noun) + " " + pluralForm(none, "has", "have") + " no known owner"
+		return count(none, noun) + " " + tabular.Form(none, "has", "have") + " no known owner"
 	case none == 0:
-		return count(likely, noun) + " " + pluralForm(likely, "has", "have") + " a likely owner only"
+		return count(likely, noun) + " " + tabular.Form(likely, "has", "have") + " a likely owner only"
 	}
 	return fmt.Sprintf("%d of %s %s a likely owner only, %d %s none",
-		likely, count(likely+none, noun), pluralForm(likely, "has", "have"), none, pluralForm(none, "has", "have"))
+		likely, count(likely+none, noun), tabular.Form(likely, "has", "have"), none, tabular.Form(none, "has", "have"))
 }
 
 func examinesGoroutines(l *locks.Locks) bool {

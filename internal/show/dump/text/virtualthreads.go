@@ -4,10 +4,10 @@ package text
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"prywalk/internal/base/printable"
+	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
@@ -58,10 +58,10 @@ func VirtualThreadsText(v *stacks.VirtualThreads) string {
 	}
 	parts := reasons{count(v.Total, "virtual thread")}
 	add := func(n int, why string) { parts.add(n, fmt.Sprintf("%d %s", n, why)) }
-	add(v.Mounted, pluralForm(v.Mounted, "has its", "have their")+" frames on a thread's stack above")
-	add(v.Changed, "changed during each reading, and "+pluralForm(v.Changed, "is", "are")+" not shown")
-	add(v.Unproven, pluralForm(v.Unproven, "has a stack", "have stacks")+" that cannot be proven, and "+
-		pluralForm(v.Unproven, "is", "are")+" not shown")
+	add(v.Mounted, tabular.Form(v.Mounted, "has its", "have their")+" frames on a thread's stack above")
+	add(v.Changed, "changed during each reading, and "+tabular.Form(v.Changed, "is", "are")+" not shown")
+	add(v.Unproven, tabular.Form(v.Unproven, "has a stack", "have stacks")+" that cannot be proven, and "+
+		tabular.Form(v.Unproven, "is", "are")+" not shown")
 	add(v.Unlisted, "parts of the lists of virtual threads could not be read: repeat the dump")
 	if v.Untracked {
 		parts.add(1, "only those of executors are listed, as the program runs with -Djdk.trackAllThreads=false")
@@ -116,7 +116,8 @@ func writeOwnerTask(b *strings.Builder, l *locks.Locks, pid int, w *waits.Wait) 
 	if p == nil {
 		return
 	}
-	if i := slices.IndexFunc(p.Tasks, func(t stacks.Task) bool { return t.ID == w.OwnerTask && t.Count == 1 }); i >= 0 {
-		writeTaskWait(b, &p.Tasks[i])
+	is := func(t *stacks.Task) bool { return t.ID == w.OwnerTask && t.Count == 1 }
+	if t := stacks.Find(p.Tasks, is); t != nil {
+		writeTaskWait(b, t)
 	}
 }

@@ -164,11 +164,7 @@ func ThreadName(t *loadedcode.Process, tid int) string {
 
 // GivenName returns a thread's name in its runtime; false: none.
 func GivenName(t *loadedcode.Process, tid int) (string, bool) {
-	sources := t.Runtimes().FrameSources()
-	if len(sources) == 0 {
-		return "", false
-	}
-	return callstack.ThreadName(sources, InnerTID(t, tid))
+	return callstack.ThreadName(t.Runtimes().FrameSources(), InnerTID(t, tid))
 }
 
 // InnerTID returns a thread's ID in its own pid namespace, by which runtimes know it; without runtimes, tid.
