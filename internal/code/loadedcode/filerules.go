@@ -52,7 +52,11 @@ func (r *fileRules) add(s interface {
 }
 
 // Table returns the table of a language's functions, or nil. Not safe for concurrent use.
-func (img *Image) Table() managed.FileTable { return img.preparedRules().table }
+func (img *Image) Table() managed.FileTable {
+	r := img.lockRules()
+	defer img.mu.Unlock()
+	return r.table
+}
 
 func (img *Image) mayHaveTable() bool {
 	img.mu.Lock()

@@ -51,6 +51,12 @@ func FuzzFileRules(f *testing.F) {
 	})
 }
 
+func (img *Image) preparedRules() *fileRules {
+	r := img.lockRules()
+	defer img.mu.Unlock()
+	return r
+}
+
 func TestEachSourceOfAFileIsAsked(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "1")
 	exe := filepath.Join(t.TempDir(), "gostacks") // the C library's start files have call frame information

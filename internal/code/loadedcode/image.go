@@ -29,7 +29,7 @@ type Image struct {
 	usage   usage
 	file    *pooledFile // or nil
 	mu      sync.Mutex
-	rules   atomic.Pointer[fileRules] // nil: not made
+	rules   *fileRules // nil: not made
 	debug   debugFiles
 	symbols fileSymbols
 }
@@ -59,25 +59,14 @@ func (img *Image) ReadAddr(addr uint64, b []byte) int {
 	return img.ELF.ReadAddr(addr, b)
 }
 
+// lockRules also prepares the rules. The caller unlocks img.mu.
 func (img *Image) lockRules() *fileRules {
-	p := img.preparedRules()
 	img.mu.Lock()
-	return p
-}
-
-func (img *Image) preparedRules() *fileRules {
-	if p := img.rules.Load(); p != nil {
-		return p
+	if img.rules == nil {
+		img.rules = &fileRules{}
+		img.rules.prepare(&img.symbols)
 	}
-	img.mu.Lock()
-	defer img.mu.Unlock()
-	p := img.rules.Load()
-	if p == nil {
-		p = &fileRules{}
-		p.prepare(&img.symbols)
-		img.rules.Store(p)
-	}
-	return p
+	return img.rules
 }
 
 // Clone returns the file with separate tables, without its debug file, for another goroutine. Precondition: the clone

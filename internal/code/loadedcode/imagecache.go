@@ -189,7 +189,7 @@ func (img *Image) drop() (named bool) {
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	img.debug.drop()
-	img.rules.Store(nil)
+	img.rules = nil
 	img.ELF.FreeContents()
 	return img.file == nil || img.file.closeUntilRead()
 }
