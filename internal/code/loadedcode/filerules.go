@@ -58,12 +58,6 @@ func (img *Image) Table() managed.FileTable {
 	return r.table
 }
 
-func (img *Image) mayHaveTable() bool {
-	img.mu.Lock()
-	defer img.mu.Unlock()
-	return runtimes.HasTable(img.ELF)
-}
-
 // FuncRange implements heuristics.Functions.
 func (r *fileRules) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	for _, b := range r.bounds {

@@ -5,7 +5,6 @@ package loadedcode
 import (
 	"debug/elf"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -59,9 +58,14 @@ func (img *Image) ReadAddr(addr uint64, b []byte) int {
 	return img.ELF.ReadAddr(addr, b)
 }
 
-// lockRules also prepares the rules. The caller unlocks img.mu.
+// lockRules returns the rules, made if need be. The caller unlocks img.mu.
 func (img *Image) lockRules() *fileRules {
 	img.mu.Lock()
+	return img.madeRules()
+}
+
+// madeRules is lockRules with the precondition that img.mu is held.
+func (img *Image) madeRules() *fileRules {
 	if img.rules == nil {
 		img.rules = &fileRules{}
 		img.rules.prepare(&img.symbols)
@@ -95,21 +99,6 @@ func elfImage(m *frames.Module) *Image {
 		return nil
 	}
 	return at.Image
-}
-
-func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
-	img.mu.Lock()
-	defer img.mu.Unlock()
-	s := img.ELF.Section(name)
-	if s == nil {
-		return 0, nil, false
-	}
-	data, err := img.ELF.Data(s)
-	if err != nil {
-		return 0, nil, false
-	}
-	defer img.ELF.Free(data)
-	return s.Addr, slices.Clone(data), true
 }
 
 // ImageAt returns the image at an address, also under other mappings, and the file address.
