@@ -34,7 +34,7 @@ type Process struct {
 	spans    []procmem.Span // ascending
 	jit      *liveCode
 	files    *TrustedFiles
-	runtimes *Runtimes
+	runtimes Runtimes
 	noLinks  bool
 	closed   *atomic.Bool
 }
@@ -91,7 +91,7 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
 	p.jit = &liveCode{tid: p.MemoryTID(), memory: p.Memory(), pages: map[uint64][]byte{}}
-	p.runtimes = NewRuntimes(p.Arch, p.jit, &p.JITFuncBounds)
+	p.runtimes.Init(p.Arch, p.jit, &p.JITFuncBounds)
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (p *Process) start() error {
 	return nil
 }
 
-// Close releases the process. Space and Runtimes are nil afterwards.
+// Close releases the process. Space is nil, and Runtimes has none afterwards.
 func (p *Process) Close() error {
 	err := p.Process.Close()
 	p.closeAllButNames()
@@ -121,7 +121,7 @@ func (p *Process) Close() error {
 func (p *Process) closeAllButNames() {
 	countUsers(p.code, -1)
 	p.closed.Store(true)
-	p.space, p.runtimes, p.JITFuncBounds, p.jit = nil, nil, nil, nil
+	p.space, p.runtimes, p.JITFuncBounds, p.jit = nil, Runtimes{}, nil, nil
 	p.text, p.code, p.spans = nil, nil, nil
 }
 
@@ -132,7 +132,7 @@ func (p *Process) Space() *frames.Space { return p.space }
 func (p *Process) AddressSpaceNumber() uint64 { return p.addressSpace }
 
 // Runtimes returns the process's runtimes.
-func (p *Process) Runtimes() *Runtimes { return p.runtimes }
+func (p *Process) Runtimes() *Runtimes { return &p.runtimes }
 
 // CodeMappings counts the executable mappings.
 func (p *Process) CodeMappings() int { return len(p.code) }

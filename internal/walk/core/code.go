@@ -30,7 +30,7 @@ func (c *Core) addModules() {
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == "\x7fELF"
 	})
 	c.space = frames.NewSpace(c.Arch)
-	c.runtimes = loadedcode.NewRuntimes(c.Arch, c, &c.JITFuncBounds)
+	c.runtimes.Init(c.Arch, c, &c.JITFuncBounds)
 	var mods, bare []*frames.Module
 	for i := range c.maps {
 		var before *mapping
@@ -172,4 +172,4 @@ func (c *Core) Images() *loadedcode.ImageCache { return c.cache }
 func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
 
 // Runtimes returns the core's runtimes.
-func (c *Core) Runtimes() *loadedcode.Runtimes { return c.runtimes }
+func (c *Core) Runtimes() *loadedcode.Runtimes { return &c.runtimes }

@@ -35,7 +35,7 @@ type Core struct {
 	hasHeaders bool
 	fileParts  []filePart
 	cache      *loadedcode.ImageCache
-	runtimes   *loadedcode.Runtimes
+	runtimes   loadedcode.Runtimes
 	space      *frames.Space
 	warnings   []string
 	missing    []string // not found
