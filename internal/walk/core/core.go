@@ -33,7 +33,6 @@ type Core struct {
 	files      []file // by number − 1
 	loaded     int
 	hasHeaders bool
-	fileParts  []filePart
 	cache      *loadedcode.ImageCache
 	runtimes   loadedcode.Runtimes
 	space      *frames.Space
