@@ -154,9 +154,6 @@ func (f *sectionReader) inFile(off, n uint64) bool {
 	return off <= f.size && n <= f.size-off
 }
 
-// In bytes. Later reads and allocations double.
-const readChunk = 1 << 20
-
 const headerCost = 4 // bytes of memory for each byte of headers in the file
 
 func (f *sectionReader) readHeaders(off, n uint64, what string) ([]byte, error) {
@@ -166,14 +163,9 @@ func (f *sectionReader) readHeaders(off, n uint64, what string) ([]byte, error) 
 	if err := f.memory.Take(int64(headerCost*n), what); err != nil {
 		return nil, err
 	}
-	var out []byte
-	for uint64(len(out)) < n {
-		have := len(out)
-		step := int(min(n-uint64(have), max(readChunk, uint64(have))))
-		out = append(out, make([]byte, step)...)
-		if got, err := f.r.ReadAt(out[have:], int64(off)+int64(have)); got < step {
-			return nil, fmt.Errorf("reading %s: %w", what, shortRead(err))
-		}
+	out := make([]byte, n)
+	if got, err := f.r.ReadAt(out, int64(off)); uint64(got) < n {
+		return nil, fmt.Errorf("reading %s: %w", what, shortRead(err))
 	}
 	return out, nil
 }

@@ -45,7 +45,7 @@ type growingBuffer struct {
 func (g *growingBuffer) Write(b []byte) (int, error) {
 	if need := len(g.data) + len(b); need > cap(g.data) {
 		old := cap(g.data)
-		next := max(need, 2*old, readChunk)
+		next := max(need, 2*old, leastBuffer)
 		if err := g.memory.Take(int64(next), ".gnu_debugdata"); err != nil {
 			return 0, err
 		}
@@ -66,6 +66,7 @@ const (
 	xzMagic      = "\xfd7zXZ\x00"
 	xzHeaderSize = 12
 	xzLZMA2      = 0x21
+	leastBuffer  = 1 << 20
 	maxMiniDebug = 256 << 20
 	maxXZDict    = 64 << 20
 	// xz -9 makes one block with a dictionary of 64 MiB.
