@@ -4,12 +4,12 @@ package elffile
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 
 	"prywalk/frames"
-	"prywalk/internal/base/wire"
 	"prywalk/internal/host/filememory"
 )
 
@@ -39,14 +39,6 @@ type File struct {
 	headerMemory int64 // bytes
 	arch         frames.Arch
 	symbols      [2]symbolSource
-}
-
-// Elf64_Ehdr (gABI).
-type header struct {
-	phoff, shoff     uint64
-	phentsize, phnum uint16
-	shentsize, shnum uint16
-	shstrndx         uint16
 }
 
 // Open reads the headers of the size bytes in r, which must stay usable. The error is ErrNotELF, ErrClass32, ErrMachine
@@ -108,10 +100,10 @@ func (f *File) Arch() frames.Arch { return f.arch }
 // Size returns the file's size in bytes.
 func (f *File) Size() uint64 { return f.size }
 
-func (f *File) readHeader() (*header, error) {
+func (f *File) readHeader() (*elf.Header64, error) {
 	var buf [headerSize]byte
 	n, err := f.r.ReadAt(buf[:min(headerSize, f.size)], 0)
-	if n < 6 || string(buf[:4]) != "\x7fELF" {
+	if n < 6 || string(buf[:4]) != elf.ELFMAG {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("reading the ELF header: %w", err)
 		}
@@ -126,28 +118,18 @@ func (f *File) readHeader() (*header, error) {
 	if n < headerSize {
 		return nil, &FormatError{"header cut off", 0}
 	}
-	return f.parseHeader(&wire.Cursor{Bytes: buf[16:]})
-}
-
-func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
-	f.Type = elf.Type(c.U16())
-	switch m := elf.Machine(c.U16()); m {
+	var h elf.Header64
+	_, _ = binary.Decode(buf[:], binary.LittleEndian, &h) // as large as buf
+	f.Type, f.Entry = elf.Type(h.Type), h.Entry
+	switch elf.Machine(h.Machine) {
 	case elf.EM_X86_64:
 		f.arch = frames.X86_64
 	case elf.EM_AARCH64:
 		f.arch = frames.ARM64
 	default:
-		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, uint16(m))
+		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, h.Machine)
 	}
-	c.U32() // e_version
-	f.Entry = c.U64()
-	h := &header{phoff: c.U64(), shoff: c.U64()}
-	c.U32() // e_flags
-	c.U16() // e_ehsize
-	h.phentsize, h.phnum = c.U16(), c.U16()
-	h.shentsize, h.shnum = c.U16(), c.U16()
-	h.shstrndx = c.U16()
-	return h, nil
+	return &h, nil
 }
 
 func (f *sectionReader) inFile(off, n uint64) bool {

@@ -37,23 +37,23 @@ const (
 )
 
 // readSections returns the null section, which can have the number of segments, also if the others are unreadable.
-func (f *sectionReader) readSections(h *header) []Section {
-	if h.shoff == 0 || h.shentsize != sectionSize {
+func (f *sectionReader) readSections(h *elf.Header64) []Section {
+	if h.Shoff == 0 || h.Shentsize != sectionSize {
 		return nil
 	}
-	first, err := f.readHeaders(h.shoff, sectionSize, "section header 0")
+	first, err := f.readHeaders(h.Shoff, sectionSize, "section header 0")
 	if err != nil {
 		return nil
 	}
 	zero := parseSection(&wire.Cursor{Bytes: first})
-	n := uint64(h.shnum)
+	n := uint64(h.Shnum)
 	if n == 0 {
 		n = max(zero.Size, 1) // section 0 may be there for its sh_info only
 	}
 	if n > maxSections {
 		return []Section{zero}
 	}
-	buf, err := f.readHeaders(h.shoff, n*sectionSize, "section headers")
+	buf, err := f.readHeaders(h.Shoff, n*sectionSize, "section headers")
 	if err != nil {
 		return []Section{zero}
 	}
@@ -74,8 +74,8 @@ func parseSection(c *wire.Cursor) (s Section) {
 	return s
 }
 
-func (f *sectionReader) nameSections(h *header) {
-	i := uint32(h.shstrndx)
+func (f *sectionReader) nameSections(h *elf.Header64) {
+	i := uint32(h.Shstrndx)
 	if i == extendedIndex && len(f.Sections) > 0 {
 		i = f.Sections[0].Link
 	}
