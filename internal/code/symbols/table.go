@@ -72,15 +72,6 @@ func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 	return out
 }
 
-// FuncRange returns the bounds of the function around addr by ELF symbols.
-func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
-	s := t.symbols().find(addr)
-	if s == nil {
-		return 0, 0, false
-	}
-	return s.addr, s.addr + uint64(s.size), true
-}
-
 // Warnings lists damaged or unfitting debug files; missing ones are no fault.
 func (t *Table) Warnings() []error { return t.warnings }
 
