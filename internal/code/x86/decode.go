@@ -118,46 +118,32 @@ func (d *decoder) number(n int) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
+const prefixOther = 1 << 7 // without a meaning for 64-bit code, or LOCK
+
+var legacyPrefixes = [256]uint8{
+	0x66: Prefix66, 0x67: Prefix67, 0xf2: PrefixF2, 0xf3: PrefixF3, 0x64: PrefixSeg | PrefixFS, 0x65: PrefixSeg,
+	0x26: prefixOther, 0x2e: prefixOther, 0x36: prefixOther, 0x3e: prefixOther, 0xf0: prefixOther,
+}
+
 // prefixes also returns the byte after the prefixes.
 func (d *decoder) prefixes() byte {
 	for !d.bad {
 		op := d.byte()
-		switch op {
-		case 0x66:
-			d.i.Prefix |= Prefix66
-		case 0x67:
-			d.i.Prefix |= Prefix67
-		case 0xf2:
-			d.i.Prefix |= PrefixF2
-		case 0xf3:
-			d.i.Prefix |= PrefixF3
-		case 0x64:
-			d.i.Prefix |= PrefixSeg | PrefixFS
-		case 0x65:
-			d.i.Prefix |= PrefixSeg
-		case 0x26, 0x2e, 0x36, 0x3e, 0xf0:
-		default:
-			if op&0xf0 != 0x40 {
-				return op
-			}
-			next := d.byte()
-			if next&0xf0 == 0x40 || isLegacyPrefix(next) {
-				d.pos-- // a REX that is not last has no effect
-				continue
-			}
+		if p := legacyPrefixes[op]; p != 0 {
+			d.i.Prefix |= p &^ prefixOther
+			continue
+		}
+		if op&0xf0 != 0x40 {
+			return op
+		}
+		next := d.byte()
+		if next&0xf0 != 0x40 && legacyPrefixes[next] == 0 {
 			d.setREX(op)
 			return next
 		}
+		d.pos-- // a REX that is not last has no effect
 	}
 	return 0
-}
-
-func isLegacyPrefix(b byte) bool {
-	switch b {
-	case 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3:
-		return true
-	}
-	return false
 }
 
 func (d *decoder) setREX(b byte) {
