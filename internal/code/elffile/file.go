@@ -16,17 +16,6 @@ import (
 // Elf64_Ehdr has so many bytes (gABI, figure 4-4).
 const headerSize = 64
 
-// sectionReader reads a file's sections.
-type sectionReader struct {
-	// Sections are by index, 0 the null section. If the others are unreadable there is at most that one; if the names
-	// are, all names are "".
-	Sections []Section
-
-	r      io.ReaderAt
-	size   uint64
-	memory *filememory.Account
-}
-
 // File is an open ELF file. The exported fields are read-only.
 type File struct {
 	Type elf.Type
@@ -34,8 +23,13 @@ type File struct {
 	Entry uint64
 	// Segments are in the file's order.
 	Segments []Segment
-	sectionReader
+	// Sections are by index, 0 the null section. If the others are unreadable there is at most that one; if the names
+	// are, all names are "".
+	Sections []Section
 
+	r            io.ReaderAt
+	size         uint64
+	memory       *filememory.Account
 	headerMemory int64 // bytes
 	arch         frames.Arch
 	symbols      [2]symbolSource
@@ -47,7 +41,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) { return openIn(nil, r, size
 
 // openIn is Open with a budget; nil: prywalk's. Parts that exceed it are missing.
 func openIn(mem *filememory.Budget, r io.ReaderAt, size int64) (*File, error) {
-	f := &File{sectionReader: sectionReader{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}}
+	f := &File{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}
 	if err := f.open(); err != nil {
 		f.Release()
 		return nil, err
@@ -132,13 +126,13 @@ func (f *File) readHeader() (*elf.Header64, error) {
 	return &h, nil
 }
 
-func (f *sectionReader) inFile(off, n uint64) bool {
+func (f *File) inFile(off, n uint64) bool {
 	return off <= f.size && n <= f.size-off
 }
 
 const headerCost = 4 // bytes of memory for each byte of headers in the file
 
-func (f *sectionReader) readHeaders(off, n uint64, what string) ([]byte, error) {
+func (f *File) readHeaders(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
 	}

@@ -27,8 +27,7 @@ func (f *File) MiniDebug() (*File, error) {
 		out.drop()
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}
-	in := sectionReader{r: bytes.NewReader(out.data), size: uint64(len(out.data)), memory: f.memory}
-	mini := &File{sectionReader: in}
+	mini := &File{r: bytes.NewReader(out.data), size: uint64(len(out.data)), memory: f.memory}
 	if err := mini.open(); err != nil {
 		out.drop()
 		return nil, err

@@ -37,7 +37,7 @@ const (
 )
 
 // readSections returns the null section, which can have the number of segments, also if the others are unreadable.
-func (f *sectionReader) readSections(h *elf.Header64) []Section {
+func (f *File) readSections(h *elf.Header64) []Section {
 	if h.Shoff == 0 || h.Shentsize != sectionSize {
 		return nil
 	}
@@ -74,7 +74,7 @@ func parseSection(c *wire.Cursor) (s Section) {
 	return s
 }
 
-func (f *sectionReader) nameSections(h *elf.Header64) {
+func (f *File) nameSections(h *elf.Header64) {
 	i := uint32(h.Shstrndx)
 	if i == extendedIndex && len(f.Sections) > 0 {
 		i = f.Sections[0].Link
@@ -106,7 +106,7 @@ func stringAt(table string, off uint32) string {
 }
 
 // Section returns the first section of that name, or nil.
-func (f *sectionReader) Section(name string) *Section {
+func (f *File) Section(name string) *Section {
 	for i := range f.Sections {
 		if f.Sections[i].Name == name {
 			return &f.Sections[i]
@@ -116,7 +116,7 @@ func (f *sectionReader) Section(name string) *Section {
 }
 
 // DebugSection returns .debug_NAME.
-func (f *sectionReader) DebugSection(name string) *Section { return f.Section(".debug_" + name) }
+func (f *File) DebugSection(name string) *Section { return f.Section(".debug_" + name) }
 
 // PLT is a procedure linkage table: a header, then entries of one size.
 type PLT struct {
