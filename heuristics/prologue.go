@@ -25,12 +25,12 @@ type majority struct {
 func (m *majority) add(st *symbolicState) {
 	switch {
 	case m.count == 0:
-		m.st.copyFrom(st)
+		m.st = *st
 		m.count = 1
 	case m.st.regs[st.sp] == st.regs[st.sp]:
 		m.count++
 		if st.nslots > m.st.nslots {
-			m.st.copyFrom(st)
+			m.st = *st
 		}
 	default:
 		m.count--
@@ -172,7 +172,7 @@ func (p *prologue) noteReached(st *symbolicState) {
 		p.ambiguousSP = p.ambiguousSP || p.st.regs[st.sp] != st.regs[st.sp]
 		return
 	}
-	p.st.copyFrom(st)
+	p.st = *st
 	p.found = true
 }
 

@@ -96,14 +96,6 @@ type path struct {
 	align           uint8 // alignEven and alignOdd of the calls so far
 }
 
-// copyFrom leaves out the unused slots, half of a state.
-func (st *symbolicState) copyFrom(o *symbolicState) {
-	st.regs = o.regs
-	copy(st.slots[:o.nslots], o.slots[:o.nslots])
-	st.path = o.path
-	st.nslots, st.unnamedBases = o.nslots, o.unnamedBases
-}
-
 const noReg = x86.NoReg
 
 // rsp is a multiple of 16 at each call (System V ABI §3.2.2).
