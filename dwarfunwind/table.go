@@ -35,7 +35,6 @@ type Table struct {
 	debugIndex index
 	reserve    func(bytes int64) bool
 	machine    machine
-	row        frames.Row
 }
 
 // New reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
