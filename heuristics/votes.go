@@ -68,5 +68,5 @@ func (v *votes) best() (f *finding, sure bool) {
 func (v *votes) showsWholeFrame(abi *abi) bool {
 	first := &v.outcomes[0]
 	return v.strong > 0 && first.cfa == startValue(abi.fp).plus(16) &&
-		first.calleeSaved[0] == savedReg{inMemory, abi.fp, 0}
+		first.calleeSaved[0] == inMemory(abi.fp, 0)
 }
