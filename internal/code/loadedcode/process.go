@@ -30,18 +30,13 @@ type Process struct {
 	addressSpace uint64 // last read ([procmem.Memory.Space])
 
 	text     []byte
-	code     []codeMapping  // ascending
+	code     []*Mapping     // ascending
 	spans    []procmem.Span // ascending
 	jit      *liveCode
 	files    *TrustedFiles
 	runtimes Runtimes
 	noLinks  bool
 	closed   *atomic.Bool
-}
-
-type codeMapping struct {
-	at  *Mapping
-	mod *frames.Module
 }
 
 // Open opens process pid. The error wraps a [*process.Error] if there is no such process, if it cannot be sampled, or
@@ -95,12 +90,12 @@ func (p *Process) start() error {
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}
-	for _, c := range p.code { // a byte is read, as ptrace's access check can deny it
-		if c.at.Perm&PermRead == 0 || c.at.Unresponsive {
+	for _, m := range p.code { // a byte is read, as ptrace's access check can deny it
+		if m.Perm&PermRead == 0 || m.Unresponsive {
 			continue
 		}
 		var b [1]byte
-		if _, err := readMemory(p.Memory(), p.MemoryTID(), c.at.Start, b[:]); process.IsDenied(err) {
+		if _, err := readMemory(p.Memory(), p.MemoryTID(), m.Start, b[:]); process.IsDenied(err) {
 			return process.Explain(p.PID, err)
 		}
 		return nil
@@ -146,12 +141,10 @@ type ProgramFile struct {
 // Program returns false if the file is unknown.
 func (p *Process) Program() (f ProgramFile, ok bool) {
 	main := p.Main()
-	for i := range p.code {
-		if m := &p.code[i]; main != nil && m.mod == main && m.at.Inode != 0 {
-			return ProgramFile{m.at.Dev, m.at.Inode, main.BuildID}, true
-		}
+	if main == nil || MappingOf(main).Inode == 0 {
+		return ProgramFile{}, false
 	}
-	return ProgramFile{}, false
+	return ProgramFile{MappingOf(main).Dev, MappingOf(main).Inode, main.BuildID}, true
 }
 
 // Main returns the program's own module; nil if unknown.
