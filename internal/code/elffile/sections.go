@@ -149,8 +149,8 @@ func (f *File) PLTs() []PLT {
 	return out
 }
 
-// Range returns the bounds of the header or entry at addr; false: it is outside.
-func (t *PLT) Range(addr uint64) (start, end uint64, ok bool) {
+// FuncRange returns the bounds of the header or entry at addr; false: it is outside.
+func (t *PLT) FuncRange(addr uint64) (start, end uint64, ok bool) {
 	off := addr - t.Addr
 	if off >= t.Size {
 		return 0, 0, false

@@ -23,7 +23,9 @@ type fileRules struct {
 
 func (r *fileRules) prepare(symbols *fileSymbols) {
 	f := symbols.elf
-	r.bounds = append(r.bounds, pltStubs(f.PLTs()))
+	for _, t := range f.PLTs() {
+		r.bounds = append(r.bounds, &t)
+	}
 	if r.table = runtimes.TableOf(f); r.table != nil {
 		r.add(r.table)
 	}
