@@ -210,12 +210,3 @@ func (d *detectedRuntimes) unreadReason() error {
 func (d *detectedRuntimes) has(kind int) bool {
 	return slices.ContainsFunc(d.detections, func(e detection) bool { return e.kind == kind && e.runtime != nil })
 }
-
-func (d *detectedRuntimes) funcRange(pc uint64) (start, end uint64, ok bool) {
-	for r := range d.found {
-		if start, end, ok = r.FuncRange(pc); ok {
-			return start, end, ok
-		}
-	}
-	return 0, 0, false
-}

@@ -13,6 +13,7 @@ import (
 type Runtimes struct {
 	arch     frames.Arch
 	code     *heuristics.Source
+	ask      *FuncBounds
 	detected detectedRuntimes
 	host     runtimeHost
 }
@@ -22,8 +23,8 @@ type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
 
 // Init begins for instructions read by code. *ask, another source of bounds, may be set later.
 func (r *Runtimes) Init(arch frames.Arch, code heuristics.Code, ask *FuncBounds) {
-	r.arch = arch
-	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitFuncs{&r.detected, ask}, JIT: true})
+	r.arch, r.ask = arch, ask
+	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: r, JIT: true})
 }
 
 // SetSources gives a module made at run time the shared sources.
@@ -93,18 +94,15 @@ func (r *Runtimes) Labels(regs *frames.Regs, mem frames.Memory) map[string]strin
 	return nil
 }
 
-type jitFuncs struct {
-	detected *detectedRuntimes
-	fallback *FuncBounds
-}
-
-// FuncRange implements heuristics.Functions.
-func (f jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if start, end, ok = f.detected.funcRange(pc); ok {
-		return start, end, ok
+// FuncRange implements heuristics.Functions for code made at run time.
+func (r *Runtimes) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for found := range r.detected.found {
+		if start, end, ok = found.FuncRange(pc); ok {
+			return start, end, ok
+		}
 	}
-	if *f.fallback == nil {
+	if r.ask == nil || *r.ask == nil { // nil: closed
 		return 0, 0, false
 	}
-	return (*f.fallback)(pc)
+	return (*r.ask)(pc)
 }
