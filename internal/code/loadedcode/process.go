@@ -85,7 +85,7 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 
 func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
-	p.jit = &liveCode{tid: p.MemoryTID(), memory: p.Memory(), pages: map[uint64][]byte{}}
+	p.jit = &liveCode{p: p, pages: map[uint64][]byte{}}
 	p.runtimes.Init(p.Arch, p.jit, &p.JITFuncBounds)
 	if _, err := p.Refresh(); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p *Process) start() error {
 			continue
 		}
 		var b [1]byte
-		if _, err := readMemory(p.Memory(), p.MemoryTID(), m.Start, b[:]); process.IsDenied(err) {
+		if _, err := p.ReadMem(m.Start, b[:]); process.IsDenied(err) {
 			return process.Explain(p.PID, err)
 		}
 		return nil

@@ -52,7 +52,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 
 func (p *Process) resetAfterExec() error {
 	err := p.AdoptProgram()
-	p.followMemoryTID()
+	p.files.tid = p.MemoryTID()
 	p.jit.lost = true
 	p.runtimes.detected = detectedRuntimes{}
 	return err
@@ -70,11 +70,9 @@ func (p *Process) readMaps() error {
 		if !p.NextThread() {
 			return process.Explain(p.PID, os.ErrNotExist)
 		}
-		p.followMemoryTID()
+		p.files.tid = p.MemoryTID()
 	}
 }
-
-func (p *Process) followMemoryTID() { p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID() }
 
 func (p *Process) parseMappings(execed bool) ([]*Mapping, error) {
 	p.spans = p.spans[:0]
