@@ -209,7 +209,7 @@ func (d *decoder) rex2() byte {
 func (d *decoder) vex(op byte) byte {
 	d.i.VEX = true
 	if op == 0xc4 {
-		return d.vexOp(d.vex3())
+		return d.vexOp(d.vex3(0x1f))
 	}
 	p := d.byte()
 	d.rexR = ^p & 0x80 >> 4
@@ -218,11 +218,11 @@ func (d *decoder) vex(op byte) byte {
 	return d.vexOp(Map0F)
 }
 
-// vex3 reads the two bytes behind the first of VEX's long form. It returns the opcode map.
-func (d *decoder) vex3() byte {
+// vex3 reads the two bytes behind the first of VEX's long form and of EVEX. It returns the opcode map.
+func (d *decoder) vex3(mapBits byte) byte {
 	p := d.byte()
 	d.rexR, d.rexX, d.rexB = ^p&0x80>>4, ^p&0x40>>3, ^p&0x20>>2
-	m := p & 0x1f
+	m := p & mapBits
 	p = d.byte()
 	d.i.W = p&0x80 != 0
 	d.i.VVVV = ^p >> 3 & 0xf
@@ -267,13 +267,9 @@ func apxOp(op byte) byte {
 // AVX-512 and APX (SDM volume 2, 2.7.1).
 func (d *decoder) evex() byte {
 	d.i.VEX, d.i.REX = true, true
-	p0, p1 := d.byte(), d.byte()
+	m := d.vex3(7)
 	d.byte()
-	d.rexR, d.rexX, d.rexB = ^p0&0x80>>4, ^p0&0x40>>3, ^p0&0x20>>2
-	d.i.W = p1&0x80 != 0
-	d.i.VVVV = ^p1 >> 3 & 0xf
-	d.setPrefix(p1)
-	return d.vexOp(p0 & 7)
+	return d.vexOp(m)
 }
 
 func (d *decoder) operands(layout byte) {
