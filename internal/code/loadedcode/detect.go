@@ -122,20 +122,19 @@ func (d *detectedRuntimes) searchAnother(kind int) {
 	}
 }
 
+// withoutKind returns h without the modules of the runtimes found of a kind.
 func (d *detectedRuntimes) withoutKind(kind int, h *runtimeHost) *runtimeHost {
-	left := h
-	for i := range d.detections {
-		entry := &d.detections[i]
-		if entry.kind != kind || entry.runtime == nil || entry.runtime.Module() == nil {
-			continue
-		}
-		if left == h {
-			clone := *h
-			left, clone.mods = &clone, slices.Clone(h.mods)
-		}
-		left.mods = slices.DeleteFunc(left.mods, func(m *frames.Module) bool { return m == entry.runtime.Module() })
+	isFound := func(m *frames.Module) bool {
+		return slices.ContainsFunc(d.detections, func(entry detection) bool {
+			return entry.kind == kind && entry.runtime != nil && entry.runtime.Module() == m
+		})
 	}
-	return left
+	if !slices.ContainsFunc(h.mods, isFound) {
+		return h
+	}
+	left := *h
+	left.mods = slices.DeleteFunc(slices.Clone(h.mods), isFound)
+	return &left
 }
 
 func (d *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
