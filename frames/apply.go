@@ -22,7 +22,6 @@ type callerStep struct {
 	space          *Space
 	arch           *archInfo
 	mem            Memory
-	stackCopy      Region       // of mem, if it is a Snapshot
 	next           callerRegs   // while they are computed
 	knownInnermost uint64       // registers known in the innermost frame
 	unreadAddr     Addr         // last word that could not be read
@@ -57,7 +56,7 @@ func (c *callerStep) restoreCompact(r *Rule, cfa Addr) StopReason {
 		i := uint(bits.TrailingZeros64(saved)) / 8 % NumCompact
 		saved &^= 0xff << (8 * i)
 		reg, at := c.arch.compact[i], cfa-8*uint64(r.Saved[i])
-		v, ok := c.word(at)
+		v, ok := c.mem.Word(at)
 		switch {
 		case ok:
 			c.next.Set(reg, v)
@@ -87,7 +86,7 @@ func (c *callerStep) restoreReturnAddress(r *Rule, cfa Addr) StopReason {
 }
 
 func (c *callerStep) loadReturnAddress(at Addr) StopReason {
-	v, ok := c.word(at)
+	v, ok := c.mem.Word(at)
 	if !ok && c.mayBePopped(at) {
 		if reg, popped := c.poppedRegister(at); popped {
 			v, ok = c.regs.Get(reg)
@@ -148,7 +147,7 @@ func (c *callerStep) rowCFA(row *Row) (Addr, StopReason) {
 	if !row.CFADeref {
 		return cfa, StopNone
 	}
-	v, ok := c.word(cfa)
+	v, ok := c.mem.Word(cfa)
 	if !ok {
 		return 0, c.stopAtUnread(cfa)
 	}
@@ -246,7 +245,7 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop
 	default:
 		return 0, false, StopNone
 	}
-	v, ok := c.word(at)
+	v, ok := c.mem.Word(at)
 	if !ok {
 		return 0, false, c.stopAtUnread(at)
 	}
@@ -285,13 +284,6 @@ func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
 		return false
 	}
 	return c.space.isReturnAddressOf(c.next.PC, c.currentFunction())
-}
-
-func (c *callerStep) word(at Addr) (uint64, bool) {
-	if v, ok := c.stackCopy.word(at); ok {
-		return v, true
-	}
-	return c.mem.Word(at)
 }
 
 func (c *callerStep) stopAtUnread(at Addr) StopReason {

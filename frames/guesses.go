@@ -25,8 +25,8 @@ func (c *callerStep) applyFramePointer(callee Addr) bool {
 // frameRecord returns the two words at a frame pointer; false: they are none. Beyond code that cannot be read, the
 // caller may use the register for other values.
 func (c *callerStep) frameRecord(fp Addr) (outerFP, ra Addr, ok bool) {
-	outerFP, hasFP := c.word(fp)
-	ra, hasRA := c.word(fp + 8)
+	outerFP, hasFP := c.mem.Word(fp)
+	ra, hasRA := c.mem.Word(fp + 8)
 	ra &^= c.regs.PACMask
 	further := outerFP == 0 || outerFP > fp || c.rule.mod.isUnread() && !c.space.ModuleAt(ra).isUnread()
 	return outerFP, ra, hasFP && hasRA && further
@@ -46,7 +46,7 @@ func (c *callerStep) mayBeReachedByTailCall(ra, outerFP Addr) bool {
 	if !c.space.isReturnAddressOf(ra, noFunction) || outerFP == 0 {
 		return false
 	}
-	outerRA, ok := c.word(outerFP + 8)
+	outerRA, ok := c.mem.Word(outerFP + 8)
 	outerRA &^= c.regs.PACMask
 	return ok && outerRA >= minCodeAddr && c.space.followsCall(outerRA)
 }
@@ -91,7 +91,7 @@ func (w *Walker) applyScan(callee Addr) StopReason {
 	sp := w.regs.SP()
 	for i := range words {
 		at := sp + 8*i
-		v, ok := w.word(at)
+		v, ok := w.mem.Word(at)
 		if !ok {
 			if stop := w.stopAtUnread(at); stop == StopStackCut {
 				return stop
@@ -115,7 +115,7 @@ func (w *Walker) applyScan(callee Addr) StopReason {
 // isCopyOfReturnAddress recognises the copy that Free Pascal's main pushes below its return address. The CFA by the
 // upper word is a multiple of 16 (System V ABI for x86-64, §3.2.2).
 func (c *callerStep) isCopyOfReturnAddress(at, v Addr) bool {
-	above, ok := c.word(at + 8)
+	above, ok := c.mem.Word(at + 8)
 	return ok && above == v && at%16 == 0
 }
 
