@@ -21,18 +21,8 @@ func (t *Table) compactRule(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) 
 	if !t.buildRow(f, pc) {
 		return frames.Rule{}, nil, false
 	}
-	rule, needsRow := t.machine.Compact(t.arch, frames.MethodCFI, flags)
-	if !needsRow && t.spIsCFA() {
-		return rule, nil, true
-	}
-	row := t.machine.Row
-	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: frames.MethodCFI}, &row, true
-}
-
-// spIsCFA reports whether the caller's stack pointer is the CFA, as compact rules imply.
-func (t *Table) spIsCFA() bool {
-	p := &t.machine.Regs[t.arch.SP()]
-	return p.Kind == frames.RuleSame || p.Kind == frames.RuleValOffset && p.Off == 0
+	rule, row := t.machine.Compact(t.arch, frames.MethodCFI, flags)
+	return rule, row, true
 }
 
 // buildRow completes the machine's row; false if it is unusable.

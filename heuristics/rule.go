@@ -51,15 +51,12 @@ func (a *analysis) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, b
 	if f.cfa.base == a.abi.fp && f.calleeSaved[0] == inMemory(a.abi.fp, 0) {
 		method = frames.MethodFP
 	}
-	if q.SPOnly && f.cfa.base != a.abi.sp || !f.fill(a.abi, &a.row) {
+	var row frames.Row
+	if q.SPOnly && f.cfa.base != a.abi.sp || !f.fill(a.abi, &row) {
 		return frames.Rule{}, nil, false
 	}
-	r, needsRow := a.row.Compact(a.src.opt.Arch, method, 0)
-	if !needsRow {
-		return r, nil, true
-	}
-	row := a.row
-	return r, &row, true
+	r, full := row.Compact(a.src.opt.Arch, method, 0)
+	return r, full, true
 }
 
 // fill sets the row of a finding; false if a row cannot express it.

@@ -52,11 +52,7 @@ func fixEpilogue(
 	}
 	mended := *row
 	mended.MarkRestored(arch, kept)
-	r, more := mended.Compact(arch, r.Method, r.Flags)
-	if !more {
-		return r, nil
-	}
-	return r, &mended
+	return mended.Compact(arch, r.Method, r.Flags)
 }
 
 type imageCalls struct{ img *Image }
