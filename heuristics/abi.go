@@ -57,7 +57,9 @@ type abi struct {
 	syscall         []byte
 	syscallReg      uint8
 	exit, exitGroup int32 // of a thread and a process
-	trampoline
+	// sigreturnForms are the kernel's signal trampolines: two instructions that call rt_sigreturn.
+	sigreturnForms [][]byte
+	signalRow      *frames.Row
 }
 
 var abis = map[frames.Arch]*abi{frames.X86_64: &abiX86, frames.ARM64: &abiARM64}

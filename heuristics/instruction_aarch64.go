@@ -26,7 +26,7 @@ var abiARM64 = abi{
 	callBefore:  callBeforeARM64,
 	endsInJump:  endsInJumpARM64,
 	syscall:     []byte{0x01, 0, 0, 0xd4}, syscallReg: 8, exit: 93, exitGroup: 94, // include/uapi/asm-generic/unistd.h
-	trampoline: trampolineARM64,
+	sigreturnForms: sigreturnARM64, signalRow: signalRowARM64(),
 }
 
 // pushARM64 is "stp x16, x30, [sp, #-16]!", the start of a procedure linkage table.

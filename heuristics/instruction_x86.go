@@ -33,7 +33,7 @@ var abiX86 = abi{
 	callBefore:  callBeforeX86,
 	endsInJump:  endsInJumpX86,
 	syscall:     []byte{0x0f, 0x05}, syscallReg: hwAX, exit: 60, exitGroup: 231, // arch/x86/entry/syscalls/syscall_64.tbl
-	trampoline: trampolineX86,
+	sigreturnForms: sigreturnX86, signalRow: signalRowX86,
 }
 
 // dwarfX86 converts a hardware register number (System V ABI, figure 3.36).
