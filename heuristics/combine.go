@@ -118,7 +118,7 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 // frameWithoutReturns is combine where no path votes. f is the frame that the prologue p shows.
 func (a *analysis) frameWithoutReturns(q frames.Query, fn span, v *votes, p *prologue, f *finding) (finding, bool) {
 	switch {
-	case v.misaligned.found && p.agrees(&v.misaligned.last, f):
+	case v.hasMisaligned && p.agrees(&v.misaligned, f):
 		// GCC calls functions of the same unit without aligning the stack: sqlite3VdbeIntegerAffinity.
 		return *f, true
 	case a.isEntry(fn): // a function that never returns

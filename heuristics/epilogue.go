@@ -112,7 +112,7 @@ func (e *epilogueSearch) vote(end *flow) {
 	case !e.contradictsCalls(&f):
 		e.votes.add(&f, weak)
 	case !weak:
-		e.votes.misaligned = misalignedOutcome{f, true}
+		e.votes.misaligned, e.votes.hasMisaligned = f, true
 	}
 }
 

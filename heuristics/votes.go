@@ -16,17 +16,13 @@ type outcome struct {
 }
 
 type votes struct {
-	outcomes   [maxVotes]outcome
-	n          int
-	strong     int // of all outcomes
-	misaligned misalignedOutcome
-}
-
-// misalignedOutcome is of paths whose calls are not aligned as the ABI demands. Compilers need not align within a unit,
-// so it can confirm the prologue, but has no vote.
-type misalignedOutcome struct {
-	last  finding
-	found bool // last is valid
+	outcomes [maxVotes]outcome
+	n        int
+	strong   int // of all outcomes
+	// misaligned is the last outcome of paths whose calls are not aligned as the ABI demands. Compilers need not align
+	// within a unit, so it can confirm the prologue, but has no vote.
+	misaligned    finding
+	hasMisaligned bool
 }
 
 func (v *votes) add(f *finding, weak bool) {
