@@ -299,17 +299,14 @@ func (d *decoder) operands(layout byte) {
 	case 'e':
 		d.i.Imm = d.number(2)&0xffff | d.number(1)<<16
 	case 'o':
-		d.number(d.addrSize())
+		n := 8
+		if d.i.Prefix&Prefix67 != 0 {
+			n = 4
+		}
+		d.number(n)
 	case 'G':
 		d.immGroup()
 	}
-}
-
-func (d *decoder) addrSize() int {
-	if d.i.Prefix&Prefix67 != 0 {
-		return 4
-	}
-	return 8
 }
 
 func (d *decoder) immSize() int {
