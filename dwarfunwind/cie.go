@@ -3,8 +3,6 @@
 package dwarfunwind
 
 import (
-	"slices"
-
 	"prywalk/frames"
 	"prywalk/internal/base/wire"
 )
@@ -20,10 +18,9 @@ type cie struct {
 	fdeEnc    uint8 // of the FDEs' addresses
 	codeAlign uint64
 	dataAlign int64
-	ra        uint64   // column of the return address
-	limit     uint64   // columns from here on are ignored
-	init      cfaRow   // after the initial instructions
-	exprs     [][]byte // of init
+	ra        uint64 // column of the return address
+	arch      *archRules
+	init      frames.Row // after the initial instructions
 }
 
 // cieAt returns the CIE at off in the section; nil if it is unusable.
@@ -43,7 +40,7 @@ func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 }
 
 func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
-	c := &cie{limit: t.archRules.columns, init: cfaRow{cfaExpr: noExpr, cfaReg: frames.NoReg}}
+	c := &cie{arch: t.archRules, init: frames.Row{CFAReg: frames.NoReg}}
 	e := s.entryAt(off)
 	if e.kind != kindCIE || len(e.data) > maxCIE {
 		return c
@@ -56,11 +53,7 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 	if !t.machine.run(c, cur, s, off, 0, ^uint64(0)) {
 		return c
 	}
-	c.init = t.machine.cfaRow
-	for _, x := range t.machine.exprs {
-		c.exprs = append(c.exprs, slices.Clone(x))
-	}
-	c.usable = true
+	c.init, c.usable = t.machine.Row, true
 	return c
 }
 
@@ -123,20 +116,20 @@ func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off ui
 }
 
 // initialRule is the rule that DW_CFA_restore sets (DWARF 5 §6.4.2.3).
-func (c *cie) initialRule(reg uint64) (r regRule) {
-	if slot := c.slot(reg); slot >= 0 {
-		r = c.init.regs[slot]
+func (c *cie) initialRule(reg uint64) (r frames.RegRule) {
+	if p := c.place(&c.init, reg); p != nil {
+		r = *p
 	}
 	return r
 }
 
-// slot returns a register's index in cfaRow, −1 if it is ignored.
-func (c *cie) slot(reg uint64) int {
+// place returns a column's rule in a row; nil if it is ignored. Row.RA is of a column that is no register.
+func (c *cie) place(row *frames.Row, reg uint64) *frames.RegRule {
 	switch {
-	case reg < c.limit:
-		return int(reg)
+	case reg < c.arch.columns:
+		return &row.Regs[reg]
 	case reg == c.ra:
-		return raSlot
+		return &row.RA
 	}
-	return -1
+	return nil
 }

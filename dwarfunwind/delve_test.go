@@ -52,29 +52,29 @@ func delveFrames(t *testing.T, path, section string) map[uint64]*frame.FrameDesc
 
 // readelf does not show the expression.
 func (m *machine) cfaAgrees(w *frame.DWRule) bool {
-	if m.cfaExpr != noExpr {
-		return w.Rule == frame.RuleExpression && bytes.Equal(w.Expression, m.exprs[m.cfaExpr])
+	if e, ok := m.CFAExpr.(*expr); ok {
+		return w.Rule == frame.RuleExpression && bytes.Equal(w.Expression, e.code)
 	}
-	return w.Rule == frame.RuleCFA && w.Reg == uint64(m.cfaReg) && w.Offset == m.cfaOff
+	return w.Rule == frame.RuleCFA && w.Reg == uint64(m.CFAReg) && w.Offset == m.CFAOff
 }
 
 // Delve's restore drops the rule of the CIE, and leaves the register undefined where it has its former value: then it
 // is not compared.
 func (m *machine) ruleAgrees(slot int, w *frame.DWRule, returns bool) bool {
-	r := m.regs[slot]
+	r := m.Regs[slot]
 	if w.Rule == frame.RuleUndefined && !returns {
-		return r.kind == frames.RuleUndefined || r == m.cie.init.regs[slot]
+		return r.Kind == frames.RuleUndefined || r == m.cie.init.Regs[slot]
 	}
-	if delveKinds[w.Rule] != r.kind {
+	if delveKinds[w.Rule] != r.Kind {
 		return false
 	}
-	switch r.kind {
+	switch r.Kind {
 	case frames.RuleOffset:
-		return r.off == w.Offset
+		return r.Off == w.Offset
 	case frames.RuleReg:
-		return uint64(r.reg) == w.Reg
+		return uint64(r.Reg) == w.Reg
 	case frames.RuleExpr, frames.RuleValExpr:
-		return bytes.Equal(w.Expression, m.exprs[r.off])
+		return bytes.Equal(w.Expression, r.Expr.(*expr).code)
 	}
 	return true
 }
@@ -86,15 +86,15 @@ func compareDelve(t *testing.T, table *Table, loc uint64, d *frame.FrameDescript
 		t.Fatalf("%#x: delve: %v", loc, err)
 	}
 	if !m.cfaAgrees(&want.CFA) {
-		t.Fatalf("%#x: CFA r%d%+d (expression %d), delve has %+v", loc, m.cfaReg, m.cfaOff, m.cfaExpr, want.CFA)
+		t.Fatalf("%#x: CFA r%d%+d (expression %v), delve has %+v", loc, m.CFAReg, m.CFAOff, m.CFAExpr, want.CFA)
 	}
-	for slot := range int(m.cie.limit) {
+	for slot := range int(m.cie.arch.columns) {
 		w, known := want.Regs[uint64(slot)]
 		if !known {
 			w.Rule = frame.RuleSameVal
 		}
 		if !m.ruleAgrees(slot, &w, uint64(slot) == m.cie.ra) {
-			t.Fatalf("%#x: register %d: %+v, delve has %+v", loc, slot, m.regs[slot], w)
+			t.Fatalf("%#x: register %d: %+v, delve has %+v", loc, slot, m.Regs[slot], w)
 		}
 	}
 }

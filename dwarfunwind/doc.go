@@ -3,7 +3,7 @@
 // Package dwarfunwind turns call frame information into rules of package frames.
 //
 //	table, err := dwarfunwind.New(dwarfunwind.Config{Arch: frames.X86_64,
-//		EhFrame: dwarfunwind.NewSection(address, bytes)})
+//		EhFrame: dwarfunwind.Section{Addr: address, Size: size, Data: viewer}})
 //	module.Sources = []frames.RuleSource{table}
 //
 // # Algorithm

@@ -15,8 +15,9 @@ const (
 
 type frameSection struct {
 	Section
-	eh   bool            // .eh_frame
-	cies map[uint64]*cie // by offset
+	eh    bool            // .eh_frame
+	cies  map[uint64]*cie // by offset
+	index index
 }
 
 // entry is an undecoded CIE or FDE (DWARF 5 §6.4.1).

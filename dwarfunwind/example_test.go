@@ -19,10 +19,15 @@ var ehFrame = []byte{
 	0, 0, 0, 0,
 }
 
+// inMemory is a section without a file.
+type inMemory []byte
+
+func (b inMemory) View(off uint64, n int) ([]byte, error) { return b[off:][:n], nil }
+
 // A table has the rule that holds at an instruction: here before and after "push %rbp".
 func Example() {
 	table, err := dwarfunwind.New(dwarfunwind.Config{Arch: frames.X86_64,
-		EhFrame: dwarfunwind.NewSection(0x2000, ehFrame)})
+		EhFrame: dwarfunwind.Section{Addr: 0x2000, Size: uint64(len(ehFrame)), Data: inMemory(ehFrame)}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -21,6 +21,13 @@ type expr struct {
 	pushCFA  bool // DWARF 5 §6.4.2.3
 }
 
+// at returns the expression of a rule at pc.
+func (e *expr) at(pc uint64) *expr {
+	own := *e
+	own.pc = pc
+	return &own
+}
+
 type evaluator struct {
 	cursor
 	*expr

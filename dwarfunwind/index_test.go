@@ -91,7 +91,7 @@ func TestIndexGrowsOnlyByReservedMemory(t *testing.T) {
 				found++
 			}
 		}
-		have := cap(table.debugIndex.entries)
+		have := cap(table.debug.index.entries)
 		if want := min(entries, granted/indexEntrySize); found != want || have*indexEntrySize > granted {
 			t.Errorf("limit %d: %d of %d entries are found, want %d; %d bytes are reserved for %d", limit, found, entries, want,
 				granted, have)
@@ -135,7 +135,7 @@ func TestMillionsOfEntriesOfOneStartHaveBoundedCosts(t *testing.T) {
 	if _, _, ok := table.FuncRange(testStart); !ok {
 		t.Error("the function is not found")
 	}
-	if n := len(table.debugIndex.entries); n != maxEntries-1 || reserved > 65<<20 {
+	if n := len(table.debug.index.entries); n != maxEntries-1 || reserved > 65<<20 {
 		t.Errorf("index of %d entries in %d bytes, want all that are read, and at most 65 MiB", n, reserved)
 	}
 	data.views = 0

@@ -4,6 +4,7 @@ package dwarfunwind
 
 import (
 	"math"
+	"slices"
 
 	"prywalk/frames"
 )
@@ -16,19 +17,18 @@ const (
 
 // machine runs CFA programs (DWARF 5 §6.4.2).
 type machine struct {
-	cfaRow
-	loc        uint64   // of the row
-	remembered []cfaRow // by DW_CFA_remember_state
-	exprs      [][]byte // of the rows
+	frames.Row // with undecoded expressions, which [Table.buildRow] replaces
+	loc        uint64
+	remembered []frames.Row // by DW_CFA_remember_state
+	exprs      int          // read so far
 
 	cie  *cie
 	base uint64 // address of the entry, for DW_CFA_set_loc
 }
 
 func (m *machine) reset(c *cie) {
-	m.cfaRow = c.init
-	m.remembered = m.remembered[:0]
-	m.exprs = append(m.exprs[:0], c.exprs...)
+	m.Row = c.init
+	m.remembered, m.exprs = m.remembered[:0], 0
 }
 
 // run executes the program of the entry at offset off of the section, up to the row for pc; false if invalid.
@@ -58,10 +58,10 @@ func (m *machine) step(p *cursor) bool {
 		m.advance(low)
 		return true
 	case cfaOffset:
-		m.set(m.cie.slot(low), regRule{kind: frames.RuleOffset, off: int64(p.ULEB()) * m.cie.dataAlign})
+		m.set(low, frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.ULEB()) * m.cie.dataAlign})
 		return !p.Bad
 	case cfaRestore:
-		m.set(m.cie.slot(low), m.cie.initialRule(low))
+		m.set(low, m.cie.initialRule(low))
 		return true
 	}
 	switch {
@@ -73,14 +73,14 @@ func (m *machine) step(p *cursor) bool {
 		if len(m.remembered) >= maxRemembered {
 			return false
 		}
-		m.remembered = append(m.remembered, m.cfaRow)
+		m.remembered = append(m.remembered, m.Row)
 		return true
 	case op == cfaRestoreState:
 		n := len(m.remembered) - 1
 		if n < 0 {
 			return false
 		}
-		m.cfaRow = m.remembered[n]
+		m.Row = m.remembered[n]
 		m.remembered = m.remembered[:n]
 		return true
 	}
@@ -124,39 +124,38 @@ func (m *machine) defineCFA(op uint8, p *cursor) bool {
 	switch op {
 	case cfaDefCFA:
 		m.setCFAReg(p.ULEB())
-		m.cfaOff = int64(p.ULEB())
+		m.CFAOff = int64(p.ULEB())
 	case cfaDefCFASF:
 		m.setCFAReg(p.ULEB())
-		m.cfaOff = p.SLEB() * m.cie.dataAlign
+		m.CFAOff = p.SLEB() * m.cie.dataAlign
 	case cfaDefCFARegister:
 		m.setCFAReg(p.ULEB())
 	case cfaDefCFAOffset:
-		m.cfaOff = int64(p.ULEB())
+		m.CFAOff = int64(p.ULEB())
 	case cfaDefCFAOffsetSF:
-		m.cfaOff = p.SLEB() * m.cie.dataAlign
+		m.CFAOff = p.SLEB() * m.cie.dataAlign
 	case cfaDefCFAExpression:
-		i, ok := m.addExpr(p)
-		m.cfaExpr = int32(i)
-		return ok
+		e := m.readExpr(p, false)
+		m.CFAExpr = e
+		return e != nil
 	}
 	return !p.Bad
 }
 
 func (m *machine) setCFAReg(reg uint64) {
-	m.cfaExpr, m.cfaReg = noExpr, frames.NoReg
+	m.CFAExpr, m.CFAReg = nil, frames.NoReg
 	if reg < frames.NumRegs {
-		m.cfaReg = uint8(reg)
+		m.CFAReg = uint8(reg)
 	}
 }
 
-// addExpr returns the index of an expression; false if there are too many.
-func (m *machine) addExpr(p *cursor) (int64, bool) {
+// readExpr copies an expression, as a view may keep a whole block of the file; nil if there are too many.
+func (m *machine) readExpr(p *cursor, pushCFA bool) *expr {
 	b := p.Block()
-	if p.Bad || len(m.exprs) >= maxExprs {
-		return 0, false
+	if m.exprs++; p.Bad || m.exprs > maxExprs {
+		return nil
 	}
-	m.exprs = append(m.exprs, b)
-	return int64(len(m.exprs) - 1), true
+	return &expr{code: slices.Clone(b), pcColumn: m.cie.arch.pc, pushCFA: pushCFA}
 }
 
 // registerRule executes an instruction of DWARF 5 §6.4.2.3, or a vendor extension; false if it is unknown or invalid.
@@ -177,75 +176,54 @@ func (m *machine) registerRule(op uint8, p *cursor) bool {
 	if !ok || p.Bad {
 		return false
 	}
-	m.set(m.cie.slot(reg), r)
+	m.set(reg, r)
 	return true
 }
 
 // parseRule returns the rule that the operands give; false if op is unknown or the operands are invalid.
-func (m *machine) parseRule(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
+func (m *machine) parseRule(op uint8, reg uint64, p *cursor) (r frames.RegRule, ok bool) {
 	switch op {
 	case cfaOffsetExtended:
-		return regRule{kind: frames.RuleOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
+		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.ULEB()) * m.cie.dataAlign}, true
 	case cfaOffsetExtendedSF:
-		return regRule{kind: frames.RuleOffset, off: p.SLEB() * m.cie.dataAlign}, true
+		return frames.RegRule{Kind: frames.RuleOffset, Off: p.SLEB() * m.cie.dataAlign}, true
 	case cfaGNUNegativeOffset:
-		return regRule{kind: frames.RuleOffset, off: -int64(p.ULEB()) * m.cie.dataAlign}, true
+		return frames.RegRule{Kind: frames.RuleOffset, Off: -int64(p.ULEB()) * m.cie.dataAlign}, true
 	case cfaValOffset:
-		return regRule{kind: frames.RuleValOffset, off: int64(p.ULEB()) * m.cie.dataAlign}, true
+		return frames.RegRule{Kind: frames.RuleValOffset, Off: int64(p.ULEB()) * m.cie.dataAlign}, true
 	case cfaValOffsetSF:
-		return regRule{kind: frames.RuleValOffset, off: p.SLEB() * m.cie.dataAlign}, true
+		return frames.RegRule{Kind: frames.RuleValOffset, Off: p.SLEB() * m.cie.dataAlign}, true
 	case cfaUndefined:
-		return regRule{kind: frames.RuleUndefined}, true
+		return frames.RegRule{Kind: frames.RuleUndefined}, true
 	case cfaSameValue:
-		return regRule{kind: frames.RuleSame}, true
+		return frames.RegRule{Kind: frames.RuleSame}, true
 	case cfaRestoreExtended:
 		return m.cie.initialRule(reg), true
 	case cfaRegister:
 		return ruleInRegister(p.ULEB()), true
 	case cfaExpression, cfaValExpression:
-		r.kind = frames.RuleExpr
+		r.Kind = frames.RuleExpr
 		if op == cfaValExpression {
-			r.kind = frames.RuleValExpr
+			r.Kind = frames.RuleValExpr
 		}
-		r.off, ok = m.addExpr(p)
-		return r, ok
+		e := m.readExpr(p, true)
+		r.Expr = e
+		return r, e != nil
 	}
 	return r, false
 }
 
 // ruleInRegister is lost if [frames.Regs] lacks the other register.
-func ruleInRegister(reg uint64) regRule {
+func ruleInRegister(reg uint64) frames.RegRule {
 	if reg >= frames.NumRegs {
-		return regRule{kind: frames.RuleUndefined}
+		return frames.RegRule{Kind: frames.RuleUndefined}
 	}
-	return regRule{kind: frames.RuleReg, reg: uint8(reg)}
+	return frames.RegRule{Kind: frames.RuleReg, Reg: uint8(reg)}
 }
 
-const (
-	// raSlot is the slot of a return address column that is no register.
-	raSlot   = frames.NumRegs
-	numSlots = raSlot + 1
-	// noExpr: the CFA is a register plus an offset.
-	noExpr = -1
-)
-
-type regRule struct {
-	off  int64 // for kinds with an expression: its index
-	kind frames.RegRuleKind
-	reg  uint8
-}
-
-type cfaRow struct {
-	cfaOff  int64
-	cfaExpr int32 // index, or noExpr
-	cfaReg  uint8
-	regs    [numSlots]regRule
-}
-
-// set ignores slots below 0.
-func (row *cfaRow) set(slot int, r regRule) {
-	if slot >= 0 {
-		row.regs[slot] = r
+func (m *machine) set(reg uint64, r frames.RegRule) {
+	if p := m.cie.place(&m.Row, reg); p != nil {
+		*p = r
 	}
 }
 

@@ -4,7 +4,6 @@ package dwarfunwind
 
 import (
 	"bytes"
-	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/base/wire"
@@ -16,46 +15,31 @@ func (t *Table) compactRule(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) 
 	if f.cie.signal {
 		flags |= frames.FlagExactPC
 	}
-	if t.returnRule(f.cie).kind == frames.RuleUndefined {
+	if f.cie.place(&t.machine.Row, f.cie.ra).Kind == frames.RuleUndefined {
 		return frames.Rule{Flags: flags | frames.FlagRoot, Method: frames.MethodCFI}, nil, true
 	}
 	if !t.buildRow(f, pc) {
 		return frames.Rule{}, nil, false
 	}
-	rule, needsRow := t.row.Compact(t.arch, frames.MethodCFI, flags)
-	if !needsRow && t.spIsCFA() {
-		return rule, nil, true
-	}
-	row := t.row
-	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: frames.MethodCFI}, &row, true
+	rule, row := t.machine.Compact(t.arch, frames.MethodCFI, flags)
+	return rule, row, true
 }
 
-// spIsCFA reports whether the caller's stack pointer is the CFA, as compact rules imply.
-func (t *Table) spIsCFA() bool {
-	p := &t.row.Regs[t.arch.SP()]
-	return p.Kind == frames.RuleSame || p.Kind == frames.RuleValOffset && p.Off == 0
-}
-
-func (t *Table) returnRule(c *cie) regRule {
-	if slot := c.slot(c.ra); slot >= 0 {
-		return t.machine.regs[slot]
-	}
-	return regRule{}
-}
-
-// buildRow fills t.row; false if the row is unusable.
+// buildRow completes the machine's row; false if it is unusable.
 func (t *Table) buildRow(f *fde, pc uint64) bool {
-	c := f.cie
-	row := &t.row
-	*row = frames.Row{}
+	row := &t.machine.Row
 	if !t.buildCFA(pc) {
 		return false
 	}
-	row.RA = t.frameRule(t.returnRule(c), pc)
-	for reg, r := range t.machine.regs[:t.archRules.columns] {
-		if r.kind != frames.RuleSame && uint64(reg) != t.archRules.pc {
-			row.Regs[reg] = t.frameRule(r, pc)
+	row.RA = *f.cie.place(row, f.cie.ra)
+	t.decode(&row.RA, pc)
+	for reg := range row.Regs[:t.archRules.columns] {
+		if row.Regs[reg].Expr != nil {
+			t.decode(&row.Regs[reg], pc)
 		}
+	}
+	if t.archRules.pc < frames.NumRegs {
+		row.Regs[t.archRules.pc] = frames.RegRule{}
 	}
 	if t.archRules.spMayDifferFromCFA {
 		t.adjustSPARM64(f)
@@ -63,44 +47,34 @@ func (t *Table) buildRow(f *fde, pc uint64) bool {
 	return true
 }
 
-// buildCFA fills the row's CFA; false if it is unusable.
+// buildCFA decodes the row's CFA; false if it is unusable.
 func (t *Table) buildCFA(pc uint64) bool {
-	row := &t.row
-	row.CFAReg, row.CFAOff = t.machine.cfaReg, t.machine.cfaOff
-	if t.machine.cfaExpr == noExpr {
+	row := &t.machine.Row
+	code, isExpr := row.CFAExpr.(*expr)
+	if !isExpr {
 		return row.CFAReg != frames.NoReg
 	}
-	code := t.machine.exprs[t.machine.cfaExpr]
-	if e, ok := t.linearExprOf(code); ok {
-		row.CFAReg, row.CFAOff, row.CFADeref = e.reg, e.off, e.deref
+	if e, ok := t.linearExprOf(code.code); ok {
+		row.CFAReg, row.CFAOff, row.CFADeref, row.CFAExpr = e.reg, e.off, e.deref, nil
 		return true
 	}
-	row.CFAReg, row.CFAOff = t.arch.SP(), 0
-	row.CFAExpr = t.newExpr(code, pc, false)
+	row.CFAReg, row.CFAOff, row.CFAExpr = t.arch.SP(), 0, code.at(pc)
 	return true
 }
 
-func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
-	switch r.kind {
-	case frames.RuleExpr, frames.RuleValExpr:
-		code := t.machine.exprs[r.off]
-		if e, ok := t.linearExprOf(code); ok {
-			rule, plain := e.placeRule()
-			if r.kind == frames.RuleValExpr {
-				rule, plain = e.valueRule()
-			}
-			if plain {
-				return rule
-			}
-		}
-		return frames.RegRule{Kind: r.kind, Expr: t.newExpr(code, pc, true)}
+// decode replaces the expression of a rule, if it has one.
+func (t *Table) decode(p *frames.RegRule, pc uint64) {
+	code, isExpr := p.Expr.(*expr)
+	if !isExpr {
+		return
 	}
-	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
-}
-
-// newExpr copies the expression: a view may keep a whole block of the file.
-func (t *Table) newExpr(code []byte, pc uint64, pushCFA bool) *expr {
-	return &expr{code: slices.Clone(code), pc: pc, pcColumn: t.archRules.pc, pushCFA: pushCFA}
+	if e, ok := t.linearExprOf(code.code); ok {
+		if rule, plain := e.rule(p.Kind); plain {
+			*p = rule
+			return
+		}
+	}
+	p.Expr = code.at(pc)
 }
 
 // linearExpr is a register plus a constant; with deref, the word there.
@@ -124,15 +98,11 @@ func (t *Table) linearExprOf(code []byte) (e linearExpr, ok bool) {
 	return e, !c.Bad && (e.deref || c.Left() == 0)
 }
 
-// placeRule is for DW_CFA_expression: the register is saved at the value.
-func (e *linearExpr) placeRule() (frames.RegRule, bool) {
-	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: e.reg, Off: e.off}, !e.deref
-}
-
-// valueRule is for DW_CFA_val_expression.
-func (e *linearExpr) valueRule() (frames.RegRule, bool) {
-	if e.deref { // saved at reg + off
+// rule returns the rule of DW_CFA_expression (kind RuleExpr: the register is saved at the value) or DW_CFA_val_expression
+// without an expression; false if there is none.
+func (e *linearExpr) rule(kind frames.RegRuleKind) (frames.RegRule, bool) {
+	if e.deref == (kind == frames.RuleValExpr) { // saved at reg + off
 		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: e.reg, Off: e.off}, true
 	}
-	return frames.RegRule{Kind: frames.RuleReg, Reg: e.reg}, e.off == 0
+	return frames.RegRule{Kind: frames.RuleReg, Reg: e.reg}, !e.deref && e.off == 0
 }

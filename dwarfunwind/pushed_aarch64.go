@@ -7,10 +7,11 @@ import "prywalk/frames"
 // adjustSPARM64 sets the caller's stack pointer where it is not the CFA: the return address lies above it, pushed by
 // code that jumped here (a PLT's first entry, before glibc's resolver), or the CFA is a buffer.
 func (t *Table) adjustSPARM64(f *fde) {
-	sp, ra := &t.row.Regs[frames.ARM64SP], &t.row.RA
+	row := &t.machine.Row
+	sp, ra := &row.Regs[frames.ARM64SP], &row.RA
 	above := int64(0)
 	switch {
-	case t.row.CFAReg <= lastScratchARM64 && sp.Kind == frames.RuleSame && t.row.CFAExpr == nil:
+	case row.CFAReg <= lastScratchARM64 && sp.Kind == frames.RuleSame && row.CFAExpr == nil:
 		*sp = frames.RegRule{Kind: frames.RuleUndefined}
 	case ra.Kind == frames.RuleOffset && ra.Off >= 0:
 		above = pushedBytes(ra.Off)
@@ -33,18 +34,18 @@ func pushedBytes(off int64) int64 { return (off + 8 + 15) &^ 15 }
 // glibc's resolver describes its return address only behind the landing place ("bti c" or nop). The result is 0 unless
 // the machine has run to the end of the first row.
 func (m *machine) bytesPushedBefore(f *fde) int64 {
-	if m.cfaReg != frames.ARM64SP || m.cfaOff != 0 || m.loc != f.start+4 {
+	if m.CFAReg != frames.ARM64SP || m.CFAOff != 0 || m.loc != f.start+4 {
 		return 0
 	}
 	first, prog, ok := *m, f.prog, true
 	for ok && prog.Pos < len(prog.Bytes) && m.loc == first.loc {
 		ok = m.step(&prog)
 	}
-	ra := m.regs[frames.ARM64LR]
-	cfa := m.cfaReg == frames.ARM64SP && m.cfaOff == 0
+	ra := m.Regs[frames.ARM64LR]
+	cfa := m.CFAReg == frames.ARM64SP && m.CFAOff == 0
 	*m = first
-	if !ok || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.kind != frames.RuleOffset || ra.off < 0 {
+	if !ok || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.Kind != frames.RuleOffset || ra.Off < 0 {
 		return 0
 	}
-	return pushedBytes(ra.off)
+	return pushedBytes(ra.Off)
 }

@@ -144,25 +144,25 @@ func regNames(arch frames.Arch) []string {
 }
 
 func (m *machine) cfaText(names []string) string {
-	if m.cfaExpr != noExpr {
+	if m.CFAExpr != nil || m.CFADeref {
 		return "exp"
 	}
-	if int(m.cfaReg) >= len(names) {
+	if int(m.CFAReg) >= len(names) {
 		return "?"
 	}
-	return fmt.Sprintf("%s%+d", names[m.cfaReg], m.cfaOff)
+	return fmt.Sprintf("%s%+d", names[m.CFAReg], m.CFAOff)
 }
 
-func ruleText(r regRule, names []string) string {
-	switch r.kind {
+func ruleText(r *frames.RegRule, names []string) string {
+	switch r.Kind {
 	case frames.RuleUndefined:
 		return "u"
 	case frames.RuleOffset:
-		return fmt.Sprintf("c%+d", r.off)
+		return fmt.Sprintf("c%+d", r.Off)
 	case frames.RuleValOffset:
-		return fmt.Sprintf("v%+d", r.off)
+		return fmt.Sprintf("v%+d", r.Off)
 	case frames.RuleReg:
-		return fmt.Sprintf("r%d", r.reg)
+		return fmt.Sprintf("r%d", r.Reg)
 	case frames.RuleExpr:
 		return "exp"
 	case frames.RuleValExpr:
@@ -189,14 +189,16 @@ func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 		n++
 		got := []string{table.machine.cfaText(names)}
 		for i, col := range want.columns[1:] {
-			slot := slices.Index(names, col)
+			m := &table.machine
+			reg := uint64(slices.Index(names, col))
 			if col == "ra" {
-				slot = table.machine.cie.slot(table.machine.cie.ra)
+				reg = m.cie.ra
 			}
-			if slot < 0 {
+			r := m.cie.place(&m.Row, reg)
+			if r == nil {
 				t.Fatalf("FDE %#x: unknown column %s", e.Start, col)
 			}
-			text := ruleText(table.machine.regs[slot], names)
+			text := ruleText(r, names)
 			if text == "s" && w.values[i+1] == "u" {
 				text = "u" // readelf prints an unspecified rule as undefined
 			}

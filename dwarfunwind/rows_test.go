@@ -47,12 +47,26 @@ func (t *Table) Rows(e FDE) iter.Seq2[uint64, *frames.Row] {
 			if !m.step(&f.prog) {
 				return
 			}
-			if m.loc != from && t.buildRow(&f, from) && !yield(from, &t.row) {
+			if m.loc == from {
+				continue
+			}
+			if row := t.builtRow(&f, from); row != nil && !yield(from, row) {
 				return
 			}
 		}
-		if t.buildRow(&f, m.loc) {
-			yield(m.loc, &t.row)
+		if row := t.builtRow(&f, m.loc); row != nil {
+			yield(m.loc, row)
 		}
 	}
+}
+
+// builtRow leaves the machine's row, for further instructions.
+func (t *Table) builtRow(f *fde, pc uint64) *frames.Row {
+	read := t.machine.Row
+	defer func() { t.machine.Row = read }()
+	if !t.buildRow(f, pc) {
+		return nil
+	}
+	row := t.machine.Row
+	return &row
 }

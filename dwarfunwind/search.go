@@ -30,23 +30,20 @@ type indexEntry struct {
 	off   uint64 // of the FDE in the section
 }
 
-func (ix *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
+// findIndexed searches the section's index.
+func (t *Table) findIndexed(s *frameSection, pc uint64) (fde, bool) {
+	ix := &s.index
 	if !ix.built {
 		ix.build(t, s)
 	}
-	end, _ := slices.BinarySearchFunc(ix.entries, pc, func(e indexEntry, pc uint64) int {
-		if e.start <= pc {
-			return -1
+	end := sort.Search(len(ix.entries), func(i int) bool { return ix.entries[i].start > pc })
+	first := sort.Search(end, func(i int) bool { return ix.entries[i].start == ix.entries[end-1].start })
+	for _, e := range ix.entries[first:min(end, first+maxSameStart)] {
+		if f, ok := t.fdeAt(s, e.off); ok && f.contains(pc) {
+			return f, true
 		}
-		return 1
-	})
-	if end == 0 {
-		return nil
 	}
-	first, _ := slices.BinarySearchFunc(ix.entries, ix.entries[end-1].start, func(e indexEntry, start uint64) int {
-		return cmp.Compare(e.start, start)
-	})
-	return ix.entries[first:min(end, first+maxSameStart)]
+	return fde{}, false
 }
 
 func (ix *index) build(t *Table, s *frameSection) {

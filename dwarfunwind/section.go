@@ -2,24 +2,9 @@
 
 package dwarfunwind
 
-import "errors"
-
 // Viewer returns bytes of a section, which never change and stay valid.
 type Viewer interface {
 	View(off uint64, n int) ([]byte, error)
-}
-
-// Bytes is a section in memory.
-type Bytes []byte
-
-var errBounds = errors.New("view beyond the end of the section")
-
-// View implements [Viewer].
-func (b Bytes) View(off uint64, n int) ([]byte, error) {
-	if n < 0 || off > uint64(len(b)) || uint64(n) > uint64(len(b))-off {
-		return nil, errBounds
-	}
-	return b[off : off+uint64(n)], nil
 }
 
 // Section is a section of an ELF file. The zero value stands for none.
@@ -27,11 +12,6 @@ type Section struct {
 	Addr uint64 // in the file's address space
 	Size uint64 // in bytes
 	Data Viewer
-}
-
-// NewSection returns a section in memory.
-func NewSection(addr uint64, data []byte) Section {
-	return Section{Addr: addr, Size: uint64(len(data)), Data: Bytes(data)}
 }
 
 func (s *Section) present() bool { return s.Data != nil && s.Size > 0 }

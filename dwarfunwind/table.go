@@ -26,16 +26,13 @@ var ErrNoCFI = errors.New("no call frame information")
 
 // Table is a [frames.RuleSource] over a file's call frame information, for one goroutine at a time.
 type Table struct {
-	arch       frames.Arch
-	archRules  *archRules
-	hdr        searchTable
-	eh         frameSection
-	debug      frameSection
-	ehIndex    index
-	debugIndex index
-	reserve    func(bytes int64) bool
-	machine    machine
-	row        frames.Row
+	arch      frames.Arch
+	archRules *archRules
+	hdr       searchTable
+	eh        frameSection
+	debug     frameSection
+	reserve   func(bytes int64) bool
+	machine   machine
 }
 
 // New reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
@@ -84,16 +81,7 @@ func (t *Table) find(pc uint64) (fde, bool) {
 		return f, true
 	}
 	if t.debug.present() {
-		return t.findIndexed(&t.debug, &t.debugIndex, pc)
-	}
-	return fde{}, false
-}
-
-func (t *Table) findIndexed(s *frameSection, ix *index, pc uint64) (fde, bool) {
-	for _, e := range ix.find(t, s, pc) {
-		if f, ok := t.fdeAt(s, e.off); ok && f.contains(pc) {
-			return f, true
-		}
+		return t.findIndexed(&t.debug, pc)
 	}
 	return fde{}, false
 }
@@ -107,7 +95,7 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 		return fde{}, false
 	}
 	if t.hdr.count == 0 {
-		return t.findIndexed(&t.eh, &t.ehIndex, pc)
+		return t.findIndexed(&t.eh, pc)
 	}
 	addr, i, ok := t.hdr.find(pc)
 	for n := 0; ok; n++ {

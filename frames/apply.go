@@ -7,22 +7,16 @@ import (
 	"math/bits"
 )
 
-type currentFrame struct {
-	regs   Regs
-	rule   *resolvedRule // at regs.PC
-	method Method        // by which the frame was found
-	// regs.PC is no return address: the thread, or a signal, was there.
-	interrupted bool
-}
-
-func (f *currentFrame) isAfterCall() bool { return !f.interrupted && !f.rule.pcIsCurrent }
-
 type callerStep struct {
-	currentFrame
+	// Of the current frame:
+	regs        Regs
+	rule        *resolvedRule // at regs.PC
+	method      Method        // by which the frame was found
+	interrupted bool          // regs.PC is no return address: the thread, or a signal, was there
+
 	space          *Space
 	arch           *archInfo
 	mem            Memory
-	stackCopy      Region       // of mem, if it is a Snapshot
 	next           callerRegs   // while they are computed
 	knownInnermost uint64       // registers known in the innermost frame
 	unreadAddr     Addr         // last word that could not be read
@@ -30,7 +24,9 @@ type callerStep struct {
 	exprMem        wordRecorder // of the last expression
 }
 
-func (c *callerStep) currentFunction() function {
+func (c *callerStep) isAfterCall() bool { return !c.interrupted && !c.rule.pcIsCurrent }
+
+func (c *callerStep) currentFunction() Addr {
 	return c.space.functionAt(Query{PC: c.regs.PC, AfterCall: c.isAfterCall()}.LookupPC(c.regs.Arch))
 }
 
@@ -57,7 +53,7 @@ func (c *callerStep) restoreCompact(r *Rule, cfa Addr) StopReason {
 		i := uint(bits.TrailingZeros64(saved)) / 8 % NumCompact
 		saved &^= 0xff << (8 * i)
 		reg, at := c.arch.compact[i], cfa-8*uint64(r.Saved[i])
-		v, ok := c.word(at)
+		v, ok := c.mem.Word(at)
 		switch {
 		case ok:
 			c.next.Set(reg, v)
@@ -87,7 +83,7 @@ func (c *callerStep) restoreReturnAddress(r *Rule, cfa Addr) StopReason {
 }
 
 func (c *callerStep) loadReturnAddress(at Addr) StopReason {
-	v, ok := c.word(at)
+	v, ok := c.mem.Word(at)
 	if !ok && c.mayBePopped(at) {
 		if reg, popped := c.poppedRegister(at); popped {
 			v, ok = c.regs.Get(reg)
@@ -148,7 +144,7 @@ func (c *callerStep) rowCFA(row *Row) (Addr, StopReason) {
 	if !row.CFADeref {
 		return cfa, StopNone
 	}
-	v, ok := c.word(cfa)
+	v, ok := c.mem.Word(cfa)
 	if !ok {
 		return 0, c.stopAtUnread(cfa)
 	}
@@ -214,7 +210,7 @@ func (c *callerStep) raFromScratch(p *RegRule) (ra uint64, ok bool) {
 	}
 	ra = c.regs.Val[p.Reg%NumRegs] &^ c.regs.PACMask
 	callee := c.currentFunction()
-	return ra, callee.known && c.space.isReturnAddressOf(ra, callee)
+	return ra, callee != noFunction && c.space.isReturnAddressOf(ra, callee)
 }
 
 // knewInnermost reports whether the register was known in the innermost frame. regs.Val keeps that value, also while
@@ -246,7 +242,7 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop
 	default:
 		return 0, false, StopNone
 	}
-	v, ok := c.word(at)
+	v, ok := c.mem.Word(at)
 	if !ok {
 		return 0, false, c.stopAtUnread(at)
 	}
@@ -285,13 +281,6 @@ func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
 		return false
 	}
 	return c.space.isReturnAddressOf(c.next.PC, c.currentFunction())
-}
-
-func (c *callerStep) word(at Addr) (uint64, bool) {
-	if v, ok := c.stackCopy.word(at); ok {
-		return v, true
-	}
-	return c.mem.Word(at)
 }
 
 func (c *callerStep) stopAtUnread(at Addr) StopReason {

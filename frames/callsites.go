@@ -20,10 +20,8 @@ const (
 	numNoTargets
 )
 
-type function struct {
-	start Addr // run-time address, valid if known
-	known bool
-}
+// noFunction is the start of an unknown function.
+const noFunction Addr = 0
 
 func (s *Space) callBefore(ret Addr) (Call, bool) {
 	a, known := s.cache.get(kindCall, ret)
@@ -73,14 +71,14 @@ func (s *Space) mayTailCall(start Addr) bool {
 	}) == 0
 }
 
-func (s *Space) functionAt(pc Addr) function {
-	start := s.cached(kindFunction, pc, func(m *Module) uint64 {
+// functionAt returns the start of the function at pc, or noFunction.
+func (s *Space) functionAt(pc Addr) Addr {
+	return s.cached(kindFunction, pc, func(m *Module) uint64 {
 		if start, known := m.Calls.FuncStart(pc - m.Bias); known {
 			return start + m.Bias
 		}
-		return 0
+		return noFunction
 	})
-	return function{start: start, known: start != 0}
 }
 
 // switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall is
@@ -96,7 +94,7 @@ func (s *Space) switchesStack(pc Addr, afterCall bool) bool {
 
 // isReturnAddressOf reports whether v follows a call that can have led to the callee. A direct call must be of the
 // callee, or, if that is unknown, of a function that may end in a tail call.
-func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
+func (s *Space) isReturnAddressOf(v Addr, callee Addr) bool {
 	if v < minCodeAddr {
 		return false
 	}
@@ -106,8 +104,8 @@ func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 		return false
 	case !call.Direct:
 		return true
-	case callee.known:
-		return call.Target == callee.start
+	case callee != noFunction:
+		return call.Target == callee
 	}
 	return s.mayTailCall(call.Target) // a function without jumps out cannot have led to code of unknown bounds
 }

@@ -36,26 +36,12 @@ const (
 	NumStopReasons
 )
 
-// String returns the name in JSON.
-func (s StopReason) String() string {
-	switch s {
-	case StopRoot, StopGuessedRoot:
-		return "root"
-	case StopNoRule:
-		return "no-rule"
-	case StopBadMemory:
-		return "bad-memory"
-	case StopStackCut:
-		return "stack-cut"
-	case StopDepth:
-		return "depth"
-	case StopLoop:
-		return "loop"
-	case StopUnproven:
-		return "unproven"
-	}
-	return "none"
+var stopNames = [NumStopReasons]string{
+	"none", "root", "no-rule", "bad-memory", "stack-cut", "depth", "loop", "unproven", "root",
 }
+
+// String returns the name in JSON.
+func (s StopReason) String() string { return stopNames[s%NumStopReasons] }
 
 // Complete reports whether the walk reached the thread's first function.
 func (s StopReason) Complete() bool { return s == StopRoot || s == StopGuessedRoot }

@@ -31,7 +31,7 @@ func (w *Walker) findSPByRecord() {
 	if sp < w.regs.SP() || sp > fp || sp%16 != 0 {
 		return
 	}
-	ra, ok := w.word(fp + 8)
+	ra, ok := w.mem.Word(fp + 8)
 	if ok && w.space.isReturnAddressOf(ra&^w.regs.PACMask, w.currentFunction()) {
 		w.regs.Set(w.arch.sp, sp)
 	}

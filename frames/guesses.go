@@ -5,7 +5,7 @@ package frames
 // applyFramePointer takes the two words at the frame pointer: the caller's frame pointer, further out or 0, and a
 // return address that can have called this function. The caller's stack pointer is directly above on x86-64 (System V
 // ABI, figure 3.3), and no lower on arm64 ([Walker.findSPByRecord]).
-func (c *callerStep) applyFramePointer(callee function) bool {
+func (c *callerStep) applyFramePointer(callee Addr) bool {
 	fp, ok := c.regs.Get(c.arch.fp)
 	if !ok || fp < c.regs.SP() || fp%8 != 0 {
 		return false
@@ -25,15 +25,15 @@ func (c *callerStep) applyFramePointer(callee function) bool {
 // frameRecord returns the two words at a frame pointer; false: they are none. Beyond code that cannot be read, the
 // caller may use the register for other values.
 func (c *callerStep) frameRecord(fp Addr) (outerFP, ra Addr, ok bool) {
-	outerFP, hasFP := c.word(fp)
-	ra, hasRA := c.word(fp + 8)
+	outerFP, hasFP := c.mem.Word(fp)
+	ra, hasRA := c.mem.Word(fp + 8)
 	ra &^= c.regs.PACMask
 	further := outerFP == 0 || outerFP > fp || c.rule.mod.isUnread() && !c.space.ModuleAt(ra).isUnread()
 	return outerFP, ra, hasFP && hasRA && further
 }
 
 // mayReturnTo reports whether ra can be the return address. ra and outerFP are the words at the frame pointer.
-func (c *callerStep) mayReturnTo(ra, outerFP Addr, callee function) bool {
+func (c *callerStep) mayReturnTo(ra, outerFP Addr, callee Addr) bool {
 	return c.space.isReturnAddressOf(ra, callee) ||
 		c.rule.isGenerated() && c.space.isGenerated(ra) ||
 		c.mayBeReachedByTailCall(ra, outerFP) ||
@@ -43,10 +43,10 @@ func (c *callerStep) mayReturnTo(ra, outerFP Addr, callee function) bool {
 // mayBeReachedByTailCall reports whether the function called before ra may have ended in a jump to this one (V8's entry
 // trampoline calls a builtin that jumps to the function). outerFP must lead to another return address.
 func (c *callerStep) mayBeReachedByTailCall(ra, outerFP Addr) bool {
-	if !c.space.isReturnAddressOf(ra, function{}) || outerFP == 0 {
+	if !c.space.isReturnAddressOf(ra, noFunction) || outerFP == 0 {
 		return false
 	}
-	outerRA, ok := c.word(outerFP + 8)
+	outerRA, ok := c.mem.Word(outerFP + 8)
 	outerRA &^= c.regs.PACMask
 	return ok && outerRA >= minCodeAddr && c.space.followsCall(outerRA)
 }
@@ -62,7 +62,7 @@ func (c *callerStep) leadsOutOfUnreadCode(fp Addr) bool {
 		case fp == 0:
 			return true
 		case !ok || !c.space.ModuleAt(ra).isUnread():
-			return ok && c.space.isReturnAddressOf(ra, function{})
+			return ok && c.space.isReturnAddressOf(ra, noFunction)
 		}
 		fp = outerFP
 	}
@@ -83,7 +83,7 @@ func (w *Walker) mayScan() bool {
 	return w.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)
 }
 
-func (w *Walker) applyScan(callee function) StopReason {
+func (w *Walker) applyScan(callee Addr) StopReason {
 	words := uint64(maxScanned)
 	if m := w.rule.mod; m == nil || m.isUnread() {
 		words = maxScannedUnread
@@ -91,7 +91,7 @@ func (w *Walker) applyScan(callee function) StopReason {
 	sp := w.regs.SP()
 	for i := range words {
 		at := sp + 8*i
-		v, ok := w.word(at)
+		v, ok := w.mem.Word(at)
 		if !ok {
 			if stop := w.stopAtUnread(at); stop == StopStackCut {
 				return stop
@@ -115,7 +115,7 @@ func (w *Walker) applyScan(callee function) StopReason {
 // isCopyOfReturnAddress recognises the copy that Free Pascal's main pushes below its return address. The CFA by the
 // upper word is a multiple of 16 (System V ABI for x86-64, §3.2.2).
 func (c *callerStep) isCopyOfReturnAddress(at, v Addr) bool {
-	above, ok := c.word(at + 8)
+	above, ok := c.mem.Word(at + 8)
 	return ok && above == v && at%16 == 0
 }
 

@@ -53,11 +53,8 @@ func (p *program) Rule(q Query) (Rule, *Row, bool) {
 		row.CFADeref, row.CFAOff = true, -8
 		row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP}
 	}
-	r, more := row.Compact(X86_64, MethodCFI, 0)
-	if !more {
-		row = nil
-	}
-	return r, row, true
+	r, full := row.Compact(X86_64, MethodCFI, 0)
+	return r, full, true
 }
 
 func (p *program) sleep(t *testing.T, w *Walker, words ...uint64) []Addr {

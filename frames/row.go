@@ -69,21 +69,23 @@ type Expr interface {
 	Eval(regs *Regs, mem Memory, cfa uint64) (uint64, bool)
 }
 
-// Compact returns the rule of a row, and whether the Row is needed, too.
-func (row *Row) Compact(arch Arch, m Method, flags Flags) (r Rule, needsRow bool) {
-	r = Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
-	if row.CFAExpr != nil || row.CFADeref || int64(r.CFAOff) != row.CFAOff || !row.packSaved(arch, &r) {
-		r.Saved = [NumCompact]uint8{}
-		r.Flags &^= FlagRAInLR
-		return r, true
+// Compact returns the rule of a row and, if that does not suffice, a copy of the row.
+func (row *Row) Compact(arch Arch, m Method, flags Flags) (Rule, *Row) {
+	r := Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
+	if row.CFAExpr == nil && !row.CFADeref && int64(r.CFAOff) == row.CFAOff && row.packSaved(arch, &r) {
+		return r, nil
 	}
-	return r, false
+	r.Saved = [NumCompact]uint8{}
+	r.Flags &^= FlagRAInLR
+	own := *row
+	return r, &own
 }
 
 // packSaved sets r.Saved; false if r cannot express the row's registers.
 func (row *Row) packSaved(arch Arch, r *Rule) bool {
 	info := arch.info()
-	if r.Flags&FlagExactPC != 0 || !row.packRA(info, r) {
+	sp := row.Regs[info.sp] // the caller's is the CFA
+	if r.Flags&FlagExactPC != 0 || sp.Kind != RuleSame && sp != (RegRule{Kind: RuleValOffset}) || !row.packRA(info, r) {
 		return false
 	}
 	left := info.calleeSaved

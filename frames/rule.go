@@ -18,22 +18,10 @@ const (
 	NumMethods
 )
 
+var methodNames = [NumMethods]string{"none", "context", "cfi", "fp", "heuristic", "scan"}
+
 // String returns the name in JSON.
-func (m Method) String() string {
-	switch m {
-	case MethodContext:
-		return "context"
-	case MethodCFI:
-		return "cfi"
-	case MethodFP:
-		return "fp"
-	case MethodHeuristic:
-		return "heuristic"
-	case MethodScan:
-		return "scan"
-	}
-	return "none"
-}
+func (m Method) String() string { return methodNames[m%NumMethods] }
 
 // Flags are properties of a rule.
 type Flags uint8

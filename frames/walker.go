@@ -36,10 +36,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.regs = *regs
 	w.arch = regs.Arch.info()
 	w.knownInnermost = regs.Known
-	w.stackCopy = Region{}
-	if w.snap, _ = mem.(*Snapshot); w.snap != nil {
-		w.stackCopy = w.snap.Stack
-	}
+	w.snap, _ = mem.(*Snapshot)
 	w.progress = progress{}
 	switch {
 	case w.MaxDepth > 0:
@@ -100,7 +97,3 @@ func (w *Walker) FoundRegs() int { return w.registersFound }
 
 // StopReason returns StopNone before the end.
 func (w *Walker) StopReason() StopReason { return w.stopReason }
-
-func (w *Walker) enter(r *resolvedRule, m Method, interrupted bool) {
-	w.rule, w.method, w.interrupted = r, m, interrupted
-}

@@ -46,8 +46,6 @@ type abi struct {
 	entry       int64   // CFA − stack pointer at a function's entry
 	// step interprets the instruction at st.pc, whose bytes begin code. It sets f, and leaves st.pc.
 	step func(st *symbolicState, code []byte, f *flow)
-	// isFrame reports whether fp is the frame pointer of a whole frame. at and above are the words at fp and fp + 8.
-	isFrame func(fp, at, above value) bool
 	// dwarf converts a hardware number.
 	dwarf func(reg uint8) uint8
 	// afterPush reports whether pc is behind the push of a PLT's first entry.
@@ -59,15 +57,23 @@ type abi struct {
 	syscall         []byte
 	syscallReg      uint8
 	exit, exitGroup int32 // of a thread and a process
-	trampoline
+	// sigreturnForms are the kernel's signal trampolines: two instructions that call rt_sigreturn.
+	sigreturnForms [][]byte
+	signalRow      *frames.Row
 }
 
 var abis = map[frames.Arch]*abi{frames.X86_64: &abiX86, frames.ARM64: &abiARM64}
 
 func (abi *abi) cfaAtEntry() value { return startValue(abi.sp).plus(abi.entry) }
 
+// isFrameAt reports whether fp is the frame pointer of a whole frame: at the caller's, below the return address (as
+// AAPCS64 §6.4.6).
 func (abi *abi) isFrameAt(st *symbolicState, fp value) bool {
-	return abi.isFrame(fp, st.load(fp), st.load(fp.plus(8)))
+	below := fp.off == -8
+	if abi.ra != noReg {
+		below = st.load(fp.plus(8)).isStartValue(abi.ra)
+	}
+	return below && st.load(fp).isStartValue(abi.fp)
 }
 
 func (abi *abi) isCalleeSaved(reg uint8) bool {

@@ -49,8 +49,8 @@ func (p *patterns) argumentDrop(q frames.Query) (frames.Rule, *frames.Row, bool)
 	default:
 		row.CFAExpr = drop
 	}
-	r, _ := row.Compact(p.src.opt.Arch, frames.MethodHeuristic, 0)
-	return r, row, true
+	r, full := row.Compact(p.src.opt.Arch, frames.MethodHeuristic, 0)
+	return r, full, true
 }
 
 // rowOfReturnRegister is the row, with CFA = rsp, of code that keeps only the frame pointer and has its return address
@@ -132,8 +132,8 @@ func (a *analysis) argumentPush(q frames.Query) (frames.Rule, *frames.Row, bool)
 	}
 	row := a.rowOfReturnRegister(dwarfX86(s.reg))
 	row.Regs[frames.X86RSP] = frames.RegRule{Kind: frames.RuleUndefined}
-	r, _ := row.Compact(a.src.opt.Arch, frames.MethodHeuristic, 0)
-	return r, row, true
+	r, full := row.Compact(a.src.opt.Arch, frames.MethodHeuristic, 0)
+	return r, full, true
 }
 
 // raSearch finds the register whose start value is on top of the stack where paths leave the function.

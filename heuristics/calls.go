@@ -114,29 +114,21 @@ func isJumpARM64(w insnARM64) bool {
 
 func endsInJumpARM64(b []byte) bool { return isJumpARM64(insnARM64(binary.LittleEndian.Uint32(b))) }
 
-// Popped implements [frames.PoppedRegisters].
-func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
-	if s.abi == nil || s.opt.Arch != frames.X86_64 || n < 1 {
-		return 0, false
-	}
-	return s.poppedX86(pc, n)
-}
-
 // REX and opcode
 const maxPopX86 = 2
 
-// poppedX86 reads backwards from pc, and accepts only pops, or one leave. As bytes decode backwards in several ways, a
-// pop, return or jump must follow at pc.
-func (s *Source) poppedX86(pc uint64, n int) (reg uint8, ok bool) {
+// Popped implements [frames.PoppedRegisters] for x86-64. It reads backwards from pc, and accepts only pops, or one
+// leave. As bytes decode backwards in several ways, a pop, return or jump must follow at pc.
+func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
+	if s.abi != &abiX86 || n < 1 || n*maxPopX86 > len(s.buf) {
+		return 0, false
+	}
 	ahead := s.buf[:maxPopX86]
 	ahead = ahead[:max(0, min(s.opt.Code.ReadCode(pc, ahead), len(ahead)))]
 	if !endsFunctionX86(ahead) {
 		return 0, false
 	}
 	returns := ahead[0] == 0xc3
-	if n*maxPopX86 > len(s.buf) {
-		return 0, false
-	}
 	before := s.codeBefore(pc, s.buf[:n*maxPopX86])
 	if leave := bytes.HasSuffix(before, []byte{0xc9}); leave && n == 1 {
 		return frames.X86RBP, returns

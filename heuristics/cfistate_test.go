@@ -19,7 +19,7 @@ func (f *cfiFunc) confirmedStates(s *Source) map[uint64]*symbolicState {
 	a.runPaths(r)
 	for i := 0; i < len(r.tables); i++ {
 		for _, block := range f.blocksBehindJumps(s) {
-			a.st.copyFrom(r.tables[i])
+			a.st = *r.tables[i]
 			a.st.enter(block)
 			a.runPaths(r)
 		}
@@ -55,7 +55,7 @@ func (r *confirmedSearch) arrive() bool {
 		return false
 	}
 	r.states[st.pc] = new(symbolicState)
-	r.states[st.pc].copyFrom(st)
+	*r.states[st.pc] = *st
 	return r.in.visit()
 }
 
@@ -67,7 +67,7 @@ func (r *confirmedSearch) follow(f *flow) bool {
 	if sp := st.regs[st.sp]; f.kind == flowIndirect || f.kind == flowCall && !r.calls[sp] {
 		r.calls[sp] = true
 		table := new(symbolicState)
-		table.copyFrom(st)
+		*table = *st
 		r.tables = append(r.tables, table)
 	}
 	return r.in.goOn(f)

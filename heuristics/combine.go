@@ -28,7 +28,7 @@ func (a *analysis) frame(q frames.Query) (finding, bool) {
 			return v.outcomes[0].finding, true
 		}
 	}
-	v := a.searchEpilogues(q.PC, q.AfterCall, fn, acceptedEnds{})
+	v := *a.searchEpilogues(q.PC, q.AfterCall, fn, acceptedEnds{})
 	if parts, ok := a.src.opt.Funcs.(Parts); ok {
 		if lo, hi, ok := parts.Parent(fn.lo); ok {
 			return a.splitPartFrame(q, &v, fn, span{lo, hi})
@@ -118,7 +118,7 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 // frameWithoutReturns is combine where no path votes. f is the frame that the prologue p shows.
 func (a *analysis) frameWithoutReturns(q frames.Query, fn span, v *votes, p *prologue, f *finding) (finding, bool) {
 	switch {
-	case v.misaligned.found && p.agrees(&v.misaligned.last, f):
+	case v.hasMisaligned && p.agrees(&v.misaligned, f):
 		// GCC calls functions of the same unit without aligning the stack: sqlite3VdbeIntegerAffinity.
 		return *f, true
 	case a.isEntry(fn): // a function that never returns
@@ -151,24 +151,24 @@ func (p *prologue) merge(epilogue, own *finding) {
 		p.mergeSaved(epilogue.calleeSaved[i], own.cfa.base, &own.calleeSaved[i])
 	}
 	if p.abi.ra != noReg {
-		if own.ra.kind == lost {
+		if own.ra == lost {
 			own.ra = epilogue.ra
 		}
 		p.mergeSaved(epilogue.ra, own.cfa.base, &own.ra)
 	}
 }
 
-func (p *prologue) mergeSaved(restored savedReg, base uint8, place *savedReg) {
-	if restored.kind != inMemory || place.kind == inMemory || restored.base >= firstUnnamedBase {
+func (p *prologue) mergeSaved(restored frames.RegRule, base uint8, place *frames.RegRule) {
+	if !isInMemory(restored) || isInMemory(*place) {
 		return
 	}
-	if restored.base == base {
+	if restored.Reg == base {
 		*place = restored
 		return
 	}
-	old, now := p.st.regs[restored.base], p.st.regs[base]
+	old, now := p.st.regs[restored.Reg], p.st.regs[base]
 	if old.kind == startRelative && now.isRelativeTo(old.base) {
-		*place = savedReg{inMemory, base, restored.off + old.off - now.off}
+		*place = inMemory(base, int32(restored.Off)+old.off-now.off)
 	}
 }
 

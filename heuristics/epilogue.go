@@ -2,6 +2,8 @@
 
 package heuristics
 
+import "prywalk/frames"
+
 // acceptedEnds vote beside returns and tail calls of functions that keep the ABI.
 type acceptedEnds struct {
 	dispatch      dispatchKind // indirect jumps
@@ -19,8 +21,8 @@ type epilogueSearch struct {
 }
 
 // searchEpilogues follows the paths from pc to returns. With afterCall, pc is behind a call. Paths that leave fn are
-// followed only if none within votes strongly.
-func (a *analysis) searchEpilogues(pc uint64, afterCall bool, fn span, accepts acceptedEnds) votes {
+// followed only if none within votes strongly. The votes are valid until the next search.
+func (a *analysis) searchEpilogues(pc uint64, afterCall bool, fn span, accepts acceptedEnds) *votes {
 	table := uint8(noReg)
 	if accepts.dispatch == dispatchByTable {
 		table = a.tableRegBefore(pc)
@@ -36,7 +38,7 @@ func (a *analysis) searchEpilogues(pc uint64, afterCall bool, fn span, accepts a
 		a.st.clobber(a.abi.scratch)
 	}
 	a.runPaths(e)
-	return e.votes
+	return &e.votes
 }
 
 func (e *epilogueSearch) arrive() bool {
@@ -110,7 +112,7 @@ func (e *epilogueSearch) vote(end *flow) {
 	case !e.contradictsCalls(&f):
 		e.votes.add(&f, weak)
 	case !weak:
-		e.votes.misaligned = misalignedOutcome{f, true}
+		e.votes.misaligned, e.votes.hasMisaligned = f, true
 	}
 }
 
@@ -135,19 +137,26 @@ func (e *epilogueSearch) findingAtReturn(cfa, ra value, ownConvention bool) (f f
 		return f, false
 	}
 	f.cfa = cfa
-	if abi.ra != noReg && !f.ra.setToPlaceAtStart(ra, abi.ra) && !abi.setRAFromCallerSaved(ra, &f.ra) {
-		return f, false
+	if abi.ra != noReg {
+		// The return address may be in a caller-saved register (x1 in arm64's swapcontext). Callee-saved ones have other
+		// uses that look the same.
+		f.ra = placeOf(ra, abi.ra)
+		if f.ra == lost || f.ra.Kind == frames.RuleReg && abi.scratch>>f.ra.Reg&1 == 0 {
+			return f, false
+		}
 	}
 	for i, reg := range abi.calleeSaved {
 		v := e.in.st.regs[reg]
-		if abi.isLoadedFromStack(v, cfa.base) && f.calleeSaved[i].setToPlaceAtStart(v, reg) {
+		f.calleeSaved[i] = placeOf(v, reg)
+		restored := f.calleeSaved[i].Kind == frames.RuleSame || isInMemory(f.calleeSaved[i])
+		if restored && abi.isLoadedFromStack(v, cfa.base) {
 			continue
 		}
 		mayChange := (e.in.src.opt.JIT || ownConvention) && reg != abi.fp
 		if !mayChange {
 			return f, false
 		}
-		f.calleeSaved[i] = savedReg{kind: lost}
+		f.calleeSaved[i] = lost
 	}
 	return f, true
 }
@@ -167,28 +176,4 @@ func (abi *abi) mayBeCFA(v value) bool {
 // isLoadedFromStack returns false for a load from a table, as V8 loads callee-saved registers.
 func (abi *abi) isLoadedFromStack(v value, cfaReg uint8) bool {
 	return v.kind != loaded || v.base == abi.sp || v.base == abi.fp || v.base == cfaReg
-}
-
-// setToPlaceAtStart sets s to where a register was at the start, by its value at a return; false if that is not the
-// caller's.
-func (s *savedReg) setToPlaceAtStart(v value, reg uint8) bool {
-	switch {
-	case v.isStartValue(reg):
-		*s = savedReg{}
-	case v.kind == loaded && v.addend == 0:
-		*s = savedReg{inMemory, v.base, v.off}
-	default:
-		return false
-	}
-	return true
-}
-
-// setRAFromCallerSaved accepts a return address in a caller-saved register (x1 in arm64's swapcontext). Callee-saved
-// ones have other uses that look the same.
-func (abi *abi) setRAFromCallerSaved(v value, p *savedReg) bool {
-	if v.kind != startRelative || v.off != 0 || v.base >= firstUnnamedBase || abi.scratch>>v.base&1 == 0 {
-		return false
-	}
-	*p = savedReg{kind: inOtherRegister, base: v.base}
-	return true
 }

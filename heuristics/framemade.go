@@ -2,6 +2,8 @@
 
 package heuristics
 
+import "prywalk/frames"
+
 // # Code that makes a frame
 //
 // Bounds in instructions: before the call, and of the callee.
@@ -32,7 +34,7 @@ func (p *patterns) calleeMakesFrame(pc uint64) (f finding, ok bool) {
 		f.cfa = abi.cfaAtEntry()
 		for i, reg := range abi.calleeSaved {
 			if reg != abi.fp {
-				f.calleeSaved[i] = savedReg{kind: lost}
+				f.calleeSaved[i] = lost
 			}
 		}
 		return f, true
@@ -71,13 +73,13 @@ func (e *epilogueSearch) voteFrameMade() bool {
 	}
 	f := finding{cfa: fp.plus(16)}
 	for i := range f.calleeSaved {
-		f.calleeSaved[i] = savedReg{kind: lost}
+		f.calleeSaved[i] = lost
 	}
 	switch {
 	case st.load(fp).isStartValue(abi.fp):
-		f.calleeSaved[0] = savedReg{}
+		f.calleeSaved[0] = frames.RegRule{}
 	case e.in.steps == 1 && e.in.isBehind(opPushBP, e.start):
-		f.calleeSaved[0] = savedReg{inMemory, abi.sp, fp.off}
+		f.calleeSaved[0] = inMemory(abi.sp, fp.off)
 	default:
 		return false
 	}

@@ -45,7 +45,7 @@ func (a *analysis) leavesFrame(pc uint64, fn span, loaded bool) bool {
 		return p.st.isForeignSP()
 	}
 	f, ok := p.finding(false)
-	return p.abi.ra != noReg && !(ok && f.ra.kind != lost)
+	return p.abi.ra != noReg && !(ok && f.ra != lost)
 }
 
 // switchRow has the registers of the frame that a jump to ra continues.
@@ -133,16 +133,9 @@ func (p *patterns) leadsTo(f *flow) value {
 	return value{}
 }
 
-// placeOf returns the place of v for reg; noReg if v is no register's.
+// placeOf is the function placeOf with DWARF numbers.
 func (abi *abi) placeOf(v value, reg uint8) frames.RegRule {
-	switch {
-	case v.isStartValue(reg):
-		return frames.RegRule{}
-	case v.base >= firstUnnamedBase || v.kind == loaded && v.addend != 0:
-	case v.kind == loaded:
-		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: abi.dwarf(v.base), Off: int64(v.off)}
-	case v.kind == startRelative && v.off == 0:
-		return frames.RegRule{Kind: frames.RuleReg, Reg: abi.dwarf(v.base)}
-	}
-	return frames.RegRule{Kind: frames.RuleUndefined}
+	p := placeOf(v, reg)
+	p.Reg = abi.dwarf(p.Reg)
+	return p
 }

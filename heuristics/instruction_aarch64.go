@@ -21,13 +21,12 @@ var abiARM64 = abi{
 	sp: regSP, fp: regFP, ra: regLR, scratch: scratchARM64,
 	calleeSaved: []uint8{regFP, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
 	step:        stepARM64,
-	isFrame:     isFrameARM64,
 	dwarf:       func(reg uint8) uint8 { return reg },
 	afterPush:   afterPushARM64,
 	callBefore:  callBeforeARM64,
 	endsInJump:  endsInJumpARM64,
 	syscall:     []byte{0x01, 0, 0, 0xd4}, syscallReg: 8, exit: 93, exitGroup: 94, // include/uapi/asm-generic/unistd.h
-	trampoline: trampolineARM64,
+	sigreturnForms: sigreturnARM64, signalRow: signalRowARM64(),
 }
 
 // pushARM64 is "stp x16, x30, [sp, #-16]!", the start of a procedure linkage table.
@@ -51,11 +50,6 @@ func afterPushARM64(in *interpreter, pc uint64) bool {
 		}
 	}
 	return false
-}
-
-// isFrameARM64 reports whether x29 points to a frame record (AAPCS64 §6.4.6).
-func isFrameARM64(_, at, above value) bool {
-	return at.isStartValue(regFP) && above.isStartValue(regLR)
 }
 
 // insnARM64 is an instruction (Arm ARM C4.1).

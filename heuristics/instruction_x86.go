@@ -28,18 +28,12 @@ var abiX86 = abi{
 	sp: hwSP, fp: hwBP, ra: noReg, entry: 8, scratch: scratchX86,
 	calleeSaved: []uint8{hwBP, hwBX, 12, 13, 14, 15},
 	step:        stepX86,
-	isFrame:     isFrameX86,
 	dwarf:       dwarfX86,
 	afterPush:   afterPushX86,
 	callBefore:  callBeforeX86,
 	endsInJump:  endsInJumpX86,
 	syscall:     []byte{0x0f, 0x05}, syscallReg: hwAX, exit: 60, exitGroup: 231, // arch/x86/entry/syscalls/syscall_64.tbl
-	trampoline: trampolineX86,
-}
-
-// isFrameX86 reports whether rbp points to the caller's rbp, below the return address.
-func isFrameX86(fp, at, _ value) bool {
-	return fp.off == -8 && at.isStartValue(hwBP)
+	sigreturnForms: sigreturnX86, signalRow: signalRowX86,
 }
 
 // dwarfX86 converts a hardware register number (System V ABI, figure 3.36).

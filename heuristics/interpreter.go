@@ -2,11 +2,7 @@
 
 package heuristics
 
-import (
-	"sync"
-
-	"prywalk/frames"
-)
+import "sync"
 
 // Bounds of one search, in instructions. maxForward holds from the first branch, jump or call on: see
 // epilogueSearch.follow.
@@ -140,7 +136,6 @@ type analysis struct {
 	patterns
 	epilogues epilogueSearch
 	prologues prologueSearch
-	row       frames.Row // of the last rule
 }
 
 var analyses = sync.Pool{New: func() any {

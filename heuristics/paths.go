@@ -67,7 +67,7 @@ func (s *pathStack) push(st *symbolicState, pc uint64, fn span) {
 		return
 	}
 	p := &s.paths[s.n]
-	p.copyFrom(st)
+	*p = *st
 	p.enter(pc)
 	p.span = fn
 	s.n++
@@ -78,7 +78,7 @@ func (s *pathStack) pop(st *symbolicState) bool {
 		return false
 	}
 	s.n--
-	st.copyFrom(&s.paths[s.n])
+	*st = s.paths[s.n]
 	return true
 }
 

@@ -25,12 +25,12 @@ type majority struct {
 func (m *majority) add(st *symbolicState) {
 	switch {
 	case m.count == 0:
-		m.st.copyFrom(st)
+		m.st = *st
 		m.count = 1
 	case m.st.regs[st.sp] == st.regs[st.sp]:
 		m.count++
 		if st.nslots > m.st.nslots {
-			m.st.copyFrom(st)
+			m.st = *st
 		}
 	default:
 		m.count--
@@ -172,7 +172,7 @@ func (p *prologue) noteReached(st *symbolicState) {
 		p.ambiguousSP = p.ambiguousSP || p.st.regs[st.sp] != st.regs[st.sp]
 		return
 	}
-	p.st.copyFrom(st)
+	p.st = *st
 	p.found = true
 }
 
@@ -283,7 +283,7 @@ func (p *prologue) assumePreserved(f *finding) bool {
 	for reg, v := range p.beforeCall {
 		if v.isRelativeTo(p.abi.sp) && uint8(reg) != p.abi.sp {
 			f.cfa = value{kind: startRelative, base: uint8(reg), off: int32(p.abi.entry) - v.off}
-			f.calleeSaved = [maxCalleeSaved]savedReg{}
+			f.calleeSaved = [maxCalleeSaved]frames.RegRule{}
 			p.addSavedAbove(f)
 			return true
 		}
@@ -294,12 +294,12 @@ func (p *prologue) assumePreserved(f *finding) bool {
 // addSavedAbove adds registers saved before the stack pointer was aligned.
 func (p *prologue) addSavedAbove(f *finding) {
 	for i, reg := range p.abi.calleeSaved {
-		if f.calleeSaved[i].kind == inMemory {
+		if isInMemory(f.calleeSaved[i]) {
 			continue
 		}
 		for _, s := range p.st.slots[:p.st.nslots] {
 			if s.base == p.abi.sp && s.val.isStartValue(reg) {
-				f.calleeSaved[i] = savedReg{kind: inFrame, off: s.off - int32(p.abi.entry)}
+				f.calleeSaved[i] = frames.RegRule{Kind: frames.RuleOffset, Off: int64(s.off) - p.abi.entry}
 			}
 		}
 	}
@@ -310,14 +310,14 @@ func (p *prologue) fillPlaces(f *finding, base uint8) {
 		f.calleeSaved[i] = p.savedPlace(reg, base)
 	}
 	if p.abi.ra != noReg {
-		if f.ra = p.savedPlace(p.abi.ra, base); f.ra.kind == lost {
+		if f.ra = p.savedPlace(p.abi.ra, base); f.ra == lost {
 			f.ra = p.savedOutsideFrame()
 		}
 	}
 }
 
 // savedOutsideFrame finds the return address of arm64's swapcontext, which is only in the context.
-func (p *prologue) savedOutsideFrame() savedReg {
+func (p *prologue) savedOutsideFrame() frames.RegRule {
 	if p.afterCall {
 		return p.savedInScratch()
 	}
@@ -327,23 +327,23 @@ func (p *prologue) savedOutsideFrame() savedReg {
 		}
 		for base := range uint8(len(p.st.regs)) {
 			if v := p.st.regs[base]; v.isRelativeTo(s.base) {
-				return savedReg{inMemory, base, s.off - v.off}
+				return inMemory(base, s.off-v.off)
 			}
 		}
 	}
-	return savedReg{kind: lost}
+	return lost
 }
 
-func (p *prologue) savedInScratch() savedReg {
+func (p *prologue) savedInScratch() frames.RegRule {
 	for other, v := range p.beforeCall {
 		if v.isStartValue(p.abi.ra) && !p.guessed && p.abi.scratch>>other&1 != 0 && uint8(other) != p.abi.ra {
-			return savedReg{kind: inOtherRegister, base: uint8(other)}
+			return frames.RegRule{Kind: frames.RuleReg, Reg: uint8(other)}
 		}
 	}
-	return savedReg{kind: lost}
+	return lost
 }
 
-func (p *prologue) savedPlace(reg, baseReg uint8) savedReg {
+func (p *prologue) savedPlace(reg, baseReg uint8) frames.RegRule {
 	st := &p.st
 	base, sp := st.regs[baseReg], st.regs[p.abi.sp]
 	for _, s := range st.slots[:st.nslots] {
@@ -353,10 +353,10 @@ func (p *prologue) savedPlace(reg, baseReg uint8) savedReg {
 		if popped := sp.isRelativeTo(s.base) && s.off < sp.off; popped && st.regs[reg].isStartValue(reg) {
 			continue
 		}
-		return savedReg{inMemory, baseReg, s.off - base.off}
+		return inMemory(baseReg, s.off-base.off)
 	}
 	if st.regs[reg].isStartValue(reg) {
-		return savedReg{}
+		return frames.RegRule{}
 	}
-	return savedReg{kind: lost}
+	return lost
 }

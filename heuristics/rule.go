@@ -7,28 +7,34 @@ import "prywalk/frames"
 // arm64 has x19–x29, x86-64 fewer.
 const maxCalleeSaved = 11
 
-type savedKind uint8
-
-const (
-	inRegister      savedKind = iota
-	inMemory                  // at base + off
-	inFrame                   // at CFA + off
-	inOtherRegister           // in register base
-	lost
-)
-
-// savedReg is the place of a caller's register, by the registers at pc.
-type savedReg struct {
-	kind savedKind
-	base uint8
-	off  int32
-}
-
-// finding is the result of an analysis. The CFA is cfa.base + cfa.off, or the word there plus cfa.addend.
+// finding is the result of an analysis, with hardware numbers. The CFA is cfa.base + cfa.off, or the word there plus
+// cfa.addend. The places of the caller's registers are by the registers at pc.
 type finding struct {
 	cfa         value
-	ra          savedReg
-	calleeSaved [maxCalleeSaved]savedReg
+	ra          frames.RegRule
+	calleeSaved [maxCalleeSaved]frames.RegRule
+}
+
+var lost = frames.RegRule{Kind: frames.RuleUndefined}
+
+func inMemory(base uint8, off int32) frames.RegRule {
+	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: base, Off: int64(off)}
+}
+
+func isInMemory(p frames.RegRule) bool { return p.Kind == frames.RuleRegOffset }
+
+// placeOf returns the place of v for reg; noReg if v is no register's.
+func placeOf(v value, reg uint8) frames.RegRule {
+	switch {
+	case v.isStartValue(reg):
+		return frames.RegRule{}
+	case v.base >= firstUnnamedBase:
+	case v.kind == loaded && v.addend == 0:
+		return inMemory(v.base, v.off)
+	case v.kind == startRelative && v.off == 0:
+		return frames.RegRule{Kind: frames.RuleReg, Reg: v.base}
+	}
+	return lost
 }
 
 func (a *analysis) functionRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -42,18 +48,15 @@ func (a *analysis) functionRule(q frames.Query) (frames.Rule, *frames.Row, bool)
 // rule returns false if no row can express the finding, or with q.SPOnly if the CFA is not by the stack pointer.
 func (a *analysis) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	method := frames.MethodHeuristic
-	if f.cfa.base == a.abi.fp && f.calleeSaved[0] == (savedReg{inMemory, a.abi.fp, 0}) {
+	if f.cfa.base == a.abi.fp && f.calleeSaved[0] == inMemory(a.abi.fp, 0) {
 		method = frames.MethodFP
 	}
-	if q.SPOnly && f.cfa.base != a.abi.sp || !f.fill(a.abi, &a.row) {
+	var row frames.Row
+	if q.SPOnly && f.cfa.base != a.abi.sp || !f.fill(a.abi, &row) {
 		return frames.Rule{}, nil, false
 	}
-	r, needsRow := a.row.Compact(a.src.opt.Arch, method, 0)
-	if !needsRow {
-		return r, nil, true
-	}
-	row := a.row
-	return r, &row, true
+	r, full := row.Compact(a.src.opt.Arch, method, 0)
+	return r, full, true
 }
 
 // fill sets the row of a finding; false if a row cannot express it.
@@ -75,7 +78,7 @@ func (f *finding) fill(abi *abi, row *frames.Row) bool {
 		row.Regs[abi.dwarf(reg)] = f.regRule(abi, f.calleeSaved[i])
 	}
 	if abi.ra != noReg {
-		if f.ra.kind == lost {
+		if f.ra == lost {
 			return false // the walker would take it for a root
 		}
 		row.RA = f.regRule(abi, f.ra)
@@ -84,18 +87,11 @@ func (f *finding) fill(abi *abi, row *frames.Row) bool {
 	return true
 }
 
-func (f *finding) regRule(abi *abi, p savedReg) frames.RegRule {
-	switch {
-	case p.kind == inRegister:
-		return frames.RegRule{}
-	case p.kind == inOtherRegister:
-		return frames.RegRule{Kind: frames.RuleReg, Reg: abi.dwarf(p.base)}
-	case p.kind == inFrame:
-		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.off)}
-	case p.kind == lost || p.base >= firstUnnamedBase:
-		return frames.RegRule{Kind: frames.RuleUndefined}
-	case p.base == f.cfa.base && f.cfa.kind == startRelative:
-		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.off) - int64(f.cfa.off)}
+// regRule converts a place to DWARF numbers, and to one by the CFA if it has the same base.
+func (f *finding) regRule(abi *abi, p frames.RegRule) frames.RegRule {
+	if isInMemory(p) && p.Reg == f.cfa.base && f.cfa.kind == startRelative {
+		return frames.RegRule{Kind: frames.RuleOffset, Off: p.Off - int64(f.cfa.off)}
 	}
-	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: abi.dwarf(p.base), Off: int64(p.off)}
+	p.Reg = abi.dwarf(p.Reg)
+	return p
 }

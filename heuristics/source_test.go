@@ -351,7 +351,7 @@ func TestRegistersOfAPXAreNoSavedOnes(t *testing.T) {
 	a := s.analysis()
 	defer a.free()
 	v := a.searchEpilogues(base, false, everywhere, acceptedEnds{})
-	if f, _ := v.best(); f == nil || f.calleeSaved[1].kind != lost {
+	if f, _ := v.best(); f == nil || f.calleeSaved[1] != lost {
 		t.Errorf("frame %+v, want one without rbx", f)
 	}
 }

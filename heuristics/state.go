@@ -65,16 +65,7 @@ type symbolicState struct {
 	slots        [maxSlots]slot
 	nslots       uint8
 	unnamedBases uint8 // from firstUnnamedBase on
-	path
-}
 
-type span struct{ lo, hi uint64 }
-
-var everywhere = span{0, ^uint64(0)}
-
-func (s span) has(pc uint64) bool { return pc >= s.lo && pc < s.hi }
-
-type path struct {
 	pc uint64 // next instruction
 	span
 
@@ -96,13 +87,11 @@ type path struct {
 	align           uint8 // alignEven and alignOdd of the calls so far
 }
 
-// copyFrom leaves out the unused slots, half of a state.
-func (st *symbolicState) copyFrom(o *symbolicState) {
-	st.regs = o.regs
-	copy(st.slots[:o.nslots], o.slots[:o.nslots])
-	st.path = o.path
-	st.nslots, st.unnamedBases = o.nslots, o.unnamedBases
-}
+type span struct{ lo, hi uint64 }
+
+var everywhere = span{0, ^uint64(0)}
+
+func (s span) has(pc uint64) bool { return pc >= s.lo && pc < s.hi }
 
 const noReg = x86.NoReg
 
@@ -113,8 +102,7 @@ const (
 )
 
 func (st *symbolicState) reset(abi *abi, pc uint64, fn span) {
-	st.nslots, st.unnamedBases = 0, 0
-	st.path = path{pc: pc, span: fn, cmpReg: noReg, tableReg: noReg, sp: abi.sp, fp: abi.fp}
+	*st = symbolicState{pc: pc, span: fn, cmpReg: noReg, tableReg: noReg, sp: abi.sp, fp: abi.fp}
 	for i := range st.regs {
 		st.regs[i] = startValue(uint8(i))
 	}

@@ -16,17 +16,13 @@ type outcome struct {
 }
 
 type votes struct {
-	outcomes   [maxVotes]outcome
-	n          int
-	strong     int // of all outcomes
-	misaligned misalignedOutcome
-}
-
-// misalignedOutcome is of paths whose calls are not aligned as the ABI demands. Compilers need not align within a unit,
-// so it can confirm the prologue, but has no vote.
-type misalignedOutcome struct {
-	last  finding
-	found bool // last is valid
+	outcomes [maxVotes]outcome
+	n        int
+	strong   int // of all outcomes
+	// misaligned is the last outcome of paths whose calls are not aligned as the ABI demands. Compilers need not align
+	// within a unit, so it can confirm the prologue, but has no vote.
+	misaligned    finding
+	hasMisaligned bool
 }
 
 func (v *votes) add(f *finding, weak bool) {
@@ -68,5 +64,5 @@ func (v *votes) best() (f *finding, sure bool) {
 func (v *votes) showsWholeFrame(abi *abi) bool {
 	first := &v.outcomes[0]
 	return v.strong > 0 && first.cfa == startValue(abi.fp).plus(16) &&
-		first.calleeSaved[0] == savedReg{inMemory, abi.fp, 0}
+		first.calleeSaved[0] == inMemory(abi.fp, 0)
 }

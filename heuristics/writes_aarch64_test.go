@@ -72,7 +72,7 @@ func TestRareLoadsAndStoresMoveTheStackPointer(t *testing.T) {
 		if got := st.regs[regSP]; got != startValue(regSP).plus(c.want) {
 			t.Errorf("%s: stack pointer %+v, want %d", c.name, got, c.want)
 		}
-		if c.code == 0x69bf7bfd && !isFrameARM64(value{}, st.load(st.regs[regSP]), st.load(st.regs[regSP].plus(8))) {
+		if c.code == 0x69bf7bfd && !abiARM64.isFrameAt(&st, st.regs[regSP]) {
 			t.Errorf("%s saves no frame record", c.name)
 		}
 	}

@@ -46,7 +46,7 @@ func symbolSpans(f *elffile.File) []span {
 func pltSpans(f *elffile.File) []span {
 	var out []span
 	for _, t := range f.PLTs() {
-		for start, end, ok := t.Range(t.Addr); ok; start, end, ok = t.Range(end) {
+		for start, end, ok := t.FuncRange(t.Addr); ok; start, end, ok = t.FuncRange(end) {
 			out = append(out, span{start, end, t.Name})
 		}
 	}

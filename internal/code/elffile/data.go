@@ -21,12 +21,12 @@ const maxData = 1 << 30
 
 // Data returns a section's contents, decompressed, counted until [File.Free]. The error is ErrNoSection (s is nil),
 // errNoBits, errTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
-func (f *sectionReader) Data(s *Section) ([]byte, error) { return f.data(s, maxData) }
+func (f *File) Data(s *Section) ([]byte, error) { return f.data(s, maxData) }
 
 // Free releases contents from [File.Data].
-func (f *sectionReader) Free(data []byte) { f.memory.Give(int64(cap(data))) }
+func (f *File) Free(data []byte) { f.memory.Give(int64(cap(data))) }
 
-func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
+func (f *File) data(s *Section, limit uint64) ([]byte, error) {
 	if err := f.check(s, limit); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 }
 
 // check reports whether a section has at most limit bytes in the file.
-func (f *sectionReader) check(s *Section, limit uint64) error {
+func (f *File) check(s *Section, limit uint64) error {
 	switch {
 	case s == nil:
 		return ErrNoSection
@@ -72,7 +72,7 @@ const (
 
 var errSize = errors.New("size is not as announced")
 
-func (f *sectionReader) decompressed(s *Section, limit uint64) (out []byte, err error) {
+func (f *File) decompressed(s *Section, limit uint64) (out []byte, err error) {
 	r := bufio.NewReaderSize(io.NewSectionReader(f.r, int64(s.Off), int64(s.Size)), inflateChunk)
 	head, err := r.Peek(chdrSize)
 	if err != nil {
@@ -113,7 +113,7 @@ const (
 	claimedZstdWindow = 8 << 20
 )
 
-func (f *sectionReader) unzstd(r *bufio.Reader, s *Section, size uint64) ([]byte, error) {
+func (f *File) unzstd(r *bufio.Reader, s *Section, size uint64) ([]byte, error) {
 	var frame zstd.Header
 	head, _ := r.Peek(zstd.HeaderMaxSize)
 	_ = frame.Decode(head) // the decoder finds the same damage
@@ -131,7 +131,7 @@ func (f *sectionReader) unzstd(r *bufio.Reader, s *Section, size uint64) ([]byte
 }
 
 // readAll reads size bytes; scratch is the bytes that r takes meanwhile.
-func (f *sectionReader) readAll(r io.Reader, s *Section, size uint64, scratch int64) ([]byte, error) {
+func (f *File) readAll(r io.Reader, s *Section, size uint64, scratch int64) ([]byte, error) {
 	if err := f.memory.Take(int64(size)+scratch, "section "+s.Name); err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ const maxLink = 8 << 10 // bytes
 
 // debugLink returns base name and CRC-32 (IEEE) from .gnu_debuglink (GDB manual, "Debugging Information in Separate
 // Files"); false: there is no link.
-func (f *sectionReader) debugLink() (name string, crc uint32, ok bool) {
+func (f *File) debugLink() (name string, crc uint32, ok bool) {
 	data := f.linkData(".gnu_debuglink")
 	c := &wire.Cursor{Bytes: data}
 	name = string(c.CString())
@@ -104,7 +104,7 @@ func (f *sectionReader) debugLink() (name string, crc uint32, ok bool) {
 }
 
 // debugAltLink returns path and build id (hex) of dwz's file with shared debug information; false: there is no link.
-func (f *sectionReader) debugAltLink() (path, buildID string, ok bool) {
+func (f *File) debugAltLink() (path, buildID string, ok bool) {
 	c := &wire.Cursor{Bytes: f.linkData(".gnu_debugaltlink")}
 	path = string(c.CString())
 	if c.Bad || path == "" || c.Left() == 0 || c.Left() > maxBuildID {
@@ -113,7 +113,7 @@ func (f *sectionReader) debugAltLink() (path, buildID string, ok bool) {
 	return path, hex.EncodeToString(c.Rest()), true
 }
 
-func (f *sectionReader) linkData(name string) []byte {
+func (f *File) linkData(name string) []byte {
 	s := f.Section(name)
 	if s == nil || s.Size > maxLink || s.Flags&elf.SHF_COMPRESSED != 0 {
 		return nil

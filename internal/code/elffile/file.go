@@ -4,28 +4,17 @@ package elffile
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 
 	"prywalk/frames"
-	"prywalk/internal/base/wire"
 	"prywalk/internal/host/filememory"
 )
 
 // Elf64_Ehdr has so many bytes (gABI, figure 4-4).
 const headerSize = 64
-
-// sectionReader reads a file's sections.
-type sectionReader struct {
-	// Sections are by index, 0 the null section. If the others are unreadable there is at most that one; if the names
-	// are, all names are "".
-	Sections []Section
-
-	r      io.ReaderAt
-	size   uint64
-	memory *filememory.Account
-}
 
 // File is an open ELF file. The exported fields are read-only.
 type File struct {
@@ -34,19 +23,16 @@ type File struct {
 	Entry uint64
 	// Segments are in the file's order.
 	Segments []Segment
-	sectionReader
+	// Sections are by index, 0 the null section. If the others are unreadable there is at most that one; if the names
+	// are, all names are "".
+	Sections []Section
 
+	r            io.ReaderAt
+	size         uint64
+	memory       *filememory.Account
 	headerMemory int64 // bytes
 	arch         frames.Arch
 	symbols      [2]symbolSource
-}
-
-// Elf64_Ehdr (gABI).
-type header struct {
-	phoff, shoff     uint64
-	phentsize, phnum uint16
-	shentsize, shnum uint16
-	shstrndx         uint16
 }
 
 // Open reads the headers of the size bytes in r, which must stay usable. The error is ErrNotELF, ErrClass32, ErrMachine
@@ -55,7 +41,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) { return openIn(nil, r, size
 
 // openIn is Open with a budget; nil: prywalk's. Parts that exceed it are missing.
 func openIn(mem *filememory.Budget, r io.ReaderAt, size int64) (*File, error) {
-	f := &File{sectionReader: sectionReader{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}}
+	f := &File{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}
 	if err := f.open(); err != nil {
 		f.Release()
 		return nil, err
@@ -108,10 +94,10 @@ func (f *File) Arch() frames.Arch { return f.arch }
 // Size returns the file's size in bytes.
 func (f *File) Size() uint64 { return f.size }
 
-func (f *File) readHeader() (*header, error) {
+func (f *File) readHeader() (*elf.Header64, error) {
 	var buf [headerSize]byte
 	n, err := f.r.ReadAt(buf[:min(headerSize, f.size)], 0)
-	if n < 6 || string(buf[:4]) != "\x7fELF" {
+	if n < 6 || string(buf[:4]) != elf.ELFMAG {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("reading the ELF header: %w", err)
 		}
@@ -126,54 +112,36 @@ func (f *File) readHeader() (*header, error) {
 	if n < headerSize {
 		return nil, &FormatError{"header cut off", 0}
 	}
-	return f.parseHeader(&wire.Cursor{Bytes: buf[16:]})
-}
-
-func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
-	f.Type = elf.Type(c.U16())
-	switch m := elf.Machine(c.U16()); m {
+	var h elf.Header64
+	_, _ = binary.Decode(buf[:], binary.LittleEndian, &h) // as large as buf
+	f.Type, f.Entry = elf.Type(h.Type), h.Entry
+	switch elf.Machine(h.Machine) {
 	case elf.EM_X86_64:
 		f.arch = frames.X86_64
 	case elf.EM_AARCH64:
 		f.arch = frames.ARM64
 	default:
-		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, uint16(m))
+		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, h.Machine)
 	}
-	c.U32() // e_version
-	f.Entry = c.U64()
-	h := &header{phoff: c.U64(), shoff: c.U64()}
-	c.U32() // e_flags
-	c.U16() // e_ehsize
-	h.phentsize, h.phnum = c.U16(), c.U16()
-	h.shentsize, h.shnum = c.U16(), c.U16()
-	h.shstrndx = c.U16()
-	return h, nil
+	return &h, nil
 }
 
-func (f *sectionReader) inFile(off, n uint64) bool {
+func (f *File) inFile(off, n uint64) bool {
 	return off <= f.size && n <= f.size-off
 }
 
-// In bytes. Later reads and allocations double.
-const readChunk = 1 << 20
-
 const headerCost = 4 // bytes of memory for each byte of headers in the file
 
-func (f *sectionReader) readHeaders(off, n uint64, what string) ([]byte, error) {
+func (f *File) readHeaders(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
 	}
 	if err := f.memory.Take(int64(headerCost*n), what); err != nil {
 		return nil, err
 	}
-	var out []byte
-	for uint64(len(out)) < n {
-		have := len(out)
-		step := int(min(n-uint64(have), max(readChunk, uint64(have))))
-		out = append(out, make([]byte, step)...)
-		if got, err := f.r.ReadAt(out[have:], int64(off)+int64(have)); got < step {
-			return nil, fmt.Errorf("reading %s: %w", what, shortRead(err))
-		}
+	out := make([]byte, n)
+	if got, err := f.r.ReadAt(out, int64(off)); uint64(got) < n {
+		return nil, fmt.Errorf("reading %s: %w", what, shortRead(err))
 	}
 	return out, nil
 }

@@ -27,8 +27,7 @@ func (f *File) MiniDebug() (*File, error) {
 		out.drop()
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}
-	in := sectionReader{r: bytes.NewReader(out.data), size: uint64(len(out.data)), memory: f.memory}
-	mini := &File{sectionReader: in}
+	mini := &File{r: bytes.NewReader(out.data), size: uint64(len(out.data)), memory: f.memory}
 	if err := mini.open(); err != nil {
 		out.drop()
 		return nil, err
@@ -45,7 +44,7 @@ type growingBuffer struct {
 func (g *growingBuffer) Write(b []byte) (int, error) {
 	if need := len(g.data) + len(b); need > cap(g.data) {
 		old := cap(g.data)
-		next := max(need, 2*old, readChunk)
+		next := max(need, 2*old, leastBuffer)
 		if err := g.memory.Take(int64(next), ".gnu_debugdata"); err != nil {
 			return 0, err
 		}
@@ -66,6 +65,7 @@ const (
 	xzMagic      = "\xfd7zXZ\x00"
 	xzHeaderSize = 12
 	xzLZMA2      = 0x21
+	leastBuffer  = 1 << 20
 	maxMiniDebug = 256 << 20
 	maxXZDict    = 64 << 20
 	// xz -9 makes one block with a dictionary of 64 MiB.

@@ -25,7 +25,7 @@ func TestEntriesOfLinkageTables(t *testing.T) {
 		{0, 0x0fff, 0, 0}, {0, 0x1000, 0x1000, 0x1020}, {0, 0x101f, 0x1000, 0x1020}, {0, 0x1020, 0x1020, 0x1030},
 		{0, 0x103f, 0x1030, 0x1040}, {0, 0x1040, 0, 0}, {1, 0x200f, 0x2000, 0x2010}, {1, 0x2010, 0, 0},
 	} {
-		if start, end, _ := tables[c.table].Range(c.addr); start != c.start || end != c.end {
+		if start, end, _ := tables[c.table].FuncRange(c.addr); start != c.start || end != c.end {
 			t.Errorf("%#x is in %#x–%#x, want %#x–%#x", c.addr, start, end, c.start, c.end)
 		}
 	}

@@ -37,23 +37,23 @@ const (
 )
 
 // readSections returns the null section, which can have the number of segments, also if the others are unreadable.
-func (f *sectionReader) readSections(h *header) []Section {
-	if h.shoff == 0 || h.shentsize != sectionSize {
+func (f *File) readSections(h *elf.Header64) []Section {
+	if h.Shoff == 0 || h.Shentsize != sectionSize {
 		return nil
 	}
-	first, err := f.readHeaders(h.shoff, sectionSize, "section header 0")
+	first, err := f.readHeaders(h.Shoff, sectionSize, "section header 0")
 	if err != nil {
 		return nil
 	}
 	zero := parseSection(&wire.Cursor{Bytes: first})
-	n := uint64(h.shnum)
+	n := uint64(h.Shnum)
 	if n == 0 {
 		n = max(zero.Size, 1) // section 0 may be there for its sh_info only
 	}
 	if n > maxSections {
 		return []Section{zero}
 	}
-	buf, err := f.readHeaders(h.shoff, n*sectionSize, "section headers")
+	buf, err := f.readHeaders(h.Shoff, n*sectionSize, "section headers")
 	if err != nil {
 		return []Section{zero}
 	}
@@ -74,8 +74,8 @@ func parseSection(c *wire.Cursor) (s Section) {
 	return s
 }
 
-func (f *sectionReader) nameSections(h *header) {
-	i := uint32(h.shstrndx)
+func (f *File) nameSections(h *elf.Header64) {
+	i := uint32(h.Shstrndx)
 	if i == extendedIndex && len(f.Sections) > 0 {
 		i = f.Sections[0].Link
 	}
@@ -106,7 +106,7 @@ func stringAt(table string, off uint32) string {
 }
 
 // Section returns the first section of that name, or nil.
-func (f *sectionReader) Section(name string) *Section {
+func (f *File) Section(name string) *Section {
 	for i := range f.Sections {
 		if f.Sections[i].Name == name {
 			return &f.Sections[i]
@@ -116,7 +116,7 @@ func (f *sectionReader) Section(name string) *Section {
 }
 
 // DebugSection returns .debug_NAME.
-func (f *sectionReader) DebugSection(name string) *Section { return f.Section(".debug_" + name) }
+func (f *File) DebugSection(name string) *Section { return f.Section(".debug_" + name) }
 
 // PLT is a procedure linkage table: a header, then entries of one size.
 type PLT struct {
@@ -149,8 +149,8 @@ func (f *File) PLTs() []PLT {
 	return out
 }
 
-// Range returns the bounds of the header or entry at addr; false: it is outside.
-func (t *PLT) Range(addr uint64) (start, end uint64, ok bool) {
+// FuncRange returns the bounds of the header or entry at addr; false: it is outside.
+func (t *PLT) FuncRange(addr uint64) (start, end uint64, ok bool) {
 	off := addr - t.Addr
 	if off >= t.Size {
 		return 0, 0, false

@@ -28,18 +28,18 @@ const (
 	maxSegments = 1 << 20
 )
 
-func (f *File) readSegments(h *header) ([]Segment, error) {
-	n := uint64(h.phnum)
+func (f *File) readSegments(h *elf.Header64) ([]Segment, error) {
+	n := uint64(h.Phnum)
 	if n == extendedNum && len(f.Sections) > 0 {
 		n = uint64(f.Sections[0].Info)
 	}
 	if n == 0 {
 		return nil, nil
 	}
-	if h.phentsize != segmentSize || n > maxSegments {
-		return nil, &FormatError{"impossible size or number of program headers", h.phoff}
+	if h.Phentsize != segmentSize || n > maxSegments {
+		return nil, &FormatError{"impossible size or number of program headers", h.Phoff}
 	}
-	buf, err := f.readHeaders(h.phoff, n*segmentSize, "program headers")
+	buf, err := f.readHeaders(h.Phoff, n*segmentSize, "program headers")
 	if err != nil {
 		return nil, err
 	}

@@ -146,7 +146,7 @@ func (w *Window) load(b *block, num uint64) error {
 }
 
 // Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
-func (f *sectionReader) Window(s *Section) (*Window, error) {
+func (f *File) Window(s *Section) (*Window, error) {
 	if s != nil && s.Flags&elf.SHF_COMPRESSED == 0 {
 		return f.WindowUpTo(s, s.Size)
 	}
@@ -154,7 +154,7 @@ func (f *sectionReader) Window(s *Section) (*Window, error) {
 }
 
 // WindowUpTo is Window for at most limit bytes, compressed or not (errTooBig).
-func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
+func (f *File) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s != nil && s.Flags&elf.SHF_COMPRESSED != 0 {
 		data, err := f.data(s, limit)
 		if err != nil {

@@ -157,18 +157,6 @@ func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return f.start, f.end, pc < f.end
 }
 
-type pltStubs []elffile.PLT
-
-// FuncRange implements heuristics.Functions.
-func (s pltStubs) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	for i := range s {
-		if start, end, ok = s[i].Range(pc); ok {
-			return start, end, ok
-		}
-	}
-	return 0, 0, false
-}
-
 func compareRanges(a, b funcRange) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
 }

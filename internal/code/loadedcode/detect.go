@@ -122,20 +122,19 @@ func (d *detectedRuntimes) searchAnother(kind int) {
 	}
 }
 
+// withoutKind returns h without the modules of the runtimes found of a kind.
 func (d *detectedRuntimes) withoutKind(kind int, h *runtimeHost) *runtimeHost {
-	left := h
-	for i := range d.detections {
-		entry := &d.detections[i]
-		if entry.kind != kind || entry.runtime == nil || entry.runtime.Module() == nil {
-			continue
-		}
-		if left == h {
-			clone := *h
-			left, clone.mods = &clone, slices.Clone(h.mods)
-		}
-		left.mods = slices.DeleteFunc(left.mods, func(m *frames.Module) bool { return m == entry.runtime.Module() })
+	isFound := func(m *frames.Module) bool {
+		return slices.ContainsFunc(d.detections, func(entry detection) bool {
+			return entry.kind == kind && entry.runtime != nil && entry.runtime.Module() == m
+		})
 	}
-	return left
+	if !slices.ContainsFunc(h.mods, isFound) {
+		return h
+	}
+	left := *h
+	left.mods = slices.DeleteFunc(slices.Clone(h.mods), isFound)
+	return &left
 }
 
 func (d *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
@@ -209,13 +208,4 @@ func (d *detectedRuntimes) unreadReason() error {
 
 func (d *detectedRuntimes) has(kind int) bool {
 	return slices.ContainsFunc(d.detections, func(e detection) bool { return e.kind == kind && e.runtime != nil })
-}
-
-func (d *detectedRuntimes) funcRange(pc uint64) (start, end uint64, ok bool) {
-	for r := range d.found {
-		if start, end, ok = r.FuncRange(pc); ok {
-			return start, end, ok
-		}
-	}
-	return 0, 0, false
 }

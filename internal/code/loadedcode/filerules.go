@@ -13,8 +13,8 @@ import (
 
 type fileRules struct {
 	table    managed.FileTable   // or nil
-	sources  []frames.RuleSource // by falling trust
-	calls    *builtinsSource     // last of sources
+	sources  []frames.RuleSource // by falling trust; the fileRules are the last
+	arch     frames.Arch
 	code     *heuristics.Source
 	bounds   []heuristics.Functions // by falling trust
 	cold     coldParts
@@ -23,7 +23,9 @@ type fileRules struct {
 
 func (r *fileRules) prepare(symbols *fileSymbols) {
 	f := symbols.elf
-	r.bounds = append(r.bounds, pltStubs(f.PLTs()))
+	for _, t := range f.PLTs() {
+		r.bounds = append(r.bounds, &t)
+	}
 	if r.table = runtimes.TableOf(f); r.table != nil {
 		r.add(r.table)
 	}
@@ -39,8 +41,7 @@ func (r *fileRules) prepare(symbols *fileSymbols) {
 		}
 	}
 	r.code = heuristics.New(heuristics.Options{Arch: f.Arch(), Code: fileCode{f}, Funcs: r, Entry: f.Entry})
-	a := &builtinsSource{r.code, r.builtins, f.Arch()}
-	r.sources, r.calls = append(r.sources, a), a
+	r.arch, r.sources = f.Arch(), append(r.sources, r)
 }
 
 func (r *fileRules) add(s interface {
@@ -52,12 +53,10 @@ func (r *fileRules) add(s interface {
 }
 
 // Table returns the table of a language's functions, or nil. Not safe for concurrent use.
-func (img *Image) Table() managed.FileTable { return img.preparedRules().table }
-
-func (img *Image) mayHaveTable() bool {
-	img.mu.Lock()
+func (img *Image) Table() managed.FileTable {
+	r := img.lockRules()
 	defer img.mu.Unlock()
-	return runtimes.HasTable(img.ELF)
+	return r.table
 }
 
 // FuncRange implements heuristics.Functions.
@@ -78,40 +77,34 @@ func (r *fileRules) SavesFPOnly(pc uint64) bool {
 	return slices.ContainsFunc(r.builtins, func(b managed.Builtins) bool { return b.SavesFPOnly(pc) })
 }
 
-type builtinsSource struct {
-	*heuristics.Source
-	builtins []managed.Builtins
-	arch     frames.Arch
-}
-
 // Rule implements [frames.RuleSource].
-func (s *builtinsSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (r *fileRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.AfterCall && !q.SPOnly {
-		if b := s.builtinsAt(q.PC); b != nil {
-			if _, called := s.Source.CallBefore(q.PC); !called {
-				return b.Rule(s.arch)
+		if b := r.builtinsAt(q.PC); b != nil {
+			if _, called := r.code.CallBefore(q.PC); !called {
+				return b.Rule(r.arch)
 			}
 		}
 	}
-	return s.Source.Rule(q)
+	return r.code.Rule(q)
 }
 
 // CallBefore implements [frames.CallSites]. A builtin that is returned into counts as called.
-func (s *builtinsSource) CallBefore(ret frames.Addr) (frames.Call, bool) {
-	if call, ok := s.Source.CallBefore(ret); ok {
+func (r *fileRules) CallBefore(ret frames.Addr) (frames.Call, bool) {
+	if call, ok := r.code.CallBefore(ret); ok {
 		return call, ok
 	}
-	return frames.Call{}, s.builtinsAt(ret) != nil
+	return frames.Call{}, r.builtinsAt(ret) != nil
 }
 
 // builtinsAt returns the builtins with a function at pc that is returned into, or nil.
-func (s *builtinsSource) builtinsAt(pc frames.Addr) managed.Builtins {
-	start, ok := s.FuncStart(pc)
+func (r *fileRules) builtinsAt(pc frames.Addr) managed.Builtins {
+	start, ok := r.code.FuncStart(pc)
 	if !ok || start != pc {
 		return nil
 	}
-	if i := slices.IndexFunc(s.builtins, func(b managed.Builtins) bool { return b.Continues(pc) }); i >= 0 {
-		return s.builtins[i]
+	if i := slices.IndexFunc(r.builtins, func(b managed.Builtins) bool { return b.Continues(pc) }); i >= 0 {
+		return r.builtins[i]
 	}
 	return nil
 }

@@ -46,9 +46,15 @@ func FuzzFileRules(f *testing.F) {
 			if lo, hi, ok := p.Parent(at); ok && lo >= hi {
 				t.Errorf("the part at %#x belongs to %#x-%#x", at, lo, hi)
 			}
-			p.calls.CallBefore(at)
+			p.CallBefore(at)
 		}
 	})
+}
+
+func (img *Image) preparedRules() *fileRules {
+	r := img.lockRules()
+	defer img.mu.Unlock()
+	return r
 }
 
 func TestEachSourceOfAFileIsAsked(t *testing.T) {
@@ -60,7 +66,7 @@ func TestEachSourceOfAFileIsAsked(t *testing.T) {
 	p := img.preparedRules()
 	asked, _ := img.lazySources()
 	if len(p.sources) != 4 || len(asked) < len(p.sources) {
-		t.Errorf("%d sources, of which %d are asked; want a table, CFI, debugCFI and builtinsSource", len(p.sources),
+		t.Errorf("%d sources, of which %d are asked; want a table, CFI, debugCFI and instructions", len(p.sources),
 			len(asked))
 	}
 }

@@ -31,7 +31,7 @@ func TestPoppedFramePointerIsTheCallers(t *testing.T) {
 	row.Regs[frames.X86RBP], row.Regs[frames.X86RBX], row.Regs[15] = by(0), by(-40), by(-8)
 	row.Regs[13] = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
 	rule, more := row.Compact(frames.X86_64, frames.MethodCFI, 0)
-	if !more {
+	if more == nil {
 		t.Fatal("the row fits a rule")
 	}
 	ask := func(pc uint64, row *frames.Row) (frames.Rule, *frames.Row) {

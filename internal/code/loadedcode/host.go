@@ -11,6 +11,7 @@ import (
 	"prywalk/frames"
 	"prywalk/heuristics"
 	"prywalk/internal/walk/managed"
+	"prywalk/internal/walk/runtimes"
 )
 
 type runtimeHost struct {
@@ -52,45 +53,40 @@ func (h *runtimeHost) Modules() []*frames.Module { return h.mods }
 // CodeAnalysis implements [managed.Host].
 func (h *runtimeHost) CodeAnalysis() *heuristics.Source { return h.analysis }
 
-// Table implements managed.FileHost.
-func (h *runtimeHost) Table(m *frames.Module) managed.FileTable {
-	img := elfImage(m)
-	if img == nil {
-		return nil
-	}
-	if !img.mayHaveTable() {
-		return nil
-	}
-	t := img.Table()
-	if t != nil {
+// useImage calls use with the image of a module's file, if it has one, under its lock.
+func useImage(m *frames.Module, use func(img *Image)) {
+	if img := elfImage(m); img != nil {
 		img.mu.Lock()
 		defer img.mu.Unlock()
-		t.Prepare()
+		use(img)
 	}
+}
+
+// Table implements managed.FileHost.
+func (h *runtimeHost) Table(m *frames.Module) (t managed.FileTable) {
+	useImage(m, func(img *Image) {
+		if !runtimes.HasTable(img.ELF) {
+			return
+		}
+		if t = img.madeRules().table; t != nil {
+			t.Prepare()
+		}
+	})
 	return t
 }
 
 // Symbol implements managed.Host.
 func (h *runtimeHost) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool) {
-	img := elfImage(m)
-	if img == nil {
-		return 0, 0, false
-	}
-	img.mu.Lock()
-	defer img.mu.Unlock()
-	s := img.symbols.firstNamed(name)
-	return s.Addr + m.Bias, s.Size, s.Name != ""
+	useImage(m, func(img *Image) {
+		s := img.symbols.firstNamed(name)
+		addr, size, ok = s.Addr+m.Bias, s.Size, s.Name != ""
+	})
+	return addr, size, ok
 }
 
 // OwnSymbols implements managed.Host.
-func (h *runtimeHost) OwnSymbols(m *frames.Module, names ...string) []managed.Symbol {
-	img := elfImage(m)
-	if img == nil {
-		return nil
-	}
-	img.mu.Lock()
-	out := img.symbols.ownSymbols(names)
-	img.mu.Unlock()
+func (h *runtimeHost) OwnSymbols(m *frames.Module, names ...string) (out []managed.Symbol) {
+	useImage(m, func(img *Image) { out = img.symbols.ownSymbols(names) })
 	for i := range out {
 		out[i].Addr += m.Bias
 	}
@@ -99,12 +95,15 @@ func (h *runtimeHost) OwnSymbols(m *frames.Module, names ...string) []managed.Sy
 
 // Section implements managed.Host.
 func (h *runtimeHost) Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool) {
-	img := elfImage(m)
-	if img == nil {
-		return 0, nil, false
-	}
-	addr, content, ok = img.section(name)
-	return addr + m.Bias, content, ok
+	useImage(m, func(img *Image) {
+		s := img.ELF.Section(name)
+		data, err := img.ELF.Data(s)
+		if err == nil {
+			defer img.ELF.Free(data)
+			addr, content, ok = s.Addr+m.Bias, slices.Clone(data), true
+		}
+	})
+	return addr, content, ok
 }
 
 // AnonymousAreas implements [managed.AreaHost].
@@ -136,16 +135,12 @@ func (h *runtimeHost) NamedMapping(prefixes ...string) (start, end uint64, ok bo
 
 // ThreadLocalBlock implements [managed.ContextHost].
 func (h *runtimeHost) ThreadLocalBlock(m *frames.Module) (size, align uint64, ok bool) {
-	img := elfImage(m)
-	if img == nil {
-		return 0, 0, false
-	}
-	img.mu.Lock()
-	defer img.mu.Unlock()
-	for i := range img.ELF.Segments {
-		if s := &img.ELF.Segments[i]; s.Type == elf.PT_TLS {
-			return s.MemSize, max(s.Align, 1), true
+	useImage(m, func(img *Image) {
+		for i := range img.ELF.Segments {
+			if s := &img.ELF.Segments[i]; s.Type == elf.PT_TLS && !ok {
+				size, align, ok = s.MemSize, max(s.Align, 1), true
+			}
 		}
-	}
-	return 0, 0, false
+	})
+	return size, align, ok
 }

@@ -5,7 +5,6 @@ package loadedcode
 import (
 	"debug/elf"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -29,7 +28,7 @@ type Image struct {
 	usage   usage
 	file    *pooledFile // or nil
 	mu      sync.Mutex
-	rules   atomic.Pointer[fileRules] // nil: not made
+	rules   *fileRules // nil: not made
 	debug   debugFiles
 	symbols fileSymbols
 }
@@ -59,25 +58,19 @@ func (img *Image) ReadAddr(addr uint64, b []byte) int {
 	return img.ELF.ReadAddr(addr, b)
 }
 
+// lockRules returns the rules, made if need be. The caller unlocks img.mu.
 func (img *Image) lockRules() *fileRules {
-	p := img.preparedRules()
 	img.mu.Lock()
-	return p
+	return img.madeRules()
 }
 
-func (img *Image) preparedRules() *fileRules {
-	if p := img.rules.Load(); p != nil {
-		return p
+// madeRules is lockRules with the precondition that img.mu is held.
+func (img *Image) madeRules() *fileRules {
+	if img.rules == nil {
+		img.rules = &fileRules{}
+		img.rules.prepare(&img.symbols)
 	}
-	img.mu.Lock()
-	defer img.mu.Unlock()
-	p := img.rules.Load()
-	if p == nil {
-		p = &fileRules{}
-		p.prepare(&img.symbols)
-		img.rules.Store(p)
-	}
-	return p
+	return img.rules
 }
 
 // Clone returns the file with separate tables, without its debug file, for another goroutine. Precondition: the clone
@@ -106,21 +99,6 @@ func elfImage(m *frames.Module) *Image {
 		return nil
 	}
 	return at.Image
-}
-
-func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
-	img.mu.Lock()
-	defer img.mu.Unlock()
-	s := img.ELF.Section(name)
-	if s == nil {
-		return 0, nil, false
-	}
-	data, err := img.ELF.Data(s)
-	if err != nil {
-		return 0, nil, false
-	}
-	defer img.ELF.Free(data)
-	return s.Addr, slices.Clone(data), true
 }
 
 // ImageAt returns the image at an address, also under other mappings, and the file address.

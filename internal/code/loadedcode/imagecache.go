@@ -189,7 +189,7 @@ func (img *Image) drop() (named bool) {
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	img.debug.drop()
-	img.rules.Store(nil)
+	img.rules = nil
 	img.ELF.FreeContents()
 	return img.file == nil || img.file.closeUntilRead()
 }
@@ -201,10 +201,10 @@ func (img *Image) dropHeaders() {
 	img.ELF.FreeAll()
 }
 
-func countUsers(code []codeMapping, n int64) {
-	for i := range code {
-		if img := code[i].at.Image; img != nil {
-			img.usage.users.Add(n)
+func countUsers(code []*Mapping, n int64) {
+	for _, m := range code {
+		if m.Image != nil {
+			m.Image.usage.users.Add(n)
 		}
 	}
 }

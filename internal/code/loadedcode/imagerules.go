@@ -7,7 +7,7 @@ import (
 	"prywalk/heuristics"
 )
 
-const maxSources = 4 // of fileRules.prepare: table, CFI, debugCFI, builtinsSource
+const maxSources = 4 // of fileRules.prepare: table, CFI, debugCFI, the fileRules
 
 func (img *Image) lazySources() ([]frames.RuleSource, frames.CallSites) {
 	out := make([]frames.RuleSource, maxSources)
@@ -30,11 +30,11 @@ func (s imageSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		return frames.Rule{}, nil, false
 	}
 	r, row, ok := p.sources[s.i].Rule(q)
-	if ok && r.Flags&frames.FlagRoot == 0 && p.calls.StartsProcess(q) {
+	if ok && r.Flags&frames.FlagRoot == 0 && p.code.StartsProcess(q) {
 		return frames.Rule{Flags: frames.FlagRoot, Method: r.Method}, nil, true
 	}
 	if ok && row != nil && !q.AfterCall {
-		r, row = fixEpilogue(r, row, q, s.img.ELF.Arch(), p.calls.Source)
+		r, row = fixEpilogue(r, row, q, s.img.ELF.Arch(), p.code)
 	}
 	return r, row, ok
 }
@@ -52,11 +52,7 @@ func fixEpilogue(
 	}
 	mended := *row
 	mended.MarkRestored(arch, kept)
-	r, more := mended.Compact(arch, r.Method, r.Flags)
-	if !more {
-		return r, nil
-	}
-	return r, &mended
+	return mended.Compact(arch, r.Method, r.Flags)
 }
 
 type imageCalls struct{ img *Image }
@@ -73,7 +69,7 @@ var (
 func (c imageCalls) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
-	return p.calls.CallBefore(ret)
+	return p.CallBefore(ret)
 }
 
 // FuncStart implements frames.CallSites.
@@ -95,26 +91,26 @@ func (c imageCalls) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) 
 func (c imageCalls) EndsStack(pc frames.Addr) bool {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
-	return p.calls.EndsStack(pc)
+	return p.code.EndsStack(pc)
 }
 
 // EndsInTailCall implements [frames.TailCalls].
 func (c imageCalls) EndsInTailCall(start frames.Addr) bool {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
-	return p.calls.EndsInTailCall(start)
+	return p.code.EndsInTailCall(start)
 }
 
 // SwitchesStack implements [frames.StackSwitches].
 func (c imageCalls) SwitchesStack(pc frames.Addr, afterCall bool) bool {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
-	return p.calls.SwitchesStack(pc, afterCall)
+	return p.code.SwitchesStack(pc, afterCall)
 }
 
 // Popped implements [frames.PoppedRegisters].
 func (c imageCalls) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
-	return p.calls.Popped(pc, n)
+	return p.code.Popped(pc, n)
 }

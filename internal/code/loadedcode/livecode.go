@@ -7,7 +7,6 @@ import (
 	"debug/elf"
 
 	"prywalk/internal/code/elffile"
-	"prywalk/internal/host/procmem"
 )
 
 const (
@@ -17,10 +16,9 @@ const (
 
 // liveCode keeps a JIT compiler's pages to detect changes.
 type liveCode struct {
-	tid    int
-	memory *procmem.Memory
-	pages  map[uint64][]byte // by address ÷ codePageSize; nil: unreadable
-	lost   bool              // pages were dropped: refresh must assume a change
+	p     *Process
+	pages map[uint64][]byte // by address ÷ codePageSize; nil: unreadable
+	lost  bool              // pages were dropped: refresh must assume a change
 }
 
 // ReadCode implements heuristics.Code.
@@ -46,7 +44,7 @@ func (l *liveCode) page(num uint64) []byte {
 		l.lost = true
 	}
 	b := make([]byte, codePageSize)
-	if _, err := readMemory(l.memory, l.tid, num*codePageSize, b); err != nil {
+	if _, err := l.p.ReadMem(num*codePageSize, b); err != nil {
 		b = nil
 	}
 	l.pages[num] = b
@@ -61,7 +59,7 @@ func (l *liveCode) refresh() bool {
 			break
 		}
 		now = now[:codePageSize]
-		_, err := readMemory(l.memory, l.tid, num*codePageSize, now)
+		_, err := l.p.ReadMem(num*codePageSize, now)
 		changed = (err == nil) != (was != nil) || was != nil && !bytes.Equal(now, was)
 	}
 	if changed {

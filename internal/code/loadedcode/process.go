@@ -30,18 +30,13 @@ type Process struct {
 	addressSpace uint64 // last read ([procmem.Memory.Space])
 
 	text     []byte
-	code     []codeMapping  // ascending
+	code     []*Mapping     // ascending
 	spans    []procmem.Span // ascending
 	jit      *liveCode
 	files    *TrustedFiles
-	runtimes *Runtimes
+	runtimes Runtimes
 	noLinks  bool
 	closed   *atomic.Bool
-}
-
-type codeMapping struct {
-	at  *Mapping
-	mod *frames.Module
 }
 
 // Open opens process pid. The error wraps a [*process.Error] if there is no such process, if it cannot be sampled, or
@@ -90,17 +85,17 @@ func (c *ImageCache) open(pid int) (*Process, error) {
 
 func (p *Process) start() error {
 	p.space = frames.NewSpace(p.Arch)
-	p.jit = &liveCode{tid: p.MemoryTID(), memory: p.Memory(), pages: map[uint64][]byte{}}
-	p.runtimes = NewRuntimes(p.Arch, p.jit, &p.JITFuncBounds)
+	p.jit = &liveCode{p: p, pages: map[uint64][]byte{}}
+	p.runtimes.Init(p.Arch, p.jit, &p.JITFuncBounds)
 	if _, err := p.Refresh(); err != nil {
 		return err
 	}
-	for _, c := range p.code { // a byte is read, as ptrace's access check can deny it
-		if c.at.Perm&PermRead == 0 || c.at.Unresponsive {
+	for _, m := range p.code { // a byte is read, as ptrace's access check can deny it
+		if m.Perm&PermRead == 0 || m.Unresponsive {
 			continue
 		}
 		var b [1]byte
-		if _, err := readMemory(p.Memory(), p.MemoryTID(), c.at.Start, b[:]); process.IsDenied(err) {
+		if _, err := p.ReadMem(m.Start, b[:]); process.IsDenied(err) {
 			return process.Explain(p.PID, err)
 		}
 		return nil
@@ -108,7 +103,7 @@ func (p *Process) start() error {
 	return nil
 }
 
-// Close releases the process. Space and Runtimes are nil afterwards.
+// Close releases the process. Space is nil, and Runtimes has none afterwards.
 func (p *Process) Close() error {
 	err := p.Process.Close()
 	p.closeAllButNames()
@@ -121,7 +116,7 @@ func (p *Process) Close() error {
 func (p *Process) closeAllButNames() {
 	countUsers(p.code, -1)
 	p.closed.Store(true)
-	p.space, p.runtimes, p.JITFuncBounds, p.jit = nil, nil, nil, nil
+	p.space, p.runtimes, p.JITFuncBounds, p.jit = nil, Runtimes{}, nil, nil
 	p.text, p.code, p.spans = nil, nil, nil
 }
 
@@ -129,7 +124,7 @@ func (p *Process) closeAllButNames() {
 func (p *Process) Space() *frames.Space { return p.space }
 
 // Runtimes returns the process's runtimes.
-func (p *Process) Runtimes() *Runtimes { return p.runtimes }
+func (p *Process) Runtimes() *Runtimes { return &p.runtimes }
 
 // CodeMappings counts the executable mappings.
 func (p *Process) CodeMappings() int { return len(p.code) }
@@ -143,12 +138,10 @@ type ProgramFile struct {
 // Program returns false if the file is unknown.
 func (p *Process) Program() (f ProgramFile, ok bool) {
 	main := p.Main()
-	for i := range p.code {
-		if m := &p.code[i]; main != nil && m.mod == main && m.at.Inode != 0 {
-			return ProgramFile{m.at.Dev, m.at.Inode, main.BuildID}, true
-		}
+	if main == nil || MappingOf(main).Inode == 0 {
+		return ProgramFile{}, false
 	}
-	return ProgramFile{}, false
+	return ProgramFile{MappingOf(main).Dev, MappingOf(main).Inode, main.BuildID}, true
 }
 
 // Main returns the program's own module; nil if unknown.

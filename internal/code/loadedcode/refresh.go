@@ -38,7 +38,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 	if rewritten {
 		p.space.Forget()
 	}
-	if !execed && slices.EqualFunc(next, p.code, func(a, b codeMapping) bool { return a.at == b.at }) {
+	if !execed && slices.Equal(next, p.code) {
 		if p.runtimes.detected.retry(&p.runtimes.host) {
 			p.space.Forget()
 			rewritten = true
@@ -52,7 +52,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 
 func (p *Process) resetAfterExec() error {
 	err := p.AdoptProgram()
-	p.followMemoryTID()
+	p.files.tid = p.MemoryTID()
 	p.jit.lost = true
 	p.runtimes.detected = detectedRuntimes{}
 	return err
@@ -70,15 +70,13 @@ func (p *Process) readMaps() error {
 		if !p.NextThread() {
 			return process.Explain(p.PID, os.ErrNotExist)
 		}
-		p.followMemoryTID()
+		p.files.tid = p.MemoryTID()
 	}
 }
 
-func (p *Process) followMemoryTID() { p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID() }
-
-func (p *Process) parseMappings(execed bool) ([]codeMapping, error) {
+func (p *Process) parseMappings(execed bool) ([]*Mapping, error) {
 	p.spans = p.spans[:0]
-	var next []codeMapping
+	var next []*Mapping
 	old := p.code
 	if execed {
 		old = nil
@@ -88,16 +86,16 @@ func (p *Process) parseMappings(execed bool) ([]codeMapping, error) {
 		if m.Perm&PermExec == 0 {
 			return
 		}
-		for len(old) > 0 && old[0].at.Start < m.Start {
+		for len(old) > 0 && old[0].Start < m.Start {
 			old = old[1:]
 		}
-		if len(old) > 0 && old[0].at.isUnchanged(m) {
+		if len(old) > 0 && old[0].isUnchanged(m) {
 			next = append(next, old[0])
 			return
 		}
 		at := Mapping{MapsLine: m.MapsLine, closed: p.closed}
 		at.Path, at.Deleted = m.name()
-		next = append(next, codeMapping{at: &at})
+		next = append(next, &at)
 	})
 	var st procmem.Status
 	_ = procmem.ReadStatus(p.MemoryTID(), &st)
@@ -135,7 +133,7 @@ func (m *Mapping) isUnchanged(r *RawMapping) bool {
 	return path == m.Path
 }
 
-func (p *Process) setMappings(next []codeMapping) {
+func (p *Process) setMappings(next []*Mapping) {
 	before := p.code
 	p.code = next
 	defer func() {
@@ -146,8 +144,8 @@ func (p *Process) setMappings(next []codeMapping) {
 	p.Comm = p.Name()
 	FindCopies(p, anonymous)
 	mods := make([]*frames.Module, len(p.code))
-	for i := range p.code {
-		mods[i] = p.code[i].mod
+	for i, m := range p.code {
+		mods[i] = m.module
 	}
 	p.runtimes.Attach(p, mods)
 	p.space.SetModules(mods)
@@ -155,17 +153,16 @@ func (p *Process) setMappings(next []codeMapping) {
 }
 
 func (p *Process) makeModules() (anonymous []*frames.Module) {
-	for i := range p.code {
-		c := &p.code[i]
-		if c.mod != nil {
+	for _, m := range p.code {
+		if m.module != nil {
 			continue
 		}
-		c.mod = NewModule(p, c.at)
-		if c.at.JIT && !c.at.Unresponsive {
-			p.runtimes.SetSources(c.mod)
+		m.module = NewModule(p, m)
+		if m.JIT && !m.Unresponsive {
+			p.runtimes.SetSources(m.module)
 		}
-		if c.at.JIT && c.at.Inode == 0 {
-			anonymous = append(anonymous, c.mod)
+		if m.JIT && m.Inode == 0 {
+			anonymous = append(anonymous, m.module)
 		}
 	}
 	return anonymous

@@ -8,11 +8,12 @@ import (
 	"prywalk/internal/walk/managed"
 )
 
-// Runtimes are a process's runtimes, with rules for code made at run time. A nil one is empty. Not safe for concurrent
-// use.
+// Runtimes are a process's runtimes, with rules for code made at run time; the zero value has none. Not safe for
+// concurrent use.
 type Runtimes struct {
 	arch     frames.Arch
 	code     *heuristics.Source
+	ask      *FuncBounds
 	detected detectedRuntimes
 	host     runtimeHost
 }
@@ -20,11 +21,10 @@ type Runtimes struct {
 // FuncBounds returns the bounds of a function at a run-time address.
 type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
 
-// NewRuntimes is for instructions read by code. *ask, another source of bounds, may be set later.
-func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
-	r := &Runtimes{arch: arch}
-	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitFuncs{&r.detected, ask}, JIT: true})
-	return r
+// Init begins for instructions read by code. *ask, another source of bounds, may be set later.
+func (r *Runtimes) Init(arch frames.Arch, code heuristics.Code, ask *FuncBounds) {
+	r.arch, r.ask = arch, ask
+	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: r, JIT: true})
 }
 
 // SetSources gives a module made at run time the shared sources.
@@ -41,31 +41,16 @@ func (r *Runtimes) Attach(o AddressSpace, mods []*frames.Module) {
 }
 
 // Starting reports whether a present runtime is not ready: [Process.Refresh] is worthwhile soon.
-func (r *Runtimes) Starting() bool { return r != nil && r.detected.starting() }
+func (r *Runtimes) Starting() bool { return r.detected.starting() }
 
 // Incomplete returns why a present runtime is not read, or nil.
-func (r *Runtimes) Incomplete() error {
-	if r == nil {
-		return nil
-	}
-	return r.detected.unreadReason()
-}
+func (r *Runtimes) Incomplete() error { return r.detected.unreadReason() }
 
 // FrameSources are the runtimes with managed frames.
-func (r *Runtimes) FrameSources() []managed.FrameSource {
-	if r == nil {
-		return nil
-	}
-	return r.detected.frameSources
-}
+func (r *Runtimes) FrameSources() []managed.FrameSource { return r.detected.frameSources }
 
 // Schedulers returns the runtimes with tasks on separate stacks.
-func (r *Runtimes) Schedulers() []managed.Scheduler {
-	if r == nil {
-		return nil
-	}
-	return r.detected.schedulers
-}
+func (r *Runtimes) Schedulers() []managed.Scheduler { return r.detected.schedulers }
 
 // TaskOffsets returns each scheduler's [managed.Scheduler.TaskOffsets].
 func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
@@ -79,9 +64,6 @@ func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
 
 // LeftStacks are the runtimes that find a stack that a thread has left.
 func (r *Runtimes) LeftStacks() (out []frames.LeftStack) {
-	if r == nil {
-		return nil
-	}
 	for s := range r.detected.found {
 		if left, ok := s.(frames.LeftStack); ok {
 			out = append(out, left)
@@ -112,18 +94,15 @@ func (r *Runtimes) Labels(regs *frames.Regs, mem frames.Memory) map[string]strin
 	return nil
 }
 
-type jitFuncs struct {
-	detected *detectedRuntimes
-	fallback *FuncBounds
-}
-
-// FuncRange implements heuristics.Functions.
-func (f jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
-	if start, end, ok = f.detected.funcRange(pc); ok {
-		return start, end, ok
+// FuncRange implements heuristics.Functions for code made at run time.
+func (r *Runtimes) FuncRange(pc uint64) (start, end uint64, ok bool) {
+	for found := range r.detected.found {
+		if start, end, ok = found.FuncRange(pc); ok {
+			return start, end, ok
+		}
 	}
-	if *f.fallback == nil {
+	if r.ask == nil || *r.ask == nil { // nil: closed
 		return 0, 0, false
 	}
-	return (*f.fallback)(pc)
+	return (*r.ask)(pc)
 }

@@ -72,8 +72,8 @@ func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 	}
 	left := map[bool]int{}
 	for i, img := range images {
-		if img.Unused() == (i == programs-1) || (img.rules.Load() == nil) != img.Unused() {
-			t.Errorf("file %d: unused %v, code in memory %v", i, img.Unused(), img.rules.Load() != nil)
+		if img.Unused() == (i == programs-1) || (img.rules == nil) != img.Unused() {
+			t.Errorf("file %d: unused %v, code in memory %v", i, img.Unused(), img.rules != nil)
 		}
 		left[img.file.closed]++
 	}
@@ -140,7 +140,7 @@ func TestFileInUseIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.CloseUnused()
-		if img.Unused() || img.rules.Load() == nil {
+		if img.Unused() || img.rules == nil {
 			t.Fatal("a file in use was released")
 		}
 	}

@@ -120,7 +120,7 @@ func TestSourcesAreMadeAtTheFirstRule(t *testing.T) {
 	p := open(t, c.Process.Pid)
 	m := moduleOf(p, "sleep")
 	img := imageOf(m)
-	if img.rules.Load() != nil {
+	if img.rules != nil {
 		t.Fatal("sources are made by Open")
 	}
 	for pc := m.Start; pc < m.End; pc += 64 {

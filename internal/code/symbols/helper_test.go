@@ -71,3 +71,12 @@ func write(tb testing.TB, dir, name, text string) string {
 	}
 	return p
 }
+
+// FuncRange returns the bounds of the function around addr by ELF symbols.
+func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
+	s := t.symbols().find(addr)
+	if s == nil {
+		return 0, 0, false
+	}
+	return s.addr, s.addr + uint64(s.size), true
+}

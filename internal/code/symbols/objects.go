@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 
-	"prywalk/dwarfunwind"
 	"prywalk/frames"
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/code/loadedcode"
@@ -58,11 +57,6 @@ func (n *Namer) Symbol(img *loadedcode.Image, pid int, addr uint64) string {
 	return name
 }
 
-type functionBounds struct {
-	cfi   *dwarfunwind.Table
-	tried bool
-}
-
 // addressFrame names a function of a file without .symtab by its address, "prog+0x1600", unless a distribution
 // installed the file: for those there are debug packages.
 func (t *Table) addressFrame(addr uint64) (Frame, bool) {
@@ -72,15 +66,11 @@ func (t *Table) addressFrame(addr uint64) (Frame, bool) {
 	if t.opt.File.Section(".symtab") != nil { // not stripped: no function
 		return Frame{}, false
 	}
-	b := &t.bounds
-	if !b.tried {
-		b.tried = true
-		b.cfi = loadedcode.CFI(t.opt.File, false)
-	}
-	if b.cfi == nil {
+	bounds := t.cfi()
+	if bounds == nil {
 		return Frame{}, false
 	}
-	start, _, ok := b.cfi.FuncRange(addr)
+	start, _, ok := bounds.FuncRange(addr)
 	if !ok {
 		return Frame{}, false
 	}

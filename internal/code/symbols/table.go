@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
+	"prywalk/dwarfunwind"
 	"prywalk/internal/code/elffile"
+	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols/dwarfinfo"
 	"prywalk/internal/walk/managed"
 )
@@ -31,15 +34,17 @@ type Table struct {
 	debug   debugFiles
 	dwarf   *dwarfinfo.Data
 	calls   []dwarfinfo.Call
-	objects *symIndex // nil until first used
-	bounds  functionBounds
+	objects *symIndex                 // nil until first used
+	cfi     func() *dwarfunwind.Table // nil: none
 
 	dwarfTried bool
 	warnings   []error
 }
 
 // New reads nothing yet.
-func New(o Options) *Table { return &Table{opt: o} }
+func New(o Options) *Table {
+	return &Table{opt: o, cfi: sync.OnceValue(func() *dwarfunwind.Table { return loadedcode.CFI(o.File, false) })}
+}
 
 // Frames appends the calls at addr, innermost inlined first. addr is a file address within the instruction: return
 // address − 1.
@@ -70,15 +75,6 @@ func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 		}
 	}
 	return out
-}
-
-// FuncRange returns the bounds of the function around addr by ELF symbols.
-func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
-	s := t.symbols().find(addr)
-	if s == nil {
-		return 0, 0, false
-	}
-	return s.addr, s.addr + uint64(s.size), true
 }
 
 // Warnings lists damaged or unfitting debug files; missing ones are no fault.

@@ -118,46 +118,32 @@ func (d *decoder) number(n int) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
+const prefixOther = 1 << 7 // without a meaning for 64-bit code, or LOCK
+
+var legacyPrefixes = [256]uint8{
+	0x66: Prefix66, 0x67: Prefix67, 0xf2: PrefixF2, 0xf3: PrefixF3, 0x64: PrefixSeg | PrefixFS, 0x65: PrefixSeg,
+	0x26: prefixOther, 0x2e: prefixOther, 0x36: prefixOther, 0x3e: prefixOther, 0xf0: prefixOther,
+}
+
 // prefixes also returns the byte after the prefixes.
 func (d *decoder) prefixes() byte {
 	for !d.bad {
 		op := d.byte()
-		switch op {
-		case 0x66:
-			d.i.Prefix |= Prefix66
-		case 0x67:
-			d.i.Prefix |= Prefix67
-		case 0xf2:
-			d.i.Prefix |= PrefixF2
-		case 0xf3:
-			d.i.Prefix |= PrefixF3
-		case 0x64:
-			d.i.Prefix |= PrefixSeg | PrefixFS
-		case 0x65:
-			d.i.Prefix |= PrefixSeg
-		case 0x26, 0x2e, 0x36, 0x3e, 0xf0:
-		default:
-			if op&0xf0 != 0x40 {
-				return op
-			}
-			next := d.byte()
-			if next&0xf0 == 0x40 || isLegacyPrefix(next) {
-				d.pos-- // a REX that is not last has no effect
-				continue
-			}
+		if p := legacyPrefixes[op]; p != 0 {
+			d.i.Prefix |= p &^ prefixOther
+			continue
+		}
+		if op&0xf0 != 0x40 {
+			return op
+		}
+		next := d.byte()
+		if next&0xf0 != 0x40 && legacyPrefixes[next] == 0 {
 			d.setREX(op)
 			return next
 		}
+		d.pos-- // a REX that is not last has no effect
 	}
 	return 0
-}
-
-func isLegacyPrefix(b byte) bool {
-	switch b {
-	case 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3:
-		return true
-	}
-	return false
 }
 
 func (d *decoder) setREX(b byte) {
@@ -223,7 +209,7 @@ func (d *decoder) rex2() byte {
 func (d *decoder) vex(op byte) byte {
 	d.i.VEX = true
 	if op == 0xc4 {
-		return d.vexOp(d.vex3())
+		return d.vexOp(d.vex3(0x1f))
 	}
 	p := d.byte()
 	d.rexR = ^p & 0x80 >> 4
@@ -232,11 +218,11 @@ func (d *decoder) vex(op byte) byte {
 	return d.vexOp(Map0F)
 }
 
-// vex3 reads the two bytes behind the first of VEX's long form. It returns the opcode map.
-func (d *decoder) vex3() byte {
+// vex3 reads the two bytes behind the first of VEX's long form and of EVEX. It returns the opcode map.
+func (d *decoder) vex3(mapBits byte) byte {
 	p := d.byte()
 	d.rexR, d.rexX, d.rexB = ^p&0x80>>4, ^p&0x40>>3, ^p&0x20>>2
-	m := p & 0x1f
+	m := p & mapBits
 	p = d.byte()
 	d.i.W = p&0x80 != 0
 	d.i.VVVV = ^p >> 3 & 0xf
@@ -281,13 +267,9 @@ func apxOp(op byte) byte {
 // AVX-512 and APX (SDM volume 2, 2.7.1).
 func (d *decoder) evex() byte {
 	d.i.VEX, d.i.REX = true, true
-	p0, p1 := d.byte(), d.byte()
+	m := d.vex3(7)
 	d.byte()
-	d.rexR, d.rexX, d.rexB = ^p0&0x80>>4, ^p0&0x40>>3, ^p0&0x20>>2
-	d.i.W = p1&0x80 != 0
-	d.i.VVVV = ^p1 >> 3 & 0xf
-	d.setPrefix(p1)
-	return d.vexOp(p0 & 7)
+	return d.vexOp(m)
 }
 
 func (d *decoder) operands(layout byte) {
@@ -317,17 +299,14 @@ func (d *decoder) operands(layout byte) {
 	case 'e':
 		d.i.Imm = d.number(2)&0xffff | d.number(1)<<16
 	case 'o':
-		d.number(d.addrSize())
+		n := 8
+		if d.i.Prefix&Prefix67 != 0 {
+			n = 4
+		}
+		d.number(n)
 	case 'G':
 		d.immGroup()
 	}
-}
-
-func (d *decoder) addrSize() int {
-	if d.i.Prefix&Prefix67 != 0 {
-		return 4
-	}
-	return 8
 }
 
 func (d *decoder) immSize() int {

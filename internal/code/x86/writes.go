@@ -51,13 +51,6 @@ func byteReg(i *Inst, reg uint8) uint8 {
 	return reg
 }
 
-func byteRM(i *Inst) uint32 {
-	if i.Mod != 3 {
-		return 0
-	}
-	return bit(byteReg(i, i.RM))
-}
-
 // writesOne and writes0F say which registers each opcode writes, as a letter:
 //
 //   - E, G: ModRM.rm and ModRM.reg; X: both; e, g, x: likewise, of bytes; R: rm whatever ModRM.mod is
@@ -107,7 +100,9 @@ func writtenAs(letter byte, i *Inst) uint32 {
 	case 'E', 'B', 'U', 't', 'v', 'm', 'K', 'X':
 		set |= writtenRM(i)
 	case 'e', 'b', 'u', 'k', 'x':
-		set |= byteRM(i)
+		if i.Mod == 3 {
+			set |= bit(byteReg(i, i.RM))
+		}
 	case 'R':
 		set |= bit(i.RM)
 	case 'O', 'N':

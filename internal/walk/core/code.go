@@ -10,12 +10,6 @@ import (
 	"prywalk/internal/code/loadedcode"
 )
 
-type filePart struct {
-	start, end uint64
-	bias       uint64
-	img        *loadedcode.Image
-}
-
 func (c *Core) addModules() {
 	var files int
 	c.maps, files = mapsOf(c.notes, c.mem)
@@ -30,7 +24,7 @@ func (c *Core) addModules() {
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == "\x7fELF"
 	})
 	c.space = frames.NewSpace(c.Arch)
-	c.runtimes = loadedcode.NewRuntimes(c.Arch, c, &c.JITFuncBounds)
+	c.runtimes.Init(c.Arch, c, &c.JITFuncBounds)
 	var mods, bare []*frames.Module
 	for i := range c.maps {
 		var before *mapping
@@ -46,7 +40,6 @@ func (c *Core) addModules() {
 		}
 	}
 	loadedcode.FindCopies(c, bare)
-	c.addFileParts()
 	c.runtimes.Attach(c, mods)
 	if err := c.runtimes.Incomplete(); err != nil {
 		c.warn("%v", err)
@@ -93,33 +86,25 @@ func (c *Core) dumped(m *loadedcode.Mapping) bool {
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
 }
 
-func (c *Core) addFileParts() {
-	for i := range c.maps {
-		m := &c.maps[i]
-		if m.Inode == 0 || m.Perm&loadedcode.PermWrite != 0 {
-			continue
-		}
-		img := c.files[m.Inode-1].img
-		if img == nil || img.FromMemory || !c.files[m.Inode-1].sameContents {
-			continue
-		}
-		if bias, ok := img.ELF.Bias(m.Start, m.Offset, m.Perm&loadedcode.PermExec != 0); ok {
-			c.fileParts = append(c.fileParts, filePart{m.Start, m.End, bias, img})
-		}
-	}
-}
-
 // readFiles reads what the core leaves to files, not what a truncated core lacks.
 func (c *Core) readFiles(addr uint64, b []byte) int {
 	if s := c.mem.find(addr); s != nil && addr-s.start < s.dumped {
 		return 0
 	}
-	i := sort.Search(len(c.fileParts), func(i int) bool { return c.fileParts[i].end > addr })
-	if i == len(c.fileParts) || addr < c.fileParts[i].start {
+	i := sort.Search(len(c.maps), func(i int) bool { return c.maps[i].End > addr })
+	if i == len(c.maps) || addr < c.maps[i].Start || c.maps[i].Inode == 0 || c.maps[i].Perm&loadedcode.PermWrite != 0 {
 		return 0
 	}
-	s := &c.fileParts[i]
-	return s.img.ReadAddr(addr-s.bias, b[:min(uint64(len(b)), s.end-addr)])
+	m := &c.maps[i]
+	f := &c.files[m.Inode-1]
+	if f.img == nil || f.img.FromMemory || !f.sameContents {
+		return 0
+	}
+	bias, ok := f.img.ELF.Bias(m.Start, m.Offset, m.Perm&loadedcode.PermExec != 0)
+	if !ok {
+		return 0
+	}
+	return f.img.ReadAddr(addr-bias, b[:min(uint64(len(b)), m.End-addr)])
 }
 
 // ReadMapped implements loadedcode.AddressSpace.
@@ -172,4 +157,4 @@ func (c *Core) Images() *loadedcode.ImageCache { return c.cache }
 func (c *Core) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
 
 // Runtimes returns the core's runtimes.
-func (c *Core) Runtimes() *loadedcode.Runtimes { return c.runtimes }
+func (c *Core) Runtimes() *loadedcode.Runtimes { return &c.runtimes }

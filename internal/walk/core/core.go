@@ -33,9 +33,8 @@ type Core struct {
 	files      []file // by number − 1
 	loaded     int
 	hasHeaders bool
-	fileParts  []filePart
 	cache      *loadedcode.ImageCache
-	runtimes   *loadedcode.Runtimes
+	runtimes   loadedcode.Runtimes
 	space      *frames.Space
 	warnings   []string
 	missing    []string // not found

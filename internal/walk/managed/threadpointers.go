@@ -57,21 +57,18 @@ func (t *ThreadPointers) Find(h Host) {
 			at[s.Name] = s.Addr
 		}
 	}
-	// A descriptor is bits, number of elements, offset.
-	offset := func(name string) (int64, bool) {
-		var b [12]byte
+	var offsets [4]int64
+	for i, name := range [...]string{symUsed, symUser, symList, symTID} {
+		var b [12]byte // bits, number of elements, offset
 		if at[name] == 0 || h.Read(at[name], b[:]) != len(b) {
-			return 0, false
+			return
 		}
-		return int64(binary.LittleEndian.Uint32(b[8:])), true
+		offsets[i] = int64(binary.LittleEndian.Uint32(b[8:]))
 	}
-	used, ok := offset(symUsed)
-	user, ok2 := offset(symUser)
-	list, ok3 := offset(symList)
-	tid, ok4 := offset(symTID)
+	used, user, list, tid := offsets[0], offsets[1], offsets[2], offsets[3]
 	var size [4]byte
-	if !ok || !ok2 || !ok3 || !ok4 || at[symRtld] == 0 || list > maxPthread || tid > maxPthread ||
-		max(list+16, tid+4)-min(list, tid) > maxListSpan || at[symSize] == 0 || h.Read(at[symSize], size[:]) != len(size) {
+	if at[symRtld] == 0 || list > maxPthread || tid > maxPthread || max(list+16, tid+4)-min(list, tid) > maxListSpan ||
+		at[symSize] == 0 || h.Read(at[symSize], size[:]) != len(size) {
 		return
 	}
 	t.list, t.tid = list, tid

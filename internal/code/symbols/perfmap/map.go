@@ -21,9 +21,9 @@ type Map struct {
 	names       []byte // concatenated
 	entries     []entry
 	segments    []segment
-	indexed     int // of entries, in segments
-	order       []begin
-	buf         []byte // of a read
+	indexed     int       // of entries, in segments
+	order       []segment // of all entries' starts
+	buf         []byte    // of a read
 	line        []byte
 	lineTooLong bool
 

@@ -25,11 +25,6 @@ func (l *latestLines) Pop() (x any) {
 	return x
 }
 
-type begin struct {
-	addr  uint64
-	entry int32
-}
-
 // index sweeps over the addresses; of the entries that have begun the latest line holds.
 func (m *Map) index() {
 	if m.indexed == len(m.entries) {
@@ -39,9 +34,9 @@ func (m *Map) index() {
 	order := slices.Grow(m.order[:0], len(m.entries))[:len(m.entries)]
 	m.order = order
 	for i := range order {
-		order[i] = begin{m.entries[i].start, int32(i)}
+		order[i] = segment{m.entries[i].start, int32(i)}
 	}
-	slices.SortFunc(order, func(a, b begin) int {
+	slices.SortFunc(order, func(a, b segment) int {
 		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.entry, b.entry))
 	})
 	m.segments = slices.Grow(m.segments[:0], len(order)+len(order)/8)

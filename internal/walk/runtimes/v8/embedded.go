@@ -144,8 +144,8 @@ func ruleOf(arch frames.Arch) (frames.Rule, *frames.Row, bool) {
 	if row == nil {
 		return frames.Rule{}, nil, false
 	}
-	rule, _ := row.Compact(arch, frames.MethodCFI, 0)
-	return rule, row, true
+	rule, full := row.Compact(arch, frames.MethodCFI, 0)
+	return rule, full, true
 }
 
 type jitRules struct{ r *Runtime }
