@@ -359,6 +359,8 @@ var containerCommands = map[string]string{
 	"docker run --cpus":                       "TestNeighbourInAContainerOfARealEngine",
 	"docker pause":                            "TestPausedContainerOfARealEngineIsNamed",
 	"podman inspect":                          "TestRootlessContainerIsSampledByItsUser",
+	"podman pod create --share pid":           "TestContainersOfAPodShareTheirProcesses",
+	"podman kube play":                        "TestSidecarOfThePagesSamplesItsPod",
 	"crictl inspect":                          noCluster,
 	"kubectl debug":                           noCluster,
 	"kubectl debug --target":                  noCluster,
