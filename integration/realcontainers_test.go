@@ -377,8 +377,8 @@ const noCluster = "not run: no Kubernetes"
 var (
 	containerCommand = regexp.MustCompile("(?m)(?:^|`)((?:docker|podman|nerdctl|crictl|kubectl|crane|ctr) " +
 		"(?:\\\\\n|[^`\\n])+)")
-	continuation     = regexp.MustCompile(`\s*\\\n\s*`)
-	containerFlag    = regexp.MustCompile(`--(?:cap-add|cap-drop|security-opt)[= ][A-Za-z_]+(?:=[A-Z]+)?`)
+	continuation  = regexp.MustCompile(`\s*\\\n\s*`)
+	containerFlag = regexp.MustCompile(`--(?:cap-add|cap-drop|security-opt)[= ][A-Za-z_]+(?:=[A-Z]+)?`)
 )
 
 // pageTexts are the pages that users read.

@@ -144,6 +144,7 @@ func (m *Memory) AwaitMmapLock() int64 {
 	var b [1]byte
 	var n int
 	r := &m.threadReads
+	r.waited = 0
 	if by := m.reader(); by != nil {
 		n = by.pread(fd, b[:], m.lastAnonymous)
 	} else {

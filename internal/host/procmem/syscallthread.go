@@ -14,9 +14,9 @@ import (
 // mmap_read_lock_killable), whose holder may wait for a CPU. Only SIGKILL ends the wait. Where the lock is often held,
 // another thread reads; the tracer waits as long as a stop may last.
 //
-// A wait is the time in which neither thread had a CPU. Their CPU time is work, for which a slow machine takes longer: in
-// an emulated one on a busy host, up to a quarter of the reads of a free lock would count as waits. Measuring takes two
-// system calls for each read. So it begins after a slow read, all of whose time counts, and ends after some thousand
+// A wait is the time in which neither thread had a CPU. Their CPU time is work, for which a slow machine takes longer:
+// in an emulated one on a busy host, up to a quarter of the reads of a free lock would count as waits. Measuring takes
+// two system calls for each read. So it begins after a slow read, all of whose time counts, and ends after thousands of
 // reads without one.
 
 // SyscallThreads are threads that read for one tracer.
