@@ -23,7 +23,7 @@ BENCHFLAGS ?=
 # The modules: the product and all of its tests, and what measures it.
 MODULES := . benchmarks
 
-.PHONY: all build setup setup-all check test test-all test-hard vet-arches test-arm64 test-kernels test-systemd test-race torture-stops go-releases bench bench-go bench-quick bench-busy bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
+.PHONY: all build setup setup-all check test test-all test-hard vet-arches test-arm64 test-kernels test-systemd test-userlands test-race torture-stops go-releases bench bench-go bench-quick bench-busy bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
 
 all: build
 
@@ -74,7 +74,7 @@ test-arm64: setup-all
 	$(if $(KERNEL),kernels=$$(ARCH=arm64 sh scripts/kernels/fetch.sh $(KERNEL)) || exit; export ARM64_KERNEL=$$kernels/$(KERNEL)/vmlinuz;) \
 	PRYWALK_ARM64=$$dir $(GO) test -timeout 3h -count=1 -v ./integration/arm64
 
-## test-kernels: prywalk on Debian's kernels 5.10, 6.1, 6.1-rt, 6.12 and the newest, in emulated machines (some 15 minutes each; KERNELS: some of them)
+## test-kernels: prywalk on Debian's kernels 5.10, 6.1, 6.1-rt, 6.12 and the newest, in emulated machines (some 15 minutes each, and one with 64 processors; KERNELS: some of them)
 KERNELS ?= 5.10 6.1 6.1-rt 6.12 newest
 test-kernels:
 	@sh scripts/setup-tests.sh kernels
@@ -85,6 +85,11 @@ test-kernels:
 test-systemd: setup-all
 	@dir=$$(sh scripts/kernels/fetch.sh 6.1) && root=$$(sh scripts/kernels/systemd.sh) || exit; \
 	PRYWALK_KERNELS=$$dir PRYWALK_SYSTEMD=$$root CGO_ENABLED=0 $(GO) test -trimpath -timeout 40m -count=1 -v -run Systemd ./integration/kernels
+
+## test-userlands: prywalk on the languages' programs of Debian 11 and 13, in chroots (as root; some minutes, and more to make them)
+test-userlands: setup-all
+	@dir=$$(sh scripts/userlands/make.sh) || exit; \
+	PRYWALK_USERLANDS=$$dir CGO_ENABLED=0 $(GO) test -trimpath -timeout 1h -count=1 -v ./integration/userlands
 
 ## torture-stops: STOPS (1,000,000) forced stops of threads in every blocking call, against the table (some 10 to 30 minutes)
 STOPS ?= 1000000

@@ -3,7 +3,9 @@
 package integration
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -48,7 +51,9 @@ var engines = []engine{
 }
 
 // onEachEngine runs a test with each container engine and runtime that is there.
-func onEachEngine(t *testing.T, test func(*testing.T, engine)) {
+func onEachEngine(t *testing.T, test func(*testing.T, engine)) { onEngines(t, engines, test) }
+
+func onEngines(t *testing.T, engines []engine, test func(*testing.T, engine)) {
 	testtargets.OnlyInAll(t, "starts containers")
 	needRoot(t, "start containers")
 	for _, e := range engines {
@@ -151,22 +156,85 @@ func (e *engine) startDocker(t *testing.T, flags ...string) {
 	testtargets.Need(t, up, "a host on which Docker starts", "a host of its own (dockerd's log comes before this line)")
 }
 
-// image makes one of a program alone, as make dist does of prywalk.
-func (e engine) image(t *testing.T, name, from, to, change string) {
+func mustRun(t *testing.T, all ...[]string) {
 	t.Helper()
-	dir := t.TempDir()
-	tar := filepath.Join(dir, "image.tar")
-	t.Cleanup(func() { _ = e.command("rmi", "-f", name).Run() })
-	for _, args := range [][]string{
-		{"install", "-D", from, filepath.Join(dir, "root", to)},
-		{"tar", "-C", filepath.Join(dir, "root"), "-cf", tar, "."},
-		e.command("import", "-c", change, tar, name).Args,
-	} {
+	for _, args := range all {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
 }
+
+// image makes one of a program alone, which it runs.
+func (e engine) image(t *testing.T, name, from, to string) {
+	t.Helper()
+	dir := t.TempDir()
+	tar := filepath.Join(dir, "image.tar")
+	t.Cleanup(func() { _ = e.command("rmi", "-f", name).Run() })
+	mustRun(t, []string{"install", "-D", from, filepath.Join(dir, "root", to)},
+		[]string{"tar", "-C", filepath.Join(dir, "root"), "-cf", tar, "."},
+		e.command("import", "-c", `CMD ["`+to+`"]`, tar, name).Args)
+}
+
+// pull brings prywalk's image as a user gets it, from a registry that docs/agent.md's command has pushed it to.
+func (e engine) pull(t *testing.T) (image string) {
+	t.Helper()
+	image = pushed(t)
+	t.Cleanup(func() { _ = e.command("rmi", "-f", image).Run() })
+	args := []string{"pull", image}
+	if e.program == "podman" { // Docker takes it for granted on a loopback address
+		args = []string{"pull", "--tls-verify=false", image}
+	}
+	mustRun(t, e.command(args...).Args)
+	return image
+}
+
+const imageVersion = "v0.1.0"
+
+// pushed is the image of make dist in a registry that serves until the test ends.
+func pushed(t *testing.T) (image string) {
+	t.Helper()
+	dir, err := released()
+	if err != nil {
+		t.Fatal(err)
+	}
+	crane := filepath.Join(dir, "crane")
+	registry := exec.Command(crane, "registry", "serve", "--address", "127.0.0.1:0")
+	says, err := registry.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Child(t, registry)
+	line, err := bufio.NewReader(says).ReadString('\n')
+	_, port, found := strings.Cut(strings.TrimSpace(line), "serving on port ")
+	if err != nil || !found {
+		t.Fatalf("the registry says %q (%v), want its port", line, err)
+	}
+	image = strings.NewReplacer("REGISTRY", "127.0.0.1:"+port, "VERSION", imageVersion).Replace("REGISTRY/prywalk:VERSION")
+	args := strings.Fields(strings.ReplaceAll(pushCommand, "REGISTRY/prywalk:VERSION", image))
+	push := exec.Command(crane, args[1:]...)
+	push.Dir = dir
+	if out, err := push.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return image
+}
+
+// released makes, once, a directory with the image of make dist in dist/oci, and with crane. [buildAndRun] removes it.
+var released = sync.OnceValues(func() (dir string, err error) {
+	dir = filepath.Join(filepath.Dir(binary), "released")
+	for _, args := range [][]string{
+		{"run", "./dist", "-image", "-root", "..", "-version", imageVersion, "-out", filepath.Join(dir, "dist")},
+		{"build", "-o", filepath.Join(dir, "crane"), "github.com/google/go-containerregistry/cmd/crane"},
+	} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = "../tools"
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
+		}
+	}
+	return dir, nil
+})
 
 // site has images of a server and of prywalk.
 type site struct {
@@ -179,16 +247,19 @@ type site struct {
 func (e engine) site(t *testing.T) site {
 	t.Helper()
 	dir := scratch(t, nil)
-	images := "localhost/" + strings.ToLower("prywalk-"+filepath.Base(dir))
-	s := site{t, e, dir, images + "-server:1", images + ":1"}
-	e.image(t, s.server, serverProgram(t), "app/server", `CMD ["/app/server"]`)
-	e.image(t, s.prywalk, binary, "usr/bin/prywalk", `ENTRYPOINT ["/usr/bin/prywalk"]`)
+	s := site{t, e, dir, "localhost/" + strings.ToLower(filepath.Base(dir)) + "-server:1", e.pull(t)}
+	e.image(t, s.server, serverProgram(t), "/app/server")
 	return s
 }
 
 func (s *site) run(args ...string) result {
 	s.t.Helper()
-	all := s.e.command(append(slices.Clone(s.e.run), args...)...).Args
+	return s.engine(append(slices.Clone(s.e.run), args...)...)
+}
+
+func (s *site) engine(args ...string) result {
+	s.t.Helper()
+	all := s.e.command(args...).Args
 	return command{exe: all[0], args: all[1:], dir: s.dir}.run(s.t)
 }
 
@@ -197,11 +268,17 @@ func (s *site) start(name string, flags ...string) (id string) {
 	s.t.Helper()
 	s.t.Cleanup(func() { _ = s.e.command("rm", "-f", name).Run() })
 	r := s.run(append(append([]string{"-d", "--name", name}, flags...), s.server)...).must(s.t, 0)
+	s.computes(name)
+	return strings.TrimSpace(r.stdout)
+}
+
+// computes waits until the server in a container computes.
+func (s *site) computes(name string) {
+	s.t.Helper()
 	pid := s.inspected(name)
 	eventually(s.t, "the server computes", func() bool {
 		return strings.Contains(prywalk(s.t, "dump", "-p", pid).must(s.t, 0).stdout, " computes in ")
 	})
-	return strings.TrimSpace(r.stdout)
 }
 
 // inspected runs the command of docs/rights.md that gives a container's PID on the host.

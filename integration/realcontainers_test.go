@@ -23,19 +23,10 @@ import (
 )
 
 // documented is the command of docs/rights.md with what it is run on.
-func documented(t *testing.T, server, image, out string) []string {
-	t.Helper()
-	text, err := os.ReadFile("../docs/rights.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, command, found := strings.Cut(string(text), "\ndocker run ")
-	command, _, ended := strings.Cut(command, "\n```")
-	if !found || !ended {
-		t.Fatal("docs/rights.md has no command of docker run")
-	}
+func documented(server, image, out string) []string {
+	command := strings.TrimPrefix(neighbourCommand, "docker run ")
 	return strings.Fields(strings.NewReplacer("NAME", server, "REGISTRY/prywalk:VERSION", image,
-		`"$PWD:/out"`, out+":/out", "\\\n", " ", "10s", "2s").Replace(command))
+		`"$PWD:/out"`, out+":/out", "10s", "2s").Replace(command))
 }
 
 func TestNeighbourInAContainerOfARealEngine(t *testing.T) {
@@ -43,7 +34,7 @@ func TestNeighbourInAContainerOfARealEngine(t *testing.T) {
 		s := e.site(t)
 		server := "prywalk-" + filepath.Base(s.dir)
 		s.start(server)
-		s.run(documented(t, server, s.prywalk, s.dir)...).must(t, 0)
+		s.run(documented(server, s.prywalk, s.dir)...).must(t, 0)
 		functions := map[string]bool{}
 		for _, f := range readProfile(t, s.dir+"/server.pb.gz").Function {
 			functions[f.Name] = true
@@ -59,6 +50,9 @@ func TestNeighbourInAContainerOfARealEngine(t *testing.T) {
 			}
 			t.Run(c.name, func(t *testing.T) {
 				args := append([]string{"--rm", "--pid=container:" + server}, c.flags...)
+				if i := slices.Index(args, profileFlag); i >= 0 {
+					args[i] = "seccomp=" + profileWithPerf(t, s.dir)
+				}
 				r := s.run(append(append(args, s.prywalk), c.args...)...).must(t, c.exit)
 				r.has(t, c.want...)
 				for _, word := range []string{"sudo", "setcap", "run as root, or with CAP_PERFMON"} {
@@ -71,7 +65,40 @@ func TestNeighbourInAContainerOfARealEngine(t *testing.T) {
 	})
 }
 
-var sampledByTheKernel = "perf events             allowed: the kernel samples running threads"
+const (
+	sampledByTheKernel = "perf events             allowed: the kernel samples running threads"
+	raised             = "ok    priority " // with real-time group scheduling (cgroup v1) only to nice -20
+	profileFlag        = "seccomp=FILE"    // FILE is that of [profileWithPerf]
+)
+
+// profileWithPerf writes the profile that Podman brings, but in which perf_event_open is allowed, and in no other rule.
+func profileWithPerf(t *testing.T, dir string) (file string) {
+	t.Helper()
+	const own, call = "/usr/share/containers/seccomp.json", "perf_event_open"
+	text, err := os.ReadFile(own)
+	testtargets.Need(t, err == nil, own, testtargets.SetUp)
+	var profile map[string]any
+	if err := json.Unmarshal(text, &profile); err != nil {
+		t.Fatal(err)
+	}
+	rules, ok := profile["syscalls"].([]any)
+	if !ok {
+		t.Fatalf("%s has no list of system calls", own)
+	}
+	for _, rule := range rules {
+		rule := rule.(map[string]any)
+		rule["names"] = slices.DeleteFunc(rule["names"].([]any), func(name any) bool { return name == call })
+	}
+	profile["syscalls"] = append(rules, map[string]any{"names": []string{call}, "action": "SCMP_ACT_ALLOW"})
+	if text, err = json.Marshal(profile); err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(dir, "seccomp.json")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
 
 var neighbours = []struct {
 	name, only  string // only: an engine, or ""
@@ -94,6 +121,13 @@ var neighbours = []struct {
 	{"no PERFMON", "", []string{"--cap-add=SYS_PTRACE"},
 		[]string{"record", "--engine", "perf", "-p", "1", "-d", "1", "-o", "/dev/null"}, 3,
 		[]string{"--cap-add=PERFMON", "--security-opt seccomp=FILE"}},
+	{"a busy host", "podman", []string{"--cap-add=SYS_PTRACE", "--cap-add=PERFMON", "--cap-add=SYS_NICE"},
+		[]string{"doctor", "-p", "1"}, 0, []string{raised}},
+	{"SYS_NICE", "", []string{"--cap-add=SYS_PTRACE", "--cap-add=SYS_NICE"}, []string{"doctor", "-p", "1"}, 0,
+		[]string{raised}},
+	{"PERFMON and a profile", "podman",
+		[]string{"--cap-add=SYS_PTRACE", "--cap-add=PERFMON", "--security-opt", profileFlag},
+		[]string{"doctor", "-p", "1"}, 0, []string{sampledByTheKernel}},
 	{"PERFMON and no seccomp profile", "podman",
 		[]string{"--cap-add=SYS_PTRACE", "--cap-add=PERFMON", "--security-opt", "seccomp=unconfined"},
 		[]string{"doctor", "-p", "1"}, 0, []string{sampledByTheKernel}},
@@ -167,8 +201,8 @@ func TestContainersOfARealEngineAreSelectedByName(t *testing.T) {
 	})
 }
 
-// firstMessage is what an agent with these flags sends first.
-func firstMessage(t *testing.T, flags ...string) []byte {
+// receiver takes OTLP's messages by HTTP until the test ends.
+func receiver(t *testing.T) (messages <-chan []byte, url string) {
 	t.Helper()
 	got := make(chan []byte, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -190,8 +224,15 @@ func firstMessage(t *testing.T, flags ...string) []byte {
 		default:
 		}
 	}))
-	defer server.Close()
-	r := command{args: append([]string{"agent", "--endpoint", server.URL, "--protocol", "http", "--window", "1s"},
+	t.Cleanup(server.Close)
+	return got, server.URL
+}
+
+// firstMessage is what an agent with these flags sends first.
+func firstMessage(t *testing.T, flags ...string) []byte {
+	t.Helper()
+	got, url := receiver(t)
+	r := command{args: append([]string{"agent", "--endpoint", url, "--protocol", "http", "--window", "1s"},
 		flags...)}.start(t)
 	eventually(t, "the agent sends", func() bool { return len(got) > 0 })
 	r.signal(syscall.SIGTERM)
@@ -302,61 +343,80 @@ func TestUserNamespaceOfDocker(t *testing.T) {
 	r.must(t, 0).has(t, " main in /app/server", " computes in /app/server")
 }
 
-// containerCommands are those of the pages, each with the test that runs it on a real engine, or why none does.
+// The commands that tests run, to the letter.
+const (
+	neighbourCommand = `docker run --rm --pid=container:NAME --cap-add=SYS_PTRACE -v "$PWD:/out" ` +
+		`REGISTRY/prywalk:VERSION record -n server -d 10s -o /out/server.pb.gz`
+	pushCommand = "crane push --index dist/oci REGISTRY/prywalk:VERSION"
+)
+
+// containerCommands are all commands of the pages, each with the test that runs it on a real engine, or why none does.
+// Without arguments or with flags alone it is named in a sentence.
 var containerCommands = map[string]string{
-	"docker run --rm --pid=container:NAME":                 "TestNeighbourInAContainerOfARealEngine",
-	"docker inspect -f '{{.State.Pid}}' NAME":              "TestNeighbourInAContainerOfARealEngine",
-	"docker run --cpus":                                    "TestNeighbourInAContainerOfARealEngine",
-	"docker pause":                                         "TestPausedContainerOfARealEngineIsNamed",
-	"podman inspect":                                       "TestRootlessContainerIsSampledByItsUser",
-	"crictl inspect":                                       noCluster,
-	"kubectl debug":                                        noCluster,
-	"kubectl debug --target":                               noCluster,
-	"kubectl debug -it POD":                                noCluster,
-	"kubectl debug -iq POD":                                noCluster,
-	"kubectl apply -f docs/deploy/daemonset.yaml":          noCluster,
-	"crane push --index dist/oci REGISTRY/prywalk:VERSION": "not run: no registry",
+	neighbourCommand: "TestNeighbourInAContainerOfARealEngine",
+	pushCommand:      "TestNeighbourInAContainerOfARealEngine",
+	"docker inspect -f '{{.State.Pid}}' NAME": "TestNeighbourInAContainerOfARealEngine",
+	"docker run --cpus":                       "TestNeighbourInAContainerOfARealEngine",
+	"docker pause":                            "TestPausedContainerOfARealEngineIsNamed",
+	"podman inspect":                          "TestRootlessContainerIsSampledByItsUser",
+	"podman pod create --share pid":           "TestContainersOfAPodShareTheirProcesses",
+	"podman kube play":                        "TestSidecarOfThePagesSamplesItsPod",
+	"crictl inspect":                          noCluster,
+	"kubectl debug":                           noCluster,
+	"kubectl debug --target":                  noCluster,
+	"kubectl debug -it POD --image=REGISTRY/prywalk:VERSION --target=CONTAINER --profile=general -- " +
+		"prywalk dump -n java": noCluster,
+	"kubectl debug -iq POD --image=REGISTRY/prywalk:VERSION --target=CONTAINER --profile=general -- " +
+		"prywalk record -q -n java -d 10s -o - > java.pb.gz": noCluster,
+	"kubectl apply -f docs/deploy/daemonset.yaml": noCluster,
 }
 
 const noCluster = "not run: no Kubernetes"
 
-var containerCommand = regexp.MustCompile("(?m)(?:^|`)((?:docker|podman|nerdctl|crictl|kubectl|crane|ctr) [^`\\n]+)")
+// A command begins a line or a span of code, and goes on after a backslash at the end of a line.
+var (
+	containerCommand = regexp.MustCompile("(?m)(?:^|`)((?:docker|podman|nerdctl|crictl|kubectl|crane|ctr) " +
+		"(?:\\\\\n|[^`\\n])+)")
+	continuation  = regexp.MustCompile(`\s*\\\n\s*`)
+	containerFlag = regexp.MustCompile(`--(?:cap-add|cap-drop|security-opt)[= ][A-Za-z_]+(?:=[A-Z]+)?`)
+)
 
-func TestEachContainerCommandOfThePagesIsRunOrListed(t *testing.T) {
-	t.Parallel()
+// pageTexts are the pages that users read.
+func pageTexts(t *testing.T) string {
+	t.Helper()
 	pages, err := filepath.Glob("../docs/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("%v, pages %v", err, pages)
 	}
+	return textsOf(t, append(pages, "../README.md", "../SECURITY.md")...)
+}
+
+func textsOf(t *testing.T, files ...string) (all string) {
+	t.Helper()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(text)
+	}
+	return all
+}
+
+func TestEachContainerCommandOfThePagesIsRunOrListed(t *testing.T) {
+	t.Parallel()
 	tests, err := filepath.Glob("*_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func(files ...string) (all string) {
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all += string(text)
-		}
-		return all
-	}
 	seen := map[string]bool{}
-	text := read(append(pages, "../README.md", "../SECURITY.md")...)
-	for _, m := range containerCommand.FindAllStringSubmatch(text, -1) {
-		known := ""
-		for command := range containerCommands {
-			if strings.HasPrefix(m[1], command) && len(command) > len(known) {
-				known = command
-			}
-		}
-		seen[known] = true
-		if known == "" {
-			t.Errorf("the pages have %q, which no test runs, and which is not listed as such", m[1])
+	for _, m := range containerCommand.FindAllStringSubmatch(pageTexts(t), -1) {
+		command := continuation.ReplaceAllString(m[1], " ")
+		if seen[command] = true; containerCommands[command] == "" {
+			t.Errorf("the pages have %q, which no test runs, and which is not listed as such", command)
 		}
 	}
-	source := read(tests...)
+	source := textsOf(t, tests...)
 	for command, by := range containerCommands {
 		if !seen[command] {
 			t.Errorf("%q is in no page", command)
@@ -364,5 +424,22 @@ func TestEachContainerCommandOfThePagesIsRunOrListed(t *testing.T) {
 		if !strings.HasPrefix(by, "not run: ") && !strings.Contains(source, "func "+by+"(") {
 			t.Errorf("%q: there is no %s", command, by)
 		}
+	}
+}
+
+func TestEachFlagOfContainersInThePagesIsThatOfANeighbour(t *testing.T) {
+	t.Parallel()
+	run := neighbourCommand
+	for _, c := range neighbours {
+		run += " " + strings.Join(c.flags, " ")
+	}
+	flags := containerFlag.FindAllString(pageTexts(t), -1)
+	for _, flag := range flags {
+		if !strings.Contains(run, flag) {
+			t.Errorf("the pages have %s, which no test gives to a container", flag)
+		}
+	}
+	if len(flags) < 5 {
+		t.Errorf("the pages have the flags %v only", flags)
 	}
 }

@@ -56,7 +56,7 @@ func rootless(t *testing.T, runtime string) (podman func(args ...string) result,
 		}
 	}
 	server := serverProgram(t)
-	for _, args := range [][]string{{"install", server, root + "/app/server"}, {"install", binary, root + "/prywalk"},
+	for _, args := range [][]string{{"install", server, root + "/app/server"},
 		{"install", "-d", "-m", "0700", dir + "/run"},
 		{"chown", "-R", fmt.Sprintf("%d:%d", testtargets.Nobody.UID, testtargets.Nobody.GID), dir}} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
@@ -110,8 +110,9 @@ func rootlessIsSampled(t *testing.T, runtime string) {
 	namesOf(t, outside("dump", "--json", "-p", pid).must(t, 0).stdout)
 	outside("record", "-p", pid, "-d", "1", "-o", "r.pb.gz").must(t, 0)
 
-	neighbour := []string{"--rm", "--pid=container:server", "--cap-add=SYS_PTRACE", "--rootfs", root, "/prywalk"}
-	r := run(append(neighbour, "dump", "-n", "server")...).must(t, 0)
+	image := pushed(t)
+	podman("pull", "--tls-verify=false", image).must(t, 0)
+	r := run("--rm", "--pid=container:server", "--cap-add=SYS_PTRACE", image, "dump", "-n", "server").must(t, 0)
 	for _, want := range []string{" main in /app/server", " computes in /app/server"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("no %q in the neighbour's dump: %s", want, r.stdout)

@@ -69,6 +69,7 @@ qemu-system-x86_64                  qemu-system-x86      the machine of make tes
 podman                              podman               containers with names
 runc                                runc                 runs them
 crun                                crun                 runs them, too
+catatonit                           catatonit            the first process of a pod
 dockerd                             docker.io            containers of another engine, which the tests start
 qemu-aarch64                        qemu-user            test target: code made at run time that describes itself
 valgrind                            valgrind             test target: a program that runs translations of another one

@@ -39,7 +39,8 @@ type file struct {
 	mode         os.FileMode
 }
 
-func (r *release) sharedFiles() ([]file, error) {
+// sharedFiles are those of each architecture.
+func (r *release) sharedFiles(notices []file) ([]file, error) {
 	host := filepath.Join(r.work, "prywalk-host")
 	if err := r.goBuild(runtime.GOARCH, host, "-tags", "man"); err != nil {
 		return nil, err
@@ -62,10 +63,6 @@ func (r *release) sharedFiles() ([]file, error) {
 			return nil, err
 		}
 		files = append(files, f)
-	}
-	notices, err := r.notices()
-	if err != nil {
-		return nil, err
 	}
 	unit := file{agentUnit, filepath.Join(r.root, "docs/deploy/prywalk-agent.service"), 0o644}
 	return append(append(files, notices...), unit), nil

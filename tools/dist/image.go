@@ -17,10 +17,10 @@ import (
 )
 
 // image writes an OCI image layout for each architecture: the program and the notices, no base image.
-func (r *release) image(programs []program, shared []file) error {
+func (r *release) image(programs []program, notices []file) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range programs {
-		image, err := r.imageOf(p, shared)
+		image, err := r.imageOf(p, notices)
 		if err != nil {
 			return err
 		}
@@ -33,13 +33,8 @@ func (r *release) image(programs []program, shared []file) error {
 	return err
 }
 
-func (r *release) imageOf(p program, shared []file) (v1.Image, error) {
-	content := []file{{path: "/usr/bin/prywalk", source: p.path, mode: 0o755}}
-	for _, f := range shared {
-		if strings.HasPrefix(f.path, "/usr/share/doc/") {
-			content = append(content, f)
-		}
-	}
+func (r *release) imageOf(p program, notices []file) (v1.Image, error) {
+	content := append([]file{{path: "/usr/bin/prywalk", source: p.path, mode: 0o755}}, notices...)
 	tarred, err := r.tar(content, func(path string) string { return strings.TrimPrefix(path, "/") })
 	if err != nil {
 		return nil, err

@@ -29,6 +29,8 @@ type release struct {
 	out     string
 	work    string
 	date    time.Time
+
+	onlyImage bool
 }
 
 func main() {
@@ -37,6 +39,7 @@ func main() {
 	flag.StringVar(&r.version, "version", "", "the version; without it git describe")
 	flag.StringVar(&r.out, "out", "", "the directory of the results; without it dist/ in the checkout")
 	thirdParty := flag.Bool("third-party", false, "write THIRD_PARTY.md and nothing else")
+	flag.BoolVar(&r.onlyImage, "image", false, "write the image layout and nothing else")
 	flag.Parse()
 	if err := r.run(*thirdParty); err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
@@ -58,10 +61,6 @@ func (r *release) run(thirdParty bool) (err error) {
 	if err := r.prepare(); err != nil {
 		return err
 	}
-	shared, err := r.sharedFiles()
-	if err != nil {
-		return err
-	}
 	var programs []program
 	for _, arch := range arches {
 		p, err := r.build(arch)
@@ -69,16 +68,26 @@ func (r *release) run(thirdParty bool) (err error) {
 			return err
 		}
 		programs = append(programs, p)
-		files := append([]file{{path: "/usr/bin/prywalk", source: p.path, mode: 0o755}}, shared...)
-		if err := r.archive(arch, files); err != nil {
-			return err
-		}
-		if err := r.packages(arch, files); err != nil {
-			return err
-		}
 	}
-	if err := r.image(programs, shared); err != nil {
+	notices, err := r.notices()
+	if err != nil {
 		return err
+	}
+	if err := r.image(programs, notices); err != nil || r.onlyImage {
+		return err
+	}
+	shared, err := r.sharedFiles(notices)
+	if err != nil {
+		return err
+	}
+	for _, p := range programs {
+		files := append([]file{{path: "/usr/bin/prywalk", source: p.path, mode: 0o755}}, shared...)
+		if err := r.archive(p.arch, files); err != nil {
+			return err
+		}
+		if err := r.packages(p.arch, files); err != nil {
+			return err
+		}
 	}
 	if err := r.sbom(programs); err != nil {
 		return err

@@ -85,7 +85,8 @@ func prywalk(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// The emulated machine is too slow for the default limits: a stop may take more than a millisecond.
+// The default limits promise programs times, not work: in an emulated machine nearly each stop takes more than the
+// millisecond of --max-pause, so that running threads would get no samples.
 var noLimits = []string{"--max-pause", "off", "--max-overhead", "off"}
 
 func dumpOf(t *testing.T, pid int, more ...string) (p stacks.Process) {

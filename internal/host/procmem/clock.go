@@ -14,7 +14,8 @@ import (
 
 // Clock ids: ~pid<<3 | kind (include/linux/posix-timers.h, CPUCLOCK_*).
 const (
-	cpuClockSched = 2
+	cpuClockSched  = 2
+	cpuClockThread = 4
 
 	pidMax = 1 << 22 // PID_MAX_LIMIT, include/linux/threads.h
 )

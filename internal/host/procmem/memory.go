@@ -132,8 +132,8 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	return m.readAnonymous(m.reader(), tid, addr, buf)
 }
 
-// AwaitMmapLock waits for the lock of the mappings, by reading a byte at the last copy. It returns the time in ns, 0 if
-// nothing was read. Precondition: no thread is stopped.
+// AwaitMmapLock waits for the lock of the mappings, by reading a byte at the last copy. It returns the wait in ns,
+// 0 if nothing was read. Precondition: no thread is stopped.
 func (m *Memory) AwaitMmapLock() int64 {
 	var s Span
 	fd := m.mem.fd()
@@ -141,18 +141,21 @@ func (m *Memory) AwaitMmapLock() int64 {
 		s.Kind != Anonymous {
 		return 0
 	}
-	began := Now()
 	var b [1]byte
 	var n int
+	r := &m.threadReads
+	r.waited = 0
 	if by := m.reader(); by != nil {
 		n = by.pread(fd, b[:], m.lastAnonymous)
 	} else {
+		worked, began := r.cpu(), Now()
 		n = preadLong(fd, b[:], m.lastAnonymous)
+		r.endRead(began, worked)
 	}
 	if n <= 0 && !m.TimedOut() {
 		m.lastAnonymous = 0
 	}
-	return Now() - began
+	return max(r.waited, 1)
 }
 
 // MappingStart returns the start of addr's mapping, or 0 if unknown.

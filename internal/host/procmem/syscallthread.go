@@ -13,6 +13,11 @@ import (
 // A read of another process's memory takes the lock of its mappings (mm/memory.c, __access_remote_vm:
 // mmap_read_lock_killable), whose holder may wait for a CPU. Only SIGKILL ends the wait. Where the lock is often held,
 // another thread reads; the tracer waits as long as a stop may last.
+//
+// A wait is the time in which neither thread had a CPU. Their CPU time is work, for which a slow machine takes longer:
+// in an emulated one on a busy host, up to a quarter of the reads of a free lock would count as waits. Measuring takes
+// two system calls for each read. So it begins after a slow read, all of whose time counts, and ends after thousands of
+// reads without one.
 
 // SyscallThreads are threads that read for one tracer.
 type SyscallThreads struct {
@@ -71,10 +76,25 @@ type threadReads struct {
 	deadline      int64 // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
 	timedOut      bool
 	waitedForLock bool
+	measured      int   // reads whose CPU time is still to be measured
+	waited        int64 // of the last read, ns: all of its time, unless that was measured
 }
 
-// maxUncontendedRead, ns: a longer read has waited for the lock. Usual are 5 to 30 µs.
+// maxUncontendedRead, ns: a read with a longer wait has waited for the lock. Usual reads take 5 to 30 µs.
 const maxUncontendedRead = 200e3
+
+const measuredAfterSlow = 1 << 12 // reads
+
+// cpu returns the CPU time of the calling and the reading thread in ns, 0 while it is not measured.
+func (r *threadReads) cpu() (ns int64) {
+	if r.measured > 0 {
+		ns = int64(ThreadCPU())
+		if r.thread != nil {
+			ns += r.thread.cpuTime()
+		}
+	}
+	return ns
+}
 
 // SetSyscallThreads sets the threads that read. nil: the calling thread, once no call is pending.
 func (m *Memory) SetSyscallThreads(threads *SyscallThreads) {
@@ -139,7 +159,7 @@ func (m *Memory) WaitedForLock() bool { return m.threadReads.waitedForLock }
 
 // call makes a system call in the other thread; false: its result is late. Precondition: none was late.
 func (r *threadReads) call(nr uintptr, args [6]uintptr) (int, bool) {
-	began := Now()
+	worked, began := r.cpu(), Now()
 	left := r.waitLeft
 	if r.deadline != 0 {
 		left = min(left, r.deadline-began)
@@ -149,15 +169,28 @@ func (r *threadReads) call(nr uintptr, args [6]uintptr) (int, bool) {
 		return 0, false
 	}
 	r.thread.start(nr, args)
-	if !r.thread.await(left) {
-		r.callPending, r.timedOut, r.waitedForLock = true, true, true
-		return 0, false
+	for r.waited = 0; !r.thread.await(left - r.waited); {
+		if r.waited = Now() - began - (r.cpu() - worked); r.waited >= left {
+			r.callPending, r.timedOut, r.waitedForLock = true, true, true
+			r.measured = measuredAfterSlow
+			return 0, false
+		}
 	}
-	if waited := Now() - began - maxUncontendedRead; waited > 0 {
-		r.waitLeft -= waited
+	if r.endRead(began, worked); r.waited > maxUncontendedRead {
+		r.waitLeft -= r.waited - maxUncontendedRead
 		r.waitedForLock = true
 	}
 	return r.thread.result(), true
+}
+
+// endRead sets how long a read that has ended has waited, and counts it.
+func (r *threadReads) endRead(began, worked int64) {
+	if r.waited = Now() - began; r.waited <= maxUncontendedRead {
+		r.measured = max(r.measured-1, 0)
+		return
+	}
+	r.waited -= r.cpu() - worked
+	r.measured = measuredAfterSlow
 }
 
 func (r *threadReads) pread(fd int, buf []byte, off uint64) (done int) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets"
 )
 
 func memoryReadByThreads(t *testing.T) (m *Memory, b []byte, threads *SyscallThreads) {
@@ -92,6 +94,52 @@ func TestReadThatBlocksInASyscallThreadIsAbandoned(t *testing.T) {
 	}
 	if n := m.Copy(pid, at, got); n != page || !bytes.Equal(got, b[:page]) {
 		t.Errorf("%d bytes after the blocked read has returned, want %d", n, page)
+	}
+}
+
+// The kernel's random bytes take CPU time, and wait for nothing.
+func TestWorkOfASyscallThreadIsNoWait(t *testing.T) {
+	m, _, _ := memoryReadByThreads(t)
+	r := &m.threadReads
+	const limit = 20_000 // ns, less than the work
+	testtargets.Eventually(t, "a call that works for longer than it may wait is not late", func() bool {
+		for !m.BeginReads(limit) {
+			SleepUntil(Now() + 1e5)
+		}
+		r.measured = 1
+		worked, began := r.cpu(), Now()
+		n, ok := r.call(unix.SYS_GETRANDOM, [6]uintptr{r.thread.bufAddr(), threadBuf})
+		r.measured = 1
+		worked = r.cpu() - worked
+		if waited := Now() - began - worked; !ok && waited < limit {
+			t.Errorf("a call that has waited for %d ns is late, want only after %d", waited, limit)
+		}
+		return ok && n == threadBuf && worked > 2*limit
+	})
+}
+
+// A blocked call has no CPU time: it is as late as before CPU time was measured.
+func TestMeasuredReadThatBlocksIsLate(t *testing.T) {
+	m, _, _ := memoryReadByThreads(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	by := &m.threadReads
+	for _, by.measured = range []int{0, 1} {
+		for !m.BeginReads(1e6) {
+			SleepUntil(Now() + 1e5)
+		}
+		_, ok := by.call(unix.SYS_READ, [6]uintptr{r.Fd(), by.thread.bufAddr(), 1})
+		if ok || !m.TimedOut() || !m.WaitedForLock() || by.measured == 0 {
+			t.Errorf("a read of an empty pipe ended: %v, late %v, waited %v; %d are measured", ok, m.TimedOut(),
+				m.WaitedForLock(), by.measured)
+		}
+		if _, err := w.Write([]byte{0}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

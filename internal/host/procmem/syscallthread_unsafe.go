@@ -132,6 +132,12 @@ func (t *syscallThread) awaitLong() {
 	}
 }
 
+// cpuTime returns the thread's CPU time in ns, 0 on error.
+func (t *syscallThread) cpuTime() int64 {
+	ns, _ := clock(^int32(t.tid)<<3 | cpuClockThread | cpuClockSched)
+	return int64(ns)
+}
+
 func (t *syscallThread) result() int { return int(t.call.result) }
 
 func futex(word *uint32, op uintptr, val uint32, ns int64) {

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -77,7 +78,8 @@ func watch(f func(), hangs func(*Stalls) string) error {
 // Deadman ends this process if its goroutines stand still, since no goroutine could: if it uses standStill of CPU time
 // without a call of [Deadman.Reset], the kernel kills it (SIGKILL), which releases all threads. After a signal that the
 // Go runtime handles, a service would not start again: the exit code would be that of wrong usage, 2. The clock is CPU
-// time, as a process that is stopped, or waits for a CPU, is not at fault. A collection that waits for the others wakes
+// time, as a process that is stopped, or waits for a CPU, is not at fault. On many CPUs, all of which a process that
+// works can use at once, the time grows with their number. A collection that waits for the others wakes
 // each 100 µs (runtime/proc.go).
 type Deadman struct {
 	timer   procmem.Timer
@@ -86,9 +88,15 @@ type Deadman struct {
 }
 
 // NewDeadman returns a Deadman that is set.
-func NewDeadman() *Deadman { return newDeadman(standStill) }
+func NewDeadman() *Deadman {
+	return newDeadman(max(standStill, standStillOnEach*int64(runtime.NumCPU())))
+}
 
-const standStill = 10e9 // CPU time, ns
+// CPU time, ns.
+const (
+	standStill       = 10e9
+	standStillOnEach = 1e9 // of all CPUs
+)
 
 func newDeadman(limit int64) *Deadman {
 	timer, e := procmem.NewTimer(unix.CLOCK_PROCESS_CPUTIME_ID, unix.SIGKILL, 0)

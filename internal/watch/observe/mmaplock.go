@@ -17,11 +17,13 @@ import (
 //   - Another thread of this process reads ([procmem.SyscallThreads]), in 5 µs more. If it is late, the thread is
 //     detached without a sample ([refusal.MapLock]). As it may get no CPU for 1 ms, passive reads use it only while a
 //     stop is pending or after a wait.
+//
+// A wait is time without work: a slow machine takes longer for the same reads, and does not lose them.
 
 const (
 	firstWatched = 1 << 7  // stops of a process of several threads
 	watchedFor   = 1 << 10 // stops after a wait
-	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock
+	lockHeld     = 200e3   // ns; a read of one byte with a longer wait has waited for the lock
 	lockWait     = 1e6     // longest wait for the lock in an observation, ns
 )
 
