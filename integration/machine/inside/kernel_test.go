@@ -42,7 +42,7 @@ type outcome struct {
 func runAs(t *testing.T, uid int, args ...string) (o outcome) {
 	t.Helper()
 	cmd := exec.Command(program(t, "prywalk"), args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	cmd.SysProcAttr = asUser(uid)
 	cmd.Dir = "/tmp"
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -69,8 +69,11 @@ func (o outcome) must(t *testing.T, code int, words ...string) outcome {
 
 func startAs(t *testing.T, uid int, name string, args ...string) *running {
 	t.Helper()
-	return started(t, exec.Command(program(t, name), args...),
-		&syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}})
+	return started(t, exec.Command(program(t, name), args...), asUser(uid))
+}
+
+func asUser(uid int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 }
 
 // sysctl sets a file below /proc/sys until the test ends.
