@@ -48,8 +48,8 @@ func checkKernelsCPU(t *testing.T, r *recorded, want float64) {
 	t.Helper()
 	const most = (4 + 2) * procmem.ClockTick / 1e9
 	if d := r.ProfiledCPU - want; d <= -most || d >= most {
-		t.Errorf("%.3f s are in the profile, and %.2f s by the kernel, whose clocks are off by less than %v s", r.ProfiledCPU,
-			want, most)
+		t.Errorf("%.3f s are in the profile, and %.2f s by the kernel, whose clocks are off by less than %v s",
+			r.ProfiledCPU, want, most)
 	}
 }
 
