@@ -61,7 +61,8 @@ func recordGo(t *testing.T, enough func(*goCounts) bool, args ...string) {
 // handlesSignal reports whether the stack has a function with which a thread enters or leaves a handler.
 func handlesSignal(names []string) bool {
 	return slices.ContainsFunc(names, func(f string) bool {
-		return strings.HasPrefix(f, "runtime.sig") || strings.Contains(f, "rt_sigreturn") || f == "__restore_rt"
+		return strings.HasPrefix(f, "runtime.sigtramp") || f == "runtime.sighandler" ||
+			strings.HasPrefix(f, "runtime.sigreturn") || strings.Contains(f, "rt_sigreturn")
 	})
 }
 
