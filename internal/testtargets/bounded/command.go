@@ -13,7 +13,7 @@ import (
 )
 
 // commandLimit bounds a command. The longest ones compile with an empty cache on a busy machine.
-const commandLimit = 10 * time.Minute
+const commandLimit = 20 * time.Minute
 
 var errLate = fmt.Errorf("it was killed after %v", commandLimit)
 
