@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // engine is a container engine as it is, with its own seccomp profile, capabilities and overlayfs. run precedes the
@@ -67,7 +68,7 @@ func onEngines(t *testing.T, engines []engine, test func(*testing.T, engine)) {
 				e.startDocker(t)
 			}
 			// Docker of another machine's administrator may know runc only.
-			out, err := e.command("info").CombinedOutput()
+			out, err := bounded.AllOutput(e.command("info"))
 			if err != nil {
 				t.Logf("%s info: %v\n%s", e.program, err, out)
 			}
@@ -106,7 +107,7 @@ func mountNamespace(t *testing.T, script string) (prefix []string) {
 // startDocker starts Docker's engine, without networks and rules of packets, unless one answers.
 func (e *engine) startDocker(t *testing.T, flags ...string) {
 	t.Helper()
-	if e.command("info").Run() == nil {
+	if bounded.Run(e.command("info")) == nil {
 		return
 	}
 	daemon := testtargets.NeedProgram(t, "dockerd")
@@ -146,7 +147,7 @@ func (e *engine) startDocker(t *testing.T, flags ...string) {
 	})
 	up := false
 	eventually(t, "dockerd answers or ends", func() bool {
-		up = e.command("info").Run() == nil
+		up = bounded.Run(e.command("info")) == nil
 		return up || len(ended) > 0
 	})
 	if !up {
@@ -159,7 +160,7 @@ func (e *engine) startDocker(t *testing.T, flags ...string) {
 func mustRun(t *testing.T, all ...[]string) {
 	t.Helper()
 	for _, args := range all {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(exec.Command(args[0], args[1:]...)); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
@@ -266,7 +267,7 @@ func (s *site) engine(args ...string) result {
 // start runs the server in a container of that name until it computes, and returns the container's id.
 func (s *site) start(name string, flags ...string) (id string) {
 	s.t.Helper()
-	s.t.Cleanup(func() { _ = s.e.command("rm", "-f", name).Run() })
+	s.t.Cleanup(func() { _ = bounded.Run(s.e.command("rm", "-f", name)) })
 	r := s.run(append(append([]string{"-d", "--name", name}, flags...), s.server)...).must(s.t, 0)
 	s.computes(name)
 	return strings.TrimSpace(r.stdout)
@@ -284,7 +285,7 @@ func (s *site) computes(name string) {
 // inspected runs the command of docs/rights.md that gives a container's PID on the host.
 func (s *site) inspected(name string) (pid string) {
 	s.t.Helper()
-	out, err := s.e.command("inspect", "-f", "{{.State.Pid}}", name).Output()
+	out, err := bounded.Output(s.e.command("inspect", "-f", "{{.State.Pid}}", name))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -36,10 +36,11 @@ type watchdog struct {
 	lowered  atomic.Int64 // on the clock of Now; 0: real-time
 	count    atomic.Int64
 	end      atomic.Bool
+	done     chan struct{} // closed after the last check
 }
 
 func newWatchdog(tid int, priority uint32, was *unix.SchedAttr) *watchdog {
-	w := &watchdog{tid: tid, priority: priority, ordinary: *was}
+	w := &watchdog{tid: tid, priority: priority, ordinary: *was, done: make(chan struct{})}
 	w.ordinary.Size = unix.SizeofSchedAttr
 	w.ordinary.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
 	w.files = procmem.OpenThread(os.Getpid(), tid, procmem.NewFDBudget(0))
@@ -48,6 +49,7 @@ func newWatchdog(tid int, priority uint32, was *unix.SchedAttr) *watchdog {
 
 func (w *watchdog) run() {
 	runtime.LockOSThread() // the thread ends with its priority
+	defer close(w.done)
 	defer w.files.Close()
 	a := realTime(w.priority + 1)
 	_ = unix.SchedSetAttr(0, &a, 0)

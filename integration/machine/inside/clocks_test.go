@@ -4,14 +4,21 @@ package inside
 
 import (
 	"encoding/json"
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/account/runstats"
+	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // right is all that decides how a process is sampled.
@@ -53,15 +60,66 @@ func TestEngineFollowsTheParanoidLevel(t *testing.T) {
 	})
 }
 
-// The kernel books a running thread's time at its own ticks, which come late where the host gives a processor no time:
-// on a busy host this test can fail.
+// The kernel books a running thread's time at its own ticks, which come late where the host gives a processor no time.
+// The clocks of a program that is stopped are exact: it runs only between the recording's first checkpoint and a stop
+// before its end.
 func TestClocksAddUp(t *testing.T) {
 	withRights(t, func(t *testing.T, r *right, pid int) {
-		_, s := recordedAs(t, r.uid, pid, 4)
-		if off := s.ProfiledCPU - s.TargetCPU; s.TargetCPU <= 0 || off > 0.05*s.TargetCPU || -off > 0.05*s.TargetCPU {
-			t.Errorf("%.3f s of CPU time in the profile, %.3f s by the kernel", s.ProfiledCPU, s.TargetCPU)
+		halt(t, pid)
+		defer syscall.Kill(pid, syscall.SIGCONT)
+		dir := commonDir(t)
+		file, statsFile := filepath.Join(dir, "p.pb.gz"), filepath.Join(dir, "stats.json")
+		cmd := exec.Command(program(t, "prywalk"), slices.Concat([]string{"record", "-p", strconv.Itoa(pid), "-F", "49",
+			"--no-kernel", "-o", file, "--stats", statsFile}, noLimits)...)
+		cmd.SysProcAttr = asUser(r.uid)
+		var errs testtargets.Lines
+		cmd.Stderr, cmd.Dir = &errs, "/tmp"
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		t.Cleanup(func() { cmd.Process.Kill() })
+		testtargets.Eventually(t, "prywalk writes a checkpoint", func() bool {
+			_, err := os.Stat(file)
+			return err == nil
+		})
+		before := cpuOf(t, pid)
+		syscall.Kill(pid, syscall.SIGCONT)
+		testtargets.Eventually(t, "the program runs for a second", func() bool { return cpuOf(t, pid) > before+1 })
+		halt(t, pid)
+		ran := cpuOf(t, pid) - before
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if err := bounded.Receive(t, "prywalk's end", ended); err != nil {
+			t.Fatalf("%v: %s", err, errs.String())
+		}
+		s := readStatistics(t, statsFile)
+		// Stops of the stopped program take CPU time, too: the kernel's is not less than what the test saw it run.
+		const rounding = 1e-6
+		if math.Abs(s.ProfiledCPU-s.TargetCPU) > rounding || s.TargetCPU < ran-rounding {
+			t.Errorf("%v s of CPU time in the profile, %v s by the kernel as prywalk read it, at least %v s as the test did",
+				s.ProfiledCPU, s.TargetCPU, ran)
 		}
 	})
+}
+
+// halt stops a process, and waits until none of its threads is on a processor.
+func halt(t *testing.T, pid int) {
+	t.Helper()
+	syscall.Kill(pid, syscall.SIGSTOP)
+	testtargets.Eventually(t, "the program is stopped", func() bool { return allIn(pid, "T") })
+}
+
+// cpuOf is the process's CPU time, in seconds.
+func cpuOf(t *testing.T, pid int) float64 {
+	t.Helper()
+	ns, err := procmem.ProcessCPU(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return float64(ns) / 1e9
 }
 
 // statistics are some of record --stats.
@@ -89,8 +147,8 @@ func readStatistics(t *testing.T, file string) *statistics {
 	return s
 }
 
-// recordedAs returns the file of a recording by a user, and its statistics.
-func recordedAs(t *testing.T, uid, pid, seconds int) (file string, s *statistics) {
+// commonDir makes a directory in which every user may write.
+func commonDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "recorded")
 	if err != nil {
@@ -99,6 +157,13 @@ func recordedAs(t *testing.T, uid, pid, seconds int) (file string, s *statistics
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// recordedAs returns the file of a recording by a user, and its statistics.
+func recordedAs(t *testing.T, uid, pid, seconds int) (file string, s *statistics) {
+	t.Helper()
+	dir := commonDir(t)
 	file, statsFile := filepath.Join(dir, "p.pb.gz"), filepath.Join(dir, "stats.json")
 	args := []string{"record", "-p", strconv.Itoa(pid), "-d", strconv.Itoa(seconds), "-F", "49", "--no-kernel", "-o", file,
 		"--stats", statsFile}

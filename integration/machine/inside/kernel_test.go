@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const nobody = 65534
@@ -42,11 +43,11 @@ type outcome struct {
 func runAs(t *testing.T, uid int, args ...string) (o outcome) {
 	t.Helper()
 	cmd := exec.Command(program(t, "prywalk"), args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	cmd.SysProcAttr = asUser(uid)
 	cmd.Dir = "/tmp"
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
+	err := bounded.Run(cmd)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -69,8 +70,11 @@ func (o outcome) must(t *testing.T, code int, words ...string) outcome {
 
 func startAs(t *testing.T, uid int, name string, args ...string) *running {
 	t.Helper()
-	return started(t, exec.Command(program(t, name), args...),
-		&syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}})
+	return started(t, exec.Command(program(t, name), args...), asUser(uid))
+}
+
+func asUser(uid int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 }
 
 // sysctl sets a file below /proc/sys until the test ends.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -51,7 +50,7 @@ func TestFunctionsOfManagedLanguagesHaveTheirNames(t *testing.T) {
 func namesAreRight(t *testing.T, language string, uid int) {
 	cmd := commandOf(t, language)
 	cmd.Dir = "/tmp"
-	p := started(t, cmd, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}})
+	p := started(t, cmd, asUser(uid))
 	pid := strconv.Itoa(p.pid)
 	d := dumpOf(t, p.pid)
 	if !slices.ContainsFunc(d.Threads, func(thread stacks.Thread) bool {

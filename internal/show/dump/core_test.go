@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func agree(t *testing.T, tool string, p *stacks.Process, theirs map[int][]uint64) (same int) {
@@ -68,12 +69,17 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 
 func sampleOf(t *testing.T, pid, maxDepth int) *stacks.Process {
 	t.Helper()
+	return sampleBy(t, pid, Options{MaxDepth: maxDepth})
+}
+
+func sampleBy(t *testing.T, pid int, o Options) *stacks.Process {
+	t.Helper()
 	target, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	p, err := Sample(target, Options{MaxDepth: maxDepth})
+	p, err := Sample(target, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +168,7 @@ func TestKernelsCoreFromASignalHandlerOnItsOwnStack(t *testing.T) {
 
 func run(t *testing.T, args ...string) {
 	t.Helper()
-	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command(args[0], args[1:]...)); err != nil {
 		t.Fatalf("%v: %v: %s", args, err, out)
 	}
 }

@@ -54,6 +54,9 @@ type copyLimits struct {
 	fullSampleBytes int  // asked for in a kernel sample
 }
 
+// OutOfTime reports whether a stop had taken its time before all was copied.
+func (c *copyLimits) OutOfTime() bool { return c.outOfTime }
+
 func (s *RawSample) isFullSample() bool {
 	return s.How == ByKernelSample && len(s.Mem.Stack.Bytes) >= s.fullSampleBytes
 }

@@ -33,6 +33,8 @@ type Data struct {
 	abbrevs map[uint64]abbrevTable // by offset
 	lines   map[uint64]*lineTable
 	names   map[uint64]*Func
+	// compared counts ranges of index that were compared with an address.
+	compared int64
 }
 
 // Func is a function in debug information.
@@ -147,15 +149,21 @@ const maxOverlap = 16
 // lastAround returns the last of the first n ranges that contains addr, or, if that is too far away, the first; −1:
 // none. Precondition: they start at or before addr.
 func (d *Data) lastAround(addr uint64, n int) int {
-	for i := n - 1; i >= 0 && d.index[i].max > addr; i-- {
+	for i := n - 1; i >= 0 && d.reaches(i, addr); i-- {
 		if addr < d.index[i].hi {
 			return i
 		}
 		if n-i == maxOverlap {
-			return sort.Search(i, func(k int) bool { return d.index[k].max > addr })
+			return sort.Search(i, func(k int) bool { return d.reaches(k, addr) })
 		}
 	}
 	return -1
+}
+
+// reaches reports whether one of the first i+1 ranges ends after addr.
+func (d *Data) reaches(i int, addr uint64) bool {
+	d.compared++
+	return d.index[i].max > addr
 }
 
 func (d *Data) load() {

@@ -3,8 +3,8 @@
 package dwarfinfo
 
 import (
+	"math/bits"
 	"testing"
-	"time"
 )
 
 func underOneUnit(n int) *Data {
@@ -23,28 +23,23 @@ func underOneUnit(n int) *Data {
 	return d
 }
 
+// A lookup compares the ranges of maxOverlap units one by one, and then bisects.
 func TestALookupBetweenTheUnitsInsideAnotherIsNotLinear(t *testing.T) {
-	lookups := func(n int) time.Duration {
-		d, best := underOneUnit(n), time.Hour
-		for range 20 {
-			start := time.Now()
-			for i := range 50 {
-				at := uint64(32*(n-1-i%8) + 4)
-				if got := d.Calls(at, nil); len(got) != 1 || got[0].Func.Name != "small" {
-					t.Fatalf("%d units: calls at %#x are %+v, want one of a small unit", n, at, got)
-				}
-				at += 16
-				if got := d.Calls(at, nil); len(got) != 1 || got[0].Func.Name != "around" {
-					t.Fatalf("%d units: calls at %#x are %+v, want one of the unit around all", n, at, got)
-				}
+	for _, n := range []int{1 << 8, 1 << 18} {
+		d := underOneUnit(n)
+		lookup := func(at uint64, want string) {
+			before := d.compared
+			if got := d.Calls(at, nil); len(got) != 1 || got[0].Func.Name != want {
+				t.Fatalf("%d units: calls at %#x are %+v, want one of unit %s", n, at, got, want)
 			}
-			best = min(best, time.Since(start))
+			if compared, most := d.compared-before, int64(maxOverlap+bits.Len(uint(n))); compared > most {
+				t.Errorf("%d units: a lookup at %#x compares %d ranges, want at most %d", n, at, compared, most)
+			}
 		}
-		return best
-	}
-	few, many := lookups(1<<8), lookups(1<<18)
-	t.Logf("100 lookups take %v among 256 units, %v among 262144", few, many)
-	if many > 100*few {
-		t.Errorf("100 lookups take %v among 256 units and %v among 262144, want less than 100 times as long", few, many)
+		for i := range 8 {
+			at := uint64(32*(n-1-i) + 4)
+			lookup(at, "small")
+			lookup(at+16, "around")
+		}
 	}
 }

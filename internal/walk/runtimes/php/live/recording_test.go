@@ -53,14 +53,22 @@ func settled(prof *pprof.Profile) []*pprof.Sample {
 	return list[i:]
 }
 
-type tally struct{ samples, frames, without, cut, freed, wrong int64 }
+// tally counts ticks, and observations: a stack that stays is one observation at several ticks.
+type tally struct {
+	samples, frames, without, cut, freed, wrong int64
+	observations, lacking                       int
+}
 
 func (t *tally) add(s *pprof.Sample) (wrongs string) {
 	list, n := ofSample(s), s.Value[0]
 	t.samples += n
 	t.frames += n * int64(len(list))
+	if n > 0 {
+		t.observations++
+	}
 	if len(list) == 0 {
 		t.without += n
+		t.lack(n)
 		return ""
 	}
 	for _, f := range list {
@@ -73,6 +81,7 @@ func (t *tally) add(s *pprof.Sample) (wrongs string) {
 	case wrongs == "":
 	case strings.HasSuffix(wrongs, `is called by ""`):
 		t.cut += n
+		t.lack(n)
 		return ""
 	default:
 		t.wrong += n
@@ -83,55 +92,96 @@ func (t *tally) add(s *pprof.Sample) (wrongs string) {
 	return wrongs
 }
 
-// How many samples lack calls depends on the moments of the stops; no others may be there. PRYWALK_RECORD is the
-// number of stops.
-func TestRecordingsHaveTheCallsOfTheProgram(t *testing.T) {
-	stops := int64(400)
-	if n, err := strconv.ParseInt(os.Getenv("PRYWALK_RECORD"), 10, 64); err == nil {
-		stops = n
+func (t *tally) lack(n int64) {
+	if n > 0 {
+		t.lacking++
 	}
+}
+
+// recordedStops is the number of stops of a recording: PRYWALK_RECORD, else some.
+func recordedStops(some int64) int64 {
+	if n, err := strconv.ParseInt(os.Getenv("PRYWALK_RECORD"), 10, 64); err == nil {
+		return n
+	}
+	return some
+}
+
+// tallies are of all samples, and of those after the first quarter.
+func tallies(t *testing.T, prof *pprof.Profile) (all, later tally) {
+	t.Helper()
+	for _, s := range prof.Sample {
+		if w := all.add(s); w != "" {
+			t.Error(w)
+		}
+	}
+	for _, s := range settled(prof) {
+		later.add(s)
+	}
+	t.Logf("all: %+v, after the first quarter: %+v", all, later)
+	return all, later
+}
+
+// Samples may lack calls, by the moments of the stops; no others may be there.
+func TestRecordingsHaveTheCallsOfTheProgram(t *testing.T) {
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {
-			prof := record(t, php.start(t, "chain.php", "600"), stops)
-			var all, later tally
-			for _, s := range prof.Sample {
-				if w := all.add(s); w != "" {
-					t.Error(w)
-				}
+			all, _ := tallies(t, record(t, php.start(t, "chain.php", "600"), recordedStops(400)))
+			if all.frames == 0 {
+				t.Errorf("%d samples have no frames", all.samples)
 			}
-			for _, s := range settled(prof) {
-				later.add(s)
-			}
-			t.Logf("all: %+v, after the first quarter: %+v", all, later)
-			testtargets.AtMost(t, "samples have not all frames", int(later.without+later.cut), int(later.samples), 1./20)
 		})
 	}
 }
 
-func TestCodeOfExpressionsHasItsCallers(t *testing.T) {
+// The program's loop takes less time than passes between two stops, and the times of the stops are jittered.
+func TestStatisticalFewSamplesOfARecordingLackCalls(t *testing.T) {
+	list := interpreters(t)
+	for _, php := range list {
+		t.Run(php.name, func(t *testing.T) {
+			_, later := tallies(t, record(t, php.start(t, "chain.php", "600"), recordedStops(400)))
+			testtargets.AtMost(t, "observations have not all frames", later.lacking, later.observations, 1./20, len(list))
+		})
+	}
+}
+
+// inExpressions counts the observations in code of expressions, and those with all callers.
+func inExpressions(t *testing.T, php interpreter) (made, whole int) {
+	t.Helper()
 	const want = "matched matches expressions.php"
+	for _, s := range settled(record(t, php.start(t, "expressions.php", "600"), 400)) {
+		if m := s.Location[0].Mapping; m == nil || m.File != "[anon]" || s.Value[0] == 0 {
+			continue
+		}
+		var names []string
+		for _, f := range ofSample(s) {
+			names = append(names, f.Function)
+		}
+		made++
+		if strings.TrimPrefix(strings.Join(names, " "), "preg_match ") == want {
+			whole++
+		}
+	}
+	t.Logf("%d of %d observations in code of expressions have all callers", whole, made)
+	return made, whole
+}
+
+func TestCodeOfExpressionsHasItsCallers(t *testing.T) {
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {
-			prof := record(t, php.start(t, "expressions.php", "600"), 400)
-			made, whole := int64(0), int64(0)
-			for _, s := range settled(prof) {
-				if m := s.Location[0].Mapping; m == nil || m.File != "[anon]" {
-					continue
-				}
-				var names []string
-				for _, f := range ofSample(s) {
-					names = append(names, f.Function)
-				}
-				made += s.Value[0]
-				if strings.TrimPrefix(strings.Join(names, " "), "preg_match ") == want {
-					whole += s.Value[0]
-				}
+			if made, whole := inExpressions(t, php); whole == 0 {
+				t.Errorf("%d observations in code of expressions lack callers", made)
 			}
-			t.Logf("%d of %d samples in code of expressions have all callers", whole, made)
-			if whole == 0 {
-				t.Errorf("%d samples in code of expressions lack callers", made)
-			}
-			testtargets.AtMost(t, "samples in code of expressions lack callers", int(made-whole), int(made), 1./4)
+		})
+	}
+}
+
+// The code has no unwind tables. Whether its instructions show the caller depends on the one that a stop finds.
+func TestStatisticalMostCodeOfExpressionsHasItsCallers(t *testing.T) {
+	list := interpreters(t)
+	for _, php := range list {
+		t.Run(php.name, func(t *testing.T) {
+			made, whole := inExpressions(t, php)
+			testtargets.AtMost(t, "observations in code of expressions lack callers", made-whole, made, 1./4, len(list))
 		})
 	}
 }

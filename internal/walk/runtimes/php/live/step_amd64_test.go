@@ -4,7 +4,6 @@ package live
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"os"
 	"path"
 	"runtime"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/code/loadedcode"
@@ -85,7 +83,7 @@ func (s *stepped) runOn(t *testing.T) {
 	if err := syscall.PtraceCont(s.p.PID, 0); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond) // the subject: another moment of the program
+	elsewhere()
 	if err := syscall.Tgkill(s.p.PID, s.p.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,13 @@ import (
 	"strings"
 	"testing"
 
+	pprof "github.com/google/pprof/profile"
+
 	"prywalk/internal/show/dump"
 	"prywalk/internal/show/dump/stacks"
 	rec "prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -29,7 +32,7 @@ func threadSafe(t *testing.T) map[string]string {
 		if _, err := os.Stat(filepath.Join(dir, "lib/libphp.so")); err != nil {
 			continue
 		}
-		out, err := exec.Command(config, "--includes").Output()
+		out, err := bounded.Output(exec.Command(config, "--includes"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +40,7 @@ func threadSafe(t *testing.T) map[string]string {
 		arguments := append([]string{"-O2", "-w", "-pthread", "-o", program, "testdata/threads.c"},
 			strings.Fields(string(out))...)
 		cmd := exec.Command("cc", append(arguments, "-L"+dir+"/lib", "-lphp", "-Wl,-rpath,"+dir+"/lib")...)
-		if text, err := cmd.CombinedOutput(); err != nil {
+		if text, err := bounded.AllOutput(cmd); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
 		programs[filepath.Base(dir)] = program
@@ -179,37 +182,61 @@ func wrongInThread(list []*stacks.Frame, number int) string {
 	return ""
 }
 
+// recordThreads returns what the samples of sleeping and of running threads have, from the first quarter's end on.
+func recordThreads(t *testing.T, program string) map[string]*tally {
+	t.Helper()
+	th := startThreads(t, program, "3000")
+	prof := record(t, th.pid, 400)
+	later := map[*pprof.Sample]bool{}
+	for _, s := range settled(prof) {
+		later[s] = true
+	}
+	all := map[string]*tally{"sleeping": {}, "running": {}}
+	for _, s := range prof.Sample {
+		number, ok := th.number[int(s.NumLabel[rec.LabelTID][0])]
+		if !ok {
+			continue
+		}
+		c, list := all["running"], ofSample(s)
+		if s.Label[rec.LabelState][0] == "sleeping" {
+			c = all["sleeping"]
+		}
+		c.frames += s.Value[0] * int64(len(list))
+		if s.Value[0] > 0 && later[s] {
+			c.observations++
+			if len(list) == 0 {
+				c.lacking++
+			}
+		}
+		if w := wrongInThread(list, number); w != "" {
+			t.Error(w)
+		}
+	}
+	for state, c := range all {
+		t.Logf("%s: %+v", state, *c)
+	}
+	return all
+}
+
 func TestRecordingsOfThreadsHaveTheCallsOfEach(t *testing.T) {
 	for release, program := range threadSafe(t) {
 		t.Run(release, func(t *testing.T) {
-			th := startThreads(t, program, "3000")
-			prof := record(t, th.pid, 400)
-			all := map[string]*tally{"sleeping": {}, "running": {}}
-			for _, s := range prof.Sample {
-				number, ok := th.number[int(s.NumLabel[rec.LabelTID][0])]
-				if !ok {
-					continue
-				}
-				c, list := all["running"], ofSample(s)
-				if s.Label[rec.LabelState][0] == "sleeping" {
-					c = all["sleeping"]
-				}
-				c.samples += s.Value[0]
-				c.frames += s.Value[0] * int64(len(list))
-				if len(list) == 0 {
-					c.without += s.Value[0]
-				}
-				if w := wrongInThread(list, number); w != "" {
-					c.wrong += s.Value[0]
-					t.Error(w)
+			for state, c := range recordThreads(t, program) {
+				if c.frames == 0 {
+					t.Errorf("no %s sample has frames", state)
 				}
 			}
-			for state, c := range all {
-				t.Logf("%s: %+v", state, *c)
-				if c.frames == 0 {
-					t.Errorf("%s: %d samples have no frames", state, c.samples)
-				}
-				testtargets.AtMost(t, state+" samples have no frames", int(c.without), int(c.samples), 1./20)
+		})
+	}
+}
+
+// A thread sleeps for 3 ms and computes between: each observation is of another sleep, or of another moment.
+func TestStatisticalFewSamplesOfThreadsLackCalls(t *testing.T) {
+	programs := threadSafe(t)
+	for release, program := range programs {
+		t.Run(release, func(t *testing.T) {
+			for state, c := range recordThreads(t, program) {
+				testtargets.AtMost(t, state+" observations have no frames", c.lacking, c.observations, 1./20, 2*len(programs))
 			}
 		})
 	}
