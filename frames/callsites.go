@@ -21,16 +21,18 @@ const (
 )
 
 type function struct {
-	start Addr // run-time address, valid if known
+	start Addr // valid if known
 	known bool
 }
 
-func (s *Space) callBefore(ret Addr) (Call, bool) {
+// callBefore returns the function that the call before ret leads to, which an indirect call leaves unknown; false if
+// there is no call.
+func (s *Space) callBefore(ret Addr) (to function, ok bool) {
 	a, known := s.cache.get(kindCall, ret)
 	if !known {
 		m := s.ModuleAt(ret - 1)
 		if m == nil || m.Calls == nil {
-			return Call{}, false // not cached: a scan asks for many words that are no addresses
+			return to, false // not cached: a scan asks for many words that are no addresses
 		}
 		c, ok := m.Calls.CallBefore(ret - m.Bias)
 		switch {
@@ -42,9 +44,9 @@ func (s *Space) callBefore(ret Addr) (Call, bool) {
 		s.cache.put(kindCall, ret, a)
 	}
 	if a.word < numNoTargets {
-		return Call{}, a.word == indirectCall
+		return to, a.word == indirectCall
 	}
-	return Call{Target: a.word, Direct: true}, true
+	return function{start: a.word, known: true}, true
 }
 
 func (s *Space) followsCall(ret Addr) bool {
@@ -83,10 +85,10 @@ func (s *Space) functionAt(pc Addr) function {
 	return function{start: start, known: start != 0}
 }
 
-// switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall is
-// [Query.AfterCall].
+// switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall: pc
+// is a return address.
 func (s *Space) switchesStack(pc Addr, afterCall bool) bool {
-	return s.cached(kindSwitch|Query{AfterCall: afterCall}.kind(), pc, func(m *Module) uint64 {
+	return s.cached(kindSwitch|afterCallKind(afterCall), pc, func(m *Module) uint64 {
 		if switches, ok := m.Calls.(StackSwitches); ok && switches.SwitchesStack(pc-m.Bias, afterCall) {
 			return 1
 		}
@@ -100,16 +102,16 @@ func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 	if v < minCodeAddr {
 		return false
 	}
-	call, ok := s.callBefore(v)
+	to, ok := s.callBefore(v)
 	switch {
 	case !ok:
 		return false
-	case !call.Direct:
+	case !to.known:
 		return true
 	case callee.known:
-		return call.Target == callee.start
+		return to == callee
 	}
-	return s.mayTailCall(call.Target) // a function without jumps out cannot have led to code of unknown bounds
+	return s.mayTailCall(to.start) // a function without jumps out cannot have led to code of unknown bounds
 }
 
 // MayHaveCalled reports whether ra follows a call that can have led to the function at pc, also by a tail call.

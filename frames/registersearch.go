@@ -282,15 +282,15 @@ func (s *Space) callFitOf(v Addr, callee function) callFit {
 	if v < minCodeAddr {
 		return fitNone
 	}
-	call, ok := s.callBefore(v)
+	to, ok := s.callBefore(v)
 	switch {
 	case !ok:
 		return fitNone
-	case !call.Direct || !callee.known:
+	case !to.known || !callee.known:
 		return fitIndirect
-	case call.Target == callee.start:
+	case to == callee:
 		return fitDirect
-	case s.mayTailCall(call.Target):
+	case s.mayTailCall(to.start):
 		return fitTailCall
 	}
 	return fitOther

@@ -14,7 +14,7 @@ const maxTailCallBytes = 64 << 10
 
 // EndsInTailCall implements [frames.TailCalls]. It is also true if the bounds are unknown or too far apart, at an
 // indirect jump (perhaps of a switch), and at an invalid instruction.
-func (s *Source) EndsInTailCall(start uint64) bool {
+func (s *Source) EndsInTailCall(start frames.ModuleAddr) bool {
 	fn, ok := s.bounds(start)
 	if s.abi == nil || !ok || fn.lo != start || fn.hi-fn.lo > maxTailCallBytes {
 		return true
@@ -115,7 +115,7 @@ func isJumpARM64(w insnARM64) bool {
 func endsInJumpARM64(b []byte) bool { return isJumpARM64(insnARM64(binary.LittleEndian.Uint32(b))) }
 
 // Popped implements [frames.PoppedRegisters].
-func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
+func (s *Source) Popped(pc frames.ModuleAddr, n int) (reg uint8, ok bool) {
 	if s.abi == nil || s.opt.Arch != frames.X86_64 || n < 1 {
 		return 0, false
 	}
@@ -183,7 +183,7 @@ const maxRestoredAtReturn = 3
 // RestoredAtReturn returns the callee-saved registers, as a set of DWARF numbers, that straight code from pc to a
 // return leaves unchanged; 0 if no return follows, in JIT code, and on arm64. Where GCC has realigned a stack, call
 // frame information gives places by the frame pointer even after its pop.
-func (s *Source) RestoredAtReturn(pc frames.Addr) (kept uint32) {
+func (s *Source) RestoredAtReturn(pc frames.ModuleAddr) (kept uint32) {
 	if s.abi == nil || s.abi.ra != noReg || s.opt.JIT {
 		return 0
 	}

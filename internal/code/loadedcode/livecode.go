@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 
+	"prywalk/frames"
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/host/procmem"
 )
@@ -24,7 +25,7 @@ type liveCode struct {
 }
 
 // ReadCode implements heuristics.Code.
-func (l *liveCode) ReadCode(addr uint64, buf []byte) int {
+func (l *liveCode) ReadCode(addr frames.Addr, buf []byte) int {
 	done := 0
 	for done < len(buf) {
 		at := addr + uint64(done)
@@ -75,7 +76,7 @@ func (l *liveCode) refresh() bool {
 type fileCode struct{ f *elffile.File }
 
 // ReadCode implements heuristics.Code.
-func (c fileCode) ReadCode(addr uint64, buf []byte) int {
+func (c fileCode) ReadCode(addr frames.ModuleAddr, buf []byte) int {
 	for i := range c.f.Segments {
 		s := &c.f.Segments[i]
 		if off := addr - s.VAddr; s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 && off < s.FileSize {

@@ -17,8 +17,8 @@ type Runtimes struct {
 	host     runtimeHost
 }
 
-// FuncBounds returns the bounds of a function at a run-time address.
-type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
+// FuncBounds returns the bounds of the function at pc.
+type FuncBounds = func(pc frames.Addr) (start, end frames.Addr, ok bool)
 
 // NewRuntimes is for instructions read by code. *ask, another source of bounds, may be set later.
 func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
@@ -118,7 +118,7 @@ type jitFuncs struct {
 }
 
 // FuncRange implements heuristics.Functions.
-func (f jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
+func (f jitFuncs) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) {
 	if start, end, ok = f.detected.funcRange(pc); ok {
 		return start, end, ok
 	}
