@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/wire"
 )
 
@@ -30,11 +31,8 @@ type cie struct {
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	c := s.cies[off]
 	if c == nil {
-		if s.cies == nil || len(s.cies) >= maxCIEs {
-			s.cies = make(map[uint64]*cie)
-		}
 		c = t.decodeCIE(s, off)
-		s.cies[off] = c
+		cache.Put(&s.cies, maxCIEs, off, c)
 	}
 	if !c.usable {
 		return nil

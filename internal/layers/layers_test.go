@@ -21,7 +21,7 @@ const module = "prywalk"
 // each other.
 var order = [][]string{
 	{"docs", "frames", "internal/base/wire", "internal/code/x86", "internal/base/sample",
-		"internal/base/languages", "internal/base/protobuf", "internal/base/statistics"},
+		"internal/base/languages", "internal/base/protobuf", "internal/base/statistics", "internal/base/cache"},
 	{"internal/base/printable", "internal/host/filememory", "internal/base/incomplete",
 		"internal/code/unnamedcode", "internal/store/otlp"},
 	{"internal/host/outfile", "internal/host/safeopen", "internal/base/tabular", "internal/base/exit",

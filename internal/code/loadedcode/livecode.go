@@ -7,6 +7,7 @@ import (
 	"debug/elf"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/host/procmem"
 )
@@ -42,15 +43,12 @@ func (l *liveCode) page(num uint64) []byte {
 	if b, ok := l.pages[num]; ok {
 		return b
 	}
-	if len(l.pages) >= maxLivePages {
-		clear(l.pages)
-		l.lost = true
-	}
+	l.lost = l.lost || len(l.pages) >= maxLivePages
 	b := make([]byte, codePageSize)
 	if _, err := readMemory(l.memory, l.tid, num*codePageSize, b); err != nil {
 		b = nil
 	}
-	l.pages[num] = b
+	cache.Put(&l.pages, maxLivePages, num, b)
 	return b
 }
 

@@ -87,7 +87,7 @@ func (o *Objects[E]) Forget() {
 // Begin begins the walk of a copy made at a time (CLOCK_MONOTONIC, ns), and evicts objects that are unused or too many.
 // evicted: serial numbers may have lost their objects.
 func (o *Objects[E]) Begin(at int64) (evicted bool) {
-	if o.Len() > maxObjects {
+	if o.Len() > maxObjects { // one at a time would cost owners a search of their own maps in each walk
 		o.Forget()
 		return true
 	}
@@ -106,20 +106,6 @@ func (o *Objects[E]) Begin(at int64) (evicted bool) {
 		}
 	}
 	return true
-}
-
-// Remember adds to a cache. At its limit an arbitrary entry is dropped.
-func Remember[K comparable, V any](cache *map[K]V, limit int, key K, v V) {
-	if *cache == nil {
-		*cache = map[K]V{}
-	}
-	if _, has := (*cache)[key]; !has && len(*cache) >= limit {
-		for k := range *cache {
-			delete(*cache, k)
-			break
-		}
-	}
-	(*cache)[key] = v
 }
 
 const evictionPeriod = 60e9 // ns

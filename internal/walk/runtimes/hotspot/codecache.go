@@ -5,7 +5,7 @@ package hotspot
 import (
 	"maps"
 
-	"prywalk/internal/walk/managed"
+	"prywalk/internal/base/cache"
 )
 
 type proof uint8
@@ -95,7 +95,6 @@ func (v *VM) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// Beyond maxSeen cached blobs Changed reports true.
 const maxSeen = 1 << 14
 
 // find caches blobAt until Changed reports true.
@@ -108,7 +107,7 @@ func (v *VM) find(pc uint64) (blob, bool) {
 	}
 	b, ok := v.blobAt(pc)
 	if ok {
-		managed.Remember(&v.byRequest, maxSeen, pc, b)
+		cache.Put(&v.byRequest, maxSeen, pc, b)
 	}
 	at := b.begin
 	if !ok {
@@ -122,7 +121,8 @@ func (v *VM) find(pc uint64) (blob, bool) {
 }
 
 // Changed reports whether a cached answer is out of date, and then drops all, and the addresses without a method: a
-// method can replace a freed stub, and [javaFrames.infoAt] checks methods only.
+// method can replace a freed stub, and [javaFrames.infoAt] checks methods only. It is true, too, beyond maxSeen blobs:
+// rules that depend on a blob without an entry cannot be checked.
 func (v *VM) Changed() bool {
 	changed := v.unread || len(v.byCode) > maxSeen
 	for pc, was := range v.byCode {

@@ -5,7 +5,7 @@ package hotspot
 import (
 	"strings"
 
-	"prywalk/internal/walk/managed"
+	"prywalk/internal/base/cache"
 )
 
 // # Code cache
@@ -231,7 +231,7 @@ func (v *VM) kindNamed(name uint64) kind {
 		b = kindStubRoutines
 	}
 	if !m.failed {
-		managed.Remember(&v.kinds, maxKinds, name, b)
+		cache.Put(&v.kinds, maxKinds, name, b)
 	}
 	return b
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 )
 
@@ -179,7 +180,7 @@ func (j *javaFrames) infoAt(f *frames.Frame) *codeInfo {
 		return nil
 	}
 	if !info.unread {
-		managed.Remember(&j.sites, maxSites, key, &info)
+		cache.Put(&j.sites, maxSites, key, &info)
 	}
 	return &info
 }

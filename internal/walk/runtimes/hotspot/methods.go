@@ -145,8 +145,11 @@ func (n *methodNames) methodAt(addr uint64) *method {
 	if m == nil {
 		return nil
 	}
-	if len(n.byAddress) >= maxMethods || n.kept > maxKept {
-		n.forget()
+	for other := range n.byAddress {
+		if len(n.byAddress) < maxMethods && n.kept <= maxKept {
+			break
+		}
+		n.drop(other)
 	}
 	m.cookie, m.since, m.checked = cookie, since, since
 	n.byAddress[addr] = m

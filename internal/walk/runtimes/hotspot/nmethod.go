@@ -4,6 +4,7 @@ package hotspot
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 )
 
@@ -125,7 +126,7 @@ func (c *compiledCode) compiledOf(b *blob, pc uint64, since int64) *nmethod {
 		known.checked = since
 		return known
 	}
-	managed.Remember(&c.byStart, maxMethods, b.begin, &current)
+	cache.Put(&c.byStart, maxMethods, b.begin, &current)
 	return &current
 }
 

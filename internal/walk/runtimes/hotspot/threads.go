@@ -5,9 +5,9 @@ package hotspot
 import (
 	"slices"
 
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/walk/managed"
 )
 
 // A listed thread leads to its kernel id and java.lang.Thread (threadnames.go).
@@ -136,7 +136,7 @@ func (t *threads) name(tid int) (string, bool) {
 		return "", false
 	}
 	if name, ok := t.proveName(id); ok {
-		managed.Remember(&t.lastNames, maxThreads, tid, provenName{id, name})
+		cache.Put(&t.lastNames, maxThreads, tid, provenName{id, name})
 		return name, true
 	}
 	t.postponed = true
@@ -178,7 +178,7 @@ func (t *threads) refreshList(tid int) {
 	if m.failed || apart && head == t.list && (known || t.absent[tid]) {
 		return
 	}
-	if head != t.list || len(t.absent) >= maxThreads {
+	if head != t.list {
 		clear(t.absent)
 	}
 	t.listReadAt, t.list = now, head
@@ -186,7 +186,7 @@ func (t *threads) refreshList(tid int) {
 	if apart {
 		t.readList(head)
 		if _, known := t.byTID[tid]; !known {
-			t.absent[tid] = true
+			cache.Put(&t.absent, maxThreads, tid, true)
 		}
 		return
 	}

@@ -92,8 +92,11 @@ func (r *functions) functionOf(w uint64) *function {
 	}
 	f.checked = procmem.Now()
 	f.since = f.checked
-	if len(r.byInfo) >= maxFunctions || r.kept > maxKept {
-		r.forget()
+	for other := range r.byInfo {
+		if len(r.byInfo) < maxFunctions && r.kept <= maxKept {
+			break
+		}
+		r.drop(other)
 	}
 	r.byInfo[object] = f
 	r.kept += f.size()

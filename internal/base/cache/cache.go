@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cache bounds maps of answers that can be found again.
+package cache
+
+// Put adds to a cache. At its limit another entry is dropped, an arbitrary one: the most used ones of the others stay.
+func Put[K comparable, V any](cache *map[K]V, limit int, key K, v V) {
+	if *cache == nil {
+		*cache = map[K]V{}
+	}
+	if _, has := (*cache)[key]; !has && len(*cache) >= limit {
+		for k := range *cache {
+			delete(*cache, k)
+			break
+		}
+	}
+	(*cache)[key] = v
+}
