@@ -3,7 +3,7 @@
 // Package cache bounds maps of answers that can be found again.
 package cache
 
-// Put adds to a cache. At its limit another entry is dropped, an arbitrary one: the most used ones of the others stay.
+// Put adds to a cache. At its limit an arbitrary other entry is dropped.
 func Put[K comparable, V any](cache *map[K]V, limit int, key K, v V) {
 	if *cache == nil {
 		*cache = map[K]V{}

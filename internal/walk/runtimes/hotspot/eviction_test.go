@@ -17,7 +17,8 @@ func TestTablesOfAllMethodsAreBounded(t *testing.T) {
 		t.Errorf("%v: %d methods, %d bytes; want two", m, len(n.methods.byAddress), n.methods.kept)
 	}
 	n.methods.drop(item)
-	n.methods.kept = maxKept + 1
+	n.methods.drop(8)
+	n.methods.byAddress[8], n.methods.kept = &method{lines: make([]byte, maxKept+1)}, maxKept+1
 	if m := n.methods.methodAt(item); m == nil || len(n.methods.byAddress) != 1 || n.methods.kept != m.bytes() {
 		t.Errorf("%v: %d methods, %d bytes; want one", m, len(n.methods.byAddress), n.methods.kept)
 	}

@@ -98,6 +98,9 @@ func (r *functions) functionOf(w uint64) *function {
 		}
 		r.drop(other)
 	}
+	if r.kept > maxKept { // the lines of scripts
+		r.forget()
+	}
 	r.byInfo[object] = f
 	r.kept += f.size()
 	if f.bytecodes != 0 {
