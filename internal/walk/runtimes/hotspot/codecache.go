@@ -34,15 +34,15 @@ func (v *VM) proven() bool {
 	}
 	m, l := v.memory(), v.layout
 	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
-	if m.failed || queue == 0 || len(v.heaps) == 0 {
+	if m.err != nil || queue == 0 || len(v.heaps) == 0 {
 		return false
 	}
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(max(m.int32(queue+l.offset("StubQueue::_buffer_limit")), 0))
-	failed := m.failed // blobAt calls memory
+	read := m.err == nil // blobAt calls memory
 	v.proof = proofHolds
 	b, ok := v.blobAt(at)
-	if ok && !failed && b.kind == kindInterpreter && end > at && end <= b.end {
+	if ok && read && b.kind == kindInterpreter && end > at && end <= b.end {
 		return true
 	}
 	v.proof = proofPending
@@ -62,9 +62,9 @@ func (v *VM) reserved(addr uint64) bool {
 	return v.inHeaps(addr) != nil
 }
 
-// memory returns the one memory of v, without an error: callers test failed before another function calls memory.
+// memory returns the one memory of v, without an error: callers test err before another function calls memory.
 func (v *VM) memory() *memory {
-	if v.mem.from, v.mem.failed = v.host, false; v.cached.inUse {
+	if v.mem.from, v.mem.err = v.host, nil; v.cached.inUse {
 		v.mem.from = &v.cached
 	}
 	return &v.mem

@@ -10,7 +10,7 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (at uint64, found 
 	m, l := t.vm.memory(), t.layout
 	pool := m.word(klass + l.offset("InstanceKlass::_constants"))
 	count := uint64(uint32(m.int32(pool + l.offset("ConstantPool::_length"))))
-	if m.failed || pool%8 != 0 {
+	if m.err != nil || pool%8 != 0 {
 		return 0, false
 	}
 	is := func(index uint32, want string) bool {
@@ -19,7 +19,7 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (at uint64, found 
 		}
 		m := t.vm.memory()
 		symbol := m.word(pool + l.sizes["ConstantPool"] + 8*uint64(index))
-		if m.failed {
+		if m.err != nil {
 			return false
 		}
 		got, ok := t.methods.symbolText(symbol)
@@ -52,7 +52,7 @@ func (t *threads) eachField(klass uint64, f func(fieldInfo) bool) {
 	m, l := t.vm.memory(), t.layout
 	list := m.word(klass + l.offset(l.fieldInfo[0]))
 	size := uint64(uint32(m.int32(list + l.offset("Array<int>::_length"))))
-	if m.failed || size > maxFieldInfo {
+	if m.err != nil || size > maxFieldInfo {
 		return
 	}
 	each := eachFieldInfo

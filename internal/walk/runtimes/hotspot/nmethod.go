@@ -72,7 +72,7 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 	nm.native = v.kindNamed(l.in(head, "CodeBlob::_name")) == kindNative
 	c.setDeoptHandlers(&nm, head)
 	c.setSpans(&nm, head)
-	return nm, nm.method != 0 && !m.failed
+	return nm, nm.method != 0 && m.err == nil
 }
 
 func (c *compiledCode) setDeoptHandlers(nm *nmethod, head []byte) {
@@ -145,7 +145,7 @@ func (c *compiledCode) isUnchanged(nm *nmethod) bool {
 	defer c.vm.cached.bypass()
 	l, m := c.vm.nameLayout, c.vm.memory()
 	id, method := m.int32(nm.header+l.offset("nmethod::_compile_id")), m.word(nm.header+l.offset("nmethod::_method"))
-	if m.failed || uint32(id) != nm.id || method != nm.method {
+	if m.err != nil || uint32(id) != nm.id || method != nm.method {
 		return false
 	}
 	nm.checked = since

@@ -47,7 +47,7 @@ func (v *virtualThreads) learnChunk() bool {
 	klass := v.classes[classChunk]
 	m := v.vm.memory()
 	v.stackAt = uint64(m.int32(klass+v.layout.offset("Klass::_layout_helper"))) &^ 7
-	if m.failed || v.stackAt == 0 || v.stackAt > maxInObject {
+	if m.err != nil || v.stackAt == 0 || v.stackAt > maxInObject {
 		return false
 	}
 	v.pcAt = v.injectedOffset(klass, injectedPC)
