@@ -15,7 +15,7 @@ import (
 // # Layouts
 //
 // V8's build makes data symbols of offsets, types and constants (tools/gen-postmortem-metadata.py). Names vary and
-// can be missing: known layouts complete them. Files are of https://github.com/nodejs/node/tree/vRELEASE/deps/v8, and
+// can be missing: known layouts complete them. Files are below deps/v8 of https://github.com/nodejs/node, by tag, and
 // have the same names in https://github.com/v8/v8; numbers are releases of V8.
 //
 // layout has the offsets of fields in objects.
@@ -30,15 +30,15 @@ type layout struct {
 	scriptSource, scriptName, scriptEnds, scriptID, scriptFunctions, scriptURL uint64
 	// ScopeInfo: src/objects/scope-info.tq; position of the bounds, or 0.
 	scopeBounds uint64
-	// BytecodeArray: src/objects/bytecode-array.tq, earlier code.tq.
+	// BytecodeArray: src/objects/bytecode-array.tq, code.tq (9.2).
 	bytesLength, bytesPositions, bytesData uint64
 	// Code: src/objects/code.h; codeStart 0: it contains the instructions.
 	codeDeopt, codePositions, codeFlags, codeStart, codeSize uint64
-	// InstructionStream: src/objects/instruction-stream.h, or Code; bytes before the instructions.
+	// InstructionStream (since 11.0, before Code): src/objects/instruction-stream.h; bytes before the instructions.
 	headerSize uint64
-	// DeoptimizationData: src/objects/deoptimization-data.h, in 9.2 src/objects/code.h; in words.
+	// Deoptimization data, in words: src/objects/deoptimization-data.h (12.9), code.h (9.2).
 	literals, shared, inlining, exitStart int
-	// shared is a SharedFunctionInfoWrapper: src/objects/shared-function-info.h of 12.9.
+	// shared is a SharedFunctionInfoWrapper: src/objects/shared-function-info.h (12.9).
 	wrapped bool
 	kinds   [16]string // kindsOf
 	types   types
