@@ -5,7 +5,7 @@ package tracer
 import (
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
@@ -219,7 +219,7 @@ func (o *observations) fail(th *target.Thread, err error) {
 	o.counts.noteFailure(reason)
 	o.noteChanged(th)
 	switch {
-	case reason != refusal.Exited:
+	case reason != errs.Exited:
 	case th.IsFirst() || !th.Proc.IsSettled(): // the next listing decides ([execs])
 		th.Observed.ResetBaseline(th.AccountedClocks)
 		th.Proc.Threads.HintChange()

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/languages"
-	"prywalk/internal/base/refusal"
 	"prywalk/internal/show/dump/stacks"
 )
 
@@ -111,7 +111,7 @@ func (l *Locks) addUnknownOwners() {
 
 func threadsWithUnknownWait(p *stacks.Process) int {
 	// threads that have ended or run wait for nothing; those refused for MaxPause ran
-	n := p.CountFailed(refusal.Zombie, refusal.MaxPause, refusal.Running) + stoppedThreads(p)
+	n := p.CountFailed(errs.Zombie, errs.MaxPause, errs.Running) + stoppedThreads(p)
 	for t := range stacks.Each(p.Threads) {
 		if !isStopped(t) && t.Wait == "futex" && t.WaitsFor == nil { // as in a core of arm64
 			n++

@@ -15,7 +15,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
@@ -218,7 +218,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSa
 }
 
 func (py *python) ended(err error) bool {
-	return err != nil && py.mayEnd && observe.Reason(err) == refusal.Exited
+	return err != nil && py.mayEnd && observe.Reason(err) == errs.Exited
 }
 
 func (py *python) plan(th *observe.Thread, tls uint64) {
