@@ -27,8 +27,6 @@ func afterCallKind(afterCall bool) kind {
 	return 0
 }
 
-func (k kind) has(bit kind) bool { return k&bit != 0 }
-
 // lookup returns the rule at pc.
 func (s *Space) lookup(pc Addr, k kind) *resolvedRule {
 	if a, ok := s.cache.get(k, pc); ok {
@@ -40,12 +38,12 @@ func (s *Space) lookup(pc Addr, k kind) *resolvedRule {
 }
 
 func (s *Space) find(pc Addr, k kind) resolvedRule {
-	m := s.ModuleAt(s.Arch.lookupPC(pc, k.has(kindAfterCall)))
+	m := s.ModuleAt(s.Arch.lookupPC(pc, k&kindAfterCall != 0))
 	r, ok := s.askSources(m, pc, k)
 	r.pcIsCurrent = r.Flags&FlagExactPC != 0
 	hasCFI := ok && r.Method == MethodCFI
 	within := r.Flags&FlagWithin != 0
-	if r.Flags &^= FlagWithin; k.has(kindAfterCall) && !within {
+	if r.Flags &^= FlagWithin; k&kindAfterCall != 0 && !within {
 		if prepared, ok := s.preparedStackRule(pc, k, m, hasCFI); ok {
 			return prepared
 		}
@@ -97,13 +95,13 @@ func (s *Space) askSources(m *Module, pc Addr, k kind) (resolvedRule, bool) {
 	if m == nil {
 		return none, false
 	}
-	q := Query{PC: pc - m.Bias, AfterCall: k.has(kindAfterCall), SPOnly: k.has(kindSPOnly)}
+	q := Query{PC: pc - m.Bias, AfterCall: k&kindAfterCall != 0, SPOnly: k&kindSPOnly != 0}
 	for _, src := range m.Sources {
 		r, row, ok := src.Rule(q)
 		if ok && row != nil && row.RA.Kind == RuleUndefined {
 			r, row = Rule{Flags: FlagRoot, Method: r.Method}, nil // DWARF 5 §6.4.4
 		}
-		if !ok || k.has(kindNoCFI) && r.Method == MethodCFI ||
+		if !ok || k&kindNoCFI != 0 && r.Method == MethodCFI ||
 			q.SPOnly && r.Flags&FlagNoRule == 0 && !s.isSPRelative(r, row) {
 			continue
 		}

@@ -9,10 +9,15 @@ func Put[K comparable, V any](cache *map[K]V, limit int, key K, v V) {
 		*cache = map[K]V{}
 	}
 	if _, has := (*cache)[key]; !has && len(*cache) >= limit {
-		for k := range *cache {
-			delete(*cache, k)
-			break
-		}
+		delete(*cache, Any(*cache))
 	}
 	(*cache)[key] = v
+}
+
+// Any returns the key of an arbitrary entry.
+func Any[K comparable, V any](cache map[K]V) (key K) {
+	for key = range cache {
+		break
+	}
+	return key
 }

@@ -2,7 +2,10 @@
 
 package managed
 
-import "sync/atomic"
+import (
+	"maps"
+	"sync/atomic"
+)
 
 // CacheEntry has the times of a cached object.
 type CacheEntry struct {
@@ -100,11 +103,7 @@ func (o *Objects[E]) Begin(at int64) (evicted bool) {
 			o.Drop(addr)
 		}
 	}
-	for serial, e := range o.bySerial {
-		if e.Entry().LastWalked < before {
-			delete(o.bySerial, serial)
-		}
-	}
+	maps.DeleteFunc(o.bySerial, func(_ uint64, e E) bool { return e.Entry().LastWalked < before })
 	return true
 }
 

@@ -34,15 +34,14 @@ func (v *VM) proven() bool {
 	}
 	m, l := v.memory(), v.layout
 	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
-	if m.err != nil || queue == 0 || len(v.heaps) == 0 {
+	if queue == 0 || len(v.heaps) == 0 {
 		return false
 	}
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(max(m.int32(queue+l.offset("StubQueue::_buffer_limit")), 0))
-	read := m.err == nil // blobAt calls memory
 	v.proof = proofHolds
 	b, ok := v.blobAt(at)
-	if ok && read && b.kind == kindInterpreter && end > at && end <= b.end {
+	if ok && b.kind == kindInterpreter && end > at && end <= b.end {
 		return true
 	}
 	v.proof = proofPending

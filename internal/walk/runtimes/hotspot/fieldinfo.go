@@ -17,13 +17,8 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (at uint64, found 
 		if uint64(index) >= count {
 			return false
 		}
-		m := t.vm.memory()
-		symbol := m.word(pool + l.sizes["ConstantPool"] + 8*uint64(index))
-		if m.err != nil {
-			return false
-		}
-		got, ok := t.methods.symbolText(symbol)
-		return ok && got == want
+		got, err := t.methods.symbolBytes(t.vm.memory().word(pool + l.sizes["ConstantPool"] + 8*uint64(index)))
+		return err == nil && string(got) == want
 	}
 	t.eachField(klass, func(f fieldInfo) bool {
 		if !f.injected && is(f.name, name) && is(f.typ, typ) {

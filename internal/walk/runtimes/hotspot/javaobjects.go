@@ -87,10 +87,7 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	var narrow uint64
 	switch h {
 	case headerWide:
-		if k := m.word(at); m.err == nil {
-			return k
-		}
-		return 0
+		return m.word(at)
 	case headerNarrow:
 		narrow = uint64(uint32(m.int32(at)))
 	default:
@@ -112,13 +109,8 @@ func (t *threads) className(klass uint64) string {
 	if klass == 0 || klass%8 != 0 {
 		return ""
 	}
-	m := t.vm.memory()
-	symbol := m.word(klass + t.layout.offset("Klass::_name"))
-	if m.err != nil {
-		return ""
-	}
-	name, _ := t.methods.symbolText(symbol)
-	return name
+	name, _ := t.methods.symbolBytes(t.vm.memory().word(klass + t.layout.offset("Klass::_name")))
+	return string(name)
 }
 
 // isThread reports whether object is a java.lang.Thread. The first one found fixes the layout.
@@ -158,10 +150,7 @@ func (t *threads) searchSupers(klass uint64, test func(klass uint64) bool) uint6
 		if test(klass) {
 			return klass
 		}
-		m := t.vm.memory()
-		if klass = m.word(klass + t.layout.offset("Klass::_super")); m.err != nil {
-			return 0
-		}
+		klass = t.vm.memory().word(klass + t.layout.offset("Klass::_super"))
 	}
 	return 0
 }

@@ -83,13 +83,12 @@ func (m *memory) bytes(addr uint64, b []byte) bool {
 	if m.traced != nil {
 		m.traced.note(addr, len(b))
 	}
-	if m.err == nil && m.from.Read(addr, b) != len(b) {
-		m.fail("memory", addr, unreadable)
+	if m.err == nil && m.from.Read(addr, b) == len(b) {
+		return true
 	}
-	if m.err != nil {
-		clear(b)
-	}
-	return m.err == nil
+	m.fail("memory", addr, unreadable)
+	clear(b)
+	return false
 }
 
 func (m *memory) word(addr uint64) uint64 {

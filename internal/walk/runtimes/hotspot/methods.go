@@ -5,6 +5,8 @@ package hotspot
 import (
 	"encoding/binary"
 	"hash/maphash"
+
+	"prywalk/internal/base/cache"
 )
 
 // # Method
@@ -145,11 +147,8 @@ func (n *methodNames) methodAt(addr uint64) (*method, error) {
 	if err != nil {
 		return nil, err
 	}
-	for other := range n.byAddress {
-		if len(n.byAddress) < maxMethods && n.kept <= maxKept {
-			break
-		}
-		n.drop(other)
+	for len(n.byAddress) >= maxMethods || n.kept > maxKept && len(n.byAddress) > 0 {
+		n.drop(cache.Any(n.byAddress))
 	}
 	m.cookie, m.since, m.checked = cookie, since, since
 	n.byAddress[addr] = m

@@ -56,12 +56,8 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 	}
 	m := v.memory()
 	block, ok := h.block(m, addr)
-	if !ok {
-		return nm, false
-	}
-	header := block + l.sizes["HeapBlock"]
-	head := v.head[:l.headerBytes]
-	if !m.bytes(header, head) {
+	header, head := block+l.sizes["HeapBlock"], v.head[:l.headerBytes]
+	if !ok || !m.bytes(header, head) {
 		return nm, false
 	}
 	nm = nmethod{

@@ -36,11 +36,11 @@ const replaced = "another one may be there by now"
 
 func (j *javaFrames) describeInterpreted(r managed.Ref, out []managed.Frame) ([]managed.Frame, error) {
 	m, err := j.methods.methodAt(r.Object)
-	switch {
-	case err != nil:
+	if err == nil && m.cookie != r.Cookie {
+		err = &pointerError{"Method", r.Object, replaced}
+	}
+	if err != nil {
 		return out, err
-	case m.cookie != r.Cookie:
-		return out, &pointerError{"Method", r.Object, replaced}
 	}
 	f := j.methods.frameOf(m, int32(min(r.Position, noBytecode-1)), "interpreted")
 	if r.Position == noBytecode {
@@ -54,11 +54,8 @@ func (j *javaFrames) describeInterpreted(r managed.Ref, out []managed.Frame) ([]
 
 func (j *javaFrames) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.Frame, error) {
 	nm := j.compiled.byStart[r.Object]
-	switch {
-	case nm == nil, nm.cookie() != r.Cookie:
-		return out, &pointerError{"nmethod", r.Object, replaced}
-	case !j.readCalls(nm, r.Position):
-		return out, &pointerError{"scopes of the nmethod", r.Object, unreadable}
+	if nm == nil || nm.cookie() != r.Cookie || !j.readCalls(nm, r.Position) {
+		return out, &pointerError{"nmethod", r.Object, replaced + ", or its scopes cannot be read"}
 	}
 	calls := j.compiled.calls
 	isNew := nm.since >= j.validity.copiedAt

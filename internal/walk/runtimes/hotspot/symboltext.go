@@ -9,13 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// symbolText is false if the Symbol (modified UTF-8) is not printable.
-func (n *methodNames) symbolText(symbol uint64) (string, bool) {
-	b, err := n.symbolBytes(symbol)
-	return string(b), err == nil
-}
-
-// symbolBytes returns the text of the Symbol at an address, valid until the next call.
+// symbolBytes returns the text of the Symbol (modified UTF-8) at an address, valid until the next call.
 func (n *methodNames) symbolBytes(symbol uint64) ([]byte, error) {
 	l, m := n.vm.nameLayout, n.vm.memory()
 	body := l.offset("Symbol::_body")
