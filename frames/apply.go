@@ -30,7 +30,7 @@ type callerStep struct {
 	exprMem        wordRecorder // of the last expression
 }
 
-func (c *callerStep) currentFunction() function {
+func (c *callerStep) currentFunction() Addr {
 	return c.space.functionAt(c.regs.Arch.lookupPC(c.regs.PC, c.isAfterCall()))
 }
 
@@ -214,7 +214,7 @@ func (c *callerStep) raFromScratch(p *RegRule) (ra uint64, ok bool) {
 	}
 	ra = c.regs.Val[p.Reg%NumRegs] &^ c.regs.PACMask
 	callee := c.currentFunction()
-	return ra, callee.known && c.space.isReturnAddressOf(ra, callee)
+	return ra, callee != noFunction && c.space.isReturnAddressOf(ra, callee)
 }
 
 // knewInnermost reports whether the register was known in the innermost frame. regs.Val keeps that value, also while

@@ -20,19 +20,16 @@ const (
 	numNoTargets
 )
 
-type function struct {
-	start Addr // valid if known
-	known bool
-}
+// noFunction is the start of an unknown function.
+const noFunction Addr = 0
 
-// callBefore returns the function that the call before ret leads to, which an indirect call leaves unknown; false if
-// there is no call.
-func (s *Space) callBefore(ret Addr) (to function, ok bool) {
+// callBefore returns where the call before ret leads to, noFunction if that is indirect; false if there is no call.
+func (s *Space) callBefore(ret Addr) (to Addr, ok bool) {
 	a, known := s.cache.get(kindCall, ret)
 	if !known {
 		m := s.ModuleAt(ret - 1)
 		if m == nil || m.Calls == nil {
-			return to, false // not cached: a scan asks for many words that are no addresses
+			return noFunction, false // not cached: a scan asks for many words that are no addresses
 		}
 		c, ok := m.Calls.CallBefore(ret - m.Bias)
 		switch {
@@ -44,9 +41,9 @@ func (s *Space) callBefore(ret Addr) (to function, ok bool) {
 		s.cache.put(kindCall, ret, a)
 	}
 	if a.word < numNoTargets {
-		return to, a.word == indirectCall
+		return noFunction, a.word == indirectCall
 	}
-	return function{start: a.word, known: true}, true
+	return a.word, true
 }
 
 func (s *Space) followsCall(ret Addr) bool {
@@ -75,14 +72,14 @@ func (s *Space) mayTailCall(start Addr) bool {
 	}) == 0
 }
 
-func (s *Space) functionAt(pc Addr) function {
-	start := s.cached(kindFunction, pc, func(m *Module) uint64 {
+// functionAt returns the start of the function at pc, or noFunction.
+func (s *Space) functionAt(pc Addr) Addr {
+	return s.cached(kindFunction, pc, func(m *Module) uint64 {
 		if start, known := m.Calls.FuncStart(pc - m.Bias); known {
 			return start + m.Bias
 		}
-		return 0
+		return noFunction
 	})
-	return function{start: start, known: start != 0}
 }
 
 // switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall: pc
@@ -98,7 +95,7 @@ func (s *Space) switchesStack(pc Addr, afterCall bool) bool {
 
 // isReturnAddressOf reports whether v follows a call that can have led to the callee. A direct call must be of the
 // callee, or, if that is unknown, of a function that may end in a tail call.
-func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
+func (s *Space) isReturnAddressOf(v Addr, callee Addr) bool {
 	if v < minCodeAddr {
 		return false
 	}
@@ -106,12 +103,12 @@ func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 	switch {
 	case !ok:
 		return false
-	case !to.known:
+	case to == noFunction:
 		return true
-	case callee.known:
+	case callee != noFunction:
 		return to == callee
 	}
-	return s.mayTailCall(to.start) // a function without jumps out cannot have led to code of unknown bounds
+	return s.mayTailCall(to) // a function without jumps out cannot have led to code of unknown bounds
 }
 
 // MayHaveCalled reports whether ra follows a call that can have led to the function at pc, also by a tail call.

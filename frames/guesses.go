@@ -5,7 +5,7 @@ package frames
 // applyFramePointer takes the two words at the frame pointer: the caller's frame pointer, further out or 0, and a
 // return address that can have called this function. The caller's stack pointer is directly above on x86-64 (System V
 // ABI, figure 3.3), and no lower on arm64 ([Walker.findSPByRecord]).
-func (c *callerStep) applyFramePointer(callee function) bool {
+func (c *callerStep) applyFramePointer(callee Addr) bool {
 	fp, ok := c.regs.Get(c.arch.fp)
 	if !ok || fp < c.regs.SP() || fp%8 != 0 {
 		return false
@@ -33,7 +33,7 @@ func (c *callerStep) frameRecord(fp Addr) (outerFP, ra Addr, ok bool) {
 }
 
 // mayReturnTo reports whether ra can be the return address. ra and outerFP are the words at the frame pointer.
-func (c *callerStep) mayReturnTo(ra, outerFP Addr, callee function) bool {
+func (c *callerStep) mayReturnTo(ra, outerFP Addr, callee Addr) bool {
 	return c.space.isReturnAddressOf(ra, callee) ||
 		c.rule.isGenerated() && c.space.isGenerated(ra) ||
 		c.mayBeReachedByTailCall(ra, outerFP) ||
@@ -43,7 +43,7 @@ func (c *callerStep) mayReturnTo(ra, outerFP Addr, callee function) bool {
 // mayBeReachedByTailCall reports whether the function called before ra may have ended in a jump to this one (V8's entry
 // trampoline calls a builtin that jumps to the function). outerFP must lead to another return address.
 func (c *callerStep) mayBeReachedByTailCall(ra, outerFP Addr) bool {
-	if !c.space.isReturnAddressOf(ra, function{}) || outerFP == 0 {
+	if !c.space.isReturnAddressOf(ra, noFunction) || outerFP == 0 {
 		return false
 	}
 	outerRA, ok := c.word(outerFP + 8)
@@ -62,7 +62,7 @@ func (c *callerStep) leadsOutOfUnreadCode(fp Addr) bool {
 		case fp == 0:
 			return true
 		case !ok || !c.space.ModuleAt(ra).isUnread():
-			return ok && c.space.isReturnAddressOf(ra, function{})
+			return ok && c.space.isReturnAddressOf(ra, noFunction)
 		}
 		fp = outerFP
 	}
@@ -83,7 +83,7 @@ func (w *Walker) mayScan() bool {
 	return w.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)
 }
 
-func (w *Walker) applyScan(callee function) StopReason {
+func (w *Walker) applyScan(callee Addr) StopReason {
 	words := uint64(maxScanned)
 	if m := w.rule.mod; m == nil || m.isUnread() {
 		words = maxScannedUnread

@@ -58,7 +58,7 @@ type candidate struct {
 
 type registerSearch struct {
 	base       cfaBase
-	callee     function // of the frame
+	callee     Addr // of the frame
 	trial      Walker
 	candidates [maxCandidates]candidate // with whole chains
 	n          int
@@ -84,7 +84,7 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	w.searchesBegun++
 	base, ok := r.cfaBase()
 	callee := w.currentFunction()
-	if !ok || !callee.known {
+	if !ok || callee == noFunction {
 		return StopUnproven
 	}
 	if w.search == nil {
@@ -228,7 +228,7 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 
 // mayHaveCalled reports whether the current frame follows a call that can have led to callee, or was interrupted by a
 // signal.
-func (w *Walker) mayHaveCalled(callee function) bool {
+func (w *Walker) mayHaveCalled(callee Addr) bool {
 	return !w.isAfterCall() || w.space.callFitOf(w.regs.PC, callee) >= fitTailCall
 }
 
@@ -278,7 +278,7 @@ func onlyDirect(all []candidate) (i int, ok bool) {
 
 // callFitOf classifies the word v as a return address of the callee. Unlike isReturnAddressOf, it accepts any call if
 // the callee is unknown, and has a class for tail calls.
-func (s *Space) callFitOf(v Addr, callee function) callFit {
+func (s *Space) callFitOf(v Addr, callee Addr) callFit {
 	if v < minCodeAddr {
 		return fitNone
 	}
@@ -286,11 +286,11 @@ func (s *Space) callFitOf(v Addr, callee function) callFit {
 	switch {
 	case !ok:
 		return fitNone
-	case !to.known || !callee.known:
+	case to == noFunction || callee == noFunction:
 		return fitIndirect
 	case to == callee:
 		return fitDirect
-	case s.mayTailCall(to.start):
+	case s.mayTailCall(to):
 		return fitTailCall
 	}
 	return fitOther
