@@ -4,6 +4,7 @@ package dwarfunwind
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/wire"
 )
 
@@ -27,11 +28,8 @@ type cie struct {
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	c := s.cies[off]
 	if c == nil {
-		if s.cies == nil || len(s.cies) >= maxCIEs {
-			s.cies = make(map[uint64]*cie)
-		}
 		c = t.decodeCIE(s, off)
-		s.cies[off] = c
+		cache.Put(&s.cies, maxCIEs, off, c)
 	}
 	if !c.usable {
 		return nil

@@ -71,7 +71,7 @@ func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 // FuncRange returns the bounds of the FDE at addr, the end excluded: of a function, or of a part of one.
-func (t *Table) FuncRange(addr uint64) (start, end uint64, ok bool) {
+func (t *Table) FuncRange(addr frames.ModuleAddr) (start, end frames.ModuleAddr, ok bool) {
 	f, ok := t.find(addr)
 	return f.start, f.end, ok
 }

@@ -27,7 +27,7 @@ type callerStep struct {
 func (c *callerStep) isAfterCall() bool { return !c.interrupted && !c.rule.pcIsCurrent }
 
 func (c *callerStep) currentFunction() Addr {
-	return c.space.functionAt(Query{PC: c.regs.PC, AfterCall: c.isAfterCall()}.LookupPC(c.regs.Arch))
+	return c.space.functionAt(c.regs.Arch.lookupPC(c.regs.PC, c.isAfterCall()))
 }
 
 // apply computes next by r. It returns StopNoRule if a CFAFinder finds no frame.

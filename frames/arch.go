@@ -2,8 +2,11 @@
 
 package frames
 
-// Addr is an address in the walked process.
+// Addr is a run-time address: one in the walked process.
 type Addr = uint64
+
+// ModuleAddr is an address in a module's own terms, as in its ELF file: a run-time address − [Module.Bias].
+type ModuleAddr = uint64
 
 // Arch is a processor architecture.
 type Arch uint8
@@ -102,4 +105,13 @@ func (a Arch) CallLen() uint64 {
 		return 4
 	}
 	return 1
+}
+
+// lookupPC returns the address to search tables for: pc, or one within the call before it. Both are of one kind, [Addr]
+// or [ModuleAddr].
+func (a Arch) lookupPC(pc uint64, afterCall bool) uint64 {
+	if afterCall {
+		return pc - a.CallLen()
+	}
+	return pc
 }

@@ -27,7 +27,7 @@ type answer struct {
 	rule *resolvedRule
 }
 
-// kind is what an answer is about: a rule, with bits of the [Query], or a kind… of callsites.go.
+// kind is what an answer is about: a rule, with bits of lookup.go, or a kind… of callsites.go.
 type kind uint8
 
 const kindBits = 4

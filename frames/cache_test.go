@@ -196,9 +196,9 @@ func TestCacheGrowsUntilFewAnswersAreReplaced(t *testing.T) {
 func TestCacheComparesAllBitsOfAnAddress(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI}}}
 	s := space(src, nil)
-	s.lookup(Query{PC: 0x1010, AfterCall: true})
+	s.lookup(0x1010, kindAfterCall)
 	for _, high := range []Addr{1 << 63, 1 << 62, 1 << 48} {
-		if r := s.lookup(Query{PC: 0x1010 | high, AfterCall: true}); r.mod != nil {
+		if r := s.lookup(0x1010|high, kindAfterCall); r.mod != nil {
 			t.Errorf("%#x has the rule of 0x1010: %+v", 0x1010|high, r)
 		}
 	}

@@ -23,12 +23,13 @@ const (
 // noFunction is the start of an unknown function.
 const noFunction Addr = 0
 
-func (s *Space) callBefore(ret Addr) (Call, bool) {
+// callBefore returns where the call before ret leads to, noFunction if that is indirect; false if there is no call.
+func (s *Space) callBefore(ret Addr) (to Addr, ok bool) {
 	a, known := s.cache.get(kindCall, ret)
 	if !known {
 		m := s.ModuleAt(ret - 1)
 		if m == nil || m.Calls == nil {
-			return Call{}, false // not cached: a scan asks for many words that are no addresses
+			return noFunction, false // not cached: a scan asks for many words that are no addresses
 		}
 		c, ok := m.Calls.CallBefore(ret - m.Bias)
 		switch {
@@ -40,9 +41,9 @@ func (s *Space) callBefore(ret Addr) (Call, bool) {
 		s.cache.put(kindCall, ret, a)
 	}
 	if a.word < numNoTargets {
-		return Call{}, a.word == indirectCall
+		return noFunction, a.word == indirectCall
 	}
-	return Call{Target: a.word, Direct: true}, true
+	return a.word, true
 }
 
 func (s *Space) followsCall(ret Addr) bool {
@@ -81,10 +82,10 @@ func (s *Space) functionAt(pc Addr) Addr {
 	})
 }
 
-// switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall is
-// [Query.AfterCall].
+// switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall: pc
+// is a return address.
 func (s *Space) switchesStack(pc Addr, afterCall bool) bool {
-	return s.cached(kindSwitch|Query{AfterCall: afterCall}.kind(), pc, func(m *Module) uint64 {
+	return s.cached(kindSwitch|afterCallKind(afterCall), pc, func(m *Module) uint64 {
 		if switches, ok := m.Calls.(StackSwitches); ok && switches.SwitchesStack(pc-m.Bias, afterCall) {
 			return 1
 		}
@@ -98,16 +99,16 @@ func (s *Space) isReturnAddressOf(v Addr, callee Addr) bool {
 	if v < minCodeAddr {
 		return false
 	}
-	call, ok := s.callBefore(v)
+	to, ok := s.callBefore(v)
 	switch {
 	case !ok:
 		return false
-	case !call.Direct:
+	case to == noFunction:
 		return true
 	case callee != noFunction:
-		return call.Target == callee
+		return to == callee
 	}
-	return s.mayTailCall(call.Target) // a function without jumps out cannot have led to code of unknown bounds
+	return s.mayTailCall(to) // a function without jumps out cannot have led to code of unknown bounds
 }
 
 // MayHaveCalled reports whether ra follows a call that can have led to the function at pc, also by a tail call.

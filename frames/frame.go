@@ -13,9 +13,7 @@ type Frame struct {
 }
 
 // LookupPC returns the address to name: PC, or one within the call before it.
-func (f *Frame) LookupPC(arch Arch) Addr {
-	return Query{PC: f.PC, AfterCall: f.AfterCall}.LookupPC(arch)
-}
+func (f *Frame) LookupPC(arch Arch) Addr { return arch.lookupPC(f.PC, f.AfterCall) }
 
 // StopReason is why a walk ended.
 type StopReason uint8

@@ -58,17 +58,12 @@ func (w *Walker) stepToLeftStack(stop StopReason) StopReason {
 // It finds that frame in the runtime's data.
 type CFAFinder interface {
 	Expr
-	// FindCFA returns the CFA of the frame at pc, a run-time address. If it is not found, unread is the word that could
-	// not be read, or 0.
+	// FindCFA returns the CFA of the frame at pc. If it is not found, unread is the word that could not be read, or 0.
 	FindCFA(regs *Regs, mem Memory, pc Addr) (cfa, unread Addr, ok bool)
 }
 
 func (c *callerStep) finderCFA(finder CFAFinder) (Addr, StopReason) {
-	pc := c.regs.PC
-	if !c.interrupted {
-		pc -= c.regs.Arch.CallLen()
-	}
-	cfa, unread, ok := finder.FindCFA(&c.regs, c.mem, pc)
+	cfa, unread, ok := finder.FindCFA(&c.regs, c.mem, c.regs.Arch.lookupPC(c.regs.PC, !c.interrupted))
 	switch {
 	case ok:
 		return cfa, StopNone

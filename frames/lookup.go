@@ -13,43 +13,38 @@ type resolvedRule struct {
 
 func (r *resolvedRule) isGenerated() bool { return r.mod != nil && r.mod.Generated }
 
-// lookup returns the rule for q, a run-time address.
-func (s *Space) lookup(q Query) *resolvedRule {
-	k := q.kind()
-	if a, ok := s.cache.get(k, q.PC); ok {
+// Kinds of rules, bits.
+const (
+	kindAfterCall kind = 1 << iota // [Query.AfterCall]
+	kindSPOnly                     // [Query.SPOnly]
+	kindNoCFI                      // not by MethodCFI: the rule by it led to no code
+)
+
+func afterCallKind(afterCall bool) kind {
+	if afterCall {
+		return kindAfterCall
+	}
+	return 0
+}
+
+// lookup returns the rule at pc.
+func (s *Space) lookup(pc Addr, k kind) *resolvedRule {
+	if a, ok := s.cache.get(k, pc); ok {
 		return a.rule
 	}
-	r := s.find(q, s.ModuleAt(q.LookupPC(s.Arch)))
-	s.cache.put(k, q.PC, answer{rule: &r})
+	r := s.find(pc, k)
+	s.cache.put(k, pc, answer{rule: &r})
 	return &r
 }
 
-const (
-	kindAfterCall kind = 1 << iota
-	kindSPOnly
-	kindNoCFI
-)
-
-func (q Query) kind() (k kind) {
-	if q.AfterCall {
-		k |= kindAfterCall
-	}
-	if q.SPOnly {
-		k |= kindSPOnly
-	}
-	if q.NoCFI {
-		k |= kindNoCFI
-	}
-	return k
-}
-
-func (s *Space) find(q Query, m *Module) resolvedRule {
-	r, ok := s.askSources(m, q)
+func (s *Space) find(pc Addr, k kind) resolvedRule {
+	m := s.ModuleAt(s.Arch.lookupPC(pc, k&kindAfterCall != 0))
+	r, ok := s.askSources(m, pc, k)
 	r.pcIsCurrent = r.Flags&FlagExactPC != 0
 	hasCFI := ok && r.Method == MethodCFI
 	within := r.Flags&FlagWithin != 0
-	if r.Flags &^= FlagWithin; q.AfterCall && !within {
-		if prepared, ok := s.preparedStackRule(q, m, hasCFI); ok {
+	if r.Flags &^= FlagWithin; k&kindAfterCall != 0 && !within {
+		if prepared, ok := s.preparedStackRule(pc, k, m, hasCFI); ok {
 			return prepared
 		}
 	}
@@ -60,20 +55,20 @@ func (s *Space) find(q Query, m *Module) resolvedRule {
 // the outermost frame of a stack prepared by hand (makecontext), if it is a function's first instruction or code of
 // [StackEnds]. A signal trampoline can be there, too, even if hasCFI: the function before has call frame information.
 // before is the module of the call.
-func (s *Space) preparedStackRule(q Query, before *Module, hasCFI bool) (resolvedRule, bool) {
+func (s *Space) preparedStackRule(ret Addr, k kind, before *Module, hasCFI bool) (resolvedRule, bool) {
 	if before != nil && before.Calls != nil {
-		if _, ok := before.Calls.CallBefore(q.PC - before.Bias); ok {
+		if _, ok := before.Calls.CallBefore(ret - before.Bias); ok {
 			return resolvedRule{}, false
 		}
 	}
-	m := s.ModuleAt(q.PC)
+	m := s.ModuleAt(ret)
 	if m == nil || m.Generated || m.Calls == nil {
 		return resolvedRule{}, false
 	}
-	if pc := q.PC - m.Bias; !m.startsFunc(pc) && !m.endsStack(pc) {
+	if pc := ret - m.Bias; !m.startsFunc(pc) && !m.endsStack(pc) {
 		return resolvedRule{}, false
 	}
-	r, ok := s.askSources(m, Query{PC: q.PC, SPOnly: q.SPOnly})
+	r, ok := s.askSources(m, ret, k&kindSPOnly)
 	if !ok || r.Flags&FlagExactPC == 0 {
 		if hasCFI {
 			return resolvedRule{}, false
@@ -84,29 +79,30 @@ func (s *Space) preparedStackRule(q Query, before *Module, hasCFI bool) (resolve
 	return r, true
 }
 
-func (m *Module) startsFunc(pc Addr) bool {
+func (m *Module) startsFunc(pc ModuleAddr) bool {
 	start, ok := m.Calls.FuncStart(pc)
 	return ok && start == pc
 }
 
-func (m *Module) endsStack(pc Addr) bool {
+func (m *Module) endsStack(pc ModuleAddr) bool {
 	e, ok := m.Calls.(StackEnds)
 	return ok && e.EndsStack(pc)
 }
 
 // askSources returns the first rule of a module's sources; false if none has one, or m is nil.
-func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
+func (s *Space) askSources(m *Module, pc Addr, k kind) (resolvedRule, bool) {
 	none := resolvedRule{Rule: Rule{Flags: FlagNoRule}, mod: m}
 	if m == nil {
 		return none, false
 	}
-	q.PC -= m.Bias
+	q := Query{PC: pc - m.Bias, AfterCall: k&kindAfterCall != 0, SPOnly: k&kindSPOnly != 0}
 	for _, src := range m.Sources {
 		r, row, ok := src.Rule(q)
 		if ok && row != nil && row.RA.Kind == RuleUndefined {
 			r, row = Rule{Flags: FlagRoot, Method: r.Method}, nil // DWARF 5 §6.4.4
 		}
-		if !ok || q.NoCFI && r.Method == MethodCFI || q.SPOnly && r.Flags&FlagNoRule == 0 && !s.isSPRelative(r, row) {
+		if !ok || k&kindNoCFI != 0 && r.Method == MethodCFI ||
+			q.SPOnly && r.Flags&FlagNoRule == 0 && !s.isSPRelative(r, row) {
 			continue
 		}
 		return resolvedRule{Rule: r, row: row, mod: m}, true

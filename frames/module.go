@@ -4,19 +4,13 @@ package frames
 
 // Query asks a [RuleSource] for a rule.
 type Query struct {
-	PC        Addr // module address (run-time address − Module.Bias); in calls of Space's methods a run-time address
+	PC        ModuleAddr
 	AfterCall bool // PC is a return address: the instruction is the call before it
 	SPOnly    bool // only the stack pointer is known (passive read)
-	NoCFI     bool // rules by MethodCFI are not asked for: the one here led to no code
 }
 
 // LookupPC returns the address to search tables for: PC, or one within the call before it.
-func (q Query) LookupPC(arch Arch) Addr {
-	if q.AfterCall {
-		return q.PC - arch.CallLen()
-	}
-	return q.PC
-}
+func (q Query) LookupPC(arch Arch) ModuleAddr { return arch.lookupPC(q.PC, q.AfterCall) }
 
 // RuleSource has the rules of one module, for one goroutine at a time.
 type RuleSource interface {
@@ -26,52 +20,52 @@ type RuleSource interface {
 
 // Call is a call instruction.
 type Call struct {
-	Target Addr // module address, possibly outside of the module; valid if Direct is set
-	Direct bool // the instruction has the target, and that is no PLT entry, which leads elsewhere
+	Target ModuleAddr // possibly outside of the module; valid if Direct is set
+	Direct bool       // the instruction has the target, and that is no PLT entry, which leads elsewhere
 }
 
-// CallSites describes calls in a module's code, by module addresses.
+// CallSites describes calls in a module's code.
 type CallSites interface {
 	// CallBefore returns the call that ends at ret.
-	CallBefore(ret Addr) (Call, bool)
+	CallBefore(ret ModuleAddr) (Call, bool)
 	// FuncStart returns the start of the function that has pc; false if unknown.
-	FuncStart(pc Addr) (Addr, bool)
+	FuncStart(pc ModuleAddr) (ModuleAddr, bool)
 }
 
 // FunctionBounds is a [CallSites], or another source, that knows the ends of functions.
 type FunctionBounds interface {
 	// FuncRange returns the bounds of the function at pc, the end excluded.
-	FuncRange(pc Addr) (start, end Addr, ok bool)
+	FuncRange(pc ModuleAddr) (start, end ModuleAddr, ok bool)
 }
 
 // StackEnds is a [CallSites] that knows code within functions to which only a prepared stack returns.
 type StackEnds interface {
-	EndsStack(pc Addr) bool
+	EndsStack(pc ModuleAddr) bool
 }
 
 // TailCalls is a [CallSites] that knows which functions may end in a tail call.
 type TailCalls interface {
 	// EndsInTailCall reports whether the function at start may have a jump out of itself.
-	EndsInTailCall(start Addr) bool
+	EndsInTailCall(start ModuleAddr) bool
 }
 
 // StackSwitches is a [CallSites] that knows code on another stack than its caller's.
 type StackSwitches interface {
 	// SwitchesStack reports whether the function has loaded another stack's pointer before pc.
-	SwitchesStack(pc Addr, afterCall bool) bool
+	SwitchesStack(pc ModuleAddr, afterCall bool) bool
 }
 
 // PoppedRegisters is a [CallSites] that knows which registers were just popped.
 type PoppedRegisters interface {
 	// Popped returns the register whose pop left the word n × 8 bytes below the stack pointer (1: the last pop). pc is
-	// a module address behind or between pops. It returns false if uncertain.
-	Popped(pc Addr, n int) (reg uint8, ok bool)
+	// behind or between pops. It returns false if uncertain.
+	Popped(pc ModuleAddr, n int) (reg uint8, ok bool)
 }
 
 // Module is an executable mapping of a file, the kernel (vDSO) or a JIT compiler.
 type Module struct {
-	Start, End Addr   // run-time addresses, End excluded
-	Bias       Addr   // run-time address − module address (in the ELF file), modulo 2⁶⁴
+	Start, End Addr   // End excluded
+	Bias       uint64 // Addr − ModuleAddr, modulo 2⁶⁴; 0 for code made at run time
 	Name       string // file's path, or a name in brackets
 	BuildID    string // GNU build id in hex, "" if none
 	// Generated: made at run time. Returns from such code into such code need not follow a call.

@@ -282,15 +282,15 @@ func (s *Space) callFitOf(v Addr, callee Addr) callFit {
 	if v < minCodeAddr {
 		return fitNone
 	}
-	call, ok := s.callBefore(v)
+	to, ok := s.callBefore(v)
 	switch {
 	case !ok:
 		return fitNone
-	case !call.Direct || callee == noFunction:
+	case to == noFunction || callee == noFunction:
 		return fitIndirect
-	case call.Target == callee:
+	case to == callee:
 		return fitDirect
-	case s.mayTailCall(call.Target):
+	case s.mayTailCall(to):
 		return fitTailCall
 	}
 	return fitOther

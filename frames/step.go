@@ -30,7 +30,7 @@ func (w *Walker) step() StopReason {
 	case !w.knowsSP():
 		return w.stepWithoutRule()
 	}
-	bySP := w.space.lookup(Query{PC: w.regs.PC, AfterCall: !w.interrupted, SPOnly: true})
+	bySP := w.space.lookup(w.regs.PC, afterCallKind(!w.interrupted)|kindSPOnly)
 	switch {
 	case bySP.Flags&FlagRoot != 0:
 		return StopRoot
@@ -83,7 +83,7 @@ func (w *Walker) stepByInstructions(r *resolvedRule) bool {
 	if r.Method != MethodCFI || !w.knowsSP() {
 		return false
 	}
-	byCode := w.space.lookup(Query{PC: w.regs.PC, AfterCall: w.isAfterCall(), SPOnly: true, NoCFI: true})
+	byCode := w.space.lookup(w.regs.PC, afterCallKind(w.isAfterCall())|kindSPOnly|kindNoCFI)
 	if byCode.Flags&(FlagRoot|FlagNoRule) != 0 || w.apply(byCode) != StopNone || !w.space.followsCall(w.next.PC) {
 		return false
 	}
@@ -128,7 +128,7 @@ func (w *Walker) noRuleReason() StopReason {
 }
 
 func (w *Walker) callersRule(r *resolvedRule) *resolvedRule {
-	return w.space.lookup(Query{PC: w.next.PC, AfterCall: r.Flags&FlagExactPC == 0})
+	return w.space.lookup(w.next.PC, afterCallKind(r.Flags&FlagExactPC == 0))
 }
 
 // trustsReturnAddress decides by the package comment's table of methods. to is the rule at the return address.

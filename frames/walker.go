@@ -46,7 +46,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	default:
 		w.limit = DefaultMaxDepth
 	}
-	w.rule, w.method, w.interrupted = w.space.lookup(Query{PC: w.regs.PC}), MethodContext, true
+	w.rule, w.method, w.interrupted = w.space.lookup(w.regs.PC, 0), MethodContext, true
 }
 
 // Next moves to the next frame, at first to the innermost. It returns false at the end ([Walker.StopReason]).

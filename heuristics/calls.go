@@ -14,7 +14,7 @@ const maxTailCallBytes = 64 << 10
 
 // EndsInTailCall implements [frames.TailCalls]. It is also true if the bounds are unknown or too far apart, at an
 // indirect jump (perhaps of a switch), and at an invalid instruction.
-func (s *Source) EndsInTailCall(start uint64) bool {
+func (s *Source) EndsInTailCall(start frames.ModuleAddr) bool {
 	fn, ok := s.bounds(start)
 	if s.abi == nil || !ok || fn.lo != start || fn.hi-fn.lo > maxTailCallBytes {
 		return true
@@ -175,7 +175,7 @@ const maxRestoredAtReturn = 3
 // RestoredAtReturn returns the callee-saved registers, as a set of DWARF numbers, that straight code from pc to a
 // return leaves unchanged; 0 if no return follows, in JIT code, and on arm64. Where GCC has realigned a stack, call
 // frame information gives places by the frame pointer even after its pop.
-func (s *Source) RestoredAtReturn(pc frames.Addr) (kept uint32) {
+func (s *Source) RestoredAtReturn(pc frames.ModuleAddr) (kept uint32) {
 	if s.abi == nil || s.abi.ra != noReg || s.opt.JIT {
 		return 0
 	}

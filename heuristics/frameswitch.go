@@ -63,7 +63,7 @@ func (abi *abi) switchRow(atJump *symbolicState, ra value) *frames.Row {
 }
 
 // SwitchesStack implements [frames.StackSwitches].
-func (s *Source) SwitchesStack(pc uint64, afterCall bool) bool {
+func (s *Source) SwitchesStack(pc frames.ModuleAddr, afterCall bool) bool {
 	q := frames.Query{PC: pc, AfterCall: afterCall}
 	fn, ok := s.boundsOf(q)
 	if s.abi == nil || !ok {

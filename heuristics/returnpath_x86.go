@@ -33,7 +33,7 @@ func (c CFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool)
 // ReturnCFA returns the CFA at pc by the first return on a path within lo and hi, or by a tail call: a jump out of
 // there, or by register, behind pop rbp. Calls are assumed to preserve the stack pointer. It returns false if the stack
 // pointer at the return is unknown, and on arm64.
-func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
+func (s *Source) ReturnCFA(pc, lo, hi frames.ModuleAddr) (cfa CFA, ok bool) {
 	fn := span{lo, hi}
 	if s.abi != &abiX86 || !fn.has(pc) {
 		return cfa, false
@@ -113,7 +113,7 @@ const maxKeepsSP = 64
 
 // KeepsSP reports whether the stack pointer is unchanged from pc to the next jump, call or return, within 64
 // instructions. It is true on arm64.
-func (s *Source) KeepsSP(pc uint64) bool {
+func (s *Source) KeepsSP(pc frames.ModuleAddr) bool {
 	if s.abi != &abiX86 {
 		return true
 	}
@@ -135,9 +135,9 @@ func (s *Source) KeepsSP(pc uint64) bool {
 type ReturnPlace struct {
 	RA    frames.RegRule // a register, or memory relative to one
 	Reg   uint8
-	Off   int64  // CFA − Reg
-	Entry uint64 // where the code was entered, with the return address at the stack pointer
-	Moved bool   // the stack pointer was set to another register's value at Entry, which is then the CFA
+	Off   int64             // CFA − Reg
+	Entry frames.ModuleAddr // where the code was entered, with the return address at the stack pointer
+	Moved bool              // the stack pointer was set to another register's value at Entry, which is then the CFA
 }
 
 // A HotSpot adapter has three entries and 300 instructions.
@@ -149,7 +149,7 @@ const (
 // ReturnAddress follows the instructions from lo, where the return address is at the stack pointer, to pc. Code behind
 // a jump that no path reaches is entered likewise. It returns false if no path leads to pc, if rbp is not the caller's
 // there, and on arm64.
-func (s *Source) ReturnAddress(pc, lo, hi uint64) (r ReturnPlace, ok bool) {
+func (s *Source) ReturnAddress(pc, lo, hi frames.ModuleAddr) (r ReturnPlace, ok bool) {
 	fn := span{lo, hi}
 	if s.abi != &abiX86 || !fn.has(pc) {
 		return r, false

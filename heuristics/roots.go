@@ -160,7 +160,7 @@ const maxStackEnd = 6
 // EndsStack implements [frames.StackEnds]. It recognises the code to which a fiber's first function returns, to end the
 // process (Boost.Context, PHP: xor edi, edi; call _exit; hlt). It is behind a jump by register or a return, and leads
 // straight to a call before a trap or the function's end.
-func (s *Source) EndsStack(pc frames.Addr) bool {
+func (s *Source) EndsStack(pc frames.ModuleAddr) bool {
 	if s.abi == nil || !s.behindJumpOrReturn(pc) {
 		return false
 	}

@@ -6,8 +6,8 @@ import "prywalk/frames"
 
 // Code reads the instructions of a module.
 type Code interface {
-	// ReadCode fills buf from addr, a module address, and returns the number of bytes, 0 if there is no code.
-	ReadCode(addr uint64, buf []byte) int
+	// ReadCode fills buf from addr and returns the number of bytes, 0 if there is no code.
+	ReadCode(addr frames.ModuleAddr, buf []byte) int
 }
 
 // Functions has the bounds of a module's functions.
@@ -16,21 +16,21 @@ type Functions = frames.FunctionBounds
 // Parts is a [Functions] that knows parts split off functions (NAME.cold of GCC and LLVM).
 type Parts interface {
 	// Parent returns the bounds of the function of the part at start; false if no part begins there.
-	Parent(start uint64) (lo, hi uint64, ok bool)
+	Parent(start frames.ModuleAddr) (lo, hi frames.ModuleAddr, ok bool)
 }
 
 // Conventions is a [Functions] that knows which compiled code keeps only the frame pointer: V8's builtins.
 type Conventions interface {
-	SavesFPOnly(pc uint64) bool
+	SavesFPOnly(pc frames.ModuleAddr) bool
 }
 
 // Options describe the module of a [Source].
 type Options struct {
 	Arch  frames.Arch
-	Code  Code      // required
-	Funcs Functions // nil: prologues and code that switches frames are not recognised
-	Entry uint64    // e_entry of the ELF header, or 0
-	JIT   bool      // the code keeps only the frame pointer, and may change while it is read
+	Code  Code              // required
+	Funcs Functions         // nil: prologues and code that switches frames are not recognised
+	Entry frames.ModuleAddr // e_entry of the ELF header, or 0
+	JIT   bool              // the code keeps only the frame pointer, and may change while it is read
 }
 
 // Source analyses a module's code, as a [frames.RuleSource] and [frames.CallSites], for one goroutine at a time. It
@@ -85,7 +85,7 @@ var methods = [...]func(*analysis, frames.Query) (frames.Rule, *frames.Row, bool
 }
 
 // CallBefore implements [frames.CallSites].
-func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
+func (s *Source) CallBefore(ret frames.ModuleAddr) (frames.Call, bool) {
 	if s.abi == nil {
 		return frames.Call{}, false
 	}
@@ -93,7 +93,7 @@ func (s *Source) CallBefore(ret frames.Addr) (frames.Call, bool) {
 }
 
 // FuncStart implements [frames.CallSites].
-func (s *Source) FuncStart(pc frames.Addr) (frames.Addr, bool) {
+func (s *Source) FuncStart(pc frames.ModuleAddr) (frames.ModuleAddr, bool) {
 	f, ok := s.bounds(pc)
 	return f.lo, ok
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/procmem"
 
 	"golang.org/x/sys/unix"
@@ -15,15 +15,15 @@ import (
 
 // Errors of stops, returned unwrapped.
 var (
-	ErrGone         error = refusal.Exited
-	ErrDenied       error = refusal.Denied // uid, Yama, not dumpable, or seccomp
-	ErrTraced       error = refusal.Traced // another tracer is or was attached
-	ErrZombie       error = refusal.Zombie // exited, not yet reaped
-	ErrKernelThread error = refusal.KernelThread
-	ErrSelf         error = refusal.Self
-	Err32Bit        error = refusal.Not64Bit // it runs 32-bit or x32 code
-	ErrTimeout      error = refusal.Timeout
-	ErrBusy         error = refusal.Busy // Options.MaxPending attachments are in use, or an exec replaces the thread
+	ErrGone         error = errs.Exited
+	ErrDenied       error = errs.Denied // uid, Yama, not dumpable, or seccomp
+	ErrTraced       error = errs.Traced // another tracer is or was attached
+	ErrZombie       error = errs.Zombie // exited, not yet reaped
+	ErrKernelThread error = errs.KernelThread
+	ErrSelf         error = errs.Self
+	Err32Bit        error = errs.Not64Bit // it runs 32-bit or x32 code
+	ErrTimeout      error = errs.Timeout
+	ErrBusy         error = errs.Busy // Options.MaxPending attachments are in use, or an exec replaces the thread
 	ErrPending            = errors.New("a stop of this thread is already pending")
 	ErrNotStopped         = errors.New("the thread has not stopped")
 )

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/launch"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets/bounded"
@@ -302,7 +302,7 @@ int main(int n, char **v) {
 				case err == nil:
 					seen["ok"]++
 				case errors.Is(err, ErrGone), errors.Is(err, ErrZombie), errors.Is(err, ErrBusy), errors.Is(err, ErrPending):
-					seen[refusal.Of(err).Word()]++
+					seen[errs.Of(err).Word()]++
 				default:
 					t.Errorf("thread %d of %v: %v", tid, tids, err)
 					return

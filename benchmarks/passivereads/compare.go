@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
@@ -57,7 +57,7 @@ func (p *pair) compare(th *thread) {
 	outcome, s, err := p.reader.Begin(th.look)
 	switch {
 	case err != nil:
-		if observe.Reason(err) == refusal.Exited {
+		if observe.Reason(err) == errs.Exited {
 			th.forget()
 		}
 		return
@@ -113,7 +113,7 @@ func (p *pair) readAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	for end := procmem.Now() + waitLimit; procmem.Now() < end; time.Sleep(20 * time.Microsecond) {
 		outcome, again, err := p.reader.Begin(t)
 		if err != nil {
-			if observe.Reason(err) == refusal.Running {
+			if observe.Reason(err) == errs.Running {
 				continue
 			}
 			return nil, false

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
@@ -45,7 +45,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 			if err == nil {
 				a.count(ps, th, s)
 				pool.Put(s)
-			} else if observe.Reason(err) == refusal.Exited {
+			} else if observe.Reason(err) == errs.Exited {
 				th.forget()
 			}
 			return true

@@ -13,7 +13,7 @@ import (
 
 	"prywalk/benchmarks/unwind/snapshot"
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
@@ -177,7 +177,7 @@ func (r *recording) round(l *observe.Observer, threads map[int]*watched, n int) 
 				at.pc, at.sp = s.Regs.PC, s.Regs.SP()
 				r.add(s)
 			}
-		case err != nil && observe.Reason(err) == refusal.Denied:
+		case err != nil && observe.Reason(err) == errs.Denied:
 			failed = err
 		}
 	}
@@ -188,7 +188,7 @@ func (r *recording) round(l *observe.Observer, threads map[int]*watched, n int) 
 			th.Memory = r.process.Memory()
 			threads[tid] = th
 		}
-		if _, _, err := l.Begin(th.Thread); err != nil && observe.Reason(err) == refusal.Denied {
+		if _, _, err := l.Begin(th.Thread); err != nil && observe.Reason(err) == errs.Denied {
 			return err
 		}
 	}

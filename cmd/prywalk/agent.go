@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/agent"
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/command/console"
@@ -108,17 +108,17 @@ func (f *agentFlags) complete(args []string) (err error) {
 	to := &f.to
 	switch {
 	case len(args) > 0:
-		return exit.Usage("agent takes no argument %q; give what selects processes: %s, -p or -n", args[0], ruleFlags)
+		return errs.Usage("agent takes no argument %q; give what selects processes: %s, -p or -n", args[0], ruleFlags)
 	case len(f.pids) == 0 && f.name == "" && !f.hasRule():
-		return exit.Usage("no target: give what selects processes: %s, -p or -n; -a takes all", ruleFlags)
+		return errs.Usage("no target: give what selects processes: %s, -p or -n; -a takes all", ruleFlags)
 	case to.Window < minAgentWindow:
-		return exit.Usage("--window %s: give at least %s", to.Window, minAgentWindow)
+		return errs.Usage("--window %s: give at least %s", to.Window, minAgentWindow)
 	case to.SpoolSize < agent.MinSpool:
-		return exit.Usage("--spool-size %d: give at least %d bytes", to.SpoolSize, agent.MinSpool)
+		return errs.Usage("--spool-size %d: give at least %d bytes", to.SpoolSize, agent.MinSpool)
 	case f.Rotate > 0 && f.Output == "":
-		return exit.Usage("--rotate is for recordings: name them with -o FILE")
+		return errs.Usage("--rotate is for recordings: name them with -o FILE")
 	case console.IsStdout(f.Output):
-		return exit.Usage("-o - is not for agent: give a file")
+		return errs.Usage("-o - is not for agent: give a file")
 	}
 	if to.Endpoint == "" {
 		to.Endpoint = "http://localhost:4317"
@@ -163,7 +163,7 @@ func keyValuePairs(flag, form string, list []string) (map[string]string, error) 
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return nil, exit.Usage("%s %s: give %s", flag, text, form)
+			return nil, errs.Usage("%s %s: give %s", flag, text, form)
 		}
 		pairs[name] = value
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/testtargets/bounded"
 )
@@ -51,7 +51,7 @@ func TestBadValuesOfFlagsAreReportedInPlainWords(t *testing.T) {
 				reported := commandline.WrongFlag(cmd, err)
 				text := reported.Error()
 				if word := leaked(text); word != "" || !strings.Contains(text, "--"+f.Name) ||
-					exitCode(reported) != exit.WrongUsage ||
+					exitCode(reported) != errs.ExitUsage ||
 					!strings.Contains(text, "; see prywalk "+cmd.Name()+" --help") {
 					t.Errorf("%s --%s=%q: word of a Go library %q, or no flag's name, hint or exit code 2 in: %s", cmd.Name(), f.Name,
 						value, word, text)
@@ -78,33 +78,33 @@ func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
 		want string
 		args []string
 	}{
-		{exit.WrongUsage, "--output has an empty value; leave it out, or give one", []string{"record", "-p", "1", "-o", ""}},
-		{exit.WrongUsage, "--name has an empty value; leave it out, or give one", []string{"dump", "-n", ""}},
-		{exit.WrongUsage, `--pid: "-d" is not a process number; see`, []string{"record", "-p", "-d", "0.3", "-o", "x"}},
-		{exit.WrongUsage, `--pid: "4294967297" is not a process number`, []string{"dump", "-p", "4294967297"}},
-		{exit.WrongUsage, `no process has the name or the number "4294967297"`, []string{"dump", "4294967297"}},
-		{exit.WrongUsage, "-p 4294967297: give a process number", []string{"doctor", "-p", "4294967297"}},
-		{exit.WrongUsage, `--match "(" is not a regular expression: missing closing )`, []string{"record", "--match", "("}},
-		{exit.WrongUsage, "--endpoint ftp://x: give a URL", []string{"agent", "-p", pid, "--endpoint", "ftp://x"}},
-		{exit.WrongUsage, "--protocol x: give grpc or http", []string{"agent", "-p", pid, "--protocol", "x"}},
-		{exit.WrongUsage, "--max-message: give from", []string{"agent", "-p", pid, "--max-message", "1"}},
-		{exit.WrongUsage, "begins with https://; leave", []string{"agent", "-p", pid, "--ca", none}},
-		{exit.WrongUsage, "--cert and --key", []string{"agent", "-p", pid, "--cert", none, "--endpoint", "https://x"}},
-		{exit.Failed, "--ca: open", []string{"agent", "-p", pid, "--ca", none, "--endpoint", "https://x"}},
-		{exit.Failed, "in use; give a free address of this host", []string{"agent", "-p", pid, "--metrics", taken}},
-		{exit.WrongUsage, "the recording is empty; leave it out for prywalk.pb.gz", []string{"report", ""}},
-		{exit.Failed, "not a directory; make a recording with", []string{"report", file + "/x"}},
-		{exit.WrongUsage, "; give the one that the source", []string{"report", file, "--source", "x", "--source-dir", none}},
-		{exit.WrongUsage, "; give the one that holds usr and lib", []string{"dump", "--core", file, "--sysroot", none}},
-		{exit.Failed, "; give another place with -o", []string{"demo", "-o", none}},
-		{exit.WrongUsage, "-o and --stats", []string{"record", "-d", "1", "-p", pid, "-o", "r", "--stats", "r"}},
-		{exit.WrongUsage, "-o and --stats", []string{"record", "-d", "1", "-p", pid, "-o", "-", "--stats", "/dev/stdout"}},
-		{exit.WrongUsage, "--html and -o", []string{"record", "-d", "1", "-p", pid, "-o", "r", "--html", "r"}},
-		{exit.WrongUsage, "a file with -o", []string{"record", "-d", "1", "-p", pid, "-o", "-", "--html", "r"}},
-		{exit.WrongUsage, "--html is for one recording",
+		{errs.ExitUsage, "--output has an empty value; leave it out, or give one", []string{"record", "-p", "1", "-o", ""}},
+		{errs.ExitUsage, "--name has an empty value; leave it out, or give one", []string{"dump", "-n", ""}},
+		{errs.ExitUsage, `--pid: "-d" is not a process number; see`, []string{"record", "-p", "-d", "0.3", "-o", "x"}},
+		{errs.ExitUsage, `--pid: "4294967297" is not a process number`, []string{"dump", "-p", "4294967297"}},
+		{errs.ExitUsage, `no process has the name or the number "4294967297"`, []string{"dump", "4294967297"}},
+		{errs.ExitUsage, "-p 4294967297: give a process number", []string{"doctor", "-p", "4294967297"}},
+		{errs.ExitUsage, `--match "(" is not a regular expression: missing closing )`, []string{"record", "--match", "("}},
+		{errs.ExitUsage, "--endpoint ftp://x: give a URL", []string{"agent", "-p", pid, "--endpoint", "ftp://x"}},
+		{errs.ExitUsage, "--protocol x: give grpc or http", []string{"agent", "-p", pid, "--protocol", "x"}},
+		{errs.ExitUsage, "--max-message: give from", []string{"agent", "-p", pid, "--max-message", "1"}},
+		{errs.ExitUsage, "begins with https://; leave", []string{"agent", "-p", pid, "--ca", none}},
+		{errs.ExitUsage, "--cert and --key", []string{"agent", "-p", pid, "--cert", none, "--endpoint", "https://x"}},
+		{errs.ExitFailed, "--ca: open", []string{"agent", "-p", pid, "--ca", none, "--endpoint", "https://x"}},
+		{errs.ExitFailed, "in use; give a free address of this host", []string{"agent", "-p", pid, "--metrics", taken}},
+		{errs.ExitUsage, "the recording is empty; leave it out for prywalk.pb.gz", []string{"report", ""}},
+		{errs.ExitFailed, "not a directory; make a recording with", []string{"report", file + "/x"}},
+		{errs.ExitUsage, "; give the one that the source", []string{"report", file, "--source", "x", "--source-dir", none}},
+		{errs.ExitUsage, "; give the one that holds usr and lib", []string{"dump", "--core", file, "--sysroot", none}},
+		{errs.ExitFailed, "; give another place with -o", []string{"demo", "-o", none}},
+		{errs.ExitUsage, "-o and --stats", []string{"record", "-d", "1", "-p", pid, "-o", "r", "--stats", "r"}},
+		{errs.ExitUsage, "-o and --stats", []string{"record", "-d", "1", "-p", pid, "-o", "-", "--stats", "/dev/stdout"}},
+		{errs.ExitUsage, "--html and -o", []string{"record", "-d", "1", "-p", pid, "-o", "r", "--html", "r"}},
+		{errs.ExitUsage, "a file with -o", []string{"record", "-d", "1", "-p", pid, "-o", "-", "--html", "r"}},
+		{errs.ExitUsage, "--html is for one recording",
 			[]string{"record", "-d", "1", "-p", pid, "--rotate", "1h", "--html", "r"}},
-		{exit.WrongUsage, "cannot be used with a command", []string{"record", "-o", "/dev/stdout", "--", "true"}},
-		{exit.WrongUsage, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
+		{errs.ExitUsage, "cannot be used with a command", []string{"record", "-o", "/dev/stdout", "--", "true"}},
+		{errs.ExitUsage, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
 	} {
 		p := start(t, t.TempDir(), nil, c.args...)
 		if code := p.code(t); code != c.code || !strings.Contains(p.err.String(), c.want) || p.out.String() != "" ||
@@ -125,7 +125,7 @@ func TestAFileThatCannotBeWrittenIsNamedWithItsFlag(t *testing.T) {
 	} {
 		p := start(t, dir, nil, append(args, flag, "/dev/full")...)
 		code, text := p.code(t), p.err.String()
-		if code != exit.Failed || !strings.Contains(text, flag+": cannot write /dev/full: ") ||
+		if code != errs.ExitFailed || !strings.Contains(text, flag+": cannot write /dev/full: ") ||
 			!strings.Contains(text, "free some space, or choose another place") {
 			t.Errorf("%s: exit code %d: %s", flag, code, text)
 		}
@@ -142,7 +142,7 @@ func TestDemoTakesADirectoryWithAPercentSign(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := start(t, dir, nil, "demo", "-d", "0.3", "-o", "a%pb")
-	if code := p.code(t); code != exit.OK {
+	if code := p.code(t); code != errs.ExitOK {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 	for _, name := range []string{"prywalk-demo.pb.gz", "prywalk-demo.html"} {
@@ -160,10 +160,10 @@ func TestAFailureBeforeACommandStartsHasExitCode125(t *testing.T) {
 	}
 	for _, limit := range []string{"ulimit -n 20", "ulimit -v 1800000"} {
 		for args, want := range map[string]int{
-			"record -- true": exit.InternalFailure, "record true": exit.InternalFailure,
-			"record -q -d 1 sleep 1":              exit.InternalFailure,
-			"record " + strconv.Itoa(os.Getpid()): exit.Failed, "record " + filepath.Base(self): exit.Failed,
-			"record -p 1": exit.Failed, "dump true": exit.Failed,
+			"record -- true": errs.ExitInternal, "record true": errs.ExitInternal,
+			"record -q -d 1 sleep 1":              errs.ExitInternal,
+			"record " + strconv.Itoa(os.Getpid()): errs.ExitFailed, "record " + filepath.Base(self): errs.ExitFailed,
+			"record -p 1": errs.ExitFailed, "dump true": errs.ExitFailed,
 		} {
 			cmd := exec.Command("sh", "-c", limit+` && exec "$@"`, "sh", self)
 			cmd.Args = append(cmd.Args, strings.Fields(args)...)
@@ -196,7 +196,7 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 			code int
 			text string
 		}{
-			full: {exit.Failed, "no space left on device; free some space"},
+			full: {errs.ExitFailed, "no space left on device; free some space"},
 		} {
 			p := startWith(t, stdout, args...)
 			if code := p.code(t); code != want.code || strings.Count(p.err.String(), want.text) != 1 ||
@@ -268,8 +268,8 @@ func TestCommandsAndPIDsWithoutFlagsAreRecognized(t *testing.T) {
 		"record -d 10mins -F many": `"many" is not a frequency`,
 	} {
 		p := start(t, t.TempDir(), nil, strings.Fields(args)...)
-		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), want) {
-			t.Errorf("%s: exit code %d, want %d and %q: %s", args, code, exit.WrongUsage, want, &p.err)
+		if code := p.code(t); code != errs.ExitUsage || !strings.Contains(p.err.String(), want) {
+			t.Errorf("%s: exit code %d, want %d and %q: %s", args, code, errs.ExitUsage, want, &p.err)
 		}
 	}
 	pid := burner(t)
@@ -288,7 +288,7 @@ func TestCommandsAndPIDsWithoutFlagsAreRecognized(t *testing.T) {
 		t.Errorf("record -q: exit code %d, want 0 and no message: %s", code, &p.err)
 	}
 	p = start(t, t.TempDir(), nil, "record", "-q", "-p", "x")
-	if code := p.code(t); code != exit.WrongUsage || p.err.String() == "" {
+	if code := p.code(t); code != errs.ExitUsage || p.err.String() == "" {
 		t.Errorf("record -q -p x: exit code %d, want 2 and a message: %s", code, &p.err)
 	}
 }

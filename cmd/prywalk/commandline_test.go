@@ -15,7 +15,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/host/selection"
 	"prywalk/internal/show/dump/stacks"
@@ -39,7 +39,7 @@ func TestTyposGetASuggestion(t *testing.T) {
 		{"record -p 1 5s", "give either -p or a command, not both"},
 	} {
 		p := start(t, t.TempDir(), nil, strings.Fields(c.args)...)
-		if code := p.code(t); code != exit.WrongUsage || strings.Count(p.err.String(), "\n") != 1 ||
+		if code := p.code(t); code != errs.ExitUsage || strings.Count(p.err.String(), "\n") != 1 ||
 			!strings.Contains(p.err.String(), c.want) {
 			t.Errorf("%s: exit code %d, %s", c.args, code, &p.err)
 		}
@@ -54,7 +54,7 @@ func TestTwoOutputsOfOneNameAreRefused(t *testing.T) {
 		"report --html - --pgo - r.pb.gz":          "--html and --pgo",
 	} {
 		p := start(t, t.TempDir(), nil, strings.Fields(args)...)
-		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), flags+" name one file") {
+		if code := p.code(t); code != errs.ExitUsage || !strings.Contains(p.err.String(), flags+" name one file") {
 			t.Errorf("%s: exit code %d, %s", args, code, &p.err)
 		}
 	}
@@ -84,7 +84,7 @@ func TestCommandThatEndsAtOnceIsRecorded(t *testing.T) {
 		testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 	}
 	p := start(t, t.TempDir(), nil, "record", "--threads", "nobody", "-d", "0.3", "-p", burner(t))
-	if code := p.code(t); code != exit.NoSamples || !strings.Contains(p.err.String(), "no thread matches --threads") {
+	if code := p.code(t); code != errs.ExitNoSamples || !strings.Contains(p.err.String(), "no thread matches --threads") {
 		t.Errorf("exit code %d, %s", code, &p.err)
 	}
 }
@@ -93,7 +93,7 @@ func TestRecordingIsNotWrittenToATerminal(t *testing.T) {
 	t.Parallel()
 	for _, output := range []string{"-", "/dev/stdout"} {
 		text, stderr, code := onTerminal(t, t.TempDir(), 80, nil, "record", "-d", "1", "-o", output, "-p", burner(t))
-		if code != exit.WrongUsage || text != "" || !strings.Contains(stderr, "to the terminal") {
+		if code != errs.ExitUsage || text != "" || !strings.Contains(stderr, "to the terminal") {
 			t.Errorf("exit code %d, %q, %s", code, text, stderr)
 		}
 	}
@@ -167,7 +167,7 @@ func TestFlagsOfANameAreRefusedWithoutOne(t *testing.T) {
 	for _, args := range [][]string{{"record", "--wait", "-p", "1"}, {"record", "--all", "-p", "1"},
 		{"record", "--wait", "--user", "root"}, {"top", "--wait", "-a"}, {"record", "--all", "--unit", "x"}} {
 		p := start(t, t.TempDir(), nil, args...)
-		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), "is for -n NAME") {
+		if code := p.code(t); code != errs.ExitUsage || !strings.Contains(p.err.String(), "is for -n NAME") {
 			t.Errorf("%v: exit code %d, %s", args, code, &p.err)
 		}
 	}
@@ -177,14 +177,14 @@ func TestProcessesAreFoundByName(t *testing.T) {
 	t.Parallel()
 	name := fmt.Sprintf("pw%d", os.Getpid())
 	p := start(t, t.TempDir(), nil, "dump", "-n", name)
-	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), "no process has the name") {
+	if code := p.code(t); code != errs.ExitFailed || !strings.Contains(p.err.String(), "no process has the name") {
 		t.Errorf("none: exit code %d, %s", code, &p.err)
 	}
 	pid := running(t, asName(t, name))
 	for command, wait := range map[string]bool{"dump": false, "doctor": false, "record": true, "top": true} {
 		p := start(t, t.TempDir(), nil, command, "-n", name[:3]+"x"+name[3:])
 		code, text := p.code(t), p.err.String()
-		if code != exit.Failed || !strings.Contains(text, "ps -e lists") ||
+		if code != errs.ExitFailed || !strings.Contains(text, "ps -e lists") ||
 			strings.Contains(text, "--wait") != wait {
 			t.Errorf("%s: exit code %d, %s", command, code, text)
 		}
@@ -199,7 +199,7 @@ func TestProcessesAreFoundByName(t *testing.T) {
 	for _, args := range [][]string{{"dump", "-n", name}, {"record", "-n", name}, {"record", name},
 		{"doctor", "-n", name}} {
 		p := start(t, t.TempDir(), nil, args...)
-		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", pid)) ||
+		if code := p.code(t); code != errs.ExitUsage || !strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", pid)) ||
 			!strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", other)) ||
 			strings.Contains(p.err.String(), "--all") != (args[0] != "doctor") {
 			t.Errorf("%v, two of them: exit code %d, %s", args, code, &p.err)
@@ -207,7 +207,7 @@ func TestProcessesAreFoundByName(t *testing.T) {
 	}
 	for _, args := range []string{"record -p 1 -n x", "record -n x -- true", "record --wait", "record --wait -p 1"} {
 		p := start(t, t.TempDir(), nil, strings.Fields(args)...)
-		if code := p.code(t); code != exit.WrongUsage {
+		if code := p.code(t); code != errs.ExitUsage {
 			t.Errorf("%s: exit code %d, %s", args, code, &p.err)
 		}
 	}
@@ -227,7 +227,7 @@ func TestWaitAwaitsAProcess(t *testing.T) {
 	q := start(t, dir, nil, "record", "-n", "never"+name, "--wait")
 	testtargets.Says(t, &q.err, "waiting for a process")
 	_ = q.Process.Signal(unix.SIGINT)
-	if code := q.code(t); code != exit.NoSamples {
+	if code := q.code(t); code != errs.ExitNoSamples {
 		t.Errorf("interrupted: exit code %d, %s", code, &q.err)
 	}
 }
@@ -236,14 +236,14 @@ func TestTheAgentNeedsARunningProcessForAName(t *testing.T) {
 	t.Parallel()
 	name := fmt.Sprintf("svc%d", os.Getpid())
 	p := start(t, t.TempDir(), nil, "agent", "-n", name, "--endpoint", "http://127.0.0.1:1")
-	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), "--match '^"+name+"$'") {
+	if code := p.code(t); code != errs.ExitFailed || !strings.Contains(p.err.String(), "--match '^"+name+"$'") {
 		t.Errorf("exit code %d, want 1, and --match that waits: %s", code, &p.err)
 	}
 	args := []string{"agent", "--match", "^" + name + "$", "--endpoint", "http://127.0.0.1:1", "--flush", "100ms"}
 	q := start(t, t.TempDir(), nil, args...)
 	testtargets.Says(t, &q.err, "waits for one")
 	_ = q.Process.Signal(unix.SIGTERM)
-	if code := q.code(t); code != exit.OK {
+	if code := q.code(t); code != errs.ExitOK {
 		t.Errorf("terminated: exit code %d, %s", code, &q.err)
 	}
 }
@@ -301,8 +301,8 @@ func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
 	}
 	const want = "process 7: no thread could be read (max-pause 1); give a longer --max-pause"
 	err := (&dumpFlags{}).reportFailedThreads(&stacks.Process{PID: 7, Failed: map[string]int64{"max-pause": 1}})
-	var e *exit.Error
-	if !errors.As(err, &e) || err.Error() != want || e.Code != exit.NoSamples {
+	var e *errs.Error
+	if !errors.As(err, &e) || err.Error() != want || e.Code != errs.ExitNoSamples {
 		t.Errorf("%v, want %q", err, want)
 	}
 }
@@ -336,7 +336,7 @@ func TestADumpWhoseProcessesHaveEndedHasAnExitCode(t *testing.T) {
 	for name, dump := range map[string]func(io.Writer) error{"stacks": f.dumpAll, "locks": f.dumpLocks} {
 		var b strings.Builder
 		err := dump(&b)
-		if err == nil || exitCode(err) != exit.NoSamples || !strings.Contains(err.Error(), "ended before") ||
+		if err == nil || exitCode(err) != errs.ExitNoSamples || !strings.Contains(err.Error(), "ended before") ||
 			b.Len() > 0 {
 			t.Errorf("%s: %v; %q", name, err, b.String())
 		}
@@ -350,7 +350,7 @@ func TestTopSamplesAsRecordDoes(t *testing.T) {
 	testtargets.Need(t, err == nil && len(stack) > 0, "the right to read kernel stacks", testtargets.AsRoot)
 	dir := t.TempDir()
 	p := start(t, dir, nil, "top", "--once", "--window", "0.5", "-p", pid, "-o", "top.pb.gz")
-	if code := p.code(t); code != exit.OK {
+	if code := p.code(t); code != errs.ExitOK {
 		t.Fatalf("exit code %d, %s", code, &p.err)
 	}
 	for _, m := range testtargets.ReadRecording(t, filepath.Join(dir, "top.pb.gz")).Mapping {

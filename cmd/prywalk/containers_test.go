@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/container"
 	"prywalk/internal/host/selection"
 )
@@ -37,8 +37,8 @@ func TestSeveralContainersOfANameAreListed(t *testing.T) {
 				}
 				return
 			}
-			var wrong *exit.Error
-			if !errors.As(err, &wrong) || wrong.Code != exit.WrongUsage || !strings.Contains(err.Error(), c.want) ||
+			var wrong *errs.Error
+			if !errors.As(err, &wrong) || wrong.Code != errs.ExitUsage || !strings.Contains(err.Error(), c.want) ||
 				!strings.Contains(err.Error(), "\n  app (bbbbbbbbbbbb) of pod test/shop-0") {
 				t.Error(err)
 			}

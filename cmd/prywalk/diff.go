@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/command/console"
 	"prywalk/internal/store/profile"
@@ -46,23 +46,23 @@ func (f *diffFlags) setFiles(args []string) error {
 	case len(args) == 2 && len(f.before)+len(f.after) == 0:
 		f.before, f.after = args[:1], args[1:]
 	case len(f.before)+len(f.after) == 0:
-		return exit.Usage("diff takes two files, OLD and NEW, not %d; several runs a side: -a A1,A2,A3 -b B1,B2,B3",
+		return errs.Usage("diff takes two files, OLD and NEW, not %d; several runs a side: -a A1,A2,A3 -b B1,B2,B3",
 			len(args))
 	case len(args) > 0:
-		return exit.Usage("give either OLD and NEW, or -a and -b, not both: %q", args[0])
+		return errs.Usage("give either OLD and NEW, or -a and -b, not both: %q", args[0])
 	case len(f.before) == 0 || len(f.after) == 0:
-		return exit.Usage("-a and -b go together: the files of the earlier runs, and of the later")
+		return errs.Usage("-a and -b go together: the files of the earlier runs, and of the later")
 	}
 	seen := map[string]bool{}
 	for _, file := range slices.Concat(f.before, f.after) {
 		if file == "" {
-			return exit.Usage("-a and -b take names of files, separated by commas; one of them is empty")
+			return errs.Usage("-a and -b take names of files, separated by commas; one of them is empty")
 		}
 		if file == "-" && seen[file] {
-			return exit.Usage("only one of the recordings can come from standard input")
+			return errs.Usage("only one of the recordings can come from standard input")
 		}
 		if seen[file] && len(f.before)+len(f.after) > 2 {
-			return exit.Usage("%s is given twice: each run counts once", file)
+			return errs.Usage("%s is given twice: each run counts once", file)
 		}
 		seen[file] = true
 	}
@@ -106,15 +106,15 @@ func (f *diffFlags) check(changed func(string) bool) error {
 	}
 	switch {
 	case len(forms) > 1:
-		return exit.Usage("%s exclude each other; leave one of them out", strings.Join(forms, " and "))
+		return errs.Usage("%s exclude each other; leave one of them out", strings.Join(forms, " and "))
 	case changed("html") && f.html == "":
-		return exit.Usage("--html needs the name of a file to write")
+		return errs.Usage("--html needs the name of a file to write")
 	case f.opts.All && len(forms) > 0:
-		return exit.Usage("--all has no effect with %s, which has all; leave one of them out", forms[0])
+		return errs.Usage("--all has no effect with %s, which has all; leave one of them out", forms[0])
 	case f.opts.FullNames && len(forms) > 0:
-		return exit.Usage("--full-names has no effect with %s; leave one of them out", forms[0])
+		return errs.Usage("--full-names has no effect with %s; leave one of them out", forms[0])
 	case changed("rows") && len(forms) > 0 && !f.json:
-		return exit.Usage("--rows has no effect with %s; leave one of them out", forms[0])
+		return errs.Usage("--rows has no effect with %s; leave one of them out", forms[0])
 	case changed("rows"):
 		return checkRows(f.opts.N)
 	}
@@ -171,7 +171,7 @@ func (f *diffFlags) checkGrowth(d *report.Difference) error {
 	}
 	text := report.GrowthText(growth, subject)
 	if growth > f.failAbove {
-		return exit.With(exit.GrowthExceeded, "%s, more than --fail-above %s allows%s", text,
+		return errs.With(errs.ExitGrowthExceeded, "%s, more than --fail-above %s allows%s", text,
 			commandline.FormatPercent(f.failAbove), doubt)
 	}
 	if least := d.FoundGrowth(); least != "" {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/store/profile"
 )
 
@@ -67,7 +67,7 @@ func TestAFunctionHalfAsSlowAgainIsFoundInThreeRunsASide(t *testing.T) {
 				}
 				text = string(html)
 			}
-			if code != exit.GrowthExceeded || !strings.Contains(text, "1 of 41 functions changed significantly") ||
+			if code != errs.ExitGrowthExceeded || !strings.Contains(text, "1 of 41 functions changed significantly") ||
 				!strings.Contains(text, "Found 9 times in 10: a function that grew by ") ||
 				!strings.Contains(p.err.String(), "self time of 0x10 [kvd]") {
 				t.Errorf("seed %d %q: exit code %d, %q, %q", seed, form, code, &p.out, &p.err)
@@ -89,7 +89,7 @@ func TestDiffExitCodeReportsGrowth(t *testing.T) {
 		{old + " " + same, 0, "No significant change;", ""},
 		{old + " " + slower + " --lines", 0, "slower", ""},
 		{"--fail-above 5% " + old + " " + same, 0, "", ""},
-		{"--fail-above 5% " + old + " " + slower, exit.GrowthExceeded, "slower",
+		{"--fail-above 5% " + old + " " + slower, errs.ExitGrowthExceeded, "slower",
 			"grew by 100.0% of the old total, more than --fail-above 5% allows; one run per side"},
 		{"--fail-above 0.5 " + old + " " + same, 0, "One run per side", "--fail-above 0.5%: no significant growth"},
 		{"--fail-above 5% -a " + old + "," + noisy + " -b " + slower, 0, "Means of 2 runs and 1 run",
@@ -100,22 +100,22 @@ func TestDiffExitCodeReportsGrowth(t *testing.T) {
 		{"--fail-above 5% " + brief + " " + slower, 0, "Not tested for significance: the old recording has only 9 samples",
 			"--fail-above 5%: whether something grew is not known; not tested for significance, since the old recording has " +
 				"only 9 samples"},
-		{"--fail-above 5 --per share --lines " + old + " " + slower, exit.GrowthExceeded, "",
+		{"--fail-above 5 --per share --lines " + old + " " + slower, errs.ExitGrowthExceeded, "",
 			"self time of 0x20 [kvd] grew by 25.0%"},
 		{"--fail-above 30 --per share --lines " + old + " " + slower, 0, "", ""},
-		{"--fail-above lots " + old + " " + slower, exit.WrongUsage, "", "is not a percentage"},
-		{"--json --fail-above 10% " + old + " " + slower, exit.GrowthExceeded, `"sure":true`, "grew by"},
+		{"--fail-above lots " + old + " " + slower, errs.ExitUsage, "", "is not a percentage"},
+		{"--json --fail-above 10% " + old + " " + slower, errs.ExitGrowthExceeded, `"sure":true`, "grew by"},
 		{"--html " + page + " " + old + " " + slower, 0, "", ""},
 		{"--folded " + old + " " + slower, 0, "[kvd] 10000000000 20000000000", ""},
-		{"--folded --json " + old + " " + slower, exit.WrongUsage, "", "exclude each other"},
-		{"--all --json " + old + " " + slower, exit.WrongUsage, "", "no effect"},
-		{"-n 3 --folded " + old + " " + slower, exit.WrongUsage, "", "no effect"},
-		{"--html= " + old + " " + slower, exit.WrongUsage, "", "--html has an empty value"},
-		{"--per minute " + old + " " + slower, exit.WrongUsage, "", "run, second or share"},
-		{"--value bytes " + old + " " + slower, exit.WrongUsage, "", "the old recording"},
-		{old, exit.WrongUsage, "", "takes two files"},
-		{"- -", exit.WrongUsage, "", "only one of the recordings"},
-		{old + " /no/such/file", exit.Failed, "", "no such file"},
+		{"--folded --json " + old + " " + slower, errs.ExitUsage, "", "exclude each other"},
+		{"--all --json " + old + " " + slower, errs.ExitUsage, "", "no effect"},
+		{"-n 3 --folded " + old + " " + slower, errs.ExitUsage, "", "no effect"},
+		{"--html= " + old + " " + slower, errs.ExitUsage, "", "--html has an empty value"},
+		{"--per minute " + old + " " + slower, errs.ExitUsage, "", "run, second or share"},
+		{"--value bytes " + old + " " + slower, errs.ExitUsage, "", "the old recording"},
+		{old, errs.ExitUsage, "", "takes two files"},
+		{"- -", errs.ExitUsage, "", "only one of the recordings"},
+		{old + " /no/such/file", errs.ExitFailed, "", "no such file"},
 	} {
 		dir := filepath.Dir(filepath.Dir(old)) // its name may have blanks
 		args := strings.Fields(strings.ReplaceAll(c.args, dir+"/", ""))
@@ -124,7 +124,7 @@ func TestDiffExitCodeReportsGrowth(t *testing.T) {
 			!strings.Contains(p.err.String(), c.err) {
 			t.Errorf("diff %s: exit code %d, want %d, %q and %q; got %q, %q", c.args, code, c.code, c.out, c.err, &p.out, &p.err)
 		}
-		if c.code == exit.WrongUsage && p.out.String() != "" {
+		if c.code == errs.ExitUsage && p.out.String() != "" {
 			t.Errorf("diff %s: output with wrong usage: %q", c.args, &p.out)
 		}
 	}

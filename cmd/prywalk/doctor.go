@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/console"
 	"prywalk/internal/command/doctor"
 )
@@ -24,10 +24,10 @@ func newDoctor() *cobra.Command {
 		Long:  helpPage("doctor"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("pid") && (pid <= 0 || pid > math.MaxInt32) {
-				return exit.Usage("-p %d: give a process number", pid)
+				return errs.Usage("-p %d: give a process number", pid)
 			}
 			if c.name != "" && pid != 0 {
-				return exit.Usage("give either -p or -n, not both")
+				return errs.Usage("give either -p or -n, not both")
 			}
 			if pid == 0 {
 				args = c.takeArgument(cmd, args)
@@ -51,9 +51,9 @@ func newDoctor() *cobra.Command {
 			console.ReportOmitted()
 			switch {
 			case doctor.Denied(found):
-				return exit.With(exit.Denied, "a right is missing; see the remedies above")
+				return errs.With(errs.ExitDenied, "a right is missing; see the remedies above")
 			case doctor.Worst(found) == doctor.Fail:
-				return exit.With(exit.Failed, "a check failed; see the lines with fail above")
+				return errs.With(errs.ExitFailed, "a check failed; see the lines with fail above")
 			}
 			return nil
 		},

@@ -15,9 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
-	"prywalk/internal/base/refusal"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/command/console"
@@ -96,11 +95,11 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	}
 	switch {
 	case f.merge && f.json:
-		return exit.Usage("--merge is for the text: leave out --json or --merge")
+		return errs.Usage("--merge is for the text: leave out --json or --merge")
 	case f.atomic && f.maxPause != 0:
-		return exit.Usage("--atomic stops all threads until the last one is copied: leave out --max-pause or --atomic")
+		return errs.Usage("--atomic stops all threads until the last one is copied: leave out --max-pause or --atomic")
 	case f.maxDepth < 0:
-		return exit.Usage("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
+		return errs.Usage("--max-depth %d: give 0 for all, or a number of frames", f.maxDepth)
 	}
 	if err := f.checkLocks(); err != nil {
 		return err
@@ -115,7 +114,7 @@ func (f *dumpFlags) run(limitsPause bool) error {
 		return err
 	}
 	if len(f.pids) == 0 && f.since == "" {
-		return exit.Usage("no target: give -p PID, -n NAME or --core FILE")
+		return errs.Usage("no target: give -p PID, -n NAME or --core FILE")
 	}
 	defer console.ReportUnusedFiles()
 	defer recording.EndAfterDetach()()
@@ -169,8 +168,8 @@ type unreadProcesses struct {
 }
 
 func (u *unreadProcesses) add(err error) {
-	why := refusal.Of(err)
-	if why == refusal.Exited {
+	why := errs.Of(err)
+	if why == errs.Exited {
 		return
 	}
 	if u.reasons == nil {
@@ -187,7 +186,7 @@ func (u *unreadProcesses) report(dumped bool) error {
 		console.Infof("%s left out%s", runstats.Plural(n, "selected process"), runstats.Reasons(u.reasons))
 		return nil
 	case n == 0 && !dumped:
-		return exit.With(exit.NoSamples, "the selected processes ended before they were read; try again")
+		return errs.With(errs.ExitNoSamples, "the selected processes ended before they were read; try again")
 	case n > 1:
 		return fmt.Errorf("none of %s could be read: %w", runstats.Plural(n, "selected process"), u.first)
 	}
@@ -228,7 +227,7 @@ func (f *dumpFlags) dumpProcess(pid int) (*stacks.Process, error) {
 
 func (f *dumpFlags) reportFailedThreads(p *stacks.Process) error {
 	results := process.StopResults{
-		Denied: p.Failed[refusal.Denied.Word()], Traced: p.Failed[refusal.Traced.Word()],
+		Denied: p.Failed[errs.Denied.Word()], Traced: p.Failed[errs.Traced.Word()],
 	}
 	for i := range p.Threads {
 		if p.Threads[i].How == observe.ByStop.String() {
@@ -244,11 +243,11 @@ func (f *dumpFlags) reportFailedThreads(p *stacks.Process) error {
 		refused = known.Cause + "; " + known.Next
 	}
 	if len(p.Threads) == 0 {
-		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; %s", p.PID,
+		return errs.With(errs.ExitNoSamples, "process %d: no thread could be read%s; %s", p.PID,
 			runstats.Reasons(p.Failed), nextForUnread(p, refused))
 	}
 	if text := unreadThreads(p, refused); text != "" {
-		printError(exit.With(exit.OK, "%s", text), f.json)
+		printError(errs.With(errs.ExitOK, "%s", text), f.json)
 	}
 	return nil
 }
@@ -267,7 +266,7 @@ func unreadThreads(p *stacks.Process, refused string) string {
 // doctor examines rights, and the first thread's state only.
 func nextForUnread(p *stacks.Process, refused string) string {
 	reason, _ := runstats.MainFailure(p.Failed)
-	if reason == refusal.Denied || reason == refusal.Traced {
+	if reason == errs.Denied || reason == errs.Traced {
 		return refused
 	}
 	return strings.ReplaceAll(reason.NextStep(), "PID", strconv.Itoa(p.PID))

@@ -12,9 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
-	"prywalk/internal/base/refusal"
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/command/console"
 	"prywalk/internal/show/dump"
@@ -48,15 +47,15 @@ func (f *dumpFlags) checkChanges(changed func(flag string) bool) error {
 	case n == 0:
 		return nil
 	case n > 1:
-		return exit.Usage("give one of --since, --diff and --watch")
+		return errs.Usage("give one of --since, --diff and --watch")
 	case f.locks || f.chains || f.merge || f.core != "":
-		return exit.Usage("--since, --diff and --watch cannot be combined with --locks, --merge or --core")
+		return errs.Usage("--since, --diff and --watch cannot be combined with --locks, --merge or --core")
 	case changed("diff") && f.later == "":
-		return exit.Usage("--diff takes two files: prywalk dump --diff EARLIER LATER")
+		return errs.Usage("--diff takes two files: prywalk dump --diff EARLIER LATER")
 	case changed("watch") && f.watch < time.Second/10:
-		return exit.Usage("--watch %s: give at least 0.1s", f.watch)
+		return errs.Usage("--watch %s: give at least 0.1s", f.watch)
 	case f.sysroot != "" && !changed("diff"):
-		return exit.Usage("--sysroot is for cores: give --diff with a core")
+		return errs.Usage("--sysroot is for cores: give --diff with a core")
 	}
 	return nil
 }
@@ -101,7 +100,7 @@ func (f *dumpFlags) dumpSince(w io.Writer) (first error) {
 		if err == nil {
 			err = f.compareNow(w, before)
 		}
-		if first = exit.Join(first, err); errors.Is(err, dump.ErrHung) {
+		if first = errs.Join(first, err); errors.Is(err, dump.ErrHung) {
 			break // held threads are released when prywalk exits
 		}
 	}
@@ -125,7 +124,7 @@ func (f *dumpFlags) dumpWatch() error {
 			now, err := f.dumpProcess(pid)
 			earlier := before[pid]
 			switch {
-			case earlier != nil && refusal.Of(err) == refusal.Exited:
+			case earlier != nil && errs.Of(err) == errs.Exited:
 				console.Infof("process %d has ended", pid)
 				f.pids = slices.DeleteFunc(f.pids, func(p int) bool { return p == pid })
 				continue

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
 )
@@ -33,7 +33,7 @@ func deadlockedProcess(t *testing.T) (pid string) {
 	pid = strconv.Itoa(cmd.Process.Pid)
 	testtargets.Eventually(t, "all threads wait", func() bool {
 		p := start(t, t.TempDir(), nil, "dump", "-p", pid, "--locks")
-		return p.code(t) == exit.Deadlock
+		return p.code(t) == errs.ExitDeadlock
 	})
 	return pid
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/command/console"
 	"prywalk/internal/show/dump"
@@ -28,9 +28,9 @@ func (f *coreFlags) addTo(fl *pflag.FlagSet) {
 func (f *dumpFlags) checkCore() error {
 	switch {
 	case f.core == "":
-		return exit.Usage("--sysroot is for cores: give --core FILE")
+		return errs.Usage("--sysroot is for cores: give --core FILE")
 	case len(f.pids) > 0 || f.name != "" || f.all || f.hasRule():
-		return exit.Usage("give either --core FILE or what selects processes (-p, -n, --all, %s), not both", ruleFlags)
+		return errs.Usage("give either --core FILE or what selects processes (-p, -n, --all, %s), not both", ruleFlags)
 	}
 	if f.sysroot == "" {
 		return nil
@@ -65,7 +65,7 @@ func (f *dumpFlags) withCore(name string, use func(*core.Core) error) (err error
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	defer func() { err = exit.Join(err, c.Close()) }()
+	defer func() { err = errs.Join(err, c.Close()) }()
 	for _, w := range c.Warnings() {
 		console.Infof("%s: %s", name, printable.Line(w))
 	}

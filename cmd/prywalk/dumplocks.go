@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
-	"prywalk/internal/base/refusal"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/command/console"
 	"prywalk/internal/host/selfhang"
@@ -28,10 +27,10 @@ var errDeadlock = errors.New("deadlock")
 
 func (f *dumpFlags) checkLocks() error {
 	if f.locks && (f.merge || f.atomic) {
-		return exit.Usage("--locks cannot be combined with --merge or --atomic")
+		return errs.Usage("--locks cannot be combined with --merge or --atomic")
 	}
 	if f.chains && (f.locks || f.merge || f.atomic) {
-		return exit.Usage("--chains cannot be combined with --locks, --merge or --atomic")
+		return errs.Usage("--chains cannot be combined with --locks, --merge or --atomic")
 	}
 	return nil
 }
@@ -55,20 +54,20 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 			defer t.Close()
 		}
 	}
-	if f.finder != nil && refusal.Of(err) == refusal.Exited {
+	if f.finder != nil && errs.Of(err) == errs.Exited {
 		err = nil
 	}
-	failed := exit.Join(first, err)
+	failed := errs.Join(first, err)
 	if len(l.Processes) == 0 || f.chains && l.Followed == nil {
 		return cmp.Or(failed, unread.report(false))
 	}
 	if err := f.writeLocks(w, l); err != nil {
 		return err
 	}
-	failed = exit.Join(failed, unread.report(true))
+	failed = errs.Join(failed, unread.report(true))
 	for _, p := range l.Processes {
 		if !hung { // else Failed is incomplete
-			failed = exit.Join(failed, f.reportFailedThreads(p))
+			failed = errs.Join(failed, f.reportFailedThreads(p))
 		}
 	}
 	if err := deadlocked(l); err != nil && f.locks {
@@ -93,7 +92,7 @@ func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
 		case err != nil && f.finder != nil:
 			unread.add(err)
 		case err != nil:
-			failed = exit.Join(failed, err)
+			failed = errs.Join(failed, err)
 		default:
 			targets = append(targets, t)
 		}
@@ -145,7 +144,7 @@ func deadlocked(l *locks.Locks) error {
 		}
 	}
 	if n == 1 {
-		return exit.With(exit.Deadlock, "%w: 1 %s waits forever", errDeadlock, strings.TrimSuffix(noun, "s"))
+		return errs.With(errs.ExitDeadlock, "%w: 1 %s waits forever", errDeadlock, strings.TrimSuffix(noun, "s"))
 	}
-	return exit.With(exit.Deadlock, "%w: %d %s wait forever", errDeadlock, n, noun)
+	return errs.With(errs.ExitDeadlock, "%w: %d %s wait forever", errDeadlock, n, noun)
 }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/testtargets"
 )
 
@@ -25,7 +25,7 @@ func TestDeadlockHasAnExitCode(t *testing.T) {
 		code    int
 		waiters int
 		text    string
-	}{"cycle": {exit.Deadlock, 3, "1 DEADLOCK"}, "timed": {0, 3, "no deadlock"}} {
+	}{"cycle": {errs.ExitDeadlock, 3, "1 DEADLOCK"}, "timed": {0, 3, "no deadlock"}} {
 		cmd := exec.Command(exe, how)
 		_, lines := testtargets.Talk(t, cmd)
 		if _, err := lines.ReadString('\n'); err != nil {

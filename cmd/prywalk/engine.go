@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/command/doctor"
 	"prywalk/internal/watch/observe"
@@ -51,15 +51,15 @@ func (f *recordFlags) openEngine() error {
 		o.WhyNoEngine = only + " is about stops of running threads"
 	case f.engine == enginePtrace:
 	case f.engine == enginePerf && only != "":
-		return exit.Usage("--engine perf and %s: running threads are not stopped then; leave one of the two out", only)
+		return errs.Usage("--engine perf and %s: running threads are not stopped then; leave one of the two out", only)
 	case f.engine == enginePerf:
 		source, err = perfengine.Forced(options)
 	default:
-		return exit.Usage("--engine %q: choose auto, ptrace or perf", f.engine)
+		return errs.Usage("--engine %q: choose auto, ptrace or perf", f.engine)
 	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied):
-		return exit.With(exit.Denied, "--engine perf: %w; %s, or leave --engine out", err, doctor.PerfRemedy())
+		return errs.With(errs.ExitDenied, "--engine perf: %w; %s, or leave --engine out", err, doctor.PerfRemedy())
 	case err != nil:
 		return fmt.Errorf("--engine perf: %w; leave --engine out, and ptrace is used", err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 )
 
 //go:embed help/*.txt
@@ -39,7 +39,7 @@ Prints a script for a shell, which then completes commands and flags. COMMAND --
 says where the script belongs.`
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return exit.Usage("no completion for the shell %q: choose bash, zsh, fish or powershell", args[0])
+			return errs.Usage("no completion for the shell %q: choose bash, zsh, fish or powershell", args[0])
 		}
 		return cmd.Help()
 	}

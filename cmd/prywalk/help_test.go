@@ -11,8 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/base/exit"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/commandline"
 )
 
@@ -65,9 +64,9 @@ func TestAnUnreadableCoreHasANextStep(t *testing.T) {
 func TestHelpHasTheExitCodesOfRefusals(t *testing.T) {
 	t.Parallel()
 	_, unreadable := withReadRemedy(nil, os.ErrPermission)
-	meanings := map[int]string{exit.Denied: "3 permission denied", exit.NoSamples: "4 no samples"}
-	for command, err := range map[string]error{"report": unreadable, "diff": unreadable, "agent": refusal.Traced,
-		"dump": refusal.Denied, "record": refusal.Traced, "top": refusal.Traced} {
+	meanings := map[int]string{errs.ExitDenied: "3 permission denied", errs.ExitNoSamples: "4 no samples"}
+	for command, err := range map[string]error{"report": unreadable, "diff": unreadable, "agent": errs.Traced,
+		"dump": errs.Denied, "record": errs.Traced, "top": errs.Traced} {
 		if want := meanings[exitCode(err)]; want == "" || !strings.Contains(helpOf(t, command), want) {
 			t.Errorf("help %s lacks %q, of: %v", command, want, err)
 		}
@@ -81,7 +80,7 @@ func TestValueThatIsNoPairIsRefusedInTheWordsOfHelp(t *testing.T) {
 		root.SetArgs([]string{"agent", "-a", flag, "x"})
 		err := root.Execute()
 		_, form, ok := strings.Cut(fmt.Sprint(err), flag+" x: give ")
-		if exitCode(err) != exit.WrongUsage || !ok || !strings.Contains(helpOf(t, "agent"), flag+" "+form) {
+		if exitCode(err) != errs.ExitUsage || !ok || !strings.Contains(helpOf(t, "agent"), flag+" "+form) {
 			t.Errorf("%s: %v; help has another word", flag, err)
 		}
 	}
@@ -92,7 +91,7 @@ func TestHelpForAnUnknownCommandIsWrongUsage(t *testing.T) {
 	root := newRoot()
 	root.SetArgs([]string{"help", "recordd"})
 	err := root.Execute()
-	if exitCode(err) != exit.WrongUsage || !strings.Contains(err.Error(), "do you mean prywalk record?") {
+	if exitCode(err) != errs.ExitUsage || !strings.Contains(err.Error(), "do you mean prywalk record?") {
 		t.Errorf("help recordd: %v", err)
 	}
 }

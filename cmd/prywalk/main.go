@@ -17,9 +17,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
-	"prywalk/internal/base/refusal"
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/command/console"
 	"prywalk/internal/command/recording"
@@ -54,9 +53,9 @@ func main() {
 func internalFailureCode(args []string) int {
 	cmd, rest, err := newRoot().Find(args)
 	if err == nil && cmd.ParseFlags(rest) == nil && launchesCommand(cmd, cmd.Flags().Args()) {
-		return exit.InternalFailure
+		return errs.ExitInternal
 	}
-	return exit.Failed
+	return errs.ExitFailed
 }
 
 func launchesCommand(cmd *cobra.Command, args []string) bool {
@@ -72,7 +71,7 @@ func run(args []string) int {
 		err = cmp.Or(root.Execute(), console.Stdout.Err())
 	}
 	if err == nil {
-		return exit.OK
+		return errs.ExitOK
 	}
 	if at, ok := errors.AsType[*os.PathError](err); ok && at.Path == os.Stdout.Name() {
 		next := "open a file or a pipe for it"
@@ -113,7 +112,7 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 }
 
 func exitCode(err error) int {
-	var e *exit.Error
+	var e *errs.Error
 	var exec *launch.ExecError
 	switch {
 	case errors.As(err, &e):
@@ -121,13 +120,13 @@ func exitCode(err error) int {
 	case errors.As(err, &exec):
 		return exec.ExitCode()
 	case errors.Is(err, report.ErrValue), errors.Is(err, report.ErrExpr), errors.Is(err, report.ErrNormalization):
-		return exit.WrongUsage
-	case errors.Is(err, refusal.Denied), errors.Is(err, os.ErrPermission):
-		return exit.Denied
-	case errors.Is(err, refusal.Traced):
-		return exit.NoSamples
+		return errs.ExitUsage
+	case errors.Is(err, errs.Denied), errors.Is(err, os.ErrPermission):
+		return errs.ExitDenied
+	case errors.Is(err, errs.Traced):
+		return errs.ExitNoSamples
 	}
-	return exit.Failed
+	return errs.ExitFailed
 }
 
 // limitToHalf bounds --max-memory's default, also where large profiles raise it, to half of the control group's limit;
@@ -151,7 +150,7 @@ func limitToHalf() {
 func checkValues(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Value.String() == "" {
-			err = exit.Usage("--%s has an empty value; leave it out, or give one", f.Name)
+			err = errs.Usage("--%s has an empty value; leave it out, or give one", f.Name)
 		}
 	})
 	return err
@@ -166,7 +165,7 @@ func flagError(flag string, err error) error {
 
 func checkRows(n int) error {
 	if n == 0 || n < -1 {
-		return exit.Usage("--rows %d: give at least 1, or -1 for all", n)
+		return errs.Usage("--rows %d: give at least 1, or -1 for all", n)
 	}
 	return nil
 }
@@ -183,7 +182,7 @@ func checkDirectory(flag, dir, next string) error {
 	case err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ENOTDIR):
 		return fmt.Errorf("--%s: %w; %s", flag, err, next)
 	case err != nil || !st.IsDir():
-		return exit.Usage("--%s %s: not a directory; %s", flag, dir, next)
+		return errs.Usage("--%s %s: not a directory; %s", flag, dir, next)
 	}
 	return nil
 }
@@ -202,7 +201,7 @@ func newRoot() *cobra.Command {
 			if err := cmd.Help(); err != nil {
 				return err
 			}
-			return &exit.Error{Code: exit.WrongUsage}
+			return &errs.Error{Code: errs.ExitUsage}
 		},
 	}
 	limit := filememory.Process().Total()
@@ -224,7 +223,7 @@ func newRoot() *cobra.Command {
 		if cmd.Flags().Lookup("pid") != nil && !cmd.Flags().Changed("core") {
 			err := cmp.Or(process.CheckFiles(), process.CheckProc())
 			if err != nil && launchesCommand(cmd, args) {
-				err = &exit.Error{Code: exit.InternalFailure, Err: err}
+				err = &errs.Error{Code: errs.ExitInternal, Err: err}
 			}
 			if err != nil {
 				return err
@@ -270,10 +269,10 @@ func newCopyFile() *cobra.Command {
 func noArgs(cmd *cobra.Command, args []string) error {
 	fl := cmd.Flags()
 	if len(args) == 1 && fl.Lookup("pid") != nil && !fl.Changed("pid") && !fl.Changed("name") {
-		return exit.Usage("no process has the name or the number %q; see %s --help", args[0], cmd.CommandPath())
+		return errs.Usage("no process has the name or the number %q; see %s --help", args[0], cmd.CommandPath())
 	}
 	if len(args) > 0 {
-		return exit.Usage("%s takes no argument %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
+		return errs.Usage("%s takes no argument %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/testtargets"
 
 	pprof "github.com/google/pprof/profile"
@@ -155,8 +155,8 @@ func TestFailedWriteIsReportedBeforeTheCommandEnds(t *testing.T) {
 	testtargets.Says(t, &p.err, "cannot write /dev/full: ")
 	testtargets.Says(t, &p.err, "recording failed; waiting for cat")
 	w.Close()
-	if code := p.code(t); code != exit.InternalFailure || strings.Count(p.err.String(), "cannot write") != 1 {
-		t.Errorf("exit code %d, want %d and one error: %s", code, exit.InternalFailure, &p.err)
+	if code := p.code(t); code != errs.ExitInternal || strings.Count(p.err.String(), "cannot write") != 1 {
+		t.Errorf("exit code %d, want %d and one error: %s", code, errs.ExitInternal, &p.err)
 	}
 }
 
@@ -258,12 +258,12 @@ func TestOneBadPIDOfSeveralIsReported(t *testing.T) {
 	t.Parallel()
 	pid := burner(t)
 	p := start(t, t.TempDir(), nil, "record", "-d", "1", "-p", pid+",999999999")
-	if code := p.code(t); code != exit.Failed || strings.Count(p.err.String(), "\n") != 1 ||
+	if code := p.code(t); code != errs.ExitFailed || strings.Count(p.err.String(), "\n") != 1 ||
 		!strings.Contains(p.err.String(), "999999999") {
 		t.Errorf("exit code %d: %s", code, &p.err)
 	}
 	p = start(t, t.TempDir(), nil, "dump", "--json", "-p", "999999999,"+pid+",999999998")
-	if code := p.code(t); code != exit.Failed || strings.Count(p.out.String(), "\n") != 1 ||
+	if code := p.code(t); code != errs.ExitFailed || strings.Count(p.out.String(), "\n") != 1 ||
 		strings.Count(p.err.String(), "no such process") != 2 {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
@@ -337,10 +337,10 @@ func TestOwnFailureWithACommandHasItsOwnExitCode(t *testing.T) {
 		code int
 		args []string
 	}{
-		{exit.InternalFailure, []string{"-o", missing}},
-		{exit.InternalFailure, []string{"--stats", missing}},
-		{exit.InternalFailure, []string{"--event-log", missing}},
-		{exit.WrongUsage, []string{"--engine", "none"}},
+		{errs.ExitInternal, []string{"-o", missing}},
+		{errs.ExitInternal, []string{"--stats", missing}},
+		{errs.ExitInternal, []string{"--event-log", missing}},
+		{errs.ExitUsage, []string{"--engine", "none"}},
 		{9, nil},
 	} {
 		p := start(t, t.TempDir(), nil, slices.Concat([]string{"record"}, c.args, []string{"--", "sh", "-c", "exit 9"})...)
@@ -356,10 +356,10 @@ func TestExitCodesOfErrors(t *testing.T) {
 		err  error
 		code int
 	}{
-		{exit.Usage("x"), 2},
+		{errs.Usage("x"), 2},
 		{fmt.Errorf("a: %w", os.ErrPermission), 3},
-		{exit.With(exit.NoSamples, "x"), 4},
-		{&exit.Error{Code: 143}, 143},
+		{errs.With(errs.ExitNoSamples, "x"), 4},
+		{&errs.Error{Code: 143}, 143},
 		{errors.New("x"), 1},
 	} {
 		if got := exitCode(c.err); got != c.code {

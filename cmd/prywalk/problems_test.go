@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
 )
@@ -371,7 +371,7 @@ func (c *problem) isNamed(t *testing.T, pid int) {
 	}
 	args = append(args, "-p", strconv.Itoa(pid))
 	p := start(t, t.TempDir(), nil, args...)
-	if code := p.code(t); code != exit.OK {
+	if code := p.code(t); code != errs.ExitOK {
 		t.Fatalf("exit code %d: %s", code, &p.err)
 	}
 	screen := strings.SplitN(p.out.String()+p.err.String(), "\n", 3)

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/command/commandline"
@@ -96,11 +96,11 @@ func (f *processFlags) isGroup() bool {
 
 func (f *processFlags) findByRule() error {
 	if len(f.pids) > 0 || f.name != "" {
-		return exit.Usage("give either -p or -n, or what selects processes (%s)", ruleFlags)
+		return errs.Usage("give either -p or -n, or what selects processes (%s)", ruleFlags)
 	}
 	rule, err := selection.New(f.rule)
 	if err != nil {
-		return exit.Usage("%v", err)
+		return errs.Usage("%v", err)
 	}
 	f.finder = selection.NewFinder(rule)
 	if f.pids = f.finder.Find(procmem.BootTicks()); len(f.pids) == 0 && !f.allowsNone {
@@ -132,7 +132,7 @@ func (f *processFlags) checkOne(found []container.Container) error {
 	if f.rule.Container == "" {
 		what, next = "--pod "+f.rule.Pod, "NAMESPACE/NAME"
 	}
-	return &exit.Error{Code: exit.WrongUsage, Err: ambiguousNameError(fmt.Sprintf("%d are selected by %s; give %s: %s",
+	return &errs.Error{Code: errs.ExitUsage, Err: ambiguousNameError(fmt.Sprintf("%d are selected by %s; give %s: %s",
 		len(several), printable.String(what), next, containersFound(found, "\n  ")))}
 }
 
@@ -187,15 +187,15 @@ func isProcess(arg string) bool {
 func (f *processFlags) setTargets() error {
 	switch {
 	case f.all && f.name == "":
-		return exit.Usage("--all is for -n NAME: it takes every process of that name")
+		return errs.Usage("--all is for -n NAME: it takes every process of that name")
 	case f.wait && f.name == "":
-		return exit.Usage("--wait is for -n NAME: it waits until there is such a process")
+		return errs.Usage("--wait is for -n NAME: it waits until there is such a process")
 	case f.hasRule():
 		return f.findByRule()
 	case f.name == "":
 		return nil
 	case len(f.pids) > 0:
-		return exit.Usage("give either -p or -n, not both")
+		return errs.Usage("give either -p or -n, not both")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -229,7 +229,7 @@ func (f *processFlags) findByName(ctx context.Context) (commandline.PIDs, error)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, exit.With(exit.NoSamples, "no process named %q was started", f.name)
+			return nil, errs.With(errs.ExitNoSamples, "no process named %q was started", f.name)
 		case <-time.After(namePoll):
 		}
 	}
@@ -275,7 +275,7 @@ func (f *processFlags) ambiguous(found []selection.Process) error {
 		}
 		printable.Fprintf(&b, "\n  -p %d  %s", p.PID, tabular.Cut(printable.String(p.Command), commandLength))
 	}
-	return &exit.Error{Code: exit.WrongUsage, Err: ambiguousNameError(b.String())}
+	return &errs.Error{Code: errs.ExitUsage, Err: ambiguousNameError(b.String())}
 }
 
 type ambiguousNameError string

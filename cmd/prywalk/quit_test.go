@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/testtargets"
 )
 
@@ -24,7 +24,7 @@ func TestSIGQUITEndsARecordingOfAProcessLikeSIGTERM(t *testing.T) {
 	t.Parallel()
 	p, file := begun(t)
 	send(t, p, unix.SIGQUIT)
-	if code := p.code(t); code != exit.OK || strings.Contains(p.err.String(), goStacks) {
+	if code := p.code(t); code != errs.ExitOK || strings.Contains(p.err.String(), goStacks) {
 		t.Errorf("exit code %d, want 0 without stacks: %s", code, &p.err)
 	}
 	checkComments(t, testtargets.ReadRecording(t, file))
@@ -94,7 +94,7 @@ func TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped(t *testing.T) 
 			t.Fatal(err)
 		}
 		send(t, p, sig)
-		if code := p.code(t); code == exit.OK {
+		if code := p.code(t); code == errs.ExitOK {
 			t.Errorf("%v: exit code %d, want a failure: %s", sig, code, &p.err)
 		}
 		testtargets.ReadRecording(t, file)

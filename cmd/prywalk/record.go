@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/command/condition"
@@ -130,13 +130,13 @@ const defaultRings = 10
 func (f *recordFlags) checkRing(changed func(flag string) bool) error {
 	switch {
 	case len(f.on) > 0 && f.Ring == 0:
-		return exit.Usage("--on is for --ring: give both")
+		return errs.Usage("--on is for --ring: give both")
 	case !changed("ring"):
 		return nil
 	case f.Ring < time.Second:
-		return exit.Usage("--ring %s: give at least 1s", f.Ring)
+		return errs.Usage("--ring %s: give at least 1s", f.Ring)
 	case f.Rotate != 0 || f.Aggregate || f.Page != "" || console.IsStdout(f.Output):
-		return exit.Usage("--ring cannot be combined with --rotate, --aggregate, --html or -o -")
+		return errs.Usage("--ring cannot be combined with --rotate, --aggregate, --html or -o -")
 	}
 	if !changed("keep") {
 		f.Keep = defaultRings
@@ -144,7 +144,7 @@ func (f *recordFlags) checkRing(changed func(flag string) bool) error {
 	for _, text := range f.on {
 		c, err := condition.Parse(text)
 		if err != nil {
-			return exit.Usage("--on %s: %v", printable.Line(text), err)
+			return errs.Usage("--on %s: %v", printable.Line(text), err)
 		}
 		f.On = append(f.On, c)
 	}
@@ -154,13 +154,13 @@ func (f *recordFlags) checkRing(changed func(flag string) bool) error {
 func (f *recordFlags) checkRotation(changed func(flag string) bool) error {
 	switch {
 	case changed("rotate") && f.Rotate < time.Second:
-		return exit.Usage("--rotate %s: give at least 1s", f.Rotate)
+		return errs.Usage("--rotate %s: give at least 1s", f.Rotate)
 	case changed("keep") && !changed("rotate") && !changed("ring"):
-		return exit.Usage("--keep is for --rotate and --ring: give one of them")
+		return errs.Usage("--keep is for --rotate and --ring: give one of them")
 	case changed("keep") && f.Keep < 1:
-		return exit.Usage("--keep %d: give at least 1", f.Keep)
+		return errs.Usage("--keep %d: give at least 1", f.Keep)
 	case changed("rotate") && console.IsStdout(f.Output):
-		return exit.Usage("-o - takes one recording: give a file with --rotate")
+		return errs.Usage("-o - takes one recording: give a file with --rotate")
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if err := f.open(cmd, launches); err != nil {
 		if launches {
-			err = exit.Internal(err)
+			err = errs.Internal(err)
 		}
 		return err
 	}
@@ -217,7 +217,7 @@ func (f *recordFlags) withEventLog(launches bool, run func() error) error {
 		return log.Flush()
 	})
 	if err = flagError("event-log", err); launches {
-		err = exit.Internal(err)
+		err = errs.Internal(err)
 	}
 	return cmp.Or(recorded, err)
 }
@@ -225,35 +225,35 @@ func (f *recordFlags) withEventLog(launches bool, run func() error) error {
 func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches bool) error {
 	switch {
 	case len(f.pids) > 0 && launches:
-		return exit.Usage("give either -p or a command, not both")
+		return errs.Usage("give either -p or a command, not both")
 	case f.name != "" && launches:
-		return exit.Usage("give either -n or a command, not both")
+		return errs.Usage("give either -n or a command, not both")
 	case f.hasRule() && launches:
-		return exit.Usage("give either what selects processes (%s) or a command, not both", ruleFlags)
+		return errs.Usage("give either what selects processes (%s) or a command, not both", ruleFlags)
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.hasRule():
-		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
+		return errs.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
 	case launches && console.IsStdout(f.Output):
-		return exit.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
+		return errs.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
 	case console.IsStdout(f.Output) && console.IsTerminal(os.Stdout):
-		return exit.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
+		return errs.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
 	case isOneOutput(f.Stats, f.Output):
-		return exit.Usage("-o and --stats name one file; give two")
+		return errs.Usage("-o and --stats name one file; give two")
 	case isOneOutput(f.Page, f.Output), isOneOutput(f.Page, f.Stats):
-		return exit.Usage("--html and -o or --stats name one file; give two")
+		return errs.Usage("--html and -o or --stats name one file; give two")
 	case f.Page != "" && console.IsStdout(f.Output):
-		return exit.Usage("--html reads the recording when it is complete: give a file with -o")
+		return errs.Usage("--html reads the recording when it is complete: give a file with -o")
 	case f.Page != "" && f.Rotate != 0:
-		return exit.Usage("--html is for one recording; with --rotate, prywalk report --html makes the page of each")
+		return errs.Usage("--html is for one recording; with --rotate, prywalk report --html makes the page of each")
 	case f.Open && f.Page == "":
-		return exit.Usage("--open is for the page of --html: give both")
+		return errs.Usage("--open is for the page of --html: give both")
 	case cmd.Flags().Changed("subset") && f.Sampler.Subset < 1:
-		return exit.Usage("--subset %d: give at least 1", f.Sampler.Subset)
+		return errs.Usage("--subset %d: give at least 1", f.Sampler.Subset)
 	}
 	if f.Open {
 		if err := recording.CheckBrowser(); err != nil {
 			err = fmt.Errorf("--open: %w; leave it out, and open the page yourself", err)
 			if launches {
-				err = exit.Internal(err)
+				err = errs.Internal(err)
 			}
 			return err
 		}
@@ -263,14 +263,14 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 
 func (f *recordFlags) setSampling() (err error) {
 	if f.Sampler.MaxDepth < 1 {
-		return exit.Usage("--max-depth %d: give at least 1", f.Sampler.MaxDepth)
+		return errs.Usage("--max-depth %d: give at least 1", f.Sampler.MaxDepth)
 	}
 	f.Sampler.Tasks, f.Sampler.OnlyGoroutines = f.goroutines && f.Threads == "", !f.tasks
 	if f.Sampler.Threads, err = view.Compile("threads", f.Threads); err != nil {
 		return err
 	}
 	if f.Sampler.Mode, err = observe.ParseMode(f.mode); err != nil {
-		return exit.Usage("--rung: %v", err)
+		return errs.Usage("--rung: %v", err)
 	}
 	return nil
 }

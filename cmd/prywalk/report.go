@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/command/console"
 	"prywalk/internal/store/profile"
@@ -91,9 +91,9 @@ func newReport() *cobra.Command {
 			for i, file := range args {
 				switch {
 				case file == "":
-					return exit.Usage("the name of the recording is empty; leave it out for %s, or give one", recordingName)
+					return errs.Usage("the name of the recording is empty; leave it out for %s, or give one", recordingName)
 				case slices.Contains(args[:i], file):
-					return exit.Usage("%s is given twice; prywalk diff compares two recordings", file)
+					return errs.Usage("%s is given twice; prywalk diff compares two recordings", file)
 				}
 			}
 			return nil
@@ -228,7 +228,7 @@ func (f *reportFlags) setWindow(p *pprof.Profile) (err error) {
 	f.opts.From = f.from.Since(begin, end)
 	f.opts.To, err = f.to.End(begin, end)
 	if err == nil && f.opts.To > 0 && f.opts.From >= f.opts.To {
-		return exit.Usage("--from %s is not before --to %s", &f.from, &f.to)
+		return errs.Usage("--from %s is not before --to %s", &f.from, &f.to)
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
 	"prywalk/report"
 )
@@ -30,32 +30,32 @@ func hasEffect(flag, form string) bool {
 
 func (f *reportFlags) check() error {
 	if slices.Contains(f.symbols, "") {
-		return exit.Usage("--symbols has an empty value; leave it out, or give one")
+		return errs.Usage("--symbols has an empty value; leave it out, or give one")
 	}
 	if f.opts.By != "" && !report.IsGrouping(f.opts.By) {
-		return exit.Usage("--by %q: choose %s", f.opts.By, joinWords(append(report.Groupings(), "label:NAME")))
+		return errs.Usage("--by %q: choose %s", f.opts.By, joinWords(append(report.Groupings(), "label:NAME")))
 	}
 	if state, err := regexp.Compile(f.opts.State); err == nil && !state.MatchString("[no state]") &&
 		!slices.ContainsFunc(report.States(), state.MatchString) {
-		return exit.Usage("--state %q: choose %s", f.opts.State, joinWords(report.States()))
+		return errs.Usage("--state %q: choose %s", f.opts.State, joinWords(report.States()))
 	}
 	if f.opts.Full && f.opts.By != "" {
-		return exit.Usage("--full has no effect with --by, which folds nothing; leave one of them out")
+		return errs.Usage("--full has no effect with --by, which folds nothing; leave one of them out")
 	}
 	if f.opts.NoIdle && f.opts.By != "wait" {
-		return exit.Usage("--no-idle has no effect without --by wait; leave it out, or add that")
+		return errs.Usage("--no-idle has no effect without --by wait; leave it out, or add that")
 	}
 	if f.blame && f.changed("value") && f.opts.Value != "blocked" {
-		return exit.Usage("--blame is about blocked time; leave out --value %s or --blame", printable.Line(f.opts.Value))
+		return errs.Usage("--blame is about blocked time; leave out --value %s or --blame", printable.Line(f.opts.Value))
 	}
 	if f.changed("window") && (f.slow == "" || f.stays.Window <= 0) {
-		return exit.Usage("--window %s: give --slow FUNCTION, and a time such as 1s", f.stays.Window)
+		return errs.Usage("--window %s: give --slow FUNCTION, and a time such as 1s", f.stays.Window)
 	}
 	if f.changed("over") && (f.slow == "" || f.stays.Over <= 0) {
-		return exit.Usage("--over %s: give --slow FUNCTION, and a time such as 200ms", f.stays.Over)
+		return errs.Usage("--over %s: give --slow FUNCTION, and a time such as 200ms", f.stays.Over)
 	}
 	if f.opts.Sort != "" && !slices.Contains(report.Orders(), f.opts.Sort) {
-		return exit.Usage("--sort %q: choose %s", f.opts.Sort, joinWords(report.Orders()))
+		return errs.Usage("--sort %q: choose %s", f.opts.Sort, joinWords(report.Orders()))
 	}
 	if f.changed("rows") {
 		if err := checkRows(f.opts.N); err != nil {
@@ -63,7 +63,7 @@ func (f *reportFlags) check() error {
 		}
 	}
 	if f.changed("to") && f.to.IsStart() {
-		return exit.Usage("--to 0 leaves nothing: give a time after the beginning of the recording")
+		return errs.Usage("--to 0 leaves nothing: give a time after the beginning of the recording")
 	}
 	forms, err := f.forms()
 	if err != nil {
@@ -75,7 +75,7 @@ func (f *reportFlags) check() error {
 		}
 		for _, form := range forms {
 			if !hasEffect(flag, form) {
-				return exit.Usage("%s has no effect with %s; leave one of them out", shownFlag(flag), shownFlag(form))
+				return errs.Usage("%s has no effect with %s; leave one of them out", shownFlag(flag), shownFlag(form))
 			}
 		}
 	}
@@ -108,15 +108,15 @@ func (f *reportFlags) forms() ([]string, error) {
 	for i, path := range f.files {
 		for j := range i {
 			if isOneOutput(path, f.files[j]) {
-				return nil, exit.Usage("--%s and --%s name one file; give two", fileForms[j].flag, fileForms[i].flag)
+				return nil, errs.Usage("--%s and --%s name one file; give two", fileForms[j].flag, fileForms[i].flag)
 			}
 		}
 	}
 	switch {
 	case len(texts) > 0 && len(files) > 0:
-		return nil, exit.Usage("--%s goes to stdout and --%s to a file: choose one", texts[0], files[0])
+		return nil, errs.Usage("--%s goes to stdout and --%s to a file: choose one", texts[0], files[0])
 	case len(texts) > 1 && !(len(texts) == 2 && f.json && (f.tree || f.chains || f.slow != "")):
-		return nil, exit.Usage("choose one of --%s", strings.Join(texts, " and --"))
+		return nil, errs.Usage("choose one of --%s", strings.Join(texts, " and --"))
 	case len(texts) == 2 && !f.tree:
 		return texts[:1], nil
 	case len(texts) == 2:

@@ -17,7 +17,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/testtargets"
 )
 
@@ -76,7 +76,7 @@ func TestARingIsWrittenAtSIGUSR1AndAtTheEnd(t *testing.T) {
 		return newest.TimeNanos > first+int64(time.Second)
 	})
 	send(t, p, unix.SIGINT)
-	if code := p.code(t); code != exit.OK {
+	if code := p.code(t); code != errs.ExitOK {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 	all := rings(t, dir)
@@ -122,7 +122,7 @@ func TestARingIsWrittenWhenAConditionBeginsToHold(t *testing.T) {
 		})
 	})
 	send(t, p, unix.SIGINT)
-	if code := p.code(t); code != exit.OK {
+	if code := p.code(t); code != errs.ExitOK {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 	for _, p := range rings(t, dir) {
@@ -158,11 +158,11 @@ func TestAHangAtNightIsToldInFiveLines(t *testing.T) {
 	testtargets.Eventually(t, "the hang is written", func() bool { return len(rings(t, dir)) > 0 })
 	files, _ := filepath.Glob(filepath.Join(dir, "r-*.pb.gz"))
 	send(t, p, unix.SIGINT)
-	if code := p.code(t); code != exit.OK {
+	if code := p.code(t); code != errs.ExitOK {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 	r := start(t, dir, nil, "report", files[0])
-	if code := r.code(t); code != exit.OK {
+	if code := r.code(t); code != errs.ExitOK {
 		t.Fatalf("exit code %d: %s", code, r.err.String())
 	}
 	var told []string
@@ -227,7 +227,7 @@ func TestASpikeIsFoundInARing(t *testing.T) {
 		}
 	}
 	send(t, p, unix.SIGINT)
-	if code := p.code(t); code != exit.OK {
+	if code := p.code(t); code != errs.ExitOK {
 		t.Fatalf("exit code %d: %s", code, p.err.String())
 	}
 	all := rings(t, dir)
@@ -262,7 +262,7 @@ func TestFlagsOfARing(t *testing.T) {
 		"--keep is for --rotate and --ring": {"--keep", "3"},
 	} {
 		p := start(t, t.TempDir(), nil, append([]string{"record", "-p", "1"}, args...)...)
-		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), want) {
+		if code := p.code(t); code != errs.ExitUsage || !strings.Contains(p.err.String(), want) {
 			t.Errorf("%v: exit code %d, %s; want %q", args, code, p.err.String(), want)
 		}
 	}
@@ -300,7 +300,7 @@ func TestARingIsWrittenWhenAThreadStalls(t *testing.T) {
 		})
 	})
 	send(t, p, unix.SIGINT)
-	if code := p.code(t); code != exit.OK {
+	if code := p.code(t); code != errs.ExitOK {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prywalk/docs"
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 )
 
 func newSchema() *cobra.Command {
@@ -25,7 +25,7 @@ Prints the JSON Schema (draft 2020-12) of what a command writes as JSON, such as
 --json. Without a name, lists the names. Every object begins with "schema_version".`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return exit.Usage("schema takes one name, not %d; prywalk schema lists them", len(args))
+				return errs.Usage("schema takes one name, not %d; prywalk schema lists them", len(args))
 			}
 			if len(args) == 0 {
 				_, err := io.WriteString(cmd.OutOrStdout(), strings.Join(schemaNames(), "\n")+"\n")
@@ -33,7 +33,7 @@ Prints the JSON Schema (draft 2020-12) of what a command writes as JSON, such as
 			}
 			text, err := docs.Schemas.ReadFile("schema/" + args[0] + ".json")
 			if err != nil {
-				return exit.Usage("no schema %q; choose %s", args[0], joinWords(schemaNames()))
+				return errs.Usage("no schema %q; choose %s", args[0], joinWords(schemaNames()))
 			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err

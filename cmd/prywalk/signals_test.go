@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/console"
 	"prywalk/internal/testtargets"
 
@@ -53,7 +53,7 @@ func TestBurstOfSignalsLosesNothing(t *testing.T) {
 			send(t, p, sig)
 		}
 		send(t, p, unix.SIGCONT)
-		if code := p.code(t); code != exit.OK {
+		if code := p.code(t); code != errs.ExitOK {
 			t.Errorf("%v: exit code %d, want 0: %s", burst, code, &p.err)
 		}
 		checkComments(t, testtargets.ReadRecording(t, file))
@@ -89,7 +89,7 @@ func TestPreviousRecordingIsKeptAsOld(t *testing.T) {
 			awaitNew(t, p, file)
 		}
 		send(t, p, unix.SIGINT)
-		if code := p.code(t); code != exit.OK {
+		if code := p.code(t); code != errs.ExitOK {
 			t.Fatalf("exit code %d, want 0: %s", code, &p.err)
 		}
 		if old, err := os.ReadFile(file + ".old"); string(old) != string(last) || err != nil && last != nil {
@@ -212,7 +212,7 @@ func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 		}
 		checkOneProfile(t, r)
 		r.Close()
-		if code := p.code(t); code != exit.OK {
+		if code := p.code(t); code != errs.ExitOK {
 			t.Errorf("%s: exit code %d, want 0: %s", path, code, &p.err)
 		}
 	}
@@ -223,7 +223,7 @@ func TestCtrlCEndsTheWaitForAPipesReader(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "-d", "1", "-p", burner(t), "-o", testtargets.Fifo(t))
 	testtargets.Says(t, &p.err, "waiting for a reader of")
 	send(t, p, unix.SIGINT)
-	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), console.ErrNoReader.Error()) {
+	if code := p.code(t); code != errs.ExitFailed || !strings.Contains(p.err.String(), console.ErrNoReader.Error()) {
 		t.Errorf("exit code %d, want 1 and the cause: %s", code, &p.err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/testtargets"
 )
 
@@ -50,7 +50,7 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	}
 	full.Close()
 	checkOneProfile(t, r)
-	if code := p.code(t); code != exit.OK || !strings.Contains(tty.Text(), "\x1b[Kprywalk: ") {
+	if code := p.code(t); code != errs.ExitOK || !strings.Contains(tty.Text(), "\x1b[Kprywalk: ") {
 		t.Errorf("exit code %d, want 0 and the closing line: %q", code, tty.Out.String())
 	}
 }
@@ -82,7 +82,8 @@ func TestSlowReadOfARecordingIsAnnounced(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out := p.code(t), tty.Text()
-	if code != exit.OK || !strings.HasPrefix(strings.ReplaceAll(out, line, ""), "\r\x1b[Kbusy: 100 % in compress; 1 CPU") {
+	rest := strings.ReplaceAll(out, line, "")
+	if code != errs.ExitOK || !strings.HasPrefix(rest, "\r\x1b[Kbusy: 100 % in compress; 1 CPU") {
 		t.Errorf("exit code %d, want 0 and the report only: %q", code, out)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 )
@@ -96,7 +96,7 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		{"--thread (", "not a regular expression"},
 	} {
 		p := start(t, dir, nil, append([]string{"report"}, strings.Fields(c.args)...)...)
-		if code := p.code(t); code != exit.WrongUsage || p.out.String() != "" || strings.Count(p.err.String(), "\n") != 1 ||
+		if code := p.code(t); code != errs.ExitUsage || p.out.String() != "" || strings.Count(p.err.String(), "\n") != 1 ||
 			!strings.Contains(p.err.String(), c.want) {
 			t.Errorf("report %s: exit code %d, want 2 and one line with %q: %q, %s", c.args, code, c.want, &p.out, &p.err)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/command/console"
 	"prywalk/internal/command/recording"
@@ -69,16 +69,16 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(args) > 0:
-		return exit.Usage("top takes running processes only, so that no output overwrites the table: start it elsewhere, " +
+		return errs.Usage("top takes running processes only, so that no output overwrites the table: start it elsewhere, " +
 			"and give -n NAME --wait here")
 	case len(f.pids) == 0 && f.name == "" && !f.wait && !f.hasRule():
-		return exit.Usage("no target: give -p PID or -n NAME")
+		return errs.Usage("no target: give -p PID or -n NAME")
 	case f.Sampler.WatchEvery < minRefresh:
-		return exit.Usage("--interval %s: give at least %s", f.Sampler.WatchEvery, minRefresh)
+		return errs.Usage("--interval %s: give at least %s", f.Sampler.WatchEvery, minRefresh)
 	case !slices.Contains(top.Clocks(), f.Clock):
-		return exit.Usage("--value %q: choose cpu, runqueue, blocked or wall", f.Clock)
+		return errs.Usage("--value %q: choose cpu, runqueue, blocked or wall", f.Clock)
 	case console.IsStdout(f.Output):
-		return exit.Usage("-o - would mix the recording with the table; give a file")
+		return errs.Usage("-o - would mix the recording with the table; give a file")
 	}
 	if err := checkRows(f.Rows); err != nil {
 		return err

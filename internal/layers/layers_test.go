@@ -21,11 +21,10 @@ const module = "prywalk"
 // each other.
 var order = [][]string{
 	{"docs", "frames", "internal/base/wire", "internal/code/x86", "internal/base/sample",
-		"internal/base/languages", "internal/base/protobuf", "internal/base/statistics"},
+		"internal/base/languages", "internal/base/protobuf", "internal/base/statistics", "internal/base/cache"},
 	{"internal/base/printable", "internal/host/filememory", "internal/base/incomplete",
 		"internal/code/unnamedcode", "internal/store/otlp"},
-	{"internal/host/outfile", "internal/host/safeopen", "internal/base/tabular", "internal/base/exit",
-		"internal/base/refusal"},
+	{"internal/host/outfile", "internal/host/safeopen", "internal/base/tabular", "internal/base/errs"},
 	{"internal/host/fdlimit", "internal/base/schema", "internal/account/attribute"},
 	{"internal/code/elffile", "internal/host/procmem", "internal/host/cgroup", "internal/host/container"},
 	{"dwarfunwind", "heuristics", "internal/host/process", "internal/watch/perfevents", "internal/host/launch",

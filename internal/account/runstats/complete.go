@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/incomplete"
-	"prywalk/internal/base/refusal"
 )
 
 func cpuCompleteness(s *Stats) (c incomplete.Completeness) {
@@ -75,7 +75,7 @@ func whyBetweenSamples(s *Stats, lost float64) string {
 
 // mostFrequentOmission returns "" if no sample was refused, left out or withheld.
 func mostFrequentOmission(s *Stats) string {
-	traced, maxPause := s.Failed[refusal.Traced.Word()], s.Failed[refusal.MaxPause.Word()]
+	traced, maxPause := s.Failed[errs.Traced.Word()], s.Failed[errs.MaxPause.Word()]
 	switch most := max(traced, maxPause, s.TicksWithheld); {
 	case most == 0:
 		return ""

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"maps"
 
-	"prywalk/internal/base/exit"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 )
 
 // TooShortLine is the last line for a command that exited before a sample.
@@ -40,11 +39,11 @@ func tryHigherRate(s *Stats) string {
 // NoSamples explains a recording without samples. threads is the expression that chose threads; "": all.
 func NoSamples(s *Stats, threads string) error {
 	if main, ok := MainFailure(s.Failed); ok {
-		return exit.With(exit.NoSamples, "no samples: %s%s; %s", whyFailed(main), Reasons(s.Failed), main.NextStep())
+		return errs.With(errs.ExitNoSamples, "no samples: %s%s; %s", whyFailed(main), Reasons(s.Failed), main.NextStep())
 	}
 	why := "no thread was sampled before the recording ended"
 	next := "record longer"
-	if s.Failed[refusal.Exited.Word()]+s.Failed[refusal.Zombie.Word()] > 0 {
+	if s.Failed[errs.Exited.Word()]+s.Failed[errs.Zombie.Word()] > 0 {
 		why, next = "all threads exited before they were sampled", "record a process that runs longer"
 	}
 	if rate := tryHigherRate(s); rate != "" {
@@ -53,38 +52,38 @@ func NoSamples(s *Stats, threads string) error {
 	if s.Attempted == 0 && s.Ticks > 0 && threads != "" {
 		why, next = "no thread matches --threads", "check the regular expression"
 	}
-	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
+	return errs.With(errs.ExitNoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
 
-func whyFailed(r refusal.Reason) string {
+func whyFailed(r errs.Reason) string {
 	switch r {
-	case refusal.Traced:
+	case errs.Traced:
 		return "another tracer is attached"
-	case refusal.Denied:
+	case errs.Denied:
 		return "the kernel denied access"
-	case refusal.NoFiles:
+	case errs.NoFiles:
 		return "too many open files in prywalk"
-	case refusal.MaxPause:
+	case errs.MaxPause:
 		return "stops were expected to take longer than --max-pause"
-	case refusal.Timeout:
+	case errs.Timeout:
 		return "no thread could be stopped"
 	}
 	return "all observations failed"
 }
 
 // MainFailure is the most frequent reason of unexpected failures; ok false: there was none.
-func MainFailure(failed map[string]int64) (main refusal.Reason, ok bool) {
+func MainFailure(failed map[string]int64) (main errs.Reason, ok bool) {
 	names := byFrequency(UnexpectedFailures(failed))
 	if len(names) == 0 {
-		return refusal.Other, false
+		return errs.Other, false
 	}
-	return refusal.OfWord(names[0]), true
+	return errs.OfWord(names[0]), true
 }
 
 // UnexpectedFailures leaves out failures of ended threads.
 func UnexpectedFailures(failed map[string]int64) map[string]int64 {
 	out := maps.Clone(failed)
-	delete(out, refusal.Exited.Word())
-	delete(out, refusal.Zombie.Word())
+	delete(out, errs.Exited.Word())
+	delete(out, errs.Zombie.Word())
 	return out
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 )
 
 // maxNotes is for a reader: the rest is in report --account.
@@ -89,7 +89,7 @@ func failuresToMention(s *Stats) string {
 	if len(failed) == 0 || fewFailures*Sum(failed) < s.Attempted+s.KernelSampled {
 		return ""
 	}
-	if n := failed[refusal.MaxPause.Word()]; n != Sum(failed) {
+	if n := failed[errs.MaxPause.Word()]; n != Sum(failed) {
 		return fmt.Sprintf("%s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
 	} else if timeBetweenSamples(s) != "" { // which says so
 		return ""

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 )
 
 const longCopy = 256 << 10 // bytes: such a copy explains a long stop
@@ -132,7 +132,7 @@ func withheld(s *Stats) string {
 			percentage(s.MaxOverhead), s.TicksWithheld, s.Lost*1e3, s.TargetCPU)
 	}
 	if s.MaxPause > 0 {
-		fmt.Fprintf(&b, "; --max-pause %s: %d stops left out", s.MaxPause.Duration(), s.Failed[refusal.MaxPause.Word()])
+		fmt.Fprintf(&b, "; --max-pause %s: %d stops left out", s.MaxPause.Duration(), s.Failed[errs.MaxPause.Word()])
 	}
 	if s.Subset > 0 {
 		fmt.Fprintf(&b, "; --subset %d", s.Subset)

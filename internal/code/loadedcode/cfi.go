@@ -60,7 +60,7 @@ func (d *debugCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 // FuncRange implements heuristics.Functions.
-func (d *debugCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
+func (d *debugCFI) FuncRange(pc frames.ModuleAddr) (start, end frames.ModuleAddr, ok bool) {
 	if d.inTable(pc) {
 		return 0, 0, false
 	}
@@ -72,7 +72,7 @@ func (d *debugCFI) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return 0, 0, false
 }
 
-func (d *debugCFI) inTable(pc uint64) bool {
+func (d *debugCFI) inTable(pc frames.ModuleAddr) bool {
 	if d.table == nil {
 		return false
 	}

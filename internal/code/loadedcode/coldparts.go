@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 
+	"prywalk/frames"
 	"prywalk/internal/code/elffile"
 )
 
@@ -20,12 +21,12 @@ type coldParts struct {
 }
 
 type coldPart struct {
-	start  uint64
+	start  frames.ModuleAddr
 	parent funcRange
 }
 
 // Parent returns the function of the cold part that begins at start.
-func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
+func (c *coldParts) Parent(start frames.ModuleAddr) (lo, hi frames.ModuleAddr, ok bool) {
 	if !c.built {
 		c.built = true
 		c.build()
@@ -130,13 +131,13 @@ type funcIndex struct {
 	funcs []funcRange
 }
 
-// funcRange is [start, end) in file addresses; end is 0 for a symbol without size.
-type funcRange struct{ start, end uint64 }
+// funcRange is [start, end); end is 0 for a symbol without size.
+type funcRange struct{ start, end frames.ModuleAddr }
 
 const funcCost = 2 * 16 // bytes
 
-// FuncRange returns the bounds of the function at pc, a file address.
-func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {
+// FuncRange returns the bounds of the function at pc.
+func (x *funcIndex) FuncRange(pc frames.ModuleAddr) (start, end frames.ModuleAddr, ok bool) {
 	if !x.built {
 		x.built = true
 		x.Tables(func(f *elffile.File, kind elffile.SymbolKind) {

@@ -60,7 +60,7 @@ func (img *Image) Table() managed.FileTable {
 }
 
 // FuncRange implements heuristics.Functions.
-func (r *fileRules) FuncRange(pc uint64) (start, end uint64, ok bool) {
+func (r *fileRules) FuncRange(pc frames.ModuleAddr) (start, end frames.ModuleAddr, ok bool) {
 	for _, b := range r.bounds {
 		if start, end, ok = b.FuncRange(pc); ok {
 			return start, end, ok
@@ -70,10 +70,12 @@ func (r *fileRules) FuncRange(pc uint64) (start, end uint64, ok bool) {
 }
 
 // Parent implements heuristics.Parts.
-func (r *fileRules) Parent(start uint64) (lo, hi uint64, ok bool) { return r.cold.Parent(start) }
+func (r *fileRules) Parent(start frames.ModuleAddr) (lo, hi frames.ModuleAddr, ok bool) {
+	return r.cold.Parent(start)
+}
 
 // SavesFPOnly implements heuristics.Conventions.
-func (r *fileRules) SavesFPOnly(pc uint64) bool {
+func (r *fileRules) SavesFPOnly(pc frames.ModuleAddr) bool {
 	return slices.ContainsFunc(r.builtins, func(b managed.Builtins) bool { return b.SavesFPOnly(pc) })
 }
 
@@ -90,7 +92,7 @@ func (r *fileRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 // CallBefore implements [frames.CallSites]. A builtin that is returned into counts as called.
-func (r *fileRules) CallBefore(ret frames.Addr) (frames.Call, bool) {
+func (r *fileRules) CallBefore(ret frames.ModuleAddr) (frames.Call, bool) {
 	if call, ok := r.code.CallBefore(ret); ok {
 		return call, ok
 	}
@@ -98,7 +100,7 @@ func (r *fileRules) CallBefore(ret frames.Addr) (frames.Call, bool) {
 }
 
 // builtinsAt returns the builtins with a function at pc that is returned into, or nil.
-func (r *fileRules) builtinsAt(pc frames.Addr) managed.Builtins {
+func (r *fileRules) builtinsAt(pc frames.ModuleAddr) managed.Builtins {
 	start, ok := r.code.FuncStart(pc)
 	if !ok || start != pc {
 		return nil

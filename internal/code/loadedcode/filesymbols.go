@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/base/cache"
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/runtimes"
@@ -76,10 +77,7 @@ func (x *fileSymbols) keep(key string, find func() []managed.Symbol) []managed.S
 	list, known := x.named[key]
 	if !known {
 		list = find()
-		if x.named == nil || len(x.named) >= maxCachedNames {
-			x.named = map[string][]managed.Symbol{}
-		}
-		x.named[key] = list
+		cache.Put(&x.named, maxCachedNames, key, list)
 	}
 	return list
 }

@@ -51,8 +51,8 @@ func imageWith(f *elffile.File, path, buildID string, deleted bool) *Image {
 	return img
 }
 
-// ReadAddr reads at a file address.
-func (img *Image) ReadAddr(addr uint64, b []byte) int {
+// ReadAddr returns the number of bytes.
+func (img *Image) ReadAddr(addr frames.ModuleAddr, b []byte) int {
 	img.mu.Lock()
 	defer img.mu.Unlock()
 	return img.ELF.ReadAddr(addr, b)
@@ -101,8 +101,8 @@ func elfImage(m *frames.Module) *Image {
 	return at.Image
 }
 
-// ImageAt returns the image at an address, also under other mappings, and the file address.
-func ImageAt(space *frames.Space, addr uint64) (*Image, uint64) {
+// ImageAt returns the image at an address, also under other mappings, and the address in it.
+func ImageAt(space *frames.Space, addr frames.Addr) (*Image, frames.ModuleAddr) {
 	for _, m := range space.Modules() {
 		img := elfImage(m)
 		if img == nil {

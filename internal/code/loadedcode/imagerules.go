@@ -66,14 +66,14 @@ var (
 )
 
 // CallBefore implements frames.CallSites.
-func (c imageCalls) CallBefore(ret frames.Addr) (frames.Call, bool) {
+func (c imageCalls) CallBefore(ret frames.ModuleAddr) (frames.Call, bool) {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.CallBefore(ret)
 }
 
 // FuncStart implements frames.CallSites.
-func (c imageCalls) FuncStart(pc frames.Addr) (frames.Addr, bool) {
+func (c imageCalls) FuncStart(pc frames.ModuleAddr) (frames.ModuleAddr, bool) {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	start, _, ok := p.FuncRange(pc)
@@ -81,35 +81,35 @@ func (c imageCalls) FuncStart(pc frames.Addr) (frames.Addr, bool) {
 }
 
 // FuncRange implements [frames.FunctionBounds].
-func (c imageCalls) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) {
+func (c imageCalls) FuncRange(pc frames.ModuleAddr) (start, end frames.ModuleAddr, ok bool) {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.FuncRange(pc)
 }
 
 // EndsStack implements [frames.StackEnds].
-func (c imageCalls) EndsStack(pc frames.Addr) bool {
+func (c imageCalls) EndsStack(pc frames.ModuleAddr) bool {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.code.EndsStack(pc)
 }
 
 // EndsInTailCall implements [frames.TailCalls].
-func (c imageCalls) EndsInTailCall(start frames.Addr) bool {
+func (c imageCalls) EndsInTailCall(start frames.ModuleAddr) bool {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.code.EndsInTailCall(start)
 }
 
 // SwitchesStack implements [frames.StackSwitches].
-func (c imageCalls) SwitchesStack(pc frames.Addr, afterCall bool) bool {
+func (c imageCalls) SwitchesStack(pc frames.ModuleAddr, afterCall bool) bool {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.code.SwitchesStack(pc, afterCall)
 }
 
 // Popped implements [frames.PoppedRegisters].
-func (c imageCalls) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
+func (c imageCalls) Popped(pc frames.ModuleAddr, n int) (reg uint8, ok bool) {
 	p := c.img.lockRules()
 	defer c.img.mu.Unlock()
 	return p.code.Popped(pc, n)

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"debug/elf"
 
+	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/code/elffile"
 )
 
@@ -22,7 +24,7 @@ type liveCode struct {
 }
 
 // ReadCode implements heuristics.Code.
-func (l *liveCode) ReadCode(addr uint64, buf []byte) int {
+func (l *liveCode) ReadCode(addr frames.Addr, buf []byte) int {
 	done := 0
 	for done < len(buf) {
 		at := addr + uint64(done)
@@ -39,15 +41,12 @@ func (l *liveCode) page(num uint64) []byte {
 	if b, ok := l.pages[num]; ok {
 		return b
 	}
-	if len(l.pages) >= maxLivePages {
-		clear(l.pages)
-		l.lost = true
-	}
+	l.lost = l.lost || len(l.pages) >= maxLivePages
 	b := make([]byte, codePageSize)
 	if _, err := l.p.ReadMem(num*codePageSize, b); err != nil {
 		b = nil
 	}
-	l.pages[num] = b
+	cache.Put(&l.pages, maxLivePages, num, b)
 	return b
 }
 
@@ -73,7 +72,7 @@ func (l *liveCode) refresh() bool {
 type fileCode struct{ f *elffile.File }
 
 // ReadCode implements heuristics.Code.
-func (c fileCode) ReadCode(addr uint64, buf []byte) int {
+func (c fileCode) ReadCode(addr frames.ModuleAddr, buf []byte) int {
 	for i := range c.f.Segments {
 		s := &c.f.Segments[i]
 		if off := addr - s.VAddr; s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 && off < s.FileSize {

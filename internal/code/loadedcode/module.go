@@ -89,7 +89,7 @@ func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
 	img.attachTo(mod, at, bias)
 }
 
-func (img *Image) executable(addr uint64) bool {
+func (img *Image) executable(addr frames.ModuleAddr) bool {
 	for i := range img.ELF.Segments {
 		s := &img.ELF.Segments[i]
 		if s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 && addr-s.VAddr&^0xfff < s.MemSize+s.VAddr&0xfff {

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/process"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
@@ -32,9 +32,9 @@ func TestEndedProcessIsNotFound(t *testing.T) {
 		t.Error("Alive is true for an ended process")
 	}
 	_, err := p.Refresh()
-	wantKind(t, err, refusal.Exited)
+	wantKind(t, err, errs.Exited)
 	_, err = p.Threads(nil)
-	wantKind(t, err, refusal.Exited)
+	wantKind(t, err, errs.Exited)
 }
 
 func TestTheProgramIsTheFileThatWasExecuted(t *testing.T) {
@@ -126,7 +126,7 @@ func TestOrdinaryUserGetsTheCauseOfARefusal(t *testing.T) {
 	if pid := os.Getenv("TARGET_TEST_PID"); pid != "" {
 		n, _ := strconv.Atoi(pid)
 		_, err := Open(n)
-		e := wantKind(t, err, refusal.Denied)
+		e := wantKind(t, err, errs.Denied)
 		if !strings.Contains(e.Cause, os.Getenv("TARGET_TEST_CAUSE")) || e.Next == "" {
 			t.Errorf("error %q, want the cause %q, and a next step", e, os.Getenv("TARGET_TEST_CAUSE"))
 		}

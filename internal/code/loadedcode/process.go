@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 )
@@ -56,7 +56,7 @@ func (c *ImageCache) Open(pid int) (*Process, error) {
 	for try := 0; ; try++ {
 		p, err := c.open(pid)
 		// During exec by another thread /proc has no files, or the id is the ended first thread's.
-		seemsGone := errors.Is(err, refusal.Exited) || errors.Is(err, refusal.Zombie)
+		seemsGone := errors.Is(err, errs.Exited) || errors.Is(err, errs.Zombie)
 		if !seemsGone || try == openTries || unix.Kill(pid, 0) == unix.ESRCH {
 			return p, err
 		}

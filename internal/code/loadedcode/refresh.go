@@ -14,7 +14,7 @@ import (
 )
 
 // Refresh reads the mappings again, and reports whether a walk can give another stack. Unchanged mappings keep their
-// modules, except after an exec. Error after the process's end: a [*process.Error] of [refusal.Exited].
+// modules, except after an exec. Error after the process's end: a [*process.Error] of [errs.Exited].
 func (p *Process) Refresh() (changed bool, err error) {
 	if !p.Alive() {
 		return false, process.Explain(p.PID, os.ErrNotExist)

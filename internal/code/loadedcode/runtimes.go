@@ -18,8 +18,8 @@ type Runtimes struct {
 	host     runtimeHost
 }
 
-// FuncBounds returns the bounds of a function at a run-time address.
-type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
+// FuncBounds returns the bounds of the function at pc.
+type FuncBounds = func(pc frames.Addr) (start, end frames.Addr, ok bool)
 
 // Init begins for instructions read by code. *ask, another source of bounds, may be set later.
 func (r *Runtimes) Init(arch frames.Arch, code heuristics.Code, ask *FuncBounds) {
@@ -95,7 +95,7 @@ func (r *Runtimes) Labels(regs *frames.Regs, mem frames.Memory) map[string]strin
 }
 
 // FuncRange implements heuristics.Functions for code made at run time.
-func (r *Runtimes) FuncRange(pc uint64) (start, end uint64, ok bool) {
+func (r *Runtimes) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) {
 	for found := range r.detected.found {
 		if start, end, ok = found.FuncRange(pc); ok {
 			return start, end, ok

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/store/profile"
 )
@@ -62,7 +62,7 @@ func New(o Options) (*Agent, error) {
 		return nil, err
 	}
 	if o.MaxMessage < minMessage || o.MaxMessage > maxMessage {
-		return nil, exit.Usage("--max-message: give from %d to %d bytes", minMessage, maxMessage)
+		return nil, errs.Usage("--max-message: give from %d to %d bytes", minMessage, maxMessage)
 	}
 	var s *spool
 	if o.SpoolDir != "" {

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/store/otlp"
 )
 
@@ -121,7 +121,7 @@ func (p *poster) post(ctx context.Context, body []byte, header map[string]string
 func newClient(to Receiver) (client, error) {
 	u, err := url.Parse(to.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, exit.Usage("--endpoint %s: give a URL, such as http://localhost:4317 or https://collector:4317",
+		return nil, errs.Usage("--endpoint %s: give a URL, such as http://localhost:4317 or https://collector:4317",
 			redacted(to.Endpoint))
 	}
 	transport, err := to.transport(u.Scheme == "https")
@@ -139,7 +139,7 @@ func newClient(to Receiver) (client, error) {
 	case HTTP:
 		return httpClient{poster{&to, c, httpURL(u)}}, nil
 	}
-	return nil, exit.Usage("--protocol %s: give grpc or http", to.Protocol)
+	return nil, errs.Usage("--protocol %s: give grpc or http", to.Protocol)
 }
 
 func (r *Receiver) transport(secure bool) (*http.Transport, error) {
@@ -152,7 +152,7 @@ func (r *Receiver) transport(secure bool) (*http.Transport, error) {
 	h.Protocols.SetUnencryptedHTTP2(r.Protocol == GRPC)
 	if !secure {
 		if r.CAFile != "" || r.CertFile != "" || r.KeyFile != "" {
-			return nil, exit.Usage("--ca, --cert and --key are for an endpoint that begins with https://; leave " +
+			return nil, errs.Usage("--ca, --cert and --key are for an endpoint that begins with https://; leave " +
 				"them out, or give one")
 		}
 		return h, nil
@@ -169,7 +169,7 @@ func (r *Receiver) transport(secure bool) (*http.Transport, error) {
 		}
 	}
 	if (r.CertFile == "") != (r.KeyFile == "") {
-		return nil, exit.Usage("give --cert and --key together")
+		return nil, errs.Usage("give --cert and --key together")
 	}
 	if r.CertFile != "" {
 		if _, err := tls.LoadX509KeyPair(r.CertFile, r.KeyFile); err != nil {

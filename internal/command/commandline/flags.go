@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/filememory"
 	"prywalk/internal/watch/sampler"
 )
@@ -73,7 +73,7 @@ func (l *PIDs) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		pid, ok := ParsePID(strings.TrimSpace(part))
 		if !ok {
-			return exit.Usage("%q is not a process number", part)
+			return errs.Usage("%q is not a process number", part)
 		}
 		if !slices.Contains(*l, pid) {
 			*l = append(*l, pid)
@@ -94,9 +94,9 @@ func parseSeconds(text string) (time.Duration, error) {
 	d, ok := duration(text)
 	switch {
 	case !ok:
-		return 0, exit.Usage("%q is not a duration: give seconds (30) or a number with a unit (30s, 2m, 10min)", text)
+		return 0, errs.Usage("%q is not a duration: give seconds (30) or a number with a unit (30s, 2m, 10min)", text)
 	case d <= 0:
-		return 0, exit.Usage("%q: a duration is above 0 and at most 1e9 seconds", text)
+		return 0, errs.Usage("%q: a duration is above 0 and at most 1e9 seconds", text)
 	}
 	return d, nil
 }
@@ -121,7 +121,7 @@ func MaxShare(at *float64) pflag.Value {
 	return &value[float64]{at, "PERCENT", func(text string) (float64, error) {
 		v, ok := percent(text)
 		if !ok || !(v > 0 && v <= 1) {
-			return 0, exit.Usage("%q is not a share: give a percentage above 0%% and up to 100%%, such as 2%% (2 is the same)",
+			return 0, errs.Usage("%q is not a share: give a percentage above 0%% and up to 100%%, such as 2%% (2 is the same)",
 				text)
 		}
 		return v, nil
@@ -168,7 +168,7 @@ func Percent(at *float64) pflag.Value {
 	return &value[float64]{at, "PERCENT", func(text string) (float64, error) {
 		v, ok := percent(text)
 		if !ok || !(v >= 0 && v < 1e6) {
-			return 0, exit.Usage("%q is not a percentage: give one from 0%%, such as 5%% (5 is the same)", text)
+			return 0, errs.Usage("%q is not a percentage: give one from 0%%, such as 5%% (5 is the same)", text)
 		}
 		return v, nil
 	}, FormatPercent, false}
@@ -191,7 +191,7 @@ func size(at *int64, least int64, wrong string) pflag.Value {
 	return &value[int64]{at, "SIZE", func(text string) (int64, error) {
 		v, ok := sizeOf(text)
 		if !ok || v < least {
-			return 0, exit.Usage(wrong, text)
+			return 0, errs.Usage(wrong, text)
 		}
 		return v, nil
 	}, filememory.Size, false}
@@ -216,7 +216,7 @@ func Frequency(at *float64) pflag.Value {
 	return &value[float64]{at, "HZ", func(text string) (float64, error) {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v >= sampler.MinFreq && v <= sampler.MaxFreq) {
-			return 0, exit.Usage("%q is not a frequency: give a rate in Hz from %d to %d", text, sampler.MinFreq,
+			return 0, errs.Usage("%q is not a frequency: give a rate in Hz from %d to %d", text, sampler.MinFreq,
 				sampler.MaxFreq)
 		}
 		return v, nil
@@ -234,7 +234,7 @@ func Address(at *string) pflag.Value {
 			port, _ = strconv.Atoi("0" + parts[1])
 		}
 		if parts == nil || port > math.MaxUint16 {
-			return "", exit.Usage("%q is not an address: give HOST:PORT, such as localhost:8080", text)
+			return "", errs.Usage("%q is not an address: give HOST:PORT, such as localhost:8080", text)
 		}
 		return text, nil
 	}, func(text string) string { return text }, false}
@@ -245,7 +245,7 @@ func OnOff(at *bool) pflag.Value {
 	words := map[bool]string{false: Off, true: "on"}
 	return &value[bool]{at, "on|off", func(text string) (bool, error) {
 		if text != words[true] && text != words[false] {
-			return false, exit.Usage("%q: give on or off", text)
+			return false, errs.Usage("%q: give on or off", text)
 		}
 		return text == words[true], nil
 	}, func(on bool) string { return words[on] }, false}

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prywalk/docs"
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/command/console"
@@ -190,7 +190,7 @@ func showTopic(cmd *cobra.Command, name string) (bool, error) {
 		}
 		page, err := docs.Topics.ReadFile(t.page)
 		if err != nil {
-			return true, exit.With(exit.Failed, "the help page on %s is not in this build: %w", name, err)
+			return true, errs.With(errs.ExitFailed, "the help page on %s is not in this build: %w", name, err)
 		}
 		_, err = cmd.OutOrStdout().Write(page)
 		return true, err
@@ -201,9 +201,9 @@ func showTopic(cmd *cobra.Command, name string) (bool, error) {
 // WrongFlag returns an unparsable flag's error, with the next step.
 func WrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return exit.Usage("--%s: %s; see %s --help", invalid.GetFlag().Name, wrongValue(invalid), cmd.CommandPath())
+		return errs.Usage("--%s: %s; see %s --help", invalid.GetFlag().Name, wrongValue(invalid), cmd.CommandPath())
 	}
-	return exit.Usage("%v; see %s --help", err, cmd.CommandPath())
+	return errs.Usage("%v; see %s --help", err, cmd.CommandPath())
 }
 
 const (
@@ -226,15 +226,15 @@ func UnknownCommand(root *cobra.Command, args []string) error {
 	}
 	root.SuggestionsMinimumDistance = suggestionDistance
 	if meant := root.SuggestionsFor(args[0]); len(meant) > 0 && len(meant) <= maxSuggestions {
-		return exit.Usage("unknown command %q (do you mean prywalk %s?); prywalk --help lists the commands", args[0],
+		return errs.Usage("unknown command %q (do you mean prywalk %s?); prywalk --help lists the commands", args[0],
 			strings.Join(meant, " or "))
 	}
-	return exit.Usage("unknown command %q; prywalk --help lists the commands", args[0])
+	return errs.Usage("unknown command %q; prywalk --help lists the commands", args[0])
 }
 
 // wrongValue leaves out pflag's names of Go functions.
 func wrongValue(e *pflag.InvalidValueError) string {
-	if own, ok := errors.AsType[*exit.Error](e); ok {
+	if own, ok := errors.AsType[*errs.Error](e); ok {
 		return own.Error()
 	}
 	problem := "is not a valid value"

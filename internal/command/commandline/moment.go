@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 )
 
 // Moment is a time of a recording: since its start, on a date, or of a day. The zero value is none.
@@ -39,10 +39,10 @@ func parseMoment(text string) (Moment, error) {
 	d, ok := duration(text)
 	switch {
 	case !ok:
-		return Moment{}, exit.Usage("%q is not a time of the recording: give seconds (0, 2.5), a number with a unit "+
+		return Moment{}, errs.Usage("%q is not a time of the recording: give seconds (0, 2.5), a number with a unit "+
 			"(2s, 10min), or a clock time (03:00, 03:00:30, 2026-11-28T03:00)", text)
 	case d < 0:
-		return Moment{}, exit.Usage("%q: a time of the recording is from 0 to 1e9 seconds", text)
+		return Moment{}, errs.Usage("%q: a time of the recording is from 0 to 1e9 seconds", text)
 	}
 	return Moment{text: text, since: d}, nil
 }

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/store/profile"
-	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
 )
 
@@ -74,7 +74,7 @@ func (w *Watch) Add(iv profile.Interval) {
 	w.queued += iv.RunQueue
 	if iv.TID != 0 && slices.ContainsFunc(w.Conditions, func(c Condition) bool { return c.kind == stalled }) {
 		if begin, known := w.first[iv.TID]; !known || iv.End-iv.Wall < begin {
-			managed.Remember(&w.first, maxMatches, iv.TID, iv.End-iv.Wall)
+			cache.Put(&w.first, maxMatches, iv.TID, iv.End-iv.Wall)
 		}
 	}
 }
@@ -248,7 +248,7 @@ func (w *Watch) matches(at place, s *state, rule func(functions []waits.Frame, f
 	functions, final := w.Functions(at.stack)
 	is := rule(functions, final)
 	if final {
-		managed.Remember(&s.matches, maxMatches, at, is)
+		cache.Put(&s.matches, maxMatches, at, is)
 	}
 	return is
 }

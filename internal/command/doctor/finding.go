@@ -10,8 +10,8 @@ import (
 	"io"
 	"slices"
 
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
-	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/schema"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/host/process"
@@ -56,7 +56,7 @@ func failure(err error) Finding {
 		return finding(Fail, err.Error(), "")
 	}
 	f := finding(Fail, e.Cause, e.Next)
-	f.denied = errors.Is(err, refusal.Denied)
+	f.denied = errors.Is(err, errs.Denied)
 	if e.Gate != nil {
 		f.Remedy, f.Command, f.needsCaps = e.Gate.Remedy, e.Gate.Command, e.Gate.Needs
 	}

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/cgroup"
@@ -145,7 +145,7 @@ func (c *checker) sleepers() Finding {
 		files := procmem.OpenThread(c.PID, tid, nil)
 		_, why := files.Syscall()
 		files.Close()
-		if why != nil && !errors.Is(why, refusal.Exited) {
+		if why != nil && !errors.Is(why, errs.Exited) {
 			err = why
 			break
 		}

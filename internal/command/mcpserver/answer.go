@@ -14,7 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/tabular"
 )
@@ -51,7 +51,7 @@ func (o *Options) runCommand(ctx context.Context, recordings []string, next, com
 		return nil, nil, fmt.Errorf("prywalk %s could not be run: %w", command, err)
 	}
 	output = strings.NewReplacer(names...).Replace(output)
-	failed := code != exit.OK && code != exit.Deadlock && code != exit.NoSamples
+	failed := code != errs.ExitOK && code != errs.ExitDeadlock && code != errs.ExitNoSamples
 	if failed {
 		next = ""
 	}

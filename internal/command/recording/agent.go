@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/command/agent"
 	"prywalk/internal/command/console"
@@ -66,7 +66,7 @@ func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	hung := selfhang.Watched(func() { lost = a.agent.Finish(time.Now()) })
 	if hung != nil || a.hung {
 		a.hung = true
-		return exit.Join(failure, hung)
+		return errs.Join(failure, hung)
 	}
 	background.close()
 	intervals, messages := a.agent.Metrics.Sent()
@@ -77,7 +77,7 @@ func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	}
 	if a.output.path != "" {
 		if err := a.writeWatched(); err != nil {
-			return exit.Join(failure, err)
+			return errs.Join(failure, err)
 		}
 	}
 	if failure == nil && a.stats.Samples == 0 {

@@ -8,8 +8,7 @@ import (
 	"os"
 
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/base/exit"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/console"
 	"prywalk/internal/host/launch"
 	"prywalk/internal/host/procmem"
@@ -18,7 +17,7 @@ import (
 
 func (r *recording) launchAndRecord(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
-		return exit.Internal(err)
+		return errs.Internal(err)
 	}
 	r.signals.launches = true
 	ctx, stop := r.signals.handle(&r.output.state)
@@ -32,7 +31,7 @@ func (r *recording) launchAndRecord(args []string) error {
 		return err
 	}
 	if err != nil {
-		return exit.Internal(err)
+		return errs.Internal(err)
 	}
 	r.pids = []int{l.PID}
 	r.output.setPath(&r.options, l.PID)
@@ -46,7 +45,7 @@ func (r *recording) launchAndRecord(args []string) error {
 	r.signals.sendPending()
 	failure := r.recordLaunched(ctx, l)
 	if r.hung {
-		return exit.Internal(failure) // the command may be stopped until prywalk ends
+		return errs.Internal(failure) // the command may be stopped until prywalk ends
 	}
 	done := "done"
 	if failure != nil {
@@ -59,7 +58,7 @@ func (r *recording) launchAndRecord(args []string) error {
 	}
 	status := waitForCommand(l)
 	if failure != nil {
-		return &exit.Error{Code: exit.InternalFailure} // prywalk's own failure has precedence
+		return &errs.Error{Code: errs.ExitInternal} // prywalk's own failure has precedence
 	}
 	return status
 }
@@ -71,7 +70,7 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 		return err
 	}
 	if err != nil {
-		ended := errors.Is(err, refusal.Exited) || errors.Is(err, refusal.Zombie)
+		ended := errors.Is(err, errs.Exited) || errors.Is(err, errs.Zombie)
 		if !ended {
 			console.Errorf("%v", err)
 		}
@@ -92,7 +91,7 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 	if r.hung {
 		return r.writeHung(failure)
 	}
-	if err := exit.Join(failure, r.writeWatched()); err != nil {
+	if err := errs.Join(failure, r.writeWatched()); err != nil {
 		return err
 	}
 	if err := r.reportResult(); err != nil {
@@ -117,14 +116,14 @@ func contextUntilExit(ctx context.Context, l *launch.Launched) (context.Context,
 func waitForCommand(l *launch.Launched) error {
 	st, err := l.Wait()
 	if err != nil {
-		return exit.Internal(err)
+		return errs.Internal(err)
 	}
 	code := st.ExitStatus()
 	if st.Signaled() {
 		code = 128 + int(st.Signal())
 	}
 	if code != 0 {
-		return &exit.Error{Code: code}
+		return &errs.Error{Code: code}
 	}
 	return nil
 }

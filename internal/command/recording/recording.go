@@ -15,8 +15,7 @@ import (
 	"time"
 
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/base/exit"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/command/console"
 	"prywalk/internal/host/outfile"
@@ -107,7 +106,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 		}
 	}
 	if err := r.writeWatched(); err != nil {
-		return exit.Join(failure, err)
+		return errs.Join(failure, err)
 	}
 	if failure != nil {
 		return failure
@@ -144,12 +143,12 @@ func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 	for _, pid := range pids {
 		p, err := r.images.Open(pid)
 		if err != nil && r.options.ByRule {
-			why := refusal.Of(err)
-			if why != refusal.Exited {
+			why := errs.Of(err)
+			if why != errs.Exited {
 				r.unopened++
 				r.openError = err
 			}
-			if why != refusal.Exited && why != refusal.NoFiles { // what lacks descriptors is tried again
+			if why != errs.Exited && why != errs.NoFiles { // what lacks descriptors is tried again
 				r.refused[why.Word()]++
 				r.samplerOpts.Refused = append(r.samplerOpts.Refused, pid)
 			}
@@ -333,15 +332,15 @@ func (r *recording) reportResult() error {
 
 func (r *recording) endedWithoutSamples() bool {
 	s := &r.stats
-	refusedCount := s.Failed[refusal.Traced.Word()] + s.Failed[refusal.Denied.Word()] +
-		s.Failed[refusal.Timeout.Word()]
+	refusedCount := s.Failed[errs.Traced.Word()] + s.Failed[errs.Denied.Word()] +
+		s.Failed[errs.Timeout.Word()]
 	return r.signals.command.Load() != nil && refusedCount == 0 && r.options.Threads == ""
 }
 
 func (r *recording) refusalError() error {
 	failed := r.stats.Failed
-	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed[refusal.Denied.Word()],
-		Traced: failed[refusal.Traced.Word()], Succeeded: r.stats.Stops})
+	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed[errs.Denied.Word()],
+		Traced: failed[errs.Traced.Word()], Succeeded: r.stats.Stops})
 }
 
 // RecordProcesses records running processes.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/command/console"
 	"prywalk/internal/host/outfile"
 	"prywalk/internal/host/procmem"
@@ -94,7 +94,7 @@ func (r *recording) write() error {
 		runstats.TargetGroups(&r.stats), ofAll)
 	r.setComments(comments...)
 	r.names.Refresh()
-	return exit.Join(r.writeLast(), r.writeStats())
+	return errs.Join(r.writeLast(), r.writeStats())
 }
 
 func (r *recording) setComments(lines ...string) {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/base/exit"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/command/console"
@@ -138,10 +138,10 @@ func (t *topRun) finish(shown error) error {
 	}
 	if t.output.path != "" {
 		if err := t.writeWatched(); err != nil {
-			return exit.Join(t.failure, shown, err)
+			return errs.Join(t.failure, shown, err)
 		}
 	}
-	if err := exit.Join(t.failure, shown); err != nil {
+	if err := errs.Join(t.failure, shown); err != nil {
 		return err
 	}
 	switch {

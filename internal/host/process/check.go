@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/safeopen"
 )
 
@@ -24,7 +24,7 @@ func Check(root string, pid int) (*Status, error) { return procRoot(root).check(
 
 func (p procRoot) check(pid int) (*Status, error) {
 	if pid <= 0 {
-		return nil, &Error{PID: pid, Kind: refusal.Exited, Cause: "not a process number", Next: "give a number above 0"}
+		return nil, &Error{PID: pid, Kind: errs.Exited, Cause: "not a process number", Next: "give a number above 0"}
 	}
 	s, err := p.status(pid)
 	if err != nil {
@@ -32,13 +32,13 @@ func (p procRoot) check(pid int) (*Status, error) {
 	}
 	switch {
 	case s.Tgid != pid:
-		return nil, &Error{PID: pid, Kind: refusal.NotAProcess,
+		return nil, &Error{PID: pid, Kind: errs.NotAProcess,
 			Cause: fmt.Sprintf("%d is a thread of process %d (%s)", pid, s.Tgid, p.comm(s.Tgid)),
 			Next:  fmt.Sprintf("use -p %d", s.Tgid)}
 	case s.KernelThread:
 		return nil, kernelThread(pid)
 	case (s.State == 'Z' || s.State == 'X') && p.liveThread(pid) == 0:
-		return nil, &Error{PID: pid, Kind: refusal.Zombie, Cause: "it has exited and waits for its parent " +
+		return nil, &Error{PID: pid, Kind: errs.Zombie, Cause: "it has exited and waits for its parent " +
 			strconv.Itoa(s.PPid) + " to reap it (zombie)", Next: "a zombie has no stack; check its parent"}
 	}
 	return s, nil
@@ -46,12 +46,12 @@ func (p procRoot) check(pid int) (*Status, error) {
 
 // hiddenOrGone distinguishes a hidden process (mount option hidepid) from a missing one.
 func (p procRoot) hiddenOrGone(pid int, err error) error {
-	if p != defaultProc || !errors.Is(err, refusal.Exited) {
+	if p != defaultProc || !errors.Is(err, errs.Exited) {
 		return err
 	}
 	if kill := unix.Kill(pid, 0); kill == nil || kill == unix.EPERM {
-		if _, again := p.status(pid); errors.Is(again, refusal.Exited) {
-			return &Error{PID: pid, Kind: refusal.Denied, Cause: "/proc hides it (mount option hidepid)",
+		if _, again := p.status(pid); errors.Is(again, errs.Exited) {
+			return &Error{PID: pid, Kind: errs.Denied, Cause: "/proc hides it (mount option hidepid)",
 				Next: "run prywalk as the process's user or as root (sudo)", Err: err}
 		}
 	}
@@ -85,7 +85,7 @@ func (p procRoot) liveThread(pid int) int {
 
 var archs = map[elf.Machine]frames.Arch{elf.EM_X86_64: frames.X86_64, elf.EM_AARCH64: frames.ARM64}
 
-// arch returns that of a process's program. Errors: those of [Explain] for the file, and of [refusal.Not64Bit].
+// arch returns that of a process's program. Errors: those of [Explain] for the file, and of [errs.Not64Bit].
 func (p procRoot) arch(pid, tid int) (frames.Arch, error) {
 	var o safeopen.Opener
 	f, err := o.Open(safeopen.Request{Path: p.path(tid, "exe"), Kernel: true})
@@ -112,7 +112,7 @@ func checkSupported(pid int, class elf.Class, machine elf.Machine) error {
 	case class != elf.ELFCLASS64:
 		what = "it is a 32-bit program"
 	}
-	return &Error{PID: pid, Kind: refusal.Not64Bit, Cause: what,
+	return &Error{PID: pid, Kind: errs.Not64Bit, Cause: what,
 		Next: "only 64-bit x86-64 and arm64 programs are supported"}
 }
 
@@ -164,6 +164,6 @@ func checkFiles(least uint64) error {
 }
 
 func noFiles(pid int, err error) *Error {
-	return &Error{PID: pid, Kind: refusal.NoFiles, Cause: "too many open files in prywalk",
+	return &Error{PID: pid, Kind: errs.NoFiles, Cause: "too many open files in prywalk",
 		Next: "raise its limit: ulimit -n 4096", Err: err}
 }

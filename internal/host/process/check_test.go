@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/testtargets"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +19,7 @@ import (
 func TestOpenRefusesPIDsWithoutProcess(t *testing.T) {
 	for _, pid := range []int{-1, 0, 1 << 30} {
 		_, err := Open(pid)
-		wantKind(t, err, refusal.Exited)
+		wantKind(t, err, errs.Exited)
 	}
 }
 
@@ -31,7 +31,7 @@ func TestOpenNamesTheProcessOfAThread(t *testing.T) {
 	for _, e := range tids {
 		if tid, _ := strconv.Atoi(e.Name()); tid != os.Getpid() {
 			_, err := Open(tid)
-			e := wantKind(t, err, refusal.NotAProcess)
+			e := wantKind(t, err, errs.NotAProcess)
 			if !strings.Contains(e.Next, "-p "+strconv.Itoa(os.Getpid())) {
 				t.Errorf("next step %q, want one with -p %d", e.Next, os.Getpid())
 			}
@@ -52,7 +52,7 @@ func TestOpenRefusesAZombie(t *testing.T) {
 		return err == nil && s.State == 'Z'
 	})
 	_, err := Open(c.Process.Pid)
-	wantKind(t, err, refusal.Zombie)
+	wantKind(t, err, errs.Zombie)
 }
 
 func TestOpenRefusesAKernelThread(t *testing.T) {
@@ -60,7 +60,7 @@ func TestOpenRefusesAKernelThread(t *testing.T) {
 		t.Skip("needs kernel threads: not in a pid namespace")
 	}
 	_, err := Open(2)
-	wantKind(t, err, refusal.KernelThread)
+	wantKind(t, err, errs.KernelThread)
 }
 
 func TestProgramsOf32BitsAreRefused(t *testing.T) {
@@ -71,7 +71,7 @@ func TestProgramsOf32BitsAreRefused(t *testing.T) {
 	}{
 		{1, 3, "32-bit"}, {1, 40, "32-bit"}, {1, elf.EM_X86_64, "x32"}, {2, 243, "machine 243"},
 	} {
-		e := wantKind(t, checkSupported(1, c.class, c.machine), refusal.Not64Bit)
+		e := wantKind(t, checkSupported(1, c.class, c.machine), errs.Not64Bit)
 		if !strings.Contains(e.Cause, c.want) {
 			t.Errorf("class %d, machine %d: cause %q, want %q", c.class, c.machine, e.Cause, c.want)
 		}
@@ -105,7 +105,7 @@ func TestExplainNamesTheTracer(t *testing.T) {
 		s, err := defaultProc.status(c.Process.Pid)
 		return err == nil && s.TracerPid != 0
 	})
-	e := wantKind(t, Explain(c.Process.Pid, unix.EPERM), refusal.Traced)
+	e := wantKind(t, Explain(c.Process.Pid, unix.EPERM), errs.Traced)
 	if !strings.Contains(e.Cause, strconv.Itoa(d.Process.Pid)) {
 		t.Errorf("cause %q, want one with PID %d", e.Cause, d.Process.Pid)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/procmem"
 )
 
@@ -28,12 +28,12 @@ func (p procRoot) explain(pid int, err error) error {
 	switch {
 	case errors.As(err, &known):
 		return err
-	case refusal.Of(err) == refusal.NoFiles:
+	case errs.Of(err) == errs.NoFiles:
 		return noFiles(pid, err)
 	case errors.Is(err, unix.ENOSYS):
-		return &Error{PID: pid, Kind: refusal.Denied, Cause: "the system call is not available here (" + err.Error() + ")",
+		return &Error{PID: pid, Kind: errs.Denied, Cause: "the system call is not available here (" + err.Error() + ")",
 			Next: "the kernel lacks it or a seccomp filter hides it: run prywalk outside of the sandbox", Err: err}
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Exited):
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, errs.Exited):
 		return gone(pid, err)
 	case !IsDenied(err):
 		return err
@@ -51,14 +51,14 @@ func (p procRoot) explain(pid int, err error) error {
 func (g *gateChecker) denied(err error) *Error {
 	for _, gate := range g.all() {
 		if !gate.OK {
-			kind := refusal.Denied
+			kind := errs.Denied
 			if gate.Name == "tracer" {
-				kind = refusal.Traced
+				kind = errs.Traced
 			}
 			return &Error{PID: g.pid, Kind: kind, Cause: gate.Detail, Next: gate.Next(), Err: err, Gate: &gate}
 		}
 	}
-	e := &Error{PID: g.pid, Kind: refusal.Denied, Err: err}
+	e := &Error{PID: g.pid, Kind: errs.Denied, Err: err}
 	if g.self.Seccomp != 0 {
 		e.Cause = "a seccomp filter on prywalk denies it"
 		e.Next = g.self.SeccompRemedy()
@@ -80,18 +80,18 @@ func (g *gateChecker) label() string {
 
 // IsDenied reports whether a right or a system call is missing.
 func IsDenied(err error) bool {
-	return errors.Is(err, os.ErrPermission) || errors.Is(err, refusal.Denied) || errors.Is(err, unix.ENOSYS)
+	return errors.Is(err, os.ErrPermission) || errors.Is(err, errs.Denied) || errors.Is(err, unix.ENOSYS)
 }
 
 func kernelThread(pid int) *Error {
-	return &Error{PID: pid, Kind: refusal.KernelThread, Cause: "it is a kernel thread, which has no stack in user space",
+	return &Error{PID: pid, Kind: errs.KernelThread, Cause: "it is a kernel thread, which has no stack in user space",
 		Next: "profile kernel threads with perf or ftrace"}
 }
 
 // Error is why a process cannot be sampled, with the next step.
 type Error struct {
 	PID   int
-	Kind  refusal.Reason
+	Kind  errs.Reason
 	Cause string
 	Next  string // smallest step that helps, or ""
 	Err   error  // the kernel's error, or nil
@@ -134,7 +134,7 @@ func (p procRoot) explainFailures(pids []int, r StopResults) error {
 			if err != nil {
 				continue
 			}
-			if e := g.denied(unix.EPERM); e.Kind == refusal.Denied && (r.Succeeded == 0 || e.Gate != nil) {
+			if e := g.denied(unix.EPERM); e.Kind == errs.Denied && (r.Succeeded == 0 || e.Gate != nil) {
 				return e
 			}
 		}
@@ -145,13 +145,13 @@ func (p procRoot) explainFailures(pids []int, r StopResults) error {
 	if r.Succeeded == 0 {
 		return nil
 	}
-	return &Error{PID: pids[0], Kind: refusal.Denied,
+	return &Error{PID: pids[0], Kind: errs.Denied,
 		Cause: fmt.Sprintf("stops denied by the kernel: %d, allowed: %d", r.Denied, r.Succeeded),
 		Next:  "if its children run as another user, run prywalk as root (sudo)"}
 }
 
 func (p procRoot) heldByTracer(pids []int, r StopResults) *Error {
-	e := &Error{PID: pids[0], Kind: refusal.Traced,
+	e := &Error{PID: pids[0], Kind: errs.Traced,
 		Next: "try again"}
 	e.Cause = fmt.Sprintf("another tracer was attached, stops refused: %d; none is attached now", r.Traced)
 	for _, pid := range pids {

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/procmem"
 )
 
@@ -94,7 +94,7 @@ func TestTheIdentityThatDiffersIsNamed(t *testing.T) {
 
 func TestTracerIsTheCauseOnlyIfPrywalkMayTrace(t *testing.T) {
 	own := [4]uint32{1000, 1000, 1000, 1000}
-	for uid, want := range map[uint32]refusal.Reason{1000: refusal.Traced, 1001: refusal.Denied} {
+	for uid, want := range map[uint32]errs.Reason{1000: errs.Traced, 1001: errs.Denied} {
 		g := gateChecker{
 			proc: procRoot(t.TempDir()), pid: 77, self: has(procmem.Status{PID: 50, UID: own, GID: own}),
 			target: has(procmem.Status{PID: 77, UID: [4]uint32{uid, uid, uid, uid}, GID: own, TracerPid: 60}),

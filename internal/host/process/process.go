@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/procmem"
 )
 
@@ -29,7 +29,7 @@ type Process struct {
 	memory *procmem.Memory
 }
 
-// Open opens process pid. Errors: those of [Check], of [Explain] for its program's file, and of [refusal.Not64Bit].
+// Open opens process pid. Errors: those of [Check], of [Explain] for its program's file, and of [errs.Not64Bit].
 // Access to memory is not checked.
 func Open(pid int) (*Process, error) {
 	s, err := defaultProc.check(pid)
@@ -77,7 +77,7 @@ func (p *Process) Alive() bool {
 		return !procmem.Readable(p.pidfd)
 	}
 	s, err := defaultProc.status(p.PID)
-	if refusal.Of(err) == refusal.NoFiles {
+	if errs.Of(err) == errs.NoFiles {
 		return true
 	}
 	return err == nil && s.Start == p.StartTime && (s.State != 'Z' && s.State != 'X' || s.Threads > 1)

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/procmem"
 )
 
@@ -53,7 +53,7 @@ func (p procRoot) path(pid int, name string) string {
 }
 
 // ReadStatus reads the state of a process or thread. root is proc's mount point. The error is an [*Error] of
-// [refusal.Exited] if there is none or /proc shows none (mount option hidepid=2), of [refusal.Denied] if its files may
+// [errs.Exited] if there is none or /proc shows none (mount option hidepid=2), of [errs.Denied] if its files may
 // not be read.
 func ReadStatus(root string, pid int) (*Status, error) {
 	return procRoot(root).status(pid)
@@ -91,7 +91,7 @@ func (p procRoot) status(pid int) (*Status, error) {
 	s.KernelThread = s.KernelThread || st.KernelThread()
 	s.Start = st.StartTime
 	if s.Tgid == 0 {
-		return nil, &Error{PID: pid, Kind: refusal.Exited, Cause: "its status cannot be read",
+		return nil, &Error{PID: pid, Kind: errs.Exited, Cause: "its status cannot be read",
 			Next: "check that /proc is mounted", Err: fmt.Errorf("malformed %s", p.path(pid, "status"))}
 	}
 	return s, nil
@@ -107,13 +107,13 @@ func ReadStat(root string, pid int) (st procmem.Stat) {
 
 func gone(pid int, err error) error {
 	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, refusal.Exited):
-		return &Error{PID: pid, Kind: refusal.Exited, Cause: "no such process",
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH), errors.Is(err, errs.Exited):
+		return &Error{PID: pid, Kind: errs.Exited, Cause: "no such process",
 			Next: "check the number with ps or pgrep", Err: err}
 	case errors.Is(err, os.ErrPermission):
-		return &Error{PID: pid, Kind: refusal.Denied, Cause: "the kernel does not let this user read it",
+		return &Error{PID: pid, Kind: errs.Denied, Cause: "the kernel does not let this user read it",
 			Next: "run prywalk doctor -p " + strconv.Itoa(pid), Err: err}
-	case refusal.Of(err) == refusal.NoFiles:
+	case errs.Of(err) == errs.NoFiles:
 		return noFiles(pid, err)
 	}
 	return fmt.Errorf("reading /proc of process %d: %w", pid, err)

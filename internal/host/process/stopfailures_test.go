@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 )
 
 func TestStopsThatAnotherTracerPreventedAreNotBlamedOnASecurityModule(t *testing.T) {
@@ -20,11 +20,11 @@ func TestStopsThatAnotherTracerPreventedAreNotBlamedOnASecurityModule(t *testing
 		kind  error
 		cause string
 	}{
-		{StopResults{Traced: 3, Succeeded: 100}, refusal.Traced,
+		{StopResults{Traced: 3, Succeeded: 100}, errs.Traced,
 			"another tracer was attached, stops refused: 3; none is attached now"},
-		{StopResults{Traced: 3}, refusal.Traced, "another tracer was attached"},
-		{StopResults{Denied: 2, Traced: 3, Succeeded: 100}, refusal.Traced, "another tracer was attached"},
-		{StopResults{Denied: 2, Succeeded: 100}, refusal.Denied, "stops denied by the kernel: 2, allowed: 100"},
+		{StopResults{Traced: 3}, errs.Traced, "another tracer was attached"},
+		{StopResults{Denied: 2, Traced: 3, Succeeded: 100}, errs.Traced, "another tracer was attached"},
+		{StopResults{Denied: 2, Succeeded: 100}, errs.Denied, "stops denied by the kernel: 2, allowed: 100"},
 	} {
 		e := wantKind(t, ExplainFailures(pids, w.n), w.kind)
 		if !strings.Contains(e.Cause, w.cause) || strings.Contains(e.Cause, "security module") {
@@ -34,7 +34,7 @@ func TestStopsThatAnotherTracerPreventedAreNotBlamedOnASecurityModule(t *testing
 	if err := ExplainFailures(pids, StopResults{Succeeded: 5}); err != nil {
 		t.Errorf("without refusals: %v, want no error", err)
 	}
-	e := wantKind(t, ExplainFailures(pids, StopResults{Denied: 2}), refusal.Denied)
+	e := wantKind(t, ExplainFailures(pids, StopResults{Denied: 2}), errs.Denied)
 	if !strings.Contains(e.Error(), "probably a security module") {
 		t.Error(e)
 	}

@@ -3,12 +3,12 @@
 package process
 
 import (
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/procmem"
 )
 
 // Threads appends the ids of the threads to buf[:0] in the kernel's order; some may have ended. After the process's end
-// the error is an [*Error] of [refusal.Exited].
+// the error is an [*Error] of [errs.Exited].
 func (p *Process) Threads(buf []int) ([]int, error) {
 	if p.tasks == nil {
 		d, err := procmem.OpenTasks(p.PID, nil)
@@ -19,7 +19,7 @@ func (p *Process) Threads(buf []int) ([]int, error) {
 	}
 	out, err := p.tasks.List(buf[:0])
 	if err == nil && len(out) == 0 {
-		err = refusal.Exited
+		err = errs.Exited
 	}
 	return out, defaultProc.explain(p.PID, err)
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,15 +25,15 @@ const (
 //go:nosplit
 func Now() int64 { return nanotime() }
 
-// ProcessCPU returns a process's CPU time in ns, ended threads included. Error: [refusal.Exited], also if pid is not a
+// ProcessCPU returns a process's CPU time in ns, ended threads included. Error: [errs.Exited], also if pid is not a
 // first thread.
 func ProcessCPU(pid int) (uint64, error) {
 	if pid <= 0 || pid > pidMax {
-		return 0, refusal.Exited
+		return 0, errs.Exited
 	}
 	ns, e := clock(^int32(pid)<<3 | cpuClockSched)
 	if e == syscall.EINVAL { // no such process
-		return 0, refusal.Exited
+		return 0, errs.Exited
 	}
 	return ns, classify(e)
 }

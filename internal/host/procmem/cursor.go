@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 )
 
 // Cursor reads the fields of a file in /proc. It allocates for a Bad field only.
@@ -65,7 +65,7 @@ func (c *Cursor) Number(w []byte, base int) uint64 {
 	return v
 }
 
-// Errors besides [refusal.Exited] (ESRCH, ENOENT) and [refusal.Denied] (EACCES, EPERM), unwrapped.
+// Errors besides [errs.Exited] (ESRCH, ENOENT) and [errs.Denied] (EACCES, EPERM), unwrapped.
 var (
 	errFormat = errors.New("unexpected format of a file in /proc")                 // a file is not as in proc(5)
 	ErrFault  = errors.New("address is not mapped or not readable in the process") // EFAULT, EIO
@@ -76,9 +76,9 @@ func classify(e syscall.Errno) error {
 	case 0:
 		return nil
 	case syscall.ESRCH, syscall.ENOENT:
-		return refusal.Exited
+		return errs.Exited
 	case syscall.EACCES, syscall.EPERM:
-		return refusal.Denied
+		return errs.Denied
 	case syscall.EFAULT, syscall.EIO:
 		return ErrFault
 	}

@@ -14,7 +14,7 @@
 //
 // [Memory.Copy] reads a process's memory without waiting for pages; [ReadVM] waits for them. [ThreadFiles] keeps a
 // thread's files open, within a [FDBudget], and reads them by pread at offset 0. A kept descriptor belongs to its
-// thread: after the thread's end reads return [refusal.Exited], even if the id is reused. Reads of open files allocate
+// thread: after the thread's end reads return [errs.Exited], even if the id is reused. Reads of open files allocate
 // nothing.
 //
 // # Calls by other threads

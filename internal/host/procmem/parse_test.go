@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 )
 
 func TestSyscallForms(t *testing.T) {
@@ -73,7 +73,7 @@ func TestStatusFields(t *testing.T) {
 			t.Errorf("%q: error %v, want %v", text, err, errFormat)
 		}
 	}
-	if err := ParseStatus([]byte("State:\tX (dead)\nTgid:\t0\n"), &s); err != refusal.Exited {
+	if err := ParseStatus([]byte("State:\tX (dead)\nTgid:\t0\n"), &s); err != errs.Exited {
 		t.Errorf("reaped: %v", err)
 	}
 }

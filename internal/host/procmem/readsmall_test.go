@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 )
 
 func TestReadSmallReadsTheBeginningOfAFile(t *testing.T) {
@@ -27,11 +27,11 @@ func TestReadSmallReadsTheBeginningOfAFile(t *testing.T) {
 			t.Errorf("buffer of %d bytes: %q, %v; want %q", c.room, got, err, c.want)
 		}
 	}
-	if _, err := ReadSmall(os.DevNull, buf[:]); !errors.Is(err, refusal.Exited) {
-		t.Errorf("an empty file: %v, want %v", err, refusal.Exited)
+	if _, err := ReadSmall(os.DevNull, buf[:]); !errors.Is(err, errs.Exited) {
+		t.Errorf("an empty file: %v, want %v", err, errs.Exited)
 	}
-	if _, err := ReadSmall(path+"s", buf[:]); !errors.Is(err, refusal.Exited) {
-		t.Errorf("a missing file: %v, want %v", err, refusal.Exited)
+	if _, err := ReadSmall(path+"s", buf[:]); !errors.Is(err, errs.Exited) {
+		t.Errorf("a missing file: %v, want %v", err, errs.Exited)
 	}
 	if _, err := ReadSmall("/"+strings.Repeat("x", maxPath), buf[:]); !errors.Is(err, syscall.ENAMETOOLONG) {
 		t.Errorf("a path that is too long: %v, want %v", err, syscall.ENAMETOOLONG)

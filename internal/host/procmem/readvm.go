@@ -6,11 +6,11 @@ import (
 	"syscall"
 
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 )
 
 // ReadVM copies a process's memory at addr, and waits for missing pages. It returns the number of bytes. Errors:
-// [refusal.Exited], [refusal.Denied], [ErrFault], or an errno. Where process_vm_readv(2) is refused, it reads
+// [errs.Exited], [errs.Denied], [ErrFault], or an errno. Where process_vm_readv(2) is refused, it reads
 // /proc/PID/mem.
 func ReadVM(pid int, addr uint64, buf []byte) (int, error) {
 	return readVMBy(RawReadVM, pid, addr, buf)
@@ -42,7 +42,7 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 				break
 			}
 			if e == 0 { // the address space has ended
-				return 0, refusal.Exited
+				return 0, errs.Exited
 			}
 			if e == syscall.EINVAL {
 				return 0, ErrFault

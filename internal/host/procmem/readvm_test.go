@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,15 +56,15 @@ func TestReadsUpToTheEndOfTheMapping(t *testing.T) {
 		if n, err := read(os.Getpid(), 1<<63, buf); n != 0 || err != ErrFault {
 			t.Errorf("%s at no user address: %d bytes, %v; want 0, %v", name, n, err, ErrFault)
 		}
-		if n, err := read(1<<30, address(m), buf); n != 0 || err != refusal.Exited {
-			t.Errorf("%s of no process: %d bytes, %v; want 0, %v", name, n, err, refusal.Exited)
+		if n, err := read(1<<30, address(m), buf); n != 0 || err != errs.Exited {
+			t.Errorf("%s of no process: %d bytes, %v; want 0, %v", name, n, err, errs.Exited)
 		}
 	}
 }
 
 func TestErrorNumbersBecomeKinds(t *testing.T) {
-	for e, want := range map[syscall.Errno]error{0: nil, syscall.ESRCH: refusal.Exited, syscall.ENOENT: refusal.Exited,
-		syscall.EACCES: refusal.Denied, syscall.EPERM: refusal.Denied, syscall.EFAULT: ErrFault,
+	for e, want := range map[syscall.Errno]error{0: nil, syscall.ESRCH: errs.Exited, syscall.ENOENT: errs.Exited,
+		syscall.EACCES: errs.Denied, syscall.EPERM: errs.Denied, syscall.EFAULT: ErrFault,
 		syscall.EMFILE: syscall.EMFILE} {
 		if got := classify(e); got != want {
 			t.Errorf("classify(%v) = %v, want %v", e, got, want)

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"syscall"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 )
 
 // maxNesting is MAX_PID_NS_LEVEL (32) + 1.
@@ -33,7 +33,7 @@ type Status struct {
 	State          byte
 }
 
-// ParseStatus skips unknown lines. Errors: [errFormat]; [refusal.Exited] without Tgid, as for a thread that was reaped.
+// ParseStatus skips unknown lines. Errors: [errFormat]; [errs.Exited] without Tgid, as for a thread that was reaped.
 // s is then zero.
 func ParseStatus(b []byte, s *Status) error {
 	*s = Status{}
@@ -70,7 +70,7 @@ func readStatus(fd int, e syscall.Errno, s *Status) error {
 			skips = false
 		}
 		if at == 0 {
-			return refusal.Exited
+			return errs.Exited
 		}
 		if short {
 			return s.check(bad)
@@ -89,7 +89,7 @@ func (s *Status) check(bad bool) error {
 		return errFormat
 	case s.Tgid == 0:
 		*s = Status{}
-		return refusal.Exited
+		return errs.Exited
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func openAt(at int, path []byte, flags uintptr) (int, syscall.Errno) {
 const maxPath = 127
 
 // ReadSmall reads the beginning of a file, without allocation, outside the Go scheduler. path has at most 127 bytes.
-// Errors: [refusal.Exited], also for an empty file, [refusal.Denied], or an errno.
+// Errors: [errs.Exited], also for an empty file, [errs.Denied], or an errno.
 func ReadSmall(path string, buf []byte) ([]byte, error) {
 	var name [maxPath + 1]byte
 	if len(path) > maxPath {
@@ -46,7 +46,7 @@ func ReadSmall(path string, buf []byte) ([]byte, error) {
 	return readOnce(name[:copy(name[:], path)+1], buf)
 }
 
-// Readlink reads a link below /proc into buf, truncated to fit. Errors: [refusal.Exited], [refusal.Denied], or an
+// Readlink reads a link below /proc into buf, truncated to fit. Errors: [errs.Exited], [errs.Denied], or an
 // errno.
 func Readlink(path string, buf []byte) ([]byte, error) {
 	name := append([]byte(path), 0)

@@ -20,7 +20,7 @@ type TaskDir struct {
 	buf     [direntBuf]byte
 }
 
-// OpenTasks takes the descriptor from budget, if possible. Errors: [refusal.Exited], [refusal.Denied], or an errno.
+// OpenTasks takes the descriptor from budget, if possible. Errors: [errs.Exited], [errs.Denied], or an errno.
 func OpenTasks(pid int, budget *FDBudget) (*TaskDir, error) {
 	var p pathBuf
 	fd, e := open(p.process(pid, "task"), unix.O_DIRECTORY)
@@ -47,7 +47,7 @@ func (d *TaskDir) Close() {
 }
 
 // List appends the threads' ids, in the kernel's order; a zombie has its first thread. Threads that start or end
-// meanwhile may be missing. Error: [refusal.Exited].
+// meanwhile may be missing. Error: [errs.Exited].
 func (d *TaskDir) List(tids []int) ([]int, error) { return d.ListFrom(0, tids) }
 
 // ListFrom is List without the n oldest threads (fs/proc/base.c, first_tid).

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 )
 
 type file uint8
@@ -30,7 +30,7 @@ const (
 var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
 // ThreadFiles are the files of /proc/PID/task/TID, opened at their first use and kept open within the budget. Not safe
-// for concurrent use. Errors: [refusal.Exited], [refusal.Denied], [errFormat], or an errno.
+// for concurrent use. Errors: [errs.Exited], [errs.Denied], [errFormat], or an errno.
 type ThreadFiles struct {
 	pid, tid      int
 	budget        *FDBudget
@@ -127,7 +127,7 @@ func (f *ThreadFiles) read(which file, buf []byte) ([]byte, error) {
 
 func checkNotEmpty(b []byte, e syscall.Errno) ([]byte, error) {
 	if e == 0 && len(b) == 0 {
-		return nil, refusal.Exited
+		return nil, errs.Exited
 	}
 	return b, classify(e)
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
 
@@ -131,7 +131,7 @@ func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 	}
 	for name, read := range reads {
 		if err := read(kept); err != nil {
-			t.Errorf("%s: %v, want %v", name, err, refusal.Exited)
+			t.Errorf("%s: %v, want %v", name, err, errs.Exited)
 		}
 	}
 	dir, err := OpenTasks(pid, nil)
@@ -142,21 +142,21 @@ func TestEndedThreadIsGoneOnEveryFile(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	for name, read := range reads {
-		if err := read(kept); err != refusal.Exited {
-			t.Errorf("%s, kept open: %v, want %v", name, err, refusal.Exited)
+		if err := read(kept); err != errs.Exited {
+			t.Errorf("%s, kept open: %v, want %v", name, err, errs.Exited)
 		}
-		if err := read(fresh); err != refusal.Exited {
-			t.Errorf("%s, opened now: %v, want %v", name, err, refusal.Exited)
+		if err := read(fresh); err != errs.Exited {
+			t.Errorf("%s, opened now: %v, want %v", name, err, errs.Exited)
 		}
 	}
-	if tids, err := dir.List(nil); err != refusal.Exited || len(tids) != 0 {
-		t.Errorf("list of threads, kept open: %v, %v; want %v", tids, err, refusal.Exited)
+	if tids, err := dir.List(nil); err != errs.Exited || len(tids) != 0 {
+		t.Errorf("list of threads, kept open: %v, %v; want %v", tids, err, errs.Exited)
 	}
-	if _, err := ListTasks(pid, nil); err != refusal.Exited {
-		t.Errorf("list of threads: %v, want %v", err, refusal.Exited)
+	if _, err := ListTasks(pid, nil); err != errs.Exited {
+		t.Errorf("list of threads: %v, want %v", err, errs.Exited)
 	}
-	if _, err := ProcessCPU(pid); err != refusal.Exited {
-		t.Errorf("process clock: %v, want %v", err, refusal.Exited)
+	if _, err := ProcessCPU(pid); err != errs.Exited {
+		t.Errorf("process clock: %v, want %v", err, errs.Exited)
 	}
 }
 
@@ -220,8 +220,8 @@ func TestProcessorClocksMatchTheScheduler(t *testing.T) {
 		t.Errorf("clock of another process: %d, schedstat %+v, %v; want the same", ns, sched, err)
 	}
 	for _, pid := range []int{0, -1, 1 << 30} {
-		if _, err := ProcessCPU(pid); err != refusal.Exited {
-			t.Errorf("clock of process %d: %v, want %v", pid, err, refusal.Exited)
+		if _, err := ProcessCPU(pid); err != errs.Exited {
+			t.Errorf("clock of process %d: %v, want %v", pid, err, errs.Exited)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfhang"
@@ -46,7 +46,7 @@ func (raw *rawSamples) soFar() *rawSamples {
 // ended reports that all threads had ended before they were sampled.
 func (raw *rawSamples) ended() bool {
 	for word := range raw.failed {
-		if word != refusal.Zombie.Word() {
+		if word != errs.Zombie.Word() {
 			return false
 		}
 	}
@@ -157,8 +157,8 @@ func (raw *rawSamples) takeRefused() []*observe.Thread {
 	defer raw.mu.Unlock()
 	threads := raw.refused
 	raw.refused = nil
-	delete(raw.failed, refusal.MaxPause.Word())
-	delete(raw.failed, refusal.MapLock.Word())
+	delete(raw.failed, errs.MaxPause.Word())
+	delete(raw.failed, errs.MapLock.Word())
 	return threads
 }
 
@@ -231,8 +231,8 @@ func (raw *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error)
 		return
 	}
 	switch r := observe.Reason(err); r {
-	case refusal.Exited:
-	case refusal.MaxPause, refusal.MapLock:
+	case errs.Exited:
+	case errs.MaxPause, errs.MapLock:
 		raw.refused = append(raw.refused, th)
 		fallthrough
 	default:

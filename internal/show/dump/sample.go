@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/host/cgroup"
@@ -57,7 +57,7 @@ func (o *Options) account(pid int) *filememory.Account {
 // ErrHung means that a read does not return. The caller's process must exit: threads may be stopped until then.
 var ErrHung = selfhang.Err
 
-// Sample samples all threads of a process once. Errors: of listing the threads; a [*process.Error] of [refusal.Exited]
+// Sample samples all threads of a process once. Errors: of listing the threads; a [*process.Error] of [errs.Exited]
 // if all have ended before; [ErrHung] with the samples so far.
 func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 	origin := o.origin()
@@ -66,7 +66,7 @@ func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 		return nil, err
 	}
 	if err == nil && raw.ended() {
-		return nil, &process.Error{PID: t.PID, Kind: refusal.Exited, Cause: "it ended before its threads were read",
+		return nil, &process.Error{PID: t.PID, Kind: errs.Exited, Cause: "it ended before its threads were read",
 			Next: "if it was started again, dump the new process"}
 	}
 	d := &describer{target: t, options: o, err: err,

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
@@ -185,11 +185,11 @@ func TestProcessThatEndsAfterItWasOpenedHasThatReason(t *testing.T) {
 	_ = target.Process.Kill()
 	testtargets.Eventually(t, "the process ends", func() bool { return letter(p.PID) == "Z" })
 	for _, o := range []Options{{MaxDepth: -1}, {MaxDepth: -1, Atomic: true}} {
-		if d, err := Sample(p, o); d != nil || refusal.Of(err) != refusal.Exited {
-			t.Errorf("atomic %v: %+v, %v, want %v", o.Atomic, d, err, refusal.Exited)
+		if d, err := Sample(p, o); d != nil || errs.Of(err) != errs.Exited {
+			t.Errorf("atomic %v: %+v, %v, want %v", o.Atomic, d, err, errs.Exited)
 		}
 	}
-	for reason, want := range map[refusal.Reason]bool{refusal.Exited: true, refusal.Zombie: true, refusal.Denied: false} {
+	for reason, want := range map[errs.Reason]bool{errs.Exited: true, errs.Zombie: true, errs.Denied: false} {
 		raw := newRawSamples()
 		raw.note(nil, nil, reason)
 		if raw.ended() != want {

@@ -5,6 +5,7 @@ package top
 import (
 	pprof "github.com/google/pprof/profile"
 
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/show/view"
 	"prywalk/internal/store/profile"
@@ -59,10 +60,7 @@ func (t *FunctionTable) stack(id sample.StackID) []*pprof.Location {
 		out = machinery
 	}
 	if final {
-		if len(t.whole) >= maxNamedStacks {
-			clear(t.whole)
-		}
-		t.whole[id] = out
+		cache.Put(&t.whole, maxNamedStacks, id, out)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/unnamedcode"
 )
@@ -38,7 +39,6 @@ type Named struct {
 }
 
 const (
-	// At maxKnownNames all are forgotten.
 	maxKnownNames = 1 << 17
 	// Generated code to name again: in all, and in a call of [Names.NameSomeGenerated].
 	maxUnnamedGenerated, generatedNamesPerCall = 1 << 12, 256
@@ -115,10 +115,7 @@ func (n *Names) resolve(r Resolver, l Named) []Frame {
 	if known && !slices.Equal(before, fs) {
 		n.renamed++
 	}
-	if len(n.known) >= maxKnownNames {
-		clear(n.known)
-	}
-	n.known[l.ID] = fs
+	cache.Put(&n.known, maxKnownNames, l.ID, fs)
 	delete(n.queued, l.ID)
 	unnamed := len(fs) == 0 || fs[0].Name == unnamedcode.Bracketed(l.Module.Path)
 	if unnamed && l.Module.File == 0 && len(n.unnamedGenerated) < maxUnnamedGenerated {

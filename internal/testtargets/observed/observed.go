@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
@@ -210,7 +210,7 @@ func (p *Process) thread(tid int) *observe.Thread {
 	return th
 }
 
-func (p *Process) ended(err error) bool { return p.MayEnd && observe.Reason(err) == refusal.Exited }
+func (p *Process) ended(err error) bool { return p.MayEnd && observe.Reason(err) == errs.Exited }
 
 func (p *Process) setPlan(th *observe.Thread, tls uint64) {
 	if th.Plans == nil {

@@ -2,7 +2,10 @@
 
 package managed
 
-import "sync/atomic"
+import (
+	"maps"
+	"sync/atomic"
+)
 
 // CacheEntry has the times of a cached object.
 type CacheEntry struct {
@@ -87,7 +90,7 @@ func (o *Objects[E]) Forget() {
 // Begin begins the walk of a copy made at a time (CLOCK_MONOTONIC, ns), and evicts objects that are unused or too many.
 // evicted: serial numbers may have lost their objects.
 func (o *Objects[E]) Begin(at int64) (evicted bool) {
-	if o.Len() > maxObjects {
+	if o.Len() > maxObjects { // one at a time would cost owners a search of their own maps in each walk
 		o.Forget()
 		return true
 	}
@@ -100,26 +103,8 @@ func (o *Objects[E]) Begin(at int64) (evicted bool) {
 			o.Drop(addr)
 		}
 	}
-	for serial, e := range o.bySerial {
-		if e.Entry().LastWalked < before {
-			delete(o.bySerial, serial)
-		}
-	}
+	maps.DeleteFunc(o.bySerial, func(_ uint64, e E) bool { return e.Entry().LastWalked < before })
 	return true
-}
-
-// Remember adds to a cache. At its limit an arbitrary entry is dropped.
-func Remember[K comparable, V any](cache *map[K]V, limit int, key K, v V) {
-	if *cache == nil {
-		*cache = map[K]V{}
-	}
-	if _, has := (*cache)[key]; !has && len(*cache) >= limit {
-		for k := range *cache {
-			delete(*cache, k)
-			break
-		}
-	}
-	(*cache)[key] = v
 }
 
 const evictionPeriod = 60e9 // ns

@@ -17,7 +17,7 @@ type Pages struct {
 	used    int
 	last    *page
 	parts   []frames.Region
-	Dropped int // how often all pages were dropped, as they were too many
+	Dropped int // pages, as they were too many
 }
 
 type page struct {
@@ -115,12 +115,14 @@ func (p *Pages) page(at uint64) *page {
 }
 
 func (p *Pages) free() *page {
-	if p.used == maxPages {
-		clear(p.index)
-		p.used, p.Dropped = 0, p.Dropped+1
-	}
 	if p.index == nil {
 		p.index = map[uint64]*page{}
+	}
+	if p.used == maxPages { // in turn
+		q := p.pages[p.Dropped%maxPages]
+		delete(p.index, q.at)
+		p.Dropped++
+		return q
 	}
 	if p.used == len(p.pages) {
 		p.pages = append(p.pages, new(page))

@@ -63,6 +63,30 @@ func TestPagesAreReadOnce(t *testing.T) {
 	}
 }
 
+func TestFullCacheOfPagesDropsOne(t *testing.T) {
+	m := &words{end: 2 * maxPages * pageSize}
+	var p Pages
+	p.Reset(m)
+	read := func(from, to uint64) (reads int) {
+		m.reads = 0
+		for at := from * pageSize; at < to*pageSize; at += pageSize {
+			if v, ok := p.Word(at); !ok || v != at {
+				t.Fatalf("%#x: %#x, %v", at, v, ok)
+			}
+		}
+		return m.reads
+	}
+	if n := read(0, maxPages+1); n != maxPages+1 || p.Dropped != 1 {
+		t.Errorf("%d reads, %d drops", n, p.Dropped)
+	}
+	if n := read(1, maxPages+1); n != 0 {
+		t.Errorf("%d pages are read again", n)
+	}
+	if n := read(0, 1); n != 1 || p.Dropped != 2 {
+		t.Errorf("the dropped page: %d reads, %d drops", n, p.Dropped)
+	}
+}
+
 func TestPagesOfTheLastQueryAreReadInOneCall(t *testing.T) {
 	m := &words{end: 10*pageSize - 12}
 	calls, asked, failAt := 0, 0, uint64(0)

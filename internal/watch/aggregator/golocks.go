@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/store/profile"
@@ -48,7 +49,7 @@ func (g *goroutines) lockLabels(t *managed.TaskRecord, stack []byte) map[string]
 		}
 		if awaited != 0 && t.Wait != writerWait {
 			out[profile.LabelAwaitsLock] = fmt.Sprintf("%#x", awaited)
-			managed.Remember(&g.awaited, maxLockTexts, awaited, true)
+			cache.Put(&g.awaited, maxLockTexts, awaited, true)
 		}
 	}
 	if t.Wait == condWait || isLock && awaited == 0 {
@@ -119,7 +120,7 @@ func (p *processState) goroutineStack(b *stackBuilder, end frames.StopReason) st
 	at := b.taskFrames[n-1].sp
 	if _, known := p.goroutineStacks[at]; !known && len(p.goroutineStacks) < maxStackTexts {
 		text := profile.LabelText(map[string]string{profile.LabelTaskStack: fmt.Sprintf("%#x", at)})
-		managed.Remember(&p.goroutineStacks, maxStackTexts, at, text)
+		cache.Put(&p.goroutineStacks, maxStackTexts, at, text)
 	}
 	return p.goroutineStacks[at]
 }

@@ -8,12 +8,12 @@ import (
 	"sync"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
-	"prywalk/internal/walk/managed"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
@@ -41,7 +41,7 @@ func describedOnce(known *moduleInfos, pid int, m *frames.Module) *profile.Modul
 	info := (*known)[m]
 	if info == nil && m != nil {
 		info = ModuleInfo(pid, m)
-		managed.Remember(known, maxCached, m, info)
+		cache.Put(known, maxCached, m, info)
 	}
 	return info
 }

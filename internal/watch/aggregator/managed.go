@@ -4,6 +4,7 @@ package aggregator
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
@@ -129,7 +130,7 @@ func (b *stackBuilder) describe(p *processState, r managedRef) profile.FramesID 
 	}
 	description := b.builder.InternFrames(w.frames)
 	if certainty != managed.Freed {
-		managed.Remember(&p.managedNames.descriptions, maxCached, r, description)
+		cache.Put(&p.managedNames.descriptions, maxCached, r, description)
 	}
 	return description
 }
@@ -150,7 +151,7 @@ func (b *stackBuilder) managedModule(p *processState, source managed.FrameSource
 		if m != nil {
 			info.Start, info.End, info.Bias, info.Owner, info.Grows = m.Start, m.End, m.Bias, p.Target.PID, true
 		}
-		managed.Remember(&p.managedNames.modules, maxCached, code, info)
+		cache.Put(&p.managedNames.modules, maxCached, code, info)
 	}
 	return info
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/base/schema"
@@ -183,7 +184,7 @@ func (e *waitExplainer) innermostFunctions(p *processState, s *observe.RawSample
 		f := w.walker.Frame()
 		names = append(names, e.functionName(p, &f, s.Regs.Arch))
 	}
-	managed.Remember(&w.names, maxCached, id, names)
+	cache.Put(&w.names, maxCached, id, names)
 	return names
 }
 
@@ -211,7 +212,7 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 		return v
 	}
 	v = e.namer().VariableAt(p.Target.Space(), p.Target.PID, uint64(addr))
-	managed.Remember(&p.waitState.variables, maxCached, addr, v)
+	cache.Put(&p.waitState.variables, maxCached, addr, v)
 	return v
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/process"
@@ -144,7 +144,7 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 				Times: ptrace.Times{DetachedAt: procmem.Now()}}
 			o.stop.Regs.Arch = process.HostArch()
 			o.stop.Regs.Set(process.HostArch().SP(), at)
-			if err := o.discardStopWithLateRead(th); !errors.Is(err, refusal.MapLock) {
+			if err := o.discardStopWithLateRead(th); !errors.Is(err, errs.MapLock) {
 				t.Errorf("%v, want that the lock was held", err)
 			}
 			if !th.trySuppressStop() || th.TakeNotStopped().InCall.Wall == 0 || th.abortedCall.wasHarmed() != broken {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
@@ -105,7 +105,7 @@ func TestAStopThatIsNotRepeatedAfterAnExecIsRecorded(t *testing.T) {
 			t.Fatalf("outcome %v, %v; want Pending", outcome, err)
 		}
 		o.LimitStops(1) // no further stop is allowed
-		if err := collected(o); !errors.Is(err, refusal.MaxPause) || len(th.TakeLostStops()) != 1 || th.sleep.base.valid {
+		if err := collected(o); !errors.Is(err, errs.MaxPause) || len(th.TakeLostStops()) != 1 || th.sleep.base.valid {
 			t.Errorf("%v, a baseline: %v; want refused, one lost stop, and no baseline", err, th.sleep.base.valid)
 		}
 	})

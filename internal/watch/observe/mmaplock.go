@@ -15,7 +15,7 @@ import (
 //
 //   - The tracer reads a byte before the stop, to wait for the lock.
 //   - Another thread of this process reads ([procmem.SyscallThreads]), in 5 µs more. If it is late, the thread is
-//     detached without a sample ([refusal.MapLock]). As it may get no CPU for 1 ms, passive reads use it only while a
+//     detached without a sample ([errs.MapLock]). As it may get no CPU for 1 ms, passive reads use it only while a
 //     stop is pending or after a wait.
 //
 // A wait is time without work: a slow machine takes longer for the same reads, and does not lose them.

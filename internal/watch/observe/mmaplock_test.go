@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
@@ -63,7 +63,7 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 		done, failed := 0, 0
 		for end := time.Now().Add(testtargets.Patience); (done < 20 || failed == 0) && time.Now().Before(end); {
 			switch s, err := oneSample(o, th); {
-			case errors.Is(err, refusal.MapLock):
+			case errors.Is(err, errs.MapLock):
 				failed++
 				procmem.SleepUntil(procmem.Now() + 1e5)
 			case err != nil:
@@ -121,7 +121,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 			o.pool.Put(raw)
 		}
 		s.thread.Memory.WatchHeldMmapLock(1)
-		if _, raw, err := o.Begin(s.thread); !errors.Is(err, refusal.MapLock) {
+		if _, raw, err := o.Begin(s.thread); !errors.Is(err, errs.MapLock) {
 			o.pool.Put(raw)
 			t.Errorf("the lock was waited for lately, and the calling thread has read: %v", err)
 		}
@@ -144,14 +144,14 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 				t.Fatal("no stop was requested")
 			}
 			outcome, s, err := o.Begin(th)
-			if o.pool.Put(s); err != nil && !errors.Is(err, refusal.MapLock) {
+			if o.pool.Put(s); err != nil && !errors.Is(err, errs.MapLock) {
 				t.Fatal(err)
 			}
 			if outcome == Pending && err == nil {
 				held = o.reads.threads.BlockIdle(int(r.Fd()))
 				err = collected(o)
 				lost := th.TakeLostStops()
-				if !errors.Is(err, refusal.MapLock) || len(lost) != 1 || lost[0].StopTime <= 0 ||
+				if !errors.Is(err, errs.MapLock) || len(lost) != 1 || lost[0].StopTime <= 0 ||
 					lost[0].StopCause != ptrace.CauseLock {
 					t.Errorf("%v, lost stops: %+v", err, lost)
 				}
@@ -162,7 +162,7 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 			t.Errorf("still traced by %d (%v), %d stops pending", st.TracerPid, err, o.Attached())
 		}
 		for range 3 {
-			if outcome, s, err := o.Begin(th); !errors.Is(err, refusal.MapLock) || o.Attached() != 0 {
+			if outcome, s, err := o.Begin(th); !errors.Is(err, errs.MapLock) || o.Attached() != 0 {
 				t.Errorf("observation meanwhile: %v, %v, %v", outcome, s, err)
 			}
 		}
@@ -174,7 +174,7 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 			if o.pool.Put(s); err == nil {
 				break
 			}
-			if !errors.Is(err, refusal.MapLock) || time.Now().After(end) {
+			if !errors.Is(err, errs.MapLock) || time.Now().After(end) {
 				t.Fatal(err)
 			}
 		}

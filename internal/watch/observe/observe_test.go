@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
@@ -35,7 +35,7 @@ func TestReasonsHaveTheNamesOfTheStatistics(t *testing.T) {
 		{ptrace.ErrGone, "exited"}, {ptrace.ErrTraced, "traced"}, {ptrace.ErrDenied, "denied"},
 		{ptrace.ErrTimeout, "timeout"},
 		{ptrace.ErrKernelThread, "kernel-thread"}, {ptrace.ErrZombie, "zombie"}, {ptrace.Err32Bit, "32-bit"},
-		{ptrace.ErrBusy, "busy"}, {refusal.MaxPause, "max-pause"}, {refusal.Running, "running"}, {errors.New("x"), "other"},
+		{ptrace.ErrBusy, "busy"}, {errs.MaxPause, "max-pause"}, {errs.Running, "running"}, {errors.New("x"), "other"},
 	} {
 		if got := Reason(c.err).Word(); got != c.want {
 			t.Errorf("%v: %s, want %s", c.err, got, c.want)

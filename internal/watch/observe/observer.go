@@ -5,7 +5,7 @@ package observe
 import (
 	"errors"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
@@ -53,13 +53,13 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	has not run since its last observation                   Unchanged
 //	sleeps, and was read                                     Done
 //	is in a group stop, and --max-pause permits no stop      Done
-//	is in a group stop, in ModePassiveOnly                   Failed: refusal.Running
+//	is in a group stop, in ModePassiveOnly                   Failed: errs.Running
 //	sleeps, but a register is missing; is in a group stop    Pending
 //	runs, and never in user space                            Done
 //	runs, and is sampled by the kernel                       LeftToEngine
-//	runs in a call that each stop aborts                     Failed: refusal.InCall
-//	runs, in the time without stops after harm               Failed: refusal.InCall
-//	runs, and was often in 32-bit code                       Failed: refusal.Not64Bit
+//	runs in a call that each stop aborts                     Failed: errs.InCall
+//	runs, in the time without stops after harm               Failed: errs.InCall
+//	runs, and was often in 32-bit code                       Failed: errs.Not64Bit
 //	is queued, and only threads on a CPU are to be stopped   WaitsForCPU ([Thread.StopThough], too)
 //	runs                                                     Pending
 //	could not be read, or may not be stopped;                Failed
@@ -152,7 +152,7 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 	case t.IsKernelSampled() && o.stopsOnlyOnCPU && o.waitsForCPU(t):
 		return WaitsForCPU, nil
 	case o.mode != ModeAlwaysStop && t.trySuppressStop():
-		return Failed, refusal.InCall
+		return Failed, errs.InCall
 	case o.deferUntilOnCPU(t):
 		return WaitsForCPU, nil
 	}
@@ -162,7 +162,7 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 // readAsleep reads the thread if it sleeps.
 func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
 	if !o.reads.begin(t, false) {
-		return false, refusal.MapLock
+		return false, errs.MapLock
 	}
 	if o.mode != ModeAlwaysStop {
 		if asleep, err = o.passive.read(t, s, sched); err != nil {
@@ -175,7 +175,7 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 		}
 	}
 	if !o.reads.end(t) {
-		return false, refusal.MapLock
+		return false, errs.MapLock
 	}
 	if asleep {
 		t.abortedCall.noteLeft()
@@ -242,12 +242,12 @@ func (o *Observer) Close() {
 }
 
 // Reason classifies an error.
-func Reason(err error) refusal.Reason {
+func Reason(err error) errs.Reason {
 	if errors.Is(err, ptrace.ErrPending) {
-		return refusal.Busy
+		return errs.Busy
 	}
-	if r := refusal.Of(err); r != refusal.Self {
+	if r := errs.Of(err); r != errs.Self {
 		return r
 	}
-	return refusal.Other // the target is prywalk
+	return errs.Other // the target is prywalk
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
@@ -31,7 +31,7 @@ func (r *passiveReader) read(t *Thread, s *RawSample, before procmem.SchedStat) 
 			return false, nil
 		}
 		call, err := t.files.Syscall()
-		if err == refusal.Denied { //nolint:errorlint // Syscall returns it unwrapped; errors.Is allocates on this path
+		if err == errs.Denied { //nolint:errorlint // Syscall returns it unwrapped; errors.Is allocates on this path
 			return false, checkStoppable(t.files)
 		}
 		if err != nil {
@@ -120,7 +120,7 @@ func checkStoppable(files *procmem.ThreadFiles) error {
 	if st.State == 'Z' || st.State == 'X' {
 		return ptrace.ErrZombie
 	}
-	return refusal.Denied
+	return errs.Denied
 }
 
 func isZombie(files *procmem.ThreadFiles) bool {
@@ -179,7 +179,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample) {
 	text, err := t.files.KernelStack(s.KernelText[:maxKernelText])
 	if err != nil {
 		k.failed++
-		k.wanted = !errors.Is(err, refusal.Denied) && k.failed < kernelTries
+		k.wanted = !errors.Is(err, errs.Denied) && k.failed < kernelTries
 		return
 	}
 	s.KernelText, k.failed = text, 0

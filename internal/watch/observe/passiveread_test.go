@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
@@ -178,7 +178,7 @@ func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome)
 				_, raw, err = observer.Next(procmem.Now() + 60e9)
 			}
 			switch {
-			case errors.Is(err, refusal.Running) && s.hasWoken(runs):
+			case errors.Is(err, errs.Running) && s.hasWoken(runs):
 			case err != nil:
 				s.t.Error(err)
 				return

@@ -3,7 +3,7 @@
 package observe
 
 import (
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 )
@@ -82,7 +82,7 @@ func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 	t.noteLostStop(s.StopRecord)
 	t.stops.notStopped = s.NotStopped // fillSample has taken it
 	if st.mode != ModeAlwaysStop && t.trySuppressStop() {
-		return refusal.InCall
+		return errs.InCall
 	}
 	err := st.request(t, s, true)
 	t.stops.notStopped.Refused = t.stops.notStopped.Refused || err != nil

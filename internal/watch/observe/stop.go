@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"prywalk/frames"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
@@ -30,11 +30,11 @@ type requestedStops struct {
 func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case st.mode == ModePassiveOnly:
-		return refusal.Running
+		return errs.Running
 	case t.stops.code32.tryOmit(t.addressSpace()):
-		return refusal.Not64Bit
+		return errs.Not64Bit
 	case !st.limit.tryAdmitStop(t):
-		return refusal.MaxPause
+		return errs.MaxPause
 	}
 	// noteRequested replaces the clocks used here.
 	awaitsTracerCPU := t.skid.decideAtOnce() && st.preemption.decide(t)
@@ -202,7 +202,7 @@ func (st *requestedStops) discardStopWithLateRead(t *Thread) error {
 	st.limit.noteStop(t, length)
 	t.noteStop(frames.Region{}, &st.stop)
 	t.noteLostStop(StopRecord{length, ptrace.CauseLock, CallEffect{st.stop.Repair, st.stop.Nr}})
-	return refusal.MapLock
+	return errs.MapLock
 }
 
 func (st *requestedStops) mayStopSleepers() bool {

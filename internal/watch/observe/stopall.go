@@ -5,7 +5,7 @@ package observe
 import (
 	"errors"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
@@ -157,11 +157,11 @@ func (s *stopAll) readAllPassively() (changed bool) {
 		}
 		outcome, raw, err := s.passive.Begin(m.thread)
 		switch {
-		case errors.Is(err, refusal.Running) && procmem.Now() < s.waitUntil:
+		case errors.Is(err, errs.Running) && procmem.Now() < s.waitUntil:
 			m.call = procmem.SyscallInfo{Running: true, Nr: -1}
 			s.requestStop(m, i+1)
 			changed = true
-		case errors.Is(err, refusal.Running):
+		case errors.Is(err, errs.Running):
 			s.end(m, nil, ptrace.ErrTimeout)
 		case err != nil:
 			s.end(m, nil, err)

@@ -23,7 +23,7 @@ type stopLimit struct {
 	meanStopTime int64 // ns
 }
 
-// LimitStops skips stops that are expected to take longer than d ([refusal.MaxPause]); 0: no limit. At least 10 µs are
+// LimitStops skips stops that are expected to take longer than d ([errs.MaxPause]); 0: no limit. At least 10 µs are
 // expected.
 func (o *Observer) LimitStops(d time.Duration) { o.limit.limit = int64(d) }
 
@@ -161,7 +161,7 @@ type StopRecord struct {
 	CallEffect
 }
 
-// noteLostStop records a stop without a sample: a read was late ([refusal.MapLock]), or an exec had replaced the memory
+// noteLostStop records a stop without a sample: a read was late ([errs.MapLock]), or an exec had replaced the memory
 // that was read.
 func (t *Thread) noteLostStop(lost StopRecord) {
 	t.sleep.base.valid = false

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	procs "prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
@@ -115,11 +115,11 @@ type unopened struct {
 func (u *unopened) update(f foundProcess, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.full = u.full || refusal.Of(err) == refusal.NoFiles
+	u.full = u.full || errs.Of(err) == errs.NoFiles
 	switch {
 	case err == nil:
 		delete(u.waiting, f.pid)
-	case refusal.Of(err) != refusal.NoFiles && !errors.Is(err, errQueueFull):
+	case errs.Of(err) != errs.NoFiles && !errors.Is(err, errQueueFull):
 	case u.waiting == nil:
 		u.waiting = map[int]uint64{f.pid: f.start}
 	default:
@@ -233,7 +233,7 @@ func startTime(pid int) uint64 {
 }
 
 func (s *Sampler) countRefused(err error) {
-	if why := refusal.Of(err); why != refusal.Exited && why != refusal.NoFiles {
+	if why := errs.Of(err); why != errs.Exited && why != errs.NoFiles {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.refused == nil {

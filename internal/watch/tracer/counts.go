@@ -4,7 +4,7 @@ package tracer
 
 import (
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	procs "prywalk/internal/host/process"
 	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
@@ -16,7 +16,7 @@ type counts struct {
 	attempted, byStop, byPassiveRead, unchanged int64
 	leftToLaterTick                             int64
 	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run, or had run
-	failed                                      [refusal.NumReasons]int64
+	failed                                      [errs.NumReasons]int64
 	stopCounts
 }
 
@@ -39,7 +39,7 @@ func (c *counts) noteUnchanged(inferred int64) {
 
 func (c *counts) noteRan(ticks int64) { c.ranInBackoff += ticks }
 
-func (c *counts) noteFailure(r refusal.Reason) { c.failed[r]++ }
+func (c *counts) noteFailure(r errs.Reason) { c.failed[r]++ }
 
 func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
 	if s.How != observe.ByStop {
@@ -54,7 +54,7 @@ func (c *counts) attempts() int64 { return c.attempted }
 
 func (c *counts) samples() int64 { return c.byStop + c.byPassiveRead }
 
-func (c *counts) exitedAttempts() int64 { return c.failed[refusal.Exited] }
+func (c *counts) exitedAttempts() int64 { return c.failed[errs.Exited] }
 
 func (c *counts) stats(s *runstats.Stats) {
 	s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = c.attempted, c.byStop, c.byPassiveRead, c.unchanged
@@ -62,7 +62,7 @@ func (c *counts) stats(s *runstats.Stats) {
 	s.Failed = map[string]int64{}
 	for reason, failed := range c.failed {
 		if failed != 0 {
-			s.Failed[refusal.Reason(reason).Word()] += failed
+			s.Failed[errs.Reason(reason).Word()] += failed
 		}
 	}
 	c.stopCounts.stats(&s.Stopped)
@@ -70,7 +70,7 @@ func (c *counts) stats(s *runstats.Stats) {
 
 func (c *counts) progress(p *Progress) {
 	p.Observations, p.Stops = c.samples()+c.unchanged, c.byStop
-	p.Denied, p.Traced = c.failed[refusal.Denied], c.failed[refusal.Traced]
+	p.Denied, p.Traced = c.failed[errs.Denied], c.failed[errs.Traced]
 	for _, failed := range c.failed {
 		p.Failed += failed
 	}

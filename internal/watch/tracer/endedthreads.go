@@ -4,7 +4,7 @@ package tracer
 
 import (
 	"prywalk/internal/account/attribute"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
@@ -182,7 +182,7 @@ func (e *endedThreads) threadsCPU(p *target.Process, mayEnd bool) (sum int64, co
 		th := p.Threads.Of(tid)
 		sched, err := p.SchedStat(th, tid)
 		if err != nil {
-			if mayEnd && observe.Reason(err) == refusal.Exited {
+			if mayEnd && observe.Reason(err) == errs.Exited {
 				continue
 			}
 			return 0, false

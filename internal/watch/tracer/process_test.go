@@ -9,7 +9,7 @@ import (
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/account/runstats"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
@@ -77,7 +77,7 @@ func TestThreadsNotFoundForLackOfDescriptorsAreFailures(t *testing.T) {
 	testtargets.WithoutDescriptors(t, func() { c.listings.refresh(p, procmem.Now()) })
 	var stats runstats.Stats
 	c.counts.stats(&stats)
-	if n := int64(p.Threads.Listed()); n < 4 || stats.Attempted != n || stats.Failed[refusal.NoFiles.Word()] != n {
+	if n := int64(p.Threads.Listed()); n < 4 || stats.Attempted != n || stats.Failed[errs.NoFiles.Word()] != n {
 		t.Errorf("%d threads are listed, %d attempted, failed: %v; want all", n, stats.Attempted, stats.Failed)
 	}
 }

@@ -3,7 +3,7 @@
 package tracer
 
 import (
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
@@ -70,7 +70,7 @@ func (r *results) takeFailure(th *target.Thread, err error) {
 	r.counts.noteFailure(reason)
 	r.noteChanged(th)
 	switch {
-	case reason != refusal.Exited:
+	case reason != errs.Exited:
 	case th.IsFirst() || !th.Proc.IsSettled(): // the next listing decides ([execs])
 		th.Observed.ResetBaseline(th.AccountedClocks)
 		th.Proc.Threads.HintChange()

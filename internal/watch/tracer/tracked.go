@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"slices"
 
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
@@ -140,7 +140,7 @@ func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread
 	ptrace.Unpin()
 	if err != nil {
 		observed.Close()
-		if why := observe.Reason(err); why != refusal.Exited {
+		if why := observe.Reason(err); why != errs.Exited {
 			t.counts.noteBegin()
 			t.counts.noteFailure(why)
 		}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/languages"
-	"prywalk/internal/base/refusal"
 	"prywalk/internal/show/dump/stacks"
 )
 
@@ -41,7 +41,7 @@ func (l *Locks) conclude() {
 	l.ThreadsWithUnknownWait += l.StoppedThreads
 	for _, p := range l.Processes {
 		// threads that have ended or run wait for nothing; those refused for MaxPause ran
-		l.ThreadsWithUnknownWait += p.CountFailed(refusal.Zombie, refusal.MaxPause, refusal.Running)
+		l.ThreadsWithUnknownWait += p.CountFailed(errs.Zombie, errs.MaxPause, errs.Running)
 		if p.Schedules(&languages.Go) {
 			l.GoProcesses = append(l.GoProcesses, p.PID)
 		}

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/base/printable"
-	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/schema"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/code/unnamedcode"
@@ -60,7 +60,7 @@ type Process struct {
 	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
 	// is unknown.
 	Frozen string `json:"frozen_cgroup,omitempty"`
-	// Failed counts the threads that could not be sampled, by reason ([refusal.Reason.Word]): also zombies, but no
+	// Failed counts the threads that could not be sampled, by reason ([errs.Reason.Word]): also zombies, but no
 	// thread that is gone.
 	Failed map[string]int64 `json:"-"`
 	// Pause is the length of an atomic dump's stop.
@@ -277,9 +277,9 @@ func (p *Process) Thread(tid int) *Thread {
 }
 
 // CountFailed counts the threads that could not be sampled, except for these reasons.
-func (p *Process) CountFailed(except ...refusal.Reason) (n int) {
+func (p *Process) CountFailed(except ...errs.Reason) (n int) {
 	for word, threads := range p.Failed {
-		if !slices.ContainsFunc(except, func(r refusal.Reason) bool { return r.Word() == word }) {
+		if !slices.ContainsFunc(except, func(r errs.Reason) bool { return r.Word() == word }) {
 			n += int(threads)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/base/errs"
 	"prywalk/internal/base/printable"
-	"prywalk/internal/base/refusal"
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/locks"
 )
@@ -55,7 +55,7 @@ func writeStarvedPool(b *strings.Builder, l *locks.Locks, s *locks.StarvedPool) 
 	if len(s.Threads) == 1 {
 		who, wait = "the only thread", "waits"
 	}
-	unsampled := l.Process(s.PID).CountFailed(refusal.Zombie)
+	unsampled := l.Process(s.PID).CountFailed(errs.Zombie)
 	if unsampled > 0 {
 		who = count(len(s.Threads), "thread")
 	}

@@ -197,7 +197,7 @@ var greenletFirst = []string{
 
 const greenletFile = "_greenlet."
 
-// greenletEntries are file addresses.
+// greenletEntries are the functions that a greenlet begins in, by [frames.ModuleAddr].
 type greenletEntries []managed.Span
 
 // Rule implements [frames.RuleSource].

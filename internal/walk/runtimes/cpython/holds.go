@@ -3,6 +3,7 @@
 package cpython
 
 import (
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
@@ -155,7 +156,7 @@ func (l *locks) lockType(object uint64) lockType {
 	}
 	typ := lockType{class: lockClasses[l.typeFullName(at)]}
 	typ.isPyMutex = typ.class != "" && l.read64(at+typeSize+l.headExtra) == pyMutexSizes[typ.class]+l.headExtra
-	managed.Remember(&l.types, maxTypes, at, typ)
+	cache.Put(&l.types, maxTypes, at, typ)
 	return typ
 }
 
@@ -183,7 +184,7 @@ func (l *locks) noteRLock(lock uint64, typ lockType) bool {
 	if typ.class != languages.PythonRLock || typ.isPyMutex {
 		return false
 	}
-	managed.Remember(&l.rlocks, maxRLocks, l.read64(lock+lockWord+l.headExtra), lock)
+	cache.Put(&l.rlocks, maxRLocks, l.read64(lock+lockWord+l.headExtra), lock)
 	return true
 }
 

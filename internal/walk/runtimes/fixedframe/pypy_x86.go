@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 )
 
@@ -66,7 +67,7 @@ func (p *pypy) stageAt(pc uint64) pypyStage {
 	stage, known := p.stages[pc]
 	if !known {
 		stage = p.readStage(pc)
-		managed.Remember(&p.stages, maxPyPyStages, pc, stage)
+		cache.Put(&p.stages, maxPyPyStages, pc, stage)
 	}
 	return stage
 }

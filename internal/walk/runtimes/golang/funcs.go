@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"prywalk/internal/walk/managed"
+	"prywalk/internal/base/cache"
 )
 
 // Flags of a function (internal/abi, FuncFlag).
@@ -200,7 +200,7 @@ func (s *startFuncs) at(start uint64) startFunc {
 			found = startFunc{name, isSystemStart(name), callsUserCode[name], f.entry == start-bias}
 		}
 	}
-	managed.Remember(&s.byStart, maxStartFuncs, start, found)
+	cache.Put(&s.byStart, maxStartFuncs, start, found)
 	return found
 }
 

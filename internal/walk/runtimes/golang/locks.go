@@ -4,6 +4,7 @@ package golang
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 )
 
@@ -27,7 +28,7 @@ func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr, stack frames.Memory)
 	known := l.held[pc]
 	if known == nil {
 		known = t.findLocksX86(pc - bias)
-		managed.Remember(&l.held, maxLockPCs, pc, known)
+		cache.Put(&l.held, maxLockPCs, pc, known)
 	}
 	for i := range known.held {
 		h, f := &known.held[i], lockFrame{l.program, bias, sp, awaited, stack}

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"prywalk/internal/base/cache"
 	"prywalk/internal/code/x86"
-	"prywalk/internal/walk/managed"
 )
 
 // # The registers and the stack at an instruction
@@ -426,7 +426,7 @@ func (t *rules) pathAt(f *funcInfo, pc uint64) (*pathX86, bool) {
 		if p = a.at(code, f.entry, pc, false); p != nil && p.regs[regSP].node != stackNode {
 			a.popsToReturn(p, code, f.entry, pc)
 		}
-		managed.Remember(&t.paths, maxPaths, pc, p)
+		cache.Put(&t.paths, maxPaths, pc, p)
 	}
 	return p, p != nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"strings"
 
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 )
 
@@ -129,7 +130,7 @@ func (ws *waitQueues) channel(at, sudog uint64) (managed.TaskWait, bool) {
 	q, known := ws.queues[at]
 	if !known {
 		q = ws.readChannel(at)
-		managed.Remember(&ws.queues, maxGoroutines, at, q)
+		cache.Put(&ws.queues, maxGoroutines, at, q)
 	}
 	send, ok := q.sudogs[sudog]
 	wait := q.wait

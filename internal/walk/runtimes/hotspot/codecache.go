@@ -5,7 +5,7 @@ package hotspot
 import (
 	"maps"
 
-	"prywalk/internal/walk/managed"
+	"prywalk/internal/base/cache"
 )
 
 type proof uint8
@@ -34,15 +34,14 @@ func (v *VM) proven() bool {
 	}
 	m, l := v.memory(), v.layout
 	queue := m.word(l.staticAddress("AbstractInterpreter::_code"))
-	if m.failed || queue == 0 || len(v.heaps) == 0 {
+	if queue == 0 || len(v.heaps) == 0 {
 		return false
 	}
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(max(m.int32(queue+l.offset("StubQueue::_buffer_limit")), 0))
-	failed := m.failed // blobAt calls memory
 	v.proof = proofHolds
 	b, ok := v.blobAt(at)
-	if ok && !failed && b.kind == kindInterpreter && end > at && end <= b.end {
+	if ok && b.kind == kindInterpreter && end > at && end <= b.end {
 		return true
 	}
 	v.proof = proofPending
@@ -62,9 +61,9 @@ func (v *VM) reserved(addr uint64) bool {
 	return v.inHeaps(addr) != nil
 }
 
-// memory returns the one memory of v, without an error: callers test failed before another function calls memory.
+// memory returns the one memory of v, without an error: callers test err before another function calls memory.
 func (v *VM) memory() *memory {
-	if v.mem.from, v.mem.failed = v.host, false; v.cached.inUse {
+	if v.mem.from, v.mem.err = v.host, nil; v.cached.inUse {
 		v.mem.from = &v.cached
 	}
 	return &v.mem
@@ -95,7 +94,6 @@ func (v *VM) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// Beyond maxSeen cached blobs Changed reports true.
 const maxSeen = 1 << 14
 
 // find caches blobAt until Changed reports true.
@@ -108,7 +106,7 @@ func (v *VM) find(pc uint64) (blob, bool) {
 	}
 	b, ok := v.blobAt(pc)
 	if ok {
-		managed.Remember(&v.byRequest, maxSeen, pc, b)
+		cache.Put(&v.byRequest, maxSeen, pc, b)
 	}
 	at := b.begin
 	if !ok {
@@ -122,7 +120,8 @@ func (v *VM) find(pc uint64) (blob, bool) {
 }
 
 // Changed reports whether a cached answer is out of date, and then drops all, and the addresses without a method: a
-// method can replace a freed stub, and [javaFrames.infoAt] checks methods only.
+// method can replace a freed stub, and [javaFrames.infoAt] checks methods only. It is true, too, beyond maxSeen blobs:
+// rules that depend on a blob without an entry cannot be checked.
 func (v *VM) Changed() bool {
 	changed := v.unread || len(v.byCode) > maxSeen
 	for pc, was := range v.byCode {

@@ -5,7 +5,7 @@ package hotspot
 import (
 	"strings"
 
-	"prywalk/internal/walk/managed"
+	"prywalk/internal/base/cache"
 )
 
 // # Code cache
@@ -29,7 +29,7 @@ const freeSegment = 0xff
 func (v *VM) readHeaps() []heap {
 	m, l := v.memory(), v.layout
 	at, n := m.word(l.staticAddress(l.heaps[0])), int32(1)
-	defer func() { v.unread = v.unread || m.failed }()
+	defer func() { v.unread = v.unread || m.err != nil }()
 	if at == 0 {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (v *VM) readHeaps() []heap {
 			segmap: m.word(segs + l.offset("VirtualSpace::_low")),
 			log2:   uint8(m.int32(at + l.offset("CodeHeap::_log2_segment_size"))),
 		}
-		if m.failed || h.low > h.high || h.log2 < 4 || h.log2 > 20 {
+		if m.err != nil || h.low > h.high || h.log2 < 4 || h.log2 > 20 {
 			return nil
 		}
 		out = append(out, h)
@@ -230,8 +230,8 @@ func (v *VM) kindNamed(name uint64) kind {
 	if b = kinds[text]; strings.HasPrefix(text, routines) {
 		b = kindStubRoutines
 	}
-	if !m.failed {
-		managed.Remember(&v.kinds, maxKinds, name, b)
+	if m.err == nil {
+		cache.Put(&v.kinds, maxKinds, name, b)
 	}
 	return b
 }

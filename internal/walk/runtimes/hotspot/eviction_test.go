@@ -13,12 +13,14 @@ func TestTablesOfAllMethodsAreBounded(t *testing.T) {
 	begin(n, nil)
 	n.ready(codeAt)
 	n.methods.byAddress[8], n.methods.kept = &method{}, maxKept
-	if m := n.methods.methodAt(item); m == nil || n.methods.byAddress[8] == nil || n.methods.kept != maxKept+m.bytes() {
+	m, err := n.methods.methodAt(item)
+	if err != nil || n.methods.byAddress[8] == nil || n.methods.kept != maxKept+m.bytes() {
 		t.Errorf("%v: %d methods, %d bytes; want two", m, len(n.methods.byAddress), n.methods.kept)
 	}
 	n.methods.drop(item)
-	n.methods.kept = maxKept + 1
-	if m := n.methods.methodAt(item); m == nil || len(n.methods.byAddress) != 1 || n.methods.kept != m.bytes() {
+	n.methods.drop(8)
+	n.methods.byAddress[8], n.methods.kept = &method{lines: make([]byte, maxKept+1)}, maxKept+1
+	if m, err = n.methods.methodAt(item); err != nil || len(n.methods.byAddress) != 1 || n.methods.kept != m.bytes() {
 		t.Errorf("%v: %d methods, %d bytes; want one", m, len(n.methods.byAddress), n.methods.kept)
 	}
 }

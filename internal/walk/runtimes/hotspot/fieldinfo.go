@@ -10,20 +10,15 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (at uint64, found 
 	m, l := t.vm.memory(), t.layout
 	pool := m.word(klass + l.offset("InstanceKlass::_constants"))
 	count := uint64(uint32(m.int32(pool + l.offset("ConstantPool::_length"))))
-	if m.failed || pool%8 != 0 {
+	if m.err != nil || pool%8 != 0 {
 		return 0, false
 	}
 	is := func(index uint32, want string) bool {
 		if uint64(index) >= count {
 			return false
 		}
-		m := t.vm.memory()
-		symbol := m.word(pool + l.sizes["ConstantPool"] + 8*uint64(index))
-		if m.failed {
-			return false
-		}
-		got, ok := t.methods.symbolText(symbol)
-		return ok && got == want
+		got, err := t.methods.symbolBytes(t.vm.memory().word(pool + l.sizes["ConstantPool"] + 8*uint64(index)))
+		return err == nil && string(got) == want
 	}
 	t.eachField(klass, func(f fieldInfo) bool {
 		if !f.injected && is(f.name, name) && is(f.typ, typ) {
@@ -52,7 +47,7 @@ func (t *threads) eachField(klass uint64, f func(fieldInfo) bool) {
 	m, l := t.vm.memory(), t.layout
 	list := m.word(klass + l.offset(l.fieldInfo[0]))
 	size := uint64(uint32(m.int32(list + l.offset("Array<int>::_length"))))
-	if m.failed || size > maxFieldInfo {
+	if m.err != nil || size > maxFieldInfo {
 		return
 	}
 	each := eachFieldInfo

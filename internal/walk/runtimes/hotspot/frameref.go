@@ -4,9 +4,11 @@ package hotspot
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 )
 
@@ -96,16 +98,9 @@ func (j *javaFrames) evictIdle(copiedAt int64) {
 			j.methods.drop(addr)
 		}
 	}
-	for begin, nm := range j.compiled.byStart {
-		if nm.checked < before {
-			delete(j.compiled.byStart, begin)
-		}
-	}
-	for key, info := range j.sites {
-		if info.code != nil && info.code.checked < before {
-			delete(j.sites, key)
-		}
-	}
+	unused := func(nm *nmethod) bool { return nm != nil && nm.checked < before }
+	maps.DeleteFunc(j.compiled.byStart, func(_ uint64, nm *nmethod) bool { return unused(nm) })
+	maps.DeleteFunc(j.sites, func(_ site, info *codeInfo) bool { return unused(info.code) })
 	j.threads.evictEnded()
 }
 
@@ -179,7 +174,7 @@ func (j *javaFrames) infoAt(f *frames.Frame) *codeInfo {
 		return nil
 	}
 	if !info.unread {
-		managed.Remember(&j.sites, maxSites, key, &info)
+		cache.Put(&j.sites, maxSites, key, &info)
 	}
 	return &info
 }

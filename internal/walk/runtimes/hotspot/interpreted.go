@@ -69,8 +69,8 @@ func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (ma
 		return j.enteredRef(f)
 	}
 	methodAddr, ok := j.validity.word(f.FP - offsets.method)
-	m := j.methods.methodAt(methodAddr)
-	if !ok || m == nil {
+	m, err := j.methods.methodAt(methodAddr)
+	if !ok || err != nil {
 		if f.AfterCall && methodAddr != 0 && j.validity.doubted() {
 			return managed.Ref{Object: methodAddr, Kind: refInterpreted}, true
 		}
@@ -121,8 +121,8 @@ func (j *javaFrames) enteredRef(f *frames.Frame) (managed.Ref, bool) {
 		return managed.Ref{}, false
 	}
 	c, ok := j.vm.codeletAt(&b, f.PC)
-	m := j.methods.methodAt(methodAddr)
-	if !ok || m == nil {
+	m, err := j.methods.methodAt(methodAddr)
+	if !ok || err != nil {
 		return managed.Ref{}, false
 	}
 	entry := j.vm.memory().word(methodAddr + j.vm.layout.offset("Method::_i2i_entry"))
@@ -189,13 +189,13 @@ func (v *VM) readCodelets() (list []codelet, all bool) {
 		c := codelet{begin: at + l.sizes["InterpreterCodelet"], end: at + size}
 		c.text = m.word(at + l.offset("InterpreterCodelet::_description"))
 		text := m.name(c.text)
-		if m.failed || size == 0 || at+size < at {
+		if m.err != nil || size == 0 || at+size < at {
 			break
 		}
 		c.entry, c.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
 		list = append(list, c)
 		at += size
 	}
-	v.unread = v.unread || m.failed
-	return list, !m.failed && len(list) > 0 && at == end
+	v.unread = v.unread || m.err != nil
+	return list, m.err == nil && len(list) > 0 && at == end
 }

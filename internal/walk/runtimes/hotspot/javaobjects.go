@@ -39,17 +39,17 @@ func (t *threads) referenceAt(c colours, at uint64, wide bool) (object uint64, o
 	m := t.vm.memory()
 	if wide {
 		ref := m.word(at)
-		if m.failed {
+		if m.err != nil {
 			return 0, false
 		}
 		return t.resolve(c, ref)
 	}
 	narrow := uint64(uint32(m.int32(at)))
-	if m.failed || narrow == 0 {
-		return 0, !m.failed
+	if m.err != nil || narrow == 0 {
+		return 0, m.err == nil
 	}
 	object = t.widen(m, narrow, wantOops)
-	return object, !m.failed && object%8 == 0
+	return object, m.err == nil && object%8 == 0
 }
 
 // readReferenceTo reads a reference of the size that leads to an object that passes test. The first success fixes the
@@ -74,30 +74,27 @@ func (t *threads) handled(field string, ref uint64) (uint64, bool) {
 	if t.layout.fields[field].handle { // since 16
 		ref = m.word(ref)
 	}
-	return ref, !m.failed
+	return ref, m.err == nil
 }
 
 func (t *threads) klassOf(object uint64, h header) uint64 {
 	m := t.vm.memory()
 	mark := m.word(object)
-	if m.failed || mark&markMarkedValue == markMarkedValue {
+	if m.err != nil || mark&markMarkedValue == markMarkedValue {
 		return 0
 	}
 	at := object + t.layout.offset("oopDesc::_metadata._compressed_klass")
 	var narrow uint64
 	switch h {
 	case headerWide:
-		if k := m.word(at); !m.failed {
-			return k
-		}
-		return 0
+		return m.word(at)
 	case headerNarrow:
 		narrow = uint64(uint32(m.int32(at)))
 	default:
 		narrow = mark >> compactShift
 	}
 	klass := t.widen(m, narrow, wantKlasses)
-	if m.failed || narrow == 0 {
+	if m.err != nil || narrow == 0 {
 		return 0
 	}
 	return klass
@@ -112,13 +109,8 @@ func (t *threads) className(klass uint64) string {
 	if klass == 0 || klass%8 != 0 {
 		return ""
 	}
-	m := t.vm.memory()
-	symbol := m.word(klass + t.layout.offset("Klass::_name"))
-	if m.failed {
-		return ""
-	}
-	name, _ := t.methods.symbolText(symbol)
-	return name
+	name, _ := t.methods.symbolBytes(t.vm.memory().word(klass + t.layout.offset("Klass::_name")))
+	return string(name)
 }
 
 // isThread reports whether object is a java.lang.Thread. The first one found fixes the layout.
@@ -158,10 +150,7 @@ func (t *threads) searchSupers(klass uint64, test func(klass uint64) bool) uint6
 		if test(klass) {
 			return klass
 		}
-		m := t.vm.memory()
-		if klass = m.word(klass + t.layout.offset("Klass::_super")); m.failed {
-			return 0
-		}
+		klass = t.vm.memory().word(klass + t.layout.offset("Klass::_super"))
 	}
 	return 0
 }
@@ -204,7 +193,7 @@ func (t *threads) isText(object uint64) bool {
 	m := t.vm.memory()
 	helper := uint32(m.int32(k + t.layout.offset("Klass::_layout_helper")))
 	content := uint64(helper >> 16 & 0xff)
-	if m.failed || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit ||
+	if m.err != nil || helper>>24 != 0xc0 || helper>>8&0xff != element || uint64(1)<<(helper&0xff) != unit ||
 		content < o.lengthAt()+4 {
 		return false
 	}
@@ -239,7 +228,7 @@ func (t *waiters) classOf(object uint64) string {
 		return class
 	}
 	klass := m.word(object + at) // 0: of a primitive type
-	if of := t.className(klass); !m.failed && of != "" {
+	if of := t.className(klass); m.err == nil && of != "" {
 		return class + " for " + string(readable([]byte(of)))
 	}
 	return class

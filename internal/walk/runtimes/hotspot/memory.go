@@ -5,6 +5,7 @@ package hotspot
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
@@ -43,25 +44,51 @@ func (c *readCache) reread() {
 	c.Reread(c.process, c.readParts)
 }
 
-// memory reads values, 0 after an error, which stays in failed until the next [VM.memory].
+// memory reads values, 0 after the first error, which stays in err until the next [VM.memory].
 type memory struct {
 	from   managed.Reader
-	failed bool
+	err    error
 	traced *seal // or nil: it notes what is read, but for the names of classes
 	buf    [8]byte
 	text   [maxName]byte
 	window [2048]byte
 }
 
+// pointerError says what is not at an address where the JVM's structures lead to.
+type pointerError struct {
+	what string // type of the JVM, or "memory"
+	at   uint64
+	why  string
+}
+
+// Error implements error.
+func (e *pointerError) Error() string { return fmt.Sprintf("%s at %#x: %s", e.what, e.at, e.why) }
+
+const unreadable = "it cannot be read"
+
+func (m *memory) fail(what string, at uint64, why string) {
+	if m.err == nil {
+		m.err = &pointerError{what, at, why}
+	}
+}
+
+// expect fails if no structure of a type can be at an address.
+func (m *memory) expect(typ string, at uint64) {
+	if at == 0 || at%8 != 0 {
+		m.fail(typ, at, "the pointer to it is null or no multiple of 8")
+	}
+}
+
 func (m *memory) bytes(addr uint64, b []byte) bool {
 	if m.traced != nil {
 		m.traced.note(addr, len(b))
 	}
-	if m.failed || m.from.Read(addr, b) != len(b) {
-		m.failed = true
-		clear(b)
+	if m.err == nil && m.from.Read(addr, b) == len(b) {
+		return true
 	}
-	return !m.failed
+	m.fail("memory", addr, unreadable)
+	clear(b)
+	return false
 }
 
 func (m *memory) word(addr uint64) uint64 {
@@ -76,12 +103,12 @@ func (m *memory) int32(addr uint64) int32 {
 
 func (m *memory) name(addr uint64) string {
 	b := m.text[:]
-	if m.failed || addr == 0 {
+	if m.err != nil || addr == 0 {
 		return ""
 	}
 	n := m.from.Read(addr, b)
 	if n <= 0 {
-		m.failed = true
+		m.fail("text", addr, unreadable)
 		return ""
 	}
 	text, _, _ := bytes.Cut(b[:n], []byte{0})

@@ -5,6 +5,8 @@ package hotspot
 import (
 	"encoding/binary"
 	"hash/maphash"
+
+	"prywalk/internal/base/cache"
 )
 
 // # Method
@@ -84,74 +86,74 @@ func (id *methodIdentity) cookie() uint64 {
 }
 
 // identify reads the identity of the Method at an address.
-func (n *methodNames) identify(addr uint64) (id methodIdentity, ok bool) {
+func (n *methodNames) identify(addr uint64) (id methodIdentity, err error) {
 	l, m := n.vm.nameLayout, n.vm.memory()
-	if addr == 0 || addr%8 != 0 {
-		return id, false
-	}
+	m.expect("Method", addr)
 	id.constMethod = m.word(addr + l.offset("Method::_constMethod"))
 	cm := n.constMethod[:l.sizes["ConstMethod"]+8]
-	if id.constMethod == 0 || id.constMethod%8 != 0 || !m.bytes(id.constMethod, cm) {
-		return id, false
-	}
+	m.expect("ConstMethod", id.constMethod)
+	m.bytes(id.constMethod, cm)
 	id.constants = l.in(cm, "ConstMethod::_constants")
 	id.nameIndex = uint16(l.in(cm, "ConstMethod::_name_index"))
 	id.id = uint16(l.in(cm, "ConstMethod::_method_idnum"))
 	id.constMethodHead, id.pool = cm, n.pool[:]
-	if id.constants == 0 || id.constants%8 != 0 || !m.bytes(id.constants, n.pool[:l.sizes["ConstantPool"]]) {
-		return id, false
-	}
+	m.expect("ConstantPool", id.constants)
+	m.bytes(id.constants, n.pool[:l.sizes["ConstantPool"]])
 	id.holder = l.in(id.pool, "ConstantPool::_pool_holder")
 	if uint64(id.nameIndex) >= l.in(id.pool, "ConstantPool::_length") {
-		return id, false
+		m.fail("ConstantPool", id.constants, "it is too short to have the method's name")
 	}
+	m.expect("Klass", id.holder)
 	name, class := m.word(n.constantAt(&id, id.nameIndex)), m.word(id.holder+l.offset("Klass::_name"))
-	if m.failed || id.holder == 0 {
-		return id, false
+	if m.err != nil {
+		return id, m.err
 	}
-	text, hasName := n.symbolBytes(name)
+	text, err := n.symbolBytes(name)
+	if err != nil {
+		return id, err
+	}
 	n.spelled = append(n.spelled[:0], text...)
 	end := len(n.spelled)
-	text, hasClass := n.symbolBytes(class)
+	text, err = n.symbolBytes(class)
 	n.spelled = append(n.spelled, text...)
 	id.name, id.class = n.spelled[:end], n.spelled[end:]
-	return id, hasName && hasClass
+	return id, err
 }
 
 func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
 	return id.constants + n.vm.layout.sizes["ConstantPool"] + 8*uint64(index)
 }
 
-// methodAt checks the method after the walked copy was made; nil: none.
-func (n *methodNames) methodAt(addr uint64) *method {
+// methodAt checks the method after the walked copy was made.
+func (n *methodNames) methodAt(addr uint64) (*method, error) {
 	known := n.byAddress[addr]
 	if known != nil && known.checked >= n.validity.copiedAt {
-		return known
+		return known, nil
 	}
 	since := n.vm.cached.begin(n.validity.copiedAt)
 	defer n.vm.cached.bypass()
-	id, ok := n.identify(addr)
-	if !ok {
+	id, err := n.identify(addr)
+	if err != nil {
 		n.drop(addr)
-		return nil
+		return nil, err
 	}
 	cookie := id.cookie()
 	if known != nil && known.cookie == cookie {
 		known.checked = since
-		return known
+		return known, nil
 	}
-	m := n.readMethod(&id)
+	m, err := n.readMethod(&id)
 	n.drop(addr)
-	if m == nil {
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	if len(n.byAddress) >= maxMethods || n.kept > maxKept {
-		n.forget()
+	for len(n.byAddress) >= maxMethods || n.kept > maxKept && len(n.byAddress) > 0 {
+		n.drop(cache.Any(n.byAddress))
 	}
 	m.cookie, m.since, m.checked = cookie, since, since
 	n.byAddress[addr] = m
 	n.kept += m.bytes()
-	return m
+	return m, nil
 }
 
 func (m *method) bytes() int { return len(m.lines) + len(m.name) + len(m.file) }
@@ -168,18 +170,18 @@ func (n *methodNames) forget() {
 	n.kept = 0
 }
 
-func (n *methodNames) readMethod(id *methodIdentity) *method {
+func (n *methodNames) readMethod(id *methodIdentity) (*method, error) {
 	l, cm := n.vm.nameLayout, id.constMethodHead
 	whole := 8 * l.in(cm, "ConstMethod::_constMethod_size")
 	m := &method{constMethod: id.constMethod, poolCache: l.in(id.pool, "ConstantPool::_cache")}
 	head := l.sizes["ConstMethod"]
 	m.bytecodeAt, m.bytecodeSize = id.constMethod+head, l.in(cm, "ConstMethod::_code_size")
 	if head += m.bytecodeSize; whole > maxConstMethod || head > whole {
-		return nil
+		return nil, &pointerError{"ConstMethod", id.constMethod, "its bytecodes do not fit into its size"}
 	}
 	hasTable := l.in(cm, "ConstMethod::_flags._flags")&hasLines != 0
-	if !n.isName(id, id.nameIndex) {
-		return nil
+	if err := n.checkText(id, id.nameIndex); err != nil {
+		return nil, err
 	}
 	n.full = append(n.full[:0], id.class...)
 	n.full = append(readable(n.full), '.')
@@ -189,24 +191,28 @@ func (n *methodNames) readMethod(id *methodIdentity) *method {
 	if hasTable && m.bytecodeSize > 0 {
 		n.readLines(m, whole)
 	}
-	return m
+	return m, nil
 }
 
-// isName reports whether a constant of the pool is text.
-func (n *methodNames) isName(id *methodIdentity, index uint16) bool {
+// checkText returns an error if a constant of the pool is no text.
+func (n *methodNames) checkText(id *methodIdentity, index uint16) error {
 	l, m := n.vm.nameLayout, n.vm.memory()
 	tags, count := l.in(id.pool, "ConstantPool::_tags"), l.in(id.pool, "ConstantPool::_length")
 	if tags == 0 || index == 0 || uint64(index) >= count || count > maxConstants {
-		return false
+		return &pointerError{"ConstantPool", id.constants, "it has no constant of the index of a text"}
 	}
 	var tag [1]byte
-	return uint64(uint32(m.int32(tags+l.offset("Array<int>::_length")))) == count &&
-		m.bytes(tags+l.offset("Array<u1>::_data")+uint64(index), tag[:]) && tag[0] == constUTF8
+	length := uint64(uint32(m.int32(tags + l.offset("Array<int>::_length"))))
+	m.bytes(tags+l.offset("Array<u1>::_data")+uint64(index), tag[:])
+	if length != count || tag[0] != constUTF8 {
+		m.fail("tags of a ConstantPool", tags, "they are of another pool, or the constant is no text")
+	}
+	return m.err
 }
 
 func (n *methodNames) sourceFile(id *methodIdentity) string {
 	index := n.sourceIndex(id)
-	if !n.isName(id, index) {
+	if n.checkText(id, index) != nil {
 		return ""
 	}
 	b, _ := n.symbolBytes(n.vm.memory().word(n.constantAt(id, index)))

@@ -23,7 +23,7 @@ func TestNewMethodTakesFewReads(t *testing.T) {
 		}
 		reads := 0
 		counting(v, &reads)
-		if m := n.methods.methodAt(total); m == nil || m.name != "com.example.Cart.total" || m.file != "Cart.java" {
+		if m, err := n.methods.methodAt(total); err != nil || m.name != "com.example.Cart.total" || m.file != "Cart.java" {
 			t.Errorf("%s: %+v", name, m)
 		}
 		if reads > mostFirstReads {
@@ -45,7 +45,7 @@ func BenchmarkNewMethod(b *testing.B) {
 	for b.Loop() {
 		clear(n.methods.byAddress)
 		v.cached.drop()
-		if n.methods.methodAt(total) == nil {
+		if _, err := n.methods.methodAt(total); err != nil {
 			b.Fatal("no method")
 		}
 	}

@@ -4,6 +4,7 @@ package hotspot
 
 import (
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 )
 
@@ -55,12 +56,8 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 	}
 	m := v.memory()
 	block, ok := h.block(m, addr)
-	if !ok {
-		return nm, false
-	}
-	header := block + l.sizes["HeapBlock"]
-	head := v.head[:l.headerBytes]
-	if !m.bytes(header, head) {
+	header, head := block+l.sizes["HeapBlock"], v.head[:l.headerBytes]
+	if !ok || !m.bytes(header, head) {
 		return nm, false
 	}
 	nm = nmethod{
@@ -71,7 +68,7 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 	nm.native = v.kindNamed(l.in(head, "CodeBlob::_name")) == kindNative
 	c.setDeoptHandlers(&nm, head)
 	c.setSpans(&nm, head)
-	return nm, nm.method != 0 && !m.failed
+	return nm, nm.method != 0 && m.err == nil
 }
 
 func (c *compiledCode) setDeoptHandlers(nm *nmethod, head []byte) {
@@ -125,7 +122,7 @@ func (c *compiledCode) compiledOf(b *blob, pc uint64, since int64) *nmethod {
 		known.checked = since
 		return known
 	}
-	managed.Remember(&c.byStart, maxMethods, b.begin, &current)
+	cache.Put(&c.byStart, maxMethods, b.begin, &current)
 	return &current
 }
 
@@ -144,7 +141,7 @@ func (c *compiledCode) isUnchanged(nm *nmethod) bool {
 	defer c.vm.cached.bypass()
 	l, m := c.vm.nameLayout, c.vm.memory()
 	id, method := m.int32(nm.header+l.offset("nmethod::_compile_id")), m.word(nm.header+l.offset("nmethod::_method"))
-	if m.failed || uint32(id) != nm.id || method != nm.method {
+	if m.err != nil || uint32(id) != nm.id || method != nm.method {
 		return false
 	}
 	nm.checked = since

@@ -29,7 +29,7 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 		m := t.vm.memory()
 		ownerWord := m.word(w.monitor + t.layout.offset("ObjectMonitor::_owner"))
 		switch {
-		case m.failed || ownerWord == 0:
+		case m.err != nil || ownerWord == 0:
 			return 0, false
 		case ownerWord == ownerAnonymous:
 			return t.ownerByLockStack(w)
@@ -76,11 +76,11 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	if len(t.layout.owner) == 1 {
 		o.from = m.word(thread + t.layout.offset(t.layout.owner[0]))
 		o.to = o.from + 1
-		return o, !m.failed && o.from > ownerAnonymous
+		return o, m.err == nil && o.from > ownerAnonymous
 	}
 	o.to = m.word(thread + t.layout.offset(t.layout.owner[0]))
 	o.from = o.to - m.word(thread+t.layout.offset(t.layout.owner[1]))
-	return o, !m.failed && o.from < o.to
+	return o, m.err == nil && o.from < o.to
 }
 
 // ownerByLockStack finds the thread whose lock stack has w's object (then it sets w.anonymous), or an object whose mark
@@ -129,7 +129,7 @@ func (t *waiters) eachLocked(thread uint64, f func(object, mark uint64) bool) {
 	m := t.vm.memory()
 	top := uint64(uint32(m.int32(thread + stack + t.layout.offset(wantLockStack[1]))))
 	first := stack + bottom // top is also an offset in the thread
-	if m.failed || top <= first || top-first > 8*maxLockStack {
+	if m.err != nil || top <= first || top-first > 8*maxLockStack {
 		return
 	}
 	var b [8 * maxLockStack]byte
@@ -143,7 +143,7 @@ func (t *waiters) eachLocked(thread uint64, f func(object, mark uint64) bool) {
 				continue
 			}
 			m := t.vm.memory()
-			if mark := m.word(at); !m.failed && !f(at, mark) {
+			if mark := m.word(at); m.err == nil && !f(at, mark) {
 				return
 			}
 		}
@@ -174,7 +174,7 @@ func (t *waiters) exclusiveOwner(object uint64) (tid int, virtual uint64) {
 	}
 	m := t.vm.memory()
 	thread, number := m.word(owner+f.thread), m.word(owner+f.number)
-	if thread == 0 && f.number != 0 && !m.failed && t.className(t.klassOf(owner, t.oops.header)) == classVirtual {
+	if thread == 0 && f.number != 0 && m.err == nil && t.className(t.klassOf(owner, t.oops.header)) == classVirtual {
 		return 0, number
 	}
 	id, ok := t.identify(thread)

@@ -17,7 +17,7 @@ func (t *waiters) readStatus(id threadID) (current uint64, status uint32, ok boo
 	}
 	m := t.vm.memory()
 	status = uint32(m.int32(holder + t.fields.status))
-	return current, status, !m.failed
+	return current, status, m.err == nil
 }
 
 // waitByStatus returns the wait of a thread that sleeps or is parked, by its status bits; false for others.
@@ -56,7 +56,7 @@ func (t *waiters) threadObjects(id threadID) (own, current uint64, ok bool) {
 			runs = m.word(handle)
 		}
 	}
-	if m.failed || !ok {
+	if m.err != nil || !ok {
 		return 0, 0, false
 	}
 	c, ok := t.readColours()

@@ -69,7 +69,7 @@ func (v *VM) knowsSender() bool {
 	m, l := v.memory(), v.layout
 	next := m.word(m.word(l.staticAddress("AbstractInterpreter::_code")) + l.offset("StubQueue::_stub_buffer"))
 	b, ok := v.find(next)
-	if m.failed || !ok || b.kind != kindInterpreter {
+	if m.err != nil || !ok || b.kind != kindInterpreter {
 		return false
 	}
 	for range maxCodelets {

@@ -52,7 +52,7 @@ func (c *compiledCode) scopesAt(nm *nmethod, off int32) (prev, next uint32, ok b
 			next, c.place = scope, pcOffset
 		}
 	}
-	return prev, next, !m.failed
+	return prev, next, m.err == nil
 }
 
 // call is a method at a bytecode index; −1: before the first.
@@ -80,7 +80,7 @@ func (c *compiledCode) appendScopeMethods(nm *nmethod, scope uint32, out []call)
 		}
 		m := c.vm.memory()
 		method := m.word(nm.metadata.low + 8*uint64(index-1))
-		if m.failed {
+		if m.err != nil {
 			c.unread = true
 			return out, false
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 )
 
@@ -46,7 +47,7 @@ func (v *virtualThreads) learnChunk() bool {
 	klass := v.classes[classChunk]
 	m := v.vm.memory()
 	v.stackAt = uint64(m.int32(klass+v.layout.offset("Klass::_layout_helper"))) &^ 7
-	if m.failed || v.stackAt == 0 || v.stackAt > maxInObject {
+	if m.err != nil || v.stackAt == 0 || v.stackAt > maxInObject {
 		return false
 	}
 	v.pcAt = v.injectedOffset(klass, injectedPC)
@@ -137,15 +138,12 @@ func (v *virtualThreads) stackOf(t *virtualThread) (*virtualStack, managed.TaskS
 		return nil, managed.TaskUnproven
 	}
 	s := v.intern(list)
-	v.known[string(key)] = s
+	cache.Put(&v.known, maxKnown, string(key), s)
 	return s, managed.TaskKnown
 }
 
 // intern returns one stack for equal functions and lines, however they are compiled.
 func (v *virtualThreads) intern(list []managed.Frame) *virtualStack {
-	if len(v.known) >= maxKnown || v.known == nil {
-		v.known, v.byFrames = map[string]*virtualStack{}, map[string]*virtualStack{}
-	}
 	var text []byte
 	for i := range list {
 		list[i].Type, list[i].Inlined = "", false
@@ -154,7 +152,7 @@ func (v *virtualThreads) intern(list []managed.Frame) *virtualStack {
 	s := v.byFrames[string(text)]
 	if s == nil {
 		s = newVirtualStack(list)
-		v.byFrames[string(text)] = s
+		cache.Put(&v.byFrames, maxKnown, string(text), s)
 	}
 	return s
 }

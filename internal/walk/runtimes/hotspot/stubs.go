@@ -57,7 +57,7 @@ func (s *stubNames) routineAt(pc uint64) (r routine, ok bool) {
 func (s *stubNames) readRoutines() {
 	m := s.memory()
 	first := m.word(s.symbol(symRoutines))
-	if first == s.first || m.failed {
+	if first == s.first || m.err != nil {
 		return
 	}
 	s.first, s.routines = first, s.routines[:0]

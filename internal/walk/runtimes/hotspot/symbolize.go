@@ -14,17 +14,17 @@ func (j *javaFrames) symbolize(r managed.Ref, l managed.Live, out []managed.Fram
 	if j == nil || j.vm.nameLayout == nil {
 		return out, managed.Freed
 	}
-	var ok bool
+	var err error
 	switch r.Kind {
 	case refCompiled:
-		out, ok = j.describeCompiled(r, out)
+		out, err = j.describeCompiled(r, out)
 	case refInterpreted:
-		out, ok = j.describeInterpreted(r, out)
+		out, err = j.describeInterpreted(r, out)
 	case refStub:
-		out, ok = append(out, managed.Frame{Function: j.stubName(r), Type: "stub"}), true
+		out = append(out, managed.Frame{Function: j.stubName(r), Type: "stub"})
 	}
 	switch {
-	case !ok:
+	case err != nil:
 		return out, managed.Freed
 	case l != nil && l.Unchanged():
 		return out, managed.SameMemory
@@ -32,10 +32,15 @@ func (j *javaFrames) symbolize(r managed.Ref, l managed.Live, out []managed.Fram
 	return out, managed.Checked
 }
 
-func (j *javaFrames) describeInterpreted(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
-	m := j.methods.methodAt(r.Object)
-	if m == nil || m.cookie != r.Cookie {
-		return out, false
+const replaced = "another one may be there by now"
+
+func (j *javaFrames) describeInterpreted(r managed.Ref, out []managed.Frame) ([]managed.Frame, error) {
+	m, err := j.methods.methodAt(r.Object)
+	if err == nil && m.cookie != r.Cookie {
+		err = &pointerError{"Method", r.Object, replaced}
+	}
+	if err != nil {
+		return out, err
 	}
 	f := j.methods.frameOf(m, int32(min(r.Position, noBytecode-1)), "interpreted")
 	if r.Position == noBytecode {
@@ -44,27 +49,30 @@ func (j *javaFrames) describeInterpreted(r managed.Ref, out []managed.Frame) ([]
 	if m.bytecodeSize == 0 {
 		f.Type = "native"
 	}
-	return append(out, f), true
+	return append(out, f), nil
 }
 
-func (j *javaFrames) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.Frame, bool) {
+func (j *javaFrames) describeCompiled(r managed.Ref, out []managed.Frame) ([]managed.Frame, error) {
 	nm := j.compiled.byStart[r.Object]
 	if nm == nil || nm.cookie() != r.Cookie || !j.readCalls(nm, r.Position) {
-		return out, false
+		return out, &pointerError{"nmethod", r.Object, replaced + ", or its scopes cannot be read"}
 	}
 	calls := j.compiled.calls
 	isNew := nm.since >= j.validity.copiedAt
 	for i, c := range calls {
-		m := j.methods.methodAt(c.method)
-		if m == nil {
-			return out, false
+		m, err := j.methods.methodAt(c.method)
+		if err != nil {
+			return out, err
 		}
 		isNew = isNew || m.since >= j.validity.copiedAt
 		f := j.methods.frameOf(m, c.bci, nm.tier())
 		f.Inlined = i < len(calls)-1
 		out = append(out, f)
 	}
-	return out, !isNew || !j.validity.doubted() // replaced meanwhile
+	if isNew && j.validity.doubted() {
+		return out, &pointerError{"nmethod", r.Object, replaced}
+	}
+	return out, nil
 }
 
 func (j *javaFrames) readCalls(nm *nmethod, position uint64) bool {

@@ -4,28 +4,24 @@ package hotspot
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// symbolText is false if the Symbol (modified UTF-8) is not printable.
-func (n *methodNames) symbolText(symbol uint64) (string, bool) {
-	b, ok := n.symbolBytes(symbol)
-	return string(b), ok
-}
-
-// symbolBytes returns the text of the Symbol at an address, valid until the next call.
-func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
+// symbolBytes returns the text of the Symbol (modified UTF-8) at an address, valid until the next call.
+func (n *methodNames) symbolBytes(symbol uint64) ([]byte, error) {
 	l, m := n.vm.nameLayout, n.vm.memory()
 	body := l.offset("Symbol::_body")
 	symbol &^= 1
+	fault := func(why string) ([]byte, error) { return nil, &pointerError{"Symbol", symbol, why} }
 	if symbol == 0 || symbol%4 != 0 || body > 32 {
-		return nil, false
+		return fault("the pointer to it is null or no multiple of 4")
 	}
 	b := n.symbol[:body+shortSymbol]
 	got := max(m.from.Read(symbol, b), 0)
 	if uint64(got) < body+1 {
-		return nil, false
+		return fault(unreadable)
 	}
 	clear(b[got:])
 	size := l.in(b, l.length)
@@ -33,21 +29,16 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 		size = size >> 16 & 0xffff
 	}
 	if size == 0 || size > maxSymbol {
-		return nil, false
+		return fault("its length is none of a name")
 	}
 	if b = n.symbol[:body+size]; uint64(got) < body+size && !m.bytes(symbol, b) {
-		return nil, false
+		return fault(unreadable)
 	}
 	b, ok := decodeModified(b[body:])
-	if !ok {
-		return nil, false
+	if !ok || slices.ContainsFunc(b, func(c byte) bool { return c < ' ' || c == 0x7f }) {
+		return fault("it is no printable text")
 	}
-	for _, c := range b {
-		if c < ' ' || c == 0x7f {
-			return nil, false
-		}
-	}
-	return b, true
+	return b, nil
 }
 
 const shortSymbol = 120

@@ -48,7 +48,7 @@ func (t *threads) readCollections() (n int32, noPause bool) {
 	n = m.int32(heap + l.offset("CollectedHeap::_total_collections"))
 	var active [1]byte
 	m.bytes(heap+l.offset("CollectedHeap::_is_stw_gc_active"), active[:])
-	return n, !m.failed && heap != 0 && active[0] == 0
+	return n, m.err == nil && heap != 0 && active[0] == 0
 }
 
 // readNamePath follows the references from a JavaThread to its name; false: one is stale, or leads to another class.
@@ -83,7 +83,7 @@ func (t *threads) readCharacters(w *namePath) (string, bool) {
 	if o.coder != 0 {
 		m.bytes(w.str+o.coder, coder[:])
 	}
-	if m.failed || size == 0 || size > 2*maxUnits || coder[0] > 1 {
+	if m.err != nil || size == 0 || size > 2*maxUnits || coder[0] > 1 {
 		return "", false
 	}
 	b := t.buf[:size]

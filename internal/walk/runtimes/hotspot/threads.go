@@ -5,9 +5,9 @@ package hotspot
 import (
 	"slices"
 
+	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/walk/managed"
 )
 
 // A listed thread leads to its kernel id and java.lang.Thread (threadnames.go).
@@ -136,7 +136,7 @@ func (t *threads) name(tid int) (string, bool) {
 		return "", false
 	}
 	if name, ok := t.proveName(id); ok {
-		managed.Remember(&t.lastNames, maxThreads, tid, provenName{id, name})
+		cache.Put(&t.lastNames, maxThreads, tid, provenName{id, name})
 		return name, true
 	}
 	t.postponed = true
@@ -175,10 +175,10 @@ func (t *threads) refreshList(tid int) {
 	head := m.word(t.layout.staticAddress(t.layout.list[0]))
 	apart := len(t.layout.list) == 3
 	_, known := t.byTID[tid]
-	if m.failed || apart && head == t.list && (known || t.absent[tid]) {
+	if m.err != nil || apart && head == t.list && (known || t.absent[tid]) {
 		return
 	}
-	if head != t.list || len(t.absent) >= maxThreads {
+	if head != t.list {
 		clear(t.absent)
 	}
 	t.listReadAt, t.list = now, head
@@ -186,7 +186,7 @@ func (t *threads) refreshList(tid int) {
 	if apart {
 		t.readList(head)
 		if _, known := t.byTID[tid]; !known {
-			t.absent[tid] = true
+			cache.Put(&t.absent, maxThreads, tid, true)
 		}
 		return
 	}
@@ -202,7 +202,7 @@ func (t *threads) readList(list uint64) {
 	m := t.vm.memory()
 	count := uint64(uint32(m.int32(list + t.layout.offset(t.layout.list[1]))))
 	at := m.word(list + t.layout.offset(t.layout.list[2]))
-	if m.failed || count > maxThreads {
+	if m.err != nil || count > maxThreads {
 		t.list = 0
 		return
 	}
@@ -226,15 +226,11 @@ func (t *threads) add(thread uint64) {
 }
 
 func (t *threads) identify(thread uint64) (id threadID, ok bool) {
-	if thread == 0 || thread%8 != 0 {
-		return id, false
-	}
 	m := t.vm.memory()
+	m.expect("JavaThread", thread)
 	id.thread, id.osThread = thread, m.word(thread+t.layout.offset("JavaThread::_osthread"))
 	id.object = m.word(thread + t.layout.offset("JavaThread::_threadObj"))
-	if m.failed || id.osThread == 0 || id.osThread%8 != 0 {
-		return id, false
-	}
+	m.expect("OSThread", id.osThread)
 	id.tid = int(m.int32(id.osThread + t.layout.offset("OSThread::_thread_id")))
-	return id, !m.failed && id.tid > 0
+	return id, m.err == nil && id.tid > 0
 }

@@ -79,7 +79,7 @@ func (v *virtualThreads) findClasses() bool {
 	m, l := v.vm.memory(), v.layout
 	next := l.offset("Klass::_next_link")
 	head := m.word(m.word(v.oops.thread+l.offset("Klass::_class_loader_data")) + l.offset("ClassLoaderData::_klasses"))
-	if m.failed {
+	if m.err != nil {
 		return false
 	}
 	if v.classes == nil {
@@ -92,7 +92,7 @@ func (v *virtualThreads) findClasses() bool {
 			v.classes[name], found = k, true
 		}
 		m := v.vm.memory()
-		if k = m.word(k + next); m.failed {
+		if k = m.word(k + next); m.err != nil {
 			return false
 		}
 	}
@@ -132,7 +132,7 @@ func (v *virtualThreads) current(object uint64, ok bool) uint64 {
 		}
 		object = mark &^ markMarkedValue
 	}
-	if !ok || m.failed || object == 0 || object%8 != 0 {
+	if !ok || m.err != nil || object == 0 || object%8 != 0 {
 		v.lost++
 		return 0
 	}
@@ -227,7 +227,7 @@ func (v *virtualThreads) findOnce() {
 func (v *virtualThreads) wordAt(at uint64) uint64 {
 	m := v.vm.memory()
 	word := m.word(at)
-	if m.failed {
+	if m.err != nil {
 		v.lost++
 	}
 	return word
@@ -236,7 +236,7 @@ func (v *virtualThreads) wordAt(at uint64) uint64 {
 func (v *virtualThreads) numberAt(at uint64) uint64 {
 	m := v.vm.memory()
 	number := uint32(m.int32(at))
-	if m.failed {
+	if m.err != nil {
 		v.lost++
 	}
 	return uint64(number)

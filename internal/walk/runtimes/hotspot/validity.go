@@ -57,7 +57,7 @@ func (v *validity) noteLoaders(current classMemoryState) {
 func (v *validity) readClassMemoryState() classMemoryState {
 	out, l := classMemoryState{readAt: procmem.Now()}, v.vm.layout
 	m := &v.vm.mem
-	m.from, m.failed = v.vm.host, false
+	m.from, m.err = v.vm.host, nil
 	heap := m.word(l.staticAddress("Universe::_collectedHeap"))
 	out.loaders = m.word(l.staticAddress("ClassLoaderDataGraph::_head"))
 	out.collections = uint32(m.int32(heap + l.offset("CollectedHeap::_total_collections")))

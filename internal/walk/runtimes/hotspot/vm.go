@@ -116,7 +116,7 @@ func (v *VM) readVersion() string {
 	}
 	release, _, _ := strings.Cut(m.name(m.word(text)), "+")
 	release, _, _ = strings.Cut(release, "-")
-	if strings.Trim(release, "0123456789.") != "" || m.failed {
+	if strings.Trim(release, "0123456789.") != "" || m.err != nil {
 		return ""
 	}
 	major, update, _ := strings.Cut(release, ".")
@@ -141,5 +141,5 @@ func (n *nameLayout) readMajor(m *memory) bool {
 	} else {
 		n.major = int(m.int32(n.staticAddress(fields[0])))
 	}
-	return !m.failed && n.major >= 8 && n.major <= 99
+	return m.err == nil && n.major >= 8 && n.major <= 99
 }

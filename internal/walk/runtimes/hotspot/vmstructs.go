@@ -85,7 +85,8 @@ func readLayout(h managed.Host, lib *frames.Module) (*layout, error) {
 	at := func(name string) uint64 {
 		addr, _, ok := h.Symbol(lib, "gHotSpotVM"+name)
 		if !ok {
-			m.failed, missing = true, true
+			missing = true
+			m.fail("gHotSpotVM"+name, 0, "the file has no such symbol")
 			return 0
 		}
 		return m.word(addr)
@@ -115,7 +116,7 @@ func readLayout(h managed.Host, lib *frames.Module) (*layout, error) {
 		}
 	})
 	l.bounds, l.heaps = l.firstComplete(wantBounds), l.firstComplete(wantHeaps)
-	if m.failed {
+	if m.err != nil {
 		return nil, &UnknownError{Reason: "its tables (gHotSpotVMStructs) cannot be read", NotYet: !missing}
 	}
 	if lacks := l.missing(wantFields, wantSizes, wantBounds, wantHeaps); lacks != "" {
@@ -168,9 +169,9 @@ func (l *layout) number(b []byte, name string) int32 {
 
 func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, name string)) {
 	if table == 0 || stride == 0 || stride > maxStride {
-		m.failed = true
+		m.fail("table of types or fields", table, "it is null, or has no size of an entry")
 	}
-	for i := uint64(0); i < maxEntries && !m.failed; i++ {
+	for i := uint64(0); i < maxEntries && m.err == nil; i++ {
 		entry := table + i*stride
 		name := m.word(entry + nameAt)
 		if name == 0 {

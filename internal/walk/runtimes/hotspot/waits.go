@@ -123,7 +123,7 @@ func (t *waiters) readWait(id threadID) (w waitState, ok bool) {
 	m := t.vm.memory()
 	pending := m.word(id.thread + t.layout.offset(wantPending[0]))
 	waiting := m.word(id.thread + t.layout.offset(wantPending[1]))
-	if m.failed {
+	if m.err != nil {
 		return w, false
 	}
 	if pending != 0 || waiting != 0 {
@@ -166,7 +166,7 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	}
 	m = t.vm.memory()
 	mark := m.word(object)
-	if m.failed || mark&3 != markMonitorValue || !fresh && mark&^3 != monitor {
+	if m.err != nil || mark&3 != markMonitorValue || !fresh && mark&^3 != monitor {
 		return 0, ""
 	}
 	class = t.classOf(object)

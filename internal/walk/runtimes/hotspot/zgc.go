@@ -104,12 +104,12 @@ func (t *threads) readColours() (c colours, ok bool) {
 		if c.staleBits = m.word(m.word(at + l.offset(set[1]))); c.staleBits != 0 && len(set) > 2 {
 			c.shift = m.word(m.word(at + l.offset(set[2])))
 		}
-		if c.staleBits != 0 || m.failed {
+		if c.staleBits != 0 || m.err != nil {
 			c.kind = collectorKind(i + 1)
 			break
 		}
 	}
-	return c, !m.failed && c.shift < 32
+	return c, m.err == nil && c.shift < 32
 }
 
 // decode returns the address in a reference of 8 bytes; false: it is null or stale.
@@ -195,7 +195,7 @@ func (t *threads) resolveSingle(fields []string, forwarding, globals string, ref
 		m := t.vm.memory()
 		heap := t.heapAddress(m, fields[collectorHeap])
 		table := heap + t.layout.offset(fields[forwardingTable])
-		if offset, _, ok = t.forward(fields, forwarding, table, offset); m.failed || !ok {
+		if offset, _, ok = t.forward(fields, forwarding, table, offset); m.err != nil || !ok {
 			return 0, false
 		}
 	}
@@ -205,7 +205,7 @@ func (t *threads) resolveSingle(fields []string, forwarding, globals string, ref
 func (t *threads) global(field, instance string) (uint64, bool) {
 	m := t.vm.memory()
 	v := m.word(m.word(m.word(t.layout.staticAddress(instance)) + t.layout.offset(field)))
-	return v, !m.failed && v != 0
+	return v, m.err == nil && v != 0
 }
 
 func (t *threads) heapAddress(m *memory, field string) uint64 {
@@ -255,19 +255,19 @@ func (t *threads) forward(fields []string, forwarding string, table, offset uint
 		return 0, false, false
 	}
 	page := m.word(m.word(granules) + 8*granule)
-	if m.failed || page == 0 {
-		return offset, false, !m.failed
+	if m.err != nil || page == 0 {
+		return offset, false, m.err == nil
 	}
 	from := offset - m.word(page+l.offset(fields[forwardedPage])+l.offset(fields[pageStart]))
 	from >>= m.word(page+l.offset(fields[alignment])) & 63
 	n := m.word(page + l.offset(fields[forwardingEntries]) + l.offset(fields[entriesLength]))
-	if m.failed || n == 0 || n > maxForwardings || n&(n-1) != 0 || from >= 1<<32 {
+	if m.err != nil || n == 0 || n > maxForwardings || n&(n-1) != 0 || from >= 1<<32 {
 		return 0, true, false
 	}
 	entries := page + (l.sizes[forwarding]+7)&^7
 	for i, tried := uint64(hashOfIndex(uint32(from))), uint64(0); tried < n; i, tried = i+1, tried+1 {
 		e := m.word(entries + 8*(i&(n-1)))
-		if m.failed || e&1 == 0 {
+		if m.err != nil || e&1 == 0 {
 			break
 		}
 		if e>>(entryOffsetBits+1) == from {

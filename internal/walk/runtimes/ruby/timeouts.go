@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 )
 
@@ -77,7 +78,7 @@ func (b *blockedWait) isTimeoutBlock(iseq, body uint64) bool {
 		return block.isTimeout
 	}
 	block = timeoutBlock{body: body, isTimeout: b.vm.isTimeoutBlock(body)}
-	managed.Remember(&b.runtime.names.timeouts, maxTimeouts, iseq, block)
+	cache.Put(&b.runtime.names.timeouts, maxTimeouts, iseq, block)
 	return block.isTimeout
 }
 

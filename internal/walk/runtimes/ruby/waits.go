@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
 )
@@ -216,7 +217,7 @@ func (b *blockedWait) method() string {
 	name, known := b.runtime.names.methods[id]
 	if !known {
 		name, _ = b.vm.nameOf(b.runtime.objects.symbols, id)
-		managed.Remember(&b.runtime.names.methods, maxMethods, id, name)
+		cache.Put(&b.runtime.names.methods, maxMethods, id, name)
 	}
 	return name
 }
@@ -251,6 +252,6 @@ func (b *blockedWait) typeName(typ uint64) string {
 	if !isKnownType(name) {
 		name = ""
 	}
-	managed.Remember(&b.runtime.names.types, maxTypes, typ, name)
+	cache.Put(&b.runtime.names.types, maxTypes, typ, name)
 	return name
 }

@@ -134,8 +134,10 @@ func (r *codes) keep(c *code) {
 		size += o.size()
 		return o.start < c.end && c.start < o.end
 	})
-	if len(r.byStart) >= maxCodes || size > maxKept {
-		r.byStart = nil
+	for len(r.byStart) >= maxCodes || size > maxKept && len(r.byStart) > 0 {
+		oldest := slices.MinFunc(r.byStart, func(a, b *code) int { return cmp.Compare(a.checked, b.checked) })
+		size -= oldest.size()
+		r.byStart = slices.DeleteFunc(r.byStart, func(o *code) bool { return o == oldest })
 	}
 	i, _ := slices.BinarySearchFunc(r.byStart, c.start, func(o *code, start uint64) int {
 		return cmp.Compare(o.start, start)

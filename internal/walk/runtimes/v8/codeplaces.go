@@ -3,8 +3,8 @@
 package v8
 
 import (
+	"prywalk/internal/base/cache"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/walk/managed"
 )
 
 // codePlaces records where compilations begin, to notice that the collector moves code. An isolate gives each number
@@ -35,7 +35,7 @@ func (c *codePlaces) record(start, number uint64) {
 	if ok && before != start && c.numberAt(before) != number {
 		c.moved = procmem.Now()
 	}
-	managed.Remember(&c.starts, maxPlaces, number, start)
+	cache.Put(&c.starts, maxPlaces, number, start)
 }
 
 func (c *codePlaces) numberAt(start uint64) uint64 {

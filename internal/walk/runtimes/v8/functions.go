@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/host/procmem"
 )
 
@@ -92,8 +93,8 @@ func (r *functions) functionOf(w uint64) *function {
 	}
 	f.checked = procmem.Now()
 	f.since = f.checked
-	if len(r.byInfo) >= maxFunctions || r.kept > maxKept {
-		r.forget()
+	for len(r.byInfo) >= maxFunctions || r.kept > maxKept && len(r.byInfo) > 0 {
+		r.drop(cache.Any(r.byInfo))
 	}
 	r.byInfo[object] = f
 	r.kept += f.size()

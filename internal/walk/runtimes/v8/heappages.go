@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"prywalk/internal/base/cache"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
 )
@@ -201,7 +202,7 @@ func (s *heapScan) kindOf(m uint64) uint8 {
 	case s.build.types.freeSpace:
 		k, s.free = freeMap, m
 	}
-	managed.Remember(&s.kinds, maxKinds, m, k)
+	cache.Put(&s.kinds, maxKinds, m, k)
 	return k
 }
 

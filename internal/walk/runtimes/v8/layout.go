@@ -15,29 +15,36 @@ import (
 // # Layouts
 //
 // V8's build makes data symbols of offsets, types and constants (tools/gen-postmortem-metadata.py). Names vary and
-// can be missing: known layouts complete them.
+// can be missing: known layouts complete them. Files are below deps/v8 of https://github.com/nodejs/node, by tag, and
+// have the same names in https://github.com/v8/v8; numbers are releases of V8.
 //
 // layout has the offsets of fields in objects.
 type layout struct {
-	// From the frame pointer (src/execution/frame-constants.h).
+	// Of the frame pointer: src/execution/frame-constants.h.
 	fpFunction, fpBytecodes, fpOffset int64
-
-	jsShared, jsContext                    uint64
-	sfiData, sfiName, sfiScript, sfiFlags  uint64 // SharedFunctionInfo (shared-function-info.tq)
-	scriptSource, scriptName, scriptEnds   uint64 // Script (script.tq)
-	scriptID, scriptFunctions, scriptURL   uint64
-	scopeBounds                            uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
-	bytesLength, bytesPositions, bytesData uint64 // BytecodeArray (bytecode-array.tq)
-	codeDeopt, codePositions, codeFlags    uint64 // Code (code.h)
-	codeStart, codeSize                    uint64 // codeStart 0: Code contains the instructions
-	headerSize                             uint64 // bytes before the instructions
-	literals, shared, inlining, exitStart  int    // deoptimization data, in words
-	wrapped                                bool   // shared is a SharedFunctionInfoWrapper
-	kinds                                  [16]string
-	types                                  types
+	// JSFunction: src/objects/js-function.tq.
+	jsShared, jsContext uint64
+	// SharedFunctionInfo: src/objects/shared-function-info.tq.
+	sfiData, sfiName, sfiScript, sfiFlags uint64
+	// Script: src/objects/script.tq.
+	scriptSource, scriptName, scriptEnds, scriptID, scriptFunctions, scriptURL uint64
+	// ScopeInfo: src/objects/scope-info.tq; position of the bounds, or 0.
+	scopeBounds uint64
+	// BytecodeArray: src/objects/bytecode-array.tq, code.tq (9.2).
+	bytesLength, bytesPositions, bytesData uint64
+	// Code: src/objects/code.h; codeStart 0: it contains the instructions.
+	codeDeopt, codePositions, codeFlags, codeStart, codeSize uint64
+	// InstructionStream (since 11.0, before Code): src/objects/instruction-stream.h; bytes before the instructions.
+	headerSize uint64
+	// Deoptimization data, in words: src/objects/deoptimization-data.h (12.9), code.h (9.2).
+	literals, shared, inlining, exitStart int
+	// shared is a SharedFunctionInfoWrapper: src/objects/shared-function-info.h (12.9).
+	wrapped bool
+	kinds   [16]string // kindsOf
+	types   types
 }
 
-// types are instance types of objects (src/objects/instance-type.h).
+// types are instance types of objects: src/objects/instance-type.h.
 type types struct {
 	firstFunction, lastFunction, sfi, script, scope, bytecodes, code, instructionStream, mapType uint16
 	fixedArray, interpreterData, baselineData, wrapper                                           uint16
@@ -106,7 +113,7 @@ func layoutOf(v version) layout {
 	if v.major == 9 {
 		l.scriptURL = 104
 	}
-	if v.atLeast(11, 0) { // separate Code object
+	if v.atLeast(11, 0) { // Code is apart from its InstructionStream
 		l.codeStart, l.codeSize, l.headerSize, l.bytesData = 40, 56, 16, 54
 	}
 	if v.atLeast(11, 8) { // without the relocation info
@@ -116,10 +123,10 @@ func layoutOf(v version) layout {
 		l.jsShared, l.jsContext, l.bytesPositions, l.bytesData = 32, 40, 24, 64
 		l.codeStart, l.codeFlags, l.codeSize, l.headerSize = 40, 48, 52, 32
 	}
-	if v.atLeast(12, 8) {
+	if v.atLeast(12, 8) { // the bounds of a ScopeInfo are at a fixed place
 		l.scopeBounds = 32
 	}
-	if v.atLeast(13, 0) {
+	if v.atLeast(13, 0) { // SharedFunctionInfo has trusted_function_data and untrusted_function_data
 		l.sfiName, l.sfiScript, l.sfiFlags = 24, 40, 56
 		l.codeFlags, l.codeSize = 52, 56
 		l.literals, l.shared, l.inlining, l.exitStart = 3, 7, 8, 9

@@ -7,6 +7,7 @@ import (
 	"unicode/utf16"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/walk/managed"
 )
 
@@ -94,7 +95,7 @@ func (h *heap) typeOf(m uint64) uint16 {
 		return noType
 	}
 	if typ < h.build.types.firstFunction { // programs make later ones
-		managed.Remember(&h.maps, maxMaps, m, typ)
+		cache.Put(&h.maps, maxMaps, m, typ)
 	}
 	return typ
 }

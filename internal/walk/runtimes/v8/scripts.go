@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"prywalk/frames"
+	"prywalk/internal/base/cache"
 	"prywalk/internal/host/procmem"
-	"prywalk/internal/walk/managed"
 )
 
 // script is a source file or compiled text (src/objects/script.h).
@@ -65,7 +65,7 @@ func (r *functions) scriptOf(w uint64) *script {
 	if first, ok := smiValue(r.field(object, scriptLine)); ok && first > 0 {
 		s.firstLine = first
 	}
-	managed.Remember(&r.scripts, maxScripts, object, s)
+	cache.Put(&r.scripts, maxScripts, object, s)
 	return s
 }
 

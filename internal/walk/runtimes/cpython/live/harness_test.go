@@ -15,7 +15,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/heuristics"
-	"prywalk/internal/base/refusal"
+	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
@@ -225,7 +225,7 @@ func collect(l *observe.Observer, done func(*observe.Thread, *observe.RawSample,
 }
 
 func (py *python) ended(err error) bool {
-	return err != nil && py.mayEnd && observe.Reason(err) == refusal.Exited
+	return err != nil && py.mayEnd && observe.Reason(err) == errs.Exited
 }
 
 func (py *python) plan(th *observe.Thread, tls uint64) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package refusal names why a thread or process cannot be observed.
-package refusal
+// Package errs has the reasons why a thread or process cannot be observed, and errors that choose an exit code.
+package errs
 
 import (
 	"cmp"

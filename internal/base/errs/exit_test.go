@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package exit
+package errs
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestJoinedErrorsAreOneLine(t *testing.T) {
-	err := Join(nil, io.EOF, &Error{Code: Failed}, nil, os.ErrNotExist)
+	err := Join(nil, io.EOF, &Error{Code: ExitFailed}, nil, os.ErrNotExist)
 	if want := "EOF; file does not exist"; err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}

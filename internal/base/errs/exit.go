@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exit defines prywalk's exit codes, and errors that choose one.
-package exit
+package errs
 
 import (
 	"errors"
@@ -10,14 +9,14 @@ import (
 
 // Exit codes. A launched command's own status comes first.
 const (
-	OK              = 0
-	Failed          = 1
-	WrongUsage      = 2
-	Denied          = 3
-	NoSamples       = 4
-	Deadlock        = 5   // dump --locks
-	GrowthExceeded  = 6   // diff --fail-above
-	InternalFailure = 125 // record -- COMMAND, if prywalk failed
+	ExitOK             = 0
+	ExitFailed         = 1
+	ExitUsage          = 2
+	ExitDenied         = 3
+	ExitNoSamples      = 4
+	ExitDeadlock       = 5   // dump --locks
+	ExitGrowthExceeded = 6   // diff --fail-above
+	ExitInternal       = 125 // record -- COMMAND, if prywalk failed
 )
 
 // Error is an error with an exit code. With a nil Err nothing is printed.
@@ -43,14 +42,14 @@ func With(code int, format string, args ...any) error {
 }
 
 // Usage makes an error with exit code 2.
-func Usage(format string, args ...any) error { return With(WrongUsage, format, args...) }
+func Usage(format string, args ...any) error { return With(ExitUsage, format, args...) }
 
 // Internal gives a failure of prywalk with a launched command exit code 125; wrong usage keeps its own.
 func Internal(err error) error {
-	if e, ok := errors.AsType[*Error](err); err == nil || ok && e.Code == WrongUsage {
+	if e, ok := errors.AsType[*Error](err); err == nil || ok && e.Code == ExitUsage {
 		return err
 	}
-	return &Error{InternalFailure, err}
+	return &Error{ExitInternal, err}
 }
 
 // Join is as [errors.Join], with the messages in one line.
