@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets/bounded"
 )
 
 type readelfFDE struct {
@@ -281,7 +282,7 @@ func TestRowsEqualReadelfsForCompiledC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "prog")
 			args := append(slices.Clone(flags), "-o", out, "testdata/shapes.c")
-			if msg, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+			if msg, err := bounded.AllOutput(exec.Command("gcc", args...)); err != nil {
 				t.Fatalf("gcc: %v\n%s", err, msg)
 			}
 			compareFile(t, out, 0)
@@ -293,7 +294,7 @@ func buildHello(t *testing.T, arch string) string {
 	out := filepath.Join(t.TempDir(), "hello-"+arch)
 	cmd := exec.Command("go", "build", "-o", out, "../internal/testtargets/testdata/hello.go")
 	cmd.Env = append(os.Environ(), "GOARCH="+arch, "CGO_ENABLED=0")
-	if msg, err := cmd.CombinedOutput(); err != nil {
+	if msg, err := bounded.AllOutput(cmd); err != nil {
 		t.Fatalf("go build: %v\n%s", err, msg)
 	}
 	return out

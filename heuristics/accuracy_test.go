@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 var update = flag.Bool("update", false, "write the counts of this machine's files into testdata/accuracy.txt")
@@ -133,7 +134,7 @@ func TestRulesAgreeWithTheCompilersFrames(t *testing.T) {
 			out := filepath.Join(t.TempDir(), name)
 			for _, command := range [][]string{{as, "--64", "-o", out + ".o", file},
 				{ld, "-shared", "-m", "elf_x86_64", "--no-ld-generated-unwind-info", "-o", out + ".so", out + ".o"}} {
-				if msg, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+				if msg, err := bounded.AllOutput(exec.Command(command[0], command[1:]...)); err != nil {
 					testtargets.Need(t, runtime.GOARCH == "amd64", "an assembler for x86-64", testtargets.SetUp)
 					t.Fatalf("%v: %s", err, msg)
 				}
@@ -153,7 +154,7 @@ func compileFunctions(t testing.TB, flags string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "functions.so")
 	args := append(strings.Fields(flags), "-shared", "-fPIC", "-o", out, "testdata/functions.c")
-	if msg, err := exec.Command(testtargets.NeedProgram(t, "gcc"), args...).CombinedOutput(); err != nil {
+	if msg, err := bounded.AllOutput(exec.Command(testtargets.NeedProgram(t, "gcc"), args...)); err != nil {
 		t.Fatalf("%v: %s", err, msg)
 	}
 	return out

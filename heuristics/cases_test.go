@@ -18,6 +18,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 //go:embed testdata/*.s
@@ -111,7 +112,7 @@ func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	obj := filepath.Join(t.TempDir(), "case.o")
 	cmd := exec.Command(as, append(ca.as[1:], "-o", obj, "-")...)
 	cmd.Stdin = &labelled
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(cmd); err != nil {
 		testtargets.Need(t, ca.arch != frames.X86_64 || runtime.GOARCH == "amd64", "an assembler for x86-64",
 			testtargets.SetUp)
 		t.Fatalf("%v does not translate %v: %v: %s", ca.as, ca.arch, err, out)

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestWrongUsageExitsWithTwo(t *testing.T) {
@@ -65,7 +66,7 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 func gone(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("true")
-	if err := cmd.Run(); err != nil {
+	if err := bounded.Run(cmd); err != nil {
 		t.Fatal(err)
 	}
 	return strconv.Itoa(cmd.Process.Pid)
@@ -176,7 +177,7 @@ func trace(t *testing.T, tids []int) {
 		seized <- nil
 		<-release
 	}()
-	if err := <-seized; err != nil {
+	if err := bounded.Receive(t, "the threads are seized", seized); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // Root directories of two containers of a pod: one has only a server, one only prywalk.
@@ -170,7 +171,7 @@ func TestOnlyMembersOfTheGroupMaySample(t *testing.T) {
 		t.Fatal(err)
 	}
 	caps := "cap_sys_ptrace,cap_dac_read_search,cap_perfmon,cap_sys_nice,cap_checkpoint_restore+ep"
-	if out, err := exec.Command("setcap", caps, exe).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("setcap", caps, exe)); err != nil {
 		t.Logf("%v: %s", err, out)
 		testtargets.Need(t, false, "file capabilities", "a file system that keeps them")
 	}
@@ -187,7 +188,7 @@ func TestOnlyMembersOfTheGroupMaySample(t *testing.T) {
 	outsider := exec.Command(exe, "version")
 	outsider.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: testtargets.Nobody.UID,
 		Gid: testtargets.Nobody.GID}}
-	if out, err := outsider.CombinedOutput(); !errors.Is(err, os.ErrPermission) {
+	if out, err := bounded.AllOutput(outsider); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a user outside the group: %v, want permission denied: %s", err, out)
 	}
 	if out := run("record", "-q", "--", "grep", "^Cap[EPA]", "/proc/self/status").stdout; strings.Count(out,

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func damages() int {
@@ -186,7 +187,7 @@ func TestDamagedFilesOfARunningProgramBreakNothing(t *testing.T) {
 		{"-g", "-O1", "-fno-inline", "-shared", "-fPIC", "-o", lib, source},
 		{"-o", filepath.Join(dir, "prog"), main, lib, "-Wl,-rpath," + dir},
 	} {
-		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(exec.Command("gcc", args...)); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func shell(t *testing.T, script string) int {
@@ -108,7 +109,7 @@ func TestExitedTargetLeavesACompleteRecording(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		defer func() { _ = cmd.Process.Kill(); <-ended }()
+		defer func() { _ = cmd.Process.Kill(); bounded.Receive(t, "the killed program ends", ended) }()
 		r := startRecording(t, nil, "-p", strconv.Itoa(cmd.Process.Pid))
 		res := r.wait()
 		if res.code == 1 && strings.Contains(res.stderr, "no such process") || res.code == 4 { // 4: no sample

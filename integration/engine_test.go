@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/perfevents"
 )
 
@@ -66,8 +67,8 @@ func BenchmarkShareOfHalfAPeriod(b *testing.B) {
 				cmd := exec.Command(exe, c.period, "60")
 				testtargets.Ready(b, cmd)
 				file := filepath.Join(b.TempDir(), "r.pb.gz")
-				if out, err := exec.Command(binary, "record", "-d", "5", "--engine", c.engine, "-o", file, "-p",
-					strconv.Itoa(cmd.Process.Pid)).CombinedOutput(); err != nil {
+				if out, err := bounded.AllOutput(exec.Command(binary, "record", "-d", "5", "--engine", c.engine, "-o", file,
+					"-p", strconv.Itoa(cmd.Process.Pid))); err != nil {
 					b.Fatalf("%v: %s", err, out)
 				}
 				testtargets.Kill(cmd)

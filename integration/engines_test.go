@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // engine is a container engine as it is, with its own seccomp profile, capabilities and overlayfs. run precedes the
@@ -62,7 +63,7 @@ func onEachEngine(t *testing.T, test func(*testing.T, engine)) {
 				e.startDocker(t)
 			}
 			// Docker of another machine's administrator may know runc only.
-			out, err := e.command("info").CombinedOutput()
+			out, err := bounded.AllOutput(e.command("info"))
 			if err != nil {
 				t.Logf("%s info: %v\n%s", e.program, err, out)
 			}
@@ -101,7 +102,7 @@ func mountNamespace(t *testing.T, script string) (prefix []string) {
 // startDocker starts Docker's engine, without networks and rules of packets, unless one answers.
 func (e *engine) startDocker(t *testing.T, flags ...string) {
 	t.Helper()
-	if e.command("info").Run() == nil {
+	if bounded.Run(e.command("info")) == nil {
 		return
 	}
 	daemon := testtargets.NeedProgram(t, "dockerd")
@@ -141,7 +142,7 @@ func (e *engine) startDocker(t *testing.T, flags ...string) {
 	})
 	up := false
 	eventually(t, "dockerd answers or ends", func() bool {
-		up = e.command("info").Run() == nil
+		up = bounded.Run(e.command("info")) == nil
 		return up || len(ended) > 0
 	})
 	if !up {
@@ -156,13 +157,13 @@ func (e engine) image(t *testing.T, name, from, to, change string) {
 	t.Helper()
 	dir := t.TempDir()
 	tar := filepath.Join(dir, "image.tar")
-	t.Cleanup(func() { _ = e.command("rmi", "-f", name).Run() })
+	t.Cleanup(func() { _ = bounded.Run(e.command("rmi", "-f", name)) })
 	for _, args := range [][]string{
 		{"install", "-D", from, filepath.Join(dir, "root", to)},
 		{"tar", "-C", filepath.Join(dir, "root"), "-cf", tar, "."},
 		e.command("import", "-c", change, tar, name).Args,
 	} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(exec.Command(args[0], args[1:]...)); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
@@ -195,7 +196,7 @@ func (s *site) run(args ...string) result {
 // start runs the server in a container of that name until it computes, and returns the container's id.
 func (s *site) start(name string, flags ...string) (id string) {
 	s.t.Helper()
-	s.t.Cleanup(func() { _ = s.e.command("rm", "-f", name).Run() })
+	s.t.Cleanup(func() { _ = bounded.Run(s.e.command("rm", "-f", name)) })
 	r := s.run(append(append([]string{"-d", "--name", name}, flags...), s.server)...).must(s.t, 0)
 	pid := s.inspected(name)
 	eventually(s.t, "the server computes", func() bool {
@@ -207,7 +208,7 @@ func (s *site) start(name string, flags ...string) (id string) {
 // inspected runs the command of docs/rights.md that gives a container's PID on the host.
 func (s *site) inspected(name string) (pid string) {
 	s.t.Helper()
-	out, err := s.e.command("inspect", "-f", "{{.State.Pid}}", name).Output()
+	out, err := bounded.Output(s.e.command("inspect", "-f", "{{.State.Pid}}", name))
 	if err != nil {
 		s.t.Fatal(err)
 	}

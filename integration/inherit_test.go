@@ -18,12 +18,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func inheritProgram(t *testing.T) string {
 	t.Helper()
 	exe := filepath.Join(scratch(t, ordinary()), "inherit")
-	if out, err := exec.Command("cc", "-O1", "-o", exe, "testdata/inherit.c").CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("cc", "-O1", "-o", exe, "testdata/inherit.c")); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return exe

@@ -15,13 +15,14 @@ import (
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestIOUringPollingThreadHasKernelFramesWithBothEngines(t *testing.T) {
 	t.Parallel()
 	exe := compileC(t, "sqpoll.c")
 	var exit *exec.ExitError
-	if err := exec.Command(exe).Run(); errors.As(err, &exit) && exit.ExitCode() == 77 {
+	if err := bounded.Run(exec.Command(exe)); errors.As(err, &exit) && exit.ExitCode() == 77 {
 		testtargets.Need(t, false, "io_uring", "sudo sysctl kernel.io_uring_disabled=0, or a container that allows it")
 	} else if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 var hungFrames = map[string][]string{
@@ -85,7 +86,7 @@ func startHung(t *testing.T) (pid string) {
 	if err := os.WriteFile(file, source, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(testtargets.NeedProgram(t, "javac"), "-d", dir, file).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command(testtargets.NeedProgram(t, "javac"), "-d", dir, file)); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
 	}
 	java := exec.Command(testtargets.NeedProgram(t, "java"), "-Xmx64m", "-XX:+UseSerialGC",

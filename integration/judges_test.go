@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestSymbolsOfTheTwinNameOffsetsOfTheStrippedProgram(t *testing.T) {
@@ -61,7 +62,7 @@ func TestProcessWithoutPtraceIsRefused(t *testing.T) {
 	cmd := exec.Command(self, "-nx", "-batch", "-p", pidList([]int{sleeper.Process.Pid}), "-ex", "print 6*7")
 	cmd.Env = append(os.Environ(), seccompVariable+"="+gdb)
 	cmd.Dir = filepath.Dir(binary)
-	out, _ := cmd.CombinedOutput()
+	out, _ := bounded.AllOutput(cmd)
 	if text := string(out); !containsAll(text, "ptrace", "not permitted") {
 		t.Errorf("gdb under the filter can attach: %s", clip(text))
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestMCPServerAnswersAboutAProcess(t *testing.T) {
@@ -65,7 +67,7 @@ func TestJunkEndsTheMCPServerWithALineOfError(t *testing.T) {
 		cmd := exec.Command(binary, "mcp", "--dir", t.TempDir())
 		var said strings.Builder
 		cmd.Stdin, cmd.Stderr = strings.NewReader(junk), &said
-		_ = cmd.Run()
+		_ = bounded.Run(cmd)
 		peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 		text := said.String()
 		if cmd.ProcessState.ExitCode() != 1 || !strings.HasPrefix(text, "prywalk: reading messages: ") ||

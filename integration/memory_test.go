@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const maxPeak = 512 << 20
@@ -34,7 +35,7 @@ func measure() {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	runtime.LockOSThread() // Pdeathsig is of the thread
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Run(); cmd.ProcessState == nil {
+	if err := bounded.Run(cmd); cmd.ProcessState == nil {
 		panic(err)
 	}
 	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
@@ -71,8 +72,8 @@ func runMeasured(t *testing.T, args ...string) (result, int64) {
 func compileC(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	exe := filepath.Join(scratch(t, nil), "prog")
-	if out, err := exec.Command("gcc", append(flags, "-O1", "-o", exe,
-		"testdata/"+source)...).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("gcc", append(flags, "-O1", "-o", exe,
+		"testdata/"+source)...)); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return exe

@@ -13,6 +13,7 @@ import (
 
 	"prywalk/internal/show/chains"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/topologies"
 )
 
@@ -102,7 +103,7 @@ func compiledPool(t *testing.T, dir string, least int) (java string) {
 		if _, err := os.Stat(javac); err != nil {
 			continue // no more than a JRE
 		}
-		if out, err := exec.Command(javac, "-d", dir, "testdata/pools/Pool.java").CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(exec.Command(javac, "-d", dir, "testdata/pools/Pool.java")); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		return filepath.Join(home, "bin", "java")

@@ -18,6 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // hostile sets a terminal's title, reverses the writing direction, and has control characters.
@@ -45,7 +46,7 @@ func hostileProgram(t *testing.T) *exec.Cmd {
 	}
 	plain := filepath.Join(scratch(t, nil), "plain")
 	cc := exec.Command("gcc", "-g", "-O1", "-fno-optimize-sibling-calls", "-pthread", "-o", plain, "testdata/hostile.c")
-	if out, err := cc.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(cc); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	code, err := os.ReadFile(plain)
@@ -171,7 +172,7 @@ func checkRecordingNames(t *testing.T, file string) {
 	if !seen {
 		t.Error("the recording does not have the unescaped names")
 	}
-	if out, err := exec.Command("go", "tool", "pprof", "-top", "-symbolize=none", file).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("go", "tool", "pprof", "-top", "-symbolize=none", file)); err != nil {
 		t.Errorf("go tool pprof: %v: %s", err, out)
 	}
 }

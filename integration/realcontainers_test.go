@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // documented is the command of docs/rights.md with what it is run on.
@@ -196,7 +197,7 @@ func firstMessage(t *testing.T, flags ...string) []byte {
 	eventually(t, "the agent sends", func() bool { return len(got) > 0 })
 	r.signal(syscall.SIGTERM)
 	r.wait().must(t, 0)
-	return <-got
+	return <-got // it is there
 }
 
 // As in a DaemonSet: the host's processes, and those of containers by their names.
@@ -240,7 +241,7 @@ func TestPausedContainerOfARealEngineIsNamed(t *testing.T) {
 		name := "prywalk-test-" + filepath.Base(s.dir)
 		s.start(name)
 		for _, c := range []struct{ command, want string }{{"pause", "frozen"}, {"unpause", "computes"}} {
-			if out, err := e.command(c.command, name).CombinedOutput(); err != nil {
+			if out, err := bounded.AllOutput(e.command(c.command, name)); err != nil {
 				t.Fatalf("%s %s: %v\n%s", e.program, c.command, err, out)
 			}
 			pid := s.inspected(name)
@@ -286,7 +287,7 @@ func TestUserNamespaceOfDocker(t *testing.T) {
 	}
 	e := engine{program: "docker", run: []string{"run", "--network", "none"},
 		prefix: mountNamespace(t, "for f in /etc/subuid /etc/subgid; do mount --bind '"+ranges+"' $f; done")}
-	testtargets.Need(t, e.command("info").Run() != nil, "a host without Docker's engine", "systemctl stop docker")
+	testtargets.Need(t, bounded.Run(e.command("info")) != nil, "a host without Docker's engine", "systemctl stop docker")
 	e.startDocker(t, "--userns-remap=nobody:nogroup")
 	s := e.site(t)
 	name := "prywalk-test-" + filepath.Base(s.dir)

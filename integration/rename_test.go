@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // user starts a helper process, which needs the module's path in a symbol.
@@ -44,7 +45,7 @@ func TestRenamedModuleIsImportedByAnother(t *testing.T) {
 		cmd.Dir = dir
 		// With -trimpath only changes are compiled, whatever the directory.
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
-		out, err := cmd.CombinedOutput()
+		out, err := bounded.AllOutput(cmd)
 		if err != nil {
 			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
 		}
@@ -64,8 +65,9 @@ func TestRenamedModuleIsImportedByAnother(t *testing.T) {
 	in(tree, "git", "init", "-q")
 	in(tree, "git", "add", "-A")
 	in(tree, "make", "rename", "MODULE=example.org/tools/pry")
-	if left, _ := exec.Command("grep", "-rlE", `(^|[^[:alnum:]_./-])prywalk/(internal|frames|ptrace|report|cmd)"`,
-		"--include=*.go", tree).Output(); len(left) > 0 {
+	left, _ := bounded.Output(exec.Command("grep", "-rlE",
+		`(^|[^[:alnum:]_./-])prywalk/(internal|frames|ptrace|report|cmd)"`, "--include=*.go", tree))
+	if len(left) > 0 {
 		t.Errorf("files with the old module path:\n%s", left)
 	}
 	sums, err := os.ReadFile("../go.sum")

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // Each way in which a linker or a loader finds a thread-local variable.
@@ -47,8 +48,8 @@ func TestSamplesHaveTheRequestThatTheThreadPublishes(t *testing.T) {
 			dir := scratch(t, nil)
 			exe, library := filepath.Join(dir, "requests"), filepath.Join(dir, "librequests.so")
 			compile := func(args ...string) {
-				if out, err := exec.Command(c.cc, append([]string{"-O1", "-pthread", "testdata/requests.c"}, args...)...).
-					CombinedOutput(); err != nil {
+				cmd := exec.Command(c.cc, append([]string{"-O1", "-pthread", "testdata/requests.c"}, args...)...)
+				if out, err := bounded.AllOutput(cmd); err != nil {
 					t.Fatalf("%v: %s", err, out)
 				}
 			}

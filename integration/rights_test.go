@@ -14,12 +14,13 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func rightsTarget(t *testing.T, uid uint32) (pid string) {
 	t.Helper()
 	exe := filepath.Join(scratch(t, nil), "threads")
-	if out, err := exec.Command("cc", "-O1", "-pthread", "-o", exe, "testdata/threads.c").CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("cc", "-O1", "-pthread", "-o", exe, "testdata/threads.c")); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.Command(exe)
@@ -50,7 +51,7 @@ func withCapabilities(t *testing.T, caps string) string {
 		t.Fatal(err)
 	}
 	if caps != "" {
-		if out, err := exec.Command("setcap", caps+"+ep", exe).CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(exec.Command("setcap", caps+"+ep", exe)); err != nil {
 			t.Logf("%v: %s", err, out)
 			testtargets.Need(t, false, "file capabilities", "a file system that keeps them")
 		}

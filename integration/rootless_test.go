@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // The capabilities of a process in a namespace below are no more than those of the namespace's owner.
@@ -59,7 +60,7 @@ func rootless(t *testing.T, runtime string) (podman func(args ...string) result,
 	for _, args := range [][]string{{"install", server, root + "/app/server"}, {"install", binary, root + "/prywalk"},
 		{"install", "-d", "-m", "0700", dir + "/run"},
 		{"chown", "-R", fmt.Sprintf("%d:%d", testtargets.Nobody.UID, testtargets.Nobody.GID), dir}} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(exec.Command(args[0], args[1:]...)); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}

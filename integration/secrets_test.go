@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // The text is on the stack, but not in the program's file, where each byte is one less.
@@ -33,7 +34,7 @@ func TestStackBytesAreInNoFile(t *testing.T) {
 	if err := os.WriteFile(source, []byte(secretHolder), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("cc", "-O0", "-o", exe, source).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("cc", "-O0", "-o", exe, source)); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(exe)
@@ -41,7 +42,7 @@ func TestStackBytesAreInNoFile(t *testing.T) {
 	pid := strconv.Itoa(cmd.Process.Pid)
 	file := func(name string) string { return filepath.Join(dir, name) }
 	run := func(args ...string) []byte {
-		out, err := exec.Command(binary, args...).CombinedOutput()
+		out, err := bounded.AllOutput(exec.Command(binary, args...))
 		if err != nil {
 			t.Fatalf("%v: %v: %s", args, err, out)
 		}

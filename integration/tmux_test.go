@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 type tmux struct {
@@ -41,7 +42,7 @@ func (m *tmux) run(args ...string) string {
 	cmd := exec.Command("tmux", append([]string{"-S", m.socket}, args...)...)
 	cmd.Dir = m.dir
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8")
-	out, err := cmd.CombinedOutput()
+	out, err := bounded.AllOutput(cmd)
 	if err != nil {
 		m.t.Fatalf("tmux %v: %v\n%s", args, err, out)
 	}

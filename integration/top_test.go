@@ -15,6 +15,7 @@ import (
 
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func onTmux(t *testing.T) (*tmux, *testtargets.Target) {
@@ -69,7 +70,7 @@ func TestTopOnATerminal(t *testing.T) {
 func TestTopNamesTheOptionThatGivesNames(t *testing.T) {
 	t.Parallel()
 	target := testtargets.Run(t, "c-stripped", testtargets.Options{})
-	text, err := exec.Command(binary, "top", "--once", "--window", "0.5", "-p", strconv.Itoa(target.PID)).Output()
+	text, err := bounded.Output(exec.Command(binary, "top", "--once", "--window", "0.5", "-p", strconv.Itoa(target.PID)))
 	if err != nil || strings.Count(string(text), "To get names: ") != 1 ||
 		!strings.Contains(string(text), "without -s and run top again") {
 		t.Errorf("top --once: want \"To get names: \" once, with the remedy: %v\n%s", err, text)
@@ -225,8 +226,8 @@ func TestTopOnce(t *testing.T) {
 		t.Errorf("top --once: want no escape and nothing on stderr: stdout %q\nstderr %q", r.stdout, r.stderr)
 	}
 	dir := scratch(t, nil)
-	out, err := exec.Command("sh", "-c", `{ "$0" top -p "$1" --interval 0.3 -o "$2"; echo code $? >&2; } |
-		head -1 >/dev/null`, binary, pid, dir+"/all.pb.gz").CombinedOutput()
+	const script = `{ "$0" top -p "$1" --interval 0.3 -o "$2"; echo code $? >&2; } | head -1 >/dev/null`
+	out, err := bounded.AllOutput(exec.Command("sh", "-c", script, binary, pid, dir+"/all.pb.gz"))
 	if err != nil || !strings.Contains(string(out), "code 0") {
 		t.Errorf("top with a closed pipe as output: want exit code 0: %v: %s", err, out)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 func checkViewers(t *testing.T, r *recording) {
@@ -38,7 +40,7 @@ func near(a, b time.Duration) bool { return (a - b).Abs() <= max(b/100, 10*time.
 
 func pprofTool(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.Command("go", append([]string{"tool", "pprof"}, args...)...).Output()
+	out, err := bounded.Output(exec.Command("go", append([]string{"tool", "pprof"}, args...)...))
 	if err != nil {
 		t.Fatalf("go tool pprof %v: %v\n%s", args, err, out)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func BenchmarkStop(b *testing.B) { benchmarkStop(b) }
@@ -27,7 +28,7 @@ func BenchmarkStopWhileCollecting(b *testing.B) {
 	}()
 	benchmarkStop(b)
 	close(stop)
-	<-done
+	bounded.Receive(b, "the other stops end", done)
 }
 
 func benchmarkStop(b *testing.B) {

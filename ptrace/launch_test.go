@@ -15,13 +15,14 @@ import (
 
 	"prywalk/internal/host/launch"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestLaunchedCommandStartsAsIfByAShell(t *testing.T) {
 	script := "grep -E '^(Sig(Blk|Ign|Cgt)|ShdPnd|TracerPid)' /proc/self/status; ulimit -n; ulimit -Hn; ls " +
 		"/proc/self/fd | wc -l;" +
 		" set -- $(cut -d')' -f2 /proc/self/stat); shift 15; echo prio $1 $2; shift 22; echo rt $1 $2"
-	want, err := exec.Command("sh", "-c", script).Output()
+	want, err := bounded.Output(exec.Command("sh", "-c", script))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestLaunchedCommandStartsAsIfByAShell(t *testing.T) {
 	}()
 	with(t, Options{}, func(*Controller) {
 		close(raised)
-		<-launched
+		bounded.Receive(t, "the launched command ends", launched)
 	})
 }
 
@@ -70,7 +71,7 @@ func TestWaitNeverTakesTheTracersStops(t *testing.T) {
 		}
 	})
 	p.in.Close()
-	if code := <-exited; code != 7 {
+	if code := bounded.Receive(t, "the exit status", exited); code != 7 {
 		t.Errorf("exit status %d, want 7", code)
 	}
 }
@@ -119,7 +120,8 @@ func TestWaitAnyDoesNotReapChildren(t *testing.T) {
 					return
 				default:
 				}
-				if err := exec.Command("sh", "-c", "exit 5").Run(); err == nil || err.(*exec.ExitError).ExitCode() != 5 {
+				cmd := exec.Command("sh", "-c", "exit 5")
+				if err := bounded.Run(cmd); err == nil || cmd.ProcessState.ExitCode() != 5 {
 					t.Errorf("child of another thread: %v", err)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/host/launch"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets/bounded"
 
 	"golang.org/x/sys/unix"
 )
@@ -142,7 +143,7 @@ func TestOrdinaryUserSamplesOwnProcessesOnly(t *testing.T) {
 	cmd.Dir = "/"
 	cmd.SysProcAttr = nobody
 	cmd.Env = append(os.Environ(), fmt.Sprintf("PTRACE_TEST_OTHER=%d", p.tid))
-	out, err := cmd.CombinedOutput()
+	out, err := bounded.AllOutput(cmd)
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestAsUnprivilegedUser") {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -323,7 +324,7 @@ func buildC(t *testing.T, text string) (program string) {
 	program = filepath.Join(t.TempDir(), "program")
 	cmd := exec.Command("cc", "-O1", "-pthread", "-x", "c", "-o", program, "-")
 	cmd.Stdin = strings.NewReader(text)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(cmd); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return program

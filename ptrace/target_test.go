@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/host/launch"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 var buildTarget = sync.OnceValues(func() (string, error) {
@@ -25,7 +26,7 @@ var buildTarget = sync.OnceValues(func() (string, error) {
 	}
 	os.Chmod(dir, 0o755)
 	bin := filepath.Join(dir, "target")
-	out, err := exec.Command("cc", "-O1", "-g", "-pthread", "-o", bin, "testdata/target.c").CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command("cc", "-O1", "-g", "-pthread", "-o", bin, "testdata/target.c"))
 	if err != nil {
 		os.RemoveAll(dir)
 		return "", fmt.Errorf("cc: %v\n%s", err, out)

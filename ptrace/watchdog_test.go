@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // The clocks of a stopped thread stand still, once it has left its CPU: proc_pid_syscall(5) has "running" until then.
@@ -90,7 +91,7 @@ func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 		}
 		// Without the watchdog the rest does not depend on how much CPU time the test uses.
 		w.close()
-		testtargets.Receive(t, "the watchdog's end", w.done)
+		bounded.Receive(t, "the watchdog's end", w.done)
 		if p := policy(t, 0); p != unix.SCHED_NORMAL || c.Stats().Lowered != 1 {
 			t.Errorf("policy %d, lowered %d times; want %d, once", p, c.Stats().Lowered, unix.SCHED_NORMAL)
 		}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	rec "prywalk/internal/store/profile"
+	"prywalk/internal/testtargets/bounded"
 )
 
 type selfTotal struct{ self, total int64 }
@@ -28,7 +29,7 @@ func pprofTop(t *testing.T, path, value string, more ...string) map[string]selfT
 		"-nodecount=1000000", "-nodefraction=0"}, more...)
 	cmd := exec.Command("go", append(args, path)...)
 	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir(), "PPROF_BINARY_PATH="+t.TempDir())
-	out, err := cmd.Output()
+	out, err := bounded.Output(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func TestGoTakesThePGOProfile(t *testing.T) {
 		t.Errorf("cpu %d in %v", cpu, p.SampleType)
 	}
 	out := filepath.Join(dir, "out")
-	if msg, err := exec.Command("go", "tool", "preprofile", "-i", path, "-o", out).CombinedOutput(); err != nil {
+	if msg, err := bounded.AllOutput(exec.Command("go", "tool", "preprofile", "-i", path, "-o", out)); err != nil {
 		t.Fatalf("go tool preprofile: %v\n%s", err, msg)
 	}
 	graph, err := os.ReadFile(out)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/benchmarks/recordings"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestEveryProgramHasItsSourcesAndAPackage(t *testing.T) {
@@ -54,7 +55,7 @@ func TestEveryProgramHasItsSourcesAndAPackage(t *testing.T) {
 
 func TestTheSetupListsWhatIsMissing(t *testing.T) {
 	cmd := exec.Command("sh", "../../scripts/setup-atwork.sh", "-n")
-	out, err := cmd.CombinedOutput()
+	out, err := bounded.AllOutput(cmd)
 	if (err == nil) != (len(out) == 0) || err != nil && !strings.HasPrefix(string(out), "missing: ") {
 		t.Errorf("%v %q", err, out)
 	}
@@ -63,7 +64,7 @@ func TestTheSetupListsWhatIsMissing(t *testing.T) {
 func TestTheBigSourceCompiles(t *testing.T) {
 	cmd := exec.Command("cc", "-fsyntax-only", "-x", "c", "-")
 	cmd.Stdin = bytes.NewReader(big())
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(cmd); err != nil {
 		t.Errorf("%v %s", err, out)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestThePlainProgramsAreAnswered(t *testing.T) {
@@ -72,9 +73,9 @@ func TestAnAnswerWithoutTheFunctionFails(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		cmd := exec.CommandContext(t.Context(), "sh", "ask.sh", filepath.Join(dir, "prywalk"), "cpp")
+		cmd := exec.Command("sh", "ask.sh", filepath.Join(dir, "prywalk"), "cpp")
 		cmd.Env = append(os.Environ(), "SECONDS_BEFORE=0")
-		out, _ := cmd.CombinedOutput()
+		out, _ := bounded.AllOutput(cmd)
 		if code := cmd.ProcessState.ExitCode(); code != c.exit || !strings.Contains(string(out), c.want) {
 			t.Errorf("exit code %d, want %d and %q:\n%s", code, c.exit, c.want, out)
 		}

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/report"
 )
 
@@ -30,7 +31,7 @@ func record(t *testing.T, args ...string) *profile.Profile {
 	}
 	all := slices.Concat([]string{"record", "-q", "-o", out}, args, []string{"--", "sh", "-c",
 		"for i in 1 2 3; do (i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done) & done; sleep 0.3; wait"})
-	if text, err := exec.Command(exe, all...).CombinedOutput(); err != nil {
+	if text, err := bounded.AllOutput(exec.Command(exe, all...)); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	f, err := os.Open(out)

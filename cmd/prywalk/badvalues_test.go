@@ -17,6 +17,7 @@ import (
 
 	"prywalk/internal/base/exit"
 	"prywalk/internal/command/commandline"
+	"prywalk/internal/testtargets/bounded"
 )
 
 var leaks = []string{"strconv.", "ParseInt", "ParseFloat", "ParseBool", "time:", "error parsing regexp",
@@ -167,7 +168,7 @@ func TestAFailureBeforeACommandStartsHasExitCode125(t *testing.T) {
 			cmd := exec.Command("sh", "-c", limit+` && exec "$@"`, "sh", self)
 			cmd.Args = append(cmd.Args, strings.Fields(args)...)
 			cmd.Env = append(os.Environ(), asCommand+"=1")
-			text, _ := cmd.CombinedOutput()
+			text, _ := bounded.AllOutput(cmd)
 			if code := cmd.ProcessState.ExitCode(); code != want || !strings.Contains(string(text), "ulimit") {
 				t.Errorf("%s; prywalk %s: exit code %d, want %d: %s", limit, args, code, want, text)
 			}

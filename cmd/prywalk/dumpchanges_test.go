@@ -15,6 +15,7 @@ import (
 
 	"prywalk/internal/base/exit"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // deadlocked starts a process with three threads that wait for each other.
@@ -110,7 +111,7 @@ func TestACoreIsComparedWithADump(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.json"), []byte(p.out.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcore", "-o", filepath.Join(dir, "core"), pid).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("gcore", "-o", filepath.Join(dir, "core"), pid)); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	p = start(t, dir, nil, "dump", "--diff", "a.json", "core."+pid)

@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/base/exit"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 type problem struct {
@@ -341,7 +342,7 @@ func (c *problem) commandLine(t *testing.T) []string {
 	}
 	out := strings.TrimSuffix(file, ".c")
 	build := exec.Command(testtargets.NeedProgram(t, "cc"), "-O1", "-s", "-o", out, file)
-	if text, err := build.CombinedOutput(); err != nil {
+	if text, err := bounded.AllOutput(build); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return []string{out}

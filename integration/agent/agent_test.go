@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestWindowsAddUpToTheRecordingAndTheKernelsCPUTime(t *testing.T) {
@@ -108,7 +109,7 @@ func TestKilledAgentLosesItsLastWindowOnly(t *testing.T) {
 	if err := a.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-a.ended
+	bounded.Receive(t, "the killed agent ends", a.ended)
 	c.start()
 	b := startAgent(t, l, args...)
 	eventually(t, "all messages are sent", func() bool {

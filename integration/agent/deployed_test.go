@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func deployFile(t *testing.T, name string) string {
@@ -42,7 +43,7 @@ func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Replace(unit, "/usr/bin/prywalk", `"`+binary+`"`, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	text, err := exec.Command("systemd-analyze", "verify", file).CombinedOutput()
+	text, err := bounded.AllOutput(exec.Command("systemd-analyze", "verify", file))
 	if err != nil {
 		t.Errorf("systemd-analyze verify: %v: %s", err, text)
 	}
@@ -51,7 +52,7 @@ func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 			t.Errorf("systemd-analyze verify: %s", line)
 		}
 	}
-	text, err = exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=30", file).CombinedOutput()
+	text, err = bounded.AllOutput(exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=30", file))
 	if err != nil {
 		t.Errorf("systemd-analyze security: %v: %s", err, text)
 	}
@@ -80,8 +81,8 @@ func TestDocumentedConfigurationTakesProfiles(t *testing.T) {
 	}
 	c.start()
 	l := startLoad(t)
-	out, err := exec.Command(binary, "agent", "-p", strconv.Itoa(l.pid), "-d", "1", "--endpoint", "http://"+c.http,
-		"--protocol", "http").CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command(binary, "agent", "-p", strconv.Itoa(l.pid), "-d", "1", "--endpoint",
+		"http://"+c.http, "--protocol", "http"))
 	if err != nil || len(c.messages()) == 0 {
 		t.Errorf("agent: %v, %d messages: %s", err, len(c.messages()), out)
 	}
@@ -94,7 +95,7 @@ func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 	cmd.Stdin = strings.NewReader(deployFile(t, "sidecar.yaml") + "---\n" + deployFile(t, "daemonset.yaml"))
 	var messages bytes.Buffer
 	cmd.Stderr = &messages
-	out, err := cmd.Output()
+	out, err := bounded.Output(cmd)
 	if want := "Pod app agent\nDaemonSet agent\n"; err != nil || string(out) != want {
 		t.Errorf("kinds and containers of the manifests: %v: %s%s, want %s", err, out, &messages, want)
 	}
@@ -118,11 +119,11 @@ func TestAgentRunsInTheUnitsSandbox(t *testing.T) {
 		caps += ",+" + strings.ToLower(strings.TrimPrefix(c, "CAP_"))
 	}
 	space := fmt.Sprintf("prywalk-test-%d", os.Getpid())
-	if text, err := exec.Command("ip", "netns", "add", space).CombinedOutput(); err != nil {
+	if text, err := bounded.AllOutput(exec.Command("ip", "netns", "add", space)); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	t.Cleanup(func() { _ = exec.Command("ip", "netns", "delete", space).Run() })
-	if text, err := exec.Command("ip", "-n", space, "link", "set", "lo", "up").CombinedOutput(); err != nil {
+	t.Cleanup(func() { _ = bounded.Run(exec.Command("ip", "netns", "delete", space)) })
+	if text, err := bounded.AllOutput(exec.Command("ip", "-n", space, "link", "set", "lo", "up")); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	within := []string{"ip", "netns", "exec", space}
@@ -140,7 +141,7 @@ func TestAgentRunsInTheUnitsSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	exe := filepath.Join(state, "prywalk")
-	if text, err := exec.Command("install", "-m", "0755", binary, exe).CombinedOutput(); err != nil {
+	if text, err := bounded.AllOutput(exec.Command("install", "-m", "0755", binary, exe)); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	const script = `set -e

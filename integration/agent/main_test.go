@@ -25,6 +25,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 var binary, otelcol string
@@ -51,7 +52,7 @@ func buildAndRun(m *testing.M) int {
 var buildCollector = sync.OnceValue(func() error {
 	// With the settings of make lint, which has compiled these packages already.
 	build := exec.Command("go", "build", "-C", "../collector", "-o", otelcol, ".")
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(build); err != nil {
 		return fmt.Errorf("building the collector: %w\n%s", err, out)
 	}
 	return nil
@@ -338,7 +339,7 @@ func (a *agent) run(what string, ready func() bool) {
 	a.ended = ended
 	eventually(a.t, what, func() bool {
 		if len(ended) > 0 {
-			a.t.Fatalf("the agent has ended: %v\n%s", <-ended, a.stderr.String())
+			a.t.Fatalf("the agent has ended: %v\n%s", <-ended, a.stderr.String()) // it is there
 		}
 		return ready()
 	})
@@ -376,7 +377,7 @@ func (a *agent) end() {
 	}
 	hung := time.AfterFunc(2*patience, func() { _ = a.cmd.Process.Kill() })
 	defer hung.Stop()
-	if err := <-a.ended; err != nil {
+	if err := bounded.Receive(a.t, "the agent ends", a.ended); err != nil {
 		a.t.Fatalf("the agent: %v\n%s", err, a.stderr.String())
 	}
 }

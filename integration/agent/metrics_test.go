@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestRefusedMessagesAreDroppedAndReportedOnce(t *testing.T) {
@@ -39,7 +40,7 @@ func TestAgentReportsWhatItSamples(t *testing.T) {
 		"no process is selected now, waits for one; sends to http://127.0.0.1:1\n": {"--unit", "no-such-unit"},
 	} {
 		args := append([]string{"agent", "--endpoint", "http://127.0.0.1:1", "-d", "1s", "--flush", "100ms"}, rule...)
-		out, err := exec.Command(binary, args...).CombinedOutput()
+		out, err := bounded.AllOutput(exec.Command(binary, args...))
 		if !strings.Contains(string(out), "prywalk: "+messages) {
 			t.Errorf("%v: %v: want %q: %s", rule, err, messages, out)
 		}
@@ -60,7 +61,7 @@ func TestAgentReportsWhatItCannotRead(t *testing.T) {
 	}
 	sleep := "no-such-" + strconv.Itoa(os.Getpid())
 	for from, to := range map[string]string{binary: "prywalk", "/bin/sleep": sleep} {
-		if text, err := exec.Command("install", "-m", "0755", from, dir+"/"+to).CombinedOutput(); err != nil {
+		if text, err := bounded.AllOutput(exec.Command("install", "-m", "0755", from, dir+"/"+to)); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
 	}
@@ -76,8 +77,8 @@ func TestAgentReportsWhatItCannotRead(t *testing.T) {
 		exe, err := os.Readlink("/proc/" + strconv.Itoa(own.Process.Pid) + "/exe")
 		return err == nil && exe == dir+"/"+sleep
 	})
-	out, err := unprivileged(dir+"/prywalk", "agent", "--match", "^(gated|"+sleep+")$", "--endpoint",
-		"http://127.0.0.1:1", "-d", "1s", "--flush", "100ms").CombinedOutput()
+	out, err := bounded.AllOutput(unprivileged(dir+"/prywalk", "agent", "--match", "^(gated|"+sleep+")$", "--endpoint",
+		"http://127.0.0.1:1", "-d", "1s", "--flush", "100ms"))
 	if !regexp.MustCompile(`prywalk: samples 1 process; sends to http://127\.0\.0\.1:1
 (?s:.*)prywalk: [0-9]+ selected process(es)? cannot be read: process [0-9]+: it runs as user root`).Match(out) {
 		t.Errorf("agent: %v: want the number and reason of unreadable processes: %s", err, out)

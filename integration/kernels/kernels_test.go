@@ -14,6 +14,7 @@ import (
 
 	"prywalk/integration/machine"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const (
@@ -105,7 +106,7 @@ func jobsOf(t *testing.T, b *machine.Builder, run, skip string) (jobs []machine.
 func tests(t *testing.T, binary, matching string) []byte {
 	t.Helper()
 	function, _, _ := strings.Cut(matching, "/")
-	names, err := exec.Command(binary, "-test.list="+cmp.Or(function, ".")).Output()
+	names, err := bounded.Output(exec.Command(binary, "-test.list="+cmp.Or(function, ".")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func fill(b *machine.Builder) {
 // libc is the path of this machine's C library.
 func libc(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("gcc", "-print-file-name=libc.so.6").Output()
+	out, err := bounded.Output(exec.Command("gcc", "-print-file-name=libc.so.6"))
 	if err != nil {
 		t.Fatal(err)
 	}

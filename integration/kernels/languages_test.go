@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"prywalk/integration/machine"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // languages puts those of this machine's Python, Node and Java that are installed, each with a program whose functions
@@ -103,7 +104,7 @@ var libraryPath = regexp.MustCompile(`/\S*\.so\S*`)
 // libraries puts what the dynamic linker loads with a file.
 func (f *files) libraries(file string) {
 	f.T.Helper()
-	out, err := exec.Command("ldd", file).Output()
+	out, err := bounded.Output(exec.Command("ldd", file))
 	if err != nil {
 		f.T.Fatalf("ldd %s: %v", file, err)
 	}

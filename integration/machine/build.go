@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 // Builder makes the machine's first file system. A failure ends the test.
@@ -39,7 +41,7 @@ func (b *Builder) Run(dir string, env []string, args ...string) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(cmd); err != nil {
 		b.T.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestFramesOfLibffiAreExact(t *testing.T) {
@@ -20,7 +21,7 @@ func TestFramesOfLibffiAreExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(file, "check").CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command(file, "check")); err != nil {
 		t.Logf("%v: %s", err, out)
 		testtargets.Need(t, false, "libffi.so.8", testtargets.SetUp)
 	}

@@ -90,7 +90,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 		}
 		_ = cmd.Wait()
 	}()
-	time.Sleep(opt.Warm)
+	time.Sleep(opt.Warm) // the JVM compiles what runs: the code is the subject
 	opt.Until = opt.Until.Add(awaitRun(cmd.Process.Pid, opt.Ran))
 	proc, err := loadedcode.Open(cmd.Process.Pid)
 	if err != nil {
@@ -119,7 +119,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 		if err := unix.PtraceCont(o.tid, 0); err != nil {
 			return fmt.Errorf("%s: continue: %w", mode, err)
 		}
-		time.Sleep(time.Duration(1+o.rand.IntN(20)) * time.Millisecond)
+		time.Sleep(time.Duration(1+o.rand.IntN(20)) * time.Millisecond) // the subject: another moment of the program
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func awaitRun(pid int, ran time.Duration) time.Duration {
 				return time.Since(begun)
 			}
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // until the clock is read again
 	}
 	return time.Since(begun)
 }

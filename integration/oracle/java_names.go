@@ -63,7 +63,7 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 	s := &JavaSampler{
 		cmd: cmd, stderr: errorOutput, known: map[managed.Ref][]managed.Frame{}, truths: map[managed.Ref]managed.Certainty{},
 	}
-	time.Sleep(warm)
+	time.Sleep(warm) // the JVM compiles what runs: the code is the subject
 	if s.Proc, err = loadedcode.Open(cmd.Process.Pid); err != nil {
 		err = fmt.Errorf("open: %w: %v", err, errorOutput)
 		s.Close()
@@ -78,7 +78,7 @@ func StartJava(argv []string, warm time.Duration) (*JavaSampler, error) {
 			s.Close()
 			return nil, err
 		}
-		time.Sleep(warm)
+		time.Sleep(warm) // no thread has run yet
 	}
 	if err := unix.PtraceSeize(s.TID); err != nil {
 		s.Close()
@@ -100,7 +100,7 @@ func (s *JavaSampler) Until(function string) error {
 				return nil
 			}
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // the subject: another moment of the program
 	}
 	return fmt.Errorf("%s was never on the stack", function)
 }
@@ -162,7 +162,7 @@ func (s *JavaSampler) Sample() error {
 		return fmt.Errorf("continue: %w", err)
 	}
 	if s.Late != 0 {
-		time.Sleep(s.Late)
+		time.Sleep(s.Late) // the subject: names are read so late
 		s.name()
 	}
 	return nil

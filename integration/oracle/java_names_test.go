@@ -18,6 +18,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // A directory with the classes of all programs, for a machine without javac.
@@ -48,8 +49,8 @@ func compileJavaInto(t testing.TB, dir, class string) (source []byte) {
 	if err := os.WriteFile(file, source, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(testtargets.NeedProgram(t, "javac"), "--release", "8", "-Xlint:-options", "-d", dir,
-		file).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command(testtargets.NeedProgram(t, "javac"), "--release", "8",
+		"-Xlint:-options", "-d", dir, file)); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
 	}
 	return source

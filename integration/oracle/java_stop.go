@@ -114,7 +114,7 @@ func (o *javaRun) untilBack(back javaCall) error {
 				break
 			}
 			if tries > 1000 {
-				time.Sleep(50 * time.Microsecond)
+				time.Sleep(50 * time.Microsecond) // until the state is asked for again
 			}
 			if !interrupted && time.Now().After(end) {
 				interrupted = true

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 //go:embed testdata
@@ -48,7 +50,7 @@ func (p *Program) Build(dir string) (string, error) {
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
-	if msg, err := cmd.CombinedOutput(); err != nil {
+	if msg, err := bounded.AllOutput(cmd); err != nil {
 		return "", fmt.Errorf("build %s: %w: %s", p.Name, err, msg)
 	}
 	return out, nil

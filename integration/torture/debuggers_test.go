@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func gdb(t *testing.T, pid int, must bool, commands ...string) bool {
@@ -22,7 +23,7 @@ func gdb(t *testing.T, pid int, must bool, commands ...string) bool {
 	for _, c := range commands {
 		args = append(args, "-ex", c)
 	}
-	out, err := exec.Command("gdb", args...).CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command("gdb", args...))
 	if err != nil && must {
 		t.Errorf("gdb: %v\n%s", err, out)
 	}
@@ -46,7 +47,7 @@ func TestDebuggersBeforeDuringAndAfterARecording(t *testing.T) {
 		t.Errorf("exit code with a debugger attached is %d, want 0 or 4: %s", code, r.stderr.String())
 	}
 	detach()
-	if !<-attached {
+	if !bounded.Receive(t, "the debugger ends", attached) {
 		t.Error("gdb failed during a recording of the process that it had attached to")
 	}
 	checkReleased(t, p.pid)
@@ -228,7 +229,7 @@ func startBeside(t *testing.T, exe string, args ...string) (tool *exec.Cmd, ende
 		t.Fatal(err)
 	}
 	go func() { _ = tool.Wait(); close(ended) }()
-	t.Cleanup(func() { _ = tool.Process.Kill(); <-ended })
+	t.Cleanup(func() { _ = tool.Process.Kill(); bounded.Receive(t, "the killed "+exe+" ends", ended) })
 	return tool, ended
 }
 
@@ -254,7 +255,7 @@ func TestStraceJoinsARecording(t *testing.T) {
 		t.Errorf("failed %v, want none as denied and no word of security modules: %s", s.Failed, r.stderr.String())
 	}
 	_ = tracer.Process.Kill()
-	<-ended
+	bounded.Receive(t, "the killed strace ends", ended)
 	checkReleased(t, p.pid)
 	// strace stops threads in any call, also in those that end early by that, hence no look at eintr and woken.
 	if c := p.finish(); c["other"] != 0 || c["work"] == 0 || c["expired"] == 0 {
@@ -267,7 +268,7 @@ func TestStraceJoinsARecording(t *testing.T) {
 func TestPerfBesideARecording(t *testing.T) {
 	exe := testtargets.NeedProgram(t, "perf")
 	testtargets.NeedRoot(t, "let perf sample another process")
-	out, err := exec.Command(exe, "record", "-q", "-o", filepath.Join(t.TempDir(), "try"), "true").CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command(exe, "record", "-q", "-o", filepath.Join(t.TempDir(), "try"), "true"))
 	if err != nil {
 		t.Logf("%v: %s", err, out)
 	}
@@ -297,7 +298,7 @@ func TestPerfBesideARecording(t *testing.T) {
 			if s.Failed["denied"] != 0 || s.Failed["traced"] != 0 {
 				t.Errorf("failed %v beside perf, want none as denied or traced: %s", s.Failed, r.stderr.String())
 			}
-			out, err := exec.Command(exe, "script", "-i", data, "-F", "pid").CombinedOutput()
+			out, err := bounded.AllOutput(exec.Command(exe, "script", "-i", data, "-F", "pid"))
 			if n := strings.Count(string(out), strconv.Itoa(p.pid)); err != nil || n == 0 {
 				t.Errorf("perf has %d samples beside a recording: %v\n%.500s", n, err, out)
 			}

@@ -14,6 +14,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func cpu(pid int) int {
@@ -151,7 +152,7 @@ func TestProfilerOutOfDisk(t *testing.T) {
 func outOfDisk(t *testing.T, p *target) {
 	t.Helper()
 	r := prepare(t, nil, "-p", strconv.Itoa(p.pid), "-d", "1")
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=4k", "torture", r.dir).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("mount", "-t", "tmpfs", "-o", "size=4k", "torture", r.dir)); err != nil {
 		t.Logf("cannot mount a small file system (a container?): %v %s", err, out)
 		return
 	}

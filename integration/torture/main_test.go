@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 var (
@@ -68,7 +69,7 @@ func compile(t *testing.T, name string) string {
 		return exe
 	}
 	if _, err := os.Stat(filepath.Join("src", name+".c")); err != nil {
-		if out, err := exec.Command("go", "build", "-o", exe, "./src/"+name).CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(exec.Command("go", "build", "-o", exe, "./src/"+name)); err != nil {
 			t.Fatalf("go build %s: %v\n%s", name, err, out)
 		}
 		compiled[name] = true
@@ -76,7 +77,7 @@ func compile(t *testing.T, name string) string {
 	}
 	files, _ := filepath.Glob(filepath.Join("src", name+"_*.c"))
 	args := append([]string{"-O1", "-g", "-w", "-pthread", "-o", exe, filepath.Join("src", name+".c")}, files...)
-	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("cc", args...)); err != nil {
 		t.Fatalf("cc %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	compiled[name] = true

@@ -16,6 +16,7 @@ import (
 
 	"prywalk/integration/checkpoint"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // The library and /tmp are on a FUSE file system whose server no longer answers.
@@ -34,7 +35,7 @@ func startMute(t *testing.T, args ...string) *target {
 	if err := os.WriteFile(source, []byte("void spin(volatile long *n) { for (;;) ++*n; }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-O1", "-shared", "-fPIC", "-o", lib, source).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("gcc", "-O1", "-shared", "-fPIC", "-o", lib, source)); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return start(t, "mute", append(args, lib)...)
@@ -84,7 +85,7 @@ func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 		})
 	}
 	p.awaitProgress(5)
-	out, err := exec.Command(binary, "dump", "-p", strconv.Itoa(p.pid)).CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command(binary, "dump", "-p", strconv.Itoa(p.pid)))
 	if err != nil || !strings.Contains(string(out), "lib.so") || !strings.Contains(string(out), "did not answer in time") {
 		t.Errorf("dump: %v, want no error, \"lib.so\" and \"did not answer in time\": %s", err, out)
 	}
@@ -92,7 +93,7 @@ func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 
 func TestFilesOnFUSEAreRead(t *testing.T) {
 	p := startMute(t, "answer")
-	out, err := exec.Command(binary, "dump", "-p", strconv.Itoa(p.pid)).CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command(binary, "dump", "-p", strconv.Itoa(p.pid)))
 	if err != nil || !strings.Contains(string(out), "spin in /tmp/lib.so") || strings.Contains(string(out), "prywalk:") {
 		t.Errorf("dump: %v, want no error, \"spin in /tmp/lib.so\" and no message: %s", err, out)
 	}

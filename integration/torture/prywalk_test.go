@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"prywalk/integration/checkpoint"
+	"prywalk/internal/testtargets/bounded"
 
 	pprof "github.com/google/pprof/profile"
 )
@@ -116,7 +117,7 @@ func (r *recorder) start() {
 	}()
 	r.t.Cleanup(func() {
 		_ = r.cmd.Process.Kill()
-		<-r.ended
+		bounded.Receive(r.t, "the killed prywalk ends", r.ended)
 	})
 }
 
@@ -175,7 +176,7 @@ func (r *recorder) statistics() (s stats) {
 
 func (r *recorder) checkReport() {
 	r.t.Helper()
-	if out, err := exec.Command(binary, "report", r.file).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command(binary, "report", r.file)); err != nil {
 		r.t.Errorf("prywalk report of the recording: %v: %s", err, strings.TrimSpace(string(out)))
 	}
 }

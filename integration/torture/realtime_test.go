@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 var (
@@ -33,7 +34,7 @@ func TestRealTimeTracerOpensNoPathBelowProc(t *testing.T) {
 			cmd := exec.Command(strace, "-f", "-qq", "-o", log, "-e", "trace=openat,readlinkat,sched_setattr", binary,
 				"record", "--engine", engine, "--children", "-p", strconv.Itoa(p.pid), "-d", "2",
 				"-o", filepath.Join(t.TempDir(), "r.pb.gz"))
-			if out, err := cmd.CombinedOutput(); err != nil {
+			if out, err := bounded.AllOutput(cmd); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
 			p.finish()

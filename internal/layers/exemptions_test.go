@@ -3,6 +3,7 @@
 package layers
 
 import (
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,7 +16,8 @@ import (
 // A list of packages or files that names one that is gone makes a rule weaker than it reads.
 func TestListedPackagesAndFilesExist(t *testing.T) {
 	lists := append(slices.Clone(order), tools, raw, engines, mechanisms, mayImportMechanisms)
-	lists = append(lists, pinnedPackages, public, texts, pure)
+	lists = append(lists, pinnedPackages, public, texts, pure, testCode, targetPrograms,
+		slices.Collect(maps.Keys(mayWait)))
 	for name := range own {
 		lists = append(lists, []string{name})
 	}

@@ -11,11 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestOnlyTestsHaveFilesThatAreNoText(t *testing.T) {
 	root := filepath.Join("..", "..")
-	out, err := exec.Command("git", "-C", root, "ls-files").Output()
+	out, err := bounded.Output(exec.Command("git", "-C", root, "ls-files"))
 	if err != nil {
 		t.Skipf("needs a checkout: git clone (%v)", err)
 	}

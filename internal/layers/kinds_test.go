@@ -302,28 +302,57 @@ func TestSkippedTestsSayWhatTheyNeed(t *testing.T) {
 	used(t, slices.Collect(maps.Keys(otherSkips)), needed, "otherSkips")
 }
 
+// inTests are the files of tests: test files, and the packages that only these import. Benchmarks measure time, and may
+// wait for it.
+func inTests(t *testing.T) (list []*goFile) {
+	t.Helper()
+	for i := range treeOf(t).files {
+		f := &treeOf(t).files[i]
+		if isOurs(f.dir) && (strings.HasSuffix(f.path, "_test.go") || under(f.dir, testCode)) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// testCode are packages of tests besides test files.
+var testCode = []string{"integration", "internal/layers", "internal/testtargets"}
+
+// targetPrograms are below these: programs to sample, whose pauses are what tests look at.
+var targetPrograms = []string{"internal/testtargets/src", "integration/torture/src"}
+
+// commentedLines are the lines at which a comment begins.
+func (f *goFile) commentedLines() map[int]bool {
+	commented := map[int]bool{}
+	for _, c := range f.syntax.Comments {
+		commented[f.fset.Position(c.Pos()).Line] = true
+	}
+	return commented
+}
+
 // A test waits for a state (testtargets.Eventually, Comes, Still); a comment beside any other pause says why it is
 // there.
 func TestPausesInTestsSayWhy(t *testing.T) {
-	pauses := 0
-	for i := range treeOf(t).files {
-		f := &treeOf(t).files[i]
-		if !isOurs(f.dir) || !strings.HasSuffix(f.path, "_test.go") {
-			continue
-		}
-		commented := map[int]bool{}
-		for _, c := range f.syntax.Comments {
-			commented[f.fset.Position(c.Pos()).Line] = true
-		}
+	pauses, needed := 0, map[string]bool{}
+	for _, f := range inTests(t) {
+		commented := f.commentedLines()
+		i := slices.IndexFunc(targetPrograms, func(dir string) bool { return under(f.dir, []string{dir}) })
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok && types.ExprString(call.Fun) == "time.Sleep" {
-				pauses++
-				if line := f.fset.Position(call.Pos()).Line; !commented[line] {
-					t.Errorf("%s:%d: time.Sleep without a reason", filepath.ToSlash(f.path), line)
-				}
+			call, ok := n.(*ast.CallExpr)
+			if !ok || types.ExprString(call.Fun) != "time.Sleep" {
+				return true
+			}
+			if i >= 0 {
+				needed[targetPrograms[i]] = true
+				return true
+			}
+			pauses++
+			if line := f.fset.Position(call.Pos()).Line; !commented[line] {
+				t.Errorf("%s:%d: time.Sleep without a reason", filepath.ToSlash(f.path), line)
 			}
 			return true
 		})
 	}
+	used(t, targetPrograms, needed, "targetPrograms")
 	t.Logf("%d pauses", pauses)
 }

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 //go:embed src
@@ -181,7 +183,7 @@ func run(dir string, args ...string) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GO111MODULE=off", "CGO_ENABLED=0", "GOFLAGS=")
-	out, err := cmd.CombinedOutput()
+	out, err := bounded.AllOutput(cmd)
 	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
 	}

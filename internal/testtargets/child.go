@@ -31,7 +31,7 @@ func Eventually(tb TB, what string, cond func() bool) {
 // Comes waits for a state like [Eventually], and reports whether it came: for goroutines other than the test's, which
 // must not end it.
 func Comes(cond func() bool) bool {
-	for end := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) { // between two looks
 		if time.Now().After(end) {
 			return false
 		}

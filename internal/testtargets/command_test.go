@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestCommandRunsInItsDirectoryAndEndsWithItsChildren(t *testing.T) {
@@ -26,7 +28,7 @@ func TestCommandRunsInItsDirectoryAndEndsWithItsChildren(t *testing.T) {
 		t.Fatalf("children %v, want one", kids)
 	}
 	p.Stop()
-	<-p.Exited()
+	bounded.Receive(t, "the stopped program ends", p.Exited())
 	Eventually(t, "the child is gone after Stop", func() bool { return !isAlive(kids[0]) })
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the directory still exists: %v", err)

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 // Compiled is a program or library that a compiler makes. It is kept for the next run, by its sources, flags,
@@ -114,7 +116,7 @@ func (c Compiled) compile(tmp string) error {
 			return err
 		}
 	}
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(cmd); err != nil {
 		return fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestErrorsOfAProgramAreKept(t *testing.T) {
@@ -19,7 +21,7 @@ func TestErrorsOfAProgramAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Run()
+		_ = bounded.Run(cmd)
 		got := said.String()
 		said.Close()
 		if want == "" && got != "" || !strings.HasSuffix(got, want) || len(got) > mostErrors {

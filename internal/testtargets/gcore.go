@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 // Core writes a core with gcore and returns its path.
@@ -17,7 +19,7 @@ func Core(t testing.TB, pid int) string {
 		t.Fatal("gcore is not installed: run scripts/setup-tests.sh as root")
 	}
 	prefix := filepath.Join(t.TempDir(), "core")
-	if out, err := exec.Command(gcore, "-o", prefix, strconv.Itoa(pid)).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command(gcore, "-o", prefix, strconv.Itoa(pid))); err != nil {
 		t.Fatalf("gcore of process %d: %v: %s", pid, err, out)
 	}
 	return prefix + "." + strconv.Itoa(pid)

@@ -59,7 +59,7 @@ func (t *Target) spawn(user *User, args ...string) (*process, error) {
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	started := make(chan error)
 	startThread() <- func() { started <- p.cmd.Start() }
-	if err := <-started; err != nil {
+	if err := <-started; err != nil { // the function is called next
 		return nil, err
 	}
 	go func() {

@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 // BuildPrywalk compiles prywalk without cgo, from its module or benchmarks. The packages of a run of tests share one
 // program: go build links no program that is up to date.
 func BuildPrywalk(file string) error {
-	dir, err := exec.Command("go", "list", "-f", "{{.Module.Dir}}", "prywalk/internal/testtargets").Output()
+	dir, err := bounded.Output(exec.Command("go", "list", "-f", "{{.Module.Dir}}", "prywalk/internal/testtargets"))
 	if err != nil {
 		return fmt.Errorf("finding prywalk's module: %w", err)
 	}
@@ -32,7 +34,7 @@ func BuildPrywalk(file string) error {
 	shared := filepath.Join(cacheDir(), "prywalk")
 	build := exec.Command("go", "build", "-C", strings.TrimSpace(string(dir)), "-trimpath", "-o", shared, "./cmd/prywalk")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(build); err != nil {
 		return fmt.Errorf("building prywalk: %w\n%s", err, out)
 	}
 	text, err := os.ReadFile(shared)

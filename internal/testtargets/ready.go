@@ -55,10 +55,8 @@ func Kill(cmd *exec.Cmd) {
 // Asleep waits until a just started program sleeps: its name is set before it is mapped.
 func Asleep(tb TB, pid int) {
 	tb.Helper()
-	for end := time.Now().Add(patience); !sleepsInItself(pid); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			tb.Fatal(fmt.Errorf("process %d does not sleep: %v", pid, statFields(pid)))
-		}
+	if !Comes(func() bool { return sleepsInItself(pid) }) {
+		tb.Fatal(fmt.Errorf("process %d does not sleep within %v: %v", pid, patience, statFields(pid)))
 	}
 }
 

@@ -158,7 +158,7 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 	}
 	bench := []string{filepath.Join(bin, "pgbench"), "-h", t.Dir, "-U", "postgres"}
 	// The socket precedes readiness.
-	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) { // between two attempts
 		err := t.finish(as, append(bench, "-i", "-q", "-s", "1", "postgres")...)
 		if err == nil {
 			break

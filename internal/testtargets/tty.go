@@ -14,6 +14,8 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 // Patience bounds waits in tests.
@@ -92,7 +94,7 @@ func (tty *Terminal) Type(t *testing.T, keys string) {
 // Text returns what was written, once the terminal is closed everywhere.
 func (tty *Terminal) Text() string {
 	_ = tty.Slave.Close()
-	<-tty.done
+	bounded.Received(tty.done)
 	return strings.ReplaceAll(tty.Out.String(), "\r\n", "\n")
 }
 
@@ -119,10 +121,8 @@ func (l *Lines) String() string {
 // Says waits until a stream contains a text.
 func Says(t *testing.T, l *Lines, text string) {
 	t.Helper()
-	for end := time.Now().Add(Patience); !strings.Contains(l.String(), text); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %q; there is %q", text, l.String())
-		}
+	if !Comes(func() bool { return strings.Contains(l.String(), text) }) {
+		t.Fatalf("waited in vain for %q; there is %q", text, l.String())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestTheLoadWorksUntilItsInputEnds(t *testing.T) {
@@ -41,7 +42,7 @@ func TestTheLoadWorksUntilItsInputEnds(t *testing.T) {
 		return r.Work > 0
 	})
 	orders.Close()
-	if err := <-done; err != nil {
+	if err := bounded.Receive(t, "the load ends", done); err != nil {
 		t.Error(err)
 	}
 }

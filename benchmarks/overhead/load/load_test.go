@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prywalk/benchmarks/bench/load"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestEveryLoadWorksUntilItsInputEnds(t *testing.T) {
@@ -45,7 +46,7 @@ func TestEveryLoadWorksUntilItsInputEnds(t *testing.T) {
 				t.Error("it waits for nothing")
 			}
 			orders.Close()
-			if err := <-done; err != nil {
+			if err := bounded.Receive(t, "the load ends", done); err != nil {
 				t.Error(err)
 			}
 		})

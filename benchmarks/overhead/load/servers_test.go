@@ -12,6 +12,7 @@ import (
 
 	"prywalk/benchmarks/bench/load"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestServersAnswerAndEndWithTheirDriver(t *testing.T) {
@@ -33,7 +34,7 @@ func TestServersAnswerAndEndWithTheirDriver(t *testing.T) {
 			ready, pids, _ := strings.Cut(strings.TrimSpace(line), " ")
 			pid, _, _ := strings.Cut(pids, ",")
 			if _, here := os.Stat("/proc/" + pid); err != nil || ready != load.Ready || here != nil {
-				t.Fatalf("%q %v %v %v", line, err, here, <-done)
+				t.Fatalf("%q %v %v %v", line, err, here, bounded.Receive(t, "the load ends", done))
 			}
 			if several := strings.Contains(pids, ","); kind == Postgres && !several {
 				t.Errorf("processes %q: without those of the clients", pids)
@@ -51,7 +52,7 @@ func TestServersAnswerAndEndWithTheirDriver(t *testing.T) {
 				}
 			}
 			orders.Close()
-			if err := <-done; err != nil {
+			if err := bounded.Receive(t, "the load ends", done); err != nil {
 				t.Error(err)
 			}
 			if _, err := os.Stat("/proc/" + pid); err == nil {

@@ -21,9 +21,11 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const corePath = "/tmp/core"
@@ -155,10 +157,10 @@ func live(name, program string) error {
 	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 		return err
 	}
-	for !allStopped(pid) {
-		time.Sleep(10 * time.Millisecond)
+	if !testtargets.Comes(func() bool { return allStopped(pid) }) {
+		return fmt.Errorf("process %d is not stopped by SIGSTOP", pid)
 	}
-	text, err := exec.Command("/programs/prywalk", "dump", "--json", "-p", strconv.Itoa(pid)).Output()
+	text, err := bounded.Output(exec.Command("/programs/prywalk", "dump", "--json", "-p", strconv.Itoa(pid)))
 	if err != nil {
 		return fmt.Errorf("dump: %w", err)
 	}

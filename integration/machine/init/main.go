@@ -32,7 +32,7 @@ func main() {
 	}
 	for {
 		if _, err := syscall.Wait4(-1, nil, 0, nil); err == syscall.ECHILD {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // there is no orphan
 		}
 	}
 }

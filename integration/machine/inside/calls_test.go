@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 type counts struct{ eintr, wakeups, handled uint64 }
@@ -92,7 +93,7 @@ func TestRealSignalStillInterruptsWhileRecording(t *testing.T) {
 	recorded(t, "-F", "97", "-d", "3", "-p", strconv.Itoa(p.pid), "--stats", file)
 	stops := uint64(readStatistics(t, file).Stops)
 	end()
-	r := <-sent
+	r := bounded.Receive(t, "no more signals are sent", sent)
 	if r.err != nil || r.n == 0 {
 		t.Fatalf("%d signals were sent: %v", r.n, r.err)
 	}

@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // right is all that decides how a process is sampled.
@@ -91,7 +92,7 @@ func TestClocksAddUp(t *testing.T) {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		if err := testtargets.Receive(t, "prywalk's end", ended); err != nil {
+		if err := bounded.Receive(t, "prywalk's end", ended); err != nil {
 			t.Fatalf("%v: %s", err, errs.String())
 		}
 		s := readStatistics(t, statsFile)

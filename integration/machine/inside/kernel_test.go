@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const nobody = 65534
@@ -46,7 +47,7 @@ func runAs(t *testing.T, uid int, args ...string) (o outcome) {
 	cmd.Dir = "/tmp"
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
+	err := bounded.Run(cmd)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

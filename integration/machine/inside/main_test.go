@@ -19,6 +19,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func program(t *testing.T, name string) string {
@@ -77,7 +78,7 @@ func prywalk(t *testing.T, args ...string) []byte {
 	cmd := exec.Command(program(t, "prywalk"), args...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
-	out, err := cmd.Output()
+	out, err := bounded.Output(cmd)
 	if err != nil {
 		t.Fatalf("prywalk %s: %v\n%s", strings.Join(args, " "), err, errs.String())
 	}

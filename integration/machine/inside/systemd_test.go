@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // The steps are those of docs/agent.md, with a receiver in place of the Collector.
@@ -45,7 +46,7 @@ const patience = 5 * time.Minute
 // sh runs a script, which must succeed.
 func sh(t *testing.T, script string) string {
 	t.Helper()
-	out, err := exec.Command("sh", "-c", script).CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command("sh", "-c", script))
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, script, out)
 	}
@@ -179,7 +180,7 @@ func wrongFlag(t *testing.T) {
 	sh(t, "systemctl stop "+agentUnit)
 	sh(t, "sed -i 's/agent -a/agent -a --no-such-flag/' /etc/systemd/system/prywalk-agent.service.d/endpoint.conf; "+
 		"systemctl daemon-reload")
-	out, err := exec.Command("systemctl", "start", agentUnit).CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command("systemctl", "start", agentUnit))
 	if err == nil {
 		t.Errorf("start succeeds with a wrong flag: %s", out)
 	}

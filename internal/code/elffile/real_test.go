@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const libcPath = "/lib/x86_64-linux-gnu/libc.so.6"
@@ -136,7 +137,7 @@ func TestSymbolsEqualDebugElfs(t *testing.T) {
 
 func readelf(t *testing.T, args ...string) string {
 	tool := testtargets.NeedProgram(t, "readelf")
-	out, err := exec.Command(tool, args...).Output()
+	out, err := bounded.Output(exec.Command(tool, args...))
 	if err != nil {
 		t.Fatal(err)
 	}

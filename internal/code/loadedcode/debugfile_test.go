@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/host/safeopen"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const pauser = `
@@ -33,7 +34,7 @@ var noCFI = []string{"-O2", "-g", "-fomit-frame-pointer", "-fno-asynchronous-unw
 func tool(t *testing.T, args ...string) {
 	t.Helper()
 	path := testtargets.NeedProgram(t, args[0])
-	if out, err := exec.Command(path, args[1:]...).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command(path, args[1:]...)); err != nil {
 		t.Fatalf("%v: %v: %s", args, err, out)
 	}
 }

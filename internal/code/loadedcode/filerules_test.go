@@ -13,6 +13,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func FuzzFileRules(f *testing.F) {
@@ -21,7 +22,7 @@ func FuzzFileRules(f *testing.F) {
 		cmd := exec.Command("gcc", append(flags, "-c", "-DLINKAGE=static", "-DNAME=same", "-DCALLER=a", "-xc", "-o", obj,
 			"-")...)
 		cmd.Stdin = bytes.NewReader([]byte(halved))
-		if cmd.Run() != nil {
+		if bounded.Run(cmd) != nil {
 			continue
 		}
 		if b, err := os.ReadFile(obj); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func compiled(t testing.TB, source string, flags ...string) *elffile.File {
@@ -19,7 +20,7 @@ func compiled(t testing.TB, source string, flags ...string) *elffile.File {
 	out := filepath.Join(t.TempDir(), "a.out")
 	c := exec.Command(gcc, append(flags, "-o", out, "-xc", "-")...)
 	c.Stdin = strings.NewReader(source)
-	if msg, err := c.CombinedOutput(); err != nil {
+	if msg, err := bounded.AllOutput(c); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
 	r, err := os.Open(out)

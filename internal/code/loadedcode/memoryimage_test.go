@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/host/filememory"
 	"prywalk/internal/host/process"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // openByPath is [ImageCache.Open] without the right to follow links in map_files.
@@ -48,7 +49,7 @@ func withoutLibrary(t *testing.T) *exec.Cmd {
 		return m != nil
 	})
 	own := filepath.Join(t.TempDir(), "libc.so.6")
-	if out, err := exec.Command("cp", libc, own).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("cp", libc, own)); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command("sleep", "1000")

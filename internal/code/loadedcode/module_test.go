@@ -13,6 +13,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/host/process"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func moduleOf(p *Process, base string) *frames.Module {
@@ -137,7 +138,7 @@ func TestTextMovedToAnonymousMemoryIsThatOfTheFile(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "moved")
 	c := exec.Command(gcc, "-O1", "-o", exe, "-xc", "-")
 	c.Stdin = strings.NewReader(movedText)
-	if out, err := c.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(c); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	c = exec.Command(exe)

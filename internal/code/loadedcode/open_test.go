@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/host/process"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestEndedProcessIsNotFound(t *testing.T) {
@@ -145,7 +146,7 @@ func TestOrdinaryUserGetsTheCauseOfARefusal(t *testing.T) {
 		c.SysProcAttr = asUnprivileged
 		c.Dir = "/"
 		c.Env = append(os.Environ(), "TARGET_TEST_PID="+strconv.Itoa(pid), "TARGET_TEST_CAUSE="+cause)
-		if out, err := c.CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(c); err != nil {
 			t.Errorf("%s: %v\n%s", cause, err, out)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/host/safeopen"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func ways(t *testing.T, check func(t *testing.T, open func(pid int) *Process)) {
@@ -62,7 +63,7 @@ func TestAReplacedLibraryIsReadFromMemory(t *testing.T) {
 	build := func(body string) {
 		c := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-Wl,--build-id", "-o", lib, "-xc", "-")
 		c.Stdin = strings.NewReader(body)
-		if out, err := c.CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(c); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
@@ -102,7 +103,7 @@ func TestALibraryThatIsOverwrittenInPlaceGivesNoWrongNames(t *testing.T) {
 		built := filepath.Join(dir, "built.so")
 		c := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-Wl,--build-id", "-o", built, "-xc", "-")
 		c.Stdin = strings.NewReader(body)
-		if out, err := c.CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(c); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		contents, err := os.ReadFile(built)

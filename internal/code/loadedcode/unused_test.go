@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/host/filememory"
 	"prywalk/internal/host/safeopen"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func started(t *testing.T, c *ImageCache, exe string) (*Process, *exec.Cmd) {
@@ -47,7 +48,7 @@ func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 	var images []*Image
 	for i := range programs {
 		exe := filepath.Join(dir, fmt.Sprintf("sleep%d", i))
-		if out, err := exec.Command("cp", from, exe).CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(exec.Command("cp", from, exe)); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		p, cmd := started(t, c, exe)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func nmSymbols(t *testing.T, file string, flags ...string) map[extent][]string {
@@ -203,7 +204,7 @@ func TestASymbolWithoutASizeDoesNotNameAllThatFollows(t *testing.T) {
 
 func TestAssemblySymbolsReachToTheNext(t *testing.T) {
 	gcc := need(t, "gcc")
-	out, _ := exec.Command(gcc, "-dumpmachine").Output()
+	out, _ := bounded.Output(exec.Command(gcc, "-dumpmachine"))
 	testtargets.Need(t, strings.HasPrefix(string(out), "x86_64"), "a compiler for x86-64", "another machine")
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "a.out")

@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func openFile(path string) (io.ReaderAt, int64, error) {
@@ -56,7 +57,7 @@ func run(tb testing.TB, dir string, args ...string) string {
 	cmd.Dir = dir
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, err := bounded.Output(cmd)
 	if err != nil {
 		tb.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, stderr.String())
 	}

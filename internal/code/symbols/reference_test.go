@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 type refFrame struct{ name, file, line string }
@@ -19,7 +21,7 @@ func llvmFrames(t *testing.T, file string, addrs []uint64) [][]refFrame {
 	}
 	cmd := exec.Command(need(t, "llvm-symbolizer"), "--obj="+file, "--inlines", "--no-demangle", "--functions=linkage")
 	cmd.Stdin = strings.NewReader(in.String())
-	out, err := cmd.Output()
+	out, err := bounded.Output(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func bfdFrames(t *testing.T, file string, addrs []uint64) [][]refFrame {
 	}
 	cmd := exec.Command(need(t, "addr2line"), "-a", "-f", "-i", "-e", file)
 	cmd.Stdin = strings.NewReader(in.String())
-	out, err := cmd.Output()
+	out, err := bounded.Output(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}

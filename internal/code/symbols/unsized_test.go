@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // What follows an exported function in musl has no symbol once the library is stripped.
@@ -34,7 +35,7 @@ hidden:
 
 func TestAnExportedSymbolWithoutASizeEndsWithItsCode(t *testing.T) {
 	gcc := need(t, "gcc")
-	out, _ := exec.Command(gcc, "-dumpmachine").Output()
+	out, _ := bounded.Output(exec.Command(gcc, "-dumpmachine"))
 	testtargets.Need(t, strings.HasPrefix(string(out), "x86_64"), "a compiler for x86-64", "another machine")
 	dir := t.TempDir()
 	source := write(t, dir, "a.s", hiddenAfterUnsized)

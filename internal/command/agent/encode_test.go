@@ -23,7 +23,7 @@ func windowOf(list ...profile.Interval) *window {
 		s.Add(iv)
 	}
 	s.finish(begun.Add(time.Second))
-	return <-s.finished
+	return <-s.finished // finish has sent it
 }
 
 func TestOwnersAreSent(t *testing.T) {
@@ -79,7 +79,7 @@ func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
 		s.unixOffset = func() int64 { return began + int64(set) }
 		s.Add(iv)
 		s.finish(begun.Add(time.Second + set))
-		m, _ := e.encode(<-s.finished)
+		m, _ := e.encode(<-s.finished) // finish has sent it
 		want := begun.Add(set)
 		if set == time.Microsecond {
 			want = begun

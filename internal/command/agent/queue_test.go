@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/outfile"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func testSpool(t *testing.T, dir string, most int64) *spool {
@@ -196,9 +197,9 @@ func TestTheEndRespectsThePauseThatTheReceiverAsksFor(t *testing.T) {
 		defer close(ended)
 		s.run(t.Context(), stop)
 	}()
-	<-attempts
+	bounded.Receive(t, "an attempt to send", attempts)
 	close(stop)
-	<-ended
+	bounded.Receive(t, "the sender ends", ended)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if lost := s.finish(ctx); lost != 10 || len(attempts) != 0 || lostFor(m, lostAtEnd) != 10 {

@@ -76,7 +76,7 @@ func TestEndedProcessKeepsWhatWasReadOfIt(t *testing.T) {
 	p := running(t, cmd.Process.Pid)
 	r := newResources(ResourceOptions{})
 	r.readLater(p)
-	r.read(<-r.toRead)
+	r.read(<-r.toRead) // readLater has sent it
 	testtargets.Kill(cmd)
 	r.dropEnded(func(processKey) bool { return true })
 	if list := r.attributesOf(p, "sh"); !hasKey(list, "process.executable.path") {

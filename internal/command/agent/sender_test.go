@@ -32,6 +32,7 @@ import (
 
 	"prywalk/internal/base/protobuf"
 	"prywalk/internal/store/otlp"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/tracer"
 )
 
@@ -336,10 +337,10 @@ func TestAMessageUnderWayAtTheEndIsSentOnce(t *testing.T) {
 		defer close(ended)
 		s.run(t.Context(), stop)
 	}()
-	<-r.came
+	bounded.Receive(t, "a message comes", r.came)
 	close(stop)
 	close(r.release)
-	<-ended
+	bounded.Receive(t, "the sender ends", ended)
 	if left := s.finish(t.Context()); left != 0 || r.taken != 1 || m.messages.Load() != 1 {
 		t.Errorf("%d are left, the receiver has %d messages, %d are counted", left, r.taken, m.messages.Load())
 	}
@@ -434,7 +435,8 @@ func TestWhatAReceiverSendsUnaskedIsInNoLog(t *testing.T) {
 	if _, f := c.send(t.Context(), []byte("body")); f != nil {
 		t.Fatal(f.err)
 	}
-	if err := <-ended; err != nil && !errors.Is(err, syscall.ECONNRESET) {
+	err = bounded.Receive(t, "the receiver's connection ends", ended)
+	if err != nil && !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%v, want the end of the connection", err)
 	}
 	if written.Len() > 0 {

@@ -70,14 +70,14 @@ func nextWindow(b *windowBuilder, n int64, open ...profile.Interval) *window {
 			b.Add(iv)
 		}
 	})
-	w := <-b.finished
+	w := <-b.finished // RefreshCut has sent it
 	b.encoded()
 	return w
 }
 
 func lastWindow(s *windowBuilder, n int64) *window {
 	s.finish(time.Unix(0, at(n)))
-	return <-s.finished
+	return <-s.finished // finish has sent it
 }
 
 func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
@@ -127,7 +127,7 @@ func TestAWindowThatIsNotTakenIsBounded(t *testing.T) {
 	if b.points != maxPoints {
 		t.Errorf("%d points", b.points)
 	}
-	<-b.finished
+	<-b.finished // RefreshCut has sent it
 	if got := processSum(sumsOf(t, lastWindow(b, 3)), 1); got[clockWall] != 2*maxPoints {
 		t.Errorf("%v", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestQuickStepsAreNotReported(t *testing.T) {
@@ -21,7 +22,7 @@ func TestQuickStepsAreNotReported(t *testing.T) {
 		once.Do(func() { close(asked) })
 		return ""
 	})
-	<-asked
+	bounded.Receive(t, "the progress is asked for", asked)
 	if took := time.Since(begun); took < progressDelay {
 		t.Errorf("progress was shown after %v", took)
 	}

@@ -19,6 +19,7 @@ import (
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/perfevents"
 )
 
@@ -445,7 +446,7 @@ func TestAnOrdinaryUserGetsAReport(t *testing.T) {
 	c.Dir = "/"
 	c.Env = append(os.Environ(), "DOCTOR_TEST_CHILD=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	out, err := c.CombinedOutput()
+	out, err := bounded.AllOutput(c)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -551,7 +552,7 @@ func TestSymbolsOfExportsOnlyAreNotAllNames(t *testing.T) {
 		c := exec.Command(command[0], command[1:]...)
 		c.Stdin = strings.NewReader("void exported(void) {}\nstatic void own(void) {}\n" +
 			"void _start(void) { own(); for (;;); }\n")
-		if out, err := c.CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(c); err != nil {
 			t.Fatalf("%v: %v\n%s", command, err, out)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"prywalk/internal/host/selection"
 	"prywalk/internal/show/view"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 type runs struct {
@@ -290,7 +291,7 @@ func TestFewCommandsRunAtOnce(t *testing.T) {
 			most.Store(n)
 		}
 		defer running.Add(-1)
-		<-release
+		bounded.Receive(t, "the call may go on", release)
 		return "done", 0, nil
 	}})
 	done := make(chan bool)
@@ -302,7 +303,7 @@ func TestFewCommandsRunAtOnce(t *testing.T) {
 	}
 	close(release)
 	for range calls {
-		if <-done {
+		if bounded.Receive(t, "all calls are answered", done) {
 			t.Error("a call failed")
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/aggregator"
 )
 
@@ -29,7 +30,7 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	}
 	for i := range programs {
 		exe := filepath.Join(dir, fmt.Sprint("sleep", i))
-		if out, err := exec.Command("cp", from, exe).CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(exec.Command("cp", from, exe)); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		cmd := testtargets.Child(t, exec.Command(exe, "1000"))

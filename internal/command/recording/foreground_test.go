@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // The terminal is that of another session, which this test program leads.
@@ -34,7 +35,7 @@ func TestForegroundIsTheGroupThatTheTerminalGivesKeysTo(t *testing.T) {
 		self.Env = append(os.Environ(), of+"=1")
 		self.Stdin = testtargets.NewTerminal(t, 80).Slave
 		self.SysProcAttr = attr
-		out, err := self.Output()
+		out, err := bounded.Output(self)
 		if err != nil || !strings.HasPrefix(string(out), want) {
 			t.Errorf("%v, %q, want %q", err, out, want)
 		}

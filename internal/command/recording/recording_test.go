@@ -23,6 +23,7 @@ import (
 	"prywalk/internal/host/selfhang"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/sampler"
 )
 
@@ -81,7 +82,7 @@ func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 	file, r := written(t, func(context.Context) {}, func(r *recording) {
 		testtargets.Says(t, &tty.Out, "looking up symbols: 0 of up to 3 addresses (Ctrl-C skips the rest)")
 		interrupt(t)
-		<-r.signals.skipNames
+		bounded.Receive(t, "names are skipped after the signal", r.signals.skipNames)
 	})
 	if text := tty.Text(); !strings.HasSuffix(text,
 		"\r\x1b[Kprywalk: 3 addresses without a name: symbol lookup was skipped\n") {
@@ -101,7 +102,7 @@ func TestNamingAfterCtrlCSaysThatAnotherOneLeaves(t *testing.T) {
 	testtargets.StderrIs(t, tty.Slave)
 	begin := func(ctx context.Context) {
 		interrupt(t)
-		<-ctx.Done()
+		bounded.Receive(t, "the signal ends the recording", ctx.Done())
 	}
 	written(t, begin, func(*recording) {
 		testtargets.Says(t, &tty.Out, "looking up symbols: 0 of up to 3 addresses (Ctrl-C aborts)")
@@ -193,7 +194,7 @@ func TestProcessesThatLackDescriptorsAreCountedInTheError(t *testing.T) {
 	if os.Getenv(ownProcess) == "" {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$")
 		cmd.Env = append(os.Environ(), ownProcess+"=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(cmd); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 		return
@@ -284,7 +285,7 @@ func TestAHangInTheWriteNamesWhatIsWritten(t *testing.T) {
 	if _, failed := unix.Write(pipe[1], []byte("x")); failed != nil {
 		t.Fatal(failed)
 	}
-	<-ended
+	bounded.Receive(t, "the name is read", ended)
 	if !errors.Is(err, selfhang.Err) || !strings.HasSuffix(err.Error(), "; nothing was written") {
 		t.Errorf("got %v, want a hang, and that nothing was written", err)
 	}
@@ -314,11 +315,11 @@ func TestTopEndsWhileANameCannotBeRead(t *testing.T) {
 		_, _ = unix.Read(pipe[0], make([]byte, 1))
 	}()
 	r := newTopRun(Options{}, TopOptions{})
-	r.awaitBackground(func() { <-ended })
+	r.awaitBackground(func() { bounded.Received(ended) })
 	if _, err := unix.Write(pipe[1], []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	<-ended
+	bounded.Receive(t, "the name is read", ended)
 	if !r.hung || !errors.Is(r.failure, selfhang.Err) {
 		t.Errorf("hung %v, failure %v; want a hang", r.hung, r.failure)
 	}

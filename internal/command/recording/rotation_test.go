@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestAPartInADirectoryThatCannotBeSearchedHasAName(t *testing.T) {
@@ -73,7 +74,7 @@ func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
 		go r.output.rotation.run(t.Context(), func() { asked <- struct{}{} })
 		var got []time.Duration
 		for _, writing := range []time.Duration{time.Second, 0, 0, 3 * time.Second, 0, 0} {
-			<-asked
+			bounded.Receive(t, "a checkpoint is asked for", asked)
 			if !r.rotateIfDue() {
 				t.Error("it was not rotated")
 			}

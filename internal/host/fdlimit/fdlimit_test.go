@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/host/fdlimit"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // printLimit makes this test program print the limit that it was started with.
@@ -36,7 +37,7 @@ func TestTheLimitIsTheOneThatTheProcessWasStartedWith(t *testing.T) {
 	for _, soft := range []uint64{64, own.Max} {
 		c := exec.Command("sh", "-c", fmt.Sprintf("ulimit -Sn %d && exec %q", soft, self))
 		c.Env = append(os.Environ(), printLimit+"=1")
-		out, err := c.CombinedOutput()
+		out, err := bounded.AllOutput(c)
 		if want := fmt.Sprintln(fdlimit.Limit{soft, own.Max}, true); err != nil || string(out) != want {
 			t.Errorf("%q, %v; want %q", out, err, want)
 		}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // The state is the process's, so that another one takes it: this test program again.
@@ -32,7 +33,7 @@ func TestAProgramIsGivenTheSignalsOfItsCallersStart(t *testing.T) {
 	self := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$")
 	self.Env = append(os.Environ(), of+"=1")
 	self.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out, err := self.Output()
+	out, err := bounded.Output(self)
 	want := fmt.Sprintf("ignored %x, was blocked 0, blocked %x <nil>\n", ignored&^ignoredNow(), blocked)
 	if err != nil || !strings.HasPrefix(string(out), want) {
 		t.Errorf("%v, %q, want %q", err, out, want)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestHeldCommandRunsOnlyWhenReleased(t *testing.T) {
@@ -75,7 +77,7 @@ func TestHeldCommandEndedByASignalHasItsStatus(t *testing.T) {
 	if err := l.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	<-l.Exited()
+	bounded.Receive(t, "the killed command ends", l.Exited())
 	if err := l.Release(); err != nil {
 		t.Errorf("Release: %v, want no error: it is not one of the exec", err)
 	}

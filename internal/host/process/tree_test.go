@@ -14,6 +14,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestTreeFindsGrandchildren(t *testing.T) {
@@ -27,7 +28,7 @@ func TestTreeFindsGrandchildren(t *testing.T) {
 	})
 	t.Cleanup(func() {
 		for _, kid := range tree {
-			_ = exec.Command("kill", "-9", strconv.Itoa(kid)).Run()
+			_ = bounded.Run(exec.Command("kill", "-9", strconv.Itoa(kid)))
 		}
 	})
 	kids := Children(pid)

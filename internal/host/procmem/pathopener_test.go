@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
@@ -110,7 +112,7 @@ func TestHeldDirectoryOfAnEndedThreadHasNoFiles(t *testing.T) {
 			tids <- unix.Gettid()
 			<-end
 		}()
-		tid = <-tids
+		tid = bounded.Receive(t, "a thread begins", tids)
 	}
 	f := OpenThread(os.Getpid(), tid, NewFDBudget(0))
 	defer f.Close()

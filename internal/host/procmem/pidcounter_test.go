@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestPIDCounterAdvancesAtEachNewProcess(t *testing.T) {
@@ -17,7 +19,7 @@ func TestPIDCounterAdvancesAtEachNewProcess(t *testing.T) {
 	}
 	defer b.Close()
 	for range 3 {
-		if err := exec.Command(os.Args[0], "-test.run=^$").Run(); err != nil {
+		if err := bounded.Run(exec.Command(os.Args[0], "-test.run=^$")); err != nil {
 			t.Fatal(err)
 		}
 		if !b.Advanced() {
@@ -43,7 +45,7 @@ func TestNewestThreadsAreListedLast(t *testing.T) {
 			close(began)
 			<-stay
 		}()
-		<-began
+		bounded.Receive(t, "a thread begins", began)
 	}
 	d, err := OpenTasks(os.Getpid(), nil)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // A child ends the wait after the collection, or after its deadline.
@@ -76,7 +77,7 @@ func TestCollectionDoesNotWaitForTheEndOfAPinnedLookupOrRead(t *testing.T) {
 			default:
 				t.Error("the collection has waited for the end of the wait")
 			}
-			<-collected
+			bounded.Receive(t, "the collection ends", collected)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/base/refusal"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 
 	"golang.org/x/sys/unix"
 )
@@ -193,7 +194,7 @@ func TestTasksAreThoseOfTheProcess(t *testing.T) {
 	}
 	defer dir.Close()
 	for range 10 {
-		tid := <-here
+		tid := bounded.Receive(t, "a thread begins", here)
 		for range 2 {
 			if tids, err := dir.List(nil); err != nil || !slices.Contains(tids, tid) {
 				t.Errorf("thread %d is not in %v, %v", tid, tids, err)

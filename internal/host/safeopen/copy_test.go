@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 // In a bubble of synctest, with its clock, the reset lets earlier waiting in vain be forgotten.
@@ -95,7 +97,7 @@ func TestACopyHasTheSizeThatTheFileHadWhenOpened(t *testing.T) {
 	must(t, err)
 	must(t, os.Truncate(name, 2*size))
 	rest, err := io.ReadAll(from)
-	must(t, errors.Join(err, <-copied))
+	must(t, errors.Join(err, bounded.Receive(t, "the copy ends", copied)))
 	if n := len(first) + len(rest); n != size {
 		t.Errorf("%d bytes, want %d", n, size)
 	}

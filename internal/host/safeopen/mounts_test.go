@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestMountsAreReadAgainAfterAChange(t *testing.T) {
@@ -20,7 +21,7 @@ func TestMountsAreReadAgainAfterAChange(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
 		cmd.Env = append(os.Environ(), "OWN_MOUNTS=1")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
-		if out, err := cmd.CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(cmd); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 		return

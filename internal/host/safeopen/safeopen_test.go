@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const nobody = 65534
@@ -89,7 +90,7 @@ func TestOpenNeverBlocksOnAFileThatBecomesAPipe(t *testing.T) {
 		}
 	}
 	over.Store(true)
-	<-swapped
+	bounded.Receive(t, "the files are swapped no more", swapped)
 }
 
 func TestFileOfAnotherUserIsNotTrusted(t *testing.T) {
@@ -301,7 +302,7 @@ func TestThreadThatWaitsForAnotherThreadIsNotStuck(t *testing.T) {
 	a.late.Store(1)
 	leave := make(chan struct{})
 	time.AfterFunc(3*nextLimit, func() { close(leave) })
-	v, err := wait(&a, func() (int, error) { <-leave; return 5, nil }, nil)
+	v, err := wait(&a, func() (int, error) { <-leave; return 5, nil }, nil) // it is closed by the clock
 	if v != 5 || err != nil {
 		t.Errorf("result %d, %v; want 5", v, err)
 	}
@@ -349,7 +350,7 @@ func TestLateResultsAreDiscarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	end()
-	if v := <-gone; v != 5 {
+	if v := bounded.Receive(t, "the late result is discarded", gone); v != 5 {
 		t.Errorf("discarded result %d, want 5", v)
 	}
 }

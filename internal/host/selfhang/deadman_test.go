@@ -44,7 +44,7 @@ func standStillHere() {
 			procmem.SleepUntil(procmem.Now() + 1e9)
 		}
 	})
-	<-pinned
+	<-pinned // the test bounds this process
 	d := newDeadman(50e6)
 	for {
 		runtime.GC()

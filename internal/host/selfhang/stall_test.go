@@ -13,6 +13,7 @@ import (
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
@@ -44,7 +45,7 @@ func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
 		t.Errorf("%q, but that thread was left out", what)
 	}
 	_, _ = unix.Write(pipe[1], []byte{0})
-	<-done
+	bounded.Receive(t, "the read ends", done)
 	testtargets.Eventually(t, "the thread has ended", func() bool {
 		return unix.Tgkill(os.Getpid(), int(tid.Load()), 0) != nil
 	})

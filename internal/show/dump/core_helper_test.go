@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/walk/core"
 )
 
@@ -27,7 +28,7 @@ func output(t *testing.T, name string, args ...string) string {
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "LC_ALL=C")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, err := bounded.Output(cmd)
 	if err != nil {
 		t.Logf("%s %v: %v\n%s", name, args, err, stderr.Bytes()) // eu-stack fails for one bad thread of many
 	}
@@ -81,7 +82,7 @@ func kernelCore(t *testing.T, exe string, args ...string) string {
 	dir := t.TempDir()
 	cmd := exec.Command("sh", append([]string{"-c", `ulimit -c unlimited; exec "$0" "$@"`, exe}, args...)...)
 	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
+	out, err := bounded.AllOutput(cmd)
 	cores, _ := filepath.Glob(filepath.Join(dir, "*core*"))
 	if err == nil {
 		t.Fatalf("%s ends without a signal: %s", exe, out)

@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func agree(t *testing.T, tool string, p *stacks.Process, theirs map[int][]uint64) (same int) {
@@ -162,7 +163,7 @@ func TestKernelsCoreFromASignalHandlerOnItsOwnStack(t *testing.T) {
 
 func run(t *testing.T, args ...string) {
 	t.Helper()
-	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command(args[0], args[1:]...)); err != nil {
 		t.Fatalf("%v: %v: %s", args, err, out)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/base/schema"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/walk/waits"
 )
 
@@ -72,7 +73,7 @@ func build(t *testing.T, args ...string) string {
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "OUT", out)
 	}
-	if text, err := exec.Command(testtargets.NeedProgram(t, args[0]), args[1:]...).CombinedOutput(); err != nil {
+	if text, err := bounded.AllOutput(exec.Command(testtargets.NeedProgram(t, args[0]), args[1:]...)); err != nil {
 		t.Fatalf("%v: %v: %s", args, err, text)
 	}
 	return out

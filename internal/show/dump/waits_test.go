@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/walk/waits"
 )
 
@@ -284,7 +285,7 @@ func TestLocksOfCPlusPlus(t *testing.T) {
 func TestOwnersInAPIDNamespace(t *testing.T) {
 	exe := compile(t, "locks.c", "-g", "-O1", "-pthread")
 	testtargets.NeedRoot(t, "make a pid namespace")
-	err := exec.Command(testtargets.NeedProgram(t, "unshare"), "--pid", "--fork", "true").Run()
+	err := bounded.Run(exec.Command(testtargets.NeedProgram(t, "unshare"), "--pid", "--fork", "true"))
 	testtargets.Need(t, err == nil, "a pid namespace", "CAP_SYS_ADMIN")
 	p := startProgram(t, exe, []string{"unshare", "--pid", "--fork", "--kill-child"})
 	inside := children(t, p.pid)[0]

@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/show/view"
 	"prywalk/internal/store/profile"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/report"
 )
 
@@ -174,7 +175,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	f.onNames = func() { described <- struct{}{} }
 	resolve := f.resolve
 	f.resolve = func(m *profile.ModuleInfo, addr uint64) []profile.Frame {
-		<-goOn
+		bounded.Received(goOn)
 		return resolve(m, addr)
 	}
 	go f.names.Run(f, quit)
@@ -187,7 +188,7 @@ func TestSlowNamesHoldNothingUp(t *testing.T) {
 	}
 	close(goOn)
 	for snap.PendingNames > 0 {
-		<-described
+		bounded.Receive(t, "further names are described", described)
 		snap = f.store.Snapshot(f.of, 0)
 	}
 	rows = snap.functions()

@@ -19,6 +19,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/host/outfile"
+	"prywalk/internal/testtargets/bounded"
 )
 
 var (
@@ -208,7 +209,7 @@ func pprofTool(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"tool", "pprof"}, args...)...)
 	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir(), "PPROF_BINARY_PATH="+t.TempDir())
-	out, err := cmd.CombinedOutput()
+	out, err := bounded.AllOutput(cmd)
 	if err != nil {
 		t.Fatalf("go tool pprof %v: %v\n%s", args, err, out)
 	}
@@ -294,7 +295,7 @@ func TestPipeTakesTheProfile(t *testing.T) {
 	if err := testBuilder(false).WriteFile(path, names); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-got; err != nil {
+	if err := bounded.Receive(t, "the reader ends", got); err != nil {
 		t.Error(err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	rec "prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const source = `static inline __attribute__((always_inline)) int mix(int x) { volatile int y = x; return y * 3; }
@@ -35,7 +36,7 @@ func run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
+	out, err := bounded.AllOutput(cmd)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
 	}

@@ -102,9 +102,7 @@ func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer cancel()
-		for end := time.Now().Add(patience); s.Progress().Stops < r.Stops && time.Now().Before(end); {
-			time.Sleep(10 * time.Millisecond)
-		}
+		testtargets.Comes(func() bool { return s.Progress().Stops >= r.Stops })
 	}()
 	if _, err := s.Run(ctx); err != nil {
 		t.Error(err)

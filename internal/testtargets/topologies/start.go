@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 //go:embed testdata
@@ -30,7 +31,7 @@ func NewPrograms(dir, python string) (Programs, error) {
 		b, _ := sources.ReadFile("testdata/" + name)
 		return string(b)
 	}
-	executable, err := exec.Command(python, "-c", "import sys; print(sys.executable)").Output()
+	executable, err := bounded.Output(exec.Command(python, "-c", "import sys; print(sys.executable)"))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", python, err)
 	}

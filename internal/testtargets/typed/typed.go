@@ -18,6 +18,8 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 // Packages are packages of the module, checked from their sources, and their imports, from the build cache.
@@ -39,7 +41,7 @@ func Load(paths ...string) (*Packages, error) {
 	args := append([]string{"list", "-trimpath", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles"}, paths...)
 	cmd := exec.Command("go", args...)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	out, err := bounded.Output(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/host/filememory"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const (
@@ -34,8 +35,8 @@ func buildArm(t testing.TB, dir string) *armProgram {
 	t.Helper()
 	cc := testtargets.NeedProgram(t, "aarch64-linux-gnu-gcc")
 	p := &armProgram{file: filepath.Join(dir, "chain"), symbols: map[string]uint64{}}
-	out, err := exec.Command(cc, "-nostdlib", "-static", "-Wl,--build-id", "-o", p.file,
-		"testdata/chain_aarch64.s").CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command(cc, "-nostdlib", "-static", "-Wl,--build-id", "-o", p.file,
+		"testdata/chain_aarch64.s"))
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

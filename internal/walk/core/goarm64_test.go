@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // Its frames are known from the instructions, not from Go's tables.
@@ -26,7 +27,7 @@ func buildGoArm(t *testing.T, dir string) *goArm {
 	p := &goArm{file: filepath.Join(dir, "prog")}
 	cmd := exec.Command("go", "build", "-o", p.file, "../../testtargets/src/goarm64/main.go")
 	cmd.Env = append(os.Environ(), "GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0", "GOFLAGS=")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(cmd); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	f, err := elf.Open(p.file)

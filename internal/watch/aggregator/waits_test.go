@@ -17,6 +17,7 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
@@ -100,10 +101,10 @@ func sleepInPoll(t *testing.T, polled []unix.PollFd, wake *os.File) (tid int, ru
 		for _, err := unix.Poll(polled, -1); err == unix.EINTR; _, err = unix.Poll(polled, -1) {
 		}
 	}()
-	tid = <-ids
+	tid = bounded.Receive(t, "the thread begins", ids)
 	t.Cleanup(func() {
 		wake.Close()
-		<-ended
+		bounded.Receive(t, "the thread ends", ended)
 	})
 	f := procmem.OpenThread(os.Getpid(), tid, procmem.NewFDBudget(0))
 	defer f.Close()

@@ -13,6 +13,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func numberOf(t *testing.T, name string) int64 {
@@ -208,11 +209,11 @@ func TestDescriptorsAreLookedUpInTheThreadsOwnTable(t *testing.T) {
 		}
 		tid <- unix.Gettid()
 		done <- err
-		<-quit
+		<-quit // the test closes it at its end
 	})
-	thread := ThreadID{os.Getpid(), <-tid}
+	thread := ThreadID{os.Getpid(), bounded.Receive(t, "the thread begins", tid)}
 	defer close(quit)
-	if err := <-done; err != nil {
+	if err := bounded.Receive(t, "the thread opens its file", done); err != nil {
 		t.Fatal(err)
 	}
 	args := [6]uint64{uint64(r.Fd())}

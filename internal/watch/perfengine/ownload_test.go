@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
 )
@@ -54,7 +55,7 @@ func TestALoadIsMeasuredOverATimeThatDependsOnIt(t *testing.T) {
 
 func TestTheLoadOfAnEndedThreadIsForgotten(t *testing.T) {
 	child := exec.Command("true")
-	if err := child.Run(); err != nil {
+	if err := bounded.Run(child); err != nil {
 		t.Fatal(err)
 	}
 	pid := child.Process.Pid

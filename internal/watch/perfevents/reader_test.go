@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func open(t *testing.T, o Options) *Reader {
@@ -185,7 +186,7 @@ func forksReportedFirst(t *testing.T, r *Reader) string {
 	t.Helper()
 	r.Drain(func(*Record) {})
 	cmd := exec.Command("/bin/sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done")
-	if err := cmd.Run(); err != nil {
+	if err := bounded.Run(cmd); err != nil {
 		t.Fatal(err)
 	}
 	child := cmd.Process.Pid
@@ -278,7 +279,7 @@ func TestRingsAreSmallerIfLittleMemoryMayBeLocked(t *testing.T) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{
 			Credential: &syscall.Credential{Uid: 61077, Gid: 61077}, AmbientCaps: []uintptr{unix.CAP_PERFMON},
 		}
-		out, err := cmd.CombinedOutput()
+		out, err := bounded.AllOutput(cmd)
 		t.Logf("%s", out)
 		if err != nil {
 			t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestStacksAreAddedWhileACheckpointIsWritten(t *testing.T) {
@@ -25,11 +26,11 @@ func TestStacksAreAddedWhileACheckpointIsWritten(t *testing.T) {
 		stopped(t, running, 1)
 		s = running
 		running.CheckpointNow()
-		if !<-added {
+		if !bounded.Receive(t, "the first checkpoint ends", added) {
 			t.Error("no stack was added before the checkpoint ended")
 		}
 		running.CheckpointNow()
-		<-added
+		bounded.Receive(t, "the second checkpoint ends", added)
 		target.signal(t, unix.SIGKILL)
 	}, target.pid)
 }

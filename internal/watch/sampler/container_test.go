@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/base/incomplete"
 	procs "prywalk/internal/host/process"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const enter = `set -e
@@ -31,11 +32,11 @@ func contain(t *testing.T) int {
 	for _, tool := range []string{"unshare", "chroot", "ldd", "cc"} {
 		testtargets.NeedProgram(t, tool)
 	}
-	err := exec.Command("unshare", "--mount", "--pid", "--fork", "--user", "--map-root-user", "true").Run()
+	err := bounded.Run(exec.Command("unshare", "--mount", "--pid", "--fork", "--user", "--map-root-user", "true"))
 	testtargets.Need(t, err == nil, "user namespaces", "sysctl kernel.unprivileged_userns_clone=1, or root")
 	dir := t.TempDir()
 	must := func(name string, args ...string) string {
-		out, err := exec.Command(name, args...).CombinedOutput()
+		out, err := bounded.AllOutput(exec.Command(name, args...))
 		if err != nil {
 			t.Fatalf("%s: %v: %s", name, err, out)
 		}

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/target"
 )
 
@@ -86,7 +87,7 @@ func TestProcessesForWhichTheTracersQueueHasNoRoomAreFoundAgain(t *testing.T) {
 	if s.unopened.retry(procmem.Now(), known); known[pid] != 0 || s.unopened.count() != 1 || len(s.PIDs()) != 0 {
 		t.Errorf("known %v, %d not opened, sampled %v", known, s.unopened.count(), s.PIDs())
 	}
-	<-s.control.Arriving()
+	bounded.Receive(t, "a process arrives", s.control.Arriving())
 	if s.openFound(f); s.unopened.count() != 0 || !slices.Equal(s.PIDs(), []int{pid}) {
 		t.Errorf("with room: %d not opened, sampled %v", s.unopened.count(), s.PIDs())
 	}

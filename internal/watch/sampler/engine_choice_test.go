@@ -11,6 +11,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
@@ -78,7 +79,7 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 		}
 	}
 	r := record(t, o, 0, func(s *Sampler) {
-		p := <-walked
+		p := bounded.Receive(t, "a thread is walked", walked)
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
 		p.NoteLack(target.LacksOuterFrames)
 		stopped(t, s, 20)

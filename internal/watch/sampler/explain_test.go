@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/walk/waits"
 	"prywalk/report"
 )
@@ -69,8 +70,8 @@ func TestTheOpenOfANamedPipeNamesIt(t *testing.T) {
 
 func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "locked")
-	if out, err := exec.Command("cc", "-g", "-O1", "-pthread", "-o", exe,
-		"testdata/locked.c").CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("cc", "-g", "-O1", "-pthread", "-o", exe,
+		"testdata/locked.c")); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(exe)

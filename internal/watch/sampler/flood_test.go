@@ -11,6 +11,7 @@ import (
 
 	procs "prywalk/internal/host/process"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // Scaled down from 2,000 processes and 100,000 threads.
@@ -52,7 +53,7 @@ func TestFloodOfBirths(t *testing.T) {
 
 func TestFloodOfBirthsInAPIDNamespace(t *testing.T) {
 	enter := []string{"--pid", "--fork", "--mount-proc", "--kill-child"}
-	if err := exec.Command("unshare", append(enter, "true")...).Run(); err != nil {
+	if err := bounded.Run(exec.Command("unshare", append(enter, "true")...)); err != nil {
 		testtargets.NeedRoot(t, "make a pid namespace")
 		t.Log(err)
 		testtargets.Need(t, false, "pid namespaces", "a container that may make them")

@@ -20,6 +20,7 @@ import (
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestProcessThatEndsBeforeItIsTakenOnLeavesNothingOpen(t *testing.T) {
@@ -88,7 +89,7 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 		t.Errorf("only %d processes were observed", len(spaces))
 	}
 	cancel()
-	<-over
+	bounded.Receive(t, "the recording ends", over)
 	kept := 0
 	for range 3 {
 		runtime.GC()

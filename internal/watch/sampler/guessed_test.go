@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/base/incomplete"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const (
@@ -70,7 +71,7 @@ func recordUnknownFrame(t *testing.T, code, last string, flags ...string) *recor
 	}
 	program := filepath.Join(t.TempDir(), "unknown")
 	flags = append(flags, "-O1", "-no-pie", "-o", program, source)
-	if out, err := exec.Command("cc", flags...).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("cc", flags...)); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(program)

@@ -22,6 +22,7 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
@@ -102,7 +103,7 @@ func TestALookThatHangsEndsTheRecordingAndLetsTheTargetGo(t *testing.T) {
 	profiler.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %s", hangVariable, pid, strings.Fields(line)[1], file))
 	kill := time.AfterFunc(time.Minute, func() { _ = profiler.Process.Kill() })
 	defer kill.Stop()
-	out, err := profiler.CombinedOutput()
+	out, err := bounded.AllOutput(profiler)
 	if err != nil || !strings.Contains(string(out), "true false") || !strings.Contains(string(out), "process_vm_readv") {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestAHeldSamplerObservesNothing(t *testing.T) {
@@ -59,7 +60,7 @@ func TestAHeldSamplerObservesNothing(t *testing.T) {
 	}
 	until("observed", func() bool { return s.Progress().Stops > 0 })
 	cancel()
-	st := <-done
+	st := bounded.Receive(t, "the recording ends", done)
 	if d := st.TargetCPU - st.ProfiledCPU; d < -0.002 || d > 0.002 || st.Samples == 0 {
 		t.Errorf("%v s of the target, %v in the profile, %d samples", st.TargetCPU, st.ProfiledCPU, st.Samples)
 	}

@@ -11,6 +11,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
@@ -43,7 +44,7 @@ func (c *copies) at(part float64) int {
 // a bound of 4 % errs less than once in 10⁹. With sizes that fell by an eighth, it was 11 %.
 func TestLargeFramesOfChangingDepthAreCopied(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "largeframes")
-	if out, err := exec.Command("cc", "-O1", "-o", exe, "testdata/largeframes.c").CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("cc", "-O1", "-o", exe, "testdata/largeframes.c")); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(exe)

@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func every(*pprof.Sample) bool { return true }
@@ -212,10 +213,10 @@ func TestCheckpointComesWhileTheRunGoesOn(t *testing.T) {
 	o := Options{Checkpoint: func(Checkpointing) { got <- struct{}{} }}
 	record(t, o, patience, func(s *Sampler) {
 		stopped(t, s, 1)
-		s.CheckpointNow()
-		<-got
-		s.CheckpointNow()
-		<-got
+		for range 2 {
+			s.CheckpointNow()
+			bounded.Receive(t, "a checkpoint", got)
+		}
 		target.signal(t, unix.SIGKILL)
 	}, target.pid)
 }

@@ -5,6 +5,8 @@ package target
 import (
 	"sync/atomic"
 	"testing"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestAggregatorWaitsWhileTheGateIsClosed(t *testing.T) {
@@ -22,7 +24,7 @@ func TestAggregatorWaitsWhileTheGateIsClosed(t *testing.T) {
 		}()
 		opened.Store(true)
 		gate.Open()
-		if !<-done {
+		if !bounded.Receive(t, "the wait for the gate ends", done) {
 			t.Fatal("it did not wait")
 		}
 	}

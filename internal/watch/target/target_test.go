@@ -64,7 +64,7 @@ func TestBatchesAreUsedAgain(t *testing.T) {
 	n := testing.AllocsPerRun(100, func() {
 		b := append(r.Get(), Event{Thread: &Thread{}})
 		r.Send(b)
-		got := <-r.Batches()
+		got := <-r.Batches() // it has been sent
 		r.Put(got)
 		if got[0].Thread != nil {
 			t.Error("an event is kept")

@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
@@ -102,7 +103,7 @@ func TestCollectionDoesNotWaitForTheEndOfASleep(t *testing.T) {
 				if sleep(ctx, c, ctl, procmem.Now()+int64(attendWithin)); !isOver(done) {
 					t.Error("the collection has waited for the end of the sleep")
 				}
-				<-done
+				bounded.Receive(t, "the collection ends", done)
 			})
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
@@ -121,7 +122,7 @@ func TestChooserCallsBackAfterAMove(t *testing.T) {
 			t.Errorf("the callback was called %d times, want 1", moved)
 		}
 	}()
-	<-done
+	bounded.Receive(t, "the move ends", done)
 }
 
 func TestTracerLeavesTheCPUOfAThreadThatOutranksIt(t *testing.T) {

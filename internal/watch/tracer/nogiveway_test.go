@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
 )
@@ -74,7 +75,7 @@ func givesWay(t *testing.T, call func()) (n int) {
 			}
 		}
 	}()
-	<-done
+	bounded.Receive(t, "the turns are counted", done)
 	return n
 }
 

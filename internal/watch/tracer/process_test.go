@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
@@ -26,7 +27,7 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	}
 	c.tracked.trackProcess(p)
 	c.Out.HandOver(0)
-	b := <-c.Queue.Batches()
+	b := bounded.Receive(t, "the end of the process", c.Queue.Batches())
 	if _, ended := b[0].What.(*attribute.ProcessEnded); len(c.tracked.procs) != 0 || len(b) != 1 || !ended {
 		t.Errorf("%d are tracked, and reported is %v", len(c.tracked.procs), b)
 	}
@@ -41,7 +42,7 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 	c.listings.refresh(p, procmem.Now())
 	began := func() (n int) {
 		c.Out.HandOver(0)
-		for range len(c.Queue.Batches()) {
+		for len(c.Queue.Batches()) > 0 {
 			for _, e := range <-c.Queue.Batches() {
 				started, ok := e.What.(*attribute.ThreadStarted)
 				if !ok {

@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 )
@@ -162,7 +163,7 @@ func TestRunEndsAtTheDeadlineThoughTheRuntimeIsLate(t *testing.T) {
 	case <-time.After(testtargets.Patience):
 		t.Error("the run goes on after its deadline")
 		cancel()
-		<-ended
+		bounded.Receive(t, "the cancelled run ends", ended)
 	}
 }
 

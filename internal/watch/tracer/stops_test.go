@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/target"
 	"prywalk/ptrace"
@@ -90,7 +91,7 @@ func onLateAfter(t *testing.T, hold bool, before func(), f func(*late)) {
 		if !free(pid) {
 			t.Error("stopped by an interrupt of a cancelled stop, when the tracer's wait is over")
 		}
-		<-l.freed
+		bounded.Receive(t, "the thread is freed", l.freed)
 	})
 }
 

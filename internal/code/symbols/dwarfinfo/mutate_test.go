@@ -13,6 +13,7 @@ import (
 
 	"prywalk/internal/code/elffile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const source = `
@@ -36,7 +37,7 @@ func compile(tb testing.TB, flags ...string) (s Sections, lo, hi uint64) {
 	if err := os.WriteFile(src, []byte(source), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	if msg, err := exec.Command(gxx, append(flags, "-O2", "-o", out, src)...).CombinedOutput(); err != nil {
+	if msg, err := bounded.AllOutput(exec.Command(gxx, append(flags, "-O2", "-o", out, src)...)); err != nil {
 		tb.Fatalf("g++: %v\n%s", err, msg)
 	}
 	f, err := elf.Open(out)

@@ -15,6 +15,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 type fde struct {
@@ -205,7 +206,7 @@ func TestPrologueStoresRBPWhereTheRuleSaysSo(t *testing.T) {
 	testtargets.NeedProgram(t, "objdump")
 	path := build(t, source, noCgo)
 	tab, _ := open(t, path)
-	out, err := exec.Command("objdump", "-d", "--no-show-raw-insn", path).Output()
+	out, err := bounded.Output(exec.Command("objdump", "-d", "--no-show-raw-insn", path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets/bounded"
 )
 
 func TestNamesOfAStackAreThoseThatTheRuntimeGives(t *testing.T) {
@@ -22,7 +24,7 @@ func TestNamesOfAStackAreThoseThatTheRuntimeGives(t *testing.T) {
 		if tab.gofunc == 0 {
 			t.Fatal("moduledata not found")
 		}
-		out, err := exec.Command(path).Output()
+		out, err := bounded.Output(exec.Command(path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +80,7 @@ func TestNamesAgreeWithAddr2line(t *testing.T) {
 	}
 	cmd := exec.Command("go", "tool", "addr2line", path)
 	cmd.Stdin = &in
-	out, err := cmd.Output()
+	out, err := bounded.Output(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}

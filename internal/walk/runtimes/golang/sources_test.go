@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // eachRelease calls check with the sources of each installed release of Go; minor is 26 for Go 1.26.
@@ -28,7 +29,7 @@ func eachRelease(t *testing.T, check func(t *testing.T, src string, minor int)) 
 			if release != "" {
 				cmd.Env = append(cmd.Env, with(release)...)
 			}
-			out, err := cmd.Output()
+			out, err := bounded.Output(cmd)
 			if err != nil {
 				t.Fatal(err)
 			}

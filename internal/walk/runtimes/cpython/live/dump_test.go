@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/show/dump"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/watch/observe"
@@ -105,7 +106,7 @@ func checkCore(t *testing.T, pid int, k known, last bool) (again bool) {
 func launchInPIDNamespace(t *testing.T, exe string, args ...string) (pid int, line string) {
 	t.Helper()
 	enter := []string{"--user", "--map-root-user", "--pid", "--fork", "--kill-child"}
-	err := exec.Command(testtargets.NeedProgram(t, "unshare"), append(enter, "true")...).Run()
+	err := bounded.Run(exec.Command(testtargets.NeedProgram(t, "unshare"), append(enter, "true")...))
 	testtargets.Need(t, err == nil, "the right to make namespaces", "sudo sysctl kernel.unprivileged_userns_clone=1")
 	cmd, line := observed.Launch(t, "unshare", append(append(enter, exe), args...)...)
 	kids := process.Children(cmd.Process.Pid)

@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/show/dump"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -34,7 +35,7 @@ func compileHost(t *testing.T, name string, flags ...string) (file string, err e
 	t.Helper()
 	file = filepath.Join(t.TempDir(), name)
 	args := append([]string{"-g", "-O1", "-o", file, "testdata/host.c"}, flags...)
-	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(exec.Command("cc", args...)); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return file, nil
@@ -103,7 +104,7 @@ func TestCExtensionFramesAreBetweenTheirCallers(t *testing.T) {
 	t.Setenv("PYTHONPATH", filepath.Dir(module))
 	for version, exe := range all {
 		t.Run(version, func(t *testing.T) {
-			err := exec.Command(exe, "-c", "import host").Run()
+			err := bounded.Run(exec.Command(exe, "-c", "import host"))
 			testtargets.Need(t, err == nil, "extensions of the limited interface", "another build of this CPython")
 			cmd, _ := observed.Launch(t, exe, "testdata/hosted.py")
 			wantInOneStack(t, cmd.Process.Pid, hosted)
@@ -169,7 +170,7 @@ func TestTheInterpreterInsideOfGdbHasItsFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(gdb, "-nx", "-batch", "-ex", "python print('has Python')").Output()
+	out, err := bounded.Output(exec.Command(gdb, "-nx", "-batch", "-ex", "python print('has Python')"))
 	testtargets.Need(t, err == nil && strings.Contains(string(out), "has Python"), "a gdb with Python", testtargets.SetUp)
 	gdb, err = filepath.EvalSymlinks(gdb)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/show/dump/text"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -25,7 +26,9 @@ const greenlets = 2000
 func withGreenlets(t *testing.T) map[string]string {
 	t.Helper()
 	all := pythons(t)
-	maps.DeleteFunc(all, func(_, exe string) bool { return exec.Command(exe, "-c", "import greenlet").Run() != nil })
+	maps.DeleteFunc(all, func(_, exe string) bool {
+		return bounded.Run(exec.Command(exe, "-c", "import greenlet")) != nil
+	})
 	testtargets.Need(t, len(all) > 0, "greenlet of Python", testtargets.SetUp)
 	return all
 }

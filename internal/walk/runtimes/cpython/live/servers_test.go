@@ -19,6 +19,7 @@ import (
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/show/dump/text"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -79,7 +80,7 @@ func TestHungRequestsOfGunicornWithGevent(t *testing.T) {
 	ran := 0
 	for version, exe := range pythons(t) {
 		const suffix = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'), end='')"
-		abi, err := exec.Command(exe, "-c", suffix).Output()
+		abi, err := bounded.Output(exec.Command(exe, "-c", suffix))
 		if err != nil {
 			t.Fatalf("%s: %v", exe, err)
 		}
@@ -88,7 +89,7 @@ func TestHungRequestsOfGunicornWithGevent(t *testing.T) {
 		}
 		ask := exec.Command(exe, "-c", "import gunicorn.workers.ggevent")
 		ask.Env = append(os.Environ(), "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
-		if out, err := ask.CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(ask); err != nil {
 			t.Fatalf("%s: %v: %s", exe, err, out)
 		}
 		ran++

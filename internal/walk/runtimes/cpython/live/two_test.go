@@ -13,6 +13,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/watch/sampler"
 )
@@ -70,7 +71,7 @@ func pythonFunctions(s *pprof.Sample) string {
 func TestTwoLibrariesOfPythonInOneProcess(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "two")
 	cc := exec.Command("cc", "-g", "-o", program, "testdata/two.c", "-ldl", "-pthread")
-	if out, err := cc.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(cc); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	const first, second = "outer <module> first_outer first_leaf", "outer <module> second_outer second_leaf"

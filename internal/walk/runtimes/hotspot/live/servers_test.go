@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/show/dump/text"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/walk/waits"
 )
@@ -31,8 +32,8 @@ func startShop(t *testing.T, java, name string) (pid int) {
 	jars := filepath.Join(testtargets.WebServers(t, name+"/*.jar"), name, "*")
 	class := shops[name].class
 	classes := t.TempDir()
-	out, err := exec.Command(tool(t, "javac"), "--release", "21", "-parameters", "-cp", jars, "-d", classes,
-		"testdata/servers/Shop.java", "testdata/servers/"+class+".java").CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command(tool(t, "javac"), "--release", "21", "-parameters", "-cp", jars, "-d",
+		classes, "testdata/servers/Shop.java", "testdata/servers/"+class+".java"))
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -21,6 +21,7 @@ import (
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/show/dump/text"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/walk/waits"
 	"prywalk/internal/watch/sampler"
@@ -68,7 +69,7 @@ func exists(file string) bool {
 func compiled(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	out, err := exec.Command(tool(t, "javac"), "--release", "21", "-d", dir, "testdata/Virtual.java").CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command(tool(t, "javac"), "--release", "21", "-d", dir, "testdata/Virtual.java"))
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -122,8 +123,8 @@ var inJVMsDump = regexp.MustCompile(`^(?:[\w.]+(?:@[\w.]+)?/)?(.*)\((?:.*?)(?::(
 func stacksOfJVM(t *testing.T, pid int) map[string]int {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "threads.json")
-	out, err := exec.Command(tool(t, "jcmd"), strconv.Itoa(pid), "Thread.dump_to_file", "-format=json", file).
-		CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command(tool(t, "jcmd"), strconv.Itoa(pid), "Thread.dump_to_file", "-format=json",
+		file))
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

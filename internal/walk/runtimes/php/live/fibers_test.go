@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/show/dump/stacks"
 	dumptext "prywalk/internal/show/dump/text"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -24,7 +25,7 @@ const fibers = 2000
 func withFibers(t *testing.T) (list []interpreter) {
 	t.Helper()
 	list = slices.DeleteFunc(interpreters(t), func(i interpreter) bool {
-		out, _ := exec.Command(i.command[0], "-n", "-r", "echo PHP_VERSION_ID;").Output()
+		out, _ := bounded.Output(exec.Command(i.command[0], "-n", "-r", "echo PHP_VERSION_ID;"))
 		id, _ := strconv.Atoi(string(out))
 		return id < 80200
 	})

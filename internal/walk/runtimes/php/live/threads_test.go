@@ -19,6 +19,7 @@ import (
 	"prywalk/internal/show/dump/stacks"
 	rec "prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -31,7 +32,7 @@ func threadSafe(t *testing.T) map[string]string {
 		if _, err := os.Stat(filepath.Join(dir, "lib/libphp.so")); err != nil {
 			continue
 		}
-		out, err := exec.Command(config, "--includes").Output()
+		out, err := bounded.Output(exec.Command(config, "--includes"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,7 @@ func threadSafe(t *testing.T) map[string]string {
 		arguments := append([]string{"-O2", "-w", "-pthread", "-o", program, "testdata/threads.c"},
 			strings.Fields(string(out))...)
 		cmd := exec.Command("cc", append(arguments, "-L"+dir+"/lib", "-lphp", "-Wl,-rpath,"+dir+"/lib")...)
-		if text, err := cmd.CombinedOutput(); err != nil {
+		if text, err := bounded.AllOutput(cmd); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
 		programs[filepath.Base(dir)] = program

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/walk/runtimes/ruby"
 )
@@ -30,7 +31,7 @@ func rubies(t *testing.T) map[string]program {
 	all := map[string]program{}
 	add := func(name, exe string) {
 		all[name] = program{exe}
-		out, err := exec.Command(exe, "--yjit", "-e", "p RubyVM::YJIT.enabled?").Output()
+		out, err := bounded.Output(exec.Command(exe, "--yjit", "-e", "p RubyVM::YJIT.enabled?"))
 		if err == nil && string(out) == "true\n" {
 			all[name+withYJIT] = append(program{exe}, yjit...)
 		}

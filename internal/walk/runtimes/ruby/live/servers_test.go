@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/show/dump"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -20,9 +21,9 @@ var asyncRequests = map[string]int{"/order": 40, "/price": 30, "/report": 20}
 func TestHungRequestsOfAsyncsServer(t *testing.T) {
 	testtargets.OnlyInAll(t, "a server of fibers")
 	ruby := testtargets.NeedProgram(t, "ruby")
-	testtargets.Need(t, exec.Command(ruby, "-e", "require 'async/http'").Run() == nil, "async-http of Ruby",
+	testtargets.Need(t, bounded.Run(exec.Command(ruby, "-e", "require 'async/http'")) == nil, "async-http of Ruby",
 		testtargets.SetUp)
-	version, err := exec.Command(ruby, "-e", "require 'async'; print Async::VERSION").CombinedOutput()
+	version, err := bounded.AllOutput(exec.Command(ruby, "-e", "require 'async'; print Async::VERSION"))
 	if err != nil {
 		t.Fatalf("%v: %s", err, version)
 	}

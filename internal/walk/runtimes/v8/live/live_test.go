@@ -16,6 +16,7 @@ import (
 
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/watch/sampler"
 )
@@ -109,7 +110,7 @@ const unnamed = "[anon]"
 func (c call) String() string { return fmt.Sprintf("%s:%d/%s", c.name, c.line, c.typ) }
 
 func takes(exe string, flags []string) bool {
-	return exec.Command(exe, append(flags[:len(flags):len(flags)], "-e", "0")...).Run() == nil
+	return bounded.Run(exec.Command(exe, append(flags[:len(flags):len(flags)], "-e", "0")...)) == nil
 }
 
 func (c call) place() string { return fmt.Sprintf("%s:%d", c.name, c.line) }

@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/show/dump"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -37,7 +38,7 @@ func TestHungRequestsOfFastify(t *testing.T) {
 	modules := filepath.Join(testtargets.WebServers(t, "fastify/node_modules/fastify/package.json"), "fastify")
 	ran := 0
 	for version, exe := range nodes(t) {
-		out, err := exec.Command(exe, "-p", "process.versions.node").Output()
+		out, err := bounded.Output(exec.Command(exe, "-p", "process.versions.node"))
 		major, _, _ := strings.Cut(string(out), ".")
 		if n, bad := strconv.Atoi(major); err != nil || bad != nil {
 			t.Fatalf("the release of %s: %q, %v", exe, out, err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package testtargets
+package bounded
 
 import (
 	"errors"
@@ -16,23 +16,24 @@ func TestErrorsOfCommandsSayWhatWasRunAndWhatItWrote(t *testing.T) {
 	if string(out) != "said\n" {
 		t.Errorf("the output is %q", out)
 	}
-	both, combined := CombinedOutput(failing())
+	both, combined := AllOutput(failing())
 	if string(both) != "said\nwrong\n" {
 		t.Errorf("both outputs are %q", both)
 	}
-	for what, e := range map[string]error{"Output": err, "RunCommand": RunCommand(failing()), "CombinedOutput": combined} {
+	for what, e := range map[string]error{"Output": err, "Run": Run(failing()), "AllOutput": combined} {
 		var exit *exec.ExitError
 		if !errors.As(e, &exit) || exit.ExitCode() != 3 {
 			t.Errorf("%s: %v, want one of status 3", what, e)
 		}
-		if text := e.Error(); !strings.Contains(text, "exit 3") || what != "CombinedOutput" && !strings.Contains(text, "wrong") {
+		text := e.Error()
+		if !strings.Contains(text, "exit 3") || what != "AllOutput" && !strings.Contains(text, "wrong") {
 			t.Errorf("%s: the error is %q, want the command, and what it wrote", what, text)
 		}
 	}
-	if err := RunCommand(exec.Command("true")); err != nil {
+	if err := Run(exec.Command("true")); err != nil {
 		t.Error(err)
 	}
-	if err := RunCommand(exec.Command("/no such program")); err == nil || !strings.Contains(err.Error(), "/no such program") {
+	if err := Run(exec.Command("/no such program")); err == nil || !strings.Contains(err.Error(), "/no such program") {
 		t.Errorf("a program that does not exist: %v", err)
 	}
 }
@@ -42,7 +43,7 @@ func TestCommandsAreBounded(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := waitBounded(cmd, time.Millisecond); !errors.Is(err, errLate) {
+	if err := wait(cmd, time.Millisecond); !errors.Is(err, errLate) {
 		t.Errorf("%v, want %v", err, errLate)
 	}
 }
