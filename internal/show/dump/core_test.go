@@ -69,12 +69,17 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 
 func sampleOf(t *testing.T, pid, maxDepth int) *stacks.Process {
 	t.Helper()
+	return sampleBy(t, pid, Options{MaxDepth: maxDepth})
+}
+
+func sampleBy(t *testing.T, pid int, o Options) *stacks.Process {
+	t.Helper()
 	target, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	p, err := Sample(target, Options{MaxDepth: maxDepth})
+	p, err := Sample(target, o)
 	if err != nil {
 		t.Fatal(err)
 	}

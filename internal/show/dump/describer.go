@@ -137,6 +137,9 @@ func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread
 		d.walk.Uncharge()
 		t = d.walk.LiveThread(d.target, th.TID, s)
 		d.explainer.Explain(&t, s)
+		if d.options.waitRetried != nil {
+			d.options.waitRetried(th.TID, s.Sched.Runs, d.explainer.Retryable)
+		}
 	}
 	return t
 }

@@ -5,28 +5,47 @@ package dump
 import (
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 
+	"prywalk/internal/show/dump/sleepers"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/walk/waits"
 )
 
-// Most waiters have run before the JVM is asked. On a busy machine up to 12 % ran in each retry, too.
+// Most waiters have run before the JVM is asked. An owner is unknown only if the waiter runs, has run in each of its
+// retries, too, or no more are left for all waiters, which happens on a busy machine.
 func TestOwnersOfMoreMonitorsThanRetriesAreKnown(t *testing.T) {
 	const monitors = 5 * maxWaitRetries
 	argv := append(java(t, "Monitors.java"), strconv.Itoa(monitors))
 	cmd := exec.Command(argv[0], argv[1:]...)
 	testtargets.Ready(t, cmd)
-	p := sampleOf(t, cmd.Process.Pid, 64)
-	known := 0
+	retries, counted := map[int]int{}, 0
+	p := sampleBy(t, cmd.Process.Pid, Options{MaxDepth: 64, waitRetried: func(tid int, runs uint64, again bool) {
+		if retries[tid]++; retries[tid] > 1 {
+			counted++
+		}
+		if again && sleepers.RunsOf(cmd.Process.Pid, tid) == runs {
+			t.Errorf("the owner for thread %d is not known, though it has not run since its sample", tid)
+		}
+	}})
+	waiters, known := 0, 0
 	for i := range p.Threads {
-		if w := p.Threads[i].WaitsFor; w != nil && w.Kind == waits.Monitor && w.Owner != 0 {
+		th := &p.Threads[i]
+		if !strings.HasPrefix(th.Name, "waiter-") {
+			continue
+		}
+		waiters++
+		if w := th.WaitsFor; w != nil && w.Kind == waits.Monitor && w.Owner != 0 {
 			known++
+		} else if th.State != "R" && retries[th.TID] < maxThreadRetries && counted < maxWaitRetries {
+			t.Errorf("the owner for thread %d is not known after %d retries, and %d of all threads: state %s, it waits for %+v",
+				th.TID, retries[th.TID], counted, th.State, th.WaitsFor)
 		}
 	}
-	t.Logf("the owners of %d of %d monitors are known", known, monitors)
-	if known < monitors/2 {
-		t.Errorf("most owners are unknown; retries: %d", maxWaitRetries)
+	t.Logf("the owners of %d of %d monitors are known; %d retries beyond the first ones", known, monitors, counted)
+	if waiters != monitors || known == 0 {
+		t.Errorf("%d threads wait, the owners of %d are known", waiters, known)
 	}
 }
 

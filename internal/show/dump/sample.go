@@ -40,6 +40,8 @@ type Options struct {
 	Chains         bool
 	goroutineLocks bool
 	others         []int // processes that may hold locks in shared memory
+	// waitRetried, for tests, is called after each retry of a wait, with the run count of its sample.
+	waitRetried func(tid int, runs uint64, again bool)
 	// Names is for one call at a time; nil: each call makes its own. After [ErrHung] it may still be in use.
 	Names *symbols.Namer
 	// MaxPause, if positive, bounds the expected length of a stop: less of a running thread's stack is copied.

@@ -63,6 +63,9 @@ type copyLimits struct {
 	fullSampleBytes int  // asked for in a kernel sample
 }
 
+// OutOfTime reports whether a stop had taken its time before all was copied.
+func (c *copyLimits) OutOfTime() bool { return c.outOfTime }
+
 func (c *walkedCopy) isFullSample() bool {
 	return c.kernelSample && len(c.stack.Bytes) >= c.fullSampleBytes
 }

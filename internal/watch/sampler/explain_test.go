@@ -3,6 +3,7 @@
 package sampler
 
 import (
+	"encoding/binary"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -10,39 +11,82 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/frames"
+	"prywalk/internal/base/sample"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/walk/waits"
+	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
 	"prywalk/report"
 )
 
-type mutexWaits struct{ all, owned, free atomic.Int64 } // samples
+// mutexWaits counts waits for a mutex of glibc by what they say of its owner: as copied while the waiter slept, and as
+// recorded.
+type mutexWaits struct {
+	copied, recorded [ownerKinds]int64
+	samples          atomic.Int64
+}
 
-func (m *mutexWaits) Add(i profile.Interval) {
-	if !strings.HasPrefix(i.WaitsFor, string(waits.Mutex)) {
+// What a copy has of the owner. A thread that has the lock writes its ID a little later.
+const (
+	named = iota
+	free
+	notWritten
+	ownerKinds
+)
+
+func (m *mutexWaits) watch(_ *target.Process, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	if s.State == sample.Running || s.WaitReason() != "futex" {
 		return
 	}
-	m.all.Add(i.Samples)
+	m.copied[copiedOwner(s)]++
+}
+
+func copiedOwner(s *observe.RawSample) int {
+	const ownerAt = 8 // of pthread_mutex_t, behind the futex word
+	c := s.FutexCopy()
+	at := s.Call.Args[0] - c.Addr
+	switch {
+	case at+ownerAt+4 > uint64(len(c.Bytes)):
+		return notWritten
+	case binary.NativeEndian.Uint32(c.Bytes[at:]) == 0:
+		return free
+	case binary.NativeEndian.Uint32(c.Bytes[at+ownerAt:]) == 0:
+		return notWritten
+	}
+	return named
+}
+
+func (m *mutexWaits) Add(i profile.Interval) {
+	if !strings.HasPrefix(i.WaitsFor, string(waits.Mutex)) || i.Samples == 0 {
+		return
+	}
+	m.samples.Add(i.Samples)
 	switch {
 	case i.Owner > 0:
-		m.owned.Add(i.Samples)
+		m.recorded[named]++
 	case i.Owner == profile.NoOwner:
-		m.free.Add(i.Samples)
+		m.recorded[free]++
+	default:
+		m.recorded[notWritten]++
 	}
 }
 
-// The owner is unknown only while a thread has the lock and has not written its ID.
 func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 	p := testtargets.StartPassing(t, t.TempDir(), 8, 1000)
-	const want = 3000
 	var m mutexWaits
-	enough := func(*Sampler) bool { return m.all.Load() >= want }
-	r := run(t, Options{Freq: 99, Sinks: []profile.Sink{&m}}, enough, nil, p.PID)
-	all, owned, free := m.all.Load(), m.owned.Load(), m.free.Load()
-	t.Logf("of %d waits %d name an owner, in %d the lock was free", all, owned, free)
-	if all < want || owned+free < all*99/100 {
-		t.Error("see above")
+	enough := func(*Sampler) bool { return m.samples.Load() >= 3000 }
+	r := run(t, Options{Freq: 99, Sinks: []profile.Sink{&m}, Walked: m.watch}, enough, nil, p.PID)
+	t.Logf("owners named, lock free, owner not written: %v copied, %v recorded", m.copied, m.recorded)
+	for kind := range ownerKinds {
+		if m.recorded[kind] > m.copied[kind] {
+			t.Errorf("more waits recorded than copied of kind %d: %v, %v", kind, m.recorded, m.copied)
+		}
+	}
+	if m.recorded[named] == 0 {
+		t.Error("no wait names the lock's owner")
 	}
 	for _, s := range r.Sample {
 		if word := label(s, profile.LabelOwner); word != "" && (word != profile.OwnerNoneText ||
@@ -83,7 +127,7 @@ func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 			holder = s.NumLabel["tid"][0]
 		}
 	}
-	var blocked, named, owned int64
+	var blocked, named, owned int64 // ns
 	for _, s := range r.Sample {
 		if label(s, "wait") != "futex" {
 			continue
@@ -93,15 +137,11 @@ func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 		if label(s, "waits_for") == "mutex cache_mu" {
 			named += ns
 		}
-		switch owner := s.NumLabel["owner"]; {
-		case len(owner) == 0:
-		case owner[0] == holder:
+		if owner := s.NumLabel["owner"]; len(owner) == 1 && owner[0] == holder {
 			owned += ns
-		case label(s, "thread") != "holder": // another waiter holds it briefly
-			t.Logf("%v of %s: the lock was %d's", time.Duration(ns), label(s, "thread"), owner[0])
 		}
 	}
-	if blocked == 0 || named != blocked || owned < blocked*8/10 {
+	if blocked == 0 || named != blocked || owned != blocked {
 		t.Errorf("of %v blocked, %v name the lock, and %v its holder", time.Duration(blocked), time.Duration(named),
 			time.Duration(owned))
 	}
@@ -116,7 +156,7 @@ func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 			flush += s.Value[0]
 		}
 	}
-	if all != blocked || flush < all*8/10 {
+	if all != blocked || flush != all {
 		t.Errorf("%v is blamed, %v of it on flush_here; %v were blocked", time.Duration(all), time.Duration(flush),
 			time.Duration(blocked))
 	}

@@ -73,28 +73,9 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 	needChoice(t)
 	for _, keep := range []bool{true, false} {
 		t.Run("kept "+strconv.FormatBool(keep), func(t *testing.T) {
-			const tries = 5
 			r := recordFollowing(t, keep)
-			for try := 1; missedMany(r) && try < tries; try++ { // the threads live between ticks then
-				t.Logf("%d ticks, %d missed: the machine is busy; once more", r.Ticks, r.MissedTicks)
-				r = recordFollowing(t, keep)
-			}
 			if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 				t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
-			}
-			// A share under the limit is measured again, on up to five times as many threads.
-			var here, there int64
-			cpu := 0.0
-			enough := func() bool { return there > 0 && here > 0 && float64(here+there)/1e9 >= 0.5*cpu }
-			for try, again := 1, r; ; try, again = try+1, recordFollowing(t, keep) {
-				inner := again.sumOf(3, in("burn_there"))
-				there, here, cpu = there+inner, here+again.sumOf(3, in("burn_here"))-inner, cpu+again.ProfiledCPU
-				if enough() || try == tries {
-					break
-				}
-			}
-			if !enough() {
-				t.Errorf("%d ns in one kind of thread, %d in the other, of %v s", here, there, cpu)
 			}
 			wall := map[int64]int64{}
 			for _, s := range r.Sample {
@@ -111,25 +92,36 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 	}
 }
 
+// recordFollowing ends each thread once time was recorded under its own stack, which differs from the one before.
 func recordFollowing(t *testing.T, keep bool) *recorded {
 	t.Helper()
-	const n = 40
+	const n, enough = 8, 50 * time.Millisecond
 	target := start(t, "reuse", strconv.Itoa(n))
 	if !keep {
 		lowerFileLimit(t)
 	}
-	return record(t, Options{Freq: 499}, time.Minute, func(s *Sampler) {
-		if !target.lines.Scan() {
-			t.Error("the target has ended")
+	began, before := 0, map[bool]int64{} // CPU time, ns, by whether it is in burn_there
+	r := recordUntil(t, Options{Freq: 499}, func(r *recorded) bool {
+		now := map[bool]int64{true: r.sumOf(3, in("burn_there"))}
+		now[false] = r.sumOf(3, in("burn_here")) - now[true]
+		there := began%2 == 1
+		if now[there] < before[there]+int64(enough) {
+			return false
 		}
-		if same, _ := strconv.Atoi(target.lines.Text()); same < n/2 {
-			t.Logf("only %d of %d threads had the number of the one before", same, n)
-		}
-		target.signal(t, unix.SIGKILL)
+		before[!there] = now[!there] // the thread before has ended, and the next one is of its kind
+		began++
+		target.signal(t, unix.SIGUSR1)
+		return began == n
 	}, target.pid)
+	if !target.lines.Scan() {
+		t.Error("the target has ended")
+	}
+	if same, _ := strconv.Atoi(target.lines.Text()); same < n/2 {
+		t.Logf("only %d of %d threads had the number of the one before", same, n)
+	}
+	target.signal(t, unix.SIGKILL)
+	return r
 }
-
-func missedMany(r *recorded) bool { return r.MissedTicks > r.Ticks/10 }
 
 func TestNameThatChangesDuringTheRecording(t *testing.T) {
 	target := start(t, "renames")

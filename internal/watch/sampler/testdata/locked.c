@@ -1,24 +1,22 @@
-// A thread holds a lock for half a second at a time, in flush_here; three others wait for it. The lock is a static
-// variable. It says "ready" when all are there.
+// A thread holds a lock for good, in flush_here; three others wait for it. The lock is a static variable. It says "ready"
+// when all wait, or are about to.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
 pthread_mutex_t cache_mu = PTHREAD_MUTEX_INITIALIZER;
-static volatile int there, turn;
+static volatile int there;
 
-__attribute__((noinline)) static void flush_here(void) { usleep(500000); }
+__attribute__((noinline)) static void flush_here(void) {
+  for (;;) usleep(500000);
+}
 
 static void *holder(void *unused) {
   pthread_setname_np(pthread_self(), "holder");
-  for (;;) {
-    pthread_mutex_lock(&cache_mu);
-    __sync_fetch_and_add(&there, 1);
-    flush_here();
-    pthread_mutex_unlock(&cache_mu);
-    usleep(20000);
-  }
+  pthread_mutex_lock(&cache_mu);
+  __sync_fetch_and_add(&there, 1);
+  flush_here();
   return unused;
 }
 
@@ -30,7 +28,7 @@ __attribute__((noinline)) static void wait_here(void) {
 static void *waiter(void *unused) {
   pthread_setname_np(pthread_self(), "waiter");
   __sync_fetch_and_add(&there, 1);
-  for (;;) wait_here(), usleep(1000);
+  wait_here();
   return unused;
 }
 
