@@ -88,6 +88,7 @@ rpm                                 rpm                  installs the rpm packag
 debootstrap                         debootstrap          a fresh Debian, in which the deb package is installed
 chromium                            chromium             opens the HTML report; a large process to start on
 /usr/lib/go-1.19/bin/go              golang-1.19-go       compiles test programs as Debian 12 does
+/usr/share/i18n/locales/tr_TR       locales              the source of a locale of make test-hard
 LIST
 }
 
@@ -139,7 +140,18 @@ releases() {
 		echo "setup-tests: $script failed; only the releases of $program that are there are tested" >&2
 }
 
+# turkish makes the locale of make test-hard, as root. It is a directory: Debian's locale-gen, which packages run, makes
+# the archive of locales anew from a list of its own.
+turkish() {
+	if locale -a 2>/dev/null | grep -qi '^tr_TR\.utf-\{0,1\}8$' || [ "$(id -u)" -ne 0 ]; then
+		return 0
+	fi
+	localedef --no-archive -i tr_TR -f UTF-8 tr_TR.UTF-8 >&2 ||
+		echo "setup-tests: localedef failed; make test-hard lacks the locale tr_TR.UTF-8" >&2
+}
+
 all_releases() {
+	turkish
 	# the oldest and the newest release of Node besides the system's, of npm's packages: where npm is there
 	releases setup-nodes.sh /usr/local/lib/node-releases node 16.20.2 26.10.0
 	# the newest release of Python whose RLocks have a semaphore, and one whose RLocks have none
