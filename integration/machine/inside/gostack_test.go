@@ -53,8 +53,8 @@ func recordGo(t *testing.T, enough func(*goCounts) bool, args ...string) {
 		return enough(c) && byKernel*2 <= s.KernelSampled
 	}, append(args, "--stats", file)...)
 	if c.incomplete > c.unproven+c.inSignal+c.notCopied+byKernel || len(c.roots) == 0 {
-		t.Errorf("%d of %d stacks are incomplete, %d of them unproven, %d in a signal, %d without the goroutine's stack, %d by "+
-			"the kernel; want no others, and roots", c.incomplete, c.total, c.unproven, c.inSignal, c.notCopied, byKernel)
+		t.Errorf("%d of %d stacks are incomplete, %d of them unproven, %d in a signal, %d without the goroutine's stack, "+
+			"%d by the kernel; want no others, and roots", c.incomplete, c.total, c.unproven, c.inSignal, c.notCopied, byKernel)
 	}
 }
 

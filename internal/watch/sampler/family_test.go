@@ -42,8 +42,8 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 	}
 }
 
-// checkKernelsCPU compares the CPU time with that of recordUntilDone. Clocks of /proc are in ticks and drop the rest, at
-// the beginning and at the end: four clocks give want, and those of reaped children, two, are read for the profile.
+// checkKernelsCPU compares the CPU time with that of recordUntilDone. Clocks of /proc are in ticks and drop the rest,
+// at the beginning and at the end: four clocks give want, and two, those of reaped children, are read for the profile.
 func checkKernelsCPU(t *testing.T, r *recorded, want float64) {
 	t.Helper()
 	const most = (4 + 2) * procmem.ClockTick / 1e9
