@@ -74,7 +74,7 @@ test-arm64: setup-all
 	$(if $(KERNEL),kernels=$$(ARCH=arm64 sh scripts/kernels/fetch.sh $(KERNEL)) || exit; export ARM64_KERNEL=$$kernels/$(KERNEL)/vmlinuz;) \
 	PRYWALK_ARM64=$$dir $(GO) test -timeout 3h -count=1 -v ./integration/arm64
 
-## test-kernels: prywalk on Debian's kernels 5.10, 6.1, 6.1-rt, 6.12 and the newest, in emulated machines (some 15 minutes each; KERNELS: some of them)
+## test-kernels: prywalk on Debian's kernels 5.10, 6.1, 6.1-rt, 6.12 and the newest, in emulated machines (some 15 minutes each, and one with 64 processors; KERNELS: some of them)
 KERNELS ?= 5.10 6.1 6.1-rt 6.12 newest
 test-kernels:
 	@sh scripts/setup-tests.sh kernels

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,9 +67,8 @@ func testOn(t *testing.T, from, release string, left int) {
 		rewriteRow(t, debian[indexOf(release)].name, "")
 	}
 	jobs := jobsOf(t, b, run, skip)
-	m := machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "2048"},
-		Kernel: filepath.Join(from, release, "vmlinuz"), Console: "ttyS0",
-		Append: noTimerCheck, Log: os.Getenv(logFile), Silence: silence, Time: share, Remedy: remedy}
+	m := emulated(from, release)
+	m.Time, m.Remedy = share, remedy
 	c := m.Boot(b, jobs)
 	for _, j := range jobs {
 		c.CheckJob(t, j)
@@ -76,6 +76,37 @@ func testOn(t *testing.T, from, release string, left int) {
 	if whole {
 		checkRow(t, release, c.Jobs["inside"])
 	}
+}
+
+func emulated(from, release string) machine.Machine {
+	return machine.Machine{Emulator: "qemu-system-x86_64", Args: []string{"-accel", "tcg", "-cpu", "max", "-m", "2048"},
+		Kernel: filepath.Join(from, release, "vmlinuz"), Console: "ttyS0",
+		Append: noTimerCheck, Log: os.Getenv(logFile), Silence: silence}
+}
+
+// One thread of the host emulates all processors, in turn. With one for each, those that wait for a lock would take the
+// host's few processors from the one that has it.
+func TestProductOn64Processors(t *testing.T) {
+	from := os.Getenv(fetched)
+	const name = "OnManyProcessors"
+	others := os.Getenv(onlyRun) != "" && !strings.Contains(os.Getenv(onlyRun), name)
+	testtargets.Need(t, from != "" && !testtargets.All() && !others, "an emulated machine of 64 processors",
+		"make test-kernels")
+	all := strings.Fields(os.Getenv(releases))
+	release := all[len(all)-1]
+	_, err := os.Stat(filepath.Join(from, release, "version"))
+	testtargets.Need(t, err == nil, "Debian's kernel "+release, "make test-kernels KERNELS="+release)
+	b := machine.NewBuilder(t, "amd64", filepath.Join(from, "busybox"))
+	b.GoBuild("programs/prywalk", root, "build", "./cmd/prywalk")
+	inside := "./integration/machine/inside"
+	b.GoBuild("tests/inside", root, "test", "-c", inside)
+	b.Compile("gcc", "programs/chain", "-O2", "-static", filepath.Join(root, inside, "testdata/chain.c"))
+	m := emulated(from, release)
+	m.CPUs = 64
+	m.Args[slices.Index(m.Args, "tcg")] = "tcg,thread=single"
+	job := machine.Job{Name: "inside", Limit: jobTime, Dir: "/tests", Args: []string{"env", "PRYWALK_PROCESSORS=64",
+		"/tests/inside", "-test.v", "-test.timeout=0", "-test.run=" + name}}
+	m.Boot(b, []machine.Job{job}).CheckJob(t, job)
 }
 
 // tortured are the tests of package torture that judge results, need nothing but static programs, and end soon in an

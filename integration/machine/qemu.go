@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,10 +41,11 @@ type Console struct {
 	last  string // line
 }
 
-// Machine is an emulated machine with two processors.
+// Machine is an emulated machine.
 type Machine struct {
 	Emulator string   // a program of qemu
 	Args     []string // what depends on the architecture, such as -machine
+	CPUs     int      // 0: two
 	Kernel   string
 	Console  string        // the kernel's name of the serial line
 	Append   string        // further boot parameters, or ""
@@ -111,7 +113,7 @@ func (m *Machine) run(t *testing.T, initrd string, limit time.Duration) *Console
 	defer stop()
 	ctx, cancel := context.WithCancelCause(timed)
 	defer cancel(nil)
-	cmd := exec.CommandContext(ctx, m.Emulator, slices.Concat(m.Args, []string{"-smp", "2",
+	cmd := exec.CommandContext(ctx, m.Emulator, slices.Concat(m.Args, []string{"-smp", strconv.Itoa(cmp.Or(m.CPUs, 2)),
 		"-kernel", m.Kernel, "-initrd", initrd,
 		"-append", strings.TrimSpace("console=" + m.Console + " quiet panic=-1 rdinit=/init " + m.Append),
 		"-display", "none", "-monitor", "none", "-serial", "stdio", "-nic", "none", "-no-reboot"})...)
