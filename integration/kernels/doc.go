@@ -4,7 +4,7 @@
 // what they showed in docs/limits.md. The tests are those of machine/inside, and of package torture those that judge
 // results alone.
 //
-// "make test-kernels" runs it on all of them, and a test of 64 processors on the last, and "make test-all" on the oldest
+// "make test-kernels" runs it on all of them, and a test of 64 processors on the last; "make test-all" on the oldest
 // and the newest, without tests that judge times, without stacks that depend on the compiler alone, and without most of
 // package torture. scripts/kernels/fetch.sh gets the kernels and a static busybox; package machine has the machine, and
 // the tests of machine/inside.
