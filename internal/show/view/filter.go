@@ -26,6 +26,7 @@ func (sel *Selection) filter(g *groups) error {
 	if err := sel.clipToWindow(); err != nil {
 		return err
 	}
+	g.waiting.samples = sel.Profile.Sample // parts of some
 	o := &sel.Options
 	for _, by := range []struct{ group, expr string }{{"thread", o.Thread}, {"process", o.Process}, {"state", o.State},
 		{"wait", o.Wait}} {

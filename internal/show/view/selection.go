@@ -71,7 +71,7 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 
 func newData(p *profile.Profile, o Options, stacks *FrameTable) *Data {
 	return &Data{Selection: Selection{Profile: p, Options: o}, FrameTable: stacks, Memory: stacks.memory,
-		groups: &groups{stacks: stacks, waiting: NewWaiting(p.Sample, !o.NoIdle)}}
+		groups: &groups{stacks: stacks, waiting: NewWaiting(p, !o.NoIdle)}}
 }
 
 // Of returns all of a profile that this process has made, with a table of frames that several may share. The values
