@@ -433,7 +433,7 @@ func (s *Summary) waiting(g *group, length float64) string {
 	return text
 }
 
-// next names the command that may know the owner of a lock that is awaited all the time, which recordings do not know,
+// next names the command that may know, while the wait lasts, the owner of a lock that recordings do not know,
 // and the flag that records an awaited child.
 func (s *Summary) next(g *group, length float64) []string {
 	call, object := g.key.call, g.key.object
@@ -443,7 +443,7 @@ func (s *Summary) next(g *group, length float64) []string {
 	dumpKnows := object == AClass || object == languages.PythonLock || strings.HasPrefix(call, "sync.Mutex.") ||
 		strings.HasPrefix(call, "sync.RWMutex.")
 	if dumpKnows && g.intensity(length) >= 0.95 && s.Bursts(call, object) == "" && s.heldBy(g) == "" {
-		return []string{"see prywalk dump --locks"}
+		return []string{"see dump --locks while it waits"}
 	}
 	return nil
 }
