@@ -203,7 +203,9 @@ func (s *Summary) function(number int32, more string) string {
 	f := s.list[number]
 	name, head := f.Name, strings.IndexAny(f.Name+"(", "([")
 	if i := strings.LastIndexByte(name[:head], '/'); i >= 0 { // of Go's package paths
-		name = name[i+1:]
+		if name = name[i+1:]; s.brief {
+			_, name, _ = strings.Cut(name, ".")
+		}
 	}
 	name = tabular.Shorten(name, s.nameWidth)
 	switch {

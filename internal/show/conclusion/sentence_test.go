@@ -362,6 +362,16 @@ var conclusions = []struct {
 		p.task("goroutine", "shop/internal/db.(*T).save", 50, goMu)
 		p.task("goroutine", "shop/internal/db.(*T).save", 9, Wait{Call: "sleep"})
 	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in db.(*T).save, likely held there (sleeps)"},
+	{"the function that sleeps under the lock", func(p *program) {
+		p.task("goroutine", "shop/internal/demo.(*shop).lookUpPrice", 70, goMu)
+		p.task("goroutine", "shop/internal/demo.fetchPrice, shop/internal/demo.(*shop).lookUpPrice", 9, Wait{Call: "sleep"})
+	}, "mostly waiting: about 7 goroutines for sync.Mutex.Lock in (*shop).lookUpPrice, likely held there (sleeps in " +
+		"fetchPrice)"},
+	{"several functions sleep under the lock", func(p *program) {
+		p.task("goroutine", "db.(*T).save", 50, goMu)
+		p.task("goroutine", "main.a, db.(*T).save", 4, Wait{Call: "sleep"})
+		p.task("goroutine", "main.b, db.(*T).save", 4, Wait{Call: "sleep"})
+	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in db.(*T).save, likely held there (sleeps)"},
 	{"who waits for the lock's owners comes second", func(p *program) {
 		p.task("goroutine", "main.client", 60, Wait{Call: "select"})
 		p.task("goroutine", "main.save", 50, goMu)
