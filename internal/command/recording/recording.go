@@ -53,6 +53,7 @@ type recording struct {
 	deadlocks   []string
 	children    string           // a line on those that are not recorded, or ""
 	kernelNames string           // why the kernel's functions have no names, or ""
+	notStopped  error            // why running threads were not; nil: they were, or none ran
 	unanswered  string           // a line on connections, or ""
 	refused     map[string]int64 // by reason
 	unopened    int64            // selected processes that could not be opened at the start
@@ -261,9 +262,8 @@ func (r *recording) runSampler(ctx context.Context) error {
 	if len(r.refused) > 0 {
 		r.stats.Refused = r.refused
 	}
-	refusals := process.StopResults{Traced: r.stats.Failed[refusal.Traced.Word()]}
-	if by := process.ExplainFailures(r.pids, refusals); by != nil {
-		r.stats.Tracer = by.Error()
+	if r.notStopped = r.refusalError(); refusal.Of(r.notStopped) == refusal.Traced {
+		r.stats.Tracer = r.notStopped.Error()
 	}
 	p.Stop()
 	return err
@@ -306,7 +306,7 @@ func (r *recording) examine(examinations ...func() error) error {
 
 // reportResult fails without samples.
 func (r *recording) reportResult() error {
-	refused, children, losses := r.refusalError(), r.children, runstats.Losses(&r.stats)
+	refused, children, losses := r.notStopped, r.children, runstats.Losses(&r.stats)
 	if _, used := runstats.ReadUnrecordedChildren(children); used == 0 {
 		children = ""
 	}
