@@ -178,8 +178,12 @@ func TestDemoRecordsReportsAndWritesAPage(t *testing.T) {
 	dir := scratch(t, nil)
 	r := command{args: []string{"demo"}, dir: dir}.run(t).must(t, 0)
 	cause, _, _ := strings.Cut(r.stdout, "\n")
-	if !strings.HasPrefix(cause, "mostly waiting: about 7 goroutines for sync.Mutex.Lock in demo.(*shop).lookUpPrice") {
-		t.Errorf("the first line does not name the cause: %q", clip(r.stdout))
+	if !strings.HasPrefix(cause, "mostly waiting: about 7 goroutines for sync.Mutex.Lock in (*shop).lookUpPrice") ||
+		!strings.Contains(cause, "fetchPrice") {
+		t.Errorf("the first line does not name the lock and the slow call under it: %q", clip(r.stdout))
+	}
+	if n := strings.Count(r.stdout+r.stderr, "mostly waiting: "); n != 1 {
+		t.Errorf("the conclusion comes %d times: %q", n, clip(r.stdout+r.stderr))
 	}
 	pages, _ := filepath.Glob(filepath.Join(dir, "*.html"))
 	if len(pages) == 0 {

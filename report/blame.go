@@ -66,7 +66,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 			owned[lockOf(s)] = true
 		}
 	}
-	waiting := view.NewWaiting(p.Sample, true)
+	waiting := view.NewWaiting(p, true)
 	for _, s := range p.Sample {
 		blocked := clocks.Blocked(s)
 		if blocked > 0 && waiting.IdleRule(s) == "" && view.IsSynchronization(s) &&
@@ -77,7 +77,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 			return nil, b.err
 		}
 	}
-	if b.addLikely(p, &clocks, view.NewWaiting(p.Sample, true)); b.err != nil {
+	if b.addLikely(p, &clocks, view.NewWaiting(p, true)); b.err != nil {
 		return nil, b.err
 	}
 	if len(b.out.keys) == 0 {

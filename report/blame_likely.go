@@ -79,7 +79,7 @@ func (b *blameBuilder) addLikely(p *profile.Profile, clocks *view.ClockIndices, 
 // guessedOwners returns the thread that likely had the lock during most of each wait for a lock that stores no owner.
 func guessedOwners(p *profile.Profile) map[*profile.Sample]int64 {
 	clocks, ok := view.ClocksOf(p)
-	waiting := view.NewWaiting(p.Sample, true)
+	waiting := view.NewWaiting(p, true)
 	isBare := func(s *profile.Sample) bool {
 		_, bare := bareLock(s, waiting)
 		return bare

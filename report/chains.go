@@ -53,7 +53,7 @@ func chainsOf(p *profile.Profile, starts []*profile.Sample) (*chains.Report, err
 	if !ok {
 		return nil, fmt.Errorf("%w; chains need a recording of prywalk", ErrNoTime)
 	}
-	b := &chainBuilder{waiting: view.NewWaiting(p.Sample, true), peers: map[string]string{}, names: map[int]string{},
+	b := &chainBuilder{waiting: view.NewWaiting(p, true), peers: map[string]string{}, names: map[int]string{},
 		known: map[waitID]knownWait{}, tasks: chains.Tasks{}, owned: map[lockID]bool{},
 		likely: likelyOwners{}, awaited: map[goLock]bool{}}
 	passed := map[*profile.Sample]bool{}

@@ -266,7 +266,7 @@ type stayParts struct {
 
 func newStayParts(d *data) *stayParts {
 	clocks, _ := view.ClocksOf(d.Profile)
-	return &stayParts{d, view.NewWaiting(d.Profile.Sample, true), clocks}
+	return &stayParts{d, view.NewWaiting(d.Profile, true), clocks}
 }
 
 // each visits the parts of a sample's time that are not 0.

@@ -162,7 +162,7 @@ func nanos(seconds string) int64 {
 
 // intervals divides the kernel's spans by whether prywalk calls the thread idle, and says who woke.
 func intervals(p *profile.Profile, spans []span, threads map[int]int) (all []chains.Interval) {
-	waiting := view.NewWaiting(p.Sample, true)
+	waiting := view.NewWaiting(p, true)
 	looks := map[int][]*profile.Sample{}
 	for _, s := range p.Sample {
 		tid := int(view.NumLabel(s, rec.LabelTID))

@@ -99,6 +99,8 @@ func (f *demoFlags) record(self, path string) error {
 		_, _ = l.Wait()
 	}()
 	o.PIDs = []int{l.PID}
+	defer console.Quiet(console.IsQuiet())
+	console.Quiet(true) // the report has the conclusion and the notes
 	return recording.RecordProcesses(o)
 }
 

@@ -293,7 +293,7 @@ func (f *dumpFlags) addNotes(p *stacks.Process) {
 }
 
 func (f *dumpFlags) printNotes(w io.Writer) {
-	for _, n := range f.notes {
+	for _, n := range runstats.FirstNotes(f.notes) {
 		printable.Fprintf(w, "\n%s\n", n)
 	}
 }

@@ -3,8 +3,8 @@
 package runstats
 
 import (
+	"cmp"
 	"fmt"
-	"strconv"
 
 	"prywalk/internal/base/errs"
 	"prywalk/internal/base/incomplete"
@@ -63,12 +63,7 @@ func whyBetweenSamples(s *Stats, lost float64) string {
 	case s.MaxOverhead > 0 && s.Freq < ReachedRateShare*s.FreqAsked:
 		return "--max-overhead " + percentage(s.MaxOverhead) + " lowered the rate; " + limitRemedy(s, "--max-overhead")
 	case cpuNotObserved(s) >= lost/2:
-		text := fmt.Sprintf("the host was too busy for prywalk for %.1f s, or it was stopped; give it a spare CPU",
-			s.NotObserved)
-		if s.Scheduling != "fifo" {
-			text += ", or CAP_SYS_NICE"
-		}
-		return text
+		return tooBusy(s)
 	}
 	return `prywalk report --by thread --focus '^\[(ran|not)' shows which threads; a higher -F samples more short runs`
 }
@@ -80,7 +75,7 @@ func mostFrequentOmission(s *Stats) string {
 	case most == 0:
 		return ""
 	case traced == most:
-		return "another tracer had threads (observations refused: " + strconv.FormatInt(traced, 10) + "); detach it"
+		return cmp.Or(s.Tracer, fmt.Sprintf("another tracer had threads (observations refused: %d); detach it", traced))
 	case maxPause == most:
 		return fmt.Sprintf("%s left out, as expected to take over %s (--max-pause); %s", Plural(maxPause, "stop"),
 			s.MaxPause.Duration(), limitRemedy(s, "--max-pause"))

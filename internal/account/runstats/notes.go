@@ -21,7 +21,8 @@ func FirstNotes(lists ...[]string) []string {
 	return all[:min(len(all), maxNotes)]
 }
 
-// Losses are remarks on what a recording lacks or did to its targets, the most important first.
+// Losses are remarks on what a recording lacks or did to its targets, each with what to do, the most important first.
+// What nothing helps against is in [CommentLine] alone.
 func Losses(s *Stats) (notes []string) {
 	for _, text := range []string{
 		disturbedCalls(s), unobserved(s), unopened(s), failuresToMention(s), longStopNote(s), quotaLoweredRate(s),
@@ -78,7 +79,7 @@ func walkedAfterEnd(s *Stats) string {
 		return ""
 	}
 	return fmt.Sprintf(", %s without functions of the program's language: the process had ended, or called exec, before "+
-		"they were read", Plural(s.WalkedAfterEnd, "stack"))
+		"they were read; end the recording before the process (-d, Ctrl-C)", Plural(s.WalkedAfterEnd, "stack"))
 }
 
 // Fewer failures than one in fewFailures observations are not mentioned.
@@ -89,12 +90,14 @@ func failuresToMention(s *Stats) string {
 	if len(failed) == 0 || fewFailures*Sum(failed) < s.Attempted+s.KernelSampled {
 		return ""
 	}
-	if n := failed[errs.MaxPause.Word()]; n != Sum(failed) {
-		return fmt.Sprintf("%s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
-	} else if timeBetweenSamples(s) != "" { // which says so
+	main, _ := MainFailure(failed)
+	switch alone := failed[main.Word()] == Sum(failed) && (main == errs.MaxPause || main == errs.Traced); {
+	case alone && strings.HasSuffix(timeBetweenSamples(s), mostFrequentOmission(s)):
 		return ""
+	case alone:
+		return mostFrequentOmission(s)
 	}
-	return mostFrequentOmission(s)
+	return fmt.Sprintf("%s failed%s; %s", Plural(Sum(failed), "sample"), Reasons(failed), main.NextStep())
 }
 
 func unopened(s *Stats) (text string) {
@@ -103,7 +106,8 @@ func unopened(s *Stats) (text string) {
 			"processes started at once)", Plural(n, "started process"))
 	}
 	if n := Sum(s.Refused); n > 0 {
-		text += fmt.Sprintf(", %s left out%s", Plural(n, "selected process"), Reasons(s.Refused))
+		main, _ := MainFailure(s.Refused)
+		text += fmt.Sprintf(", %s left out%s: %s", Plural(n, "selected process"), Reasons(s.Refused), main.NextStep())
 	}
 	return text
 }
@@ -111,24 +115,29 @@ func unopened(s *Stats) (text string) {
 // minReportedTime is in s.
 const minReportedTime = 0.05
 
+// unobserved is about gaps that [timeBetweenSamples] does not name.
 func unobserved(s *Stats) string {
-	var parts []string
-	if s.NotObserved >= minReportedTime {
-		parts = append(parts, fmt.Sprintf("%.1f s not observed (prywalk was stopped or got no CPU: %s, longest %.1f s)",
-			s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap))
+	if s.NotObserved < minReportedTime || strings.HasSuffix(timeBetweenSamples(s), tooBusy(s)) {
+		return ""
 	}
-	if s.Suspended >= minReportedTime {
-		parts = append(parts, fmt.Sprintf("%.1f s not observed (the host was suspended)", s.Suspended))
+	return tooBusy(s)
+}
+
+func tooBusy(s *Stats) string {
+	text := fmt.Sprintf("the host was too busy for prywalk for %.1f s, or it was stopped; give it a spare CPU",
+		s.NotObserved)
+	if s.Scheduling != "fifo" {
+		text += ", or CAP_SYS_NICE"
 	}
-	return strings.Join(parts, ", ")
+	return text
 }
 
 func quotaLoweredRate(s *Stats) string {
 	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > ReachedRateShare*s.FreqAsked {
 		return ""
 	}
-	return fmt.Sprintf("rate lowered (CPU quota of prywalk's cgroup is %s of a CPU: %s skipped)", percentage(s.Quota),
-		Plural(s.TicksWithheldByQuota, "sampling tick"))
+	return fmt.Sprintf("rate lowered (CPU quota of prywalk's cgroup is %s of a CPU: %s skipped); give it a larger quota, "+
+		"or run it in another cgroup", percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
 }
 
 const minEndedUnobservedShare = 0.02
@@ -143,8 +152,8 @@ func endedUnobserved(s *Stats, before string) string {
 		programs = fmt.Sprintf(", %s of it known by program", Percent(int64(s.ProgramCPU*1e9), int64(s.ShortLivedCPU*1e9)))
 	}
 	return fmt.Sprintf("%s%.2f s of %.2f s of CPU time is not attributed to a function (%.2f s in short-lived "+
-		"children%s, %.2f s in threads that exited before a sample)", before, lost, s.ProfiledCPU, s.ShortLivedCPU, programs,
-		s.ExitedUnseenCPU)
+		"children%s, %.2f s in threads that exited before a sample: a higher -F samples more of them)", before, lost,
+		s.ProfiledCPU, s.ShortLivedCPU, programs, s.ExitedUnseenCPU)
 }
 
 func disturbedCalls(s *Stats) string {
@@ -154,6 +163,9 @@ func disturbedCalls(s *Stats) string {
 	}
 	if s.ReportedTwice > 0 {
 		fmt.Fprintf(&b, ", %s repeated%s", Plural(s.ReportedTwice, "system call"), Reasons(s.ReportedTwiceCalls))
+	}
+	if b.Len() > 0 {
+		b.WriteString("; kernel samples, or a lower -F, need fewer stops (prywalk doctor -p PID)")
 	}
 	return b.String()
 }

@@ -66,6 +66,8 @@ type Observed struct {
 	// FallbackNote names the processes that ptrace sampled though perf events work. If it is empty, EngineNote is why
 	// wanted perf events are missing, if they are.
 	FallbackNote string `json:"-"`
+	// Tracer is which other tracer refused observations, and what to do, if that is known.
+	Tracer string `json:"-"`
 	// KernelSampled are the kernel's samples of running threads; they are no part of Attempted.
 	KernelSampled int64 `json:"kernel_sampled"`
 	// UnassignedSamples are kernel samples of threads that ended before their clocks were read again, and of processes

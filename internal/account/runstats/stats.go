@@ -31,14 +31,15 @@ func CommentLine(s *Stats) string {
 	return fmt.Sprintf("prywalk: overhead: %s | %d ticks (%d missed, %.1f/s), %d attempted = %d stopped + "+
 		"%d read passively + %d unchanged + %d failed%s, and %d sampled by the kernel; "+
 		"%s, %s of %d samples%s; %s%s%s; "+
-		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it unexplained%s; scheduling %s; %s",
+		"cpu %.3f s by the kernel, %.3f s in the profile, %.3f s of it unexplained%s; %.1f s not observed (%s, "+
+		"longest %.1f s), host suspended for %.1f s; scheduling %s; %s",
 		overhead(s)+unopened(s), s.Ticks, s.MissedTicks, s.Freq, s.Attempted, s.Stops, s.PassiveReads, s.Unchanged,
 		Sum(s.Failed), Reasons(s.Failed),
 		s.KernelSampled,
 		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
 		longestStop(s), stopTimeCounts(s)+longStopCauses(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU,
-		endedUnobserved(s, "; "),
+		endedUnobserved(s, "; "), s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap, s.Suspended,
 		s.Scheduling, engine(s))
 }
 
@@ -60,7 +61,8 @@ func lostSamples(s *Stats) string {
 	if s.LostSamples == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", up to %s lost (buffers were full or malformed)", Plural(s.LostSamples, "sample"))
+	return fmt.Sprintf(", up to %s lost (buffers were full or malformed: a lower -F, or CAP_IPC_LOCK, loses fewer)",
+		Plural(s.LostSamples, "sample"))
 }
 
 // Plural is a count with its noun.

@@ -185,11 +185,12 @@ func TestUnobservedThreadsAreReportedOnce(t *testing.T) {
 		want                             string
 	}{
 		{0.9, 0.03, 1.5, 0, "0.93 s of 1.50 s of CPU time is not attributed to a function (0.90 s in short-lived children, " +
-			"0.03 s in threads that exited before a sample)"},
+			"0.03 s in threads that exited before a sample: a higher -F samples more of them)"},
 		{0.9, 0.03, 1.5, 0.81, "0.93 s of 1.50 s of CPU time is not attributed to a function " +
-			"(0.90 s in short-lived children, 90.0% of it known by program, 0.03 s in threads that exited before a sample)"},
+			"(0.90 s in short-lived children, 90.0% of it known by program, 0.03 s in threads that exited before a sample: " +
+			"a higher -F samples more of them)"},
 		{0, 0.5, 1, 0, "0.50 s of 1.00 s of CPU time is not attributed to a function (0.00 s in short-lived children, " +
-			"0.50 s in threads that exited before a sample)"},
+			"0.50 s in threads that exited before a sample: a higher -F samples more of them)"},
 		{0.02, 0.02, 0.1, 0, ""},
 		{0.1, 0, 10, 0, ""},
 		{0, 0, 0, 0, ""},
@@ -208,8 +209,8 @@ func TestUnobservedThreadsAreReportedOnce(t *testing.T) {
 
 func TestLostSamplesAreReported(t *testing.T) {
 	for lost, want := range map[int64]string{
-		0: "", 1: ", up to 1 sample lost (buffers were full or malformed)",
-		38485: ", up to 38485 samples lost (buffers were full or malformed)",
+		0: "", 1: ", up to 1 sample lost (buffers were full or malformed: a lower -F, or CAP_IPC_LOCK, loses fewer)",
+		38485: ", up to 38485 samples lost (buffers were full or malformed: a lower -F, or CAP_IPC_LOCK, loses fewer)",
 	} {
 		s := &Stats{}
 		s.Engine, s.LostSamples = "perf", lost
@@ -247,7 +248,7 @@ func TestThrottlingOfOnePercentIsReported(t *testing.T) {
 		{PID: 8, CPUs: 4, Periods: 100, ThrottledPeriods: 1, Seconds: 0.09},
 	}
 	const want = "process 7: its cgroup /cg/a was throttled for 2.5 s, in 40 of 100 periods, as its CPU quota of " +
-		"0.25 CPUs was used up; this counts as run queue time"
+		"0.25 CPUs was used up; this counts as run queue time; a larger quota or fewer threads help"
 	const large = "process 9: its cgroup /cg/b was throttled for 252.0 s, in 99 of 100 periods, as its CPU quota of 128 "
 	if lines := TargetGroups(s); len(lines) != 2 || lines[0] != want || !strings.HasPrefix(lines[1], large) {
 		t.Errorf("%q, want %q", lines, want)
@@ -272,6 +273,7 @@ func TestFrozenTargetsAreNamedWithTheTime(t *testing.T) {
 		if !strings.HasSuffix(want[i], "then") {
 			want[i] += ": its threads did not run then"
 		}
+		want[i] += "; let it run (prywalk doctor -p PID says how), and record again"
 	}
 	if got := TargetGroups(s); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

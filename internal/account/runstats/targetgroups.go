@@ -27,14 +27,15 @@ func TargetGroups(s *Stats) (lines []string) {
 		if n[k] > 1 {
 			its, threads = "their", "their threads"
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s cgroup %s was frozen (as by docker pause) %s: %s did not run then",
-			FirstAndOthers(first[k], n[k]), its, k.cgroup, k.when, threads))
+		lines = append(lines, fmt.Sprintf("%s: %s cgroup %s was frozen (as by docker pause) %s: %s did not run then; "+
+			"let it run (prywalk doctor -p PID says how), and record again", FirstAndOthers(first[k], n[k]), its, k.cgroup,
+			k.when, threads))
 	}
 	for i := range s.TargetQuotas {
 		if q := &s.TargetQuotas[i]; q.Seconds >= minThrottledShare*s.Seconds {
 			lines = append(lines, fmt.Sprintf("process %d: its cgroup %s was throttled for %.1f s, in %d of %s, as its "+
-				"CPU quota of %s CPUs was used up; this counts as run queue time", q.PID, q.Cgroup, q.Seconds,
-				q.ThrottledPeriods, Plural(q.Periods, "period"), tabular.TrimFloat(q.CPUs)))
+				"CPU quota of %s CPUs was used up; this counts as run queue time; a larger quota or fewer threads help", q.PID,
+				q.Cgroup, q.Seconds, q.ThrottledPeriods, Plural(q.Periods, "period"), tabular.TrimFloat(q.CPUs)))
 		}
 	}
 	return lines

@@ -42,8 +42,10 @@ func (p *Program) Notes(rows []Row) (notes []string) {
 	u := unnamedOf(rows, &hint)
 	switch made := strings.Join(u.made, ", "); {
 	case hint.HasNames(p.Mappings):
+	case made != "" && u.perfMap && p.Ended: // nothing helps
 	case made != "" && u.perfMap:
-		notes = append(notes, made+": code generated at run time that the program's perf map does not name.")
+		notes = append(notes, made+": code generated at run time that the program's perf map does not name. If it was "+
+			"written once, as by jcmd, write it again, and "+p.Again+".")
 	case made != "":
 		notes = append(notes, fmt.Sprintf("%s: %s, without symbols.%s", made, hint.Code, p.remedy(&hint)))
 	case u.interpreted && known && !u.perfMap:

@@ -135,7 +135,7 @@ func TestStacksThatLackManagedFramesAsTheirProcessHasEndedAreCounted(t *testing.
 		t.Errorf("%d of %d stacks are counted, and late has %v", n, walks-1, cpuOfLate(t, r))
 	}
 	want := fmt.Sprintf("note: %d stacks without functions of the program's language: the process had ended, or called "+
-		"exec, before they were read", r.stats.WalkedAfterEnd)
+		"exec, before they were read; end the recording before the process (-d, Ctrl-C)", r.stats.WalkedAfterEnd)
 	if notes := runstats.Losses(&r.stats); !slices.Contains(notes, want) {
 		t.Errorf("%q", notes)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +50,8 @@ type recording struct {
 	conclusion  string // of what was written; "": unknown
 	deadlocks   []string
 	children    string           // a line on those that are not recorded, or ""
+	kernelNames string           // why the kernel's functions have no names, or ""
+	notStopped  error            // why running threads were not; nil: they were, or none ran
 	unanswered  string           // a line on connections, or ""
 	refused     map[string]int64 // by reason
 	unopened    int64            // selected processes that could not be opened at the start
@@ -82,8 +85,8 @@ func (r *recording) run(body func(context.Context, []*loadedcode.Process) error)
 }
 
 func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process) error {
-	var before, after childrenCPU
-	toConsole, childrenApart := false, !r.samplerOpts.Children && !r.options.ByRule
+	var before childrenCPU
+	childrenApart := !r.samplerOpts.Children && !r.options.ByRule
 	if childrenApart {
 		before = readChildrenCPU(r.pids)
 	}
@@ -92,8 +95,8 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 		return r.writeHung(failure)
 	}
 	if childrenApart {
-		after = readChildrenCPU(r.pids)
-		r.children, toConsole = after.since(&before)
+		after := readChildrenCPU(r.pids)
+		r.children = after.since(&before)
 	}
 	if r.ring == nil && r.output.rotation == nil {
 		pids := r.pids
@@ -111,11 +114,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 	if failure != nil {
 		return failure
 	}
-	err := r.reportResult()
-	if toConsole {
-		console.Infof("%s", r.children)
-	}
-	return err
+	return r.reportResult()
 }
 
 // openWatched returns [selfhang.Err] if a read hangs.
@@ -201,6 +200,7 @@ func (r *recording) prepare(procs []*loadedcode.Process) {
 func (r *recording) setNames() {
 	r.names, r.fileNames = newResolver(), newBackgroundResolver()
 	r.fileNames.others = r.names.Resolve
+	r.fileNames.lacksKernel = func(why string) { r.kernelNames = why }
 }
 
 func (r *recording) close() {
@@ -259,6 +259,9 @@ func (r *recording) runSampler(ctx context.Context) error {
 	if len(r.refused) > 0 {
 		r.stats.Refused = r.refused
 	}
+	if r.notStopped = r.refusalError(); errs.Of(r.notStopped) == errs.Traced {
+		r.stats.Tracer = r.notStopped.Error()
+	}
 	p.Stop()
 	return err
 }
@@ -300,7 +303,10 @@ func (r *recording) examine(examinations ...func() error) error {
 
 // reportResult fails without samples.
 func (r *recording) reportResult() error {
-	refused := r.refusalError()
+	refused, children, losses := r.notStopped, r.children, runstats.Losses(&r.stats)
+	if _, used := runstats.ReadUnrecordedChildren(children); used == 0 {
+		children = ""
+	}
 	if r.stats.Samples == 0 {
 		if refused != nil {
 			return refused
@@ -311,15 +317,15 @@ func (r *recording) reportResult() error {
 		}
 		return runstats.NoSamples(&r.stats, r.options.Threads)
 	}
-	console.ReportOmitted()
 	if refused != nil {
 		console.Errorf("not all threads were sampled: %v", refused)
+		losses = slices.DeleteFunc(losses, func(n string) bool { return strings.HasSuffix(n, refused.Error()) })
 	}
-	console.ReportUnusedFiles()
 	if r.conclusion != "" {
 		console.Infof("%s", r.conclusion)
 	}
-	for _, text := range runstats.FirstNotes(r.deadlocks, runstats.Losses(&r.stats), runstats.TargetGroups(&r.stats)) {
+	for _, text := range runstats.FirstNotes(r.deadlocks, losses, runstats.TargetGroups(&r.stats), []string{children},
+		r.lacksNames()) {
 		console.Infof("%s", text)
 	}
 	console.Infof("%s", runstats.ClosingLine(&r.stats, r.output.paths()))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/account/runstats"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/host/launch"
 	"prywalk/internal/host/selfhang"
@@ -84,14 +86,18 @@ func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 		interrupt(t)
 		bounded.Receive(t, "names are skipped after the signal", r.signals.skipNames)
 	})
-	if text := tty.Text(); !strings.HasSuffix(text,
-		"\r\x1b[Kprywalk: 3 addresses without a name: symbol lookup was skipped\n") {
-		t.Errorf("%q", text)
+	const skipped = "3 addresses without a name: symbol lookup was skipped; prywalk report --symbols FILE "
+	if text := tty.Text(); !strings.HasSuffix(text, "\r\x1b[K") || !strings.HasPrefix(r.lacksNames()[0], skipped) {
+		t.Errorf("%q, then %q", text, r.lacksNames())
 	}
 	if r.fileNames.lookedUp.Load() != 3 || !strings.HasPrefix(r.output.state.String(), "the whole recording is in") {
 		t.Errorf("%d addresses were asked for; %s", r.fileNames.lookedUp.Load(), &r.output.state)
 	}
-	if p := testtargets.ReadRecording(t, file); len(p.Sample) != 2 || len(p.Location) != 3 || len(p.Function) != 0 {
+	p := testtargets.ReadRecording(t, file)
+	if !slices.ContainsFunc(p.Comments, func(c string) bool { return strings.HasPrefix(c, skipped) }) {
+		t.Errorf("the recording does not say so: %q", p.Comments)
+	}
+	if len(p.Sample) != 2 || len(p.Location) != 3 || len(p.Function) != 0 {
 		t.Errorf("%d samples, %d locations, %d functions", len(p.Sample), len(p.Location), len(p.Function))
 	}
 }
@@ -525,5 +531,52 @@ func TestTheProgressLineCountsSamplesOfBothEngines(t *testing.T) {
 	const want = "2.0 s  99/s  50 samples  2 threads  98.0% complete  1 failed  (Ctrl-C ends)"
 	if got := progressText(g, 2); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// notesOf writes a recording and what is said at its end.
+func notesOf(t *testing.T, set func(r *recording)) (said string, comments []string) {
+	t.Helper()
+	tty := testtargets.NewTerminal(t, 200)
+	testtargets.StderrIs(t, tty.Slave)
+	r := newRecording(Options{Output: filepath.Join(t.TempDir(), "r.pb.gz"), Overwrite: true})
+	r.output.setPath(&r.options, 1)
+	r.images = loadedcode.NewImageCache(0)
+	r.prepare(nil)
+	t.Cleanup(r.close)
+	r.stats.Samples = 1
+	set(r)
+	if err := r.write(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.reportResult(); err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Says(t, &tty.Out, r.output.path)
+	return tty.Text(), testtargets.ReadRecording(t, r.output.path).Comments
+}
+
+// Each is worth a note; the first two are shown, and the recording has all.
+func TestARecordingEndsWithAtMostTwoNotes(t *testing.T) {
+	notes := []string{" lost (buffers ", "child processes used 3.0 s", "no names of the kernel's"}
+	said, comments := notesOf(t, func(r *recording) {
+		r.stats.LostSamples, r.children = 3, runstats.UnrecordedChildren(0, 3)
+		r.fileNames.lacksKernel(notes[2])
+	})
+	for i, note := range notes {
+		if strings.Contains(said, note) != (i < 2) || !strings.Contains(strings.Join(comments, "\n"), note) {
+			t.Errorf("%q: %s; the recording has %q", note, said, comments)
+		}
+	}
+}
+
+func TestWhatRefusesSamplesIsSaidOnce(t *testing.T) {
+	said, _ := notesOf(t, func(r *recording) {
+		r.stats.Attempted, r.stats.Failed = 5, map[string]int64{"traced": 5}
+		r.stats.ProfiledCPU, r.stats.UnobservedCPU, r.stats.Tracer = 1, 1, "another tracer was attached"
+		r.notStopped = errors.New(r.stats.Tracer)
+	})
+	if strings.Count(said, "another ") != 1 {
+		t.Errorf("another tracer is to be named once: %s", said)
 	}
 }

@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -20,9 +21,13 @@ type resolver struct {
 	skipped   int
 	buf       []symbols.Frame
 	kernel    *symbols.KernelNames // nil: not read yet
+	// lacksKernel is told why the kernel's functions have no names.
+	lacksKernel func(why string)
 }
 
-func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
+func newResolver() *resolver {
+	return &resolver{Namer: symbols.NewNamer(), lacksKernel: func(why string) { console.Infof("%s", why) }}
+}
 
 // begin begins a write, in which unknown names are skipped once skipNames is closed.
 func (r *resolver) begin(skipNames <-chan struct{}) {
@@ -66,7 +71,8 @@ func (r *resolver) kernelFrames(addr uint64) []profile.Frame {
 	if r.kernel == nil {
 		names, err := symbols.ReadKernelNamesOnce()
 		if err != nil {
-			console.Infof("%v; kernel frames are shown without names", err)
+			r.lacksKernel(fmt.Sprintf("%v; kernel frames are shown without names, except to root with "+
+				"sysctl kernel.kptr_restrict=1", err))
 			names = &symbols.KernelNames{}
 		}
 		r.kernel = names

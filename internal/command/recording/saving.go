@@ -13,8 +13,10 @@ import (
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/errs"
 	"prywalk/internal/command/console"
+	"prywalk/internal/host/filememory"
 	"prywalk/internal/host/outfile"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/host/safeopen"
 	"prywalk/internal/host/selfhang"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/sampler"
@@ -92,7 +94,7 @@ func (r *recording) write() error {
 	}
 	comments := slices.Concat([]string{runstats.CommentLine(&r.stats)}, ring, r.deadlocks, runstats.Losses(&r.stats),
 		runstats.TargetGroups(&r.stats), ofAll)
-	r.setComments(comments...)
+	r.builder.Update(func(m *profile.Meta) { m.Comments, m.LastComments = comments, r.lacksNames })
 	r.names.Refresh()
 	return errs.Join(r.writeLast(), r.writeStats())
 }
@@ -186,10 +188,18 @@ func (r *recording) saveWithNames() error {
 	})
 	err := r.save(true)
 	p.Stop()
-	if n := r.fileNames.skipped; n > 0 && err == nil {
-		console.Infof("%d addresses without a name: symbol lookup was skipped", n)
-	}
 	return err
+}
+
+// lacksNames is why functions of what was written have no names.
+func (r *recording) lacksNames() []string {
+	skipped := ""
+	if n := r.fileNames.skipped; n > 0 {
+		skipped = fmt.Sprintf("%d addresses without a name: symbol lookup was skipped; prywalk report --symbols FILE names "+
+			"those of a file", n)
+	}
+	all := append([]string{skipped, filememory.Process().Refusals(), r.kernelNames}, safeopen.SkippedFiles()...)
+	return slices.DeleteFunc(all, func(line string) bool { return line == "" })
 }
 
 // writeWatched returns if a read of a file with names hangs.

@@ -141,18 +141,18 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 
 const minChildrenCPU = 0.1 // s
 
-// since returns a line on the children's time, or if that is little, on those that live, not for the console; or "".
-func (c *childrenCPU) since(before *childrenCPU) (line string, toConsole bool) {
+// since returns a line on the children's time, or if that is little, on those that live; or "".
+func (c *childrenCPU) since(before *childrenCPU) string {
 	if !c.known || !before.known {
-		return "", false
+		return ""
 	}
 	used := float64(max(c.ticks, before.ticks)-before.ticks) * procmem.ClockTick / 1e9
 	switch n := int64(len(c.live)); {
 	case used >= minChildrenCPU:
 	case n == 0:
-		return "", false
+		return ""
 	default:
-		return runstats.UnrecordedChildren(n, 0), false
+		return runstats.UnrecordedChildren(n, 0)
 	}
 	ran := int64(0)
 	for pid, ticks := range c.live {
@@ -160,7 +160,7 @@ func (c *childrenCPU) since(before *childrenCPU) (line string, toConsole bool) {
 			ran++
 		}
 	}
-	return runstats.UnrecordedChildren(ran, used), true
+	return runstats.UnrecordedChildren(ran, used)
 }
 
 // maxUnanswered bounds the processes whose connections are examined.

@@ -156,7 +156,9 @@ func (p procRoot) heldByTracer(pids []int, r StopResults) *Error {
 	e.Cause = fmt.Sprintf("another tracer was attached, stops refused: %d; none is attached now", r.Traced)
 	for _, pid := range pids {
 		if by, name := p.tracerOf(pid); by != 0 {
-			e.PID, e.Next = pid, "detach "+name
+			if e.PID, e.Next = pid, "detach "+name; p.isSampler(by) {
+				e.Next = "end one of them"
+			}
 			e.Cause = fmt.Sprintf("%s (process %d) traces it, stops refused: %d", name, by, r.Traced)
 			return e
 		}

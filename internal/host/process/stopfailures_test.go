@@ -71,7 +71,7 @@ func TestAnotherPrywalkIsNamed(t *testing.T) {
 		{func() { write("62", "prywalk", "/usr/bin/prywalk\x00top\x00-p\x0077\x00", 0) },
 			"process 77: another prywalk (pid 62) runs, and perhaps samples it, too; stops refused: 3; end one of them"},
 		{func() { write("77", "server", "server\x00", 62) },
-			"process 77: prywalk (process 62) traces it, stops refused: 3; detach prywalk"},
+			"process 77: prywalk (process 62) traces it, stops refused: 3; end one of them"},
 		{func() { write("77", "server", "server\x00", 61) },
 			"process 77: record (process 61) traces it, stops refused: 3; detach record"},
 	} {

@@ -359,6 +359,11 @@ func TestSkippedFilesNameTheFirstFile(t *testing.T) {
 	noteSkipped("/mnt/a\x1b]0;x", ErrStuck)
 	noteSkipped("/tmp/perf-1.map", ErrNotTrusted)
 	noteSkipped("/tmp/perf-2.map", ErrOutdated)
+	for _, line := range SkippedFiles() {
+		if _, remedy, ok := strings.Cut(line, "; "); !ok || remedy == "" {
+			t.Errorf("%q does not say what to do", line)
+		}
+	}
 	if got := strings.Join(SkippedFiles(), "\n"); !strings.Contains(got, "did not answer") ||
 		!strings.Contains(got, "other users") || !strings.Contains(got, `first "/tmp/perf-2.map"`) ||
 		strings.ContainsRune(got, 0x1b) {

@@ -148,8 +148,9 @@ var skipReasons = [...]struct {
 	err  error
 	text string
 }{
-	{ErrStuck, "names may be missing: file systems did not answer in time, %d times, first for %q"},
-	{ErrNotTrusted, "names may be missing: %d files skipped that other users may have written, first %q"},
+	{ErrStuck, "names may be missing: file systems did not answer in time, %d times, first for %q; check that mount"},
+	{ErrNotTrusted, "names may be missing: %d files skipped that other users may have written, first %q; chown them to " +
+		"the program's user, and chmod go-w, if they are its own"},
 	{ErrOutdated, "names may be missing: files older than the process with the number in their name are not used " +
 		"(%d, first %q); touch it if it is this process's"},
 }

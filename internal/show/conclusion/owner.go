@@ -20,6 +20,7 @@ const runs, sleeps, waitsToo, joins = "runs", "sleeps", "waits, too", "waits for
 type activity struct {
 	holder
 	doing, object string // runs, sleeps, waitsToo, joins, or the call of a wait, for an object or ""
+	in            int32  // the function that sleeps, which the holder's one calls; anywhere: none
 }
 
 type holder struct {
@@ -48,14 +49,18 @@ func (s *Summary) addActivity(x *Sample, c class) {
 	}
 	time := x.CPU + x.Queue + x.Blocked
 	if x.Task == "" {
-		s.awake[activity{holder{x.Thread, anywhere}, doing, object}] += time
+		s.awake[activity{holder{x.Thread, anywhere}, doing, object, anywhere}] += time
 	}
 	if rarelyHolds {
 		return
 	}
 	for i, f := range x.Stack {
 		if !slices.Contains(x.Stack[:i], f) {
-			s.awake[activity{holder{x.Thread, f}, doing, object}] += time
+			in := int32(anywhere)
+			if i > 0 && doing == sleeps {
+				in = x.Stack[0]
+			}
+			s.awake[activity{holder{x.Thread, f}, doing, object, in}] += time
 		}
 	}
 }
@@ -90,26 +95,29 @@ func (s *Summary) name(t Thread, doing string) string {
 
 func inBrackets(text string) string { return strings.TrimSuffix(" ("+text+")", " ()") }
 
-// doing says what holders do most, and names an object with over half of that time.
+// doing says what holders do most, and names an object, or a function that sleeps, with over half of that time.
 func (s *Summary) doing(is func(holder) bool) string {
-	times, objects := map[string]int64{}, map[string]int64{}
+	times, objects, asleep := map[string]int64{}, map[string]int64{}, map[int32]int64{}
 	for a, v := range s.awake {
 		if is(a.holder) && a.doing != "" {
 			times[a.doing] += v
 		}
 	}
 	doing, most := Largest(times, strings.Compare)
-	switch doing {
-	case "", runs, sleeps, waitsToo, joins:
-		return doing
-	}
 	for a, v := range s.awake {
 		if is(a.holder) && a.doing == doing {
 			objects[a.object] += v
+			asleep[a.in] += v
 		}
 	}
 	object, time := Largest(objects, strings.Compare)
-	if object == "" || 2*time <= most {
+	in, sleep := Largest(asleep, cmp.Compare)
+	switch {
+	case in != anywhere && 2*sleep > most:
+		return sleeps + " in " + s.function(in, "")
+	case slices.Contains([]string{"", runs, sleeps, waitsToo, joins}, doing):
+		return doing
+	case object == "" || 2*time <= most:
 		return "in " + doing
 	}
 	return "in " + doing + ": " + s.shortened(object)

@@ -203,7 +203,9 @@ func (s *Summary) function(number int32, more string) string {
 	f := s.list[number]
 	name, head := f.Name, strings.IndexAny(f.Name+"(", "([")
 	if i := strings.LastIndexByte(name[:head], '/'); i >= 0 { // of Go's package paths
-		name = name[i+1:]
+		if name = name[i+1:]; s.brief {
+			_, name, _ = strings.Cut(name, ".")
+		}
 	}
 	name = tabular.Shorten(name, s.nameWidth)
 	switch {
@@ -433,7 +435,7 @@ func (s *Summary) waiting(g *group, length float64) string {
 	return text
 }
 
-// next names the command that may know the owner of a lock that is awaited all the time, which recordings do not know,
+// next names the command that may know, while the wait lasts, the owner of a lock that recordings do not know,
 // and the flag that records an awaited child.
 func (s *Summary) next(g *group, length float64) []string {
 	call, object := g.key.call, g.key.object
@@ -443,7 +445,7 @@ func (s *Summary) next(g *group, length float64) []string {
 	dumpKnows := object == AClass || object == languages.PythonLock || strings.HasPrefix(call, "sync.Mutex.") ||
 		strings.HasPrefix(call, "sync.RWMutex.")
 	if dumpKnows && g.intensity(length) >= 0.95 && s.Bursts(call, object) == "" && s.heldBy(g) == "" {
-		return []string{"see prywalk dump --locks"}
+		return []string{"see dump --locks while it waits"}
 	}
 	return nil
 }

@@ -121,12 +121,13 @@ var conclusions = []struct {
 	}, "busy: spread over 20 functions; 0.9 CPUs"},
 	{"readers wait for a lock that one of them holds", func(p *program) {
 		p.task("goroutine", "main.(*Catalog).Price", 80, Wait{Call: "sync.RWMutex.RLock"})
-	}, "mostly waiting: about 8 goroutines for sync.RWMutex.RLock in main.(*Catalog).Price; see prywalk dump --locks"},
+	}, "mostly waiting: about 8 goroutines for sync.RWMutex.RLock in main.(*Catalog).Price; " +
+		"see dump --locks while it waits"},
 	{"classes whose initializers wait for each other", func(p *program) {
 		for _, f := range []string{"Rates.load", "Currency.load", "Shop.rate"} {
 			p.waits(f, f, 10, Wait{Call: "futex", Kind: waits.ObjectWait, Object: AClass})
 		}
-	}, "mostly waiting: 3 threads for a class's initialization in 3 functions; see prywalk dump --locks"},
+	}, "mostly waiting: 3 threads for a class's initialization in 3 functions; see dump --locks while it waits"},
 	{"a wait group has no owner", func(p *program) {
 		p.task("goroutine", "main.run", 10, Wait{Call: "sync.WaitGroup.Wait"})
 	}, "mostly waiting: about 1 goroutine for sync.WaitGroup.Wait in main.run"},
@@ -156,7 +157,7 @@ var conclusions = []struct {
 		p.task("goroutine", "main.flush", 80, goMu)
 		p.Add(&Sample{Task: "goroutine", Blocked: second, Stack: p.stack("main.lookup"), Serves: true,
 			Wait: Wait{Call: "select", In: "grpc.Check"}})
-	}, "mostly waiting: about 8 goroutines for sync.Mutex.Lock in main.flush; see prywalk dump --locks"},
+	}, "mostly waiting: about 8 goroutines for sync.Mutex.Lock in main.flush; see dump --locks while it waits"},
 	{"main waits for work, and another hardly waits", func(p *program) {
 		p.waits("main", "<module> (job.py)", 10, Wait{Call: "futex", Kind: waits.Semaphore, Object: "queue.Queue.get"})
 		p.waits("log", "emit", 0.7, Wait{Call: "write"})
@@ -237,7 +238,7 @@ var conclusions = []struct {
 	{"lock in code without names", func(p *program) {
 		p.waits("journal", "[kvd] (kvd)", 9, nap)
 		workers(8, func(name string) { p.waits(name, "[kvd] (kvd)", 9.5, lock) })
-	}, "mostly waiting: 8 threads for threading.Lock in [kvd]; see prywalk dump --locks"},
+	}, "mostly waiting: 8 threads for threading.Lock in [kvd]; see dump --locks while it waits"},
 	{"lock in turn in code made at run time", func(p *program) {
 		workers(8, func(name string) {
 			p.waits(name, "[anon] ([anon])", 8.5, lock)
@@ -246,7 +247,7 @@ var conclusions = []struct {
 	}, "mostly waiting: 8 threads for threading.Lock in [anon]"},
 	{"lock with an owner that is not known", func(p *program) {
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9.5, lock) })
-	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py); see prywalk dump --locks"},
+	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py); see dump --locks while it waits"},
 	{"lock with an owner that is not known, for a part of the time", func(p *program) {
 		workers(8, func(name string) { p.waits(name, "pay (pay.py)", 9, lock) })
 	}, "mostly waiting: 8 threads for threading.Lock in pay (pay.py)"},
@@ -290,7 +291,7 @@ var conclusions = []struct {
 		p.task("goroutine", "main.east", 10, goMu)
 		p.task("goroutine", "main.west", 10, goMu)
 	}, "mostly waiting: about 2 goroutines for sync.Mutex.Lock in main.east and main.west; " +
-		"see prywalk dump --locks"},
+		"see dump --locks while it waits"},
 	{"all connections of a pool are taken", func(p *program) {
 		workers(8, func(name string) {
 			s := p.thread(name)
@@ -360,6 +361,16 @@ var conclusions = []struct {
 	{"goroutines for a lock", func(p *program) {
 		p.task("goroutine", "shop/internal/db.(*T).save", 50, goMu)
 		p.task("goroutine", "shop/internal/db.(*T).save", 9, Wait{Call: "sleep"})
+	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in db.(*T).save, likely held there (sleeps)"},
+	{"the function that sleeps under the lock", func(p *program) {
+		p.task("goroutine", "shop/internal/demo.(*shop).lookUpPrice", 70, goMu)
+		p.task("goroutine", "shop/internal/demo.fetchPrice, shop/internal/demo.(*shop).lookUpPrice", 9, Wait{Call: "sleep"})
+	}, "mostly waiting: about 7 goroutines for sync.Mutex.Lock in (*shop).lookUpPrice, likely held there (sleeps in " +
+		"fetchPrice)"},
+	{"several functions sleep under the lock", func(p *program) {
+		p.task("goroutine", "db.(*T).save", 50, goMu)
+		p.task("goroutine", "main.a, db.(*T).save", 4, Wait{Call: "sleep"})
+		p.task("goroutine", "main.b, db.(*T).save", 4, Wait{Call: "sleep"})
 	}, "mostly waiting: about 5 goroutines for sync.Mutex.Lock in db.(*T).save, likely held there (sleeps)"},
 	{"who waits for the lock's owners comes second", func(p *program) {
 		p.task("goroutine", "main.client", 60, Wait{Call: "select"})

@@ -4,6 +4,7 @@ package top
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,20 @@ func TestCompleteStacksAreOfCPUTime(t *testing.T) {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing:\n%s", want, &text)
 		}
+	}
+	snap.SetNotes([]string{"DEADLOCK: two threads"})
+	text.Reset()
+	if err := WriteText(&text, snap, State{Trouble: "gdb holds\nit"}, Screen{}, CPU, 5); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(text.String(), "\n")
+	if n := slices.Index(lines, "DEADLOCK: two threads"); n < 0 || lines[n+1] != "gdb holds it" || lines[n+2] != "" ||
+		strings.Contains(text.String(), "--max-depth") {
+		t.Errorf("want two notes, the most important ones, above the tables:\n%s", &text)
+	}
+	text.Reset()
+	if err := WriteText(&text, snap, State{}, Screen{}, CPU, 5); err != nil {
+		t.Fatal(err)
 	}
 	if n := strings.Count(text.String(), "[incomplete: depth]"); n != 2 {
 		t.Errorf("the line with the cure and the first five rows name it %d times:\n%s", n, &text)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/printable"
 	"prywalk/internal/base/schema"
 	"prywalk/internal/base/tabular"
@@ -33,22 +34,16 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	above := snap.headLines(s, &st)
 	put(s.paint(bold, above[0]))
 	put(above[1:]...)
-	if st.Trouble != "" {
-		put(s.cut(printable.Line(st.Trouble)))
-	}
-	if cure := snap.by(CPU).WhyIncomplete(); cure != "" {
-		put(s.cut(cure))
-	}
-	for _, n := range snap.data.Profile.Comments {
-		put(string(tabular.Paragraph(s.Width, "", n)))
-	}
 	d := snap.by(c)
-	var notes []string
+	var unnamed []string
 	if snap.PendingNames == 0 {
-		notes = d.Notes(d.Rows(d.Profile.Sample), "run top again")
+		unnamed = d.Notes(d.Rows(d.Profile.Sample), "run top again")
 	}
-	width := s.Width
-	if width == 0 {
+	lacks := []string{st.Trouble, snap.by(CPU).WhyIncomplete()}
+	for _, n := range runstats.FirstNotes(snap.data.Profile.Comments, lacks, unnamed) {
+		put(string(tabular.Paragraph(s.Width, "", printable.Line(n))))
+	}
+	if s.Width == 0 {
 		s.Width = pipeWidth
 	}
 	rows, own := snap.functionTable(c, false)
@@ -62,9 +57,6 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	}
 	table(s.groupLines(snap.by(Wall), firstRows(snap.groups(Wall, "wait"), groupRows), "wait"))
 	table(s.groupLines(d, firstRows(snap.groups(c, "thread"), groupRows), "thread"))
-	for _, n := range notes {
-		put("", string(tabular.Paragraph(width, "  ", n)))
-	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

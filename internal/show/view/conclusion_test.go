@@ -63,7 +63,7 @@ func TestTheConclusionNamesWhatTheProgramCalled(t *testing.T) {
 			place{"ch.qos.logback.core.AsyncAppenderBase.put", jvm, "AsyncAppenderBase.java"},
 			place{"ch.qos.logback.classic.Logger.info", jvm, "Logger.java"}, place{"Gate.check", jvm, "Gate.java"},
 			place{"java.lang.Thread.run", jvm, "Thread.java"}),
-		"mostly waiting: 3 threads for a class's initialization in Shop.rate; see prywalk dump --locks": conclude(t, 3,
+		"mostly waiting: 3 threads for a class's initialization in Shop.rate; see dump --locks while it waits": conclude(t, 3,
 			"futex", "object-wait [I", place{"ObjectSynchronizer::wait", "/usr/lib/libjvm.so", ""},
 			place{"InstanceKlass::initialize_impl", "/usr/lib/libjvm.so", ""}, place{"Shop.rate", jvm, "Shop.java"},
 			place{"java.lang.Thread.run", jvm, "Thread.java"}),

@@ -150,19 +150,17 @@ func (d *Data) UnnamedTimeText(c *SymbolCoverage) string {
 func unnamedCause(f *Frame) string {
 	switch {
 	case f.Nameless && f.Module == KernelModule:
-		return ": code that /proc/kallsyms does not list, or hides"
-	case f.Nameless && strings.HasPrefix(f.Module, "["):
-		return ": code without symbols"
-	case unnamedcode.IsAddressName(f.Name, f.Module):
-		return ": functions known by address only"
-	case f.Nameless:
-		return ": functions without symbols"
+		return ": code that /proc/kallsyms does not list, or hides from all but root"
 	case f.Name == languages.FreedFunction:
-		return ": mostly functions that were freed soon after they had run"
+		return ": mostly functions that were freed soon after they had run (rarer with a spare CPU for prywalk)"
 	case f.Name == languages.MovedFunction:
-		return ": by the collector"
-	case unnamedcode.IsPlaceholder(f.Name):
-		return ": code without symbols"
+		return ": by the collector (rarer with a spare CPU for prywalk)"
+	case f.Nameless && strings.HasPrefix(f.Module, "["), !f.Nameless && unnamedcode.IsPlaceholder(f.Name):
+		return ": code without symbols (a perf map names it, if the program can write one)"
+	case unnamedcode.IsAddressName(f.Name, f.Module):
+		return ": functions known by address only (debug symbols name them)"
+	case f.Nameless:
+		return ": functions without symbols (debug symbols name them)"
 	case f.Name == attribute.ExitedUnseen:
 		return ": threads that started and exited between two samples (a higher -F catches more of them)"
 	case f.Name == attribute.ShortLivedChildren:
@@ -174,9 +172,10 @@ func unnamedCause(f *Frame) string {
 		return ": time in the kernel outside of the system calls that stops show, such as page faults (root or CAP_PERFMON " +
 			"shows its functions)"
 	case f.Name == attribute.NotObserved:
-		return ": while prywalk was stopped, got no CPU, or could not sample the thread (reasons: report --account)"
+		return ": while the host was too busy for prywalk, or it was stopped, or could not sample the thread (reasons: " +
+			"report --account)"
 	case f.incomplete():
-		return ": stacks that could not be unwound to the end"
+		return ": stacks that could not be unwound to the end (reasons: report --account)"
 	}
 	return ""
 }

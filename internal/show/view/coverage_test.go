@@ -22,9 +22,9 @@ func TestTimeWithoutAFunctionIsListedByKind(t *testing.T) {
 	if c.Share() != 0.8 || c.AddressOnly() != 0.1 || c.TooLittleTime {
 		t.Errorf("%v named, %v by address, too little %v; want 0.8, 0.1", c.Share(), c.AddressOnly(), c.TooLittleTime)
 	}
-	want := "Time without a function: 10.00% [app]: functions known by address only; 6.00% [libz.so]: " +
-		"functions without symbols; 4.00% [exited unseen]: threads that started and exited " +
-		"between two samples (a higher -F catches more of them)"
+	want := "Time without a function: 10.00% [app]: functions known by address only (debug symbols name them); " +
+		"6.00% [libz.so]: functions without symbols (debug symbols name them); 4.00% [exited unseen]: threads that started " +
+		"and exited between two samples (a higher -F catches more of them)"
 	if got := d.UnnamedTimeText(&c); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -33,7 +33,7 @@ func TestTimeWithoutAFunctionIsListedByKind(t *testing.T) {
 // In a view of wall time, the shares of CPU time without a function say so, and are left out where it hardly matters.
 func TestUnnamedCPUTimeOfAWallViewIsCalledSo(t *testing.T) {
 	for wall, want := range map[int64]string{
-		9000: "CPU time without a function: 100% [libz.so]: functions without symbols", 11000: ""} {
+		9000: "CPU time without a function: 100% [libz.so]: functions without symbols (debug symbols name them)", 11000: ""} {
 		r := newRecording(rec.TypeCPU, rec.TypeWall)
 		r.addStack([]*profile.Location{r.location("", "/srv/libz.so")}, 100, 100)
 		r.add("sleep", 0, wall)
@@ -59,7 +59,7 @@ func TestNamelessCodeOfAScriptCountsAsNamed(t *testing.T) {
 
 func TestUnnamedKernelCodeIsNotReferredBelow(t *testing.T) {
 	got := unnamedCause(&Frame{Nameless: true, Module: KernelModule})
-	if got != ": code that /proc/kallsyms does not list, or hides" {
+	if got != ": code that /proc/kallsyms does not list, or hides from all but root" {
 		t.Errorf("%q", got)
 	}
 }
@@ -77,9 +77,10 @@ func TestPlaceholdersAreNoNamedFunctions(t *testing.T) {
 	if c.Share() != 0.175 {
 		t.Errorf("%v of the time is named, want 0.175", c.Share())
 	}
-	want := "Time without a function: 50.00% [php]: functions without symbols; 20.00% [function gone " +
-		"before its name was read]: mostly functions that were freed soon after they had run; 10.00% [function moved " +
-		"before its name was read]: by the collector; 2.50% [unknown]: code without symbols"
+	want := "Time without a function: 50.00% [php]: functions without symbols (debug symbols name them); 20.00% " +
+		"[function gone before its name was read]: mostly functions that were freed soon after they had run (rarer with a " +
+		"spare CPU for prywalk); 10.00% [function moved before its name was read]: by the collector (rarer with a spare " +
+		"CPU for prywalk); 2.50% [unknown]: code without symbols (a perf map names it, if the program can write one)"
 	if got := d.UnnamedTimeText(&c); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

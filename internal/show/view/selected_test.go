@@ -276,7 +276,7 @@ func TestGroupsOfLocks(t *testing.T) {
 		s := r.add("f", 1, 1, 0, 0)
 		labels(s, 7, 8, text...)
 		want, _, _ = strings.Cut(want, " of ")
-		if got := NewWaiting(r.Sample, true).lockGroup(s); got != want {
+		if got := NewWaiting(&r.Profile, true).lockGroup(s); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -347,7 +347,7 @@ func TestTheBlockedTimeOfWaitsHasItsIdlePart(t *testing.T) {
 		last.Name != runtimeWaits {
 		t.Errorf("the last group is %+v", last)
 	}
-	w := NewWaiting(r.Sample, true)
+	w := NewWaiting(&r.Profile, true)
 	if !w.IsApart(idle) || w.IsApart(r.Sample[0]) {
 		t.Error("a compiler's thread serves requests, or main does not")
 	}

@@ -73,7 +73,7 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 
 func newData(p *profile.Profile, o Options, stacks *FrameTable) *Data {
 	return &Data{Selection: Selection{Profile: p, Options: o}, FrameTable: stacks, Memory: stacks.memory,
-		waiting: NewWaiting(p.Sample, !o.NoIdle)}
+		waiting: NewWaiting(p, !o.NoIdle)}
 }
 
 // Of returns all of a profile that this process has made, with a table of frames that several may share. The values

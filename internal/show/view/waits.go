@@ -9,6 +9,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -27,9 +28,11 @@ const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntim
 type Waiting struct {
 	idleRules   bool
 	samples     []*profile.Sample // of the recording
+	wall        int               // the index of its wall time
+	least       int64             // ns, that two waits coincide
 	recorded    map[int64]bool    // processes; these three are made by indexed
-	joined      map[int64]bool    // threads that one that is not idle joins
 	inWork      map[awaited]bool  // conditions that a thread that is not idle awaits
+	forOwner    map[*profile.Sample]bool
 	idleCache   map[idleKey]waits.StackRule
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	schedulers  schedulerTasks
@@ -38,9 +41,10 @@ type Waiting struct {
 }
 
 // NewWaiting is for the samples of a recording.
-func NewWaiting(samples []*profile.Sample, idleRules bool) *Waiting {
-	return &Waiting{idleRules: idleRules, samples: samples, idleCache: map[idleKey]waits.StackRule{},
-		waiterCache: map[**profile.Location]int{}, schedulers: schedulerTasks{}}
+func NewWaiting(p *profile.Profile, idleRules bool) *Waiting {
+	wall, _ := TypeIndex(p, rec.TypeWall)
+	return &Waiting{idleRules: idleRules, samples: p.Sample, idleCache: map[idleKey]waits.StackRule{}, wall: wall,
+		waiterCache: map[**profile.Location]int{}, schedulers: schedulerTasks{}, least: max(1, 2*p.Period)}
 }
 
 // Unnamed conditions, semaphores and the like are named by the function that represents the wait
@@ -296,8 +300,8 @@ func LockOwner(s *profile.Sample) int64 {
 // IdleRule returns the rule by which a sample's wait is idle, or "".
 func (w *Waiting) IdleRule(s *profile.Sample) string { return w.idleness(s).Idle }
 
-// idleness is zero also for a thread that waits for others and is joined; and a guess, where others wait for the same
-// object within work.
+// idleness is zero also for a thread that waits for others, while one that is not idle waits for it; and a guess, where
+// others wait for the same object within work.
 func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 	idle := w.ruleOf(s).Idleness
 	switch {
@@ -305,7 +309,7 @@ func (w *Waiting) idleness(s *profile.Sample) waits.Idleness {
 		return waits.Idleness{Idle: waits.IdleRuntime}
 	case idle == (waits.Idleness{}):
 	case !IsSynchronization(s):
-	case w.indexed().joined[NumLabel(s, rec.LabelTID)], idle.Idle == "" && w.inWork[awaitedBy(s)]:
+	case w.indexed().forOwner[s], idle.Idle == "" && w.inWork[awaitedBy(s)]:
 		return waits.Idleness{}
 	}
 	return idle
@@ -325,18 +329,57 @@ func (w *Waiting) indexed() *Waiting {
 	if w.recorded != nil {
 		return w
 	}
-	w.recorded, w.joined, w.inWork = map[int64]bool{}, map[int64]bool{}, map[awaited]bool{}
+	w.recorded, w.inWork = map[int64]bool{}, map[awaited]bool{}
+	var busy []*profile.Sample
+	idle := map[int64][]*profile.Sample{} // by thread
 	for _, s := range w.samples {
 		w.recorded[NumLabel(s, rec.LabelPID)] = true
 		switch l := waits.ParseLabel(Label(s, rec.LabelWaitsFor)); {
+		case !l.Kind.IsSynchronization():
 		case w.ruleOf(s).Idleness != (waits.Idleness{}):
-		case l.Kind == waits.Join && LockOwner(s) > 0:
-			w.joined[LockOwner(s)] = true
+			tid := NumLabel(s, rec.LabelTID)
+			idle[tid] = append(idle[tid], s)
 		case l.Kind == waits.Condition && l.Object != "":
 			w.inWork[awaitedBy(s)] = true
+		case LockOwner(s) > 0:
+			busy = append(busy, s)
 		}
 	}
+	w.clearAwaited(busy, idle)
 	return w
+}
+
+// maxCoinciding bounds the idle waits that one wait is compared with.
+const maxCoinciding = 1 << 12
+
+// clearAwaited finds the idle waits of threads that busy ones join, or whose lock they await meanwhile, and then those
+// of the threads that these await.
+func (w *Waiting) clearAwaited(busy []*profile.Sample, idle map[int64][]*profile.Sample) {
+	w.forOwner = map[*profile.Sample]bool{}
+	for _, list := range idle {
+		SortByTime(list)
+	}
+	end := func(s *profile.Sample) int64 { return NumLabel(s, rec.LabelEnd) } // 0: unknown
+	for ; len(busy) > 0; busy = busy[1:] {
+		owner, to, joins := LockOwner(busy[0]), end(busy[0]), WaitKind(busy[0]) == waits.Join
+		from, of := to-busy[0].Value[w.wall], idle[owner]
+		if joins {
+			delete(idle, owner)
+		} else {
+			at := sort.Search(len(of), func(i int) bool { return end(of[i]) > from })
+			of = of[at:min(at+maxCoinciding, len(of))]
+		}
+		for _, s := range of {
+			begin := end(s) - s.Value[w.wall]
+			if !joins && (to == 0 || begin >= to) {
+				break
+			}
+			if !w.forOwner[s] && (joins || min(end(s), to)-max(begin, from) >= w.least) {
+				w.forOwner[s] = true
+				busy = append(busy, s)
+			}
+		}
+	}
 }
 
 func (w *Waiting) ruleOf(s *profile.Sample) waits.StackRule {

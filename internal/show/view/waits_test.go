@@ -48,14 +48,84 @@ func TestTheListOfWaitsHasTheConclusionsSafepointsAndThreadsOfRuntimes(t *testin
 	labels(safe, 7, 101, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelWaitsFor, "futex 0x10")
 	compiler := r.addStack([]*profile.Location{r.location("Monitor::wait", "/jvm/libjvm.so")}, 1000, 1e10, 0, 0)
 	labels(compiler, 7, 102, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelRole, languages.RoleCompiler)
-	w := NewWaiting(r.Sample, true)
+	w := NewWaiting(&r.Profile, true)
 	if name, _ := w.waitObject(safe); name != safepoint {
 		t.Errorf("%q, want %q", name, safepoint)
 	}
 	if rule := w.IdleRule(compiler); rule != waits.IdleRuntime {
 		t.Errorf("a compiler's thread is idle by %q, want %q", rule, waits.IdleRuntime)
 	}
-	if rule := NewWaiting(r.Sample, false).IdleRule(compiler); rule != "" {
+	if rule := NewWaiting(&r.Profile, false).IdleRule(compiler); rule != "" {
 		t.Errorf("without rules it is idle by %q", rule)
+	}
+}
+
+// javaWait adds a wait of a thread from one tick to another, in a pool's function or in the program's.
+func javaWait(r *recording, tid, begin, end int64, pooled bool, what string, owner int64) *profile.Sample {
+	functions := []string{"jdk.internal.misc.Unsafe.park", "java.util.concurrent.locks.LockSupport.park", "Shop.pay",
+		"java.lang.Thread.run"}
+	if pooled {
+		functions[2] = "java.util.concurrent.ThreadPoolExecutor.getTask"
+	}
+	var stack []*profile.Location
+	for _, f := range functions {
+		stack = append(stack, r.location(f, "[HotSpot 17.0.15]"))
+	}
+	s := r.addStack(stack, 1, (end-begin)*1e7, 0, 0)
+	labels(s, 7, tid, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelWaitsFor, what)
+	s.NumLabel[rec.LabelEnd] = []int64{1e18 + end*1e7}
+	if owner != 0 {
+		s.NumLabel[rec.LabelOwner] = []int64{owner}
+	}
+	return s
+}
+
+const aLock, aCondition = "park java.util.concurrent.locks.ReentrantLock", "park java.util.concurrent.Condition"
+
+// Work that waits for the owner of a lock makes the owner's idle waits meanwhile not idle, nor those of the thread for
+// which that one waits in turn; a joined thread is never idle.
+func TestAThreadForWhichWorkWaitsMeanwhileIsNotIdle(t *testing.T) {
+	r := newTimedRecording(10 * time.Second)
+	r.Period = 1e7
+	javaWait(r, 1, 100, 200, false, aLock, 2)
+	javaWait(r, 6, 300, 301, false, "join", 5)
+	want := map[*profile.Sample]bool{
+		javaWait(r, 2, 0, 99, true, aCondition, 0):    true,
+		javaWait(r, 2, 99, 101, true, aCondition, 0):  true, // one tick only
+		javaWait(r, 2, 101, 150, true, aLock, 3):      false,
+		javaWait(r, 2, 150, 300, true, aCondition, 0): false,
+		javaWait(r, 3, 100, 120, true, aCondition, 0): false, // thread 2 waits for it
+		javaWait(r, 3, 150, 300, true, aCondition, 0): true,
+		javaWait(r, 4, 0, 900, true, aCondition, 0):   true, // nothing waits for it
+		javaWait(r, 5, 0, 90, true, aCondition, 0):    false,
+	}
+	check := func() {
+		t.Helper()
+		w := NewWaiting(&r.Profile, true)
+		for s, idle := range want {
+			if got := w.idleness(s) != (waits.Idleness{}); got != idle {
+				t.Errorf("thread %d until %d: idle %v, want %v", NumLabel(s, rec.LabelTID),
+					(NumLabel(s, rec.LabelEnd)-1e18)/1e7, got, idle)
+			}
+		}
+	}
+	check()
+	for s := range want {
+		delete(s.NumLabel, rec.LabelEnd)
+		want[s] = NumLabel(s, rec.LabelTID) != 5
+	}
+	check() // without time stamps joins are known
+}
+
+func TestAPartOfAnAwaitedThreadsWaitIsNotIdle(t *testing.T) {
+	r := newTimedRecording(10 * time.Second)
+	r.TimeNanos = 1e18
+	javaWait(r, 1, 0, 900, false, aLock, 2)
+	javaWait(r, 2, 0, 900, true, aCondition, 0)
+	d := r.data(t, Options{From: 2 * time.Second, To: 4 * time.Second})
+	for _, s := range d.Profile.Sample {
+		if got := d.waiting.idleness(s); got != (waits.Idleness{}) || s.Value[1] != 2e9 {
+			t.Errorf("thread %d: %+v", NumLabel(s, rec.LabelTID), got)
+		}
 	}
 }

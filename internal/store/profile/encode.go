@@ -74,6 +74,9 @@ func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	e.locations(r)
 	e.writeFunctions()
 	e.writeMappings()
+	if e.meta.LastComments != nil {
+		e.comments(e.meta.LastComments())
+	}
 	for _, s := range e.strings.list {
 		e.out.message(fieldString, []byte(printable.UTF8(s)))
 	}
@@ -94,7 +97,11 @@ func (e *encoder) header() {
 		e.out.int(fieldTime, e.meta.Start.UnixNano())
 		e.out.int(fieldDuration, max(0, e.meta.End.Sub(e.meta.Start).Nanoseconds()))
 	}
-	for _, c := range e.meta.Comments {
+	e.comments(e.meta.Comments)
+}
+
+func (e *encoder) comments(lines []string) {
+	for _, c := range lines {
 		e.out.int(fieldComment, e.strings.add(c))
 	}
 }

@@ -122,6 +122,8 @@ type Meta struct {
 	Main *ModuleInfo
 	// Comments are lines.
 	Comments []string
+	// LastComments, if not nil, are more lines, asked for once all names are known.
+	LastComments func() []string
 	// Aggregate adds up equal stacks and labels, without times.
 	Aggregate bool
 	// Discard keeps no intervals.

@@ -4,6 +4,7 @@ package text
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,5 +126,19 @@ func TestTheHeadingNamesTasksAndWhereMostOfThemWait(t *testing.T) {
 				t.Errorf("%v: %s", err, b.String())
 			}
 		}
+	}
+}
+
+func TestTasksThatAreNotShownAreCountedAndANoteSaysWhatToDo(t *testing.T) {
+	p := &stacks.Process{PID: 7, Name: "srv", TasksMore: 3, TasksUnproven: 1}
+	const want = ", 3 more tasks than prywalk reads, 1 task without a proven stack"
+	if got := taskCount(p); got != want || len(Notes(p)) != 0 {
+		t.Errorf("%q and %q, want %q and no note", got, Notes(p), want)
+	}
+	p.TasksChanged, p.TasksUnlisted = 2, 1
+	notes := []string{"process 7: 2 tasks changed while being read; dump again",
+		"process 7: not all tasks could be listed, as the program ran meanwhile; dump again"}
+	if got := Notes(p); !slices.Equal(got, notes) {
+		t.Errorf("%q, want %q", got, notes)
 	}
 }

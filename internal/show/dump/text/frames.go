@@ -60,7 +60,7 @@ func writeFrame(b *strings.Builder, n int, f *stacks.Frame) {
 // A note needs 1/largePart of the threads.
 const largePart = 20
 
-// Notes returns the ways to name functions without names, once each.
+// Notes returns what another dump may show, and the ways to name functions without names, once each.
 func Notes(p *stacks.Process) []string {
 	program := p.Program
 	program.Again = "dump again"
@@ -82,7 +82,11 @@ func Notes(p *stacks.Process) []string {
 	for i := range rows {
 		rows[i].Large = largePart*threads[rows[i]] >= len(p.Threads)
 	}
-	return program.Notes(rows)
+	var notes reasons
+	who := fmt.Sprintf("process %d: ", p.PID)
+	notes.add(p.TasksChanged, who+count(p.TasksChanged, "task")+" changed while being read; dump again")
+	notes.add(p.TasksUnlisted, who+"not all tasks could be listed, as the program ran meanwhile; dump again")
+	return append(notes, program.Notes(rows)...)
 }
 
 // tableRow returns false for a frame without code, or not shown.

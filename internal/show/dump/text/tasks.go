@@ -71,7 +71,7 @@ func taskKey(t *stacks.Task) string {
 }
 
 // taskCount returns ", 7 greenlets, 6 of them in checkout at app.py:5", of tasks that no thread runs: each kind with
-// the place where most of them wait, other than for tasks.
+// the place where most of them wait, other than for tasks; and how many are not shown, as no dump shows them.
 func taskCount(p *stacks.Process) (text string) {
 	var kinds []string
 	total, at := map[string]int{}, map[string]map[string]int{}
@@ -103,7 +103,10 @@ func taskCount(p *stacks.Process) (text string) {
 			text += fmt.Sprintf(", %d of them in %s", here, most)
 		}
 	}
-	return text
+	var rest reasons
+	rest.add(p.TasksMore, ", "+count(p.TasksMore, "more task")+" than prywalk reads")
+	rest.add(p.TasksUnproven, ", "+count(p.TasksUnproven, "task")+" without a proven stack")
+	return text + strings.Join(rest, "")
 }
 
 var taskNouns = map[string]string{
@@ -130,15 +133,6 @@ func writeTasks(b *strings.Builder, p *stacks.Process) {
 		for i := range first.Frames {
 			writeFrame(b, i, &first.Frames[i])
 		}
-	}
-	var notes reasons
-	notes.add(p.TasksChanged, "changing while being read: "+count(p.TasksChanged, "task"))
-	notes.add(p.TasksMore, "not shown: "+count(p.TasksMore, "task"))
-	notes.add(p.TasksUnproven, "not shown: "+count(p.TasksUnproven, "task")+", whose "+
-		tabular.Form(p.TasksUnproven, "stack", "stacks")+" cannot be proven")
-	notes.add(p.TasksUnlisted, "not all tasks could be listed, as the program ran meanwhile: repeat the dump")
-	for _, note := range notes {
-		printable.Fprintf(b, "\n%s\n", note)
 	}
 }
 
