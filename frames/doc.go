@@ -71,6 +71,8 @@
 //
 // # Words
 //
+// An address in the process is an [Addr]; one in a module's file, for which sources are asked, a [ModuleAddr].
+//
 // A register is known if [Regs.Known] has its bit, and found if a search of the stack gave it. A frame is interrupted
 // if its program counter is not a return address: the innermost frame, and that beyond a signal's.
 //
