@@ -69,11 +69,7 @@ func (t *Table) decode(p *frames.RegRule, pc uint64) {
 		return
 	}
 	if e, ok := t.linearExprOf(code.code); ok {
-		rule, plain := e.placeRule()
-		if p.Kind == frames.RuleValExpr {
-			rule, plain = e.valueRule()
-		}
-		if plain {
+		if rule, plain := e.rule(p.Kind); plain {
 			*p = rule
 			return
 		}
@@ -102,15 +98,11 @@ func (t *Table) linearExprOf(code []byte) (e linearExpr, ok bool) {
 	return e, !c.Bad && (e.deref || c.Left() == 0)
 }
 
-// placeRule is for DW_CFA_expression: the register is saved at the value.
-func (e *linearExpr) placeRule() (frames.RegRule, bool) {
-	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: e.reg, Off: e.off}, !e.deref
-}
-
-// valueRule is for DW_CFA_val_expression.
-func (e *linearExpr) valueRule() (frames.RegRule, bool) {
-	if e.deref { // saved at reg + off
+// rule returns the rule of DW_CFA_expression (kind RuleExpr: the register is saved at the value) or of
+// DW_CFA_val_expression without an expression; false if there is none.
+func (e *linearExpr) rule(kind frames.RegRuleKind) (frames.RegRule, bool) {
+	if e.deref == (kind == frames.RuleValExpr) { // saved at reg + off
 		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: e.reg, Off: e.off}, true
 	}
-	return frames.RegRule{Kind: frames.RuleReg, Reg: e.reg}, e.off == 0
+	return frames.RegRule{Kind: frames.RuleReg, Reg: e.reg}, !e.deref && e.off == 0
 }
