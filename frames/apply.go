@@ -7,18 +7,13 @@ import (
 	"math/bits"
 )
 
-type currentFrame struct {
-	regs   Regs
-	rule   *resolvedRule // at regs.PC
-	method Method        // by which the frame was found
-	// regs.PC is no return address: the thread, or a signal, was there.
-	interrupted bool
-}
-
-func (f *currentFrame) isAfterCall() bool { return !f.interrupted && !f.rule.pcIsCurrent }
-
 type callerStep struct {
-	currentFrame
+	// Of the current frame:
+	regs        Regs
+	rule        *resolvedRule // at regs.PC
+	method      Method        // by which the frame was found
+	interrupted bool          // regs.PC is no return address: the thread, or a signal, was there
+
 	space          *Space
 	arch           *archInfo
 	mem            Memory
@@ -28,6 +23,8 @@ type callerStep struct {
 	spWord         Addr         // the word in memory that gave next's stack pointer, or 0
 	exprMem        wordRecorder // of the last expression
 }
+
+func (c *callerStep) isAfterCall() bool { return !c.interrupted && !c.rule.pcIsCurrent }
 
 func (c *callerStep) currentFunction() Addr {
 	return c.space.functionAt(Query{PC: c.regs.PC, AfterCall: c.isAfterCall()}.LookupPC(c.regs.Arch))

@@ -197,7 +197,7 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	t.MaxDepth, t.isTrial = w.limit, true
 	t.Init(w.space, &w.regs, w.mem)
 	t.regs.Set(s.base.reg, c.reg)
-	t.enter(w.rule, w.method, w.interrupted)
+	t.rule, t.method, t.interrupted = w.rule, w.method, w.interrupted
 	var lastModules [2]*Module // of the outermost frames so far
 	t.Next()                   // the searching frame
 	for {

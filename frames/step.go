@@ -162,7 +162,7 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 		return StopLoop
 	}
 	w.next.storeTo(&w.regs)
-	w.enter(to, r.Method, r.Flags&FlagExactPC != 0)
+	w.rule, w.method, w.interrupted = to, r.Method, r.Flags&FlagExactPC != 0
 	if !w.knowsSP() {
 		w.findSPByRecord()
 	}

@@ -97,7 +97,3 @@ func (w *Walker) FoundRegs() int { return w.registersFound }
 
 // StopReason returns StopNone before the end.
 func (w *Walker) StopReason() StopReason { return w.stopReason }
-
-func (w *Walker) enter(r *resolvedRule, m Method, interrupted bool) {
-	w.rule, w.method, w.interrupted = r, m, interrupted
-}
