@@ -98,8 +98,8 @@ func (t *Table) linearExprOf(code []byte) (e linearExpr, ok bool) {
 	return e, !c.Bad && (e.deref || c.Left() == 0)
 }
 
-// rule returns the rule of DW_CFA_expression (kind RuleExpr: the register is saved at the value) or DW_CFA_val_expression
-// without an expression; false if there is none.
+// rule returns the rule of DW_CFA_expression (kind RuleExpr: the register is saved at the value) or of
+// DW_CFA_val_expression without an expression; false if there is none.
 func (e *linearExpr) rule(kind frames.RegRuleKind) (frames.RegRule, bool) {
 	if e.deref == (kind == frames.RuleValExpr) { // saved at reg + off
 		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: e.reg, Off: e.off}, true

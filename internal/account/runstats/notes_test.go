@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"prywalk/internal/host/cgroup"
 )
 
 func TestNotesOnChildrenAreReadAgain(t *testing.T) {

@@ -185,12 +185,6 @@ func (d *detectedRuntimes) changed() (changed bool) {
 	return changed
 }
 
-func (d *detectedRuntimes) forget() {
-	for r := range d.found {
-		r.Forget()
-	}
-}
-
 // unreadReason is of a kind of which no runtime is read: another library of its kind may not be used.
 func (d *detectedRuntimes) unreadReason() error {
 	for i := range d.detections {

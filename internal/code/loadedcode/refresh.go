@@ -201,5 +201,7 @@ func (p *Process) FirstStackEnd() uint64 {
 // DropCaches drops cached rules, and what runtimes have read, for measurements.
 func (p *Process) DropCaches() {
 	p.space.Forget()
-	p.runtimes.detected.forget()
+	for r := range p.runtimes.detected.found {
+		r.Forget()
+	}
 }

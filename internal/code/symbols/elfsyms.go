@@ -136,16 +136,15 @@ func (x *symIndex) rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
 	return rank, true
 }
 
-func (x *symIndex) addStubs(stubs []stub) {
+func (x *symIndex) addStubs(stubs []symbol, names []string) {
 	if len(stubs) == 0 {
 		return
 	}
 	src := uint32(len(x.sources)) << sourceShift
-	names := make([]string, len(stubs))
-	for i, s := range stubs {
-		names[i] = s.name
-		x.syms = append(x.syms, symbol{s.addr, s.size, uint32(i) | src})
+	for i := range stubs {
+		stubs[i].name = uint32(i) | src
 	}
+	x.syms = append(x.syms, stubs...)
 	x.sources = append(x.sources, nameSource{list: names})
 	slices.SortStableFunc(x.syms, func(p, q symbol) int { return cmp.Compare(p.addr, q.addr) })
 	x.syms = slices.CompactFunc(x.syms, func(p, q symbol) bool { return p.addr == q.addr })

@@ -11,40 +11,34 @@ import (
 	"prywalk/internal/code/elffile"
 )
 
-type stub struct {
-	addr uint64
-	size uint32
-	name string
-}
-
 const maxStubs = 1 << 18
 
 // stubsOf names PLT entries: linkers differ, so each jump is decoded, and its slot's relocation found.
-func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
+func stubsOf(f *elffile.File, resolve func(addr uint64) string) (stubs []symbol, names []string) {
 	tables := f.PLTs()
 	if len(tables) == 0 {
-		return nil
+		return nil, nil
 	}
 	slots := slotsOf(f, resolve)
 	target := decodeStubX86
 	if f.Arch() == frames.ARM64 {
 		target = decodeStubARM64
 	}
-	var out []stub
 	for i := range tables {
 		t := &tables[i]
 		code, err := f.Data(t.Section)
 		if err != nil {
 			continue
 		}
-		for off := t.Header; off+t.Entry <= uint64(len(code)) && len(out) < maxStubs; off += t.Entry {
+		for off := t.Header; off+t.Entry <= uint64(len(code)) && len(stubs) < maxStubs; off += t.Entry {
 			if slot, ok := target(code[off:off+t.Entry], t.Addr+off); ok && slots[slot] != "" {
-				out = append(out, stub{t.Addr + off, uint32(t.Entry), cutVersion(slots[slot]) + "@plt"})
+				stubs = append(stubs, symbol{addr: t.Addr + off, size: uint32(t.Entry)})
+				names = append(names, cutVersion(slots[slot])+"@plt")
 			}
 		}
 		f.Free(code)
 	}
-	return out
+	return stubs, names
 }
 
 // nameCost is a kept name's memory beside its bytes.
