@@ -171,7 +171,7 @@ func (e engine) image(t *testing.T, name, from, to string) {
 	t.Helper()
 	dir := t.TempDir()
 	tar := filepath.Join(dir, "image.tar")
-	t.Cleanup(func() { _ = e.command("rmi", "-f", name).Run() })
+	t.Cleanup(func() { _ = bounded.Run(e.command("rmi", "-f", name)) })
 	mustRun(t, []string{"install", "-D", from, filepath.Join(dir, "root", to)},
 		[]string{"tar", "-C", filepath.Join(dir, "root"), "-cf", tar, "."},
 		e.command("import", "-c", `CMD ["`+to+`"]`, tar, name).Args)
@@ -181,7 +181,7 @@ func (e engine) image(t *testing.T, name, from, to string) {
 func (e engine) pull(t *testing.T) (image string) {
 	t.Helper()
 	image = pushed(t)
-	t.Cleanup(func() { _ = e.command("rmi", "-f", image).Run() })
+	t.Cleanup(func() { _ = bounded.Run(e.command("rmi", "-f", image)) })
 	args := []string{"pull", image}
 	if e.program == "podman" { // Docker takes it for granted on a loopback address
 		args = []string{"pull", "--tls-verify=false", image}
@@ -215,7 +215,7 @@ func pushed(t *testing.T) (image string) {
 	args := strings.Fields(strings.ReplaceAll(pushCommand, "REGISTRY/prywalk:VERSION", image))
 	push := exec.Command(crane, args[1:]...)
 	push.Dir = dir
-	if out, err := push.CombinedOutput(); err != nil {
+	if out, err := bounded.AllOutput(push); err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 	return image

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 // onPodman runs a test with Podman and each runtime: Docker has no pods.
@@ -39,7 +40,7 @@ func TestContainersOfAPodShareTheirProcesses(t *testing.T) {
 	onPodman(t, func(t *testing.T, e engine) {
 		s := e.site(t)
 		pod := "prywalk-pod-" + filepath.Base(s.dir)
-		t.Cleanup(func() { _ = podman(e, "pod", "rm", "-f", "-t", "0", pod).Run() })
+		t.Cleanup(func() { _ = bounded.Run(podman(e, "pod", "rm", "-f", "-t", "0", pod)) })
 		mustRun(t, podman(e, "pod", "create", "--name", pod, "--share", "pid", "--network", "none").Args)
 		// The flags of the engine's run but its network, which is the pod's.
 		run := func(args ...string) result {
@@ -78,10 +79,10 @@ func TestSidecarOfThePagesSamplesItsPod(t *testing.T) {
 		if err := os.WriteFile(file, []byte(manifest), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = podman(e, "kube", "down", file).Run() })
+		t.Cleanup(func() { _ = bounded.Run(podman(e, "kube", "down", file)) })
 		mustRun(t, podman(e, "kube", "play", file).Args)
 		eventually(t, "the sidecar sends stacks of the program beside it", func() bool {
-			message := <-got
+			message := bounded.Receive(t, "a message of the sidecar", got)
 			return bytes.Contains(message, []byte("computes")) && bytes.Contains(message, []byte("/bin/app"))
 		})
 	})

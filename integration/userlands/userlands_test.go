@@ -17,6 +17,7 @@ import (
 
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/testtargets/bounded"
 )
 
 const made = "PRYWALK_USERLANDS" // the directory that scripts/userlands/make.sh prints
@@ -79,7 +80,7 @@ func TestProgramsOfOtherDebians(t *testing.T) {
 
 func command(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
+	out, err := bounded.AllOutput(exec.Command(args[0], args[1:]...))
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
@@ -169,7 +170,7 @@ func (u *userland) samples(t *testing.T, l *language, unnamed bool) (differs str
 func dumpOf(t *testing.T, binary, pid string) []stacks.Thread {
 	t.Helper()
 	cmd := exec.Command(binary, "dump", "--json", "--max-pause", "off", "-p", pid)
-	text, err := cmd.Output()
+	text, err := bounded.Output(cmd)
 	if err != nil {
 		t.Fatalf("%v: %v", cmd.Args, err)
 	}

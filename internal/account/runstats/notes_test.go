@@ -107,7 +107,8 @@ func TestEachNoteSaysWhatToDo(t *testing.T) {
 		{func(s *Stats) { s.LostSamples = 3 }, ": a lower -F, or CAP_IPC_LOCK, loses fewer)"},
 		{func(s *Stats) { s.Goroutines = &WaitingTasks{Unread: 3} }, "; record longer (-d)"},
 		{func(s *Stats) { s.FrozenTargets = []FrozenTarget{{PID: 7}} }, "; let it run (prywalk doctor -p PID says how), "},
-		{func(s *Stats) { s.TargetQuotas = []cgroup.Throttling{{PID: 7, Seconds: 1}} }, "; a larger quota or fewer threads help"},
+		{func(s *Stats) { s.TargetQuotas = []cgroup.Throttling{{PID: 7, Seconds: 1}} },
+			"; a larger quota or fewer threads help"},
 	} {
 		s := &Stats{}
 		c.set(s)
