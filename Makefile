@@ -88,7 +88,7 @@ test-systemd: setup-all
 
 ## test-userlands: prywalk on the languages' programs of Debian 11 and 13, in chroots (as root; some minutes, and more to make them)
 test-userlands: setup-all
-	@dir=$$(sh scripts/userlands/make.sh) || exit; \
+	@dir=$$(sh scripts/userlands/make.sh) || [ -n "$$dir" ] || exit; \
 	PRYWALK_USERLANDS=$$dir CGO_ENABLED=0 $(GO) test -trimpath -timeout 1h -count=1 -v ./integration/userlands
 
 ## torture-stops: STOPS (1,000,000) forced stops of threads in every blocking call, against the table (some 10 to 30 minutes)

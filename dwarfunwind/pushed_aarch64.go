@@ -34,7 +34,7 @@ func pushedBytes(off int64) int64 { return (off + 8 + 15) &^ 15 }
 // glibc's resolver describes its return address only behind the landing place ("bti c" or nop). The result is 0 unless
 // the machine has run to the end of the first row.
 func (m *machine) bytesPushedBefore(f *fde) int64 {
-	if m.CFAReg != frames.ARM64SP || m.CFAOff != 0 || m.loc != f.start+4 {
+	if !m.cfaIsSP() || m.loc != f.start+4 {
 		return 0
 	}
 	first, prog, ok := *m, f.prog, true
@@ -42,10 +42,14 @@ func (m *machine) bytesPushedBefore(f *fde) int64 {
 		ok = m.step(&prog)
 	}
 	ra := m.Regs[frames.ARM64LR]
-	cfa := m.CFAReg == frames.ARM64SP && m.CFAOff == 0
+	cfa := m.cfaIsSP()
 	*m = first
 	if !ok || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.Kind != frames.RuleOffset || ra.Off < 0 {
 		return 0
 	}
 	return pushedBytes(ra.Off)
+}
+
+func (m *machine) cfaIsSP() bool {
+	return m.CFAReg == frames.ARM64SP && m.CFAOff == 0 && m.CFAExpr == nil
 }

@@ -230,7 +230,7 @@ var released = sync.OnceValues(func() (dir string, err error) {
 	} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = "../tools"
-		if out, err := cmd.CombinedOutput(); err != nil {
+		if out, err := bounded.AllOutput(cmd); err != nil {
 			return "", fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 		}
 	}

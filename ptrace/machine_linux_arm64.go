@@ -198,9 +198,12 @@ func (r *repairer) maskState(tid int, nr int64) callMask {
 	if restored, ok := sigMask(tid); ok && restored != blocked {
 		return maskInCall
 	}
+	if nr == 426 {
+		return maskOther
+	}
 	var own [8]byte
 	n, _ := procmem.RawReadVM(tid, r.regs.raw[arg-1], own[:])
-	if nr != 426 && n == 8 && binary.LittleEndian.Uint64(own[:]) == blocked {
+	if n == 8 && binary.LittleEndian.Uint64(own[:]) == blocked {
 		return maskNone
 	}
 	return maskOther

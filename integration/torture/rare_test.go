@@ -22,8 +22,8 @@ func TestRareInterfacesKeepWorkingWhileRecorded(t *testing.T) {
 				if mode == "breakpoint" {
 					// There the signal can come after the instruction that follows: without a recording 26 of 15,128 did
 					// (Debian's 6.1-rt, emulated).
-					real, _ := os.ReadFile("/sys/kernel/realtime")
-					testtargets.Need(t, string(real) != "1\n", "signals of breakpoints at once", "a kernel without PREEMPT_RT")
+					realtime, _ := os.ReadFile("/sys/kernel/realtime")
+					testtargets.Need(t, string(realtime) != "1\n", "signals of breakpoints at once", "a kernel without PREEMPT_RT")
 				}
 				p := start(t, "rare", mode)
 				testtargets.Need(t, !slices.Contains(p.lines, "refused"), mode, "a kernel and user with this interface")

@@ -141,12 +141,15 @@ func (u *userland) samples(t *testing.T, l *language, unnamed bool) (differs str
 	named := slices.ContainsFunc(threads, func(thread stacks.Thread) bool {
 		return slices.ContainsFunc(thread.Frames, func(f stacks.Frame) bool { return isNamed(f.Function, "outer") })
 	})
-	through := 0
+	through, whole := 0, 0
 	recorded(t, u.binary, pid, func(prof *profile.Profile) bool {
-		through = samplesThrough(prof, "outer")
-		return through > 0 || unnamed
+		through, whole = samplesThrough(prof, "outer"), wholeStacks(prof)
+		return through > 0 || unnamed && whole > 0
 	})
 	if unnamed {
+		if len(threads) == 0 || whole == 0 {
+			t.Errorf("the dump has %d threads, the recording %d whole stacks", len(threads), whole)
+		}
 		if named || through > 0 {
 			t.Error("functions have names: the release is none that is too old")
 		}
@@ -212,6 +215,16 @@ func samplesThrough(prof *profile.Profile, function string) (n int) {
 		if slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
 			return slices.ContainsFunc(l.Line, func(line profile.Line) bool { return isNamed(line.Function.Name, function) })
 		}) {
+			n += int(s.Value[0])
+		}
+	}
+	return n
+}
+
+func wholeStacks(prof *profile.Profile) (n int) {
+	for _, s := range prof.Sample {
+		lines := s.Location[len(s.Location)-1].Line
+		if len(lines) == 0 || !strings.HasPrefix(lines[len(lines)-1].Function.Name, "[") {
 			n += int(s.Value[0])
 		}
 	}

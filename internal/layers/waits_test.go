@@ -55,10 +55,8 @@ type waitFinder struct {
 func unboundedWaits(f *goFile) []unboundedWait {
 	w := &waitFinder{file: f, commented: f.commentedLines()}
 	for _, d := range f.syntax.Decls {
-		if decl, ok := d.(*ast.FuncDecl); ok && decl.Body != nil {
-			w.limited = limitedCommands(decl)
-			ast.Inspect(decl.Body, w.visit)
-		}
+		w.limited = limitedCommands(d)
+		ast.Inspect(d, w.visit)
 	}
 	return w.found
 }
@@ -127,8 +125,8 @@ func (w *waitFinder) command(call *ast.CallExpr) {
 	w.found = append(w.found, unboundedWait{call.Pos(), "a command without a bound: use bounded.Run, Output or AllOutput"})
 }
 
-// limitedCommands are the variables of a function to which commands with a context of their own are assigned.
-func limitedCommands(decl *ast.FuncDecl) map[string]bool {
+// limitedCommands are the variables of a declaration to which commands with a context of their own are assigned.
+func limitedCommands(decl ast.Decl) map[string]bool {
 	limited := map[string]bool{}
 	ast.Inspect(decl, func(n ast.Node) bool {
 		assigned, ok := n.(*ast.AssignStmt)

@@ -27,6 +27,7 @@ type Terminal struct {
 	Out    Lines
 	master *os.File
 	done   chan struct{}
+	t      *testing.T
 }
 
 func openTerminal(t *testing.T, columns int) (master, slave *os.File) {
@@ -68,7 +69,7 @@ func StoppedTerminal(t *testing.T) *os.File {
 func NewTerminal(t *testing.T, columns int) *Terminal {
 	t.Helper()
 	master, slave := openTerminal(t, columns)
-	tty := &Terminal{Slave: slave, master: master, done: make(chan struct{})}
+	tty := &Terminal{Slave: slave, master: master, done: make(chan struct{}), t: t}
 	go func() {
 		defer close(tty.done)
 		buf := make([]byte, 1<<16)
@@ -94,7 +95,7 @@ func (tty *Terminal) Type(t *testing.T, keys string) {
 // Text returns what was written, once the terminal is closed everywhere.
 func (tty *Terminal) Text() string {
 	_ = tty.Slave.Close()
-	bounded.Received(tty.done)
+	bounded.Receive(tty.t, "the terminal is closed everywhere", tty.done)
 	return strings.ReplaceAll(tty.Out.String(), "\r\n", "\n")
 }
 

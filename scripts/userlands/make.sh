@@ -31,11 +31,18 @@ for suite in bullseye trixie; do
 		"${archive:-http://deb.debian.org/debian}" >"$tmp/log" 2>&1 </dev/null || {
 		tail -n 5 "$tmp/log" >&2
 		lacking "debootstrap failed" "$suite"
+		umount "$tmp/root/proc" "$tmp/root/sys" 2>/dev/null || :
+		rm -rf --one-file-system "$tmp/root"
 		continue
 	}
 	umount "$tmp/root/proc" "$tmp/root/sys" 2>/dev/null || :
 	rm -rf "$tmp/root/var/cache/apt/archives"
 	mv "$tmp/root" "$dir/$suite" # whole, or not at all
 done
+for suite in bullseye trixie; do
+	[ ! -e "$dir/$suite" ] || {
+		echo "$dir"
+		break
+	}
+done
 [ -z "$lacks" ] || exit 3
-echo "$dir"

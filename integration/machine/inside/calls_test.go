@@ -99,10 +99,10 @@ func TestRealSignalStillInterruptsWhileRecording(t *testing.T) {
 	}
 	n, c := r.n, p.counts(t)
 	testtargets.Eventually(t, "all signals are handled", func() bool { c = p.counts(t); return c.handled >= n })
-	// One that comes while the thread is stopped interrupts no call either.
-	if c.handled != n || c.eintr-before.eintr+stops < n {
+	// One that comes while the thread is stopped interrupts no call either. More stops excuse no more than half of them.
+	if c.handled != n || c.eintr-before.eintr+min(stops, n/2) < n {
 		t.Errorf("%d signals were sent in %d stops, the program's counts are %+v, want all handled, and all with EINTR but "+
-			"one in each stop", n, stops, c)
+			"one in each stop, at least half", n, stops, c)
 	}
 }
 

@@ -52,6 +52,10 @@ func recordGo(t *testing.T, enough func(*goCounts) bool, args ...string) {
 			byKernel)
 		return enough(c) && byKernel*2 <= s.KernelSampled
 	}, append(args, "--stats", file)...)
+	if (c.inSignal+c.notCopied)*100 > c.total*15 {
+		t.Errorf("%d of %d stacks end in a signal's handler, %d before the goroutine's stack; want at most 15 %%", c.inSignal,
+			c.total, c.notCopied)
+	}
 	if c.incomplete > c.unproven+c.inSignal+c.notCopied+byKernel || len(c.roots) == 0 {
 		t.Errorf("%d of %d stacks are incomplete, %d of them unproven, %d in a signal, %d without the goroutine's stack, "+
 			"%d by the kernel; want no others, and roots", c.incomplete, c.total, c.unproven, c.inSignal, c.notCopied, byKernel)

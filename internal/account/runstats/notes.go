@@ -91,7 +91,8 @@ func failuresToMention(s *Stats) string {
 		return ""
 	}
 	main, _ := MainFailure(failed)
-	switch alone := failed[main.Word()] == Sum(failed) && (main == errs.MaxPause || main == errs.Traced); {
+	all := failed[main.Word()] // of which mostFrequentOmission tells, unless more ticks are withheld
+	switch alone := all == Sum(failed) && all >= s.TicksWithheld && (main == errs.MaxPause || main == errs.Traced); {
 	case alone && strings.HasSuffix(timeBetweenSamples(s), mostFrequentOmission(s)):
 		return ""
 	case alone:

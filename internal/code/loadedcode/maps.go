@@ -47,7 +47,6 @@ type Mapping struct {
 	// JIT: without a readable ELF file the code counts as made at run time; its module has the process's addresses.
 	JIT    bool
 	closed *atomic.Bool
-	module *frames.Module // nil: not made, or not of a [Process]
 }
 
 // FileOffset implements [frames.Origin].

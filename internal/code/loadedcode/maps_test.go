@@ -6,9 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
+
+	"prywalk/frames"
 )
+
+// Recordings keep mappings, but no code of processes that have ended, which modules lead to.
+func TestAMappingLeadsToNoModule(t *testing.T) {
+	for field := range reflect.TypeFor[Mapping]().Fields() {
+		if field.Type == reflect.TypeFor[*frames.Module]() || field.Type == reflect.TypeFor[*Process]() {
+			t.Errorf("%s leads to a process's code", field.Name)
+		}
+	}
+}
 
 const sampleMaps = `55bfe1f80000-55bfe1f82000 r--p 00000000 fe:00 247026                     /usr/bin/cat
 55bfe1f82000-55bfe1f87000 r-xp 00002000 fe:00 247026                     /usr/bin/cat

@@ -30,8 +30,9 @@ type Process struct {
 	addressSpace uint64 // last read ([procmem.Memory.Space])
 
 	text     []byte
-	code     []*Mapping     // ascending
-	spans    []procmem.Span // ascending
+	code     []*Mapping       // ascending
+	modules  []*frames.Module // of code; not part of Mapping, which recordings keep
+	spans    []procmem.Span   // ascending
 	jit      *liveCode
 	files    *TrustedFiles
 	runtimes Runtimes
@@ -117,7 +118,7 @@ func (p *Process) closeAllButNames() {
 	countUsers(p.code, -1)
 	p.closed.Store(true)
 	p.space, p.runtimes, p.JITFuncBounds, p.jit = nil, Runtimes{}, nil, nil
-	p.text, p.code, p.spans = nil, nil, nil
+	p.text, p.code, p.modules, p.spans = nil, nil, nil, nil
 }
 
 // Space returns the executable part of the address space.

@@ -140,29 +140,32 @@ func (p *Process) setMappings(next []*Mapping) {
 		countUsers(p.code, 1)
 		countUsers(before, -1)
 	}()
-	anonymous := p.makeModules()
+	anonymous := p.makeModules(before)
 	p.Comm = p.Name()
 	FindCopies(p, anonymous)
-	mods := make([]*frames.Module, len(p.code))
-	for i, m := range p.code {
-		mods[i] = m.module
-	}
-	p.runtimes.Attach(p, mods)
-	p.space.SetModules(mods)
+	p.runtimes.Attach(p, p.modules)
+	p.space.SetModules(p.modules)
 	p.space.SetLeftStacks(p.runtimes.LeftStacks())
 }
 
-func (p *Process) makeModules() (anonymous []*frames.Module) {
-	for _, m := range p.code {
-		if m.module != nil {
+// makeModules makes the modules of new mappings; the others keep theirs.
+func (p *Process) makeModules(before []*Mapping) (anonymous []*frames.Module) {
+	known := p.modules // of before
+	p.modules = make([]*frames.Module, len(p.code))
+	for i, m := range p.code {
+		for len(before) > 0 && before[0].Start < m.Start {
+			before, known = before[1:], known[1:]
+		}
+		if len(before) > 0 && before[0] == m {
+			p.modules[i] = known[0]
 			continue
 		}
-		m.module = NewModule(p, m)
+		p.modules[i] = NewModule(p, m)
 		if m.JIT && !m.Unresponsive {
-			p.runtimes.SetSources(m.module)
+			p.runtimes.SetSources(p.modules[i])
 		}
 		if m.JIT && m.Inode == 0 {
-			anonymous = append(anonymous, m.module)
+			anonymous = append(anonymous, p.modules[i])
 		}
 	}
 	return anonymous

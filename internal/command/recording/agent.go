@@ -79,6 +79,9 @@ func (a *agentRun) end(failure error, background *backgroundResolver) error {
 		if err := a.writeWatched(); err != nil {
 			return errs.Join(failure, err)
 		}
+		for _, text := range a.lacksNames() {
+			console.Infof("%s", text)
+		}
 	}
 	if failure == nil && a.stats.Samples == 0 {
 		failure = a.refusalError()

@@ -308,6 +308,9 @@ func (r *recording) reportResult() error {
 		children = ""
 	}
 	if r.stats.Samples == 0 {
+		if children != "" {
+			console.Infof("%s", children)
+		}
 		if refused != nil {
 			return refused
 		}
@@ -319,7 +322,10 @@ func (r *recording) reportResult() error {
 	}
 	if refused != nil {
 		console.Errorf("not all threads were sampled: %v", refused)
-		losses = slices.DeleteFunc(losses, func(n string) bool { return strings.HasSuffix(n, refused.Error()) })
+		for i, n := range losses {
+			losses[i] = strings.TrimSuffix(strings.TrimSuffix(n, refused.Error()), ": ")
+		}
+		losses = slices.DeleteFunc(losses, func(n string) bool { return n == "" })
 	}
 	if r.conclusion != "" {
 		console.Infof("%s", r.conclusion)

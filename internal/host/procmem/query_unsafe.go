@@ -28,6 +28,10 @@ const (
 )
 
 func (m *Memory) query(by *threadReads, addr uint64, out *Span) bool {
+	if m.maps.fd() < 0 {
+		m.noQueries.Store(true)
+		return false
+	}
 	q := mapQuery{addr: addr}
 	if !m.ask(by, &q) {
 		return false
@@ -40,7 +44,6 @@ func (m *Memory) query(by *threadReads, addr uint64, out *Span) bool {
 func (m *Memory) ask(by *threadReads, q *mapQuery) bool {
 	fd := m.maps.fd()
 	if fd < 0 || m.noQueries.Load() {
-		m.noQueries.Store(true)
 		return false
 	}
 	q.size = uint64(unsafe.Sizeof(*q))

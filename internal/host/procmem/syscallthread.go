@@ -169,8 +169,14 @@ func (r *threadReads) call(nr uintptr, args [6]uintptr) (int, bool) {
 		return 0, false
 	}
 	r.thread.start(nr, args)
-	for r.waited = 0; !r.thread.await(left - r.waited); {
-		if r.waited = Now() - began - (r.cpu() - worked); r.waited >= left {
+	for next := left; !r.thread.await(next); {
+		now := Now()
+		r.waited = now - began - (r.cpu() - worked)
+		late := r.deadline != 0 && now >= r.deadline
+		if next = left - r.waited; r.deadline != 0 {
+			next = min(next, r.deadline-now)
+		}
+		if late || r.waited >= left {
 			r.callPending, r.timedOut, r.waitedForLock = true, true, true
 			r.measured = measuredAfterSlow
 			return 0, false

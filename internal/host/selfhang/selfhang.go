@@ -89,13 +89,14 @@ type Deadman struct {
 
 // NewDeadman returns a Deadman that is set.
 func NewDeadman() *Deadman {
-	return newDeadman(max(standStill, standStillOnEach*int64(runtime.NumCPU())))
+	return newDeadman(min(max(standStill, standStillOnEach*int64(runtime.GOMAXPROCS(0))), mostStandStill))
 }
 
 // CPU time, ns.
 const (
 	standStill       = 10e9
-	standStillOnEach = 1e9 // of all CPUs
+	standStillOnEach = 1e9 // of the CPUs that it may use
+	mostStandStill   = 30e9
 )
 
 func newDeadman(limit int64) *Deadman {

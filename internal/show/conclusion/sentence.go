@@ -202,7 +202,7 @@ func percent(part, whole int64) string {
 func (s *Summary) function(number int32, more string) string {
 	f := s.list[number]
 	name, head := f.Name, strings.IndexAny(f.Name+"(", "([")
-	if i := strings.LastIndexByte(name[:head], '/'); i >= 0 { // of Go's package paths
+	if i := strings.LastIndexByte(name[:head], '/'); i >= 0 && !strings.ContainsAny(name[:head], " :$") { // a path of Go
 		if name = name[i+1:]; s.brief {
 			_, name, _ = strings.Cut(name, ".")
 		}

@@ -199,14 +199,15 @@ func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Th
 	}
 	for until := procmem.Now() + collectFor; raw.take(observer.Next(until)); {
 	}
-	if ptrace.Suspending() {
+	suspending := ptrace.Suspending()
+	if suspending {
 		for until := observer.AcknowledgeSuspend(); observer.PendingStops() > 0 && raw.take(observer.Next(until)); {
 		}
 	}
 	for _, th := range todo {
 		switch {
 		case !observer.Cancel(th):
-		case ptrace.Suspending():
+		case suspending:
 			unsampled = append(unsampled, th)
 		default:
 			raw.note(th, nil, ptrace.ErrTimeout)

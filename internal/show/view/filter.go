@@ -26,7 +26,7 @@ func (d *Data) filter() error {
 	if err := d.clipToWindow(); err != nil {
 		return err
 	}
-	d.waiting.samples = d.Profile.Sample // parts of some
+	d.waiting.parts = d.Profile.Sample
 	o := &d.Options
 	for _, by := range []struct{ group, expr string }{{"thread", o.Thread}, {"process", o.Process}, {"state", o.State},
 		{"wait", o.Wait}} {

@@ -28,6 +28,7 @@ const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntim
 type Waiting struct {
 	idleRules   bool
 	samples     []*profile.Sample // of the recording
+	parts       []*profile.Sample // those that are selected, cut at the window
 	wall        int               // the index of its wall time
 	least       int64             // ns, that two waits coincide
 	recorded    map[int64]bool    // processes; these three are made by indexed
@@ -43,7 +44,8 @@ type Waiting struct {
 // NewWaiting is for the samples of a recording.
 func NewWaiting(p *profile.Profile, idleRules bool) *Waiting {
 	wall, _ := TypeIndex(p, rec.TypeWall)
-	return &Waiting{idleRules: idleRules, samples: p.Sample, idleCache: map[idleKey]waits.StackRule{}, wall: wall,
+	return &Waiting{idleRules: idleRules, samples: p.Sample, parts: p.Sample, wall: wall,
+		idleCache:   map[idleKey]waits.StackRule{},
 		waiterCache: map[**profile.Location]int{}, schedulers: schedulerTasks{}, least: max(1, 2*p.Period)}
 }
 
@@ -334,13 +336,18 @@ func (w *Waiting) indexed() *Waiting {
 	idle := map[int64][]*profile.Sample{} // by thread
 	for _, s := range w.samples {
 		w.recorded[NumLabel(s, rec.LabelPID)] = true
-		switch l := waits.ParseLabel(Label(s, rec.LabelWaitsFor)); {
-		case !l.Kind.IsSynchronization():
-		case w.ruleOf(s).Idleness != (waits.Idleness{}):
-			tid := NumLabel(s, rec.LabelTID)
-			idle[tid] = append(idle[tid], s)
-		case l.Kind == waits.Condition && l.Object != "":
+		l := waits.ParseLabel(Label(s, rec.LabelWaitsFor))
+		if l.Kind == waits.Condition && l.Object != "" && w.ruleOf(s).Idleness == (waits.Idleness{}) {
 			w.inWork[awaitedBy(s)] = true
+		}
+	}
+	for _, s := range w.parts {
+		switch tid := NumLabel(s, rec.LabelTID); {
+		case !IsSynchronization(s):
+		case w.ruleOf(s).Idleness != (waits.Idleness{}):
+			if tid != 0 { // else of tasks, or of threads that are not told apart
+				idle[tid] = append(idle[tid], s)
+			}
 		case LockOwner(s) > 0:
 			busy = append(busy, s)
 		}
@@ -376,7 +383,9 @@ func (w *Waiting) clearAwaited(busy []*profile.Sample, idle map[int64][]*profile
 			}
 			if !w.forOwner[s] && (joins || min(end(s), to)-max(begin, from) >= w.least) {
 				w.forOwner[s] = true
-				busy = append(busy, s)
+				if LockOwner(s) > 0 {
+					busy = append(busy, s)
+				}
 			}
 		}
 	}

@@ -57,7 +57,10 @@ func New(o *target.Options, b *profile.Builder, images *loadedcode.ImageCache,
 		unix: unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)},
 	}
 	options := attribute.Options{
-		ThreadsFiltered: o.Threads != nil, Children: o.Children, StandsFor: int64(float64(time.Second) / o.Freq),
+		ThreadsFiltered: o.Threads != nil, Children: o.Children,
+	}
+	if o.Freq > 0 {
+		options.StandsFor = int64(float64(time.Second) / o.Freq)
 	}
 	if engine := o.Engine; engine != nil && engine.Period() > 0 {
 		options.StandsFor, options.SampledFromStart = engine.Period(), engine.FromStart()

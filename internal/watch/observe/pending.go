@@ -23,9 +23,13 @@ func (st *requestedStops) PendingStops() int { return len(st.pending) }
 // sample.
 func (st *requestedStops) Next(deadline int64) (*Thread, *RawSample, error) {
 	for {
-		attachment := st.ctl.WaitAny(0)
+		var attachment *ptrace.Attachment
+		if st.unmarked {
+			if attachment = st.ctl.WaitAny(0); attachment == nil {
+				st.markQueued()
+			}
+		}
 		if attachment == nil {
-			st.markQueued()
 			attachment = st.ctl.WaitAny(deadline)
 		}
 		if attachment == nil {
@@ -38,6 +42,7 @@ func (st *requestedStops) Next(deadline int64) (*Thread, *RawSample, error) {
 }
 
 func (st *requestedStops) markQueued() {
+	st.unmarked = false
 	for attachment, t := range st.pending {
 		if !t.skid.decided && st.preemption.decide(t) {
 			attachment.MarkQueued()

@@ -19,6 +19,7 @@ type requestedStops struct {
 	mode       Mode
 	limit      stopLimit
 	pending    map[*ptrace.Attachment]*Thread
+	unmarked   bool // one was requested since markQueued
 	req        ptrace.Request
 	stop       ptrace.Stop
 	copier     copier
@@ -78,7 +79,7 @@ func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptr
 	}
 	stops := &t.stops
 	stops.sample, stops.attachment, stops.requestedAt, stops.awaitsTracer = s, attachment, procmem.Now(), awaitsTracerCPU
-	st.pending[attachment] = t
+	st.pending[attachment], st.unmarked = t, true
 	if awaitsTracerCPU {
 		attachment.MarkQueued()
 	}

@@ -15,11 +15,11 @@ const (
 	DefaultFreq = 99
 )
 
-// Options select what is sampled, and how. Checkpointing is for [Options].Checkpoint.
-type (
-	Options       = target.Options
-	Checkpointing = target.Checkpointing
-)
+// Options select what is sampled, and how.
+type Options = target.Options
+
+// Checkpointing is for [Options].Checkpoint.
+type Checkpointing = target.Checkpointing
 
 // watchWithin is the most time between refreshes unless a sink wants less: a condition is evaluated so often.
 const watchWithin = 20 * time.Second

@@ -247,11 +247,13 @@ func (s *Sampler) Resume() { s.control.Resume() }
 // Held is [tracer.Control.Held].
 func (s *Sampler) Held() bool { return s.control.Held() }
 
-// checkpointing implements [target.Checkpointing].
+// checkpointing is of a sampler.
 type checkpointing struct{ sampler *Sampler }
 
+// Yield implements [target.Checkpointing].
 func (c checkpointing) Yield() { c.sampler.handleQueued() }
 
+// InBackground implements [target.Checkpointing].
 func (c checkpointing) InBackground(work func(here func(func()))) {
 	done, gone, calls := make(chan struct{}), make(chan struct{}), make(chan func())
 	defer close(gone)

@@ -71,7 +71,7 @@ func (r *results) takeFailure(th *target.Thread, err error) {
 	r.noteChanged(th)
 	switch {
 	case reason != errs.Exited:
-	case th.IsFirst() || !th.Proc.IsSettled(): // the next listing decides ([execs])
+	case th.IsFirst() || !th.Proc.IsSettled(): // the next listing decides ([target.Process.IsSettled])
 		th.Observed.ResetBaseline(th.AccountedClocks)
 		th.Proc.Threads.HintChange()
 	default:

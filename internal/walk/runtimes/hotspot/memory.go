@@ -45,9 +45,11 @@ func (c *readCache) reread() {
 }
 
 // memory reads values, 0 after the first error, which stays in err until the next [VM.memory].
+// A value, as frames that are no longer there are read often: it is valid until the next one.
 type memory struct {
 	from   managed.Reader
-	err    error
+	err    error // nil, or &fault
+	fault  pointerError
 	traced *seal // or nil: it notes what is read, but for the names of classes
 	buf    [8]byte
 	text   [maxName]byte
@@ -68,7 +70,8 @@ const unreadable = "it cannot be read"
 
 func (m *memory) fail(what string, at uint64, why string) {
 	if m.err == nil {
-		m.err = &pointerError{what, at, why}
+		m.fault = pointerError{what, at, why}
+		m.err = &m.fault
 	}
 }
 

@@ -22,6 +22,8 @@ func (j *javaFrames) symbolize(r managed.Ref, l managed.Live, out []managed.Fram
 		out, err = j.describeInterpreted(r, out)
 	case refStub:
 		out = append(out, managed.Frame{Function: j.stubName(r), Type: "stub"})
+	default:
+		return out, managed.Freed
 	}
 	switch {
 	case err != nil:

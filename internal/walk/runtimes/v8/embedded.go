@@ -124,28 +124,27 @@ func (b *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {
 // unknown end, and where deoptimized code returns to the first instruction of a builtin
 // (InterpreterEnterAtNextBytecode).
 
-var byFramePointer = map[frames.Arch]*frames.Row{
-	frames.X86_64: {
-		CFAReg: frames.X86RBP, CFAOff: 16,
-		RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8},
-		Regs: [frames.NumRegs]frames.RegRule{
-			frames.X86RBP: {Kind: frames.RuleOffset, Off: -16},
-			frames.X86RBX: {Kind: frames.RuleUndefined},
-			frames.X86R12: {Kind: frames.RuleUndefined},
-			frames.X86R13: {Kind: frames.RuleUndefined},
-			frames.X86R14: {Kind: frames.RuleUndefined},
-			frames.X86R15: {Kind: frames.RuleUndefined},
-		},
+var byFramePointer = frames.Row{
+	CFAReg: frames.X86RBP, CFAOff: 16,
+	RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8},
+	Regs: [frames.NumRegs]frames.RegRule{
+		frames.X86RBP: {Kind: frames.RuleOffset, Off: -16},
+		frames.X86RBX: {Kind: frames.RuleUndefined},
+		frames.X86R12: {Kind: frames.RuleUndefined},
+		frames.X86R13: {Kind: frames.RuleUndefined},
+		frames.X86R14: {Kind: frames.RuleUndefined},
+		frames.X86R15: {Kind: frames.RuleUndefined},
 	},
 }
 
+// One for all code: a row for each return address would be kept by the cache of rules.
+var jitRule, jitRow = byFramePointer.Compact(frames.X86_64, frames.MethodCFI, 0)
+
 func ruleOf(arch frames.Arch) (frames.Rule, *frames.Row, bool) {
-	row := byFramePointer[arch]
-	if row == nil {
+	if arch != frames.X86_64 {
 		return frames.Rule{}, nil, false
 	}
-	rule, full := row.Compact(arch, frames.MethodCFI, 0)
-	return rule, full, true
+	return jitRule, jitRow, true
 }
 
 type jitRules struct{ r *Runtime }

@@ -93,7 +93,7 @@ func (r *functions) functionOf(w uint64) *function {
 	}
 	f.checked = procmem.Now()
 	f.since = f.checked
-	for len(r.byInfo) >= maxFunctions || r.kept > maxKept && len(r.byInfo) > 0 {
+	if len(r.byInfo) >= maxFunctions {
 		r.drop(cache.Any(r.byInfo))
 	}
 	r.byInfo[object] = f
