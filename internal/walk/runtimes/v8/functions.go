@@ -93,7 +93,10 @@ func (r *functions) functionOf(w uint64) *function {
 	}
 	f.checked = procmem.Now()
 	f.since = f.checked
-	if len(r.byInfo) >= maxFunctions {
+	switch {
+	case r.kept > maxKept: // perhaps the lines of scripts, which no single function gives back
+		r.forget()
+	case len(r.byInfo) >= maxFunctions:
 		r.drop(cache.Any(r.byInfo))
 	}
 	r.byInfo[object] = f
