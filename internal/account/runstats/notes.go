@@ -91,8 +91,8 @@ func failuresToMention(s *Stats) string {
 		return ""
 	}
 	main, _ := MainFailure(failed)
-	all := failed[main.Word()] // of which mostFrequentOmission tells, unless more ticks are withheld
-	switch alone := all == Sum(failed) && all >= s.TicksWithheld && (main == errs.MaxPause || main == errs.Traced); {
+	most := failed[main.Word()] // mostFrequentOmission describes these, unless more ticks were withheld
+	switch alone := most == Sum(failed) && most >= s.TicksWithheld && (main == errs.MaxPause || main == errs.Traced); {
 	case alone && strings.HasSuffix(timeBetweenSamples(s), mostFrequentOmission(s)):
 		return ""
 	case alone:

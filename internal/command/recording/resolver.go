@@ -21,7 +21,7 @@ type resolver struct {
 	skipped   int
 	buf       []symbols.Frame
 	kernel    *symbols.KernelNames // nil: not read yet
-	// lacksKernel is told why the kernel's functions have no names.
+	// lacksKernel takes why the functions of the kernel have no names.
 	lacksKernel func(why string)
 }
 

@@ -345,7 +345,7 @@ func (w *Waiting) indexed() *Waiting {
 		switch tid := NumLabel(s, rec.LabelTID); {
 		case !IsSynchronization(s):
 		case w.ruleOf(s).Idleness != (waits.Idleness{}):
-			if tid != 0 { // else of tasks, or of threads that are not told apart
+			if tid != 0 { // 0: of tasks, or of exited threads together
 				idle[tid] = append(idle[tid], s)
 			}
 		case LockOwner(s) > 0:

@@ -98,7 +98,7 @@ func TestAThreadForWhichWorkWaitsMeanwhileIsNotIdle(t *testing.T) {
 		javaWait(r, 3, 150, 300, true, aCondition, 0): true,
 		javaWait(r, 4, 0, 900, true, aCondition, 0):   true, // nothing waits for it
 		javaWait(r, 5, 0, 90, true, aCondition, 0):    false,
-		javaWait(r, 0, 100, 200, true, aCondition, 0): true, // of threads that are not told apart
+		javaWait(r, 0, 100, 200, true, aCondition, 0): true, // of exited threads together
 	}
 	check := func() {
 		t.Helper()

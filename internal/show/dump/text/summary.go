@@ -26,6 +26,17 @@ type waitGroups struct {
 	waits                  map[waitGroup]int
 	places                 map[waitGroup]map[string]int // by the functions that wait
 	running, idle, stopped int
+
+	process  *stacks.Process
+	examined map[string]examined // by stack: many goroutines have one
+	peers    *string             // of HTTP's connections; nil: not looked up
+}
+
+// examined is what a stack says of a wait.
+type examined struct {
+	own    string // the program's function
+	idle   bool   // of a goroutine
+	awaits bool   // a response of HTTP, in Go
 }
 
 // asleep is the group of what sleeps for a time.
@@ -41,16 +52,17 @@ func summary(p *stacks.Process) string {
 	if len(p.Threads)+len(p.GoroutineStacks) < 2 {
 		return ""
 	}
-	g := waitGroups{waits: map[waitGroup]int{}, places: map[waitGroup]map[string]int{}}
+	g := waitGroups{
+		waits: map[waitGroup]int{}, places: map[waitGroup]map[string]int{}, process: p, examined: map[string]examined{},
+	}
 	for t := range stacks.Each(p.Threads) {
 		if !onlySchedules(t) || len(p.GoroutineStacks) == 0 {
 			g.addThread(t)
 		}
 	}
-	responding := httpPeers(p)
 	for r := range stacks.Each(p.GoroutineStacks) {
 		if r.Thread == 0 && !r.System {
-			g.addGoroutine(r, responding)
+			g.addGoroutine(r)
 		}
 	}
 	return g.String(p.PID)
@@ -62,7 +74,24 @@ func writeSummary(b *strings.Builder, p *stacks.Process) {
 	}
 }
 
+// examine examines the inner frames of a stack; wait is a goroutine's.
+func (g *waitGroups) examine(t *stacks.Thread, wait string) examined {
+	inner := *t
+	inner.Frames = t.Frames[:min(len(t.Frames), stacks.MaxExamined)]
+	key := wait + "\x00" + threadKey(&inner)
+	e, known := g.examined[key]
+	if !known {
+		frames := inner.WaitsFrames()
+		e.own = inner.OwnFunction()
+		e.idle = waits.Idle(wait, waits.NoWait, frames).Idle != ""
+		e.awaits = slices.ContainsFunc(frames, func(f waits.Frame) bool { return f.Function == waits.HTTPRequest })
+		g.examined[key] = e
+	}
+	return e
+}
+
 func (g *waitGroups) addThread(t *stacks.Thread) {
+	add := func(key waitGroup) { g.add(key, g.examine(t, "").own) }
 	w := t.WaitsFor
 	switch {
 	case t.State == "R":
@@ -70,50 +99,57 @@ func (g *waitGroups) addThread(t *stacks.Thread) {
 	case t.State == "T":
 		g.stopped++
 	case w == nil && t.Wait != "":
-		g.add(waitGroup{noun: "thread", wait: "in " + t.Wait}, t.OwnFunction)
+		add(waitGroup{noun: "thread", wait: "in " + t.Wait})
 	case w == nil:
 	case w.Idle != "":
 		g.idle++
 	case w.Kind == waits.Sleep:
-		g.add(asleep, t.OwnFunction)
+		add(asleep)
 	case w.Kind.IsSynchronization():
-		g.add(waitGroup{"thread", "for " + w.Object(), w.OwnerText(), w.IsLock()}, t.OwnFunction)
+		add(waitGroup{"thread", "for " + w.Object(), w.OwnerText(), w.IsLock()})
 	default:
 		what := "in " + t.Wait
 		if object := cmp.Or(otherEnd(w), w.Object()); object != t.Wait {
 			what += " (" + object + ")"
 		}
-		g.add(waitGroup{noun: "thread", wait: what}, t.OwnFunction)
+		add(waitGroup{noun: "thread", wait: what})
 	}
 }
 
-// addGoroutine adds a goroutine; responding are the other ends of HTTP's connections.
-func (g *waitGroups) addGoroutine(r *stacks.Goroutine, responding string) {
-	stack := r.Stack()
-	switch {
-	case r.Status != "waiting" && r.Status != stacks.Leaked:
+func (g *waitGroups) addGoroutine(r *stacks.Goroutine) {
+	if r.Status != "waiting" && r.Status != stacks.Leaked {
 		g.running++
-	case waits.Idle(r.Wait, waits.NoWait, stack.WaitsFrames()).Idle != "":
+		return
+	}
+	switch e := g.examine(r.Stack(), r.Wait); {
+	case e.idle:
 		g.idle++
 	case r.Wait == string(waits.Sleep):
-		g.add(asleep, stack.OwnFunction)
-	case r.Calls(waits.HTTPRequest):
-		response := strings.TrimSuffix("for a response of "+responding, " of ")
-		g.add(waitGroup{noun: "goroutine", wait: response}, stack.OwnFunction)
+		g.add(asleep, e.own)
+	case e.awaits:
+		g.add(waitGroup{noun: "goroutine", wait: g.response()}, e.own)
 	default:
 		what := "in " + cmp.Or(r.Wait, "a wait that is not known")
 		if object := otherEnd(r.WaitsFor); object != "" {
 			what += " (" + object + ")"
 		}
-		g.add(waitGroup{noun: "goroutine", wait: what, lock: strings.HasPrefix(r.Wait, "sync.")}, stack.OwnFunction)
+		g.add(waitGroup{noun: "goroutine", wait: what, lock: strings.HasPrefix(r.Wait, "sync.")}, e.own)
 	}
 }
 
-func (g *waitGroups) add(key waitGroup, place func() string) {
+func (g *waitGroups) response() string {
+	if g.peers == nil {
+		peers := httpPeers(g.process)
+		g.peers = &peers
+	}
+	return "for a response" + withSeparator(" of ", *g.peers)
+}
+
+func (g *waitGroups) add(key waitGroup, place string) {
 	if g.waits[key]++; g.places[key] == nil {
 		g.places[key] = map[string]int{}
 	}
-	g.places[key][place()]++
+	g.places[key][place]++
 }
 
 // String names the largest waits, each with the function in which most of its threads wait.

@@ -6,14 +6,19 @@ import (
 	"strings"
 	"testing"
 
+	"prywalk/internal/base/schema"
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/walk/waits"
 )
 
 func TestTheSecondLineSaysWhatMostThreadsDo(t *testing.T) {
+	pcs := map[string]schema.Hex{}
 	in := func(names ...string) (frames []stacks.Frame) {
 		for _, name := range names {
-			frames = append(frames, stacks.Frame{Place: &stacks.Place{Function: name, Module: "app"}})
+			if pcs[name] == 0 {
+				pcs[name] = schema.Hex(4096 + len(pcs))
+			}
+			frames = append(frames, stacks.Frame{PC: pcs[name], Place: &stacks.Place{Function: name, Module: "app"}})
 		}
 		return frames
 	}
