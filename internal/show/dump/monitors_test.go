@@ -44,7 +44,8 @@ func TestOwnersOfMoreMonitorsThanRetriesAreKnown(t *testing.T) {
 		}
 	}
 	t.Logf("the owners of %d of %d monitors are known; %d retries beyond the first ones", known, monitors, counted)
-	if waiters != monitors || known < maxWaitRetries { // retries find that many even if no first reading does
+	// Once the retries are used up, no exact rule holds for the others. On a quiet host all owners are known.
+	if waiters != monitors || known < maxWaitRetries {
 		t.Errorf("%d threads wait, the owners of %d are known, want all and at least %d", waiters, known, maxWaitRetries)
 	}
 }
