@@ -576,7 +576,7 @@ func TestWhatRefusesSamplesIsSaidOnce(t *testing.T) {
 		r.stats.ProfiledCPU, r.stats.UnobservedCPU, r.stats.Tracer = 1, 1, "another tracer was attached"
 		r.notStopped = errors.New(r.stats.Tracer)
 	})
-	if strings.Count(said, "another ") != 1 {
-		t.Errorf("another tracer is to be named once: %s", said)
+	if strings.Count(said, "another ") != 1 || !strings.Contains(said, "% of CPU time has no function\n") {
+		t.Errorf("another tracer is to be named once, and the share of time without a function: %q", said)
 	}
 }
