@@ -39,7 +39,7 @@ func newDoctor() *cobra.Command {
 				pid = c.pids[0]
 			}
 			var err error
-			found := doctor.Options{PID: pid, MayAsk: checkPerfEvents}.Check()
+			found := doctor.Subject{PID: pid, MayAsk: checkPerfEvents}.Check()
 			if asJSON {
 				err = doctor.WriteJSON(os.Stdout, found)
 			} else {

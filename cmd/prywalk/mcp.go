@@ -19,7 +19,7 @@ import (
 )
 
 func newMCP() *cobra.Command {
-	o := mcpserver.Options{Run: runSelf, Processes: processes}
+	o := mcpserver.Tools{Run: runSelf, Processes: processes}
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "serve the commands as tools of the Model Context Protocol",

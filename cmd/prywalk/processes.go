@@ -71,7 +71,7 @@ func (f *processFlags) addWait(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.wait, "wait", false, "with -n: wait until such a process starts")
 }
 
-// What selects processes of the whole host, in a command's form and in messages.
+// ruleForm and ruleFlags name the flags that select processes of the whole host, for a command's form and for messages.
 const (
 	ruleForm  = "-a | --cgroup PATH | --unit NAME | --container NAME | --pod NAME | --user USER | --match REGEXP"
 	ruleFlags = "-a, --cgroup, --unit, --container, --pod, --user, --match"

@@ -96,7 +96,7 @@ func (f *recordFlags) addRate(fl *pflag.FlagSet) {
 	fl.VarP(rate, "rate", "r", "the same as --freq")
 }
 
-// What a command takes from its targets unless --max-overhead and --max-pause say otherwise.
+// These limit what a command takes from its targets unless --max-overhead and --max-pause say otherwise.
 const (
 	defaultMaxOverhead = 0.02
 	defaultMaxPause    = time.Millisecond
@@ -186,8 +186,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// open sets the targets and opens the engine. Unless given, --children is on for a command, and for rules that select a
-// group.
+// open sets the targets and opens the engine. Unless given, --children is on for a command, and rules for a group.
 func (f *recordFlags) open(cmd *cobra.Command, launches bool) error {
 	if !cmd.Flags().Changed("children") {
 		f.Sampler.Children = launches || f.rule.All || f.isGroup()

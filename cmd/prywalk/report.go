@@ -40,7 +40,7 @@ type reportFlags struct {
 
 // textForm is a form of the text. It excludes the others, but for --tree with --json; fileForms may be combined.
 type textForm struct {
-	// flag without dashes; "": the table
+	// flag without dashes; "" is the table
 	flag string
 	// with lists the effective formFlags.
 	with  string

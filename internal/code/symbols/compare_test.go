@@ -74,7 +74,7 @@ var explained = []string{"same", "plt", "only here", "none"}
 
 func symbolExtents(table *Table) map[string][]extent {
 	at := make(map[string][]extent)
-	files := []*elffile.File{table.opt.File}
+	files := []*elffile.File{table.from.File}
 	if d := table.debugFile(); d != nil {
 		files = append(files, d.File)
 	}

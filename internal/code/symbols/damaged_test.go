@@ -30,7 +30,7 @@ func TestDamagedFilesDegrade(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			table := New(Options{File: f})
+			table := New(Sources{File: f})
 			for a := uint64(0x1000); a < 0x2000; a += 3 {
 				for _, fr := range table.Frames(a, out[:0]) {
 					if fr.Name == "" {

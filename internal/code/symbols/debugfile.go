@@ -13,22 +13,22 @@ import (
 
 type debugFiles struct {
 	tried bool
-	file  *elffile.DebugFile // nil: none
-	alt   *elffile.DebugFile // shared by several files (dwz); nil: none
+	file  *elffile.DebugFile // nil means none
+	alt   *elffile.DebugFile // shared by several files (dwz); nil means none
 }
 
 func (d *debugFiles) close() error { return errors.Join(d.file.Close(), d.alt.Close()) }
 
 func (t *Table) debugFile() *elffile.DebugFile {
-	if f := t.opt.File; !t.debug.tried && f != nil && t.opt.Open != nil {
-		t.debug.file = f.OpenDebug(t.opt.Path, t.opt.Open, t.warn)
+	if f := t.from.File; !t.debug.tried && f != nil && t.from.Open != nil {
+		t.debug.file = f.OpenDebug(t.from.Path, t.from.Open, t.warn)
 	}
 	t.debug.tried = true
 	return t.debug.file
 }
 
 func (t *Table) loadDwarf() {
-	f, where := t.opt.File, t.opt.Path
+	f, where := t.from.File, t.from.Path
 	if f == nil {
 		return
 	}
@@ -73,10 +73,10 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 }
 
 func (t *Table) supplement(f *elffile.File, where string) *dwarfinfo.Data {
-	if t.opt.Open == nil {
+	if t.from.Open == nil {
 		return nil
 	}
-	alt, link := f.OpenAlt(where, t.opt.Open, t.warn)
+	alt, link := f.OpenAlt(where, t.from.Open, t.warn)
 	if t.debug.alt = alt; alt != nil {
 		s, err := sectionsOf(alt.File)
 		if err == nil {

@@ -88,7 +88,7 @@ func TestDebugFileIsFoundByBuildIDBelowTheContainersRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	var opened []string
-	table := New(Options{File: f, Path: "/srv/a.out", Open: func(p string) (io.ReaderAt, int64, error) {
+	table := New(Sources{File: f, Path: "/srv/a.out", Open: func(p string) (io.ReaderAt, int64, error) {
 		opened = append(opened, p)
 		return openFile(filepath.Join(root, p))
 	}})
@@ -148,7 +148,7 @@ func TestAStrippedProgramWithoutDebugFileHasNoNamesAndNoWarnings(t *testing.T) {
 	if fs := table.Frames(0, nil); len(fs) != 0 {
 		t.Errorf("address 0 has the frames %v, want none", fs)
 	}
-	if fs := New(Options{}).Frames(0x1000, nil); len(fs) != 0 {
+	if fs := New(Sources{}).Frames(0x1000, nil); len(fs) != 0 {
 		t.Errorf("an empty table returns the frames %v, want none", fs)
 	}
 }

@@ -42,7 +42,7 @@ func TestSymbolsAgreeWithNm(t *testing.T) {
 	libc := strings.TrimSpace(run(t, dir, gcc, "-print-file-name=libc.so.6"))
 	for file, flags := range map[string][]string{exe: nil, libc: {"-D"}} {
 		table := openTable(t, file)
-		table.opt.Open = nil
+		table.from.Open = nil
 		want := nmSymbols(t, file, flags...)
 		if len(want) < 500 {
 			t.Fatalf("nm lists only %d functions in %s", len(want), file)
@@ -80,7 +80,7 @@ func TestSymbolTableWithoutFunctionsTakesNoMemory(t *testing.T) {
 	obj := filepath.Join(dir, "data.o")
 	run(t, dir, need(t, "gcc"), "-c", "-o", obj, write(t, dir, "data.c", "int one, two, three;"))
 	table := openTable(t, obj)
-	memory := table.opt.File.Memory()
+	memory := table.from.File.Memory()
 	before := memory.Used()
 	if n := len(table.symbols().syms); n != 0 {
 		t.Fatalf("%d functions, want none", n)
@@ -93,7 +93,7 @@ func TestSymbolTableWithoutFunctionsTakesNoMemory(t *testing.T) {
 func TestAliasesGetTheirPublicName(t *testing.T) {
 	libc := strings.TrimSpace(run(t, "", need(t, "gcc"), "-print-file-name=libc.so.6"))
 	table := openTable(t, libc)
-	table.opt.Open = nil
+	table.from.Open = nil
 	at := make(map[string]uint64)
 	for e, names := range nmSymbols(t, libc, "-D") {
 		for _, n := range names {

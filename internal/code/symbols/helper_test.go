@@ -37,7 +37,7 @@ func openTable(tb testing.TB, path string) *Table {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t := New(Options{File: f, Path: path, Open: openFile})
+	t := New(Sources{File: f, Path: path, Open: openFile})
 	tb.Cleanup(func() {
 		t.Close()
 		r.(io.Closer).Close()

@@ -51,7 +51,7 @@ func TestGoFramesComeFromGosTableAlsoWhenStripped(t *testing.T) {
 
 	withDWARF := openTable(t, filepath.Join(dir, "plain"))
 	stripped := openTable(t, filepath.Join(dir, "stripped"))
-	stripped.opt.Language = runtimes.TableOf(stripped.opt.File)
+	stripped.from.Language = runtimes.TableOf(stripped.from.File)
 	same, other := 0, 0
 	for i := range withDWARF.symbols().syms {
 		s := withDWARF.syms.syms[i]

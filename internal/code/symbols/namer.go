@@ -25,9 +25,9 @@ import (
 type Namer struct {
 	tables  map[*loadedcode.Image]*Table
 	byPID   map[int]*processFiles
-	open    func(path string) (*safeopen.File, error) // of a core; nil: live processes
-	mapFile func(pid int) perfmap.File                // nil: none
-	memory  *filememory.Budget                        // nil: prywalk's
+	open    func(path string) (*safeopen.File, error) // of a core's files; nil means that processes are live
+	mapFile func(pid int) perfmap.File                // nil means none
+	memory  *filememory.Budget                        // nil means prywalk's own
 	inSteps bool
 	yield   func()
 }
@@ -45,7 +45,7 @@ func NewNamer() *Namer {
 	return n
 }
 
-// NewCoreNamer makes a namer for a core's process. open opens files by path; perfMaps: also its perf map.
+// NewCoreNamer makes a namer for a core's process. open opens files by path; perfMaps means that it opens the perf map.
 func NewCoreNamer(open func(path string) (*safeopen.File, error), perfMaps bool) *Namer {
 	n := NewNamer()
 	n.open = open
@@ -84,7 +84,7 @@ func (n *Namer) table(img *loadedcode.Image, pid int) *Table {
 	if open == nil {
 		open = n.filesOf(pid).Debug
 	}
-	t := New(Options{File: img.ELF, Path: img.Path, Open: opener(open), Language: img.Table()})
+	t := New(Sources{File: img.ELF, Path: img.Path, Open: opener(open), Language: img.Table()})
 	n.tables[img] = t
 	return t
 }
@@ -153,7 +153,7 @@ func (n *Namer) ReadPerfMapsInSteps() { n.inSteps = true }
 // SetYield sets a function to call while a perf map is read whole, or nil.
 func (n *Namer) SetYield(f func()) { n.yield = f }
 
-// perfMap returns a process's perf map, or nil. whole: it must be complete.
+// perfMap returns a process's perf map, or nil. whole means that it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 	return n.filesOf(pid).perfMap.Map(func() perfmap.File { return n.mapFile(pid) }, whole, n.yield)
 }

@@ -30,7 +30,7 @@ func (t *Table) object(addr uint64) (name string, offset uint64, ok bool) {
 // readObjects reads the first table with variables: the file's, its debug file's, or that for the dynamic linker.
 func (t *Table) readObjects() *symIndex {
 	b := builder{x: new(symIndex), rankOf: rankOfObject}
-	if f := t.opt.File; f != nil && !b.addTable(f, elffile.SymTab) {
+	if f := t.from.File; f != nil && !b.addTable(f, elffile.SymTab) {
 		if d := t.debugFile(); d == nil || !b.addTable(d.File, elffile.SymTab) {
 			b.addTable(f, elffile.DynSym)
 		}
@@ -60,10 +60,10 @@ func (n *Namer) Symbol(img *loadedcode.Image, pid int, addr uint64) string {
 // addressFrame names a function of a file without .symtab by its address, "prog+0x1600", unless a distribution
 // installed the file: for those there are debug packages.
 func (t *Table) addressFrame(addr uint64) (Frame, bool) {
-	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || unnamedcode.IsFromDistribution(t.opt.Path) {
+	if t.from.File == nil || t.from.Path == "" || t.from.Path[0] == '[' || unnamedcode.IsFromDistribution(t.from.Path) {
 		return Frame{}, false
 	}
-	if t.opt.File.Section(".symtab") != nil { // not stripped: no function
+	if t.from.File.Section(".symtab") != nil { // not stripped: no function
 		return Frame{}, false
 	}
 	bounds := t.cfi()
@@ -74,5 +74,5 @@ func (t *Table) addressFrame(addr uint64) (Frame, bool) {
 	if !ok {
 		return Frame{}, false
 	}
-	return Frame{Name: fmt.Sprintf("%s+%#x", path.Base(t.opt.Path), start)}, true
+	return Frame{Name: fmt.Sprintf("%s+%#x", path.Base(t.from.Path), start)}, true
 }

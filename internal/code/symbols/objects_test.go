@@ -12,7 +12,7 @@ import (
 func TestVariablesAreNamedWithTheOffsetInThem(t *testing.T) {
 	table := openTable(t, strings.TrimSpace(run(t, "", need(t, "gcc"), "-print-file-name=libc.so.6")))
 	var at, function uint64
-	table.opt.File.EachNamed(elffile.DynSym, []string{"stdout", "printf"}, func(i int, s *elffile.Symbol) bool {
+	table.from.File.EachNamed(elffile.DynSym, []string{"stdout", "printf"}, func(i int, s *elffile.Symbol) bool {
 		if i == 0 {
 			at = s.Value
 		} else {

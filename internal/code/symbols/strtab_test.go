@@ -25,7 +25,7 @@ func TestNamesComeFromTheTableThatSymbolsLinkTo(t *testing.T) {
 	b = bytes.Replace(b, []byte("\x00.decoys\x00"), []byte("\x00.strtab\x00"), 1)
 	write(t, dir, "renamed", string(b))
 	table := openTable(t, filepath.Join(dir, "renamed"))
-	if table.opt.File.Section(".strtab") == nil || table.opt.File.Section(".linked") == nil {
+	if table.from.File.Section(".strtab") == nil || table.from.File.Section(".linked") == nil {
 		t.Fatal("the sections are not renamed")
 	}
 	for _, s := range table.symbols().syms {

@@ -15,13 +15,13 @@ import (
 	"prywalk/internal/walk/managed"
 )
 
-// Options are the inputs of a [Table].
-type Options struct {
-	// File is the ELF file; nil: Language's functions only.
+// Sources are what a [Table] reads.
+type Sources struct {
+	// File is the ELF file; nil means that there are Language's functions only.
 	File *elffile.File
 	// Path is the file's path in the process, to find debug files, or "".
 	Path string
-	// Open opens a debug file by its path below the process's root, until Table.Close; nil: no search.
+	// Open opens a debug file by its path below the process's root, until Table.Close; nil means no search.
 	Open elffile.Opener
 	// Language is a compiler's own table in the file (Go's), or nil.
 	Language managed.FileTable
@@ -29,29 +29,28 @@ type Options struct {
 
 // Table symbolizes addresses of one file. Not safe for concurrent use.
 type Table struct {
-	opt     Options
+	from    Sources
 	syms    *symIndex
 	debug   debugFiles
 	dwarf   *dwarfinfo.Data
 	calls   []dwarfinfo.Call
 	objects *symIndex                 // nil until first used
-	cfi     func() *dwarfunwind.Table // nil: none
+	cfi     func() *dwarfunwind.Table // nil means none
 
 	dwarfTried bool
 	warnings   []error
 }
 
 // New reads nothing yet.
-func New(o Options) *Table {
-	return &Table{opt: o, cfi: sync.OnceValue(func() *dwarfunwind.Table { return loadedcode.CFI(o.File, false) })}
+func New(from Sources) *Table {
+	return &Table{from: from, cfi: sync.OnceValue(func() *dwarfunwind.Table { return loadedcode.CFI(from.File, false) })}
 }
 
-// Frames appends the calls at addr, innermost inlined first. addr is a file address within the instruction: return
-// address − 1.
+// Frames appends the calls at addr, innermost inlined first. addr is within the instruction: return address − 1.
 func (t *Table) Frames(addr uint64, out []Frame) []Frame {
 	start := len(out)
-	if t.opt.Language != nil {
-		if out = t.opt.Language.Lines(addr, out); len(out) > start {
+	if t.from.Language != nil {
+		if out = t.from.Language.Lines(addr, out); len(out) > start {
 			for i := start; i < len(out); i++ {
 				if isMangled(out[i].System) {
 					out[i].Name, _ = displayName(out[i].System)
@@ -87,7 +86,7 @@ func (t *Table) Close() error { return t.debug.close() }
 func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo.Call) {
 	defer func() {
 		if r := recover(); r != nil {
-			t.warn(fmt.Errorf("debug information of %s is not used: reading it failed: %v", t.opt.Path, r))
+			t.warn(fmt.Errorf("debug information of %s is not used: reading it failed: %v", t.from.Path, r))
 			t.dwarf, calls = nil, out
 		}
 	}()
@@ -101,7 +100,7 @@ func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo
 	return t.dwarf.Calls(addr, out)
 }
 
-// frame describes a call; false: it has no name.
+// frame describes a call, or false if it has no name.
 func (t *Table) frame(c *dwarfinfo.Call, addr uint64) (Frame, bool) {
 	f := Frame{File: c.File, Line: c.Line, Inlined: c.Inlined}
 	if c.Func == nil || c.Func.Name == "" && c.Func.Linkage == "" {
@@ -167,7 +166,7 @@ func (t *Table) symbols() *symIndex {
 		return t.syms
 	}
 	t.syms = new(symIndex)
-	f := t.opt.File
+	f := t.from.File
 	if f == nil {
 		return t.syms
 	}
@@ -180,7 +179,7 @@ func (t *Table) symbols() *symIndex {
 			if mini, err := f.MiniDebug(); err == nil {
 				b.addTable(mini, elffile.SymTab)
 			} else if !errors.Is(err, elffile.ErrNoSection) {
-				t.warn(fmt.Errorf("%s: %w", t.opt.Path, err))
+				t.warn(fmt.Errorf("%s: %w", t.from.Path, err))
 			}
 		}
 	}

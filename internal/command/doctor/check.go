@@ -15,22 +15,22 @@ import (
 	"prywalk/internal/host/process"
 )
 
-// Options are what is checked.
-type Options struct {
+// Subject is what is checked: this machine, and perhaps a process.
+type Subject struct {
 	// Root is the file system's root, "" for "/". With another nothing is tried on the running kernel.
 	Root string
-	// PID is a target; 0: none.
+	// PID is a target, or 0.
 	PID int
-	// MayAsk returns why perf_event_open must not be called; nil: it may.
+	// MayAsk returns why perf_event_open must not be called, or nil if it may.
 	MayAsk func() error
 
 	seize func(pid int) error
 }
 
 type checker struct {
-	Options
+	Subject
 	system
-	target *process.Status // nil: none, or unreadable
+	target *process.Status // nil means none, or unreadable
 	// refused: a check failed on which later ones of the target depend.
 	refused       bool
 	opened        *loadedcode.Process
@@ -41,8 +41,8 @@ type checker struct {
 }
 
 // Check returns findings in the report's order.
-func (o Options) Check() []Finding {
-	c := &checker{Options: o, system: system{dir: cmp.Or(o.Root, "/"), live: o.Root == "" || o.Root == "/"}}
+func (s Subject) Check() []Finding {
+	c := &checker{Subject: s, system: system{dir: cmp.Or(s.Root, "/"), live: s.Root == "" || s.Root == "/"}}
 	if c.seize == nil {
 		c.seize = seize
 	}

@@ -70,7 +70,7 @@ func TestHiddenProcesses(t *testing.T) {
 		root := fakeRoot(t, ordinary(map[string]string{
 			"proc/self/status":    status("50", "1000", c.caps, "Groups:\t"+c.groups+"\n"),
 			"proc/self/mountinfo": "22 1 0:20 / /proc rw - proc proc " + c.options + "\n"}))
-		if f := find(t, Options{Root: root}.Check(), "hidepid"); f.Level != c.want {
+		if f := find(t, Subject{Root: root}.Check(), "hidepid"); f.Level != c.want {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
@@ -101,7 +101,7 @@ func find(t *testing.T, fs []Finding, name string) Finding {
 	return Finding{}
 }
 
-func checkOf(pid int) []Finding { return Options{PID: pid}.Check() }
+func checkOf(pid int) []Finding { return Subject{PID: pid}.Check() }
 
 func TestMissingThingsHaveARemedy(t *testing.T) {
 	for _, c := range []struct {
@@ -136,7 +136,7 @@ func TestMissingThingsHaveARemedy(t *testing.T) {
 			files[file] = c.text
 		}
 		root := fakeRoot(t, ordinary(files))
-		f := find(t, Options{Root: root}.Check(), c.name)
+		f := find(t, Subject{Root: root}.Check(), c.name)
 		if f.Level != c.level || !strings.Contains(f.Detail, c.detail) ||
 			!strings.Contains(f.Remedy+" "+f.Command, c.remedy) ||
 			c.remedy == "" && f.Remedy != "" {
@@ -148,7 +148,7 @@ func TestMissingThingsHaveARemedy(t *testing.T) {
 func TestARightIsMissingWhereYamaForbidsTracing(t *testing.T) {
 	for scope, want := range map[string]bool{"0": false, "1": false, "2": true, "3": true} {
 		root := fakeRoot(t, ordinary(map[string]string{"proc/sys/kernel/yama/ptrace_scope": scope}))
-		if fs := (Options{Root: root}).Check(); Denied(fs) != want {
+		if fs := (Subject{Root: root}).Check(); Denied(fs) != want {
 			t.Errorf("ptrace_scope %s: a right is missing: %v, want %v", scope, !want, want)
 		}
 	}
@@ -164,11 +164,11 @@ func TestNoCommandWeakensTheHost(t *testing.T) {
 	root := fakeRoot(t, ordinary(map[string]string{"proc/sys/kernel/yama/ptrace_scope": "1",
 		"proc/self/mountinfo": "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n"}))
 	denied := func() error { return perfevents.ErrDenied }
-	perf := (&checker{Options: Options{Root: root, MayAsk: denied}, system: system{self: ordinaryUser()}}).perf()
+	perf := (&checker{Subject: Subject{Root: root, MayAsk: denied}, system: system{self: ordinaryUser()}}).perf()
 	if !strings.HasSuffix(perf.Detail, "run as root, or with CAP_PERFMON") {
 		t.Errorf("%+v", perf)
 	}
-	for _, f := range append((Options{Root: root}).Check(), perf) {
+	for _, f := range append((Subject{Root: root}).Check(), perf) {
 		all := f.Command + f.Remedy + f.Detail
 		if strings.Contains(all, "sysctl") || strings.Contains(f.Command, "mount") {
 			t.Errorf("%+v", f)
@@ -180,7 +180,7 @@ func TestAnOrdinaryUsersThreadsAreSampledByTheKernel(t *testing.T) {
 	testtargets.Need(t, perfevents.TryPerThread() == nil, "kernel samples of own threads",
 		"sudo sysctl kernel.perf_event_paranoid=2")
 	denied := func() error { return perfevents.ErrDenied }
-	c := &checker{Options: Options{MayAsk: denied}, system: system{self: &process.Status{}}}
+	c := &checker{Subject: Subject{MayAsk: denied}, system: system{self: &process.Status{}}}
 	if f := c.perf(); !c.kernelSamples || !strings.Contains(f.Detail, "the kernel samples running threads") {
 		t.Errorf("%+v, kernel samples %v", f, c.kernelSamples)
 	}
@@ -200,7 +200,7 @@ func TestInAContainerTheEnginesFlagsAreNamed(t *testing.T) {
 	for uid, user := range map[string]string{"0": "", "1000": "--user=0 "} {
 		root := fakeRoot(t, ordinary(map[string]string{"run/.containerenv": "",
 			"proc/self/status": status("50", uid, noCaps, "CapBnd:\t00000000a80425fb\n")}))
-		fs := Options{Root: root}.Check()
+		fs := Subject{Root: root}.Check()
 		for name, flags := range map[string]string{"capabilities": "--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH",
 			"map_files": "--cap-add=CHECKPOINT_RESTORE", "priority": "--cap-add=SYS_NICE"} {
 			want := "in a container: start it with " + user + flags
@@ -213,7 +213,7 @@ func TestInAContainerTheEnginesFlagsAreNamed(t *testing.T) {
 			self = ordinaryUser()
 		}
 		self.Unreachable = ^uint64(0xa80425fb)
-		c := &checker{Options: Options{MayAsk: denied}, system: system{self: self}}
+		c := &checker{Subject: Subject{MayAsk: denied}, system: system{self: self}}
 		if f := c.perf(); !strings.Contains(f.Detail, "start the container with "+user+"--cap-add=PERFMON") {
 			t.Errorf("user %s: %+v", uid, f)
 		}
@@ -257,7 +257,7 @@ func TestPIDNamespaceOfTheHostIsNamed(t *testing.T) {
 func TestSeccompRemedyIsNotACapabilityThatPrywalkHas(t *testing.T) {
 	for caps, want := range map[string]string{noCaps: "--cap-add=SYS_PTRACE", allCaps: "allow ptrace and "} {
 		root := fakeRoot(t, ordinary(map[string]string{"proc/self/status": status("50", "0", caps, "Seccomp:\t2\n")}))
-		if f := find(t, Options{Root: root}.Check(), seccompCheck); !strings.Contains(f.Remedy, want) {
+		if f := find(t, Subject{Root: root}.Check(), seccompCheck); !strings.Contains(f.Remedy, want) {
 			t.Errorf("%+v, want %q", f, want)
 		}
 	}
@@ -267,7 +267,7 @@ func TestYamaNeedsOneCapability(t *testing.T) {
 	for _, scope := range []string{"1", "2"} {
 		files := map[string]string{"proc/sys/kernel/yama/ptrace_scope": scope,
 			"proc/self/status": status("50", "0", noCaps, ""), "proc/77/status": status("77", "0", noCaps, "")}
-		fs := Options{Root: fakeRoot(t, ordinary(files)), PID: 77}.Check()
+		fs := Subject{Root: fakeRoot(t, ordinary(files)), PID: 77}.Check()
 		for _, name := range []string{"yama", "target: yama"} {
 			if f := find(t, fs, name); strings.Contains(f.Remedy, "DAC") || !strings.Contains(f.Remedy, "--cap-add=SYS_PTRACE") {
 				t.Errorf("ptrace_scope %s: %+v", scope, f)
@@ -286,7 +286,7 @@ func TestQuotaIsReported(t *testing.T) {
 			"proc/self/mountinfo":        "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 			"sys/fs/cgroup/side/cpu.max": c.max,
 		}))
-		if f := find(t, Options{Root: root}.Check(), "cpu quota"); f.Level != c.level || (f.Remedy == "") != (c.level == OK) {
+		if f := find(t, Subject{Root: root}.Check(), "cpu quota"); f.Level != c.level || (f.Remedy == "") != (c.level == OK) {
 			t.Errorf("%q: %+v", c.max, f)
 		}
 	}
@@ -300,7 +300,7 @@ func TestSudoIsNotSuggestedToRoot(t *testing.T) {
 			"proc/sys/kernel/yama/ptrace_scope": scope,
 			"proc/self/schedstat":               "",
 		}))
-		for _, f := range (Options{Root: root, PID: 77}).Check() {
+		for _, f := range (Subject{Root: root, PID: 77}).Check() {
 			if strings.Contains(f.Remedy, "sudo") || strings.Contains(f.Remedy, "as root,") {
 				t.Errorf("%+v", f)
 			}
@@ -329,7 +329,7 @@ func TestTargetGates(t *testing.T) {
 			"proc/88/status":                    strings.Replace(status("88", "1000", noCaps, ""), "Name:\tx", "Name:\tgdb", 1),
 			"proc/sys/kernel/yama/ptrace_scope": c.scope,
 		}))
-		fs := Options{Root: root, PID: 77}.Check()
+		fs := Subject{Root: root, PID: 77}.Check()
 		f := find(t, fs, c.gate)
 		if f.Level != c.level || f.Level == Fail && f.Remedy == "" {
 			t.Errorf("%+v", f)
@@ -344,7 +344,7 @@ func TestTargetGates(t *testing.T) {
 }
 
 func TestNoProcIsOneFailure(t *testing.T) {
-	fs := Options{Root: t.TempDir()}.Check()
+	fs := Subject{Root: t.TempDir()}.Check()
 	if len(fs) != 1 || fs[0].Level != Fail || fs[0].Remedy == "" {
 		t.Errorf("%+v", fs)
 	}
@@ -379,7 +379,7 @@ func TestThisMachine(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	refuse := func(int) error { return unix.EPERM }
-	fs = Options{PID: pid, seize: refuse}.Check()
+	fs = Subject{PID: pid, seize: refuse}.Check()
 	if f := find(t, fs, "target: seize"); f.Level != Fail || f.Remedy == "" {
 		t.Errorf("%+v", f)
 	}

@@ -40,8 +40,8 @@ type Finding struct {
 	Command string `json:"command,omitempty"`
 
 	denied bool // a right is missing
-	// needsCaps are added by setcap; 0: Command is another one. One command adds those of all findings, as each setcap
-	// replaces the one before.
+	// needsCaps are added by setcap; 0 means that Command is another one. One command adds those of all findings, as each
+	// setcap replaces the one before.
 	needsCaps      uint64
 	minimalCommand string // Command for other users' processes only
 }
@@ -82,7 +82,7 @@ func Denied(fs []Finding) bool {
 var colours = map[Level]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
 
 // Write prints aligned columns, equal remedies once, and the command for capabilities at the end. columns is the
-// terminal's width; 0: unlimited.
+// terminal's width; 0 means that it is not limited.
 func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 	width := 0
 	for _, f := range fs {

@@ -60,8 +60,7 @@ func (c *checker) mayUsePerf() bool {
 // hostsUsers is the link of /proc/PID/ns/user in the first user namespace (PROC_USER_INIT_INO).
 const hostsUsers = "user:[4026531837]"
 
-// perfRemedy: the profiles of Docker 20.10 and Podman 4.3 allow perf_event_open with CAP_SYS_ADMIN, not with
-// CAP_PERFMON.
+// perfRemedy: the profiles of Docker 20.10 and Podman 4.3 allow perf_event_open with CAP_SYS_ADMIN, not CAP_PERFMON.
 func (c *checker) perfRemedy() string {
 	const profile = "a seccomp profile that allows perf_event_open (in a container: --security-opt seccomp=FILE)"
 	users, _ := os.Readlink(filepath.Join(c.proc(), "self/ns/user"))

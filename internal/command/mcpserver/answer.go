@@ -20,13 +20,13 @@ import (
 )
 
 // runCommand passes recordings as the first arguments. A failed command's answer is its message.
-func (o *Options) runCommand(ctx context.Context, recordings []string, next, command string, args ...string) (
+func (t *Tools) runCommand(ctx context.Context, recordings []string, next, command string, args ...string) (
 	*mcp.CallToolResult, any, error,
 ) {
 	var files []*os.File
 	var paths, names []string
 	for i, name := range recordings {
-		f, err := o.open(name)
+		f, err := t.open(name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -41,12 +41,12 @@ func (o *Options) runCommand(ctx context.Context, recordings []string, next, com
 		defer cancel()
 	}
 	select {
-	case o.slots <- struct{}{}:
-		defer func() { <-o.slots }()
+	case t.slots <- struct{}{}:
+		defer func() { <-t.slots }()
 	case <-ctx.Done():
 		return nil, nil, fmt.Errorf("%d other commands run: ask again later", maxConcurrentCommands)
 	}
-	output, code, err := o.Run(ctx, files, slices.Concat([]string{command}, paths, args)...)
+	output, code, err := t.Run(ctx, files, slices.Concat([]string{command}, paths, args)...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("prywalk %s could not be run: %w", command, err)
 	}
@@ -86,8 +86,8 @@ func truncated(text, next string) string {
 const recordingSuffix = ".pb.gz"
 
 // open refuses paths and symbolic links that lead out of the directory. It does not block at a pipe.
-func (o *Options) open(name string) (*os.File, error) {
-	root, err := os.OpenRoot(o.Dir)
+func (t *Tools) open(name string) (*os.File, error) {
+	root, err := os.OpenRoot(t.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -104,20 +104,20 @@ func (o *Options) open(name string) (*os.File, error) {
 }
 
 // checkNewName returns why no recording of that name may be written, or nil.
-func (o *Options) checkNewName(name string) error {
+func (t *Tools) checkNewName(name string) error {
 	if filepath.Base(name) != name || !strings.HasSuffix(name, recordingSuffix) || strings.Contains(name, "%") ||
 		printable.Line(name) != name {
 		return fmt.Errorf("file %.200q: give a plain name that ends in %s", name, recordingSuffix)
 	}
-	info, err := os.Lstat(filepath.Join(o.Dir, name))
+	info, err := os.Lstat(filepath.Join(t.Dir, name))
 	if err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("file %q is there, and no regular file: give another name", name)
 	}
 	return nil
 }
 
-func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-	entries, err := os.ReadDir(o.Dir)
+func (t *Tools) listRecordings(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+	entries, err := os.ReadDir(t.Dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -137,11 +137,11 @@ func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}
 
 const maxCommandWidth = 120
 
-func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {
+func (t *Tools) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {
 	Match string `json:"match,omitempty" jsonschema:"only processes whose command line contains this text"`
 }) (*mcp.CallToolResult, any, error) {
 	var b strings.Builder
-	for _, p := range o.Processes() {
+	for _, p := range t.Processes() {
 		if !strings.Contains(p.Command, in.Match) {
 			continue
 		}

@@ -3,7 +3,7 @@
 // Package mcpserver offers prywalk's commands as tools of the Model Context Protocol.
 //
 // A tool is one command line, run as a process, except the lists of processes and of recordings. The server limits
-// time, length of answers and concurrent commands. Recordings are files in one directory. Without Options.AllowRecord
+// time, length of answers and concurrent commands. Recordings are files in one directory. Without Tools.AllowRecord
 // no tool writes a file.
 //
 // Sources: modelcontextprotocol.io, and the protocol's official SDK for Go.
@@ -35,8 +35,8 @@ const (
 	maxConcurrentCommands = 4
 )
 
-// Options restrict the tools.
-type Options struct {
+// Tools are the tools of a server, and what restricts them.
+type Tools struct {
 	Dir         string // of recordings
 	AllowRecord bool   // a tool writes recordings
 	// Run runs prywalk with files as its descriptors from 3 on. The error is of the start.
@@ -47,30 +47,30 @@ type Options struct {
 }
 
 // New returns a server of all tools.
-func New(version string, o Options) *mcp.Server {
-	o.slots = make(chan struct{}, maxConcurrentCommands)
+func New(version string, t Tools) *mcp.Server {
+	t.slots = make(chan struct{}, maxConcurrentCommands)
 	s := mcp.NewServer(&mcp.Implementation{Name: "prywalk", Version: version}, &mcp.ServerOptions{
 		Instructions: "Where a process spends CPU time, what its threads wait for, and who holds the locks. Begin with " +
 			"list_processes and dump; report reads a recording."})
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: true}
 	mcp.AddTool(s, &mcp.Tool{Name: "list_processes", Annotations: reads,
-		Description: "List running processes with pid and command line."}, o.listProcesses)
+		Description: "List running processes with pid and command line."}, t.listProcesses)
 	mcp.AddTool(s, &mcp.Tool{Name: "dump", Annotations: reads,
 		Description: "Show the stacks of all threads of a process now, equal stacks together; with locks: which locks " +
 			"threads wait for, who holds them, and deadlocks. Running threads are stopped, mostly for less than 1 ms."},
-		o.dump)
+		t.dump)
 	mcp.AddTool(s, &mcp.Tool{Name: "doctor", Annotations: reads,
-		Description: "Show what the kernel allows for a process, and the remedy for what it does not."}, o.doctor)
+		Description: "Show what the kernel allows for a process, and the remedy for what it does not."}, t.doctor)
 	mcp.AddTool(s, &mcp.Tool{Name: "list_recordings", Annotations: reads,
-		Description: "List the recordings that report and diff can read."}, o.listRecordings)
+		Description: "List the recordings that report and diff can read."}, t.listRecordings)
 	mcp.AddTool(s, &mcp.Tool{Name: "report", Annotations: reads,
 		Description: "Show where the time of a recording goes: functions, waits, threads, callers. Choices of by: " +
-			strings.Join(view.Groupings(), ", ") + " or label:NAME."}, o.report)
+			strings.Join(view.Groupings(), ", ") + " or label:NAME."}, t.report)
 	mcp.AddTool(s, &mcp.Tool{Name: "diff", Annotations: reads,
-		Description: "Compare two recordings: what became slower or faster."}, o.diff)
-	if o.AllowRecord {
+		Description: "Compare two recordings: what became slower or faster."}, t.diff)
+	if t.AllowRecord {
 		mcp.AddTool(s, &mcp.Tool{Name: "record",
-			Description: "Sample a process for some seconds into a recording."}, o.record)
+			Description: "Sample a process for some seconds into a recording."}, t.record)
 	}
 	return s
 }
@@ -86,7 +86,7 @@ func (t target) flag() (string, error) {
 	return strconv.Itoa(t.PID), nil
 }
 
-func (o *Options) dump(ctx context.Context, _ *mcp.CallToolRequest, in struct {
+func (t *Tools) dump(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 	target
 	Locks    bool `json:"locks,omitempty" jsonschema:"show locks, their owners and deadlocks in place of all stacks"`
 	MaxDepth int  `json:"max_depth,omitempty" jsonschema:"frames of a stack, 0 for all"`
@@ -96,21 +96,21 @@ func (o *Options) dump(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 		return nil, nil, err
 	}
 	if in.Locks {
-		return o.runCommand(ctx, nil, "What an owner does: dump without locks.", "dump", "-p", pid, "--locks")
+		return t.runCommand(ctx, nil, "What an owner does: dump without locks.", "dump", "-p", pid, "--locks")
 	}
-	return o.runCommand(ctx, nil, "Threads that wait for locks: dump with locks. Where the time goes: record, report.",
+	return t.runCommand(ctx, nil, "Threads that wait for locks: dump with locks. Where the time goes: record, report.",
 		"dump", "-p", pid, "--merge", "--max-depth", strconv.Itoa(in.MaxDepth))
 }
 
-func (o *Options) doctor(ctx context.Context, _ *mcp.CallToolRequest, in target) (*mcp.CallToolResult, any, error) {
+func (t *Tools) doctor(ctx context.Context, _ *mcp.CallToolRequest, in target) (*mcp.CallToolResult, any, error) {
 	pid, err := in.flag()
 	if err != nil {
 		return nil, nil, err
 	}
-	return o.runCommand(ctx, nil, "", "doctor", "-p", pid)
+	return t.runCommand(ctx, nil, "", "doctor", "-p", pid)
 }
 
-func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct {
+func (t *Tools) report(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 	File    string `json:"file" jsonschema:"name of a recording, of list_recordings"`
 	By      string `json:"by,omitempty" jsonschema:"group by one of the choices in the description"`
 	Value   string `json:"value,omitempty" jsonschema:"clock: cpu, wall, runqueue, blocked or samples"`
@@ -141,11 +141,11 @@ func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	if in.Blame {
 		args = append(args, "--blame")
 	}
-	return o.runCommand(ctx, []string{in.File},
+	return t.runCommand(ctx, []string{in.File},
 		"Who calls a function: report with callers. What threads wait for: report with by=wait.", "report", args...)
 }
 
-func (o *Options) diff(ctx context.Context, _ *mcp.CallToolRequest, in struct {
+func (t *Tools) diff(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 	Old string `json:"old" jsonschema:"name of the earlier recording"`
 	New string `json:"new" jsonschema:"name of the later recording"`
 	Per string `json:"per,omitempty" jsonschema:"compare run, second or share"`
@@ -154,11 +154,11 @@ func (o *Options) diff(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 	if in.Per != "" {
 		args = append(args, "--per="+in.Per)
 	}
-	return o.runCommand(ctx, []string{in.Old, in.New},
+	return t.runCommand(ctx, []string{in.Old, in.New},
 		"Who calls what became slower: report with callers, on the later recording.", "diff", args...)
 }
 
-func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct {
+func (t *Tools) record(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 	target
 	Seconds int    `json:"seconds" jsonschema:"how long, 1 to 300"`
 	File    string `json:"file,omitempty" jsonschema:"name of the recording, such as slow.pb.gz"`
@@ -174,14 +174,14 @@ func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	if name == "" {
 		name = "mcp-" + pid + recordingSuffix
 	}
-	if err := o.checkNewName(name); err != nil {
+	if err := t.checkNewName(name); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second+commandTimeout)
 	defer cancel()
-	return o.runCommand(ctx, nil, "Where the time went: report with file="+name+".",
+	return t.runCommand(ctx, nil, "Where the time went: report with file="+name+".",
 		"record", "-p", pid, "-d", strconv.Itoa(in.Seconds), "-o",
-		strings.ReplaceAll(filepath.Join(o.Dir, name), "%", "%%"))
+		strings.ReplaceAll(filepath.Join(t.Dir, name), "%", "%%"))
 }
 
 func checkNotNegative(name string, n int) error {

@@ -56,14 +56,14 @@ func connect(t *testing.T, r *runs, allow bool) *mcp.ClientSession {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.pb.gz"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Dir: dir, AllowRecord: allow, Run: r.run,
+	o := Tools{Dir: dir, AllowRecord: allow, Run: r.run,
 		Processes: func() []selection.Process {
 			return []selection.Process{{PID: 7, Command: "redis-server *:6379"}, {PID: 8, Command: "nginx"}}
 		}}
 	return connectTo(t, o)
 }
 
-func connectTo(t *testing.T, o Options) *mcp.ClientSession {
+func connectTo(t *testing.T, o Tools) *mcp.ClientSession {
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	server, err := New("test", o).Connect(t.Context(), there, nil)
@@ -244,7 +244,7 @@ func TestListsNameProcessesAndRecordings(t *testing.T) {
 }
 
 func TestLongCommandLinesAreCutBetweenCharacters(t *testing.T) {
-	o := Options{Processes: func() []selection.Process {
+	o := Tools{Processes: func() []selection.Process {
 		return []selection.Process{{PID: 7, Command: "x" + strings.Repeat("é", maxCommandWidth)}}
 	}}
 	got, failed := call(t, connectTo(t, o), "list_processes", nil)
@@ -266,7 +266,7 @@ func TestRefusedArgumentsKeepNoFileOpen(t *testing.T) {
 
 func TestAnswersNameRecordingsNotDescriptors(t *testing.T) {
 	r := &runs{}
-	o := Options{Dir: t.TempDir(), slots: make(chan struct{}, 1)}
+	o := Tools{Dir: t.TempDir(), slots: make(chan struct{}, 1)}
 	for _, name := range []string{"a.pb.gz", "b.pb.gz"} {
 		if err := os.WriteFile(filepath.Join(o.Dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -286,7 +286,7 @@ func TestFewCommandsRunAtOnce(t *testing.T) {
 	const calls = 5 * maxConcurrentCommands
 	var running, most atomic.Int32
 	release := make(chan struct{})
-	c := connectTo(t, Options{Dir: t.TempDir(), Run: func(context.Context, []*os.File, ...string) (string, int, error) {
+	c := connectTo(t, Tools{Dir: t.TempDir(), Run: func(context.Context, []*os.File, ...string) (string, int, error) {
 		if n := running.Add(1); n > most.Load() {
 			most.Store(n)
 		}

@@ -50,7 +50,7 @@ func AddFrom(p *profile.Profile, path string) error {
 		return fmt.Errorf("%s: %w; give an ELF file, the program with its symbols or its debug file", path, err)
 	}
 	defer f.Release()
-	o := symbols.Options{File: f, Path: abs, Language: runtimes.TableOf(f)}
+	o := symbols.Sources{File: f, Path: abs, Language: runtimes.TableOf(f)}
 	o.Open = func(name string) (io.ReaderAt, int64, error) {
 		d, err := opener.Open(safeopen.Request{Path: name})
 		if err != nil {

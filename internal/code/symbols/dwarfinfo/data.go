@@ -17,7 +17,7 @@ type Sections struct {
 
 	Abbrev, StrOffsets, Addr []byte
 	Ranges, Rnglists         []byte
-	Memory                   *filememory.Account // nil: no bound
+	Memory                   *filememory.Account // nil means no bound
 }
 
 // Data is the debug information of one file. Not safe for concurrent use.
@@ -146,8 +146,8 @@ func (d *Data) Calls(addr uint64, out []Call) []Call {
 // maxOverlap bounds an address's units, and the ranges compared one by one.
 const maxOverlap = 16
 
-// lastAround returns the last of the first n ranges that contains addr, or, if that is too far away, the first; −1:
-// none. Precondition: they start at or before addr.
+// lastAround returns the last of the first n ranges that contains addr, or, if that is too far away, the first, or −1
+// if there is none. Precondition: they start at or before addr.
 func (d *Data) lastAround(addr uint64, n int) int {
 	for i := n - 1; i >= 0 && d.reaches(i, addr); i-- {
 		if addr < d.index[i].hi {

@@ -229,7 +229,7 @@ func (u *unit) addr(v value) (uint64, bool) {
 // addrx returns an address in .debug_addr (DWARF 5 §7.27).
 func (u *unit) addrx(i uint64) (uint64, bool) { return indexed(u.d.s.Addr, u.addrBase, i, u.addrSize) }
 
-// indexed returns number i, of size bytes, of the table at base; false: it is outside.
+// indexed returns number i, of size bytes, of the table at base, or false if it is outside.
 func indexed(table []byte, base, i uint64, size uint8) (uint64, bool) {
 	if i > uint64(len(table)) {
 		return 0, false

@@ -14,14 +14,14 @@ import (
 type scope struct {
 	die      uint64
 	fn       *Func
-	parent   int32 // −1: a subprogram
+	parent   int32 // −1 means a subprogram
 	depth    int32
 	root     int32 // the subprogram
 	callFile uint32
 	callLine uint32
 }
 
-// segment: from addr on, scope is the innermost call; -1: none.
+// segment: from addr on, scope is the innermost call, or -1.
 type segment struct {
 	addr  uint64
 	scope int32

@@ -13,7 +13,7 @@ type unit struct {
 	addrSize, offSize uint8
 	kind              uint8
 
-	// Of the first entry:
+	// compDir to rngBase are from the unit's first entry.
 	compDir              []byte
 	lowPC                uint64
 	stmtList             uint64

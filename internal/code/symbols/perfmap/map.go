@@ -49,7 +49,8 @@ const (
 	maxEntries = 16 << 20
 	// maxSize is in bytes. Some V8 versions write one entry for all builtins.
 	maxSize = 1 << 32
-	// In bytes: an entry in a doubling list, its place in the order, two segments; a byte of a name in a doubling list.
+	// entryCost is in bytes: an entry in a list that doubles, its place in the order, and two segments. nameCost is of
+	// each byte of a name, in a list that doubles.
 	entryCost = 2*24 + 16 + 36
 	nameCost  = 2
 	roomStep  = 128 << 10

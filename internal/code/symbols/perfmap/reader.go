@@ -23,7 +23,7 @@ type File interface {
 type Reader struct {
 	m      *Map
 	memory *filememory.Account
-	file   os.FileInfo // identity; nil: unknown
+	file   os.FileInfo // identity; nil means unknown
 	read   int64       // bytes
 	whole  bool
 	next   time.Time
@@ -82,7 +82,7 @@ func (r *Reader) readStep(f File) {
 	}
 	defer f.Close()
 	size := f.Size()
-	info, _ := f.Stat() // nil: unknown
+	info, _ := f.Stat() // nil means unknown
 	if size < r.read || r.file != nil && info != nil && !os.SameFile(r.file, info) {
 		r.memory.Close()
 		*r = Reader{memory: r.memory}
