@@ -227,8 +227,7 @@ func (m *machine) set(reg uint64, r frames.RegRule) {
 	}
 }
 
-// archRules has an architecture's definitions: System V ABI for x86-64, §3.6; "DWARF for the Arm 64-bit Architecture",
-// §4.1.
+// archRules are an architecture's: System V ABI for x86-64, §3.6; "DWARF for the Arm 64-bit Architecture", §4.1.
 type archRules struct {
 	columns            uint64 // with rules; vector registers come after them
 	pc                 uint64 // column

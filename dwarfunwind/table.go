@@ -16,8 +16,8 @@ type Config struct {
 	EhFrameHdr, EhFrame Section
 	// DebugFrame is .debug_frame, decompressed. It is searched last.
 	DebugFrame Section
-	// Reserve is asked before an index of a section without a table grows by so many bytes; false: the entries from
-	// there on are not found. nil: the index has at most 64 MiB per section.
+	// Reserve is asked before an index of a section without a table grows by so many bytes. If it returns false, the
+	// entries from there on are not found. Without Reserve the index has at most 64 MiB per section.
 	Reserve func(bytes int64) bool
 }
 

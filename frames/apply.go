@@ -8,7 +8,7 @@ import (
 )
 
 type callerStep struct {
-	// Of the current frame:
+	// regs to interrupted describe the current frame.
 	regs        Regs
 	rule        *resolvedRule // at regs.PC
 	method      Method        // by which the frame was found
@@ -166,7 +166,7 @@ func (c *callerStep) exprCFA(e Expr) (Addr, StopReason) {
 	case c.regs.Known&c.arch.calleeSaved != c.arch.calleeSaved:
 		return 0, StopUnproven
 	}
-	c.unreadAddr = c.exprMem.unread // 0: the expression itself is refused
+	c.unreadAddr = c.exprMem.unread // 0 means that the expression itself is refused
 	return 0, StopBadMemory
 }
 

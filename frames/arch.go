@@ -107,8 +107,7 @@ func (a Arch) CallLen() uint64 {
 	return 1
 }
 
-// lookupPC returns the address to search tables for: pc, or one within the call before it. Both are of one kind, [Addr]
-// or [ModuleAddr].
+// lookupPC returns the address to search tables for: pc, or one within the call before it: an [Addr] or [ModuleAddr].
 func (a Arch) lookupPC(pc uint64, afterCall bool) uint64 {
 	if afterCall {
 		return pc - a.CallLen()

@@ -17,7 +17,7 @@ type cache struct {
 
 type entry struct {
 	pc  Addr
-	tag uint64 // generation + 1 and, in the lowest kindBits, kind; 0: empty
+	tag uint64 // generation + 1 and, in the lowest kindBits, kind; 0 means an empty entry
 	answer
 }
 
@@ -32,8 +32,7 @@ type kind uint8
 
 const kindBits = 4
 
-// Numbers of answers of 32 bytes, powers of 2. A busy server has 3,000 return addresses, a large JVM several times as
-// many.
+// Numbers of answers of 32 bytes, powers of 2. A busy server has 3,000 return addresses, a large JVM many more.
 const (
 	minEntries = 1 << 8
 	maxEntries = 1 << 15

@@ -82,8 +82,8 @@ func (s *Space) functionAt(pc Addr) Addr {
 	})
 }
 
-// switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall: pc
-// is a return address.
+// switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall
+// means that pc is a return address.
 func (s *Space) switchesStack(pc Addr, afterCall bool) bool {
 	return s.cached(kindSwitch|afterCallKind(afterCall), pc, func(m *Module) uint64 {
 		if switches, ok := m.Calls.(StackSwitches); ok && switches.SwitchesStack(pc-m.Bias, afterCall) {

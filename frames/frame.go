@@ -22,7 +22,7 @@ type StopReason uint8
 const (
 	StopNone StopReason = iota // the walk goes on
 	StopRoot                   // the thread's first function, or a return address 0, is reached: the stack is complete
-	// StopNoRule: no source has a rule and the scan found nothing, or the return address is in no code.
+	// StopNoRule means that no source has a rule and the scan found nothing, or the return address is in no code.
 	StopNoRule
 	StopBadMemory // a place that a rule gives is not mapped, or its expression has no value (then UnreadAddr is 0)
 	StopStackCut  // a place that a rule gives is beyond the copy of the stack

@@ -22,7 +22,7 @@ func (c *callerStep) applyFramePointer(callee Addr) bool {
 	return true
 }
 
-// frameRecord returns the two words at a frame pointer; false: they are none. Beyond code that cannot be read, the
+// frameRecord returns the two words at a frame pointer, or false if they are none. Beyond code that cannot be read, the
 // caller may use the register for other values.
 func (c *callerStep) frameRecord(fp Addr) (outerFP, ra Addr, ok bool) {
 	outerFP, hasFP := c.mem.Word(fp)
@@ -69,8 +69,8 @@ func (c *callerStep) leadsOutOfUnreadCode(fp Addr) bool {
 	return false
 }
 
-// In words. In no module, or in code that cannot be read, whose own frames a scan would leave out, only the word at the
-// stack pointer is taken.
+// maxScanned is the number of stack words that a scan examines. From code that is in no module, or cannot be read, it
+// examines only the word at the stack pointer, as it would leave out that code's own frames.
 const (
 	maxScanned       = 1024
 	maxScannedUnread = 1

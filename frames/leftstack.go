@@ -5,16 +5,16 @@ package frames
 // LeftStack finds where a thread has left a stack: a goroutine's, for code without rules that WebAssembly was compiled
 // to; a program's, for Valgrind, which runs on a stack of its own.
 type LeftStack interface {
-	// FindLeft returns the innermost frame there; false: it is not known. regs are those of the outermost known frame.
-	// stop is StopRoot if the thread's own stack ends there, else there is no rule.
+	// FindLeft returns the innermost frame there, or false if it is not known. regs are those of the outermost known
+	// frame. stop is StopRoot if the thread's own stack ends there, else there is no rule.
 	FindLeft(regs *Regs, mem Memory, stop StopReason) (LeftFrame, bool)
 }
 
 // LeftFrame is the innermost frame of a stack that a thread has left.
 type LeftFrame struct {
 	PC, SP Addr   // return address, and the stack pointer after the return
-	Method Method // MethodHeuristic: the runtime has saved the place; MethodScan: it was searched
-	// Interrupted: PC is no return address, and FP is the frame pointer.
+	Method Method // MethodHeuristic if the runtime has saved the place, MethodScan if it was searched
+	// Interrupted means that PC is no return address, and FP is the frame pointer.
 	Interrupted bool
 	FP          Addr
 	SavedSP     Addr // the word that has SP, or 0
@@ -38,7 +38,7 @@ func (w *Walker) stepToLeftStack(stop StopReason) StopReason {
 		w.spWord = f.SavedSP
 		if f.Unread != 0 {
 			stop = w.stopAtUnread(f.Unread)
-			w.noteUnread(&r)
+			w.trackUnread(&r)
 			return stop
 		}
 		w.tookLeftStack = true

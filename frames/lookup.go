@@ -6,8 +6,7 @@ type resolvedRule struct {
 	Rule         // FlagNoRule if no source has one
 	row  *Row    // nil if the Rule suffices
 	mod  *Module // nil if unknown
-	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or at the start of a
-	// prepared stack.
+	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or a prepared stack.
 	pcIsCurrent bool
 }
 

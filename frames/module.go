@@ -68,9 +68,9 @@ type Module struct {
 	Bias       uint64 // Addr − ModuleAddr, modulo 2⁶⁴; 0 for code made at run time
 	Name       string // file's path, or a name in brackets
 	BuildID    string // GNU build id in hex, "" if none
-	// Generated: made at run time. Returns from such code into such code need not follow a call.
+	// Generated code is made at run time. Returns from such code into such code need not follow a call.
 	Generated bool
-	// NoFP: the frame pointer's register has other values: only rules of sources are used.
+	// NoFP means that the frame pointer's register has other values, so that only rules of sources are used.
 	NoFP    bool
 	Sources []RuleSource // in this order
 	Calls   CallSites    // nil if the code cannot be read: the frame pointer alone leads on

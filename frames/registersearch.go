@@ -63,7 +63,7 @@ type registerSearch struct {
 	candidates [maxCandidates]candidate // with whole chains
 	n          int
 	steps      int
-	cutAt      Addr // word beyond the copy that a direct call's trial lacked; 0: none
+	cutAt      Addr // word beyond the copy that a direct call's trial lacked; 0 means none
 }
 
 // cfaBase is a CFA: reg + off, or, with deref, the word there.
@@ -188,7 +188,7 @@ type trialChain struct {
 	whole      bool  // it reaches the thread's first function
 	calledOnce bool  // see candidate
 	passes     uint8 // kept candidates at return addresses of this chain, a bit each
-	cutAt      Addr  // word beyond the copy; 0: none
+	cutAt      Addr  // word beyond the copy; 0 means none
 }
 
 // walkFrom walks with a candidate's register, as far as return addresses fit.

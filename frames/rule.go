@@ -7,7 +7,7 @@ import "math"
 // Method is how a frame was found (package comment, "Methods").
 type Method uint8
 
-// In order of falling trust. The zero value is invalid.
+// The methods are in order of falling trust. The zero value is invalid.
 const (
 	MethodNone      Method = iota
 	MethodContext          // the thread's registers
@@ -28,17 +28,17 @@ type Flags uint8
 
 // The flags of a rule.
 const (
-	// FlagRoot: no caller, the stack is complete.
+	// FlagRoot means that there is no caller, and the stack is complete.
 	FlagRoot Flags = 1 << iota
-	// FlagExactPC: the caller's program counter is no return address. The code is a signal trampoline, or continues
-	// another frame (longjmp, Go's gogo), maybe on another stack. With a Row, all registers may be the caller's.
+	// FlagExactPC means that the caller's program counter is no return address. The code is a signal trampoline, or
+	// continues another frame (longjmp, Go's gogo), maybe on another stack. With a Row, all registers may be the caller's.
 	FlagExactPC
 	FlagRAInLR // the return address is in the link register (arm64)
-	// FlagStackSwitch: the caller is on another stack (Go's systemstack).
+	// FlagStackSwitch means that the caller is on another stack (Go's systemstack).
 	FlagStackSwitch
-	// FlagNoRule: there is no rule; further sources are not asked.
+	// FlagNoRule means that there is no rule, and that further sources are not asked.
 	FlagNoRule
-	// FlagWithin: the PC of a Query with AfterCall is in the function of the call, by call frame information.
+	// FlagWithin means that the PC of a Query with AfterCall is in the function of the call, by call frame information.
 	FlagWithin
 )
 
@@ -57,7 +57,7 @@ type Rule struct {
 	CFAReg uint8 // DWARF number
 	Flags  Flags
 	Method Method
-	// Saved is (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0: still in the register.
+	// Saved is (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0 means that it is still in the register.
 	Saved [NumCompact]uint8
 }
 

@@ -4,8 +4,7 @@ package frames
 
 // # Stack depth
 //
-// A walk can leave its stack (signal handler's, Go's scheduler's, a split one) and return. Both are often in one
-// mapping.
+// A walk can leave its stack (signal handler's, Go's scheduler's, a split one) and return. Often one mapping has both.
 
 // maxSameStackGap is the greatest distance of two stack pointers on one stack across a change of stacks, in bytes:
 // runtime.cgocallback's frame.
@@ -16,7 +15,7 @@ const largeStep = 64 << 10
 
 // StackLink is a word that led a walk to another stack: the stack pointer there is the word plus Off.
 type StackLink struct {
-	At  Addr // of the word; 0: the stack pointer was a register's
+	At  Addr // address of the word; 0 means that the stack pointer was a register's
 	Off int64
 }
 
@@ -31,9 +30,9 @@ type stackTracker struct {
 	leftFirstStack bool
 }
 
-// noteStep notes a step that may have changed stacks. On one stack it has at most maxSameStackStep bytes, and none down
-// (the unsigned difference wraps).
-func (t *stackTracker) noteStep(from, to, maxSameStackStep Addr) {
+// trackStep follows a step that may have changed stacks. On one stack it has at most maxSameStackStep bytes, and none
+// down (the unsigned difference wraps).
+func (t *stackTracker) trackStep(from, to, maxSameStackStep Addr) {
 	if !t.onOtherStack {
 		t.highestSP = from
 	}
@@ -41,17 +40,17 @@ func (t *stackTracker) noteStep(from, to, maxSameStackStep Addr) {
 	t.leftFirstStack = t.leftFirstStack || t.onOtherStack
 }
 
-func (w *Walker) noteUnread(r *resolvedRule) {
+func (w *Walker) trackUnread(r *resolvedRule) {
 	sp := w.regs.SP()
 	switch {
 	case r.Flags&FlagStackSwitch != 0:
-		w.tracker.noteStep(sp, w.unreadAddr, maxSameStackGap)
+		w.tracker.trackStep(sp, w.unreadAddr, maxSameStackGap)
 	case w.unreadAddr-sp > largeStep && w.leadsToOtherStack(r, sp):
-		w.tracker.noteStep(sp, w.unreadAddr, 0)
+		w.tracker.trackStep(sp, w.unreadAddr, 0)
 	default:
 		return
 	}
-	w.noteLink(w.unreadAddr)
+	w.recordLink(w.unreadAddr)
 }
 
 // leadsToOtherStack is for an unread word that is far from the stack pointer sp.
@@ -68,8 +67,8 @@ func (w *Walker) isBeyondFirstStack(at Addr) bool {
 	return w.snap != nil && !w.tracker.onOtherStack && at > w.snap.StackEnd && w.snap.StackEnd > w.snap.Stack.Addr
 }
 
-// noteLink records the word that led to another stack.
-func (w *Walker) noteLink(to Addr) {
+// recordLink records the word that led to another stack.
+func (w *Walker) recordLink(to Addr) {
 	t := &w.tracker
 	if !t.onOtherStack {
 		return

@@ -73,15 +73,15 @@ func TestReachEndsWhereCodeHasLoadedAnotherStack(t *testing.T) {
 
 func TestCallBackToTheFirstStackCountsAsThatStack(t *testing.T) {
 	var r stackTracker
-	r.noteStep(0xc000000100, 0x7ff000, maxSameStackGap) // to C's stack
+	r.trackStep(0xc000000100, 0x7ff000, maxSameStackGap) // to C's stack
 	if !r.onOtherStack {
 		t.Fatal("on C's stack the walk is not away")
 	}
-	r.noteStep(0x7ff800, 0xc000000100+600, maxSameStackGap) // back
+	r.trackStep(0x7ff800, 0xc000000100+600, maxSameStackGap) // back
 	if r.onOtherStack {
 		t.Error("back on the goroutine's stack the walk is still away")
 	}
-	r.noteStep(0xc000001000, 0xc000801000, maxSameStackGap)
+	r.trackStep(0xc000001000, 0xc000801000, maxSameStackGap)
 	if r.highestSP != 0xc000001000 || !r.onOtherStack {
 		t.Errorf("reach %+v, want away and the highest sp 0xc000001000", r)
 	}

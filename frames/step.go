@@ -56,7 +56,7 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 			return StopNone
 		}
 		w.unreadAddr = at
-		w.noteUnread(r)
+		w.trackUnread(r)
 		return stop
 	default:
 		return stop
@@ -158,7 +158,7 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 		}
 		return StopRoot
 	}
-	if !w.noteStackPointer(r) {
+	if !w.trackStackPointer(r) {
 		return StopLoop
 	}
 	w.next.storeTo(&w.regs)
@@ -169,25 +169,25 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 	return StopNone
 }
 
-// noteStackPointer records a step of the stack pointer. It returns false where the walk must end: the stack pointer
+// trackStackPointer records a step of the stack pointer. It returns false where the walk must end: the stack pointer
 // does not rise, and the step may not keep or lower it, or maxStackChanges steps have done so.
-func (w *Walker) noteStackPointer(r *resolvedRule) bool {
+func (w *Walker) trackStackPointer(r *resolvedRule) bool {
 	from, to := w.regs.SP(), w.nextSP()
 	rises := to > from && r.Flags&(FlagExactPC|FlagStackSwitch) == 0
 	switch {
 	case rises && to-from <= largeStep:
 	case rises:
 		if w.isBeyondFirstStack(to) || w.switchesStack() {
-			w.tracker.noteStep(from, to, 0)
-			w.noteLink(to)
+			w.tracker.trackStep(from, to, 0)
+			w.recordLink(to)
 		}
 	case w.mayKeepOrLowerSP(r, from, to):
 		w.stackChanges++
 		if w.stackChanges > maxStackChanges {
 			return false
 		}
-		w.tracker.noteStep(from, to, longestStep(w.regs.Arch, &r.Rule))
-		w.noteLink(to)
+		w.tracker.trackStep(from, to, longestStep(w.regs.Arch, &r.Rule))
+		w.recordLink(to)
 	default:
 		return false
 	}

@@ -27,8 +27,8 @@ type flow struct {
 	padding bool   // padding no-op
 	landing bool   // endbr64, bti c
 	trap    bool   // with flowEnd: hlt, ud2, brk, udf
-	toReg   uint8  // register of an indirect jump or arm64's return; noReg: none
-	target  uint64 // 0: unknown
+	toReg   uint8  // register of an indirect jump or arm64's return; noReg means none
+	target  uint64 // 0 means unknown
 	ret     value  // CFA, with flowReturn and flowTail
 	ra      value  // return address, with them on arm64
 }
@@ -40,7 +40,7 @@ func (f *flow) fallsThrough() bool {
 // abi describes an architecture, by hardware numbers of registers.
 type abi struct {
 	sp, fp      uint8
-	ra          uint8   // link register; noReg: calls push
+	ra          uint8   // link register; noReg means that calls push the return address
 	calleeSaved []uint8 // fp first
 	scratch     uint32  // changed by calls
 	entry       int64   // CFA − stack pointer at a function's entry

@@ -139,7 +139,7 @@ func (a *analysis) argumentPush(q frames.Query) (frames.Rule, *frames.Row, bool)
 // raSearch finds the register whose start value is on top of the stack where paths leave the function.
 type raSearch struct {
 	in     *interpreter
-	reg    uint8 // noReg: no path has left
+	reg    uint8 // noReg means that no path has left
 	failed bool
 }
 

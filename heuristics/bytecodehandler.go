@@ -74,7 +74,7 @@ func (e *epilogueSearch) voteDispatch(jump *flow) {
 	}
 }
 
-// In instructions. frameSteps make a frame.
+// maxTraitSteps and frameSteps count instructions. frameSteps of them make a frame.
 const (
 	maxTraitSteps = 400
 	frameSteps    = 2
@@ -108,10 +108,10 @@ func (s *traitSearch) needsPostponed() bool { return false }
 func (s *traitSearch) follow(f *flow) bool {
 	in, st, abi := s.in, &s.in.st, s.in.abi
 	if f.kind == flowCall {
-		st.noteCall()
+		st.recordCall()
 	}
 	if f.kind == flowIndirect && !st.madeCalls {
-		s.noteIndirectJump()
+		s.classifyIndirectJump()
 	}
 	fp := st.regs[abi.fp]
 	s.makesFrame = s.makesFrame || in.steps <= frameSteps && fp.isRelativeTo(abi.sp) && abi.isFrameAt(st, fp)
@@ -121,7 +121,7 @@ func (s *traitSearch) follow(f *flow) bool {
 }
 
 // Precondition: the path made no calls.
-func (s *traitSearch) noteIndirectJump() {
+func (s *traitSearch) classifyIndirectJump() {
 	st := &s.in.st
 	sp := st.regs[st.sp]
 	moved := sp.kind == startRelative && sp.base >= firstUnnamedBase && !st.isForeignSP()

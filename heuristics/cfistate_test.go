@@ -62,7 +62,7 @@ func (r *confirmedSearch) arrive() bool {
 func (r *confirmedSearch) follow(f *flow) bool {
 	st := &r.in.st
 	if f.kind == flowCall {
-		st.noteCall()
+		st.recordCall()
 	}
 	if sp := st.regs[st.sp]; f.kind == flowIndirect || f.kind == flowCall && !r.calls[sp] {
 		r.calls[sp] = true

@@ -94,7 +94,7 @@ func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (
 
 // combine chooses between the finding of the epilogues (v) and that of the prologue (p).
 func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (finding, bool) {
-	epilogue, sure := v.best() // nil: none
+	epilogue, sure := v.best() // nil means none
 	if !p.found {
 		return a.epilogueOnly(epilogue, q)
 	}

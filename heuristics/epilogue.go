@@ -34,7 +34,7 @@ func (a *analysis) searchEpilogues(pc uint64, afterCall bool, fn span, accepts a
 	e := &a.epilogues
 	*e = epilogueSearch{in: &a.interpreter, accepts: accepts, start: pc, innermost: !afterCall}
 	if afterCall {
-		a.st.noteCall()
+		a.st.recordCall()
 		a.st.clobber(a.abi.scratch)
 	}
 	a.runPaths(e)
@@ -65,7 +65,7 @@ func (e *epilogueSearch) follow(f *flow) bool {
 	}
 	switch f.kind {
 	case flowCall:
-		in.st.noteCall()
+		in.st.recordCall()
 	case flowCond:
 		if in.st.has(f.target) {
 			in.push(f.target)

@@ -60,8 +60,7 @@ func (p *patterns) makesCallersFrame(pc uint64) bool {
 // push rbp
 const opPushBP = 0x55
 
-// voteFrameMade votes where JIT code has made its frame. Other code may save rbp earlier, so only innermost frames
-// count.
+// voteFrameMade votes where JIT code has made its frame. Other code may save rbp earlier, so innermost frames count.
 func (e *epilogueSearch) voteFrameMade() bool {
 	abi, st := e.in.abi, &e.in.st
 	if !e.in.src.opt.JIT || !e.innermost || abi.ra != noReg {

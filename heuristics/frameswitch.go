@@ -80,7 +80,7 @@ func (p *patterns) runToJump(pc uint64, fn span) (target value, ok bool) {
 	st := &p.st
 	p.begin(pc, fn)
 	var atBranch [len(st.regs)]value
-	join := uint64(0) // 0: none
+	join := uint64(0) // 0 means none
 	for range maxFrameSwitch {
 		if st.pc >= fn.hi || join != 0 && st.pc > join {
 			return value{}, false

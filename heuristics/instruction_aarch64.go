@@ -203,7 +203,7 @@ func stepAddImmARM64(st *symbolicState, w insnARM64) {
 	} else {
 		st.put(w.rd(), v)
 		if n == 0 && w.rn() != regSP { // mov sp, xn
-			st.noteLoadedSP(w.rd())
+			st.detectForeignSP(w.rd())
 		}
 	}
 }
@@ -370,7 +370,7 @@ func stepPairARM64(st *symbolicState, w insnARM64) {
 	}
 }
 
-// accessARM64 loads or stores a register. whole: all 64 bits.
+// accessARM64 loads or stores a register. whole is for all 64 bits.
 func accessARM64(st *symbolicState, reg uint8, at value, load, whole bool) {
 	switch {
 	case load && reg == regSP:

@@ -332,7 +332,7 @@ func stepMoveX86(st *symbolicState, i *x86.Inst) {
 			v = st.regs[from]
 		}
 		st.put(to, v)
-		st.noteLoadedSP(to)
+		st.detectForeignSP(to)
 	case op == 0x89 && i.W:
 		st.store(addressX86(st, i), st.regs[i.Reg])
 	case op == 0x89:
@@ -356,7 +356,7 @@ func stepLoadX86(st *symbolicState, i *x86.Inst) {
 	at := addressX86(st, i)
 	if !i.W || at.kind != startRelative || i.Reg == hwSP && at.base != hwSP && at.base != hwBP {
 		st.put(i.Reg, value{})
-		st.noteLoadedSP(i.Reg)
+		st.detectForeignSP(i.Reg)
 		return
 	}
 	st.restore(i.Reg, at)

@@ -44,7 +44,7 @@ func (in *interpreter) interpret(code []byte) *flow {
 	st, f := &in.st, &in.flow
 	in.abi.step(st, code, f)
 	if st.afterCall {
-		st.noteNoReturn(f)
+		st.markDoubtful(f)
 	}
 	st.pc += uint64(f.size)
 	return f
@@ -91,7 +91,7 @@ func (in *interpreter) visit() bool {
 	return added
 }
 
-// goOn is the follow of a search within the function: it keeps the other side of a branch. false: the path ends.
+// goOn is the follow of a search within the function: it keeps the other side of a branch. False ends the path.
 func (in *interpreter) goOn(f *flow) bool {
 	switch f.kind {
 	case flowNext, flowCall:

@@ -102,7 +102,7 @@ const (
 )
 
 type chunk struct {
-	tag  uint64 // address + 1; 0: empty
+	tag  uint64 // address + 1; 0 means an empty entry
 	n    int    // bytes of code in data
 	data [chunkSize + chunkTail]byte
 }

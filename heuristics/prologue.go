@@ -19,7 +19,7 @@ type prologue struct {
 // majority finds the stack pointer of more than half of the states (Boyer and Moore).
 type majority struct {
 	st    symbolicState
-	count int // 0: no state
+	count int // 0 means no state
 }
 
 func (m *majority) add(st *symbolicState) {
@@ -91,7 +91,7 @@ func (s *prologueSearch) arrive() bool {
 		return false
 	}
 	if st.pc == s.pc && !p.afterCall {
-		p.noteReached(st)
+		p.mergeReached(st)
 	}
 	if mayBeTheCall := s.pc-st.pc-1 < maxCallX86; p.afterCall && !p.found && mayBeTheCall {
 		p.beforeCall = st.regs
@@ -120,14 +120,14 @@ func (s *prologueSearch) visit() bool {
 
 func (s *prologueSearch) follow(f *flow) bool {
 	st, p := &s.in.st, &s.result
-	st.noteStartWordPopped()
+	st.markStartWordPopped()
 	if st.pc == s.pc && p.afterCall && f.kind == flowCall {
-		p.noteReached(st)
+		p.mergeReached(st)
 	}
 	switch f.kind {
 	case flowNext:
 	case flowCall:
-		st.noteCall()
+		st.recordCall()
 		p.calls.add(st)
 	case flowCond:
 		s.branch(f.target)
@@ -137,7 +137,7 @@ func (s *prologueSearch) follow(f *flow) bool {
 			st.span = to
 		}
 	case flowIndirect:
-		p.noteIndirectJump(st)
+		p.countIndirectJump(st)
 		return false
 	default:
 		return false
@@ -167,7 +167,7 @@ func (s *prologueSearch) spanOf(pc uint64) span {
 	return span{}
 }
 
-func (p *prologue) noteReached(st *symbolicState) {
+func (p *prologue) mergeReached(st *symbolicState) {
 	if p.found {
 		p.ambiguousSP = p.ambiguousSP || p.st.regs[st.sp] != st.regs[st.sp]
 		return
@@ -188,9 +188,9 @@ func (p *prologue) guessByMajority() {
 	}
 }
 
-// noteIndirectJump counts a jump as one by a table, or, with the stack pointer as at the start, as a tail call, like a
+// countIndirectJump counts a jump as one by a table, or, with the stack pointer as at the start, as a tail call, like a
 // call.
-func (p *prologue) noteIndirectJump(st *symbolicState) {
+func (p *prologue) countIndirectJump(st *symbolicState) {
 	if st.regs[st.sp].isStartValue(st.sp) {
 		p.calls.add(st)
 		return
@@ -274,8 +274,7 @@ func (p *prologue) registerTo(s *slot, spOnly bool) (reg uint8, ok bool) {
 	return 0, false
 }
 
-// assumePreserved assumes that the call preserves a scratch register with the CFA. The walker checks the return
-// address.
+// assumePreserved assumes that the call preserves a scratch register with the CFA. The walker checks return addresses.
 func (p *prologue) assumePreserved(f *finding) bool {
 	if p.guessed || p.abi.ra != noReg { // the link register is needed, too
 		return false

@@ -7,7 +7,7 @@ import "prywalk/frames"
 // Compilers with frames of known size still push words: HotSpot's C2 in string comparison loops, C1 for a helper's
 // arguments, both around collectors' barriers. The path to the return shows how many.
 
-// In instructions. HotSpot's SHA-512 has 5,000.
+// maxReturnPath counts instructions. HotSpot's SHA-512 has 5,000.
 const maxReturnPath = 12000
 
 // CFA is a canonical frame address: Reg (a DWARF number) + Off, or, if Saved, the word there (an earlier stack pointer)
@@ -76,7 +76,7 @@ func (r *returnSearch) follow(f *flow) bool {
 		st.regs[hwSP] = st.newUnnamedBase()
 		st.savedSPBase = st.regs[hwSP].base
 	}
-	poppedBP := r.notePopBP(f)
+	poppedBP := r.recordPopBP(f)
 	leaves := f.kind == flowIndirect || f.kind == flowTail || f.kind == flowJump && !st.has(f.target)
 	switch {
 	case f.kind == flowReturn:
@@ -94,8 +94,8 @@ func (r *returnSearch) follow(f *flow) bool {
 	return goesOn
 }
 
-// notePopBP notes whether the last instruction is pop rbp, and returns whether the one before was.
-func (r *returnSearch) notePopBP(f *flow) (before bool) {
+// recordPopBP records whether the last instruction is pop rbp, and returns whether the one before was.
+func (r *returnSearch) recordPopBP(f *flow) (before bool) {
 	pc := r.in.st.pc - uint64(f.size)
 	before = pc == r.behindPopBP
 	r.behindPopBP = 0
@@ -188,7 +188,7 @@ func (e *entrySearch) arrive() bool {
 
 func (e *entrySearch) follow(f *flow) bool {
 	st := &e.in.st
-	st.noteStartWordPopped()
+	st.markStartWordPopped()
 	if !f.fallsThrough() && e.n < len(e.places) {
 		e.places[e.n] = st.pc
 		e.n++

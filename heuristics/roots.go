@@ -69,13 +69,13 @@ func (p *patterns) findEntryEnd(entry uint64) uint64 {
 			break
 		}
 		if f.kind == flowCall {
-			st.noteCall()
+			st.recordCall()
 		}
 	}
 	return max(p.st.pc, last+1)
 }
 
-// In instructions, to the exit system call.
+// maxRoot counts the instructions to the exit system call.
 const (
 	maxRoot      = 16
 	maxRootBytes = maxRoot * 15

@@ -28,7 +28,7 @@ type Conventions interface {
 type Options struct {
 	Arch  frames.Arch
 	Code  Code              // required
-	Funcs Functions         // nil: prologues and code that switches frames are not recognised
+	Funcs Functions         // nil means that prologues and code that switches frames are not recognised
 	Entry frames.ModuleAddr // e_entry of the ELF header, or 0
 	JIT   bool              // the code keeps only the frame pointer, and may change while it is read
 }
@@ -37,7 +37,7 @@ type Options struct {
 // keeps no answers: a [frames.Space] does.
 type Source struct {
 	opt Options
-	abi *abi     // nil: no answers
+	abi *abi     // nil means no answers
 	buf [24]byte // a local variable would escape
 }
 

@@ -57,7 +57,7 @@ type slot struct {
 	val  value
 }
 
-// At most twelve registers are saved, twice where a frame is set up twice.
+// maxSlots is enough for twelve saved registers, each twice where a frame is set up twice.
 const maxSlots = 24
 
 type symbolicState struct {
@@ -77,11 +77,11 @@ type symbolicState struct {
 	releasedStack   bool  // by the last instruction
 	readCalleeSaved bool  // a start value was read
 	madeCalls       bool  // words below the stack pointer are unknown
-	startWordPopped bool  // the word at the start's stack pointer (noteStartWordPopped)
+	startWordPopped bool  // the word at the start's stack pointer (markStartWordPopped)
 	hasCallOrLoop   bool  // a call or a backward jump is on the path (returnSearch)
 	foreignSPBase   uint8 // base of a stack pointer that was loaded or set (isForeignSP)
 	tableReg        uint8 // register last loaded from a table (V8's byte code handlers)
-	savedSPBase     uint8 // base of a stack pointer loaded from savedSPPlace; 0: none
+	savedSPBase     uint8 // base of a stack pointer loaded from savedSPPlace; 0 means none
 	savedSPPlace    value
 	sp, fp          uint8
 	align           uint8 // alignEven and alignOdd of the calls so far
@@ -213,9 +213,9 @@ func (st *symbolicState) restore(reg uint8, addr value) {
 	st.set(reg, v)
 }
 
-// noteNoReturn marks a path doubtful at padding to an aligned address, or a landing place: they follow a call that does
+// markDoubtful marks a path doubtful at padding to an aligned address, or a landing place: they follow a call that does
 // not return. Precondition: afterCall; f is the instruction at pc.
-func (st *symbolicState) noteNoReturn(f *flow) {
+func (st *symbolicState) markDoubtful(f *flow) {
 	if f.padding {
 		st.padded = true
 		return
@@ -231,7 +231,7 @@ func (st *symbolicState) enter(pc uint64) {
 	st.afterCall, st.padded, st.pushedMem = false, false, false
 }
 
-func (st *symbolicState) noteCall() {
+func (st *symbolicState) recordCall() {
 	st.madeCalls, st.afterCall = true, true
 	sp := st.regs[st.sp]
 	if !sp.isRelativeTo(st.sp) {
@@ -273,8 +273,8 @@ func (st *symbolicState) isForeignSP() bool {
 // spFollowsStart reports whether the stack pointer is that at the start plus a constant.
 func (st *symbolicState) spFollowsStart() bool { return st.regs[st.sp].isRelativeTo(st.sp) }
 
-// noteLoadedSP follows an instruction that loaded reg.
-func (st *symbolicState) noteLoadedSP(reg uint8) {
+// detectForeignSP follows an instruction that loaded reg.
+func (st *symbolicState) detectForeignSP(reg uint8) {
 	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == startRelative && sp.base >= firstUnnamedBase {
 		st.foreignSPBase = sp.base
 	}
@@ -286,7 +286,7 @@ func (st *symbolicState) spKey() uint32 {
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-func (st *symbolicState) noteStartWordPopped() {
+func (st *symbolicState) markStartWordPopped() {
 	if sp := st.regs[st.sp]; sp.isRelativeTo(st.sp) && sp.off > 0 {
 		st.startWordPopped = true
 	}

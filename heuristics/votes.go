@@ -46,7 +46,7 @@ func (v *votes) add(f *finding, weak bool) {
 	v.strong++
 }
 
-// best is the outcome with most strong votes, then most weak ones; nil if there is none. sure: it has all strong votes.
+// best is the outcome with most strong votes, then most weak ones, or nil. sure means that it has all strong votes.
 func (v *votes) best() (f *finding, sure bool) {
 	if v.n == 0 {
 		return nil, false
