@@ -16,7 +16,7 @@ type Entry struct {
 	Ref    managed.Ref
 	// Compiled: Frame.PC is in the managed frame's own code.
 	Compiled bool
-	// Machinery: a native frame that runs the managed ones before it, such as an interpreter's loop.
+	// Machinery is a native frame that runs the managed ones before it, such as an interpreter's loop.
 	Machinery bool
 }
 
@@ -33,7 +33,7 @@ type Merger struct {
 
 type native struct {
 	frame         frames.Frame
-	source        int // −1: none recognised the frame
+	source        int // −1 if none recognised the frame
 	end           int // of its refs, which begin at the end of the frame before
 	replacesFrame bool
 }
@@ -69,7 +69,7 @@ func (m *Merger) flushPending(cfa frames.Addr) {
 	m.natives = append(m.natives, n)
 }
 
-// End returns the stack, innermost first. complete: the last frame is the outermost.
+// End returns the stack, innermost first. complete means that the last frame is the outermost.
 func (m *Merger) End(complete bool) []Entry {
 	if m.hasPending {
 		cfa := frames.Addr(0)

@@ -52,7 +52,7 @@ func Role(sources []managed.FrameSource, innerTID int, name string) string {
 }
 
 // WaitOf returns what a thread in a call of [waits.RuntimeWaitCall] waits for, by the first runtime that knows; else ok
-// is false. The owner's ID is in the process's own pid namespace. later: a later query may give more.
+// is false. The owner's ID is in the process's own pid namespace. later means that a later query may give more.
 func WaitOf(sources []managed.FrameSource, q *managed.WaitQuery) (w waits.Wait, ok, later bool) {
 	for t := range of[managed.Threads](sources) {
 		answer, ok := t.Waiting(q)
@@ -80,8 +80,8 @@ func HeldLocks(sources []managed.FrameSource) (out []managed.HeldLock) {
 	return out
 }
 
-// FirstPlans returns the plans that find their anchor: what to copy of a thread before its first observation, and of
-// the other runtimes that it may run; nil: none.
+// FirstPlans returns the plans that need no anchor, as they find it themselves. They say what to copy of a thread at
+// its first observation, when its runtime is not known, or of a further runtime that it may run. It can be nil.
 func FirstPlans(sources []managed.FrameSource) *[]*managed.Plan {
 	var plans []*managed.Plan
 	for _, n := range sources {
@@ -95,8 +95,8 @@ func FirstPlans(sources []managed.FrameSource) *[]*managed.Plan {
 	return &plans
 }
 
-// Plan returns what to copy besides a thread's stack, and the anchor, by the first runtime that has the thread; nil:
-// none. innerTID is in the process's own pid namespace; pthread is the thread pointer, 0 if unknown.
+// Plan returns what to copy besides a thread's stack, and the anchor, by the first runtime that has the thread, or nil.
+// innerTID is in the process's own pid namespace; pthread is the thread pointer, 0 if unknown.
 func Plan(sources []managed.FrameSource, innerTID int, pthread uint64) (*managed.Plan, frames.Addr) {
 	for _, n := range sources {
 		if plan := n.Plan(); plan != nil {
@@ -132,7 +132,7 @@ func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList
 	return all
 }
 
-// Awaits returns a process's suspended functions. It searches a heap until a time, CLOCK_MONOTONIC ns.
+// Awaits returns a process's suspended functions. It searches a heap until a time, in nanoseconds of CLOCK_MONOTONIC.
 func Awaits(sources []managed.FrameSource, w managed.Watch, until int64) (list managed.AwaitList) {
 	for source := range of[managed.AwaitSource](sources) {
 		if list.Read == 0 {
@@ -142,7 +142,7 @@ func Awaits(sources []managed.FrameSource, w managed.Watch, until int64) (list m
 	return list
 }
 
-// TaskWait is what the task with a number ([managed.Task.ID]) waits for now; nil: unknown, or it went on.
+// TaskWait is what the task with a number ([managed.Task.ID]) waits for now, or nil if unknown, or if the task went on.
 func TaskWait(sources []managed.FrameSource, id uint64) (wait *managed.WaitAnswer) {
 	for t := range of[managed.Threads](sources) {
 		if !slices.Contains(t.TaskPlaces(), id) {

@@ -21,9 +21,9 @@ type Core struct {
 	PID           int
 	Comm          string // at most 15 bytes
 	Arch          frames.Arch
-	Signal        int                   // ended or stopped the process; 0: none
+	Signal        int                   // the signal that ended or stopped the process, or 0
 	JITFuncBounds loadedcode.FuncBounds // as in [loadedcode.Process]
-	Sysroot       string                // directory with the files of the core's machine; "": /
+	Sysroot       string                // directory with the files of the core's machine; "" means /
 
 	opener     safeopen.Opener
 	size       int64

@@ -15,7 +15,7 @@ import (
 
 type file struct {
 	maps         []int             // indices of Core.maps
-	img          *loadedcode.Image // nil: none
+	img          *loadedcode.Image // nil means none
 	tried        bool
 	notELF       bool // not an ELF file
 	sameContents bool

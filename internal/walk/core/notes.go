@@ -42,7 +42,7 @@ type Thread struct {
 	TID     int
 	Name    string // the process's: cores have none of threads
 	Regs    frames.Regs
-	Syscall int64 // number; negative: none, or unknown
+	Syscall int64 // number; negative means none, or unknown
 }
 
 type notes struct {
@@ -51,8 +51,8 @@ type notes struct {
 	pid     int
 	signal  int
 	files   []fileMap
-	entry   uint64 // run-time address; 0: unknown
-	vdso    uint64 // address of the ELF header; 0: none
+	entry   uint64 // run-time address; 0 means unknown
+	vdso    uint64 // address of the ELF header; 0 means none
 }
 
 type fileMap struct {
@@ -80,7 +80,7 @@ func readNotes(f *elffile.File) *notes {
 func (n *notes) decode(arch frames.Arch, note *elffile.Note) {
 	if note.Name == "LINUX" {
 		if len(n.threads) > 0 && arch == frames.ARM64 {
-			n.threads[len(n.threads)-1].noteARM64(note.Type, note.Desc)
+			n.threads[len(n.threads)-1].readARM64Note(note.Type, note.Desc)
 		}
 		return
 	}
@@ -174,11 +174,11 @@ func (n *notes) fileMaps(b []byte) {
 // Notes of owner LINUX of an arm64 thread (include/uapi/linux/elf.h).
 const (
 	noteARMTLS     = 0x401 // tpidr_el0
-	noteARMSyscall = 0x404 // number; −1: none
+	noteARMSyscall = 0x404 // number; −1 means none
 	noteARMPAC     = 0x406 // struct user_pac_mask: data_mask, insn_mask
 )
 
-func (t *Thread) noteARM64(kind uint32, b []byte) {
+func (t *Thread) readARM64Note(kind uint32, b []byte) {
 	switch {
 	case kind == noteARMTLS && len(b) >= 8:
 		t.Regs.TLS = binary.LittleEndian.Uint64(b)

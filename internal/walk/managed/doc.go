@@ -34,7 +34,7 @@
 //
 // # Invariants
 //
-// Frames are symbolized during the walk, before the memory with their names is reused. Times are CLOCK_MONOTONIC in
-// ns; 0: unknown, as in a core. Thread IDs are of the process's pid namespace. Addresses are run-time addresses,
-// except in [FileTable] and [Builtins].
+// Frames are symbolized during the walk, before the memory with their names is reused. Times are of CLOCK_MONOTONIC, in
+// nanoseconds; an unknown time, as in a core, is 0. Thread IDs are of the process's pid namespace. Addresses are
+// run-time addresses, except in [FileTable] and [Builtins].
 package managed

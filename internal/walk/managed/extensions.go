@@ -12,8 +12,8 @@ import (
 // ContextHost is a [Host] whose user asked for the contexts of requests.
 type ContextHost interface {
 	Host
-	// NamedMapping returns the first mapping whose name begins with one of prefixes; false: there is none, or contexts
-	// were not asked for.
+	// NamedMapping returns the first mapping whose name begins with one of prefixes, or false if there is none, or
+	// contexts were not asked for.
 	NamedMapping(prefixes ...string) (start, end uint64, ok bool)
 	// ReadsContexts reports whether contexts were asked for.
 	ReadsContexts() bool
@@ -32,12 +32,13 @@ type ContextSource interface {
 // AwaitSource is a FrameSource that finds suspended functions in its heap.
 type AwaitSource interface {
 	FrameSource
-	// Awaits returns the suspended asynchronous functions. It searches the heap until a time, CLOCK_MONOTONIC ns.
+	// Awaits returns the suspended asynchronous functions. It searches the heap until a time, in nanoseconds of
+	// CLOCK_MONOTONIC.
 	Awaits(w Watch, until int64) AwaitList
 }
 
 // AwaitList is one reading of suspended functions. Tasks are chains of functions that await each other, those with
-// equal frames once ([Task].Count). Undisturbed: no thread ran during the reading.
+// equal frames once ([Task].Count). Undisturbed means that no thread ran during the reading.
 type AwaitList struct {
 	AwaitCounts
 	Tasks       []Task
@@ -51,8 +52,8 @@ type AwaitCounts struct {
 	Pending  int `json:"pending"`
 	Unproven int `json:"unproven"`
 	More     int `json:"more,omitempty"`
-	// Read is the size of the pages that were searched, in bytes; 0: no heap was found. Unread are pages that were not
-	// readable. Cut: not all pages were searched, as the time was over or there are too many promises.
+	// Read is the size of the pages that were searched, in bytes; 0 means that no heap was found. Unread are pages that
+	// were not readable. Cut means that not all pages were searched, as the time was over or there are too many promises.
 	Read   int  `json:"read_bytes"`
 	Unread int  `json:"unread_pages,omitempty"`
 	Cut    bool `json:"cut,omitempty"`
@@ -87,7 +88,7 @@ type Builtins interface {
 	SavesFPOnly(pc uint64) bool
 	// Continues reports whether a function begins at pc that is returned into but was not called.
 	Continues(pc uint64) bool
-	// Rule is a caller's rule at the first instruction of such a function; false: unknown.
+	// Rule is a caller's rule at the first instruction of such a function, or false if it is unknown.
 	Rule(arch frames.Arch) (frames.Rule, *frames.Row, bool)
 }
 

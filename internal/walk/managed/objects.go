@@ -5,6 +5,7 @@ package managed
 import (
 	"maps"
 	"sync/atomic"
+	"time"
 )
 
 // CacheEntry has the times of a cached object.
@@ -64,7 +65,7 @@ func (o *Objects[E]) Number(e E) {
 	o.bySerial[e.Entry().Serial] = e
 }
 
-// walked notes that the walk of a copy made at a time used an object.
+// walked records that the walk of a copy made at a time used an object.
 func (o *Objects[E]) walked(e E, at int64) {
 	entry := e.Entry()
 	entry.LastWalked = max(entry.LastWalked, at)
@@ -87,8 +88,8 @@ func (o *Objects[E]) Forget() {
 	o.byAddr, o.bySerial = nil, nil
 }
 
-// Begin begins the walk of a copy made at a time (CLOCK_MONOTONIC, ns), and evicts objects that are unused or too many.
-// evicted: serial numbers may have lost their objects.
+// Begin begins the walk of a copy made at a time (in nanoseconds of CLOCK_MONOTONIC), and evicts objects that are
+// unused or too many. evicted: serial numbers may have lost their objects.
 func (o *Objects[E]) Begin(at int64) (evicted bool) {
 	if o.Len() > maxObjects { // one at a time would cost owners a search of their own maps in each walk
 		o.Forget()
@@ -107,7 +108,7 @@ func (o *Objects[E]) Begin(at int64) (evicted bool) {
 	return true
 }
 
-const evictionPeriod = 60e9 // ns
+const evictionPeriod = int64(time.Minute)
 
 // IdleEviction schedules the eviction of unused cache entries.
 type IdleEviction struct {

@@ -33,7 +33,7 @@ const (
 	fewPages = 16
 )
 
-// Reset empties the cache and sets its source; nil: none.
+// Reset empties the cache and sets its source, which may be nil.
 func (p *Pages) Reset(source Reader) {
 	if n := len(p.pages); n > max(p.used, fewPages) { // free one after a deep stack
 		p.pages[n-1], p.pages = nil, p.pages[:n-1]

@@ -7,7 +7,7 @@ type Plan struct {
 	Steps []Step
 	// FindAnchor fills [SlotAnchor] for a thread without a known anchor.
 	FindAnchor []Step
-	// FromThreadPointer: without a known anchor it is the thread pointer.
+	// FromThreadPointer means that the thread pointer stands in for an unknown anchor.
 	FromThreadPointer bool
 	// Skip has the objects that CopyTargets skips.
 	Skip *SkipSet
@@ -28,7 +28,7 @@ type Step struct {
 	Base uint8
 	Off  int64
 	To   uint8
-	// End is the slot of the end address, or of FindNode's value; 0: none.
+	// End is the slot of the end address, or of FindNode's value, or 0 if there is none.
 	End uint8
 	// Max bounds the number of nodes; of Copy and CopyArray it bounds the number of bytes.
 	Max uint32
@@ -80,7 +80,7 @@ const (
 	SlotThreadPointer // fs base, TPIDR_EL0
 	SlotInnerTID
 	SlotFirstFree
-	// SlotZero is always 0: Off is then an absolute address.
+	// SlotZero is always 0, so that Off is an absolute address.
 	SlotZero = MaxSlots - 1
 )
 

@@ -93,7 +93,7 @@ func (p *proof[ID, E]) isUnchanged() bool {
 	return status == ObjectKnown && p.hasNow(id)
 }
 
-// hasNow reports whether the known object has an identity that was read now, and notes the time of the check.
+// hasNow reports whether the known object has an identity that was read now, and records the time of the check.
 func (p *proof[ID, E]) hasNow(id ID) bool {
 	if p.known.Identity() != id {
 		return false

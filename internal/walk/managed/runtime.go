@@ -13,8 +13,8 @@ import (
 type Host interface {
 	Arch() frames.Arch
 	Modules() []*frames.Module
-	// Symbol finds a symbol in the file or its debug file, which a miss may open; false: there is none. A thread-local
-	// symbol's address is its offset in the file's block plus the bias.
+	// Symbol finds a symbol in the file or its debug file, which a miss may open, and returns false if there is none. A
+	// thread-local symbol's address is its offset in the file's block plus the bias.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
 	// OwnSymbols returns all symbols with these names in the file's own tables; the answer is cached.
 	OwnSymbols(m *frames.Module, names ...string) []Symbol
@@ -24,7 +24,7 @@ type Host interface {
 	Read(addr uint64, b []byte) int
 	// ReadCode is Read of instructions, whose changes the host detects.
 	ReadCode(addr uint64, b []byte) int
-	// CodeAnalysis has the rules for code without tables; nil: none.
+	// CodeAnalysis has the rules for code without tables, or nil if there is none.
 	CodeAnalysis() *heuristics.Source
 }
 
@@ -51,10 +51,10 @@ type Detector func(h Host) (Runtime, error)
 type Runtime interface {
 	// Name returns name and version: "CPython 3.12.1".
 	Name() string
-	// Module returns the runtime's module as of the last Attach if a process can have several runtimes of this kind,
-	// else nil.
+	// Module returns the runtime's module as of the last Attach if a process can have several of this kind, else nil.
 	Module() *frames.Module
-	// Attach sets the rule sources of the runtime's modules after each reading of the mappings; false: it is gone.
+	// Attach sets the rule sources of the runtime's modules after each reading of the mappings; it returns false if it is
+	// gone.
 	Attach(h Host) bool
 	// Changed is called before Attach. It reports whether rules may be invalid though no instruction changed.
 	Changed() bool
@@ -115,8 +115,8 @@ type FrameSource interface {
 	// Begin begins the walk of s, which is valid until the next Begin.
 	Begin(s *Sample)
 	// ManagedFrames is called, innermost first, for each native frame that no earlier runtime has recognised, with its
-	// CFA: 0 for the outermost frame of an incomplete walk, [Outermost] of a complete one. It appends the frame's
-	// managed frames, innermost first. replacesFrame: the frame is the code that they stand for, an interpreter's loop
+	// CFA: 0 for the outermost frame of an incomplete walk, [Outermost] of a complete one. It appends the frame's managed
+	// frames, innermost first. replacesFrame means that the frame is the code that they stand for, an interpreter's loop
 	// or compiled code; or, also without Refs, another function of an interpreter's own file, which reports hide as
 	// machinery.
 	ManagedFrames(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, replacesFrame bool)
@@ -176,7 +176,7 @@ type Frame struct {
 	StartLine int
 	// Type is the execution tier, such as "cpython", "interpreted", "c1", "c2", "stub".
 	Type string
-	// Inlined: its code is part of the next Frame's.
+	// Inlined means that its code is part of the next Frame's.
 	Inlined bool
 }
 
@@ -185,10 +185,10 @@ type Certainty uint8
 
 // Values of Certainty.
 const (
-	// SameMemory: memory did not change between copy and read.
+	// SameMemory means that memory did not change between copy and read.
 	SameMemory Certainty = iota
-	// Checked: a copied identity is unchanged.
+	// Checked means that a copied identity is unchanged.
 	Checked
-	// Freed: the frame is named [freed]; what Symbolize appended is ignored.
+	// Freed means that the frame is named [freed]; what Symbolize appended is ignored.
 	Freed
 )

@@ -12,7 +12,7 @@ import (
 // the task's. A place is the number of a task's record, which a later task reuses.
 type Scheduler interface {
 	Runtime
-	// TaskOffsets is constant; nil: unknown.
+	// TaskOffsets returns the same each time, or nil if they are unknown.
 	TaskOffsets() *TaskOffsets
 	// AllTasks reads each task at its own time.
 	AllTasks() ([]TaskRecord, error)
@@ -22,27 +22,27 @@ type Scheduler interface {
 	Places() (int, error)
 	// Poll appends the places in [from, to) whose records have changed since [Scheduler.Task].
 	Poll(from, to int, changed []int) []int
-	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; false: it
-	// kept changing.
+	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; it returns
+	// false if it kept changing.
 	Task(place int, t *TaskRecord) (stack []byte, ok bool)
 	// Labels returns the labels of a stopped thread's task, LabelsAt those at [TaskRecord.LabelsAt].
 	Labels(regs *frames.Regs, mem frames.Memory) map[string]string
 	LabelsAt(addr frames.Addr) map[string]string
-	// WaitsAt says what a parked task waits for, by its copied stack; nil: unproven.
+	// WaitsAt says what a parked task waits for, by its copied stack; it returns nil if it is unproven.
 	WaitsAt(t *TaskRecord, stack []byte) []TaskWait
-	// Polled returns the descriptor for which a parked task waits, by its copied stack; false: unproven.
+	// Polled returns the descriptor for which a parked task waits, by its copied stack, or false if it is unproven.
 	Polled(t *TaskRecord, stack []byte) (fd int, ok bool)
 	// HeldLocks returns the locks that a frame with stack pointer sp holds, by the function's code up to pc. awaited is
-	// the only object that the task waits for; 0: without the lock that the frame's last call takes or releases. stack is
-	// the copied stack; nil: the process's memory.
+	// the only object that the task waits for; if it is 0, the lock that the frame's last call takes or releases is left
+	// out. stack is the copied stack, or nil for the process's memory.
 	HeldLocks(pc, sp, awaited frames.Addr, stack frames.Memory) []TaskLock
 }
 
 // TaskOffsets leads from a stopped thread to its task's stack: running task (in Go g), worker (m), current task, its
 // saved stack pointer.
 type TaskOffsets struct {
-	// InRegister: the running task's address is in Register (a DWARF number), which other code may reuse, else in the
-	// word at the thread pointer plus TLS.
+	// InRegister means that the running task's address is in Register (a DWARF number), which other code may reuse, else
+	// in the word at the thread pointer plus TLS.
 	InRegister bool
 	Register   uint8
 	TLS        int64
@@ -50,7 +50,7 @@ type TaskOffsets struct {
 	StackLo, StackHi, Worker, SavedSP int64
 	// Offsets in a worker: scheduler task, signal handler task, current task.
 	SchedulerTask, SignalTask, CurrentTask int64
-	// Labels is the offset of the labels' address in a task, 0: unknown. Safe for concurrent use.
+	// Labels is the offset of the labels' address in a task, or 0 if it is unknown. Safe for concurrent use.
 	Labels *atomic.Int64
 	// TaskSize and WorkerSize are the bytes to copy of each.
 	TaskSize, WorkerSize int
@@ -66,7 +66,7 @@ type TaskRecord struct {
 	Labels       map[string]string
 	CreatedBy    frames.Addr // a return address
 	System       bool        // the runtime's own
-	// OnThread: the task is or was about to be on a thread; Regs are invalid.
+	// OnThread means that the task is or was about to be on a thread; Regs are invalid.
 	OnThread         bool
 	Regs             frames.Regs // PC, SP and frame pointer
 	StackLo, StackHi frames.Addr

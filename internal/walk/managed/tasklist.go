@@ -4,6 +4,7 @@ package managed
 
 import (
 	"slices"
+	"time"
 
 	"prywalk/internal/host/procmem"
 )
@@ -14,11 +15,10 @@ const MostTasks = 1 << 14
 // TaskList is one reading of tasks.
 type TaskList struct {
 	Tasks []Task
-	// Changed counts the tasks that changed at each reading, More those beyond [MostTasks], or beyond the frames that a
-	// list may have.
+	// Changed counts the tasks that changed at each reading, More those beyond [MostTasks], or the frames of a list.
 	Changed, More int
-	// Examined: the list is of tasks that can hold locks (virtual threads). Mounted are on a thread's stack; the stacks
-	// of Unproven do not end at a first function; Unlisted are sets and links of the list that could not be read.
+	// Examined means that the list is of tasks that can hold locks (virtual threads). Mounted are on a thread's stack; the
+	// stacks of Unproven do not end at a first function; Unlisted are sets and links of the list that could not be read.
 	// Untracked: the program's options keep its tasks from being listed.
 	Examined, Untracked         bool
 	Mounted, Unproven, Unlisted int
@@ -38,33 +38,33 @@ const (
 type Task struct {
 	// Family is the library ("asyncio"). Runtime is [Runtime.Name], set by callstack.Tasks.
 	Name, Family, Runtime string
-	// ID is the program's number of the task; 0: none.
+	// ID is the program's number of the task, or 0 if there is none.
 	ID    uint64
 	State TaskState
 	// Count is the number of tasks of an [AwaitList] with these frames.
 	Count int
 	// Wait is the awaited operation, as "asyncio.Queue.get".
 	Wait string
-	// Entry is the program's first function; "": that of the outermost frame.
+	// Entry is the program's first function, or "" if the outermost frame's is.
 	Entry string
 	// Awaits is the class of the awaited object, AwaitsTasks the names of awaited tasks.
 	Awaits      string
 	AwaitsTasks []string
-	// Reads is the descriptor that the awaited bytes come from; 0: none, or not known.
+	// Reads is the descriptor that the awaited bytes come from; 0 means none, or not known.
 	Reads int
-	// WaitsFor is what a virtual thread waits for; nil: unknown.
+	// WaitsFor is what a virtual thread waits for, or nil if that is unknown.
 	WaitsFor *WaitAnswer
 	// AwaitsAt and AwaitedBy are addresses of tasks; AwaitedBy only from Python 3.14 on.
 	AwaitsAt, AwaitedBy []uint64
 	// Frames are its coroutines, innermost first; of a running one only the outermost.
 	Frames []Frame
-	// Undisturbed: no interpreter thread ran during the reading.
+	// Undisturbed means that no interpreter thread ran during the reading.
 	Undisturbed bool
 }
 
 // Watch reports whether threads sleep during a reading.
 type Watch interface {
-	// Mark notes the threads' run counts, and reports whether all sleep; nil: all threads of the process.
+	// Mark stores the run counts of threads, of all of the process's if tids is nil, and reports whether all sleep.
 	Mark(tids []int) bool
 	// Slept reports whether none has run since the last Mark.
 	Slept() bool
@@ -115,7 +115,7 @@ func sameTask(a, b *Task) bool {
 }
 
 // ReadTasks reads the tasks at places, at most [MostTasks], until their frames, and what read subtracts, use up left.
-// whole: places has all.
+// whole means that places has all.
 func ReadTasks(places []uint64, whole bool, left *int, read func(place uint64) (Task, TaskStatus)) (list TaskList) {
 	if !whole {
 		list.Unlisted++
@@ -161,16 +161,16 @@ func YieldTasks(places []uint64, read func(place uint64) (Task, TaskStatus),
 // readings of more than maxBetweenLists/listingShare, 50 ms, take more.
 type Listing struct {
 	places []uint64
-	next   int64 // reading: CLOCK_MONOTONIC, ns
+	next   int64 // reading, in nanoseconds of CLOCK_MONOTONIC
 }
 
 const (
 	listingShare    = 200
-	maxBetweenLists = 10e9    // ns: a reading may have waited for a CPU
-	maxListed       = 1 << 17 // places that a reading did not find
+	maxBetweenLists = int64(10 * time.Second) // a reading may have waited for a CPU
+	maxListed       = 1 << 17                 // places that a reading did not find
 )
 
-// Places returns the last list, or a new one if that is due. whole: read returned all.
+// Places returns the last list, or a new one if that is due. whole means that read returned all.
 func (l *Listing) Places(read func() (places []uint64, whole bool)) []uint64 {
 	begin := procmem.Now()
 	if begin < l.next {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"path"
 	"regexp"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
@@ -19,12 +20,12 @@ import (
 //	_dl_stack_used ───────► list next, prev ──► the next one's list
 //	_dl_stack_user          tid
 type ThreadPointers struct {
-	heads   [2]uint64 // of the lists; 0: unknown
+	heads   [2]uint64 // of the lists; 0 means unknown
 	list    int64
 	tid     int64
 	pointer uint64         // to the thread pointer
 	byTID   map[int]uint64 // struct pthread
-	next    int64          // no reading before, CLOCK_MONOTONIC ns
+	next    int64          // no reading before, in nanoseconds of CLOCK_MONOTONIC
 }
 
 const (
@@ -39,11 +40,11 @@ const (
 var hasThreadLists = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 
 const (
-	maxListedThreads = 1 << 15  // of a list
-	maxPthread       = 64 << 10 // bytes
-	maxListSpan      = 256      // bytes with its list and tid
-	readAgain        = 15e6     // ns between readings
-	shareOfTime      = 50       // least ratio of pause and reading
+	maxListedThreads = 1 << 15                      // of a list
+	maxPthread       = 64 << 10                     // bytes
+	maxListSpan      = 256                          // bytes with its list and tid
+	readAgain        = int64(15 * time.Millisecond) // between readings
+	shareOfTime      = 50                           // least ratio of pause and reading
 )
 
 // Find finds the lists; without them no thread is known.

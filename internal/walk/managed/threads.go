@@ -19,7 +19,7 @@ type ThreadRoles interface {
 	ThreadNamer
 	// Postponed reports whether a name's query since its last call failed and may succeed later.
 	Postponed() bool
-	// Role returns the role of a thread with a displayed name ([languages.RoleApplication] …); false: unknown.
+	// Role returns the role of a thread with a displayed name ([languages.RoleApplication] …), or false if it is unknown.
 	Role(innerTID int, name string) (role string, ok bool)
 }
 
@@ -33,8 +33,8 @@ type LockHolder interface {
 // Threads is a FrameSource that knows what its threads wait for, and tasks without a thread.
 type Threads interface {
 	FrameSource
-	// Waiting says what a thread in futex(2) or ppoll(2) waits for; false: unproven. A recording asks until an answer
-	// is not Later, a dump again to confirm.
+	// Waiting says what a thread in futex(2) or ppoll(2) waits for; it returns false if it is unproven. A recording asks
+	// until an answer is not Later, a dump again to confirm.
 	Waiting(q *WaitQuery) (WaitAnswer, bool)
 	// Coroutines returns at most [MostTasks] tasks without a thread, each read consistently ([Task.Undisturbed]).
 	Coroutines(w Watch) TaskList
@@ -67,11 +67,11 @@ type WaitQuery struct {
 	Word     uint64
 	// Mem is the copied memory, nil if gone.
 	Mem frames.Memory
-	// Live.Unchanged reports whether the same sleep continues. nil: only the copy is known.
+	// Live.Unchanged reports whether the same sleep continues. It is nil if only the copy is known.
 	Live Live
-	// Timed: the call has a time-out.
+	// Timed means that the call has a time-out.
 	Timed bool
-	// Still: Mem is a core's.
+	// Still means that Mem is a core's.
 	Still bool
 }
 
@@ -88,6 +88,6 @@ type WaitAnswer struct {
 	// OwnerName is the owner's name in the runtime (CPython).
 	OwnerName string
 	Timed     bool
-	// Later: the answer may be more complete later.
+	// Later means that the answer may be more complete later.
 	Later bool
 }

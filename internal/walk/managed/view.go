@@ -12,9 +12,9 @@ import (
 // View is memory as of a [Sample]: the copy, or the process if the thread has not run since.
 type View struct {
 	Sample *Sample
-	// UsedLive: the process was read, and the thread must not run until the end of the walk.
+	// UsedLive means that the process was read, and the thread must not run until the end of the walk.
 	UsedLive bool
-	// Pages are the process's memory since Begun, CLOCK_MONOTONIC ns.
+	// Pages are the process's memory since Begun, in nanoseconds of CLOCK_MONOTONIC.
 	Pages       Pages
 	Begun       int64
 	asked, live bool
@@ -93,7 +93,7 @@ func ReadWord(r Reader, addr uint64) (uint64, bool) {
 type WordReader func(addr uint64) (uint64, bool)
 
 // ReadRegions reads regions, many in one call if h is a [Gatherer], else each from r. It calls failed for each
-// unreadable one; all: there was none.
+// unreadable one; all means that there was none.
 func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Region)) (all bool) {
 	g, _ := h.(Gatherer)
 	for all = true; len(parts) > 0; {

@@ -24,10 +24,10 @@ type Registration struct {
 	Detect managed.Detector
 	// Symbols are the names that Detect asks of each module; any other name costs a search of the whole table.
 	Symbols []string
-	// Table reads the language's table of functions in an ELF file, nil if HasTable is false; both nil: no tables.
+	// Table reads the language's table of functions in an ELF file, nil if HasTable is false. Without tables both are nil.
 	Table    func(f *elffile.File) managed.FileTable
 	HasTable func(f *elffile.File) bool
-	// Builtins returns the runtime's code in an ELF file; nil: none.
+	// Builtins returns the runtime's code in an ELF file, or is nil.
 	Builtins BuiltinsOf
 }
 

@@ -121,7 +121,7 @@ func selectFDs(args *[6]uint64, limit int, read func(uint64, []byte) int) (out [
 const timerAbsolute = 1
 
 type sleepTime struct {
-	addr     uint64 // of a struct timespec; 0: none
+	addr     uint64 // of a struct timespec; 0 means none
 	absolute bool   // an end, not a length
 	clock    uint64
 }

@@ -22,9 +22,10 @@ type Sleeper struct {
 	// Stack is the innermost functions with inlined calls, at most [MaxFunctions]; of a dump, if none of them is managed,
 	// also the first managed one beyond.
 	Stack []StackFunction
-	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0 if unknown.
+	// At is the time of the sample, in nanoseconds of CLOCK_MONOTONIC; 0 if unknown.
 	At int64
-	// Managed asks the runtimes about a thread in a [RuntimeWaitCall], and its answer has priority. nil: there are none.
+	// Managed asks the runtimes about a thread in a [RuntimeWaitCall], and its answer has priority. It is nil without
+	// runtimes.
 	Managed func() (Wait, bool)
 }
 
@@ -96,7 +97,7 @@ var kindsOfCalls = map[string]Kind{
 	"sync": Disk, "syncfs": Disk,
 }
 
-// timeout is a call's argument: a pointer (0: none) or milliseconds (negative: none).
+// timeout is a call's argument: a pointer (0 for none) or milliseconds (negative for none).
 type timeout struct {
 	arg    int
 	millis bool

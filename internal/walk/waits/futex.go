@@ -49,7 +49,7 @@ func (c *FutexCopy) u32(addr uint64) (uint32, bool) {
 	return binary.LittleEndian.Uint32(c.Bytes[off:]), true
 }
 
-// FutexWord returns the word at which futex(2) sleeps; false: the operation does not sleep.
+// FutexWord returns the word at which futex(2) sleeps, or false if the operation does not sleep.
 func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	switch args[1] &^ (futexPrivate | futexClockRealtime) {
 	case futexWait, futexWaitBitset, futexLockPI, futexLockPI2, futexWaitRequeuePI:
@@ -58,8 +58,8 @@ func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// RuntimeWaitCall returns the futex word (0: none) and whether there is a time-out, of a call in which runtimes'
-// threads wait for each other: futex(2), and ppoll(2) of Ruby up to 3.2.
+// RuntimeWaitCall returns the futex word (or 0) and whether there is a time-out, of a call in which runtimes' threads
+// wait for each other: futex(2), and ppoll(2) of Ruby up to 3.2.
 func RuntimeWaitCall(name string, args *[6]uint64) (word uint64, timed, ok bool) {
 	switch name {
 	case "futex":

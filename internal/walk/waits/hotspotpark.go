@@ -14,7 +14,7 @@ var hotspotWaits = []struct {
 	{"JavaThread::sleep", Sleep},
 }
 
-// hotspotWait returns what a HotSpot thread in a condition waits for. decided: outer functions cannot change it.
+// hotspotWait returns what a HotSpot thread in a condition waits for. decided means that outer ones cannot change it.
 func hotspotWait(stack []StackFunction) (kind Kind, decided bool) {
 	for i := range stack {
 		name := strings.TrimPrefix(stack[i].Function, "os::")

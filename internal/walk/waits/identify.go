@@ -72,8 +72,8 @@ func IsIdentified(stack []StackFunction) bool {
 }
 
 // identify returns the primitive at which a stack, innermost function first, waits: malloc's lock, not the mutex around
-// malloc. A weakPrimitive is only taken if none of the other tables follows. done: outer native functions cannot
-// change the answer.
+// malloc. A weakPrimitive is only taken if none of the other tables follows. done means that outer native functions
+// cannot change the answer.
 func identify(stack []StackFunction) (p primitive, done bool) {
 	musl := false
 	for i := range stack[:min(len(stack), MaxFunctions)] {

@@ -43,20 +43,20 @@ func idleBy(rule string) Idleness { return Idleness{Idle: rule} }
 
 // Rules of [Idle].
 const (
-	// IdleEventLoop: epoll_wait, or poll, select, io_uring_enter and the like of an event loop; not if work runs the
+	// IdleEventLoop is epoll_wait, or poll, select, io_uring_enter and the like of an event loop; not if work runs the
 	// loop until a reply is there.
 	IdleEventLoop = "event-loop"
-	// IdleAccept: the next connection.
+	// IdleAccept waits for the next connection.
 	IdleAccept = "accept"
-	// IdleSignal: the next signal.
+	// IdleSignal waits for the next signal.
 	IdleSignal = "signal"
-	// IdlePool: a condition, semaphore or park in which a pool's or queue's loop takes its next work.
+	// IdlePool is a condition, semaphore or park in which a pool's or queue's loop takes its next work.
 	IdlePool = "pool"
-	// IdleRuntime: a thread of a runtime, such as a compiler of a Java virtual machine, in its own loop.
+	// IdleRuntime is a thread of a runtime, such as a compiler of a Java virtual machine, in its own loop.
 	IdleRuntime = "runtime"
-	// IdleConnection: the next message on an open connection.
+	// IdleConnection waits for the next message on an open connection.
 	IdleConnection = "connection"
-	// IdleForever: a goroutine in select {}. One at a nil channel is blocked: mostly a fault.
+	// IdleForever is a goroutine in select {}. One at a nil channel is blocked: mostly a fault.
 	IdleForever = "forever"
 )
 

@@ -112,7 +112,7 @@ func (s *waitingStack) isOnlyManagedLoop() bool {
 	return s.isOnlyManaged() && isLoop(&s.outer[0]) && !s.mayAwaitLock()
 }
 
-// isLibrarysLoop reports whether the thread runs nothing of the program, so that no work of it waits.
+// isLibrarysLoop reports whether the stack has no function of the program: the wait then holds up none of its work.
 func (s *waitingStack) isLibrarysLoop() bool {
 	f := s.outer[0]
 	return s.isOnlyManaged() && !s.mayAwaitLock() &&

@@ -11,7 +11,7 @@ import (
 
 // OpenFile is a descriptor that a thread waits for. Unknown values are omitted.
 type OpenFile struct {
-	// FD is its number; negative: not known, in a recording.
+	// FD is its number; it is negative if unknown, in a recording.
 	FD FileNumber `json:"fd,omitzero"`
 	// Path is what /proc/PID/fd shows: a file's path, or "socket:[123]".
 	Path string `json:"path,omitempty"`
@@ -191,7 +191,7 @@ func fileLockOwner(text string, waiter int, classes []string) (pid int) {
 		if len(fields) < 5 {
 			continue
 		}
-		n, _ := strconv.Atoi(fields[4]) // −1: of an open file description, 0: of another pid namespace
+		n, _ := strconv.Atoi(fields[4]) // −1 means an open file description's, 0 one of another pid namespace
 		switch {
 		case !waits:
 			last = n

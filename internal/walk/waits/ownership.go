@@ -10,10 +10,9 @@ import (
 
 // Ownership is the owner of a lock that is waited for, or why that is not known.
 type Ownership struct {
-	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace; 0:
-	// unknown.
+	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace, or 0.
 	Owner int `json:"owner,omitempty"`
-	// OwnerTask is the number of the virtual thread that holds the lock; 0: none.
+	// OwnerTask is the number of the virtual thread that holds the lock, or 0 if there is none.
 	OwnerTask uint64 `json:"owner_task,omitempty"`
 	// OwnerName is the name of the owner, or of OwnerProcess.
 	OwnerName string `json:"owner_name,omitempty"`
@@ -21,9 +20,9 @@ type Ownership struct {
 	// ended, or was another process's, from which this one was forked.
 	OwnerGone int `json:"owner_gone,omitempty"`
 	// OwnerParent is the parent process, if OwnerGone is a live thread of it, which took the lock before the fork: no
-	// thread of this process holds it. 0: none.
+	// thread of this process holds it. It is 0 if there is none.
 	OwnerParent int `json:"owner_parent,omitempty"`
-	// OwnerProcess is the process that took a file lock; 0: unknown. A process that it started may hold the lock, too.
+	// OwnerProcess is the process that took a file lock, or 0. A process that it started may hold the lock, too.
 	OwnerProcess int `json:"owner_process,omitempty"`
 	// Free reports that no owner was stored when the lock was read, or that its waiters had gone on. It is false for a
 	// free rwlock, and for a taken mutex whose owner is not stored yet: Why says so.

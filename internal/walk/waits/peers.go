@@ -14,10 +14,10 @@ import (
 type Peers struct {
 	ends     map[string][]endpoint // by link
 	unix     map[string]string     // links of Unix sockets' other ends
-	nextScan int64                 // CLOCK_MONOTONIC ns
+	nextScan int64                 // in nanoseconds of CLOCK_MONOTONIC
 }
 
-// NextLists is when the lists of sockets and of descriptors may both be read again, CLOCK_MONOTONIC ns.
+// NextLists is when the lists of sockets and of descriptors may both be read again, in nanoseconds of CLOCK_MONOTONIC.
 func (p *Peers) NextLists(a *RemoteAddresses) int64 { return max(p.nextScan, a.nextRead) }
 
 // Of returns " = ", the inode of the other end of a descriptor's link, and the processes that have it, or "". Of a
@@ -73,8 +73,8 @@ func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) (other 
 	return other, pending
 }
 
-// addPeers adds the ends of a socket's other end, or of a pipe those that read where f writes, or write; those of the
-// process itself, which its children have copied, come last.
+// addPeers adds the processes that have the other end. Those of a pipe read it if f writes, and write it if f reads.
+// The process itself comes last: it has both ends of a pipe for its children, which have copied them.
 func (f *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
 	reads := true
 	for _, e := range ends {

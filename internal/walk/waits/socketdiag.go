@@ -76,7 +76,7 @@ func eachMessage(reply []byte, take func(message []byte)) bool {
 	return true
 }
 
-// diagAttribute returns the value of an attribute (struct rtattr), nil: absent.
+// diagAttribute returns the value of an attribute (struct rtattr), or nil if it is absent.
 func diagAttribute(attributes []byte, wanted uint16) []byte {
 	order := binary.NativeEndian
 	for len(attributes) >= unix.SizeofRtAttr {

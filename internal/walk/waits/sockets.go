@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 type socket struct{ local, remote, state string }
@@ -61,9 +62,9 @@ const pendingInode = "0"
 
 func isPending(inode string) bool { return strings.HasPrefix(inode, pendingInode) }
 
-// otherEnd returns the inode of the other end of a connection on this machine, or "". f: of a process with the socket.
-// Of a pending TCP connection it is that of the listening socket of its address: with a full queue, the server does not
-// answer to SYN.
+// otherEnd returns the inode of the other end of a connection on this machine, or "". f is a file of a process with the
+// socket. Of a pending TCP connection it is that of the listening socket of its address: with a full queue, the server
+// does not answer to SYN.
 func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string, pending bool) {
 	switch s := t.sockets[inode]; {
 	case s.remote != "":
@@ -83,7 +84,7 @@ func (t *socketTables) otherEnd(f *OpenFiles, inode string) (other string, pendi
 }
 
 // listeningAt returns the inode of the only socket that listens at an address, or else at all of its family, or else at
-// all; "": none, or several, as with SO_REUSEPORT.
+// all. It returns "" for none and for several, as with SO_REUSEPORT.
 func (t *socketTables) listeningAt(address string) string {
 	server, all := socket{local: address}, "0.0.0.0:"
 	if strings.HasPrefix(address, "[") {
@@ -127,12 +128,12 @@ func (s *socket) listener() string {
 // RemoteAddresses returns the remote addresses of a network namespace's sockets. Not safe for concurrent use.
 type RemoteAddresses struct {
 	socketTables
-	nextRead int64 // next reading of the tables, CLOCK_MONOTONIC ns
+	nextRead int64 // next reading of the tables, in nanoseconds of CLOCK_MONOTONIC
 }
 
 // Of returns a socket's remote address by its link ([OpenFiles.Link]), and whether it is not connected, or "". It reads
 // the tables again for an unknown socket, or one that is not connected or not accepted, in at most 1/200 of the time.
-// now returns CLOCK_MONOTONIC in ns.
+// now returns CLOCK_MONOTONIC in nanoseconds.
 func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
@@ -161,7 +162,7 @@ func (a *RemoteAddresses) IsServed(link string) bool {
 	return known && s.listener() != "" && len(a.listening[s.listener()]) > 0
 }
 
-const peersEvery = 1e9 // ns, at least, between readings of the tables
+const peersEvery = int64(time.Second) // at least, between readings of the tables
 
 // Network identifies the process's network namespace, "" if unknown.
 func (f *OpenFiles) Network() string {

@@ -26,7 +26,7 @@ var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(futu
 type StackRule struct {
 	Idleness
 	Pooled bool // in the loop of a pool of threads
-	// AwaitsResult: it waits for a task's result, in a pool's loop or not.
+	// AwaitsResult means that it waits for a task's result, in a pool's loop or not.
 	AwaitsResult bool
 }
 

@@ -20,10 +20,11 @@ import (
 
 // Unanswered are TCP connections on which one side sent data, and the other none since: a request may be in work.
 type Unanswered struct {
-	// Peer is the other end to which the process sent: "127.0.0.1:80 = nginx (pid 9)"; "": clients sent to the process.
+	// Peer is the other end to which the process sent: "127.0.0.1:80 = nginx (pid 9)"; "" means that clients sent to it.
 	Peer        string `json:"peer,omitempty"`
 	Connections int    `json:"connections"`
-	// Longest is the longest time since the last such data, ns. The first can be older, and TCP repeats what is lost.
+	// Longest is the longest time since the last such data, in nanoseconds. The first can be older, and TCP repeats what
+	// is lost.
 	Longest time.Duration `json:"longest_ns"`
 }
 

@@ -38,7 +38,7 @@ type Wait struct {
 	FDs []OpenFile `json:"descriptors,omitempty"`
 	// Path is the path that a call looks up, such as open.
 	Path string `json:"path,omitempty"`
-	// Child is the process waited for; 0: any.
+	// Child is the process waited for; 0 means any.
 	Child int `json:"child,omitempty"`
 	Idleness
 
@@ -49,7 +49,7 @@ type Wait struct {
 }
 
 // ManagedWait is a runtime's answer. class is the awaited object's; owner is a thread ID in the target's pid namespace,
-// 0: unknown.
+// or 0 if it is unknown.
 func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
 	w := Wait{
 		Kind: kind, Symbol: class, Address: schema.Hex(address), Ownership: Ownership{ownerInnerTID: owner}, Timed: timed,
@@ -61,7 +61,7 @@ func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool)
 	return w
 }
 
-// OnlyFile returns the descriptor waited for; nil: none, or several.
+// OnlyFile returns the descriptor waited for, or nil for none and for several.
 func (w *Wait) OnlyFile() *OpenFile {
 	if w.FD == nil && len(w.FDs) == 1 {
 		return &w.FDs[0]

@@ -187,8 +187,8 @@ func (in *interpreter) frameOf310(co uint64) (f coFrame) {
 	return f
 }
 
-// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the outermost's state;
-// false: inconsistent, as during a change. It sets t.locals to those of the innermost one.
+// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the outermost's state,
+// or false if they are inconsistent, as during a change. It sets t.locals to those of the innermost one.
 func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
 	for n := 0; n < maxAwaits; n++ {
 		t.left--

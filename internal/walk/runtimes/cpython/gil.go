@@ -4,6 +4,7 @@ package cpython
 
 import (
 	"encoding/binary"
+	"time"
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
@@ -27,9 +28,9 @@ type gil struct {
 	*interpreter
 	threads    *threads
 	names      *threadNames
-	at         uint64 // 0: unknown
+	at         uint64 // 0 means unknown
 	tries      int
-	lastSearch int64 // CLOCK_MONOTONIC, ns
+	lastSearch int64 // in nanoseconds of CLOCK_MONOTONIC
 }
 
 const (
@@ -46,8 +47,8 @@ const (
 	maxRuntime        = 1 << 20  // bytes; 460,000 in 3.12
 	gilPiece          = 64 << 10 // bytes
 
-	maxTries    = 30  // after the first
-	searchEvery = 1e9 // ns
+	maxTries    = 30 // after the first
+	searchEvery = int64(time.Second)
 )
 
 func isGIL(b []byte, states map[uint64]bool) bool {

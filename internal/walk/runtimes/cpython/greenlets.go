@@ -37,10 +37,10 @@ const (
 )
 
 type greenlets struct {
-	base    uint64 // the type; 0: none
+	base    uint64 // the type; 0 means none
 	inPimpl bool
 	types   map[uint64]bool
-	topAt   uint64 // offset of the innermost frame; 0: unknown
+	topAt   uint64 // offset of the innermost frame; 0 means unknown
 }
 
 func (t *taskReader) findGreenlets() bool {
@@ -70,7 +70,7 @@ func (t *taskReader) isGreenletType(typ uint64) bool {
 	return is
 }
 
-// greenletList returns all greenlets; whole: in one of the tries the collector's lists did not change meanwhile.
+// greenletList returns all greenlets; whole means that in one of the tries the collector's lists did not change.
 func (t *taskReader) greenletList(tries int) (list []uint64, whole bool) {
 	if t.greenlets.base == 0 {
 		return nil, true
@@ -173,7 +173,7 @@ func greenletWait(stack []managed.Frame) string {
 	return "greenlet.switch"
 }
 
-// calledIn returns the outermost function of the innermost ones in a library's folders, rather a public one; "": none.
+// calledIn returns the outermost function of the innermost ones in a library's folders, rather a public one, or "".
 func calledIn(stack []managed.Frame, folders ...string) (called string) {
 	for i := range stack {
 		in := func(folder string) bool { return strings.HasSuffix(path.Dir(stack[i].File), "/"+folder) }

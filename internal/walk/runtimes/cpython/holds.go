@@ -81,7 +81,7 @@ func (l *locks) held() (out []managed.HeldLock) {
 	return out
 }
 
-// holds appends the locks that a frame is inside of, and notes the innermost frame's RLocks.
+// holds appends the locks that a frame is inside of, and adds the innermost frame's RLocks.
 func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []managed.HeldLock {
 	size, values := l.valuesOf(f)
 	if values == 0 {
@@ -97,7 +97,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 	}
 	for i := range min(int(size), maxValues) {
 		lock, typ := l.lockOf(l.read64(values+8*uint64(i)) & l.frameMask)
-		l.noteRLock(lock, typ)
+		l.addRLock(lock, typ)
 		if typ.class == "" || i >= alive || !l.isTaken(lock, typ) {
 			continue
 		}
@@ -111,7 +111,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 	return out
 }
 
-// valuesOf returns the most values of a frame's stack and their address; 0: not plausible.
+// valuesOf returns the most values of a frame's stack and their address, which is 0 if they are not plausible.
 func (l *locks) valuesOf(f *pyFrame) (size uint32, at uint64) {
 	size = uint32(l.read64(f.code + uint64(l.codeFirstLine) - 4))
 	locals := uint32(l.read64(f.code + uint64(l.codeFirstLine) + 4))
@@ -121,8 +121,8 @@ func (l *locks) valuesOf(f *pyFrame) (size uint32, at uint64) {
 	return size, f.at + uint64(l.frameLocals) + 8*uint64(locals)
 }
 
-// noteAwaited notes the RLocks of the last walk's innermost frame, if that is the asking thread's.
-func (l *locks) noteAwaited(q *managed.WaitQuery) (found bool) {
+// addAwaited adds the RLocks of the last walk's innermost frame, if that is the asking thread's.
+func (l *locks) addAwaited(q *managed.WaitQuery) (found bool) {
 	c := l.chain
 	if l.minor < 11 || l.minor > 13 || c.broken || c.state == 0 || len(c.frames) == 0 || c.Sample.InnerTID != q.InnerTID {
 		return false
@@ -130,7 +130,7 @@ func (l *locks) noteAwaited(q *managed.WaitQuery) (found bool) {
 	size, values := l.valuesOf(&c.frames[0])
 	for i := range uint64(size) {
 		lock, typ := l.lockOf(l.read64(values+8*i) & l.frameMask)
-		found = l.noteRLock(lock, typ) || found
+		found = l.addRLock(lock, typ) || found
 	}
 	return found
 }
@@ -179,8 +179,8 @@ func (l *locks) isTaken(lock uint64, typ lockType) bool {
 	return l.read64(lock+lockLocked)&0xff != 0
 }
 
-// noteRLock notes an RLock by its semaphore; false: it is none, or has none.
-func (l *locks) noteRLock(lock uint64, typ lockType) bool {
+// addRLock adds an RLock, found by its semaphore, and returns false if lock is none or has none.
+func (l *locks) addRLock(lock uint64, typ lockType) bool {
 	if typ.class != languages.PythonRLock || typ.isPyMutex {
 		return false
 	}

@@ -53,7 +53,7 @@ func TestAnRLockIsFoundByTheAskingThreadsOwnFrame(t *testing.T) {
 	for tid, want := range map[int]bool{7: true, 8: false} {
 		r.locks.forget()
 		q := managed.WaitQuery{InnerTID: tid, Word: semaphore}
-		found := r.locks.noteAwaited(&q)
+		found := r.locks.addAwaited(&q)
 		if w, ok := r.locks.waiting(&q); found != want || ok != want || want && w.Class != languages.PythonRLock {
 			t.Errorf("thread %d: %v, %+v", tid, found, w)
 		}
@@ -90,7 +90,7 @@ func TestLocksAreFoundInBothBuilds(t *testing.T) {
 		putType(lock, imageAt+0xc00, 24, "_thread.lock")
 		put(lock, lockWord, pyMutexLocked)
 		g.put(ofWaiter-parkedBefore, lock+lockWord+l.headExtra)
-		r.locks.noteRLock(rlock, r.locks.lockType(rlock))
+		r.locks.addRLock(rlock, r.locks.lockType(rlock))
 		for q, want := range map[uint64]managed.WaitAnswer{
 			semaphore: {Kind: waits.Mutex, Class: languages.PythonRLock, Address: semaphore, Owner: 4711,
 				OwnerName: "owner"},

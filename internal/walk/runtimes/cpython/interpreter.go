@@ -21,7 +21,7 @@ type interpreter struct {
 	host        managed.Host
 }
 
-// types are addresses; 0: unknown.
+// types are addresses, or 0 if they are unknown.
 type types struct {
 	codeType, dictType, unicodeType, moduleType, longType, frameType uint64
 

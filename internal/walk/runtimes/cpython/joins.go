@@ -3,6 +3,8 @@
 package cpython
 
 import (
+	"time"
+
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
@@ -14,13 +16,13 @@ type joins struct {
 	*interpreter
 	names    *threadNames
 	byLock   map[uint64]uint64
-	nextRead int64 // CLOCK_MONOTONIC, ns
+	nextRead int64 // in nanoseconds of CLOCK_MONOTONIC
 }
 
 const readingShare = 50
 
-// maxBetweenReads is in ns: a reading may have waited for a CPU.
-const maxBetweenReads = 10e9
+// maxBetweenReads is a limit because a reading may have waited for a CPU.
+const maxBetweenReads = int64(10 * time.Second)
 
 func (j *joins) forget() { j.byLock, j.nextRead = nil, 0 }
 

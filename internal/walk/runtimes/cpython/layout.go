@@ -12,23 +12,23 @@ type layout struct {
 	minor int // of 3.minor
 
 	runtimeInterps int64 // in _PyRuntime: the first interpreter
-	runtimeMain    int64 // in _PyRuntime: pthread_self of the main thread; 0: unknown
+	runtimeMain    int64 // in _PyRuntime, pthread_self of the main thread; 0 means unknown
 
 	interpNext, interpThreads int64
 	interpModules             int64 // sys.modules
 	typeKeys                  uint64
 
 	threadNext, threadInterp, threadID int64
-	threadNative                       int64 // kernel thread ID, 3.11 on; 0: none
+	threadNative                       int64 // kernel thread ID, 3.11 on; 0 means none
 	threadSize                         int64 // bytes to copy
 	threadFrame                        int64 // innermost frame, or _PyCFrame in 3.11 and 3.12
-	threadChunk, threadTop             int64 // data stack: newest chunk, and end of its used part; 0: none
+	threadChunk, threadTop             int64 // data stack: newest chunk, and end of its used part; 0 means none
 
 	cframe                    bool
 	cframeCurrent, cframePrev int64
 
 	frameCode, framePrev, frameInstr int64
-	frameOwner                       int64  // byte; 0: none
+	frameOwner                       int64  // byte; 0 means none
 	frameMask                        uint64 // without tags (3.14 on)
 	frameEntry                       int64  // byte, 3.11: entered from C
 	frameSize                        int64
@@ -37,7 +37,7 @@ type layout struct {
 	codeFile, codeName, codeQualname, codeFirstLine int64
 	codeLineTable                                   int64
 	codeBytecode                                    int64 // 3.11 on: start of the instructions
-	codeVersion                                     int64 // 3.12 on: 32 bits, unique in its interpreter; 0: none
+	codeVersion                                     int64 // 3.12 on: 32 bits, unique in its interpreter; 0 means none
 	codeTypeSize                                    int64 // tp_basicsize of the code type
 	codeHead                                        int64 // bytes with the identity
 

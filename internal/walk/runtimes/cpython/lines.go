@@ -2,7 +2,7 @@
 
 package cpython
 
-// lineOf returns the line of an instruction at offset, bytes; 0: none.
+// lineOf returns the line of the instruction at a byte offset, or 0 if it has none.
 func lineOf(minor int, table []byte, first, offset int) int {
 	if offset < 0 {
 		return first

@@ -11,7 +11,7 @@ import (
 // Include/internal/pycore_dict.h), modules and types.
 const (
 	dictKeys   = 32
-	dictValues = 40 // not 0: values in the keys' order
+	dictValues = 40 // unless it is 0, the dict has values in the keys' order
 	moduleDict = 16
 
 	typeFlags  = 168
@@ -20,7 +20,7 @@ const (
 	flagDict   = 1 << 4 // Py_TPFLAGS_MANAGED_DICT
 
 	keysLog2Index = 9  // dk_log2_index_bytes
-	keysKind      = 10 // dk_kind; 0: not only strings
+	keysKind      = 10 // dk_kind; 0 means that not all are strings
 	keysEntries   = 24 // dk_nentries
 	keysIndices   = 32
 
@@ -29,7 +29,7 @@ const (
 	keysIndices310 = 40
 
 	valuesBefore311 = 32 // from the values' address to the object
-	valuesBefore312 = 24 // bit 0: values, not a dict
+	valuesBefore312 = 24 // bit 0 means values, not a dict
 	valuesValid     = 3  // byte in PyDictValues, 3.13 on
 )
 
@@ -45,7 +45,7 @@ type entry struct{ hash, key, value uint64 }
 type objects struct {
 	r      *interpreter
 	shared map[uint64][]entry
-	places map[attribute]int // index among shared; −1: none
+	places map[attribute]int // index among shared; −1 means none
 }
 
 type attribute struct {

@@ -107,7 +107,7 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
 	if w, ok := r.joins.waiting(q); ok {
 		return w, true
 	}
-	if !r.locks.noteAwaited(q) {
+	if !r.locks.addAwaited(q) {
 		return managed.WaitAnswer{}, false
 	}
 	return r.locks.waiting(q)

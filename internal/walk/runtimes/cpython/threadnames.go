@@ -3,6 +3,8 @@
 package cpython
 
 import (
+	"time"
+
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
 )
@@ -11,16 +13,16 @@ type threadNames struct {
 	*interpreter
 	threads   *threads
 	names     map[uint64]string // by kernel thread ID
-	allReadAt int64             // last full reading: CLOCK_MONOTONIC, ns
+	allReadAt int64             // last full reading, in nanoseconds of CLOCK_MONOTONIC
 	readAt    int64             // last reading, of missing names or all
 	active    uint64            // threading._active: a dict of threads by pthread_self
 }
 
-// In ns. Between readings of missing names passes at least what reading some tens of threads takes: many threads live
+// Between readings of missing names passes at least what reading some tens of threads takes: many threads live
 // no longer than a few ticks.
 const (
-	namesValidFor = 500e6
-	rereadMissing = 1e6
+	namesValidFor = int64(500 * time.Millisecond)
+	rereadMissing = int64(time.Millisecond)
 )
 
 func (n *threadNames) forget() { n.names, n.allReadAt, n.readAt, n.active = nil, 0, 0, 0 }
@@ -97,13 +99,13 @@ func (n *threadNames) namesByID(wanted map[uint64]bool) map[uint64]string {
 	return names
 }
 
-// mainThread returns threading._main_thread; 0: none. gevent's patches (gevent/monkey.py) enter it in _active by its
-// greenlet.
+// mainThread returns threading._main_thread, or 0 if there is none. gevent's patches (gevent/monkey.py) enter it in
+// _active by its greenlet.
 func (n *threadNames) mainThread(o *objects) uint64 {
 	return o.get(n.threading(o), "_main_thread")
 }
 
-// threading returns the entries of sys.modules["threading"].__dict__; nil: it is not imported.
+// threading returns the entries of sys.modules["threading"].__dict__, or nil if it is not imported.
 func (n *threadNames) threading(o *objects) []entry {
 	threading := o.get(o.entries(n.threads.modules()), "threading")
 	if !o.is(threading, n.moduleType) {
@@ -112,7 +114,7 @@ func (n *threadNames) threading(o *objects) []entry {
 	return o.entries(n.read64(threading + moduleDict + n.headExtra))
 }
 
-// activeThreads returns sys.modules["threading"]._active; 0: none.
+// activeThreads returns sys.modules["threading"]._active, or 0 if there is none.
 func (n *threadNames) activeThreads(o *objects) uint64 {
 	if o.is(n.active, n.dictType) {
 		return n.active

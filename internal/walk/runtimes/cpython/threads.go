@@ -5,6 +5,7 @@ package cpython
 import (
 	"encoding/binary"
 	"slices"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
@@ -14,7 +15,7 @@ import (
 type threads struct {
 	*interpreter
 	list   []thread
-	next   int64 // earliest next reading for an unknown thread, CLOCK_MONOTONIC ns
+	next   int64 // earliest next reading for an unknown thread, in nanoseconds of CLOCK_MONOTONIC
 	main   uint64
 	head   uint64 // address of the pointer to the main interpreter's newest state
 	forked thread
@@ -23,7 +24,7 @@ type threads struct {
 type thread struct {
 	at          uint64
 	id          uint64 // pthread_self
-	native      uint64 // kernel thread ID, 0: unknown
+	native      uint64 // kernel thread ID; 0 means unknown
 	recordedID  uint64 // in the state, if a fork made it wrong; else 0
 	idle        bool   // without frames, or borrowed ([threads.markBorrowed])
 	shared      bool   // one of several states of the thread, one per interpreter
@@ -33,15 +34,15 @@ type thread struct {
 const (
 	maxInterps         = 1 << 10
 	maxThreads         = 1 << 15
-	rereadThreadsAfter = 15e6 // ns
-	// pauseForThread is some ten times what reading a thread takes, ns. Any thread that is none of Python's asks for the
+	rereadThreadsAfter = int64(15 * time.Millisecond)
+	// pauseForThread is some ten times what reading a thread takes. Any thread that is none of Python's asks for the
 	// list, and an entry that leads to itself makes one of maxThreads.
-	pauseForThread = 25e3
+	pauseForThread = int64(25 * time.Microsecond)
 )
 
 func (t *threads) forget() { *t = threads{interpreter: t.interpreter} }
 
-// readThreads reads the states of all interpreters; false: inconsistent.
+// readThreads reads the states of all interpreters; it returns false if these are inconsistent.
 func (t *threads) readThreads() bool {
 	t.list = t.list[:0]
 	defer func() { t.next = procmem.Now() + max(rereadThreadsAfter, pauseForThread*int64(len(t.list))) }()
@@ -228,8 +229,8 @@ func (t *threads) nearestAbove(sp uint64) (nearest *thread) {
 	return nearest
 }
 
-// mainID returns pthread_self of the main thread; 0: unknown. From 3.13 on that is the one with the state in the main
-// interpreter (_initial_thread, Include/internal/pycore_interp.h), which is in _PyRuntime.
+// mainID returns pthread_self of the main thread, or 0 if it is unknown. From 3.13 on that is the one with the state in
+// the main interpreter (_initial_thread, Include/internal/pycore_interp.h), which is in _PyRuntime.
 func (t *threads) mainID() uint64 {
 	if t.main != 0 {
 		return t.main

@@ -4,6 +4,7 @@ package cpython
 
 import (
 	"encoding/binary"
+	"time"
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
@@ -28,21 +29,21 @@ const (
 	gcGeneration   = 24 // bytes
 	gcAlignment    = 4  // of a head in the interpreter, in some releases less than a pointer's
 
-	maxInterpreter = 128 << 10 // bytes in which generations are searched
-	maxTracked     = 1 << 21   // objects of a reading
-	maxListing     = 1e9       // ns, of all readings for a list
-	trackedPerLook = 1 << 10   // at the clock
+	maxInterpreter = 128 << 10          // bytes in which generations are searched
+	maxTracked     = 1 << 21            // objects of a reading
+	maxListing     = int64(time.Second) // of all readings for a list
+	trackedPerLook = 1 << 10            // at the clock
 )
 
 type rings struct {
 	r     *interpreter
 	pages managed.Pages
 	left  int
-	end   int64 // CLOCK_MONOTONIC, ns
+	end   int64 // in nanoseconds of CLOCK_MONOTONIC
 }
 
-// tracked yields the objects that all interpreters' collectors track, until a time (CLOCK_MONOTONIC, ns); whole: the
-// lists did not change meanwhile.
+// tracked yields the objects that all interpreters' collectors track, until a time (in nanoseconds of CLOCK_MONOTONIC);
+// whole means that the lists did not change meanwhile.
 func (in *interpreter) tracked(end int64, yield func(object, typ uint64)) (whole bool) {
 	g := &rings{r: in, left: maxTracked, end: end}
 	g.pages.Reset(in.host)

@@ -151,7 +151,7 @@ func (c *frameChain) findState() bool {
 	return th != nil && c.isState(th.at, th.recordedID)
 }
 
-// isState accepts at unless it is another thread's state. wantID is the thread ID in it; 0: the sample's.
+// isState accepts at unless it is another thread's state. wantID is the thread ID in it, or 0 for the sample's.
 func (c *frameChain) isState(at, wantID uint64) bool {
 	s := c.Sample
 	if wantID == 0 {

@@ -17,7 +17,7 @@ type Kind struct {
 	Marker string
 	// Entry is the exported function that enters the runtime's code, or "".
 	Entry string
-	// find sets the sources of rules; false: the code is unknown.
+	// find sets the sources of rules; it returns false if the code is unknown.
 	find func(*Runtime) bool
 }
 
@@ -94,7 +94,7 @@ func (p *process) followsCallOf(ret, target uint64) bool {
 	return ok && !m.Generated && call.Direct && call.Target == target
 }
 
-// In bytes.
+// maxText and textPart are in bytes.
 const (
 	maxText  = 64 << 20
 	textPart = 64 << 10
@@ -125,7 +125,7 @@ type ruleFunc func(q frames.Query) (frames.Rule, *frames.Row, bool)
 // Rule implements [frames.RuleSource].
 func (f ruleFunc) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) { return f(q) }
 
-// In the order of [frames.Rule.Saved].
+// compactX86 has the registers in the order of [frames.Rule.Saved].
 var compactX86 = func() []uint8 {
 	regs := frames.X86_64.CompactRegs()
 	return regs[:slices.Index(regs[:], frames.NoReg)]

@@ -107,7 +107,7 @@ func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa,
 	return cfa, 0, cfa != 0
 }
 
-func (l *luaJIT) noteSpill(n int64) {
+func (l *luaJIT) addSpill(n int64) {
 	if i, known := slices.BinarySearch(l.spills, n); !known {
 		l.spills = slices.Insert(l.spills, i, n)
 	}

@@ -47,7 +47,7 @@ const (
 	maxLuaCode   = 1 << 20 // bytes of a trace
 )
 
-// From sp in the C frame (lj_frame.h).
+// luaSaveL and luaSaveCFrame are offsets from sp in the C frame (lj_frame.h).
 const (
 	luaSaveL      = 16
 	luaSaveCFrame = 32
@@ -64,7 +64,7 @@ var (
 	luaJumpToTrace = []byte{0x48, 0x83, 0xec, 0x10, 0x4c, 0x89, 0x64, 0x24, 0x10, 0x4c, 0x89, 0x6c, 0x24, 0x08, 0xff, 0xe0}
 )
 
-// In bytes.
+// luaJLoop and luaJLoopPushed are sizes in bytes.
 const (
 	luaJLoop       = 80
 	luaJLoopPushed = 16
@@ -184,8 +184,7 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 	return cfa, 0, l.isFrame(mem, frame)
 }
 
-// isFrame reports whether frame is a C frame of the interpreter: it has a Lua thread, and its previous C frame is none
-// or higher.
+// isFrame reports whether frame is a C frame of the interpreter: it has a Lua thread; a previous C frame is higher.
 func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	end := frame + uint64(l.cframeSize)
 	ret, ok := mem.Word(end - 8)
@@ -242,7 +241,7 @@ func (l *luaJIT) read(vm *luaVM) bool {
 		if at := binary.LittleEndian.Uint64(refs[8*i:]); at != 0 {
 			if t, ok := l.describe(at, i); ok {
 				vm.traces = append(vm.traces, t)
-				l.noteSpill(t.spill)
+				l.addSpill(t.spill)
 			}
 		}
 	}

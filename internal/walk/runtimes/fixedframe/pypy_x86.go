@@ -21,7 +21,7 @@ type pypy struct {
 	stages map[uint64]pypyStage // by pc
 }
 
-// In bytes below the CFA.
+// pypySaved has the places of saved registers, in bytes below the CFA.
 var pypySaved = map[uint8]int64{frames.X86RBP: 96, frames.X86RBX: 88, frames.X86R12: 80, frames.X86R13: 72,
 	frames.X86R14: 64, frames.X86R15: 56}
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golang unwinds and names Go code, stripped or not, by the linker's tables, and reads goroutines from
-// memory.
+// Package golang unwinds and names Go code, stripped or not, by the linker's tables, and reads goroutines in memory.
 //
 // # The path of one goroutine
 //

@@ -105,7 +105,7 @@ func (t *funcs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return f.entry, f.end, ok
 }
 
-// codeOf returns the function's instructions; nil: they are unreadable, or more than maxFlowBytes.
+// codeOf returns the function's instructions, or nil if they are unreadable, or more than maxFlowBytes.
 func (t *funcs) codeOf(f *funcInfo) []byte {
 	if f.end-f.entry > maxFlowBytes {
 		return nil
@@ -180,7 +180,7 @@ const maxStartFuncs = 1 << 14
 type startFuncs struct {
 	program *program
 	byStart map[uint64]startFunc
-	names   map[string]uint64 // 0: none
+	names   map[string]uint64 // 0 means none
 }
 
 // A thread of C has no startpc.

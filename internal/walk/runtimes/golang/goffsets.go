@@ -13,10 +13,10 @@ type GOffsets struct {
 	TLSSlot uint64
 	// GReg is the register of g in Go code (DWARF): r14 on amd64, x28 on arm64.
 	GReg uint8
-	// In g (runtime2.go). SchedLR is 0 on amd64.
+	// GStackLo to SchedLR are offsets in g (runtime2.go). SchedLR is 0 on amd64.
 	GStackLo, GStackHi, GM             int64
 	SchedSP, SchedPC, SchedBP, SchedLR int64
-	// In m.
+	// MG0, MGsignal and MCurg are offsets in m.
 	MG0, MGsignal, MCurg int64
 }
 

@@ -17,11 +17,11 @@ type Goroutine struct {
 	StackLo, StackHi uint64
 	SP, PC, BP, LR   uint64 // valid unless it runs
 	WaitReason       uint8
-	WaitSince        uint64 // CLOCK_MONOTONIC ns: start of the collection before the first that found it waiting; or 0
+	WaitSince        uint64 // CLOCK_MONOTONIC at the start of the collection before the first that found it waiting, or 0
 	Start            uint64 // first function
 	GoPC             uint64 // return address of the creating call
 	Parent           uint64 // since Go 1.21; undefined before
-	Labels           uint64 // address; 0: none
+	Labels           uint64 // address; 0 means none
 }
 
 // Goroutine states (runtime2.go).
@@ -122,7 +122,7 @@ func (a *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	return l, false
 }
 
-// layoutOf finds the offsets of fields in a function's g; false: one is not unique.
+// layoutOf finds the offsets of fields in a function's g; it returns false if one is not unique.
 func (a *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
 	entry, ok := a.startFuncs.named(function)
 	if !ok {

@@ -36,7 +36,8 @@ func (r *gReader) read(parts []frames.Region) {
 	managed.ReadRegions(r.host, r.host, parts, func(p *frames.Region) { p.Bytes = nil })
 }
 
-// each calls f with each g, valid during the call; nil: unreadable. Ascending addresses need fewest reads.
+// each calls f with each g, which is valid during the call, or with nil for an unreadable one. Ascending addresses need
+// fewest reads.
 func (r *gReader) each(at []uint64, f func(i int, g []byte)) {
 	for done := 0; done < len(at); {
 		r.parts, r.ends = r.parts[:0], r.ends[:0]

@@ -55,8 +55,8 @@ var kinds = map[string]funcKind{
 	"runtime.cgocallback":          kindFollow,
 }
 
-// kind returns how a function deviates from pcsp. spWrite: it may load the stack pointer, and pcsp does not hold
-// everywhere.
+// kind returns how a function deviates from pcsp. spWrite means that it may load the stack pointer, and pcsp does not
+// hold everywhere.
 func (t *funcs) kind(f *funcInfo) (k funcKind, spWrite bool) {
 	k = kinds[string(t.name(f))]
 	spWrite = f.flag&flagSPWrite != 0

@@ -11,7 +11,7 @@ import (
 
 type lines struct {
 	*funcs
-	gofunc uint64 // of go:func.*; 0: inlined calls have no names
+	gofunc uint64 // of go:func.*; 0 means that inlined calls have no names
 }
 
 // The constants are of runtime/funcdata.h and internal/abi.

@@ -20,7 +20,7 @@ type heldLockX86 struct {
 	lock   value
 	read   bool
 	at     uint64
-	method value // what an interface's method must turn out to be: a lock's; node 0: the call named it
+	method value // what an interface's method must turn out to be: a lock's; with node 0 the call named it
 }
 
 // heldLocksX86 are the locks held at a call, with the origins of their addresses.
@@ -59,7 +59,7 @@ func (t *funcs) functionAt(at uint64) string {
 	return string(t.name(&f))
 }
 
-// lockMethod is of a method of the lock in rax. take: it is taken, else released; read: for reading.
+// lockMethod is of a method of the lock in rax. take means taken, else it is released; read means for reading.
 type lockMethod struct{ take, read bool }
 
 var lockMethods = map[string]lockMethod{

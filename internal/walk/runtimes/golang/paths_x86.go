@@ -43,7 +43,7 @@ type node struct {
 	base uint32 // nodeLoad: of the address
 }
 
-// value is nodes[node] + off. Node 0: unknown.
+// value is nodes[node] + off. Node 0 means that it is unknown.
 type value struct {
 	node uint32
 	off  int64
@@ -65,9 +65,9 @@ type pathX86 struct {
 }
 
 type analysisX86 struct {
-	name    func(pc uint64) string // nil: locks are not followed
+	name    func(pc uint64) string // nil means that locks are not followed
 	kept    uint32                 // registers that calls keep
-	sp      *steps                 // of pcsp; nil: the stack pointer is followed
+	sp      *steps                 // of pcsp; nil means that the stack pointer is followed
 	nodes   []node
 	number  map[node]uint32
 	path    pathX86
@@ -193,7 +193,7 @@ func (p *pathX86) equal(other *pathX86) bool {
 	return p.regs == other.regs && maps.Equal(p.slots, other.slots) && len(p.held) == len(other.held)
 }
 
-// joinAt joins the states of all paths to an instruction. fallsThrough: the instruction before continues there.
+// joinAt joins the states of all paths to an instruction. fallsThrough means that the one before continues there.
 func (a *analysisX86) joinAt(at uint64, fallsThrough bool) {
 	a.reached = a.reached && fallsThrough
 	for _, other := range []*pathX86{a.pending[at], a.loops[at]} {
@@ -418,7 +418,7 @@ const keptByAssembly = 1<<3 | 1<<regSP | 1<<regBP | 0xf<<12
 
 const maxPaths = 1 << 12
 
-// pathAt returns the state before the instruction at pc; false: no path is known to lead there.
+// pathAt returns the state before the instruction at pc, or false if no path is known to lead there.
 func (t *rules) pathAt(f *funcInfo, pc uint64) (*pathX86, bool) {
 	p, known := t.paths[pc]
 	if !known {
@@ -460,7 +460,7 @@ func (p *pathX86) stackIn(reg uint8) (off int32, ok bool) {
 // keeps reports whether a register has its value of the function's start.
 func (p *pathX86) keeps(reg uint8) bool { return p.regs[reg] == value{node: argNodes + uint32(reg)} }
 
-// saved returns how far below the CFA a register's value at the function's start is, 0: nowhere.
+// saved returns how far below the CFA a register's value at the function's start is, or 0 if it is not saved.
 func (p *pathX86) saved(reg uint8) (off int64) {
 	for at, v := range p.slots {
 		popped := p.keeps(reg) && p.regs[regSP].node == stackNode && int64(at) < p.regs[regSP].off

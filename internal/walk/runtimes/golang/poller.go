@@ -29,7 +29,7 @@ const maxFollowedStack = 256 << 10
 type goroutinePoller struct {
 	allgs *allgs
 	gs    []uint64
-	sums  []uint64 // as of Task; 0: not read
+	sums  []uint64 // as of Task; 0 if it was not read
 	seed  maphash.Seed
 
 	reader        *gReader
@@ -134,7 +134,7 @@ func (p *goroutinePoller) copyTask(place int, t *managed.TaskRecord) (stack []by
 	return stack, true
 }
 
-// copyStack returns a goroutine's stack from its stack pointer on; false: the goroutine ran meanwhile.
+// copyStack returns a goroutine's stack from its stack pointer on, or false if the goroutine ran meanwhile.
 func (p *goroutinePoller) copyStack(g *Goroutine, sum uint64) (stack []byte, ok bool) {
 	size := int(min(g.StackHi-g.SP, maxFollowedStack))
 	if len(p.first) < size {

@@ -94,7 +94,7 @@ func (t *rules) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule, *fr
 	return r, row, true
 }
 
-// frameARM64 has the pcs from which x30 and x29 are in the frame; 0: never.
+// frameARM64 has the pcs from which x30 and x29 are in the frame; 0 means never.
 type frameARM64 struct{ lrFrom, fpFrom uint64 }
 
 // Instructions of prologues.

@@ -80,7 +80,7 @@ func (t *rules) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Ru
 }
 
 // setCFA sets the CFA of r by the stack pointer, or by a register that is kept across calls and has an address on the
-// function's stack, rbp first; false: it is unknown.
+// function's stack, rbp first; it returns false if it is unknown.
 func (p *pathX86) setCFA(r *frames.Rule, spOnly bool) bool {
 	for _, reg := range []uint8{regSP, regBP, 3, 12, 13, 14, 15} {
 		if off, ok := p.stackIn(reg); ok && (reg == regSP || !spOnly) {

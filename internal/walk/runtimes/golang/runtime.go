@@ -135,7 +135,7 @@ func (p *program) word(at uint64) (uint64, bool) {
 	return managed.ReadWord(p.host, at)
 }
 
-// stringOf returns the text of a string header; false: it has more than most bytes, is unreadable, or not UTF-8.
+// stringOf returns the text of a string header, or false if it has more than most bytes, is unreadable, or not UTF-8.
 func (p *program) stringOf(header []byte, most uint64) (string, bool) {
 	n := word64(header, 8)
 	if n > most {
@@ -148,7 +148,7 @@ func (p *program) stringOf(header []byte, most uint64) (string, bool) {
 	return string(b), utf8.Valid(b)
 }
 
-// tableAt returns the table for pc, which may be a plugin's; nil: none.
+// tableAt returns the table for pc, which may be a plugin's, or nil if there is none.
 func (p *program) tableAt(pc uint64) (t *Table, bias uint64) {
 	if _, ok := p.table.find(pc - p.bias); ok {
 		return p.table, p.bias

@@ -72,7 +72,7 @@ func (t *rules) callsMorestack(ret uint64) bool {
 	return name == "runtime.morestack" || name == "runtime.morestack_noctxt" || name == "runtime.morestackc"
 }
 
-// called names the function that is called before a return address; "": unknown.
+// called names the function that is called before a return address, or "" if it is unknown.
 func (t *funcs) called(ret uint64) string {
 	target, ok := t.callBefore(ret)
 	if !ok {

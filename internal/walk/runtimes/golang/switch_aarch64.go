@@ -81,7 +81,7 @@ func (t *rules) switchesARM64(f *funcInfo, pc uint64) (sp, fp int, ok bool) {
 	return sp, fp, ok
 }
 
-// codeBefore returns a function's instructions before pc; false: they are unreadable, or too many.
+// codeBefore returns a function's instructions before pc, or false if they are unreadable, or too many.
 func (t *rules) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 	if pc-f.entry > maxFlowBytes {
 		return nil, false

@@ -123,7 +123,7 @@ func (ws *waitQueues) elem(t *managed.TaskRecord, at uint64) (uint64, bool) {
 
 type queue struct {
 	wait   managed.TaskWait
-	sudogs map[uint64]bool // true: it waits to send
+	sudogs map[uint64]bool // true if it waits to send
 }
 
 func (ws *waitQueues) channel(at, sudog uint64) (managed.TaskWait, bool) {
@@ -191,7 +191,7 @@ var namesWaitReasons = []string{"runtime.goroutineheader", "runtime.waitReason.S
 
 type waitReasons struct {
 	list  uint64           // runtime.waitReasonStrings, or 0
-	texts map[uint8]string // nil: list was not searched yet
+	texts map[uint8]string // nil until the list is searched
 }
 
 func (w *waitReasons) text(r *program, n uint8) string {

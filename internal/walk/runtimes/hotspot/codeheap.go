@@ -116,7 +116,7 @@ const firstMap = 256
 
 type blob struct {
 	begin, end uint64
-	frameWords int32 // 0: none or several sizes
+	frameWords int32 // 0 means none or several sizes
 	completeAt int32 // offset of the complete frame
 	kind       kind
 	stub       bool // of kindMethod: assembly with one frame size

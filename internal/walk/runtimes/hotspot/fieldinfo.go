@@ -30,7 +30,7 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (at uint64, found 
 	return at, found
 }
 
-// injectedOffset is of the field that the JVM has added at an index; 0: none.
+// injectedOffset is of the field that the JVM has added at an index, or 0 if there is none.
 func (t *threads) injectedOffset(klass uint64, index int) (at uint64) {
 	t.eachField(klass, func(f fieldInfo) bool {
 		if f.injected {

@@ -20,13 +20,13 @@ type javaFrames struct {
 	compiled *compiledCode
 	threads  threads
 	waiters  waiters
-	virtual  *virtualThreads // nil: not asked for yet
+	virtual  *virtualThreads // nil until it is asked for
 
 	err          error // why there are no names
 	deoptimizing bool  // a frame of deoptimization was passed
 	sites        map[site]*codeInfo
 	eviction     managed.IdleEviction
-	callStub     uint64 // return address in the call stub; 0: not read yet
+	callStub     uint64 // return address in the call stub; 0 until it is read
 }
 
 func (v *VM) frameSource() *javaFrames {
@@ -146,7 +146,7 @@ type codeInfo struct {
 	ref    managed.Ref // of the code; see [javaFrames.interpretedRef]
 	code   *nmethod    // nil in stubs and in the interpreter
 	interp interpreterState
-	// deoptimizes: the frame replaces a compiled one; continuesDeopt: it then continues in the interpreter.
+	// deoptimizes means that the frame replaces a compiled one, continuesDeopt that it then continues in the interpreter.
 	deoptimizes, continuesDeopt bool
 	unread                      bool
 }
@@ -202,7 +202,7 @@ func (j *javaFrames) readInfo(pc uint64, afterCall bool) (info codeInfo, ok bool
 	return info, true
 }
 
-// compiledInfo describes an address in a compiled method; false: the method is no longer there.
+// compiledInfo describes an address in a compiled method, or false if the method is no longer there.
 func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int64) (info codeInfo, ok bool) {
 	nm := j.compiled.compiledOf(b, min(pc, b.end-1), since)
 	if nm == nil {

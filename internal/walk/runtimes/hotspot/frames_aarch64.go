@@ -131,7 +131,7 @@ func (v *VM) around(begin, end, pc uint64) window {
 
 func (b *blob) frameBytes() int64 { return 8 * int64(b.frameWords) }
 
-// completeFrom returns the address at which the frame is complete; 0: it is unknown.
+// completeFrom returns the address at which the frame is complete, or 0 if it is unknown.
 func (b *blob) completeFrom() uint64 {
 	if b.completeAt <= 0 {
 		return 0

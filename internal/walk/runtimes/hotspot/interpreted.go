@@ -59,7 +59,7 @@ func (v *VM) interpretedFrame() interpretedFrame {
 	return frameX86
 }
 
-// interpretedRef returns an interpreted frame's position; false: its method is invalid.
+// interpretedRef returns an interpreted frame's position, or false if its method is invalid.
 func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (managed.Ref, bool) {
 	offsets := j.vm.interpretedFrame()
 	if j.vm.nameLayout.major < 9 {
@@ -91,8 +91,8 @@ func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (ma
 
 func hasStored(f *frames.Frame, distance uint64) bool { return f.AfterCall || f.SP <= f.FP-distance }
 
-// bytecodePointer returns the frame's pointer, 0 before the first bytecode; false: the frame's constant pool cache is
-// not m's.
+// bytecodePointer returns the frame's pointer, which is 0 before the first bytecode, or false if the frame's constant
+// pool cache is not m's.
 func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame, m *method) (pointer uint64, ok bool) {
 	if hasStored(f, offsets.bytecode) {
 		pointer, _ = j.validity.word(f.FP - offsets.bytecode)
@@ -109,8 +109,7 @@ func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame,
 
 const noBytecode = 1 << 32
 
-// enteredRef refers to the method in a register, which has it until its frame is made. Its entry point must be in pc's
-// codelet.
+// enteredRef refers to the method in a register, until its frame is made. Its entry point must be in pc's codelet.
 func (j *javaFrames) enteredRef(f *frames.Frame) (managed.Ref, bool) {
 	methodAddr, ok := j.validity.sample.Regs.Get(j.vm.interpretedFrame().methodReg)
 	if !ok || f.AfterCall {

@@ -11,7 +11,7 @@ type oops struct {
 	name    uint64 // offset
 	str     uint64 // java.lang.String
 	value   uint64
-	coder   uint64 // 0: none (JDK 8)
+	coder   uint64 // 0 means none (JDK 8)
 	array   uint64
 	content uint64
 	unit    uint64 // bytes per element
@@ -52,8 +52,7 @@ func (t *threads) referenceAt(c colours, at uint64, wide bool) (object uint64, o
 	return object, m.err == nil && object%8 == 0
 }
 
-// readReferenceTo reads a reference of the size that leads to an object that passes test. The first success fixes the
-// size.
+// readReferenceTo reads a reference of the size that leads to an object that passes test. The first success sets it.
 func (t *threads) readReferenceTo(c colours, at uint64, test func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	for _, wide := range [...]bool{false, true} {
@@ -227,7 +226,7 @@ func (t *waiters) classOf(object uint64) string {
 	if at == 0 || at >= maxInObject {
 		return class
 	}
-	klass := m.word(object + at) // 0: of a primitive type
+	klass := m.word(object + at) // 0 for a primitive type
 	if of := t.className(klass); m.err == nil && of != "" {
 		return class + " for " + string(readable([]byte(of)))
 	}

@@ -17,11 +17,11 @@ type readCache struct {
 	process   managed.Reader
 	readParts func([]frames.Region) int // or nil
 	inUse     bool
-	since     int64 // before the first read, CLOCK_MONOTONIC ns
+	since     int64 // before the first read, in nanoseconds of CLOCK_MONOTONIC
 }
 
-// begin drops pages read before after. Until bypass, reads go through the cache. since precedes the oldest read
-// (CLOCK_MONOTONIC ns).
+// begin drops pages read before after. Until bypass, reads go through the cache. since precedes the oldest read (in
+// nanoseconds of CLOCK_MONOTONIC).
 func (c *readCache) begin(after int64) (since int64) {
 	if c.inUse = true; c.since == 0 || c.since < after {
 		c.drop()
@@ -50,7 +50,7 @@ type memory struct {
 	from   managed.Reader
 	err    error // nil, or &fault
 	fault  pointerError
-	traced *seal // or nil: it notes what is read, but for the names of classes
+	traced *seal // if not nil, it stores what is read, but for the names of classes
 	buf    [8]byte
 	text   [maxName]byte
 	window [2048]byte
@@ -84,7 +84,7 @@ func (m *memory) expect(typ string, at uint64) {
 
 func (m *memory) bytes(addr uint64, b []byte) bool {
 	if m.traced != nil {
-		m.traced.note(addr, len(b))
+		m.traced.cover(addr, len(b))
 	}
 	if m.err == nil && m.from.Read(addr, b) == len(b) {
 		return true

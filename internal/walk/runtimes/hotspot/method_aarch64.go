@@ -137,8 +137,8 @@ func (v window) duringPrologue(p *blob, pc uint64) (rule frames.Rule, ok bool) {
 	return rule, false
 }
 
-// frameAt returns the size, CFA − sp after the frame is made, or [otherFramesEnd]. gone: it is removed, with the return
-// address in x30.
+// frameAt returns the size, CFA − sp after the frame is made, or [otherFramesEnd]. gone means that it is removed, with
+// the return address in x30.
 func (v window) frameAt(p *blob, pc uint64) (size int64, gone bool) {
 	last, _ := v.at(pc - insnBytes)
 	s := endSearch{window: v, piece: p, from: pc, loaded: last.is(pairMask, uint32(pairOfSP)), size: p.frameBytes()}

@@ -26,7 +26,7 @@ type method struct {
 	name, file   string
 	lines        []byte
 	firstLine    int
-	// CLOCK_MONOTONIC ns.
+	// in nanoseconds of CLOCK_MONOTONIC.
 	since, checked int64
 }
 

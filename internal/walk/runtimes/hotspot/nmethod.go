@@ -22,7 +22,7 @@ type nmethod struct {
 	pcs           span
 	scopes        span
 	metadata      span // methods and others
-	// CLOCK_MONOTONIC ns.
+	// in nanoseconds of CLOCK_MONOTONIC.
 	since, checked int64
 }
 
@@ -32,7 +32,7 @@ type compiledCode struct {
 	byStart  map[uint64]*nmethod
 	calls    []call
 	others   []call
-	place    int32 // offset of the place after the last scopesAt's; −1: none
+	place    int32 // offset of the place after the last scopesAt's; −1 means none
 	unread   bool
 	scope    [16]byte
 	pcDesc   [maxPcDesc]byte
@@ -109,8 +109,8 @@ func (c *compiledCode) setSpans(nm *nmethod, head []byte) {
 	}
 }
 
-// compiledOf returns the compiled method with code at pc; nil: b is no longer its code. since is a time before the
-// reading, CLOCK_MONOTONIC ns.
+// compiledOf returns the compiled method with code at pc, or nil if b is no longer its code. since is a time before the
+// reading, in nanoseconds of CLOCK_MONOTONIC.
 func (c *compiledCode) compiledOf(b *blob, pc uint64, since int64) *nmethod {
 	current, ok := c.compiledAt(b, pc)
 	if begin, _ := c.vm.layout.boundsOf(c.vm.head[:], current.header); !ok || begin != b.begin { // replaced
@@ -135,7 +135,7 @@ func (nm *nmethod) same(other *nmethod) bool {
 // cookie identifies the compilation, never 0.
 func (nm *nmethod) cookie() uint64 { return uint64(nm.id)<<32 | uint64(uint32(nm.method>>3)) | 1 }
 
-// isUnchanged also notes the time of the check.
+// isUnchanged also records the time of the check.
 func (c *compiledCode) isUnchanged(nm *nmethod) bool {
 	since := c.vm.cached.begin(c.validity.copiedAt)
 	defer c.vm.cached.bypass()

@@ -21,8 +21,7 @@ const maxLockStack = 8 // entries (runtime/lockStack.hpp, CAPACITY)
 
 const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
-// ownerOf returns the owner of what w waits for, 0 if there is none, or it is unknown. later: not all threads were read
-// yet.
+// ownerOf returns the owner of what w waits for, or 0. later means that not all threads were read yet.
 func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	switch {
 	case w.Kind == waits.Monitor && t.layout.owner != nil:
@@ -46,7 +45,7 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	return 0, false
 }
 
-// ownerByWord finds the thread whose ownerID has ownerWord. It reads threads at most every listEvery ns.
+// ownerByWord finds the thread whose ownerID has ownerWord. It reads threads at most every listEvery.
 func (t *waiters) ownerByWord(ownerWord uint64) (tid int, later bool) {
 	isOwner := func(known int) bool {
 		o, ok := t.readOwner(t.byTID[known].thread)

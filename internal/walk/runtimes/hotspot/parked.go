@@ -41,7 +41,7 @@ func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	return w, true
 }
 
-// threadObject returns the thread's java.lang.Thread; false: it is unreadable, or the thread runs a virtual thread.
+// threadObject returns the thread's java.lang.Thread, or false if it is unreadable, or runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	own, current, ok := t.threadObjects(id)
 	return own, ok && own == current

@@ -85,8 +85,8 @@ func ruleAtPlace(ra frames.RegRule, reg uint8, off int64) (frames.Rule, *frames.
 	return byRow(row, frames.MethodCFI)
 }
 
-// senderAfter returns the register with the caller's sp from code after a leave; 0: it is not known. popped: the code
-// begins with a pop.
+// senderAfter returns the register with the caller's sp from code after a leave, or 0 if it is not known. popped means
+// that the code begins with a pop.
 func senderAfter(code []byte) (sender uint8, popped bool) {
 	if bytes.HasPrefix(code, clearsByte) {
 		code = code[min(8, len(code)):]

@@ -17,7 +17,7 @@ type Runtime struct {
 	managed.Base
 	lib         *frames.Module
 	host        managed.Host
-	vm          *VM // nil: not readable yet
+	vm          *VM // nil until it is readable
 	analysis    *heuristics.Source
 	tries       int
 	openError   error

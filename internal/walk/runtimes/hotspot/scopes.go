@@ -22,7 +22,7 @@ const (
 )
 
 // scopesAt returns next, the scope of the place after an offset, and prev, that of the place at or before, as offsets
-// in the scopes' data; 0: none. Instructions between belong to the methods common to both.
+// in the scopes' data, 0 for none. Instructions between belong to the methods common to both.
 func (c *compiledCode) scopesAt(nm *nmethod, off int32) (prev, next uint32, ok bool) {
 	c.place = -1
 	l := c.vm.layout
@@ -55,7 +55,7 @@ func (c *compiledCode) scopesAt(nm *nmethod, off int32) (prev, next uint32, ok b
 	return prev, next, m.err == nil
 }
 
-// call is a method at a bytecode index; −1: before the first.
+// call is a method at a bytecode index; −1 is before the first.
 type call struct {
 	method uint64
 	bci    int32

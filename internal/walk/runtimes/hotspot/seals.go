@@ -18,17 +18,17 @@ import (
 type seal struct {
 	object uint64
 	places []span // that were read
-	hash   uint64 // 0: none
+	hash   uint64 // 0 means none
 }
 
 // epoch is a time in which the addresses of a list are valid: the mark of an object that was moved says where it is.
 // Full collections of some collectors leave no marks, and ZGC's none at all.
 type epoch struct {
-	moves   int32 // collections of ZGC, or full ones; -1: none
+	moves   int32 // collections of ZGC, or full ones; -1 means none
 	colours colours
 }
 
-func (s *seal) note(at uint64, n int) {
+func (s *seal) cover(at uint64, n int) {
 	end := at + uint64(n)
 	for i := range s.places {
 		if p := &s.places[i]; at <= p.high && end >= p.low {
@@ -53,7 +53,8 @@ func (v *virtualThreads) hashOf(s *seal) (hash uint64) {
 
 func (v *virtualThreads) holds(s *seal) bool { return s.hash != 0 && v.hashOf(s) == s.hash }
 
-// readSealed is read, with a seal. It returns false, too, if the seal may be of other bytes than the reading.
+// readSealed is read, and seals the thread: the seal has a hash of the bytes that were read. It also returns false if
+// the hash may be of other bytes, as the cache was emptied meanwhile.
 func (v *virtualThreads) readSealed(object uint64) (t virtualThread, ok bool) {
 	cached, s := &v.vm.cached, seal{}
 	dropped := cached.Dropped
@@ -64,8 +65,8 @@ func (v *virtualThreads) readSealed(object uint64) (t virtualThread, ok bool) {
 	return t, ok && cached.Dropped == dropped
 }
 
-// noteList notes the list's epoch, and drops the seals of threads that it does not have at their address.
-func (v *virtualThreads) noteList() {
+// adoptList takes the list's epoch, and drops the seals of threads that it does not have at their address.
+func (v *virtualThreads) adoptList() {
 	if v.colours != v.listed.colours {
 		clear(v.seals)
 	}
@@ -73,7 +74,8 @@ func (v *virtualThreads) noteList() {
 	maps.DeleteFunc(v.seals, func(id uint64, s seal) bool { return v.objects[id] != s.object })
 }
 
-// onList is undisturbed with a list of the same epoch, for which it reads one if that is due.
+// onList is undisturbed for a reading that needs the list of threads to be of the present epoch. If it is of an earlier
+// one, onList reads the list again, if that is due.
 func (v *virtualThreads) onList(read func()) (quiet bool) {
 	for range 2 {
 		valid := true

@@ -210,7 +210,7 @@ func TestUnchangedThreadsAreThoseOfTheListWhoseSealsHold(t *testing.T) {
 		}, false},
 		"a list that lacks it": {func(f *fakeSet, _, _ uint64) {
 			delete(f.v.objects, 1)
-			f.v.noteList()
+			f.v.adoptList()
 		}, false},
 		"a list that is not complete": {func(f *fakeSet, _, _ uint64) {
 			f.put(f.at+24, 3)
@@ -218,7 +218,7 @@ func TestUnchangedThreadsAreThoseOfTheListWhoseSealsHold(t *testing.T) {
 		}, true},
 		"a list of other colours": {func(f *fakeSet, _, _ uint64) {
 			f.v.colours.staleBits ^= 1
-			f.v.noteList()
+			f.v.adoptList()
 		}, false},
 	} {
 		f, object, chunk := newFakeVirtual(t)

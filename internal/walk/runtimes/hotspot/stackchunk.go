@@ -55,7 +55,7 @@ func (v *virtualThreads) learnChunk() bool {
 	return v.pcAt != 0 && v.pcAt%8 == 0 && v.flagsAt != 0
 }
 
-// readChunks reads the chunks with frames; false: one is not readable, or invalid.
+// readChunks reads the chunks with frames; it returns false if one is not readable, or invalid.
 func (v *virtualThreads) readChunks(cont uint64, t *virtualThread) bool {
 	chunk := v.follow(cont + v.field(classContinuation+".tail"))
 	for n := 0; chunk != 0; n++ {
@@ -157,7 +157,7 @@ func (v *virtualThreads) intern(list []managed.Frame) *virtualStack {
 	return s
 }
 
-// walkChunk appends a chunk's frames; false: an address is not after a call in known code.
+// walkChunk appends a chunk's frames; it returns false if an address is not after a call in known code.
 func (v *virtualThreads) walkChunk(c *stackChunk, mem frames.Memory, out []managed.Ref) ([]managed.Ref, bool) {
 	sp, unextended, pc := c.sp, c.sp, c.pc
 	localsAt := v.vm.interpretedFrame().bytecode - 8

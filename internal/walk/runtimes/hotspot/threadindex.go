@@ -14,7 +14,7 @@ import (
 // their lock stack, or its monitor.
 type threadIndex struct {
 	ranges       []wordRange // ascending by from
-	begun, ended int64       // the last reading, CLOCK_MONOTONIC ns; 0: none
+	begun, ended int64       // the last reading, in nanoseconds of CLOCK_MONOTONIC; 0 means none
 }
 
 type wordRange struct {
@@ -39,8 +39,8 @@ func (x *threadIndex) add(from, to uint64, tid int) {
 // The pause after a reading of all threads (half a second for 65,536) is restRatio times as long.
 const restRatio = 20
 
-// readThreads reads all threads unless the last reading ended rest ns ago, or (later) its pause has not passed. Those
-// of a core are read once.
+// readThreads reads all threads unless the last reading ended rest nanoseconds ago, or (later) its pause has not
+// passed. Those of a core are read once.
 func (t *waiters) readThreads(rest int64) (read, later bool) {
 	x, now := &t.index, procmem.Now()
 	switch since := now - x.ended; {

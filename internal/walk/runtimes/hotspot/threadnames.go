@@ -51,7 +51,8 @@ func (t *threads) readCollections() (n int32, noPause bool) {
 	return n, m.err == nil && heap != 0 && active[0] == 0
 }
 
-// readNamePath follows the references from a JavaThread to its name; false: one is stale, or leads to another class.
+// readNamePath follows the references from a JavaThread to its name; it returns false if one is stale, or leads to
+// another class.
 func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 	if w.id, ok = t.identify(thread); !ok {
 		return w, false
@@ -93,7 +94,7 @@ func (t *threads) readCharacters(w *namePath) (string, bool) {
 	return characters(b, o.unit == 2 || coder[0] == 1)
 }
 
-// characters decodes Latin-1 or UTF-16 (wide); false: not printable.
+// characters decodes Latin-1 or UTF-16 (wide); it returns false if it is not printable.
 func characters(b []byte, wide bool) (string, bool) {
 	width := 1
 	if wide {

@@ -4,6 +4,7 @@ package hotspot
 
 import (
 	"slices"
+	"time"
 
 	"prywalk/internal/base/cache"
 	"prywalk/internal/base/languages"
@@ -41,7 +42,7 @@ var wantThreads = slices.Concat([][]string{wantThread, wantOops, wantKlasses}, w
 type threadLayout struct {
 	*layout
 	list, fieldInfo []string
-	owner           []string // of wantOwner; nil: none
+	owner           []string // of wantOwner; nil means none
 	names, waits    bool     // it has the fields that names and waits need
 }
 
@@ -57,15 +58,15 @@ func (l *layout) threadLayout() *threadLayout {
 
 const (
 	maxThreads = 1 << 16
-	listEvery  = 1e8 // between reads, ns
+	listEvery  = int64(100 * time.Millisecond) // between reads
 )
 
 type threads struct {
 	vm          *VM
 	methods     *methodNames
-	layout      *threadLayout // nil: not chosen yet
+	layout      *threadLayout // nil until it is chosen
 	list        uint64
-	listReadAt  int64 // CLOCK_MONOTONIC ns
+	listReadAt  int64 // in nanoseconds of CLOCK_MONOTONIC
 	byTID       map[int]threadID
 	absent      map[int]bool // not in the list
 	lastNames   map[int]provenName
@@ -152,8 +153,8 @@ func (t *threads) evictEnded() {
 	}
 }
 
-// beginQuery returns the listed thread with a kernel id; false: it is not in the list. Reads go through the cache until
-// the caller's bypass.
+// beginQuery returns the listed thread with a kernel id, or false if it is not in the list. Reads go through the cache
+// until the caller's bypass.
 func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
 	t.vm.cached.bypass()
 	t.refreshList(tid)
@@ -164,7 +165,7 @@ func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
 	return id, ok
 }
 
-// refreshList reads the list at most every listEvery ns, if it is another one or tid was not looked up in it: a later
+// refreshList reads the list at most every listEvery, if it is another one or tid was not looked up in it: a later
 // list can have a freed one's address.
 func (t *threads) refreshList(tid int) {
 	now := procmem.Now()

@@ -73,8 +73,8 @@ const (
 	batchPatience = 10 * time.Millisecond
 )
 
-// findClasses looks for the classes in the list of the first loader, which grows at its head; false: not all that are
-// needed are there.
+// findClasses looks for the classes in the list of the first loader, which grows at its head; it returns false if not
+// all that are needed are there.
 func (v *virtualThreads) findClasses() bool {
 	m, l := v.vm.memory(), v.layout
 	next := l.offset("Klass::_next_link")
@@ -113,8 +113,7 @@ func (v *virtualThreads) mirrorOf(class string) uint64 {
 	return v.current(v.resolve(v.colours, ref))
 }
 
-// follow reads a reference. It returns 0 for null, and for one that is unreadable, or stale and not resolved, which it
-// counts.
+// follow reads a reference. It returns 0 for null, and for one that is unreadable or unresolved, which it counts.
 func (v *virtualThreads) follow(at uint64) uint64 {
 	return v.current(v.referenceAt(v.colours, at, v.oops.wide))
 }
@@ -182,7 +181,7 @@ func (v *virtualThreads) find() (ids []uint64, whole bool) {
 				found[id] = 0
 			}
 		}
-		if v.noteList(); v.lost == 0 {
+		if v.adoptList(); v.lost == 0 {
 			return v.ids, true
 		}
 		maps.Copy(found, v.objects)

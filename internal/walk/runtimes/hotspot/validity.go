@@ -3,6 +3,8 @@
 package hotspot
 
 import (
+	"time"
+
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
 )
@@ -21,19 +23,19 @@ import (
 type validity struct {
 	vm       *VM
 	sample   *managed.Sample
-	copiedAt int64 // CLOCK_MONOTONIC ns; 0: unknown
+	copiedAt int64 // in nanoseconds of CLOCK_MONOTONIC; 0 means unknown
 
 	previous, latest classMemoryState
 	mayBeReused      bool
-	newLoadersUntil  int64 // CLOCK_MONOTONIC ns
+	newLoadersUntil  int64 // in nanoseconds of CLOCK_MONOTONIC
 }
 
-// For this time after a new class loader more are expected, ns.
-const newLoadersFor = 10e9
+// newLoadersFor is how long after a new class loader more are expected.
+const newLoadersFor = int64(10 * time.Second)
 
 // classMemoryState changes when class memory may have been reused.
 type classMemoryState struct {
-	readAt      int64 // CLOCK_MONOTONIC ns
+	readAt      int64 // in nanoseconds of CLOCK_MONOTONIC
 	collections uint32
 	loaders     uint64 // newest ClassLoaderData
 }
@@ -43,11 +45,11 @@ func (v *validity) beginWalk(s *managed.Sample) {
 	v.vm.cached.drop()
 	if v.vm.nameLayout != nil && s.At > v.latest.readAt {
 		v.previous, v.latest = v.latest, v.readClassMemoryState()
-		v.noteLoaders(v.latest)
+		v.expectLoaders(v.latest)
 	}
 }
 
-func (v *validity) noteLoaders(current classMemoryState) {
+func (v *validity) expectLoaders(current classMemoryState) {
 	if v.previous.readAt != 0 && v.previous.loaders != current.loaders {
 		v.newLoadersUntil = current.readAt + newLoadersFor
 	}
@@ -70,7 +72,7 @@ func (v *validity) doubted() bool {
 		return v.mayBeReused
 	}
 	current := v.readClassMemoryState()
-	v.noteLoaders(current)
+	v.expectLoaders(current)
 	if v.previous.collections != current.collections &&
 		(v.previous.readAt == 0 || current.readAt < v.newLoadersUntil) {
 		live := v.sample.Live

@@ -24,7 +24,7 @@ type VM struct {
 	heaps        []heap
 	blockBytes   uint64          // read of a block
 	kinds        map[uint64]kind // by address of the name
-	byCode       map[uint64]blob // by start of code; blank: no blob
+	byCode       map[uint64]blob // by start of code; a blank one means that there is none
 	byRequest    map[uint64]blob
 	codelets     codelets
 	proof        proof
@@ -32,12 +32,12 @@ type VM struct {
 	// unread: an answer that is not in byCode lacks memory that could not be read.
 	unread bool
 
-	nameLayout  *nameLayout // nil: not read yet
+	nameLayout  *nameLayout // nil until it is read
 	java        *javaFrames // nil until frameSource
 	version     string
 	stubs       stubNames
 	senderTries int
-	sender      uint8 // on arm64 the register with the caller's sp in an interpreted method; 0: unknown
+	sender      uint8 // on arm64 the register with the caller's sp in an interpreted method; 0 means unknown
 }
 
 // UnknownError says why a virtual machine's code is not read.

@@ -203,8 +203,7 @@ func (f field) in(b []byte) uint64 {
 	}
 }
 
-// sizeOf returns the size in bytes of a C++ type, 8 unless it is listed here. A new number type of fewer bytes must be
-// added.
+// sizeOf returns the size in bytes of a C++ type, 8 unless it is listed here. A new type of fewer bytes must be added.
 func sizeOf(typ string) uint8 {
 	switch typ {
 	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",

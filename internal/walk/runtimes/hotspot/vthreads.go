@@ -52,7 +52,7 @@ type virtualThreads struct {
 	stackAt  uint64
 	flagsAt  uint64
 	epoch                      // of the last reading
-	objects  map[uint64]uint64 // by thread's number; 0: its address is not known
+	objects  map[uint64]uint64 // by thread's number; 0 means that its address is not known
 	ids      []uint64          // the numbers, neighbours in the heap together
 	listed   epoch             // of the addresses in objects
 	listing  managed.Listing
@@ -99,7 +99,7 @@ var stateNames = map[string]managed.TaskState{
 
 const suspended = 1 << 8 // VirtualThread.SUSPENDED
 
-// begin looks for the classes; false: there are no virtual threads, or the tables lack fields.
+// begin looks for the classes; it returns false if there are no virtual threads, or the tables lack fields.
 func (v *virtualThreads) begin() bool {
 	if !v.layout.has(wantClasses) {
 		return false
@@ -141,7 +141,7 @@ func (v *virtualThreads) learn() bool {
 	return mirror != 0 && v.learnChunk()
 }
 
-// read reads a thread once; false: it is none, has ended, or is not readable.
+// read reads a thread once; it returns false if that is none, has ended, or is not readable.
 func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 	v.lost = 0
 	object = v.current(object, true)

@@ -44,24 +44,24 @@ type waiters struct {
 	*threads
 	fields     waitFields
 	index      threadIndex
-	lastHolder int  // last thread whose lock stack had an object; 0: none
+	lastHolder int  // last thread whose lock stack had an object; 0 means none
 	still      bool // the last query's memory is a core's
 }
 
 type waitFields struct {
 	searched        bool
-	holder          uint64 // of Thread$FieldHolder; 0: its fields are in the thread (until JDK 18)
+	holder          uint64 // of Thread$FieldHolder; 0 means that its fields are in the thread (until JDK 18)
 	status, blocker uint64
 	thread          uint64 // eetop: the JavaThread
-	number          uint64 // tid; 0: it has another name
+	number          uint64 // tid; 0 means that it has another name
 	// AbstractOwnableSynchronizer, and its field exclusiveOwnerThread.
 	ownableSynchronizer, exclusiveOwner uint64
 }
 
 type waitState struct {
 	managed.WaitAnswer        // but for Address
-	monitor            uint64 // 0: none
-	object             uint64 // 0: none, or being moved
+	monitor            uint64 // 0 means none
+	object             uint64 // 0 means none, or being moved
 	anonymous          bool   // the owner was found by addresses of objects
 }
 
@@ -91,7 +91,8 @@ func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 	return w.WaitAnswer, true
 }
 
-// proveWait reads the wait twice; false: there is none, or the readings differ. later: a later answer may be complete.
+// proveWait reads the wait twice; it returns false if there is none, or the readings differ. later means that a later
+// answer may be complete.
 func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	first, ok := t.readWait(id)
 	if !ok {
@@ -117,8 +118,8 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// readWait reads the wait once; false: there is none. While a collector stops the threads (noPause is false), it reads
-// only the monitors.
+// readWait reads the wait once; it returns false if there is none. While a collector stops the threads (noPause is
+// false), it reads only the monitors.
 func (t *waiters) readWait(id threadID) (w waitState, ok bool) {
 	m := t.vm.memory()
 	pending := m.word(id.thread + t.layout.offset(wantPending[0]))

@@ -59,7 +59,8 @@ const (
 	forwardingTable
 )
 
-// forwardingFields are those that all have, up to entriesLength, and those of single-generation ZGC.
+// forwardingFields are the names of fields in the JVM's tables. Those up to entriesLength are in all releases of ZGC,
+// the rest only in single-generation ZGC.
 func forwardingFields(c string) []string {
 	return []string{
 		c + "GlobalsForVMStructs::_" + c + "AddressOffsetMask", c + "CollectedHeap::_heap",
@@ -112,13 +113,13 @@ func (t *threads) readColours() (c colours, ok bool) {
 	return c, m.err == nil && c.shift < 32
 }
 
-// decode returns the address in a reference of 8 bytes; false: it is null or stale.
+// decode returns the address in a reference of 8 bytes, or false if it is null or stale.
 func (c colours) decode(ref uint64) (uint64, bool) {
 	at := ref >> c.shift
 	return at, ref&c.staleBits == 0 && at != 0 && at%8 == 0
 }
 
-// resolve returns the address of a reference's object, 0 for null; false: it is unknown as yet.
+// resolve returns the address of a reference's object, 0 for null, or false if it is unknown as yet.
 func (t *threads) resolve(c colours, ref uint64) (object uint64, ok bool) {
 	if ref&c.staleBits == 0 {
 		at := ref >> c.shift
@@ -156,8 +157,8 @@ func (t *threads) resolveGenerational(c colours, ref uint64) (object uint64, ok 
 	return t.movedTo(at, young, old)
 }
 
-// movedTo returns where an object is that was at an address before the last relocation of young or old; false: it is
-// unknown as yet. Precondition: generational ZGC.
+// movedTo returns where an object is that was at an address before the last relocation of young or old; it returns
+// false if it is unknown as yet. Precondition: generational ZGC.
 func (t *threads) movedTo(at uint64, young, old bool) (object uint64, ok bool) {
 	f, ok := t.generations()
 	if !ok || at%8 != 0 {
@@ -245,8 +246,8 @@ func (t *threads) generations() (forwardings, bool) {
 	return *f, f.young != 0
 }
 
-// forward returns the offset of an object that was at offset; moved: its page's objects were moved. false: it is not
-// moved as yet, or unreadable.
+// forward returns the offset of an object that was at offset. moved means that its page's objects were moved; ok is
+// false if it is not moved as yet, or unreadable.
 func (t *threads) forward(fields []string, forwarding string, table, offset uint64) (to uint64, moved, ok bool) {
 	m, l := t.vm.memory(), t.layout
 	granules := table + l.offset(fields[granuleMap])

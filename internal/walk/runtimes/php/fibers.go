@@ -5,6 +5,7 @@ package php
 import (
 	"fmt"
 	"regexp"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/languages"
@@ -34,9 +35,9 @@ const (
 	symFiber = "zend_ce_fiber"
 
 	maxObjects    = 1 << 21 // of a thread, that are searched
-	maxListing    = 1e9     // ns
-	maxReading    = 10e9    // ns
-	objectsAtOnce = 512     // words of the array
+	maxListing    = int64(time.Second)
+	maxReading    = int64(10 * time.Second)
+	objectsAtOnce = 512 // words of the array
 	listTries     = 4
 	maxFiberWork  = 1 << 19 // readings, and records and calls that they read, of one list: damaged fibers share chains
 	maxFibers     = 1 << 17
@@ -45,10 +46,11 @@ const (
 // fibers reads the fibers that are suspended. A place is the address of the object.
 type fibers struct {
 	*Runtime
-	classAt uint64 // zend_ce_fiber; 0: unknown
+	classAt uint64 // zend_ce_fiber; 0 means unknown
 	listed  managed.Listing
-	left    int   // of maxFiberWork
-	end     int64 // of a dump's reading, CLOCK_MONOTONIC ns: functions of one call can have 4 MiB of opcodes
+	left    int // of maxFiberWork
+	// end is that of a dump's reading, in nanoseconds of CLOCK_MONOTONIC: functions of one call can have 4 MiB of opcodes.
+	end int64
 }
 
 // Waiting implements [managed.Threads]: PHP has no locks.
@@ -72,7 +74,7 @@ func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uin
 	managed.YieldTasks(places, r.fibers.reader(w), yield)
 }
 
-// list returns the fibers that have begun, and perhaps ended; whole: no array was replaced meanwhile, nor cut.
+// list returns the fibers that have begun, and perhaps ended; whole means that no array was replaced or cut.
 func (f *fibers) list() (places []uint64, whole bool) {
 	if f.fiberCall == 0 || f.classAt == 0 || f.globals == 0 {
 		return nil, true

@@ -93,8 +93,8 @@ const (
 	maxFile = 232
 )
 
-// hashIn returns a text's hash; 0: no text. The engine's hash stays valid in a freed text; without it the text, of a
-// long one the first most bytes, is hashed unless freed.
+// hashIn returns a text's hash, or 0 if it is no text. The engine's hash stays valid in a freed text; without it the
+// text, of a long one the first most bytes, is hashed unless freed.
 func (r *Runtime) hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
 	if addr == 0 {
 		return 0, true
@@ -127,7 +127,7 @@ func isText(head uint64) bool {
 
 func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeInternal }
 
-// resolve sets a call's function as of the sample, if proven, and its kind; false: it is no function.
+// resolve sets a call's function as of the sample, if proven, and its kind; it returns false if it is no function.
 func (r *Runtime) resolve(c *executeData) bool {
 	w := &r.walk
 	used := w.UsedLive
@@ -252,7 +252,7 @@ func (r *Runtime) readName(f *function) bool {
 
 const maxText = 4 << 10 // bytes
 
-// text returns false for another hash than hash, which hashIn returned with the same most (0: any).
+// text returns false for another hash than hash, which hashIn returned with the same most (0 for any).
 func (r *Runtime) text(addr, hash, most uint64) (string, bool) {
 	var head [textContent]byte
 	if addr == 0 || r.Sample.Live.Read(addr, head[:]) != len(head) {

@@ -14,7 +14,7 @@ type layout struct {
 	closure                  uint32
 	generatorData, generator int64 // in a generator: its execute data, the one that it waits for
 	generatorFake            int64 // in a generator: the record of its waiters
-	objects, fiberCall       int64 // from executor globals, in a fiber; 0: no fibers, or not known
+	objects, fiberCall       int64 // from executor globals, in a fiber; 0 means no fibers, or not known
 }
 
 const (

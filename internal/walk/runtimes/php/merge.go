@@ -24,7 +24,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	if w.broken || f.SP == 0 {
 		return out, false
 	}
-	w.noteStackChange(f, leaf)
+	w.trackStackChange(f, leaf)
 	executes := cfa != 0 && cfa != managed.Outermost && r.inExecuteEx(f.LookupPC(r.host.Arch()))
 	if executes && r.thread == 0 && !r.threadSafe { // hasExecuteEx searches only the innermost stack
 		r.thread = w.Sample.InnerTID
@@ -48,7 +48,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	return out, replacesFrame || hidden
 }
 
-func (w *walk) noteStackChange(f *frames.Frame, leaf bool) {
+func (w *walk) trackStackChange(f *frames.Frame, leaf bool) {
 	switch {
 	case !leaf && !f.AfterCall: // by a signal, perhaps on another stack, whose frame has the registers
 		w.signal = managed.Span{Start: w.executeSP, End: w.lastSP + maxContext}
@@ -80,7 +80,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	w.executeSP, w.signal = f.SP, managed.Span{}
 	n := r.countRunsOf(f, leaf, parts)
 	if n == 0 {
-		w.noteEmptyFrame()
+		w.recordEmptyFrame()
 	}
 	return r.appendRuns(n, out)
 }
@@ -121,8 +121,8 @@ func (r *Runtime) countRunsOf(f *frames.Frame, leaf bool, parts [2]managed.Span)
 	return 0
 }
 
-// noteEmptyFrame notes a frame without a run: only the innermost frame of execute_ex can lack one.
-func (w *walk) noteEmptyFrame() {
+// recordEmptyFrame records a frame without a run: only the innermost frame of execute_ex can lack one.
+func (w *walk) recordEmptyFrame() {
 	w.broken = w.broken || w.emptyFrame || w.nextRun > 0
 	w.emptyFrame = true
 }

@@ -25,7 +25,7 @@ type Runtime struct {
 	host               managed.Host
 	plan               *managed.Plan
 	jit                jitCode
-	thread             int // the only one that runs PHP; 0: unknown
+	thread             int // the only one that runs PHP; 0 means unknown
 
 	functions functionCache
 	view      managed.View

@@ -131,7 +131,7 @@ func (r *Runtime) readCalls(at uint64) {
 	w.endRun(&b)
 }
 
-// addCall adds a call to the current run, or ends the run; false: the walk ends with this call.
+// addCall adds a call to the current run, or ends the run; it returns false if the walk ends with this call.
 func (r *Runtime) addCall(at uint64, record *callRecord, b *runBuilder) bool {
 	w := &r.walk
 	c := executeData{at: at, functionAt: record.function, opline: record.opline}

@@ -35,11 +35,11 @@ const (
 
 type fiberPool struct {
 	*rubyVM
-	at      uint64 // 0: unknown
+	at      uint64 // 0 means unknown
 	vmSize  uint64
 	inFiber uint64 // offset of the context in a fiber
-	// distance is of the word that leads to each context, in bytes below the VM stack; 0: unknown. isContext: it is the
-	// context's address.
+	// distance is of the word that leads to each context, in bytes below the VM stack, or 0 if that is unknown. isContext
+	// means that it is the context's address.
 	distance  int
 	isContext bool
 }
@@ -78,7 +78,7 @@ func (p *fiberPool) nextAllocation(at, pool uint64) uint64 {
 	return at
 }
 
-// contexts yields the execution contexts and VM stacks of fibers that have begun; whole: all stacks were read.
+// contexts yields the execution contexts and VM stacks of fibers that have begun; whole means all stacks were read.
 func (p *fiberPool) contexts(yield func(ec, stack uint64)) (whole bool) {
 	at, left := p.word(p.at), maxFibers
 	for range maxAllocations {

@@ -105,7 +105,7 @@ const maxEnvs = 32
 
 const flagLocal = 2
 
-// entryOf returns a frame's method entry; 0: none (vm_insnhelper.c, rb_vm_frame_method_entry).
+// entryOf returns a frame's method entry, or 0 (vm_insnhelper.c, rb_vm_frame_method_entry).
 func (c *objectCache) entryOf(f *frame) uint64 {
 	w := c.walk
 	env, flags := f.ep, f.flags

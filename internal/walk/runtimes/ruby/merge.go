@@ -82,7 +82,7 @@ func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// appendRef appends a frame's Ref; skip: it also stands for the next frame outwards.
+// appendRef appends a frame's Ref; skip means that it also stands for the next frame outwards.
 func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
 	skip bool) {
 	c, status := r.objects.resolve(object, kind, f)

@@ -5,6 +5,7 @@ package ruby
 import (
 	"hash/fnv"
 	"maps"
+	"time"
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
@@ -22,7 +23,7 @@ type objectCache struct {
 	managed.Objects[*object]
 	walk                    *walk
 	currentHeap, copiedHeap heap
-	symbols                 uint64 // ruby_global_symbols, 0: unknown
+	symbols                 uint64 // ruby_global_symbols; 0 means unknown
 
 	byContent map[functionKey]*object
 }
@@ -136,7 +137,7 @@ func (c *objectCache) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	return ok && v == addr
 }
 
-const lastingAge = 500e6 // ns
+const lastingAge = int64(500 * time.Millisecond)
 
 func (c *objectCache) skipCopies(addr uint64, o *object) {
 	if c.Skip.Has(addr) {

@@ -16,7 +16,7 @@ const maxTags = 1 << 13
 // pointerGuardTLS is in glibc's tcbhead_t (x86-64).
 const pointerGuardTLS = 0x30
 
-// appendTags appends a list, innermost first; false: incomplete.
+// appendTags appends a list, innermost first; it returns false if it is incomplete.
 func (j *jumpLayout) appendTags(tags []tag, at uint64, get managed.WordReader) ([]tag, bool) {
 	for at != 0 {
 		pc, ok := get(at + j.pc)
@@ -35,7 +35,7 @@ type tagInfo struct {
 	code          managed.Span // the interpreter's module
 	vmExec        managed.Span // rb_vm_exec, by symbol
 	pointerGuard  uint64
-	execPC        uint64 // rb_vm_exec's, as saved; 0: unknown
+	execPC        uint64 // rb_vm_exec's, as saved; 0 means unknown
 	execPCCertain bool
 	handlerCode   uint64
 }

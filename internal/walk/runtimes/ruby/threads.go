@@ -4,6 +4,7 @@ package ruby
 
 import (
 	"encoding/binary"
+	"time"
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
@@ -11,23 +12,23 @@ import (
 
 type threads struct {
 	list []thread
-	next int64 // earliest next reading, CLOCK_MONOTONIC ns
+	next int64 // earliest next reading, in nanoseconds of CLOCK_MONOTONIC
 }
 
 type thread struct {
 	at      uint64 // rb_thread_t
 	next    uint64 // of its list
 	pthread uint64
-	tid     int // 0: unknown
+	tid     int // 0 means unknown
 }
 
 const (
 	maxRactors         = 1 << 10
 	maxThreads         = 1 << 15
-	rereadThreadsAfter = 15e6 // ns
-	// pauseForThread is some ten times what reading a thread takes, ns. Any thread that is none of Ruby's asks for the
+	rereadThreadsAfter = int64(15 * time.Millisecond)
+	// pauseForThread is some ten times what reading a thread takes. Any thread that is none of Ruby's asks for the
 	// list, and an entry that leads to itself makes one of maxThreads.
-	pauseForThread = 25e3
+	pauseForThread = int64(25 * time.Microsecond)
 )
 
 func (m *rubyVM) readThreads() {

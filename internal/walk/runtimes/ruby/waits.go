@@ -25,8 +25,7 @@ import (
 // the fiber (3.0 on), or the number of the fiber's ec, followed by the thread (after 3.4). In a fiber's ec fiber_ptr
 // and thread_ptr are neighbours.
 //
-// Other waits are known by the innermost frame's receiver: the struct rb_data_type_struct of its class begins with its
-// name.
+// Other waits are known by the innermost frame's receiver: rb_data_type_struct of its class begins with its name.
 
 const (
 	unblockLocking = 16

@@ -105,7 +105,7 @@ func (w *walk) setContext(at uint64) bool {
 	return true
 }
 
-// appendFrames omits the initial frame; false: invalid.
+// appendFrames omits the initial frame; it returns false if it is invalid.
 func (l *layout) appendFrames(list []frame, ec uint64, get managed.WordReader) ([]frame, bool) {
 	stack, ok := get(ec + ecStack)
 	size, ok2 := get(ec + ecSize)

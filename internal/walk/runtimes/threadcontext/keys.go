@@ -17,7 +17,7 @@ const (
 	keyMap         = "threadlocal.attribute_key_map"
 )
 
-// readKeys reads the names of the attributes from the process's context (OTEP 4719); nil: it has none.
+// readKeys reads the names of the attributes from the process's context (OTEP 4719); it returns nil if it has none.
 func readKeys(h managed.ContextHost) []string {
 	start, _, ok := h.NamedMapping("/memfd:OTEL_CTX", "[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]")
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"strings"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
@@ -38,7 +39,7 @@ type Runtime struct {
 	variable variable
 	plan     *managed.Plan
 	keys     []string // by key index
-	nextKeys int64    // no reading for unknown keys before, CLOCK_MONOTONIC ns
+	nextKeys int64    // no reading for unknown keys before, in nanoseconds of CLOCK_MONOTONIC
 	threads  managed.ThreadPointers
 }
 
@@ -144,7 +145,7 @@ func (r *Runtime) addAttributes(b []byte, labels map[string]string) {
 	}
 }
 
-const readAgain = 1e9 // ns between readings for unknown keys
+const readAgain = int64(time.Second) // between readings for unknown keys
 
 // readNewKeys reads names that the program has added; it never removes one.
 func (r *Runtime) readNewKeys() {

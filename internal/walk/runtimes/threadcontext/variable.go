@@ -16,7 +16,8 @@ import (
 // table of blocks (dtv) names.
 type variable struct {
 	offset int64 // from the thread pointer, or in the block
-	// Of a variable in a block: the entry's offset in the table, and the table's from the thread pointer.
+	// inBlock means that the variable is in a block. entry is then the block's offset in the table of blocks, and table
+	// the offset of that table's address from the thread pointer.
 	inBlock bool
 	entry   int64
 	table   int64
@@ -167,7 +168,7 @@ func (v *variable) plan() *managed.Plan {
 	return &managed.Plan{Steps: steps, FromThreadPointer: true}
 }
 
-// value returns the copied variable of the thread; false: it was not copied.
+// value returns the copied variable of the thread, or false if it was not copied.
 func (v *variable) value(threadPointer uint64, mem frames.Memory) (record uint64, ok bool) {
 	at := threadPointer
 	if v.inBlock {

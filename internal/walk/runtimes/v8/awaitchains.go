@@ -43,8 +43,7 @@ func (a *awaitReader) follow(before *awaitReader) {
 	}
 }
 
-// walk lists the chains from a function on, or the cycles, which begin with the path. Those with an unproven function
-// are left out.
+// walk lists the chains from a function on, or the cycles, which begin with the path. It leaves out unproven functions.
 func (a *awaitReader) walk(n *awaitNode, cycles bool) {
 	if a.steps++; a.steps > maxAwaitSteps || len(a.path) >= maxAwaitDepth {
 		a.list.More++

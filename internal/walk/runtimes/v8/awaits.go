@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"time"
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
@@ -42,7 +43,7 @@ type awaitNode struct {
 	awaited  uint64 // promise
 	function *function
 	offset   int      // of the await in the bytecodes
-	frame    int      // in awaitReader.frames; 0: not yet made
+	frame    int      // in awaitReader.frames; 0 until it is made
 	outer    []uint64 // those that await it
 	promises []uint64 // on the way there
 	inner    bool     // it awaits another of these
@@ -169,8 +170,8 @@ func (a *awaitReader) followPromise(w uint64, n *awaitNode) {
 	}
 }
 
-// verifyTime bounds the second search of pages, ns.
-const verifyTime = 1e9
+// verifyTime bounds the second search of pages.
+const verifyTime = int64(time.Second)
 
 // verify reads all objects again.
 func (a *awaitReader) verify() {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
@@ -42,7 +43,7 @@ type code struct {
 	inlined        []inlinedCall
 	unread         bool  // of the function or an inlined call
 	exits          int   // start of the deoptimization exits, or 0
-	since          int64 // CLOCK_MONOTONIC, ns
+	since          int64 // in nanoseconds of CLOCK_MONOTONIC
 	checked        int64 // last read
 }
 
@@ -71,11 +72,11 @@ const (
 // emptyRange is memory without headers of code, as WebAssembly's.
 type emptyRange struct {
 	managed.Span
-	at int64 // CLOCK_MONOTONIC, ns
+	at int64 // in nanoseconds of CLOCK_MONOTONIC
 }
 
 const (
-	emptyRangeFor  = 1e9 // ns
+	emptyRangeFor  = int64(time.Second)
 	maxEmptyRanges = 64
 )
 

@@ -3,6 +3,8 @@
 package v8
 
 import (
+	"time"
+
 	"prywalk/internal/base/cache"
 	"prywalk/internal/host/procmem"
 )
@@ -12,15 +14,15 @@ import (
 type codePlaces struct {
 	*heap
 	starts map[uint64]uint64 // by optimization ID
-	moved  int64             // last move: CLOCK_MONOTONIC, ns
+	moved  int64             // last move, in nanoseconds of CLOCK_MONOTONIC
 }
 
 const maxPlaces = 1 << 16
 
 func (c *codePlaces) forget() { c.starts, c.moved = nil, 0 }
 
-// Code counts as moving for this time, ns.
-const compactionLasts = 10e9
+// Code counts as moving for this time.
+const compactionLasts = int64(10 * time.Second)
 
 // recentlyCompacted reports whether the collector moved code lately: it may be back at an address that had other code
 // at the copy.

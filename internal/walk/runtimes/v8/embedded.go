@@ -106,7 +106,7 @@ func isContinuation(name []byte) bool {
 		bytes.HasPrefix(name, []byte("ContinueTo")) || bytes.HasPrefix(name, []byte("NotifyDeoptimized")))
 }
 
-// At most, of continuations, and bytes of all builtins: about 2 MB in those measured.
+// maxContinued counts continuations, maxBuiltins bytes of all builtins: about 2 MB in those measured.
 const maxContinued, maxBuiltins = 256, 16 << 20
 
 func (b *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {

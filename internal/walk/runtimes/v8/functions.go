@@ -24,7 +24,7 @@ type function struct {
 	scriptAt       uint64
 	data           uint64 // when last read
 	head           sfiHead
-	bytecodeLinkAt uint64 // address of the link in a Code or InterpreterData; 0: in head
+	bytecodeLinkAt uint64 // address of the link in a Code or InterpreterData; 0 means that it is in head
 	bytecodeLink   [8]byte
 	script         *script
 	literal        uint32
@@ -33,20 +33,20 @@ type function struct {
 	naming
 	tries int // to read the name
 
-	bytecodes   uint64 // 0: none
-	moved       int64  // last move: CLOCK_MONOTONIC, ns; 0: never
+	bytecodes   uint64 // 0 means none
+	moved       int64  // last move, in nanoseconds of CLOCK_MONOTONIC; 0 means never
 	positionsAt uint64 // when read
 	positions   []byte
 	bytecode    []byte // read for baseline code
 
-	since   int64 // first read: CLOCK_MONOTONIC, ns
+	since   int64 // first read, in nanoseconds of CLOCK_MONOTONIC
 	checked int64 // last read
 }
 
 type naming struct {
 	name  string
-	begin int // place in the source; -1: unknown
-	start int // line of begin, 0: unknown
+	begin int // place in the source; -1 means unknown
+	start int // line of begin; 0 means unknown
 }
 
 const (
@@ -66,7 +66,7 @@ type functions struct {
 	byBytecodes  map[uint64]*function
 	scripts      map[uint64]*script
 	kept         int   // bytes of tables
-	copiedAt     int64 // time of the walk's copy; 0: none
+	copiedAt     int64 // time of the walk's copy; 0 means none
 	head         sfiHead
 	bytecodeLink [8]byte
 }
@@ -125,8 +125,8 @@ func (r *functions) drop(w uint64) {
 // size is of the tables, in bytes.
 func (f *function) size() int { return len(f.positions) + len(f.bytecode) }
 
-// readHead reads the head as it is now, and the link to the bytecodes; false: another script is at the address of the
-// function's.
+// readHead reads the head as it is now, and the link to the bytecodes; it returns false if another script is at the
+// address of the function's.
 func (r *functions) readHead(f *function) bool {
 	var id [8]byte
 	r.bytecodeLink = [8]byte{}
@@ -152,8 +152,7 @@ func (r *functions) isSameTable(f *function) bool {
 	return f.bytecodes == 0 || r.field(f.bytecodes, r.build.bytesPositions) == f.positionsAt
 }
 
-// refresh reads again what has changed, and a name that could not be read. It returns false if another function is at
-// the address.
+// refresh reads again what has changed, and a name that could not be read. It returns false for another function.
 func (r *functions) refresh(f *function) bool {
 	if !r.readHead(f) {
 		return false
@@ -237,8 +236,8 @@ func (r *functions) readCode(f *function) {
 	}
 }
 
-// bytecodesOf returns the bytecodes to which a function's data lead. linked is the last word on the way, at link; 0:
-// none.
+// bytecodesOf returns the bytecodes to which a function's data lead. linked is the last word on the way, at link; both
+// are 0 if there is none.
 func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	t := &r.build.types
 	for range 3 {

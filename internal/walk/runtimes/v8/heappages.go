@@ -48,7 +48,7 @@ type heapPage struct {
 
 func (p *heapPage) word(i int) uint64 { return binary.LittleEndian.Uint64(p.header[8*i:]) }
 
-// pageAt returns the page at an address; nil: there is none, or it is larger than others, for one object.
+// pageAt returns the page at an address, or nil if there is none, or it is larger than others, for one object.
 func (h *heap) pageAt(base uint64) *heapPage {
 	p := &heapPage{id: base}
 	if h.live.Read(base, p.header[:]) != len(p.header) {
@@ -72,8 +72,9 @@ func (h *heap) pageAt(base uint64) *heapPage {
 	return p
 }
 
-// heapPages returns the pages with objects in use. lost counts those of which that is not known. cut: the search ended
-// at a time, CLOCK_MONOTONIC ns, or at its limit. Precondition: the host is a [managed.AreaHost].
+// heapPages returns the pages with objects in use. lost counts those of which that is not known. cut means that the
+// search ended at a time, in nanoseconds of CLOCK_MONOTONIC, or at its limit. Precondition: the host is a
+// [managed.AreaHost].
 func (h *heap) heapPages(until int64) (used []*heapPage, lost int, cut bool) {
 	at, byID := map[uint64]*heapPage{}, map[uint64]*heapPage{}
 	h.host.(managed.AreaHost).AnonymousAreas(func(s managed.Span) {
@@ -178,7 +179,7 @@ type heapScan struct {
 	kinds    map[uint64]uint8 // of maps
 	free     uint64           // map of free space in a page's heap, or 0
 	empty    uint64           // the empty array there, which promises have as their elements, or 0
-	deadline int64            // CLOCK_MONOTONIC, ns
+	deadline int64            // in nanoseconds of CLOCK_MONOTONIC
 	size     int              // bytes read
 	lost     int              // pages not read
 	cut      bool
@@ -231,7 +232,7 @@ func (s *heapScan) run() {
 const (
 	promiseReactions = 24
 	promiseFlags     = 32
-	promiseStatus    = 3 // bits of the flags; 0: pending
+	promiseStatus    = 3 // bits of the flags; 0 means pending
 	maxPromiseFlags  = 1 << 24
 	promiseSize      = 40
 	minFreeSpace     = 24

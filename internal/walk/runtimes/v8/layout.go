@@ -20,7 +20,7 @@ import (
 //
 // layout has the offsets of fields in objects.
 type layout struct {
-	// Of the frame pointer: src/execution/frame-constants.h.
+	// These are offsets from the frame pointer: src/execution/frame-constants.h.
 	fpFunction, fpBytecodes, fpOffset int64
 	// JSFunction: src/objects/js-function.tq.
 	jsShared, jsContext uint64
@@ -32,7 +32,7 @@ type layout struct {
 	scopeBounds uint64
 	// BytecodeArray: src/objects/bytecode-array.tq, code.tq (9.2).
 	bytesLength, bytesPositions, bytesData uint64
-	// Code: src/objects/code.h; codeStart 0: it contains the instructions.
+	// Code: src/objects/code.h; with codeStart 0 it contains the instructions.
 	codeDeopt, codePositions, codeFlags, codeStart, codeSize uint64
 	// InstructionStream (since 11.0, before Code): src/objects/instruction-stream.h; bytes before the instructions.
 	headerSize uint64
@@ -137,7 +137,7 @@ func layoutOf(v version) layout {
 type field struct {
 	set   func(int64)
 	names []string
-	lacks func() bool // nil: known layouts have it
+	lacks func() bool // nil means that known layouts have it
 }
 
 func to[T int | int64 | uint64 | uint16](target *T, names ...string) field {

@@ -34,8 +34,8 @@ func zigzag(c *wire.Cursor) int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// positionAt returns the last position at or before place, or [atEntry]; false: the table is empty. flags: since V8 14
-// a place is unsigned, above two bits of flags.
+// positionAt returns the last position at or before place, or [atEntry]; it returns false if the table is empty. flags
+// is set since V8 14: a place is then unsigned, above two bits of flags.
 func positionAt(table []byte, flags bool, place int) (p position, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset
@@ -63,8 +63,8 @@ const (
 
 const maxBytecodes = 1 << 22
 
-// bytecodeAt returns the bytecode offset of a place within an instruction of baseline code; false: there is none, as
-// before the first bytecode. table has code sizes: before the first bytecode, then of each
+// bytecodeAt returns the bytecode offset of a place within an instruction of baseline code, or false if there is none,
+// as before the first bytecode. table has code sizes: before the first bytecode, then of each
 // (src/baseline/bytecode-offset-iterator.h).
 func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool) {
 	c := wire.Cursor{Bytes: table}

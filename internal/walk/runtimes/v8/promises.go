@@ -33,7 +33,7 @@ const (
 // promiseNode is a promise.
 type promiseNode struct {
 	state
-	reactions uint64 // 0: none
+	reactions uint64 // 0 means none
 	awaits    []uint64
 	leads     []uint64 // to promises
 }
@@ -134,7 +134,7 @@ func (p *promises) calledBy(function uint64) (await, to uint64) {
 	return 0, 0
 }
 
-// promiseOf returns a promise, or that of a capability; 0: it is none of V8's.
+// promiseOf returns a promise, or that of a capability; it returns 0 if it is none of V8's.
 func (p *promises) promiseOf(w uint64) uint64 {
 	if c, is := p.ofType(w, p.build.types.capability); is {
 		w = p.field(c, capabilityTo)

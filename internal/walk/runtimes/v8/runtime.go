@@ -233,8 +233,7 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		Kind: refInterpreted}), true
 }
 
-// inHandler reports whether the innermost frame is a handler of the interpreter frame at fp: a register has its
-// bytecodes.
+// inHandler reports whether the innermost frame is a handler of the interpreter frame at fp: a register has bytecodes.
 func (r *Runtime) inHandler(fp uint64) bool {
 	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.build.fpBytecodes))
 	if !ok || !isObject(bytecodes) || r.sample.Regs.Arch != frames.X86_64 {

@@ -23,7 +23,7 @@ type script struct {
 	firstLine int // of an embedded script
 	ends      []int32
 	tries     int   // to read ends
-	listedAt  int64 // when its functions were listed: CLOCK_MONOTONIC, ns
+	listedAt  int64 // when its functions were listed, in nanoseconds of CLOCK_MONOTONIC
 }
 
 const (
