@@ -17,7 +17,7 @@ const (
 	minFold = 100
 )
 
-// application returns what replaces the table of all functions; nil: nothing.
+// application returns what replaces the table of all functions, or nil.
 func (d *data) application() *view.Application {
 	if d.asksForFunctions() {
 		return nil

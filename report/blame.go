@@ -98,7 +98,7 @@ type lockID struct {
 
 type blameKey struct {
 	lock  lockID
-	owner *profile.Sample // nil: name is set
+	owner *profile.Sample // nil means that name is set
 	name  string
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // held says how long threads held a lock, as seen: while other threads waited for it, and its owner was known. Times
-// are in ns.
+// are in nanoseconds.
 type held struct {
 	// Times is the number of holds.
 	Times int64 `json:"times"`
@@ -37,7 +37,7 @@ func (h *held) fields() map[string]*int64 {
 		"tid": &h.TID}
 }
 
-// heldOf returns what a sample of Blame has of its lock; nil: no hold was seen.
+// heldOf returns what a sample of Blame has of its lock, or nil if no hold was seen.
 func heldOf(s *profile.Sample) *held {
 	h := &held{}
 	for name, value := range h.fields() {

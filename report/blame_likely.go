@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-// likelyOwner is the owner of the samples of a profile of blame that rests on a guess.
+// likelyOwner is the owner's name in a profile of blame for time whose lock stores no owner (see addLikely).
 const likelyOwner = "likely"
 
 // firstLikely is above all thread IDs: a lock with likely owners has a thread, which consists of these.

@@ -70,8 +70,7 @@ func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o O
 	})
 }
 
-// addCallers adds the path from a function outward. In a recursion the innermost call counts, so that no time counts
-// twice.
+// addCallers adds the path from a function outward. In a recursion the innermost call counts, so no time counts twice.
 func addCallers(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
 	focus := slices.IndexFunc(stack, isFocus)
 	if focus < 0 {

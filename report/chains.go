@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -224,8 +225,8 @@ func (b *chainBuilder) waitOf(id *waitID) knownWait {
 	return knownWait{w, next}
 }
 
-// minFinal is the least time, in ns, that a wait at the end of a recording must have stood to be final.
-const minFinal = 100e6
+// minFinal is the least time that a wait at the end of a recording must have stood to be final.
+const minFinal = int64(100 * time.Millisecond)
 
 // setFinal marks the waits at the end of the recording in which their threads did not run.
 func setFinal(all []chains.Interval) {

@@ -44,15 +44,14 @@ type Change struct {
 type ComparedValue struct {
 	Old, New float64
 	// Margin is half of the 95 % interval of the change, of all values together: what a change must exceed to be
-	// significant; 0: unknown.
+	// significant, or 0 if that is unknown.
 	Margin float64
 	// Significant reports a change beyond the noise ([Diff], [DiffRuns]).
 	Significant bool
 
 	tested       bool
 	errorIfEqual float64 // standard error without a change
-	// partOfWholesChange is what the value would change if the whole's change, up to a tenth of the old whole, were spread
-	// by size.
+	// partOfWholesChange is the value's change if the whole's change, up to a tenth of the old whole, were spread by size.
 	partOfWholesChange float64
 
 	// of several runs a side
@@ -204,7 +203,7 @@ func (d *Difference) sort() {
 }
 
 // LargestGrowth returns the largest significant growth as a share of the old whole, and its subject: the whole (several
-// runs a side) or a function's self time. If [Difference.ExceedsUntested], it need not be significant. 0: none;
+// runs a side) or a function's self time. If [Difference.ExceedsUntested], it need not be significant. 0 means none;
 // infinite: the old whole is 0.
 func (d *Difference) LargestGrowth() (share float64, subject string) {
 	whole := d.Whole.Old

@@ -13,11 +13,13 @@ import (
 )
 
 type jsonFigure struct {
-	// Old is the earlier value, by --per: in the unit of the values (times in ns), that per second, or a share of 1.
+	// Old is the earlier value, by --per: in the unit of the values (times in nanoseconds), that per second, or a share of
+	// 1.
 	Old float64 `json:"old"`
 	// New is the later value.
 	New float64 `json:"new"`
-	// Margin is half of the 95 % interval of the change, of all values together: what exceeds it is sure; 0: unknown.
+	// Margin is half of the 95 % interval of the change, of all values together: what exceeds it is sure, or 0 if that is
+	// unknown.
 	Margin float64 `json:"within"` // users rely on this name, and on sure
 	// Significant reports that the change is significant.
 	Significant bool `json:"sure"`
@@ -71,8 +73,8 @@ type jsonDiffCut struct {
 	Functions int `json:"functions"`
 }
 
-// JSON writes the difference as one line of JSON: all functions, or [Options].N. Times are in ns, or ns per second;
-// shares of 1.
+// JSON writes the difference as one line of JSON: all functions, or [Options].N. Times are in nanoseconds, or
+// nanoseconds per second; shares of 1.
 func (d *Difference) JSON(w io.Writer) error {
 	unit := d.unit()
 	shown := min(len(d.Changes), d.new.sum.Limit(len(d.Changes)))

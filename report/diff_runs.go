@@ -96,7 +96,7 @@ func (c *meanComparison) compareMeans(values [2][]float64, sampling float64) Com
 	return v
 }
 
-// inverses is the variance of a difference of means of runs of the variance 1.
+// inverses is the variance of the difference between the means of both sides, if a single run has the variance 1.
 func (c *meanComparison) inverses() float64 { return inverses(c.runCounts()) }
 
 func inverses(runs [2]int) float64 { return 1/float64(runs[0]) + 1/float64(runs[1]) }

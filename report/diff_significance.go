@@ -21,7 +21,7 @@ type comparison interface {
 	// mark marks significant values.
 	mark(whole *ComparedValue, changes []Change)
 	// leastFound is the growth of a function, and of the whole, by a share of the old whole that is found 9 times in 10
-	// with so many runs a side. 0: not tested.
+	// with so many runs a side. 0 means not tested.
 	leastFound(changes []Change, runs [2]int) (function, whole float64)
 	untested() string
 	exceedsUntested() bool
@@ -195,7 +195,7 @@ func scaleOf(sum *data, per string, runs int) float64 {
 // runCount is 1 with one run a side.
 func (s *side) runCount() int { return max(1, len(s.runs)) }
 
-// meanDuration returns the mean length of the runs, ns.
+// meanDuration returns the mean length of the runs, in nanoseconds.
 func (s *side) meanDuration() float64 {
 	return float64(s.sum.Profile.DurationNanos) / float64(s.runCount())
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -28,7 +29,7 @@ func (l goLock) owner(tasks chains.Tasks) int { return tasks.ID(l.pid, "owner of
 // likelyOwners has what the goroutines that likely held a lock did, on a thread or while they waited.
 type likelyOwners map[goLock][]chains.Interval
 
-// add notes a sample's locks, and its intervals for those that a goroutine awaits.
+// add collects a sample's locks, and its intervals for those that a goroutine awaits.
 func (o likelyOwners) add(s *profile.Sample, awaited map[goLock]bool, intervals ...chains.Interval) {
 	n := 0
 	for lock := range strings.FieldsSeq(view.Label(s, rec.LabelHolds)) {
@@ -42,9 +43,9 @@ func (o likelyOwners) add(s *profile.Sample, awaited map[goLock]bool, intervals 
 	}
 }
 
-// maxHandover is the longest time, ns, in which two goroutines seem to own a lock while one passes it to the other, or
+// maxHandover is the longest time in which two goroutines seem to own a lock while one passes it to the other, or
 // one seems to run and to wait, as each is read at its own time.
-const maxHandover = 300e6
+const maxHandover = int64(300 * time.Millisecond)
 
 // lines returns the intervals of each lock's owner, in which no chain starts. Locks with several owners at a time, as
 // by RLock, have none in [chains.Build].
@@ -69,7 +70,7 @@ func (o likelyOwners) lines(tasks chains.Tasks) (out []chains.Interval) {
 
 // handOver makes the intervals of a goroutine on several threads follow each other: each begins where the one before
 // ended. A sleep is kept whole; it ends what overlaps it before. The time cut off fills later gaps of up to two periods
-// (ns) each, as a look at a thread is up to a period late.
+// (in nanoseconds) each, as a look at a thread is up to a period late.
 func handOver(all []chains.Interval, period int64) {
 	lines := map[int][]*chains.Interval{}
 	for i := range all {

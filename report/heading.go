@@ -59,7 +59,8 @@ func fit(width int, parts []string) (line string) {
 	return line
 }
 
-// span is the length of the recording, and by what it is multiplied in its wall time.
+// span names the factors of wall time: the length of the recording, and its threads and tasks: "10.0s × 5 threads at
+// 99 Hz".
 func (d *data) span(s *view.Summary) string {
 	var who []string
 	if n := s.Threads + s.Hidden; n > 0 {
@@ -86,7 +87,7 @@ func (d *data) span(s *view.Summary) string {
 	return text + " × " + who[0] + rate
 }
 
-// sumParts are the sums, first of the type that the percentages are of.
+// sumParts lists the sums of all clocks. The clock that has the value 100 % in the table comes first.
 func (d *data) sumParts(s *view.Summary, c *view.SymbolCoverage) []string {
 	all := d.Values()
 	parts := []string{all[d.ValueIndex], c.ShareText()}
@@ -129,7 +130,7 @@ func (d *data) hardlyRan() bool {
 	return total != 0 && (c.Total == 0 || c.TooLittleTime) && ready <= total/20
 }
 
-// whyWaits says why the table has waits in place of functions; "": it has not.
+// whyWaits says why the table has waits in place of functions; it returns "" if it has not.
 func (d *data) whyWaits() string {
 	switch {
 	case d.asksForFunctions(), d.Options.Value != "", d.Clock() != rec.TypeCPU:

@@ -142,8 +142,8 @@ type jsonForm struct {
 	room int64 // bytes that functions and calls may still have
 }
 
-// JSON writes the table as one line of JSON, on request with groups and the call tree. Options.N limits functions; 0:
-// all.
+// JSON writes the table as one line of JSON, on request with groups and the call tree. Options.N limits functions; 0
+// means all.
 func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 	return view.Write(w, view.WithBlocked(p), o, func(d *view.Data, to io.Writer) error {
 		return (&jsonForm{&data{d}, filememory.Process().Total() / jsonShare}).write(to, tree)

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// In a profile with more call paths, those under minPageShare of all values are merged.
+	// maxPageNodes is the number of call paths above which those under minPageShare of all values are merged.
 	maxPageNodes = 30_000
 	minPageShare = 0.0005
-	// In a profile with more threads, those of equal names in a process are merged.
+	// maxPageThreads is the number of threads above which those of equal names in a process are merged.
 	maxPageThreads = 20_000
 )
 
@@ -51,7 +51,8 @@ type page struct {
 	Contexts  []int     `json:"contexts"` // thread, state, wait, owner; one that is a guess begins with ~
 	Rows      []int64   `json:"rows"`     // node, context, a value per type
 	Note      string    `json:"note"`     // which boxes are merged, or ""
-	// Own: the program's own functions are shown first, with what they called folded; Interpreter is the program's file.
+	// Own means that the program's own functions are shown first, with what they called folded; Interpreter is the
+	// program's file.
 	Own         bool              `json:"own,omitempty"`
 	Interpreter string            `json:"interpreter,omitempty"`
 	Often       map[string]string `json:"often,omitempty"` // by frame and library
@@ -76,7 +77,7 @@ type pageBuilder struct {
 	intervals  []pageInterval
 	likely     map[*profile.Sample]int64
 	merge      bool
-	lines      *view.FrameTable // of tree, with [Options].SourceDir; nil: it has the data's own
+	lines      *view.FrameTable // of tree, with [Options].SourceDir; nil means that it has the data's own
 	functionOf map[int32]int32  // the data's frames of these
 }
 

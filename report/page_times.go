@@ -23,18 +23,19 @@ var maxPageIntervals = 800_000
 
 const (
 	pageIntervalCost = 160
-	// noPageTime, ns since the recording's beginning, is of samples without a time stamp: no part of the time has them.
+	// noPageTime, in nanoseconds since the recording's beginning, is of samples without a time stamp: no part of the time
+	// has them.
 	noPageTime = -1 << 50
 )
 
-// pageGrids are the lengths of cells that are tried, in ns; 0: nothing is merged.
+// pageGrids are the lengths of cells that are tried, in nanoseconds; 0 means that nothing is merged.
 var pageGrids = [...]int64{0, 10e6, 100e6, 1e9, 10e9, 60e9, 600e9, 3600e9}
 
 // pageTimes has the intervals of the rows, by thread and time.
 type pageTimes struct {
-	Begin  int64 `json:"begin"`  // since the recording's beginning, ns
-	Length int64 `json:"length"` // ns
-	Grid   int64 `json:"grid"`   // selections begin and end at multiples of it, ns; 0: anywhere
+	Begin  int64 `json:"begin"`  // since the recording's beginning, in nanoseconds
+	Length int64 `json:"length"` // in nanoseconds
+	Grid   int64 `json:"grid"`   // selections begin and end at multiples of it, in nanoseconds; 0 means anywhere
 	Rows   int   `json:"rows"`   // page.Rows is empty
 	Count  int   `json:"count"`
 	// Columns is deflated: of all rows the difference of the node from the row before, then of the context; of all
@@ -46,7 +47,7 @@ type pageTimes struct {
 
 type pageInterval struct {
 	row        int32 // first of pageBuilder.rows, then of page.Rows
-	begin, end int64 // since the recording's beginning, ns
+	begin, end int64 // since the recording's beginning, in nanoseconds
 	values     []int64
 }
 

@@ -20,7 +20,7 @@ import (
 	rec "prywalk/internal/store/profile"
 )
 
-// jsonStay is one uninterrupted stay of a thread in a function; times in ns.
+// jsonStay is one uninterrupted stay of a thread in a function; times in nanoseconds.
 type jsonStay struct {
 	PID int `json:"pid"`
 	TID int `json:"tid"`
@@ -38,7 +38,7 @@ type jsonStay struct {
 	samples []*profile.Sample
 }
 
-// jsonStayGroup has the mean of some stays, in ns.
+// jsonStayGroup has the mean of some stays, in nanoseconds.
 type jsonStayGroup struct {
 	Stays    int   `json:"stays"`
 	Length   int64 `json:"length"`
@@ -47,7 +47,7 @@ type jsonStayGroup struct {
 	Blocked  int64 `json:"blocked"`
 }
 
-// jsonStayCause is what stays did, in ns a stay.
+// jsonStayCause is what stays did, in nanoseconds a stay.
 type jsonStayCause struct {
 	// Function is the program's innermost function, Wait what it waited for; absent while it ran.
 	Function string `json:"function"`
@@ -57,7 +57,7 @@ type jsonStayCause struct {
 }
 
 type jsonStayBin struct {
-	// From and Below are lengths in ns.
+	// From and Below are lengths in nanoseconds.
 	From  int64 `json:"from"`
 	Below int64 `json:"below"`
 	Stays int   `json:"stays"`
@@ -69,13 +69,13 @@ type jsonStays struct {
 	Function string `json:"function"`
 	// Conclusion is the first line of the text.
 	Conclusion string `json:"conclusion"`
-	// Tick is the resolution of lengths, ns.
+	// Tick is the resolution of lengths, in nanoseconds.
 	Tick int64 `json:"tick"`
 	// Stays is their number, CutOff of those that the recording's begin or end cuts off, Short of those under five ticks.
 	Stays  int `json:"stays"`
 	CutOff int `json:"cut_off"`
 	Short  int `json:"short"`
-	// Median, P99 and Longest are lengths in ns.
+	// Median, P99 and Longest are lengths in nanoseconds.
 	Median  int64 `json:"median"`
 	P99     int64 `json:"p99"`
 	Longest int64 `json:"longest"`
@@ -97,9 +97,9 @@ const shortStay = 5
 
 // StayOptions are those of [Stays].
 type StayOptions struct {
-	// Over is the length above which a stay is slow; 0: the longest 1 % are.
+	// Over is the length above which a stay is slow; with 0 the longest 1 % are.
 	Over time.Duration
-	// Window is the length of the windows in which slow stays are searched; 0: none.
+	// Window is the length of the windows in which slow stays are searched; with 0 there are none.
 	Window time.Duration
 }
 

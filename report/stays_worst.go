@@ -19,12 +19,12 @@ import (
 
 // jsonStayWindow is a part of the recording's time with slow stays.
 type jsonStayWindow struct {
-	// Begin is the time since the recording's start, ns.
+	// Begin is the time since the recording's start, in nanoseconds.
 	Begin int64 `json:"begin"`
 	// Stays is the number of stays at any time of the window, Slow that of the slow ones.
 	Stays int `json:"stays"`
 	Slow  int `json:"slow"`
-	// SlowTime is the time of slow stays in the window, summed over threads, ns.
+	// SlowTime is the time of slow stays in the window, summed over threads, in nanoseconds.
 	SlowTime int64 `json:"slow_time"`
 	// Cause is what took most of SlowTime, and its part.
 	Cause     string `json:"cause"`

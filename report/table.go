@@ -48,7 +48,7 @@ const (
 	firstWaits = 3 // of threads without CPU time
 )
 
-// tableWidth is in columns; 0: unlimited.
+// tableWidth is in columns; 0 means that it is not limited.
 func tableWidth(o *Options) int {
 	switch {
 	case o.FullNames:

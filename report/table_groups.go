@@ -102,7 +102,8 @@ func (d *data) omittedGroups(out *printable.Writer, rest []*view.Group) {
 		d.Precision.Share(sum), idle)
 }
 
-// clockLine is empty for a group of one clock, and for one that shows what runs.
+// clockLine says how a group's time is divided among the clocks. It is empty if the profile has no clocks, and for the
+// groups by wait that are no waits, such as "[running]".
 func (d *data) clockLine(g *view.Group) []string {
 	c, ok := d.Clocks(g.Samples)
 	if !ok || d.Options.By == "wait" && strings.HasPrefix(g.Name, "[") {
@@ -125,7 +126,7 @@ func ownerNamesOf(samples []*profile.Sample) ownerNames {
 	return names
 }
 
-// heldBy names a lock's owner, several by number; "": unknown.
+// heldBy names a lock's owner, several by number, or "" if it is unknown.
 func (o ownerNames) heldBy(d *data, samples []*profile.Sample) string {
 	if o == nil || view.WaitKind(samples[0]) == waits.Join {
 		return ""

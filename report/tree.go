@@ -58,7 +58,7 @@ const lineCost, nodeOrderCost = 400, 4
 const maxIndent = 200
 
 type treeLine struct {
-	node  int32 // -1: a sum
+	node  int32 // -1 means a sum
 	depth int32
 	last  bool
 	count int32

@@ -83,7 +83,7 @@ type End struct {
 
 // Chain is a way from waiting threads to what they wait for in the end.
 type Chain struct {
-	// Blocked is the time of these waits, ns. A dump knows no times.
+	// Blocked is the time of these waits, in nanoseconds. A dump knows no times.
 	Blocked int64 `json:"blocked,omitempty"`
 	// Threads is the number of threads, and tasks without one, that wait in this way.
 	Threads int    `json:"threads"`
@@ -95,7 +95,7 @@ type Chain struct {
 
 	way       *node
 	start     int   // the thread that was counted last
-	unlabeled int64 // blocked time of tasks without an ID, ns
+	unlabeled int64 // blocked time of tasks without an ID, in nanoseconds
 }
 
 // EndShare is an end with all chains that lead to it.
@@ -119,7 +119,7 @@ type Report struct {
 	schema.Head
 	// Conclusion is the first line of the text.
 	Conclusion string `json:"conclusion"`
-	// Blocked is the blocked time of all threads, without idle waits, in ns. A dump knows no times.
+	// Blocked is the blocked time of all threads, without idle waits, in nanoseconds. A dump knows no times.
 	Blocked int64 `json:"blocked,omitempty"`
 	// Threads is the number of threads, and tasks without one, that were blocked, without those that were always idle.
 	Threads int  `json:"threads"`
@@ -136,15 +136,15 @@ type Interval struct {
 	// idle.
 	ID, PID int
 	Idle    string
-	// Count is the number of threads or tasks that do the same; 0: one.
+	// Count is the number of threads or tasks that do the same; 0 means one.
 	Count int
-	// Task is the ID of the task that the thread runs, which can go on in another thread; 0: not known. No two intervals
-	// of one overlap.
+	// Task is the ID of the task that the thread runs, which can go on in another thread; 0 if that is not known. No two
+	// intervals of one overlap.
 	Task int
-	// Passed: no chain starts here. Apart: no chain starts here either, and none goes through the thread as one that
-	// serves, even while it runs.
+	// Passed means that no chain starts here. Apart means that no chain starts here either, and none goes through the
+	// thread as one that serves, even while it runs.
 	Passed, Apart bool
-	// From and To are in ns. Running, Queued and Blocked are parts of that time, in any unit that a dump likes.
+	// From and To are in nanoseconds. Running, Queued and Blocked are parts of that time, in any unit that a dump likes.
 	From, To                 int64
 	Running, Queued, Blocked int64
 	// Link.WaitsFor is of the blocked time.
@@ -161,9 +161,9 @@ type Next struct {
 	End       End
 	// Descriptor is the link of the descriptor that the thread waits at, OtherEnd that of the other end.
 	Descriptor, OtherEnd string
-	// Lock is equal for all waiters of one lock, whose later waits may show another owner; "": not known.
+	// Lock is equal for all waiters of one lock, whose later waits may show another owner; "" if that is not known.
 	Lock string
-	// Final: the wait has no time-out, and the thread did not run any more.
+	// Final means that the wait has no time-out, and the thread did not run any more.
 	Final bool
 }
 

@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-// segment is one interval of a thread or, of a process, a time in which threads are not idle; interval is nil if it is
-// not known which of them serves a request.
+// segment is an interval of a thread, or a time in which at least one thread of a process is not idle. In the second
+// case interval is that of the thread that serves a request, or nil if that thread is not known.
 type segment struct {
 	from, to int64
 	interval *Interval
@@ -32,13 +32,13 @@ type builder struct {
 	threads   map[int][]segment // by ID
 	processes map[int]*process
 	locks     map[lockKey][]*Interval // in order of time
-	atEnd     map[lockKey]int         // the only thread or task that waits at a descriptor; 0: there are several
+	atEnd     map[lockKey]int         // the only thread or task that waits at a descriptor; 0 if there are several
 	links     map[string]*Link        // by text without TID
 	nodes     map[node]*node
 	ends      map[endKey]*Chain
 	order     []*Chain
 	start     int // the thread whose blocked time is followed
-	count     int // of threads or tasks in start's interval; 0: not known
+	count     int // of threads or tasks in start's interval; 0 if that is not known
 	steps     int
 }
 
@@ -78,8 +78,8 @@ const (
 // ErrTooMany reports that the waits overlap too often.
 var ErrTooMany = errors.New("too many overlapping waits to follow; select a part of the recording with --from and --to")
 
-// Build follows the blocked time of all intervals that are not idle. period is the time between two looks at a thread,
-// ns; 0: all intervals are of one moment. The only error is [ErrTooMany].
+// Build follows the blocked time of all intervals that are not idle. period is the time between two samples of a
+// thread, in nanoseconds; 0 means that all intervals are of one moment. The only error is [ErrTooMany].
 func Build(all []Interval, period int64) (*Report, error) {
 	b := newBuilder(all, period)
 	var starts []*Interval
@@ -106,7 +106,7 @@ func Build(all []Interval, period int64) (*Report, error) {
 	return b.report(all, threads+b.mean(unlabeled), tasks), nil
 }
 
-// mean returns how many tasks without an ID were blocked at once, rounded up, by their blocked time in ns.
+// mean returns how many tasks without an ID were blocked at once, rounded up, by their blocked time in nanoseconds.
 func (b *builder) mean(unlabeled int64) int { return int((unlabeled + b.length - 1) / b.length) }
 
 func (b *builder) tooMany() bool { return b.steps > maxSteps || len(b.nodes) > maxNodes }
@@ -336,7 +336,8 @@ func nearest(line []segment, at, period int64) (s segment, ok bool) {
 	return line[i], true
 }
 
-// through divides a piece by the clocks of the interval that it enters.
+// through divides the time of a piece among running, queued and blocked, in the proportions of the interval that the
+// chain has reached. Running and queued end the chain; the blocked part follows the next wait.
 func (b *builder) through(p *piece) {
 	total := p.Running + p.Queued + p.Blocked
 	if total <= 0 {
@@ -487,8 +488,9 @@ func (p *process) busySegments() []segment {
 	return p.busy
 }
 
-// serving returns the interval of the thread through which a request goes if all busy ones of a process are on one way:
-// the first one of that, or if several wait for one, that one; else nil.
+// serving guesses which thread of a process serves a request. It takes the threads that are not idle, and follows who
+// waits for whom. If all end at one thread, it returns the only one for which none waits, or, if there are several of
+// those, the thread at the end. If they end at different threads, it returns nil.
 func serving(busy map[int]*Interval) *Interval {
 	if len(busy) > maxCandidates {
 		return nil

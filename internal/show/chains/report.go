@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-// report takes the number of threads and tasks that were blocked. tasks: some are tasks.
+// report takes the number of threads and tasks that were blocked. tasks means that some are tasks.
 func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 	r := &Report{Threads: threads, tasks: tasks, Chains: []Chain{}, Ends: []EndShare{}, Links: []LinkShare{}}
 	links := map[string]*Link{}
@@ -121,7 +121,8 @@ func activities(all []Interval) map[int][]activity {
 // maxMeanwhile bounds [Chain.Meanwhile].
 const maxMeanwhile = 5
 
-// meanwhile is about the process at the other end, else about that of the last link.
+// meanwhile returns what else the process at the end of a chain did: the process at the other end of the last link's
+// connection, or, without a connection, the process of the last link.
 func meanwhile(last *Link, doing map[int][]activity) (list []Link) {
 	pids := []int{last.PID}
 	if w := last.WaitsFor; w != nil && w.OnlyFile() != nil && len(w.OnlyFile().Peers) > 0 {
@@ -300,7 +301,8 @@ func object(w *waits.Wait) string {
 // minShare is the least share of a row, unless all are shown.
 const minShare = 0.005
 
-// Text writes the conclusion, then shares by end and by link, and the chains: at most rows of each; negative: all.
+// Text writes the conclusion, then shares by end and by link, and the chains: at most rows of each, or all if rows is
+// negative.
 func (r *Report) Text(w io.Writer, rows int) error {
 	out := printable.NewWriter(w)
 	out.Printf("%s\n", r.Conclusion)

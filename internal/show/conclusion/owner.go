@@ -20,12 +20,12 @@ const runs, sleeps, waitsToo, joins = "runs", "sleeps", "waits, too", "waits for
 type activity struct {
 	holder
 	doing, object string // runs, sleeps, waitsToo, joins, or the call of a wait, for an object or ""
-	in            int32  // the function that sleeps, which the holder's one calls; anywhere: none
+	in            int32  // the function that sleeps, which the holder's one calls; anywhere means none
 }
 
 type holder struct {
 	thread   Thread
-	function int32 // of the program's; anywhere: all
+	function int32 // of the program's; anywhere means all
 }
 
 const anywhere = -1
@@ -65,7 +65,7 @@ func (s *Summary) addActivity(x *Sample, c class) {
 	}
 }
 
-// heldBy names a lock's owner, or a likely one; "": neither.
+// heldBy names a lock's owner, or a likely one, or is "".
 func (s *Summary) heldBy(g *group) string {
 	owner, most := Largest(g.owners, byNumber)
 	switch {

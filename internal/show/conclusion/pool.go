@@ -13,7 +13,7 @@ import (
 
 var lastNumber = regexp.MustCompile(`\d+(\D*)$`)
 
-// pool names a pool of threads by theirs without the last number; "": they have none, or are in no pool's loop.
+// pool names a pool of threads by theirs without the last number, or "" if they have none, or are in no pool's loop.
 func (s *Sample) pool() string {
 	if name := lastNumber.ReplaceAllString(s.Name, "*$1"); s.Pooled && name != s.Name {
 		return name
@@ -21,7 +21,8 @@ func (s *Sample) pool() string {
 	return ""
 }
 
-// ofPool counts a group's threads among those of their pool; "": they are of several, or of none.
+// ofPool says how many threads of a pool the group has: "12 of 16 threads of worker-*". It returns "" unless all
+// threads of the group are in one pool.
 func (s *Summary) ofPool(g *group) string {
 	pool, all := "", 0
 	for t := range g.threads {
@@ -47,7 +48,7 @@ func (s *Summary) ofPool(g *group) string {
 }
 
 // fullPool says of waits for results of tasks which other pool has no free thread, and what its threads do: "; no
-// thread of worker-* is free (sleeps in App.look)". "": there is none.
+// thread of worker-* is free (sleeps in App.look)". "" means that there is none.
 func (s *Summary) fullPool(g *group) string {
 	wall := map[string]int64{}
 	for number, t := range s.threads {

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-// Thread identifies a thread; zero: of tasks, or unknown.
+// Thread identifies a thread. It is zero for tasks, and if the thread is unknown.
 type Thread struct{ PID, TID int64 }
 
 // Function is a function of the program.
@@ -29,7 +29,7 @@ const AClass = "a class's initialization"
 
 // Wait is what a sleeping thread waits for.
 type Wait struct {
-	// Call is the system call, or a goroutine's reason. "": unknown.
+	// Call is the system call, or a goroutine's reason, or "" if it is unknown.
 	Call string
 	Kind waits.Kind
 	// Object is a lock's name, a file's type, a peer …, or "".
@@ -45,11 +45,11 @@ type Wait struct {
 type Sample struct {
 	Thread Thread
 	Name   string // the thread's
-	// ShortLived: of child processes in a Program, or "", that ended before they were observed by themselves.
+	// ShortLived marks time of child processes in a Program, or "", that ended before they were observed by themselves.
 	ShortLived bool
 	Program    string
 	Task       string // what its task is called, or ""
-	// Ticks count samples; CPU, Queue and Blocked are in ns.
+	// Ticks count samples; CPU, Queue and Blocked are in nanoseconds.
 	Ticks, CPU, Queue, Blocked int64
 	// Stack has the numbers of the program's own functions, innermost first. It is not kept.
 	Stack []int32
@@ -62,13 +62,13 @@ type Sample struct {
 	// Collector is the garbage collector or compiler that runs, or "".
 	Collector string
 	Pooled    bool // in the loop of a pool of threads
-	// AwaitsResult: it waits for a task's result, which a pool's thread makes.
+	// AwaitsResult means that it waits for a task's result, which a pool's thread makes.
 	AwaitsResult bool
-	// HoldsLoop: within a turn of the event loop of asyncio, Netty, XNIO or Node.
+	// HoldsLoop means that it is within a turn of the event loop of asyncio, Netty, XNIO or Node.
 	HoldsLoop bool
-	// Serves: a server's task for a request ([languages.ServesRequest]).
+	// Serves means that it is a server's task for a request ([languages.ServesRequest]).
 	Serves bool
-	// Unexplained: no sample shows where the CPU time was.
+	// Unexplained means that no sample shows where the CPU time was.
 	Unexplained bool
 	Incomplete  bool
 	Stopped     bool // by a signal or a debugger

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/languages"
@@ -25,15 +26,15 @@ const (
 	muchDoubt = 0.2
 	// clauseFrom is the part of a thread's time from which on a wait has a clause.
 	clauseFrom = 0.2
-	// Threads that sleep pollsFor times as long as they queue poll; they do not lack a CPU.
+	// pollsFor times as much sleep as time in the run queue means that a thread polls, and does not lack a CPU.
 	pollsFor = 20
 	// collectorFrom is the share of CPU time from which on a garbage collector or compiler is named.
 	collectorFrom = 0.2
-	// Fewer samples on a CPU are few.
+	// fewSamples is the number of samples on a CPU below which a sentence gives their number.
 	fewSamples = 20
-	// A shorter recording (ns) without a known function has no conclusion: the CPU time of a start and an exit, of which
-	// it consists, can be a multiple of its length.
-	short = 10e6
+	// A recording shorter than short without a known function has no conclusion: the CPU time of a start and an exit, of
+	// which it consists, can be a multiple of its length.
+	short = float64(10 * time.Millisecond)
 )
 
 // widths are those of names. The brief ones are without modules, pools, and the number of waiters at a time.
@@ -134,7 +135,7 @@ func (s *Summary) clauses() []string {
 	}
 }
 
-// unanswered is the note of connections on which no data came back; "": there are none, or it is not known.
+// unanswered is the note of connections on which no data came back, or "" if there are none, or it is not known.
 func (s *Summary) unanswered() string {
 	for _, n := range s.notes {
 		if strings.HasPrefix(n, runstats.AtTheEnd) && !s.Part {
@@ -244,7 +245,8 @@ func (s *Summary) queued(n int64, where string) string {
 	return text
 }
 
-// sleepToo ends a sentence with sleeps of the program of more time than all else: perhaps of what is awaited.
+// sleepToo ends a sentence with the sleeps of the program (sleep, usleep) if they took more time than all else. The
+// threads that sleep can be those that others wait for.
 func (s *Summary) sleepToo() []string {
 	if g := s.of(sleep); g != nil && g.time > max(s.blocked[within], s.cpu+s.queue) && len(g.functions) > 0 {
 		return []string{s.who(g, s.length()) + g.verb(" sleep") + s.asleepIn(g)}
@@ -283,7 +285,7 @@ func (s *Summary) doubts(second bool) (text string) {
 }
 
 // where names the garbage collectors and compilers that have collectorFrom of the time or more, and the function that
-// has most of the rest; "": most of the time has no sample.
+// has most of the rest; it returns "" if most of the time has no sample.
 func (s *Summary) where() string {
 	if 2*s.unexplained > s.cpu {
 		return ""

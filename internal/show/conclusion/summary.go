@@ -19,8 +19,8 @@ type Summary struct {
 	ticks                   int64            // with CPU time
 	self, total             map[int32]int64  // by number of the function
 	libraries, inner        map[call]int64   // CPU time
-	collectors              map[string]int64 // CPU time; "": outside of them
-	shortLived              map[string]int64 // CPU time of short-lived child processes, by program; "": unknown
+	collectors              map[string]int64 // CPU time; "" is the rest
+	shortLived              map[string]int64 // CPU time of short-lived child processes, by program; "" if that is unknown
 	numbers                 map[Function]int32
 	list                    []Function
 	blocked                 [stopped + 1]int64
@@ -38,13 +38,13 @@ type Summary struct {
 	// OnlyWaits is set by [Summary.Sentence]: it is about waits within work, and hardly any CPU time.
 	OnlyWaits bool
 
-	// OnlyValues is the only type of values that samples have, as their CPU time; "": they have all clocks.
+	// OnlyValues is the only type of values that samples have, as their CPU time; "" means that they have all clocks.
 	OnlyValues string
-	// Part: the samples are a selection; the notes are of the whole recording.
+	// Part means that the samples are a selection; the notes are of the whole recording.
 	Part bool
 	// Unseen are tasks of the program that recordings do not have, or "".
 	Unseen string
-	// Bursts says of a wait by call and object how its time is bunched, which the mean hides; "": it is not.
+	// Bursts says of a wait by call and object how its time is bunched, which the mean hides; it returns "" if it is not.
 	Bursts func(call, object string) string
 }
 
@@ -80,8 +80,8 @@ type group struct {
 	owners    map[Thread]int64
 }
 
-// New begins with the recording's duration in ns, 0 if it is unknown, and its comments, which tell of deadlocks and
-// frozen groups.
+// New begins with the recording's duration in nanoseconds, 0 if it is unknown, and its comments, which tell of
+// deadlocks and frozen groups.
 func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
@@ -174,7 +174,7 @@ func newGroup(k groupKey) *group {
 		in: map[string]int64{}, owners: map[Thread]int64{}}
 }
 
-// of returns the group of a class other than within; nil: it has no time.
+// of returns the group of a class other than within, or nil if it has no time.
 func (s *Summary) of(c class) *group {
 	if s.blocked[c] == 0 {
 		return nil
@@ -250,7 +250,8 @@ func (s *Summary) weight(g *group) int64 {
 // isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some.
 func (s *Summary) isDoubtful(g *group) bool { return g.key.guess != "" && s.works }
 
-// awaitsEnd reports a wait of main for what others do, such as a server's end: theirs say more.
+// awaitsEnd reports whether main waits for the end of the program, such as a server's, on a lock or channel without an
+// owner. Such a wait says less than the waits of other threads.
 func (s *Summary) awaitsEnd(g *group) bool {
 	for f := range g.functions {
 		if !s.list[f].isMain() {

@@ -28,11 +28,11 @@ type copyExtender struct {
 	stack  uint64 // bytes of the next copy
 	memory *filememory.Account
 	taken  int64         // bytes, from memory
-	pause  time.Duration // of a running thread's longest stop; 0: no bound
+	pause  time.Duration // of a running thread's longest stop; 0 means no bound
 }
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
-// runtime's data. false: nothing can be added.
+// runtime's data. It returns false if nothing can be added.
 func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
 	planned := th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {

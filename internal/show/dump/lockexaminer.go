@@ -129,7 +129,7 @@ func (e *lockExaminer) awakeOwners(tried map[int]bool) (tids []int) {
 }
 
 // resample replaces a thread's sample by one in which it waits for a lock with an owner, as only such waits make
-// cycles. false: it does not wait for one; true also if the thread is unreadable.
+// cycles. It returns false if the thread does not wait for one, and true if the thread is unreadable.
 func (e *lockExaminer) resample(tid int) bool {
 	proc := e.byThread[tid]
 	th := e.options.newThread(proc.target, tid)
@@ -190,7 +190,7 @@ func (e *lockExaminer) sampleOwner(lock *locks.Lock) {
 	lock.Ownership = waits.Ownership{Why: locks.WhyChangedEachSample}
 }
 
-// setOwnerThread sets the owner's sample; nil: none. A waiter that has become the owner is removed.
+// setOwnerThread sets the owner's sample, which may be nil. A waiter that has become the owner is removed.
 func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.OwnerThread = th
 	if th == nil || len(lock.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, lock) {

@@ -19,13 +19,13 @@ import (
 	"prywalk/ptrace"
 )
 
-// collectFor bounds the wait for running threads, ns.
-const collectFor = 10e9
+// collectFor bounds the wait for running threads.
+const collectFor = int64(10 * time.Second)
 
 // The goroutine that takes the samples may hang, and go on later.
 type rawSamples struct {
 	threads []*observe.Thread
-	pause   int64 // ns; of [Options].Atomic
+	pause   int64 // in nanoseconds; of [Options].Atomic
 
 	mu      sync.Mutex
 	taken   map[*observe.Thread]*observe.RawSample
@@ -59,7 +59,7 @@ const (
 	atomicCopySize = 256 << 20
 )
 
-// copySpeed is the assumed speed of copying in a stop, bytes per ns.
+// copySpeed is the assumed speed of copying in a stop, in bytes per nanosecond.
 const copySpeed = 1
 
 // firstCopy returns the bytes of the first copy of a thread's stack.
@@ -128,7 +128,7 @@ func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add
 		return fresh
 	}
 	return onController(o, n, func(c *ptrace.Controller, pool *observe.Pool) {
-		raw.pause = observe.StopAll(c, pool, more, raw.note)
+		raw.pause = observe.StopAll(c, pool, more, raw.store)
 	})
 }
 
@@ -189,9 +189,9 @@ func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Th
 		outcome, s, err := observer.Begin(th)
 		switch {
 		case err != nil:
-			raw.note(th, nil, err)
+			raw.store(th, nil, err)
 		case outcome == observe.Done:
-			raw.note(th, s, nil)
+			raw.store(th, s, nil)
 		case outcome == observe.Pending:
 			for now := procmem.Now(); raw.take(observer.Next(now)); {
 			}
@@ -210,21 +210,21 @@ func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Th
 		case suspending:
 			unsampled = append(unsampled, th)
 		default:
-			raw.note(th, nil, ptrace.ErrTimeout)
+			raw.store(th, nil, ptrace.ErrTimeout)
 		}
 	}
 	return unsampled
 }
 
-// take notes a stop that has ended; th nil, and false: there is none.
+// take stores the result of a stop that has ended. It returns false if th is nil, as none has ended.
 func (raw *rawSamples) take(th *observe.Thread, s *observe.RawSample, err error) bool {
 	if th != nil {
-		raw.note(th, s, err)
+		raw.store(th, s, err)
 	}
 	return th != nil
 }
 
-func (raw *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error) {
+func (raw *rawSamples) store(th *observe.Thread, s *observe.RawSample, err error) {
 	raw.mu.Lock()
 	defer raw.mu.Unlock()
 	if err == nil {

@@ -22,7 +22,8 @@ import (
 
 // Options select how a process is sampled, and what its dump has.
 type Options struct {
-	// MaxDepth limits the frames of a stack; negative: no limit, 0: [frames.DefaultMaxDepth], and tasks have no frames.
+	// MaxDepth limits the frames of a stack. A negative number means no limit, 0 [frames.DefaultMaxDepth] and no frames of
+	// tasks.
 	MaxDepth int
 	// ReadOnly forbids writing registers.
 	ReadOnly bool
@@ -42,7 +43,7 @@ type Options struct {
 	others         []int // processes that may hold locks in shared memory
 	// waitRetried, for tests, is called after each retry of a wait, with the run count of its sample.
 	waitRetried func(tid int, runs uint64, again bool)
-	// Names is for one call at a time; nil: each call makes its own. After [ErrHung] it may still be in use.
+	// Names is for one call at a time; nil means that each call makes its own. After [ErrHung] it may still be in use.
 	Names *symbols.Namer
 	// MaxPause, if positive, bounds the expected length of a stop: less of a running thread's stack is copied.
 	MaxPause time.Duration

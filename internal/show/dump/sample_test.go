@@ -191,7 +191,7 @@ func TestProcessThatEndsAfterItWasOpenedHasThatReason(t *testing.T) {
 	}
 	for reason, want := range map[errs.Reason]bool{errs.Exited: true, errs.Zombie: true, errs.Denied: false} {
 		raw := newRawSamples()
-		raw.note(nil, nil, reason)
+		raw.store(nil, nil, reason)
 		if raw.ended() != want {
 			t.Errorf("%s: ended %v", reason.Word(), raw.ended())
 		}

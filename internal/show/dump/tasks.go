@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"prywalk/internal/base/languages"
 	"prywalk/internal/show/dump/stacks"
@@ -20,7 +21,7 @@ var taskStates = map[managed.TaskState]string{
 	managed.TaskWaiting: "waiting", managed.TaskReady: "ready", managed.TaskRunning: "running",
 }
 
-// depth bounds each task's frames; negative: no bound. reads is [readsOf]'s, nil for a core.
+// depth bounds each task's frames; a negative depth is no bound. reads is [readsOf]'s, nil for a core.
 func setTasks(
 	p *stacks.Process, list managed.TaskList, depth int, owners waits.ThreadFinder, reads map[int]*waits.Wait,
 ) {
@@ -197,8 +198,8 @@ func (m *mergedTasks) innermost(t *managed.Task) *managed.Frame {
 	return m.stacks[key]
 }
 
-// awaitTime bounds the search of a heap, ns.
-const awaitTime = 2e9
+// awaitTime bounds the search of a heap.
+const awaitTime = int64(2 * time.Second)
 
 // setAwaits adds the suspended functions of a process; nil if no heap was found.
 func setAwaits(p *stacks.Process, list managed.AwaitList, depth int) {

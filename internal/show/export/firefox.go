@@ -53,7 +53,7 @@ func writeFirefox(d *view.Data, to io.Writer) error {
 type firefoxBuilder struct {
 	*view.Data
 	places map[int32]view.Place
-	start  int64 // Unix epoch, ns
+	start  int64 // in nanoseconds of Unix time
 	cpu    int   // index of CPU time, −1 if none
 	taken  int64 // of memory, of the current track
 }

@@ -20,9 +20,8 @@ import (
 	rec "prywalk/internal/store/profile"
 )
 
-// OTLP writes a ProfilesData message of OpenTelemetry's profiles signal (opentelemetry-proto 1.9,
-// profiles/v1development): a resource per process, a profile per sample type. Samples of equal stack and attributes are
-// joined.
+// OTLP writes a ProfilesData message of OpenTelemetry's profiles signal (opentelemetry-proto 1.9, v1development): a
+// resource per process, a profile per sample type. Samples of equal stack and attributes are joined.
 func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 	return view.Write(w, p, o, writeOTLP)
 }
@@ -61,7 +60,7 @@ func newOTLPEncoder(d *view.Data) *otlpEncoder {
 }
 
 type otlpResource struct {
-	pid     int64 // 0: unknown
+	pid     int64 // 0 means unknown
 	comm    string
 	in      map[string][]string // labels of a sample
 	samples otlp.Samples[*profile.Sample]

@@ -17,8 +17,8 @@ import (
 )
 
 // Perfetto writes a trace for ui.perfetto.dev: for each thread a track with its stacks and one with its states, as
-// slices, and for each process the sums of its clocks so far, as counters, in ns. Times are of the Unix epoch. The
-// error is [view.ErrNoTime] for a profile without time stamps.
+// slices, and for each process the sums of its clocks so far, as counters, in nanoseconds. Times are of the Unix epoch.
+// The error is [view.ErrNoTime] for a profile without time stamps.
 func Perfetto(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
 	return view.Write(w, p, o, writePerfetto)
@@ -65,7 +65,7 @@ type perfetto struct {
 	tracks    uint64
 	processes map[int64]uint64 // tracks by pid
 	order     []int64          // pids
-	step      int64            // between the points of a counter, ns
+	step      int64            // between the points of a counter, in nanoseconds
 }
 
 // packet writes a packet with a field, and a name that the field refers to for the first time.
@@ -148,7 +148,7 @@ func (t *perfetto) end(track uint64, time int64) {
 type perfettoSlices struct {
 	track uint64
 	names []string
-	until int64 // Unix epoch, ns
+	until int64 // in nanoseconds of Unix time
 }
 
 // show lets slices with these names last from begin to end; what goes on without a gap stays open.

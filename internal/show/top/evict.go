@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// With more cells, and twice those kept by the last eviction, a Store evicts.
+	// maxCells is the number of cells above which a Store evicts, if it has twice those kept by the last eviction.
 	maxCells = 1 << 16
 	// evictedName is the thread and function of merged cells.
 	evictedName  = "[earlier]"

@@ -18,11 +18,11 @@ import (
 type State struct {
 	Target  string // such as "redis-server (pid 4711)"
 	Threads int
-	// Complete is the share of complete stacks; negative: unknown.
+	// Complete is the share of complete stacks; negative if it is unknown.
 	Complete float64
 	// Trouble is the reason why threads cannot be observed, or "".
 	Trouble string
-	// Ended: the sampling is over.
+	// Ended means that the sampling is over.
 	Ended bool
 }
 

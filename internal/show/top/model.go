@@ -62,7 +62,7 @@ type Model struct {
 	all  bool // functions, not only the program's own ones
 	position
 	table  position // of the table whose row is opened
-	follow rowID    // id of the selected row, if the cursor follows it; none: the position stays
+	follow rowID    // id of the selected row, if the cursor follows it; without one, the position stays
 	page   page
 }
 

@@ -77,7 +77,7 @@ type groupRow struct {
 // name is without the mark.
 func (r *groupRow) name() string { return printable.String(strings.TrimSuffix(r.Name, " "+r.Mark())) }
 
-// mark follows the name; "": not idle.
+// mark follows the name; it is "" for groups that are not idle.
 func (r *groupRow) mark() string {
 	if mark := r.Mark(); mark != "" {
 		return " " + printable.Line(mark)

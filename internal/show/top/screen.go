@@ -20,7 +20,7 @@ const (
 
 // Screen is a table's format.
 type Screen struct {
-	// In columns and lines; 0: unlimited.
+	// Width and Height are in columns and lines; 0 means that there is no limit.
 	Width, Height int
 	Color         bool
 }

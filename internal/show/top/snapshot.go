@@ -45,7 +45,7 @@ type Snapshot struct {
 	Length, Since time.Duration
 	// PendingNames is the number of addresses without a name yet.
 	PendingNames int
-	// Whole: the window is the whole recording.
+	// Whole means that the window is the whole recording.
 	Whole   bool
 	data    *view.Data
 	byClock map[Clock]*view.Data
@@ -115,7 +115,7 @@ func (s *Store) last(window time.Duration) (cells sums, length time.Duration) {
 	return cells, time.Duration(last - from)
 }
 
-// sample takes negative values, of open intervals that ended with less, as 0; nil: there is no time.
+// sample takes negative values, of open intervals that ended with less, as 0; it returns nil if there is no time.
 func (s *Store) sample(functions *FunctionTable, k cellKey, v Values) *pprof.Sample {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v == (Values{}) {

@@ -51,7 +51,7 @@ type cellKey struct {
 	thread *thread
 }
 
-// Values are ticks, and the clocks in ns.
+// Values are ticks, and the clocks in nanoseconds.
 type Values struct{ Samples, Wall, RunQueue, CPU int64 }
 
 // sums are the times by cell.
@@ -63,7 +63,7 @@ func (s sums) add(k cellKey, v Values) {
 }
 
 type timeSlice struct {
-	from, to int64 // Unix epoch, ns
+	from, to int64 // in nanoseconds of Unix time
 	deltas   sums
 }
 

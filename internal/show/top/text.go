@@ -19,7 +19,7 @@ const groupRows = 5
 
 const pipeWidth = 100
 
-// WriteText writes a plain table: a number of functions (0: all), and the largest threads and waits.
+// WriteText writes a plain table: a number of functions (0 means all), and the largest threads and waits.
 func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functions int) error {
 	var b strings.Builder
 	put := func(lines ...string) {
@@ -68,17 +68,17 @@ func firstRows[R any](rows []R, n int) []R {
 	return rows
 }
 
-// jsonValues has a value per clock, as in report --json, in ns.
+// jsonValues has a value per clock, as in report --json, in nanoseconds.
 type jsonValues struct {
 	// Samples are ticks at which a stack was known, and kernel samples.
 	Samples int64 `json:"samples"`
-	// Wall is wall time, in ns.
+	// Wall is wall time, in nanoseconds.
 	Wall int64 `json:"wall"`
-	// RunQueue is the time in which threads were ready to run and did not run, in ns.
+	// RunQueue is the time in which threads were ready to run and did not run, in nanoseconds.
 	RunQueue int64 `json:"runqueue"`
-	// CPU is user and kernel time, in ns.
+	// CPU is user and kernel time, in nanoseconds.
 	CPU int64 `json:"cpu"`
-	// blocked is the rest of Wall, in ns: asleep or stopped.
+	// blocked is the rest of Wall, in nanoseconds: asleep or stopped.
 	Blocked int64 `json:"blocked"`
 }
 
@@ -151,7 +151,7 @@ type jsonTable struct {
 	ByWait []jsonGroup `json:"by_wait"`
 }
 
-// WriteJSON writes a line of JSON with at most rowsOfEach functions, threads and waits each (0: all).
+// WriteJSON writes a line of JSON with at most rowsOfEach functions, threads and waits each (0 means all).
 func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) error {
 	d := snap.by(c)
 	t := jsonTable{

@@ -19,7 +19,8 @@ type Application struct {
 	Rows []Row // largest total first
 	// Folds are by function of the program, or [Outside], the largest first.
 	Folds map[int32][]*Fold
-	// Interpreter is the program's file, which is not what a function called if there is something else.
+	// Interpreter is the interpreter's file. Its time counts as a function's call of it only if there is no other library
+	// that the function called.
 	Interpreter string
 	index       map[foldKey]*Fold
 }

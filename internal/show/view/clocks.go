@@ -9,7 +9,7 @@ import (
 	rec "prywalk/internal/store/profile"
 )
 
-// Clocks are sums of the kernel's clocks, ns.
+// Clocks are sums of the kernel's clocks, in nanoseconds.
 type Clocks struct{ CPU, RunQueue, Blocked int64 }
 
 // Wall is their sum.
@@ -27,7 +27,7 @@ func ClocksOf(p *profile.Profile) (clocks ClockIndices, ok bool) {
 	return clocks, hasCPU && hasQueue && hasWall
 }
 
-// Blocked returns a sample's time off CPU and run queue, ns.
+// Blocked returns a sample's time off CPU and run queue, in nanoseconds.
 func (c *ClockIndices) Blocked(s *profile.Sample) int64 {
 	return s.Value[c.Wall] - s.Value[c.CPU] - s.Value[c.RunQueue]
 }
@@ -52,7 +52,7 @@ func (sel *Selection) Clocks(samples []*profile.Sample) (sum Clocks, ok bool) {
 	return sum, true
 }
 
-// sampleCountIndex returns the index of the number of samples; false: the profile has none.
+// sampleCountIndex returns the index of the number of samples, or false if the profile has none.
 func (sel *Selection) sampleCountIndex() (int, bool) {
 	i, ok := sel.TypeIndex(rec.TypeSamples)
 	return i, ok && sel.Profile.SampleType[i].Unit == "count"

@@ -213,7 +213,7 @@ func (o *ownNames) waitIn(x *conclusion.Sample, called []int32, waiter int) stri
 }
 
 // inner names what a function of the program spends its time in: the function of libc that it or a library called, or
-// page faults; "": neither.
+// page faults; else it is "".
 func (o *ownNames) inner(within []int32) (name string) {
 	for _, n := range within {
 		switch f := &o.stacks.Frames[n]; {
@@ -249,7 +249,7 @@ func (f *Frame) qualified() string {
 }
 
 // calledLibrary names a compiled library's function that the program called and that waits for what has no name,
-// "net/http.Get"; "": none, or one of the language's own for waiting.
+// "net/http.Get". It returns "" if there is none, or one of the language's own for waiting.
 func (f *Frame) calledLibrary(x *conclusion.Sample) string {
 	standard := x.Task == languages.GoroutineTask && f.Library && !strings.HasPrefix(f.Name, "runtime.")
 	if f.Script || !f.isFunction() || strings.HasPrefix(x.Wait.Call, "sync.") || !standard && f.ownRank() != ownInstalled {

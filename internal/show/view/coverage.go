@@ -15,10 +15,10 @@ import (
 	rec "prywalk/internal/store/profile"
 )
 
-// From this share on, unnamed time is not mentioned.
+// highCoverage is the share of named time from which on unnamed time is not mentioned.
 const highCoverage = 0.95
 
-// With less CPU time, in ticks, a small share is not reported.
+// minTicksToReport is the CPU time, in ticks, below which a small share is not reported.
 const minTicksToReport = 5
 
 // SymbolCoverage is the share of CPU time with a named function, and the rest by kind.

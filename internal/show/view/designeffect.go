@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	minBlockLength = 100e6 // ns
+	minBlockLength = 100e6 // nanoseconds
 	maxBlocks      = 1000
 	maxBlockParts  = 50e6 // parts of samples
 	minBlockPairs  = 20

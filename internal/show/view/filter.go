@@ -146,7 +146,7 @@ func (sel *Selection) clipToWindow() error {
 	return nil
 }
 
-// clip returns the part of a sample between two times; nil: none. Adjacent parts add up to the whole.
+// clip returns the part of a sample between two times, or nil if there is none. Adjacent parts add up to the whole.
 func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	last := NumLabel(s, rec.LabelEnd)
 	first := last - wall

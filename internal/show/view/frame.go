@@ -21,8 +21,7 @@ type Frame struct {
 	File   string // with --lines, or for names that many files have
 	Line   int    // with --lines
 
-	// Script marks named functions of scripts and functions compiled at run time, as a native library may have the same
-	// name.
+	// Script marks named functions of scripts and functions compiled at run time, as native libraries may share the name.
 	Script bool
 	// Nameless marks code without a function; Name is then its place.
 	Nameless bool

@@ -19,7 +19,7 @@ type AtOnce struct {
 	// Bursts are the times with at least half of Most, and at least two, in order. Absent: there are over 1,000, they are
 	// over a quarter of the time, or Most is less than three times the mean.
 	Bursts []Burst `json:"bursts,omitempty"`
-	// From is the selection's begin, ns since the recording's start.
+	// From is the selection's begin, in nanoseconds since the recording's start.
 	From int64 `json:"from"`
 	// To is its end.
 	To int64 `json:"to"`
@@ -29,9 +29,9 @@ type AtOnce struct {
 
 // Burst is a time with many at once. Gaps of up to ten ticks do not end it.
 type Burst struct {
-	// Begin is the time since the recording's start, ns.
+	// Begin is the time since the recording's start, in nanoseconds.
 	Begin int64 `json:"begin"`
-	// Length is in ns.
+	// Length is in nanoseconds.
 	Length int64 `json:"length"`
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // otherEnd names the other end of a socket or pipe with the processes that any sample of the recording has seen there,
-// as one address can have many: "127.0.0.1:3700 = proxy (pid 8833)"; "": not known.
+// as one address can have many: "127.0.0.1:3700 = proxy (pid 8833)", or returns "".
 func (w *Waiting) otherEnd(l *waits.ParsedLabel) string {
 	if w.processes == nil {
 		w.processes = processesAtEnds(w.samples)
@@ -115,7 +115,8 @@ func processNames(list map[waits.Peer]bool) string {
 const maxResponding = 3
 
 // response names the server for whose response a goroutine of net/http waits, whose connection another goroutine reads:
-// the only one that all connections of the process lead to, or one of a few, or the pool of a database; "": not known.
+// the only one that all connections of the process lead to, or one of a few, or the pool of a database. It returns ""
+// if that is not known.
 func (w *Waiting) response(s *profile.Sample) string {
 	if w.isGoroutineIn(s, "select", waits.DatabasePool) {
 		inner := func(f waits.Frame) bool { return !strings.HasPrefix(f.Function, "runtime.") }

@@ -170,8 +170,8 @@ func (d *Data) SumFunctions(samples []*profile.Sample) (rows []Row, all map[int3
 	return rows, all, taken
 }
 
-// ValueColumns formats the values of functions in columns of these widths or more; value 0: shares only. A row has two
-// cells: the first column, which may be coloured, and all others.
+// ValueColumns formats the values of functions in columns of these widths or more; width 0 of values means shares only.
+// A row has two cells: the first column, which may be coloured, and all others.
 func (d *Data) ValueColumns(rows []Row, share, value int) (heads string, cells [][2]string) {
 	cells = make([][2]string, len(rows))
 	column := func(head, space string, width int, text func(int64) string, of func(Row) int64) {
@@ -208,7 +208,7 @@ func (d *Data) ValueColumns(rows []Row, share, value int) (heads string, cells [
 }
 
 // NameColumns formats names and modules as wide as those of all need, names as least at least, for a table of a width
-// (0: unlimited) whose other columns use a part of it.
+// (0 means that it is not limited) whose other columns use a part of it.
 func (d *Data) NameColumns(width, used, least int, frames, all []*Frame) (head string, cells []string) {
 	head = fmt.Sprintf("function (%s)", printable.String(d.Clock()))
 	name, module := max(len(head), least), len("module")

@@ -40,8 +40,8 @@ type Selection struct {
 	Unit       string   // of that type
 	Dropped    int      // samples that Filters excluded
 	Filters    []string // flags, such as "--focus"
-	// SchedulerBlocked and EventLoopBlocked are omitted blocked times, ns: of threads asleep in Go's scheduler, and in
-	// event loops of recorded tasks.
+	// SchedulerBlocked and EventLoopBlocked are omitted blocked times, in nanoseconds: of threads asleep in Go's
+	// scheduler, and in event loops of recorded tasks.
 	SchedulerBlocked, EventLoopBlocked int64
 	// hidden are the threads (PID, TID) with samples asleep in a scheduler or an event loop.
 	hidden map[[2]int64]bool
@@ -238,17 +238,17 @@ func WithBlocked(p *profile.Profile) *profile.Profile {
 
 // Options select what of a profile is shown, and how.
 type Options struct {
-	// Value names the type of values: "cpu", "wall", "runqueue", "samples", "blocked", or another of the file. "": wall
-	// for waits, locks, states and sleeping threads, else the file's default, else its last.
+	// Value names the type of values: "cpu", "wall", "runqueue", "samples", "blocked", or another of the file. "" means
+	// wall time for waits, locks, states and sleeping threads, else the file's default, else its last.
 	Value string
-	// N is the number of rows, or, of a table by "wait", of groups; negative: all. 0: in tables 30, or 5 per group (by
-	// "wait" 10 groups); in a comparison's tables 20; in JSON all. Other tables have at most 40 groups. In JSON N also
-	// limits the calls of a tree.
+	// N is the number of rows, or, of a table by "wait", of groups; a negative number means all, and 0 in tables 30, or 5
+	// per group (by "wait" 10 groups); in a comparison's tables 20; in JSON all. Other tables have at most 40 groups. In
+	// JSON N also limits the calls of a tree.
 	N int
 	// By groups the table: "thread", "process", "command" (processes and short-lived children by program), "role"
 	// (threads of a JVM), "state", "wait", "lock", "module", "label" or "label:NAME".
 	By string
-	// Sort orders functions: "self" or "total". "": self; of sleeping threads the program's functions first.
+	// Sort orders functions: "self" or "total". "" means self, and of sleeping threads the program's functions first.
 	Sort string
 	// Full shows all functions in the table without By, Sort, Lines and Native; else it has the own ones of a program in a
 	// managed language, with libraries folded.
@@ -259,7 +259,7 @@ type Options struct {
 	Focus, Ignore string
 	// Thread, Process, State and Wait keep samples whose name or number matches this regular expression.
 	Thread, Process, State, Wait string
-	// From and To select a part, from the recording's start; To 0: to its end.
+	// From and To select a part, from the recording's start; with To 0 it lasts until the end.
 	From, To time.Duration
 	// Intervals adds each share's 95 % interval by sampling.
 	Intervals bool
@@ -269,12 +269,12 @@ type Options struct {
 	SourceDir string
 	// Native shows interpreter frames.
 	Native bool
-	// MinShare, 0 to 1, omits smaller branches of trees; 0: 0.01, negative: none.
+	// MinShare, 0 to 1, omits smaller branches of trees. 0 means 0.01, a negative number omits none.
 	MinShare float64
 	Color    bool
-	// Width is the terminal's columns. 0: none; tables have at most 100, other text is not wrapped.
+	// Width is the terminal's columns, or 0 without one: tables have at most 100, other text is not wrapped.
 	Width     int
 	FullNames bool
-	// File is the recording in suggested commands; "": the default.
+	// File is the recording in suggested commands; "" means the default.
 	File string
 }

@@ -20,12 +20,12 @@ import (
 type Summary struct {
 	Target    string
 	Duration  time.Duration
-	Rate      float64 // Hz; 0: unknown
+	Rate      float64 // Hz; 0 means unknown
 	Processes int
 	Threads   int
 	Hidden    int // threads that only slept in a scheduler or an event loop, whose samples are hidden
 	Samples   int64
-	Complete  float64 // share of samples with complete stacks; negative: unknown
+	Complete  float64 // share of samples with complete stacks; negative if it is unknown
 	Start     time.Time
 }
 
@@ -106,7 +106,7 @@ func (d *Data) countComplete() (n int64, share float64) {
 	return n, 1 - float64(bad)/float64(n)
 }
 
-// Recorded returns the recording's start and age; nil: unknown.
+// Recorded returns the recording's start and age, or nil if they are unknown.
 func (s *Summary) Recorded(now time.Time) []string {
 	if s.Start.IsZero() {
 		return nil

@@ -30,7 +30,7 @@ type Waiting struct {
 	samples     []*profile.Sample // of the recording
 	parts       []*profile.Sample // those that are selected, cut at the window
 	wall        int               // the index of its wall time
-	least       int64             // ns, that two waits coincide
+	least       int64             // in nanoseconds, that two waits coincide
 	recorded    map[int64]bool    // processes; these three are made by indexed
 	inWork      map[awaited]bool  // conditions that a thread that is not idle awaits
 	forOwner    map[*profile.Sample]bool
@@ -75,7 +75,7 @@ func (w *Waiting) waitGroup(s *profile.Sample) string {
 }
 
 // A lock with an owner is named by its address, if that is known, other objects by kind and within, the function that
-// represents the wait, a socket by its peer, a file that is looked up by its path; "": not known.
+// represents the wait, a socket by its peer, a file that is looked up by its path. It is "" if that is not known.
 func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 	what := Label(s, rec.LabelWaitsFor)
 	switch {
@@ -291,7 +291,7 @@ func WaitKind(s *profile.Sample) waits.Kind {
 	return waits.ParseLabel(Label(s, rec.LabelWaitsFor)).Kind
 }
 
-// LockOwner returns the lock's owner; 0: unknown, rec.NoOwner: free.
+// LockOwner returns the lock's owner, 0 if it is unknown, or rec.NoOwner if the lock is free.
 func LockOwner(s *profile.Sample) int64 {
 	if Label(s, rec.LabelOwner) == rec.OwnerNoneText {
 		return rec.NoOwner
@@ -345,7 +345,7 @@ func (w *Waiting) indexed() *Waiting {
 		switch tid := NumLabel(s, rec.LabelTID); {
 		case !IsSynchronization(s):
 		case w.ruleOf(s).Idleness != (waits.Idleness{}):
-			if tid != 0 { // 0: of tasks, or of exited threads together
+			if tid != 0 { // 0 is that of tasks, or of exited threads together
 				idle[tid] = append(idle[tid], s)
 			}
 		case LockOwner(s) > 0:
@@ -359,14 +359,14 @@ func (w *Waiting) indexed() *Waiting {
 // maxCoinciding bounds the idle waits that one wait is compared with.
 const maxCoinciding = 1 << 12
 
-// clearAwaited finds the idle waits of threads that busy ones join, or whose lock they await meanwhile, and then those
-// of the threads that these await.
+// clearAwaited marks waits that are not idle because a busy thread depends on them: the thread is joined, or it owns a
+// lock that is awaited at the same time. A marked wait for a lock is busy, too, so that its owner's waits follow.
 func (w *Waiting) clearAwaited(busy []*profile.Sample, idle map[int64][]*profile.Sample) {
 	w.forOwner = map[*profile.Sample]bool{}
 	for _, list := range idle {
 		SortByTime(list)
 	}
-	end := func(s *profile.Sample) int64 { return NumLabel(s, rec.LabelEnd) } // 0: unknown
+	end := func(s *profile.Sample) int64 { return NumLabel(s, rec.LabelEnd) } // 0 means unknown
 	for ; len(busy) > 0; busy = busy[1:] {
 		owner, to, joins := LockOwner(busy[0]), end(busy[0]), WaitKind(busy[0]) == waits.Join
 		from, of := to-busy[0].Value[w.wall], idle[owner]

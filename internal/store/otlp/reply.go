@@ -36,7 +36,7 @@ func Rejected(reply []byte) (profiles int64, why string, err error) {
 // retryInfo has the delay (google/rpc/error_details.proto).
 const retryInfo = "google.rpc.RetryInfo"
 
-// RetryDelay reads a google.rpc.Status: the delay, 0 if unspecified; ok: it has a RetryInfo.
+// RetryDelay reads a google.rpc.Status: the delay, 0 if unspecified, and whether it has a RetryInfo.
 func RetryDelay(status []byte) (after time.Duration, ok bool) {
 	_ = fields(status, func(detail protobuf.Field) error { // a damaged status has none
 		if detail.Number != 3 {

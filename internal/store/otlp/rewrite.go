@@ -15,10 +15,10 @@ import (
 type refs map[int]ref
 
 type ref struct {
-	table int   // of the index, or packed list of indices; 0: the field is a message
+	table int   // of the index, or packed list of indices; 0 means that the field is a message
 	in    refs  // of the message
 	path  []int // to the message's samples: without a point of theirs it is left out
-	// isSample: the message is a sample. isID: the field is a profile's id.
+	// isSample means that the message is a sample, isID that the field is a profile's id.
 	isSample, isID bool
 }
 
@@ -131,7 +131,7 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 		return 0
 	}
 	entry := w.tables[table][i]
-	if indices := tableRefs[table]; indices != nil { // nil: no refs
+	if indices := tableRefs[table]; indices != nil { // nil means no refs
 		entry = w.message(entry, indices)
 	}
 	n := w.out.add(table, entry)

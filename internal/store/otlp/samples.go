@@ -22,7 +22,7 @@ type sample[P any] struct {
 	points      []P
 }
 
-// Add adds points. stack, link (0: none) and attributes are the dictionary's numbers.
+// Add adds points. stack, link (or 0) and attributes are the dictionary's numbers.
 func (l *Samples[P]) Add(stack, link int64, attributes []int64, points ...P) {
 	key := fmt.Sprint(stack, link, attributes)
 	i, ok := l.places[key]
@@ -37,8 +37,8 @@ func (l *Samples[P]) Add(stack, link int64, attributes []int64, points ...P) {
 	l.list = append(l.list, sample[P]{stack, link, attributes, slices.Clip(points)})
 }
 
-// Profile returns the profile of a sample type from a time, Unix ns; nil if all values are 0. of returns a point's
-// value and, if isTimed, its time, Unix ns. A sample with an untimed value is summed up.
+// Profile returns the profile of a sample type from a time, or nil if all values are 0. of returns a point's value
+// and, if isTimed, its time. Times are in nanoseconds of Unix time. A sample with an untimed value is summed up.
 func (l *Samples[P]) Profile(d *Dictionary, typ, unit string, from uint64, length int64,
 	of func(P) (value int64, time uint64, isTimed bool),
 ) (m protobuf.Message) {

@@ -19,8 +19,7 @@ func errDamaged(what string) error { return fmt.Errorf("not a message of profile
 // samplePath are the fields that lead to the samples of a ProfilesData: resources, scopes, profiles, samples.
 var samplePath = []int{1, 2, 2, 2}
 
-// Split divides a ProfilesData into two with half of the points each, whatever their bytes. Divided profiles get new
-// ids.
+// Split divides a ProfilesData into two with half of the points each, whatever their bytes. The profiles get new ids.
 func Split(message []byte) (a, b protobuf.Message, err error) {
 	n, err := Points(message)
 	if err == nil && n < 2 {

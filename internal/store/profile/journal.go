@@ -22,7 +22,7 @@ const (
 type record struct {
 	stack                             sample.StackID
 	labels                            uint32
-	set                               *labelSet // nil: the number was used before
+	set                               *labelSet // nil means that the number was used before
 	end, samples, wall, runqueue, cpu int64
 }
 
@@ -183,8 +183,8 @@ func (s *sums) add(a *record) {
 
 // ring bounds a journal by time, and by memory.
 type ring struct {
-	length int64 // ns; 0: unbounded
-	lost   int64 // what ended before is lost for lack of memory, Unix epoch ns; 0: nothing
+	length int64 // in nanoseconds; 0 means unbounded
+	lost   int64 // what ended before is lost for lack of memory, in nanoseconds of Unix time; 0 means nothing
 }
 
 const maxRingBytes = 64 << 20
@@ -210,7 +210,7 @@ func (j *journal) dropOld() {
 	j.chunks = slices.Delete(j.chunks, 0, n)
 }
 
-// clip leaves the part of an interval after from; false: it ended before.
+// clip leaves the part of an interval after from; it returns false if it ended before.
 func (r *record) clip(from int64) bool {
 	if r.end <= from {
 		return false

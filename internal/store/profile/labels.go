@@ -47,10 +47,10 @@ func takeLabels(b *[]byte) *labelSet {
 
 // Names of labels.
 const (
-	// Numbers. Time of no single thread has no LabelTID.
+	// LabelPID to labelNSTID are numbers. Time of no single thread has no LabelTID.
 	LabelPID = "pid"
 	LabelTID = "tid"
-	// In the process's pid namespace, if different.
+	// labelNSPID and labelNSTID are the IDs in the process's pid namespace, if they differ.
 	labelNSPID  = "ns_pid"
 	labelNSTID  = "ns_tid"
 	LabelComm   = "comm"
@@ -61,25 +61,27 @@ const (
 	// The object waited for, and its owner's tid at the sleep's first sample, or [OwnerNoneText].
 	LabelWaitsFor = "waits_for"
 	LabelOwner    = "owner"
-	// "goroutine", "asyncio task" or "virtual thread" of a sample without a thread.
+	// LabelTask is "goroutine", "asyncio task" or "virtual thread" in a sample without a thread.
 	LabelTask = "task"
-	// Of an asyncio task, among [Interval.Labels].
+	// LabelTaskName is among [Interval.Labels] of an asyncio task.
 	LabelTaskName = "task name"
-	// The task name of the only task that it awaits.
+	// LabelAwaits is the name of the only task that an asyncio task awaits.
 	LabelAwaits = "awaits task"
-	// Of a waiting goroutine, among [Interval.Labels]: the address of the lock that it waits for; those of the locks that
-	// it likely holds, separated by blanks.
+	// LabelAwaitsLock and LabelHolds are among [Interval.Labels] of a waiting goroutine. They have the address of the lock
+	// that it waits for, and the addresses of the locks that it likely holds, separated by blanks.
 	LabelAwaitsLock = "awaits lock"
 	LabelHolds      = "likely holds"
-	// Of a thread, among [Interval.Labels]: the address of the stack of the goroutine that it runs. At one time one thread
-	// has it; a goroutine whose stack grows gets another one, and that of a goroutine that ends is used again.
+	// LabelTaskStack is among [Interval.Labels] of a thread: the address of the stack of the goroutine that it runs. No
+	// two threads have the same one at a time. A goroutine gets another stack when its stack grows, and a later goroutine
+	// may get the stack of one that has ended.
 	LabelTaskStack = "goroutine stack"
 	// MaxHolds is the most addresses in LabelHolds.
 	MaxHolds = 16
-	// Of the request on which the thread works, among [Interval.Labels]: hexadecimal, by W3C Trace Context.
+	// LabelTrace and LabelSpan are among [Interval.Labels]: the IDs, in hexadecimal (W3C Trace Context), of the request on
+	// which the thread works.
 	LabelTrace = "trace_id"
 	LabelSpan  = "span_id"
-	// End of the interval, Unix epoch, ns.
+	// LabelEnd is the end of the interval, in nanoseconds of Unix time.
 	LabelEnd = "end_timestamp_ns"
 )
 
@@ -89,7 +91,7 @@ const (
 	OwnerNoneText = "nobody"
 )
 
-// OwnerText returns an [Interval]'s Owner as text; "": unknown.
+// OwnerText returns an [Interval]'s Owner as text, or "" if it is unknown.
 func OwnerText(owner int) string {
 	switch owner {
 	case 0:

@@ -16,7 +16,7 @@ import (
 // seconds, [Names.Run] does. Safe for concurrent use.
 type Names struct {
 	builder    *Builder
-	onNewNames func() // called after new names; nil: none
+	onNewNames func() // called after new names; nil means none
 
 	mu               sync.Mutex
 	known            map[LocID][]Frame
@@ -32,7 +32,7 @@ type Names struct {
 type Named struct {
 	Loc
 	ID LocID
-	// Frames are the functions, innermost inlined call first; empty: no name (yet).
+	// Frames are the functions, innermost inlined call first; empty if there is no name, or none yet.
 	Frames []Frame
 	// Final is false while the location is queued.
 	Final bool
@@ -52,8 +52,8 @@ func NewNames(b *Builder, onNewNames func()) *Names {
 		wake: make(chan struct{}, 1), evictions: b.Evictions()}
 }
 
-// Stack appends a stack's locations, innermost first; none if it was evicted. r resolves unknown ones; nil: they are
-// queued. Precondition with r: no stack is evicted meanwhile, since Stack releases the lock.
+// Stack appends a stack's locations, innermost first; none if it was evicted. r resolves unknown ones; if it is nil,
+// they are queued. Precondition with r: no stack is evicted meanwhile, since Stack releases the lock.
 func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -158,7 +158,7 @@ func (n *Names) ResolveNow(r Resolver) {
 	}
 }
 
-// resolveSome takes about maxResolveTime; false: nothing was queued, or quit is closed.
+// resolveSome takes about maxResolveTime. It returns false if nothing was queued, or quit is closed.
 func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	began, resolved := time.Now(), false
 	n.mu.Lock()

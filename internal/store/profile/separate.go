@@ -14,9 +14,9 @@ import (
 
 // timedSample is a sample with a time stamp, of one thread or of none.
 type timedSample struct {
-	pid, tid int64   // tid 0: of no single thread, as of ended ones
+	pid, tid int64   // tid 0 is time of no single thread, as of ended ones
 	end      []int64 // its label
-	wall     int64   // ns
+	wall     int64   // in nanoseconds
 	at       int     // in the recording
 }
 

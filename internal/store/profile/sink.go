@@ -18,17 +18,17 @@ type Sink interface {
 // Watcher is a Sink that shows open intervals too.
 type Watcher interface {
 	Sink
-	// Refresh is called on Add's goroutine when all time until at (Unix epoch, ns) is added, except open intervals:
-	// these are passed as they are, and added later, longer.
+	// Refresh is called on Add's goroutine when all time until at (in nanoseconds of Unix time) is added, except open
+	// intervals: these are passed as they are, and added later, longer.
 	Refresh(at int64, open iter.Seq[Interval])
 }
 
 // Cutter is a Sink that takes the time so far in parts, as one that sends it to another program.
 type Cutter interface {
 	Sink
-	// RefreshCut is called on Add's goroutine when all time until at (Unix epoch, ns) is added, except open intervals: cut
-	// adds these, as far as they are known, and CPU time that has had no sample for five seconds. What follows is added as
-	// further intervals.
+	// RefreshCut is called on Add's goroutine when all time until at (in nanoseconds of Unix time) is added, except open
+	// intervals: cut adds these, as far as they are known, and CPU time that has had no sample for five seconds. What
+	// follows is added as further intervals.
 	RefreshCut(at int64, cut func())
 }
 

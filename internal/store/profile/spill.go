@@ -15,7 +15,7 @@ import (
 const maxChunksInMemory = 12
 
 type spill struct {
-	dir    string // "": no more writes
+	dir    string // "" means no more writes
 	file   *os.File
 	size   int64 // bytes
 	failed func(error)
@@ -28,7 +28,7 @@ type chunk struct {
 	at      int64
 	size    int // bytes
 	records int
-	newest  int64 // of a ring: latest end, Unix epoch ns
+	newest  int64 // of a ring: latest end, in nanoseconds of Unix time
 }
 
 func (s *spill) write(c *chunk) {

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/base/sample"
 )
 
-// module and synthetic are an index plus one; 0: none.
+// module and synthetic are an index plus one, or 0 if there is none.
 type location struct {
 	addr      uint64
 	module    uint32
@@ -56,7 +56,7 @@ type numbered struct {
 
 type tables struct {
 	numbered
-	// usedByEpoch are the stacks used in this epoch and in the last; nil: no epochs.
+	// usedByEpoch are the stacks used in this epoch and in the last; nil means no epochs.
 	usedByEpoch [2]map[sample.StackID]struct{}
 
 	byFrames map[string]FramesID

@@ -21,17 +21,16 @@ type Loc struct {
 	Addr uint64
 	// Synthetic is the name, in brackets, of an entry that is no code, or "".
 	Synthetic string
-	// FramesID is from [Builder.InternFrames]; 0: the Resolver is called.
+	// FramesID is from [Builder.InternFrames]; if it is 0, the Resolver is called.
 	FramesID FramesID
 	// Machinery marks an interpreter's native functions that run managed ones.
 	Machinery bool
 }
 
-// FramesID is a number from [Builder.InternFrames]; 0: none.
+// FramesID is a number from [Builder.InternFrames], or 0 if there is none.
 type FramesID uint32
 
-// Machinery is the frame type of interpreters' native frames. A type ends a system name, as in "fib [c2]"
-// ([FrameType]).
+// Machinery is the frame type of interpreters' native frames. It ends a system name, as in "fib [c2]" ([FrameType]).
 const Machinery = "machinery"
 
 // ModuleInfo is a mapping of code, immutable once used. Mappings with equal fields (except Origin), and of the same
@@ -61,7 +60,7 @@ type FileID uint64
 
 // Origin is where a Resolver finds a module's code.
 type Origin struct {
-	Module *frames.Module // nil: not unwound
+	Module *frames.Module // nil for frames that were not unwound
 	PID    int            // a process that ran it
 	Kernel bool           // the kernel's code
 }
@@ -85,7 +84,7 @@ type FinalResolver interface {
 // Interval is the time between two samples of a thread, attributed to a stack.
 type Interval struct {
 	Stack sample.StackID
-	// PID and TID identify the thread; TID 0: time of no single thread.
+	// PID and TID identify the thread. With TID 0 it is time of no single thread.
 	PID, TID int
 	// InnerPID and InnerTID are the numbers in the process's pid namespace, 0 if equal.
 	InnerPID, InnerTID int
@@ -97,19 +96,19 @@ type Interval struct {
 	State, Wait string
 	// WaitsFor is equal for all waiters of one object ("mutex cache_mu"), or "".
 	WaitsFor string
-	// Owner held that object at the sleep's first sample; 0: unknown; [NoOwner]: free.
+	// Owner held that object at the sleep's first sample. It is 0 if that is unknown, and [NoOwner] if the lock was free.
 	Owner int
 	// Task is of languages, as languages.GoroutineTask; Thread is then its first function.
 	Task string
 	// Labels are the program's, Container those of [container.Keys], as [LabelText].
 	Labels, Container string
-	// End is in Unix epoch ns; the interval begins Wall earlier. Aggregating drops it.
+	// End is in nanoseconds of Unix time; the interval begins Wall earlier. Aggregating drops it.
 	End int64
 	// Samples is the number of ticks, or of kernel samples.
 	Samples int64
-	// Wall, RunQueue and CPU are times in ns: all, in the run queue, on a CPU.
+	// Wall, RunQueue and CPU are times in nanoseconds: all, in the run queue, on a CPU.
 	Wall, RunQueue, CPU int64
-	// Before is the time, ns, of an open sleep that checkpoints have added already; 0 in added intervals.
+	// Before is the time, in nanoseconds, of an open sleep that checkpoints have added already; 0 in added intervals.
 	Before int64
 }
 
@@ -133,7 +132,7 @@ type Meta struct {
 	// Ring, if positive, is for how long intervals are kept. A write begins at Start at the earliest
 	// ([Builder.SetWindow]): of an interval that began before, it has the part since then.
 	Ring time.Duration
-	// SpillTo is the directory of an unnamed file for a long journal's older part; "": memory.
+	// SpillTo is the directory of an unnamed file for a long journal's older part; with "" it stays in memory.
 	SpillTo string
 	// SpillFailed, if not nil, is called when that file cannot be written: the older part stays in memory. It must not
 	// call the Builder.

@@ -61,7 +61,7 @@ func (b *Builder) writeFrozen(w io.Writer, v *frozenTables, r Resolver) error {
 	}
 	final, err := v.encode(zip, r)
 	if err == nil {
-		b.noteEncoded(v, final)
+		b.keepFinalNames(v, final)
 		err = cmp.Or(zip.Close(), buf.Flush())
 	}
 	if err != nil {
@@ -74,11 +74,11 @@ func (b *Builder) writeFrozen(w io.Writer, v *frozenTables, r Resolver) error {
 const (
 	// TypeSamples counts ticks and kernel samples.
 	TypeSamples = "samples"
-	// TypeWall is wall time, ns.
+	// TypeWall is wall time, in nanoseconds.
 	TypeWall = "wall"
-	// TypeRunQueue is time in the run queue, ns.
+	// TypeRunQueue is time in the run queue, in nanoseconds.
 	TypeRunQueue = "runqueue"
-	// TypeCPU is time on a CPU, ns.
+	// TypeCPU is time on a CPU, in nanoseconds.
 	TypeCPU = "cpu"
 )
 
@@ -95,8 +95,8 @@ type finalName struct {
 	names []Frame
 }
 
-// noteEncoded keeps final names, unless an eviction has renumbered their locations, and what the write lacks.
-func (b *Builder) noteEncoded(v *frozenTables, final []finalName) {
+// keepFinalNames keeps final names, unless an eviction has renumbered their locations, and what the write lacks.
+func (b *Builder) keepFinalNames(v *frozenTables, final []finalName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lost = v.lost

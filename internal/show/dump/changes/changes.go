@@ -91,7 +91,7 @@ type Edge struct {
 	Owner  int    `json:"owner,omitempty"`
 	Object string `json:"object"`
 	Place  string `json:"place,omitempty"`
-	// NotRun: neither the waiter nor the owner has run.
+	// NotRun means that neither the waiter nor the owner has run.
 	NotRun bool `json:"not_run"`
 
 	timed bool
@@ -177,7 +177,7 @@ func (c *Changes) addThreads(a, b *stacks.Process) {
 	c.Cycles = append(c.Cycles, waits.Cycles(graph)...)
 }
 
-// describe returns the change of a thread; nil: it is not in that dump.
+// describe returns the change of a thread, or nil if it is not in that dump.
 func describe(before, now *stacks.Thread) Thread {
 	t := cmp.Or(now, before)
 	d := Thread{TID: t.TID, Name: t.Name, Change: Moved}

@@ -20,8 +20,9 @@ const remake = "make a dump with prywalk dump -p PID --json > FILE"
 // ErrELF means that a file may be a core.
 var ErrELF = errors.New("an ELF file; give one of dump --json")
 
-// Read reads the dump of a process from a file of dump --json; pid 0: of the only one. Errors: of reading the file;
-// [ErrELF]; it is no dump, or of another version; it lacks the process, or for pid 0 has several.
+// Read reads the dump of a process from a file of dump --json; with pid 0 that of the only one. The error is one of
+// reading the file, [ErrELF], or says that the file is no dump, is of another version, lacks the process, or has
+// several though pid is 0.
 func Read(path string, pid int) (*stacks.Process, error) {
 	file, err := os.Open(path)
 	if err != nil {

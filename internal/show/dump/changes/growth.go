@@ -51,8 +51,9 @@ func countsOf(all items) Counts {
 	return Counts{count("thread"), count("goroutine"), count("task")}
 }
 
-// addGrowth adds the stacks that more items have, one of which is new: others have only moved there. It does not
-// compare goroutines where one dump has none: they were not read.
+// addGrowth adds the stacks that more threads, goroutines or tasks have than before. At least one of these must be new,
+// as old ones may only have moved to the stack. Goroutines are compared only if both dumps have some: a dump without
+// any has not read them.
 func (c *Changes) addGrowth(a, b items) {
 	for _, kind := range kinds {
 		if kind == "goroutine" && (len(a[kind]) == 0 || len(b[kind]) == 0) {
@@ -120,7 +121,7 @@ func (c *Changes) conclude() string {
 	for _, cycle := range c.Cycles {
 		parts = append(parts, "DEADLOCK of "+tabular.Plural(int64(len(cycle)), "thread"))
 	}
-	if c.Before.Goroutines > 0 && c.After.Goroutines > c.Before.Goroutines { // 0: they were not read
+	if c.Before.Goroutines > 0 && c.After.Goroutines > c.Before.Goroutines { // 0 means that they were not read
 		parts = append(parts, fmt.Sprintf("goroutines grew from %d to %d", c.Before.Goroutines, c.After.Goroutines))
 	}
 	if c.After.Tasks > c.Before.Tasks {

@@ -23,7 +23,7 @@ const condWait = "sync.(*Cond).Wait"
 
 const maxSyncFrames = 12
 
-// addLocks adds what a goroutine waits for and holds. stack is its copied stack; nil: it is on a thread.
+// addLocks adds what a goroutine waits for and holds. stack is its copied stack, or nil if it is on a thread.
 func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []byte, asleep bool) {
 	if !r.Locks {
 		return

@@ -40,11 +40,11 @@ type Reader struct {
 	Read  func(addr uint64, b []byte) int
 	Space *frames.Space
 	Walk  *walk.Walker
-	// Locks: also read what goroutines wait for and hold.
+	// Locks means that the reader also reads what goroutines wait for and hold.
 	Locks bool
-	// Files are the process's descriptors; nil: not known, as of a core.
+	// Files are the process's descriptors, or nil if they are not known, as for a core.
 	Files *waits.OpenFiles
-	// Now is CLOCK_MONOTONIC in ns; 0: unknown.
+	// Now is CLOCK_MONOTONIC in nanoseconds, or 0 if it is unknown.
 	Now int64
 
 	scheduler     managed.Scheduler
@@ -209,7 +209,7 @@ func (r *Reader) reserve(size int) bool {
 	return true
 }
 
-// joinThread sets a goroutine's frames to its thread's. asleep: the thread does not run.
+// joinThread sets a goroutine's frames to its thread's. asleep means that the thread does not run.
 func joinThread(g *stacks.Goroutine, t *managed.TaskRecord, threads []stacks.Thread) (asleep bool) {
 	for th := range stacks.Each(threads) {
 		for j := range th.Frames {

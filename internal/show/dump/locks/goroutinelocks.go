@@ -31,7 +31,7 @@ type GoroutineLock struct {
 type GoroutineWaiter struct {
 	Goroutine uint64 `json:"goroutine"`
 	Wait      string `json:"wait,omitempty"` // in the words of Go's runtime
-	// Send: it waits to send to the channel, not to receive. Reads: it waits to read.
+	// Send means that it waits to send to the channel, not to receive. Reads means that it waits to read.
 	Send  bool   `json:"send,omitempty"`
 	Reads bool   `json:"reads,omitempty"`
 	In    string `json:"in,omitempty"` // the program's function that waits, with its line

@@ -99,7 +99,7 @@ func (l *Locks) Process(pid int) *stacks.Process {
 	return nil
 }
 
-// Thread returns a thread of any of the processes; nil: it was not sampled.
+// Thread returns a thread of any of the processes, or nil if it was not sampled.
 func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	for _, p := range l.Processes {
 		if t := p.Thread(tid); t != nil {
@@ -116,7 +116,7 @@ type lockKey struct {
 	kind    waits.Kind
 	address schema.Hex
 	file    string
-	owner   int // process of a file's lock; 0: unknown
+	owner   int // process of a file's lock; 0 means unknown
 	tid     int // the only waiter
 }
 
@@ -136,8 +136,7 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 	return k
 }
 
-// Collect lists what threads wait for of other threads ([waits.Kind.IsSynchronization]), objects with only idle waiters
-// last.
+// Collect lists what threads wait for of other threads ([waits.Kind.IsSynchronization]), those of idle waiters last.
 func (l *Locks) Collect() {
 	indexes := map[lockKey]int{}
 	for p, t := range stacks.ThreadsOf(l.Processes) {

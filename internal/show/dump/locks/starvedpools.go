@@ -18,7 +18,7 @@ type StarvedPool struct {
 	// Pool is the common part of its threads' names, Loop the function that runs its tasks.
 	Pool string `json:"pool"`
 	Loop string `json:"loop"`
-	// WaitsIn is the function in which they wait for results; "": they are pinned carriers.
+	// WaitsIn is the function in which they wait for results; "" means that they are pinned carriers.
 	WaitsIn string `json:"waits_in"`
 	Threads []int  `json:"threads"`
 	// PinnedBy is what keeps the virtual thread of the first one, a carrier; Ready is how many virtual threads are

@@ -16,14 +16,15 @@ type Verdict string
 
 // Verdicts, worst first.
 const (
-	// VerdictDeadlock: a deadlock is proven.
+	// VerdictDeadlock means that a deadlock is proven.
 	VerdictDeadlock Verdict = "deadlock"
-	// VerdictPossible: a cycle with a likely owner, or a possibly starved pool.
+	// VerdictPossible means a cycle with a likely owner, or a possibly starved pool.
 	VerdictPossible Verdict = "possible"
-	// VerdictUnknown: waits that are unknown or have no known owner, goroutines, tasks or virtual threads.
+	// VerdictUnknown means waits that are unknown or have no known owner, goroutines, tasks or virtual threads.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictNone: no cycle, and each wait for other threads ([waits.Kind.IsSynchronization]) that is not idle has a
-	// known owner, or its object was free or changed owner. Waits for a descriptor, a child or the like are ignored.
+	// VerdictNone means that there is no cycle, and each wait for other threads ([waits.Kind.IsSynchronization]) that is
+	// not idle has a known owner, or its object was free or changed owner. Waits for a descriptor, a child or the like are
+	// ignored.
 	VerdictNone Verdict = "none"
 )
 

@@ -25,7 +25,7 @@ type Explainer struct {
 	Read func(addr uint64, buf []byte) int
 	// Sleepers are the threads explained so far, by ID.
 	Sleepers map[int]*waits.Sleeper
-	// Retryable: a further sample of the last thread may explain its wait.
+	// Retryable means that a further sample of the last thread may explain its wait.
 	Retryable bool
 
 	pid               int

@@ -40,7 +40,7 @@ type Origin struct {
 type Process struct {
 	Origin
 	PID int `json:"pid"`
-	// Start is when the process started, in clock ticks after boot: with the PID it names the process. 0: of a core.
+	// Start is when the process started, in clock ticks after boot: with the PID it names the process. It is 0 for a core.
 	Start   uint64   `json:"start_ticks,omitempty"`
 	Name    string   `json:"-"`
 	Threads []Thread `json:"threads"`
@@ -53,12 +53,12 @@ type Process struct {
 	// changed in each reading, so that some can be missing.
 	TasksUnproven int `json:"tasks_unproven,omitempty"`
 	TasksUnlisted int `json:"tasks_unlisted,omitempty"`
-	// VirtualThreads is what is known of Java's; nil: they are not examined.
+	// VirtualThreads is what is known of Java's; nil means that they are not examined.
 	VirtualThreads *VirtualThreads `json:"virtual_threads,omitempty"`
-	// Awaits is what is known of suspended functions of JavaScript; nil: they are not examined.
+	// Awaits is what is known of suspended functions of JavaScript; nil means that they are not examined.
 	Awaits *managed.AwaitCounts `json:"awaits,omitempty"`
-	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
-	// is unknown.
+	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "" means that it was not, or
+	// that is unknown.
 	Frozen string `json:"frozen_cgroup,omitempty"`
 	// Failed counts the threads that could not be sampled, by reason ([errs.Reason.Word]): also zombies, but no
 	// thread that is gone.
@@ -137,7 +137,7 @@ func (p *Process) Examines(l *languages.Language) bool {
 }
 
 // PendingTasks says that tasks of asyncio, greenlets or fibers wait though nothing runs, with the next command, or
-// which call holds the event loop of asyncio or Node; "": none does.
+// which call holds the event loop of asyncio or Node, or returns "".
 func (p *Process) PendingTasks() string {
 	n := map[string]int64{}
 	for t := range Each(p.Tasks) {
@@ -180,7 +180,7 @@ func (p *Process) heldLoop(tasks int64) string {
 }
 
 // OpenClients says that clients of a program with tasks that no thread shows are connected though nothing runs, with
-// the next command; "": none are.
+// the next command, or returns "".
 func (p *Process) OpenClients() string {
 	if p.Clients == 0 || !p.NothingRuns() {
 		return ""
@@ -206,7 +206,7 @@ func (p *Process) NothingRuns() bool {
 		p.heldByJavaScript() == nil
 }
 
-// heldByJavaScript returns the main thread if it waits below JavaScript; nil: it does not. Workers wait so for work.
+// heldByJavaScript returns the main thread if it waits below JavaScript, or nil. Workers wait so for work.
 func (p *Process) heldByJavaScript() *Thread {
 	ofJavaScript := func(f Frame) bool { return languages.IsJavaScript(f.Module) }
 	return Find(p.Threads, func(t *Thread) bool {
@@ -271,7 +271,7 @@ func ThreadsOf(processes []*Process) iter.Seq2[*Process, *Thread] {
 	}
 }
 
-// Thread returns a thread by its ID; nil: it was not sampled.
+// Thread returns a thread by its ID, or nil if it was not sampled.
 func (p *Process) Thread(tid int) *Thread {
 	return Find(p.Threads, func(t *Thread) bool { return t.TID == tid })
 }
@@ -316,7 +316,7 @@ type Task struct {
 }
 
 // OwnPlace returns the program's function in which it waits, with line, and one of an installed package only if there
-// is no other; "": unknown.
+// is no other, or "" if that is unknown.
 func (t *Task) OwnPlace() string {
 	th := Thread{Frames: t.Frames, WaitsFor: t.WaitsFor}
 	for i, f := range th.WaitsFrames() {

@@ -56,8 +56,7 @@ type Thread struct {
 	Holds []managed.HeldLock `json:"-"`
 }
 
-// Frame is one function of a stack. An inlined call is a frame of its own, before the function that it was inlined
-// into.
+// Frame is one function of a stack. An inlined call is a frame of its own, before the one that it was inlined into.
 type Frame struct {
 	PC schema.Hex `json:"pc,omitempty"`
 	SP schema.Hex `json:"sp,omitempty"`
@@ -78,7 +77,7 @@ type Place struct {
 	// Kind is the language of a managed frame, as "cpython"; Type how it runs, as "interpreted".
 	Kind string `json:"kind,omitempty"`
 	Type string `json:"type,omitempty"`
-	// Machinery: a native frame that runs managed ones.
+	// Machinery is a native frame that runs managed ones.
 	Machinery bool `json:"machinery,omitempty"`
 }
 
@@ -112,7 +111,7 @@ func (t *Thread) managedPlace() string {
 	return ""
 }
 
-// OwnPlace returns the program's function in which a thread waits, with line; "": unknown.
+// OwnPlace returns the program's function in which a thread waits, with line, or "" if it is unknown.
 func (t *Thread) OwnPlace() string {
 	if f := innermostOwn(t); f != nil {
 		return f.Location()
@@ -120,7 +119,7 @@ func (t *Thread) OwnPlace() string {
 	return ""
 }
 
-// OwnFunction returns the program's innermost function, else the stack's; "": unknown.
+// OwnFunction returns the program's innermost function, else the stack's, or "" if it is unknown.
 func (t *Thread) OwnFunction() string {
 	if f := innermostOwn(t); f != nil {
 		return f.Function
@@ -180,8 +179,8 @@ type Goroutine struct {
 	Status string `json:"status"`
 	// Wait is the reason of its wait, in the words of Go's runtime.
 	Wait string `json:"wait,omitempty"`
-	// Since is for how long it has waited, in nanoseconds, by Go's runtime: since the garbage collection before
-	// the first one that found the wait. 0: not known.
+	// Since is for how long it has waited, in nanoseconds, by Go's runtime: since the garbage collection before the first
+	// one that found the wait. It is 0 if that is not known.
 	Since int64 `json:"since_ns,omitempty"`
 	// Parent is the goroutine that created it, 0 if not known; CreatedBy is the function.
 	Parent    uint64            `json:"parent,omitempty"`
@@ -250,8 +249,8 @@ type HeldGoLock struct {
 	TakenAt string
 }
 
-// PinnedBy returns the function that keeps a virtual thread on this thread, its carrier, although it waits, "": none.
-// That is a class initializer, a method whose native code has called Java, or one that waits in native code. Otherwise,
+// PinnedBy returns the function that keeps a virtual thread on this thread, its carrier, although it waits, or "". That
+// is a class initializer, a method whose native code has called Java, or one that waits in native code. Otherwise,
 // until JDK 23, the virtual thread holds or enters a monitor.
 func (t *Thread) PinnedBy() string {
 	if t.WaitsFor == nil || t.State == "R" {

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/show/dump/changes"
 )
 
-// What the groups of threads are called.
+// changeTitles name the groups of threads.
 var changeTitles = map[changes.Change]string{
 	changes.NotRun: "not run (proven by equal run counts)", changes.Moved: "moved",
 	changes.Ran: "ran, and back at the same stack", changes.SameStack: "the same stack, not proven that they have not run",

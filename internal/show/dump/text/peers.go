@@ -139,7 +139,7 @@ func awaitedChild(p *stacks.Process, t *stacks.Thread) string {
 	return fmt.Sprintf("%s (what that waits for: prywalk dump --chains -p %d,%d)", w.Object(), p.PID, w.Child)
 }
 
-// sleepsIn names the function that sleeps within work, and the program's place that called it; "": neither.
+// sleepsIn names the function that sleeps within work, and the program's place that called it, or is "".
 func sleepsIn(t *stacks.Thread) (function, place string) {
 	if w := t.WaitsFor; w == nil || w.Kind != waits.Sleep || w.Idle != "" || len(t.Frames) == 0 {
 		return "", ""

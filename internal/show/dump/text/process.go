@@ -94,7 +94,7 @@ func writeCycles(b *strings.Builder, p *stacks.Process) {
 }
 
 // Unexamined returns why a process may hang without a thread that shows it, and the next command: "unknown: promises
-// are not examined; 5 client connections are open and nothing runs; node inspect …". "": no sign of it.
+// are not examined; 5 client connections are open and nothing runs; node inspect …". It is "" without a sign of that.
 func Unexamined(p *stacks.Process) string {
 	if !p.NothingRuns() {
 		return ""

@@ -29,7 +29,7 @@ type waitGroups struct {
 
 	process  *stacks.Process
 	examined map[string]examined // by stack: many goroutines have one
-	peers    *string             // of HTTP's connections; nil: not looked up
+	peers    *string             // of HTTP's connections; nil unless they were looked up
 }
 
 // examined is what a stack says of a wait.
@@ -46,7 +46,7 @@ var asleep = waitGroup{}
 const maxGroups = 2
 
 // summary says what most threads and goroutines do: "waiting within work: 8 threads for mutex cache_mu in pay, held by
-// thread 4711 journal; running: 1; idle: 12". "": of a single thread, which its stack shows, and where nothing is
+// thread 4711 journal; running: 1; idle: 12". It is "" for a single thread, which its stack shows, and where nothing is
 // known.
 func summary(p *stacks.Process) string {
 	if len(p.Threads)+len(p.GoroutineStacks) < 2 {

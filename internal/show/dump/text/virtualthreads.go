@@ -51,7 +51,7 @@ func writeTaskWait(b *strings.Builder, t *stacks.Task) {
 	}
 }
 
-// VirtualThreadsText says how many virtual threads there are, and which are not shown and why; "": there are none.
+// VirtualThreadsText says how many virtual threads there are, and which are not shown and why, or "" without any.
 func VirtualThreadsText(v *stacks.VirtualThreads) string {
 	if v == nil || v.Total+v.LeftOut() == 0 && !v.Untracked {
 		return ""

@@ -35,12 +35,12 @@ type Walker struct {
 	places map[stacks.Place]*stacks.Place
 	code   map[codeKey][]*stacks.Place
 	Memory *filememory.Account
-	// OutOfMemory: the last walk ended for lack of memory.
+	// OutOfMemory means that the last walk ended for lack of memory.
 	OutOfMemory bool
 	charged     int64 // bytes, for the last walk
 }
 
-// New returns a walker for process pid. memory is charged for the frames; nil: no bound.
+// New returns a walker for process pid. memory is charged for the frames; nil means no bound.
 func New(pid int, names *symbols.Namer, memory *filememory.Account) *Walker {
 	return &Walker{pid: pid, names: names, Memory: memory, places: map[stacks.Place]*stacks.Place{},
 		code: map[codeKey][]*stacks.Place{}}
@@ -162,7 +162,7 @@ func ThreadName(t *loadedcode.Process, tid int) string {
 	return t.ThreadName(tid)
 }
 
-// GivenName returns a thread's name in its runtime; false: none.
+// GivenName returns a thread's name in its runtime, or false if there is none.
 func GivenName(t *loadedcode.Process, tid int) (string, bool) {
 	return callstack.ThreadName(t.Runtimes().FrameSources(), InnerTID(t, tid))
 }
