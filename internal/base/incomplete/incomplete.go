@@ -16,7 +16,7 @@ const Guessed = "[guessed: scan]"
 
 const incompleteBegin = "[incomplete: "
 
-// Reason is the inverse of Name; false: another name.
+// Reason is the inverse of Name; it returns false for another name.
 func Reason(name string) (string, bool) {
 	reason, ok := strings.CutPrefix(name, incompleteBegin)
 	if !ok {
@@ -116,8 +116,8 @@ type Completeness struct {
 	byModule                      map[[2]string]float64 // by reason and module
 }
 
-// Add adds time. sampled: it is the weight of a sample. reason is why the stack ends early, "" if it is complete;
-// module is where ([AnyCode], [Unmapped]).
+// Add adds time. sampled means that it is the weight of a sample. reason is why the stack ends early, "" if it is
+// complete; module is where ([AnyCode], [Unmapped]).
 func (c *Completeness) Add(v float64, sampled bool, reason, module string) {
 	c.all += v
 	if sampled {
@@ -185,7 +185,7 @@ func (c *Completeness) GuessedText(time string, percent func(float64) string) st
 
 // MainReason is the main reason of incomplete stacks.
 type MainReason struct {
-	// Reason is the stop reason; "": few stacks are incomplete.
+	// Reason is the stop reason; "" means that few stacks are incomplete.
 	Reason string
 	// Module has most outermost functions.
 	Module string

@@ -29,14 +29,13 @@ func ShownName(function string) string {
 	return function
 }
 
-// Language describes one language. Its functions take names as in reports, and may be nil; file is the source file, or
-// "".
+// Language describes one language. Its functions take names of reports, and may be nil; file is the source file, or "".
 type Language struct {
 	// Runtimes are the first words of managed.Runtime.Name and of its frames' mappings ("[CPython 3.12.1]").
 	Runtimes []string
-	// Kind is its frames' kind in dumps and in OpenTelemetry's profile.frame.type; "": they are not read.
+	// Kind is its frames' kind in dumps and in OpenTelemetry's profile.frame.type; "" means that they are not read.
 	Kind string
-	// Native: its functions are those of an ELF file.
+	// Native means that its functions are those of an ELF file.
 	Native bool
 	// Hints are for code without names.
 	Hints []Hint
@@ -55,8 +54,9 @@ type Language struct {
 	Task       string
 	Unoccupied func(functions []string) bool
 	// Unthreaded ("virtual threads") can wait for each other without a thread, and are not examined for deadlocks.
-	// Schedules reports whether a thread or one of its frames shows that the process has such; nil: nothing shows it.
-	// UnthreadedNext is a command that shows them. UnthreadedPossible: Schedules shows only that there can be some.
+	// Schedules reports whether a thread or one of its frames shows that the process has such; nil means that nothing
+	// shows it. UnthreadedNext is a command that shows them. UnthreadedPossible means that Schedules shows only that there
+	// can be some.
 	Unthreaded         string
 	UnthreadedNext     string
 	UnthreadedPossible bool
@@ -92,36 +92,37 @@ const (
 
 // Waits classifies functions in stacks of waiting threads.
 type Waits struct {
-	// Forwards: the function only forwards a wait. Again: it is the waiting function all the same, as it calls inner.
+	// Forwards reports whether the function only forwards a wait. Again reports whether it is the waiting function all the
+	// same, as it calls inner.
 	Forwards func(function, file string) bool
 	Again    func(function, file, inner string) bool
-	// Starts: it runs a thread's function.
+	// Starts reports whether it runs a thread's function.
 	Starts func(function, file string) bool
-	// Main: it is the outermost one of the first thread.
+	// Main reports whether it is the outermost one of the first thread.
 	Main func(function, file string) bool
-	// Takes: it takes the next task of a queue.
+	// Takes reports whether it takes the next task of a queue.
 	Takes func(function, file string) bool
 	// Pool names a pool's loop, or is "". Pooled: a worker waits there for its next task.
 	Pool   func(function, file string) string
 	Pooled func(function, file string) bool
-	// Result names the wait for a task's result, or is "". more: its callers may be such waits, too.
+	// Result names the wait for a task's result, or is "". more means that its callers may be such waits, too.
 	Result func(function, file string) (name string, more bool)
 	// Lock matches functions that wait for a lock.
 	Lock *regexp.Regexp
-	// Sleeps: it sleeps, though natively it waits for a condition. LockWithin names a lock by the function that waits
-	// for it, such as a condition's; "": by its type.
+	// Sleeps reports whether it sleeps, though natively it waits for a condition. LockWithin names a lock by the function
+	// that waits for it, such as a condition's; "" means that its type names it.
 	Sleeps     func(function string) bool
 	LockWithin func(lockType, function string) string
-	// Acquires: it forwards a wait, and takes a lock. BareLocks: locks are taken without a frame, natively as
-	// semaphores, and have no owner in memory.
+	// Acquires reports whether it forwards a wait, and takes a lock. BareLocks means that locks are taken without a frame,
+	// natively as semaphores, and have no owner in memory.
 	Acquires  func(function string) bool
 	BareLocks bool
-	// Accepts: it waits for connections. Selects: it waits in an event loop.
+	// Accepts reports whether it waits for connections, Selects whether it waits in an event loop.
 	Accepts func(function, file string) bool
 	Selects func(function string) bool
-	// AwaitsReply: it is innermost, and runs a native event loop within work.
+	// AwaitsReply reports whether it is innermost, and runs a native event loop within work.
 	AwaitsReply func(function, file string) bool
-	// Own: a thread of the runtime waits there; caller may be "".
+	// Own reports whether a thread of the runtime waits there; caller may be "".
 	Own func(function, caller string) bool
 }
 
@@ -173,7 +174,7 @@ type Hint struct {
 	Live bool
 	// Files match base names of the program's files.
 	Files *regexp.Regexp
-	// Eval are the functions that interpret; nil: they have no names either.
+	// Eval are the functions that interpret; nil means that they have no names either.
 	Eval []string
 	// Since is the first version with the remedy; Version matches it in a file's name.
 	Since   [2]int

@@ -17,6 +17,6 @@ type Frame struct {
 	Line int
 	// StartLine is the first of the function's definition, 0 if unknown (for Go's profile-guided optimisation).
 	StartLine int
-	// Inlined: the next Frame is the function that this call was inlined into.
+	// Inlined means that the next Frame is the function that this call was inlined into.
 	Inlined bool
 }

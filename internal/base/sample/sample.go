@@ -16,7 +16,7 @@ type ThreadID uint64
 // StackID numbers the stacks of one recording, from 0.
 type StackID uint32
 
-// Reading is a thread's clocks at one moment, ns. Wall is CLOCK_MONOTONIC; CPU and RunQueue are of
+// Reading is a thread's clocks at one moment, in nanoseconds. Wall is CLOCK_MONOTONIC; CPU and RunQueue are of
 // /proc/PID/task/TID/schedstat.
 type Reading struct {
 	Wall, CPU, RunQueue int64

@@ -13,7 +13,7 @@ import (
 // Precision limits digits: the last shown one is in the place of the first digit of the standard error √(p(1−p)/n)
 // (binomial distribution). The zero value formats values as [Format] does.
 type Precision struct {
-	N       float64 // effective number of samples; 0: unknown
+	N       float64 // effective number of samples; 0 means unknown
 	Total   float64
 	Samples int64 // those with a value, each counted
 }
@@ -38,7 +38,7 @@ func (e *Effective) N() float64 {
 	return max(1, e.sum*e.sum/e.squares)
 }
 
-// Err is a share's standard error, at least half a sample's; 0: unknown.
+// Err is a share's standard error, at least half a sample's, or 0 if it is unknown.
 func (p Precision) Err(share float64) float64 {
 	if p.N == 0 {
 		return 0
@@ -46,7 +46,7 @@ func (p Precision) Err(share float64) float64 {
 	return math.Sqrt(max(share*(1-share), 0.25/p.N) / p.N)
 }
 
-// Margin is the longer side of a share's 95 % interval ([statistics.Wilson]); 0: unknown.
+// Margin is the longer side of a share's 95 % interval ([statistics.Wilson]), or 0 if it is unknown.
 func (p Precision) Margin(share float64) float64 {
 	if p.N == 0 {
 		return 0

@@ -41,7 +41,7 @@ func Format(v int64, unit string) string {
 	return Thousands(v) + " " + unit
 }
 
-// Nanos formats a duration in ns: 1.23s, 45.6ms.
+// Nanos formats a duration in nanoseconds: 1.23s, 45.6ms.
 func Nanos(ns int64) string {
 	if ns == 0 {
 		return "0s"

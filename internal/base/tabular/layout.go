@@ -20,10 +20,10 @@ const (
 	minModuleWidth, maxModuleWidth = 10, 32
 )
 
-// Columns are widths; Module 0: no such column.
+// Columns are widths; with Module 0 there is no such column.
 type Columns struct{ Name, Module int }
 
-// FitColumns divides the width that figures leave. Width 0: nothing is cut.
+// FitColumns divides the width that figures leave. With width 0 nothing is cut.
 func FitColumns(width, figures, name, module int) Columns {
 	if width == 0 {
 		return Columns{min(name, 1<<12), module} // limits the padding only
@@ -50,17 +50,17 @@ func AlignRight(texts []string, minWidth int) []string {
 	return out
 }
 
-// Wrap joins parts, made printable, with a separator, in lines of width; 0: one line.
+// Wrap joins parts, made printable, with a separator, in lines of width, or in one line if width is 0.
 func Wrap(width int, sep string, parts ...string) printable.Raw {
 	return wrap(width, 0, sep, "", Printables(slices.Clone(parts)))
 }
 
-// Paragraph wraps text between words, and indents lines after the first. Width 0: one line.
+// Paragraph wraps text between words, and indents lines after the first. Width 0 gives one line.
 func Paragraph(width int, indent, text string) printable.Raw {
 	return wrapWords(width, 0, indent, text)
 }
 
-// HangingIndent wraps text that begins in the column indent, as later lines do. Width 0: one line.
+// HangingIndent wraps text that begins in the column indent, as later lines do. Width 0 gives one line.
 func HangingIndent(width, indent int, text string) printable.Raw {
 	return wrapWords(width, indent, strings.Repeat(" ", indent), text)
 }

@@ -14,7 +14,7 @@ type Cursor struct {
 	Bytes []byte
 	// Pos is the next byte's index, never negative; the end after a failure.
 	Pos int
-	// Bad: a read went beyond the end, or [Cursor.Fail] was called.
+	// Bad means that a read went beyond the end, or [Cursor.Fail] was called.
 	Bad bool
 }
 

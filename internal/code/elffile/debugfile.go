@@ -31,8 +31,8 @@ func (d *DebugFile) Close() error {
 	return nil
 }
 
-// OpenDebug opens the debug file of f, the file at a path; nil: there is none. warn gets a file's error if it is
-// damaged, or of another build.
+// OpenDebug opens the debug file of f, the file at a path; it returns nil if there is none. warn gets a file's error if
+// it is damaged, or of another build.
 func (f *File) OpenDebug(file string, open Opener, warn func(error)) *DebugFile {
 	for _, p := range f.debugPaths(file) {
 		if d := f.openOther(p, open, f.checkDebug, warn); d != nil {
@@ -42,8 +42,8 @@ func (f *File) OpenDebug(file string, open Opener, warn func(error)) *DebugFile 
 	return nil
 }
 
-// OpenAlt opens the file with debug information that f, the file at a path, shares ([File.debugAltLink]); nil: there is
-// none. link is empty if f has none. warn is as of OpenDebug.
+// OpenAlt opens the file with debug information that f, the file at a path, shares ([File.debugAltLink]); it returns
+// nil if there is none. link is empty if f has none. warn is as of OpenDebug.
 func (f *File) OpenAlt(file string, open Opener, warn func(error)) (alt *DebugFile, link string) {
 	link, id, ok := f.debugAltLink()
 	if !ok {

@@ -90,7 +90,7 @@ func (f *File) checkDebug(debug *File, r io.ReaderAt, size int64) error {
 const maxLink = 8 << 10 // bytes
 
 // debugLink returns base name and CRC-32 (IEEE) from .gnu_debuglink (GDB manual, "Debugging Information in Separate
-// Files"); false: there is no link.
+// Files"), or false if there is no link.
 func (f *File) debugLink() (name string, crc uint32, ok bool) {
 	data := f.linkData(".gnu_debuglink")
 	c := &wire.Cursor{Bytes: data}
@@ -103,7 +103,7 @@ func (f *File) debugLink() (name string, crc uint32, ok bool) {
 	return name, crc, true
 }
 
-// debugAltLink returns path and build id (hex) of dwz's file with shared debug information; false: there is no link.
+// debugAltLink returns path and build id (hex) of dwz's file with shared debug information, or false without a link.
 func (f *File) debugAltLink() (path, buildID string, ok bool) {
 	c := &wire.Cursor{Bytes: f.linkData(".gnu_debugaltlink")}
 	path = string(c.CString())

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package elffile reads untrusted ELF files: ELF64, little-endian, x86-64 and arm64 (System V gABI, chapters 4 and
-// 5).
+// Package elffile reads untrusted ELF files: ELF64, little-endian, x86-64 and arm64 (System V gABI, chapters 4, 5).
 //
 // A file is an [io.ReaderAt] and a size: on a disk, in another process's memory (the vDSO), or in another file
 // (.gnu_debugdata). Open reads the headers; the rest is read on demand.

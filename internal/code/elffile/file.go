@@ -39,7 +39,7 @@ type File struct {
 // or a *FormatError, perhaps wrapped, or comes from r. Memory is of prywalk's budget.
 func Open(r io.ReaderAt, size int64) (*File, error) { return openIn(nil, r, size) }
 
-// openIn is Open with a budget; nil: prywalk's. Parts that exceed it are missing.
+// openIn is Open with a budget, prywalk's own if that is nil. Parts that exceed it are missing.
 func openIn(mem *filememory.Budget, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}
 	if err := f.open(); err != nil {

@@ -73,7 +73,7 @@ const (
 	maxXZDicts  = 80 << 20
 )
 
-// By type (§2.1.1.2).
+// xzCheckSize is in bytes, by the type of the check (§2.1.1.2).
 var xzCheckSize = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
 func unxz(out *growingBuffer, raw []byte) error {
@@ -108,8 +108,8 @@ func unxz(out *growingBuffer, raw []byte) error {
 	return fmt.Errorf("number of xz blocks: %w", errTooBig)
 }
 
-// xzBlockHeader reads a block's header (§3.1) and returns the dictionary's size in bytes. last: the index begins
-// instead.
+// xzBlockHeader reads a block's header (§3.1) and returns the dictionary's size in bytes. last means that the index
+// begins instead.
 func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	size, err := r.ReadByte()
 	if err != nil || size == 0 {

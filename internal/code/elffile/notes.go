@@ -15,8 +15,7 @@ const (
 	noteHeader     = 12
 	// The longest are a core's mapped files.
 	maxNote = 16 << 20
-	// maxNotes bounds a file's notes in bytes, each counted with noteCost more: a hole in the file reads as billions of
-	// empty notes.
+	// maxNotes bounds a file's notes in bytes, each counted with noteCost more: a hole reads as billions of empty notes.
 	maxNotes = 8 << 30
 	noteCost = 4096
 	// Twice the longest hash in use, in bytes.
@@ -57,7 +56,7 @@ func (f *File) Notes() iter.Seq[Note] {
 	}
 }
 
-// notesIn yields notes while they cost at most left; false: yield returned false.
+// notesIn yields notes while they cost at most left, and returns false if yield did.
 func (f *File) notesIn(off, size, align uint64, left *uint64, yield func(Note) bool) bool {
 	if off > f.size {
 		return true

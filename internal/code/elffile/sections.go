@@ -149,7 +149,7 @@ func (f *File) PLTs() []PLT {
 	return out
 }
 
-// FuncRange returns the bounds of the header or entry at addr; false: it is outside.
+// FuncRange returns the bounds of the header or entry at addr; it returns false if it is outside.
 func (t *PLT) FuncRange(addr uint64) (start, end uint64, ok bool) {
 	off := addr - t.Addr
 	if off >= t.Size {

@@ -166,7 +166,7 @@ func (f *File) FreeSymbols(syms []Symbol) { f.memory.Give(int64(cap(syms)) * sym
 // SymbolName returns a name of that table, cut after 64 KiB; "" if none.
 func (f *File) SymbolName(kind SymbolKind, s *Symbol) string { return string(f.NameBytes(kind, s)) }
 
-// In bytes. C++ templates reach tens of kilobytes.
+// maxString is in bytes. Names of C++ templates reach tens of kilobytes.
 const maxString = 64 << 10
 
 // NameBytes is SymbolName without a copy, valid until the next call.
@@ -183,7 +183,7 @@ func (f *File) names(kind SymbolKind) *Window {
 	return src.names
 }
 
-// In bytes: as much as [File.HoldNames] reads.
+// maxHeldNames is the most bytes that [File.HoldNames] reads.
 const maxHeldNames = 128 << 20
 
 // HoldNames reads a table's names as a whole until free, if they are not too large: symbols are not in their order.

@@ -23,7 +23,7 @@ const (
 type Window struct {
 	addr, off, size uint64
 	r               io.ReaderAt
-	whole           []byte // nil: read on demand
+	whole           []byte // nil if it is read on demand
 	memory          *filememory.Account
 	blocks          [windowBlocks]block
 	spare           block

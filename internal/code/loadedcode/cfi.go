@@ -111,7 +111,7 @@ type opener func(path string) (*safeopen.File, error)
 type debugFiles struct {
 	elf   *elffile.File
 	path  string
-	open  opener // nil: no search
+	open  opener // nil means no search
 	files *filePool
 	tried bool
 	found []*elffile.File

@@ -23,7 +23,7 @@ type detectedRuntimes struct {
 
 type detection struct {
 	kind          int             // index in runtimes.Detectors
-	runtime       managed.Runtime // nil: not found
+	runtime       managed.Runtime // nil until it is found
 	reason        error           // why not
 	tries         int             // since new files or run-time code appeared
 	refreshesLeft int             // refreshes until the next attempt
@@ -68,7 +68,7 @@ func (d *detectedRuntimes) detect(h *runtimeHost) {
 	d.listInterfaces()
 }
 
-// attach attaches the found runtimes; released: a lost one owned code.
+// attach attaches the found runtimes; released means that a lost one owned code.
 func (d *detectedRuntimes) attach(h *runtimeHost) (released bool) {
 	for i := range d.detections {
 		if entry := &d.detections[i]; entry.runtime != nil && !entry.runtime.Attach(h) {
@@ -185,7 +185,8 @@ func (d *detectedRuntimes) changed() (changed bool) {
 	return changed
 }
 
-// unreadReason is of a kind of which no runtime is read: another library of its kind may not be used.
+// unreadReason returns why a language's runtime is not read. If one library of a language is read, failures of others
+// of that language do not count, as the process may not use those.
 func (d *detectedRuntimes) unreadReason() error {
 	for i := range d.detections {
 		entry := &d.detections[i]

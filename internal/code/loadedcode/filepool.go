@@ -17,7 +17,7 @@ import (
 // filePool bounds open files: at the limit it closes the least recently used one, which its next read reopens.
 type filePool struct {
 	mu    sync.Mutex
-	limit int // 0: closed
+	limit int // 0 once it is closed
 	clock uint64
 	open  map[*pooledFile]struct{}
 }
@@ -31,7 +31,7 @@ type pooledFile struct {
 	used      uint64
 }
 
-// newFilePool takes a limit of open files; 0: half of RLIMIT_NOFILE, 16 to 512.
+// newFilePool takes a limit of open files. With 0 it is half of RLIMIT_NOFILE, 16 to 512.
 func newFilePool(limit int) *filePool {
 	if limit <= 0 {
 		limit = 512

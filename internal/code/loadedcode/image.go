@@ -21,14 +21,14 @@ type Image struct {
 	// BuildID is hexadecimal, or "".
 	BuildID string
 	ELF     *elffile.File
-	// FromMemory: an unreadable file's loaded sections are read from the process.
+	// FromMemory means that an unreadable file's loaded sections are read from the process.
 	FromMemory bool
 	Deleted    bool // unlinked
 
 	usage   usage
 	file    *pooledFile // or nil
 	mu      sync.Mutex
-	rules   *fileRules // nil: not made
+	rules   *fileRules // nil until it is made
 	debug   debugFiles
 	symbols fileSymbols
 }

@@ -20,11 +20,11 @@ type fileKey struct {
 // file's by now, or that are read from a process's memory, are dropped ([ImageCache.CloseUnused]). Not safe for
 // concurrent use.
 type ImageCache struct {
-	// ReadContexts: what a program publishes of the request on which a thread works is read. It is set before Open.
+	// ReadContexts means that what a program publishes of the request on which a thread works is read. Set it before Open.
 	ReadContexts bool
 
 	files    *filePool
-	byName   map[fileKey]*Image // nil: not ELF or unreadable
+	byName   map[fileKey]*Image // nil means no ELF file, or an unreadable one
 	byFile   map[safeopen.ID]*Image
 	inMemory []*Image
 	vdsos    []vdso
@@ -35,7 +35,7 @@ type vdso struct {
 	img   *Image
 }
 
-// NewImageCache returns a cache that keeps at most maxFiles files open; 0: by RLIMIT_NOFILE.
+// NewImageCache returns a cache that keeps at most maxFiles files open; with 0, RLIMIT_NOFILE decides.
 func NewImageCache(maxFiles int) *ImageCache {
 	return &ImageCache{
 		files:  newFilePool(maxFiles),

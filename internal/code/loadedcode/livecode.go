@@ -19,7 +19,7 @@ const (
 // liveCode keeps a JIT compiler's pages to detect changes.
 type liveCode struct {
 	p     *Process
-	pages map[uint64][]byte // by address ÷ codePageSize; nil: unreadable
+	pages map[uint64][]byte // by address ÷ codePageSize; nil means unreadable
 	lost  bool              // pages were dropped: refresh must assume a change
 }
 

@@ -44,7 +44,7 @@ type Mapping struct {
 	Image *Image
 	// Unresponsive: the file system did not respond; the file's memory is not read.
 	Unresponsive bool
-	// JIT: without a readable ELF file the code counts as made at run time; its module has the process's addresses.
+	// JIT means that without a readable ELF file the code counts as made at run time; its addresses are the process's.
 	JIT    bool
 	closed *atomic.Bool
 }

@@ -48,8 +48,8 @@ func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []MapsLine, pid int) *Mma
 	return s
 }
 
-// Program returns the file that the process runs; false: unknown. Precondition: the list is complete since an exec, in
-// order.
+// Program returns the file that the process runs, or false if it is unknown. Precondition: the list is complete since
+// an exec, in order.
 func (s *Mmap2Space) Program() (f ProgramFile, ok bool) {
 	for i := range s.maps {
 		if m := &s.maps[i]; m.Start == s.first && m.Image != nil && m.Inode != 0 {

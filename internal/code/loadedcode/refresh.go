@@ -172,7 +172,7 @@ func (p *Process) makeModules(before []*Mapping) (anonymous []*frames.Module) {
 }
 
 // StackEnd returns the end of the writable mapping with sp, or of the first thread's stack if sp is less than
-// [procmem.MaxStackGrowth] below it; 0: none.
+// [procmem.MaxStackGrowth] below it; it returns 0 if there is none.
 func (p *Process) StackEnd(sp uint64) uint64 {
 	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].End > sp })
 	for i < len(p.spans) && !p.spans[i].Writable { // below a growing stack

@@ -101,7 +101,7 @@ func (r *Runtimes) FuncRange(pc frames.Addr) (start, end frames.Addr, ok bool) {
 			return start, end, ok
 		}
 	}
-	if r.ask == nil || *r.ask == nil { // nil: closed
+	if r.ask == nil || *r.ask == nil { // nil after it is closed
 		return 0, 0, false
 	}
 	return (*r.ask)(pc)

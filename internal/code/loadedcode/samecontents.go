@@ -58,8 +58,7 @@ type contents struct {
 	buf      [2][]byte
 }
 
-// differ reports whether readable memory differs from the file, whose end is followed by zeros, by more than
-// breakpoints.
+// differ reports whether memory differs from the file, whose end is followed by zeros, by more than breakpoints.
 func (c *contents) differ(off, size uint64) bool {
 	for i := range c.buf {
 		if uint64(cap(c.buf[i])) < size {
@@ -139,8 +138,8 @@ var errReadMapped = errors.New("reading a file's contents in a process's memory"
 
 const maxPieces = 4096
 
-// NewMemFile reads the mapped parts of m's file; nil: none. Of several loads it reads the one with m: mappings
-// ascending in address and file offset.
+// NewMemFile reads the mapped parts of m's file; it returns nil if there is none. Of several loads it reads the one
+// with m: mappings ascending in address and file offset.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 	f := &MemFile{space: o}
 	found, last := false, uint64(0) // whether m has passed, and the offset of the file's mapping before

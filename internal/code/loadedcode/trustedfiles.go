@@ -21,10 +21,10 @@ import (
 // program's owner.
 type TrustedFiles struct {
 	PID    int
-	tid    int // a live thread's; 0: PID
+	tid    int // a live thread's; 0 means the first one, PID
 	opener safeopen.Opener
 	trust  *safeopen.Trust
-	since  int64 // the process's start, CLOCK_REALTIME ns; 0: unknown
+	since  int64 // the process's start, in nanoseconds of CLOCK_REALTIME; 0 means unknown
 }
 
 func (f *TrustedFiles) requestInRoot(name string) safeopen.Request {
@@ -93,7 +93,8 @@ func (f *TrustedFiles) PerfMap() (*safeopen.File, error) {
 	return f.opener.Open(r)
 }
 
-// startedAt converts clock ticks since boot to CLOCK_REALTIME ns, less one second of tolerance; 0: unknown.
+// startedAt converts clock ticks since boot to nanoseconds of CLOCK_REALTIME, less one second of tolerance; it returns
+// 0 if it is unknown.
 func startedAt(ticks uint64) int64 {
 	var boot, now unix.Timespec
 	if ticks == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil ||

@@ -97,9 +97,9 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 
 // Files finds source files.
 type Files struct {
-	// Dir is searched; "": none.
+	// Dir is searched, unless it is "".
 	Dir string
-	// Own: files missing there are read at the recorded absolute path, if they are the user's own.
+	// Own means that files missing there are read at the recorded absolute path, if they are the user's own.
 	Own bool
 
 	opener safeopen.Opener

@@ -19,7 +19,7 @@ import (
 // Hint is about one runtime's code.
 type Hint struct {
 	languages.Hint
-	language *languages.Language // nil: unknown
+	language *languages.Language // nil means unknown
 }
 
 var other = Hint{Hint: languages.Hint{
@@ -27,7 +27,7 @@ var other = Hint{Hint: languages.Hint{
 	Remedy: "have its runtime write /tmp/perf-PID.map, if it can",
 }}
 
-// ForFiles returns the first hint for a process that maps these files (paths); false: no known runtime.
+// ForFiles returns the first hint for a process that maps these files (paths), or false if that is no known runtime's.
 func ForFiles(files []string) (Hint, bool) {
 	for h := range AllForFiles(files) {
 		return h, true

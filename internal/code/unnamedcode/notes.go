@@ -23,7 +23,7 @@ type Program struct {
 	Files    []string // paths
 	Missing  []string // of Files: not there, or not readable
 	Mappings []string // of all mappings, those in brackets too
-	PID      int      // 0: several processes, or unknown
+	PID      int      // 0 means several processes, or unknown
 	Ended    bool     // a core's: no remedies for a live process
 	Again    string   // such as "record again"
 	OneRow   bool     // unnamed functions of a file

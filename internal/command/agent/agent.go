@@ -20,7 +20,7 @@ type Options struct {
 	Window time.Duration
 	// MaxMessage is the largest size before compression, bytes.
 	MaxMessage int64
-	// SpoolDir holds at most SpoolSize bytes of waiting messages, or one larger message; "": they wait in memory.
+	// SpoolDir holds at most SpoolSize bytes of waiting messages, or one larger message; with "" they wait in memory.
 	SpoolDir  string
 	SpoolSize int64
 	// Flush limits the sending in Finish.

@@ -46,8 +46,8 @@ type Receiver struct {
 type failure struct {
 	kind      failureKind
 	busy      bool          // the receiver says so
-	why       string        // reason of the loss; "": lostRefused
-	notBefore time.Duration // shortest pause before the next attempt; 0: unspecified
+	why       string        // reason of the loss; "" means lostRefused
+	notBefore time.Duration // shortest pause before the next attempt; 0 means unspecified
 	err       error
 }
 
@@ -230,7 +230,7 @@ func httpFailure(answer *http.Response, text []byte) *failure {
 	return f
 }
 
-// retryAfter parses seconds or a date (RFC 9110 §10.2.3); 0: neither.
+// retryAfter parses seconds or a date (RFC 9110 §10.2.3); it returns 0 for other texts.
 func retryAfter(text string, now time.Time) time.Duration {
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(n) * time.Second

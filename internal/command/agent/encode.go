@@ -19,7 +19,7 @@ type encoder struct {
 	resolver  profile.Resolver
 	resources *resources
 	aggregate bool
-	period    int64 // between ticks, ns
+	period    int64 // between ticks, in nanoseconds
 	version   string
 }
 

@@ -189,7 +189,7 @@ func boundedServer(h http.Handler, report func(line string)) *http.Server {
 	open := &connections{}
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: readTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnState: open.note,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ConnState: open.track,
 		ErrorLog: log.New(&lines{report: report}, "", 0),
 	}
 }
@@ -199,7 +199,7 @@ type connections struct {
 	oldest []net.Conn // in the order of their arrival
 }
 
-func (c *connections) note(conn net.Conn, state http.ConnState) {
+func (c *connections) track(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch state {

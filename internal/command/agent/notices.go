@@ -74,8 +74,8 @@ func (n *notices) unreadable(s *spool, m *message, err error) {
 	}
 }
 
-// indivisible counts a lost message, and reports the first one of a single point. lowered: the receiver's refusals
-// lowered the limit.
+// indivisible counts a lost message, and reports the first one of a single point. lowered means that the receiver's
+// refusals lowered the limit.
 func (n *notices) indivisible(err error, intervals, size, limit int, lowered bool) {
 	if !errors.Is(err, otlp.ErrSinglePoint) {
 		n.metrics.addLost(lostDamaged, intervals)

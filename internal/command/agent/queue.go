@@ -17,10 +17,10 @@ const maxWaitingBytes = 8 << 20
 
 // message waits in memory, or in a file of the spool.
 type message struct {
-	compressed []byte // nil: in the file
+	compressed []byte // nil if they are in the file
 	intervals  int
 	size       int64  // compressed, bytes
-	file       string // "": in memory
+	file       string // "" if it is in memory
 }
 
 func newMessage(body []byte, intervals int) message {
@@ -31,7 +31,7 @@ func newMessage(body []byte, intervals int) message {
 // queue holds waiting messages, the oldest first. Beyond a bound the oldest are dropped and counted. Not for concurrent
 // use.
 type queue struct {
-	spool   *spool // nil: memory only
+	spool   *spool // nil if messages are kept in memory only
 	list    []message
 	sending bool // the first message is being sent: it is not dropped
 	notices *notices

@@ -42,7 +42,7 @@ func resourceMessage(list []attribute) (m protobuf.Message) {
 
 // ResourceOptions select resource attributes.
 type ResourceOptions struct {
-	// Service names all processes; "": the name of the environment, else unknown_service:COMM.
+	// Service names all processes; "" means the name of the environment, else unknown_service:COMM.
 	Service string
 	// Environment reads each process's OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
 	Environment bool

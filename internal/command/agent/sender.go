@@ -123,7 +123,7 @@ func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }
 
-// sendWaiting returns the shortest pause before the next attempt; 0: all is sent.
+// sendWaiting returns the shortest pause before the next attempt, or 0 if all is sent.
 func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	for {
 		body, intervals, ok := s.next()
@@ -184,7 +184,7 @@ func rejectedOf(claimed int64, body []byte, intervals int) (profiles int64, lost
 	return claimed, (intervals*int(claimed) + all - 1) / all
 }
 
-// handleFailure returns the shortest pause before the next attempt; 0: the message was divided or dropped.
+// handleFailure returns the shortest pause before the next attempt, or 0 if the message was divided or dropped.
 func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, intervals int) (pause time.Duration) {
 	s.metrics.failures.Add(1)
 	s.mu.Lock()

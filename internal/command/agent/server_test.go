@@ -76,10 +76,10 @@ func TestClosedConnectionsAreForgotten(t *testing.T) {
 	var all [3 * (maxConnections - 1)]net.Conn
 	for i := range all {
 		all[i], _ = net.Pipe()
-		open.note(all[i], http.StateNew)
-		open.note(all[i], http.StateActive)
+		open.track(all[i], http.StateNew)
+		open.track(all[i], http.StateActive)
 		if i%3 > 0 {
-			open.note(all[i], http.StateClosed)
+			open.track(all[i], http.StateClosed)
 		}
 	}
 	if len(open.oldest) != maxConnections-1 || open.oldest[0] != all[0] {

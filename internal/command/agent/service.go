@@ -38,7 +38,7 @@ func (s service) notify(state string) {
 }
 
 // RefreshTimes returns the time between calls of [Agent.RefreshCut] that a window needs, and the most that systemd's
-// watchdog allows; 0: none is set.
+// watchdog allows; 0 means that none is set.
 func RefreshTimes(window time.Duration) (every, within time.Duration) {
 	every = max(window/refreshesPerWindow, 100*time.Millisecond)
 	limit, err := strconv.ParseUint(os.Getenv("WATCHDOG_USEC"), 10, 50)

@@ -15,11 +15,10 @@ import (
 	"prywalk/internal/store/profile"
 )
 
-// maxPoints limits a window's points: from then on only a row's first interval makes a point, others are added to their
-// row's last one.
+// maxPoints limits a window's points: from then on only a row's first interval makes a point, others are added to that.
 const maxPoints = 1 << 16
 
-// clockValues are ns, by clock.
+// clockValues are in nanoseconds, by clock.
 type clockValues [clocks]int64
 
 const (
@@ -54,14 +53,14 @@ func rowOf(iv *profile.Interval) row {
 }
 
 type point struct {
-	end    int64 // Unix epoch, ns
+	end    int64 // in nanoseconds of Unix time
 	values clockValues
 }
 
 type window struct {
-	from, to  int64 // Unix epoch, ns
+	from, to  int64 // in nanoseconds of Unix time
 	rows      map[row][]point
-	clockStep int64 // advance of Unix time from the recording's start to the window's end, ns
+	clockStep int64 // advance of Unix time from the recording's start to the window's end, in nanoseconds
 }
 
 func (w *window) unix(at int64) uint64 { return uint64(at + w.clockStep) }
@@ -79,7 +78,7 @@ type windowBuilder struct {
 	length        time.Duration
 	current       window
 	points        int
-	due           int64 // earliest end of the window, Unix epoch, ns
+	due           int64 // earliest end of the window, in nanoseconds of Unix time
 	finished      chan *window
 	unencoded     atomic.Int32
 	onInterval    func(processKey)
@@ -166,8 +165,8 @@ func (b *windowBuilder) finish(at time.Time) {
 	close(b.finished)
 }
 
-// minClockStep of Unix time is more than a reading error, ns.
-const minClockStep = 10e6
+// minClockStep of Unix time is more than a reading error.
+const minClockStep = int64(10 * time.Millisecond)
 
 func (b *windowBuilder) clockStep() int64 {
 	if step := b.unixOffset() - b.offsetAtStart; step >= minClockStep || step <= -minClockStep {
@@ -176,5 +175,5 @@ func (b *windowBuilder) clockStep() int64 {
 	return 0
 }
 
-// readUnixOffset returns Unix time − CLOCK_BOOTTIME, ns.
+// readUnixOffset returns Unix time − CLOCK_BOOTTIME, in nanoseconds.
 func readUnixOffset() int64 { return procmem.UnixAhead(procmem.SinceBoot, 5) }

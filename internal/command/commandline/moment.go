@@ -15,7 +15,7 @@ import (
 type Moment struct {
 	text  string
 	since time.Duration
-	at    time.Time // zero: since the start
+	at    time.Time // zero if the moment is a time since the start
 	daily bool      // of at, only the time of the day counts
 }
 
@@ -50,11 +50,11 @@ func parseMoment(text string) (Moment, error) {
 // IsStart reports whether it is 0 seconds since the start.
 func (m *Moment) IsStart() bool { return m.at.IsZero() && m.since == 0 }
 
-// String returns the text of the flag; "": none was given.
+// String returns the text of the flag, or "" if none was given.
 func (m *Moment) String() string { return m.text }
 
-// Since returns the time since begin; 0: none was given, or it is before. A time of the day is that of the first day
-// on which it is within the recording, else of the day of begin.
+// Since returns the time since begin, or 0 if none was given or it is before. A time of the day is that of the first
+// day on which it is within the recording, else of the day of begin.
 func (m *Moment) Since(begin, end time.Time) time.Duration {
 	return max(m.offset(begin, end), 0)
 }

@@ -25,7 +25,7 @@ import (
 type Condition struct {
 	text     string
 	kind     string
-	limit    float64        // threads, a share, or for blocked and stalled ns
+	limit    float64        // threads, a share, or nanoseconds for blocked and stalled
 	selected *regexp.Regexp // functions of blocked, threads of stalled
 }
 

@@ -24,14 +24,14 @@ type Watch struct {
 	Conditions []Condition
 	// Pause is the least time between two reports of one condition.
 	Pause time.Duration
-	// Functions returns a stack's functions, the innermost first. final: they will not change.
+	// Functions returns a stack's functions, the innermost first. final means that they will not change.
 	Functions func(sample.StackID) (functions []waits.Frame, final bool)
-	// Holds is called when a condition begins to hold, with what does, and the time (Unix epoch, ns).
+	// Holds is called when a condition begins to hold, with what does, and the time (in nanoseconds of Unix time).
 	Holds func(c *Condition, what string, at int64)
 	// Suspect is called with the processes of a possible deadlock, at least SuspectPause after the last call.
 	Suspect func(pids []int, at int64)
 
-	cpu, queued, last int64 // ns since the last Refresh, and its time
+	cpu, queued, last int64 // in nanoseconds: clocks since the last Refresh, and its time
 	states            []state
 	suspects          string // as of the last call of Suspect
 	suspectedAt       int64
@@ -132,7 +132,8 @@ func (w *Watch) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	w.cpu, w.queued, w.last = 0, 0, at
 }
 
-// share describes a clock's share beyond the limit; "": it is within. elapsed is the time since the last Refresh, ns.
+// share describes a clock's share beyond the limit, or "" if it is within. elapsed is the time since the last Refresh,
+// in nanoseconds.
 func (w *Watch) share(c *Condition, elapsed int64) string {
 	part, whole, format := w.cpu, elapsed, "%.0f%% of one CPU"
 	if c.kind == runQueue {

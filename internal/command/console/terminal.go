@@ -28,7 +28,7 @@ func UseColor(f *os.File) bool {
 // isDumb reports a terminal without control sequences.
 func isDumb() bool { return os.Getenv("TERM") == "dumb" }
 
-// Width returns f's width in columns; 0: no terminal.
+// Width returns f's width in columns, or 0 if it is no terminal.
 func Width(f *os.File) int {
 	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

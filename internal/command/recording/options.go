@@ -15,18 +15,20 @@ type Options struct {
 	Sampler sampler.Options
 	// PIDs are empty for a command.
 	PIDs []int
-	// Duration of sampling; 0: until the targets end, or a signal; with ByRule until a signal.
+	// Duration is that of sampling. With 0 it lasts until the targets end, or a signal; with ByRule until a signal.
 	Duration time.Duration
-	// Output is the recording's path; "-": standard output; "" (top and agent): none. %p is the first pid, %t the time.
+	// Output is the recording's path; "-" is standard output; "" (top and agent) means that there is none. %p is the first
+	// pid, %t the time.
 	Output string
-	// Page is the path of the page that is written as well, with %p and %t; "": none. Precondition: Output is one file.
+	// Page is the path of the page that is written as well, with %p and %t, or "" if there is none. Precondition: Output
+	// is one file.
 	Page string
 	// Open opens Page in a browser at the end. Precondition: [CheckBrowser].
 	Open bool
 	// Overwrite discards an earlier run's file, which else is kept as FILE.old.
 	Overwrite bool
-	// Rotate is the length of each of successive recordings; 0: one recording. Keep is the number of complete ones kept
-	// beside the one being written; 0: all.
+	// Rotate is the length of each of successive recordings; 0 means one recording. Keep is the number of complete ones
+	// kept beside the one being written; 0 means all.
 	Rotate time.Duration
 	Keep   int
 	// Context labels samples with the requests that programs publish (package threadcontext).
@@ -37,9 +39,9 @@ type Options struct {
 	On   []condition.Condition
 	// Aggregate keeps sums without times.
 	Aggregate bool
-	// Stats is the path of the counts as JSON; "": none.
+	// Stats is the path of the counts as JSON, or "" if there is none.
 	Stats string
-	// Threads is the expression that selects threads, for messages; "": all.
+	// Threads is the expression that selects threads, for messages; "" means all.
 	Threads string
 	// ByRule: a rule selected PIDs. Unreadable processes are counted, and more may come (Sampler.Select).
 	ByRule bool
@@ -53,7 +55,7 @@ type TopOptions struct {
 	Clock top.Clock
 	// Window is the time that a table covers.
 	Window time.Duration
-	// Rows limits functions in text, and rows of each kind in JSON; negative: all.
+	// Rows limits functions in text, and rows of each kind in JSON; a negative number means all.
 	Rows int
 	// Once prints one table.
 	Once bool

@@ -23,9 +23,9 @@ import (
 )
 
 type output struct {
-	path            string    // "-": standard output; "": none
-	page            string    // "": none
-	rotation        *rotation // nil: one file
+	path            string    // "-" is standard output, "" none
+	page            string    // "" means none
+	rotation        *rotation // nil means one file
 	keepOld         bool      // until the first write
 	failureReported bool
 	spillReported   sync.Once
@@ -199,7 +199,7 @@ func (r *recording) rotateIfDue() bool {
 	o.rotation.written++
 	o.failureReported = false
 	o.path = o.rotation.path(r.builder.PartStart())
-	o.state.noteComplete(o.path)
+	o.state.beginPart(o.path)
 	o.rotation.prune()
 	return true
 }
@@ -226,14 +226,14 @@ func (s *outputState) setPath(path string) {
 	s.path = path
 }
 
-func (s *outputState) noteComplete(next string) {
+func (s *outputState) beginPart(next string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.parts++
 	s.path, s.written, s.complete = next, time.Time{}, false
 }
 
-func (s *outputState) noteWrite(complete bool) {
+func (s *outputState) recordWrite(complete bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written, s.complete = time.Now(), complete

@@ -43,15 +43,15 @@ type recording struct {
 	// fileNames are those of what is written.
 	fileNames *backgroundResolver
 	output    output
-	ring      *ring // nil: all is kept
+	ring      *ring // nil means that all is kept
 	signals   signalHandler
 
 	stats       runstats.Stats
-	conclusion  string // of what was written; "": unknown
+	conclusion  string // of what was written; "" means unknown
 	deadlocks   []string
 	children    string           // a line on those that are not recorded, or ""
 	kernelNames string           // why the kernel's functions have no names, or ""
-	notStopped  error            // why running threads were not; nil: they were, or none ran
+	notStopped  error            // why running threads were not; nil means that they were, or none ran
 	unanswered  string           // a line on connections, or ""
 	refused     map[string]int64 // by reason
 	unopened    int64            // selected processes that could not be opened at the start

@@ -253,9 +253,9 @@ func TestTheRecordingOnDiskIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	says("is an older file")
-	d.noteWrite(false)
+	d.recordWrite(false)
 	says("the rest is lost")
-	d.noteWrite(true)
+	d.recordWrite(true)
 	says("the whole recording is in " + path)
 	d.setPath("-")
 	says("standard output")

@@ -17,10 +17,10 @@ import (
 type resolver struct {
 	*symbols.Namer
 	lookedUp  atomic.Int64    // number of addresses since begin
-	skipNames <-chan struct{} // closed: skip names; nil: never
+	skipNames <-chan struct{} // names are skipped once it is closed; nil if they never are
 	skipped   int
 	buf       []symbols.Frame
-	kernel    *symbols.KernelNames // nil: not read yet
+	kernel    *symbols.KernelNames // nil until it is read
 	// lacksKernel takes why the functions of the kernel have no names.
 	lacksKernel func(why string)
 }
@@ -90,12 +90,12 @@ type backgroundResolver struct {
 	private map[*loadedcode.Image]*privateImage
 	modules map[*profile.ModuleInfo]*profile.ModuleInfo
 	now     func() time.Time
-	// others names code without a file; nil: only by the mapping's name.
+	// others names code without a file. Without it the mapping's name is the only one.
 	others func(m *profile.ModuleInfo, addr uint64) []profile.Frame
 }
 
 type privateImage struct {
-	image  *loadedcode.Image // nil: closed, or unreadable
+	image  *loadedcode.Image // nil if it is closed, or unreadable
 	failed bool
 	used   time.Time
 }

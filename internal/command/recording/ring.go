@@ -35,7 +35,7 @@ type ring struct {
 // reason is why the ring is written.
 type reason struct {
 	what, detail string
-	at           int64 // Unix epoch, ns
+	at           int64 // in nanoseconds of Unix time
 }
 
 const (

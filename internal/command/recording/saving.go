@@ -76,7 +76,7 @@ func (r *recording) save(whole bool) error {
 	if err := r.builder.WriteFile(r.output.path, r.fileNames); err != nil {
 		return err
 	}
-	r.output.state.noteWrite(whole)
+	r.output.state.recordWrite(whole)
 	r.output.failureReported = false
 	return nil
 }

@@ -47,8 +47,8 @@ type signalHandler struct {
 	launches bool   // set before handle
 	onUser1  func() // called at SIGUSR1 before the checkpoint, if set before handle
 	command  atomic.Pointer[launch.Launched]
-	pending  atomic.Int32                    // for the command; 0: none
-	sampler  atomic.Pointer[sampler.Sampler] // nil: no checkpoints
+	pending  atomic.Int32                    // for the command; 0 means none
+	sampler  atomic.Pointer[sampler.Sampler] // nil means that there are no checkpoints
 
 	endRequested atomic.Bool
 	samplingOver atomic.Bool
@@ -126,8 +126,7 @@ type endRequests struct {
 	received map[syscall.Signal]time.Time // first of each
 }
 
-// classify returns leavesNow for a second request: prywalk exits at once; and isRepeat for a copy of the first
-// request.
+// classify returns leavesNow for a second request: prywalk exits at once; isRepeat for a copy of the first request.
 func (r *endRequests) classify(sig syscall.Signal, now time.Time) (isFirst, isRepeat, leavesNow bool) {
 	if isFirst = r.first.IsZero(); isFirst {
 		r.first, r.received = now, map[syscall.Signal]time.Time{}

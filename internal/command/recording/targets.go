@@ -167,7 +167,7 @@ func (c *childrenCPU) since(before *childrenCPU) string {
 const maxUnanswered = 64
 
 // unansweredNote returns a note of the connections on which no data came back, of the process with the most to one
-// other end, or else the most of clients; "": there are none.
+// other end, or else the most of clients; it returns "" if there are none.
 func unansweredNote(pids []int) (note string) {
 	var most waits.Unanswered
 	files := waits.NewOpenFiles(os.Getpid())
