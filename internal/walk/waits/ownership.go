@@ -10,7 +10,8 @@ import (
 
 // Ownership is the owner of a lock that is waited for, or why that is not known.
 type Ownership struct {
-	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace, or 0.
+	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace; 0 means
+	// unknown.
 	Owner int `json:"owner,omitempty"`
 	// OwnerTask is the number of the virtual thread that holds the lock, or 0 if there is none.
 	OwnerTask uint64 `json:"owner_task,omitempty"`
@@ -22,7 +23,8 @@ type Ownership struct {
 	// OwnerParent is the parent process, if OwnerGone is a live thread of it, which took the lock before the fork: no
 	// thread of this process holds it. It is 0 if there is none.
 	OwnerParent int `json:"owner_parent,omitempty"`
-	// OwnerProcess is the process that took a file lock, or 0. A process that it started may hold the lock, too.
+	// OwnerProcess is the process that took a file lock; 0 means unknown. A process that it started may hold the lock,
+	// too.
 	OwnerProcess int `json:"owner_process,omitempty"`
 	// Free reports that no owner was stored when the lock was read, or that its waiters had gone on. It is false for a
 	// free rwlock, and for a taken mutex whose owner is not stored yet: Why says so.
