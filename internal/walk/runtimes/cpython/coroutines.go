@@ -187,9 +187,9 @@ func (in *interpreter) frameOf310(co uint64) (f coFrame) {
 	return f
 }
 
-// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the outermost's state,
-// or false if they are inconsistent, as during a change. It sets t.locals to those of the innermost one.
-func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
+// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, the address of the innermost
+// one's locals, and the outermost's state, or false if they are inconsistent, as during a change.
+func (t *taskReader) awaiting(co uint64) (list []managed.Frame, locals uint64, state coState, ok bool) {
 	for n := 0; n < maxAwaits; n++ {
 		t.left--
 		f := t.r.frameOf(co)
@@ -198,22 +198,21 @@ func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, o
 		}
 		switch {
 		case f.state == coUnknown, n > 0 && (f.state == coExecuting || f.state == coCleared):
-			return nil, coUnknown, false
+			return nil, 0, coUnknown, false
 		case f.state == coCleared:
-			return nil, coCleared, true
+			return nil, 0, coCleared, true
 		}
 		c, status := t.codes.resolve(f.code)
 		if status != managed.ObjectKnown {
-			return nil, coUnknown, false
+			return nil, 0, coUnknown, false
 		}
 		list = append(list, c.frame(t.r.minor, f.offset))
 		if co = t.r.coroutineOf(f.awaits); co == 0 {
 			slices.Reverse(list)
-			t.locals = f.locals
-			return list, state, true
+			return list, f.locals, state, true
 		}
 	}
-	return nil, coUnknown, false
+	return nil, 0, coUnknown, false
 }
 
 func (r *Runtime) taskReader() *taskReader {

@@ -177,8 +177,7 @@ func FuzzGreenlets(f *testing.F) {
 			t.readOnce(at)
 			t.suspended(at)
 			t.readGreenlet(at)
-			t.locals = at
-			t.reads(&managed.Frame{Function: "StreamReader._wait_for_data", File: "asyncio/streams.py"})
+			t.reads(&managed.Frame{Function: "StreamReader._wait_for_data", File: "asyncio/streams.py"}, at)
 		}
 	})
 }

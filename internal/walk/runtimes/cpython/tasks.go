@@ -147,7 +147,6 @@ type taskReader struct {
 	coroutine uint64         // its offset in a task
 	offsets   asyncioOffsets // 3.14 on
 	left      int            // of maxListWork
-	locals    uint64         // address, of the innermost frame of the last task
 	greenlets greenlets
 }
 
@@ -170,7 +169,7 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, status managed.Task
 	if co == 0 {
 		return task, managed.TaskDone
 	}
-	frames, state, ok := t.awaiting(co)
+	frames, locals, state, ok := t.awaiting(co)
 	switch {
 	case !ok:
 		return task, managed.TaskChanges
@@ -190,7 +189,7 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, status managed.Task
 			task.AwaitsTasks = append(task.AwaitsTasks, t.name(at))
 		}
 		task.Wait = waitOf(&task)
-		task.Reads = t.reads(&task.Frames[0])
+		task.Reads = t.reads(&task.Frames[0], locals)
 	}
 	return task, managed.TaskKnown
 }
@@ -206,13 +205,13 @@ func waitOf(t *managed.Task) string {
 	return t.Awaits
 }
 
-// reads returns the descriptor of the StreamReader that waits in a frame, or 0 (asyncio/streams.py; from 3.11 on). Its
-// transport is of a socket (asyncio/selector_events.py) or a pipe (asyncio/unix_events.py).
-func (t *taskReader) reads(f *managed.Frame) int {
-	if t.locals == 0 || f.Function != "StreamReader._wait_for_data" || path.Base(f.File) != "streams.py" {
+// reads returns the descriptor of the StreamReader that waits in a frame with locals, or 0 (asyncio/streams.py;
+// from 3.11 on). Its transport is of a socket (asyncio/selector_events.py) or a pipe (asyncio/unix_events.py).
+func (t *taskReader) reads(f *managed.Frame, locals uint64) int {
+	if locals == 0 || f.Function != "StreamReader._wait_for_data" || path.Base(f.File) != "streams.py" {
 		return 0
 	}
-	self := t.r.read64(t.locals) & t.r.frameMask
+	self := t.r.read64(locals) & t.r.frameMask
 	transport := t.o.attribute(self, "_transport")
 	for _, name := range []string{"_sock_fd", "_fileno"} {
 		if n := t.o.attribute(transport, name); t.o.is(n, t.r.longType) {
