@@ -109,7 +109,7 @@ func (a *Agent) Start(begin time.Time, period time.Duration, b *profile.Builder,
 	a.windows = newWindowBuilder(begin, a.opts.Window, a.resources.readLater)
 	a.windows.onClose = b.BeginEpoch
 	e := &encoder{
-		names: names, resolver: fileNames, resources: a.resources, aggregate: a.opts.Aggregate, period: period.Nanoseconds(),
+		names: names, resolver: fileNames, resources: a.resources, aggregate: a.opts.Aggregate, period: period,
 		version: a.opts.Version,
 	}
 	ctx, cancel := context.WithCancel(context.Background())

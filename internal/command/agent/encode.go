@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"maps"
 	"slices"
+	"time"
 
 	"prywalk/internal/base/protobuf"
 	"prywalk/internal/base/sample"
@@ -19,7 +20,7 @@ type encoder struct {
 	resolver  profile.Resolver
 	resources *resources
 	aggregate bool
-	period    int64 // between ticks, in nanoseconds
+	period    time.Duration // between ticks
 	version   string
 }
 
@@ -80,7 +81,7 @@ func (e *encoding) resource(process processKey, w *window, rows []row) protobuf.
 			continue
 		}
 		p.Bytes(5, e.ValueType(profile.TypeCPU, profile.Nanoseconds))
-		p.Int(6, e.period)
+		p.Int(6, e.period.Nanoseconds())
 		var id [16]byte
 		_, _ = rand.Read(id[:])
 		p.Bytes(7, id[:])

@@ -25,7 +25,7 @@ const collectFor = int64(10 * time.Second)
 // The goroutine that takes the samples may hang, and go on later.
 type rawSamples struct {
 	threads []*observe.Thread
-	pause   int64 // in nanoseconds; of [Options].Atomic
+	pause   time.Duration // of [Options].Atomic
 
 	mu      sync.Mutex
 	taken   map[*observe.Thread]*observe.RawSample
@@ -128,7 +128,7 @@ func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add
 		return fresh
 	}
 	return onController(o, n, func(c *ptrace.Controller, pool *observe.Pool) {
-		raw.pause = observe.StopAll(c, pool, more, raw.store)
+		raw.pause = time.Duration(observe.StopAll(c, pool, more, raw.store))
 	})
 }
 

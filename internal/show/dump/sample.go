@@ -72,7 +72,7 @@ func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 	}
 	d := &describer{target: t, options: o, err: err,
 		process: stacks.Process{Origin: origin, PID: t.PID, Start: t.StartTime, Name: t.Comm, Threads: []stacks.Thread{},
-			Frozen: cgroup.Root("/").Frozen(t.PID), Failed: raw.failed, Pause: time.Duration(raw.pause), Native: o.Native,
+			Frozen: cgroup.Root("/").Frozen(t.PID), Failed: raw.failed, Pause: raw.pause, Native: o.Native,
 			Budget: o.account(t.PID)}}
 	d.publish()
 	hung := selfhang.Watched(func() { d.describe(raw) })
