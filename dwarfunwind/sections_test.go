@@ -135,7 +135,7 @@ func TestSearchTableEncodings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if table.hdr.count != want { // 0: an index replaces it
+		if table.hdr.count != want { // 0 if an index replaces it
 			t.Errorf("encoding %#x: %d entries, want %d", enc, table.hdr.count, want)
 		}
 		checkThree(t, fmt.Sprintf("encoding %#x", enc), table)

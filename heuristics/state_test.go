@@ -22,7 +22,7 @@ func TestExampleOfThePackageComment(t *testing.T) {
 	for i, want := range []struct {
 		reg   uint8
 		v     value
-		saved uint8 // register whose value the word at the stack pointer has; noReg: none
+		saved uint8 // register whose value the word at the stack pointer has; noReg means none
 	}{
 		{hwSP, sp.plus(-8), hwBP}, {hwBP, sp.plus(-8), hwBP}, {hwSP, sp.plus(-16), hwBX}, {hwSP, sp.plus(-40), noReg},
 		{hwBX, startValue(hwDI), noReg}, {hwDI, value{}, noReg},

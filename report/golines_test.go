@@ -18,7 +18,7 @@ type onStack struct {
 	tid             int64
 	function, stack string
 	from, to        int64
-	what            string // of did; "": run
+	what            string // of did; "" means run
 }
 
 // web waits for app from 0 to 1000 ms. A third thread of app is Go's own, always at work.

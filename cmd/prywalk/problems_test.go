@@ -19,7 +19,7 @@ import (
 
 type problem struct {
 	name, program string
-	command       string // without -p; "": record, whose first line is the conclusion
+	command       string // without -p; "" means record, whose first line is the conclusion
 	want          string
 }
 

@@ -14,7 +14,7 @@ import (
 func TestThreadsThatOnlySleepInASchedulerAreCountedApart(t *testing.T) {
 	r := newRecording(rec.TypeSamples, rec.TypeWall, rec.TypeRunQueue, rec.TypeCPU)
 	idle := []*profile.Location{r.location("runtime.futex", "/srv/app"), r.location("runtime.schedule", "/srv/app")}
-	for tid, wall := range map[int64]int64{1: 100, 2: 0} { // 0: the time is another sample's
+	for tid, wall := range map[int64]int64{1: 100, 2: 0} { // 0 means that the time is another sample's
 		s := r.addStack(idle, 3, wall, 0, 0)
 		s.Label[rec.LabelState] = []string{"sleeping"}
 		s.NumLabel[rec.LabelPID], s.NumLabel[rec.LabelTID] = []int64{7}, []int64{tid}

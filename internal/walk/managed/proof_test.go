@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// target is a process whose only objects are at address 8; 0: none, unreadable if copied.
+// target is a process whose only objects are at address 8; with 0 it has none, and is unreadable if copied.
 type target struct {
 	objects     *Objects[*object]
 	copied, now uint64
@@ -47,7 +47,7 @@ func TestAnObjectIsNamedByOneOfThreeProofs(t *testing.T) {
 		timeless    bool   // the time of the sample is unknown
 		copied, now uint64
 		asleep      bool
-		want        uint64 // 0: freed
+		want        uint64 // 0 if it was freed
 		live        bool
 	}{
 		"copied, and known":           {known: 1, copied: 1, now: 2, want: 1},

@@ -20,7 +20,7 @@ func TestFormsAreReadAndSkippedAlike(t *testing.T) {
 		u    unit
 		kind kind
 		want uint64
-		size int // −1: refused
+		size int // −1 if it is refused
 	}{
 		{0x0b, unit{}, kindConst, one, 1}, {0x05, unit{}, kindConst, two, 2}, {0x06, unit{}, kindConst,
 			four, 4},

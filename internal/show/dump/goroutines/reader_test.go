@@ -21,7 +21,7 @@ type toyScheduler struct {
 	name    string
 	tasks   []managed.TaskRecord
 	err     error
-	changes int // per reading; negative: always
+	changes int // per reading; negative means always
 	again   int
 	fd      int // of each task
 }

@@ -84,7 +84,7 @@ func TestAWaiterNamesTheHolderThatWasCopied(t *testing.T) {
 	for _, c := range []struct {
 		what        string
 		word        uint64
-		copied, now []byte // nil: not copied
+		copied, now []byte // nil if not copied
 		same        bool
 		want        managed.WaitAnswer
 		ok          bool

@@ -33,7 +33,7 @@ func (f *fake) read(addr uint64, b []byte) int {
 func (f *fake) put(addr, v uint64)          { binary.LittleEndian.PutUint64(f.mem[addr:], v) }
 func (f *fake) code(addr uint64, b ...byte) { copy(f.mem[addr:], b) }
 
-// calls maps return addresses to callees; 0: indirect.
+// calls maps return addresses to callees; 0 means an indirect call.
 type calls map[uint64]uint64
 
 func (c calls) CallBefore(ret frames.Addr) (frames.Call, bool) {
@@ -52,9 +52,9 @@ type host struct {
 	arch   frames.Arch
 	mem    *fake
 	mods   []*frames.Module
-	marked *frames.Module // exports the symbol; nil: none
-	symbol string         // "": LuaJIT's
-	entry  uint64         // of each kind; 0: none
+	marked *frames.Module // exports the symbol; nil means none
+	symbol string         // "" means LuaJIT's
+	entry  uint64         // of each kind; 0 means none
 }
 
 func (h *host) Arch() frames.Arch                { return h.arch }

@@ -26,7 +26,7 @@ type fde struct {
 type cfaRow struct {
 	pc  uint64
 	off int64
-	ra  int64 // of arm64: of the link register, from the CFA; 0: in itself
+	ra  int64 // of arm64: of the link register, from the CFA; 0 means in itself
 }
 
 // Go uses DW_CFA_advance_loc* and DW_CFA_def_cfa_offset_sf only (cmd/link/internal/ld/dwarf.go).

@@ -15,7 +15,7 @@ func TestTheEndOfTheTableTellsTheFormOfModuledata(t *testing.T) {
 	const table, size, gofunc = 0x5000, 0x1000, 0x9000
 	for name, c := range map[string]struct {
 		magic   uint32
-		at, end int // word of go:func.*, and of the end of the table; 0: it has none
+		at, end int // word of go:func.*, and of the end of the table; 0 means that it has none
 	}{"1.18": {magic118, 38, 0}, "1.20": {magic120, 40, 0}, "1.26": {magic120, 40, 41}, "1.27": {magic120, 43, 44}} {
 		tab := moduleScan{funcs: &funcs{img: Image{PclntabAddr: table, Pclntab: make([]byte, size)}}}
 		tab.h.magic = c.magic

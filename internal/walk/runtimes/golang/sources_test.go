@@ -97,7 +97,7 @@ func TestSystemGoroutinesAreThoseOfTheRuntimesSources(t *testing.T) {
 	})
 }
 
-// wordsOf returns the size of a type in words of 8 bytes; 0: not known.
+// wordsOf returns the size of a type in words of 8 bytes, or 0 if it is not known.
 func wordsOf(typ ast.Expr) int {
 	switch e := typ.(type) {
 	case *ast.ArrayType:

@@ -51,7 +51,7 @@ const (
 	pollX8     insn = 0xf9402388 // ldr x8, [x28, #64]
 )
 
-// CFA − sp, and whether the return address is in x30; −1: no rule.
+// CFA − sp, and whether the return address is in x30; −1 means no rule.
 type wantARM64 struct {
 	cfa  int32
 	inLR bool

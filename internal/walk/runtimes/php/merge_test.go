@@ -18,7 +18,7 @@ func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 		name   string
 		inner  uint64
 		outer  uint64
-		at     uint64 // of the saved register, from there; 0: in the context
+		at     uint64 // of the saved register, from there; 0 means in the context
 		signal bool
 		found  int
 	}{

@@ -16,7 +16,7 @@ func TestPagesBeforeTheAllocationAreNotThoseAfterIt(t *testing.T) {
 	set := func(p *heapPage, word int, to uint64) { binary.LittleEndian.PutUint64(p.header[8*word:], to) }
 	for id := uint64(1); id <= pages; id++ {
 		byID[id] = &heapPage{id: id, space: 100, flags: toPage}
-		set(byID[id], previous, id-1) // 0: none
+		set(byID[id], previous, id-1) // 0 means none
 		set(byID[id], next, (id+1)%(pages+1))
 	}
 	for id := uint64(1); id <= pages; id++ {

@@ -51,7 +51,7 @@ func (t *task) differs(got *stacks.Task) string {
 	return ""
 }
 
-// checkTasks compares with the program's list, which lacks its main task. how is how all must have been read; "": in
+// checkTasks compares with the program's list, which lacks its main task. how is how all must have been read; "" allows
 // any way.
 func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p *stacks.Process) {
 	t.Helper()

@@ -47,7 +47,7 @@ func startShop(t *testing.T, java, name string) (pid int) {
 	return cmd.Process.Pid
 }
 
-// requestOf returns the path of a task's request, by the shop's innermost function; "": it is none.
+// requestOf returns the path of a task's request, by the shop's innermost function, or "" if it is none.
 func requestOf(task *stacks.Task) string {
 	for f := range stacks.Each(task.Frames) {
 		if name, is := strings.CutPrefix(f.Function, "shop.Shop."); is {
