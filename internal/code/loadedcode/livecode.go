@@ -68,7 +68,6 @@ func (l *liveCode) refresh() bool {
 	return changed
 }
 
-// fileCode is the code of a file.
 type fileCode struct{ f *elffile.File }
 
 // ReadCode implements heuristics.Code.

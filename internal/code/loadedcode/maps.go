@@ -61,8 +61,8 @@ func MappingOf(m *frames.Module) *Mapping {
 // ProcessClosed reports whether the process is closed: its code is not walked.
 func (m *Mapping) ProcessClosed() bool { return m.closed != nil && m.closed.Load() }
 
-// ErrMaps means that the text is not a list of mappings.
-var ErrMaps = errors.New("malformed maps")
+// errMaps means that the text is not a list of mappings.
+var errMaps = errors.New("malformed maps")
 
 // RawMapping is a MapsLine with an unparsed path.
 type RawMapping struct {
@@ -85,7 +85,7 @@ func eachMapping(text []byte, f func(*RawMapping)) error {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
 		text = rest
 		if !m.parse(line) {
-			return fmt.Errorf("%w: line %d: %.80q", ErrMaps, n, line)
+			return fmt.Errorf("%w: line %d: %.80q", errMaps, n, line)
 		}
 		f(&m)
 	}

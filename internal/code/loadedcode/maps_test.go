@@ -82,8 +82,8 @@ func TestMalformedMapsAreRefused(t *testing.T) {
 		"x", "1-2", "2-1 r-xp 0 0:0 0", "1-2 r-xq 0 0:0 0", "1-2 rwx 0 0:0 0", "1-2 r-xp 0 0:0", "1-2 r-xp 0 0:0 ",
 		"11111111111111111-2 r-xp 0 0:0 0", "-2 r-xp 0 0:0 0", "1-2 r-xp 0 00 0", "1-2 r-xp 0 0:0 0x", "\n",
 	} {
-		if _, err := parseMaps([]byte(line)); !errors.Is(err, ErrMaps) {
-			t.Errorf("%q: error %v, want %v", line, err, ErrMaps)
+		if _, err := parseMaps([]byte(line)); !errors.Is(err, errMaps) {
+			t.Errorf("%q: error %v, want %v", line, err, errMaps)
 		}
 	}
 }

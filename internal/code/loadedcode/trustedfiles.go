@@ -136,8 +136,7 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// openMapped opens a mapping's file by its map_files link, else /proc/PID/exe or its path, if the contents are the
-// mapping's.
+// openMapped opens a mapping's file by its map_files link, else /proc/PID/exe or its path, if the contents agree.
 func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	f, err := p.openLink(m)
 	if err == nil || errors.Is(err, safeopen.ErrStuck) {

@@ -99,11 +99,7 @@ func (h *Hint) Remedy(pid int, again string) string {
 	return strings.ReplaceAll(text, "PID", strconv.Itoa(pid))
 }
 
-// LibraryRemedy is for a stripped file.
-func LibraryRemedy(file, again string) string {
-	return strings.ReplaceAll(libraryRemedy(file), "AGAIN", again)
-}
-
+// libraryRemedy is for a stripped file; AGAIN stands for the next action.
 func libraryRemedy(file string) string {
 	python := pythonPackage.MatchString(file)
 	switch {

@@ -53,7 +53,7 @@ func TestDebugSymbolsAreWhereTheFileCameFrom(t *testing.T) {
 		"/usr/bin/xz":                                                    "-dbgsym",
 		"/srv/chroot/trixie/usr/lib/x86_64-linux-gnu/libc.so.6":          "-dbgsym",
 	} {
-		if got := LibraryRemedy(file, "record again"); !strings.Contains(got, want) {
+		if got := strings.ReplaceAll(libraryRemedy(file), "AGAIN", "record again"); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", file, got)
 		}
 	}

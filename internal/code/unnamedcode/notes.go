@@ -122,7 +122,7 @@ func (p *Program) ofLibraries(libraries, byAddress []string) (notes []string) {
 		if at := slices.IndexFunc(p.Files, func(f string) bool { return path.Base(f) == l }); at >= 0 {
 			file = p.Files[at]
 		}
-		remedy := LibraryRemedy(file, p.Again)
+		remedy := strings.ReplaceAll(libraryRemedy(file), "AGAIN", p.Again)
 		if slices.Contains(p.Missing, file) {
 			remedy = p.missingRemedy()
 		}

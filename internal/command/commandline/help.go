@@ -51,7 +51,7 @@ func NewHelp() *cobra.Command {
 
 // Usage writes a command's form, subcommands and flags.
 func Usage(cmd *cobra.Command) error {
-	width := helpWidth()
+	width := cmp.Or(console.Width(os.Stdout), HelpWidth)
 	var b strings.Builder
 	printable.Fprintf(&b, "Usage:\n  %s\n", strings.TrimSpace(useLine(cmd)))
 	if cmd.HasAvailableSubCommands() {
@@ -76,8 +76,6 @@ func Usage(cmd *cobra.Command) error {
 	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
 	return err
 }
-
-func helpWidth() int { return cmp.Or(console.Width(os.Stdout), HelpWidth) }
 
 // FirstCommands head the list.
 var FirstCommands = []string{"record", "report", "top", "dump", "diff", "doctor", "demo"}

@@ -28,7 +28,7 @@ type Watch struct {
 	Functions func(sample.StackID) (functions []waits.Frame, final bool)
 	// Holds is called when a condition begins to hold, with what does, and the time (in nanoseconds of Unix time).
 	Holds func(c *Condition, what string, at int64)
-	// Suspect is called with the processes of a possible deadlock, at least SuspectPause after the last call.
+	// Suspect is called with the processes of a possible deadlock, at least suspectPause after the last call.
 	Suspect func(pids []int, at int64)
 
 	cpu, queued, last int64 // in nanoseconds: clocks since the last Refresh, and its time
@@ -53,8 +53,8 @@ type place struct {
 	kind  waits.Kind
 }
 
-// SuspectPause is the least time between two calls of [Watch].Suspect.
-const SuspectPause = 10 * time.Second
+// suspectPause is the least time between two calls of [Watch].Suspect.
+const suspectPause = 10 * time.Second
 
 const (
 	maxMatches = 1 << 16
@@ -286,7 +286,7 @@ func (w *Watch) suspect(asleep []*profile.Interval, at int64) {
 	}
 	slices.Sort(who)
 	if text := strings.Join(who, "\n"); text != w.suspects &&
-		(w.suspectedAt == 0 || at-w.suspectedAt >= int64(SuspectPause)) {
+		(w.suspectedAt == 0 || at-w.suspectedAt >= int64(suspectPause)) {
 		w.suspects, w.suspectedAt = text, at
 		w.Suspect(slices.Sorted(maps.Keys(pids)), at)
 	}

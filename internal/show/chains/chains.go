@@ -14,7 +14,7 @@
 //	app 21       │ runs fill          │                        web → app, which runs
 //
 // Where a process is waited for, the way continues if one thread of it is not idle at that time; in a process with
-// several threads that is a guess. A way has at most [MaxLinks] links. A thread that is on the way already closes a
+// several threads that is a guess. A way has at most maxLinks links. A thread that is on the way already closes a
 // cycle, which is a deadlock only if each wait in it is final.
 //
 // # Invariants
@@ -34,8 +34,8 @@ import (
 	"prywalk/internal/walk/waits"
 )
 
-// MaxLinks bounds the links of a chain.
-const MaxLinks = 32
+// maxLinks bounds the links of a chain.
+const maxLinks = 32
 
 // Kind is how a chain ends.
 type Kind string
@@ -132,8 +132,7 @@ type Report struct {
 
 // Interval is what a thread did for a time.
 type Interval struct {
-	// ID is the thread's TID, or a negative number of a task without a thread. Idle names the rule by which its wait is
-	// idle.
+	// ID is the thread's TID, or negative for a task without a thread. Idle names the rule by which its wait is idle.
 	ID, PID int
 	Idle    string
 	// Count is the number of threads or tasks that do the same; 0 means one.

@@ -164,7 +164,7 @@ func newBuilder(all []Interval, period int64) *builder {
 func (b *builder) follow(p *piece) {
 	switch b.steps++; {
 	case b.tooMany():
-	case p.depth >= MaxLinks:
+	case p.depth >= maxLinks:
 		b.unknown(b.asleep(p), "the chain has more links than are followed", p.value)
 	case p.Next.Lock == "" && p.Next.Thread == 0 && len(p.Next.Processes) > 0:
 		b.followProcess(p)

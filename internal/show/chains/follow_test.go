@@ -40,12 +40,12 @@ func TestALongQueueOfThreadsIsFollowedToABound(t *testing.T) {
 	all = append(all, Interval{ID: 3001, PID: 1, To: 1, Running: 1, Link: Link{PID: 1, TID: 3001, Function: "run"}})
 	ends := map[Kind]int{}
 	for _, c := range followed(t, all).Chains {
-		if len(c.Links) > MaxLinks+1 {
+		if len(c.Links) > maxLinks+1 {
 			t.Errorf("%d links", len(c.Links))
 		}
 		ends[c.End.Kind] += c.Threads
 	}
-	if ends[Running] != MaxLinks || ends[Unknown] != 3000-MaxLinks {
+	if ends[Running] != maxLinks || ends[Unknown] != 3000-maxLinks {
 		t.Errorf("%v", ends)
 	}
 }

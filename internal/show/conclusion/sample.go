@@ -18,8 +18,8 @@ type Function struct {
 	Module string
 }
 
-// ReadyTask is the wait of an asyncio task for its turn in the event loop.
-const ReadyTask = "ready"
+// readyTask is the wait of an asyncio task for its turn in the event loop.
+const readyTask = "ready"
 
 // AResponse begins the object of a wait for a server.
 const AResponse = "a response of "

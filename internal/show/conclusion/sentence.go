@@ -417,7 +417,7 @@ func (s *Summary) waiting(g *group, length float64) string {
 		text = more + map[bool]string{true: ", ", false: " ("}[bracketed] + bursts + ")"
 	}
 	switch {
-	case g.key.call == ReadyTask && g.task == languages.CoroutineTask:
+	case g.key.call == readyTask && g.task == languages.CoroutineTask:
 		text += " for the event loop" + s.within(g, "in")
 		if asleep := s.of(sleep); asleep != nil && len(asleep.threads) > 0 {
 			text += "; " + s.who(asleep, length) + asleep.verb(" sleep") + s.asleepIn(asleep)

@@ -479,7 +479,7 @@ var conclusions = []struct {
 		p.task("goroutine", "main.list", 60, Wait{Call: "IO wait", Object: "socket of dockerd (pid 7)"})
 	}, "mostly waiting: about 6 goroutines in IO wait (socket of dockerd, pid 7) of main.list"},
 	{"a blocked event loop", func(p *program) {
-		p.task("asyncio task", "tick (app.py)", 10, Wait{Call: ReadyTask})
+		p.task("asyncio task", "tick (app.py)", 10, Wait{Call: readyTask})
 		loop := p.thread("MainThread")
 		loop.Blocked, loop.Wait, loop.Stack = 10*second, nap, p.stack("query (app.py)")
 		p.Add(&loop)
@@ -498,7 +498,7 @@ var conclusions = []struct {
 		p.Add(&loop)
 	}, "mostly waiting: about 28 asyncio tasks in readline of client (app.py)"},
 	{"fibers that are ready", func(p *program) {
-		p.task("fiber", "tick (app.rb)", 10, Wait{Call: ReadyTask})
+		p.task("fiber", "tick (app.rb)", 10, Wait{Call: readyTask})
 	}, "mostly waiting: about 1 fiber in ready of tick (app.rb)"},
 	{"a lock in bursts", func(p *program) {
 		p.Bursts = func(call, object string) string {

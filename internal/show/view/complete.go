@@ -74,8 +74,7 @@ func (d *Data) Incomplete() (e incomplete.MainReason, clock string) {
 	return e, ""
 }
 
-// WhyIncomplete returns the reason and the next step if many stacks are incomplete, else if many have guessed frames,
-// else "".
+// WhyIncomplete returns the reason and the next step if many stacks are incomplete, or have guessed frames, else "".
 func (d *Data) WhyIncomplete() string {
 	if e, clock := d.Incomplete(); e.Reason != "" {
 		return "Incomplete stacks: " + e.Text(clock, Percent) + "."

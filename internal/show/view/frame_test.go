@@ -39,7 +39,7 @@ func TestLibrariesAreNotTheProgram(t *testing.T) {
 		{"<shop::Items as core::iter::Iterator>::next", "/srv/app", "", false},
 		{"serve", "/srv/app", "", false},
 	} {
-		f := FrameOf(c.name, c.mapping, c.source)
+		f := frameOf(c.name, c.mapping, c.source)
 		if got := f.IsSupport(); got != c.support {
 			t.Errorf("%s in %s of %q: %v", c.name, c.mapping, c.source, got)
 		}
@@ -49,7 +49,7 @@ func TestLibrariesAreNotTheProgram(t *testing.T) {
 func TestPackagesOfJavaAreNoOtherLanguages(t *testing.T) {
 	const python = "[CPython 3.11.2]"
 	for mapping, source := range map[string]string{"[HotSpot 17.0.15]": "Reactor.java", python: "/srv/app.py"} {
-		f := FrameOf("reactor.run", mapping, source)
+		f := frameOf("reactor.run", mapping, source)
 		if python := mapping == python; f.IsOwn() != python || f.Installed == python {
 			t.Errorf("%s: %+v", mapping, f)
 		}
@@ -59,10 +59,10 @@ func TestPackagesOfJavaAreNoOtherLanguages(t *testing.T) {
 func TestTheFrameThatIsMostTheProgramsStandsForAStack(t *testing.T) {
 	const python = "[CPython 3.11.7]"
 	for want, frames := range map[int][]Frame{
-		2: {FrameOf("Condition.wait", python, "/usr/lib/python3.11/threading.py"),
-			FrameOf("Queue.get", python, "/usr/lib/python3.11/queue.py"), FrameOf("fetch_answer", python, "/srv/shop.py")},
-		1: {FrameOf("hrtimer_nanosleep", KernelModule, ""), FrameOf("", "/usr/bin/sleep", ""),
-			FrameOf("__libc_start_main_impl", "/usr/lib/libc.so.6", "../csu/libc-start.c")},
+		2: {frameOf("Condition.wait", python, "/usr/lib/python3.11/threading.py"),
+			frameOf("Queue.get", python, "/usr/lib/python3.11/queue.py"), frameOf("fetch_answer", python, "/srv/shop.py")},
+		1: {frameOf("hrtimer_nanosleep", KernelModule, ""), frameOf("", "/usr/bin/sleep", ""),
+			frameOf("__libc_start_main_impl", "/usr/lib/libc.so.6", "../csu/libc-start.c")},
 	} {
 		if got, _ := (&FrameTable{Frames: frames}).OwnFrame([]int32{0, 1, 2}); got != want {
 			t.Errorf("%s stands for the stack", frames[got].DisplayName())

@@ -32,7 +32,7 @@ func TestCounterpartsAreFoundInRenamedFiles(t *testing.T) {
 		[2]string{"split", "/lib/liby.so"}, [2]string{"read", "/lib/libother.so"},
 		[2]string{"SSL_read", "/lib/libnode.so.115"})
 	got := Counterparts(older.data(t, Options{}), newer.data(t, Options{}))
-	frame := func(name, module string) Frame { return FrameOf(name, module, "") }
+	frame := func(name, module string) Frame { return frameOf(name, module, "") }
 	nameless := func(module string) Frame { return Frame{Name: "[" + module + "]", Module: module, Nameless: true} }
 	for what, c := range map[string][2]Frame{
 		"the program has another name":         {frame("main", "app"), frame("main", "app-2")},

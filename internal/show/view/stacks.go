@@ -83,7 +83,7 @@ func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 		if name == "" {
 			continue
 		}
-		f := FrameOf(name, file, ln.Function.Filename)
+		f := frameOf(name, file, ln.Function.Filename)
 		if t.lines {
 			f.File, f.Line = ln.Function.Filename, int(ln.Line)
 		}
@@ -104,8 +104,8 @@ func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 // libc are the files of glibc (until 2.33 with its release) and musl.
 var libc = regexp.MustCompile(`^(libc(-\d[\d.]*)?\.so|libc\.musl-|ld-musl-)`)
 
-// FrameOf returns a named function's frame. file is the mapping's, source the function's.
-func FrameOf(name, file, source string) Frame {
+// frameOf returns a named function's frame. file is the mapping's, source the function's.
+func frameOf(name, file, source string) Frame {
 	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && unnamedcode.IsScript(file),
 		Library: waits.IsLibrary(waits.Frame{Function: name, Module: file, File: source}),
 		LibC:    libc.MatchString(ModuleName(file)), Installed: languages.IsInstalled(name, file, source)}

@@ -104,7 +104,7 @@ func unknownTexts(l *locks.Locks) []string {
 	why.add(l.TasksWithoutOwner, "what can wake "+count(l.TasksWithoutOwner, "virtual thread")+" is not known")
 	for _, p := range l.Processes {
 		if v := p.VirtualThreads; v != nil && (v.LeftOut() > 0 || v.Untracked) {
-			why.add(1, VirtualThreadsText(v))
+			why.add(1, virtualThreadsText(v))
 		}
 		if a := p.Awaits; a != nil {
 			text := "promises store no owner (" + suspendedText(a) + ")"

@@ -35,7 +35,7 @@ func writeMergedTasks(b *strings.Builder, p *stacks.Process) {
 		}
 		writeTaskWait(b, t)
 	}
-	if text := VirtualThreadsText(p.VirtualThreads); text != "" {
+	if text := virtualThreadsText(p.VirtualThreads); text != "" {
 		printable.Fprintf(b, "\n%s\n", text)
 	}
 }
@@ -51,8 +51,8 @@ func writeTaskWait(b *strings.Builder, t *stacks.Task) {
 	}
 }
 
-// VirtualThreadsText says how many virtual threads there are, and which are not shown and why, or "" without any.
-func VirtualThreadsText(v *stacks.VirtualThreads) string {
+// virtualThreadsText says how many virtual threads there are, and which are not shown and why, or "" without any.
+func virtualThreadsText(v *stacks.VirtualThreads) string {
 	if v == nil || v.Total+v.LeftOut() == 0 && !v.Untracked {
 		return ""
 	}

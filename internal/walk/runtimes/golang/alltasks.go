@@ -14,7 +14,7 @@ const goidsTaken = 1 << 16
 // AllTasks implements [managed.Scheduler].
 func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 	all, err := r.goroutines()
-	r.forgetQueues() // were read for another list
+	r.queues, r.sudogs = nil, 0 // were read for another list
 	if err != nil {
 		return nil, err
 	}

@@ -55,8 +55,6 @@ type waitQueues struct {
 	sudogs int
 }
 
-func (ws *waitQueues) forgetQueues() { ws.queues, ws.sudogs = nil, 0 }
-
 // WaitsAt implements [managed.Scheduler].
 func (ws *waitQueues) WaitsAt(t *managed.TaskRecord, stack []byte) (out []managed.TaskWait) {
 	first, ok := ws.allgs.word(t.Object + uint64(ws.allgs.fields.start+afterStartWaiting))
