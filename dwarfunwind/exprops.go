@@ -88,8 +88,7 @@ func (c *cursor) readRegPlusOffset(op uint8) (reg uint64, off int64, ok bool) {
 	return reg, c.SLEB(), true
 }
 
-// binaryOp returns the result for the operands a and b, of which b is on top; false for other operations, and for a
-// division by zero.
+// binaryOp returns the result for operands a and b (on top); false for other operations, and for a division by zero.
 func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	switch op {
 	case opAnd:

@@ -30,7 +30,6 @@ type indexEntry struct {
 	off   uint64 // of the FDE in the section
 }
 
-// findIndexed searches the section's index.
 func (t *Table) findIndexed(s *frameSection, pc uint64) (fde, bool) {
 	ix := &s.index
 	if !ix.built {

@@ -86,7 +86,6 @@ func (e *epilogueSearch) voteFrameMade() bool {
 	return true
 }
 
-// isBehind reports whether the byte before pc is op.
 func (in *interpreter) isBehind(op byte, pc uint64) bool {
 	if pc == 0 {
 		return false

@@ -188,8 +188,7 @@ func (p *prologue) guessByMajority() {
 	}
 }
 
-// countIndirectJump counts a jump as one by a table, or, with the stack pointer as at the start, as a tail call, like a
-// call.
+// countIndirectJump counts a jump as a table's, or, with the stack pointer as at the start, as a call (a tail call).
 func (p *prologue) countIndirectJump(st *symbolicState) {
 	if st.regs[st.sp].isStartValue(st.sp) {
 		p.calls.add(st)

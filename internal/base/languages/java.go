@@ -168,8 +168,7 @@ func javaPackage(method string) string {
 // TASK_COMM_LEN − 1 (include/linux/sched.h)
 const kernelName = 15
 
-// jvmThreads are names in JDK 9 to 28; "*" is a number or word. The Serial collector runs in "VM Thread". JDK 8 sets no
-// names.
+// jvmThreads are names in JDK 9 to 28; "*" is a number or word. Serial GC runs in "VM Thread". JDK 8 sets no names.
 var jvmThreads = map[string][]string{
 	RoleGC: {
 		"GC Thread#*", "G1 *", "ParGC Thread#*", "ZDirector", "ZDriver*", "ZStat", "ZWorker*", "ZUnmapper",

@@ -15,7 +15,6 @@ import (
 	"sync"
 )
 
-// errKernelHidden means that kernel.kptr_restrict hides the addresses from this user.
 var errKernelHidden = errors.New("kernel symbol addresses are hidden from this user (kernel.kptr_restrict)")
 
 // KernelNames are the kernel's functions, some 100,000.

@@ -28,8 +28,7 @@ func newMessage(body []byte, intervals int) message {
 	return message{compressed: compressed, intervals: intervals, size: int64(len(compressed))}
 }
 
-// queue holds waiting messages, the oldest first. Beyond a bound the oldest are dropped and counted. Not for concurrent
-// use.
+// queue holds waiting messages, the oldest first. Beyond a bound it drops and counts old ones. Not for concurrent use.
 type queue struct {
 	spool   *spool // nil if messages are kept in memory only
 	list    []message

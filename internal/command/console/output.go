@@ -52,8 +52,7 @@ const (
 	pipeWarning = time.Second
 )
 
-// AwaitReader waits until a named pipe has a reader or giveUp is closed. release closes the pipe: call it after
-// writing.
+// AwaitReader waits until a named pipe has a reader or giveUp is closed. Call release, which closes it, after writing.
 func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error) {
 	release = func() {}
 	began, reported := time.Now(), false

@@ -34,7 +34,6 @@ func idOf(g *view.Group, v tableView) (id rowID) {
 
 func (r rowID) is(o rowID) bool { return r == o || r.tid != 0 && r.tid == o.tid }
 
-// none is no row.
 var none = rowID{frame: -1}
 
 // functionTable returns the functions with time: own ones with what they called, unless all are asked for or the
@@ -135,7 +134,6 @@ func mainFunction(d *view.Data, samples []*pprof.Sample) string {
 	return d.Frames[best].DisplayName()
 }
 
-// samplesOf returns the samples of a table's row.
 func (snap *Snapshot) samplesOf(row rowID, v tableView, c Clock) (samples []*pprof.Sample) {
 	d := snap.by(c)
 	if v == functionsView {

@@ -189,7 +189,6 @@ type ring struct {
 
 const maxRingBytes = 64 << 20
 
-// dropOld drops the oldest chunks of a ring.
 func (j *journal) dropOld() {
 	if j.ring.length == 0 || len(j.chunks) == 0 {
 		return

@@ -104,8 +104,7 @@ func identify(stack []StackFunction) (p primitive, done bool) {
 	return p, len(stack) >= MaxFunctions
 }
 
-// isOuterKnown reports whether outer native functions cannot change a primitive of kind k, with whose function stack
-// begins.
+// isOuterKnown reports whether outer native functions cannot change a primitive of kind k, whose function is stack[0].
 func isOuterKnown(k Kind, stack []StackFunction) bool {
 	switch k {
 	case Semaphore:

@@ -115,8 +115,7 @@ func (e *Explainer) ExplainCore(d *stacks.Thread, c *core.Core, th *core.Thread)
 	e.describe(d, sl)
 }
 
-// managedWaits asks the runtimes about the wait of thread tid at run count runs. later means that a retry may explain
-// the wait.
+// managedWaits asks the runtimes about the wait of a thread at run count runs. later means that a retry may explain it.
 type managedWaits func(tid int, q managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool)
 
 // managedWaitsOf returns nil without runtimes. complete sets a query's Live, InnerTID and Still.

@@ -60,7 +60,6 @@ func (t *rules) rowWithoutGoroutine(r frames.Rule) *frames.Row {
 	return row
 }
 
-// rowOf returns r, relative to the CFA, as a row.
 func (t *rules) rowOf(r frames.Rule) *frames.Row {
 	row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
 	for i, reg := range t.img.Arch.CompactRegs() {

@@ -71,8 +71,7 @@ var interpretedARM64 = func() *frames.Row {
 	return row
 }()
 
-// interpretedCFA is an interpreter frame's CFA. An interpreted caller's stored sp may be below it; such a caller uses
-// x29.
+// interpretedCFA is an interpreter frame's CFA. An interpreted caller's stored sp may be below it; it then uses x29.
 type interpretedCFA struct{}
 
 // FindCFA implements [frames.CFAFinder].

@@ -33,8 +33,7 @@ const (
 	maxInObject     = 1 << 12 // bytes
 )
 
-// referenceAt reads a reference of 8 bytes (wide) or 4. It is 0 for null, and false if unreadable, or stale and not
-// resolved.
+// referenceAt reads a reference of 8 bytes (wide) or 4. It is 0 for null; false if unreadable, or stale and unresolved.
 func (t *threads) referenceAt(c colours, at uint64, wide bool) (object uint64, ok bool) {
 	m := t.vm.memory()
 	if wide {

@@ -6,8 +6,7 @@ import "encoding/binary"
 
 // # Stacks of fibers
 //
-// All fibers but each thread's first have a stack of one pool (cont.c), whose variable is hidden and is found by
-// contents:
+// All fibers but each thread's first have a stack of one pool (cont.c). Its variable is hidden and found by contents:
 //
 //	fiber_pool               fiber_pool_allocation    one stack, each stride bytes
 //	 0  allocations ───────►  0  base ──────────────► guard page

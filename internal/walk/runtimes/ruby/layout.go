@@ -20,8 +20,7 @@ type layout struct {
 
 	ecThread int64
 
-	// vmThreads is 2.7's list of threads, linked by their first words; vmRactors (3.0 on) that of ractors, linked by
-	// ractorNodes.
+	// vmThreads is 2.7's list of threads, linked by their first words; vmRactors (3.0 on) that of ractors, by ractorNodes.
 	vmThreads, vmRactors int64
 	ractorNodes          []int64
 	ractorThreads        int64 // list of threads

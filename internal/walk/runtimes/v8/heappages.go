@@ -111,7 +111,6 @@ func (h *heap) heapPages(until int64) (used []*heapPage, lost int, cut bool) {
 	return used, lost, cut
 }
 
-// inUse reports whether an object is in a page.
 func inUse(pages []*heapPage, object uint64) bool {
 	i, _ := slices.BinarySearchFunc(pages, object, func(p *heapPage, at uint64) int { return cmp.Compare(p.End, at) })
 	return i < len(pages) && pages[i].Has(object)

@@ -30,7 +30,6 @@ const (
 	maxReactions     = 1 << 20 // of all promises
 )
 
-// promiseNode is a promise.
 type promiseNode struct {
 	state
 	reactions uint64 // 0 means none
