@@ -82,6 +82,7 @@ func Infof(format string, args ...any) {
 // Errorf is [Infof] that writes even if quiet.
 func Errorf(format string, args ...any) { printable.Fprintf(&Stderr, "prywalk: "+format+"\n", args...) }
 
+// jsonError is the JSON of an error.
 type jsonError struct {
 	schema.Head
 	Error errorObject `json:"error"`
