@@ -36,7 +36,9 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	p := prepared(t, t.TempDir(), nil, "record", "-d", "1", "-p", burner(t), "-o", path)
 	p.Stderr = tty.Slave
 	p.begin(t)
-	testtargets.Says(t, &tty.Out, "looking up symbols: ") // prywalk is in write(2)
+	testtargets.Says(t, &tty.Out, "looking up symbols: ")
+	// On a busy machine the line comes before the names do, and a signal would end their search.
+	testtargets.Eventually(t, "prywalk writes to the full pipe", func() bool { return writes(p.Process.Pid, path) })
 	send(t, p, unix.SIGINT)
 	// If delivered after the write, prywalk no longer handles it.
 	testtargets.Eventually(t, "the signal is delivered", func() bool { return !pending(t, p.Process.Pid) })
@@ -53,6 +55,22 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	if code := p.code(t); code != errs.ExitOK || !strings.Contains(tty.Text(), "\x1b[Kprywalk: ") {
 		t.Errorf("exit code %d, want 0 and the closing line: %q", code, tty.Out.String())
 	}
+}
+
+// writes reports whether a thread of the process is in write(2) of the file.
+func writes(pid int, path string) bool {
+	calls, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
+	for _, name := range calls {
+		text, _ := os.ReadFile(name)
+		var call, fd int
+		if n, _ := fmt.Sscanf(string(text), "%d 0x%x ", &call, &fd); n < 2 || call != unix.SYS_WRITE {
+			continue
+		}
+		if file, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, fd)); file == path {
+			return true
+		}
+	}
+	return false
 }
 
 func pending(t *testing.T, pid int) bool {
