@@ -83,14 +83,15 @@ func TestContainersOfContainerdAloneAreSelectedByName(t *testing.T) {
 	for _, selection := range [][]string{{"-p", pid}, {"-p", other}, {"--container", name}} {
 		namesOf(t, c.prywalk(append([]string{"dump", "--json"}, selection...)...).must(t, 0).stdout)
 	}
-	c.prywalk("record", "--container", name, "-d", "1", "-o", "by.pb.gz").must(t, 0)
-	for _, sample := range readProfile(t, filepath.Join(c.dir, "by.pb.gz")).Sample {
+	one, all := filepath.Join(c.dir, "one.pb.gz"), filepath.Join(c.dir, "all.pb.gz")
+	c.prywalk("record", "--container", name, "-d", "1", "-o", one).must(t, 0)
+	for _, sample := range readProfile(t, one).Sample {
 		if sample.Label["container.id"][0] != name || sample.Label["container.name"][0] != name {
 			t.Fatalf("labels %v", sample.Label)
 		}
 	}
-	c.prywalk("record", "-a", "--match", "^server$", "-d", "1", "-o", "all.pb.gz").must(t, 0)
-	table := c.prywalk("report", "--by", "label:container.name", "--value", "wall", "all.pb.gz").must(t, 0).stdout
+	c.prywalk("record", "-a", "--match", "^server$", "-d", "1", "-o", all).must(t, 0)
+	table := c.prywalk("report", "--by", "label:container.name", "--value", "wall", all).must(t, 0).stdout
 	for _, word := range []string{" " + name, " b-" + name} {
 		if !strings.Contains(table, word) {
 			t.Errorf("the groups lack %q:\n%s", word, table)
