@@ -169,7 +169,7 @@ func mustRun(t *testing.T, all ...[]string) {
 // image makes one of a program alone, which it runs.
 func (e engine) image(t *testing.T, name, from, to string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := scratch(t, nil) // the client of a rootless engine reads it
 	tar := filepath.Join(dir, "image.tar")
 	t.Cleanup(func() { _ = bounded.Run(e.command("rmi", "-f", name)) })
 	mustRun(t, []string{"install", "-D", from, filepath.Join(dir, "root", to)},

@@ -360,6 +360,8 @@ var containerCommands = map[string]string{
 	"docker run --cpus":                       "TestNeighbourInAContainerOfARealEngine",
 	"docker pause":                            "TestPausedContainerOfARealEngineIsNamed",
 	"podman inspect":                          "TestRootlessContainerIsSampledByItsUser",
+	"docker inspect":                          "TestContainerOfRootlessDockerIsSampledByItsUser",
+	"ctr run":                                 "TestContainersOfContainerdAloneAreSelectedByName",
 	"podman pod create --share pid":           "TestContainersOfAPodShareTheirProcesses",
 	"podman kube play":                        "TestSidecarOfThePagesSamplesItsPod",
 	"crictl inspect":                          noCluster,

@@ -71,6 +71,10 @@ runc                                runc                 runs them
 crun                                crun                 runs them, too
 catatonit                           catatonit            the first process of a pod
 dockerd                             docker.io            containers of another engine, which the tests start
+ctr                                 containerd           containers of that engine's part alone
+rootlesskit                         rootlesskit          starts Docker as an ordinary user
+newuidmap                           uidmap               gives that user's containers further ids
+slirp4netns                         slirp4netns          gives that user's engine a network
 qemu-aarch64                        qemu-user            test target: code made at run time that describes itself
 valgrind                            valgrind             test target: a program that runs translations of another one
 mvn                                 maven                fetches web servers in Java

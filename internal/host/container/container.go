@@ -10,7 +10,8 @@
 // the host's pid namespace):
 //
 //   - /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log, a link of the kubelet, of every engine.
-//   - config.json of the OCI runtime, whose annotations name pod and container (containerd, CRI-O).
+//   - config.json of the OCI runtime, whose annotations name pod and container (containerd, CRI-O). A container that
+//     containerd's ctr started has a name as its id, and no annotation.
 //   - config.v2.json of Docker, and containers.json of containers/storage (Podman), of root and of the user whose slice
 //     the control group is in.
 //
@@ -38,7 +39,7 @@ import (
 
 // Container is the container of a process. Names are "" where no file gives them.
 type Container struct {
-	ID             string // 64 hexadecimal digits; "": the process is in none
+	ID             string // 64 hexadecimal digits, or a name (ctr); "": the process is in none
 	Name           string
 	Pod, Namespace string // of Kubernetes
 }
@@ -78,7 +79,7 @@ func (c *Container) InPod(text string) bool {
 // idOf matches an id, under systemd between the engine's name and .scope.
 var idOf = regexp.MustCompile(`(?:^|[-/:])([0-9a-f]{64})(?:\.scope)?$`)
 
-// ID returns the innermost container in a /proc/PID/cgroup (cgroups(7)), or "".
+// ID returns the innermost container whose id is of digits in a /proc/PID/cgroup (cgroups(7)), or "".
 func ID(groups string) string {
 	for line := range strings.Lines(groups) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -107,7 +108,8 @@ type Names struct {
 func (n *Names) Of(groups string) Container {
 	id := ID(groups)
 	if id == "" {
-		return Container{}
+		id = n.taskOf(groups)
+		return Container{ID: id, Name: id}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,7 +118,7 @@ func (n *Names) Of(groups string) Container {
 		return c
 	}
 	c.ID = id
-	for _, root := range []string{n.Root + "/", n.Root + "/proc/1/root"} {
+	for _, root := range n.roots() {
 		if n.read(&c, root, homesOf(groups)); c.Name != "" {
 			break
 		}
@@ -128,6 +130,26 @@ func (n *Names) Of(groups string) Container {
 		n.known[id] = c
 	}
 	return c
+}
+
+func (n *Names) roots() []string { return []string{n.Root + "/", n.Root + "/proc/1/root"} }
+
+const tasks = "run/containerd/io.containerd.runtime.v2.task" // of containerd: NAMESPACE/ID
+
+// taskOf returns the id of containerd's task whose control group, /NAMESPACE/ID, the process is in, or "".
+func (n *Names) taskOf(groups string) string {
+	for line := range strings.Lines(groups) {
+		parts := strings.Split(strings.TrimSuffix(line, "\n"), "/")
+		for _, root := range n.roots() {
+			if len(parts) < 3 || slices.Contains(parts, "..") { // not below this process's root of groups
+				continue
+			}
+			if _, err := os.Lstat(filepath.Join(root, tasks, parts[1], parts[2], "config.json")); err == nil {
+				return parts[2]
+			}
+		}
+	}
+	return ""
 }
 
 // Labels returns the names of a process's container by key, or nil.
@@ -173,7 +195,7 @@ func (n *Names) read(c *Container, root string, homes []string) {
 		return dirs
 	}
 	dockers = append(dockers, below("var/lib/docker/[0-9]*.[0-9]*")...) // of userns-remap, by user and group
-	bundles := below("run/containerd/io.containerd.runtime.v2.task/*/" + c.ID)
+	bundles := below(tasks + "/*/" + c.ID)
 	// By storage driver. A user's own directories are not searched: they are hostile.
 	storages := slices.Concat(below("var/lib/containers/storage/*-containers"),
 		below("run/containers/storage/*-containers"))
@@ -227,14 +249,11 @@ func fromKubeletLog(c *Container, root string) {
 
 // take takes names from annotations, or from labels, which Kubernetes' former engine gave to Docker.
 func (c *Container) take(annotations map[string]string) {
-	first := func(to *string, keys ...string) {
-		for _, key := range keys {
-			*to = cmp.Or(*to, annotations[key])
-		}
-	}
-	first(&c.Name, "io.kubernetes.cri.container-name", "io.kubernetes.container.name", "nerdctl/name")
-	first(&c.Pod, "io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name")
-	first(&c.Namespace, "io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace")
+	c.Name = cmp.Or(c.Name, annotations["io.kubernetes.cri.container-name"], annotations["io.kubernetes.container.name"],
+		annotations["nerdctl/name"])
+	c.Pod = cmp.Or(c.Pod, annotations["io.kubernetes.cri.sandbox-name"], annotations["io.kubernetes.pod.name"])
+	c.Namespace = cmp.Or(c.Namespace, annotations["io.kubernetes.cri.sandbox-namespace"],
+		annotations["io.kubernetes.pod.namespace"])
 }
 
 const maxFile = 8 << 20 // bytes

@@ -89,6 +89,26 @@ func TestNamesAreReadFromTheFilesOfEachEngine(t *testing.T) {
 	}
 }
 
+// ctr gives a container the id that its user has chosen, and the group /NAMESPACE/ID.
+func TestIDOfContainerdAloneIsTheName(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, "/run/containerd/io.containerd.runtime.v2.task/default/web/config.json", `{"annotations":{}}`)
+	names := Names{Root: root}
+	for groups, want := range map[string]Container{
+		"0::/default/web\n":                         {ID: "web", Name: "web"},
+		"5:cpu:/default/web/inner\n0::/\n":          {ID: "web", Name: "web"},
+		"0::/default/other\n":                       {},
+		"0::/default\n":                             {},
+		"0::/../default/web\n":                      {},
+		"0::/other/web\n":                           {},
+		"0::/default/web/docker-" + id + ".scope\n": {ID: id},
+	} {
+		if got := names.Of(groups); got != want {
+			t.Errorf("%q: %+v, want %+v", groups, got, want)
+		}
+	}
+}
+
 func write(t *testing.T, root, file, text string) {
 	t.Helper()
 	file = filepath.Join(root, file)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prywalk/frames"
+	"prywalk/internal/base/sample"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/code/unnamedcode"
@@ -99,6 +100,9 @@ func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *observe.Thread, first *observe.RawSample,
 	isLast func() bool) (t stacks.Thread, s *observe.RawSample, err error) {
 	s, t = first, w.LiveThread(target, th.TID, first)
+	if first.State == sample.Stopped { // by a signal: a stop for its registers and its whole stack delays nothing
+		o.MaxPause = 0
+	}
 	more := copyExtender{memory: w.Memory, pause: o.MaxPause}
 	for n := 0; n < maxFurtherSamples && !isLast(); n++ {
 		more.stack = uint64(copyExtensionBytes) << (2 * n)

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"prywalk/internal/testtargets"
+)
+
+// A slow stop once made others, and so the registers, seem to be beyond --max-pause.
+func TestStackOfAStoppedProcessIsWholeWhateverItsStopsTake(t *testing.T) {
+	cmd := exec.Command(compile(t, "arrays.c", "-O1"))
+	testtargets.Ready(t, cmd)
+	time.Sleep(50 * time.Millisecond)
+	stopAll(t, cmd.Process.Pid)
+	for _, pause := range []time.Duration{0, 1} {
+		p := taken(t, cmd.Process.Pid, Options{MaxPause: pause})
+		if len(p.Threads) != 1 {
+			t.Fatalf("%d threads, failed %v", len(p.Threads), p.Failed)
+		}
+		th := &p.Threads[0]
+		n := 0
+		for _, f := range th.Frames {
+			if f.Function == "nest" {
+				n++
+			}
+		}
+		if !th.Complete || n != 6 || th.Wait != "stopped" {
+			t.Errorf("at most %v: %d of 6 calls, %s, %q: %+v", pause, n, th.StopReason, th.Wait, th.Frames)
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGCONT)
+}
