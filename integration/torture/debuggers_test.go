@@ -274,7 +274,7 @@ func TestPerfBesideARecording(t *testing.T) {
 	}
 	testtargets.Need(t, err == nil, "perf that may sample",
 		"apt-get install linux-perf, of this kernel; in a container --cap-add=PERFMON")
-	for _, engine := range []string{"perf", "ptrace"} {
+	for _, engine := range testtargets.First([]string{"perf", "ptrace"}) {
 		t.Run(engine, func(t *testing.T) {
 			p := start(t, "mix", "4")
 			data := filepath.Join(t.TempDir(), "perf.data")
