@@ -126,8 +126,8 @@ func TestRecordingsOfDifferentLengthAreComparedBySecondOrShare(t *testing.T) {
 	}
 }
 
-// mostThatDiffer is the share of pairs of equal recordings that may have a significant change: 3.2 standard errors above
-// the test's error rate, 5 %.
+// mostThatDiffer is the share of pairs of equal recordings that may have a significant change: 3.2 standard errors
+// above the error rate of 5 %.
 func mostThatDiffer(pairs int) float64 { return 0.05 + 3.2*math.Sqrt(0.05*0.95/float64(pairs)) }
 
 func TestOneLoadTwiceHardlyDiffers(t *testing.T) {

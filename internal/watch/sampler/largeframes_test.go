@@ -41,8 +41,8 @@ func (c *copies) at(part float64) int {
 	return c.sizes[int(part*float64(len(c.sizes)-1))]
 }
 
-// A copy is as long as the last walks needed, so some are too short where each depth is another: 1.5 % (n = 4,000) of at
-// most 2.5 %. With sizes that fell by an eighth, it was 11 %.
+// A copy is as long as the last walks needed, so some are too short where each depth is another: 1.5 % (n = 4,000), of
+// at most 2.5 %. With sizes that fell by an eighth, it was 11 %.
 func TestStatisticalLargeFramesOfChangingDepthAreCopied(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "largeframes")
 	if out, err := bounded.AllOutput(exec.Command("cc", "-O1", "-o", exe, "testdata/largeframes.c")); err != nil {
