@@ -137,7 +137,7 @@ func TestAQuotaOfPrywalksOwnIsInItsStatistics(t *testing.T) {
 	user := ordinary()
 	group := quotaOf(t)
 	args := []string{"-c", `while ! grep -q "$1" /proc/self/cgroup; do sleep 0.05; done; shift; exec "$@"`, "sh",
-		filepath.Base(group), binary, "record", "-F", "1000", "-d", "1", "--stats", "stats.json"}
+		filepath.Base(group), binary, "record", "-F", "1000", "-d", "3", "--stats", "stats.json"}
 	for range runtime.NumCPU() + 4 {
 		cmd := exec.Command("sh", "-c", "while :; do :; done")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user.UID, Gid: user.GID}}
