@@ -201,7 +201,7 @@ func (s *shell) run(t *testing.T, text string) (out string, code int) {
 
 func TestDocumentedCommandsRun(t *testing.T) {
 	s := newShell(t)
-	seen := map[string]bool{}
+	seen, printed := map[string]bool{}, map[string]string{}
 	for _, page := range pages(t) {
 		for _, c := range consoleCommands(t, page) {
 			if _, skip := notRun[c.text]; skip {
@@ -209,11 +209,15 @@ func TestDocumentedCommandsRun(t *testing.T) {
 				checkMake(t, c)
 				continue
 			}
-			out, code := s.try(t, c.text)
+			out, code := printed[c.text], 0
+			if out == "" || strings.HasPrefix(c.text, "prywalk report") { // it depends on the last recording
+				out, code = s.try(t, c.text)
+			}
 			if code != 0 {
 				t.Errorf("%s:%d: %s: exit code %d\n%s", c.page, c.line, c.text, code, out)
 				continue
 			}
+			printed[c.text] = out
 			if problem := compare(c.output, out); problem != "" {
 				t.Errorf("%s:%d: %s: %s; it printed\n%s", c.page, c.line, c.text, problem, out)
 			}

@@ -89,7 +89,7 @@ func dump(t *testing.T, pid int, args ...string) dumped {
 
 func TestDumpShowsEveryThread(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"c", "c-nocfi", "c-static-pie", "cpp"} {
+	for _, name := range testtargets.EachNth(3, []string{"c", "c-nocfi", "c-static-pie", "cpp"}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := testtargets.Run(t, name, testtargets.Options{})

@@ -35,6 +35,9 @@ func TestChainsOfAnExhaustedPoolNameWhatItsHoldersDo(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "virtual threads" {
+				testtargets.OnlyInAll(t, "another pool of Java")
+			}
 			args := start(t, scratch(t, nil))
 			cmd := exec.Command(args[0], args[1:]...)
 			testtargets.Ready(t, cmd)

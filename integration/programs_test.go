@@ -21,7 +21,7 @@ func realPrograms(t *testing.T) {
 }
 
 // oneOfEach has a program of each language.
-var oneOfEach = []string{"c", "cpp", "rust", "go", "python", "node", "java", "redis"}
+var oneOfEach = []string{"c", "cpp", "rust", "go", "python", "node", "java"}
 
 func TestRecordingsOfRealProgramsMatchTheirKnownBehaviour(t *testing.T) {
 	realPrograms(t)

@@ -93,7 +93,7 @@ func recordUntilAs(t *testing.T, u *testtargets.User, what string, holds func(*p
 	return r.finish()
 }
 
-const fewSamples = 150
+var fewSamples = testtargets.Times[int64](50, 150)
 
 func computing(p *profile.Profile) (n int64) {
 	for _, s := range p.Sample {

@@ -23,12 +23,13 @@ func TestSamplesHaveTheRequestThatTheThreadPublishes(t *testing.T) {
 	if runtime.GOARCH == "arm64" {
 		descriptors, calls = "-mtls-dialect=desc", "-mtls-dialect=trad"
 	}
-	for _, c := range []struct {
+	type way struct {
 		name    string
 		cc      string
 		library []string // flags; nil: the variable is the program's
 		program []string
-	}{
+	}
+	for _, c := range testtargets.EachNth(3, []way{
 		{"program", "gcc", nil, []string{"-DWHOLE", "-rdynamic"}},
 		{"program without PIE", "gcc", nil, []string{"-DWHOLE", "-rdynamic", "-no-pie"}},
 		{"static program", "gcc", nil,
@@ -41,7 +42,7 @@ func TestSamplesHaveTheRequestThatTheThreadPublishes(t *testing.T) {
 		{"musl, program", "musl-gcc", nil, []string{"-DWHOLE", "-rdynamic"}},
 		{"musl, opened, calls", "musl-gcc", []string{calls}, []string{"-DOPENED"}},
 		{"musl, opened, descriptors", "musl-gcc", []string{descriptors}, []string{"-DOPENED"}},
-	} {
+	}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			testtargets.NeedProgram(t, c.cc)

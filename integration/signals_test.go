@@ -43,7 +43,7 @@ func checkReleased(t *testing.T, target *testtargets.Target) {
 
 func TestSignalsEndTheRunWithAWholeRecording(t *testing.T) {
 	t.Parallel()
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, s := range testtargets.First([]syscall.Signal{syscall.SIGTERM, syscall.SIGINT}) {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			target := testtargets.Run(t, "c", testtargets.Options{})

@@ -34,7 +34,7 @@ func TestChainsOfRecordingsAreThoseThatTheProgramsWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed := range uint64(4) {
+	for seed := range testtargets.Times[uint64](2, 4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := topologies.Random(topologies.Numbers(seed))
 			checkService(t, &s, programs)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/store/profile"
+	"prywalk/internal/testtargets"
 )
 
 func ticked(t *testing.T, seconds int64, ticks map[uint64]int64) *profile.Profile {
@@ -125,7 +126,10 @@ func TestRecordingsOfDifferentLengthAreComparedBySecondOrShare(t *testing.T) {
 	}
 }
 
-// Of 400 pairs at most 5 % may have a significant change; 8.5 % is 3.2 standard errors above.
+// mostThatDiffer is the share of pairs of equal recordings that may have a significant change: 3.2 standard errors
+// above the error rate of 5 %.
+func mostThatDiffer(pairs int) float64 { return 0.05 + 3.2*math.Sqrt(0.05*0.95/float64(pairs)) }
+
 func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	draw := func(n int) *profile.Profile {
@@ -139,7 +143,7 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 		}
 		return ticked(t, 10, ticks)
 	}
-	const pairs = 400
+	pairs := testtargets.Times(100, 400)
 	for _, c := range []struct {
 		n      [2]int
 		per    string
@@ -156,7 +160,7 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 				differ++
 			}
 		}
-		if share := float64(differ) / pairs; share > 0.085 {
+		if share := float64(differ) / float64(pairs); share > mostThatDiffer(pairs) {
 			t.Errorf("%+v: %.1f %% of pairs of equal recordings are said to differ", c, 100*share)
 		}
 	}
@@ -180,10 +184,10 @@ func equalFunctions(rng *rand.Rand, k, n int) *profile.Profile {
 	return p
 }
 
-// The smaller side expects less than a sample of each function. 10 % of 200 is 3.2 standard errors above 5 %.
+// The smaller side expects less than a sample of each function.
 func TestManyRareFunctionsOfOneLoadHardlyDiffer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	const pairs = 200
+	pairs := testtargets.Times(50, 200)
 	for _, c := range []struct {
 		functions int
 		samples   [2]int
@@ -201,7 +205,7 @@ func TestManyRareFunctionsOfOneLoadHardlyDiffer(t *testing.T) {
 			}
 			d.Close()
 		}
-		if share := float64(differ) / pairs; share > 0.1 {
+		if share := float64(differ) / float64(pairs); share > mostThatDiffer(pairs) {
 			t.Errorf("%+v: %.1f %% of pairs of equal recordings are said to differ", c, 100*share)
 		}
 	}
@@ -263,15 +267,16 @@ func timed(t *testing.T, threads int, addrs []uint64) *profile.Profile {
 // chance. Long phases in random order are fewer draws than samples.
 func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 	addrs := []uint64{0x20, 0x30, 0x40, 0x50}
-	const ticks, pairs = 400, 150
+	const ticks = 400
+	pairs := testtargets.Times(40, 150)
 	for name, c := range map[string]struct {
 		phase       int
 		recur       bool
 		threads     int
 		least, most float64
 	}{
-		"independent":            {1, false, 1, 0, 0.11}, // 5 % and 3.2 standard errors
-		"8 in lockstep":          {1, false, 8, 0, 0.11},
+		"independent":            {1, false, 1, 0, mostThatDiffer(pairs)},
+		"8 in lockstep":          {1, false, 8, 0, mostThatDiffer(pairs)},
 		"recurring phases":       {25, true, 1, 0, 0.01},
 		"phases in random order": {25, false, 1, 0.5, 1},
 	} {
@@ -299,7 +304,7 @@ func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 			}
 			d.Close()
 		}
-		share := float64(differ) / pairs
+		share := float64(differ) / float64(pairs)
 		t.Logf("%s: %.1f %% of pairs differ", name, 100*share)
 		if share < c.least || share > c.most {
 			t.Errorf("%s: %.1f %% of pairs of equal recordings are said to differ", name, 100*share)

@@ -84,6 +84,9 @@ if [ "${1:-}" = events ]; then
 fi
 
 mkdir -p "$kept" && go -C tools build -trimpath -o "$summary" ./testsummary || exit 1
+# The packages that run prywalk copy this one: each would take a second to find that its own is up to date.
+export PRYWALK_BUILT="$kept/prywalk"
+go build -o "$PRYWALK_BUILT" ./cmd/prywalk || exit 1
 # Status 3 of fetch.sh, after a line that says why: the emulated machine cannot be had here.
 if [ "${PRYWALK_TESTS:-}" = all ] && [ -z "${PRYWALK_ARM64:-}" ]; then
 	PRYWALK_ARM64=$(sh scripts/arm64/fetch.sh)

@@ -101,6 +101,7 @@ type collector struct {
 
 func newCollector(t *testing.T, protocol string) *collector {
 	t.Helper()
+	testtargets.OnlyInAll(t, "compiles the OpenTelemetry Collector")
 	if err := buildCollector(); err != nil {
 		t.Fatal(err)
 	}

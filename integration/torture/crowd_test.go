@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 func runCount(tid int) int {
@@ -24,7 +26,7 @@ func runCount(tid int) int {
 }
 
 func TestManyMoreRunningThreadsThanProcessorsAreSampled(t *testing.T) {
-	sizes := []int{200}
+	sizes := []int{testtargets.Times(100, 200)}
 	if long {
 		sizes = append(sizes, 300)
 	}

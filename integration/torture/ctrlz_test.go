@@ -61,7 +61,7 @@ func TestSuspendedProfilerHoldsNoThread(t *testing.T) {
 }
 
 func TestSuspendedCommandsHoldNoThread(t *testing.T) {
-	runs := testtargets.Times(4, 8)
+	runs := testtargets.Times(2, 8)
 	if long {
 		runs = 200
 	}

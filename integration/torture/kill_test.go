@@ -13,7 +13,7 @@ import (
 )
 
 func TestKilledProfilerLeavesNoTrace(t *testing.T) {
-	kills := testtargets.Times(20, 100)
+	kills := testtargets.Times(10, 100)
 	if long {
 		kills = 1000
 	}

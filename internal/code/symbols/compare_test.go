@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/code/elffile"
+	"prywalk/internal/testtargets"
 )
 
 // Name, inline chain, file and line are compared for every seventh byte of the code.
@@ -25,7 +26,7 @@ func TestFramesAgreeWithOtherTools(t *testing.T) {
 					addrs = append(addrs, a)
 				}
 			}
-			addrs = thin(addrs, 1500)
+			addrs = thin(addrs, testtargets.Times(500, 1500))
 			if p.unfit != "llvm" {
 				compare(t, "llvm", table, addrs, llvmFrames(t, file, addrs))
 			}

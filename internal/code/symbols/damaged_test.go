@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/code/elffile"
+	"prywalk/internal/testtargets"
 )
 
 func TestDamagedFilesDegrade(t *testing.T) {
@@ -20,7 +21,7 @@ func TestDamagedFilesDegrade(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(5, 6))
 		var out []Frame
-		for range 300 {
+		for range testtargets.Times(75, 300) {
 			text := bytes.Clone(good)
 			for range 1 + r.IntN(200) {
 				text[r.IntN(len(text))] = byte(r.Uint32())

@@ -56,11 +56,14 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 					t.Errorf("thread %d: %s after %s", th.TID, th.StopReason, names(th))
 				}
 			}
+			if slices.Contains(alone, name) {
+				return
+			}
 			n := len(dead.Threads)
 			exe := exeOf(t, pid)
 			gdb, eu := agree(t, "gdb", dead, gdbStacks(t, exe, file)), agree(t, "eu-stack", dead, euStacks(t, exe, file))
 			t.Logf("%d threads; gdb agrees on %d, eu-stack on %d", n, gdb, eu)
-			if !slices.Contains(alone, name) && (gdb < n || eu < n) {
+			if gdb < n || eu < n {
 				t.Errorf("%d threads; gdb agrees on %d, eu-stack on %d", n, gdb, eu)
 			}
 		})

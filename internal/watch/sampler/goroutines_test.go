@@ -111,7 +111,7 @@ func TestLabelsAreThoseOfTheFunctionThatRuns(t *testing.T) {
 		}
 	}
 	r := recordUntil(t, Options{Tasks: true, Freq: 199, Walked: watch}, func(r *recorded) bool {
-		return r.count(func(s *pprof.Sample) bool { return ran(s) && label(s, "kind") != "" }) >= 400
+		return r.count(func(s *pprof.Sample) bool { return ran(s) && label(s, "kind") != "" }) >= testtargets.Times(100, 400)
 	}, pid)
 	type counted struct{ end, n int64 }
 	var right, none []counted

@@ -4,6 +4,7 @@ package sampler
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -238,6 +239,7 @@ func TestSeveralProcesses(t *testing.T) {
 }
 
 func TestManyThreadsAreAllSampled(t *testing.T) {
-	target := start(t, "wakers", "300")
-	recordUntil(t, Options{}, func(r *recorded) bool { return len(r.walls()) == 301 }, target.pid)
+	wakers := testtargets.Times(100, 300)
+	target := start(t, "wakers", strconv.Itoa(wakers))
+	recordUntil(t, Options{}, func(r *recorded) bool { return len(r.walls()) == wakers+1 }, target.pid)
 }

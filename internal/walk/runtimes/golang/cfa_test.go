@@ -289,6 +289,7 @@ func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
 
 // racecall keeps its stack pointer and return address in x19 and x20.
 func TestRaceCallLeadsBackToItsStackOnArm64(t *testing.T) {
+	testtargets.OnlyInAll(t, "compiles the race detector's runtime for arm64")
 	cc := testtargets.NeedProgram(t, "aarch64-linux-gnu-gcc")
 	env := []string{"GOARCH=arm64", "CGO_ENABLED=1", "CC=" + cc}
 	tab, file := open(t, build(t, "package main\n\nfunc main() {}\n", env, "-race"))

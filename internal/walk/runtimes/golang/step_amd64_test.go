@@ -12,10 +12,11 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
 )
 
 func TestEveryStepReachesTheRoot(t *testing.T) {
-	everyStep(t, build(t, busy, noCgo, "-ldflags=-s -w"), 1500)
+	everyStep(t, build(t, busy, noCgo, "-ldflags=-s -w"), testtargets.Times(500, 1500))
 	for _, r := range olderReleases(t) {
 		t.Run("go"+r, func(t *testing.T) { everyStep(t, build(t, busy, with(r, noCgo...), "-ldflags=-s -w"), 600) })
 	}
