@@ -19,7 +19,7 @@ type alarm struct {
 	created   bool
 	timer     procmem.Timer
 	tid       int
-	expiresAt int64 // 0: not set
+	expiresAt Moment // 0: not set
 	oldMask   procmem.SignalSet
 	until     atomic.Int64
 }
@@ -28,8 +28,6 @@ type alarm struct {
 const alarmSignal = syscall.Signal(63)
 
 const saRestart = 0x10000000
-
-const overdueAfter = 10e6 // ns
 
 // open also blocks SIGURG, the Go runtime's pre-emption signal, which would end sleeps.
 func (a *alarm) open(tid int) {
@@ -63,12 +61,12 @@ func (a *alarm) close() {
 }
 
 // set sets the timer to a time on the clock of [Now]. Without a timer, set, sleep and wait return false.
-func (a *alarm) set(expiresAt int64) bool {
+func (a *alarm) set(expiresAt Moment) bool {
 	if !a.created {
 		return false
 	}
 	if a.expiresAt != expiresAt {
-		if a.expiresAt = 0; a.timer.SetAt(expiresAt) != 0 {
+		if a.expiresAt = 0; a.timer.SetAt(int64(expiresAt)) != 0 {
 			return false
 		}
 		a.expiresAt = expiresAt
@@ -77,11 +75,11 @@ func (a *alarm) set(expiresAt int64) bool {
 }
 
 // sleep sleeps until a time or a signal; false without a timer.
-func (a *alarm) sleep(until int64) bool {
+func (a *alarm) sleep(until Moment) bool {
 	if !a.set(until) {
 		return false
 	}
-	a.until.Store(until)
+	a.until.Store(int64(until))
 	e := awaitSignal(procmem.SetOf(alarmSignal))
 	a.until.Store(0)
 	a.expiresAt = 0
@@ -90,13 +88,13 @@ func (a *alarm) sleep(until int64) bool {
 
 // wait blocks until a stop is reported in info, or the time until comes (EINTR). slept is false if that time had
 // passed; ok is false without a timer.
-func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok bool) {
+func (a *alarm) wait(until Moment, info *sigInfo) (e syscall.Errno, slept, ok bool) {
 	if !a.set(until) {
 		return 0, false, false
 	}
-	a.until.Store(until)
+	a.until.Store(int64(until))
 	_, _ = maskSignals(unix.SIG_UNBLOCK, procmem.SetOf(alarmSignal))
-	if e, slept = unix.EINTR, procmem.Now() < until; slept {
+	if e, slept = unix.EINTR, Now() < until; slept {
 		e = waitidBlocking(unix.P_ALL, 0, waitFlags, info)
 	}
 	_, _ = maskSignals(unix.SIG_BLOCK, procmem.SetOf(alarmSignal))
@@ -108,8 +106,8 @@ func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok boo
 }
 
 // endIfOverdue ends a sleep that the timer should have ended. Safe for concurrent use.
-func (a *alarm) endIfOverdue(now int64) {
-	if until := a.until.Load(); until != 0 && now-until > overdueAfter {
+func (a *alarm) endIfOverdue(now Moment) {
+	if until := Moment(a.until.Load()); until != 0 && now.Sub(until) > overdueAfter {
 		_ = unix.Tgkill(unix.Getpid(), a.tid, alarmSignal)
 	}
 }
@@ -125,6 +123,7 @@ type rescuer struct {
 const (
 	reapEvery         = 50 * time.Millisecond
 	seizeBlockedAfter = 5 * time.Millisecond // usual: 2 µs
+	overdueAfter      = 10 * time.Millisecond
 )
 
 func (r *rescuer) run(a *alarm) {
@@ -136,8 +135,8 @@ func (r *rescuer) run(a *alarm) {
 			return
 		case <-ticker.C:
 		}
-		now, began := procmem.Now(), r.seizeBegan.Load()
-		if began != 0 && now-began > int64(seizeBlockedAfter) {
+		now, began := Now(), Moment(r.seizeBegan.Load())
+		if began != 0 && now.Sub(began) > seizeBlockedAfter {
 			r.reap()
 		}
 		a.endIfOverdue(now)

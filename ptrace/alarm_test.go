@@ -71,9 +71,9 @@ func TestWaitForThreadThatDoesNotStopEndsAtTheDeadline(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		l := c.seizeOnly(t, p.tid)
 		for _, d := range []time.Duration{time.Millisecond, 3 * maxBlock} {
-			until := procmem.Now() + int64(d)
-			if got := c.WaitAny(until); got != nil || procmem.Now() < until {
-				t.Errorf("WaitAny(%v) returns %p, %v before the deadline", d, got, time.Duration(until-procmem.Now()))
+			until := Now().Add(d)
+			if got := c.WaitAny(until); got != nil || Now() < until {
+				t.Errorf("WaitAny(%v) returns %p, %v before the deadline", d, got, until.Sub(Now()))
 			}
 		}
 		ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0)
@@ -86,13 +86,13 @@ func TestWaitWithAMissedAlarmEnds(t *testing.T) {
 	p := start(t, "sleep")
 	withAlarm(t, func(c *Controller) {
 		l := c.seizeOnly(t, p.tid)
-		until := procmem.Now() + 300e6
+		until := Now().Add(300e6)
 		c.alarm.expiresAt = until
 		var info sigInfo
 		if e, _, ok := c.alarm.wait(until, &info); e != unix.EINTR || !ok {
 			t.Errorf("wait ends with %v, %v; want EINTR", e, ok)
 		}
-		if procmem.Now() < until+overdueAfter {
+		if Now() < until.Add(overdueAfter) {
 			t.Error("the wait ended before the second alarm")
 		}
 		ptrace(unix.PTRACE_INTERRUPT, p.tid, 0, 0)
@@ -103,17 +103,17 @@ func TestWaitWithAMissedAlarmEnds(t *testing.T) {
 
 func TestSleepLastsUntilItsMoment(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
-		until := procmem.Now() + 1e6
+		until := Now().Add(1e6)
 		c.alarm.set(until)
-		for procmem.Now() < until+1e6 {
+		for Now() < until.Add(1e6) {
 		}
 		oldSignal := true // it may end the first sleep, and that of an overdue alarm the next one
 		for round := range 20 {
-			at := procmem.Now() + 20e6
-			if c.SleepUntil(at); procmem.Now() < at && !oldSignal {
-				t.Errorf("round %d: the sleep ended %d ns too early", round, at-procmem.Now())
+			at := Now().Add(20e6)
+			if c.SleepUntil(at); Now() < at && !oldSignal {
+				t.Errorf("round %d: the sleep ended %d ns too early", round, at.Sub(Now()))
 			}
-			oldSignal = procmem.Now() > at+overdueAfter
+			oldSignal = Now() > at.Add(overdueAfter)
 			if c.alarm.expiresAt == at { // an earlier one stays where the moment had passed before the sleep
 				t.Errorf("round %d: the alarm is still set to %d", round, at)
 			}
@@ -123,10 +123,10 @@ func TestSleepLastsUntilItsMoment(t *testing.T) {
 
 func TestSignalsOfTheGoRuntimeDoNotEndASleep(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
-		at := procmem.Now() + 50e6
+		at := Now().Add(50e6)
 		unix.Tgkill(os.Getpid(), c.tid, syscall.SIGURG)
 		go unix.Tgkill(os.Getpid(), c.tid, syscall.SIGURG)
-		if c.SleepUntil(at); procmem.Now() < at {
+		if c.SleepUntil(at); Now() < at {
 			t.Error("the sleep ended too early")
 		}
 	})
@@ -145,11 +145,11 @@ func TestCloseUnblocksTheSignals(t *testing.T) {
 
 func TestAlarmIsRearmedAfterAMove(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
-		at := procmem.Now() + 20e6
+		at := Now().Add(20e6)
 		c.alarm.set(at)
-		c.alarm.timer.SetAt(at + 60e9)
+		c.alarm.timer.SetAt(int64(at.Add(60e9)))
 		c.NoteMove()
-		if c.SleepUntil(at); procmem.Now() > at+30e9 {
+		if c.SleepUntil(at); Now() > at.Add(30e9) {
 			t.Error("the alarm was not set again")
 		}
 	})
@@ -160,20 +160,20 @@ func TestWokenByTimerIsTrueAfterASleepThatTheTimerEnded(t *testing.T) {
 		if c.WokenByTimer() {
 			t.Error("WokenByTimer is true before the first sleep")
 		}
-		c.SleepUntil(procmem.Now() - 1)
+		c.SleepUntil(Now().Add(-1))
 		if c.WokenByTimer() {
 			t.Error("WokenByTimer is true after a sleep to a time in the past")
 		}
 		// On a busy machine the time may have passed before the sleep begins.
-		byTimer := func(sleep func(until int64)) bool {
+		byTimer := func(sleep func(until Moment)) bool {
 			for range 20 {
-				if sleep(procmem.Now() + 1e6); c.WokenByTimer() {
+				if sleep(Now().Add(1e6)); c.WokenByTimer() {
 					return true
 				}
 			}
 			return false
 		}
-		for name, sleep := range map[string]func(until int64){
+		for name, sleep := range map[string]func(until Moment){
 			"SleepUntil": c.SleepUntil, "NanosleepUntil": c.NanosleepUntil,
 		} {
 			if !byTimer(sleep) {
@@ -201,14 +201,14 @@ func TestWokenByTimerIsFalseAfterAWaitThatAStopEnded(t *testing.T) {
 			return
 		}
 		for range 20 {
-			c.NanosleepUntil(procmem.Now() + 1e5)
+			c.NanosleepUntil(Now().Add(1e5))
 			l, err := c.Begin(p.tid)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			l.MarkQueued()
-			for c.WaitAny(procmem.Now()+1e9) == nil {
+			for c.WaitAny(Now().Add(1e9)) == nil {
 				if l.state != attachmentPending {
 					break
 				}

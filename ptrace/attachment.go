@@ -8,8 +8,8 @@ type Attachment struct {
 	Tag uint64
 
 	tid           int
-	pid           int   // 0: unknown
-	reinterruptAt int64 // on the clock of Now
+	pid           int    // 0: unknown
+	reinterruptAt Moment // on the clock of Now
 	index         int
 	state         attachmentState
 	cancelled     bool // detached as soon as a wait finds it stopped

@@ -42,8 +42,8 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	}
 	c.attachments.occupy(attachment, tid)
 	attachment.setBefore(files, before)
-	attachment.times.InterruptedAt = procmem.Now()
-	attachment.pid, attachment.reinterruptAt = pid, attachment.times.InterruptedAt+reinterruptAfter
+	attachment.times.InterruptedAt = Now()
+	attachment.pid, attachment.reinterruptAt = pid, attachment.times.InterruptedAt.Add(reinterruptAfter)
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
 		attachment.cancelled = true
 		// an exec of this thread may have been awaited; it then has its process's id
@@ -66,7 +66,7 @@ func (c *Controller) reuseCancelled(
 	}
 	attachment.cancelled, attachment.Tag, attachment.sleeping, attachment.queued = false, 0, false, false
 	attachment.setBefore(files, before)
-	c.spinFrom(procmem.Now())
+	c.spinFrom(Now())
 	return attachment, nil
 }
 
@@ -118,7 +118,7 @@ func (s *stopper) seize(tid int) (err error) {
 // seizeOnce can block in PTRACE_SEIZE until the rescuer ends the wait. The rescuer has a goroutine of its own, which
 // must get a CPU even if other goroutines wait for the P of this one.
 func (s *stopper) seizeOnce(tid int) error {
-	s.rescuer.seizeBegan.Store(procmem.Now())
+	s.rescuer.seizeBegan.Store(int64(Now()))
 	e := ptraceMayWait(unix.PTRACE_SEIZE, tid)
 	s.rescuer.seizeBegan.Store(0)
 	if e != 0 {

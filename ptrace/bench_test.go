@@ -5,6 +5,7 @@ package ptrace
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets/bounded"
@@ -38,7 +39,7 @@ func benchmarkStop(b *testing.B) {
 	files.SchedStat()
 	with(b, Options{}, func(c *Controller) {
 		req := Request{Stack: make([]byte, 16<<10), Files: files}
-		pauses, held := make([]int64, 0, b.N), make([]int64, 0, b.N)
+		pauses, held := make([]time.Duration, 0, b.N), make([]time.Duration, 0, b.N)
 		var s Stop
 		b.ReportAllocs()
 		b.ResetTimer()
@@ -47,8 +48,8 @@ func benchmarkStop(b *testing.B) {
 				b.Error(err)
 				return
 			}
-			pauses = append(pauses, s.DetachedAt-s.InterruptedAt)
-			held = append(held, s.DetachedAt-s.StoppedAt)
+			pauses = append(pauses, s.DetachedAt.Sub(s.InterruptedAt))
+			held = append(held, s.DetachedAt.Sub(s.StoppedAt))
 		}
 		b.StopTimer()
 		report(b, "pause", pauses)
@@ -56,7 +57,7 @@ func benchmarkStop(b *testing.B) {
 	})
 }
 
-func report(b *testing.B, what string, ns []int64) {
+func report(b *testing.B, what string, ns []time.Duration) {
 	slices.Sort(ns)
 	b.ReportMetric(float64(ns[len(ns)/2])/1e3, what+"-p50-µs")
 	b.ReportMetric(float64(ns[len(ns)*99/100])/1e3, what+"-p99-µs")

@@ -4,6 +4,7 @@ package ptrace
 
 import (
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -98,10 +99,10 @@ func getSigInfo(tid int, info *sigInfo) syscall.Errno {
 	return e
 }
 
-func nanosleep(ns int64) { sleepUntil(procmem.Now() + ns) }
+func nanosleep(d time.Duration) { sleepUntil(Now().Add(d)) }
 
-func sleepUntil(at int64) {
-	ts := unix.NsecToTimespec(at)
+func sleepUntil(at Moment) {
+	ts := unix.NsecToTimespec(int64(at))
 	procmem.CountCall()
 	procmem.CountWait()
 	pinned := procmem.ReleasePins()
@@ -116,9 +117,9 @@ func readCounters() (a threadCounters) {
 	var ru unix.Rusage
 	procmem.CountCall()
 	_, _, _ = syscall.RawSyscall(unix.SYS_GETRUSAGE, unix.RUSAGE_THREAD, uintptr(unsafe.Pointer(&ru)), 0)
-	cpu := int64(procmem.ThreadCPU())
+	cpu := time.Duration(procmem.ThreadCPU())
 	return threadCounters{
-		wall: procmem.Now(), cpu: cpu, faults: ru.Minflt, fromDisk: ru.Majflt, waited: ru.Nvcsw, preempted: ru.Nivcsw,
+		wall: Now(), cpu: cpu, faults: ru.Minflt, fromDisk: ru.Majflt, waited: ru.Nvcsw, preempted: ru.Nivcsw,
 	}
 }
 

@@ -19,10 +19,10 @@ type capture struct {
 	reader Reader
 }
 
-func (c *capture) begin(lastRunning int64, req *Request) {
+func (c *capture) begin(lastRunning Moment, req *Request) {
 	c.stack.deadline.begin(lastRunning, req.MaxStop)
 	if req.Memory != nil {
-		req.Memory.SetDeadline(c.stack.deadline.until)
+		req.Memory.SetDeadline(int64(c.stack.deadline.until))
 	}
 }
 
@@ -36,13 +36,13 @@ func (c *capture) readState(attachment *Attachment, req *Request) syscall.Errno 
 	if req.Files != nil {
 		c.schedLen = req.Files.RawSchedStat(c.sched[:])
 	}
-	attachment.times.RegsReadAt, c.callsAtRegs = procmem.Now(), procmem.Calls()
+	attachment.times.RegsReadAt, c.callsAtRegs = Now(), procmem.Calls()
 	return 0
 }
 
 //go:nosplit
 func (c *capture) noteCopied(attachment *Attachment) {
-	attachment.times.MemoryReadAt, c.callsAtMemory = procmem.Now(), procmem.Calls()
+	attachment.times.MemoryReadAt, c.callsAtMemory = Now(), procmem.Calls()
 }
 
 // Precondition: the thread is detached.

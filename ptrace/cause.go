@@ -4,6 +4,7 @@ package ptrace
 
 import (
 	"os"
+	"time"
 
 	"prywalk/internal/host/procmem"
 )
@@ -30,7 +31,8 @@ func (c Cause) String() string {
 }
 
 type threadCounters struct {
-	wall, cpu         int64 // ns
+	wall              Moment
+	cpu               time.Duration
 	faults, fromDisk  int64 // minor and major faults, in any memory
 	waited, preempted int64 // voluntary and involuntary context switches
 	intended          sleepCounters
@@ -39,8 +41,8 @@ type threadCounters struct {
 // sleepCounters are of intended sleeps.
 type sleepCounters struct {
 	sleeps int64
-	slept  int64 // without the time queued for a CPU after it ([ownQueue]), ns
-	late   int64 // sleeps after which another thread had the CPU
+	slept  time.Duration // without the time queued for a CPU after it ([ownQueue])
+	late   int64         // sleeps after which another thread had the CPU
 }
 
 func (c *sleepCounters) begin() threadCounters {
@@ -55,27 +57,29 @@ func (c *sleepCounters) now() threadCounters {
 	return counters
 }
 
-func (c *sleepCounters) noteSleep(began, ended, queued int64) {
+func (c *sleepCounters) noteSleep(began, ended Moment, queued time.Duration) {
 	c.sleeps++
-	c.slept += max(ended-began-queued, 0)
+	c.slept += max(ended.Sub(began)-queued, 0)
 	if queued > maxWakeTime {
 		c.late++
 	}
 }
 
 type evidence struct {
-	detectionDelay int64 // from last seen running to seen stopped, ns
-	held           int64 // from seen stopped to detached, ns
-	copying        int64 // part of held in which memory was read, ns
-	bytes          int64 // read
-	// growth since countersAtBegin; time in ns, without intended sleeps
-	offCPU, waited, preempted, faults, fromDisk int64
+	detectionDelay time.Duration // from last seen running to seen stopped
+	held           time.Duration // from seen stopped to detached
+	copying        time.Duration // part of held in which memory was read
+	bytes          int64         // read
+	// growth since countersAtBegin, offCPU without intended sleeps
+	offCPU                              time.Duration
+	waited, preempted, faults, fromDisk int64
 }
 
 const (
-	faultTime   = 1000 // ns per page fault, assumed
-	maxByteTime = 4    // most ns per byte of a copy; usual: 0.5
-	causeShare  = 2    // a cause takes at least 1/causeShare of the stop
+	faultTime   = time.Microsecond    // per page fault, assumed
+	maxByteTime = 4 * time.Nanosecond // most per byte of a copy; usual: 0.5 ns
+	causeShare  = 2                   // a cause takes at least 1/causeShare of the stop
+	lateAfter   = time.Millisecond    // from the interrupt to the stop
 )
 
 func (e *evidence) cause() Cause {
@@ -98,27 +102,26 @@ func (e *evidence) cause() Cause {
 		return CauseOther
 	case e.fromDisk > 0 || e.faulted():
 		return CauseFault
-	case e.bytes*maxByteTime >= e.copying:
+	case time.Duration(e.bytes)*maxByteTime >= e.copying:
 		return CauseCopy
 	}
 	return CauseOther
 }
 
 func (e *evidence) faulted() bool {
-	return e.faults*faultTime >= e.copying/causeShare || e.faults > 0 && e.faults*pageSize >= e.bytes/causeShare
+	return time.Duration(e.faults)*faultTime >= e.copying/causeShare ||
+		e.faults > 0 && e.faults*pageSize >= e.bytes/causeShare
 }
 
 var pageSize = int64(os.Getpagesize())
 
-const lateAfter = 1e6 // ns from the interrupt to the stop
-
-func (t *Times) late() bool { return t.StoppedAt-t.InterruptedAt > lateAfter }
+func (t *Times) late() bool { return t.StoppedAt.Sub(t.InterruptedAt) > lateAfter }
 
 // countersAtBegin returns the counters from which the stop's own are counted. What the tracer did while a late stop was
 // pending is no part of the stop; it is included only if most of the stop precedes its detection.
 func (attachment *Attachment) countersAtBegin() *threadCounters {
 	t := &attachment.times
-	if t.late() && t.DetachedAt-t.StoppedAt > t.StoppedAt-t.LastRunningAt {
+	if t.late() && t.DetachedAt.Sub(t.StoppedAt) > t.StoppedAt.Sub(t.LastRunningAt) {
 		return &attachment.atStop
 	}
 	return &attachment.atInterrupt
@@ -131,9 +134,9 @@ func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
 	procmem.CountWait() // as in begin: long stops have more
 	procmem.CountWait()
 	e := evidence{
-		detectionDelay: out.StoppedAt - out.LastRunningAt, held: out.DetachedAt - out.StoppedAt,
-		copying: out.MemoryReadAt - out.RegsReadAt, bytes: copied,
-		offCPU:    now.wall - began.wall - (now.cpu - began.cpu) - (now.intended.slept - began.intended.slept),
+		detectionDelay: out.StoppedAt.Sub(out.LastRunningAt), held: out.DetachedAt.Sub(out.StoppedAt),
+		copying: out.MemoryReadAt.Sub(out.RegsReadAt), bytes: copied,
+		offCPU:    now.wall.Sub(began.wall) - (now.cpu - began.cpu) - (now.intended.slept - began.intended.slept),
 		waited:    now.waited - began.waited - (now.intended.sleeps - began.intended.sleeps),
 		preempted: now.preempted - began.preempted + now.intended.late - began.intended.late,
 		faults:    now.faults - began.faults, fromDisk: now.fromDisk - began.fromDisk,

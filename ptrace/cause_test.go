@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -15,7 +16,7 @@ import (
 )
 
 func TestCauseOfALongStopIsWhatTookMostOfTheTime(t *testing.T) {
-	const us = 1000
+	const us = time.Microsecond
 	copied := evidence{detectionDelay: 5 * us, held: 900 * us, copying: 880 * us, bytes: 1 << 20}
 	for name, c := range map[string]struct {
 		change func(e *evidence)
@@ -108,7 +109,7 @@ func TestProvokedCausesAreReported(t *testing.T) {
 		})
 		provoke(t, c, p.tid, CauseLock, 0, func(*Reader) { nanosleep(2e6) })
 		provoke(t, c, p.tid, CauseOther, 0, func(*Reader) {
-			for end := procmem.Now() + 1e6; procmem.Now() < end; {
+			for end := Now().Add(1e6); Now() < end; {
 			}
 		})
 	})
@@ -125,15 +126,15 @@ func TestWaitsBeforeALateStopAreNotItsCause(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			nanosleep(3e6)                  // as a wait for a lock does, not counted as an intended sleep
-			c.lastEmptyPoll = procmem.Now() // as if the thread had run until now
+			nanosleep(3e6)          // as a wait for a lock does, not counted as an intended sleep
+			c.lastEmptyPoll = Now() // as if the thread had run until now
 			if got := c.WaitAny(soon()); got != attachment {
 				t.Errorf("%v, want the thread's attachment", got)
 				return
 			}
 			var s Stop
 			busy := doing{do: func(*Reader) {
-				for end := procmem.Now() + 1e6; procmem.Now() < end; {
+				for end := Now().Add(1e6); Now() < end; {
 				}
 			}}
 			if err := c.Finish(attachment, &Request{OtherMemory: busy, Regions: []frames.Region{{}}}, &s); err != nil {
@@ -173,7 +174,7 @@ func TestPreemptionOfTheTracerIsReported(t *testing.T) {
 			})
 		}
 		provoke(t, c, p.tid, CausePreempted, 0, func(*Reader) {
-			for end := procmem.Now() + 30e6; procmem.Now() < end; {
+			for end := Now().Add(30e6); Now() < end; {
 			}
 		})
 		stop.Store(true)

@@ -4,15 +4,13 @@ package ptrace
 
 import (
 	"testing"
-
-	"prywalk/internal/host/procmem"
 )
 
 func TestThirtyTwoBitCodeIsRefusedAndContinues(t *testing.T) {
 	p := start(t, "compat")
 	with(t, Options{}, func(c *Controller) {
 		refusedOnce := false
-		for stops, end := 0, soon(); stops < 100 && procmem.Now() < end; {
+		for stops, end := 0, soon(); stops < 100 && Now() < end; {
 			var s Stop
 			err := c.StopThread(p.tid, soon(), &Request{Stack: make([]byte, 64)}, &s)
 			switch {

@@ -121,8 +121,8 @@ func (c *Controller) Close() int {
 	for i := range c.attachments.inUse() {
 		c.Cancel(&c.attachments.list[i])
 	}
-	for end := procmem.Now() + int64(closeWait); c.Attached() > 0 && procmem.Now() < end; {
-		if c.WaitAny(procmem.Now()+int64(time.Millisecond)) == nil {
+	for end := Now().Add(closeWait); c.Attached() > 0 && Now() < end; {
+		if c.WaitAny(Now().Add(time.Millisecond)) == nil {
 			c.firstOfPending((*waiter).checkOne)
 		}
 	}
@@ -135,25 +135,25 @@ func (c *Controller) Close() int {
 
 // StopThread is Begin, a wait until the deadline, on the clock of [Now], and Finish. A pending stop is continued.
 // Errors: [ErrTimeout], after Cancel, and those of Begin and Finish.
-func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop) error {
+func (c *Controller) StopThread(tid int, deadline Moment, req *Request, out *Stop) error {
 	attachment, err := c.Begin(tid)
 	if err != nil && !errors.Is(err, ErrPending) {
 		c.awaitUnknown()
 		return err
 	}
-	sleep := int64(minSleep)
+	sleep := minSleep
 	for !c.Poll(attachment) {
-		now := procmem.Now()
+		now := Now()
 		if now >= deadline {
 			c.Cancel(attachment)
 			return ErrTimeout
 		}
 		if now >= c.spinUntil {
-			c.nanosleep(min(sleep, deadline-now))
+			c.nanosleep(min(sleep, deadline.Sub(now)))
 			sleep = min(sleep*2, maxSleep)
 		}
 		if now >= c.nextCheckAll {
-			c.nextCheckAll = now + checkAllEvery
+			c.nextCheckAll = now.Add(checkAllEvery)
 			c.checkOne(attachment)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"prywalk/internal/base/errs"
+	"prywalk/internal/base/monotonic"
 	"prywalk/internal/host/procmem"
 
 	"golang.org/x/sys/unix"
@@ -113,6 +114,8 @@ type (
 	Stat = procmem.Stat
 	// Status is part of /proc/PID/status.
 	Status = procmem.Status
+	// Moment is a point of CLOCK_MONOTONIC.
+	Moment = monotonic.Moment
 	// Comm is a thread's name.
 	Comm = procmem.Comm
 )
@@ -123,8 +126,8 @@ func OpenMemory(tid int) *Memory { return procmem.OpenMemory(tid) }
 // OpenThread returns a thread's files, none of them kept open. It succeeds for a missing thread; reads then fail.
 func OpenThread(pid, tid int) *ThreadFiles { return procmem.OpenThread(pid, tid, nil) }
 
-// Now returns CLOCK_MONOTONIC in ns.
-func Now() int64 { return procmem.Now() }
+// Now returns the time on CLOCK_MONOTONIC.
+func Now() Moment { return Moment(procmem.Now()) }
 
 // Pin prevents pre-emption of the calling goroutine until [Unpin]; pairs nest. Meanwhile ordinary system calls abort
 // the runtime, and garbage collections wait. They do not during the waits of a [Controller], which hand back the P.

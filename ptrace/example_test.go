@@ -27,7 +27,7 @@ func Example() {
 		}
 		request := ptrace.Request{Stack: make([]byte, 64<<10)}
 		var stop ptrace.Stop
-		attachment := c.WaitAny(ptrace.Now() + int64(10*time.Second))
+		attachment := c.WaitAny(ptrace.Now().Add(10 * time.Second))
 		if attachment == nil {
 			return fmt.Errorf("it did not stop")
 		}

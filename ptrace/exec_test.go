@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 )
 
@@ -27,7 +26,7 @@ func TestThreadThatIsInterruptedDuringItsExecStops(t *testing.T) {
 		with(t, Options{}, func(c *Controller) {
 			var stop Stop
 			for range 500 {
-				if err := c.StopThread(cmd.Process.Pid, procmem.Now()+20e9, &Request{}, &stop); errors.Is(err, ErrTimeout) {
+				if err := c.StopThread(cmd.Process.Pid, Now().Add(20e9), &Request{}, &stop); errors.Is(err, ErrTimeout) {
 					t.Error("a thread that calls exec does not stop within 20 s")
 					return
 				}

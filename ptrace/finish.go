@@ -4,9 +4,9 @@ package ptrace
 
 import (
 	"syscall"
+	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/host/procmem"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,9 +19,9 @@ type Request struct {
 	Memory *Memory
 	// Files, if not nil, are the thread's. An open schedstat is read in the stop, another just after.
 	Files *ThreadFiles
-	// MaxStop, if positive, bounds the stop in ns ([StackCopy.OutOfTime]). Waits for kernel locks, and for a CPU, can
+	// MaxStop, if positive, bounds the stop ([StackCopy.OutOfTime]). Waits for kernel locks, and for a CPU, can
 	// exceed it; reads take at most a tenth of it then.
-	MaxStop int64
+	MaxStop time.Duration
 	// OtherMemory, if not nil, reads more into Regions.
 	OtherMemory OtherMemory
 	Regions     []frames.Region
@@ -43,21 +43,19 @@ type Stop struct {
 	Repair
 }
 
-// Times are the times of one stop, on the clock of [Now], in ns.
+// Times are the times of one stop, on the clock of [Now].
 //
 //	InterruptedAt … LastRunningAt … StoppedAt  the thread is queued for a CPU, or leaves the kernel
 //	StoppedAt … RegsReadAt                     registers and clocks are read
 //	RegsReadAt … MemoryReadAt                  memory is read
 //	MemoryReadAt … DetachedAt                  an interrupted system call is repaired
 type Times struct {
-	InterruptedAt int64
+	InterruptedAt Moment
 	// LastRunningAt is when the thread was last known not to be stopped: the stop takes at most DetachedAt −
 	// LastRunningAt, unless this process was stopped (SIGSTOP), frozen, or without a virtual CPU as a wait ended.
-	LastRunningAt int64
-	StoppedAt     int64
-	RegsReadAt    int64
-	MemoryReadAt  int64
-	DetachedAt    int64
+	LastRunningAt Moment
+
+	StoppedAt, RegsReadAt, MemoryReadAt, DetachedAt Moment
 }
 
 type stopper struct {
@@ -147,7 +145,7 @@ func (s *stopper) detach(attachment *Attachment) syscall.Errno {
 		s.repairs.repair(attachment)
 	}
 	e := ptrace(unix.PTRACE_DETACH, attachment.tid, 0, uintptr(attachment.signal))
-	attachment.times.DetachedAt = procmem.Now()
+	attachment.times.DetachedAt = Now()
 	return e
 }
 

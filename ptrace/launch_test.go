@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"prywalk/internal/host/launch"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets/bounded"
 )
 
@@ -97,7 +96,7 @@ func TestExitStatusOfACommandThatEndsDuringSamples(t *testing.T) {
 				default:
 				}
 				for _, tid := range []int{p.PID, p.tid} {
-					if err := c.StopThread(tid, procmem.Now()+2e6, &Request{}, &s); err != nil &&
+					if err := c.StopThread(tid, Now().Add(2e6), &Request{}, &s); err != nil &&
 						!errors.Is(err, ErrGone) && err != ErrZombie && err != ErrTimeout {
 						t.Errorf("stop of an ending thread: %v", err)
 					}

@@ -34,7 +34,7 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 		for round := 0; round < 10 && !found; round++ { // the machine may stand still as the tracer continues
 			l := c.seizeOnly(t, p.tid)
 			l.atInterrupt = c.counters.begin()
-			var stoppedSince int64
+			var stoppedSince Moment
 			var other sync.WaitGroup
 			other.Go(func() { procmem.OnOSThread(func() { stoppedSince = stopWhileAsleep(c.tid, p, &here) }) })
 			for c.WaitAny(soon()) != l {
@@ -51,7 +51,8 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 				return
 			}
 			found = s.LastRunningAt <= stoppedSince && cause == CausePreempted
-			t.Logf("last known not stopped %d µs after the stop, cause %v", (s.LastRunningAt-stoppedSince)/1000, cause)
+			t.Logf("last known not stopped %d µs after the stop, cause %v",
+				s.LastRunningAt.Sub(stoppedSince).Microseconds(), cause)
 		}
 		if !found {
 			t.Error("the time in which another thread had the tracer's CPU is no part of the stop, or not its cause")
@@ -61,7 +62,7 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 
 // stopWhileAsleep stops the target as soon as the tracer sleeps, keeps the tracer's CPU, and returns a moment at which
 // the target had been stopped for some time; 0: no real-time priority. Precondition: the OS thread is the caller's.
-func stopWhileAsleep(tracer int, p *target, here *unix.CPUSet) (stoppedSince int64) {
+func stopWhileAsleep(tracer int, p *target, here *unix.CPUSet) (stoppedSince Moment) {
 	testtargets.Comes(func() bool { return state(tracer) == 'S' })
 	a := realTime(1)
 	if unix.SchedSetaffinity(0, here) != nil || unix.SchedSetAttr(0, &a, 0) != nil {
@@ -69,9 +70,9 @@ func stopWhileAsleep(tracer int, p *target, here *unix.CPUSet) (stoppedSince int
 		return 0
 	}
 	unix.Tgkill(p.PID, p.tid, unix.SIGWINCH) // ignored, but stops a traced thread
-	for end := procmem.Now() + 5e9; state(p.tid) != 't' && procmem.Now() < end; {
+	for end := Now().Add(5e9); state(p.tid) != 't' && Now() < end; {
 	}
-	for stoppedSince = procmem.Now() + 2e6; procmem.Now() < stoppedSince+2e6; {
+	for stoppedSince = Now().Add(2e6); Now() < stoppedSince.Add(2e6); {
 	}
 	return stoppedSince
 }

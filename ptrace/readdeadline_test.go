@@ -6,16 +6,16 @@ import (
 	"bytes"
 	"os"
 	"testing"
+	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/host/procmem"
 )
 
 func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {
 	from, to := bytes.Repeat([]byte("memory"), 20_000), make([]byte, 120_000)
-	read := func(longest, took int64) (n int, short bool) {
+	read := func(longest, took time.Duration) (n int, short bool) {
 		var a readDeadline
-		a.begin(procmem.Now(), longest)
+		a.begin(Now(), longest)
 		if took > 0 {
 			a.pieceTime = took
 		}
@@ -35,15 +35,15 @@ func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {
 	}
 	var slow readDeadline // the tracer waits for a CPU within a piece
 	slow.pieceTime = initialPieceTime
-	slow.begin(procmem.Now(), 1e12)
-	slow.notePiece(pieceSize, procmem.Now()-1e12)
+	slow.begin(Now(), 1e12)
+	slow.notePiece(pieceSize, Now().Add(-1e12))
 	if slow.pieceTime > maxPieceTime {
 		t.Errorf("after a slow piece the next is expected to take %d ns, want at most %d", slow.pieceTime, maxPieceTime)
 	}
 	refusals := 0
 	refused := readDeadline{pieceTime: 1e13}
 	for ; refusals < 20; refusals++ {
-		if refused.begin(procmem.Now(), 1e12); refused.read(nil, os.Getpid(), addressOf(from), to[:1]) == 1 {
+		if refused.begin(Now(), 1e12); refused.read(nil, os.Getpid(), addressOf(from), to[:1]) == 1 {
 			break
 		}
 	}
@@ -51,7 +51,7 @@ func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {
 		t.Errorf("a piece is read after %d refusals, want fewer than 20", refusals)
 	}
 	var late readDeadline
-	late.begin(procmem.Now()-1e15, 1e12)
+	late.begin(Now().Add(-1e15), 1e12)
 	if n := late.read(nil, os.Getpid(), addressOf(from), to); n != len(from) || late.outOfTime {
 		t.Errorf("a late stop: %d bytes, short %v; want %d", n, late.outOfTime, len(from))
 	}
@@ -63,7 +63,7 @@ func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {
 func TestStopBeyondItsTimeReadsNoMemory(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{}, func(c *Controller) {
-		for _, longest := range []int64{1, 0, int64(patience)} {
+		for _, longest := range []time.Duration{1, 0, patience} {
 			var s Stop
 			got := 0
 			other := doing{do: func(rd *Reader) {

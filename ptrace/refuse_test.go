@@ -230,7 +230,7 @@ func TestTargetMayBeKilledDuringAStop(t *testing.T) {
 					}
 					return
 				default:
-					c.WaitAny(procmem.Now() + 1e6)
+					c.WaitAny(Now().Add(1e6))
 				}
 			}
 		})
@@ -308,7 +308,7 @@ int main(int n, char **v) {
 					return
 				}
 			}
-			for l := c.WaitAny(procmem.Now() + 1e6); l != nil; l = c.WaitAny(procmem.Now()) {
+			for l := c.WaitAny(Now().Add(1e6)); l != nil; l = c.WaitAny(Now()) {
 				var s Stop
 				if err := c.Finish(l, &Request{}, &s); err != nil && err != ErrGone {
 					t.Errorf("Finish: %v", err)

@@ -40,7 +40,7 @@ func (w *waiter) noteStop(attachment *Attachment, tid int, status int32) *Attach
 		return nil
 	}
 	attachment.setStopped(status)
-	attachment.times.StoppedAt = procmem.Now()
+	attachment.times.StoppedAt = Now()
 	attachment.times.LastRunningAt = max(attachment.times.InterruptedAt, w.lastEmptyPoll)
 	if attachment.times.late() {
 		attachment.atStop = w.counters.begin()
@@ -85,7 +85,7 @@ func (w *waiter) end(attachment *Attachment) *Attachment {
 
 func (w *waiter) releaseUnknown(tid int, status int32) {
 	unknown := Attachment{tid: tid}
-	unknown.times.StoppedAt = procmem.Now()
+	unknown.times.StoppedAt = Now()
 	unknown.setStopped(status)
 	_ = w.release(&unknown) // ESRCH if the thread was killed
 }

@@ -5,6 +5,7 @@ package ptrace
 import (
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,14 +18,14 @@ type Sleeper struct {
 	watchdog     *watchdog // nil at ordinary priority
 	counters     sleepCounters
 	ownQueue     ownQueue
-	wokenAt      int64 // 0: never
-	queuedInWait int64 // part of the last wait for a stop, ns ([ownQueue])
-	wokenByTimer bool  // the last sleep ended by its timer
+	wokenAt      Moment        // 0: never
+	queuedInWait time.Duration // part of the last wait for a stop ([ownQueue])
+	wokenByTimer bool          // the last sleep ended by its timer
 }
 
 // WokenAt returns when this thread last woke from a wait for a stop or from NanosleepUntil, on the clock of [Now]; 0:
 // never. It may have displaced a thread then.
-func (s *Sleeper) WokenAt() int64 { return s.wokenAt }
+func (s *Sleeper) WokenAt() Moment { return s.wokenAt }
 
 // WokenByTimer reports whether this thread's timer on its current CPU ended the last sleep. Otherwise the displaced
 // thread may run on for some µs, mostly to the end of a system call.
@@ -38,43 +39,43 @@ func (s *Sleeper) ClearWokenByTimer() { s.wokenByTimer = false }
 func (s *Sleeper) NoteMove() { s.alarm.expiresAt, s.wokenByTimer = 0, false }
 
 // NanosleepUntil sleeps until a time on the clock of [Now], without the alarm.
-func (s *Sleeper) NanosleepUntil(until int64) {
-	if left := until - procmem.Now(); left > 0 {
+func (s *Sleeper) NanosleepUntil(until Moment) {
+	if left := until.Sub(Now()); left > 0 {
 		s.nanosleep(left)
 	}
 }
 
 // SleepUntil sleeps until a time on the clock of [Now] or a signal. It hands back the P, and no pin holds meanwhile.
-func (s *Sleeper) SleepUntil(at int64) {
-	began := procmem.Now()
+func (s *Sleeper) SleepUntil(at Moment) {
+	began := Now()
 	if s.watchdog.raiseAgain(began); began >= at {
 		return
 	}
 	if !s.alarm.sleep(at) {
 		sleepUntil(at)
 	}
-	now := procmem.Now()
+	now := Now()
 	s.wokenByTimer = true
 	s.counters.noteSleep(began, now, 0)
 }
 
-func (s *Sleeper) nanosleep(ns int64) {
-	began := procmem.Now()
-	nanosleep(ns)
-	s.wokenAt = procmem.Now()
+func (s *Sleeper) nanosleep(d time.Duration) {
+	began := Now()
+	nanosleep(d)
+	s.wokenAt = Now()
 	s.wokenByTimer = true
 	s.counters.noteSleep(began, s.wokenAt, 0)
 }
 
 // awaitStop blocks until a stop is reported in info, or the time until comes (EINTR); ok is false without an alarm.
-func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok bool) {
-	began := procmem.Now()
+func (s *Sleeper) awaitStop(until Moment, info *sigInfo) (e syscall.Errno, ok bool) {
+	began := Now()
 	s.ownQueue.begin()
 	e, slept, ok := s.alarm.wait(until, info)
 	if !ok {
 		return 0, false
 	}
-	s.wokenAt = procmem.Now()
+	s.wokenAt = Now()
 	s.wokenByTimer = slept && e == unix.EINTR
 	s.queuedInWait = s.ownQueue.end()
 	s.counters.noteSleep(began, s.wokenAt, s.queuedInWait)
@@ -95,8 +96,8 @@ type ownQueue struct {
 	files    *procmem.ThreadFiles // nil: not measured
 	ordinary bool                 // always at ordinary priority
 	watchdog *watchdog            // nil: none
-	before   uint64               // ns
-	ok       bool                 // before is valid
+	before   time.Duration
+	ok       bool // before is valid
 }
 
 func (q *ownQueue) open(tid int, ordinary bool, w *watchdog) {
@@ -116,8 +117,8 @@ func (q *ownQueue) begin() {
 	}
 }
 
-// end returns the time in ns since begin; at real-time priority 0.
-func (q *ownQueue) end() int64 {
+// end returns the time since begin; at real-time priority 0.
+func (q *ownQueue) end() time.Duration {
 	if !q.ok {
 		return 0
 	}
@@ -125,13 +126,13 @@ func (q *ownQueue) end() int64 {
 	if !ok {
 		return 0
 	}
-	return int64(after - q.before)
+	return after - q.before
 }
 
-func (q *ownQueue) read() (ns uint64, ok bool) {
+func (q *ownQueue) read() (queued time.Duration, ok bool) {
 	procmem.CountWait() // its call depends on the machine's load
 	sched, err := q.files.SchedStat()
-	return sched.RunQueue, err == nil
+	return time.Duration(sched.RunQueue), err == nil
 }
 
 func (q *ownQueue) close() {

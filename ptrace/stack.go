@@ -2,7 +2,11 @@
 
 package ptrace
 
-import "prywalk/internal/host/procmem"
+import (
+	"time"
+
+	"prywalk/internal/host/procmem"
+)
 
 // StackCopy is the copied part of a thread's stack.
 type StackCopy struct {
@@ -41,28 +45,28 @@ func (s *stackReader) result() StackCopy {
 
 // Reads in a stop are made in pieces. One that would probably end after the deadline is omitted. nil: no limit.
 type readDeadline struct {
-	until     int64 // 0: no limit
-	pieceTime int64 // moving average, ns
+	until     Moment        // 0: no limit
+	pieceTime time.Duration // moving average
 	outOfTime bool
 }
 
 const (
-	pieceSize        = 16 << 10 // bytes of a piece
-	initialPieceTime = 8_000    // initial pieceTime, ns
-	maxPieceTime     = 64_000   // ns; in a longer one this thread lost its CPU
-	detachTime       = 8_000    // ns for the detach after the reads
-	leastReadShare   = 10       // a stop that is late reads for a tenth of its longest length
+	pieceSize        = 16 << 10              // bytes of a piece
+	initialPieceTime = 8 * time.Microsecond  // initial pieceTime
+	maxPieceTime     = 64 * time.Microsecond // in a longer one this thread lost its CPU
+	detachTime       = 8 * time.Microsecond  // for the detach after the reads
+	leastReadShare   = 10                    // a stop that is late reads for a tenth of its longest length
 )
 
-// begin sets the deadline of a stop that began at at; longest is its longest length in ns, 0: no limit. While this
-// thread waited for a CPU, the stop may have lasted that long already. Most reads take some µs, so such a stop would
-// have been for nothing without them.
+// begin sets the deadline of a stop that began at at; longest is its longest length. It is 0 without a limit. While
+// this thread waited for a CPU, the stop may have lasted that long already. Most reads take some µs, so such a stop
+// would have been for nothing without them.
 //
 //go:nosplit
-func (d *readDeadline) begin(at, longest int64) {
+func (d *readDeadline) begin(at Moment, longest time.Duration) {
 	d.outOfTime = false
 	if d.until = 0; longest > 0 {
-		d.until = max(at+longest-detachTime, procmem.Now()+longest/leastReadShare)
+		d.until = max(at.Add(longest-detachTime), Now().Add(longest/leastReadShare))
 	}
 	if d.pieceTime == 0 {
 		d.pieceTime = initialPieceTime
@@ -97,12 +101,12 @@ func (d *readDeadline) read(m *Memory, tid int, addr uint64, buf []byte) (done i
 // else one slow piece would have all later ones refused.
 //
 //go:nosplit
-func (d *readDeadline) nextPiece(n int) (int, int64) {
+func (d *readDeadline) nextPiece(n int) (int, Moment) {
 	if d == nil || d.until == 0 {
 		return n, 0
 	}
-	now := procmem.Now()
-	if now+d.pieceTime > d.until {
+	now := Now()
+	if now.Add(d.pieceTime) > d.until {
 		d.outOfTime = true
 		d.pieceTime -= d.pieceTime / 4
 		return 0, now
@@ -111,8 +115,8 @@ func (d *readDeadline) nextPiece(n int) (int, int64) {
 }
 
 //go:nosplit
-func (d *readDeadline) notePiece(n int, began int64) {
+func (d *readDeadline) notePiece(n int, began Moment) {
 	if d != nil && d.until != 0 && n == pieceSize {
-		d.pieceTime += (min(procmem.Now()-began, maxPieceTime) - d.pieceTime) / 2
+		d.pieceTime += (min(Now().Sub(began), maxPieceTime) - d.pieceTime) / 2
 	}
 }

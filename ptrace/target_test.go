@@ -133,7 +133,7 @@ func eventually(t testing.TB, what string, cond func() bool) {
 
 const patience = 4 * time.Minute
 
-func soon() int64 { return procmem.Now() + int64(patience) }
+func soon() Moment { return Now().Add(patience) }
 
 func (c *Controller) await(l *Attachment) {
 	for !c.Poll(l) {

@@ -4,8 +4,7 @@ package ptrace
 
 import (
 	"syscall"
-
-	"prywalk/internal/host/procmem"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,20 +14,20 @@ const (
 	// wait_task_stopped).
 	waitFlags = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	pollEvery        = 1_000      // ns; each poll takes a lock that the stop needs
-	sleepQueued      = 8_000      // ns, first sleep for a queued thread
-	minSleep         = 20_000     // ns, first sleep otherwise
-	maxSleep         = 200_000    // ns, longest sleep
-	unknownTimeout   = 1_000_000  // ns, limit of awaitUnknown
-	checkAllEvery    = 2_000_000  // ns between checks of all attachments
-	maxBlock         = 20_000_000 // ns, longest sleep that a stop ends
-	maxWakeTime      = 20_000     // ns, longest way from a wake-up to the end of the wait, without [ownQueue]
-	checkAllShare    = 16         // these checks take at most 1/checkAllShare of the time
-	reinterruptAfter = 20_000_000 // ns between interrupts of a thread that does not stop
+	pollEvery        = time.Microsecond       // each poll takes a lock that the stop needs
+	sleepQueued      = 8 * time.Microsecond   // first sleep for a queued thread
+	minSleep         = 20 * time.Microsecond  // first sleep otherwise
+	maxSleep         = 200 * time.Microsecond // longest sleep
+	unknownTimeout   = time.Millisecond       // limit of awaitUnknown
+	checkAllEvery    = 2 * time.Millisecond   // between checks of all attachments
+	maxBlock         = 20 * time.Millisecond  // longest sleep that a stop ends
+	maxWakeTime      = 20 * time.Microsecond  // longest way from a wake-up to the end of the wait, without [ownQueue]
+	checkAllShare    = 16                     // these checks take at most 1/checkAllShare of the time
+	reinterruptAfter = 20 * time.Millisecond  // between interrupts of a thread that does not stop
 )
 
-// SpinFor is the time, in ns, in which waits spin after an interrupt. Most running threads stop within it.
-const SpinFor = 40_000
+// SpinFor is the time in which waits spin after an interrupt. Most running threads stop within it.
+const SpinFor = 40 * time.Microsecond
 
 // waiter waits for stops and handles the reports (reports.go).
 type waiter struct {
@@ -40,10 +39,7 @@ type waiter struct {
 	renumbered          int  // process of the last one; 0: none
 	suspendAcknowledged bool
 
-	// On the clock of Now:
-	spinUntil     int64
-	lastEmptyPoll int64
-	nextCheckAll  int64
+	spinUntil, lastEmptyPoll, nextCheckAll Moment
 }
 
 // Attached returns how many threads may be attached: attachments in use, cancelled ones included, and one for those
@@ -55,10 +51,10 @@ func (w *waiter) Attached() int {
 	return w.attachments.live
 }
 
-func (w *waiter) spinFrom(now int64) {
-	w.spinUntil = now + SpinFor
+func (w *waiter) spinFrom(now Moment) {
+	w.spinUntil = now.Add(SpinFor)
 	if w.nextCheckAll < now {
-		w.nextCheckAll = now + checkAllEvery
+		w.nextCheckAll = now.Add(checkAllEvery)
 	}
 }
 
@@ -67,13 +63,13 @@ func (w *waiter) spinFrom(now int64) {
 // ([Controller.Attached]: also by a cancelled stop), or when [Suspending]. It spins for 40 µs after the last interrupt,
 // then sleeps: until a stop, given Options.NoGC and real-time priority or Options.SleepUntilStop, else for short times.
 // It also detaches cancelled threads.
-func (w *waiter) WaitAny(deadline int64) *Attachment {
-	sleep, spin := int64(sleepQueued), int64(0)
+func (w *waiter) WaitAny(deadline Moment) *Attachment {
+	sleep, spin := sleepQueued, Moment(0)
 	if w.attachments.anyStopsSoon() {
 		sleep, spin = minSleep, w.spinUntil
 	}
 	// Spin until spin; set the alarm to until, and poll again; sleep until the alarm, or without one for sleep.
-	for until := int64(0); w.Attached() > 0; {
+	for until := Moment(0); w.Attached() > 0; {
 		attachment, now := w.findStopped()
 		switch {
 		case attachment != nil:
@@ -84,14 +80,14 @@ func (w *waiter) WaitAny(deadline int64) *Attachment {
 			spinPause(now)
 			continue
 		case now >= until: // setting the alarm takes long: poll again
-			until = min(deadline, now+maxBlock)
+			until = min(deadline, now.Add(maxBlock))
 			w.alarm.set(until)
 			continue
 		}
 		if attachment, ok := w.block(until); attachment != nil {
 			return attachment
 		} else if !ok {
-			w.nanosleep(min(sleep, deadline-now))
+			w.nanosleep(min(sleep, deadline.Sub(now)))
 			sleep = min(sleep*2, maxSleep)
 		}
 	}
@@ -99,7 +95,7 @@ func (w *waiter) WaitAny(deadline int64) *Attachment {
 }
 
 // SpinAny is WaitAny that returns nil where that would sleep.
-func (w *waiter) SpinAny(deadline int64) *Attachment {
+func (w *waiter) SpinAny(deadline Moment) *Attachment {
 	if !w.attachments.anyStopsSoon() {
 		deadline = 0
 	}
@@ -114,37 +110,37 @@ func (w *waiter) SpinAny(deadline int64) *Attachment {
 	return nil
 }
 
-func spinPause(since int64) {
-	for procmem.Now() < since+pollEvery {
+func spinPause(since Moment) {
+	for Now() < since.Add(pollEvery) {
 	}
 }
 
 // findStopped returns nil and the time if no thread has stopped.
-func (w *waiter) findStopped() (attachment *Attachment, now int64) {
-	pollBegan := procmem.Now() // later stops may not be seen
+func (w *waiter) findStopped() (attachment *Attachment, now Moment) {
+	pollBegan := Now() // later stops may not be seen
 	if attachment = w.attachmentOfReport(waitid(unix.P_ALL, 0, waitFlags, &w.info)); attachment != nil {
 		return attachment, 0
 	}
-	now = procmem.Now()
+	now = Now()
 	w.lastEmptyPoll = pollBegan
 	if now >= w.nextCheckAll {
 		if w.mayTraceUnknown && w.renumbered != 0 {
 			_ = ptrace(unix.PTRACE_INTERRUPT, w.renumbered, 0, 0)
 		}
 		attachment = w.firstOfPending((*waiter).checkOne)
-		w.nextCheckAll = now + max(checkAllEvery, (procmem.Now()-now)*checkAllShare)
+		w.nextCheckAll = now.Add(max(checkAllEvery, Now().Sub(now)*checkAllShare))
 	}
 	return attachment, now
 }
 
 // block sleeps until a stop or the time until. false: there is no alarm, or the report was of no attachment; the caller
 // sleeps for a short time.
-func (w *waiter) block(until int64) (*Attachment, bool) {
+func (w *waiter) block(until Moment) (*Attachment, bool) {
 	e, ok := w.awaitStop(until, &w.info)
 	if !ok {
 		return nil, false
 	}
-	w.lastEmptyPoll = max(w.lastEmptyPoll, w.wokenAt-w.queuedInWait-maxWakeTime)
+	w.lastEmptyPoll = max(w.lastEmptyPoll, w.wokenAt.Add(-w.queuedInWait-maxWakeTime))
 	if e == unix.EINTR {
 		return nil, true
 	}
@@ -206,7 +202,7 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 	}
 	var info sigInfo
 	if getSigInfo(attachment.tid, &info) != 0 {
-		return w.interruptAgain(attachment, procmem.Now())
+		return w.interruptAgain(attachment, Now())
 	}
 	if got := w.poll(attachment); got != nil || attachment.state != attachmentPending {
 		return got
@@ -221,11 +217,11 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 // a second interrupt. If the repeated interrupt fails, another thread has this number since an exec, and prywalk does
 // not trace it. A wait for the number does not show that: it only finds nothing.
 
-func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
+func (w *waiter) interruptAgain(attachment *Attachment, now Moment) *Attachment {
 	if now < attachment.reinterruptAt {
 		return nil
 	}
-	attachment.reinterruptAt = now + reinterruptAfter
+	attachment.reinterruptAt = now.Add(reinterruptAfter)
 	if ptrace(unix.PTRACE_INTERRUPT, attachment.tid, 0, 0) == unix.ESRCH {
 		return w.noteMissing(attachment)
 	}
@@ -233,7 +229,7 @@ func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 }
 
 func (w *waiter) awaitUnknown() {
-	for end := procmem.Now() + unknownTimeout; w.mayTraceUnknown && procmem.Now() < end; nanosleep(minSleep) {
+	for end := Now().Add(unknownTimeout); w.mayTraceUnknown && Now() < end; nanosleep(minSleep) {
 		switch e := waitid(unix.P_ALL, 0, waitFlags, &w.info); {
 		case e == unix.ECHILD:
 			w.mayTraceUnknown = false

@@ -4,6 +4,7 @@ package ptrace
 
 import (
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -52,25 +53,25 @@ func TestSpinAnyWaitsOnlyWhileAStopIsNear(t *testing.T) {
 		l := c.seizeOnly(t, p.tid)
 		for _, w := range []struct {
 			what             string
-			deadline, spin   int64 // after the call, ns
+			deadline, spin   time.Duration // after the call
 			queued           bool
-			notBefore, until int64 // of the return, after the call, ns
+			notBefore, until time.Duration // of the return, after the call
 		}{
-			{"no deadline", 0, int64(patience), false, 0, int64(patience)},
-			{"a near deadline", 2e6, int64(patience), false, 2e6, int64(patience)},
-			{"the interrupt is long ago", int64(patience), -1, false, 0, int64(patience)},
-			{"the interrupt is recent", int64(patience), 2e6, false, 2e6, int64(patience)},
-			{"the thread is queued", int64(patience), int64(patience), true, 0, int64(patience)},
+			{"no deadline", 0, patience, false, 0, patience},
+			{"a near deadline", 2e6, patience, false, 2e6, patience},
+			{"the interrupt is long ago", patience, -1, false, 0, patience},
+			{"the interrupt is recent", patience, 2e6, false, 2e6, patience},
+			{"the thread is queued", patience, patience, true, 0, patience},
 		} {
 			l.queued = w.queued
-			began := procmem.Now()
-			c.spinUntil = began + w.spin
-			deadline := began + w.deadline
+			began := Now()
+			c.spinUntil = began.Add(w.spin)
+			deadline := began.Add(w.deadline)
 			if w.deadline == 0 {
 				deadline = 0
 			}
 			got := c.SpinAny(deadline)
-			if took := procmem.Now() - began; got != nil || took < w.notBefore || took >= w.until {
+			if took := Now().Sub(began); got != nil || took < w.notBefore || took >= w.until {
 				t.Errorf("%s: %p after %d ns; want nothing, after %d to %d ns", w.what, got, took, w.notBefore, w.until)
 			}
 		}

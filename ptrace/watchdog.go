@@ -20,10 +20,10 @@ import (
 // switch. A SleepUntil raises it again, minOrdinaryTime later at the earliest.
 
 const (
-	maxRunWithoutSleep = 20e6                  // CPU time, ns
+	maxRunWithoutSleep = 20 * time.Millisecond // CPU time
 	watchdogPeriod     = 20 * time.Millisecond // time between checks
-	suspectAfter       = 5e6                   // CPU time, ns, after which sleeps are read
-	minOrdinaryTime    = 1e9                   // least time at ordinary priority, ns
+	suspectAfter       = 5 * time.Millisecond  // CPU time, after which sleeps are read
+	minOrdinaryTime    = time.Second           // least time at ordinary priority
 )
 
 type watchdog struct {
@@ -31,9 +31,9 @@ type watchdog struct {
 	priority uint32
 	ordinary unix.SchedAttr
 	files    *procmem.ThreadFiles
-	cpu      uint64       // at the last known sleep, ns
-	sleeps   uint64       // voluntary context switches then
-	lowered  atomic.Int64 // on the clock of Now; 0: real-time
+	cpu      time.Duration // at the last known sleep
+	sleeps   uint64        // voluntary context switches then
+	lowered  atomic.Int64  // on the clock of Now; 0: real-time
 	count    atomic.Int64
 	end      atomic.Bool
 	done     chan struct{} // closed after the last check
@@ -57,13 +57,13 @@ func (w *watchdog) run() {
 	every := unix.NsecToTimespec(int64(watchdogPeriod))
 	for !w.end.Load() {
 		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &every, nil) // a signal ends it early
-		w.check(procmem.Now())
+		w.check(Now())
 	}
 }
 
-func (w *watchdog) check(now int64) {
+func (w *watchdog) check(now Moment) {
 	sched, err := w.files.SchedStat()
-	if err != nil || w.lowered.Load() != 0 || sched.CPU-w.cpu < suspectAfter {
+	if err != nil || w.lowered.Load() != 0 || time.Duration(sched.CPU)-w.cpu < suspectAfter {
 		return
 	}
 	var s procmem.Status
@@ -71,23 +71,23 @@ func (w *watchdog) check(now int64) {
 		return
 	}
 	if s.Sleeps != w.sleeps {
-		w.cpu, w.sleeps = sched.CPU, s.Sleeps
+		w.cpu, w.sleeps = time.Duration(sched.CPU), s.Sleeps
 		return
 	}
-	if sched.CPU-w.cpu >= maxRunWithoutSleep && unix.SchedSetAttr(w.tid, &w.ordinary, 0) == nil {
-		w.lowered.Store(now)
+	if time.Duration(sched.CPU)-w.cpu >= maxRunWithoutSleep && unix.SchedSetAttr(w.tid, &w.ordinary, 0) == nil {
+		w.lowered.Store(int64(now))
 		w.count.Add(1)
 	}
 }
 
 func (w *watchdog) hasLowered() bool { return w != nil && w.lowered.Load() != 0 }
 
-func (w *watchdog) raiseAgain(now int64) {
+func (w *watchdog) raiseAgain(now Moment) {
 	if w == nil {
 		return
 	}
-	lowered := w.lowered.Load()
-	if lowered == 0 || now-lowered < minOrdinaryTime {
+	lowered := Moment(w.lowered.Load())
+	if lowered == 0 || now.Sub(lowered) < minOrdinaryTime {
 		return
 	}
 	a := realTime(w.priority)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -43,12 +44,12 @@ func TestWatchdogLowersAThreadThatRanForItsTimeWithoutASleep(t *testing.T) {
 	const now = 5e9
 	for _, c := range []struct {
 		what          string
-		ran           uint64 // since the last known sleep, ns
+		ran           time.Duration // since the last known sleep
 		slept         uint64
-		lowered       int64
-		wantSleepAt   uint64 // how long before its stop the last known sleep is, ns
+		lowered       Moment
+		wantSleepAt   time.Duration // how long before its stop the last known sleep is
 		wantSleeps    uint64
-		wantLowered   int64
+		wantLowered   Moment
 		wantPolicy    uint32
 		wantLowerings int64
 	}{
@@ -59,14 +60,16 @@ func TestWatchdogLowersAThreadThatRanForItsTimeWithoutASleep(t *testing.T) {
 		{"it is ordinary already", maxRunWithoutSleep, 0, 7, maxRunWithoutSleep, s.Sleeps, 7, unix.SCHED_NORMAL, 0},
 		{"its time is over", maxRunWithoutSleep, 0, 0, maxRunWithoutSleep, s.Sleeps, now, unix.SCHED_BATCH, 1},
 	} {
-		w.cpu, w.sleeps = sched.CPU-c.ran, s.Sleeps-c.slept
-		w.lowered.Store(c.lowered)
+		w.cpu, w.sleeps = time.Duration(sched.CPU)-c.ran, s.Sleeps-c.slept
+		w.lowered.Store(int64(c.lowered))
 		w.check(now)
-		if sched.CPU-w.cpu != c.wantSleepAt || w.sleeps != c.wantSleeps {
-			t.Errorf("%s: last sleep %d ns before the stop, sleep %d; want %d, %d", c.what, sched.CPU-w.cpu, w.sleeps,
+		if time.Duration(sched.CPU)-w.cpu != c.wantSleepAt || w.sleeps != c.wantSleeps {
+			t.Errorf("%s: last sleep %d ns before the stop, sleep %d; want %d, %d", c.what,
+				time.Duration(sched.CPU)-w.cpu, w.sleeps,
 				c.wantSleepAt, c.wantSleeps)
 		}
-		if w.lowered.Load() != c.wantLowered || w.count.Load() != c.wantLowerings || w.hasLowered() != (c.wantLowered != 0) {
+		if Moment(w.lowered.Load()) != c.wantLowered || w.count.Load() != c.wantLowerings ||
+			w.hasLowered() != (c.wantLowered != 0) {
 			t.Errorf("%s: lowered at %d, %d times; want %d, %d", c.what, w.lowered.Load(), w.count.Load(), c.wantLowered,
 				c.wantLowerings)
 		}
@@ -85,7 +88,7 @@ func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 		}
 		w := c.watchdog
 		for end := soon(); !w.hasLowered(); {
-			if procmem.Now() > end {
+			if Now() > end {
 				t.Fatalf("not within %v: a thread that does not sleep loses its priority", patience)
 			}
 		}
@@ -95,13 +98,13 @@ func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 		if p := policy(t, 0); p != unix.SCHED_NORMAL || c.Stats().Lowered != 1 {
 			t.Errorf("policy %d, lowered %d times; want %d, once", p, c.Stats().Lowered, unix.SCHED_NORMAL)
 		}
-		lowered := w.lowered.Load()
-		w.raiseAgain(lowered + minOrdinaryTime - 1)
-		if p := policy(t, 0); p != unix.SCHED_NORMAL || w.lowered.Load() != lowered {
+		lowered := Moment(w.lowered.Load())
+		w.raiseAgain(lowered.Add(minOrdinaryTime - 1))
+		if p := policy(t, 0); p != unix.SCHED_NORMAL || Moment(w.lowered.Load()) != lowered {
 			t.Errorf("policy %d at once after it was lowered, want %d", p, unix.SCHED_NORMAL)
 		}
-		w.lowered.Store(procmem.Now() - minOrdinaryTime)
-		c.SleepUntil(procmem.Now() + 1e6)
+		w.lowered.Store(int64(Now().Add(-minOrdinaryTime)))
+		c.SleepUntil(Now().Add(1e6))
 		if p := policy(t, 0); p != unix.SCHED_FIFO || w.hasLowered() {
 			t.Errorf("policy %d after a later sleep, want %d", p, unix.SCHED_FIFO)
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 
 	"prywalk/internal/testtargets"
@@ -32,7 +31,7 @@ func TestReadsAndWritesOfAFUSEFileAreNotRestarted(t *testing.T) {
 			for range fuseStops {
 				await(t, "the thread sleeps", func() bool { return strings.HasPrefix(status(tid, "State"), "S") })
 				var stop ptrace.Stop
-				if err := c.StopThread(tid, procmem.Now()+int64(patience), &ptrace.Request{}, &stop); err != nil {
+				if err := c.StopThread(tid, ptrace.Now().Add(patience), &ptrace.Request{}, &stop); err != nil {
 					return err
 				}
 				if stop.Restarted {

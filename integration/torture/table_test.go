@@ -196,10 +196,10 @@ func stopAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun in
 
 func (s *seen) stop(c *ptrace.Controller, tid int) error {
 	var stop ptrace.Stop
-	if err := c.StopThread(tid, procmem.Now()+int64(patience), &ptrace.Request{}, &stop); err != nil {
+	if err := c.StopThread(tid, ptrace.Now().Add(patience), &ptrace.Request{}, &stop); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	s.running(stop.DetachedAt)
+	s.running(int64(stop.DetachedAt))
 	s.stopped++
 	if stop.Restarted {
 		s.restarted++

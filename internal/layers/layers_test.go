@@ -20,6 +20,7 @@ const module = "prywalk"
 // order lists packages from the lowest up. A package imports only from earlier lines; packages on one line never import
 // each other.
 var order = [][]string{
+	{"internal/base/monotonic"},
 	{"docs", "frames", "internal/base/wire", "internal/code/x86", "internal/base/sample",
 		"internal/base/languages", "internal/base/protobuf", "internal/base/statistics", "internal/base/cache"},
 	{"internal/base/printable", "internal/host/filememory", "internal/base/incomplete",

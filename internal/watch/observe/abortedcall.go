@@ -4,6 +4,7 @@ package observe
 
 import (
 	"bytes"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/host/procmem"
@@ -77,7 +78,7 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	call.userReadAt, call.userTicks = stop.Sched.CPU, userTicks
 	if stop.Broken || stop.ReportedTwice {
 		call.suppressFor = min(max(2*call.suppressFor, minSuppressed), maxSuppressed)
-		call.suppressUntil = stop.DetachedAt + call.suppressFor
+		call.suppressUntil = int64(stop.DetachedAt.Add(time.Duration(call.suppressFor)))
 	}
 }
 

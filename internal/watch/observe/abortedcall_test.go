@@ -39,7 +39,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 		tb.Fatal(n, err)
 	}
 	stop := ptrace.Stop{Nr: 321, Sched: t.clocks, Repair: ptrace.Repair{Broken: broken},
-		Times: ptrace.Times{DetachedAt: procmem.Now()}}
+		Times: ptrace.Times{DetachedAt: ptrace.Moment(procmem.Now())}}
 	stop.Regs.Arch = process.HostArch()
 	stop.Regs.Set(process.HostArch().SP(), at)
 	t.noteAborted(frames.Region{Addr: at - redZone, Bytes: words[:n]}, &stop)
@@ -141,7 +141,7 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 		for _, broken := range []bool{false, true} {
 			th.readClocksNow(t)
 			o.stop = ptrace.Stop{Nr: 321, Sched: th.clocks, Repair: ptrace.Repair{RepeatsWork: true, Broken: broken},
-				Times: ptrace.Times{DetachedAt: procmem.Now()}}
+				Times: ptrace.Times{DetachedAt: ptrace.Moment(procmem.Now())}}
 			o.stop.Regs.Arch = process.HostArch()
 			o.stop.Regs.Set(process.HostArch().SP(), at)
 			if err := o.discardStopWithLateRead(th); !errors.Is(err, errs.MapLock) {

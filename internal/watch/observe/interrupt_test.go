@@ -56,7 +56,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					}
 					ctl.Cancel(attachment)
 					for ctl.Attached() > 0 { // else the next stop continues this one
-						ctl.WaitAny(procmem.Now() + 1e9)
+						ctl.WaitAny(ptrace.Moment(procmem.Now() + 1e9))
 					}
 					return ends
 				})

@@ -64,7 +64,7 @@ func (p *Preemption) PreemptedOn() (cpu int, ok bool) { return p.preemptedCPU, p
 func (p *Preemption) ForgetWake() { p.ctl.ClearWokenByTimer() }
 
 // Nap sleeps until a time of CLOCK_MONOTONIC, ns.
-func (p *Preemption) Nap(until int64) { p.ctl.NanosleepUntil(until) }
+func (p *Preemption) Nap(until int64) { p.ctl.NanosleepUntil(ptrace.Moment(until)) }
 
 // LastCPU returns a thread's last CPU, or −1, and whether the thread outranks the tracer there.
 func (p *Preemption) LastCPU(t *Thread) (cpu int, outranks bool) {
@@ -117,7 +117,7 @@ func (p *Preemption) decide(t *Thread) (queued bool) {
 }
 
 func (p *Preemption) lastWake() wakeUp {
-	if at := p.ctl.WokenAt(); at > p.wake.at {
+	if at := int64(p.ctl.WokenAt()); at > p.wake.at {
 		return wakeUp{at, p.ctl.WokenByTimer()}
 	}
 	return p.wake

@@ -4,6 +4,7 @@ package observe
 
 import (
 	"errors"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/errs"
@@ -111,7 +112,7 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 	s := t.stops.sample
 	t.stops.sample = nil
 	st.copier.fillRequest(t, s, &st.req)
-	st.req.MaxStop = st.limit.limit
+	st.req.MaxStop = time.Duration(st.limit.limit)
 	st.reads.begin(t, true) // on false, the stop reads nothing
 	err := st.ctl.Finish(attachment, &st.req, &st.stop)
 	t.files.CloseKeptSchedstat()
@@ -143,12 +144,12 @@ func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 
 	s.Regs = stop.Regs
 	s.Sched = stop.Sched
-	s.At = stop.StoppedAt
+	s.At = int64(stop.StoppedAt)
 	s.How = ByStop
 	s.State = sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.CallEffect = CallEffect{stop.Repair, stop.Nr}
-	s.CopyTime = stop.MemoryReadAt - stop.RegsReadAt
+	s.CopyTime = int64(stop.MemoryReadAt.Sub(stop.RegsReadAt))
 	s.Calls = stop.Calls
 	s.AtCallEnd = stop.InSyscall
 	s.knownRegs = knownRegs{}
@@ -192,10 +193,10 @@ const maxStopEntry = 20e3
 // Otherwise it was queued or blocked.
 func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 	if stop.SchedOK && stop.Sched.Runs == runs {
-		from := max(stop.InterruptedAt, stop.LastRunningAt-maxStopEntry)
-		return stop.DetachedAt - from, from - stop.InterruptedAt
+		from := max(stop.InterruptedAt, stop.LastRunningAt.Add(-maxStopEntry))
+		return int64(stop.DetachedAt.Sub(from)), int64(from.Sub(stop.InterruptedAt))
 	}
-	return stop.DetachedAt - stop.LastRunningAt, 0
+	return int64(stop.DetachedAt.Sub(stop.LastRunningAt)), 0
 }
 
 func (st *requestedStops) discardStopWithLateRead(t *Thread) error {

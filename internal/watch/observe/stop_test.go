@@ -13,8 +13,8 @@ func TestLengthOfAStopBeginsAtTheStop(t *testing.T) {
 	const us = 1000
 	stop := func(running, runs int64) *ptrace.Stop {
 		return &ptrace.Stop{
-			Times: ptrace.Times{InterruptedAt: 1000 * us, LastRunningAt: running * us, StoppedAt: (running + 5) * us,
-				DetachedAt: (running + 40) * us},
+			Times: ptrace.Times{InterruptedAt: 1000 * us, LastRunningAt: ptrace.Moment(running * us),
+				StoppedAt: ptrace.Moment((running + 5) * us), DetachedAt: ptrace.Moment((running + 40) * us)},
 			SchedOK: true, Sched: procmem.SchedStat{Runs: uint64(runs)},
 		}
 	}

@@ -128,7 +128,7 @@ func (s *stopAll) requestStop(m *member, tag int) {
 
 func (s *stopAll) wait() {
 	for s.pending > 0 {
-		attachment := s.ctl.WaitAny(s.waitUntil)
+		attachment := s.ctl.WaitAny(ptrace.Moment(s.waitUntil))
 		if attachment == nil {
 			break
 		}
@@ -233,19 +233,19 @@ func (s *stopAll) finish(m *member) {
 
 func (s *stopAll) fillFromStop(m *member) {
 	raw, stop := m.raw, &s.stop
-	if s.firstStop == 0 || stop.LastRunningAt < s.firstStop {
-		s.firstStop = stop.LastRunningAt
+	if s.firstStop == 0 || stop.LastRunningAt < ptrace.Moment(s.firstStop) {
+		s.firstStop = int64(stop.LastRunningAt)
 	}
-	s.lastDetach = max(s.lastDetach, stop.DetachedAt)
+	s.lastDetach = int64(max(ptrace.Moment(s.lastDetach), stop.DetachedAt))
 	raw.Regs = stop.Regs
 	raw.Sched = stop.Sched
-	raw.At = stop.StoppedAt
+	raw.At = int64(stop.StoppedAt)
 	raw.How = ByStop
 	if !m.stackCopied {
 		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
 	}
 	raw.keepOthers(s.passive.copier.regions[:stop.Regions])
-	raw.StopTime = stop.DetachedAt - stop.LastRunningAt
+	raw.StopTime = int64(stop.DetachedAt.Sub(stop.LastRunningAt))
 	raw.CallEffect = CallEffect{stop.Repair, stop.Nr}
 	raw.Call, raw.State = m.call, sample.Sleeping
 	switch {

@@ -70,7 +70,7 @@ func TestCollectionDoesNotWaitForTheEndOfASleep(t *testing.T) {
 			sleepUntil(ctx, ctl, until)
 		},
 		"of the controller": func(_ context.Context, _ *Tracer, ctl *ptrace.Controller, until int64) {
-			ctl.SleepUntil(until)
+			ctl.SleepUntil(ptrace.Moment(until))
 		},
 		"pinned naps": func(ctx context.Context, c *Tracer, _ *ptrace.Controller, until int64) {
 			ptrace.Pin()

@@ -39,7 +39,7 @@ const (
 )
 
 func (s *stops) beginTick(now, deadline int64) {
-	s.spinsLeft = int(min(max((deadline-now)/spinShare/ptrace.SpinFor, 1), maxSpins))
+	s.spinsLeft = int(min(max((deadline-now)/spinShare/int64(ptrace.SpinFor), 1), maxSpins))
 	s.awakeSince = now
 	s.shared.Observer.Preemption().BeginTick()
 }
@@ -83,7 +83,7 @@ func (s *stops) endPending(observed *observe.Thread) *target.Thread {
 func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
 	until := int64(0)
 	if outcome == observe.Pending && !observed.AwaitsTracer() && s.spinsLeft > 0 {
-		until = procmem.Now() + ptrace.SpinFor
+		until = procmem.Now() + int64(ptrace.SpinFor)
 	}
 	if s.take(s.shared.Observer.NextStopped(until)) {
 		s.takeStopped()

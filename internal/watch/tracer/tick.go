@@ -205,6 +205,6 @@ func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 		if left <= 0 || hasEnded(ctx) || ptrace.Suspending() {
 			return
 		}
-		ctl.SleepUntil(at - max(0, left-sleepStep))
+		ctl.SleepUntil(ptrace.Moment(at - max(0, left-sleepStep)))
 	}
 }
