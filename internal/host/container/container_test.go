@@ -89,7 +89,7 @@ func TestNamesAreReadFromTheFilesOfEachEngine(t *testing.T) {
 	}
 }
 
-// ctr gives a container the id that its user has chosen, and the group /NAMESPACE/ID.
+// The program ctr takes the id from its user, and makes the group /NAMESPACE/ID.
 func TestIDOfContainerdAloneIsTheName(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "/run/containerd/io.containerd.runtime.v2.task/default/web/config.json", `{"annotations":{}}`)

@@ -15,7 +15,6 @@ import (
 func TestStackOfAStoppedProcessIsWholeWhateverItsStopsTake(t *testing.T) {
 	cmd := exec.Command(compile(t, "arrays.c", "-O1"))
 	testtargets.Ready(t, cmd)
-	time.Sleep(50 * time.Millisecond)
 	stopAll(t, cmd.Process.Pid)
 	for _, pause := range []time.Duration{0, 1} {
 		p := taken(t, cmd.Process.Pid, Options{MaxPause: pause})

@@ -12,8 +12,11 @@ __attribute__((noinline)) uint64_t nest(uint64_t depth, uint64_t n) {
   memset(room, (int)n, sizeof room);
   __asm__ volatile("" : : "r"(room) : "memory");
   uint64_t v = n;
-  if (depth == 0)
+  if (depth == 0) {
+    puts("ready");
+    fflush(stdout);
     for (;;) sink = v = v * 6364136223846793005u + room[v % 8];
+  }
   v += nest(depth - 1, n + 1);
   __asm__ volatile("" ::: "memory");
   return v + room[v % 8];
@@ -21,7 +24,5 @@ __attribute__((noinline)) uint64_t nest(uint64_t depth, uint64_t n) {
 
 int main(void) {
   alarm(600);
-  puts("ready");
-  fflush(stdout);
   return (int)nest(5, sink + 20);
 }
