@@ -114,5 +114,5 @@ func rowAt(t testing.TB, table *Table, pc uint64) (frames.Rule, frames.Row) {
 	if row != nil {
 		return rule, *row
 	}
-	return rule, table.machine.Row
+	return rule, table.machine.row
 }

@@ -51,7 +51,7 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 	if !t.machine.run(c, cur, s, off, 0, ^uint64(0)) {
 		return c
 	}
-	c.init, c.usable = t.machine.Row, true
+	c.init, c.usable = t.machine.row, true
 	return c
 }
 
@@ -100,7 +100,7 @@ func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off ui
 		case 'R':
 			c.fdeEnc = dataCur.U8()
 		case 'P':
-			dataCur.skipPointer(dataCur.U8(), s.Addr+off)
+			dataCur.skipPointer(dataCur.U8(), s.section.Addr+off)
 		case 'L':
 			dataCur.U8()
 		case 'S':

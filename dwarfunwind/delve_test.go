@@ -52,16 +52,16 @@ func delveFrames(t *testing.T, path, section string) map[uint64]*frame.FrameDesc
 
 // readelf does not show the expression.
 func (m *machine) cfaAgrees(w *frame.DWRule) bool {
-	if e, ok := m.CFAExpr.(*expr); ok {
+	if e, ok := m.row.CFAExpr.(*expr); ok {
 		return w.Rule == frame.RuleExpression && bytes.Equal(w.Expression, e.code)
 	}
-	return w.Rule == frame.RuleCFA && w.Reg == uint64(m.CFAReg) && w.Offset == m.CFAOff
+	return w.Rule == frame.RuleCFA && w.Reg == uint64(m.row.CFAReg) && w.Offset == m.row.CFAOff
 }
 
 // Delve's restore drops the rule of the CIE, and leaves the register undefined where it has its former value: then it
 // is not compared.
 func (m *machine) ruleAgrees(slot int, w *frame.DWRule, returns bool) bool {
-	r := m.Regs[slot]
+	r := m.row.Regs[slot]
 	if w.Rule == frame.RuleUndefined && !returns {
 		return r.Kind == frames.RuleUndefined || r == m.cie.init.Regs[slot]
 	}
@@ -86,7 +86,7 @@ func compareDelve(t *testing.T, table *Table, loc uint64, d *frame.FrameDescript
 		t.Fatalf("%#x: delve: %v", loc, err)
 	}
 	if !m.cfaAgrees(&want.CFA) {
-		t.Fatalf("%#x: CFA r%d%+d (expression %v), delve has %+v", loc, m.CFAReg, m.CFAOff, m.CFAExpr, want.CFA)
+		t.Fatalf("%#x: CFA r%d%+d (expression %v), delve has %+v", loc, m.row.CFAReg, m.row.CFAOff, m.row.CFAExpr, want.CFA)
 	}
 	for slot := range int(m.cie.arch.columns) {
 		w, known := want.Regs[uint64(slot)]
@@ -94,7 +94,7 @@ func compareDelve(t *testing.T, table *Table, loc uint64, d *frame.FrameDescript
 			w.Rule = frame.RuleSameVal
 		}
 		if !m.ruleAgrees(slot, &w, uint64(slot) == m.cie.ra) {
-			t.Fatalf("%#x: register %d: %+v, delve has %+v", loc, slot, m.Regs[slot], w)
+			t.Fatalf("%#x: register %d: %+v, delve has %+v", loc, slot, m.row.Regs[slot], w)
 		}
 	}
 }

@@ -14,10 +14,10 @@ const (
 )
 
 type frameSection struct {
-	Section
-	eh    bool            // .eh_frame
-	cies  map[uint64]*cie // by offset
-	index index
+	section Section
+	eh      bool            // .eh_frame
+	cies    map[uint64]*cie // by offset
+	index   index
 }
 
 // entry is an undecoded CIE or FDE (DWARF 5 §6.4.1).
@@ -40,7 +40,7 @@ const (
 )
 
 func (s *frameSection) entryAt(off uint64) (e entry) {
-	c := cursor{wire.Cursor{Bytes: s.viewAt(off)}}
+	c := cursor{wire.Cursor{Bytes: s.section.viewAt(off)}}
 	e.off = off
 	n, wide := uint64(c.U32()), false
 	if n == 0xffffffff {
@@ -54,13 +54,13 @@ func (s *frameSection) entryAt(off uint64) (e entry) {
 		e.kind = kindEnd
 		return e
 	}
-	if n > maxEntry || e.next > s.Size {
+	if n > maxEntry || e.next > s.section.Size {
 		return e
 	}
 	s.identify(&e, &c, wide)
 	if e.data = c.Bytes; e.next-off <= uint64(len(c.Bytes)) {
 		e.data = c.Bytes[:e.next-off]
-	} else if e.data = s.view(off, int(e.next-off)); e.data == nil {
+	} else if e.data = s.section.view(off, int(e.next-off)); e.data == nil {
 		e.kind = kindBad
 	}
 	return e
@@ -90,7 +90,7 @@ func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 
 // nextOffset returns the offset of the next entry, also of an unreadable entry; false at the end of the section.
 func (e *entry) nextOffset(s *frameSection) (uint64, bool) {
-	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
+	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.section.Size {
 		return 0, false
 	}
 	return e.next, true
@@ -122,7 +122,7 @@ func (t *Table) decodeFDE(s *frameSection, e *entry) (f fde, ok bool) {
 	}
 	f = fde{cie: c, sec: s, off: e.off, prog: cursor{wire.Cursor{Bytes: e.data, Pos: e.body}}}
 	p := &f.prog
-	f.start = p.readPointer(c.fdeEnc, s.Addr+e.off)
+	f.start = p.readPointer(c.fdeEnc, s.section.Addr+e.off)
 	f.end = f.start + p.readEncoded(c.fdeEnc)
 	if c.augmented {
 		p.Block()

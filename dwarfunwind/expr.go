@@ -29,12 +29,12 @@ func (e *expr) at(pc uint64) *expr {
 }
 
 type evaluator struct {
-	cursor
-	*expr
-	regs  *frames.Regs
-	mem   frames.Memory
-	n     int // of stack
-	stack [exprStack]uint64
+	cursor cursor
+	expr   *expr
+	regs   *frames.Regs
+	mem    frames.Memory
+	n      int // of stack
+	stack  [exprStack]uint64
 }
 
 // Eval implements [frames.Expr].
@@ -44,10 +44,10 @@ func (e *expr) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, b
 		v.push(cfa)
 	}
 	for range maxSteps {
-		if v.Pos >= len(v.Bytes) {
+		if v.cursor.Pos >= len(v.cursor.Bytes) {
 			return v.stack[max(v.n-1, 0)], v.n > 0
 		}
-		if !v.step(v.U8()) || v.Bad {
+		if !v.step(v.cursor.U8()) || v.cursor.Bad {
 			return 0, false
 		}
 	}
@@ -66,10 +66,10 @@ func (e *evaluator) push(x uint64) bool {
 
 // step executes one operation. It does not check that its operands are there ([cursor].Bad).
 func (e *evaluator) step(op uint8) bool {
-	if x, ok := e.readConstant(op); ok {
+	if x, ok := e.cursor.readConstant(op); ok {
 		return e.push(x)
 	}
-	if reg, off, ok := e.readRegPlusOffset(op); ok {
+	if reg, off, ok := e.cursor.readRegPlusOffset(op); ok {
 		x, ok := e.register(reg)
 		return ok && e.push(x+uint64(off))
 	}
@@ -78,16 +78,16 @@ func (e *evaluator) step(op uint8) bool {
 		return true
 	case opAddr:
 		// relocated as the code is, by the difference of the two pcs
-		return e.push(e.U64() + e.regs.PC - e.pc)
+		return e.push(e.cursor.U64() + e.regs.PC - e.expr.pc)
 	case opSkip:
-		return e.jump(int16(e.U16()))
+		return e.jump(int16(e.cursor.U16()))
 	}
 	return e.execStackOp(op)
 }
 
 // register returns false if the register is unknown.
 func (e *evaluator) register(reg uint64) (uint64, bool) {
-	if reg == e.pcColumn {
+	if reg == e.expr.pcColumn {
 		return e.regs.PC, true
 	}
 	if reg >= frames.NumRegs {
@@ -97,11 +97,11 @@ func (e *evaluator) register(reg uint64) (uint64, bool) {
 }
 
 func (e *evaluator) jump(d int16) bool {
-	to := e.Pos + int(d)
-	if to < 0 || to > len(e.Bytes) {
+	to := e.cursor.Pos + int(d)
+	if to < 0 || to > len(e.cursor.Bytes) {
 		return false
 	}
-	e.Pos = to
+	e.cursor.Pos = to
 	return true
 }
 
@@ -122,16 +122,16 @@ func (e *evaluator) execStackOp(op uint8) bool {
 		e.n--
 		return true
 	case opPick:
-		return e.pick(int(e.U8()))
+		return e.pick(int(e.cursor.U8()))
 	case opPlusUconst:
-		*top += e.ULEB()
+		*top += e.cursor.ULEB()
 		return true
 	case opDeref:
 		return e.deref(8)
 	case opDerefSize:
-		return e.deref(e.U8())
+		return e.deref(e.cursor.U8())
 	case opBra:
-		d := int16(e.U16())
+		d := int16(e.cursor.U16())
 		e.n--
 		return *top == 0 || e.jump(d)
 	}

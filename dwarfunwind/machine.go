@@ -17,7 +17,7 @@ const (
 
 // machine runs CFA programs (DWARF 5 §6.4.2).
 type machine struct {
-	frames.Row // with undecoded expressions, which [Table.buildRow] replaces
+	row        frames.Row // with undecoded expressions, which [Table.buildRow] replaces
 	loc        uint64
 	remembered []frames.Row // by DW_CFA_remember_state
 	exprs      int          // read so far
@@ -27,7 +27,7 @@ type machine struct {
 }
 
 func (m *machine) reset(c *cie) {
-	m.Row = c.init
+	m.row = c.init
 	m.remembered, m.exprs = m.remembered[:0], 0
 }
 
@@ -46,7 +46,7 @@ func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint
 }
 
 func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
-	m.cie, m.loc, m.base = c, start, s.Addr+off
+	m.cie, m.loc, m.base = c, start, s.section.Addr+off
 }
 
 // step executes one instruction; it and the functions that it calls return false if that is invalid.
@@ -73,14 +73,14 @@ func (m *machine) step(p *cursor) bool {
 		if len(m.remembered) >= maxRemembered {
 			return false
 		}
-		m.remembered = append(m.remembered, m.Row)
+		m.remembered = append(m.remembered, m.row)
 		return true
 	case op == cfaRestoreState:
 		n := len(m.remembered) - 1
 		if n < 0 {
 			return false
 		}
-		m.Row = m.remembered[n]
+		m.row = m.remembered[n]
 		m.remembered = m.remembered[:n]
 		return true
 	}
@@ -124,28 +124,28 @@ func (m *machine) defineCFA(op uint8, p *cursor) bool {
 	switch op {
 	case cfaDefCFA:
 		m.setCFAReg(p.ULEB())
-		m.CFAOff = int64(p.ULEB())
+		m.row.CFAOff = int64(p.ULEB())
 	case cfaDefCFASF:
 		m.setCFAReg(p.ULEB())
-		m.CFAOff = p.SLEB() * m.cie.dataAlign
+		m.row.CFAOff = p.SLEB() * m.cie.dataAlign
 	case cfaDefCFARegister:
 		m.setCFAReg(p.ULEB())
 	case cfaDefCFAOffset:
-		m.CFAOff = int64(p.ULEB())
+		m.row.CFAOff = int64(p.ULEB())
 	case cfaDefCFAOffsetSF:
-		m.CFAOff = p.SLEB() * m.cie.dataAlign
+		m.row.CFAOff = p.SLEB() * m.cie.dataAlign
 	case cfaDefCFAExpression:
 		e := m.readExpr(p, false)
-		m.CFAExpr = e
+		m.row.CFAExpr = e
 		return e != nil
 	}
 	return !p.Bad
 }
 
 func (m *machine) setCFAReg(reg uint64) {
-	m.CFAExpr, m.CFAReg = nil, frames.NoReg
+	m.row.CFAExpr, m.row.CFAReg = nil, frames.NoReg
 	if reg < frames.NumRegs {
-		m.CFAReg = uint8(reg)
+		m.row.CFAReg = uint8(reg)
 	}
 }
 
@@ -222,7 +222,7 @@ func ruleInRegister(reg uint64) frames.RegRule {
 }
 
 func (m *machine) set(reg uint64, r frames.RegRule) {
-	if p := m.cie.place(&m.Row, reg); p != nil {
+	if p := m.cie.place(&m.row, reg); p != nil {
 		*p = r
 	}
 }

@@ -15,19 +15,19 @@ func (t *Table) compactRule(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) 
 	if f.cie.signal {
 		flags |= frames.FlagExactPC
 	}
-	if f.cie.place(&t.machine.Row, f.cie.ra).Kind == frames.RuleUndefined {
+	if f.cie.place(&t.machine.row, f.cie.ra).Kind == frames.RuleUndefined {
 		return frames.Rule{Flags: flags | frames.FlagRoot, Method: frames.MethodCFI}, nil, true
 	}
 	if !t.buildRow(f, pc) {
 		return frames.Rule{}, nil, false
 	}
-	rule, row := t.machine.Compact(t.arch, frames.MethodCFI, flags)
+	rule, row := t.machine.row.Compact(t.arch, frames.MethodCFI, flags)
 	return rule, row, true
 }
 
 // buildRow completes the machine's row; false if it is unusable.
 func (t *Table) buildRow(f *fde, pc uint64) bool {
-	row := &t.machine.Row
+	row := &t.machine.row
 	if !t.buildCFA(pc) {
 		return false
 	}
@@ -49,7 +49,7 @@ func (t *Table) buildRow(f *fde, pc uint64) bool {
 
 // buildCFA decodes the row's CFA; false if it is unusable.
 func (t *Table) buildCFA(pc uint64) bool {
-	row := &t.machine.Row
+	row := &t.machine.row
 	code, isExpr := row.CFAExpr.(*expr)
 	if !isExpr {
 		return row.CFAReg != frames.NoReg

@@ -7,7 +7,7 @@ import "prywalk/frames"
 // adjustSPARM64 sets the caller's stack pointer where it is not the CFA: the return address lies above it, pushed by
 // code that jumped here (a PLT's first entry, before glibc's resolver), or the CFA is a buffer.
 func (t *Table) adjustSPARM64(f *fde) {
-	row := &t.machine.Row
+	row := &t.machine.row
 	sp, ra := &row.Regs[frames.ARM64SP], &row.RA
 	above := int64(0)
 	switch {
@@ -41,7 +41,7 @@ func (m *machine) bytesPushedBefore(f *fde) int64 {
 	for ok && prog.Pos < len(prog.Bytes) && m.loc == first.loc {
 		ok = m.step(&prog)
 	}
-	ra := m.Regs[frames.ARM64LR]
+	ra := m.row.Regs[frames.ARM64LR]
 	cfa := m.cfaIsSP()
 	*m = first
 	if !ok || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.Kind != frames.RuleOffset || ra.Off < 0 {
@@ -51,5 +51,5 @@ func (m *machine) bytesPushedBefore(f *fde) int64 {
 }
 
 func (m *machine) cfaIsSP() bool {
-	return m.CFAReg == frames.ARM64SP && m.CFAOff == 0 && m.CFAExpr == nil
+	return m.row.CFAReg == frames.ARM64SP && m.row.CFAOff == 0 && m.row.CFAExpr == nil
 }

@@ -145,13 +145,13 @@ func regNames(arch frames.Arch) []string {
 }
 
 func (m *machine) cfaText(names []string) string {
-	if m.CFAExpr != nil || m.CFADeref {
+	if m.row.CFAExpr != nil || m.row.CFADeref {
 		return "exp"
 	}
-	if int(m.CFAReg) >= len(names) {
+	if int(m.row.CFAReg) >= len(names) {
 		return "?"
 	}
-	return fmt.Sprintf("%s%+d", names[m.CFAReg], m.CFAOff)
+	return fmt.Sprintf("%s%+d", names[m.row.CFAReg], m.row.CFAOff)
 }
 
 func ruleText(r *frames.RegRule, names []string) string {
@@ -195,7 +195,7 @@ func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 			if col == "ra" {
 				reg = m.cie.ra
 			}
-			r := m.cie.place(&m.Row, reg)
+			r := m.cie.place(&m.row, reg)
 			if r == nil {
 				t.Fatalf("FDE %#x: unknown column %s", e.Start, col)
 			}

@@ -62,11 +62,11 @@ func (t *Table) Rows(e FDE) iter.Seq2[uint64, *frames.Row] {
 
 // builtRow leaves the machine's row, for further instructions.
 func (t *Table) builtRow(f *fde, pc uint64) *frames.Row {
-	read := t.machine.Row
-	defer func() { t.machine.Row = read }()
+	read := t.machine.row
+	defer func() { t.machine.row = read }()
 	if !t.buildRow(f, pc) {
 		return nil
 	}
-	row := t.machine.Row
+	row := t.machine.row
 	return &row
 }

@@ -77,7 +77,7 @@ func (ix *index) grow(reserve func(bytes int64) bool) bool {
 // fdesOf returns the section's usable FDEs, in file order.
 func (t *Table) fdesOf(s *frameSection) iter.Seq[*fde] {
 	return func(yield func(*fde) bool) {
-		off, ok := uint64(0), s.present()
+		off, ok := uint64(0), s.section.present()
 		for n := 0; ok && n < maxEntries; n++ {
 			e := s.entryAt(off)
 			if f, usable := t.decodeFDE(s, &e); usable && !yield(&f) {

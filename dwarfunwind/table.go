@@ -41,12 +41,12 @@ func New(cfg Config) (*Table, error) {
 	if t.archRules == nil {
 		return nil, fmt.Errorf("call frame information for architecture %v", cfg.Arch)
 	}
-	t.eh = frameSection{Section: cfg.EhFrame, eh: true}
-	t.debug = frameSection{Section: cfg.DebugFrame}
-	if !t.eh.present() && !t.debug.present() {
+	t.eh = frameSection{section: cfg.EhFrame, eh: true}
+	t.debug = frameSection{section: cfg.DebugFrame}
+	if !t.eh.section.present() && !t.debug.section.present() {
 		return nil, ErrNoCFI
 	}
-	if t.eh.present() {
+	if t.eh.section.present() {
 		t.hdr = openSearchTable(cfg.EhFrameHdr)
 	}
 	return t, nil
@@ -80,7 +80,7 @@ func (t *Table) find(pc uint64) (fde, bool) {
 	if f, ok := t.findEh(pc); ok {
 		return f, true
 	}
-	if t.debug.present() {
+	if t.debug.section.present() {
 		return t.findIndexed(&t.debug, pc)
 	}
 	return fde{}, false
@@ -91,7 +91,7 @@ const maxEmptyFDEs = 8
 // findEh searches .eh_frame. BOLT leaves entries of length 0 at the start of functions or within. Then the FDE is the
 // next in the section, which the search table lacks if both start at one address, or the one before in the table.
 func (t *Table) findEh(pc uint64) (fde, bool) {
-	if !t.eh.present() {
+	if !t.eh.section.present() {
 		return fde{}, false
 	}
 	if t.hdr.count == 0 {
@@ -99,10 +99,10 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 	}
 	addr, i, ok := t.hdr.find(pc)
 	for n := 0; ok; n++ {
-		if f, intact := t.fdeAt(&t.eh, addr-t.eh.Addr); intact {
+		if f, intact := t.fdeAt(&t.eh, addr-t.eh.section.Addr); intact {
 			return f, f.contains(pc)
 		}
-		if f, ok := t.nextFDE(addr - t.eh.Addr); ok && f.contains(pc) {
+		if f, ok := t.nextFDE(addr - t.eh.section.Addr); ok && f.contains(pc) {
 			return f, true
 		}
 		if i == 0 || n == maxEmptyFDEs {

@@ -77,11 +77,11 @@ func TestWindowsAndMemoryHaveTheSameRules(t *testing.T) {
 		b := bytes.Clone(s.view(0, int(s.Size)))
 		return NewSection(s.Addr, b)
 	}
-	whole, err := New(Config{Arch: lazy.arch, EhFrameHdr: load(lazy.hdr.sec), EhFrame: load(lazy.eh.Section)})
+	whole, err := New(Config{Arch: lazy.arch, EhFrameHdr: load(lazy.hdr.sec), EhFrame: load(lazy.eh.section)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	indexed, err := New(Config{Arch: lazy.arch, EhFrame: load(lazy.eh.Section)})
+	indexed, err := New(Config{Arch: lazy.arch, EhFrame: load(lazy.eh.section)})
 	if err != nil {
 		t.Fatal(err)
 	}

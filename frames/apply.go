@@ -34,14 +34,14 @@ func (c *callerStep) currentFunction() Addr {
 func (c *callerStep) apply(r *resolvedRule) StopReason {
 	c.spWord = 0
 	if r.row != nil {
-		return c.applyRow(r.row, r.Flags)
+		return c.applyRow(r.row, r.rule.Flags)
 	}
-	cfa := c.regs.Val[r.CFAReg%NumRegs] + uint64(int64(r.CFAOff))
+	cfa := c.regs.Val[r.rule.CFAReg%NumRegs] + uint64(int64(r.rule.CFAOff))
 	c.next.begin(c.regs.Known & c.arch.calleeSaved)
-	if stop := c.restoreCompact(&r.Rule, cfa); stop != StopNone {
+	if stop := c.restoreCompact(&r.rule, cfa); stop != StopNone {
 		return stop
 	}
-	if stop := c.restoreReturnAddress(&r.Rule, cfa); stop != StopNone {
+	if stop := c.restoreReturnAddress(&r.rule, cfa); stop != StopNone {
 		return stop
 	}
 	c.next.Set(c.arch.sp, cfa)
@@ -266,15 +266,15 @@ func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 	if r.row != nil && r.row.CFAExpr != nil {
 		return true
 	}
-	return c.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
+	return c.regs.Known&(1<<(r.rule.CFAReg%NumRegs)) != 0
 }
 
 // applyWithAssumedReg applies a rule with the innermost frame's value of its register: assembly of OpenSSL keeps its
 // stack pointer in rax or r11, and calls helpers that do not change these. The caller must be further out, and its
 // return address follow a call that can have led to this function.
 func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
-	plain := r.row == nil && r.Flags&(FlagExactPC|FlagStackSwitch) == 0
-	if !plain || c.interrupted || r.CFAReg == c.arch.sp || !c.knewInnermost(r.CFAReg) {
+	plain := r.row == nil && r.rule.Flags&(FlagExactPC|FlagStackSwitch) == 0
+	if !plain || c.interrupted || r.rule.CFAReg == c.arch.sp || !c.knewInnermost(r.rule.CFAReg) {
 		return false
 	}
 	if c.apply(r) != StopNone || c.nextSP() <= c.regs.SP() { // apply reads the value, known or not

@@ -16,9 +16,9 @@ type cache struct {
 }
 
 type entry struct {
-	pc  Addr
-	tag uint64 // generation + 1 and, in the lowest kindBits, kind; 0 means an empty entry
-	answer
+	pc     Addr
+	tag    uint64 // generation + 1 and, in the lowest kindBits, kind; 0 means an empty entry
+	answer answer
 }
 
 // answer is a word, or a rule that does not fit into one.

@@ -22,18 +22,18 @@ func (c *callerStep) nextSP() Addr { return c.next.Val[c.arch.sp%NumRegs] }
 // findSPByRecord finds the stack pointer if the rule says where the frame's own record is: CFA = x29 + (CFA − place of
 // x29). The record's return address must follow a call that can have led to this function, which then has set x29.
 func (w *Walker) findSPByRecord() {
-	fp, ok := w.regs.Get(w.arch.fp)
-	recordToCFA, spToCFA, placed := w.rule.recordPlace(w.arch)
-	if !ok || !placed || w.arch.raOnStack {
+	fp, ok := w.caller.regs.Get(w.caller.arch.fp)
+	recordToCFA, spToCFA, placed := w.caller.rule.recordPlace(w.caller.arch)
+	if !ok || !placed || w.caller.arch.raOnStack {
 		return
 	}
 	sp := fp + recordToCFA - spToCFA
-	if sp < w.regs.SP() || sp > fp || sp%16 != 0 {
+	if sp < w.caller.regs.SP() || sp > fp || sp%16 != 0 {
 		return
 	}
-	ra, ok := w.mem.Word(fp + 8)
-	if ok && w.space.isReturnAddressOf(ra&^w.regs.PACMask, w.currentFunction()) {
-		w.regs.Set(w.arch.sp, sp)
+	ra, ok := w.caller.mem.Word(fp + 8)
+	if ok && w.caller.space.isReturnAddressOf(ra&^w.caller.regs.PACMask, w.caller.currentFunction()) {
+		w.caller.regs.Set(w.caller.arch.sp, sp)
 	}
 }
 
@@ -41,10 +41,11 @@ func (w *Walker) findSPByRecord() {
 // relative to the stack pointer and saves x29 and the link register side by side.
 func (r *resolvedRule) recordPlace(arch *archInfo) (recordToCFA, spToCFA uint64, ok bool) {
 	switch {
-	case r.CFAReg != arch.sp || r.Flags != 0:
+	case r.rule.CFAReg != arch.sp || r.rule.Flags != 0:
 		return 0, 0, false
 	case r.row == nil:
-		return 8 * uint64(r.Saved[0]), uint64(int64(r.CFAOff)), r.Saved[0] >= 2 && r.Saved[1] == r.Saved[0]-1
+		return 8 * uint64(r.rule.Saved[0]), uint64(int64(r.rule.CFAOff)), r.rule.Saved[0] >= 2 &&
+			r.rule.Saved[1] == r.rule.Saved[0]-1
 	}
 	row, x29 := r.row, &r.row.Regs[arch.fp]
 	plain := row.CFAExpr == nil && !row.CFADeref && x29.Kind == RuleOffset && row.RA.Kind == RuleOffset

@@ -79,33 +79,33 @@ const (
 // mayScan returns false in generated code, whose return addresses need not follow a call, in [Module.NoFP]'s, and on
 // arm64, where a leaf's return address is in a register.
 func (w *Walker) mayScan() bool {
-	m := w.rule.mod
-	return w.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)
+	m := w.caller.rule.mod
+	return w.caller.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)
 }
 
 func (w *Walker) applyScan(callee Addr) StopReason {
 	words := uint64(maxScanned)
-	if m := w.rule.mod; m == nil || m.isUnread() {
+	if m := w.caller.rule.mod; m == nil || m.isUnread() {
 		words = maxScannedUnread
 	}
-	sp := w.regs.SP()
+	sp := w.caller.regs.SP()
 	for i := range words {
 		at := sp + 8*i
-		v, ok := w.mem.Word(at)
+		v, ok := w.caller.mem.Word(at)
 		if !ok {
-			if stop := w.stopAtUnread(at); stop == StopStackCut {
+			if stop := w.caller.stopAtUnread(at); stop == StopStackCut {
 				return stop
 			}
 			break
 		}
-		if w.space.isReturnAddressOf(v, callee) {
-			if w.isCopyOfReturnAddress(at, v) {
+		if w.caller.space.isReturnAddressOf(v, callee) {
+			if w.caller.isCopyOfReturnAddress(at, v) {
 				at += 8
 			}
-			w.setCaller(v, at+8)
+			w.caller.setCaller(v, at+8)
 			return StopNone
 		}
-		if w.space.isGenerated(v) {
+		if w.caller.space.isGenerated(v) {
 			break // a return address there need not follow a call
 		}
 	}

@@ -26,28 +26,28 @@ func (s *Space) SetLeftStacks(left []LeftStack) { s.left = left }
 
 // stepToLeftStack goes on at a left stack. Between the two frames may be others. It returns stop if there is none.
 func (w *Walker) stepToLeftStack(stop StopReason) StopReason {
-	if w.tookLeftStack || w.isTrial {
+	if w.progress.tookLeftStack || w.isTrial {
 		return stop
 	}
-	for _, left := range w.space.left {
-		f, ok := left.FindLeft(&w.regs, w.mem, stop)
+	for _, left := range w.caller.space.left {
+		f, ok := left.FindLeft(&w.caller.regs, w.caller.mem, stop)
 		if !ok && f.Unread == 0 {
 			continue
 		}
-		r := resolvedRule{Rule: Rule{Flags: FlagStackSwitch, Method: f.Method}}
-		w.spWord = f.SavedSP
+		r := resolvedRule{rule: Rule{Flags: FlagStackSwitch, Method: f.Method}}
+		w.caller.spWord = f.SavedSP
 		if f.Unread != 0 {
-			stop = w.stopAtUnread(f.Unread)
+			stop = w.caller.stopAtUnread(f.Unread)
 			w.trackUnread(&r)
 			return stop
 		}
-		w.tookLeftStack = true
-		w.next.begin(0)
-		w.next.PC = f.PC
-		w.next.Set(w.arch.sp, f.SP)
+		w.progress.tookLeftStack = true
+		w.caller.next.begin(0)
+		w.caller.next.PC = f.PC
+		w.caller.next.Set(w.caller.arch.sp, f.SP)
 		if f.Interrupted {
-			r.Flags |= FlagExactPC
-			w.next.Set(w.arch.fp, f.FP)
+			r.rule.Flags |= FlagExactPC
+			w.caller.next.Set(w.caller.arch.fp, f.FP)
 		}
 		return w.moveByRule(&r)
 	}

@@ -3,7 +3,7 @@
 package frames
 
 type resolvedRule struct {
-	Rule         // FlagNoRule if no source has one
+	rule Rule    // FlagNoRule if no source has one
 	row  *Row    // nil if the Rule suffices
 	mod  *Module // nil if unknown
 	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or a prepared stack.
@@ -39,10 +39,10 @@ func (s *Space) lookup(pc Addr, k kind) *resolvedRule {
 func (s *Space) find(pc Addr, k kind) resolvedRule {
 	m := s.ModuleAt(s.Arch.lookupPC(pc, k&kindAfterCall != 0))
 	r, ok := s.askSources(m, pc, k)
-	r.pcIsCurrent = r.Flags&FlagExactPC != 0
-	hasCFI := ok && r.Method == MethodCFI
-	within := r.Flags&FlagWithin != 0
-	if r.Flags &^= FlagWithin; k&kindAfterCall != 0 && !within {
+	r.pcIsCurrent = r.rule.Flags&FlagExactPC != 0
+	hasCFI := ok && r.rule.Method == MethodCFI
+	within := r.rule.Flags&FlagWithin != 0
+	if r.rule.Flags &^= FlagWithin; k&kindAfterCall != 0 && !within {
 		if prepared, ok := s.preparedStackRule(pc, k, m, hasCFI); ok {
 			return prepared
 		}
@@ -68,11 +68,11 @@ func (s *Space) preparedStackRule(ret Addr, k kind, before *Module, hasCFI bool)
 		return resolvedRule{}, false
 	}
 	r, ok := s.askSources(m, ret, k&kindSPOnly)
-	if !ok || r.Flags&FlagExactPC == 0 {
+	if !ok || r.rule.Flags&FlagExactPC == 0 {
 		if hasCFI {
 			return resolvedRule{}, false
 		}
-		r = resolvedRule{Rule: Rule{Flags: FlagRoot, Method: MethodHeuristic}, mod: m}
+		r = resolvedRule{rule: Rule{Flags: FlagRoot, Method: MethodHeuristic}, mod: m}
 	}
 	r.pcIsCurrent = true
 	return r, true
@@ -90,7 +90,7 @@ func (m *Module) endsStack(pc ModuleAddr) bool {
 
 // askSources returns the first rule of a module's sources; false if none has one, or m is nil.
 func (s *Space) askSources(m *Module, pc Addr, k kind) (resolvedRule, bool) {
-	none := resolvedRule{Rule: Rule{Flags: FlagNoRule}, mod: m}
+	none := resolvedRule{rule: Rule{Flags: FlagNoRule}, mod: m}
 	if m == nil {
 		return none, false
 	}
@@ -104,7 +104,7 @@ func (s *Space) askSources(m *Module, pc Addr, k kind) (resolvedRule, bool) {
 			q.SPOnly && r.Flags&FlagNoRule == 0 && !s.isSPRelative(r, row) {
 			continue
 		}
-		return resolvedRule{Rule: r, row: row, mod: m}, true
+		return resolvedRule{rule: r, row: row, mod: m}, true
 	}
 	return none, false
 }

@@ -75,15 +75,15 @@ type cfaBase struct {
 
 // searchRegister sets the register of a rule's CFA by the stack. StopStackCut: the copy may be too short.
 func (w *Walker) searchRegister(r *resolvedRule) StopReason {
-	if w.isTrial || w.snap == nil || w.searchesBegun >= maxSearches {
+	if w.isTrial || w.snap == nil || w.progress.searchesBegun >= maxSearches {
 		return StopUnproven
 	}
-	if !w.arch.raOnStack || r.Flags&(FlagExactPC|FlagStackSwitch) != 0 {
+	if !w.caller.arch.raOnStack || r.rule.Flags&(FlagExactPC|FlagStackSwitch) != 0 {
 		return StopUnproven
 	}
-	w.searchesBegun++
+	w.progress.searchesBegun++
 	base, ok := r.cfaBase()
-	callee := w.currentFunction()
+	callee := w.caller.currentFunction()
 	if !ok || callee == noFunction {
 		return StopUnproven
 	}
@@ -94,7 +94,7 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	s.base, s.callee, s.n, s.steps, s.cutAt = base, callee, 0, 0, 0
 	finished := s.collect(w)
 	if s.cutAt != 0 {
-		w.unreadAddr = s.cutAt
+		w.caller.unreadAddr = s.cutAt
 		return StopStackCut
 	}
 	if !finished {
@@ -104,8 +104,8 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	if !ok {
 		return StopUnproven
 	}
-	w.regs.Set(base.reg, best.reg)
-	w.registersFound++
+	w.caller.regs.Set(base.reg, best.reg)
+	w.progress.registersFound++
 	return StopNone
 }
 
@@ -113,7 +113,7 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 func (r *resolvedRule) cfaBase() (cfaBase, bool) {
 	row := r.row
 	if row == nil {
-		return cfaBase{reg: r.CFAReg % NumRegs, off: int64(r.CFAOff)}, true
+		return cfaBase{reg: r.rule.CFAReg % NumRegs, off: int64(r.rule.CFAOff)}, true
 	}
 	if row.CFAExpr != nil || row.CFAReg >= NumRegs || row.RA.Kind != RuleOffset || row.RA.Off != -8 {
 		return cfaBase{}, false
@@ -124,14 +124,14 @@ func (r *resolvedRule) cfaBase() (cfaBase, bool) {
 // collect tries the words from the stack pointer on. It returns false if there are too many candidates, steps or bytes,
 // or a word was not copied.
 func (s *registerSearch) collect(w *Walker) bool {
-	stack, sp := &w.snap.Stack, w.regs.SP()
+	stack, sp := &w.snap.Stack, w.caller.regs.SP()
 	end := stack.Addr + uint64(len(stack.Bytes))
 	for at := sp; at+8 <= end; at += 8 {
 		v, ok := stack.word(at)
 		if !ok || at-sp > maxSearchBytes {
 			return false
 		}
-		if fit := w.space.callFitOf(v, s.callee); fit >= fitTailCall && !s.tryReturnAddress(w, at, fit) {
+		if fit := w.caller.space.callFitOf(v, s.callee); fit >= fitTailCall && !s.tryReturnAddress(w, at, fit) {
 			return false
 		}
 	}
@@ -145,7 +145,7 @@ func (s *registerSearch) tryReturnAddress(w *Walker, at Addr, fit callFit) bool 
 	if !s.base.deref {
 		return s.tryCandidate(w, candidate{at: at, reg: cfa - off, fit: fit})
 	}
-	for saved := w.regs.SP(); saved < at; saved += 8 {
+	for saved := w.caller.regs.SP(); saved < at; saved += 8 {
 		s.steps++
 		if s.steps > maxSearchSteps {
 			return false
@@ -195,20 +195,20 @@ type trialChain struct {
 func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	t := &s.trial
 	t.MaxDepth, t.isTrial = w.limit, true
-	t.Init(w.space, &w.regs, w.mem)
-	t.regs.Set(s.base.reg, c.reg)
-	t.rule, t.method, t.interrupted = w.rule, w.method, w.interrupted
+	t.Init(w.caller.space, &w.caller.regs, w.caller.mem)
+	t.caller.regs.Set(s.base.reg, c.reg)
+	t.caller.rule, t.caller.method, t.caller.interrupted = w.caller.rule, w.caller.method, w.caller.interrupted
 	var lastModules [2]*Module // of the outermost frames so far
 	t.Next()                   // the searching frame
 	for {
-		callee := t.currentFunction()
-		lastModules[0], lastModules[1] = lastModules[1], t.rule.mod
+		callee := t.caller.currentFunction()
+		lastModules[0], lastModules[1] = lastModules[1], t.caller.rule.mod
 		if !t.Next() {
 			break
 		}
 		f := t.Frame()
 		at := f.SP - 8 // place of its return address
-		if t.depth == 2 && at != c.at || t.depth > 2 && !t.mayHaveCalled(callee) {
+		if t.progress.depth == 2 && at != c.at || t.progress.depth > 2 && !t.mayHaveCalled(callee) {
 			return trialChain{}
 		}
 		if s.steps++; s.steps > maxSearchSteps {
@@ -216,20 +216,20 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 		}
 		found.passes |= s.candidatesAt(at)
 	}
-	beyond := t.depth - stepsToCandidate // frames
+	beyond := t.progress.depth - stepsToCandidate // frames
 	found.calledOnce = beyond <= 1 || beyond == 2 && lastModules[0] != lastModules[1]
 	if t.StopReason() == StopStackCut {
 		found.cutAt = t.UnreadAddr()
 	}
 	// a return address of 0 is no end: cleared memory has many
-	found.whole = t.StopReason() == StopRoot && beyond >= 0 && t.rule.Flags&FlagRoot != 0
+	found.whole = t.StopReason() == StopRoot && beyond >= 0 && t.caller.rule.rule.Flags&FlagRoot != 0
 	return found
 }
 
 // mayHaveCalled reports whether the current frame follows a call that can have led to callee, or was interrupted by a
 // signal.
 func (w *Walker) mayHaveCalled(callee Addr) bool {
-	return !w.isAfterCall() || w.space.callFitOf(w.regs.PC, callee) >= fitTailCall
+	return !w.caller.isAfterCall() || w.caller.space.callFitOf(w.caller.regs.PC, callee) >= fitTailCall
 }
 
 // candidatesAt returns the kept candidates at a place, a bit each.

@@ -41,43 +41,43 @@ func (t *stackTracker) trackStep(from, to, maxSameStackStep Addr) {
 }
 
 func (w *Walker) trackUnread(r *resolvedRule) {
-	sp := w.regs.SP()
+	sp := w.caller.regs.SP()
 	switch {
-	case r.Flags&FlagStackSwitch != 0:
-		w.tracker.trackStep(sp, w.unreadAddr, maxSameStackGap)
-	case w.unreadAddr-sp > largeStep && w.leadsToOtherStack(r, sp):
-		w.tracker.trackStep(sp, w.unreadAddr, 0)
+	case r.rule.Flags&FlagStackSwitch != 0:
+		w.progress.tracker.trackStep(sp, w.caller.unreadAddr, maxSameStackGap)
+	case w.caller.unreadAddr-sp > largeStep && w.leadsToOtherStack(r, sp):
+		w.progress.tracker.trackStep(sp, w.caller.unreadAddr, 0)
 	default:
 		return
 	}
-	w.recordLink(w.unreadAddr)
+	w.recordLink(w.caller.unreadAddr)
 }
 
 // leadsToOtherStack is for an unread word that is far from the stack pointer sp.
 func (w *Walker) leadsToOtherStack(r *resolvedRule, sp Addr) bool {
-	if w.unreadAddr < sp && r.Method == MethodCFI && w.spWord != 0 {
+	if w.caller.unreadAddr < sp && r.rule.Method == MethodCFI && w.caller.spWord != 0 {
 		return true
 	}
-	return w.isBeyondFirstStack(w.unreadAddr) || w.switchesStack()
+	return w.isBeyondFirstStack(w.caller.unreadAddr) || w.caller.switchesStack()
 }
 
 // isBeyondFirstStack reports whether a place further out than the current frame is on another stack, as the first one
 // ends below.
 func (w *Walker) isBeyondFirstStack(at Addr) bool {
-	return w.snap != nil && !w.tracker.onOtherStack && at > w.snap.StackEnd && w.snap.StackEnd > w.snap.Stack.Addr
+	return w.snap != nil && !w.progress.tracker.onOtherStack && at > w.snap.StackEnd && w.snap.StackEnd > w.snap.Stack.Addr
 }
 
 // recordLink records the word that led to another stack.
 func (w *Walker) recordLink(to Addr) {
-	t := &w.tracker
+	t := &w.progress.tracker
 	if !t.onOtherStack {
 		return
 	}
 	if t.linkCount < len(t.links) {
 		link := &t.links[t.linkCount]
 		*link = StackLink{}
-		if v, ok := w.mem.Word(w.spWord); ok && w.spWord != 0 {
-			*link = StackLink{w.spWord, int64(to - v)}
+		if v, ok := w.caller.mem.Word(w.caller.spWord); ok && w.caller.spWord != 0 {
+			*link = StackLink{w.caller.spWord, int64(to - v)}
 		}
 	}
 	t.linkCount++
@@ -85,13 +85,13 @@ func (w *Walker) recordLink(to Addr) {
 
 // StackLinks returns the words that led the walk from stack to stack, of its first changes of stacks.
 func (w *Walker) StackLinks() []StackLink {
-	return w.tracker.links[:min(w.tracker.linkCount, len(w.tracker.links))]
+	return w.progress.tracker.links[:min(w.progress.tracker.linkCount, len(w.progress.tracker.links))]
 }
 
 // LastStackLink returns the word that led the walk to its last stack. At is 0 if that is the first one, or unknown.
 func (w *Walker) LastStackLink() StackLink {
-	if n := w.tracker.linkCount; n > 0 && n <= len(w.tracker.links) {
-		return w.tracker.links[n-1]
+	if n := w.progress.tracker.linkCount; n > 0 && n <= len(w.progress.tracker.links) {
+		return w.progress.tracker.links[n-1]
 	}
 	return StackLink{}
 }
@@ -106,14 +106,14 @@ func longestStep(arch Arch, r *Rule) Addr {
 // HighestSP returns the highest stack pointer on the first stack. It may be off by a signal's frame (16 KiB on x86-64,
 // 128 KiB on arm64).
 func (w *Walker) HighestSP() Addr {
-	if w.tracker.onOtherStack {
-		return w.tracker.highestSP
+	if w.progress.tracker.onOtherStack {
+		return w.progress.tracker.highestSP
 	}
-	return w.regs.SP()
+	return w.caller.regs.SP()
 }
 
 // OnOtherStack reports whether the current frame, or [Walker.UnreadAddr], is on another stack than the first.
-func (w *Walker) OnOtherStack() bool { return w.tracker.onOtherStack }
+func (w *Walker) OnOtherStack() bool { return w.progress.tracker.onOtherStack }
 
 // LeftFirstStack reports whether the walk was on another stack, or would be with [Walker.UnreadAddr].
-func (w *Walker) LeftFirstStack() bool { return w.tracker.leftFirstStack }
+func (w *Walker) LeftFirstStack() bool { return w.progress.tracker.leftFirstStack }

@@ -13,49 +13,49 @@ const maxDepthInNoModule = 2
 const redZone = 128
 
 var (
-	byFramePointer = resolvedRule{Rule: Rule{Method: MethodFP}}
-	byScan         = resolvedRule{Rule: Rule{Method: MethodScan}}
+	byFramePointer = resolvedRule{rule: Rule{Method: MethodFP}}
+	byScan         = resolvedRule{rule: Rule{Method: MethodScan}}
 )
 
 // step moves to the caller by the first way of the package comment's table that is open.
 func (w *Walker) step() StopReason {
-	own := w.rule
+	own := w.caller.rule
 	switch {
-	case own.Flags&FlagNoRule != 0:
+	case own.rule.Flags&FlagNoRule != 0:
 		return w.stepWithoutRule()
-	case w.knowsCFABase(own):
+	case w.caller.knowsCFABase(own):
 		return w.stepByRule(own)
-	case w.applyWithAssumedReg(own):
+	case w.caller.applyWithAssumedReg(own):
 		return w.moveByRule(own)
-	case !w.knowsSP():
+	case !w.caller.knowsSP():
 		return w.stepWithoutRule()
 	}
-	bySP := w.space.lookup(w.regs.PC, afterCallKind(!w.interrupted)|kindSPOnly)
+	bySP := w.caller.space.lookup(w.caller.regs.PC, afterCallKind(!w.caller.interrupted)|kindSPOnly)
 	switch {
-	case bySP.Flags&FlagRoot != 0:
+	case bySP.rule.Flags&FlagRoot != 0:
 		return StopRoot
-	case bySP.Flags&FlagNoRule == 0:
+	case bySP.rule.Flags&FlagNoRule == 0:
 		return w.stepByRule(bySP)
 	}
 	if stop := w.searchRegister(own); stop != StopNone {
 		return stop
 	}
 	withFoundReg := *own
-	withFoundReg.Method = max(own.Method, MethodFP) // the less trusted one
+	withFoundReg.rule.Method = max(own.rule.Method, MethodFP) // the less trusted one
 	return w.stepByRule(&withFoundReg)
 }
 
 func (w *Walker) stepByRule(r *resolvedRule) StopReason {
-	switch stop := w.apply(r); stop {
+	switch stop := w.caller.apply(r); stop {
 	case StopNone:
 	case StopNoRule: // a CFAFinder found no frame
 		return w.stepWithoutRule()
 	case StopStackCut, StopBadMemory:
-		at := w.unreadAddr
-		if w.regs.SP()-at <= redZone && w.spWord == 0 && w.stepByInstructions(r) {
+		at := w.caller.unreadAddr
+		if w.caller.regs.SP()-at <= redZone && w.caller.spWord == 0 && w.stepByInstructions(r) {
 			return StopNone
 		}
-		w.unreadAddr = at
+		w.caller.unreadAddr = at
 		w.trackUnread(r)
 		return stop
 	default:
@@ -63,12 +63,12 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	}
 	to := w.callersRule(r)
 	switch {
-	case r.Flags&FlagExactPC != 0: // not checked
+	case r.rule.Flags&FlagExactPC != 0: // not checked
 	case !w.trustsReturnAddress(r, to):
 		return w.stepWithoutRule()
-	case !w.knowsNextSP() && !w.space.followsCall(w.next.PC): // nothing else proves it
+	case !w.caller.knowsNextSP() && !w.caller.space.followsCall(w.caller.next.PC): // nothing else proves it
 		return StopNoRule
-	case w.next.PC != 0 && to.mod == nil: // it is wrong, or its code is gone or newer than the modules
+	case w.caller.next.PC != 0 && to.mod == nil: // it is wrong, or its code is gone or newer than the modules
 		if w.stepByInstructions(r) {
 			return StopNone
 		}
@@ -80,11 +80,12 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 // stepByInstructions serves wrong call frame information, as GCC's behind an inline retpoline. It returns false if the
 // code has no other rule, or one that leads to no call.
 func (w *Walker) stepByInstructions(r *resolvedRule) bool {
-	if r.Method != MethodCFI || !w.knowsSP() {
+	if r.rule.Method != MethodCFI || !w.caller.knowsSP() {
 		return false
 	}
-	byCode := w.space.lookup(w.regs.PC, afterCallKind(w.isAfterCall())|kindSPOnly|kindNoCFI)
-	if byCode.Flags&(FlagRoot|FlagNoRule) != 0 || w.apply(byCode) != StopNone || !w.space.followsCall(w.next.PC) {
+	byCode := w.caller.space.lookup(w.caller.regs.PC, afterCallKind(w.caller.isAfterCall())|kindSPOnly|kindNoCFI)
+	if byCode.rule.Flags&(FlagRoot|FlagNoRule) != 0 || w.caller.apply(byCode) != StopNone ||
+		!w.caller.space.followsCall(w.caller.next.PC) {
 		return false
 	}
 	return w.moveByRule(byCode) == StopNone
@@ -99,18 +100,18 @@ func (w *Walker) stepWithoutRule() StopReason {
 }
 
 func (w *Walker) guessCaller() StopReason {
-	m := w.rule.mod
-	if m == nil && w.depth > maxDepthInNoModule {
+	m := w.caller.rule.mod
+	if m == nil && w.progress.depth > maxDepthInNoModule {
 		return StopNoRule
 	}
-	callee := w.currentFunction()
-	if (m == nil || !m.NoFP) && w.applyFramePointer(callee) {
+	callee := w.caller.currentFunction()
+	if (m == nil || !m.NoFP) && w.caller.applyFramePointer(callee) {
 		return w.moveByRule(&byFramePointer)
 	}
 	switch {
-	case !w.knowsSP() && !m.isUnread():
+	case !w.caller.knowsSP() && !m.isUnread():
 		return StopUnproven
-	case !w.knowsSP() || !w.mayScan():
+	case !w.caller.knowsSP() || !w.mayScan():
 		return w.noRuleReason()
 	}
 	if stop := w.applyScan(callee); stop != StopNone {
@@ -121,29 +122,29 @@ func (w *Walker) guessCaller() StopReason {
 
 // noRuleReason returns StopUnproven in a passive read, where the unknown frame pointer may be all that is missing.
 func (w *Walker) noRuleReason() StopReason {
-	if !w.knewInnermost(w.arch.fp) && w.rule.mod != nil {
+	if !w.caller.knewInnermost(w.caller.arch.fp) && w.caller.rule.mod != nil {
 		return StopUnproven
 	}
 	return StopNoRule
 }
 
 func (w *Walker) callersRule(r *resolvedRule) *resolvedRule {
-	return w.space.lookup(w.next.PC, afterCallKind(r.Flags&FlagExactPC == 0))
+	return w.caller.space.lookup(w.caller.next.PC, afterCallKind(r.rule.Flags&FlagExactPC == 0))
 }
 
 // trustsReturnAddress decides by the package comment's table of methods. to is the rule at the return address.
 func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 	switch {
-	case w.next.PC == 0: // end of the stack
+	case w.caller.next.PC == 0: // end of the stack
 		return true
-	case to.pcIsCurrent && to.Flags&FlagRoot != 0: // below generated code the word is a function pointer
-		return !w.rule.isGenerated()
-	case r.Method == MethodCFI, to.pcIsCurrent:
+	case to.pcIsCurrent && to.rule.Flags&FlagRoot != 0: // below generated code the word is a function pointer
+		return !w.caller.rule.isGenerated()
+	case r.rule.Method == MethodCFI, to.pcIsCurrent:
 		return true
-	case w.rule.isGenerated() && to.isGenerated():
+	case w.caller.rule.isGenerated() && to.isGenerated():
 		return true
 	}
-	return w.space.followsCall(w.next.PC)
+	return w.caller.space.followsCall(w.caller.next.PC)
 }
 
 func (w *Walker) moveByRule(r *resolvedRule) StopReason {
@@ -152,8 +153,8 @@ func (w *Walker) moveByRule(r *resolvedRule) StopReason {
 
 // moveTo makes the registers given by r the current frame, if they are further out. to is the rule there.
 func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
-	if w.next.PC == 0 {
-		if w.rule.isGenerated() && w.rule.mod.NoFP {
+	if w.caller.next.PC == 0 {
+		if w.caller.rule.isGenerated() && w.caller.rule.mod.NoFP {
 			return StopNoRule // no thread begins in such code: the rule was wrong
 		}
 		return StopRoot
@@ -161,9 +162,9 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 	if !w.trackStackPointer(r) {
 		return StopLoop
 	}
-	w.next.storeTo(&w.regs)
-	w.rule, w.method, w.interrupted = to, r.Method, r.Flags&FlagExactPC != 0
-	if !w.knowsSP() {
+	w.caller.next.storeTo(&w.caller.regs)
+	w.caller.rule, w.caller.method, w.caller.interrupted = to, r.rule.Method, r.rule.Flags&FlagExactPC != 0
+	if !w.caller.knowsSP() {
 		w.findSPByRecord()
 	}
 	return StopNone
@@ -172,21 +173,21 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 // trackStackPointer records a step of the stack pointer. It returns false where the walk must end: the stack pointer
 // does not rise, and the step may not keep or lower it, or maxStackChanges steps have done so.
 func (w *Walker) trackStackPointer(r *resolvedRule) bool {
-	from, to := w.regs.SP(), w.nextSP()
-	rises := to > from && r.Flags&(FlagExactPC|FlagStackSwitch) == 0
+	from, to := w.caller.regs.SP(), w.caller.nextSP()
+	rises := to > from && r.rule.Flags&(FlagExactPC|FlagStackSwitch) == 0
 	switch {
 	case rises && to-from <= largeStep:
 	case rises:
-		if w.isBeyondFirstStack(to) || w.switchesStack() {
-			w.tracker.trackStep(from, to, 0)
+		if w.isBeyondFirstStack(to) || w.caller.switchesStack() {
+			w.progress.tracker.trackStep(from, to, 0)
 			w.recordLink(to)
 		}
 	case w.mayKeepOrLowerSP(r, from, to):
-		w.stackChanges++
-		if w.stackChanges > maxStackChanges {
+		w.progress.stackChanges++
+		if w.progress.stackChanges > maxStackChanges {
 			return false
 		}
-		w.tracker.trackStep(from, to, longestStep(w.regs.Arch, &r.Rule))
+		w.progress.tracker.trackStep(from, to, longestStep(w.caller.regs.Arch, &r.rule))
 		w.recordLink(to)
 	default:
 		return false
@@ -197,20 +198,20 @@ func (w *Walker) trackStackPointer(r *resolvedRule) bool {
 // mayKeepOrLowerSP reports whether a step by r may lead from a stack pointer to one at the same place or below.
 func (w *Walker) mayKeepOrLowerSP(r *resolvedRule, from, to Addr) bool {
 	switch {
-	case r.Flags&(FlagExactPC|FlagStackSwitch) != 0:
+	case r.rule.Flags&(FlagExactPC|FlagStackSwitch) != 0:
 		return true
 	case to == from:
-		return w.isLeaf(r)
-	case r.Method == MethodCFI && w.spWord != 0: // tables that lead to another stack (OCaml's C calls)
+		return w.caller.isLeaf(r)
+	case r.rule.Method == MethodCFI && w.caller.spWord != 0: // tables that lead to another stack (OCaml's C calls)
 		return true
 	}
-	return w.switchesStack()
+	return w.caller.switchesStack()
 }
 
 // isLeaf reports whether the caller's stack pointer may be this frame's, as the return address may be in a register: on
 // arm64; on x86-64 by a Row (vfork), or popped by the innermost frame (OCaml's caml_c_call).
 func (c *callerStep) isLeaf(r *resolvedRule) bool {
-	popped := c.interrupted && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
+	popped := c.interrupted && r.rule.Method == MethodCFI && r.rule.CFAReg == X86RSP && r.rule.CFAOff == 0
 	return c.next.PC != c.regs.PC && (c.regs.Arch != X86_64 || r.row != nil || popped)
 }
 

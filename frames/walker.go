@@ -12,12 +12,12 @@ type Walker struct {
 	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
 	MaxDepth int
 
-	callerStep // with the current frame
-	progress   // since Init
-	limit      int
-	snap       *Snapshot       // mem, if it is one
-	search     *registerSearch // nil before the first search
-	isTrial    bool            // the walk is a trial of another walk's search
+	caller   callerStep // with the current frame
+	progress progress   // since Init
+	limit    int
+	snap     *Snapshot       // mem, if it is one
+	search   *registerSearch // nil before the first search
+	isTrial  bool            // the walk is a trial of another walk's search
 }
 
 type progress struct {
@@ -32,10 +32,10 @@ type progress struct {
 
 // Init starts a walk at a copy of regs. space and mem must not change until it ends.
 func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
-	w.space, w.mem = space, mem
-	w.regs = *regs
-	w.arch = regs.Arch.info()
-	w.knownInnermost = regs.Known
+	w.caller.space, w.caller.mem = space, mem
+	w.caller.regs = *regs
+	w.caller.arch = regs.Arch.info()
+	w.caller.knownInnermost = regs.Known
 	w.snap, _ = mem.(*Snapshot)
 	w.progress = progress{}
 	switch {
@@ -46,54 +46,55 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	default:
 		w.limit = DefaultMaxDepth
 	}
-	w.rule, w.method, w.interrupted = w.space.lookup(w.regs.PC, 0), MethodContext, true
+	w.caller.rule, w.caller.method, w.caller.interrupted = w.caller.space.lookup(w.caller.regs.PC, 0), MethodContext, true
 }
 
 // Next moves to the next frame, at first to the innermost. It returns false at the end ([Walker.StopReason]).
 func (w *Walker) Next() bool {
-	if w.stopReason != StopNone {
+	if w.progress.stopReason != StopNone {
 		return false
 	}
-	w.depth++
+	w.progress.depth++
 	switch {
-	case w.depth == 1: // the innermost frame
-	case w.rule.Flags&FlagRoot != 0, w.KernelOnly():
-		w.stopReason = StopRoot
-	case w.depth > w.limit:
-		w.stopReason = StopDepth
+	case w.progress.depth == 1: // the innermost frame
+	case w.caller.rule.rule.Flags&FlagRoot != 0, w.KernelOnly():
+		w.progress.stopReason = StopRoot
+	case w.progress.depth > w.limit:
+		w.progress.stopReason = StopDepth
 	default:
-		w.stopReason = w.step()
+		w.progress.stopReason = w.step()
 	}
-	if w.stopReason == StopRoot {
-		w.stopReason = w.stepToLeftStack(StopRoot)
+	if w.progress.stopReason == StopRoot {
+		w.progress.stopReason = w.stepToLeftStack(StopRoot)
 	}
-	return w.stopReason == StopNone
+	return w.progress.stopReason == StopNone
 }
 
 // KernelOnly reports whether the thread never runs in user space, as io_uring's: its registers are zero (copy_thread).
 func (w *Walker) KernelOnly() bool {
-	return w.regs.PC == 0 && w.regs.SP() == 0 && w.method == MethodContext
+	return w.caller.regs.PC == 0 && w.caller.regs.SP() == 0 && w.caller.method == MethodContext
 }
 
 // Frame returns the current frame.
 func (w *Walker) Frame() Frame {
 	f := Frame{
-		PC: w.regs.PC, FP: w.regs.fp(), Module: w.rule.mod, Method: w.method, AfterCall: w.isAfterCall(),
+		PC: w.caller.regs.PC, FP: w.caller.regs.fp(), Module: w.caller.rule.mod, Method: w.caller.method,
+		AfterCall: w.caller.isAfterCall(),
 	}
-	if w.knowsSP() {
-		f.SP = w.regs.SP()
+	if w.caller.knowsSP() {
+		f.SP = w.caller.regs.SP()
 	}
 	return f
 }
 
 // Regs returns the current frame's registers, valid until the next Next.
-func (w *Walker) Regs() *Regs { return &w.regs }
+func (w *Walker) Regs() *Regs { return &w.caller.regs }
 
 // UnreadAddr returns the word that ended the walk, after StopStackCut or StopBadMemory.
-func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
+func (w *Walker) UnreadAddr() Addr { return w.caller.unreadAddr }
 
 // FoundRegs returns the number of registers found on the stack.
-func (w *Walker) FoundRegs() int { return w.registersFound }
+func (w *Walker) FoundRegs() int { return w.progress.registersFound }
 
 // StopReason returns StopNone before the end.
-func (w *Walker) StopReason() StopReason { return w.stopReason }
+func (w *Walker) StopReason() StopReason { return w.progress.stopReason }

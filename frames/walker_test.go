@@ -220,7 +220,7 @@ func TestWalkWithoutFramePointerUsesOnlyRulesOfTheStackPointer(t *testing.T) {
 	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x3010)
 	byFP.rules[0x1010] = Rule{Flags: FlagNoRule} // the next sources are not asked
 	s.Forget()
-	if r := s.lookup(0x1010, kindSPOnly); r.Flags != FlagNoRule || r.mod != s.modules[0] {
+	if r := s.lookup(0x1010, kindSPOnly); r.rule.Flags != FlagNoRule || r.mod != s.modules[0] {
 		t.Fatalf("rule %+v by the stack pointer alone, want none, in the module", r)
 	}
 }

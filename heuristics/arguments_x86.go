@@ -152,7 +152,7 @@ func (s *raSearch) follow(f *flow) bool {
 	switch {
 	case f.kind == flowCall || f.kind == flowReturn:
 		s.failed = true
-	case f.kind == flowTail, f.kind == flowIndirect, branches && !s.in.st.has(f.target):
+	case f.kind == flowTail, f.kind == flowIndirect, branches && !s.in.st.function.has(f.target):
 		s.leave()
 		return f.kind == flowCond
 	default:

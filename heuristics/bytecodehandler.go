@@ -89,8 +89,8 @@ type functionTraits struct {
 }
 
 type traitSearch struct {
-	in *interpreter
-	functionTraits
+	in     *interpreter
+	traits functionTraits
 }
 
 func (a *analysis) traits(fn span) functionTraits {
@@ -98,7 +98,7 @@ func (a *analysis) traits(fn span) functionTraits {
 	a.limit = maxTraitSteps
 	s := &traitSearch{in: &a.interpreter}
 	a.runPaths(s)
-	return s.functionTraits
+	return s.traits
 }
 
 func (s *traitSearch) arrive() bool         { return s.in.visit() }
@@ -114,8 +114,8 @@ func (s *traitSearch) follow(f *flow) bool {
 		s.classifyIndirectJump()
 	}
 	fp := st.regs[abi.fp]
-	s.makesFrame = s.makesFrame || in.steps <= frameSteps && fp.isRelativeTo(abi.sp) && abi.isFrameAt(st, fp)
-	s.unlikeFunction = s.unlikeFunction ||
+	s.traits.makesFrame = s.traits.makesFrame || in.steps <= frameSteps && fp.isRelativeTo(abi.sp) && abi.isFrameAt(st, fp)
+	s.traits.unlikeFunction = s.traits.unlikeFunction ||
 		!in.src.opt.JIT && (st.readCalleeSaved || !st.callsAlignedTo(int32(abi.entry)))
 	return in.goOn(f)
 }
@@ -126,8 +126,8 @@ func (s *traitSearch) classifyIndirectJump() {
 	sp := st.regs[st.sp]
 	moved := sp.kind == startRelative && sp.base >= firstUnnamedBase && !st.isForeignSP()
 	if moved || sp.isStartValue(st.sp) {
-		s.dispatches = true
+		s.traits.dispatches = true
 	} else {
-		s.jumpsWithin = true
+		s.traits.jumpsWithin = true
 	}
 }

@@ -67,7 +67,7 @@ func (e *epilogueSearch) follow(f *flow) bool {
 	case flowCall:
 		in.st.recordCall()
 	case flowCond:
-		if in.st.has(f.target) {
+		if in.st.function.has(f.target) {
 			in.push(f.target)
 		} else {
 			in.postpone(f.target, in.functionAt(f.target))
@@ -88,7 +88,7 @@ func (e *epilogueSearch) follow(f *flow) bool {
 // jump returns false.
 func (e *epilogueSearch) jump(target uint64) bool {
 	in := e.in
-	if in.st.has(target) {
+	if in.st.function.has(target) {
 		in.st.enter(target)
 		return true
 	}

@@ -64,7 +64,7 @@ type explorer interface {
 
 func (in *interpreter) runPaths(x explorer) {
 	for {
-		for st := &in.st; in.steps < in.limit && st.has(st.pc); {
+		for st := &in.st; in.steps < in.limit && st.function.has(st.pc); {
 			code := in.code(st.pc)
 			if len(code) == 0 || !x.arrive() {
 				break
@@ -97,7 +97,7 @@ func (in *interpreter) goOn(f *flow) bool {
 	case flowNext, flowCall:
 		return true
 	case flowCond:
-		if in.st.has(f.target) {
+		if in.st.function.has(f.target) {
 			in.push(f.target)
 		}
 		return true
@@ -110,7 +110,7 @@ func (in *interpreter) goOn(f *flow) bool {
 
 func (in *interpreter) push(pc uint64) {
 	if in.visited.find(pc) == nil {
-		in.pending.push(&in.st, pc, in.st.span)
+		in.pending.push(&in.st, pc, in.st.function)
 	}
 }
 

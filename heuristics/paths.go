@@ -69,7 +69,7 @@ func (s *pathStack) push(st *symbolicState, pc uint64, fn span) {
 	p := &s.paths[s.n]
 	*p = *st
 	p.enter(pc)
-	p.span = fn
+	p.function = fn
 	s.n++
 }
 

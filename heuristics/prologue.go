@@ -84,7 +84,7 @@ func (s *prologueSearch) arrive() bool {
 	}
 	if st.afterCall && st.padded && st.pc%8 == 0 {
 		// The call may not return: other paths to this place go first.
-		in.postpone(st.pc, st.span)
+		in.postpone(st.pc, st.function)
 		return false
 	}
 	if !s.visit() {
@@ -134,7 +134,7 @@ func (s *prologueSearch) follow(f *flow) bool {
 	case flowJump:
 		st.enter(f.target)
 		if to := s.spanOf(f.target); to.lo < to.hi {
-			st.span = to
+			st.function = to
 		}
 	case flowIndirect:
 		p.countIndirectJump(st)

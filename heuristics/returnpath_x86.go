@@ -77,7 +77,7 @@ func (r *returnSearch) follow(f *flow) bool {
 		st.savedSPBase = st.regs[hwSP].base
 	}
 	poppedBP := r.recordPopBP(f)
-	leaves := f.kind == flowIndirect || f.kind == flowTail || f.kind == flowJump && !st.has(f.target)
+	leaves := f.kind == flowIndirect || f.kind == flowTail || f.kind == flowJump && !st.function.has(f.target)
 	switch {
 	case f.kind == flowReturn:
 		r.cfa = st.fromSaved(f.ret)

@@ -66,8 +66,8 @@ type symbolicState struct {
 	nslots       uint8
 	unnamedBases uint8 // from firstUnnamedBase on
 
-	pc uint64 // next instruction
-	span
+	pc       uint64 // next instruction
+	function span
 
 	cmpReg          uint8 // compared with the stack pointer by the last instruction
 	afterCall       bool
@@ -102,7 +102,7 @@ const (
 )
 
 func (st *symbolicState) reset(abi *abi, pc uint64, fn span) {
-	*st = symbolicState{pc: pc, span: fn, cmpReg: noReg, tableReg: noReg, sp: abi.sp, fp: abi.fp}
+	*st = symbolicState{pc: pc, function: fn, cmpReg: noReg, tableReg: noReg, sp: abi.sp, fp: abi.fp}
 	for i := range st.regs {
 		st.regs[i] = startValue(uint8(i))
 	}

@@ -11,7 +11,7 @@ const (
 // outcome is a finding with its votes. A vote is weak if the path may have run past a call that does not return, or
 // ends in a jump to a function's start.
 type outcome struct {
-	finding
+	finding      finding
 	strong, weak int
 }
 
@@ -63,6 +63,6 @@ func (v *votes) best() (f *finding, sure bool) {
 // showsWholeFrame reports whether the first outcome has the frame pointer at the caller's, below the return address.
 func (v *votes) showsWholeFrame(abi *abi) bool {
 	first := &v.outcomes[0]
-	return v.strong > 0 && first.cfa == startValue(abi.fp).plus(16) &&
-		first.calleeSaved[0] == inMemory(abi.fp, 0)
+	return v.strong > 0 && first.finding.cfa == startValue(abi.fp).plus(16) &&
+		first.finding.calleeSaved[0] == inMemory(abi.fp, 0)
 }

@@ -21,7 +21,7 @@ import (
 
 func needsPerf(t *testing.T) {
 	t.Helper()
-	r, err := perfevents.Open(perfevents.Options{Freq: 99})
+	r, err := perfevents.Open(perfevents.ReaderOptions{Freq: 99})
 	if err == nil {
 		r.Close()
 	}

@@ -28,7 +28,7 @@ func withAlarmOf(t *testing.T, options Options, body func(c *Controller)) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1))
 	missing := false
 	with(t, options, func(c *Controller) {
-		if missing = !c.alarm.created; !missing {
+		if missing = !c.Sleeper.alarm.created; !missing {
 			body(c)
 		}
 	})
@@ -58,7 +58,7 @@ func TestWaitSleepsSoThatAThreadQueuedOnThisCPUStops(t *testing.T) {
 			}
 			l.MarkQueued()
 			s, ok := c.waitSpinning(t, l, p)
-			if !ok || s.DetachedAt < s.LastRunningAt || s.LastRunningAt < s.InterruptedAt {
+			if !ok || s.Times.DetachedAt < s.Times.LastRunningAt || s.Times.LastRunningAt < s.Times.InterruptedAt {
 				t.Errorf("round %d: times out of order: %+v", round, s)
 				return
 			}
@@ -87,9 +87,9 @@ func TestWaitWithAMissedAlarmEnds(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		l := c.seizeOnly(t, p.tid)
 		until := Now().Add(300e6)
-		c.alarm.expiresAt = until
+		c.Sleeper.alarm.expiresAt = until
 		var info sigInfo
-		if e, _, ok := c.alarm.wait(until, &info); e != unix.EINTR || !ok {
+		if e, _, ok := c.Sleeper.alarm.wait(until, &info); e != unix.EINTR || !ok {
 			t.Errorf("wait ends with %v, %v; want EINTR", e, ok)
 		}
 		if Now() < until.Add(overdueAfter) {
@@ -104,17 +104,17 @@ func TestWaitWithAMissedAlarmEnds(t *testing.T) {
 func TestSleepLastsUntilItsMoment(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		until := Now().Add(1e6)
-		c.alarm.set(until)
+		c.Sleeper.alarm.set(until)
 		for Now() < until.Add(1e6) {
 		}
 		oldSignal := true // it may end the first sleep, and that of an overdue alarm the next one
 		for round := range 20 {
 			at := Now().Add(20e6)
-			if c.SleepUntil(at); Now() < at && !oldSignal {
+			if c.Sleeper.SleepUntil(at); Now() < at && !oldSignal {
 				t.Errorf("round %d: the sleep ended %d ns too early", round, at.Sub(Now()))
 			}
 			oldSignal = Now() > at.Add(overdueAfter)
-			if c.alarm.expiresAt == at { // an earlier one stays where the moment had passed before the sleep
+			if c.Sleeper.alarm.expiresAt == at { // an earlier one stays where the moment had passed before the sleep
 				t.Errorf("round %d: the alarm is still set to %d", round, at)
 			}
 		}
@@ -126,7 +126,7 @@ func TestSignalsOfTheGoRuntimeDoNotEndASleep(t *testing.T) {
 		at := Now().Add(50e6)
 		unix.Tgkill(os.Getpid(), c.tid, syscall.SIGURG)
 		go unix.Tgkill(os.Getpid(), c.tid, syscall.SIGURG)
-		if c.SleepUntil(at); Now() < at {
+		if c.Sleeper.SleepUntil(at); Now() < at {
 			t.Error("the sleep ended too early")
 		}
 	})
@@ -146,10 +146,10 @@ func TestCloseUnblocksTheSignals(t *testing.T) {
 func TestAlarmIsRearmedAfterAMove(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		at := Now().Add(20e6)
-		c.alarm.set(at)
-		c.alarm.timer.SetAt(int64(at.Add(60e9)))
-		c.NoteMove()
-		if c.SleepUntil(at); Now() > at.Add(30e9) {
+		c.Sleeper.alarm.set(at)
+		c.Sleeper.alarm.timer.SetAt(int64(at.Add(60e9)))
+		c.Sleeper.ForgetAlarm()
+		if c.Sleeper.SleepUntil(at); Now() > at.Add(30e9) {
 			t.Error("the alarm was not set again")
 		}
 	})
@@ -157,37 +157,37 @@ func TestAlarmIsRearmedAfterAMove(t *testing.T) {
 
 func TestWokenByTimerIsTrueAfterASleepThatTheTimerEnded(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
-		if c.WokenByTimer() {
+		if c.Sleeper.WokenByTimer() {
 			t.Error("WokenByTimer is true before the first sleep")
 		}
-		c.SleepUntil(Now().Add(-1))
-		if c.WokenByTimer() {
+		c.Sleeper.SleepUntil(Now().Add(-1))
+		if c.Sleeper.WokenByTimer() {
 			t.Error("WokenByTimer is true after a sleep to a time in the past")
 		}
 		// On a busy machine the time may have passed before the sleep begins.
 		byTimer := func(sleep func(until Moment)) bool {
 			for range 20 {
-				if sleep(Now().Add(1e6)); c.WokenByTimer() {
+				if sleep(Now().Add(1e6)); c.Sleeper.WokenByTimer() {
 					return true
 				}
 			}
 			return false
 		}
 		for name, sleep := range map[string]func(until Moment){
-			"SleepUntil": c.SleepUntil, "NanosleepUntil": c.NanosleepUntil,
+			"SleepUntil": c.Sleeper.SleepUntil, "NanosleepUntil": c.Sleeper.NanosleepUntil,
 		} {
 			if !byTimer(sleep) {
 				t.Error(name + ": WokenByTimer is false")
 			}
-			if c.ClearWokenByTimer(); c.WokenByTimer() {
+			if c.Sleeper.ClearWokenByTimer(); c.Sleeper.WokenByTimer() {
 				t.Error("WokenByTimer is true after ClearWokenByTimer")
 			}
 		}
-		if !byTimer(c.SleepUntil) {
+		if !byTimer(c.Sleeper.SleepUntil) {
 			t.Error("SleepUntil: WokenByTimer is false")
 		}
-		if c.NoteMove(); c.WokenByTimer() {
-			t.Error("WokenByTimer is true after NoteMove")
+		if c.Sleeper.ForgetAlarm(); c.Sleeper.WokenByTimer() {
+			t.Error("WokenByTimer is true after ForgetAlarm")
 		}
 	})
 }
@@ -201,7 +201,7 @@ func TestWokenByTimerIsFalseAfterAWaitThatAStopEnded(t *testing.T) {
 			return
 		}
 		for range 20 {
-			c.NanosleepUntil(Now().Add(1e5))
+			c.Sleeper.NanosleepUntil(Now().Add(1e5))
 			l, err := c.Begin(p.tid)
 			if err != nil {
 				t.Error(err)
@@ -213,7 +213,7 @@ func TestWokenByTimerIsFalseAfterAWaitThatAStopEnded(t *testing.T) {
 					break
 				}
 			}
-			byTimer := c.WokenByTimer()
+			byTimer := c.Sleeper.WokenByTimer()
 			c.Cancel(l)
 			if !byTimer {
 				return

@@ -30,17 +30,17 @@ func (c *Controller) BeginWithClocks(files *ThreadFiles, before *SchedStat) (*At
 }
 
 func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) (*Attachment, error) {
-	if attachment := c.attachments.find(tid); attachment != nil {
+	if attachment := c.stopper.attachments.find(tid); attachment != nil {
 		return c.reuseCancelled(attachment, files, before)
 	}
-	attachment := c.attachments.freeSlot()
+	attachment := c.stopper.attachments.freeSlot()
 	if attachment == nil {
 		return nil, ErrBusy
 	}
-	if err := c.seize(tid); err != nil {
+	if err := c.stopper.seize(tid); err != nil {
 		return nil, err
 	}
-	c.attachments.occupy(attachment, tid)
+	c.stopper.attachments.occupy(attachment, tid)
 	attachment.setBefore(files, before)
 	attachment.times.InterruptedAt = Now()
 	attachment.pid, attachment.reinterruptAt = pid, attachment.times.InterruptedAt.Add(reinterruptAfter)
@@ -52,7 +52,7 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 		}
 		return nil, ErrGone
 	}
-	attachment.atInterrupt = c.counters.begin()
+	attachment.atInterrupt = c.Sleeper.counters.begin()
 	c.spinFrom(attachment.times.InterruptedAt)
 	return attachment, nil
 }
@@ -86,9 +86,9 @@ func (attachment *Attachment) setBefore(files *ThreadFiles, before *SchedStat) {
 func (c *Controller) Cancel(attachment *Attachment) {
 	switch attachment.state {
 	case attachmentStopped:
-		c.detachAndFree(attachment)
+		c.stopper.detachAndFree(attachment)
 	case attachmentGone:
-		c.attachments.free(attachment)
+		c.stopper.attachments.free(attachment)
 	case attachmentPending:
 		attachment.cancelled = true
 		c.poll(attachment)

@@ -48,8 +48,8 @@ func benchmarkStop(b *testing.B) {
 				b.Error(err)
 				return
 			}
-			pauses = append(pauses, s.DetachedAt.Sub(s.InterruptedAt))
-			held = append(held, s.DetachedAt.Sub(s.StoppedAt))
+			pauses = append(pauses, s.Times.DetachedAt.Sub(s.Times.InterruptedAt))
+			held = append(held, s.Times.DetachedAt.Sub(s.Times.StoppedAt))
 		}
 		b.StopTimer()
 		report(b, "pause", pauses)

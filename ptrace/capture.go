@@ -41,14 +41,14 @@ func (c *capture) readState(attachment *Attachment, req *Request) syscall.Errno 
 }
 
 //go:nosplit
-func (c *capture) noteCopied(attachment *Attachment) {
+func (c *capture) recordCopied(attachment *Attachment) {
 	attachment.times.MemoryReadAt, c.callsAtMemory = Now(), procmem.Calls()
 }
 
 // Precondition: the thread is detached.
 func (c *capture) decode(req *Request, out *Stop) {
 	out.Regs = c.regs.decode()
-	out.StackCopy = c.stack.result()
+	out.Copy = c.stack.result()
 	out.Calls = int(c.callsAtMemory - c.callsAtRegs)
 	out.InSyscall, out.Nr = rawSyscall(&c.regs.raw)
 	out.Sched, out.SchedOK = c.clocks(req.Files)

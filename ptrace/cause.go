@@ -57,7 +57,7 @@ func (c *sleepCounters) now() threadCounters {
 	return counters
 }
 
-func (c *sleepCounters) noteSleep(began, ended Moment, queued time.Duration) {
+func (c *sleepCounters) countSleep(began, ended Moment, queued time.Duration) {
 	c.sleeps++
 	c.slept += max(ended.Sub(began)-queued, 0)
 	if queued > maxWakeTime {
@@ -130,12 +130,12 @@ func (attachment *Attachment) countersAtBegin() *threadCounters {
 // CauseOf returns the cause of the stop in out, which read copied bytes. Precondition: called directly after its
 // Finish.
 func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
-	now, began := c.counters.now(), &c.lastCounters
+	now, began := c.Sleeper.counters.now(), &c.stopper.lastCounters
 	procmem.CountWait() // as in begin: long stops have more
 	procmem.CountWait()
 	e := evidence{
-		detectionDelay: out.StoppedAt.Sub(out.LastRunningAt), held: out.DetachedAt.Sub(out.StoppedAt),
-		copying: out.MemoryReadAt.Sub(out.RegsReadAt), bytes: copied,
+		detectionDelay: out.Times.StoppedAt.Sub(out.Times.LastRunningAt), held: out.Times.DetachedAt.Sub(out.Times.StoppedAt),
+		copying: out.Times.MemoryReadAt.Sub(out.Times.RegsReadAt), bytes: copied,
 		offCPU:    now.wall.Sub(began.wall) - (now.cpu - began.cpu) - (now.intended.slept - began.intended.slept),
 		waited:    now.waited - began.waited - (now.intended.sleeps - began.intended.sleeps),
 		preempted: now.preempted - began.preempted + now.intended.late - began.intended.late,

@@ -142,7 +142,7 @@ func TestWaitsBeforeALateStopAreNotItsCause(t *testing.T) {
 				return
 			}
 			why := c.CauseOf(&s, 0)
-			if !s.late() {
+			if !s.Times.late() {
 				continue // a signal has ended the wait
 			}
 			if seen[why]++; why == CauseOther {

@@ -56,8 +56,16 @@ func (s *Stats) count(attachment *Attachment) {
 
 // Controller stops threads. Its methods must be called on the OS thread that made it (runtime.LockOSThread, or [Run]).
 type Controller struct {
-	waiter
-	priority priority
+	priority            priority
+	Sleeper             Sleeper
+	stopper             stopper
+	info                sigInfo
+	tid                 int
+	mayTraceUnknown     bool // an exec may have renumbered a tracee
+	renumbered          int  // process of the last one; 0: none
+	suspendAcknowledged bool
+
+	spinUntil, lastEmptyPoll, nextCheckAll Moment
 }
 
 // NewController makes a controller for the calling OS thread, to which the goroutine must be locked. It raises the
@@ -68,21 +76,21 @@ func NewController(opts Options) *Controller {
 	}
 	c := &Controller{}
 	c.tid = unix.Gettid()
-	c.rescuer = &rescuer{tids: make([]atomic.Int32, opts.MaxPending), end: make(chan struct{})}
-	c.attachments = attachmentTable{list: make([]Attachment, opts.MaxPending), rescuer: c.rescuer}
-	c.repairs = repairer{regs: &c.captured.regs, readOnly: opts.ReadOnly}
+	c.stopper.rescuer = &rescuer{tids: make([]atomic.Int32, opts.MaxPending), end: make(chan struct{})}
+	c.stopper.attachments = attachmentTable{list: make([]Attachment, opts.MaxPending), rescuer: c.stopper.rescuer}
+	c.stopper.repairs = repairer{regs: &c.stopper.captured.regs, readOnly: opts.ReadOnly}
 	controllers.add(c)
 	c.priority.name = "normal"
 	if !opts.KeepPriority {
-		c.watchdog = c.priority.raise(c.tid, opts.NoGC)
+		c.Sleeper.watchdog = c.priority.raise(c.tid, opts.NoGC)
 	}
 	setNoChildStop()
 	fifo := c.priority.name == "fifo"
 	if (fifo || opts.SleepUntilStop) && opts.NoGC {
-		c.alarm.open(c.tid)
-		c.ownQueue.open(c.tid, !fifo, c.watchdog)
+		c.Sleeper.alarm.open(c.tid)
+		c.Sleeper.ownQueue.open(c.tid, !fifo, c.Sleeper.watchdog)
 	}
-	go c.rescuer.run(&c.alarm)
+	go c.stopper.rescuer.run(&c.Sleeper.alarm)
 	return c
 }
 
@@ -101,13 +109,13 @@ func Run(opts Options, body func(*Controller) error) (err error) {
 func (c *Controller) Scheduling() string { return c.priority.name }
 
 // ReadOnly returns Options.ReadOnly.
-func (c *Controller) ReadOnly() bool { return c.repairs.readOnly }
+func (c *Controller) ReadOnly() bool { return c.stopper.repairs.readOnly }
 
 // Stats returns the counts.
 func (c *Controller) Stats() Stats {
-	s := c.stats
-	if c.watchdog != nil {
-		s.Lowered = uint64(c.watchdog.count.Load())
+	s := c.stopper.stats
+	if c.Sleeper.watchdog != nil {
+		s.Lowered = uint64(c.Sleeper.watchdog.count.Load())
 	}
 	return s
 }
@@ -118,16 +126,16 @@ const closeWait = 50 * time.Millisecond
 // ([Controller.Attached]), until the OS thread ends. It may be called again.
 func (c *Controller) Close() int {
 	c.AcknowledgeSuspend()
-	for i := range c.attachments.inUse() {
-		c.Cancel(&c.attachments.list[i])
+	for i := range c.stopper.attachments.inUse() {
+		c.Cancel(&c.stopper.attachments.list[i])
 	}
 	for end := Now().Add(closeWait); c.Attached() > 0 && Now() < end; {
 		if c.WaitAny(Now().Add(time.Millisecond)) == nil {
-			c.firstOfPending((*waiter).checkOne)
+			c.firstOfPending((*Controller).checkOne)
 		}
 	}
-	c.rescuer.once.Do(func() { close(c.rescuer.end) })
-	c.endSleeps()
+	c.stopper.rescuer.once.Do(func() { close(c.stopper.rescuer.end) })
+	c.Sleeper.endSleeps()
 	c.priority.restore()
 	controllers.remove(c)
 	return c.Attached()
@@ -149,7 +157,7 @@ func (c *Controller) StopThread(tid int, deadline Moment, req *Request, out *Sto
 			return ErrTimeout
 		}
 		if now >= c.spinUntil {
-			c.nanosleep(min(sleep, deadline.Sub(now)))
+			c.Sleeper.nanosleep(min(sleep, deadline.Sub(now)))
 			sleep = min(sleep*2, maxSleep)
 		}
 		if now >= c.nextCheckAll {

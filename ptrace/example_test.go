@@ -34,7 +34,7 @@ func Example() {
 		if err := c.Finish(attachment, &request, &stop); err != nil {
 			return err
 		}
-		fmt.Println("the stack was copied:", stop.StackLen > 0 && stop.Regs.SP() >= stop.StackAddr)
+		fmt.Println("the stack was copied:", stop.Copy.StackLen > 0 && stop.Regs.SP() >= stop.Copy.StackAddr)
 		return nil
 	})
 	if err != nil {

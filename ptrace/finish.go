@@ -29,18 +29,18 @@ type Request struct {
 
 // Stop is the result of Finish.
 type Stop struct {
-	Regs frames.Regs
-	StackCopy
-	Regions int       // number set by OtherMemory
-	Sched   SchedStat // valid if SchedOK
-	SchedOK bool
-	Times
+	Regs      frames.Regs
+	Copy      StackCopy
+	Regions   int       // number set by OtherMemory
+	Sched     SchedStat // valid if SchedOK
+	SchedOK   bool
+	Times     Times
 	Calls     int // system calls of this process from RegsReadAt to MemoryReadAt
 	Kind      StopKind
 	Signal    int  // passed on at the detach; 0: none
 	InSyscall bool // in system call Nr; x86-64 only
 	Nr        int64
-	Repair
+	Repair    Repair
 }
 
 // Times are the times of one stop, on the clock of [Now].
@@ -71,32 +71,32 @@ type stopper struct {
 // Finish reads what req asks for, detaches the thread, fills out, and ends the Attachment. It does not allocate.
 // Precondition: WaitAny or Poll has reported the Attachment. Errors: [ErrNotStopped], which keeps the Attachment,
 // [ErrGone], [Err32Bit].
-func (s *stopper) Finish(attachment *Attachment, req *Request, out *Stop) error {
+func (c *Controller) Finish(attachment *Attachment, req *Request, out *Stop) error {
 	switch attachment.state {
 	case attachmentStopped:
 	case attachmentGone:
-		s.attachments.free(attachment)
+		c.stopper.attachments.free(attachment)
 		return ErrGone
 	default:
 		return ErrNotStopped
 	}
 	out.Regions = 0
-	s.captured.begin(attachment.times.LastRunningAt, req)
+	c.stopper.captured.begin(attachment.times.LastRunningAt, req)
 	var read, detached syscall.Errno
 	if req.OtherMemory == nil {
-		read, detached = s.readAndDetach(attachment, req)
+		read, detached = c.stopper.readAndDetach(attachment, req)
 	} else {
-		read = s.readWithOtherMemory(attachment, req, out)
-		detached = s.detach(attachment)
+		read = c.stopper.readWithOtherMemory(attachment, req, out)
+		detached = c.stopper.detach(attachment)
 	}
-	err := s.captured.regs.checkUsable(read)
+	err := c.stopper.captured.regs.checkUsable(read)
 	if err == nil {
-		s.stats.Finished++
-		s.captured.decode(req, out)
+		c.stopper.stats.Finished++
+		c.stopper.captured.decode(req, out)
 		out.Times, out.Repair = attachment.times, attachment.repair
 		out.Kind, out.Signal = attachment.kind, int(attachment.signal)
 	}
-	s.endAttachment(attachment, detached)
+	c.stopper.endAttachment(attachment, detached)
 	return err
 }
 
@@ -117,7 +117,7 @@ func (s *stopper) readAndDetach(attachment *Attachment, req *Request) (read, det
 	if read == 0 && got.regs.complete() {
 		got.stack.read(attachment.tid, req, rawSP(&got.regs.raw))
 	}
-	got.noteCopied(attachment)
+	got.recordCopied(attachment)
 	return read, s.detach(attachment)
 }
 
@@ -133,7 +133,7 @@ func (s *stopper) readWithOtherMemory(attachment *Attachment, req *Request, out 
 		out.Regions = s.captured.readOtherMemory(attachment, req, out)
 		ok = true
 	}
-	s.captured.noteCopied(attachment)
+	s.captured.recordCopied(attachment)
 	return e
 }
 

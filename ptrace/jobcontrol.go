@@ -42,7 +42,7 @@ func newControllerSet() *controllerSet {
 func Suspending() bool { return controllers.suspending.Load() }
 
 // AcknowledgeSuspend acknowledges [Suspending]: WaitAny waits again.
-func (w *waiter) AcknowledgeSuspend() { w.suspendAcknowledged = true }
+func (c *Controller) AcknowledgeSuspend() { c.suspendAcknowledged = true }
 
 func (r *controllerSet) add(c *Controller) {
 	r.mu.Lock()

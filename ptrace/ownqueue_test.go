@@ -33,7 +33,7 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 		}
 		for round := 0; round < 10 && !found; round++ { // the machine may stand still as the tracer continues
 			l := c.seizeOnly(t, p.tid)
-			l.atInterrupt = c.counters.begin()
+			l.atInterrupt = c.Sleeper.counters.begin()
 			var stoppedSince Moment
 			var other sync.WaitGroup
 			other.Go(func() { procmem.OnOSThread(func() { stoppedSince = stopWhileAsleep(c.tid, p, &here) }) })
@@ -50,9 +50,9 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 				t.Error(err)
 				return
 			}
-			found = s.LastRunningAt <= stoppedSince && cause == CausePreempted
+			found = s.Times.LastRunningAt <= stoppedSince && cause == CausePreempted
 			t.Logf("last known not stopped %d µs after the stop, cause %v",
-				s.LastRunningAt.Sub(stoppedSince).Microseconds(), cause)
+				s.Times.LastRunningAt.Sub(stoppedSince).Microseconds(), cause)
 		}
 		if !found {
 			t.Error("the time in which another thread had the tracer's CPU is no part of the stop, or not its cause")

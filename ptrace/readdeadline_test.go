@@ -36,7 +36,7 @@ func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {
 	var slow readDeadline // the tracer waits for a CPU within a piece
 	slow.pieceTime = initialPieceTime
 	slow.begin(Now(), 1e12)
-	slow.notePiece(pieceSize, Now().Add(-1e12))
+	slow.learnPieceTime(pieceSize, Now().Add(-1e12))
 	if slow.pieceTime > maxPieceTime {
 		t.Errorf("after a slow piece the next is expected to take %d ns, want at most %d", slow.pieceTime, maxPieceTime)
 	}
@@ -77,9 +77,10 @@ func TestStopBeyondItsTimeReadsNoMemory(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if whole := longest != 1; s.OutOfTime == whole || (s.StackLen == len(stack)) != whole || s.Regs.PC == 0 ||
-					s.StackAsked != s.StackLen {
-					t.Errorf("limit %d: out of time %v, %d of %d bytes, pc %#x", longest, s.OutOfTime, s.StackLen, s.StackAsked,
+				if whole := longest != 1; s.Copy.OutOfTime == whole || (s.Copy.StackLen == len(stack)) != whole || s.Regs.PC == 0 ||
+					s.Copy.StackAsked != s.Copy.StackLen {
+					t.Errorf("limit %d: out of time %v, %d of %d bytes, pc %#x", longest, s.Copy.OutOfTime, s.Copy.StackLen,
+						s.Copy.StackAsked,
 						s.Regs.PC)
 				}
 			}

@@ -58,8 +58,8 @@ func TestARefusalWithoutACauseIsKnown(t *testing.T) {
 	}
 	with(t, Options{}, func(c *Controller) {
 		l, err := c.Begin(p.tid)
-		if err != nil || !c.seized {
-			t.Errorf("Begin: %v, seized %v", err, c.seized)
+		if err != nil || !c.stopper.seized {
+			t.Errorf("Begin: %v, seized %v", err, c.stopper.seized)
 			return
 		}
 		c.Cancel(l)
@@ -125,7 +125,7 @@ func TestAsUnprivilegedUser(t *testing.T) {
 	mine = l.PID
 	with(t, Options{}, func(c *Controller) {
 		var s Stop
-		if err := c.StopThread(mine, soon(), &Request{Stack: make([]byte, 512)}, &s); err != nil || s.StackLen != 512 {
+		if err := c.StopThread(mine, soon(), &Request{Stack: make([]byte, 512)}, &s); err != nil || s.Copy.StackLen != 512 {
 			t.Errorf("own child: %v, %+v", err, s)
 		}
 		t.Log("scheduling", c.Scheduling())

@@ -75,7 +75,7 @@ func TestBrokenWaitsAreRestartedUnseen(t *testing.T) {
 		var st Stats
 		with(t, Options{}, func(c *Controller) {
 			for range 100 {
-				if s := p.stopAsleep(t, c); !s.Restarted {
+				if s := p.stopAsleep(t, c); !s.Repair.Restarted {
 					t.Errorf("%s: the call is not restarted: %+v", mode, s)
 				}
 			}
@@ -110,7 +110,7 @@ func TestReadOnlySamplesBreakWaitsAndCountThem(t *testing.T) {
 	with(t, Options{ReadOnly: true}, func(c *Controller) {
 		for range 20 {
 			var s Stop
-			if err := c.StopThread(p.tid, soon(), &Request{}, &s); err != nil || s.Restarted {
+			if err := c.StopThread(p.tid, soon(), &Request{}, &s); err != nil || s.Repair.Restarted {
 				t.Errorf("stop: %v, %+v", err, s)
 			}
 			eventually(t, "asleep", func() bool { return state(p.tid) == 'S' })
@@ -138,7 +138,7 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 			}
 			var s Stop
 			// On arm64 a restart would hide the signal.
-			if err := c.Finish(l, &Request{}, &s); err != nil || s.Restarted != (runtime.GOARCH == "amd64") {
+			if err := c.Finish(l, &Request{}, &s); err != nil || s.Repair.Restarted != (runtime.GOARCH == "amd64") {
 				t.Errorf("stop: %v, %+v", err, s)
 			}
 			eventually(t, "EINTR", func() bool { return p.counts(t).eintr == uint64(i+1) })
@@ -201,9 +201,9 @@ func (c *Controller) seizeOnly(t *testing.T, tid int) *Attachment {
 	if e := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); e != 0 {
 		t.Fatal(e)
 	}
-	l := c.attachments.freeSlot()
+	l := c.stopper.attachments.freeSlot()
 	*l = Attachment{tid: tid, state: attachmentPending, reinterruptAt: math.MaxInt64}
-	c.attachments.live++
+	c.stopper.attachments.live++
 	return l
 }
 

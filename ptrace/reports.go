@@ -17,21 +17,21 @@ const eventStop = 128 // PTRACE_EVENT_STOP
 // A report is of a thread whose stop is awaited, if only to detach it; or of one that was reported before, and hides
 // those of others until it is consumed; or of a tracee renumbered by exec or a child, which has no Attachment.
 
-// handleReport, noteStop, noteExit and noteMissing return the Attachment to deliver, or nil.
-func (w *waiter) handleReport(attachment *Attachment, tid int) *Attachment {
-	switch code := w.info.code; {
+// handleReport, handleStop, handleExit and handleMissing return the Attachment to deliver, or nil.
+func (c *Controller) handleReport(attachment *Attachment, tid int) *Attachment {
+	switch code := c.info.code; {
 	case code == procmem.CldTrapped:
-		return w.noteStop(attachment, tid, w.info.status)
+		return c.handleStop(attachment, tid, c.info.status)
 	case code >= procmem.CldExited && code <= procmem.CldDumped:
-		return w.noteExit(attachment, tid)
+		return c.handleExit(attachment, tid)
 	}
 	return nil
 }
 
-func (w *waiter) noteStop(attachment *Attachment, tid int, status int32) *Attachment {
+func (c *Controller) handleStop(attachment *Attachment, tid int, status int32) *Attachment {
 	switch {
 	case attachment == nil:
-		w.releaseUnknown(tid, status)
+		c.releaseUnknown(tid, status)
 		return nil
 	case attachment.state == attachmentStopped:
 		consumeReport(tid)
@@ -41,53 +41,53 @@ func (w *waiter) noteStop(attachment *Attachment, tid int, status int32) *Attach
 	}
 	attachment.setStopped(status)
 	attachment.times.StoppedAt = Now()
-	attachment.times.LastRunningAt = max(attachment.times.InterruptedAt, w.lastEmptyPoll)
+	attachment.times.LastRunningAt = max(attachment.times.InterruptedAt, c.lastEmptyPoll)
 	if attachment.times.late() {
-		attachment.atStop = w.counters.begin()
+		attachment.atStop = c.Sleeper.counters.begin()
 	}
 	if attachment.cancelled {
-		w.detachAndFree(attachment)
+		c.stopper.detachAndFree(attachment)
 		return nil
 	}
 	return attachment
 }
 
-func (w *waiter) noteExit(attachment *Attachment, tid int) *Attachment {
+func (c *Controller) handleExit(attachment *Attachment, tid int) *Attachment {
 	switch {
 	case attachment == nil:
-		if isTracer(w.tid, tid) {
+		if isTracer(c.tid, tid) {
 			reap(tid)
 		}
 	case attachment.state == attachmentStopped:
 		consumeReport(tid)
 	case attachment.state == attachmentPending:
 		reap(tid)
-		return w.end(attachment)
+		return c.end(attachment)
 	}
 	return nil
 }
 
-// noteMissing is for an awaited thread that is no tracee: another thread has reaped it, or an exec has changed its id,
-// and its stop comes under that.
-func (w *waiter) noteMissing(attachment *Attachment) *Attachment {
-	w.mayTraceUnknown, w.renumbered = true, attachment.pid
-	return w.end(attachment)
+// handleMissing is for an awaited thread that is no tracee: another thread has reaped it, or an exec has changed its
+// id, and its stop comes under that.
+func (c *Controller) handleMissing(attachment *Attachment) *Attachment {
+	c.mayTraceUnknown, c.renumbered = true, attachment.pid
+	return c.end(attachment)
 }
 
-func (w *waiter) end(attachment *Attachment) *Attachment {
+func (c *Controller) end(attachment *Attachment) *Attachment {
 	if attachment.cancelled {
-		w.attachments.free(attachment)
+		c.stopper.attachments.free(attachment)
 		return nil
 	}
 	attachment.state = attachmentGone
 	return attachment
 }
 
-func (w *waiter) releaseUnknown(tid int, status int32) {
+func (c *Controller) releaseUnknown(tid int, status int32) {
 	unknown := Attachment{tid: tid}
 	unknown.times.StoppedAt = Now()
 	unknown.setStopped(status)
-	_ = w.release(&unknown) // ESRCH if the thread was killed
+	_ = c.stopper.release(&unknown) // ESRCH if the thread was killed
 }
 
 func isTracer(tracer, tid int) bool {

@@ -34,9 +34,9 @@ func (s *Sleeper) WokenByTimer() bool { return s.wokenByTimer }
 // ClearWokenByTimer clears WokenByTimer.
 func (s *Sleeper) ClearWokenByTimer() { s.wokenByTimer = false }
 
-// NoteMove records a move to another CPU, where the alarm is set again: a timer on another CPU interrupts a thread that
-// leaves a system call too late (kernel/entry/common.c).
-func (s *Sleeper) NoteMove() { s.alarm.expiresAt, s.wokenByTimer = 0, false }
+// ForgetAlarm is for a move to another CPU, where the alarm is set again: a timer on another CPU interrupts a thread
+// that leaves a system call too late (kernel/entry/common.c).
+func (s *Sleeper) ForgetAlarm() { s.alarm.expiresAt, s.wokenByTimer = 0, false }
 
 // NanosleepUntil sleeps until a time on the clock of [Now], without the alarm.
 func (s *Sleeper) NanosleepUntil(until Moment) {
@@ -56,7 +56,7 @@ func (s *Sleeper) SleepUntil(at Moment) {
 	}
 	now := Now()
 	s.wokenByTimer = true
-	s.counters.noteSleep(began, now, 0)
+	s.counters.countSleep(began, now, 0)
 }
 
 func (s *Sleeper) nanosleep(d time.Duration) {
@@ -64,7 +64,7 @@ func (s *Sleeper) nanosleep(d time.Duration) {
 	nanosleep(d)
 	s.wokenAt = Now()
 	s.wokenByTimer = true
-	s.counters.noteSleep(began, s.wokenAt, 0)
+	s.counters.countSleep(began, s.wokenAt, 0)
 }
 
 // awaitStop blocks until a stop is reported in info, or the time until comes (EINTR); ok is false without an alarm.
@@ -78,7 +78,7 @@ func (s *Sleeper) awaitStop(until Moment, info *sigInfo) (e syscall.Errno, ok bo
 	s.wokenAt = Now()
 	s.wokenByTimer = slept && e == unix.EINTR
 	s.queuedInWait = s.ownQueue.end()
-	s.counters.noteSleep(began, s.wokenAt, s.queuedInWait)
+	s.counters.countSleep(began, s.wokenAt, s.queuedInWait)
 	return e, true
 }
 

@@ -89,7 +89,7 @@ func (d *readDeadline) read(m *Memory, tid int, addr uint64, buf []byte) (done i
 		} else {
 			got, _ = procmem.RawReadVM(tid, at, piece)
 		}
-		d.notePiece(n, began)
+		d.learnPieceTime(n, began)
 		if done += got; got < n {
 			break
 		}
@@ -115,7 +115,7 @@ func (d *readDeadline) nextPiece(n int) (int, Moment) {
 }
 
 //go:nosplit
-func (d *readDeadline) notePiece(n int, began Moment) {
+func (d *readDeadline) learnPieceTime(n int, began Moment) {
 	if d != nil && d.until != 0 && n == pieceSize {
 		d.pieceTime += (min(Now().Sub(began), maxPieceTime) - d.pieceTime) / 2
 	}

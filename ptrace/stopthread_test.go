@@ -28,14 +28,14 @@ func TestStopsOfASpinningThreadHaveItsRegistersAndStack(t *testing.T) {
 			if s.Regs.PC < p.lo || s.Regs.PC >= p.hi {
 				t.Errorf("stop %d: pc %#x, want one in the text %#x–%#x", i, s.Regs.PC, p.lo, p.hi)
 			}
-			if s.StackLen == 0 || s.StackAddr != s.Regs.SP()-copiedBelowSP {
-				t.Errorf("stop %d: %d bytes of stack at %#x, sp %#x", i, s.StackLen, s.StackAddr, s.Regs.SP())
+			if s.Copy.StackLen == 0 || s.Copy.StackAddr != s.Regs.SP()-copiedBelowSP {
+				t.Errorf("stop %d: %d bytes of stack at %#x, sp %#x", i, s.Copy.StackLen, s.Copy.StackAddr, s.Regs.SP())
 			}
 			if !s.SchedOK || s.Sched.CPU < cpu {
 				t.Errorf("stop %d: clocks %+v, earlier than %d", i, s.Sched, cpu)
 			}
 			cpu = s.Sched.CPU
-			if !(s.InterruptedAt <= s.StoppedAt && s.StoppedAt <= s.DetachedAt) || s.Kind == KindNone {
+			if !(s.Times.InterruptedAt <= s.Times.StoppedAt && s.Times.StoppedAt <= s.Times.DetachedAt) || s.Kind == KindNone {
 				t.Errorf("stop %d: times out of order, or no kind: %+v", i, s)
 			}
 		}
@@ -131,7 +131,7 @@ func TestStoppedProcessIsReadAndStaysStopped(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if s.Kind != KindGroup || s.Regs.PC < p.lo || s.Regs.PC >= p.hi || s.StackLen != 256 {
+			if s.Kind != KindGroup || s.Regs.PC < p.lo || s.Regs.PC >= p.hi || s.Copy.StackLen != 256 {
 				t.Errorf("stop %+v; want a group stop with a pc in the text and 256 bytes", s)
 			}
 			eventually(t, "the process is stopped again", func() bool { return state(p.tid) == 'T' })

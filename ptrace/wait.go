@@ -29,32 +29,19 @@ const (
 // SpinFor is the time in which waits spin after an interrupt. Most running threads stop within it.
 const SpinFor = 40 * time.Microsecond
 
-// waiter waits for stops and handles the reports (reports.go).
-type waiter struct {
-	Sleeper
-	stopper
-	info                sigInfo
-	tid                 int
-	mayTraceUnknown     bool // an exec may have renumbered a tracee
-	renumbered          int  // process of the last one; 0: none
-	suspendAcknowledged bool
-
-	spinUntil, lastEmptyPoll, nextCheckAll Moment
-}
-
 // Attached returns how many threads may be attached: attachments in use, cancelled ones included, and one for those
 // renumbered by exec.
-func (w *waiter) Attached() int {
-	if w.mayTraceUnknown {
-		return w.attachments.live + 1
+func (c *Controller) Attached() int {
+	if c.mayTraceUnknown {
+		return c.stopper.attachments.live + 1
 	}
-	return w.attachments.live
+	return c.stopper.attachments.live
 }
 
-func (w *waiter) spinFrom(now Moment) {
-	w.spinUntil = now.Add(SpinFor)
-	if w.nextCheckAll < now {
-		w.nextCheckAll = now.Add(checkAllEvery)
+func (c *Controller) spinFrom(now Moment) {
+	c.spinUntil = now.Add(SpinFor)
+	if c.nextCheckAll < now {
+		c.nextCheckAll = now.Add(checkAllEvery)
 	}
 }
 
@@ -63,31 +50,31 @@ func (w *waiter) spinFrom(now Moment) {
 // ([Controller.Attached]: also by a cancelled stop), or when [Suspending]. It spins for 40 µs after the last interrupt,
 // then sleeps: until a stop, given Options.NoGC and real-time priority or Options.SleepUntilStop, else for short times.
 // It also detaches cancelled threads.
-func (w *waiter) WaitAny(deadline Moment) *Attachment {
+func (c *Controller) WaitAny(deadline Moment) *Attachment {
 	sleep, spin := sleepQueued, Moment(0)
-	if w.attachments.anyStopsSoon() {
-		sleep, spin = minSleep, w.spinUntil
+	if c.stopper.attachments.anyStopsSoon() {
+		sleep, spin = minSleep, c.spinUntil
 	}
 	// Spin until spin; set the alarm to until, and poll again; sleep until the alarm, or without one for sleep.
-	for until := Moment(0); w.Attached() > 0; {
-		attachment, now := w.findStopped()
+	for until := Moment(0); c.Attached() > 0; {
+		attachment, now := c.findStopped()
 		switch {
 		case attachment != nil:
 			return attachment
-		case now >= deadline || !w.suspendAcknowledged && Suspending():
+		case now >= deadline || !c.suspendAcknowledged && Suspending():
 			return nil
 		case now < spin:
 			spinPause(now)
 			continue
 		case now >= until: // setting the alarm takes long: poll again
 			until = min(deadline, now.Add(maxBlock))
-			w.alarm.set(until)
+			c.Sleeper.alarm.set(until)
 			continue
 		}
-		if attachment, ok := w.block(until); attachment != nil {
+		if attachment, ok := c.block(until); attachment != nil {
 			return attachment
 		} else if !ok {
-			w.nanosleep(min(sleep, deadline.Sub(now)))
+			c.Sleeper.nanosleep(min(sleep, deadline.Sub(now)))
 			sleep = min(sleep*2, maxSleep)
 		}
 	}
@@ -95,13 +82,13 @@ func (w *waiter) WaitAny(deadline Moment) *Attachment {
 }
 
 // SpinAny is WaitAny that returns nil where that would sleep.
-func (w *waiter) SpinAny(deadline Moment) *Attachment {
-	if !w.attachments.anyStopsSoon() {
+func (c *Controller) SpinAny(deadline Moment) *Attachment {
+	if !c.stopper.attachments.anyStopsSoon() {
 		deadline = 0
 	}
-	deadline = min(deadline, w.spinUntil)
-	for w.Attached() > 0 {
-		attachment, now := w.findStopped()
+	deadline = min(deadline, c.spinUntil)
+	for c.Attached() > 0 {
+		attachment, now := c.findStopped()
 		if attachment != nil || now >= deadline {
 			return attachment
 		}
@@ -116,67 +103,67 @@ func spinPause(since Moment) {
 }
 
 // findStopped returns nil and the time if no thread has stopped.
-func (w *waiter) findStopped() (attachment *Attachment, now Moment) {
+func (c *Controller) findStopped() (attachment *Attachment, now Moment) {
 	pollBegan := Now() // later stops may not be seen
-	if attachment = w.attachmentOfReport(waitid(unix.P_ALL, 0, waitFlags, &w.info)); attachment != nil {
+	if attachment = c.attachmentOfReport(waitid(unix.P_ALL, 0, waitFlags, &c.info)); attachment != nil {
 		return attachment, 0
 	}
 	now = Now()
-	w.lastEmptyPoll = pollBegan
-	if now >= w.nextCheckAll {
-		if w.mayTraceUnknown && w.renumbered != 0 {
-			_ = ptrace(unix.PTRACE_INTERRUPT, w.renumbered, 0, 0)
+	c.lastEmptyPoll = pollBegan
+	if now >= c.nextCheckAll {
+		if c.mayTraceUnknown && c.renumbered != 0 {
+			_ = ptrace(unix.PTRACE_INTERRUPT, c.renumbered, 0, 0)
 		}
-		attachment = w.firstOfPending((*waiter).checkOne)
-		w.nextCheckAll = now.Add(max(checkAllEvery, Now().Sub(now)*checkAllShare))
+		attachment = c.firstOfPending((*Controller).checkOne)
+		c.nextCheckAll = now.Add(max(checkAllEvery, Now().Sub(now)*checkAllShare))
 	}
 	return attachment, now
 }
 
 // block sleeps until a stop or the time until. false: there is no alarm, or the report was of no attachment; the caller
 // sleeps for a short time.
-func (w *waiter) block(until Moment) (*Attachment, bool) {
-	e, ok := w.awaitStop(until, &w.info)
+func (c *Controller) block(until Moment) (*Attachment, bool) {
+	e, ok := c.Sleeper.awaitStop(until, &c.info)
 	if !ok {
 		return nil, false
 	}
-	w.lastEmptyPoll = max(w.lastEmptyPoll, w.wokenAt.Add(-w.queuedInWait-maxWakeTime))
+	c.lastEmptyPoll = max(c.lastEmptyPoll, c.Sleeper.wokenAt.Add(-c.Sleeper.queuedInWait-maxWakeTime))
 	if e == unix.EINTR {
 		return nil, true
 	}
-	attachment := w.attachmentOfReport(e)
+	attachment := c.attachmentOfReport(e)
 	return attachment, attachment != nil
 }
 
 // Poll reports whether an Attachment's thread has stopped or ended.
-func (w *waiter) Poll(attachment *Attachment) bool {
+func (c *Controller) Poll(attachment *Attachment) bool {
 	if attachment.state == attachmentPending {
-		w.poll(attachment)
+		c.poll(attachment)
 	}
 	return attachment.state == attachmentStopped || attachment.state == attachmentGone
 }
 
 // attachmentOfReport handles a report. One without a pending Attachment hides others: each is then polled.
-func (w *waiter) attachmentOfReport(e syscall.Errno) *Attachment {
+func (c *Controller) attachmentOfReport(e syscall.Errno) *Attachment {
 	if e == unix.ECHILD {
-		w.mayTraceUnknown = false
+		c.mayTraceUnknown = false
 	}
-	if e != 0 || w.info.pid == 0 {
+	if e != 0 || c.info.pid == 0 {
 		return nil
 	}
-	tid := int(w.info.pid)
-	attachment := w.attachments.find(tid)
+	tid := int(c.info.pid)
+	attachment := c.stopper.attachments.find(tid)
 	pending := attachment != nil && attachment.state == attachmentPending
-	if got := w.handleReport(attachment, tid); pending {
+	if got := c.handleReport(attachment, tid); pending {
 		return got
 	}
-	return w.firstOfPending((*waiter).poll)
+	return c.firstOfPending((*Controller).poll)
 }
 
-func (w *waiter) firstOfPending(check func(*waiter, *Attachment) *Attachment) *Attachment {
-	for i := 0; i < w.attachments.used; i++ {
-		if attachment := &w.attachments.list[i]; attachment.state == attachmentPending {
-			if attachment := check(w, attachment); attachment != nil {
+func (c *Controller) firstOfPending(check func(*Controller, *Attachment) *Attachment) *Attachment {
+	for i := 0; i < c.stopper.attachments.used; i++ {
+		if attachment := &c.stopper.attachments.list[i]; attachment.state == attachmentPending {
+			if attachment := check(c, attachment); attachment != nil {
 				return attachment
 			}
 		}
@@ -184,31 +171,31 @@ func (w *waiter) firstOfPending(check func(*waiter, *Attachment) *Attachment) *A
 	return nil
 }
 
-func (w *waiter) poll(attachment *Attachment) *Attachment {
-	e := waitid(unix.P_PID, attachment.tid, waitFlags, &w.info)
+func (c *Controller) poll(attachment *Attachment) *Attachment {
+	e := waitid(unix.P_PID, attachment.tid, waitFlags, &c.info)
 	switch {
 	case e == unix.ECHILD:
-		return w.noteMissing(attachment)
-	case e == 0 && w.info.pid != 0:
-		return w.handleReport(attachment, attachment.tid)
+		return c.handleMissing(attachment)
+	case e == 0 && c.info.pid != 0:
+		return c.handleReport(attachment, attachment.tid)
 	}
 	return nil
 }
 
 // checkOne finds a changed thread id, and a report consumed elsewhere.
-func (w *waiter) checkOne(attachment *Attachment) *Attachment {
-	if got := w.poll(attachment); got != nil || attachment.state != attachmentPending {
+func (c *Controller) checkOne(attachment *Attachment) *Attachment {
+	if got := c.poll(attachment); got != nil || attachment.state != attachmentPending {
 		return got
 	}
 	var info sigInfo
 	if getSigInfo(attachment.tid, &info) != 0 {
-		return w.interruptAgain(attachment, Now())
+		return c.interruptAgain(attachment, Now())
 	}
-	if got := w.poll(attachment); got != nil || attachment.state != attachmentPending {
+	if got := c.poll(attachment); got != nil || attachment.state != attachmentPending {
 		return got
 	}
-	w.stats.LostReports++
-	return w.noteStop(attachment, attachment.tid, lostReportStatus(&info))
+	c.stopper.stats.LostReports++
+	return c.handleStop(attachment, attachment.tid, lostReportStatus(&info))
 }
 
 // # Interrupts during an exec
@@ -217,24 +204,24 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 // a second interrupt. If the repeated interrupt fails, another thread has this number since an exec, and prywalk does
 // not trace it. A wait for the number does not show that: it only finds nothing.
 
-func (w *waiter) interruptAgain(attachment *Attachment, now Moment) *Attachment {
+func (c *Controller) interruptAgain(attachment *Attachment, now Moment) *Attachment {
 	if now < attachment.reinterruptAt {
 		return nil
 	}
 	attachment.reinterruptAt = now.Add(reinterruptAfter)
 	if ptrace(unix.PTRACE_INTERRUPT, attachment.tid, 0, 0) == unix.ESRCH {
-		return w.noteMissing(attachment)
+		return c.handleMissing(attachment)
 	}
 	return nil
 }
 
-func (w *waiter) awaitUnknown() {
-	for end := Now().Add(unknownTimeout); w.mayTraceUnknown && Now() < end; nanosleep(minSleep) {
-		switch e := waitid(unix.P_ALL, 0, waitFlags, &w.info); {
+func (c *Controller) awaitUnknown() {
+	for end := Now().Add(unknownTimeout); c.mayTraceUnknown && Now() < end; nanosleep(minSleep) {
+		switch e := waitid(unix.P_ALL, 0, waitFlags, &c.info); {
 		case e == unix.ECHILD:
-			w.mayTraceUnknown = false
-		case e == 0 && w.info.pid != 0 && w.attachments.find(int(w.info.pid)) == nil:
-			w.handleReport(nil, int(w.info.pid))
+			c.mayTraceUnknown = false
+		case e == 0 && c.info.pid != 0 && c.stopper.attachments.find(int(c.info.pid)) == nil:
+			c.handleReport(nil, int(c.info.pid))
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 		if c.Scheduling() != "fifo" {
 			t.Skip("needs a real-time priority: sudo make test")
 		}
-		w := c.watchdog
+		w := c.Sleeper.watchdog
 		for end := soon(); !w.hasLowered(); {
 			if Now() > end {
 				t.Fatalf("not within %v: a thread that does not sleep loses its priority", patience)
@@ -104,7 +104,7 @@ func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 			t.Errorf("policy %d at once after it was lowered, want %d", p, unix.SCHED_NORMAL)
 		}
 		w.lowered.Store(int64(Now().Add(-minOrdinaryTime)))
-		c.SleepUntil(Now().Add(1e6))
+		c.Sleeper.SleepUntil(Now().Add(1e6))
 		if p := policy(t, 0); p != unix.SCHED_FIFO || w.hasLowered() {
 			t.Errorf("policy %d after a later sleep, want %d", p, unix.SCHED_FIFO)
 		}

@@ -219,7 +219,7 @@ func TestThePageHasTheTablesDigitsInABrowser(t *testing.T) {
 		t.Fatalf("%d functions in the table, %d on the page", len(rows), len(shown))
 	}
 	for _, r := range rows {
-		name := d.Frames[r.Frame].DisplayName()
+		name := d.Table.Frames[r.Frame].DisplayName()
 		want := []string{d.Precision.Share(r.Self), d.Precision.Value(r.Self, d.Unit), d.Precision.Share(r.Total),
 			d.Precision.Value(r.Total, d.Unit)}
 		for i, got := range shown[name] {

@@ -60,7 +60,7 @@ func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o O
 		t := d.NewCallTree()
 		for _, s := range d.Profile.Sample {
 			if v := s.Value[d.ValueIndex]; v != 0 {
-				add(t, d.Stack(s), v, isFocus)
+				add(t, d.Table.Stack(s), v, isFocus)
 			}
 		}
 		t.SortChildren()

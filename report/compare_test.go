@@ -72,7 +72,7 @@ func compareWithPprof(t *testing.T, p *profile.Profile, o Options, more ...strin
 	}
 	rows := d.Rows(d.Profile.Sample)
 	for _, r := range rows {
-		name := d.Frames[r.Frame].Name
+		name := d.Table.Frames[r.Frame].Name
 		if got := (selfTotal{r.Self, r.Total}); got != theirs[name] {
 			t.Errorf("%s %s: %v, pprof has %v", o.Value, name, got, theirs[name])
 		}

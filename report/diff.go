@@ -168,13 +168,13 @@ func (d *Difference) compareFunctions() {
 	oldRows := map[view.Frame]view.Row{}
 	var oldFrames []view.Frame
 	for _, r := range older.Rows(older.Profile.Sample) {
-		f := newerFrame[older.Frames[r.Frame]]
+		f := newerFrame[older.Table.Frames[r.Frame]]
 		row := oldRows[f]
 		oldRows[f] = view.Row{Self: row.Self + r.Self, Total: row.Total + r.Total}
 		oldFrames = append(oldFrames, f)
 	}
 	for _, r := range newer.Rows(newer.Profile.Sample) {
-		f := newer.Frames[r.Frame]
+		f := newer.Table.Frames[r.Frame]
 		d.addChange(&f, oldRows[f], r)
 		delete(oldRows, f)
 	}

@@ -56,7 +56,7 @@ func (d *Difference) HTML(w io.Writer) error {
 		BetweenRuns: maxSpreadBetweenRuns,
 	}
 	if d.old.runs != nil {
-		page.Diff.Verdicts = d.verdicts(joined.Frames)
+		page.Diff.Verdicts = d.verdicts(joined.Table.Frames)
 	}
 	return joined.Write(w, func(to io.Writer) error { return joined.writePage(to, page) })
 }
@@ -85,7 +85,7 @@ func (v *ComparedValue) verdict() int {
 
 // verdict is what the table says, in a line.
 func (d *Difference) verdict() string {
-	t := diffTable{Difference: d, unit: d.unit()}
+	t := diffTable{diff: d, unit: d.unit()}
 	text := t.wholeText() + " · " + t.changedText()
 	if share, subject := d.LargestGrowth(); share > 0 {
 		text += " · " + GrowthText(share, subject)

@@ -49,7 +49,7 @@ func newMeanComparison(sums sampleComparison, per string) *meanComparison {
 func valuesOf(run *data, newerFrame map[view.Frame]view.Frame, per string) map[view.Frame]runValue {
 	out, scale := map[view.Frame]runValue{}, scaleOf(run, per, 1)
 	for _, r := range run.Rows(run.Profile.Sample) {
-		f := run.Frames[r.Frame]
+		f := run.Table.Frames[r.Frame]
 		if newer, ok := newerFrame[f]; ok {
 			f = newer
 		}

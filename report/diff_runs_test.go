@@ -182,7 +182,7 @@ func TestAllFormsJoinTheSameFunctions(t *testing.T) {
 		joined := d.joinedData()
 		values := map[string][2]int64{}
 		for _, s := range joined.Profile.Sample {
-			f := joined.Frames[joined.Stack(s)[0]]
+			f := joined.Table.Frames[joined.Table.Stack(s)[0]]
 			v := values[f.Name+" "+f.Module]
 			values[f.Name+" "+f.Module] = [2]int64{v[0] + s.Value[1], v[1] + s.Value[0]}
 		}

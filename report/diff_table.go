@@ -27,7 +27,7 @@ func (d *Difference) Table(w io.Writer) error {
 		t.section("changed by what they call", onlyTotalChanged, totalOf)
 		if len(slower)+len(faster)+len(onlyTotalChanged) == 0 {
 			significant := ""
-			if t.Untested() == "" {
+			if t.diff.Untested() == "" {
 				significant = "significant "
 			}
 			t.out.Printf("No %schange; --all lists every function.\n", significant)
@@ -77,18 +77,18 @@ func (d *Difference) mismatch() string {
 }
 
 type diffTable struct {
-	*Difference
+	diff *Difference
 	unit diffUnit
 	out  *printable.Writer
 }
 
 func (t *diffTable) heading() {
-	width := t.opts.Width
-	for i, s := range t.sides() {
+	width := t.diff.opts.Width
+	for i, s := range t.diff.sides() {
 		t.out.Printf("%s\n", tabular.Wrap(width, " · ", s.heading([2]string{"old", "new"}[i])...))
 	}
-	t.out.Printf("%s\n", t.new.sum.paint(bold, tabular.Wrap(width, " · ", t.wholeText(), t.changedText())))
-	for _, note := range t.notes() {
+	t.out.Printf("%s\n", t.diff.new.sum.paint(bold, tabular.Wrap(width, " · ", t.wholeText(), t.changedText())))
+	for _, note := range t.diff.notes() {
 		if note != "" {
 			t.out.Printf("%s\n", tabular.Paragraph(width, "  ", note))
 		}
@@ -112,26 +112,27 @@ func (s *side) heading(title string) []string {
 }
 
 func (t *diffTable) wholeText() string {
-	value := t.new.value().Type
-	if t.opts.Per == "share" {
+	value := t.diff.new.value().Type
+	if t.diff.opts.Per == "share" {
 		return "shares of all " + value
 	}
-	text := fmt.Sprintf("%s %s → %s", value, t.unit.text(t.Whole.Old), t.unit.text(t.Whole.New))
-	if t.Whole.Old > 0 {
-		text += fmt.Sprintf(" (%+.1f%%)", 100*t.Whole.Delta()/t.Whole.Old)
+	text := fmt.Sprintf("%s %s → %s", value, t.unit.text(t.diff.Whole.Old), t.unit.text(t.diff.Whole.New))
+	if t.diff.Whole.Old > 0 {
+		text += fmt.Sprintf(" (%+.1f%%)", 100*t.diff.Whole.Delta()/t.diff.Whole.Old)
 	}
 	return text
 }
 
 func (t *diffTable) changedText() string {
 	n := 0
-	for i := range t.Changes {
-		if t.isReported(&t.Changes[i].Self) || t.isReported(&t.Changes[i].Total) {
+	for i := range t.diff.Changes {
+		if t.diff.isReported(&t.diff.Changes[i].Self) || t.diff.isReported(&t.diff.Changes[i].Total) {
 			n++
 		}
 	}
-	text := fmt.Sprintf("%s of %s changed", tabular.Thousands(int64(n)), tabular.Plural(int64(len(t.Changes)), "function"))
-	if t.Untested() == "" {
+	text := fmt.Sprintf("%s of %s changed", tabular.Thousands(int64(n)),
+		tabular.Plural(int64(len(t.diff.Changes)), "function"))
+	if t.diff.Untested() == "" {
 		text += " significantly"
 	}
 	return text
@@ -150,7 +151,7 @@ func (t *diffTable) section(title string, list []*Change, value func(*Change) *C
 		}
 		return 1
 	})
-	newer := t.new.sum
+	newer := t.diff.new.sum
 	shown := list[:min(len(list), newer.Limit(20))]
 	t.out.Printf("%s\n", newer.color(bold, title))
 	heads := []string{"self old", "new", "change", "total old", "new", "change", "±"}

@@ -475,7 +475,7 @@ func TestScaledValuesOfAStackAddUp(t *testing.T) {
 	later.Location, later.Sample = later.Location[:0], nil
 	gone := compared(t, old, later, DiffOptions{Options: Options{Value: "samples"}}).joinedData()
 	for frame, place := range gone.Places() {
-		if name := gone.Frames[frame].Name; name == "serve" && place.File != "/src/net.c" {
+		if name := gone.Table.Frames[frame].Name; name == "serve" && place.File != "/src/net.c" {
 			t.Errorf("serve is only in the old recording: %+v", place)
 		}
 	}

@@ -93,8 +93,8 @@ func (d *data) fold(line []byte, s *profile.Sample) []byte {
 			line = append(append(line, foldName(name)...), ';')
 		}
 	}
-	for _, f := range slices.Backward(d.Stack(s)) {
-		name := foldName(d.Frames[f].Label())
+	for _, f := range slices.Backward(d.Table.Stack(s)) {
+		name := foldName(d.Table.Frames[f].Label())
 		if need := len(line) + len(name) + 1; need > cap(line) && !d.Memory.Take(2*int64(need)) {
 			break
 		}

@@ -138,7 +138,7 @@ type jsonReport struct {
 
 // jsonForm writes a selection as JSON.
 type jsonForm struct {
-	*data
+	data *data
 	room int64 // bytes that functions and calls may still have
 }
 
@@ -151,10 +151,10 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 }
 
 func (d *jsonForm) write(to io.Writer, tree bool) error {
-	s, c := d.Summary(), d.Coverage()
+	s, c := d.data.Summary(), d.data.Coverage()
 	r := jsonReport{
-		Conclusion: d.Conclusion(), Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads,
-		Value: d.Clock(), Total: d.values(d.Sums(d.Profile.Sample)),
+		Conclusion: d.data.Conclusion(), Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads,
+		Value: d.data.Clock(), Total: d.values(d.data.Sums(d.data.Profile.Sample)),
 	}
 	if !s.Start.IsZero() {
 		r.Recorded = s.Start.UTC().Format(time.RFC3339)
@@ -165,14 +165,14 @@ func (d *jsonForm) write(to io.Writer, tree bool) error {
 	if s.Complete >= 0 {
 		r.Complete = &s.Complete
 	}
-	r.CompleteCPU, r.CompleteWall = d.complete(rec.TypeCPU), d.complete(rec.TypeWall)
-	if e, clock := d.Incomplete(); e.Reason != "" {
+	r.CompleteCPU, r.CompleteWall = d.data.complete(rec.TypeCPU), d.data.complete(rec.TypeWall)
+	if e, clock := d.data.Incomplete(); e.Reason != "" {
 		r.Incomplete = &jsonIncomplete{e.Reason, e.Next(), e.Module, clock, e.Share}
 	}
 	out := printable.NewJSONWriter(to)
 	out.Begin(r, "functions")
-	d.functions(out, d.Profile.Sample)
-	if d.Options.By != "" {
+	d.functions(out, d.data.Profile.Sample)
+	if d.data.Options.By != "" {
 		d.jsonGroups(out)
 	}
 	if tree {
@@ -185,14 +185,14 @@ func (d *jsonForm) write(to io.Writer, tree bool) error {
 
 func (d *jsonForm) jsonGroups(out *printable.JSONWriter) {
 	out.Text(`,"groups":[`)
-	for i, g := range d.Groups(d.Options.By) {
+	for i, g := range d.data.Groups(d.data.Options.By) {
 		out.Comma(i)
-		j := jsonGroup{Name: g.Name, Total: d.values(d.Sums(g.Samples))}
-		switch d.Options.By {
+		j := jsonGroup{Name: g.Name, Total: d.values(d.data.Sums(g.Samples))}
+		switch d.data.Options.By {
 		case "lock":
 			j.Held = heldOf(g.Samples[0])
 		case "wait":
-			j.AtOnce = d.AtOnce(g.Samples)
+			j.AtOnce = d.data.AtOnce(g.Samples)
 		}
 		out.Begin(j, "functions")
 		d.functions(out, g.Samples)
@@ -212,7 +212,7 @@ func (d *data) complete(clock string) *float64 {
 
 func (d *jsonForm) values(list []int64) jsonValues {
 	out := jsonValues{}
-	for i, t := range d.Profile.SampleType {
+	for i, t := range d.data.Profile.SampleType {
 		v := list[i]
 		if per, ok := tabular.NanosPer[t.Unit]; ok && per != 1 {
 			v = int64(float64(v) * per)
@@ -223,14 +223,14 @@ func (d *jsonForm) values(list []int64) jsonValues {
 }
 
 func (d *jsonForm) functions(to *printable.JSONWriter, samples []*profile.Sample) {
-	rows, all, taken := d.SumFunctions(samples)
-	shown, limit := 0, min(len(rows), d.Limit(len(rows)))
-	for ; shown < limit && to.Err() == nil && d.Memory.Err() == nil; shown++ {
+	rows, all, taken := d.data.SumFunctions(samples)
+	shown, limit := 0, min(len(rows), d.data.Limit(len(rows)))
+	for ; shown < limit && to.Err() == nil && d.data.Memory.Err() == nil; shown++ {
 		r := &rows[shown]
 		f := d.jsonFunction(r.Frame, all[r.Frame].Self, all[r.Frame].Total)
-		if d.Options.Intervals && d.Precision.N > 0 {
-			f.Within = &jsonMargins{d.Precision.Margin(float64(r.Self) / d.Precision.Total),
-				d.Precision.Margin(float64(r.Total) / d.Precision.Total)}
+		if d.data.Options.Intervals && d.data.Precision.N > 0 {
+			f.Within = &jsonMargins{d.data.Precision.Margin(float64(r.Self) / d.data.Precision.Total),
+				d.data.Precision.Margin(float64(r.Total) / d.data.Precision.Total)}
 		}
 		text := to.Encode(f)
 		if d.room -= int64(len(text) + 1); d.room < 0 {
@@ -243,7 +243,7 @@ func (d *jsonForm) functions(to *printable.JSONWriter, samples []*profile.Sample
 	if cut := (jsonCut{Functions: len(rows) - shown}); cut.Functions > 0 {
 		whole := int64(0)
 		for i := range rows {
-			self := all[rows[i].Frame].Self[d.ValueIndex]
+			self := all[rows[i].Frame].Self[d.data.ValueIndex]
 			if whole += self; i >= shown {
 				cut.Share += float64(self)
 			}
@@ -252,22 +252,22 @@ func (d *jsonForm) functions(to *printable.JSONWriter, samples []*profile.Sample
 		to.Text(`,"cut":`)
 		to.Value(cut)
 	}
-	d.Memory.Give(taken)
+	d.data.Memory.Give(taken)
 }
 
 func (d *jsonForm) jsonFunction(n int32, self, total []int64) jsonFunction {
-	f := &d.Frames[n]
+	f := &d.data.Table.Frames[n]
 	reason, _ := incomplete.Reason(f.Name)
 	return jsonFunction{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line, Reason: reason, Self: d.values(self),
 		Total: d.values(total)}
 }
 
 func (d *jsonForm) jsonTree(out *printable.JSONWriter) {
-	t := d.CallTree()
+	t := d.data.CallTree()
 	t.SortChildren()
 	shown, cut := d.pruneTree(out, t)
 	sums := d.sumNodes(t, shown)
-	if d.Memory.Err() != nil {
+	if d.data.Memory.Err() != nil {
 		return
 	}
 	d.writeNodes(out, t, sums)
@@ -279,14 +279,14 @@ func (d *jsonForm) jsonTree(out *printable.JSONWriter) {
 
 // sumNodes returns all clocks' values of the shown nodes.
 func (d *jsonForm) sumNodes(t *view.CallTree, shown []bool) map[int32]*view.FunctionSums {
-	sums, types := map[int32]*view.FunctionSums{}, len(d.Profile.SampleType)
+	sums, types := map[int32]*view.FunctionSums{}, len(d.data.Profile.SampleType)
 	for n, ok := range shown {
-		if ok && d.Memory.Take(view.SumsCost(types)) {
+		if ok && d.data.Memory.Take(view.SumsCost(types)) {
 			sums[int32(n)] = &view.FunctionSums{Self: make([]int64, types), Total: make([]int64, types)}
 		}
 	}
-	for _, s := range d.Profile.Sample {
-		n, known, stack := int32(0), true, d.Stack(s)
+	for _, s := range d.data.Profile.Sample {
+		n, known, stack := int32(0), true, d.data.Table.Stack(s)
 		for i := len(stack); known && sums[n] != nil; i-- {
 			view.Add(sums[n].Total, s.Value)
 			if i == 0 {
@@ -304,12 +304,12 @@ func (d *jsonForm) sumNodes(t *view.CallTree, shown []bool) map[int32]*view.Func
 func (d *jsonForm) pruneTree(out *printable.JSONWriter, t *view.CallTree) (shown []bool, cut jsonCut) {
 	all := len(t.Nodes) - 1
 	taken := 5 * int64(len(t.Nodes))
-	d.Memory.Take(taken)
-	defer d.Memory.Give(taken)
+	d.data.Memory.Take(taken)
+	defer d.data.Memory.Give(taken)
 	shown = make([]bool, len(t.Nodes))
 	shown[0] = true
 	lengths := map[int32]int64{} // by frame
-	for _, n := range byTotal(t)[:min(all, d.Limit(all))] {
+	for _, n := range byTotal(t)[:min(all, d.data.Limit(all))] {
 		f := t.Nodes[n].Frame
 		if lengths[f] == 0 {
 			lengths[f] = d.nodeLength(out, f)
@@ -337,7 +337,7 @@ func (d *jsonForm) pruneTree(out *printable.JSONWriter, t *view.CallTree) (shown
 
 // nodeLength returns the length of a node's text with the longest values.
 func (d *jsonForm) nodeLength(out *printable.JSONWriter, frame int32) int64 {
-	longest := slices.Repeat([]int64{math.MinInt64}, len(d.Profile.SampleType))
+	longest := slices.Repeat([]int64{math.MinInt64}, len(d.data.Profile.SampleType))
 	return int64(len(out.Encode(d.jsonFunction(frame, longest, longest))) + len(`,,"children":[]`))
 }
 
@@ -362,7 +362,7 @@ func (d *jsonForm) writeNodes(out *printable.JSONWriter, t *view.CallTree, sums 
 		}
 		out.Value(of(n))
 	}
-	for enter(0); len(path) > 0 && out.Err() == nil && d.Memory.Err() == nil; {
+	for enter(0); len(path) > 0 && out.Err() == nil && d.data.Memory.Err() == nil; {
 		last := &path[len(path)-1]
 		children := t.Nodes[last.node].Children
 		if last.next == len(children) {

@@ -65,8 +65,8 @@ type page struct {
 }
 
 type pageBuilder struct {
-	*data
-	page
+	data       *data
+	page       page
 	tree       *view.CallTree
 	magnitudes []int64 // per node and type: sums of absolute values
 	strings    map[string]int
@@ -94,7 +94,7 @@ func (d *data) page() *page {
 		b.likely = guessedOwners(d.Profile)
 	}
 	if d.Options.SourceDir != "" {
-		b.lines = d.WithLines()
+		b.lines = d.Table.WithLines()
 	}
 	b.head()
 	b.magnitudes = make([]int64, len(d.Profile.SampleType))
@@ -102,7 +102,7 @@ func (d *data) page() *page {
 	for _, s := range d.Profile.Sample {
 		b.sample(s, timed)
 	}
-	if b.Memory.Err() != nil { // memory was refused
+	if b.data.Memory.Err() != nil { // memory was refused
 		return &b.page
 	}
 	kept := b.prune()
@@ -112,32 +112,33 @@ func (d *data) page() *page {
 	if timed {
 		b.writeTimes(numbers)
 	}
-	b.Strings = tabular.Printables(b.Strings)
+	b.page.Strings = tabular.Printables(b.page.Strings)
 	return &b.page
 }
 
 func (b *pageBuilder) head() {
-	s := b.Summary()
+	s := b.data.Summary()
 	b.merge = s.Threads > maxPageThreads
-	b.Title = printable.String(s.Target)
-	b.Value, b.conclusion = b.ValueIndex, b.Conclusion()
-	for i, t := range b.Profile.SampleType {
-		b.Types = append(b.Types, [2]string{t.Type, t.Unit})
-		b.Effective = append(b.Effective, b.PrecisionOf(i).N)
+	b.page.Title = printable.String(s.Target)
+	b.page.Value, b.page.conclusion = b.data.ValueIndex, b.data.Conclusion()
+	for i, t := range b.data.Profile.SampleType {
+		b.page.Types = append(b.page.Types, [2]string{t.Type, t.Unit})
+		b.page.Effective = append(b.page.Effective, b.data.PrecisionOf(i).N)
 	}
-	if a := b.Application(); a != nil {
-		b.Own, b.Interpreter, b.Often = true, a.Interpreter, map[string]string{}
+	if a := b.data.Application(); a != nil {
+		b.page.Own, b.page.Interpreter, b.page.Often = true, a.Interpreter, map[string]string{}
 		b.addOften(a)
 	}
-	for _, c := range b.Profile.Comments {
-		b.Comments = append(b.Comments, newPageComment(c))
+	for _, c := range b.data.Profile.Comments {
+		b.page.Comments = append(b.page.Comments, newPageComment(c))
 	}
-	c := b.Coverage()
-	b.Facts = append(facts(&s, &c), b.completeFacts()...)
-	notes := b.Notes(b.data.Rows(b.Profile.Sample), recordAgain)
-	for _, line := range append([]string{b.hiddenIntervals(), b.UnnamedTimeText(&c), b.WhyIncomplete()}, notes...) {
+	c := b.data.Coverage()
+	b.page.Facts = append(facts(&s, &c), b.completeFacts()...)
+	notes := b.data.Notes(b.data.Rows(b.data.Profile.Sample), recordAgain)
+	for _, line := range append([]string{b.data.hiddenIntervals(), b.data.UnnamedTimeText(&c), b.data.WhyIncomplete()},
+		notes...) {
 		if line != "" {
-			b.Comments = append(b.Comments, pageComment{Text: printable.String(line)})
+			b.page.Comments = append(b.page.Comments, pageComment{Text: printable.String(line)})
 		}
 	}
 }
@@ -145,8 +146,8 @@ func (b *pageBuilder) head() {
 func (b *pageBuilder) addOften(a *view.Application) {
 	for own, folds := range a.Folds {
 		for _, f := range folds {
-			if text := b.oftenText(f); text != "" {
-				b.Often[fmt.Sprintf("%d %s", own, printable.String(f.Library))] = text
+			if text := b.data.oftenText(f); text != "" {
+				b.page.Often[fmt.Sprintf("%d %s", own, printable.String(f.Library))] = text
 			}
 		}
 	}
@@ -194,7 +195,7 @@ func (b *pageBuilder) completeFacts() (f [][2]string) {
 	for _, fact := range []struct{ clock, text string }{
 		{rec.TypeCPU, "CPU time with complete stacks"}, {rec.TypeWall, "wall time with complete stacks"},
 	} {
-		if share := b.complete(fact.clock); share != nil {
+		if share := b.data.complete(fact.clock); share != nil {
 			f = append(f, [2]string{fact.text, view.Percent(*share)})
 		}
 	}
@@ -214,7 +215,7 @@ func (b *pageBuilder) sample(s *profile.Sample, timed bool) {
 	k := [2]int32{node, int32(b.contextIndex(s))}
 	row, ok := b.rowAt[k]
 	if !ok {
-		if !b.Memory.Take(int64(pageRowCost + pageValueCost*len(s.Value))) {
+		if !b.data.Memory.Take(int64(pageRowCost + pageValueCost*len(s.Value))) {
 			return
 		}
 		row = int32(len(b.rows))
@@ -228,7 +229,7 @@ func (b *pageBuilder) sample(s *profile.Sample, timed bool) {
 }
 
 func (b *pageBuilder) stack(s *profile.Sample) []int32 {
-	functions := b.Stack(s)
+	functions := b.data.Table.Stack(s)
 	if b.lines == nil {
 		return functions
 	}
@@ -242,7 +243,7 @@ func (b *pageBuilder) stack(s *profile.Sample) []int32 {
 func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {
 	types := len(s.Value)
 	if need := (int(n) + 1) * types; need > len(b.magnitudes) {
-		if !b.Memory.Take(int64(pageNodeCost + 16*(need-len(b.magnitudes)))) {
+		if !b.data.Memory.Take(int64(pageNodeCost + 16*(need-len(b.magnitudes)))) {
 			return
 		}
 		b.magnitudes = append(b.magnitudes, make([]int64, need-len(b.magnitudes))...)
@@ -263,7 +264,7 @@ func (b *pageBuilder) contextIndex(s *profile.Sample) int {
 	if !ok {
 		i = len(b.contexts)
 		b.contexts[k] = i
-		b.Contexts = append(b.Contexts, k[:]...)
+		b.page.Contexts = append(b.page.Contexts, k[:]...)
 	}
 	return i
 }
@@ -272,7 +273,7 @@ func (b *pageBuilder) waitName(s *profile.Sample) string {
 	if view.Label(s, rec.LabelWait) == "" {
 		return ""
 	}
-	return b.WaitName(s)
+	return b.data.WaitName(s)
 }
 
 type pageThread struct {
@@ -290,7 +291,7 @@ func (b *pageBuilder) threadIndex(s *profile.Sample) int {
 	if !ok {
 		i = len(b.threads)
 		b.threads[t] = i
-		b.Threads = append(b.Threads, b.nameIndex(t.name), b.nameIndex(t.comm), int(t.tid), int(t.pid))
+		b.page.Threads = append(b.page.Threads, b.nameIndex(t.name), b.nameIndex(t.comm), int(t.tid), int(t.pid))
 	}
 	return i
 }
@@ -309,8 +310,8 @@ func (b *pageBuilder) stringIndex(s string) int {
 	if n, ok := b.strings[s]; ok {
 		return n
 	}
-	if !b.Memory.Take(int64(pageTextCost + pageByteCost*len(s))) {
+	if !b.data.Memory.Take(int64(pageTextCost + pageByteCost*len(s))) {
 		s = ""
 	}
-	return rec.NumberIn(&b.Strings, b.strings, s)
+	return rec.NumberIn(&b.page.Strings, b.strings, s)
 }

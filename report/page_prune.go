@@ -13,7 +13,7 @@ import (
 func (b *pageBuilder) prune() []int32 {
 	all := len(b.tree.Nodes) <= maxPageNodes
 	calls := view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*minPageShare)}
-	small := b.FrameIndex(calls)
+	small := b.data.Table.FrameIndex(calls)
 	if b.lines != nil {
 		n := b.lines.FrameIndex(calls)
 		b.functionOf[n], small = small, n
@@ -42,8 +42,9 @@ func (b *pageBuilder) prune() []int32 {
 		to[i] = s
 	}
 	if merged > 0 {
-		b.Note = fmt.Sprintf("%s below %g%% of the total are merged into one box, with only their innermost functions below "+
-			"it: self values are exact, totals exclude these calls", tabular.Plural(merged, "call path"), 100*minPageShare)
+		b.page.Note =
+			fmt.Sprintf("%s below %g%% of the total are merged into one box, with only their innermost functions below "+
+				"it: self values are exact, totals exclude these calls", tabular.Plural(merged, "call path"), 100*minPageShare)
 	}
 	b.leaves(to, isSmall)
 	return to
@@ -67,12 +68,12 @@ func (b *pageBuilder) leaves(to []int32, isSmall map[int32]bool) {
 }
 
 func (b *pageBuilder) addNode(parent, frame int32) int32 {
-	b.Nodes = append(b.Nodes, parent, frame)
-	return int32(len(b.Nodes) / 2)
+	b.page.Nodes = append(b.page.Nodes, parent, frame)
+	return int32(len(b.page.Nodes) / 2)
 }
 
 func (b *pageBuilder) isLarge(n int) bool {
-	types := len(b.Profile.SampleType)
+	types := len(b.data.Profile.SampleType)
 	for i := range types {
 		if all := b.magnitudes[i]; all > 0 && float64(b.magnitudes[n*types+i]) >= minPageShare*float64(all) {
 			return true
@@ -83,7 +84,7 @@ func (b *pageBuilder) isLarge(n int) bool {
 
 // writeRows returns the number of each row in the page's list.
 func (b *pageBuilder) writeRows(to []int32) []int32 {
-	stride := 2 + len(b.Profile.SampleType)
+	stride := 2 + len(b.data.Profile.SampleType)
 	at := map[[2]int32]int32{}
 	numbers := make([]int32, len(b.rows))
 	for i := range b.rows {
@@ -93,19 +94,19 @@ func (b *pageBuilder) writeRows(to []int32) []int32 {
 		if !ok {
 			n = int32(len(at))
 			at[k] = n
-			b.Rows = append(b.Rows, int64(k[0]), int64(k[1]))
-			b.Rows = append(b.Rows, make([]int64, stride-2)...)
+			b.page.Rows = append(b.page.Rows, int64(k[0]), int64(k[1]))
+			b.page.Rows = append(b.page.Rows, make([]int64, stride-2)...)
 		}
-		view.Add(b.Rows[int(n)*stride+2:], row.values)
+		view.Add(b.page.Rows[int(n)*stride+2:], row.values)
 		numbers[i] = n
 	}
 	return numbers
 }
 
 func (b *pageBuilder) writeFrames() {
-	places := b.Places()
-	for i, f := range b.data.Frames {
-		if b.Memory.Err() != nil {
+	places := b.data.Places()
+	for i, f := range b.data.Table.Frames {
+		if b.data.Memory.Err() != nil {
 			return
 		}
 		flags := 0
@@ -115,7 +116,7 @@ func (b *pageBuilder) writeFrames() {
 			}
 		}
 		p := places[int32(i)]
-		b.Frames = append(b.Frames, b.stringIndex(f.DisplayName()), b.stringIndex(f.Module), b.stringIndex(p.File),
+		b.page.Frames = append(b.page.Frames, b.stringIndex(f.DisplayName()), b.stringIndex(f.Module), b.stringIndex(p.File),
 			p.Line, flags)
 	}
 }

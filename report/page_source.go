@@ -35,12 +35,12 @@ func (b *pageBuilder) writeLines() {
 	if b.lines == nil {
 		return
 	}
-	places, wanted, weights := b.Places(), map[int32]map[int]bool{}, map[int32]int64{}
+	places, wanted, weights := b.data.Places(), map[int32]map[int]bool{}, map[int32]int64{}
 	for i := 1; i < len(b.tree.Nodes); i++ {
-		weights[b.functionOf[b.tree.Nodes[i].Frame]] += b.magnitudes[i*len(b.Profile.SampleType)+b.Value]
+		weights[b.functionOf[b.tree.Nodes[i].Frame]] += b.magnitudes[i*len(b.data.Profile.SampleType)+b.page.Value]
 	}
-	for at := 1; at < len(b.Nodes); at += 2 {
-		l, f, line := &b.lines.Frames[b.Nodes[at]], b.functionOf[b.Nodes[at]], 0
+	for at := 1; at < len(b.page.Nodes); at += 2 {
+		l, f, line := &b.lines.Frames[b.page.Nodes[at]], b.functionOf[b.page.Nodes[at]], 0
 		if place := places[f]; l.File == place.File && l.File != "" && l.Line > 0 { // not of a namesake
 			if line = l.Line; wanted[f] == nil {
 				wanted[f] = map[int]bool{max(1, place.Line): true}
@@ -49,7 +49,7 @@ func (b *pageBuilder) writeLines() {
 				wanted[f][max(1, line-sourceMargin+n)] = true // also of a line number at the end of int
 			}
 		}
-		b.Nodes[at], b.Lines = f, append(b.Lines, line)
+		b.page.Nodes[at], b.page.Lines = f, append(b.page.Lines, line)
 	}
 	functions := slices.SortedFunc(maps.Keys(wanted), func(x, y int32) int {
 		return cmp.Or(cmp.Compare(weights[y], weights[x]), cmp.Compare(x, y))
@@ -58,7 +58,7 @@ func (b *pageBuilder) writeLines() {
 	slices.SortStableFunc(functions, func(x, y int32) int { return cmp.Compare(places[x].File, places[y].File) })
 	var text []string
 	var err error
-	files, read := sourcelines.Files{Dir: b.Options.SourceDir}, ""
+	files, read := sourcelines.Files{Dir: b.data.Options.SourceDir}, ""
 	for _, f := range functions {
 		if file := places[f].File; file != read {
 			text, err = files.Read(file)
@@ -82,5 +82,5 @@ func (b *pageBuilder) addSource(frame int32, lines []int, text []string, err err
 			s.Lines = append(s.Lines, n, b.stringIndex(tabular.Cut(printable.String(line), maxSourceWidth)))
 		}
 	}
-	b.Sources = append(b.Sources, s)
+	b.page.Sources = append(b.page.Sources, s)
 }

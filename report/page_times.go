@@ -52,19 +52,21 @@ type pageInterval struct {
 }
 
 func (b *pageBuilder) isTimed() bool {
-	c, ok := view.ClocksOf(b.Profile)
-	return ok && c.Wall < c.RunQueue && c.RunQueue < c.CPU && b.Profile.TimeNanos != 0 && b.Profile.DurationNanos > 0 &&
-		slices.ContainsFunc(b.Profile.Sample, func(s *profile.Sample) bool { return view.NumLabel(s, rec.LabelEnd) != 0 })
+	c, ok := view.ClocksOf(b.data.Profile)
+	return ok && c.Wall < c.RunQueue && c.RunQueue < c.CPU && b.data.Profile.TimeNanos != 0 &&
+		b.data.Profile.DurationNanos > 0 &&
+		slices.ContainsFunc(b.data.Profile.Sample,
+			func(s *profile.Sample) bool { return view.NumLabel(s, rec.LabelEnd) != 0 })
 }
 
 func (b *pageBuilder) addInterval(row int32, s *profile.Sample) {
-	clocks, _ := view.ClocksOf(b.Profile)
-	if !b.Memory.Take(pageIntervalCost) {
+	clocks, _ := view.ClocksOf(b.data.Profile)
+	if !b.data.Memory.Take(pageIntervalCost) {
 		return
 	}
 	i := pageInterval{row, noPageTime, noPageTime, s.Value}
 	if end := view.NumLabel(s, rec.LabelEnd); end != 0 {
-		i.end = end + int64(b.Options.From) - b.Profile.TimeNanos
+		i.end = end + int64(b.data.Options.From) - b.data.Profile.TimeNanos
 		i.begin = i.end - s.Value[clocks.Wall]
 	}
 	b.intervals = append(b.intervals, i)
@@ -74,39 +76,39 @@ func (b *pageBuilder) writeTimes(numbers []int32) {
 	for i := range b.intervals {
 		b.intervals[i].row = numbers[b.intervals[i].row]
 	}
-	b.Times = &pageTimes{Begin: int64(b.Options.From), Length: b.Profile.DurationNanos}
+	b.page.Times = &pageTimes{Begin: int64(b.data.Options.From), Length: b.data.Profile.DurationNanos}
 	list := b.intervals
 	for _, grid := range pageGrids {
-		if b.Times.Grid = grid; grid > 0 {
+		if b.page.Times.Grid = grid; grid > 0 {
 			list = mergeInCells(list, grid)
 		}
 		if len(list) <= maxPageIntervals {
 			break
 		}
 	}
-	if grid := b.Times.Grid; grid > 0 {
+	if grid := b.page.Times.Grid; grid > 0 {
 		note := fmt.Sprintf("parts of the time begin and end at multiples of %s, as the recording has %s",
 			tabular.Nanos(grid), tabular.Plural(int64(len(b.intervals)), "interval"))
-		b.Note = strings.TrimPrefix(b.Note+"; "+note, "; ")
+		b.page.Note = strings.TrimPrefix(b.page.Note+"; "+note, "; ")
 	}
-	thread := func(i *pageInterval) int { return b.Contexts[4*b.Rows[int(i.row)*b.stride()+1]] }
+	thread := func(i *pageInterval) int { return b.page.Contexts[4*b.page.Rows[int(i.row)*b.stride()+1]] }
 	slices.SortStableFunc(list, func(x, y pageInterval) int {
 		return cmp.Or(cmp.Compare(thread(&x), thread(&y)), cmp.Compare(x.begin, y.begin))
 	})
-	if b.Times.Grid > 0 {
+	if b.page.Times.Grid > 0 {
 		b.separate(list, thread)
 	}
-	b.Times.Rows, b.Times.Count = len(b.Rows)/b.stride(), len(list)
+	b.page.Times.Rows, b.page.Times.Count = len(b.page.Rows)/b.stride(), len(list)
 	columns := b.columns(list)
-	b.Rows, b.Times.Size = nil, len(columns)
+	b.page.Rows, b.page.Times.Size = nil, len(columns)
 	var packed bytes.Buffer
 	w, _ := flate.NewWriter(&packed, flate.DefaultCompression) // the level is valid, and a buffer takes all
 	_, _ = w.Write(columns)
 	_ = w.Close()
-	b.Times.Columns = packed.Bytes()
+	b.page.Times.Columns = packed.Bytes()
 }
 
-func (b *pageBuilder) stride() int { return 2 + len(b.Profile.SampleType) }
+func (b *pageBuilder) stride() int { return 2 + len(b.data.Profile.SampleType) }
 
 // mergeInCells merges a row's intervals that lie in one cell of time.
 func mergeInCells(list []pageInterval, grid int64) (merged []pageInterval) {
@@ -130,10 +132,10 @@ func mergeInCells(list []pageInterval, grid int64) (merged []pageInterval) {
 
 // separate divides intervals, by thread and time, into those of one thread that end in one cell.
 func (b *pageBuilder) separate(list []pageInterval, thread func(*pageInterval) int) {
-	cell := func(i *pageInterval) int64 { return (i.end - 1) / b.Times.Grid }
+	cell := func(i *pageInterval) int64 { return (i.end - 1) / b.page.Times.Grid }
 	for first, n := 0, 1; n <= len(list); n++ {
 		if n == len(list) || thread(&list[n]) != thread(&list[first]) || cell(&list[n]) != cell(&list[first]) {
-			b.inTurn(list[first:n], cell(&list[first])*b.Times.Grid)
+			b.inTurn(list[first:n], cell(&list[first])*b.page.Times.Grid)
 			first = n
 		}
 	}
@@ -143,7 +145,7 @@ func (b *pageBuilder) separate(list []pageInterval, thread func(*pageInterval) i
 // reaches from the first to the last of its parts, with others between. What has more wall time than its cell has room
 // for, as goroutines without a thread, stays.
 func (b *pageBuilder) inTurn(list []pageInterval, cell int64) {
-	clocks, _ := view.ClocksOf(b.Profile)
+	clocks, _ := view.ClocksOf(b.data.Profile)
 	var inCell []*pageInterval
 	at, end, wall := int64(0), int64(0), int64(0)
 	for i := range list {
@@ -169,9 +171,9 @@ func (b *pageBuilder) columns(list []pageInterval) (out []byte) {
 	put := func(v int64) { out = binary.AppendVarint(out, v) }
 	for field := range 2 {
 		before := int64(0)
-		for at := field; at < len(b.Rows); at += b.stride() {
-			put(b.Rows[at] - before)
-			before = b.Rows[at]
+		for at := field; at < len(b.page.Rows); at += b.stride() {
+			put(b.page.Rows[at] - before)
+			before = b.page.Rows[at]
 		}
 	}
 	for i := range list {
@@ -185,7 +187,7 @@ func (b *pageBuilder) columns(list []pageInterval) (out []byte) {
 	for i := range list {
 		put(list[i].end - list[i].begin)
 	}
-	for n := range b.Profile.SampleType {
+	for n := range b.data.Profile.SampleType {
 		for i := range list {
 			put(list[i].values[n] - b.predict(&list[i], n))
 		}
@@ -195,13 +197,13 @@ func (b *pageBuilder) columns(list []pageInterval) (out []byte) {
 
 // predict is the value that the length and the values before it let expect.
 func (b *pageBuilder) predict(i *pageInterval, value int) int64 {
-	clocks, _ := view.ClocksOf(b.Profile)
-	context := b.Rows[int(i.row)*b.stride()+1]
-	switch v := i.values; b.Profile.SampleType[value].Type {
+	clocks, _ := view.ClocksOf(b.data.Profile)
+	context := b.page.Rows[int(i.row)*b.stride()+1]
+	switch v := i.values; b.data.Profile.SampleType[value].Type {
 	case rec.TypeWall:
 		return i.end - i.begin
 	case rec.TypeCPU:
-		if b.Strings[b.Contexts[4*context+1]] == "running" {
+		if b.page.Strings[b.page.Contexts[4*context+1]] == "running" {
 			return v[clocks.Wall] - v[clocks.RunQueue]
 		}
 	case view.TypeBlocked:

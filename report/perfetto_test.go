@@ -141,7 +141,7 @@ func TestATraceNeedsTimeStamps(t *testing.T) {
 // jsonTotals are the sums of report --json.
 func jsonTotals(d *data) jsonValues {
 	form := jsonForm{data: d}
-	return form.values(form.Sums(d.Profile.Sample))
+	return form.values(form.data.Sums(d.Profile.Sample))
 }
 
 // perfettoDir has PyPI's package perfetto (scripts/setup-tests.sh).

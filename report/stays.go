@@ -167,8 +167,8 @@ func (d *data) stays(isIn func(int32) bool) (list []*jsonStay, err error) {
 		last := int64(0)
 		for _, s := range samples {
 			gap := last != 0 && begin(s) > last+period/2
-			stack := d.Stack(s)
-			unseen := d.Frames[stack[0]].Name == attribute.NotObserved
+			stack := d.Table.Stack(s)
+			unseen := d.Table.Frames[stack[0]].Name == attribute.NotObserved
 			gap = gap || unseen
 			in := slices.ContainsFunc(stack, isIn)
 			if st != nil && (gap || !in) {

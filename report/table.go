@@ -92,7 +92,7 @@ func (d *data) writeRows(out *printable.Writer, rows []view.Row, indent string, 
 func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	var kept []view.Row
 	for _, r := range rows {
-		f := &d.Frames[r.Frame]
+		f := &d.Table.Frames[r.Frame]
 		if f.Module != view.KernelModule && (r.Self > 0 || !f.IsSupport()) && len(kept) < limit {
 			kept = append(kept, r)
 		}

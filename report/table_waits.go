@@ -20,7 +20,7 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	shown := stack[:min(len(stack), maxWaitFrames)]
 	var frames []*view.Frame
 	for _, n := range shown {
-		frames = append(frames, &d.Frames[n])
+		frames = append(frames, &d.Table.Frames[n])
 	}
 	const indent = "    "
 	head, names := d.nameColumns(len(indent), frames)

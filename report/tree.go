@@ -35,7 +35,7 @@ func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all stri
 	if d.Options.N < 0 {
 		minShare = 0
 	}
-	tw := &treeWriter{data: d, CallTree: t, minValue: int64(minShare * math.Abs(float64(t.Nodes[0].Total)))}
+	tw := &treeWriter{data: d, tree: t, minValue: int64(minShare * math.Abs(float64(t.Nodes[0].Total)))}
 	if n := d.Options.N; n > 0 && n < len(t.Nodes) && d.Memory.Take(nodeOrderCost*int64(len(t.Nodes))) {
 		tw.minValue = max(tw.minValue, t.Nodes[byTotal(t)[n-1]].Total)
 	}
@@ -46,8 +46,8 @@ func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all stri
 // treeWriter does not recurse: input determines the depth. Lines are numbers until written: names and indents of deep
 // trees are far larger than the profile.
 type treeWriter struct {
-	*data
-	*view.CallTree
+	data     *data
+	tree     *view.CallTree
 	minValue int64
 	lines    []treeLine
 	open     []bool // by depth: goes on below the present line
@@ -77,7 +77,7 @@ func byTotal(t *view.CallTree) []int32 {
 
 func (tw *treeWriter) listLines() {
 	todo := []treeLine{{last: true}}
-	for len(todo) > 0 && tw.Memory.Take(lineCost) {
+	for len(todo) > 0 && tw.data.Memory.Take(lineCost) {
 		l := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		tw.lines = append(tw.lines, l)
@@ -90,15 +90,15 @@ func (tw *treeWriter) listLines() {
 func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	var list []treeLine
 	rest := treeLine{node: -1, depth: depth}
-	for _, c := range tw.Nodes[n].Children {
-		if total := tw.Nodes[c].Total; tw.isSmall(total) {
+	for _, c := range tw.tree.Nodes[n].Children {
+		if total := tw.tree.Nodes[c].Total; tw.isSmall(total) {
 			rest.sum += total
 			rest.count++
 			continue
 		}
 		list = append(list, treeLine{node: c, depth: depth})
 	}
-	if rest.count > 0 && (tw.Options.N > 0 || !tw.isSmall(rest.sum)) {
+	if rest.count > 0 && (tw.data.Options.N > 0 || !tw.isSmall(rest.sum)) {
 		list = append(list, rest)
 	}
 	if len(list) > 0 {
@@ -115,7 +115,7 @@ func (tw *treeWriter) values(l *treeLine) (total, self int64) {
 	if l.node < 0 {
 		return l.sum, 0
 	}
-	return tw.Nodes[l.node].Total, tw.Nodes[l.node].Self
+	return tw.tree.Nodes[l.node].Total, tw.tree.Nodes[l.node].Self
 }
 
 // branch returns the drawing before a name; of wide branches a depth number replaces the beginning.
@@ -124,7 +124,7 @@ func (tw *treeWriter) branch(l *treeLine) string {
 		return ""
 	}
 	tw.open = append(tw.open[:l.depth-1], !l.last)
-	limit := tableWidth(&tw.Options) / 3
+	limit := tableWidth(&tw.data.Options) / 3
 	if limit == 0 {
 		limit = maxIndent
 	}
@@ -153,10 +153,10 @@ func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 	var shares, selfs []string
 	for i := range tw.lines {
 		total, self := tw.values(&tw.lines[i])
-		shares = append(shares, tw.Precision.Share(total))
-		cells[1] = append(cells[1], tw.Precision.Value(total, tw.Unit))
+		shares = append(shares, tw.data.Precision.Share(total))
+		cells[1] = append(cells[1], tw.data.Precision.Value(total, tw.data.Unit))
 		if tw.lines[i].node >= 0 {
-			selfs = append(selfs, tw.Precision.Share(self))
+			selfs = append(selfs, tw.data.Precision.Share(self))
 		} else {
 			selfs = append(selfs, "")
 		}
@@ -166,38 +166,38 @@ func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 		cells[i] = tabular.AlignRight(cells[i], len("100%"))
 	}
 	figures := tabular.Width(cells[0][0]+cells[1][0]+cells[2][0]) + len("   ") + 1
-	out.Printf("%s\n", tw.color(dim, fmt.Sprintf("%s %s %s  %s", cells[0][0], cells[1][0], cells[2][0], head)))
+	out.Printf("%s\n", tw.data.color(dim, fmt.Sprintf("%s %s %s  %s", cells[0][0], cells[1][0], cells[2][0], head)))
 	for i := 0; i < len(tw.lines) && out.Err() == nil; i++ {
 		l := &tw.lines[i]
 		branch := tw.branch(l)
-		name, module := tw.label(l, all, tableWidth(&tw.Options)-figures-tabular.Width(branch))
+		name, module := tw.label(l, all, tableWidth(&tw.data.Options)-figures-tabular.Width(branch))
 		_, self := tw.values(l)
-		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.markLarge(cells[2][i+1], self), branch, name,
+		out.Printf("%s %s %s  %s%s%s\n", cells[0][i+1], cells[1][i+1], tw.data.markLarge(cells[2][i+1], self), branch, name,
 			module)
 	}
 }
 
 // label returns a line's name and module for a width. The module follows two spaces, and is "" if it does not fit.
 func (tw *treeWriter) label(l *treeLine, all string, width int) (name, module printable.Raw) {
-	if tw.Options.FullNames {
+	if tw.data.Options.FullNames {
 		width = math.MaxInt
 	}
 	if l.node < 0 {
 		text := "… " + tabular.Plural(int64(l.count), "smaller call")
-		if whole := text + " below " + tw.Precision.Share(tw.minValue); tabular.Fits(whole, width) {
+		if whole := text + " below " + tw.data.Precision.Share(tw.minValue); tabular.Fits(whole, width) {
 			text = whole
 		}
-		return tw.paint(dim, printable.Raw(tabular.Cut(text, max(width, tabular.MinNameWidth)))), ""
+		return tw.data.paint(dim, printable.Raw(tabular.Cut(text, max(width, tabular.MinNameWidth)))), ""
 	}
 	width = max(width, tabular.MinNameColumn)
 	if l.depth == 0 {
 		return printable.Raw(tabular.Shorten(printable.String(all), width)), ""
 	}
-	f := &tw.Frames[tw.Nodes[l.node].Frame]
+	f := &tw.data.Table.Frames[tw.tree.Nodes[l.node].Frame]
 	name = printable.Raw(f.FitName(width))
 	if f.Module != "" && !strings.Contains(printable.String(f.DisplayName()), f.Module) &&
 		tabular.Width(string(name))+len("  ")+tabular.PrintedWidth(f.Module) <= width {
-		module = "  " + tw.color(dim, f.Module)
+		module = "  " + tw.data.color(dim, f.Module)
 	}
 	return name, module
 }

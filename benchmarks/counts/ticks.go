@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 const (
@@ -31,7 +32,7 @@ func sample(c *crowd) (*session, error) {
 		return nil, err
 	}
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / freq, Aggregate: true})
-	s := sampler.New(sampler.Options{Freq: freq}, b, images, []*loadedcode.Process{t})
+	s := sampler.New(target.SamplingOptions{Freq: freq}, b, images, []*loadedcode.Process{t})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -54,7 +55,7 @@ func (s *session) ticks() values {
 	time.Sleep(window)
 	after, q, n := readCalls(), s.sampler.Progress(), time.Since(began).Seconds()*freq
 	return values{
-		"stops": float64(q.Stops-p.Stops) / n, "calls": (after.calls - before.calls) / n,
+		"stops": float64(q.Tracer.Stops-p.Tracer.Stops) / n, "calls": (after.calls - before.calls) / n,
 		"bytes": (after.copied - before.copied) / n,
 	}
 }

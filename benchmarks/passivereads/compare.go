@@ -69,7 +69,7 @@ func (p *pair) compare(th *thread) {
 	switch {
 	case s.State != sample.Sleeping || s.Sched.Runs <= th.done:
 		return
-	case !observe.Interruptible(th.look.ThreadID, &s.Call, nil):
+	case !observe.Interruptible(th.look.ID, &s.Call, nil):
 		p.unsafe++
 		return
 	}
@@ -77,7 +77,7 @@ func (p *pair) compare(th *thread) {
 }
 
 func (p *pair) stopAfter(th *thread, s *observe.RawSample, passive *chain) {
-	t := th.proc.newLook(th.look.TID)
+	t := th.proc.newLook(th.look.ID.TID)
 	defer t.Close()
 	f, err := stopThread(p.stopper, t)
 	if err != nil || f == nil {
@@ -108,7 +108,7 @@ func stayed(s, f *observe.RawSample) bool {
 // readAgain passively reads a thread that goes back to sleep after a stop; false: it does not, or has done something
 // else.
 func (p *pair) readAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
-	t := th.proc.newLook(th.look.TID)
+	t := th.proc.newLook(th.look.ID.TID)
 	defer t.Close()
 	for end := procmem.Now() + waitLimit; procmem.Now() < end; time.Sleep(20 * time.Microsecond) {
 		outcome, again, err := p.reader.Begin(t)

@@ -90,7 +90,7 @@ func (p *process) newLook(tid int) *observe.Thread {
 
 func (th *thread) forget() {
 	th.look.Close()
-	delete(th.proc.threads, th.look.TID)
+	delete(th.proc.threads, th.look.ID.TID)
 }
 
 type chain struct {
@@ -153,7 +153,7 @@ const waitLimit = 2e9
 func stopThread(l *observe.Observer, t *observe.Thread) (*observe.RawSample, error) {
 	outcome, s, err := l.Begin(t)
 	if err == nil && outcome == observe.Pending {
-		if _, s, err = l.Next(procmem.Now() + waitLimit); l.Cancel(t) {
+		if _, s, err = l.Stops.Next(procmem.Now() + waitLimit); l.Stops.Cancel(t) {
 			err = ptrace.ErrTimeout
 		}
 	}

@@ -41,7 +41,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 			if t == nil {
 				return false
 			}
-			th := ps.list[t.PID].threads[t.TID]
+			th := ps.list[t.ID.PID].threads[t.ID.TID]
 			if err == nil {
 				a.count(ps, th, s)
 				pool.Put(s)
@@ -61,17 +61,17 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 				case outcome == observe.Unchanged && th.look.Asleep():
 					a.unchanged++
 				case outcome == observe.Pending:
-					for done(l.NextStopped(0)) {
+					for done(l.Stops.NextStopped(0)) {
 					}
 				}
 			})
-			for done(l.Next(next)) {
+			for done(l.Stops.Next(next)) {
 			}
 			time.Sleep(time.Duration(next - procmem.Now()))
 		}
 		for _, p := range ps.list {
 			for _, th := range p.threads {
-				l.Cancel(th.look)
+				l.Stops.Cancel(th.look)
 			}
 		}
 	})
@@ -83,7 +83,7 @@ func (a *asleep) count(ps *processes, th *thread, s *observe.RawSample) {
 	if s.State != sample.Sleeping && s.State != sample.Disk {
 		return
 	}
-	a.threads[th.look.TID] = true
+	a.threads[th.look.ID.TID] = true
 	if s.How == observe.ByStop {
 		a.stopped++
 		if c.stop.Complete() {

@@ -28,6 +28,7 @@ import (
 	"prywalk/internal/watch/perfengine"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 func main() {
@@ -101,14 +102,14 @@ func newRun(pid int, freq float64, dir, engine string) (*run, error) {
 	}
 	r.builder = profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Duration(1e9 / freq), SpillTo: dir})
 	r.namer.ReadPerfMapsInSteps()
-	o := sampler.Options{
+	o := target.SamplingOptions{
 		Freq: freq, Children: true, JITFuncBounds: r.namer.JITFuncBounds,
 		Checkpoint: r.checkpoint, CheckpointEvery: 10 * time.Second,
 	}
 	switch engine {
 	case "ptrace":
 	case "perf":
-		if r.events, err = perfevents.Open(perfevents.Options{Freq: freq, Programs: true}); err != nil {
+		if r.events, err = perfevents.Open(perfevents.ReaderOptions{Freq: freq, Programs: true}); err != nil {
 			return nil, err
 		}
 		r.events.Pause()
@@ -166,7 +167,7 @@ func (r *run) print(ctx context.Context, every time.Duration, heaps string) {
 		}
 		now := r.sampler.Progress()
 		cpu, _ := procmem.ProcessCPU(os.Getpid())
-		ticks, missed := now.Ticks-last.Ticks, now.MissedTicks-last.MissedTicks
+		ticks, missed := now.Tracer.Ticks-last.Tracer.Ticks, now.Tracer.MissedTicks-last.Tracer.MissedTicks
 		s := r.builder.Sizes()
 		fmt.Printf("| %s | %d | %.0f | %.1f %% | %d | %.0f | %d | %d | %d | %d |\n", time.Since(began).Round(time.Second),
 			descriptors(),

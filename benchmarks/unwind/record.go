@@ -173,7 +173,7 @@ func (r *recording) round(l *observe.Observer, threads map[int]*watched, n int) 
 	done := func(th *observe.Thread, s *observe.RawSample, err error) {
 		switch {
 		case err == nil && len(r.file.Stacks) < n:
-			if at := threads[th.TID]; at.pc != s.Regs.PC || at.sp != s.Regs.SP() {
+			if at := threads[th.ID.TID]; at.pc != s.Regs.PC || at.sp != s.Regs.SP() {
 				at.pc, at.sp = s.Regs.PC, s.Regs.SP()
 				r.add(s)
 			}
@@ -193,11 +193,11 @@ func (r *recording) round(l *observe.Observer, threads map[int]*watched, n int) 
 		}
 	}
 	until := procmem.Now() + int64(200*time.Millisecond)
-	for th, s, err := l.Next(until); th != nil; th, s, err = l.Next(until) {
+	for th, s, err := l.Stops.Next(until); th != nil; th, s, err = l.Stops.Next(until) {
 		done(th, s, err)
 	}
 	for _, th := range threads {
-		l.Cancel(th.Thread)
+		l.Stops.Cancel(th.Thread)
 	}
 	return failed
 }

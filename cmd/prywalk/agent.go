@@ -16,11 +16,11 @@ import (
 	"prywalk/internal/command/commandline"
 	"prywalk/internal/command/console"
 	"prywalk/internal/command/recording"
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 type agentFlags struct {
-	recordFlags
+	record              recordFlags
 	to                  agent.Options
 	headers, attributes []string
 }
@@ -37,11 +37,11 @@ const (
 
 func newAgent() *cobra.Command {
 	f := &agentFlags{
-		recordFlags: recordFlags{
-			Options: recording.Options{
-				Sampler: sampler.Options{Freq: agentFreq, LimitOwnCPU: true},
+		record: recordFlags{
+			recording: recording.Options{
+				Sampler: target.SamplingOptions{Freq: agentFreq, LimitOwnCPU: true},
 			},
-			mode: "auto", processFlags: processFlags{allowsNone: true},
+			mode: "auto", processes: processFlags{allowsNone: true},
 		},
 		to: agent.Options{
 			Receiver: agent.Receiver{Timeout: agentTimeout, UserAgent: "prywalk/" + release()}, Version: release(),
@@ -55,11 +55,11 @@ func newAgent() *cobra.Command {
 		RunE:  f.run,
 	}
 	fl := cmd.Flags()
-	f.addTargets(fl)
-	f.addRule(fl)
-	fl.StringVar(&f.to.Endpoint, "endpoint", "",
+	f.record.processes.addTargets(fl)
+	f.record.processes.addRule(fl)
+	fl.StringVar(&f.to.Receiver.Endpoint, "endpoint", "",
 		"`URL` of the receiver (default http://localhost:4317, or :4318 for http); https:// for TLS")
-	fl.StringVar(&f.to.Protocol, "protocol", agent.GRPC, "`PROTOCOL`: grpc or http")
+	fl.StringVar(&f.to.Receiver.Protocol, "protocol", agent.GRPC, "`PROTOCOL`: grpc or http")
 	fl.Var(commandline.Seconds(&f.to.Window), "window", "time between two exports")
 	fl.Var(commandline.Address(&f.to.MetricsAddr), "metrics",
 		"serve the agent's metrics at this address: /metrics and /healthz")
@@ -67,41 +67,43 @@ func newAgent() *cobra.Command {
 	fl.BoolVar(&f.to.Resource.Environment, "service-from-environment", false,
 		"read OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of each process's environment")
 	fl.StringArrayVar(&f.attributes, "attribute", nil, "attribute of all resources, as `KEY=VALUE`; repeatable")
-	fl.StringVar(&f.to.CAFile, "ca", "", "`FILE` with the certificates that the receiver's may be signed by (PEM)")
-	fl.StringVar(&f.to.CertFile, "cert", "", "`FILE` with this side's certificate (PEM), for mutual TLS")
-	fl.StringVar(&f.to.KeyFile, "key", "", "`FILE` with its private key (PEM)")
-	fl.StringVar(&f.to.TokenFile, "bearer-token", "", "`FILE` with a bearer token; it is read again for each message")
+	fl.StringVar(&f.to.Receiver.CAFile, "ca", "",
+		"`FILE` with the certificates that the receiver's may be signed by (PEM)")
+	fl.StringVar(&f.to.Receiver.CertFile, "cert", "", "`FILE` with this side's certificate (PEM), for mutual TLS")
+	fl.StringVar(&f.to.Receiver.KeyFile, "key", "", "`FILE` with its private key (PEM)")
+	fl.StringVar(&f.to.Receiver.TokenFile, "bearer-token", "",
+		"`FILE` with a bearer token; it is read again for each message")
 	fl.StringArrayVar(&f.headers, "header", nil, "header of all requests, as `NAME=VALUE`; repeatable")
 	fl.Var(commandline.Bytes(&f.to.MaxMessage), "max-message", "divide messages that are larger, before compression")
 	fl.StringVar(&f.to.SpoolDir, "spool", "", "`DIRECTORY` for messages that cannot be sent now; they survive the agent")
 	fl.Var(commandline.Bytes(&f.to.SpoolSize), "spool-size", "drop the oldest of them beyond this size")
-	fl.Var(commandline.Seconds(&f.to.Timeout), "timeout", "how long sending one message may take")
+	fl.Var(commandline.Seconds(&f.to.Receiver.Timeout), "timeout", "how long sending one message may take")
 	fl.Var(commandline.Seconds(&f.to.Flush), "flush", "how long sending the last messages may take at the end")
 	fl.BoolVar(&f.to.Aggregate, "aggregate", false, "sums of each window without time stamps, as Pyroscope takes them")
-	f.addRate(fl)
-	fl.VarP(commandline.Seconds(&f.Duration), "duration", "d",
+	f.record.addRate(fl)
+	fl.VarP(commandline.Seconds(&f.record.recording.Duration), "duration", "d",
 		"how long: seconds (30) or with a unit (30s, 2m); until Ctrl-C otherwise")
-	f.addLimits(fl)
+	f.record.addLimits(fl)
 	fl.Lookup("max-overhead").Usage += "; the agent uses at most this share of all CPUs' time"
-	fl.BoolVar(&f.Sampler.Children, "children", false,
+	fl.BoolVar(&f.record.recording.Sampler.Children, "children", false,
 		"with -p, -n: child processes, too (on for -a, --cgroup, --unit, --container and --pod)")
-	f.addEngine(fl)
-	fl.StringVarP(&f.Output, "output", "o", "",
+	f.record.addEngine(fl)
+	fl.StringVarP(&f.record.recording.Output, "output", "o", "",
 		"also write a recording to this `FILE`: without --rotate it grows without a limit")
-	f.addRotation(fl)
+	f.record.addRotation(fl)
 	fl.SortFlags = false
 	return cmd
 }
 
 func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
-	if err := cmp.Or(f.complete(args), f.setSampling(), f.checkRotation(cmd.Flags().Changed)); err != nil {
+	if err := cmp.Or(f.complete(args), f.record.setSampling(), f.record.checkRotation(cmd.Flags().Changed)); err != nil {
 		return err
 	}
-	if err := f.open(cmd, false); err != nil {
+	if err := f.record.open(cmd, false); err != nil {
 		return err
 	}
-	defer f.closeEngine()
-	return recording.RunAgent(f.Options, f.to)
+	defer f.record.closeEngine()
+	return recording.RunAgent(f.record.recording, f.to)
 }
 
 func (f *agentFlags) complete(args []string) (err error) {
@@ -109,27 +111,27 @@ func (f *agentFlags) complete(args []string) (err error) {
 	switch {
 	case len(args) > 0:
 		return errs.Usage("agent takes no argument %q; give what selects processes: %s, -p or -n", args[0], ruleFlags)
-	case len(f.pids) == 0 && f.name == "" && !f.hasRule():
+	case len(f.record.processes.pids) == 0 && f.record.processes.name == "" && !f.record.processes.hasRule():
 		return errs.Usage("no target: give what selects processes: %s, -p or -n; -a takes all", ruleFlags)
 	case to.Window < minAgentWindow:
 		return errs.Usage("--window %s: give at least %s", to.Window, minAgentWindow)
 	case to.SpoolSize < agent.MinSpool:
 		return errs.Usage("--spool-size %d: give at least %d bytes", to.SpoolSize, agent.MinSpool)
-	case f.Rotate > 0 && f.Output == "":
+	case f.record.recording.Rotate > 0 && f.record.recording.Output == "":
 		return errs.Usage("--rotate is for recordings: name them with -o FILE")
-	case console.IsStdout(f.Output):
+	case console.IsStdout(f.record.recording.Output):
 		return errs.Usage("-o - is not for agent: give a file")
 	}
-	if to.Endpoint == "" {
-		to.Endpoint = "http://localhost:4317"
-		if to.Protocol == agent.HTTP {
-			to.Endpoint = "http://localhost:4318"
+	if to.Receiver.Endpoint == "" {
+		to.Receiver.Endpoint = "http://localhost:4317"
+		if to.Receiver.Protocol == agent.HTTP {
+			to.Receiver.Endpoint = "http://localhost:4318"
 		}
 	}
-	if to.Headers, err = keyValuePairs("--header", "NAME=VALUE", f.headers); err != nil {
+	if to.Receiver.Headers, err = keyValuePairs("--header", "NAME=VALUE", f.headers); err != nil {
 		return err
 	}
-	if credential := credentialFlag(to); credential != "" && !isSecret(to.Endpoint) {
+	if credential := credentialFlag(to); credential != "" && !isSecret(to.Receiver.Endpoint) {
 		console.Infof("%s is sent in clear text to this endpoint: give one that begins with https://", credential)
 	}
 	to.Resource.Attributes, err = keyValuePairs("--attribute", "KEY=VALUE", f.attributes)
@@ -137,10 +139,10 @@ func (f *agentFlags) complete(args []string) (err error) {
 }
 
 func credentialFlag(to *agent.Options) string {
-	if to.TokenFile != "" {
+	if to.Receiver.TokenFile != "" {
 		return "--bearer-token"
 	}
-	for name := range to.Headers {
+	for name := range to.Receiver.Headers {
 		if strings.EqualFold(name, "Authorization") {
 			return "--header " + name
 		}

@@ -327,12 +327,12 @@ func TestUnreadThreadsAreAnErrorInJSON(t *testing.T) {
 
 func TestADumpWhoseProcessesHaveEndedHasAnExitCode(t *testing.T) {
 	t.Parallel()
-	rule, err := selection.New(selection.Options{All: true})
+	rule, err := selection.New(selection.Criteria{All: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &dumpFlags{goroutines: true}
-	f.finder, f.pids = selection.NewFinder(rule), []int{math.MaxInt32}
+	f.processes.finder, f.processes.pids = selection.NewFinder(rule), []int{math.MaxInt32}
 	for name, dump := range map[string]func(io.Writer) error{"stacks": f.dumpAll, "locks": f.dumpLocks} {
 		var b strings.Builder
 		err := dump(&b)

@@ -19,15 +19,16 @@ func TestSeveralContainersOfANameAreListed(t *testing.T) {
 	sidecar := container.Container{ID: b, Name: "log", Pod: "shop-0", Namespace: "prod"}
 	test := container.Container{ID: b, Name: "app", Pod: "shop-0", Namespace: "test"}
 	for name, c := range map[string]struct {
-		rule  selection.Options
+		rule  selection.Criteria
 		found []container.Container
 		want  string
 	}{
-		"one container":               {selection.Options{Container: "app"}, []container.Container{app}, ""},
-		"two containers of one pod":   {selection.Options{Pod: "shop-0"}, []container.Container{app, sidecar}, ""},
-		"two containers":              {selection.Options{Container: "app"}, []container.Container{app, test}, "--pod"},
-		"pods of two namespaces":      {selection.Options{Pod: "shop-0"}, []container.Container{app, test}, "NAMESPACE/NAME"},
-		"two namespaces, one was set": {selection.Options{Pod: "prod/shop-0"}, []container.Container{app, sidecar}, ""},
+		"one container":             {selection.Criteria{Container: "app"}, []container.Container{app}, ""},
+		"two containers of one pod": {selection.Criteria{Pod: "shop-0"}, []container.Container{app, sidecar}, ""},
+		"two containers":            {selection.Criteria{Container: "app"}, []container.Container{app, test}, "--pod"},
+		"pods of two namespaces": {selection.Criteria{Pod: "shop-0"}, []container.Container{app, test},
+			"NAMESPACE/NAME"},
+		"two namespaces, one was set": {selection.Criteria{Pod: "prod/shop-0"}, []container.Container{app, sidecar}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := (&processFlags{rule: c.rule}).checkOne(c.found)

@@ -22,6 +22,7 @@ import (
 	"prywalk/internal/host/launch"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 	"prywalk/report"
 )
 
@@ -78,7 +79,7 @@ func (f *demoFlags) run() error {
 
 func (f *demoFlags) record(self, path string) error {
 	o := recording.Options{
-		Sampler: sampler.Options{Freq: sampler.DefaultFreq, MaxOverhead: defaultMaxOverhead, MaxPause: defaultMaxPause,
+		Sampler: target.SamplingOptions{Freq: sampler.DefaultFreq, MaxOverhead: defaultMaxOverhead, MaxPause: defaultMaxPause,
 			Tasks: true},
 		Output:   strings.ReplaceAll(path, "%", "%%"),
 		Duration: f.duration, Overwrite: true,

@@ -29,7 +29,7 @@ import (
 )
 
 type dumpFlags struct {
-	processFlags
+	processes  processFlags
 	json       bool
 	merge      bool
 	maxDepth   int
@@ -41,8 +41,8 @@ type dumpFlags struct {
 	chains     bool
 	goroutines bool
 	tasks      bool
-	coreFlags
-	changeFlags
+	core       coreFlags
+	changes    changeFlags
 
 	notes []string
 }
@@ -54,18 +54,18 @@ func newDump() *cobra.Command {
 		Short: "print the stacks of all threads, once",
 		Long:  helpPage("dump"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.diff != "" && len(args) > 0 {
-				f.later, args = args[0], args[1:]
+			if f.changes.diff != "" && len(args) > 0 {
+				f.changes.later, args = args[0], args[1:]
 			}
-			if err := cmp.Or(noArgs(cmd, f.takeArgument(cmd, args)), f.checkChanges(cmd.Flags().Changed)); err != nil {
+			if err := cmp.Or(noArgs(cmd, f.processes.takeArgument(cmd, args)), f.checkChanges(cmd.Flags().Changed)); err != nil {
 				return err
 			}
 			return f.run(cmd.Flags().Changed("max-pause"))
 		},
 	}
 	fl := cmd.Flags()
-	f.addTargets(fl)
-	f.addRule(fl)
+	f.processes.addTargets(fl)
+	f.processes.addRule(fl)
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
 	fl.BoolVar(&f.locks, "locks", false, "show locks with waiters and owners, deadlocks (exit code 5), ends of sockets")
@@ -83,8 +83,8 @@ func newDump() *cobra.Command {
 	fl.Var(commandline.OnOff(&f.tasks), "tasks",
 		"show virtual threads, asyncio tasks, greenlets, fibers and pending awaits (the heap of each Node process is "+
 			"searched, for some 2 s)")
-	f.coreFlags.addTo(fl)
-	f.changeFlags.addTo(fl)
+	f.core.addTo(fl)
+	f.changes.addTo(fl)
 	fl.SortFlags = false
 	return cmd
 }
@@ -104,16 +104,16 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	if err := f.checkLocks(); err != nil {
 		return err
 	}
-	if f.diff != "" {
+	if f.changes.diff != "" {
 		return console.Print(f.dumpDiff)
 	}
-	if f.core != "" || f.sysroot != "" {
+	if f.core.core != "" || f.core.sysroot != "" {
 		return console.Print(f.dumpCore)
 	}
-	if err := f.setTargets(); err != nil {
+	if err := f.processes.setTargets(); err != nil {
 		return err
 	}
-	if len(f.pids) == 0 && f.since == "" {
+	if len(f.processes.pids) == 0 && f.changes.since == "" {
 		return errs.Usage("no target: give -p PID, -n NAME or --core FILE")
 	}
 	defer console.ReportUnusedFiles()
@@ -121,9 +121,9 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	switch {
 	case f.locks || f.chains:
 		return console.Print(f.dumpLocks)
-	case f.since != "":
+	case f.changes.since != "":
 		return console.Print(f.dumpSince)
-	case f.watch != 0:
+	case f.changes.watch != 0:
 		return f.dumpWatch()
 	}
 	return console.Print(f.dumpAll)
@@ -134,7 +134,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 	var first error
 	var unread unreadProcesses
 	dumped := false
-	for _, pid := range f.pids {
+	for _, pid := range f.processes.pids {
 		p, err := f.dumpProcess(pid)
 		if p != nil {
 			if err := f.write(w, p); err != nil {
@@ -149,7 +149,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 			dumped = true
 			continue
 		}
-		if f.finder != nil {
+		if f.processes.finder != nil {
 			unread.add(err)
 			continue
 		}

@@ -48,13 +48,13 @@ func (f *dumpFlags) checkChanges(changed func(flag string) bool) error {
 		return nil
 	case n > 1:
 		return errs.Usage("give one of --since, --diff and --watch")
-	case f.locks || f.chains || f.merge || f.core != "":
+	case f.locks || f.chains || f.merge || f.core.core != "":
 		return errs.Usage("--since, --diff and --watch cannot be combined with --locks, --merge or --core")
-	case changed("diff") && f.later == "":
+	case changed("diff") && f.changes.later == "":
 		return errs.Usage("--diff takes two files: prywalk dump --diff EARLIER LATER")
-	case changed("watch") && f.watch < time.Second/10:
-		return errs.Usage("--watch %s: give at least 0.1s", f.watch)
-	case f.sysroot != "" && !changed("diff"):
+	case changed("watch") && f.changes.watch < time.Second/10:
+		return errs.Usage("--watch %s: give at least 0.1s", f.changes.watch)
+	case f.core.sysroot != "" && !changed("diff"):
 		return errs.Usage("--sysroot is for cores: give --diff with a core")
 	}
 	return nil
@@ -62,11 +62,11 @@ func (f *dumpFlags) checkChanges(changed func(flag string) bool) error {
 
 // dumpDiff compares two files.
 func (f *dumpFlags) dumpDiff(w io.Writer) error {
-	a, err := f.readDump(f.diff)
+	a, err := f.readDump(f.changes.diff)
 	if err != nil {
 		return err
 	}
-	b, err := f.readDump(f.later)
+	b, err := f.readDump(f.changes.later)
 	if err != nil {
 		return err
 	}
@@ -76,8 +76,8 @@ func (f *dumpFlags) dumpDiff(w io.Writer) error {
 // readDump reads a core, or a file of dump --json with one process, or that of -p.
 func (f *dumpFlags) readDump(name string) (*stacks.Process, error) {
 	pid := 0
-	if len(f.pids) > 0 {
-		pid = f.pids[0]
+	if len(f.processes.pids) > 0 {
+		pid = f.processes.pids[0]
 	}
 	p, err := changes.Read(name, pid)
 	if !errors.Is(err, changes.ErrELF) {
@@ -92,11 +92,11 @@ func (f *dumpFlags) readDump(name string) (*stacks.Process, error) {
 
 // dumpSince compares the dump of a file with one that it makes. Without -p the file has one process.
 func (f *dumpFlags) dumpSince(w io.Writer) (first error) {
-	if len(f.pids) == 0 {
-		f.pids = []int{0}
+	if len(f.processes.pids) == 0 {
+		f.processes.pids = []int{0}
 	}
-	for _, pid := range f.pids {
-		before, err := changes.Read(f.since, pid)
+	for _, pid := range f.processes.pids {
+		before, err := changes.Read(f.changes.since, pid)
 		if err == nil {
 			err = f.compareNow(w, before)
 		}
@@ -119,14 +119,14 @@ func (f *dumpFlags) compareNow(w io.Writer, before *stacks.Process) error {
 // dumpWatch ends with the last process, which is no error, or with prywalk by a signal.
 func (f *dumpFlags) dumpWatch() error {
 	before := map[int]*stacks.Process{}
-	for ; ; <-time.After(f.watch) {
-		for _, pid := range slices.Clone(f.pids) {
+	for ; ; <-time.After(f.changes.watch) {
+		for _, pid := range slices.Clone(f.processes.pids) {
 			now, err := f.dumpProcess(pid)
 			earlier := before[pid]
 			switch {
 			case earlier != nil && errs.Of(err) == errs.Exited:
 				console.Infof("process %d has ended", pid)
-				f.pids = slices.DeleteFunc(f.pids, func(p int) bool { return p == pid })
+				f.processes.pids = slices.DeleteFunc(f.processes.pids, func(p int) bool { return p == pid })
 				continue
 			case err != nil:
 				return err
@@ -143,7 +143,7 @@ func (f *dumpFlags) dumpWatch() error {
 				return err
 			}
 		}
-		if len(f.pids) == 0 {
+		if len(f.processes.pids) == 0 {
 			return nil
 		}
 	}

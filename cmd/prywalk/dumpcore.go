@@ -27,22 +27,23 @@ func (f *coreFlags) addTo(fl *pflag.FlagSet) {
 
 func (f *dumpFlags) checkCore() error {
 	switch {
-	case f.core == "":
+	case f.core.core == "":
 		return errs.Usage("--sysroot is for cores: give --core FILE")
-	case len(f.pids) > 0 || f.name != "" || f.all || f.hasRule():
+	case len(f.processes.pids) > 0 || f.processes.name != "" || f.processes.all || f.processes.hasRule():
 		return errs.Usage("give either --core FILE or what selects processes (-p, -n, --all, %s), not both", ruleFlags)
 	}
-	if f.sysroot == "" {
+	if f.core.sysroot == "" {
 		return nil
 	}
-	return checkDirectory("sysroot", f.sysroot, "give the one that holds usr and lib of the machine that wrote the core")
+	return checkDirectory("sysroot", f.core.sysroot,
+		"give the one that holds usr and lib of the machine that wrote the core")
 }
 
 func (f *dumpFlags) dumpCore(w io.Writer) error {
 	if err := f.checkCore(); err != nil {
 		return err
 	}
-	return f.withCore(f.core, func(c *core.Core) error {
+	return f.withCore(f.core.core, func(c *core.Core) error {
 		if f.locks || f.chains {
 			return f.dumpCoreLocks(w, c)
 		}
@@ -61,7 +62,7 @@ func (f *dumpFlags) withCore(name string, use func(*core.Core) error) (err error
 		return withCoreRemedy(err)
 	}
 	defer file.Close()
-	c, err := core.Open(file, st.Size(), f.sysroot)
+	c, err := core.Open(file, st.Size(), f.core.sysroot)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

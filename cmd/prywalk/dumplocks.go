@@ -54,7 +54,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 			defer t.Close()
 		}
 	}
-	if f.finder != nil && errs.Of(err) == errs.Exited {
+	if f.processes.finder != nil && errs.Of(err) == errs.Exited {
 		err = nil
 	}
 	failed := errs.Join(first, err)
@@ -84,12 +84,12 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
 	targets []*loadedcode.Process, unread unreadProcesses, failed error,
 ) {
-	for _, pid := range f.pids {
+	for _, pid := range f.processes.pids {
 		t, err := openProcess(images.Open, pid)
 		switch {
 		case errors.Is(err, dump.ErrHung):
 			return nil, unread, err
-		case err != nil && f.finder != nil:
+		case err != nil && f.processes.finder != nil:
 			unread.add(err)
 		case err != nil:
 			failed = errs.Join(failed, err)

@@ -33,8 +33,8 @@ func (f *recordFlags) addEngine(fl *pflag.FlagSet) {
 
 // openEngine opens --engine. Precondition: all else in f is set.
 func (f *recordFlags) openEngine() error {
-	o := &f.Sampler
-	options := perfengine.Options{
+	o := &f.recording.Sampler
+	options := perfengine.SourceOptions{
 		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelAddressesVisible(),
 		Children: o.Children, MayAsk: checkPerfEvents, LowMemory: o.LimitOwnCPU,
 	}
@@ -70,19 +70,19 @@ func (f *recordFlags) openEngine() error {
 }
 
 func (f *recordFlags) closeEngine() {
-	if f.Sampler.Engine != nil {
-		f.Sampler.Engine.Close()
+	if f.recording.Sampler.Engine != nil {
+		f.recording.Sampler.Engine.Close()
 	}
 }
 
 // needsPtrace returns a flag that needs stops of running threads, or "".
 func (f *recordFlags) needsPtrace() string {
 	switch {
-	case f.Sampler.Mode != observe.ModeAuto:
+	case f.recording.Sampler.Mode != observe.ModeAuto:
 		return "--rung"
-	case f.Sampler.Subset > 0:
+	case f.recording.Sampler.Subset > 0:
 		return "--subset"
-	case f.Context:
+	case f.recording.Context:
 		return "--context"
 	}
 	return ""

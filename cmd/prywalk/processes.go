@@ -55,7 +55,7 @@ type processFlags struct {
 
 	mayWait, mayTakeAll bool // the command has --wait, --all
 
-	rule   selection.Options
+	rule   selection.Criteria
 	finder *selection.Finder // may be nil
 }
 
@@ -87,7 +87,7 @@ func (f *processFlags) addRule(fl *pflag.FlagSet) {
 	fl.StringVar(&f.rule.Match, "match", "", "the processes with a name that matches this `REGEXP`")
 }
 
-func (f *processFlags) hasRule() bool { return f.rule != selection.Options{} }
+func (f *processFlags) hasRule() bool { return f.rule != selection.Criteria{} }
 
 // isGroup reports whether new processes of what is selected stay in it.
 func (f *processFlags) isGroup() bool {

@@ -14,11 +14,12 @@ import (
 	"prywalk/internal/command/recording"
 	"prywalk/internal/show/top"
 	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 type topFlags struct {
-	recordFlags
-	recording.TopOptions
+	record  recordFlags
+	display recording.TopOptions
 }
 
 const (
@@ -30,9 +31,9 @@ const (
 )
 
 func newTop() *cobra.Command {
-	f := &topFlags{TopOptions: recording.TopOptions{Window: firstWindow}, recordFlags: recordFlags{
-		Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq, WatchEvery: refreshEvery}},
-		mode:    "auto"}}
+	f := &topFlags{display: recording.TopOptions{Window: firstWindow}, record: recordFlags{
+		recording: recording.Options{Sampler: target.SamplingOptions{Freq: sampler.DefaultFreq, WatchEvery: refreshEvery}},
+		mode:      "auto"}}
 	cmd := &cobra.Command{
 		Use:   "top {-p PID | -n NAME | " + ruleForm + "}",
 		Short: "live table of functions, threads and waits in the terminal",
@@ -40,55 +41,57 @@ func newTop() *cobra.Command {
 		RunE:  f.run,
 	}
 	fl := cmd.Flags()
-	f.addTargets(fl)
-	f.addWait(fl)
-	f.addRule(fl)
-	f.addRate(fl)
-	fl.VarP(commandline.Seconds(&f.Duration), "duration", "d",
+	f.record.processes.addTargets(fl)
+	f.record.processes.addWait(fl)
+	f.record.processes.addRule(fl)
+	f.record.addRate(fl)
+	fl.VarP(commandline.Seconds(&f.record.recording.Duration), "duration", "d",
 		"how long: seconds (30) or with a unit (30s, 2m); until q otherwise")
-	fl.Var(commandline.Seconds(&f.Sampler.WatchEvery), "interval", "time between two refreshes")
-	fl.Var(commandline.Seconds(&f.Window), "window",
+	fl.Var(commandline.Seconds(&f.record.recording.Sampler.WatchEvery), "interval", "time between two refreshes")
+	fl.Var(commandline.Seconds(&f.display.Window), "window",
 		"show the last so many seconds; all there is if that is more than 60")
-	fl.StringVar((*string)(&f.Clock), "value", "cpu", "the clock to begin with: cpu, runqueue, blocked or wall")
-	f.addTasks(fl)
-	fl.BoolVar(&f.Once, "once", false, "print one table, of one window, and end")
-	fl.BoolVar(&f.JSON, "json", false, "one line of JSON for each refresh")
-	fl.IntVar(&f.Rows, "rows", plainRows, "functions in plain text, and rows of each kind in JSON (-1: all)")
-	fl.StringVarP(&f.Output, "output", "o", "", "also write a recording to this file; %p the pid, %t the time")
-	fl.BoolVar(&f.Sampler.Children, "children", false,
+	fl.StringVar((*string)(&f.display.Clock), "value", "cpu", "the clock to begin with: cpu, runqueue, blocked or wall")
+	f.record.addTasks(fl)
+	fl.BoolVar(&f.display.Once, "once", false, "print one table, of one window, and end")
+	fl.BoolVar(&f.display.JSON, "json", false, "one line of JSON for each refresh")
+	fl.IntVar(&f.display.Rows, "rows", plainRows, "functions in plain text, and rows of each kind in JSON (-1: all)")
+	fl.StringVarP(&f.record.recording.Output, "output", "o", "",
+		"also write a recording to this file; %p the pid, %t the time")
+	fl.BoolVar(&f.record.recording.Sampler.Children, "children", false,
 		"child processes, too, also those that run already (on for a unit, a cgroup, the host)")
-	f.addEngine(fl)
-	f.addLimits(fl)
+	f.record.addEngine(fl)
+	f.record.addLimits(fl)
 	fl.SortFlags = false
 	return cmd
 }
 
 func (f *topFlags) run(cmd *cobra.Command, args []string) error {
-	if args = f.takeArgument(cmd, args); f.mayBeProcess(cmd, args) {
-		f.name, args = args[0], nil
+	if args = f.record.processes.takeArgument(cmd, args); f.record.processes.mayBeProcess(cmd, args) {
+		f.record.processes.name, args = args[0], nil
 	}
 	switch {
 	case len(args) > 0:
 		return errs.Usage("top takes running processes only, so that no output overwrites the table: start it elsewhere, " +
 			"and give -n NAME --wait here")
-	case len(f.pids) == 0 && f.name == "" && !f.wait && !f.hasRule():
+	case len(f.record.processes.pids) == 0 && f.record.processes.name == "" && !f.record.processes.wait &&
+		!f.record.processes.hasRule():
 		return errs.Usage("no target: give -p PID or -n NAME")
-	case f.Sampler.WatchEvery < minRefresh:
-		return errs.Usage("--interval %s: give at least %s", f.Sampler.WatchEvery, minRefresh)
-	case !slices.Contains(top.Clocks(), f.Clock):
-		return errs.Usage("--value %q: choose cpu, runqueue, blocked or wall", f.Clock)
-	case console.IsStdout(f.Output):
+	case f.record.recording.Sampler.WatchEvery < minRefresh:
+		return errs.Usage("--interval %s: give at least %s", f.record.recording.Sampler.WatchEvery, minRefresh)
+	case !slices.Contains(top.Clocks(), f.display.Clock):
+		return errs.Usage("--value %q: choose cpu, runqueue, blocked or wall", f.display.Clock)
+	case console.IsStdout(f.record.recording.Output):
 		return errs.Usage("-o - would mix the recording with the table; give a file")
 	}
-	if err := checkRows(f.Rows); err != nil {
+	if err := checkRows(f.display.Rows); err != nil {
 		return err
 	}
-	if err := f.setSampling(); err != nil {
+	if err := f.record.setSampling(); err != nil {
 		return err
 	}
-	if err := f.open(cmd, false); err != nil {
+	if err := f.record.open(cmd, false); err != nil {
 		return err
 	}
-	defer f.closeEngine()
-	return recording.RunTop(f.Options, f.TopOptions)
+	defer f.record.closeEngine()
+	return recording.RunTop(f.record.recording, f.display)
 }

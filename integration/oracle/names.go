@@ -46,8 +46,8 @@ func symbolSpans(f *elffile.File) []span {
 func pltSpans(f *elffile.File) []span {
 	var out []span
 	for _, t := range f.PLTs() {
-		for start, end, ok := t.FuncRange(t.Addr); ok; start, end, ok = t.FuncRange(end) {
-			out = append(out, span{start, end, t.Name})
+		for start, end, ok := t.FuncRange(t.Section.Addr); ok; start, end, ok = t.FuncRange(end) {
+			out = append(out, span{start, end, t.Section.Name})
 		}
 	}
 	return out

@@ -34,10 +34,10 @@ func TestReadsAndWritesOfAFUSEFileAreNotRestarted(t *testing.T) {
 				if err := c.StopThread(tid, ptrace.Now().Add(patience), &ptrace.Request{}, &stop); err != nil {
 					return err
 				}
-				if stop.Restarted {
+				if stop.Repair.Restarted {
 					t.Errorf("thread %d: a stop restarted call %d, want EINTR", tid, stop.Nr)
 				}
-				if stop.Broken {
+				if stop.Repair.Broken {
 					broken++
 				}
 			}

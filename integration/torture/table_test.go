@@ -199,12 +199,12 @@ func (s *seen) stop(c *ptrace.Controller, tid int) error {
 	if err := c.StopThread(tid, ptrace.Now().Add(patience), &ptrace.Request{}, &stop); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	s.running(int64(stop.DetachedAt))
+	s.running(int64(stop.Times.DetachedAt))
 	s.stopped++
-	if stop.Restarted {
+	if stop.Repair.Restarted {
 		s.restarted++
 	}
-	if stop.Broken {
+	if stop.Repair.Broken {
 		s.broken++
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 
 // Options select the time that is attributed. StandsFor and SampledFromStart count only with Children and without
 // ThreadsFiltered.
-type Options struct {
+type Scope struct {
 	ThreadsFiltered bool // other threads' time is not attributed
 	Children        bool
 	StandsFor       int64 `json:"Period"` // ns, T in the package comment; 0: unknown
@@ -41,7 +41,7 @@ type Totals struct {
 
 // Attribution turns events, and answers of [ProcSource], into intervals. Not safe for concurrent use.
 type Attribution struct {
-	opts    Options
+	opts    Scope
 	sink    Sink
 	gaps    Gaps
 	totals  Totals
@@ -55,7 +55,7 @@ type Attribution struct {
 }
 
 // New returns an attribution without processes.
-func New(o Options, kernel ProcSource, sink Sink) *Attribution {
+func New(o Scope, kernel ProcSource, sink Sink) *Attribution {
 	a := &Attribution{
 		opts: o, sink: sink, threads: map[sample.ThreadID]*threadAccount{},
 		procs: map[sample.ProcessID]*processAccount{},
@@ -291,7 +291,7 @@ func (t *threadAccount) eachStack(f func(sample.StackID)) {
 	for i := range l.pending.list {
 		f(l.pending.list[i].stack)
 	}
-	f(l.sleep.Stack)
+	f(l.sleep.span.Stack)
 	f(l.lastRunning.Stack)
 	f(l.lastOnCPU.Stack)
 	f(l.kernel.call.Stack)

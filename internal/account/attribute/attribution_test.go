@@ -20,7 +20,7 @@ func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
 }
 
 func TestLateEventsOfChildrenOpenNoAccount(t *testing.T) {
-	a := New(Options{Children: true}, &parent{}, newSums())
+	a := New(Scope{Children: true}, &parent{}, newSums())
 	a.Apply(&ProcessStarted{Process: 1, PID: 7, FromStart: true})
 	a.Apply(&ProcessEnded{Process: 1, At: 1e9})
 	a.Apply(&Tick{At: 1e9 + 2*closeAfter})

@@ -335,7 +335,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 		l.sample(th, s)
 	}
 	l.finish(now)
-	l.used += th.ledger.clocks.last.CPU - th.ledger.carried.cpu
+	l.used += th.ledger.clocks.last.CPU - th.ledger.carried.times.cpu
 	th.releaseWithheld()
 	return l
 }

@@ -165,7 +165,7 @@ type answer struct {
 }
 
 // NewRecorder writes the options. It passes on kernel's answers. w keeps its first error, as a bufio.Writer does.
-func NewRecorder(w io.Writer, o Options, kernel ProcSource) *Recorder {
+func NewRecorder(w io.Writer, o Scope, kernel ProcSource) *Recorder {
 	r := &Recorder{out: json.NewEncoder(w), kernel: kernel}
 	r.write(o)
 	return r

@@ -18,7 +18,7 @@ func TestClocksOfTheThreadThatCallsExecGoOnUnderTheFirstOnesNumber(t *testing.T)
 		}}
 	}
 	got := newSums()
-	a := New(Options{}, &parent{}, got)
+	a := New(Scope{}, &parent{}, got)
 	for _, e := range []Event{
 		&ProcessStarted{Process: 1, PID: 100},
 		&ThreadStarted{Process: 1, Thread: 1, Now: at(0, 0)},

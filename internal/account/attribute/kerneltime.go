@@ -58,8 +58,8 @@ func (l *Ledger) untakenIn() Span {
 	switch k := &l.kernel; {
 	case k.stops == callsTakeAll:
 		return Span{Place: k.call}
-	case k.stops == noStopInCall && l.sleep.End != 0:
-		return Span{Place: l.sleep.asRunning()}
+	case k.stops == noStopInCall && l.sleep.span.End != 0:
+		return Span{Place: l.sleep.span.asRunning()}
 	}
 	return Span{Place: Place{State: sample.Running}, Leaf: InKernel}
 }

@@ -76,7 +76,7 @@ func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, ma
 		return l.observeRunning(now, place, onCPU, t, maxCPU)
 	}
 	l.carryBeforeSleep(now, t)
-	l.sleep.observe(now.Wall, place, t.cpuAndQueue() > 0, t.blocked+take(&l.carried.blocked), l.Emit)
+	l.sleep.observe(now.Wall, place, t.cpuAndQueue() > 0, t.blocked+take(&l.carried.times.blocked), l.Emit)
 	l.attributePendingIfDue(now.Wall, true)
 	return 0, 0
 }
@@ -90,8 +90,8 @@ func (l *Ledger) carryBeforeSleep(now sample.Reading, t times) {
 		return
 	}
 	if l.sleep.open {
-		paid := l.clocks.payDebt(l.sleep.Wall)
-		l.sleep.Wall, l.sleep.End = l.sleep.Wall-paid, l.sleep.End-paid
+		paid := l.clocks.payDebt(l.sleep.span.Wall)
+		l.sleep.span.Wall, l.sleep.span.End = l.sleep.span.Wall-paid, l.sleep.span.End-paid
 		l.sleep.close(l.Emit)
 	}
 	l.carried.add(t.cpu, 0, now.Wall)
@@ -109,7 +109,7 @@ func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t t
 		l.carryOver(now, t.cpu, 0)
 	}
 	l.emitParts(Span{Place: place})
-	runQueue := t.runQueue + take(&l.carried.runQueue)
+	runQueue := t.runQueue + take(&l.carried.times.runQueue)
 	l.Emit(Span{
 		Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed,
 	})
@@ -135,12 +135,12 @@ func (l *Ledger) splitCPU(cpu, maxCPU int64) (attributed, excess int64) {
 func (l *Ledger) endSleep(now sample.Reading, t times) {
 	if l.sleep.open {
 		// Queue time is charged late, as blocked time until then.
-		l.sleep.Wall += t.blocked - l.clocks.payDebt(l.sleep.Wall)
-		l.sleep.End = now.Wall - t.cpuAndQueue()
+		l.sleep.span.Wall += t.blocked - l.clocks.payDebt(l.sleep.span.Wall)
+		l.sleep.span.End = now.Wall - t.cpuAndQueue()
 		l.sleep.close(l.Emit)
 	} else {
-		l.carried.blocked += t.blocked
-		l.carried.blocked -= l.clocks.payDebt(l.carried.blocked)
+		l.carried.times.blocked += t.blocked
+		l.carried.times.blocked -= l.clocks.payDebt(l.carried.times.blocked)
 	}
 }
 
@@ -157,7 +157,7 @@ func (l *Ledger) ExtendUnchanged(last sample.Reading, unchangedTicks int64) {
 		return
 	}
 	t := l.clocks.advance(last)
-	l.sleep.Samples += unchangedTicks
+	l.sleep.span.Samples += unchangedTicks
 	if t.cpuAndQueue() > 0 { // of another thread with the same run count, which has called exec since
 		l.carryOver(last, t.cpu, t.runQueue)
 	}
@@ -193,10 +193,10 @@ func (l *Ledger) attributeQueued(from, runQueue int64) int64 {
 
 func (l *Ledger) addBlocked(ns, now int64) {
 	if l.sleep.open {
-		l.sleep.Wall += ns
-		l.sleep.End = now
+		l.sleep.span.Wall += ns
+		l.sleep.span.End = now
 	} else {
-		l.carried.blocked += ns
+		l.carried.times.blocked += ns
 	}
 }
 
@@ -229,22 +229,22 @@ func (l *Ledger) attributeCarried(now int64) {
 		case l.carried.stopRefused:
 			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
 		case l.sleep.open:
-			s.Place = l.sleep.asRunning()
+			s.Place = l.sleep.span.asRunning()
 			if l.kernel.found && l.lastOnCPUAt == 0 { // no sample showed it in user space
 				s.Leaf = ""
 			}
 		}
 		l.emitParts(s)
-		s.CPU, s.RunQueue = l.carried.takeCPU(), take(&l.carried.runQueue)
+		s.CPU, s.RunQueue = l.carried.takeCPU(), take(&l.carried.times.runQueue)
 		if s.Wall = s.CPU + s.RunQueue; s.Wall > 0 {
 			l.Emit(s)
 		}
 	}
-	if l.carried.blocked > 0 && !l.sleep.open {
+	if l.carried.times.blocked > 0 && !l.sleep.open {
 		place := l.lastRunning
 		place.State = sample.Sleeping
 		leaf := l.syntheticFrame(BlockedBetweenTicks)
-		l.Emit(Span{Place: place, Leaf: leaf, End: now, Wall: take(&l.carried.blocked)})
+		l.Emit(Span{Place: place, Leaf: leaf, End: now, Wall: take(&l.carried.times.blocked)})
 	}
 }
 
@@ -333,8 +333,8 @@ func (l *Ledger) Flush() {
 	l.attributePending()
 	l.settleKernelTime(l.clocks.last.Wall)
 	l.sleep.emitSoFar(l.Emit)
-	l.sleep.cut += l.sleep.Wall
-	l.sleep.Samples, l.sleep.Wall = 0, 0
+	l.sleep.cut += l.sleep.span.Wall
+	l.sleep.span.Samples, l.sleep.span.Wall = 0, 0
 }
 
 // EmitOpen emits the same as Flush, with [Span].Before, also a sleep that has no time since a cut; it changes nothing.
@@ -342,9 +342,9 @@ func (l *Ledger) EmitOpen(emit func(Span)) {
 	l.emitPending(emit)
 	l.emitHeldSoFar(emit)
 	sleep := l.sleep
-	sleep.Before = sleep.cut
-	if sleep.open && (sleep.Samples > 0 || sleep.Wall+sleep.Before > 0) {
-		emit(sleep.Span)
+	sleep.span.Before = sleep.cut
+	if sleep.open && (sleep.span.Samples > 0 || sleep.span.Wall+sleep.span.Before > 0) {
+		emit(sleep.span)
 	}
 }
 
@@ -353,7 +353,7 @@ func (l *Ledger) Finish() {
 	now := l.clocks.last.Wall
 	l.attributePendingAndCarried()
 	if l.lastOnCPUAt > 0 && now-l.lastOnCPUAt < carryLimit {
-		if l.carried.cpu > 0 {
+		if l.carried.times.cpu > 0 {
 			cpu := l.carried.takeCPU()
 			l.Emit(Span{Place: l.lastOnCPU, End: min(l.carried.until, now), Wall: cpu, CPU: cpu})
 		}

@@ -60,7 +60,7 @@ func sleeperAt(wall, cpu int64, before sample.Unchanged) Sample {
 
 func TestCPUTimeWithoutStopsAfterUnchangedTicksCountsOnce(t *testing.T) {
 	var cpu cpuSum
-	a := New(Options{}, nil, &cpu)
+	a := New(Scope{}, nil, &cpu)
 	a.Apply(&ProcessStarted{Process: 1, Since: 1})
 	a.Apply(&Sampled{Process: 1, Thread: 1, Sample: sleeperAt(1000, 50, sample.Unchanged{})})
 	unchanged := sample.Unchanged{Ticks: 3, Last: sample.Reading{Wall: 4000, CPU: 50}}

@@ -44,7 +44,7 @@ func (l *Ledger) AddKernelSample(now sample.Reading, place Place, standsFor int6
 	l.endSleep(now, t)
 	t.cpu += l.carried.takeCPU()
 	l.emitParts(Span{Place: place})
-	t.runQueue += take(&l.carried.runQueue)
+	t.runQueue += take(&l.carried.times.runQueue)
 	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = place, place, now.Wall
 	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.WalkEnd, place.Labels, now.Wall, t.runQueue,
 		standsFor})

@@ -13,7 +13,7 @@ type processAccount struct {
 	passedTo        *processAccount
 	since           int64 // CLOCK_MONOTONIC ns
 	threadsFiltered bool
-	// sampledFromStart is as in [Options].
+	// sampledFromStart is as in [Scope].
 	sampledFromStart bool
 
 	emit       func(Span) // takes the spans of ended threads and of children

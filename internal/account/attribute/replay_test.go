@@ -19,7 +19,7 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 
 func replayEach(stream io.Reader, sink Sink, before func(*Attribution, Event)) (Totals, error) {
 	in := strictDecoder(stream)
-	var o Options
+	var o Scope
 	if err := in.Decode(&o); err != nil {
 		return Totals{}, fmt.Errorf("%w: options: %w", errFormat, err)
 	}

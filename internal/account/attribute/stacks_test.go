@@ -94,7 +94,7 @@ func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
 		"of an ended one": {young(), ended},
 		"of a child":      {&UnassignedSample{Process: 1, Place: Place{Stack: 7}, StandsFor: 5e6, At: 2e6, OfChild: true}},
 	} {
-		a := New(Options{}, nil, newSums())
+		a := New(Scope{}, nil, newSums())
 		a.Apply(&ProcessStarted{Process: 1, Since: 1, FromStart: true})
 		for _, e := range c {
 			a.Apply(e)

@@ -184,7 +184,7 @@ func (*parent) ExactChildrenCPU(int) int64 { return 0 }
 func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 	var stream bytes.Buffer
 	kernel := &parent{}
-	o := Options{Children: true, StandsFor: 10e6}
+	o := Scope{Children: true, StandsFor: 10e6}
 	r := NewRecorder(&stream, o, kernel)
 	ran := newSums()
 	a := New(o, r, ran)

@@ -46,7 +46,7 @@ const minQueued, maxParts = 5e6, 32 // ns; parts
 
 // carriedTimes is time without a stack yet: times has one common end (until), each part its own.
 type carriedTimes struct {
-	times
+	times       times
 	parts       []carriedPart
 	since       int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
 	until       int64 // where times' CPU and run queue time ends, CLOCK_MONOTONIC ns
@@ -57,11 +57,11 @@ type carriedPart struct{ end, cpu, runQueue int64 } // CLOCK_MONOTONIC ns; ns
 
 func (c *carriedTimes) add(cpu, runQueue, now int64) {
 	c.begin(cpu+runQueue, now)
-	if ran := c.cpuAndQueue() + cpu + runQueue; ran > 0 {
+	if ran := c.times.cpuAndQueue() + cpu + runQueue; ran > 0 {
 		c.until += sample.Portion(now-c.until, cpu+runQueue, ran)
 	}
-	c.cpu += cpu
-	c.runQueue += runQueue
+	c.times.cpu += cpu
+	c.times.runQueue += runQueue
 }
 
 func (c *carriedTimes) addPart(cpu, runQueue, end int64) {
@@ -80,13 +80,13 @@ func (c *carriedTimes) begin(ran, now int64) {
 // cut moves the end of all carried time so that it begins at now: the next part of the recording has it.
 func (c *carriedTimes) cut(now int64) {
 	for _, p := range c.parts {
-		c.cpu, c.runQueue = c.cpu+p.cpu, c.runQueue+p.runQueue
+		c.times.cpu, c.times.runQueue = c.times.cpu+p.cpu, c.times.runQueue+p.runQueue
 	}
-	c.parts, c.until = c.parts[:0], now+c.cpuAndQueue()
+	c.parts, c.until = c.parts[:0], now+c.times.cpuAndQueue()
 }
 
 func (c *carriedTimes) ran() int64 {
-	ran := c.cpuAndQueue()
+	ran := c.times.cpuAndQueue()
 	for _, p := range c.parts {
 		ran += p.cpu + p.runQueue
 	}
@@ -98,7 +98,7 @@ func (c *carriedTimes) isOverdue(now int64) bool { return c.ran() > 0 && now-c.s
 // takeCPU takes the CPU time, but not that of parts. It also ends stopRefused.
 func (c *carriedTimes) takeCPU() int64 {
 	c.stopRefused = false
-	return take(&c.cpu)
+	return take(&c.times.cpu)
 }
 
 // takePartsCPU takes the parts' CPU time.
@@ -156,7 +156,7 @@ func (c *threadClocks) payDebt(blocked int64) int64 {
 const mergeLimit = 1e9
 
 type sleepSpan struct {
-	Span         // if not open, the place and the end are the last sleep's
+	span   Span  // if not open, the place and the end are the last sleep's
 	open   bool  // else the thread was last found running
 	active bool  // the thread has run in it: mergeLimit bounds it
 	cut    int64 // its time until the last cut, ns
@@ -164,17 +164,17 @@ type sleepSpan struct {
 
 // observe adds a sample asleep. ran: the thread ran since the last sample; blocked is in ns.
 func (s *sleepSpan) observe(now int64, place Place, ran bool, blocked int64, emit func(Span)) {
-	if s.open && s.Place == place && (!ran && !s.active || s.Wall+blocked < mergeLimit) {
-		s.Samples++
-		s.Wall += blocked
-		s.End = now
+	if s.open && s.span.Place == place && (!ran && !s.active || s.span.Wall+blocked < mergeLimit) {
+		s.span.Samples++
+		s.span.Wall += blocked
+		s.span.End = now
 		if ran {
 			s.active, s.cut = true, 0
 		}
 		return
 	}
 	s.close(emit)
-	s.Span = Span{Place: place, End: now, Samples: 1, Wall: blocked}
+	s.span = Span{Place: place, End: now, Samples: 1, Wall: blocked}
 	s.open, s.active, s.cut = true, false, 0
 }
 
@@ -184,8 +184,8 @@ func (s *sleepSpan) close(emit func(Span)) {
 }
 
 func (s *sleepSpan) emitSoFar(emit func(Span)) {
-	if s.open && (s.Samples > 0 || s.Wall > 0) {
-		emit(s.Span)
+	if s.open && (s.span.Samples > 0 || s.span.Wall > 0) {
+		emit(s.span)
 	}
 }
 

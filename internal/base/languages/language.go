@@ -62,8 +62,8 @@ type Language struct {
 	UnthreadedPossible bool
 	Schedules          func(thread, function, file, module string) bool
 
-	Waits
-	System
+	Waits  Waits
+	System System
 }
 
 // Roles of threads.
@@ -150,10 +150,10 @@ type System struct {
 func Collector(function, module string) string {
 	for _, l := range All {
 		switch {
-		case l.Files != nil && !l.Files.MatchString(module):
-		case l.Collects != nil && l.Collects.MatchString(function):
+		case l.System.Files != nil && !l.System.Files.MatchString(module):
+		case l.System.Collects != nil && l.System.Collects.MatchString(function):
 			return l.Runtimes[0] + "'s garbage collector"
-		case l.Compiles != nil && l.Compiles.MatchString(function):
+		case l.System.Compiles != nil && l.System.Compiles.MatchString(function):
 			return l.Runtimes[0] + "'s compiler"
 		}
 	}

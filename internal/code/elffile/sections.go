@@ -120,9 +120,9 @@ func (f *File) DebugSection(name string) *Section { return f.Section(".debug_" +
 
 // PLT is a procedure linkage table: a header, then entries of one size.
 type PLT struct {
-	*Section
-	Header uint64 // bytes; 0 also if it has an entry's size, as on x86-64
-	Entry  uint64 // bytes
+	Section *Section
+	Header  uint64 // bytes; 0 also if it has an entry's size, as on x86-64
+	Entry   uint64 // bytes
 }
 
 // .plt's (binutils bfd/elfnn-aarch64.c), in bytes.
@@ -151,13 +151,13 @@ func (f *File) PLTs() []PLT {
 
 // FuncRange returns the bounds of the header or entry at addr; it returns false if it is outside.
 func (t *PLT) FuncRange(addr uint64) (start, end uint64, ok bool) {
-	off := addr - t.Addr
-	if off >= t.Size {
+	off := addr - t.Section.Addr
+	if off >= t.Section.Size {
 		return 0, 0, false
 	}
 	from, size := uint64(0), t.Header
 	if off >= t.Header {
 		from, size = off-(off-t.Header)%t.Entry, t.Entry
 	}
-	return t.Addr + from, t.Addr + min(from+size, t.Size), true
+	return t.Section.Addr + from, t.Section.Addr + min(from+size, t.Section.Size), true
 }

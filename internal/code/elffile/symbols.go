@@ -102,7 +102,7 @@ func (f *File) CountSymbols(kind SymbolKind) int {
 }
 
 type symbolTable struct {
-	*Window
+	window  *Window
 	entries uint64 // with the null symbol
 }
 
@@ -139,14 +139,14 @@ func (t *symbolTable) each(f func(*Symbol) bool) error {
 
 // read returns bytes that are valid until the next call. A view would keep blocks of a table that is read once.
 func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
-	if t.whole != nil {
-		return t.View(off, int(n))
+	if t.window.whole != nil {
+		return t.window.View(off, int(n))
 	}
 	if *buf == nil {
 		*buf = make([]byte, n) // the first is the largest
 	}
 	b := (*buf)[:n]
-	if got, err := t.r.ReadAt(b, int64(t.off+off)); got < len(b) {
+	if got, err := t.window.r.ReadAt(b, int64(t.window.off+off)); got < len(b) {
 		return nil, fmt.Errorf("reading symbols: %w", shortRead(err))
 	}
 	return b, nil

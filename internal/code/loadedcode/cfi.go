@@ -40,15 +40,15 @@ const maxDebugFrame = 64 << 20 // bytes
 
 // debugCFI is of debug files. With a language's table it is for code outside of that, and includes .debug_frame.
 type debugCFI struct {
-	*fileSymbols
-	table  managed.FileTable // or nil
-	tried  bool
-	tables []*dwarfunwind.Table
+	symbols *fileSymbols
+	table   managed.FileTable // or nil
+	tried   bool
+	tables  []*dwarfunwind.Table
 }
 
 // Rule implements [frames.RuleSource].
 func (d *debugCFI) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if d.inTable(q.LookupPC(d.elf.Arch())) {
+	if d.inTable(q.LookupPC(d.symbols.elf.Arch())) {
 		return frames.Rule{}, nil, false
 	}
 	for _, t := range d.openTables() {
@@ -86,9 +86,9 @@ func (d *debugCFI) openTables() []*dwarfunwind.Table {
 	}
 	d.tried = true
 	if d.table != nil {
-		d.add(d.elf)
+		d.add(d.symbols.elf)
 	}
-	for _, f := range d.from.filesOrOpen() {
+	for _, f := range d.symbols.from.filesOrOpen() {
 		d.add(f)
 	}
 	return d.tables
@@ -96,7 +96,7 @@ func (d *debugCFI) openTables() []*dwarfunwind.Table {
 
 func (d *debugCFI) add(f *elffile.File) {
 	w, err := f.WindowUpTo(f.DebugSection("frame"), maxDebugFrame)
-	if err != nil || f.Arch() != d.elf.Arch() {
+	if err != nil || f.Arch() != d.symbols.elf.Arch() {
 		return
 	}
 	cfg := dwarfunwind.Config{Arch: f.Arch(), DebugFrame: sectionOf(w), Reserve: reserveIn(f)}

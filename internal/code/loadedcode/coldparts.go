@@ -15,9 +15,9 @@ import (
 
 // coldParts maps cold parts to functions: NAME.cold (GCC, LLVM), NAME.cold.N (older GCCs, BOLT).
 type coldParts struct {
-	*fileSymbols
-	built bool
-	parts []coldPart
+	symbols *fileSymbols
+	built   bool
+	parts   []coldPart
 }
 
 type coldPart struct {
@@ -40,13 +40,13 @@ func (c *coldParts) Parent(start frames.ModuleAddr) (lo, hi frames.ModuleAddr, o
 
 // funcSymbol's unit is the number of its STT_FILE symbol (gABI) if it is local.
 type funcSymbol struct {
-	funcRange
-	name string
-	unit int
+	bounds funcRange
+	name   string
+	unit   int
 }
 
 func (c *coldParts) build() {
-	c.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
+	c.symbols.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
 		if kind != elffile.SymTab {
 			return
 		}
@@ -77,7 +77,7 @@ func (c *coldParts) build() {
 		}
 		at := map[key]funcRange{}
 		for _, w := range whole {
-			at[key{w.name, w.unit}] = w.funcRange
+			at[key{w.name, w.unit}] = w.bounds
 		}
 		for _, p := range cold {
 			parent, ok := at[key{p.name, p.unit}]
@@ -85,7 +85,7 @@ func (c *coldParts) build() {
 				parent, ok = at[key{p.name, 0}]
 			}
 			if ok {
-				c.parts = append(c.parts, coldPart{p.start, parent})
+				c.parts = append(c.parts, coldPart{p.bounds.start, parent})
 			}
 		}
 	})
@@ -126,9 +126,9 @@ func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol 
 }
 
 type funcIndex struct {
-	*fileSymbols
-	built bool
-	funcs []funcRange
+	symbols *fileSymbols
+	built   bool
+	funcs   []funcRange
 }
 
 // funcRange is [start, end); end is 0 for a symbol without size.
@@ -140,7 +140,7 @@ const funcCost = 2 * 16 // bytes
 func (x *funcIndex) FuncRange(pc frames.ModuleAddr) (start, end frames.ModuleAddr, ok bool) {
 	if !x.built {
 		x.built = true
-		x.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
+		x.symbols.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
 			_ = f.EachSymbol(kind, x.add) // a damaged table: as far as readable
 		})
 		slices.SortFunc(x.funcs, compareRanges)
@@ -173,7 +173,7 @@ func (x *funcIndex) add(s *elffile.Symbol) bool {
 			return true
 		}
 	}
-	if x.elf.Memory().Take(funcCost, "functions") != nil {
+	if x.symbols.elf.Memory().Take(funcCost, "functions") != nil {
 		x.funcs = nil // a part would have wrong ends
 		return false
 	}

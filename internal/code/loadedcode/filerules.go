@@ -32,9 +32,9 @@ func (r *fileRules) prepare(symbols *fileSymbols) {
 	if own := CFI(f, r.table == nil); own != nil { // with a table, debugCFI has .debug_frame
 		r.add(own)
 	}
-	r.add(&debugCFI{fileSymbols: symbols, table: r.table})
-	r.bounds = append(r.bounds, &funcIndex{fileSymbols: symbols})
-	r.cold = coldParts{fileSymbols: symbols}
+	r.add(&debugCFI{symbols: symbols, table: r.table})
+	r.bounds = append(r.bounds, &funcIndex{symbols: symbols})
+	r.cold = coldParts{symbols: symbols}
 	for _, k := range runtimes.Registered {
 		if k.Builtins != nil {
 			r.builtins = append(r.builtins, k.Builtins(f, symbols))

@@ -41,8 +41,8 @@ type symIndex struct {
 type extent struct{ lo, hi uint64 }
 
 type candidate struct {
-	symbol
-	rank uint8
+	symbol symbol
+	rank   uint8
 }
 
 // Parts of a rank, least important first.
@@ -159,26 +159,27 @@ func (x *symIndex) linkageName(addr uint64) string {
 
 func (b *builder) finish() {
 	slices.SortFunc(b.candidates, func(p, q candidate) int {
-		if p.addr != q.addr {
-			return cmp.Compare(p.addr, q.addr)
+		if p.symbol.addr != q.symbol.addr {
+			return cmp.Compare(p.symbol.addr, q.symbol.addr)
 		}
-		return cmp.Or(cmp.Compare(q.rank, p.rank), cmp.Compare(p.name, q.name))
+		return cmp.Or(cmp.Compare(q.rank, p.rank), cmp.Compare(p.symbol.name, q.symbol.name))
 	})
 	x := b.x
 	x.syms = make([]symbol, 0, len(b.candidates))
 	var covered uint64
 	for i := 0; i < len(b.candidates); {
 		j := i + 1
-		for j < len(b.candidates) && b.candidates[j].addr == b.candidates[i].addr {
+		for j < len(b.candidates) && b.candidates[j].symbol.addr == b.candidates[i].symbol.addr {
 			j++
 		}
 		best := b.choose(b.candidates[i:j])
 		i = j
-		if best.rank&rankFunc == 0 && (best.addr < covered || bytes.HasPrefix(x.bytesAt(best.name), []byte("$"))) {
+		if best.rank&rankFunc == 0 && (best.symbol.addr < covered ||
+			bytes.HasPrefix(x.bytesAt(best.symbol.name), []byte("$"))) {
 			continue // a label within a function; "$x" marks code (AAELF64 §5.5.5)
 		}
 		if best.rank&rankFunc != 0 {
-			covered = max(covered, best.addr+uint64(best.size))
+			covered = max(covered, best.symbol.addr+uint64(best.symbol.size))
 		}
 		x.syms = append(x.syms, best.symbol)
 	}
@@ -194,12 +195,12 @@ func (b *builder) choose(same []candidate) candidate {
 	if len(same) == 1 || same[1].rank < best.rank {
 		return best
 	}
-	key := nameRank(b.x.bytesAt(best.name))
+	key := nameRank(b.x.bytesAt(best.symbol.name))
 	for _, c := range same[1:min(len(same), maxAliases)] {
 		if c.rank < best.rank {
 			break
 		}
-		if k := nameRank(b.x.bytesAt(c.name)); k < key {
+		if k := nameRank(b.x.bytesAt(c.symbol.name)); k < key {
 			best, key = c, k
 		}
 	}

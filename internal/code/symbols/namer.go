@@ -33,7 +33,7 @@ type Namer struct {
 }
 
 type processFiles struct {
-	loadedcode.TrustedFiles
+	trusted loadedcode.TrustedFiles
 	perfMap *perfmap.Reader
 	ended   bool // at the last [Namer.DropUnused]
 }
@@ -41,7 +41,7 @@ type processFiles struct {
 // NewNamer returns a namer of live processes.
 func NewNamer() *Namer {
 	n := &Namer{tables: map[*loadedcode.Image]*Table{}, byPID: map[int]*processFiles{}}
-	n.mapFile = func(pid int) perfmap.File { return mapOf(n.filesOf(pid).PerfMap()) }
+	n.mapFile = func(pid int) perfmap.File { return mapOf(n.filesOf(pid).trusted.PerfMap()) }
 	return n
 }
 
@@ -82,7 +82,7 @@ func (n *Namer) table(img *loadedcode.Image, pid int) *Table {
 	}
 	open := n.open
 	if open == nil {
-		open = n.filesOf(pid).Debug
+		open = n.filesOf(pid).trusted.Debug
 	}
 	t := New(Sources{File: img.ELF, Path: img.Path, Open: opener(open), Language: img.Table()})
 	n.tables[img] = t
@@ -124,7 +124,7 @@ func (n *Namer) filesOf(pid int) *processFiles {
 	f := n.byPID[pid]
 	if f == nil {
 		memory := n.memory.Account("the perf map of process " + strconv.Itoa(pid))
-		f = &processFiles{TrustedFiles: loadedcode.TrustedFiles{PID: pid}, perfMap: perfmap.NewReader(memory)}
+		f = &processFiles{trusted: loadedcode.TrustedFiles{PID: pid}, perfMap: perfmap.NewReader(memory)}
 		n.byPID[pid] = f
 	}
 	return f

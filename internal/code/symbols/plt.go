@@ -31,8 +31,8 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) (stubs []symbol,
 			continue
 		}
 		for off := t.Header; off+t.Entry <= uint64(len(code)) && len(stubs) < maxStubs; off += t.Entry {
-			if slot, ok := target(code[off:off+t.Entry], t.Addr+off); ok && slots[slot] != "" {
-				stubs = append(stubs, symbol{addr: t.Addr + off, size: uint32(t.Entry)})
+			if slot, ok := target(code[off:off+t.Entry], t.Section.Addr+off); ok && slots[slot] != "" {
+				stubs = append(stubs, symbol{addr: t.Section.Addr + off, size: uint32(t.Entry)})
 				names = append(names, cutVersion(slots[slot])+"@plt")
 			}
 		}

@@ -16,8 +16,8 @@ import (
 
 // Options are the agent's settings.
 type Options struct {
-	Receiver
-	Window time.Duration
+	Receiver Receiver
+	Window   time.Duration
 	// MaxMessage is the largest size before compression, bytes.
 	MaxMessage int64
 	// SpoolDir holds at most SpoolSize bytes of waiting messages, or one larger message; with "" they wait in memory.
@@ -79,7 +79,7 @@ func New(o Options) (*Agent, error) {
 }
 
 // RedactedEndpoint returns the endpoint without its password.
-func (a *Agent) RedactedEndpoint() string { return redacted(a.opts.Endpoint) }
+func (a *Agent) RedactedEndpoint() string { return redacted(a.opts.Receiver.Endpoint) }
 
 // Serve starts the metrics server, if configured.
 func (a *Agent) Serve() (err error) {

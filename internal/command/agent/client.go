@@ -84,9 +84,9 @@ type client interface {
 
 // poster sends compressed bodies to a URL.
 type poster struct {
-	*Receiver
-	http *http.Client
-	url  string
+	receiver *Receiver
+	http     *http.Client
+	url      string
 }
 
 // post returns the reply, with at most maxReply bytes of its body.
@@ -95,15 +95,15 @@ func (p *poster) post(ctx context.Context, body []byte, header map[string]string
 	if err != nil {
 		return nil, nil, &failure{kind: refused, err: err}
 	}
-	r.Header.Set("User-Agent", p.UserAgent)
+	r.Header.Set("User-Agent", p.receiver.UserAgent)
 	for key, value := range header {
 		r.Header.Set(key, value)
 	}
-	for key, value := range p.Headers {
+	for key, value := range p.receiver.Headers {
 		r.Header.Set(key, value)
 	}
-	if p.TokenFile != "" {
-		token, err := os.ReadFile(p.TokenFile)
+	if p.receiver.TokenFile != "" {
+		token, err := os.ReadFile(p.receiver.TokenFile)
 		if err != nil {
 			return nil, nil, &failure{kind: retryable, err: fmt.Errorf("%w: %w", errToken, err)}
 		}
@@ -187,7 +187,7 @@ const profilesPath = "v1development/profiles"
 
 const maxReply = 1 << 16
 
-type httpClient struct{ poster }
+type httpClient struct{ poster poster }
 
 // httpURL takes an endpoint that ends in the profiles' path as it is.
 func httpURL(u *url.URL) string {
@@ -198,7 +198,7 @@ func httpURL(u *url.URL) string {
 }
 
 func (c httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
-	answer, text, f := c.post(ctx, gzipCompress(body), map[string]string{
+	answer, text, f := c.poster.post(ctx, gzipCompress(body), map[string]string{
 		"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip",
 	})
 	if f != nil {

@@ -25,18 +25,18 @@ type encoder struct {
 }
 
 type encoding struct {
-	*encoder
-	*otlp.Dictionary
-	stacks    map[sample.StackID]int64
-	locations map[profile.LocID]int64
-	buf       []profile.Named
+	encoder    *encoder
+	dictionary *otlp.Dictionary
+	stacks     map[sample.StackID]int64
+	locations  map[profile.LocID]int64
+	buf        []profile.Named
 }
 
 // encode returns an ExportProfilesServiceRequest: a resource per process, a profile per clock.
 func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	rows := map[processKey][]row{}
 	for r := range w.rows {
-		rows[r.processKey] = append(rows[r.processKey], r)
+		rows[r.process] = append(rows[r.process], r)
 	}
 	processes := slices.SortedFunc(maps.Keys(rows), func(a, b processKey) int {
 		return cmp.Or(a.pid-b.pid, cmp.Compare(a.start, b.start))
@@ -58,13 +58,14 @@ func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	if len(m) == 0 {
 		return nil, 0
 	}
-	m.Bytes(2, c.Message())
+	m.Bytes(2, c.dictionary.Message())
 	return m, intervals
 }
 
 func (e *encoding) resource(process processKey, w *window, rows []row) protobuf.Message {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(a.tid-b.tid, cmp.Compare(a.stack, b.stack)) })
-	about := resourceMessage(slices.Concat(e.resources.attributesOf(process, rows[0].comm), e.resources.host))
+	about := resourceMessage(slices.Concat(e.encoder.resources.attributesOf(process, rows[0].comm),
+		e.encoder.resources.host))
 	var samples otlp.Samples[point]
 	for _, r := range rows {
 		if slices.ContainsFunc(w.rows[r], func(p point) bool { return p.values != clockValues{} }) { // else sent before
@@ -73,15 +74,15 @@ func (e *encoding) resource(process processKey, w *window, rows []row) protobuf.
 	}
 	var profiles []protobuf.Message
 	for clock, name := range clockNames {
-		p := samples.Profile(e.Dictionary, name, profile.Nanoseconds, w.unix(w.from), w.to-w.from,
+		p := samples.Profile(e.dictionary, name, profile.Nanoseconds, w.unix(w.from), w.to-w.from,
 			func(p point) (int64, uint64, bool) {
-				return p.values[clock], w.unix(min(max(p.end, w.from), w.to-1)), !e.aggregate
+				return p.values[clock], w.unix(min(max(p.end, w.from), w.to-1)), !e.encoder.aggregate
 			})
 		if p == nil {
 			continue
 		}
-		p.Bytes(5, e.ValueType(profile.TypeCPU, profile.Nanoseconds))
-		p.Int(6, e.period.Nanoseconds())
+		p.Bytes(5, e.dictionary.ValueType(profile.TypeCPU, profile.Nanoseconds))
+		p.Int(6, e.encoder.period.Nanoseconds())
 		var id [16]byte
 		_, _ = rand.Read(id[:])
 		p.Bytes(7, id[:])
@@ -90,11 +91,12 @@ func (e *encoding) resource(process processKey, w *window, rows []row) protobuf.
 	if profiles == nil {
 		return nil
 	}
-	return otlp.Resource(about, e.version, profiles)
+	return otlp.Resource(about, e.encoder.version, profiles)
 }
 
 func (e *encoding) attributes(r *row) []int64 {
-	return e.ThreadAttributes(&otlp.ThreadAttributes{TID: int64(r.tid), Name: r.thread, State: r.state, Wait: r.wait,
+	return e.dictionary.ThreadAttributes(&otlp.ThreadAttributes{TID: int64(r.tid), Name: r.thread, State: r.state,
+		Wait:     r.wait,
 		WaitsFor: r.waitsFor, Owner: profile.OwnerText(r.owner), Role: r.role})
 }
 
@@ -102,15 +104,16 @@ func (e *encoding) stack(id sample.StackID) int64 {
 	if i, ok := e.stacks[id]; ok {
 		return i
 	}
-	e.buf = e.names.Stack(id, e.resolver, e.buf[:0])
+	e.buf = e.encoder.names.Stack(id, e.encoder.resolver, e.buf[:0])
 	list := make([]int64, len(e.buf))
 	for i := range e.buf {
 		list[i] = e.location(&e.buf[i])
 	}
 	if len(list) == 0 {
-		list = append(list, e.Location(nil, 0, []otlp.Line{{Function: e.Function(evicted, evicted, "", 0)}}))
+		list = append(list, e.dictionary.Location(nil, 0,
+			[]otlp.Line{{Function: e.dictionary.Function(evicted, evicted, "", 0)}}))
 	}
-	i := e.Stack(list)
+	i := e.dictionary.Stack(list)
 	e.stacks[id] = i
 	return i
 }
@@ -129,7 +132,7 @@ func (e *encoding) location(l *profile.Named) int64 {
 		}
 		if f.Name != "" {
 			lines = append(lines, otlp.Line{
-				Function: e.Function(f.Name, cmp.Or(f.System, f.Name), f.File, int64(f.StartLine)), Line: int64(f.Line),
+				Function: e.dictionary.Function(f.Name, cmp.Or(f.System, f.Name), f.File, int64(f.StartLine)), Line: int64(f.Line),
 			})
 		}
 	}
@@ -137,7 +140,7 @@ func (e *encoding) location(l *profile.Named) int64 {
 	if m := l.Module; m != nil {
 		mapping = &otlp.Mapping{Start: m.Start, Limit: m.End, Offset: m.FileOffset, File: m.Path, BuildID: m.BuildID}
 	}
-	i := e.Location(mapping, l.Addr, lines)
+	i := e.dictionary.Location(mapping, l.Addr, lines)
 	e.locations[l.ID] = i
 	return i
 }

@@ -22,7 +22,7 @@ const profilesProcedure = "/opentelemetry.proto.collector.profiles.v1development
 // prefixSize is that of the compression flag and the length (Length-Prefixed-Message in gRPC's PROTOCOL-HTTP2.md).
 const prefixSize = 5
 
-type grpcClient struct{ poster }
+type grpcClient struct{ poster poster }
 
 func (c grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	header := map[string]string{
@@ -33,7 +33,7 @@ func (c grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	}
 	message := gzipCompress(body)
 	frame := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(message))), message...)
-	answer, text, f := c.post(ctx, frame, header)
+	answer, text, f := c.poster.post(ctx, frame, header)
 	switch {
 	case f != nil:
 		return reply{}, f

@@ -52,7 +52,7 @@ type Metrics struct {
 
 // Sampling is the state of the sampling.
 type Sampling struct {
-	tracer.Progress
+	Progress  tracer.Progress
 	RateAsked float64          // without --max-overhead, Hz
 	Refused   map[string]int64 // processes by reason
 }
@@ -133,16 +133,17 @@ func (t exposition) writeByReason(name, help string, values map[string]int64) {
 }
 
 func (t exposition) writeSampling(s Sampling) {
-	t.write("threads", "Threads that are sampled.", s.Threads)
-	t.write("ticks_total", "Ticks of the sampling.", s.Ticks)
-	t.write("missed_ticks_total", "Ticks that were left out because the agent had no CPU or was behind.", s.MissedTicks)
+	t.write("threads", "Threads that are sampled.", s.Progress.Threads)
+	t.write("ticks_total", "Ticks of the sampling.", s.Progress.Ticks)
+	t.write("missed_ticks_total", "Ticks that were left out because the agent had no CPU or was behind.",
+		s.Progress.MissedTicks)
 	t.write("withheld_ticks_total", "Ticks that were left out because targets had lost more than --max-overhead.",
-		s.WithheldTicks)
-	t.write("rate_hertz", "Ticks a second that --max-overhead allows now.", s.Rate)
+		s.Progress.WithheldTicks)
+	t.write("rate_hertz", "Ticks a second that --max-overhead allows now.", s.Progress.Rate)
 	t.write("rate_asked_hertz", "Ticks a second that were asked for.", s.RateAsked)
-	t.write("observations_total", "Observations of threads that were due.", s.Observations)
-	t.write("stops_total", "Observations that stopped their thread.", s.Stops)
-	t.write("failed_observations_total", "Observations that failed.", s.Failed)
+	t.write("observations_total", "Observations of threads that were due.", s.Progress.Observations)
+	t.write("stops_total", "Observations that stopped their thread.", s.Progress.Stops)
+	t.write("failed_observations_total", "Observations that failed.", s.Progress.Failed)
 	t.writeByReason("refused_processes_total", "Selected processes that may not be read.", s.Refused)
 }
 

@@ -52,7 +52,7 @@ type ResourceOptions struct {
 
 // resources reads attributes soon, since a process may end early.
 type resources struct {
-	ResourceOptions
+	options    ResourceOptions
 	root       string
 	host       []attribute
 	containers container.Names
@@ -71,7 +71,7 @@ const maxQueued = 1 << 10
 
 func newResources(o ResourceOptions) *resources {
 	r := &resources{
-		ResourceOptions: o, root: "/proc", known: map[processKey]processAttributes{},
+		options: o, root: "/proc", known: map[processKey]processAttributes{},
 		toRead: make(chan processKey, maxQueued),
 	}
 	if name, err := os.Hostname(); err == nil {
@@ -123,7 +123,7 @@ func (r *resources) attributesOf(p processKey, comm string) []attribute {
 		list = append(list, attribute{"process.executable.name", comm})
 	}
 	if !hasKey(list, "service.name") {
-		list = append(list, attribute{"service.name", cmp.Or(r.Service, "unknown_service:"+comm)})
+		list = append(list, attribute{"service.name", cmp.Or(r.options.Service, "unknown_service:"+comm)})
 	}
 	return list
 }
@@ -166,7 +166,7 @@ func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 		c := r.containers.Of(string(groups))
 		c.Attributes(func(key, value string) { add(key, value) })
 	}
-	if r.Environment && r.Service == "" {
+	if r.options.Environment && r.options.Service == "" {
 		if env, err := readUpTo(dir+"/environ", maxEnvironment); err == nil {
 			a.list = append(a.list, fromEnvironment(env)...)
 		}

@@ -39,8 +39,8 @@ func (v *clockValues) add(w clockValues) {
 func valuesOf(iv *profile.Interval) clockValues { return clockValues{iv.CPU, iv.Wall, iv.RunQueue} }
 
 type row struct {
-	stack sample.StackID
-	processKey
+	stack                 sample.StackID
+	process               processKey
 	tid                   int
 	comm, thread, role    string
 	state, wait, waitsFor string
@@ -108,7 +108,7 @@ func (b *windowBuilder) beginWindow(at int64) {
 // Add implements [profile.Sink].
 func (b *windowBuilder) Add(iv profile.Interval) {
 	r, p := rowOf(&iv), point{iv.End, valuesOf(&iv)}
-	b.onInterval(r.processKey)
+	b.onInterval(r.process)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	list := b.current.rows[r]

@@ -44,7 +44,7 @@ func sumsOf(t *testing.T, list ...*window) map[sumKey]clockValues {
 						t.Errorf("%+v: %+v", r, p)
 					}
 				}
-				k := sumKey{r.pid, r.tid, r.stack, r.state}
+				k := sumKey{r.process.pid, r.tid, r.stack, r.state}
 				v := out[k]
 				v.add(p.values)
 				out[k] = v

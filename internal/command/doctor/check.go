@@ -28,9 +28,9 @@ type Subject struct {
 }
 
 type checker struct {
-	Subject
-	system
-	target *process.Status // nil means none, or unreadable
+	subject Subject
+	system  system
+	target  *process.Status // nil means none, or unreadable
 	// refused: a check failed on which later ones of the target depend.
 	refused       bool
 	opened        *loadedcode.Process
@@ -42,12 +42,12 @@ type checker struct {
 
 // Check returns findings in the report's order.
 func (s Subject) Check() []Finding {
-	c := &checker{Subject: s, system: system{dir: cmp.Or(s.Root, "/"), live: s.Root == "" || s.Root == "/"}}
-	if c.seize == nil {
-		c.seize = seize
+	c := &checker{subject: s, system: system{dir: cmp.Or(s.Root, "/"), live: s.Root == "" || s.Root == "/"}}
+	if c.subject.seize == nil {
+		c.subject.seize = seize
 	}
 	var err error
-	if c.self, err = process.ReadSelf(c.proc()); err != nil {
+	if c.system.self, err = process.ReadSelf(c.system.proc()); err != nil {
 		f := finding(Fail, err.Error(), "mount it")
 		f.Name, f.Command = "proc", "mount -t proc proc /proc"
 		return []Finding{f}
@@ -100,9 +100,9 @@ func (s *system) root() bool { return s.self.UID[1] == 0 }
 
 func always(*checker) bool { return true }
 
-func live(c *checker) bool { return c.live }
+func live(c *checker) bool { return c.system.live }
 
-func asked(c *checker) bool { return c.PID != 0 }
+func asked(c *checker) bool { return c.subject.PID != 0 }
 
 // targetReadable reports whether the target's status is readable, and no check failed on which later ones depend.
 func targetReadable(c *checker) bool { return c.target != nil && !c.refused }
@@ -110,7 +110,7 @@ func targetReadable(c *checker) bool { return c.target != nil && !c.refused }
 func opened(c *checker) bool { return c.opened != nil }
 
 // tried reports whether the target's threads may be seized, which stops nothing.
-func tried(c *checker) bool { return targetReadable(c) && c.live }
+func tried(c *checker) bool { return targetReadable(c) && c.system.live }
 
 type check struct {
 	subject string

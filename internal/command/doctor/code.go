@@ -58,11 +58,11 @@ func (c *checker) namedRuntimes(files []string) (names []string) {
 }
 
 func (c *checker) nameless(hint *unnamedcode.Hint, detail string) Finding {
-	return finding(OK, detail, "to get names: "+hint.Remedy(c.PID, "record"))
+	return finding(OK, detail, "to get names: "+hint.Remedy(c.subject.PID, "record"))
 }
 
 func (c *checker) hasPerfMap() bool {
-	f, err := (&loadedcode.TrustedFiles{PID: c.PID}).PerfMap()
+	f, err := (&loadedcode.TrustedFiles{PID: c.subject.PID}).PerfMap()
 	if err != nil {
 		return false
 	}
@@ -87,7 +87,7 @@ func (c *checker) names() Finding {
 	images := c.images()
 	symbols, debug := 0, 0
 	for _, img := range images {
-		complete := c.debugFile(img.BuildID) || hasSection(img.ELF, ".gopclntab", ".data.rel.ro.gopclntab") // of Go
+		complete := c.system.debugFile(img.BuildID) || hasSection(img.ELF, ".gopclntab", ".data.rel.ro.gopclntab") // of Go
 		if complete || hasSection(img.ELF, ".gnu_debugdata") || hasMoreThanExports(img.ELF) {
 			symbols++
 		}

@@ -164,7 +164,7 @@ func TestNoCommandWeakensTheHost(t *testing.T) {
 	root := fakeRoot(t, ordinary(map[string]string{"proc/sys/kernel/yama/ptrace_scope": "1",
 		"proc/self/mountinfo": "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n"}))
 	denied := func() error { return perfevents.ErrDenied }
-	perf := (&checker{Subject: Subject{Root: root, MayAsk: denied}, system: system{self: ordinaryUser()}}).perf()
+	perf := (&checker{subject: Subject{Root: root, MayAsk: denied}, system: system{self: ordinaryUser()}}).perf()
 	if !strings.HasSuffix(perf.Detail, "run as root, or with CAP_PERFMON") {
 		t.Errorf("%+v", perf)
 	}
@@ -180,7 +180,7 @@ func TestAnOrdinaryUsersThreadsAreSampledByTheKernel(t *testing.T) {
 	testtargets.Need(t, perfevents.TryPerThread() == nil, "kernel samples of own threads",
 		"sudo sysctl kernel.perf_event_paranoid=2")
 	denied := func() error { return perfevents.ErrDenied }
-	c := &checker{Subject: Subject{MayAsk: denied}, system: system{self: &process.Status{}}}
+	c := &checker{subject: Subject{MayAsk: denied}, system: system{self: &process.Status{}}}
 	if f := c.perf(); !c.kernelSamples || !strings.Contains(f.Detail, "the kernel samples running threads") {
 		t.Errorf("%+v, kernel samples %v", f, c.kernelSamples)
 	}
@@ -213,7 +213,7 @@ func TestInAContainerTheEnginesFlagsAreNamed(t *testing.T) {
 			self = ordinaryUser()
 		}
 		self.Unreachable = ^uint64(0xa80425fb)
-		c := &checker{Subject: Subject{MayAsk: denied}, system: system{self: self}}
+		c := &checker{subject: Subject{MayAsk: denied}, system: system{self: self}}
 		if f := c.perf(); !strings.Contains(f.Detail, "start the container with "+user+"--cap-add=PERFMON") {
 			t.Errorf("user %s: %+v", uid, f)
 		}

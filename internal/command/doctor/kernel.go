@@ -19,7 +19,7 @@ const testedKernel = 6018
 
 // kernel: Linux 3.4 has PTRACE_SEIZE, 5.3 pidfd_open.
 func (c *checker) kernel() Finding {
-	release := strings.TrimSpace(c.read("sys/kernel/osrelease"))
+	release := strings.TrimSpace(c.system.read("sys/kernel/osrelease"))
 	var major, minor int
 	if n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor); n < 2 {
 		return finding(Warn, fmt.Sprintf("unknown version %q", release), "")
@@ -85,9 +85,9 @@ func (s *system) schedstat() error {
 
 // hidepid: Documentation/filesystems/proc.rst, chapter 4; fs/proc/base.c, has_pid_permissions.
 func (c *checker) hidepid() Finding {
-	mode, group := c.hiding()
-	byGroup := mode != "4" && mode != "ptraceable" && c.self.InGroup(group)
-	if mode == "0" || mode == "off" || byGroup || c.self.Has(unix.CAP_SYS_PTRACE) {
+	mode, group := c.system.hiding()
+	byGroup := mode != "4" && mode != "ptraceable" && c.system.self.InGroup(group)
+	if mode == "0" || mode == "off" || byGroup || c.system.self.Has(unix.CAP_SYS_PTRACE) {
 		return finding(OK, "/proc shows all processes", "")
 	}
 	return c.granting(finding(Warn, "/proc shows this user its own processes only (hidepid="+mode+")", ""),
@@ -120,9 +120,9 @@ func (s *system) hiding() (mode string, group int) {
 func (c *checker) priority() Finding {
 	got := "normal"
 	switch {
-	case c.live:
+	case c.system.live:
 		procmem.OnOSThread(func() { got = raise() })
-	case c.self.Has(unix.CAP_SYS_NICE):
+	case c.system.self.Has(unix.CAP_SYS_NICE):
 		got = "fifo"
 	}
 	switch got {
@@ -133,7 +133,7 @@ func (c *checker) priority() Finding {
 	}
 	f := finding(Warn, "cannot be raised: stops of the target can take milliseconds when all CPUs are busy",
 		"give this cgroup real-time runtime (cpu.rt_runtime_us), or turn CONFIG_RT_GROUP_SCHED off")
-	if c.self.Has(unix.CAP_SYS_NICE) {
+	if c.system.self.Has(unix.CAP_SYS_NICE) {
 		return f
 	}
 	return c.granting(f, 1<<unix.CAP_SYS_NICE)
@@ -167,7 +167,7 @@ func (c *checker) files() Finding {
 
 // quota: a throttled tracer would leave a thread stopped.
 func (c *checker) quota() Finding {
-	limits := cgroup.Root(c.dir).CPUQuotas()
+	limits := cgroup.Root(c.system.dir).CPUQuotas()
 	if len(limits) == 0 {
 		return finding(OK, "none", "")
 	}

@@ -20,15 +20,15 @@ const sampled = "the kernel samples running threads, except those of Go, Python,
 
 // perf: without perf events ptrace is used, so that nothing is missing.
 func (c *checker) perf() Finding {
-	paranoid := strings.TrimSpace(c.read("sys/kernel/perf_event_paranoid"))
+	paranoid := strings.TrimSpace(c.system.read("sys/kernel/perf_event_paranoid"))
 	var err error
-	if c.MayAsk != nil {
-		err = c.MayAsk()
+	if c.subject.MayAsk != nil {
+		err = c.subject.MayAsk()
 	}
 	if err == nil {
 		err = perfevents.Try()
 	}
-	if errors.Is(err, perfevents.ErrDenied) && !c.self.Has(unix.CAP_PERFMON) {
+	if errors.Is(err, perfevents.ErrDenied) && !c.system.self.Has(unix.CAP_PERFMON) {
 		c.usefulCaps |= 1 << unix.CAP_PERFMON
 	}
 	switch {
@@ -54,7 +54,7 @@ func (c *checker) perf() Finding {
 }
 
 func (c *checker) mayUsePerf() bool {
-	return c.self.Has(unix.CAP_PERFMON) || c.self.Has(unix.CAP_SYS_ADMIN)
+	return c.system.self.Has(unix.CAP_PERFMON) || c.system.self.Has(unix.CAP_SYS_ADMIN)
 }
 
 // hostsUsers is the link of /proc/PID/ns/user in the first user namespace (PROC_USER_INIT_INO).
@@ -63,13 +63,13 @@ const hostsUsers = "user:[4026531837]"
 // perfRemedy: the profiles of Docker 20.10 and Podman 4.3 allow perf_event_open with CAP_SYS_ADMIN, not CAP_PERFMON.
 func (c *checker) perfRemedy() string {
 	const profile = "a seccomp profile that allows perf_event_open (in a container: --security-opt seccomp=FILE)"
-	users, _ := os.Readlink(filepath.Join(c.proc(), "self/ns/user"))
+	users, _ := os.Readlink(filepath.Join(c.system.proc(), "self/ns/user"))
 	switch {
 	case users != "" && users != hostsUsers:
 		return "run prywalk on the host: CAP_PERFMON must be in the host's user namespace, and this is another one"
 	case c.mayUsePerf():
 		return "give it " + profile
-	case c.root() || !c.self.MayGet(1<<unix.CAP_PERFMON):
+	case c.system.root() || !c.system.self.MayGet(1<<unix.CAP_PERFMON):
 		return "start the container with " + c.flags(1<<unix.CAP_PERFMON) + " (SYS_ADMIN, which gives far more rights, " +
 			"where the engine or a kernel before 5.8 does not know it), and with " + profile
 	}
@@ -80,7 +80,7 @@ func (c *checker) perfRemedy() string {
 func PerfRemedy() string {
 	c := checker{system: system{dir: "/"}}
 	var err error
-	if c.self, err = process.ReadSelf(c.proc()); err == nil {
+	if c.system.self, err = process.ReadSelf(c.system.proc()); err == nil {
 		if remedy := c.perfRemedy(); remedy != perfevents.OwnRemedy {
 			return remedy
 		}

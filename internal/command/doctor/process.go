@@ -21,16 +21,16 @@ import (
 )
 
 func (c *checker) process() Finding {
-	s, err := process.Check(c.proc(), c.PID)
+	s, err := process.Check(c.system.proc(), c.subject.PID)
 	if err != nil {
 		return failure(err)
 	}
 	c.target = s
-	return finding(OK, fmt.Sprintf("%d (%s), %s", c.PID, s.Name, tabular.Plural(int64(s.Threads), "thread")), "")
+	return finding(OK, fmt.Sprintf("%d (%s), %s", c.subject.PID, s.Name, tabular.Plural(int64(s.Threads), "thread")), "")
 }
 
 func (c *checker) state() Finding {
-	if dir := cgroup.Root(c.dir).Frozen(c.PID); dir != "" {
+	if dir := cgroup.Root(c.system.dir).Frozen(c.subject.PID); dir != "" {
 		return finding(Warn, fmt.Sprintf("its cgroup %s is frozen: none of its threads runs", dir),
 			"let it continue: docker unpause, systemctl thaw, or 0 in cgroup.freeze (v1: THAWED in freezer.state)")
 	}
@@ -46,7 +46,7 @@ func (c *checker) state() Finding {
 
 // access reports each condition of the kernel. If they cannot be read, later checks of the target are left out.
 func (c *checker) access() Finding {
-	gates, err := process.Gates(c.proc(), c.PID)
+	gates, err := process.Gates(c.system.proc(), c.subject.PID)
 	if err != nil {
 		c.refused = true
 		return failure(err)
@@ -79,8 +79,8 @@ func (c *checker) targetSeccomp() Finding {
 func (c *checker) namespaces() Finding {
 	var other []string
 	for _, ns := range []string{"pid", "mnt", "net"} {
-		own, err1 := os.Readlink(filepath.Join(c.proc(), "self/ns", ns))
-		its, err2 := os.Readlink(filepath.Join(c.proc(), strconv.Itoa(c.PID), "ns", ns))
+		own, err1 := os.Readlink(filepath.Join(c.system.proc(), "self/ns", ns))
+		its, err2 := os.Readlink(filepath.Join(c.system.proc(), strconv.Itoa(c.subject.PID), "ns", ns))
 		if err1 == nil && err2 == nil && own != its {
 			other = append(other, ns)
 		}
@@ -93,11 +93,11 @@ func (c *checker) namespaces() Finding {
 }
 
 func (c *checker) open() Finding {
-	if !c.live {
+	if !c.system.live {
 		return Finding{}
 	}
 	var err error
-	if c.opened, err = loadedcode.Open(c.PID); err != nil {
+	if c.opened, err = loadedcode.Open(c.subject.PID); err != nil {
 		c.opened = nil
 		return failure(err)
 	}
@@ -107,7 +107,7 @@ func (c *checker) open() Finding {
 const maxTried = 100
 
 func (c *checker) tids() ([]int, error) {
-	tids, err := procmem.ListTasks(c.PID, nil)
+	tids, err := procmem.ListTasks(c.subject.PID, nil)
 	return tids[:min(len(tids), maxTried)], err
 }
 
@@ -116,7 +116,7 @@ func (c *checker) seizes() Finding {
 	tids, err := c.tids()
 	for _, tid := range tids {
 		if err == nil {
-			err = c.seize(tid)
+			err = c.subject.seize(tid)
 		}
 		if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EPERM) && c.threadEnded(tid) {
 			err = nil
@@ -124,7 +124,7 @@ func (c *checker) seizes() Finding {
 	}
 	if err != nil {
 		c.refused = true // sleeping threads would be refused, too
-		return failure(process.Explain(c.PID, err))
+		return failure(process.Explain(c.subject.PID, err))
 	}
 	if len(tids) > 0 {
 		c.filterAllowsTracing()
@@ -134,7 +134,7 @@ func (c *checker) seizes() Finding {
 
 // threadEnded reports a zombie, such as a first thread that ended before others. The kernel refuses to seize it.
 func (c *checker) threadEnded(tid int) bool {
-	s, err := process.ReadStatus(c.proc(), tid)
+	s, err := process.ReadStatus(c.system.proc(), tid)
 	return err == nil && s.State == 'Z'
 }
 
@@ -142,7 +142,7 @@ func (c *checker) threadEnded(tid int) bool {
 func (c *checker) sleepers() Finding {
 	tids, err := c.tids()
 	for _, tid := range tids {
-		files := procmem.OpenThread(c.PID, tid, nil)
+		files := procmem.OpenThread(c.subject.PID, tid, nil)
 		_, why := files.Syscall()
 		files.Close()
 		if why != nil && !errors.Is(why, errs.Exited) {
@@ -151,7 +151,7 @@ func (c *checker) sleepers() Finding {
 		}
 	}
 	if err != nil {
-		return failure(process.Explain(c.PID, err))
+		return failure(process.Explain(c.subject.PID, err))
 	}
 	return finding(OK, "sleeping threads can be read", "")
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func (c *checker) user() Finding {
-	n := strconv.Itoa(int(c.self.UID[1]))
+	n := strconv.Itoa(int(c.system.self.UID[1]))
 	name := n
 	if u, err := user.LookupId(n); err == nil {
 		name = u.Username + " (" + n + ")"
@@ -28,7 +28,7 @@ func (c *checker) user() Finding {
 func (c *checker) capabilities() Finding {
 	var have []string
 	for _, bit := range process.Capabilities {
-		if c.self.Has(bit) {
+		if c.system.self.Has(bit) {
 			have = append(have, process.CapabilityName(bit))
 		}
 	}
@@ -36,12 +36,12 @@ func (c *checker) capabilities() Finding {
 	if len(have) == 0 {
 		detail = "has none"
 	}
-	mayTrace := c.self.Has(unix.CAP_SYS_PTRACE)
-	if mayTrace && (c.self.Has(unix.CAP_DAC_READ_SEARCH) || c.self.Has(unix.CAP_DAC_OVERRIDE)) {
+	mayTrace := c.system.self.Has(unix.CAP_SYS_PTRACE)
+	if mayTrace && (c.system.self.Has(unix.CAP_DAC_READ_SEARCH) || c.system.self.Has(unix.CAP_DAC_OVERRIDE)) {
 		return finding(OK, detail, "")
 	}
 	lost := "; without sys_ptrace and dac_read_search only processes of the same user can be sampled"
-	if scope, _ := process.YamaScope(c.proc()); scope > 0 {
+	if scope, _ := process.YamaScope(c.system.proc()); scope > 0 {
 		lost += ", and those only as Yama allows"
 	}
 	if mayTrace {
@@ -52,12 +52,12 @@ func (c *checker) capabilities() Finding {
 
 func (c *checker) granting(f Finding, bits uint64) Finding {
 	switch {
-	case c.root() || !c.self.MayGet(bits):
+	case c.system.root() || !c.system.self.MayGet(bits):
 		f.Remedy = "in a container: start it with " + c.flags(bits)
-		if c.self.NoNewPrivs && !c.root() {
+		if c.system.self.NoNewPrivs && !c.system.root() {
 			f.Remedy += "; in another sandbox: run prywalk outside of it"
 		}
-	case c.self.NoNewPrivs:
+	case c.system.self.NoNewPrivs:
 		f.Remedy = "run prywalk outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
 	default:
 		f.Remedy, f.needsCaps = "run prywalk as root (sudo)", bits
@@ -68,11 +68,11 @@ func (c *checker) granting(f Finding, bits uint64) Finding {
 // flags are those of docker run and podman run. Docker gives the capabilities of --cap-add to root only.
 func (c *checker) flags(bits uint64) string {
 	var flags []string
-	if !c.root() {
+	if !c.system.root() {
 		flags = append(flags, "--user=0")
 	}
 	for _, bit := range process.Capabilities {
-		if bits>>bit&1 != 0 && !c.self.Has(bit) {
+		if bits>>bit&1 != 0 && !c.system.self.Has(bit) {
 			flags = append(flags, "--cap-add="+strings.ToUpper(process.CapabilityName(bit)))
 		}
 	}
@@ -85,23 +85,23 @@ func (c *checker) nameCommands() {
 	for i := range c.findings {
 		all |= c.findings[i].needsCaps
 	}
-	all &^= c.self.Unreachable
-	minimal := process.OtherUsers &^ c.self.Unreachable
+	all &^= c.system.self.Unreachable
+	minimal := process.OtherUsers &^ c.system.self.Unreachable
 	for i := range c.findings {
 		f := &c.findings[i]
 		if f.needsCaps == 0 {
 			continue
 		}
-		f.Command = c.self.Grant(all)
+		f.Command = c.system.self.Grant(all)
 		if all&minimal != 0 && all != minimal {
-			f.minimalCommand = c.self.Grant(minimal)
+			f.minimalCommand = c.system.self.Grant(minimal)
 		}
 	}
 }
 
 // mapFiles: fs/proc/base.c, proc_map_files_get_link.
 func (c *checker) mapFiles() Finding {
-	if c.self.Has(unix.CAP_SYS_ADMIN) || c.self.Has(unix.CAP_CHECKPOINT_RESTORE) {
+	if c.system.self.Has(unix.CAP_SYS_ADMIN) || c.system.self.Has(unix.CAP_CHECKPOINT_RESTORE) {
 		return finding(OK, "deleted and replaced files can be read", "")
 	}
 	return c.granting(finding(Warn, "libraries that were deleted or replaced are read from the target's memory: "+
@@ -110,7 +110,7 @@ func (c *checker) mapFiles() Finding {
 
 // yama: Documentation/admin-guide/LSM/Yama.rst.
 func (c *checker) yama() Finding {
-	scope, ok := process.YamaScope(c.proc())
+	scope, ok := process.YamaScope(c.system.proc())
 	if !ok {
 		return finding(OK, "not enforced by this kernel", "")
 	}
@@ -121,7 +121,7 @@ func (c *checker) yama() Finding {
 			"set it to 1 in /etc/sysctl.d and reboot; it cannot be lowered before")
 		f.denied = true
 		return f
-	case scope <= 0 || c.self.Has(unix.CAP_SYS_PTRACE):
+	case scope <= 0 || c.system.self.Has(unix.CAP_SYS_PTRACE):
 		return finding(OK, detail, "")
 	case scope == 1:
 		f := c.granting(finding(Warn, detail+": only programs that prywalk starts can be sampled", ""),
@@ -137,11 +137,11 @@ func (c *checker) yama() Finding {
 const seccompCheck = "seccomp"
 
 func (c *checker) ownSeccomp() Finding {
-	if c.self.Seccomp == 0 {
+	if c.system.self.Seccomp == 0 {
 		return finding(OK, "no filter on prywalk", "")
 	}
 	return finding(Warn, "prywalk has a seccomp filter, which may deny its system calls",
-		"if sampling fails: "+c.self.SeccompRemedy())
+		"if sampling fails: "+c.system.self.SeccompRemedy())
 }
 
 func (c *checker) filterAllowsTracing() {
@@ -158,19 +158,19 @@ const hostsPIDs = "pid:[4026531836]"
 func (c *checker) container() Finding {
 	kind, sees := "", "the processes of its own pid namespace only"
 	for _, marker := range []struct{ file, name string }{{".dockerenv", "Docker"}, {"run/.containerenv", "Podman"}} {
-		if kind == "" && c.exists(marker.file) {
+		if kind == "" && c.system.exists(marker.file) {
 			kind = marker.name
 		}
 	}
 	for _, name := range []string{"kubepods", "docker", "libpod", "containerd", "lxc"} {
-		if kind == "" && strings.Contains(c.read("1/cgroup")+c.read("self/cgroup"), name) {
+		if kind == "" && strings.Contains(c.system.read("1/cgroup")+c.system.read("self/cgroup"), name) {
 			kind = name
 		}
 	}
 	if kind == "" {
 		return finding(OK, "none seen", "")
 	}
-	if link, _ := os.Readlink(filepath.Join(c.proc(), "self/ns/pid")); link == hostsPIDs {
+	if link, _ := os.Readlink(filepath.Join(c.system.proc(), "self/ns/pid")); link == hostsPIDs {
 		sees = "the host's processes, as it has the host's pid namespace"
 	}
 	return finding(OK, "prywalk runs in a container ("+kind+") and sees "+sees, "")

@@ -16,8 +16,8 @@ import (
 )
 
 type agentRun struct {
-	*recording
-	agent *agent.Agent
+	recording *recording
+	agent     *agent.Agent
 	// Selected processes that could not be opened at the start, by reason.
 	refusedAtStart map[string]int64
 }
@@ -30,23 +30,24 @@ func RunAgent(o Options, to agent.Options) error {
 		return err
 	}
 	a := &agentRun{recording: newRecording(o), agent: sender}
-	a.live, a.unexamined, a.samplerOpts.LowOverhead, a.samplerOpts.LimitOwnCPU = true, true, true, true
-	a.samplerOpts.WatchEvery, a.samplerOpts.WatchWithin = agent.RefreshTimes(to.Window)
-	a.samplerOpts.Sinks = append(a.samplerOpts.Sinks, sender)
-	return a.run(a.sampleAndSend)
+	a.recording.live, a.recording.unexamined, a.recording.samplerOpts.LowOverhead,
+		a.recording.samplerOpts.LimitOwnCPU = true, true, true, true
+	a.recording.samplerOpts.WatchEvery, a.recording.samplerOpts.WatchWithin = agent.RefreshTimes(to.Window)
+	a.recording.samplerOpts.Sinks = append(a.recording.samplerOpts.Sinks, sender)
+	return a.recording.run(a.sampleAndSend)
 }
 
 func (a *agentRun) sampleAndSend(ctx context.Context, procs []*loadedcode.Process) error {
-	a.refusedAtStart = maps.Clone(a.refused)
+	a.refusedAtStart = maps.Clone(a.recording.refused)
 	a.agent.Metrics.Sampling = a.progress
 	if err := a.agent.Serve(); err != nil {
 		return err
 	}
 	a.reportSelected(int64(len(procs)))
 	background := newBackgroundResolver()
-	period := time.Duration(float64(time.Second) / a.samplerOpts.Freq)
-	a.agent.Start(time.Now(), period, a.builder, background)
-	failure := a.sample(ctx)
+	period := time.Duration(float64(time.Second) / a.recording.samplerOpts.Freq)
+	a.agent.Start(time.Now(), period, a.recording.builder, background)
+	failure := a.recording.sample(ctx)
 	return a.end(failure, background)
 }
 
@@ -56,16 +57,17 @@ func (a *agentRun) reportSelected(procs int64) {
 		what = "no process is selected now, waits for one"
 	}
 	console.Infof("%s; sends to %s", what, a.agent.RedactedEndpoint())
-	if a.openError != nil {
-		console.Infof("%s cannot be read: %v", runstats.Plural(a.unopened, "selected process"), a.openError)
+	if a.recording.openError != nil {
+		console.Infof("%s cannot be read: %v", runstats.Plural(a.recording.unopened, "selected process"),
+			a.recording.openError)
 	}
 }
 
 func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	lost := 0
 	hung := selfhang.Watched(func() { lost = a.agent.Finish(time.Now()) })
-	if hung != nil || a.hung {
-		a.hung = true
+	if hung != nil || a.recording.hung {
+		a.recording.hung = true
 		return errs.Join(failure, hung)
 	}
 	background.close()
@@ -75,24 +77,24 @@ func (a *agentRun) end(failure error, background *backgroundResolver) error {
 		console.Errorf("%d intervals are lost: the receiver did not take them within --flush; give a writable directory "+
 			"with --spool, from which the next agent sends them, or raise --flush if the receiver is slow", lost)
 	}
-	if a.output.path != "" {
-		if err := a.writeWatched(); err != nil {
+	if a.recording.output.path != "" {
+		if err := a.recording.writeWatched(); err != nil {
 			return errs.Join(failure, err)
 		}
-		for _, text := range a.lacksNames() {
+		for _, text := range a.recording.lacksNames() {
 			console.Infof("%s", text)
 		}
 	}
-	if failure == nil && a.stats.Samples == 0 {
-		failure = a.refusalError()
+	if failure == nil && a.recording.stats.Samples == 0 {
+		failure = a.recording.refusalError()
 	}
 	return failure
 }
 
 func (a *agentRun) progress() agent.Sampling {
-	g, refused := a.sampler.Progress(), maps.Clone(a.refusedAtStart)
-	for why, n := range a.sampler.Refused() {
+	g, refused := a.recording.sampler.Progress(), maps.Clone(a.refusedAtStart)
+	for why, n := range a.recording.sampler.Refused() {
 		refused[why] += n
 	}
-	return agent.Sampling{Progress: g.Progress, RateAsked: a.samplerOpts.Freq, Refused: refused}
+	return agent.Sampling{Progress: g.Tracer, RateAsked: a.recording.samplerOpts.Freq, Refused: refused}
 }

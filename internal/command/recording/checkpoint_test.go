@@ -22,7 +22,7 @@ import (
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/observe"
-	"prywalk/internal/watch/sampler"
+
 	"prywalk/internal/watch/target"
 )
 
@@ -72,7 +72,7 @@ func lateTarget(t *testing.T) (pid int, finish func()) {
 
 func lateRecording(t *testing.T, pid int) *recording {
 	return newRecording(Options{PIDs: []int{pid}, Output: filepath.Join(t.TempDir(), "r.pb.gz"), Overwrite: true,
-		Sampler: sampler.Options{Freq: 99, MaxDepth: 1024}})
+		Sampler: target.SamplingOptions{Freq: 99, MaxDepth: 1024}})
 }
 
 func cpuOfLate(t *testing.T, r *recording) (cpu time.Duration) {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/testtargets"
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 func recorded(t *testing.T, pid int) *profile.Profile {
@@ -22,7 +22,7 @@ func recorded(t *testing.T, pid int) *profile.Profile {
 	file := filepath.Join(t.TempDir(), "prywalk.pb.gz")
 	err := RecordProcesses(Options{
 		PIDs: []int{pid}, Duration: 500 * time.Millisecond, Output: file, Overwrite: true,
-		Sampler: sampler.Options{Freq: 99, MaxDepth: 1024},
+		Sampler: target.SamplingOptions{Freq: 99, MaxDepth: 1024},
 	})
 	if err != nil {
 		t.Fatal(err)

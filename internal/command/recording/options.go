@@ -7,12 +7,12 @@ import (
 
 	"prywalk/internal/command/condition"
 	"prywalk/internal/show/top"
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 // Options of a recording.
 type Options struct {
-	Sampler sampler.Options
+	Sampler target.SamplingOptions
 	// PIDs are empty for a command.
 	PIDs []int
 	// Duration is that of sampling. With 0 it lasts until the targets end, or a signal; with ByRule until a signal.

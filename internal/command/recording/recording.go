@@ -25,12 +25,13 @@ import (
 	"prywalk/internal/store/profile"
 	"prywalk/internal/watch/aggregator"
 	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 const checkpointEvery = 10 * time.Second
 
 type recording struct {
-	samplerOpts sampler.Options
+	samplerOpts target.SamplingOptions
 	options     Options
 	pids        []int
 	live        bool // of top or agent: no progress
@@ -267,9 +268,10 @@ func (r *recording) runSampler(ctx context.Context) error {
 }
 
 func progressText(g sampler.Progress, seconds float64) string {
-	return fmt.Sprintf("%.1f s  %.0f/s  %s  %s  %s complete  %d failed  (Ctrl-C ends)", seconds, float64(g.Ticks)/seconds,
-		runstats.Plural(g.Observations+g.Sampled, "sample"), runstats.Plural(int64(g.Threads), "thread"),
-		runstats.Percent(g.Complete, g.Stacks), g.Failed)
+	return fmt.Sprintf("%.1f s  %.0f/s  %s  %s  %s complete  %d failed  (Ctrl-C ends)", seconds,
+		float64(g.Tracer.Ticks)/seconds,
+		runstats.Plural(g.Tracer.Observations+g.Tracer.Sampled, "sample"), runstats.Plural(int64(g.Tracer.Threads), "thread"),
+		runstats.Percent(g.Complete, g.Stacks), g.Tracer.Failed)
 }
 
 // setTimes sets the recording's window, and the mean period if the rate was not reached.

@@ -27,6 +27,7 @@ import (
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 // written handles signals as record does. between is called in the write, before the names are looked up.
@@ -161,7 +162,7 @@ func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
 func TestPercentPInAnOutputIsTheFirstProcess(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	r := newRecording(Options{PIDs: []int{pid}, Output: filepath.Join(t.TempDir(), "r-%p"),
-		Sampler: sampler.Options{Freq: 99}})
+		Sampler: target.SamplingOptions{Freq: 99}})
 	err := r.run(func(context.Context, []*loadedcode.Process) error { return nil })
 	if want := fmt.Sprintf("r-%d", pid); err != nil || filepath.Base(r.output.path) != want {
 		t.Errorf("%v: the output is %s, want %s", err, r.output.path, want)
@@ -187,7 +188,7 @@ func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
 		return pids
 	}
 	r := newRecording(Options{PIDs: pids, ByRule: true, Output: filepath.Join(t.TempDir(), "r.pb.gz"),
-		Sampler: sampler.Options{Freq: 99, Select: selected}})
+		Sampler: target.SamplingOptions{Freq: 99, Select: selected}})
 	err := r.run(func(context.Context, []*loadedcode.Process) error { return r.sample(ctx) })
 	if n := r.stats.Refused; err != nil || len(n) != 1 || n["zombie"] != 1 {
 		t.Errorf("%v: refused %v, want 1 zombie", err, n)
@@ -222,7 +223,7 @@ func TestProcessesThatLackDescriptorsAreCountedInTheError(t *testing.T) {
 
 func TestTopOnceIsNoFailureWhenItsReaderExits(t *testing.T) {
 	l := newTopRun(Options{}, TopOptions{Once: true})
-	l.stats.Samples = 1
+	l.recording.stats.Samples = 1
 	if err := l.finish(&os.PathError{Op: "write", Path: "/dev/stdout", Err: unix.EPIPE}); err != nil {
 		t.Error(err)
 	}
@@ -326,19 +327,19 @@ func TestTopEndsWhileANameCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	bounded.Receive(t, "the name is read", ended)
-	if !r.hung || !errors.Is(r.failure, selfhang.Err) {
-		t.Errorf("hung %v, failure %v; want a hang", r.hung, r.failure)
+	if !r.recording.hung || !errors.Is(r.failure, selfhang.Err) {
+		t.Errorf("hung %v, failure %v; want a hang", r.recording.hung, r.failure)
 	}
 }
 
 func TestAHangOfTopWithoutARecordingIsTheOnlyError(t *testing.T) {
 	r := newTopRun(Options{}, TopOptions{})
-	r.images = loadedcode.NewImageCache(0)
-	r.prepare(nil)
-	defer r.close()
-	r.hung, r.failure = true, fmt.Errorf("%w in read", selfhang.Err)
+	r.recording.images = loadedcode.NewImageCache(0)
+	r.recording.prepare(nil)
+	defer r.recording.close()
+	r.recording.hung, r.failure = true, fmt.Errorf("%w in read", selfhang.Err)
 	err := r.finish(nil)
-	if r.hung = false; err == nil || err.Error() != r.failure.Error() {
+	if r.recording.hung = false; err == nil || err.Error() != r.failure.Error() {
 		t.Errorf("%v, want %v", err, r.failure)
 	}
 }
@@ -471,7 +472,7 @@ func stderrFile(t *testing.T) (text func() string) {
 func longRotation(t *testing.T) (r *recording, add func()) {
 	t.Helper()
 	r = newRecording(Options{Output: filepath.Join(t.TempDir(), "r"), Rotate: time.Hour,
-		Sampler: sampler.Options{Freq: 99}})
+		Sampler: target.SamplingOptions{Freq: 99}})
 	r.output.setPath(&r.options, 1)
 	r.images = loadedcode.NewImageCache(0)
 	r.prepare(nil)
@@ -527,7 +528,7 @@ func TestSamplesThatCannotBeReadBackAreReported(t *testing.T) {
 
 func TestTheProgressLineCountsSamplesOfBothEngines(t *testing.T) {
 	g := sampler.Progress{Stacks: 50, Complete: 49}
-	g.Observations, g.Sampled, g.Ticks, g.Threads, g.Failed = 20, 30, 198, 2, 1
+	g.Tracer.Observations, g.Tracer.Sampled, g.Tracer.Ticks, g.Tracer.Threads, g.Tracer.Failed = 20, 30, 198, 2, 1
 	const want = "2.0 s  99/s  50 samples  2 threads  98.0% complete  1 failed  (Ctrl-C ends)"
 	if got := progressText(g, 2); got != want {
 		t.Errorf("%q, want %q", got, want)

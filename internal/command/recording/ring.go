@@ -21,12 +21,12 @@ import (
 
 // ring keeps the last time only, and writes it when a condition begins to hold. Checkpoints write nothing else.
 type ring struct {
-	*recording
-	watch    condition.Watch
-	names    *profile.Names
-	begun    time.Time
-	named    time.Time  // the time in the last file's name
-	suspects chan []int // processes with a possible deadlock
+	recording *recording
+	watch     condition.Watch
+	names     *profile.Names
+	begun     time.Time
+	named     time.Time  // the time in the last file's name
+	suspects  chan []int // processes with a possible deadlock
 
 	mu  sync.Mutex
 	due []reason
@@ -58,16 +58,16 @@ func newRing(r *recording) *ring {
 
 // prepare adds the sink, whose refreshes also evict stacks.
 func (w *ring) prepare() {
-	w.names = profile.NewNames(w.builder, nil)
-	w.samplerOpts.CheckpointEvery, w.samplerOpts.WatchEvery = ringCutEvery, ringWatchEvery
-	w.samplerOpts.Sinks = append(w.samplerOpts.Sinks, &w.watch)
+	w.names = profile.NewNames(w.recording.builder, nil)
+	w.recording.samplerOpts.CheckpointEvery, w.recording.samplerOpts.WatchEvery = ringCutEvery, ringWatchEvery
+	w.recording.samplerOpts.Sinks = append(w.recording.samplerOpts.Sinks, &w.watch)
 }
 
 // begin names functions and examines suspected deadlocks in the background, until end, which fails if a read hangs. The
 // context ends then, too.
 func (w *ring) begin(ctx context.Context) (_ context.Context, end func() error) {
 	if w.isDue() { // since before there was a sampler
-		w.signals.checkpointNow()
+		w.recording.signals.checkpointNow()
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -96,7 +96,7 @@ func (w *ring) examineSuspects(ctx context.Context) error {
 			return nil
 		case pids := <-w.suspects:
 			at, images := time.Now().UnixNano(), loadedcode.NewImageCache(0)
-			found, err := w.deadlocksOf(images, pids)
+			found, err := w.recording.deadlocksOf(images, pids)
 			if err != nil {
 				return err
 			}
@@ -135,7 +135,7 @@ func (w *ring) ask(what, detail string, at int64) {
 	w.mu.Lock()
 	w.due = append(w.due, reason{what, detail, at})
 	w.mu.Unlock()
-	w.signals.checkpointNow()
+	w.recording.signals.checkpointNow()
 }
 
 func (w *ring) isDue() bool {
@@ -146,7 +146,7 @@ func (w *ring) isDue() bool {
 
 // from returns the begin of a write.
 func (w *ring) from(end time.Time) time.Time {
-	if from := end.Add(-w.options.Ring); from.After(w.begun) {
+	if from := end.Add(-w.recording.options.Ring); from.After(w.begun) {
 		return from
 	}
 	return w.begun
@@ -170,25 +170,25 @@ func (w *ring) next(end time.Time, more ...reason) (due []reason, path string, c
 	if w.named = w.named.Add(time.Second); w.named.Before(end) {
 		w.named = end
 	}
-	return due, w.output.rotation.path(w.named), comments
+	return due, w.recording.output.rotation.path(w.named), comments
 }
 
 // writeKept writes what is kept. It stays, as another condition can begin to hold at once.
 func (w *ring) writeKept() {
 	end := time.Now()
 	due, path, comments := w.next(end)
-	w.builder.SetWindow(w.from(end), end)
-	w.setComments(comments...)
-	if err := w.builder.WriteFile(path, w.fileNames); err != nil {
+	w.recording.builder.SetWindow(w.from(end), end)
+	w.recording.setComments(comments...)
+	if err := w.recording.builder.WriteFile(path, w.recording.fileNames); err != nil {
 		console.Errorf("%v; it is tried again within about a minute, and at the end", err)
 		w.mu.Lock()
 		w.due = append(due, w.due...)
 		w.mu.Unlock()
 		return
 	}
-	w.reportLost()
-	w.output.rotation.written++
-	w.output.rotation.prune()
+	w.recording.reportLost()
+	w.recording.output.rotation.written++
+	w.recording.output.rotation.prune()
 	for _, line := range comments {
 		console.Infof("%s → %s", line, path)
 	}
@@ -197,7 +197,7 @@ func (w *ring) writeKept() {
 // beginLast names the last file, and returns its comments.
 func (w *ring) beginLast() (comments []string) {
 	end := time.Now()
-	_, w.output.path, comments = w.next(end, reason{what: "the recording ended", at: end.UnixNano()})
-	w.output.state.setPath(w.output.path)
+	_, w.recording.output.path, comments = w.next(end, reason{what: "the recording ended", at: end.UnixNano()})
+	w.recording.output.state.setPath(w.recording.output.path)
 	return comments
 }

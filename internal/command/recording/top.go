@@ -29,7 +29,7 @@ import (
 var _ profile.StackHolder = (*topRun)(nil) // else nothing is evicted
 
 type topRun struct {
-	*recording
+	recording *recording
 	display   TopOptions
 	store     *top.Store
 	functions *top.FunctionTable
@@ -46,14 +46,14 @@ type topRun struct {
 // RunTop shows live tables.
 func RunTop(o Options, display TopOptions) error {
 	t := newTopRun(o, display)
-	return t.run(t.sampleAndShow)
+	return t.recording.run(t.sampleAndShow)
 }
 
 func newTopRun(o Options, display TopOptions) *topRun {
 	t := &topRun{recording: newRecording(o), display: display, refreshed: make(chan struct{}, 1),
 		done: make(chan struct{})}
-	t.live, t.unexamined = true, !display.Once
-	t.samplerOpts.Sinks = append(t.samplerOpts.Sinks, t)
+	t.recording.live, t.recording.unexamined = true, !display.Once
+	t.recording.samplerOpts.Sinks = append(t.recording.samplerOpts.Sinks, t)
 	return t
 }
 
@@ -63,14 +63,14 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 	t.begun = time.Now()
 	t.store = top.NewStore(t.begun, t.notify)
 	t.setTarget(procs)
-	t.liveNames = profile.NewNames(t.builder, t.notify)
+	t.liveNames = profile.NewNames(t.recording.builder, t.notify)
 	t.functions = top.NewFunctionTable(t.liveNames)
 	var naming sync.WaitGroup
 	quit := make(chan struct{})
 	naming.Go(func() { runNames(t.liveNames, quit) })
 	go func() {
 		defer close(t.done)
-		t.failure = t.sample(sampling)
+		t.failure = t.recording.sample(sampling)
 		t.ended.Store(true)
 		t.notify()
 	}()
@@ -85,7 +85,7 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 // awaitBackground does not wait for a read that hangs.
 func (t *topRun) awaitBackground(wait func()) {
 	if hung := selfhang.Watched(wait); hung != nil {
-		t.hung, t.failure = true, cmp.Or(t.failure, hung)
+		t.recording.hung, t.failure = true, cmp.Or(t.failure, hung)
 	}
 }
 
@@ -112,7 +112,7 @@ func (t *topRun) Add(iv profile.Interval) { t.store.Add(iv) }
 
 // Refresh implements profile.Watcher.
 func (t *topRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
-	t.liveNames.NameSomeGenerated(t.names)
+	t.liveNames.NameSomeGenerated(t.recording.names)
 	t.store.Refresh(at, open)
 }
 
@@ -127,8 +127,8 @@ func (t *topRun) show(ctx context.Context, end func()) error {
 }
 
 func (t *topRun) finish(shown error) error {
-	if t.hung {
-		return t.writeHung(t.failure)
+	if t.recording.hung {
+		return t.recording.writeHung(t.failure)
 	}
 	if !t.onTerminal() && !t.display.Once && shown == nil {
 		shown = t.printLast()
@@ -136,8 +136,8 @@ func (t *topRun) finish(shown error) error {
 	if errors.Is(shown, unix.EPIPE) { // the reader has exited
 		shown = nil
 	}
-	if t.output.path != "" {
-		if err := t.writeWatched(); err != nil {
+	if t.recording.output.path != "" {
+		if err := t.recording.writeWatched(); err != nil {
 			return errs.Join(t.failure, shown, err)
 		}
 	}
@@ -145,38 +145,40 @@ func (t *topRun) finish(shown error) error {
 		return err
 	}
 	switch {
-	case t.output.path != "":
-		return t.reportResult()
-	case t.stats.Samples > 0:
+	case t.recording.output.path != "":
+		return t.recording.reportResult()
+	case t.recording.stats.Samples > 0:
 		return nil
 	}
-	return cmp.Or(t.refusalError(), runstats.NoSamples(&t.stats, t.options.Threads))
+	return cmp.Or(t.recording.refusalError(), runstats.NoSamples(&t.recording.stats, t.recording.options.Threads))
 }
 
 func (t *topRun) printLast() error {
 	t.finishStore()
 	t.Snapshot(0)
-	t.liveNames.ResolveNow(t.names)
+	t.liveNames.ResolveNow(t.recording.names)
 	return t.print(t.Snapshot(0), t.State())
 }
 
 func (t *topRun) finishStore() {
-	t.store.Finish(t.stats.Begun.Add(time.Duration((t.stats.Seconds + t.stats.Suspended) * 1e9)))
+	t.store.Finish(t.recording.stats.Begun.Add(time.Duration((t.recording.stats.Seconds +
+		t.recording.stats.Suspended) * 1e9)))
 }
 
 // State implements top.Source.
 func (t *topRun) State() top.State {
-	g := t.sampler.Progress()
+	g := t.recording.sampler.Progress()
 	st := top.State{
-		Target: t.target, Threads: g.Threads, Complete: -1, Ended: t.ended.Load(),
+		Target: t.target, Threads: g.Tracer.Threads, Complete: -1, Ended: t.ended.Load(),
 	}
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)
 	}
-	if err := process.ExplainFailures(t.pids, process.StopResults{Denied: g.Denied, Traced: g.Traced,
-		Succeeded: g.Stops}); err != nil {
+	if err := process.ExplainFailures(t.recording.pids,
+		process.StopResults{Denied: g.Tracer.Denied, Traced: g.Tracer.Traced,
+			Succeeded: g.Tracer.Stops}); err != nil {
 		st.Trouble = "some threads cannot be sampled: " + err.Error()
-		if g.Stops == 0 {
+		if g.Tracer.Stops == 0 {
 			st.Trouble = "running threads cannot be sampled: " + err.Error()
 		}
 	}

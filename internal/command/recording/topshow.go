@@ -64,7 +64,7 @@ func (t *topRun) printAtEnd(ctx context.Context, end, pause func()) error {
 	t.finishStore()
 	o := t.awaitNames(ctx, t.Snapshot(0), 0, onceNameTimeout, nil)
 	if o.PendingNames == 0 {
-		t.liveNames.ResolveNow(t.names) // generated code
+		t.liveNames.ResolveNow(t.recording.names) // generated code
 		o = t.Snapshot(0)
 	}
 	pause()
@@ -101,7 +101,7 @@ func (t *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait t
 }
 
 func (t *topRun) print(o *top.Snapshot, state top.State) error {
-	o.SetNotes(t.deadlocks)
+	o.SetNotes(t.recording.deadlocks)
 	rows := max(t.display.Rows, 0)
 	if t.display.JSON {
 		return top.WriteJSON(os.Stdout, o, state, t.display.Clock, rows)
@@ -143,7 +143,7 @@ func (t *topRun) forwardRefreshes(ctx context.Context, p *tea.Program, closed <-
 			p.Quit()
 			return
 		case <-t.refreshed:
-			if t.ended.Load() && t.options.Duration > 0 && time.Since(t.begun) >= t.options.Duration {
+			if t.ended.Load() && t.recording.options.Duration > 0 && time.Since(t.begun) >= t.recording.options.Duration {
 				p.Quit()
 				return
 			}

@@ -83,7 +83,7 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 func (o *Opener) Read(name string, read func() ([]byte, error)) ([]byte, error) {
 	b, err := wait(&o.calls, read, nil)
 	if err != nil {
-		noteSkipped(name, err)
+		recordSkipped(name, err)
 	}
 	return b, err
 }

@@ -56,7 +56,7 @@ func (o *Opener) Open(r Request) (*File, error) {
 		f, err = o.openByCopier(r)
 	}
 	if err != nil {
-		noteSkipped(r.name(), err)
+		recordSkipped(r.name(), err)
 		return nil, &os.PathError{Op: "open", Path: r.name(), Err: err}
 	}
 	return f, nil

@@ -177,14 +177,14 @@ func sharesMounts(process string) bool {
 var ownMountList ownMounts
 
 type ownMounts struct {
-	sync.Mutex
+	mu   sync.Mutex
 	fd   int // of mountinfo, 0: not open
 	list mounts
 }
 
 func (o *ownMounts) addTo(m *mounts) {
-	o.Lock()
-	defer o.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if !o.unchanged() {
 		o.list = mounts{fuse: map[uint64]bool{}}
 		o.list.read(selfMounts)

@@ -356,9 +356,9 @@ func TestLateResultsAreDiscarded(t *testing.T) {
 }
 
 func TestSkippedFilesNameTheFirstFile(t *testing.T) {
-	noteSkipped("/mnt/a\x1b]0;x", ErrStuck)
-	noteSkipped("/tmp/perf-1.map", ErrNotTrusted)
-	noteSkipped("/tmp/perf-2.map", ErrOutdated)
+	recordSkipped("/mnt/a\x1b]0;x", ErrStuck)
+	recordSkipped("/tmp/perf-1.map", ErrNotTrusted)
+	recordSkipped("/tmp/perf-2.map", ErrOutdated)
 	for _, line := range SkippedFiles() {
 		if _, remedy, ok := strings.Cut(line, "; "); !ok || remedy == "" {
 			t.Errorf("%q does not say what to do", line)

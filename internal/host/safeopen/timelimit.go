@@ -135,7 +135,7 @@ func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, err
 }
 
 var skippedFiles struct {
-	sync.Mutex
+	mu       sync.Mutex
 	byReason [len(skipReasons)]skipped
 }
 
@@ -155,9 +155,9 @@ var skipReasons = [...]struct {
 		"(%d, first %q); touch it if it is this process's"},
 }
 
-func noteSkipped(name string, err error) {
-	skippedFiles.Lock()
-	defer skippedFiles.Unlock()
+func recordSkipped(name string, err error) {
+	skippedFiles.mu.Lock()
+	defer skippedFiles.mu.Unlock()
 	for i := range skipReasons {
 		if !errors.Is(err, skipReasons[i].err) {
 			continue
@@ -171,8 +171,8 @@ func noteSkipped(name string, err error) {
 
 // SkippedFiles returns a line, with quoted names, for each reason for which existing files were not used.
 func SkippedFiles() []string {
-	skippedFiles.Lock()
-	defer skippedFiles.Unlock()
+	skippedFiles.mu.Lock()
+	defer skippedFiles.mu.Unlock()
 	var out []string
 	for i, s := range skippedFiles.byReason {
 		if s.count > 0 {

@@ -126,7 +126,7 @@ func (f *Finder) read(pid int) (c candidate, ok bool) {
 	if !hasProgram || f.rule.uid >= 0 && int(s.UID[1]) != f.rule.uid {
 		return c, true
 	}
-	if f.rule.Cgroup != "" || f.rule.Unit != "" || f.rule.hasContainer() {
+	if f.rule.Criteria.Cgroup != "" || f.rule.Criteria.Unit != "" || f.rule.hasContainer() {
 		groups, err := os.ReadFile(filepath.Join(f.root, strconv.Itoa(pid), "cgroup"))
 		if err != nil || !f.rule.inGroups(string(groups)) {
 			return c, true

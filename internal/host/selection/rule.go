@@ -17,7 +17,7 @@ import (
 )
 
 // Options are what a user gives; the zero value selects any process.
-type Options struct {
+type Criteria struct {
 	All bool // -a: it may stand alone
 	// Cgroup is a control group's path below the root of its hierarchy, or a pattern of [path.Match]; groups below
 	// match too.
@@ -35,16 +35,16 @@ type Options struct {
 
 // Rule selects processes that satisfy all options.
 type Rule struct {
-	Options
-	uid   int            // −1: any
-	match *regexp.Regexp // nil: any
+	Criteria Criteria
+	uid      int            // −1: any
+	match    *regexp.Regexp // nil: any
 }
 
 // New parses options. The error names the option.
-func New(o Options) (r Rule, err error) {
-	r = Rule{Options: o, uid: -1}
+func New(o Criteria) (r Rule, err error) {
+	r = Rule{Criteria: o, uid: -1}
 	if o.Cgroup != "" {
-		if r.Cgroup, err = cgroupPattern(o.Cgroup); err != nil {
+		if r.Criteria.Cgroup, err = cgroupPattern(o.Cgroup); err != nil {
 			return r, err
 		}
 	}
@@ -53,7 +53,7 @@ func New(o Options) (r Rule, err error) {
 			return r, fmt.Errorf("--unit %s: not the name of a unit", o.Unit)
 		}
 		if !strings.Contains(o.Unit, ".") {
-			r.Unit += ".service"
+			r.Criteria.Unit += ".service"
 		}
 	}
 	if o.User != "" {
@@ -101,23 +101,25 @@ func userID(name string) (int, error) {
 	return n, nil
 }
 
-func (r *Rule) selectsAny() bool { return r.Options == Options{All: r.All} }
+func (r *Rule) selectsAny() bool { return r.Criteria == Criteria{All: r.Criteria.All} }
 
-func (r *Rule) hasContainer() bool { return r.Container != "" || r.Pod != "" }
+func (r *Rule) hasContainer() bool { return r.Criteria.Container != "" || r.Criteria.Pod != "" }
 
 func (r *Rule) inContainer(c *container.Container) bool {
-	return (r.Container == "" || c.HasName(r.Container)) && (r.Pod == "" || c.InPod(r.Pod))
+	return (r.Criteria.Container == "" || c.HasName(r.Criteria.Container)) &&
+		(r.Criteria.Pod == "" || c.InPod(r.Criteria.Pod))
 }
 
 // String returns flags.
 func (r Rule) String() string {
 	var flags []string
-	if r.All {
+	if r.Criteria.All {
 		flags = append(flags, "-a")
 	}
 	for _, flag := range []struct{ name, value string }{
-		{"--cgroup", r.Cgroup}, {"--unit", r.Unit}, {"--container", r.Container}, {"--pod", r.Pod}, {"--user", r.User},
-		{"--match", r.Match},
+		{"--cgroup", r.Criteria.Cgroup}, {"--unit", r.Criteria.Unit}, {"--container", r.Criteria.Container},
+		{"--pod", r.Criteria.Pod}, {"--user", r.Criteria.User},
+		{"--match", r.Criteria.Match},
 	} {
 		if flag.value != "" {
 			flags = append(flags, flag.name+" "+flag.value)
@@ -128,16 +130,16 @@ func (r Rule) String() string {
 
 // inGroups reads /proc/PID/cgroup (cgroups(7)): a line is number:controllers:path; version 2 has no controllers.
 func (r *Rule) inGroups(text string) bool {
-	group, unit := r.Cgroup == "", r.Unit == ""
+	group, unit := r.Criteria.Cgroup == "", r.Criteria.Unit == ""
 	for line := range strings.Lines(text) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(fields) != 3 {
 			continue
 		}
 		at := fields[2]
-		group = group || below(r.Cgroup, at)
+		group = group || below(r.Criteria.Cgroup, at)
 		for controller := range strings.SplitSeq(fields[1], ",") {
-			group = group || controller != "" && below(r.Cgroup, "/"+strings.TrimPrefix(controller, "name=")+at)
+			group = group || controller != "" && below(r.Criteria.Cgroup, "/"+strings.TrimPrefix(controller, "name=")+at)
 		}
 		unit = unit || (fields[1] == "" || fields[1] == "name=systemd") && r.inUnit(at)
 	}
@@ -148,7 +150,7 @@ func (r *Rule) inGroups(text string) bool {
 // that the unit makes, and below user@UID.service that user's units, both under any name.
 func (r *Rule) inUnit(group string) bool {
 	for part := range strings.SplitSeq(strings.TrimPrefix(group, "/"), "/") {
-		if is, _ := path.Match(r.Unit, part); is {
+		if is, _ := path.Match(r.Criteria.Unit, part); is {
 			return true
 		}
 		if !strings.HasSuffix(part, ".slice") && part != r.userManager() {

@@ -40,7 +40,7 @@ const (
 
 func find(t *testing.T, root string, all bool, cgroup, unit, owner, match string) []int {
 	t.Helper()
-	r, err := New(Options{All: all, Cgroup: cgroup, Unit: unit, User: owner, Match: match})
+	r, err := New(Criteria{All: all, Cgroup: cgroup, Unit: unit, User: owner, Match: match})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestTheFirstWordOfATitleIsAName(t *testing.T) {
 }
 
 func TestRulesThatAreNone(t *testing.T) {
-	for _, o := range []Options{{Cgroup: "/a/["}, {Unit: "a/b"}, {Unit: "["}, {User: "no such user"}, {Match: "("}} {
+	for _, o := range []Criteria{{Cgroup: "/a/["}, {Unit: "a/b"}, {Unit: "["}, {User: "no such user"}, {Match: "("}} {
 		if r, err := New(o); err == nil {
 			t.Errorf("%+v is %v", o, r)
 		}
@@ -139,7 +139,7 @@ func TestRulesThatAreNone(t *testing.T) {
 // A shell that was forked becomes what it executes.
 func TestProcessesAreReadAgainWhileTheyAreYoung(t *testing.T) {
 	root := t.TempDir()
-	r, err := New(Options{Match: "^redis$"})
+	r, err := New(Criteria{Match: "^redis$"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestANumberThatIsUsedAgainIsAnotherProcess(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		for _, match := range []string{"", "^redis$"} {
 			root := t.TempDir()
-			r, err := New(Options{All: all, User: "33", Match: match})
+			r, err := New(Criteria{All: all, User: "33", Match: match})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +200,7 @@ func TestANumberThatIsUsedAgainIsAnotherProcess(t *testing.T) {
 // A host has hundreds of kernel threads, which have no command line.
 func TestProcessesWithoutACommandLineAreRememberedAsWell(t *testing.T) {
 	root := t.TempDir()
-	r, err := New(Options{All: true})
+	r, err := New(Criteria{All: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,11 +228,11 @@ func FuzzGroups(f *testing.F) {
 		f.Add(text, "/system.slice/*", "a*.service")
 	}
 	f.Fuzz(func(t *testing.T, text, group, unit string) {
-		r, err := New(Options{Cgroup: group, Unit: unit})
+		r, err := New(Criteria{Cgroup: group, Unit: unit})
 		if err != nil {
 			return
 		}
-		if all, _ := New(Options{All: true}); !all.inGroups(text) {
+		if all, _ := New(Criteria{All: true}); !all.inGroups(text) {
 			t.Error("no rule refuses a process")
 		}
 		_ = r.inGroups(text)

@@ -145,7 +145,7 @@ func (g *Collector) nextHeap(left, total int64) int64 {
 }
 
 var gcState struct {
-	sync.Mutex
+	mu                       sync.Mutex
 	samplers, percent, procs int
 	memory                   atomic.Int64 // limit, bytes
 }
@@ -157,8 +157,8 @@ const tracerProcs = 2
 // DisableAutoGC stops the Go runtime from collecting by itself, if lowMemory only up to lowMemoryTotal, and adds
 // tracerProcs to GOMAXPROCS. undo restores the former state.
 func DisableAutoGC(lowMemory bool) (undo func()) {
-	gcState.Lock()
-	defer gcState.Unlock()
+	gcState.mu.Lock()
+	defer gcState.mu.Unlock()
 	if gcState.samplers++; gcState.samplers == 1 {
 		gcState.percent = debug.SetGCPercent(-1)
 		limit := int64(math.MaxInt64)
@@ -170,8 +170,8 @@ func DisableAutoGC(lowMemory bool) (undo func()) {
 		runtime.GOMAXPROCS(gcState.procs + tracerProcs)
 	}
 	return func() {
-		gcState.Lock()
-		defer gcState.Unlock()
+		gcState.mu.Lock()
+		defer gcState.mu.Unlock()
 		if gcState.samplers--; gcState.samplers == 0 {
 			debug.SetGCPercent(gcState.percent)
 			debug.SetMemoryLimit(gcState.memory.Load())

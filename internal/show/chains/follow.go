@@ -61,7 +61,7 @@ type endKey struct {
 
 // piece is a part of an interval's blocked time that is to be followed.
 type piece struct {
-	*Interval
+	interval        *Interval
 	way             *node  // to the link before
 	prev            *piece // of the link before
 	depth           int
@@ -99,7 +99,7 @@ func Build(all []Interval, period int64) (*Report, error) {
 		case i == 0 || iv.ID != starts[i-1].ID:
 			threads += b.count
 		}
-		if b.follow(&piece{Interval: iv, from: iv.From, to: iv.To, value: iv.Blocked}); b.tooMany() {
+		if b.follow(&piece{interval: iv, from: iv.From, to: iv.To, value: iv.Blocked}); b.tooMany() {
 			return nil, ErrTooMany
 		}
 	}
@@ -166,7 +166,7 @@ func (b *builder) follow(p *piece) {
 	case b.tooMany():
 	case p.depth >= maxLinks:
 		b.unknown(b.asleep(p), "the chain has more links than are followed", p.value)
-	case p.Next.Lock == "" && p.Next.Thread == 0 && len(p.Next.Processes) > 0:
+	case p.interval.Next.Lock == "" && p.interval.Next.Thread == 0 && len(p.interval.Next.Processes) > 0:
 		b.followProcess(p)
 	default:
 		b.followOwners(p)
@@ -179,7 +179,7 @@ func share(value, part, whole int64) int64 {
 
 // followOwners divides a wait by the owners that it and later waits for the lock have seen.
 func (b *builder) followOwners(p *piece) {
-	way, owner, from, rest := b.asleep(p), &p.Next, p.from, p.value
+	way, owner, from, rest := b.asleep(p), &p.interval.Next, p.from, p.value
 	part := func(to, value int64) {
 		if rest -= value; owner.Thread == 0 {
 			b.end(way, owner.End, value)
@@ -189,20 +189,20 @@ func (b *builder) followOwners(p *piece) {
 		q.from, q.to, q.value = from, to, value
 		unseen := "the owner was not seen then"
 		switch {
-		case owner.Thread < firstTask && p.Link.Guess != "":
+		case owner.Thread < firstTask && p.interval.Link.Guess != "":
 			unseen = "the likely owner was not seen, or is one of several"
 		case owner.Thread < firstTask:
 			unseen = "the awaited task ran, was not seen, or shares its name"
 		}
 		b.enter(&q, way, b.threads[owner.Thread], unseen)
 	}
-	list := b.locks[lockKey{p.PID, p.Next.Lock}]
-	first := sort.Search(len(list), func(i int) bool { return list[i].From > p.From })
+	list := b.locks[lockKey{p.interval.PID, p.interval.Next.Lock}]
+	first := sort.Search(len(list), func(i int) bool { return list[i].From > p.interval.From })
 	for _, later := range list[first:min(len(list), first+maxLaterWaits)] {
 		if b.steps++; later.From >= p.to {
 			break
 		}
-		if later.Next.Thread == owner.Thread || later.Next.Thread == p.ID {
+		if later.Next.Thread == owner.Thread || later.Next.Thread == p.interval.ID {
 			continue
 		}
 		if later.From > from {
@@ -215,10 +215,10 @@ func (b *builder) followOwners(p *piece) {
 }
 
 func (b *builder) followProcess(p *piece) {
-	peer, why := b.peer(p.Interval)
-	of, link := b.processes[peer.PID], p.Link
+	peer, why := b.peer(p.interval)
+	of, link := b.processes[peer.PID], p.interval.Link
 	var line []segment
-	switch id := b.atEnd[lockKey{peer.PID, p.Next.OtherEnd}]; {
+	switch id := b.atEnd[lockKey{peer.PID, p.interval.Next.OtherEnd}]; {
 	case why != "":
 	case of == nil:
 		b.end(b.child(b.child(p.way, link), Link{PID: peer.PID, Comm: peer.Name}), End{Kind: Outside}, p.value)
@@ -274,7 +274,7 @@ func (b *builder) peerAtEnd(iv *Interval) (peer waits.Peer, why string) {
 func unserved(p *piece) string {
 	const why = "which thread of the process serves it is not known"
 	for q := p.prev; q != nil; q = q.prev {
-		if slices.ContainsFunc(p.Next.Processes, func(x waits.Peer) bool { return x.PID == q.PID }) {
+		if slices.ContainsFunc(p.interval.Next.Processes, func(x waits.Peer) bool { return x.PID == q.interval.PID }) {
 			return why + "; one of its threads waits for this chain: perhaps a cycle"
 		}
 	}
@@ -339,14 +339,14 @@ func nearest(line []segment, at, period int64) (s segment, ok bool) {
 // through divides the time of a piece among running, queued and blocked, in the proportions of the interval that the
 // chain has reached. Running and queued end the chain; the blocked part follows the next wait.
 func (b *builder) through(p *piece) {
-	total := p.Running + p.Queued + p.Blocked
+	total := p.interval.Running + p.interval.Queued + p.interval.Blocked
 	if total <= 0 {
 		b.unknown(b.asleep(p), "what the thread does is not known", p.value)
 		return
 	}
-	running, queued := share(p.value, p.Running, total), share(p.value, p.Queued, total)
+	running, queued := share(p.value, p.interval.Running, total), share(p.value, p.interval.Queued, total)
 	blocked := p.value - running - queued
-	if p.Blocked == 0 {
+	if p.interval.Blocked == 0 {
 		running, blocked = running+blocked, 0
 	}
 	if running+queued > 0 {
@@ -357,15 +357,16 @@ func (b *builder) through(p *piece) {
 	p.value = blocked
 	switch from := p.prev; {
 	case blocked <= 0:
-	case p.Next.Lock != "" && p.Next.Lock == from.Next.Lock && p.PID == from.PID && !p.Next.Final:
+	case p.interval.Next.Lock != "" && p.interval.Next.Lock == from.interval.Next.Lock &&
+		p.interval.PID == from.interval.PID && !p.interval.Next.Final:
 		b.unknown(p.way, "the owner had released the lock", blocked)
-	case p.Idle != "":
-		b.unknown(b.asleep(p), "it is idle: "+p.Idle, blocked)
+	case p.interval.Idle != "":
+		b.unknown(b.asleep(p), "it is idle: "+p.interval.Idle, blocked)
 	default:
-		final := p.Next.Final && !p.way.isGuess()
+		final := p.interval.Next.Final && !p.way.isGuess()
 		for q := from; q != nil; q = q.prev {
-			final = final && q.Next.Final
-			if q.ID != p.ID {
+			final = final && q.interval.Next.Final
+			if q.interval.ID != p.interval.ID {
 				final = final && !q.way.isGuess()
 				continue
 			}
@@ -384,19 +385,19 @@ func (n *node) isGuess() bool { return n != nil && n.link.Guess != "" }
 
 // asleep and awake return the nodes of an interval below another node, for its blocked and its other time.
 func (b *builder) asleep(p *piece) *node {
-	if p.asleep == nil {
-		p.asleep = b.link(p.Link)
+	if p.interval.asleep == nil {
+		p.interval.asleep = b.link(p.interval.Link)
 	}
-	return b.node(p.way, p.asleep)
+	return b.node(p.way, p.interval.asleep)
 }
 
 func (b *builder) awake(p *piece) *node {
-	if p.awake == nil {
-		l := p.Link
+	if p.interval.awake == nil {
+		l := p.interval.Link
 		l.WaitsFor, l.Guess = nil, ""
-		p.awake = b.link(l)
+		p.interval.awake = b.link(l)
 	}
-	return b.node(p.way, p.awake)
+	return b.node(p.way, p.interval.awake)
 }
 
 func (b *builder) child(parent *node, l Link) *node { return b.node(parent, b.link(l)) }
@@ -456,9 +457,9 @@ func (p *process) busySegments() []segment {
 		return p.busy
 	}
 	type edge struct {
-		at int64
-		*Interval
-		begins bool
+		at       int64
+		interval *Interval
+		begins   bool
 	}
 	var edges []edge
 	for _, iv := range p.intervals {
@@ -474,15 +475,15 @@ func (p *process) busySegments() []segment {
 			iv := serving(busy)
 			p.busy = append(p.busy, segment{edges[n-1].at, e.at, iv, iv != nil && idle > 0})
 		}
-		switch isIdle := e.Apart || e.Idle != "" && e.Running == 0; {
+		switch isIdle := e.interval.Apart || e.interval.Idle != "" && e.interval.Running == 0; {
 		case isIdle && e.begins:
 			idle++
 		case isIdle:
 			idle--
 		case e.begins:
-			busy[e.ID] = e.Interval
-		case busy[e.ID] == e.Interval:
-			delete(busy, e.ID)
+			busy[e.interval.ID] = e.interval
+		case busy[e.interval.ID] == e.interval:
+			delete(busy, e.interval.ID)
 		}
 	}
 	return p.busy

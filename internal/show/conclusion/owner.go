@@ -18,7 +18,7 @@ const runs, sleeps, waitsToo, joins = "runs", "sleeps", "waits, too", "waits for
 
 // activity is what a thread, or tasks, do under a function.
 type activity struct {
-	holder
+	holder        holder
 	doing, object string // runs, sleeps, waitsToo, joins, or the call of a wait, for an object or ""
 	in            int32  // the function that sleeps, which the holder's one calls; anywhere means none
 }
@@ -128,7 +128,7 @@ func (s *Summary) doing(is func(holder) bool) string {
 func (s *Summary) likelyHeldBy(g *group) string {
 	times := map[holder]int64{}
 	for a, v := range s.awake {
-		if _, takes := g.functions[a.function]; takes && !s.standsForMany(a.function) {
+		if _, takes := g.functions[a.holder.function]; takes && !s.standsForMany(a.holder.function) {
 			times[a.holder] += v
 		}
 	}

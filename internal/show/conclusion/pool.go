@@ -69,8 +69,8 @@ func (s *Summary) fullPool(g *group) string {
 	doing := s.doing(func(h holder) bool { return h.function == anywhere && s.threads[h.thread].pool == pool })
 	functions := map[int32]int64{}
 	for a, time := range s.awake {
-		if a.function != anywhere && s.threads[a.thread].pool == pool {
-			functions[a.function] += time
+		if a.holder.function != anywhere && s.threads[a.holder.thread].pool == pool {
+			functions[a.holder.function] += time
 		}
 	}
 	if f, time := Largest(functions, cmp.Compare); time > wall[pool]/2 {

@@ -34,7 +34,7 @@ type copyExtender struct {
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
 // runtime's data. It returns false if nothing can be added.
 func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
-	planned := th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
+	planned := th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.ID.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
 		return e.planStack(t, w, th, s) || planned
@@ -66,7 +66,7 @@ func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *obse
 	switch {
 	case kept+size <= copied:
 		// A stop that took longer than is permitted ended its copy early: another may copy as much as was planned.
-		return e.pause > 0 && s.How == observe.ByStop && s.StopTime > int64(e.pause)
+		return e.pause > 0 && s.How == observe.ByStop && s.Stop.StopTime > int64(e.pause)
 	case !e.charge(int64(kept + size)):
 		return false
 	case other:
@@ -82,8 +82,8 @@ func (e *copyExtender) bytesWithinPause(s *observe.RawSample) uint64 {
 	if e.pause <= 0 || s.How != observe.ByStop {
 		return math.MaxUint64
 	}
-	rest := int64(e.pause) - max(s.StopTime-s.CopyTime, 0) // not spent copying
-	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.CopyTime, 1)))
+	rest := int64(e.pause) - max(s.Stop.StopTime-s.Cost.CopyTime, 0) // not spent copying
+	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.Cost.CopyTime, 1)))
 }
 
 func (e *copyExtender) charge(size int64) bool {

@@ -99,7 +99,7 @@ func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 // completeStack samples again while the stack lacks data, unless isLast. It returns the last sample and its thread.
 func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *observe.Thread, first *observe.RawSample,
 	isLast func() bool) (t stacks.Thread, s *observe.RawSample, err error) {
-	s, t = first, w.LiveThread(target, th.TID, first)
+	s, t = first, w.LiveThread(target, th.ID.TID, first)
 	if first.State == sample.Stopped { // by a signal: a stop for its registers and its whole stack delays nothing
 		o.MaxPause = 0
 	}
@@ -114,7 +114,7 @@ func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *ob
 			break
 		}
 		w.Uncharge()
-		s, t = further, w.LiveThread(target, th.TID, further)
+		s, t = further, w.LiveThread(target, th.ID.TID, further)
 	}
 	w.Memory.Give(more.taken)
 	return t, s, err
@@ -141,10 +141,10 @@ func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread
 			break
 		}
 		d.walk.Uncharge()
-		t = d.walk.LiveThread(d.target, th.TID, s)
+		t = d.walk.LiveThread(d.target, th.ID.TID, s)
 		d.explainer.Explain(&t, s)
 		if d.options.waitRetried != nil {
-			d.options.waitRetried(th.TID, s.Sched.Runs, d.explainer.Retryable)
+			d.options.waitRetried(th.ID.TID, s.Sched.Runs, d.explainer.Retryable)
 		}
 	}
 	return t

@@ -184,7 +184,7 @@ func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Th
 			unsampled = slices.Clone(todo[i:])
 			break
 		}
-		for raw.take(observer.NextStopped(0)) { // no stops during passive reads
+		for raw.take(observer.Stops.NextStopped(0)) { // no stops during passive reads
 		}
 		outcome, s, err := observer.Begin(th)
 		switch {
@@ -193,20 +193,21 @@ func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Th
 		case outcome == observe.Done:
 			raw.store(th, s, nil)
 		case outcome == observe.Pending:
-			for now := procmem.Now(); raw.take(observer.Next(now)); {
+			for now := procmem.Now(); raw.take(observer.Stops.Next(now)); {
 			}
 		}
 	}
-	for until := procmem.Now() + collectFor; raw.take(observer.Next(until)); {
+	for until := procmem.Now() + collectFor; raw.take(observer.Stops.Next(until)); {
 	}
 	suspending := ptrace.Suspending()
 	if suspending {
-		for until := observer.AcknowledgeSuspend(); observer.PendingStops() > 0 && raw.take(observer.Next(until)); {
+		for until := observer.Stops.AcknowledgeSuspend(); observer.Stops.PendingStops() > 0 &&
+			raw.take(observer.Stops.Next(until)); {
 		}
 	}
 	for _, th := range todo {
 		switch {
-		case !observer.Cancel(th):
+		case !observer.Stops.Cancel(th):
 		case suspending:
 			unsampled = append(unsampled, th)
 		default:

@@ -28,7 +28,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 
 func writeFirefox(d *view.Data, to io.Writer) error {
 	d.AllFrames() // for places
-	ff := &firefoxBuilder{Data: d, places: d.Places(), start: d.Profile.TimeNanos, cpu: -1}
+	ff := &firefoxBuilder{data: d, places: d.Places(), start: d.Profile.TimeNanos, cpu: -1}
 	if i, ok := d.TypeIndex(rec.TypeCPU); ok {
 		ff.cpu = i
 	}
@@ -51,7 +51,7 @@ func writeFirefox(d *view.Data, to io.Writer) error {
 }
 
 type firefoxBuilder struct {
-	*view.Data
+	data   *view.Data
 	places map[int32]view.Place
 	start  int64 // in nanoseconds of Unix time
 	cpu    int   // index of CPU time, −1 if none
@@ -69,7 +69,7 @@ const (
 
 func (ff *firefoxBuilder) take(n int64) bool {
 	ff.taken += n
-	return ff.Memory.Take(n)
+	return ff.data.Memory.Take(n)
 }
 
 type (
@@ -78,7 +78,7 @@ type (
 )
 
 func (ff *firefoxBuilder) meta() object {
-	s := ff.Summary()
+	s := ff.data.Summary()
 	interval := 10.0
 	if s.Rate > 0 {
 		interval = 1000 / s.Rate
@@ -99,7 +99,7 @@ func (ff *firefoxBuilder) meta() object {
 func (ff *firefoxBuilder) thread(g *view.Group) object {
 	view.SortByTime(g.Samples)
 	t := &firefoxThread{ff: ff, strings: []string{}, stringAt: map[string]int{}, funcAt: map[int32]int{},
-		resourceAt: map[string]int{}, tree: ff.NewCallTree()}
+		resourceAt: map[string]int{}, tree: ff.data.NewCallTree()}
 	time := 0.0 // ms since the start; without times, the sum of the samples' values so far
 	for _, s := range g.Samples {
 		if end := view.NumLabel(s, rec.LabelEnd); end > 0 && ff.start > 0 {
@@ -131,24 +131,24 @@ func (ff *firefoxBuilder) thread(g *view.Group) object {
 
 // millis is 1 for units that are no time.
 func (ff *firefoxBuilder) millis(s *profile.Sample) float64 {
-	if per, ok := tabular.NanosPer[ff.Unit]; ok {
-		return math.Max(0, float64(s.Value[ff.ValueIndex])*per/1e6)
+	if per, ok := tabular.NanosPer[ff.data.Unit]; ok {
+		return math.Max(0, float64(s.Value[ff.data.ValueIndex])*per/1e6)
 	}
 	return 1
 }
 
 func (ff *firefoxBuilder) weight(s *profile.Sample) any {
-	if _, ok := tabular.NanosPer[ff.Unit]; ok {
+	if _, ok := tabular.NanosPer[ff.data.Unit]; ok {
 		return ff.millis(s)
 	}
-	return s.Value[ff.ValueIndex]
+	return s.Value[ff.data.ValueIndex]
 }
 
 func (ff *firefoxBuilder) weightType() string {
-	switch _, ok := tabular.NanosPer[ff.Unit]; {
+	switch _, ok := tabular.NanosPer[ff.data.Unit]; {
 	case ok:
 		return "tracing-ms"
-	case ff.Unit == "bytes":
+	case ff.data.Unit == "bytes":
 		return "bytes"
 	}
 	return "samples"
@@ -175,7 +175,7 @@ func (t *firefoxThread) sample(s *profile.Sample, time float64) {
 		return
 	}
 	node := int32(0)
-	for _, f := range slices.Backward(t.ff.Stack(s)) {
+	for _, f := range slices.Backward(t.ff.data.Table.Stack(s)) {
 		node = t.tree.Child(node, f)
 	}
 	t.stacks = append(t.stacks, node-1)
@@ -236,7 +236,7 @@ func (t *firefoxThread) funcTable() object {
 	n := len(t.funcs)
 	name, resource, file, line := make([]int, n), make([]int, n), make([]any, n), make([]any, n)
 	for i, f := range t.funcs {
-		fr := &t.ff.Frames[f]
+		fr := &t.ff.data.Table.Frames[f]
 		name[i], resource[i] = t.str(fr.Name), t.resource(fr.Module)
 		if p := t.ff.places[f]; p.File != "" {
 			if file[i] = t.str(p.File); p.Line != 0 {
@@ -254,7 +254,7 @@ func (t *firefoxThread) frameTable() object {
 	fn, category := make([]int, n), make([]int, n)
 	for i, f := range t.funcs {
 		fn[i], category[i] = i, 1
-		if t.ff.Frames[f].Synthetic() {
+		if t.ff.data.Table.Frames[f].Synthetic() {
 			category[i] = 2
 		}
 	}

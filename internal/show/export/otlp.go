@@ -49,14 +49,14 @@ func writeOTLP(d *view.Data, to io.Writer) error {
 const otlpSampleCost = 256
 
 type otlpEncoder struct {
-	*view.Data
+	data      *view.Data
 	tables    *otlp.Dictionary
 	locations map[*profile.Location]int64
 	taken     int64 // bytes of memory, of the current resource
 }
 
 func newOTLPEncoder(d *view.Data) *otlpEncoder {
-	return &otlpEncoder{Data: d, tables: otlp.NewDictionary(d.Memory.Take), locations: map[*profile.Location]int64{}}
+	return &otlpEncoder{data: d, tables: otlp.NewDictionary(d.Memory.Take), locations: map[*profile.Location]int64{}}
 }
 
 type otlpResource struct {
@@ -68,7 +68,7 @@ type otlpResource struct {
 
 func (e *otlpEncoder) take(n int64) bool {
 	e.taken += n
-	return e.Memory.Take(n)
+	return e.data.Memory.Take(n)
 }
 
 func (e *otlpEncoder) resources() (all []*otlpResource) {
@@ -77,7 +77,7 @@ func (e *otlpEncoder) resources() (all []*otlpResource) {
 		comm string
 	}
 	known := map[process]*otlpResource{}
-	for _, s := range e.Profile.Sample {
+	for _, s := range e.data.Profile.Sample {
 		if !e.take(otlpSampleCost) {
 			return nil
 		}
@@ -126,7 +126,7 @@ func (e *otlpEncoder) resource(r *otlpResource) protobuf.Message {
 		}
 	}
 	var profiles []protobuf.Message
-	for i, t := range e.Profile.SampleType {
+	for i, t := range e.data.Profile.SampleType {
 		if t.Type == view.TypeBlocked { // derived, not in the file
 			continue
 		}
@@ -138,8 +138,8 @@ func (e *otlpEncoder) resource(r *otlpResource) protobuf.Message {
 }
 
 func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) protobuf.Message {
-	begin := max(e.Profile.TimeNanos, 0)
-	length := max(e.Profile.DurationNanos, 1)
+	begin := max(e.data.Profile.TimeNanos, 0)
+	length := max(e.data.Profile.DurationNanos, 1)
 	m := r.samples.Profile(e.tables, t.Type, t.Unit, uint64(begin), length,
 		func(s *profile.Sample) (int64, uint64, bool) {
 			ends := s.NumLabel[rec.LabelEnd]
@@ -151,9 +151,9 @@ func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) 
 	if m == nil || !e.take(int64(4*len(m))) {
 		return nil
 	}
-	if p := e.Profile.PeriodType; p != nil {
+	if p := e.data.Profile.PeriodType; p != nil {
 		m.Bytes(5, e.tables.ValueType(p.Type, p.Unit))
-		m.Int(6, e.Profile.Period)
+		m.Int(6, e.data.Profile.Period)
 	}
 	id := sha256.Sum256([]byte(strings.Join([]string{strconv.FormatInt(begin, 10), strconv.FormatInt(length, 10),
 		strconv.FormatInt(r.pid, 10), r.comm, t.Type, strconv.Itoa(len(m))}, "\x00")))

@@ -30,7 +30,7 @@ func writePerfetto(d *view.Data, to io.Writer) error {
 		func(s *profile.Sample) bool { return view.NumLabel(s, rec.LabelEnd) != 0 }) {
 		return fmt.Errorf("%w; a trace needs a recording of prywalk without --aggregate", view.ErrNoTime)
 	}
-	t := &perfetto{Data: d, clocks: clocks, to: to, names: map[string]uint64{}, processes: map[int64]uint64{},
+	t := &perfetto{data: d, clocks: clocks, to: to, names: map[string]uint64{}, processes: map[int64]uint64{},
 		step: max(10e6, d.Profile.DurationNanos/perfettoPoints)}
 	for _, g := range d.Groups("thread") {
 		if d.Memory.Err() == nil && t.err == nil {
@@ -56,7 +56,7 @@ const (
 )
 
 type perfetto struct {
-	*view.Data
+	data      *view.Data
 	clocks    view.ClockIndices
 	to        io.Writer
 	err       error
@@ -122,7 +122,7 @@ func (t *perfetto) begin(track uint64, time int64, name string) {
 	iid, known := t.names[name]
 	var interned protobuf.Message
 	if !known {
-		t.Memory.Take(perfettoNameCost + int64(len(name)))
+		t.data.Memory.Take(perfettoNameCost + int64(len(name)))
 		iid = uint64(len(t.names) + 1)
 		t.names[name] = iid
 		var entry protobuf.Message
@@ -190,13 +190,13 @@ func (t *perfetto) thread(g *view.Group) {
 			continue
 		}
 		names = names[:0]
-		for _, f := range slices.Backward(t.Stack(s)) {
-			names = append(names, t.Frames[f].Name)
+		for _, f := range slices.Backward(t.data.Table.Stack(s)) {
+			names = append(names, t.data.Table.Frames[f].Name)
 		}
 		t.show(&stacks, names, end-wall, end)
 		state := view.Label(s, rec.LabelState)
 		if view.Label(s, rec.LabelWait) != "" {
-			state = t.WaitName(s)
+			state = t.data.WaitName(s)
 		}
 		t.show(&states, []string{cmp.Or(state, "no state")}, end-wall, end)
 	}
@@ -206,13 +206,13 @@ func (t *perfetto) thread(g *view.Group) {
 
 // counters write each process's clocks, each as the sum so far.
 func (t *perfetto) counters() {
-	start, points := t.Profile.TimeNanos, int(t.Profile.DurationNanos/t.step)+2
+	start, points := t.data.Profile.TimeNanos, int(t.data.Profile.DurationNanos/t.step)+2
 	sums := map[int64][3][]int64{}
 	for _, pid := range t.order {
-		t.Memory.Take(3 * 8 * int64(points))
+		t.data.Memory.Take(3 * 8 * int64(points))
 		sums[pid] = [3][]int64{make([]int64, points), make([]int64, points), make([]int64, points)}
 	}
-	for _, s := range t.Profile.Sample {
+	for _, s := range t.data.Profile.Sample {
 		end, wall := view.NumLabel(s, rec.LabelEnd)-start, s.Value[t.clocks.Wall]
 		point := func(time int64) int { return int(min(max(time+t.step-1, 0)/t.step, int64(points-1))) }
 		for i, v := range [3]int64{s.Value[t.clocks.CPU], s.Value[t.clocks.RunQueue], max(0, t.clocks.Blocked(s))} {

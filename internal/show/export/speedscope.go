@@ -56,7 +56,7 @@ func writeSpeedscope(d *view.Data, to io.Writer) error {
 	}
 	out.Text(`],"shared":{"frames":[`)
 	files := d.Places()
-	for i, f := range d.Frames {
+	for i, f := range d.Table.Frames {
 		out.Comma(i)
 		out.Value(&speedscopeFrame{Name: f.Name, File: cmp.Or(files[int32(i)].File, f.Module),
 			Line: files[int32(i)].Line})
@@ -78,7 +78,7 @@ func speedscopeThread(out *printable.JSONWriter, d *view.Data, g *view.Group) {
 	for i := 0; i < len(list) && out.Err() == nil && d.Memory.Err() == nil; i++ {
 		out.Comma(i)
 		stack = append(stack[:0], '[')
-		for j, f := range slices.Backward(d.Stack(list[i])) { // outermost first
+		for j, f := range slices.Backward(d.Table.Stack(list[i])) { // outermost first
 			stack = strconv.AppendInt(stack, int64(f), 10)
 			if j > 0 {
 				stack = append(stack, ',')

@@ -22,7 +22,7 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	got := map[string]string{}
 	for _, by := range []string{"wait", "thread"} {
 		for _, r := range snap.groups(Wall, by) {
-			got[r.name()] = r.Idle
+			got[r.name()] = r.idleness.Idle
 		}
 	}
 	for name, want := range map[string]string{
@@ -73,7 +73,7 @@ func TestASemaphoreWithATypeIsAWaitForWork(t *testing.T) {
 	f.refresh()
 	rows := f.snapshot(0).groups(Wall, "wait")
 	const name = "futex: threading.Lock in rayon_core::sleep::Sleep::sleep"
-	if len(rows) != 1 || rows[0].name() != name || rows[0].Idle != waits.IdlePool {
-		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].name(), rows[0].Idle)
+	if len(rows) != 1 || rows[0].name() != name || rows[0].idleness.Idle != waits.IdlePool {
+		t.Errorf("%d rows, the first is %s, idle by %q", len(rows), rows[0].name(), rows[0].idleness.Idle)
 	}
 }

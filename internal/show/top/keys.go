@@ -42,7 +42,7 @@ func (m *Model) edit(k tea.KeyPressMsg) {
 		if m.filter = re; m.input == "" {
 			m.filter = nil
 		}
-		m.cursor, m.top, m.follow = 0, 0, none
+		m.position.cursor, m.position.top, m.follow = 0, 0, none
 	case "esc", escTwice:
 		m.typing, m.badExpr, m.input = false, false, ""
 		m.filter = nil
@@ -61,24 +61,24 @@ func (m *Model) move(name string) bool {
 	step := max(1, m.page.visibleRows-1)
 	switch name {
 	case "up", "k":
-		m.cursor--
+		m.position.cursor--
 	case "down", "j":
-		m.cursor++
+		m.position.cursor++
 	case "pgup", "ctrl+b":
-		m.cursor -= step
+		m.position.cursor -= step
 	case "pgdown", "ctrl+f":
-		m.cursor += step
+		m.position.cursor += step
 	case "home", "g":
-		m.cursor = 0
+		m.position.cursor = 0
 	case "end", "G":
-		m.cursor = m.page.rows - 1
+		m.position.cursor = m.page.rows - 1
 	default:
 		return false
 	}
-	m.cursor = max(0, min(m.cursor, m.page.rows-1))
+	m.position.cursor = max(0, min(m.position.cursor, m.page.rows-1))
 	m.follow = none
-	if m.cursor > 0 && m.cursor < len(m.page.ids) {
-		m.follow = m.page.ids[m.cursor]
+	if m.position.cursor > 0 && m.position.cursor < len(m.page.ids) {
+		m.follow = m.page.ids[m.position.cursor]
 	}
 	return true
 }
@@ -126,14 +126,14 @@ func (m *Model) showView(name string) {
 
 // openRow must follow a drawing after the last message, as Bubble Tea does it.
 func (m *Model) openRow() {
-	if m.opened == none && m.cursor < len(m.page.ids) {
+	if m.position.opened == none && m.position.cursor < len(m.page.ids) {
 		m.table = m.position
-		m.position, m.follow = position{opened: m.page.ids[m.cursor]}, none
+		m.position, m.follow = position{opened: m.page.ids[m.position.cursor]}, none
 	}
 }
 
 func (m *Model) goBack() {
-	if m.opened == none {
+	if m.position.opened == none {
 		m.filter, m.input = nil, ""
 		return
 	}

@@ -58,12 +58,12 @@ type Model struct {
 	typing  bool
 	badExpr bool
 
-	view tableView
-	all  bool // functions, not only the program's own ones
-	position
-	table  position // of the table whose row is opened
-	follow rowID    // id of the selected row, if the cursor follows it; without one, the position stays
-	page   page
+	view     tableView
+	all      bool // functions, not only the program's own ones
+	position position
+	table    position // of the table whose row is opened
+	follow   rowID    // id of the selected row, if the cursor follows it; without one, the position stays
+	page     page
 }
 
 // position is where in the view the display is.

@@ -157,8 +157,8 @@ func TestTheSelectedRowIsMarkedWithoutColours(t *testing.T) {
 	m, _ := display(t, 80, 24)
 	for _, view := range []string{"functions", "stacks"} {
 		for row := range m.page.rows {
-			if text := m.text(); m.cursor != row || strings.Count(text, "\n>") != 1 {
-				t.Errorf("%s, row %d: the cursor is at %d in\n%s", view, row, m.cursor, text)
+			if text := m.text(); m.position.cursor != row || strings.Count(text, "\n>") != 1 {
+				t.Errorf("%s, row %d: the cursor is at %d in\n%s", view, row, m.position.cursor, text)
 			}
 			press(m, "down")
 		}

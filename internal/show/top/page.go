@@ -43,10 +43,10 @@ func (m *Model) tableLines() []string {
 		m.page.visibleRows = max(1, s.Height-reservedLines-len(lines))
 	}
 	m.placeCursor()
-	head, shown := draw(m.top, min(rows, m.top+m.page.visibleRows))
+	head, shown := draw(m.position.top, min(rows, m.position.top+m.page.visibleRows))
 	lines = append(lines, s.paint(dim, head))
 	for i, r := range shown {
-		if m.top+i == m.cursor {
+		if m.position.top+i == m.position.cursor {
 			r = s.selected(r)
 		}
 		lines = append(lines, r)
@@ -64,11 +64,11 @@ func (m *Model) tableLines() []string {
 // placeCursor follows the cursor's row, or keeps the cursor within the rows.
 func (m *Model) placeCursor() {
 	if row := slices.IndexFunc(m.page.ids, m.follow.is); row >= 0 {
-		m.cursor = row
+		m.position.cursor = row
 	}
-	m.cursor = max(0, min(m.cursor, m.page.rows-1))
-	m.top = max(0, min(m.top, m.cursor, m.page.rows-m.page.visibleRows))
-	m.top = max(m.top, m.cursor-m.page.visibleRows+1)
+	m.position.cursor = max(0, min(m.position.cursor, m.page.rows-1))
+	m.position.top = max(0, min(m.position.top, m.position.cursor, m.page.rows-m.page.visibleRows))
+	m.position.top = max(m.position.top, m.position.cursor-m.page.visibleRows+1)
 }
 
 // selected replaces the first cell, a space, without colours.
@@ -102,8 +102,8 @@ func (m *Model) emptyTableText() string {
 
 // shownClock is wall time in place of CPU time for waits, and for an opened row without CPU time.
 func (m *Model) shownClock() Clock {
-	if m.clock == CPU && m.opened != none && m.view != waitsView {
-		if c, _ := m.snapshot.data.Clocks(m.snapshot.samplesOf(m.opened, m.view, CPU)); c.CPU > 0 {
+	if m.clock == CPU && m.position.opened != none && m.view != waitsView {
+		if c, _ := m.snapshot.data.Clocks(m.snapshot.samplesOf(m.position.opened, m.view, CPU)); c.CPU > 0 {
 			return CPU
 		}
 		return Wall
@@ -118,12 +118,12 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 	snap, s, clock := m.snapshot, m.screen, m.shownClock()
 	d := snap.by(clock)
 	m.page.ids, m.page.own = m.page.ids[:0], false
-	if m.opened != none {
+	if m.position.opened != none {
 		marked := none.frame
 		if m.view == functionsView {
-			marked = m.opened.frame
+			marked = m.position.opened.frame
 		}
-		lines := s.stackLines(d, stacksOf(d, snap.samplesOf(m.opened, m.view, clock)), marked)
+		lines := s.stackLines(d, stacksOf(d, snap.samplesOf(m.position.opened, m.view, clock)), marked)
 		return len(lines), func(from, to int) (string, []string) {
 			return s.cut("stacks " + m.openedName() + ", innermost first"), lines[from:to]
 		}
@@ -132,7 +132,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 		rows, own := snap.functionTable(clock, m.all || m.filter != nil)
 		m.page.own = own != nil
 		rows = matching(rows, m.filter, func(r *view.Row) string {
-			return d.Frames[r.Frame].DisplayName() + " " + d.Frames[r.Frame].Module
+			return d.Table.Frames[r.Frame].DisplayName() + " " + d.Table.Frames[r.Frame].Module
 		})
 		for i := range rows {
 			m.page.ids = append(m.page.ids, rowID{frame: rows[i].Frame})
@@ -142,7 +142,7 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 	what := groupings[m.view]
 	list := matching(snap.groups(clock, what), m.filter, func(r *groupRow) string { return r.name() + " " + r.in })
 	for i := range list {
-		m.page.ids = append(m.page.ids, idOf(list[i].Group, m.view))
+		m.page.ids = append(m.page.ids, idOf(list[i].group, m.view))
 	}
 	return len(list), func(from, to int) (string, []string) { return s.groupLines(d, list[from:to], what) }
 }
@@ -150,11 +150,11 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 func (m *Model) openedName() string {
 	switch m.view {
 	case threadsView:
-		return "of " + printable.String(m.opened.group)
+		return "of " + printable.String(m.position.opened.group)
 	case waitsView:
-		return "in " + printable.String(m.opened.group)
+		return "in " + printable.String(m.position.opened.group)
 	}
-	return "with " + printable.String(m.snapshot.data.Frames[m.opened.frame].Name)
+	return "with " + printable.String(m.snapshot.data.Table.Frames[m.position.opened.frame].Name)
 }
 
 func (m *Model) status(rows int) string {
@@ -177,7 +177,7 @@ func (m *Model) status(rows int) string {
 		parts = append(parts, printable.Line(m.state.Trouble))
 	}
 	what := viewNames[m.view]
-	if m.opened != none {
+	if m.position.opened != none {
 		what = "stacks"
 	}
 	if m.page.own {
@@ -187,8 +187,8 @@ func (m *Model) status(rows int) string {
 	if m.filter != nil {
 		parts = append(parts, "filter /"+printable.String(m.filter.String())+"/")
 	}
-	if rows > 0 && m.opened == none {
-		parts = append(parts, fmt.Sprintf("%d of %d", m.cursor+1, rows))
+	if rows > 0 && m.position.opened == none {
+		parts = append(parts, fmt.Sprintf("%d of %d", m.position.cursor+1, rows))
 	}
 	if cure := m.snapshot.by(CPU).WhyIncomplete(); cure != "" {
 		parts = append(parts, printable.Line(cure))

@@ -62,23 +62,25 @@ func calls(d *view.Data, own *view.Application, function int32) string {
 
 // groupRow is a thread or a wait.
 type groupRow struct {
-	*view.Group
-	view.Clocks
+	group  *view.Group
+	clocks view.Clocks
 	// in is the program's function with most time.
 	in string
 	// count is the number of threads, plus the mean number of concurrent tasks.
 	count int64
 	tasks bool // there are some
 	// Idleness is that of all its time; zero if its parts differ.
-	waits.Idleness
+	idleness waits.Idleness
 }
 
 // name is without the mark.
-func (r *groupRow) name() string { return printable.String(strings.TrimSuffix(r.Name, " "+r.Mark())) }
+func (r *groupRow) name() string {
+	return printable.String(strings.TrimSuffix(r.group.Name, " "+r.idleness.Mark()))
+}
 
 // mark follows the name; it is "" for groups that are not idle.
 func (r *groupRow) mark() string {
-	if mark := r.Mark(); mark != "" {
+	if mark := r.idleness.Mark(); mark != "" {
 		return " " + printable.Line(mark)
 	}
 	return ""
@@ -96,14 +98,15 @@ func (snap *Snapshot) groupsBy(c Clock, by string) []*view.Group {
 func (snap *Snapshot) groups(c Clock, by string) (rows []groupRow) {
 	d := snap.by(c)
 	for _, g := range snap.groupsBy(c, by) {
-		r := groupRow{Group: g, Idleness: d.Idleness(g.Samples), in: mainFunction(d, g.Samples)}
-		r.Clocks, _ = d.Clocks(g.Samples)
+		r := groupRow{group: g, idleness: d.Idleness(g.Samples), in: mainFunction(d, g.Samples)}
+		r.clocks, _ = d.Clocks(g.Samples)
 		threads, tasks := d.CountWaiters(g.Samples)
 		r.count, r.tasks = max(1, threads+tasks), tasks > 0 // threads that are merged have no numbers
 		rows = append(rows, r)
 	}
 	slices.SortStableFunc(rows, func(a, b groupRow) int {
-		return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(b.Value, a.Value), cmp.Compare(b.Wall(), a.Wall()))
+		return cmp.Or(cmp.Compare(a.idleness.Rank(), b.idleness.Rank()), cmp.Compare(b.group.Value, a.group.Value),
+			cmp.Compare(b.clocks.Wall(), a.clocks.Wall()))
 	})
 	return rows
 }
@@ -120,25 +123,25 @@ func mainFunction(d *view.Data, samples []*pprof.Sample) string {
 		if v == 0 {
 			v = s.Value[clocks.Wall] / 1e3 // a fallback of low weight
 		}
-		stack := d.Stack(s)
-		i, _ := d.OwnFrame(stack)
+		stack := d.Table.Stack(s)
+		i, _ := d.Table.OwnFrame(stack)
 		times[stack[i]] += v
 	}
-	name := func(n int32) string { return d.Frames[n].Name }
+	name := func(n int32) string { return d.Table.Frames[n].Name }
 	best, v := conclusion.Largest(times, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(name(a), name(b)), cmp.Compare(a, b))
 	})
 	if v == 0 {
 		return ""
 	}
-	return d.Frames[best].DisplayName()
+	return d.Table.Frames[best].DisplayName()
 }
 
 func (snap *Snapshot) samplesOf(row rowID, v tableView, c Clock) (samples []*pprof.Sample) {
 	d := snap.by(c)
 	if v == functionsView {
 		return slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *pprof.Sample) bool {
-			return !slices.Contains(d.Stack(s), row.frame)
+			return !slices.Contains(d.Table.Stack(s), row.frame)
 		})
 	}
 	for _, g := range snap.groupsBy(c, groupings[v]) {

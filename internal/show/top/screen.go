@@ -138,10 +138,10 @@ func groupCells(d *view.Data, rows []groupRow) (cells [groupColumns][]string) {
 	}
 	for i := range rows {
 		v := &rows[i]
-		cells[groupShare] = append(cells[groupShare], d.Precision.Share(v.Value))
-		cells[groupCPU] = append(cells[groupCPU], tabular.Nanos(v.CPU))
-		cells[groupRunQueue] = append(cells[groupRunQueue], tabular.Nanos(v.RunQueue))
-		cells[groupBlocked] = append(cells[groupBlocked], tabular.Nanos(v.Blocked))
+		cells[groupShare] = append(cells[groupShare], d.Precision.Share(v.group.Value))
+		cells[groupCPU] = append(cells[groupCPU], tabular.Nanos(v.clocks.CPU))
+		cells[groupRunQueue] = append(cells[groupRunQueue], tabular.Nanos(v.clocks.RunQueue))
+		cells[groupBlocked] = append(cells[groupBlocked], tabular.Nanos(v.clocks.Blocked))
 		cells[groupCount] = append(cells[groupCount], tabular.Thousands(v.count))
 	}
 	cells[groupShare] = tabular.Aligned(cells[groupShare])
@@ -180,9 +180,9 @@ func (s Screen) stackLines(d *view.Data, rows []*view.Group, function int32) (li
 			"cpu " + tabular.Nanos(c.CPU), "runqueue " + tabular.Nanos(c.RunQueue), "blocked " + tabular.Nanos(c.Blocked)},
 			" · "), " ")))
 		var frames []*view.Frame
-		stack := d.Stack(r.Samples[0])
+		stack := d.Table.Stack(r.Samples[0])
 		for _, f := range stack {
-			frames = append(frames, &d.Frames[f])
+			frames = append(frames, &d.Table.Frames[f])
 		}
 		_, names := d.NameColumns(s.Width, len("    "), 0, frames, frames)
 		for i, name := range names {

@@ -50,7 +50,7 @@ func (snap *Snapshot) functions() (rows []functionRow) {
 	list, sums, _ := d.SumFunctions(d.Profile.Sample)
 	for _, r := range list {
 		of := sums[r.Frame]
-		rows = append(rows, functionRow{d.Frames[r.Frame], valuesOf(of.Self), valuesOf(of.Total)})
+		rows = append(rows, functionRow{d.Table.Frames[r.Frame], valuesOf(of.Self), valuesOf(of.Total)})
 	}
 	return rows
 }
@@ -79,7 +79,7 @@ func TestTheLastTableIsThatOfReport(t *testing.T) {
 		}
 		waits := map[string]jsonValues{}
 		for _, r := range snap.groups(Wall, "wait") {
-			waits[r.Name] = valuesOf(snap.data.Sums(r.Samples))
+			waits[r.group.Name] = valuesOf(snap.data.Sums(r.group.Samples))
 		}
 		for _, g := range want.Groups {
 			if waits[g.Name] != g.Total {
@@ -102,8 +102,8 @@ func TestWindowsHaveTheirOwnTimeOnly(t *testing.T) {
 			t.Errorf("%d s: cpu %d", seconds, v.CPU)
 		}
 		for _, r := range snap.groups(Wall, "thread") {
-			if r.name() == "worker-115 (tid 115)" && r.Value != seconds*1e9 {
-				t.Errorf("%d s: a sleeper has %d ns", seconds, r.Value)
+			if r.name() == "worker-115 (tid 115)" && r.group.Value != seconds*1e9 {
+				t.Errorf("%d s: a sleeper has %d ns", seconds, r.group.Value)
 			}
 		}
 	}
@@ -288,7 +288,7 @@ func TestTimeWithoutAThreadIsApartByName(t *testing.T) {
 	f.refresh()
 	got := map[string]time.Duration{}
 	for _, row := range f.snapshot(0).groups(CPU, "thread") {
-		got[row.name()] += time.Duration(row.CPU)
+		got[row.name()] += time.Duration(row.clocks.CPU)
 	}
 	for name, ms := range map[string]int64{"[children: cc1]": 300, "[children: as]": 200, "[exited]": 100} {
 		if got[name+" app (pid 7)"] != time.Duration(ms)*time.Millisecond {
@@ -316,9 +316,9 @@ func TestWaitsAreBounded(t *testing.T) {
 	}
 	total, rest := int64(0), int64(0)
 	for _, row := range f.snapshot(0).groups(Wall, "wait") {
-		total += row.Value
+		total += row.group.Value
 		if row.name() == "futex: mutex in main" {
-			rest = row.Value
+			rest = row.group.Value
 		}
 	}
 	if total != n*10e6 || rest != (n-maxWaits)*10e6 {

@@ -171,19 +171,19 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 	}
 	rows, sums, _ := d.SumFunctions(d.Profile.Sample)
 	for _, r := range firstRows(rows, rowsOfEach) {
-		f := &d.Frames[r.Frame]
+		f := &d.Table.Frames[r.Frame]
 		t.Functions = append(t.Functions, jsonFunction{f.Name, f.Module, valuesOf(sums[r.Frame].Self),
 			valuesOf(sums[r.Frame].Total)})
 	}
 	for _, r := range firstRows(snap.groups(c, "thread"), rowsOfEach) {
-		s := r.Samples[0]
+		s := r.group.Samples[0]
 		t.ByThread = append(t.ByThread, jsonGroup{Name: view.Label(s, profile.LabelThread), In: r.in,
 			PID: int(view.NumLabel(s, profile.LabelPID)), TID: int(view.NumLabel(s, profile.LabelTID)),
-			Total: valuesOf(d.Sums(r.Samples)), Idleness: r.Idleness})
+			Total: valuesOf(d.Sums(r.group.Samples)), Idleness: r.idleness})
 	}
 	for _, r := range firstRows(snap.groups(Wall, "wait"), rowsOfEach) {
 		t.ByWait = append(t.ByWait, jsonGroup{Name: r.name(), Threads: int(r.count), In: r.in,
-			Total: valuesOf(d.Sums(r.Samples)), Idleness: r.Idleness})
+			Total: valuesOf(d.Sums(r.group.Samples)), Idleness: r.idleness})
 	}
 	return printable.WriteJSON(w, t)
 }

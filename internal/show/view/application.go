@@ -68,9 +68,9 @@ func (d *Data) Application() *Application {
 	last := map[[2]int64][]*Fold{} // by thread
 	var own []*profile.Sample
 	for _, s := range samples {
-		stack, inner, calls := d.Stack(s), 0, []*Fold(nil)
+		stack, inner, calls := d.Table.Stack(s), 0, []*Fold(nil)
 		for i, n := range stack {
-			if !d.Frames[n].IsOwn() {
+			if !d.Table.Frames[n].IsOwn() {
 				continue
 			}
 			if inner == 0 {
@@ -93,7 +93,7 @@ func (d *Data) Application() *Application {
 		if inner == 0 {
 			a.fold(d, Outside, stack[:1]).Value += s.Value[d.ValueIndex]
 		}
-		if inner == 0 || d.Frames[stack[len(stack)-1]].incomplete() {
+		if inner == 0 || d.Table.Frames[stack[len(stack)-1]].incomplete() {
 			continue // it does not show that a stay is over
 		}
 		thread := threadOf(s)
@@ -112,7 +112,7 @@ func (d *Data) Application() *Application {
 
 // fold returns that of a function and of frames that it called.
 func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
-	k := foldKey{own, d.calledAs(within, a.Interpreter)}
+	k := foldKey{own, d.Table.calledAs(within, a.Interpreter)}
 	f := a.index[k]
 	if f == nil && d.Memory.Take(foldCost) {
 		f = &Fold{Library: k.library}
@@ -146,7 +146,7 @@ var nativeLibrary = regexp.MustCompile(`^(?:lib|_)?([^.]{3,}?)(?:\..*)?\.so(?:\.
 // lineOf returns the source line of a frame by its index in [FrameTable.Stack], or 0.
 func (d *Data) lineOf(s *profile.Sample, index int) int {
 	for _, l := range s.Location {
-		switch n := len(d.byLoc[l]); {
+		switch n := len(d.Table.byLoc[l]); {
 		case index >= n:
 			index -= n
 		case index < len(l.Line):
@@ -170,7 +170,7 @@ func (a *Application) withRows(d *Data, samples []*profile.Sample) *Application 
 			}
 		}
 	}
-	a.Rows = slices.DeleteFunc(d.Rows(samples), func(r Row) bool { return !d.Frames[r.Frame].IsOwn() })
+	a.Rows = slices.DeleteFunc(d.Rows(samples), func(r Row) bool { return !d.Table.Frames[r.Frame].IsOwn() })
 	if len(a.Rows) == 0 || outside*maxOutside > d.Total(d.ValueIndex) {
 		return nil
 	}

@@ -50,7 +50,7 @@ func (r *recording) python(at int64, ms int64, stack string) *profile.Sample {
 
 func (a *Application) text(d *Data) (lines []string) {
 	for _, r := range a.Rows {
-		line := fmt.Sprintf("%s self %d total %d", d.Frames[r.Frame].Name, r.Self/1e6, r.Total/1e6)
+		line := fmt.Sprintf("%s self %d total %d", d.Table.Frames[r.Frame].Name, r.Self/1e6, r.Total/1e6)
 		for _, f := range a.Folds[r.Frame] {
 			line += fmt.Sprintf(", %s %d", f.Library, f.Value/1e6)
 		}
@@ -116,7 +116,7 @@ func staysOf(t *testing.T, r *recording) map[string][2]int {
 	for _, row := range a.Rows {
 		for _, f := range a.Folds[row.Frame] {
 			if f.IsOften(d.Profile.Period) {
-				got[d.Frames[row.Frame].Name+" "+f.Library] = [2]int{f.Stays, f.Line}
+				got[d.Table.Frames[row.Frame].Name+" "+f.Library] = [2]int{f.Stays, f.Line}
 			}
 		}
 	}

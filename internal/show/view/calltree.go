@@ -40,7 +40,7 @@ func (d *Data) CallTree() *CallTree {
 		}
 		node := int32(0)
 		t.Nodes[0].Total += v
-		for _, f := range slices.Backward(d.Stack(s)) {
+		for _, f := range slices.Backward(d.Table.Stack(s)) {
 			node = t.Child(node, f)
 			t.Nodes[node].Total += v
 		}
@@ -73,7 +73,7 @@ func (t *CallTree) Find(parent, frame int32) (int32, bool) {
 
 // SortChildren sorts children by total value, largest first.
 func (t *CallTree) SortChildren() {
-	frames := t.data.Frames
+	frames := t.data.Table.Frames
 	for i := range t.Nodes {
 		slices.SortFunc(t.Nodes[i].Children, func(a, b int32) int {
 			x, y := &t.Nodes[a], &t.Nodes[b]

@@ -19,7 +19,7 @@ func (t *CallTree) lines() (out []string) {
 		n := &t.Nodes[node]
 		name := "root"
 		if n.Frame >= 0 {
-			name = t.data.Frames[n.Frame].Name
+			name = t.data.Table.Frames[n.Frame].Name
 		}
 		out = append(out, fmt.Sprintf("%s%s %d %d", strings.Repeat(" ", depth), name, n.Self, n.Total))
 		for _, child := range n.Children {
@@ -54,7 +54,7 @@ func TestCallTreeAddsUpPathsFromTheOutermostFrame(t *testing.T) {
 }
 
 func TestChildrenOfEqualValueAreInTheOrderOfNames(t *testing.T) {
-	d := &Data{FrameTable: NewFrameTable(), Memory: &Memory{}}
+	d := &Data{Table: NewFrameTable(), Memory: &Memory{}}
 	tree := d.NewCallTree()
 	var want []string
 	for _, f := range []Frame{{Name: "a", File: "a.py", Line: 2, Module: "m"}, {Name: "a", File: "a.py", Line: 2,
@@ -65,12 +65,12 @@ func TestChildrenOfEqualValueAreInTheOrderOfNames(t *testing.T) {
 	for _, f := range []Frame{{Name: "b"}, {Name: "a", File: "b.py", Line: 1, Module: "m"},
 		{Name: "a", File: "a.py", Line: 3, Module: "m"}, {Name: "a", File: "a.py", Line: 2, Module: "n"},
 		{Name: "a", File: "a.py", Line: 2, Module: "m"}} {
-		tree.Child(0, d.FrameIndex(f))
+		tree.Child(0, d.Table.FrameIndex(f))
 	}
 	tree.SortChildren()
 	var got []string
 	for _, n := range tree.Nodes[0].Children {
-		got = append(got, fmt.Sprint(d.Frames[tree.Nodes[n].Frame]))
+		got = append(got, fmt.Sprint(d.Table.Frames[tree.Nodes[n].Frame]))
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)

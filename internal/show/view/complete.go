@@ -22,8 +22,8 @@ func (d *Data) Completeness(clock string) (c incomplete.Completeness, ok bool) {
 		if v == 0 {
 			continue
 		}
-		stack := d.Stack(s)
-		if sampled := d.addStackTime(&c, v, stack); sampled || len(stack) > 1 {
+		stack := d.Table.Stack(s)
+		if sampled := d.Table.addStackTime(&c, v, stack); sampled || len(stack) > 1 {
 			withStacks += v
 		}
 	}

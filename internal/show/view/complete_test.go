@@ -19,7 +19,7 @@ func TestTheHeadSaysTheShareOfGuessedFrames(t *testing.T) {
 	d := r.data(t, Options{})
 	var c incomplete.Completeness
 	for _, s := range d.Profile.Sample {
-		d.addStackTime(&c, s.Value[0], d.Stack(s))
+		d.Table.addStackTime(&c, s.Value[0], d.Table.Stack(s))
 	}
 	const want = "90.0% of CPU time with complete stacks, 20.0% with guessed frames"
 	if got := c.Text("CPU ", Percent); got != want {

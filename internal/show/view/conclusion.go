@@ -38,12 +38,12 @@ func (d *Data) conclude() *conclusion.Summary {
 		s.OnlyValues = d.Clock()
 	}
 	count, counted := d.sampleCountIndex()
-	names := &ownNames{s, d.FrameTable, d.programModule(), map[int32]int32{}, map[int32]string{}}
+	names := &ownNames{s, d.Table, d.programModule(), map[int32]int32{}, map[int32]string{}}
 	if recorded {
 		s.Bursts = d.burstsOf
 	}
-	ofTokio := func(n int32) bool { return languages.Rust.Schedules("", d.Frames[n].Name, "", "") }
-	serves := func(n int32) bool { return languages.ServesRequest(d.Frames[n].Name) }
+	ofTokio := func(n int32) bool { return languages.Rust.Schedules("", d.Table.Frames[n].Name, "", "") }
+	serves := func(n int32) bool { return languages.ServesRequest(d.Table.Frames[n].Name) }
 	var x conclusion.Sample
 	for _, p := range d.Profile.Sample {
 		x = conclusion.Sample{
@@ -67,7 +67,7 @@ func (d *Data) conclude() *conclusion.Summary {
 			x.Wait, x.Pooled, x.AwaitsResult = d.concludedWait(p), rule.Pooled, rule.AwaitsResult
 			x.HoldsLoop, waiter = d.holdsLoop(p), d.waiting.waiterIndex(p)
 		}
-		stack := d.Stack(p)
+		stack := d.Table.Stack(p)
 		x.Serves = x.Task == languages.GoroutineTask && slices.ContainsFunc(stack, serves)
 		if x.CPU > 0 {
 			x.Collector = cmp.Or(languages.CollectorOfRole[Label(p, rec.LabelRole)], names.collector(stack))
@@ -92,16 +92,16 @@ func (d *Data) holdsLoop(p *profile.Sample) bool {
 	if NumLabel(p, rec.LabelPID) == NumLabel(p, rec.LabelTID) && slices.ContainsFunc(p.Location, javaScript) {
 		return true
 	}
-	ofNetty := func(n int32) bool { return languages.IsNettyTurn(d.Frames[n].Name) }
-	if slices.ContainsFunc(d.Stack(p), ofNetty) {
+	ofNetty := func(n int32) bool { return languages.IsNettyTurn(d.Table.Frames[n].Name) }
+	if slices.ContainsFunc(d.Table.Stack(p), ofNetty) {
 		call := Label(p, rec.LabelWait)
 		return !strings.HasPrefix(call, "epoll_") && call != "io_uring_enter" // what the loop itself waits in
 	}
 	turns := func(n int32) bool {
-		f := &d.Frames[n]
+		f := &d.Table.Frames[n]
 		return (f.Library || f.Installed) && languages.IsLoopTurn(f.Name)
 	}
-	return slices.ContainsFunc(d.Stack(p), turns) && languages.HoldsEventLoop(functionsOf(p))
+	return slices.ContainsFunc(d.Table.Stack(p), turns) && languages.HoldsEventLoop(functionsOf(p))
 }
 
 // burstsOf describes the bursts of a wait.

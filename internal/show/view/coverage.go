@@ -50,9 +50,9 @@ func (d *Data) Coverage() SymbolCoverage {
 			continue
 		}
 		c.Total += v
-		stack := d.Stack(s)
-		f := &d.Frames[stack[0]]
-		if f.isFunction() || d.isBuiltInOfScript(stack) {
+		stack := d.Table.Stack(s)
+		f := &d.Table.Frames[stack[0]]
+		if f.isFunction() || d.Table.isBuiltInOfScript(stack) {
 			c.named += v
 			continue
 		}
@@ -186,12 +186,12 @@ func (d *Data) Notes(shown []Row, again string) []string {
 	p.Files, p.Mappings = d.mapped()
 	rows := make([]unnamedcode.Row, 0, len(shown))
 	for _, r := range shown {
-		f := &d.Frames[r.Frame]
+		f := &d.Table.Frames[r.Frame]
 		rows = append(rows, unnamedcode.Row{Name: f.Name, Module: f.Module, Nameless: f.Nameless,
 			Large: 20*r.Total >= int64(d.Precision.Total)})
 	}
-	for i := range d.Frames { // hidden functions show that there is a perf map
-		if f := &d.Frames[i]; unnamedcode.MadeAtRunTime(f.Module) && !f.Nameless {
+	for i := range d.Table.Frames { // hidden functions show that there is a perf map
+		if f := &d.Table.Frames[i]; unnamedcode.MadeAtRunTime(f.Module) && !f.Nameless {
 			rows = append(rows, unnamedcode.Row{Name: f.Name, Module: f.Module})
 		}
 	}

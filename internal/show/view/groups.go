@@ -61,7 +61,7 @@ func (d *Data) groupName(s *profile.Sample, by string) string {
 	case "lock":
 		return d.waiting.lockGroup(s)
 	case "module":
-		return cmp.Or(d.Frames[d.Stack(s)[0]].Module, "[none]")
+		return cmp.Or(d.Table.Frames[d.Table.Stack(s)[0]].Module, "[none]")
 	case "trace":
 		return cmp.Or(Label(s, rec.LabelTrace), "[no trace]")
 	}

@@ -69,9 +69,9 @@ func (sel *Selection) programModule() string {
 // AllFrames returns the frames of all samples, by number.
 func (d *Data) AllFrames() []Frame {
 	for _, s := range d.Profile.Sample {
-		d.Stack(s)
+		d.Table.Stack(s)
 	}
-	return d.Frames
+	return d.Table.Frames
 }
 
 func (f *Frame) withoutModule() Frame {
@@ -89,8 +89,9 @@ func Join(older, newer *Data, factor float64) *Data {
 	p.SampleType = []*profile.ValueType{{Type: "new", Unit: unit}, {Type: "old", Unit: unit}}
 	p.Comments, p.PeriodType = nil, nil
 	d.Profile, d.ValueIndex = p, 0
-	d.Memory.Take(frameCost*int64(len(d.Frames)) + sampleCost*int64(len(older.Profile.Sample)+len(newer.Profile.Sample)))
-	d.FrameTable = newer.clone()
+	d.Memory.Take(frameCost*int64(len(d.Table.Frames)) + sampleCost*int64(len(older.Profile.Sample)+
+		len(newer.Profile.Sample)))
+	d.Table = newer.Table.clone()
 	p.Sample = nil
 	p.Location = slices.Concat(newer.Profile.Location, older.Profile.Location)
 	counterparts := Counterparts(older, newer)
@@ -99,20 +100,20 @@ func Join(older, newer *Data, factor float64) *Data {
 	}
 	remainder := map[int32]float64{} // of the values so far, by innermost frame
 	for _, s := range older.Profile.Sample {
-		leaf := older.Stack(s)[0]
+		leaf := older.Table.Stack(s)[0]
 		exact := float64(s.Value[older.ValueIndex])*factor + remainder[leaf]
 		rounded := math.Round(exact)
 		remainder[leaf] = exact - rounded
 		p.Sample = append(p.Sample, withValues(s, 0, int64(rounded)))
 		for _, l := range s.Location {
-			if _, ok := d.byLoc[l]; ok {
+			if _, ok := d.Table.byLoc[l]; ok {
 				continue
 			}
-			fs := older.framesOf(l)
+			fs := older.Table.framesOf(l)
 			for i, f := range fs {
-				fs[i] = d.FrameIndex(counterparts[older.Frames[f]])
+				fs[i] = d.Table.FrameIndex(counterparts[older.Table.Frames[f]])
 			}
-			d.byLoc[l] = fs
+			d.Table.byLoc[l] = fs
 		}
 	}
 	d.Memory.err = cmp.Or(d.Memory.err, older.Memory.err)

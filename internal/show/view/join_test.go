@@ -91,7 +91,7 @@ func TestJoinedValuesAddUpByFunction(t *testing.T) {
 		d := Join(older.data(t, Options{}), newer.data(t, Options{}), factor)
 		now, was := map[string]int64{}, map[string]int64{}
 		for _, s := range d.Profile.Sample {
-			f := d.Frames[d.Stack(s)[0]].Name
+			f := d.Table.Frames[d.Table.Stack(s)[0]].Name
 			now[f] += s.Value[0]
 			was[f] += s.Value[1]
 		}
@@ -120,7 +120,7 @@ func TestJoinHasOneFrameForBothRecordings(t *testing.T) {
 	}
 	sums := map[Frame][2]int64{}
 	for _, s := range d.Profile.Sample {
-		f := d.Frames[d.Stack(s)[0]]
+		f := d.Table.Frames[d.Table.Stack(s)[0]]
 		sums[f] = [2]int64{sums[f][0] + s.Value[0], sums[f][1] + s.Value[1]}
 		rows = append(rows, f.Name)
 	}
@@ -134,7 +134,7 @@ func TestJoinHasOneFrameForBothRecordings(t *testing.T) {
 			t.Errorf("%+v: %v, want %v", f, sums[f], v)
 		}
 	}
-	if len(before.Profile.Sample) != 2 || len(after.Profile.Sample) != 2 || len(after.Frames) != 2 {
+	if len(before.Profile.Sample) != 2 || len(after.Profile.Sample) != 2 || len(after.Table.Frames) != 2 {
 		t.Error("the recordings were changed")
 	}
 }

@@ -33,7 +33,7 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 		if v == 0 {
 			continue
 		}
-		for depth, f := range d.Stack(s) {
+		for depth, f := range d.Table.Stack(s) {
 			n, ok := rowOf[f]
 			if !ok {
 				n = len(rows)
@@ -53,7 +53,7 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 	asleep := len(samples) > 0 && (d.OnlyBlocked() || Label(samples[0], rec.LabelWait) != "")
 	d.sort(rows, d.groupsWaits() && asleep)
 	incomplete.Raise(rows, func(r *Row) (string, int64, int64) {
-		if f := &d.Frames[r.Frame]; f.incomplete() {
+		if f := &d.Table.Frames[r.Frame]; f.incomplete() {
 			return f.Name, r.Self, r.Total
 		}
 		return "", r.Self, r.Total
@@ -79,7 +79,7 @@ func (d *Data) sort(rows []Row, asleep bool) {
 		return f.supportRank()
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
-		x, y := &d.Frames[a.Frame], &d.Frames[b.Frame]
+		x, y := &d.Table.Frames[a.Frame], &d.Table.Frames[b.Frame]
 		if d.Options.Sort == "total" && a.Total != b.Total {
 			return cmp.Compare(b.Total, a.Total)
 		}
@@ -153,7 +153,7 @@ func (d *Data) SumFunctions(samples []*profile.Sample) (rows []Row, all map[int3
 	}
 	seen := map[int32]int{}
 	for i, s := range samples {
-		for depth, f := range d.Stack(s) {
+		for depth, f := range d.Table.Stack(s) {
 			if all[f] == nil {
 				addFunction(f)
 				rows = append(rows, Row{Frame: f})
@@ -232,7 +232,7 @@ func (d *Data) NameColumns(width, used, least int, frames, all []*Frame) (head s
 // FramesOf returns the functions of rows.
 func (d *Data) FramesOf(rows []Row) (frames []*Frame) {
 	for _, r := range rows {
-		frames = append(frames, &d.Frames[r.Frame])
+		frames = append(frames, &d.Table.Frames[r.Frame])
 	}
 	return frames
 }

@@ -26,7 +26,7 @@ func recursive() *recording {
 
 func (d *Data) rowsByName(rows []Row) (names []string, self, total []int64) {
 	for _, r := range rows {
-		names = append(names, d.Frames[r.Frame].Name)
+		names = append(names, d.Table.Frames[r.Frame].Name)
 		self, total = append(self, r.Self), append(total, r.Total)
 	}
 	return names, self, total
@@ -70,7 +70,7 @@ func TestSumsOfFunctionsHaveAllTypesAndFunctionsWithoutTheChosenValue(t *testing
 		40}},
 		"serve": {[]int64{0, 0}, []int64{100, 610}}, "poll": {[]int64{0, 500}, []int64{0, 500}}}
 	for f, got := range sums {
-		if name := d.Frames[f].Name; !reflect.DeepEqual(*got, want[name]) {
+		if name := d.Table.Frames[f].Name; !reflect.DeepEqual(*got, want[name]) {
 			t.Errorf("%s: %v, want %v", name, *got, want[name])
 		}
 	}

@@ -60,7 +60,7 @@ func TestFiltersKeepWhatMatches(t *testing.T) {
 		d := r.data(t, c.o)
 		var leaves []string
 		for _, s := range d.Profile.Sample {
-			leaves = append(leaves, d.Frames[d.Stack(s)[0]].Name)
+			leaves = append(leaves, d.Table.Frames[d.Table.Stack(s)[0]].Name)
 		}
 		if !reflect.DeepEqual(leaves, c.leaves) || !reflect.DeepEqual(d.Filters, c.filters) || d.Clock() != c.value ||
 			d.Dropped != 3-len(leaves) || d.Unit != "nanoseconds" {
@@ -303,7 +303,7 @@ func TestTheMostFrequentStackBeginsAtTheFunctionThatWaits(t *testing.T) {
 	frames, value, n := d.MostFrequentStack(d.Profile.Sample)
 	var names []string
 	for _, f := range frames {
-		names = append(names, d.Frames[f].Name)
+		names = append(names, d.Table.Frames[f].Name)
 	}
 	if want := []string{"serve", "main"}; !reflect.DeepEqual(names, want) || value != 7 || n != 2 {
 		t.Errorf("%q, %d of %d stacks; want %q, 7 of 2", names, value, n, want)
@@ -362,12 +362,12 @@ func TestFunctionsHaveTheirFirstPlaceInTheSource(t *testing.T) {
 	r.Location = []*profile.Location{unused, inlined}
 	r.addStack(r.Location[1:], 1)
 	d := r.data(t, Options{})
-	stack := d.Stack(d.Profile.Sample[0])
+	stack := d.Table.Stack(d.Profile.Sample[0])
 	want := map[int32]Place{stack[0]: {"/src/a.c", 10}, stack[1]: {"/src/b.c", 22}}
 	if got := d.Places(); len(stack) != 2 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	table := d.WithLines()
+	table := d.Table.WithLines()
 	stack = table.Stack(d.Profile.Sample[0])
 	if got := table.Frames[stack[1]]; got.File != "/src/b.c" || got.Line != 22 {
 		t.Errorf("by line: %+v", got)

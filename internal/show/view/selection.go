@@ -50,7 +50,7 @@ type Selection struct {
 // Data is a selection with its stacks, for a report.
 type Data struct {
 	Selection
-	*FrameTable
+	Table     *FrameTable
 	Memory    *Memory
 	Precision tabular.Precision
 
@@ -72,7 +72,7 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 }
 
 func newData(p *profile.Profile, o Options, stacks *FrameTable) *Data {
-	return &Data{Selection: Selection{Profile: p, Options: o}, FrameTable: stacks, Memory: stacks.memory,
+	return &Data{Selection: Selection{Profile: p, Options: o}, Table: stacks, Memory: stacks.memory,
 		waiting: NewWaiting(p, !o.NoIdle)}
 }
 

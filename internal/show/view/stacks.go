@@ -158,7 +158,7 @@ type Place struct {
 func (d *Data) Places() map[int32]Place {
 	places := map[int32]Place{}
 	for _, l := range d.Profile.Location {
-		fs := d.byLoc[l]
+		fs := d.Table.byLoc[l]
 		if len(fs) == 0 { // no sample, or memory was refused
 			continue
 		}

@@ -96,7 +96,7 @@ func (d *Data) countComplete() (n int64, share float64) {
 			v = s.Value[count]
 		}
 		n += v
-		if st := d.Stack(s); d.Frames[st[len(st)-1]].incomplete() {
+		if st := d.Table.Stack(s); d.Table.Frames[st[len(st)-1]].incomplete() {
 			bad += v
 		}
 	}

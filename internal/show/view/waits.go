@@ -135,10 +135,10 @@ func isIn(s *profile.Sample, is func(function, mapping string) bool) bool {
 // it sets the label.
 func (w *Waiting) lockWithin(s *profile.Sample, lockType string) string {
 	return cmp.Or(w.languageWithin(s, func(l *languages.Language, function string) (string, bool) {
-		if l.LockWithin == nil {
+		if l.Waits.LockWithin == nil {
 			return "", false
 		}
-		return l.LockWithin(lockType, function), true
+		return l.Waits.LockWithin(lockType, function), true
 	}), lockType)
 }
 
@@ -146,7 +146,7 @@ func (w *Waiting) lockWithin(s *profile.Sample, lockType string) string {
 func (w *Waiting) IsSleep(s *profile.Sample) bool {
 	return WaitKind(s) == waits.Condition &&
 		w.languageWithin(s, func(l *languages.Language, function string) (string, bool) {
-			return string(waits.Sleep), l.Sleeps != nil && l.Sleeps(function)
+			return string(waits.Sleep), l.Waits.Sleeps != nil && l.Waits.Sleeps(function)
 		}) != ""
 }
 
@@ -202,7 +202,7 @@ func (d *Data) MostFrequentStack(samples []*profile.Sample) (stack []int32, valu
 
 // ByStack divides samples by stack.
 func (d *Data) ByStack(samples []*profile.Sample) []*Group {
-	return byStack(samples, d.Stack, d.ValueIndex)
+	return byStack(samples, d.Table.Stack, d.ValueIndex)
 }
 
 func byStack(samples []*profile.Sample, stack func(*profile.Sample) []int32, value int) (list []*Group) {
@@ -225,7 +225,7 @@ func byStack(samples []*profile.Sample, stack func(*profile.Sample) []int32, val
 }
 
 func (d *Data) fromWaitingFunction(s *profile.Sample) []int32 {
-	stack := d.Stack(s)
+	stack := d.Table.Stack(s)
 	if i := d.waiting.waiterIndex(s); i > 0 && i < len(stack) {
 		return stack[i:]
 	}

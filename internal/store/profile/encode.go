@@ -48,7 +48,7 @@ type functionKey struct {
 }
 
 type encoder struct {
-	*frozenTables
+	tables    *frozenTables
 	out       stream
 	strings   stringTable
 	functions map[functionKey]int
@@ -64,7 +64,7 @@ type mappingFlags struct{ used, functions, files, lines, inlined bool }
 func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
-		frozenTables: t, out: stream{w: buf}, strings: stringTable{list: []string{""}, index: map[string]int{"": 0}},
+		tables: t, out: stream{w: buf}, strings: stringTable{list: []string{""}, index: map[string]int{"": 0}},
 		functions: map[functionKey]int{},
 		mappings:  make([]mappingFlags, len(t.modules)),
 		used:      make([]bool, len(t.locs)),
@@ -74,8 +74,8 @@ func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	e.locations(r)
 	e.writeFunctions()
 	e.writeMappings()
-	if e.meta.LastComments != nil {
-		e.comments(e.meta.LastComments())
+	if e.tables.meta.LastComments != nil {
+		e.comments(e.tables.meta.LastComments())
 	}
 	for _, s := range e.strings.list {
 		e.out.message(fieldString, []byte(printable.UTF8(s)))
@@ -91,13 +91,13 @@ func (e *encoder) header() {
 		e.out.message(fieldSampleType, e.valueType(t.name, t.unit))
 	}
 	e.out.message(fieldPeriodType, e.valueType(TypeCPU, Nanoseconds))
-	e.out.int(fieldPeriod, e.meta.Period.Nanoseconds())
+	e.out.int(fieldPeriod, e.tables.meta.Period.Nanoseconds())
 	e.out.int(fieldDefaultSample, e.strings.add(TypeCPU))
-	if !e.meta.Start.IsZero() {
-		e.out.int(fieldTime, e.meta.Start.UnixNano())
-		e.out.int(fieldDuration, max(0, e.meta.End.Sub(e.meta.Start).Nanoseconds()))
+	if !e.tables.meta.Start.IsZero() {
+		e.out.int(fieldTime, e.tables.meta.Start.UnixNano())
+		e.out.int(fieldDuration, max(0, e.tables.meta.End.Sub(e.tables.meta.Start).Nanoseconds()))
 	}
-	e.comments(e.meta.Comments)
+	e.comments(e.tables.meta.Comments)
 }
 
 func (e *encoder) comments(lines []string) {
@@ -114,25 +114,25 @@ func (e *encoder) valueType(name, unit string) []byte {
 }
 
 func (e *encoder) samples() {
-	sets := make([][]byte, len(e.labels)) // label sets by number, encoded
-	for i := range e.sums {
-		r := &e.sums[i]
+	sets := make([][]byte, len(e.tables.labels)) // label sets by number, encoded
+	for i := range e.tables.sums {
+		r := &e.tables.sums[i]
 		if sets[r.labels] == nil {
-			sets[r.labels] = e.labelSet(&e.labels[r.labels])
+			sets[r.labels] = e.labelSet(&e.tables.labels[r.labels])
 		}
 		e.sample(r, sets[r.labels], false)
 	}
-	err := eachRecord(e.chunks, func(r *record) error {
+	err := eachRecord(e.tables.chunks, func(r *record) error {
 		if r.set != nil {
 			sets = append(sets[:r.labels], e.labelSet(r.set))
 		}
-		if e.meta.Ring == 0 || r.clip(e.meta.Start.UnixNano()) {
+		if e.tables.meta.Ring == 0 || r.clip(e.tables.meta.Start.UnixNano()) {
 			e.sample(r, sets[r.labels], true)
 		}
 		return e.out.err
 	})
 	if lost, ok := errors.AsType[*lostError](err); ok {
-		e.lost = lost
+		e.tables.lost = lost
 		e.out.int(fieldComment, e.strings.add(lost.Error()))
 		return
 	}
@@ -142,7 +142,7 @@ func (e *encoder) samples() {
 func (e *encoder) sample(r *record, labels []byte, timed bool) {
 	e.msg = e.msg[:0]
 	e.sub = e.sub[:0]
-	for s := e.stackOfID(r.stack); len(s) > 0; s = s[locSize:] {
+	for s := e.tables.stackOfID(r.stack); len(s) > 0; s = s[locSize:] {
 		id := firstLoc(s)
 		e.used[id] = true
 		e.sub = binary.AppendUvarint(e.sub, uint64(id)+1)

@@ -10,9 +10,9 @@ import (
 )
 
 func (e *encoder) locations(r Resolver) {
-	for i := range e.locs {
+	for i := range e.tables.locs {
 		if e.used[i] && e.out.err == nil {
-			e.location(uint64(i)+1, &e.locs[i], r)
+			e.location(uint64(i)+1, &e.tables.locs[i], r)
 		}
 	}
 }
@@ -22,7 +22,7 @@ func (e *encoder) location(id uint64, l *location, r Resolver) {
 	e.msg = e.msg[:0]
 	e.msg.Uint(1, id)
 	if l.synthetic != 0 {
-		e.line(Frame{Name: e.names[l.synthetic-1]})
+		e.line(Frame{Name: e.tables.names[l.synthetic-1]})
 		e.out.message(fieldLocation, e.msg)
 		return
 	}
@@ -39,14 +39,14 @@ func (e *encoder) location(id uint64, l *location, r Resolver) {
 
 // functionsOf prefers interned frames, then final names, to r's answer.
 func (e *encoder) functionsOf(loc int, r Resolver) []Frame {
-	l := &e.locs[loc]
-	m := e.modules[l.module-1]
+	l := &e.tables.locs[loc]
+	m := e.tables.modules[l.module-1]
 	var fs []Frame
 	switch {
 	case l.framesID != 0:
-		return e.frameLists[l.framesID-1]
-	case loc < len(e.finalNames) && e.finalNames[loc] != 0:
-		fs = slices.Clip(e.frameLists[e.finalNames[loc]-1])
+		return e.tables.frameLists[l.framesID-1]
+	case loc < len(e.tables.finalNames) && e.tables.finalNames[loc] != 0:
+		fs = slices.Clip(e.tables.frameLists[e.tables.finalNames[loc]-1])
 	case r != nil:
 		fs = r.Resolve(m, l.addr-m.Bias)
 		if s, ok := r.(FinalResolver); ok && s.IsFinal(m) {
@@ -103,11 +103,11 @@ func (e *encoder) writeFunctions() {
 }
 
 func (e *encoder) writeMappings() {
-	if e.main >= 0 {
-		e.mapping(e.main)
+	if e.tables.main >= 0 {
+		e.mapping(e.tables.main)
 	}
-	for i := range e.modules {
-		if i != e.main && e.mappings[i].used {
+	for i := range e.tables.modules {
+		if i != e.tables.main && e.mappings[i].used {
 			e.mapping(i)
 		}
 	}
@@ -116,7 +116,7 @@ func (e *encoder) writeMappings() {
 // mapping writes a Mapping: id 1, memory_start 2, memory_limit 3, file_offset 4, filename 5, build_id 6, has_functions
 // 7, has_filenames 8, has_line_numbers 9, has_inline_frames 10. Unset flags make other tools look for names.
 func (e *encoder) mapping(i int) {
-	m, f := e.modules[i], e.mappings[i]
+	m, f := e.tables.modules[i], e.mappings[i]
 	e.msg = e.msg[:0]
 	e.msg.Uint(1, uint64(i)+1)
 	e.msg.Uint(2, m.Start)

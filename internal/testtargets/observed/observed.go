@@ -158,7 +158,7 @@ func (p *Process) Observe(t *testing.T, n int, got func(tid int, s *observe.RawS
 		if p.After != nil {
 			p.After()
 		}
-		got(th.TID, s, p.walk(th, s))
+		got(th.ID.TID, s, p.walk(th, s))
 		p.setPlan(th, s.Regs.TLS)
 	}
 	for range n {
@@ -187,7 +187,7 @@ func (p *Process) Observe(t *testing.T, n int, got func(tid int, s *observe.RawS
 
 func collect(o *observe.Observer, done func(*observe.Thread, *observe.RawSample, error)) {
 	until := procmem.Now() + 1e9
-	for th, s, err := o.Next(until); th != nil; th, s, err = o.Next(until) {
+	for th, s, err := o.Stops.Next(until); th != nil; th, s, err = o.Stops.Next(until) {
 		done(th, s, err)
 	}
 }
@@ -217,7 +217,7 @@ func (p *Process) setPlan(th *observe.Thread, tls uint64) {
 		th.Feedback().SetPlan(nil, 0)
 		return
 	}
-	if at, ok := p.Names.Anchor(th.TID, tls); ok {
+	if at, ok := p.Names.Anchor(th.ID.TID, tls); ok {
 		th.Feedback().SetPlan(p.plan, at)
 	}
 }
@@ -227,8 +227,8 @@ func (p *Process) walk(th *observe.Thread, s *observe.RawSample) Stack {
 		s.Mem.StackEnd = end
 	}
 	return p.Merge(&managed.Sample{
-		InnerTID: th.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At,
-		Live: p.Live(th.TID, s),
+		InnerTID: th.ID.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At,
+		Live: p.Live(th.ID.TID, s),
 	})
 }
 

@@ -22,6 +22,7 @@ import (
 	"prywalk/internal/testtargets"
 	"prywalk/internal/walk/core"
 	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 // Dump samples a live process.
@@ -75,7 +76,7 @@ func DumpCore(t *testing.T, pid int) *stacks.Process {
 
 // Recording is how a process is recorded.
 type Recording struct {
-	sampler.Options
+	Options target.SamplingOptions
 	Stops   int64 // number after which the recording ends
 	Stamped bool  // keep each sample with its time; else equal ones are summed
 	// Kill ends the process before names are looked up, so that none is read from its memory.
@@ -96,13 +97,13 @@ func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
 		t.Fatal(err)
 	}
 	b := profile.NewBuilder(profile.Meta{
-		Start: time.Now(), Period: time.Second / time.Duration(r.Freq), Aggregate: !r.Stamped,
+		Start: time.Now(), Period: time.Second / time.Duration(r.Options.Freq), Aggregate: !r.Stamped,
 	})
 	s := sampler.New(r.Options, b, images, []*loadedcode.Process{p})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer cancel()
-		testtargets.Comes(func() bool { return s.Progress().Stops >= r.Stops })
+		testtargets.Comes(func() bool { return s.Progress().Tracer.Stops >= r.Stops })
 	}()
 	if _, err := s.Run(ctx); err != nil {
 		t.Error(err)

@@ -23,7 +23,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/runtimes"
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 	"prywalk/report"
 )
 
@@ -163,7 +163,7 @@ func ofDump(f *stacks.Frame) string {
 
 func TestRecordingsAndReportsHaveManagedFrames(t *testing.T) {
 	prof := observed.Record(t, start(t), observed.Recording{
-		Options: sampler.Options{Freq: 99}, Stops: 20, Kill: true,
+		Options: target.SamplingOptions{Freq: 99}, Stops: 20, Kill: true,
 	})
 	seen := map[string]int{}
 	for _, s := range prof.Sample {

@@ -14,9 +14,9 @@ func (s *waitingStack) takesFromQueue() bool {
 	for i := range s.inner {
 		f := &s.inner[i]
 		l := f.language()
-		if l != nil && l.Takes != nil && l.Takes(f.Function, f.File) ||
-			languages.Matches(f.Module, func(l *languages.Language) *regexp.Regexp { return l.QueueFile }) ||
-			languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.QueueFunction }) {
+		if l != nil && l.Waits.Takes != nil && l.Waits.Takes(f.Function, f.File) ||
+			languages.Matches(f.Module, func(l *languages.Language) *regexp.Regexp { return l.System.QueueFile }) ||
+			languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.System.QueueFunction }) {
 			return true
 		}
 	}
@@ -26,7 +26,7 @@ func (s *waitingStack) takesFromQueue() bool {
 func (s *waitingStack) awaitsResult() bool {
 	return slices.ContainsFunc(s.inner, func(f Frame) bool {
 		return libs.Result.MatchString(f.Function) ||
-			languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.Lock })
+			languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.Waits.Lock })
 	})
 }
 
@@ -168,16 +168,16 @@ func (s *waitingStack) takesNextWork(i int) bool {
 func (s *waitingStack) mayAwaitLock() bool {
 	for i := range s.inner {
 		if l := s.inner[i].language(); l != nil {
-			return l.Acquires != nil && l.Acquires(s.inner[i].Function)
+			return l.Waits.Acquires != nil && l.Waits.Acquires(s.inner[i].Function)
 		}
 	}
 	l := s.outer[0].language()
-	return l != nil && l.BareLocks
+	return l != nil && l.Waits.BareLocks
 }
 
 func (f *Frame) awaitsTask() bool {
 	l := f.language()
-	return l != nil && l.Pooled != nil && l.Pooled(f.Function, f.File)
+	return l != nil && l.Waits.Pooled != nil && l.Waits.Pooled(f.Function, f.File)
 }
 
 func (s *waitingStack) inForwardingPool() bool {
@@ -246,12 +246,12 @@ func (s *waitingStack) eventLoopRule() string {
 
 func (f *Frame) accepts() bool {
 	l := f.language()
-	return l != nil && l.Accepts != nil && l.Accepts(f.Function, f.File)
+	return l != nil && l.Waits.Accepts != nil && l.Waits.Accepts(f.Function, f.File)
 }
 
 func (f *Frame) selects() bool {
 	l := f.language()
-	return l != nil && l.Selects != nil && l.Selects(f.Function)
+	return l != nil && l.Waits.Selects != nil && l.Waits.Selects(f.Function)
 }
 
 // withinServerWork reports whether a server's process waits for an event within its work, not for work.
@@ -292,7 +292,7 @@ func (s *waitingStack) awaitsReply() bool {
 		f := &s.outer[i]
 		if isManaged(*f) { // the innermost
 			l := f.language()
-			return l.AwaitsReply != nil && l.AwaitsReply(f.Function, f.File)
+			return l.Waits.AwaitsReply != nil && l.Waits.AwaitsReply(f.Function, f.File)
 		}
 		if libs.ReplyLoop.MatchString(f.Function) {
 			return true
@@ -311,7 +311,7 @@ func (s *waitingStack) belongsToRuntime() bool {
 		}
 		name := languages.WithoutArguments(s.outer[0].Function)
 		return slices.ContainsFunc(languages.All, func(l *languages.Language) bool {
-			return l.NativeOwn != nil && l.NativeOwn(s.outer[0].Module, name)
+			return l.System.NativeOwn != nil && l.System.NativeOwn(s.outer[0].Module, name)
 		})
 	}
 	caller := ""
@@ -319,10 +319,10 @@ func (s *waitingStack) belongsToRuntime() bool {
 		caller = s.outer[1].Function
 	}
 	l := s.outer[0].language()
-	return l != nil && l.Own != nil && l.Own(s.outer[0].Function, caller)
+	return l != nil && l.Waits.Own != nil && l.Waits.Own(s.outer[0].Function, caller)
 }
 
 func (s *waitingStack) isLauncher() bool {
 	return len(s.outer) > 0 && languages.Matches(s.outer[0].Module,
-		func(l *languages.Language) *regexp.Regexp { return l.Launcher })
+		func(l *languages.Language) *regexp.Regexp { return l.System.Launcher })
 }

@@ -248,8 +248,8 @@ func IsLibrary(f Frame) bool {
 	}
 	file := path.Base(f.Module)
 	return systemFiles.MatchString(file) || libs.Library.MatchString(f.Function) ||
-		languages.Matches(file, func(l *languages.Language) *regexp.Regexp { return l.LibraryFiles }) ||
-		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.LibraryFunctions })
+		languages.Matches(file, func(l *languages.Language) *regexp.Regexp { return l.System.LibraryFiles }) ||
+		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.System.LibraryFunctions })
 }
 
 func isApplicationFunction(f Frame) bool {

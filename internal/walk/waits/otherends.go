@@ -15,7 +15,7 @@ import (
 
 // endpoint is a descriptor of a pipe or a socket.
 type endpoint struct {
-	Peer
+	peer   Peer
 	writes bool
 }
 

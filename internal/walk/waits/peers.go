@@ -30,7 +30,7 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 	}
 	ends := p.ends[other]
 	known := len(ends) > 0 && !slices.ContainsFunc(ends, func(e endpoint) bool {
-		return NewOpenFiles(e.PID).Link(e.FD) != other
+		return NewOpenFiles(e.peer.PID).Link(e.peer.FD) != other
 	})
 	if at := now(); !known && at >= p.nextScan {
 		p.ends, p.unix = f.listEndpoints(), nil
@@ -60,11 +60,11 @@ func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) (other 
 		return p.unix[link], false
 	}
 	inode := inodeOf(link)
-	if other, pending = a.otherEnd(f, inode); other == "" {
+	if other, pending = a.tables.otherEnd(f, inode); other == "" {
 		return "", false
 	}
 	other = "socket:[" + other + "]"
-	if strings.HasPrefix(a.sockets[inode].local, "unix") {
+	if strings.HasPrefix(a.tables.sockets[inode].local, "unix") {
 		if p.unix == nil {
 			p.unix = map[string]string{}
 		}
@@ -78,14 +78,14 @@ func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) (other 
 func (f *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
 	reads := true
 	for _, e := range ends {
-		if e.PID == pid && e.FD == int(f.FD) {
+		if e.peer.PID == pid && e.peer.FD == int(f.FD) {
 			reads = !e.writes
 		}
 	}
 	for _, own := range []bool{false, true} {
 		for _, e := range ends {
-			if (e.PID == pid) == own && (!pipe || e.writes == reads) {
-				f.Peers = append(f.Peers, e.Peer)
+			if (e.peer.PID == pid) == own && (!pipe || e.writes == reads) {
+				f.Peers = append(f.Peers, e.peer)
 			}
 		}
 	}

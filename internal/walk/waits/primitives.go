@@ -58,8 +58,8 @@ var libcPrimitives = bySymbol([]symbolsOf{
 })
 
 type symbolsOf struct {
-	primitive
-	symbols string
+	primitive primitive
+	symbols   string
 }
 
 func bySymbol(table []symbolsOf) map[string]primitive {

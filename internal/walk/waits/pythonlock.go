@@ -47,8 +47,8 @@ func (w *Wait) setLockWithin(stack []StackFunction) {
 }
 
 func lockWithin(lockType string, f *StackFunction) string {
-	if l := languages.OfMapping(f.Module); l != nil && l.LockWithin != nil {
-		return cmp.Or(l.LockWithin(lockType, f.Function), lockType)
+	if l := languages.OfMapping(f.Module); l != nil && l.Waits.LockWithin != nil {
+		return cmp.Or(l.Waits.LockWithin(lockType, f.Function), lockType)
 	}
 	return lockType
 }

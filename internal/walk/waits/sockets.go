@@ -127,7 +127,7 @@ func (s *socket) listener() string {
 
 // RemoteAddresses returns the remote addresses of a network namespace's sockets. Not safe for concurrent use.
 type RemoteAddresses struct {
-	socketTables
+	tables   socketTables
 	nextRead int64 // next reading of the tables, in nanoseconds of CLOCK_MONOTONIC
 }
 
@@ -140,16 +140,16 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 		return ""
 	}
 	inode = strings.TrimSuffix(inode, "]")
-	s, known := a.sockets[inode]
-	known = known && s.state != SynSent && (s.remote == "" || !isPending(a.connected[[2]string{s.remote, s.local}]))
+	s, known := a.tables.sockets[inode]
+	known = known && s.state != SynSent && (s.remote == "" || !isPending(a.tables.connected[[2]string{s.remote, s.local}]))
 	if at := now(); !known && at >= a.nextRead {
 		if all := f.readSockets(); len(all.sockets) > 0 { // the process may have ended
-			a.socketTables = all
+			a.tables = all
 		}
 		end := now()
 		a.nextRead = end + max(peersEvery, 200*(end-at))
 	}
-	if s = a.sockets[inode]; s.state == SynSent {
+	if s = a.tables.sockets[inode]; s.state == SynSent {
 		return s.remote + notConnected
 	}
 	return s.remote
@@ -158,8 +158,8 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 // IsServed reports whether a socket listens, or is one that the listening side has accepted: its other end is a client.
 // Precondition: [RemoteAddresses.Of] was called for the link.
 func (a *RemoteAddresses) IsServed(link string) bool {
-	s, known := a.sockets[inodeOf(link)]
-	return known && s.listener() != "" && len(a.listening[s.listener()]) > 0
+	s, known := a.tables.sockets[inodeOf(link)]
+	return known && s.listener() != "" && len(a.tables.listening[s.listener()]) > 0
 }
 
 const peersEvery = int64(time.Second) // at least, between readings of the tables

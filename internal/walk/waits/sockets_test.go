@@ -106,7 +106,7 @@ func TestClientsAndPeersOfSocketsAreFound(t *testing.T) {
 		files, remote := NewOpenFiles(os.Getpid()), &RemoteAddresses{}
 		link := files.Link(int(w.FD.FD))
 		remote.Of(files, link, procmem.Now)
-		other, _ := remote.otherEnd(files, inodeOf(link))
+		other, _ := remote.tables.otherEnd(files, inodeOf(link))
 		if other = "socket:[" + other + "]"; remote.IsServed(link) || !remote.IsServed(other) {
 			t.Errorf("%s: not the accepted end is served: %s, %s", address, link, other)
 		}
@@ -212,10 +212,10 @@ func TestAConnectionToAFullQueueIsNotAccepted(t *testing.T) {
 func TestAConnectionWithoutAnAnswerIsNotConnected(t *testing.T) {
 	table := "sl local_address rem_address st\n" +
 		" 0: 0100000A:1F90 0200000A:0050 02 00000000:00000000 01:00000000 00000000 0 0 7 1 0000000000000000\n"
-	a := RemoteAddresses{nextRead: 1, socketTables: socketTables{sockets: map[string]socket{}}}
-	parseInet(table, true, a.sockets)
+	a := RemoteAddresses{nextRead: 1, tables: socketTables{sockets: map[string]socket{}}}
+	parseInet(table, true, a.tables.sockets)
 	got := a.Of(NewOpenFiles(os.Getpid()), "socket:[7]", func() int64 { return 0 })
-	f := OpenFile{Type: "socket", Remote: "10.0.0.2:80", State: a.sockets["7"].state}
+	f := OpenFile{Type: "socket", Remote: "10.0.0.2:80", State: a.tables.sockets["7"].state}
 	if want := "10.0.0.2:80, not connected yet"; got != want || f.OtherEnd() != want {
 		t.Errorf("%q, %q, want %q", got, f.OtherEnd(), want)
 	}

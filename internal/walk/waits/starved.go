@@ -49,8 +49,8 @@ func PoolWorkerOf(stack []Frame) (w PoolWorker) {
 func (s *waitingStack) poolLoop() (loop string) {
 	for i := range s.outer {
 		f := &s.outer[i]
-		if l := f.language(); l != nil && l.Pool != nil {
-			loop = cmp.Or(l.Pool(f.Function, f.File), loop)
+		if l := f.language(); l != nil && l.Waits.Pool != nil {
+			loop = cmp.Or(l.Waits.Pool(f.Function, f.File), loop)
 		} else if !s.managed && isLoop(f) {
 			loop = languages.WithoutArguments(f.Function)
 		}
@@ -73,10 +73,10 @@ func (s *waitingStack) managedResult() (result string) {
 	for i := range s.outer {
 		f := &s.outer[i]
 		l := f.language()
-		if l == nil || l.Result == nil {
+		if l == nil || l.Waits.Result == nil {
 			return result
 		}
-		name, more := l.Result(f.Function, f.File)
+		name, more := l.Waits.Result(f.Function, f.File)
 		if name != "" {
 			result = name
 		}

@@ -73,7 +73,7 @@ func userFrames(stack []Frame) (all []Frame) {
 
 func (s *waitingStack) isWaitingFunction(f *Frame) bool {
 	l, n := f.language(), len(s.inner)
-	return l != nil && l.Again != nil && n > 0 && l.Again(f.Function, f.File, s.inner[n-1].Function)
+	return l != nil && l.Waits.Again != nil && n > 0 && l.Waits.Again(f.Function, f.File, s.inner[n-1].Function)
 }
 
 func (f *Frame) language() *languages.Language {
@@ -91,19 +91,19 @@ func isManaged(f Frame) bool {
 // isMachinery reports whether a native function can be between a wait and managed code.
 func isMachinery(f *Frame) bool {
 	return f.Module == "." || forwards(f) ||
-		languages.Matches(f.Module, func(l *languages.Language) *regexp.Regexp { return l.Files })
+		languages.Matches(f.Module, func(l *languages.Language) *regexp.Regexp { return l.System.Files })
 }
 
 func forwards(f *Frame) bool {
-	if l := f.language(); l != nil && l.Forwards != nil {
-		return l.Forwards(f.Function, f.File)
+	if l := f.language(); l != nil && l.Waits.Forwards != nil {
+		return l.Waits.Forwards(f.Function, f.File)
 	}
 	return systemFiles.MatchString(f.Module) || libs.Forwards.MatchString(f.Function) ||
-		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeForwards })
+		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.System.NativeForwards })
 }
 
 func startsThread(f *Frame) bool {
-	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
+	if l := f.language(); l != nil && l.Waits.Starts != nil && l.Waits.Starts(f.Function, f.File) {
 		return true
 	}
 	return systemFiles.MatchString(f.Module)
@@ -113,5 +113,6 @@ func isMain(f *Frame) bool { return f.Function == "main" }
 
 func isManagedMain(f *Frame) bool {
 	l := f.language()
-	return languages.LastComponent(f.Function) == "main" || l != nil && l.Main != nil && l.Main(f.Function, f.File)
+	return languages.LastComponent(f.Function) == "main" || l != nil && l.Waits.Main != nil &&
+		l.Waits.Main(f.Function, f.File)
 }

@@ -15,9 +15,9 @@ import (
 
 // Aggregator walks raw samples and attributes the threads' time. It belongs to one goroutine.
 type Aggregator struct {
-	*target.Common
-	*states
-	opts      *target.Options
+	common    *target.Common
+	states    *states
+	opts      *target.SamplingOptions
 	out       *intervalSink
 	stacks    *stackBuilder
 	explainer waitExplainer
@@ -45,10 +45,10 @@ func (a *Aggregator) Stacks() (all, complete int64) {
 func (a *Aggregator) UnixOf(at int64) int64 { return a.out.unix.Of(at) }
 
 // New returns an aggregator without processes. images are for unopened ones; closeProcess releases an ended one.
-func New(o *target.Options, b *profile.Builder, images *loadedcode.ImageCache,
+func New(o *target.SamplingOptions, b *profile.Builder, images *loadedcode.ImageCache,
 	closeProcess func(*loadedcode.Process), with *target.Common,
 ) *Aggregator {
-	a := &Aggregator{opts: o, Common: with, states: newStates(), closeProcess: closeProcess}
+	a := &Aggregator{opts: o, common: with, states: newStates(), closeProcess: closeProcess}
 	a.stacks = newStackBuilder(b, o.MaxDepth)
 	a.tasks.aggregator = a
 	a.stacks.images, a.stacks.walked = images, o.Walked
@@ -56,7 +56,7 @@ func New(o *target.Options, b *profile.Builder, images *loadedcode.ImageCache,
 		states: a.states, recording: b, sinks: o.Sinks,
 		unix: unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)},
 	}
-	options := attribute.Options{
+	options := attribute.Scope{
 		ThreadsFiltered: o.Threads != nil, Children: o.Children,
 	}
 	if o.Freq > 0 {
@@ -77,13 +77,13 @@ func New(o *target.Options, b *profile.Builder, images *loadedcode.ImageCache,
 // Handle handles a batch, and returns it to the tracer.
 func (a *Aggregator) Handle(b target.Batch) {
 	for i := range b {
-		a.QuotaGate.Wait()
+		a.common.QuotaGate.Wait()
 		a.handleEvent(&b[i])
 	}
 	now := procmem.Now()
-	a.Garbage.Measure(now)
+	a.common.Garbage.Measure(now)
 	a.attribute(&attribute.Tick{At: now})
-	a.Queue.Put(b)
+	a.common.Queue.Put(b)
 }
 
 func (a *Aggregator) handleEvent(e *target.Event) {
@@ -91,20 +91,20 @@ func (a *Aggregator) handleEvent(e *target.Event) {
 	case nil:
 		a.attributeObservation(e)
 	case *attribute.ProcessStarted:
-		a.beginProcess(a.process(e.Proc), what)
+		a.beginProcess(a.states.process(e.Proc), what)
 	case *attribute.ThreadStarted:
-		a.beginThread(a.process(e.Thread.Proc), a.thread(e.Thread))
+		a.beginThread(a.states.process(e.Thread.Proc), a.states.thread(e.Thread))
 		a.attribute(what)
 	case *attribute.UnassignedSample:
 		a.attributeUnassigned(e, what)
 	case *attribute.ThreadEnded:
-		a.endThread(a.thread(e.Thread), what)
+		a.endThread(a.states.thread(e.Thread), what)
 	case *attribute.ProcessEnded:
-		a.endProcess(a.process(e.Proc), what)
+		a.endProcess(a.states.process(e.Proc), what)
 	case *target.Execed:
-		a.afterExec(a.process(e.Proc), e.Thread, what)
+		a.afterExec(a.states.process(e.Proc), e.Thread, what)
 	case *target.Renamed:
-		a.handleRename(a.thread(e.Thread), &what.Cut)
+		a.handleRename(a.states.thread(e.Thread), &what.Cut)
 	case *target.CheckpointAsked:
 		a.attribute(&what.Cut)
 		a.tasks.checkpoint()
@@ -132,7 +132,7 @@ func (a *Aggregator) attribute(e attribute.Event) {
 
 // SaveIfAsked writes a requested checkpoint.
 func (a *Aggregator) SaveIfAsked(c target.Checkpointing) {
-	for r := &a.Requests.Checkpoint; a.checkpointAsked; {
+	for r := &a.common.Requests.Checkpoint; a.checkpointAsked; {
 		a.checkpointAsked = false
 		took := r.Took()
 		if a.opts.Checkpoint != nil {
@@ -147,7 +147,7 @@ func (a *Aggregator) SaveIfAsked(c target.Checkpointing) {
 }
 
 func (a *Aggregator) releaseUnused() {
-	a.Pool.Trim()
+	a.common.Pool.Trim()
 	if a.explainer.names != nil {
 		a.explainer.names.DropUnused()
 	}

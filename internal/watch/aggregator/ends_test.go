@@ -23,16 +23,16 @@ import (
 func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "renames")
 	a, p := accountOf(t, pid)
-	old := p.Comm
+	old := p.process.Comm
 	if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
-	leader := &target.Thread{Proc: p.Process, TID: pid}
-	testtargets.Eventually(t, "the new name", func() bool { return p.Target.ThreadName(pid) == "other" })
+	leader := &target.Thread{Proc: p.process, TID: pid}
+	testtargets.Eventually(t, "the new name", func() bool { return p.process.Target.ThreadName(pid) == "other" })
 	a.handleEvent(&target.Event{Thread: leader, What: &target.Renamed{Cut: attribute.Cut{Thread: leader.ID}}})
 	for range 2 {
-		if p.Comm != "other" || old != "threads" {
-			t.Fatalf("name %q, before %q; want other and threads", p.Comm, old)
+		if p.process.Comm != "other" || old != "threads" {
+			t.Fatalf("name %q, before %q; want other and threads", p.process.Comm, old)
 		}
 		p.refresh(procmem.Now())
 	}
@@ -47,8 +47,8 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	testtargets.Ready(t, cmd)
 	pid := cmd.Process.Pid
 	a, p := accountOf(t, pid)
-	before := p.FirstStackEnd()
-	first := &target.Thread{Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
+	before := p.process.FirstStackEnd()
+	first := &target.Thread{Proc: p.process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
 	plan := &managed.Plan{}
 	if !first.Observed.Feedback().SetPlan(plan, 0) || first.Observed.Feedback().SetPlan(plan, 0) {
 		t.Fatal("the plan of the former program was not set, once")
@@ -56,11 +56,11 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	if _, err := in.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
-	testtargets.Eventually(t, "the new program", func() bool { return p.Target.ThreadName(pid) == "sleep" })
+	testtargets.Eventually(t, "the new program", func() bool { return p.process.Target.ThreadName(pid) == "sleep" })
 	testtargets.Asleep(t, pid) // the name is set before the stack is in its place
-	p.Target.Memory().Renew(pid)
-	a.handleEvent(&target.Event{Thread: first, Proc: p.Process, What: &target.Execed{At: procmem.Now()}})
-	if end := p.FirstStackEnd(); end == 0 || end == before {
+	p.process.Target.Memory().Renew(pid)
+	a.handleEvent(&target.Event{Thread: first, Proc: p.process, What: &target.Execed{At: procmem.Now()}})
+	if end := p.process.FirstStackEnd(); end == 0 || end == before {
 		t.Errorf("the first stack ends at %#x, before at %#x", end, before)
 	}
 	if !first.Observed.Feedback().SetPlan(plan, 0) {
@@ -71,13 +71,13 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 func TestAccountOfTheThreadThatCallsExecGoesOnAsTheFirstThreads(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	a, p := accountOf(t, pid)
-	caller := &target.Thread{ID: 2, Proc: p.Process, TID: pid + 1}
-	a.beginThread(p, a.thread(caller))
-	first := &target.Thread{ID: 3, Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
-	execed := attribute.Execed{Process: p.ID, Thread: first.ID, Caller: caller.ID}
-	a.handleEvent(&target.Event{Thread: first, Proc: p.Process, What: &target.Execed{Execed: execed}})
-	if a.threads[caller.ID] != nil || a.threads[first.ID] != first || len(p.waitState.byInnerTID) != 0 {
-		t.Errorf("threads %v, by number %v; want the first one alone", a.threads, p.waitState.byInnerTID)
+	caller := &target.Thread{ID: 2, Proc: p.process, TID: pid + 1}
+	a.beginThread(p, a.states.thread(caller))
+	first := &target.Thread{ID: 3, Proc: p.process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
+	execed := attribute.Execed{Process: p.process.ID, Thread: first.ID, Caller: caller.ID}
+	a.handleEvent(&target.Event{Thread: first, Proc: p.process, What: &target.Execed{Execed: execed}})
+	if a.states.threads[caller.ID] != nil || a.states.threads[first.ID] != first || len(p.waitState.byInnerTID) != 0 {
+		t.Errorf("threads %v, by number %v; want the first one alone", a.states.threads, p.waitState.byInnerTID)
 	}
 }
 
@@ -88,17 +88,17 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = opened.Close() })
-	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
-	p := a.process(target.NewProcess(opened, false, 0))
-	a.beginProcess(p, p.Started().What.(*attribute.ProcessStarted))
+	a := New(&target.SamplingOptions{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
+	p := a.states.process(target.NewProcess(opened, false, 0))
+	a.beginProcess(p, p.process.Started().What.(*attribute.ProcessStarted))
 	return a, p
 }
 
 func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	a, p := accountOf(t, pid)
-	th := &target.Thread{Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
-	p.Ended = true
+	th := &target.Thread{Proc: p.process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
+	p.process.Ended = true
 	s := deepSample(1)
 	a.attributeObservation(&target.Event{Thread: th, RawSample: s})
 	if got, want := a.sampled.Place, a.out.recording.Intern([]profile.Loc{
@@ -111,10 +111,10 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 	var closed []*loadedcode.Process
 	closeProcess := func(p *loadedcode.Process) { closed = append(closed, p) }
-	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{}), nil, closeProcess, target.NewCommon())
-	p := &target.Process{Target: ofPID(4711).Target}
+	a := New(&target.SamplingOptions{}, profile.NewBuilder(profile.Meta{}), nil, closeProcess, target.NewCommon())
+	p := &target.Process{Target: ofPID(4711).process.Target}
 	a.handleEvent(&target.Event{Proc: p, What: &attribute.ProcessEnded{}})
-	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
-		t.Errorf("%d accounts, closed %v; want none, and %v closed", len(a.procs), closed, p.Target)
+	if len(a.states.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
+		t.Errorf("%d accounts, closed %v; want none, and %v closed", len(a.states.procs), closed, p.Target)
 	}
 }

@@ -90,7 +90,7 @@ const lockShare, lockCredit = 50, 100e6
 // were seen to wait. stack is the sample's copy.
 func (p *processState) threadLocks(stack frames.Memory) (text string) {
 	for _, t := range p.tasks.all {
-		g, is := t.runtime.taskSource.(*goroutines)
+		g, is := t.runtime.source.(*goroutines)
 		if !is || len(g.awaited) == 0 {
 			continue
 		}
@@ -113,7 +113,7 @@ const maxStackTexts = 1 << 14 // of one process: stacks of goroutines
 // outermost frame. Of a thread without a goroutine it is the thread's own.
 func (p *processState) goroutineStack(b *stackBuilder, end frames.StopReason) string {
 	n := len(b.taskFrames)
-	if n == 0 || !end.Complete() || len(p.Target.Runtimes().Schedulers()) == 0 ||
+	if n == 0 || !end.Complete() || len(p.process.Target.Runtimes().Schedulers()) == 0 ||
 		b.taskFrames[n-1].pc != b.walker.Frame().PC {
 		return ""
 	}

@@ -75,7 +75,7 @@ func TestLabelsOfLocksAreBounded(t *testing.T) {
 
 func TestAThreadHoldsOnlyAwaitedLocks(t *testing.T) {
 	g := &goroutines{Scheduler: &lockScheduler{}, stacks: &stackBuilder{}, lockTexts: map[string]bool{}}
-	p := &processState{tasks: taskPollers{all: []*taskPoller{{runtime: taskRuntime{taskSource: g}}}}}
+	p := &processState{tasks: taskPollers{all: []*taskPoller{{runtime: taskRuntime{source: g}}}}}
 	g.stacks.taskFrames = []taskFrame{{0x300, 1}, {0x100, 2}, {0x200, 3}}
 	if text := p.threadLocks(nil); text != "" {
 		t.Errorf("nothing is awaited, and it holds %q", text)

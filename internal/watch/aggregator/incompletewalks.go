@@ -25,15 +25,15 @@ func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason) {
 		return
 	}
 	incomplete := !end.Complete() && end != frames.StopDepth
-	p.walked.note(incomplete)
-	p.history.walked.note(incomplete)
+	p.walked.count(incomplete)
+	p.history.walked.count(incomplete)
 	if incomplete && (p.walked.tooManyIncomplete() || p.history.walked.tooManyIncomplete()) {
-		p.NoteLack(target.LacksOuterFrames)
+		p.process.RaiseLack(target.LacksOuterFrames)
 		p.history.lack = max(p.history.lack, target.LacksOuterFrames)
 	}
 }
 
-func (s *samplesWalked) note(incomplete bool) {
+func (s *samplesWalked) count(incomplete bool) {
 	if s.all++; incomplete {
 		s.incomplete++
 	}
@@ -56,11 +56,11 @@ type programHistory struct {
 }
 
 func (p *programHistory) applyTo(proc *target.Process) {
-	proc.NoteLack(p.lack)
+	proc.RaiseLack(p.lack)
 	proc.SetFirstCopy(p.deepestStack)
 }
 
-func (p *programHistory) noteDeepest(th *target.Thread, s *observe.RawSample, w *frames.Walker) {
+func (p *programHistory) rememberDeepest(th *target.Thread, s *observe.RawSample, w *frames.Walker) {
 	from, reach := s.Mem.Stack.Addr, w.HighestSP()
 	inStack := !w.OnOtherStack() && reach > from && reach <= s.Mem.StackEnd
 	if th.IsFirst() && w.StopReason().Complete() && inStack {
@@ -88,6 +88,6 @@ func (p programHistories) historyOf(proc interface {
 }
 
 // ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
-func (s *states) ApplyKnownProgram(p *target.Process) {
-	s.histories.historyOf(p.Target).applyTo(p)
+func (a *Aggregator) ApplyKnownProgram(p *target.Process) {
+	a.states.histories.historyOf(p.Target).applyTo(p)
 }

@@ -19,7 +19,7 @@ import (
 func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
 	sample, stopped := &observe.RawSample{How: observe.ByKernelSample}, &observe.RawSample{How: observe.ByStop}
 	judged := func(whole, incomplete int) target.SampleLack {
-		p := &processState{Process: &target.Process{}, history: &programHistory{}}
+		p := &processState{process: &target.Process{}, history: &programHistory{}}
 		for range whole {
 			p.countWalk(sample, frames.StopRoot)
 		}
@@ -28,7 +28,7 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
 			p.countWalk(sample, frames.StopDepth) // the user's limit
 			p.countWalk(stopped, frames.StopNoRule)
 		}
-		return p.SampleLack()
+		return p.process.SampleLack()
 	}
 	for _, c := range []struct {
 		whole, incomplete int
@@ -42,12 +42,12 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
 			t.Errorf("%d incomplete of %d samples: %v, want %v", c.incomplete, c.whole+c.incomplete, got, c.want)
 		}
 	}
-	p := &processState{Process: &target.Process{}, history: &programHistory{}}
+	p := &processState{process: &target.Process{}, history: &programHistory{}}
 	for range 8 {
 		p.countWalk(sample, frames.StopStackCut)
 	}
-	if p.SampleLack() != target.LacksOuterFrames {
-		t.Errorf("8 samples cut on another stack: %v, want %v", p.SampleLack(), target.LacksOuterFrames)
+	if p.process.SampleLack() != target.LacksOuterFrames {
+		t.Errorf("8 samples cut on another stack: %v, want %v", p.process.SampleLack(), target.LacksOuterFrames)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 		}
 		a.ApplyKnownProgram(shared)
 		before := shared.SampleLack()
-		p := a.process(shared)
+		p := a.states.process(shared)
 		for range incomplete {
 			p.countWalk(&observe.RawSample{How: observe.ByKernelSample}, frames.StopBadMemory)
 		}
@@ -86,8 +86,8 @@ func TestNextProcessOfAProgramBeginsWithItsSampleLack(t *testing.T) {
 	if got := run(other, 0); got != target.LacksNothing {
 		t.Errorf("a process of another program begins with %v, want %v", got, target.LacksNothing)
 	}
-	if len(a.histories) != 2 {
-		t.Errorf("%d programs are kept, want 2", len(a.histories))
+	if len(a.states.histories) != 2 {
+		t.Errorf("%d programs are kept, want 2", len(a.states.histories))
 	}
 }
 
@@ -105,7 +105,7 @@ func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
 		p.TaskDir.Close()
 		a.ApplyKnownProgram(p)
 		copies = append(copies, p.FirstCopy())
-		a.histories.historyOf(opened).deepestStack = 2 << 20
+		a.states.histories.historyOf(opened).deepestStack = 2 << 20
 	}
 	if !slices.Equal(copies, []int64{0, 2 << 20}) {
 		t.Errorf("first stack copies of the two processes: %d bytes, want 0 and 2 MiB", copies)
@@ -114,10 +114,10 @@ func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
 
 func TestProgramOfAnUnknownFileDoesNotBeginWithTheStackOfTheOneBefore(t *testing.T) {
 	a := &Aggregator{states: newStates()}
-	p := a.process(&target.Process{Target: ofPID(0).Target})
-	p.SetFirstCopy(2 << 20)
-	a.renewProgram(p)
-	if n := p.FirstCopy(); n != 0 {
+	p := a.states.process(&target.Process{Target: ofPID(0).process.Target})
+	p.process.SetFirstCopy(2 << 20)
+	a.states.renewProgram(p)
+	if n := p.process.FirstCopy(); n != 0 {
 		t.Errorf("the first copy of the new program has %d bytes, want 0: unknown", n)
 	}
 }
@@ -146,7 +146,7 @@ func TestOnlyCompleteStacksOfFirstThreadsAreTheDeepest(t *testing.T) {
 		var w frames.Walker
 		for w.Init(&space, &s.Regs, &s.Mem); w.Next(); {
 		}
-		p.history.noteDeepest(&target.Thread{Proc: p.Process, TID: c.tid}, s, &w)
+		p.history.rememberDeepest(&target.Thread{Proc: p.process, TID: c.tid}, s, &w)
 		want := int64(before)
 		if c.deeper {
 			want = int64(w.HighestSP()-s.Mem.Stack.Addr) + walkBeyond
@@ -155,7 +155,7 @@ func TestOnlyCompleteStacksOfFirstThreadsAreTheDeepest(t *testing.T) {
 			t.Errorf("%s: the deepest stack has %d bytes, want %d", c.what, got, want)
 		}
 		p.history.deepestStack = 1 << 30
-		if p.history.noteDeepest(&target.Thread{Proc: p.Process, TID: c.tid}, s, &w); p.history.deepestStack != 1<<30 {
+		if p.history.rememberDeepest(&target.Thread{Proc: p.process, TID: c.tid}, s, &w); p.history.deepestStack != 1<<30 {
 			t.Errorf("%s: a deeper one is forgotten", c.what)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 func (a *Aggregator) beginProcess(p *processState, started *attribute.ProcessStarted) {
-	p.Comm = p.Target.Comm
-	p.innerPID = procmem.InnerTID(p.Target.PID)
-	p.container = profile.LabelText(a.containers.Labels(p.Target.PID))
-	started.ChildrenFromStart = a.opts.Launched != 0 && p.Parent == 0
+	p.process.Comm = p.process.Target.Comm
+	p.innerPID = procmem.InnerTID(p.process.Target.PID)
+	p.container = profile.LabelText(a.states.containers.Labels(p.process.Target.PID))
+	started.ChildrenFromStart = a.opts.Launched != 0 && p.process.Parent == 0
 	a.attribute(started)
 }
 
@@ -26,7 +26,7 @@ func (a *Aggregator) beginThread(p *processState, th *target.Thread) {
 		return
 	}
 	th.Walk.Begun = true
-	if p.innerPID != p.Target.PID { // the process is in a pid namespace of its own
+	if p.innerPID != p.process.Target.PID { // the process is in a pid namespace of its own
 		th.Walk.InnerTID = procmem.InnerTID(th.TID)
 	}
 	a.explainer.add(p, th)
@@ -35,33 +35,33 @@ func (a *Aggregator) beginThread(p *processState, th *target.Thread) {
 // endThread ends a thread's account. Of ended threads only the process's first one still has a name in the kernel.
 func (a *Aggregator) endThread(th *target.Thread, ended *attribute.ThreadEnded) {
 	if ended.End.Alive {
-		a.beginThread(a.process(th.Proc), th)
+		a.beginThread(a.states.process(th.Proc), th)
 	}
 	if th.Walk.Begun && !th.NamedByRuntime.Load() && (ended.End.Alive || th.IsFirst()) {
 		renameByKernel(th)
 	}
 	a.attribute(ended)
 	if ended.End.Alive {
-		a.suspects.noteAlive(th)
+		a.suspects.recordThread(th)
 	}
 	a.forgetThread(th)
 }
 
 func (a *Aggregator) forgetThread(th *target.Thread) {
-	delete(a.threads, th.ID)
-	a.process(th.Proc).waitState.forget(th)
+	delete(a.states.threads, th.ID)
+	a.states.process(th.Proc).waitState.forget(th)
 }
 
 func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) {
-	if p.Ended {
+	if p.process.Ended {
 		return
 	}
 	a.tasks.finish(p, ended.At)
-	p.Ended = true
-	ended.Program = p.Comm
+	p.process.Ended = true
+	ended.Program = p.process.Comm
 	a.attribute(ended)
 	a.stacks.forgetModules(p, nil)
-	a.closeProcess(p.Target)
+	a.closeProcess(p.process.Target)
 }
 
 // CloseAccounts attributes all that is open. It does not close processes whose end was not reported, as the tracer
@@ -71,12 +71,12 @@ func (a *Aggregator) CloseAccounts(now int64) {
 	a.explainer.close()
 	a.tasks.eachPoller((*taskPoller).addLast)
 	a.attribution.Close(now)
-	clear(a.threads)
-	clear(a.procs)
+	clear(a.states.threads)
+	clear(a.states.procs)
 }
 
 func (a *Aggregator) readNames() {
-	for _, th := range a.threads {
+	for _, th := range a.states.threads {
 		if th.Walk.Begun && !th.NamedByRuntime.Load() {
 			renameByKernel(th)
 		}
@@ -88,15 +88,15 @@ func (a *Aggregator) readNames() {
 func (a *Aggregator) afterExec(p *processState, th *target.Thread, execed *target.Execed) {
 	if th != nil {
 		a.attribute(&execed.Execed)
-		if caller := a.threads[execed.Caller]; caller != nil && execed.Caller != execed.Thread {
+		if caller := a.states.threads[execed.Caller]; caller != nil && execed.Caller != execed.Thread {
 			a.forgetThread(caller)
 		}
 	}
 	p.refresh(execed.At)
-	a.renewProgram(p)
+	a.states.renewProgram(p)
 	if th != nil {
-		th.Observed.Feedback().DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
-		a.handleRename(a.thread(th), &attribute.Cut{Thread: th.ID})
+		th.Observed.Feedback().DiscardFormerProgram(p.process.FirstCopy(), p.process.FirstStackEnd())
+		a.handleRename(a.states.thread(th), &attribute.Cut{Thread: th.ID})
 	}
 }
 

@@ -106,12 +106,12 @@ func TestManagedFramesAreDescribedOnce(t *testing.T) {
 
 func TestSamplesAreWalkedAtOnceAfterAFreedFunction(t *testing.T) {
 	f, p, walk := interpreted(t)
-	if walk(); p.WalkAtOnce(sampledAt) {
+	if walk(); p.process.WalkAtOnce(sampledAt) {
 		t.Error("after a walk without a freed function")
 	}
 	f.object, f.freed = 1, true
 	before := procmem.Now()
-	if walk(); !p.WalkAtOnce(before) {
+	if walk(); !p.process.WalkAtOnce(before) {
 		t.Error("not after a walk with a freed function, of a sample that is older than a second")
 	}
 }

@@ -7,12 +7,12 @@ import "testing"
 func TestMappingsAreReadAtEachOfManyLoadedLibraries(t *testing.T) {
 	var r refreshBudget
 	now := int64(1e9)
-	r.noteRefresh(now, 200e3, false)
+	r.chargeRefresh(now, 200e3, false)
 	for range 20 { // libraries with 8 ms of call frame information
 		if now += 5e6; !r.mayRefresh(now) {
 			t.Fatalf("mappings may not be read again after %d ms", (now-r.last)/1e6)
 		}
-		r.noteRefresh(now, 8e6, true)
+		r.chargeRefresh(now, 8e6, true)
 	}
 }
 
@@ -23,7 +23,7 @@ func TestReadingMappingsTakesAtMostItsShare(t *testing.T) {
 		for now := int64(1e9); now < 61e9; now += 1e6 {
 			if r.mayRefresh(now) {
 				spent, readings = spent+3e6, readings+1
-				r.noteRefresh(now, 3e6, loaded)
+				r.chargeRefresh(now, 3e6, loaded)
 			}
 		}
 		most := int64(60e9/refreshShare + 3e6)

@@ -20,7 +20,7 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 		a.attribute(&a.unchanged)
 		return
 	}
-	p, th, s := a.process(e.Thread.Proc), a.thread(e.Thread), e.RawSample
+	p, th, s := a.states.process(e.Thread.Proc), a.states.thread(e.Thread), e.RawSample
 	a.beginThread(p, th)
 	id, end := a.stacks.stackOfSample(p, th, e.Program, s)
 	a.out.totals.addStack(end, s.How)
@@ -46,7 +46,7 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 		},
 	}
 	a.attribute(&a.sampled)
-	a.Pool.Put(s)
+	a.common.Pool.Put(s)
 	e.RawSample = nil
 }
 
@@ -63,20 +63,20 @@ func (a *Aggregator) attributeUnassigned(e *target.Event, u *attribute.Unassigne
 // walkUnassigned walks the sample as one of e.Thread, of the program's code owner, or of any thread of e.Proc.
 func (a *Aggregator) walkUnassigned(e *target.Event, place *attribute.Place) {
 	s, program := e.RawSample, e.Program
-	p := a.process(e.Proc)
+	p := a.states.process(e.Proc)
 	th := e.Thread
 	switch {
 	case program != nil && program.CodeOwner != nil:
-		p, program = a.process(program.CodeOwner), nil
+		p, program = a.states.process(program.CodeOwner), nil
 		th = p.untrackedState()
 	case th != nil:
-		a.thread(th)
+		a.states.thread(th)
 	default:
 		th = p.untrackedState()
 	}
 	place.Stack, place.WalkEnd = a.stacks.stackOfSample(p, th, program, s)
 	a.out.totals.addStack(place.WalkEnd, s.How)
-	a.Pool.Put(s)
+	a.common.Pool.Put(s)
 	e.RawSample = nil
 }
 

@@ -41,8 +41,8 @@ func (out *intervalSink) addInterval(i profile.Interval) {
 // interval is of the process itself if th is nil.
 func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribute.Span) profile.Interval {
 	i := profile.Interval{
-		Stack: out.stackOf(s), PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID),
-		Start: p.Target.StartTime, Comm: p.Comm,
+		Stack: out.stackOf(s), PID: p.process.Target.PID, InnerPID: innerNumber(p.innerPID, p.process.Target.PID),
+		Start: p.process.Target.StartTime, Comm: p.process.Comm,
 		Thread: attribute.ExitedThread, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
 		End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
 		Before: s.Before, Container: p.container,
@@ -81,7 +81,7 @@ func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 // refresh shows the sinks the time so far, with open intervals: an unchanged thread can have one for days.
 func (a *Aggregator) refresh(at int64) {
 	took := selfruntime.CPUTimeOf(func() { a.refreshSinks(at) })
-	a.Requests.Refresh.Done(int64(took), false)
+	a.common.Requests.Refresh.Done(int64(took), false)
 }
 
 func (a *Aggregator) refreshSinks(at int64) {
@@ -107,8 +107,8 @@ func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
 		return
 	}
 	a.attribution.OpenIntervals(func(i *attribute.Interval) bool {
-		p := a.procs[i.Process]
-		return p == nil || yield(a.out.interval(p, a.threads[i.Thread], &i.Span))
+		p := a.states.procs[i.Process]
+		return p == nil || yield(a.out.interval(p, a.states.threads[i.Thread], &i.Span))
 	})
 }
 
@@ -140,7 +140,7 @@ func (a *Aggregator) evict() {
 		}
 	})
 	a.out.recording.Evict(maps.Keys(held))
-	for _, p := range a.procs {
+	for _, p := range a.states.procs {
 		clear(p.managedNames.descriptions)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestProgramOfUnknownNameHasALabel(t *testing.T) {
-	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
+	a := New(&target.SamplingOptions{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
 	p := ofPID(4711)
 	for name, want := range map[string]string{"": "[children: ?]", "ls": "[children: ls]"} {
 		s := attribute.Span{
@@ -28,8 +28,8 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 }
 
 func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
-	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{Rotates: true}), nil, nil, target.NewCommon())
-	p := a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
+	a := New(&target.SamplingOptions{}, profile.NewBuilder(profile.Meta{Rotates: true}), nil, nil, target.NewCommon())
+	p := a.states.process(&target.Process{ID: 1, Target: ofPID(4711).process.Target})
 	stackOf := func(name string) sample.StackID { return a.out.recording.Intern([]profile.Loc{{Synthetic: name}}) }
 	thread, task, unused := stackOf("thread"), stackOf("task"), stackOf("unused")
 	p.tasks.all = append(p.tasks.all, &taskPoller{slots: []taskSlot{{from: 5, seen: 5, parked: true, stack: task}}})
@@ -68,9 +68,9 @@ func (c *cutter) RefreshCut(_ int64, cut func()) {
 
 func TestACutterGetsASleepInPieces(t *testing.T) {
 	sink := &cutter{}
-	o, b := &target.Options{Sinks: []profile.Sink{sink}}, profile.NewBuilder(profile.Meta{})
+	o, b := &target.SamplingOptions{Sinks: []profile.Sink{sink}}, profile.NewBuilder(profile.Meta{})
 	a := New(o, b, nil, nil, target.NewCommon())
-	a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
+	a.states.process(&target.Process{ID: 1, Target: ofPID(4711).process.Target})
 	asleepAt := func(wall int64) {
 		a.attribute(&attribute.Sampled{Process: 1, Thread: 1, Sample: attribute.Sample{
 			Place: attribute.Place{State: sample.Sleeping}, At: sample.Reading{Wall: wall},

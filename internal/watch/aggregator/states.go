@@ -13,7 +13,7 @@ import (
 )
 
 type processState struct {
-	*target.Process
+	process      *target.Process
 	innerPID     int    // in its own pid namespace
 	container    string // as [profile.Interval]'s
 	modules      moduleInfos
@@ -50,7 +50,7 @@ func (s *states) process(p *target.Process) *processState {
 		return known
 	}
 	made := &processState{
-		Process: p, innerPID: p.Target.PID, history: s.histories.historyOf(p.Target),
+		process: p, innerPID: p.Target.PID, history: s.histories.historyOf(p.Target),
 	}
 	if !p.Ended { // else a late event of a child, or its program's name
 		s.procs[p.ID] = made
@@ -62,24 +62,24 @@ func (s *states) process(p *target.Process) *processState {
 func (p *processState) refresh(now int64) bool {
 	var changed bool
 	var err error
-	before := p.Target.CodeMappings()
-	cost := selfruntime.CPUTimeOf(func() { changed, err = p.Target.Refresh() })
-	p.refreshBudget.noteRefresh(now, int64(cost), p.Target.CodeMappings() > before)
+	before := p.process.Target.CodeMappings()
+	cost := selfruntime.CPUTimeOf(func() { changed, err = p.process.Target.Refresh() })
+	p.refreshBudget.chargeRefresh(now, int64(cost), p.process.Target.CodeMappings() > before)
 	if err != nil || !changed {
 		return false
 	}
 	p.remapped = true
-	p.MappingsChanged()
+	p.process.MappingsChanged()
 	return true
 }
 
 // renewProgram follows an exec. Precondition: the mappings were read again.
 func (s *states) renewProgram(p *processState) {
-	p.Comm = p.Target.Comm
-	p.ResetForProgram()
+	p.process.Comm = p.process.Target.Comm
+	p.process.ResetForProgram()
 	p.walked = samplesWalked{}
-	p.history = s.histories.historyOf(p.Target)
-	p.history.applyTo(p.Process)
+	p.history = s.histories.historyOf(p.process.Target)
+	p.history.applyTo(p.process)
 	if w := p.waitState; w != nil {
 		clear(w.names)
 		clear(w.variables)
@@ -97,9 +97,9 @@ func (s *states) thread(th *target.Thread) *target.Thread {
 
 func (p *processState) untrackedState() *target.Thread {
 	if p.untrackedThreads == nil {
-		pid := p.Target.PID
+		pid := p.process.Target.PID
 		p.untrackedThreads = &target.Thread{
-			Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil), Walk: target.WalkPart{InnerTID: p.innerPID},
+			Proc: p.process, TID: pid, Observed: observe.NewThread(pid, pid, nil), Walk: target.WalkPart{InnerTID: p.innerPID},
 		}
 	}
 	return p.untrackedThreads
@@ -166,8 +166,8 @@ func (r *refreshBudget) due(at int64, starting bool) bool {
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
-// noteRefresh notes a reading. loaded: it found new code.
-func (r *refreshBudget) noteRefresh(at, cost int64, loaded bool) {
+// chargeRefresh charges a reading. loaded: it found new code.
+func (r *refreshBudget) chargeRefresh(at, cost int64, loaded bool) {
 	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
 	r.last = at
 	if loaded && r.loadCost < loadCredit {

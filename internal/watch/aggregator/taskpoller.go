@@ -109,7 +109,7 @@ func (t *taskPoller) readTasks(now, maxCPU int64) {
 		t.next = t.polledEnd
 	}
 	all := &t.aggregator.out.totals
-	t.aggregator.tasks.observations.Store(all.goroutines.Observations + all.coroutines.Observations)
+	t.aggregator.tasks.observations.Store(all.goroutines.waiting.Observations + all.coroutines.waiting.Observations)
 }
 
 // countSlots reads the number of places at a round's start; false: that failed.
@@ -118,7 +118,7 @@ func (t *taskPoller) countSlots(now int64) bool {
 		return true
 	}
 	t.roundBegan = now
-	n, err := t.runtime.Places()
+	n, err := t.runtime.source.Places()
 	if err != nil && n == 0 {
 		t.failures++
 		return false
@@ -130,21 +130,21 @@ func (t *taskPoller) countSlots(now int64) bool {
 	for len(t.slots) < n {
 		t.slots = append(t.slots, taskSlot{seen: t.stateStart()})
 	}
-	t.totals.MostAtOnce = max(t.totals.MostAtOnce, int64(n))
+	t.totals.waiting.MostAtOnce = max(t.totals.waiting.MostAtOnce, int64(n))
 	return true
 }
 
 // stateStart returns the start of a new task's state: tasks of the first round count as unchanged before.
 func (t *taskPoller) stateStart() int64 {
 	if t.round == 0 {
-		return max(t.process.Since, 0)
+		return max(t.process.process.Since, 0)
 	}
 	return t.roundBegan
 }
 
 func (t *taskPoller) findChanged(now int64) {
 	t.polledEnd = min(t.next+t.runtime.batchSize, len(t.slots))
-	t.changed = t.runtime.Poll(t.next, t.polledEnd, t.changed[:0])
+	t.changed = t.runtime.source.Poll(t.next, t.polledEnd, t.changed[:0])
 	t.pending = t.changed
 	changed := t.changed
 	for i := t.next; i < t.polledEnd; i++ {
@@ -155,7 +155,7 @@ func (t *taskPoller) findChanged(now int64) {
 		s := &t.slots[i]
 		s.seen = now
 		if s.parked {
-			t.totals.Observations++
+			t.totals.waiting.Observations++
 		}
 	}
 }
@@ -165,22 +165,22 @@ func (t *taskPoller) readTask(i int, now int64) {
 	t.addInterval(s)
 	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
 	s.parked, s.seen = false, now
-	what, kind, end := t.runtime.readTask(i)
+	what, kind, end := t.runtime.source.readTask(i)
 	switch what {
 	case taskNotParked:
 		return
 	case taskChanged:
-		t.totals.ChangedInVain++
+		t.totals.waiting.ChangedInVain++
 		return
 	}
 	s.stack, _ = t.aggregator.stacks.endStack(end)
 	s.kind = unique.Make(kind)
 	s.parked, s.from, s.began = true, before, before
 	t.walked++
-	t.totals.Observations++
-	t.totals.Walked++
+	t.totals.waiting.Observations++
+	t.totals.waiting.Walked++
 	if !end.Complete() {
-		t.totals.Incomplete++
+		t.totals.waiting.Incomplete++
 	}
 }
 
@@ -202,8 +202,9 @@ func (t *taskPoller) addIntervals() {
 func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 	k, p := s.kind.Value(), t.process
 	return profile.Interval{
-		Stack: s.stack, PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID), Start: p.Target.StartTime,
-		Comm:   p.Comm,
+		Stack: s.stack, PID: p.process.Target.PID, InnerPID: innerNumber(p.innerPID, p.process.Target.PID),
+		Start:  p.process.Target.StartTime,
+		Comm:   p.process.Comm,
 		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait, WaitsFor: k.waitsFor,
 		Task: cmp.Or(k.task, t.runtime.label), Labels: k.labels,
 		Container: p.container,
@@ -248,9 +249,9 @@ func (t *taskPoller) lastRound(now int64) {
 func (t *taskPoller) addLast() {
 	t.addIntervals()
 	if t.round == 0 {
-		t.totals.Unread += int64(len(t.slots) - t.next)
+		t.totals.waiting.Unread += int64(len(t.slots) - t.next)
 		if len(t.pending) > 0 {
-			t.totals.Unread -= int64(t.polledEnd - t.next - len(t.pending))
+			t.totals.waiting.Unread -= int64(t.polledEnd - t.next - len(t.pending))
 		}
 	}
 }

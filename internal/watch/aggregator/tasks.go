@@ -63,12 +63,12 @@ func (r *taskRecorder) poll() (rest int64) {
 	if now < r.due {
 		return r.due - now
 	}
-	r.aggregator.QuotaGate.Wait()
+	r.aggregator.common.QuotaGate.Wait()
 	if poller := r.longestDue(now); poller != nil {
 		r.due = now + poller.readSlice(now)
 	}
 	next := now + int64(searchEvery)
-	for _, p := range r.aggregator.procs {
+	for _, p := range r.aggregator.states.procs {
 		next = min(next, p.tasks.due)
 		for _, t := range p.tasks.all {
 			next = min(next, t.due)
@@ -78,8 +78,8 @@ func (r *taskRecorder) poll() (rest int64) {
 }
 
 func (r *taskRecorder) longestDue(now int64) (due *taskPoller) {
-	for _, p := range r.aggregator.procs {
-		if p.Ended {
+	for _, p := range r.aggregator.states.procs {
+		if p.process.Ended {
 			p.tasks.due = now + searchEvery
 			continue
 		}
@@ -113,7 +113,7 @@ func (r *taskRecorder) find(p *processState) {
 }
 
 func (r *taskRecorder) eachPoller(f func(*taskPoller)) {
-	for _, p := range r.aggregator.procs {
+	for _, p := range r.aggregator.states.procs {
 		for _, poller := range p.tasks.all {
 			f(poller)
 		}
@@ -134,7 +134,7 @@ func (r *taskRecorder) checkpoint() {
 
 // finish adds the last intervals of a process's tasks. Tasks that are not read in time count as unchanged.
 func (r *taskRecorder) finish(p *processState, now int64) {
-	alive := p.Target.Alive()
+	alive := p.process.Target.Alive()
 	if r.aggregator.opts.Tasks && alive { // the recording may be too short for the first round
 		r.find(p)
 	}
@@ -149,7 +149,7 @@ func (r *taskRecorder) finish(p *processState, now int64) {
 
 // openIntervals yields the intervals that are not added yet; false if yield has returned false.
 func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
-	for _, p := range r.aggregator.procs {
+	for _, p := range r.aggregator.states.procs {
 		for _, t := range p.tasks.all {
 			for i := range t.slots {
 				s := &t.slots[i]
@@ -168,21 +168,21 @@ func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
 
 func (r *taskRecorder) stats(s *runstats.Stats) {
 	totals := &r.aggregator.out.totals
-	if t := &totals.goroutines; t.MostAtOnce > 0 {
+	if t := &totals.goroutines; t.waiting.MostAtOnce > 0 {
 		s.Goroutines = t.stats()
 	}
-	if t := &totals.coroutines; t.MostAtOnce > 0 {
+	if t := &totals.coroutines; t.waiting.MostAtOnce > 0 {
 		s.Tasks = t.stats()
 	}
 }
 
 type taskTotals struct {
-	runstats.WaitingTasks       // without times
-	blocked, cpu          int64 // ns
+	waiting      runstats.WaitingTasks // without times
+	blocked, cpu int64                 // ns
 }
 
 func (t *taskTotals) stats() *runstats.WaitingTasks {
-	s := t.WaitingTasks
+	s := t.waiting
 	s.Blocked, s.CPU = seconds(t.blocked), seconds(t.cpu)
 	return &s
 }

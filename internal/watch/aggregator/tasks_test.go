@@ -55,11 +55,11 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 		"it changed in a gap of the ticks": {[]string{"a", "b", ""}, 1500, blockedTimes{"a": 900, "b": 1500}},
 	} {
 		got := blockedTimes{}
-		o, b := &target.Options{Sinks: []profile.Sink{got}}, profile.NewBuilder(profile.Meta{})
+		o, b := &target.SamplingOptions{Sinks: []profile.Sink{got}}, profile.NewBuilder(profile.Meta{})
 		a := New(o, b, nil, nil, target.NewCommon())
 		source, p := &oneTask{stacks: a.stacks}, ofPID(4711)
-		p.Since = 100
-		poller := newTaskPoller(a, p, taskRuntime{taskSource: source, batchSize: 1, totals: &taskTotals{}})
+		p.process.Since = 100
+		poller := newTaskPoller(a, p, taskRuntime{source: source, batchSize: 1, totals: &taskTotals{}})
 		for i, state := range c.states {
 			if source.next = state; i == 1 {
 				poller.pauseEnd = c.gapEnd
@@ -67,22 +67,22 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 			poller.readSlice(int64(i+1) * 1000)
 		}
 		poller.addLast()
-		if !maps.Equal(got, c.want) || poller.totals.Unread != 0 {
-			t.Errorf("%s: %v, %d unread; want %v", name, got, poller.totals.Unread, c.want)
+		if !maps.Equal(got, c.want) || poller.totals.waiting.Unread != 0 {
+			t.Errorf("%s: %v, %d unread; want %v", name, got, poller.totals.waiting.Unread, c.want)
 		}
 	}
 }
 
 func TestTasksOfAProcessWithoutAReportedEndKeepTheirTime(t *testing.T) {
 	got := blockedTimes{}
-	o, b := &target.Options{Sinks: []profile.Sink{got}}, profile.NewBuilder(profile.Meta{})
+	o, b := &target.SamplingOptions{Sinks: []profile.Sink{got}}, profile.NewBuilder(profile.Meta{})
 	a := New(o, b, nil, nil, target.NewCommon())
 	made := ofPID(0)
-	made.Since = 100
-	p := a.process(made.Process)
-	a.beginProcess(p, p.Started().What.(*attribute.ProcessStarted))
+	made.process.Since = 100
+	p := a.states.process(made.process)
+	a.beginProcess(p, p.process.Started().What.(*attribute.ProcessStarted))
 	poller := newTaskPoller(a, p, taskRuntime{
-		taskSource: &oneTask{stacks: a.stacks, next: "a"}, batchSize: 1, totals: &taskTotals{},
+		source: &oneTask{stacks: a.stacks, next: "a"}, batchSize: 1, totals: &taskTotals{},
 	})
 	p.tasks.all = append(p.tasks.all, poller)
 	poller.readSlice(1000)
@@ -251,7 +251,7 @@ func TestAGoroutinesOtherEndIsNamedUnlessItRanMeanwhile(t *testing.T) {
 	end.Close()
 	defer w.Close()
 	p, e := ofPID(os.Getpid()), &waitExplainer{}
-	e.add(p, &target.Thread{Proc: p.Process})
+	e.add(p, &target.Thread{Proc: p.process})
 	for _, c := range []struct {
 		what        string
 		of          *os.File
@@ -276,8 +276,8 @@ func TestAGoroutinesOtherEndIsNamedUnlessItRanMeanwhile(t *testing.T) {
 }
 
 func TestAnOpenWaitOfATaskHasItsTimeBeforeACheckpoint(t *testing.T) {
-	a := New(&target.Options{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
-	p := a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
+	a := New(&target.SamplingOptions{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
+	p := a.states.process(&target.Process{ID: 1, Target: ofPID(4711).process.Target})
 	poller := newTaskPoller(a, p, taskRuntime{totals: &taskTotals{}})
 	kind := unique.Make(taskKind{firstFunction: "f"})
 	poller.slots = []taskSlot{{began: 100, from: 100, seen: 400, parked: true, kind: kind}}

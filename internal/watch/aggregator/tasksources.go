@@ -15,7 +15,7 @@ import (
 
 // taskRuntime is a runtime with tasks.
 type taskRuntime struct {
-	taskSource
+	source    taskSource
 	id        any    // of the runtime
 	batchSize int    // the most places of one Poll
 	label     string // value of the recording's label task
@@ -46,12 +46,12 @@ const (
 )
 
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
-	for _, scheduler := range p.Target.Runtimes().Schedulers() {
+	for _, scheduler := range p.process.Target.Runtimes().Schedulers() {
 		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, lockTexts: map[string]bool{},
 			ends: map[string]bool{}, unnamed: map[int]int64{}}
 		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
-	for _, n := range p.Target.Runtimes().FrameSources() {
+	for _, n := range p.process.Target.Runtimes().FrameSources() {
 		if lister, is := n.(managed.Threads); is && !a.opts.OnlyGoroutines {
 			source := &coroutines{
 				lister: lister, source: n, stacks: a.stacks, process: p, places: map[uint64]int{},
@@ -225,7 +225,7 @@ func (c *coroutines) readFirst(places []int) {
 	read := c.read(tasks)
 	for _, i := range places {
 		if r := read[c.slots[i].task]; r.ok {
-			c.note(&c.slots[i], r.task)
+			c.rememberTask(&c.slots[i], r.task)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func (c *coroutines) freeEnded(now []uint64) {
 	for task, i := range c.places {
 		if !living[task] {
 			delete(c.places, task)
-			c.note(&c.slots[i], managed.Task{})
+			c.rememberTask(&c.slots[i], managed.Task{})
 			c.slots[i].task = 0
 			c.free = append(c.free, i)
 		}
@@ -256,8 +256,8 @@ func (c *coroutines) freePlace() int {
 	return i
 }
 
-// note sets the task's last state.
-func (c *coroutines) note(s *coroutineSlot, t managed.Task) {
+// rememberTask sets the task's last state.
+func (c *coroutines) rememberTask(s *coroutineSlot, t managed.Task) {
 	for _, at := range s.last.AwaitsAt {
 		c.link(at, s.task, -1)
 	}
@@ -325,7 +325,7 @@ func (c *coroutines) Poll(from, to int, changed []int) []int {
 		}
 		t, ok := r.task, r.ok || s.task == 0
 		was := s.last
-		c.note(s, t)
+		c.rememberTask(s, t)
 		s.ran = !ok
 		stack := c.stackOf(s)
 		if !ok || t.State != was.State || t.Name != was.Name || t.Awaits != was.Awaits || t.Reads != was.Reads ||
@@ -347,7 +347,7 @@ func (c *coroutines) read(tasks []uint64) map[uint64]coroutineRead {
 	for _, task := range tasks {
 		out[task] = coroutineRead{}
 	}
-	watch := c.process.Target.WatchThreads()
+	watch := c.process.process.Target.WatchThreads()
 	defer watch.Close()
 	c.lister.TasksAt(tasks, watch, func(place uint64, t managed.Task, ok bool) { out[place] = coroutineRead{t, ok} })
 	return out

@@ -51,22 +51,22 @@ func (b *stackBuilder) stackOfSample(
 	switch {
 	case s.Regs.Arch == frames.ArchUnknown: // no user stack
 		return b.kernelStack(s, frames.StopRoot)
-	case program == nil && p.Ended:
+	case program == nil && p.process.Ended:
 		return b.kernelStack(s, frames.StopBadMemory)
 	case program == nil:
 		return b.stackOfThread(p, th, s)
 	}
-	return b.stackOfUntracked(p.Process, program, s)
+	return b.stackOfUntracked(p.process, program, s)
 }
 
 // stackOfThread learns from the walk what the next samples copy.
 func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
-	if p.refreshBudget.due(s.At, p.Target.Runtimes().Starting()) {
+	if p.refreshBudget.due(s.At, p.process.Target.Runtimes().Starting()) {
 		p.refresh(s.At)
 	}
-	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
+	if end := p.process.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
 	end := b.walkWithRefresh(p, th, s)
@@ -74,11 +74,11 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 		return b.kernelStack(s, frames.StopRoot)
 	}
 	p.countWalk(s, end)
-	p.history.noteDeepest(th, s, &b.walker)
+	p.history.rememberDeepest(th, s, &b.walker)
 	id, end := b.endStack(end)
-	th.Observed.Feedback().Walked(p.Target, &b.walker, s)
+	th.Observed.Feedback().Walked(p.process.Target, &b.walker, s)
 	if b.walked != nil {
-		b.walked(p.Process, s, id, &b.walker)
+		b.walked(p.process, s, id, &b.walker)
 	}
 	return id, end
 }
@@ -108,10 +108,10 @@ func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.R
 	b.unmapped = false
 	b.addKernelFrames(s)
 	w := &b.walker
-	if sources := p.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
+	if sources := p.process.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
 		return b.walkManaged(p, th, s, sources)
 	}
-	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
+	for w.Init(p.process.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		b.count(&f)
 		if w.KernelOnly() {
@@ -130,7 +130,7 @@ func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []
 	end frames.StopReason, beyond bool,
 ) {
 	m := &b.taskMemory
-	m.Begin(frames.Region{Addr: t.Regs.SP(), Bytes: stack}, t.StackHi, p.Target.Read)
+	m.Begin(frames.Region{Addr: t.Regs.SP(), Bytes: stack}, t.StackHi, p.process.Target.Read)
 	end = b.walkTaskIn(p, t, &m.Snapshot)
 	if end != frames.StopBadMemory {
 		return end, false
@@ -141,7 +141,7 @@ func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []
 func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem frames.Memory) frames.StopReason {
 	b.beginStack()
 	w := &b.walker
-	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
+	for w.Init(p.process.Target.Space(), &t.Regs, mem); w.Next(); {
 		f := w.Frame()
 		b.count(&f)
 		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))

@@ -65,10 +65,10 @@ type waitState struct {
 
 func (e *waitExplainer) add(p *processState, th *target.Thread) {
 	if p.waitState == nil {
-		files := waits.NewOpenFiles(p.Target.PID)
+		files := waits.NewOpenFiles(p.process.Target.PID)
 		p.waitState = &waitState{
 			byInnerTID: map[int]*target.Thread{}, files: files, peers: e.peersOf(files), ends: &e.ends,
-			otherThreads: waits.NewLiveThreads(p.Target.PID, nil),
+			otherThreads: waits.NewLiveThreads(p.process.Target.PID, nil),
 		}
 		p.waitState.walker.MaxDepth = waits.MaxFunctions
 	}
@@ -118,7 +118,8 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 	if sl.Reason == "futex" {
 		sl.Stack = e.innermostFunctions(p, s, id)
 	}
-	if word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args); ok && len(p.Target.Runtimes().FrameSources()) > 0 {
+	if word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args); ok &&
+		len(p.process.Target.Runtimes().FrameSources()) > 0 {
 		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, timed) }
 	}
 	switch found := waits.Describe(&sl); {
@@ -128,7 +129,7 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 	case found.Kind == waits.FileLock && found.FD != nil:
 		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
 	case found.Kind == waits.Child:
-		child := waits.ChildWaitedFor(p.Target.PID, found.Child)
+		child := waits.ChildWaitedFor(p.process.Target.PID, found.Child)
 		if child.PID == 0 || !liveOf(th, s).Unchanged() {
 			return "", 0
 		}
@@ -180,7 +181,7 @@ func (e *waitExplainer) innermostFunctions(p *processState, s *observe.RawSample
 		return names
 	}
 	var names []waits.StackFunction
-	for w.walker.Init(p.Target.Space(), &s.Regs, &s.Mem); !waits.IsIdentified(names) && w.walker.Next(); {
+	for w.walker.Init(p.process.Target.Space(), &s.Regs, &s.Mem); !waits.IsIdentified(names) && w.walker.Next(); {
 		f := w.walker.Frame()
 		names = append(names, e.functionName(p, &f, s.Regs.Arch))
 	}
@@ -194,7 +195,7 @@ func (e *waitExplainer) functionName(p *processState, f *frames.Frame, arch fram
 	}
 	n.Module = f.Module.Name
 	if mapping := loadedcode.MappingOf(f.Module); mapping != nil && mapping.Image != nil {
-		n.Function = e.namer().Symbol(mapping.Image, p.Target.PID, f.LookupPC(arch)-f.Module.Bias)
+		n.Function = e.namer().Symbol(mapping.Image, p.process.Target.PID, f.LookupPC(arch)-f.Module.Bias)
 	}
 	return n
 }
@@ -211,7 +212,7 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 	if ok {
 		return v
 	}
-	v = e.namer().VariableAt(p.Target.Space(), p.Target.PID, uint64(addr))
+	v = e.namer().VariableAt(p.process.Target.Space(), p.process.Target.PID, uint64(addr))
 	cache.Put(&p.waitState.variables, maxCached, addr, v)
 	return v
 }
@@ -284,7 +285,7 @@ type deadlockSuspects struct {
 // minUnowned is the least unowned of a deadlock.
 const minUnowned = 2
 
-func (s *deadlockSuspects) noteAlive(th *target.Thread) {
+func (s *deadlockSuspects) recordThread(th *target.Thread) {
 	if s.pids == nil {
 		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}
 		s.threads, s.atLock = map[int]int{}, map[int]int{}
@@ -305,7 +306,7 @@ func (s *deadlockSuspects) noteAlive(th *target.Thread) {
 		s.waitsFor[th.TID] = th.Walk.Owner
 	case strings.HasPrefix(th.Walk.WaitsFor, string(waits.Semaphore)):
 		for _, n := range th.Proc.Target.Runtimes().FrameSources() {
-			if l := languages.OfSystem(n.Name()); l != nil && l.BareLocks {
+			if l := languages.OfSystem(n.Name()); l != nil && l.Waits.BareLocks {
 				s.unowned[pid]++
 			}
 		}

@@ -54,8 +54,8 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer self.Close()
-	p := &processState{Process: &target.Process{Target: self}}
-	th := &target.Thread{Proc: p.Process, TID: tid}
+	p := &processState{process: &target.Process{Target: self}}
+	th := &target.Thread{Proc: p.process, TID: tid}
 	e.add(p, th)
 	heap := uint64(uintptr(unsafe.Pointer(&polled[0])))
 	for _, c := range []struct {

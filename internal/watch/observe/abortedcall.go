@@ -47,14 +47,14 @@ type abortedCall struct {
 	suppressUntil int64 // CLOCK_MONOTONIC, ns
 }
 
-func (t *Thread) noteStop(stack frames.Region, stop *ptrace.Stop) {
-	t.abortedCall.noteLeft()
-	if stop.RepeatsWork {
-		t.noteAborted(stack, stop)
+func (t *Thread) updateAbortedCall(stack frames.Region, stop *ptrace.Stop) {
+	t.abortedCall.markLeft()
+	if stop.Repair.RepeatsWork {
+		t.recordAborted(stack, stop)
 	}
 }
 
-func (t *Thread) noteAborted(stack frames.Region, stop *ptrace.Stop) {
+func (t *Thread) recordAborted(stack frames.Region, stop *ptrace.Stop) {
 	if t.abortedCall == nil {
 		t.abortedCall = new(abortedCall)
 	}
@@ -76,15 +76,15 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	}
 	call.inCall = true
 	call.userReadAt, call.userTicks = stop.Sched.CPU, userTicks
-	if stop.Broken || stop.ReportedTwice {
+	if stop.Repair.Broken || stop.Repair.ReportedTwice {
 		call.suppressFor = min(max(2*call.suppressFor, minSuppressed), maxSuppressed)
-		call.suppressUntil = int64(stop.DetachedAt.Add(time.Duration(call.suppressFor)))
+		call.suppressUntil = int64(stop.Times.DetachedAt.Add(time.Duration(call.suppressFor)))
 	}
 }
 
 func (call *abortedCall) wasHarmed() bool { return call != nil && call.suppressFor > 0 }
 
-func (call *abortedCall) noteLeft() {
+func (call *abortedCall) markLeft() {
 	if call != nil {
 		call.inCall = false
 	}
@@ -130,7 +130,7 @@ func (call *abortedCall) seemsToLast(t *Thread) bool {
 func (call *abortedCall) hasSameWords(t *Thread) bool {
 	if call.wordCount == 0 {
 		if t.Memory != nil { // else the read could wait for pages
-			call.wordCount = t.Memory.Copy(t.TID, call.wordsAt, call.words[:])
+			call.wordCount = t.Memory.Copy(t.ID.TID, call.wordsAt, call.words[:])
 		}
 		return call.wordCount > 0
 	}

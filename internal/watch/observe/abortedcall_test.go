@@ -34,7 +34,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 	tb.Helper()
 	t.readClocksNow(tb)
 	words := make([]byte, wordsAround)
-	n, err := procmem.ReadVM(t.TID, at-redZone, words)
+	n, err := procmem.ReadVM(t.ID.TID, at-redZone, words)
 	if err != nil || n == 0 {
 		tb.Fatal(n, err)
 	}
@@ -42,7 +42,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 		Times: ptrace.Times{DetachedAt: ptrace.Moment(procmem.Now())}}
 	stop.Regs.Arch = process.HostArch()
 	stop.Regs.Set(process.HostArch().SP(), at)
-	t.noteAborted(frames.Region{Addr: at - redZone, Bytes: words[:n]}, &stop)
+	t.recordAborted(frames.Region{Addr: at - redZone, Bytes: words[:n]}, &stop)
 }
 
 func (t *Thread) readClocksNow(tb *testing.T) {
@@ -80,7 +80,7 @@ func still(t *testing.T, pid int) frames.Addr {
 
 func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	th := spinning(t)
-	at := still(t, th.PID)
+	at := still(t, th.ID.PID)
 	if th.trySuppressStop() {
 		t.Error("stops suppressed, though none has aborted a call")
 	}
@@ -111,7 +111,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	stop := ptrace.Stop{Nr: 321, Sched: th.clocks}
 	stop.Regs.Arch = process.HostArch()
 	stop.Regs.Set(process.HostArch().SP(), at)
-	th.noteAborted(frames.Region{Addr: at - 16, Bytes: make([]byte, 64)}, &stop)
+	th.recordAborted(frames.Region{Addr: at - 16, Bytes: make([]byte, 64)}, &stop)
 	if call := th.abortedCall; call.wordCount != 64 || call.wordsAt != at-16 {
 		t.Errorf("%d bytes at %#x are compared, want the copied ones", call.wordCount, call.wordsAt)
 	}
@@ -122,7 +122,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	}
 	th.Memory = nil
 	th.inCall(t, at, false)
-	if th.abortedCall.noteLeft(); th.trySuppressStop() {
+	if th.abortedCall.markLeft(); th.trySuppressStop() {
 		t.Error("not stopped, though it has slept")
 	}
 }
@@ -130,8 +130,8 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 // Nothing was copied in the stop.
 func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 	th := spinning(t)
-	at := still(t, th.PID)
-	proc, err := loadedcode.Open(th.PID)
+	at := still(t, th.ID.PID)
+	proc, err := loadedcode.Open(th.ID.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,19 +140,19 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 	observing(NewPool(4), ModeAuto, func(o *Observer) {
 		for _, broken := range []bool{false, true} {
 			th.readClocksNow(t)
-			o.stop = ptrace.Stop{Nr: 321, Sched: th.clocks, Repair: ptrace.Repair{RepeatsWork: true, Broken: broken},
+			o.Stops.stop = ptrace.Stop{Nr: 321, Sched: th.clocks, Repair: ptrace.Repair{RepeatsWork: true, Broken: broken},
 				Times: ptrace.Times{DetachedAt: ptrace.Moment(procmem.Now())}}
-			o.stop.Regs.Arch = process.HostArch()
-			o.stop.Regs.Set(process.HostArch().SP(), at)
-			if err := o.discardStopWithLateRead(th); !errors.Is(err, errs.MapLock) {
+			o.Stops.stop.Regs.Arch = process.HostArch()
+			o.Stops.stop.Regs.Set(process.HostArch().SP(), at)
+			if err := o.Stops.discardStopWithLateRead(th); !errors.Is(err, errs.MapLock) {
 				t.Errorf("%v, want that the lock was held", err)
 			}
 			if !th.trySuppressStop() || th.TakeNotStopped().InCall.Wall == 0 || th.abortedCall.wasHarmed() != broken {
 				t.Errorf("broken: %v; stopped in the call: %+v", broken, th.abortedCall)
 			}
 		}
-		o.stop.Repair = ptrace.Repair{}
-		if _ = o.discardStopWithLateRead(th); th.abortedCall.inCall {
+		o.Stops.stop.Repair = ptrace.Repair{}
+		if _ = o.Stops.discardStopWithLateRead(th); th.abortedCall.inCall {
 			t.Error("not stopped in a call, though it was stopped in another place")
 		}
 	})
@@ -160,7 +160,7 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 
 func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 	th := spinning(t)
-	at := still(t, th.PID)
+	at := still(t, th.ID.PID)
 	for want := uint64(minPresumed); want < 4*maxPresumed; want *= 2 {
 		th.inCall(t, at, false)
 		if th.abortedCall.presumedCPU != min(want, maxPresumed) {
@@ -179,10 +179,10 @@ func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 
 func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 	th := spinning(t)
-	at := still(t, th.PID)
+	at := still(t, th.ID.PID)
 	for want := int64(minSuppressed); want < 4*maxSuppressed; want *= 2 {
 		th.inCall(t, at, true)
-		th.abortedCall.noteLeft()
+		th.abortedCall.markLeft()
 		if got := th.abortedCall.suppressUntil; got < procmem.Now() && want > 1e9 || th.abortedCall.suppressFor != min(want,
 			maxSuppressed) {
 			t.Errorf("stops are suppressed for %d, want %d", th.abortedCall.suppressFor, want)

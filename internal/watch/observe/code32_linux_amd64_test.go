@@ -26,13 +26,13 @@ func TestThreadIn32BitCodeIsStoppedMoreAndMoreRarely(t *testing.T) {
 			outcome, s, err := o.Begin(th)
 			for finished := false; outcome == Pending && !finished; {
 				var stopped *Thread
-				if stopped, s, err = o.Next(procmem.Now() + 1e6); stopped != nil {
+				if stopped, s, err = o.Stops.Next(procmem.Now() + 1e6); stopped != nil {
 					finished = true
 					stops++
 				}
 			}
 			if s != nil {
-				o.pool.Put(s)
+				o.Stops.pool.Put(s)
 			}
 			if err == ptrace.Err32Bit {
 				refused++
@@ -64,11 +64,11 @@ func TestAStopIn64BitCodeEndsTheOmissionOfStops(t *testing.T) {
 			return
 		}
 		for th.Pending() {
-			_, s, err := o.Next(procmem.Now() + 1e6)
+			_, s, err := o.Stops.Next(procmem.Now() + 1e6)
 			if err != nil {
 				t.Error(err)
 			}
-			o.pool.Put(s)
+			o.Stops.pool.Put(s)
 		}
 	})
 	if th.stops.code32 != (code32{}) {
@@ -79,12 +79,12 @@ func TestAStopIn64BitCodeEndsTheOmissionOfStops(t *testing.T) {
 func TestAnExecEndsTheOmissionOfStops(t *testing.T) {
 	var c code32
 	for range 5 {
-		c.noteStop(1)
+		c.omitMore(1)
 	}
 	if c.tryOmit(2) || !c.tryOmit(1) {
 		t.Error("a stop after an exec is omitted, or one before it is not")
 	}
-	if c.noteStop(2); !c.tryOmit(2) || c.tryOmit(2) {
+	if c.omitMore(2); !c.tryOmit(2) || c.tryOmit(2) {
 		t.Error("not one stop is omitted after the first one in another 32-bit program")
 	}
 }

@@ -25,10 +25,10 @@ func (c *copier) fillRequest(t *Thread, s *RawSample, req *ptrace.Request) {
 }
 
 func (c *copier) keepCopy(t *Thread, s *RawSample, stop *ptrace.Stop) {
-	s.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
-	s.outOfTime = stop.OutOfTime
+	s.setStack(stop.Copy.StackAddr, stop.Copy.StackLen, stop.Copy.StackAsked)
+	s.Limits.outOfTime = stop.Copy.OutOfTime
 	s.keepOthers(c.regions[:stop.Regions])
-	t.copies.stackBytes = stop.StackLen
+	t.copies.stackBytes = stop.Copy.StackLen
 	t.copies.otherBytes = max(len(s.buffers.others), t.copies.otherBytes-t.copies.otherBytes/8)
 }
 
@@ -39,7 +39,7 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	if t.OtherMemory != nil {
 		others = max(others, expectedTaskBytes)
 	}
-	s.buffers.reserveStack(t.hints.toReserve(others))
+	s.buffers.reserveStack(t.hints.stack.size.toReserve(others))
 	s.buffers.touch(t.copies.stackBytes)
 }
 
@@ -53,7 +53,7 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 		return
 	}
 	s.Regs.TLS = t.threadPointer()
-	c.reader = ptrace.NewReader(t.TID, t.Memory)
+	c.reader = ptrace.NewReader(t.ID.TID, t.Memory)
 	if plan, _ := t.plan(); plan != nil {
 		c.reader.AllowReads(other.ReadLimit())
 		c.reader.SetStack(s.Mem.Stack.Addr, s.Mem.Stack.Bytes)
@@ -63,7 +63,7 @@ func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 }
 
 func (c *copier) otherMemory(t *Thread, asleep bool) ptrace.OtherMemory {
-	places, inner := &t.hints.stackPlaces, c.withPlan(t, t.OtherMemory, asleep)
+	places, inner := &t.hints.stack.stackPlaces, c.withPlan(t, t.OtherMemory, asleep)
 	if places[0].at == 0 {
 		return inner
 	}
@@ -87,14 +87,14 @@ func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptra
 	c.plan.asleep = asleep
 	c.plan.use(plan, anchor, t.copies.innerTID, &t.copies.foundAnchor)
 	if plans := t.processPlans(); len(plans) > 1 {
-		c.plan.others = plans
+		c.plan.assignment.others = plans
 	}
 	return &c.plan
 }
 
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
-	s.copyLimits = copyLimits{}
-	return s.copyBytes(t, t.copyStart(sp, below), t.hints.bytes)
+	s.Limits = copyLimits{}
+	return s.copyBytes(t, t.copyStart(sp, below), t.hints.stack.size.bytes)
 }
 
 func (t *Thread) copyStart(sp, below frames.Addr) frames.Addr {
@@ -119,9 +119,9 @@ func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
 // copy returns the number of bytes. By the ID of an ended first thread, reads return 0 bytes.
 func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	if t.Memory == nil {
-		return procmem.ReadVM(t.TID, from, buf)
+		return procmem.ReadVM(t.ID.TID, from, buf)
 	}
-	return t.Memory.Copy(t.TID, from, buf), nil
+	return t.Memory.Copy(t.ID.TID, from, buf), nil
 }
 
 // setStack sets the copied stack. If all asked bytes were copied, it may go on for [maxUsualStack].

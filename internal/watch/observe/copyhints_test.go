@@ -14,8 +14,8 @@ func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 	writing.Go(func() {
 		for i := range uint64(n) {
 			th.feedback.reads.Retries = uint32(i + 1)
-			hints := &th.feedback.copies.stackHints
-			hints.stackSize = stackSize{bytes: int(i + 1), root: i + 1}
+			hints := &th.feedback.copies.hints
+			hints.size = stackSize{bytes: int(i + 1), root: i + 1}
 			hints.stackPlaces[maxOtherStacks-1].at = i + 1
 			th.feedback.handOver()
 		}
@@ -24,17 +24,18 @@ func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 	for last < n {
 		th.takeHints()
 		got := th.hints
-		if got.root == last {
+		if got.stack.size.root == last {
 			continue
 		}
-		if got.root < last || uint64(got.bytes) != got.root || uint64(got.Retries) != got.root ||
-			got.stackPlaces[maxOtherStacks-1].at != got.root {
+		if got.stack.size.root < last || uint64(got.stack.size.bytes) != got.stack.size.root ||
+			uint64(got.reads.Retries) != got.stack.size.root ||
+			got.stack.stackPlaces[maxOtherStacks-1].at != got.stack.size.root {
 			t.Fatalf("after %d: %+v", last, got)
 		}
-		last = got.root
+		last = got.stack.size.root
 	}
 	writing.Wait()
-	if th.takeHints(); th.hints.root != n {
+	if th.takeHints(); th.hints.stack.size.root != n {
 		t.Errorf("the newest are lost: %+v", th.hints)
 	}
 }
@@ -60,7 +61,7 @@ func TestIncompleteStackIsReadAgainOnce(t *testing.T) {
 	if !o.takeHints(th) || o.takeHints(th) {
 		t.Error("not read again, or more than once")
 	}
-	if n := th.hints; n.bytes != 1<<20 || n.stackPlaces[0].at != 0x1000 {
+	if n := th.hints; n.stack.size.bytes != 1<<20 || n.stack.stackPlaces[0].at != 0x1000 {
 		t.Errorf("%+v", n)
 	}
 }

@@ -43,7 +43,7 @@ const (
 
 // stackHints is what the next copies of a thread have.
 type stackHints struct {
-	stackSize
+	size              stackSize
 	stackPlaces       [maxOtherStacks]otherStack // that the next copy includes
 	tooDeepForSamples bool                       // a thread that the kernel samples must be stopped
 }
@@ -58,21 +58,21 @@ type copyLimits struct {
 func (c *copyLimits) OutOfTime() bool { return c.outOfTime }
 
 func (s *RawSample) isFullSample() bool {
-	return s.How == ByKernelSample && len(s.Mem.Stack.Bytes) >= s.fullSampleBytes
+	return s.How == ByKernelSample && len(s.Mem.Stack.Bytes) >= s.Limits.fullSampleBytes
 }
 
 // copyLearner learns from the walks of one thread. It belongs to the walking goroutine.
 type copyLearner struct {
-	stackHints
+	hints  stackHints
 	others otherStackLearner
 	depth  depthLearner
 }
 
 // newCopyLearner returns a learner of a thread without a walk.
 func newCopyLearner() *copyLearner {
-	l := &copyLearner{stackHints: stackHints{stackSize: stackSize{bytes: firstCopy}}}
+	l := &copyLearner{hints: stackHints{size: stackSize{bytes: firstCopy}}}
 	l.depth.shallowFirst = minDeepStops
-	l.others.stackPlaces, l.depth.tooDeepForSamples = &l.stackPlaces, &l.tooDeepForSamples
+	l.others.stackPlaces, l.depth.tooDeepForSamples = &l.hints.stackPlaces, &l.hints.tooDeepForSamples
 	return l
 }
 
@@ -92,7 +92,7 @@ func (l *copyLearner) walked(p *loadedcode.Process, w *frames.Walker, s *RawSamp
 	}
 	l.depth.update(end, w, s)
 	newPlace := l.others.update(end, w, s)
-	longer := l.learn(end, w, s)
+	longer := l.hints.size.learn(end, w, s)
 	return end, newPlace || longer
 }
 
@@ -102,14 +102,16 @@ func (l *copyLearner) setRate(hz float64) {
 }
 
 // setBytes sets the size of the next copies, from [minWholeCopy] to most.
-func (l *copyLearner) setBytes(n, most uint64) { l.bytes = int(min(max(n, minWholeCopy), most)) }
+func (l *copyLearner) setBytes(n, most uint64) {
+	l.hints.size.bytes = int(min(max(n, minWholeCopy), most))
+}
 
 // setFirstStackEnd sets the end of the thread's first stack, or 0 ([otherStack.firstStack]).
 func (l *copyLearner) setFirstStackEnd(stackEnd frames.Addr) {
 	if stackEnd < firstStackBytes {
 		return
 	}
-	l.stackPlaces[0] = otherStack{at: stackEnd - firstStackBytes, firstStack: true}
+	l.hints.stackPlaces[0] = otherStack{at: stackEnd - firstStackBytes, firstStack: true}
 	l.others.keepFor = minOthersKept
 	l.others.walksLeft[0] = minOthersKept
 }
@@ -147,7 +149,7 @@ func classify(p *loadedcode.Process, w *frames.Walker, s *RawSample) walkEnd {
 	switch stop := w.StopReason(); {
 	case stop.Complete():
 		return endComplete
-	case s.outOfTime:
+	case s.Limits.outOfTime:
 		return endNoTime
 	case stop == frames.StopUnproven:
 		return endNoRegister

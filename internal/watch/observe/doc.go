@@ -14,8 +14,8 @@
 // last observation off the CPU, the stack is unchanged. If it is equal before and after a passive read, the read is
 // consistent.
 //
-// A queued thread stops only when it is scheduled: [Observer.Next] and [Observer.NextStopped] finish stops later.
-// Another goroutine walks the [RawSample], and passes back what to copy next ([WalkFeedback]).
+// A queued thread stops only when it is scheduled: [Observer].Stops.Next and [Observer].Stops.NextStopped finish stops
+// later. Another goroutine walks the [RawSample], and passes back what to copy next ([WalkFeedback]).
 //
 // # What is copied
 //

@@ -61,7 +61,7 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 	testtargets.Eventually(t, "sleep sleeps", asleepAs(th, "sleep"))
 	th.copies.tls, th.copies.tlsSpace = 1, th.addressSpace()
 	if renewed {
-		th.Memory.Renew(th.PID)
+		th.Memory.Renew(th.ID.PID)
 	}
 	if n := copiedStackLen(); n == 0 {
 		t.Error("no stack of the program that it runs now")
@@ -79,16 +79,16 @@ func TestAStopIsRepeatedAfterAnExecAndBothAreRecorded(t *testing.T) {
 		if err != nil || len(th.TakeLostStops()) != 0 {
 			t.Fatalf("a stop of the shell: %v, or it is recorded as lost", err)
 		}
-		o.pool.Put(s)
+		o.Stops.pool.Put(s)
 		execs(t, th, in)
-		finished := o.ctl.Stats().Finished
+		finished := o.Stops.ctl.Stats().Finished
 		th.stops.notStopped.Refused = true
 		s, err = oneSample(o, th)
 		if err != nil || len(s.Mem.Stack.Bytes) == 0 || s.How != ByStop || !s.NotStopped.Refused {
 			t.Fatalf("%v; %+v; want a stack of the new program, and the refusal before", err, s)
 		}
 		lost := th.TakeLostStops()
-		if n := o.ctl.Stats().Finished - finished; n != 2 || len(lost) != 1 || lost[0].StopTime <= 0 {
+		if n := o.Stops.ctl.Stats().Finished - finished; n != 2 || len(lost) != 1 || lost[0].StopTime <= 0 {
 			t.Errorf("%d stops, of which lost: %+v; want 2, the first one lost, with its length", n, lost)
 		}
 		if again := th.TakeLostStops(); len(again) != 0 || !th.sleep.base.valid {
@@ -118,7 +118,7 @@ func runsAfterALine(t *testing.T) (th *Thread, in io.Writer) {
 	th = NewThread(cmd.Process.Pid, cmd.Process.Pid, nil)
 	t.Cleanup(th.Close)
 	testtargets.Eventually(t, "the shell reads", asleepAs(th, "sh"))
-	proc, err := loadedcode.Open(th.PID)
+	proc, err := loadedcode.Open(th.ID.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func execs(t *testing.T, th *Thread, in io.Writer) {
 		t.Fatal(err)
 	}
 	testtargets.Eventually(t, "the new program runs", func() bool {
-		args, err := os.ReadFile("/proc/" + strconv.Itoa(th.PID) + "/cmdline")
+		args, err := os.ReadFile("/proc/" + strconv.Itoa(th.ID.PID) + "/cmdline")
 		call, callErr := th.files.Syscall()
 		return err == nil && strings.HasPrefix(string(args), "sh\x00-c\x00while") && callErr == nil && call.Running
 	})

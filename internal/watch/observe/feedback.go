@@ -34,7 +34,7 @@ func (feedback *WalkFeedback) Walked(p *loadedcode.Process, w *frames.Walker, s 
 	feedback.readAgainIf(again)
 	feedback.reads.MissingRegisterSite = 0
 	if end == endNoRegister {
-		feedback.noteMissingRegister(s)
+		feedback.recordMissingRegister(s)
 	}
 	feedback.handOver()
 }
@@ -61,7 +61,7 @@ func (feedback *WalkFeedback) DiscardFormerProgram(firstCopy int64, firstStackEn
 }
 
 func (feedback *WalkFeedback) handOver() {
-	hints := copyHints{feedback.copies.stackHints, feedback.reads}
+	hints := copyHints{feedback.copies.hints, feedback.reads}
 	if last := feedback.handedOver.Load(); last == nil || *last != hints {
 		changed := hints // escapes, unlike hints
 		feedback.handedOver.Store(&changed)
@@ -96,14 +96,14 @@ func (feedback *WalkFeedback) ExtendOtherStack(addr frames.Addr, n uint64) {
 // StopForRegister makes the next observation stop the sleeper for a missing register, if that is permitted and
 // harmless.
 func (feedback *WalkFeedback) StopForRegister(s *RawSample) {
-	feedback.noteMissingRegister(s)
+	feedback.recordMissingRegister(s)
 	feedback.handOver()
 }
 
 // copyHints is what a thread's walks ask of its next observations ([WalkFeedback.Walked]).
 type copyHints struct {
-	stackHints
-	readHints
+	stack stackHints
+	reads readHints
 }
 
 type readHints struct {

@@ -11,8 +11,8 @@ func TestTheFirstSampleCopiesWhatWasLearnedOfTheProgram(t *testing.T) {
 		{0, firstCopy}, {4 << 10, firstCopy}, {2 << 20, 2 << 20}, {1 << 40, maxUsualStack},
 	} {
 		th := NewThread(1, 1, nil)
-		if th.SetFirstCopy(c.learned); int64(th.hints.bytes) != c.want {
-			t.Errorf("%d bytes were used: %d are copied, want %d", c.learned, th.hints.bytes, c.want)
+		if th.SetFirstCopy(c.learned); int64(th.hints.stack.size.bytes) != c.want {
+			t.Errorf("%d bytes were used: %d are copied, want %d", c.learned, th.hints.stack.size.bytes, c.want)
 		}
 	}
 }

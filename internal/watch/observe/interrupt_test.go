@@ -40,7 +40,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 						t.Fatalf("it may wait: %v", !mayWait)
 					}
 					calls := procmem.Calls()
-					attachment, err := o.interrupt(th, again)
+					attachment, err := o.Stops.interrupt(th, again)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -73,13 +73,13 @@ func TestCancelledStopsAreNotWaitedFor(t *testing.T) {
 	defer th.Close()
 	observing(NewPool(4), ModeAlwaysStop, func(o *Observer) {
 		outcome, _, err := o.Begin(th)
-		if n := o.PendingStops(); outcome != Pending || err != nil || n != 1 || !th.Pending() {
+		if n := o.Stops.PendingStops(); outcome != Pending || err != nil || n != 1 || !th.Pending() {
 			t.Fatalf("outcome %d, %v: %d waited for, want 1", outcome, err, n)
 		}
-		if !o.Cancel(th) || o.PendingStops() != 0 || th.Pending() {
-			t.Errorf("%d waited for after it was cancelled, want 0", o.PendingStops())
+		if !o.Stops.Cancel(th) || o.Stops.PendingStops() != 0 || th.Pending() {
+			t.Errorf("%d waited for after it was cancelled, want 0", o.Stops.PendingStops())
 		}
-		if o.Cancel(th) {
+		if o.Stops.Cancel(th) {
 			t.Error("cancelled twice")
 		}
 	})

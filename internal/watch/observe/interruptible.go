@@ -31,7 +31,7 @@ func InterruptRule(name string) (when string, repaired bool) {
 }
 
 type sleepingThread struct {
-	ThreadID
+	id     ThreadID
 	copied *frames.Snapshot
 }
 
@@ -160,7 +160,7 @@ func (id sleepingThread) wordIsZero(addr uint64) bool {
 		return ok && word == 0
 	}
 	var word [8]byte
-	n, err := procmem.ReadVM(id.TID, addr, word[:])
+	n, err := procmem.ReadVM(id.id.TID, addr, word[:])
 	return err == nil && n == len(word) && word == [8]byte{}
 }
 
@@ -171,7 +171,7 @@ const restartableFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 // may have its own descriptor table.
 func waitsForFirstByte(id sleepingThread, fd int32) bool {
 	var buf [24]byte
-	table := "/proc/" + strconv.Itoa(id.PID) + "/task/" + strconv.Itoa(id.TID) + "/fd/"
+	table := "/proc/" + strconv.Itoa(id.id.PID) + "/task/" + strconv.Itoa(id.id.TID) + "/fd/"
 	to, err := procmem.Readlink(table+strconv.Itoa(int(fd)), buf[:])
 	if err != nil {
 		return false

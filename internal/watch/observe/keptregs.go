@@ -90,7 +90,7 @@ func (e *sleepEvidence) restoreSleeper(s *RawSample, call *procmem.SyscallInfo, 
 	s.State = sample.Sleeping
 	s.Call = *call
 	s.OnCPU, s.Skids = false, false
-	s.wchan = s.wchan[:0]
+	s.KernelStack.wchan = s.KernelStack.wchan[:0]
 	e.kept.keep(s)
 	// The thread runs once more to re-enter its call.
 	e.base.state = sample.Sleeping
@@ -111,10 +111,10 @@ func (sites *missingRegisterSites) slot(key uint64) *uint64 {
 	return &sites[key*0x9e3779b97f4a7c15>>54%uint64(len(sites))]
 }
 
-func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
+func (feedback *WalkFeedback) recordMissingRegister(s *RawSample) {
 	if s.How != ByPassiveRead || !Interruptible(feedback.id, &s.Call, &s.Mem) {
 		return
 	}
 	feedback.reads.MissingRegisterSite = siteKey(feedback.id.TID, s)
-	feedback.readAgainIf(!s.stopRefused)
+	feedback.readAgainIf(!s.registers.stopRefused)
 }

@@ -72,7 +72,7 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 		th := NewThread(1, 1, nil)
 		var o Observer
 		walked := func(root frames.Addr) (again bool) {
-			th.feedback.copies.root = root
+			th.feedback.copies.hints.size.root = root
 			th.feedback.handOver()
 			return o.takeHints(th)
 		}
@@ -80,7 +80,7 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 		th.sleep.kept.keep(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 8))
 		changed := func() bool {
 			call := sleep
-			return th.sleep.kept.recallOrAwaitRoot(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call, th.hints.root)
+			return th.sleep.kept.recallOrAwaitRoot(rawAt(sleep, 1, 2, 3, 4, 5, 6, 7, 9), &call, th.hints.stack.size.root)
 		}
 		if changed() || o.takeHints(th) {
 			t.Fatal("recalled before, or read again")

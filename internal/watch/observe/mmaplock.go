@@ -38,7 +38,7 @@ type lockedReads struct {
 // has a raised priority; otherwise, on a busy host, the answer of another thread takes ms, and the lock is watched only
 // after a wait for it.
 func (o *Observer) LimitLockWait(raised bool) {
-	o.reads.threads, o.reads.onlyHeld = procmem.NewSyscallThreads(), !raised
+	o.Stops.reads.threads, o.Stops.reads.onlyHeld = procmem.NewSyscallThreads(), !raised
 }
 
 // begin returns false if no thread is idle to read.
@@ -47,7 +47,7 @@ func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 	if m == nil || r.threads == nil {
 		return true
 	}
-	if t.TID != t.PID && !r.onlyHeld {
+	if t.ID.TID != t.ID.PID && !r.onlyHeld {
 		m.WatchMmapLockOnce(firstWatched)
 	}
 	threads := r.threads
@@ -80,7 +80,7 @@ func (t *Thread) watchMmapLock(c ptrace.Cause) {
 // awaitMmapLock reports whether the lock was found held; false also if it was not tried.
 func (o *Observer) awaitMmapLock(t *Thread) bool {
 	m := t.Memory
-	if m == nil || o.mode != ModeAuto || t.IsKernelSampled() || !m.WatchesMmapLock() && o.limit.limit == 0 {
+	if m == nil || o.Stops.mode != ModeAuto || t.IsKernelSampled() || !m.WatchesMmapLock() && o.Stops.limit.limit == 0 {
 		return false
 	}
 	if m.AwaitMmapLock() < lockHeld {
@@ -94,8 +94,8 @@ func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
 	if _, err = t.readClocks(); err != nil {
 		return false, err
 	}
-	o.preemption.ForgetWake()
-	o.preemption.Woken(procmem.Now())
+	o.Stops.preemption.ForgetWake()
+	o.Stops.preemption.Woken(procmem.Now())
 	o.beginSample(t)
 	return o.passive.read(t, s, t.clocks)
 }

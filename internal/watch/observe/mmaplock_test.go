@@ -75,7 +75,7 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 				if s.How == ByStop && !th.Memory.UsesSyscallThreads() {
 					t.Fatal("the tracer's thread itself has read")
 				}
-				o.pool.Put(s)
+				o.Stops.pool.Put(s)
 			}
 		}
 		if done < 20 {
@@ -89,15 +89,15 @@ func TestAtOrdinaryPriorityTheLockIsWatchedAfterAWait(t *testing.T) {
 	withMapChanger(t, func(o *Observer, th *Thread) {
 		o.LimitLockWait(false)
 		o.LimitStops(time.Second)
-		if o.reads.begin(th, true); th.Memory.UsesSyscallThreads() {
+		if o.Stops.reads.begin(th, true); th.Memory.UsesSyscallThreads() {
 			t.Error("another thread reads before a wait for the lock")
 		}
-		o.reads.end(th)
+		o.Stops.reads.end(th)
 		th.watchMmapLock(ptrace.CauseLock)
-		if o.reads.begin(th, true); !th.Memory.UsesSyscallThreads() {
+		if o.Stops.reads.begin(th, true); !th.Memory.UsesSyscallThreads() {
 			t.Error("after a wait for the lock no other thread reads")
 		}
-		o.reads.end(th)
+		o.Stops.reads.end(th)
 	})
 }
 
@@ -111,18 +111,18 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 		}
 		defer r.Close()
 		defer w.Close()
-		o.reads.threads.BlockIdle(int(r.Fd()))
+		o.Stops.reads.threads.BlockIdle(int(r.Fd()))
 		s.thread.Memory = s.proc.Memory()
 		for range 3 {
 			outcome, raw, err := o.Begin(s.thread)
 			if err != nil || outcome != Done || !s.thread.Memory.WatchesMmapLock() || len(raw.Mem.Stack.Bytes) == 0 {
 				t.Errorf("%v, %v; in the first stops the lock is watched: %v", outcome, err, s.thread.Memory.WatchesMmapLock())
 			}
-			o.pool.Put(raw)
+			o.Stops.pool.Put(raw)
 		}
 		s.thread.Memory.WatchHeldMmapLock(1)
 		if _, raw, err := o.Begin(s.thread); !errors.Is(err, errs.MapLock) {
-			o.pool.Put(raw)
+			o.Stops.pool.Put(raw)
 			t.Errorf("the lock was waited for lately, and the calling thread has read: %v", err)
 		}
 	})
@@ -144,11 +144,11 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 				t.Fatal("no stop was requested")
 			}
 			outcome, s, err := o.Begin(th)
-			if o.pool.Put(s); err != nil && !errors.Is(err, errs.MapLock) {
+			if o.Stops.pool.Put(s); err != nil && !errors.Is(err, errs.MapLock) {
 				t.Fatal(err)
 			}
 			if outcome == Pending && err == nil {
-				held = o.reads.threads.BlockIdle(int(r.Fd()))
+				held = o.Stops.reads.threads.BlockIdle(int(r.Fd()))
 				err = collected(o)
 				lost := th.TakeLostStops()
 				if !errors.Is(err, errs.MapLock) || len(lost) != 1 || lost[0].StopTime <= 0 ||
@@ -158,11 +158,11 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 			}
 		}
 		var st procmem.Status
-		if err := procmem.ReadStatus(th.TID, &st); err != nil || st.TracerPid != 0 || o.Attached() != 0 {
-			t.Errorf("still traced by %d (%v), %d stops pending", st.TracerPid, err, o.Attached())
+		if err := procmem.ReadStatus(th.ID.TID, &st); err != nil || st.TracerPid != 0 || o.Stops.Attached() != 0 {
+			t.Errorf("still traced by %d (%v), %d stops pending", st.TracerPid, err, o.Stops.Attached())
 		}
 		for range 3 {
-			if outcome, s, err := o.Begin(th); !errors.Is(err, errs.MapLock) || o.Attached() != 0 {
+			if outcome, s, err := o.Begin(th); !errors.Is(err, errs.MapLock) || o.Stops.Attached() != 0 {
 				t.Errorf("observation meanwhile: %v, %v, %v", outcome, s, err)
 			}
 		}
@@ -171,7 +171,7 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 		}
 		for end := time.Now().Add(testtargets.Patience); ; {
 			s, err := oneSample(o, th)
-			if o.pool.Put(s); err == nil {
+			if o.Stops.pool.Put(s); err == nil {
 				break
 			}
 			if !errors.Is(err, errs.MapLock) || time.Now().After(end) {
@@ -186,8 +186,8 @@ func oneSample(o *Observer, th *Thread) (s *RawSample, err error) {
 	if err != nil || outcome != Pending {
 		return s, err
 	}
-	for o.Attached() > 0 {
-		if stopped, raw, failed := o.Next(procmem.Now() + 1e9); stopped != nil {
+	for o.Stops.Attached() > 0 {
+		if stopped, raw, failed := o.Stops.Next(procmem.Now() + 1e9); stopped != nil {
 			s, err = raw, failed
 		}
 	}
@@ -195,9 +195,9 @@ func oneSample(o *Observer, th *Thread) (s *RawSample, err error) {
 }
 
 func collected(o *Observer) (err error) {
-	for o.Attached() > 0 {
-		if stopped, s, failed := o.Next(procmem.Now() + 1e9); stopped != nil {
-			o.pool.Put(s)
+	for o.Stops.Attached() > 0 {
+		if stopped, s, failed := o.Stops.Next(procmem.Now() + 1e9); stopped != nil {
+			o.Stops.pool.Put(s)
 			err = failed
 		}
 	}
@@ -221,7 +221,7 @@ func observations(
 				t.Error("an observation without a stack")
 			}
 		}
-		o.pool.Put(s)
+		o.Stops.pool.Put(s)
 		procmem.SleepUntil(procmem.Now() + 1e6)
 	}
 	return awaited, stopped

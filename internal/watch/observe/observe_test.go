@@ -50,13 +50,13 @@ func TestStopLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 		t.Error("the usual stop is over 100 µs")
 	}
 	for range 50 {
-		p.noteStop(&a, 500e3)
+		p.learnStopTime(&a, 500e3)
 	}
 	if p.tryAdmitStop(&a) || p.tryAdmitStop(&b) {
 		t.Error("stops of 500 µs are allowed")
 	}
 	for range 50 {
-		p.noteStop(&c, 20e3)
+		p.learnStopTime(&c, 20e3)
 	}
 	if !p.tryAdmitStop(&c) {
 		t.Error("a stop of 20 µs is not allowed")
@@ -208,11 +208,11 @@ func TestWaitSaysNothingOfRunningThreadsAndTheKernelsReasonOutsideOfCalls(t *tes
 	if got := s.WaitReason(); got != "read" {
 		t.Errorf("in a call: %q", got)
 	}
-	s.Call.Nr, s.wchan = -1, []byte("folio_wait_bit_common")
+	s.Call.Nr, s.KernelStack.wchan = -1, []byte("folio_wait_bit_common")
 	if got := s.WaitReason(); got != "page fault" {
 		t.Errorf("in a page fault: %q", got)
 	}
-	if s.wchan = nil; s.WaitReason() != "" {
+	if s.KernelStack.wchan = nil; s.WaitReason() != "" {
 		t.Errorf("unknown: %q", s.WaitReason())
 	}
 }
@@ -238,7 +238,7 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 			length = rng.Int64N(5e6)
 		}
 		before := th.stops.expectedTime
-		p.noteStop(th, length)
+		p.learnStopTime(th, length)
 		if want := max(before+(length-before)/8, minStopTime); th.stops.expectedTime != want {
 			t.Fatalf("%d ns are expected after one of %d, want %d", th.stops.expectedTime, length, want)
 		}

@@ -11,7 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length of a stop, in ns, above which its cause is recorded ([RawSample.StopCause]).
+// LongStop is the length of a stop, in ns, above which its cause is recorded ([StopRecord.StopCause]).
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].
@@ -20,7 +20,7 @@ type Outcome uint8
 // The outcomes. Only Done has a raw sample, only Failed an error.
 const (
 	Failed    Outcome = iota // [Reason] classifies the error
-	Pending                  // [Observer.Next] finishes it
+	Pending                  // [Observer].Stops.Next finishes it
 	Unchanged                // not run since its last observation
 	Done
 	LeftToEngine // running, and sampled by the kernel
@@ -29,7 +29,7 @@ const (
 
 // Observer observes threads. Precondition: its methods run on the controller's OS thread.
 type Observer struct {
-	requestedStops
+	Stops            requestedStops
 	passive          passiveReader
 	missingRegisters missingRegisterSites
 	stopsOnlyOnCPU   bool
@@ -38,12 +38,12 @@ type Observer struct {
 
 // New returns an observer that takes raw samples from pool.
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
-	o := &Observer{requestedStops: requestedStops{
+	o := &Observer{Stops: requestedStops{
 		ctl: ctl, pool: pool, mode: mode, pending: map[*ptrace.Attachment]*Thread{},
 		preemption: Preemption{ctl: ctl},
 	}}
-	o.reads = lockedReads{ctl: ctl, limit: &o.limit}
-	o.passive.copier = &o.copier
+	o.Stops.reads = lockedReads{ctl: ctl, limit: &o.Stops.limit}
+	o.passive.copier = &o.Stops.copier
 	return o
 }
 
@@ -76,7 +76,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	if o.tryConfirmUnchanged(t, sched) {
 		return Unchanged, nil, nil
 	}
-	s := o.pool.Get()
+	s := o.Stops.pool.Get()
 	outcome, err := o.decide(t, s, sched)
 	switch outcome {
 	case Done:
@@ -84,7 +84,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 		s.NotStopped = t.TakeNotStopped()
 		return Done, s, nil
 	case Pending:
-		if err = o.request(t, s, false); err == nil {
+		if err = o.Stops.request(t, s, false); err == nil {
 			return Pending, nil, nil
 		}
 		outcome = Failed
@@ -92,7 +92,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 		t.stops.notStopped.Refused = t.stops.notStopped.Refused || !asleep
 	}
 	t.sleep.base.valid = t.sleep.base.valid && outcome == WaitsForCPU
-	o.pool.Put(s)
+	o.Stops.pool.Put(s)
 	return outcome, nil, err
 }
 
@@ -110,23 +110,23 @@ func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 // tryConfirmUnchanged reports whether the thread is unchanged, and not to be read again: for new hints
 // ([Observer.takeHints]), in some modes, and sometimes while its stack is incomplete ([retryBackoff]).
 func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool {
-	if o.takeHints(t) || o.mode == ModeAlwaysRead || o.mode == ModeAlwaysStop {
+	if o.takeHints(t) || o.Stops.mode == ModeAlwaysRead || o.Stops.mode == ModeAlwaysStop {
 		return false
 	}
-	return t.sleep.confirmUnchanged(sched, t.files, t.hints.Incomplete)
+	return t.sleep.confirmUnchanged(sched, t.files, t.hints.reads.Incomplete)
 }
 
 // takeHints makes the newest hints those of this observation. again: an unchanged thread is to be read again for them.
 func (o *Observer) takeHints(t *Thread) (again bool) {
-	root := t.hints.root
+	root := t.hints.stack.size.root
 	t.takeHints()
 	hints := t.hints
-	if key := hints.MissingRegisterSite; key != 0 {
+	if key := hints.reads.MissingRegisterSite; key != 0 {
 		*o.missingRegisters.slot(key) = key
 	}
-	again = hints.Retries != t.copies.seenRetries
-	t.copies.seenRetries = hints.Retries
-	if kept := &t.sleep.kept; hints.root != root && kept.awaitsRoot {
+	again = hints.reads.Retries != t.copies.seenRetries
+	t.copies.seenRetries = hints.reads.Retries
+	if kept := &t.sleep.kept; hints.stack.size.root != root && kept.awaitsRoot {
 		kept.awaitsRoot = false
 		again = true
 	}
@@ -144,14 +144,14 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 			return Pending, nil
 		}
 		return Done, nil
-	case t.NoUserSpace && !t.IsKernelSampled() && o.mode != ModeAlwaysStop:
+	case t.NoUserSpace && !t.IsKernelSampled() && o.Stops.mode != ModeAlwaysStop:
 		s.setRunningInKernel(sched)
 		return Done, nil
-	case t.IsKernelSampled() && !(t.stopThoughSampled && o.limit.tryAdmitStop(t)):
+	case t.IsKernelSampled() && !(t.stopThoughSampled && o.Stops.limit.tryAdmitStop(t)):
 		return LeftToEngine, nil
 	case t.IsKernelSampled() && o.stopsOnlyOnCPU && o.waitsForCPU(t):
 		return WaitsForCPU, nil
-	case o.mode != ModeAlwaysStop && t.trySuppressStop():
+	case o.Stops.mode != ModeAlwaysStop && t.trySuppressStop():
 		return Failed, errs.InCall
 	case o.deferUntilOnCPU(t):
 		return WaitsForCPU, nil
@@ -161,10 +161,10 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 
 // readAsleep reads the thread if it sleeps.
 func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
-	if !o.reads.begin(t, false) {
+	if !o.Stops.reads.begin(t, false) {
 		return false, errs.MapLock
 	}
-	if o.mode != ModeAlwaysStop {
+	if o.Stops.mode != ModeAlwaysStop {
 		if asleep, err = o.passive.read(t, s, sched); err != nil {
 			return false, err
 		}
@@ -174,12 +174,12 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 			return false, err
 		}
 	}
-	if !o.reads.end(t) {
+	if !o.Stops.reads.end(t) {
 		return false, errs.MapLock
 	}
 	if asleep {
-		t.abortedCall.noteLeft()
-		s.stopRefused = !o.mayStopSleepers()
+		t.abortedCall.markLeft()
+		s.registers.stopRefused = !o.Stops.mayStopSleepers()
 	}
 	return asleep, nil
 }
@@ -202,8 +202,8 @@ func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 	switch letter {
 	case 'T':
-		s.stopRefused = !o.limit.tryAdmitStop(t)
-		return !s.stopRefused
+		s.registers.stopRefused = !o.Stops.limit.tryAdmitStop(t)
+		return !s.registers.stopRefused
 	case 'S':
 		return o.tryStopForRegister(t, s)
 	}
@@ -213,31 +213,31 @@ func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 // tryStopForRegister reports whether to stop a sleeper for a missing register. If one is missing and the stop is not
 // allowed, it sets s.stopRefused.
 func (o *Observer) tryStopForRegister(t *Thread, s *RawSample) bool {
-	if key := siteKey(t.TID, s); s.recalled || *o.missingRegisters.slot(key) != key {
+	if key := siteKey(t.ID.TID, s); s.registers.recalled || *o.missingRegisters.slot(key) != key {
 		return false
 	}
-	s.stoppedForRegister = o.mayStopForRegister(t, s)
-	s.stopRefused = !s.stoppedForRegister
-	return s.stoppedForRegister
+	s.registers.stoppedForRegister = o.mayStopForRegister(t, s)
+	s.registers.stopRefused = !s.registers.stoppedForRegister
+	return s.registers.stoppedForRegister
 }
 
 func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	switch {
-	case !o.mayStopSleepers(), t.abortedCall.wasHarmed():
+	case !o.Stops.mayStopSleepers(), t.abortedCall.wasHarmed():
 		return false
 	case t.sleep.kept.isSameSleep(&s.Call, s.Sched.Runs): // stopped in this sleep already
 		return false
-	case !Interruptible(t.ThreadID, &s.Call, &s.Mem):
+	case !Interruptible(t.ID, &s.Call, &s.Mem):
 		return false
 	}
-	return o.limit.tryAdmitStop(t)
+	return o.Stops.limit.tryAdmitStop(t)
 }
 
 // Close closes the observer's files.
 func (o *Observer) Close() {
-	o.preemption.close()
-	if o.reads.threads != nil {
-		o.reads.threads.Close()
+	o.Stops.preemption.close()
+	if o.Stops.reads.threads != nil {
+		o.Stops.reads.threads.Close()
 	}
 }
 

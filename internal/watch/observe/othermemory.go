@@ -39,7 +39,7 @@ func (r *MemoryRegion) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frame
 
 func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 	hints := t.hints
-	plan, anchor := hints.Plan, hints.Anchor
+	plan, anchor := hints.reads.Plan, hints.reads.Anchor
 	if plans := t.processPlans(); plan == nil && len(plans) > 0 {
 		plan, anchor = plans[0], 0
 	}

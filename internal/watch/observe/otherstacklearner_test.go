@@ -13,9 +13,9 @@ func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 	const one, two = 0x700000, 0x100000
 	added := k.addOtherStack(one)
 	k.extendOtherStack(two, 1<<20)
-	places := &k.stackPlaces
+	places := &k.hints.stackPlaces
 	if !added || places[0].copyBytes() != otherStackBytes || places[1].copyBytes() != 1<<20 {
-		t.Fatalf("%+v", k.stackHints)
+		t.Fatalf("%+v", k.hints)
 	}
 	k.extendOtherStack(two+1<<20, 4<<20)
 	k.extendOtherStack(one+1000, maxDeepStack)
@@ -34,21 +34,21 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 			k.others.countWalk(3)
 		}
 		for range lasts {
-			if k.stackPlaces[0].at != at || k.stackPlaces[1].at != other {
-				t.Fatalf("one is gone before %d walks: %+v", lasts, k.stackPlaces)
+			if k.hints.stackPlaces[0].at != at || k.hints.stackPlaces[1].at != other {
+				t.Fatalf("one is gone before %d walks: %+v", lasts, k.hints.stackPlaces)
 			}
 			k.others.countWalk(2)
 		}
-		if k.stackPlaces[0].at != other || k.stackPlaces[1].at != 0 {
-			t.Fatalf("after %d walks at the second: %+v", lasts, k.stackPlaces)
+		if k.hints.stackPlaces[0].at != other || k.hints.stackPlaces[1].at != 0 {
+			t.Fatalf("after %d walks at the second: %+v", lasts, k.hints.stackPlaces)
 		}
 		for range lasts {
-			if k.stackPlaces[0].at != other {
+			if k.hints.stackPlaces[0].at != other {
 				t.Fatalf("the second is gone before %d walks", lasts)
 			}
 			k.others.countWalk(0)
 		}
-		if k.stackPlaces[0].at != 0 {
+		if k.hints.stackPlaces[0].at != 0 {
 			t.Fatalf("it is still there after %d walks", lasts)
 		}
 	}
@@ -62,15 +62,15 @@ func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
 	for range 2 * maxOthersKept {
 		k.others.countWalk(0)
 	}
-	if k.stackPlaces[0].at != at {
-		t.Errorf("%+v", k.stackPlaces)
+	if k.hints.stackPlaces[0].at != at {
+		t.Errorf("%+v", k.hints.stackPlaces)
 	}
 }
 
 func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 	const at = 0x700000
 	k := newCopyLearner()
-	p := &k.stackPlaces[0]
+	p := &k.hints.stackPlaces[0]
 	k.others.addMissing(at, frames.StackLink{}, false)
 	for _, e := range []struct {
 		sp       frames.Addr
@@ -91,7 +91,8 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.copyBytes(), e.found, e.bytes)
 		}
 	}
-	if k.others.addMissing(at+8, frames.StackLink{}, false); p.copyBytes() != otherStackBytes || k.stackPlaces[1].at != 0 {
+	if k.others.addMissing(at+8, frames.StackLink{}, false); p.copyBytes() != otherStackBytes ||
+		k.hints.stackPlaces[1].at != 0 {
 		t.Errorf("the place lacked something, and now has %d bytes", p.copyBytes())
 	}
 }
@@ -103,10 +104,10 @@ func TestPlacesThatWereAskedForAreKept(t *testing.T) {
 	k.extendOtherStack(at, 1<<20)
 	var w frames.Walker
 	for range 2 * maxOthersKept {
-		k.others.noteUsed(&w)
+		k.others.learnUse(&w)
 	}
-	if k.stackPlaces[0].copyBytes() != 1<<20 {
-		t.Errorf("%+v", k.stackPlaces)
+	if k.hints.stackPlaces[0].copyBytes() != 1<<20 {
+		t.Errorf("%+v", k.hints.stackPlaces)
 	}
 }
 
@@ -115,7 +116,7 @@ func TestTheFirstStackIsDroppedAfterOneIncompleteWalkThere(t *testing.T) {
 	k.setFirstStackEnd(0x7ffd00000000)
 	k.others.countWalk(1)
 	walks := 0
-	for ; k.stackPlaces[0].at != 0 && walks < maxOthersKept; walks++ {
+	for ; k.hints.stackPlaces[0].at != 0 && walks < maxOthersKept; walks++ {
 		k.others.countWalk(0)
 	}
 	if walks != minOthersKept {
@@ -126,13 +127,13 @@ func TestTheFirstStackIsDroppedAfterOneIncompleteWalkThere(t *testing.T) {
 func TestTheFirstStackIsNotCopiedForEver(t *testing.T) {
 	k := newCopyLearner()
 	k.setFirstStackEnd(0x7ffd00000000)
-	if k.stackPlaces[0].at == 0 {
+	if k.hints.stackPlaces[0].at == 0 {
 		t.Fatal("it is not copied at first")
 	}
 	for range minOthersKept {
 		k.others.countWalk(0)
 	}
-	if k.stackPlaces[0].at != 0 {
+	if k.hints.stackPlaces[0].at != 0 {
 		t.Error("it is copied for ever")
 	}
 }
@@ -153,8 +154,8 @@ func TestACopyByALinkGrowsWhereItWasCut(t *testing.T) {
 		{0xf00000, true, false, maxCopyToEnd},
 	} {
 		again := k.others.addMissing(e.at, link, e.cut)
-		if p := &k.stackPlaces[0]; again != e.again || p.copyBytes() != e.bytes || k.stackPlaces[1].at != 0 {
-			t.Errorf("%d: read again %v, %+v", i, again, k.stackPlaces)
+		if p := &k.hints.stackPlaces[0]; again != e.again || p.copyBytes() != e.bytes || k.hints.stackPlaces[1].at != 0 {
+			t.Errorf("%d: read again %v, %+v", i, again, k.hints.stackPlaces)
 		}
 	}
 }
@@ -186,9 +187,9 @@ func TestMemoryWithTheLinkToAnotherStackIsKept(t *testing.T) {
 	for w.Init(s, &regs, mem); w.Next(); {
 	}
 	for range 2 * minOthersKept {
-		k.others.noteUsed(&w)
+		k.others.learnUse(&w)
 	}
-	if k.stackPlaces[0].at != state || k.stackPlaces[1].at != 0 {
-		t.Errorf("%+v, want %#x only", k.stackPlaces, state)
+	if k.hints.stackPlaces[0].at != state || k.hints.stackPlaces[1].at != 0 {
+		t.Errorf("%+v, want %#x only", k.hints.stackPlaces, state)
 	}
 }

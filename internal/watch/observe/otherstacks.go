@@ -42,7 +42,7 @@ type otherStackLearner struct {
 
 // update returns again = true if the walk led to a new place that was not copied. A kernel sample has one stack only.
 func (learner *otherStackLearner) update(end walkEnd, w *frames.Walker, s *RawSample) (again bool) {
-	learner.noteUsed(w)
+	learner.learnUse(w)
 	if end != endCutOther && end != endOtherStack {
 		return false
 	}
@@ -123,7 +123,7 @@ func (learner *otherStackLearner) withLink(link frames.StackLink) int {
 	return -1
 }
 
-func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
+func (learner *otherStackLearner) learnUse(w *frames.Walker) {
 	used := learner.linksOf(w)
 	switch {
 	case learner.stackPlaces[0].at == 0:

@@ -64,7 +64,7 @@ func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.Syscal
 	if err := s.readRegsAndStack(t, call); err != nil {
 		return err
 	}
-	s.recalled = t.sleep.kept.recallOrAwaitRoot(s, call, t.hints.root)
+	s.registers.recalled = t.sleep.kept.recallOrAwaitRoot(s, call, t.hints.stack.size.root)
 	r.copier.copyOtherMemory(t, s)
 	copyFutexWord(t, s, call)
 	r.kernel.read(t, s)
@@ -102,7 +102,7 @@ func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo,
 	s.Call = *call
 	t.sleep.unconfirmedSinceRead = true // until it is found unchanged
 	if call.Nr < 0 || isRestart(call.Nr) {
-		s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
+		s.KernelStack.wchan, _ = t.files.Wchan(s.KernelStack.wchanBuf[:]) // may be hidden
 	}
 }
 
@@ -169,20 +169,20 @@ const (
 func (o *Observer) ReadKernelStacks() { o.passive.kernel.wanted = true }
 
 func (k *kernelStacks) read(t *Thread, s *RawSample) {
-	s.KernelText = s.KernelText[:0]
+	s.KernelStack.KernelText = s.KernelStack.KernelText[:0]
 	if !k.wanted || t.sleep.unconfirmedSinceRead {
 		return
 	}
-	if cap(s.KernelText) == 0 {
-		s.KernelText = make([]byte, 0, maxKernelText)
+	if cap(s.KernelStack.KernelText) == 0 {
+		s.KernelStack.KernelText = make([]byte, 0, maxKernelText)
 	}
-	text, err := t.files.KernelStack(s.KernelText[:maxKernelText])
+	text, err := t.files.KernelStack(s.KernelStack.KernelText[:maxKernelText])
 	if err != nil {
 		k.failed++
 		k.wanted = !errors.Is(err, errs.Denied) && k.failed < kernelTries
 		return
 	}
-	s.KernelText, k.failed = text, 0
+	s.KernelStack.KernelText, k.failed = text, 0
 }
 
 type futexCopy struct {

@@ -140,7 +140,7 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 	if end := s.proc.StackEnd(raw.Mem.Stack.Addr); end != 0 {
 		raw.Mem.StackEnd = end
 	}
-	o := outcome{how: raw.How, state: raw.State, recalled: raw.recalled}
+	o := outcome{how: raw.How, state: raw.State, recalled: raw.registers.recalled}
 	w := &s.walker
 	for w.Init(s.proc.Space(), &raw.Regs, &raw.Mem); w.Next(); {
 		f := w.Frame()
@@ -156,7 +156,7 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 	o.stop, o.proven = w.StopReason(), w.FoundRegs()
 	switch {
 	case o.stop.Complete():
-		s.thread.feedback.copies.root = w.Frame().SP
+		s.thread.feedback.copies.hints.size.root = w.Frame().SP
 		s.thread.feedback.handOver()
 	case o.stop == frames.StopUnproven:
 		s.thread.feedback.StopForRegister(raw)
@@ -175,7 +175,7 @@ func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome)
 			runs := s.untilAsleep(0)
 			o, raw, err := observer.Begin(s.thread)
 			if err == nil && o == Pending {
-				_, raw, err = observer.Next(procmem.Now() + 60e9)
+				_, raw, err = observer.Stops.Next(procmem.Now() + 60e9)
 			}
 			switch {
 			case errors.Is(err, errs.Running) && s.hasWoken(runs):
@@ -335,7 +335,7 @@ func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *te
 		s := startSleeper(t, "O0", "nanosleep", "plain")
 		before := s.runs()
 		s.samples(2, c.mode, c.opts)
-		s.thread.Feedback().AddOtherStack(s.thread.feedback.copies.root)
+		s.thread.Feedback().AddOtherStack(s.thread.feedback.copies.hints.size.root)
 		got := s.samples(2, c.mode, c.opts)
 		if got[0].how != ByPassiveRead || got[1].how != unchanged || s.runs() != before {
 			t.Errorf("%v, %+v: %v, then %v; %d runs", c.mode, c.opts, got[0].how, got[1].how, s.runs()-before)

@@ -84,7 +84,7 @@ func (st *requestedStops) finishOne(attachment *ptrace.Attachment) (*Thread, *Ra
 // repeatStop requests the stop again whose sample s has no memory of the new program. A call that the first stop has
 // aborted is left alone.
 func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
-	t.noteLostStop(s.StopRecord)
+	t.recordLostStop(s.Stop)
 	t.stops.notStopped = s.NotStopped // fillSample has taken it
 	if st.mode != ModeAlwaysStop && t.trySuppressStop() {
 		return errs.InCall
@@ -101,7 +101,7 @@ func (t *Thread) reopenAfterExec(n int) bool {
 		return false
 	}
 	before := t.Memory.Space()
-	return t.Memory.Renew(t.PID) != before
+	return t.Memory.Renew(t.ID.PID) != before
 }
 
 func (st *requestedStops) cancelOverdue() (*Thread, *RawSample, error) {
@@ -130,7 +130,7 @@ func (st *requestedStops) Cancel(t *Thread) bool {
 
 const leaveTimeout = 500e6 // ns
 
-// AcknowledgeSuspend makes [Observer.Next] wait although this process is about to be stopped ([ptrace.Suspending]), and
+// AcknowledgeSuspend makes Next wait although this process is about to be stopped ([ptrace.Suspending]), and
 // returns until when it may (CLOCK_MONOTONIC, ns). The caller then cancels the other observations, and closes the
 // controller.
 func (st *requestedStops) AcknowledgeSuspend() (deadline int64) {

@@ -52,8 +52,8 @@ type planCopier struct {
 	// asleep: in a passive read.
 	asleep bool
 
-	assignment
-	progress
+	assignment    assignment
+	progress      progress
 	buf           []byte
 	nodes         [managed.MaxNodes]frames.Addr // the first nodeCount are valid
 	savedNodesBuf [managed.MaxNodes]frames.Addr
@@ -96,33 +96,33 @@ func (*planCopier) ReadLimit() int { return maxPlanReads }
 func (c *planCopier) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
 	c.progress = progress{rd: rd, out: out, regionCount: c.InnerRegions(regs, rd, out), lastIndex: -1}
 	c.carryOut(regs)
-	first := c.plan
-	for _, c.plan = range c.others {
-		if c.plan != first {
-			c.anchor, c.foundAnchor, c.nodeCount, c.savedNodes = 0, nil, 0, nil
+	first := c.assignment.plan
+	for _, c.assignment.plan = range c.assignment.others {
+		if c.assignment.plan != first {
+			c.assignment.anchor, c.assignment.foundAnchor, c.progress.nodeCount, c.progress.savedNodes = 0, nil, 0, nil
 			c.carryOut(regs)
 		}
 	}
 	c.assignment = assignment{}
-	c.rd, c.out, c.lastRegion = nil, nil, frames.Region{}
-	return c.regionCount
+	c.progress.rd, c.progress.out, c.progress.lastRegion = nil, nil, frames.Region{}
+	return c.progress.regionCount
 }
 
 func (c *planCopier) carryOut(regs *frames.Regs) {
-	c.slots = [managed.MaxSlots]frames.Addr{
-		managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
-		managed.SlotInnerTID: c.innerTID,
+	c.progress.slots = [managed.MaxSlots]frames.Addr{
+		managed.SlotAnchor: c.assignment.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
+		managed.SlotInnerTID: c.assignment.innerTID,
 	}
-	if c.anchor == 0 && c.plan.FromThreadPointer {
-		c.slots[managed.SlotAnchor] = regs.TLS
-	} else if c.anchor == 0 && !c.reuseFoundAnchor() {
-		c.runSteps(c.plan.FindAnchor)
-		if c.foundAnchor != nil {
-			*c.foundAnchor = c.slots[managed.SlotAnchor]
+	if c.assignment.anchor == 0 && c.assignment.plan.FromThreadPointer {
+		c.progress.slots[managed.SlotAnchor] = regs.TLS
+	} else if c.assignment.anchor == 0 && !c.reuseFoundAnchor() {
+		c.runSteps(c.assignment.plan.FindAnchor)
+		if c.assignment.foundAnchor != nil {
+			*c.assignment.foundAnchor = c.progress.slots[managed.SlotAnchor]
 		}
 	}
-	if c.slots[managed.SlotAnchor] != 0 {
-		c.runSteps(c.plan.Steps)
+	if c.progress.slots[managed.SlotAnchor] != 0 {
+		c.runSteps(c.assignment.plan.Steps)
 	}
 }
 
@@ -139,29 +139,29 @@ func (c *planCopier) step(s *managed.Step) bool {
 	if s.OnlyAsleep && !c.asleep {
 		return true
 	}
-	at := c.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
+	at := c.progress.slots[s.Base%managed.MaxSlots] + uint64(s.Off)
 	switch s.Op {
 	case managed.Load:
 		value := c.word(at)
-		c.slots[s.To%managed.MaxSlots] = value
+		c.progress.slots[s.To%managed.MaxSlots] = value
 		return value != 0
 	case managed.Copy:
 		c.copyPart(at, c.length(at, s))
 	case managed.CopyArray:
 		c.copyArray(at, s)
 	case managed.AddScaled:
-		c.slots[s.To%managed.MaxSlots] += c.word(at) * uint64(s.Size)
+		c.progress.slots[s.To%managed.MaxSlots] += c.word(at) * uint64(s.Size)
 	case managed.CopyList:
 		c.copyList(at, s)
 	case managed.CopyTargets:
 		c.copyTargets(s)
 	case managed.RestoreNodes:
-		c.nodeCount = copy(c.nodes[:], c.savedNodes)
+		c.progress.nodeCount = copy(c.nodes[:], c.progress.savedNodes)
 	case managed.SaveNodes:
 		c.saveNodes()
 	case managed.FindNode:
 		at = c.findNode(at, s)
-		c.slots[s.To%managed.MaxSlots] = at
+		c.progress.slots[s.To%managed.MaxSlots] = at
 		return at != 0
 	}
 	return true
@@ -169,7 +169,7 @@ func (c *planCopier) step(s *managed.Step) bool {
 
 func (c *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	n := uint64(s.Max)
-	if end := c.slots[s.End%managed.MaxSlots]; s.End != 0 {
+	if end := c.progress.slots[s.End%managed.MaxSlots]; s.End != 0 {
 		if end <= at {
 			return 0
 		}
@@ -180,27 +180,28 @@ func (c *planCopier) length(at frames.Addr, s *managed.Step) uint64 {
 
 func (c *planCopier) copyArray(at frames.Addr, s *managed.Step) {
 	n, size := c.length(at, s), uint64(s.Size)
-	c.nodeCount = 0
+	c.progress.nodeCount = 0
 	if size == 0 || n < size || !c.copyPart(at, n) {
 		return
 	}
-	for end := at + n; end-at >= size && c.nodeCount < len(c.nodes) && c.copyOf(at, size) != nil; at += size {
-		c.nodes[c.nodeCount] = at
-		c.nodeCount++
+	for end := at + n; end-at >= size && c.progress.nodeCount < len(c.nodes) && c.copyOf(at, size) != nil; at += size {
+		c.nodes[c.progress.nodeCount] = at
+		c.progress.nodeCount++
 	}
 }
 
 func (c *planCopier) copyList(at frames.Addr, s *managed.Step) {
-	if slices.Contains(c.savedNodes, at) {
+	if slices.Contains(c.progress.savedNodes, at) {
 		return
 	}
 	size, most := uint64(s.Size), min(int(s.Max), len(c.nodes))
 	var d density
-	for c.nodeCount = 0; at != 0 && c.nodeCount < most && c.copyNode(at, size, &d); c.nodeCount++ {
-		c.nodes[c.nodeCount] = at
+	for c.progress.nodeCount = 0; at != 0 && c.progress.nodeCount < most &&
+		c.copyNode(at, size, &d); c.progress.nodeCount++ {
+		c.nodes[c.progress.nodeCount] = at
 		at = c.word(at + uint64(int64(s.Next)))
 	}
-	if c.savedNodes == nil {
+	if c.progress.savedNodes == nil {
 		c.saveNodes()
 	}
 }
@@ -209,9 +210,9 @@ func (c *planCopier) copyList(at frames.Addr, s *managed.Step) {
 func (c *planCopier) copyNode(at frames.Addr, size uint64, d *density) bool {
 	switch {
 	case c.copyOf(at, size) != nil:
-		d.noteFound(c.lastIndex)
+		d.countNode(c.progress.lastIndex)
 	case c.readNode(at, size, d.bytesAround(at)):
-		d.noteRead(c.lastIndex)
+		d.beginPiece(c.progress.lastIndex)
 	default:
 		return false
 	}
@@ -220,23 +221,23 @@ func (c *planCopier) copyNode(at frames.Addr, size uint64, d *density) bool {
 }
 
 func (c *planCopier) saveNodes() {
-	c.savedNodes = c.savedNodesBuf[:copy(c.savedNodesBuf[:], c.nodes[:c.nodeCount])]
+	c.progress.savedNodes = c.savedNodesBuf[:copy(c.savedNodesBuf[:], c.nodes[:c.progress.nodeCount])]
 }
 
 // reuseFoundAnchor sets SlotAnchor to the thread's last result of FindNode; false if that does not hold any more.
 func (c *planCopier) reuseFoundAnchor() bool {
-	if c.foundAnchor == nil || *c.foundAnchor == 0 {
+	if c.assignment.foundAnchor == nil || *c.assignment.foundAnchor == 0 {
 		return false
 	}
-	at := *c.foundAnchor
-	for i := range c.plan.FindAnchor {
-		s := &c.plan.FindAnchor[i]
-		want := c.slots[s.End%managed.MaxSlots]
+	at := *c.assignment.foundAnchor
+	for i := range c.assignment.plan.FindAnchor {
+		s := &c.assignment.plan.FindAnchor[i]
+		want := c.progress.slots[s.End%managed.MaxSlots]
 		if s.Op != managed.FindNode || s.To != 0 || want == 0 {
 			continue
 		}
 		if c.copyPart(at, uint64(s.Size)) && c.word(at+uint64(int64(s.At))) == want {
-			c.slots[managed.SlotAnchor] = at
+			c.progress.slots[managed.SlotAnchor] = at
 			return true
 		}
 	}
@@ -244,7 +245,7 @@ func (c *planCopier) reuseFoundAnchor() bool {
 }
 
 func (c *planCopier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
-	want := c.slots[s.End%managed.MaxSlots]
+	want := c.progress.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), maxNodesSearched) {
 		if at == 0 || want == 0 || !c.copyPart(at, uint64(s.Size)) {
 			return 0
@@ -268,13 +269,13 @@ type density struct {
 // nodes found in a piece that make the next piece larger
 const densePiece = 6
 
-func (d *density) noteFound(region int) {
+func (d *density) countNode(region int) {
 	if d.pieces > 0 && region == d.lastPiece {
 		d.nodes++
 	}
 }
 
-func (d *density) noteRead(region int) { d.pieces, d.lastPiece, d.nodes = d.pieces+1, region, 0 }
+func (d *density) beginPiece(region int) { d.pieces, d.lastPiece, d.nodes = d.pieces+1, region, 0 }
 
 // bytesAround returns how many bytes to read for a node, up to the end of its page; 0: the node only.
 func (d *density) bytesAround(at frames.Addr) uint64 {
@@ -292,12 +293,13 @@ func (d *density) bytesAround(at frames.Addr) uint64 {
 func (c *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(pageSize-1)+1, at+size)
 	if with > pageSize {
-		if from := max(end-min(with, end), c.rd.MappingStart(at)); c.read(from, end-from) && c.copyOf(at, size) != nil {
+		if from := max(end-min(with, end), c.progress.rd.MappingStart(at)); c.read(from, end-from) &&
+			c.copyOf(at, size) != nil {
 			return true
 		}
 	}
 	if with > 0 {
-		from := max(at&^(pageSize-1), c.rd.MappingStart(at))
+		from := max(at&^(pageSize-1), c.progress.rd.MappingStart(at))
 		if c.read(from, end-from) && c.copyOf(at, size) != nil {
 			return true
 		}
@@ -307,14 +309,14 @@ func (c *planCopier) readNode(at frames.Addr, size, with uint64) bool {
 
 func (c *planCopier) copyTargets(s *managed.Step) {
 	n := 0
-	for i := range c.nodeCount {
+	for i := range c.progress.nodeCount {
 		at := c.nodes[i] + uint64(int64(s.At))
 		if s.Mask != 0 && c.word(at)&s.Mask != s.Value {
 			continue
 		}
 		to := c.word(c.nodes[i]+uint64(s.Off)) &^ 7
 		if to == 0 || to>>addressBits != 0 || slices.Contains(c.targets[max(n-comparedObjects, 0):n], to) ||
-			c.plan.Skip.Has(to) {
+			c.assignment.plan.Skip.Has(to) {
 			continue
 		}
 		if !c.copyObject(to+uint64(s.Next), s) {
@@ -326,7 +328,7 @@ func (c *planCopier) copyTargets(s *managed.Step) {
 			break
 		}
 	}
-	c.nodeCount = copy(c.nodes[:], c.targets[:n])
+	c.progress.nodeCount = copy(c.nodes[:], c.targets[:n])
 }
 
 const (

@@ -42,12 +42,12 @@ type wakeUp struct {
 const queriedFor = 16
 
 // Preemption returns the observer's.
-func (o *Observer) Preemption() *Preemption { return &o.preemption }
+func (o *Observer) Preemption() *Preemption { return &o.Stops.preemption }
 
 // Woken notes a wake-up of the tracer at CLOCK_MONOTONIC at, ns. It reads the tracer's arrival at once if a query is
 // likely: the kernel updates the value at each of its ticks.
 func (p *Preemption) Woken(at int64) {
-	p.wake = wakeUp{at, p.ctl.WokenByTimer()}
+	p.wake = wakeUp{at, p.ctl.Sleeper.WokenByTimer()}
 	if p.queriesLeft > 0 {
 		p.queriesLeft--
 		p.readArrival(at)
@@ -61,10 +61,10 @@ func (p *Preemption) BeginTick() { p.foundInTick = false }
 func (p *Preemption) PreemptedOn() (cpu int, ok bool) { return p.preemptedCPU, p.foundInTick }
 
 // ForgetWake notes that the tracer has worked since its sleep.
-func (p *Preemption) ForgetWake() { p.ctl.ClearWokenByTimer() }
+func (p *Preemption) ForgetWake() { p.ctl.Sleeper.ClearWokenByTimer() }
 
 // Nap sleeps until a time of CLOCK_MONOTONIC, ns.
-func (p *Preemption) Nap(until int64) { p.ctl.NanosleepUntil(ptrace.Moment(until)) }
+func (p *Preemption) Nap(until int64) { p.ctl.Sleeper.NanosleepUntil(ptrace.Moment(until)) }
 
 // LastCPU returns a thread's last CPU, or −1, and whether the thread outranks the tracer there.
 func (p *Preemption) LastCPU(t *Thread) (cpu int, outranks bool) {
@@ -117,8 +117,8 @@ func (p *Preemption) decide(t *Thread) (queued bool) {
 }
 
 func (p *Preemption) lastWake() wakeUp {
-	if at := int64(p.ctl.WokenAt()); at > p.wake.at {
-		return wakeUp{at, p.ctl.WokenByTimer()}
+	if at := int64(p.ctl.Sleeper.WokenAt()); at > p.wake.at {
+		return wakeUp{at, p.ctl.Sleeper.WokenByTimer()}
 	}
 	return p.wake
 }

@@ -17,7 +17,7 @@ func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
 		th := spinning(t)
 		var one unix.CPUSet
 		one.Set(runtime.NumCPU() - 1)
-		if err := unix.SchedSetaffinity(th.TID, &one); err != nil {
+		if err := unix.SchedSetaffinity(th.ID.TID, &one); err != nil {
 			t.Skipf("needs the last CPU: a larger CPU affinity (%v)", err)
 		}
 		threads = append(threads, th)
@@ -32,12 +32,12 @@ func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			for outcome == Pending && o.Attached() > 0 {
-				_, s, err := o.Next(procmem.Now() + 1e9)
+			for outcome == Pending && o.Stops.Attached() > 0 {
+				_, s, err := o.Stops.Next(procmem.Now() + 1e9)
 				if err != nil {
 					t.Error(err)
 				}
-				o.pool.Put(s)
+				o.Stops.pool.Put(s)
 			}
 			return outcome
 		}
@@ -61,7 +61,7 @@ func TestAThreadThatTheTracerPreemptsIsNotStopped(t *testing.T) {
 	th := spinning(t)
 	var one unix.CPUSet
 	one.Set(runtime.NumCPU() - 1)
-	if err := unix.SchedSetaffinity(th.TID, &one); err != nil {
+	if err := unix.SchedSetaffinity(th.ID.TID, &one); err != nil {
 		t.Skipf("needs the last CPU: a larger CPU affinity (%v)", err)
 	}
 	if _, known := th.files.OnCPU(); !known {
@@ -74,10 +74,10 @@ func TestAThreadThatTheTracerPreemptsIsNotStopped(t *testing.T) {
 		}
 		o.StopOnlyOnCPU(false)
 		for range 300 {
-			o.preemption.Woken(procmem.Now())
+			o.Stops.preemption.Woken(procmem.Now())
 			if outcome, _, err := o.Begin(th); outcome != WaitsForCPU && outcome != Unchanged {
 				t.Errorf("outcome %d (%v) of a thread on the tracer's CPU", outcome, err)
-				o.Cancel(th)
+				o.Stops.Cancel(th)
 				return
 			}
 			procmem.SleepUntil(procmem.Now() + 1e6)

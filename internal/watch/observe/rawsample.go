@@ -59,12 +59,12 @@ type RawSample struct {
 	// this stop's system call takes at most, ns: of threads that the kernel samples in user space only.
 	KernelTime, CallTime int64
 	RanOn                int64 // from the interrupt to the stop, ns
-	StopRecord
-	StopCost
-	KernelStack
-	copyLimits
-	knownRegs
-	futexCopy futexCopy
+	Stop                 StopRecord
+	Cost                 StopCost
+	KernelStack          KernelStack
+	Limits               copyLimits
+	registers            knownRegs
+	futexCopy            futexCopy
 
 	buffers sampleBuffers
 }
@@ -77,7 +77,7 @@ type StopCost struct {
 
 // CallEffect is a stop's effect on the system call.
 type CallEffect struct {
-	ptrace.Repair
+	Repair     ptrace.Repair
 	BrokenCall int64 // the call's number, negative if unknown
 }
 
@@ -100,14 +100,14 @@ func (s *RawSample) reset() {
 	*s = RawSample{
 		Mem:         frames.Snapshot{Others: s.Mem.Others[:0]},
 		Call:        procmem.SyscallInfo{Nr: -1},
-		StopRecord:  StopRecord{CallEffect: CallEffect{BrokenCall: -1}},
-		KernelStack: KernelStack{Kernel: s.Kernel[:0], KernelText: s.KernelText[:0]},
+		Stop:        StopRecord{Effect: CallEffect{BrokenCall: -1}},
+		KernelStack: KernelStack{Kernel: s.KernelStack.Kernel[:0], KernelText: s.KernelStack.KernelText[:0]},
 		buffers:     s.buffers,
 	}
 }
 
 // Recalled reports whether a passive read has the registers of an earlier stop.
-func (s *RawSample) Recalled() bool { return s.recalled }
+func (s *RawSample) Recalled() bool { return s.registers.recalled }
 
 const maxRegions = 8 + maxOtherStacks + maxPlanRegions
 
@@ -139,11 +139,11 @@ func (s *RawSample) WaitReason() string {
 		return "stopped"
 	}
 	if isRestart(s.Call.Nr) {
-		if name := process.ResumedCall(s.Call.Args[0], s.wchan); name != "" {
+		if name := process.ResumedCall(s.Call.Args[0], s.KernelStack.wchan); name != "" {
 			return name
 		}
 	}
-	return process.WaitLabel(s.Regs.Arch, s.Call.Nr, s.wchan)
+	return process.WaitLabel(s.Regs.Arch, s.Call.Nr, s.KernelStack.wchan)
 }
 
 // Copied returns the bytes of all copied stacks.

@@ -40,15 +40,15 @@ func (t *Thread) IsTooDeepForKernelSamples() bool {
 
 func (t *Thread) stackExceedsSamples() bool {
 	hints := t.hints
-	return hints.tooDeepForSamples || hints.used > t.kernelSampleStackBytes
+	return hints.stack.tooDeepForSamples || hints.stack.size.used > t.kernelSampleStackBytes
 }
 
 // FromKernelSample makes a raw sample, without clocks, from a usable kernel sample.
 func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
-	s := o.pool.Get()
+	s := o.Stops.pool.Get()
 	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
-	s.fullSampleBytes = asked
+	s.Limits.fullSampleBytes = asked
 	s.Regs = r.Regs
 	s.At = r.Time
 	s.How = ByKernelSample
@@ -56,7 +56,7 @@ func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	s.setStack(r.Regs.SP(), n, asked)
 	s.OnCPU, s.Skids = true, false
 	for i := range min(r.Kernel(), maxKernel) {
-		s.Kernel = append(s.Kernel, r.KernelFrame(i))
+		s.KernelStack.Kernel = append(s.KernelStack.Kernel, r.KernelFrame(i))
 	}
 	return s
 }
@@ -68,7 +68,7 @@ func (s *RawSample) SetNoUserSpace() { s.Regs = frames.Regs{Arch: process.HostAr
 func (s *RawSample) setRunningInKernel(sched procmem.SchedStat) {
 	s.SetNoUserSpace()
 	s.setStack(0, 0, 0)
-	s.copyLimits, s.KernelText = copyLimits{}, s.KernelText[:0]
+	s.Limits, s.KernelStack.KernelText = copyLimits{}, s.KernelStack.KernelText[:0]
 	s.Sched, s.At, s.How, s.State = sched, procmem.Now(), ByPassiveRead, sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.OnCPU, s.Skids = true, false

@@ -12,13 +12,13 @@ import (
 func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	pool := NewPool(1)
 	s := pool.Get()
-	s.copyLimits = copyLimits{outOfTime: true, fullSampleBytes: 64}
+	s.Limits = copyLimits{outOfTime: true, fullSampleBytes: 64}
 	pool.Put(s)
 	r := &perfevents.Record{Stack: make([]byte, 64)}
 	r.Regs.Arch = frames.X86_64
 	got := New(nil, pool, ModeAuto).FromKernelSample(r)
-	if got != s || got.copyLimits != (copyLimits{}) {
-		t.Errorf("the same raw sample %v: %+v", got == s, got.copyLimits)
+	if got != s || got.Limits != (copyLimits{}) {
+		t.Errorf("the same raw sample %v: %+v", got == s, got.Limits)
 	}
 }
 
@@ -46,7 +46,7 @@ func TestAThreadIsStoppedWhileItsStackIsTooDeepForSamples(t *testing.T) {
 		used    int
 		samples bool
 	}{{false, 8 << 10, true}, {true, 8 << 10, false}, {false, 8<<10 + 1, false}, {false, 0, true}} {
-		k.copies.tooDeepForSamples, k.copies.used = c.tooDeep, c.used
+		k.copies.hints.tooDeepForSamples, k.copies.hints.size.used = c.tooDeep, c.used
 		k.handOver()
 		th.takeHints()
 		if th.IsKernelSampled() != c.samples || th.IsTooDeepForKernelSamples() == c.samples {

@@ -15,7 +15,7 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 			k.depth.stopForDepth(8 << 10)
 		}
 		stopped := 0
-		for ; k.tooDeepForSamples; stopped++ {
+		for ; k.hints.tooDeepForSamples; stopped++ {
 			k.depth.learnStop(8 << 10)
 		}
 		if stopped != min(want, maxDeepStops) {
@@ -26,14 +26,14 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	k := newCopyLearner()
-	cut := &RawSample{How: ByKernelSample, copyLimits: copyLimits{fullSampleBytes: 8 << 10}}
+	cut := &RawSample{How: ByKernelSample, Limits: copyLimits{fullSampleBytes: 8 << 10}}
 	cut.Mem.Stack = frames.Region{Addr: 0x7000, Bytes: make([]byte, 3<<10)}
 	for _, want := range []int{1, 2, 4, 8, minDeepStops, minDeepStops} {
 		for range 3 {
 			k.depth.learnCutSample(cut)
 		}
 		stopped := 0
-		for ; k.tooDeepForSamples && stopped <= want; stopped++ {
+		for ; k.hints.tooDeepForSamples && stopped <= want; stopped++ {
 			k.depth.learnStop(5 << 10)
 		}
 		if stopped != want {
@@ -44,11 +44,11 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 
 func TestAThreadWithoutPagesWhoseStackIsDeepOnceIsSampledAgain(t *testing.T) {
 	k := newCopyLearner()
-	cut := &RawSample{How: ByKernelSample, copyLimits: copyLimits{fullSampleBytes: 8 << 10}}
+	cut := &RawSample{How: ByKernelSample, Limits: copyLimits{fullSampleBytes: 8 << 10}}
 	k.depth.learnCutSample(cut)
 	k.depth.learnStop(8<<10 + 1)
 	stopped := 0
-	for ; k.tooDeepForSamples && stopped < maxDeepStops; stopped++ {
+	for ; k.hints.tooDeepForSamples && stopped < maxDeepStops; stopped++ {
 		k.depth.learnStop(100)
 	}
 	if stopped != minDeepStops {
@@ -73,13 +73,13 @@ func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 		for range c.want - 1 {
 			requestStop(100)
 		}
-		if !k.tooDeepForSamples {
+		if !k.hints.tooDeepForSamples {
 			t.Errorf("%v Hz: sampled after %d stops that found it shallow", c.rate, c.want-1)
 		}
 		requestStop(8<<10 + 1)
 		for n := 1; n <= c.want; n++ {
-			if requestStop(100); k.tooDeepForSamples == (n == c.want) {
-				t.Errorf("%v Hz: after %d stops that found it shallow: sampled %v", c.rate, n, !k.tooDeepForSamples)
+			if requestStop(100); k.hints.tooDeepForSamples == (n == c.want) {
+				t.Errorf("%v Hz: after %d stops that found it shallow: sampled %v", c.rate, n, !k.hints.tooDeepForSamples)
 			}
 		}
 	}

@@ -54,8 +54,8 @@ func (k *skidState) beginSample(inexact bool) {
 	k.decided, k.preempted, k.awaitsTracer, k.fromOtherCPU = false, false, false, false
 }
 
-// noteRunOn records that the thread arrived on a CPU between decision and interrupt.
-func (k *skidState) noteRunOn() { k.preempted, k.awaitsTracer = false, false }
+// markRunning records that the thread arrived on a CPU between decision and interrupt.
+func (k *skidState) markRunning() { k.preempted, k.awaitsTracer = false, false }
 
 // decideAtOnce reports whether the thread is likely queued behind the tracer, or needs an exact sample.
 func (k *skidState) decideAtOnce() bool { return k.ranSinceTick || k.many }
@@ -68,7 +68,7 @@ func (k *skidState) attributeStop(at int64, stayed, inSyscall bool) (onCPU, skid
 	if !stayed && !k.preempted {
 		return false, false
 	}
-	k.noteStop(at, inSyscall)
+	k.recordStop(at, inSyscall)
 	if k.preempted && !k.fromOtherCPU {
 		k.exactAt = at
 		return true, false
@@ -77,8 +77,8 @@ func (k *skidState) attributeStop(at int64, stayed, inSyscall bool) (onCPU, skid
 	return !skids, skids
 }
 
-// noteStop records a stop of a thread on a CPU. inSyscall: at the end of a call.
-func (k *skidState) noteStop(now int64, inSyscall bool) {
+// recordStop records a stop of a thread on a CPU. inSyscall: at the end of a call.
+func (k *skidState) recordStop(now int64, inSyscall bool) {
 	atCallEnd := 0.0
 	if inSyscall {
 		atCallEnd = 1

@@ -162,7 +162,7 @@ func TestThreadQueuedOnTheTracersCPUWaitsAtEachQuery(t *testing.T) {
 			if !p.decide(th) {
 				t.Error("the second query says that the thread does not wait")
 			}
-			th.skid.noteRunOn()
+			th.skid.markRunning()
 			if p.decide(th) {
 				t.Error("a thread that has run since waits")
 			}

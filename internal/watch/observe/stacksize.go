@@ -37,7 +37,7 @@ func (size *stackSize) learn(end walkEnd, w *frames.Walker, s *RawSample) (again
 		again = size.setSize(int(used)+16, max(len(s.buffers.stack), minWholeCopy), cut)
 	}
 	if end == endCut && s.isFullSample() {
-		size.used = s.fullSampleBytes + 1
+		size.used = s.Limits.fullSampleBytes + 1
 	}
 	return again
 }
@@ -99,9 +99,9 @@ func (learner *depthLearner) learnCutSample(s *RawSample) {
 	switch {
 	case s.How != ByKernelSample:
 	case s.isFullSample():
-		learner.stopForDepth(s.fullSampleBytes)
+		learner.stopForDepth(s.Limits.fullSampleBytes)
 	default:
-		learner.stopForPages(s.fullSampleBytes)
+		learner.stopForPages(s.Limits.fullSampleBytes)
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 func TestSamplesThatAreWalkedTogetherAskForTheSame(t *testing.T) {
 	k := newCopyLearner()
 	for range 4 {
-		k.setSize(minWholeCopy, minWholeCopy, true)
+		k.hints.size.setSize(minWholeCopy, minWholeCopy, true)
 	}
-	if got := k.bytes; got != 4*minWholeCopy {
+	if got := k.hints.size.bytes; got != 4*minWholeCopy {
 		t.Errorf("%d bytes after four copies of %d that were too short", got, minWholeCopy)
 	}
-	k.setSize(4*minWholeCopy, 4*minWholeCopy, true)
-	if got := k.bytes; got != 16*minWholeCopy {
+	k.hints.size.setSize(4*minWholeCopy, 4*minWholeCopy, true)
+	if got := k.hints.size.bytes; got != 16*minWholeCopy {
 		t.Errorf("%d bytes after one of four times as many", got)
 	}
 }
@@ -26,14 +26,14 @@ func TestACopyAfterOneThatWasTooShortGoesToTheEnd(t *testing.T) {
 	const from, root = 1 << 30, 1<<30 + 700<<10
 	s := &RawSample{Mem: frames.Snapshot{Stack: frames.Region{Addr: from}, StackEnd: from + maxUsualStack}}
 	k := newCopyLearner()
-	if got := k.toRoot(s); got != 0 {
+	if got := k.hints.size.toRoot(s); got != 0 {
 		t.Errorf("%d bytes to an unknown end", got)
 	}
-	if k.root = root; k.toRoot(s) != root-from {
-		t.Errorf("%d bytes to where the stack has ended", k.toRoot(s))
+	if k.hints.size.root = root; k.hints.size.toRoot(s) != root-from {
+		t.Errorf("%d bytes to where the stack has ended", k.hints.size.toRoot(s))
 	}
-	if k.root = from + maxCopyToEnd + 8; k.toRoot(s) != 0 {
-		t.Errorf("%d bytes to an end that is far", k.toRoot(s))
+	if k.hints.size.root = from + maxCopyToEnd + 8; k.hints.size.toRoot(s) != 0 {
+		t.Errorf("%d bytes to an end that is far", k.hints.size.toRoot(s))
 	}
 }
 
@@ -60,13 +60,13 @@ func TestTheNextCopyIsAsTheExampleSays(t *testing.T) {
 	for i, c := range []struct{ depth, copied, next int }{
 		{200, 64, 256}, {200, 256, 255}, {100, 255, 252}, {300, 252, 1011},
 	} {
-		n, complete := k.bytes, c.copied > c.depth
+		n, complete := k.hints.size.bytes, c.copied > c.depth
 		if n/kib != c.copied {
 			t.Fatalf("%d: %d KiB copied, want %d", i, n/kib, c.copied)
 		}
-		again := k.setSize(c.depth*kib, n, !complete)
-		if again == complete || k.bytes/kib != c.next {
-			t.Errorf("%d: read again %t, next %d bytes, want %d KiB", i, again, k.bytes, c.next)
+		again := k.hints.size.setSize(c.depth*kib, n, !complete)
+		if again == complete || k.hints.size.bytes/kib != c.next {
+			t.Errorf("%d: read again %t, next %d bytes, want %d KiB", i, again, k.hints.size.bytes, c.next)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	case !st.limit.tryAdmitStop(t):
 		return errs.MaxPause
 	}
-	// noteRequested replaces the clocks used here.
+	// recordRequest replaces the clocks used here.
 	awaitsTracerCPU := t.skid.decideAtOnce() && st.preemption.decide(t)
 	st.prepare(t, s)
 	attachment, err := st.interrupt(t, retry)
@@ -46,7 +46,7 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 		t.files.CloseKeptSchedstat()
 		return err
 	}
-	st.noteRequested(t, s, attachment, awaitsTracerCPU)
+	st.recordRequest(t, s, attachment, awaitsTracerCPU)
 	return nil
 }
 
@@ -70,10 +70,10 @@ func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.A
 	return attachment, err
 }
 
-func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptrace.Attachment, awaitsTracerCPU bool) {
+func (st *requestedStops) recordRequest(t *Thread, s *RawSample, attachment *ptrace.Attachment, awaitsTracerCPU bool) {
 	if before, ok := attachment.ClocksBefore(); ok {
 		if awaitsTracerCPU && before.Runs != t.clocks.Runs { // the thread has got a CPU since
-			t.skid.noteRunOn()
+			t.skid.markRunning()
 			awaitsTracerCPU = false
 		}
 		t.clocks = before
@@ -127,7 +127,7 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 	}
 	if err != nil {
 		if errors.Is(err, ptrace.Err32Bit) {
-			t.stops.code32.noteStop(t.addressSpace())
+			t.stops.code32.omitMore(t.addressSpace())
 		}
 		t.sleep.base.valid = false
 		return s, err
@@ -140,19 +140,19 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	stop := &st.stop
 	// of the passive read, for restoreSleeper
-	sleptIn, forRegister := s.Call, s.stoppedForRegister
+	sleptIn, forRegister := s.Call, s.registers.stoppedForRegister
 
 	s.Regs = stop.Regs
 	s.Sched = stop.Sched
-	s.At = int64(stop.StoppedAt)
+	s.At = int64(stop.Times.StoppedAt)
 	s.How = ByStop
 	s.State = sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
-	s.CallEffect = CallEffect{stop.Repair, stop.Nr}
-	s.CopyTime = int64(stop.MemoryReadAt.Sub(stop.RegsReadAt))
-	s.Calls = stop.Calls
+	s.Stop.Effect = CallEffect{stop.Repair, stop.Nr}
+	s.Cost.CopyTime = int64(stop.Times.MemoryReadAt.Sub(stop.Times.RegsReadAt))
+	s.Cost.Calls = stop.Calls
 	s.AtCallEnd = stop.InSyscall
-	s.knownRegs = knownRegs{}
+	s.registers = knownRegs{}
 	st.copier.keepCopy(t, s, stop)
 	t.copies.tls, t.copies.tlsSpace = stop.Regs.TLS, t.addressSpace()
 	t.stops.queuedSince = 0
@@ -165,23 +165,23 @@ func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 		t.sleep.restoreSleeper(s, &sleptIn, stop)
 	}
 	if s.State != sample.Sleeping {
-		s.KernelText = s.KernelText[:0]
+		s.KernelStack.KernelText = s.KernelStack.KernelText[:0]
 	}
 	s.dropStaleFutexCopy(t, stop)
 	s.NotStopped = t.TakeNotStopped()
-	t.noteStop(s.Mem.Stack, stop)
+	t.updateAbortedCall(s.Mem.Stack, stop)
 }
 
 func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 	stop := &st.stop
-	s.StopTime, s.RanOn = stopTimes(stop, t.clocks.Runs)
-	if s.StopTime > LongStop {
-		s.StopCause = st.ctl.CauseOf(stop, s.Copied())
-		t.watchMmapLock(s.StopCause)
+	s.Stop.StopTime, s.RanOn = stopTimes(stop, t.clocks.Runs)
+	if s.Stop.StopTime > LongStop {
+		s.Stop.StopCause = st.ctl.CauseOf(stop, s.Copied())
+		t.watchMmapLock(s.Stop.StopCause)
 	}
 	s.Stayed = stop.Sched.Runs == t.clocks.Runs
 	s.OnCPU, s.Skids = t.skid.attributeStop(s.At, s.Stayed, stop.InSyscall)
-	st.limit.noteStop(t, s.StopTime)
+	st.limit.learnStopTime(t, s.Stop.StopTime)
 }
 
 // Longest time from the interrupt to the stop of a running thread, ns.
@@ -193,17 +193,17 @@ const maxStopEntry = 20e3
 // Otherwise it was queued or blocked.
 func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 	if stop.SchedOK && stop.Sched.Runs == runs {
-		from := max(stop.InterruptedAt, stop.LastRunningAt.Add(-maxStopEntry))
-		return int64(stop.DetachedAt.Sub(from)), int64(from.Sub(stop.InterruptedAt))
+		from := max(stop.Times.InterruptedAt, stop.Times.LastRunningAt.Add(-maxStopEntry))
+		return int64(stop.Times.DetachedAt.Sub(from)), int64(from.Sub(stop.Times.InterruptedAt))
 	}
-	return int64(stop.DetachedAt.Sub(stop.LastRunningAt)), 0
+	return int64(stop.Times.DetachedAt.Sub(stop.Times.LastRunningAt)), 0
 }
 
 func (st *requestedStops) discardStopWithLateRead(t *Thread) error {
 	length, _ := stopTimes(&st.stop, t.clocks.Runs)
-	st.limit.noteStop(t, length)
-	t.noteStop(frames.Region{}, &st.stop)
-	t.noteLostStop(StopRecord{length, ptrace.CauseLock, CallEffect{st.stop.Repair, st.stop.Nr}})
+	st.limit.learnStopTime(t, length)
+	t.updateAbortedCall(frames.Region{}, &st.stop)
+	t.recordLostStop(StopRecord{length, ptrace.CauseLock, CallEffect{st.stop.Repair, st.stop.Nr}})
 	return errs.MapLock
 }
 

@@ -103,15 +103,15 @@ func (s *stopAll) add(t *Thread) {
 		s.end(m, nil, err)
 		return
 	}
-	if m.call.Running || Interruptible(t.ThreadID, &m.call, nil) {
+	if m.call.Running || Interruptible(t.ID, &m.call, nil) {
 		s.requestStop(m, len(s.threads))
 	}
 }
 
 // Precondition: m.call was read after the thread's last clocks.
 func (s *stopAll) requestStop(m *member, tag int) {
-	s.setRaw(m, s.passive.pool.Get())
-	m.raw.buffers.reserveStack(m.thread.hints.bytes)
+	s.setRaw(m, s.passive.Stops.pool.Get())
+	m.raw.buffers.reserveStack(m.thread.hints.stack.size.bytes)
 	attachment, err := s.ctl.BeginWithClocks(m.thread.files, &m.thread.clocks)
 	if err != nil {
 		s.end(m, nil, err)
@@ -174,7 +174,7 @@ func (s *stopAll) readAllPassively() (changed bool) {
 }
 
 func (s *stopAll) setRaw(m *member, raw *RawSample) {
-	s.passive.pool.Put(m.raw)
+	s.passive.Stops.pool.Put(m.raw)
 	m.raw = raw
 }
 
@@ -211,8 +211,8 @@ func (s *stopAll) finish(m *member) {
 		}
 	case memberStopped:
 		s.req = ptrace.Request{Stack: m.raw.buffers.stack, Memory: m.thread.Memory, Files: m.thread.files,
-			OtherMemory: s.passive.copier.otherMemory(m.thread, false),
-			Regions:     s.passive.copier.regions[:]}
+			OtherMemory: s.passive.Stops.copier.otherMemory(m.thread, false),
+			Regions:     s.passive.Stops.copier.regions[:]}
 		if m.stackCopied {
 			s.req.Stack = nil
 		}
@@ -233,20 +233,20 @@ func (s *stopAll) finish(m *member) {
 
 func (s *stopAll) fillFromStop(m *member) {
 	raw, stop := m.raw, &s.stop
-	if s.firstStop == 0 || stop.LastRunningAt < ptrace.Moment(s.firstStop) {
-		s.firstStop = int64(stop.LastRunningAt)
+	if s.firstStop == 0 || stop.Times.LastRunningAt < ptrace.Moment(s.firstStop) {
+		s.firstStop = int64(stop.Times.LastRunningAt)
 	}
-	s.lastDetach = int64(max(ptrace.Moment(s.lastDetach), stop.DetachedAt))
+	s.lastDetach = int64(max(ptrace.Moment(s.lastDetach), stop.Times.DetachedAt))
 	raw.Regs = stop.Regs
 	raw.Sched = stop.Sched
-	raw.At = int64(stop.StoppedAt)
+	raw.At = int64(stop.Times.StoppedAt)
 	raw.How = ByStop
 	if !m.stackCopied {
-		raw.setStack(stop.StackAddr, stop.StackLen, stop.StackAsked)
+		raw.setStack(stop.Copy.StackAddr, stop.Copy.StackLen, stop.Copy.StackAsked)
 	}
-	raw.keepOthers(s.passive.copier.regions[:stop.Regions])
-	raw.StopTime = int64(stop.DetachedAt.Sub(stop.LastRunningAt))
-	raw.CallEffect = CallEffect{stop.Repair, stop.Nr}
+	raw.keepOthers(s.passive.Stops.copier.regions[:stop.Regions])
+	raw.Stop.StopTime = int64(stop.Times.DetachedAt.Sub(stop.Times.LastRunningAt))
+	raw.Stop.Effect = CallEffect{stop.Repair, stop.Nr}
 	raw.Call, raw.State = m.call, sample.Sleeping
 	switch {
 	case stop.Kind == ptrace.KindGroup:

@@ -25,7 +25,7 @@ type stopLimit struct {
 
 // LimitStops skips stops that are expected to take longer than d ([errs.MaxPause]); 0: no limit. At least 10 µs are
 // expected.
-func (o *Observer) LimitStops(d time.Duration) { o.limit.limit = int64(d) }
+func (o *Observer) LimitStops(d time.Duration) { o.Stops.limit.limit = int64(d) }
 
 func (l *stopLimit) tryAdmitStop(t *Thread) bool {
 	if l.limit <= 0 {
@@ -45,7 +45,7 @@ func (l *stopLimit) tryAdmitStop(t *Thread) bool {
 	return false
 }
 
-func (l *stopLimit) noteStop(t *Thread, ns int64) {
+func (l *stopLimit) learnStopTime(t *Thread, ns int64) {
 	t.stops.expectedTime = movingMean(t.stops.expectedTime, ns)
 	l.meanStopTime = movingMean(l.meanStopTime, ns)
 }
@@ -106,7 +106,7 @@ func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 	if !o.waitsForCPU(t) {
 		return false
 	}
-	if o.stopsPreempted && t.skid.many && o.preemption.decide(t) && t.skid.preempted {
+	if o.stopsPreempted && t.skid.many && o.Stops.preemption.decide(t) && t.skid.preempted {
 		return false
 	}
 	now := procmem.Now()
@@ -135,7 +135,7 @@ type code32 struct {
 	omit, left   uint8  // stops to omit after it, and of these still left
 }
 
-func (c *code32) noteStop(addressSpace uint64) {
+func (c *code32) omitMore(addressSpace uint64) {
 	if addressSpace != c.addressSpace {
 		*c = code32{addressSpace: addressSpace}
 	}
@@ -158,12 +158,12 @@ type StopRecord struct {
 	// the exceptions).
 	StopTime  int64
 	StopCause ptrace.Cause // of a stop longer than LongStop
-	CallEffect
+	Effect    CallEffect
 }
 
-// noteLostStop records a stop without a sample: a read was late ([errs.MapLock]), or an exec had replaced the memory
+// recordLostStop records a stop without a sample: a read was late ([errs.MapLock]), or an exec had replaced the memory
 // that was read.
-func (t *Thread) noteLostStop(lost StopRecord) {
+func (t *Thread) recordLostStop(lost StopRecord) {
 	t.sleep.base.valid = false
 	t.stops.lost = append(t.stops.lost, lost)
 }

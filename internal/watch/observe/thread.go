@@ -17,7 +17,7 @@ type ThreadID struct{ PID, TID int }
 
 // Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback].
 type Thread struct {
-	ThreadID
+	ID          ThreadID
 	OtherMemory ptrace.OtherMemory // or nil
 	Plans       *Plans             // the first until a walk sets one, the others always; or nil
 	Memory      *procmem.Memory    // nil: absent pages are read, too
@@ -64,7 +64,7 @@ type Plans = atomic.Pointer[[]*managed.Plan]
 // NewThread returns a thread whose files are not open yet.
 func NewThread(pid, tid int, budget *procmem.FDBudget) *Thread {
 	id := ThreadID{pid, tid}
-	t := &Thread{ThreadID: id, files: procmem.OpenThread(pid, tid, budget), feedback: newFeedback(id)}
+	t := &Thread{ID: id, files: procmem.OpenThread(pid, tid, budget), feedback: newFeedback(id)}
 	t.takeHints()
 	return t
 }

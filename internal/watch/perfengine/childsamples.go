@@ -91,7 +91,7 @@ func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return
 	}
-	before := c.table.track(p.Target.PID, p.Process)
+	before := c.table.track(p.tracked.Target.PID, p.tracked)
 	if before == nil {
 		return
 	}
@@ -101,7 +101,7 @@ func (c *childSamples) processTracked(p *process) {
 		if last && p.mode == modeSamples && !c.unassigned.full() {
 			c.unassigned.keep(p, kept.tid, kept.raw)
 		} else {
-			c.report(p.Process, kept, false)
+			c.report(p.tracked, kept, false)
 		}
 	}
 }
@@ -152,12 +152,12 @@ func (u *unassignedSamples) keep(p *process, tid int, raw *observe.RawSample) {
 
 func (u *unassignedSamples) assign(th *thread) {
 	u.list = slices.DeleteFunc(u.list, func(s unassignedSample) bool {
-		if s.tid != th.Observed.TID || s.proc != th.proc {
+		if s.tid != th.tracked.Observed.ID.TID || s.proc != th.proc {
 			return false
 		}
 		th.unplaced = append(th.unplaced, s.raw)
-		if th.CreatedAt != 0 {
-			th.CreatedAt = min(th.CreatedAt, s.raw.At)
+		if th.tracked.CreatedAt != 0 {
+			th.tracked.CreatedAt = min(th.tracked.CreatedAt, s.raw.At)
 		}
 		return true
 	})
@@ -179,7 +179,7 @@ func (u *unassignedSamples) reportIf(due func(unassignedSample) bool) {
 		if !due(s) {
 			return false
 		}
-		u.shared.AddUnassignedSample(target.Event{Proc: s.proc.Process, RawSample: s.raw}, false)
+		u.shared.AddUnassignedSample(target.Event{Proc: s.proc.tracked, RawSample: s.raw}, false)
 		return true
 	})
 }

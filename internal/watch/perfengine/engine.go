@@ -14,9 +14,9 @@ import (
 // Engine implements [target.Engine], [target.EngineHolder] and [target.EngineEnder]. Each part uses only parts above
 // it.
 type Engine struct {
-	*target.SharedState
-	host target.EngineHost
-	opts *target.Options
+	shared *target.SharedState
+	host   target.EngineHost
+	opts   *target.SamplingOptions
 
 	stream       *stream
 	procs        *processes
@@ -35,9 +35,9 @@ const (
 	drainShare = 4   // buffers are read within a tick once 1/drainShare of the time has passed in which they may fill
 )
 
-func newEngine(shared *target.SharedState, h target.EngineHost, o *target.Options, from *Source) *Engine {
+func newEngine(shared *target.SharedState, h target.EngineHost, o *target.SamplingOptions, from *Source) *Engine {
 	e := &Engine{
-		SharedState: shared, host: h, opts: o,
+		shared: shared, host: h, opts: o,
 		stream: &stream{reader: from.Events}, unassigned: &unassignedSamples{shared: shared},
 		procs: &processes{sampledByPID: map[int]*process{}},
 	}
@@ -72,7 +72,7 @@ func (e *Engine) begin() {
 
 // Track implements [target.Engine].
 func (e *Engine) Track(of *target.Process) target.ProcessPart {
-	p := &process{Process: of, engine: e, threads: map[int]*thread{}}
+	p := &process{tracked: of, engine: e, threads: map[int]*thread{}}
 	e.procs.all = append(e.procs.all, p)
 	e.modes.chooseFor(p)
 	e.childSamples.processTracked(p)
@@ -141,7 +141,7 @@ func (e *Engine) DrainIfDue() (buffers bool) {
 		return true
 	}
 	if e.showsAllThreads() {
-		e.host.NoteObservation(now)
+		e.host.RecordObservation(now)
 	}
 	e.DrainAll(now)
 	e.samples.readClocks(now)

@@ -13,10 +13,10 @@ import (
 func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 	opened := &loadedcode.Process{Process: &procs.Process{PID: 4711}}
 	of := func() *process {
-		return &process{Process: &target.Process{Target: opened}, mode: modeSamples}
+		return &process{tracked: &target.Process{Target: opened}, mode: modeSamples}
 	}
 	first, second := of(), of()
-	e := newEngine(newRun(), &rig{}, &target.Options{}, &Source{})
+	e := newEngine(newRun(), &rig{}, &target.SamplingOptions{}, &Source{})
 	e.procs.sampledByPID = map[int]*process{4711: second}
 	e.modes.switchToStops(first)
 	if e.procs.sampledByPID[4711] != second {

@@ -60,7 +60,7 @@ func (c *modeChooser) chooseAll(now int64) {
 }
 
 func (c *modeChooser) chooseFor(p *process) {
-	lacks := p.SampleLack()
+	lacks := p.tracked.SampleLack()
 	switch {
 	case c.stream.reader == nil:
 	case lacks.NeedsStops(c.mayFallBack && !c.load.isHigh):
@@ -96,8 +96,8 @@ func (c *modeChooser) switchToSamples(p *process) {
 	}
 	p.mode = modeSamples
 	c.anySampled = true
-	c.procs.sampledByPID[p.Target.PID] = p
-	p.ranBefore = p.Clock.CPUTime()
+	c.procs.sampledByPID[p.tracked.Target.PID] = p
+	p.ranBefore = p.tracked.Clock.CPUTime()
 	for _, th := range p.threads {
 		c.scope.begin(th)
 	}
@@ -111,7 +111,7 @@ func (c *modeChooser) switchToStops(p *process) {
 	for _, th := range p.threads {
 		c.samples.reportUnplaced(th)
 		c.scope.end(th)
-		th.ExemptFromStops(0)
+		th.tracked.ExemptFromStops(0)
 	}
 	p.mode = modeStops
 	c.procs.dropSampled(p)
@@ -151,11 +151,11 @@ func (c *modeChooser) check(now int64) {
 
 func (c *modeChooser) checkProcess(p *process) {
 	if p.received != p.receivedBefore || p.mode != modeSamples {
-		p.receivedBefore, p.ranBefore = p.received, p.Clock.CPUTime()
+		p.receivedBefore, p.ranBefore = p.received, p.tracked.Clock.CPUTime()
 		return
 	}
-	if p.Clock.CPUTime()-p.ranBefore >= silentPeriods*c.stream.reader.Period() {
-		p.NoteLack(target.LacksSamples)
+	if p.tracked.Clock.CPUTime()-p.ranBefore >= silentPeriods*c.stream.reader.Period() {
+		p.tracked.RaiseLack(target.LacksSamples)
 	}
 }
 
@@ -164,7 +164,7 @@ func (c *modeChooser) restartSilence(now int64) {
 	c.ranBefore = 0
 	c.host.ReadClocks(now)
 	for _, p := range c.procs.all {
-		p.ranBefore = p.Clock.CPUTime()
+		p.ranBefore = p.tracked.Clock.CPUTime()
 	}
 }
 

@@ -12,29 +12,29 @@ import (
 )
 
 func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
-	s := sampling(t, perfevents.Options{Freq: 100})
-	e := s.Start(newRun(), &rig{}, &target.Options{}).(*Engine)
+	s := sampling(t, perfevents.ReaderOptions{Freq: 100})
+	e := s.Start(newRun(), &rig{}, &target.SamplingOptions{}).(*Engine)
 	defer s.Events.Pause()
-	p := &process{Process: &target.Process{}, mode: modeSamples}
+	p := &process{tracked: &target.Process{}, mode: modeSamples}
 	for ran, want := range map[uint64]target.SampleLack{
 		100e6: target.LacksNothing, 499e6: target.LacksNothing, 500e6: target.LacksSamples,
 	} {
-		p.Process = &target.Process{}
-		p.Clock.Now = ran
-		if e.modes.checkProcess(p); p.SampleLack() != want {
-			t.Errorf("after %d ms: %v", ran/1e6, p.SampleLack())
+		p.tracked = &target.Process{}
+		p.tracked.Clock.Now = ran
+		if e.modes.checkProcess(p); p.tracked.SampleLack() != want {
+			t.Errorf("after %d ms: %v", ran/1e6, p.tracked.SampleLack())
 		}
 	}
-	p.Process = &target.Process{}
+	p.tracked = &target.Process{}
 	p.received++
 	e.modes.checkProcess(p)
-	if p.SampleLack() != target.LacksNothing || p.ranBefore != p.Clock.CPUTime() {
+	if p.tracked.SampleLack() != target.LacksNothing || p.ranBefore != p.tracked.Clock.CPUTime() {
 		t.Error("a sample is a sign of life")
 	}
 }
 
 func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 99}), &target.Options{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.ReaderOptions{Freq: 99}), &target.SamplingOptions{}, func(r *rig) {
 		r.tick()
 		p := r.procs.all[0]
 		for range 3 {
@@ -44,15 +44,15 @@ func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
 			r.modes.restartSilence(procmem.Now())
 			r.modes.check(procmem.Now())
 		}
-		if r.stream.reader == nil || p.SampleLack() != target.LacksNothing {
-			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.SampleLack())
+		if r.stream.reader == nil || p.tracked.SampleLack() != target.LacksNothing {
+			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.tracked.SampleLack())
 		}
 	}, "sleepers", "1")
 }
 
 func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 	for _, late := range []bool{true, false} {
-		onRig(t, sampling(t, perfevents.Options{Freq: 99}), &target.Options{}, func(r *rig) {
+		onRig(t, sampling(t, perfevents.ReaderOptions{Freq: 99}), &target.SamplingOptions{}, func(r *rig) {
 			r.tick()
 			p := r.procs.all[0]
 			for range 3 {
@@ -67,8 +67,8 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 					break
 				}
 			}
-			if given := r.stream.reader == nil || p.SampleLack() != target.LacksNothing; given == late {
-				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.stream.gaveUp, p.SampleLack())
+			if given := r.stream.reader == nil || p.tracked.SampleLack() != target.LacksNothing; given == late {
+				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.stream.gaveUp, p.tracked.SampleLack())
 			}
 		}, "sleepers", "1")
 	}
@@ -76,7 +76,7 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 
 func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 	for _, sampled := range []bool{true, false} {
-		onRig(t, sampling(t, perfevents.Options{Freq: 99}), &target.Options{}, func(r *rig) {
+		onRig(t, sampling(t, perfevents.ReaderOptions{Freq: 99}), &target.SamplingOptions{}, func(r *rig) {
 			r.tick()
 			p := r.procs.all[0]
 			if p.mode != modeSamples {
@@ -100,10 +100,10 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 }
 
 func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 99}), &target.Options{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.ReaderOptions{Freq: 99}), &target.SamplingOptions{}, func(r *rig) {
 		p := r.procs.all[0]
 		note := func(l target.SampleLack) string {
-			p.NoteLack(l)
+			p.tracked.RaiseLack(l)
 			r.tick()
 			r.tick()
 			var s runstats.Observed

@@ -11,13 +11,13 @@ import (
 )
 
 func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 997}), &target.Options{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.ReaderOptions{Freq: 997}), &target.SamplingOptions{}, func(r *rig) {
 		r.tick()
 		begun, want := r.of.Clock.Now, int64(3*clocksAfterSamples)
-		for r.EngineSamples < want {
+		for r.shared.EngineSamples < want {
 			if r.ReadClocks(0); r.of.Clock.Now-begun > 30*uint64(want)*uint64(r.stream.reader.Period()) {
 				t.Fatalf("%d samples were handed over in %d ns of the target's CPU time, want %d",
-					r.EngineSamples, r.of.Clock.Now-begun, want)
+					r.shared.EngineSamples, r.of.Clock.Now-begun, want)
 			}
 			r.stream.drainedAt = 1
 			r.DrainIfDue()
@@ -29,7 +29,7 @@ func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
 }
 
 func TestSamplesAreDroppedWhileTooManyCopiesAreInUse(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 997}), &target.Options{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.ReaderOptions{Freq: 997}), &target.SamplingOptions{}, func(r *rig) {
 		r.tick()
 		receive := func() (dropped int64) {
 			before := *r.samples.counts
@@ -40,14 +40,14 @@ func TestSamplesAreDroppedWhileTooManyCopiesAreInUse(t *testing.T) {
 			return r.samples.counts.dropped - before.dropped
 		}
 		stack := make([]byte, 1<<20)
-		for r.Pool.BytesInUse() < maxCopies/2 {
-			r.Observer.FromKernelSample(&perfevents.Record{Stack: stack})
+		for r.shared.Pool.BytesInUse() < maxCopies/2 {
+			r.shared.Observer.FromKernelSample(&perfevents.Record{Stack: stack})
 		}
 		if n := receive(); n != 0 {
 			t.Errorf("%d samples were dropped at half of the bound", n)
 		}
-		for r.Pool.BytesInUse() <= maxCopies {
-			r.Observer.FromKernelSample(&perfevents.Record{Stack: stack})
+		for r.shared.Pool.BytesInUse() <= maxCopies {
+			r.shared.Observer.FromKernelSample(&perfevents.Record{Stack: stack})
 		}
 		if n := receive(); n == 0 {
 			t.Error("no sample was dropped beyond the bound")
@@ -56,11 +56,11 @@ func TestSamplesAreDroppedWhileTooManyCopiesAreInUse(t *testing.T) {
 }
 
 func TestSamplesOfFirstThreadsWaitForTheNextTick(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 97}), &target.Options{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.ReaderOptions{Freq: 97}), &target.SamplingOptions{}, func(r *rig) {
 		r.tick()
 		p := r.procs.sampledByPID[r.of.Target.PID]
 		for tid, th := range p.threads {
-			th.unplaced = append(th.unplaced, r.Observer.FromKernelSample(&perfevents.Record{Time: procmem.Now()}))
+			th.unplaced = append(th.unplaced, r.shared.Observer.FromKernelSample(&perfevents.Record{Time: procmem.Now()}))
 			r.samples.clocksDue = append(r.samples.clocksDue, th)
 			r.samples.readClocks(procmem.Now())
 			if first := tid == r.of.Target.PID; (len(th.unplaced) > 0) != first {

@@ -48,10 +48,10 @@ func (l *ownLoad) measure(now int64) {
 		l.failedAt = now
 		return
 	}
-	l.note(now, sched.RunQueue)
+	l.learn(now, sched.RunQueue)
 }
 
-func (l *ownLoad) note(now int64, queued uint64) {
+func (l *ownLoad) learn(now int64, queued uint64) {
 	l.failedAt = 0
 	l.isHigh = l.at != 0 && int64(queued-l.queuedBefore)*highShare > now-l.at
 	l.at, l.queuedBefore = now, queued

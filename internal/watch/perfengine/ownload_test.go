@@ -22,10 +22,10 @@ func TestLoadIsHighWhereThisThreadIsQueuedForATenthOfTheTime(t *testing.T) {
 		high   bool
 	}{{25e6, false}, {26e6, true}, {0, false}} {
 		var l ownLoad
-		if l.note(1, 7e9); l.isHigh {
+		if l.learn(1, 7e9); l.isHigh {
 			t.Error("high after the first reading")
 		}
-		if l.note(1+250e6, 7e9+c.queued); l.isHigh != c.high {
+		if l.learn(1+250e6, 7e9+c.queued); l.isHigh != c.high {
 			t.Errorf("%+v: %v", c, l.isHigh)
 		}
 	}
@@ -74,9 +74,9 @@ func TestNoLoadIsMeasuredAtARaisedPriority(t *testing.T) {
 
 // A thread that waits for its CPU makes the threads that it stops wait.
 func TestKernelSamplesReplaceStopsThatWouldComeLate(t *testing.T) {
-	onRig(t, sampling(t, perfevents.Options{Freq: 99}), &target.Options{}, func(r *rig) {
+	onRig(t, sampling(t, perfevents.ReaderOptions{Freq: 99}), &target.SamplingOptions{}, func(r *rig) {
 		p := r.procs.all[0]
-		p.NoteLack(target.LacksStacks)
+		p.tracked.RaiseLack(target.LacksStacks)
 		r.modes.mayFallBack, r.modes.load.at = true, procmem.Now()+1e15
 		for _, high := range []bool{false, true, false} {
 			r.modes.load.isHigh = high
@@ -84,7 +84,7 @@ func TestKernelSamplesReplaceStopsThatWouldComeLate(t *testing.T) {
 				t.Errorf("load high: %v; sampled by the kernel: %v", high, !high)
 			}
 		}
-		p.NoteLack(target.LacksFrames)
+		p.tracked.RaiseLack(target.LacksFrames)
 		r.modes.load.isHigh = true
 		if r.tick(); p.mode == modeSamples {
 			t.Error("its frames are never in kernel samples")

@@ -19,7 +19,7 @@ func samplingPerThread(t *testing.T, freq float64) *Source {
 	if err := perfevents.TryPerThread(); err != nil {
 		t.Skipf("needs perf events of own processes: kernel.perf_event_paranoid 2 or less (%v)", err)
 	}
-	r, err := perfevents.OpenPerThread(perfevents.Options{Freq: freq})
+	r, err := perfevents.OpenPerThread(perfevents.ReaderOptions{Freq: freq})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,16 +29,17 @@ func samplingPerThread(t *testing.T, freq float64) *Source {
 
 func TestAThreadThatRunsIsSampledWithoutAStop(t *testing.T) {
 	s := samplingPerThread(t, 499)
-	onRig(t, s, &target.Options{}, func(r *rig) {
-		for r.EngineSamples < 20 {
+	onRig(t, s, &target.SamplingOptions{}, func(r *rig) {
+		for r.shared.EngineSamples < 20 {
 			if r.tick(); perThreadOf(r).refused > 0 {
 				t.Error("the kernel refuses samples of a thread that it gave before")
 				return
 			}
 		}
 		for _, th := range r.procs.all[0].threads {
-			if n := th.events.files; n != 0 && n != r.stream.reader.ThreadFiles() || !th.Observed.IsKernelSampled() {
-				t.Errorf("thread %d has %d events, sampled: %v", th.Observed.TID, n, th.Observed.IsKernelSampled())
+			if n := th.events.files; n != 0 && n != r.stream.reader.ThreadFiles() || !th.tracked.Observed.IsKernelSampled() {
+				t.Errorf("thread %d has %d events, sampled: %v", th.tracked.Observed.ID.TID, n,
+					th.tracked.Observed.IsKernelSampled())
 			}
 		}
 	}, "burners", "1")
@@ -50,18 +51,18 @@ func TestAThreadThatRunsIsSampledWithoutAStop(t *testing.T) {
 func perThreadOf(r *rig) *perThread { return r.scope.(*perThread) }
 
 func TestSleepersHaveNoEvents(t *testing.T) {
-	onRig(t, samplingPerThread(t, 499), &target.Options{}, func(r *rig) {
+	onRig(t, samplingPerThread(t, 499), &target.SamplingOptions{}, func(r *rig) {
 		r.tick()
 		first := map[int]uint64{}
 		for tid, th := range r.procs.all[0].threads {
-			first[tid] = th.Observed.LastClocks().CPU
+			first[tid] = th.tracked.Observed.LastClocks().CPU
 		}
 		for range 4 {
 			r.tick()
 		}
 		ran := 0
 		for tid, th := range r.procs.all[0].threads {
-			if th.Observed.LastClocks().CPU > first[tid] {
+			if th.tracked.Observed.LastClocks().CPU > first[tid] {
 				ran++
 			}
 		}
@@ -75,7 +76,7 @@ func TestSleepersHaveNoEvents(t *testing.T) {
 func firstThread(r *rig) *thread {
 	r.tick()
 	th := r.procs.all[0].threads[r.of.Target.PID]
-	th.lastReading = procmem.ReadingAt(th.Observed.LastClocks(), procmem.Now())
+	th.lastReading = procmem.ReadingAt(th.tracked.Observed.LastClocks(), procmem.Now())
 	return th
 }
 
@@ -84,24 +85,24 @@ func TestAThreadThatCannotBeSampledIsStopped(t *testing.T) {
 		prevent func(*rig, *thread)
 		note    string
 	}{
-		{func(_ *rig, th *thread) { th.Observed.TID = math.MaxInt32 },
+		{func(_ *rig, th *thread) { th.tracked.Observed.ID.TID = math.MaxInt32 },
 			"stopped, as the kernel gives no or too few samples: 1 thread"},
 		{func(r *rig, _ *thread) {
-			for r.Files.Take(1) {
+			for r.shared.Files.Take(1) {
 			}
 		}, "stopped, as too few file descriptors are left for samples (ulimit -n): 1 thread"},
 	} {
-		onRig(t, samplingPerThread(t, 499), &target.Options{}, func(r *rig) {
+		onRig(t, samplingPerThread(t, 499), &target.SamplingOptions{}, func(r *rig) {
 			th, p := firstThread(r), perThreadOf(r)
 			p.end(th)
-			tid := th.Observed.TID
+			tid := th.tracked.Observed.ID.TID
 			c.prevent(r, th)
 			for range 3 {
 				p.foundRunning(th)
 			}
-			th.Observed.TID = tid
-			if f := th.events; !f.left || f.open || th.Observed.IsKernelSampled() {
-				t.Errorf("%+v, sampled: %v", f, th.Observed.IsKernelSampled())
+			th.tracked.Observed.ID.TID = tid
+			if f := th.events; !f.left || f.open || th.tracked.Observed.IsKernelSampled() {
+				t.Errorf("%+v, sampled: %v", f, th.tracked.Observed.IsKernelSampled())
 			}
 			p.opened = 0
 			if note := p.note(); p.samplesAny() || note != c.note {
@@ -113,14 +114,14 @@ func TestAThreadThatCannotBeSampledIsStopped(t *testing.T) {
 
 // The time in the kernel is what the CPU time exceeds the samples by; a period and a half are permitted on one CPU.
 func TestTimeInTheKernelIsWhatSamplesOfUserSpaceLeaveOut(t *testing.T) {
-	onRig(t, samplingPerThread(t, 100), &target.Options{}, func(r *rig) {
+	onRig(t, samplingPerThread(t, 100), &target.SamplingOptions{}, func(r *rig) {
 		th, p := firstThread(r), perThreadOf(r)
 		p.end(th)
 		p.foundRunning(th)
-		th.ExemptFromStops(1 << 20)
+		th.tracked.ExemptFromStops(1 << 20)
 		from := th.lastReading
 		th.events.whole = true // no other period within the test
-		permitted := r.stream.reader.ThreadPeriod(th.Observed.TID) * int64(r.stream.reader.CPUs()+2) / 2
+		permitted := r.stream.reader.ThreadPeriod(th.tracked.Observed.ID.TID) * int64(r.stream.reader.CPUs()+2) / 2
 		read := func(cpu int64) {
 			now := sample.Reading{Wall: from.Wall + cpu, CPU: from.CPU + cpu}
 			p.clocksRead(th, th.lastReading, now)
@@ -166,18 +167,18 @@ func TestAThreadWithTooFewSamplesIsStopped(t *testing.T) {
 		inKernel uint64 // clock ticks
 		left     bool
 	}{{0, true}, {8, true}, {9, false}, {40, false}} {
-		onRig(t, samplingPerThread(t, 100), &target.Options{}, func(r *rig) {
+		onRig(t, samplingPerThread(t, 100), &target.SamplingOptions{}, func(r *rig) {
 			th, p := firstThread(r), perThreadOf(r)
 			p.end(th)
 			p.foundRunning(th)
 			var st procmem.Stat
-			if err := th.Observed.Files().Stat(&st); err != nil {
+			if err := th.tracked.Observed.Files().Stat(&st); err != nil {
 				t.Fatal(err)
 			}
 			th.events.whole, th.events.stimeFrom = true, st.STime-c.inKernel
 			cpu := th.events.cpuFrom
 			p.clocksRead(th, sample.Reading{CPU: cpu}, sample.Reading{CPU: cpu + found})
-			if th.events.left != c.left || th.Observed.IsKernelSampled() == c.left {
+			if th.events.left != c.left || th.tracked.Observed.IsKernelSampled() == c.left {
 				t.Errorf("%d ticks in the kernel: %+v", c.inKernel, th.events)
 			}
 		}, "sleepers", "1")
@@ -185,7 +186,7 @@ func TestAThreadWithTooFewSamplesIsStopped(t *testing.T) {
 }
 
 func TestAStopFollowsTimeInTheKernel(t *testing.T) {
-	onRig(t, samplingPerThread(t, 100), &target.Options{}, func(r *rig) {
+	onRig(t, samplingPerThread(t, 100), &target.SamplingOptions{}, func(r *rig) {
 		th, p := firstThread(r), perThreadOf(r)
 		p.end(th)
 		p.foundRunning(th)
@@ -193,7 +194,7 @@ func TestAStopFollowsTimeInTheKernel(t *testing.T) {
 		tick := func(after int64) (stopped bool) {
 			now += after
 			p.beforeObservation(th, now)
-			if th.Observed.StopsThoughSampled() {
+			if th.tracked.Observed.StopsThoughSampled() {
 				p.report(th, &observe.RawSample{How: observe.ByStop, State: sample.Running, At: now})
 				return true
 			}
@@ -210,7 +211,7 @@ func TestAStopFollowsTimeInTheKernel(t *testing.T) {
 		if !tick(0) || tick(probeEvery-1) {
 			t.Error("not one stop in 0.2 s")
 		}
-		th.ExemptFromStops(0)
+		th.tracked.ExemptFromStops(0)
 		if th.events.allFound += 100 * period; tick(10 * probeEvery) {
 			t.Error("a stop of a thread that is stopped anyway")
 		}
@@ -273,15 +274,15 @@ func TestANewThreadOfACommandIsNotStopped(t *testing.T) {
 	s.children = true
 	s.BeforeLaunch(os.Getpid())
 	shared := newRun()
-	e := newEngine(shared, &rig{}, &target.Options{Children: true}, s)
+	e := newEngine(shared, &rig{}, &target.SamplingOptions{Children: true}, s)
 	e.begin()
-	proc := &process{Process: &target.Process{}, engine: e, mode: modeSamples}
+	proc := &process{tracked: &target.Process{}, engine: e, mode: modeSamples}
 	raw := &observe.RawSample{At: 5}
 	e.unassigned.keep(proc, 7, raw)
-	th := &thread{proc: proc, Thread: &target.Thread{Observed: observe.NewThread(1, 7, nil), FromZero: true}}
+	th := &thread{proc: proc, tracked: &target.Thread{Observed: observe.NewThread(1, 7, nil), FromZero: true}}
 	e.scope.begin(th)
-	if !th.Observed.IsKernelSampled() || len(th.unplaced) != 1 {
-		t.Errorf("sampled: %v, with %d samples from before", th.Observed.IsKernelSampled(), len(th.unplaced))
+	if !th.tracked.Observed.IsKernelSampled() || len(th.unplaced) != 1 {
+		t.Errorf("sampled: %v, with %d samples from before", th.tracked.Observed.IsKernelSampled(), len(th.unplaced))
 	}
 	if !e.childSamples.enabled() {
 		t.Error("children have no samples")

@@ -21,7 +21,7 @@ const (
 
 // process implements [target.ProcessPart].
 type process struct {
-	*target.Process
+	tracked *target.Process
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
@@ -36,8 +36,8 @@ func (p *process) Observes() bool { return p.mode == modeSamples }
 
 // TrackThread implements [target.ProcessPart].
 func (p *process) TrackThread(of *target.Thread) target.ThreadPart {
-	th := &thread{Thread: of, proc: p}
-	p.threads[of.Observed.TID] = th
+	th := &thread{tracked: of, proc: p}
+	p.threads[of.Observed.ID.TID] = th
 	if p.mode == modeSamples {
 		p.engine.scope.begin(th)
 	}
@@ -51,14 +51,14 @@ func (p *process) Ended() {
 	e.procs.dropSampled(p)
 	p.mode = modeEnded
 	if table := e.childSamples.table; table != nil {
-		table.forget(p.Target.PID, p.Process)
+		table.forget(p.tracked.Target.PID, p.tracked)
 	}
 	e.unassigned.reportProcess(p)
 }
 
 // thread implements [target.ThreadPart].
 type thread struct {
-	*target.Thread
+	tracked     *target.Thread
 	proc        *process
 	unplaced    []*observe.RawSample // until the clocks are read
 	lastReading sample.Reading
@@ -70,7 +70,7 @@ type thread struct {
 
 // BeforeObservation implements [target.ThreadPart].
 func (th *thread) BeforeObservation() {
-	th.proc.engine.scope.beforeObservation(th, th.proc.engine.Tick.At)
+	th.proc.engine.scope.beforeObservation(th, th.proc.engine.shared.Tick.At)
 }
 
 // ClocksRead implements [target.ThreadPart]. It reports the thread's samples.
@@ -91,7 +91,7 @@ func (th *thread) AfterObservation(raw *observe.RawSample) {
 	if raw.How != observe.ByStop || raw.State != sample.Running {
 		return
 	}
-	if !th.deep && th.Observed.IsTooDeepForKernelSamples() {
+	if !th.deep && th.tracked.Observed.IsTooDeepForKernelSamples() {
 		th.deep = true
 		e.samples.counts.deepThreads++
 	}
@@ -101,7 +101,7 @@ func (th *thread) AfterObservation(raw *observe.RawSample) {
 func (th *thread) Ended(alive bool) {
 	e, p := th.proc.engine, th.proc
 	th.ended = true
-	if tid := th.TID; p.threads[tid] == th {
+	if tid := th.tracked.TID; p.threads[tid] == th {
 		delete(p.threads, tid)
 	}
 	if alive {
@@ -118,8 +118,8 @@ type processes struct {
 }
 
 func (p *processes) dropSampled(gone *process) {
-	if p.sampledByPID[gone.Target.PID] == gone {
-		delete(p.sampledByPID, gone.Target.PID)
+	if p.sampledByPID[gone.tracked.Target.PID] == gone {
+		delete(p.sampledByPID, gone.tracked.Target.PID)
 	}
 }
 

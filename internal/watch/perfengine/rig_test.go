@@ -27,7 +27,7 @@ type rig struct {
 	threads map[*observe.Thread]*target.Thread
 }
 
-func (r *rig) NoteObservation(int64) {}
+func (r *rig) RecordObservation(int64) {}
 
 func (r *rig) GapEnd() int64 { return 0 }
 
@@ -47,13 +47,13 @@ func (r *rig) HasObservation() bool { return r.stopped > 0 }
 func (r *rig) tick() {
 	now := procmem.Now()
 	r.ticks++
-	r.Tick = target.Tick{At: now}
-	r.Backoff.BeginTick(r.ticks, now, 1e7)
+	r.shared.Tick = target.Tick{At: now}
+	r.shared.Backoff.BeginTick(r.ticks, now, 1e7)
 	r.BeginTick(now, false)
 	r.DrainAll(now)
 	for _, th := range r.list {
 		th.Engine.BeforeObservation()
-		outcome, raw, err := r.Observer.Begin(th.Observed)
+		outcome, raw, err := r.shared.Observer.Begin(th.Observed)
 		switch {
 		case err != nil:
 		case outcome == observe.Unchanged:
@@ -64,16 +64,16 @@ func (r *rig) tick() {
 			r.done(th.Observed, raw, nil)
 		}
 	}
-	for until := procmem.Now() + 5e6; r.done(r.Observer.Next(until)); {
+	for until := procmem.Now() + 5e6; r.done(r.shared.Observer.Stops.Next(until)); {
 	}
 	r.EndTick()
-	r.Out.HandOver(now)
-	for len(r.Queue.Batches()) > 0 {
-		b := <-r.Queue.Batches()
+	r.shared.Out.HandOver(now)
+	for len(r.shared.Queue.Batches()) > 0 {
+		b := <-r.shared.Queue.Batches()
 		for i := range b {
-			r.Pool.Put(b[i].RawSample)
+			r.shared.Pool.Put(b[i].RawSample)
 		}
-		r.Queue.Put(b)
+		r.shared.Queue.Put(b)
 	}
 }
 
@@ -87,7 +87,7 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) bool {
 	}
 	th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
 	th.Engine.AfterObservation(s)
-	r.Pool.Put(s)
+	r.shared.Pool.Put(s)
 	return true
 }
 
@@ -98,7 +98,7 @@ func (r *rig) track(t *testing.T) {
 	}
 	r.of.Engine = r.Track(r.of)
 	for i, tid := range tids {
-		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
+		l := observe.NewThread(r.of.Target.PID, tid, r.shared.Files)
 		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Plans
 		th := &target.Thread{
 			ID: sample.ThreadID(i + 1), Proc: r.of, TID: tid, Observed: l,
@@ -110,9 +110,9 @@ func (r *rig) track(t *testing.T) {
 }
 
 func (r *rig) end() {
-	r.Ending = true
+	r.shared.Ending = true
 	for _, th := range r.list {
-		r.Observer.Cancel(th.Observed)
+		r.shared.Observer.Stops.Cancel(th.Observed)
 		th.Engine.Ended(true)
 		th.Observed.Close()
 	}
@@ -121,7 +121,7 @@ func (r *rig) end() {
 	r.of.TaskDir.Close()
 }
 
-func onRig(t *testing.T, s *Source, o *target.Options, f func(*rig), args ...string) {
+func onRig(t *testing.T, s *Source, o *target.SamplingOptions, f func(*rig), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
 	opened, err := loadedcode.Open(pid)
@@ -158,7 +158,7 @@ func newRun() *target.SharedState {
 	}
 }
 
-func sampling(t *testing.T, o perfevents.Options) *Source {
+func sampling(t *testing.T, o perfevents.ReaderOptions) *Source {
 	t.Helper()
 	r, err := perfevents.Open(o)
 	if errors.Is(err, perfevents.ErrDenied) || errors.Is(err, perfevents.ErrUnsupported) {

@@ -58,7 +58,7 @@ func (s *samples) take(r *perfevents.Record) {
 	if r.Time < s.host.GapEnd() {
 		return // of a gap without readings
 	}
-	kernelOnly := th != nil && th.Observed.NoUserSpace
+	kernelOnly := th != nil && th.tracked.Observed.NoUserSpace
 	if !r.Usable() && !kernelOnly {
 		return
 	}
@@ -66,7 +66,7 @@ func (s *samples) take(r *perfevents.Record) {
 	switch {
 	case th == nil:
 		s.keepUnassigned(p, r)
-	case standsFor == 0 || !th.Observed.IsKernelSampled():
+	case standsFor == 0 || !th.tracked.Observed.IsKernelSampled():
 	case len(th.unplaced) >= maxSamples || s.shared.Pool.BytesInUse() > maxCopies:
 		s.counts.dropped++
 	default:
@@ -77,15 +77,15 @@ func (s *samples) take(r *perfevents.Record) {
 func (s *samples) keep(th *thread, r *perfevents.Record, standsFor int64) {
 	raw := s.stream.rawSample(s.shared.Observer, r)
 	raw.StandsFor = standsFor
-	if th.Observed.NoUserSpace {
+	if th.tracked.Observed.NoUserSpace {
 		raw.SetNoUserSpace()
 	}
 	th.unplaced = append(th.unplaced, raw)
 	if len(th.unplaced) == clocksAfterSamples {
 		s.clocksDue = append(s.clocksDue, th)
 	}
-	if len(th.unplaced) >= manySamples || th.proc.WalkAtOnce(r.Time) || !th.SampleWaits() {
-		s.shared.Backoff.Wake(th.Thread)
+	if len(th.unplaced) >= manySamples || th.proc.tracked.WalkAtOnce(r.Time) || !th.tracked.SampleWaits() {
+		s.shared.Backoff.Wake(th.tracked)
 	}
 }
 
@@ -93,7 +93,7 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 	if s.selected {
 		return
 	}
-	p.Threads.HintChange()
+	p.tracked.Threads.HintChange()
 	if s.unassigned.full() {
 		s.counts.dropped++
 		return
@@ -105,11 +105,11 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 // the next tick.
 func (s *samples) readClocks(now int64) {
 	for _, th := range s.clocksDue {
-		first := th.Observed.TID == th.proc.Target.PID
-		if th.ended || th.Observed.Pending() || len(th.unplaced) == 0 || first {
+		first := th.tracked.Observed.ID.TID == th.proc.tracked.Target.PID
+		if th.ended || th.tracked.Observed.Pending() || len(th.unplaced) == 0 || first {
 			continue
 		}
-		if sched, err := th.Observed.Files().SchedStat(); err == nil {
+		if sched, err := th.tracked.Observed.Files().SchedStat(); err == nil {
 			s.clocksRead(th, procmem.ReadingAt(sched, now))
 		}
 	}
@@ -139,7 +139,7 @@ func (s *samples) clocksRead(th *thread, now sample.Reading) {
 // firstReading returns the reading from which the unplaced samples' time counts: now, or for a thread that began within
 // the recording, clocks of zero at its begin.
 func (th *thread) firstReading(now sample.Reading) sample.Reading {
-	if !th.FromZero {
+	if !th.tracked.FromZero {
 		return now
 	}
 	began := now.Wall - now.CPU - now.RunQueue
@@ -155,8 +155,8 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	th.begun = true
 	s.scope.report(th, raw)
 	s.shared.AddEngineSample(target.Event{
-		Thread: th.Thread, RawSample: raw, UnchangedBefore: th.TakeUnchanged(),
-		WalkAtOnce: th.proc.WalkAtOnce(raw.At),
+		Thread: th.tracked, RawSample: raw, UnchangedBefore: th.tracked.TakeUnchanged(),
+		WalkAtOnce: th.proc.tracked.WalkAtOnce(raw.At),
 	})
 }
 
@@ -174,17 +174,17 @@ func (s *samples) reportUnplaced(th *thread) {
 
 func (s *samples) reportUnassigned(th *thread) {
 	for _, raw := range th.unplaced {
-		s.shared.AddUnassignedSample(target.Event{Thread: th.Thread, Proc: th.proc.Process, RawSample: raw}, false)
+		s.shared.AddUnassignedSample(target.Event{Thread: th.tracked, Proc: th.proc.tracked, RawSample: raw}, false)
 	}
 	th.unplaced = nil
 }
 
 func (s *samples) foundRunning(th *thread) {
-	now := procmem.ReadingAt(th.Observed.LastClocks(), procmem.Now())
+	now := procmem.ReadingAt(th.tracked.Observed.LastClocks(), procmem.Now())
 	s.clocksRead(th, now)
 	if !th.begun {
 		th.begun = true
-		s.shared.Out.Add(th.Started(now))
+		s.shared.Out.Add(th.tracked.Started(now))
 	}
-	s.shared.Backoff.NoteObservation(th.Thread, false, th.FromZero, th.Observed.LastClocks())
+	s.shared.Backoff.RecordObservation(th.tracked, false, th.tracked.FromZero, th.tracked.Observed.LastClocks())
 }

@@ -41,7 +41,7 @@ type systemWide struct {
 }
 
 func (s systemWide) begin(th *thread) {
-	th.ExemptFromStops(s.stream.reader.Stack())
+	th.tracked.ExemptFromStops(s.stream.reader.Stack())
 	s.unassigned.assign(th)
 }
 
@@ -119,30 +119,30 @@ func (t *threadEvents) begin(tid int, cpu int64, r *perfevents.Reader) {
 
 // begin lets the kernel sample a thread that was there before, or has inherited events. Another is stopped once.
 func (p *perThread) begin(th *thread) {
-	if (!th.FromZero || p.fromStart()) && !th.Observed.NoUserSpace {
-		th.ExemptFromStops(p.reader.Stack())
+	if (!th.tracked.FromZero || p.fromStart()) && !th.tracked.Observed.NoUserSpace {
+		th.tracked.ExemptFromStops(p.reader.Stack())
 	}
 	p.unassigned.assign(th)
 }
 
 func (p *perThread) beforeObservation(th *thread, now int64) {
 	events := &th.events
-	if events.seen && th.FromZero {
+	if events.seen && th.tracked.FromZero {
 		p.foundRunning(th) // its first stop was refused
 	}
 	events.seen = true
-	due := events.open && th.Observed.IsKernelSampled() && now-events.probedAt >= probeEvery &&
+	due := events.open && th.tracked.Observed.IsKernelSampled() && now-events.probedAt >= probeEvery &&
 		events.allFound-events.foundBeforeProbe >= probeAfter*p.reader.Period()
 	if due && now-events.triedAt >= tryEvery {
 		events.triedAt = now
 	}
-	th.Observed.StopThough(due && events.triedAt == now)
+	th.tracked.Observed.StopThough(due && events.triedAt == now)
 }
 
 // foundRunning opens the events of a thread that has run since the last observation.
 func (p *perThread) foundRunning(th *thread) {
 	events := &th.events
-	if th.proc.mode != modeSamples || p.shared.Ending || events.open || events.left || th.Observed.NoUserSpace {
+	if th.proc.mode != modeSamples || p.shared.Ending || events.open || events.left || th.tracked.Observed.NoUserSpace {
 		return
 	}
 	n := p.reader.ThreadFiles()
@@ -150,22 +150,22 @@ func (p *perThread) foundRunning(th *thread) {
 		p.leaveToStops(th, &p.noFiles)
 		return
 	}
-	if err := p.reader.OpenThread(th.Observed.TID); err != nil {
+	if err := p.reader.OpenThread(th.tracked.Observed.ID.TID); err != nil {
 		p.shared.Files.Give(n)
 		p.leaveToStops(th, &p.refused)
 		return
 	}
 	p.opened++
 	var st procmem.Stat
-	_ = th.Observed.Files().Stat(&st) // on error all stime counts
+	_ = th.tracked.Observed.Files().Stat(&st) // on error all stime counts
 	*events = threadEvents{open: true, files: n, seen: true, cpuAtProbe: th.lastReading.CPU, stimeFrom: st.STime}
-	events.begin(th.Observed.TID, th.lastReading.CPU, p.reader)
-	th.ExemptFromStops(p.reader.Stack())
+	events.begin(th.tracked.Observed.ID.TID, th.lastReading.CPU, p.reader)
+	th.tracked.ExemptFromStops(p.reader.Stack())
 }
 
 func (p *perThread) leaveToStops(th *thread, count *int64) {
 	p.end(th)
-	th.ExemptFromStops(0)
+	th.tracked.ExemptFromStops(0)
 	th.events.left = true
 	*count++
 }
@@ -175,10 +175,10 @@ func (p *perThread) end(th *thread) {
 	if !events.open {
 		return
 	}
-	p.reader.CloseThread(th.Observed.TID)
+	p.reader.CloseThread(th.tracked.Observed.ID.TID)
 	p.shared.Files.Give(events.files)
 	*events = threadEvents{}
-	th.ExemptFromStops(0)
+	th.tracked.ExemptFromStops(0)
 }
 
 // sampled leaves out samples of a command's thread once it has run for some periods: inherited events keep the first
@@ -205,8 +205,8 @@ func (p *perThread) clocksRead(th *thread, before, now sample.Reading) {
 			p.foundRunning(th)
 		}
 		return
-	case events.lost != p.reader.Lost()+p.reader.Throttled() || !th.Observed.IsKernelSampled():
-		events.begin(th.Observed.TID, now.CPU, p.reader) // samples may be missing
+	case events.lost != p.reader.Lost()+p.reader.Throttled() || !th.tracked.Observed.IsKernelSampled():
+		events.begin(th.tracked.Observed.ID.TID, now.CPU, p.reader) // samples may be missing
 		return
 	}
 	events.countCPU += now.CPU - before.CPU
@@ -220,8 +220,8 @@ func (p *perThread) clocksRead(th *thread, before, now sample.Reading) {
 		return
 	}
 	if first := firstFor * p.reader.Period(); events.countCPU >= first && !events.whole {
-		events.whole = p.fromStart() || p.reader.SetWholePeriod(th.Observed.TID)
-		events.begin(th.Observed.TID, now.CPU, p.reader)
+		events.whole = p.fromStart() || p.reader.SetWholePeriod(th.tracked.Observed.ID.TID)
+		events.begin(th.tracked.Observed.ID.TID, now.CPU, p.reader)
 	}
 }
 
@@ -229,7 +229,7 @@ func (p *perThread) lacksSamples(th *thread) bool {
 	events := &th.events
 	events.checkedAt = events.allFound
 	var st procmem.Stat
-	if th.Observed.Files().Stat(&st) != nil {
+	if th.tracked.Observed.Files().Stat(&st) != nil {
 		return false
 	}
 	return 4*int64(st.STime-events.stimeFrom+1)*procmem.ClockTick < events.allFound

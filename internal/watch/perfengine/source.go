@@ -20,7 +20,7 @@ type Source struct {
 }
 
 // Start implements [target.EngineSource].
-func (s *Source) Start(shared *target.SharedState, h target.EngineHost, o *target.Options) target.Engine {
+func (s *Source) Start(shared *target.SharedState, h target.EngineHost, o *target.SamplingOptions) target.Engine {
 	e := newEngine(shared, h, o, s)
 	e.begin()
 	return e
@@ -52,7 +52,7 @@ func (s *Source) Close() {
 }
 
 // Options select what is opened.
-type Options struct {
+type SourceOptions struct {
 	Freq      float64 // samples per second of a running thread
 	NoKernel  bool    // without kernel functions
 	Children  bool
@@ -63,7 +63,7 @@ type Options struct {
 
 // Auto opens samples of all CPUs or, without the right to these, of each thread in user space, if a trial gets some;
 // else why is the reason. A nil Source means stops alone.
-func Auto(o Options) (s *Source, why error) {
+func Auto(o SourceOptions) (s *Source, why error) {
 	s = &Source{MayFallBack: true}
 	if why = o.MayAsk(); why == nil {
 		why = s.openPermitted(o, perfevents.Try)
@@ -75,7 +75,7 @@ func Auto(o Options) (s *Source, why error) {
 }
 
 // Forced is Auto without the trial of samples of all CPUs.
-func Forced(o Options) (*Source, error) {
+func Forced(o SourceOptions) (*Source, error) {
 	if err := o.MayAsk(); err != nil {
 		return nil, err
 	}
@@ -86,14 +86,14 @@ func Forced(o Options) (*Source, error) {
 	return s, nil
 }
 
-func (s *Source) openPermitted(o Options, try func() error) error {
+func (s *Source) openPermitted(o SourceOptions, try func() error) error {
 	s.children = o.Children
 	err := try()
 	if err == nil {
 		err = s.openAll(o)
 	}
 	if errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil {
-		return s.open(perfevents.OpenPerThread, perfevents.Options{Freq: o.Freq, Programs: o.Children})
+		return s.open(perfevents.OpenPerThread, perfevents.ReaderOptions{Freq: o.Freq, Programs: o.Children})
 	}
 	return err
 }
@@ -101,15 +101,16 @@ func (s *Source) openPermitted(o Options, try func() error) error {
 // lowMemoryRings, bytes, permit 30 KiB of stack in a sample with 32 CPUs, 6 KiB with 128.
 const lowMemoryRings = 32 << 20
 
-func (s *Source) openAll(o Options) error {
-	events := perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: o.NoKernel}
+func (s *Source) openAll(o SourceOptions) error {
+	events := perfevents.ReaderOptions{Freq: o.Freq, Programs: o.Children, NoKernel: o.NoKernel}
 	if o.LowMemory {
 		events.Rings = lowMemoryRings
 	}
 	return s.open(perfevents.Open, events)
 }
 
-func (s *Source) open(how func(perfevents.Options) (*perfevents.Reader, error), events perfevents.Options) error {
+func (s *Source) open(how func(perfevents.ReaderOptions) (*perfevents.Reader, error),
+	events perfevents.ReaderOptions) error {
 	r, err := how(events)
 	if err == nil {
 		r.Pause()

@@ -29,8 +29,8 @@ func reported(r *target.SharedState) map[*target.Process][]int64 {
 func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 	run := newRun()
 	c := &unassignedSamples{shared: run}
-	p, q := &process{Process: &target.Process{}}, &process{
-		Process: &target.Process{},
+	p, q := &process{tracked: &target.Process{}}, &process{
+		tracked: &target.Process{},
 	}
 	const now = 10e9
 	run.Tick.At = now
@@ -40,12 +40,12 @@ func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 	} {
 		c.keep(u.proc, u.tid, u.raw)
 	}
-	th := &thread{proc: p, Thread: &target.Thread{
+	th := &thread{proc: p, tracked: &target.Thread{
 		Observed: observe.NewThread(1, 7, nil), CreatedAt: now,
 	}}
 	c.assign(th)
-	if len(th.unplaced) != 1 || th.unplaced[0].At != now-1 || th.CreatedAt != now-1 {
-		t.Errorf("%d samples were assigned; created at %d", len(th.unplaced), th.CreatedAt)
+	if len(th.unplaced) != 1 || th.unplaced[0].At != now-1 || th.tracked.CreatedAt != now-1 {
+		t.Errorf("%d samples were assigned; created at %d", len(th.unplaced), th.tracked.CreatedAt)
 	}
 	if c.reportOverdue(); len(c.list) != 2 || run.Unassigned != 1 {
 		t.Errorf("%d samples wait, %d are reported", len(c.list), run.Unassigned)
@@ -57,7 +57,7 @@ func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 	if c.reportOverdue(); len(c.list) != 0 || run.EngineSamples != 3 || run.Unassigned != 3 {
 		t.Errorf("%d samples wait at the end; %d sampled, %d reported", len(c.list), run.EngineSamples, run.Unassigned)
 	}
-	if got := reported(run); len(got[p.Process]) != 2 || len(got[q.Process]) != 1 {
+	if got := reported(run); len(got[p.tracked]) != 2 || len(got[q.tracked]) != 1 {
 		t.Errorf("reported: %v", got)
 	}
 }
@@ -67,8 +67,8 @@ func TestSamplesOfAThreadWithoutClocksKeepTheirMoment(t *testing.T) {
 	s := &samples{shared: run}
 	const at = 10e9
 	th := &thread{
-		proc:     &process{Process: proc},
-		Thread:   &target.Thread{Proc: proc},
+		proc:     &process{tracked: proc},
+		tracked:  &target.Thread{Proc: proc},
 		unplaced: []*observe.RawSample{{At: at}},
 	}
 	s.reportUnplaced(th)
@@ -84,17 +84,17 @@ func TestNoMoreThanABoundedNumberOfSamplesWaitsForThreads(t *testing.T) {
 		shared: run, unassigned: &unassignedSamples{shared: run}, procs: procs,
 		childSamples: &childSamples{counts: n}, counts: n,
 	}
-	p := &process{Process: &target.Process{}}
+	p := &process{tracked: &target.Process{}}
 	dir, err := procmem.OpenTasks(os.Getpid(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if _, err = p.Threads.Read(dir, 1, 0); err != nil {
+	if _, err = p.tracked.Threads.Read(dir, 1, 0); err != nil {
 		t.Fatal(err)
 	}
-	p.Clock.Valid = true // idle: without a hint, the list is not due
-	listDue := func() bool { return p.Threads.Due(5e8, &p.Clock, 0) }
+	p.tracked.Clock.Valid = true // idle: without a hint, the list is not due
+	listDue := func() bool { return p.tracked.Threads.Due(5e8, &p.tracked.Clock, 0) }
 	if listDue() {
 		t.Error("the list is due before a sample of an unknown thread")
 	}

@@ -61,7 +61,7 @@ func (r *Reader) UserOnly() bool { return r.PerThread() || r.ofCommand() }
 
 func (r *Reader) ofCommand() bool { return r.command.parent != 0 }
 
-func (c *command) attr(o *Options) unix.PerfEventAttr {
+func (c *command) attr(o *ReaderOptions) unix.PerfEventAttr {
 	a := o.userOnly()
 	a.Bits |= unix.PerfBitInherit
 	a.Sample = c.drawnPeriod()

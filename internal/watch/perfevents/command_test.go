@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func openPerThread(t *testing.T, o Options) *Reader {
+func openPerThread(t *testing.T, o ReaderOptions) *Reader {
 	t.Helper()
 	if err := TryPerThread(); err != nil {
 		t.Skipf("needs perf events of own processes: kernel.perf_event_paranoid 2 or less (%v)", err)
@@ -27,7 +27,7 @@ func openPerThread(t *testing.T, o Options) *Reader {
 
 // The loops take some 100 ms, the longest period is 2.5 ms.
 func TestACommandAndItsChildrenAreSampledInUserSpace(t *testing.T) {
-	r := openPerThread(t, Options{Freq: 99, Programs: true})
+	r := openPerThread(t, ReaderOptions{Freq: 99, Programs: true})
 	runtime.LockOSThread() // the thread that forks
 	defer runtime.UnlockOSThread()
 	if !r.SampleCommand(unix.Gettid()) || r.PerThread() || !r.UserOnly() || r.ThreadFiles() != 0 {
@@ -83,7 +83,7 @@ func TestACommandAndItsChildrenAreSampledInUserSpace(t *testing.T) {
 }
 
 func TestACommandsRateAndCPUsDoNotChange(t *testing.T) {
-	r := openPerThread(t, Options{Freq: 99})
+	r := openPerThread(t, ReaderOptions{Freq: 99})
 	if !r.SampleCommand(unix.Gettid()) {
 		t.Fatal("refused")
 	}
@@ -102,7 +102,7 @@ func TestThreadsAreSampledWhereACommandIsNot(t *testing.T) {
 		freq   float64
 		parent int
 	}{"too high a rate": {maxCommandFreq + 1, self}, "no such thread": {99, math.MaxInt32}} {
-		r := openPerThread(t, Options{Freq: c.freq})
+		r := openPerThread(t, ReaderOptions{Freq: c.freq})
 		if r.SampleCommand(c.parent) || !r.PerThread() {
 			t.Errorf("%s: accepted", name)
 		}
@@ -110,7 +110,7 @@ func TestThreadsAreSampledWhereACommandIsNot(t *testing.T) {
 			t.Errorf("%s: %v, %d descriptors for a thread", name, err, r.ThreadFiles())
 		}
 	}
-	r := openPerThread(t, Options{Freq: 99})
+	r := openPerThread(t, ReaderOptions{Freq: 99})
 	r.Close()
 	if err := r.OpenThread(self); !errors.Is(err, errNoRoom) {
 		t.Errorf("without rings: %v, want %v", err, errNoRoom)

@@ -28,7 +28,7 @@ type sampledThread struct {
 }
 
 // OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Errors: as [Open].
-func OpenPerThread(o Options) (*Reader, error) {
+func OpenPerThread(o ReaderOptions) (*Reader, error) {
 	o.NoKernel = true
 	return openWithin(&Reader{opts: o, threads: map[int]sampledThread{}})
 }
@@ -108,19 +108,19 @@ func closeAll(fds []int) {
 	}
 }
 
-func (o *Options) userOnly() unix.PerfEventAttr {
+func (o *ReaderOptions) userOnly() unix.PerfEventAttr {
 	a := o.attr()
 	a.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeCallchainKernel
 	return a
 }
 
-func (o *Options) perThread() unix.PerfEventAttr {
+func (o *ReaderOptions) perThread() unix.PerfEventAttr {
 	ofThread := *o
 	ofThread.Programs = false
 	return ofThread.userOnly()
 }
 
-func (o *Options) ringOwner() unix.PerfEventAttr {
+func (o *ReaderOptions) ringOwner() unix.PerfEventAttr {
 	a := o.perThread()
 	a.Config = unix.PERF_COUNT_SW_DUMMY
 	return a

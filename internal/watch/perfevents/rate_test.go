@@ -12,7 +12,7 @@ import (
 // period is up to an eighth shorter than the mean.
 func TestSamplesComeAtTheSetRate(t *testing.T) {
 	for _, stack := range []int{0, MinStack} {
-		r := open(t, Options{Freq: 997, Stack: stack})
+		r := open(t, ReaderOptions{Freq: 997, Stack: stack})
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		for _, hz := range []float64{50, 400, 50} {

@@ -40,7 +40,7 @@ const Remedy = OwnRemedy + ", or: sudo sysctl kernel.perf_event_paranoid=0"
 const OwnRemedy = "run as root, or with CAP_PERFMON"
 
 // Options select what is sampled.
-type Options struct {
+type ReaderOptions struct {
 	Freq     float64 // samples/s on each CPU
 	Stack    int     // bytes; 0: MaxStack if memory permits
 	Rings    int     // most locked bytes of all rings, if Stack is 0; each has 256 KiB at least; 0: 128 MiB
@@ -51,7 +51,7 @@ type Options struct {
 // Reader reads the kernel's records: samples of all online CPUs ([Open]), of single threads ([OpenPerThread]) or of a
 // command ([Reader.SampleCommand]). Not safe for concurrent use.
 type Reader struct {
-	opts          Options
+	opts          ReaderOptions
 	rings         []*ring
 	heads         []uint64 // for DrainTasksFirst
 	rec           Record
@@ -69,7 +69,7 @@ type Reader struct {
 }
 
 // Open begins to sample. Errors: [ErrDenied] or [ErrUnsupported], with its cause.
-func Open(o Options) (*Reader, error) {
+func Open(o ReaderOptions) (*Reader, error) {
 	return openWithin(&Reader{opts: o})
 }
 
@@ -167,9 +167,9 @@ func (r *Reader) setPeriods() bool {
 	return ok
 }
 
-func (o *Options) period() int64 { return int64(1e9 / o.Freq) }
+func (o *ReaderOptions) period() int64 { return int64(1e9 / o.Freq) }
 
-func (o *Options) drawnPeriod() uint64 {
+func (o *ReaderOptions) drawnPeriod() uint64 {
 	nominal := uint64(o.period())
 	return nominal - nominal/varyShare + rand.Uint64N(nominal/(varyShare/2)+1)
 }
@@ -352,7 +352,7 @@ func ringSize(stack int) int {
 }
 
 // attr sets a period: the kernel would adjust a frequency.
-func (o *Options) attr() unix.PerfEventAttr {
+func (o *ReaderOptions) attr() unix.PerfEventAttr {
 	a := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Sample: o.drawnPeriod(),
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD |

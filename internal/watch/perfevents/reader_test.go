@@ -21,7 +21,7 @@ import (
 	"prywalk/internal/testtargets/bounded"
 )
 
-func open(t *testing.T, o Options) *Reader {
+func open(t *testing.T, o ReaderOptions) *Reader {
 	t.Helper()
 	r, err := Open(o)
 	if errors.Is(err, ErrDenied) || errors.Is(err, ErrUnsupported) {
@@ -45,7 +45,7 @@ func spin(d time.Duration) {
 }
 
 func TestRunningThreadIsSampledWithItsStack(t *testing.T) {
-	r := open(t, Options{Freq: 997})
+	r := open(t, ReaderOptions{Freq: 997})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	n := 0
@@ -68,7 +68,7 @@ func TestRunningThreadIsSampledWithItsStack(t *testing.T) {
 }
 
 func TestPausedEventsTakeNoSamples(t *testing.T) {
-	r := open(t, Options{Freq: 997})
+	r := open(t, ReaderOptions{Freq: 997})
 	r.Pause()
 	r.Drain(func(*Record) {})
 	spin(50 * time.Millisecond)
@@ -85,7 +85,7 @@ func TestPausedEventsTakeNoSamples(t *testing.T) {
 }
 
 func TestLostSamplesOfAFullRingAreCounted(t *testing.T) {
-	r := open(t, Options{Freq: 10000})
+	r := open(t, ReaderOptions{Freq: 10000})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for range 40 { // until there is room for a record of the loss
@@ -130,7 +130,7 @@ func TestListOfCPUsIsParsed(t *testing.T) {
 }
 
 func TestHotpluggedCPUsAreFollowed(t *testing.T) {
-	r := open(t, Options{Freq: 997})
+	r := open(t, ReaderOptions{Freq: 997})
 	all := r.online
 	if len(parseCPUs(all)) < 2 {
 		t.Skip("needs two CPUs: a machine with more")
@@ -164,7 +164,7 @@ func TestHotpluggedCPUsAreFollowed(t *testing.T) {
 
 // The rate is low enough for the rings to hold all records, unless other programs make too many.
 func TestForksAreReportedBeforeSamplesOfAnyCPU(t *testing.T) {
-	r := open(t, Options{Freq: 20, Programs: true})
+	r := open(t, ReaderOptions{Freq: 20, Programs: true})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for try := 1; ; try++ {
@@ -227,7 +227,7 @@ func forksReportedFirst(t *testing.T, r *Reader) string {
 }
 
 func TestTrySucceedsWhereSamplesCome(t *testing.T) {
-	open(t, Options{Freq: 97})
+	open(t, ReaderOptions{Freq: 97})
 	if err := Try(); err != nil {
 		t.Error(err)
 	}
@@ -253,7 +253,7 @@ func TestRingsTakeBoundedMemory(t *testing.T) {
 func TestRingsOfAllOnlineProcessorsTakeBoundedMemory(t *testing.T) {
 	const online = 64
 	r, err := openWithin(&Reader{
-		opts:     Options{Freq: 99, Rings: online * ringSize(MinStack)},
+		opts:     ReaderOptions{Freq: 99, Rings: online * ringSize(MinStack)},
 		listCPUs: func() (string, error) { return strings.Repeat("0,", online-1) + "0", nil },
 	})
 	if err != nil {
@@ -270,7 +270,7 @@ const littleLockedMemory = "PRYWALK_TEST_LOCKS_LITTLE"
 // With CAP_PERFMON only, a ring has 516 KB per CPU (kernel.perf_event_mlock_kb).
 func TestRingsAreSmallerIfLittleMemoryMayBeLocked(t *testing.T) {
 	if os.Getenv(littleLockedMemory) == "" {
-		open(t, Options{Freq: 99}).Close()
+		open(t, ReaderOptions{Freq: 99}).Close()
 		if os.Getuid() != 0 {
 			t.Skip("needs root to become a user with CAP_PERFMON only: sudo make test")
 		}
@@ -289,7 +289,7 @@ func TestRingsAreSmallerIfLittleMemoryMayBeLocked(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(Options{Freq: 997})
+	r, err := Open(ReaderOptions{Freq: 997})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestOwnThreadIsSampledInUserSpaceOnly(t *testing.T) {
 	if err := TryPerThread(); err != nil {
 		t.Skipf("needs perf events of own processes: kernel.perf_event_paranoid 2 or less (%v)", err)
 	}
-	r, err := OpenPerThread(Options{Freq: 997})
+	r, err := OpenPerThread(ReaderOptions{Freq: 997})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestFirstSamplesOfAThreadHaveAPartOfThePeriod(t *testing.T) {
 	if err := TryPerThread(); err != nil {
 		t.Skipf("needs perf events of own processes: kernel.perf_event_paranoid 2 or less (%v)", err)
 	}
-	r, err := OpenPerThread(Options{Freq: 97})
+	r, err := OpenPerThread(ReaderOptions{Freq: 97})
 	if err != nil {
 		t.Fatal(err)
 	}

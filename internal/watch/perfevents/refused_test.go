@@ -18,8 +18,8 @@ func TestReadersThatCannotBeOpenedAreNil(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
 		t.Fatal(err)
 	}
-	perThread, perThreadErr := OpenPerThread(Options{Freq: 99, Stack: MinStack})
-	fixed, fixedErr := Open(Options{Freq: 99, Stack: MinStack})
+	perThread, perThreadErr := OpenPerThread(ReaderOptions{Freq: 99, Stack: MinStack})
+	fixed, fixedErr := Open(ReaderOptions{Freq: 99, Stack: MinStack})
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ const (
 // Try reports whether the kernel gives samples that can be walked, mostly in 0.1 ms. Errors: [ErrDenied],
 // [ErrUnsupported], [ErrSilent].
 func Try() error {
-	r, err := Open(Options{Freq: tryFreq, NoKernel: true, Stack: MinStack}) // the kernel clears all of a larger ring
+	r, err := Open(ReaderOptions{Freq: tryFreq, NoKernel: true, Stack: MinStack}) // the kernel clears all of a larger ring
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func Try() error {
 
 // TryPerThread is [Try] for [OpenPerThread].
 func TryPerThread() error {
-	r, err := OpenPerThread(Options{Freq: tryFreq})
+	r, err := OpenPerThread(ReaderOptions{Freq: tryFreq})
 	if err != nil {
 		return err
 	}

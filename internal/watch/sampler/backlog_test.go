@@ -22,7 +22,7 @@ func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 				heldUp = 0
 			}
 			everyone := func(s *Sampler) bool { return s.Progress().Stacks >= 1501 }
-			r := run(t, Options{Freq: 99, Walked: slow}, everyone, nil, started.pid)
+			r := run(t, target.SamplingOptions{Freq: 99, Walked: slow}, everyone, nil, started.pid)
 			if r.Backlog > tracer.MaxBacklog+1<<20 || r.Backlog <= tracer.SomeBacklog/2 {
 				t.Errorf("%d bytes of copies waited at once", r.Backlog)
 			}

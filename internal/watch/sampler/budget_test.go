@@ -7,16 +7,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/watch/target"
 	"prywalk/internal/watch/tracer"
 )
 
 func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 	const share = 0.002
-	target := start(t, "burners", "4")
-	r := recordUntil(t, Options{Freq: 1000, MaxOverhead: share}, func(r *recorded) bool {
+	program := start(t, "burners", "4")
+	r := recordUntil(t, target.SamplingOptions{Freq: 1000, MaxOverhead: share}, func(r *recorded) bool {
 		return r.Seconds > 2 &&
 			r.Stops > 20
-	}, target.pid)
+	}, program.pid)
 	// The first account is made at the second tick, and the last samples are taken without one.
 	surplus := 2*4*(seconds(int64(r.StopTime.Max))+tracer.StopCost/1e9) + tracer.FreeLoss/1e9
 	if r.Lost > share*r.TargetCPU+surplus {
@@ -42,12 +43,12 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 }
 
 func TestProcessThatEndsWhileTicksAreWithheldEndsTheRun(t *testing.T) {
-	target := start(t, "ends")
-	r := record(t, Options{Freq: 1000, MaxOverhead: 1e-9}, patience, func(s *Sampler) {
+	program := start(t, "ends")
+	r := record(t, target.SamplingOptions{Freq: 1000, MaxOverhead: 1e-9}, patience, func(s *Sampler) {
 		stopped(t, s, 1)
-		await(t, "ticks are withheld", func() bool { return s.Progress().WithheldTicks > 0 })
-		target.signal(t, unix.SIGUSR1)
-	}, target.pid)
+		await(t, "ticks are withheld", func() bool { return s.Progress().Tracer.WithheldTicks > 0 })
+		program.signal(t, unix.SIGUSR1)
+	}, program.pid)
 	if r.Seconds > 0.9*patience.Seconds() || r.TicksWithheld == 0 {
 		t.Errorf("%v s, %d ticks withheld", r.Seconds, r.TicksWithheld)
 	}

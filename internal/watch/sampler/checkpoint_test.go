@@ -9,13 +9,14 @@ import (
 
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
+	"prywalk/internal/watch/target"
 )
 
 func TestStacksAreAddedWhileACheckpointIsWritten(t *testing.T) {
-	target := start(t, "mixed", "3")
+	program := start(t, "mixed", "3")
 	var s *Sampler
 	added := make(chan bool, 100)
-	o := Options{Checkpoint: func(c Checkpointing) {
+	o := target.SamplingOptions{Checkpoint: func(c Checkpointing) {
 		c.InBackground(func(here func(func())) {
 			here(func() {}) // as a name that only the process has
 			before := s.Progress().Stacks
@@ -31,6 +32,6 @@ func TestStacksAreAddedWhileACheckpointIsWritten(t *testing.T) {
 		}
 		running.CheckpointNow()
 		bounded.Receive(t, "the second checkpoint ends", added)
-		target.signal(t, unix.SIGKILL)
-	}, target.pid)
+		program.signal(t, unix.SIGKILL)
+	}, program.pid)
 }

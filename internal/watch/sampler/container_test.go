@@ -16,6 +16,7 @@ import (
 	procs "prywalk/internal/host/process"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
+	"prywalk/internal/watch/target"
 )
 
 const enter = `set -e
@@ -63,7 +64,7 @@ func contain(t *testing.T) int {
 func TestProcessInNamespacesOfItsOwn(t *testing.T) {
 	pid := contain(t)
 	named := func(s *pprof.Sample) bool { return in("burn_inside")(s) && in("made_inside")(s) && in("main")(s) }
-	r := recordUntil(t, Options{}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool {
 		return r.count(func(s *pprof.Sample) bool { return s.Value[3] > 0 && named(s) }) >= 20
 	}, pid)
 	for _, s := range r.Sample {
@@ -91,8 +92,8 @@ func TestProcessInNamespacesOfItsOwn(t *testing.T) {
 }
 
 func TestIDsInsideAreLeftOutWhereTheyAreTheSame(t *testing.T) {
-	target := start(t, "mixed", "2")
-	r := record(t, Options{}, 200*time.Millisecond, nil, target.pid)
+	program := start(t, "mixed", "2")
+	r := record(t, target.SamplingOptions{}, 200*time.Millisecond, nil, program.pid)
 	for _, s := range r.Sample {
 		if len(s.NumLabel["ns_pid"])+len(s.NumLabel["ns_tid"]) > 0 {
 			t.Errorf("%v", s.NumLabel)

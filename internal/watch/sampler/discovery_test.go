@@ -57,7 +57,7 @@ func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
 
 // Each look for free descriptors takes the last ones from the tracer for a moment.
 func TestFreeDescriptorsAreLookedForOnceARetry(t *testing.T) {
-	s := New(Options{}, profile.NewBuilder(profile.Meta{}), loadedcode.NewImageCache(0), nil)
+	s := New(target.SamplingOptions{}, profile.NewBuilder(profile.Meta{}), loadedcode.NewImageCache(0), nil)
 	defer s.Close()
 	calls := func(pid int) (n int64) {
 		testtargets.WithoutDescriptors(t, func() {
@@ -76,7 +76,7 @@ func TestFreeDescriptorsAreLookedForOnceARetry(t *testing.T) {
 }
 
 func TestProcessesForWhichTheTracersQueueHasNoRoomAreFoundAgain(t *testing.T) {
-	s := New(Options{}, profile.NewBuilder(profile.Meta{}), loadedcode.NewImageCache(0), nil)
+	s := New(target.SamplingOptions{}, profile.NewBuilder(profile.Meta{}), loadedcode.NewImageCache(0), nil)
 	defer s.Close()
 	for s.control.Admit(&target.Process{}) {
 	}

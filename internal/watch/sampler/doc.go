@@ -71,7 +71,7 @@
 //	waiting tasks                                     1/100    aggregator.restRatio; first read of all 1/10
 //	locks that running goroutines hold                1/50     aggregator.lockShare; the first 0.1 s more
 //	checkpoints                                       1/20     tracer.checkpointPart
-//	refreshes of sinks                                1/200    tracer.refreshPart; more: [Options].WatchWithin
+//	refreshes of sinks                                1/200    tracer.refreshPart; more: SamplingOptions.WatchWithin
 //	remote addresses of sockets                       1/200    waits.RemoteAddresses
 //	joins of threads in CPython, lists of libc's      1/50     cpython.readingShare, managed.shareOfTime
 //	lists of greenlets and fibers                     1/200    managed.listingShare; over 50 ms: one each 10 s

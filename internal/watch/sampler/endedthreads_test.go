@@ -11,13 +11,14 @@ import (
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
 )
 
 func exited(s *pprof.Sample) bool { return stack(s)[0] == attribute.ExitedUnseen }
 
 func TestNoExitIsUnobservedWhereNoThreadExited(t *testing.T) {
-	target := start(t, "burners", "8")
-	r := record(t, Options{}, 2*time.Second, nil, target.pid)
+	program := start(t, "burners", "8")
+	r := record(t, target.SamplingOptions{}, 2*time.Second, nil, program.pid)
 	if r.ExitedUnseenCPU != 0 || r.count(exited) != 0 {
 		t.Errorf("%v s of threads that have ended, of %v s", r.ExitedUnseenCPU, r.ProfiledCPU)
 	}
@@ -37,13 +38,13 @@ func (r *recorded) checkWalls(t *testing.T) {
 }
 
 func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
-	target := start(t, "churn")
-	before, _ := procmem.ProcessCPU(target.pid)
+	program := start(t, "churn")
+	before, _ := procmem.ProcessCPU(program.pid)
 	estimated := func(s *pprof.Sample) bool { return label(s, "thread") == attribute.ExitedThread && !exited(s) }
-	r := recordUntil(t, Options{}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool {
 		return r.Seconds > 1.5 && r.sumOf(3, estimated) > 0
-	}, target.pid)
-	after, _ := procmem.ProcessCPU(target.pid)
+	}, program.pid)
+	after, _ := procmem.ProcessCPU(program.pid)
 	sum, distributed := r.sumOf(3, exited), r.sumOf(3, estimated)
 	if distributed == 0 || float64(distributed)/1e9 > r.EstimatedCPU+1e-6 || float64(sum)/1e9 > r.ExitedUnseenCPU+1e-6 ||
 		r.ProfiledCPU > float64(after-before)/1e9 {
@@ -55,7 +56,7 @@ func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 			t.Errorf("%v", s.Label)
 		}
 		if label(s, "thread") == attribute.ExitedThread && (len(s.NumLabel["tid"]) != 0 ||
-			s.NumLabel["pid"][0] != int64(target.pid)) {
+			s.NumLabel["pid"][0] != int64(program.pid)) {
 			t.Errorf("%v %v", s.Label, s.NumLabel)
 		}
 	}
@@ -63,8 +64,8 @@ func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 }
 
 func TestThreadThatCannotBeSampledKeepsItsTime(t *testing.T) {
-	target := start(t, "burners", "2")
-	r := record(t, Options{Mode: observe.ModePassiveOnly}, time.Second, nil, target.pid)
+	program := start(t, "burners", "2")
+	r := record(t, target.SamplingOptions{Mode: observe.ModePassiveOnly}, time.Second, nil, program.pid)
 	left := r.sumOf(3, func(s *pprof.Sample) bool {
 		return stack(s)[0] == attribute.NotObserved && label(s, "thread") != "threads"
 	})
@@ -75,13 +76,13 @@ func TestThreadThatCannotBeSampledKeepsItsTime(t *testing.T) {
 }
 
 func TestThreadsThatHaveEndedAreInTheRecordingSoFar(t *testing.T) {
-	target := start(t, "churn")
+	program := start(t, "churn")
 	estimated := func(s *pprof.Sample) bool { return label(s, "thread") == attribute.ExitedThread && !exited(s) }
 	soFar := int64(0)
-	r := recordUntil(t, Options{}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool {
 		soFar = r.sumOf(3, estimated)
 		return soFar > 0
-	}, target.pid)
+	}, program.pid)
 	if all := r.sumOf(3, estimated); soFar == 0 || all < soFar || float64(all)/1e9 > r.EstimatedCPU+1e-6 {
 		t.Errorf("%d ns so far, %d in the end, %v s by the accounts", soFar, all, r.EstimatedCPU)
 	}

@@ -13,7 +13,7 @@ import (
 
 func TestProcessThatEndsEndsTheRun(t *testing.T) {
 	started := start(t, "ends")
-	r := record(t, Options{}, patience, func(s *Sampler) {
+	r := record(t, target.SamplingOptions{}, patience, func(s *Sampler) {
 		stopped(t, s, 5)
 		started.signal(t, unix.SIGUSR1)
 	}, started.pid)
@@ -24,7 +24,7 @@ func TestProcessThatEndsEndsTheRun(t *testing.T) {
 
 func TestKilledProcessEndsTheRun(t *testing.T) {
 	started := start(t, "mixed", "5")
-	r := record(t, Options{}, patience, func(s *Sampler) {
+	r := record(t, target.SamplingOptions{}, patience, func(s *Sampler) {
 		stopped(t, s, 5)
 		started.signal(t, unix.SIGKILL)
 	}, started.pid)
@@ -37,7 +37,7 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 	for _, part := range []string{"aggregator", "tracer"} {
 		t.Run(part, func(t *testing.T) {
 			started := start(t, "mixed", "3")
-			o := Options{}
+			o := target.SamplingOptions{}
 			breakIt := func(s *Sampler) {
 				stopped(t, s, 5)
 				s.control.Admit(&target.Process{})
@@ -65,7 +65,7 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 func TestARecordingHasOneTickHoweverSoonItEnds(t *testing.T) {
 	started := start(t, "sleepers", "5")
 	allAsleep(t, started.pid)
-	r := record(t, Options{}, 0, nil, started.pid)
+	r := record(t, target.SamplingOptions{}, 0, nil, started.pid)
 	if r.PassiveReads < 6 || r.Samples < 6 || r.ThreadsMax != 6 {
 		t.Errorf("%+v", r.Stats)
 	}

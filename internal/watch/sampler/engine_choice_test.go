@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/watch/target"
 )
 
-func choosing(t *testing.T, freq float64) Options {
+func choosing(t *testing.T, freq float64) target.SamplingOptions {
 	o := sampling(t, freq)
 	source(&o).MayFallBack = true
 	return o
@@ -36,7 +36,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 	}
 	r := record(t, o, 0, func(s *Sampler) {
 		stopped(t, s, 50)
-		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Stops+20 })
+		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= s.Progress().Tracer.Stops+20 })
 	}, c.pid, g)
 	if r.Engine != "perf" ||
 		!strings.Contains(r.FallbackNote, "sampled by stops, not by the kernel: 1 Go program, whose threads change stacks") {
@@ -81,13 +81,13 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 	r := record(t, o, 0, func(s *Sampler) {
 		p := bounded.Receive(t, "a thread is walked", walked)
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
-		p.NoteLack(target.LacksOuterFrames)
+		p.RaiseLack(target.LacksOuterFrames)
 		stopped(t, s, 20)
 		started.signal(t, unix.SIGUSR1) // it calls exec
 		since := s.Progress()
 		await(t, "they are sampled again", func() bool {
 			now := s.Progress()
-			if now.Stops != since.Stops {
+			if now.Tracer.Stops != since.Tracer.Stops {
 				since = now
 			}
 			return now.Stacks >= since.Stacks+20

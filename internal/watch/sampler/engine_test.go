@@ -22,12 +22,12 @@ import (
 	"prywalk/internal/watch/target"
 )
 
-func sampling(t *testing.T, freq float64) Options {
+func sampling(t *testing.T, freq float64) target.SamplingOptions {
 	t.Helper()
-	r, err := perfevents.Open(perfevents.Options{Freq: freq})
+	r, err := perfevents.Open(perfevents.ReaderOptions{Freq: freq})
 	needEvents(t, err)
 	t.Cleanup(r.Close)
-	return Options{Freq: freq, Engine: &perfengine.Source{Events: r}}
+	return target.SamplingOptions{Freq: freq, Engine: &perfengine.Source{Events: r}}
 }
 
 func needEvents(t *testing.T, err error) {
@@ -39,9 +39,9 @@ func needEvents(t *testing.T, err error) {
 	}
 }
 
-func events(o *Options) *perfevents.Reader { return source(o).Events }
+func events(o *target.SamplingOptions) *perfevents.Reader { return source(o).Events }
 
-func source(o *Options) *perfengine.Source { return o.Engine.(*perfengine.Source) }
+func source(o *target.SamplingOptions) *perfengine.Source { return o.Engine.(*perfengine.Source) }
 
 const maxLossyRuns = 20
 
@@ -86,7 +86,7 @@ func TestEachTickAndThreadIsAccountedForWithTheKernelsSamples(t *testing.T) {
 func TestThreadsThatRunOnAndOnKeepTheirTime(t *testing.T) {
 	started := start(t, "burners", "1")
 	r := record(t, sampling(t, 999), 3*time.Second, func(s *Sampler) {
-		await(t, "threads are sampled", func() bool { return s.Progress().Sampled >= 100 })
+		await(t, "threads are sampled", func() bool { return s.Progress().Tracer.Sampled >= 100 })
 	}, started.pid)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -150,7 +150,7 @@ func (c *deepWalks) watch(_ *target.Process, s *observe.RawSample, _ sample.Stac
 		c.whole.Add(1)
 	case c.whole.Load() == 0:
 		return
-	case s.OutOfTime() && end == frames.StopStackCut:
+	case s.Limits.OutOfTime() && end == frames.StopStackCut:
 		c.late.Add(1)
 	default:
 		text := end.String()
@@ -191,7 +191,8 @@ func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
 	o := sampling(t, 199)
 	events(&o).Close()
 	var err error
-	if source(&o).Events, err = perfevents.Open(perfevents.Options{Freq: 199, Stack: perfevents.MinStack}); err != nil {
+	if source(&o).Events, err = perfevents.Open(perfevents.ReaderOptions{Freq: 199,
+		Stack: perfevents.MinStack}); err != nil {
 		t.Fatal(err)
 	}
 	defer events(&o).Close()
@@ -235,7 +236,7 @@ func TestProcessWhoseFramesTakeAStopIsSampledByPtrace(t *testing.T) {
 	walks := 0
 	o.Walked = func(p *target.Process, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		if walks++; walks == 20 {
-			p.NoteLack(target.LacksFrames)
+			p.RaiseLack(target.LacksFrames)
 		}
 	}
 	r := record(t, o, 0, func(s *Sampler) { stopped(t, s, 50) }, started.pid)
@@ -252,7 +253,7 @@ func TestSleepersHaveTheKernelsFrames(t *testing.T) {
 	testtargets.Need(t, err == nil, "the kernel's stacks", testtargets.AsRoot)
 	started := start(t, "sleepers", "4")
 	for _, wanted := range []bool{true, false} {
-		r := record(t, Options{Freq: 99, KernelStacks: wanted}, time.Second, nil, started.pid)
+		r := record(t, target.SamplingOptions{Freq: 99, KernelStacks: wanted}, time.Second, nil, started.pid)
 		kernel, user := int64(0), int64(0)
 		r.sumOf(1, func(p *pprof.Sample) bool {
 			if label(p, "state") != "sleeping" || p.Location[0].Mapping == nil {

@@ -12,6 +12,7 @@ import (
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 )
 
 func execs(t *testing.T, args ...string) *running {
@@ -26,7 +27,7 @@ func execs(t *testing.T, args ...string) *running {
 }
 
 // used is the program's own count, s.
-func recordExecs(t *testing.T, o Options, target *running) (r *recorded, used float64) {
+func recordExecs(t *testing.T, o target.SamplingOptions, target *running) (r *recorded, used float64) {
 	t.Helper()
 	before, err := procmem.ProcessCPU(target.pid)
 	if err != nil {
@@ -38,8 +39,8 @@ func recordExecs(t *testing.T, o Options, target *running) (r *recorded, used fl
 		target.signal(t, unix.SIGUSR1)
 		target.expect(t, "done")
 		after, err = procmem.ProcessCPU(target.pid)
-		ticks := s.Progress().Ticks
-		await(t, "its end is observed", func() bool { return s.Progress().Ticks > ticks+10 })
+		ticks := s.Progress().Tracer.Ticks
+		await(t, "its end is observed", func() bool { return s.Progress().Tracer.Ticks > ticks+10 })
 	}, target.pid)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +67,7 @@ func TestTimeOfAProcessThatCallsExecIsCountedOnce(t *testing.T) {
 	for _, engine := range []string{"ptrace", "perf"} {
 		for _, c := range testtargets.EachNth(2, execCases) {
 			t.Run(engine+"/"+c.name, func(t *testing.T) {
-				o := Options{Freq: 199}
+				o := target.SamplingOptions{Freq: 199}
 				if engine == "perf" {
 					o = sampling(t, 199)
 				}

@@ -78,7 +78,7 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 	p := testtargets.StartPassing(t, t.TempDir(), 8, 1000)
 	var m mutexWaits
 	enough := func(*Sampler) bool { return m.samples.Load() >= 3000 }
-	r := run(t, Options{Freq: 99, Sinks: []profile.Sink{&m}, Walked: m.watch}, enough, nil, p.PID)
+	r := run(t, target.SamplingOptions{Freq: 99, Sinks: []profile.Sink{&m}, Walked: m.watch}, enough, nil, p.PID)
 	t.Logf("owners named, lock free, owner not written: %v copied, %v recorded", m.copied, m.recorded)
 	for kind := range ownerKinds {
 		if m.recorded[kind] > m.copied[kind] {
@@ -101,7 +101,8 @@ func TestTheOpenOfANamedPipeNamesIt(t *testing.T) {
 	cmd := exec.Command("sh", "-c", `echo ready; read line < "$0"`, fifo)
 	testtargets.Ready(t, cmd)
 	testtargets.Asleep(t, cmd.Process.Pid)
-	r := run(t, Options{}, func(s *Sampler) bool { return s.Progress().Ticks >= 5 }, nil, cmd.Process.Pid)
+	r := run(t, target.SamplingOptions{}, func(s *Sampler) bool { return s.Progress().Tracer.Ticks >= 5 }, nil,
+		cmd.Process.Pid)
 	if len(r.Sample) == 0 {
 		t.Error("no sample")
 	}
@@ -120,7 +121,7 @@ func TestWaitsForALockNameItAndItsOwner(t *testing.T) {
 	}
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
-	r := record(t, Options{}, 3*time.Second, nil, cmd.Process.Pid)
+	r := record(t, target.SamplingOptions{}, 3*time.Second, nil, cmd.Process.Pid)
 	holder := int64(0)
 	for _, s := range r.Sample {
 		if label(s, "thread") == "holder" {

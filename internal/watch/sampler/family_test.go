@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 )
 
 func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
@@ -82,14 +83,15 @@ func recordScript(t *testing.T, exe, script string) (want float64, r *recorded) 
 
 // want is the kernel's CPU time of the program and its children, s.
 func recordUntilDone(t *testing.T, cmd *exec.Cmd) (want float64, r *recorded) {
-	return recordUntilDoneWith(t, cmd, Options{Freq: 99, Children: true})
+	return recordUntilDoneWith(t, cmd, target.SamplingOptions{Freq: 99, Children: true})
 }
 
-func recordUntilDoneWith(t *testing.T, cmd *exec.Cmd, o Options) (want float64, r *recorded) {
+func recordUntilDoneWith(t *testing.T, cmd *exec.Cmd, o target.SamplingOptions) (want float64, r *recorded) {
 	return recordUntilDoneOf(t, cmd, o, func() int { return cmd.Process.Pid })
 }
 
-func recordUntilDoneOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (want float64, r *recorded) {
+func recordUntilDoneOf(t *testing.T, cmd *exec.Cmd, o target.SamplingOptions, of func() int) (want float64,
+	r *recorded) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +104,8 @@ func recordUntilDoneOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (w
 	}
 	r = record(t, o, 0, func(p *Sampler) {
 		await(t, "earlier time does not count", func() bool { return p.Progress().Stacks > 0 })
-		ticks := p.Progress().Ticks
-		await(t, "ten more ticks", func() bool { return p.Progress().Ticks >= ticks+10 })
+		ticks := p.Progress().Tracer.Ticks
+		await(t, "ten more ticks", func() bool { return p.Progress().Tracer.Ticks >= ticks+10 })
 		_, _ = io.WriteString(stdin, "go\n")
 		s.expect(t, "done")
 		testtargets.Eventually(t, "the program waits for its end", func() bool { return state(s.pid) == "S" })

@@ -12,6 +12,7 @@ import (
 	procs "prywalk/internal/host/process"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
+	"prywalk/internal/watch/target"
 )
 
 // Scaled down from 2,000 processes and 100,000 threads.
@@ -57,7 +58,7 @@ func TestFloodOfBirthsInAPIDNamespace(t *testing.T) {
 		testtargets.Need(t, false, "pid namespaces", "a container that may make them")
 	}
 	cmd := exec.Command("unshare", append(enter, flood(t)...)...)
-	want, r := recordUntilDoneOf(t, cmd, Options{Freq: 99, Children: true}, func() int {
+	want, r := recordUntilDoneOf(t, cmd, target.SamplingOptions{Freq: 99, Children: true}, func() int {
 		kids := procs.Children(cmd.Process.Pid)
 		if len(kids) != 1 {
 			t.Fatalf("children %v", kids)

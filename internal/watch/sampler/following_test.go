@@ -19,14 +19,15 @@ import (
 	procs "prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 	"prywalk/internal/watch/tracer"
 )
 
 func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
-	target := start(t, "family")
+	program := start(t, "family")
 	names := []string{"by-fork", "by-vfork", "by-clone", "by-spawn", "by-child"}
 	told := int64(0)
-	r := recordUntil(t, Options{Children: true}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{Children: true}, func(r *recorded) bool {
 		for _, name := range names {
 			if cpu, _ := burntAs(r, name); cpu == 0 {
 				return false
@@ -35,17 +36,17 @@ func TestChildrenAreFollowedHoweverTheyWereStarted(t *testing.T) {
 		cpu, _ := burntAs(r, "by-child")
 		if told == 0 {
 			told = cpu
-			target.signal(t, unix.SIGUSR1) // the grandchild's parent ends
+			program.signal(t, unix.SIGUSR1) // the grandchild's parent ends
 		}
 		return cpu > told+int64(50*time.Millisecond)
-	}, target.pid)
+	}, program.pid)
 	for _, name := range names {
-		if cpu, pids := burntAs(r, name); len(pids) != 1 || pids[int64(target.pid)] {
+		if cpu, pids := burntAs(r, name); len(pids) != 1 || pids[int64(program.pid)] {
 			t.Errorf("%s: %d ns in processes %v", name, cpu, pids)
 		}
 	}
 	if t.Failed() {
-		for _, pid := range procs.Children(target.pid) {
+		for _, pid := range procs.Children(program.pid) {
 			stat, err := os.ReadFile(procs.Path(pid, "stat"))
 			t.Logf("child %s %v", stat, err)
 		}
@@ -96,12 +97,12 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 func recordFollowing(t *testing.T, keep bool) *recorded {
 	t.Helper()
 	const n, enough = 8, 50 * time.Millisecond
-	target := start(t, "reuse", strconv.Itoa(n))
+	program := start(t, "reuse", strconv.Itoa(n))
 	if !keep {
 		lowerFileLimit(t)
 	}
 	began, before := 0, map[bool]int64{} // CPU time, ns, by whether it is in burn_there
-	r := recordUntil(t, Options{Freq: 499}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{Freq: 499}, func(r *recorded) bool {
 		now := map[bool]int64{true: r.sumOf(3, in("burn_there"))}
 		now[false] = r.sumOf(3, in("burn_here")) - now[true]
 		there := began%2 == 1
@@ -110,24 +111,24 @@ func recordFollowing(t *testing.T, keep bool) *recorded {
 		}
 		before[!there] = now[!there] // the thread before has ended, and the next one is of its kind
 		began++
-		target.signal(t, unix.SIGUSR1)
+		program.signal(t, unix.SIGUSR1)
 		return began == n
-	}, target.pid)
-	if !target.lines.Scan() {
+	}, program.pid)
+	if !program.lines.Scan() {
 		t.Error("the target has ended")
 	}
-	if same, _ := strconv.Atoi(target.lines.Text()); same < n/2 {
+	if same, _ := strconv.Atoi(program.lines.Text()); same < n/2 {
 		t.Logf("only %d of %d threads had the number of the one before", same, n)
 	}
-	target.signal(t, unix.SIGKILL)
+	program.signal(t, unix.SIGKILL)
 	return r
 }
 
 func TestNameThatChangesDuringTheRecording(t *testing.T) {
-	target := start(t, "renames")
-	old := procNames(t, target.pid)
+	program := start(t, "renames")
+	old := procNames(t, program.pid)
 	told := false
-	r := recordUntil(t, Options{}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool {
 		all := true
 		for _, c := range []struct{ label, before, after string }{{"thread", "first-0", "second-0"},
 			{"thread", "threads", "other"}, {"comm", "threads", "other"}} {
@@ -145,15 +146,15 @@ func TestNameThatChangesDuringTheRecording(t *testing.T) {
 		}
 		if all && !told {
 			told = true
-			target.signal(t, unix.SIGUSR1)
+			program.signal(t, unix.SIGUSR1)
 			await(t, "the new names", func() bool {
-				now := procNames(t, target.pid)
+				now := procNames(t, program.pid)
 				return !slices.Equal(old, now) && !slices.Contains(now, "first-0")
 			})
 			return false
 		}
 		return all
-	}, target.pid)
+	}, program.pid)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
@@ -181,21 +182,21 @@ func needChoice(t *testing.T) {
 
 func TestChildrenOneAfterTheOtherUnderTheSameNumber(t *testing.T) {
 	needChoice(t)
-	target := start(t, "heirs", "8")
+	program := start(t, "heirs", "8")
 	same := 0
-	r := record(t, Options{Children: true}, time.Minute, func(s *Sampler) {
-		if target.lines.Scan() {
-			same, _ = strconv.Atoi(target.lines.Text())
+	r := record(t, target.SamplingOptions{Children: true}, time.Minute, func(s *Sampler) {
+		if program.lines.Scan() {
+			same, _ = strconv.Atoi(program.lines.Text())
 		}
-		target.signal(t, unix.SIGKILL)
-	}, target.pid)
+		program.signal(t, unix.SIGKILL)
+	}, program.pid)
 	cpu := map[int64]int64{}
 	for _, s := range r.Sample {
 		cpu[s.NumLabel["pid"][0]] += s.Value[3]
 	}
 	most := int64(0)
 	for pid, ns := range cpu {
-		if pid != int64(target.pid) {
+		if pid != int64(program.pid) {
 			most = max(most, ns)
 		}
 	}
@@ -233,19 +234,19 @@ func TestNewProgramAfterExecIsSeenUnderItsOwnName(t *testing.T) {
 	if err := os.Symlink(exe, other); err != nil {
 		t.Fatal(err)
 	}
-	target := start(t, "exec", other)
+	program := start(t, "exec", other)
 	before := func(s *pprof.Sample) bool { return in("burn_here")(s) && label(s, "comm") == "threads" }
 	after := func(s *pprof.Sample) bool {
 		return in("burn_here")(s) && label(s, "comm") == "threads-after" && label(s, "thread") == "burner-0"
 	}
 	told := false
-	r := recordUntil(t, Options{}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool {
 		if !told && r.sumOf(3, before) > 0 {
 			told = true
-			target.signal(t, unix.SIGUSR1)
+			program.signal(t, unix.SIGUSR1)
 		}
 		return told && r.sumOf(3, after) > 0
-	}, target.pid)
+	}, program.pid)
 	for _, s := range r.Sample {
 		if label(s, "comm") == "threads" && label(s, "thread") == "burner-0" {
 			t.Errorf("a thread of the new program in process %s", label(s, "comm"))
@@ -254,20 +255,21 @@ func TestNewProgramAfterExecIsSeenUnderItsOwnName(t *testing.T) {
 }
 
 func TestChildrenAreFollowedAndCountFromTheirStart(t *testing.T) {
-	target := start(t, "forks", "60")
-	recordUntil(t, Options{Children: true}, func(r *recorded) bool {
+	program := start(t, "forks", "60")
+	recordUntil(t, target.SamplingOptions{Children: true}, func(r *recorded) bool {
 		pids := map[int64]bool{}
 		for _, s := range r.Sample {
 			pids[s.NumLabel["pid"][0]] = true
 		}
 		return len(pids) >= 3 && r.sumOf(3, in("burn_here")) > 0
-	}, target.pid)
+	}, program.pid)
 }
 
 func TestChildThatWasThereBeforeCountsFromTheRecordingsStart(t *testing.T) {
-	target := start(t, "parent", "1000")
-	target.expect(t, "older")
-	r := recordUntil(t, Options{Children: true}, func(r *recorded) bool { return r.sumOf(3, every) > 0 }, target.pid)
+	program := start(t, "parent", "1000")
+	program.expect(t, "older")
+	r := recordUntil(t, target.SamplingOptions{Children: true}, func(r *recorded) bool { return r.sumOf(3, every) > 0 },
+		program.pid)
 	if r.ProfiledCPU == 0 || r.ProfiledCPU > r.Seconds+0.02 {
 		t.Errorf("%v s of CPU by one child in %v s", r.ProfiledCPU, r.Seconds)
 	}

@@ -4,17 +4,18 @@ package sampler
 
 import (
 	"fmt"
+	"prywalk/internal/watch/target"
 	"runtime"
 	"testing"
 	"time"
 )
 
 func TestGarbageIsCollectedInALongRun(t *testing.T) {
-	target := start(t, "mixed", "20")
+	program := start(t, "mixed", "20")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var keep [][]byte
-	record(t, Options{Freq: 499}, 500*time.Millisecond, func(*Sampler) {
+	record(t, target.SamplingOptions{Freq: 499}, 500*time.Millisecond, func(*Sampler) {
 		for range 40 {
 			keep = append(keep, make([]byte, 2<<20))
 		}
@@ -22,5 +23,5 @@ func TestGarbageIsCollectedInALongRun(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return after.NumForcedGC > before.NumForcedGC
 		})
-	}, target.pid)
+	}, program.pid)
 }

@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/base/incomplete"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 )
 
 // The stack goes on at main.enter, as the search of the goroutine's stack guesses; its end says so.
@@ -19,7 +20,7 @@ func TestCodeWithoutRulesLeadsBackToItsGoroutine(t *testing.T) {
 			cmd := exec.Command(exe, args...)
 			testtargets.Ready(t, cmd)
 			inCode := 0
-			recordUntil(t, Options{}, func(r *recorded) bool {
+			recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool {
 				inCode = 0
 				for _, s := range r.Sample {
 					st := stack(s)

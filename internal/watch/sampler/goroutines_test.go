@@ -45,7 +45,7 @@ func ofGoroutine(s *pprof.Sample) bool { return label(s, profile.LabelTask) == l
 func TestGoroutinesThatWaitAreBlockedTime(t *testing.T) {
 	const each = 500
 	pid := goTarget(t, "parked", strconv.Itoa(each))
-	r := record(t, Options{Tasks: true}, 2*time.Second, func(s *Sampler) {
+	r := record(t, target.SamplingOptions{Tasks: true}, 2*time.Second, func(s *Sampler) {
 		await(t, "goroutines are recorded", func() bool { return s.aggregator.TaskObservations() >= 2*8*each })
 	}, pid)
 	reasons := map[string]string{"receive": "chan receive", "send": "chan send", "lock": "sync.Mutex.Lock",
@@ -92,7 +92,7 @@ func TestGoroutinesThatWaitAreBlockedTime(t *testing.T) {
 
 func TestGoroutinesAreLeftOutUnlessAskedFor(t *testing.T) {
 	pid := goTarget(t, "parked", "10")
-	r := record(t, Options{}, 300*time.Millisecond, nil, pid)
+	r := record(t, target.SamplingOptions{}, 300*time.Millisecond, nil, pid)
 	if n := r.count(ofGoroutine); n != 0 || r.Goroutines != nil {
 		t.Errorf("%d goroutines, %+v", n, r.Goroutines)
 	}
@@ -106,11 +106,11 @@ func TestLabelsAreThoseOfTheFunctionThatRuns(t *testing.T) {
 	// later than stops, and some stops have no time.
 	var others atomic.Int64
 	watch := func(_ *target.Process, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
-		if s.How != observe.ByStop || s.OutOfTime() {
+		if s.How != observe.ByStop || s.Limits.OutOfTime() {
 			others.Add(1)
 		}
 	}
-	r := recordUntil(t, Options{Tasks: true, Freq: 199, Walked: watch}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{Tasks: true, Freq: 199, Walked: watch}, func(r *recorded) bool {
 		return r.count(func(s *pprof.Sample) bool { return ran(s) && label(s, "kind") != "" }) >= testtargets.Times(100, 400)
 	}, pid)
 	type counted struct{ end, n int64 }
@@ -151,7 +151,7 @@ func TestLabelsAreThoseOfTheFunctionThatRuns(t *testing.T) {
 func TestAShortRecordingHasAllGoroutines(t *testing.T) {
 	const each = 500
 	pid := goTarget(t, "parked", strconv.Itoa(each))
-	r := record(t, Options{Tasks: true}, 10*time.Millisecond, nil, pid)
+	r := record(t, target.SamplingOptions{Tasks: true}, 10*time.Millisecond, nil, pid)
 	if g := r.Goroutines; g == nil || g.Unread != 0 || g.Walked < 8*each {
 		t.Errorf("%+v", g)
 	}
@@ -178,7 +178,7 @@ func TestGoroutinesOfEachGoRuntimeAreRecorded(t *testing.T) {
 			ended++
 		}
 	}
-	r := record(t, Options{Tasks: true}, time.Second, func(s *Sampler) {
+	r := record(t, target.SamplingOptions{Tasks: true}, time.Second, func(s *Sampler) {
 		await(t, "goroutines are recorded", func() bool { return s.aggregator.TaskObservations() >= 4*80 })
 	}, cmd.Process.Pid)
 	parked, busy := map[string]int{}, map[string]bool{}
@@ -241,7 +241,7 @@ func TestGoProgramsUnderTheRaceDetectorHaveWholeStacks(t *testing.T) {
 	cmd := exec.Command(testtargets.BuildGoAs(t, underRaceDetector, "racing", "-race"))
 	testtargets.Ready(t, cmd)
 	ofProgram := func(s *pprof.Sample) bool { return in("main.burn")(s) || in("racecall")(s) }
-	r := recordUntil(t, Options{Freq: 199}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{Freq: 199}, func(r *recorded) bool {
 		return r.count(ofProgram) >= 400 && r.count(in("racecall")) >= 20
 	}, cmd.Process.Pid)
 	whole, cut, inDetector := 0, 0, 0

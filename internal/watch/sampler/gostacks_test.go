@@ -27,8 +27,8 @@ func TestSamplesOfGoProgramsCopyNoMegabytes(t *testing.T) {
 			far++
 		}
 	}
-	enough := func(s *Sampler) bool { return s.Progress().Stops >= 2000 }
-	run(t, Options{Freq: 997, Walked: watch}, enough, nil, pid)
+	enough := func(s *Sampler) bool { return s.Progress().Tracer.Stops >= 2000 }
+	run(t, target.SamplingOptions{Freq: 997, Walked: watch}, enough, nil, pid)
 	if far == 0 {
 		t.Error("no walk has ended on a stack megabytes away, in the same mapping")
 	}

@@ -21,12 +21,13 @@ import (
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
+	"prywalk/internal/watch/target"
 )
 
 func TestProcessThatEndsBeforeItIsTakenOnLeavesNothingOpen(t *testing.T) {
 	sleeper, images := start(t, "sleepers", "1"), imagesOf(t)
 	p := opened(t, images, []int{sleeper.pid})[0]
-	s := New(Options{Freq: 99}, profile.NewBuilder(profile.Meta{}), images, []*loadedcode.Process{p})
+	s := New(target.SamplingOptions{Freq: 99}, profile.NewBuilder(profile.Meta{}), images, []*loadedcode.Process{p})
 	sleeper.signal(t, unix.SIGKILL)
 	if _, err := unix.Wait4(sleeper.pid, nil, 0, nil); err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 	b := profile.NewBuilder(profile.Meta{Start: time.Now()})
 	namer := symbols.NewNamer()
 	defer namer.Close()
-	s := New(Options{Freq: 499, Children: true, JITFuncBounds: namer.JITFuncBounds}, b, images, procs)
+	s := New(target.SamplingOptions{Freq: 499, Children: true, JITFuncBounds: namer.JITFuncBounds}, b, images, procs)
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan runstats.Stats)

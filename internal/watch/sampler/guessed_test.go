@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/base/incomplete"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
+	"prywalk/internal/watch/target"
 )
 
 const (
@@ -76,7 +77,7 @@ func recordUnknownFrame(t *testing.T, code, last string, flags ...string) *recor
 	}
 	cmd := exec.Command(program)
 	testtargets.Ready(t, cmd)
-	r := recordUntil(t, Options{}, func(r *recorded) bool { return workCPU(r) > 0 }, cmd.Process.Pid)
+	r := recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool { return workCPU(r) > 0 }, cmd.Process.Pid)
 	for _, s := range r.Sample {
 		if st := stack(s); len(st) > 0 && st[0] == "work" && (len(st) < 3 || st[1] != "unknown" || st[len(st)-1] != last) {
 			t.Errorf("%v, want it to end in %s", st, last)

@@ -64,7 +64,7 @@ func TestHelperThatHangs(t *testing.T) {
 	h := &hanging{addr: addr}
 	images := loadedcode.NewImageCache(0)
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond})
-	s := New(Options{Freq: 99, MaxDepth: 100, Mode: observe.ModeAlwaysStop}, b, images, nil)
+	s := New(target.SamplingOptions{Freq: 99, MaxDepth: 100, Mode: observe.ModeAlwaysStop}, b, images, nil)
 	p := target.NewProcess(opened(t, images, []int{h.pid()})[0], false, 0)
 	p.SetOtherMemory(h)
 	s.control.Admit(p)

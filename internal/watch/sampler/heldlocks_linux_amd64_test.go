@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"prywalk/internal/store/profile"
+	"prywalk/internal/watch/target"
 )
 
 // One that runs has a lock once another goroutine was seen to wait for it.
 func TestGoroutinesHaveTheLocksThatTheyAwaitAndLikelyHold(t *testing.T) {
 	pid := goTarget(t, "heldlocks")
-	r := record(t, Options{Tasks: true}, 300*time.Millisecond, func(s *Sampler) {
+	r := record(t, target.SamplingOptions{Tasks: true}, 300*time.Millisecond, func(s *Sampler) {
 		await(t, "goroutines are recorded", func() bool { return s.aggregator.TaskObservations() >= 6 })
 		walked, _ := s.aggregator.Stacks()
 		await(t, "the one that runs is sampled again", func() bool {

@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
+	"prywalk/internal/watch/target"
 )
 
 func TestAHeldSamplerObservesNothing(t *testing.T) {
@@ -24,7 +25,7 @@ func TestAHeldSamplerObservesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond, Aggregate: true})
-	s := New(Options{Freq: 500}, b, images, []*loadedcode.Process{process})
+	s := New(target.SamplingOptions{Freq: 500}, b, images, []*loadedcode.Process{process})
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan runstats.Stats, 1)
@@ -44,21 +45,21 @@ func TestAHeldSamplerObservesNothing(t *testing.T) {
 		return ns
 	}
 	for range 5 {
-		ticks := s.Progress().Ticks
-		until("ticking", func() bool { return s.Progress().Ticks > ticks+5 })
+		ticks := s.Progress().Tracer.Ticks
+		until("ticking", func() bool { return s.Progress().Tracer.Ticks > ticks+5 })
 		s.Hold()
 		until("held", s.Held)
 		before, cpu := s.Progress(), used()
 		until("the target runs on", func() bool { return used() > cpu+20e6 })
-		if after := s.Progress(); after.Ticks != before.Ticks || after.Stops != before.Stops ||
-			after.MissedTicks != before.MissedTicks {
+		if after := s.Progress(); after.Tracer.Ticks != before.Tracer.Ticks || after.Tracer.Stops != before.Tracer.Stops ||
+			after.Tracer.MissedTicks != before.Tracer.MissedTicks {
 			t.Errorf("held, it went from %+v to %+v", before, after)
 		}
 		noThreadIsTraced(t, p.pid)
 		s.Resume()
 		until("resumed", func() bool { return !s.Held() })
 	}
-	until("observed", func() bool { return s.Progress().Stops > 0 })
+	until("observed", func() bool { return s.Progress().Tracer.Stops > 0 })
 	cancel()
 	st := bounded.Receive(t, "the recording ends", done)
 	if d := st.TargetCPU - st.ProfiledCPU; d < -0.002 || d > 0.002 || st.Samples == 0 {
@@ -70,7 +71,7 @@ func TestEndOfASamplerHeldBeforeTheFirstTick(t *testing.T) {
 	p := start(t, "burners", "1")
 	images := loadedcode.NewImageCache(0)
 	defer images.Close()
-	o := Options{Freq: 99}
+	o := target.SamplingOptions{Freq: 99}
 	s := New(o, builderOf(&o), images, opened(t, images, []int{p.pid}))
 	defer s.Close()
 	s.Hold()

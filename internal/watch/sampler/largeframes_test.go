@@ -51,8 +51,8 @@ func TestStatisticalLargeFramesOfChangingDepthAreCopied(t *testing.T) {
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	var c copies
-	enough := func(s *Sampler) bool { return s.Progress().Stops >= 4000 }
-	run(t, Options{Freq: 997, Walked: c.watch}, enough, nil, cmd.Process.Pid)
+	enough := func(s *Sampler) bool { return s.Progress().Tracer.Stops >= 4000 }
+	run(t, target.SamplingOptions{Freq: 997, Walked: c.watch}, enough, nil, cmd.Process.Pid)
 	if _, most := statistics.BinomialRange(len(c.sizes), 0.025, statistics.ErrorRate); c.cut > most {
 		t.Errorf("%d of %d walks lacked something; copies of %d bytes, p95 %d, p99 %d, at most %d",
 			c.cut, len(c.sizes), c.at(0.5), c.at(0.95), c.at(0.99), c.at(1))

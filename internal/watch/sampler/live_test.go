@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
+	"prywalk/internal/watch/target"
 )
 
 func every(*pprof.Sample) bool { return true }
@@ -46,9 +47,9 @@ func allAsleep(t *testing.T, pid int) {
 }
 
 func TestSleepersAreReadOnceThenUnchangedAndNeverStopped(t *testing.T) {
-	target := start(t, "sleepers", "30")
-	allAsleep(t, target.pid)
-	r := record(t, Options{}, time.Second, nil, target.pid)
+	program := start(t, "sleepers", "30")
+	allAsleep(t, program.pid)
+	r := record(t, target.SamplingOptions{}, time.Second, nil, program.pid)
 	if r.Stops != 0 || r.Restarted != 0 {
 		t.Errorf("%d stops", r.Stops)
 	}
@@ -73,10 +74,10 @@ func TestSleepersAreReadOnceThenUnchangedAndNeverStopped(t *testing.T) {
 }
 
 func TestRunningThreadsAreStoppedAndTheirTimeIsTheKernels(t *testing.T) {
-	target := start(t, "burners", "2")
-	before, _ := procmem.ProcessCPU(target.pid)
-	r := recordUntil(t, Options{Freq: 199}, burnt(50), target.pid)
-	after, _ := procmem.ProcessCPU(target.pid)
+	program := start(t, "burners", "2")
+	before, _ := procmem.ProcessCPU(program.pid)
+	r := recordUntil(t, target.SamplingOptions{Freq: 199}, burnt(50), program.pid)
+	after, _ := procmem.ProcessCPU(program.pid)
 	if r.Stops == 0 || r.StopTime.Max <= 0 {
 		t.Errorf("nothing was stopped: %+v", r.Stats)
 	}
@@ -111,8 +112,8 @@ func (r *recorded) checkBurnt(t *testing.T) {
 }
 
 func TestAThreadsWallTimeIsTheTimeObserved(t *testing.T) {
-	target := start(t, "mixed", "3")
-	r := recordUntil(t, Options{}, eachFor(5, 1.1), target.pid)
+	program := start(t, "mixed", "3")
+	r := recordUntil(t, target.SamplingOptions{}, eachFor(5, 1.1), program.pid)
 	wall := r.walls()
 	if len(wall) != 5 {
 		t.Errorf("%d threads", len(wall))
@@ -147,9 +148,9 @@ func eachFor(threads int, seconds float64) func(*recorded) bool {
 }
 
 func TestThreadsThatComeAndGoLoseNoTimeAndNoFiles(t *testing.T) {
-	target := start(t, "churn")
+	program := start(t, "churn")
 	files := testtargets.Descriptors(t)
-	r := record(t, Options{Freq: 999}, 1500*time.Millisecond, nil, target.pid)
+	r := record(t, target.SamplingOptions{Freq: 999}, 1500*time.Millisecond, nil, program.pid)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
@@ -168,22 +169,22 @@ func TestThreadsThatComeAndGoLoseNoTimeAndNoFiles(t *testing.T) {
 func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 	for _, when := range []string{"before", "during"} {
 		t.Run(when, func(t *testing.T) {
-			target := start(t, "mixed", "3")
-			stop := func(*Sampler) { target.signal(t, unix.SIGSTOP) }
+			program := start(t, "mixed", "3")
+			stop := func(*Sampler) { program.signal(t, unix.SIGSTOP) }
 			if when == "before" {
 				stop(nil)
 				await(t, "all threads are stopped", func() bool {
-					tids, err := procmem.ListTasks(target.pid, nil)
+					tids, err := procmem.ListTasks(program.pid, nil)
 					return err == nil && !slices.ContainsFunc(tids, func(tid int) bool { return state(tid) != "T" })
 				})
 				stop = nil
 			}
 			stopped := func(s *pprof.Sample) bool { return label(s, "state") == "stopped" && label(s, "wait") == "stopped" }
-			r := recordDuring(t, Options{}, func(r *recorded) bool {
+			r := recordDuring(t, target.SamplingOptions{}, func(r *recorded) bool {
 				n := r.sumOf(0, stopped)
 				return n > 200 && n > r.sumOf(0, every)/4
-			}, stop, target.pid)
-			await(t, "stopped afterwards", func() bool { return state(target.pid) == "T" })
+			}, stop, program.pid)
+			await(t, "stopped afterwards", func() bool { return state(program.pid) == "T" })
 			n := r.sumOf(0, stopped)
 			if n < r.Samples/4 {
 				t.Errorf("%d of %d samples stopped", n, r.Samples)
@@ -191,16 +192,16 @@ func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 			if when == "before" && (r.Stops > 4*5 || r.Unchanged < r.Stops || n != r.Samples) {
 				t.Errorf("%d of %d stopped; %d stops, %d unchanged", n, r.Samples, r.Stops, r.Unchanged)
 			}
-			target.signal(t, unix.SIGCONT)
-			cpu, _ := procmem.ProcessCPU(target.pid)
-			await(t, "it runs on", func() bool { now, _ := procmem.ProcessCPU(target.pid); return now > cpu+5e6 })
+			program.signal(t, unix.SIGCONT)
+			cpu, _ := procmem.ProcessCPU(program.pid)
+			await(t, "it runs on", func() bool { now, _ := procmem.ProcessCPU(program.pid); return now > cpu+5e6 })
 		})
 	}
 }
 
 func TestProcessWithoutItsFirstThread(t *testing.T) {
-	target := start(t, "leaderless")
-	r := recordUntil(t, Options{}, burnt(5), target.pid)
+	program := start(t, "leaderless")
+	r := recordUntil(t, target.SamplingOptions{}, burnt(5), program.pid)
 	for reason := range r.Failed {
 		if reason != "zombie" && reason != "exited" {
 			t.Errorf("failed: %v", r.Failed)
@@ -209,27 +210,27 @@ func TestProcessWithoutItsFirstThread(t *testing.T) {
 }
 
 func TestCheckpointComesWhileTheRunGoesOn(t *testing.T) {
-	target := start(t, "mixed", "3")
+	program := start(t, "mixed", "3")
 	got := make(chan struct{}, 100)
-	o := Options{Checkpoint: func(Checkpointing) { got <- struct{}{} }}
+	o := target.SamplingOptions{Checkpoint: func(Checkpointing) { got <- struct{}{} }}
 	record(t, o, patience, func(s *Sampler) {
 		stopped(t, s, 1)
 		for range 2 {
 			s.CheckpointNow()
 			bounded.Receive(t, "a checkpoint", got)
 		}
-		target.signal(t, unix.SIGKILL)
-	}, target.pid)
+		program.signal(t, unix.SIGKILL)
+	}, program.pid)
 }
 
 func TestSeveralProcesses(t *testing.T) {
 	one, two := start(t, "main"), start(t, "sleepers", "2")
-	r := record(t, Options{}, 0, func(s *Sampler) {
+	r := record(t, target.SamplingOptions{}, 0, func(s *Sampler) {
 		stopped(t, s, 2)
 		one.signal(t, unix.SIGKILL)
-		await(t, "it is gone", func() bool { return s.Progress().Threads == 3 })
-		ticks := s.Progress().Ticks
-		await(t, "the other goes on", func() bool { return s.Progress().Ticks > ticks+10 })
+		await(t, "it is gone", func() bool { return s.Progress().Tracer.Threads == 3 })
+		ticks := s.Progress().Tracer.Ticks
+		await(t, "the other goes on", func() bool { return s.Progress().Tracer.Ticks > ticks+10 })
 	}, one.pid, two.pid)
 	for _, target := range []*running{one, two} {
 		if r.sumOf(0, func(s *pprof.Sample) bool { return s.NumLabel["pid"][0] == int64(target.pid) }) == 0 {
@@ -240,6 +241,6 @@ func TestSeveralProcesses(t *testing.T) {
 
 func TestManyThreadsAreAllSampled(t *testing.T) {
 	wakers := testtargets.Times(100, 300)
-	target := start(t, "wakers", strconv.Itoa(wakers))
-	recordUntil(t, Options{}, func(r *recorded) bool { return len(r.walls()) == wakers+1 }, target.pid)
+	program := start(t, "wakers", strconv.Itoa(wakers))
+	recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool { return len(r.walls()) == wakers+1 }, program.pid)
 }

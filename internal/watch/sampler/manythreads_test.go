@@ -9,16 +9,17 @@ import (
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/target"
 )
 
 func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
-	target := start(t, "sleepers", "300")
-	allAsleep(t, target.pid)
+	program := start(t, "sleepers", "300")
+	allAsleep(t, program.pid)
 	least := int64(0)
-	r := recordUntil(t, Options{Freq: 199}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{Freq: 199}, func(r *recorded) bool {
 		least = r.sumOf(1, in("sleep_here"))
 		return r.Ticks > 400 && float64(least) > 0.93*300*r.Seconds*1e9
-	}, target.pid)
+	}, program.pid)
 	if observations := r.Stops + r.PassiveReads + r.Unchanged; r.Inferred < observations || r.Stops != 0 {
 		t.Errorf("%d observations, %d ticks inferred, %d stops", observations, r.Inferred, r.Stops)
 	}
@@ -32,8 +33,9 @@ func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
 }
 
 func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
-	target := start(t, "bursts", "200")
-	r := recordUntil(t, Options{}, func(r *recorded) bool { return r.Ticks > 200 && burnt(10)(r) }, target.pid)
+	program := start(t, "bursts", "200")
+	r := recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool { return r.Ticks > 200 && burnt(10)(r) },
+		program.pid)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
@@ -53,9 +55,9 @@ func TestBackedOffThreadsTimeIsAllThere(t *testing.T) {
 }
 
 func TestManyRunningThreadsCostABoundedNumberOfCalls(t *testing.T) {
-	target := start(t, "burners", "200")
+	program := start(t, "burners", "200")
 	calls := procmem.Calls() - procmem.Waits()
-	r := record(t, Options{}, 3*time.Second, nil, target.pid)
+	r := record(t, target.SamplingOptions{}, 3*time.Second, nil, program.pid)
 	calls = procmem.Calls() - procmem.Waits() - calls
 	t.Logf("%d calls besides waits, %d ticks, %d threads, %d attempted, %d left to a later tick, %d stopped",
 		calls, r.Ticks, r.ThreadsMax, r.Attempted, r.LeftToLaterTick, r.Stops)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 )
 
 func startNaps(t *testing.T, args ...string) *running {
@@ -37,9 +38,9 @@ func asleepBelow(function string) func(*pprof.Sample) bool {
 // left and below right: a stack that is taken for unchanged although it is not never changes.
 func TestSleepersInTurnsHaveBothStacks(t *testing.T) {
 	const threads = 20
-	target := startNaps(t, strconv.Itoa(threads), "25", "turns")
+	program := startNaps(t, strconv.Itoa(threads), "25", "turns")
 	left, right := asleepBelow("left"), asleepBelow("right")
-	recordUntil(t, Options{}, func(r *recorded) bool {
+	recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool {
 		both := map[int64][2]bool{}
 		for _, s := range r.Sample {
 			tid := s.NumLabel["tid"][0]
@@ -52,24 +53,24 @@ func TestSleepersInTurnsHaveBothStacks(t *testing.T) {
 			}
 		}
 		return n == threads
-	}, target.pid)
+	}, program.pid)
 }
 
 func TestStoppedSleepersAreStopped(t *testing.T) {
-	target := startNaps(t, "10", "25", "same")
+	program := startNaps(t, "10", "25", "same")
 	slept, stopped, gone := asleepBelow("left"), false, false
 	wasStopped := func(s *pprof.Sample) bool { return label(s, "state") == "stopped" }
-	r := recordUntil(t, Options{}, func(r *recorded) bool {
+	r := recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool {
 		switch {
 		case !stopped && r.sumOf(1, slept) > 10*500e6:
-			target.signal(t, unix.SIGSTOP)
+			program.signal(t, unix.SIGSTOP)
 			stopped = true
 		case stopped && !gone && r.sumOf(1, wasStopped) > 10*500e6: // in the recording while it lasts
-			target.signal(t, unix.SIGCONT)
+			program.signal(t, unix.SIGCONT)
 			gone = true
 		}
 		return gone
-	}, target.pid)
+	}, program.pid)
 	// All except the first thread, which waits for input.
 	each := map[int64]int64{}
 	for _, s := range r.Sample {

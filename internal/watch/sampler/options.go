@@ -15,10 +15,7 @@ const (
 	DefaultFreq = 99
 )
 
-// Options select what is sampled, and how.
-type Options = target.Options
-
-// Checkpointing is for [Options].Checkpoint.
+// Checkpointing is for [target.SamplingOptions].Checkpoint.
 type Checkpointing = target.Checkpointing
 
 // watchWithin is the most time between refreshes unless a sink wants less: a condition is evaluated so often.

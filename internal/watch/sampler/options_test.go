@@ -14,11 +14,13 @@ import (
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/target"
 )
 
 func TestThreadsAreSelectedByName(t *testing.T) {
-	target := start(t, "mixed", "5")
-	r := record(t, Options{Threads: regexp.MustCompile("^sleeper-[12]$")}, 500*time.Millisecond, nil, target.pid)
+	program := start(t, "mixed", "5")
+	r := record(t, target.SamplingOptions{Threads: regexp.MustCompile("^sleeper-[12]$")}, 500*time.Millisecond, nil,
+		program.pid)
 	if r.ThreadsMax != 2 {
 		t.Errorf("%d threads", r.ThreadsMax)
 	}
@@ -30,7 +32,7 @@ func TestThreadsAreSelectedByName(t *testing.T) {
 }
 
 func TestNameThatComesLateIsFound(t *testing.T) {
-	target := start(t, "late", "4")
+	program := start(t, "late", "4")
 	late := func(r *recorded) bool {
 		seen := map[string]bool{}
 		for _, s := range r.Sample {
@@ -38,18 +40,18 @@ func TestNameThatComesLateIsFound(t *testing.T) {
 		}
 		return seen["late-0"] && seen["late-1"] && seen["late-2"] && seen["late-3"]
 	}
-	recordUntil(t, Options{}, late, target.pid)
-	target = start(t, "late", "4")
-	r := recordUntil(t, Options{Threads: regexp.MustCompile("^late-")}, late, target.pid)
+	recordUntil(t, target.SamplingOptions{}, late, program.pid)
+	program = start(t, "late", "4")
+	r := recordUntil(t, target.SamplingOptions{Threads: regexp.MustCompile("^late-")}, late, program.pid)
 	if r.ThreadsMax != 4 {
 		t.Errorf("%d threads were selected", r.ThreadsMax)
 	}
 }
 
 func TestTimeOfASelectedThreadBeforeTheRecordingIsNotAttributed(t *testing.T) {
-	target := start(t, "renames")
+	program := start(t, "renames")
 	cpu := func() float64 {
-		ns, err := procmem.ProcessCPU(target.pid)
+		ns, err := procmem.ProcessCPU(program.pid)
 		if err != nil {
 			t.Error(err)
 		}
@@ -58,18 +60,18 @@ func TestTimeOfASelectedThreadBeforeTheRecordingIsNotAttributed(t *testing.T) {
 	await(t, "it has run", func() bool { return cpu() > 0.5 })
 	before := cpu()
 	sampled := func(r *recorded) bool { return len(r.Sample) > 0 }
-	r := recordDuring(t, Options{Threads: regexp.MustCompile("^other$")}, sampled, func(s *Sampler) {
-		await(t, "it is sampled", func() bool { return s.Progress().Ticks > 3 })
-		target.signal(t, unix.SIGUSR1)
-	}, target.pid)
+	r := recordDuring(t, target.SamplingOptions{Threads: regexp.MustCompile("^other$")}, sampled, func(s *Sampler) {
+		await(t, "it is sampled", func() bool { return s.Progress().Tracer.Ticks > 3 })
+		program.signal(t, unix.SIGUSR1)
+	}, program.pid)
 	if most := cpu() - before; r.ProfiledCPU == 0 || r.ProfiledCPU > most {
 		t.Errorf("%v s attributed, in %v s of CPU time", r.ProfiledCPU, most)
 	}
 }
 
 func TestMaxDepthCutsAndSaysSo(t *testing.T) {
-	target := start(t, "mixed", "2")
-	r := record(t, Options{MaxDepth: 1}, 300*time.Millisecond, nil, target.pid)
+	program := start(t, "mixed", "2")
+	r := record(t, target.SamplingOptions{MaxDepth: 1}, 300*time.Millisecond, nil, program.pid)
 	for _, s := range r.Sample {
 		st := stack(s)
 		if st[0] == attribute.ExitedUnseen || st[0] == attribute.NotObserved {
@@ -91,8 +93,8 @@ func TestMaxDepthCutsAndSaysSo(t *testing.T) {
 // 12,000 frames, more than a megabyte: only the first copy may be too short.
 func TestDeepStacksAreWhole(t *testing.T) {
 	const depth = 12000
-	target := start(t, "deep", strconv.Itoa(depth))
-	r := recordUntil(t, Options{MaxDepth: 2 * depth}, func(r *recorded) bool {
+	program := start(t, "deep", strconv.Itoa(depth))
+	r := recordUntil(t, target.SamplingOptions{MaxDepth: 2 * depth}, func(r *recorded) bool {
 		seen := map[string]int{}
 		for _, s := range r.Sample {
 			if len(s.Location) > depth {
@@ -100,7 +102,7 @@ func TestDeepStacksAreWhole(t *testing.T) {
 			}
 		}
 		return seen["deep-s-0"] >= 2 && seen["deep-b-0"] >= 20
-	}, target.pid)
+	}, program.pid)
 	for _, thread := range []string{"deep-s-0", "deep-b-0"} {
 		firstWhole, lastCut := int64(math.MaxInt64), int64(0)
 		for _, s := range r.Sample {
@@ -134,9 +136,9 @@ func TestDeepStacksAreWhole(t *testing.T) {
 }
 
 func TestCPUTimeOfThreadsThatMayNotBeStoppedIsInNoFunction(t *testing.T) {
-	target := start(t, "bursts", "1")
-	enough := func(s *Sampler) bool { return s.Progress().Failed > 300 }
-	r := run(t, Options{MaxPause: 1, Freq: 999}, enough, nil, target.pid)
+	program := start(t, "bursts", "1")
+	enough := func(s *Sampler) bool { return s.Progress().Tracer.Failed > 300 }
+	r := run(t, target.SamplingOptions{MaxPause: 1, Freq: 999}, enough, nil, program.pid)
 	notObserved, functions := int64(0), int64(0)
 	for _, s := range r.Sample {
 		if frames := stack(s); len(frames) == 1 && frames[0] == attribute.NotObserved {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 )
 
 // On the thread's own CPU the tracer would find it asleep only. The thread computes for a quarter of the time.
@@ -29,18 +30,18 @@ func TestAThreadThatOutranksTheTracerIsFoundRunning(t *testing.T) {
 	}
 	cmd := exec.Command(exe, "3000", "9000")
 	_, says := testtargets.Talk(t, cmd)
-	target := &running{pid: cmd.Process.Pid, lines: bufio.NewScanner(says)}
-	target.expect(t, "ready")
+	program := &running{pid: cmd.Process.Pid, lines: bufio.NewScanner(says)}
+	program.expect(t, "ready")
 	fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 50}
-	if err := unix.SchedSetAttr(target.pid, &fifo, 0); err != nil {
+	if err := unix.SchedSetAttr(program.pid, &fifo, 0); err != nil {
 		testtargets.NeedRoot(t, "give the target a real-time priority")
 		testtargets.Need(t, false, "real-time priorities", "a control group with real-time bandwidth (cgroups(7))")
 	}
-	if err := unix.SchedSetaffinity(target.pid, &one); err != nil {
+	if err := unix.SchedSetaffinity(program.pid, &one); err != nil {
 		t.Fatal(err)
 	}
-	recordUntil(t, Options{}, func(r *recorded) bool {
+	recordUntil(t, target.SamplingOptions{}, func(r *recorded) bool {
 		running := r.count(func(s *pprof.Sample) bool { return in("burn")(s) && label(s, "state") == "running" })
 		return running >= 20
-	}, target.pid)
+	}, program.pid)
 }

@@ -22,7 +22,7 @@ import (
 
 // Sampler samples processes into a recording.
 type Sampler struct {
-	opts       Options
+	opts       target.SamplingOptions
 	builder    *profile.Builder
 	images     *loadedcode.ImageCache
 	control    *tracer.Control
@@ -44,7 +44,8 @@ type Sampler struct {
 const minArriving = 1024
 
 // New prepares sampling of procs, which the Sampler closes.
-func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*loadedcode.Process) *Sampler {
+func New(o target.SamplingOptions, b *profile.Builder, images *loadedcode.ImageCache,
+	procs []*loadedcode.Process) *Sampler {
 	o.WatchWithin = cmp.Or(o.WatchWithin, watchWithin)
 	if len(o.Sinks) == 0 {
 		o.WatchEvery = 0

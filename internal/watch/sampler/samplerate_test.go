@@ -44,7 +44,7 @@ type alternatingRun struct {
 	n    int
 }
 
-func (s *alternating) Start(r *target.SharedState, h target.EngineHost, o *target.Options) target.Engine {
+func (s *alternating) Start(r *target.SharedState, h target.EngineHost, o *target.SamplingOptions) target.Engine {
 	return &alternatingRun{Engine: s.Source.Start(r, h, o), of: s}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/statistics"
+	"prywalk/internal/watch/target"
 )
 
 // The program's phases have equal CPU time. Ticks and births are independent, so what a sample shows is drawn with
@@ -31,7 +32,7 @@ func TestStatisticalSharesOfThreadsThatLiveShortly(t *testing.T) {
 			sum, worth := 0.0, 0.0
 			gotStacks := func(s *Sampler) { await(t, "stacks", func() bool { return s.Progress().Stacks >= c.stacks }) }
 			for n := 0; worth < c.worth && n < maxRecordings; n++ {
-				r := record(t, Options{}, 4*time.Second, gotStacks, cmd.Process.Pid)
+				r := record(t, target.SamplingOptions{}, 4*time.Second, gotStacks, cmd.Process.Pid)
 				if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 					t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 )
 
 // As OCaml 5 calls C: tables lead from the first stack to a place on another one that is never the same. Without the
@@ -19,8 +20,8 @@ func TestTheStackToWhichTablesLeadIsCopied(t *testing.T) {
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	var c copies
-	enough := func(s *Sampler) bool { return s.Progress().Stops >= 1000 }
-	run(t, Options{Freq: 499, MaxDepth: -1, Walked: c.watch}, enough, nil, cmd.Process.Pid)
+	enough := func(s *Sampler) bool { return s.Progress().Tracer.Stops >= 1000 }
+	run(t, target.SamplingOptions{Freq: 499, MaxDepth: -1, Walked: c.watch}, enough, nil, cmd.Process.Pid)
 	if part := float64(c.cut) / float64(len(c.sizes)); part > 0.01 || c.at(0.99) > 384<<10 {
 		t.Errorf("%d of %d walks lacked something; copies of %d bytes, p99 %d", c.cut, len(c.sizes), c.at(0.5), c.at(0.99))
 	}

@@ -34,13 +34,13 @@ func (s *Sampler) PossibleDeadlocks() []int { return s.aggregator.Suspects() }
 
 // Progress is the progress of a run.
 type Progress struct {
-	tracer.Progress
+	Tracer           tracer.Progress
 	Stacks, Complete int64
 }
 
 // Progress is safe for concurrent use.
 func (s *Sampler) Progress() Progress {
-	p := Progress{Progress: s.control.Progress()}
+	p := Progress{Tracer: s.control.Progress()}
 	p.Stacks, p.Complete = s.aggregator.Stacks()
 	return p
 }

@@ -10,16 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/watch/target"
 )
 
 func TestSubsetSamplesSoManyThreadsATick(t *testing.T) {
 	const threads, most = 12, 3
-	target := start(t, "burners", "12")
-	r := record(t, Options{Freq: 199, Subset: most}, 0, func(s *Sampler) {
+	program := start(t, "burners", "12")
+	r := record(t, target.SamplingOptions{Freq: 199, Subset: most}, 0, func(s *Sampler) {
 		// The chance that a thread is in none of 200 draws is below 10⁻²².
-		await(t, "200 ticks", func() bool { return s.Progress().Ticks >= 200 })
+		await(t, "200 ticks", func() bool { return s.Progress().Tracer.Ticks >= 200 })
 		stopped(t, s, 60)
-	}, target.pid)
+	}, program.pid)
 	if n := r.Ticks*most + r.ThreadsMax; r.Attempted > n || r.Attempted == 0 {
 		t.Errorf("%d observations in %d ticks", r.Attempted, r.Ticks)
 	}
@@ -43,13 +44,13 @@ func TestSubsetSamplesSoManyThreadsATick(t *testing.T) {
 
 func TestTimeBeforeTheFirstSampleIsAttributed(t *testing.T) {
 	burners := regexp.MustCompile("^burner-")
-	for _, o := range []Options{{Subset: 1}, {Subset: 1, Threads: burners}, {MaxOverhead: 1e-9},
+	for _, o := range []target.SamplingOptions{{Subset: 1}, {Subset: 1, Threads: burners}, {MaxOverhead: 1e-9},
 		{MaxOverhead: 1e-9, Threads: burners}} {
 		testTimeBeforeTheFirstSample(t, o)
 	}
 }
 
-func testTimeBeforeTheFirstSample(t *testing.T, o Options) {
+func testTimeBeforeTheFirstSample(t *testing.T, o target.SamplingOptions) {
 	t.Helper()
 	target := start(t, "burners", "8")
 	var first, last uint64
@@ -59,11 +60,11 @@ func testTimeBeforeTheFirstSample(t *testing.T, o Options) {
 			t.Error(err)
 			return true
 		}
-		if s.Progress().Ticks > 0 && first == 0 {
+		if s.Progress().Tracer.Ticks > 0 && first == 0 {
 			first = cpu
 		}
 		last = cpu
-		return s.Progress().Ticks >= 20 || s.Progress().WithheldTicks >= 2
+		return s.Progress().Tracer.Ticks >= 20 || s.Progress().Tracer.WithheldTicks >= 2
 	}, nil, target.pid)
 	target.signal(t, unix.SIGKILL)
 	if profiled := r.ProfiledCPU * 1e9; profiled < float64(last-first) {

@@ -21,6 +21,7 @@ import (
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 )
 
 type running struct {
@@ -86,33 +87,34 @@ func await(t testing.TB, what string, holds func() bool) {
 
 func stopped(t testing.TB, s *Sampler, n int64) {
 	t.Helper()
-	await(t, "running threads are observed", func() bool { return s.Progress().Stops >= n })
+	await(t, "running threads are observed", func() bool { return s.Progress().Tracer.Stops >= n })
 }
 
 // record samples for d, or until the processes end, until during returned and a tenth of the ticks are done.
-func record(t testing.TB, o Options, d time.Duration, during func(*Sampler), pids ...int) *recorded {
+func record(t testing.TB, o target.SamplingOptions, d time.Duration, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
 	begun, ticks := time.Now(), int64(0)
 	if o.MaxOverhead == 0 {
 		ticks = int64(d.Seconds() * freqOf(&o) / 10)
 	}
-	enough := func(s *Sampler) bool { return time.Since(begun) >= d && s.Progress().Ticks >= ticks }
+	enough := func(s *Sampler) bool { return time.Since(begun) >= d && s.Progress().Tracer.Ticks >= ticks }
 	return run(t, o, enough, during, pids...)
 }
 
-func freqOf(o *Options) float64 {
+func freqOf(o *target.SamplingOptions) float64 {
 	if o.Freq == 0 {
 		return 99
 	}
 	return o.Freq
 }
 
-func recordUntil(t testing.TB, o Options, enough func(*recorded) bool, pids ...int) *recorded {
+func recordUntil(t testing.TB, o target.SamplingOptions, enough func(*recorded) bool, pids ...int) *recorded {
 	t.Helper()
 	return recordDuring(t, o, enough, nil, pids...)
 }
 
-func recordDuring(t testing.TB, o Options, enough func(*recorded) bool, during func(*Sampler), pids ...int) *recorded {
+func recordDuring(t testing.TB, o target.SamplingOptions, enough func(*recorded) bool, during func(*Sampler),
+	pids ...int) *recorded {
 	t.Helper()
 	begun := time.Now()
 	n := names{symbols.NewNamer()}
@@ -121,7 +123,7 @@ func recordDuring(t testing.TB, o Options, enough func(*recorded) bool, during f
 		s.CheckpointNow()
 		g := s.Progress()
 		r := &recorded{begun: begun, Profile: written(t, s.builder, n)}
-		r.Ticks, r.Stops, r.Seconds = g.Ticks, g.Stops, time.Since(begun).Seconds()
+		r.Ticks, r.Stops, r.Seconds = g.Tracer.Ticks, g.Tracer.Stops, time.Since(begun).Seconds()
 		return enough(r)
 	}, during, pids...)
 }
@@ -138,18 +140,20 @@ func opened(t testing.TB, images *loadedcode.ImageCache, pids []int) (procs []*l
 	return procs
 }
 
-func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampler), pids ...int) *recorded {
+func run(t testing.TB, o target.SamplingOptions, enough func(*Sampler) bool, during func(*Sampler),
+	pids ...int) *recorded {
 	t.Helper()
 	return runInto(t, builderOf(&o), o, enough, during, pids...)
 }
 
-func periodOf(o *Options) time.Duration { return time.Duration(1e9 / freqOf(o)) }
+func periodOf(o *target.SamplingOptions) time.Duration { return time.Duration(1e9 / freqOf(o)) }
 
-func builderOf(o *Options) *profile.Builder {
+func builderOf(o *target.SamplingOptions) *profile.Builder {
 	return profile.NewBuilder(profile.Meta{Start: time.Now(), Period: periodOf(o)})
 }
 
-func runInto(t testing.TB, b *profile.Builder, o Options, enough func(*Sampler) bool, during func(*Sampler),
+func runInto(t testing.TB, b *profile.Builder, o target.SamplingOptions, enough func(*Sampler) bool,
+	during func(*Sampler),
 	pids ...int) *recorded {
 	t.Helper()
 	o.Freq = freqOf(&o)

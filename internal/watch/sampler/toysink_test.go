@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/code/symbols"
 	"prywalk/internal/store/profile"
+	"prywalk/internal/watch/target"
 )
 
 // toySink is a sink in one file: CPU time in folded lines, named while it is recorded.
@@ -41,17 +42,17 @@ func fold(out map[string]int64, functions []string, cpu int64) {
 }
 
 func TestSeveralSinksGetWhatTheRecordingGets(t *testing.T) {
-	target := start(t, "burners", "2")
+	program := start(t, "burners", "2")
 	n := names{symbols.NewNamer()}
 	defer n.Close()
-	o := Options{Freq: 199, WatchEvery: 20 * time.Millisecond}
+	o := target.SamplingOptions{Freq: 199, WatchEvery: 20 * time.Millisecond}
 	b := builderOf(&o)
 	toy, other := &toySink{profile.NewNames(b, nil), n, map[string]int64{}, nil}, &watched{}
 	o.Sinks = []profile.Sink{toy, other}
 	r := runInto(t, b, o, func(s *Sampler) bool {
 		refreshes, _ := other.told(0)
-		return s.Progress().Stops >= 20 && refreshes > 0
-	}, nil, target.pid)
+		return s.Progress().Tracer.Stops >= 20 && refreshes > 0
+	}, nil, program.pid)
 	want := map[string]int64{}
 	var cpu int64
 	for _, s := range r.Sample {

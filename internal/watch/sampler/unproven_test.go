@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 )
 
 func TestSleeperWithAnUnprovenRegisterIsStoppedOnceInARecording(t *testing.T) {
@@ -20,12 +21,12 @@ func TestSleeperWithAnUnprovenRegisterIsStoppedOnceInARecording(t *testing.T) {
 	}
 	for _, c := range []struct {
 		call, shape string
-		opts        Options
+		opts        target.SamplingOptions
 		stopped     int64
 	}{
-		{"nanosleep", "recursive", Options{}, 1},
-		{"nanosleep", "recursive", Options{ReadOnly: true}, 0},
-		{"nanosleep", "plain", Options{}, 0}, // the stack itself proves it
+		{"nanosleep", "recursive", target.SamplingOptions{}, 1},
+		{"nanosleep", "recursive", target.SamplingOptions{ReadOnly: true}, 0},
+		{"nanosleep", "plain", target.SamplingOptions{}, 0}, // the stack itself proves it
 	} {
 		cmd := exec.Command(exe, c.call, c.shape)
 		in, err := cmd.StdinPipe()
@@ -44,7 +45,7 @@ func TestSleeperWithAnUnprovenRegisterIsStoppedOnceInARecording(t *testing.T) {
 		r := record(t, c.opts, 0, func(s *Sampler) {
 			await(t, "the sleeper is observed at ten ticks", func() bool {
 				p := s.Progress()
-				return p.Ticks >= 10 && p.Observations >= 3 // then it is backed off
+				return p.Tracer.Ticks >= 10 && p.Tracer.Observations >= 3 // then it is backed off
 			})
 		}, cmd.Process.Pid)
 		if r.Stops != c.stopped || r.Unchanged == 0 {

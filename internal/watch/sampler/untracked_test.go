@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/testtargets/statistics"
 	"prywalk/internal/watch/perfengine"
 	"prywalk/internal/watch/perfevents"
+	"prywalk/internal/watch/target"
 )
 
 const (
@@ -31,7 +32,7 @@ func recordPrograms(t *testing.T) *recorded {
 	o := sampling(t, samplesOften)
 	events(&o).Close()
 	var err error
-	source(&o).Events, err = perfevents.Open(perfevents.Options{Freq: samplesOften, Programs: true})
+	source(&o).Events, err = perfevents.Open(perfevents.ReaderOptions{Freq: samplesOften, Programs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestStatisticalTimeOfCommandsWithoutAFunction(t *testing.T) {
 
 func TestCommandsOfAScriptHaveStacksWhereOnlyUserSpaceIsSampled(t *testing.T) {
 	exe := testtargets.NeedProgram(t, "bash")
-	r, err := perfevents.OpenPerThread(perfevents.Options{Freq: samplesOften, Programs: true})
+	r, err := perfevents.OpenPerThread(perfevents.ReaderOptions{Freq: samplesOften, Programs: true})
 	needEvents(t, err)
 	defer r.Close()
 	runtime.LockOSThread() // the thread that forks
@@ -85,7 +86,7 @@ func TestCommandsOfAScriptHaveStacksWhereOnlyUserSpaceIsSampled(t *testing.T) {
 	if !r.SampleCommand(unix.Gettid()) {
 		t.Fatal("the kernel refuses samples of a command")
 	}
-	o := Options{Freq: samplesOften, Children: true, Engine: &perfengine.Source{Events: r}}
+	o := target.SamplingOptions{Freq: samplesOften, Children: true, Engine: &perfengine.Source{Events: r}}
 	want, got := recordUntilDoneWith(t, exec.Command(exe, "-c", listAndSort), o)
 	checkKernelsCPU(t, got, want)
 	if d := got.TargetCPU - got.ProfiledCPU; d < -1e-6 || d > 1e-6 {

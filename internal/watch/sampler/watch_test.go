@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prywalk/internal/store/profile"
+	"prywalk/internal/watch/target"
 )
 
 type watched struct {
@@ -46,16 +47,16 @@ func (w *watched) told(long time.Duration) (refreshes, threads int) {
 }
 
 func TestSleepersAreWatchedWhileTheySleep(t *testing.T) {
-	target := start(t, "sleepers", "30")
-	allAsleep(t, target.pid)
+	program := start(t, "sleepers", "30")
+	allAsleep(t, program.pid)
 	w := &watched{}
-	o := Options{Sinks: []profile.Sink{w}, WatchEvery: 20 * time.Millisecond}
+	o := target.SamplingOptions{Sinks: []profile.Sink{w}, WatchEvery: 20 * time.Millisecond}
 	r := record(t, o, 100*time.Millisecond, func(*Sampler) {
 		await(t, "five refreshes, and 31 threads that have slept for 200 ms", func() bool {
 			n, long := w.told(200 * time.Millisecond)
 			return n >= 5 && long == 31
 		})
-	}, target.pid)
+	}, program.pid)
 	if len(r.Sample) > 2*31 {
 		t.Errorf("%d intervals", len(r.Sample))
 	}

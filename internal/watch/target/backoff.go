@@ -33,12 +33,12 @@ import (
 // Backoffs decides which sleepers are backed off. The calls of a tick:
 //
 //	BeginTick, WakeDue
-//	for each thread that is observed: NoteUnchanged, or NoteChanged (also if that fails)
-//	NoteObservation     after NoteChanged, once a sample is taken or the clocks are read; a stop may end in a later tick
+//	for each thread that is observed: RecordUnchanged, or RecordChanged (also if that fails)
+//	RecordObservation     after RecordChanged, once a sample is taken or the clocks are read; a stop may end later
 //	SearchDue, …        see there
 //	BeginBackoffs       for each process
 //
-// NoteObservation charges the CPU time since the last one to the back-off that NoteChanged has ended.
+// RecordObservation charges the CPU time since the last one to the back-off that RecordChanged has ended.
 type Backoffs struct {
 	sleepers sleepers
 	rng      *rand.Rand
@@ -93,8 +93,8 @@ func (p *Backoffs) Wake(th *Thread) {
 	}
 }
 
-// NoteUnchanged records that a thread has not run since its last observation.
-func (p *Backoffs) NoteUnchanged(th *Thread) (unobservedTicks int64) {
+// RecordUnchanged records that a thread has not run since its last observation.
+func (p *Backoffs) RecordUnchanged(th *Thread) (unobservedTicks int64) {
 	b := &th.backoff
 	unobservedTicks = th.endBackoff(p.tick)
 	th.Unchanged.Ticks += unobservedTicks + 1
@@ -105,14 +105,14 @@ func (p *Backoffs) NoteUnchanged(th *Thread) (unobservedTicks int64) {
 		b.observedAt, b.clockAtObservation = p.now, th.Proc.Backoff.clock.Now
 	}
 	if b.isFrequentWaker {
-		p.noteFrequentWaker(th, b.asleep && th.Observed.IsKernelSampled() && p.now-b.unchangedSince < rareWakerAfter)
+		p.setFrequentWaker(th, b.asleep && th.Observed.IsKernelSampled() && p.now-b.unchangedSince < rareWakerAfter)
 		p.backOffFrequentWaker(th)
 	}
 	return unobservedTicks
 }
 
-// NoteChanged records that a thread has run, or could not be observed: it is due from now on.
-func (p *Backoffs) NoteChanged(th *Thread) (unobservedTicks int64) {
+// RecordChanged records that a thread has run, or could not be observed: it is due from now on.
+func (p *Backoffs) RecordChanged(th *Thread) (unobservedTicks int64) {
 	b := &th.backoff
 	unobservedTicks = th.endBackoff(p.tick)
 	b.hasRun = b.observedOnce
@@ -131,8 +131,8 @@ func (th *Thread) endBackoff(tick int64) int64 {
 	return max(n, 0)
 }
 
-// NoteObservation records an observation. created: the thread's clock began at zero within the recording.
-func (p *Backoffs) NoteObservation(th *Thread, asleep, created bool, s procmem.SchedStat) {
+// RecordObservation records an observation. created: the thread's clock began at zero within the recording.
+func (p *Backoffs) RecordObservation(th *Thread, asleep, created bool, s procmem.SchedStat) {
 	b := &th.backoff
 	b.asleep = asleep
 	if s.Runs == 0 { // unknown
@@ -140,7 +140,7 @@ func (p *Backoffs) NoteObservation(th *Thread, asleep, created bool, s procmem.S
 	}
 	used := int64(s.CPU)
 	again := b.isFrequentWaker || b.cpuKnown && used != b.cpuAtObservation
-	p.noteFrequentWaker(th, asleep && again && th.Observed.IsKernelSampled())
+	p.setFrequentWaker(th, asleep && again && th.Observed.IsKernelSampled())
 	p.backOffFrequentWaker(th)
 	if b.cpuKnown || created {
 		th.Proc.Backoff.explainedCPU += used - b.cpuAtObservation
@@ -196,7 +196,7 @@ func (p *Backoffs) AllObserved(proc *ProcessBackoff) {
 // Forget removes an ended thread.
 func (p *Backoffs) Forget(th *Thread) (unobservedTicks int64) {
 	th.Gone = true
-	p.noteFrequentWaker(th, false)
+	p.setFrequentWaker(th, false)
 	if th.backoff.place != 0 {
 		p.sleepers.remove(th)
 		th.Proc.Backoff.backedOff--
@@ -213,7 +213,7 @@ const (
 	rareWakerAfter          = 1e9 // a sleep after which it is as any other, ns
 )
 
-func (p *Backoffs) noteFrequentWaker(th *Thread, often bool) {
+func (p *Backoffs) setFrequentWaker(th *Thread, often bool) {
 	if th.backoff.isFrequentWaker == often {
 		return
 	}

@@ -34,8 +34,8 @@ import (
 //
 // A running thread is stopped unless the engine has called [Thread.ExemptFromStops]. Samples of a tracked thread go to
 // [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]. FoundRunning passes the thread's clocks
-// to Backoff.NoteObservation. At and Sched of a tracked thread's samples are placed between two readings of its clocks
-// ([sample.Reading.Between]), in order of time, none before [EngineHost].GapEnd. A run has one engine.
+// to Backoff.RecordObservation. At and Sched of a tracked thread's samples are placed between two readings of its
+// clocks ([sample.Reading.Between]), in order of time, none before [EngineHost].GapEnd. A run has one engine.
 //
 // To add an engine, read the source of samples in a package of its own (as perfevents); make raw samples of it
 // (sampled.go of package observe); implement [Engine] (as perfengine); choose it for a process, and leave it where too
@@ -49,7 +49,7 @@ import (
 
 // EngineSource makes an engine, and holds what it needs before and after the recording.
 type EngineSource interface {
-	Start(*SharedState, EngineHost, *Options) Engine
+	Start(*SharedState, EngineHost, *SamplingOptions) Engine
 	// Period returns the CPU time between two observations of a thread, ns; 0 if it observes none.
 	Period() int64
 	// FromStart reports whether each thread is observed from its first instruction on.
@@ -98,8 +98,8 @@ type EngineEnder interface {
 
 // EngineHost is the tracer.
 type EngineHost interface {
-	// NoteObservation: all running threads are observed, so that no gap begins.
-	NoteObservation(now int64)
+	// RecordObservation: all running threads are observed, so that no gap begins.
+	RecordObservation(now int64)
 	// GapEnd returns the end of the last gap, CLOCK_MONOTONIC ns.
 	GapEnd() int64
 	ReadClocks(now int64)

@@ -54,8 +54,8 @@ func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	observed := func(asleep bool, cpu uint64) {
 		at += 10e6
 		c.BeginTick(1, at, 10e6)
-		c.NoteChanged(th)
-		c.NoteObservation(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
+		c.RecordChanged(th)
+		c.RecordObservation(th, asleep, false, procmem.SchedStat{CPU: cpu, Runs: 1})
 	}
 	want := func(n int, why string) {
 		t.Helper()
@@ -79,7 +79,7 @@ func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	want(1, "it ran")
 	at += rareWakerAfter
 	c.BeginTick(2, at, 10e6)
-	c.NoteUnchanged(th)
+	c.RecordUnchanged(th)
 	want(0, "it has slept for long")
 	observed(true, 10)
 	c.Forget(th)

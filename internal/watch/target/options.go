@@ -14,7 +14,7 @@ import (
 )
 
 // Options select what is sampled, and how.
-type Options struct {
+type SamplingOptions struct {
 	// Freq is in ticks per second, MinFreq to MaxFreq.
 	Freq float64
 	// MaxDepth limits a stack's frames; 0 means frames.DefaultMaxDepth.

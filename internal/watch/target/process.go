@@ -204,8 +204,8 @@ func (p *Process) ReadClock(alive bool) {
 	}
 }
 
-// NoteEndedThread notes the end of a thread whose clocks counted from zero: the report of its CPU time is due.
-func (p *Process) NoteEndedThread() { p.EndedReport.Pending = true }
+// RequestEndedReport is for the end of a thread whose clocks counted from zero: the report of its CPU time is due.
+func (p *Process) RequestEndedReport() { p.EndedReport.Pending = true }
 
 // HasThreads reports whether the kernel lists a thread.
 func (p *Process) HasThreads() bool {

@@ -15,7 +15,7 @@ import (
 // SampleLack is what a process's kernel samples lack: they have registers and one piece of one stack.
 type SampleLack int64
 
-// By rank: NoteLack keeps the higher one. From LacksSamples on, samples are not used even if the user chose them.
+// By rank: RaiseLack keeps the higher one. From LacksSamples on, samples are not used even if the user chose them.
 const (
 	LacksNothing     SampleLack = iota
 	LacksStacks                 // other stacks on which a walk continues (observe.NewTaskStacks)
@@ -46,8 +46,8 @@ func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 // SampleLack returns the lack known so far.
 func (p *Process) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
-// NoteLack records a lack; the highest one remains. Safe for concurrent use.
-func (p *Process) NoteLack(lack SampleLack) { raise(&p.lack, int64(lack)) }
+// RaiseLack records a lack; the highest one remains. Safe for concurrent use.
+func (p *Process) RaiseLack(lack SampleLack) { raise(&p.lack, int64(lack)) }
 
 // ExpectedLack returns the lack by the present code.
 func ExpectedLack(t *loadedcode.Process) SampleLack {

@@ -10,7 +10,7 @@ func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 		{LacksOuterFrames, LacksOuterFrames}, {LacksStacks, LacksOuterFrames}, {LacksFrames, LacksFrames},
 		{LacksSamples, LacksFrames},
 	} {
-		if p.NoteLack(c.reported); p.SampleLack() != c.want {
+		if p.RaiseLack(c.reported); p.SampleLack() != c.want {
 			t.Errorf("reported %d: %d, want %d", c.reported, p.SampleLack(), c.want)
 		}
 	}
@@ -49,8 +49,8 @@ func TestReasonsThatTakeStops(t *testing.T) {
 		if c.lack != LacksNothing && len(c.lack.Note(2)) < len("2 processes of") {
 			t.Errorf("%d: %q", c.lack, c.lack.Note(2))
 		}
-		p.NoteLack(c.lack)
-		if p.NoteLack(rows[max(i-1, 0)].lack); p.SampleLack() != c.lack {
+		p.RaiseLack(c.lack)
+		if p.RaiseLack(rows[max(i-1, 0)].lack); p.SampleLack() != c.lack {
 			t.Errorf("%d is noted, not the more severe %d", p.SampleLack(), c.lack)
 		}
 	}

@@ -14,13 +14,13 @@ func TestOnlyCopiesThatWaitForTheirWalksKeepTicksAway(t *testing.T) {
 	onTicks(t, observe.ModeAuto, func(tick func(), c *Tracer) {
 		tick()
 		makesTick := func() bool {
-			before, now := c.Tick.Number, procmem.Now()
+			before, now := c.shared.Tick.Number, procmem.Now()
 			c.makeTick(now, now+5e6)
-			return c.Tick.Number != before
+			return c.shared.Tick.Number != before
 		}
 		var kept []*observe.RawSample // of threads whose clocks only a tick reads
-		for stack := make([]byte, 1<<20); c.Pool.BytesInUse() <= MaxBacklog; {
-			kept = append(kept, c.Observer.FromKernelSample(&perfevents.Record{Stack: stack}))
+		for stack := make([]byte, 1<<20); c.shared.Pool.BytesInUse() <= MaxBacklog; {
+			kept = append(kept, c.shared.Observer.FromKernelSample(&perfevents.Record{Stack: stack}))
 		}
 		if !makesTick() {
 			t.Error("copies that wait for a tick keep it away")
@@ -32,7 +32,7 @@ func TestOnlyCopiesThatWaitForTheirWalksKeepTicksAway(t *testing.T) {
 			t.Error("a tick is made while the walks are far behind")
 		}
 		for _, raw := range kept {
-			c.Pool.Put(raw)
+			c.shared.Pool.Put(raw)
 		}
 	}, "sleepers", "1")
 }

@@ -12,10 +12,11 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
 )
 
 func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
-	o := Options{Freq: 99, MaxOverhead: 0.01, Engine: newToyRunning()}
+	o := target.SamplingOptions{Freq: 99, MaxOverhead: 0.01, Engine: newToyRunning()}
 	onTicksOf(t, o, func(_ func(), c *Tracer) {
 		c.pace.budget.addStop(1e12)
 		before := c.pace.budget.lost
@@ -23,7 +24,7 @@ func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 		if c.makeTick(now, next); c.pace.budget.withheld != 1 {
 			t.Fatalf("%d ticks were withheld", c.pace.budget.withheld)
 		}
-		c.EngineSamples += 100
+		c.shared.EngineSamples += 100
 		c.scheduleTick()
 		if got := c.pace.budget.lost - before; got != 100*SampleCost {
 			t.Errorf("%v ns were charged for 100 samples", got)
@@ -34,10 +35,10 @@ func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
 	for _, limit := range []float64{0, 0.5} {
 		var c *Tracer
-		o := Options{Freq: 99, MaxOverhead: limit, Engine: newToyRunning()}
+		o := target.SamplingOptions{Freq: 99, MaxOverhead: limit, Engine: newToyRunning()}
 		onTicksOf(t, o, func(_ func(), made *Tracer) {
 			c = made
-			c.EngineSamples += 100
+			c.shared.EngineSamples += 100
 		}, "sleepers", "1")
 		if got := c.pace.budget.lost; got < 100*SampleCost {
 			t.Errorf("limit %v: %v ns were charged for 100 samples", limit, got)
@@ -48,7 +49,7 @@ func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
 func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 	const threads = 40
 	for limit, first := range map[float64]int64{0: threads, 1e-9: 8} {
-		o := Options{Freq: 99, MaxOverhead: limit, Mode: observe.ModeAlwaysRead}
+		o := target.SamplingOptions{Freq: 99, MaxOverhead: limit, Mode: observe.ModeAlwaysRead}
 		onTicksOf(t, o, func(_ func(), c *Tracer) {
 			now, next := c.scheduleTick()
 			c.makeTick(now, next)
@@ -68,7 +69,7 @@ func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 }
 
 func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
-	onTicksOf(t, Options{Freq: 99, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
+	onTicksOf(t, target.SamplingOptions{Freq: 99, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
 		tick()
 		c.stops.finishUntil(procmem.Now() + int64(testtargets.Patience))
 		c.pace.budget.addStop(1e12)
@@ -82,8 +83,8 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 		now, next := c.scheduleTick()
 		c.makeTick(now, next)
 		ends := 0
-		for len(c.Queue.Batches()) > 0 {
-			for _, e := range <-c.Queue.Batches() {
+		for len(c.shared.Queue.Batches()) > 0 {
+			for _, e := range <-c.shared.Queue.Batches() {
 				if ended, ok := e.What.(*attribute.ProcessEnded); ok {
 					ends++
 					if ended.At != now {

@@ -70,12 +70,12 @@ func TestCollectionDoesNotWaitForTheEndOfASleep(t *testing.T) {
 			sleepUntil(ctx, ctl, until)
 		},
 		"of the controller": func(_ context.Context, _ *Tracer, ctl *ptrace.Controller, until int64) {
-			ctl.SleepUntil(ptrace.Moment(until))
+			ctl.Sleeper.SleepUntil(ptrace.Moment(until))
 		},
 		"pinned naps": func(ctx context.Context, c *Tracer, _ *ptrace.Controller, until int64) {
 			ptrace.Pin()
 			for ctx.Err() == nil && procmem.Now() < until {
-				c.Observer.Preemption().Nap(procmem.Now() + 1e6)
+				c.shared.Observer.Preemption().Nap(procmem.Now() + 1e6)
 			}
 			ptrace.Unpin()
 		},
@@ -87,9 +87,9 @@ func TestCollectionDoesNotWaitForTheEndOfASleep(t *testing.T) {
 			procmem.OnOSThread(func() {
 				ctl := ptrace.NewController(ptrace.Options{NoGC: true})
 				defer ctl.Close()
-				c := newTracer(Options{Freq: 99})
-				c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
-				defer c.Observer.Close()
+				c := newTracer(target.SamplingOptions{Freq: 99})
+				c.shared.Observer = observe.New(ctl, c.shared.Pool, observe.ModeAuto)
+				defer c.shared.Observer.Close()
 				done, tid := make(chan struct{}), unix.Gettid()
 				go func() {
 					for stateOf(tid) != "S" {
@@ -122,9 +122,9 @@ func TestCollectionThatBeginsAtAnyPointOfATickEnds(t *testing.T) {
 			procmem.OnOSThread(func() {
 				ctl := ptrace.NewController(ptrace.Options{NoGC: true})
 				defer ctl.Close()
-				c := newTracer(Options{Freq: 99, Engine: e})
-				c.Observer = observe.New(ctl, c.Pool, observe.ModeAlwaysStop)
-				defer c.Observer.Close()
+				c := newTracer(target.SamplingOptions{Freq: 99, Engine: e})
+				c.shared.Observer = observe.New(ctl, c.shared.Pool, observe.ModeAlwaysStop)
+				defer c.shared.Observer.Close()
 				c.tracked.trackProcess(p)
 				defer func() { c.observeLast(procmem.Now()) }()
 				for end := procmem.Now() + int64(attendWithin); e.done == nil || !isOver(e.done); {
@@ -136,8 +136,8 @@ func TestCollectionThatBeginsAtAnyPointOfATickEnds(t *testing.T) {
 						return
 					}
 					sleepUntil(t.Context(), ctl, next)
-					for len(c.Queue.Batches()) > 0 {
-						c.Queue.Put(<-c.Queue.Batches())
+					for len(c.shared.Queue.Batches()) > 0 {
+						c.shared.Queue.Put(<-c.shared.Queue.Batches())
 					}
 				}
 			})
@@ -152,7 +152,7 @@ type collectingEngine struct {
 	done <-chan struct{}
 }
 
-func (e *collectingEngine) Start(*target.SharedState, target.EngineHost, *target.Options) target.Engine {
+func (e *collectingEngine) Start(*target.SharedState, target.EngineHost, *target.SamplingOptions) target.Engine {
 	return e
 }
 

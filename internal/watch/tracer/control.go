@@ -88,7 +88,7 @@ func (c *Control) publish(p *Progress) {
 type requests struct {
 	open    *target.Requests
 	out     *target.Outbox
-	opts    *Options
+	opts    *target.SamplingOptions
 	tracked *tracked
 	backlog *backlog
 	// CLOCK_MONOTONIC ns

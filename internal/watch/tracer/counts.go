@@ -17,14 +17,14 @@ type counts struct {
 	leftToLaterTick                             int64
 	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run, or had run
 	failed                                      [errs.NumReasons]int64
-	stopCounts
+	stops                                       stopCounts
 }
 
-func (c *counts) noteBegin() { c.attempted++ }
+func (c *counts) countAttempt() { c.attempted++ }
 
-func (c *counts) noteNotAdmitted() { c.leftToLaterTick++ }
+func (c *counts) countNotAdmitted() { c.leftToLaterTick++ }
 
-func (c *counts) notePostponed() {
+func (c *counts) countPostponed() {
 	c.attempted--
 	c.leftToLaterTick++
 }
@@ -32,22 +32,22 @@ func (c *counts) notePostponed() {
 // withdraw is for an observation that is left to an engine or to a second attempt.
 func (c *counts) withdraw() { c.attempted-- }
 
-func (c *counts) noteUnchanged(inferred int64) {
+func (c *counts) countUnchanged(inferred int64) {
 	c.unchanged++
 	c.inferred += inferred
 }
 
-func (c *counts) noteRan(ticks int64) { c.ranInBackoff += ticks }
+func (c *counts) countRan(ticks int64) { c.ranInBackoff += ticks }
 
-func (c *counts) noteFailure(r errs.Reason) { c.failed[r]++ }
+func (c *counts) countFailure(r errs.Reason) { c.failed[r]++ }
 
-func (c *counts) noteSample(t *observe.Thread, s *observe.RawSample) {
+func (c *counts) countSample(t *observe.Thread, s *observe.RawSample) {
 	if s.How != observe.ByStop {
 		c.byPassiveRead++
 		return
 	}
 	c.byStop++
-	c.noteStop(t, s)
+	c.stops.countStop(t, s)
 }
 
 func (c *counts) attempts() int64 { return c.attempted }
@@ -65,7 +65,7 @@ func (c *counts) stats(s *runstats.Stats) {
 			s.Failed[errs.Reason(reason).Word()] += failed
 		}
 	}
-	c.stopCounts.stats(&s.Stopped)
+	c.stops.stats(&s.Stopped)
 }
 
 func (c *counts) progress(p *Progress) {
@@ -86,22 +86,22 @@ type stopCounts struct {
 	lateStops   runstats.LongEvents
 }
 
-func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
-	c.note(t, &s.StopRecord, s.Copied())
+func (c *stopCounts) countStop(t *observe.Thread, s *observe.RawSample) {
+	c.add(t, &s.Stop, s.Copied())
 	c.copies.Add(s.Copied())
 	if s.RanOn > observe.LongStop {
 		c.lateStops.Add(s.RanOn)
 	}
 }
 
-func (c *stopCounts) noteLostStop(t *observe.Thread, stop *observe.StopRecord) { c.note(t, stop, 0) }
+func (c *stopCounts) countLostStop(t *observe.Thread, stop *observe.StopRecord) { c.add(t, stop, 0) }
 
-func (c *stopCounts) note(t *observe.Thread, stop *observe.StopRecord, copied int64) {
+func (c *stopCounts) add(t *observe.Thread, stop *observe.StopRecord, copied int64) {
 	if stop.StopTime > c.lengths.Max {
-		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: copied}
+		c.longest = runstats.Stop{PID: t.ID.PID, TID: t.ID.TID, Copied: copied}
 	}
-	c.callEffects.add(&stop.CallEffect)
-	if stop.Restarted {
+	c.callEffects.add(&stop.Effect)
+	if stop.Effect.Repair.Restarted {
 		c.restarted++
 	}
 	c.lengths.Add(stop.StopTime)
@@ -157,10 +157,10 @@ func (c *callEffects) add(e *observe.CallEffect) {
 	if e.BrokenCall >= 0 && e.BrokenCall < maxCalls {
 		at = int(e.BrokenCall)
 	}
-	if e.Broken {
+	if e.Repair.Broken {
 		c.broken[at]++
 	}
-	if e.ReportedTwice {
+	if e.Repair.ReportedTwice {
 		c.reported[at]++
 	}
 }

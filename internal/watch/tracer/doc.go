@@ -37,8 +37,8 @@
 //	newThreads    threads that were created since the last tick
 //	selector      the threads of a tick
 //
-// All share [Options], which nothing changes, and [target.SharedState]. Only tick.go sets its tick; its Copies are
-// counted by [target.SharedState.AddSample].
+// All share [target.SamplingOptions], which nothing changes, and [target.SharedState]. Only tick.go sets its tick; its
+// Copies are counted by [target.SharedState.AddSample].
 //
 // # What a tick leaves out
 //

@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfruntime"
 	"prywalk/internal/watch/observe"
+	"prywalk/internal/watch/target"
 )
 
 func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
@@ -18,23 +19,23 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 			c.pace.subset.begin(3, 3)
 			c.selector.drawAndObserve(c.tracked.procs[0].Backoff.Due)
 		},
-		"a tick without observations": func(c *Tracer) { c.Garbage.Request(); c.makeTick(procmem.Now(), 0) },
+		"a tick without observations": func(c *Tracer) { c.shared.Garbage.Request(); c.makeTick(procmem.Now(), 0) },
 		"a tick withheld":             func(c *Tracer) { c.withheldTick(procmem.Now(), 0) },
 		"a collection": func(c *Tracer) {
 			done := make(chan struct{})
 			close(done)
-			c.Garbage.Await(done)
+			c.shared.Garbage.Await(done)
 		},
 		"a pause": func(c *Tracer) { c.stops.pause(0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			toy := newToyRunning()
-			onTicksOf(t, Options{Freq: 199, Engine: toy}, func(tick func(), c *Tracer) {
+			onTicksOf(t, target.SamplingOptions{Freq: 199, Engine: toy}, func(tick func(), c *Tracer) {
 				if name != "threads are attached" {
 					tick()
 				}
 				toy.drained = 0
-				c.Tick.Number++
+				c.shared.Tick.Number++
 				do(c)
 				if toy.drained == 0 {
 					t.Error("the engine was not called")
@@ -45,17 +46,17 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 }
 
 func TestGarbageIsCollectedWhileTicksAreWithheld(t *testing.T) {
-	onTicksOf(t, Options{Freq: 199, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
+	onTicksOf(t, target.SamplingOptions{Freq: 199, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
 		tick()
 		c.pace.chargeStop(1e15) // the budget is overdrawn for days
-		c.Garbage.Request()
+		c.shared.Garbage.Request()
 		now := procmem.Now()
 		c.makeTick(now, now+1e9)
 		c.afterTick(now)
 		if c.pace.budget.withheld != 1 {
 			t.Fatalf("%d ticks withheld, want 1", c.pace.budget.withheld)
 		}
-		if c.Garbage.Draining(now) {
+		if c.shared.Garbage.Draining(now) {
 			t.Error("the collection that was asked for has not been made")
 		}
 	}, "sleepers", "3")
@@ -63,18 +64,18 @@ func TestGarbageIsCollectedWhileTicksAreWithheld(t *testing.T) {
 
 func TestNoCollectionBeginsWhileAStopIsPending(t *testing.T) {
 	defer selfruntime.DisableAutoGC(false)()
-	onTicksOf(t, Options{Freq: 99, Mode: observe.ModeAlwaysStop}, func(tick func(), c *Tracer) {
+	onTicksOf(t, target.SamplingOptions{Freq: 99, Mode: observe.ModeAlwaysStop}, func(tick func(), c *Tracer) {
 		collected := func() bool {
-			c.Garbage.Request()
+			c.shared.Garbage.Request()
 			now := procmem.Now()
 			c.makeTick(now, now+1e6)
 			c.afterTick(now)
-			return !c.Garbage.Draining(now)
+			return !c.shared.Garbage.Draining(now)
 		}
 		for pending := false; !pending; { // a stop of a vfork parent ends by a time-out only
 			tick()
 			early := collected()
-			if pending = c.Observer.PendingStops() > 0; pending && early {
+			if pending = c.shared.Observer.Stops.PendingStops() > 0; pending && early {
 				t.Error("a collection began while a stop was pending")
 			}
 		}

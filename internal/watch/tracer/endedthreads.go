@@ -18,7 +18,7 @@ import (
 // if none moves meanwhile. Readings of the process's clock before and after the threads' bound it.
 type endedThreads struct {
 	out   *target.Outbox
-	opts  *Options
+	opts  *target.SamplingOptions
 	stops *stops
 	pass  int64 // number of the last one
 	tids  []int
@@ -115,8 +115,8 @@ func (e *endedThreads) reportDue(p *target.Process, now int64) bool {
 }
 
 // usedSoFar returns the least CPU time of ended threads, ns. Threads of which it reads no clock
-// ([endedThreads.readInLastPass]) have ended. Only a later end ([target.Process.NoteEndedThread]) makes another report
-// due.
+// ([endedThreads.readInLastPass]) have ended. Only a later end ([target.Process.RequestEndedReport]) makes another
+// report due.
 func (e *endedThreads) usedSoFar(p *target.Process) (ns int64, ok bool) {
 	p.EndedReport.Pending = false
 	whole, err := procmem.ProcessCPU(p.Target.PID)

@@ -6,7 +6,7 @@ import "prywalk/internal/watch/target"
 
 type execs struct {
 	out          *target.Outbox
-	opts         *Options
+	opts         *target.SamplingOptions
 	results      *results
 	stops        *stops
 	endedThreads *endedThreads

@@ -25,17 +25,17 @@ func execEvents(t *testing.T, execs int, args ...string) (pid int, events []targ
 	cmd := exec.Command(exe, args...)
 	says := testtargets.Ready(t, cmd)
 	pid = cmd.Process.Pid
-	onTicksOver(t, Options{Freq: 99}, pid, func(_ func(), c *Tracer) {
+	onTicksOver(t, target.SamplingOptions{Freq: 99}, pid, func(_ func(), c *Tracer) {
 		tick := func() {
 			now := procmem.Now()
 			c.tick(now, now+5e6)
-			for len(c.Queue.Batches()) > 0 {
-				b := <-c.Queue.Batches()
+			for len(c.shared.Queue.Batches()) > 0 {
+				b := <-c.shared.Queue.Batches()
 				events = append(events, b...)
 				for i := range b {
-					c.Pool.Put(b[i].RawSample)
+					c.shared.Pool.Put(b[i].RawSample)
 				}
-				c.Queue.Put(b)
+				c.shared.Queue.Put(b)
 			}
 		}
 		count := func(which func(target.Event) bool) (n int) {
@@ -137,7 +137,7 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 // The first thread listed alone after another may be the one that has called exec.
 func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "main")
-	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
+	onTicksOver(t, target.SamplingOptions{Freq: 99}, pid, func(tick func(), c *Tracer) {
 		tick()
 		p := c.tracked.procs[0]
 		first := p.FirstThread()
@@ -150,7 +150,7 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 				}
 				testtargets.Eventually(t, "the address space has ended", p.Target.Memory().Ended)
 			}
-			s := c.Pool.Get()
+			s := c.shared.Pool.Get()
 			s.How, s.Sched = observe.ByStop, first.AccountedClocks
 			s.Sched.CPU += 1e6
 			before := c.counts.leftToLaterTick

@@ -56,8 +56,8 @@ func (g *gapDetector) beginTick(now, period int64) {
 // threshold is the longest time without an observation that is no gap, ns.
 func (g *gapDetector) threshold() int64 { return max(gapTicks*g.usualDistance, minGap) }
 
-// noteObservation returns the gap that an observation ends, as [gapDetector.endGap].
-func (g *gapDetector) noteObservation(now int64) (from, length int64) {
+// recordObservation returns the gap that an observation ends, as [gapDetector.endGap].
+func (g *gapDetector) recordObservation(now int64) (from, length int64) {
 	from, length = g.endGap(now)
 	g.lastObservation = now
 	return from, length

@@ -8,7 +8,7 @@ func ticking(period int64, n int) (w gapDetector, now int64) {
 	w.begin(1e9, 0)
 	for now = 1e9; n > 0; n-- {
 		now += period
-		w.noteObservation(now)
+		w.recordObservation(now)
 		w.beginTick(now, period)
 	}
 	return w, now
@@ -37,7 +37,7 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 	last := 0
 	for i := range 100 {
 		now += 300e6
-		if _, length := w.noteObservation(now); length > 0 {
+		if _, length := w.recordObservation(now); length > 0 {
 			last = i
 		}
 		w.beginTick(now, 10e6)
@@ -54,7 +54,7 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 		now += 10e6
 		w.beginTick(now, 10e6)
 	}
-	w.noteObservation(now)
+	w.recordObservation(now)
 	if _, length := w.endGap(now + 1e9); length == 0 {
 		t.Error("a pause of a second is no gap")
 	}

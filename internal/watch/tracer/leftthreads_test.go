@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 )
 
 func TestThreadsOfTheTracersCPUAreStoppedFromAnother(t *testing.T) {
@@ -20,12 +21,12 @@ func TestThreadsOfTheTracersCPUAreStoppedFromAnother(t *testing.T) {
 	if _, known := procmem.OpenThread(pid, pid, procmem.NewFDBudget(0)).OnCPU(); !known {
 		t.Skip("needs /proc/PID/sched: Linux 6.15, or CONFIG_SCHED_DEBUG")
 	}
-	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
+	onTicksOver(t, target.SamplingOptions{Freq: 99}, pid, func(tick func(), c *Tracer) {
 		c.stops.cpus = newCPUChooser(func() {})
 		c.observations.stopOnlyOnOtherCPUs()
 		one.Set(procmem.CPU())
 		for _, th := range c.tracked.procs[0].Threads.All() {
-			if err := unix.SchedSetaffinity(th.Observed.TID, &one); err != nil {
+			if err := unix.SchedSetaffinity(th.Observed.ID.TID, &one); err != nil {
 				t.Error(err)
 				return
 			}

@@ -15,15 +15,15 @@ import (
 func TestLongStopsAreCountedByCause(t *testing.T) {
 	var c stopCounts
 	for _, s := range []observe.RawSample{
-		{StopRecord: observe.StopRecord{StopTime: observe.LongStop, StopCause: ptrace.CauseLock}},
-		{StopRecord: observe.StopRecord{StopTime: observe.LongStop + 1, StopCause: ptrace.CauseLock}},
-		{StopRecord: observe.StopRecord{StopTime: 9e6, StopCause: ptrace.CauseCopy}},
-		{StopRecord: observe.StopRecord{StopTime: 5e6, StopCause: ptrace.CauseCopy}},
-		{StopRecord: observe.StopRecord{StopTime: 20e3}, RanOn: observe.LongStop},
-		{StopRecord: observe.StopRecord{StopTime: 20e3}, RanOn: observe.LongStop + 5},
-		{StopRecord: observe.StopRecord{StopTime: 20e3}, RanOn: 3e6},
+		{Stop: observe.StopRecord{StopTime: observe.LongStop, StopCause: ptrace.CauseLock}},
+		{Stop: observe.StopRecord{StopTime: observe.LongStop + 1, StopCause: ptrace.CauseLock}},
+		{Stop: observe.StopRecord{StopTime: 9e6, StopCause: ptrace.CauseCopy}},
+		{Stop: observe.StopRecord{StopTime: 5e6, StopCause: ptrace.CauseCopy}},
+		{Stop: observe.StopRecord{StopTime: 20e3}, RanOn: observe.LongStop},
+		{Stop: observe.StopRecord{StopTime: 20e3}, RanOn: observe.LongStop + 5},
+		{Stop: observe.StopRecord{StopTime: 20e3}, RanOn: 3e6},
 	} {
-		c.noteStop(&observe.Thread{}, &s)
+		c.countStop(&observe.Thread{}, &s)
 	}
 	want := runstats.Causes{"lock": {N: 1, Max: observe.LongStop + 1}, "copy": {N: 2, Max: 9e6}}
 	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 7 {
@@ -36,11 +36,11 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 
 func TestLostStopsAreCountedWithTheirEffects(t *testing.T) {
 	var c stopCounts
-	th := &observe.Thread{ThreadID: observe.ThreadID{PID: 1, TID: 2}}
-	c.noteLostStop(th, &observe.StopRecord{StopTime: 3e6, StopCause: ptrace.CauseCopy,
-		CallEffect: observe.CallEffect{Repair: ptrace.Repair{Broken: true}, BrokenCall: 0}})
-	c.noteLostStop(&observe.Thread{}, &observe.StopRecord{StopTime: 1,
-		CallEffect: observe.CallEffect{Repair: ptrace.Repair{Restarted: true}, BrokenCall: -1}})
+	th := &observe.Thread{ID: observe.ThreadID{PID: 1, TID: 2}}
+	c.countLostStop(th, &observe.StopRecord{StopTime: 3e6, StopCause: ptrace.CauseCopy,
+		Effect: observe.CallEffect{Repair: ptrace.Repair{Broken: true}, BrokenCall: 0}})
+	c.countLostStop(&observe.Thread{}, &observe.StopRecord{StopTime: 1,
+		Effect: observe.CallEffect{Repair: ptrace.Repair{Restarted: true}, BrokenCall: -1}})
 	want := runstats.Causes{"copy": {N: 1, Max: 3e6}}
 	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 2 {
 		t.Errorf("long stops %v of %d, want %v of 2", got, c.lengths.N, want)

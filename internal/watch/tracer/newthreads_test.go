@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
+	"prywalk/internal/watch/target"
 )
 
 const bearing = `
@@ -36,7 +37,7 @@ func TestThreadsThatBeginWhileTheListIsReadAreFoundAtTheNextTick(t *testing.T) {
 			t.Errorf("%q: %v", line, err)
 		}
 	}
-	c := newTracer(Options{Freq: 99})
+	c := newTracer(target.SamplingOptions{Freq: 99})
 	defer c.creations.close()
 	if c.creations.file == nil {
 		t.Fatal("/proc/loadavg cannot be read")
@@ -48,7 +49,7 @@ func TestThreadsThatBeginWhileTheListIsReadAreFoundAtTheNextTick(t *testing.T) {
 	found := p.Threads.Len()
 	tick := func(took int64) {
 		now += took
-		c.Tick.Number++
+		c.shared.Tick.Number++
 		c.newThreads.find(p, now)
 	}
 	const late = 3e9 // ns
@@ -79,7 +80,7 @@ func TestThreadsThatBeginWhileTheListIsReadAreFoundAtTheNextTick(t *testing.T) {
 	}
 	for _, th := range p.Threads.All()[1:] {
 		if !th.FromZero {
-			t.Errorf("thread %d counts as there from the start", th.Observed.TID)
+			t.Errorf("thread %d counts as there from the start", th.Observed.ID.TID)
 		}
 	}
 	_ = orders.(io.Closer).Close()

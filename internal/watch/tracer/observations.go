@@ -35,11 +35,11 @@ func (o *observations) observe(th *target.Thread) {
 	}
 	if !admitted || th.Observed.Pending() {
 		if !th.BackedOff() { // else its next observation counts this tick
-			o.counts.noteNotAdmitted()
+			o.counts.countNotAdmitted()
 		}
 		return
 	}
-	o.gaps.noteObservation(procmem.Now())
+	o.gaps.recordObservation(procmem.Now())
 	if th.Engine != nil {
 		th.Engine.BeforeObservation()
 	}
@@ -56,7 +56,7 @@ func (o *observations) apply(th *target.Thread, outcome observe.Outcome, raw *ob
 		outcome == observe.WaitsForCPU && !o.triesTwice && th.Observed.IsKernelSampled()
 	switch {
 	case (outcome == observe.Unchanged || left) && th.MayBeExecCaller(clocks, nil):
-		o.results.noteChanged(th)
+		o.results.recordChanged(th)
 		o.results.postpone(th)
 	case err != nil:
 		o.results.takeFailure(th, err)
@@ -67,17 +67,17 @@ func (o *observations) apply(th *target.Thread, outcome observe.Outcome, raw *ob
 		o.left = append(o.left, th)
 	case left:
 		o.counts.withdraw()
-		o.results.noteChanged(th)
+		o.results.recordChanged(th)
 		th.AccountedClocks = clocks
 		th.Engine.FoundRunning() // its engine observes it
 	case outcome == observe.WaitsForCPU:
-		o.counts.notePostponed()
-		o.results.noteChanged(th)
+		o.counts.countPostponed()
+		o.results.recordChanged(th)
 	case outcome == observe.Done:
-		o.results.noteChanged(th)
+		o.results.recordChanged(th)
 		o.results.takeSample(th, raw)
 	case outcome == observe.Pending:
-		o.results.noteChanged(th)
+		o.results.recordChanged(th)
 	}
 }
 

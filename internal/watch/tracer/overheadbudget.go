@@ -96,10 +96,10 @@ func (b *overheadBudget) sampleRate(ticks float64) float64 {
 	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// noteTick records a tick. self is prywalk's CPU time so far, ns; observed counts threads, due or not.
-func (b *overheadBudget) noteTick(self, observed int64) {
+// recordTick records a tick. self is prywalk's CPU time so far, ns; observed counts threads, due or not.
+func (b *overheadBudget) recordTick(self, observed int64) {
 	if b.limitsOwn {
-		b.own.note(self, b.observedPart)
+		b.own.learn(self, b.observedPart)
 	}
 	b.tickLoss += (b.admission.stopLoss - b.tickLoss) / tickLossTicks
 	b.admission.endTick(observed)
@@ -146,7 +146,7 @@ type ownCost struct {
 	ticks     int64
 }
 
-func (c *ownCost) note(self int64, part float64) {
+func (c *ownCost) learn(self int64, part float64) {
 	took := float64(self-c.cpuAtTick) / part
 	c.cpuAtTick = self
 	c.ticks++

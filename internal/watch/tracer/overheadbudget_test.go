@@ -79,28 +79,28 @@ func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllCPUs(t *testing.T) {
 	self := int64(0)
 	for range firstTicks {
 		self += 20e6 // tables are read
-		p.noteTick(self, 1)
+		p.recordTick(self, 1)
 	}
 	if r := p.updateRate(1e9); r != 1000 {
 		t.Errorf("%v/s because of how it began", r)
 	}
 	for range 100 {
 		self += 1e6
-		p.noteTick(self, 1)
+		p.recordTick(self, 1)
 	}
 	if r := p.updateRate(1e9); r < 79 || r > 81 { // of four seconds 80 ms, 1 ms a tick
 		t.Errorf("%v/s with 1 ms a tick", r)
 	}
 	for range 1000 {
 		self += 1e9
-		p.noteTick(self, 1)
+		p.recordTick(self, 1)
 	}
 	if r := p.updateRate(1e9) * p.observedPart; r < 0.079 || r > 0.081 {
 		t.Errorf("all threads observed %v times a second with 1 s a tick", r)
 	}
 	for range 1000 {
 		self += 1000e9
-		p.noteTick(self, 1)
+		p.recordTick(self, 1)
 	}
 	if r := p.updateRate(1e9); r != minRate {
 		t.Errorf("%v/s", r)
@@ -112,7 +112,7 @@ func TestAShortStopOfASleepingTargetWithholdsNoTick(t *testing.T) {
 	p.setTargetCPU(1e5) // 0.1 ms
 	for range 5 {
 		p.addStop(150e3)
-		p.noteTick(0, 1)
+		p.recordTick(0, 1)
 	}
 	if p.overdrawn() > 0 {
 		t.Errorf("overdrawn by %v ns", p.overdrawn())
@@ -130,7 +130,7 @@ func TestRareLongStopsLeaveTheRate(t *testing.T) {
 		if i%20 == 0 {
 			p.addStop(2e6)
 		}
-		p.noteTick(0, 1)
+		p.recordTick(0, 1)
 		if rate := p.updateRate(now); i > 500 && rate < 99 {
 			t.Fatalf("tick %d: %v/s, overdrawn by %v ns", i, rate, p.overdrawn())
 		}
@@ -183,7 +183,7 @@ func observeMany(p *overheadBudget, threads, ticks int) (admitted []int, overdra
 		for range n {
 			p.addStop(stop)
 		}
-		p.noteTick(0, int64(n))
+		p.recordTick(0, int64(n))
 		admitted = append(admitted, n)
 		overdrawn = max(overdrawn, p.overdrawn())
 	}
@@ -221,7 +221,7 @@ func TestTicksSoonObserveAllThreadsIfTheLimitPermitsIt(t *testing.T) {
 		if got := p.admit(threads); got != min(want, threads) {
 			t.Errorf("%d observed, want %d", got, want)
 		}
-		p.noteTick(0, 1)
+		p.recordTick(0, 1)
 	}
 	if p.observesPart() {
 		t.Error("a part is observed")

@@ -23,7 +23,7 @@ type pacer struct {
 	closedQuotas runstats.OwnQuota // effects of the quotas that closeQuota has closed
 }
 
-func newPacer(s *target.SharedState, o *Options, start int64) *pacer {
+func newPacer(s *target.SharedState, o *target.SamplingOptions, start int64) *pacer {
 	p := &pacer{
 		shared: s, ticks: newTicks(start, o.Freq), subset: newSubset(o.Subset, uint64(start)),
 		budget: newOverheadBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
@@ -72,7 +72,7 @@ func (p *pacer) chargeSamples() { p.budget.chargeSamples(p.shared.EngineSamples)
 
 // withinQuota may move the process to another CPU.
 func (p *pacer) withinQuota() bool {
-	if p.quota.moveIfDue(p.shared.Observer.PendingStops()) {
+	if p.quota.moveIfDue(p.shared.Observer.Stops.PendingStops()) {
 		p.shared.Observer.Preemption().Woken(procmem.Now())
 	}
 	return p.quota.admitTick()
@@ -90,16 +90,16 @@ func (p *pacer) withinBudget(targetCPU int64) bool {
 	return true
 }
 
-func (p *pacer) noteTick(observed int64) {
+func (p *pacer) recordTick(observed int64) {
 	if !p.isLimited() {
 		return
 	}
 	if self, err := procmem.ProcessCPU(os.Getpid()); err == nil {
-		p.budget.noteTick(int64(self), observed)
+		p.budget.recordTick(int64(self), observed)
 	}
 }
 
-func (p *pacer) noteMissed() { p.ticks.missed++ }
+func (p *pacer) countMissed() { p.ticks.missed++ }
 
 // drawsSubset reports whether a tick may observe only some of the due threads.
 func (p *pacer) drawsSubset() bool {

@@ -20,7 +20,7 @@ func TestEffectsOfAQuotaAreKeptWhenItIsOpenedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := []cgroup.CPUQuota{{Dir: dir, Quota: 20e6, Period: 100e6}}
-	p := newPacer(&target.SharedState{Observer: &observe.Observer{}}, &Options{Freq: 99}, 1)
+	p := newPacer(&target.SharedState{Observer: &observe.Observer{}}, &target.SamplingOptions{Freq: 99}, 1)
 	for range 2 {
 		p.openQuota(limits, "normal")
 		if p.withinQuota() {
@@ -49,7 +49,7 @@ func TestEffectsOfAQuotaAreKeptWhenItIsOpenedAgain(t *testing.T) {
 
 func TestSamplesOfUntrackedChildrenComeWithTheirTime(t *testing.T) {
 	shared := &target.SharedState{EngineSamples: 1000}
-	p := newPacer(shared, &Options{Freq: 99, MaxOverhead: 0.02}, 1)
+	p := newPacer(shared, &target.SamplingOptions{Freq: 99, MaxOverhead: 0.02}, 1)
 	p.chargeSamples()
 	if p.withinBudget(0) {
 		t.Error("1,000 samples of no time are within 2 %")

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"prywalk/internal/watch/target"
 	"reflect"
 	"slices"
 	"strings"
@@ -134,7 +135,7 @@ func TestPartsHaveAllThatTheyPointTo(t *testing.T) {
 	set := map[string]bool{ // set later, or nil has a meaning
 		"pacer.quota": false, "taskCreations.file": false,
 	}
-	tracer, fields := newTracer(Options{Freq: 99, Children: true}), 0
+	tracer, fields := newTracer(target.SamplingOptions{Freq: 99, Children: true}), 0
 	check := func(name string, v reflect.Value) {
 		switch v.Kind() {
 		case reflect.Pointer, reflect.Interface, reflect.Func:
@@ -158,7 +159,7 @@ func TestPartsHaveAllThatTheyPointTo(t *testing.T) {
 		}
 		part = part.Elem()
 		for j := range part.NumField() {
-			if part.Type() != reflect.TypeFor[Options]() {
+			if part.Type() != reflect.TypeFor[target.SamplingOptions]() {
 				check(part.Type().Name()+"."+part.Type().Field(j).Name, part.Field(j))
 			}
 		}

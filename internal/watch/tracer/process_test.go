@@ -14,11 +14,12 @@ import (
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
+	"prywalk/internal/watch/target"
 )
 
 func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
-	p, c := opened(t, pid), newTracer(Options{Freq: 99})
+	p, c := opened(t, pid), newTracer(target.SamplingOptions{Freq: 99})
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -26,8 +27,8 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.tracked.trackProcess(p)
-	c.Out.HandOver(0)
-	b := bounded.Receive(t, "the end of the process", c.Queue.Batches())
+	c.shared.Out.HandOver(0)
+	b := bounded.Receive(t, "the end of the process", c.shared.Queue.Batches())
 	if _, ended := b[0].What.(*attribute.ProcessEnded); len(c.tracked.procs) != 0 || len(b) != 1 || !ended {
 		t.Errorf("%d are tracked, and reported is %v", len(c.tracked.procs), b)
 	}
@@ -36,14 +37,14 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 // Threads end while the clocks are read: no pass over them is complete.
 func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "3")
-	c := newTracer(Options{Freq: 99})
+	c := newTracer(target.SamplingOptions{Freq: 99})
 	c.tracked.trackProcess(opened(t, pid))
 	p := c.tracked.procs[0]
 	c.listings.refresh(p, procmem.Now())
 	began := func() (n int) {
-		c.Out.HandOver(0)
-		for len(c.Queue.Batches()) > 0 {
-			for _, e := range <-c.Queue.Batches() {
+		c.shared.Out.HandOver(0)
+		for len(c.shared.Queue.Batches()) > 0 {
+			for _, e := range <-c.shared.Queue.Batches() {
 				started, ok := e.What.(*attribute.ThreadStarted)
 				if !ok {
 					continue
@@ -71,7 +72,7 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 
 func TestThreadsNotFoundForLackOfDescriptorsAreFailures(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "3")
-	c := newTracer(Options{Freq: 99})
+	c := newTracer(target.SamplingOptions{Freq: 99})
 	c.tracked.trackProcess(opened(t, pid))
 	p := c.tracked.procs[0]
 	testtargets.WithoutDescriptors(t, func() { c.listings.refresh(p, procmem.Now()) })

@@ -12,7 +12,7 @@ import (
 func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 	const second = int64(time.Second)
 	c := &requests{
-		open: &target.Requests{}, opts: &Options{CheckpointEvery: 10 * time.Second},
+		open: &target.Requests{}, opts: &target.SamplingOptions{CheckpointEvery: 10 * time.Second},
 	}
 	c.begin(100 * second)
 	if c.checkpointDue(100 * second) {
@@ -34,7 +34,7 @@ func TestCheckpointsOfALongRecordingBecomeRarer(t *testing.T) {
 func TestRefreshesBecomeRarerWhereOneTakesLong(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	c := &requests{
-		open: &target.Requests{}, opts: &Options{WatchEvery: time.Second},
+		open: &target.Requests{}, opts: &target.SamplingOptions{WatchEvery: time.Second},
 	}
 	r := &c.open.Refresh
 	c.begin(5000 * ms)

@@ -24,7 +24,7 @@ func (r *results) takeUnchanged(th *target.Thread, clocks procmem.SchedStat) {
 		th.Engine.ClocksRead(procmem.ReadingAt(clocks, r.shared.Tick.At))
 	}
 	th.ObservedTick = r.shared.Tick.Number
-	r.counts.noteUnchanged(r.shared.Backoff.NoteUnchanged(th))
+	r.counts.countUnchanged(r.shared.Backoff.RecordUnchanged(th))
 }
 
 // takeSample reports a raw sample, unless it may be of another thread.
@@ -42,12 +42,12 @@ func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
 		s.OnCPU, s.Skids = false, false
 	}
 	if s.How == observe.ByStop {
-		s.StopTime = r.pace.chargeStop(s.StopTime)
+		s.Stop.StopTime = r.pace.chargeStop(s.Stop.StopTime)
 	}
-	r.counts.noteSample(th.Observed, s)
+	r.counts.countSample(th.Observed, s)
 	r.gaps.endGap(s.At)
 	th.ObservedTick = r.shared.Tick.Number
-	r.shared.Backoff.NoteObservation(th, s.State != sample.Running, th.FromZero, s.Sched)
+	r.shared.Backoff.RecordObservation(th, s.State != sample.Running, th.FromZero, s.Sched)
 	if th.Engine != nil {
 		th.Engine.AfterObservation(s)
 	}
@@ -61,14 +61,14 @@ func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
 // postpone leaves an observation to a later tick, which finds whether another thread has called exec.
 func (r *results) postpone(th *target.Thread) {
 	th.Observed.ResetBaseline(th.AccountedClocks)
-	r.counts.notePostponed()
+	r.counts.countPostponed()
 	th.Proc.Threads.HintChange()
 }
 
 func (r *results) takeFailure(th *target.Thread, err error) {
 	reason := observe.Reason(err)
-	r.counts.noteFailure(reason)
-	r.noteChanged(th)
+	r.counts.countFailure(reason)
+	r.recordChanged(th)
 	switch {
 	case reason != errs.Exited:
 	case th.IsFirst() || !th.Proc.IsSettled(): // the next listing decides ([target.Process.IsSettled])
@@ -82,12 +82,12 @@ func (r *results) takeFailure(th *target.Thread, err error) {
 func (r *results) takeLostStops(th *target.Thread) {
 	for _, lost := range th.Observed.TakeLostStops() {
 		lost.StopTime = r.pace.chargeStop(lost.StopTime)
-		r.counts.noteLostStop(th.Observed, &lost)
+		r.counts.stops.countLostStop(th.Observed, &lost)
 	}
 }
 
-func (r *results) noteChanged(th *target.Thread) {
-	r.counts.noteRan(r.shared.Backoff.NoteChanged(th))
+func (r *results) recordChanged(th *target.Thread) {
+	r.counts.countRan(r.shared.Backoff.RecordChanged(th))
 }
 
 // # Ends
@@ -98,7 +98,7 @@ func (r *results) endThread(th *target.Thread) {
 		return
 	}
 	if th.FromZero {
-		th.Proc.NoteEndedThread()
+		th.Proc.RequestEndedReport()
 	}
 	end := &th.End
 	r.dropThread(th, end.Alive)
@@ -112,7 +112,7 @@ func (r *results) endThread(th *target.Thread) {
 
 // dropThread drops a thread. alive: its clocks go on.
 func (r *results) dropThread(th *target.Thread, alive bool) {
-	r.counts.noteRan(r.shared.Backoff.Forget(th))
+	r.counts.countRan(r.shared.Backoff.Forget(th))
 	if th.Engine != nil {
 		th.Engine.Ended(alive)
 	}

@@ -28,12 +28,12 @@ type run struct {
 // Run makes ticks until ctx ends or the last process has ended. Its OS thread ends before this process is stopped,
 // which detaches all threads. After a panic it calls stop.
 func (t *Tracer) Run(ctx context.Context, stop func()) {
-	defer t.Queue.Close()
+	defer t.shared.Queue.Close()
 	defer t.creations.close()
 	for again := true; again; {
 		again = false
 		procmem.OnOSThread(func() {
-			defer t.Failure.Guard(stop)
+			defer t.shared.Failure.Guard(stop)
 			t.control.thread.Store(int64(unix.Gettid()))
 			again = t.runHere(ctx)
 		})
@@ -46,8 +46,8 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := cgroup.Root("/").CPUQuotas()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoGC: true, SleepUntilStop: len(limits) > 0})
 	defer ctl.Close() // also after a panic
-	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
-	defer t.Observer.Close()
+	t.shared.Observer = observe.New(ctl, t.shared.Pool, t.opts.Mode)
+	defer t.shared.Observer.Close()
 	t.tracked.holdDirs(false)
 	if ctl.Scheduling() == "fifo" {
 		if opener := procmem.NewPathOpener(); opener != nil {
@@ -56,17 +56,17 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 		}
 	}
 	t.pace.openQuota(limits, ctl.Scheduling())
-	defer t.QuotaGate.Open()
+	defer t.shared.QuotaGate.Open()
 	defer t.pace.closeQuota()
 	t.stops.chooseCPUs(ctl) // within the quota's CPUs
-	t.Observer.LimitStops(t.opts.MaxPause)
+	t.shared.Observer.LimitStops(t.opts.MaxPause)
 	raised := ctl.Scheduling() != "normal"
-	t.Observer.LimitLockWait(raised)
+	t.shared.Observer.LimitLockWait(raised)
 	if !raised && t.stops.canMove() && !t.pace.underQuota() {
 		t.observations.stopOnlyOnOtherCPUs()
 	}
 	if t.opts.KernelStacks {
-		t.Observer.ReadKernelStacks()
+		t.shared.Observer.ReadKernelStacks()
 	}
 	t.run.scheduling = ctl.Scheduling()
 	t.beginOnce()
@@ -106,10 +106,10 @@ func (t *Tracer) observeLast(now int64) {
 	if ender != nil {
 		ender.BeforeLastTick(now)
 	}
-	t.Ending = true
+	t.shared.Ending = true
 	for _, p := range t.tracked.processes() {
 		for _, th := range p.Threads.All() {
-			t.Backoff.Wake(th)
+			t.shared.Backoff.Wake(th)
 		}
 		p.Threads.MakeDue()
 	}
@@ -129,7 +129,8 @@ const heldStep = 20e6 // between checks during a Hold, ns
 // hold waits until Resume, the end of ctx, or an imminent stop of this process.
 func (t *Tracer) hold(ctx context.Context) {
 	over := func() bool { return hasEnded(ctx) || ptrace.Suspending() }
-	for end := procmem.Now() + selfruntime.DrainFor; t.Observer.Attached() > 0 && procmem.Now() < end && !over(); {
+	for end := procmem.Now() + selfruntime.DrainFor; t.shared.Observer.Stops.Attached() > 0 && procmem.Now() < end &&
+		!over(); {
 		t.stops.finishUntil(procmem.Now() + heldStep)
 	}
 	t.backlog.handOver()
@@ -141,7 +142,7 @@ func (t *Tracer) hold(ctx context.Context) {
 	t.control.holding.Store(true)
 	defer t.control.holding.Store(false)
 	for t.control.holdAsked.Load() && !over() {
-		if t.Observer.Attached() > 0 {
+		if t.shared.Observer.Stops.Attached() > 0 {
 			t.stops.finishUntil(procmem.Now() + heldStep)
 			continue
 		}

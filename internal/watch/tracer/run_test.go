@@ -20,7 +20,7 @@ import (
 )
 
 // There is no aggregator: what the tracer hands over is dropped.
-func runUntil(t *testing.T, o Options, pid int, enough func(*Control) bool) (s runstats.Stats) {
+func runUntil(t *testing.T, o target.SamplingOptions, pid int, enough func(*Control) bool) (s runstats.Stats) {
 	t.Helper()
 	control, common := NewControl(1), target.NewCommon()
 	if !control.Admit(opened(t, pid)) {
@@ -77,7 +77,7 @@ func endless(t *testing.T) io.Reader {
 
 func TestSubsetOfAllIsAll(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "burners", "2")
-	s := runUntil(t, Options{Freq: 199, Subset: 100}, pid, stopsOf(40))
+	s := runUntil(t, target.SamplingOptions{Freq: 199, Subset: 100}, pid, stopsOf(40))
 	if s.NotDrawn != 0 {
 		t.Errorf("%d not drawn", s.NotDrawn)
 	}
@@ -86,7 +86,7 @@ func TestSubsetOfAllIsAll(t *testing.T) {
 func TestStopLimitBelowAnyStopStopsNothing(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "mixed", "5")
 	awaitSleep(t, pid, 1)
-	s := runUntil(t, Options{MaxPause: 1, Freq: 999}, pid, ticksOf(500))
+	s := runUntil(t, target.SamplingOptions{MaxPause: 1, Freq: 999}, pid, ticksOf(500))
 	if s.Stops != 0 || s.Failed["max-pause"] == 0 || s.PassiveReads < 5 || s.Unchanged == 0 {
 		t.Errorf("%d stopped, %d read passively, %d unchanged, %v", s.Stops, s.PassiveReads, s.Unchanged, s.Failed)
 	}
@@ -94,7 +94,7 @@ func TestStopLimitBelowAnyStopStopsNothing(t *testing.T) {
 
 func TestStopLimitAboveAnyStopKeepsNone(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "mixed", "5")
-	s := runUntil(t, Options{MaxPause: time.Minute, Freq: 199}, pid, stopsOf(40))
+	s := runUntil(t, target.SamplingOptions{MaxPause: time.Minute, Freq: 199}, pid, stopsOf(40))
 	if s.Failed["max-pause"] != 0 {
 		t.Errorf("failed: %v", s.Failed)
 	}
@@ -111,7 +111,7 @@ func TestReadOnlyRestartsNothing(t *testing.T) {
 		cmd.Stdin = endless(t)
 		testtargets.Ready(t, cmd)
 		awaitSleep(t, cmd.Process.Pid, 0)
-		o := Options{Mode: observe.ModeAlwaysStop, ReadOnly: readOnly, Freq: 199}
+		o := target.SamplingOptions{Mode: observe.ModeAlwaysStop, ReadOnly: readOnly, Freq: 199}
 		s := runUntil(t, o, cmd.Process.Pid, ticksOf(100))
 		if (s.Restarted > 0) == readOnly {
 			t.Errorf("read-only %v: %d calls restarted", readOnly, s.Restarted)
@@ -124,7 +124,7 @@ func TestMaxOverheadLimitsStops(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "mixed", "1")
 	begun := time.Now()
 	const limit = 0.0001
-	s := runUntil(t, Options{Freq: 999, MaxOverhead: limit}, pid, func(*Control) bool {
+	s := runUntil(t, target.SamplingOptions{Freq: 999, MaxOverhead: limit}, pid, func(*Control) bool {
 		return time.Since(begun) > 1500*time.Millisecond
 	})
 	permitted := FreeLoss + limit*2*float64(time.Since(begun))
@@ -149,7 +149,7 @@ func TestRunEndsAtTheDeadlineThoughTheRuntimeIsLate(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	tracer := New(Options{Freq: 10}, control, common, procmem.Now(), procmem.BootTicks())
+	tracer := New(target.SamplingOptions{Freq: 10}, control, common, procmem.Now(), procmem.BootTicks())
 	go tracer.Run(lateContext{ctx, time.Now()}, cancel)
 	ended := make(chan struct{})
 	go func() {

@@ -19,12 +19,12 @@ func TestSearchObservesThreadsThatHaveRunFirst(t *testing.T) {
 		})
 		for i, th := range p.Threads.All() {
 			if i%2 == 0 {
-				c.Backoff.NoteChanged(th) // it has run
+				c.shared.Backoff.RecordChanged(th) // it has run
 			}
 		}
-		c.Tick.Number++ // none is tried so far
+		c.shared.Tick.Number++ // none is tried so far
 		already := len(p.Backoff.Due)
-		p.Clock.ReadAt, p.Clock.Now, p.Clock.Valid = c.Tick.At, p.Clock.Now+3600e9, true
+		p.Clock.ReadAt, p.Clock.Now, p.Clock.Valid = c.shared.Tick.At, p.Clock.Now+3600e9, true
 		c.selector.observeBackedOff(p)
 		woken := p.Backoff.Due[already:]
 		all := len(p.Threads.All())

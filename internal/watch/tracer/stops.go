@@ -46,7 +46,7 @@ func (s *stops) beginTick(now, deadline int64) {
 
 // Precondition: the OS thread is pinned until pollBegun returns.
 func (s *stops) beginObservation(th *target.Thread) (observe.Outcome, *observe.RawSample, error) {
-	s.counts.noteBegin()
+	s.counts.countAttempt()
 	outcome, raw, err := s.shared.Observer.Begin(th.Observed)
 	if outcome == observe.Pending {
 		s.pending[th.Observed] = th
@@ -85,7 +85,7 @@ func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
 	if outcome == observe.Pending && !observed.AwaitsTracer() && s.spinsLeft > 0 {
 		until = procmem.Now() + int64(ptrace.SpinFor)
 	}
-	if s.take(s.shared.Observer.NextStopped(until)) {
+	if s.take(s.shared.Observer.Stops.NextStopped(until)) {
 		s.takeStopped()
 	} else if until != 0 {
 		s.spinsLeft--
@@ -93,21 +93,21 @@ func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
 }
 
 func (s *stops) takeStopped() {
-	for s.take(s.shared.Observer.NextStopped(0)) {
+	for s.take(s.shared.Observer.Stops.NextStopped(0)) {
 	}
 }
 
 func (s *stops) cancel(observed *observe.Thread) {
-	if s.shared.Observer != nil && s.shared.Observer.Cancel(observed) {
+	if s.shared.Observer != nil && s.shared.Observer.Stops.Cancel(observed) {
 		s.endPending(observed)
-		s.counts.notePostponed()
+		s.counts.countPostponed()
 	}
 }
 
 // # Waits
 
 func (s *stops) poll() {
-	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
+	if s.shared.Observer == nil || s.shared.Observer.Stops.Attached() == 0 {
 		return
 	}
 	ptrace.Pin()
@@ -118,16 +118,16 @@ func (s *stops) poll() {
 // finishUntil returns at the deadline (CLOCK_MONOTONIC, ns) or if no thread is attached. Under a CPU quota the
 // aggregator waits meanwhile.
 func (s *stops) finishUntil(deadline int64) {
-	if s.pace.underQuota() && s.shared.Observer.PendingStops() > 0 {
+	if s.pace.underQuota() && s.shared.Observer.Stops.PendingStops() > 0 {
 		s.shared.QuotaGate.Close()
 	}
-	if s.shared.Observer.Attached() > 0 {
+	if s.shared.Observer.Stops.Attached() > 0 {
 		ptrace.Pin()
-		for s.take(s.shared.Observer.Next(deadline)) {
+		for s.take(s.shared.Observer.Stops.Next(deadline)) {
 		}
 		ptrace.Unpin()
 	}
-	if s.pace.underQuota() && s.shared.Observer.PendingStops() == 0 {
+	if s.pace.underQuota() && s.shared.Observer.Stops.PendingStops() == 0 {
 		s.shared.QuotaGate.Open()
 	}
 }
@@ -176,7 +176,7 @@ const pollStep = 200e3 // ns
 
 // pollAndSleep returns false if no thread is attached. Precondition: not pinned.
 func (s *stops) pollAndSleep() bool {
-	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
+	if s.shared.Observer == nil || s.shared.Observer.Stops.Attached() == 0 {
 		return false
 	}
 	s.finishUntil(procmem.Now())
@@ -221,7 +221,7 @@ func (s *stops) pause(until int64) (now int64) {
 func (s *stops) finishOrCancelAll() {
 	ptrace.Pin()
 	o := s.shared.Observer
-	for until := o.AcknowledgeSuspend(); o.PendingStops() > 0 && s.take(o.Next(until)); {
+	for until := o.Stops.AcknowledgeSuspend(); o.Stops.PendingStops() > 0 && s.take(o.Stops.Next(until)); {
 	}
 	ptrace.Unpin()
 	s.cancelAll()
@@ -229,7 +229,7 @@ func (s *stops) finishOrCancelAll() {
 
 func (s *stops) cancelAll() {
 	for observed := range s.pending {
-		s.shared.Observer.Cancel(observed)
+		s.shared.Observer.Stops.Cancel(observed)
 		s.take(observed, nil, ptrace.ErrTimeout)
 	}
 	s.shared.QuotaGate.Open()
@@ -237,12 +237,12 @@ func (s *stops) cancelAll() {
 
 // # The CPU on which the tracer sleeps
 
-func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = newCPUChooser(ctl.NoteMove) }
+func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = newCPUChooser(ctl.Sleeper.ForgetAlarm) }
 
 func (s *stops) canMove() bool { return s.cpus.canMove() }
 
 func (s *stops) leaveCPU() {
-	if s.shared.Observer.Attached() > 0 {
+	if s.shared.Observer.Stops.Attached() > 0 {
 		return // a late stop needs the tracer
 	}
 	s.cpus.leave(procmem.CPU())

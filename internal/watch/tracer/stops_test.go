@@ -70,16 +70,16 @@ func onLateAfter(t *testing.T, hold bool, before func(), f func(*late)) {
 	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{NoGC: true})
 		defer ctl.Close()
-		c := newTracer(Options{Freq: 99})
-		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
-		defer c.Observer.Close()
+		c := newTracer(target.SamplingOptions{Freq: 99})
+		c.shared.Observer = observe.New(ctl, c.shared.Pool, observe.ModeAuto)
+		defer c.shared.Observer.Close()
 		given, err := ctl.Begin(pid)
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		ctl.Cancel(given)
-		if free(pid) || c.Observer.Attached() != 1 {
+		if free(pid) || c.shared.Observer.Stops.Attached() != 1 {
 			t.Error("the stop was not cancelled: the test shows nothing")
 		}
 		l := &late{c: c, until: procmem.Now() + int64(attendWithin), freed: make(chan struct{})}
@@ -114,19 +114,19 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		"a listing":          func(l *late) { l.list(opened(t, sleepers)) },
 		"the end of a tick":  func(l *late) { l.c.stops.finishUntil(l.until) },
 		"a tick":             func(l *late) { l.c.tick(procmem.Now(), l.until) },
-		"a tick without any": func(l *late) { l.c.Garbage.Request(); l.c.tick(procmem.Now(), l.until) },
+		"a tick without any": func(l *late) { l.c.shared.Garbage.Request(); l.c.tick(procmem.Now(), l.until) },
 		"a tick withheld": func(l *late) {
 			l.c.pace.budget = newOverheadBudget(99, 0.01, 1)
 			l.c.pace.budget.addStop(1e9)
 			l.c.makeTick(procmem.Now(), l.until)
 		},
 		"a pause":      func(l *late) { l.breathe() },
-		"a collection": func(l *late) { l.c.Garbage.Await(l.freed) },
+		"a collection": func(l *late) { l.c.shared.Garbage.Await(l.freed) },
 		"room in the queue": func(l *late) {
-			for l.c.Queue.HasRoom() {
-				l.c.Queue.Send(nil)
+			for l.c.shared.Queue.HasRoom() {
+				l.c.shared.Queue.Send(nil)
 			}
-			go func() { <-l.freed; <-l.c.Queue.Batches() }()
+			go func() { <-l.freed; <-l.c.shared.Queue.Batches() }()
 			l.c.backlog.handOverAll()
 		},
 		"a hold": func(l *late) {

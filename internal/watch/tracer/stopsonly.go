@@ -34,8 +34,8 @@ func (stopsOnly) Stats(o *runstats.Observed) { o.Engine = "ptrace" }
 // host implements [target.EngineHost].
 type host struct{ t *Tracer }
 
-// NoteObservation implements [target.EngineHost].
-func (h host) NoteObservation(now int64) { h.t.gaps.noteObservation(now) }
+// RecordObservation implements [target.EngineHost].
+func (h host) RecordObservation(now int64) { h.t.gaps.recordObservation(now) }
 
 // GapEnd implements [target.EngineHost].
 func (h host) GapEnd() int64 { return h.t.gaps.endOfLast() }

@@ -64,7 +64,7 @@ func TestBudgetSamplesAPartWhereTheRateWouldBeLow(t *testing.T) {
 	for range 2000 {
 		p.updateRate(1e9)
 		self += int64((fixed + p.observedPart*full) * (0.9 + 0.2*rng.Float64()))
-		p.noteTick(self, 1)
+		p.recordTick(self, 1)
 	}
 	rate := p.updateRate(1e9)
 	costs := rate * (fixed + p.observedPart*full)

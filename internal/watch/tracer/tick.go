@@ -23,7 +23,7 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 			t.hold(ctx)
 			continue
 		}
-		t.Observer.Preemption().Woken(procmem.Now())
+		t.shared.Observer.Preemption().Woken(procmem.Now())
 		t.reportSuspension(procmem.Now())
 		t.trackArrived()
 		now, next := t.scheduleTick()
@@ -64,7 +64,7 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.engine.DrainAll(now)
 	t.newThreads.observeWithEngine(now)
 	t.listings.refreshAll(now)
-	t.Backoff.WakeDue(t.listings.threads())
+	t.shared.Backoff.WakeDue(t.listings.threads())
 	if all := t.beginDraw(); all {
 		t.selector.observeDue()
 	} else {
@@ -74,14 +74,14 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.tracked.dropEnded()
 	t.engine.EndTick()
 	t.endTick(now, deadline)
-	t.pace.noteTick(t.counts.attempts() - attemptsBefore)
+	t.pace.recordTick(t.counts.attempts() - attemptsBefore)
 }
 
 // withheldTick takes an engine's samples, finds ends, and lets a garbage collection begin.
 func (t *Tracer) withheldTick(now, deadline int64) {
-	_ = t.Garbage.Draining(now) // no stop begins
-	t.Tick.At, t.Tick.Period = now, t.pace.period()
-	t.gaps.noteObservation(now)
+	_ = t.shared.Garbage.Draining(now) // no stop begins
+	t.shared.Tick.At, t.shared.Tick.Period = now, t.pace.period()
+	t.gaps.recordObservation(now)
 	t.gaps.beginTick(now, t.pace.period())
 	t.engine.BeginTick(now, true)
 	t.engine.DrainIfDue()
@@ -94,10 +94,10 @@ func (t *Tracer) withheldTick(now, deadline int64) {
 
 // missedTick takes an engine's samples.
 func (t *Tracer) missedTick(now, deadline int64) {
-	t.Tick.At, t.Tick.Period = now, t.pace.period()
-	t.pace.noteMissed()
+	t.shared.Tick.At, t.shared.Tick.Period = now, t.pace.period()
+	t.pace.countMissed()
 	t.drainAndHandOver(deadline)
-	t.pace.noteTick(0)
+	t.pace.recordTick(0)
 }
 
 func (t *Tracer) drainAndHandOver(deadline int64) {
@@ -112,7 +112,7 @@ func (t *Tracer) drainAndHandOver(deadline int64) {
 func (t *Tracer) reportSuspension(now int64) {
 	if slept := t.gaps.newSuspension(now, time.Now().UnixNano(), procmem.Suspended); slept > 0 {
 		t.tracked.reportAllUnchanged()
-		t.Out.Add(target.Event{What: &target.Resumed{At: now, Length: slept}})
+		t.shared.Out.Add(target.Event{What: &target.Resumed{At: now, Length: slept}})
 	}
 }
 
@@ -147,23 +147,23 @@ const maxPeriods = 4
 func (t *Tracer) beginTick(now, deadline int64) {
 	period, passed := t.pace.period(), now-t.run.lastTick
 	t.run.lastTick = now
-	t.gaps.noteObservation(now)
+	t.gaps.recordObservation(now)
 	t.gaps.beginTick(now, period)
-	t.Tick = target.Tick{
-		Number: t.Tick.Number + 1, At: now, Period: period, StandsFor: min(passed, maxPeriods*period),
+	t.shared.Tick = target.Tick{
+		Number: t.shared.Tick.Number + 1, At: now, Period: period, StandsFor: min(passed, maxPeriods*period),
 	}
 	t.stops.beginTick(now, deadline)
 	t.backlog.beginTick()
-	t.Backoff.BeginTick(t.Tick.Number, now, period)
+	t.shared.Backoff.BeginTick(t.shared.Tick.Number, now, period)
 }
 
 // beginDraw reports whether all due threads are observed; else some are drawn, and each stands for more time.
 func (t *Tracer) beginDraw() (all bool) {
-	if t.Ending {
+	if t.shared.Ending {
 		return true // for each thread's clocks and last sleep
 	}
 	duePerDrawn := t.pace.beginDraw(t.tracked.dueThreads())
-	t.Tick.StandsFor = int64(float64(t.Tick.StandsFor) * duePerDrawn)
+	t.shared.Tick.StandsFor = int64(float64(t.shared.Tick.StandsFor) * duePerDrawn)
 	return duePerDrawn == 1
 }
 
@@ -171,7 +171,7 @@ func (t *Tracer) endTick(now, deadline int64) {
 	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
 	t.stops.endTick(now, deadline)
-	if t.Out.Due(now) {
+	if t.shared.Out.Due(now) {
 		t.backlog.handOver()
 	}
 }
@@ -183,7 +183,7 @@ func (t *Tracer) afterTick(now int64) {
 	t.requests.addDue(now, t.control.checkpointAsked.Swap(false))
 	t.stops.poll()
 	t.publish()
-	t.Garbage.Collect(now, t.Observer.PendingStops())
+	t.shared.Garbage.Collect(now, t.shared.Observer.Stops.PendingStops())
 	t.stops.forgetWake()
 }
 
@@ -205,6 +205,6 @@ func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 		if left <= 0 || hasEnded(ctx) || ptrace.Suspending() {
 			return
 		}
-		ctl.SleepUntil(ptrace.Moment(at - max(0, left-sleepStep)))
+		ctl.Sleeper.SleepUntil(ptrace.Moment(at - max(0, left-sleepStep)))
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"prywalk/ptrace"
 )
 
-func newTracer(o Options) *Tracer {
+func newTracer(o target.SamplingOptions) *Tracer {
 	return New(o, NewControl(1), target.NewCommon(), procmem.Now(), procmem.BootTicks())
 }
 
@@ -30,35 +30,35 @@ func opened(t testing.TB, pid int) *target.Process {
 
 func onTicks(t testing.TB, mode observe.Mode, f func(tick func(), c *Tracer), args ...string) {
 	t.Helper()
-	onTicksOf(t, Options{Freq: 99, Mode: mode}, f, args...)
+	onTicksOf(t, target.SamplingOptions{Freq: 99, Mode: mode}, f, args...)
 }
 
-func onTicksOf(t testing.TB, o Options, f func(tick func(), c *Tracer), args ...string) {
+func onTicksOf(t testing.TB, o target.SamplingOptions, f func(tick func(), c *Tracer), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
 	onTicksOver(t, o, pid, f)
 }
 
-func onTicksOver(t testing.TB, o Options, pid int, f func(tick func(), c *Tracer)) {
+func onTicksOver(t testing.TB, o target.SamplingOptions, pid int, f func(tick func(), c *Tracer)) {
 	t.Helper()
 	p := opened(t, pid)
 	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
 		c := newTracer(o)
-		c.Observer = observe.New(ctl, c.Pool, o.Mode)
-		defer c.Observer.Close()
+		c.shared.Observer = observe.New(ctl, c.shared.Pool, o.Mode)
+		defer c.shared.Observer.Close()
 		c.tracked.trackProcess(p)
 		defer func() { c.observeLast(procmem.Now()) }()
 		f(func() {
 			now := procmem.Now()
 			c.tick(now, now+5e6)
-			for len(c.Queue.Batches()) > 0 {
-				b := <-c.Queue.Batches()
+			for len(c.shared.Queue.Batches()) > 0 {
+				b := <-c.shared.Queue.Batches()
 				for i := range b {
-					c.Pool.Put(b[i].RawSample)
+					c.shared.Pool.Put(b[i].RawSample)
 				}
-				c.Queue.Put(b)
+				c.shared.Queue.Put(b)
 			}
 		}, c)
 	})

@@ -23,7 +23,7 @@ func newToyRunning() *toyRunning {
 	return &toyRunning{attached: map[int]int{}, ended: map[int]int{}, ran: map[int]int{}}
 }
 
-func (e *toyRunning) Start(*target.SharedState, target.EngineHost, *target.Options) target.Engine {
+func (e *toyRunning) Start(*target.SharedState, target.EngineHost, *target.SamplingOptions) target.Engine {
 	return e
 }
 func (e *toyRunning) Period() int64   { return 0 }
@@ -44,8 +44,8 @@ func (toyProcess) Observes() bool { return true }
 func (toyProcess) Ended()         {}
 func (p toyProcess) TrackThread(th *target.Thread) target.ThreadPart {
 	th.ExemptFromStops(1)
-	p.e.attached[th.Observed.TID]++
-	return toyThread{p.e, th.Observed.TID}
+	p.e.attached[th.Observed.ID.TID]++
+	return toyThread{p.e, th.Observed.ID.TID}
 }
 
 type toyThread struct {
@@ -67,9 +67,9 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 	procmem.OnOSThread(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
-		c := newTracer(Options{Freq: 99, Engine: toy})
-		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
-		defer c.Observer.Close()
+		c := newTracer(target.SamplingOptions{Freq: 99, Engine: toy})
+		c.shared.Observer = observe.New(ctl, c.shared.Pool, observe.ModeAuto)
+		defer c.shared.Observer.Close()
 		c.tracked.trackProcess(p)
 		testtargets.Eventually(t, "both threads are found running", func() bool {
 			now := procmem.Now()

@@ -12,8 +12,8 @@ import (
 
 // Tracer observes threads, and reports events ([target.Event]). It belongs to its OS thread.
 type Tracer struct {
-	*target.SharedState
-	opts         *Options
+	shared       *target.SharedState
+	opts         *target.SamplingOptions
 	control      *Control
 	engine       target.Engine // in place of stops
 	pace         *pacer
@@ -40,13 +40,13 @@ const FileReserve = 512
 
 // New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. launchTicks, in clock ticks
 // after boot, is the launch of the command, or start.
-func New(o Options, c *Control, common *target.Common, start int64, launchTicks uint64) *Tracer {
+func New(o target.SamplingOptions, c *Control, common *target.Common, start int64, launchTicks uint64) *Tracer {
 	s := &target.SharedState{
 		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: target.NewBackoffs(uint64(start)),
 		Out: target.NewOutbox(common.Queue),
 	}
 	creations, _ := procmem.OpenPIDCounter()
-	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: &taskCreations{file: creations}}
+	t := &Tracer{shared: s, opts: &o, control: c, engine: stopsOnly{}, creations: &taskCreations{file: creations}}
 	if o.Engine != nil {
 		t.engine = o.Engine.Start(s, host{t}, &o)
 	}
@@ -83,24 +83,21 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 		observations: t.observations, readTail: (*procmem.TaskDir).ListFrom,
 	}
 	t.selector = &selector{shared: s, pace: t.pace, stops: t.stops, tracked: t.tracked, observations: t.observations}
-	t.Garbage.Await = t.stops.await
+	t.shared.Garbage.Await = t.stops.await
 	return t
 }
-
-// Options are those of the run.
-type Options = target.Options
 
 // Stats adds the statistics, once, after the tracer has ended or when it hangs.
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.engine.Stats(&s.Observed)
-	s.Ticks, s.KernelSampled, s.UnassignedSamples = t.Tick.Number, t.EngineSamples, t.Unassigned
+	s.Ticks, s.KernelSampled, s.UnassignedSamples = t.shared.Tick.Number, t.shared.EngineSamples, t.shared.Unassigned
 	t.counts.stats(s)
 	t.pace.stats(s)
 	s.ObservationGaps = t.gaps.stats()
 	t.listings.stats(s)
 	t.backlog.stats(s)
 	s.Scheduling = t.run.scheduling
-	s.Calls = t.counts.calls(t.run.brokenCalls, t.run.repeatedCalls)
+	s.Calls = t.counts.stops.calls(t.run.brokenCalls, t.run.repeatedCalls)
 	s.FreqAsked, s.MaxOverhead, s.Subset = t.opts.Freq, t.opts.MaxOverhead, t.opts.Subset
 	s.MaxPause = runstats.Nanos(t.opts.MaxPause)
 	length := t.run.length
@@ -114,7 +111,7 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 }
 
 func (t *Tracer) publish() {
-	p := Progress{Ticks: t.Tick.Number, Sampled: t.EngineSamples, Threads: t.listings.threads()}
+	p := Progress{Ticks: t.shared.Tick.Number, Sampled: t.shared.EngineSamples, Threads: t.listings.threads()}
 	t.counts.progress(&p)
 	t.pace.progress(&p)
 	t.control.publish(&p)

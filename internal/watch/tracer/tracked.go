@@ -17,7 +17,7 @@ import (
 // tracked holds processes and threads from their discovery to the report of their end.
 type tracked struct {
 	shared       *target.SharedState
-	opts         *Options
+	opts         *target.SamplingOptions
 	engine       target.Engine
 	counts       *counts
 	results      *results
@@ -141,8 +141,8 @@ func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread
 	if err != nil {
 		observed.Close()
 		if why := observe.Reason(err); why != errs.Exited {
-			t.counts.noteBegin()
-			t.counts.noteFailure(why)
+			t.counts.countAttempt()
+			t.counts.countFailure(why)
 		}
 		return nil
 	}
@@ -169,11 +169,11 @@ func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, e
 func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procmem.Comm, now int64) *target.Thread {
 	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
-	fromZero := p.Threads.FromZero(observed.TID)
+	fromZero := p.Threads.FromZero(observed.ID.TID)
 	t.setUpThread(p, observed)
 	t.lastThreadID++
 	th := &target.Thread{
-		ID: t.lastThreadID, Proc: p, TID: observed.TID, Name: name.String(),
+		ID: t.lastThreadID, Proc: p, TID: observed.ID.TID, Name: name.String(),
 		FirstListedAt: now, Observed: observed, FromZero: fromZero,
 	}
 	if fromZero {
@@ -192,7 +192,7 @@ func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procm
 
 func (t *tracked) setUpThread(p *target.Process, observed *observe.Thread) {
 	observed.SetRate(t.opts.Freq)
-	if observed.TID == p.Target.PID {
+	if observed.ID.TID == p.Target.PID {
 		observed.SetFirstCopy(p.FirstCopy())
 		observed.SetFirstStackEnd(p.FirstStackEnd())
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 type spec struct {
-	attr dwarf.Attr
-	form
+	attr     dwarf.Attr
+	form     form
 	implicit int64 // of DW_FORM_implicit_const
 }
 
@@ -36,7 +36,7 @@ func (d *Data) readAbbrev(c *wire.Cursor) (abbrev, bool) {
 	for d.spendSteps(1) {
 		attr, code := c.ULEB(), c.ULEB()
 		s := spec{attr: dwarf.Attr(min(attr, 0xffff)), form: formOf(code)}
-		if s.layout == layoutImplicit {
+		if s.form.layout == layoutImplicit {
 			s.implicit = c.SLEB()
 		}
 		if c.Bad || attr == 0 && code == 0 {

@@ -209,7 +209,7 @@ func (u *unit) calls(addr uint64, out []Call) []Call {
 	id := t.find(addr)
 	if id < 0 {
 		if known {
-			out = append(out, Call{File: lines.path(u, file), Line: int(line)})
+			out = append(out, Call{File: lines.files.path(u, file), Line: int(line)})
 		}
 		return out
 	}
@@ -218,7 +218,7 @@ func (u *unit) calls(addr uint64, out []Call) []Call {
 		if s.fn == nil {
 			s.fn = u.d.resolve(s.die)
 		}
-		out = append(out, Call{Func: s.fn, File: lines.path(u, file), Line: int(line), Inlined: s.parent >= 0})
+		out = append(out, Call{Func: s.fn, File: lines.files.path(u, file), Line: int(line), Inlined: s.parent >= 0})
 		file, line = s.callFile, s.callLine
 		id = s.parent
 	}

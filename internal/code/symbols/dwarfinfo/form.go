@@ -101,8 +101,8 @@ func formOf(code uint64) form {
 
 // read reads a value (DWARF 5 §7.5.5). An unknown form fails the cursor.
 func (u *unit) read(c *wire.Cursor, s *spec) (v value) {
-	v.kind = s.kind
-	switch s.layout {
+	v.kind = s.form.kind
+	switch s.form.layout {
 	case layoutUnknown:
 		c.Fail()
 	case layoutEmpty:
@@ -134,14 +134,14 @@ func (u *unit) read(c *wire.Cursor, s *spec) (v value) {
 		c.Skip(uint64(c.U32()))
 	case layoutIndirect:
 		direct := spec{form: formOf(c.ULEB())}
-		if direct.layout != layoutIndirect && direct.layout != layoutImplicit {
+		if direct.form.layout != layoutIndirect && direct.form.layout != layoutImplicit {
 			return u.read(c, &direct)
 		}
 		c.Fail()
 	case 16:
 		c.Skip(16)
 	default:
-		v.u = c.Sized(uint8(s.layout))
+		v.u = c.Sized(uint8(s.form.layout))
 	}
 	if v.kind == kindUnitRef {
 		v.kind, v.u = kindRef, v.u+u.off

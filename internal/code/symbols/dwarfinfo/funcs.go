@@ -47,7 +47,7 @@ func (t *funcTable) find(addr uint64) int32 {
 }
 
 type funcReader struct {
-	*unit
+	unit  *unit
 	spans []span
 }
 
@@ -65,11 +65,11 @@ func (u *unit) funcsOf() *funcTable {
 type openEntry struct{ scope, name int32 }
 
 func (r *funcReader) readEntries() {
-	table := r.abbrevsOf()
-	c := r.cursorAt(r.dies)
+	table := r.unit.abbrevsOf()
+	c := r.unit.cursorAt(r.unit.dies)
 	open := []openEntry{{-1, -1}} // the unit's, and of each open entry
-	for !c.Done() && r.d.spendSteps(1) && len(open) <= maxNesting {
-		die := r.off + uint64(c.Pos)
+	for !c.Done() && r.unit.d.spendSteps(1) && len(open) <= maxNesting {
+		die := r.unit.off + uint64(c.Pos)
 		last := len(open) - 1
 		if code := c.ULEB(); code != 0 {
 			a := table[code]
@@ -82,7 +82,7 @@ func (r *funcReader) readEntries() {
 			}
 		} else {
 			if n := open[last].name; n >= 0 && open[last-1].name != n {
-				r.funcs.names[n].end = die
+				r.unit.funcs.names[n].end = die
 			}
 			open = open[:last]
 		}
@@ -97,19 +97,19 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64, in openEntry) 
 	case dwarf.TagSubprogram:
 		in.scope = r.readScope(c, a, die, -1)
 	case dwarf.TagInlinedSubroutine:
-		if in.scope >= 0 && r.funcs.scopes[in.scope].depth < maxInline {
+		if in.scope >= 0 && r.unit.funcs.scopes[in.scope].depth < maxInline {
 			in.scope = r.readScope(c, a, die, in.scope)
 			return in
 		}
-		r.skipEntry(c, a)
+		r.unit.skipEntry(c, a)
 	case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagClassType, dwarf.TagStructType, dwarf.TagUnionType,
 		dwarf.TagEnumerationType:
-		e := r.readEntry(c, a)
+		e := r.unit.readEntry(c, a)
 		if a.children {
 			in.name = r.addName(e.name, a.tag, die, in.name)
 		}
 	default:
-		r.skipEntry(c, a)
+		r.unit.skipEntry(c, a)
 	}
 	return in
 }
@@ -121,20 +121,20 @@ func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
 }
 
 func (r *funcReader) readScope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
-	e := r.readEntry(c, a)
+	e := r.unit.readEntry(c, a)
 	s := scope{die: die, parent: parent, callFile: uint32(e.callFile.u), callLine: uint32(e.callLine.u)}
 	first := len(r.spans)
-	r.spans = r.appendSpans(&e, r.spans)
-	if len(r.spans) == first || !r.d.takeMemory(scopeCost) {
+	r.spans = r.unit.appendSpans(&e, r.spans)
+	if len(r.spans) == first || !r.unit.d.takeMemory(scopeCost) {
 		r.spans = r.spans[:first]
 		return parent
 	}
-	id := int32(len(r.funcs.scopes))
+	id := int32(len(r.unit.funcs.scopes))
 	s.root = id
 	if parent >= 0 {
-		s.root, s.depth = r.funcs.scopes[parent].root, r.funcs.scopes[parent].depth+1
+		s.root, s.depth = r.unit.funcs.scopes[parent].root, r.unit.funcs.scopes[parent].depth+1
 	}
-	r.funcs.scopes = append(r.funcs.scopes, s)
+	r.unit.funcs.scopes = append(r.unit.funcs.scopes, s)
 	for i := range r.spans[first:] {
 		r.spans[first+i].scope, r.spans[first+i].depth = id, s.depth
 	}

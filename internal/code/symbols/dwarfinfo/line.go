@@ -22,9 +22,9 @@ type sequence struct {
 }
 
 type lineTable struct {
-	rows []row
-	seqs []sequence
-	fileNames
+	rows  []row
+	seqs  []sequence
+	files fileNames
 }
 
 // find returns file and line of addr. Of rows with one address the last counts: the others are empty.
@@ -183,7 +183,7 @@ func (p *lineProgram) extended() {
 		}
 	case 3: // define_file
 		if p.u.d.takeMemory(fileCost) {
-			p.t.define(&p.c)
+			p.t.files.define(&p.c)
 		}
 	}
 	p.c.Pos = int(end)

@@ -72,7 +72,7 @@ type fileName struct {
 
 // names4 reads versions 2 to 4 (DWARF 4 §6.2.4).
 func (p *lineProgram) names4(c *wire.Cursor) {
-	f := &p.t.fileNames
+	f := &p.t.files
 	for p.u.d.spendSteps(1) {
 		dir := c.CString()
 		if len(dir) == 0 || !p.u.d.takeMemory(dirCost) {
@@ -96,7 +96,7 @@ func (f *fileNames) define(c *wire.Cursor) bool {
 }
 
 func (p *lineProgram) names5(c *wire.Cursor) {
-	f := &p.t.fileNames
+	f := &p.t.files
 	f.v5 = true
 	p.entries5(c, func(name []byte, _ uint64) { f.dirs = append(f.dirs, name) })
 	p.entries5(c, func(name []byte, dir uint64) {

@@ -101,13 +101,13 @@ func (u *unit) qualify(name string, die uint64) string {
 
 // addName returns the nameScope of an entry's children.
 func (r *funcReader) addName(name value, tag dwarf.Tag, die uint64, parent int32) int32 {
-	s := nameScope{off: die, end: r.end, parent: parent, name: r.stringOf(name)}
+	s := nameScope{off: die, end: r.unit.end, parent: parent, name: r.unit.stringOf(name)}
 	if s.name == nil && tag == dwarf.TagNamespace {
 		s.name = []byte("(anonymous namespace)")
 	}
-	if !r.d.takeMemory(scopeCost) {
+	if !r.unit.d.takeMemory(scopeCost) {
 		return parent
 	}
-	r.funcs.names = append(r.funcs.names, s)
-	return int32(len(r.funcs.names)) - 1
+	r.unit.funcs.names = append(r.unit.funcs.names, s)
+	return int32(len(r.unit.funcs.names)) - 1
 }

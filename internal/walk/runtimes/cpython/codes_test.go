@@ -33,12 +33,12 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 		for i := range uint64(n) {
 			object, name := (i+1)*apart, (n+1+i)*apart
 			put(object+objectType, typ)
-			put(object+uint64(r.codeName), name)
-			put(object+uint64(r.codeFile), 7)
-			put(object+uint64(r.codeFirstLine), i+1)
+			put(object+uint64(r.python.codeName), name)
+			put(object+uint64(r.python.codeFile), 7)
+			put(object+uint64(r.python.codeFirstLine), i+1)
 			put(name+textHash, 100+i)
-			if r.codeVersion != 0 {
-				put(object+uint64(r.codeVersion)&^7, 1000*(i+1)<<(8*(uint64(r.codeVersion)&7)))
+			if r.python.codeVersion != 0 {
+				put(object+uint64(r.python.codeVersion)&^7, 1000*(i+1)<<(8*(uint64(r.python.codeVersion)&7)))
 			}
 			id, what := r.codes.identifyNow(object)
 			if what != managed.ObjectKnown {
@@ -49,14 +49,14 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 		}
 		changed := uint64(5 * apart)
 		switch {
-		case r.codeVersion != 0:
-			put(changed+uint64(r.codeVersion)&^7, 0)
-		case r.codeQualname != 0:
-			put(changed+uint64(r.codeQualname), 1)
+		case r.python.codeVersion != 0:
+			put(changed+uint64(r.python.codeVersion)&^7, 0)
+		case r.python.codeQualname != 0:
+			put(changed+uint64(r.python.codeQualname), 1)
 		default:
 			put(changed+apart*n+textHash, 1)
 		}
-		r.codes.Begin(r.view.Sample)
+		r.codes.view.Begin(r.view.Sample)
 		g.reads = 0
 		for _, object := range objects {
 			c, what := r.codes.resolve(object)
@@ -71,7 +71,7 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 		}
 		const again = apart
 		old := r.codes.kept.At(again).id
-		put(again+uint64(r.codeVersion)&^7, 5)
+		put(again+uint64(r.python.codeVersion)&^7, 5)
 		put(again+apart*n+textHash, 5)
 		r.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: g, Regs: &frames.Regs{}})
 		if id, what := r.codes.identify(again, r.view.Pages.Word); what == managed.ObjectKnown && id == old {

@@ -32,10 +32,10 @@ func TestOnlyTheCopiedStackIsSearchedForAFrameObject(t *testing.T) {
 		n := 0
 		r := newParts(&interpreter{layout: layouts[10], evalLoop: []managed.Span{{Start: loop, End: loop + 64}}})
 		r.view.Sample = &managed.Sample{Regs: regs, Mem: countedMemory{&n, c.copied}}
-		r.state, r.runs = 1, []run{{record: object}}
+		r.merge.chain.state, r.merge.chain.runs = 1, []run{{record: object}}
 		_, replaces := r.ManagedFrames(&frames.Frame{PC: loop, SP: sp}, sp+size, nil)
-		if replaces != c.found || (r.nextRun == 1) != c.found {
-			t.Errorf("%s: found %t, run %d", name, replaces, r.nextRun)
+		if replaces != c.found || (r.merge.nextRun == 1) != c.found {
+			t.Errorf("%s: found %t, run %d", name, replaces, r.merge.nextRun)
 		}
 		if n > 1<<12 {
 			t.Errorf("%s: %d words are read, though hardly any is copied", name, n)

@@ -216,7 +216,7 @@ func (t *taskReader) awaiting(co uint64) (list []managed.Frame, locals uint64, s
 }
 
 func (r *Runtime) taskReader() *taskReader {
-	t := &taskReader{r: r.interpreter, o: r.objects(), threads: r.threads, codes: &r.codes}
+	t := &taskReader{r: r.python, o: r.python.objects(), threads: r.threads, codes: &r.codes}
 	t.threads.readThreads()
 	asyncio, greenlets := t.find(), t.findGreenlets()
 	if !asyncio && !greenlets {
@@ -235,7 +235,7 @@ func (r *Runtime) taskReader() *taskReader {
 
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
-	r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: managed.TaskMemory{Reader: r.host}})
+	r.codes.view.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: managed.TaskMemory{Reader: r.python.host}})
 }
 
 // TaskPlaces implements [managed.Threads].

@@ -57,28 +57,29 @@ const maxListReads = 8
 
 func newRuntime(h managed.Host, m *frames.Module, own managed.Span) (*Runtime, error) {
 	r := newParts(&interpreter{module: m, at: own.Start, size: own.End - own.Start, host: h})
-	r.hidesModule = ownFile.MatchString(path.Base(m.Name))
+	r.python.hidesModule = ownFile.MatchString(path.Base(m.Name))
 	codeType, _, ok := h.Symbol(m, symCode)
 	if !ok {
 		return nil, errors.New("it has no symbol " + symCode)
 	}
-	r.codeType = codeType
-	if r.read64(codeType+typeSize) == 0 && r.read64(codeType+typeSize+headExtraFreeThreaded) == 0 {
+	r.python.codeType = codeType
+	if r.python.read64(codeType+typeSize) == 0 && r.python.read64(codeType+typeSize+headExtraFreeThreaded) == 0 {
 		return nil, managed.ErrNotYet
 	}
-	if err := r.findLayout(); err != nil {
+	if err := r.python.findLayout(); err != nil {
 		return nil, err
 	}
-	size := r.read64(codeType + typeSize + r.headExtra)
-	if int64(size) != r.codeTypeSize {
-		return nil, fmt.Errorf("code objects of %d bytes, of CPython %s are expected %d", size, r.version, r.codeTypeSize)
+	size := r.python.read64(codeType + typeSize + r.python.headExtra)
+	if int64(size) != r.python.codeTypeSize {
+		return nil, fmt.Errorf("code objects of %d bytes, of CPython %s are expected %d", size, r.python.version,
+			r.python.codeTypeSize)
 	}
-	if err := r.proveMembers(); err != nil {
+	if err := r.python.proveMembers(); err != nil {
 		return nil, err
 	}
-	if r.hasFrameObjects() {
-		r.findEvalLoop()
-		if len(r.evalLoop) == 0 {
+	if r.python.hasFrameObjects() {
+		r.python.findEvalLoop()
+		if len(r.python.evalLoop) == 0 {
 			return nil, errors.New("it has no symbol " + symEvalFrame)
 		}
 	}
@@ -86,26 +87,26 @@ func newRuntime(h managed.Host, m *frames.Module, own managed.Span) (*Runtime, e
 		return nil, err
 	}
 	r.makePlan()
-	r.findTypes()
+	r.python.findTypes()
 	return r, nil
 }
 
 // proveThreads reads the threads, and searches for the interpreter's lock.
 func (r *Runtime) proveThreads() error {
-	if r.read64(r.at+uint64(r.runtimeInterps)) == 0 {
+	if r.python.read64(r.python.at+uint64(r.python.runtimeInterps)) == 0 {
 		return managed.ErrNotYet
 	}
 	t, read := r.threads, false
 	for n := 0; n < maxListReads && !read; n++ { // an ending thread can break the list
 		read = t.readThreads()
 	}
-	noThread := len(t.list) == 0 && (t.head == 0 || t.read64(t.head) == 0)
+	noThread := len(t.list) == 0 && (t.head == 0 || t.python.read64(t.head) == 0)
 	switch {
 	case noThread:
 		return managed.ErrNotYet
 	case !read:
-		return fmt.Errorf("its list of threads is not that of CPython %s", r.version)
-	case r.headExtra == 0 && !r.gil.find() && len(t.list) == 1 && !r.runsPython(t.list[0].at):
+		return fmt.Errorf("its list of threads is not that of CPython %s", r.python.version)
+	case r.python.headExtra == 0 && !r.gil.find() && len(t.list) == 1 && !r.python.runsPython(t.list[0].at):
 		return managed.ErrNotYet
 	}
 	return nil

@@ -39,36 +39,37 @@ func TestStaleCFrameOfAnEarlierCallIsIgnored(t *testing.T) {
 			r := newParts(&interpreter{layout: layouts[12], host: m})
 			set := func(at uint64, off int64, v uint64) { binary.LittleEndian.PutUint64(m.bytes[at-base+uint64(off):], v) }
 			entry := func(at, prev uint64, owner byte) {
-				set(at, r.framePrev, prev)
-				set(at, r.frameCode, code)
-				m.bytes[at-base+uint64(r.frameOwner)] = owner
+				set(at, r.python.framePrev, prev)
+				set(at, r.python.frameCode, code)
+				m.bytes[at-base+uint64(r.python.frameOwner)] = owner
 			}
-			set(state, r.threadID, 1)
-			set(state, r.threadNative, tid)
-			set(state, r.threadFrame, cframe)
-			set(cframe, r.cframeCurrent, c.current)
-			set(cframe, r.cframePrev, outerC)
+			set(state, r.python.threadID, 1)
+			set(state, r.python.threadNative, tid)
+			set(state, r.python.threadFrame, cframe)
+			set(cframe, r.python.cframeCurrent, c.current)
+			set(cframe, r.python.cframePrev, outerC)
 			entry(record, c.led, ownedByCStack)
-			set(outerC, r.cframeCurrent, frame1)
-			set(outerC, r.cframePrev, state+8)
+			set(outerC, r.python.cframeCurrent, frame1)
+			set(outerC, r.python.cframePrev, state+8)
 			entry(frame1, outerR, ownedByThread)
 			entry(frame2, record, ownedByThread)
 			entry(outerR, 0, ownedByCStack)
 			r.threads.list = []thread{{at: state, id: 1, native: tid}}
 			regs := &frames.Regs{Arch: frames.X86_64}
 			if name == "not told what was before it" { // a register still has it
-				set(cframe, r.cframePrev, 0x7000)
+				set(cframe, r.python.cframePrev, 0x7000)
 				regs.Set(3, state)
 				regs.Set(1, outerC)
 				regs.Set(2, outerC+8)
 			}
 			r.Begin(&managed.Sample{InnerTID: tid, Regs: regs, Mem: m, At: 1})
-			last := r.runs[len(r.runs)-1]
-			if r.broken || r.incomplete || last.record != outerR || r.frames[last.to-1].at != frame1 {
-				t.Errorf("runs %x of %x", r.runs, r.frames)
+			last := r.merge.chain.runs[len(r.merge.chain.runs)-1]
+			if r.merge.chain.broken || r.merge.chain.incomplete || last.record != outerR ||
+				r.merge.chain.frames[last.to-1].at != frame1 {
+				t.Errorf("runs %x of %x", r.merge.chain.runs, r.merge.chain.frames)
 			}
-			if inner := r.frames[0].at; (c.current == frame2) != (inner == frame2) || len(r.frames) > 2 {
-				t.Errorf("chain %x", r.frames)
+			if inner := r.merge.chain.frames[0].at; (c.current == frame2) != (inner == frame2) || len(r.merge.chain.frames) > 2 {
+				t.Errorf("chain %x", r.merge.chain.frames)
 			}
 		})
 	}

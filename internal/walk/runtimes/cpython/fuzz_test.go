@@ -80,7 +80,7 @@ func walkAll(r *Runtime, m *image) {
 	r.Anchor(7, m.at)
 	r.ThreadName(7)
 	r.Coroutines(still{})
-	o := r.objects()
+	o := r.python.objects()
 	o.get(o.entries(m.at), "threading")
 	o.attribute(m.at+64, "_name")
 }
@@ -109,8 +109,8 @@ func FuzzWalk(f *testing.F) {
 		}
 		loop := managed.Span{Start: at + 1<<20, End: at + 1<<20 + 4096}
 		r := newParts(&interpreter{layout: l, at: at, host: m, evalLoop: []managed.Span{loop}})
-		r.codeType = at + 64
-		r.findTypes()
+		r.python.codeType = at + 64
+		r.python.findTypes()
 		r.threads.list = []thread{{at: at, id: at, native: 7}}
 		walkAll(r, m)
 	})

@@ -25,7 +25,7 @@ import (
 // is not supported. As the holder changes every few milliseconds, it is copied in the observation of the waiter.
 
 type gil struct {
-	*interpreter
+	python     *interpreter
 	threads    *threads
 	names      *threadNames
 	at         uint64 // 0 means unknown
@@ -70,9 +70,9 @@ func (g *gil) find() bool {
 	}
 	var usual, others []uint64
 	b := make([]byte, gilPiece)
-	end := g.interpreter.at + min(g.size, maxRuntime)
-	for at := g.interpreter.at; at < end; at += gilPiece - gilHead {
-		n := g.host.Read(at, b[:min(gilPiece, end-at)])
+	end := g.python.at + min(g.python.size, maxRuntime)
+	for at := g.python.at; at < end; at += gilPiece - gilHead {
+		n := g.python.host.Read(at, b[:min(gilPiece, end-at)])
 		for i := 0; i+gilHead <= n && i < gilPiece-gilHead; i += 8 {
 			switch {
 			case !isGIL(b[i:], states):
@@ -94,7 +94,7 @@ func (g *gil) find() bool {
 
 func (g *gil) retryFind() (found bool) {
 	now := procmem.Now()
-	if g.at != 0 || g.headExtra != 0 || g.tries == maxTries || now-g.lastSearch < searchEvery {
+	if g.at != 0 || g.python.headExtra != 0 || g.tries == maxTries || now-g.lastSearch < searchEvery {
 		return false
 	}
 	g.tries, g.lastSearch = g.tries+1, now
@@ -134,7 +134,7 @@ func (g *gil) copied(q *managed.WaitQuery) (b [gilHead]byte, ok bool) {
 			return b, true
 		}
 	}
-	if g.host.Read(g.at, b[:]) != len(b) || q.Live == nil || !q.Live.Unchanged() {
+	if g.python.host.Read(g.at, b[:]) != len(b) || q.Live == nil || !q.Live.Unchanged() {
 		return b, false
 	}
 	return b, true

@@ -100,9 +100,9 @@ func (g *greenletImage) reader() *taskReader {
 	in := &interpreter{layout: layouts[12], host: g, at: imageAt}
 	in.frameType, in.codeType = frameTypeAt, codeTypeAt
 	r := newParts(in)
-	t := &taskReader{r: in, o: r.objects(), threads: r.threads, codes: &r.codes, watch: still{}}
+	t := &taskReader{r: in, o: r.python.objects(), threads: r.threads, codes: &r.codes, watch: still{}}
 	t.greenlets = greenlets{base: baseType, inPimpl: true, types: map[uint64]bool{}}
-	r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: managed.TaskMemory{Reader: in.host}})
+	r.codes.view.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: managed.TaskMemory{Reader: in.host}})
 	return t
 }
 

@@ -58,7 +58,7 @@ const (
 )
 
 type locks struct {
-	*interpreter
+	python *interpreter
 	chain  *frameChain
 	names  *threadNames
 	types  map[uint64]lockType
@@ -69,13 +69,13 @@ func (l *locks) forget() { l.types, l.rlocks = nil, nil }
 
 func (l *locks) held() (out []managed.HeldLock) {
 	c := l.chain
-	if l.minor < 11 || c.broken || c.state == 0 || !c.IsLive() {
+	if l.python.minor < 11 || c.broken || c.state == 0 || !c.view.IsLive() {
 		return nil
 	}
 	for i := range c.frames[:min(len(c.frames), maxHolders)] {
 		out = l.holds(&c.frames[i], i == 0, out)
 	}
-	if !c.Sample.Live.Unchanged() {
+	if !c.view.Sample.Live.Unchanged() {
 		return nil
 	}
 	return out
@@ -87,7 +87,7 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 	if values == 0 {
 		return out
 	}
-	table, ok := l.chain.codes.readBytes(l.read64(f.code + codeExceptions + l.headExtra))
+	table, ok := l.chain.codes.readBytes(l.python.read64(f.code + codeExceptions + l.python.headExtra))
 	if !ok {
 		return out
 	}
@@ -96,14 +96,14 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 		size = uint32(alive)
 	}
 	for i := range min(int(size), maxValues) {
-		lock, typ := l.lockOf(l.read64(values+8*uint64(i)) & l.frameMask)
+		lock, typ := l.lockOf(l.python.read64(values+8*uint64(i)) & l.python.frameMask)
 		l.addRLock(lock, typ)
 		if typ.class == "" || i >= alive || !l.isTaken(lock, typ) {
 			continue
 		}
 		h := managed.HeldLock{Word: l.waitersWord(lock, typ), Class: typ.class}
 		if c, _ := l.chain.codes.resolve(f.code); c != nil {
-			at := c.frame(l.minor, f.offset)
+			at := c.frame(l.python.minor, f.offset)
 			h.Function, h.File, h.Line = at.Function, at.File, at.Line
 		}
 		out = append(out, h)
@@ -113,23 +113,24 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 
 // valuesOf returns the most values of a frame's stack and their address, which is 0 if they are not plausible.
 func (l *locks) valuesOf(f *pyFrame) (size uint32, at uint64) {
-	size = uint32(l.read64(f.code + uint64(l.codeFirstLine) - 4))
-	locals := uint32(l.read64(f.code + uint64(l.codeFirstLine) + 4))
+	size = uint32(l.python.read64(f.code + uint64(l.python.codeFirstLine) - 4))
+	locals := uint32(l.python.read64(f.code + uint64(l.python.codeFirstLine) + 4))
 	if size > maxValues || locals > 1<<12 {
 		return 0, 0
 	}
-	return size, f.at + uint64(l.frameLocals) + 8*uint64(locals)
+	return size, f.at + uint64(l.python.frameLocals) + 8*uint64(locals)
 }
 
 // addAwaited adds the RLocks of the last walk's innermost frame, if that is the asking thread's.
 func (l *locks) addAwaited(q *managed.WaitQuery) (found bool) {
 	c := l.chain
-	if l.minor < 11 || l.minor > 13 || c.broken || c.state == 0 || len(c.frames) == 0 || c.Sample.InnerTID != q.InnerTID {
+	if l.python.minor < 11 || l.python.minor > 13 || c.broken || c.state == 0 || len(c.frames) == 0 ||
+		c.view.Sample.InnerTID != q.InnerTID {
 		return false
 	}
 	size, values := l.valuesOf(&c.frames[0])
 	for i := range uint64(size) {
-		lock, typ := l.lockOf(l.read64(values+8*i) & l.frameMask)
+		lock, typ := l.lockOf(l.python.read64(values+8*i) & l.python.frameMask)
 		found = l.addRLock(lock, typ) || found
 	}
 	return found
@@ -142,7 +143,7 @@ func (l *locks) lockOf(value uint64) (lock uint64, typ lockType) {
 	if typ = l.lockType(value); typ.class != "" {
 		return value, typ
 	}
-	self := l.read64(value + methodSelf + l.headExtra)
+	self := l.python.read64(value + methodSelf + l.python.headExtra)
 	if self < 1<<12 || self%8 != 0 {
 		return 0, typ
 	}
@@ -150,12 +151,13 @@ func (l *locks) lockOf(value uint64) (lock uint64, typ lockType) {
 }
 
 func (l *locks) lockType(object uint64) lockType {
-	at := l.read64(object + objectType + l.headExtra)
+	at := l.python.read64(object + objectType + l.python.headExtra)
 	if typ, known := l.types[at]; known || at < 1<<12 {
 		return typ
 	}
-	typ := lockType{class: lockClasses[l.typeFullName(at)]}
-	typ.isPyMutex = typ.class != "" && l.read64(at+typeSize+l.headExtra) == pyMutexSizes[typ.class]+l.headExtra
+	typ := lockType{class: lockClasses[l.python.typeFullName(at)]}
+	typ.isPyMutex = typ.class != "" && l.python.read64(at+typeSize+l.python.headExtra) == pyMutexSizes[typ.class]+
+		l.python.headExtra
 	cache.Put(&l.types, maxTypes, at, typ)
 	return typ
 }
@@ -163,20 +165,20 @@ func (l *locks) lockType(object uint64) lockType {
 // waitersWord returns [managed.HeldLock.Word].
 func (l *locks) waitersWord(lock uint64, typ lockType) uint64 {
 	if typ.isPyMutex {
-		return lock + lockWord + l.headExtra
+		return lock + lockWord + l.python.headExtra
 	}
-	return l.read64(lock + lockWord + l.headExtra)
+	return l.python.read64(lock + lockWord + l.python.headExtra)
 }
 
 func (l *locks) isTaken(lock uint64, typ lockType) bool {
-	lock += l.headExtra
+	lock += l.python.headExtra
 	switch {
 	case typ.isPyMutex:
-		return l.read64(lock+lockWord)&pyMutexLocked != 0
+		return l.python.read64(lock+lockWord)&pyMutexLocked != 0
 	case typ.class == languages.PythonRLock:
-		return l.read64(lock+lockCount) != 0
+		return l.python.read64(lock+lockCount) != 0
 	}
-	return l.read64(lock+lockLocked)&0xff != 0
+	return l.python.read64(lock+lockLocked)&0xff != 0
 }
 
 // addRLock adds an RLock, found by its semaphore, and returns false if lock is none or has none.
@@ -184,17 +186,17 @@ func (l *locks) addRLock(lock uint64, typ lockType) bool {
 	if typ.class != languages.PythonRLock || typ.isPyMutex {
 		return false
 	}
-	cache.Put(&l.rlocks, maxRLocks, l.read64(lock+lockWord+l.headExtra), lock)
+	cache.Put(&l.rlocks, maxRLocks, l.python.read64(lock+lockWord+l.python.headExtra), lock)
 	return true
 }
 
 func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	lock, word := l.rlocks[q.Word], q.Word
 	if lock == 0 {
-		if word = l.parkedAt(q); word == 0 {
+		if word = l.python.parkedAt(q); word == 0 {
 			return w, false
 		}
-		lock = word - lockWord - l.headExtra
+		lock = word - lockWord - l.python.headExtra
 	}
 	typ := l.lockType(lock)
 	if typ.class == "" || l.waitersWord(lock, typ) != word {
@@ -205,7 +207,7 @@ func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 		return w, true
 	}
 	w.Kind = waits.Mutex
-	owner, taken := l.read64(lock+lockOwner+l.headExtra), l.isTaken(lock, typ)
+	owner, taken := l.python.read64(lock+lockOwner+l.python.headExtra), l.isTaken(lock, typ)
 	if th := l.chain.threads.byPthread(owner); th != nil && taken && q.Live != nil && q.Live.Unchanged() {
 		l.names.setOwner(&w, th)
 	}

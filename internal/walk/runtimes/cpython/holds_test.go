@@ -49,7 +49,7 @@ func TestAnRLockIsFoundByTheAskingThreadsOwnFrame(t *testing.T) {
 	g.put(code+uint64(l.codeFirstLine)+4, 1)
 	g.put(frame+uint64(l.frameLocals)+8, rlock)
 	r.locks.chain.state, r.locks.chain.frames = 1, []pyFrame{{at: frame, code: code}}
-	r.locks.chain.Sample = &managed.Sample{InnerTID: 7}
+	r.locks.chain.view.Sample = &managed.Sample{InnerTID: 7}
 	for tid, want := range map[int]bool{7: true, 8: false} {
 		r.locks.forget()
 		q := managed.WaitQuery{InnerTID: tid, Word: semaphore}

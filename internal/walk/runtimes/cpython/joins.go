@@ -13,7 +13,7 @@ import (
 // joins finds the thread for whose end another waits: up to 3.12 at the _tstate_lock of a Thread object
 // (Lib/threading.py), from 3.13 on at an event in a ThreadHandle (Modules/_threadmodule.c).
 type joins struct {
-	*interpreter
+	python   *interpreter
 	names    *threadNames
 	byLock   map[uint64]uint64
 	nextRead int64 // in nanoseconds of CLOCK_MONOTONIC
@@ -27,10 +27,10 @@ const maxBetweenReads = int64(10 * time.Second)
 func (j *joins) forget() { j.byLock, j.nextRead = nil, 0 }
 
 func (j *joins) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
-	if j.minor > 12 {
+	if j.python.minor > 12 {
 		return j.waitingAtHandle(q)
 	}
-	o := j.objects()
+	o := j.python.objects()
 	if begin := procmem.Now(); begin >= j.nextRead {
 		j.read(o)
 		now := procmem.Now()
@@ -52,12 +52,12 @@ const (
 )
 
 func (j *joins) waitingAtHandle(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
-	event := j.parkedAt(q)
+	event := j.python.parkedAt(q)
 	if event == 0 {
 		return w, false
 	}
-	id := j.read64(event - handleIdent)
-	if id != j.read64(event-handleHandle) {
+	id := j.python.read64(event - handleIdent)
+	if id != j.python.read64(event-handleHandle) {
 		return w, false
 	}
 	return j.endOf(id, event, q)
@@ -99,10 +99,10 @@ func (j *joins) lockOf(o *objects, thread uint64) uint64 {
 		return 0
 	}
 	lock := o.attribute(thread, "_tstate_lock")
-	if lock == 0 || j.typeName(j.read64(lock+objectType)) != "lock" {
+	if lock == 0 || j.python.typeName(j.python.read64(lock+objectType)) != "lock" {
 		return 0
 	}
-	return j.read64(lock + lockWord)
+	return j.python.read64(lock + lockWord)
 }
 
 // parkedBefore is the distance from the word before the semaphore in struct wait_entry (Python/parking_lot.c, 3.13 on),

@@ -16,7 +16,7 @@ func TestAddressLeftOutOfCopiesIsCopiedAgainOnceItIsCode(t *testing.T) {
 	if !r.codes.kept.Skip.Has(addr) {
 		t.Fatal("it is copied in each stop")
 	}
-	r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, At: 1})
+	r.codes.view.Begin(&managed.Sample{Mem: &frames.Snapshot{}, At: 1})
 	if c, what := r.codes.resolve(addr); c != nil || what != managed.ObjectFreed || r.codes.kept.Skip.Has(addr) {
 		t.Errorf("%v, %d, left out: %v", c, what, r.codes.kept.Skip.Has(addr))
 	}

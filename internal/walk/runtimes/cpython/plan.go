@@ -30,33 +30,35 @@ func (r *Runtime) makePlan() {
 		return managed.Step{Op: managed.Load, Base: base, Off: off, To: to}
 	}
 	chain := func(base uint8) managed.Step {
-		return managed.Step{Op: managed.CopyList, Base: base, Size: uint32(r.frameSize), Next: int32(r.framePrev),
-			Max: managed.MaxNodes}
+		return managed.Step{Op: managed.CopyList, Base: base, Size: uint32(r.python.frameSize),
+			Next: int32(r.python.framePrev),
+			Max:  managed.MaxNodes}
 	}
-	steps := []managed.Step{{Op: managed.Copy, Base: managed.SlotAnchor, Max: uint32(r.threadSize)}}
+	steps := []managed.Step{{Op: managed.Copy, Base: managed.SlotAnchor, Max: uint32(r.python.threadSize)}}
 	if r.gil.at != 0 {
 		steps = append(steps, managed.Step{Op: managed.Copy, Base: managed.SlotZero, Off: int64(r.gil.at), Max: gilHead,
 			OnlyAsleep: true})
 	}
-	if r.threadChunk != 0 {
+	if r.python.threadChunk != 0 {
 		steps = append(steps,
-			load(managed.SlotAnchor, r.threadChunk, slotChunk), load(managed.SlotAnchor, r.threadTop, slotTop),
+			load(managed.SlotAnchor, r.python.threadChunk, slotChunk), load(managed.SlotAnchor, r.python.threadTop, slotTop),
 			managed.Step{Op: managed.Copy, Base: slotChunk, End: slotTop, Max: maxChunk})
 	}
-	if r.cframe {
+	if r.python.cframe {
 		steps = append(steps,
-			load(managed.SlotAnchor, r.threadFrame, slotCFrame), load(slotCFrame, r.cframeCurrent, slotFrame))
+			load(managed.SlotAnchor, r.python.threadFrame, slotCFrame), load(slotCFrame, r.python.cframeCurrent, slotFrame))
 	} else {
-		steps = append(steps, load(managed.SlotAnchor, r.threadFrame, slotFrame))
+		steps = append(steps, load(managed.SlotAnchor, r.python.threadFrame, slotFrame))
 	}
 	steps = append(steps, chain(slotFrame),
-		managed.Step{Op: managed.CopyTargets, Off: r.frameCode, Size: uint32(r.codeHead), Max: maxHeads})
-	if r.codeVersion == 0 {
-		hash := managed.Step{Op: managed.CopyTargets, Off: r.codeName, Next: textHash, Size: 8, Max: maxHeads}
+		managed.Step{Op: managed.CopyTargets, Off: r.python.frameCode, Size: uint32(r.python.codeHead), Max: maxHeads})
+	if r.python.codeVersion == 0 {
+		hash := managed.Step{Op: managed.CopyTargets, Off: r.python.codeName, Next: textHash, Size: 8, Max: maxHeads}
 		steps = append(steps, hash)
 	}
-	if r.cframe { // the newest may have no frame yet
-		steps = append(steps, load(slotCFrame, r.cframePrev, slotPrev), load(slotPrev, r.cframeCurrent, slotPrevFrame),
+	if r.python.cframe { // the newest may have no frame yet
+		steps = append(steps, load(slotCFrame, r.python.cframePrev, slotPrev),
+			load(slotPrev, r.python.cframeCurrent, slotPrevFrame),
 			chain(slotPrevFrame))
 	}
 	r.plan = &managed.Plan{Steps: steps, FindAnchor: r.findSteps(), Skip: &r.codes.kept.Skip}
@@ -65,13 +67,14 @@ func (r *Runtime) makePlan() {
 const maxStatesSearched = 16
 
 func (r *Runtime) findSteps() []managed.Step {
-	id, want := r.threadID, uint8(managed.SlotThreadPointer)
-	if r.threadNative != 0 {
-		id, want = r.threadNative, managed.SlotInnerTID
+	id, want := r.python.threadID, uint8(managed.SlotThreadPointer)
+	if r.python.threadNative != 0 {
+		id, want = r.python.threadNative, managed.SlotInnerTID
 	}
 	return []managed.Step{
 		{Op: managed.Load, Base: managed.SlotZero, Off: int64(r.threads.head), To: slotState},
-		{Op: managed.FindNode, Base: slotState, Size: uint32(r.threadSize), Next: int32(r.threadNext), At: int32(id),
+		{Op: managed.FindNode, Base: slotState, Size: uint32(r.python.threadSize), Next: int32(r.python.threadNext),
+			At:  int32(id),
 			End: want, Max: maxStatesSearched},
 	}
 }

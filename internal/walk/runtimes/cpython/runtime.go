@@ -10,16 +10,16 @@ import (
 // Runtime is the Python interpreter of a process. It implements [managed.Threads].
 type Runtime struct {
 	managed.Base
-	*interpreter
+	python  *interpreter
 	view    managed.View
 	threads *threads
 	codes   codes
-	*merge
-	gil   gil
-	names *threadNames
-	locks *locks
-	joins joins
-	plan  *managed.Plan
+	merge   *merge
+	gil     gil
+	names   *threadNames
+	locks   *locks
+	joins   joins
+	plan    *managed.Plan
 
 	followed *taskReader
 	listed   managed.Listing
@@ -32,31 +32,31 @@ var (
 )
 
 func newParts(i *interpreter) *Runtime {
-	r := &Runtime{interpreter: i, threads: &threads{interpreter: i}}
-	r.codes = codes{interpreter: i, View: &r.view}
-	r.merge = &merge{frameChain: &frameChain{interpreter: i, View: &r.view, threads: r.threads, codes: &r.codes}}
-	r.names = &threadNames{interpreter: i, threads: r.threads}
-	r.gil = gil{interpreter: i, threads: r.threads, names: r.names}
-	r.locks = &locks{interpreter: i, chain: r.frameChain, names: r.names}
-	r.joins = joins{interpreter: i, names: r.names}
+	r := &Runtime{python: i, threads: &threads{python: i}}
+	r.codes = codes{python: i, view: &r.view}
+	r.merge = &merge{chain: &frameChain{python: i, view: &r.view, threads: r.threads, codes: &r.codes}}
+	r.names = &threadNames{python: i, threads: r.threads}
+	r.gil = gil{python: i, threads: r.threads, names: r.names}
+	r.locks = &locks{python: i, chain: r.merge.chain, names: r.names}
+	r.joins = joins{python: i, names: r.names}
 	return r
 }
 
 // Name implements [managed.Runtime].
-func (r *Runtime) Name() string { return "CPython " + r.version }
+func (r *Runtime) Name() string { return "CPython " + r.python.version }
 
 // Module implements [managed.Runtime].
-func (r *Runtime) Module() *frames.Module { return r.module }
+func (r *Runtime) Module() *frames.Module { return r.python.module }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
-	r.host = h
+	r.python.host = h
 	endGreenlets(h)
-	m := managed.ModuleAgain(h, r.module)
+	m := managed.ModuleAgain(h, r.python.module)
 	if m == nil {
 		return false
 	}
-	r.module = m
+	r.python.module = m
 	return true
 }
 
@@ -79,7 +79,7 @@ func (r *Runtime) Anchor(tid int, threadPointer uint64) (uint64, bool) {
 
 // Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
-	r.codes.Begin(s)
+	r.codes.view.Begin(s)
 	r.codes.kept.Begin(s.At)
 	r.merge.begin()
 }
@@ -90,7 +90,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame
 	if ref.Kind != kindCode || c == nil {
 		return append(out, managed.Frame{}), managed.Freed
 	}
-	return append(out, c.frame(r.minor, int(int32(ref.Position)))), managed.Checked
+	return append(out, c.frame(r.python.minor, int(int32(ref.Position)))), managed.Checked
 }
 
 // Waiting implements [managed.Threads], for locks, the interpreter lock and joins.

@@ -36,7 +36,8 @@ func TestTasksThatShareALongChainAreBounded(t *testing.T) {
 		in.codeType, in.coroutineTypes[0] = codeType, coType
 		r := newParts(in)
 		r.threads.list = []thread{{at: 0x40}}
-		tr := &taskReader{r: in, o: r.objects(), threads: r.threads, codes: &r.codes, watch: still{}, taskType: taskType}
+		tr := &taskReader{r: in, o: r.python.objects(), threads: r.threads, codes: &r.codes, watch: still{},
+			taskType: taskType}
 		tr.coroutine, tr.offsets.Task.Node = 0x60, node
 		put(0x40, task+node)      // head of the list
 		put(task, 1)              // references
@@ -62,7 +63,7 @@ func TestTasksThatShareALongChainAreBounded(t *testing.T) {
 			put(task+0x78, 1)
 			put(0xa00+setMask, maxSet-1)
 		}
-		r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: managed.TaskMemory{Reader: in.host}})
+		r.codes.view.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: managed.TaskMemory{Reader: in.host}})
 		list := tr.list()
 		if l.reads > l.most {
 			t.Errorf("%s: more than %d reads", name, l.most)

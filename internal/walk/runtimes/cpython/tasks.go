@@ -156,7 +156,7 @@ func (t *taskReader) read(at uint64) (managed.Task, managed.TaskStatus) {
 
 func (t *taskReader) readOnce(at uint64) (task managed.Task, status managed.TaskStatus) {
 	r := t.r
-	t.codes.Pages.Reset(r.host)
+	t.codes.view.Pages.Reset(r.host)
 	switch {
 	case !t.codes.alive(at):
 		return task, managed.TaskDone

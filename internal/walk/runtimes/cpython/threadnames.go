@@ -10,7 +10,7 @@ import (
 )
 
 type threadNames struct {
-	*interpreter
+	python    *interpreter
 	threads   *threads
 	names     map[uint64]string // by kernel thread ID
 	allReadAt int64             // last full reading, in nanoseconds of CLOCK_MONOTONIC
@@ -81,7 +81,7 @@ func (n *threadNames) readNames() {
 }
 
 func (n *threadNames) namesByID(wanted map[uint64]bool) map[uint64]string {
-	o := n.objects()
+	o := n.python.objects()
 	names := map[uint64]string{}
 	for _, e := range o.entries(n.activeThreads(o)) {
 		if e.value == 0 || e.hash == 0 || !wanted[e.hash] {
@@ -108,20 +108,20 @@ func (n *threadNames) mainThread(o *objects) uint64 {
 // threading returns the entries of sys.modules["threading"].__dict__, or nil if it is not imported.
 func (n *threadNames) threading(o *objects) []entry {
 	threading := o.get(o.entries(n.threads.modules()), "threading")
-	if !o.is(threading, n.moduleType) {
+	if !o.is(threading, n.python.moduleType) {
 		return nil
 	}
-	return o.entries(n.read64(threading + moduleDict + n.headExtra))
+	return o.entries(n.python.read64(threading + moduleDict + n.python.headExtra))
 }
 
 // activeThreads returns sys.modules["threading"]._active, or 0 if there is none.
 func (n *threadNames) activeThreads(o *objects) uint64 {
-	if o.is(n.active, n.dictType) {
+	if o.is(n.active, n.python.dictType) {
 		return n.active
 	}
 	n.active = 0
 	active := o.get(n.threading(o), "_active")
-	if o.is(active, n.dictType) {
+	if o.is(active, n.python.dictType) {
 		n.active = active
 	}
 	return n.active

@@ -13,7 +13,7 @@ import (
 )
 
 type threads struct {
-	*interpreter
+	python *interpreter
 	list   []thread
 	next   int64 // earliest next reading for an unknown thread, in nanoseconds of CLOCK_MONOTONIC
 	main   uint64
@@ -40,22 +40,22 @@ const (
 	pauseForThread = int64(25 * time.Microsecond)
 )
 
-func (t *threads) forget() { *t = threads{interpreter: t.interpreter} }
+func (t *threads) forget() { *t = threads{python: t.python} }
 
 // readThreads reads the states of all interpreters; it returns false if these are inconsistent.
 func (t *threads) readThreads() bool {
 	t.list = t.list[:0]
 	defer func() { t.next = procmem.Now() + max(rereadThreadsAfter, pauseForThread*int64(len(t.list))) }()
-	if t.runtimeMain != 0 {
-		t.main = t.read64(t.at + uint64(t.runtimeMain))
+	if t.python.runtimeMain != 0 {
+		t.main = t.python.read64(t.python.at + uint64(t.python.runtimeMain))
 	}
-	interp := t.read64(t.at + uint64(t.runtimeInterps))
+	interp := t.python.read64(t.python.at + uint64(t.python.runtimeInterps))
 	for n := 0; interp != 0; n++ {
 		if n == maxInterps || !t.readInterp(interp) {
 			return false
 		}
-		t.head = interp + uint64(t.interpThreads) // the main interpreter is the last in the list
-		interp = t.read64(interp + uint64(t.interpNext))
+		t.head = interp + uint64(t.python.interpThreads) // the main interpreter is the last in the list
+		interp = t.python.read64(interp + uint64(t.python.interpNext))
 		if interp == 0 && n > 0 {
 			t.markShared()
 			t.markBorrowed()
@@ -109,22 +109,22 @@ func (t *threads) markBorrowed() {
 }
 
 func (t *threads) readInterp(interp uint64) bool {
-	b := make([]byte, t.threadSize)
+	b := make([]byte, t.python.threadSize)
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	for at := t.read64(interp + uint64(t.interpThreads)); at != 0; at = word(t.threadNext) {
-		if len(t.list) == maxThreads || t.host.Read(at, b) != len(b) || word(t.threadInterp) != interp {
+	for at := t.python.read64(interp + uint64(t.python.interpThreads)); at != 0; at = word(t.python.threadNext) {
+		if len(t.list) == maxThreads || t.python.host.Read(at, b) != len(b) || word(t.python.threadInterp) != interp {
 			return false
 		}
-		th := thread{at: at, id: word(t.threadID), idle: t.isIdle(at, word(t.threadFrame))}
-		if t.cframe {
-			th.firstCFrame = word(t.threadFrame)
+		th := thread{at: at, id: word(t.python.threadID), idle: t.python.isIdle(at, word(t.python.threadFrame))}
+		if t.python.cframe {
+			th.firstCFrame = word(t.python.threadFrame)
 		}
-		if t.threadNative != 0 {
-			th.native = word(t.threadNative)
+		if t.python.threadNative != 0 {
+			th.native = word(t.python.threadNative)
 			if f := &t.forked; f.recordedID != 0 && th.native == f.recordedID && th.id == f.id {
 				th.native, th.recordedID = f.native, f.recordedID
 			}
-		} else if t.host.Arch() == frames.X86_64 {
+		} else if t.python.host.Arch() == frames.X86_64 {
 			th.native = t.tidOf(th.id)
 		}
 		t.list = append(t.list, th)
@@ -133,7 +133,7 @@ func (t *threads) readInterp(interp uint64) bool {
 }
 
 func (t *threads) tidOf(pthread uint64) uint64 {
-	return t.read64(pthread+managed.PthreadTID) & (1<<32 - 1)
+	return t.python.read64(pthread+managed.PthreadTID) & (1<<32 - 1)
 }
 
 func (t *threads) anchor(tid int, threadPointer uint64) (uint64, bool) {
@@ -157,7 +157,7 @@ func (t *threads) anchor(tid int, threadPointer uint64) (uint64, bool) {
 // findForked returns the thread of a process forked without notice to the interpreter (uWSGI): its state has the
 // parent's thread ID.
 func (t *threads) findForked(tid int, threadPointer uint64) *thread {
-	if t.threadNative == 0 || t.host.Arch() != frames.X86_64 {
+	if t.python.threadNative == 0 || t.python.host.Arch() != frames.X86_64 {
 		return nil
 	}
 	for i := range t.list {
@@ -180,7 +180,7 @@ func (t *threads) find(tid int, threadPointer, sp uint64) *thread {
 	if th != nil || threadPointer != 0 || sp == 0 {
 		return th
 	}
-	if t.threadNative == 0 {
+	if t.python.threadNative == 0 {
 		th = t.nearestAbove(sp)
 	}
 	if th == nil {
@@ -194,7 +194,7 @@ func (t *threads) isByTID(th *thread, tid int, threadPointer uint64) bool {
 }
 
 func (t *threads) isByPthread(th *thread, threadPointer uint64) bool {
-	return t.threadNative == 0 && threadPointer != 0 && th.id == threadPointer
+	return t.python.threadNative == 0 && threadPointer != 0 && th.id == threadPointer
 }
 
 func (t *threads) firstWithFrames(tid int, threadPointer uint64) (first *thread) {
@@ -235,7 +235,7 @@ func (t *threads) mainID() uint64 {
 	if t.main != 0 {
 		return t.main
 	}
-	if th := t.first(func(th *thread) bool { return th.at-t.at < t.size }); th != nil {
+	if th := t.first(func(th *thread) bool { return th.at-t.python.at < t.python.size }); th != nil {
 		return th.id
 	}
 	return 0
@@ -263,8 +263,8 @@ func (t *threads) threadAt(state uint64) *thread {
 }
 
 func (t *threads) modules() uint64 {
-	if t.interpModules == 0 || t.head == 0 {
+	if t.python.interpModules == 0 || t.head == 0 {
 		return 0
 	}
-	return t.read64(t.head - uint64(t.interpThreads) + uint64(t.interpModules))
+	return t.python.read64(t.head - uint64(t.python.interpThreads) + uint64(t.python.interpModules))
 }

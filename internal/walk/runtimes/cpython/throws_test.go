@@ -25,16 +25,16 @@ func TestGeneratorThatPassesThrowOnHasNoLoopOfItsOwnIn311(t *testing.T) {
 		r := newParts(&interpreter{layout: layouts[11], host: m})
 		set := func(at uint64, off int64, v uint64) { binary.LittleEndian.PutUint64(m.bytes[at-base+uint64(off):], v) }
 		frame := func(at, prev uint64, entry, owner byte) {
-			set(at, r.framePrev, prev)
-			m.bytes[at-base+uint64(r.frameEntry)], m.bytes[at-base+uint64(r.frameOwner)] = entry, owner
+			set(at, r.python.framePrev, prev)
+			m.bytes[at-base+uint64(r.python.frameEntry)], m.bytes[at-base+uint64(r.python.frameOwner)] = entry, owner
 		}
-		set(base, r.threadID, 1)
-		set(base, r.threadNative, tid)
-		set(base, r.threadFrame, newest)
-		set(newest, r.cframeCurrent, leaf)
-		set(newest, r.cframePrev, before)
-		set(before, r.cframeCurrent, outer)
-		set(before, r.cframePrev, base+8) // the thread state's own
+		set(base, r.python.threadID, 1)
+		set(base, r.python.threadNative, tid)
+		set(base, r.python.threadFrame, newest)
+		set(newest, r.python.cframeCurrent, leaf)
+		set(newest, r.python.cframePrev, before)
+		set(before, r.python.cframeCurrent, outer)
+		set(before, r.python.cframePrev, base+8) // the thread state's own
 		frame(leaf, inner, 0, ofThread)
 		frame(inner, outer, 1, ofGenerator)
 		frame(outer, driver, 1, owner)
@@ -42,12 +42,13 @@ func TestGeneratorThatPassesThrowOnHasNoLoopOfItsOwnIn311(t *testing.T) {
 		frame(module, 0, 1, ofThread)
 		r.threads.list = []thread{{at: base, id: 1, native: tid}}
 		r.Begin(&managed.Sample{InnerTID: tid, Regs: &frames.Regs{Arch: frames.X86_64}, Mem: m, At: 1})
-		if r.broken != (owner == ofThread) {
-			t.Fatalf("owner %d: broken %t", owner, r.broken)
+		if r.merge.chain.broken != (owner == ofThread) {
+			t.Fatalf("owner %d: broken %t", owner, r.merge.chain.broken)
 		}
 		want := []run{{newest, 0, 2}, {before, 2, 5}}
-		if !r.broken && (!slices.Equal(r.runs, want) || r.frames[2].at != outer || r.frames[4].at != module) {
-			t.Errorf("runs %+v of %x, want %+v", r.runs, r.frames, want)
+		if !r.merge.chain.broken && (!slices.Equal(r.merge.chain.runs, want) || r.merge.chain.frames[2].at != outer ||
+			r.merge.chain.frames[4].at != module) {
+			t.Errorf("runs %+v of %x, want %+v", r.merge.chain.runs, r.merge.chain.frames, want)
 		}
 	}
 }
@@ -66,14 +67,14 @@ func TestGeneratorThatPassesThrowOnHasNoLoopOfItsOwnIn310(t *testing.T) {
 		n := 0
 		r := newParts(&interpreter{layout: layouts[10], evalLoop: []managed.Span{{Start: loop, End: loop + 64}}})
 		r.view.Sample = &managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: countedMemory{&n, map[uint64]uint64{
-			outer + uint64(r.frameInstr) - 8: c.gen, cfa - 8: ret, cfa - slot: driver,
+			outer + uint64(r.python.frameInstr) - 8: c.gen, cfa - 8: ret, cfa - slot: driver,
 		}}}
-		r.state, r.runs = 1, []run{{record: outer}, {record: driver}}
-		r.evalFrames = []evalFrame{{sp - 0x100, sp}} // inner's
-		r.frameSlots = frameSlots{ret: {offsets: []uint64{slot}, frames: c.known}}
+		r.merge.chain.state, r.merge.chain.runs = 1, []run{{record: outer}, {record: driver}}
+		r.merge.evalFrames = []evalFrame{{sp - 0x100, sp}} // inner's
+		r.merge.frameSlots = frameSlots{ret: {offsets: []uint64{slot}, frames: c.known}}
 		_, replaces := r.ManagedFrames(&frames.Frame{PC: loop, SP: sp}, cfa, nil)
-		if r.nextRun != c.wantRuns || replaces != (c.wantRuns > 0) || r.broken == replaces {
-			t.Errorf("%s: run %d, broken %t; want run %d", name, r.nextRun, r.broken, c.wantRuns)
+		if r.merge.nextRun != c.wantRuns || replaces != (c.wantRuns > 0) || r.merge.chain.broken == replaces {
+			t.Errorf("%s: run %d, broken %t; want run %d", name, r.merge.nextRun, r.merge.chain.broken, c.wantRuns)
 		}
 	}
 }

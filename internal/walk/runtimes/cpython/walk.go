@@ -8,8 +8,8 @@ import (
 )
 
 type frameChain struct {
-	*interpreter
-	*managed.View
+	python  *interpreter
+	view    *managed.View
 	threads *threads
 	codes   *codes
 
@@ -42,12 +42,12 @@ func (c *frameChain) read() {
 	if !c.findState() {
 		return
 	}
-	if c.hasFrameObjects() {
+	if c.python.hasFrameObjects() {
 		c.chainOfObjects()
 		return
 	}
-	first := c.Value(c.state + uint64(c.threadFrame))
-	if !c.cframe {
+	first := c.view.Value(c.state + uint64(c.python.threadFrame))
+	if !c.python.cframe {
 		c.chainByOwner(first)
 		return
 	}
@@ -70,17 +70,17 @@ func (c *frameChain) reset() {
 //	   ▼                     ▼
 //	frame ► … ► record ───► frame                       3.12: the record of the newest run links it to the one before
 func (c *frameChain) isFilledIn(cframe uint64) bool {
-	prev, ok := c.Word(cframe + uint64(c.cframePrev))
+	prev, ok := c.view.Word(cframe + uint64(c.python.cframePrev))
 	switch {
 	case !ok || c.inState(cframe):
 		return true
 	case !c.leadsToRoot(prev):
 		return false
-	case len(c.runs) == 0 || c.minor == 11: // chain and merge check the frames
+	case len(c.runs) == 0 || c.python.minor == 11: // chain and merge check the frames
 		return true
 	}
-	outer, ok1 := c.Word(prev + uint64(c.cframeCurrent))
-	linked, ok2 := c.Word(c.runs[0].record + uint64(c.framePrev))
+	outer, ok1 := c.view.Word(prev + uint64(c.python.cframeCurrent))
+	linked, ok2 := c.view.Word(c.runs[0].record + uint64(c.python.framePrev))
 	return !ok1 || !ok2 || linked == outer
 }
 
@@ -91,9 +91,9 @@ func (c *frameChain) leadsToRoot(cframe uint64) bool {
 		if c.inState(cframe) {
 			return true
 		}
-		prev, ok := c.Word(cframe + uint64(c.cframePrev))
+		prev, ok := c.view.Word(cframe + uint64(c.python.cframePrev))
 		if !ok {
-			return c.Sample.Mem.Cut(cframe)
+			return c.view.Sample.Mem.Cut(cframe)
 		}
 		cframe = prev
 	}
@@ -102,15 +102,15 @@ func (c *frameChain) leadsToRoot(cframe uint64) bool {
 
 // outerCFrame returns the _PyCFrame before an incomplete one: the linked one, else the nearest in a register, or 0.
 func (c *frameChain) outerCFrame(cframe uint64) (outer uint64) {
-	if prev := c.Value(cframe + uint64(c.cframePrev)); c.leadsToRoot(prev) {
+	if prev := c.view.Value(cframe + uint64(c.python.cframePrev)); c.leadsToRoot(prev) {
 		return prev
 	}
 	for i := range frames.NumRegs {
-		v, ok := c.Sample.Regs.Get(uint8(i))
+		v, ok := c.view.Sample.Regs.Get(uint8(i))
 		if !ok || v <= cframe || v%8 != 0 || outer != 0 && v >= outer {
 			continue
 		}
-		if _, copied := c.Sample.Mem.Word(v); copied && c.leadsToRoot(v) {
+		if _, copied := c.view.Sample.Mem.Word(v); copied && c.leadsToRoot(v) {
 			outer = v
 		}
 	}
@@ -118,31 +118,31 @@ func (c *frameChain) outerCFrame(cframe uint64) (outer uint64) {
 }
 
 func (c *frameChain) inState(addr uint64) bool {
-	return addr-c.state < uint64(c.threadSize)
+	return addr-c.state < uint64(c.python.threadSize)
 }
 
 func (c *frameChain) chainFrom(cframe uint64) {
 	c.reset()
-	if c.minor == 11 {
+	if c.python.minor == 11 {
 		c.chainByCFrames(cframe)
 		return
 	}
-	c.chainByOwner(c.Value(cframe + uint64(c.cframeCurrent)))
+	c.chainByOwner(c.view.Value(cframe + uint64(c.python.cframeCurrent)))
 }
 
 func (c *frameChain) findState() bool {
-	s := c.Sample
+	s := c.view.Sample
 	if th := c.threads.find(s.InnerTID, s.Regs.TLS, 0); th != nil && c.isState(th.at, th.recordedID) {
 		c.shared = th.shared
 		return true
 	}
-	at := c.Value(c.threads.head)
+	at := c.view.Value(c.threads.head)
 	for n := 0; at != 0 && n < maxStatesSearched; n++ {
 		if c.isState(at, 0) {
-			c.threads.addObserved(thread{at: at, id: c.Value(at + uint64(c.threadID)), native: uint64(s.InnerTID)})
+			c.threads.addObserved(thread{at: at, id: c.view.Value(at + uint64(c.python.threadID)), native: uint64(s.InnerTID)})
 			return true
 		}
-		at = c.Value(at + uint64(c.threadNext))
+		at = c.view.Value(at + uint64(c.python.threadNext))
 	}
 	if at, ok := c.threads.anchor(s.InnerTID, s.Regs.TLS); ok && c.isState(at, 0) {
 		return true
@@ -153,15 +153,15 @@ func (c *frameChain) findState() bool {
 
 // isState accepts at unless it is another thread's state. wantID is the thread ID in it, or 0 for the sample's.
 func (c *frameChain) isState(at, wantID uint64) bool {
-	s := c.Sample
+	s := c.view.Sample
 	if wantID == 0 {
 		wantID = uint64(s.InnerTID)
 	}
-	id := c.Value(at + uint64(c.threadID))
+	id := c.view.Value(at + uint64(c.python.threadID))
 	switch {
 	case id == 0, s.Regs.TLS != 0 && id != s.Regs.TLS:
 		return false
-	case c.threadNative != 0 && c.Value(at+uint64(c.threadNative)) != wantID:
+	case c.python.threadNative != 0 && c.view.Value(at+uint64(c.python.threadNative)) != wantID:
 		return false
 	}
 	c.state = at
@@ -169,7 +169,7 @@ func (c *frameChain) isState(at, wantID uint64) bool {
 }
 
 func (c *frameChain) byte(addr uint64) byte {
-	word, ok := c.Word(addr &^ 7)
+	word, ok := c.view.Word(addr &^ 7)
 	if !ok {
 		return 0xff
 	}
@@ -177,18 +177,18 @@ func (c *frameChain) byte(addr uint64) byte {
 }
 
 func (c *frameChain) frameWords(at uint64) (prev, code, instr uint64, ok bool) {
-	prev, ok1 := c.Word(at + uint64(c.framePrev))
-	code, ok2 := c.Word(at + uint64(c.frameCode))
-	instr, ok3 := c.Word(at + uint64(c.frameInstr))
+	prev, ok1 := c.view.Word(at + uint64(c.python.framePrev))
+	code, ok2 := c.view.Word(at + uint64(c.python.frameCode))
+	instr, ok3 := c.view.Word(at + uint64(c.python.frameInstr))
 	return prev, code, instr, ok1 && ok2 && ok3
 }
 
 // sampledOrPresent is for what does not change while the thread lives.
 func (c *frameChain) sampledOrPresent(addr uint64) (uint64, bool) {
-	if w, ok := c.Sample.Mem.Word(addr); ok || addr < 1<<12 {
+	if w, ok := c.view.Sample.Mem.Word(addr); ok || addr < 1<<12 {
 		return w, ok
 	}
-	return c.Pages.Word(addr)
+	return c.view.Pages.Word(addr)
 }
 
 // add returns false if there are too many frames.
@@ -216,16 +216,16 @@ func (c *frameChain) chainByOwner(at uint64) {
 			c.cut()
 			return
 		}
-		owner := c.byte(at + uint64(c.frameOwner))
+		owner := c.byte(at + uint64(c.python.frameOwner))
 		if owner >= ownedByCStack && c.inState(at) {
 			break
 		}
 		switch {
-		case owner == ownedByCStack, owner == ownedByCStack+1 && c.minor >= 14:
+		case owner == ownedByCStack, owner == ownedByCStack+1 && c.python.minor >= 14:
 			c.runs = append(c.runs, run{record: at, from: from, to: len(c.frames)})
 			from = len(c.frames)
 			c.codes.kept.Skip.Add(code &^ 7) // of an entry frame, never named
-		case !c.add(c.frame(at, code, instr, c.sampledOrPresent)):
+		case !c.add(c.python.frame(at, code, instr, c.sampledOrPresent)):
 			c.broken = true
 			return
 		}
@@ -244,9 +244,9 @@ func (c *frameChain) chainByCFrames(cframe uint64) {
 		if c.inState(cframe) {
 			return
 		}
-		at, ok := c.Word(cframe + uint64(c.cframeCurrent))
-		prev, ok2 := c.Word(cframe + uint64(c.cframePrev))
-		outer, ok3 := c.Word(prev + uint64(c.cframeCurrent))
+		at, ok := c.view.Word(cframe + uint64(c.python.cframeCurrent))
+		prev, ok2 := c.view.Word(cframe + uint64(c.python.cframePrev))
+		outer, ok3 := c.view.Word(prev + uint64(c.python.cframeCurrent))
 		if !ok || !ok2 || !ok3 {
 			c.cut()
 			return
@@ -275,7 +275,7 @@ func (c *frameChain) chainByCFrames(cframe uint64) {
 
 // delegates reports whether the outermost frame so far is a generator's, in 3.11.
 func (c *frameChain) delegates() bool {
-	return c.byte(c.frames[len(c.frames)-1].at+uint64(c.frameOwner)) == ownedByGenerator
+	return c.byte(c.frames[len(c.frames)-1].at+uint64(c.python.frameOwner)) == ownedByGenerator
 }
 
 // runTo adds a run of 3.11 and returns the frame outside of it; false if unreadable.
@@ -285,11 +285,11 @@ func (c *frameChain) runTo(at uint64) (outer uint64, ok bool) {
 		if !ok {
 			return 0, false
 		}
-		if !c.add(c.frame(at, code, instr, c.sampledOrPresent)) {
+		if !c.add(c.python.frame(at, code, instr, c.sampledOrPresent)) {
 			c.broken = true
 			return 0, false
 		}
-		if c.byte(at+uint64(c.frameEntry)) != 0 {
+		if c.byte(at+uint64(c.python.frameEntry)) != 0 {
 			return prev, true
 		}
 		at = prev
@@ -307,14 +307,14 @@ func (l *layout) lastInstruction(word uint64) int {
 }
 
 func (c *frameChain) chainOfObjects() {
-	at := c.Value(c.state + uint64(c.threadFrame))
+	at := c.view.Value(c.state + uint64(c.python.threadFrame))
 	for n := 0; at != 0; n++ {
 		prev, code, last, ok := c.frameWords(at)
 		if !ok || n == maxFrames {
 			c.cut()
 			return
 		}
-		c.add(pyFrame{at, code, c.lastInstruction(last)})
+		c.add(pyFrame{at, code, c.python.lastInstruction(last)})
 		c.runs = append(c.runs, run{record: at, from: n, to: n + 1})
 		at = prev
 	}

@@ -16,11 +16,11 @@ import (
 //
 // Source: erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
 type beam struct {
-	*process
-	below uint64 // C stack below rbx, in bytes
-	size  uint64 // up to the return address, without alignment
-	frame *managed.VerifiedRule
-	tries int
+	process *process
+	below   uint64 // C stack below rbx, in bytes
+	size    uint64 // up to the return address, without alignment
+	frame   *managed.VerifiedRule
+	tries   int
 }
 
 var (
@@ -40,14 +40,14 @@ func findBeam(r *Runtime) bool {
 	b := &beam{process: &r.process}
 	b.frame = newFrame(b.prove)
 	r.Early = ruleFunc(b.rule)
-	return b.entry != 0
+	return b.process.entry != 0
 }
 
 func (b *beam) learn() bool {
-	for _, m := range b.Modules() {
+	for _, m := range b.process.host.Modules() {
 		if b.size == 0 && m.Generated && b.tries < maxBeamTries {
 			b.tries++
-			b.eachText(m, beamEntry, b.findEntry)
+			b.process.eachText(m, beamEntry, b.findEntry)
 		}
 	}
 	return b.size != 0
@@ -87,5 +87,5 @@ func (b *beam) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	if !known || rbx%8 != 0 || b.size == 0 && !b.learn() || rbx < b.below {
 		return 0, 0, false
 	}
-	return b.oneCall(mem, rbx-b.below+b.size, maxBeamWords, b.entry)
+	return b.process.oneCall(mem, rbx-b.below+b.size, maxBeamWords, b.process.entry)
 }

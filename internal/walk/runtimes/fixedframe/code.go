@@ -31,13 +31,13 @@ var (
 )
 
 type process struct {
-	managed.Host
+	host  managed.Host
 	lib   *frames.Module
 	entry uint64 // run-time address of [Kind.Entry]'s function, or 0
 }
 
 func (p *process) moduleAt(addr uint64) *frames.Module {
-	mods := p.Modules()
+	mods := p.host.Modules()
 	i := sort.Search(len(mods), func(i int) bool { return mods[i].End > addr })
 	if i == len(mods) || mods[i].Start > addr {
 		return nil
@@ -104,7 +104,7 @@ const (
 func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64, code []byte) (enough bool)) {
 	b := make([]byte, textPart)
 	for at := m.Start; at < m.End && at-m.Start < maxText; at += textPart - overlap {
-		n := p.Read(at, b[:min(uint64(len(b)), m.End-at)])
+		n := p.host.Read(at, b[:min(uint64(len(b)), m.End-at)])
 		if n == 0 || f(at, b[:n]) {
 			return
 		}

@@ -55,7 +55,7 @@ func (l *luaJIT) findExits(addr uint64, code []byte) {
 }
 
 func (l *luaJIT) fileRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	pc, e := q.PC+l.lib.Bias, &l.exits
+	pc, e := q.PC+l.process.lib.Bias, &l.exits
 	switch {
 	case q.AfterCall && pc == e.callReturn:
 		return e.exit.Rule(q)
@@ -126,7 +126,7 @@ var (
 func (l *luaJIT) partial(pc uint64) (frames.Rule, bool) {
 	var code [2*16 - 1]byte
 	const mid = len(code) / 2
-	if l.Read(pc-uint64(mid), code[:]) < len(code) {
+	if l.process.host.Read(pc-uint64(mid), code[:]) < len(code) {
 		return frames.Rule{}, false
 	}
 	words := stepIn(code[:], mid, luaPrologue, luaEnterSteps)

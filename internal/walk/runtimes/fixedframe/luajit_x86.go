@@ -20,7 +20,7 @@ import (
 // Sources: vm_x64.dasc ("rsp entering interpreter", SAVE_CFRAME, SAVE_L; JLOOP), lj_jit.h (GCtrace, jit_State),
 // lj_frame.h (CFRAME_RAWMASK).
 type luaJIT struct {
-	*process
+	process          *process
 	frame            *managed.VerifiedRule
 	cframeSize       int64 // with return address
 	traceArrayOffset int64 // in the dispatch table
@@ -117,8 +117,8 @@ func readLuaJIT(p *process) *luaJIT {
 }
 
 func (l *luaJIT) readInterpreterFrame(at uint64) frames.Rule {
-	for _, s := range l.lib.Sources {
-		r, row, ok := s.Rule(frames.Query{PC: at - l.lib.Bias})
+	for _, s := range l.process.lib.Sources {
+		r, row, ok := s.Rule(frames.Query{PC: at - l.process.lib.Bias})
 		if !ok {
 			continue
 		}
@@ -190,7 +190,7 @@ func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	ret, ok := mem.Word(end - 8)
 	state, _ := mem.Word(frame + luaSaveL)
 	outer, _ := mem.Word(frame + luaSaveCFrame)
-	return ok && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && l.followsFileCall(ret)
+	return ok && state != 0 && state%8 == 0 && (outer == 0 || outer&^luaFlags >= end) && l.process.followsFileCall(ret)
 }
 
 func (l *luaJIT) traceAt(pc uint64) (luaTrace, bool) {
@@ -224,7 +224,7 @@ func (l *luaJIT) learn(dispatch uint64) bool {
 
 func (l *luaJIT) read(vm *luaVM) bool {
 	var head [16]byte
-	if l.Read(vm.dispatch+uint64(l.traceArrayOffset), head[:]) < len(head) || head == vm.head {
+	if l.process.host.Read(vm.dispatch+uint64(l.traceArrayOffset), head[:]) < len(head) || head == vm.head {
 		return false
 	}
 	array := binary.LittleEndian.Uint64(head[:])
@@ -233,7 +233,7 @@ func (l *luaJIT) read(vm *luaVM) bool {
 		return false
 	}
 	refs := make([]byte, 8*n)
-	if l.Read(array, refs) < len(refs) {
+	if l.process.host.Read(array, refs) < len(refs) {
 		return false
 	}
 	vm.head, vm.traces = head, vm.traces[:0]
@@ -251,12 +251,12 @@ func (l *luaJIT) read(vm *luaVM) bool {
 
 func (l *luaJIT) describe(at, number uint64) (luaTrace, bool) {
 	var b [22]byte
-	if l.Read(at+uint64(l.mcodeOffset)-4, b[:]) < len(b) {
+	if l.process.host.Read(at+uint64(l.mcodeOffset)-4, b[:]) < len(b) {
 		return luaTrace{}, false
 	}
 	t := luaTrace{start: binary.LittleEndian.Uint64(b[4:]), spill: int64(binary.LittleEndian.Uint16(b[18:]))}
 	size := binary.LittleEndian.Uint32(b[:])
 	t.end = t.start + uint64(size)
 	own := uint64(binary.LittleEndian.Uint16(b[20:]))
-	return t, own == number && size <= maxLuaCode && t.spill%8 == 0 && t.end > t.start && l.isGenerated(t.start)
+	return t, own == number && size <= maxLuaCode && t.spill%8 == 0 && t.end > t.start && l.process.isGenerated(t.start)
 }

@@ -141,7 +141,7 @@ func TestTracesOfAClosedStateHaveNoRules(t *testing.T) {
 	}
 	f.put(luaDispatch+luaTable, 0)
 	f.put(luaDispatch+luaTable+8, 0)
-	r.update(r.process.Host)
+	r.update(r.process.host)
 	if _, _, ok := r.Early.Rule(frames.Query{PC: luaCode}); ok {
 		t.Error("the code of a freed trace still has a rule")
 	}

@@ -94,7 +94,7 @@ func FuzzRuntimes(f *testing.F) {
 				own.Rule(frames.Query{PC: libAt + uint64(pc)})
 			}
 		}
-		if l := readLuaJIT(&process{Host: o, lib: o.mods[0]}); l != nil {
+		if l := readLuaJIT(&process{host: o, lib: o.mods[0]}); l != nil {
 			l.prove(at(0, map[uint8]uint64{frames.X86R14: word &^ 7}), stack{word, entryRet}, madeAt+uint64(pc))
 			if len(l.vms) > maxLuaVMs || len(l.spills) > 1<<16 {
 				t.Fatalf("%d universes, %d sizes", len(l.vms), len(l.spills))

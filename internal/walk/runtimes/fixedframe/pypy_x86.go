@@ -16,9 +16,9 @@ import (
 // Source: rpython/jit/backend/x86/arch.py (FRAME_FIXED_SIZE) and assembler.py (_call_header, _call_header_vmprof,
 // _call_footer).
 type pypy struct {
-	*process
-	frame  *managed.VerifiedRule
-	stages map[uint64]pypyStage // by pc
+	process *process
+	frame   *managed.VerifiedRule
+	stages  map[uint64]pypyStage // by pc
 }
 
 // pypySaved has the places of saved registers, in bytes below the CFA.
@@ -73,13 +73,13 @@ func (p *pypy) stageAt(pc uint64) pypyStage {
 }
 
 func (p *pypy) readStage(pc uint64) pypyStage {
-	m := p.moduleAt(pc)
+	m := p.process.moduleAt(pc)
 	if m == nil {
 		return pypyBody
 	}
 	var b [pypyEntry + 16]byte
 	before := int(min(pc-m.Start, pypyEntry))
-	code := b[:p.Read(pc-uint64(before), b[:before+len(pypyPrologue)])]
+	code := b[:p.process.host.Read(pc-uint64(before), b[:before+len(pypyPrologue)])]
 	switch {
 	case len(code) <= before:
 		return pypyBody
@@ -125,7 +125,7 @@ func (p *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	if !readable {
 		return 0, cfa - 8, false
 	}
-	return cfa, 0, p.followsCall(ret)
+	return cfa, 0, p.process.followsCall(ret)
 }
 
 // bodyCFA is for code after the entry, or in a routine called by compiled code.
@@ -144,7 +144,7 @@ func (p *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok
 		if last, ok = mem.Word(at); !ok {
 			return 0, at, false
 		}
-		called = called || p.followsCall(last)
+		called = called || p.process.followsCall(last)
 	}
 	return 0, 0, false
 }
@@ -152,12 +152,12 @@ func (p *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok
 // calledFrom reports whether ret follows a compiled call of the routine at pc. A call by r11 counts with at most one
 // word pushed: compiled code makes more room.
 func (p *pypy) calledFrom(ret, pc, pushed uint64) bool {
-	call, m, ok := p.callBefore(ret)
+	call, m, ok := p.process.callBefore(ret)
 	if !ok || !m.Generated || call.Direct {
 		return ok && m.Generated && pc-call.Target < pypyRoutine
 	}
 	var b [len(pypyCallR11)]byte
-	return pushed <= 8 && p.Read(ret-uint64(len(b)), b[:]) == len(b) && b == pypyCallR11
+	return pushed <= 8 && p.process.host.Read(ret-uint64(len(b)), b[:]) == len(b) && b == pypyCallR11
 }
 
 type pypyReg struct {

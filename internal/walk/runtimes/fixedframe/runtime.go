@@ -37,7 +37,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 
 // New returns the runtime of module lib; nil if unknown.
 func New(k *Kind, lib *frames.Module, h managed.Host) *Runtime {
-	r := &Runtime{kind: k, process: process{Host: h, lib: lib}}
+	r := &Runtime{kind: k, process: process{host: h, lib: lib}}
 	if k.Entry != "" {
 		if s := h.OwnSymbols(lib, k.Entry); len(s) > 0 {
 			r.process.entry = s[0].Addr
@@ -96,7 +96,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 
 // update sets the current mappings and invalidates earlier rules.
 func (r *Runtime) update(h managed.Host) {
-	if r.process.Host = h; r.forget != nil {
+	if r.process.host = h; r.forget != nil {
 		r.forget()
 	}
 }

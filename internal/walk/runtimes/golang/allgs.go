@@ -26,7 +26,7 @@ var (
 )
 
 type allgs struct {
-	*program
+	program    *program
 	offsets    GOffsets
 	fields     layoutG
 	list       uint64 // runtime.allgs, or 0
@@ -45,14 +45,14 @@ func (a *allgs) slice() (first, n uint64, err error) {
 	if a.list != 0 {
 		return a.sliceAt(a.list)
 	}
-	if at, _, ok := a.host.Symbol(a.module, "runtime.allgs"); ok {
+	if at, _, ok := a.program.host.Symbol(a.program.module, "runtime.allgs"); ok {
 		a.list = at
 		return a.sliceAt(at)
 	}
-	for _, at := range a.table.referencedAddresses("runtime.allgadd") {
-		first, n, err = a.sliceAt(at + a.bias)
+	for _, at := range a.program.table.referencedAddresses("runtime.allgadd") {
+		first, n, err = a.sliceAt(at + a.program.bias)
 		if (err == nil || errors.Is(err, errTooMany)) && a.findFieldsIn(first, n) {
-			a.list = at + a.bias
+			a.list = at + a.program.bias
 			return first, n, err
 		}
 	}
@@ -63,18 +63,18 @@ const maxBss = 4 << 20
 
 // sliceInBss searches the slice where names are removed, so that runtime.allgadd is not known.
 func (a *allgs) sliceInBss() (first, n uint64, err error) {
-	bss := a.table.bss
-	if !a.table.h.foreign || bss.Size > maxBss {
+	bss := a.program.table.bss
+	if !a.program.table.h.foreign || bss.Size > maxBss {
 		return 0, 0, errNoGoroutines
 	}
 	b := make([]byte, bss.Size&^7)
-	b = b[:a.host.Read(bss.Addr+a.bias, b)&^7]
+	b = b[:a.program.host.Read(bss.Addr+a.program.bias, b)&^7]
 	for off := 0; off+24 <= len(b); off += 8 {
 		first, n, room := word64(b, int64(off)), word64(b, int64(off+8)), word64(b, int64(off+16))
 		if n == 0 || n > room || room > maxGoroutines || first < bss.Addr || first%8 != 0 || !a.findFieldsIn(first, n) {
 			continue
 		}
-		a.list = bss.Addr + a.bias + uint64(off)
+		a.list = bss.Addr + a.program.bias + uint64(off)
 		return first, n, nil
 	}
 	return 0, 0, errNoGoroutines
@@ -83,7 +83,7 @@ func (a *allgs) sliceInBss() (first, n uint64, err error) {
 // sliceAt returns the slice with errTooMany, too.
 func (a *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 	var slice [24]byte
-	if a.host.Read(at, slice[:]) != len(slice) {
+	if a.program.host.Read(at, slice[:]) != len(slice) {
 		return 0, 0, errUnreadable
 	}
 	first, n = binary.LittleEndian.Uint64(slice[:]), binary.LittleEndian.Uint64(slice[8:])
@@ -101,7 +101,7 @@ func (a *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 // impossible fields, or a number occurs twice.
 func (a *allgs) readAll(list []uint64) (out []Goroutine, err error) {
 	out = make([]Goroutine, 0, len(list))
-	newGReader(a.host).each(list, func(i int, b []byte) {
+	newGReader(a.program.host).each(list, func(i int, b []byte) {
 		switch {
 		case err != nil:
 			return
@@ -130,7 +130,7 @@ func (a *allgs) readAll(list []uint64) (out []Goroutine, err error) {
 
 func (a *allgs) read(at uint64) (g Goroutine, ok bool) {
 	var b [goroutineBytes]byte
-	if a.host.Read(at, b[:]) != len(b) {
+	if a.program.host.Read(at, b[:]) != len(b) {
 		return g, false
 	}
 	return a.check(at, b[:])

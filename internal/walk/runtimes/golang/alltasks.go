@@ -24,8 +24,8 @@ func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 		g, t := &all[i], &out[i]
 		t.Object = g.Addr
 		g.fill(t, r.program.host.Arch())
-		t.System = r.isSystem(g)
-		t.Wait = r.waitReason(g)
+		t.System = r.allgs.isSystem(g)
+		t.Wait = r.allgs.waitReason(g)
 		if parents {
 			t.Parent = g.Parent
 		}
@@ -43,7 +43,7 @@ func (r *Runtime) goroutines() (out []Goroutine, err error) {
 		if _, err = r.Places(); err != nil {
 			return nil, err
 		}
-		if out, err = r.readAll(slices.Sorted(slices.Values(r.gs))); err == nil {
+		if out, err = r.allgs.readAll(slices.Sorted(slices.Values(r.gs))); err == nil {
 			return out, nil
 		}
 	}
@@ -52,7 +52,7 @@ func (r *Runtime) goroutines() (out []Goroutine, err error) {
 
 // Reread implements [managed.Scheduler].
 func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
-	g, ok := r.read(t.Object)
+	g, ok := r.allgs.read(t.Object)
 	if !ok || g.ended() || g.ID != t.ID {
 		t.OnThread = true
 		return false
@@ -60,7 +60,7 @@ func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
 	before, wait := t.Words, t.Wait
 	g.fill(t, r.program.host.Arch())
 	if t.Words != before {
-		t.Wait = r.waitReason(&g)
+		t.Wait = r.allgs.waitReason(&g)
 		return false
 	}
 	t.Wait = wait

@@ -10,7 +10,7 @@ import (
 
 func followed(t *testing.T, tab *rules, entry uint64, code ...byte) (frames.Rule, *frames.Row) {
 	t.Helper()
-	tab.img.Read = func(addr uint64, b []byte) int { return copy(b, code[addr-entry:]) }
+	tab.funcs.img.Read = func(addr uint64, b []byte) int { return copy(b, code[addr-entry:]) }
 	f := funcInfo{entry: entry, end: entry + uint64(len(code)), flag: flagSPWrite}
 	r := frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}
 	r, row, ok := tab.followedX86(frames.Query{PC: f.end - 1}, &f, kindFollow, r)

@@ -21,7 +21,7 @@ type GOffsets struct {
 }
 
 type gOffsetsDecoder struct {
-	*funcs
+	funcs    *funcs
 	offsets  GOffsets
 	ok, done bool
 }
@@ -30,7 +30,7 @@ type gOffsetsDecoder struct {
 func (t *gOffsetsDecoder) GOffsets() (GOffsets, bool) {
 	if !t.done {
 		t.done = true
-		if t.img.Arch == frames.ARM64 {
+		if t.funcs.img.Arch == frames.ARM64 {
 			t.offsets, t.ok = t.gOffsetsARM64()
 		} else {
 			t.offsets, t.ok = t.gOffsetsX86()

@@ -15,7 +15,7 @@ func memARM64(w uint32) (load bool, rt, rn uint8, off int64, ok bool) {
 // which stores sp, x29, x30 and 0 in g.sched.
 func (t *gOffsetsDecoder) gOffsetsARM64() (GOffsets, bool) {
 	c := GOffsets{GReg: 28, GStackHi: 8}
-	_, code := t.asmCode("runtime.systemstack")
+	_, code := t.funcs.asmCode("runtime.systemstack")
 	var m uint8
 	n := 0
 	for ; len(code) >= 4 && n < 5; code = code[4:] {

@@ -8,15 +8,15 @@ import "prywalk/internal/code/x86"
 // by a call, and loads g0.sched.sp (through another register before Go 1.21).
 func (t *gOffsetsDecoder) gOffsetsX86() (GOffsets, bool) {
 	c := GOffsets{GReg: 14, GStackHi: 8, MG0: -1}
-	pc, code := t.asmCode("runtime.systemstack")
+	pc, code := t.funcs.asmCode("runtime.systemstack")
 	d := systemstackX86{c: &c}
 	walkX86(pc, code, d.step)
 	if d.stage != foundAll {
 		return c, false
 	}
-	f, _ := t.find(d.save)
+	f, _ := t.funcs.find(d.save)
 	s := savesX86{c: &c}
-	walkX86(f.entry, t.codeOf(&f), s.step)
+	walkX86(f.entry, t.funcs.codeOf(&f), s.step)
 	return c, s.found == savedAll && d.schedSPAt == c.SchedSP
 }
 

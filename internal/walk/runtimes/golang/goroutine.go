@@ -106,8 +106,8 @@ const (
 func (a *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	var b [goroutineBytes]byte
 	for i := range min(n, maxFirst) {
-		g, ok := a.word(array + 8*i)
-		if !ok || a.host.Read(g, b[:]) != len(b) {
+		g, ok := a.program.word(array + 8*i)
+		if !ok || a.program.host.Read(g, b[:]) != len(b) {
 			return l, false
 		}
 		if i == 0 {

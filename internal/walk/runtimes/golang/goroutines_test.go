@@ -77,9 +77,9 @@ func TestTooManyGoroutinesOfAStrippedProgramAreNamed(t *testing.T) {
 		binary.LittleEndian.PutUint64(memory[at:], maxGoroutines+1)
 	}
 	r := hostileRuntime(t, memory)
-	r.host = &memoryHost{memory: memory}
-	r.startFuncs.names = map[string]uint64{"runtime.main": 0x1000}
-	copy(r.table.img.Pclntab[72:], goroutineTable(false, false)[72:]) // the function names the list
+	r.allgs.program.host = &memoryHost{memory: memory}
+	r.allgs.startFuncs.names = map[string]uint64{"runtime.main": 0x1000}
+	copy(r.allgs.program.table.img.Pclntab[72:], goroutineTable(false, false)[72:]) // the function names the list
 	for range 2 {
 		if _, err := r.goroutines(); !errors.Is(err, errTooMany) {
 			t.Errorf("%v, want %v", err, errTooMany)
@@ -97,11 +97,11 @@ func TestGoroutinesThatChangeAreNoUnknownLayout(t *testing.T) {
 	if _, err := r.goroutines(); !errors.Is(err, errChanging) {
 		t.Errorf("a changing goroutine: %v, want %v", err, errChanging)
 	}
-	r.host = &memoryHost{memory: memory[:0x300], symbol: true}
+	r.allgs.program.host = &memoryHost{memory: memory[:0x300], symbol: true}
 	if _, err := r.goroutines(); !errors.Is(err, errUnreadable) {
 		t.Errorf("a g that a core does not have: %v, want %v", err, errUnreadable)
 	}
-	r.host = &memoryHost{memory: memory[:0x108], symbol: true}
+	r.allgs.program.host = &memoryHost{memory: memory[:0x108], symbol: true}
 	if _, err := r.goroutines(); !errors.Is(err, errUnreadable) {
 		t.Errorf("memory that is gone: %v, want %v", err, errUnreadable)
 	}

@@ -21,7 +21,7 @@ type labels struct{ allgs *allgs }
 // LabelsAt implements [managed.Scheduler]; nil for none or an unknown layout. Labels are immutable.
 func (l *labels) LabelsAt(at frames.Addr) map[string]string {
 	var words [24]byte
-	if at == 0 || l.allgs.host.Read(at, words[:]) != len(words) {
+	if at == 0 || l.allgs.program.host.Read(at, words[:]) != len(words) {
 		return nil
 	}
 	first, n := binary.LittleEndian.Uint64(words[:]), binary.LittleEndian.Uint64(words[8:])
@@ -36,7 +36,7 @@ func (l *labels) LabelsAt(at frames.Addr) map[string]string {
 // labelList reads n labels at an address: since Go 1.24 an array of pairs of strings (runtime/pprof.LabelSet).
 func (l *labels) labelList(at, n uint64) map[string]string {
 	pairs := make([]byte, 32*n)
-	if l.allgs.host.Read(at, pairs) != len(pairs) {
+	if l.allgs.program.host.Read(at, pairs) != len(pairs) {
 		return nil
 	}
 	out := make(map[string]string, n)
@@ -65,7 +65,7 @@ const (
 
 func (l *labels) labelMap(at uint64) map[string]string {
 	var h [hmapBytes]byte
-	if at == 0 || l.allgs.host.Read(at, h[:]) != len(h) {
+	if at == 0 || l.allgs.program.host.Read(at, h[:]) != len(h) {
 		return nil
 	}
 	count, buckets := binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint64(h[hmapBuckets:])
@@ -77,7 +77,7 @@ func (l *labels) labelMap(at uint64) map[string]string {
 	for i := range uint64(1) << h[hmapB] {
 		for at := buckets + i*bucketBytes; at != 0 && left > 0; left-- {
 			var b [bucketBytes]byte
-			if l.allgs.host.Read(at, b[:]) != len(b) {
+			if l.allgs.program.host.Read(at, b[:]) != len(b) {
 				return nil
 			}
 			for slot := range bucketSlots {
@@ -95,8 +95,8 @@ func (l *labels) labelMap(at uint64) map[string]string {
 }
 
 func (l *labels) label(to map[string]string, key, value []byte) bool {
-	k, ok := l.allgs.stringOf(key, maxLabelBytes)
-	v, ok2 := l.allgs.stringOf(value, maxLabelBytes)
+	k, ok := l.allgs.program.stringOf(key, maxLabelBytes)
+	v, ok2 := l.allgs.program.stringOf(value, maxLabelBytes)
 	if ok && ok2 {
 		to[k] = v
 	}

@@ -27,7 +27,7 @@ func (r *Runtime) FindLeft(regs *frames.Regs, mem frames.Memory, stop frames.Sto
 	if stop == frames.StopRoot {
 		return frames.LeftFrame{}, false
 	}
-	c := &r.offsets
+	c := &r.allgs.offsets
 	g, ok := c.curg(regs, mem)
 	if !ok || g == 0 {
 		return frames.LeftFrame{}, false

@@ -10,7 +10,7 @@ import (
 )
 
 type lines struct {
-	*funcs
+	funcs  *funcs
 	gofunc uint64 // of go:func.*; 0 means that inlined calls have no names
 }
 
@@ -24,14 +24,14 @@ const maxInline = 64
 
 // Lines implements [managed.FileTable]. Before Go 1.20 no function has a StartLine.
 func (l *lines) Lines(pc uint64, out []sample.Frame) []sample.Frame {
-	f, ok := l.find(pc)
+	f, ok := l.funcs.find(pc)
 	if !ok {
 		return out
 	}
 	base, first := len(out), pc
 	tree, ok := l.inlTree(&f)
 	for ok && len(out)-base < maxInline {
-		i, found := l.pcdata(&f, pcdataInlTree, pc)
+		i, found := l.funcs.pcdata(&f, pcdataInlTree, pc)
 		if !found || i < 0 {
 			break
 		}
@@ -46,7 +46,7 @@ func (l *lines) Lines(pc uint64, out []sample.Frame) []sample.Frame {
 		out = append(out, call)
 		pc = f.entry + uint64(c.parentPC)
 	}
-	outermost := frameOf(l.name(&f), f.startLine)
+	outermost := frameOf(l.funcs.name(&f), f.startLine)
 	outermost.File, outermost.Line = l.fileLine(&f, pc)
 	return append(out, outermost)
 }
@@ -58,16 +58,16 @@ func frameOf(name []byte, startLine uint32) sample.Frame {
 }
 
 func (l *lines) fileLine(f *funcInfo, pc uint64) (string, int) {
-	file, ok := l.pcvalue(f, f.pcfile, pc)
-	line, ok2 := l.pcvalue(f, f.pcln, pc)
+	file, ok := l.funcs.pcvalue(f, f.pcfile, pc)
+	line, ok2 := l.funcs.pcvalue(f, f.pcln, pc)
 	if !ok || !ok2 || file < 0 || line < 0 {
 		return "", 0
 	}
 	at := 4 * (uint64(f.cuOff) + uint64(file))
-	if at+4 > uint64(len(l.h.cus)) {
+	if at+4 > uint64(len(l.funcs.h.cus)) {
 		return "", 0
 	}
-	name := cstring(l.h.files, uint64(binary.LittleEndian.Uint32(l.h.cus[at:])))
+	name := cstring(l.funcs.h.files, uint64(binary.LittleEndian.Uint32(l.funcs.h.cus[at:])))
 	if name == nil {
 		return "", 0
 	}
@@ -93,19 +93,19 @@ type call struct {
 func (l *lines) inlinedCall(tree, i uint64, f *funcInfo) (call, bool) {
 	var b [20]byte
 	size, name, parent := 16, 4, 8
-	if l.h.magic != magic120 {
+	if l.funcs.h.magic != magic120 {
 		size, name, parent = 20, 12, 16
 	}
-	if i > maxSteps || !l.img.read(tree+i*uint64(size), b[:size]) {
+	if i > maxSteps || !l.funcs.img.read(tree+i*uint64(size), b[:size]) {
 		return call{}, false
 	}
 	c := call{parentPC: binary.LittleEndian.Uint32(b[parent:])}
-	if l.h.magic == magic120 {
+	if l.funcs.h.magic == magic120 {
 		c.startLine = binary.LittleEndian.Uint32(b[12:])
 	}
 	off := uint64(binary.LittleEndian.Uint32(b[name:]))
-	c.name = cstring(l.h.names, off)
-	starts := off > 0 && off <= uint64(len(l.h.names)) && l.h.names[off-1] == 0
+	c.name = cstring(l.funcs.h.names, off)
+	starts := off > 0 && off <= uint64(len(l.funcs.h.names)) && l.funcs.h.names[off-1] == 0
 	return c, starts && len(c.name) > 0 && uint64(c.parentPC) < f.end-f.entry
 }
 

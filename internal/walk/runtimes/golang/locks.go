@@ -30,10 +30,10 @@ func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr, stack frames.Memory)
 		known = t.findLocksX86(pc - bias)
 		cache.Put(&l.held, maxLockPCs, pc, known)
 	}
-	for i := range known.held {
-		h, f := &known.held[i], lockFrame{l.program, bias, sp, awaited, stack}
+	for i := range known.path.held {
+		h, f := &known.path.held[i], lockFrame{l.program, bias, sp, awaited, stack}
 		addr, ok := known.value(f, h.lock, 0)
-		if !ok || addr <= 1<<16 || awaited == 0 && (h.lock == known.awaited || h.lock == known.viaInterface) {
+		if !ok || addr <= 1<<16 || awaited == 0 && (h.lock == known.path.awaited || h.lock == known.path.viaInterface) {
 			continue
 		}
 		read := h.read
@@ -50,7 +50,7 @@ func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr, stack frames.Memory)
 }
 
 type lockFrame struct {
-	*program
+	program           *program
 	bias, sp, awaited uint64
 	stack             frames.Memory
 }

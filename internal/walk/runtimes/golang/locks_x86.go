@@ -26,7 +26,7 @@ type heldLockX86 struct {
 // heldLocksX86 are the locks held at a call, with the origins of their addresses.
 type heldLocksX86 struct {
 	nodes []node
-	pathX86
+	path  pathX86
 }
 
 // analyseLocksX86 returns the locks held before pc, none if the stack pointer is unknown there. name returns the
@@ -162,14 +162,14 @@ func (h *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 	if v.node == 0 || depth > maxLoads {
 		return 0, false
 	}
-	if v.node == h.awaited.node && f.awaited != 0 {
-		return f.awaited + uint64(v.off-h.awaited.off), true
+	if v.node == h.path.awaited.node && f.awaited != 0 {
+		return f.awaited + uint64(v.off-h.path.awaited.off), true
 	}
 	if h.nodes[v.node].kind == nodeImage { // known without the stack, which may change
 		return uint64(v.off) + f.bias, true
 	}
-	start := f.sp - uint64(h.regs[regSP].off)
-	for at, has := range h.slots {
+	start := f.sp - uint64(h.path.regs[regSP].off)
+	for at, has := range h.path.slots {
 		if has.node == v.node {
 			n, ok := f.word(start + uint64(int64(at)))
 			return n + uint64(v.off-has.off), ok

@@ -12,7 +12,7 @@ type moduledata struct {
 }
 
 type moduleScan struct {
-	*funcs
+	funcs   *funcs
 	checked int
 }
 
@@ -42,11 +42,11 @@ const (
 
 // gofunc returns the address of go:func.*. Where neither form has the table's end (Go 1.20 to 1.25), it is word 40.
 func (s *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
-	if s.h.magic == magic118 {
+	if s.funcs.h.magic == magic118 {
 		return w[mdGofunc118]
 	}
 	isEnd := func(v uint64) bool {
-		return v > s.img.PclntabAddr && v <= s.img.PclntabAddr+uint64(len(s.img.Pclntab))
+		return v > s.funcs.img.PclntabAddr && v <= s.funcs.img.PclntabAddr+uint64(len(s.funcs.img.Pclntab))
 	}
 	if !isEnd(w[mdGofunc120+1]) && isEnd(w[mdGofunc127+1]) {
 		return w[mdGofunc127]
@@ -56,13 +56,13 @@ func (s *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 
 // findModuledata finds moduledata by its first word, the table's address.
 func (s *moduleScan) findModuledata() (moduledata, bool) {
-	for _, r := range s.img.Data {
+	for _, r := range s.funcs.img.Data {
 		if md, ok := s.scanRange(r); ok {
 			return md, true
 		}
 	}
-	want := s.img.PclntabAddr
-	for b := s.img.Rela; len(b) >= 24; b = b[24:] {
+	want := s.funcs.img.PclntabAddr
+	for b := s.funcs.img.Rela; len(b) >= 24; b = b[24:] {
 		if s.isRelative(b) && binary.LittleEndian.Uint64(b[16:]) == want {
 			if md, ok := s.checkModuledata(binary.LittleEndian.Uint64(b)); ok {
 				return md, true
@@ -73,18 +73,18 @@ func (s *moduleScan) findModuledata() (moduledata, bool) {
 }
 
 func (s *moduleScan) isRelative(rela []byte) bool {
-	return binary.LittleEndian.Uint64(rela[8:])&0xffffffff == relative(s.img.Arch)
+	return binary.LittleEndian.Uint64(rela[8:])&0xffffffff == relative(s.funcs.img.Arch)
 }
 
 func (s *moduleScan) scanRange(r Range) (moduledata, bool) {
 	buf := make([]byte, min(r.Size, 1<<16)&^7)
-	for off := uint64(0); off < r.Size && len(buf) > 0 && s.img.Read != nil; {
-		n := s.img.Read(r.Addr+off, buf[:min(uint64(len(buf)), (r.Size-off)&^7)]) &^ 7
+	for off := uint64(0); off < r.Size && len(buf) > 0 && s.funcs.img.Read != nil; {
+		n := s.funcs.img.Read(r.Addr+off, buf[:min(uint64(len(buf)), (r.Size-off)&^7)]) &^ 7
 		if n <= 0 {
 			break
 		}
 		for i := 0; i < n; i += 8 {
-			if binary.LittleEndian.Uint64(buf[i:]) != s.img.PclntabAddr {
+			if binary.LittleEndian.Uint64(buf[i:]) != s.funcs.img.PclntabAddr {
 				continue
 			}
 			if md, ok := s.checkModuledata(r.Addr + off + uint64(i)); ok {
@@ -104,16 +104,16 @@ func (s *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 	if !ok {
 		return moduledata{}, false
 	}
-	base := s.img.PclntabAddr
-	names := uint64(len(s.img.Pclntab) - len(s.h.names))
-	pctab := uint64(len(s.img.Pclntab) - len(s.h.pctab))
+	base := s.funcs.img.PclntabAddr
+	names := uint64(len(s.funcs.img.Pclntab) - len(s.funcs.h.names))
+	pctab := uint64(len(s.funcs.img.Pclntab) - len(s.funcs.h.pctab))
 	text := w[mdText]
-	if w[mdFuncnames] != base+names || w[mdPctab] != base+pctab || w[mdFtab+1] != s.h.nfunc+1 ||
+	if w[mdFuncnames] != base+names || w[mdPctab] != base+pctab || w[mdFtab+1] != s.funcs.h.nfunc+1 ||
 		w[mdMinpc] < text || w[mdMaxpc] < w[mdMinpc] || w[mdEtext] < text {
 		return moduledata{}, false
 	}
 	md := moduledata{text: text, bss: w[mdBss], ebss: w[mdEbss]}
-	if !s.textFits(text, w[mdMinpc], w[mdMaxpc]) {
+	if !s.funcs.textFits(text, w[mdMinpc], w[mdMaxpc]) {
 		return moduledata{}, false
 	}
 	md.gofunc = s.gofunc(&w)
@@ -130,13 +130,13 @@ func (t *funcs) textFits(text, minpc, maxpc uint64) bool {
 func (s *moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
 	var w [mdWords]uint64
 	var b [8 * mdWords]byte
-	if !s.img.read(addr, b[:]) {
+	if !s.funcs.img.read(addr, b[:]) {
 		return w, false
 	}
 	for i := range w {
 		w[i] = binary.LittleEndian.Uint64(b[8*i:])
 	}
-	for r := s.img.Rela; len(r) >= 24; r = r[24:] {
+	for r := s.funcs.img.Rela; len(r) >= 24; r = r[24:] {
 		if i := (binary.LittleEndian.Uint64(r) - addr) / 8; i < mdWords && s.isRelative(r) {
 			w[i] = binary.LittleEndian.Uint64(r[16:])
 		}

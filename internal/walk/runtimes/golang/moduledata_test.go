@@ -18,7 +18,7 @@ func TestTheEndOfTheTableTellsTheFormOfModuledata(t *testing.T) {
 		at, end int // word of go:func.*, and of the end of the table; 0 means that it has none
 	}{"1.18": {magic118, 38, 0}, "1.20": {magic120, 40, 0}, "1.26": {magic120, 40, 41}, "1.27": {magic120, 43, 44}} {
 		tab := moduleScan{funcs: &funcs{img: Image{PclntabAddr: table, Pclntab: make([]byte, size)}}}
-		tab.h.magic = c.magic
+		tab.funcs.h.magic = c.magic
 		var w [mdWords]uint64
 		for i := range w {
 			w[i] = 0x100000 + uint64(i) // other addresses

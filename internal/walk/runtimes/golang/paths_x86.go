@@ -422,7 +422,7 @@ const maxPaths = 1 << 12
 func (t *rules) pathAt(f *funcInfo, pc uint64) (*pathX86, bool) {
 	p, known := t.paths[pc]
 	if !known {
-		a, code := newAnalysisX86(nil, keptByAssembly), t.codeOf(f)
+		a, code := newAnalysisX86(nil, keptByAssembly), t.funcs.codeOf(f)
 		if p = a.at(code, f.entry, pc, false); p != nil && p.regs[regSP].node != stackNode {
 			a.popsToReturn(p, code, f.entry, pc)
 		}

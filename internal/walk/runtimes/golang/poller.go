@@ -48,15 +48,15 @@ func (p *goroutinePoller) Places() (int, error) {
 		if !r.findFieldsIn(first, n) {
 			return 0, errGoroutines
 		}
-		*p = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), reader: newGReader(r.host)}
+		*p = goroutinePoller{allgs: r, seed: maphash.MakeSeed(), reader: newGReader(r.program.host)}
 	}
-	p.reader.host = r.host
+	p.reader.host = r.program.host
 	from := len(p.gs)
 	if int(n) <= from {
 		return from, nil
 	}
 	b := make([]byte, 8*(int(n)-from))
-	if r.host.Read(first+8*uint64(from), b) != len(b) {
+	if r.program.host.Read(first+8*uint64(from), b) != len(b) {
 		return from, errUnreadable
 	}
 	for ; len(b) > 0; b = b[8:] {
@@ -110,7 +110,7 @@ func (p *goroutinePoller) Task(place int, t *managed.TaskRecord) (stack []byte, 
 // copyTask returns false if the goroutine ran meanwhile. It leaves t as it is for one that has ended.
 func (p *goroutinePoller) copyTask(place int, t *managed.TaskRecord) (stack []byte, ok bool) {
 	r, at := p.allgs, p.gs[place]
-	if r.host.Read(at, p.before[:]) != len(p.before) {
+	if r.program.host.Read(at, p.before[:]) != len(p.before) {
 		return nil, false
 	}
 	g, valid := r.check(at, p.before[:])
@@ -126,7 +126,7 @@ func (p *goroutinePoller) copyTask(place int, t *managed.TaskRecord) (stack []by
 		return nil, true
 	}
 	t.Object = at
-	g.fill(t, r.host.Arch())
+	g.fill(t, r.program.host.Arch())
 	t.Entry, t.System, t.LabelsAt = r.startFuncs.at(g.Start).name, r.isSystem(&g), g.Labels
 	if isParked {
 		t.Wait = r.waitReason(&g)
@@ -142,7 +142,7 @@ func (p *goroutinePoller) copyStack(g *Goroutine, sum uint64) (stack []byte, ok 
 	}
 	stack, again := p.first[:size:size], p.second[:size]
 	parts := []frames.Region{{Addr: g.SP, Bytes: stack}, {Addr: g.SP, Bytes: again}, {Addr: g.Addr, Bytes: p.after[:]}}
-	all := managed.ReadRegions(p.allgs.host, p.allgs.host, parts, func(*frames.Region) {})
+	all := managed.ReadRegions(p.allgs.program.host, p.allgs.program.host, parts, func(*frames.Region) {})
 	return stack, all && bytes.Equal(stack, again) && p.sum(p.after[:]) == sum
 }
 
@@ -171,7 +171,7 @@ func (ws *waitQueues) Polled(t *managed.TaskRecord, stack []byte) (fd int, ok bo
 	for off := 0; off+8 <= min(len(stack), maxWaitStack); off += 8 {
 		at := word64(stack, int64(off))
 		var d [pollDescBytes]byte
-		if at%8 != 0 || at < 1<<16 || at >= t.StackLo && at < t.StackHi || ws.allgs.host.Read(at, d[:]) != len(d) {
+		if at%8 != 0 || at < 1<<16 || at >= t.StackLo && at < t.StackHi || ws.allgs.program.host.Read(at, d[:]) != len(d) {
 			continue
 		}
 		for waiter := int64(pollDescFirst); waiter < pollDescBytes; waiter += 8 {

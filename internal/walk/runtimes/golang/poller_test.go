@@ -102,14 +102,14 @@ func TestPollReportsGoroutinesThatRanSinceTheirReading(t *testing.T) {
 	if changed() {
 		t.Error("changed though it is the same")
 	}
-	status := int(r.fields.status)
+	status := int(r.allgs.fields.status)
 	for what, c := range map[string]struct {
 		at   int // in its g
 		want bool
 	}{
 		"sched.sp": {0x38, true}, "goid": {status + 8, true}, "waitreason": {status + 32, true},
-		"trackingSeq": {status + 45, true}, "waiting": {int(r.fields.start) + 16, true},
-		"labels":    {int(r.fields.start) + 48, true},
+		"trackingSeq": {status + 45, true}, "waiting": {int(r.allgs.fields.start) + 16, true},
+		"labels":    {int(r.allgs.fields.start) + 48, true},
 		"waitsince": {status + 24, false}, "gcscandone": {status + 38, false}, "schedlink": {status + 16, false},
 	} {
 		b := &memory[0x300+c.at]
@@ -135,11 +135,11 @@ func FuzzTakenLocks(f *testing.F) {
 		}
 		names := []string{"sync.(*Mutex).Lock", "sync.(*Mutex).Unlock", "sync.(*RWMutex).RLock", "main.f"}
 		got := analyseLocksX86(code, 0x1000, 0x1000+uint64(pc), func(at uint64) string { return names[at%4] }, nil)
-		if len(got.held) > len(code) {
-			t.Errorf("%d locks in %d bytes", len(got.held), len(code))
+		if len(got.path.held) > len(code) {
+			t.Errorf("%d locks in %d bytes", len(got.path.held), len(code))
 		}
 		r := hostileRuntime(t, hostileMemory())
-		for _, h := range got.held {
+		for _, h := range got.path.held {
 			got.value(lockFrame{&r.program, 0, 0x1200, 0x4000, nil}, h.lock, 0)
 		}
 	})
@@ -170,11 +170,11 @@ func TestLockIsHeldFromAcquisitionToRelease(t *testing.T) {
 			code = append(code, part...)
 		}
 		got := analyseLocksX86(code, 0x1000, 0x1000+uint64(len(code)), func(uint64) string { return "main.f" }, nil)
-		if len(got.held) != c.held {
-			t.Errorf("%s: %d locks are held", name, len(got.held))
+		if len(got.path.held) != c.held {
+			t.Errorf("%s: %d locks are held", name, len(got.path.held))
 			continue
 		}
-		at, ok := got.value(lockFrame{}, append(got.held, heldLockX86{})[0].lock, 0)
+		at, ok := got.value(lockFrame{}, append(got.path.held, heldLockX86{})[0].lock, 0)
 		if c.held == 1 && (!ok || at != 0x1107) {
 			t.Errorf("%s: the lock is at %#x", name, at)
 		}
@@ -191,10 +191,10 @@ func TestALockIsHeldInALoop(t *testing.T) {
 		0x75, 0xf9, 0xc3}) // condition: jne body; ret
 	pc := 0x1000 + uint64(len(take)+7)
 	got := analyseLocksX86(code, 0x1000, pc, func(uint64) string { return "main.f" }, nil)
-	if len(got.held) != 1 {
-		t.Fatalf("%d locks are held", len(got.held))
+	if len(got.path.held) != 1 {
+		t.Fatalf("%d locks are held", len(got.path.held))
 	}
-	if at, ok := got.value(lockFrame{}, got.held[0].lock, 0); !ok || at != 0x1107 {
+	if at, ok := got.value(lockFrame{}, got.path.held[0].lock, 0); !ok || at != 0x1107 {
 		t.Errorf("the lock is at %#x", at)
 	}
 }
@@ -208,8 +208,8 @@ func TestALockWhosePointerWasLoadedByAnIndexIsFoundOnTheStack(t *testing.T) {
 		0x44, 0x0f, 0x11, 0x7c, 0x24, 0xf8, // movups [rsp-8], xmm15
 		0xe8, 0, 0, 0, 0}
 	got := analyseLocksX86(code, 0x1000, 0x1000+uint64(len(code)), func(uint64) string { return "main.f" }, nil)
-	if len(got.held) != 1 || got.slots[8] != got.held[0].lock {
-		t.Errorf("held %+v, slots %+v", got.held, got.slots)
+	if len(got.path.held) != 1 || got.path.slots[8] != got.path.held[0].lock {
+		t.Errorf("held %+v, slots %+v", got.path.held, got.path.slots)
 	}
 }
 

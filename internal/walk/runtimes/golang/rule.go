@@ -5,7 +5,7 @@ package golang
 import "prywalk/frames"
 
 type rules struct {
-	*funcs
+	funcs   *funcs
 	decoder *gOffsetsDecoder
 	paths   map[uint64]*pathX86
 }
@@ -13,12 +13,12 @@ type rules struct {
 // Rule implements [frames.RuleSource]; false outside of the table's functions. If the stack pointer is unknown, the
 // Row cannot be applied, and no other source is asked.
 func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	pc := q.LookupPC(t.img.Arch)
-	f, ok := t.find(pc)
+	pc := q.LookupPC(t.funcs.img.Arch)
+	f, ok := t.funcs.find(pc)
 	if !ok || f.pcsp == 0 {
 		return t.ruleAtStart(q)
 	}
-	k, spWrite := t.kind(&f)
+	k, spWrite := t.funcs.kind(&f)
 	if q.AfterCall && q.PC == f.end {
 		// Go's sigreturn stub may start at the return address.
 		if r, row, ok := t.ruleAtStart(q); ok {
@@ -28,21 +28,21 @@ func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if k == kindRoot {
 		return root()
 	}
-	delta, ok := t.pcvalue(&f, f.pcsp, pc)
+	delta, ok := t.funcs.pcvalue(&f, f.pcsp, pc)
 	if !ok {
 		return frames.Rule{}, nil, false // padding
 	}
-	if delta < 0 && t.img.Arch != frames.X86_64 {
+	if delta < 0 && t.funcs.img.Arch != frames.X86_64 {
 		return refuse()
 	}
 	var r frames.Rule
 	var row *frames.Row
-	if t.img.Arch == frames.ARM64 {
+	if t.funcs.img.Arch == frames.ARM64 {
 		r, row, ok = t.ruleARM64(q, &f, k, spWrite, delta)
 	} else {
 		r, row, ok = t.ruleX86(q, &f, k, spWrite, delta)
 	}
-	if k == kindReschedules && ok && row == nil && q.AfterCall && t.called(q.PC) == "runtime.schedule" {
+	if k == kindReschedules && ok && row == nil && q.AfterCall && t.funcs.called(q.PC) == "runtime.schedule" {
 		row = t.rowWithoutGoroutine(r)
 	}
 	return r, row, ok
@@ -62,12 +62,12 @@ func (t *rules) rowWithoutGoroutine(r frames.Rule) *frames.Row {
 
 func (t *rules) rowOf(r frames.Rule) *frames.Row {
 	row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
-	for i, reg := range t.img.Arch.CompactRegs() {
+	for i, reg := range t.funcs.img.Arch.CompactRegs() {
 		if u := r.Saved[i]; u != 0 && reg != frames.NoReg {
 			row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(u)}
 		}
 	}
-	if t.img.Arch == frames.ARM64 {
+	if t.funcs.img.Arch == frames.ARM64 {
 		row.RA, row.Regs[frames.ARM64LR] = row.Regs[frames.ARM64LR], frames.RegRule{}
 	}
 	return row
@@ -84,11 +84,11 @@ func (noGoroutineExpr) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) 
 }
 
 func (t *rules) ruleAtStart(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	f, ok := t.find(q.PC)
-	if !ok || !q.AfterCall || f.entry != q.PC || t.img.Arch != frames.X86_64 {
+	f, ok := t.funcs.find(q.PC)
+	if !ok || !q.AfterCall || f.entry != q.PC || t.funcs.img.Arch != frames.X86_64 {
 		return frames.Rule{}, nil, false
 	}
-	if k, _ := t.kind(&f); k != kindSigreturn {
+	if k, _ := t.funcs.kind(&f); k != kindSigreturn {
 		return frames.Rule{}, nil, false
 	}
 	return sigreturnX86()

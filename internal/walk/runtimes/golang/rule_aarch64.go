@@ -13,7 +13,7 @@ import (
 func (t *rules) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
-	pc := q.LookupPC(t.img.Arch)
+	pc := q.LookupPC(t.funcs.img.Arch)
 	switch k {
 	case kindFollow:
 		if !spWrite {
@@ -36,7 +36,7 @@ func (t *rules) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 		}
 		return t.enteredARM64(q)
 	}
-	if string(t.name(f)) == "runtime.morestack_noctxt" {
+	if string(t.funcs.name(f)) == "runtime.morestack_noctxt" {
 		return t.enteredARM64(q)
 	}
 	return t.ordinaryARM64(q, f, k, spWrite, delta)
@@ -45,7 +45,7 @@ func (t *rules) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 func (t *rules) ordinaryARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
-	pc := q.LookupPC(t.img.Arch)
+	pc := q.LookupPC(t.funcs.img.Arch)
 	switch {
 	case spWrite && !q.AfterCall && t.leavesARM64(pc):
 		return t.leavingARM64(q, delta)
@@ -119,7 +119,7 @@ const (
 )
 
 func (t *rules) leavesARM64(pc uint64) bool {
-	before, now := t.insnARM64(pc-4), t.insnARM64(pc)
+	before, now := t.funcs.insnARM64(pc-4), t.funcs.insnARM64(pc)
 	return before == ldurFP && now&0xffe00fff == ldrLRPost || before&0xffe00fff == ldrLRPost && now == retARM64 ||
 		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
@@ -133,7 +133,7 @@ func (t *rules) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.
 }
 
 func (t *rules) frameARM64(f *funcInfo) (frameARM64, bool) {
-	s := t.steps(f.pcsp, f.entry)
+	s := t.funcs.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
 	var w [4]uint32 // the second makes the frame
@@ -141,7 +141,7 @@ func (t *rules) frameARM64(f *funcInfo) (frameARM64, bool) {
 		return frameARM64{}, false
 	}
 	for i := range w {
-		w[i] = t.insnARM64(s.start - 8 + 4*uint64(i))
+		w[i] = t.funcs.insnARM64(s.start - 8 + 4*uint64(i))
 	}
 	fr := frameARM64{lrFrom: s.start}
 	switch made := w[1]; {
@@ -173,7 +173,7 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 
 // injectedARM64 returns the rule of a call made by a signal handler, which pushed x30 in 16 bytes.
 func (t *rules) injectedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
-	pc := q.LookupPC(t.img.Arch)
+	pc := q.LookupPC(t.funcs.img.Arch)
 	fr, ok := t.frameARM64(f)
 	leaf := delta == 0 || ok && pc < fr.lrFrom
 	if leaf && q.AfterCall || !leaf && !ok {
@@ -202,11 +202,11 @@ func (t *rules) followedARM64(q frames.Query, f *funcInfo, delta int32) (frames.
 	if delta == 0 {
 		return t.leafARM64(q)
 	}
-	pc := q.LookupPC(t.img.Arch)
+	pc := q.LookupPC(t.funcs.img.Arch)
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
 	row := &frames.Row{CFAReg: frames.ARM64SP, CFAOff: int64(delta), RA: frames.RegRule{Kind: frames.RuleSame}}
 	for at := f.entry; at < pc && at < f.entry+256; at += 4 {
-		w := t.insnARM64(at)
+		w := t.funcs.insnARM64(at)
 		if w>>26 == 0x25 {
 			break // the prologue is over
 		}

@@ -26,7 +26,7 @@ func (t *rules) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, d
 	case k == kindInjected:
 		r.Flags |= frames.FlagExactPC
 	}
-	if t.savesBP(f, q.LookupPC(t.img.Arch), delta) {
+	if t.savesBP(f, q.LookupPC(t.funcs.img.Arch), delta) {
 		r.Saved[0] = 2 // CFA − 16
 	}
 	return r, nil, true
@@ -34,7 +34,7 @@ func (t *rules) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, d
 
 // followedX86 returns the rule by its instructions (paths_x86.go); r is the rule by pcsp.
 func (t *rules) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
-	p, ok := t.pathAt(f, q.LookupPC(t.img.Arch))
+	p, ok := t.pathAt(f, q.LookupPC(t.funcs.img.Arch))
 	if k == kindTrampoline {
 		r.Flags |= frames.FlagExactPC // the stub's pc is no return address
 	}
@@ -52,7 +52,7 @@ func (t *rules) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Ru
 		return createdX86(sp)
 	case spKnown:
 	case k == kindCgoCall && q.AfterCall:
-		return t.cgoCallX86(f, q.LookupPC(t.img.Arch), p)
+		return t.cgoCallX86(f, q.LookupPC(t.funcs.img.Arch), p)
 	case k == kindMorestack, k == kindSystemStack && p.keeps(regBP):
 		return t.schedX86(q, k)
 	case k == kindGogo:
@@ -100,11 +100,11 @@ func numberX86(reg uint8) uint8 { return uint8(slices.Index(x86.DWARF[:], reg)) 
 
 // poppedX86 returns the rule of syscall.rawVforkSyscall, which pops its return address into r12.
 func (t *rules) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
-	s := t.steps(f.pcsp, f.entry)
+	s := t.funcs.steps(f.pcsp, f.entry)
 	for s.next() && s.val >= 0 {
 	}
 	var b [2]byte
-	if s.val != -8 || !t.img.read(s.start-2, b[:]) || b != [2]byte{0x41, 0x5c} || q.AfterCall { // pop r12
+	if s.val != -8 || !t.funcs.img.read(s.start-2, b[:]) || b != [2]byte{0x41, 0x5c} || q.AfterCall { // pop r12
 		return refuse()
 	}
 	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86R12}}
@@ -116,13 +116,13 @@ func (t *rules) savesBP(f *funcInfo, pc uint64, delta int32) bool {
 	if delta < 8 {
 		return false
 	}
-	s := t.steps(f.pcsp, f.entry)
+	s := t.funcs.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
 	// s.start is after push rbp (since Go 1.21), or between sub rsp and the store of rbp.
 	var b [8]byte
 	n := min(f.end-s.start+1, uint64(len(b)))
-	if s.val <= 0 || s.start <= f.entry || !t.img.read(s.start-1, b[:n]) {
+	if s.val <= 0 || s.start <= f.entry || !t.funcs.img.read(s.start-1, b[:n]) {
 		return true // unreadable; frames without rbp are rare
 	}
 	if b[0] == 0x55 { // push rbp

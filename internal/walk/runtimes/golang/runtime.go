@@ -24,11 +24,11 @@ type Runtime struct {
 	program     program
 	taskOffsets *managed.TaskOffsets
 
-	allgs           // Goroutines
-	goroutinePoller // Places, Poll, Task
-	waitQueues      // WaitsAt
-	lockFinder      // HeldLocks
-	labels          // Labels, LabelsAt
+	allgs           allgs // Goroutines
+	goroutinePoller       // Places, Poll, Task
+	waitQueues            // WaitsAt
+	lockFinder            // HeldLocks
+	labels                // Labels, LabelsAt
 }
 
 var _ managed.Scheduler = (*Runtime)(nil)
@@ -52,7 +52,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		}
 		r := newRuntime(p, c)
 		if r.locate() {
-			r.findFields()
+			r.allgs.findFields()
 			return r, nil
 		}
 		if c.TLSSlot != 0 { // the library is not relocated yet
@@ -88,9 +88,9 @@ func newRuntime(p program, c GOffsets) *Runtime {
 }
 
 func (r *Runtime) locate() bool {
-	c, t := &r.offsets, &managed.TaskOffsets{}
+	c, t := &r.allgs.offsets, &managed.TaskOffsets{}
 	r.taskOffsets = t
-	t.TaskSize, t.WorkerSize, t.Labels = goroutineBytes, int(max(c.MCurg, c.MGsignal, c.MG0)+8), &r.labelsAt
+	t.TaskSize, t.WorkerSize, t.Labels = goroutineBytes, int(max(c.MCurg, c.MGsignal, c.MG0)+8), &r.allgs.labelsAt
 	t.StackLo, t.StackHi, t.Worker, t.SavedSP = c.GStackLo, c.GStackHi, c.GM, c.SchedSP
 	t.SchedulerTask, t.SignalTask, t.CurrentTask = c.MG0, c.MGsignal, c.MCurg
 	t.InRegister, t.Register, t.TLS = r.program.host.Arch() == frames.ARM64, c.GReg, c.TLS
@@ -117,7 +117,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Bias == p.bias && tableIn(h, m) == p.table {
 			p.host, p.module = h, m
-			r.startFuncs.byStart = nil // plugins may change
+			r.allgs.startFuncs.byStart = nil // plugins may change
 			return true
 		}
 	}

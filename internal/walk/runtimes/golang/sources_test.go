@@ -146,9 +146,9 @@ func TestWordsOfModuledataAreThoseOfTheRuntimesSources(t *testing.T) {
 		}
 		const table, size, gofunc = 0x5000, 0x1000, 0x9000
 		s := moduleScan{funcs: &funcs{img: Image{PclntabAddr: table, Pclntab: make([]byte, size)}}}
-		s.h.magic = magic120
+		s.funcs.h.magic = magic120
 		if minor < 20 {
-			s.h.magic = magic118
+			s.funcs.h.magic = magic118
 		}
 		var w [mdWords]uint64
 		at, ok := words["gofunc"]

@@ -63,12 +63,12 @@ func (e gobufExpr) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64,
 }
 
 func (t *rules) inSwitch(pc uint64) bool {
-	f, ok := t.find(pc)
-	return ok && string(t.name(&f)) == "runtime.systemstack_switch"
+	f, ok := t.funcs.find(pc)
+	return ok && string(t.funcs.name(&f)) == "runtime.systemstack_switch"
 }
 
 func (t *rules) callsMorestack(ret uint64) bool {
-	name := t.called(ret)
+	name := t.funcs.called(ret)
 	return name == "runtime.morestack" || name == "runtime.morestack_noctxt" || name == "runtime.morestackc"
 }
 

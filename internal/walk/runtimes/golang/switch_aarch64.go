@@ -55,7 +55,7 @@ func (t *rules) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 // loadsG reports whether f has loaded g before pc: the goroutine's registers are then saved.
 func (t *rules) loadsG(f *funcInfo, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
-		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
+		if load, rt, _, _, ok := memARM64(t.funcs.insnARM64(at)); ok && load && rt == 28 {
 			return true
 		}
 	}
@@ -87,7 +87,7 @@ func (t *rules) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 		return nil, false
 	}
 	code := make([]byte, (pc-f.entry)&^3)
-	if !t.img.read(f.entry, code) {
+	if !t.funcs.img.read(f.entry, code) {
 		return nil, false
 	}
 	return code, true
@@ -110,7 +110,7 @@ func (t *rules) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta int
 	case kindCgoCall:
 		return t.cgoCallARM64(q, f, delta)
 	case kindSystemStack:
-		switch sp, fp, ok := t.switchesARM64(f, q.LookupPC(t.img.Arch)); {
+		switch sp, fp, ok := t.switchesARM64(f, q.LookupPC(t.funcs.img.Arch)); {
 		case ok && sp == 1 && fp == 1: // until Go 1.20: x29 is the scheduler's
 			return t.schedARM64(q, delta)
 		case ok && sp == 2: // back on the goroutine's stack
@@ -128,7 +128,7 @@ func (t *rules) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta int
 // Later writes of these are not checked.
 func (t *rules) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	const movFromSP, movFromLR = 0x910003e0, 0xaa1e03e0 // mov xN, sp; mov xN, x30
-	code, _ := t.codeBefore(f, q.LookupPC(t.img.Arch))
+	code, _ := t.codeBefore(f, q.LookupPC(t.funcs.img.Arch))
 	var sp, lr uint8
 	var off int32 // CFA − sp at the copy
 	for at := 0; at+4 <= len(code); at += 4 {
@@ -142,7 +142,7 @@ func (t *rules) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.R
 		}
 		switch w &^ 31 {
 		case movFromSP:
-			delta, ok := t.pcvalue(f, f.pcsp, f.entry+uint64(at))
+			delta, ok := t.funcs.pcvalue(f, f.pcsp, f.entry+uint64(at))
 			if !ok || delta < 0 {
 				return refuse()
 			}
@@ -160,12 +160,12 @@ func (t *rules) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.R
 
 // cgoCallARM64 is as cgoCallX86. Before the change of stacks pcsp holds.
 func (t *rules) cgoCallARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
-	pc := q.LookupPC(t.img.Arch)
+	pc := q.LookupPC(t.funcs.img.Arch)
 	if !q.AfterCall {
 		return refuse()
 	}
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
-	if w := t.insnARM64(pc); w>>26 == 0x25 { // bl: a helper; C code is called by blr
+	if w := t.funcs.insnARM64(pc); w>>26 == 0x25 { // bl: a helper; C code is called by blr
 		if t.writesSP(f, pc) {
 			return refuse()
 		}
@@ -185,13 +185,13 @@ const svcARM64 = 0xd4000001
 
 func (t *rules) createdARM64(f *funcInfo, pc uint64) (r frames.Rule, row *frames.Row, ok, newThread bool) {
 	at, end := f.entry, min(f.end, f.entry+maxFlowBytes)
-	for at < end && t.insnARM64(at) != svcARM64 {
+	for at < end && t.funcs.insnARM64(at) != svcARM64 {
 		at += 4
 	}
 	if at >= end || pc <= at {
 		return r, nil, false, false
 	}
-	for at < end && t.insnARM64(at) != retARM64 {
+	for at < end && t.funcs.insnARM64(at) != retARM64 {
 		at += 4
 	}
 	if at < end && pc > at {

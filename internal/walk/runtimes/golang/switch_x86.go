@@ -12,7 +12,7 @@ func (t *rules) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, 
 	ra := frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86RBX}
 	var bp frames.RegRule
 	const rbx = 3
-	walkX86(f.entry, t.codeOf(f), func(in *insn, next uint64) bool {
+	walkX86(f.entry, t.funcs.codeOf(f), func(in *insn, next uint64) bool {
 		p := frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBX, Off: int64(in.Disp)}
 		switch {
 		case next <= q.PC || !in.load() || in.Base != rbx:
@@ -33,7 +33,7 @@ func (t *rules) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, 
 // which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go 1.20
 // it has no frame.
 func (t *rules) cgoCallX86(f *funcInfo, pc uint64, p *pathX86) (frames.Rule, *frames.Row, bool) {
-	g, depth, ok := cgoWords(t.codeOf(f), f.entry, pc)
+	g, depth, ok := cgoWords(t.funcs.codeOf(f), f.entry, pc)
 	bpOff, onStack := p.stackIn(regBP)
 	if !ok || !p.keeps(regBP) && (!onStack || p.saved(regBP) == 0) {
 		return refuse()
@@ -97,7 +97,7 @@ func (t *funcs) callBeforeX86(ret uint64) (uint64, bool) {
 // After the system call in runtime.clone a new thread has 0 in rax and no caller.
 
 func (t *rules) afterSyscall(f *funcInfo, pc uint64) (after bool) {
-	walkX86(f.entry, t.codeOf(f), func(in *insn, next uint64) bool {
+	walkX86(f.entry, t.funcs.codeOf(f), func(in *insn, next uint64) bool {
 		after = after || in.Map == 1 && in.Op == 0x05 // syscall
 		return next < pc
 	})

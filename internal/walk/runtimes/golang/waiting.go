@@ -57,7 +57,7 @@ type waitQueues struct {
 
 // WaitsAt implements [managed.Scheduler].
 func (ws *waitQueues) WaitsAt(t *managed.TaskRecord, stack []byte) (out []managed.TaskWait) {
-	first, ok := ws.allgs.word(t.Object + uint64(ws.allgs.fields.start+afterStartWaiting))
+	first, ok := ws.allgs.program.word(t.Object + uint64(ws.allgs.fields.start+afterStartWaiting))
 	if !ok {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (ws *waitQueues) WaitsAt(t *managed.TaskRecord, stack []byte) (out []manage
 	}
 	for at := first; at != 0 && len(out) < maxSelect; {
 		var s [sudogBytes]byte
-		if ws.allgs.host.Read(at, s[:]) != len(s) || word64(s[:], 0) != t.Object {
+		if ws.allgs.program.host.Read(at, s[:]) != len(s) || word64(s[:], 0) != t.Object {
 			return nil
 		}
 		wait, next, ok := ws.channelWait(&s, at)
@@ -107,7 +107,7 @@ func (ws *waitQueues) semaphore(t *managed.TaskRecord, first uint64, stack []byt
 
 func (ws *waitQueues) elem(t *managed.TaskRecord, at uint64) (uint64, bool) {
 	var s [48]byte
-	if at%8 != 0 || at < 1<<16 || at >= t.StackLo && at < t.StackHi || ws.allgs.host.Read(at, s[:]) != len(s) ||
+	if at%8 != 0 || at < 1<<16 || at >= t.StackLo && at < t.StackHi || ws.allgs.program.host.Read(at, s[:]) != len(s) ||
 		word64(s[:], 0) != t.Object {
 		return 0, false
 	}
@@ -138,7 +138,7 @@ func (ws *waitQueues) channel(at, sudog uint64) (managed.TaskWait, bool) {
 
 func (ws *waitQueues) readChannel(at uint64) (q queue) {
 	var h [hchanBytes]byte
-	if at < 1<<16 || at%8 != 0 || ws.allgs.host.Read(at, h[:]) != len(h) {
+	if at < 1<<16 || at%8 != 0 || ws.allgs.program.host.Read(at, h[:]) != len(h) {
 		return q
 	}
 	q.wait = managed.TaskWait{Address: at, Channel: true, Queued: word64(h[:], 0), Room: word64(h[:], hchanRoom),
@@ -167,7 +167,7 @@ func (ws *waitQueues) readQueue(sudogs map[uint64]bool, first, last uint64, send
 		if at == last {
 			return true
 		}
-		next, ok := ws.allgs.word(at + sudogNext)
+		next, ok := ws.allgs.program.word(at + sudogNext)
 		if _, again := sudogs[next]; !ok || next == 0 || again {
 			return false
 		}

@@ -64,7 +64,7 @@ func (v *VM) reserved(addr uint64) bool {
 // memory returns the one memory of v, without an error: callers test err before another function calls memory.
 func (v *VM) memory() *memory {
 	if v.mem.from, v.mem.err = v.host, nil; v.cached.inUse {
-		v.mem.from = &v.cached
+		v.mem.from = &v.cached.pages
 	}
 	return &v.mem
 }

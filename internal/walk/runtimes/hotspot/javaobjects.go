@@ -212,29 +212,29 @@ func (o *oops) lengthAt() uint64 {
 
 // classOf returns the name of an object's class; of a java.lang.Class also that of the class it stands for, as jstack.
 func (t *waiters) classOf(object uint64) string {
-	if t.oops.header == headerUnknown && !t.learnOops() {
+	if t.threads.oops.header == headerUnknown && !t.learnOops() {
 		return ""
 	}
-	name := t.className(t.klassOf(object, t.oops.header))
+	name := t.threads.className(t.threads.klassOf(object, t.threads.oops.header))
 	class := string(readable([]byte(name)))
-	if name != "java/lang/Class" || !t.layout.has(wantMirror) {
+	if name != "java/lang/Class" || !t.threads.layout.has(wantMirror) {
 		return class
 	}
-	m := t.vm.memory()
-	at := uint64(uint32(m.int32(t.layout.staticAddress(wantMirror[0]))))
+	m := t.threads.vm.memory()
+	at := uint64(uint32(m.int32(t.threads.layout.staticAddress(wantMirror[0]))))
 	if at == 0 || at >= maxInObject {
 		return class
 	}
 	klass := m.word(object + at) // 0 for a primitive type
-	if of := t.className(klass); m.err == nil && of != "" {
+	if of := t.threads.className(klass); m.err == nil && of != "" {
 		return class + " for " + string(readable([]byte(of)))
 	}
 	return class
 }
 
 func (t *waiters) learnOops() bool {
-	for _, id := range t.byTID {
-		if _, ok := t.readNamePath(id.thread); ok {
+	for _, id := range t.threads.byTID {
+		if _, ok := t.threads.readNamePath(id.thread); ok {
 			return true
 		}
 	}
@@ -243,12 +243,12 @@ func (t *waiters) learnOops() bool {
 
 // readReference is referenceAt of the known size.
 func (t *waiters) readReference(at uint64) (uint64, bool) {
-	if !t.oops.known && !t.learnOops() {
+	if !t.threads.oops.known && !t.learnOops() {
 		return 0, false
 	}
-	c, ok := t.readColours()
+	c, ok := t.threads.readColours()
 	if !ok {
 		return 0, false
 	}
-	return t.referenceAt(c, at, t.oops.wide)
+	return t.threads.referenceAt(c, at, t.threads.oops.wide)
 }

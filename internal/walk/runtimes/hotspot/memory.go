@@ -13,7 +13,7 @@ import (
 )
 
 type readCache struct {
-	managed.Pages
+	pages     managed.Pages
 	process   managed.Reader
 	readParts func([]frames.Region) int // or nil
 	inUse     bool
@@ -36,12 +36,12 @@ func (c *readCache) bypass() { c.inUse = false }
 
 func (c *readCache) drop() {
 	c.since = 0
-	c.Reset(c.process)
+	c.pages.Reset(c.process)
 }
 
 func (c *readCache) reread() {
 	c.since = procmem.Now()
-	c.Reread(c.process, c.readParts)
+	c.pages.Reread(c.process, c.readParts)
 }
 
 // memory reads values, 0 after the first error, which stays in err until the next [VM.memory].

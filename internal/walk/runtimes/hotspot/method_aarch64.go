@@ -155,7 +155,7 @@ func (v window) frameAt(p *blob, pc uint64) (size int64, gone bool) {
 const otherFramesEnd = math.MaxInt64
 
 type endSearch struct {
-	window
+	window window
 	piece  *blob
 	from   uint64
 	loaded bool // x29 and x30 were loaded
@@ -167,7 +167,7 @@ type endSearch struct {
 // followOne follows the instruction at q to next. If found, s.size and s.gone are the results of frameAt.
 func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
 	p := s.piece
-	w, ok := s.at(q)
+	w, ok := s.window.at(q)
 	if !ok {
 		return 0, true
 	}
@@ -178,7 +178,7 @@ func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
 	case w == popPair:
 		s.size = 2 * wordBytes
 		return 0, true
-	case c == raises && (s.loaded || s.pairNext(q)):
+	case c == raises && (s.loaded || s.window.pairNext(q)):
 		if moved != p.frameBytes() && moved != p.frameBytes()-2*wordBytes {
 			s.size = otherFramesEnd
 		}
@@ -194,12 +194,12 @@ func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
 		s.gone = !s.called && !s.loaded
 		return 0, true
 	case flowAway:
-		s.gone = s.removedBefore(p, s.from)
+		s.gone = s.window.removedBefore(p, s.from)
 		return 0, true
 	case flowJump:
 		next = q + uint64(to)
 		if next < p.begin || next >= p.end {
-			s.gone = s.removedBefore(p, s.from)
+			s.gone = s.window.removedBefore(p, s.from)
 			return 0, true
 		}
 		return next, next <= q

@@ -15,7 +15,7 @@ func (t *waiters) readStatus(id threadID) (current uint64, status uint32, ok boo
 			return 0, 0, false
 		}
 	}
-	m := t.vm.memory()
+	m := t.threads.vm.memory()
 	status = uint32(m.int32(holder + t.fields.status))
 	return current, status, m.err == nil
 }
@@ -26,17 +26,17 @@ func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	if !ok {
 		return w, false
 	}
-	w.Timed = status&statusTimed != 0
+	w.answer.Timed = status&statusTimed != 0
 	switch {
 	case status&statusSleeping != 0:
-		w.Kind = waits.Sleep
+		w.answer.Kind = waits.Sleep
 		return w, true
 	case status&statusParked == 0:
 		return w, false
 	}
-	w.Kind = waits.Park
+	w.answer.Kind = waits.Park
 	if blocker, ok := t.readReference(object + t.fields.blocker); ok && blocker != 0 {
-		w.object, w.Class = blocker, t.classOf(blocker)
+		w.object, w.answer.Class = blocker, t.classOf(blocker)
 	}
 	return w, true
 }
@@ -49,24 +49,24 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 
 // threadObjects returns the thread's java.lang.Thread, and the one that it runs: itself, or a virtual thread.
 func (t *waiters) threadObjects(id threadID) (own, current uint64, ok bool) {
-	ref, ok := t.handled("JavaThread::_threadObj", id.object)
-	runs, m := ref, t.vm.memory()
-	if t.layout.has(wantVirtual) {
-		if handle := m.word(id.thread + t.layout.offset(wantVirtual[0])); handle != 0 {
+	ref, ok := t.threads.handled("JavaThread::_threadObj", id.object)
+	runs, m := ref, t.threads.vm.memory()
+	if t.threads.layout.has(wantVirtual) {
+		if handle := m.word(id.thread + t.threads.layout.offset(wantVirtual[0])); handle != 0 {
 			runs = m.word(handle)
 		}
 	}
 	if m.err != nil || !ok {
 		return 0, 0, false
 	}
-	c, ok := t.readColours()
-	own, valid := t.resolve(c, ref)
-	ok = ok && valid && own != 0 && t.isThread(own)
+	c, ok := t.threads.readColours()
+	own, valid := t.threads.resolve(c, ref)
+	ok = ok && valid && own != 0 && t.threads.isThread(own)
 	if runs == ref || !ok {
 		return own, own, ok
 	}
-	current, valid = t.resolve(c, runs)
-	return own, current, valid && current != 0 && t.isThread(current)
+	current, valid = t.threads.resolve(c, runs)
+	return own, current, valid && current != 0 && t.threads.isThread(current)
 }
 
 func (t *waiters) learnFields(object uint64) bool {
@@ -74,30 +74,30 @@ func (t *waiters) learnFields(object uint64) bool {
 	if f.searched {
 		return f.status != 0
 	}
-	if !t.oops.known && !t.learnOops() {
+	if !t.threads.oops.known && !t.learnOops() {
 		return false
 	}
 	f.searched = true
 	var ok bool
-	if f.blocker, ok = t.fieldOffset(t.oops.thread, "parkBlocker", "Ljava/lang/Object;"); !ok {
+	if f.blocker, ok = t.threads.fieldOffset(t.threads.oops.thread, "parkBlocker", "Ljava/lang/Object;"); !ok {
 		return false
 	}
-	if f.thread, ok = t.fieldOffset(t.oops.thread, "eetop", "J"); !ok {
+	if f.thread, ok = t.threads.fieldOffset(t.threads.oops.thread, "eetop", "J"); !ok {
 		return false
 	}
-	f.number, _ = t.fieldOffset(t.oops.thread, "tid", "J")
-	if f.status, ok = t.fieldOffset(t.oops.thread, "threadStatus", "I"); ok {
+	f.number, _ = t.threads.fieldOffset(t.threads.oops.thread, "tid", "J")
+	if f.status, ok = t.threads.fieldOffset(t.threads.oops.thread, "threadStatus", "I"); ok {
 		return true
 	}
-	if f.holder, ok = t.fieldOffset(t.oops.thread, "holder", "Ljava/lang/Thread$FieldHolder;"); !ok {
+	if f.holder, ok = t.threads.fieldOffset(t.threads.oops.thread, "holder", "Ljava/lang/Thread$FieldHolder;"); !ok {
 		return false
 	}
 	holder, ok := t.readReference(object + f.holder)
-	klass := t.klassOf(holder, t.oops.header)
-	if !ok || t.className(klass) != "java/lang/Thread$FieldHolder" {
+	klass := t.threads.klassOf(holder, t.threads.oops.header)
+	if !ok || t.threads.className(klass) != "java/lang/Thread$FieldHolder" {
 		f.searched = false
 		return false
 	}
-	f.status, ok = t.fieldOffset(klass, "threadStatus", "I")
+	f.status, ok = t.threads.fieldOffset(klass, "threadStatus", "I")
 	return ok
 }

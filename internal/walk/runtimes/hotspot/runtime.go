@@ -155,7 +155,7 @@ func (r *Runtime) TaskPlaces() []uint64 {
 	if !v.begin() {
 		return v.ids
 	}
-	if v.epoch != v.listed {
+	if v.lastRead != v.listed {
 		v.listing = managed.Listing{}
 	}
 	return v.listing.Places(v.find)
@@ -193,7 +193,7 @@ func (r *Runtime) virtualThreads() *virtualThreads {
 	}
 	if j.virtual == nil {
 		j.virtual = &virtualThreads{
-			waiters: &j.waiters, java: j, listed: epoch{moves: -1}, seals: map[uint64]seal{},
+			waiters: &j.waiters, threads: j.waiters.threads, java: j, listed: epoch{moves: -1}, seals: map[uint64]seal{},
 		}
 	}
 	return j.virtual

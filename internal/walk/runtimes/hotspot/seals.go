@@ -45,7 +45,7 @@ func (v *virtualThreads) hashOf(s *seal) (hash uint64) {
 	for _, p := range s.places {
 		n := int(p.high - p.low)
 		v.key = slices.Grow(v.key[:0], n)[:n]
-		n = v.vm.cached.Read(p.low, v.key) // fewer are as much a part of the reading
+		n = v.threads.vm.cached.pages.Read(p.low, v.key) // fewer are as much a part of the reading
 		hash = bits.RotateLeft64(hash, 1) ^ maphash.Bytes(sealSeed, v.key[:n])
 	}
 	return hash
@@ -56,21 +56,21 @@ func (v *virtualThreads) holds(s *seal) bool { return s.hash != 0 && v.hashOf(s)
 // readSealed is read, and seals the thread: the seal has a hash of the bytes that were read. It also returns false if
 // the hash may be of other bytes, as the cache was emptied meanwhile.
 func (v *virtualThreads) readSealed(object uint64) (t virtualThread, ok bool) {
-	cached, s := &v.vm.cached, seal{}
-	dropped := cached.Dropped
-	v.vm.mem.traced = &s
+	cached, s := &v.threads.vm.cached, seal{}
+	dropped := cached.pages.Dropped
+	v.threads.vm.mem.traced = &s
 	t, ok = v.read(object)
-	v.vm.mem.traced = nil
+	v.threads.vm.mem.traced = nil
 	t.seal = seal{object, s.places, v.hashOf(&s)}
-	return t, ok && cached.Dropped == dropped
+	return t, ok && cached.pages.Dropped == dropped
 }
 
 // adoptList takes the list's epoch, and drops the seals of threads that it does not have at their address.
 func (v *virtualThreads) adoptList() {
-	if v.colours != v.listed.colours {
+	if v.lastRead.colours != v.listed.colours {
 		clear(v.seals)
 	}
-	v.listed = v.epoch
+	v.listed = v.lastRead
 	maps.DeleteFunc(v.seals, func(id uint64, s seal) bool { return v.objects[id] != s.object })
 }
 
@@ -80,7 +80,7 @@ func (v *virtualThreads) onList(read func()) (quiet bool) {
 	for range 2 {
 		valid := true
 		quiet = v.undisturbed(func() {
-			if valid = v.epoch == v.listed; valid {
+			if valid = v.lastRead == v.listed; valid {
 				read()
 			}
 		})
@@ -100,10 +100,10 @@ func (v *virtualThreads) changed(ids []uint64) (changed []uint64) {
 		for i, id := range ids {
 			seals[i] = v.seals[id]
 			for _, p := range seals[i].places {
-				v.vm.cached.Expect(p.low, p.high)
+				v.threads.vm.cached.pages.Expect(p.low, p.high)
 			}
 		}
-		v.vm.cached.reread()
+		v.threads.vm.cached.reread()
 		for i, id := range ids {
 			if !v.holds(&seals[i]) {
 				changed = append(changed, id)

@@ -50,7 +50,7 @@ func (f *fakeSet) runnable() {
 
 // collect counts a collection.
 func (f *fakeSet) collect(full bool) {
-	at := collectedHeapOf(f.threaded) + f.v.layout.offset("CollectedHeap::_total_collections")
+	at := collectedHeapOf(f.threaded) + f.v.threads.layout.offset("CollectedHeap::_total_collections")
 	if f.mem[at]++; full {
 		f.mem[at+4]++
 	}
@@ -116,9 +116,9 @@ func TestAThreadIsReadAtItsPlaceAfterACollection(t *testing.T) {
 }
 
 func (f *fakeSet) readSealed(object uint64) (virtualThread, bool) {
-	f.v.vm.cached.drop()
-	f.v.vm.cached.begin(0)
-	defer f.v.vm.cached.bypass()
+	f.v.threads.vm.cached.drop()
+	f.v.threads.vm.cached.begin(0)
+	defer f.v.threads.vm.cached.bypass()
 	return f.v.readSealed(object)
 }
 
@@ -132,7 +132,7 @@ func TestASealHoldsOnlyWhileTheReadingIsTheSame(t *testing.T) {
 	for at := uint64(0); at < uint64(len(f.mem)); at += 8 {
 		was := f.word(at)
 		f.put(at, was^1<<33^1<<4)
-		f.v.vm.cached.drop()
+		f.v.threads.vm.cached.drop()
 		holds := f.v.holds(&want.seal)
 		if got, ok := f.readSealed(object); holds && (!ok || !reflect.DeepEqual(got, want)) {
 			t.Errorf("the seal holds with another word at %#x: %v, %+v", at, ok, got)
@@ -150,7 +150,7 @@ func TestASealHoldsOnlyWhileTheReadingIsTheSame(t *testing.T) {
 			t.Errorf("the seal does not hold with another word at %#x", at)
 		}
 	}
-	f.v.vm.cached.drop()
+	f.v.threads.vm.cached.drop()
 	if !f.v.holds(&want.seal) {
 		t.Error("the seal of the same bytes does not hold")
 	}
@@ -162,7 +162,7 @@ func TestTheNextQueryDoesNotCopyPagesOfThreads(t *testing.T) {
 	read, _ := f.readSealed(object)
 	f.v.seals[1] = read.seal
 	f.v.changed([]uint64{1})
-	f.v.vm.cached.Reread(f.v.vm.cached.process, func(parts []frames.Region) int {
+	f.v.threads.vm.cached.pages.Reread(f.v.threads.vm.cached.process, func(parts []frames.Region) int {
 		t.Errorf("%d pages", len(parts))
 		return 0
 	})
@@ -173,7 +173,7 @@ func TestAReadingWhosePagesWereReadAtSeveralTimesHasNoSeal(t *testing.T) {
 	reads := 0
 	f.n.vm.readBy(func(addr uint64, b []byte) int {
 		if reads++; addr&^0xfff == chunk&^0xfff {
-			f.v.vm.cached.Dropped++ // as by too many pages
+			f.v.threads.vm.cached.pages.Dropped++ // as by too many pages
 		}
 		return f.read(addr, b)
 	})
@@ -217,7 +217,7 @@ func TestUnchangedThreadsAreThoseOfTheListWhoseSealsHold(t *testing.T) {
 			f.v.find()
 		}, true},
 		"a list of other colours": {func(f *fakeSet, _, _ uint64) {
-			f.v.colours.staleBits ^= 1
+			f.v.lastRead.colours.staleBits ^= 1
 			f.v.adoptList()
 		}, false},
 	} {

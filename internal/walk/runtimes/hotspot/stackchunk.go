@@ -45,13 +45,13 @@ const (
 
 func (v *virtualThreads) learnChunk() bool {
 	klass := v.classes[classChunk]
-	m := v.vm.memory()
-	v.stackAt = uint64(m.int32(klass+v.layout.offset("Klass::_layout_helper"))) &^ 7
+	m := v.threads.vm.memory()
+	v.stackAt = uint64(m.int32(klass+v.threads.layout.offset("Klass::_layout_helper"))) &^ 7
 	if m.err != nil || v.stackAt == 0 || v.stackAt > maxInObject {
 		return false
 	}
-	v.pcAt = v.injectedOffset(klass, injectedPC)
-	v.flagsAt = v.injectedOffset(klass, injectedFlags)
+	v.pcAt = v.threads.injectedOffset(klass, injectedPC)
+	v.flagsAt = v.threads.injectedOffset(klass, injectedFlags)
 	return v.pcAt != 0 && v.pcAt%8 == 0 && v.flagsAt != 0
 }
 
@@ -59,7 +59,7 @@ func (v *virtualThreads) learnChunk() bool {
 func (v *virtualThreads) readChunks(cont uint64, t *virtualThread) bool {
 	chunk := v.follow(cont + v.field(classContinuation+".tail"))
 	for n := 0; chunk != 0; n++ {
-		if n == maxChunks || v.klassOf(chunk, v.oops.header) != v.classes[classChunk] {
+		if n == maxChunks || v.threads.klassOf(chunk, v.threads.oops.header) != v.classes[classChunk] {
 			return false
 		}
 		number := func(name string) uint64 { return v.numberAt(chunk + v.field(classChunk+"."+name)) }
@@ -78,7 +78,7 @@ func (v *virtualThreads) readChunks(cont uint64, t *virtualThread) bool {
 			if sp < metadataWords {
 				return false
 			}
-			from, m := c.sp-8*metadataWords, v.vm.memory()
+			from, m := c.sp-8*metadataWords, v.threads.vm.memory()
 			t.words = slices.Grow(t.words, int(start+8*size-from))[:c.from+int(start+8*size-from)]
 			if !m.bytes(from, t.words[c.from:]) {
 				return false
@@ -160,9 +160,9 @@ func (v *virtualThreads) intern(list []managed.Frame) *virtualStack {
 // walkChunk appends a chunk's frames; it returns false if an address is not after a call in known code.
 func (v *virtualThreads) walkChunk(c *stackChunk, mem frames.Memory, out []managed.Ref) ([]managed.Ref, bool) {
 	sp, unextended, pc := c.sp, c.sp, c.pc
-	localsAt := v.vm.interpretedFrame().bytecode - 8
+	localsAt := v.threads.vm.interpretedFrame().bytecode - 8
 	for sp < c.end {
-		b, ok := v.vm.find(pc)
+		b, ok := v.threads.vm.find(pc)
 		if !ok {
 			return out, false
 		}

@@ -50,7 +50,7 @@ func (t *waiters) readThreads(rest int64) (read, later bool) {
 		return false, true
 	}
 	x.begun, x.ranges = now, x.ranges[:0]
-	for tid := range t.byTID {
+	for tid := range t.threads.byTID {
 		t.indexThread(tid)
 	}
 	slices.SortFunc(x.ranges, func(a, b wordRange) int { return cmp.Compare(a.from, b.from) })
@@ -59,11 +59,11 @@ func (t *waiters) readThreads(rest int64) (read, later bool) {
 }
 
 func (t *waiters) indexThread(tid int) {
-	thread := t.byTID[tid].thread
+	thread := t.threads.byTID[tid].thread
 	if o, ok := t.readOwner(thread); ok {
 		t.index.add(o.from, o.to, tid)
 	}
-	if !t.layout.has(wantLockStack) {
+	if !t.threads.layout.has(wantLockStack) {
 		return
 	}
 	t.eachLocked(thread, func(object, mark uint64) bool {

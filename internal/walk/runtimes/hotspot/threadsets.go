@@ -76,9 +76,10 @@ const (
 // findClasses looks for the classes in the list of the first loader, which grows at its head; it returns false if not
 // all that are needed are there.
 func (v *virtualThreads) findClasses() bool {
-	m, l := v.vm.memory(), v.layout
+	m, l := v.threads.vm.memory(), v.threads.layout
 	next := l.offset("Klass::_next_link")
-	head := m.word(m.word(v.oops.thread+l.offset("Klass::_class_loader_data")) + l.offset("ClassLoaderData::_klasses"))
+	head := m.word(m.word(v.threads.oops.thread+l.offset("Klass::_class_loader_data")) +
+		l.offset("ClassLoaderData::_klasses"))
 	if m.err != nil {
 		return false
 	}
@@ -87,11 +88,11 @@ func (v *virtualThreads) findClasses() bool {
 	}
 	found := false
 	for k, n := head, 0; k != 0 && k != v.newest && n < maxClasses; n++ {
-		name := v.className(k)
+		name := v.threads.className(k)
 		if _, wanted := javaFields[name]; wanted {
 			v.classes[name], found = k, true
 		}
-		m := v.vm.memory()
+		m := v.threads.vm.memory()
 		if k = m.word(k + next); m.err != nil {
 			return false
 		}
@@ -105,17 +106,18 @@ func (v *virtualThreads) findClasses() bool {
 
 // mirrorOf returns a class's java.lang.Class, 0 if that is unknown, which it counts.
 func (v *virtualThreads) mirrorOf(class string) uint64 {
-	ref, ok := v.handled("Klass::_java_mirror", v.wordAt(v.classes[class]+v.layout.offset("Klass::_java_mirror")))
+	ref, ok := v.threads.handled("Klass::_java_mirror",
+		v.wordAt(v.classes[class]+v.threads.layout.offset("Klass::_java_mirror")))
 	if !ok {
 		v.lost++
 		return 0
 	}
-	return v.current(v.resolve(v.colours, ref))
+	return v.current(v.threads.resolve(v.lastRead.colours, ref))
 }
 
 // follow reads a reference. It returns 0 for null, and for one that is unreadable or unresolved, which it counts.
 func (v *virtualThreads) follow(at uint64) uint64 {
-	return v.current(v.referenceAt(v.colours, at, v.oops.wide))
+	return v.current(v.threads.referenceAt(v.lastRead.colours, at, v.threads.oops.wide))
 }
 
 // current follows an object that collectors have moved to its new place, which its mark then has.
@@ -123,7 +125,7 @@ func (v *virtualThreads) current(object uint64, ok bool) uint64 {
 	if ok && object == 0 {
 		return 0
 	}
-	m := v.vm.memory()
+	m := v.threads.vm.memory()
 	for range maxMoves {
 		mark := m.word(object)
 		if mark&markMarkedValue != markMarkedValue {
@@ -141,28 +143,28 @@ func (v *virtualThreads) current(object uint64, ok bool) uint64 {
 // undisturbed reports whether nothing was moved while read ran. It waits for the end of a collection, until patience,
 // which all readings of a list share, is used up.
 func (v *virtualThreads) undisturbed(read func()) bool {
-	v.vm.cached.bypass()
-	collected, noPause := v.readCollections()
+	v.threads.vm.cached.bypass()
+	collected, noPause := v.threads.readCollections()
 	for ; !noPause && v.patience > 0; v.patience -= pauseStep {
 		time.Sleep(pauseStep)
-		collected, noPause = v.readCollections()
+		collected, noPause = v.threads.readCollections()
 	}
 	if !noPause {
 		return false
 	}
-	v.moves = collected
-	v.colours, _ = v.readColours()
-	if m := v.vm.memory(); v.colours.kind == notZGC { // the count of full ones follows
-		v.moves = m.int32(v.heapAddress(m, "CollectedHeap::_total_collections") + 4)
+	v.lastRead.moves = collected
+	v.lastRead.colours, _ = v.threads.readColours()
+	if m := v.threads.vm.memory(); v.lastRead.colours.kind == notZGC { // the count of full ones follows
+		v.lastRead.moves = m.int32(v.threads.heapAddress(m, "CollectedHeap::_total_collections") + 4)
 	}
-	v.vm.cached.drop()
-	v.vm.cached.begin(0)
+	v.threads.vm.cached.drop()
+	v.threads.vm.cached.begin(0)
 	read()
-	v.vm.cached.bypass()
-	v.vm.cached.drop() // else the next query copies its pages
-	after, still := v.readCollections()
-	colours, ok := v.readColours()
-	return ok && still && after == collected && colours == v.colours
+	v.threads.vm.cached.bypass()
+	v.threads.vm.cached.drop() // else the next query copies its pages
+	after, still := v.threads.readCollections()
+	colours, ok := v.threads.readColours()
+	return ok && still && after == collected && colours == v.lastRead.colours
 }
 
 // find sets objects, ids and lost, and returns ids. Until a reading is complete, ids keeps the threads that were known:
@@ -176,7 +178,7 @@ func (v *virtualThreads) find() (ids []uint64, whole bool) {
 		if !v.undisturbed(v.findOnce) {
 			continue
 		}
-		if v.epoch != v.listed {
+		if v.lastRead != v.listed {
 			for id := range found {
 				found[id] = 0
 			}
@@ -203,16 +205,16 @@ func (v *virtualThreads) findOnce() {
 	v.set(v.mirrorOf(classContainers)+v.field(classContainers+".CONTAINER_REGISTRY"), func(ref uint64) {
 		v.container(v.follow(ref + v.field("java/lang/ref/Reference.referent")))
 	})
-	for _, id := range v.byTID {
-		if object, ok := v.threadObject(id); ok {
-			v.learnFields(object)
+	for _, id := range v.threads.byTID {
+		if object, ok := v.waiters.threadObject(id); ok {
+			v.waiters.learnFields(object)
 			v.scopes(object)
 		}
 	}
 	for i := 0; i < len(v.ids); i++ { // scopes adds others
 		v.scopes(v.objects[v.ids[i]])
 	}
-	v.vm.cached.bypass()
+	v.threads.vm.cached.bypass()
 	for _, had := range v.maps {
 		now := v.readMap(had.at)
 		if now.table != had.table || now.nextTable != had.nextTable {
@@ -224,7 +226,7 @@ func (v *virtualThreads) findOnce() {
 
 // wordAt and numberAt count what is unreadable.
 func (v *virtualThreads) wordAt(at uint64) uint64 {
-	m := v.vm.memory()
+	m := v.threads.vm.memory()
 	word := m.word(at)
 	if m.err != nil {
 		v.lost++
@@ -233,7 +235,7 @@ func (v *virtualThreads) wordAt(at uint64) uint64 {
 }
 
 func (v *virtualThreads) numberAt(at uint64) uint64 {
-	m := v.vm.memory()
+	m := v.threads.vm.memory()
 	number := uint32(m.int32(at))
 	if m.err != nil {
 		v.lost++
@@ -243,7 +245,7 @@ func (v *virtualThreads) numberAt(at uint64) uint64 {
 
 func (v *virtualThreads) addThread(object uint64) {
 	id := v.wordAt(object + v.field("java/lang/Thread.tid"))
-	if v.klassOf(object, v.oops.header) != v.classes[classVirtual] || v.objects[id] != 0 {
+	if v.threads.klassOf(object, v.threads.oops.header) != v.classes[classVirtual] || v.objects[id] != 0 {
 		return
 	}
 	v.objects[id], v.ids = object, append(v.ids, id)
@@ -266,7 +268,7 @@ func (v *virtualThreads) container(object uint64) {
 	if object == 0 {
 		return
 	}
-	v.searchSupers(v.klassOf(object, v.oops.header), func(klass uint64) bool {
+	v.threads.searchSupers(v.threads.klassOf(object, v.threads.oops.header), func(klass uint64) bool {
 		switch klass {
 		case 0:
 		case v.classes[classExecutor]:
@@ -336,14 +338,14 @@ func (v *virtualThreads) elements(array uint64, each func(object uint64)) {
 	if array == 0 {
 		return
 	}
-	n, klass := v.numberAt(array+v.oops.lengthAt()), v.klassOf(array, v.oops.header)
-	helper := v.numberAt(klass + v.layout.offset("Klass::_layout_helper"))
+	n, klass := v.numberAt(array+v.threads.oops.lengthAt()), v.threads.klassOf(array, v.threads.oops.header)
+	helper := v.numberAt(klass + v.threads.layout.offset("Klass::_layout_helper"))
 	if klass == 0 || n > maxTable {
 		v.lost++
 		return
 	}
 	content, size := array+(helper>>16&0xff), uint64(4)
-	if v.oops.wide {
+	if v.threads.oops.wide {
 		size = 8
 	}
 	for i := range n {
@@ -354,7 +356,7 @@ func (v *virtualThreads) elements(array uint64, each func(object uint64)) {
 }
 
 func (v *virtualThreads) bin(node uint64, each func(object uint64)) {
-	switch v.klassOf(node, v.oops.header) {
+	switch v.threads.klassOf(node, v.threads.oops.header) {
 	case v.classes[classMap+"$ForwardingNode"]: // its nodes are in nextTable, which may be the map's table by now
 		return
 	case v.classes[classMap+"$TreeBin"]:

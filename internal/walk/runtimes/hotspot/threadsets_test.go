@@ -23,7 +23,7 @@ func newFakeSet(t *testing.T) *fakeSet {
 	}
 	fields := f.n.vm.layout.fields
 	fields["Klass::_java_mirror"] = field{offset: 8, size: 8}
-	f.v = &virtualThreads{waiters: &f.n.waiters, java: f.n, fields: map[string]uint64{
+	f.v = &virtualThreads{waiters: &f.n.waiters, threads: f.n.waiters.threads, java: f.n, fields: map[string]uint64{
 		classTracking + ".VTHREADS": 16, classContainers + ".CONTAINER_REGISTRY": 24, classMap + "$CollectionView.map": 12,
 		classMap + ".table": 16, classMap + ".nextTable": 20, classMap + ".baseCount": 24, classMap + ".counterCells": 32,
 		classMap + "$CounterCell.value": 16, classMap + "$Node.key": 16, classMap + "$Node.next": 20,

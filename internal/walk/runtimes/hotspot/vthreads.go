@@ -41,7 +41,8 @@ const (
 )
 
 type virtualThreads struct {
-	*waiters
+	waiters  *waiters
+	threads  *threads
 	java     *javaFrames
 	classes  map[string]uint64
 	newest   uint64 // class of the last search
@@ -51,7 +52,7 @@ type virtualThreads struct {
 	pcAt     uint64
 	stackAt  uint64
 	flagsAt  uint64
-	epoch                      // of the last reading
+	lastRead epoch             // of the last reading
 	objects  map[uint64]uint64 // by thread's number; 0 means that its address is not known
 	ids      []uint64          // the numbers, neighbours in the heap together
 	listed   epoch             // of the addresses in objects
@@ -101,16 +102,16 @@ const suspended = 1 << 8 // VirtualThread.SUSPENDED
 
 // begin looks for the classes; it returns false if there are no virtual threads, or the tables lack fields.
 func (v *virtualThreads) begin() bool {
-	if !v.layout.has(wantClasses) {
+	if !v.threads.layout.has(wantClasses) {
 		return false
 	}
-	v.beginQuery(0)
-	v.vm.cached.bypass()
+	v.threads.beginQuery(0)
+	v.threads.vm.cached.bypass()
 	v.patience = listPatience
 	known, quiet := false, false
 	for try := 0; try < virtualPasses && !quiet; try++ {
 		quiet = v.undisturbed(func() {
-			known = (v.oops.known || v.learnOops()) && v.findClasses() && (v.learnt || v.learn())
+			known = (v.threads.oops.known || v.waiters.learnOops()) && v.findClasses() && (v.learnt || v.learn())
 		})
 	}
 	v.learnt = v.learnt || quiet && known
@@ -123,7 +124,7 @@ func (v *virtualThreads) learn() bool {
 		klass, words := v.classes[class], strings.Fields(list)
 		for i := 0; i < len(words) && klass != 0; i += 2 {
 			name, optional := strings.CutPrefix(words[i], "?")
-			at, ok := v.fieldOffset(klass, name, words[i+1])
+			at, ok := v.threads.fieldOffset(klass, name, words[i+1])
 			if !ok && !optional {
 				return false
 			}
@@ -133,7 +134,7 @@ func (v *virtualThreads) learn() bool {
 	v.states = map[uint32]string{}
 	mirror := v.mirrorOf(classVirtual)
 	for _, name := range slices.Sorted(maps.Keys(stateNames)) {
-		if at, has := v.fieldOffset(v.classes[classVirtual], name, "I"); has {
+		if at, has := v.threads.fieldOffset(v.classes[classVirtual], name, "I"); has {
 			v.states[uint32(v.numberAt(mirror+at))] = name
 		}
 	}
@@ -145,7 +146,7 @@ func (v *virtualThreads) learn() bool {
 func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 	v.lost = 0
 	object = v.current(object, true)
-	if v.klassOf(object, v.oops.header) != v.classes[classVirtual] {
+	if v.threads.klassOf(object, v.threads.oops.header) != v.classes[classVirtual] {
 		if object != 0 {
 			v.listing = managed.Listing{} // the list is out of date
 		}
@@ -162,8 +163,8 @@ func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 		t.blocker = v.follow(object + v.field("java/lang/Thread.parkBlocker"))
 	}
 	if t.blocker != 0 {
-		t.class = v.classOf(t.blocker)
-		t.owner, t.ownerTask = v.exclusiveOwner(t.blocker)
+		t.class = v.waiters.classOf(t.blocker)
+		t.owner, t.ownerTask = v.waiters.exclusiveOwner(t.blocker)
 	}
 	cont := v.follow(object + v.field(classVirtual+".cont"))
 	if cont == 0 || t.blocker != 0 && t.class == "" {
@@ -174,21 +175,21 @@ func (v *virtualThreads) read(object uint64) (t virtualThread, ok bool) {
 
 // nameOf returns "" for a thread without a name, or with one that is not printable.
 func (v *virtualThreads) nameOf(thread uint64) (name string) {
-	w := namePath{colours: v.colours, str: v.follow(thread + v.field("java/lang/Thread.name"))}
+	w := namePath{colours: v.lastRead.colours, str: v.follow(thread + v.field("java/lang/Thread.name"))}
 	if w.str == 0 {
 		return ""
 	}
-	if w.text = v.follow(w.str + v.oops.value); !v.isString(w.str) || !v.isText(w.text) {
+	if w.text = v.follow(w.str + v.threads.oops.value); !v.threads.isString(w.str) || !v.threads.isText(w.text) {
 		v.lost++
 		return ""
 	}
-	name, _ = v.readCharacters(&w)
+	name, _ = v.threads.readCharacters(&w)
 	return name
 }
 
 // readBatch yields the tasks of some threads, by their numbers.
 func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *managed.Task, status managed.TaskStatus)) {
-	defer v.vm.cached.bypass()
+	defer v.threads.vm.cached.bypass()
 	left := slices.Clone(ids)
 	for try := range virtualTries {
 		threads, had := make([]virtualThread, len(left)), make([]bool, len(left))
@@ -197,7 +198,7 @@ func (v *virtualThreads) readBatch(ids []uint64, yield func(id uint64, t *manage
 				threads[i], had[i] = v.readSealed(v.objects[id])
 				had[i] = had[i] && threads[i].id == id
 			}
-			v.vm.cached.reread()
+			v.threads.vm.cached.reread()
 			for i := range threads {
 				had[i] = had[i] && v.holds(&threads[i].seal)
 			}

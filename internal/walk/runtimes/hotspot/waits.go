@@ -41,7 +41,7 @@ const handleMonitors = 16
 const markMonitorValue = 2
 
 type waiters struct {
-	*threads
+	threads    *threads
 	fields     waitFields
 	index      threadIndex
 	lastHolder int  // last thread whose lock stack had an object; 0 means none
@@ -59,10 +59,10 @@ type waitFields struct {
 }
 
 type waitState struct {
-	managed.WaitAnswer        // but for Address
-	monitor            uint64 // 0 means none
-	object             uint64 // 0 means none, or being moved
-	anonymous          bool   // the owner was found by addresses of objects
+	answer    managed.WaitAnswer // but for Address
+	monitor   uint64             // 0 means none
+	object    uint64             // 0 means none, or being moved
+	anonymous bool               // the owner was found by addresses of objects
 }
 
 func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
@@ -71,12 +71,12 @@ func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 	}
 	t := &j.waiters
 	t.still = q.Still
-	known, ok := t.beginQuery(q.InnerTID)
-	defer t.vm.cached.bypass()
+	known, ok := t.threads.beginQuery(q.InnerTID)
+	defer t.threads.vm.cached.bypass()
 	if !ok {
 		return answer, false
 	}
-	id, ok := t.identify(known.thread)
+	id, ok := t.threads.identify(known.thread)
 	if !ok || id.tid != q.InnerTID {
 		return answer, false
 	}
@@ -87,8 +87,8 @@ func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 	case q.Live == nil || !q.Live.Unchanged():
 		return managed.WaitAnswer{Later: true}, false
 	}
-	w.Later, w.Address = later, cmp.Or(w.monitor, w.object)
-	return w.WaitAnswer, true
+	w.answer.Later, w.answer.Address = later, cmp.Or(w.monitor, w.object)
+	return w.answer, true
 }
 
 // proveWait reads the wait twice; it returns false if there is none, or the readings differ. later means that a later
@@ -96,24 +96,25 @@ func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	first, ok := t.readWait(id)
 	if !ok {
-		return w, !t.noPause, false
+		return w, !t.threads.noPause, false
 	}
 	w = first
 	owner, unread := t.ownerOf(&w)
-	w.Owner = owner
-	t.vm.cached.reread()
+	w.answer.Owner = owner
+	t.threads.vm.cached.reread()
 	again, ok := t.readWait(id)
-	if !ok || again.Kind != first.Kind || again.monitor != first.monitor || again.Timed != first.Timed {
+	if !ok || again.answer.Kind != first.answer.Kind || again.monitor != first.monitor ||
+		again.answer.Timed != first.answer.Timed {
 		return w, true, false
 	}
-	t.vm.cached.bypass()
-	after, still := t.readCollections()
-	if later = !t.noPause || !still || after != t.collected || again != first; !later {
+	t.threads.vm.cached.bypass()
+	after, still := t.threads.readCollections()
+	if later = !t.threads.noPause || !still || after != t.threads.collected || again != first; !later {
 		return w, unread, true
 	}
-	w.object, w.Class = 0, "" // the kind remains valid
-	if w.Kind == waits.Park || w.anonymous {
-		w.Owner, w.OwnerTask = 0, 0
+	w.object, w.answer.Class = 0, "" // the kind remains valid
+	if w.answer.Kind == waits.Park || w.anonymous {
+		w.answer.Owner, w.answer.OwnerTask = 0, 0
 	}
 	return w, true, true
 }
@@ -121,29 +122,29 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 // readWait reads the wait once; it returns false if there is none. While a collector stops the threads (noPause is
 // false), it reads only the monitors.
 func (t *waiters) readWait(id threadID) (w waitState, ok bool) {
-	m := t.vm.memory()
-	pending := m.word(id.thread + t.layout.offset(wantPending[0]))
-	waiting := m.word(id.thread + t.layout.offset(wantPending[1]))
+	m := t.threads.vm.memory()
+	pending := m.word(id.thread + t.threads.layout.offset(wantPending[0]))
+	waiting := m.word(id.thread + t.threads.layout.offset(wantPending[1]))
 	if m.err != nil {
 		return w, false
 	}
 	if pending != 0 || waiting != 0 {
-		w.Kind, w.monitor = waits.Monitor, pending
+		w.answer.Kind, w.monitor = waits.Monitor, pending
 		if pending == 0 {
-			w.Kind, w.monitor = waits.ObjectWait, waiting
+			w.answer.Kind, w.monitor = waits.ObjectWait, waiting
 		}
 		if w.monitor%8 != 0 {
 			return w, false
 		}
-		if t.noPause {
-			w.object, w.Class = t.monitorObject(w.monitor)
-			if _, status, ok := t.readStatus(id); ok && w.Kind == waits.ObjectWait {
-				w.Timed = status&statusTimed != 0
+		if t.threads.noPause {
+			w.object, w.answer.Class = t.monitorObject(w.monitor)
+			if _, status, ok := t.readStatus(id); ok && w.answer.Kind == waits.ObjectWait {
+				w.answer.Timed = status&statusTimed != 0
 			}
 		}
 		return w, true
 	}
-	if !t.noPause {
+	if !t.threads.noPause {
 		return w, false
 	}
 	return t.waitByStatus(id)
@@ -152,20 +153,20 @@ func (t *waiters) readWait(id threadID) (w waitState, ok bool) {
 // monitorObject returns a monitor's object and class. A reference may lead to an old copy (ZGC), whose mark must lead
 // to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
-	m := t.vm.memory()
-	ref := m.word(monitor + t.layout.offset("ObjectMonitor::_object"))
-	if t.vm.nameLayout.major >= handleMonitors {
+	m := t.threads.vm.memory()
+	ref := m.word(monitor + t.threads.layout.offset("ObjectMonitor::_object"))
+	if t.threads.vm.nameLayout.major >= handleMonitors {
 		ref = m.word(ref)
 	}
-	c, ok := t.readColours()
-	object, fresh := t.resolve(c, ref)
+	c, ok := t.threads.readColours()
+	object, fresh := t.threads.resolve(c, ref)
 	if !fresh {
 		object, _ = c.decode(ref)
 	}
 	if !ok || object == 0 || object%8 != 0 {
 		return 0, ""
 	}
-	m = t.vm.memory()
+	m = t.threads.vm.memory()
 	mark := m.word(object)
 	if m.err != nil || mark&3 != markMonitorValue || !fresh && mark&^3 != monitor {
 		return 0, ""

@@ -59,7 +59,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 		return nil, fmt.Errorf("its version is %s; %v to %v are known", version, layouts[0].release, newestRelease)
 	}
 	r.layout = l
-	r.fibers.Runtime = r
+	r.fibers.php = r
 	symbols := map[string]managed.Symbol{}
 	for _, s := range h.OwnSymbols(m, symGlobals, symOffset, symCache, symExecute, symModule, symFiber) {
 		symbols[s.Name] = s
@@ -106,7 +106,7 @@ func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	if s, ok := symbols[symGlobals]; ok {
 		r.globals = s.Addr
-		if s.Size != 0 && s.Size < uint64(r.current)+8 {
+		if s.Size != 0 && s.Size < uint64(r.layout.current)+8 {
 			return fmt.Errorf("its globals have %d bytes, which is not PHP %s", s.Size, r.version)
 		}
 		return nil

@@ -45,7 +45,7 @@ const (
 
 // fibers reads the fibers that are suspended. A place is the address of the object.
 type fibers struct {
-	*Runtime
+	php     *Runtime
 	classAt uint64 // zend_ce_fiber; 0 means unknown
 	listed  managed.Listing
 	left    int // of maxFiberWork
@@ -76,14 +76,15 @@ func (r *Runtime) TasksAt(places []uint64, w managed.Watch, yield func(place uin
 
 // list returns the fibers that have begun, and perhaps ended; whole means that no array was replaced or cut.
 func (f *fibers) list() (places []uint64, whole bool) {
-	if f.fiberCall == 0 || f.classAt == 0 || f.globals == 0 {
+	if f.php.layout.fiberCall == 0 || f.classAt == 0 || f.php.globals == 0 {
 		return nil, true
 	}
-	class, end := f.read64(f.classAt), procmem.Now()+maxListing
+	class, end := f.php.read64(f.classAt), procmem.Now()+maxListing
 	again := true
 	for try := 0; try < listTries && again && procmem.Now() < end; try++ {
 		var found []uint64
-		if found, whole, again = f.among(f.globals+uint64(f.objects), class, end); whole || len(found) > len(places) {
+		if found, whole, again = f.among(f.php.globals+uint64(f.php.layout.objects), class, end); whole ||
+			len(found) > len(places) {
 			places = found
 		}
 	}
@@ -92,17 +93,17 @@ func (f *fibers) list() (places []uint64, whole bool) {
 
 // among returns again if the array was replaced or could not be read.
 func (f *fibers) among(objects, class uint64, end int64) (places []uint64, whole, again bool) {
-	array, top := f.read64(objects), f.read64(objects+objectsTop)&0xffffffff
-	f.view.Pages.Reset(f.host)
+	array, top := f.php.read64(objects), f.php.read64(objects+objectsTop)&0xffffffff
+	f.php.view.Pages.Reset(f.php.host)
 	has := func(addr, value uint64) bool {
-		v, ok := f.view.Pages.Word(addr)
+		v, ok := f.php.view.Pages.Word(addr)
 		return ok && v == value
 	}
 	for i := uint64(1); i < min(top, maxObjects); i++ { // the first has no object
 		if i%objectsAtOnce == 0 && procmem.Now() > end {
 			return places, false, false
 		}
-		object, ok := f.view.Pages.Word(array + 8*i) // a free slot's is odd
+		object, ok := f.php.view.Pages.Word(array + 8*i) // a free slot's is odd
 		if !ok {
 			return places, false, true
 		}
@@ -113,7 +114,7 @@ func (f *fibers) among(objects, class uint64, end int64) (places []uint64, whole
 			places = append(places, object)
 		}
 	}
-	same := f.read64(objects) == array
+	same := f.php.read64(objects) == array
 	return places, same && top <= maxObjects, !same
 }
 
@@ -125,24 +126,24 @@ func (f *fibers) reader(w managed.Watch) func(at uint64) (managed.Task, managed.
 
 func (f *fibers) readOnce(at uint64) (task managed.Task, status managed.TaskStatus) {
 	f.left--
-	f.functions.begin(procmem.Now())
-	r, w := f.Runtime, &f.walk
-	live := managed.TaskMemory{Reader: f.host}
-	f.view.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, Live: live})
-	*w = walk{View: &f.view, calls: w.calls[:0], runs: w.runs[:0]}
-	class := w.Value(f.classAt)
-	if class == 0 || w.Value(at+objectClass) != class || w.Value(at+fiberKind) != class ||
-		uint32(w.Value(at+fiberStatus)) != fiberSuspended || w.Value(at+fiberCaller) != 0 {
+	f.php.functions.begin(procmem.Now())
+	r, w := f.php, &f.php.walk
+	live := managed.TaskMemory{Reader: f.php.host}
+	f.php.view.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, Live: live})
+	*w = walk{view: &f.php.view, calls: w.calls[:0], runs: w.runs[:0]}
+	class := w.view.Value(f.classAt)
+	if class == 0 || w.view.Value(at+objectClass) != class || w.view.Value(at+fiberKind) != class ||
+		uint32(w.view.Value(at+fiberStatus)) != fiberSuspended || w.view.Value(at+fiberCaller) != 0 {
 		return task, managed.TaskDone
 	}
-	r.readCalls(w.Value(at + uint64(f.fiberCall)))
+	r.readCalls(w.view.Value(at + uint64(f.php.layout.fiberCall)))
 	f.left -= w.steps + len(w.calls)
-	bottom := w.Value(at + uint64(f.fiberCall) + 8)
+	bottom := w.view.Value(at + uint64(f.php.layout.fiberCall) + 8)
 	if w.broken || w.incomplete || len(w.runs) == 0 || w.bottom != bottom || w.runsOnStack != len(w.runs) {
 		return task, managed.TaskUnproven
 	}
 	task = managed.Task{
-		Name: fmt.Sprintf("Fiber #%d", uint32(w.Value(at+objectHandle))), Family: languages.FiberTask, ID: at,
+		Name: fmt.Sprintf("Fiber #%d", uint32(w.view.Value(at+objectHandle))), Family: languages.FiberTask, ID: at,
 	}
 	for _, ref := range r.appendRuns(len(w.runs), nil) {
 		if f.end != 0 && procmem.Now() > f.end {

@@ -31,7 +31,7 @@ func (m liveMemory) ReadCode(addr uint64, b []byte) int { return m.memory.Read(a
 // oneFiber has a fiber that is suspended in a call of "waits".
 func oneFiber() (memory, *Runtime) {
 	m, r := oneCall("waits")
-	objects, call := aGlobals+uint64(r.objects), aFiber+uint64(r.fiberCall)
+	objects, call := aGlobals+uint64(r.layout.objects), aFiber+uint64(r.layout.fiberCall)
 	m[aClass-8] = aClass
 	m[objects], m[objects+objectsTop] = anArray, 2
 	m[anArray+8] = aFiber
@@ -45,12 +45,12 @@ func oneFiber() (memory, *Runtime) {
 		}
 	}
 	r.host = liveMemory{&image{}, m}
-	r.fibers = fibers{Runtime: r, classAt: aClass - 8}
+	r.fibers = fibers{php: r, classAt: aClass - 8}
 	return m, r
 }
 
 func TestFibersThatDoNotWaitOrAreDamagedAreLeftOut(t *testing.T) {
-	call := func(r *Runtime) uint64 { return aFiber + uint64(r.fiberCall) }
+	call := func(r *Runtime) uint64 { return aFiber + uint64(r.layout.fiberCall) }
 	for name, c := range map[string]struct {
 		change func(memory, *Runtime)
 		want   managed.TaskList
@@ -65,9 +65,9 @@ func TestFibersThatDoNotWaitOrAreDamagedAreLeftOut(t *testing.T) {
 		"no bottom":        {func(m memory, _ *Runtime) { m[aCall+callPrev] = 0 }, managed.TaskList{Unproven: 1}},
 		"of its resumer":   {func(m memory, _ *Runtime) { m[aBottom+callPrev] = aCall }, managed.TaskList{Unproven: 1}},
 		"no array":         {func(m memory, _ *Runtime) { delete(m, anArray+8) }, managed.TaskList{Unlisted: 1}},
-		"too many": {func(m memory, r *Runtime) { m[aGlobals+uint64(r.objects)+objectsTop] = 1 << 30 },
+		"too many": {func(m memory, r *Runtime) { m[aGlobals+uint64(r.layout.objects)+objectsTop] = 1 << 30 },
 			managed.TaskList{Unlisted: 1}},
-		"release without fibers": {func(_ memory, r *Runtime) { r.fiberCall = 0 }, managed.TaskList{}},
+		"release without fibers": {func(_ memory, r *Runtime) { r.layout.fiberCall = 0 }, managed.TaskList{}},
 	} {
 		m, r := oneFiber()
 		c.change(m, r)

@@ -14,8 +14,8 @@ import (
 
 // functionCache knows by address only functions that are never freed.
 type functionCache struct {
-	managed.Objects[*function]
-	byID map[identity]*function // closures move
+	objects managed.Objects[*function]
+	byID    map[identity]*function // closures move
 }
 
 type function struct {
@@ -43,13 +43,13 @@ func (f *function) Identity() identity { return f.id }
 func (id *identity) kind() uint8 { return uint8(id.flags) }
 
 func (c *functionCache) forget() {
-	c.Forget()
+	c.objects.Forget()
 	c.byID = nil
 }
 
 func (c *functionCache) begin(at int64) {
-	if c.Begin(at) {
-		maps.DeleteFunc(c.byID, func(_ identity, f *function) bool { return c.Of(f.Serial) == nil })
+	if c.objects.Begin(at) {
+		maps.DeleteFunc(c.byID, func(_ identity, f *function) bool { return c.objects.Of(f.Serial) == nil })
 	}
 }
 
@@ -61,12 +61,12 @@ func (r *Runtime) identify(addr uint64, get managed.WordReader) (id identity, ok
 	}
 	ok = true
 	flags := word(funcType)
-	id = identity{flags: flags & (0xff | uint64(r.closure|flagTrampoline)<<32), name: word(funcName)}
+	id = identity{flags: flags & (0xff | uint64(r.layout.closure|flagTrampoline)<<32), name: word(funcName)}
 	id.scope = word(funcScope)
 	id.immutable = flags>>32&flagImmutable != 0
 	if id.kind() != typeInternal && ok {
-		id.opcodes, id.file, id.lines = word(r.opcodes), word(r.file), word(r.lines)
-		id.last = uint64(uint32(word(r.last)))
+		id.opcodes, id.file, id.lines = word(r.layout.opcodes), word(r.layout.file), word(r.layout.lines)
+		id.last = uint64(uint32(word(r.layout.last)))
 	}
 	return id, ok
 }
@@ -130,16 +130,16 @@ func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeIn
 // resolve sets a call's function as of the sample, if proven, and its kind; it returns false if it is no function.
 func (r *Runtime) resolve(c *executeData) bool {
 	w := &r.walk
-	used := w.UsedLive
-	f, status, live := managed.Prove(&r.functions.Objects, w.View, c.functionAt, functionSource{r})
+	used := w.view.UsedLive
+	f, status, live := managed.Prove(&r.functions.objects, w.view, c.functionAt, functionSource{r})
 	if status == managed.NotObject {
 		return false
 	}
-	if flags, copied := w.Sample.Mem.Word(c.functionAt + funcType); copied {
+	if flags, copied := w.view.Sample.Mem.Word(c.functionAt + funcType); copied {
 		c.kind = uint8(flags)
 	}
 	if live { // checked now: a running thread loses this name, not the walk
-		if w.UsedLive = used; !w.StillLive() {
+		if w.view.UsedLive = used; !w.view.StillLive() {
 			f = nil
 		}
 	}
@@ -150,40 +150,40 @@ func (r *Runtime) resolve(c *executeData) bool {
 }
 
 // functionSource implements [managed.ObjectSource].
-type functionSource struct{ *Runtime }
+type functionSource struct{ php *Runtime }
 
 // Identify implements [managed.ObjectSource].
 func (s functionSource) Identify(addr uint64, now bool) (identity, managed.ObjectStatus) {
-	get := s.Sample.Mem.Word
+	get := s.php.walk.view.Sample.Mem.Word
 	if now {
-		get = s.Pages.Word
+		get = s.php.walk.view.Pages.Word
 	}
-	id, ok := s.identify(addr, get)
+	id, ok := s.php.identify(addr, get)
 	if k := id.kind(); ok && k != typeInternal && k != typeUser && k != typeEval {
 		return id, managed.NotObject
 	}
-	return id, managed.StatusOf(ok && s.addHashes(&id, get))
+	return id, managed.StatusOf(ok && s.php.addHashes(&id, get))
 }
 
 // Read implements [managed.ObjectSource].
 func (s functionSource) Read(addr uint64, want *identity) (*function, managed.ObjectStatus) {
 	if want == nil {
-		id, ok := s.identify(addr, s.Current)
-		if !ok || !s.addHashes(&id, s.Current) {
+		id, ok := s.php.identify(addr, s.php.walk.view.Current)
+		if !ok || !s.php.addHashes(&id, s.php.walk.view.Current) {
 			return nil, managed.ObjectFreed
 		}
 		want = &id
 	}
-	f := s.functions.byID[*want]
+	f := s.php.functions.byID[*want]
 	if f == nil {
-		f = s.read(addr, want)
+		f = s.php.read(addr, want)
 	}
 	return f, managed.StatusOf(f != nil)
 }
 
 func (r *Runtime) read(addr uint64, want *identity) *function {
 	moment := procmem.Now()
-	if r.Sample.Live == nil || !r.hasIdentity(addr, want) {
+	if r.walk.view.Sample.Live == nil || !r.hasIdentity(addr, want) {
 		return nil
 	}
 	f := &function{id: *want}
@@ -199,13 +199,13 @@ func (r *Runtime) read(addr uint64, want *identity) *function {
 }
 
 func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
-	id, ok := r.identify(addr, r.Current)
-	return ok && r.addHashes(&id, r.Current) && id == *want
+	id, ok := r.identify(addr, r.walk.view.Current)
+	return ok && r.addHashes(&id, r.walk.view.Current) && id == *want
 }
 
 func (c *functionCache) addPermanent(addr uint64, f *function) {
-	c.Add(addr, f)
-	c.Skip.Add(addr)
+	c.objects.Add(addr, f)
+	c.objects.Skip.Add(addr)
 }
 
 func (c *functionCache) keep(f *function) {
@@ -214,7 +214,7 @@ func (c *functionCache) keep(f *function) {
 	}
 	f.FirstRead = procmem.Now()
 	f.LastWalked = f.FirstRead
-	c.Number(f)
+	c.objects.Number(f)
 	c.byID[f.id] = f
 }
 
@@ -241,7 +241,7 @@ func (r *Runtime) readName(f *function) bool {
 	if id.scope == 0 {
 		return true
 	}
-	class, ok := r.Current(id.scope + className)
+	class, ok := r.walk.view.Current(id.scope + className)
 	if !ok {
 		return false
 	}
@@ -255,7 +255,7 @@ const maxText = 4 << 10 // bytes
 // text returns false for another hash than hash, which hashIn returned with the same most (0 for any).
 func (r *Runtime) text(addr, hash, most uint64) (string, bool) {
 	var head [textContent]byte
-	if addr == 0 || r.Sample.Live.Read(addr, head[:]) != len(head) {
+	if addr == 0 || r.walk.view.Sample.Live.Read(addr, head[:]) != len(head) {
 		return "", false
 	}
 	n, has := binary.LittleEndian.Uint64(head[textLength:]), binary.LittleEndian.Uint64(head[textHash:])
@@ -263,7 +263,7 @@ func (r *Runtime) text(addr, hash, most uint64) (string, bool) {
 		return "", false
 	}
 	b := make([]byte, n)
-	if n > 0 && r.Sample.Live.Read(addr+textContent, b) != len(b) {
+	if n > 0 && r.walk.view.Sample.Live.Read(addr+textContent, b) != len(b) {
 		return "", false
 	}
 	whole := hashOf(b, r.signedChar)
@@ -271,7 +271,7 @@ func (r *Runtime) text(addr, hash, most uint64) (string, bool) {
 		return "", false
 	}
 	if has == 0 && hash != whole {
-		after, ok := r.Current(addr)
+		after, ok := r.walk.view.Current(addr)
 		if !ok || !isText(binary.LittleEndian.Uint64(head[:])) || !isText(after) {
 			return "", false
 		}
@@ -305,7 +305,7 @@ func (r *Runtime) readLines(f *function) bool {
 		return f.id.last < 1<<28 // named, without lines
 	}
 	b := make([]byte, f.id.last*opSize)
-	if len(b) == 0 || r.Sample.Live.Read(f.id.opcodes, b) != len(b) {
+	if len(b) == 0 || r.walk.view.Sample.Live.Read(f.id.opcodes, b) != len(b) {
 		return false
 	}
 	f.lines = make([]uint32, f.id.last)

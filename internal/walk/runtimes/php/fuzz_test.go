@@ -117,8 +117,8 @@ func FuzzWalk(f *testing.F) {
 		}
 		r := &Runtime{layout: layouts[int(release)%len(layouts)], globals: at, host: m, module: m.Modules()[0],
 			executeEx: managed.Span{Start: at + 1<<20, End: at + 1<<20 + 4096}, dataReg: frames.X86R14, oplineReg: frames.X86R15}
-		r.current, r.objects = 0, 24
-		r.fibers = fibers{Runtime: r, classAt: at + 32}
+		r.layout.current, r.layout.objects = 0, 24
+		r.fibers = fibers{php: r, classAt: at + 32}
 		r.Attach(m)
 		r.findCold()
 		walkAll(r, m)

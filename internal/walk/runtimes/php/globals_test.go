@@ -48,7 +48,7 @@ func TestGlobalsAreAVariableOrThreadLocal(t *testing.T) {
 		binary.LittleEndian.PutUint64(m.bytes, c.offset)
 		copy(m.bytes[64:], c.code)
 		r := &Runtime{host: m}
-		r.current = 400
+		r.layout.current = 400
 		err := r.findGlobals(c.symbols)
 		text := ""
 		switch {

@@ -91,12 +91,12 @@ func named(t *testing.T, r *Runtime, copied, now memory) string {
 	r.thread = 7
 	r.Begin(&managed.Sample{InnerTID: 7, Regs: &frames.Regs{Arch: frames.X86_64}, Mem: copied, At: 1, Live: now})
 	switch {
-	case len(r.calls) == 0 || r.broken:
+	case len(r.walk.calls) == 0 || r.walk.broken:
 		return ""
-	case r.calls[0].function == nil:
+	case r.walk.calls[0].function == nil:
 		return "[freed]"
 	}
-	return r.calls[0].function.name
+	return r.walk.calls[0].function.name
 }
 
 // free writes what the allocator of 8.4 does (zend_mm_set_next_free_slot, Zend/zend_alloc.c).
@@ -136,7 +136,7 @@ func TestAFunctionThatIsGoneWhenItIsReadIsFreed(t *testing.T) {
 	if got := named(t, r, copied, now); got != "[freed]" {
 		t.Errorf("the function is %q", got)
 	}
-	if got := named(t, r, copied, copied); got != "named" || r.calls[0].function.line(1) != 3 {
+	if got := named(t, r, copied, copied); got != "named" || r.walk.calls[0].function.line(1) != 3 {
 		t.Errorf("the same function while it is there: %q", got)
 	}
 	if got := named(t, r, copied, now); got != "named" {

@@ -27,8 +27,8 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	w.trackStackChange(f, leaf)
 	executes := cfa != 0 && cfa != managed.Outermost && r.inExecuteEx(f.LookupPC(r.host.Arch()))
 	if executes && r.thread == 0 && !r.threadSafe { // hasExecuteEx searches only the innermost stack
-		r.thread = w.Sample.InnerTID
-		r.readCalls(w.Value(r.globals + uint64(r.current)))
+		r.thread = w.view.Sample.InnerTID
+		r.readCalls(w.view.Value(r.globals + uint64(r.layout.current)))
 	}
 	if len(w.runs) == 0 {
 		return out, false
@@ -44,7 +44,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 		replacesFrame = w.nextRun < len(w.runs)
 		out = r.appendRuns(len(w.runs)-w.nextRun, out)
 	}
-	hidden := !lost && (managed.SameModule(f.Module, r.module) || r.isRegexCode(f))
+	hidden := !lost && (managed.SameModule(f.Module, r.module) || r.walk.isRegexCode(f))
 	return out, replacesFrame || hidden
 }
 
@@ -99,10 +99,10 @@ func (r *Runtime) countRunsOf(f *frames.Frame, leaf bool, parts [2]managed.Span)
 		return 0
 	}
 	current := &w.runs[w.nextRun]
-	data, known := w.Sample.Regs.Get(r.dataReg)
+	data, known := w.view.Sample.Regs.Get(r.dataReg)
 	if leaf && known {
 		begins := f.PC-r.executeEx.Start < maxPrologue &&
-			w.InRegs(func(v uint64) bool { return v == current.user })
+			w.view.InRegs(func(v uint64) bool { return v == current.user })
 		if begins || w.runsInnermost(data, current) {
 			return 1
 		}
@@ -135,9 +135,9 @@ func (r *Runtime) isEntering(current *run) bool {
 		return false
 	}
 	c := &w.calls[0]
-	arguments := w.Value(c.at+callInfo) >> 32
+	arguments := w.view.Value(c.at+callInfo) >> 32
 	at := c.function.position(c.opline)
-	if ip, ok := w.Sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) > arguments+1 {
+	if ip, ok := w.view.Sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) > arguments+1 {
 		return false
 	}
 	return at > 0 && at <= arguments+1
@@ -152,7 +152,7 @@ func (w *walk) runsInnermost(data uint64, current *run) bool {
 	case data == current.user, w.leadsTo(data, current.user):
 		return true
 	}
-	prev, ok := w.Sample.Mem.Word(current.user + callPrev)
+	prev, ok := w.view.Sample.Mem.Word(current.user + callPrev)
 	return ok && prev == data && !w.isTop(current.user)
 }
 
@@ -163,7 +163,7 @@ func (w *walk) leadsTo(data, user uint64) bool {
 		if data%8 != 0 || w.isTop(data) {
 			return false
 		}
-		prev, ok := w.Sample.Mem.Word(data + callPrev)
+		prev, ok := w.view.Sample.Mem.Word(data + callPrev)
 		if !ok {
 			return false
 		}
@@ -183,19 +183,19 @@ func (w *walk) hasInnerOnStack(current *run, parts [2]managed.Span) bool {
 	inner := func(v uint64) bool {
 		return v-current.user < maxInnerDistance && v != current.user && w.leadsTo(v, current.user)
 	}
-	return w.InRegs(inner) || w.isInParts(parts, inner)
+	return w.view.InRegs(inner) || w.isInParts(parts, inner)
 }
 
 // isTop reports whether the call has the flag ZEND_CALL_TOP, or is unreadable.
 func (w *walk) isTop(data uint64) bool {
-	info, ok := w.Sample.Mem.Word(data + callInfo)
+	info, ok := w.view.Sample.Mem.Word(data + callInfo)
 	return !ok || info&callTop != 0
 }
 
 // keeps reports whether data is in the registers, of the first frame of execute_ex, or on the stack.
 func (w *walk) keeps(data uint64, parts [2]managed.Span) bool {
 	isData := func(v uint64) bool { return v == data }
-	return data != 0 && (w.executeFrames == 1 && w.InRegs(isData) || w.isInParts(parts, isData))
+	return data != 0 && (w.executeFrames == 1 && w.view.InRegs(isData) || w.isInParts(parts, isData))
 }
 
 // appendRuns appends the calls of the next n runs.
@@ -223,7 +223,7 @@ func (r *Runtime) appendRuns(n int, out []managed.Ref) []managed.Ref {
 
 func (r *Runtime) oplineOf(c *executeData, i int) uint64 {
 	if i == 0 {
-		if ip, ok := r.Sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) != 0 {
+		if ip, ok := r.walk.view.Sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) != 0 {
 			return ip
 		}
 	}
@@ -231,15 +231,15 @@ func (r *Runtime) oplineOf(c *executeData, i int) uint64 {
 }
 
 // End implements [managed.FrameSource].
-func (w *walk) End() managed.Health {
+func (r *Runtime) End() managed.Health {
 	switch {
-	case w.broken, w.UsedLive && !w.Sample.Live.Unchanged():
+	case r.walk.broken, r.walk.view.UsedLive && !r.walk.view.Sample.Live.Unchanged():
 		return managed.Broken
-	case w.unfinished && w.pairedByOrder: // an order without its outer end
+	case r.walk.unfinished && r.walk.pairedByOrder: // an order without its outer end
 		return managed.Broken
-	case w.nextRun < w.runsOnStack && !w.unfinished && w.executeFrames > 0:
+	case r.walk.nextRun < r.walk.runsOnStack && !r.walk.unfinished && r.walk.executeFrames > 0:
 		return managed.Broken // an unknown frame of execute_ex
-	case w.nextRun < len(w.runs) && !w.unfinished:
+	case r.walk.nextRun < len(r.walk.runs) && !r.walk.unfinished:
 		return managed.Unmatched
 	}
 	return managed.Matched
@@ -247,7 +247,7 @@ func (w *walk) End() managed.Health {
 
 // Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	f := r.functions.Of(ref.Cookie)
+	f := r.functions.objects.Of(ref.Cookie)
 	if ref.Kind != kindFunction || f == nil {
 		return append(out, managed.Frame{}), managed.Freed
 	}

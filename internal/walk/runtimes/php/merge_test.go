@@ -51,7 +51,7 @@ func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 			mem.Others = []frames.Region{{Addr: c.inner, Bytes: context}}
 		}
 		r.walk = walk{
-			View:  &managed.View{Sample: &managed.Sample{InnerTID: 1, Regs: regs, Mem: mem}},
+			view:  &managed.View{Sample: &managed.Sample{InnerTID: 1, Regs: regs, Mem: mem}},
 			calls: []executeData{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, runsOnStack: 1,
 			executeSP: c.inner, lastSP: c.inner,
 		}
@@ -77,7 +77,7 @@ func TestOnlyTheCopiedStackIsSearchedForCalls(t *testing.T) {
 	r := &Runtime{executeEx: managed.Span{Start: loop, End: loop + 0x100}, dataReg: frames.X86R14, thread: 1,
 		oplineReg: frames.X86R15, host: &image{}, module: &frames.Module{Name: "libphp.so"}}
 	r.walk = walk{
-		View:  &managed.View{Sample: &managed.Sample{InnerTID: 1, Regs: regs, Mem: countedMemory{&n}}},
+		view:  &managed.View{Sample: &managed.Sample{InnerTID: 1, Regs: regs, Mem: countedMemory{&n}}},
 		calls: []executeData{{at: user, kind: typeUser}}, runs: []run{{0, 1, user}}, runsOnStack: 1,
 		executeSP: sp, lastSP: sp,
 	}
@@ -127,7 +127,7 @@ func TestInnerCallsAreThoseThatLeadToTheUsersCall(t *testing.T) {
 			} else {
 				regs.Set(frames.X86R14, c.word)
 			}
-			w := &walk{View: &managed.View{Sample: &managed.Sample{Regs: regs, Mem: &frames.Snapshot{
+			w := &walk{view: &managed.View{Sample: &managed.Sample{Regs: regs, Mem: &frames.Snapshot{
 				Stack:  frames.Region{Addr: stackAt, Bytes: stack},
 				Others: []frames.Region{{Addr: 0x5000, Bytes: calls}}}}}}
 			parts := [2]managed.Span{{}, {Start: stackAt, End: stackAt + 64}}

@@ -10,7 +10,7 @@ import (
 // Runtime is PHP in a process. It implements [managed.Threads].
 type Runtime struct {
 	managed.Base
-	layout
+	layout             layout
 	version            string
 	module             *frames.Module
 	executeEx, cold    managed.Span
@@ -29,8 +29,8 @@ type Runtime struct {
 
 	functions functionCache
 	view      managed.View
-	walk
-	fibers fibers
+	walk      walk
+	fibers    fibers
 }
 
 var _ managed.Threads = (*Runtime)(nil)
@@ -102,27 +102,27 @@ func (r *Runtime) makePlan() {
 		s.At, s.Mask = funcType, 1|flagImmutable<<32
 		return s
 	}
-	waiting := managed.Step{Op: managed.CopyTargets, Off: callThis, Size: uint32(r.generatorFake), Max: maxWaiting,
+	waiting := managed.Step{Op: managed.CopyTargets, Off: callThis, Size: uint32(r.layout.generatorFake), Max: maxWaiting,
 		At: callFunc, Mask: ^uint64(0)}
-	r.plan = &managed.Plan{Skip: &r.functions.Skip, Steps: []managed.Step{
-		{Op: managed.Copy, Base: managed.SlotAnchor, Off: r.current + globalsVMStackTop, Max: 8 - globalsVMStackTop},
-		load(r.current, slotCall),
-		load(r.current+globalsVMStack, slotPage),
-		load(r.current+globalsVMStackTop, slotTop),
+	r.plan = &managed.Plan{Skip: &r.functions.objects.Skip, Steps: []managed.Step{
+		{Op: managed.Copy, Base: managed.SlotAnchor, Off: r.layout.current + globalsVMStackTop, Max: 8 - globalsVMStackTop},
+		load(r.layout.current, slotCall),
+		load(r.layout.current+globalsVMStack, slotPage),
+		load(r.layout.current+globalsVMStackTop, slotTop),
 		{Op: managed.Copy, Base: slotPage, End: slotTop, Max: maxStack},
 		{Op: managed.CopyList, Base: slotCall, Size: callSize, Next: callPrev, Max: managed.MaxNodes},
-		each(callFunc, 0, uint32(r.headSize)),
+		each(callFunc, 0, uint32(r.layout.headSize)),
 		text(funcName, maxName),
 		again,
-		each(callFunc, 0, uint32(r.headSize)), // copied above
-		text(r.file, maxFile),
+		each(callFunc, 0, uint32(r.layout.headSize)), // copied above
+		text(r.layout.file, maxFile),
 		again,
 		waiting,
-		each(r.generator, 0, uint32(r.generatorFake)),
+		each(r.layout.generator, 0, uint32(r.layout.generatorFake)),
 		again,
 		waiting,
-		each(r.generatorData, 0, callSize),
-		each(callFunc, 0, uint32(r.headSize)),
+		each(r.layout.generatorData, 0, callSize),
+		each(callFunc, 0, uint32(r.layout.headSize)),
 		text(funcName, maxName),
 	}}
 }

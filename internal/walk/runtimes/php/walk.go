@@ -9,7 +9,7 @@ import (
 )
 
 type walk struct {
-	*managed.View
+	view *managed.View
 
 	calls       []executeData
 	runs        []run
@@ -51,31 +51,31 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	r.functions.begin(s.At)
 	sp := s.Regs.SP()
 	r.view.Begin(s)
-	*w = walk{View: &r.view, calls: w.calls[:0], runs: w.runs[:0], executeSP: sp, lastSP: sp}
+	*w = walk{view: &r.view, calls: w.calls[:0], runs: w.runs[:0], executeSP: sp, lastSP: sp}
 	globals, ok := r.globalsOf()
 	if !ok {
 		return
 	}
-	r.readCalls(w.Value(globals + uint64(r.current)))
+	r.readCalls(w.view.Value(globals + uint64(r.layout.current)))
 }
 
 func (r *Runtime) globalsOf() (uint64, bool) {
 	w := &r.walk
 	if r.threadSafe {
-		return r.Anchor(w.Sample.InnerTID, w.Sample.Regs.TLS)
+		return r.Anchor(w.view.Sample.InnerTID, w.view.Sample.Regs.TLS)
 	}
 	if r.thread == 0 && r.hasExecuteEx() {
-		r.thread = w.Sample.InnerTID
+		r.thread = w.view.Sample.InnerTID
 	}
-	return r.globals, r.thread == w.Sample.InnerTID
+	return r.globals, r.thread == w.view.Sample.InnerTID
 }
 
 const maxExamined = 8 << 10 // words
 
 func (r *Runtime) hasExecuteEx() bool {
 	w := &r.walk
-	sp := w.Sample.Regs.SP()
-	return r.inExecuteEx(w.Sample.Regs.PC) || w.isOnStack(sp, sp+8*maxExamined, r.inExecuteEx)
+	sp := w.view.Sample.Regs.SP()
+	return r.inExecuteEx(w.view.Sample.Regs.PC) || w.isOnStack(sp, sp+8*maxExamined, r.inExecuteEx)
 }
 
 func (r *Runtime) inExecuteEx(pc uint64) bool {
@@ -103,10 +103,10 @@ func (w *walk) dropRun(b *runBuilder) { w.incomplete, w.calls = true, w.calls[:b
 type callRecord struct{ opline, function, info, previous uint64 }
 
 func (w *walk) readCall(at uint64) (callRecord, bool) {
-	opline, ok := w.Word(at + callOpline)
-	function, ok2 := w.Word(at + callFunc)
-	info, ok3 := w.Word(at + callInfo)
-	previous, ok4 := w.Word(at + callPrev)
+	opline, ok := w.view.Word(at + callOpline)
+	function, ok2 := w.view.Word(at + callFunc)
+	info, ok3 := w.view.Word(at + callInfo)
+	previous, ok4 := w.view.Word(at + callPrev)
 	return callRecord{opline, function, info, previous}, ok && ok2 && ok3 && ok4
 }
 
@@ -171,20 +171,20 @@ const maxDelegating = 1 << 10
 // outermost; each leads to the one that it waits for. After an unreadable one, one call stands for the rest.
 func (r *Runtime) appendDelegating(at, info uint64) {
 	w := &r.walk
-	gen := at - uint64(r.generatorFake)
-	if len(w.calls) == 0 || info&thisTypeMask != isObject || w.Value(at+callThis) != gen {
+	gen := at - uint64(r.layout.generatorFake)
+	if len(w.calls) == 0 || info&thisTypeMask != isObject || w.view.Value(at+callThis) != gen {
 		return
 	}
-	first, running, used := len(w.calls), w.calls[len(w.calls)-1].at, w.UsedLive
+	first, running, used := len(w.calls), w.calls[len(w.calls)-1].at, w.view.UsedLive
 	for n := 0; gen != 0; n++ {
-		data, ok := w.Word(gen + uint64(r.generatorData))
-		parent, ok2 := w.Word(gen + uint64(r.generator))
+		data, ok := w.view.Word(gen + uint64(r.layout.generatorData))
+		parent, ok2 := w.view.Word(gen + uint64(r.layout.generator))
 		if ok && ok2 && (data == running || data == 0) {
 			break
 		}
 		c := executeData{at: data, kind: typeUser}
-		opline, ok3 := w.Word(data + callOpline)
-		fn, ok4 := w.Word(data + callFunc)
+		opline, ok3 := w.view.Word(data + callOpline)
+		fn, ok4 := w.view.Word(data + callFunc)
 		c.opline, c.functionAt = opline-opSize, fn // the record has the next one
 		if !ok || !ok2 || !ok3 || !ok4 || n == maxDelegating || !r.resolve(&c) {
 			w.calls = append(w.calls, executeData{kind: typeUser})
@@ -194,8 +194,8 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 		gen = parent
 	}
 	slices.Reverse(w.calls[first:])
-	if w.UsedLive && !used {
-		if w.UsedLive = false; !w.StillLive() {
+	if w.view.UsedLive && !used {
+		if w.view.UsedLive = false; !w.view.StillLive() {
 			w.calls = append(w.calls[:first], executeData{kind: typeUser})
 		}
 	}
@@ -207,7 +207,7 @@ func (w *walk) isInParts(parts [2]managed.Span, test func(word uint64) bool) boo
 
 func (w *walk) isOnStack(from, to uint64, test func(word uint64) bool) bool {
 	for at := from &^ 7; at < to; at += 8 {
-		v, ok := w.Sample.Mem.Word(at)
+		v, ok := w.view.Sample.Mem.Word(at)
 		if !ok {
 			return false
 		}

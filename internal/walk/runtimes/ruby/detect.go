@@ -73,11 +73,11 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 	r := newRuntime(h, m, &l)
 	r.version, r.vm.cObjectAt = version, object
 	machine := &r.vm
-	if machine.word(object) == 0 {
+	if machine.heap.word(object) == 0 {
 		return nil, managed.ErrNotYet
 	}
 	if at, _, ok := h.Symbol(m, symVM); ok {
-		vm := machine.word(at)
+		vm := machine.heap.word(at)
 		if vm == 0 || machine.listHead(vm) == 0 {
 			return nil, managed.ErrNotYet
 		}
@@ -90,7 +90,7 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 	if at, size, ok := h.Symbol(m, symExec); ok && size > 0 {
 		r.tagged.vmExec = managed.Span{Start: at, End: at + size}
 	}
-	if at, _, ok := h.Symbol(m, symSymbols); ok && machine.isSymbols(at) {
+	if at, _, ok := h.Symbol(m, symSymbols); ok && machine.heap.isSymbols(at) {
 		r.objects.symbols = at
 	} else {
 		r.objects.symbols = machine.findSymbols()

@@ -33,7 +33,7 @@ const (
 )
 
 type fiberPool struct {
-	*rubyVM
+	vm      *rubyVM
 	at      uint64 // 0 means unknown
 	vmSize  uint64
 	inFiber uint64 // offset of the context in a fiber
@@ -48,7 +48,7 @@ func (p *fiberPool) find() bool {
 		return true
 	}
 	p.at = 0
-	p.scan(func(at uint64, b []byte) bool {
+	p.vm.scan(func(at uint64, b []byte) bool {
 		size, count := binary.LittleEndian.Uint64(b[poolSize:]), binary.LittleEndian.Uint64(b[poolCount:])
 		if isPointer(binary.LittleEndian.Uint64(b)) && size >= minFiberStack && size < maxFiberStack &&
 			size%guardPage == 0 && count > 0 && count <= maxFibers && p.isPool(at) {
@@ -60,32 +60,33 @@ func (p *fiberPool) find() bool {
 }
 
 func (p *fiberPool) isPool(at uint64) bool {
-	first, size := p.word(at), p.word(at+poolSize)
-	p.vmSize = p.word(at + poolVMSize)
-	return isPointer(first) && p.word(first+stacksSize) == size && p.word(first+stacksStride) == size+guardPage &&
+	first, size := p.vm.heap.word(at), p.vm.heap.word(at+poolSize)
+	p.vmSize = p.vm.heap.word(at + poolVMSize)
+	return isPointer(first) && p.vm.heap.word(first+stacksSize) == size &&
+		p.vm.heap.word(first+stacksStride) == size+guardPage &&
 		p.nextAllocation(first, at) != first && p.vmSize%8 == 0 && p.vmSize >= guardPage && p.vmSize < size
 }
 
 // nextAllocation returns the same one if it is not of the pool.
 func (p *fiberPool) nextAllocation(at, pool uint64) uint64 {
 	switch pool {
-	case p.word(at + 32):
-		return p.word(at + 40)
-	case p.word(at + 40):
-		return p.word(at + 56)
+	case p.vm.heap.word(at + 32):
+		return p.vm.heap.word(at + 40)
+	case p.vm.heap.word(at + 40):
+		return p.vm.heap.word(at + 56)
 	}
 	return at
 }
 
 // contexts yields the execution contexts and VM stacks of fibers that have begun; whole means all stacks were read.
 func (p *fiberPool) contexts(yield func(ec, stack uint64)) (whole bool) {
-	at, left := p.word(p.at), maxFibers
+	at, left := p.vm.heap.word(p.at), maxFibers
 	for range maxAllocations {
 		if at == 0 {
 			return true
 		}
-		base, size := p.word(at), p.word(at+stacksSize)
-		stride, count := p.word(at+stacksStride), p.word(at+stacksCount)
+		base, size := p.vm.heap.word(at), p.vm.heap.word(at+stacksSize)
+		stride, count := p.vm.heap.word(at+stacksStride), p.vm.heap.word(at+stacksCount)
 		if !isPointer(base) || size < minFiberStack || size >= maxFiberStack || stride != size+guardPage ||
 			count > uint64(left) {
 			return false
@@ -109,10 +110,10 @@ func (p *fiberPool) contexts(yield func(ec, stack uint64)) (whole bool) {
 
 func (p *fiberPool) contextOf(stack uint64) (ec uint64) {
 	if p.distance != 0 {
-		return p.contextAt(p.word(stack-uint64(p.distance)), stack, p.isContext)
+		return p.contextAt(p.vm.heap.word(stack-uint64(p.distance)), stack, p.isContext)
 	}
 	var b [outermostFrames]byte
-	n := p.host.Read(stack-outermostFrames, b[:])
+	n := p.vm.host.Read(stack-outermostFrames, b[:])
 	for i := n - 8; i >= 0; i -= 8 {
 		v := binary.LittleEndian.Uint64(b[i:])
 		for _, isContext := range []bool{false, true} {
@@ -130,8 +131,8 @@ func (p *fiberPool) contextAt(word, stack uint64, isContext bool) (ec uint64) {
 	if !isContext {
 		word += p.inFiber
 	}
-	if !isPointer(word) || p.word(word+ecStack) != stack || p.word(word+ecSize)*8 > p.vmSize ||
-		p.word(word+uint64(p.ecThread)-8)+p.inFiber != word {
+	if !isPointer(word) || p.vm.heap.word(word+ecStack) != stack || p.vm.heap.word(word+ecSize)*8 > p.vmSize ||
+		p.vm.heap.word(word+uint64(p.vm.heap.ecThread)-8)+p.inFiber != word {
 		return 0
 	}
 	return word

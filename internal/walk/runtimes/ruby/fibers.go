@@ -13,7 +13,7 @@ import (
 
 // fibers reads the fibers that no thread runs. A place is the address of an execution context.
 type fibers struct {
-	*Runtime
+	ruby   *Runtime
 	pool   fiberPool
 	stacks map[uint64]uint64 // VM stacks by place
 	tids   []int
@@ -21,12 +21,12 @@ type fibers struct {
 
 func (f *fibers) list() (places []uint64, whole bool) {
 	f.stacks, f.tids = map[uint64]uint64{}, f.tids[:0]
-	f.vm.readThreads()
+	f.ruby.vm.readThreads()
 	running := map[uint64]bool{}
-	for _, th := range f.vm.threads.list {
-		ec := f.vm.word(th.at + uint64(f.vm.threadEC))
+	for _, th := range f.ruby.vm.threads.list {
+		ec := f.ruby.vm.heap.word(th.at + uint64(f.ruby.vm.heap.threadEC))
 		running[ec] = true
-		f.pool.inFiber = ec - f.vm.word(ec+uint64(f.vm.ecThread)-8)
+		f.pool.inFiber = ec - f.ruby.vm.heap.word(ec+uint64(f.ruby.vm.heap.ecThread)-8)
 		if th.tid != 0 {
 			f.tids = append(f.tids, th.tid)
 		}
@@ -75,20 +75,20 @@ func (f *fibers) reader(w managed.Watch) func(ec uint64) (managed.Task, managed.
 }
 
 func (f *fibers) readOnce(ec uint64) (task managed.Task, status managed.TaskStatus) {
-	r := f.Runtime
-	live := managed.TaskMemory{Reader: f.vm.host}
-	f.view.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: live})
-	r.walk = walk{View: &f.view, vm: &f.vm, ec: ec, frames: r.walk.frames[:0]}
-	value := r.walk.Value
-	thread := value(ec + uint64(f.vm.ecThread))
+	r := f.ruby
+	live := managed.TaskMemory{Reader: f.ruby.vm.host}
+	f.ruby.view.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: live})
+	r.walk = walk{view: &f.ruby.view, vm: &f.ruby.vm, ec: ec, frames: r.walk.frames[:0]}
+	value := r.walk.view.Value
+	thread := value(ec + uint64(f.ruby.vm.heap.ecThread))
 	switch {
 	case value(ec+ecStack) != f.stacks[ec] || f.stacks[ec] == 0, thread == 0:
 		return task, managed.TaskDone
-	case value(thread+uint64(f.vm.threadEC)) == ec: // it runs
+	case value(thread+uint64(f.ruby.vm.heap.threadEC)) == ec: // it runs
 		return task, managed.TaskDone
 	}
 	var ok bool
-	if r.walk.frames, ok = f.vm.appendFrames(r.walk.frames, ec, r.walk.Word); !ok {
+	if r.walk.frames, ok = f.ruby.vm.heap.appendFrames(r.walk.frames, ec, r.walk.view.Word); !ok {
 		return task, managed.TaskUnproven
 	}
 	refs := r.appendRefs(0, len(r.walk.frames), nil)
@@ -110,8 +110,9 @@ func (f *fibers) readOnce(ec uint64) (task managed.Task, status managed.TaskStat
 func (f *fibers) object(ec uint64) uint64 {
 	fiber := ec - f.pool.inFiber
 	for _, at := range []uint64{fiberSelf, fiberSelfLater} {
-		self := f.walk.Value(fiber + at)
-		if isPointer(self) && f.walk.Value(self)&typeMask == typeData && f.walk.Value(self+dataStart) == fiber {
+		self := f.ruby.walk.view.Value(fiber + at)
+		if isPointer(self) && f.ruby.walk.view.Value(self)&typeMask == typeData &&
+			f.ruby.walk.view.Value(self+dataStart) == fiber {
 			return self
 		}
 	}

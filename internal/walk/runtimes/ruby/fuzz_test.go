@@ -163,7 +163,7 @@ func FuzzWalk(f *testing.F) {
 		}
 		l := layouts[int(release)%len(layouts)]
 		r := newRuntime(m, library[0], &l)
-		r.vm.addr, r.vm.cObjectAt, r.objects.symbols, r.tagged.jumpLayout = at, at, at, jumpLayouts[release%2]
+		r.vm.addr, r.vm.cObjectAt, r.objects.symbols, r.tagged.layout = at, at, at, jumpLayouts[release%2]
 		r.vm.threads.list = []thread{{at: at, pthread: at, tid: 7}, {at: at + 1024, pthread: at, tid: 7}}
 		walkAll(r, m)
 	})

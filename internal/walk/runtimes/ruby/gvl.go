@@ -33,8 +33,8 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) 
 	}
 	read := copyReader{vm: machine, query: q}
 	lock := read.lockOf(at)
-	if read.isQueued(lock+uint64(machine.lock.queue), at+uint64(machine.lock.node)) {
-		owner := read.word(lock + uint64(machine.lock.owner))
+	if read.isQueued(lock+uint64(machine.heap.lock.queue), at+uint64(machine.heap.lock.node)) {
+		owner := read.word(lock + uint64(machine.heap.lock.owner))
 		w = managed.WaitAnswer{Kind: waits.GIL, Address: lock}
 		for i := range machine.threads.list {
 			if th := &machine.threads.list[i]; th.at == owner && owner != at {
@@ -45,7 +45,7 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) 
 		if at, ok = machine.verifiedAnchor(q.InnerTID, at); !ok {
 			return w, false
 		}
-		b := blockedWait{runtime: r, copyReader: &read, thread: at}
+		b := blockedWait{runtime: r, reader: &read, thread: at}
 		w, ok = b.find()
 	}
 	if read.later && (q.Live == nil || !q.Live.Unchanged()) {
@@ -55,14 +55,14 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) 
 }
 
 // sleepsInPpoll reports whether threads may wait in ppoll(2): before 3.3.
-func (m *rubyVM) sleepsInPpoll() bool { return m.release < 303 }
+func (m *rubyVM) sleepsInPpoll() bool { return m.heap.release < 303 }
 
 func (r *copyReader) lockOf(th uint64) uint64 {
 	m := r.vm
-	if m.hasRactors() {
-		return r.word(th+threadRactor) + uint64(m.ractorThreads+m.lock.at)
+	if m.heap.hasRactors() {
+		return r.word(th+threadRactor) + uint64(m.heap.ractorThreads+m.heap.lock.at)
 	}
-	return m.addr + uint64(m.lock.at)
+	return m.addr + uint64(m.heap.lock.at)
 }
 
 const (
@@ -83,7 +83,7 @@ func (r *copyReader) word(addr uint64) uint64 {
 		}
 	}
 	r.later = true
-	return r.vm.word(addr)
+	return r.vm.heap.word(addr)
 }
 
 func (r *copyReader) isQueued(head, node uint64) bool {

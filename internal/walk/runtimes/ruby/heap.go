@@ -11,11 +11,11 @@ type memory interface {
 
 type heap struct {
 	*layout
-	memory
+	memory memory
 }
 
 func (h heap) word(addr uint64) uint64 {
-	v, _ := h.Word(addr)
+	v, _ := h.memory.Word(addr)
 	return v
 }
 
@@ -33,17 +33,17 @@ const (
 )
 
 func (h heap) textAt(addr uint64) (at, n uint64, ok bool) {
-	flags, ok := h.Word(addr)
+	flags, ok := h.memory.Word(addr)
 	if !ok || flags&typeMask != typeString {
 		return 0, 0, false
 	}
 	if flags&flagLong == 0 && h.lenInFlags {
 		return addr + uint64(h.embedAt), flags >> shortLenShift & shortLen, true
 	}
-	n, ok = h.Word(addr + textLength)
+	n, ok = h.memory.Word(addr + textLength)
 	if at = addr + uint64(h.embedAt); flags&flagLong != 0 {
 		var ok2 bool
-		at, ok2 = h.Word(addr + textAddr)
+		at, ok2 = h.memory.Word(addr + textAddr)
 		ok = ok && ok2
 	}
 	return at, n, ok
@@ -60,7 +60,7 @@ func (h heap) textKey(addr uint64) (key uint64, ok bool) {
 	}
 	key = mix(mix(1, at), n)
 	for n = min(n, most); n > 0; at += 8 {
-		v, ok := h.Word(at)
+		v, ok := h.memory.Word(at)
 		if !ok {
 			return 0, false
 		}
@@ -86,7 +86,7 @@ func (h heap) text(addr uint64) (string, bool) {
 		return "", false
 	}
 	b := make([]byte, n)
-	if n > 0 && h.Read(at, b) != len(b) {
+	if n > 0 && h.memory.Read(at, b) != len(b) {
 		return "", false
 	}
 	return string(b), true
@@ -100,15 +100,15 @@ const (
 )
 
 func (h heap) elements(addr uint64) (at, n uint64, ok bool) {
-	flags, ok := h.Word(addr)
+	flags, ok := h.memory.Word(addr)
 	if !ok || flags&typeMask != typeArray {
 		return 0, 0, false
 	}
 	if flags&flagShort != 0 {
 		return addr + arrayShort, flags >> 15 & 0x7f, true
 	}
-	n, ok = h.Word(addr + arrayLen)
-	at, ok2 := h.Word(addr + arrayAddr)
+	n, ok = h.memory.Word(addr + arrayLen)
+	at, ok2 := h.memory.Word(addr + arrayAddr)
 	return at, n, ok && ok2
 }
 
@@ -148,7 +148,7 @@ func (h heap) isSymbols(at uint64) bool {
 		return false
 	}
 	for serial := uint64(firstSerial); serial < firstSerial+20; serial++ {
-		flags, ok := h.Word(h.word(unit + serial*16))
+		flags, ok := h.memory.Word(h.word(unit + serial*16))
 		symbol := h.word(unit + serial*16 + 8)
 		if ok && flags&typeMask == typeString && symbol&0xff == symbolMark && symbol>>(symbolShift+scopeShift) == serial {
 			return true
@@ -189,7 +189,7 @@ const wordID = 4 // of a method's identity
 
 // identify returns NotObject for another kind, ObjectFreed if unreadable.
 func (h heap) identify(addr uint64, kind objectKind) (id identity, status managed.ObjectStatus) {
-	flags, ok := h.Word(addr)
+	flags, ok := h.memory.Word(addr)
 	if !ok {
 		return id, managed.ObjectFreed
 	}
@@ -202,7 +202,7 @@ func (h heap) identify(addr uint64, kind objectKind) (id identity, status manage
 	}
 	n := 0
 	read := func(at uint64) uint64 {
-		v, ok2 := h.Word(at)
+		v, ok2 := h.memory.Word(at)
 		ok = ok && ok2
 		id.words[n] = v
 		n++
@@ -245,10 +245,10 @@ func (l *layout) oldMask() uint64 {
 	return 3 << 5
 }
 
-type copiedMemory struct{ *managed.View }
+type copiedMemory struct{ view *managed.View }
 
 // Word implements memory.
-func (m copiedMemory) Word(addr uint64) (uint64, bool) { return m.Sample.Mem.Word(addr) }
+func (m copiedMemory) Word(addr uint64) (uint64, bool) { return m.view.Sample.Mem.Word(addr) }
 
 // Read implements memory: nothing, as only words are asked for.
 func (m copiedMemory) Read(uint64, []byte) int { return 0 }

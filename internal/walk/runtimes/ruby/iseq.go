@@ -96,7 +96,7 @@ const (
 func (h heap) readISeq(addr uint64, o *object) (ok bool) {
 	body := h.word(addr + iseqBody)
 	var b [bodyCopied]byte
-	if h.Read(body, b[:]) != len(b) {
+	if h.memory.Read(body, b[:]) != len(b) {
 		return false
 	}
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
@@ -123,7 +123,7 @@ func (h heap) readLines(l *lines, info []byte, positions uint64) (ok bool) {
 		return true
 	}
 	b := make([]byte, n*uint64(h.entrySize))
-	if h.Read(binary.LittleEndian.Uint64(info[infoEntries:]), b) != len(b) {
+	if h.memory.Read(binary.LittleEndian.Uint64(info[infoEntries:]), b) != len(b) {
 		return false
 	}
 	l.entries = make([]int32, n)
@@ -134,5 +134,5 @@ func (h heap) readLines(l *lines, info []byte, positions uint64) (ok bool) {
 		return true
 	}
 	l.succ = make([]byte, succSize(positions))
-	return h.Read(binary.LittleEndian.Uint64(info[infoSucc:]), l.succ) == len(l.succ)
+	return h.memory.Read(binary.LittleEndian.Uint64(info[infoSucc:]), l.succ) == len(l.succ)
 }

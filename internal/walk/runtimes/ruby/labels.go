@@ -110,23 +110,23 @@ func (c *objectCache) entryOf(f *frame) uint64 {
 	w := c.walk
 	env, flags := f.ep, f.flags
 	for range maxEnvs {
-		entry := w.Value(env - 16)
-		switch head := w.Value(entry); {
+		entry := w.view.Value(env - 16)
+		switch head := w.view.Value(entry); {
 		case head == 0 && c.has(entry):
 			return entry
 		case entry&7 != 0:
 		case isImemo(head, imemoMethod):
 			return entry
 		case isImemo(head, imemoVar) && flags&flagLocal != 0:
-			if entry = w.Value(entry + 8); isImemo(w.Value(entry), imemoMethod) {
+			if entry = w.view.Value(entry + 8); isImemo(w.view.Value(entry), imemoMethod) {
 				return entry
 			}
 		}
 		if flags&flagLocal != 0 {
 			return 0
 		}
-		env = w.Value(env-8) &^ 3
-		flags = w.Value(env)
+		env = w.view.Value(env-8) &^ 3
+		flags = w.view.Value(env)
 		if env == 0 || !isMagicEnv(flags) {
 			return 0
 		}
@@ -137,6 +137,6 @@ func (c *objectCache) entryOf(f *frame) uint64 {
 func isMagicEnv(flags uint64) bool { return flags>>32 == 0 && flags&1 != 0 }
 
 func (c *objectCache) has(addr uint64) bool {
-	o := c.At(addr)
-	return o != nil && o.kind == isOwner
+	o := c.objects.At(addr)
+	return o != nil && o.function.kind == isOwner
 }

@@ -92,7 +92,7 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 	case managed.ObjectFreed:
 		out = append(out, managed.Ref{Kind: kindFreed})
 	case managed.ObjectKnown:
-		ref := managed.Ref{Object: c.object, Cookie: c.Serial, Kind: kindCode}
+		ref := managed.Ref{Object: c.function.object, Cookie: c.Serial, Kind: kindCode}
 		if kind == isCode {
 			if pc < c.code || pc > c.code+c.size*8 {
 				r.walk.broken = f != &r.walk.frames[0]
@@ -101,13 +101,13 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 			ref.Position = (pc - c.code) / 8 & (1<<32 - 1)
 			ref.Position |= r.objects.ownerSerial(f, c) << 32
 		}
-		out, skip = append(out, ref), c.label.handler
+		out, skip = append(out, ref), c.function.label.handler
 	}
 	return out, skip
 }
 
 func (c *objectCache) ownerSerial(f *frame, o *object) uint64 {
-	if !c.currentHeap.qualified || !o.label.owned {
+	if !c.currentHeap.qualified || !o.function.label.owned {
 		return 0
 	}
 	entry := c.entryOf(f)
@@ -125,7 +125,7 @@ func (c *objectCache) ownerSerial(f *frame, o *object) uint64 {
 func (r *Runtime) End() managed.Health {
 	w := &r.walk
 	switch {
-	case w.broken, w.UsedLive && !w.Sample.Live.Unchanged():
+	case w.broken, w.view.UsedLive && !w.view.Sample.Live.Unchanged():
 		return managed.Broken
 	case w.nextRun < len(w.runs) && !w.unfinished:
 		return managed.Unmatched
@@ -135,21 +135,21 @@ func (r *Runtime) End() managed.Health {
 
 // Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	c := r.objects.Of(ref.Cookie)
+	c := r.objects.objects.Of(ref.Cookie)
 	if ref.Kind != kindCode || c == nil {
 		return append(out, managed.Frame{}), managed.Freed
 	}
-	f := managed.Frame{File: c.file, StartLine: c.first}
+	f := managed.Frame{File: c.function.file, StartLine: c.function.first}
 	owner := ""
-	if c.kind == isMethod {
+	if c.function.kind == isMethod {
 		f.Type = typeC
 	} else {
-		f.Line = c.lines.lineAt(ref.Position & (1<<32 - 1))
-		if o := r.objects.Of(ref.Position >> 32); o != nil && o.kind == isOwner {
-			owner = o.label.name
+		f.Line = c.function.lines.lineAt(ref.Position & (1<<32 - 1))
+		if o := r.objects.objects.Of(ref.Position >> 32); o != nil && o.function.kind == isOwner {
+			owner = o.function.label.name
 		}
 	}
-	f.Function = c.label.with(owner)
+	f.Function = c.function.label.with(owner)
 	return append(out, f), managed.Checked
 }
 

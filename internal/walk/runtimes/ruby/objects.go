@@ -20,7 +20,7 @@ const (
 )
 
 type objectCache struct {
-	managed.Objects[*object]
+	objects                 managed.Objects[*object]
 	walk                    *walk
 	currentHeap, copiedHeap heap
 	symbols                 uint64 // ruby_global_symbols; 0 means unknown
@@ -30,7 +30,7 @@ type objectCache struct {
 
 type object struct {
 	managed.CacheEntry
-	*function
+	function   *function
 	id         identity
 	code, size uint64 // words
 }
@@ -68,13 +68,13 @@ func (f *function) key() functionKey {
 }
 
 func (c *objectCache) begin(at int64) {
-	if c.Begin(at) {
-		maps.DeleteFunc(c.byContent, func(_ functionKey, o *object) bool { return c.Of(o.Serial) == nil })
+	if c.objects.Begin(at) {
+		maps.DeleteFunc(c.byContent, func(_ functionKey, o *object) bool { return c.objects.Of(o.Serial) == nil })
 	}
 }
 
 func (c *objectCache) forget() {
-	c.Forget()
+	c.objects.Forget()
 	c.byContent = nil
 }
 
@@ -82,26 +82,26 @@ func (c *objectCache) add(addr uint64, o *object) {
 	if c.byContent == nil {
 		c.byContent = map[functionKey]*object{}
 	}
-	o.object = addr
-	key := o.key()
+	o.function.object = addr
+	key := o.function.key()
 	if same := c.byContent[key]; same != nil {
 		o.Serial, o.function = same.Serial, same.function
 	}
 	c.byContent[key] = o
-	c.Add(addr, o)
+	c.objects.Add(addr, o)
 }
 
 // kindSource implements [managed.ObjectSource].
 type kindSource struct {
-	*objectCache
-	kind objectKind
+	cache *objectCache
+	kind  objectKind
 }
 
 func (c *objectCache) resolve(addr uint64, kind objectKind, f *frame) (*object, managed.ObjectStatus) {
-	if o := c.At(addr); o != nil && o.kind != kind {
-		c.Drop(addr)
+	if o := c.objects.At(addr); o != nil && o.function.kind != kind {
+		c.objects.Drop(addr)
 	}
-	o, status, live := managed.Prove(&c.Objects, c.walk.View, addr, kindSource{c, kind})
+	o, status, live := managed.Prove(&c.objects, c.walk.view, addr, kindSource{c, kind})
 	switch {
 	case o == nil:
 	case live && !c.leadsTo(f, addr, kind):
@@ -115,9 +115,9 @@ func (c *objectCache) resolve(addr uint64, kind objectKind, f *frame) (*object, 
 // Identify implements [managed.ObjectSource].
 func (s kindSource) Identify(addr uint64, now bool) (identity, managed.ObjectStatus) {
 	if !now {
-		return s.copiedHeap.identify(addr, s.kind)
+		return s.cache.copiedHeap.identify(addr, s.kind)
 	}
-	id, status := s.currentHeap.identify(addr, s.kind)
+	id, status := s.cache.currentHeap.identify(addr, s.kind)
 	if status == managed.NotObject { // moved by GC.compact
 		status = managed.ObjectFreed
 	}
@@ -133,25 +133,25 @@ func (c *objectCache) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 	case isOwner:
 		return true // pinned, or updated in the frame
 	}
-	v, ok := c.walk.Current(at)
+	v, ok := c.walk.view.Current(at)
 	return ok && v == addr
 }
 
 const lastingAge = int64(500 * time.Millisecond)
 
 func (c *objectCache) skipCopies(addr uint64, o *object) {
-	if c.Skip.Has(addr) {
+	if c.objects.Skip.Has(addr) {
 		return
 	}
-	if flags, ok := c.copiedHeap.Word(addr); ok &&
-		(c.currentHeap.isOld(flags) || c.walk.Sample.At-o.FirstRead > lastingAge) {
-		c.Skip.Add(addr)
+	if flags, ok := c.copiedHeap.memory.Word(addr); ok &&
+		(c.currentHeap.isOld(flags) || c.walk.view.Sample.At-o.FirstRead > lastingAge) {
+		c.objects.Skip.Add(addr)
 	}
 }
 
 // Read implements [managed.ObjectSource].
 func (s kindSource) Read(addr uint64, want *identity) (*object, managed.ObjectStatus) {
-	c, kind := s.objectCache, s.kind
+	c, kind := s.cache, s.kind
 	readAt := procmem.Now()
 	id, status := s.identifyNow(addr)
 	if status != managed.ObjectKnown || want != nil && id != *want {
@@ -163,12 +163,12 @@ func (s kindSource) Read(addr uint64, want *identity) (*object, managed.ObjectSt
 	case isCode:
 		ok = c.currentHeap.readISeq(addr, o)
 	case isMethod:
-		o.label.name, ok = c.currentHeap.nameOf(c.symbols, id.words[wordID])
+		o.function.label.name, ok = c.currentHeap.nameOf(c.symbols, id.words[wordID])
 		if c.currentHeap.qualified && ok {
-			o.label.owner = c.currentHeap.ownerOf(addr)
+			o.function.label.owner = c.currentHeap.ownerOf(addr)
 		}
 	case isOwner:
-		o.label.name = c.currentHeap.ownerOf(addr)
+		o.function.label.name = c.currentHeap.ownerOf(addr)
 	}
 	if again, status := s.identifyNow(addr); !ok || status != managed.ObjectKnown || again != id {
 		return nil, managed.ObjectFreed
@@ -176,13 +176,13 @@ func (s kindSource) Read(addr uint64, want *identity) (*object, managed.ObjectSt
 	o.FirstRead = procmem.Now()
 	o.LastWalked = o.FirstRead
 	c.add(addr, o)
-	if flags, ok := c.currentHeap.Word(addr); ok && c.currentHeap.isOld(flags) {
-		c.Skip.Add(addr)
+	if flags, ok := c.currentHeap.memory.Word(addr); ok && c.currentHeap.isOld(flags) {
+		c.objects.Skip.Add(addr)
 	}
 	return o, managed.ObjectKnown
 }
 
 func (s kindSource) identifyNow(addr uint64) (identity, managed.ObjectStatus) {
-	s.walk.Pages.Reset(s.walk.Sample.Live)
-	return s.currentHeap.identify(addr, s.kind)
+	s.cache.walk.view.Pages.Reset(s.cache.walk.view.Sample.Live)
+	return s.cache.currentHeap.identify(addr, s.kind)
 }

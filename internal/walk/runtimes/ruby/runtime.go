@@ -33,8 +33,8 @@ func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
 	r.vm = rubyVM{heap: heap{l, hostMemory{h}}, host: h}
 	r.objects.walk = &r.walk
 	r.objects.currentHeap, r.objects.copiedHeap = heap{l, &r.view.Pages}, heap{l, copiedMemory{&r.view}}
-	r.walk.View = &r.view
-	r.fibers = fibers{Runtime: r, pool: fiberPool{rubyVM: &r.vm}}
+	r.walk.view = &r.view
+	r.fibers = fibers{ruby: r, pool: fiberPool{vm: &r.vm}}
 	return r
 }
 
@@ -48,7 +48,7 @@ func (r *Runtime) Module() *frames.Module { return r.module }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
-	r.vm.host, r.vm.memory = h, hostMemory{h}
+	r.vm.host, r.vm.heap.memory = h, hostMemory{h}
 	m := managed.ModuleAgain(h, r.module)
 	if m == nil {
 		return false
@@ -93,9 +93,9 @@ const (
 
 // makePlan plans copies of control frames and values, what names their code, the native thread ID, and the lock.
 func (r *Runtime) makePlan() {
-	l := r.vm.layout
+	l := r.vm.heap.layout
 	steps := slices.Concat(frameSteps(l), nameSteps(l), classSteps(l), nativeSteps(l), r.vm.lockSteps())
-	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.Skip}
+	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.objects.Skip}
 }
 
 func copyObject(off int64, size uint32) managed.Step {
@@ -165,11 +165,12 @@ func nativeSteps(l *layout) []managed.Step {
 }
 
 func (m *rubyVM) lockSteps() []managed.Step {
-	if !m.hasRactors() {
-		return []managed.Step{{Op: managed.Copy, Base: managed.SlotZero, Off: int64(m.addr) + m.lock.at, Max: lockCopied}}
+	if !m.heap.hasRactors() {
+		return []managed.Step{{Op: managed.Copy, Base: managed.SlotZero, Off: int64(m.addr) + m.heap.lock.at,
+			Max: lockCopied}}
 	}
 	return []managed.Step{
 		{Op: managed.Load, Base: managed.SlotAnchor, Off: threadRactor, To: slotRactor},
-		{Op: managed.Copy, Base: slotRactor, Off: m.ractorThreads + m.lock.at, Max: lockCopied},
+		{Op: managed.Copy, Base: slotRactor, Off: m.heap.ractorThreads + m.heap.lock.at, Max: lockCopied},
 	}
 }

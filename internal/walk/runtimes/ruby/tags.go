@@ -31,7 +31,7 @@ func (j *jumpLayout) appendTags(tags []tag, at uint64, get managed.WordReader) (
 }
 
 type tagInfo struct {
-	jumpLayout
+	layout        jumpLayout
 	code          managed.Span // the interpreter's module
 	vmExec        managed.Span // rb_vm_exec, by symbol
 	pointerGuard  uint64
@@ -41,7 +41,7 @@ type tagInfo struct {
 }
 
 func (info *tagInfo) address(pc uint64) uint64 {
-	if info.mangled {
+	if info.layout.mangled {
 		return bits.RotateLeft64(pc, -17) ^ info.pointerGuard
 	}
 	return pc
@@ -52,16 +52,16 @@ func (info *tagInfo) find(m *rubyVM) {
 	list := m.threads.list[:min(len(m.threads.list), maxVoters)]
 	for i := range list {
 		if p := list[i].pthread; p != 0 && info.pointerGuard == 0 {
-			info.pointerGuard = m.word(p + pointerGuardTLS)
+			info.pointerGuard = m.heap.word(p + pointerGuardTLS)
 		}
 	}
 	var fit [len(jumpLayouts)]int
 	for i := range list {
-		at := m.word(list[i].at+uint64(m.threadEC)) + ecTag
-		first := m.word(at)
-		fits := info.fits(first, m.Word)
+		at := m.heap.word(list[i].at+uint64(m.heap.threadEC)) + ecTag
+		first := m.heap.word(at)
+		fits := info.fits(first, m.heap.memory.Word)
 		for k := range jumpLayouts {
-			if fits[k] && m.word(at) == first {
+			if fits[k] && m.heap.word(at) == first {
 				fit[k]++
 			}
 		}
@@ -73,7 +73,7 @@ func (info *tagInfo) find(m *rubyVM) {
 		}
 	}
 	if fit[best] > 0 {
-		info.jumpLayout = jumpLayouts[best]
+		info.layout = jumpLayouts[best]
 		info.findExecPC(m, list)
 	}
 }
@@ -82,7 +82,7 @@ func (info *tagInfo) findLayout(first uint64, get managed.WordReader) {
 	fits := info.fits(first, get)
 	for k := range jumpLayouts {
 		if fits[k] {
-			info.jumpLayout = jumpLayouts[k]
+			info.layout = jumpLayouts[k]
 			return
 		}
 	}
@@ -119,9 +119,9 @@ func (info *tagInfo) findExecPC(m *rubyVM, list []thread) {
 	votes := map[uint64]int{}
 	handler := uint64(0)
 	for i := range list {
-		ec := m.word(list[i].at + uint64(m.threadEC))
-		tags, whole := info.appendTags(nil, m.word(ec+ecTag), m.Word)
-		frames, ok := m.appendFrames(nil, ec, m.Word)
+		ec := m.heap.word(list[i].at + uint64(m.heap.threadEC))
+		tags, whole := info.layout.appendTags(nil, m.heap.word(ec+ecTag), m.heap.memory.Word)
+		frames, ok := m.heap.appendFrames(nil, ec, m.heap.memory.Word)
 		if !whole || !ok {
 			continue
 		}
@@ -169,7 +169,7 @@ func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 func (m *rubyVM) anyHandler(frames []frame) uint64 {
 	for i := range frames {
 		if f := &frames[i]; f.pc != 0 {
-			return m.word(m.word(m.word(f.iseq+iseqBody) + bodyISeqEncoded))
+			return m.heap.word(m.heap.word(m.heap.word(f.iseq+iseqBody) + bodyISeqEncoded))
 		}
 	}
 	return 0

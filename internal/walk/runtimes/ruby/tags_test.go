@@ -18,8 +18,8 @@ func TestTagsAreThoseThatJumpIntoTheInterpreter(t *testing.T) {
 		memory := map[uint64]uint64{first + l.pc: target, first + l.prev: outer, outer + l.pc: target, outer + l.prev: 0}
 		get := func(addr uint64) (uint64, bool) { return memory[addr], true }
 		j := tagInfo{code: managed.Span{Start: 1 << 20, End: 1<<20 + 4096}, pointerGuard: guard}
-		if j.findLayout(first, get); j.jumpLayout != l {
-			t.Errorf("layout %+v, not %+v", j.jumpLayout, l)
+		if j.findLayout(first, get); j.layout != l {
+			t.Errorf("layout %+v, not %+v", j.layout, l)
 		}
 		memory[first+l.pc] = first
 		if fits := j.fits(first, get); fits[0] || fits[1] {

@@ -35,21 +35,21 @@ func (m *rubyVM) readThreads() {
 	t := &m.threads
 	t.list = t.list[:0]
 	defer func() { t.next = procmem.Now() + max(rereadThreadsAfter, pauseForThread*int64(len(t.list))) }()
-	if !m.hasRactors() {
-		m.readList(m.addr + uint64(m.vmThreads))
+	if !m.heap.hasRactors() {
+		m.readList(m.addr + uint64(m.heap.vmThreads))
 		return
 	}
-	head := m.addr + uint64(m.vmRactors)
-	at := m.word(head)
+	head := m.addr + uint64(m.heap.vmRactors)
+	at := m.heap.word(head)
 	for n := 0; at != 0 && at != head && n < maxRactors; n++ {
-		m.readList(at - uint64(m.ractorNode) + uint64(m.ractorThreads))
-		at = m.word(at)
+		m.readList(at - uint64(m.ractorNode) + uint64(m.heap.ractorThreads))
+		at = m.heap.word(at)
 	}
 }
 
 func (m *rubyVM) readList(head uint64) {
 	t := &m.threads
-	for at := m.word(head); at != 0 && at != head && len(t.list) < maxThreads; {
+	for at := m.heap.word(head); at != 0 && at != head && len(t.list) < maxThreads; {
 		th, ok := m.threadAt(at)
 		if !ok {
 			return
@@ -61,18 +61,18 @@ func (m *rubyVM) readList(head uint64) {
 
 func (m *rubyVM) threadAt(at uint64) (th thread, ok bool) {
 	var b [maxNativeOffset]byte
-	head := b[:m.threadNative+8]
+	head := b[:m.heap.threadNative+8]
 	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(head[off:]) }
-	if !isPointer(at) || m.host.Read(at, head) != len(head) || word(m.threadVM) != m.addr {
+	if !isPointer(at) || m.host.Read(at, head) != len(head) || word(m.heap.threadVM) != m.addr {
 		return th, false
 	}
-	th.at, th.next, th.pthread = at, word(0), word(m.threadNative)
-	if m.nativeID != 0 {
-		ids, _ := m.pair(th.pthread + uint64(m.nativeID))
+	th.at, th.next, th.pthread = at, word(0), word(m.heap.threadNative)
+	if m.heap.nativeID != 0 {
+		ids, _ := m.pair(th.pthread + uint64(m.heap.nativeID))
 		th.pthread, th.tid = ids[0], int(int32(ids[1]))
 	}
 	if th.tid == 0 && th.pthread != 0 {
-		th.tid = int(int32(m.word(th.pthread + managed.PthreadTID)))
+		th.tid = int(int32(m.heap.word(th.pthread + managed.PthreadTID)))
 	}
 	return th, true
 }

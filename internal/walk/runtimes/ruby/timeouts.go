@@ -32,8 +32,8 @@ type timeoutBlock struct {
 // inTimeout searches the frames for a block of Timeout.timeout with a limit.
 func (b *blockedWait) inTimeout() bool {
 	iseqs := b.iseqs()
-	b.later = true
-	for i, body := range b.vm.bodies(iseqs) {
+	b.reader.later = true
+	for i, body := range b.reader.vm.bodies(iseqs) {
 		if b.isTimeoutBlock(iseqs[i], body) {
 			return true
 		}
@@ -42,14 +42,14 @@ func (b *blockedWait) inTimeout() bool {
 }
 
 func (b *blockedWait) iseqs() (list []uint64) {
-	ec := b.word(b.thread + uint64(b.vm.threadEC))
-	stack, size, at := b.word(ec+ecStack), b.word(ec+ecSize), b.word(ec+ecFrame)
-	end, step := stack+size*8, uint64(b.vm.frameSize)
+	ec := b.reader.word(b.thread + uint64(b.reader.vm.heap.threadEC))
+	stack, size, at := b.reader.word(ec+ecStack), b.reader.word(ec+ecSize), b.reader.word(ec+ecFrame)
+	end, step := stack+size*8, uint64(b.reader.vm.heap.frameSize)
 	if size >= maxStack || at < stack || at > end || (end-at)%step != 0 {
 		return nil
 	}
 	words := make([]byte, min((end-at)/step, maxTimeoutFrames)*step)
-	words = words[:b.vm.host.Read(at, words)]
+	words = words[:b.reader.vm.host.Read(at, words)]
 	for ; uint64(len(words)) >= step; words = words[step:] {
 		if iseq := binary.LittleEndian.Uint64(words[frameISeq:]); isPointer(iseq) {
 			list = append(list, iseq)
@@ -77,18 +77,18 @@ func (b *blockedWait) isTimeoutBlock(iseq, body uint64) bool {
 	if known && block.body == body || !isPointer(body) {
 		return block.isTimeout
 	}
-	block = timeoutBlock{body: body, isTimeout: b.vm.isTimeoutBlock(body)}
+	block = timeoutBlock{body: body, isTimeout: b.reader.vm.isTimeoutBlock(body)}
 	cache.Put(&b.runtime.names.timeouts, maxTimeouts, iseq, block)
 	return block.isTimeout
 }
 
 func (m *rubyVM) isTimeoutBlock(body uint64) bool {
-	if m.word(body)&(1<<32-1) != iseqBlock {
+	if m.heap.word(body)&(1<<32-1) != iseqBlock {
 		return false
 	}
-	if method, ok := m.text(m.word(body + bodyBase)); !ok || method != timeoutMethod {
+	if method, ok := m.heap.text(m.heap.word(body + bodyBase)); !ok || method != timeoutMethod {
 		return false
 	}
-	file, ok := m.path(m.word(body + bodyPath))
+	file, ok := m.heap.path(m.heap.word(body + bodyPath))
 	return ok && strings.HasSuffix(file, timeoutFile)
 }

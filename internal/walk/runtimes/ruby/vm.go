@@ -9,7 +9,7 @@ import (
 )
 
 type rubyVM struct {
-	heap
+	heap       heap
 	host       managed.Host
 	cObjectAt  uint64 // the variable rb_cObject
 	addr       uint64
@@ -25,10 +25,10 @@ func (h hostMemory) Word(addr uint64) (uint64, bool) {
 }
 
 func (m *rubyVM) listHead(vm uint64) uint64 {
-	if m.hasRactors() {
-		return m.word(vm + uint64(m.vmRactors))
+	if m.heap.hasRactors() {
+		return m.heap.word(vm + uint64(m.heap.vmRactors))
 	}
-	return m.word(vm + uint64(m.vmThreads))
+	return m.heap.word(vm + uint64(m.heap.vmThreads))
 }
 
 const scanDistance = 256 << 10 // bytes
@@ -69,16 +69,16 @@ func (m *rubyVM) verify(vm uint64) bool {
 	if !isPointer(next) {
 		return false
 	}
-	nodes := m.ractorNodes
-	if !m.hasRactors() {
+	nodes := m.heap.ractorNodes
+	if !m.heap.hasRactors() {
 		nodes = []int64{0}
 	}
 	for _, node := range nodes {
 		th := next
-		if m.hasRactors() {
-			th = m.word(next - uint64(node) + uint64(m.ractorThreads))
+		if m.heap.hasRactors() {
+			th = m.heap.word(next - uint64(node) + uint64(m.heap.ractorThreads))
 		}
-		if isPointer(th) && m.word(th+uint64(m.threadVM)) == vm && m.verifyThread(th) {
+		if isPointer(th) && m.heap.word(th+uint64(m.heap.threadVM)) == vm && m.verifyThread(th) {
 			m.addr, m.ractorNode = vm, node
 			return true
 		}
@@ -87,14 +87,14 @@ func (m *rubyVM) verify(vm uint64) bool {
 }
 
 func (m *rubyVM) verifyThread(th uint64) bool {
-	ec := m.word(th + uint64(m.threadEC))
-	if !isPointer(ec) || m.word(ec+uint64(m.ecThread)) != th {
+	ec := m.heap.word(th + uint64(m.heap.threadEC))
+	if !isPointer(ec) || m.heap.word(ec+uint64(m.heap.ecThread)) != th {
 		return false
 	}
-	stack, size, cfp := m.word(ec+ecStack), m.word(ec+ecSize), m.word(ec+ecFrame)
+	stack, size, cfp := m.heap.word(ec+ecStack), m.heap.word(ec+ecSize), m.heap.word(ec+ecFrame)
 	end := stack + size*8
-	return isPointer(stack) && size < maxStack && cfp >= stack && cfp < end && (end-cfp)%uint64(m.frameSize) == 0 &&
-		isMagic(m.word(m.word(end-uint64(m.frameSize)+frameEP)))
+	return isPointer(stack) && size < maxStack && cfp >= stack && cfp < end && (end-cfp)%uint64(m.heap.frameSize) == 0 &&
+		isMagic(m.heap.word(m.heap.word(end-uint64(m.heap.frameSize)+frameEP)))
 }
 
 const maxStack = 1 << 27 // words
@@ -103,7 +103,7 @@ func (m *rubyVM) findSymbols() (table uint64) {
 	m.scan(func(at uint64, b []byte) bool {
 		last := binary.LittleEndian.Uint64(b) & (1<<32 - 1)
 		if last < minSymbols || last > maxSymbols || !isPointer(binary.LittleEndian.Uint64(b[symbolIDs:])) ||
-			!m.isSymbols(at) {
+			!m.heap.isSymbols(at) {
 			return false
 		}
 		table = at

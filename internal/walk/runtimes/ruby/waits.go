@@ -77,7 +77,7 @@ var receivers = map[string]string{
 }
 
 type blockedWait struct {
-	*copyReader
+	reader  *copyReader
 	runtime *Runtime
 	thread  uint64
 	unblock uint64 // offset of unblock.func
@@ -98,7 +98,7 @@ func (b *blockedWait) find() (w managed.WaitAnswer, ok bool) {
 		w, ok = b.mutex()
 	} else {
 		w, ok = b.byFrame()
-		w.Timed = b.query.Timed
+		w.Timed = b.reader.query.Timed
 	}
 	w.Timed = w.Timed || w.Owner != 0 && b.inTimeout()
 	return w, ok
@@ -106,8 +106,8 @@ func (b *blockedWait) find() (w managed.WaitAnswer, ok bool) {
 
 func (b *blockedWait) findUnblock() bool {
 	var words [threadTail - threadHead]byte
-	b.later = true
-	n := b.vm.host.Read(b.thread+threadHead, words[:])
+	b.reader.later = true
+	n := b.reader.vm.host.Read(b.thread+threadHead, words[:])
 	for i := 0; i+unblockLocking+8 <= n; i += 8 {
 		if b.runtime.tagged.code.Has(binary.LittleEndian.Uint64(words[i:])) {
 			b.unblock = threadHead + uint64(i)
@@ -129,9 +129,9 @@ func (b *blockedWait) mutex() (w managed.WaitAnswer, ok bool) {
 	if typ, _ := b.object(b.receiver(0)); typ == ofMonitor {
 		w.Class = "Monitor"
 	}
-	holder, ok := b.vm.pair(mutex)
+	holder, ok := b.reader.vm.pair(mutex)
 	owner := b.holderOf(holder)
-	again, ok2 := b.vm.pair(mutex)
+	again, ok2 := b.reader.vm.pair(mutex)
 	switch {
 	case !ok || !ok2:
 		return w, false
@@ -144,14 +144,14 @@ func (b *blockedWait) mutex() (w managed.WaitAnswer, ok bool) {
 }
 
 func (b *blockedWait) holderOf(holder [2]uint64) (owner thread) {
-	m := b.vm
-	if !m.hasRactors() {
+	m := b.reader.vm
+	if !m.heap.hasRactors() {
 		owner, _ = m.threadAt(holder[0])
 		return owner
 	}
-	ec := b.word(b.thread + uint64(m.threadEC))
-	inFiber := ec - b.word(ec+uint64(m.ecThread)-8)
-	if fiber, ok := m.pair(holder[0] + inFiber + uint64(m.ecThread) - 8); ok && fiber[0] == holder[0] {
+	ec := b.reader.word(b.thread + uint64(m.heap.threadEC))
+	inFiber := ec - b.reader.word(ec+uint64(m.heap.ecThread)-8)
+	if fiber, ok := m.pair(holder[0] + inFiber + uint64(m.heap.ecThread) - 8); ok && fiber[0] == holder[0] {
 		owner, _ = m.threadAt(fiber[1])
 		return owner
 	}
@@ -184,8 +184,8 @@ func (b *blockedWait) byFrame() (w managed.WaitAnswer, ok bool) {
 
 // join requires the waiter in the thread's join_list.
 func (b *blockedWait) join(target uint64) (w managed.WaitAnswer, ok bool) {
-	m := b.vm
-	node := m.word(target + b.unblock + m.joiners())
+	m := b.reader.vm
+	node := m.heap.word(target + b.unblock + m.heap.joiners())
 	for range maxJoiners {
 		words, ok := m.pair(node)
 		if !ok {
@@ -201,21 +201,21 @@ func (b *blockedWait) join(target uint64) (w managed.WaitAnswer, ok bool) {
 }
 
 func (b *blockedWait) frame(n uint64) uint64 {
-	ec := b.word(b.thread + uint64(b.vm.threadEC))
-	return b.word(ec+ecFrame) + n*uint64(b.vm.frameSize)
+	ec := b.reader.word(b.thread + uint64(b.reader.vm.heap.threadEC))
+	return b.reader.word(ec+ecFrame) + n*uint64(b.reader.vm.heap.frameSize)
 }
 
-func (b *blockedWait) receiver(n uint64) uint64 { return b.word(b.frame(n) + frameSelf) }
+func (b *blockedWait) receiver(n uint64) uint64 { return b.reader.word(b.frame(n) + frameSelf) }
 
 func (b *blockedWait) method() string {
-	ep := b.word(b.frame(0) + frameEP)
-	if b.word(ep)&magicMask != magicCFunc || b.runtime.objects.symbols == 0 {
+	ep := b.reader.word(b.frame(0) + frameEP)
+	if b.reader.word(ep)&magicMask != magicCFunc || b.runtime.objects.symbols == 0 {
 		return ""
 	}
-	id := b.word(b.word(b.word(ep-16)+methodDef) + defID)
+	id := b.reader.word(b.reader.word(b.reader.word(ep-16)+methodDef) + defID)
 	name, known := b.runtime.names.methods[id]
 	if !known {
-		name, _ = b.vm.nameOf(b.runtime.objects.symbols, id)
+		name, _ = b.reader.vm.heap.nameOf(b.runtime.objects.symbols, id)
 		cache.Put(&b.runtime.names.methods, maxMethods, id, name)
 	}
 	return name
@@ -224,7 +224,7 @@ func (b *blockedWait) method() string {
 func (b *blockedWait) object(value uint64) (name string, data uint64) {
 	var w [dataSize]byte
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(w[at:]) }
-	if !isPointer(value) || b.vm.host.Read(value, w[:]) != len(w) || word(0)&typeMask != typeData {
+	if !isPointer(value) || b.reader.vm.host.Read(value, w[:]) != len(w) || word(0)&typeMask != typeData {
 		return "", 0
 	}
 	if name = b.typeName(word(dataType)); name == "" {
@@ -245,7 +245,7 @@ func (b *blockedWait) typeName(typ uint64) string {
 		return name
 	}
 	var text [32]byte
-	n := b.vm.host.Read(b.vm.word(typ), text[:])
+	n := b.reader.vm.host.Read(b.reader.vm.heap.word(typ), text[:])
 	word, _, _ := bytes.Cut(text[:n], []byte{0})
 	name := string(word)
 	if !isKnownType(name) {

@@ -7,8 +7,8 @@ import (
 )
 
 type walk struct {
-	*managed.View
-	vm *rubyVM
+	view *managed.View
+	vm   *rubyVM
 
 	thread           uint64
 	ec               uint64
@@ -41,23 +41,23 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
 	r.objects.begin(s.At)
 	r.view.Begin(s)
-	*w = walk{View: &r.view, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
+	*w = walk{view: &r.view, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
 		vm: &r.vm}
 	if !w.findContext() {
 		return
 	}
 	var ok bool
-	if w.frames, ok = r.vm.appendFrames(w.frames, w.ec, w.Word); !ok {
+	if w.frames, ok = r.vm.heap.appendFrames(w.frames, w.ec, w.view.Word); !ok {
 		return
 	}
 	r.skipInitialISeq()
-	first, _ := w.Word(w.ec + ecTag)
-	if r.tagged.prev == 0 {
-		if r.tagged.findLayout(first, w.Word); r.tagged.prev == 0 {
+	first, _ := w.view.Word(w.ec + ecTag)
+	if r.tagged.layout.prev == 0 {
+		if r.tagged.findLayout(first, w.view.Word); r.tagged.layout.prev == 0 {
 			return
 		}
 	}
-	if w.allTags, ok = r.tagged.appendTags(w.allTags, first, w.Word); !ok {
+	if w.allTags, ok = r.tagged.layout.appendTags(w.allTags, first, w.view.Word); !ok {
 		return
 	}
 	if r.tagged.execPC == 0 {
@@ -71,7 +71,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 // findContext reads the list of threads again if the known thread of Ruby seems to have ended: a native thread runs
 // several, one after the other.
 func (w *walk) findContext() bool {
-	tid, pthread := w.Sample.InnerTID, w.Sample.Regs.TLS
+	tid, pthread := w.view.Sample.InnerTID, w.view.Sample.Regs.TLS
 	at, ok := w.vm.anchor(tid, pthread)
 	if !ok {
 		return false
@@ -87,18 +87,20 @@ func (w *walk) findContext() bool {
 }
 
 // hasEnded reports whether there is no frame, or only the initial one. The stack may be 0.
-func (w *walk) hasEnded() bool { return w.Value(w.ec+ecFrame)+uint64(w.vm.frameSize) >= w.stackEnd() }
+func (w *walk) hasEnded() bool {
+	return w.view.Value(w.ec+ecFrame)+uint64(w.vm.heap.frameSize) >= w.stackEnd()
+}
 
-func (w *walk) stackEnd() uint64 { return w.Value(w.ec+ecStack) + 8*w.Value(w.ec+ecSize) }
+func (w *walk) stackEnd() uint64 { return w.view.Value(w.ec+ecStack) + 8*w.view.Value(w.ec+ecSize) }
 
 func (w *walk) setContext(at uint64) bool {
-	m, pthread := w.vm, w.Sample.Regs.TLS
-	ec := w.Value(at + uint64(m.threadEC))
-	native := w.Value(at + uint64(m.threadNative))
-	if m.nativeID != 0 && native != 0 {
-		native = w.Value(native + uint64(m.nativeID))
+	m, pthread := w.vm, w.view.Sample.Regs.TLS
+	ec := w.view.Value(at + uint64(m.heap.threadEC))
+	native := w.view.Value(at + uint64(m.heap.threadNative))
+	if m.heap.nativeID != 0 && native != 0 {
+		native = w.view.Value(native + uint64(m.heap.nativeID))
 	}
-	if ec == 0 || w.Value(ec+uint64(m.ecThread)) != at || pthread != 0 && native != pthread {
+	if ec == 0 || w.view.Value(ec+uint64(m.heap.ecThread)) != at || pthread != 0 && native != pthread {
 		return false
 	}
 	w.thread, w.ec = at, ec
@@ -178,8 +180,8 @@ func (w *walk) split(pc uint64) {
 }
 
 func (r *Runtime) skipInitialISeq() {
-	initial := r.walk.stackEnd() - uint64(r.vm.frameSize)
-	if iseq := r.walk.Value(initial + frameISeq); iseq != 0 {
-		r.objects.Skip.Add(iseq)
+	initial := r.walk.stackEnd() - uint64(r.vm.heap.frameSize)
+	if iseq := r.walk.view.Value(initial + frameISeq); iseq != 0 {
+		r.objects.objects.Skip.Add(iseq)
 	}
 }

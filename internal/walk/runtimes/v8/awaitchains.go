@@ -96,7 +96,7 @@ func (a *awaitReader) addChain(awaits string) {
 // frameOf returns the number of a function's frame. Interpreter and compiled code can store two offsets of one await.
 func (a *awaitReader) frameOf(n *awaitNode) int {
 	if n.frame == 0 {
-		p, ok := positionAt(n.function.positions, a.build.atLeast(14, 0), n.offset)
+		p, ok := positionAt(n.function.positions, a.promises.heap.build.atLeast(14, 0), n.offset)
 		f := a.runtime.frame(n.function, p, ok, kindInterpreted)
 		if n.frame = slices.Index(a.frames, f); n.frame < 0 {
 			n.frame = len(a.frames)

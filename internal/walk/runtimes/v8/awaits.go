@@ -55,33 +55,33 @@ type awaitNode struct {
 func (n *awaitNode) word(offset int) uint64 { return binary.LittleEndian.Uint64(n.head[offset:]) }
 
 type awaitReader struct {
-	promises
-	runtime *Runtime
-	pages   managed.Pages
-	at      map[uint64]*awaitNode
-	order   []uint64
-	list    managed.AwaitList
-	chains  map[string]int // places in the list
-	path    []*awaitNode
-	key     []byte
-	frames  []managed.Frame // from 1 on
-	steps   int
-	listed  int // frames of all chains
+	promises promises
+	runtime  *Runtime
+	pages    managed.Pages
+	at       map[uint64]*awaitNode
+	order    []uint64
+	list     managed.AwaitList
+	chains   map[string]int // places in the list
+	path     []*awaitNode
+	key      []byte
+	frames   []managed.Frame // from 1 on
+	steps    int
+	listed   int // frames of all chains
 }
 
 // Awaits implements [managed.AwaitSource].
 func (r *Runtime) Awaits(w managed.Watch, until int64) (best managed.AwaitList) {
-	t := &r.build.types
-	if _, is := r.host.(managed.AreaHost); !is || min(t.promise, t.reaction, t.capability, t.asyncFunction,
+	t := &r.heap.build.types
+	if _, is := r.heap.host.(managed.AreaHost); !is || min(t.promise, t.reaction, t.capability, t.asyncFunction,
 		t.asyncGenerator, t.generatorRequest, t.awaitContext, t.lastContext) == 0 {
 		return best // the program lacks a symbol
 	}
-	defer func(at int64, l managed.Live) { r.copiedAt, r.live = at, l }(r.copiedAt, r.live)
+	defer func(at int64, l managed.Live) { r.functions.copiedAt, r.heap.live = at, l }(r.functions.copiedAt, r.heap.live)
 	begun, before := procmem.Now(), &awaitReader{}
 	for try := range awaitTries {
-		r.copiedAt, r.live = procmem.Now(), running{r.host}
+		r.functions.copiedAt, r.heap.live = procmem.Now(), running{r.heap.host}
 		a := &awaitReader{runtime: r, chains: map[string]int{}, at: map[uint64]*awaitNode{},
-			frames: make([]managed.Frame, 1), promises: promises{&r.functions, map[uint64]*promiseNode{}, maxReactions}}
+			frames: make([]managed.Frame, 1), promises: promises{&r.heap, &r.functions, map[uint64]*promiseNode{}, maxReactions}}
 		a.read(w, until, before)
 		if try == 0 || a.list.Unproven < best.Unproven && !a.list.Cut {
 			best = a.list
@@ -96,14 +96,14 @@ func (r *Runtime) Awaits(w managed.Watch, until int64) (best managed.AwaitList) 
 
 func (a *awaitReader) read(w managed.Watch, until int64, before *awaitReader) {
 	asleep := w.Mark(nil)
-	s := heapScan{heap: &a.heap, deadline: until}
+	s := heapScan{heap: a.promises.heap, deadline: until}
 	s.run()
 	a.list.Read, a.list.Cut, a.list.Unread = s.size, s.cut, s.lost
-	direct := a.live
-	a.live = running{&a.pages}
+	direct := a.promises.heap.live
+	a.promises.heap.live = running{&a.pages}
 	a.pages.Reset(direct)
 	for _, w := range s.found {
-		for _, g := range a.node(w).awaits {
+		for _, g := range a.promises.node(w).awaits {
 			a.add(g, w)
 		}
 	}
@@ -112,10 +112,10 @@ func (a *awaitReader) read(w managed.Watch, until int64, before *awaitReader) {
 	}
 	a.pages.Reset(direct)
 	a.verify()
-	a.list.Cut = a.list.Cut || a.left < 0
+	a.list.Cut = a.list.Cut || a.promises.left < 0
 	a.list.Undisturbed = !a.list.Cut && s.lost == 0 && asleep && w.Slept()
 	a.follow(before)
-	a.live = direct
+	a.promises.heap.live = direct
 }
 
 func (a *awaitReader) add(w, awaited uint64) {
@@ -127,25 +127,25 @@ func (a *awaitReader) add(w, awaited uint64) {
 }
 
 func (a *awaitReader) readAwait(w uint64, n *awaitNode) {
-	if n.unproven = a.live.Read(w-heapObjectTag, n.head[:]) != len(n.head); n.unproven {
+	if n.unproven = a.promises.heap.live.Read(w-heapObjectTag, n.head[:]) != len(n.head); n.unproven {
 		return
 	}
-	closure, ok1 := a.isFunction(n.word(asyncFunction))
+	closure, ok1 := a.promises.heap.isFunction(n.word(asyncFunction))
 	at, ok2 := smiValue(n.word(asyncOffset))
 	continuation, ok3 := smiValue(n.word(asyncContinuation))
 	if n.unproven = !ok1 || !ok2 || !ok3 || continuation < 0; !n.unproven {
-		n.offset = at - (int(a.build.bytesData) - heapObjectTag)
-		n.function = a.functionOf(a.field(closure, a.build.jsShared))
+		n.offset = at - (int(a.promises.heap.build.bytesData) - heapObjectTag)
+		n.function = a.promises.functions.functionOf(a.promises.heap.field(closure, a.promises.heap.build.jsShared))
 		n.unproven = n.function == nil || n.offset < 0
 	}
-	own, typ := a.object(n.word(asyncPromise))
-	if typ == a.build.types.generatorRequest {
-		own, typ = a.object(a.field(own, requestPromise))
+	own, typ := a.promises.heap.object(n.word(asyncPromise))
+	if typ == a.promises.heap.build.types.generatorRequest {
+		own, typ = a.promises.heap.object(a.promises.heap.field(own, requestPromise))
 	}
 	switch {
-	case typ == a.build.types.promise:
+	case typ == a.promises.heap.build.types.promise:
 		a.followPromise(own, n)
-	case a.typeOf(n.word(0)) != a.build.types.asyncGenerator: // else nothing asks it for more
+	case a.promises.heap.typeOf(n.word(0)) != a.promises.heap.build.types.asyncGenerator: // else nothing asks it for more
 		n.unproven = true
 	}
 }
@@ -154,7 +154,7 @@ func (a *awaitReader) readAwait(w uint64, n *awaitNode) {
 func (a *awaitReader) followPromise(w uint64, n *awaitNode) {
 	n.promises = append(n.promises, w)
 	for i := 0; i < len(n.promises); i++ {
-		p := a.node(n.promises[i])
+		p := a.promises.node(n.promises[i])
 		n.unproven = n.unproven || p.state == unread || i == 0 && p.state == settled
 		for _, g := range p.awaits {
 			a.add(g, n.promises[i])
@@ -175,17 +175,17 @@ const verifyTime = int64(time.Second)
 
 // verify reads all objects again.
 func (a *awaitReader) verify() {
-	pages, _, cut := a.heapPages(procmem.Now() + verifyTime)
+	pages, _, cut := a.promises.heap.heapPages(procmem.Now() + verifyTime)
 	a.list.Cut = a.list.Cut || cut
 	same := map[uint64]bool{}
-	for _, w := range slices.Sorted(maps.Keys(a.nodes)) { // neighbours are on one page
-		s, reactions := a.stateOf(w)
-		same[w] = s == a.nodes[w].state && reactions == a.nodes[w].reactions && inUse(pages, w)
+	for _, w := range slices.Sorted(maps.Keys(a.promises.nodes)) { // neighbours are on one page
+		s, reactions := a.promises.stateOf(w)
+		same[w] = s == a.promises.nodes[w].state && reactions == a.promises.nodes[w].reactions && inUse(pages, w)
 	}
 	for _, w := range a.order {
 		n := a.at[w]
 		var again [asyncSize]byte
-		a.live.Read(w-heapObjectTag, again[:])
+		a.promises.heap.live.Read(w-heapObjectTag, again[:])
 		changed := func(w uint64) bool { return !same[w] }
 		n.unproven = n.unproven || again != n.head || changed(n.awaited) || slices.ContainsFunc(n.promises, changed) ||
 			!inUse(pages, w)

@@ -115,11 +115,11 @@ func (h areaHost) AnonymousAreas(f func(managed.Span)) {
 
 func (h *awaitHeap) runtime() *Runtime {
 	r := fakeRuntime(version{12, 4}, h.b)
-	t := &r.build.types
+	t := &r.heap.build.types
 	t.promise, t.reaction, t.capability, t.asyncFunction = fakePromise, fakeReaction, fakeCapability, fakeAsyncFunction
 	t.asyncGenerator, t.generatorRequest, t.awaitContext = fakeAsyncGenerator, fakeRequest, fakeAwaitContext
 	t.lastContext, t.freeSpace = fakeContext, fakeFree
-	r.host = areaHost{r.host.(fakeHost)}
+	r.heap.host = areaHost{r.heap.host.(fakeHost)}
 	return r
 }
 

@@ -18,39 +18,40 @@ func TestTablesOfAllFunctionsAndCodesAreBounded(t *testing.T) {
 	r := fakeRuntime(version{14, 6}, b)
 	start := fakeBaseline(r, b, bytecodesA)
 	head := append([]byte{}, b[0x400:0x400+codeHead]...)
-	stream := append([]byte{}, b[start-fakeAt-r.build.headerSize:start-fakeAt]...)
+	stream := append([]byte{}, b[start-fakeAt-r.heap.build.headerSize:start-fakeAt]...)
 	put(b, table, pointer(mapOfCode))
 	put(b, table+8, maxTable<<32)
 	for i := range count {
 		sfi, bytecodes := infos+0x100*i, heads+0x100*i
 		fakeInfo(r, b, sfi, uint64(i), stringA, bytecodes)
 		put(b, bytecodes, pointer(mapOfBytecodes))
-		put(b, bytecodes+int(r.build.bytesPositions), pointer(table))
+		put(b, bytecodes+int(r.heap.build.bytesPositions), pointer(table))
 		object, stream0 := codes+0x400*i, codes+0x400*i+0x100
 		copy(b[object:], head)
 		copy(b[stream0:], stream)
 		put(b, stream0+8, pointer(object))
-		put(b, object+int(r.build.codeStart), fakeAt+uint64(stream0)+r.build.headerSize)
-		put(b, object+int(r.build.codePositions), pointer(table))
-		if r.functionOf(pointer(sfi)) == nil || r.codeAt(fakeAt+uint64(stream0)+r.build.headerSize+4) == nil {
+		put(b, object+int(r.heap.build.codeStart), fakeAt+uint64(stream0)+r.heap.build.headerSize)
+		put(b, object+int(r.heap.build.codePositions), pointer(table))
+		if r.functions.functionOf(pointer(sfi)) == nil ||
+			r.codes.codeAt(fakeAt+uint64(stream0)+r.heap.build.headerSize+4) == nil {
 			t.Fatalf("object %d is not found", i)
 		}
 	}
 	functions, code := 0, 0
-	for _, f := range r.byInfo {
+	for _, f := range r.functions.byInfo {
 		functions += f.size()
 	}
-	for _, c := range r.byStart {
+	for _, c := range r.codes.byStart {
 		code += c.size()
 	}
-	if functions == 0 || code == 0 || functions > maxKept+maxTable || code > maxKept || r.kept < functions {
+	if functions == 0 || code == 0 || functions > maxKept+maxTable || code > maxKept || r.functions.kept < functions {
 		t.Errorf("%d bytes of functions, counted as %d, and %d of code are kept; want at most %d of each",
-			functions, r.kept, code, maxKept)
+			functions, r.functions.kept, code, maxKept)
 	}
-	r.kept = maxKept + 1 // by lines and classes
-	r.Begin(&managed.Sample{At: 2, Live: r.live})
-	if len(r.byInfo) != 0 || r.kept != 0 {
-		t.Errorf("%d functions and %d bytes are kept; want none", len(r.byInfo), r.kept)
+	r.functions.kept = maxKept + 1 // by lines and classes
+	r.Begin(&managed.Sample{At: 2, Live: r.heap.live})
+	if len(r.functions.byInfo) != 0 || r.functions.kept != 0 {
+		t.Errorf("%d functions and %d bytes are kept; want none", len(r.functions.byInfo), r.functions.kept)
 	}
 }
 
@@ -71,7 +72,7 @@ func TestCodeWithoutHeadersIsSearchedOnce(t *testing.T) {
 		return found
 	}
 	r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: mem, At: 1, Live: live})
-	if r.codeAt(start+8) == nil || walk(fakeAt+wasm+0x10000) {
+	if r.codes.codeAt(start+8) == nil || walk(fakeAt+wasm+0x10000) {
 		t.Fatal("code is not found, or where there is none")
 	}
 	n = 0
@@ -83,17 +84,17 @@ func TestCodeWithoutHeadersIsSearchedOnce(t *testing.T) {
 	if most := 256 * 2 * scanBlock; n > most {
 		t.Errorf("%d bytes are read for 256 addresses; want at most %d", n, most)
 	}
-	if r.byStart = nil; r.codeAt(start+8) == nil {
+	if r.codes.byStart = nil; r.codes.codeAt(start+8) == nil {
 		t.Error("the code below is not found again")
 	}
-	copy(b[code+0x50000:], b[start-fakeAt-r.build.headerSize:][:0x200])
-	put(b, 0x400+int(r.build.codeStart), fakeAt+code+0x50000+r.build.headerSize)
-	for i := range r.emptyRanges {
-		r.emptyRanges[i].at -= emptyRangeFor
+	copy(b[code+0x50000:], b[start-fakeAt-r.heap.build.headerSize:][:0x200])
+	put(b, 0x400+int(r.heap.build.codeStart), fakeAt+code+0x50000+r.heap.build.headerSize)
+	for i := range r.codes.emptyRanges {
+		r.codes.emptyRanges[i].at -= emptyRangeFor
 	}
 	walk(fakeAt + wasm + 0x10100) // a search that skips an empty range does not renew it
-	r.dropEmptyRanges()
-	if r.codeAt(fakeAt+code+0x50000+r.build.headerSize+8) == nil {
+	r.codes.dropEmptyRanges()
+	if r.codes.codeAt(fakeAt+code+0x50000+r.heap.build.headerSize+8) == nil {
 		t.Error("code is not found where there was none before")
 	}
 }
@@ -105,16 +106,17 @@ func TestCodeOfEveryIsolateIsFound(t *testing.T) {
 	fakeFunctions(r, b)
 	put(b, mapOfSecond, pointer(0))
 	binary.LittleEndian.PutUint16(b[mapOfSecond+instanceType:], fakeCode)
-	kind := byte(slices.Index(r.build.kinds[:], kindBaseline))
+	kind := byte(slices.Index(r.heap.build.kinds[:], kindBaseline))
 	for at, m := range map[int]int{first: mapOfCode, second: mapOfSecond} {
 		put(b, at, pointer(m))
-		put(b, at+int(r.build.codeDeopt), pointer(bytecodesA))
-		binary.LittleEndian.PutUint32(b[at+int(r.build.codeSize):], 0x100)
-		b[at+int(r.build.codeFlags)] = kind
+		put(b, at+int(r.heap.build.codeDeopt), pointer(bytecodesA))
+		binary.LittleEndian.PutUint32(b[at+int(r.heap.build.codeSize):], 0x100)
+		b[at+int(r.heap.build.codeFlags)] = kind
 	}
 	for _, at := range []uint64{first, second, first} {
-		r.byStart = nil
-		if c := r.codeAt(fakeAt + at + r.build.headerSize + 8); c == nil || c.kind != kindBaseline || c.bytecodes == 0 {
+		r.codes.byStart = nil
+		if c := r.codes.codeAt(fakeAt + at + r.heap.build.headerSize + 8); c == nil || c.kind != kindBaseline ||
+			c.bytecodes == 0 {
 			t.Errorf("code at %#x: %+v, want baseline code", at, c)
 		}
 	}

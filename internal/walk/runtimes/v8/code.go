@@ -71,8 +71,8 @@ const (
 
 // emptyRange is memory without headers of code, as WebAssembly's.
 type emptyRange struct {
-	managed.Span
-	at int64 // in nanoseconds of CLOCK_MONOTONIC
+	span managed.Span
+	at   int64 // in nanoseconds of CLOCK_MONOTONIC
 }
 
 const (
@@ -81,7 +81,8 @@ const (
 )
 
 type codes struct {
-	functions
+	heap        *heap
+	functions   *functions
 	byStart     []*code
 	scan        []byte
 	emptyRanges []emptyRange
@@ -122,7 +123,7 @@ func (r *codes) cachedAt(pc uint64) *code {
 	if !ok {
 		return nil
 	}
-	if c := r.byStart[i]; !c.unread && (c.checked >= r.copiedAt && r.copiedAt != 0 || r.sameCode(c)) {
+	if c := r.byStart[i]; !c.unread && (c.checked >= r.functions.copiedAt && r.functions.copiedAt != 0 || r.sameCode(c)) {
 		return c
 	}
 	r.byStart = slices.Delete(r.byStart, i, i+1)
@@ -150,20 +151,20 @@ func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
 	var deopt [deoptDataHead]byte
 	var to [8]byte
-	r.parts = append(r.parts[:0], frames.Region{Addr: c.object - heapObjectTag, Bytes: head[:]})
+	r.heap.parts = append(r.heap.parts[:0], frames.Region{Addr: c.object - heapObjectTag, Bytes: head[:]})
 	if c.deoptDataAt != 0 {
-		r.parts = append(r.parts, frames.Region{Addr: c.deoptDataAt - heapObjectTag, Bytes: deopt[:]})
+		r.heap.parts = append(r.heap.parts, frames.Region{Addr: c.deoptDataAt - heapObjectTag, Bytes: deopt[:]})
 	}
 	if c.wrapper != 0 {
-		r.parts = append(r.parts, frames.Region{Addr: c.wrapper - heapObjectTag + 8, Bytes: to[:]})
+		r.heap.parts = append(r.heap.parts, frames.Region{Addr: c.wrapper - heapObjectTag + 8, Bytes: to[:]})
 	}
-	if !r.readParts(r.parts) || !r.sameHead(&head, &c.head) || deopt != c.deoptData && c.deoptDataAt != 0 {
+	if !r.heap.readParts(r.heap.parts) || !r.sameHead(&head, &c.head) || deopt != c.deoptData && c.deoptDataAt != 0 {
 		return false
 	}
 	if c.wrapper != 0 && binary.LittleEndian.Uint64(to[:]) != c.shared {
 		return false
 	}
-	if c.shared != 0 && r.functionOf(c.shared) != c.function {
+	if c.shared != 0 && r.functions.functionOf(c.shared) != c.function {
 		return false
 	}
 	c.checked = procmem.Now()
@@ -172,7 +173,7 @@ func (r *codes) sameCode(c *code) bool {
 
 // sameHead compares heads of code without the flags, which change.
 func (r *codes) sameHead(a, b *[codeHead]byte) bool {
-	f := r.build.codeFlags
+	f := r.heap.build.codeFlags
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
 }
 
@@ -195,13 +196,13 @@ func (r *codes) dropEmptyRanges() {
 func (r *codes) keepEmptyRange(missed managed.Span) {
 	b := emptyRange{missed, procmem.Now()}
 	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(o emptyRange) bool {
-		within := o.Start >= b.Start && o.End <= b.End
+		within := o.span.Start >= b.span.Start && o.span.End <= b.span.End
 		if within {
 			b.at = min(b.at, o.at)
 		}
 		return within
 	})
-	if b.Start < b.End && len(r.emptyRanges) < maxEmptyRanges {
+	if b.span.Start < b.span.End && len(r.emptyRanges) < maxEmptyRanges {
 		r.emptyRanges = append(r.emptyRanges, b)
 	}
 }
@@ -214,13 +215,13 @@ func (r *codes) findHeader(pc, end, floor uint64) (found *code, low uint64) {
 	}
 	top := end
 	for top+maxCode > pc && top > max(scanBlock, floor) {
-		if i := slices.IndexFunc(r.emptyRanges, func(b emptyRange) bool { return b.Has(top - 1) }); i >= 0 {
-			top = r.emptyRanges[i].Start
+		if i := slices.IndexFunc(r.emptyRanges, func(b emptyRange) bool { return b.span.Has(top - 1) }); i >= 0 {
+			top = r.emptyRanges[i].span.Start
 			continue
 		}
 		base := (top - 1) &^ (scanBlock - 1)
 		b := r.scan[:top-base]
-		if r.live.Read(base, b) != len(b) {
+		if r.heap.live.Read(base, b) != len(b) {
 			break
 		}
 		c, mapEnd := r.headerIn(b, base, pc)
@@ -237,16 +238,16 @@ func (r *codes) findHeader(pc, end, floor uint64) (found *code, low uint64) {
 func (r *codes) headerIn(block []byte, base, pc uint64) (found *code, mapEnd uint64) {
 	for at := len(block) - 8; at >= 0; at -= 8 {
 		w := binary.LittleEndian.Uint64(block[at:])
-		if !isObject(w) || !r.isInstructionStreamMap(w) {
+		if !isObject(w) || !r.heap.isInstructionStreamMap(w) {
 			continue
 		}
 		mapEnd = cmp.Or(mapEnd, base+uint64(at)+8)
 		c := r.readCodeObject(base + uint64(at) + heapObjectTag)
-		if c == nil || r.build.codeStart == 0 && (pc < c.start || pc >= c.end) {
+		if c == nil || r.heap.build.codeStart == 0 && (pc < c.start || pc >= c.end) {
 			continue
 		}
 		if pc < c.end {
-			r.instructionStreamMap = w
+			r.heap.instructionStreamMap = w
 		}
 		return c, mapEnd
 	}
@@ -254,15 +255,15 @@ func (r *codes) headerIn(block []byte, base, pc uint64) (found *code, mapEnd uin
 }
 
 func (r *codes) readCodeObject(stream uint64) *code {
-	l := r.build
+	l := r.heap.build
 	c := &code{object: stream, start: stream - heapObjectTag + l.headerSize, checked: procmem.Now()}
 	if l.codeStart != 0 {
 		var ok bool
-		if c.object, ok = r.ofType(r.field(stream, 8), l.types.code); !ok {
+		if c.object, ok = r.heap.ofType(r.heap.field(stream, 8), l.types.code); !ok {
 			return nil
 		}
 	}
-	if r.live.Read(c.object-heapObjectTag, c.head[:]) != len(c.head) {
+	if r.heap.live.Read(c.object-heapObjectTag, c.head[:]) != len(c.head) {
 		return nil
 	}
 	word := func(off uint64) uint64 { return binary.LittleEndian.Uint64(c.head[off:]) }
@@ -278,9 +279,9 @@ func (r *codes) readCodeObject(stream uint64) *code {
 	if c.kind == "" || c.kind == kindRegExp {
 		return c
 	}
-	c.positions = r.array(word(l.codePositions), 1, maxTable)
+	c.positions = r.heap.array(word(l.codePositions), 1, maxTable)
 	if c.kind == kindBaseline {
-		c.bytecodes, _ = r.ofType(word(l.codeDeopt), l.types.bytecodes)
+		c.bytecodes, _ = r.heap.ofType(word(l.codeDeopt), l.types.bytecodes)
 		return c
 	}
 	r.readDeopt(c, word(l.codeDeopt))
@@ -290,9 +291,9 @@ func (r *codes) readCodeObject(stream uint64) *code {
 
 // readDeopt reads the function and inlined calls (src/objects/deoptimization-data.h).
 func (r *codes) readDeopt(c *code, w uint64) {
-	l := r.build
-	object, typ := r.object(w)
-	if typ == noType || r.live.Read(object-heapObjectTag, c.deoptData[:]) != len(c.deoptData) {
+	l := r.heap.build
+	object, typ := r.heap.object(w)
+	if typ == noType || r.heap.live.Read(object-heapObjectTag, c.deoptData[:]) != len(c.deoptData) {
 		return
 	}
 	c.deoptDataAt = object
@@ -301,13 +302,13 @@ func (r *codes) readDeopt(c *code, w uint64) {
 	}
 	c.shared, c.optimizationID = word(l.shared), word(l.shared-optimizedID)
 	if l.wrapped {
-		wrapper, ok := r.ofType(c.shared, l.types.wrapper)
+		wrapper, ok := r.heap.ofType(c.shared, l.types.wrapper)
 		if !ok {
 			return
 		}
-		c.wrapper, c.shared = wrapper, r.field(wrapper, 8)
+		c.wrapper, c.shared = wrapper, r.heap.field(wrapper, 8)
 	}
-	if c.function = r.functionOf(c.shared); c.function == nil {
+	if c.function = r.functions.functionOf(c.shared); c.function == nil {
 		c.shared = 0
 		return
 	}
@@ -318,14 +319,14 @@ func (r *codes) readDeopt(c *code, w uint64) {
 // readInlined reads positions, and functions by index among the literals (InliningPosition in
 // src/codegen/source-position.h).
 func (r *codes) readInlined(c *code, literals, inlining uint64) {
-	calls := r.array(inlining, 16, maxInlined)
-	if n := r.array(inlining, 1, 16*maxInlined); len(n) >= 16 {
+	calls := r.heap.array(inlining, 16, maxInlined)
+	if n := r.heap.array(inlining, 1, 16*maxInlined); len(n) >= 16 {
 		calls = n
 	}
 	if len(calls) < 16 {
 		return
 	}
-	all := r.array(literals, 8, 1<<16)
+	all := r.heap.array(literals, 8, 1<<16)
 	for ; len(calls) >= 16; calls = calls[16:] {
 		call := inlinedCall{at: position(binary.LittleEndian.Uint64(calls))}
 		if i := int(int32(binary.LittleEndian.Uint32(calls[8:]))); i >= 0 && 8*i+8 <= len(all) {
@@ -333,7 +334,7 @@ func (r *codes) readInlined(c *code, literals, inlining uint64) {
 			if w&heapObjectTagMask == weakHeapObjectTag {
 				w &^= weakHeapObjectTag ^ heapObjectTag
 			}
-			call.function = r.functionOf(w)
+			call.function = r.functions.functionOf(w)
 			call.unread = call.function == nil
 			c.unread = c.unread || call.unread
 		}

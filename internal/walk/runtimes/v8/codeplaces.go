@@ -12,7 +12,7 @@ import (
 // codePlaces records where compilations begin, to notice that the collector moves code. An isolate gives each number
 // once (Isolate::NextOptimizationId).
 type codePlaces struct {
-	*heap
+	heap   *heap
 	starts map[uint64]uint64 // by optimization ID
 	moved  int64             // last move, in nanoseconds of CLOCK_MONOTONIC
 }
@@ -41,15 +41,15 @@ func (c *codePlaces) record(start, number uint64) {
 }
 
 func (c *codePlaces) numberAt(start uint64) uint64 {
-	object := start - c.build.headerSize + heapObjectTag
-	if c.build.codeStart != 0 {
-		if object = c.field(object, 8); !isObject(object) || c.field(object, c.build.codeStart) != start {
+	object := start - c.heap.build.headerSize + heapObjectTag
+	if c.heap.build.codeStart != 0 {
+		if object = c.heap.field(object, 8); !isObject(object) || c.heap.field(object, c.heap.build.codeStart) != start {
 			return 0
 		}
 	}
-	deopt := c.field(object, c.build.codeDeopt)
+	deopt := c.heap.field(object, c.heap.build.codeDeopt)
 	if !isObject(deopt) {
 		return 0
 	}
-	return c.field(deopt, 16+8*uint64(c.build.shared-optimizedID))
+	return c.heap.field(deopt, 16+8*uint64(c.heap.build.shared-optimizedID))
 }

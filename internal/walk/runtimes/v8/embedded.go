@@ -151,8 +151,8 @@ type jitRules struct{ r *Runtime }
 
 // Rule implements [frames.RuleSource].
 func (r jitRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	arch := r.r.host.Arch()
-	if !q.AfterCall || q.SPOnly || r.r.codeAt(q.LookupPC(arch)) == nil {
+	arch := r.r.heap.host.Arch()
+	if !q.AfterCall || q.SPOnly || r.r.codes.codeAt(q.LookupPC(arch)) == nil {
 		return frames.Rule{}, nil, false
 	}
 	return ruleOf(arch)

@@ -30,8 +30,8 @@ type function struct {
 	literal        uint32
 	cookie         uint64
 
-	naming
-	tries int // to read the name
+	naming naming
+	tries  int // to read the name
 
 	bytecodes   uint64 // 0 means none
 	moved       int64  // last move, in nanoseconds of CLOCK_MONOTONIC; 0 means never
@@ -61,7 +61,7 @@ type sfiHead [sfiSize]byte
 func (h *sfiHead) word(off uint64) uint64 { return binary.LittleEndian.Uint64(h[off:]) }
 
 type functions struct {
-	heap
+	heap         *heap
 	byInfo       map[uint64]*function
 	byBytecodes  map[uint64]*function
 	scripts      map[uint64]*script
@@ -83,7 +83,7 @@ func (r *functions) functionOf(w uint64) *function {
 		}
 		r.drop(w)
 	}
-	object, ok := r.ofType(w, r.build.types.sfi)
+	object, ok := r.heap.ofType(w, r.heap.build.types.sfi)
 	if !ok {
 		return nil
 	}
@@ -130,14 +130,15 @@ func (f *function) size() int { return len(f.positions) + len(f.bytecode) }
 func (r *functions) readHead(f *function) bool {
 	var id [8]byte
 	r.bytecodeLink = [8]byte{}
-	r.parts = append(r.parts[:0], frames.Region{Addr: f.sfi - heapObjectTag, Bytes: r.head[:]})
+	r.heap.parts = append(r.heap.parts[:0], frames.Region{Addr: f.sfi - heapObjectTag, Bytes: r.head[:]})
 	if f.bytecodeLinkAt != 0 {
-		r.parts = append(r.parts, frames.Region{Addr: f.bytecodeLinkAt, Bytes: r.bytecodeLink[:]})
+		r.heap.parts = append(r.heap.parts, frames.Region{Addr: f.bytecodeLinkAt, Bytes: r.bytecodeLink[:]})
 	}
 	if f.script != nil {
-		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - heapObjectTag + r.build.scriptID, Bytes: id[:]})
+		r.heap.parts = append(r.heap.parts, frames.Region{Addr: f.scriptAt - heapObjectTag + r.heap.build.scriptID,
+			Bytes: id[:]})
 	}
-	if !r.readParts(r.parts) {
+	if !r.heap.readParts(r.heap.parts) {
 		return false
 	}
 	got, ok := smiValue(binary.LittleEndian.Uint64(id[:]))
@@ -149,7 +150,7 @@ func (r *functions) isSame(f *function) bool {
 }
 
 func (r *functions) isSameTable(f *function) bool {
-	return f.bytecodes == 0 || r.field(f.bytecodes, r.build.bytesPositions) == f.positionsAt
+	return f.bytecodes == 0 || r.heap.field(f.bytecodes, r.heap.build.bytesPositions) == f.positionsAt
 }
 
 // refresh reads again what has changed, and a name that could not be read. It returns false for another function.
@@ -159,14 +160,14 @@ func (r *functions) refresh(f *function) bool {
 	}
 	read, before := r.head != f.head || r.bytecodeLink != f.bytecodeLink, f.naming
 	if read {
-		literal := uint32(r.head.word(r.build.sfiFlags) >> 32)
-		if r.head.word(r.build.sfiScript) != f.scriptAt || literal != f.literal || r.head.word(0) != f.head.word(0) {
+		literal := uint32(r.head.word(r.heap.build.sfiFlags) >> 32)
+		if r.head.word(r.heap.build.sfiScript) != f.scriptAt || literal != f.literal || r.head.word(0) != f.head.word(0) {
 			return false
 		}
 		f.head = r.head
 		r.readCode(f)
 	}
-	if f.begin < 0 && f.tries < maxTries {
+	if f.naming.begin < 0 && f.tries < maxTries {
 		f.tries++
 		r.readNames(f)
 		read = true
@@ -180,13 +181,13 @@ func (r *functions) refresh(f *function) bool {
 }
 
 func (r *functions) readFunction(f *function) bool {
-	if r.live.Read(f.sfi-heapObjectTag, f.head[:]) != len(f.head) {
+	if r.heap.live.Read(f.sfi-heapObjectTag, f.head[:]) != len(f.head) {
 		return false
 	}
-	f.scriptAt, f.literal = f.head.word(r.build.sfiScript), uint32(f.head.word(r.build.sfiFlags)>>32)
-	if f.script = r.scriptOf(f.scriptAt); f.script == nil && !r.build.atLeast(12, 0) { // being debugged
-		if object, typ := r.object(f.scriptAt); typ != noType {
-			f.scriptAt = r.field(object, 16)
+	f.scriptAt, f.literal = f.head.word(r.heap.build.sfiScript), uint32(f.head.word(r.heap.build.sfiFlags)>>32)
+	if f.script = r.scriptOf(f.scriptAt); f.script == nil && !r.heap.build.atLeast(12, 0) { // being debugged
+		if object, typ := r.heap.object(f.scriptAt); typ != noType {
+			f.scriptAt = r.heap.field(object, 16)
 			f.script = r.scriptOf(f.scriptAt)
 		}
 	}
@@ -199,17 +200,18 @@ func (r *functions) readFunction(f *function) bool {
 }
 
 func (r *functions) readNames(f *function) {
-	r.readName(f, f.head.word(r.build.sfiName))
+	r.readName(f, f.head.word(r.heap.build.sfiName))
 	if f.script != nil {
-		if kind := f.head.word(r.build.sfiFlags) & functionKind; f.begin >= 0 && f.name == anonymous && mayBeAssigned(kind) {
-			f.name = r.assignedName(f)
+		if kind := f.head.word(r.heap.build.sfiFlags) & functionKind; f.naming.begin >= 0 && f.naming.name == anonymous &&
+			mayBeAssigned(kind) {
+			f.naming.name = r.assignedName(f)
 		}
-		f.start = r.line(f.script, f.scriptAt, f.begin)
+		f.naming.start = r.line(f.script, f.scriptAt, f.naming.begin)
 	}
 }
 
 func (r *functions) readCode(f *function) {
-	f.data = f.head.word(r.build.sfiData)
+	f.data = f.head.word(r.heap.build.sfiData)
 	var bytecodes, linked uint64
 	bytecodes, f.bytecodeLinkAt, linked = r.bytecodesOf(f.data)
 	binary.LittleEndian.PutUint64(f.bytecodeLink[:], linked)
@@ -225,8 +227,8 @@ func (r *functions) readCode(f *function) {
 	before := f.size()
 	f.bytecodes, f.positions, f.bytecode = bytecodes, nil, nil
 	if bytecodes != 0 {
-		f.positionsAt = r.field(bytecodes, r.build.bytesPositions)
-		f.positions = r.array(f.positionsAt, 1, maxTable)
+		f.positionsAt = r.heap.field(bytecodes, r.heap.build.bytesPositions)
+		f.positions = r.heap.array(f.positionsAt, 1, maxTable)
 	}
 	if r.byInfo[f.sfi] == f {
 		r.kept += f.size() - before
@@ -239,9 +241,9 @@ func (r *functions) readCode(f *function) {
 // bytecodesOf returns the bytecodes to which a function's data lead. linked is the last word on the way, at link; both
 // are 0 if there is none.
 func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
-	t := &r.build.types
+	t := &r.heap.build.types
 	for range 3 {
-		object, typ := r.object(data)
+		object, typ := r.heap.object(data)
 		if typ == noType {
 			break
 		}
@@ -253,12 +255,12 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 		case t.baselineData:
 			off = 16
 		case t.code:
-			off = r.build.codeDeopt
+			off = r.heap.build.codeDeopt
 		default:
 			return 0, link, linked
 		}
 		link = object - heapObjectTag + off
-		data = r.word(link)
+		data = r.heap.word(link)
 		linked = data
 	}
 	return 0, link, linked
@@ -266,8 +268,8 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 
 func (r *functions) bytecode(f *function) []byte {
 	if f.bytecode == nil {
-		if n, ok := smiValue(r.field(f.bytecodes, r.build.bytesLength)); ok && n > 0 && n <= maxBytecodes {
-			f.bytecode = r.read(f.bytecodes-heapObjectTag+r.build.bytesData, n)
+		if n, ok := smiValue(r.heap.field(f.bytecodes, r.heap.build.bytesLength)); ok && n > 0 && n <= maxBytecodes {
+			f.bytecode = r.heap.read(f.bytecodes-heapObjectTag+r.heap.build.bytesData, n)
 		}
 		if f.bytecode != nil && !r.isSame(f) {
 			f.bytecode = nil
@@ -305,27 +307,27 @@ const (
 const anonymous = "(anonymous)"
 
 func (r *functions) readName(f *function, w uint64) {
-	f.name, f.begin = anonymous, -1
-	object, typ := r.object(w)
+	f.naming.name, f.naming.begin = anonymous, -1
+	object, typ := r.heap.object(w)
 	switch {
 	case typ == noType:
 		return
-	case typ < r.nonstring():
-		if name, ok := r.text(object); ok && name != "" {
-			f.name = name
+	case typ < r.heap.nonstring():
+		if name, ok := r.heap.text(object); ok && name != "" {
+			f.naming.name = name
 		}
 		return
-	case typ == r.build.types.scope:
+	case typ == r.heap.build.types.scope:
 		r.readScope(f, object)
 	}
 }
 
 func (r *functions) readScope(f *function, object uint64) {
-	flags := r.field(object, scopeFlags)
-	if r.build.scopeBounds == 0 {
+	flags := r.heap.field(object, scopeFlags)
+	if r.heap.build.scopeBounds == 0 {
 		flags >>= 32
 	}
-	n, ok := smiValue(r.field(object, scopeLocals))
+	n, ok := smiValue(r.heap.field(object, scopeLocals))
 	if !ok || n < 0 || n > maxLocals {
 		return
 	}
@@ -333,40 +335,40 @@ func (r *functions) readScope(f *function, object uint64) {
 	if flags&scopeClass != 0 {
 		at += 8
 	}
-	if kept := flags & scopeReceiver; !r.build.atLeast(10, 0) && kept != 0 && kept != scopeReceiver {
+	if kept := flags & scopeReceiver; !r.heap.build.atLeast(10, 0) && kept != 0 && kept != scopeReceiver {
 		at += 8
 	}
 	name := ""
 	if flags&scopeHasName != 0 {
-		name, _ = r.text(r.field(object, at))
+		name, _ = r.heap.text(r.heap.field(object, at))
 		at += 16
 	}
 	if flags&scopeInferred != 0 {
-		if inferred, _ := r.text(r.field(object, at)); name == "" {
+		if inferred, _ := r.heap.text(r.heap.field(object, at)); name == "" {
 			name = inferred
 		}
 		at += 8
 	}
-	if r.build.scopeBounds != 0 {
-		at = r.build.scopeBounds
+	if r.heap.build.scopeBounds != 0 {
+		at = r.heap.build.scopeBounds
 	}
-	f.begin = r.beginOf(object, at)
+	f.naming.begin = r.beginOf(object, at)
 	if name != "" {
-		f.name = name
+		f.naming.name = name
 	}
 }
 
 func (r *functions) afterLocals(object, flags, n uint64) uint64 {
 	at, module := uint64(scopeFixed), uint64(scopeModule)
-	if r.build.scopeBounds != 0 {
-		at, module = r.build.scopeBounds+16, scopeModuleLater
+	if r.heap.build.scopeBounds != 0 {
+		at, module = r.heap.build.scopeBounds+16, scopeModuleLater
 	}
 	if flags&scopeType == module {
 		at += 8
 	}
 	names := n
 	if n >= manyLocals {
-		if _, typ := r.object(r.field(object, at)); typ >= r.nonstring() && typ != noType {
+		if _, typ := r.heap.object(r.heap.field(object, at)); typ >= r.heap.nonstring() && typ != noType {
 			names = 1
 		}
 	}
@@ -374,8 +376,8 @@ func (r *functions) afterLocals(object, flags, n uint64) uint64 {
 }
 
 func (r *functions) beginOf(object, at uint64) int {
-	begin, ok1 := smiValue(r.field(object, at))
-	end, ok2 := smiValue(r.field(object, at+8))
+	begin, ok1 := smiValue(r.heap.field(object, at))
+	end, ok2 := smiValue(r.heap.field(object, at+8))
 	if !ok1 || !ok2 || begin < 0 || end < begin {
 		return -1
 	}
@@ -389,7 +391,7 @@ func (r *functions) beginOf(object, at uint64) int {
 // Functions of eval and new Function must be known before the copy.
 
 func (r *functions) isProven(f *function) bool {
-	return f.since < r.copiedAt || r.copiedAt == 0 || f.script != nil && f.script.named || r.live.Unchanged()
+	return f.since < r.copiedAt || r.copiedAt == 0 || f.script != nil && f.script.named || r.heap.live.Unchanged()
 }
 
 func (r *functions) functionAt(bytecodes, closure uint64) *function {
@@ -401,7 +403,7 @@ func (r *functions) functionAt(bytecodes, closure uint64) *function {
 	if f := r.functionOfClosure(closure); f != nil && f.bytecodes == bytecodes {
 		return f
 	}
-	if _, ok := r.ofType(bytecodes, r.build.types.bytecodes); !ok {
+	if _, ok := r.heap.ofType(bytecodes, r.heap.build.types.bytecodes); !ok {
 		return nil
 	}
 	r.listFunctions()
@@ -412,8 +414,8 @@ func (r *functions) functionAt(bytecodes, closure uint64) *function {
 }
 
 func (r *functions) functionOfClosure(w uint64) *function {
-	if object, ok := r.isFunction(w); ok {
-		return r.functionOf(r.field(object, r.build.jsShared))
+	if object, ok := r.heap.isFunction(w); ok {
+		return r.functionOf(r.heap.field(object, r.heap.build.jsShared))
 	}
 	return nil
 }

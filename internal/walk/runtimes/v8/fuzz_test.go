@@ -57,7 +57,7 @@ func fakeRuntime(v version, b []byte) *Runtime {
 	}
 	m := memory{fakeAt, b}
 	r := newRuntime(fakeHost{memory: m}, &frames.Module{Name: "/node"}, d)
-	r.live, r.copiedAt = m, 1
+	r.heap.live, r.functions.copiedAt = m, 1
 	return r
 }
 
@@ -75,26 +75,26 @@ func FuzzMemory(f *testing.F) {
 			words = append(words, binary.LittleEndian.Uint64(b[i:]))
 		}
 		for _, w := range words {
-			r.text(w)
-			r.functionOf(w)
-			r.scriptOf(w)
-			r.bytecodesOf(w)
-			r.codeAt(w &^ 3)
-			if c := r.readCodeObject(w | 1); c != nil {
+			r.heap.text(w)
+			r.functions.functionOf(w)
+			r.functions.scriptOf(w)
+			r.functions.bytecodesOf(w)
+			r.codes.codeAt(w &^ 3)
+			if c := r.codes.readCodeObject(w | 1); c != nil {
 				made := &code{function: &function{}, positions: c.positions, inlined: c.inlined, kind: "turbofan"}
 				r.appendOptimized(made, 5, nil)
 			}
-			r.listFunctions()
-			r.places.record(w&^7, 7)
+			r.functions.listFunctions()
+			r.codes.places.record(w&^7, 7)
 		}
 		stack := &frames.Snapshot{Stack: frames.Region{Addr: fakeAt, Bytes: b}, StackEnd: fakeAt + uint64(len(b))}
-		r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: stack, At: 1, Live: r.live})
+		r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: stack, At: 1, Live: r.heap.live})
 		for _, m := range []*frames.Module{{Generated: true}, {Name: "/node"}} {
 			for _, fp := range words {
 				refs, _ := r.ManagedFrames(&frames.Frame{PC: 0x1100, FP: fp, Module: m, AfterCall: fp&8 != 0}, fp+16, nil)
 				refs, _ = r.ManagedFrames(&frames.Frame{PC: fp, FP: fp, Module: m}, fp+16, refs)
 				for _, ref := range refs {
-					r.Symbolize(ref, r.live, nil)
+					r.Symbolize(ref, r.heap.live, nil)
 				}
 			}
 		}

@@ -39,11 +39,11 @@ const (
 
 // heapPage is a page, or a part of one.
 type heapPage struct {
-	managed.Span        // of objects
-	id           uint64 // address of the header that has the rest
-	flags        uint64
-	heap, space  uint64
-	header       [8 * headerWords]byte // or what it leads to
+	objects     managed.Span // of objects
+	id          uint64       // address of the header that has the rest
+	flags       uint64
+	heap, space uint64
+	header      [8 * headerWords]byte // or what it leads to
 }
 
 func (p *heapPage) word(i int) uint64 { return binary.LittleEndian.Uint64(p.header[8*i:]) }
@@ -58,15 +58,16 @@ func (h *heap) pageAt(base uint64) *heapPage {
 	p.flags = word(0)
 	switch at := word(1); {
 	case word(10) == base && word(0) <= pageSize && word(3) > base:
-		p.flags, p.heap, p.Span, p.space = at, word(2), managed.Span{Start: word(3), End: word(4)}, word(8)
+		p.flags, p.heap, p.objects, p.space = at, word(2), managed.Span{Start: word(3), End: word(4)}, word(8)
 	case at == base:
-		p.heap, p.Span, p.space = word(3), managed.Span{Start: word(4), End: word(5)}, word(9)
+		p.heap, p.objects, p.space = word(3), managed.Span{Start: word(4), End: word(5)}, word(9)
 	case at&7 != 0 || h.live.Read(at, p.header[:]) != len(p.header) || word(1) != base:
 		return nil
 	default:
-		p.id, p.heap, p.Span, p.space = at, word(8), managed.Span{Start: word(9), End: word(7)}, word(10)
+		p.id, p.heap, p.objects, p.space = at, word(8), managed.Span{Start: word(9), End: word(7)}, word(10)
 	}
-	if p.Start <= base || p.Start&7 != 0 || p.Start-base > pageHeader || p.End <= p.Start || p.End-base > pageSize {
+	if p.objects.Start <= base || p.objects.Start&7 != 0 || p.objects.Start-base > pageHeader ||
+		p.objects.End <= p.objects.Start || p.objects.End-base > pageSize {
 		return nil
 	}
 	return p
@@ -80,7 +81,7 @@ func (h *heap) heapPages(until int64) (used []*heapPage, lost int, cut bool) {
 	h.host.(managed.AreaHost).AnonymousAreas(func(s managed.Span) {
 		for base := (s.Start + pageSize - 1) &^ (pageSize - 1); base < s.End && !cut; base += pageSize {
 			cut = len(at) >= maxHeapPages || procmem.Now() > until
-			if p := h.pageAt(base); p != nil && p.flags&fromPage == 0 && p.End <= s.End {
+			if p := h.pageAt(base); p != nil && p.flags&fromPage == 0 && p.objects.End <= s.End {
 				at[base], byID[p.id] = p, p
 			}
 		}
@@ -89,7 +90,7 @@ func (h *heap) heapPages(until int64) (used []*heapPage, lost int, cut bool) {
 	for p, free := range h.allocations(at) {
 		if p.flags&toPage == 0 {
 			rest := *p
-			rest.Start = free.End
+			rest.objects.Start = free.End
 			used = append(used, &rest)
 		} else {
 			before, linked := pagesBefore(p, byID)
@@ -98,7 +99,7 @@ func (h *heap) heapPages(until int64) (used []*heapPage, lost int, cut bool) {
 				young[q] = true
 			}
 		}
-		p.End = free.Start
+		p.objects.End = free.Start
 	}
 	for _, p := range at {
 		if p.flags&toPage == 0 || young[p] {
@@ -107,13 +108,14 @@ func (h *heap) heapPages(until int64) (used []*heapPage, lost int, cut bool) {
 			lost++
 		}
 	}
-	slices.SortFunc(used, func(a, b *heapPage) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortFunc(used, func(a, b *heapPage) int { return cmp.Compare(a.objects.Start, b.objects.Start) })
 	return used, lost, cut
 }
 
 func inUse(pages []*heapPage, object uint64) bool {
-	i, _ := slices.BinarySearchFunc(pages, object, func(p *heapPage, at uint64) int { return cmp.Compare(p.End, at) })
-	return i < len(pages) && pages[i].Has(object)
+	i, _ := slices.BinarySearchFunc(pages, object,
+		func(p *heapPage, at uint64) int { return cmp.Compare(p.objects.End, at) })
+	return i < len(pages) && pages[i].objects.Has(object)
 }
 
 // allocations returns the free areas from the allocation's top to its limit.
@@ -127,8 +129,8 @@ func (h *heap) allocations(at map[uint64]*heapPage) map[*heapPage]managed.Span {
 			for i := 0; i+24 <= n; i += 8 {
 				start, top := binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+8:])
 				limit, p := binary.LittleEndian.Uint64(b[i+16:]), at[start&^(pageSize-1)]
-				if p != nil && (start|top|limit)&7 == 0 && p.Start <= start && start <= top && top <= limit &&
-					limit <= p.End && start < limit {
+				if p != nil && (start|top|limit)&7 == 0 && p.objects.Start <= start && start <= top && top <= limit &&
+					limit <= p.objects.End && start < limit {
 					found[p] = managed.Span{Start: top, End: limit}
 				}
 			}
@@ -173,7 +175,7 @@ func pagesBefore(current *heapPage, byID map[uint64]*heapPage) (before []*heapPa
 
 // heapScan finds pending promises. Free space is skipped, as it has remains of objects.
 type heapScan struct {
-	*heap
+	heap     *heap
 	found    []uint64         // with reactions
 	kinds    map[uint64]uint8 // of maps
 	free     uint64           // map of free space in a page's heap, or 0
@@ -196,10 +198,10 @@ func (s *heapScan) kindOf(m uint64) uint8 {
 		return k
 	}
 	k := otherMap
-	switch s.typeOf(m) {
-	case s.build.types.promise:
+	switch s.heap.typeOf(m) {
+	case s.heap.build.types.promise:
 		k = promiseMap
-	case s.build.types.freeSpace:
+	case s.heap.build.types.freeSpace:
 		k, s.free = freeMap, m
 	}
 	cache.Put(&s.kinds, maxKinds, m, k)
@@ -209,21 +211,21 @@ func (s *heapScan) kindOf(m uint64) uint8 {
 // run searches all pages.
 func (s *heapScan) run() {
 	var pages []*heapPage
-	pages, s.lost, s.cut = s.heapPages(s.deadline)
+	pages, s.lost, s.cut = s.heap.heapPages(s.deadline)
 	buffer, known := make([]byte, pageSize), map[uint64][2]uint64{} // by heap: each Worker has its own
 	for _, p := range pages {
 		if len(s.found) >= maxAwaits || procmem.Now() > s.deadline {
 			s.cut = true
 			return
 		}
-		b := buffer[:p.End-p.Start]
-		if s.live.Read(p.Start, b) != len(b) {
+		b := buffer[:p.objects.End-p.objects.Start]
+		if s.heap.live.Read(p.objects.Start, b) != len(b) {
 			s.lost++
 			continue
 		}
 		s.size += len(b)
 		s.free, s.empty = known[p.heap][0], known[p.heap][1]
-		s.page(b, p.Start)
+		s.page(b, p.objects.Start)
 		known[p.heap] = [2]uint64{s.free, s.empty}
 	}
 }
@@ -256,7 +258,7 @@ func (s *heapScan) page(b []byte, at uint64) {
 		if flags<<32 == 0 && flags>>32 < maxPromiseFlags && flags>>32&promiseStatus == 0 && isObject(reactions) &&
 			(elements == s.empty || s.empty == 0 && elements != reactions) && s.kindOf(w) == promiseMap {
 			s.found = append(s.found, at+uint64(i)+heapObjectTag)
-			if a, is := s.ofType(elements, s.build.types.fixedArray); is && s.field(a, 8) == 0 {
+			if a, is := s.heap.ofType(elements, s.heap.build.types.fixedArray); is && s.heap.field(a, 8) == 0 {
 				s.empty = elements
 			}
 		}

@@ -147,8 +147,8 @@ func TestSliceOfALongStringIsReadAlone(t *testing.T) {
 	put(b, slice+stringData, pointer(parent))
 	put(b, slice+stringSecond, from<<32)
 	n := 0
-	r.live = countedReads{memory{fakeAt, b}, &n}
-	text, ok := r.text(pointer(slice))
+	r.heap.live = countedReads{memory{fakeAt, b}, &n}
+	text, ok := r.heap.text(pointer(slice))
 	if !ok || text != "name" || n > 1<<10 {
 		t.Errorf("%q, %v, after %d bytes; want \"name\" after few", text, ok, n)
 	}

@@ -31,7 +31,7 @@ const (
 )
 
 type promiseNode struct {
-	state
+	state     state
 	reactions uint64 // 0 means none
 	awaits    []uint64
 	leads     []uint64 // to promises
@@ -46,9 +46,10 @@ const (
 )
 
 type promises struct {
-	*functions
-	nodes map[uint64]*promiseNode
-	left  int // reactions that may be read
+	heap      *heap
+	functions *functions
+	nodes     map[uint64]*promiseNode
+	left      int // reactions that may be read
 }
 
 func (p *promises) node(w uint64) *promiseNode {
@@ -74,9 +75,9 @@ func (p *promises) node(w uint64) *promiseNode {
 
 // stateOf also returns the reactions of a pending promise, or 0.
 func (p *promises) stateOf(w uint64) (s state, reactions uint64) {
-	_, is := p.ofType(w, p.build.types.promise)
-	flags, isSmi := smiValue(p.field(w, promiseFlags))
-	reactions = p.field(w, promiseReactions)
+	_, is := p.heap.ofType(w, p.heap.build.types.promise)
+	flags, isSmi := smiValue(p.heap.field(w, promiseFlags))
+	reactions = p.heap.field(w, promiseReactions)
 	switch {
 	case is && isSmi && flags&promiseStatus != 0:
 		return settled, 0
@@ -89,16 +90,17 @@ func (p *promises) stateOf(w uint64) (s state, reactions uint64) {
 // reaction adds what a reaction leads to. Since V8 13 a reaction begins with the embedder's data.
 func (p *promises) reaction(w uint64, n *promiseNode) (next uint64, ok bool) {
 	var b [40]byte
-	if _, is := p.ofType(w, p.build.types.reaction); !is || p.live.Read(w-heapObjectTag+8, b[:]) < len(b)-8 {
+	if _, is := p.heap.ofType(w, p.heap.build.types.reaction); !is ||
+		p.heap.live.Read(w-heapObjectTag+8, b[:]) < len(b)-8 {
 		return 0, false
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
 	first := 0
-	if _, is := p.ofType(word(0), p.build.types.reaction); !is && word(0) != 0 {
+	if _, is := p.heap.ofType(word(0), p.heap.build.types.reaction); !is && word(0) != 0 {
 		first = 1
 	}
 	derived := word(first + 3)
-	if called, is := p.isFunction(word(first + 2)); is {
+	if called, is := p.heap.isFunction(word(first + 2)); is {
 		await, to := p.calledBy(called)
 		if derived = cmp.Or(to, derived); await != 0 {
 			n.awaits, derived = append(n.awaits, await), 0
@@ -113,16 +115,16 @@ func (p *promises) reaction(w uint64, n *promiseNode) (next uint64, ok bool) {
 // calledBy returns the suspended function that a builtin continues, or the promise that it resolves. A function with a
 // script is the program's.
 func (p *promises) calledBy(function uint64) (await, to uint64) {
-	t := &p.build.types
-	context, typ := p.object(p.field(function, p.build.jsContext))
-	n, ok := smiValue(p.field(context, contextLength))
-	shared, isShared := p.ofType(p.field(function, p.build.jsShared), t.sfi)
-	if _, hasScript := p.ofType(p.field(shared, p.build.sfiScript), t.script); hasScript || !isShared ||
+	t := &p.heap.build.types
+	context, typ := p.heap.object(p.heap.field(function, p.heap.build.jsContext))
+	n, ok := smiValue(p.heap.field(context, contextLength))
+	shared, isShared := p.heap.ofType(p.heap.field(function, p.heap.build.jsShared), t.sfi)
+	if _, hasScript := p.heap.ofType(p.heap.field(shared, p.heap.build.sfiScript), t.script); hasScript || !isShared ||
 		typ < t.awaitContext || typ > t.lastContext || !ok || n < awaitWords || n > maxContextWords {
 		return 0, 0
 	}
-	second, typ2 := p.object(p.field(context, contextExtension))
-	switch third, _ := p.ofType(p.field(context, contextThird), t.capability); {
+	second, typ2 := p.heap.object(p.heap.field(context, contextExtension))
+	switch third, _ := p.heap.ofType(p.heap.field(context, contextThird), t.capability); {
 	case typ != t.awaitContext && typ2 == t.promise:
 		return 0, second
 	case typ != t.awaitContext && n > awaitWords:
@@ -135,9 +137,9 @@ func (p *promises) calledBy(function uint64) (await, to uint64) {
 
 // promiseOf returns a promise, or that of a capability; it returns 0 if it is none of V8's.
 func (p *promises) promiseOf(w uint64) uint64 {
-	if c, is := p.ofType(w, p.build.types.capability); is {
-		w = p.field(c, capabilityTo)
+	if c, is := p.heap.ofType(w, p.heap.build.types.capability); is {
+		w = p.heap.field(c, capabilityTo)
 	}
-	promise, _ := p.ofType(w, p.build.types.promise)
+	promise, _ := p.heap.ofType(w, p.heap.build.types.promise)
 	return promise
 }

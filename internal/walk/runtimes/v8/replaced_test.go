@@ -52,20 +52,20 @@ func fakeFunctions(r *Runtime, b []byte) {
 	fakeString(b, stringB, "b")
 	fakeString(b, stringFile, "a.js")
 	put(b, scriptA, pointer(mapOfScript))
-	put(b, scriptA+int(r.build.scriptID), 3<<32)
-	put(b, scriptA+int(r.build.scriptName), pointer(stringFile))
+	put(b, scriptA+int(r.heap.build.scriptID), 3<<32)
+	put(b, scriptA+int(r.heap.build.scriptName), pointer(stringFile))
 	put(b, bytecodesA, pointer(mapOfBytecodes))
 	put(b, bytecodesB, pointer(mapOfBytecodes))
 	put(b, closureA, pointer(mapOfFunction))
-	put(b, closureA+int(r.build.jsShared), pointer(sfiA))
+	put(b, closureA+int(r.heap.build.jsShared), pointer(sfiA))
 }
 
 func fakeInfo(r *Runtime, b []byte, at int, literal uint64, name, bytecodes int) {
 	put(b, at, pointer(mapOfSFI))
-	put(b, at+int(r.build.sfiFlags), literal<<32)
-	put(b, at+int(r.build.sfiName), pointer(name))
-	put(b, at+int(r.build.sfiScript), pointer(scriptA))
-	put(b, at+int(r.build.sfiData), pointer(bytecodes))
+	put(b, at+int(r.heap.build.sfiFlags), literal<<32)
+	put(b, at+int(r.heap.build.sfiName), pointer(name))
+	put(b, at+int(r.heap.build.sfiScript), pointer(scriptA))
+	put(b, at+int(r.heap.build.sfiData), pointer(bytecodes))
 }
 
 func fakeString(b []byte, at int, text string) {
@@ -79,10 +79,10 @@ func fakeBaseline(r *Runtime, b []byte, bytecodes int) (start uint64) {
 	start = compilation(r, b, stream, codeAt, bytecodes, 0)
 	fakeFunctions(r, b)
 	put(b, codeAt, pointer(mapOfCode))
-	binary.LittleEndian.PutUint32(b[codeAt+int(r.build.codeSize):], 0x100)
-	for kind, name := range r.build.kinds {
+	binary.LittleEndian.PutUint32(b[codeAt+int(r.heap.build.codeSize):], 0x100)
+	for kind, name := range r.heap.build.kinds {
 		if name == kindBaseline {
-			b[codeAt+int(r.build.codeFlags)] = byte(kind)
+			b[codeAt+int(r.heap.build.codeFlags)] = byte(kind)
 		}
 	}
 	return start
@@ -98,15 +98,15 @@ func TestFunctionReplacedDuringItsReadingHasNoName(t *testing.T) {
 			fakeInfo(r, later, sfiA, 7, stringB, bytecodesB)
 			fakeString(later, stringA, "c")
 			reads := after
-			r.live, r.copiedAt = replacing{memory{fakeAt, b}, &reads, later}, 0
-			f := r.functionOf(pointer(sfiA))
+			r.heap.live, r.functions.copiedAt = replacing{memory{fakeAt, b}, &reads, later}, 0
+			f := r.functions.functionOf(pointer(sfiA))
 			if f != nil {
 				want := function{literal: 5, naming: naming{name: "a"}, bytecodes: pointer(bytecodesA)}
 				if f.literal == 7 {
 					want = function{literal: 7, naming: naming{name: "b"}, bytecodes: pointer(bytecodesB)}
 				}
-				if f.literal != want.literal || f.name != want.name || f.bytecodes != want.bytecodes {
-					t.Errorf("V8 %v, replaced at read %d: function %d is %s with bytecodes at %#x", v, after, f.literal, f.name,
+				if f.literal != want.literal || f.naming.name != want.naming.name || f.bytecodes != want.bytecodes {
+					t.Errorf("V8 %v, replaced at read %d: function %d is %s with bytecodes at %#x", v, after, f.literal, f.naming.name,
 						f.bytecodes)
 				}
 			}
@@ -125,10 +125,10 @@ func TestFunctionReplacedWhileItsNameIsReadAgainKeepsItsName(t *testing.T) {
 		later := append([]byte(nil), b...)
 		fakeInfo(r, later, sfiA, 7, stringB, bytecodesB)
 		fakeString(later, stringA, "c")
-		r.live, r.copiedAt = memory{fakeAt, b}, 0
-		f := r.functionOf(pointer(sfiA))
+		r.heap.live, r.functions.copiedAt = memory{fakeAt, b}, 0
+		f := r.functions.functionOf(pointer(sfiA))
 		reads := after
-		r.live = replacing{memory{fakeAt, b}, &reads, later}
+		r.heap.live = replacing{memory{fakeAt, b}, &reads, later}
 		if got := r.frame(f, atEntry, true, "").Function; got != "a" {
 			t.Errorf("replaced at read %d: the function is %q, want a", after, got)
 		}
@@ -144,15 +144,15 @@ func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *test
 		b := make([]byte, 0x2000)
 		r := fakeRuntime(version{14, 6}, b)
 		start := fakeBaseline(r, b, bytecodesA)
-		r.copiedAt = 0
-		if f := r.functionOf(pointer(sfiB)); f == nil || f.name != "b" {
+		r.functions.copiedAt = 0
+		if f := r.functions.functionOf(pointer(sfiB)); f == nil || f.naming.name != "b" {
 			t.Fatalf("function b is read as %+v", f)
 		}
 		words := make([]byte, 0x200)
 		put(words, fp-stack+8, 1)
 		put(words, fp-stack-fpContext, pointer(closureA))
-		put(words, fp-stack+int(r.build.fpFunction), pointer(closureA))
-		put(words, fp-stack+int(r.build.fpBytecodes), pointer(bytecodesA))
+		put(words, fp-stack+int(r.heap.build.fpFunction), pointer(closureA))
+		put(words, fp-stack+int(r.heap.build.fpBytecodes), pointer(bytecodesA))
 		regs := &frames.Regs{Arch: frames.X86_64}
 		regs.Set(frames.X86RDI, pointer(closureA))
 		frame, cfa := &frames.Frame{PC: start + 8, FP: fp, SP: stack}, uint64(fp+16)
@@ -160,14 +160,14 @@ func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *test
 			cfa = stack + 8
 		}
 		name := func() string {
-			r.live = memory{fakeAt, b}
+			r.heap.live = memory{fakeAt, b}
 			r.Begin(&managed.Sample{Regs: regs, Mem: &frames.Snapshot{Stack: frames.Region{Addr: stack, Bytes: words},
-				StackEnd: stack + uint64(len(words))}, At: procmem.Now(), Live: r.live})
+				StackEnd: stack + uint64(len(words))}, At: procmem.Now(), Live: r.heap.live})
 			refs, _ := r.appendCompiled(frame, cfa, nil)
 			if len(refs) != 1 {
 				t.Fatalf("the frame has %+v; want baseline code", refs)
 			}
-			out, _ := r.Symbolize(refs[0], r.live, nil)
+			out, _ := r.Symbolize(refs[0], r.heap.live, nil)
 			if len(out) == 0 {
 				return ""
 			}
@@ -189,13 +189,13 @@ func TestJavaScriptsFrameInCodeThatIsLaterARegularExpressionsIsMoved(t *testing.
 	b := make([]byte, 0x2000)
 	r := fakeRuntime(version{14, 6}, b)
 	start := fakeBaseline(r, b, bytecodesA)
-	b[0x400+int(r.build.codeFlags)] = byte(slices.Index(r.build.kinds[:], kindRegExp))
+	b[0x400+int(r.heap.build.codeFlags)] = byte(slices.Index(r.heap.build.kinds[:], kindRegExp))
 	words := make([]byte, 0x200)
 	refOf := func(context, closure, sp, cfa uint64, at int64) managed.Ref {
 		put(words, fp-stack-fpContext, context)
-		put(words, fp-stack+int(r.build.fpFunction), closure)
+		put(words, fp-stack+int(r.heap.build.fpFunction), closure)
 		r.Begin(&managed.Sample{Mem: &frames.Snapshot{Stack: frames.Region{Addr: stack, Bytes: words},
-			StackEnd: stack + uint64(len(words))}, At: at, Live: r.live})
+			StackEnd: stack + uint64(len(words))}, At: at, Live: r.heap.live})
 		m := &frames.Module{Generated: true, Start: fakeAt}
 		refs, _ := r.appendCompiled(&frames.Frame{PC: start + 8, FP: fp, SP: sp, Module: m}, cfa, nil)
 		if len(refs) != 1 {
@@ -219,8 +219,8 @@ func TestJavaScriptsFrameInCodeThatIsLaterARegularExpressionsIsMoved(t *testing.
 		r.Forget()
 		at := procmem.Now()
 		if !c.later {
-			r.copiedAt = 0
-			r.codeAt(start + 8)
+			r.functions.copiedAt = 0
+			r.codes.codeAt(start + 8)
 			at = procmem.Now() + 1
 		}
 		if got := refOf(c.context, c.closure, c.sp, c.cfa, at).Kind; got != c.want {
@@ -234,25 +234,25 @@ func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) 
 	b := make([]byte, 0x2000)
 	r = fakeRuntime(version{14, 6}, b)
 	start := fakeBaseline(r, b, bytecodesA)
-	known := *r.build
+	known := *r.heap.build
 	known.sizes = sizes
 	const stack, fp = 0x900000, 0x900100
 	words := make([]byte, 0x200)
 	put(words, fp-stack+8, 1)
 	put(words, fp-stack-fpContext, pointer(closureA))
-	put(words, fp-stack+int(r.build.fpFunction), pointer(closureA))
-	put(words, fp-stack+int(r.build.fpBytecodes), pointer(bytecodesA))
-	r.build, r.live = &known, memory{fakeAt, b}
+	put(words, fp-stack+int(r.heap.build.fpFunction), pointer(closureA))
+	put(words, fp-stack+int(r.heap.build.fpBytecodes), pointer(bytecodesA))
+	r.heap.build, r.heap.live = &known, memory{fakeAt, b}
 	r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: &frames.Snapshot{
 		Stack: frames.Region{Addr: stack, Bytes: words}, StackEnd: stack + uint64(len(words))}, At: procmem.Now(),
-		Live: r.live})
+		Live: r.heap.live})
 	refs, _ := r.appendCompiled(&frames.Frame{PC: start + 8, FP: fp, SP: stack, AfterCall: true}, fp+16, nil)
 	if len(refs) != 1 {
 		t.Fatalf("the frame has %+v, want one function", refs)
 	}
-	f := r.byInfo[pointer(sfiA)]
+	f := r.functions.byInfo[pointer(sfiA)]
 	f.script = &script{id: 3, name: "a.js", ends: []int32{9, 19, 29, 39}}
-	f.begin, f.start = 11, 2
+	f.naming.begin, f.naming.start = 11, 2
 	f.positions = []byte{(0 + 1) << 2, 2 * 2 * (21 + 1)} // bytecode 0: offset 21, in line 3
 	return r, refs[0]
 }
@@ -267,7 +267,7 @@ func TestCallerInBaselineCodeWithoutItsTablesHasNoName(t *testing.T) {
 // Only the function is known without the table of bytecode sizes.
 func TestCallerInBaselineCodeWithoutBytecodeSizesHasNoLine(t *testing.T) {
 	r, ref := callerInBaseline(t, nil)
-	out, _ := r.Symbolize(ref, r.live, nil)
+	out, _ := r.Symbolize(ref, r.heap.live, nil)
 	if len(out) != 1 || out[0].Function != "a" || out[0].StartLine != 2 || out[0].Line != 0 {
 		t.Errorf("the frame is %+v, want function a, from line 2, without a line", out)
 	}
@@ -287,20 +287,20 @@ func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 	compile := func(number uint64) uint64 {
 		start := compilation(r, b, stream, codeAt, deopt, number)
 		put(b, deopt, fakeAt+heapObjectTag)
-		put(b, deopt+16+8*r.build.shared, fakeAt+info+heapObjectTag)
-		binary.LittleEndian.PutUint32(b[codeAt+int(r.build.codeSize):], 0x100)
+		put(b, deopt+16+8*r.heap.build.shared, fakeAt+info+heapObjectTag)
+		binary.LittleEndian.PutUint32(b[codeAt+int(r.heap.build.codeSize):], 0x100)
 		return start
 	}
 	symbolize := func(ref managed.Ref) managed.Certainty {
-		_, truth := r.Symbolize(ref, r.live, nil)
+		_, truth := r.Symbolize(ref, r.heap.live, nil)
 		return truth
 	}
 
 	start := compile(7)
-	if c := r.codeAt(start + 8); c == nil || c.function == nil {
+	if c := r.codes.codeAt(start + 8); c == nil || c.function == nil {
 		t.Fatalf("the code is read as %+v, want code of a function", c)
 	}
-	r.copiedAt = procmem.Now()
+	r.functions.copiedAt = procmem.Now()
 	refs, ok := r.appendCompiled(&frames.Frame{PC: start + 8}, 0, nil)
 	if !ok || len(refs) != 1 || refs[0].Kind != refOptimized {
 		t.Fatalf("the frame has %+v, %v; want optimized code", refs, ok)
@@ -309,7 +309,7 @@ func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 		t.Errorf("unchanged code: truth %v, want %v", truth, managed.Checked)
 	}
 	compile(8)
-	r.byStart = r.byStart[:0]
+	r.codes.byStart = r.codes.byStart[:0]
 	if truth := symbolize(refs[0]); truth != managed.Freed {
 		t.Errorf("code of a later compilation: truth %v, want %v", truth, managed.Freed)
 	}
@@ -323,29 +323,29 @@ func TestFunctionWhoseScriptWasUnreadableIsReadAgain(t *testing.T) {
 	fakeFunctions(r, b)
 	start := compilation(r, b, 0x1000, codeAt, deopt, 7)
 	put(b, codeAt, pointer(mapOfCode))
-	binary.LittleEndian.PutUint32(b[codeAt+int(r.build.codeSize):], 0x100)
+	binary.LittleEndian.PutUint32(b[codeAt+int(r.heap.build.codeSize):], 0x100)
 	put(b, deopt, pointer(0))
-	put(b, deopt+16+8*r.build.shared, pointer(sfiA))
+	put(b, deopt+16+8*r.heap.build.shared, pointer(sfiA))
 
 	put(b, scriptA, 0)
-	if f := r.functionOf(pointer(sfiB)); f != nil {
-		t.Errorf("without its script: function %q of %+v, want none", f.name, f.script)
+	if f := r.functions.functionOf(pointer(sfiB)); f != nil {
+		t.Errorf("without its script: function %q of %+v, want none", f.naming.name, f.script)
 	}
-	put(b, sfiB+int(r.build.sfiData), 0)
-	if f := r.functionOf(pointer(sfiB)); f == nil || r.isProven(f) {
+	put(b, sfiB+int(r.heap.build.sfiData), 0)
+	if f := r.functions.functionOf(pointer(sfiB)); f == nil || r.functions.isProven(f) {
 		t.Errorf("function %+v, whose script is unknown, is proven", f)
 	}
-	put(b, sfiB+int(r.build.sfiData), pointer(bytecodesB))
-	if c := r.codeAt(start + 8); c == nil || c.function != nil {
+	put(b, sfiB+int(r.heap.build.sfiData), pointer(bytecodesB))
+	if c := r.codes.codeAt(start + 8); c == nil || c.function != nil {
 		t.Errorf("without the script: code %+v, want one without function", c)
 	}
 	put(b, scriptA, pointer(mapOfScript))
-	r.copiedAt = procmem.Now() // the next walk's
-	if f := r.functionOf(pointer(sfiB)); f == nil || f.script == nil || f.script.name != "a.js" {
+	r.functions.copiedAt = procmem.Now() // the next walk's
+	if f := r.functions.functionOf(pointer(sfiB)); f == nil || f.script == nil || f.script.name != "a.js" {
 		t.Errorf("function %+v, want one of a.js", f)
 	}
-	c := r.codeAt(start + 8)
-	if c == nil || c.function == nil || c.function.script == nil || c.function.name != "a" {
+	c := r.codes.codeAt(start + 8)
+	if c == nil || c.function == nil || c.function.script == nil || c.function.naming.name != "a" {
 		t.Errorf("code %+v, want a's", c)
 	}
 }
@@ -353,18 +353,18 @@ func TestFunctionWhoseScriptWasUnreadableIsReadAgain(t *testing.T) {
 func TestScriptWhoseNameWasUnreadableIsReadAgain(t *testing.T) {
 	for what, at := range map[string]func(r *Runtime) int{
 		"the name":                func(*Runtime) int { return stringFile },
-		"the script's later part": func(r *Runtime) int { return scriptA + int(r.build.scriptName) },
+		"the script's later part": func(r *Runtime) int { return scriptA + int(r.heap.build.scriptName) },
 	} {
 		b := make([]byte, 0x2000)
 		r := fakeRuntime(version{14, 6}, b)
 		fakeFunctions(r, b)
 		word := binary.LittleEndian.Uint64(b[at(r):])
 		put(b, at(r), 0)
-		if f := r.functionOf(pointer(sfiB)); f != nil {
-			t.Errorf("without %s: function %q of %q, want none", what, f.name, f.script.name)
+		if f := r.functions.functionOf(pointer(sfiB)); f != nil {
+			t.Errorf("without %s: function %q of %q, want none", what, f.naming.name, f.script.name)
 		}
 		put(b, at(r), word)
-		if f := r.functionOf(pointer(sfiB)); f == nil || f.script == nil || f.script.name != "a.js" {
+		if f := r.functions.functionOf(pointer(sfiB)); f == nil || f.script == nil || f.script.name != "a.js" {
 			t.Errorf("%s was unreadable: function %+v, want one of a.js", what, f)
 		}
 	}
@@ -380,7 +380,7 @@ func TestFunctionWithATwoByteNameHasIt(t *testing.T) {
 	fakeString(b, stringB, "\x36\x04")
 	put(b, stringB, pointer(mapOfWide))
 	b[stringB+stringLength] = 1
-	if f := r.functionOf(pointer(sfiB)); f == nil || f.name != "ж" {
+	if f := r.functions.functionOf(pointer(sfiB)); f == nil || f.naming.name != "ж" {
 		t.Errorf("function %+v, want ж", f)
 	}
 }
@@ -402,16 +402,16 @@ func TestInlinedCallThatWasNotReadIsMovedAndReadAgain(t *testing.T) {
 
 	start := compilation(r, b, 0x1000, codeAt, 0x600, 7)
 	put(b, codeAt, pointer(mapOfCode))
-	put(b, codeAt+int(r.build.codePositions), pointer(positions))
-	binary.LittleEndian.PutUint32(b[codeAt+int(r.build.codeSize):], 0x100)
+	put(b, codeAt+int(r.heap.build.codePositions), pointer(positions))
+	binary.LittleEndian.PutUint32(b[codeAt+int(r.heap.build.codeSize):], 0x100)
 	put(b, 0x600, pointer(0))
 	data := func(i int) int { return 0x600 + 16 + 8*i }
-	put(b, data(r.build.shared), pointer(sfiA))
-	put(b, data(r.build.literals), pointer(literals))
-	put(b, data(r.build.inlining), pointer(inlining))
+	put(b, data(r.heap.build.shared), pointer(sfiA))
+	put(b, data(r.heap.build.literals), pointer(literals))
+	put(b, data(r.heap.build.inlining), pointer(inlining))
 
 	names := func() (names []string) {
-		c := r.codeAt(start + 8)
+		c := r.codes.codeAt(start + 8)
 		if c == nil || c.function == nil {
 			t.Fatalf("the code is read as %+v, want code of a function", c)
 		}
@@ -429,7 +429,7 @@ func TestInlinedCallThatWasNotReadIsMovedAndReadAgain(t *testing.T) {
 		t.Errorf("calls %q, want b in a", got)
 	}
 	put(b, inlining+8, 0)
-	r.byStart = r.byStart[:0]
+	r.codes.byStart = r.codes.byStart[:0]
 	if got := names(); !slices.Equal(got, []string{languages.MovedFunction, "a"}) {
 		t.Errorf("without the table of calls: %q, want a moved one in a", got)
 	}
@@ -442,16 +442,16 @@ func compilation(r *Runtime, b []byte, stream, code, deopt int, number uint64) u
 	binary.LittleEndian.PutUint16(b[instanceType:], fakeMap)
 	put(0x20, fakeAt+heapObjectTag)
 	binary.LittleEndian.PutUint16(b[0x20+instanceType:], fakeStream)
-	start := fakeAt + uint64(stream) + r.build.headerSize
+	start := fakeAt + uint64(stream) + r.heap.build.headerSize
 	put(stream, fakeAt+0x20+heapObjectTag)
 	put(stream+8, fakeAt+uint64(code)+heapObjectTag)
-	put(code+int(r.build.codeStart), start)
-	put(code+int(r.build.codeDeopt), fakeAt+uint64(deopt)+heapObjectTag)
-	for kind, name := range r.build.kinds {
+	put(code+int(r.heap.build.codeStart), start)
+	put(code+int(r.heap.build.codeDeopt), fakeAt+uint64(deopt)+heapObjectTag)
+	for kind, name := range r.heap.build.kinds {
 		if name == "turbofan" {
-			b[code+int(r.build.codeFlags)] = byte(kind)
+			b[code+int(r.heap.build.codeFlags)] = byte(kind)
 		}
 	}
-	put(deopt+16+8*(r.build.shared-optimizedID), number<<32)
+	put(deopt+16+8*(r.heap.build.shared-optimizedID), number<<32)
 	return start
 }

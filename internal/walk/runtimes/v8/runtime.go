@@ -15,7 +15,9 @@ import (
 // Runtime is V8 in a process. It implements [managed.FrameSource].
 type Runtime struct {
 	managed.Base
-	codes
+	heap         heap
+	functions    functions
+	codes        codes
 	module       *frames.Module
 	sample       *managed.Sample
 	handlerFrame uint64 // fp of the interpreter frame with the innermost handler, or 0
@@ -56,17 +58,18 @@ var sharedFile = regexp.MustCompile(`\.so\.`)
 func newRuntime(h managed.Host, m *frames.Module, d *v8Build) *Runtime {
 	r := &Runtime{module: m}
 	r.heap = heap{build: d, host: h, live: running{h}, maps: map[uint64]uint16{}}
-	r.places.heap = &r.heap
+	r.functions.heap, r.codes.heap, r.codes.places.heap = &r.heap, &r.heap, &r.heap
+	r.codes.functions = &r.functions
 	r.Forget()
 	return r
 }
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string {
-	if r.build.node != "" {
-		return "Node " + r.build.node
+	if r.heap.build.node != "" {
+		return "Node " + r.heap.build.node
 	}
-	return "V8 " + r.build.full
+	return "V8 " + r.heap.build.full
 }
 
 // Attach implements [managed.Runtime].
@@ -75,26 +78,26 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	if m == nil {
 		return false
 	}
-	r.host, r.module, r.emptyRanges = h, m, nil
+	r.heap.host, r.module, r.codes.emptyRanges = h, m, nil
 	r.addRules(h)
 	return true
 }
 
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
-	r.forget()
-	r.byStart, r.emptyRanges, r.instructionStreamMap = nil, nil, 0
-	clear(r.maps)
-	r.places.forget()
+	r.functions.forget()
+	r.codes.byStart, r.codes.emptyRanges, r.heap.instructionStreamMap = nil, nil, 0
+	clear(r.heap.maps)
+	r.codes.places.forget()
 }
 
 // Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
-	r.sample, r.copiedAt, r.live, r.handlerFrame = s, s.At, s.Live, 0
+	r.sample, r.functions.copiedAt, r.heap.live, r.handlerFrame = s, s.At, s.Live, 0
 	r.evictIdle(s.At)
-	r.dropEmptyRanges()
-	if r.kept > maxKept {
-		r.forget()
+	r.codes.dropEmptyRanges()
+	if r.functions.kept > maxKept {
+		r.functions.forget()
 	}
 }
 
@@ -124,7 +127,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 
 // inBuiltins reports whether a frame is in the builtins, or in V8's copy of them.
 func (r *Runtime) inBuiltins(f *frames.Frame) bool {
-	return f.Module.Name == r.module.Name && r.build.code.Has(r.inFile(f.LookupPC(r.host.Arch()), f.Module))
+	return f.Module.Name == r.module.Name && r.heap.build.code.Has(r.inFile(f.LookupPC(r.heap.host.Arch()), f.Module))
 }
 
 // inFile converts an address in V8's file, which may be mapped elsewhere, to the described mapping.
@@ -135,7 +138,7 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 // runsBytecode reports whether a frame is in a builtin that only enters bytecode.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	pc := r.inFile(f.PC, f.Module) // maybe the first instruction
-	return slices.ContainsFunc(r.build.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
+	return slices.ContainsFunc(r.heap.build.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
 }
 
 const (
@@ -144,7 +147,7 @@ const (
 )
 
 func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64) {
-	inPrologueOrEpilogue := !f.AfterCall && f.FP+uint64(r.build.fpFunction) < f.SP
+	inPrologueOrEpilogue := !f.AfterCall && f.FP+uint64(r.heap.build.fpFunction) < f.SP
 	if f.FP == 0 || cfa != f.FP+16 || inPrologueOrEpilogue {
 		return 0, 0
 	}
@@ -153,7 +156,7 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64)
 	if !ok || !isObject(context) {
 		return 0, 0
 	}
-	closure, ok = mem.Word(f.FP + uint64(r.build.fpFunction))
+	closure, ok = mem.Word(f.FP + uint64(r.heap.build.fpFunction))
 	if !ok || !isObject(closure) {
 		return 0, 0
 	}
@@ -171,24 +174,24 @@ func (r *Runtime) isTypedFrame(f *frames.Frame, cfa frames.Addr) bool {
 // codeOf returns a frame's code, a typed frame's in its mapping, or nil.
 func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 	if !r.isTypedFrame(f, cfa) {
-		return r.codeAt(pc)
+		return r.codes.codeAt(pc)
 	}
-	c, missed := r.codeAbove(f.Module.Start, pc)
+	c, missed := r.codes.codeAbove(f.Module.Start, pc)
 	if c == nil {
-		r.keepEmptyRange(missed)
+		r.codes.keepEmptyRange(missed)
 	}
 	return c
 }
 
 // isIncomplete reports whether the frame is being made: words below the stack pointer are stale.
 func (r *Runtime) isIncomplete(f *frames.Frame) bool {
-	return !f.AfterCall && f.FP+uint64(r.build.fpOffset) < f.SP
+	return !f.AfterCall && f.FP+uint64(r.heap.build.fpOffset) < f.SP
 }
 
 // refByClosure returns an incomplete frame's function by its closure: valid only while the thread is unchanged.
 func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
-	if r.live.Unchanged() {
-		if fn := r.functionOfClosure(closure); fn != nil {
+	if r.heap.live.Unchanged() {
+		if fn := r.functions.functionOfClosure(closure); fn != nil {
 			return managed.Ref{Object: fn.sfi, Cookie: fn.cookie, Kind: kind}
 		}
 	}
@@ -212,13 +215,13 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		}
 		return append(out, r.refByClosure(closure, refInterpreted)), true
 	}
-	bytecodes, ok1 := r.sample.Mem.Word(fp + uint64(r.build.fpBytecodes))
-	offset, ok2 := r.sample.Mem.Word(fp + uint64(r.build.fpOffset))
+	bytecodes, ok1 := r.sample.Mem.Word(fp + uint64(r.heap.build.fpBytecodes))
+	offset, ok2 := r.sample.Mem.Word(fp + uint64(r.heap.build.fpOffset))
 	at, ok3 := smiValue(offset)
 	if !ok1 || !ok2 || !ok3 || !isObject(bytecodes) {
 		return out, false
 	}
-	fn := r.functionAt(bytecodes, closure)
+	fn := r.functions.functionAt(bytecodes, closure)
 	switch {
 	case fn == nil && !r.runsBytecode(f) && fp != r.handlerFrame && (f.AfterCall || !r.inHandler(fp)):
 		return out, false
@@ -228,21 +231,21 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 	if !f.AfterCall || fp == r.handlerFrame {
 		at = r.currentOffset(bytecodes, at)
 	}
-	at -= int(r.build.bytesData) - heapObjectTag
+	at -= int(r.heap.build.bytesData) - heapObjectTag
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(max(at, 0)), Cookie: fn.cookie,
 		Kind: refInterpreted}), true
 }
 
 // inHandler reports whether the innermost frame is a handler of the interpreter frame at fp: a register has bytecodes.
 func (r *Runtime) inHandler(fp uint64) bool {
-	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.build.fpBytecodes))
+	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.heap.build.fpBytecodes))
 	if !ok || !isObject(bytecodes) || r.sample.Regs.Arch != frames.X86_64 {
 		return false
 	}
 	if b, ok := r.sample.Regs.Get(arrayRegister); !ok || b != bytecodes {
 		return false
 	}
-	if _, is := r.ofType(bytecodes, r.build.types.bytecodes); !is && r.byBytecodes[bytecodes] == nil {
+	if _, is := r.heap.ofType(bytecodes, r.heap.build.types.bytecodes); !is && r.functions.byBytecodes[bytecodes] == nil {
 		return false // a builtin's own frame
 	}
 	r.handlerFrame = fp
@@ -261,14 +264,14 @@ func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	}
 	b, ok1 := regs.Get(arrayRegister)
 	at, ok2 := regs.Get(offsetRegister)
-	if !ok1 || !ok2 || b != bytecodes || at < r.build.bytesData-heapObjectTag || at > maxBytecodes {
+	if !ok1 || !ok2 || b != bytecodes || at < r.heap.build.bytesData-heapObjectTag || at > maxBytecodes {
 		return stored
 	}
 	return int(at)
 }
 
 func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
-	pc := f.LookupPC(r.host.Arch())
+	pc := f.LookupPC(r.heap.host.Arch())
 	c := r.codeOf(f, cfa, pc)
 	switch {
 	case c == nil:
@@ -294,7 +297,7 @@ func (r *Runtime) isProvenOptimized(f *frames.Frame, cfa frames.Addr, c *code) b
 		return true
 	}
 	_, closure := r.frameOf(f, cfa)
-	return (c.since < r.copiedAt || r.isProven(c.function)) && r.hasClosureOf(c.function, closure)
+	return (c.since < r.functions.copiedAt || r.functions.isProven(c.function)) && r.hasClosureOf(c.function, closure)
 }
 
 // refOfRegExp names only a complete frame by code that may be later than the copy; a JSFunction is in frames of
@@ -302,7 +305,7 @@ func (r *Runtime) isProvenOptimized(f *frames.Frame, cfa frames.Addr, c *code) b
 func (r *Runtime) refOfRegExp(f *frames.Frame, cfa frames.Addr, c *code) managed.Ref {
 	_, closure := r.frameOf(f, cfa)
 	isOther := closure != 0 || f.FP == 0 || cfa != f.FP+16 || r.isIncomplete(f)
-	if isOther && !r.unmovedSince(c.since) && !r.live.Unchanged() {
+	if isOther && !r.unmovedSince(c.since) && !r.heap.live.Unchanged() {
 		return unprovenRef
 	}
 	return managed.Ref{Object: c.start, Kind: refRegExp}
@@ -310,15 +313,15 @@ func (r *Runtime) refOfRegExp(f *frames.Frame, cfa frames.Addr, c *code) managed
 
 // unmovedSince reports whether an object at its address since a time was there at the copy.
 func (r *Runtime) unmovedSince(since int64) bool {
-	return r.copiedAt == 0 || since < r.copiedAt && !r.places.recentlyCompacted()
+	return r.functions.copiedAt == 0 || since < r.functions.copiedAt && !r.codes.places.recentlyCompacted()
 }
 
 func (r *Runtime) hasClosureOf(fn *function, closure uint64) bool {
-	return r.live.Unchanged() || r.functionOfClosure(closure) == fn
+	return r.heap.live.Unchanged() || r.functions.functionOfClosure(closure) == fn
 }
 
 func (r *Runtime) isProvenFor(fn *function, closure uint64) bool {
-	return r.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
+	return r.functions.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
 }
 
 // appendBaseline appends the function of baseline code. The code now at the address is that of the copy if it has the
@@ -330,7 +333,7 @@ func (r *Runtime) appendBaseline(
 	fp, closure := r.frameOf(f, cfa)
 	switch {
 	case fp != 0 && !r.isIncomplete(f):
-		in, _ := r.sample.Mem.Word(fp + uint64(r.build.fpBytecodes))
+		in, _ := r.sample.Mem.Word(fp + uint64(r.heap.build.fpBytecodes))
 		if bytecodes == 0 {
 			bytecodes = in
 		}
@@ -340,17 +343,17 @@ func (r *Runtime) appendBaseline(
 	case fp == 0 && !f.AfterCall && r.sample.Regs.Arch == frames.X86_64:
 		closure, _ = r.sample.Regs.Get(frames.X86RDI)
 	}
-	fn := r.functionAt(bytecodes, closure)
+	fn := r.functions.functionAt(bytecodes, closure)
 	if fn == nil || !r.isProvenFor(fn, closure) || !same && !r.hasClosureOf(fn, closure) {
 		return append(out, unprovenRef), true
 	}
 	ref := managed.Ref{Object: fn.sfi, Cookie: fn.cookie, Kind: refBaseline}
-	at, ok := bytecodeAt(c.positions, r.bytecode(fn), r.build.sizes, place)
+	at, ok := bytecodeAt(c.positions, r.functions.bytecode(fn), r.heap.build.sizes, place)
 	switch {
 	case ok:
 		ref.Position = uint64(at)
 	case beforeFirstBytecode(c.positions, place):
-	case len(r.build.sizes) == 0:
+	case len(r.heap.build.sizes) == 0:
 		ref.Position = noPosition
 	default:
 		ref = unprovenRef
@@ -362,7 +365,7 @@ const regExp = "(regexp)"
 
 // Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	r.live = l
+	r.heap.live = l
 	kind := kindInterpreted
 	switch ref.Kind {
 	case refUnproven:
@@ -377,39 +380,39 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 		truth = managed.SameMemory
 	}
 	if ref.Kind == refOptimized {
-		c := r.codeAt(ref.Object + ref.Position)
+		c := r.codes.codeAt(ref.Object + ref.Position)
 		if c == nil || c.function == nil || c.start != ref.Object || c.cookie() != ref.Cookie {
 			return out, managed.Freed
 		}
 		return r.appendOptimized(c, int(ref.Position), out), truth
 	}
-	f := r.byInfo[ref.Object]
+	f := r.functions.byInfo[ref.Object]
 	if f == nil || f.cookie != ref.Cookie {
 		return out, managed.Freed
 	}
-	p, ok := positionAt(f.positions, r.build.atLeast(14, 0), int(ref.Position))
+	p, ok := positionAt(f.positions, r.heap.build.atLeast(14, 0), int(ref.Position))
 	return append(out, r.frame(f, p, ok && ref.Position != noPosition, kind)), truth
 }
 
 // frame has a line only if known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
-	if f.script != nil && f.begin < 0 && f.tries < maxTries {
-		r.refresh(f) // as the answer is kept
+	if f.script != nil && f.naming.begin < 0 && f.tries < maxTries {
+		r.functions.refresh(f) // as the answer is kept
 	}
-	m := managed.Frame{Function: f.name, StartLine: f.start, Type: kind}
+	m := managed.Frame{Function: f.naming.name, StartLine: f.naming.start, Type: kind}
 	if f.script == nil {
 		return m
 	}
-	if f.start == 0 {
-		f.start = r.line(f.script, f.scriptAt, f.begin)
+	if f.naming.start == 0 {
+		f.naming.start = r.functions.line(f.script, f.scriptAt, f.naming.begin)
 	}
-	m.File, m.StartLine = f.script.name, f.start
+	m.File, m.StartLine = f.script.name, f.naming.start
 	switch {
 	case !known:
 	case p == atEntry:
-		m.Line = f.start
+		m.Line = f.naming.start
 	default:
-		m.Line = r.line(f.script, f.scriptAt, p.offset())
+		m.Line = r.functions.line(f.script, f.scriptAt, p.offset())
 	}
 	return m
 }
@@ -417,7 +420,7 @@ func (r *Runtime) frame(f *function, p position, known bool, kind string) manage
 const maxInlineDepth = 64
 
 func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []managed.Frame {
-	p, ok := positionAt(c.positions, r.build.atLeast(14, 0), place)
+	p, ok := positionAt(c.positions, r.heap.build.atLeast(14, 0), place)
 	if c.exits > 0 && place >= c.exits {
 		ok = false
 	}
@@ -450,10 +453,10 @@ func (r *Runtime) evictIdle(at int64) {
 	if !due {
 		return
 	}
-	for w, f := range r.byInfo {
+	for w, f := range r.functions.byInfo {
 		if f.checked < before {
-			r.drop(w)
+			r.functions.drop(w)
 		}
 	}
-	r.byStart = slices.DeleteFunc(r.byStart, func(c *code) bool { return c.checked < before })
+	r.codes.byStart = slices.DeleteFunc(r.codes.byStart, func(c *code) bool { return c.checked < before })
 }

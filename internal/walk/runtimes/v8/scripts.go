@@ -38,11 +38,11 @@ const unnamed = "<anonymous>"
 const scriptLine = 24 // first line, after the name
 
 func (r *functions) scriptOf(w uint64) *script {
-	object, ok := r.ofType(w, r.build.types.script)
+	object, ok := r.heap.ofType(w, r.heap.build.types.script)
 	if !ok {
 		return nil
 	}
-	id, ok := smiValue(r.field(object, r.build.scriptID))
+	id, ok := smiValue(r.heap.field(object, r.heap.build.scriptID))
 	if !ok {
 		return nil
 	}
@@ -50,19 +50,19 @@ func (r *functions) scriptOf(w uint64) *script {
 		return s
 	}
 	s := &script{id: id, name: unnamed}
-	for _, at := range []uint64{r.build.scriptName, r.build.scriptURL} {
-		w := r.field(object, at)
-		name, ok := r.text(w)
-		_, typ := r.object(w)
-		if r.field(object, at) != w || !ok && typ == noType { // the collector has moved the name or the script
+	for _, at := range []uint64{r.heap.build.scriptName, r.heap.build.scriptURL} {
+		w := r.heap.field(object, at)
+		name, ok := r.heap.text(w)
+		_, typ := r.heap.object(w)
+		if r.heap.field(object, at) != w || !ok && typ == noType { // the collector has moved the name or the script
 			return nil
 		}
 		if ok && name != "" {
-			s.name, s.named = fileName(name), at == r.build.scriptName
+			s.name, s.named = fileName(name), at == r.heap.build.scriptName
 			break
 		}
 	}
-	if first, ok := smiValue(r.field(object, scriptLine)); ok && first > 0 {
+	if first, ok := smiValue(r.heap.field(object, scriptLine)); ok && first > 0 {
 		s.firstLine = first
 	}
 	cache.Put(&r.scripts, maxScripts, object, s)
@@ -100,11 +100,11 @@ func (r *functions) line(s *script, at uint64, offset int) int {
 }
 
 func (r *functions) lineEnds(at uint64) []int32 {
-	w := r.field(at, r.build.scriptEnds)
-	if _, ok := r.ofType(w, r.build.types.fixedArray); !ok {
+	w := r.heap.field(at, r.heap.build.scriptEnds)
+	if _, ok := r.heap.ofType(w, r.heap.build.types.fixedArray); !ok {
 		return nil
 	}
-	b := r.array(w, 8, maxLines)
+	b := r.heap.array(w, 8, maxLines)
 	ends := make([]int32, 0, len(b)/8)
 	last := -1
 	for ; len(b) >= 8; b = b[8:] {
@@ -114,7 +114,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 		}
 		ends, last = append(ends, int32(end)), end
 	}
-	if r.field(at, r.build.scriptEnds) != w { // moved
+	if r.heap.field(at, r.heap.build.scriptEnds) != w { // moved
 		return nil
 	}
 	return ends
@@ -122,7 +122,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 
 // sourceEnds is V8's String::CalculateLineEnds.
 func (r *functions) sourceEnds(at uint64) []int32 {
-	b, wide, ok := r.characters(r.field(at, r.build.scriptSource), 0, maxSource)
+	b, wide, ok := r.heap.characters(r.heap.field(at, r.heap.build.scriptSource), 0, maxSource)
 	if !ok {
 		return nil
 	}
@@ -164,8 +164,8 @@ var assignment = regexp.MustCompile(
 // assignedName is as FuncNameInferrer (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
 func (r *functions) assignedName(f *function) string {
 	const most = 160
-	n := min(most, f.begin)
-	b, wide, _ := r.characters(r.field(f.scriptAt, r.build.scriptSource), f.begin-n, n)
+	n := min(most, f.naming.begin)
+	b, wide, _ := r.heap.characters(r.heap.field(f.scriptAt, r.heap.build.scriptSource), f.naming.begin-n, n)
 	if wide {
 		for i, c := range wideUnits(b) {
 			b[i] = byte(c)
@@ -206,28 +206,29 @@ func (r *functions) listFunctions() {
 const listBatch = 32
 
 func (r *functions) listScript(at uint64, s *script) int {
-	if id, ok := smiValue(r.field(at, r.build.scriptID)); !ok || id != s.id {
+	if id, ok := smiValue(r.heap.field(at, r.heap.build.scriptID)); !ok || id != s.id {
 		return 1
 	}
-	all := r.array(r.field(at, r.build.scriptFunctions), 8, 1<<16)
+	all := r.heap.array(r.heap.field(at, r.heap.build.scriptFunctions), 8, 1<<16)
 	count := len(all) / 8
 	var data [listBatch][8]byte
 	for len(all) >= 8 {
-		r.parts = r.parts[:0]
+		r.heap.parts = r.heap.parts[:0]
 		var infos [listBatch]uint64
-		for len(all) >= 8 && len(r.parts) < listBatch {
+		for len(all) >= 8 && len(r.heap.parts) < listBatch {
 			w := binary.LittleEndian.Uint64(all) &^ (weakHeapObjectTag ^ heapObjectTag)
 			all = all[8:]
 			if isObject(w) {
-				i := len(r.parts)
+				i := len(r.heap.parts)
 				infos[i] = w
-				r.parts = append(r.parts, frames.Region{Addr: w - heapObjectTag + r.build.sfiData, Bytes: data[i][:]})
+				r.heap.parts = append(r.heap.parts, frames.Region{Addr: w - heapObjectTag + r.heap.build.sfiData,
+					Bytes: data[i][:]})
 			}
 		}
-		if !r.readParts(r.parts) {
+		if !r.heap.readParts(r.heap.parts) {
 			continue
 		}
-		for i := range r.parts {
+		for i := range r.heap.parts {
 			w := binary.LittleEndian.Uint64(data[i][:])
 			if !isObject(w) || r.byInfo[infos[i]] != nil && r.byInfo[infos[i]].data == w {
 				continue

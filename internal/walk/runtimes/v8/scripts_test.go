@@ -28,8 +28,8 @@ func TestLinesEndWhereV8EndsThem(t *testing.T) {
 	} {
 		script := m.take(0x80)
 		r := fakeRuntime(version{14, 6}, m.b)
-		put(m.b, script+int(r.build.scriptSource), c.source)
-		if got := r.sourceEnds(pointer(script)); !slices.Equal(got, c.ends) {
+		put(m.b, script+int(r.heap.build.scriptSource), c.source)
+		if got := r.functions.sourceEnds(pointer(script)); !slices.Equal(got, c.ends) {
 			t.Errorf("%s: %v, want %v", what, got, c.ends)
 		}
 	}

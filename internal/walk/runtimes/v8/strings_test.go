@@ -122,7 +122,7 @@ func TestStringsOfEachFormAreRead(t *testing.T) {
 		"of too many parts":     {many, invalid, invalid},
 	} {
 		for v, want := range map[version]string{{14, 6}: c.v14, {9, 4}: c.before} {
-			got, ok := fakeRuntime(v, m.b).text(c.word)
+			got, ok := fakeRuntime(v, m.b).heap.text(c.word)
 			if ok != (want != invalid) || ok && got != want {
 				t.Errorf("%s, in V8 %d: %.20q, %t; want %.20q", what, v.major, got, ok, want)
 			}
@@ -131,19 +131,20 @@ func TestStringsOfEachFormAreRead(t *testing.T) {
 	r := fakeRuntime(version{14, 6}, m.b)
 	flat := m.object(consString|one, 3, abc, empty)
 	for from, want := range map[int]string{0: "ab", 1: "bc", 2: "c", 3: ""} {
-		if got, wide, ok := r.characters(flat, from, 2); string(got) != want || wide || !ok {
+		if got, wide, ok := r.heap.characters(flat, from, 2); string(got) != want || wide || !ok {
 			t.Errorf("two characters from %d on: %q, wide %t, %t; want %q", from, got, wide, ok, want)
 		}
 	}
 	for word, want := range map[uint64]string{abc: "abc", empty: anonymous, pointer(cut): anonymous, 7 << 32: anonymous,
 		m.narrow(firstNonstring|one, "abc"): anonymous} {
 		var f function
-		if r.readName(&f, word); f.name != want || f.begin != -1 {
-			t.Errorf("a function with the name %#x: %q, begins at %d; want %s, and an unknown begin", word, f.name, f.begin,
+		if r.functions.readName(&f, word); f.naming.name != want || f.naming.begin != -1 {
+			t.Errorf("a function with the name %#x: %q, begins at %d; want %s, and an unknown begin", word, f.naming.name,
+				f.naming.begin,
 				want)
 		}
 	}
-	if got, wide, ok := r.characters(greek, 1, 2); string(got) != "\xc9\x03" || !wide || !ok {
+	if got, wide, ok := r.heap.characters(greek, 1, 2); string(got) != "\xc9\x03" || !wide || !ok {
 		t.Errorf("the second character of two bytes: %q, wide %t, %t", got, wide, ok)
 	}
 }

@@ -193,7 +193,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSa
 					py.after()
 				}
 				stack, natives, h := py.walk(th, s)
-				tell(th.TID, s, stack, natives, h)
+				tell(th.ID.TID, s, stack, natives, h)
 				py.plan(th, s.Regs.TLS)
 			}
 			if th.Pending() {
@@ -219,7 +219,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSa
 
 func collect(l *observe.Observer, done func(*observe.Thread, *observe.RawSample, error)) {
 	until := procmem.Now() + 1e9
-	for th, s, err := l.Next(until); th != nil; th, s, err = l.Next(until) {
+	for th, s, err := l.Stops.Next(until); th != nil; th, s, err = l.Stops.Next(until) {
 		done(th, s, err)
 	}
 }
@@ -236,7 +236,7 @@ func (py *python) plan(th *observe.Thread, tls uint64) {
 	if py.finds {
 		return
 	}
-	if at, ok := py.names.Anchor(procmem.InnerTID(th.TID), tls); ok {
+	if at, ok := py.names.Anchor(procmem.InnerTID(th.ID.TID), tls); ok {
 		th.Feedback().SetPlan(py.names.Plan(), at)
 	}
 }
@@ -253,7 +253,7 @@ func (py *python) walk(th *observe.Thread, s *observe.RawSample) (stack []frame,
 		now, err := files.SchedStat()
 		return err == nil && now.Runs == s.Sched.Runs
 	}}
-	return py.merge(&managed.Sample{InnerTID: procmem.InnerTID(th.TID), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Live: l})
+	return py.merge(&managed.Sample{InnerTID: procmem.InnerTID(th.ID.TID), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Live: l})
 }
 
 func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h managed.Health) {

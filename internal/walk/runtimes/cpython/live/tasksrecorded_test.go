@@ -19,6 +19,7 @@ import (
 	"prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 type noNames struct{}
@@ -33,11 +34,11 @@ func recordTasks(t *testing.T, pid int) *pprof.Profile {
 		t.Fatal(err)
 	}
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / 99})
-	s := sampler.New(sampler.Options{Freq: 99, Tasks: true}, b, images, []*loadedcode.Process{p})
+	s := sampler.New(target.SamplingOptions{Freq: 99, Tasks: true}, b, images, []*loadedcode.Process{p})
 	ctx, cancel := context.WithTimeout(context.Background(), testtargets.Patience)
 	go func() {
 		defer cancel()
-		testtargets.Comes(func() bool { return ctx.Err() != nil || s.Progress().Ticks >= 20 })
+		testtargets.Comes(func() bool { return ctx.Err() != nil || s.Progress().Tracer.Ticks >= 20 })
 	}()
 	stats, err := s.Run(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 // sharedLibraries returns a library of Python by its interpreter's prefix, for those that have one.
@@ -85,7 +85,7 @@ func TestTwoLibrariesOfPythonInOneProcess(t *testing.T) {
 				for _, order := range [][]string{{library, other}, {other, library}} {
 					cmd, _ := observed.Launch(t, program, append([]string{how}, order...)...)
 					prof := observed.Record(t, cmd.Process.Pid, observed.Recording{
-						Options: sampler.Options{Freq: 499}, Stops: 120, Kill: true,
+						Options: target.SamplingOptions{Freq: 499}, Stops: 120, Kill: true,
 					})
 					counts, all, named := map[string]int64{}, int64(0), int64(0)
 					for _, s := range prof.Sample {

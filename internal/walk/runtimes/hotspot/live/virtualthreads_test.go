@@ -24,7 +24,7 @@ import (
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/walk/waits"
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java",
@@ -304,7 +304,7 @@ func TestVirtualThreadsAreRecordedByWait(t *testing.T) {
 		})
 		for _, off := range []bool{false, true} {
 			prof := observed.Record(t, pid, observed.Recording{
-				Options: sampler.Options{Freq: 99, Tasks: true, OnlyGoroutines: off},
+				Options: target.SamplingOptions{Freq: 99, Tasks: true, OnlyGoroutines: off},
 			})
 			by := map[string]bool{}
 			for _, s := range prof.Sample {

@@ -16,13 +16,13 @@ import (
 	rec "prywalk/internal/store/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 func record(t *testing.T, pid int, stops int64) *pprof.Profile {
 	t.Helper()
 	return observed.Record(t, pid, observed.Recording{
-		Options: sampler.Options{Freq: 999}, Stops: stops, Stamped: true, Kill: true,
+		Options: target.SamplingOptions{Freq: 999}, Stops: stops, Stamped: true, Kill: true,
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/show/dump/stacks"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/walk/managed"
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 func checkDump(t *testing.T, what string, p *stacks.Process, names map[int]string, want map[string][][3]any) {
@@ -98,7 +98,7 @@ func TestRecordingsHaveRubyFrames(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, _ := launch(t, ruby, "testdata/chain.rb", "spin")
-			prof := observed.Record(t, cmd.Process.Pid, observed.Recording{Options: sampler.Options{Freq: 99}, Stops: 30})
+			prof := observed.Record(t, cmd.Process.Pid, observed.Recording{Options: target.SamplingOptions{Freq: 99}, Stops: 30})
 			samples, named := int64(0), int64(0)
 			for _, s := range prof.Sample {
 				ruby := false

@@ -9,7 +9,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/testtargets"
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 // link is a function of jschain.js, called by the link before it. call is the line of the next call.
@@ -116,7 +116,7 @@ func TestJavaScriptChainsAreRightByNameAndLine(t *testing.T) {
 				if mode == "collector" {
 					samples *= 4 // most are of the collector, or without a name
 				}
-				r := record(t, pid, samples, sampler.Options{Freq: 199})
+				r := record(t, pid, samples, target.SamplingOptions{Freq: 199})
 				whole, seen, links, moved, types := int64(0), int64(0), int64(0), int64(0), map[string]int64{}
 				faults := 0
 				each(r, func(s *pprof.Sample, stack []call) {

@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/bounded"
 	"prywalk/internal/testtargets/observed"
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 func nodes(t *testing.T) map[string]string {
@@ -75,7 +75,7 @@ func startSaying(t *testing.T, exe, script string, flags ...string) (pid int, sa
 	return cmd.Process.Pid, says
 }
 
-func record(t *testing.T, pid int, samples int64, o sampler.Options) *pprof.Profile {
+func record(t *testing.T, pid int, samples int64, o target.SamplingOptions) *pprof.Profile {
 	t.Helper()
 	return observed.Record(t, pid, observed.Recording{Options: o, Stops: samples})
 }

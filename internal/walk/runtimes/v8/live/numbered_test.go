@@ -8,7 +8,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"prywalk/internal/watch/sampler"
+	"prywalk/internal/watch/target"
 )
 
 // Two functions that call each other have the same number.
@@ -26,7 +26,7 @@ func TestFunctionsThatAreMadeAndDroppedHaveTheirOwnNamesOrNone(t *testing.T) {
 				named, lost, wrong := int64(0), int64(0), 0
 				// On a busy host a recording can lack them.
 				for n := 0; n < 200 && named+lost == 0; n++ {
-					r := record(t, pid, chains, sampler.Options{Freq: 499})
+					r := record(t, pid, chains, target.SamplingOptions{Freq: 499})
 					each(r, func(s *pprof.Sample, stack []call) {
 						for i := 0; i+1 < len(stack); i++ {
 							in, out := stack[i], stack[i+1]
