@@ -55,6 +55,6 @@
 //	each 2 ms      a wait looks for lost reports and changed thread ids of all pending attachments (checkOne)
 //	each 20 ms     it interrupts a thread again that has not stopped (interruptAgain)
 //	after 1 s      observe.StopAll cancels the stops that are left, and reads these threads without a stop
-//	after 2 s      observe.Observer.Next cancels a stop (ErrTimeout)
+//	after 2 s      a wait of package observe cancels a stop (ErrTimeout)
 //	after Cancel   the thread stays attached until a wait finds it stopped, or this OS thread ends
 package ptrace

@@ -134,9 +134,13 @@ func (r *repairer) restart(attachment *Attachment) bool {
 	if !ok {
 		return false
 	}
-	r.regs.raw[armPC] -= 4
-	r.regs.raw[0] = arg0
-	return setRegSet(attachment.tid, &r.regs.raw, rawRegsLen) == 0
+	pc, x0 := r.regs.raw[armPC], r.regs.raw[0]
+	r.regs.raw[armPC], r.regs.raw[0] = pc-4, arg0
+	if setRegSet(attachment.tid, &r.regs.raw, rawRegsLen) != 0 {
+		r.regs.raw[armPC], r.regs.raw[0] = pc, x0 // the thread still has these
+		return false
+	}
+	return true
 }
 
 // sameSleep reports whether an epoll call is that of [Attachment.SetSleeping]: same place and further arguments, at

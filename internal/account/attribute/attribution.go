@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/base/sample"
 )
 
-// Options select the time that is attributed. StandsFor and SampledFromStart count only with Children and without
+// Scope selects the time that is attributed. StandsFor and SampledFromStart count only with Children and without
 // ThreadsFiltered.
 type Scope struct {
 	ThreadsFiltered bool // other threads' time is not attributed

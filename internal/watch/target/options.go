@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/watch/observe"
 )
 
-// Options select what is sampled, and how.
+// SamplingOptions select what is sampled, and how.
 type SamplingOptions struct {
 	// Freq is in ticks per second, MinFreq to MaxFreq.
 	Freq float64
