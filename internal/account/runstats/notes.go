@@ -26,7 +26,7 @@ func FirstNotes(lists ...[]string) []string {
 func Losses(s *Stats) (notes []string) {
 	for _, text := range []string{
 		disturbedCalls(s), unobserved(s), unopened(s), failuresToMention(s), longStopNote(s), quotaLoweredRate(s),
-		endedUnobserved(s, ""), timeBetweenSamples(s), whyIncomplete(s), walkedAfterEnd(s), lostSamples(s),
+		endedUnobserved(s, ""), timeBetweenSamples(s), whyIncomplete(s), walkedAfterEnd(s), lossToMention(s),
 		unreadGoroutines(s),
 	} {
 		if text != "" {
@@ -82,7 +82,7 @@ func walkedAfterEnd(s *Stats) string {
 		"they were read; end the recording before the process (-d, Ctrl-C)", Plural(s.WalkedAfterEnd, "stack"))
 }
 
-// Fewer failures than one in fewFailures observations are not mentioned.
+// Fewer failures, or lost samples, than one in fewFailures observations are not mentioned.
 const fewFailures = 100
 
 func failuresToMention(s *Stats) string {
@@ -99,6 +99,14 @@ func failuresToMention(s *Stats) string {
 		return mostFrequentOmission(s)
 	}
 	return fmt.Sprintf("%s failed%s; %s", Plural(Sum(failed), "sample"), Reasons(failed), main.NextStep())
+}
+
+// lossToMention leaves out a loss that changes no share.
+func lossToMention(s *Stats) string {
+	if fewFailures*s.LostSamples < s.Attempted+s.KernelSampled {
+		return ""
+	}
+	return lostSamples(s)
 }
 
 func unopened(s *Stats) (text string) {

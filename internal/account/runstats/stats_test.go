@@ -220,6 +220,16 @@ func TestLostSamplesAreReported(t *testing.T) {
 	}
 }
 
+func TestALossOfFewSamplesIsNoNote(t *testing.T) {
+	for lost, want := range map[int64]int{0: 0, 9: 0, 10: 1} {
+		s := &Stats{}
+		s.KernelSampled, s.LostSamples = 1000, lost
+		if notes := Losses(s); len(notes) != want {
+			t.Errorf("%d of 1000 samples lost: %q, want %d notes", lost, notes, want)
+		}
+	}
+}
+
 func TestReasonsHaveOneOrder(t *testing.T) {
 	counts := map[string]int64{"a": 2, "b": 2, "c": 2, "d": 2, "e": 7}
 	for range 20 {
