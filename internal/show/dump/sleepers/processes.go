@@ -63,6 +63,28 @@ func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
 	}
 	sl.Managed = e.managedAsker(d.TID, sl, s.Sched.Runs, &s.Mem)
 	e.describe(d, sl)
+	if w := d.WaitsFor; w != nil && w.IsReadLater() && hasGoneOn(e.pid, d.TID, s) {
+		w.ForgetReadLater()
+		if e.files != nil && e.renewals < maxRenewals {
+			e.renewals++
+			e.Retryable, e.files = true, waits.NewOpenFiles(e.pid)
+		}
+	}
+}
+
+// maxRenewals bounds the readings of all sockets, for threads that had gone on.
+const maxRenewals = 8
+
+// hasGoneOn reports whether a thread has run since its sample. A stop makes it run: it may only be in another call,
+// whose number differs if the kernel has restarted it (restart_syscall(2)).
+func hasGoneOn(pid, tid int, s *observe.RawSample) bool {
+	if s.How != observe.ByStop {
+		return RunsOf(pid, tid) != s.Sched.Runs
+	}
+	f := procmem.OpenThread(pid, tid, nil)
+	defer f.Close()
+	call, err := f.Syscall()
+	return err != nil || call.Running || call.Args != s.Call.Args
 }
 
 type coreThreads map[int]bool
