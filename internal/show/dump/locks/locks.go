@@ -69,6 +69,8 @@ type Locks struct {
 	UnchangedFor time.Duration `json:"-"`
 
 	Processes []*stacks.Process `json:"-"`
+	// UnreadChildren is the number of child processes that are not among Processes.
+	UnreadChildren int `json:"-"`
 	// Followed are the chains of all waits, if they are asked for.
 	Followed *chains.Report `json:"-"`
 }

@@ -26,7 +26,7 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 		}
 	}
 	blocked, idle := byIdleness(l)
-	printable.Fprintf(&b, "%s; %s\n", waitersText(l, blocked), verdictText(l))
+	printable.Fprintf(&b, "%s; %s%s\n", waitersText(l, blocked), verdictText(l), unreadChildrenText(l.UnreadChildren))
 	for _, c := range l.Deadlocks {
 		writeDeadlock(&b, l, c)
 	}
