@@ -85,7 +85,7 @@ func TestChildProcessesAreReadOnDemandAndElseCounted(t *testing.T) {
 	pid := strconv.Itoa(master.Process.Pid)
 	testtargets.Eventually(t, "the children are counted", func() bool {
 		p := start(t, t.TempDir(), nil, "dump", "-p", pid, "--locks")
-		return p.code(t) == errs.ExitOK && strings.Contains(p.out.String(), "; 2 child processes are not read")
+		return p.code(t) == errs.ExitOK && strings.Contains(p.out.String(), "\nnot read: 2 child processes ")
 	})
 	for _, form := range []string{"--locks", "--merge"} {
 		p := start(t, t.TempDir(), nil, "dump", "-p", pid, "--children", form)

@@ -31,19 +31,12 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 	w.ReadPath(s, read)
 }
 
-// IsReadLater reports whether the wait has parts that are read after its thread's sample, while the thread may go on.
-func (w *Wait) IsReadLater() bool {
-	return w.FD != nil || len(w.FDs) > 0 || w.Path != "" || w.Kind == Sleep && w.Until != ""
-}
-
-const whyGoneOn = "not known: its thread has gone on"
-
-// ForgetReadLater removes these parts, but not the number of a descriptor that is the call's argument.
+// ForgetReadLater removes what is read after the sample of a thread, which may have gone on meanwhile.
 func (w *Wait) ForgetReadLater() {
 	if w.FD != nil {
-		w.FD = &OpenFile{FD: w.FD.FD}
+		w.FD = fileOf(uint64(w.FD.FD))
 	}
-	w.FDs, w.Path, w.Until, w.Ownership = nil, "", "", Ownership{Why: whyGoneOn}
+	w.FDs, w.Path, w.Until, w.Ownership = nil, "", "", Ownership{Why: "not known: its thread has gone on"}
 }
 
 // MaxPath is the number of bytes of a path that are read; a longer one is not shown.

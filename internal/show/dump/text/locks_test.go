@@ -110,7 +110,7 @@ func TestAnAllClearNamesTheChildrenThatItDoesNotCover(t *testing.T) {
 	l := &locks.Locks{Verdict: locks.VerdictNone, Processes: []*stacks.Process{{PID: 7, Name: "php-fpm"}}, UnreadChildren: 8}
 	var b strings.Builder
 	_ = WriteLocks(&b, l)
-	const want = "no thread waits for a lock; no deadlock; 8 child processes are not read (--children reads them, too)\n"
+	const want = "no thread waits for a lock; no deadlock\nnot read: 8 child processes (--children reads them, too)\n"
 	if !strings.Contains(b.String(), want) {
 		t.Error(b.String())
 	}

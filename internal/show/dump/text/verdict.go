@@ -66,14 +66,6 @@ func verdictText(l *locks.Locks) string {
 	return "deadlock unknown" + withSeparator(": ", strings.Join(unknownTexts(l), "; "))
 }
 
-func unreadChildrenText(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %s %s not read (--children reads them, too)", count(n, "child process"),
-		tabular.Form(n, "is", "are"))
-}
-
 func problemsText(l *locks.Locks) string {
 	var parts reasons
 	add := func(n int, one, other string) { parts.add(n, strconv.Itoa(n)+" "+tabular.Form(n, one, other)) }
