@@ -111,8 +111,8 @@ func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	return nil, nil
 }
 
-// A shared lock is listed for each process, a file lock once for all by its path and owner, another lock of unknown
-// address for each waiting thread.
+// A shared lock is listed for each process, a file lock once for all by its path and owner, PostgreSQL's locks as one,
+// another lock of unknown address for each waiting thread.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
@@ -131,6 +131,8 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 		if k.file, k.owner = w.FD.Path, w.OwnerProcess; k.owner != 0 {
 			k.pid = 0
 		}
+	case w.Kind == waits.DatabaseLock:
+		k.pid = 0
 	case w.Kind == waits.GIL:
 	default:
 		k.tid = t.TID
