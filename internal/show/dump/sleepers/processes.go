@@ -74,8 +74,7 @@ func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
 // maxRenewals bounds the readings of all sockets, for threads that had gone on.
 const maxRenewals = 8
 
-// hasGoneOn reports whether a thread has run since its sample. A stop makes it run: it may only be in another call,
-// whose number differs if the kernel has restarted it (restart_syscall(2)).
+// hasGoneOn: a stop makes a thread run, and its call's number change (restart_syscall(2)), but not its arguments.
 func hasGoneOn(pid, tid int, s *observe.RawSample) bool {
 	if s.How != observe.ByStop {
 		return RunsOf(pid, tid) != s.Sched.Runs
