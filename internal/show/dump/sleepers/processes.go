@@ -63,7 +63,8 @@ func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
 	}
 	sl.Managed = e.managedAsker(d.TID, sl, s.Sched.Runs, &s.Mem)
 	e.describe(d, sl)
-	if w := d.WaitsFor; w != nil && (w.Kind == waits.FileLock || !w.Kind.IsSynchronization()) && hasGoneOn(e.pid, d.TID, s) {
+	if w := d.WaitsFor; w != nil && (w.Kind == waits.FileLock || !w.Kind.IsSynchronization()) &&
+		hasGoneOn(e.pid, d.TID, s) {
 		w.ForgetReadLater()
 		if e.renewals++; e.renewals <= maxRenewals {
 			e.Retryable, e.files = true, waits.NewOpenFiles(e.pid)
