@@ -79,7 +79,8 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	return failed
 }
 
-// openProcesses leaves out unreadable processes that a rule or --children selects. The error joins those of processes given by ID, or
+// openProcesses leaves out unreadable processes that a rule or --children selects.
+// The error joins those of processes given by ID, or
 // is [dump.ErrHung] of the first one that hangs.
 func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
 	targets []*loadedcode.Process, unread unreadProcesses, failed error,
