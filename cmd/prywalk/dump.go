@@ -41,6 +41,7 @@ type dumpFlags struct {
 	chains     bool
 	goroutines bool
 	tasks      bool
+	children   bool
 	core       coreFlags
 	changes    changeFlags
 
@@ -66,6 +67,7 @@ func newDump() *cobra.Command {
 	fl := cmd.Flags()
 	f.processes.addTargets(fl)
 	f.processes.addRule(fl)
+	fl.BoolVar(&f.children, "children", false, "the present child processes, too")
 	fl.BoolVar(&f.json, "json", false, "one JSON object a line for each process")
 	fl.BoolVar(&f.merge, "merge", false, "show threads with the same stack together, the rarest first")
 	fl.BoolVar(&f.locks, "locks", false, "show locks with waiters and owners, deadlocks (exit code 5), ends of sockets")
@@ -116,6 +118,9 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	if len(f.processes.pids) == 0 && f.changes.since == "" {
 		return errs.Usage("no target: give -p PID, -n NAME or --core FILE")
 	}
+	if f.children {
+		f.processes.pids = append(f.processes.pids, process.LivingDescendants(f.processes.pids)...)
+	}
 	defer console.ReportUnusedFiles()
 	defer recording.EndAfterDetach()()
 	switch {
@@ -128,6 +133,9 @@ func (f *dumpFlags) run(limitsPause bool) error {
 	}
 	return console.Print(f.dumpAll)
 }
+
+// mayMiss reports whether processes were not all given by ID or name, so that some may end or be unreadable.
+func (f *dumpFlags) mayMiss() bool { return f.processes.finder != nil || f.children }
 
 func (f *dumpFlags) dumpAll(w io.Writer) error {
 	defer func() { f.printNotes(w) }()
@@ -149,7 +157,7 @@ func (f *dumpFlags) dumpAll(w io.Writer) error {
 			dumped = true
 			continue
 		}
-		if f.processes.finder != nil {
+		if f.mayMiss() {
 			unread.add(err)
 			continue
 		}

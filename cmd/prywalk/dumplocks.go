@@ -54,7 +54,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 			defer t.Close()
 		}
 	}
-	if f.processes.finder != nil && errs.Of(err) == errs.Exited {
+	if f.mayMiss() && errs.Of(err) == errs.Exited {
 		err = nil
 	}
 	failed := errs.Join(first, err)
@@ -79,7 +79,8 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	return failed
 }
 
-// openProcesses leaves out unreadable processes that a rule selects. The error joins those of processes given by ID, or
+// openProcesses leaves out unreadable processes that a rule or --children selects.
+// The error joins those of processes given by ID, or
 // is [dump.ErrHung] of the first one that hangs.
 func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
 	targets []*loadedcode.Process, unread unreadProcesses, failed error,
@@ -89,7 +90,7 @@ func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
 		switch {
 		case errors.Is(err, dump.ErrHung):
 			return nil, unread, err
-		case err != nil && f.processes.finder != nil:
+		case err != nil && f.mayMiss():
 			unread.add(err)
 		case err != nil:
 			failed = errs.Join(failed, err)

@@ -75,3 +75,23 @@ func TestLocksNameUnreadThreadsAlthoughAnotherProcessFailed(t *testing.T) {
 		}
 	}
 }
+
+func TestChildProcessesAreReadOnDemandAndElseCounted(t *testing.T) {
+	t.Parallel()
+	master := exec.Command("sh", "-c", "sleep 1000 & sleep 1000 & wait")
+	master.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	testtargets.Child(t, master)
+	t.Cleanup(func() { _ = unix.Kill(-master.Process.Pid, unix.SIGKILL) })
+	pid := strconv.Itoa(master.Process.Pid)
+	testtargets.Eventually(t, "the children are counted", func() bool {
+		p := start(t, t.TempDir(), nil, "dump", "-p", pid, "--locks")
+		return p.code(t) == errs.ExitOK && strings.Contains(p.out.String(), "\nnot read: 2 child processes ")
+	})
+	for _, form := range []string{"--locks", "--merge"} {
+		p := start(t, t.TempDir(), nil, "dump", "-p", pid, "--children", form)
+		code, out := p.code(t), p.out.String()
+		if code != errs.ExitOK || strings.Count(out, "sleep, 1 thread") != 2 || strings.Contains(out, "not read") {
+			t.Errorf("%s: exit code %d:\n%s%s", form, code, out, p.err.String())
+		}
+	}
+}

@@ -27,6 +27,14 @@ func (p procRoot) children(pid int) []int {
 // among pids.
 func Descendants(pids ...int) []int { return defaultProc.tree(pids...) }
 
+// LivingDescendants returns the [Descendants] that are not among pids, without prywalk and those that have ended.
+func LivingDescendants(pids []int) []int {
+	return slices.DeleteFunc(Descendants(pids...), func(pid int) bool {
+		st := ReadStat("/proc", pid)
+		return pid == os.Getpid() || slices.Contains(pids, pid) || st.PID == 0 || st.Ended()
+	})
+}
+
 func (p procRoot) tree(pids ...int) []int {
 	byParent := p.childrenByParent()
 	out := slices.Clone(pids)

@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
+	"prywalk/internal/host/process"
 	"prywalk/internal/host/selfhang"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/sleepers"
@@ -38,6 +39,7 @@ type examinedProcess struct {
 func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err error) {
 	out := locks.New()
 	out.Origin = o.origin()
+	defer func() { out.UnreadChildren = len(process.LivingDescendants(o.others)) }()
 	o.goroutineLocks = true
 	for _, t := range targets {
 		o.others = append(o.others, t.PID)

@@ -31,6 +31,14 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 	w.ReadPath(s, read)
 }
 
+// ForgetReadLater removes what is read after the sample of a thread, which may have gone on meanwhile.
+func (w *Wait) ForgetReadLater() {
+	if w.FD != nil {
+		w.FD = fileOf(uint64(w.FD.FD))
+	}
+	w.FDs, w.Path, w.Until, w.Ownership = nil, "", "", Ownership{Why: "not known: its thread has gone on"}
+}
+
 // MaxPath is the number of bytes of a path that are read; a longer one is not shown.
 const MaxPath = 512
 

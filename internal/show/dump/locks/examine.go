@@ -103,6 +103,10 @@ func (l *Locks) addLikelyOwners() {
 		if lock.Owner != 0 || lock.Free {
 			continue
 		}
+		if p := l.Process(lock.OwnerProcess); lock.OwnerProcess != 0 && p != nil && len(p.Threads)+p.CountFailed() == 1 {
+			lock.Likely = []LikelyOwner{{p.Threads[0].TID, "the only thread of the process that took it"}}
+			continue
+		}
 		if lock.Symbol == waits.ClassInitialization {
 			lock.Likely = initializers(l.Process(lock.PID), lock)
 			continue

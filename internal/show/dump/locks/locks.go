@@ -69,6 +69,8 @@ type Locks struct {
 	UnchangedFor time.Duration `json:"-"`
 
 	Processes []*stacks.Process `json:"-"`
+	// UnreadChildren is the number of child processes that are not among Processes.
+	UnreadChildren int `json:"-"`
 	// Followed are the chains of all waits, if they are asked for.
 	Followed *chains.Report `json:"-"`
 }
@@ -109,8 +111,8 @@ func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	return nil, nil
 }
 
-// A shared lock is listed for each process, a file lock once for all by its path and owner, another lock of unknown
-// address for each waiting thread.
+// A shared lock is listed for each process, a file lock once for all by its path and owner, PostgreSQL's locks as one,
+// another lock of unknown address for each waiting thread.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
@@ -129,6 +131,8 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 		if k.file, k.owner = w.FD.Path, w.OwnerProcess; k.owner != 0 {
 			k.pid = 0
 		}
+	case w.Kind == waits.DatabaseLock:
+		k.pid = 0
 	case w.Kind == waits.GIL:
 	default:
 		k.tid = t.TID

@@ -3,6 +3,7 @@
 package locks
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -23,6 +24,32 @@ func TestALockHasTheOwnershipOfTheWaiterThatKnowsItsOwner(t *testing.T) {
 	l.Collect()
 	if len(l.Locks) != 1 || l.Locks[0].Ownership != known {
 		t.Errorf("%+v, want the ownership %+v", l.Locks, known)
+	}
+}
+
+func TestTheOnlyThreadOfTheProcessThatTookAFileLockIsItsLikelyOwner(t *testing.T) {
+	waitsFor := func(pid, owner int) *stacks.Process {
+		return &stacks.Process{PID: pid, Threads: []stacks.Thread{{TID: pid, State: "S", Wait: "flock",
+			WaitsFor: &waits.Wait{Kind: waits.FileLock, FD: &waits.OpenFile{Path: fmt.Sprintf("/srv/%d", owner)},
+				Ownership: waits.Ownership{OwnerProcess: owner}}}}}
+	}
+	holder := &stacks.Process{PID: 9, Threads: []stacks.Thread{{TID: 9, State: "S", Wait: "poll"}}}
+	l := New()
+	l.Processes = []*stacks.Process{waitsFor(1, 9), holder}
+	l.Examine(AsRead{})
+	if likely := l.Locks[0].Likely; len(likely) != 1 || likely[0].TID != 9 || l.Verdict != VerdictUnknown {
+		t.Errorf("%+v, %s", likely, l.Verdict)
+	}
+	l = New()
+	l.Processes = []*stacks.Process{waitsFor(1, 2), waitsFor(2, 1)}
+	if l.Examine(AsRead{}); len(l.PossibleDeadlocks) != 1 || l.Verdict != VerdictPossible {
+		t.Errorf("two processes that wait for each other: %v, %s", l.PossibleDeadlocks, l.Verdict)
+	}
+	l = New()
+	holder.Threads = append(holder.Threads, stacks.Thread{TID: 10, State: "S", Wait: "poll"})
+	l.Processes = []*stacks.Process{waitsFor(1, 9), holder}
+	if l.Examine(AsRead{}); len(l.Locks[0].Likely) > 0 {
+		t.Errorf("one of two threads: %+v", l.Locks[0].Likely)
 	}
 }
 

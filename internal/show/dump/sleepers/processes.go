@@ -63,6 +63,27 @@ func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
 	}
 	sl.Managed = e.managedAsker(d.TID, sl, s.Sched.Runs, &s.Mem)
 	e.describe(d, sl)
+	if w := d.WaitsFor; w != nil && (w.Kind == waits.FileLock || !w.Kind.IsSynchronization()) &&
+		hasGoneOn(e.pid, d.TID, s) {
+		w.ForgetReadLater()
+		if e.renewals++; e.renewals <= maxRenewals {
+			e.Retryable, e.files = true, waits.NewOpenFiles(e.pid)
+		}
+	}
+}
+
+// maxRenewals bounds the readings of all sockets, for threads that had gone on.
+const maxRenewals = 8
+
+// hasGoneOn: a stop makes a thread run, and its call's number change (restart_syscall(2)), but not its arguments.
+func hasGoneOn(pid, tid int, s *observe.RawSample) bool {
+	if s.How != observe.ByStop {
+		return RunsOf(pid, tid) != s.Sched.Runs
+	}
+	f := procmem.OpenThread(pid, tid, nil)
+	defer f.Close()
+	call, err := f.Syscall()
+	return err != nil || call.Running || call.Args != s.Call.Args
 }
 
 type coreThreads map[int]bool

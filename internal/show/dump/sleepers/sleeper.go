@@ -32,6 +32,7 @@ type Explainer struct {
 	names             *symbols.Namer
 	space             func() *frames.Space
 	files             *waits.OpenFiles // a core's is nil
+	renewals          int              // of files
 	managed           managedWaits
 	sameTimeNamespace bool // of prywalk and the process
 	idleness          map[idleKey]waits.Idleness

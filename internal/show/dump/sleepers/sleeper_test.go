@@ -5,15 +5,19 @@ package sleepers
 import (
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/walk/core"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/walk/waits"
@@ -225,6 +229,49 @@ func TestARuntimeIsAskedAgainAboutALaterSleep(t *testing.T) {
 	}
 	if asked[0] != (query{7, true}) || asked[1].copy || asked[1].runs == 0 {
 		t.Errorf("asked %+v", asked)
+	}
+}
+
+// Another descriptor may have the number by then.
+func TestTheDescriptorOfAThreadThatHasGoneOnIsNotNamed(t *testing.T) {
+	reader := exec.Command("cat")
+	if _, err := reader.StdinPipe(); err != nil { // open until the test ends
+		t.Fatal(err)
+	}
+	testtargets.Child(t, reader)
+	pid := reader.Process.Pid
+	s := &observe.RawSample{State: sample.Sleeping}
+	testtargets.Eventually(t, "cat reads its standard input", func() bool {
+		f := procmem.OpenThread(pid, pid, nil)
+		defer f.Close()
+		var err error
+		s.Call, err = f.Syscall()
+		return err == nil && !s.Call.Running && s.Call.Nr == unix.SYS_READ && s.Call.Args[0] == 0
+	})
+	s.Sched.Runs = RunsOf(pid, pid)
+	for name, c := range map[string]struct {
+		how    observe.How
+		change func()
+		named  bool
+	}{
+		"asleep, passive": {observe.ByPassiveRead, func() {}, true},
+		"asleep, stopped": {observe.ByStop, func() { s.Sched.Runs-- }, true}, // by the stop
+		"has run":         {observe.ByPassiveRead, func() { s.Sched.Runs-- }, false},
+		"in another call": {observe.ByStop, func() { s.Call.Args[1]++ }, false},
+	} {
+		before, e, d := *s, newExplainer(), &stacks.Thread{TID: pid}
+		e.pid, e.files = pid, waits.NewOpenFiles(pid)
+		s.How = c.how
+		c.change()
+		e.Explain(d, s)
+		*s = before
+		w := d.WaitsFor
+		if w == nil || w.FD == nil || w.FD.FD != 0 || (w.FD.Path != "") != c.named || e.Retryable == c.named {
+			t.Errorf("%s: %+v, to be read again: %v", name, w, e.Retryable)
+		}
+		if !c.named && w.String() != "descriptor 0 (not known: its thread has gone on)" {
+			t.Errorf("%s: %s", name, w)
+		}
 	}
 }
 

@@ -27,6 +27,9 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 	}
 	blocked, idle := byIdleness(l)
 	printable.Fprintf(&b, "%s; %s\n", waitersText(l, blocked), verdictText(l))
+	if n := l.UnreadChildren; n > 0 {
+		printable.Fprintf(&b, "not read: %s (--children reads them, too)\n", count(n, "child process"))
+	}
 	for _, c := range l.Deadlocks {
 		writeDeadlock(&b, l, c)
 	}
@@ -66,7 +69,7 @@ func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
 			"thread that ran while it was read: dump again; nor CPython before 3.11)\n")
 	}
 	switch {
-	case lock.OwnerProcess != 0:
+	case lock.OwnerProcess != 0 && len(lock.Likely) == 0:
 		writeOwnerProcess(b, l, lock.OwnerProcess)
 		return
 	case lock.OwnerTask != 0:
@@ -100,9 +103,6 @@ func writeOwnerProcess(b *strings.Builder, l *locks.Locks, pid int) {
 	for t := range stacks.Each(threads[:min(len(threads), maxShown)]) {
 		printable.Fprintf(b, "  its thread %d %s,%s\n", t.TID, shownName(t), stateText(t))
 		writeWait(b, t)
-		if len(threads) == 1 {
-			writeStack(b, t, false)
-		}
 	}
 	if more := len(threads) - maxShown; more > 0 {
 		printable.Fprintf(b, "  and %d more\n", more)

@@ -106,6 +106,34 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	}
 }
 
+func TestAnAllClearNamesTheChildrenThatItDoesNotCover(t *testing.T) {
+	l := &locks.Locks{Verdict: locks.VerdictNone, Processes: []*stacks.Process{{PID: 7, Name: "php-fpm"}}, UnreadChildren: 8}
+	var b strings.Builder
+	_ = WriteLocks(&b, l)
+	const want = "no thread waits for a lock; no deadlock\nnot read: 8 child processes (--children reads them, too)\n"
+	if !strings.Contains(b.String(), want) {
+		t.Error(b.String())
+	}
+}
+
+func TestTheWaitersForLocksOfADatabaseAreShownTogether(t *testing.T) {
+	l := locks.New()
+	for pid := range 3 {
+		l.Processes = append(l.Processes, &stacks.Process{PID: 7 + pid, Name: "postgres", Threads: []stacks.Thread{{
+			TID: 7 + pid, Name: "postgres", State: "S", Wait: "epoll_wait",
+			WaitsFor: &waits.Wait{Kind: waits.DatabaseLock, Ownership: waits.Ownership{Why: waits.WhyDatabaseLock}}}}})
+	}
+	l.Examine(locks.AsRead{})
+	var b strings.Builder
+	_ = WriteLocks(&b, l)
+	const want = "\n3 processes wait for locks of PostgreSQL; deadlock unknown: which process holds a lock of PostgreSQL is " +
+		"not known\n\ndatabase-lock: select pg_blocking_pids(PID) names its owner\n  waiting: 7 postgres of process 7, " +
+		"8 postgres of process 8, 9 postgres of process 9\n"
+	if !strings.HasSuffix(b.String(), want) {
+		t.Errorf("%s\nwant%s", b.String(), want)
+	}
+}
+
 func TestALikelyOwnerIsShownWithWhatItDoes(t *testing.T) {
 	at := func(function string) []stacks.Frame {
 		return []stacks.Frame{{Place: &stacks.Place{Function: function, Kind: "cpython"}}}

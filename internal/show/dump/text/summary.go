@@ -106,14 +106,26 @@ func (g *waitGroups) addThread(t *stacks.Thread) {
 	case w.Kind == waits.Sleep:
 		add(asleep)
 	case w.Kind.IsSynchronization():
-		add(waitGroup{"thread", "for " + w.Object(), w.OwnerText(), w.IsLock()})
+		add(waitGroup{"thread", "for " + objectOrKind(w), w.OwnerText(), w.IsLock()})
 	default:
 		what := "in " + t.Wait
-		if object := cmp.Or(otherEnd(w), w.Object()); object != t.Wait {
+		if object := cmp.Or(otherEnd(w), objectOrKind(w)); object != t.Wait {
 			what += " (" + object + ")"
 		}
 		add(waitGroup{noun: "thread", wait: what})
 	}
+}
+
+// objectOrKind leaves out what differs among like waiters: descriptors of a file, addresses of what has no owner.
+func objectOrKind(w *waits.Wait) string {
+	if f := w.OnlyFile(); f != nil && f.Type == "file" {
+		return f.Path
+	}
+	plain := *w
+	if !w.IsLock() && w.Owner == 0 {
+		plain.Address = 0
+	}
+	return plain.Object()
 }
 
 func (g *waitGroups) addGoroutine(r *stacks.Goroutine) {

@@ -11,17 +11,26 @@ import (
 	"prywalk/internal/base/tabular"
 	"prywalk/internal/show/dump/locks"
 	"prywalk/internal/show/dump/stacks"
+	"prywalk/internal/walk/waits"
 )
 
 func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
-	threads, lockCount := 0, 0
+	threads, lockCount, others := 0, 0, 0
+	var parts reasons
 	for _, lock := range blocked {
-		if threads += len(lock.Blocked()); lock.IsLock() {
+		n := len(lock.Blocked())
+		threads += n
+		switch {
+		case lock.Kind == waits.DatabaseLock: // one or several
+			parts.add(n, waiting(n, "process")+" for locks of PostgreSQL")
+			threads -= n
+		case lock.IsLock():
 			lockCount++
+		default:
+			others++
 		}
 	}
-	var parts reasons
-	parts.add(threads, waiting(threads, "thread")+" for "+objects(lockCount, len(blocked)-lockCount))
+	parts.add(threads, waiting(threads, "thread")+" for "+objects(lockCount, others))
 	goroutines := 0
 	lockCount = 0
 	for i := range l.GoroutineLocks {
@@ -130,7 +139,7 @@ func ownerlessText(l *locks.Locks) string {
 	for _, tid := range l.WaitersWithoutOwner {
 		left[tid] = true
 	}
-	likely, none, ended, forked, files, noun := 0, 0, 0, 0, 0, "lock"
+	likely, none, ended, forked, files, database, noun := 0, 0, 0, 0, 0, 0, "lock"
 	for lock := range stacks.Each(l.Locks) {
 		if !slices.ContainsFunc(lock.Waiters, func(tid int) bool { return left[tid] }) {
 			continue
@@ -143,6 +152,8 @@ func ownerlessText(l *locks.Locks) string {
 			likely++
 		case lock.OwnerProcess != 0:
 			files++
+		case lock.Kind == waits.DatabaseLock:
+			database++
 		case lock.OwnerParent != 0:
 			forked++
 		case lock.OwnerGone != 0:
@@ -159,6 +170,7 @@ func ownerlessText(l *locks.Locks) string {
 		" taken by a thread of the parent process before the fork")
 	parts.add(likely+none, ofOwners(likely, none, noun))
 	parts.add(files, "which thread holds "+count(files, "file lock")+" is not known")
+	parts.add(database, "which process holds a lock of PostgreSQL is not known")
 	return strings.Join(parts, "; ")
 }
 
