@@ -80,6 +80,7 @@ func (s *Summary) clauses() []string {
 		}
 	}
 	queued, polling := s.queuedThreads()
+	held, most := s.loopHeld(length)
 	switch {
 	case s.OnlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
 		where == "" && length < short:
@@ -90,9 +91,13 @@ func (s *Summary) clauses() []string {
 		return []string{s.OnlyValues + ": " + where}
 	case s.blocked[stopped] > 0 && s.blocked[stopped] >= s.cpu+s.queue+s.blocked[within]:
 		return []string{"stopped: " + s.who(s.of(stopped), length) + " by a signal or a debugger"}
-	case s.loopHeld(length) >= max(0.5, cpu+queue):
-		main := fmt.Sprintf("event loop blocked %.0f %% of the time", math.Floor(100*s.loopHeld(length)))
-		clauses := append([]string{main + s.within(s.held, "in")}, s.more(groups, length)...)
+	case most >= 0.5 && held >= max(clauseFrom, cpu+queue):
+		percent := fmt.Sprintf("%.0f", math.Floor(100*held))
+		if held < 0.5 {
+			percent += fmt.Sprintf(" to %.0f", math.Ceil(100*most))
+		}
+		main := "event loop blocked " + percent + " % of the time" + s.within(s.held, "in")
+		clauses := append([]string{main}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
 	case queue >= max(cpu, 2*small) && pollsFor*s.queue >= polling &&
 		(wait == 0 || s.queue >= groups[0].time): // other waits may be unrelated
@@ -145,10 +150,11 @@ func (s *Summary) unanswered() string {
 	return ""
 }
 
-// loopHeld is the largest share of the time that a thread waits within turns of its event loop.
-func (s *Summary) loopHeld(length float64) float64 {
-	_, most := Largest(s.held.threads, byNumber)
-	return float64(most) / length
+// loopHeld is the largest share of the time that a thread waits within turns of its event loop, at least and at most:
+// between ticks, it can have waited in the loop's selector.
+func (s *Summary) loopHeld(length float64) (least, most float64) {
+	thread, held := Largest(s.held.threads, byNumber)
+	return float64(held) / length, float64(held+s.perhapsHeld.threads[thread]) / length
 }
 
 // alarms are what a time cannot show.

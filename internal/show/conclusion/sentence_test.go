@@ -505,6 +505,31 @@ var conclusions = []struct {
 			return map[string]string{"sync.Mutex.Lock": "up to 6 at once, in 3 bursts"}[call+object]
 		}
 		p.task("goroutine", "main.save", 7, goMu)
+	{"an event loop that a call blocks, mostly between ticks", func(p *program) {
+		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
+		loop := p.thread("MainThread")
+		loop.Stack, loop.HoldsLoop = p.stack("score (main.py)"), true
+		loop.Blocked, loop.Wait = 4*second, reply
+		p.Add(&loop)
+		loop.Blocked, loop.Wait = 5*second, Wait{}
+		p.Add(&loop)
+	}, "event loop blocked 40 to 90 % of the time in score (main.py); 1 thread in recvfrom (10.0.0.1:5432) of " +
+		"score (main.py)"},
+	{"timers of an event loop that a call blocks for a while", func(p *program) {
+		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
+		loop := p.thread("MainThread")
+		loop.Stack, loop.HoldsLoop, loop.Blocked, loop.Wait = p.stack("score (main.py)"), true, 3*second, reply
+		p.Add(&loop)
+	}, "mostly waiting: 1 thread in recvfrom (10.0.0.1:5432) of score (main.py)"},
+	{"timers of an event loop that is seen between ticks only", func(p *program) {
+		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
+		loop := p.thread("MainThread")
+		loop.Stack, loop.HoldsLoop, loop.Blocked = p.stack("score (main.py)"), true, 9*second
+		p.Add(&loop)
+	}, "mostly asleep: 1 thread sleeps in score (main.py), for what is not known"},
+	{"timers of an event loop", func(p *program) {
+		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
+	}, "mostly waiting: about 2 asyncio tasks in asyncio.sleep of expire (main.py)"},
 	}, "mostly waiting: about 1 goroutine (up to 6 at once, in 3 bursts) for sync.Mutex.Lock in main.save"},
 	{"threads in bursts", func(p *program) {
 		p.Bursts = func(call, object string) string { return "up to 8 at once, in 1 burst" }
