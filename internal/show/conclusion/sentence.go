@@ -326,9 +326,18 @@ func (s *Summary) code() (text string, time int64) {
 			under, least = f, total
 		}
 	}
+	below := func(f int32, in string) string { return percent(s.total[f], s.cpu) + " under " + s.function(f, in) }
+	outer := s.total[top]
+	if outer > least || under < 0 && 2*outer >= rest && !s.list[top].isMain() || under == top { // top calls under
+		text = below(top, percent(self, s.cpu)+" in itself")
+		if under >= 0 && under != top {
+			text += ", " + below(under, "")
+		}
+		return text, outer
+	}
 	most := ", most in " + s.function(top, percent(self, s.cpu))
 	if under >= 0 {
-		return percent(least, s.cpu) + " under " + s.function(under, "") + most, least
+		return below(under, "") + most, least
 	}
 	if 10*self < rest { // its name says nothing
 		most = ""

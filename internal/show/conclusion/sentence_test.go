@@ -109,6 +109,20 @@ var conclusions = []struct {
 		}
 		p.runs("t", "other, main", 1)
 	}, "busy: 90 % under handle, most in a (18 %); 1 CPU"},
+	{"a function that calls all others", func(p *program) {
+		p.runs("t", "pcall, eval, main", 2)
+		p.runs("t", "find, script, pcall, eval, main", 1.9)
+		p.runs("t", "copy, script, pcall, eval, main", 1.9)
+		p.runs("t", "sort, script, pcall, eval, main", 1.9)
+		p.runs("t", "parse, pcall, eval, main", 1.9)
+	}, "busy: 100 % under pcall (20 % in itself), 59 % under script; 0.96 CPUs"},
+	{"a function that calls most others", func(p *program) {
+		p.runs("t", "parse, handle, main", 2)
+		p.runs("t", "find, expr, parse, handle, main", 1.9)
+		p.runs("t", "copy, expr, parse, handle, main", 1.9)
+		p.runs("t", "sort, expr, parse, handle, main", 1.9)
+		p.runs("t", "log, handle, main", 1.5)
+	}, "busy: 83 % under parse (21 % in itself), 61 % under expr; 0.92 CPUs"},
 	{"time spread everywhere", func(p *program) {
 		for _, f := range []string{"a", "b", "c", "d", "e"} {
 			p.runs("t", f+", main", 1.8)
@@ -491,20 +505,6 @@ var conclusions = []struct {
 		p.Add(&loop)
 	}, "event loop blocked 97 % of the time in read_config (app.py); " +
 		"about 14 asyncio tasks in readline of client (app.py)"},
-	{"an event loop that waits for the GIL", func(p *program) {
-		p.task("asyncio task", "client (app.py)", 280, Wait{Call: "readline"})
-		loop := p.thread("MainThread")
-		loop.Blocked, loop.Wait, loop.Stack, loop.HoldsLoop = 9*second, gil, p.stack("client (app.py)"), true
-		p.Add(&loop)
-	}, "mostly waiting: about 28 asyncio tasks in readline of client (app.py)"},
-	{"fibers that are ready", func(p *program) {
-		p.task("fiber", "tick (app.rb)", 10, Wait{Call: readyTask})
-	}, "mostly waiting: about 1 fiber in ready of tick (app.rb)"},
-	{"a lock in bursts", func(p *program) {
-		p.Bursts = func(call, object string) string {
-			return map[string]string{"sync.Mutex.Lock": "up to 6 at once, in 3 bursts"}[call+object]
-		}
-		p.task("goroutine", "main.save", 7, goMu)
 	{"an event loop that a call blocks, mostly between ticks", func(p *program) {
 		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
 		loop := p.thread("MainThread")
@@ -530,6 +530,20 @@ var conclusions = []struct {
 	{"timers of an event loop", func(p *program) {
 		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
 	}, "mostly waiting: about 2 asyncio tasks in asyncio.sleep of expire (main.py)"},
+	{"an event loop that waits for the GIL", func(p *program) {
+		p.task("asyncio task", "client (app.py)", 280, Wait{Call: "readline"})
+		loop := p.thread("MainThread")
+		loop.Blocked, loop.Wait, loop.Stack, loop.HoldsLoop = 9*second, gil, p.stack("client (app.py)"), true
+		p.Add(&loop)
+	}, "mostly waiting: about 28 asyncio tasks in readline of client (app.py)"},
+	{"fibers that are ready", func(p *program) {
+		p.task("fiber", "tick (app.rb)", 10, Wait{Call: readyTask})
+	}, "mostly waiting: about 1 fiber in ready of tick (app.rb)"},
+	{"a lock in bursts", func(p *program) {
+		p.Bursts = func(call, object string) string {
+			return map[string]string{"sync.Mutex.Lock": "up to 6 at once, in 3 bursts"}[call+object]
+		}
+		p.task("goroutine", "main.save", 7, goMu)
 	}, "mostly waiting: about 1 goroutine (up to 6 at once, in 3 bursts) for sync.Mutex.Lock in main.save"},
 	{"threads in bursts", func(p *program) {
 		p.Bursts = func(call, object string) string { return "up to 8 at once, in 1 burst" }
