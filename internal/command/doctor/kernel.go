@@ -180,7 +180,9 @@ func (c *checker) quota() Finding {
 		"give it more (cpu.max, cpu.cfs_quota_us; a container's CPU limit), or run prywalk outside of that cgroup")
 }
 
-func describe(l *cgroup.CPUQuota) string { return fmt.Sprintf("%.0f%% of a CPU (%s)", 100*l.Share(), l.Dir) }
+func describe(l *cgroup.CPUQuota) string {
+	return fmt.Sprintf("%.0f%% of a CPU (%s)", 100*l.Share(), l.Dir)
+}
 
 // targetQuota: a throttled target is slow whatever its functions do.
 func (c *checker) targetQuota() Finding {
