@@ -290,8 +290,8 @@ func (s *Summary) doubts(second bool) (text string) {
 	return text
 }
 
-// where names the garbage collectors and compilers that have collectorFrom of the time or more, and the function that
-// has most of the rest; it returns "" if most of the time has no sample.
+// where names the garbage collectors, compilers and placeholders that have collectorFrom of the time or more, and the
+// function that has most of the rest; it returns "" if most of the time has no sample.
 func (s *Summary) where() string {
 	if 2*s.unexplained > s.cpu {
 		return ""
@@ -302,7 +302,7 @@ func (s *Summary) where() string {
 	}
 	for name, v := range s.collectors {
 		if name != "" && float64(v) >= collectorFrom*float64(s.cpu) {
-			texts[percent(v, s.cpu)+" by "+name] = v
+			texts[percent(v, s.cpu)+strings.Replace(" by "+name, " by [", " [", 1)] = v
 		}
 	}
 	return strings.Join(byValue(texts), ", ")

@@ -810,9 +810,12 @@ func TestChildProcessesAreNamedWhereNothingElseWorks(t *testing.T) {
 }
 
 func TestOtherProfilesSayWhereTheirValuesAre(t *testing.T) {
-	for name, want := range map[string]string{"cpu": "busy: 80 % in f", "alloc_space": "alloc_space: 80 % in f"} {
+	for name, want := range map[string]string{"cpu": "busy: 80 % in f", "alloc_space": "alloc_space: 80 % in f",
+		"blocked": "blocked: 85 % [owner not known], 11 % in f"} {
 		p := newProgram()
-		p.OnlyValues = name
+		if p.OnlyValues = name; name == "blocked" {
+			p.Add(&Sample{CPU: 57 * second, Collector: "[owner not known]"})
+		}
 		p.runs("", "f", 8)
 		p.runs("", "g", 2)
 		if got := p.Sentence(); got != want {

@@ -71,6 +71,9 @@ func (d *Data) conclude() *conclusion.Summary {
 		x.Serves = x.Task == languages.GoroutineTask && slices.ContainsFunc(stack, serves)
 		if x.CPU > 0 {
 			x.Collector = cmp.Or(languages.CollectorOfRole[Label(p, rec.LabelRole)], names.collector(stack))
+			if leaf := &d.Table.Frames[stack[0]]; d.OnlyBlocked() && len(stack) == 1 && leaf.Synthetic() {
+				x.Collector = leaf.Name // in place of a lock's owner
+			}
 		}
 		if s.Unseen == "" && x.CPU+x.Queue+x.Blocked > 0 && slices.ContainsFunc(stack, ofTokio) {
 			s.Unseen = languages.Rust.Unthreaded
