@@ -41,7 +41,8 @@ const (
 var widths = []struct {
 	name  int
 	brief bool
-}{{40, false}, {32, false}, {32, true}, {24, true}, {18, true}, {12, true}}
+}{{40, false}, {36, false}, {32, false}, {32, true}, {28, true}, {24, true}, {22, true}, {20, true}, {18, true},
+	{16, true}, {14, true}, {12, true}}
 
 // Sentence returns the conclusion, one line without a full stop; "" without samples. Names are shortened until it has
 // room for its main clause with all doubts. The notes on connections and on a full pool
@@ -185,7 +186,10 @@ func (s *Summary) children() (clauses []string) {
 	if delete(programs, ""); 2*sum >= s.cpu && float64(sum) >= least {
 		names := byValue(programs)
 		names = names[:min(2, len(names))]
-		text := "short-lived child processes" + inBrackets(tabular.Shorten(strings.Join(names, ", "), s.nameWidth))
+		for i := range names {
+			names[i] = tabular.Shorten(names[i], s.nameWidth)
+		}
+		text := "short-lived child processes" + inBrackets(strings.Join(names, ", "))
 		clauses = append(clauses, text+" have "+percent(sum, s.cpu)+" of the CPU time")
 	}
 	for _, n := range s.notes {
@@ -350,7 +354,7 @@ func (s *Summary) called(function int32) string {
 	for _, calls := range []map[call]int64{s.inner, s.libraries} {
 		for c, v := range calls {
 			if c.from == function && c.name != "" && 2*v > s.self[function] {
-				return ", mostly in " + tabular.Shorten(c.name, s.nameWidth)
+				return ", mostly in " + tabular.Shorten(c.name, s.nameWidth*2/3) // its end says enough
 			}
 		}
 	}

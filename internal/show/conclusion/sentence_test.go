@@ -183,6 +183,28 @@ var conclusions = []struct {
 			p.Add(&s)
 		}
 	}, "busy: 100 % in load (shop.py), mostly in sqlite3; 0.9 CPUs"},
+	{"names of two programs", func(p *program) {
+		for _, program := range []string{"file", "gunicorn"} {
+			p.Add(&Sample{Thread: Thread{PID: 100}, CPU: second / 2, Ticks: 50, ShortLived: true, Program: program})
+		}
+		workers(2, func(name string) { p.waits(name, "content_type", 9, Wait{Call: "poll"}) })
+	}, "short-lived child processes (file, gunicorn) have 100 % of the CPU time; mostly waiting: 2 threads in poll of " +
+		"content_type"},
+	{"names keep their receivers while there is room", func(p *program) {
+		workers(27, func(name string) {
+			s := p.thread(name)
+			s.CPU, s.Library, s.Stack = second/25, "com.zaxxer.hikari.pool", p.stack("com.acme.search.Catalogue.byAuthor")
+			p.Add(&s)
+			p.queues(name, "", 2.05)
+		})
+	}, "waiting for a CPU: 27 threads ran 1.08s and queued 55.3s; CPU time: 100 % in …Catalogue.byAuthor, mostly in " +
+		"…hikari.pool"},
+	{"receivers of two names", func(p *program) {
+		p.task("goroutine", "main.(*FeatureCache).Get", 60, goMu)
+		p.task("goroutine", "main.(*FeatureCache).Put", 20, goMu)
+		p.task("goroutine", "http.Do, main.(*FeatureCache).Get", 10, Wait{Call: "select"})
+	}, "mostly waiting: about 8 goroutines for sync.Mutex.Lock, mostly in …(*FeatureCache).Get, likely held " +
+		"there (in select)"},
 	{"busy without names", func(p *program) { p.runs("t", "", 9) }, "busy: where is not known; 0.9 CPUs"},
 	{"busy between samples", func(p *program) {
 		p.runs("t", "hash", 6)
@@ -400,7 +422,7 @@ var conclusions = []struct {
 	{"a peer's processes have no room", func(p *program) {
 		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "IO wait",
 			Object: "127.0.0.1:5432 = postgres (12 processes), pgbouncer (pid 7)"})
-	}, "mostly waiting: about 6 goroutines in IO wait (127.0.0.1:5432) of …queryTheDataba…orAllOfTheOrders"},
+	}, "mostly waiting: about 6 goroutines in IO wait (127.0.0.1:5432) of …queryTheDatabaseForAllOfTheOrders"},
 	{"a JVM that collects garbage", func(p *program) {
 		p.runs("main", "Shop.handle", 4.6)
 		for _, role := range []string{languages.RoleGC, languages.RoleMachine} {
@@ -488,7 +510,7 @@ var conclusions = []struct {
 		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "select",
 			Object: "one of 10.0.0.1:81 = x (pid 3), 127.0.0.1:80", In: "net/http.Get"})
 	}, "mostly waiting: about 6 goroutines in select (one of " +
-		"10.0.0.1:81, 127.0.0.1:80) of …queryTheDataba…orAllOfTheOrders"},
+		"10.0.0.1:81, 127.0.0.1:80) of …queryTheDatabaseForAllOfTheOrders"},
 	{"a Unix socket", func(p *program) {
 		p.task("goroutine", "main.list", 60, Wait{Call: "IO wait", Object: "socket of dockerd (pid 7)"})
 	}, "mostly waiting: about 6 goroutines in IO wait (socket of dockerd, pid 7) of main.list"},
