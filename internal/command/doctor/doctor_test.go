@@ -286,7 +286,8 @@ func TestQuotaIsReported(t *testing.T) {
 			"proc/self/mountinfo":        "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 			"sys/fs/cgroup/side/cpu.max": c.max,
 		}))
-		if f := find(t, Subject{Root: root}.Check(), "own cpu quota"); f.Level != c.level || (f.Remedy == "") != (c.level == OK) {
+		f := find(t, Subject{Root: root}.Check(), "own cpu quota")
+		if f.Level != c.level || (f.Remedy == "") != (c.level == OK) {
 			t.Errorf("%q: %+v", c.max, f)
 		}
 	}

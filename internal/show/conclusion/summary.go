@@ -251,8 +251,8 @@ func (s *Summary) weight(g *group) int64 {
 	return weight
 }
 
-// isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some, or of timers of
-// a loop that may be blocked.
+// isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some, or of timers
+// of a loop that may be blocked.
 func (s *Summary) isDoubtful(g *group) bool {
 	return g.key.guess != "" && s.works || g.key.call == languages.AsyncioSleep &&
 		float64(s.held.time+s.perhapsHeld.time) >= clauseFrom*s.length()
