@@ -58,6 +58,15 @@ func TestTargetsThatUseUpTheirQuotaAreNamed(t *testing.T) {
 	if report := prywalk(t, "report", out).must(t, 0); !said.MatchString(r.stderr) || !said.MatchString(report.stdout) {
 		t.Errorf("no %q in the messages %s or the report %s", said, clip(r.stderr), clip(report.stdout))
 	}
+	top := prywalk(t, "top", "--once", "--window", "3", "-p", pid).must(t, 0).stdout
+	if first, _, _ := strings.Cut(top, "\n"); !strings.HasPrefix(first, "its CPU quota was used up; ") ||
+		!said.MatchString(strings.Join(strings.Fields(top), " ")) {
+		t.Errorf("no %q in top's table %s", said, clip(top))
+	}
+	if doctor := prywalk(t, "doctor", "-p", pid).must(t, 0).stdout; !regexp.MustCompile(
+		`(?m)^warn +target: cpu quota +5% of a CPU \(` + group + `\), used up in \d+ of \d+ periods`).MatchString(doctor) {
+		t.Errorf("no used-up quota in doctor's findings %s", clip(doctor))
+	}
 }
 
 func frozenGroup(t *testing.T) (dir string, set func(frozen bool)) {

@@ -53,7 +53,7 @@ func TestAProgramsOwnFunctionsComeFirst(t *testing.T) {
                           …in json (40%), called often (40 short stays were seen, from line 12)
    0%   0s     56% 560ms  load              app.py
                           …in sqlite3 (56%), called often (40 short stays were seen, from line 7)
-… outside of these functions: python3.11 (4%); --full shows the functions of libraries, too
+… outside of these functions: CPython's garbage collector (4%); --full shows the functions of libraries, too
 `
 	if got := tableOf(render(t, Table, pythonShop(), Options{})); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)

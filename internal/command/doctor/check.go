@@ -140,12 +140,13 @@ var checks = []check{
 	{"container", always, (*checker).container},
 
 	{"priority", always, (*checker).priority},
-	{"cpu quota", always, (*checker).quota},
+	{"own cpu quota", always, (*checker).quota},
 	{"open files", live, (*checker).files},
 	{"perf events", live, (*checker).perf},
 
 	{"process", asked, (*checker).process},
 	{"target: state", targetReadable, (*checker).state},
+	{"target: cpu quota", targetReadable, (*checker).targetQuota},
 	{"access", targetReadable, (*checker).access},
 	{"target: seccomp", targetReadable, (*checker).targetSeccomp},
 	{"target: namespaces", targetReadable, (*checker).namespaces},

@@ -286,8 +286,38 @@ func TestQuotaIsReported(t *testing.T) {
 			"proc/self/mountinfo":        "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 			"sys/fs/cgroup/side/cpu.max": c.max,
 		}))
-		if f := find(t, Subject{Root: root}.Check(), "cpu quota"); f.Level != c.level || (f.Remedy == "") != (c.level == OK) {
+		f := find(t, Subject{Root: root}.Check(), "own cpu quota")
+		if f.Level != c.level || (f.Remedy == "") != (c.level == OK) {
 			t.Errorf("%q: %+v", c.max, f)
+		}
+	}
+}
+
+func TestTheTargetsQuotaIsReportedBesidePrywalks(t *testing.T) {
+	for _, c := range []struct{ group, stat, want string }{
+		{"/thumbs", "nr_periods 80\nnr_throttled 79\nthrottled_usec 7\n",
+			"warn 12% of a CPU (ROOT/sys/fs/cgroup/thumbs), used up in 79 of 80 periods since the cgroup was made"},
+		{"/thumbs", "nr_periods 800\nnr_throttled 7\n", "ok 12% of a CPU (ROOT/sys/fs/cgroup/thumbs)"},
+		{"/side", "", "ok none that the mounted cgroups show"},
+		{"/../elsewhere", "", "ok none that the mounted cgroups show"},
+	} {
+		root := fakeRoot(t, ordinary(map[string]string{
+			"proc/77/status":                    status("77", "1000", noCaps, ""),
+			"proc/77/cgroup":                    "0::" + c.group + "\n",
+			"proc/self/cgroup":                  "0::/side\n",
+			"proc/self/mountinfo":               "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+			"sys/fs/cgroup/side/cpu.stat":       "nr_periods 0\n",
+			"sys/fs/cgroup/thumbs/cpu.max":      "12000 100000\n",
+			"sys/fs/cgroup/thumbs/cpu.stat":     c.stat,
+			"proc/sys/kernel/yama/ptrace_scope": "0",
+		}))
+		findings := Subject{Root: root, PID: 77}.Check()
+		f := find(t, findings, "target: cpu quota")
+		if got := string(f.Level) + " " + strings.ReplaceAll(f.Detail, root, "ROOT"); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+		if own := find(t, findings, "own cpu quota"); own.Detail != "none" {
+			t.Errorf("%+v", own)
 		}
 	}
 }

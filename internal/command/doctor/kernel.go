@@ -172,12 +172,32 @@ func (c *checker) quota() Finding {
 		return finding(OK, "none", "")
 	}
 	l := &limits[0]
-	detail := fmt.Sprintf("%.0f%% of a CPU (%s)", 100*l.Share(), l.Dir)
+	detail := describe(l)
 	if l.Share() >= enoughQuota {
 		return finding(OK, detail, "")
 	}
 	return finding(Warn, detail+": the rate is lowered to what half of it pays for, unless the priority is SCHED_FIFO",
 		"give it more (cpu.max, cpu.cfs_quota_us; a container's CPU limit), or run prywalk outside of that cgroup")
+}
+
+func describe(l *cgroup.CPUQuota) string {
+	return fmt.Sprintf("%.0f%% of a CPU (%s)", 100*l.Share(), l.Dir)
+}
+
+// targetQuota: a throttled target is slow whatever its functions do.
+func (c *checker) targetQuota() Finding {
+	limits := cgroup.Root(c.system.dir).CPUQuotasOf(c.subject.PID)
+	if len(limits) == 0 {
+		return finding(OK, "none that the mounted cgroups show", "")
+	}
+	detail := describe(&limits[0])
+	stat, _ := limits[0].ReadStat()
+	if 100*stat.ThrottledPeriods < stat.Periods || stat.Periods == 0 {
+		return finding(OK, detail, "")
+	}
+	return finding(Warn, fmt.Sprintf("%s, used up in %d of %d periods since the cgroup was made", detail,
+		stat.ThrottledPeriods, stat.Periods), "prywalk record says how long it throttles now; a larger quota or fewer "+
+		"threads help")
 }
 
 // enoughQuota, in CPUs, suffices for some hundred threads at 99 Hz.

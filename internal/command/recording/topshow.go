@@ -101,7 +101,9 @@ func (t *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait t
 }
 
 func (t *topRun) print(o *top.Snapshot, state top.State) error {
-	o.SetNotes(t.recording.deadlocks)
+	if t.ended.Load() {
+		o.SetNotes(append(t.recording.deadlocks, runstats.TargetGroups(&t.recording.stats)...))
+	}
 	rows := max(t.display.Rows, 0)
 	if t.display.JSON {
 		return top.WriteJSON(os.Stdout, o, state, t.display.Clock, rows)

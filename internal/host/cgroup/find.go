@@ -43,6 +43,12 @@ type mount struct {
 // CPUQuotas returns the visible quotas of this process's groups and their ancestors, tightest first.
 func (r Root) CPUQuotas() []CPUQuota { return r.quotas(r.hierarchies()) }
 
+// CPUQuotasOf returns those of a process, as far as the mounts show its groups.
+func (r Root) CPUQuotasOf(pid int) []CPUQuota {
+	_, mounts := r.hierarchies()
+	return r.quotas(visible(parseGroups(r.groupsOf(pid)), mounts))
+}
+
 func (r Root) quotas(groups groups, mounts []mount) []CPUQuota {
 	var all []CPUQuota
 	for _, m := range mounts {

@@ -53,7 +53,7 @@ func (r Root) Groups() *Groups {
 func (g *Groups) Read(pids []int) (frozenBy []string) {
 	kept := g.limited[:0]
 	for _, l := range g.limited {
-		if now, ok := l.quota.readStat(); ok {
+		if now, ok := l.quota.ReadStat(); ok {
 			l.last = now
 			kept = append(kept, l)
 		}
@@ -89,7 +89,7 @@ func (g *Groups) findQuotas(pid int, groups groups, mounts []mount) {
 		if slices.ContainsFunc(g.limited, func(l limitedGroup) bool { return l.quota.Dir == q.Dir }) {
 			continue
 		}
-		if first, ok := q.readStat(); ok {
+		if first, ok := q.ReadStat(); ok {
 			g.limited = append(g.limited, limitedGroup{pid, q, first, first})
 		}
 	}
@@ -123,8 +123,8 @@ func (g *Groups) Throttled() (all []Throttling) {
 	return all
 }
 
-// readStat reads the statistics once; false: the group is gone.
-func (q *CPUQuota) readStat() (CPUStat, bool) {
+// ReadStat reads the statistics once; false: the group is gone.
+func (q *CPUQuota) ReadStat() (CPUStat, bool) {
 	m, err := q.Open()
 	if err != nil {
 		return CPUStat{}, false

@@ -142,7 +142,7 @@ func (s *Summary) likelyHeldBy(g *group) string {
 	}
 	doing := s.doing(func(h holder) bool { return h == best })
 	if best.thread == (Thread{}) || s.threads[best.thread].name == "" {
-		if 10*g.functions[best.function] >= 9*g.time {
+		if main, _ := Largest(g.functions, cmp.Compare); main == best.function && 2*g.functions[main] > g.time { // named
 			return ", likely held there" + inBrackets(doing)
 		}
 		return ", likely held in " + s.function(best.function, doing)

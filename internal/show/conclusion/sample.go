@@ -59,7 +59,8 @@ type Sample struct {
 	Library string
 	// Inner is the part of that (a function of libc) or of the kernel in which the time is, or "".
 	Inner string
-	// Collector is the garbage collector or compiler that runs, or "".
+	// Collector is the garbage collector or compiler that runs, or a placeholder in brackets for an owner that is not
+	// known, or "".
 	Collector string
 	Pooled    bool // in the loop of a pool of threads
 	// AwaitsResult means that it waits for a task's result, which a pool's thread makes.

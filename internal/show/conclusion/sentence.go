@@ -41,7 +41,8 @@ const (
 var widths = []struct {
 	name  int
 	brief bool
-}{{40, false}, {32, false}, {32, true}, {24, true}, {18, true}, {12, true}}
+}{{40, false}, {36, false}, {32, false}, {32, true}, {28, true}, {24, true}, {22, true}, {20, true}, {18, true},
+	{16, true}, {14, true}, {12, true}}
 
 // Sentence returns the conclusion, one line without a full stop; "" without samples. Names are shortened until it has
 // room for its main clause with all doubts. The notes on connections and on a full pool
@@ -80,6 +81,7 @@ func (s *Summary) clauses() []string {
 		}
 	}
 	queued, polling := s.queuedThreads()
+	held, most := s.loopHeld(length)
 	switch {
 	case s.OnlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
 		where == "" && length < short:
@@ -90,9 +92,13 @@ func (s *Summary) clauses() []string {
 		return []string{s.OnlyValues + ": " + where}
 	case s.blocked[stopped] > 0 && s.blocked[stopped] >= s.cpu+s.queue+s.blocked[within]:
 		return []string{"stopped: " + s.who(s.of(stopped), length) + " by a signal or a debugger"}
-	case s.loopHeld(length) >= max(0.5, cpu+queue):
-		main := fmt.Sprintf("event loop blocked %.0f %% of the time", math.Floor(100*s.loopHeld(length)))
-		clauses := append([]string{main + s.within(s.held, "in")}, s.more(groups, length)...)
+	case most >= 0.5 && held >= max(clauseFrom, cpu+queue):
+		percent := fmt.Sprintf("%.0f", math.Floor(100*held))
+		if held < 0.5 {
+			percent += fmt.Sprintf(" to %.0f", math.Ceil(100*most))
+		}
+		main := "event loop blocked " + percent + " % of the time" + s.within(s.held, "in")
+		clauses := append([]string{main}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
 	case queue >= max(cpu, 2*small) && pollsFor*s.queue >= polling &&
 		(wait == 0 || s.queue >= groups[0].time): // other waits may be unrelated
@@ -145,10 +151,11 @@ func (s *Summary) unanswered() string {
 	return ""
 }
 
-// loopHeld is the largest share of the time that a thread waits within turns of its event loop.
-func (s *Summary) loopHeld(length float64) float64 {
-	_, most := Largest(s.held.threads, byNumber)
-	return float64(most) / length
+// loopHeld is the largest share of the time that a thread waits within turns of its event loop, at least and at most:
+// between ticks, it can have waited in the loop's selector.
+func (s *Summary) loopHeld(length float64) (least, most float64) {
+	thread, held := Largest(s.held.threads, byNumber)
+	return float64(held) / length, float64(held+s.perhapsHeld.threads[thread]) / length
 }
 
 // alarms are what a time cannot show.
@@ -179,7 +186,10 @@ func (s *Summary) children() (clauses []string) {
 	if delete(programs, ""); 2*sum >= s.cpu && float64(sum) >= least {
 		names := byValue(programs)
 		names = names[:min(2, len(names))]
-		text := "short-lived child processes" + inBrackets(tabular.Shorten(strings.Join(names, ", "), s.nameWidth))
+		for i := range names {
+			names[i] = tabular.Shorten(names[i], s.nameWidth)
+		}
+		text := "short-lived child processes" + inBrackets(strings.Join(names, ", "))
 		clauses = append(clauses, text+" have "+percent(sum, s.cpu)+" of the CPU time")
 	}
 	for _, n := range s.notes {
@@ -284,8 +294,8 @@ func (s *Summary) doubts(second bool) (text string) {
 	return text
 }
 
-// where names the garbage collectors and compilers that have collectorFrom of the time or more, and the function that
-// has most of the rest; it returns "" if most of the time has no sample.
+// where names the garbage collectors, compilers and placeholders that have collectorFrom of the time or more, and the
+// function that has most of the rest; it returns "" if most of the time has no sample.
 func (s *Summary) where() string {
 	if 2*s.unexplained > s.cpu {
 		return ""
@@ -296,7 +306,7 @@ func (s *Summary) where() string {
 	}
 	for name, v := range s.collectors {
 		if name != "" && float64(v) >= collectorFrom*float64(s.cpu) {
-			texts[percent(v, s.cpu)+" by "+name] = v
+			texts[percent(v, s.cpu)+strings.Replace(" by "+name, " by [", " [", 1)] = v
 		}
 	}
 	return strings.Join(byValue(texts), ", ")
@@ -320,9 +330,18 @@ func (s *Summary) code() (text string, time int64) {
 			under, least = f, total
 		}
 	}
+	below := func(f int32, in string) string { return percent(s.total[f], s.cpu) + " under " + s.function(f, in) }
+	outer := s.total[top]
+	if outer > least || under < 0 && 2*outer >= rest && !s.list[top].isMain() || under == top { // top calls under
+		text = below(top, percent(self, s.cpu)+" in itself")
+		if under >= 0 && under != top {
+			text += ", " + below(under, "")
+		}
+		return text, outer
+	}
 	most := ", most in " + s.function(top, percent(self, s.cpu))
 	if under >= 0 {
-		return percent(least, s.cpu) + " under " + s.function(under, "") + most, least
+		return below(under, "") + most, least
 	}
 	if 10*self < rest { // its name says nothing
 		most = ""
@@ -335,7 +354,7 @@ func (s *Summary) called(function int32) string {
 	for _, calls := range []map[call]int64{s.inner, s.libraries} {
 		for c, v := range calls {
 			if c.from == function && c.name != "" && 2*v > s.self[function] {
-				return ", mostly in " + tabular.Shorten(c.name, s.nameWidth)
+				return ", mostly in " + tabular.Shorten(c.name, s.nameWidth*2/3) // its end says enough
 			}
 		}
 	}

@@ -109,6 +109,20 @@ var conclusions = []struct {
 		}
 		p.runs("t", "other, main", 1)
 	}, "busy: 90 % under handle, most in a (18 %); 1 CPU"},
+	{"a function that calls all others", func(p *program) {
+		p.runs("t", "pcall, eval, main", 2)
+		p.runs("t", "find, script, pcall, eval, main", 1.9)
+		p.runs("t", "copy, script, pcall, eval, main", 1.9)
+		p.runs("t", "sort, script, pcall, eval, main", 1.9)
+		p.runs("t", "parse, pcall, eval, main", 1.9)
+	}, "busy: 100 % under pcall (20 % in itself), 59 % under script; 0.96 CPUs"},
+	{"a function that calls most others", func(p *program) {
+		p.runs("t", "parse, handle, main", 2)
+		p.runs("t", "find, expr, parse, handle, main", 1.9)
+		p.runs("t", "copy, expr, parse, handle, main", 1.9)
+		p.runs("t", "sort, expr, parse, handle, main", 1.9)
+		p.runs("t", "log, handle, main", 1.5)
+	}, "busy: 83 % under parse (21 % in itself), 61 % under expr; 0.92 CPUs"},
 	{"time spread everywhere", func(p *program) {
 		for _, f := range []string{"a", "b", "c", "d", "e"} {
 			p.runs("t", f+", main", 1.8)
@@ -169,6 +183,28 @@ var conclusions = []struct {
 			p.Add(&s)
 		}
 	}, "busy: 100 % in load (shop.py), mostly in sqlite3; 0.9 CPUs"},
+	{"names of two programs", func(p *program) {
+		for _, program := range []string{"file", "gunicorn"} {
+			p.Add(&Sample{Thread: Thread{PID: 100}, CPU: second / 2, Ticks: 50, ShortLived: true, Program: program})
+		}
+		workers(2, func(name string) { p.waits(name, "content_type", 9, Wait{Call: "poll"}) })
+	}, "short-lived child processes (file, gunicorn) have 100 % of the CPU time; mostly waiting: 2 threads in poll of " +
+		"content_type"},
+	{"names keep their receivers while there is room", func(p *program) {
+		workers(27, func(name string) {
+			s := p.thread(name)
+			s.CPU, s.Library, s.Stack = second/25, "com.zaxxer.hikari.pool", p.stack("com.acme.search.Catalogue.byAuthor")
+			p.Add(&s)
+			p.queues(name, "", 2.05)
+		})
+	}, "waiting for a CPU: 27 threads ran 1.08s and queued 55.3s; CPU time: 100 % in …Catalogue.byAuthor, mostly in " +
+		"…hikari.pool"},
+	{"receivers of two names", func(p *program) {
+		p.task("goroutine", "main.(*FeatureCache).Get", 60, goMu)
+		p.task("goroutine", "main.(*FeatureCache).Put", 20, goMu)
+		p.task("goroutine", "http.Do, main.(*FeatureCache).Get", 10, Wait{Call: "select"})
+	}, "mostly waiting: about 8 goroutines for sync.Mutex.Lock, mostly in …(*FeatureCache).Get, likely held " +
+		"there (in select)"},
 	{"busy without names", func(p *program) { p.runs("t", "", 9) }, "busy: where is not known; 0.9 CPUs"},
 	{"busy between samples", func(p *program) {
 		p.runs("t", "hash", 6)
@@ -386,7 +422,7 @@ var conclusions = []struct {
 	{"a peer's processes have no room", func(p *program) {
 		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "IO wait",
 			Object: "127.0.0.1:5432 = postgres (12 processes), pgbouncer (pid 7)"})
-	}, "mostly waiting: about 6 goroutines in IO wait (127.0.0.1:5432) of …queryTheDataba…orAllOfTheOrders"},
+	}, "mostly waiting: about 6 goroutines in IO wait (127.0.0.1:5432) of …queryTheDatabaseForAllOfTheOrders"},
 	{"a JVM that collects garbage", func(p *program) {
 		p.runs("main", "Shop.handle", 4.6)
 		for _, role := range []string{languages.RoleGC, languages.RoleMachine} {
@@ -474,7 +510,7 @@ var conclusions = []struct {
 		p.task("goroutine", "main.queryTheDatabaseForAllOfTheOrders", 60, Wait{Call: "select",
 			Object: "one of 10.0.0.1:81 = x (pid 3), 127.0.0.1:80", In: "net/http.Get"})
 	}, "mostly waiting: about 6 goroutines in select (one of " +
-		"10.0.0.1:81, 127.0.0.1:80) of …queryTheDataba…orAllOfTheOrders"},
+		"10.0.0.1:81, 127.0.0.1:80) of …queryTheDatabaseForAllOfTheOrders"},
 	{"a Unix socket", func(p *program) {
 		p.task("goroutine", "main.list", 60, Wait{Call: "IO wait", Object: "socket of dockerd (pid 7)"})
 	}, "mostly waiting: about 6 goroutines in IO wait (socket of dockerd, pid 7) of main.list"},
@@ -491,6 +527,31 @@ var conclusions = []struct {
 		p.Add(&loop)
 	}, "event loop blocked 97 % of the time in read_config (app.py); " +
 		"about 14 asyncio tasks in readline of client (app.py)"},
+	{"an event loop that a call blocks, mostly between ticks", func(p *program) {
+		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
+		loop := p.thread("MainThread")
+		loop.Stack, loop.HoldsLoop = p.stack("score (main.py)"), true
+		loop.Blocked, loop.Wait = 4*second, reply
+		p.Add(&loop)
+		loop.Blocked, loop.Wait = 5*second, Wait{}
+		p.Add(&loop)
+	}, "event loop blocked 40 to 90 % of the time in score (main.py); 1 thread in recvfrom (10.0.0.1:5432) of " +
+		"score (main.py)"},
+	{"timers of an event loop that a call blocks for a while", func(p *program) {
+		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
+		loop := p.thread("MainThread")
+		loop.Stack, loop.HoldsLoop, loop.Blocked, loop.Wait = p.stack("score (main.py)"), true, 3*second, reply
+		p.Add(&loop)
+	}, "mostly waiting: 1 thread in recvfrom (10.0.0.1:5432) of score (main.py)"},
+	{"timers of an event loop that is seen between ticks only", func(p *program) {
+		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
+		loop := p.thread("MainThread")
+		loop.Stack, loop.HoldsLoop, loop.Blocked = p.stack("score (main.py)"), true, 9*second
+		p.Add(&loop)
+	}, "mostly asleep: 1 thread sleeps in score (main.py), for what is not known"},
+	{"timers of an event loop", func(p *program) {
+		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
+	}, "mostly waiting: about 2 asyncio tasks in asyncio.sleep of expire (main.py)"},
 	{"an event loop that waits for the GIL", func(p *program) {
 		p.task("asyncio task", "client (app.py)", 280, Wait{Call: "readline"})
 		loop := p.thread("MainThread")
@@ -771,9 +832,12 @@ func TestChildProcessesAreNamedWhereNothingElseWorks(t *testing.T) {
 }
 
 func TestOtherProfilesSayWhereTheirValuesAre(t *testing.T) {
-	for name, want := range map[string]string{"cpu": "busy: 80 % in f", "alloc_space": "alloc_space: 80 % in f"} {
+	for name, want := range map[string]string{"cpu": "busy: 80 % in f", "alloc_space": "alloc_space: 80 % in f",
+		"blocked": "blocked: 85 % [owner not known], 11 % in f"} {
 		p := newProgram()
-		p.OnlyValues = name
+		if p.OnlyValues = name; name == "blocked" {
+			p.Add(&Sample{CPU: 57 * second, Collector: "[owner not known]"})
+		}
 		p.runs("", "f", 8)
 		p.runs("", "g", 2)
 		if got := p.Sentence(); got != want {

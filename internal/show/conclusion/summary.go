@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/internal/base/languages"
 	"prywalk/internal/walk/waits"
 )
 
@@ -26,6 +27,7 @@ type Summary struct {
 	blocked                 [stopped + 1]int64
 	groups                  map[groupKey]*group
 	held                    *group // waits within turns of event loops
+	perhapsHeld             *group // of these loops' threads, between ticks
 	threads                 map[Thread]threadTime
 	awake                   map[activity]int64
 	rules                   map[string]int64 // idle time
@@ -87,7 +89,7 @@ func New(duration int64, notes []string) *Summary {
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
 		rules: map[string]int64{}, libraries: map[call]int64{}, inner: map[call]int64{}, collectors: map[string]int64{},
 		shortLived: map[string]int64{}}
-	s.duration, s.notes, s.held = duration, notes, newGroup(groupKey{})
+	s.duration, s.notes, s.held, s.perhapsHeld = duration, notes, newGroup(groupKey{}), newGroup(groupKey{})
 	s.Bursts = func(_, _ string) string { return "" }
 	return s
 }
@@ -108,8 +110,10 @@ func (s *Summary) Add(x *Sample) {
 		if c == within {
 			g.own, s.own, g.serves = max(g.own, x.Own), max(s.own, x.Own), g.serves || x.Serves
 		}
-		// What waits for the GIL, or for a short time, is no call that blocks a loop.
-		if x.HoldsLoop && (c == within && x.Wait.Kind != waits.GIL || c == sleep || c == others) {
+		switch { // what waits for the GIL is no call that blocks a loop
+		case x.HoldsLoop && c == unknown:
+			s.perhapsHeld.add(x)
+		case x.HoldsLoop && (c == within && x.Wait.Kind != waits.GIL || c == sleep || c == others):
 			s.held.add(x)
 		}
 		if c == idle {
@@ -247,8 +251,12 @@ func (s *Summary) weight(g *group) int64 {
 	return weight
 }
 
-// isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some.
-func (s *Summary) isDoubtful(g *group) bool { return g.key.guess != "" && s.works }
+// isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some, or of timers
+// of a loop that may be blocked.
+func (s *Summary) isDoubtful(g *group) bool {
+	return g.key.guess != "" && s.works || g.key.call == languages.AsyncioSleep &&
+		float64(s.held.time+s.perhapsHeld.time) >= clauseFrom*s.length()
+}
 
 // awaitsEnd reports whether main waits for the end of the program, such as a server's, on a lock or channel without an
 // owner. Such a wait says less than the waits of other threads.

@@ -62,7 +62,7 @@ func (snap *Snapshot) by(c Clock) *view.Data {
 	return d
 }
 
-// SetNotes sets what the end of the sampling has found, as deadlocks; part of the conclusion.
+// SetNotes sets what the end of the sampling has found, as deadlocks and used-up CPU quotas; part of the conclusion.
 func (snap *Snapshot) SetNotes(notes []string) { snap.data.Profile.Comments = notes }
 
 // total is the window's time.

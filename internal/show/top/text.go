@@ -133,7 +133,7 @@ type jsonTable struct {
 	Complete *float64 `json:"complete,omitempty"`
 	// CompleteCPU is the share of the window's CPU time with complete stacks.
 	CompleteCPU *float64 `json:"complete_cpu,omitempty"`
-	// Notes are deadlocks and tasks that are not examined, of --once.
+	// Notes are deadlocks, tasks that are not examined, and CPU quotas that were used up, of --once.
 	Notes []string `json:"notes,omitempty"`
 	// Trouble is why samples are refused.
 	Trouble string `json:"trouble,omitempty"`

@@ -42,6 +42,7 @@ type Fold struct {
 	Line, Stays int
 	Time        int64
 	lines       bool // several
+	collector   bool
 }
 
 const (
@@ -59,12 +60,13 @@ func (f *Fold) IsOften(tick int64) bool {
 }
 
 // Application folds the selection; nil if its programs are not in a managed language, or over a third of the values is
-// not under their own functions.
+// not under their own functions, without garbage collectors and compilers, which are one fold each.
 func (d *Data) Application() *Application {
 	a := &Application{Folds: map[int32][]*Fold{}, index: map[foldKey]*Fold{}, Interpreter: d.programModule()}
 	clocks, timed := ClocksOf(d.Profile)
 	samples := slices.Clone(d.Profile.Sample)
 	SortByTime(samples)
+	collectors := &ownNames{stacks: d.Table, collect: map[int32]string{}}
 	last := map[[2]int64][]*Fold{} // by thread
 	var own []*profile.Sample
 	for _, s := range samples {
@@ -77,7 +79,7 @@ func (d *Data) Application() *Application {
 				own = append(own, s)
 			}
 			if i > inner {
-				f := a.fold(d, n, stack[inner:i])
+				f := a.fold(d, n, d.Table.calledAs(stack[inner:i], a.Interpreter))
 				if inner == 0 {
 					f.Value += s.Value[d.ValueIndex]
 				}
@@ -91,7 +93,10 @@ func (d *Data) Application() *Application {
 			inner = i + 1
 		}
 		if inner == 0 {
-			a.fold(d, Outside, stack[:1]).Value += s.Value[d.ValueIndex]
+			collector := collectors.collectorOf(s, stack)
+			f := a.fold(d, Outside, cmp.Or(collector, d.Table.calledAs(stack[:1], a.Interpreter)))
+			f.Value += s.Value[d.ValueIndex]
+			f.collector = collector != ""
 		}
 		if inner == 0 || d.Table.Frames[stack[len(stack)-1]].incomplete() {
 			continue // it does not show that a stay is over
@@ -110,9 +115,9 @@ func (d *Data) Application() *Application {
 	return a.withRows(d, own)
 }
 
-// fold returns that of a function and of frames that it called.
-func (a *Application) fold(d *Data, own int32, within []int32) *Fold {
-	k := foldKey{own, d.Table.calledAs(within, a.Interpreter)}
+// fold returns that of a function and of a library that it called.
+func (a *Application) fold(d *Data, own int32, library string) *Fold {
+	k := foldKey{own, library}
 	f := a.index[k]
 	if f == nil && d.Memory.Take(foldCost) {
 		f = &Fold{Library: k.library}
@@ -165,7 +170,7 @@ func (a *Application) withRows(d *Data, samples []*profile.Sample) *Application 
 			return cmp.Or(cmp.Compare(y.Value, x.Value), strings.Compare(x.Library, y.Library))
 		})
 		for _, f := range folds {
-			if own == Outside {
+			if own == Outside && !f.collector {
 				outside += f.Value
 			}
 		}

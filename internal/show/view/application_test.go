@@ -109,6 +109,19 @@ func TestOnlyProgramsInManagedLanguagesAreFolded(t *testing.T) {
 	}
 }
 
+func TestAGarbageCollectorDoesNotHideTheProgramsFunctions(t *testing.T) {
+	r := newTimedRecording(1e9)
+	r.python(0, 10, "handle main")
+	labels(r.python(10, 70, "mark"), 7, 8, rec.LabelRole, "garbage collector")
+	r.python(80, 2, "mark")
+	d := r.data(t, Options{Value: rec.TypeCPU})
+	want := []string{"main self 0 total 10", "handle self 10 total 10", "outside: the JVM's garbage collector 70",
+		"outside: python3.11 2"}
+	if a := d.Application(); a == nil || !slices.Equal(a.text(d), want) {
+		t.Errorf("%+v, want %q", a, want)
+	}
+}
+
 func staysOf(t *testing.T, r *recording) map[string][2]int {
 	t.Helper()
 	d, got := r.data(t, Options{Value: rec.TypeCPU}), map[string][2]int{}

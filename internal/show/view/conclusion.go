@@ -70,7 +70,10 @@ func (d *Data) conclude() *conclusion.Summary {
 		stack := d.Table.Stack(p)
 		x.Serves = x.Task == languages.GoroutineTask && slices.ContainsFunc(stack, serves)
 		if x.CPU > 0 {
-			x.Collector = cmp.Or(languages.CollectorOfRole[Label(p, rec.LabelRole)], names.collector(stack))
+			x.Collector = names.collectorOf(p, stack)
+			if leaf := &d.Table.Frames[stack[0]]; d.OnlyBlocked() && len(stack) == 1 && leaf.Synthetic() {
+				x.Collector = leaf.Name // in place of a lock's owner
+			}
 		}
 		if s.Unseen == "" && x.CPU+x.Queue+x.Blocked > 0 && slices.ContainsFunc(stack, ofTokio) {
 			s.Unseen = languages.Rust.Unthreaded
@@ -145,8 +148,11 @@ type ownNames struct {
 	collect map[int32]string // collectors by frame
 }
 
-// collector names the garbage collector or compiler that a stack runs, or is "".
-func (o *ownNames) collector(stack []int32) string {
+// collectorOf names the garbage collector or compiler that runs in a sample, or is "".
+func (o *ownNames) collectorOf(s *profile.Sample, stack []int32) string {
+	if name := languages.CollectorOfRole[Label(s, rec.LabelRole)]; name != "" {
+		return name
+	}
 	for _, n := range slices.Backward(stack) {
 		name, known := o.collect[n]
 		if !known {
