@@ -29,6 +29,14 @@ const (
 		java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await|[HotSpot 17.0.15]
 		java.util.concurrent.LinkedBlockingQueue.take|[HotSpot 17.0.15]
 		`
+	javaPermit = javaPark + `java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]
+		java.util.concurrent.locks.AbstractQueuedSynchronizer.tryAcquireSharedNanos|[HotSpot 17.0.15]
+		java.util.concurrent.Semaphore.tryAcquire|[HotSpot 17.0.15]
+		`
+	jettyReserved = `org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.waitForTask|[HotSpot 17.0.15]
+		org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.run|[HotSpot 17.0.15]
+		org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run|[HotSpot 17.0.15]
+		java.lang.Thread.run|[HotSpot 17.0.15]`
 	javaPool = `java.util.concurrent.ThreadPoolExecutor.runWorker|[HotSpot 17.0.15]
 		java.util.concurrent.ThreadPoolExecutor$Worker.run|[HotSpot 17.0.15]
 		java.lang.Thread.run|[HotSpot 17.0.15]
@@ -159,6 +167,20 @@ var javaIdle = []idleCase{
 		"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll|[HotSpot 17.0.15]\n" +
 		"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run|[HotSpot 17.0.15]\n" +
 		"java.lang.Thread.run|[HotSpot 17.0.15]", IdlePool},
+	{"Java, Jetty's reserved thread", "futex", Park, javaPermit + jettyReserved, IdlePool},
+	{"Java, a task of Jetty's reserved thread waits for a lock", "futex", Park, javaPark +
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]\n" + jettyReserved, ""},
+	{"Java, a task waits for a permit", "futex", Park, javaPermit + "Shop.buy|[HotSpot 17.0.15]\n" + jettyReserved, ""},
+	{"Java, main waits for Jetty's end", "futex", Park, javaPark +
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await|[HotSpot 17.0.15]\n" +
+		"org.eclipse.jetty.util.thread.AutoLock$WithCondition.await|[HotSpot 17.0.15]\n" +
+		"org.eclipse.jetty.util.thread.QueuedThreadPool.join|[HotSpot 17.0.15]\n" +
+		"org.eclipse.jetty.server.Server.join|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", IdleAccept},
+	{"Java, main waits for Tomcat's end", "futex", Sleep, cond + "JavaThread::sleep|/jvm/libjvm.so\n" +
+		"java.lang.Thread.sleep|[HotSpot 17.0.15]\n" +
+		"org.apache.catalina.core.StandardServer.await|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", IdleAccept},
+	{"Java, main sleeps", "futex", Sleep, cond + "JavaThread::sleep|/jvm/libjvm.so\n" +
+		"java.lang.Thread.sleep|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", ""},
 	{"Java, a consumer's thread", "futex", Park, javaAwait +
 		"Shop.lambda$main$3|[HotSpot 17.0.15]\nShop$$Lambda.run|[HotSpot 17.0.15]\n" +
 		"java.lang.Thread.run|[HotSpot 17.0.15]",

@@ -191,6 +191,16 @@ var libraryIdle = []idleCase{
 		"std::thread::_State_impl<std::thread::_Invoker<std::tuple<Detached_thread, void (*)(log_t*), log_t*> > >::_M_run" +
 		"|/mysqld\n|libstdc++.so.6\n" + thread, IdlePool},
 	{"MySQL 9.7, a row's lock", "futex", Condition, mysqlRowLock, ""},
+	{"cpp-httplib 0.11, a worker of the pool", "futex", Condition, cond +
+		`std::condition_variable::wait<httplib::ThreadPool::worker::operator()()::{lambda()#1}>|/app
+		httplib::ThreadPool::worker::operator()|/app
+		|libstdc++.so.6
+		` + thread, IdlePool},
+	{"cpp-httplib 0.11, a task that waits", "futex", Condition, cond + `store|/app
+		std::function<void ()>::operator()|/app
+		httplib::ThreadPool::worker::operator()|/app
+		|libstdc++.so.6
+		` + thread, ""},
 	{"DuckDB 2.0, a worker of the pool", "futex", Semaphore, `__new_sem_wait_slow64|libc.so.6
 		duckdb::TaskScheduler::ExecuteForever|_duckdb.cpython-311-x86_64-linux-gnu.so
 		|libstdc++.so.6
