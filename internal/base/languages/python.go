@@ -93,15 +93,16 @@ var pythonForwards = map[string]*regexp.Regexp{
 	"threading.py":  regexp.MustCompile(`(^|\.)(wait|wait_for)$`),
 	"_threading.py": regexp.MustCompile(`(^|\.)(acquire_with_timeout|wait|get)$`), // gevent
 	"queue.py":      regexp.MustCompile(`(^|\.)get$`),
-	"queues.py":     regexp.MustCompile(`(^|\.)get$`),
-	// of multiprocessing, as the one above
+	"queues.py":     regexp.MustCompile(`(^|\.)get(_payload)?$`),
+	// of multiprocessing and billiard, as the one above
 	"synchronize.py": regexp.MustCompile(`(^|\.)__enter__$`),
 	"connection.py":  regexp.MustCompile(`(^|\.)(_?recv|_?recv_bytes)$`),
 	"selectors.py":   regexp.MustCompile(`(^|\.)select$`),
 }
 
 var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiprocessing/pool.py": "worker",
-	"futures/process.py": "_process_worker", "gevent/threadpool.py": "run", "gunicorn/arbiter.py": "wait_for_signals"}
+	"futures/process.py": "_process_worker", "gevent/threadpool.py": "run", "gunicorn/arbiter.py": "wait_for_signals",
+	"billiard/pool.py": "_recv"}
 
 const grpcCalls = "grpc/_channel.py" // their caller waits in a native event loop
 

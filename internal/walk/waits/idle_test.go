@@ -57,6 +57,15 @@ const (
 		Pool.__init__|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/pool.py
 		nightly|[CPython 3.11.7]|/app/job.py
 		<module>|[CPython 3.11.7]|/app/job.py`
+	billiardRead = `read|/usr/lib/libc.so.6
+		Connection._recv|[CPython 3.11.7]|/v/billiard/connection.py
+		Connection._recv_bytes|[CPython 3.11.7]|/v/billiard/connection.py
+		_ConnectionBase.recv_bytes|[CPython 3.11.7]|/v/billiard/connection.py
+		`
+	billiardWorker = `Worker._make_protected_receive.<locals>.receive|[CPython 3.11.7]|/v/billiard/pool.py
+		Worker.workloop|[CPython 3.11.7]|/v/billiard/pool.py
+		Worker.__call__|[CPython 3.11.7]|/v/billiard/pool.py
+		<module>|[CPython 3.11.7]|/v/bin/celery`
 	pythonThread = `Thread.run|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
 		Thread._bootstrap_inner|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
 		Thread._bootstrap|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
@@ -252,6 +261,11 @@ var pythonIdle = []idleCase{
 		Connection._recv_bytes|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
 		_ConnectionBase.recv_bytes|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
 		` + pythonProcess, IdlePool},
+	{"Celery, a pool's process that takes a task", "read", NoWait, billiardRead +
+		"_SimpleQueue.get_payload|[CPython 3.11.7]|/v/billiard/queues.py\n" +
+		"Worker._make_recv_method.<locals>._recv|[CPython 3.11.7]|/v/billiard/pool.py\n" + billiardWorker, IdlePool},
+	{"Celery, a task that reads from a pipe", "read", NoWait, billiardRead +
+		"fetch|[CPython 3.11.7]|/app/tasks.py\n" + billiardWorker, ""},
 	{"Python, a result of a process", "read", NoWait, `read|/usr/lib/libc.so.6
 		Connection._recv|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
 		_ConnectionBase.recv|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
