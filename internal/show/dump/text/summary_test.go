@@ -30,6 +30,7 @@ func TestTheSecondLineSaysWhatMostThreadsDo(t *testing.T) {
 	held := mutex
 	held.Ownership = waits.Ownership{Owner: 4711, OwnerName: "journal"}
 	pool := waits.Wait{Kind: waits.Condition, Idleness: waits.Idleness{Idle: waits.IdlePool}}
+	byName := waits.Wait{Kind: waits.Condition, Idleness: waits.Idleness{IdleGuess: "worker"}}
 	sleep := waits.Wait{Kind: waits.Sleep}
 	pipe := waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: 3, Type: "pipe", Path: "pipe:[7]"}}
 	goroutine := func(wait string, names ...string) stacks.Goroutine {
@@ -54,6 +55,9 @@ func TestTheSecondLineSaysWhatMostThreadsDo(t *testing.T) {
 			{TID: 5, State: "D", Wait: "openat"}, waiter("nanosleep", sleep, "tick")}, nil,
 			"waiting within work: 3 threads for mutex cache_mu, held by thread 4711 journal, 2 threads in read (pipe:[7]) " +
 				"in load, 1 in other waits; asleep for a time: 1 in tick"},
+		{"waits that are idle by names only", []stacks.Thread{waiter("futex", byName, "worker"), running,
+			waiter("futex", byName, "worker"), waiter("futex", pool, "take")}, nil,
+			"running: 1; idle? (only names say so): 2 in worker; idle: 1"},
 		{"goroutines", []stacks.Thread{{TID: 7, State: "S", Complete: true, Frames: in("runtime.futex")}},
 			[]stacks.Goroutine{goroutine("sync.Mutex.Lock", "sync.(*Mutex).Lock", "main.pay"),
 				goroutine("sync.Mutex.Lock", "sync.(*Mutex).Lock", "main.pay"), goroutine("sleep", "time.Sleep", "main.tick"),
