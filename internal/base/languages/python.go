@@ -57,6 +57,7 @@ var python = Language{
 			}
 			return ""
 		},
+		Connects: func(function, file string) bool { return pythonConnects[fileInDir(file)] == LastComponent(function) },
 		Result: func(function, file string) (name string, more bool) {
 			if last := LastComponent(function); path.Base(file) == "_base.py" && (last == "result" || last == "exception") {
 				return "Future." + last, false
@@ -86,7 +87,7 @@ const (
 	UnknownPythonLock = "lock of CPython" // of an interpreter without symbols, which shows no class
 )
 
-var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__)`)
+var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__|\w+ generated )`)
 
 // by source file
 var pythonForwards = map[string]*regexp.Regexp{
@@ -103,6 +104,9 @@ var pythonForwards = map[string]*regexp.Regexp{
 var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiprocessing/pool.py": "worker",
 	"futures/process.py": "_process_worker", "gevent/threadpool.py": "run", "gunicorn/arbiter.py": "wait_for_signals",
 	"billiard/pool.py": "_recv"}
+
+// pythonConnects are of SQLAlchemy's QueuePool and redis-py's BlockingConnectionPool.
+var pythonConnects = map[string]string{"pool/impl.py": "_do_get", "redis/connection.py": "get_connection"}
 
 const grpcCalls = "grpc/_channel.py" // their caller waits in a native event loop
 
