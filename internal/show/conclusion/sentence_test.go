@@ -310,6 +310,18 @@ var conclusions = []struct {
 			p.Add(&s)
 		})
 	}, "mostly waiting: all 4 threads of worker-* for FutureTask in Shop.sell"},
+	{"requests and all threads of a pool wait for results", func(p *program) {
+		wait := func(name, function string, pooled bool) {
+			s := p.thread(name)
+			s.Blocked, s.Stack, s.Pooled, s.AwaitsResult, s.Wait = 9*second, p.stack(function), pooled, true, queue
+			s.Wait.Object, s.Wait.In = "", "Future.result"
+			p.Add(&s)
+		}
+		wait("http-0", "home (portal.py)", false)
+		wait("http-1", "home (portal.py)", false)
+		workers(3, func(name string) { wait(name, "build (portal.py)", true) })
+	}, "mostly waiting: 5 threads for Future.result, mostly in build (portal.py); pool worker-* may be starved: " +
+		"see dump --locks"},
 	{"sessions of PHP wait for a file", func(p *program) {
 		lock := Wait{Call: "flock", Kind: waits.FileLock, Object: "file-lock /var/lib/php/sessions/sess_0123456789abcdef0123"}
 		workers(3, func(name string) { p.waits(name, "checkout.php", 9, lock) })
