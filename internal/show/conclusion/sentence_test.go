@@ -560,6 +560,19 @@ var conclusions = []struct {
 				Idleness: waits.Idleness{IdleGuess: "take_job"}})
 		})
 	}, "busy: 100 % in total; 0.24 CPUs; 4 threads for condition in take_job, idle? only that name says so"},
+	{"waits in code without names do not hide what runs", func(p *program) {
+		p.runs("query", "filesort", 3)
+		workers(4, func(name string) {
+			p.waits(name, "[mariadbd] (mariadbd)", 10, Wait{Call: "futex", Kind: waits.Condition, Object: "condition"})
+		})
+		p.waits("io", "[liburing.so] (liburing.so)", 10, Wait{Call: "io_uring_enter", Object: "io_uring"})
+	}, "busy: 100 % in filesort; 0.3 CPUs; 4 threads for condition in [mariadbd]"},
+	{"threads that also work wait within it, in code without names", func(p *program) {
+		workers(4, func(name string) {
+			p.runs(name, "filesort", 1)
+			p.waits(name, "[mariadbd] (mariadbd)", 9, Wait{Call: "futex", Kind: waits.Condition, Object: "condition"})
+		})
+	}, "mostly waiting: 4 threads for condition in [mariadbd]; busy on 0.4 CPUs, 100 % in filesort"},
 	{"a guess does not hide a lack of CPUs", func(p *program) {
 		workers(4, func(name string) {
 			p.runs(name, "total", 0.3)
