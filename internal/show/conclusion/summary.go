@@ -250,8 +250,8 @@ func (s *Summary) weight(g *group) int64 {
 // isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some.
 func (s *Summary) isDoubtful(g *group) bool { return s.works && (g.key.guess != "" || s.isNameless(g)) }
 
-// isNameless reports whether threads that hardly do anything else wait in functions without a name, for what has none and
-// is no lock: as a server's threads for their next work, which a rule cannot recognise.
+// isNameless reports whether threads that hardly do anything else wait in functions without a name, for what has none
+// and is no lock: as a server's threads for their next work, which a rule cannot recognise.
 func (s *Summary) isNameless(g *group) bool {
 	for f := range g.functions {
 		if !s.standsForMany(f) {
