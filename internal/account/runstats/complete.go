@@ -84,13 +84,15 @@ func mostFrequentOmission(s *Stats) string {
 		Plural(s.TicksWithheld, "sampling tick"), percentage(s.MaxOverhead), limitRemedy(s, "--max-overhead"))
 }
 
-// limitRemedy says what makes stops shorter, or lifts the limit.
+// limitRemedy says what makes stops shorter, or lifts the limit, and what needs few stops.
 func limitRemedy(s *Stats, flag string) string {
 	if s.Scheduling == "fifo" {
-		return flag + " off lifts the limit"
+		return flag + " off lifts the limit" + readsOnce
 	}
-	return "as root or with CAP_SYS_NICE (root in a container: --cap-add=SYS_NICE) stops are shorter"
+	return "as root or with CAP_SYS_NICE (root in a container: --cap-add=SYS_NICE) stops are shorter" + readsOnce
 }
+
+const readsOnce = "; prywalk dump --merge or --locks needs few stops"
 
 // cpuNotObserved estimates the CPU time of all threads while prywalk observed none, s.
 func cpuNotObserved(s *Stats) float64 {

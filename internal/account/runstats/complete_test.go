@@ -97,7 +97,7 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 		}
 	}
 	s.Scheduling = "fifo"
-	if line := said(s); !strings.Contains(line, "(--max-pause); --max-pause off lifts the limit") {
+	if line := said(s); !strings.Contains(line, "(--max-pause); --max-pause off lifts the limit; prywalk dump --merge") {
 		t.Errorf("with a priority: %q", line)
 	}
 	s.Failed, s.TicksWithheld, s.MaxOverhead, s.MaxPause, s.Scheduling = nil, 0, 0, 0, ""

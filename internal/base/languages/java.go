@@ -50,11 +50,14 @@ var java = Language{
 			return name, strings.HasPrefix(function, "java.util.concurrent.")
 		},
 		Lock:   regexp.MustCompile(`AbstractQueued(Long)?Synchronizer\.(acquire|doAcquire)|StampedLock\.`),
+		Permit: regexp.MustCompile(`^java\.util\.concurrent\.Semaphore\.(try)?[aA]cquire`),
 		Sleeps: func(function string) bool { return strings.HasPrefix(function, "java.lang.Thread.sleep") },
 		Accepts: func(function, _ string) bool {
 			last := LastComponent(function)
 			return strings.HasPrefix(function, "sun.nio.ch.") && (last == "accept" || last == "implAccept")
 		},
+		Serves: regexp.MustCompile(`^(org\.apache\.catalina\.core\.StandardServer\.await|` +
+			`org\.eclipse\.jetty\.util\.thread\.QueuedThreadPool\.join|io\.grpc\.internal\.ServerImpl\.awaitTermination)$`),
 		Selects: func(function string) bool {
 			return strings.HasPrefix(function, "sun.nio.ch.") && strings.Contains(function, "SelectorImpl.")
 		},
@@ -111,8 +114,9 @@ var nettyTurn = regexp.MustCompile(`\bio\.netty\.(\w+\.)*(Nio|Epoll|IOUring|Sing
 func IsLambda(function string) bool { return strings.Contains(function, "$$Lambda") }
 
 var javaForwards = regexp.MustCompile(`^((jdk\.internal\.misc|sun\.misc)\.Unsafe\.park|java\.lang\.Object\.wait|` +
-	`java\.util\.concurrent\.locks\.|java\.util\.concurrent\.ForkJoinPool\.(un)?(managed|compensated)?[bB]lock|` +
-	`sun\.nio\.ch\.|jdk\.internal\.vm\.)`)
+	`java\.util\.concurrent\.(locks\.|Semaphore\.(try)?[aA]cquire)|` +
+	`org\.eclipse\.jetty\.util\.thread\.AutoLock\$WithCondition\.await|` +
+	`java\.util\.concurrent\.ForkJoinPool\.(un)?(managed|compensated)?[bB]lock|sun\.nio\.ch\.|jdk\.internal\.vm\.)`)
 
 var javaQueues = regexp.MustCompile(`^java\.util\.concurrent\.(Linked|Array|Priority|Delay|Synchronous)\w*` +
 	`(Queue|Deque)(\$\w+)*\.(take|poll|transfer|await|xfer|takeFirst|takeLast|pollFirst)|` +
@@ -125,6 +129,7 @@ var javaStarts = regexp.MustCompile(`^(java\.lang\.Thread\.(run|runWith)|java\.l
 var javaPools = regexp.MustCompile(`(^|\.)ThreadPoolExecutor\.getTask$|` +
 	`^java\.util\.concurrent\.ForkJoinPool\.(awaitWork|runWorker|scan)$|^java\.util\.TimerThread\.mainLoop$|` +
 	`SingleThreadEventExecutor\.takeTask$|QueuedThreadPool(\$Runner)?\.(idleJobPoll|run)$|` +
+	`ReservedThreadExecutor\$ReservedThread\.(waitForTask|reservedWait)$|` +
 	`^kotlinx\.coroutines\.scheduling\.CoroutineScheduler\$Worker\.(park|tryPark)$|` +
 	`^java\.util\.concurrent\.DelayScheduler\.|^kafka\.network\.RequestChannel\.receiveRequest$|` +
 	`^org\.apache\.kafka\.queue\.KafkaEventQueue\$EventHandler\.handleEvents$|` +

@@ -107,8 +107,10 @@ type Waits struct {
 	Pooled func(function, file string) bool
 	// Result names the wait for a task's result, or is "". more means that its callers may be such waits, too.
 	Result func(function, file string) (name string, more bool)
-	// Lock matches functions that wait for a lock.
-	Lock *regexp.Regexp
+	// Connects reports whether it waits for a free connection of a pool.
+	Connects func(function, file string) bool
+	// Lock matches functions that wait for a lock; one called by Permit's waits for a semaphore's permit.
+	Lock, Permit *regexp.Regexp
 	// Sleeps reports whether it sleeps, though natively it waits for a condition. LockWithin names a lock by the function
 	// that waits for it, such as a condition's; "" means that its type names it.
 	Sleeps     func(function string) bool
@@ -117,9 +119,11 @@ type Waits struct {
 	// natively as semaphores, and have no owner in memory.
 	Acquires  func(function string) bool
 	BareLocks bool
-	// Accepts reports whether it waits for connections, Selects whether it waits in an event loop.
+	// Accepts reports whether it waits for connections, Selects whether it waits in an event loop. Serves matches
+	// functions that wait for the end of a server, which accepts connections in other threads.
 	Accepts func(function, file string) bool
 	Selects func(function string) bool
+	Serves  *regexp.Regexp
 	// AwaitsReply reports whether it is innermost, and runs a native event loop within work.
 	AwaitsReply func(function, file string) bool
 	// Own reports whether a thread of the runtime waits there; caller may be "".

@@ -57,6 +57,7 @@ var python = Language{
 			}
 			return ""
 		},
+		Connects: func(function, file string) bool { return pythonConnects[fileInDir(file)] == LastComponent(function) },
 		Result: func(function, file string) (name string, more bool) {
 			if last := LastComponent(function); path.Base(file) == "_base.py" && (last == "result" || last == "exception") {
 				return "Future." + last, false
@@ -86,22 +87,26 @@ const (
 	UnknownPythonLock = "lock of CPython" // of an interpreter without symbols, which shows no class
 )
 
-var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__)`)
+var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__|\w+ generated )`)
 
 // by source file
 var pythonForwards = map[string]*regexp.Regexp{
 	"threading.py":  regexp.MustCompile(`(^|\.)(wait|wait_for)$`),
 	"_threading.py": regexp.MustCompile(`(^|\.)(acquire_with_timeout|wait|get)$`), // gevent
 	"queue.py":      regexp.MustCompile(`(^|\.)get$`),
-	"queues.py":     regexp.MustCompile(`(^|\.)get$`),
-	// of multiprocessing, as the one above
+	"queues.py":     regexp.MustCompile(`(^|\.)get(_payload)?$`),
+	// of multiprocessing and billiard, as the one above
 	"synchronize.py": regexp.MustCompile(`(^|\.)__enter__$`),
 	"connection.py":  regexp.MustCompile(`(^|\.)(_?recv|_?recv_bytes)$`),
 	"selectors.py":   regexp.MustCompile(`(^|\.)select$`),
 }
 
 var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiprocessing/pool.py": "worker",
-	"futures/process.py": "_process_worker", "gevent/threadpool.py": "run", "gunicorn/arbiter.py": "wait_for_signals"}
+	"futures/process.py": "_process_worker", "gevent/threadpool.py": "run", "gunicorn/arbiter.py": "wait_for_signals",
+	"billiard/pool.py": "_recv"}
+
+// pythonConnects are of SQLAlchemy's QueuePool and redis-py's BlockingConnectionPool.
+var pythonConnects = map[string]string{"pool/impl.py": "_do_get", "redis/connection.py": "get_connection"}
 
 const grpcCalls = "grpc/_channel.py" // their caller waits in a native event loop
 

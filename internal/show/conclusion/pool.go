@@ -5,6 +5,7 @@ package conclusion
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -45,6 +46,23 @@ func (s *Summary) ofPool(g *group) string {
 	default:
 		return fmt.Sprintf("%d of %d threads of %s", n, all, tabular.Shorten(pool, s.nameWidth))
 	}
+}
+
+// starvedPool names a pool of which all threads wait for results of tasks, as recordings do not have what dumps know of
+// it; it returns "" if there is none.
+func (s *Summary) starvedPool(g *group) string {
+	all, waiting := map[string]int64{}, map[string]int64{}
+	for number, t := range s.threads {
+		if all[t.pool]++; 20*g.threads[number] >= 19*t.wall {
+			waiting[t.pool]++
+		}
+	}
+	maps.DeleteFunc(waiting, func(pool string, n int64) bool { return pool == "" || n < 2 || n < all[pool] })
+	pool, _ := Largest(waiting, strings.Compare)
+	if pool == "" || 20*g.results < 19*g.time {
+		return ""
+	}
+	return "; pool " + tabular.Shorten(pool, s.nameWidth) + " may be starved: see dump --locks"
 }
 
 // fullPool says of waits for results of tasks which other pool has no free thread, and what its threads do: "; no

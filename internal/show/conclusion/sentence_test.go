@@ -346,6 +346,18 @@ var conclusions = []struct {
 			p.Add(&s)
 		})
 	}, "mostly waiting: all 4 threads of worker-* for FutureTask in Shop.sell"},
+	{"requests and all threads of a pool wait for results", func(p *program) {
+		wait := func(name, function string, pooled bool) {
+			s := p.thread(name)
+			s.Blocked, s.Stack, s.Pooled, s.AwaitsResult, s.Wait = 9*second, p.stack(function), pooled, true, queue
+			s.Wait.Object, s.Wait.In = "", "Future.result"
+			p.Add(&s)
+		}
+		wait("http-0", "home (portal.py)", false)
+		wait("http-1", "home (portal.py)", false)
+		workers(3, func(name string) { wait(name, "build (portal.py)", true) })
+	}, "mostly waiting: 5 threads for Future.result, mostly in build (portal.py); pool worker-* may be starved: " +
+		"see dump --locks"},
 	{"sessions of PHP wait for a file", func(p *program) {
 		lock := Wait{Call: "flock", Kind: waits.FileLock, Object: "file-lock /var/lib/php/sessions/sess_0123456789abcdef0123"}
 		workers(3, func(name string) { p.waits(name, "checkout.php", 9, lock) })
@@ -609,6 +621,19 @@ var conclusions = []struct {
 				Idleness: waits.Idleness{IdleGuess: "take_job"}})
 		})
 	}, "busy: 100 % in total; 0.24 CPUs; 4 threads for condition in take_job, idle? only that name says so"},
+	{"waits in code without names do not hide what runs", func(p *program) {
+		p.runs("query", "filesort", 3)
+		workers(4, func(name string) {
+			p.waits(name, "[mariadbd] (mariadbd)", 10, Wait{Call: "futex", Kind: waits.Condition, Object: "condition"})
+		})
+		p.waits("io", "[liburing.so] (liburing.so)", 10, Wait{Call: "io_uring_enter", Object: "io_uring"})
+	}, "busy: 100 % in filesort; 0.3 CPUs; 4 threads for condition in [mariadbd]"},
+	{"threads that also work wait within it, in code without names", func(p *program) {
+		workers(4, func(name string) {
+			p.runs(name, "filesort", 1)
+			p.waits(name, "[mariadbd] (mariadbd)", 9, Wait{Call: "futex", Kind: waits.Condition, Object: "condition"})
+		})
+	}, "mostly waiting: 4 threads for condition in [mariadbd]; busy on 0.4 CPUs, 100 % in filesort"},
 	{"a guess does not hide a lack of CPUs", func(p *program) {
 		workers(4, func(name string) {
 			p.runs(name, "total", 0.3)

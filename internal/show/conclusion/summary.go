@@ -254,8 +254,20 @@ func (s *Summary) weight(g *group) int64 {
 // isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some, or of timers
 // of a loop that may be blocked.
 func (s *Summary) isDoubtful(g *group) bool {
-	return g.key.guess != "" && s.works || g.key.call == languages.AsyncioSleep &&
+	return s.works && (g.key.guess != "" || s.isNameless(g)) || g.key.call == languages.AsyncioSleep &&
 		float64(s.held.time+s.perhapsHeld.time) >= clauseFrom*s.length()
+}
+
+// isNameless reports whether threads that hardly do anything else wait in functions without a name, for what has none
+// and is no lock: as a server's threads for their next work, which a rule cannot recognise.
+func (s *Summary) isNameless(g *group) bool {
+	for f := range g.functions {
+		if !s.standsForMany(f) {
+			return false
+		}
+	}
+	isOne := slices.Contains([]string{string(waits.Condition), string(waits.Semaphore), "io_uring"}, g.key.object)
+	return isOne && len(g.functions) > 0 && g.intensity(s.length()) >= 0.95
 }
 
 // awaitsEnd reports whether main waits for the end of the program, such as a server's, on a lock or channel without an

@@ -122,7 +122,7 @@ func (w *Waiting) response(s *profile.Sample) string {
 		inner := func(f waits.Frame) bool { return !strings.HasPrefix(f.Function, "runtime.") }
 		stack := waitStack(s, wholeStack) // (*DB).conn also connects
 		if i := slices.IndexFunc(stack, inner); i >= 0 && stack[i].Function == waits.DatabasePool {
-			return "a free connection of the pool"
+			return freeConnection
 		}
 	}
 	if !w.isGoroutineIn(s, "select", waits.HTTPRequest) {

@@ -87,6 +87,8 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 		return conclusion.AClass, ""
 	case what == "":
 		return w.response(s), ""
+	case IsSynchronization(s) && w.ruleOf(s).AwaitsConnection:
+		return freeConnection, ""
 	case w.IsSleep(s):
 		return string(waits.Sleep), ""
 	}
@@ -111,6 +113,8 @@ func (w *Waiting) waitObject(s *profile.Sample) (name, within string) {
 const (
 	databaseLock = "PostgreSQL's lock (see pg_blocking_pids)"
 	safepoint    = "a safepoint of the JVM"
+
+	freeConnection = "a free connection of the pool"
 )
 
 // AwaitsDatabaseLock reports whether a process of PostgreSQL waits for a lock of a row, a table or the like.

@@ -40,6 +40,26 @@ func TestLockOfAConditionIsNamedByTheInnermostFunction(t *testing.T) {
 	}
 }
 
+func TestAWaitForAFreeConnectionOfPythonsPoolsIsNamed(t *testing.T) {
+	const packages = "/v/lib/python3.11/site-packages/"
+	for want, file := range map[string]string{
+		"futex: a free connection of the pool":    packages + "sqlalchemy/pool/impl.py",
+		"futex: threading.Condition in Queue.get": "/srv/impl.py",
+	} {
+		s := pythonWait("Condition.wait")
+		s.Location = s.Location[:1]
+		for _, f := range [][2]string{{"Queue.get", packages + "sqlalchemy/util/queue.py"}, {"QueuePool._do_get", file},
+			{"export_csv", "/srv/ledger.py"}} {
+			s.Location = append(s.Location, &profile.Location{Mapping: &profile.Mapping{File: "[CPython]"},
+				Line: []profile.Line{{Function: &profile.Function{Name: f[0], Filename: f[1]}}}})
+		}
+		w := NewWaiting(&profile.Profile{Sample: []*profile.Sample{s}}, true)
+		if got := w.waitGroup(s); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}
+
 func TestTheListOfWaitsHasTheConclusionsSafepointsAndThreadsOfRuntimes(t *testing.T) {
 	r := newTimedRecording(10 * time.Second)
 	r.mapping("/usr/bin/java")

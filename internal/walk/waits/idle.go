@@ -46,7 +46,7 @@ const (
 	// IdleEventLoop is epoll_wait, or poll, select, io_uring_enter and the like of an event loop; not if work runs the
 	// loop until a reply is there.
 	IdleEventLoop = "event-loop"
-	// IdleAccept waits for the next connection.
+	// IdleAccept waits for the next connection, or for the end of a server that accepts them.
 	IdleAccept = "accept"
 	// IdleSignal waits for the next signal.
 	IdleSignal = "signal"
@@ -130,6 +130,8 @@ func idleAtFutex(kind Kind, stack []Frame) Idleness {
 	switch {
 	case kind == Join && s.isLauncher():
 		return idleBy(IdleRuntime)
+	case s.awaitsServer():
+		return idleBy(IdleAccept)
 	case !mayAwaitWork(kind):
 		return Idleness{}
 	case s.belongsToRuntime():

@@ -29,6 +29,14 @@ const (
 		java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await|[HotSpot 17.0.15]
 		java.util.concurrent.LinkedBlockingQueue.take|[HotSpot 17.0.15]
 		`
+	javaPermit = javaPark + `java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]
+		java.util.concurrent.locks.AbstractQueuedSynchronizer.tryAcquireSharedNanos|[HotSpot 17.0.15]
+		java.util.concurrent.Semaphore.tryAcquire|[HotSpot 17.0.15]
+		`
+	jettyReserved = `org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.waitForTask|[HotSpot 17.0.15]
+		org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.run|[HotSpot 17.0.15]
+		org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run|[HotSpot 17.0.15]
+		java.lang.Thread.run|[HotSpot 17.0.15]`
 	javaPool = `java.util.concurrent.ThreadPoolExecutor.runWorker|[HotSpot 17.0.15]
 		java.util.concurrent.ThreadPoolExecutor$Worker.run|[HotSpot 17.0.15]
 		java.lang.Thread.run|[HotSpot 17.0.15]
@@ -49,6 +57,15 @@ const (
 		Pool.__init__|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/pool.py
 		nightly|[CPython 3.11.7]|/app/job.py
 		<module>|[CPython 3.11.7]|/app/job.py`
+	billiardRead = `read|/usr/lib/libc.so.6
+		Connection._recv|[CPython 3.11.7]|/v/billiard/connection.py
+		Connection._recv_bytes|[CPython 3.11.7]|/v/billiard/connection.py
+		_ConnectionBase.recv_bytes|[CPython 3.11.7]|/v/billiard/connection.py
+		`
+	billiardWorker = `Worker._make_protected_receive.<locals>.receive|[CPython 3.11.7]|/v/billiard/pool.py
+		Worker.workloop|[CPython 3.11.7]|/v/billiard/pool.py
+		Worker.__call__|[CPython 3.11.7]|/v/billiard/pool.py
+		<module>|[CPython 3.11.7]|/v/bin/celery`
 	pythonThread = `Thread.run|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
 		Thread._bootstrap_inner|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
 		Thread._bootstrap|[CPython 3.11.7]|/usr/lib/python3.11/threading.py
@@ -159,6 +176,20 @@ var javaIdle = []idleCase{
 		"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll|[HotSpot 17.0.15]\n" +
 		"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run|[HotSpot 17.0.15]\n" +
 		"java.lang.Thread.run|[HotSpot 17.0.15]", IdlePool},
+	{"Java, Jetty's reserved thread", "futex", Park, javaPermit + jettyReserved, IdlePool},
+	{"Java, a task of Jetty's reserved thread waits for a lock", "futex", Park, javaPark +
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]\n" + jettyReserved, ""},
+	{"Java, a task waits for a permit", "futex", Park, javaPermit + "Shop.buy|[HotSpot 17.0.15]\n" + jettyReserved, ""},
+	{"Java, main waits for Jetty's end", "futex", Park, javaPark +
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await|[HotSpot 17.0.15]\n" +
+		"org.eclipse.jetty.util.thread.AutoLock$WithCondition.await|[HotSpot 17.0.15]\n" +
+		"org.eclipse.jetty.util.thread.QueuedThreadPool.join|[HotSpot 17.0.15]\n" +
+		"org.eclipse.jetty.server.Server.join|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", IdleAccept},
+	{"Java, main waits for Tomcat's end", "futex", Sleep, cond + "JavaThread::sleep|/jvm/libjvm.so\n" +
+		"java.lang.Thread.sleep|[HotSpot 17.0.15]\n" +
+		"org.apache.catalina.core.StandardServer.await|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", IdleAccept},
+	{"Java, main sleeps", "futex", Sleep, cond + "JavaThread::sleep|/jvm/libjvm.so\n" +
+		"java.lang.Thread.sleep|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", ""},
 	{"Java, a consumer's thread", "futex", Park, javaAwait +
 		"Shop.lambda$main$3|[HotSpot 17.0.15]\nShop$$Lambda.run|[HotSpot 17.0.15]\n" +
 		"java.lang.Thread.run|[HotSpot 17.0.15]",
@@ -230,6 +261,11 @@ var pythonIdle = []idleCase{
 		Connection._recv_bytes|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
 		_ConnectionBase.recv_bytes|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
 		` + pythonProcess, IdlePool},
+	{"Celery, a pool's process that takes a task", "read", NoWait, billiardRead +
+		"_SimpleQueue.get_payload|[CPython 3.11.7]|/v/billiard/queues.py\n" +
+		"Worker._make_recv_method.<locals>._recv|[CPython 3.11.7]|/v/billiard/pool.py\n" + billiardWorker, IdlePool},
+	{"Celery, a task that reads from a pipe", "read", NoWait, billiardRead +
+		"fetch|[CPython 3.11.7]|/app/tasks.py\n" + billiardWorker, ""},
 	{"Python, a result of a process", "read", NoWait, `read|/usr/lib/libc.so.6
 		Connection._recv|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py
 		_ConnectionBase.recv|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/connection.py

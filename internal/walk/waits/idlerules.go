@@ -23,11 +23,14 @@ func (s *waitingStack) takesFromQueue() bool {
 	return false
 }
 
+// awaitsResult reports a wait for a result or a lock. A semaphore's permit is neither.
 func (s *waitingStack) awaitsResult() bool {
-	return slices.ContainsFunc(s.inner, func(f Frame) bool {
-		return libs.Result.MatchString(f.Function) ||
-			languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.Waits.Lock })
-	})
+	matches := func(part func(*languages.Language) *regexp.Regexp) bool {
+		return slices.ContainsFunc(s.inner, func(f Frame) bool { return languages.Matches(f.Function, part) })
+	}
+	return slices.ContainsFunc(s.inner, func(f Frame) bool { return libs.Result.MatchString(f.Function) }) ||
+		matches(func(l *languages.Language) *regexp.Regexp { return l.Waits.Lock }) &&
+			!matches(func(l *languages.Language) *regexp.Regexp { return l.Waits.Permit })
 }
 
 func isLoop(f *Frame) bool {
@@ -220,6 +223,13 @@ func (s *waitingStack) isOutermostLoop(from int) bool {
 		}
 	}
 	return true
+}
+
+// awaitsServer reports whether the innermost function outside of the language's library waits for a server's end.
+func (s *waitingStack) awaitsServer() bool {
+	i := slices.IndexFunc(s.outer, isApplicationFunction)
+	return i >= 0 && languages.Matches(s.outer[i].Function,
+		func(l *languages.Language) *regexp.Regexp { return l.Waits.Serves })
 }
 
 // eventLoopRule requires that the waiting function or its caller is an event loop or main.

@@ -109,6 +109,7 @@ var libraries = []patterns[string]{
 		Library: `^caml_|^caml(Stdlib|Thread|Mutex|Condition|Unix|UnixLabels|CamlinternalLazy)(__|\.)`,
 	},
 	{Name: "DuckDB", AwaitsWork: `^duckdb::TaskScheduler::ExecuteForever$`},
+	{Name: "cpp-httplib", AwaitsWork: `^httplib::ThreadPool::worker::operator`},
 	{Name: "FFmpeg", WorkerFiles: `^libavutil\.so`},
 	{Name: "oneTBB", WorkerFiles: `^libtbb\.so`},
 	{Name: "OpenMP: libgomp, libomp",

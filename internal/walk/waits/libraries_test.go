@@ -191,6 +191,16 @@ var libraryIdle = []idleCase{
 		"std::thread::_State_impl<std::thread::_Invoker<std::tuple<Detached_thread, void (*)(log_t*), log_t*> > >::_M_run" +
 		"|/mysqld\n|libstdc++.so.6\n" + thread, IdlePool},
 	{"MySQL 9.7, a row's lock", "futex", Condition, mysqlRowLock, ""},
+	{"cpp-httplib 0.11, a worker of the pool", "futex", Condition, cond +
+		`std::condition_variable::wait<httplib::ThreadPool::worker::operator()()::{lambda()#1}>|/app
+		httplib::ThreadPool::worker::operator()|/app
+		|libstdc++.so.6
+		` + thread, IdlePool},
+	{"cpp-httplib 0.11, a task that waits", "futex", Condition, cond + `store|/app
+		std::function<void ()>::operator()|/app
+		httplib::ThreadPool::worker::operator()|/app
+		|libstdc++.so.6
+		` + thread, ""},
 	{"DuckDB 2.0, a worker of the pool", "futex", Semaphore, `__new_sem_wait_slow64|libc.so.6
 		duckdb::TaskScheduler::ExecuteForever|_duckdb.cpython-311-x86_64-linux-gnu.so
 		|libstdc++.so.6
@@ -250,10 +260,13 @@ var libraryFunctions = map[string]string{
 	mysqlRowLock: "lock_wait_suspend_thread",
 	"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nWaitLatch|postgres\nProcSleep|postgres\nWaitOnLock|postgres\n" +
 		"LockAcquireExtended|postgres\nXactLockTableWait|postgres": "XactLockTableWait",
-	staticCond + "worker|/app\n" + staticThread:                                                     "worker",
-	cond + "__gnu_cxx::__verbose_terminate_handler|/app\nstd::thread::join|/app\nserve|/app":        "serve",
-	rustFutex + "<std::sys::sync::mutex::futex::Mutex>::lock|/app\nserve|/app":                      "serve",
-	"syscall|libc.so.6\ng_cond_wait|libglib-2.0.so.0.7400.6\nworker|/app\n" + thread:                "worker",
+	staticCond + "worker|/app\n" + staticThread:                                              "worker",
+	cond + "__gnu_cxx::__verbose_terminate_handler|/app\nstd::thread::join|/app\nserve|/app": "serve",
+	rustFutex + "<std::sys::sync::mutex::futex::Mutex>::lock|/app\nserve|/app":               "serve",
+	"syscall|libc.so.6\ng_cond_wait|libglib-2.0.so.0.7400.6\nworker|/app\n" + thread:         "worker",
+	pythonLock + "__init__|[CPython 3.11.7]|<attrs generated init shop.Order>\n" +
+		"_connection_for_bind|[CPython 3.11.7]|<sqlalchemy generated _go() wrapper for sqlalchemy.orm.session>\n" +
+		"balance|[CPython 3.11.7]|/srv/ledger.py": "balance",
 	cond + rubyNative + "pop|[Ruby 3.1.2]\nworker|[Ruby 3.1.2]|/srv/shop.rb":                        "worker",
 	"epoll_wait|libc.so.6\nllhttp__internal_execute|libnode.so.108\nserve|[Node 20.20.2]|/srv/s.js": "serve",
 }

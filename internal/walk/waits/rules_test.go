@@ -71,7 +71,8 @@ func TestEachPatternOfALibraryHasAnExample(t *testing.T) {
 }
 
 // ofView are rules that packages languages and view apply and test.
-var ofView = map[string]bool{"Sleeps": true, "LockWithin": true, "Collects": true, "Compiles": true}
+var ofView = map[string]bool{"Sleeps": true, "LockWithin": true, "Collects": true, "Compiles": true,
+	"Connects": true}
 
 func TestEachRuleOfALanguageHasAnExample(t *testing.T) {
 	changed := changes()

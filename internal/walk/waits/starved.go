@@ -28,12 +28,22 @@ type StackRule struct {
 	Pooled bool // in the loop of a pool of threads
 	// AwaitsResult means that it waits for a task's result, in a pool's loop or not.
 	AwaitsResult bool
+	// AwaitsConnection means that it waits for a free connection of a pool.
+	AwaitsConnection bool
 }
 
 // StackRuleOf has the arguments of [Idle].
 func StackRuleOf(reason string, kind Kind, stack []Frame) StackRule {
 	s := splitStack(stack)
-	return StackRule{Idle(reason, kind, stack), s.poolLoop() != "", s.result() != ""}
+	return StackRule{Idle(reason, kind, stack), s.poolLoop() != "", s.result() != "", s.awaitsConnection()}
+}
+
+func (s *waitingStack) awaitsConnection() bool {
+	if len(s.outer) == 0 {
+		return false
+	}
+	l := s.outer[0].language()
+	return l != nil && l.Waits.Connects != nil && l.Waits.Connects(s.outer[0].Function, s.outer[0].File)
 }
 
 // PoolWorkerOf returns what a stack, innermost function first, shows; zero outside of a pool's loop.

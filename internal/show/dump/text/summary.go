@@ -39,8 +39,8 @@ type examined struct {
 	awaits bool   // a response of HTTP, in Go
 }
 
-// asleep is the group of what sleeps for a time.
-var asleep = waitGroup{}
+// asleep is the group of what sleeps for a time, guessed that of what is idle by names only.
+var asleep, guessed = waitGroup{}, waitGroup{wait: "idle?"}
 
 // maxGroups bounds the waits that the summary names.
 const maxGroups = 2
@@ -103,6 +103,8 @@ func (g *waitGroups) addThread(t *stacks.Thread) {
 	case w == nil:
 	case w.Idle != "":
 		g.idle++
+	case w.IdleGuess != "":
+		add(guessed)
 	case w.Kind == waits.Sleep:
 		add(asleep)
 	case w.Kind.IsSynchronization():
@@ -169,7 +171,7 @@ func (g *waitGroups) String(pid int) string {
 	order := slices.SortedFunc(maps.Keys(g.waits), func(a, b waitGroup) int {
 		return cmp.Or(g.waits[b]-g.waits[a], strings.Compare(a.noun+a.wait+a.owner, b.noun+b.wait+b.owner))
 	})
-	order = slices.DeleteFunc(order, func(key waitGroup) bool { return key == asleep })
+	order = slices.DeleteFunc(order, func(key waitGroup) bool { return key == asleep || key == guessed })
 	var named, all reasons
 	others, lock := 0, false
 	for i, key := range order {
@@ -185,6 +187,7 @@ func (g *waitGroups) String(pid int) string {
 	all.add(len(named), "waiting within work: "+strings.Join(named, ", "))
 	all.add(g.running, fmt.Sprintf("running: %d", g.running))
 	all.add(g.waits[asleep], fmt.Sprintf("asleep for a time: %d%s", g.waits[asleep], g.mostly(asleep)))
+	all.add(g.waits[guessed], fmt.Sprintf("idle? (only names say so): %d%s", g.waits[guessed], g.mostly(guessed)))
 	all.add(g.idle, fmt.Sprintf("idle: %d", g.idle))
 	all.add(g.stopped, fmt.Sprintf("stopped by a signal or a debugger: %d", g.stopped))
 	if lock && pid != 0 {

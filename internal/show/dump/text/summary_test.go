@@ -31,10 +31,12 @@ func TestTheSecondLineSaysWhatMostThreadsDo(t *testing.T) {
 	held := mutex
 	held.Ownership = waits.Ownership{Owner: 4711, OwnerName: "journal"}
 	pool := waits.Wait{Kind: waits.Condition, Idleness: waits.Idleness{Idle: waits.IdlePool}}
+	byName := waits.Wait{Kind: waits.Condition, Idleness: waits.Idleness{IdleGuess: "worker"}}
 	sleep := waits.Wait{Kind: waits.Sleep}
 	pipe := waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{FD: 3, Type: "pipe", Path: "pipe:[7]"}}
 	condition := func(address schema.Hex, function string) stacks.Thread {
-		return waiter("futex", waits.Wait{Kind: waits.Semaphore, Type: languages.PythonCondition, Address: address}, function)
+		return waiter("futex",
+			waits.Wait{Kind: waits.Semaphore, Type: languages.PythonCondition, Address: address}, function)
 	}
 	file := func(fd waits.FileNumber) stacks.Thread {
 		return waiter("write", waits.Wait{Kind: waits.Descriptor,
@@ -62,9 +64,13 @@ func TestTheSecondLineSaysWhatMostThreadsDo(t *testing.T) {
 			{TID: 5, State: "D", Wait: "openat"}, waiter("nanosleep", sleep, "tick")}, nil,
 			"waiting within work: 3 threads for mutex cache_mu, held by thread 4711 journal, 2 threads in read (pipe:[7]) " +
 				"in load, 1 in other waits; asleep for a time: 1 in tick"},
-		{"an object for each thread", []stacks.Thread{condition(0x10, "home"), condition(0x20, "home"), condition(0x30, "home"),
-			file(21), file(23)}, nil,
-			"waiting within work: 3 threads for threading.Condition (semaphore) in home, 2 threads in write (/run/audit.pipe) in append"},
+		{"an object for each thread", []stacks.Thread{condition(0x10, "home"), condition(0x20, "home"),
+			condition(0x30, "home"), file(21), file(23)}, nil,
+			"waiting within work: 3 threads for threading.Condition (semaphore) in home, " +
+				"2 threads in write (/run/audit.pipe) in append"},
+		{"waits that are idle by names only", []stacks.Thread{waiter("futex", byName, "worker"), running,
+			waiter("futex", byName, "worker"), waiter("futex", pool, "take")}, nil,
+			"running: 1; idle? (only names say so): 2 in worker; idle: 1"},
 		{"goroutines", []stacks.Thread{{TID: 7, State: "S", Complete: true, Frames: in("runtime.futex")}},
 			[]stacks.Goroutine{goroutine("sync.Mutex.Lock", "sync.(*Mutex).Lock", "main.pay"),
 				goroutine("sync.Mutex.Lock", "sync.(*Mutex).Lock", "main.pay"), goroutine("sleep", "time.Sleep", "main.tick"),
