@@ -21,7 +21,7 @@ func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 	var doing map[int][]activity
 	for _, c := range b.order {
 		c.Threads += b.mean(c.unlabeled)
-		if c.End.Kind == Unknown {
+		if !c.End.isKnown() {
 			if doing == nil {
 				doing = activities(all)
 			}
@@ -64,6 +64,7 @@ func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 // activity is what threads and tasks of a process do, with the sum of the times.
 type activity struct {
 	link Link
+	id   int // the thread or task; 0 if there are several
 	time int64
 }
 
@@ -80,18 +81,21 @@ func (l Link) ofAnyThread() Link {
 // activities returns, by process, what is work or leads to a known end, the longest first: one more than are shown.
 func activities(all []Interval) map[int][]activity {
 	at, byLink, list := map[string]int{}, map[Link]int{}, []activity{}
-	add := func(l Link, time int64) {
+	add := func(id int, l Link, time int64) {
 		l = l.ofAnyThread()
 		n, known := byLink[l]
 		if !known {
 			text := l.text()
 			if n, known = at[text]; !known {
 				n = len(list)
-				at[text], list = n, append(list, activity{link: l})
+				at[text], list = n, append(list, activity{link: l, id: id})
 			}
 			byLink[l] = n
 		}
 		list[n].time += time
+		if list[n].id != id {
+			list[n].id = 0
+		}
 	}
 	for i := range all {
 		iv := &all[i]
@@ -101,11 +105,11 @@ func activities(all []Interval) map[int][]activity {
 		if ran := iv.Running + iv.Queued; ran > 0 {
 			awake := iv.Link
 			awake.WaitsFor, awake.Guess = nil, ""
-			add(awake, ran)
+			add(iv.ID, awake, ran)
 		}
 		leads := iv.Next.Thread != 0 || len(iv.Next.Processes) > 0 || iv.Next.End.Kind != Unknown
 		if iv.Blocked > 0 && iv.Idle == "" && leads {
-			add(iv.Link, iv.Blocked)
+			add(iv.ID, iv.Link, iv.Blocked)
 		}
 	}
 	slices.SortStableFunc(list, func(x, y activity) int { return cmp.Compare(y.time, x.time) })
@@ -140,8 +144,10 @@ func meanwhile(last *Link, doing map[int][]activity) (list []Link) {
 	own := last.ofAnyThread()
 	text := own.text()
 	for i := range all {
-		if l := &all[i].link; len(list) < maxMeanwhile && l.text() != text {
-			list = append(list, *l)
+		a := &all[i]
+		itself := a.id != 0 && a.id == last.TID // before or after its wait
+		if len(list) < maxMeanwhile && !itself && a.link.text() != text {
+			list = append(list, a.link)
 		}
 	}
 	return list
@@ -208,11 +214,11 @@ func (r *Report) conclude() string {
 		}
 		return ends(top) + top.phrase() + fmt.Sprintf("; prywalk %s -p %d,%d includes that process", command, pid, top.PID)
 	}
-	if top.Kind != Unknown {
+	if top.isKnown() {
 		return ends(top) + top.phrase()
 	}
 	text := "where " + ends(top) + "is not known: " + top.Why
-	i := slices.IndexFunc(order, func(e End) bool { return e.Kind != Unknown })
+	i := slices.IndexFunc(order, func(e End) bool { return e.isKnown() })
 	if i > 0 && float64(sums[order[i]]) >= minShare*float64(blocked[pid]) {
 		text += "; " + ends(order[i]) + order[i].phrase()
 	}
@@ -247,6 +253,9 @@ func (e *End) phrase() string {
 	case Deadlock:
 		return "in a deadlock at " + place
 	case Unknown:
+		if e.isKnown() {
+			return "in " + place + ", " + e.Why
+		}
 		return "at " + place + ", not known: " + e.Why
 	}
 	return "in " + place + ", which " + verbs[e.Kind]
@@ -266,7 +275,11 @@ func (l *Link) text() string {
 	if l.Function != "" {
 		text += ": " + l.Function
 	}
-	if w := l.WaitsFor; w != nil && w.Kind != waits.NoWait {
+	switch w := l.WaitsFor; {
+	case w == nil || w.Kind == waits.NoWait:
+	case w.Kind == waits.Stopped || w.Kind == waits.Frozen:
+		text += " is " + string(w.Kind)
+	default:
 		text += " waits for " + object(w)
 	}
 	if l.Guess != "" {

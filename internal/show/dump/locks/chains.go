@@ -90,7 +90,8 @@ func (b *chainsOf) addThread(p *stacks.Process, t *stacks.Thread, c Checker) {
 		}
 	}
 	iv.Next.Final = w != nil && !w.Timed
-	if iv.Idle == "" && w != nil && w.Kind != waits.GIL && c.HasRun(t) { // waiters for a GIL wake all the time
+	sleeps := w != nil && w.Kind != waits.Stopped && w.Kind != waits.Frozen && w.Kind != waits.GIL // its waiters wake often
+	if iv.Idle == "" && sleeps && c.HasRun(t) {
 		iv.Next = chains.Next{End: chains.End{Kind: chains.Unknown,
 			Why: "it ran while the threads were read: dump again, or record"}}
 	}
