@@ -233,7 +233,7 @@ func NextOf(w *waits.Wait) (n Next) {
 		return unknown("waits for several descriptors")
 	case w.Kind == waits.Child:
 		return unknown("which child is waited for is not known")
-	case w.Why != "":
+	case w.Why != "" && !strings.HasPrefix(w.Why, "stores "): // the subject follows
 		return unknown(w.Why)
 	case w.Type != "" && w.Type != languages.PythonRLock:
 		return unknown("a " + w.Type + " stores no owner")

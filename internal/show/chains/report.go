@@ -17,7 +17,6 @@ import (
 // report takes the number of threads and tasks that were blocked. tasks means that some are tasks.
 func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 	r := &Report{Threads: threads, tasks: tasks, Chains: []Chain{}, Ends: []EndShare{}, Links: []LinkShare{}}
-	links := map[string]*Link{}
 	var doing map[int][]activity
 	for _, c := range b.order {
 		c.Threads += b.mean(c.unlabeled)
@@ -31,7 +30,6 @@ func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 		c.End.PID, c.End.Comm, c.End.Function = last.PID, last.Comm, last.Function
 		for at := c.way; at != nil; at = at.parent {
 			c.Links = append(c.Links, *at.link)
-			links[at.link.text()] = at.link
 		}
 		slices.Reverse(c.Links)
 		if b.period == 0 {
@@ -45,18 +43,7 @@ func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 	for _, e := range ends {
 		r.Ends = append(r.Ends, EndShare{End: e, Share: r.share(sums[e]), Blocked: min(sums[e], r.Blocked)})
 	}
-	texts, through := sumBy(r.Chains, func(c *Chain) (texts []string) {
-		for i := range c.Links[1:] {
-			if text := c.Links[1+i].text(); !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-		}
-		return texts
-	})
-	for _, text := range texts {
-		n := through[text]
-		r.Links = append(r.Links, LinkShare{Link: *links[text], Share: r.share(n), Blocked: min(n, r.Blocked)})
-	}
+	r.Links = r.through(r.Chains)
 	r.Conclusion = r.conclude()
 	return r
 }
@@ -187,40 +174,73 @@ func sumBy[K comparable](list []Chain, keys func(*Chain) []K) (order []K, sums m
 	return order, sums
 }
 
-// conclude is about the process with most blocked time: where most of that ends.
+// through returns the links after the first ones of chains.
+func (r *Report) through(list []Chain) (out []LinkShare) {
+	out = []LinkShare{}
+	links := map[string]*Link{}
+	texts, sums := sumBy(list, func(c *Chain) (texts []string) {
+		for i := range c.Links[1:] {
+			l := &c.Links[1+i]
+			if text := l.text(); !slices.Contains(texts, text) {
+				texts, links[text] = append(texts, text), l
+			}
+		}
+		return texts
+	})
+	for _, text := range texts {
+		n := sums[text]
+		out = append(out, LinkShare{Link: *links[text], Share: r.share(n), Blocked: min(n, r.Blocked)})
+	}
+	return out
+}
+
+// conclude is about the processes of one name with most blocked time: where most of that ends.
 func (r *Report) conclude() string {
-	processes, blocked := sumBy(r.Chains, func(c *Chain) []int { return []int{c.Links[0].PID} })
-	if len(processes) == 0 {
+	program := func(c *Chain) string { return processName(c.Links[0].Comm, several) }
+	programs, blocked := sumBy(r.Chains, func(c *Chain) []string { return []string{program(c)} })
+	if len(programs) == 0 {
 		return "no thread was blocked, apart from idle ones"
 	}
-	pid := processes[0]
-	own := slices.DeleteFunc(slices.Clone(r.Chains), func(c Chain) bool { return c.Links[0].PID != pid })
-	name := processName(own[0].Links[0].Comm, pid)
-	order, sums := sumBy(own, func(c *Chain) []End { return []End{c.End} })
-	ends := func(e End) string { // "40 % of the blocked time of web (pid 7) ends"
-		switch n := sums[e]; {
+	var first Link
+	var order []EndShare
+	for i := range r.Chains {
+		if c := &r.Chains[i]; program(c) == programs[0] {
+			first = cmp.Or(first, c.Links[0])
+			mergePID(&first.PID, c.Links[0].PID)
+			order = append(order, EndShare{c.End, float64(c.weight()), c.weight()})
+		}
+	}
+	order = folded(order)
+	name, all := processName(first.Comm, first.PID), blocked[programs[0]]
+	ends := func(e *EndShare) string { // "40 % of the blocked time of web (pid 7) ends"
+		switch n := e.Blocked; {
 		case r.Blocked > 0:
-			return percent(float64(n)/float64(blocked[pid])) + " of the blocked time of " + name + " ends "
+			return percent(float64(n)/float64(all)) + " of the blocked time of " + name + " ends "
 		case n > 1:
-			return fmt.Sprintf("%d of %s of %s end ", n, r.count("blocked ", int(blocked[pid])), name)
+			return fmt.Sprintf("%d of %s of %s end ", n, r.count("blocked ", int(all)), name)
 		}
-		return fmt.Sprintf("1 of %s of %s ends ", r.count("blocked ", int(blocked[pid])), name)
+		return fmt.Sprintf("1 of %s of %s ends ", r.count("blocked ", int(all)), name)
 	}
-	top := order[0]
-	if top.Kind == Outside && top.Why == "" && top.PID != pid {
-		command := "dump --chains"
-		if r.Blocked > 0 {
-			command = "record"
+	top := &order[0]
+	text := ends(top) + top.End.phrase()
+	if top.End.isKnown() {
+		if pid := top.End.PID; top.End.Kind == Outside && top.End.Why == "" && pid != several && pid != first.PID {
+			command := "dump --chains"
+			if r.Blocked > 0 {
+				command = "record"
+			}
+			pids := fmt.Sprint(first.PID)
+			if first.PID == several {
+				pids = "PID,…"
+			}
+			text += fmt.Sprintf("; prywalk %s -p %s,%d includes that process", command, pids, pid)
 		}
-		return ends(top) + top.phrase() + fmt.Sprintf("; prywalk %s -p %d,%d includes that process", command, pid, top.PID)
+		return text
 	}
-	if top.isKnown() {
-		return ends(top) + top.phrase()
-	}
-	text := "where " + ends(top) + "is not known: " + top.Why
-	i := slices.IndexFunc(order, func(e End) bool { return e.isKnown() })
-	if i > 0 && float64(sums[order[i]]) >= minShare*float64(blocked[pid]) {
-		text += "; " + ends(order[i]) + order[i].phrase()
+	text = "where " + ends(top) + "is not known: " + top.End.Why
+	i := slices.IndexFunc(order, func(e EndShare) bool { return e.End.isKnown() })
+	if i > 0 && float64(order[i].Blocked) >= minShare*float64(all) {
+		text += "; " + ends(&order[i]) + order[i].End.phrase()
 	}
 	return text
 }
@@ -228,7 +248,10 @@ func (r *Report) conclude() string {
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
 func processName(comm string, pid int) string {
-	if comm == "" {
+	switch {
+	case pid == several:
+		return cmp.Or(comm, "unnamed") + " (several processes)"
+	case comm == "":
 		return fmt.Sprintf("process %d", pid)
 	}
 	return fmt.Sprintf("%s (pid %d)", comm, pid)
@@ -248,6 +271,9 @@ func (e *End) phrase() string {
 	case Outside:
 		if e.Why != "" {
 			return "outside, at " + e.Why
+		}
+		if e.PID == several {
+			return "outside, at " + place + ", which were not looked at"
 		}
 		return "outside, at " + place + ", which was not looked at"
 	case Deadlock:
@@ -318,6 +344,8 @@ const minShare = 0.005
 // negative.
 func (r *Report) Text(w io.Writer, rows int) error {
 	out := printable.NewWriter(w)
+	all := fold(r.Chains, (*Chain).alike, (*Chain).merge, func(c *Chain) float64 { return float64(c.weight()) })
+	ends, links := folded(r.Ends), r.through(all)
 	out.Printf("%s\n", r.Conclusion)
 	if r.Threads == 0 {
 		return out.Err()
@@ -343,14 +371,14 @@ func (r *Report) Text(w io.Writer, rows int) error {
 			}
 		}
 	}
-	table("the chain ends", "end", len(r.Ends), func(i int) (float64, []string) {
-		return r.Ends[i].Share, []string{r.Ends[i].End.phrase()}
+	table("the chain ends", "end", len(ends), func(i int) (float64, []string) {
+		return ends[i].Share, []string{ends[i].End.phrase()}
 	})
-	table("the chain passes through", "link", len(r.Links), func(i int) (float64, []string) {
-		return r.Links[i].Share, []string{r.Links[i].Link.text()}
+	table("the chain passes through", "link", len(links), func(i int) (float64, []string) {
+		return links[i].Share, []string{links[i].Link.text()}
 	})
-	table("chains", "chain", len(r.Chains), func(i int) (float64, []string) {
-		c := &r.Chains[i]
+	table("chains", "chain", len(all), func(i int) (float64, []string) {
+		c := &all[i]
 		lines := []string{r.count("", c.Threads)}
 		if c.Blocked > 0 {
 			lines[0] += ", " + tabular.Nanos(c.Blocked)
