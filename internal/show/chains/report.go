@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/base/printable"
@@ -326,6 +327,8 @@ func object(w *waits.Wait) string {
 	text := f.Type
 	if f.Remote != "" {
 		text += " " + f.Remote
+	} else if strings.HasPrefix(f.Path, "/") {
+		text += " " + f.Path
 	}
 	if len(f.Peers) == 0 {
 		return text + waits.Unfinished(f.State)
