@@ -13,18 +13,23 @@ import (
 // several stands for the numbers of several processes.
 const several = -1
 
-// fold merges what has equal keys. What has the greatest weight then is first.
-func fold[T any](list []T, key func(*T) string, merge func(to, from *T), weight func(*T) float64) (out []T) {
+// fold merges what has equal texts. What has the greatest weight then is first.
+func fold[T any, P interface {
+	*T
+	alike() string
+	merge(*T)
+	weight() int64
+}](list []T) (out []T) {
 	at := map[string]int{}
 	for i := range list {
-		k := key(&list[i])
-		if n, known := at[k]; known {
-			merge(&out[n], &list[i])
+		text := P(&list[i]).alike()
+		if n, known := at[text]; known {
+			P(&out[n]).merge(&list[i])
 			continue
 		}
-		at[k], out = len(out), append(out, list[i])
+		at[text], out = len(out), append(out, list[i])
 	}
-	slices.SortStableFunc(out, func(x, y T) int { return cmp.Compare(weight(&y), weight(&x)) })
+	slices.SortStableFunc(out, func(x, y T) int { return cmp.Compare(P(&y).weight(), P(&x).weight()) })
 	return out
 }
 
@@ -88,20 +93,18 @@ func (c *Chain) alike() string {
 
 func (c *Chain) merge(x *Chain) {
 	c.Blocked, c.Threads = c.Blocked+x.Blocked, c.Threads+x.Threads
-	c.Links, c.Meanwhile = slices.Clone(c.Links), slices.Concat(c.Meanwhile, x.Meanwhile)
+	c.Links = slices.Clone(c.Links)
 	for i := range c.Links {
 		c.Links[i].merge(&x.Links[i])
 	}
 	mergePID(&c.End.PID, x.End.PID)
-	c.Meanwhile = fold(c.Meanwhile, func(l *Link) string { return l.alike() }, (*Link).merge,
-		func(*Link) float64 { return 0 })
-	c.Meanwhile = c.Meanwhile[:min(len(c.Meanwhile), maxMeanwhile)]
 }
 
-// folded returns ends that are alike as one.
-func folded(ends []EndShare) []EndShare {
-	return fold(ends, func(e *EndShare) string { return e.End.alike() }, func(to, from *EndShare) {
-		to.Share, to.Blocked = to.Share+from.Share, to.Blocked+from.Blocked
-		mergePID(&to.End.PID, from.End.PID)
-	}, func(e *EndShare) float64 { return e.Share })
+func (e *EndShare) alike() string { return e.End.alike() }
+
+func (e *EndShare) weight() int64 { return int64(1e9 * e.Share) }
+
+func (e *EndShare) merge(x *EndShare) {
+	e.Share, e.Blocked = e.Share+x.Share, e.Blocked+x.Blocked
+	mergePID(&e.End.PID, x.End.PID)
 }

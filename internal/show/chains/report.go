@@ -208,10 +208,10 @@ func (r *Report) conclude() string {
 		if c := &r.Chains[i]; program(c) == programs[0] {
 			first = cmp.Or(first, c.Links[0])
 			mergePID(&first.PID, c.Links[0].PID)
-			order = append(order, EndShare{c.End, float64(c.weight()), c.weight()})
+			order = append(order, EndShare{c.End, r.share(c.weight()), c.weight()})
 		}
 	}
-	order = folded(order)
+	order = fold(order)
 	name, all := processName(first.Comm, first.PID), blocked[programs[0]]
 	ends := func(e *EndShare) string { // "40 % of the blocked time of web (pid 7) ends"
 		switch n := e.Blocked; {
@@ -224,18 +224,17 @@ func (r *Report) conclude() string {
 	}
 	top := &order[0]
 	text := ends(top) + top.End.phrase()
-	if top.End.isKnown() {
-		if pid := top.End.PID; top.End.Kind == Outside && top.End.Why == "" && pid != several && pid != first.PID {
-			command := "dump --chains"
-			if r.Blocked > 0 {
-				command = "record"
-			}
-			pids := fmt.Sprint(first.PID)
-			if first.PID == several {
-				pids = "PID,…"
-			}
-			text += fmt.Sprintf("; prywalk %s -p %s,%d includes that process", command, pids, pid)
+	if top.End.Kind == Outside && top.End.Why == "" && top.End.PID != several && top.End.PID != first.PID {
+		command, pids := "dump --chains", fmt.Sprint(first.PID)
+		if r.Blocked > 0 {
+			command = "record"
 		}
+		if first.PID == several {
+			pids = "PID,…"
+		}
+		return text + fmt.Sprintf("; prywalk %s -p %s,%d includes that process", command, pids, top.End.PID)
+	}
+	if top.End.isKnown() {
 		return text
 	}
 	text = "where " + ends(top) + "is not known: " + top.End.Why
@@ -347,8 +346,8 @@ const minShare = 0.005
 // negative.
 func (r *Report) Text(w io.Writer, rows int) error {
 	out := printable.NewWriter(w)
-	all := fold(r.Chains, (*Chain).alike, (*Chain).merge, func(c *Chain) float64 { return float64(c.weight()) })
-	ends, links := folded(r.Ends), r.through(all)
+	all, ends := fold(r.Chains), fold(r.Ends)
+	links := r.through(all)
 	out.Printf("%s\n", r.Conclusion)
 	if r.Threads == 0 {
 		return out.Err()

@@ -90,8 +90,8 @@ func (b *chainsOf) addThread(p *stacks.Process, t *stacks.Thread, c Checker) {
 		}
 	}
 	iv.Next.Final = w != nil && !w.Timed
-	sleeps := w != nil && w.Kind != waits.Stopped && w.Kind != waits.Frozen && w.Kind != waits.GIL // its waiters wake often
-	if iv.Idle == "" && sleeps && c.HasRun(t) {
+	sleeps := w != nil && w.Kind != waits.Stopped && w.Kind != waits.Frozen && w.Kind != waits.GIL
+	if iv.Idle == "" && sleeps && c.HasRun(t) { // waiters for a GIL wake all the time
 		iv.Next = chains.Next{End: chains.End{Kind: chains.Unknown,
 			Why: "it ran while the threads were read: dump again, or record"}}
 	}

@@ -92,7 +92,9 @@ func TestAGoroutineThatAwaitsAResponseLeadsToTheServer(t *testing.T) {
 		return &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{Type: "socket", Remote: address,
 			Peers: []waits.Peer{{PID: pid, Name: "rates"}}}}
 	}
-	for want, other := range map[string]*waits.Wait{"outside 9": to("127.0.0.1:80", 9), "unknown 1": to("127.0.0.1:81", 8)} {
+	for want, other := range map[string]*waits.Wait{
+		"outside 9": to("127.0.0.1:80", 9), "unknown 1": to("127.0.0.1:81", 8),
+	} {
 		l := &Locks{Processes: []*stacks.Process{{PID: 1, Name: "web", GoroutineStacks: []stacks.Goroutine{
 			goroutine(4, "select", waits.HTTPRequest, nil), goroutine(5, "IO wait", waits.HTTPReader, to("127.0.0.1:80", 9)),
 			goroutine(6, "IO wait", waits.HTTPReader, other)}}}}
