@@ -103,6 +103,21 @@ func TestAChainEndsAtALockOfTheDatabase(t *testing.T) {
 	}
 }
 
+// It ran before its stop, and does nothing meanwhile.
+func TestAChainEndsAtAStoppedThread(t *testing.T) {
+	c := newContention()
+	c.did(9, 9, "python", "read", 0, 10, "run", 0)
+	s := c.did(9, 9, "python", "read", 10, 1000, "x", 0)
+	delete(s.Label, rec.LabelWaitsFor)
+	s.Label[rec.LabelState], s.Label[rec.LabelWait] = []string{"stopped"}, []string{"stopped"}
+	text, _ := chainsText(t, c)
+	const end = "in read of python (pid 9), stopped by a signal or a debugger; SIGCONT, or the debugger, continues it\n"
+	if !strings.HasPrefix(text, "100 % of the blocked time of python (pid 9) ends "+end) ||
+		!strings.HasSuffix(text, "         python (pid 9): read is stopped\n         → "+end) {
+		t.Errorf("%s", text)
+	}
+}
+
 func TestAGoroutineThatReadsLeadsToTheProcessThatAnswers(t *testing.T) {
 	c := newContention()
 	s := c.did(4, 0, "web", "main.query", 0, 1000, toDB, 0)

@@ -195,6 +195,15 @@ func (t Tasks) Next(w *waits.Wait, pid int, awaits string) Next {
 	return NextOf(w)
 }
 
+// Reasons of ends at threads that wait for nothing.
+const (
+	stopped = "stopped by a signal or a debugger; SIGCONT, or the debugger, continues it"
+	frozen  = "frozen with its control group"
+)
+
+// isKnown reports that the chain needs no owner to end there.
+func (e *End) isKnown() bool { return e.Kind != Unknown || e.Why == stopped || e.Why == frozen }
+
 // NextOf returns what a wait leads to. Lock and Final are not set.
 func NextOf(w *waits.Wait) (n Next) {
 	unknown := func(why string) Next { return Next{End: End{Kind: Unknown, Why: why}} }
@@ -207,9 +216,9 @@ func NextOf(w *waits.Wait) (n Next) {
 	case w.Kind == waits.Disk, w.Kind == waits.PageFault:
 		return Next{End: End{Kind: Disk}}
 	case w.Kind == waits.Stopped:
-		return unknown("stopped by a signal or a debugger")
+		return unknown(stopped)
 	case w.Kind == waits.Frozen:
-		return unknown("its control group is frozen")
+		return unknown(frozen)
 	case w.Owner != 0:
 		return Next{Thread: w.Owner}
 	case w.OwnerTask != 0:
@@ -224,7 +233,7 @@ func NextOf(w *waits.Wait) (n Next) {
 		return unknown("waits for several descriptors")
 	case w.Kind == waits.Child:
 		return unknown("which child is waited for is not known")
-	case w.Why != "":
+	case w.Why != "" && !strings.HasPrefix(w.Why, "stores "): // the subject follows
 		return unknown(w.Why)
 	case w.Type != "" && w.Type != languages.PythonRLock:
 		return unknown("a " + w.Type + " stores no owner")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"prywalk/internal/account/attribute"
 	"prywalk/internal/base/printable"
@@ -17,11 +18,10 @@ import (
 // report takes the number of threads and tasks that were blocked. tasks means that some are tasks.
 func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 	r := &Report{Threads: threads, tasks: tasks, Chains: []Chain{}, Ends: []EndShare{}, Links: []LinkShare{}}
-	links := map[string]*Link{}
 	var doing map[int][]activity
 	for _, c := range b.order {
 		c.Threads += b.mean(c.unlabeled)
-		if c.End.Kind == Unknown {
+		if !c.End.isKnown() {
 			if doing == nil {
 				doing = activities(all)
 			}
@@ -31,7 +31,6 @@ func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 		c.End.PID, c.End.Comm, c.End.Function = last.PID, last.Comm, last.Function
 		for at := c.way; at != nil; at = at.parent {
 			c.Links = append(c.Links, *at.link)
-			links[at.link.text()] = at.link
 		}
 		slices.Reverse(c.Links)
 		if b.period == 0 {
@@ -45,18 +44,7 @@ func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 	for _, e := range ends {
 		r.Ends = append(r.Ends, EndShare{End: e, Share: r.share(sums[e]), Blocked: min(sums[e], r.Blocked)})
 	}
-	texts, through := sumBy(r.Chains, func(c *Chain) (texts []string) {
-		for i := range c.Links[1:] {
-			if text := c.Links[1+i].text(); !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-		}
-		return texts
-	})
-	for _, text := range texts {
-		n := through[text]
-		r.Links = append(r.Links, LinkShare{Link: *links[text], Share: r.share(n), Blocked: min(n, r.Blocked)})
-	}
+	r.Links = r.through(r.Chains)
 	r.Conclusion = r.conclude()
 	return r
 }
@@ -64,6 +52,7 @@ func (b *builder) report(all []Interval, threads int, tasks bool) *Report {
 // activity is what threads and tasks of a process do, with the sum of the times.
 type activity struct {
 	link Link
+	id   int // the thread or task; 0 if there are several
 	time int64
 }
 
@@ -80,18 +69,21 @@ func (l Link) ofAnyThread() Link {
 // activities returns, by process, what is work or leads to a known end, the longest first: one more than are shown.
 func activities(all []Interval) map[int][]activity {
 	at, byLink, list := map[string]int{}, map[Link]int{}, []activity{}
-	add := func(l Link, time int64) {
+	add := func(id int, l Link, time int64) {
 		l = l.ofAnyThread()
 		n, known := byLink[l]
 		if !known {
 			text := l.text()
 			if n, known = at[text]; !known {
 				n = len(list)
-				at[text], list = n, append(list, activity{link: l})
+				at[text], list = n, append(list, activity{link: l, id: id})
 			}
 			byLink[l] = n
 		}
 		list[n].time += time
+		if list[n].id != id {
+			list[n].id = 0
+		}
 	}
 	for i := range all {
 		iv := &all[i]
@@ -101,11 +93,11 @@ func activities(all []Interval) map[int][]activity {
 		if ran := iv.Running + iv.Queued; ran > 0 {
 			awake := iv.Link
 			awake.WaitsFor, awake.Guess = nil, ""
-			add(awake, ran)
+			add(iv.ID, awake, ran)
 		}
 		leads := iv.Next.Thread != 0 || len(iv.Next.Processes) > 0 || iv.Next.End.Kind != Unknown
 		if iv.Blocked > 0 && iv.Idle == "" && leads {
-			add(iv.Link, iv.Blocked)
+			add(iv.ID, iv.Link, iv.Blocked)
 		}
 	}
 	slices.SortStableFunc(list, func(x, y activity) int { return cmp.Compare(y.time, x.time) })
@@ -140,8 +132,10 @@ func meanwhile(last *Link, doing map[int][]activity) (list []Link) {
 	own := last.ofAnyThread()
 	text := own.text()
 	for i := range all {
-		if l := &all[i].link; len(list) < maxMeanwhile && l.text() != text {
-			list = append(list, *l)
+		a := &all[i]
+		itself := a.id != 0 && a.id == last.TID // before or after its wait
+		if len(list) < maxMeanwhile && !itself && a.link.text() != text {
+			list = append(list, a.link)
 		}
 	}
 	return list
@@ -181,40 +175,72 @@ func sumBy[K comparable](list []Chain, keys func(*Chain) []K) (order []K, sums m
 	return order, sums
 }
 
-// conclude is about the process with most blocked time: where most of that ends.
+// through returns the links after the first ones of chains.
+func (r *Report) through(list []Chain) (out []LinkShare) {
+	out = []LinkShare{}
+	links := map[string]*Link{}
+	texts, sums := sumBy(list, func(c *Chain) (texts []string) {
+		for i := range c.Links[1:] {
+			l := &c.Links[1+i]
+			if text := l.text(); !slices.Contains(texts, text) {
+				texts, links[text] = append(texts, text), l
+			}
+		}
+		return texts
+	})
+	for _, text := range texts {
+		n := sums[text]
+		out = append(out, LinkShare{Link: *links[text], Share: r.share(n), Blocked: min(n, r.Blocked)})
+	}
+	return out
+}
+
+// conclude is about the processes of one name with most blocked time: where most of that ends.
 func (r *Report) conclude() string {
-	processes, blocked := sumBy(r.Chains, func(c *Chain) []int { return []int{c.Links[0].PID} })
-	if len(processes) == 0 {
+	program := func(c *Chain) string { return processName(c.Links[0].Comm, several) }
+	programs, blocked := sumBy(r.Chains, func(c *Chain) []string { return []string{program(c)} })
+	if len(programs) == 0 {
 		return "no thread was blocked, apart from idle ones"
 	}
-	pid := processes[0]
-	own := slices.DeleteFunc(slices.Clone(r.Chains), func(c Chain) bool { return c.Links[0].PID != pid })
-	name := processName(own[0].Links[0].Comm, pid)
-	order, sums := sumBy(own, func(c *Chain) []End { return []End{c.End} })
-	ends := func(e End) string { // "40 % of the blocked time of web (pid 7) ends"
-		switch n := sums[e]; {
-		case r.Blocked > 0:
-			return percent(float64(n)/float64(blocked[pid])) + " of the blocked time of " + name + " ends "
-		case n > 1:
-			return fmt.Sprintf("%d of %s of %s end ", n, r.count("blocked ", int(blocked[pid])), name)
+	var first Link
+	var order []EndShare
+	for i := range r.Chains {
+		if c := &r.Chains[i]; program(c) == programs[0] {
+			first = cmp.Or(first, c.Links[0])
+			mergePID(&first.PID, c.Links[0].PID)
+			order = append(order, EndShare{c.End, r.share(c.weight()), c.weight()})
 		}
-		return fmt.Sprintf("1 of %s of %s ends ", r.count("blocked ", int(blocked[pid])), name)
 	}
-	top := order[0]
-	if top.Kind == Outside && top.Why == "" && top.PID != pid {
-		command := "dump --chains"
+	order = fold(order)
+	name, all := processName(first.Comm, first.PID), blocked[programs[0]]
+	ends := func(e *EndShare) string { // "40 % of the blocked time of web (pid 7) ends"
+		switch n := e.Blocked; {
+		case r.Blocked > 0:
+			return percent(float64(n)/float64(all)) + " of the blocked time of " + name + " ends "
+		case n > 1:
+			return fmt.Sprintf("%d of %s of %s end ", n, r.count("blocked ", int(all)), name)
+		}
+		return fmt.Sprintf("1 of %s of %s ends ", r.count("blocked ", int(all)), name)
+	}
+	top := &order[0]
+	text := ends(top) + top.End.phrase()
+	if top.End.Kind == Outside && top.End.Why == "" && top.End.PID != several && top.End.PID != first.PID {
+		command, pids := "dump --chains", fmt.Sprint(first.PID)
 		if r.Blocked > 0 {
 			command = "record"
 		}
-		return ends(top) + top.phrase() + fmt.Sprintf("; prywalk %s -p %d,%d includes that process", command, pid, top.PID)
+		if first.PID == several {
+			pids = "PID,…"
+		}
+		return text + fmt.Sprintf("; prywalk %s -p %s,%d includes that process", command, pids, top.End.PID)
 	}
-	if top.Kind != Unknown {
-		return ends(top) + top.phrase()
+	if top.End.isKnown() {
+		return text
 	}
-	text := "where " + ends(top) + "is not known: " + top.Why
-	i := slices.IndexFunc(order, func(e End) bool { return e.Kind != Unknown })
-	if i > 0 && float64(sums[order[i]]) >= minShare*float64(blocked[pid]) {
-		text += "; " + ends(order[i]) + order[i].phrase()
+	text = "where " + ends(top) + "is not known: " + top.End.Why
+	i := slices.IndexFunc(order, func(e EndShare) bool { return e.End.isKnown() })
+	if i > 0 && float64(order[i].Blocked) >= minShare*float64(all) {
+		text += "; " + ends(&order[i]) + order[i].End.phrase()
 	}
 	return text
 }
@@ -222,7 +248,10 @@ func (r *Report) conclude() string {
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
 func processName(comm string, pid int) string {
-	if comm == "" {
+	switch {
+	case pid == several:
+		return cmp.Or(comm, "unnamed") + " (several processes)"
+	case comm == "":
 		return fmt.Sprintf("process %d", pid)
 	}
 	return fmt.Sprintf("%s (pid %d)", comm, pid)
@@ -243,10 +272,16 @@ func (e *End) phrase() string {
 		if e.Why != "" {
 			return "outside, at " + e.Why
 		}
+		if e.PID == several {
+			return "outside, at " + place + ", which were not looked at"
+		}
 		return "outside, at " + place + ", which was not looked at"
 	case Deadlock:
 		return "in a deadlock at " + place
 	case Unknown:
+		if e.isKnown() {
+			return "in " + place + ", " + e.Why
+		}
 		return "at " + place + ", not known: " + e.Why
 	}
 	return "in " + place + ", which " + verbs[e.Kind]
@@ -266,7 +301,11 @@ func (l *Link) text() string {
 	if l.Function != "" {
 		text += ": " + l.Function
 	}
-	if w := l.WaitsFor; w != nil && w.Kind != waits.NoWait {
+	switch w := l.WaitsFor; {
+	case w == nil || w.Kind == waits.NoWait:
+	case w.Kind == waits.Stopped || w.Kind == waits.Frozen:
+		text += " is " + string(w.Kind)
+	default:
 		text += " waits for " + object(w)
 	}
 	if l.Guess != "" {
@@ -287,6 +326,8 @@ func object(w *waits.Wait) string {
 	text := f.Type
 	if f.Remote != "" {
 		text += " " + f.Remote
+	} else if strings.HasPrefix(f.Path, "/") {
+		text += " " + f.Path
 	}
 	if len(f.Peers) == 0 {
 		return text + waits.Unfinished(f.State)
@@ -305,6 +346,8 @@ const minShare = 0.005
 // negative.
 func (r *Report) Text(w io.Writer, rows int) error {
 	out := printable.NewWriter(w)
+	all, ends := fold(r.Chains), fold(r.Ends)
+	links := r.through(all)
 	out.Printf("%s\n", r.Conclusion)
 	if r.Threads == 0 {
 		return out.Err()
@@ -330,14 +373,14 @@ func (r *Report) Text(w io.Writer, rows int) error {
 			}
 		}
 	}
-	table("the chain ends", "end", len(r.Ends), func(i int) (float64, []string) {
-		return r.Ends[i].Share, []string{r.Ends[i].End.phrase()}
+	table("the chain ends", "end", len(ends), func(i int) (float64, []string) {
+		return ends[i].Share, []string{ends[i].End.phrase()}
 	})
-	table("the chain passes through", "link", len(r.Links), func(i int) (float64, []string) {
-		return r.Links[i].Share, []string{r.Links[i].Link.text()}
+	table("the chain passes through", "link", len(links), func(i int) (float64, []string) {
+		return links[i].Share, []string{links[i].Link.text()}
 	})
-	table("chains", "chain", len(r.Chains), func(i int) (float64, []string) {
-		c := &r.Chains[i]
+	table("chains", "chain", len(all), func(i int) (float64, []string) {
+		c := &all[i]
 		lines := []string{r.count("", c.Threads)}
 		if c.Blocked > 0 {
 			lines[0] += ", " + tabular.Nanos(c.Blocked)

@@ -4,6 +4,7 @@ package dump
 
 import (
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -31,6 +32,11 @@ func TestStackOfAStoppedProcessIsWholeWhateverItsStopsTake(t *testing.T) {
 		if !th.Complete || n != 6 || th.Wait != "stopped" {
 			t.Errorf("at most %v: %d of 6 calls, %s, %q: %+v", pause, n, th.StopReason, th.Wait, th.Frames)
 		}
+	}
+	chain := chainsOf(t, []int{cmd.Process.Pid})
+	if want := "1 of 1 blocked thread of prog (pid "; !strings.HasPrefix(chain.Conclusion, want) ||
+		!strings.HasSuffix(chain.Conclusion, ", stopped by a signal or a debugger; SIGCONT, or the debugger, continues it") {
+		t.Errorf("chains: %s", chain.Conclusion)
 	}
 	_ = cmd.Process.Signal(syscall.SIGCONT)
 }

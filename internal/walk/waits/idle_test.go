@@ -465,6 +465,9 @@ var nativeIdle = []idleCase{
 		"vio_read|/mariadbd\nmy_net_read_packet|/mariadbd\n|/mariadbd\nmysql_load|/mariadbd\n" + mariaDBCommand, ""},
 	{"Apache, a worker of the event module", "futex", Condition, cond + "ap_queue_pop_something|/usr/sbin/apache2\n" +
 		"|/usr/lib/apache2/modules/mod_mpm_event.so\nstart_thread|libc.so.6", IdlePool},
+	{"Apache, the parent of all its processes", "pselect6", Sleep, "select|libc.so.6\napr_sleep|libapr-1.so.0.7.2\n" +
+		"ap_wait_or_timeout|/usr/sbin/apache2\n|/usr/lib/apache2/modules/mod_mpm_prefork.so\nap_run_mpm|/usr/sbin/apache2\n" +
+		"main|/usr/sbin/apache2", IdleEventLoop},
 	{"OpenLDAP's pool, stripped", "futex", Condition, cond + "|/usr/lib/libldap-2.5.so.0.1.8\nstart_thread|libc.so.6",
 		IdlePool},
 	{"OpenLDAP, a task that waits", "futex", Condition, cond + "bdb_lock|/usr/sbin/slapd\n" +

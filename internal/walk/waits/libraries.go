@@ -151,7 +151,7 @@ var libraries = []patterns[string]{
 		MessageLoop: `^do_command$`,
 	},
 	{Name: "Redis", AwaitsWork: `^bioProcessBackgroundJobs$`},
-	{Name: "Apache", AwaitsWork: `^ap_queue_pop_something$`},
+	{Name: "Apache", AwaitsWork: `^ap_queue_pop_something$`, EventLoop: `(?i)^ap_wait_or_timeout$`},
 	{Name: "Traffic Server", AwaitsWork: `^(ProtectedQueue::wait|AIOThreadInfo::start)$`},
 	{Name: "Dovecot",
 		AnyWait:  `^io_loop_(handler_)?run(_internal)?$`,

@@ -62,6 +62,9 @@ func (f *OpenFiles) complete(d *OpenFile, detailed bool) {
 	if *d = f.file(int(d.FD)); !detailed {
 		return
 	}
+	if d.Type == "file" && f.isFIFO(f.pid, int(d.FD)) {
+		d.Type = "pipe"
+	}
 	switch d.Type {
 	case "pipe":
 		f.addPipePeers(d)

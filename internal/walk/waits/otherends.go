@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/host/procmem"
 )
 
@@ -49,14 +51,18 @@ func inodeOf(link string) string {
 // endpoints returns the processes' descriptors of a pipe or socket, by its link.
 func (f *OpenFiles) endpoints(link string) []endpoint {
 	if f.ends == nil {
-		f.ends = f.listEndpoints()
+		f.ends = f.listEndpoints("")
+	}
+	if strings.HasPrefix(link, "/") && f.ends[link] == nil {
+		f.ends[link] = f.listEndpoints(link)[link]
 	}
 	return f.ends[link]
 }
 
 const maxEndpoints = 1 << 17
 
-func (f *OpenFiles) listEndpoints() map[string][]endpoint {
+// listEndpoints lists pipes and sockets by link, or only those of the named pipe fifo.
+func (f *OpenFiles) listEndpoints(fifo string) map[string][]endpoint {
 	out := map[string][]endpoint{}
 	left := maxEndpoints
 	entries, _ := os.ReadDir(f.root)
@@ -70,8 +76,8 @@ func (f *OpenFiles) listEndpoints() map[string][]endpoint {
 		for _, d := range fds {
 			fd, _ := strconv.Atoi(d.Name())
 			link, _ := os.Readlink(f.path(pid, "fd/"+d.Name()))
-			pipe := strings.HasPrefix(link, "pipe:")
-			if !pipe && !strings.HasPrefix(link, "socket:") || left == 0 {
+			pipe := strings.HasPrefix(link, "pipe:") || fifo != "" && link == fifo && f.isFIFO(pid, fd)
+			if fifo != "" && link != fifo || !pipe && !strings.HasPrefix(link, "socket:") || left == 0 {
 				continue
 			}
 			left--
@@ -79,6 +85,14 @@ func (f *OpenFiles) listEndpoints() map[string][]endpoint {
 		}
 	}
 	return out
+}
+
+// isFIFO asks no file server (statx(2)).
+func (f *OpenFiles) isFIFO(pid, fd int) bool {
+	var st unix.Statx_t
+	path := f.path(pid, "fd/"+strconv.Itoa(fd))
+	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
+	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO
 }
 
 // O_ACCMODE and O_RDONLY (include/uapi/asm-generic/fcntl.h).

@@ -33,7 +33,7 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 		return NewOpenFiles(e.peer.PID).Link(e.peer.FD) != other
 	})
 	if at := now(); !known && at >= p.nextScan {
-		p.ends, p.unix = f.listEndpoints(), nil
+		p.ends, p.unix = f.listEndpoints(""), nil
 		end := now()
 		p.nextScan = end + max(peersEvery, 200*(end-at))
 		ends = p.ends[other]

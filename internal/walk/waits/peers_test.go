@@ -5,9 +5,13 @@ package waits
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/host/procmem"
+	"prywalk/internal/testtargets"
 )
 
 func TestARecorderNamesTheOtherEndOfAPipe(t *testing.T) {
@@ -42,5 +46,25 @@ func TestPeersOfALabelAreParsed(t *testing.T) {
 		if got := fmt.Sprint(l.Peer, " ", l.Other, " ", l.Peers()); got != want {
 			t.Errorf("%s: %q, want %q", label, got, want)
 		}
+	}
+}
+
+// Its path is that of a file; a reader that is stopped still has it open.
+func TestTheReaderOfANamedPipeIsItsOtherEnd(t *testing.T) {
+	fifo := t.TempDir() + "/audit"
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	reader := exec.Command("sh", "-c", `exec <"$1"; echo ready; exec sleep 1000`, "sh", fifo)
+	testtargets.Ready(t, reader)
+	w := Wait{Kind: Descriptor, FD: &OpenFile{FD: FileNumber(own.Fd())}}
+	NewOpenFiles(os.Getpid()).AddFileDetails(&w)
+	if f := w.FD; f.Type != "pipe" || f.Path != fifo || len(f.Peers) != 1 || f.Peers[0].PID != reader.Process.Pid {
+		t.Errorf("%+v, want the reader, %d", f, reader.Process.Pid)
 	}
 }

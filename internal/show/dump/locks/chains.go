@@ -90,7 +90,8 @@ func (b *chainsOf) addThread(p *stacks.Process, t *stacks.Thread, c Checker) {
 		}
 	}
 	iv.Next.Final = w != nil && !w.Timed
-	if iv.Idle == "" && w != nil && w.Kind != waits.GIL && c.HasRun(t) { // waiters for a GIL wake all the time
+	sleeps := w != nil && w.Kind != waits.Stopped && w.Kind != waits.Frozen && w.Kind != waits.GIL
+	if iv.Idle == "" && sleeps && c.HasRun(t) { // waiters for a GIL wake all the time
 		iv.Next = chains.Next{End: chains.End{Kind: chains.Unknown,
 			Why: "it ran while the threads were read: dump again, or record"}}
 	}
@@ -137,6 +138,9 @@ func (b *chainsOf) addGoroutines(p *stacks.Process) {
 		}
 		ids[key{g.Runtime, g.ID}] = id
 	}
+	responding, _ := p.Responding()
+	oneServer := len(responding) > 0 && !slices.ContainsFunc(responding,
+		func(w *waits.Wait) bool { return w.FD.OtherEnd() != responding[0].FD.OtherEnd() })
 	for g := range stacks.Each(p.GoroutineStacks) {
 		if g.System || g.Thread != 0 {
 			continue
@@ -154,6 +158,8 @@ func (b *chainsOf) addGoroutines(p *stacks.Process) {
 			iv.Next, iv.Link.Guess = chains.Next{Thread: ids[key{g.Runtime, owner.Goroutine}]}, owner.Evidence
 		case g.Wait == "sleep":
 			iv.Next.End.Kind = chains.Timer
+		case oneServer && g.Calls(waits.HTTPRequest):
+			iv.Link.WaitsFor, iv.Next = responding[0], chains.NextOf(responding[0])
 		case g.WaitsFor != nil:
 			iv.Link.WaitsFor, iv.Next = g.WaitsFor, chains.NextOf(g.WaitsFor)
 		default:

@@ -81,3 +81,34 @@ func TestChainsGoThroughTasks(t *testing.T) {
 		t.Errorf("%d threads, %v, want %v", l.Followed.Threads, got, want)
 	}
 }
+
+// A request of net/http leads to the process that answers, if all connections lead to one.
+func TestAGoroutineThatAwaitsAResponseLeadsToTheServer(t *testing.T) {
+	goroutine := func(id uint64, wait, function string, w *waits.Wait) stacks.Goroutine {
+		return stacks.Goroutine{ID: id, Status: "waiting", Wait: wait, WaitsFor: w,
+			Frames: []stacks.Frame{{Place: &stacks.Place{Function: function, Kind: "go"}}}}
+	}
+	to := func(address string, pid int) *waits.Wait {
+		return &waits.Wait{Kind: waits.Descriptor, FD: &waits.OpenFile{Type: "socket", Remote: address,
+			Peers: []waits.Peer{{PID: pid, Name: "rates"}}}}
+	}
+	for want, other := range map[string]*waits.Wait{
+		"outside 9": to("127.0.0.1:80", 9), "unknown 1": to("127.0.0.1:81", 8),
+	} {
+		l := &Locks{Processes: []*stacks.Process{{PID: 1, Name: "web", GoroutineStacks: []stacks.Goroutine{
+			goroutine(4, "select", waits.HTTPRequest, nil), goroutine(5, "IO wait", waits.HTTPReader, to("127.0.0.1:80", 9)),
+			goroutine(6, "IO wait", waits.HTTPReader, other)}}}}
+		if err := l.FollowChains(noThreads{}); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, c := range l.Followed.Chains {
+			if c.Links[0].Task == 4 {
+				got = fmt.Sprint(c.End.Kind, " ", c.End.PID)
+			}
+		}
+		if got != want {
+			t.Errorf("%s, want %s: %+v", got, want, l.Followed.Chains)
+		}
+	}
+}

@@ -220,6 +220,27 @@ func (g *Goroutine) Calls(function string) bool {
 	})
 }
 
+// Responding returns the waits of goroutines for responses of HTTP's servers, and how many more these are than the
+// requests. It returns none if a connection is not known.
+func (p *Process) Responding() (list []*waits.Wait, free int) {
+	for g := range Each(p.GoroutineStacks) {
+		switch {
+		case g.Calls(waits.HTTPRequest):
+			free--
+		case !g.Calls(waits.HTTPReader):
+		case g.WaitsFor != nil:
+			free++
+			list = append(list, g.WaitsFor)
+		case g.Wait != "select": // of a connection that is not known; in a select, its caller reads the body
+			return nil, 0
+		}
+	}
+	if free < 0 { // a reader was not seen
+		return nil, 0
+	}
+	return list, free
+}
+
 // Kinds of what goroutines wait for.
 const (
 	KindMutex     = "sync.Mutex"

@@ -107,21 +107,9 @@ func transferOfGoroutine(g *stacks.Goroutine) string {
 // httpPeers names the other ends of HTTP's connections. Which of several has a request is not known, unless each has.
 func httpPeers(p *stacks.Process) string {
 	var ends []string
-	free := 0
-	for g := range stacks.Each(p.GoroutineStacks) {
-		switch {
-		case g.Calls(waits.HTTPRequest):
-			free--
-		case !g.Calls(waits.HTTPReader):
-		case g.WaitsFor != nil:
-			free++
-			ends = append(ends, g.WaitsFor.FD.OtherEnd())
-		case g.Wait != "select": // of a connection that is not known; in a select, its caller reads the body
-			return ""
-		}
-	}
-	if free < 0 { // a reader was not seen
-		return ""
+	responding, free := p.Responding()
+	for _, w := range responding {
+		ends = append(ends, w.FD.OtherEnd())
 	}
 	slices.Sort(ends)
 	if ends = slices.Compact(ends); free > 0 && len(ends) > 1 {
