@@ -69,7 +69,7 @@ func stops(l *observe.Observer, m *procmem.Memory, pool *observe.Pool, c *crowd)
 			return nil, err
 		}
 		if outcome == observe.Pending {
-			_, s, _ = l.Stops.Next(procmem.Now() + 2e9)
+			_, s, _ = l.Stops.Next(ptrace.Now().Add(2e9))
 		}
 		after := readCalls()
 		if s == nil {

@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/code/loadedcode"
 	"prywalk/internal/code/symbols"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
 )
@@ -153,7 +152,7 @@ const waitLimit = 2e9
 func stopThread(l *observe.Observer, t *observe.Thread) (*observe.RawSample, error) {
 	outcome, s, err := l.Begin(t)
 	if err == nil && outcome == observe.Pending {
-		if _, s, err = l.Stops.Next(procmem.Now() + waitLimit); l.Stops.Cancel(t) {
+		if _, s, err = l.Stops.Next(ptrace.Now().Add(waitLimit)); l.Stops.Cancel(t) {
 			err = ptrace.ErrTimeout
 		}
 	}

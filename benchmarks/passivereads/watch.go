@@ -65,7 +65,7 @@ func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {
 					}
 				}
 			})
-			for done(l.Stops.Next(next)) {
+			for done(l.Stops.Next(ptrace.Moment(next))) {
 			}
 			time.Sleep(time.Duration(next - procmem.Now()))
 		}

@@ -193,7 +193,7 @@ func (r *recording) round(l *observe.Observer, threads map[int]*watched, n int) 
 		}
 	}
 	until := procmem.Now() + int64(200*time.Millisecond)
-	for th, s, err := l.Stops.Next(until); th != nil; th, s, err = l.Stops.Next(until) {
+	for th, s, err := l.Stops.Next(ptrace.Moment(until)); th != nil; th, s, err = l.Stops.Next(ptrace.Moment(until)) {
 		done(th, s, err)
 	}
 	for _, th := range threads {

@@ -66,7 +66,7 @@ func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *obse
 	switch {
 	case kept+size <= copied:
 		// A stop that took longer than is permitted ended its copy early: another may copy as much as was planned.
-		return e.pause > 0 && s.How == observe.ByStop && s.Stop.StopTime > int64(e.pause)
+		return e.pause > 0 && s.How == observe.ByStop && s.Stop.StopTime > e.pause
 	case !e.charge(int64(kept + size)):
 		return false
 	case other:
@@ -82,7 +82,7 @@ func (e *copyExtender) bytesWithinPause(s *observe.RawSample) uint64 {
 	if e.pause <= 0 || s.How != observe.ByStop {
 		return math.MaxUint64
 	}
-	rest := int64(e.pause) - max(s.Stop.StopTime-s.Cost.CopyTime, 0) // not spent copying
+	rest := int64(e.pause - max(s.Stop.StopTime-s.Cost.CopyTime, 0)) // not spent copying
 	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.Cost.CopyTime, 1)))
 }
 

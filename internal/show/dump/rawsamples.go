@@ -11,7 +11,6 @@ import (
 
 	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/host/selfhang"
 	"prywalk/internal/show/dump/walk"
 	"prywalk/internal/walk/callstack"
@@ -20,7 +19,7 @@ import (
 )
 
 // collectFor bounds the wait for running threads.
-const collectFor = int64(10 * time.Second)
+const collectFor = 10 * time.Second
 
 // The goroutine that takes the samples may hang, and go on later.
 type rawSamples struct {
@@ -128,7 +127,7 @@ func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add
 		return fresh
 	}
 	return onController(o, n, func(c *ptrace.Controller, pool *observe.Pool) {
-		raw.pause = time.Duration(observe.StopAll(c, pool, more, raw.store))
+		raw.pause = observe.StopAll(c, pool, more, raw.store)
 	})
 }
 
@@ -193,11 +192,11 @@ func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Th
 		case outcome == observe.Done:
 			raw.store(th, s, nil)
 		case outcome == observe.Pending:
-			for now := procmem.Now(); raw.take(observer.Stops.Next(now)); {
+			for now := ptrace.Now(); raw.take(observer.Stops.Next(now)); {
 			}
 		}
 	}
-	for until := procmem.Now() + collectFor; raw.take(observer.Stops.Next(until)); {
+	for until := ptrace.Now().Add(collectFor); raw.take(observer.Stops.Next(until)); {
 	}
 	suspending := ptrace.Suspending()
 	if suspending {

@@ -15,7 +15,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/base/errs"
 	"prywalk/internal/code/loadedcode"
-	"prywalk/internal/host/procmem"
 	"prywalk/internal/walk/managed"
 	"prywalk/internal/watch/observe"
 	"prywalk/ptrace"
@@ -186,7 +185,7 @@ func (p *Process) Observe(t *testing.T, n int, got func(tid int, s *observe.RawS
 }
 
 func collect(o *observe.Observer, done func(*observe.Thread, *observe.RawSample, error)) {
-	until := procmem.Now() + 1e9
+	until := ptrace.Now().Add(1e9)
 	for th, s, err := o.Stops.Next(until); th != nil; th, s, err = o.Stops.Next(until) {
 		done(th, s, err)
 	}
@@ -227,7 +226,7 @@ func (p *Process) walk(th *observe.Thread, s *observe.RawSample) Stack {
 		s.Mem.StackEnd = end
 	}
 	return p.Merge(&managed.Sample{
-		InnerTID: th.ID.TID, Regs: &s.Regs, Mem: &s.Mem, At: s.At,
+		InnerTID: th.ID.TID, Regs: &s.Regs, Mem: &s.Mem, At: int64(s.At),
 		Live: p.Live(th.ID.TID, s),
 	})
 }

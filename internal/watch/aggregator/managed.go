@@ -67,7 +67,7 @@ func (b *stackBuilder) beginManaged(
 		HasRun: s.How == observe.ByStop && s.State == sample.Running,
 	}
 	w.sample = managed.Sample{
-		InnerTID: th.Walk.InnerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At,
+		InnerTID: th.Walk.InnerTID, Regs: &s.Regs, Mem: &s.Mem, At: int64(s.At),
 		Live: &w.live,
 	}
 	w.merger.Begin(sources, &w.sample)

@@ -27,16 +27,16 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 	a.counts.walked.Store(a.out.totals.stacks)
 	ends := &a.out.totals.walkEnds
 	a.counts.complete.Store(ends[frames.StopRoot] + ends[frames.StopGuessedRoot])
-	if s.State != sample.Running && s.At-th.FirstListedAt < target.NameEvery {
+	if s.State != sample.Running && int64(s.At)-th.FirstListedAt < target.NameEvery {
 		th.Walk.NameReadAt = 0 // it may have set its name before a long sleep
 	}
-	rename(th, s.At)
+	rename(th, int64(s.At))
 	waitsFor, owner := a.explainer.explain(p, th, s, id)
 	th.Walk.WaitsFor, th.Walk.Owner = waitsFor, owner
 	a.sampled = attribute.Sampled{
 		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
-			At: procmem.ReadingAt(s.Sched, s.At),
+			At: procmem.ReadingAt(s.Sched, int64(s.At)),
 			Place: attribute.Place{
 				Stack: id, State: s.State, Wait: s.WaitReason(), WalkEnd: end, WaitsFor: waitsFor, Owner: owner,
 				Labels: a.labelsOf(th, s) + p.threadLocks(&s.Mem) + p.goroutineStack(a.stacks, end),

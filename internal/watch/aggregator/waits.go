@@ -127,7 +127,7 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 		found.ResolveOwner(p.waitState)
 		return found.Label(), found.Owner
 	case found.Kind == waits.FileLock && found.FD != nil:
-		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
+		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), int64(s.At)), 0
 	case found.Kind == waits.Child:
 		child := waits.ChildWaitedFor(p.process.Target.PID, found.Child)
 		if child.PID == 0 || !liveOf(th, s).Unchanged() {
@@ -137,10 +137,10 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 	case found.Kind == waits.Sleep && !strings.HasSuffix(sl.Reason, "nanosleep"):
 		return string(found.Kind), 0
 	case found.FD != nil:
-		return p.waitState.describeFile(th, int(found.FD.FD), s.At), 0
+		return p.waitState.describeFile(th, int(found.FD.FD), int64(s.At)), 0
 	case found.Kind == waits.Descriptor:
 		if fd, ok := found.OnlyDescriptor(&sl, e.callMemory(th, s, maxPollRead)); ok {
-			return p.waitState.describeFile(th, fd, s.At), 0
+			return p.waitState.describeFile(th, fd, int64(s.At)), 0
 		}
 	case found.Kind == waits.Other:
 		found.ReadPath(&sl, e.callMemory(th, s, waits.MaxPath))

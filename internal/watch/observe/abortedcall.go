@@ -20,13 +20,13 @@ import (
 // is made for a time that doubles with each harm.
 
 const (
-	// CPU time of a call, ns; doubles each time it is aborted again
-	minPresumed   = 2e9
-	maxPresumed   = 64e9
-	userReadEvery = 40e6 // ns of CPU time
-	// ns without stops after harm; doubles with each harm
-	minSuppressed = 100e6
-	maxSuppressed = 100e9
+	// The CPU time of a call doubles each time it is aborted again.
+	minPresumed   = 2 * time.Second
+	maxPresumed   = 64 * time.Second
+	userReadEvery = 40 * time.Millisecond // of CPU time
+	// The time without stops after harm doubles with each harm.
+	minSuppressed = 100 * time.Millisecond
+	maxSuppressed = 100 * time.Second
 
 	wordsAround = 2 << 10 // bytes
 )
@@ -37,14 +37,14 @@ type abortedCall struct {
 	nr          int64
 	words       [wordsAround]byte
 	wordsAt     frames.Addr
-	wordCount   int    // bytes of words; 0: they are read when it is first asked whether the thread is in the call
-	cpu         uint64 // ns
-	userReadAt  uint64 // in CPU time, ns
+	wordCount   int // bytes of words; 0: they are read when it is first asked whether the thread is in the call
+	cpu         time.Duration
+	userReadAt  time.Duration // in CPU time
 	userTicks   uint64
-	presumedCPU uint64 // ns
+	presumedCPU time.Duration
 
-	suppressFor   int64 // ns; 0: no harm yet
-	suppressUntil int64 // CLOCK_MONOTONIC, ns
+	suppressFor   time.Duration // 0: no harm yet
+	suppressUntil ptrace.Moment
 }
 
 func (t *Thread) updateAbortedCall(stack frames.Region, stop *ptrace.Stop) {
@@ -69,16 +69,16 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	call.presumedCPU = min(2*call.presumedCPU, maxPresumed)
 	call.nr = stop.Nr
 	call.sp = sp
-	call.cpu = stop.Sched.CPU
+	call.cpu = time.Duration(stop.Sched.CPU)
 	call.wordsAt, call.wordCount = sp-redZone, 0
 	if sp-stack.Addr <= redZone { // else nothing was copied
 		call.wordsAt, call.wordCount = stack.Addr, copy(call.words[:], stack.Bytes)
 	}
 	call.inCall = true
-	call.userReadAt, call.userTicks = stop.Sched.CPU, userTicks
+	call.userReadAt, call.userTicks = time.Duration(stop.Sched.CPU), userTicks
 	if stop.Repair.Broken || stop.Repair.ReportedTwice {
 		call.suppressFor = min(max(2*call.suppressFor, minSuppressed), maxSuppressed)
-		call.suppressUntil = int64(stop.Times.DetachedAt.Add(time.Duration(call.suppressFor)))
+		call.suppressUntil = stop.Times.DetachedAt.Add(call.suppressFor)
 	}
 }
 
@@ -96,14 +96,14 @@ func (t *Thread) trySuppressStop() bool {
 	if call == nil || !call.inCall && call.suppressUntil == 0 {
 		return false
 	}
-	now := procmem.Now()
+	now := ptrace.Now()
 	call.inCall = call.inCall && call.seemsToLast(t)
 	if call.inCall {
-		t.stops.notStopped.InCall = procmem.ReadingAt(t.clocks, now)
+		t.stops.notStopped.InCall = procmem.ReadingAt(t.clocks, int64(now))
 		return true
 	}
 	if now < call.suppressUntil {
-		t.stops.notStopped.Other = procmem.ReadingAt(t.clocks, now)
+		t.stops.notStopped.Other = procmem.ReadingAt(t.clocks, int64(now))
 		return true
 	}
 	call.suppressUntil = 0
@@ -111,7 +111,7 @@ func (t *Thread) trySuppressStop() bool {
 }
 
 func (call *abortedCall) seemsToLast(t *Thread) bool {
-	cpu := t.clocks.CPU
+	cpu := time.Duration(t.clocks.CPU)
 	if cpu > call.cpu+call.presumedCPU || !call.hasSameWords(t) {
 		return false
 	}
@@ -122,7 +122,7 @@ func (call *abortedCall) seemsToLast(t *Thread) bool {
 	halfOfCPU := (cpu - call.userReadAt) / 2
 	userTime := (user - call.userTicks) * procmem.ClockTick
 	call.userReadAt, call.userTicks = cpu, user
-	return userTime < halfOfCPU
+	return userTime < uint64(halfOfCPU)
 }
 
 // hasSameWords compares the words around the stack pointer with those of the stop. If the stop has copied none, the

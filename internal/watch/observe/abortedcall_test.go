@@ -39,7 +39,7 @@ func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 		tb.Fatal(n, err)
 	}
 	stop := ptrace.Stop{Nr: 321, Sched: t.clocks, Repair: ptrace.Repair{Broken: broken},
-		Times: ptrace.Times{DetachedAt: ptrace.Moment(procmem.Now())}}
+		Times: ptrace.Times{DetachedAt: ptrace.Now()}}
 	stop.Regs.Arch = process.HostArch()
 	stop.Regs.Set(process.HostArch().SP(), at)
 	t.recordAborted(frames.Region{Addr: at - redZone, Bytes: words[:n]}, &stop)
@@ -93,14 +93,14 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 		th.TakeNotStopped() != (sample.NotStopped{}) {
 		t.Errorf("%+v", left)
 	}
-	begun := th.clocks.CPU
+	begun := time.Duration(th.clocks.CPU)
 	for end := time.Now().Add(4 * time.Minute); th.trySuppressStop(); th.readClocksNow(t) {
 		if time.Now().After(end) {
 			t.Fatal("never stopped, though it computes")
 		}
 	}
-	if ran := th.clocks.CPU - begun; ran < userReadEvery || ran >= minPresumed {
-		t.Errorf("not stopped for %v of CPU time", time.Duration(ran))
+	if ran := time.Duration(th.clocks.CPU) - begun; ran < userReadEvery || ran >= minPresumed {
+		t.Errorf("not stopped for %v of CPU time", ran)
 	}
 	th.inCall(t, at, false)
 	th.abortedCall.words[0]++
@@ -141,7 +141,7 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 		for _, broken := range []bool{false, true} {
 			th.readClocksNow(t)
 			o.Stops.stop = ptrace.Stop{Nr: 321, Sched: th.clocks, Repair: ptrace.Repair{RepeatsWork: true, Broken: broken},
-				Times: ptrace.Times{DetachedAt: ptrace.Moment(procmem.Now())}}
+				Times: ptrace.Times{DetachedAt: ptrace.Now()}}
 			o.Stops.stop.Regs.Arch = process.HostArch()
 			o.Stops.stop.Regs.Set(process.HostArch().SP(), at)
 			if err := o.Stops.discardStopWithLateRead(th); !errors.Is(err, errs.MapLock) {
@@ -161,12 +161,12 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.ID.PID)
-	for want := uint64(minPresumed); want < 4*maxPresumed; want *= 2 {
+	for want := minPresumed; want < 4*maxPresumed; want *= 2 {
 		th.inCall(t, at, false)
 		if th.abortedCall.presumedCPU != min(want, maxPresumed) {
 			t.Errorf("limit %d, want %d", th.abortedCall.presumedCPU, want)
 		}
-		th.clocks.CPU = th.abortedCall.cpu + th.abortedCall.presumedCPU + 1
+		th.clocks.CPU = uint64(th.abortedCall.cpu + th.abortedCall.presumedCPU + 1)
 		if th.trySuppressStop() {
 			t.Error("not stopped beyond the limit")
 		}
@@ -180,10 +180,10 @@ func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.ID.PID)
-	for want := int64(minSuppressed); want < 4*maxSuppressed; want *= 2 {
+	for want := minSuppressed; want < 4*maxSuppressed; want *= 2 {
 		th.inCall(t, at, true)
 		th.abortedCall.markLeft()
-		if got := th.abortedCall.suppressUntil; got < procmem.Now() && want > 1e9 || th.abortedCall.suppressFor != min(want,
+		if got := th.abortedCall.suppressUntil; got < ptrace.Now() && want > 1e9 || th.abortedCall.suppressFor != min(want,
 			maxSuppressed) {
 			t.Errorf("stops are suppressed for %d, want %d", th.abortedCall.suppressFor, want)
 		}

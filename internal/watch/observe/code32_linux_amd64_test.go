@@ -26,7 +26,7 @@ func TestThreadIn32BitCodeIsStoppedMoreAndMoreRarely(t *testing.T) {
 			outcome, s, err := o.Begin(th)
 			for finished := false; outcome == Pending && !finished; {
 				var stopped *Thread
-				if stopped, s, err = o.Stops.Next(procmem.Now() + 1e6); stopped != nil {
+				if stopped, s, err = o.Stops.Next(ptrace.Now().Add(1e6)); stopped != nil {
 					finished = true
 					stops++
 				}
@@ -64,7 +64,7 @@ func TestAStopIn64BitCodeEndsTheOmissionOfStops(t *testing.T) {
 			return
 		}
 		for th.Pending() {
-			_, s, err := o.Stops.Next(procmem.Now() + 1e6)
+			_, s, err := o.Stops.Next(ptrace.Now().Add(1e6))
 			if err != nil {
 				t.Error(err)
 			}

@@ -52,11 +52,11 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					if before, ok := attachment.ClocksBefore(); calls != want || !ok || before.Runs < sched.Runs {
 						t.Errorf("again: %v, may wait: %v: %d calls, want %d; %+v after %+v", again, mayWait, calls, want, before, sched)
 					}
-					for end := procmem.Now() + 2e9; !ends && procmem.Now() < end; ends = ctl.Poll(attachment) {
+					for end := ptrace.Now().Add(2e9); !ends && ptrace.Now() < end; ends = ctl.Poll(attachment) {
 					}
 					ctl.Cancel(attachment)
 					for ctl.Attached() > 0 { // else the next stop continues this one
-						ctl.WaitAny(ptrace.Moment(procmem.Now() + 1e9))
+						ctl.WaitAny(ptrace.Now().Add(1e9))
 					}
 					return ends
 				})

@@ -3,6 +3,8 @@
 package observe
 
 import (
+	"time"
+
 	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 )
@@ -21,10 +23,10 @@ import (
 // A wait is time without work: a slow machine takes longer for the same reads, and does not lose them.
 
 const (
-	firstWatched = 1 << 7  // stops of a process of several threads
-	watchedFor   = 1 << 10 // stops after a wait
-	lockHeld     = 200e3   // ns; a read of one byte with a longer wait has waited for the lock
-	lockWait     = 1e6     // longest wait for the lock in an observation, ns
+	firstWatched = 1 << 7                 // stops of a process of several threads
+	watchedFor   = 1 << 10                // stops after a wait
+	lockHeld     = 200 * time.Microsecond // a read of one byte with a longer wait has waited for the lock
+	lockWait     = time.Millisecond       // longest wait for the lock in an observation
 )
 
 type lockedReads struct {
@@ -56,7 +58,7 @@ func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 		threads = nil
 	}
 	m.SetSyscallThreads(threads)
-	return m.BeginReads(lockWait)
+	return m.BeginReads(int64(lockWait))
 }
 
 // end returns false if a read was late: no byte read since begin may be used.
@@ -83,7 +85,7 @@ func (o *Observer) awaitMmapLock(t *Thread) bool {
 	if m == nil || o.Stops.mode != ModeAuto || t.IsKernelSampled() || !m.WatchesMmapLock() && o.Stops.limit.limit == 0 {
 		return false
 	}
-	if m.AwaitMmapLock() < lockHeld {
+	if time.Duration(m.AwaitMmapLock()) < lockHeld {
 		return false
 	}
 	m.WatchHeldMmapLock(watchedFor)
@@ -95,7 +97,7 @@ func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
 		return false, err
 	}
 	o.Stops.preemption.ForgetWake()
-	o.Stops.preemption.Woken(procmem.Now())
+	o.Stops.preemption.Woken(ptrace.Now())
 	o.beginSample(t)
 	return o.passive.read(t, s, t.clocks)
 }

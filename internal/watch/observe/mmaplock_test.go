@@ -65,7 +65,7 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 			switch s, err := oneSample(o, th); {
 			case errors.Is(err, errs.MapLock):
 				failed++
-				procmem.SleepUntil(procmem.Now() + 1e5)
+				procmem.SleepUntil(int64(ptrace.Now().Add(1e5)))
 			case err != nil:
 				t.Error(err)
 			case s != nil:
@@ -187,7 +187,7 @@ func oneSample(o *Observer, th *Thread) (s *RawSample, err error) {
 		return s, err
 	}
 	for o.Stops.Attached() > 0 {
-		if stopped, raw, failed := o.Stops.Next(procmem.Now() + 1e9); stopped != nil {
+		if stopped, raw, failed := o.Stops.Next(ptrace.Now().Add(1e9)); stopped != nil {
 			s, err = raw, failed
 		}
 	}
@@ -196,7 +196,7 @@ func oneSample(o *Observer, th *Thread) (s *RawSample, err error) {
 
 func collected(o *Observer) (err error) {
 	for o.Stops.Attached() > 0 {
-		if stopped, s, failed := o.Stops.Next(procmem.Now() + 1e9); stopped != nil {
+		if stopped, s, failed := o.Stops.Next(ptrace.Now().Add(1e9)); stopped != nil {
 			o.Stops.pool.Put(s)
 			err = failed
 		}
@@ -222,7 +222,7 @@ func observations(
 			}
 		}
 		o.Stops.pool.Put(s)
-		procmem.SleepUntil(procmem.Now() + 1e6)
+		procmem.SleepUntil(int64(ptrace.Now().Add(1e6)))
 	}
 	return awaited, stopped
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -219,7 +220,7 @@ func TestWaitSaysNothingOfRunningThreadsAndTheKernelsReasonOutsideOfCalls(t *tes
 
 func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	const limit = 100e3
+	const limit = 100 * time.Microsecond
 	p := stopLimit{limit: limit}
 	threads := make([]Thread, 20)
 	begun, left := 0, 0
@@ -233,9 +234,9 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 		if th.stops.expectedTime > limit {
 			t.Fatalf("begun, though %d ns are expected", th.stops.expectedTime)
 		}
-		length := rng.Int64N(150e3)
+		length := time.Duration(rng.Int64N(150e3))
 		if rng.IntN(30) == 0 {
-			length = rng.Int64N(5e6)
+			length = time.Duration(rng.Int64N(5e6))
 		}
 		before := th.stops.expectedTime
 		p.learnStopTime(th, length)

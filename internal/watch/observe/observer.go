@@ -4,6 +4,7 @@ package observe
 
 import (
 	"errors"
+	"time"
 
 	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
@@ -11,8 +12,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length of a stop, in ns, above which its cause is recorded ([StopRecord.StopCause]).
-const LongStop = 1 << 18
+// LongStop is the length of a stop, above which its cause is recorded ([StopRecord.StopCause]).
+const LongStop = 262144 * time.Nanosecond
 
 // Outcome is the result of [Observer.Begin].
 type Outcome uint8

@@ -97,7 +97,7 @@ func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error
 
 func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo, sched procmem.SchedStat) {
 	s.Sched = sched
-	s.At = procmem.Now()
+	s.At = ptrace.Now()
 	s.How = ByPassiveRead
 	s.Call = *call
 	t.sleep.unconfirmedSinceRead = true // until it is found unchanged

@@ -175,7 +175,7 @@ func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome)
 			runs := s.untilAsleep(0)
 			o, raw, err := observer.Begin(s.thread)
 			if err == nil && o == Pending {
-				_, raw, err = observer.Stops.Next(procmem.Now() + 60e9)
+				_, raw, err = observer.Stops.Next(ptrace.Now().Add(60e9))
 			}
 			switch {
 			case errors.Is(err, errs.Running) && s.hasWoken(runs):

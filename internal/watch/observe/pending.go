@@ -3,13 +3,14 @@
 package observe
 
 import (
+	"time"
+
 	"prywalk/internal/base/errs"
-	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 )
 
-// Longest time that a stop is pending, ns.
-const pendingLimit = 2e9
+// Longest time that a stop is pending.
+const pendingLimit = 2 * time.Second
 
 // Attached counts pending stops, including cancelled ones of threads that have not stopped.
 func (st *requestedStops) Attached() int { return st.ctl.Attached() }
@@ -18,10 +19,9 @@ func (st *requestedStops) Attached() int { return st.ctl.Attached() }
 func (st *requestedStops) PendingStops() int { return len(st.pending) }
 
 // Next finishes one pending observation, and returns its thread with a raw sample or an error. The thread is nil at the
-// deadline (CLOCK_MONOTONIC, ns), or if none is attached, not even by a cancelled stop. An observation older than 2 s
-// is cancelled: [ptrace.ErrTimeout]. A timeout is no refusal ([sample.NotStopped]): the thread's time goes to its next
-// sample.
-func (st *requestedStops) Next(deadline int64) (*Thread, *RawSample, error) {
+// deadline, or if none is attached, not even by a cancelled stop. An observation older than 2 s is cancelled:
+// [ptrace.ErrTimeout]. A timeout is no refusal ([sample.NotStopped]): the thread's time goes to its next sample.
+func (st *requestedStops) Next(deadline ptrace.Moment) (*Thread, *RawSample, error) {
 	for {
 		var attachment *ptrace.Attachment
 		if st.unmarked {
@@ -30,7 +30,7 @@ func (st *requestedStops) Next(deadline int64) (*Thread, *RawSample, error) {
 			}
 		}
 		if attachment == nil {
-			attachment = st.ctl.WaitAny(ptrace.Moment(deadline))
+			attachment = st.ctl.WaitAny(deadline)
 		}
 		if attachment == nil {
 			return st.cancelOverdue()
@@ -105,7 +105,7 @@ func (t *Thread) reopenAfterExec(n int) bool {
 }
 
 func (st *requestedStops) cancelOverdue() (*Thread, *RawSample, error) {
-	before := procmem.Now() - pendingLimit
+	before := ptrace.Now().Add(-pendingLimit)
 	for _, t := range st.pending {
 		if t.stops.requestedAt <= before {
 			st.Cancel(t)
@@ -128,12 +128,11 @@ func (st *requestedStops) Cancel(t *Thread) bool {
 	return true
 }
 
-const leaveTimeout = 500e6 // ns
+const leaveTimeout = 500 * time.Millisecond
 
 // AcknowledgeSuspend makes Next wait although this process is about to be stopped ([ptrace.Suspending]), and
-// returns until when it may (CLOCK_MONOTONIC, ns). The caller then cancels the other observations, and closes the
-// controller.
-func (st *requestedStops) AcknowledgeSuspend() (deadline int64) {
+// returns until when it may. The caller then cancels the other observations, and closes the controller.
+func (st *requestedStops) AcknowledgeSuspend() (deadline ptrace.Moment) {
 	st.ctl.AcknowledgeSuspend()
-	return procmem.Now() + leaveTimeout
+	return ptrace.Now().Add(leaveTimeout)
 }

@@ -22,18 +22,18 @@ type Preemption struct {
 	wake        wakeUp               // the last one that was noted
 	self        *procmem.ThreadFiles // nil before the first reading
 	arrival     int64                // of the tracer on its CPU, scheduler clock; 0: unknown
-	arrivalWake int64                // the wake-up of arrival
+	arrivalWake ptrace.Moment        // the wake-up of arrival
 	cpu         int
-	cpuWake     int64 // the wake-up of cpu
-	queriesLeft int   // wake-ups for which arrival is still read early
+	cpuWake     ptrace.Moment // the wake-up of cpu
+	queriesLeft int           // wake-ups for which arrival is still read early
 
-	foundAt      int64 // wake-up whose preempted thread was found
+	foundAt      ptrace.Moment // wake-up whose preempted thread was found
 	foundInTick  bool
 	preemptedCPU int // of the last such thread
 }
 
 type wakeUp struct {
-	at int64 // CLOCK_MONOTONIC ns, which identifies it
+	at ptrace.Moment // identifies it
 	// byTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread skids.
 	byTimer bool
 }
@@ -44,9 +44,9 @@ const queriedFor = 16
 // Preemption returns the observer's.
 func (o *Observer) Preemption() *Preemption { return &o.Stops.preemption }
 
-// Woken notes a wake-up of the tracer at CLOCK_MONOTONIC at, ns. It reads the tracer's arrival at once if a query is
+// Woken notes a wake-up of the tracer. It reads the tracer's arrival at once if a query is
 // likely: the kernel updates the value at each of its ticks.
-func (p *Preemption) Woken(at int64) {
+func (p *Preemption) Woken(at ptrace.Moment) {
 	p.wake = wakeUp{at, p.ctl.Sleeper.WokenByTimer()}
 	if p.queriesLeft > 0 {
 		p.queriesLeft--
@@ -63,7 +63,7 @@ func (p *Preemption) PreemptedOn() (cpu int, ok bool) { return p.preemptedCPU, p
 // ForgetWake notes that the tracer has worked since its sleep.
 func (p *Preemption) ForgetWake() { p.ctl.Sleeper.ClearWokenByTimer() }
 
-// Nap sleeps until a time of CLOCK_MONOTONIC, ns.
+// Nap sleeps until a moment.
 func (p *Preemption) Nap(until int64) { p.ctl.Sleeper.NanosleepUntil(ptrace.Moment(until)) }
 
 // LastCPU returns a thread's last CPU, or −1, and whether the thread outranks the tracer there.
@@ -117,14 +117,14 @@ func (p *Preemption) decide(t *Thread) (queued bool) {
 }
 
 func (p *Preemption) lastWake() wakeUp {
-	if at := int64(p.ctl.Sleeper.WokenAt()); at > p.wake.at {
+	if at := p.ctl.Sleeper.WokenAt(); at > p.wake.at {
 		return wakeUp{at, p.ctl.Sleeper.WokenByTimer()}
 	}
 	return p.wake
 }
 
 // hasPreempted reports whether the wake-up at woken preempted the thread of files.
-func (p *Preemption) hasPreempted(files *procmem.ThreadFiles, woken int64) bool {
+func (p *Preemption) hasPreempted(files *procmem.ThreadFiles, woken ptrace.Moment) bool {
 	p.queriesLeft = queriedFor
 	if !p.readArrival(woken) {
 		return false
@@ -136,15 +136,15 @@ func (p *Preemption) hasPreempted(files *procmem.ThreadFiles, woken int64) bool 
 	return true
 }
 
-func (p *Preemption) isFound(woken int64) bool { return p.foundAt == woken && woken != 0 }
+func (p *Preemption) isFound(woken ptrace.Moment) bool { return p.foundAt == woken && woken != 0 }
 
 // Precondition: the tracer has not slept since.
-func (p *Preemption) setFound(woken int64) {
+func (p *Preemption) setFound(woken ptrace.Moment) {
 	p.foundAt, p.foundInTick, p.preemptedCPU = woken, true, p.cpuAt(woken)
 }
 
 // cpuAt returns the tracer's CPU since a wake-up.
-func (p *Preemption) cpuAt(woken int64) int {
+func (p *Preemption) cpuAt(woken ptrace.Moment) int {
 	if p.cpuWake != woken || woken == 0 {
 		p.cpuWake, p.cpu = woken, procmem.CPU()
 	}
@@ -152,7 +152,7 @@ func (p *Preemption) cpuAt(woken int64) int {
 }
 
 // readArrival reads, once per wake-up, when the tracer arrived on its CPU; false if that is unknown.
-func (p *Preemption) readArrival(woken int64) bool {
+func (p *Preemption) readArrival(woken ptrace.Moment) bool {
 	if p.arrivalWake != woken || woken == 0 {
 		p.arrivalWake = woken
 		p.arrival, _ = p.ownFiles().LastRun()

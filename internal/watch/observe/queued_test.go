@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/host/procmem"
+	"prywalk/ptrace"
 )
 
 func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
@@ -33,7 +34,7 @@ func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
 				t.Error(err)
 			}
 			for outcome == Pending && o.Stops.Attached() > 0 {
-				_, s, err := o.Stops.Next(procmem.Now() + 1e9)
+				_, s, err := o.Stops.Next(ptrace.Now().Add(1e9))
 				if err != nil {
 					t.Error(err)
 				}
@@ -44,13 +45,13 @@ func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
 		seen := map[Outcome]int{}
 		for i := 0; (i < 300 || seen[Pending] == 0) && !t.Failed(); i++ {
 			seen[begin(threads[i%3])]++
-			procmem.SleepUntil(procmem.Now() + 1e6)
+			procmem.SleepUntil(int64(ptrace.Now().Add(1e6)))
 		}
 		if all := seen[Pending] + seen[WaitsForCPU] + seen[Unchanged]; seen[WaitsForCPU] == 0 || all < 300 {
 			t.Errorf("%d were stopped, %d left for later, %d as before", seen[Pending], seen[WaitsForCPU], seen[Unchanged])
 		}
 		threads[0].sleep.base.valid = false
-		threads[0].stops.queuedSince = procmem.Now() - maxQueued
+		threads[0].stops.queuedSince = ptrace.Now().Add(-maxQueued)
 		if begin(threads[0]) != Pending || threads[0].stops.queuedSince != 0 {
 			t.Error("one that is always queued is not stopped")
 		}
@@ -74,13 +75,13 @@ func TestAThreadThatTheTracerPreemptsIsNotStopped(t *testing.T) {
 		}
 		o.StopOnlyOnCPU(false)
 		for range 300 {
-			o.Stops.preemption.Woken(procmem.Now())
+			o.Stops.preemption.Woken(ptrace.Now())
 			if outcome, _, err := o.Begin(th); outcome != WaitsForCPU && outcome != Unchanged {
 				t.Errorf("outcome %d (%v) of a thread on the tracer's CPU", outcome, err)
 				o.Stops.Cancel(th)
 				return
 			}
-			procmem.SleepUntil(procmem.Now() + 1e6)
+			procmem.SleepUntil(int64(ptrace.Now().Add(1e6)))
 		}
 	})
 }

@@ -3,6 +3,8 @@
 package observe
 
 import (
+	"time"
+
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/process"
@@ -42,8 +44,7 @@ type RawSample struct {
 	Regs  frames.Regs
 	Mem   frames.Snapshot
 	Sched procmem.SchedStat
-	// CLOCK_MONOTONIC ns.
-	At    int64
+	At    ptrace.Moment
 	How   How
 	State sample.State
 	// of a sleeper; Nr −1: none
@@ -52,13 +53,13 @@ type RawSample struct {
 	// may be of a later place, and its CPU time waits for an exact sample. Neither: it was queued or asleep.
 	OnCPU, Skids bool
 	NotStopped   sample.NotStopped
-	StandsFor    int64 // CPU time, ns, that a kernel sample stands for
-	Stayed       bool  // a stop of a thread that was on a CPU from before the interrupt on
-	AtCallEnd    bool  // a stop at the end of a system call; x86-64 only
+	StandsFor    time.Duration // CPU time that a kernel sample stands for
+	Stayed       bool          // a stop of a thread that was on a CPU from before the interrupt on
+	AtCallEnd    bool          // a stop at the end of a system call; x86-64 only
 	// KernelTime is CPU time in the kernel since the thread's last raw sample, and CallTime the part of such time that
-	// this stop's system call takes at most, ns: of threads that the kernel samples in user space only.
+	// this stop's system call takes at most: of threads that the kernel samples in user space only.
 	KernelTime, CallTime int64
-	RanOn                int64 // from the interrupt to the stop, ns
+	RanOn                time.Duration // from the interrupt to the stop
 	Stop                 StopRecord
 	Cost                 StopCost
 	KernelStack          KernelStack
@@ -69,9 +70,9 @@ type RawSample struct {
 	buffers sampleBuffers
 }
 
-// StopCost is the cost of a stop's reads, in ns and system calls.
+// StopCost is the cost of a stop's reads.
 type StopCost struct {
-	CopyTime int64
+	CopyTime time.Duration
 	Calls    int
 }
 

@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/host/process"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/perfevents"
+	"prywalk/ptrace"
 )
 
 // # Threads that the kernel samples
@@ -50,7 +51,7 @@ func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
 	s.Limits.fullSampleBytes = asked
 	s.Regs = r.Regs
-	s.At = r.Time
+	s.At = ptrace.Moment(r.Time)
 	s.How = ByKernelSample
 	s.State = sample.Running
 	s.setStack(r.Regs.SP(), n, asked)
@@ -69,7 +70,7 @@ func (s *RawSample) setRunningInKernel(sched procmem.SchedStat) {
 	s.SetNoUserSpace()
 	s.setStack(0, 0, 0)
 	s.Limits, s.KernelStack.KernelText = copyLimits{}, s.KernelStack.KernelText[:0]
-	s.Sched, s.At, s.How, s.State = sched, procmem.Now(), ByPassiveRead, sample.Running
+	s.Sched, s.At, s.How, s.State = sched, ptrace.Now(), ByPassiveRead, sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.OnCPU, s.Skids = true, false
 }

@@ -2,6 +2,12 @@
 
 package observe
 
+import (
+	"time"
+
+	"prywalk/ptrace"
+)
+
 // # Skid
 //
 // An interrupted thread stops a little later than intended:
@@ -21,11 +27,11 @@ package observe
 
 // skidState is what is known of one thread's skid.
 type skidState struct {
-	share   float64 // of the recent stops that were at the end of a system call
-	stops   float64 // at most recentStops
-	many    bool    // it makes many calls: only samples from its own CPU are exact
-	inexact bool    // no stop is exact: CPU time that waits for exact samples would go to sleepers only
-	exactAt int64   // last exact sample, or begin of many, CLOCK_MONOTONIC ns
+	share   float64       // of the recent stops that were at the end of a system call
+	stops   float64       // at most recentStops
+	many    bool          // it makes many calls: only samples from its own CPU are exact
+	inexact bool          // no stop is exact: CPU time that waits for exact samples would go to sleepers only
+	exactAt ptrace.Moment // last exact sample, or begin of many
 
 	// Of the current sample:
 	decided      bool // the next ones are known
@@ -42,8 +48,8 @@ const (
 	// below manyUntil.
 	manyAbove = 0.2
 	manyUntil = 0.03
-	// maxCarryTime is how long CPU time is carried to the next exact sample, ns.
-	maxCarryTime = 4e9
+	// maxCarryTime is how long CPU time is carried to the next exact sample.
+	maxCarryTime = 4 * time.Second
 	// recentStops is the number of stops over which the share is averaged.
 	recentStops = 32
 )
@@ -63,7 +69,7 @@ func (k *skidState) decideAtOnce() bool { return k.ranSinceTick || k.many }
 // attributeStop decides whether CPU time goes to the stack of a stop; skids: it waits for an exact sample. stayed: no
 // arrival on a CPU since before the interrupt, so the thread was on one; otherwise it was queued, and counts only if
 // the tracer preempted it.
-func (k *skidState) attributeStop(at int64, stayed, inSyscall bool) (onCPU, skids bool) {
+func (k *skidState) attributeStop(at ptrace.Moment, stayed, inSyscall bool) (onCPU, skids bool) {
 	k.ranSinceTick = !stayed
 	if !stayed && !k.preempted {
 		return false, false
@@ -73,12 +79,12 @@ func (k *skidState) attributeStop(at int64, stayed, inSyscall bool) (onCPU, skid
 		k.exactAt = at
 		return true, false
 	}
-	skids = k.many && at-k.exactAt < maxCarryTime
+	skids = k.many && at.Sub(k.exactAt) < maxCarryTime
 	return !skids, skids
 }
 
 // recordStop records a stop of a thread on a CPU. inSyscall: at the end of a call.
-func (k *skidState) recordStop(now int64, inSyscall bool) {
+func (k *skidState) recordStop(now ptrace.Moment, inSyscall bool) {
 	atCallEnd := 0.0
 	if inSyscall {
 		atCallEnd = 1

@@ -12,31 +12,31 @@ import (
 
 func TestThreadWithStopsAtTheEndOfCallsMakesManyCalls(t *testing.T) {
 	var k skidState
-	stop := func(at int64, inSyscall bool) bool {
+	stop := func(at ptrace.Moment, inSyscall bool) bool {
 		onCPU, skids := k.attributeStop(at, true, inSyscall)
 		if onCPU == skids {
 			t.Errorf("at %d: on a CPU %v, skids %v", at, onCPU, skids)
 		}
 		return skids
 	}
-	for now := range int64(100) {
+	for now := range ptrace.Moment(100) {
 		if stop(now, false) || k.many {
 			t.Fatal("a thread without stops in calls makes many calls, or skids")
 		}
 	}
-	for now := int64(100); now < 110; now++ {
+	for now := ptrace.Moment(100); now < 110; now++ {
 		stop(now, true)
 	}
-	if !k.many || !stop(110, true) || stop(110+maxCarryTime, true) {
-		t.Fatalf("%+v: want many calls, and skids for %d ns", k, int64(maxCarryTime))
+	if !k.many || !stop(110, true) || stop(110+ptrace.Moment(maxCarryTime), true) {
+		t.Fatalf("%+v: want many calls, and skids for %v", k, maxCarryTime)
 	}
-	for now := int64(110); now < 1000; now++ {
+	for now := ptrace.Moment(110); now < 1000; now++ {
 		stop(now, now%10 == 0)
 	}
 	if !k.many {
 		t.Fatalf("%+v: want many calls", k)
 	}
-	for now := int64(1000); now < 1300; now++ {
+	for now := ptrace.Moment(1000); now < 1300; now++ {
 		stop(now, false)
 	}
 	if k.many {
@@ -51,7 +51,7 @@ func TestFirstStopAtTheEndOfACallSkids(t *testing.T) {
 	}
 	var one skidState // in a call by chance: corrected within a third of a second
 	one.attributeStop(0, true, true)
-	for now := int64(1); now < 35; now++ {
+	for now := ptrace.Moment(1); now < 35; now++ {
 		one.attributeStop(now, true, false)
 	}
 	if one.many {
@@ -104,11 +104,11 @@ func withPreemption(t *testing.T, f func(*Preemption)) {
 
 func TestPreemptionIsKnownUntilTheEndOfTheTick(t *testing.T) {
 	withPreemption(t, func(p *Preemption) {
-		const woken, cpu = 1_010_000_000, 3
+		const woken, cpu = ptrace.Moment(1_010_000_000), 3
 		p.cpu, p.cpuWake = cpu, woken
 		p.setFound(woken)
-		p.Woken(woken + 1000) // a second wake-up in the tick, on another CPU
-		p.cpu, p.cpuWake = cpu+1, woken+1000
+		p.Woken(woken.Add(1000)) // a second wake-up in the tick, on another CPU
+		p.cpu, p.cpuWake = cpu+1, woken.Add(1000)
 		if on, ok := p.PreemptedOn(); !ok || on != cpu {
 			t.Errorf("preempted %v, on CPU %d; want on CPU %d", ok, on, cpu)
 		}
@@ -123,7 +123,7 @@ func TestOneWakeUpPreemptsOneThread(t *testing.T) {
 	withPreemption(t, func(p *Preemption) {
 		for _, found := range []bool{true, false} {
 			th := NewThread(os.Getpid(), os.Getpid(), nil)
-			p.Woken(procmem.Now())
+			p.Woken(ptrace.Now())
 			woken := p.lastWake().at
 			if p.cpuAt(woken); found {
 				p.setFound(woken)
@@ -149,7 +149,7 @@ func TestThreadQueuedOnTheTracersCPUWaitsAtEachQuery(t *testing.T) {
 			if err := th.files.Stat(&st); err != nil {
 				t.Fatal(err)
 			}
-			p.Woken(procmem.Now())
+			p.Woken(ptrace.Now())
 			woken := p.lastWake().at
 			p.cpu, p.cpuWake, p.arrivalWake, p.arrival = st.Processor, woken, woken, 0
 			th.skid.beginSample(false)

@@ -79,7 +79,7 @@ func (st *requestedStops) recordRequest(t *Thread, s *RawSample, attachment *ptr
 		t.clocks = before
 	}
 	stops := &t.stops
-	stops.sample, stops.attachment, stops.requestedAt, stops.awaitsTracer = s, attachment, procmem.Now(), awaitsTracerCPU
+	stops.sample, stops.attachment, stops.requestedAt, stops.awaitsTracer = s, attachment, ptrace.Now(), awaitsTracerCPU
 	st.pending[attachment], st.unmarked = t, true
 	if awaitsTracerCPU {
 		attachment.MarkQueued()
@@ -112,7 +112,7 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 	s := t.stops.sample
 	t.stops.sample = nil
 	st.copier.fillRequest(t, s, &st.req)
-	st.req.MaxStop = time.Duration(st.limit.limit)
+	st.req.MaxStop = st.limit.limit
 	st.reads.begin(t, true) // on false, the stop reads nothing
 	err := st.ctl.Finish(attachment, &st.req, &st.stop)
 	t.files.CloseKeptSchedstat()
@@ -144,12 +144,12 @@ func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 
 	s.Regs = stop.Regs
 	s.Sched = stop.Sched
-	s.At = int64(stop.Times.StoppedAt)
+	s.At = stop.Times.StoppedAt
 	s.How = ByStop
 	s.State = sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.Stop.Effect = CallEffect{stop.Repair, stop.Nr}
-	s.Cost.CopyTime = int64(stop.Times.MemoryReadAt.Sub(stop.Times.RegsReadAt))
+	s.Cost.CopyTime = stop.Times.MemoryReadAt.Sub(stop.Times.RegsReadAt)
 	s.Cost.Calls = stop.Calls
 	s.AtCallEnd = stop.InSyscall
 	s.registers = knownRegs{}
@@ -184,19 +184,19 @@ func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 	st.limit.learnStopTime(t, s.Stop.StopTime)
 }
 
-// Longest time from the interrupt to the stop of a running thread, ns.
-const maxStopEntry = 20e3
+// Longest time from the interrupt to the stop of a running thread.
+const maxStopEntry = 20 * time.Microsecond
 
-// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. runs is its
+// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it. runs is its
 // count of arrivals on a CPU at the interrupt. If the count is the same at the stop, it was on a CPU all the time: what
 // exceeds maxStopEntry it spent in the kernel, or its virtual CPU was taken away, and does not count as stopped.
 // Otherwise it was queued or blocked.
-func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
+func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn time.Duration) {
 	if stop.SchedOK && stop.Sched.Runs == runs {
 		from := max(stop.Times.InterruptedAt, stop.Times.LastRunningAt.Add(-maxStopEntry))
-		return int64(stop.Times.DetachedAt.Sub(from)), int64(from.Sub(stop.Times.InterruptedAt))
+		return stop.Times.DetachedAt.Sub(from), from.Sub(stop.Times.InterruptedAt)
 	}
-	return int64(stop.Times.DetachedAt.Sub(stop.Times.LastRunningAt)), 0
+	return stop.Times.DetachedAt.Sub(stop.Times.LastRunningAt), 0
 }
 
 func (st *requestedStops) discardStopWithLateRead(t *Thread) error {

@@ -4,6 +4,7 @@ package observe
 
 import (
 	"errors"
+	"time"
 
 	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
@@ -12,8 +13,8 @@ import (
 )
 
 const (
-	stopAllTimeout = 1e9 // ns, for all stops, and once more after an exec
-	stopAllRounds  = 16  // of passive reads
+	stopAllTimeout = time.Second // for all stops, and once more after an exec
+	stopAllRounds  = 16          // of passive reads
 )
 
 // StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
@@ -21,21 +22,23 @@ const (
 // a second, are read passively, in at most 16 rounds, of which the last may begin after that second; one found running
 // is asked to stop again. The only thread of a process that has called exec meanwhile is observed once more. done is
 // called once for each thread.
-// StopAll returns the time from the first stop to the last detach, in ns.
+// StopAll returns the time from the first stop to the last detach.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
-func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
+func StopAll(
+	ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error),
+) time.Duration {
 	s := newStopAll(ctl, pool, done)
 	defer s.detachAll()      // also after a panic
 	ctl.AcknowledgeSuspend() // a stop signal to this process can wait
 	s.observeTwiceIfExeced(more)
-	return max(s.lastDetach-s.firstStop, 0)
+	return max(s.lastDetach.Sub(s.firstStop), 0)
 }
 
 func (s *stopAll) observeTwiceIfExeced(more func() []*Thread) {
 	s.observe(more)
 	if again := s.execed; len(again) > 0 {
-		s.isRepetition, s.waitUntil = true, procmem.Now()+stopAllTimeout
+		s.isRepetition, s.waitUntil = true, ptrace.Now().Add(stopAllTimeout)
 		s.observe(func() []*Thread { ts := again; again = nil; return ts })
 	}
 }
@@ -47,7 +50,7 @@ func (s *stopAll) observe(more func() []*Thread) {
 		}
 		s.wait()
 	}
-	for round := 0; round < stopAllRounds && s.readAllPassively() && procmem.Now() < s.waitUntil; round++ {
+	for round := 0; round < stopAllRounds && s.readAllPassively() && ptrace.Now() < s.waitUntil; round++ {
 		s.wait()
 	}
 	s.finishAll()
@@ -55,7 +58,7 @@ func (s *stopAll) observe(more func() []*Thread) {
 
 func newStopAll(ctl *ptrace.Controller, pool *Pool, done func(*Thread, *RawSample, error)) *stopAll {
 	return &stopAll{ctl: ctl, passive: New(ctl, pool, ModePassiveOnly), done: done,
-		waitUntil: procmem.Now() + stopAllTimeout}
+		waitUntil: ptrace.Now().Add(stopAllTimeout)}
 }
 
 type stopAll struct {
@@ -66,8 +69,8 @@ type stopAll struct {
 	execed                []*Thread // stopped after an exec: without a stack
 	isRepetition          bool      // of execed
 	pending               int
-	waitUntil             int64
-	firstStop, lastDetach int64
+	waitUntil             ptrace.Moment
+	firstStop, lastDetach ptrace.Moment
 	req                   ptrace.Request
 	stop                  ptrace.Stop
 }
@@ -128,7 +131,7 @@ func (s *stopAll) requestStop(m *member, tag int) {
 
 func (s *stopAll) wait() {
 	for s.pending > 0 {
-		attachment := s.ctl.WaitAny(ptrace.Moment(s.waitUntil))
+		attachment := s.ctl.WaitAny(s.waitUntil)
 		if attachment == nil {
 			break
 		}
@@ -157,7 +160,7 @@ func (s *stopAll) readAllPassively() (changed bool) {
 		}
 		outcome, raw, err := s.passive.Begin(m.thread)
 		switch {
-		case errors.Is(err, errs.Running) && procmem.Now() < s.waitUntil:
+		case errors.Is(err, errs.Running) && ptrace.Now() < s.waitUntil:
 			m.call = procmem.SyscallInfo{Running: true, Nr: -1}
 			s.requestStop(m, i+1)
 			changed = true
@@ -233,19 +236,19 @@ func (s *stopAll) finish(m *member) {
 
 func (s *stopAll) fillFromStop(m *member) {
 	raw, stop := m.raw, &s.stop
-	if s.firstStop == 0 || stop.Times.LastRunningAt < ptrace.Moment(s.firstStop) {
-		s.firstStop = int64(stop.Times.LastRunningAt)
+	if s.firstStop == 0 || stop.Times.LastRunningAt < s.firstStop {
+		s.firstStop = stop.Times.LastRunningAt
 	}
-	s.lastDetach = int64(max(ptrace.Moment(s.lastDetach), stop.Times.DetachedAt))
+	s.lastDetach = max(s.lastDetach, stop.Times.DetachedAt)
 	raw.Regs = stop.Regs
 	raw.Sched = stop.Sched
-	raw.At = int64(stop.Times.StoppedAt)
+	raw.At = stop.Times.StoppedAt
 	raw.How = ByStop
 	if !m.stackCopied {
 		raw.setStack(stop.Copy.StackAddr, stop.Copy.StackLen, stop.Copy.StackAsked)
 	}
 	raw.keepOthers(s.passive.Stops.copier.regions[:stop.Regions])
-	raw.Stop.StopTime = int64(stop.Times.DetachedAt.Sub(stop.Times.LastRunningAt))
+	raw.Stop.StopTime = stop.Times.DetachedAt.Sub(stop.Times.LastRunningAt)
 	raw.Stop.Effect = CallEffect{stop.Repair, stop.Nr}
 	raw.Call, raw.State = m.call, sample.Sleeping
 	switch {

@@ -6,26 +6,25 @@ import (
 	"fmt"
 	"time"
 
-	"prywalk/internal/host/procmem"
 	"prywalk/ptrace"
 )
 
 const (
-	firstStopTime = 30e3 // expected length of a first stop, ns
-	minStopTime   = 10e3 // least expected length, ns
+	firstStopTime = 30 * time.Microsecond // expected length of a first stop
+	minStopTime   = 10 * time.Microsecond // least expected length
 	// An estimate above the limit falls by 1/stopLimitDecay with each skipped stop.
 	stopLimitDecay = 256
 )
 
 // A stop is skipped if its expected length, a moving mean of the thread's stops (at first of all), exceeds the limit.
 type stopLimit struct {
-	limit        int64 // ns; 0: none
-	meanStopTime int64 // ns
+	limit        time.Duration // 0: none
+	meanStopTime time.Duration
 }
 
 // LimitStops skips stops that are expected to take longer than d ([errs.MaxPause]); 0: no limit. At least 10 µs are
 // expected.
-func (o *Observer) LimitStops(d time.Duration) { o.Stops.limit.limit = int64(d) }
+func (o *Observer) LimitStops(d time.Duration) { o.Stops.limit.limit = d }
 
 func (l *stopLimit) tryAdmitStop(t *Thread) bool {
 	if l.limit <= 0 {
@@ -45,16 +44,16 @@ func (l *stopLimit) tryAdmitStop(t *Thread) bool {
 	return false
 }
 
-func (l *stopLimit) learnStopTime(t *Thread, ns int64) {
-	t.stops.expectedTime = movingMean(t.stops.expectedTime, ns)
-	l.meanStopTime = movingMean(l.meanStopTime, ns)
+func (l *stopLimit) learnStopTime(t *Thread, length time.Duration) {
+	t.stops.expectedTime = movingMean(t.stops.expectedTime, length)
+	l.meanStopTime = movingMean(l.meanStopTime, length)
 }
 
-func movingMean(mean, ns int64) int64 {
+func movingMean(mean, length time.Duration) time.Duration {
 	if mean == 0 {
-		return max(ns, minStopTime)
+		return max(length, minStopTime)
 	}
-	return max(mean+(ns-mean)/8, minStopTime)
+	return max(mean+(length-mean)/8, minStopTime)
 }
 
 // Mode selects the ways of observing. The hidden flag --rung forces one.
@@ -87,7 +86,7 @@ func ParseMode(name string) (Mode, error) {
 //
 // A queued thread stops late; by then a CPU quota may hold up the tracer.
 
-const maxQueued = 4e9 // ns after which a queued thread is stopped in any case
+const maxQueued = 4 * time.Second // after which a queued thread is stopped in any case
 
 // StopOnlyOnCPU limits stops to threads on a CPU, if the kernel shows that, those found queued for 4 s, and, if
 // preempted is true, those that the tracer preempted.
@@ -109,11 +108,11 @@ func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 	if o.stopsPreempted && t.skid.many && o.Stops.preemption.decide(t) && t.skid.preempted {
 		return false
 	}
-	now := procmem.Now()
+	now := ptrace.Now()
 	if t.stops.queuedSince == 0 {
 		t.stops.queuedSince = now
 	}
-	return now-t.stops.queuedSince < maxQueued
+	return now.Sub(t.stops.queuedSince) < maxQueued
 }
 
 func (o *Observer) waitsForCPU(t *Thread) bool {
@@ -154,9 +153,9 @@ func (c *code32) tryOmit(addressSpace uint64) bool {
 
 // StopRecord is the length of a stop, and its effect on a call.
 type StopRecord struct {
-	// StopTime is an upper bound of its length, ns, without queued, blocked or kernel time before it ([ptrace.Times] has
+	// StopTime is an upper bound of its length, without queued, blocked or kernel time before it ([ptrace.Times] has
 	// the exceptions).
-	StopTime  int64
+	StopTime  time.Duration
 	StopCause ptrace.Cause // of a stop longer than LongStop
 	Effect    CallEffect
 }

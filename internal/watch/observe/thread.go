@@ -4,6 +4,7 @@ package observe
 
 import (
 	"sync/atomic"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
@@ -39,10 +40,10 @@ type Thread struct {
 type stopState struct {
 	sample       *RawSample // nil: none is pending
 	attachment   *ptrace.Attachment
-	requestedAt  int64 // CLOCK_MONOTONIC ns
+	requestedAt  ptrace.Moment
 	awaitsTracer bool
-	queuedSince  int64 // CLOCK_MONOTONIC ns; 0: not
-	expectedTime int64 // of the next stop, ns; 0: unknown
+	queuedSince  ptrace.Moment // 0: not
+	expectedTime time.Duration // of the next stop; 0: unknown
 	code32       code32
 	notStopped   sample.NotStopped
 	lost         []StopRecord // since TakeLostStops

@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // childSamples keeps samples of child processes that are not tracked yet ([descendants]). A sample is reported
@@ -70,7 +71,7 @@ func (c *childSamples) handOver(now int64) {
 		c.table.findLostEnds()
 	}
 	for p := range c.table.all() {
-		if p.ended || len(p.samples) > 0 && now-p.samples[0].raw.At > childSampleFor {
+		if p.ended || len(p.samples) > 0 && ptrace.Moment(now).Sub(p.samples[0].raw.At) > childSampleFor {
 			for _, kept := range p.samples {
 				c.report(p.ancestor, kept, true)
 			}
@@ -157,7 +158,7 @@ func (u *unassignedSamples) assign(th *thread) {
 		}
 		th.unplaced = append(th.unplaced, s.raw)
 		if th.tracked.CreatedAt != 0 {
-			th.tracked.CreatedAt = min(th.tracked.CreatedAt, s.raw.At)
+			th.tracked.CreatedAt = int64(min(ptrace.Moment(th.tracked.CreatedAt), s.raw.At))
 		}
 		return true
 	})
@@ -170,7 +171,7 @@ func (u *unassignedSamples) reportProcess(p *process) {
 // reportOverdue reports samples older than unassignedFor, in the last tick all.
 func (u *unassignedSamples) reportOverdue() {
 	u.reportIf(func(s unassignedSample) bool {
-		return u.shared.Ending || u.shared.Tick.At-s.raw.At > unassignedFor
+		return u.shared.Ending || ptrace.Moment(u.shared.Tick.At).Sub(s.raw.At) > unassignedFor
 	})
 }
 

@@ -3,6 +3,8 @@
 package perfengine
 
 import (
+	"time"
+
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
@@ -227,6 +229,6 @@ func (s *stream) giveUp(why string) {
 
 func (s *stream) rawSample(o *observe.Observer, r *perfevents.Record) *observe.RawSample {
 	raw := o.FromKernelSample(r)
-	raw.StandsFor = s.reader.PeriodOf(r)
+	raw.StandsFor = time.Duration(s.reader.PeriodOf(r))
 	return raw
 }

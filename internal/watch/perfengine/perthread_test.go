@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 func samplingPerThread(t *testing.T, freq float64) *Source {
@@ -195,7 +196,7 @@ func TestAStopFollowsTimeInTheKernel(t *testing.T) {
 			now += after
 			p.beforeObservation(th, now)
 			if th.tracked.Observed.StopsThoughSampled() {
-				p.report(th, &observe.RawSample{How: observe.ByStop, State: sample.Running, At: now})
+				p.report(th, &observe.RawSample{How: observe.ByStop, State: sample.Running, At: ptrace.Moment(now)})
 				return true
 			}
 			return false

@@ -64,7 +64,7 @@ func (r *rig) tick() {
 			r.done(th.Observed, raw, nil)
 		}
 	}
-	for until := procmem.Now() + 5e6; r.done(r.shared.Observer.Stops.Next(until)); {
+	for until := procmem.Now() + 5e6; r.done(r.shared.Observer.Stops.Next(ptrace.Moment(until))); {
 	}
 	r.EndTick()
 	r.shared.Out.HandOver(now)
@@ -85,7 +85,7 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) bool {
 	if s.How == observe.ByStop {
 		r.stopped++
 	}
-	th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
+	th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, int64(s.At)))
 	th.Engine.AfterObservation(s)
 	r.shared.Pool.Put(s)
 	return true

@@ -5,12 +5,14 @@ package perfengine
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/observe"
 	"prywalk/internal/watch/perfevents"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // samples keeps the samples of sampled processes until the clocks of their threads are read.
@@ -76,7 +78,7 @@ func (s *samples) take(r *perfevents.Record) {
 
 func (s *samples) keep(th *thread, r *perfevents.Record, standsFor int64) {
 	raw := s.stream.rawSample(s.shared.Observer, r)
-	raw.StandsFor = standsFor
+	raw.StandsFor = time.Duration(standsFor)
 	if th.tracked.Observed.NoUserSpace {
 		raw.SetNoUserSpace()
 	}
@@ -130,7 +132,7 @@ func (s *samples) clocksRead(th *thread, now sample.Reading) {
 	}
 	slices.SortStableFunc(th.unplaced, func(a, b *observe.RawSample) int { return cmp.Compare(a.At, b.At) })
 	for i, raw := range th.unplaced {
-		s.report(th, raw, before.Between(now, raw.At))
+		s.report(th, raw, before.Between(now, int64(raw.At)))
 		th.unplaced[i] = nil
 	}
 	th.unplaced = th.unplaced[:0]
@@ -144,19 +146,19 @@ func (th *thread) firstReading(now sample.Reading) sample.Reading {
 	}
 	began := now.Wall - now.CPU - now.RunQueue
 	for _, raw := range th.unplaced {
-		began = min(began, raw.At)
+		began = int64(min(ptrace.Moment(began), raw.At))
 	}
 	return sample.Reading{Wall: began}
 }
 
 func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) {
-	raw.At = at.Wall
+	raw.At = ptrace.Moment(at.Wall)
 	raw.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
 	th.begun = true
 	s.scope.report(th, raw)
 	s.shared.AddEngineSample(target.Event{
 		Thread: th.tracked, RawSample: raw, UnchangedBefore: th.tracked.TakeUnchanged(),
-		WalkAtOnce: th.proc.tracked.WalkAtOnce(raw.At),
+		WalkAtOnce: th.proc.tracked.WalkAtOnce(int64(raw.At)),
 	})
 }
 

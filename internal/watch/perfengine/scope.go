@@ -248,7 +248,7 @@ func (p *perThread) report(th *thread, raw *observe.RawSample) {
 		p.foundRunning(th)
 		return
 	}
-	events.probedAt, events.foundBeforeProbe = raw.At, events.allFound
+	events.probedAt, events.foundBeforeProbe = int64(raw.At), events.allFound
 	if !raw.Stayed {
 		return // it waited for a CPU
 	}

@@ -19,7 +19,7 @@ func reported(r *target.SharedState) map[*target.Process][]int64 {
 	for len(r.Queue.Batches()) > 0 {
 		for _, e := range <-r.Queue.Batches() {
 			if _, ok := e.What.(*attribute.UnassignedSample); ok {
-				at[e.Proc] = append(at[e.Proc], e.RawSample.At)
+				at[e.Proc] = append(at[e.Proc], int64(e.RawSample.At))
 			}
 		}
 	}

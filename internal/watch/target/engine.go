@@ -132,7 +132,7 @@ func (s *SharedState) AddSample(e Event) {
 // AddEngineSample adds a sample of a tracked thread.
 func (s *SharedState) AddEngineSample(e Event) {
 	s.EngineSamples++
-	e.StandsFor = e.RawSample.StandsFor
+	e.StandsFor = int64(e.RawSample.StandsFor)
 	s.AddSample(e)
 }
 
@@ -141,10 +141,10 @@ func (s *SharedState) AddUnassignedSample(e Event, ofChild bool) {
 	s.Unassigned++
 	raw := e.RawSample
 	if ofChild {
-		s.ChildCPU += raw.StandsFor
+		s.ChildCPU += int64(raw.StandsFor)
 	}
 	e.What = &attribute.UnassignedSample{
-		Process: e.Proc.ID, Place: attribute.Place{State: sample.Running}, StandsFor: raw.StandsFor, At: raw.At,
+		Process: e.Proc.ID, Place: attribute.Place{State: sample.Running}, StandsFor: int64(raw.StandsFor), At: int64(raw.At),
 		OfChild: ofChild,
 	}
 	s.AddEngineSample(e)

@@ -3,6 +3,8 @@
 package tracer
 
 import (
+	"time"
+
 	"prywalk/internal/account/runstats"
 	"prywalk/internal/base/errs"
 	procs "prywalk/internal/host/process"
@@ -90,23 +92,23 @@ func (c *stopCounts) countStop(t *observe.Thread, s *observe.RawSample) {
 	c.add(t, &s.Stop, s.Copied())
 	c.copies.Add(s.Copied())
 	if s.RanOn > observe.LongStop {
-		c.lateStops.Add(s.RanOn)
+		c.lateStops.Add(int64(s.RanOn))
 	}
 }
 
 func (c *stopCounts) countLostStop(t *observe.Thread, stop *observe.StopRecord) { c.add(t, stop, 0) }
 
 func (c *stopCounts) add(t *observe.Thread, stop *observe.StopRecord, copied int64) {
-	if stop.StopTime > c.lengths.Max {
+	if stop.StopTime > time.Duration(c.lengths.Max) {
 		c.longest = runstats.Stop{PID: t.ID.PID, TID: t.ID.TID, Copied: copied}
 	}
 	c.callEffects.add(&stop.Effect)
 	if stop.Effect.Repair.Restarted {
 		c.restarted++
 	}
-	c.lengths.Add(stop.StopTime)
+	c.lengths.Add(int64(stop.StopTime))
 	if stop.StopTime > observe.LongStop {
-		c.longStopsBy[stop.StopCause].Add(stop.StopTime)
+		c.longStopsBy[stop.StopCause].Add(int64(stop.StopTime))
 	}
 }
 

@@ -25,7 +25,7 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 	} {
 		c.countStop(&observe.Thread{}, &s)
 	}
-	want := runstats.Causes{"lock": {N: 1, Max: observe.LongStop + 1}, "copy": {N: 2, Max: 9e6}}
+	want := runstats.Causes{"lock": {N: 1, Max: runstats.Nanos(observe.LongStop + 1)}, "copy": {N: 2, Max: 9e6}}
 	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 7 {
 		t.Errorf("%v of %d, want %v", got, c.lengths.N, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/host/cgroup"
 	"prywalk/internal/host/procmem"
 	"prywalk/internal/watch/target"
+	"prywalk/ptrace"
 )
 
 // pacer decides when ticks are made, and how many threads they observe.
@@ -73,7 +74,7 @@ func (p *pacer) chargeSamples() { p.budget.chargeSamples(p.shared.EngineSamples)
 // withinQuota may move the process to another CPU.
 func (p *pacer) withinQuota() bool {
 	if p.quota.moveIfDue(p.shared.Observer.Stops.PendingStops()) {
-		p.shared.Observer.Preemption().Woken(procmem.Now())
+		p.shared.Observer.Preemption().Woken(ptrace.Now())
 	}
 	return p.quota.admitTick()
 }

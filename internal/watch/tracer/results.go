@@ -3,6 +3,8 @@
 package tracer
 
 import (
+	"time"
+
 	"prywalk/internal/base/errs"
 	"prywalk/internal/base/sample"
 	"prywalk/internal/host/procmem"
@@ -36,16 +38,16 @@ func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
 	}
 	th.AccountedClocks = s.Sched
 	if th.Engine != nil {
-		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
+		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, int64(s.At)))
 	}
 	if th.Observed.IsKernelSampled() {
 		s.OnCPU, s.Skids = false, false
 	}
 	if s.How == observe.ByStop {
-		s.Stop.StopTime = r.pace.chargeStop(s.Stop.StopTime)
+		s.Stop.StopTime = time.Duration(r.pace.chargeStop(int64(s.Stop.StopTime)))
 	}
 	r.counts.countSample(th.Observed, s)
-	r.gaps.endGap(s.At)
+	r.gaps.endGap(int64(s.At))
 	th.ObservedTick = r.shared.Tick.Number
 	r.shared.Backoff.RecordObservation(th, s.State != sample.Running, th.FromZero, s.Sched)
 	if th.Engine != nil {
@@ -54,7 +56,7 @@ func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
 	r.shared.AddSample(target.Event{
 		Thread: th, RawSample: s, UnchangedBefore: th.TakeUnchanged(),
 		StandsFor:  r.shared.Tick.StandsFor,
-		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
+		WalkAtOnce: s.State == sample.Running && th.Proc.WalkAtOnce(int64(s.At)),
 	})
 }
 
@@ -81,7 +83,7 @@ func (r *results) takeFailure(th *target.Thread, err error) {
 
 func (r *results) takeLostStops(th *target.Thread) {
 	for _, lost := range th.Observed.TakeLostStops() {
-		lost.StopTime = r.pace.chargeStop(lost.StopTime)
+		lost.StopTime = time.Duration(r.pace.chargeStop(int64(lost.StopTime)))
 		r.counts.stops.countLostStop(th.Observed, &lost)
 	}
 }

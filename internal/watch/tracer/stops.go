@@ -123,7 +123,7 @@ func (s *stops) finishUntil(deadline int64) {
 	}
 	if s.shared.Observer.Stops.Attached() > 0 {
 		ptrace.Pin()
-		for s.take(s.shared.Observer.Stops.Next(deadline)) {
+		for s.take(s.shared.Observer.Stops.Next(ptrace.Moment(deadline))) {
 		}
 		ptrace.Unpin()
 	}
@@ -213,7 +213,7 @@ func (s *stops) pause(until int64) (now int64) {
 	}
 	s.engine.DrainIfDue()
 	now = procmem.Now()
-	s.shared.Observer.Preemption().Woken(now) // it may be on another CPU
+	s.shared.Observer.Preemption().Woken(ptrace.Moment(now)) // it may be on another CPU
 	return now
 }
 
@@ -246,7 +246,7 @@ func (s *stops) leaveCPU() {
 		return // a late stop needs the tracer
 	}
 	s.cpus.leave(procmem.CPU())
-	s.shared.Observer.Preemption().Woken(procmem.Now())
+	s.shared.Observer.Preemption().Woken(ptrace.Now())
 }
 
 // preferCPUOf prefers a thread's CPU, or avoids it if the thread outranks the tracer.

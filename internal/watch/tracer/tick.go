@@ -23,7 +23,7 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 			t.hold(ctx)
 			continue
 		}
-		t.shared.Observer.Preemption().Woken(procmem.Now())
+		t.shared.Observer.Preemption().Woken(ptrace.Now())
 		t.reportSuspension(procmem.Now())
 		t.trackArrived()
 		now, next := t.scheduleTick()

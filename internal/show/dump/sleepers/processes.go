@@ -59,7 +59,7 @@ func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
 		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: s.Call.Nr >= 0, Memory: word,
 	}
 	if e.sameTimeNamespace {
-		sl.At = s.At
+		sl.At = int64(s.At)
 	}
 	sl.Managed = e.managedAsker(d.TID, sl, s.Sched.Runs, &s.Mem)
 	e.describe(d, sl)

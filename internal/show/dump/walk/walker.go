@@ -146,7 +146,7 @@ func (w *Walker) LiveThread(t *loadedcode.Process, tid int, s *observe.RawSample
 		s.Mem.StackEnd = end
 	}
 	th.Frames = w.run(t.Space(), t.Runtimes().FrameSources(), &managed.Sample{
-		InnerTID: InnerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: s.At,
+		InnerTID: InnerTID(t, tid), Regs: &s.Regs, Mem: &s.Mem, At: int64(s.At),
 		Live: &callstack.Live{ReadMemory: t.Read, PID: t.PID, TID: tid, RunCount: s.Sched.Runs},
 	})
 	th.Holds = callstack.HeldLocks(t.Runtimes().FrameSources())

@@ -218,7 +218,7 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSa
 }
 
 func collect(l *observe.Observer, done func(*observe.Thread, *observe.RawSample, error)) {
-	until := procmem.Now() + 1e9
+	until := ptrace.Now().Add(1e9)
 	for th, s, err := l.Stops.Next(until); th != nil; th, s, err = l.Stops.Next(until) {
 		done(th, s, err)
 	}
@@ -253,7 +253,8 @@ func (py *python) walk(th *observe.Thread, s *observe.RawSample) (stack []frame,
 		now, err := files.SchedStat()
 		return err == nil && now.Runs == s.Sched.Runs
 	}}
-	return py.merge(&managed.Sample{InnerTID: procmem.InnerTID(th.ID.TID), Regs: &s.Regs, Mem: &s.Mem, At: s.At, Live: l})
+	return py.merge(&managed.Sample{InnerTID: procmem.InnerTID(th.ID.TID), Regs: &s.Regs, Mem: &s.Mem, At: int64(s.At),
+		Live: l})
 }
 
 func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h managed.Health) {

@@ -44,10 +44,10 @@ func TestStopTakesFewCalls(t *testing.T) {
 				depth = max(depth, len(stack))
 				if s.How == observe.ByStop && py.bare > 40 && (h == managed.Matched || !planned) {
 					if planned {
-						with, calls = append(with, s.Cost.CopyTime), append(calls, int64(s.Cost.Calls))
+						with, calls = append(with, int64(s.Cost.CopyTime)), append(calls, int64(s.Cost.Calls))
 						bytes = append(bytes, s.Copied()-int64(len(s.Mem.Stack.Bytes)))
 					} else {
-						without, bare = append(without, s.Cost.CopyTime), append(bare, int64(s.Cost.Calls))
+						without, bare = append(without, int64(s.Cost.CopyTime)), append(bare, int64(s.Cost.Calls))
 					}
 				}
 				py.bare++
