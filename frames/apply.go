@@ -10,7 +10,7 @@ import (
 type callerStep struct {
 	// regs to interrupted describe the current frame.
 	regs        Regs
-	rule        *resolvedRule // at regs.PC
+	resolved    *resolvedRule // at regs.PC
 	method      Method        // by which the frame was found
 	interrupted bool          // regs.PC is no return address: the thread, or a signal, was there
 
@@ -24,7 +24,7 @@ type callerStep struct {
 	exprMem        wordRecorder // of the last expression
 }
 
-func (c *callerStep) isAfterCall() bool { return !c.interrupted && !c.rule.pcIsCurrent }
+func (c *callerStep) isAfterCall() bool { return !c.interrupted && !c.resolved.pcIsCurrent }
 
 func (c *callerStep) currentFunction() Addr {
 	return c.space.functionAt(c.regs.Arch.lookupPC(c.regs.PC, c.isAfterCall()))

@@ -22,18 +22,18 @@ func (c *callerStep) nextSP() Addr { return c.next.Val[c.arch.sp%NumRegs] }
 // findSPByRecord finds the stack pointer if the rule says where the frame's own record is: CFA = x29 + (CFA − place of
 // x29). The record's return address must follow a call that can have led to this function, which then has set x29.
 func (w *Walker) findSPByRecord() {
-	fp, ok := w.caller.regs.Get(w.caller.arch.fp)
-	recordToCFA, spToCFA, placed := w.caller.rule.recordPlace(w.caller.arch)
-	if !ok || !placed || w.caller.arch.raOnStack {
+	fp, ok := w.frame.regs.Get(w.frame.arch.fp)
+	recordToCFA, spToCFA, placed := w.frame.resolved.recordPlace(w.frame.arch)
+	if !ok || !placed || w.frame.arch.raOnStack {
 		return
 	}
 	sp := fp + recordToCFA - spToCFA
-	if sp < w.caller.regs.SP() || sp > fp || sp%16 != 0 {
+	if sp < w.frame.regs.SP() || sp > fp || sp%16 != 0 {
 		return
 	}
-	ra, ok := w.caller.mem.Word(fp + 8)
-	if ok && w.caller.space.isReturnAddressOf(ra&^w.caller.regs.PACMask, w.caller.currentFunction()) {
-		w.caller.regs.Set(w.caller.arch.sp, sp)
+	ra, ok := w.frame.mem.Word(fp + 8)
+	if ok && w.frame.space.isReturnAddressOf(ra&^w.frame.regs.PACMask, w.frame.currentFunction()) {
+		w.frame.regs.Set(w.frame.arch.sp, sp)
 	}
 }
 

@@ -28,14 +28,14 @@ func (c *callerStep) frameRecord(fp Addr) (outerFP, ra Addr, ok bool) {
 	outerFP, hasFP := c.mem.Word(fp)
 	ra, hasRA := c.mem.Word(fp + 8)
 	ra &^= c.regs.PACMask
-	further := outerFP == 0 || outerFP > fp || c.rule.mod.isUnread() && !c.space.ModuleAt(ra).isUnread()
+	further := outerFP == 0 || outerFP > fp || c.resolved.mod.isUnread() && !c.space.ModuleAt(ra).isUnread()
 	return outerFP, ra, hasFP && hasRA && further
 }
 
 // mayReturnTo reports whether ra can be the return address. ra and outerFP are the words at the frame pointer.
 func (c *callerStep) mayReturnTo(ra, outerFP Addr, callee Addr) bool {
 	return c.space.isReturnAddressOf(ra, callee) ||
-		c.rule.isGenerated() && c.space.isGenerated(ra) ||
+		c.resolved.isGenerated() && c.space.isGenerated(ra) ||
 		c.mayBeReachedByTailCall(ra, outerFP) ||
 		c.space.ModuleAt(ra).isUnread() && c.leadsOutOfUnreadCode(outerFP)
 }
@@ -79,33 +79,33 @@ const (
 // mayScan returns false in generated code, whose return addresses need not follow a call, in [Module.NoFP]'s, and on
 // arm64, where a leaf's return address is in a register.
 func (w *Walker) mayScan() bool {
-	m := w.caller.rule.mod
-	return w.caller.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)
+	m := w.frame.resolved.mod
+	return w.frame.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)
 }
 
 func (w *Walker) applyScan(callee Addr) StopReason {
 	words := uint64(maxScanned)
-	if m := w.caller.rule.mod; m == nil || m.isUnread() {
+	if m := w.frame.resolved.mod; m == nil || m.isUnread() {
 		words = maxScannedUnread
 	}
-	sp := w.caller.regs.SP()
+	sp := w.frame.regs.SP()
 	for i := range words {
 		at := sp + 8*i
-		v, ok := w.caller.mem.Word(at)
+		v, ok := w.frame.mem.Word(at)
 		if !ok {
-			if stop := w.caller.stopAtUnread(at); stop == StopStackCut {
+			if stop := w.frame.stopAtUnread(at); stop == StopStackCut {
 				return stop
 			}
 			break
 		}
-		if w.caller.space.isReturnAddressOf(v, callee) {
-			if w.caller.isCopyOfReturnAddress(at, v) {
+		if w.frame.space.isReturnAddressOf(v, callee) {
+			if w.frame.isCopyOfReturnAddress(at, v) {
 				at += 8
 			}
-			w.caller.setCaller(v, at+8)
+			w.frame.setCaller(v, at+8)
 			return StopNone
 		}
-		if w.caller.space.isGenerated(v) {
+		if w.frame.space.isGenerated(v) {
 			break // a return address there need not follow a call
 		}
 	}

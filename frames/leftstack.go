@@ -29,25 +29,25 @@ func (w *Walker) stepToLeftStack(stop StopReason) StopReason {
 	if w.progress.tookLeftStack || w.isTrial {
 		return stop
 	}
-	for _, left := range w.caller.space.left {
-		f, ok := left.FindLeft(&w.caller.regs, w.caller.mem, stop)
+	for _, left := range w.frame.space.left {
+		f, ok := left.FindLeft(&w.frame.regs, w.frame.mem, stop)
 		if !ok && f.Unread == 0 {
 			continue
 		}
 		r := resolvedRule{rule: Rule{Flags: FlagStackSwitch, Method: f.Method}}
-		w.caller.spWord = f.SavedSP
+		w.frame.spWord = f.SavedSP
 		if f.Unread != 0 {
-			stop = w.caller.stopAtUnread(f.Unread)
+			stop = w.frame.stopAtUnread(f.Unread)
 			w.trackUnread(&r)
 			return stop
 		}
 		w.progress.tookLeftStack = true
-		w.caller.next.begin(0)
-		w.caller.next.PC = f.PC
-		w.caller.next.Set(w.caller.arch.sp, f.SP)
+		w.frame.next.begin(0)
+		w.frame.next.PC = f.PC
+		w.frame.next.Set(w.frame.arch.sp, f.SP)
 		if f.Interrupted {
 			r.rule.Flags |= FlagExactPC
-			w.caller.next.Set(w.caller.arch.fp, f.FP)
+			w.frame.next.Set(w.frame.arch.fp, f.FP)
 		}
 		return w.moveByRule(&r)
 	}

@@ -16,7 +16,7 @@ func (c *callerStep) mayBePopped(at Addr) bool {
 
 // poppedRegister returns the register that has the value of a place below the stack pointer.
 func (c *callerStep) poppedRegister(at Addr) (reg uint8, ok bool) {
-	m, below := c.rule.mod, c.regs.SP()-at
+	m, below := c.resolved.mod, c.regs.SP()-at
 	if m == nil || below%8 != 0 || below/8 > maxPopped {
 		return 0, false
 	}

@@ -78,12 +78,12 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	if w.isTrial || w.snap == nil || w.progress.searchesBegun >= maxSearches {
 		return StopUnproven
 	}
-	if !w.caller.arch.raOnStack || r.rule.Flags&(FlagExactPC|FlagStackSwitch) != 0 {
+	if !w.frame.arch.raOnStack || r.rule.Flags&(FlagExactPC|FlagStackSwitch) != 0 {
 		return StopUnproven
 	}
 	w.progress.searchesBegun++
 	base, ok := r.cfaBase()
-	callee := w.caller.currentFunction()
+	callee := w.frame.currentFunction()
 	if !ok || callee == noFunction {
 		return StopUnproven
 	}
@@ -94,7 +94,7 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	s.base, s.callee, s.n, s.steps, s.cutAt = base, callee, 0, 0, 0
 	finished := s.collect(w)
 	if s.cutAt != 0 {
-		w.caller.unreadAddr = s.cutAt
+		w.frame.unreadAddr = s.cutAt
 		return StopStackCut
 	}
 	if !finished {
@@ -104,7 +104,7 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	if !ok {
 		return StopUnproven
 	}
-	w.caller.regs.Set(base.reg, best.reg)
+	w.frame.regs.Set(base.reg, best.reg)
 	w.progress.registersFound++
 	return StopNone
 }
@@ -124,14 +124,14 @@ func (r *resolvedRule) cfaBase() (cfaBase, bool) {
 // collect tries the words from the stack pointer on. It returns false if there are too many candidates, steps or bytes,
 // or a word was not copied.
 func (s *registerSearch) collect(w *Walker) bool {
-	stack, sp := &w.snap.Stack, w.caller.regs.SP()
+	stack, sp := &w.snap.Stack, w.frame.regs.SP()
 	end := stack.Addr + uint64(len(stack.Bytes))
 	for at := sp; at+8 <= end; at += 8 {
 		v, ok := stack.word(at)
 		if !ok || at-sp > maxSearchBytes {
 			return false
 		}
-		if fit := w.caller.space.callFitOf(v, s.callee); fit >= fitTailCall && !s.tryReturnAddress(w, at, fit) {
+		if fit := w.frame.space.callFitOf(v, s.callee); fit >= fitTailCall && !s.tryReturnAddress(w, at, fit) {
 			return false
 		}
 	}
@@ -145,7 +145,7 @@ func (s *registerSearch) tryReturnAddress(w *Walker, at Addr, fit callFit) bool 
 	if !s.base.deref {
 		return s.tryCandidate(w, candidate{at: at, reg: cfa - off, fit: fit})
 	}
-	for saved := w.caller.regs.SP(); saved < at; saved += 8 {
+	for saved := w.frame.regs.SP(); saved < at; saved += 8 {
 		s.steps++
 		if s.steps > maxSearchSteps {
 			return false
@@ -195,14 +195,14 @@ type trialChain struct {
 func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	t := &s.trial
 	t.MaxDepth, t.isTrial = w.limit, true
-	t.Init(w.caller.space, &w.caller.regs, w.caller.mem)
-	t.caller.regs.Set(s.base.reg, c.reg)
-	t.caller.rule, t.caller.method, t.caller.interrupted = w.caller.rule, w.caller.method, w.caller.interrupted
+	t.Init(w.frame.space, &w.frame.regs, w.frame.mem)
+	t.frame.regs.Set(s.base.reg, c.reg)
+	t.frame.resolved, t.frame.method, t.frame.interrupted = w.frame.resolved, w.frame.method, w.frame.interrupted
 	var lastModules [2]*Module // of the outermost frames so far
 	t.Next()                   // the searching frame
 	for {
-		callee := t.caller.currentFunction()
-		lastModules[0], lastModules[1] = lastModules[1], t.caller.rule.mod
+		callee := t.frame.currentFunction()
+		lastModules[0], lastModules[1] = lastModules[1], t.frame.resolved.mod
 		if !t.Next() {
 			break
 		}
@@ -222,14 +222,14 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 		found.cutAt = t.UnreadAddr()
 	}
 	// a return address of 0 is no end: cleared memory has many
-	found.whole = t.StopReason() == StopRoot && beyond >= 0 && t.caller.rule.rule.Flags&FlagRoot != 0
+	found.whole = t.StopReason() == StopRoot && beyond >= 0 && t.frame.resolved.rule.Flags&FlagRoot != 0
 	return found
 }
 
 // mayHaveCalled reports whether the current frame follows a call that can have led to callee, or was interrupted by a
 // signal.
 func (w *Walker) mayHaveCalled(callee Addr) bool {
-	return !w.caller.isAfterCall() || w.caller.space.callFitOf(w.caller.regs.PC, callee) >= fitTailCall
+	return !w.frame.isAfterCall() || w.frame.space.callFitOf(w.frame.regs.PC, callee) >= fitTailCall
 }
 
 // candidatesAt returns the kept candidates at a place, a bit each.

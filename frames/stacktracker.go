@@ -41,24 +41,24 @@ func (t *stackTracker) trackStep(from, to, maxSameStackStep Addr) {
 }
 
 func (w *Walker) trackUnread(r *resolvedRule) {
-	sp := w.caller.regs.SP()
+	sp := w.frame.regs.SP()
 	switch {
 	case r.rule.Flags&FlagStackSwitch != 0:
-		w.progress.tracker.trackStep(sp, w.caller.unreadAddr, maxSameStackGap)
-	case w.caller.unreadAddr-sp > largeStep && w.leadsToOtherStack(r, sp):
-		w.progress.tracker.trackStep(sp, w.caller.unreadAddr, 0)
+		w.progress.tracker.trackStep(sp, w.frame.unreadAddr, maxSameStackGap)
+	case w.frame.unreadAddr-sp > largeStep && w.leadsToOtherStack(r, sp):
+		w.progress.tracker.trackStep(sp, w.frame.unreadAddr, 0)
 	default:
 		return
 	}
-	w.recordLink(w.caller.unreadAddr)
+	w.recordLink(w.frame.unreadAddr)
 }
 
 // leadsToOtherStack is for an unread word that is far from the stack pointer sp.
 func (w *Walker) leadsToOtherStack(r *resolvedRule, sp Addr) bool {
-	if w.caller.unreadAddr < sp && r.rule.Method == MethodCFI && w.caller.spWord != 0 {
+	if w.frame.unreadAddr < sp && r.rule.Method == MethodCFI && w.frame.spWord != 0 {
 		return true
 	}
-	return w.isBeyondFirstStack(w.caller.unreadAddr) || w.caller.switchesStack()
+	return w.isBeyondFirstStack(w.frame.unreadAddr) || w.frame.switchesStack()
 }
 
 // isBeyondFirstStack reports whether a place further out than the current frame is on another stack, as the first one
@@ -76,8 +76,8 @@ func (w *Walker) recordLink(to Addr) {
 	if t.linkCount < len(t.links) {
 		link := &t.links[t.linkCount]
 		*link = StackLink{}
-		if v, ok := w.caller.mem.Word(w.caller.spWord); ok && w.caller.spWord != 0 {
-			*link = StackLink{w.caller.spWord, int64(to - v)}
+		if v, ok := w.frame.mem.Word(w.frame.spWord); ok && w.frame.spWord != 0 {
+			*link = StackLink{w.frame.spWord, int64(to - v)}
 		}
 	}
 	t.linkCount++
@@ -109,7 +109,7 @@ func (w *Walker) HighestSP() Addr {
 	if w.progress.tracker.onOtherStack {
 		return w.progress.tracker.highestSP
 	}
-	return w.caller.regs.SP()
+	return w.frame.regs.SP()
 }
 
 // OnOtherStack reports whether the current frame, or [Walker.UnreadAddr], is on another stack than the first.

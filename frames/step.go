@@ -19,18 +19,18 @@ var (
 
 // step moves to the caller by the first way of the package comment's table that is open.
 func (w *Walker) step() StopReason {
-	own := w.caller.rule
+	own := w.frame.resolved
 	switch {
 	case own.rule.Flags&FlagNoRule != 0:
 		return w.stepWithoutRule()
-	case w.caller.knowsCFABase(own):
+	case w.frame.knowsCFABase(own):
 		return w.stepByRule(own)
-	case w.caller.applyWithAssumedReg(own):
+	case w.frame.applyWithAssumedReg(own):
 		return w.moveByRule(own)
-	case !w.caller.knowsSP():
+	case !w.frame.knowsSP():
 		return w.stepWithoutRule()
 	}
-	bySP := w.caller.space.lookup(w.caller.regs.PC, afterCallKind(!w.caller.interrupted)|kindSPOnly)
+	bySP := w.frame.space.lookup(w.frame.regs.PC, afterCallKind(!w.frame.interrupted)|kindSPOnly)
 	switch {
 	case bySP.rule.Flags&FlagRoot != 0:
 		return StopRoot
@@ -46,16 +46,16 @@ func (w *Walker) step() StopReason {
 }
 
 func (w *Walker) stepByRule(r *resolvedRule) StopReason {
-	switch stop := w.caller.apply(r); stop {
+	switch stop := w.frame.apply(r); stop {
 	case StopNone:
 	case StopNoRule: // a CFAFinder found no frame
 		return w.stepWithoutRule()
 	case StopStackCut, StopBadMemory:
-		at := w.caller.unreadAddr
-		if w.caller.regs.SP()-at <= redZone && w.caller.spWord == 0 && w.stepByInstructions(r) {
+		at := w.frame.unreadAddr
+		if w.frame.regs.SP()-at <= redZone && w.frame.spWord == 0 && w.stepByInstructions(r) {
 			return StopNone
 		}
-		w.caller.unreadAddr = at
+		w.frame.unreadAddr = at
 		w.trackUnread(r)
 		return stop
 	default:
@@ -66,9 +66,9 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	case r.rule.Flags&FlagExactPC != 0: // not checked
 	case !w.trustsReturnAddress(r, to):
 		return w.stepWithoutRule()
-	case !w.caller.knowsNextSP() && !w.caller.space.followsCall(w.caller.next.PC): // nothing else proves it
+	case !w.frame.knowsNextSP() && !w.frame.space.followsCall(w.frame.next.PC): // nothing else proves it
 		return StopNoRule
-	case w.caller.next.PC != 0 && to.mod == nil: // it is wrong, or its code is gone or newer than the modules
+	case w.frame.next.PC != 0 && to.mod == nil: // it is wrong, or its code is gone or newer than the modules
 		if w.stepByInstructions(r) {
 			return StopNone
 		}
@@ -80,12 +80,12 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 // stepByInstructions serves wrong call frame information, as GCC's behind an inline retpoline. It returns false if the
 // code has no other rule, or one that leads to no call.
 func (w *Walker) stepByInstructions(r *resolvedRule) bool {
-	if r.rule.Method != MethodCFI || !w.caller.knowsSP() {
+	if r.rule.Method != MethodCFI || !w.frame.knowsSP() {
 		return false
 	}
-	byCode := w.caller.space.lookup(w.caller.regs.PC, afterCallKind(w.caller.isAfterCall())|kindSPOnly|kindNoCFI)
-	if byCode.rule.Flags&(FlagRoot|FlagNoRule) != 0 || w.caller.apply(byCode) != StopNone ||
-		!w.caller.space.followsCall(w.caller.next.PC) {
+	byCode := w.frame.space.lookup(w.frame.regs.PC, afterCallKind(w.frame.isAfterCall())|kindSPOnly|kindNoCFI)
+	if byCode.rule.Flags&(FlagRoot|FlagNoRule) != 0 || w.frame.apply(byCode) != StopNone ||
+		!w.frame.space.followsCall(w.frame.next.PC) {
 		return false
 	}
 	return w.moveByRule(byCode) == StopNone
@@ -100,18 +100,18 @@ func (w *Walker) stepWithoutRule() StopReason {
 }
 
 func (w *Walker) guessCaller() StopReason {
-	m := w.caller.rule.mod
+	m := w.frame.resolved.mod
 	if m == nil && w.progress.depth > maxDepthInNoModule {
 		return StopNoRule
 	}
-	callee := w.caller.currentFunction()
-	if (m == nil || !m.NoFP) && w.caller.applyFramePointer(callee) {
+	callee := w.frame.currentFunction()
+	if (m == nil || !m.NoFP) && w.frame.applyFramePointer(callee) {
 		return w.moveByRule(&byFramePointer)
 	}
 	switch {
-	case !w.caller.knowsSP() && !m.isUnread():
+	case !w.frame.knowsSP() && !m.isUnread():
 		return StopUnproven
-	case !w.caller.knowsSP() || !w.mayScan():
+	case !w.frame.knowsSP() || !w.mayScan():
 		return w.noRuleReason()
 	}
 	if stop := w.applyScan(callee); stop != StopNone {
@@ -122,29 +122,29 @@ func (w *Walker) guessCaller() StopReason {
 
 // noRuleReason returns StopUnproven in a passive read, where the unknown frame pointer may be all that is missing.
 func (w *Walker) noRuleReason() StopReason {
-	if !w.caller.knewInnermost(w.caller.arch.fp) && w.caller.rule.mod != nil {
+	if !w.frame.knewInnermost(w.frame.arch.fp) && w.frame.resolved.mod != nil {
 		return StopUnproven
 	}
 	return StopNoRule
 }
 
 func (w *Walker) callersRule(r *resolvedRule) *resolvedRule {
-	return w.caller.space.lookup(w.caller.next.PC, afterCallKind(r.rule.Flags&FlagExactPC == 0))
+	return w.frame.space.lookup(w.frame.next.PC, afterCallKind(r.rule.Flags&FlagExactPC == 0))
 }
 
 // trustsReturnAddress decides by the package comment's table of methods. to is the rule at the return address.
 func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 	switch {
-	case w.caller.next.PC == 0: // end of the stack
+	case w.frame.next.PC == 0: // end of the stack
 		return true
 	case to.pcIsCurrent && to.rule.Flags&FlagRoot != 0: // below generated code the word is a function pointer
-		return !w.caller.rule.isGenerated()
+		return !w.frame.resolved.isGenerated()
 	case r.rule.Method == MethodCFI, to.pcIsCurrent:
 		return true
-	case w.caller.rule.isGenerated() && to.isGenerated():
+	case w.frame.resolved.isGenerated() && to.isGenerated():
 		return true
 	}
-	return w.caller.space.followsCall(w.caller.next.PC)
+	return w.frame.space.followsCall(w.frame.next.PC)
 }
 
 func (w *Walker) moveByRule(r *resolvedRule) StopReason {
@@ -153,8 +153,8 @@ func (w *Walker) moveByRule(r *resolvedRule) StopReason {
 
 // moveTo makes the registers given by r the current frame, if they are further out. to is the rule there.
 func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
-	if w.caller.next.PC == 0 {
-		if w.caller.rule.isGenerated() && w.caller.rule.mod.NoFP {
+	if w.frame.next.PC == 0 {
+		if w.frame.resolved.isGenerated() && w.frame.resolved.mod.NoFP {
 			return StopNoRule // no thread begins in such code: the rule was wrong
 		}
 		return StopRoot
@@ -162,9 +162,9 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 	if !w.trackStackPointer(r) {
 		return StopLoop
 	}
-	w.caller.next.storeTo(&w.caller.regs)
-	w.caller.rule, w.caller.method, w.caller.interrupted = to, r.rule.Method, r.rule.Flags&FlagExactPC != 0
-	if !w.caller.knowsSP() {
+	w.frame.next.storeTo(&w.frame.regs)
+	w.frame.resolved, w.frame.method, w.frame.interrupted = to, r.rule.Method, r.rule.Flags&FlagExactPC != 0
+	if !w.frame.knowsSP() {
 		w.findSPByRecord()
 	}
 	return StopNone
@@ -173,12 +173,12 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 // trackStackPointer records a step of the stack pointer. It returns false where the walk must end: the stack pointer
 // does not rise, and the step may not keep or lower it, or maxStackChanges steps have done so.
 func (w *Walker) trackStackPointer(r *resolvedRule) bool {
-	from, to := w.caller.regs.SP(), w.caller.nextSP()
+	from, to := w.frame.regs.SP(), w.frame.nextSP()
 	rises := to > from && r.rule.Flags&(FlagExactPC|FlagStackSwitch) == 0
 	switch {
 	case rises && to-from <= largeStep:
 	case rises:
-		if w.isBeyondFirstStack(to) || w.caller.switchesStack() {
+		if w.isBeyondFirstStack(to) || w.frame.switchesStack() {
 			w.progress.tracker.trackStep(from, to, 0)
 			w.recordLink(to)
 		}
@@ -187,7 +187,7 @@ func (w *Walker) trackStackPointer(r *resolvedRule) bool {
 		if w.progress.stackChanges > maxStackChanges {
 			return false
 		}
-		w.progress.tracker.trackStep(from, to, longestStep(w.caller.regs.Arch, &r.rule))
+		w.progress.tracker.trackStep(from, to, longestStep(w.frame.regs.Arch, &r.rule))
 		w.recordLink(to)
 	default:
 		return false
@@ -201,11 +201,11 @@ func (w *Walker) mayKeepOrLowerSP(r *resolvedRule, from, to Addr) bool {
 	case r.rule.Flags&(FlagExactPC|FlagStackSwitch) != 0:
 		return true
 	case to == from:
-		return w.caller.isLeaf(r)
-	case r.rule.Method == MethodCFI && w.caller.spWord != 0: // tables that lead to another stack (OCaml's C calls)
+		return w.frame.isLeaf(r)
+	case r.rule.Method == MethodCFI && w.frame.spWord != 0: // tables that lead to another stack (OCaml's C calls)
 		return true
 	}
-	return w.caller.switchesStack()
+	return w.frame.switchesStack()
 }
 
 // isLeaf reports whether the caller's stack pointer may be this frame's, as the return address may be in a register: on

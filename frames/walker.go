@@ -12,7 +12,7 @@ type Walker struct {
 	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
 	MaxDepth int
 
-	caller   callerStep // with the current frame
+	frame    callerStep // with the current frame
 	progress progress   // since Init
 	limit    int
 	snap     *Snapshot       // mem, if it is one
@@ -32,10 +32,10 @@ type progress struct {
 
 // Init starts a walk at a copy of regs. space and mem must not change until it ends.
 func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
-	w.caller.space, w.caller.mem = space, mem
-	w.caller.regs = *regs
-	w.caller.arch = regs.Arch.info()
-	w.caller.knownInnermost = regs.Known
+	w.frame.space, w.frame.mem = space, mem
+	w.frame.regs = *regs
+	w.frame.arch = regs.Arch.info()
+	w.frame.knownInnermost = regs.Known
 	w.snap, _ = mem.(*Snapshot)
 	w.progress = progress{}
 	switch {
@@ -46,7 +46,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	default:
 		w.limit = DefaultMaxDepth
 	}
-	w.caller.rule, w.caller.method, w.caller.interrupted = w.caller.space.lookup(w.caller.regs.PC, 0), MethodContext, true
+	w.frame.resolved, w.frame.method, w.frame.interrupted = w.frame.space.lookup(w.frame.regs.PC, 0), MethodContext, true
 }
 
 // Next moves to the next frame, at first to the innermost. It returns false at the end ([Walker.StopReason]).
@@ -57,7 +57,7 @@ func (w *Walker) Next() bool {
 	w.progress.depth++
 	switch {
 	case w.progress.depth == 1: // the innermost frame
-	case w.caller.rule.rule.Flags&FlagRoot != 0, w.KernelOnly():
+	case w.frame.resolved.rule.Flags&FlagRoot != 0, w.KernelOnly():
 		w.progress.stopReason = StopRoot
 	case w.progress.depth > w.limit:
 		w.progress.stopReason = StopDepth
@@ -72,26 +72,26 @@ func (w *Walker) Next() bool {
 
 // KernelOnly reports whether the thread never runs in user space, as io_uring's: its registers are zero (copy_thread).
 func (w *Walker) KernelOnly() bool {
-	return w.caller.regs.PC == 0 && w.caller.regs.SP() == 0 && w.caller.method == MethodContext
+	return w.frame.regs.PC == 0 && w.frame.regs.SP() == 0 && w.frame.method == MethodContext
 }
 
 // Frame returns the current frame.
 func (w *Walker) Frame() Frame {
 	f := Frame{
-		PC: w.caller.regs.PC, FP: w.caller.regs.fp(), Module: w.caller.rule.mod, Method: w.caller.method,
-		AfterCall: w.caller.isAfterCall(),
+		PC: w.frame.regs.PC, FP: w.frame.regs.fp(), Module: w.frame.resolved.mod, Method: w.frame.method,
+		AfterCall: w.frame.isAfterCall(),
 	}
-	if w.caller.knowsSP() {
-		f.SP = w.caller.regs.SP()
+	if w.frame.knowsSP() {
+		f.SP = w.frame.regs.SP()
 	}
 	return f
 }
 
 // Regs returns the current frame's registers, valid until the next Next.
-func (w *Walker) Regs() *Regs { return &w.caller.regs }
+func (w *Walker) Regs() *Regs { return &w.frame.regs }
 
 // UnreadAddr returns the word that ended the walk, after StopStackCut or StopBadMemory.
-func (w *Walker) UnreadAddr() Addr { return w.caller.unreadAddr }
+func (w *Walker) UnreadAddr() Addr { return w.frame.unreadAddr }
 
 // FoundRegs returns the number of registers found on the stack.
 func (w *Walker) FoundRegs() int { return w.progress.registersFound }

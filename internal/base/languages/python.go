@@ -105,7 +105,7 @@ var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiproces
 	"futures/process.py": "_process_worker", "gevent/threadpool.py": "run", "gunicorn/arbiter.py": "wait_for_signals",
 	"billiard/pool.py": "_recv"}
 
-// pythonConnects are of SQLAlchemy's QueuePool and redis-py's BlockingConnectionPool.
+// pythonConnects are of the pools of connections of SQLAlchemy and redis-py that wait for a free one.
 var pythonConnects = map[string]string{"pool/impl.py": "_do_get", "redis/connection.py": "get_connection"}
 
 const grpcCalls = "grpc/_channel.py" // their caller waits in a native event loop

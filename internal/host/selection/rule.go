@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/host/container"
 )
 
-// Options are what a user gives; the zero value selects any process.
+// Criteria are what a user gives; the zero value selects any process.
 type Criteria struct {
 	All bool // -a: it may stand alone
 	// Cgroup is a control group's path below the root of its hierarchy, or a pattern of [path.Match]; groups below

@@ -28,7 +28,7 @@ func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	leader := &target.Thread{Proc: p.process, TID: pid}
-	testtargets.Eventually(t, "the new name", func() bool { return p.process.Target.ThreadName(pid) == "other" })
+	testtargets.Eventually(t, "the new name", func() bool { return p.process.Code.ThreadName(pid) == "other" })
 	a.handleEvent(&target.Event{Thread: leader, What: &target.Renamed{Cut: attribute.Cut{Thread: leader.ID}}})
 	for range 2 {
 		if p.process.Comm != "other" || old != "threads" {
@@ -56,9 +56,9 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	if _, err := in.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
-	testtargets.Eventually(t, "the new program", func() bool { return p.process.Target.ThreadName(pid) == "sleep" })
+	testtargets.Eventually(t, "the new program", func() bool { return p.process.Code.ThreadName(pid) == "sleep" })
 	testtargets.Asleep(t, pid) // the name is set before the stack is in its place
-	p.process.Target.Memory().Renew(pid)
+	p.process.Code.Memory().Renew(pid)
 	a.handleEvent(&target.Event{Thread: first, Proc: p.process, What: &target.Execed{At: procmem.Now()}})
 	if end := p.process.FirstStackEnd(); end == 0 || end == before {
 		t.Errorf("the first stack ends at %#x, before at %#x", end, before)
@@ -112,9 +112,9 @@ func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 	var closed []*loadedcode.Process
 	closeProcess := func(p *loadedcode.Process) { closed = append(closed, p) }
 	a := New(&target.SamplingOptions{}, profile.NewBuilder(profile.Meta{}), nil, closeProcess, target.NewCommon())
-	p := &target.Process{Target: ofPID(4711).process.Target}
+	p := &target.Process{Code: ofPID(4711).process.Code}
 	a.handleEvent(&target.Event{Proc: p, What: &attribute.ProcessEnded{}})
-	if len(a.states.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
-		t.Errorf("%d accounts, closed %v; want none, and %v closed", len(a.states.procs), closed, p.Target)
+	if len(a.states.procs) != 0 || len(closed) != 1 || closed[0] != p.Code {
+		t.Errorf("%d accounts, closed %v; want none, and %v closed", len(a.states.procs), closed, p.Code)
 	}
 }

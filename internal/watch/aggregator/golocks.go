@@ -113,7 +113,7 @@ const maxStackTexts = 1 << 14 // of one process: stacks of goroutines
 // outermost frame. Of a thread without a goroutine it is the thread's own.
 func (p *processState) goroutineStack(b *stackBuilder, end frames.StopReason) string {
 	n := len(b.taskFrames)
-	if n == 0 || !end.Complete() || len(p.process.Target.Runtimes().Schedulers()) == 0 ||
+	if n == 0 || !end.Complete() || len(p.process.Code.Runtimes().Schedulers()) == 0 ||
 		b.taskFrames[n-1].pc != b.walker.Frame().PC {
 		return ""
 	}

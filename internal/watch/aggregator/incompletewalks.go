@@ -89,5 +89,5 @@ func (p programHistories) historyOf(proc interface {
 
 // ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
 func (a *Aggregator) ApplyKnownProgram(p *target.Process) {
-	a.states.histories.historyOf(p.Target).applyTo(p)
+	a.states.histories.historyOf(p.Code).applyTo(p)
 }

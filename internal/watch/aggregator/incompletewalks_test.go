@@ -114,7 +114,7 @@ func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
 
 func TestProgramOfAnUnknownFileDoesNotBeginWithTheStackOfTheOneBefore(t *testing.T) {
 	a := &Aggregator{states: newStates()}
-	p := a.states.process(&target.Process{Target: ofPID(0).process.Target})
+	p := a.states.process(&target.Process{Code: ofPID(0).process.Code})
 	p.process.SetFirstCopy(2 << 20)
 	a.states.renewProgram(p)
 	if n := p.process.FirstCopy(); n != 0 {

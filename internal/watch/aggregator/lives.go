@@ -14,9 +14,9 @@ import (
 )
 
 func (a *Aggregator) beginProcess(p *processState, started *attribute.ProcessStarted) {
-	p.process.Comm = p.process.Target.Comm
-	p.innerPID = procmem.InnerTID(p.process.Target.PID)
-	p.container = profile.LabelText(a.states.containers.Labels(p.process.Target.PID))
+	p.process.Comm = p.process.Code.Comm
+	p.innerPID = procmem.InnerTID(p.process.Code.PID)
+	p.container = profile.LabelText(a.states.containers.Labels(p.process.Code.PID))
 	started.ChildrenFromStart = a.opts.Launched != 0 && p.process.Parent == 0
 	a.attribute(started)
 }
@@ -26,7 +26,7 @@ func (a *Aggregator) beginThread(p *processState, th *target.Thread) {
 		return
 	}
 	th.Walk.Begun = true
-	if p.innerPID != p.process.Target.PID { // the process is in a pid namespace of its own
+	if p.innerPID != p.process.Code.PID { // the process is in a pid namespace of its own
 		th.Walk.InnerTID = procmem.InnerTID(th.TID)
 	}
 	a.explainer.add(p, th)
@@ -61,7 +61,7 @@ func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) 
 	ended.Program = p.process.Comm
 	a.attribute(ended)
 	a.stacks.forgetModules(p, nil)
-	a.closeProcess(p.process.Target)
+	a.closeProcess(p.process.Code)
 }
 
 // CloseAccounts attributes all that is open. It does not close processes whose end was not reported, as the tracer
@@ -106,7 +106,7 @@ func (a *Aggregator) handleRename(th *target.Thread, cut *attribute.Cut) {
 	th.Walk.NameReadAt = 0
 	th.NamedByRuntime.Store(false)
 	renameByKernel(th)
-	th.Proc.Comm = cmp.Or(th.Proc.Target.LoadedProgram(), th.Walk.Name)
+	th.Proc.Comm = cmp.Or(th.Proc.Code.LoadedProgram(), th.Walk.Name)
 }
 
 const sigChild = 1 << (17 - 1) // SIGCHLD in a signal set

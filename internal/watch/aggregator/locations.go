@@ -29,9 +29,9 @@ const maxCached = 1 << 14
 // module describes a module. The description is dropped with the mapping, as rule sources hold copies of code.
 func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.ModuleInfo {
 	if m != nil && p.remapped && p.modules[m] == nil {
-		b.forgetModules(p, p.process.Target.Space().Modules())
+		b.forgetModules(p, p.process.Code.Space().Modules())
 	}
-	return describedOnce(&p.modules, p.process.Target.PID, m)
+	return describedOnce(&p.modules, p.process.Code.PID, m)
 }
 
 type moduleInfos = map[*frames.Module]*profile.ModuleInfo
@@ -91,7 +91,7 @@ func (b *stackBuilder) stackOfUntracked(
 	for w.Init(ran.code.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		b.count(&f)
-		code := describedOnce(&ran.modules, ancestor.Target.PID, f.Module)
+		code := describedOnce(&ran.modules, ancestor.Code.PID, f.Module)
 		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Module: code, Addr: f.LookupPC(s.Regs.Arch)}))
 	}
 	if end := w.StopReason(); end.Complete() || !inExec(s) {
@@ -104,7 +104,7 @@ func (b *stackBuilder) mmap2Code(ancestor *target.Process, program *target.Progr
 	if b.lastMmap2Program.program != program {
 		b.lastMmap2Program = mmap2Program{
 			program: program,
-			code:    b.images.Mmap2Space(ancestor.Target.Arch, program.Maps, ancestor.Target.PID),
+			code:    b.images.Mmap2Space(ancestor.Code.Arch, program.Maps, ancestor.Code.PID),
 		}
 	}
 	return &b.lastMmap2Program
@@ -116,7 +116,7 @@ var kernelModule = &profile.ModuleInfo{
 
 // addKernelFrames numbers kernel frames: by address in samples of running threads, by name in those of sleepers.
 func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
-	for i, addr := range s.KernelStack.Kernel {
+	for i, addr := range s.KernelStack.Frames {
 		if i > 0 {
 			addr-- // the call may be the function's last instruction
 		}
@@ -124,7 +124,7 @@ func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
 			b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr}))
 		}
 	}
-	for name, rest := procmem.NextKernelFrame(s.KernelStack.KernelText); len(name) > 0; name,
+	for name, rest := procmem.NextKernelFrame(s.KernelStack.Text); len(name) > 0; name,
 		rest = procmem.NextKernelFrame(rest) {
 		text := string(name)
 		b.kernelFrame[0] = profile.Frame{Name: text, System: text}
@@ -144,11 +144,11 @@ var execSpan = sync.OnceValues(func() (from, to uint64) {
 
 // inExec reports a sample in an exec: begin_new_exec drops the memory first, start_thread sets the user registers last.
 func inExec(s *observe.RawSample) bool {
-	if len(s.KernelStack.Kernel) == 0 {
+	if len(s.KernelStack.Frames) == 0 {
 		return false
 	}
 	from, to := execSpan()
-	for _, addr := range s.KernelStack.Kernel {
+	for _, addr := range s.KernelStack.Frames {
 		if from <= addr && addr < to {
 			return true
 		}

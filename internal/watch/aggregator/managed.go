@@ -61,9 +61,9 @@ func (b *stackBuilder) beginManaged(
 	if callstack.HasPlan(sources) {
 		p.process.RaiseLack(target.LacksFrames)
 	}
-	w.process = p.process.Target
+	w.process = p.process.Code
 	w.live = callstack.Live{
-		ReadMemory: w.live.ReadMemory, PID: p.process.Target.PID, TID: th.TID, RunCount: s.Sched.Runs,
+		ReadMemory: w.live.ReadMemory, PID: p.process.Code.PID, TID: th.TID, RunCount: s.Sched.Runs,
 		HasRun: s.How == observe.ByStop && s.State == sample.Running,
 	}
 	w.sample = managed.Sample{
@@ -75,7 +75,7 @@ func (b *stackBuilder) beginManaged(
 
 func (b *stackBuilder) mergeNative(p *processState, s *observe.RawSample) frames.StopReason {
 	w := &b.walker
-	for w.Init(p.process.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
+	for w.Init(p.process.Code.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		b.count(&f)
 		b.unmapped = b.unmapped || f.Module == nil
@@ -92,7 +92,7 @@ func (b *stackBuilder) addMerged(p *processState, arch frames.Arch, end frames.S
 		b.stack = append(b.stack, b.entryLocation(p, &entries[i], arch))
 	}
 	if !named || b.managedWalk.freed {
-		if main := p.process.Target.Main(); main == nil || p.process.Target.Read(main.Start, make([]byte, 1)) < 1 {
+		if main := p.process.Code.Main(); main == nil || p.process.Code.Read(main.Start, make([]byte, 1)) < 1 {
 			b.walkedAfterEnd++ // the process has ended, or called exec
 		}
 	}
@@ -149,7 +149,7 @@ func (b *stackBuilder) managedModule(p *processState, source managed.FrameSource
 	if info == nil {
 		info = &profile.ModuleInfo{Path: "[" + source.Name() + "]"}
 		if m != nil {
-			info.Start, info.End, info.Bias, info.Owner, info.Grows = m.Start, m.End, m.Bias, p.process.Target.PID, true
+			info.Start, info.End, info.Bias, info.Owner, info.Grows = m.Start, m.End, m.Bias, p.process.Code.PID, true
 		}
 		cache.Put(&p.managedNames.modules, maxCached, code, info)
 	}

@@ -21,7 +21,7 @@ func TestUnmappedModulesAreForgotten(t *testing.T) {
 		t.Errorf("recorded module %+v, want its name without sources of rules", ref.Module)
 	}
 	p.remapped = true
-	here := p.process.Target.Space().Modules()[0]
+	here := p.process.Code.Space().Modules()[0]
 	u.module(p, here)
 	if len(p.modules) != 1 || p.modules[here] == nil {
 		t.Errorf("%d modules are kept, want the mapped one only", len(p.modules))

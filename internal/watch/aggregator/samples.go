@@ -91,7 +91,7 @@ func programOf(p *target.Program) string {
 
 // labelsOf returns the labels of the thread's request, else those of its task.
 func (a *Aggregator) labelsOf(th *target.Thread, s *observe.RawSample) string {
-	runtimes := th.Proc.Target.Runtimes()
+	runtimes := th.Proc.Code.Runtimes()
 	labels := runtimes.Context(th.Walk.InnerTID, &s.Regs, &s.Mem)
 	if labels == nil && a.opts.Tasks && s.How == observe.ByStop {
 		labels = runtimes.Labels(&s.Regs, &s.Mem)

@@ -41,8 +41,8 @@ func (out *intervalSink) addInterval(i profile.Interval) {
 // interval is of the process itself if th is nil.
 func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribute.Span) profile.Interval {
 	i := profile.Interval{
-		Stack: out.stackOf(s), PID: p.process.Target.PID, InnerPID: innerNumber(p.innerPID, p.process.Target.PID),
-		Start: p.process.Target.StartTime, Comm: p.process.Comm,
+		Stack: out.stackOf(s), PID: p.process.Code.PID, InnerPID: innerNumber(p.innerPID, p.process.Code.PID),
+		Start: p.process.Code.StartTime, Comm: p.process.Comm,
 		Thread: attribute.ExitedThread, State: s.State.String(), Wait: s.Wait, WaitsFor: s.WaitsFor, Owner: s.Owner,
 		End: out.unix.Of(s.End), Samples: s.Samples, Wall: s.Wall, RunQueue: s.RunQueue, CPU: s.CPU, Labels: s.Labels,
 		Before: s.Before, Container: p.container,

@@ -29,7 +29,7 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 
 func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
 	a := New(&target.SamplingOptions{}, profile.NewBuilder(profile.Meta{Rotates: true}), nil, nil, target.NewCommon())
-	p := a.states.process(&target.Process{ID: 1, Target: ofPID(4711).process.Target})
+	p := a.states.process(&target.Process{ID: 1, Code: ofPID(4711).process.Code})
 	stackOf := func(name string) sample.StackID { return a.out.recording.Intern([]profile.Loc{{Synthetic: name}}) }
 	thread, task, unused := stackOf("thread"), stackOf("task"), stackOf("unused")
 	p.tasks.all = append(p.tasks.all, &taskPoller{slots: []taskSlot{{from: 5, seen: 5, parked: true, stack: task}}})
@@ -70,7 +70,7 @@ func TestACutterGetsASleepInPieces(t *testing.T) {
 	sink := &cutter{}
 	o, b := &target.SamplingOptions{Sinks: []profile.Sink{sink}}, profile.NewBuilder(profile.Meta{})
 	a := New(o, b, nil, nil, target.NewCommon())
-	a.states.process(&target.Process{ID: 1, Target: ofPID(4711).process.Target})
+	a.states.process(&target.Process{ID: 1, Code: ofPID(4711).process.Code})
 	asleepAt := func(wall int64) {
 		a.attribute(&attribute.Sampled{Process: 1, Thread: 1, Sample: attribute.Sample{
 			Place: attribute.Place{State: sample.Sleeping}, At: sample.Reading{Wall: wall},

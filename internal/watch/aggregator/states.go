@@ -50,7 +50,7 @@ func (s *states) process(p *target.Process) *processState {
 		return known
 	}
 	made := &processState{
-		process: p, innerPID: p.Target.PID, history: s.histories.historyOf(p.Target),
+		process: p, innerPID: p.Code.PID, history: s.histories.historyOf(p.Code),
 	}
 	if !p.Ended { // else a late event of a child, or its program's name
 		s.procs[p.ID] = made
@@ -62,9 +62,9 @@ func (s *states) process(p *target.Process) *processState {
 func (p *processState) refresh(now int64) bool {
 	var changed bool
 	var err error
-	before := p.process.Target.CodeMappings()
-	cost := selfruntime.CPUTimeOf(func() { changed, err = p.process.Target.Refresh() })
-	p.refreshBudget.chargeRefresh(now, int64(cost), p.process.Target.CodeMappings() > before)
+	before := p.process.Code.CodeMappings()
+	cost := selfruntime.CPUTimeOf(func() { changed, err = p.process.Code.Refresh() })
+	p.refreshBudget.chargeRefresh(now, int64(cost), p.process.Code.CodeMappings() > before)
 	if err != nil || !changed {
 		return false
 	}
@@ -75,10 +75,10 @@ func (p *processState) refresh(now int64) bool {
 
 // renewProgram follows an exec. Precondition: the mappings were read again.
 func (s *states) renewProgram(p *processState) {
-	p.process.Comm = p.process.Target.Comm
+	p.process.Comm = p.process.Code.Comm
 	p.process.ResetForProgram()
 	p.walked = samplesWalked{}
-	p.history = s.histories.historyOf(p.process.Target)
+	p.history = s.histories.historyOf(p.process.Code)
 	p.history.applyTo(p.process)
 	if w := p.waitState; w != nil {
 		clear(w.names)
@@ -97,7 +97,7 @@ func (s *states) thread(th *target.Thread) *target.Thread {
 
 func (p *processState) untrackedState() *target.Thread {
 	if p.untrackedThreads == nil {
-		pid := p.process.Target.PID
+		pid := p.process.Code.PID
 		p.untrackedThreads = &target.Thread{
 			Proc: p.process, TID: pid, Observed: observe.NewThread(pid, pid, nil), Walk: target.WalkPart{InnerTID: p.innerPID},
 		}
@@ -109,7 +109,7 @@ func (p *processState) untrackedState() *target.Thread {
 // runtime has a new thread's name. A runtime removes a thread from its list before the thread ends: the name stays for
 // one more period.
 func rename(th *target.Thread, now int64) {
-	sources := th.Proc.Target.Runtimes().FrameSources()
+	sources := th.Proc.Code.Runtimes().FrameSources()
 	due := now-th.Walk.NameReadAt >= target.NameEvery
 	if !due && (th.NamedByRuntime.Load() || len(sources) == 0 || now-th.FirstListedAt >= target.NameEvery) {
 		return
@@ -131,7 +131,7 @@ func rename(th *target.Thread, now int64) {
 }
 
 func renameByKernel(th *target.Thread) {
-	if name := th.Proc.Target.ThreadName(th.TID); name != "" {
+	if name := th.Proc.Code.ThreadName(th.TID); name != "" {
 		th.Walk.Name = name
 	}
 }

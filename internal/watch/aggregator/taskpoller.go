@@ -202,8 +202,8 @@ func (t *taskPoller) addIntervals() {
 func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 	k, p := s.kind.Value(), t.process
 	return profile.Interval{
-		Stack: s.stack, PID: p.process.Target.PID, InnerPID: innerNumber(p.innerPID, p.process.Target.PID),
-		Start:  p.process.Target.StartTime,
+		Stack: s.stack, PID: p.process.Code.PID, InnerPID: innerNumber(p.innerPID, p.process.Code.PID),
+		Start:  p.process.Code.StartTime,
 		Comm:   p.process.Comm,
 		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait, WaitsFor: k.waitsFor,
 		Task: cmp.Or(k.task, t.runtime.label), Labels: k.labels,

@@ -134,7 +134,7 @@ func (r *taskRecorder) checkpoint() {
 
 // finish adds the last intervals of a process's tasks. Tasks that are not read in time count as unchanged.
 func (r *taskRecorder) finish(p *processState, now int64) {
-	alive := p.process.Target.Alive()
+	alive := p.process.Code.Alive()
 	if r.aggregator.opts.Tasks && alive { // the recording may be too short for the first round
 		r.find(p)
 	}

@@ -277,7 +277,7 @@ func TestAGoroutinesOtherEndIsNamedUnlessItRanMeanwhile(t *testing.T) {
 
 func TestAnOpenWaitOfATaskHasItsTimeBeforeACheckpoint(t *testing.T) {
 	a := New(&target.SamplingOptions{}, profile.NewBuilder(profile.Meta{}), nil, nil, target.NewCommon())
-	p := a.states.process(&target.Process{ID: 1, Target: ofPID(4711).process.Target})
+	p := a.states.process(&target.Process{ID: 1, Code: ofPID(4711).process.Code})
 	poller := newTaskPoller(a, p, taskRuntime{totals: &taskTotals{}})
 	kind := unique.Make(taskKind{firstFunction: "f"})
 	poller.slots = []taskSlot{{began: 100, from: 100, seen: 400, parked: true, kind: kind}}

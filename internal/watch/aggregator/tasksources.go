@@ -46,12 +46,12 @@ const (
 )
 
 func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
-	for _, scheduler := range p.process.Target.Runtimes().Schedulers() {
+	for _, scheduler := range p.process.Code.Runtimes().Schedulers() {
 		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p, lockTexts: map[string]bool{},
 			ends: map[string]bool{}, unnamed: map[int]int64{}}
 		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
-	for _, n := range p.process.Target.Runtimes().FrameSources() {
+	for _, n := range p.process.Code.Runtimes().FrameSources() {
 		if lister, is := n.(managed.Threads); is && !a.opts.OnlyGoroutines {
 			source := &coroutines{
 				lister: lister, source: n, stacks: a.stacks, process: p, places: map[uint64]int{},
@@ -347,7 +347,7 @@ func (c *coroutines) read(tasks []uint64) map[uint64]coroutineRead {
 	for _, task := range tasks {
 		out[task] = coroutineRead{}
 	}
-	watch := c.process.process.Target.WatchThreads()
+	watch := c.process.process.Code.WatchThreads()
 	defer watch.Close()
 	c.lister.TasksAt(tasks, watch, func(place uint64, t managed.Task, ok bool) { out[place] = coroutineRead{t, ok} })
 	return out

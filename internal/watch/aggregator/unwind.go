@@ -63,10 +63,10 @@ func (b *stackBuilder) stackOfSample(
 func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
-	if p.refreshBudget.due(int64(s.At), p.process.Target.Runtimes().Starting()) {
+	if p.refreshBudget.due(int64(s.At), p.process.Code.Runtimes().Starting()) {
 		p.refresh(int64(s.At))
 	}
-	if end := p.process.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
+	if end := p.process.Code.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
 	}
 	end := b.walkWithRefresh(p, th, s)
@@ -76,7 +76,7 @@ func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *obse
 	p.countWalk(s, end)
 	p.history.rememberDeepest(th, s, &b.walker)
 	id, end := b.endStack(end)
-	th.Observed.Feedback().Walked(p.process.Target, &b.walker, s)
+	th.Observed.Feedback().Walked(p.process.Code, &b.walker, s)
 	if b.walked != nil {
 		b.walked(p.process, s, id, &b.walker)
 	}
@@ -108,10 +108,10 @@ func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.R
 	b.unmapped = false
 	b.addKernelFrames(s)
 	w := &b.walker
-	if sources := p.process.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
+	if sources := p.process.Code.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
 		return b.walkManaged(p, th, s, sources)
 	}
-	for w.Init(p.process.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
+	for w.Init(p.process.Code.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()
 		b.count(&f)
 		if w.KernelOnly() {
@@ -130,7 +130,7 @@ func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []
 	end frames.StopReason, beyond bool,
 ) {
 	m := &b.taskMemory
-	m.Begin(frames.Region{Addr: t.Regs.SP(), Bytes: stack}, t.StackHi, p.process.Target.Read)
+	m.Begin(frames.Region{Addr: t.Regs.SP(), Bytes: stack}, t.StackHi, p.process.Code.Read)
 	end = b.walkTaskIn(p, t, &m.Snapshot)
 	if end != frames.StopBadMemory {
 		return end, false
@@ -141,7 +141,7 @@ func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []
 func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem frames.Memory) frames.StopReason {
 	b.beginStack()
 	w := &b.walker
-	for w.Init(p.process.Target.Space(), &t.Regs, mem); w.Next(); {
+	for w.Init(p.process.Code.Space(), &t.Regs, mem); w.Next(); {
 		f := w.Frame()
 		b.count(&f)
 		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))

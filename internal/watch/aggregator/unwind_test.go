@@ -41,14 +41,14 @@ func deepSample(depth int) *observe.RawSample {
 }
 
 func neverRefreshed(opened *loadedcode.Process) (*processState, *target.Thread) {
-	p := &target.Process{Target: opened}
+	p := &target.Process{Code: opened}
 	never := &processState{process: p, refreshBudget: refreshBudget{last: math.MaxInt64}, history: &programHistory{}}
 	return never, &target.Thread{Proc: p, Observed: observe.NewThread(1, 1, nil)}
 }
 
 func ofPID(pid int) *processState {
 	opened := &loadedcode.Process{Process: &procs.Process{PID: pid}}
-	return &processState{process: &target.Process{Target: opened}, history: &programHistory{}}
+	return &processState{process: &target.Process{Code: opened}, history: &programHistory{}}
 }
 
 func BenchmarkUnwind(b *testing.B) {
@@ -103,7 +103,7 @@ func TestASampleInExecHasNoUserStack(t *testing.T) {
 	} {
 		s := deepSample(1)
 		s.Mem.Stack.Bytes = nil
-		s.KernelStack.Kernel = []uint64{c.kernel}
+		s.KernelStack.Frames = []uint64{c.kernel}
 		p, th := neverRefreshed(&loadedcode.Process{Process: &procs.Process{PID: os.Getpid()}})
 		id, end := u.stackOfSample(p, th, g, s)
 		kernelOnly := id == b.Intern([]profile.Loc{{Module: kernelModule, Addr: c.kernel}})

@@ -65,10 +65,10 @@ type waitState struct {
 
 func (e *waitExplainer) add(p *processState, th *target.Thread) {
 	if p.waitState == nil {
-		files := waits.NewOpenFiles(p.process.Target.PID)
+		files := waits.NewOpenFiles(p.process.Code.PID)
 		p.waitState = &waitState{
 			byInnerTID: map[int]*target.Thread{}, files: files, peers: e.peersOf(files), ends: &e.ends,
-			otherThreads: waits.NewLiveThreads(p.process.Target.PID, nil),
+			otherThreads: waits.NewLiveThreads(p.process.Code.PID, nil),
 		}
 		p.waitState.walker.MaxDepth = waits.MaxFunctions
 	}
@@ -119,7 +119,7 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 		sl.Stack = e.innermostFunctions(p, s, id)
 	}
 	if word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args); ok &&
-		len(p.process.Target.Runtimes().FrameSources()) > 0 {
+		len(p.process.Code.Runtimes().FrameSources()) > 0 {
 		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, timed) }
 	}
 	switch found := waits.Describe(&sl); {
@@ -129,7 +129,7 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 	case found.Kind == waits.FileLock && found.FD != nil:
 		return string(found.Kind) + " " + p.waitState.describeFile(th, int(found.FD.FD), int64(s.At)), 0
 	case found.Kind == waits.Child:
-		child := waits.ChildWaitedFor(p.process.Target.PID, found.Child)
+		child := waits.ChildWaitedFor(p.process.Code.PID, found.Child)
 		if child.PID == 0 || !liveOf(th, s).Unchanged() {
 			return "", 0
 		}
@@ -162,14 +162,14 @@ func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawS
 func (e *waitExplainer) managedWait(th *target.Thread, s *observe.RawSample, word uint64, timed bool) (
 	waits.Wait, bool,
 ) {
-	sources := th.Proc.Target.Runtimes().FrameSources()
+	sources := th.Proc.Code.Runtimes().FrameSources()
 	w, ok, _ := callstack.WaitOf(sources, &managed.WaitQuery{InnerTID: th.Walk.InnerTID, Word: word, Mem: &s.Mem,
 		Live: liveOf(th, s), Timed: timed})
 	return w, ok
 }
 
 func liveOf(th *target.Thread, s *observe.RawSample) *callstack.Live {
-	p := th.Proc.Target
+	p := th.Proc.Code
 	return &callstack.Live{ReadMemory: p.Read, PID: p.PID, TID: th.TID, RunCount: s.Sched.Runs}
 }
 
@@ -181,7 +181,7 @@ func (e *waitExplainer) innermostFunctions(p *processState, s *observe.RawSample
 		return names
 	}
 	var names []waits.StackFunction
-	for w.walker.Init(p.process.Target.Space(), &s.Regs, &s.Mem); !waits.IsIdentified(names) && w.walker.Next(); {
+	for w.walker.Init(p.process.Code.Space(), &s.Regs, &s.Mem); !waits.IsIdentified(names) && w.walker.Next(); {
 		f := w.walker.Frame()
 		names = append(names, e.functionName(p, &f, s.Regs.Arch))
 	}
@@ -195,7 +195,7 @@ func (e *waitExplainer) functionName(p *processState, f *frames.Frame, arch fram
 	}
 	n.Module = f.Module.Name
 	if mapping := loadedcode.MappingOf(f.Module); mapping != nil && mapping.Image != nil {
-		n.Function = e.namer().Symbol(mapping.Image, p.process.Target.PID, f.LookupPC(arch)-f.Module.Bias)
+		n.Function = e.namer().Symbol(mapping.Image, p.process.Code.PID, f.LookupPC(arch)-f.Module.Bias)
 	}
 	return n
 }
@@ -212,7 +212,7 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 	if ok {
 		return v
 	}
-	v = e.namer().VariableAt(p.process.Target.Space(), p.process.Target.PID, uint64(addr))
+	v = e.namer().VariableAt(p.process.Code.Space(), p.process.Code.PID, uint64(addr))
 	cache.Put(&p.waitState.variables, maxCached, addr, v)
 	return v
 }
@@ -290,7 +290,7 @@ func (s *deadlockSuspects) recordThread(th *target.Thread) {
 		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}
 		s.threads, s.atLock = map[int]int{}, map[int]int{}
 	}
-	pid := th.Proc.Target.PID
+	pid := th.Proc.Code.PID
 	s.pids[th.TID] = pid
 	s.threads[pid]++
 	switch kind, _, _ := strings.Cut(th.Walk.WaitsFor, " "); waits.Kind(kind) {
@@ -305,7 +305,7 @@ func (s *deadlockSuspects) recordThread(th *target.Thread) {
 	case th.Walk.Owner > 0:
 		s.waitsFor[th.TID] = th.Walk.Owner
 	case strings.HasPrefix(th.Walk.WaitsFor, string(waits.Semaphore)):
-		for _, n := range th.Proc.Target.Runtimes().FrameSources() {
+		for _, n := range th.Proc.Code.Runtimes().FrameSources() {
 			if l := languages.OfSystem(n.Name()); l != nil && l.Waits.BareLocks {
 				s.unowned[pid]++
 			}

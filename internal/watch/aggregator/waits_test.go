@@ -54,7 +54,7 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer self.Close()
-	p := &processState{process: &target.Process{Target: self}}
+	p := &processState{process: &target.Process{Code: self}}
 	th := &target.Thread{Proc: p.process, TID: tid}
 	e.add(p, th)
 	heap := uint64(uintptr(unsafe.Pointer(&polled[0])))

@@ -165,24 +165,24 @@ const (
 	kernelTries   = 64      // in a row
 )
 
-// ReadKernelStacks makes passive reads include [KernelStack.KernelText], if permitted.
+// ReadKernelStacks makes passive reads include [KernelStack.Text], if permitted.
 func (o *Observer) ReadKernelStacks() { o.passive.kernel.wanted = true }
 
 func (k *kernelStacks) read(t *Thread, s *RawSample) {
-	s.KernelStack.KernelText = s.KernelStack.KernelText[:0]
+	s.KernelStack.Text = s.KernelStack.Text[:0]
 	if !k.wanted || t.sleep.unconfirmedSinceRead {
 		return
 	}
-	if cap(s.KernelStack.KernelText) == 0 {
-		s.KernelStack.KernelText = make([]byte, 0, maxKernelText)
+	if cap(s.KernelStack.Text) == 0 {
+		s.KernelStack.Text = make([]byte, 0, maxKernelText)
 	}
-	text, err := t.files.KernelStack(s.KernelStack.KernelText[:maxKernelText])
+	text, err := t.files.KernelStack(s.KernelStack.Text[:maxKernelText])
 	if err != nil {
 		k.failed++
 		k.wanted = !errors.Is(err, errs.Denied) && k.failed < kernelTries
 		return
 	}
-	s.KernelStack.KernelText, k.failed = text, 0
+	s.KernelStack.Text, k.failed = text, 0
 }
 
 type futexCopy struct {

@@ -78,14 +78,14 @@ type StopCost struct {
 
 // CallEffect is a stop's effect on the system call.
 type CallEffect struct {
-	Repair     ptrace.Repair
-	BrokenCall int64 // the call's number, negative if unknown
+	Repair ptrace.Repair
+	Call   int64 // the call's number, negative if unknown
 }
 
 // KernelStack is the thread's place in the kernel, if known.
 type KernelStack struct {
-	Kernel     []uint64 // above the system call or interrupt, innermost first
-	KernelText []byte   // of a sleeper, for [procmem.NextKernelFrame]
+	Frames []uint64 // above the system call or interrupt, innermost first
+	Text   []byte   // of a sleeper, for [procmem.NextKernelFrame]
 
 	wchan    []byte // kernel function in which it waits
 	wchanBuf [64]byte
@@ -101,8 +101,8 @@ func (s *RawSample) reset() {
 	*s = RawSample{
 		Mem:         frames.Snapshot{Others: s.Mem.Others[:0]},
 		Call:        procmem.SyscallInfo{Nr: -1},
-		Stop:        StopRecord{Effect: CallEffect{BrokenCall: -1}},
-		KernelStack: KernelStack{Kernel: s.KernelStack.Kernel[:0], KernelText: s.KernelStack.KernelText[:0]},
+		Stop:        StopRecord{Effect: CallEffect{Call: -1}},
+		KernelStack: KernelStack{Frames: s.KernelStack.Frames[:0], Text: s.KernelStack.Text[:0]},
 		buffers:     s.buffers,
 	}
 }

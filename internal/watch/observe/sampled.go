@@ -57,7 +57,7 @@ func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	s.setStack(r.Regs.SP(), n, asked)
 	s.OnCPU, s.Skids = true, false
 	for i := range min(r.Kernel(), maxKernel) {
-		s.KernelStack.Kernel = append(s.KernelStack.Kernel, r.KernelFrame(i))
+		s.KernelStack.Frames = append(s.KernelStack.Frames, r.KernelFrame(i))
 	}
 	return s
 }
@@ -69,7 +69,7 @@ func (s *RawSample) SetNoUserSpace() { s.Regs = frames.Regs{Arch: process.HostAr
 func (s *RawSample) setRunningInKernel(sched procmem.SchedStat) {
 	s.SetNoUserSpace()
 	s.setStack(0, 0, 0)
-	s.Limits, s.KernelStack.KernelText = copyLimits{}, s.KernelStack.KernelText[:0]
+	s.Limits, s.KernelStack.Text = copyLimits{}, s.KernelStack.Text[:0]
 	s.Sched, s.At, s.How, s.State = sched, ptrace.Now(), ByPassiveRead, sample.Running
 	s.Call = procmem.SyscallInfo{Nr: -1}
 	s.OnCPU, s.Skids = true, false

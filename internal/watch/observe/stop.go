@@ -165,7 +165,7 @@ func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 		t.sleep.restoreSleeper(s, &sleptIn, stop)
 	}
 	if s.State != sample.Sleeping {
-		s.KernelStack.KernelText = s.KernelStack.KernelText[:0]
+		s.KernelStack.Text = s.KernelStack.Text[:0]
 	}
 	s.dropStaleFutexCopy(t, stop)
 	s.NotStopped = t.TakeNotStopped()

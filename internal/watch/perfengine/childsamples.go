@@ -92,7 +92,7 @@ func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return
 	}
-	before := c.table.track(p.tracked.Target.PID, p.tracked)
+	before := c.table.track(p.tracked.Code.PID, p.tracked)
 	if before == nil {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 	opened := &loadedcode.Process{Process: &procs.Process{PID: 4711}}
 	of := func() *process {
-		return &process{tracked: &target.Process{Target: opened}, mode: modeSamples}
+		return &process{tracked: &target.Process{Code: opened}, mode: modeSamples}
 	}
 	first, second := of(), of()
 	e := newEngine(newRun(), &rig{}, &target.SamplingOptions{}, &Source{})

@@ -96,7 +96,7 @@ func (c *modeChooser) switchToSamples(p *process) {
 	}
 	p.mode = modeSamples
 	c.anySampled = true
-	c.procs.sampledByPID[p.tracked.Target.PID] = p
+	c.procs.sampledByPID[p.tracked.Code.PID] = p
 	p.ranBefore = p.tracked.Clock.CPUTime()
 	for _, th := range p.threads {
 		c.scope.begin(th)

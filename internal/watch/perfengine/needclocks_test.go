@@ -58,17 +58,17 @@ func TestSamplesAreDroppedWhileTooManyCopiesAreInUse(t *testing.T) {
 func TestSamplesOfFirstThreadsWaitForTheNextTick(t *testing.T) {
 	onRig(t, sampling(t, perfevents.ReaderOptions{Freq: 97}), &target.SamplingOptions{}, func(r *rig) {
 		r.tick()
-		p := r.procs.sampledByPID[r.of.Target.PID]
+		p := r.procs.sampledByPID[r.of.Code.PID]
 		for tid, th := range p.threads {
 			th.unplaced = append(th.unplaced, r.shared.Observer.FromKernelSample(&perfevents.Record{Time: procmem.Now()}))
 			r.samples.clocksDue = append(r.samples.clocksDue, th)
 			r.samples.readClocks(procmem.Now())
-			if first := tid == r.of.Target.PID; (len(th.unplaced) > 0) != first {
+			if first := tid == r.of.Code.PID; (len(th.unplaced) > 0) != first {
 				t.Errorf("first thread: %t, %d samples wait", first, len(th.unplaced))
 			}
 		}
 		r.tick()
-		if first := p.threads[r.of.Target.PID]; first == nil || len(first.unplaced) != 0 {
+		if first := p.threads[r.of.Code.PID]; first == nil || len(first.unplaced) != 0 {
 			t.Error("the first thread's sample waits after a tick")
 		}
 	}, "sleepers", "1")

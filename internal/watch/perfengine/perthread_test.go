@@ -76,7 +76,7 @@ func TestSleepersHaveNoEvents(t *testing.T) {
 // firstThread returns the main thread, whose clocks were read.
 func firstThread(r *rig) *thread {
 	r.tick()
-	th := r.procs.all[0].threads[r.of.Target.PID]
+	th := r.procs.all[0].threads[r.of.Code.PID]
 	th.lastReading = procmem.ReadingAt(th.tracked.Observed.LastClocks(), procmem.Now())
 	return th
 }
@@ -130,7 +130,7 @@ func TestTimeInTheKernelIsWhatSamplesOfUserSpaceLeaveOut(t *testing.T) {
 		}
 		take := func() int64 {
 			var raw observe.RawSample
-			p.report(th, &raw)
+			p.complete(th, &raw)
 			return raw.KernelTime
 		}
 		read(permitted)
@@ -196,7 +196,7 @@ func TestAStopFollowsTimeInTheKernel(t *testing.T) {
 			now += after
 			p.beforeObservation(th, now)
 			if th.tracked.Observed.StopsThoughSampled() {
-				p.report(th, &observe.RawSample{How: observe.ByStop, State: sample.Running, At: ptrace.Moment(now)})
+				p.complete(th, &observe.RawSample{How: observe.ByStop, State: sample.Running, At: ptrace.Moment(now)})
 				return true
 			}
 			return false
@@ -234,7 +234,7 @@ func TestAStopInASystemCallTakesTheTimeInTheKernel(t *testing.T) {
 	}{{true, math.MaxInt64}, {false, 0}, {false, 0}, {true, math.MaxInt64}, {false, 0}, {false, 0}, {false, 0}, {false, 0},
 		{false, 0}, {false, 0}, {false, 0}, {false, 0}, {true, 7e6}} {
 		raw := stop(c.atCallEnd, uint64(i+1)*7e6)
-		if p.report(th, raw); raw.CallTime != c.want {
+		if p.complete(th, raw); raw.CallTime != c.want {
 			t.Errorf("stop %d takes %d ns, want %d", i, raw.CallTime, c.want)
 		}
 	}

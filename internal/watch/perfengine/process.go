@@ -51,7 +51,7 @@ func (p *process) Ended() {
 	e.procs.dropSampled(p)
 	p.mode = modeEnded
 	if table := e.childSamples.table; table != nil {
-		table.forget(p.tracked.Target.PID, p.tracked)
+		table.forget(p.tracked.Code.PID, p.tracked)
 	}
 	e.unassigned.reportProcess(p)
 }
@@ -87,7 +87,7 @@ func (th *thread) FoundRunning() { th.proc.engine.samples.foundRunning(th) }
 func (th *thread) AfterObservation(raw *observe.RawSample) {
 	e := th.proc.engine
 	th.begun = true
-	e.scope.report(th, raw)
+	e.scope.complete(th, raw)
 	if raw.How != observe.ByStop || raw.State != sample.Running {
 		return
 	}
@@ -118,8 +118,8 @@ type processes struct {
 }
 
 func (p *processes) dropSampled(gone *process) {
-	if p.sampledByPID[gone.tracked.Target.PID] == gone {
-		delete(p.sampledByPID, gone.tracked.Target.PID)
+	if p.sampledByPID[gone.tracked.Code.PID] == gone {
+		delete(p.sampledByPID, gone.tracked.Code.PID)
 	}
 }
 

@@ -32,7 +32,7 @@ func (r *rig) RecordObservation(int64) {}
 func (r *rig) GapEnd() int64 { return 0 }
 
 func (r *rig) ReadClocks(int64) {
-	if cpu, err := procmem.ProcessCPU(r.of.Target.PID); err == nil {
+	if cpu, err := procmem.ProcessCPU(r.of.Code.PID); err == nil {
 		r.of.Clock.Now = cpu
 	}
 }
@@ -52,14 +52,14 @@ func (r *rig) tick() {
 	r.BeginTick(now, false)
 	r.DrainAll(now)
 	for _, th := range r.list {
-		th.Engine.BeforeObservation()
+		th.EnginePart.BeforeObservation()
 		outcome, raw, err := r.shared.Observer.Begin(th.Observed)
 		switch {
 		case err != nil:
 		case outcome == observe.Unchanged:
-			th.Engine.ClocksRead(procmem.ReadingAt(th.Observed.LastClocks(), now))
+			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastClocks(), now))
 		case outcome == observe.LeftToEngine:
-			th.Engine.FoundRunning()
+			th.EnginePart.FoundRunning()
 		case outcome == observe.Done:
 			r.done(th.Observed, raw, nil)
 		}
@@ -85,8 +85,8 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) bool {
 	if s.How == observe.ByStop {
 		r.stopped++
 	}
-	th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, int64(s.At)))
-	th.Engine.AfterObservation(s)
+	th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, int64(s.At)))
+	th.EnginePart.AfterObservation(s)
 	r.shared.Pool.Put(s)
 	return true
 }
@@ -96,16 +96,16 @@ func (r *rig) track(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	r.of.Engine = r.Track(r.of)
+	r.of.EnginePart = r.Track(r.of)
 	for i, tid := range tids {
-		l := observe.NewThread(r.of.Target.PID, tid, r.shared.Files)
-		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Plans
+		l := observe.NewThread(r.of.Code.PID, tid, r.shared.Files)
+		l.Memory, l.Plans = r.of.Code.Memory(), &r.of.Plans
 		th := &target.Thread{
 			ID: sample.ThreadID(i + 1), Proc: r.of, TID: tid, Observed: l,
 		}
 		r.of.Backoff.Add(th)
 		r.list, r.threads[l] = append(r.list, th), th
-		th.Engine = r.of.Engine.TrackThread(th)
+		th.EnginePart = r.of.EnginePart.TrackThread(th)
 	}
 }
 
@@ -113,10 +113,10 @@ func (r *rig) end() {
 	r.shared.Ending = true
 	for _, th := range r.list {
 		r.shared.Observer.Stops.Cancel(th.Observed)
-		th.Engine.Ended(true)
+		th.EnginePart.Ended(true)
 		th.Observed.Close()
 	}
-	r.of.Engine.Ended()
+	r.of.EnginePart.Ended()
 	r.End()
 	r.of.TaskDir.Close()
 }

@@ -107,7 +107,7 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 // the next tick.
 func (s *samples) readClocks(now int64) {
 	for _, th := range s.clocksDue {
-		first := th.tracked.Observed.ID.TID == th.proc.tracked.Target.PID
+		first := th.tracked.Observed.ID.TID == th.proc.tracked.Code.PID
 		if th.ended || th.tracked.Observed.Pending() || len(th.unplaced) == 0 || first {
 			continue
 		}
@@ -155,7 +155,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	raw.At = ptrace.Moment(at.Wall)
 	raw.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
 	th.begun = true
-	s.scope.report(th, raw)
+	s.scope.complete(th, raw)
 	s.shared.AddEngineSample(target.Event{
 		Thread: th.tracked, RawSample: raw, UnchangedBefore: th.tracked.TakeUnchanged(),
 		WalkAtOnce: th.proc.tracked.WalkAtOnce(int64(raw.At)),

@@ -26,7 +26,7 @@ type scope interface {
 	sampled(th *thread, period int64) (standsFor int64)
 	clocksRead(th *thread, before, now sample.Reading)
 	// report completes each raw sample of the thread before it is reported.
-	report(*thread, *observe.RawSample)
+	complete(*thread, *observe.RawSample)
 	// fromStart reports whether threads, also of descendants, are sampled from their first instruction on.
 	fromStart() bool
 	// samplesAny reports whether a thread was sampled, or would be if it ran.
@@ -49,7 +49,7 @@ func (systemWide) end(*thread)                                        {}
 func (systemWide) beforeObservation(*thread, int64)                   {}
 func (systemWide) sampled(_ *thread, period int64) int64              { return period }
 func (systemWide) clocksRead(*thread, sample.Reading, sample.Reading) {}
-func (systemWide) report(*thread, *observe.RawSample)                 {}
+func (systemWide) complete(*thread, *observe.RawSample)               {}
 func (systemWide) fromStart() bool                                    { return true }
 func (systemWide) samplesAny() bool                                   { return true }
 func (systemWide) note() string                                       { return "" }
@@ -235,10 +235,10 @@ func (p *perThread) lacksSamples(th *thread) bool {
 	return 4*int64(st.STime-events.stimeFrom+1)*procmem.ClockTick < events.allFound
 }
 
-// report passes on the time in the kernel with a raw sample, and what of it a stop in a system call takes: all, unless
-// such stops are less than half as many as the time in the kernel lets expect. The rest of that time is of page faults
-// and interrupts, which no stop shows; then the stop stands for the time since the one before.
-func (p *perThread) report(th *thread, raw *observe.RawSample) {
+// complete passes on the time in the kernel with a raw sample, and what of it a stop in a system call takes: all,
+// unless such stops are less than half as many as the time in the kernel lets expect. The rest of that time is of page
+// faults and interrupts, which no stop shows; then the stop stands for the time since the one before.
+func (p *perThread) complete(th *thread, raw *observe.RawSample) {
 	events := &th.events
 	raw.KernelTime, events.found = events.found, 0
 	switch {

@@ -51,7 +51,7 @@ func (s *Source) Close() {
 	}
 }
 
-// Options select what is opened.
+// SourceOptions select what is opened.
 type SourceOptions struct {
 	Freq      float64 // samples per second of a running thread
 	NoKernel  bool    // without kernel functions

@@ -39,7 +39,7 @@ const Remedy = OwnRemedy + ", or: sudo sysctl kernel.perf_event_paranoid=0"
 // OwnRemedy gives the right to prywalk only.
 const OwnRemedy = "run as root, or with CAP_PERFMON"
 
-// Options select what is sampled.
+// ReaderOptions select what is sampled.
 type ReaderOptions struct {
 	Freq     float64 // samples/s on each CPU
 	Stack    int     // bytes; 0: MaxStack if memory permits

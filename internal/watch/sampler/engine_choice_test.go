@@ -28,9 +28,9 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 	stoppedC, sampledGo := 0, 0
 	o.Walked = func(p *target.Process, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		switch {
-		case p.Target.PID == c.pid && s.How == observe.ByStop:
+		case p.Code.PID == c.pid && s.How == observe.ByStop:
 			stoppedC++
-		case p.Target.PID == g && s.How == observe.ByKernelSample:
+		case p.Code.PID == g && s.How == observe.ByKernelSample:
 			sampledGo++
 		}
 	}

@@ -61,7 +61,7 @@ type (
 // Started begins the events of a process.
 func (p *Process) Started() Event {
 	return Event{Proc: p, What: &attribute.ProcessStarted{
-		Process: p.ID, PID: p.Target.PID, Start: p.Target.StartTime, Parent: p.Parent, Since: p.Since, FromStart: p.FromStart,
+		Process: p.ID, PID: p.Code.PID, Start: p.Code.StartTime, Parent: p.Parent, Since: p.Since, FromStart: p.FromStart,
 	}}
 }
 

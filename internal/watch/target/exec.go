@@ -32,12 +32,12 @@ type execState struct {
 // no time is counted twice, and the difference is that of ended threads ([attribute.ProcessEnd]).
 func (p *Process) FindExec() (caller *Thread, found bool) {
 	before := p.exec.addressSpace
-	p.exec.addressSpace = p.Target.Memory().Renew(p.Target.PID)
+	p.exec.addressSpace = p.Code.Memory().Renew(p.Code.PID)
 	if p.exec.addressSpace == before {
 		return nil, false
 	}
 	first := p.FirstThread()
-	clocks, err := p.SchedStat(first, p.Target.PID)
+	clocks, err := p.SchedStat(first, p.Code.PID)
 	if err != nil {
 		return nil, true
 	}
@@ -54,7 +54,7 @@ func (p *Process) FindExec() (caller *Thread, found bool) {
 
 // runsTrackedProgram reports whether the address space is alive, and that of the tracked program.
 func (p *Process) runsTrackedProgram() bool {
-	memory := p.Target.Memory()
+	memory := p.Code.Memory()
 	return memory.Space() == p.exec.addressSpace && !memory.Ended()
 }
 
@@ -106,7 +106,7 @@ func (p *Process) MayBeInExec(tids []int, now int64) bool {
 		return p.mayBeChangingProgram(now)
 	}
 	state.changingSince = 0
-	if len(tids) > 1 || tids[0] != p.Target.PID {
+	if len(tids) > 1 || tids[0] != p.Code.PID {
 		state.aloneSince = 0
 		return false
 	}
@@ -133,9 +133,9 @@ func (p *Process) firstThreadMayExec() bool {
 	state := &p.exec
 	p.Threads.HintChange()
 	var st procmem.Stat
-	clocks, err := p.SchedStat(p.FirstThread(), p.Target.PID)
+	clocks, err := p.SchedStat(p.FirstThread(), p.Code.PID)
 	switch {
-	case err != nil || procmem.ReadStat(p.Target.PID, &st) != nil:
+	case err != nil || procmem.ReadStat(p.Code.PID, &st) != nil:
 		return false
 	case state.aloneSince == 0:
 		state.aloneSince = clocks.CPU + 1

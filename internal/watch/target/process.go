@@ -19,7 +19,7 @@ import (
 type Process struct {
 	// NewProcess sets these. Child: a sampled process has started it, and its time counts from its start. Parent is the
 	// parent's process id at discovery, 0 if unknown.
-	Target  *loadedcode.Process
+	Code    *loadedcode.Process
 	Child   bool
 	Parent  int
 	TaskDir *procmem.TaskDir // /proc/PID/task, which the tracer closes; nil: it has ended
@@ -44,7 +44,7 @@ type Process struct {
 	Backoff     *ProcessBackoff
 	OtherMemory observe.OtherMemory // that its threads copy at present
 	Gone        bool                // it has ended
-	Engine      ProcessPart         // nil if its running threads are stopped
+	EnginePart  ProcessPart         // nil if its running threads are stopped
 	EndedReport EndedReport
 	Tail        ThreadListTail
 	exec        execState
@@ -72,7 +72,7 @@ type ThreadListTail struct {
 
 // NewProcess opens the list of threads, as the tracer looks up no path of /proc.
 func NewProcess(of *loadedcode.Process, child bool, parent int) *Process {
-	p := &Process{Target: of, Child: child, Parent: parent}
+	p := &Process{Code: of, Child: child, Parent: parent}
 	p.TaskDir, _ = procmem.OpenTasks(of.PID, nil)
 	p.exec.addressSpace = of.Memory().Space()
 	p.ResetForProgram()
@@ -88,27 +88,27 @@ func (p *Process) CloseTaskDir() {
 }
 
 // EngineObserves reports whether the engine, not stops, observes its running threads.
-func (p *Process) EngineObserves() bool { return p.Engine != nil && p.Engine.Observes() }
+func (p *Process) EngineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }
 
 // MappingsChanged updates the first plans, and the stacks of tasks.
 func (p *Process) MappingsChanged() {
-	p.Plans.Store(callstack.FirstPlans(p.Target.Runtimes().FrameSources()))
-	if n := len(p.Target.Runtimes().TaskOffsets()); n != p.schedulers { // one was loaded
+	p.Plans.Store(callstack.FirstPlans(p.Code.Runtimes().FrameSources()))
+	if n := len(p.Code.Runtimes().TaskOffsets()); n != p.schedulers { // one was loaded
 		p.schedulers = n
-		p.SetOtherMemory(observe.NewTaskStacks(p.Target))
+		p.SetOtherMemory(observe.NewTaskStacks(p.Code))
 	}
 }
 
 // ResetForProgram sets what is copied besides stacks, and the expected lack, for the present program.
 func (p *Process) ResetForProgram() {
-	p.schedulers = len(p.Target.Runtimes().TaskOffsets())
-	tasks := observe.NewTaskStacks(p.Target)
+	p.schedulers = len(p.Code.Runtimes().TaskOffsets())
+	tasks := observe.NewTaskStacks(p.Code)
 	p.SetOtherMemory(tasks)
 	p.firstStackEnd.Store(0)
 	if tasks == nil { // else tasks copies the stacks of a thread
-		p.firstStackEnd.Store(p.Target.FirstStackEnd())
+		p.firstStackEnd.Store(p.Code.FirstStackEnd())
 	}
-	p.lack.Store(int64(expectedLack(p.Target, tasks != nil)))
+	p.lack.Store(int64(expectedLack(p.Code, tasks != nil)))
 }
 
 // SetFirstCopy sets FirstCopy.
@@ -197,7 +197,7 @@ func (p *Process) ReadClock(alive bool) {
 	if !alive {
 		return
 	}
-	cpu, err := procmem.ProcessCPU(p.Target.PID)
+	cpu, err := procmem.ProcessCPU(p.Code.PID)
 	c.Valid = err == nil
 	if c.Valid {
 		c.Now = max(c.Now, cpu)
@@ -217,14 +217,14 @@ func (p *Process) HasThreads() bool {
 }
 
 // FirstThread returns the first thread, or nil if it is not tracked.
-func (p *Process) FirstThread() *Thread { return p.Threads.Of(p.Target.PID) }
+func (p *Process) FirstThread() *Thread { return p.Threads.Of(p.Code.PID) }
 
 // SchedStat reads the clocks of thread tid; th is nil if it is not tracked.
 func (p *Process) SchedStat(th *Thread, tid int) (procmem.SchedStat, error) {
 	if th != nil {
 		return th.Observed.Files().SchedStat()
 	}
-	return procmem.OpenThread(p.Target.PID, tid, nil).SchedStat()
+	return procmem.OpenThread(p.Code.PID, tid, nil).SchedStat()
 }
 
 // Program is the program of an untracked process. After [Program.Freeze] another goroutine may read it.

@@ -26,11 +26,11 @@ type Thread struct {
 	NamedByRuntime atomic.Bool
 
 	// Only the tracer and its engine use these.
-	Gone      bool             // set by [Backoffs.Forget]
-	Unchanged sample.Unchanged // unreported ticks
-	backoff   threadBackoff
-	FromZero  bool       // its clocks count from zero within the recording
-	Engine    ThreadPart // nil if it is stopped when it runs
+	Gone       bool             // set by [Backoffs.Forget]
+	Unchanged  sample.Unchanged // unreported ticks
+	backoff    threadBackoff
+	FromZero   bool       // its clocks count from zero within the recording
+	EnginePart ThreadPart // nil if it is stopped when it runs
 
 	AccountedClocks procmem.SchedStat // last clocks used for its account
 	TriedTick       int64             // last observation, also one not admitted
@@ -75,7 +75,7 @@ func (r *PassReading) IsSince(pass int64) bool { return r.Number >= pass }
 const NameEvery = 1e9
 
 // IsFirst reports whether it is the process's first thread.
-func (th *Thread) IsFirst() bool { return th.TID == th.Proc.Target.PID }
+func (th *Thread) IsFirst() bool { return th.TID == th.Proc.Code.PID }
 
 // Exists reports whether the thread exists; the first one does also after an exec by another.
 func (th *Thread) Exists() bool {

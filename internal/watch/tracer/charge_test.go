@@ -74,11 +74,11 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 		c.stops.finishUntil(procmem.Now() + int64(testtargets.Patience))
 		c.pace.budget.addStop(1e12)
 		p := c.tracked.procs[0]
-		if err := unix.Kill(p.Target.PID, unix.SIGKILL); err != nil {
+		if err := unix.Kill(p.Code.PID, unix.SIGKILL); err != nil {
 			t.Error(err)
 			return
 		}
-		testtargets.Eventually(t, "the process ends", func() bool { return !p.Target.Alive() })
+		testtargets.Eventually(t, "the process ends", func() bool { return !p.Code.Alive() })
 		p.Threads.MakeDue()
 		now, next := c.scheduleTick()
 		c.makeTick(now, next)

@@ -96,7 +96,7 @@ func (c *stopCounts) countStop(t *observe.Thread, s *observe.RawSample) {
 	}
 }
 
-func (c *stopCounts) countLostStop(t *observe.Thread, stop *observe.StopRecord) { c.add(t, stop, 0) }
+func (c *counts) countLostStop(t *observe.Thread, stop *observe.StopRecord) { c.stops.add(t, stop, 0) }
 
 func (c *stopCounts) add(t *observe.Thread, stop *observe.StopRecord, copied int64) {
 	if stop.StopTime > time.Duration(c.lengths.Max) {
@@ -140,10 +140,11 @@ func (c *stopCounts) longStops() runstats.Causes {
 }
 
 // calls returns the effects on system calls; broken and repeated count all calls.
-func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
+func (c *counts) calls(broken, repeated int64) runstats.Calls {
+	effects := &c.stops.callEffects
 	return runstats.Calls{
-		Restarted: c.restarted, Broken: broken, ReportedTwice: repeated,
-		BrokenCalls: byCall(&c.callEffects.broken, broken), ReportedTwiceCalls: byCall(&c.callEffects.reported, repeated),
+		Restarted: c.stops.restarted, Broken: broken, ReportedTwice: repeated,
+		BrokenCalls: byCall(&effects.broken, broken), ReportedTwiceCalls: byCall(&effects.reported, repeated),
 	}
 }
 
@@ -156,8 +157,8 @@ type callEffects struct {
 
 func (c *callEffects) add(e *observe.CallEffect) {
 	at := maxCalls
-	if e.BrokenCall >= 0 && e.BrokenCall < maxCalls {
-		at = int(e.BrokenCall)
+	if e.Call >= 0 && e.Call < maxCalls {
+		at = int(e.Call)
 	}
 	if e.Repair.Broken {
 		c.broken[at]++

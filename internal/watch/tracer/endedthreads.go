@@ -71,7 +71,7 @@ func (e *endedThreads) readAtEnd(p *target.Process, now int64) {
 
 // Precondition: the process's clock was just read.
 func (e *endedThreads) completeAccount(p *target.Process, now int64) {
-	if !p.Target.Alive() {
+	if !p.Code.Alive() {
 		p.End.EndedThreads += int64(p.Clock.Now)
 		return
 	}
@@ -96,7 +96,7 @@ func (e *endedThreads) readThreadAtStart(th *target.Thread, now int64) {
 }
 
 func (e *endedThreads) readThreadsAtEnd(p *target.Process, now int64) {
-	if !p.Target.Alive() {
+	if !p.Code.Alive() {
 		return
 	}
 	for i, th := range p.Threads.All() {
@@ -119,7 +119,7 @@ func (e *endedThreads) reportDue(p *target.Process, now int64) bool {
 // report due.
 func (e *endedThreads) usedSoFar(p *target.Process) (ns int64, ok bool) {
 	p.EndedReport.Pending = false
-	whole, err := procmem.ProcessCPU(p.Target.PID)
+	whole, err := procmem.ProcessCPU(p.Code.PID)
 	if err != nil {
 		return 0, false
 	}
@@ -146,12 +146,12 @@ func (e *endedThreads) boundEndedCPU(p *target.Process) (best cpuBounds, ok bool
 		if try > 0 && procmem.Now()-began > countFor {
 			break
 		}
-		before, err := procmem.ProcessCPU(p.Target.PID)
+		before, err := procmem.ProcessCPU(p.Code.PID)
 		if err != nil {
 			break
 		}
 		threads, complete := e.threadsCPU(p, false)
-		after, err := procmem.ProcessCPU(p.Target.PID)
+		after, err := procmem.ProcessCPU(p.Code.PID)
 		if err != nil || !complete {
 			continue
 		}

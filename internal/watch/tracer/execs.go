@@ -33,7 +33,7 @@ func (e *execs) follow(p *target.Process, now int64) {
 		if caller != nil {
 			e.stops.cancel(caller.Observed)
 		}
-		first = e.tracked.discover(p, p.Target.PID, now) // nil if it is not selected
+		first = e.tracked.discover(p, p.Code.PID, now) // nil if it is not selected
 	}
 	execed := &target.Execed{At: now}
 	execed.Process = p.ID

@@ -148,7 +148,7 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 				if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 					t.Error(err)
 				}
-				testtargets.Eventually(t, "the address space has ended", p.Target.Memory().Ended)
+				testtargets.Eventually(t, "the address space has ended", p.Code.Memory().Ended)
 			}
 			s := c.shared.Pool.Get()
 			s.How, s.Sched = observe.ByStop, first.AccountedClocks

@@ -44,7 +44,7 @@ func (l *listings) refresh(p *target.Process, now int64) {
 		return
 	}
 	tids, err := p.Threads.Read(p.TaskDir, now, p.Clock.Now)
-	alive := p.Target.Alive()
+	alive := p.Code.Alive()
 	if err != nil || !alive { // a zombie still lists its first thread
 		tids = nil
 	}
@@ -94,7 +94,7 @@ func (l *listings) endMissing(p *target.Process) {
 		}
 	}
 	list.FinishListing()
-	if len(list.All()) == 0 && !p.Target.Alive() {
+	if len(list.All()) == 0 && !p.Code.Alive() {
 		l.tracked.endProcess(p)
 	}
 }

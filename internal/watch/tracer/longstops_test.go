@@ -38,9 +38,9 @@ func TestLostStopsAreCountedWithTheirEffects(t *testing.T) {
 	var c stopCounts
 	th := &observe.Thread{ID: observe.ThreadID{PID: 1, TID: 2}}
 	c.countLostStop(th, &observe.StopRecord{StopTime: 3e6, StopCause: ptrace.CauseCopy,
-		Effect: observe.CallEffect{Repair: ptrace.Repair{Broken: true}, BrokenCall: 0}})
+		Effect: observe.CallEffect{Repair: ptrace.Repair{Broken: true}, Call: 0}})
 	c.countLostStop(&observe.Thread{}, &observe.StopRecord{StopTime: 1,
-		Effect: observe.CallEffect{Repair: ptrace.Repair{Restarted: true}, BrokenCall: -1}})
+		Effect: observe.CallEffect{Repair: ptrace.Repair{Restarted: true}, Call: -1}})
 	want := runstats.Causes{"copy": {N: 1, Max: 3e6}}
 	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 2 {
 		t.Errorf("long stops %v of %d, want %v of 2", got, c.lengths.N, want)

@@ -40,8 +40,8 @@ func (o *observations) observe(th *target.Thread) {
 		return
 	}
 	o.gaps.recordObservation(procmem.Now())
-	if th.Engine != nil {
-		th.Engine.BeforeObservation()
+	if th.EnginePart != nil {
+		th.EnginePart.BeforeObservation()
 	}
 	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
@@ -69,7 +69,7 @@ func (o *observations) apply(th *target.Thread, outcome observe.Outcome, raw *ob
 		o.counts.withdraw()
 		o.results.recordChanged(th)
 		th.AccountedClocks = clocks
-		th.Engine.FoundRunning() // its engine observes it
+		th.EnginePart.FoundRunning() // its engine observes it
 	case outcome == observe.WaitsForCPU:
 		o.counts.countPostponed()
 		o.results.recordChanged(th)

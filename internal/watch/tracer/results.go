@@ -22,8 +22,8 @@ type results struct {
 
 func (r *results) takeUnchanged(th *target.Thread, clocks procmem.SchedStat) {
 	th.AccountedClocks = clocks
-	if th.Engine != nil {
-		th.Engine.ClocksRead(procmem.ReadingAt(clocks, r.shared.Tick.At))
+	if th.EnginePart != nil {
+		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, r.shared.Tick.At))
 	}
 	th.ObservedTick = r.shared.Tick.Number
 	r.counts.countUnchanged(r.shared.Backoff.RecordUnchanged(th))
@@ -37,8 +37,8 @@ func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
 		return
 	}
 	th.AccountedClocks = s.Sched
-	if th.Engine != nil {
-		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, int64(s.At)))
+	if th.EnginePart != nil {
+		th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, int64(s.At)))
 	}
 	if th.Observed.IsKernelSampled() {
 		s.OnCPU, s.Skids = false, false
@@ -50,8 +50,8 @@ func (r *results) takeSample(th *target.Thread, s *observe.RawSample) {
 	r.gaps.endGap(int64(s.At))
 	th.ObservedTick = r.shared.Tick.Number
 	r.shared.Backoff.RecordObservation(th, s.State != sample.Running, th.FromZero, s.Sched)
-	if th.Engine != nil {
-		th.Engine.AfterObservation(s)
+	if th.EnginePart != nil {
+		th.EnginePart.AfterObservation(s)
 	}
 	r.shared.AddSample(target.Event{
 		Thread: th, RawSample: s, UnchangedBefore: th.TakeUnchanged(),
@@ -84,7 +84,7 @@ func (r *results) takeFailure(th *target.Thread, err error) {
 func (r *results) takeLostStops(th *target.Thread) {
 	for _, lost := range th.Observed.TakeLostStops() {
 		lost.StopTime = time.Duration(r.pace.chargeStop(int64(lost.StopTime)))
-		r.counts.stops.countLostStop(th.Observed, &lost)
+		r.counts.countLostStop(th.Observed, &lost)
 	}
 }
 
@@ -115,8 +115,8 @@ func (r *results) endThread(th *target.Thread) {
 // dropThread drops a thread. alive: its clocks go on.
 func (r *results) dropThread(th *target.Thread, alive bool) {
 	r.counts.countRan(r.shared.Backoff.Forget(th))
-	if th.Engine != nil {
-		th.Engine.Ended(alive)
+	if th.EnginePart != nil {
+		th.EnginePart.Ended(alive)
 	}
 	th.Observed.Close()
 	th.Proc.Threads.Remove(th)

@@ -15,12 +15,12 @@ import (
 func TestEffectsOnCallsAreCountedByName(t *testing.T) {
 	var h, none callEffects
 	for _, e := range []observe.CallEffect{
-		{Repair: ptrace.Repair{Broken: true}, BrokenCall: unix.SYS_READ},
-		{Repair: ptrace.Repair{Broken: true}, BrokenCall: unix.SYS_READ},
-		{Repair: ptrace.Repair{Broken: true}, BrokenCall: -1}, // unknown
-		{Repair: ptrace.Repair{Broken: true}, BrokenCall: maxCalls},
-		{Repair: ptrace.Repair{ReportedTwice: true}, BrokenCall: unix.SYS_FUTEX},
-		{Repair: ptrace.Repair{Restarted: true}, BrokenCall: unix.SYS_READ},
+		{Repair: ptrace.Repair{Broken: true}, Call: unix.SYS_READ},
+		{Repair: ptrace.Repair{Broken: true}, Call: unix.SYS_READ},
+		{Repair: ptrace.Repair{Broken: true}, Call: -1}, // unknown
+		{Repair: ptrace.Repair{Broken: true}, Call: maxCalls},
+		{Repair: ptrace.Repair{ReportedTwice: true}, Call: unix.SYS_FUTEX},
+		{Repair: ptrace.Repair{Restarted: true}, Call: unix.SYS_READ},
 	} {
 		h.add(&e)
 	}

@@ -107,7 +107,7 @@ func setPlan(t *testing.T, tracer *Tracer) {
 	}}
 	for _, p := range tracer.tracked.processes() {
 		var st procmem.Stat
-		if err := procmem.ReadStat(p.Target.PID, &st); err != nil || st.StartStack == 0 {
+		if err := procmem.ReadStat(p.Code.PID, &st); err != nil || st.StartStack == 0 {
 			t.Error(err, st.StartStack)
 		}
 		for _, th := range p.Threads.All() {

@@ -97,7 +97,7 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	t.listings.stats(s)
 	t.backlog.stats(s)
 	s.Scheduling = t.run.scheduling
-	s.Calls = t.counts.stops.calls(t.run.brokenCalls, t.run.repeatedCalls)
+	s.Calls = t.counts.calls(t.run.brokenCalls, t.run.repeatedCalls)
 	s.FreqAsked, s.MaxOverhead, s.Subset = t.opts.Freq, t.opts.MaxOverhead, t.opts.Subset
 	s.MaxPause = runstats.Nanos(t.opts.MaxPause)
 	length := t.run.length

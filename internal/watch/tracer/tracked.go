@@ -52,7 +52,7 @@ func (t *tracked) dueThreads() (n int) {
 func (t *tracked) trackProcess(p *target.Process) {
 	t.lastProcessID++
 	p.ID = t.lastProcessID
-	p.Clock.Now, _ = procmem.ProcessCPU(p.Target.PID)
+	p.Clock.Now, _ = procmem.ProcessCPU(p.Code.PID)
 	if !p.HasThreads() {
 		p.Gone = true
 		p.CloseTaskDir()
@@ -61,12 +61,12 @@ func (t *tracked) trackProcess(p *target.Process) {
 	}
 	p.UpdateOtherMemory()
 	p.TaskDir.ChargeTo(t.shared.Files)
-	fromStart := p.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
+	fromStart := p.Child && p.Code.StartTime >= t.startTicks // all its time lies within the recording
 	p.Threads = target.NewThreadList(fromStart)
 	if fromStart {
 		t.endedThreads.beginFromZero(p)
 		p.FromStart = true
-		p.Since = max(startOf(p.Target.StartTime), t.start)
+		p.Since = max(startOf(p.Code.StartTime), t.start)
 	} else {
 		p.Clock.First = p.Clock.Now
 		p.Since = procmem.Now()
@@ -74,7 +74,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 	p.Backoff = target.NewProcessBackoff(&p.Clock)
 	t.procs = append(t.procs, p)
 	t.shared.Out.Add(p.Started())
-	p.Engine = t.engine.Track(p)
+	p.EnginePart = t.engine.Track(p)
 }
 
 // startOf converts clock ticks since boot to CLOCK_MONOTONIC ns.
@@ -90,8 +90,8 @@ func (t *tracked) endProcess(p *target.Process) {
 	t.endedThreads.readAtEnd(p, t.shared.Tick.At)
 	p.End.Charged, p.End.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
 	t.cpuOfEnded += p.End.Charged
-	if p.Engine != nil {
-		p.Engine.Ended()
+	if p.EnginePart != nil {
+		p.EnginePart.Ended()
 	}
 	p.CloseTaskDir()
 	t.shared.Out.Add(p.HasEnded(t.shared.Tick.At))
@@ -132,7 +132,7 @@ func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread
 		return nil
 	}
 	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
-	observed := observe.NewThread(p.Target.PID, tid, t.shared.Files)
+	observed := observe.NewThread(p.Code.PID, tid, t.shared.Files)
 	if t.holdsDirs && p.TaskDir != nil {
 		observed.Files().OpenDirIn(p.TaskDir)
 	}
@@ -181,8 +181,8 @@ func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procm
 	}
 	p.Threads.Add(th)
 	p.Backoff.Add(th)
-	if p.Engine != nil {
-		th.Engine = p.Engine.TrackThread(th)
+	if p.EnginePart != nil {
+		th.EnginePart = p.EnginePart.TrackThread(th)
 	}
 	if !fromZero && t.opts.Threads != nil {
 		t.endedThreads.readThreadAtStart(th, now)
@@ -192,12 +192,12 @@ func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procm
 
 func (t *tracked) setUpThread(p *target.Process, observed *observe.Thread) {
 	observed.SetRate(t.opts.Freq)
-	if observed.ID.TID == p.Target.PID {
+	if observed.ID.TID == p.Code.PID {
 		observed.SetFirstCopy(p.FirstCopy())
 		observed.SetFirstStackEnd(p.FirstStackEnd())
 	}
 	observed.OtherMemory = p.OtherMemory
-	observed.Memory = p.Target.Memory()
+	observed.Memory = p.Code.Memory()
 	observed.Plans = &p.Plans
 }
 

@@ -107,7 +107,8 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 }
 
 func TestAnAllClearNamesTheChildrenThatItDoesNotCover(t *testing.T) {
-	l := &locks.Locks{Verdict: locks.VerdictNone, Processes: []*stacks.Process{{PID: 7, Name: "php-fpm"}}, UnreadChildren: 8}
+	l := &locks.Locks{Verdict: locks.VerdictNone, Processes: []*stacks.Process{{PID: 7, Name: "php-fpm"}},
+		UnreadChildren: 8}
 	var b strings.Builder
 	_ = WriteLocks(&b, l)
 	const want = "no thread waits for a lock; no deadlock\nnot read: 8 child processes (--children reads them, too)\n"
@@ -126,8 +127,8 @@ func TestTheWaitersForLocksOfADatabaseAreShownTogether(t *testing.T) {
 	l.Examine(locks.AsRead{})
 	var b strings.Builder
 	_ = WriteLocks(&b, l)
-	const want = "\n3 processes wait for locks of PostgreSQL; deadlock unknown: which process holds a lock of PostgreSQL is " +
-		"not known\n\ndatabase-lock: select pg_blocking_pids(PID) names its owner\n  waiting: 7 postgres of process 7, " +
+	const want = "\n3 processes wait for locks of PostgreSQL; deadlock unknown: which process holds a lock of PostgreSQL " +
+		"is not known\n\ndatabase-lock: select pg_blocking_pids(PID) names its owner\n  waiting: 7 postgres of process 7, " +
 		"8 postgres of process 8, 9 postgres of process 9\n"
 	if !strings.HasSuffix(b.String(), want) {
 		t.Errorf("%s\nwant%s", b.String(), want)

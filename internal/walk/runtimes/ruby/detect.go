@@ -91,9 +91,9 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 		r.tagged.vmExec = managed.Span{Start: at, End: at + size}
 	}
 	if at, _, ok := h.Symbol(m, symSymbols); ok && machine.heap.isSymbols(at) {
-		r.objects.symbols = at
+		r.known.symbols = at
 	} else {
-		r.objects.symbols = machine.findSymbols()
+		r.known.symbols = machine.findSymbols()
 	}
 	machine.readThreads()
 	r.tagged.code = managed.Span{Start: m.Start, End: m.End}

@@ -95,7 +95,7 @@ func walkAll(r *Runtime, m *image) {
 	r.Anchor(7, m.at)
 	r.Waiting(&managed.WaitQuery{InnerTID: 7, Word: m.at + 8, Mem: m, Live: m})
 	for _, kind := range []objectKind{isCode, isMethod, isOwner} {
-		kindSource{&r.objects, kind}.Read(m.at, nil)
+		kindSource{&r.known, kind}.Read(m.at, nil)
 	}
 	r.vm.findSymbols()
 	readFibers(r, m.at)
@@ -163,7 +163,7 @@ func FuzzWalk(f *testing.F) {
 		}
 		l := layouts[int(release)%len(layouts)]
 		r := newRuntime(m, library[0], &l)
-		r.vm.addr, r.vm.cObjectAt, r.objects.symbols, r.tagged.layout = at, at, at, jumpLayouts[release%2]
+		r.vm.addr, r.vm.cObjectAt, r.known.symbols, r.tagged.layout = at, at, at, jumpLayouts[release%2]
 		r.vm.threads.list = []thread{{at: at, pthread: at, tid: 7}, {at: at + 1024, pthread: at, tid: 7}}
 		walkAll(r, m)
 	})

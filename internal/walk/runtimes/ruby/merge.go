@@ -85,7 +85,7 @@ func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 // appendRef appends a frame's Ref; skip means that it also stands for the next frame outwards.
 func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
 	skip bool) {
-	c, status := r.objects.resolve(object, kind, f)
+	c, status := r.known.resolve(object, kind, f)
 	switch status {
 	case managed.NotObject:
 		r.walk.broken = true
@@ -99,7 +99,7 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 				return out, false
 			}
 			ref.Position = (pc - c.code) / 8 & (1<<32 - 1)
-			ref.Position |= r.objects.ownerSerial(f, c) << 32
+			ref.Position |= r.known.ownerSerial(f, c) << 32
 		}
 		out, skip = append(out, ref), c.function.label.handler
 	}
@@ -135,7 +135,7 @@ func (r *Runtime) End() managed.Health {
 
 // Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	c := r.objects.objects.Of(ref.Cookie)
+	c := r.known.objects.Of(ref.Cookie)
 	if ref.Kind != kindCode || c == nil {
 		return append(out, managed.Frame{}), managed.Freed
 	}
@@ -145,7 +145,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame
 		f.Type = typeC
 	} else {
 		f.Line = c.function.lines.lineAt(ref.Position & (1<<32 - 1))
-		if o := r.objects.objects.Of(ref.Position >> 32); o != nil && o.function.kind == isOwner {
+		if o := r.known.objects.Of(ref.Position >> 32); o != nil && o.function.kind == isOwner {
 			owner = o.function.label.name
 		}
 	}

@@ -18,21 +18,21 @@ type Runtime struct {
 	hidesModule bool
 	plan        *managed.Plan
 
-	vm      rubyVM
-	tagged  tagInfo
-	yjit    yjitCode
-	objects objectCache
-	names   names
-	view    managed.View
-	walk    walk
-	fibers  fibers
+	vm     rubyVM
+	tagged tagInfo
+	yjit   yjitCode
+	known  objectCache
+	names  names
+	view   managed.View
+	walk   walk
+	fibers fibers
 }
 
 func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
 	r := &Runtime{module: m, hidesModule: ownFile.MatchString(path.Base(m.Name))}
 	r.vm = rubyVM{heap: heap{l, hostMemory{h}}, host: h}
-	r.objects.walk = &r.walk
-	r.objects.currentHeap, r.objects.copiedHeap = heap{l, &r.view.Pages}, heap{l, copiedMemory{&r.view}}
+	r.known.walk = &r.walk
+	r.known.currentHeap, r.known.copiedHeap = heap{l, &r.view.Pages}, heap{l, copiedMemory{&r.view}}
 	r.walk.view = &r.view
 	r.fibers = fibers{ruby: r, pool: fiberPool{vm: &r.vm}}
 	return r
@@ -60,7 +60,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 
 // Forget implements [managed.Runtime].
 func (r *Runtime) Forget() {
-	r.objects.forget()
+	r.known.forget()
 	r.vm.threads = threads{}
 	r.names = names{}
 }
@@ -95,7 +95,7 @@ const (
 func (r *Runtime) makePlan() {
 	l := r.vm.heap.layout
 	steps := slices.Concat(frameSteps(l), nameSteps(l), classSteps(l), nativeSteps(l), r.vm.lockSteps())
-	r.plan = &managed.Plan{Steps: steps, Skip: &r.objects.objects.Skip}
+	r.plan = &managed.Plan{Steps: steps, Skip: &r.known.objects.Skip}
 }
 
 func copyObject(off int64, size uint32) managed.Step {

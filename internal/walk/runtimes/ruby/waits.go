@@ -209,13 +209,13 @@ func (b *blockedWait) receiver(n uint64) uint64 { return b.reader.word(b.frame(n
 
 func (b *blockedWait) method() string {
 	ep := b.reader.word(b.frame(0) + frameEP)
-	if b.reader.word(ep)&magicMask != magicCFunc || b.runtime.objects.symbols == 0 {
+	if b.reader.word(ep)&magicMask != magicCFunc || b.runtime.known.symbols == 0 {
 		return ""
 	}
 	id := b.reader.word(b.reader.word(b.reader.word(ep-16)+methodDef) + defID)
 	name, known := b.runtime.names.methods[id]
 	if !known {
-		name, _ = b.reader.vm.heap.nameOf(b.runtime.objects.symbols, id)
+		name, _ = b.reader.vm.heap.nameOf(b.runtime.known.symbols, id)
 		cache.Put(&b.runtime.names.methods, maxMethods, id, name)
 	}
 	return name

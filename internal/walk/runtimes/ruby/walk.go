@@ -39,7 +39,7 @@ const maxFrames = 1 << 15
 // Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
 	w := &r.walk
-	r.objects.begin(s.At)
+	r.known.begin(s.At)
 	r.view.Begin(s)
 	*w = walk{view: &r.view, frames: w.frames[:0], tags: w.tags[:0], allTags: w.allTags[:0], runs: w.runs[:0],
 		vm: &r.vm}
@@ -182,6 +182,6 @@ func (w *walk) split(pc uint64) {
 func (r *Runtime) skipInitialISeq() {
 	initial := r.walk.stackEnd() - uint64(r.vm.heap.frameSize)
 	if iseq := r.walk.view.Value(initial + frameISeq); iseq != 0 {
-		r.objects.objects.Skip.Add(iseq)
+		r.known.objects.Skip.Add(iseq)
 	}
 }

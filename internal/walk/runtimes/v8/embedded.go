@@ -147,12 +147,12 @@ func ruleOf(arch frames.Arch) (frames.Rule, *frames.Row, bool) {
 	return jitRule, jitRow, true
 }
 
-type jitRules struct{ r *Runtime }
+type jitRules struct{ runtime *Runtime }
 
 // Rule implements [frames.RuleSource].
 func (r jitRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	arch := r.r.heap.host.Arch()
-	if !q.AfterCall || q.SPOnly || r.r.codes.codeAt(q.LookupPC(arch)) == nil {
+	arch := r.runtime.heap.host.Arch()
+	if !q.AfterCall || q.SPOnly || r.runtime.codes.codeAt(q.LookupPC(arch)) == nil {
 		return frames.Rule{}, nil, false
 	}
 	return ruleOf(arch)
