@@ -35,18 +35,19 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 }
 
 func TestLostStopsAreCountedWithTheirEffects(t *testing.T) {
-	var c stopCounts
+	var c counts
 	th := &observe.Thread{ID: observe.ThreadID{PID: 1, TID: 2}}
 	c.countLostStop(th, &observe.StopRecord{StopTime: 3e6, StopCause: ptrace.CauseCopy,
 		Effect: observe.CallEffect{Repair: ptrace.Repair{Broken: true}, Call: 0}})
 	c.countLostStop(&observe.Thread{}, &observe.StopRecord{StopTime: 1,
 		Effect: observe.CallEffect{Repair: ptrace.Repair{Restarted: true}, Call: -1}})
 	want := runstats.Causes{"copy": {N: 1, Max: 3e6}}
-	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 2 {
-		t.Errorf("long stops %v of %d, want %v of 2", got, c.lengths.N, want)
+	if got := c.stops.longStops(); !maps.Equal(got, want) || c.stops.lengths.N != 2 {
+		t.Errorf("long stops %v of %d, want %v of 2", got, c.stops.lengths.N, want)
 	}
 	calls := c.calls(1, 0)
-	if calls.Restarted != 1 || calls.BrokenCalls[procs.HostSyscallName(0)] != 1 || c.longest.TID != 2 {
-		t.Errorf("%+v, longest of thread %d; want one restarted and one broken call, and thread 2", calls, c.longest.TID)
+	if calls.Restarted != 1 || calls.BrokenCalls[procs.HostSyscallName(0)] != 1 || c.stops.longest.TID != 2 {
+		t.Errorf("%+v, longest of thread %d; want one restarted and one broken call, and thread 2", calls,
+			c.stops.longest.TID)
 	}
 }

@@ -127,9 +127,9 @@ func TestTheWaitersForLocksOfADatabaseAreShownTogether(t *testing.T) {
 	l.Examine(locks.AsRead{})
 	var b strings.Builder
 	_ = WriteLocks(&b, l)
-	const want = "\n3 processes wait for locks of PostgreSQL; deadlock unknown: which process holds a lock of PostgreSQL " +
-		"is not known\n\ndatabase-lock: select pg_blocking_pids(PID) names its owner\n  waiting: 7 postgres of process 7, " +
-		"8 postgres of process 8, 9 postgres of process 9\n"
+	const want = "\n3 processes wait for locks of PostgreSQL; deadlock unknown: which process holds a lock of " +
+		"PostgreSQL is not known\n\ndatabase-lock: select pg_blocking_pids(PID) names its owner\n" +
+		"  waiting: 7 postgres of process 7, 8 postgres of process 8, 9 postgres of process 9\n"
 	if !strings.HasSuffix(b.String(), want) {
 		t.Errorf("%s\nwant%s", b.String(), want)
 	}
