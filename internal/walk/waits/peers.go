@@ -4,9 +4,12 @@ package waits
 
 import (
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"prywalk/internal/host/procmem"
 )
 
 // Peers finds the processes at the other ends of pipes and of connections on this machine, for a recorder. Not safe for
@@ -17,12 +20,22 @@ type Peers struct {
 	nextScan int64                 // in nanoseconds of CLOCK_MONOTONIC
 }
 
+// listAgainAt calls list, and returns when it may be called again: it gets at most 1/200 of a CPU, however long it waits
+// for one on a busy host.
+func listAgainAt(now func() int64, list func()) int64 {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	from := procmem.ThreadCPU()
+	list()
+	return now() + max(peersEvery, 200*int64(procmem.ThreadCPU()-from))
+}
+
 // NextLists is when the lists of sockets and of descriptors may both be read again, in nanoseconds of CLOCK_MONOTONIC.
 func (p *Peers) NextLists(a *RemoteAddresses) int64 { return max(p.nextScan, a.nextRead) }
 
 // Of returns " = ", the inode of the other end of a descriptor's link, and the processes that have it, or "". Of a
 // connection that is not accepted yet the inode is 0, and the processes have the listening socket. It lists
-// the descriptors of all processes again if the link is unknown or has changed its owner, in at most 1/200 of the time.
+// the descriptors of all processes again if the link is unknown or has changed its owner, by [listAgainAt].
 func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now func() int64) string {
 	other, pending := p.otherLink(f, a, link)
 	if other == "" {
@@ -32,10 +45,8 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 	known := len(ends) > 0 && !slices.ContainsFunc(ends, func(e endpoint) bool {
 		return NewOpenFiles(e.peer.PID).Link(e.peer.FD) != other
 	})
-	if at := now(); !known && at >= p.nextScan {
-		p.ends, p.unix = f.listEndpoints(""), nil
-		end := now()
-		p.nextScan = end + max(peersEvery, 200*(end-at))
+	if !known && now() >= p.nextScan {
+		p.nextScan = listAgainAt(now, func() { p.ends, p.unix = f.listEndpoints(""), nil })
 		ends = p.ends[other]
 	} else if !known {
 		return ""

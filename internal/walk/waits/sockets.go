@@ -132,7 +132,7 @@ type RemoteAddresses struct {
 }
 
 // Of returns a socket's remote address by its link ([OpenFiles.Link]), and whether it is not connected, or "". It reads
-// the tables again for an unknown socket, or one that is not connected or not accepted, in at most 1/200 of the time.
+// the tables again for an unknown socket, or one that is not connected or not accepted, by [listAgainAt].
 // now returns CLOCK_MONOTONIC in nanoseconds.
 func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
@@ -142,12 +142,12 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 	inode = strings.TrimSuffix(inode, "]")
 	s, known := a.tables.sockets[inode]
 	known = known && s.state != SynSent && (s.remote == "" || !isPending(a.tables.connected[[2]string{s.remote, s.local}]))
-	if at := now(); !known && at >= a.nextRead {
-		if all := f.readSockets(); len(all.sockets) > 0 { // the process may have ended
-			a.tables = all
-		}
-		end := now()
-		a.nextRead = end + max(peersEvery, 200*(end-at))
+	if !known && now() >= a.nextRead {
+		a.nextRead = listAgainAt(now, func() {
+			if all := f.readSockets(); len(all.sockets) > 0 { // the process may have ended
+				a.tables = all
+			}
+		})
 	}
 	if s = a.tables.sockets[inode]; s.state == SynSent {
 		return s.remote + notConnected
