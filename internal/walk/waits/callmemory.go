@@ -31,12 +31,17 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 	w.ReadPath(s, read)
 }
 
+// IsReadLater reports whether a part of what is waited for is read after the sample of the thread.
+func (w *Wait) IsReadLater() bool {
+	return w.Kind == FileLock || w.Kind == Sleep || w.FD != nil || len(w.FDs) > 0 || w.Path != ""
+}
+
 // ForgetReadLater removes what is read after the sample of a thread, which may have gone on meanwhile.
 func (w *Wait) ForgetReadLater() {
 	if w.FD != nil {
 		w.FD = fileOf(uint64(w.FD.FD))
 	}
-	w.FDs, w.Path, w.Until, w.Ownership = nil, "", "", Ownership{Why: "not known: its thread has gone on"}
+	w.FDs, w.Path, w.Until, w.Ownership = nil, "", "", Ownership{Why: "not known: its thread ran before it was looked up"}
 }
 
 // MaxPath is the number of bytes of a path that are read; a longer one is not shown.

@@ -16,7 +16,8 @@ type OpenFiles struct {
 	root   string
 	pid    int
 	tables socketTables          // empty until used
-	ends   map[string][]endpoint // by link; nil until used
+	ends   map[string][]endpoint // by link, or id of a named pipe; nil until used
+	fifos  int                   // named pipes looked for
 	times  map[string]dataTimes  // of TCP connections, by inode; nil until used
 }
 
@@ -48,26 +49,30 @@ func (f *OpenFiles) AddFileDetails(w *Wait) {
 		f.setFileLockOwner(w)
 	}
 	if w.FD != nil {
-		f.complete(w.FD, true)
+		f.complete(w.FD, true, w.Kind)
 	}
 	for i := range w.FDs {
-		f.complete(&w.FDs[i], len(w.FDs) <= maxDetailed)
+		f.complete(&w.FDs[i], len(w.FDs) <= maxDetailed, w.Kind)
 	}
 }
 
 // maxDetailed is the number of descriptors of a wait up to which the other ends are found and shown.
 const maxDetailed = 2
 
-func (f *OpenFiles) complete(d *OpenFile, detailed bool) {
+// complete takes the kind of the wait: for a named pipe it is no wait for a disk, whose file could hang as well.
+func (f *OpenFiles) complete(d *OpenFile, detailed bool, kind Kind) {
 	if *d = f.file(int(d.FD)); !detailed {
 		return
 	}
-	if d.Type == "file" && f.isFIFO(f.pid, int(d.FD)) {
-		d.Type = "pipe"
+	fifo := ""
+	if d.Type == "file" && kind == Descriptor {
+		if fifo = f.fifoID(f.pid, int(d.FD)); fifo != "" {
+			d.Type = "pipe"
+		}
 	}
 	switch d.Type {
 	case "pipe":
-		f.addPipePeers(d)
+		f.addPipePeers(d, fifo)
 	case "socket":
 		f.addSocketPeer(d)
 	case "epoll":

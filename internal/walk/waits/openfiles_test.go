@@ -57,8 +57,8 @@ func TestAWaitForAShellNamesItsCommand(t *testing.T) {
 
 func TestChildrenComeBeforeTheProcessThatMadeTheirPipe(t *testing.T) {
 	d := OpenFile{FD: 4}
-	d.addPeers(5, []endpoint{{Peer{5, "app", 3}, false}, {Peer{5, "app", 4}, true}, {Peer{9, "worker", 3}, false},
-		{Peer{9, "worker", 4}, true}}, true)
+	d.addPeers(5, []endpoint{{Peer{5, "app", 3}, true, false}, {Peer{5, "app", 4}, false, true},
+		{Peer{9, "worker", 3}, true, false}, {Peer{9, "worker", 4}, false, true}}, true)
 	if want := "worker (pid 9), app (pid 5)"; d.peerNames() != want {
 		t.Errorf("%q, want %q", d.peerNames(), want)
 	}

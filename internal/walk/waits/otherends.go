@@ -15,15 +15,17 @@ import (
 	"prywalk/internal/host/procmem"
 )
 
-// endpoint is a descriptor of a pipe or a socket.
+// endpoint is a descriptor of a pipe or a socket. One of a named pipe may be open for both.
 type endpoint struct {
-	peer   Peer
-	writes bool
+	peer          Peer
+	reads, writes bool
 }
 
-func (f *OpenFiles) addPipePeers(d *OpenFile) {
-	d.addPeers(f.pid, f.endpoints(d.Path), true)
-	if len(d.Peers) == 0 {
+// addPipePeers takes the id of a named pipe.
+func (f *OpenFiles) addPipePeers(d *OpenFile, fifo string) {
+	ends, ok := f.endpoints(d.Path, fifo)
+	d.addPeers(f.pid, ends, true)
+	if ok && len(d.Peers) == 0 {
 		d.State = "no process found at the other end"
 	}
 }
@@ -40,7 +42,8 @@ func (f *OpenFiles) addSocketPeer(d *OpenFile) {
 	if path, isUnix := strings.CutPrefix(f.socket(other).local, "unix"); isUnix {
 		d.Remote = strings.TrimSpace(path)
 	}
-	d.addPeers(f.pid, f.endpoints("socket:["+other+"]"), false)
+	ends, _ := f.endpoints("socket:["+other+"]", "")
+	d.addPeers(f.pid, ends, false)
 }
 
 func inodeOf(link string) string {
@@ -48,21 +51,32 @@ func inodeOf(link string) string {
 	return strings.Trim(inode, "[]")
 }
 
-// endpoints returns the processes' descriptors of a pipe or socket, by its link.
-func (f *OpenFiles) endpoints(link string) []endpoint {
+// maxFIFOs bounds the readings of all descriptors for named pipes: one for each.
+const maxFIFOs = 8
+
+// endpoints returns the processes' descriptors of a pipe or socket, by its link, or by the id of a named pipe, and
+// whether they were looked for.
+func (f *OpenFiles) endpoints(link, fifo string) (ends []endpoint, ok bool) {
 	if f.ends == nil {
-		f.ends = f.listEndpoints("")
+		f.ends = f.listEndpoints("", "")
 	}
-	if strings.HasPrefix(link, "/") && f.ends[link] == nil {
-		f.ends[link] = f.listEndpoints(link)[link]
+	if fifo == "" {
+		return f.ends[link], true
 	}
-	return f.ends[link]
+	if _, known := f.ends[fifo]; !known {
+		if f.fifos++; f.fifos > maxFIFOs {
+			return nil, false
+		}
+		f.ends[fifo] = f.listEndpoints(link, fifo)[link]
+	}
+	return f.ends[fifo], true
 }
 
 const maxEndpoints = 1 << 17
 
-// listEndpoints lists pipes and sockets by link, or only those of the named pipe fifo.
-func (f *OpenFiles) listEndpoints(fifo string) map[string][]endpoint {
+// listEndpoints lists pipes and sockets by link, or only those of the named pipe path, by its id. The path is of each
+// process's own mount namespace.
+func (f *OpenFiles) listEndpoints(path, fifo string) map[string][]endpoint {
 	out := map[string][]endpoint{}
 	left := maxEndpoints
 	entries, _ := os.ReadDir(f.root)
@@ -76,36 +90,45 @@ func (f *OpenFiles) listEndpoints(fifo string) map[string][]endpoint {
 		for _, d := range fds {
 			fd, _ := strconv.Atoi(d.Name())
 			link, _ := os.Readlink(f.path(pid, "fd/"+d.Name()))
-			pipe := strings.HasPrefix(link, "pipe:") || fifo != "" && link == fifo && f.isFIFO(pid, fd)
-			if fifo != "" && link != fifo || !pipe && !strings.HasPrefix(link, "socket:") || left == 0 {
+			pipe := strings.HasPrefix(link, "pipe:")
+			if fifo != "" {
+				pipe = link == path && f.fifoID(pid, fd) == fifo
+			}
+			if !pipe && (fifo != "" || !strings.HasPrefix(link, "socket:")) || left == 0 {
 				continue
 			}
 			left--
-			out[link] = append(out[link], endpoint{Peer{pid, name, fd}, pipe && f.writes(pid, fd)})
+			end := endpoint{peer: Peer{pid, name, fd}}
+			if pipe {
+				end.reads, end.writes = f.access(pid, fd)
+			}
+			out[link] = append(out[link], end)
 		}
 	}
 	return out
 }
 
-// isFIFO asks no file server (statx(2)).
-func (f *OpenFiles) isFIFO(pid, fd int) bool {
+// fifoID identifies a named pipe on this host; it is "" of other files. It asks no file server (statx(2)).
+func (f *OpenFiles) fifoID(pid, fd int) string {
 	var st unix.Statx_t
 	path := f.path(pid, "fd/"+strconv.Itoa(fd))
-	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
-	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO
+	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE|unix.STATX_INO, &st)
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d:%d", st.Dev_major, st.Dev_minor, st.Ino)
 }
 
-// O_ACCMODE and O_RDONLY (include/uapi/asm-generic/fcntl.h).
-const accessMode, readOnly = 3, 0
-
-func (f *OpenFiles) writes(pid, fd int) bool {
+// access returns how a descriptor is open; if that is not known, for reading.
+func (f *OpenFiles) access(pid, fd int) (reads, writes bool) {
 	for key, value := range f.info(pid, fd) {
 		if key == "flags" {
 			n, _ := strconv.ParseUint(value, 8, 64)
-			return n&accessMode != readOnly
+			mode := n & unix.O_ACCMODE
+			return mode != unix.O_WRONLY, mode != unix.O_RDONLY
 		}
 	}
-	return false
+	return true, false
 }
 
 // ChildLabel is the label of a wait for the process.

@@ -46,7 +46,7 @@ func (p *Peers) Of(f *OpenFiles, a *RemoteAddresses, link string, fd int, now fu
 		return NewOpenFiles(e.peer.PID).Link(e.peer.FD) != other
 	})
 	if !known && now() >= p.nextScan {
-		p.nextScan = listAgainAt(now, func() { p.ends, p.unix = f.listEndpoints(""), nil })
+		p.nextScan = listAgainAt(now, func() { p.ends, p.unix = f.listEndpoints("", ""), nil })
 		ends = p.ends[other]
 	} else if !known {
 		return ""
@@ -87,15 +87,18 @@ func (p *Peers) otherLink(f *OpenFiles, a *RemoteAddresses, link string) (other 
 // addPeers adds the processes that have the other end. Those of a pipe read it if f writes, and write it if f reads.
 // The process itself comes last: it has both ends of a pipe for its children, which have copied them.
 func (f *OpenFile) addPeers(pid int, ends []endpoint, pipe bool) {
-	reads := true
-	for _, e := range ends {
-		if e.peer.PID == pid && e.peer.FD == int(f.FD) {
-			reads = !e.writes
+	isOwn := func(e *endpoint) bool { return e.peer.PID == pid && e.peer.FD == int(f.FD) }
+	this := endpoint{reads: true}
+	for i := range ends {
+		if isOwn(&ends[i]) {
+			this = ends[i]
 		}
 	}
 	for _, own := range []bool{false, true} {
-		for _, e := range ends {
-			if (e.peer.PID == pid) == own && (!pipe || e.writes == reads) {
+		for i := range ends {
+			e := &ends[i]
+			other := !pipe || !isOwn(e) && (this.reads && e.writes || this.writes && e.reads)
+			if (e.peer.PID == pid) == own && other {
 				f.Peers = append(f.Peers, e.peer)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -55,16 +56,34 @@ func TestTheReaderOfANamedPipeIsItsOtherEnd(t *testing.T) {
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	own, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	keep, err := os.OpenFile(fifo, os.O_RDWR, 0) // else the others wait for each other
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer own.Close()
 	reader := exec.Command("sh", "-c", `exec <"$1"; echo ready; exec sleep 1000`, "sh", fifo)
 	testtargets.Ready(t, reader)
-	w := Wait{Kind: Descriptor, FD: &OpenFile{FD: FileNumber(own.Fd())}}
-	NewOpenFiles(os.Getpid()).AddFileDetails(&w)
-	if f := w.FD; f.Type != "pipe" || f.Path != fifo || len(f.Peers) != 1 || f.Peers[0].PID != reader.Process.Pid {
-		t.Errorf("%+v, want the reader, %d", f, reader.Process.Pid)
+	both := exec.Command("sh", "-c", `exec 3<>"$1"; echo ready; exec sleep 1000`, "sh", fifo)
+	testtargets.Ready(t, both)
+	_ = keep.Close()
+	for mode, want := range map[int][]int{
+		os.O_WRONLY: {reader.Process.Pid, both.Process.Pid}, os.O_RDONLY: {both.Process.Pid},
+		os.O_RDWR: {reader.Process.Pid, both.Process.Pid},
+	} {
+		own, err := os.OpenFile(fifo, mode, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := Wait{Kind: Descriptor, FD: &OpenFile{FD: FileNumber(own.Fd())}}
+		NewOpenFiles(os.Getpid()).AddFileDetails(&w)
+		var got []int
+		for _, p := range w.FD.Peers {
+			got = append(got, p.PID)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if f := w.FD; f.Type != "pipe" || f.Path != fifo || !slices.Equal(got, want) {
+			t.Errorf("mode %d: %+v, want processes %v", mode, f, want)
+		}
+		_ = own.Close()
 	}
 }

@@ -80,7 +80,7 @@ func (b *chainsOf) addThread(p *stacks.Process, t *stacks.Thread, c Checker) {
 	iv.Next = chains.NextOf(w)
 	if lock := b.lockOf[t.TID]; w != nil && w.Kind.IsSynchronization() && lock != nil {
 		iv.Next = chains.NextOf(&lock.Wait)
-		if lock.Owner == 0 && len(lock.Likely) == 1 {
+		if lock.Owner == 0 && lock.OwnerProcess == 0 && len(lock.Likely) == 1 {
 			iv.Next, iv.Link.Guess = chains.Next{Thread: lock.Likely[0].TID}, lock.Likely[0].Evidence
 		}
 	}

@@ -103,7 +103,8 @@ func (l *Locks) addLikelyOwners() {
 		if lock.Owner != 0 || lock.Free {
 			continue
 		}
-		if p := l.Process(lock.OwnerProcess); lock.OwnerProcess != 0 && p != nil && len(p.Threads)+p.CountFailed() == 1 {
+		p := l.Process(lock.OwnerProcess)
+		if lock.OwnerProcess != 0 && p != nil && len(p.Threads) == 1 && p.CountFailed() == 0 {
 			lock.Likely = []LikelyOwner{{p.Threads[0].TID, "the only thread of the process that took it"}}
 			continue
 		}

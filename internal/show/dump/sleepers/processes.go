@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/base/sample"
@@ -63,9 +64,11 @@ func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
 	}
 	sl.Managed = e.managedAsker(d.TID, sl, s.Sched.Runs, &s.Mem)
 	e.describe(d, sl)
-	if w := d.WaitsFor; w != nil && (w.Kind == waits.FileLock || !w.Kind.IsSynchronization()) &&
-		hasGoneOn(e.pid, d.TID, s) {
-		w.ForgetReadLater()
+	if w := d.WaitsFor; w != nil && w.IsReadLater() && e.hasGoneOn(d.TID, s) {
+		isOpen := w.FD != nil || len(w.FDs) > 0
+		if w.ForgetReadLater(); !isOpen {
+			return
+		}
 		if e.renewals++; e.renewals <= maxRenewals {
 			e.Retryable, e.files = true, waits.NewOpenFiles(e.pid)
 		}
@@ -75,14 +78,21 @@ func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
 // maxRenewals bounds the readings of all sockets, for threads that had gone on.
 const maxRenewals = 8
 
+// maxWakeWaits bounds the waits, of 1 ms, for threads that their stop has woken.
+const maxWakeWaits = 20
+
 // hasGoneOn: a stop makes a thread run, and its call's number change (restart_syscall(2)), but not its arguments.
-func hasGoneOn(pid, tid int, s *observe.RawSample) bool {
+func (e *Explainer) hasGoneOn(tid int, s *observe.RawSample) bool {
 	if s.How != observe.ByStop {
-		return RunsOf(pid, tid) != s.Sched.Runs
+		return RunsOf(e.pid, tid) != s.Sched.Runs
 	}
-	f := procmem.OpenThread(pid, tid, nil)
+	f := procmem.OpenThread(e.pid, tid, nil)
 	defer f.Close()
 	call, err := f.Syscall()
+	for ; err == nil && call.Running && e.wakeWaits < maxWakeWaits; e.wakeWaits++ {
+		time.Sleep(time.Millisecond)
+		call, err = f.Syscall()
+	}
 	return err != nil || call.Running || call.Args != s.Call.Args
 }
 

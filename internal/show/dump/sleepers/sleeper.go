@@ -33,6 +33,7 @@ type Explainer struct {
 	space             func() *frames.Space
 	files             *waits.OpenFiles // a core's is nil
 	renewals          int              // of files
+	wakeWaits         int
 	managed           managedWaits
 	sameTimeNamespace bool // of prywalk and the process
 	idleness          map[idleKey]waits.Idleness

@@ -269,7 +269,7 @@ func TestTheDescriptorOfAThreadThatHasGoneOnIsNotNamed(t *testing.T) {
 		if w == nil || w.FD == nil || w.FD.FD != 0 || (w.FD.Path != "") != c.named || e.Retryable == c.named {
 			t.Errorf("%s: %+v, to be read again: %v", name, w, e.Retryable)
 		}
-		if !c.named && w.String() != "descriptor 0 (not known: its thread has gone on)" {
+		if !c.named && w.String() != "descriptor 0 (not known: its thread ran before it was looked up)" {
 			t.Errorf("%s: %s", name, w)
 		}
 	}
