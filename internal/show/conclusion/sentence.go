@@ -24,6 +24,8 @@ const (
 	// small is the part of the duration from which on time is worth a word, muchDoubt that of CPU time.
 	small     = 0.05
 	muchDoubt = 0.2
+	// busyFrom is the number of CPUs from which on a program is busy though threads sleep.
+	busyFrom = 0.3
 	// clauseFrom is the part of a thread's time from which on a wait has a clause.
 	clauseFrom = 0.2
 	// pollsFor times as much sleep as time in the run queue means that a thread polls, and does not lack a CPU.
@@ -73,6 +75,9 @@ func (s *Summary) clauses() []string {
 	length := s.length()
 	cpu, queue := float64(s.cpu)/length, float64(s.queue)/length
 	s.works = cpu+queue >= 2*small
+	queued, polling := s.queuedThreads()
+	lacksCPUs := queue >= max(cpu, 2*small) && pollsFor*s.queue >= polling
+	s.busy = lacksCPUs || cpu >= busyFrom
 	asleep, where, groups := s.asleep(length), s.where(), s.waitsByTime()
 	wait := 0.0 // without doubt
 	for _, g := range groups {
@@ -80,7 +85,6 @@ func (s *Summary) clauses() []string {
 			wait += float64(g.time) / length
 		}
 	}
-	queued, polling := s.queuedThreads()
 	held, most := s.loopHeld(length)
 	switch {
 	case s.OnlyValues != "" && where == "", cpu+queue == 0 && s.blocked == [stopped + 1]int64{},
@@ -100,8 +104,7 @@ func (s *Summary) clauses() []string {
 		main := "event loop blocked " + percent + " % of the time" + s.within(s.held, "in")
 		clauses := append([]string{main}, s.more(groups, length)...)
 		return append(clauses, s.busyToo(cpu, where)...)
-	case queue >= max(cpu, 2*small) && pollsFor*s.queue >= polling &&
-		(wait == 0 || s.queue >= groups[0].time): // other waits may be unrelated
+	case lacksCPUs && (wait == 0 || s.queue >= groups[0].time): // other waits may be unrelated
 		main := s.queued(queued, where)
 		if where != "" || cpu >= small {
 			main += s.doubts(false)
@@ -116,7 +119,7 @@ func (s *Summary) clauses() []string {
 			clauses = append(clauses, s.sleepToo()...)
 		}
 		return append(clauses, s.busyToo(cpu, where)...)
-	case cpu >= 0.3 || cpu >= small && len(asleep) == 0:
+	case cpu >= busyFrom || cpu >= small && len(asleep) == 0:
 		busy := "busy: " + cmp.Or(where, "where is not known") + "; " + load(cpu) + s.doubts(false)
 		return append([]string{busy}, s.more(groups, length)...)
 	default:

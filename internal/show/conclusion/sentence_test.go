@@ -628,6 +628,21 @@ var conclusions = []struct {
 		})
 		p.waits("io", "[liburing.so] (liburing.so)", 10, Wait{Call: "io_uring_enter", Object: "io_uring"})
 	}, "busy: 100 % in filesort; 0.3 CPUs; 4 threads for condition in [mariadbd]"},
+	{"waits in code without names are not hidden by what hardly runs", func(p *program) {
+		p.runs("query", "parse", 1.5)
+		workers(8, func(name string) {
+			p.waits(name, "[server] (server)", 10, Wait{Call: "futex", Kind: waits.Condition, Object: "condition"})
+		})
+		p.waits("main", "loop", 10, idleBy(waits.IdleEventLoop))
+	}, "mostly waiting: 8 threads for condition in [server]; busy on 0.15 CPUs, 100 % in parse"},
+	{"waits in code without names do not hide a lack of CPUs", func(p *program) {
+		p.runs("query", "parse", 1.5)
+		p.queues("query", "parse", 8)
+		workers(8, func(name string) {
+			p.waits(name, "[server] (server)", 10, Wait{Call: "futex", Kind: waits.Condition, Object: "condition"})
+		})
+	}, "waiting for a CPU: 1 thread ran 1.50s and queued 8.00s; CPU time: 100 % in parse; 8 threads for condition in " +
+		"[server]"},
 	{"threads that also work wait within it, in code without names", func(p *program) {
 		workers(4, func(name string) {
 			p.runs(name, "filesort", 1)

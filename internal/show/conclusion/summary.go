@@ -35,6 +35,7 @@ type Summary struct {
 	nameWidth               int    // columns of each name in the sentence
 	brief                   bool   // without modules, pools, and the number of waiters at a time
 	works                   bool   // there is CPU time, or time in the run queue
+	busy                    bool   // so much of one that the sentence is about it unless threads wait within work
 	own                     int    // the largest of waits within work
 	atEnd                   string // follows the sentence
 	// OnlyWaits is set by [Summary.Sentence]: it is about waits within work, and hardly any CPU time.
@@ -254,7 +255,7 @@ func (s *Summary) weight(g *group) int64 {
 // isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some, or of timers
 // of a loop that may be blocked.
 func (s *Summary) isDoubtful(g *group) bool {
-	return s.works && (g.key.guess != "" || s.isNameless(g)) || g.key.call == languages.AsyncioSleep &&
+	return s.works && g.key.guess != "" || s.busy && s.isNameless(g) || g.key.call == languages.AsyncioSleep &&
 		float64(s.held.time+s.perhapsHeld.time) >= clauseFrom*s.length()
 }
 
