@@ -561,6 +561,14 @@ var conclusions = []struct {
 		loop.Stack, loop.HoldsLoop, loop.Blocked = p.stack("score (main.py)"), true, 9*second
 		p.Add(&loop)
 	}, "mostly asleep: 1 thread sleeps in score (main.py), for what is not known"},
+	{"timers of ten event loops, each of which waits shortly between ticks", func(p *program) {
+		workers(10, func(name string) {
+			loop := p.thread(name)
+			loop.Stack, loop.HoldsLoop, loop.Blocked = p.stack("expire (main.py)"), true, 3*second/10
+			p.Add(&loop)
+			p.task("asyncio task", "expire (main.py)", 200, Wait{Call: "asyncio.sleep"})
+		})
+	}, "mostly waiting: about 200 asyncio tasks in asyncio.sleep of expire (main.py)"},
 	{"timers of an event loop", func(p *program) {
 		p.task("asyncio task", "expire (main.py)", 20, Wait{Call: "asyncio.sleep"})
 	}, "mostly waiting: about 2 asyncio tasks in asyncio.sleep of expire (main.py)"},

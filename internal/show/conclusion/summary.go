@@ -255,8 +255,20 @@ func (s *Summary) weight(g *group) int64 {
 // isDoubtful reports whether a group is of waits that are perhaps for work, while other threads do some, or of timers
 // of a loop that may be blocked.
 func (s *Summary) isDoubtful(g *group) bool {
-	return s.works && g.key.guess != "" || s.busy && s.isNameless(g) || g.key.call == languages.AsyncioSleep &&
-		float64(s.held.time+s.perhapsHeld.time) >= clauseFrom*s.length()
+	return s.works && g.key.guess != "" || s.busy && s.isNameless(g) ||
+		g.key.call == languages.AsyncioSleep && s.mayHoldLoop()
+}
+
+// mayHoldLoop reports whether a thread waits for long, or may do, within turns of its event loop.
+func (s *Summary) mayHoldLoop() bool {
+	for _, g := range []*group{s.held, s.perhapsHeld} {
+		for t := range g.threads {
+			if float64(s.held.threads[t]+s.perhapsHeld.threads[t]) >= clauseFrom*s.length() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isNameless reports whether threads that hardly do anything else wait in functions without a name, for what has none
