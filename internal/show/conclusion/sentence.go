@@ -334,10 +334,14 @@ func (s *Summary) code() (text string, time int64) {
 		}
 	}
 	below := func(f int32, in string) string { return percent(s.total[f], s.cpu) + " under " + s.function(f, in) }
-	outer := s.total[top]
-	if outer > least || under < 0 && 2*outer >= rest && !s.list[top].isMain() || under == top { // top calls under
+	outer, calls := s.total[top], len(s.below) < maxPairs && 4*s.below[pair{top, under}] < self // top calls under
+	if outer > least && calls || under < 0 && 2*outer >= rest && !s.list[top].isMain() || under == top {
 		text = below(top, percent(self, s.cpu)+" in itself")
-		if under >= 0 && under != top {
+		switch {
+		case under < 0 || under == top:
+		case 20*outer >= 19*s.cpu: // so under is within it, and its share nearly the same
+			text += ", of that " + below(under, "")
+		default:
 			text += ", " + below(under, "")
 		}
 		return text, outer

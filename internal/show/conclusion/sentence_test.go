@@ -115,7 +115,7 @@ var conclusions = []struct {
 		p.runs("t", "copy, script, pcall, eval, main", 1.9)
 		p.runs("t", "sort, script, pcall, eval, main", 1.9)
 		p.runs("t", "parse, pcall, eval, main", 1.9)
-	}, "busy: 100 % under pcall (20 % in itself), 59 % under script; 0.96 CPUs"},
+	}, "busy: 100 % under pcall (20 % in itself), of that 59 % under script; 0.96 CPUs"},
 	{"a function that calls most others", func(p *program) {
 		p.runs("t", "parse, handle, main", 2)
 		p.runs("t", "find, expr, parse, handle, main", 1.9)
@@ -123,6 +123,24 @@ var conclusions = []struct {
 		p.runs("t", "sort, expr, parse, handle, main", 1.9)
 		p.runs("t", "log, handle, main", 1.5)
 	}, "busy: 83 % under parse (21 % in itself), 61 % under expr; 0.92 CPUs"},
+	{"a function that the others call", func(p *program) {
+		p.runs("t", "execute, handle, main", 1.6)
+		p.runs("t", "execute, main", 0.9)
+		for _, f := range []string{"parse", "copy", "sort"} {
+			p.runs("t", f+", execute, handle, main", 1.5)
+			p.runs("t", f+", execute, main", 0.9)
+		}
+	}, "busy: 62 % under handle, most in execute (25 %); 0.97 CPUs"},
+	{"a function that calls all others, among too many pairs", func(p *program) {
+		for i := range int32(maxPairs) {
+			p.below[pair{-2, i}] = 1
+		}
+		p.runs("t", "eval, main", 2)
+		for _, f := range []string{"find", "copy", "sort"} {
+			p.runs("t", f+", script, eval, main", 1.9)
+		}
+		p.runs("t", "parse, eval, main", 1.9)
+	}, "busy: 59 % under script, most in eval (20 %); 0.96 CPUs"},
 	{"time spread everywhere", func(p *program) {
 		for _, f := range []string{"a", "b", "c", "d", "e"} {
 			p.runs("t", f+", main", 1.8)

@@ -19,6 +19,7 @@ type Summary struct {
 	unexplained, incomplete int64            // CPU time
 	ticks                   int64            // with CPU time
 	self, total             map[int32]int64  // by number of the function
+	below                   map[pair]int64   // CPU time of functions themselves; of some if it has maxPairs
 	libraries, inner        map[call]int64   // CPU time
 	collectors              map[string]int64 // CPU time; "" is the rest
 	shortLived              map[string]int64 // CPU time of short-lived child processes, by program; "" if that is unknown
@@ -57,6 +58,11 @@ type groupKey struct {
 	call, object, in, guess string
 }
 
+// pair is a function and one that called it, perhaps through others.
+type pair struct{ function, above int32 }
+
+const maxPairs = 200_000
+
 type call struct {
 	from int32
 	name string
@@ -89,7 +95,7 @@ func New(duration int64, notes []string) *Summary {
 	s := &Summary{self: map[int32]int64{}, total: map[int32]int64{}, numbers: map[Function]int32{},
 		groups: map[groupKey]*group{}, threads: map[Thread]threadTime{}, awake: map[activity]int64{},
 		rules: map[string]int64{}, libraries: map[call]int64{}, inner: map[call]int64{}, collectors: map[string]int64{},
-		shortLived: map[string]int64{}}
+		below: map[pair]int64{}, shortLived: map[string]int64{}}
 	s.duration, s.notes, s.held, s.perhapsHeld = duration, notes, newGroup(groupKey{}), newGroup(groupKey{})
 	s.Bursts = func(_, _ string) string { return "" }
 	return s
@@ -155,7 +161,9 @@ func (s *Summary) addCPU(x *Sample) {
 			s.inner[call{f, x.Inner}] += x.CPU
 		}
 		if !slices.Contains(x.Stack[:i], f) {
-			s.total[f] += x.CPU
+			if s.total[f] += x.CPU; len(s.below) < maxPairs {
+				s.below[pair{x.Stack[0], f}] += x.CPU
+			}
 		}
 	}
 }
