@@ -112,7 +112,7 @@ func (s *Summary) clauses() []string {
 		return append(append([]string{main}, s.more(groups, length)...), s.sleepToo()...)
 	case wait > cpu+queue && wait >= small && (groups[0].intensity(length) >= clauseFrom || wait >= 0.5):
 		s.OnlyWaits = cpu < 2*small
-		s.atEnd = cmp.Or(s.fullPool(groups[0]), s.starvedPool(groups[0]))
+		s.atEnd = cmp.Or(s.fullPool(groups[0]), s.waitingPool(groups[0]))
 		clauses := append([]string{"mostly waiting: " + s.waiting(groups[0], length)}, s.more(groups[1:], length)...)
 		clauses = append(clauses, s.next(groups[0], length)...)
 		if s.atEnd == "" {

@@ -374,8 +374,8 @@ var conclusions = []struct {
 		wait("http-0", "home (portal.py)", false)
 		wait("http-1", "home (portal.py)", false)
 		workers(3, func(name string) { wait(name, "build (portal.py)", true) })
-	}, "mostly waiting: 5 threads for Future.result, mostly in build (portal.py); pool worker-* may be starved: " +
-		"see dump --locks"},
+	}, "mostly waiting: 5 threads for Future.result, mostly in build (portal.py); all threads of pool worker-* wait " +
+		"for results: see dump --locks"},
 	{"sessions of PHP wait for a file", func(p *program) {
 		lock := Wait{Call: "flock", Kind: waits.FileLock, Object: "file-lock /var/lib/php/sessions/sess_0123456789abcdef0123"}
 		workers(3, func(name string) { p.waits(name, "checkout.php", 9, lock) })
