@@ -180,6 +180,8 @@ var javaIdle = []idleCase{
 	{"Java, a task of Jetty's reserved thread waits for a lock", "futex", Park, javaPark +
 		"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire|[HotSpot 17.0.15]\n" + jettyReserved, ""},
 	{"Java, a task waits for a permit", "futex", Park, javaPermit + "Shop.buy|[HotSpot 17.0.15]\n" + jettyReserved, ""},
+	{"Java, a thread waits for a permit between its jobs", "futex", Park, javaPermit +
+		"FetchWorker.run|[HotSpot 17.0.15]\njava.lang.Thread.run|[HotSpot 17.0.15]", ""},
 	{"Java, main waits for Jetty's end", "futex", Park, javaPark +
 		"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await|[HotSpot 17.0.15]\n" +
 		"org.eclipse.jetty.util.thread.AutoLock$WithCondition.await|[HotSpot 17.0.15]\n" +
