@@ -190,6 +190,9 @@ var javaIdle = []idleCase{
 	{"Java, main waits for Tomcat's end", "futex", Sleep, cond + "JavaThread::sleep|/jvm/libjvm.so\n" +
 		"java.lang.Thread.sleep|[HotSpot 17.0.15]\n" +
 		"org.apache.catalina.core.StandardServer.await|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", IdleAccept},
+	{"Java, main waits for grpc's end, perhaps in a shutdown that hangs", "futex", ObjectWait, cond +
+		"ObjectMonitor::wait|/jvm/libjvm.so\nJVM_MonitorWait|/jvm/libjvm.so\njava.lang.Object.wait|[HotSpot 17.0.15]\n" +
+		"io.grpc.internal.ServerImpl.awaitTermination|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", ""},
 	{"Java, main sleeps", "futex", Sleep, cond + "JavaThread::sleep|/jvm/libjvm.so\n" +
 		"java.lang.Thread.sleep|[HotSpot 17.0.15]\nShop.main|[HotSpot 17.0.15]", ""},
 	{"Java, a consumer's thread", "futex", Park, javaAwait +
